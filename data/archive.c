@@ -1,0 +1,1 @@
+/* archive.c - (not written yet) */

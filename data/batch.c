@@ -1,0 +1,1 @@
+/* batch.c - (not written yet) */

@@ -1,0 +1,1 @@
+/* bpe_apply.c - (not written yet) */

@@ -1,0 +1,1 @@
+/* bpe_learn.c - (not written yet) */

@@ -1,0 +1,1 @@
+/* clean.c - (not written yet) */

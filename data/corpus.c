@@ -1,0 +1,1 @@
+/* corpus.c - (not written yet) */

@@ -1,0 +1,24 @@
+/*
+ * corpus.h - the files of a prepared corpus: corpora/NAME in the workspace.
+ *
+ *	train.shard dev.shard test.shard    token ids
+ *	dev.LANG test.LANG                  raw text of the held-out sets, one sentence a line
+ *	bpe.codes vocab.tsv recipe.ini ledger.tsv manifest.json
+ *
+ * manifest.json is written last: a corpus is prepared when it is there.
+ */
+#ifndef WERKBANK_DATA_CORPUS_H
+#define WERKBANK_DATA_CORPUS_H
+
+#include <stdbool.h>
+
+#include "share/base/conf.h"
+#include "share/base/err.h"
+
+/* The folder of the corpus that c names (c->corpus, else the recipe's name). Owned by the caller; NULL: failure. */
+char *corpus_folder(const struct conf *c, struct err *e);
+
+/* Has it been prepared, and with the same [data] options as c? Not there: false. Different options: ERR_CONFIG naming the first. */
+int corpus_is_ready(const struct conf *c, bool *ready, struct err *e);
+
+#endif

@@ -1,0 +1,1 @@
+/* demo.c - (not written yet) */

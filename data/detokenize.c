@@ -1,0 +1,1 @@
+/* detokenize.c - (not written yet) */

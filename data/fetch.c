@@ -1,0 +1,1 @@
+/* fetch.c - (not written yet) */

@@ -1,0 +1,1 @@
+/* ledger.c - (not written yet) */

@@ -1,0 +1,30 @@
+# data: from archives and text to token shards, and back to text.
+noinst_LIBRARIES += libdata.a
+libdata_a_SOURCES = \
+	%D%/archive.c     %D%/archive.h \
+	%D%/batch.c       %D%/batch.h \
+	%D%/bpe.h         %D%/bpe_apply.c   %D%/bpe_learn.c \
+	%D%/clean.c       %D%/clean.h \
+	%D%/corpus.c      %D%/corpus.h \
+	%D%/demo.c        %D%/demo.h \
+	%D%/detokenize.c \
+	%D%/fetch.c       %D%/fetch.h \
+	%D%/ledger.c \
+	%D%/loader.c      %D%/loader.h \
+	%D%/manifest.c    %D%/manifest.h \
+	%D%/normalize.c \
+	%D%/pipeline.c    %D%/pipeline.h \
+	%D%/prep.c        %D%/prep.h \
+	%D%/rewrite.c     %D%/rewrite.h \
+	%D%/sgm.c         %D%/sgm.h \
+	%D%/shard.c       %D%/shard.h \
+	%D%/shuffle.c     %D%/shuffle.h \
+	%D%/tokenize.c    %D%/tokenize.h \
+	%D%/tools.c       %D%/tools.h \
+	%D%/vocab.c       %D%/vocab.h
+libdata_a_CPPFLAGS = $(AM_CPPFLAGS) $(PCRE2_CFLAGS) $(ARCHIVE_CFLAGS) $(CURL_CFLAGS)
+data_libs = libdata.a $(PCRE2_LIBS) $(ARCHIVE_LIBS) $(CURL_LIBS)
+
+bin_PROGRAMS += werkbank-data
+werkbank_data_SOURCES = %D%/main.c
+werkbank_data_LDADD = $(data_libs) $(base_libs)

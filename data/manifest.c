@@ -1,0 +1,1 @@
+/* manifest.c - (not written yet) */

@@ -1,0 +1,39 @@
+/*
+ * pipeline.h - raw text to token ids and back, as a model was trained.
+ *
+ * Encoding: (normalise) tokenise, BPE, ids. Decoding: pieces, undo BPE,
+ * detokenise. Preparation and translation both use this, so that they cannot
+ * differ. Opened from a folder that holds bpe.codes, vocab.tsv and recipe.ini
+ * (a corpus or a model folder); recipe.ini says which steps apply.
+ */
+#ifndef WERKBANK_DATA_PIPELINE_H
+#define WERKBANK_DATA_PIPELINE_H
+
+#include <stdint.h>
+
+#include "data/vocab.h"
+#include "share/base/buf.h"
+#include "share/base/conf.h"
+#include "share/base/err.h"
+
+struct pipeline;
+
+/* From folder/bpe.codes and folder/vocab.tsv with the [data] options of c (languages, tokenize, escape, …). */
+struct pipeline *pipeline_open(const char *folder, const struct conf *c, struct err *e);
+const struct vocab *pipeline_vocab(const struct pipeline *p);
+
+enum pipeline_side { SIDE_SOURCE, SIDE_TARGET };
+
+/* The tokenised (not yet BPE'd) form of a raw line, appended to out. */
+int pipeline_tokenize(struct pipeline *p, enum pipeline_side side, const char *line, size_t n, struct buf *out, struct err *e);
+
+/* Ids of a raw line, appended to *ids (grown with mem_grow; *n_ids, *cap in elements). No special tokens. */
+int pipeline_encode(struct pipeline *p, enum pipeline_side side, const char *line, size_t n,
+		    int32_t **ids, size_t *n_ids, size_t *cap, struct err *e);
+
+/* Raw text of ids (special tokens are skipped), appended to out. */
+int pipeline_decode(struct pipeline *p, enum pipeline_side side, const int32_t *ids, size_t n, struct buf *out, struct err *e);
+
+void pipeline_close(struct pipeline *p);
+
+#endif

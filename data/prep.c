@@ -1,0 +1,1 @@
+/* prep.c - (not written yet) */

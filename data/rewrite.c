@@ -1,0 +1,1 @@
+/* rewrite.c - (not written yet) */

@@ -1,0 +1,1 @@
+/* sgm.c - (not written yet) */

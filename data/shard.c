@@ -1,0 +1,1 @@
+/* shard.c - (not written yet) */

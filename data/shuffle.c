@@ -1,0 +1,1 @@
+/* shuffle.c - (not written yet) */

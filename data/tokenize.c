@@ -1,0 +1,1 @@
+/* tokenize.c - (not written yet) */

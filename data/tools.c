@@ -1,0 +1,1 @@
+/* tools.c - (not written yet) */

@@ -1,0 +1,1 @@
+/* bleu.c - (not written yet) */

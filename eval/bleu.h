@@ -1,0 +1,5 @@
+/* bleu.h - (not written yet) */
+#ifndef WERKBANK_EVAL_BLEU_H
+#define WERKBANK_EVAL_BLEU_H
+
+#endif

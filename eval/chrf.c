@@ -1,0 +1,1 @@
+/* chrf.c - (not written yet) */

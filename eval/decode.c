@@ -1,0 +1,1 @@
+/* decode.c - (not written yet) */

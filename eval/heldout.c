@@ -1,0 +1,1 @@
+/* heldout.c - (not written yet) */

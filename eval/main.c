@@ -1,0 +1,5 @@
+/* main.c - (not written yet) */
+int main(void)
+{
+	return 70;
+}

@@ -1,0 +1,1 @@
+/* ngrams.c - (not written yet) */

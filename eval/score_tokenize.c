@@ -1,0 +1,1 @@
+/* score_tokenize.c - (not written yet) */

@@ -1,0 +1,1 @@
+/* score_tools.c - (not written yet) */

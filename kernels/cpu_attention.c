@@ -1,0 +1,1 @@
+/* cpu_attention.c - (not written yet) */

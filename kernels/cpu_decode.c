@@ -1,0 +1,1 @@
+/* cpu_decode.c - (not written yet) */

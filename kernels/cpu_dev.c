@@ -1,0 +1,1 @@
+/* cpu_dev.c - (not written yet) */

@@ -1,0 +1,1 @@
+/* cpu_loss.c - (not written yet) */

@@ -1,0 +1,1 @@
+/* cpu_matmul.c - (not written yet) */

@@ -1,0 +1,1 @@
+/* cpu_norm.c - (not written yet) */

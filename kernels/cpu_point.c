@@ -1,0 +1,1 @@
+/* cpu_point.c - (not written yet) */

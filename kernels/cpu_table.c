@@ -1,0 +1,1 @@
+/* cpu_table.c - (not written yet) */

@@ -1,0 +1,36 @@
+# kernels: every op in plain C (ref_), fast on the CPU (cpu_) and on the GPU (cuda_).
+noinst_LIBRARIES += libkernels.a
+libkernels_a_SOURCES = \
+	%D%/ops.c %D%/ops.h %D%/ops.def %D%/tensor.h %D%/dropout.h \
+	%D%/ref.c %D%/ref.h %D%/ref_attention.c %D%/ref_decode.c %D%/ref_loss.c \
+	%D%/ref_matmul.c %D%/ref_norm.c %D%/ref_point.c \
+	%D%/cpu_dev.c %D%/cpu_matmul.c
+libkernels_a_CPPFLAGS = $(AM_CPPFLAGS)
+libkernels_a_CFLAGS = $(AM_CFLAGS) $(OPENMP_CFLAGS)
+libkernels_a_LIBADD =
+
+# The vector code is compiled once for each machine level; kernels/ops.c chooses.
+cpu_vector_sources = \
+	%D%/cpu.h %D%/cpu_vec.h %D%/cpu_table.c %D%/cpu_attention.c %D%/cpu_decode.c \
+	%D%/cpu_loss.c %D%/cpu_norm.c %D%/cpu_point.c
+cpu_vector_flags = $(AM_CFLAGS) $(OPENMP_CFLAGS) -O3 -fno-math-errno -fno-trapping-math
+
+noinst_LIBRARIES += libkernels_plain.a
+libkernels_plain_a_SOURCES = $(cpu_vector_sources)
+libkernels_plain_a_CPPFLAGS = $(AM_CPPFLAGS) -DCPU_VARIANT=plain
+libkernels_plain_a_CFLAGS = $(cpu_vector_flags)
+kernel_libs = libkernels.a libkernels_plain.a
+
+if HAVE_VECTOR_VARIANTS
+noinst_LIBRARIES += libkernels_v3.a libkernels_v4.a
+libkernels_v3_a_SOURCES = $(cpu_vector_sources)
+libkernels_v3_a_CPPFLAGS = $(AM_CPPFLAGS) -DCPU_VARIANT=v3
+libkernels_v3_a_CFLAGS = $(cpu_vector_flags) -march=x86-64-v3
+libkernels_v4_a_SOURCES = $(cpu_vector_sources)
+libkernels_v4_a_CPPFLAGS = $(AM_CPPFLAGS) -DCPU_VARIANT=v4
+libkernels_v4_a_CFLAGS = $(cpu_vector_flags) -march=x86-64-v4 -mprefer-vector-width=512
+kernel_libs += libkernels_v3.a libkernels_v4.a
+endif
+kernel_libs += libkernels.a $(ONEDNN_LIBS) $(OPENMP_CFLAGS)
+
+libkernels_a_SOURCES += %D%/cuda_none.c

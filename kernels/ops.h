@@ -1,0 +1,97 @@
+/*
+ * ops.h - the kernels, whichever machine runs them.
+ *
+ * struct ops is a backend: a table of functions. ops_ref() is plain C written
+ * to be read and is the definition of each op; ops_cpu() is the fast CPU
+ * backend; ops_cuda() the GPU. ops.def names every op, so a backend that lacks
+ * one does not compile, and tests/t_ops.c compares all of them with the
+ * definition, case by case.
+ *
+ *	const struct ops *o = ops_find(BACKEND_…, e);
+ *	struct dev *d = o->open(&options, e);
+ *	float *x = o->alloc(d, bytes, e);
+ *	o->norm(d, …); …			nothing below fails or allocates
+ *	if (o->sync(d, e)) …			wait; the first fault since the last sync
+ *	o->release(d, x); o->close(d);
+ */
+#ifndef WERKBANK_KERNELS_OPS_H
+#define WERKBANK_KERNELS_OPS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "kernels/tensor.h"
+#include "share/base/err.h"
+#include "share/base/rng.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define NORM_EPSILON 1e-6f
+
+struct dev;			/* one backend, opened: threads or streams, scratch memory; opaque */
+
+struct dev_options {
+	int  threads;		/* CPU threads, 0: all cores */
+	int  device;		/* GPU number on this host */
+	bool bf16;		/* matrix products round their inputs to bf16 and accumulate in fp32 */
+};
+
+/* Dropout: element i of the op's output is kept when dropout_keep(…, i); kernels/dropout.h. */
+struct dropout {
+	float          rate;	/* 0: keep everything, unscaled */
+	struct rng_key key;
+};
+
+struct matmul_how {
+	bool  a_transposed;	/* a is (K, M) */
+	bool  b_transposed;	/* b is (N, K), as weights are stored */
+	bool  accumulate;	/* out += instead of out = */
+};
+
+/* Who attends to whom in a packed batch. Sentence s has queries [q_start[s], q_start[s+1]) and keys likewise. */
+struct attention_shape {
+	const int32_t *q_start, *k_start;	/* (N + 1), on the backend's side */
+	int32_t n;				/* N */
+	int32_t heads;				/* H; head h is columns [h * D/H, (h + 1) * D/H) of q, k, v, out */
+	int32_t max_q, max_k;			/* longest sentence of each side */
+	bool    causal;				/* query i sees keys 0..i of its sentence */
+};
+
+struct adam_step {
+	float rate;		/* learning rate of this step */
+	float beta1, beta2, epsilon;
+	float correction1;	/* 1 - beta1^t */
+	float correction2;	/* 1 - beta2^t */
+	float grad_scale;	/* the gradient is multiplied by this first (clipping) */
+};
+
+struct ops {
+	const char *name;
+	bool (*usable)(void);		/* may this machine run them? */
+	struct dev *(*open)(const struct dev_options *options, struct err *e);	/* NULL: failure */
+	void (*close)(struct dev *d);
+	void *(*alloc)(struct dev *d, size_t bytes, struct err *e);	/* zeroed, 64-byte aligned; NULL: ERR_NOMEM */
+	void (*release)(struct dev *d, void *p);
+	void (*to_device)(struct dev *d, void *to, const void *from, size_t bytes);
+	void (*to_host)(struct dev *d, void *to, const void *from, size_t bytes);	/* waits for the data */
+	int  (*sync)(struct dev *d, struct err *e);
+#define OP(name, args) void (*name) args;
+#include "kernels/ops.def"
+#undef OP
+};
+
+const struct ops *ops_ref(void);
+const struct ops *ops_cpu(void);	/* the variant for this machine's vector units */
+const struct ops *ops_cuda(void);	/* NULL when not built */
+
+/* The backend called name (auto: the best usable one); NULL: ERR_UNAVAILABLE. name: auto, ref, cpu, cuda. */
+const struct ops *ops_find(const char *name, struct err *e);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,1 @@
+/* ref.c - (not written yet) */

@@ -1,0 +1,5 @@
+/* ref.h - (not written yet) */
+#ifndef WERKBANK_KERNELS_REF_H
+#define WERKBANK_KERNELS_REF_H
+
+#endif

@@ -1,0 +1,1 @@
+/* ref_attention.c - (not written yet) */

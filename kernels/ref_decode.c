@@ -1,0 +1,1 @@
+/* ref_decode.c - (not written yet) */

@@ -1,0 +1,1 @@
+/* ref_loss.c - (not written yet) */

@@ -1,0 +1,1 @@
+/* ref_matmul.c - (not written yet) */

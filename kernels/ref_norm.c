@@ -1,0 +1,1 @@
+/* ref_norm.c - (not written yet) */

@@ -1,0 +1,1 @@
+/* ref_point.c - (not written yet) */

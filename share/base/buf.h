@@ -1,0 +1,52 @@
+/*
+ * buf.h - a string that grows.
+ *
+ *	struct buf b = { 0 };
+ *	buf_add(&b, text, n); buf_printf(&b, "%d", 7); ...
+ *	if (buf_check(&b, e)) ...	once, at the end: did memory run out on the way?
+ *	buf_free(&b);			leaves it empty and reusable
+ *
+ * data is always NUL-terminated once something was added (the NUL is not
+ * counted in len); before that it is NULL. buf_text() never is.
+ */
+#ifndef WERKBANK_BASE_BUF_H
+#define WERKBANK_BASE_BUF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "share/base/err.h"
+
+struct buf {
+	char  *data;	/* owned */
+	size_t len;	/* bytes in use, without the NUL */
+	size_t cap;
+	bool   failed;	/* out of memory: nothing is added any more */
+};
+
+void buf_add(struct buf *b, const void *bytes, size_t n);
+void buf_add_str(struct buf *b, const char *text);
+void buf_add_char(struct buf *b, char c);
+void buf_printf(struct buf *b, const char *fmt, ...) PRINTF_LIKE(2, 3);
+
+/* Forget the contents, keep the memory. */
+void buf_clear(struct buf *b);
+
+/* Cut to at most len bytes. */
+void buf_truncate(struct buf *b, size_t len);
+
+/* Room for n more bytes at data + len, for callers that fill it themselves; NULL when memory ran out. */
+char *buf_reserve(struct buf *b, size_t n);
+
+/* The contents as a string; "" when empty. Borrowed. */
+const char *buf_text(const struct buf *b);
+
+/* 0, or ERR_NOMEM when an addition failed since the last buf_free(). */
+int buf_check(const struct buf *b, struct err *e);
+
+/* The contents as a string that the caller owns; b is left empty. NULL: ERR_NOMEM. */
+char *buf_take(struct buf *b, struct err *e);
+
+void buf_free(struct buf *b);
+
+#endif

@@ -1,0 +1,1 @@
+/* conf.c - (not written yet) */

@@ -1,0 +1,104 @@
+/*
+ * conf.h - options: their values, where each came from, and how users see them.
+ *
+ * options.def holds the options, commands.def the subcommands. A value comes
+ * from, in rising order: the default, the recipe's file, the environment
+ * (WERKBANK_NAME), the command line. conf_parse_command() does all of it for a
+ * program's main():
+ *
+ *	struct conf c;
+ *	conf_init(&c);
+ *	conf_parse_command(&c, "data", argc, argv, e);	sets c.command and c.arguments
+ *	conf_load_recipe(&c, path, e);				[section] key = value, # and ; comments
+ *	… c.batch_tokens, conf_origin(&c, "batch_tokens") …
+ *	conf_free(&c);
+ *
+ * Values given on the command line survive a recipe loaded after them.
+ * Unknown names and keys are ERR_USAGE / ERR_CONFIG with the nearest name,
+ * values out of range give the range, recipes give file and line.
+ */
+#ifndef WERKBANK_BASE_CONF_H
+#define WERKBANK_BASE_CONF_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "share/base/buf.h"
+#include "share/base/err.h"
+
+struct conf_list {
+	char  **items;		/* owned */
+	size_t  n;
+};
+
+struct conf {
+#define OPT_INT(section, name, letter, def, lo, hi, help)  int64_t name;
+#define OPT_REAL(section, name, letter, def, lo, hi, help) double name;
+#define OPT_BOOL(section, name, letter, def, help)         bool name;
+#define OPT_STR(section, name, letter, def, arg, help)     char *name;	/* owned; NULL: not given */
+#define OPT_ENUM(section, name, letter, def, choices, help) int name;	/* index into choices */
+#define OPT_LIST(section, name, letter, arg, help)         struct conf_list name;
+#include "share/base/options.def"
+#undef OPT_INT
+#undef OPT_REAL
+#undef OPT_BOOL
+#undef OPT_STR
+#undef OPT_ENUM
+#undef OPT_LIST
+	const char *command;		/* name in commands.def; NULL: none was given */
+	char      **arguments;		/* borrowed from argv */
+	int         n_arguments;
+	char       *recipe;		/* owned: path of the recipe that was loaded, NULL: none */
+	struct conf_origin *origins;	/* owned, private: one per option, see conf_origin() */
+};
+
+/* Choices of the enumerations that code asks for, in the order of options.def. */
+enum conf_size      { SIZE_TINY, SIZE_BASE, SIZE_BIG };
+enum conf_precision { PRECISION_FP32, PRECISION_BF16 };
+enum conf_backend   { BACKEND_AUTO, BACKEND_CPU, BACKEND_REF, BACKEND_CUDA };
+
+int  conf_init(struct conf *c, struct err *e);
+void conf_free(struct conf *c);
+
+/*
+ * Parse argv of one of the five programs: argv[1] is the subcommand (it must
+ * be one of this program's), then its options and arguments in any order, "--"
+ * ends options. --help and --version are only recorded.
+ */
+int conf_parse_command(struct conf *c, const char *program, int argc, char **argv, struct err *e);
+
+/* Set one option from text as a user writes it (name with - or _). origin is "command line", "FILE:LINE", … */
+int conf_set(struct conf *c, const char *name, const char *value, const char *origin, struct err *e);
+
+/*
+ * Load a recipe. name is a path when it holds a slash or ends in .ini, else
+ * the name of one shipped in share/recipes. A key "include = NAME" in section
+ * [recipe] loads that one first. Relative paths of files in [data] are taken from the
+ * recipe's folder when they exist there, else from the current folder;
+ * ${NAME} in a value is replaced from the environment (unset: ERR_CONFIG).
+ */
+int conf_load_recipe(struct conf *c, const char *name, struct err *e);
+
+/* Fill d_model, d_ff, heads and layers that are 0 from the size. */
+void conf_apply_size(struct conf *c);
+
+/* Where a value came from: "default", "recipe.ini:12", "WERKBANK_BEAM", "command line", "size base". Borrowed. */
+const char *conf_origin(const struct conf *c, const char *name);
+
+/* Every option of the recipe sections as a recipe that loads to the same values, each with "# origin". */
+void conf_write_recipe(const struct conf *c, struct buf *out);
+
+/* The value of one option as text, as conf_set() takes it. */
+void conf_value(const struct conf *c, const char *name, struct buf *out);
+
+/* Help: of one command, or (NULL) the list of commands. */
+void conf_help(const char *command, struct buf *out);
+/* The man page in roff; completion for "bash", "zsh" or "fish". */
+void conf_man_page(struct buf *out);
+int  conf_completion(const char *shell, struct buf *out, struct err *e);
+
+/* The program ("data", …) that does a command; NULL: no such command, then *nearest is the most similar or NULL. */
+const char *conf_program_of(const char *command, const char **nearest);
+
+#endif

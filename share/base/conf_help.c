@@ -1,0 +1,1 @@
+/* conf_help.c - (not written yet) */

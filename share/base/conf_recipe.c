@@ -1,0 +1,1 @@
+/* conf_recipe.c - (not written yet) */

@@ -1,0 +1,65 @@
+/*
+ * err.h - how trouble travels.
+ *
+ * A function that can fail takes a struct err * last and returns 0 on success
+ * or one of the negative codes below (pointers: NULL). The struct is untouched
+ * on success, so calls may be chained. Nothing here prints or exits: main()
+ * writes the text to stderr and turns the code into an exit status, the front
+ * end shows the text in its status line.
+ *
+ * A text is one sentence without capital, full stop or "error:", names the
+ * thing (file, line, option) and says what was expected and what to do.
+ */
+#ifndef WERKBANK_BASE_ERR_H
+#define WERKBANK_BASE_ERR_H
+
+#include "share/base/util.h"
+
+/* X(code, exit status as in sysexits.h, what it means) */
+#define ERR_CODES(X) \
+	X(ERR_USAGE,       64, "wrong use") \
+	X(ERR_DATA,        65, "input is not as expected") \
+	X(ERR_NOINPUT,     66, "input is missing") \
+	X(ERR_NOHOST,      68, "host cannot be reached") \
+	X(ERR_UNAVAILABLE, 69, "not available here") \
+	X(ERR_INTERNAL,    70, "internal fault") \
+	X(ERR_NOMEM,       71, "out of memory or another limit of the system") \
+	X(ERR_CANTCREAT,   73, "output cannot be created") \
+	X(ERR_IO,          74, "input/output failed") \
+	X(ERR_TEMPFAIL,    75, "stopped before the end; can be resumed") \
+	X(ERR_PROTOCOL,    76, "the other side broke the protocol") \
+	X(ERR_PERM,        77, "not permitted") \
+	X(ERR_CONFIG,      78, "wrong configuration")
+
+enum err_code {
+	ERR_NONE = 0,
+#define X(id, status, text) id = -(status),
+	ERR_CODES(X)
+#undef X
+};
+
+struct err {
+	int  code;		/* 0 or one of enum err_code */
+	char text[500];
+};
+
+/* Record what went wrong and return code, so that "return err_set(...)" reads. */
+int err_set(struct err *e, int code, const char *fmt, ...) PRINTF_LIKE(3, 4);
+
+/*
+ * The same for a failed system call: appends ": " and the words for errno, and
+ * chooses the code from it (no such file, no permission, disk full, …); errno
+ * values that say nothing special give fallback.
+ */
+int err_set_errno(struct err *e, int fallback, const char *fmt, ...) PRINTF_LIKE(3, 4);
+
+/* Put "prefix: " in front of a text that is already there; returns e->code. */
+int err_prefix(struct err *e, const char *fmt, ...) PRINTF_LIKE(2, 3);
+
+/* The exit status for a code: 0 for 0, its sysexits number, 70 for unknown ones. */
+int err_exit_status(int code);
+
+/* What a code means, in a few words; never NULL. */
+const char *err_name(int code);
+
+#endif

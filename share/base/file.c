@@ -1,0 +1,1 @@
+/* file.c - (not written yet) */

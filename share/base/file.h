@@ -1,0 +1,67 @@
+/*
+ * file.h - whole files: read, map, replace atomically.
+ *
+ * Output that others may read is written to a temporary beside its target and
+ * renamed when it is complete:
+ *
+ *	struct outfile o;
+ *	if (outfile_open(&o, path, e)) return e->code;
+ *	fwrite(…, o.stream) …
+ *	return outfile_commit(&o, e);		or outfile_abandon(&o) on failure
+ *
+ * Exactly one of commit and abandon is called. A killed program leaves the old
+ * file as it was, and at most a file called PATH.PID.tmp.
+ */
+#ifndef WERKBANK_BASE_FILE_H
+#define WERKBANK_BASE_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "share/base/buf.h"
+#include "share/base/err.h"
+
+struct outfile {
+	FILE *stream;		/* write here */
+	char *path;		/* owned */
+	char *temporary;	/* owned */
+};
+
+int  outfile_open(struct outfile *o, const char *path, struct err *e);
+/* Flush, fsync, close, rename, fsync the folder. On failure the temporary is removed. */
+int  outfile_commit(struct outfile *o, struct err *e);
+/* Close and remove the temporary. Safe on a zeroed or already finished struct. */
+void outfile_abandon(struct outfile *o);
+
+/* Replace path by these bytes, atomically. */
+int file_write_all(const char *path, const void *bytes, size_t n, struct err *e);
+
+/* Append the whole file to b. Larger than limit bytes (0: none): ERR_DATA. */
+int file_read_all(const char *path, size_t limit, struct buf *b, struct err *e);
+
+/* A file mapped read-only. */
+struct map {
+	const unsigned char *data;	/* NULL when the file is empty */
+	size_t len;			/* bytes */
+};
+
+int  map_open(struct map *m, const char *path, struct err *e);
+void map_close(struct map *m);
+
+/* Make the folder and every missing one above it. Existing ones are fine. */
+int file_make_folders(const char *path, struct err *e);
+
+/* Remove a folder and all it holds. A path that does not exist is fine. Never follows links. */
+int file_remove_tree(const char *path, struct err *e);
+
+bool file_exists(const char *path);
+
+/* Bytes of a regular file, -1 when there is none. */
+int64_t file_size(const char *path);
+
+/* "a/b" from its parts (printf), owned by the caller; NULL: ERR_NOMEM. */
+char *file_path(struct err *e, const char *fmt, ...) PRINTF_LIKE(2, 3);
+
+#endif

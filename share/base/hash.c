@@ -1,0 +1,1 @@
+/* hash.c - (not written yet) */

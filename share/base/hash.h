@@ -1,0 +1,29 @@
+/* hash.h - SHA-256 (through OpenSSL) for files, MD5 for old published sums, and a fast 64-bit hash. */
+#ifndef WERKBANK_BASE_HASH_H
+#define WERKBANK_BASE_HASH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "share/base/err.h"
+
+#define HASH_SHA256_HEX 65	/* bytes of a text form, with its NUL */
+#define HASH_MD5_HEX    33
+
+struct hash;			/* a running sum */
+
+enum hash_kind { HASH_SHA256, HASH_MD5 };
+
+struct hash *hash_new(enum hash_kind kind, struct err *e);	/* NULL: failure */
+int  hash_add(struct hash *h, const void *bytes, size_t n, struct err *e);
+/* Write the sum in lower-case hexadecimal; hex holds HASH_SHA256_HEX bytes. */
+int  hash_hex(struct hash *h, char *hex, struct err *e);
+void hash_free(struct hash *h);
+
+/* SHA-256 of a whole file. */
+int hash_file(const char *path, char hex[HASH_SHA256_HEX], struct err *e);
+
+/* FNV-1a with a final mix: for hash tables, never for files. */
+uint64_t hash_bytes(const void *bytes, size_t n);
+
+#endif

@@ -1,0 +1,1 @@
+/* journal.c - (not written yet) */

@@ -1,0 +1,54 @@
+/*
+ * json.h - JSON: a writer that appends to a buffer, a reader over a tree.
+ *
+ * Writer:
+ *	struct json_writer w = { .out = &b };
+ *	json_open(&w, '{'); json_key(&w, "step"); json_int(&w, 7); json_close(&w, '}');
+ * Commas are its business. Non-finite numbers become null. Strings must be
+ * UTF-8; control characters are escaped, invalid bytes become U+FFFD.
+ *
+ * Reader: json_parse() accepts one value of RFC 8259 from untrusted bytes
+ * (depth at most 64). The tree belongs to the caller; all accessors
+ * accept NULL and the wrong type and then give the fallback.
+ */
+#ifndef WERKBANK_BASE_JSON_H
+#define WERKBANK_BASE_JSON_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "share/base/buf.h"
+#include "share/base/err.h"
+
+struct json_writer {
+	struct buf *out;	/* borrowed */
+	bool need_comma;
+};
+
+void json_open(struct json_writer *w, char bracket);	/* '{' or '[' */
+void json_close(struct json_writer *w, char bracket);	/* '}' or ']' */
+void json_key(struct json_writer *w, const char *key);
+void json_str(struct json_writer *w, const char *text);
+void json_strn(struct json_writer *w, const char *text, size_t n);
+void json_int(struct json_writer *w, int64_t value);
+void json_real(struct json_writer *w, double value);	/* shortest text that reads back the same */
+void json_bool(struct json_writer *w, bool value);
+void json_null(struct json_writer *w);
+
+struct json;			/* a value in a tree */
+
+struct json *json_parse(const char *text, size_t n, struct err *e);	/* NULL: ERR_DATA with the position */
+void json_free(struct json *root);					/* of a tree's root only */
+
+const struct json *json_get(const struct json *object, const char *key);	/* NULL: none */
+size_t json_len(const struct json *array_or_object);				/* 0 for anything else */
+const struct json *json_at(const struct json *array, size_t i);			/* NULL: none */
+/* Member number i of an object in file order: its key (NULL: none), its value through *value. */
+const char *json_member(const struct json *object, size_t i, const struct json **value);
+const char *json_text(const struct json *v, const char *fallback);
+double json_number(const struct json *v, double fallback);
+int64_t json_integer(const struct json *v, int64_t fallback);
+bool json_truth(const struct json *v, bool fallback);
+
+#endif

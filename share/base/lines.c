@@ -1,0 +1,1 @@
+/* lines.c - (not written yet) */

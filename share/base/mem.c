@@ -1,0 +1,64 @@
+/* mem.c - see mem.h */
+#include "share/base/mem.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool mem_mul(size_t a, size_t b, size_t *product)
+{
+	return !__builtin_mul_overflow(a, b, product);
+}
+
+void *mem_alloc(size_t n, size_t size, struct err *e)
+{
+	void *p = calloc(n ? n : 1, size ? size : 1);
+
+	if (!p)
+		err_set(e, ERR_NOMEM, "out of memory: %zu elements of %zu bytes were asked for", n, size);
+	return p;
+}
+
+void *mem_alloc_aligned(size_t n, size_t size, struct err *e)
+{
+	size_t bytes;
+	void *p = NULL;
+
+	if (mem_mul(n, size, &bytes) && bytes <= SIZE_MAX - 64) {
+		bytes = CEIL_DIV(MAX(bytes, 1), 64) * 64;
+		p = aligned_alloc(64, bytes);
+	}
+	if (!p) {
+		err_set(e, ERR_NOMEM, "out of memory: %zu elements of %zu bytes were asked for", n, size);
+		return NULL;
+	}
+	memset(p, 0, bytes);
+	return p;
+}
+
+int mem_grow(void *array, size_t *cap, size_t need, size_t size, struct err *e)
+{
+	size_t new_cap = *cap ? *cap : 16, bytes;
+	void *old, *bigger;
+
+	if (need <= *cap)
+		return 0;
+	memcpy(&old, array, sizeof(old));	/* a T *, whatever T is */
+	while (new_cap < need && new_cap <= SIZE_MAX / 2)
+		new_cap *= 2;
+	if (new_cap < need || !mem_mul(new_cap, size, &bytes) || !(bigger = realloc(old, bytes)))
+		return err_set(e, ERR_NOMEM, "out of memory: %zu elements of %zu bytes were asked for", need, size);
+	memcpy(array, &bigger, sizeof(bigger));
+	*cap = new_cap;
+	return 0;
+}
+
+char *mem_strdup(const char *text, struct err *e)
+{
+	size_t n = strlen(text) + 1;
+	char *copy = mem_alloc(n, 1, e);
+
+	if (copy)
+		memcpy(copy, text, n);
+	return copy;
+}

@@ -1,0 +1,34 @@
+/*
+ * mem.h - memory whose sizes are checked.
+ *
+ * Sizes are multiplied only here, so that no product of two counts from a
+ * file can wrap around. Memory comes back from plain free().
+ */
+#ifndef WERKBANK_BASE_MEM_H
+#define WERKBANK_BASE_MEM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "share/base/err.h"
+
+/* *product = a * b; false when it does not fit into size_t. */
+bool mem_mul(size_t a, size_t b, size_t *product);
+
+/* n zeroed elements of the given size, owned by the caller; NULL: ERR_NOMEM. n = 0 is allowed. */
+void *mem_alloc(size_t n, size_t size, struct err *e);
+
+/* The same, aligned to 64 bytes, for tensors; give it back with free(). */
+void *mem_alloc_aligned(size_t n, size_t size, struct err *e);
+
+/*
+ * Make room for at least need elements: *array (NULL at first) holds *cap of
+ * them and grows by doubling; new elements are not zeroed. On failure the old
+ * array is untouched.
+ */
+int mem_grow(void *array, size_t *cap, size_t need, size_t size, struct err *e);
+
+/* A copy of text, owned by the caller; NULL: ERR_NOMEM. */
+char *mem_strdup(const char *text, struct err *e);
+
+#endif

@@ -1,0 +1,1 @@
+/* paths.c - (not written yet) */

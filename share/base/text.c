@@ -1,0 +1,1 @@
+/* text.c - (not written yet) */

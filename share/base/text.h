@@ -1,0 +1,50 @@
+/*
+ * text.h - UTF-8, numbers, names.
+ *
+ * Text from outside is bytes until utf8_valid() said otherwise. Nothing here
+ * allocates and nothing depends on the locale.
+ */
+#ifndef WERKBANK_BASE_TEXT_H
+#define WERKBANK_BASE_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "share/base/buf.h"
+#include "share/base/err.h"
+
+/* Length of the longest prefix that is well-formed UTF-8 (Unicode 15, table 3-7: no surrogates, no overlong forms). */
+size_t utf8_valid_prefix(const char *text, size_t n);
+
+static inline bool utf8_valid(const char *text, size_t n)
+{
+	return utf8_valid_prefix(text, n) == n;
+}
+
+/* Decode the character at text, which must be well-formed and n >= 1: returns its bytes (1..4). */
+size_t utf8_decode(const char *text, size_t n, uint32_t *codepoint);
+
+/* Write codepoint as UTF-8 into out[4]; returns the bytes (1..4). */
+size_t utf8_encode(uint32_t codepoint, char *out);
+
+/* Number of characters in well-formed text. */
+size_t utf8_count(const char *text, size_t n);
+
+/* Append text to b with every byte that is not part of well-formed UTF-8 replaced by U+FFFD. */
+void utf8_repair(struct buf *b, const char *text, size_t n);
+
+/* The whole of text as a number; false when it is anything else ("12abc", "", " 1"). */
+bool text_to_int(const char *text, int64_t *value);
+bool text_to_real(const char *text, double *value);
+
+/* The candidate most like word by edit distance, NULL when none is near enough to be meant. Borrowed. */
+const char *text_nearest(const char *word, const char *const *candidates, size_t n);
+
+/* Cut blanks (space, tab, CR, LF) off both ends in place; returns the new start. */
+char *text_trim(char *text);
+
+bool text_starts_with(const char *text, const char *prefix);
+bool text_ends_with(const char *text, const char *suffix);
+
+#endif

@@ -1,0 +1,124 @@
+# werkbank_features.m4 - the one policy for every optional dependency.
+#
+# --with-X      must be found, else configure stops
+# --without-X   never looked for
+# (neither)     used when found
+#
+# WERKBANK_VERDICT(NAME, FOUND) turns the two into yes/no in $werkbank_NAME, or stops.
+AC_DEFUN([WERKBANK_VERDICT], [
+  AS_CASE([$with_$1:$2],
+    [no:*],        [werkbank_$1=no],
+    [*:yes],       [werkbank_$1=yes],
+    [check:no],    [werkbank_$1=no],
+    [AC_MSG_ERROR([--with-$1 was asked for, but $1 was not found])])
+])
+
+AC_DEFUN([WERKBANK_ENABLE_SANITIZERS], [
+  AC_ARG_ENABLE([sanitizers],
+    [AS_HELP_STRING([--enable-sanitizers@<:@=LIST@:>@], [build with -fsanitize=LIST (address,undefined)])])
+  AS_CASE([${enable_sanitizers:-no}], [no], [],
+    [yes], [enable_sanitizers=address,undefined])
+  AS_IF([test "x${enable_sanitizers:-no}" != xno], [
+    SAN_FLAGS="-fsanitize=$enable_sanitizers -fno-omit-frame-pointer -fno-sanitize-recover=undefined"])
+  AC_SUBST([SAN_FLAGS])
+])
+
+AC_DEFUN([WERKBANK_ENABLE_WERROR], [
+  AC_ARG_ENABLE([werror], [AS_HELP_STRING([--enable-werror], [warnings are errors])])
+  WARN_FLAGS="-Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wformat=2 -Wvla -Wwrite-strings"
+  AS_IF([test "x$enable_werror" = xyes], [WARN_FLAGS="$WARN_FLAGS -Werror"])
+  AC_SUBST([WARN_FLAGS])
+])
+
+# The CPU kernels are compiled once more for each x86-64 level that the
+# compiler knows; kernels/ops.c picks at run time.
+AC_DEFUN([WERKBANK_VECTOR_VARIANTS], [
+  werkbank_variants=
+  save_CFLAGS=$CFLAGS
+  AC_MSG_CHECKING([for x86-64-v3 and x86-64-v4])
+  AC_ARG_ENABLE([vector-variants], [AS_HELP_STRING([--disable-vector-variants], [CPU kernels for the plain architecture only])])
+  AS_IF([test "x$enable_vector_variants" != xno], [
+    CFLAGS="$save_CFLAGS -march=x86-64-v4"
+    AC_COMPILE_IFELSE([AC_LANG_PROGRAM([[
+#ifndef __x86_64__
+#error not x86-64
+#endif
+]], [])], [werkbank_variants="v3 v4"])])
+  CFLAGS=$save_CFLAGS
+  AC_MSG_RESULT([${werkbank_variants:-none}])
+  AS_IF([test -n "$werkbank_variants"], [AC_DEFINE([HAVE_VECTOR_VARIANTS], [1], [CPU kernels exist for x86-64-v3 and -v4])])
+  AM_CONDITIONAL([HAVE_VECTOR_VARIANTS], [test -n "$werkbank_variants"])
+])
+
+AC_DEFUN([WERKBANK_WITH_CURSES], [
+  AC_ARG_WITH([curses], [AS_HELP_STRING([--without-curses], [no workbench on the terminal])], [], [with_curses=check])
+  found=no
+  AS_IF([test "x$with_curses" != xno], [PKG_CHECK_MODULES([CURSES], [ncursesw], [found=yes], [found=no])])
+  WERKBANK_VERDICT([curses], [$found])
+  AS_IF([test $werkbank_curses = yes], [AC_DEFINE([HAVE_CURSES], [1], [the workbench is built])])
+  AM_CONDITIONAL([HAVE_CURSES], [test $werkbank_curses = yes])
+])
+
+AC_DEFUN([WERKBANK_WITH_ONEDNN], [
+  AC_ARG_WITH([onednn], [AS_HELP_STRING([--without-onednn], [own matrix products on the CPU])], [], [with_onednn=check])
+  found=no
+  AS_IF([test "x$with_onednn" != xno], [
+    save_LIBS=$LIBS; LIBS="-ldnnl $LIBS"
+    AC_LINK_IFELSE([AC_LANG_PROGRAM([#include <oneapi/dnnl/dnnl.h>], [dnnl_engine_t g; return dnnl_engine_create(&g, dnnl_cpu, 0);])],
+      [found=yes; ONEDNN_LIBS=-ldnnl])
+    LIBS=$save_LIBS])
+  WERKBANK_VERDICT([onednn], [$found])
+  AS_IF([test $werkbank_onednn = yes], [AC_DEFINE([HAVE_ONEDNN], [1], [oneDNN does matrix products])])
+  AC_SUBST([ONEDNN_LIBS])
+  AM_CONDITIONAL([HAVE_ONEDNN], [test $werkbank_onednn = yes])
+])
+
+AC_DEFUN([WERKBANK_WITH_CUDA], [
+  AC_ARG_WITH([cuda], [AS_HELP_STRING([--with-cuda@<:@=DIR@:>@], [CUDA toolkit])], [], [with_cuda=check])
+  AC_ARG_VAR([NVCC], [CUDA compiler])
+  AC_ARG_VAR([NVCC_GENCODE], [nvcc -gencode flags])
+  found=no
+  AS_IF([test "x$with_cuda" != xno], [
+    AS_CASE([$with_cuda], [yes|check], [cuda_dir=/usr/local/cuda], [cuda_dir=$with_cuda; with_cuda=yes])
+    AC_PATH_PROG([NVCC], [nvcc], [], [$cuda_dir/bin$PATH_SEPARATOR$PATH])
+    AS_IF([test -n "$NVCC"], [
+      CUDA_CPPFLAGS="-isystem $cuda_dir/include"
+      for d in lib64 lib; do test -d "$cuda_dir/$d" && { CUDA_LIBS="-L$cuda_dir/$d -lcudart -lstdc++"; break; }; done
+      save_LIBS=$LIBS; LIBS="$CUDA_LIBS $LIBS"
+      AC_LINK_IFELSE([AC_LANG_CALL([], [cudaGetLastError])], [found=yes])
+      LIBS=$save_LIBS])])
+  WERKBANK_VERDICT([cuda], [$found])
+  test -n "$NVCC_GENCODE" || NVCC_GENCODE="-gencode=arch=compute_90,code=sm_90 -gencode=arch=compute_90,code=compute_90"
+  AS_IF([test $werkbank_cuda = yes], [AC_DEFINE([HAVE_CUDA], [1], [CUDA backend is built])],
+        [CUDA_CPPFLAGS=; CUDA_LIBS=])
+  AC_SUBST([CUDA_CPPFLAGS]) AC_SUBST([CUDA_LIBS])
+  AM_CONDITIONAL([HAVE_CUDA], [test $werkbank_cuda = yes])
+])
+
+AC_DEFUN([WERKBANK_WITH_MPI], [
+  AC_ARG_WITH([mpi], [AS_HELP_STRING([--without-mpi], [single-process training only])], [], [with_mpi=check])
+  found=no
+  AS_IF([test "x$with_mpi" != xno], [PKG_CHECK_MODULES([MPI], [ompi-c], [found=yes],
+        [PKG_CHECK_MODULES([MPI], [mpich], [found=yes], [found=no])])])
+  WERKBANK_VERDICT([mpi], [$found])
+  AS_IF([test $werkbank_mpi = yes], [AC_DEFINE([HAVE_MPI], [1], [MPI communicator is built])])
+  AM_CONDITIONAL([HAVE_MPI], [test $werkbank_mpi = yes])
+])
+
+AC_DEFUN([WERKBANK_WITH_NCCL], [
+  AC_ARG_WITH([nccl], [AS_HELP_STRING([--without-nccl], [no multi-GPU collectives])], [], [with_nccl=check])
+  found=no
+  AS_IF([test "x$with_nccl" != xno && test $werkbank_cuda = yes && test $werkbank_mpi = yes], [
+    save_LIBS=$LIBS; save_CPPFLAGS=$CPPFLAGS
+    CPPFLAGS="$CUDA_CPPFLAGS $CPPFLAGS"
+    for d in "" -L/usr/local/cuda/lib; do
+      LIBS="$d -lnccl $CUDA_LIBS $save_LIBS"
+      AC_LINK_IFELSE([AC_LANG_PROGRAM([#include <nccl.h>], [ncclGetErrorString(ncclSuccess);])],
+        [found=yes; NCCL_LIBS="$d -lnccl"; break])
+    done
+    LIBS=$save_LIBS; CPPFLAGS=$save_CPPFLAGS])
+  WERKBANK_VERDICT([nccl], [$found])
+  AS_IF([test $werkbank_nccl = yes], [AC_DEFINE([HAVE_NCCL], [1], [NCCL communicator is built])])
+  AC_SUBST([NCCL_LIBS])
+  AM_CONDITIONAL([HAVE_NCCL], [test $werkbank_nccl = yes])
+])

@@ -1,0 +1,51 @@
+#!/bin/sh
+# layers.sh - who may include whom. The table is the architecture.
+set -eu
+cd "${srcdir:-.}"
+status=0
+
+# may FOLDER ALLOWED... : files of FOLDER include only from these.
+may() {
+	from=$1; shift
+	ok=$(printf '%s/|' "$@"); ok=${ok%|}
+	if grep -rnE '^[[:space:]]*#[[:space:]]*include "' "$from" --include='*.[ch]' --include='*.cu' --include='*.cuh' |
+	    grep -vE "include \"($ok|config\.h)"; then
+		echo "^ $from/ may include only: $*"; status=1
+	fi
+}
+# only HEADER FILES... : nobody else includes this system header.
+only() {
+	header=$1; shift
+	pat=$(printf '%s|' "$@"); pat=${pat%|}
+	if grep -rnE "include <$header" share kernels data train eval tui --include='*.[ch]' --include='*.cu' --include='*.cuh' |
+	    grep -vE "^($pat)"; then
+		echo "^ only $* may include <$header>"; status=1
+	fi
+}
+
+may share/base share/base
+may kernels    kernels share/base
+may data       data share/base
+may train      train data kernels share/base
+may eval       eval train data kernels share/base
+may tui        tui data share/base
+
+only curses     tui/term.c
+only mpi.h      train/comm_mpi.c
+only nccl       train/comm_nccl.c
+only cuda       kernels/cuda train/comm_nccl.c
+only oneapi     kernels/cpu_matmul.c
+only curl       data/fetch.c
+only archive    data/archive.c
+only pcre2      data/rewrite.c
+only openssl    share/base/hash.c
+only jansson    share/base/json.c
+
+# never WORDS : functions nobody calls, because they are too easy to misuse.
+never() {
+	if grep -rnE "(^|[^_[:alnum:]])($1)[[:space:]]*\\(" share kernels data train eval tui --include='*.[ch]' --include='*.cu'; then
+		echo "^ banned: $1"; status=1
+	fi
+}
+never 'strcpy|strcat|sprintf|vsprintf|strtok|gets|atoi|atol|atof|system'
+exit $status

@@ -1,0 +1,24 @@
+# tests: make check. A test is a TEST(name) in a t_*.c, or a script.
+check_PROGRAMS += tests/run
+tests_run_SOURCES = %D%/test.c %D%/test.h $(test_sources)
+nodist_tests_run_SOURCES = %D%/list.h
+test_sources = \
+	%D%/t_base.c %D%/t_conf.c %D%/t_journal.c \
+	%D%/t_text.c %D%/t_clean.c %D%/t_bpe.c %D%/t_shard.c %D%/t_loader.c %D%/t_sources.c %D%/t_demo.c \
+	%D%/t_ops.c %D%/t_ops_grad.c \
+	%D%/t_model.c %D%/t_train.c %D%/t_ckpt.c \
+	%D%/t_score.c %D%/t_decode.c \
+	%D%/t_tui.c
+tests_run_CPPFLAGS = $(AM_CPPFLAGS) -I.
+tests_run_LDADD = libtui.a libeval.a $(train_libs) $(mpi_libs) $(CURSES_LIBS)
+
+# Adding a test is writing TEST(name): this list is grepped, never typed.
+%D%/list.h: $(test_sources)
+	@$(MKDIR_P) $(@D)
+	$(AM_V_GEN)sed -n 's/^\(TEST([a-z0-9_]*)\).*/\1/p' $^ | LC_ALL=C sort >$@.tmp && mv $@.tmp $@
+BUILT_SOURCES += %D%/list.h
+CLEANFILES += %D%/list.h
+
+dist_check_SCRIPTS += %D%/layers.sh
+TESTS += tests/run %D%/layers.sh
+AM_TESTS_ENVIRONMENT = srcdir=$(srcdir); export srcdir; WERKBANK_SHARE=$(abs_top_srcdir)/share; export WERKBANK_SHARE;

@@ -1,0 +1,1 @@
+/* t_base.c - (not written yet) */

@@ -1,0 +1,1 @@
+/* t_bpe.c - (not written yet) */

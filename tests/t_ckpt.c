@@ -1,0 +1,1 @@
+/* t_ckpt.c - (not written yet) */

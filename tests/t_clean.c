@@ -1,0 +1,1 @@
+/* t_clean.c - (not written yet) */

@@ -1,0 +1,1 @@
+/* t_conf.c - (not written yet) */

@@ -1,0 +1,1 @@
+/* t_decode.c - (not written yet) */

@@ -1,0 +1,1 @@
+/* t_demo.c - (not written yet) */

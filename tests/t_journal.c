@@ -1,0 +1,1 @@
+/* t_journal.c - (not written yet) */

@@ -1,0 +1,1 @@
+/* t_loader.c - (not written yet) */

@@ -1,0 +1,1 @@
+/* t_model.c - (not written yet) */

@@ -1,0 +1,1 @@
+/* t_ops.c - (not written yet) */

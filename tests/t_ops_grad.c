@@ -1,0 +1,1 @@
+/* t_ops_grad.c - (not written yet) */

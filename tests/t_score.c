@@ -1,0 +1,1 @@
+/* t_score.c - (not written yet) */

@@ -1,0 +1,1 @@
+/* t_shard.c - (not written yet) */

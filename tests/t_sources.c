@@ -1,0 +1,1 @@
+/* t_sources.c - (not written yet) */

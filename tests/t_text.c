@@ -1,0 +1,1 @@
+/* t_text.c - (not written yet) */

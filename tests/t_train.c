@@ -1,0 +1,1 @@
+/* t_train.c - (not written yet) */

@@ -1,0 +1,1 @@
+/* t_tui.c - (not written yet) */

@@ -1,0 +1,1 @@
+/* adam.c - (not written yet) */

@@ -1,0 +1,61 @@
+/*
+ * ckpt.h - checkpoints: complete or not there.
+ *
+ *	checkpoints/STEP/	written as STEP.tmp, synced, renamed
+ *		model.safetensors       the tensors of params.def by name, fp32
+ *		optimizer.safetensors   the same names with .m and .v
+ *		state.json              step, loader position, seed, shape, vocabulary hash, best BLEU, seconds trained
+ *		recipe.ini bpe.codes vocab.tsv     so that the folder is a model of its own
+ *		SHA256SUMS              of all of the above; checked before anything is used
+ *	checkpoints/last, best	symbolic links, replaced atomically
+ *
+ * keep-last-k never removes what best or last points to. A folder without a
+ * good SHA256SUMS is not used; ckpt_find_last() then takes the one before it.
+ */
+#ifndef WERKBANK_TRAIN_CKPT_H
+#define WERKBANK_TRAIN_CKPT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "share/base/err.h"
+#include "train/model.h"
+
+/* What a checkpoint says besides tensors; plain data. */
+struct ckpt_state {
+	int64_t  step;
+	uint64_t loader_position;
+	uint64_t seed;
+	double   seconds;		/* trained so far, evaluation included */
+	double   best_bleu;		/* -1: none yet */
+	int64_t  best_step;
+	struct model_shape shape;
+	char     vocabulary_sha256[65];
+};
+
+/* Read state.json of a checkpoint or model folder; verify: check SHA256SUMS first. Corrupt or foreign: ERR_DATA naming the file. */
+int ckpt_read_state(const char *folder, bool verify, struct ckpt_state *s, struct err *e);
+
+/* Load weights into a model of the same shape (ERR_DATA otherwise, naming the first tensor that differs). */
+int ckpt_load_weights(const char *folder, struct model *m, struct err *e);
+
+/* Load Adam's moments; arenas on the host of model_floats(m) floats each. */
+int ckpt_load_moments(const char *folder, struct model *m, float *first, float *second, struct err *e);
+
+/* Save a checkpoint as run_folder/checkpoints/STEP, point last to it, keep the newest keep ones. */
+int ckpt_save(const char *run_folder, const struct ckpt_state *s, struct model *m,
+	      const float *first, const float *second, int keep, int64_t *bytes, struct err *e);
+
+/* Point best to a step. */
+int ckpt_set_best(const char *run_folder, int64_t step, struct err *e);
+
+/* The folder of the newest good checkpoint, owned by the caller; NULL with e->code 0: there is none. */
+char *ckpt_find_last(const char *run_folder, struct err *e);
+
+/*
+ * The model folder that --run/--checkpoint or --model name (c->run, c->checkpoint,
+ * c->model, c->workspace). Owned by the caller; NULL: ERR_NOINPUT saying what there is.
+ */
+char *ckpt_resolve(const struct conf *c, struct err *e);
+
+#endif

@@ -1,0 +1,1 @@
+/* comm.c - (not written yet) */

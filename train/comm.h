@@ -1,0 +1,28 @@
+/*
+ * comm.h - the world of ranks. One process alone is an implementation of it
+ * (comm.c), not a special case; comm_mpi.c is Open MPI, comm_nccl.c GPUs.
+ */
+#ifndef WERKBANK_TRAIN_COMM_H
+#define WERKBANK_TRAIN_COMM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "share/base/err.h"
+
+struct comm {
+	const char *name;	/* "one", "mpi", "nccl" */
+	int   rank, size;
+	void *state;		/* owned by the implementation */
+	int  (*sum_floats)(struct comm *c, float *x, size_t n, struct err *e);	/* x = sum over ranks, in place, same bits on all */
+	int  (*sum_doubles)(struct comm *c, double *x, size_t n, struct err *e);
+	int  (*max_ints)(struct comm *c, int64_t *x, size_t n, struct err *e);
+	int  (*broadcast)(struct comm *c, void *bytes, size_t n, int root, struct err *e);
+	int  (*barrier)(struct comm *c, struct err *e);
+	void (*close)(struct comm *c);
+};
+
+/* name: "one", "mpi", or "auto" (mpi when started by mpirun and built in, else one). */
+int comm_open(struct comm *c, const char *name, int *argc, char ***argv, struct err *e);
+
+#endif

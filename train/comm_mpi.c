@@ -1,0 +1,1 @@
+/* comm_mpi.c - (not written yet) */

@@ -1,0 +1,1 @@
+/* evaluate.c - (not written yet) */

@@ -1,0 +1,5 @@
+/* launch_main.c - (not written yet) */
+int main(void)
+{
+	return 70;
+}

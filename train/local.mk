@@ -1,0 +1,27 @@
+# train: the model, its training on one rank or many, and the launcher.
+noinst_LIBRARIES += libtrain.a
+libtrain_a_SOURCES = \
+	%D%/adam.c        %D%/adam.h \
+	%D%/ckpt.c        %D%/ckpt.h \
+	%D%/comm.c        %D%/comm.h \
+	%D%/model.c       %D%/model.h       %D%/params.def \
+	%D%/model_internal.h %D%/model_backward.c %D%/model_forward.c \
+	%D%/safetensors.c %D%/safetensors.h \
+	%D%/sched.c       %D%/sched.h \
+	%D%/trainer.c     %D%/trainer.h \
+	%D%/evaluate.c    %D%/evaluate.h
+libtrain_a_CPPFLAGS = $(AM_CPPFLAGS)
+train_libs = libtrain.a $(kernel_libs) $(data_libs) $(base_libs)
+
+if HAVE_MPI
+libtrain_a_SOURCES += %D%/comm_mpi.c
+libtrain_a_CPPFLAGS += $(MPI_CFLAGS)
+mpi_libs = $(MPI_LIBS)
+endif
+
+bin_PROGRAMS += werkbank-train werkbank-launch
+werkbank_train_SOURCES = %D%/main.c
+werkbank_train_LDADD = $(train_libs) $(mpi_libs)
+
+werkbank_launch_SOURCES = %D%/launch_main.c %D%/supervise.c %D%/supervise.h
+werkbank_launch_LDADD = $(base_libs)

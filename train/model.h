@@ -1,0 +1,135 @@
+/*
+ * model.h - the Transformer (Vaswani et al. 2017), pre-norm, on packed batches.
+ *
+ *	y = x + dropout(sublayer(norm(x))), one more norm after the last layer
+ *	of each stack; embeddings * sqrt(D) + sinusoids, dropout on the sum; one
+ *	table for source, target and output. The decoder reads <s> y1 … ym and
+ *	predicts y1 … ym </s>.
+ *
+ * All parameters are one flat float buffer described by params.def (so are the
+ * gradients): a checkpoint is one write, a reduction a few ranges.
+ *
+ *	struct model_shape shape = …;
+ *	struct model *m = model_new(&shape, ops, &dev_options, e);
+ *	model_reserve_training(m, batch_tokens, sentences, e);	all memory, before the run
+ *	model_init(m, seed);
+ *	model_forward_backward(m, &batch, &how, &sums, e);	adds to the gradients
+ *	model_free(m);
+ */
+#ifndef WERKBANK_TRAIN_MODEL_H
+#define WERKBANK_TRAIN_MODEL_H
+
+#include <stdint.h>
+
+#include "data/batch.h"
+#include "kernels/ops.h"
+#include "share/base/conf.h"
+#include "share/base/err.h"
+
+struct model_shape {
+	int32_t d_model, d_ff, heads, encoder_layers, decoder_layers;
+	int32_t vocabulary;		/* V: rows of the table, a multiple of 8 */
+	int32_t real_vocabulary;	/* of them, those that exist; the rest is never predicted */
+};
+
+/* One tensor of the list: where it lies in the flat buffer. */
+struct model_param {
+	char    name[64];
+	int64_t rows, cols;
+	int64_t offset;			/* floats from the start of the arena */
+};
+
+/* Weights (or gradients) of one model as views, made from params.def. */
+struct model_encoder_layer {
+#define PARAM(group, field, name, rows, cols, init) PARAM_##group(field)
+#define PARAM_model(field)
+#define PARAM_encoder(field) struct tensor field;
+#define PARAM_decoder(field)
+#include "train/params.def"
+#undef PARAM_model
+#undef PARAM_encoder
+#undef PARAM_decoder
+};
+
+struct model_decoder_layer {
+#define PARAM_model(field)
+#define PARAM_encoder(field)
+#define PARAM_decoder(field) struct tensor field;
+#include "train/params.def"
+#undef PARAM_model
+#undef PARAM_encoder
+#undef PARAM_decoder
+};
+
+struct model_weights {
+#define PARAM_model(field) struct tensor field;
+#define PARAM_encoder(field)
+#define PARAM_decoder(field)
+#include "train/params.def"
+#undef PARAM_model
+#undef PARAM_encoder
+#undef PARAM_decoder
+#undef PARAM
+	struct model_encoder_layer *encoder;	/* (encoder_layers) owned by the model */
+	struct model_decoder_layer *decoder;	/* (decoder_layers) owned by the model */
+};
+
+struct model;
+
+/* The shape that the options describe (conf_apply_size() first). ERR_CONFIG: heads do not divide d_model, … */
+int model_shape_from_conf(struct model_shape *shape, const struct conf *c, int32_t vocabulary, int32_t real_vocabulary, struct err *e);
+
+/* The list of tensors: *params owned by the caller (free), *n_floats the total. */
+int model_params(const struct model_shape *shape, struct model_param **params, size_t *n_params, int64_t *n_floats, struct err *e);
+
+/* Parameters only. ops is borrowed; opens a device of it. NULL: failure. */
+struct model *model_new(const struct model_shape *shape, const struct ops *ops, const struct dev_options *o, struct err *e);
+void model_free(struct model *m);
+
+/* Activations for evaluation (forward), or with gradients for training, for batches up to this size. Called once. */
+int model_reserve_forward(struct model *m, int32_t tokens, int32_t sentences, struct err *e);
+int model_reserve_training(struct model *m, int32_t tokens, int32_t sentences, struct err *e);
+
+/* Bytes that model_reserve_training() will take, parameters, gradients and moments included. */
+int model_training_bytes(const struct model_shape *shape, int32_t tokens, int32_t sentences, size_t *bytes, struct err *e);
+
+void model_init(struct model *m, uint64_t seed);	/* random initial weights, the same on every backend */
+
+/* Sums over the target tokens of a batch. */
+struct model_sums {
+	double  loss;		/* label-smoothed, nats */
+	double  nll;		/* without smoothing, nats */
+	int64_t tokens;		/* target tokens, </s> included */
+};
+
+struct model_how {
+	float dropout, attention_dropout, relu_dropout;
+	float smoothing;
+	float grad_scale;	/* the loss is multiplied by this before backward: 1 / tokens of the whole step */
+	uint64_t seed;
+	uint32_t step, micro;	/* name the dropout masks */
+};
+
+/* Gradients += those of the batch; *sums = (not +=). Needs model_reserve_training(). */
+int model_forward_backward(struct model *m, const struct batch *b, const struct model_how *how, struct model_sums *sums, struct err *e);
+
+/* No dropout, no gradients. Needs either reserve. */
+int model_evaluate(struct model *m, const struct batch *b, float smoothing, struct model_sums *sums, struct err *e);
+
+/*
+ * For decoding: run the encoder without dropout. Afterwards *memory_kv is a
+ * view (n_source, 2 * D * L) of keys and values of all decoder layers, on the
+ * backend's side, valid until the next call. b's targets may be empty.
+ */
+int model_encode(struct model *m, const struct batch *b, struct tensor *memory_kv, struct err *e);
+
+/* Parts that the trainer, checkpoints and the decoder work on; all borrowed. */
+const struct model_shape *model_get_shape(const struct model *m);
+const struct model_weights *model_get_weights(const struct model *m);
+const struct ops *model_get_ops(const struct model *m);
+struct dev *model_get_dev(const struct model *m);
+float *model_param_arena(struct model *m);	/* flat, on the backend's side */
+float *model_grad_arena(struct model *m);	/* NULL unless reserved for training */
+int64_t model_floats(const struct model *m);	/* length of either arena */
+
+#endif

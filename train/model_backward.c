@@ -1,0 +1,1 @@
+/* model_backward.c - (not written yet) */

@@ -1,0 +1,1 @@
+/* model_forward.c - (not written yet) */

@@ -1,0 +1,1 @@
+/* sched.c - (not written yet) */

@@ -1,0 +1,1 @@
+/* supervise.c - (not written yet) */

@@ -1,0 +1,1 @@
+/* trainer.c - (not written yet) */

@@ -1,0 +1,1 @@
+/* app.c - (not written yet) */

@@ -1,0 +1,5 @@
+/* commands.h - (not written yet) */
+#ifndef WERKBANK_TUI_COMMANDS_H
+#define WERKBANK_TUI_COMMANDS_H
+
+#endif

@@ -1,0 +1,1 @@
+/* history.c - (not written yet) */

@@ -1,0 +1,26 @@
+# tui: the workbench on a terminal, and the face of every command.
+noinst_LIBRARIES += libtui.a
+libtui_a_SOURCES = \
+	%D%/actions.def \
+	%D%/app.c      %D%/app.h \
+	%D%/commands.c %D%/commands.h \
+	%D%/draw.c     %D%/draw.h \
+	%D%/grid.c     %D%/grid.h \
+	%D%/history.c  %D%/history.h \
+	%D%/keys.c     %D%/keys.h \
+	%D%/layout.c   %D%/layout.h \
+	%D%/plot.c     %D%/plot.h \
+	%D%/status.c   %D%/status.h \
+	%D%/term.h     %D%/view.h \
+	%D%/view_help.c %D%/view_run.c
+
+if HAVE_CURSES
+libtui_a_SOURCES += %D%/term.c
+else
+libtui_a_SOURCES += %D%/term_none.c
+endif
+libtui_a_CPPFLAGS = $(AM_CPPFLAGS) $(CURSES_CFLAGS)
+
+bin_PROGRAMS += werkbank
+werkbank_SOURCES = %D%/main.c
+werkbank_LDADD = libtui.a $(base_libs) $(CURSES_LIBS)

@@ -1,0 +1,5 @@
+/* plot.h - (not written yet) */
+#ifndef WERKBANK_TUI_PLOT_H
+#define WERKBANK_TUI_PLOT_H
+
+#endif

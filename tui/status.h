@@ -1,0 +1,5 @@
+/* status.h - (not written yet) */
+#ifndef WERKBANK_TUI_STATUS_H
+#define WERKBANK_TUI_STATUS_H
+
+#endif

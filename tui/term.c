@@ -1,0 +1,1 @@
+/* term.c - (not written yet) */

@@ -1,0 +1,5 @@
+/* term.h - (not written yet) */
+#ifndef WERKBANK_TUI_TERM_H
+#define WERKBANK_TUI_TERM_H
+
+#endif

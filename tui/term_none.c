@@ -1,0 +1,1 @@
+/* term_none.c - (not written yet) */

@@ -1,0 +1,1 @@
+/* view_help.c - (not written yet) */

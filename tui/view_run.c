@@ -1,0 +1,1 @@
+/* view_run.c - (not written yet) */
