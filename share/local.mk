@@ -10,7 +10,7 @@ libbase_a_SOURCES = \
 	%D%/base/file.c     %D%/base/file.h \
 	%D%/base/hash.c     %D%/base/hash.h \
 	%D%/base/journal.c  %D%/base/journal.h \
-	%D%/base/json.c     %D%/base/json.h \
+	%D%/base/json.c     %D%/base/json.h     %D%/base/json_read.c \
 	%D%/base/lines.c    %D%/base/lines.h \
 	%D%/base/mem.c      %D%/base/mem.h \
 	%D%/base/paths.c    %D%/base/paths.h \
@@ -19,5 +19,5 @@ libbase_a_SOURCES = \
 	%D%/base/text.c     %D%/base/text.h \
 	%D%/base/commands.def %D%/base/options.def
 libbase_a_CPPFLAGS = $(AM_CPPFLAGS) -DWERKBANK_DATADIR='"$(pkgdatadir)"' -DWERKBANK_BINDIR='"$(bindir)"' \
-	$(CRYPTO_CFLAGS) $(JANSSON_CFLAGS)
-base_libs = libbase.a $(CRYPTO_LIBS) $(JANSSON_LIBS)
+	$(CRYPTO_CFLAGS)
+base_libs = libbase.a $(CRYPTO_LIBS)

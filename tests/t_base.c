@@ -1,1 +1,290 @@
-/* t_base.c - (not written yet) */
+/* t_base.c - errors, memory, text, files, lines, hashes, random numbers, processes. */
+#include "tests/test.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "share/base/buf.h"
+#include "share/base/file.h"
+#include "share/base/hash.h"
+#include "share/base/lines.h"
+#include "share/base/mem.h"
+#include "share/base/paths.h"
+#include "share/base/proc.h"
+#include "share/base/rng.h"
+#include "share/base/text.h"
+
+TEST(err_codes_and_text)
+{
+	struct err e = { 0 };
+
+	check_int(err_set(&e, ERR_DATA, "%s:%d: bad", "f", 3), ERR_DATA);
+	check_str(e.text, "f:3: bad");
+	check_int(err_prefix(&e, "run %s", "x"), ERR_DATA);
+	check_str(e.text, "run x: f:3: bad");
+	check_int(err_exit_status(ERR_DATA), 65);
+	check_int(err_exit_status(0), 0);
+	check_int(err_exit_status(-1234), 70);
+	errno = ENOSPC;
+	check_int(err_set_errno(&e, ERR_NOINPUT, "f"), ERR_IO);
+	errno = EACCES;
+	check_int(err_set_errno(&e, ERR_NOINPUT, "f"), ERR_PERM);
+}
+
+TEST(mem_sizes_are_checked)
+{
+	struct err e = { 0 };
+	size_t product;
+	char *p = NULL;
+	size_t cap = 0;
+
+	check(!mem_mul(SIZE_MAX / 2, 3, &product));
+	check(mem_mul(6, 7, &product) && product == 42);
+	check(mem_alloc(SIZE_MAX / 2, 4, &e) == NULL);
+	check_int(e.code, ERR_NOMEM);
+	check(mem_alloc_aligned(SIZE_MAX, 1, &e) == NULL);
+	check_int(mem_grow(&p, &cap, 100, 1, &e), 0);
+	check(p && cap >= 100);
+	check_err(mem_grow(&p, &cap, SIZE_MAX / 2, 8, &e), ERR_NOMEM);
+	check(p && cap >= 100);
+	free(p);
+	p = mem_alloc_aligned(10, 4, &e);
+	check(p && (uintptr_t)p % 64 == 0 && p[39] == 0);
+	free(p);
+}
+
+TEST(buf_grows_and_gives_away)
+{
+	struct buf b = { 0 };
+	struct err e = { 0 };
+	char *text;
+
+	check_str(buf_text(&b), "");
+	for (int i = 0; i < 1000; i++)
+		buf_printf(&b, "%d,", i % 10);
+	check_int(b.len, 2000);
+	check_int(b.data[b.len], 0);
+	buf_truncate(&b, 3);
+	check_str(b.data, "0,1");
+	text = buf_take(&b, &e);
+	check_str(text, "0,1");
+	check(b.data == NULL && b.len == 0);
+	free(text);
+	buf_free(&b);
+}
+
+TEST(utf8_well_formed_only)
+{
+	static const struct { const char *text; size_t n, good; } cases[] = {
+		{ "", 0, 0 }, { "abc", 3, 3 }, { "gr\xC3\xB6\xC3\x9F" "er", 8, 8 }, { "\xE2\x82\xAC", 3, 3 },
+		{ "\xF0\x9F\x98\x80", 4, 4 }, { "\xC0\x80", 2, 0 }, { "\xED\xA0\x80", 3, 0 },
+		{ "\xE0\x80\x80", 3, 0 }, { "\xF4\x90\x80\x80", 4, 0 }, { "ab\xE2\x82", 4, 2 },
+		{ "12345678\xFF", 9, 8 }, { "\xF5\x80\x80\x80", 4, 0 }, { "\x80", 1, 0 },
+		{ "1234567\xC3\xA4" "12345678", 17, 17 },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++)
+		check_int(utf8_valid_prefix(cases[i].text, cases[i].n), cases[i].good);
+}
+
+TEST(utf8_round_trip)
+{
+	for (uint32_t c = 1; c < 0x110000; c += c < 0x3000 ? 1 : 97) {
+		char bytes[4];
+		uint32_t back;
+		size_t n;
+
+		if (c >= 0xD800 && c < 0xE000)
+			continue;
+		n = utf8_encode(c, bytes);
+		if (!utf8_valid(bytes, n) || utf8_decode(bytes, n, &back) != n || back != c || utf8_count(bytes, n) != 1)
+			test_fail(__FILE__, __LINE__, "U+%04X does not come back", c);
+	}
+}
+
+TEST(utf8_repair_keeps_the_rest)
+{
+	struct buf b = { 0 };
+
+	utf8_repair(&b, "a\xFF\xC3" "b\xC3\xA4", 6);
+	check_str(buf_text(&b), "a\xEF\xBF\xBD\xEF\xBF\xBD" "b\xC3\xA4");
+	buf_free(&b);
+}
+
+TEST(text_numbers_are_whole)
+{
+	int64_t i;
+	double r;
+
+	check(text_to_int("42", &i) && i == 42);
+	check(text_to_int("-9223372036854775808", &i) && i == INT64_MIN);
+	check(!text_to_int("9223372036854775808", &i));
+	check(!text_to_int("12abc", &i) && !text_to_int("", &i) && !text_to_int(" 1", &i) && !text_to_int("1.5", &i));
+	check(text_to_real("1e-9", &r) && r == 1e-9);
+	check(!text_to_real("nan", &r) && !text_to_real("inf", &r) && !text_to_real("1e999", &r) && !text_to_real("1x", &r));
+}
+
+TEST(text_nearest_name)
+{
+	static const char *const names[] = { "batch-tokens", "beam", "beta1", "tokenize" };
+
+	check_str(text_nearest("batch_token", names, 4), "batch-tokens");
+	check_str(text_nearest("baem", names, 4), "beam");
+	check_str(text_nearest("tokenise", names, 4), "tokenize");
+	check(text_nearest("qqqqqq", names, 4) == NULL);
+	check(text_nearest("", names, 0) == NULL);
+}
+
+TEST(file_replaced_at_once)
+{
+	struct err e = { 0 };
+	struct outfile o;
+	struct buf b = { 0 };
+	char *path = file_path(&e, "%s/deep/er/file", test_folder()), *folder = file_path(&e, "%s/deep/er", test_folder());
+
+	check_err(file_write_all(path, "x", 1, &e), ERR_CANTCREAT);
+	check_int(file_make_folders(folder, &e), 0);
+	check_int(file_make_folders(folder, &e), 0);
+	check_int(file_write_all(path, "old", 3, &e), 0);
+	check_int(outfile_open(&o, path, &e), 0);
+	fputs("half", o.stream);
+	outfile_abandon(&o);
+	check_int(file_read_all(path, 0, &b, &e), 0);
+	check_str(buf_text(&b), "old");
+	check_err(file_read_all(path, 2, &b, &e), ERR_DATA);
+	check_int(file_size(path), 3);
+	check_int(file_remove_tree(folder, &e), 0);
+	check(!file_exists(path));
+	check_int(file_remove_tree(folder, &e), 0);
+	buf_free(&b);
+	free(path);
+	free(folder);
+}
+
+TEST(file_full_disk_is_an_error)
+{
+	struct err e = { 0 };
+	struct outfile o = { 0 };
+
+	if (access("/dev/full", W_OK)) {
+		test_skip("no /dev/full");
+		return;
+	}
+	o.path = mem_strdup("/dev/full", &e);
+	o.temporary = file_path(&e, "%s/never", test_folder());
+	o.stream = fopen("/dev/full", "w");
+	fputs("text", o.stream);
+	check_err(outfile_commit(&o, &e), ERR_IO);
+	check(strstr(e.text, "/dev/full") != NULL);
+}
+
+TEST(lines_of_all_kinds)
+{
+	struct err e = { 0 };
+	struct lines l;
+	char *path = file_path(&e, "%s/lines", test_folder());
+	static const char text[] = "one\r\n\n\xC2\x85" "mid\x0C" "dle\rx\n\xFF" "bad\nlast";
+
+	check_int(file_write_all(path, text, sizeof(text) - 1, &e), 0);
+	check_int(lines_open(&l, path, &e), 0);
+	check(lines_next(&l, &e) == 1 && !strcmp(l.text, "one"));
+	check(lines_next(&l, &e) == 1 && l.len == 0);
+	check(lines_next(&l, &e) == 1 && !strcmp(l.text, "\xC2\x85" "mid\x0C" "dle\rx"));
+	check_err(lines_next(&l, &e), ERR_DATA);
+	check(strstr(e.text, "lines:4: byte 1") != NULL);
+	lines_close(&l);
+
+	check_int(lines_open(&l, path, &e), 0);
+	l.repair = true;
+	for (int i = 0; i < 4; i++)
+		check_int(lines_next(&l, &e), 1);
+	check_str(l.text, "\xEF\xBF\xBD" "bad");
+	check(lines_next(&l, &e) == 1 && !strcmp(l.text, "last") && l.number == 5);
+	check_int(lines_next(&l, &e), 0);
+	lines_close(&l);
+	check_err(lines_open(&l, "/no/such/file", &e), ERR_NOINPUT);
+	check_err(lines_open(&l, "/", &e), ERR_NOINPUT);
+	free(path);
+}
+
+TEST(hash_known_sums)
+{
+	struct err e = { 0 };
+	char hex[HASH_SHA256_HEX];
+	char *path = file_path(&e, "%s/abc", test_folder());
+	struct hash *h = hash_new(HASH_MD5, &e);
+
+	check_int(file_write_all(path, "abc", 3, &e), 0);
+	check_int(hash_file(path, hex, &e), 0);
+	check_str(hex, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+	check_int(hash_add(h, "abc", 3, &e), 0);
+	check_int(hash_hex(h, hex, &e), 0);
+	check_str(hex, "900150983cd24fb0d6963f7d28e17f72");
+	check(hash_bytes("a", 1) != hash_bytes("b", 1));
+	hash_free(h);
+	free(path);
+}
+
+/* The known answers of Random123's kat_vectors for philox4x32-10: all zero, and all ones. */
+TEST(rng_is_philox)
+{
+	struct rng_key zero = { 0, 0, 0, 0, 0 };
+	struct rng_block b = rng_block_at(zero, 0);
+
+	check_int(b.v[0], 0x6627e8d5);
+	check_int(b.v[1], 0xe169c58d);
+	check_int(b.v[2], 0xbc57ac4c);
+	check_int(b.v[3], 0x9b00dbd8);
+}
+
+TEST(rng_streams_differ)
+{
+	struct rng_key a = rng_key_make(1, RNG_DROPOUT, 5, 0);
+	double sum = 0;
+
+	check(rng_u32(a, 7) == rng_u32(a, 7));
+	check(rng_u32(a, 7) != rng_u32(rng_key_make(2, RNG_DROPOUT, 5, 0), 7));
+	check(rng_u32(a, 7) != rng_u32(rng_key_make(1, RNG_SHUFFLE, 5, 0), 7));
+	check(rng_u32(a, 7) != rng_u32(rng_key_make(1, RNG_DROPOUT, 6, 0), 7));
+	check(rng_u32(a, 7) != rng_u32(rng_key_make(1, RNG_DROPOUT, 5, 1), 7));
+	for (int i = 0; i < 100000; i++)
+		sum += rng_unit(a, (uint64_t)i);
+	check_near(sum / 100000, 0.5, 0.005);
+}
+
+TEST(proc_runs_and_reports)
+{
+	static const char *const cat[] = { "cat", NULL }, *const no[] = { "/no/such/program", NULL };
+	static const char *const seven[] = { "sh", "-c", "exit 7", NULL }, *const sleeper[] = { "sleep", "60", NULL };
+	struct err e = { 0 };
+	struct proc p;
+	char text[8] = "";
+	int status = -1;
+
+	check_int(proc_start(&p, cat, PROC_PIPE_IN | PROC_PIPE_OUT, &e), 0);
+	check_int(write(p.in, "hello", 5), 5);
+	close(p.in);
+	p.in = -1;
+	check_int(read(p.out, text, sizeof(text)), 5);
+	check_str(text, "hello");
+	check(proc_wait(&p, &status, &e) == 0 && status == 0);
+	check(proc_start(&p, seven, 0, &e) == 0 && proc_wait(&p, &status, &e) == 0 && status == 7);
+	check_err(proc_start(&p, no, PROC_PIPE_OUT, &e), ERR_UNAVAILABLE);
+	check_int(proc_start(&p, sleeper, 0, &e), 0);
+	proc_stop(&p, 5);
+	check_int(p.pid, -1);
+}
+
+TEST(paths_names)
+{
+	struct err e = { 0 };
+
+	check_int(paths_check_name("run", "demo-1.a_b", &e), 0);
+	check_err(paths_check_name("run", "../x", &e), ERR_USAGE);
+	check_err(paths_check_name("run", ".hidden", &e), ERR_USAGE);
+	check_err(paths_check_name("run", "", &e), ERR_USAGE);
+}

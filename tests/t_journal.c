@@ -1,1 +1,163 @@
-/* t_journal.c - (not written yet) */
+/* t_journal.c - JSON, and the journal of a run. */
+#include "tests/test.h"
+
+#include <fcntl.h>
+#include <math.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "share/base/file.h"
+#include "share/base/journal.h"
+#include "share/base/json.h"
+#include "share/base/rng.h"
+
+TEST(json_write_and_read_back)
+{
+	struct buf b = { 0 };
+	struct err e = { 0 };
+	struct json_writer w = { .out = &b };
+	const struct json *v;
+	struct json *root;
+
+	json_open(&w, '{');
+	json_key(&w, "text \"quoted\"");
+	json_str(&w, "tab\t nl\n esc\x1B del\x7F bad\xFF \xC3\xA4");
+	json_key(&w, "list");
+	json_open(&w, '[');
+	json_int(&w, INT64_MIN);
+	json_real(&w, 0.1);
+	json_real(&w, NAN);
+	json_bool(&w, true);
+	json_null(&w);
+	json_close(&w, ']');
+	json_key(&w, "empty");
+	json_open(&w, '{');
+	json_close(&w, '}');
+	json_close(&w, '}');
+	check_str(buf_text(&b), "{\"text \\\"quoted\\\"\":\"tab\\t nl\\n esc\\u001b del\\u007f bad\xEF\xBF\xBD \xC3\xA4\","
+		"\"list\":[-9223372036854775808,0.1,null,true,null],\"empty\":{}}");
+	root = json_parse(b.data, b.len, &e);
+	if (!check(root != NULL))
+		goto out;
+	check_str(json_text(json_get(root, "text \"quoted\""), ""), "tab\t nl\n esc\x1B del\x7F bad\xEF\xBF\xBD \xC3\xA4");
+	v = json_get(root, "list");
+	check_int(json_len(v), 5);
+	check(json_integer(json_at(v, 0), 0) == INT64_MIN);
+	check(json_number(json_at(v, 1), 0) == 0.1);
+	check(isnan(json_number(json_at(v, 2), NAN)));
+	check(json_truth(json_at(v, 3), false));
+	check(json_at(v, 5) == NULL && json_get(v, "x") == NULL && json_get(NULL, "x") == NULL);
+	check_str(json_member(root, 2, &v), "empty");
+	check(json_len(v) == 0 && json_member(root, 3, &v) == NULL);
+	check_str(json_text(NULL, "fallback"), "fallback");
+out:
+	json_free(root);
+	buf_free(&b);
+}
+
+TEST(json_refuses_what_is_not_json)
+{
+	static const char *const bad[] = {
+		"", "{", "}", "[1,]", "{\"a\":}", "{\"a\" 1}", "{a:1}", "01", "1.", ".5", "1e", "+1", "-", "tru", "nul",
+		"\"", "\"\\x\"", "\"\\u12\"", "\"\\ud800\\u0041\"", "\"a\nb\"", "[1 2]", "1 2", "\"\xFF\"", "1e999", "{\"a\":1,}",
+		"[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]",
+	};
+	static const char *const good[] = {
+		"0", "-0", " [ ] ", "{}", "\"\\ud83d\\ude00\"", "1E+2", "123456789012345678901234567890", "true", "null",
+	};
+	struct err e = { 0 };
+
+	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+		struct json *v = json_parse(bad[i], strlen(bad[i]), &e);
+
+		if (v)
+			test_fail(__FILE__, __LINE__, "accepted: %s", bad[i]);
+		json_free(v);
+	}
+	for (size_t i = 0; i < ARRAY_LEN(good); i++) {
+		struct json *v = json_parse(good[i], strlen(good[i]), &e);
+
+		if (!v)
+			test_fail(__FILE__, __LINE__, "refused: %s: %s", good[i], e.text);
+		json_free(v);
+	}
+}
+
+/* Random damage to a good document: never a crash (sanitizers watch), and what is accepted can be walked. */
+TEST(json_survives_damage)
+{
+	static const char text[] = "{\"kind\":\"train\",\"loss\":[1.5e-3,2,\"\\u00e4\\n\"],\"x\":{\"y\":[[],{}],\"z\":null}}";
+	struct rng_key key = rng_key_make(1, RNG_TEST, 0, 0);
+	char damaged[sizeof(text)];
+	struct err e;
+
+	for (uint64_t i = 0; i < 20000; i++) {
+		size_t n = sizeof(text) - 1, at = rng_u32(key, 3 * i) % n;
+		struct json *v;
+
+		memcpy(damaged, text, sizeof(text));
+		damaged[at] = (char)rng_u32(key, 3 * i + 1);
+		if (i & 1)
+			n = rng_u32(key, 3 * i + 2) % (n + 1);
+		v = json_parse(damaged, n, &e);
+		if (v) {
+			const struct json *child;
+
+			for (size_t m = 0; json_member(v, m, &child); m++)
+				json_len(child);
+		}
+		json_free(v);
+	}
+}
+
+TEST(journal_written_and_followed)
+{
+	struct err e = { 0 };
+	char *path = file_path(&e, "%s/journal.jsonl", test_folder());
+	struct journal_reader *r = journal_reader_open(path, &e);
+	struct journal *j;
+	struct json_writer *w;
+	const struct json *v = NULL;
+	int fd;
+
+	check_int(journal_next(r, &v, &e), 0);	/* not there yet */
+	j = journal_open(path, &e);
+	if (!check(j != NULL))
+		goto out;
+	w = journal_begin(j, "train", 7);
+	json_key(w, "loss");
+	json_real(w, 2.5);
+	check_int(journal_end(j, &e), 0);
+	check_int(journal_next(r, &v, &e), 1);
+	check_str(json_text(json_get(v, "kind"), ""), "train");
+	check_int(json_integer(json_get(v, "step"), -1), 7);
+	check_near(json_number(json_get(v, "loss"), 0), 2.5, 0);
+	check_int(journal_next(r, &v, &e), 0);
+	journal_free(j);
+
+	/* A killed writer's half line, a line that is no record, one that is far too long. */
+	fd = open(path, O_WRONLY | O_APPEND);
+	check(write(fd, "garbage\n", 8) == 8);
+	for (int i = 0; i < 3000; i++)
+		check(write(fd, "0123456789", 10) == 10);
+	check(write(fd, "\n{\"kind\":\"tr", 12) == 12);
+	close(fd);
+	check_int(journal_next(r, &v, &e), 0);
+	j = journal_open(path, &e);
+	journal_begin(j, "stop", -1);
+	check_int(journal_end(j, &e), 0);
+	check_int(journal_next(r, &v, &e), 1);
+	check_str(json_text(json_get(v, "kind"), ""), "stop");
+	check(json_get(v, "step") == NULL);
+	check_int(journal_bad_lines(r), 3);
+
+	w = journal_begin(j, "event", 1);
+	json_key(w, "text");
+	for (int i = 0; i < 500; i++)
+		json_str(w, "0123456789");
+	check_err(journal_end(j, &e), ERR_INTERNAL);
+	journal_free(j);
+out:
+	journal_reader_free(r);
+	free(path);
+}

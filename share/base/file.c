@@ -1,1 +1,231 @@
-/* file.c - (not written yet) */
+/* file.c - see file.h */
+#include "share/base/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <libgen.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "share/base/mem.h"
+
+char *file_path(struct err *e, const char *fmt, ...)
+{
+	char *path;
+	va_list ap;
+	int n;
+
+	va_start(ap, fmt);
+	n = vasprintf(&path, fmt, ap);
+	va_end(ap);
+	if (n < 0) {
+		err_set(e, ERR_NOMEM, "out of memory for a path");
+		return NULL;
+	}
+	return path;
+}
+
+int outfile_open(struct outfile *o, const char *path, struct err *e)
+{
+	*o = (struct outfile){ 0 };
+	o->path = mem_strdup(path, e);
+	o->temporary = o->path ? file_path(e, "%s.%ld.tmp", path, (long)getpid()) : NULL;
+	if (!o->temporary) {
+		outfile_abandon(o);
+		return e->code;
+	}
+	o->stream = fopen(o->temporary, "wb");
+	if (!o->stream) {
+		err_set_errno(e, ERR_CANTCREAT, "%s: cannot be written", path);
+		if (e->code == ERR_NOINPUT)
+			e->code = ERR_CANTCREAT;	/* the folder is what is missing */
+		outfile_abandon(o);
+		return e->code;
+	}
+	return 0;
+}
+
+/* A renamed file is only sure to be there after a crash when its folder was synced too. */
+static void sync_folder_of(const char *path)
+{
+	char *copy = strdup(path);
+	int fd = copy ? open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+
+	if (fd >= 0) {
+		(void)fsync(fd);	/* some file systems cannot; the rename stands anyway */
+		close(fd);
+	}
+	free(copy);
+}
+
+int outfile_commit(struct outfile *o, struct err *e)
+{
+	bool good = !ferror(o->stream) && fflush(o->stream) == 0 && fsync(fileno(o->stream)) == 0;
+
+	if (!good) {
+		err_set_errno(e, ERR_IO, "%s: cannot be written", o->path);
+		outfile_abandon(o);
+		return e->code;
+	}
+	if (fclose(o->stream)) {
+		o->stream = NULL;
+		err_set_errno(e, ERR_IO, "%s: cannot be written", o->path);
+		outfile_abandon(o);
+		return e->code;
+	}
+	o->stream = NULL;
+	if (rename(o->temporary, o->path)) {
+		err_set_errno(e, ERR_CANTCREAT, "%s: cannot be put in place", o->path);
+		outfile_abandon(o);
+		return e->code;
+	}
+	sync_folder_of(o->path);
+	free(o->temporary);
+	o->temporary = NULL;
+	outfile_abandon(o);
+	return 0;
+}
+
+void outfile_abandon(struct outfile *o)
+{
+	if (o->stream)
+		fclose(o->stream);
+	if (o->temporary)
+		unlink(o->temporary);
+	free(o->temporary);
+	free(o->path);
+	*o = (struct outfile){ 0 };
+}
+
+int file_write_all(const char *path, const void *bytes, size_t n, struct err *e)
+{
+	struct outfile o;
+
+	if (outfile_open(&o, path, e))
+		return e->code;
+	if (n)
+		fwrite(bytes, 1, n, o.stream);	/* commit sees a failure through ferror() */
+	return outfile_commit(&o, e);
+}
+
+int file_read_all(const char *path, size_t limit, struct buf *b, struct err *e)
+{
+	size_t start = b->len, got;
+	FILE *f = fopen(path, "rbe");
+	int failed = 0;
+
+	if (!f)
+		return err_set_errno(e, ERR_NOINPUT, "%s: cannot be read", path);
+	do {
+		char *to = buf_reserve(b, 65536);
+
+		got = to ? fread(to, 1, 65536, f) : 0;
+		if (got) {
+			b->len += got;
+			b->data[b->len] = 0;
+		}
+		if (limit && b->len - start > limit) {
+			failed = err_set(e, ERR_DATA, "%s: is larger than %zu bytes", path, limit);
+			break;
+		}
+	} while (got);
+	if (!failed && ferror(f))
+		failed = err_set_errno(e, ERR_IO, "%s: cannot be read", path);
+	fclose(f);
+	return failed ? failed : buf_check(b, e);
+}
+
+int map_open(struct map *m, const char *path, struct err *e)
+{
+	struct stat s;
+	void *p;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	*m = (struct map){ 0 };
+	if (fd < 0)
+		return err_set_errno(e, ERR_NOINPUT, "%s: cannot be read", path);
+	if (fstat(fd, &s)) {
+		err_set_errno(e, ERR_IO, "%s: cannot be read", path);
+		close(fd);
+		return e->code;
+	}
+	if (!S_ISREG(s.st_mode)) {
+		close(fd);
+		return err_set(e, ERR_NOINPUT, "%s: is not a regular file", path);
+	}
+	if (s.st_size > 0) {
+		p = mmap(NULL, (size_t)s.st_size, PROT_READ, MAP_SHARED, fd, 0);
+		if (p == MAP_FAILED) {
+			err_set_errno(e, ERR_IO, "%s: cannot be mapped", path);
+			close(fd);
+			return e->code;
+		}
+		m->data = p;
+		m->len = (size_t)s.st_size;
+	}
+	close(fd);
+	return 0;
+}
+
+void map_close(struct map *m)
+{
+	if (m->data)
+		munmap((void *)(uintptr_t)m->data, m->len);
+	*m = (struct map){ 0 };
+}
+
+int file_make_folders(const char *path, struct err *e)
+{
+	char *copy = mem_strdup(path, e);
+	int failed = 0;
+
+	if (!copy)
+		return e->code;
+	for (char *p = copy + 1; !failed; p++) {
+		char c = *p;
+
+		if (c != '/' && c)
+			continue;
+		*p = 0;
+		if (mkdir(copy, 0777) && errno != EEXIST) {
+			failed = err_set_errno(e, ERR_CANTCREAT, "%s: cannot be made", copy);
+			if (failed == ERR_NOINPUT)
+				failed = e->code = ERR_CANTCREAT;
+		}
+		*p = c;
+		if (!c)
+			break;
+	}
+	free(copy);
+	return failed;
+}
+
+static int remove_one(const char *path, const struct stat *s, int type, struct FTW *where)
+{
+	(void)s, (void)type, (void)where;
+	return remove(path);
+}
+
+int file_remove_tree(const char *path, struct err *e)
+{
+	if (nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS) && errno != ENOENT)
+		return err_set_errno(e, ERR_IO, "%s: cannot be removed", path);
+	return 0;
+}
+
+bool file_exists(const char *path)
+{
+	return access(path, F_OK) == 0;
+}
+
+int64_t file_size(const char *path)
+{
+	struct stat s;
+
+	return stat(path, &s) == 0 && S_ISREG(s.st_mode) ? (int64_t)s.st_size : -1;
+}

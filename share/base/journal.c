@@ -1,1 +1,231 @@
-/* journal.c - (not written yet) */
+/* journal.c - see journal.h */
+#include "share/base/journal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "share/base/clock.h"
+#include "share/base/mem.h"
+
+#define READ_BYTES 65536
+
+struct journal {
+	int fd;
+	char *path;		/* owned */
+	struct buf line;
+	struct json_writer writer;
+};
+
+/* A writer that was killed may have left half a line: end it, so that ours starts on its own. */
+static int end_cut_line(struct journal *j, struct err *e)
+{
+	off_t end = lseek(j->fd, 0, SEEK_END);
+	char last;
+
+	if (end <= 0 || pread(j->fd, &last, 1, end - 1) != 1 || last == '\n')
+		return 0;
+	if (write(j->fd, "\n", 1) != 1)
+		return err_set_errno(e, ERR_IO, "%s: cannot be written", j->path);
+	return 0;
+}
+
+struct journal *journal_open(const char *path, struct err *e)
+{
+	struct journal *j = mem_alloc(1, sizeof(*j), e);
+
+	if (!j)
+		return NULL;
+	j->fd = -1;
+	j->path = mem_strdup(path, e);
+	if (!j->path)
+		goto failed;
+	j->fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+	if (j->fd < 0) {
+		err_set_errno(e, ERR_CANTCREAT, "%s: cannot be written", path);
+		goto failed;
+	}
+	if (end_cut_line(j, e))
+		goto failed;
+	return j;
+failed:
+	journal_free(j);
+	return NULL;
+}
+
+struct json_writer *journal_begin(struct journal *j, const char *kind, int64_t step)
+{
+	struct json_writer *w = &j->writer;
+
+	buf_clear(&j->line);
+	*w = (struct json_writer){ .out = &j->line };
+	json_open(w, '{');
+	json_key(w, "v");
+	json_int(w, 1);
+	json_key(w, "kind");
+	json_str(w, kind);
+	json_key(w, "t");
+	json_real(w, (double)(int64_t)(clock_wall_s() * 1000) / 1000);
+	if (step >= 0) {
+		json_key(w, "step");
+		json_int(w, step);
+	}
+	return w;
+}
+
+int journal_end(struct journal *j, struct err *e)
+{
+	ssize_t n;
+
+	json_close(&j->writer, '}');
+	buf_add_char(&j->line, '\n');
+	if (buf_check(&j->line, e))
+		return e->code;
+	if (j->line.len > JOURNAL_MAX_LINE)
+		return err_set(e, ERR_INTERNAL, "%s: a record of %zu bytes is longer than %d",
+			j->path, j->line.len, JOURNAL_MAX_LINE);
+	do
+		n = write(j->fd, j->line.data, j->line.len);
+	while (n < 0 && errno == EINTR);
+	if (n == (ssize_t)j->line.len)
+		return 0;
+	if (n >= 0)
+		errno = ENOSPC;		/* a short write to a file means just that */
+	return err_set_errno(e, ERR_IO, "%s: cannot be written", j->path);
+}
+
+void journal_free(struct journal *j)
+{
+	if (!j)
+		return;
+	if (j->fd >= 0)
+		close(j->fd);
+	buf_free(&j->line);
+	free(j->path);
+	free(j);
+}
+
+struct journal_reader {
+	int fd;			/* -1: the file is not there yet */
+	char *path;		/* owned */
+	struct buf pending;	/* read but not yet given out, from offset start */
+	size_t start;
+	bool skipping;		/* inside a line that is too long */
+	int64_t bad_lines;
+	struct json *record;	/* owned: the last one given out */
+};
+
+struct journal_reader *journal_reader_open(const char *path, struct err *e)
+{
+	struct journal_reader *r = mem_alloc(1, sizeof(*r), e);
+
+	if (!r)
+		return NULL;
+	r->fd = -1;
+	r->path = mem_strdup(path, e);
+	if (!r->path) {
+		journal_reader_free(r);
+		return NULL;
+	}
+	return r;
+}
+
+/* Read some more. 1: got bytes, 0: nothing there yet. */
+static int read_more(struct journal_reader *r, struct err *e)
+{
+	ssize_t n;
+	char *to;
+
+	if (r->fd < 0) {
+		r->fd = open(r->path, O_RDONLY | O_CLOEXEC);
+		if (r->fd < 0)
+			return errno == ENOENT ? 0 : err_set_errno(e, ERR_NOINPUT, "%s: cannot be read", r->path);
+	}
+	if (r->start) {
+		memmove(r->pending.data, r->pending.data + r->start, r->pending.len - r->start);
+		buf_truncate(&r->pending, r->pending.len - r->start);
+		r->start = 0;
+	}
+	to = buf_reserve(&r->pending, READ_BYTES);
+	if (!to)
+		return buf_check(&r->pending, e);
+	do
+		n = read(r->fd, to, READ_BYTES);
+	while (n < 0 && errno == EINTR);
+	if (n < 0)
+		return err_set_errno(e, ERR_IO, "%s: cannot be read", r->path);
+	r->pending.len += (size_t)n;
+	r->pending.data[r->pending.len] = 0;
+	return n > 0;
+}
+
+/* The next whole line within pending; NULL: more must be read. Lines that are too long are dropped on the way. */
+static const char *next_line(struct journal_reader *r, size_t *n)
+{
+	for (;;) {
+		size_t have = r->pending.len - r->start;
+		const char *line = have ? r->pending.data + r->start : NULL;
+		const char *end = have ? memchr(line, '\n', have) : NULL;
+
+		if (!end) {
+			if (have > JOURNAL_MAX_LINE) {
+				r->bad_lines += !r->skipping;
+				r->skipping = true;
+				r->start = r->pending.len;
+			}
+			return NULL;
+		}
+		*n = (size_t)(end - line);
+		r->start += *n + 1;
+		if (r->skipping) {
+			r->skipping = false;
+			continue;
+		}
+		if (*n <= JOURNAL_MAX_LINE)
+			return line;
+		r->bad_lines++;
+	}
+}
+
+int journal_next(struct journal_reader *r, const struct json **record, struct err *e)
+{
+	for (;;) {
+		size_t n;
+		const char *line = next_line(r, &n);
+		struct err ignored;
+		int got;
+
+		if (line) {
+			json_free(r->record);
+			r->record = json_parse(line, n, &ignored);
+			if (r->record && json_get(r->record, "kind")) {
+				*record = r->record;
+				return 1;
+			}
+			r->bad_lines++;
+			continue;
+		}
+		got = read_more(r, e);
+		if (got <= 0)
+			return got;
+	}
+}
+
+int64_t journal_bad_lines(const struct journal_reader *r)
+{
+	return r->bad_lines;
+}
+
+void journal_reader_free(struct journal_reader *r)
+{
+	if (!r)
+		return;
+	if (r->fd >= 0)
+		close(r->fd);
+	json_free(r->record);
+	buf_free(&r->pending);
+	free(r->path);
+	free(r);
+}

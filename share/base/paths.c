@@ -1,1 +1,104 @@
-/* paths.c - (not written yet) */
+/* paths.c - see paths.h */
+#include "share/base/paths.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "share/base/file.h"
+#include "share/base/mem.h"
+
+/* The folder of the running program, owned by the caller; NULL with e set. */
+static char *program_folder(struct err *e)
+{
+	char path[4096], *slash;
+	ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 1);
+
+	if (n < 0) {
+		err_set_errno(e, ERR_UNAVAILABLE, "/proc/self/exe: cannot be read");
+		return NULL;
+	}
+	path[n] = 0;
+	slash = strrchr(path, '/');
+	if (slash)
+		*slash = 0;
+	return mem_strdup(path, e);
+}
+
+/*
+ * The first of the folders below that holds name: those beside the running
+ * program (one level up too, for the tests' program), then the installation's.
+ */
+static char *find_beside(const char *subfolder, const char *installed, const char *name, struct err *e)
+{
+	char *folder = program_folder(e), *path = NULL;
+
+	if (!folder)
+		return NULL;
+	for (int i = 0; i < 3; i++) {
+		free(path);
+		if (i < 2)
+			path = file_path(e, "%s%s%s/%s", folder, i ? "/.." : "", subfolder, name);
+		else
+			path = file_path(e, "%s/%s", installed, name);
+		if (!path || file_exists(path))
+			break;
+		if (i == 2) {
+			err_set(e, ERR_UNAVAILABLE, "%s was not found in %s%s nor in %s", name, folder, subfolder, installed);
+			free(path);
+			path = NULL;
+		}
+	}
+	free(folder);
+	return path;
+}
+
+char *paths_sister(const char *name, struct err *e)
+{
+	return find_beside("", WERKBANK_BINDIR, name, e);
+}
+
+char *paths_shipped(const char *name, struct err *e)
+{
+	const char *share = getenv("WERKBANK_SHARE");
+	char *path;
+
+	if (!share || !*share) {
+		path = find_beside("/share", WERKBANK_DATADIR, name, e);
+		if (!path && e->code == ERR_UNAVAILABLE)
+			e->code = ERR_NOINPUT;
+		return path;
+	}
+	path = file_path(e, "%s/%s", share, name);
+	if (path && !file_exists(path)) {
+		err_set(e, ERR_NOINPUT, "%s was not found in %s, which WERKBANK_SHARE names", name, share);
+		free(path);
+		path = NULL;
+	}
+	return path;
+}
+
+char *paths_workspace(const char *option, struct err *e)
+{
+	const char *home = getenv("WERKBANK_HOME");
+
+	if (option)
+		return mem_strdup(option, e);
+	return mem_strdup(home && *home ? home : "werkbank.d", e);
+}
+
+int paths_check_name(const char *what, const char *name, struct err *e)
+{
+	static const char allowed[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
+	size_t n = strlen(name);
+
+	if (!n || n > 100)
+		return err_set(e, ERR_USAGE, "the name of a %s must have 1 to 100 characters", what);
+	if (name[0] == '.')
+		return err_set(e, ERR_USAGE, "the name of a %s must not begin with a dot: '%s'", what, name);
+	for (size_t i = 0; i < n; i++)
+		if (!strchr(allowed, name[i]))
+			return err_set(e, ERR_USAGE, "the name of a %s may hold letters, digits, dot, _ and - only: '%s'", what, name);
+	return 0;
+}

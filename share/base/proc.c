@@ -1,1 +1,143 @@
-/* proc.c - (not written yet) */
+/* proc.c - see proc.h */
+#include "share/base/proc.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "share/base/clock.h"
+
+static void close_fd(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
+
+/* In the child: standard streams from the pipes' far ends, default signals, exec; the parent learns errno through report. */
+static void run_child(const char *const *argv, int flags, int pipes[3][2], int report)
+{
+	int number;
+
+	for (int i = 0; i < 3; i++)
+		if (pipes[i][0] >= 0)
+			dup2(pipes[i][i == 0 ? 0 : 1], i);
+	if (flags & PROC_OWN_GROUP)
+		setpgid(0, 0);
+	signal(SIGPIPE, SIG_DFL);
+	execvp(argv[0], (char *const *)(uintptr_t)argv);
+	number = errno;
+	if (write(report, &number, sizeof(number)) < 0)
+		_exit(126);
+	_exit(127);
+}
+
+int proc_start(struct proc *p, const char *const *argv, int flags, struct err *e)
+{
+	int pipes[3][2] = { { -1, -1 }, { -1, -1 }, { -1, -1 } }, report[2] = { -1, -1 }, number = 0, failed = 0;
+	ssize_t n;
+
+	*p = (struct proc){ .pid = -1, .in = -1, .out = -1, .err = -1 };
+	for (int i = 0; i < 3 && !failed; i++)
+		if (flags & PROC_PIPE_IN << i && pipe2(pipes[i], O_CLOEXEC))
+			failed = err_set_errno(e, ERR_NOMEM, "%s: no pipe to be had", argv[0]);
+	if (!failed && pipe2(report, O_CLOEXEC))
+		failed = err_set_errno(e, ERR_NOMEM, "%s: no pipe to be had", argv[0]);
+	if (!failed) {
+		p->pid = fork();
+		if (p->pid == 0)
+			run_child(argv, flags, pipes, report[1]);
+		if (p->pid < 0)
+			failed = err_set_errno(e, ERR_NOMEM, "%s: cannot be started", argv[0]);
+	}
+	close_fd(&report[1]);
+	if (!failed) {
+		/* The pipe closes without a word when exec succeeds. */
+		do
+			n = read(report[0], &number, sizeof(number));
+		while (n < 0 && errno == EINTR);
+		if (n == (ssize_t)sizeof(number)) {
+			waitpid(p->pid, NULL, 0);
+			p->pid = -1;
+			failed = err_set(e, ERR_UNAVAILABLE, "%s: cannot be run: %s", argv[0], strerror(number));
+		}
+	}
+	close_fd(&report[0]);
+	for (int i = 0; i < 3; i++)
+		close_fd(&pipes[i][i == 0 ? 0 : 1]);
+	if (failed) {
+		for (int i = 0; i < 3; i++)
+			close_fd(&pipes[i][i == 0 ? 1 : 0]);
+		return failed;
+	}
+	p->in = pipes[0][1];
+	p->out = pipes[1][0];
+	p->err = pipes[2][0];
+	return 0;
+}
+
+static int status_of(int raw)
+{
+	return WIFSIGNALED(raw) ? 128 + WTERMSIG(raw) : WEXITSTATUS(raw);
+}
+
+static void close_pipes(struct proc *p)
+{
+	close_fd(&p->in);
+	close_fd(&p->out);
+	close_fd(&p->err);
+}
+
+int proc_wait(struct proc *p, int *status, struct err *e)
+{
+	int raw;
+	pid_t got;
+
+	close_pipes(p);
+	do
+		got = waitpid(p->pid, &raw, 0);
+	while (got < 0 && errno == EINTR);
+	if (got < 0)
+		return err_set_errno(e, ERR_INTERNAL, "process %ld cannot be waited for", (long)p->pid);
+	p->pid = -1;
+	*status = status_of(raw);
+	return 0;
+}
+
+bool proc_ended(struct proc *p, int *status)
+{
+	int raw;
+
+	if (p->pid < 0 || waitpid(p->pid, &raw, WNOHANG) != p->pid)
+		return false;
+	p->pid = -1;
+	*status = status_of(raw);
+	return true;
+}
+
+void proc_stop(struct proc *p, double grace_s)
+{
+	double deadline = clock_mono_s() + grace_s;
+	int status;
+
+	if (p->pid < 0) {
+		close_pipes(p);
+		return;
+	}
+	kill(p->pid, SIGTERM);
+	while (!proc_ended(p, &status)) {
+		if (clock_mono_s() >= deadline) {
+			struct err ignored;
+
+			kill(p->pid, SIGKILL);
+			proc_wait(p, &status, &ignored);
+			return;
+		}
+		usleep(10000);
+	}
+	close_pipes(p);
+}

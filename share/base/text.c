@@ -1,1 +1,246 @@
-/* text.c - (not written yet) */
+/* text.c - see text.h */
+#include "share/base/text.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Bytes of the well-formed sequence at s (n >= 1), 0 when there is none. Unicode 15, table 3-7. */
+static size_t sequence_length(const unsigned char *s, size_t n)
+{
+	unsigned char low = 0x80, high = 0xBF;	/* range of the second byte */
+	size_t need;
+
+	if (s[0] < 0x80)
+		return 1;
+	if (s[0] >= 0xC2 && s[0] <= 0xDF)
+		need = 2;
+	else if (s[0] >= 0xE0 && s[0] <= 0xEF)
+		need = 3;
+	else if (s[0] >= 0xF0 && s[0] <= 0xF4)
+		need = 4;
+	else
+		return 0;
+	if (n < need)
+		return 0;
+	if (s[0] == 0xE0)
+		low = 0xA0;	/* no overlong forms */
+	else if (s[0] == 0xED)
+		high = 0x9F;	/* no surrogates */
+	else if (s[0] == 0xF0)
+		low = 0x90;
+	else if (s[0] == 0xF4)
+		high = 0x8F;	/* nothing above U+10FFFF */
+	if (s[1] < low || s[1] > high)
+		return 0;
+	for (size_t i = 2; i < need; i++)
+		if (s[i] < 0x80 || s[i] > 0xBF)
+			return 0;
+	return need;
+}
+
+size_t utf8_valid_prefix(const char *text, size_t n)
+{
+	const unsigned char *s = (const unsigned char *)text;
+	size_t i = 0;
+
+	while (i < n) {
+		size_t step;
+		uint64_t word;
+
+		/* Most text is ASCII: eight bytes at a time. */
+		if (n - i >= sizeof(word)) {
+			memcpy(&word, s + i, sizeof(word));
+			if (!(word & 0x8080808080808080u)) {
+				i += sizeof(word);
+				continue;
+			}
+		}
+		step = sequence_length(s + i, n - i);
+		if (!step)
+			break;
+		i += step;
+	}
+	return i;
+}
+
+size_t utf8_decode(const char *text, size_t n, uint32_t *codepoint)
+{
+	const unsigned char *s = (const unsigned char *)text;
+
+	if (s[0] < 0x80 || n < 2) {
+		*codepoint = s[0];
+		return 1;
+	}
+	if (s[0] < 0xE0 || n < 3) {
+		*codepoint = (uint32_t)(s[0] & 0x1F) << 6 | (s[1] & 0x3F);
+		return 2;
+	}
+	if (s[0] < 0xF0 || n < 4) {
+		*codepoint = (uint32_t)(s[0] & 0x0F) << 12 | (uint32_t)(s[1] & 0x3F) << 6 | (s[2] & 0x3F);
+		return 3;
+	}
+	*codepoint = (uint32_t)(s[0] & 0x07) << 18 | (uint32_t)(s[1] & 0x3F) << 12 |
+		     (uint32_t)(s[2] & 0x3F) << 6 | (s[3] & 0x3F);
+	return 4;
+}
+
+size_t utf8_encode(uint32_t codepoint, char *out)
+{
+	if (codepoint < 0x80) {
+		out[0] = (char)codepoint;
+		return 1;
+	}
+	if (codepoint < 0x800) {
+		out[0] = (char)(0xC0 | codepoint >> 6);
+		out[1] = (char)(0x80 | (codepoint & 0x3F));
+		return 2;
+	}
+	if (codepoint < 0x10000) {
+		out[0] = (char)(0xE0 | codepoint >> 12);
+		out[1] = (char)(0x80 | (codepoint >> 6 & 0x3F));
+		out[2] = (char)(0x80 | (codepoint & 0x3F));
+		return 3;
+	}
+	out[0] = (char)(0xF0 | codepoint >> 18);
+	out[1] = (char)(0x80 | (codepoint >> 12 & 0x3F));
+	out[2] = (char)(0x80 | (codepoint >> 6 & 0x3F));
+	out[3] = (char)(0x80 | (codepoint & 0x3F));
+	return 4;
+}
+
+size_t utf8_count(const char *text, size_t n)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < n; i++)
+		count += ((unsigned char)text[i] & 0xC0) != 0x80;
+	return count;
+}
+
+void utf8_repair(struct buf *b, const char *text, size_t n)
+{
+	while (n) {
+		size_t good = utf8_valid_prefix(text, n);
+
+		buf_add(b, text, good);
+		text += good;
+		n -= good;
+		if (n) {
+			buf_add_str(b, "\xEF\xBF\xBD");
+			text++;
+			n--;
+		}
+	}
+}
+
+/* strtoll and strtod skip blanks; a number as we mean it begins with a sign, a digit or a point. */
+static bool begins_number(const char *text)
+{
+	return text[0] && strchr("+-.0123456789", text[0]);
+}
+
+bool text_to_int(const char *text, int64_t *value)
+{
+	char *end;
+	long long v;
+
+	if (!begins_number(text))
+		return false;
+	errno = 0;
+	v = strtoll(text, &end, 10);
+	if (errno || end == text || *end)
+		return false;
+	*value = v;
+	return true;
+}
+
+bool text_to_real(const char *text, double *value)
+{
+	char *end;
+	double v;
+
+	if (!begins_number(text))
+		return false;
+	v = strtod(text, &end);
+	if (end == text || *end || !isfinite(v))
+		return false;
+	*value = v;
+	return true;
+}
+
+#define NEAREST_MAX 64	/* longer words are not compared */
+
+/* Levenshtein distance with - and _ taken for the same. */
+static size_t edit_distance(const char *a, const char *b)
+{
+	size_t row[NEAREST_MAX + 1], n = strlen(a), m = strlen(b);
+
+	for (size_t j = 0; j <= m; j++)
+		row[j] = j;
+	for (size_t i = 1; i <= n; i++) {
+		size_t diagonal = row[0];
+
+		row[0] = i;
+		for (size_t j = 1; j <= m; j++) {
+			char x = a[i - 1] == '_' ? '-' : a[i - 1], y = b[j - 1] == '_' ? '-' : b[j - 1];
+			size_t change = diagonal + (x != y);
+
+			diagonal = row[j];
+			row[j] = MIN(change, MIN(row[j], row[j - 1]) + 1);
+		}
+	}
+	return row[m];
+}
+
+const char *text_nearest(const char *word, const char *const *candidates, size_t n)
+{
+	size_t best = strlen(word) / 3 + 2;	/* further away is not what was meant */
+	const char *nearest = NULL;
+
+	if (strlen(word) > NEAREST_MAX)
+		return NULL;
+	for (size_t i = 0; i < n; i++) {
+		size_t d;
+
+		if (strlen(candidates[i]) > NEAREST_MAX)
+			continue;
+		d = edit_distance(word, candidates[i]);
+		if (d < best) {
+			best = d;
+			nearest = candidates[i];
+		}
+	}
+	return nearest;
+}
+
+static bool is_blank(char c)
+{
+	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
+char *text_trim(char *text)
+{
+	size_t n;
+
+	while (is_blank(*text))
+		text++;
+	n = strlen(text);
+	while (n && is_blank(text[n - 1]))
+		n--;
+	text[n] = 0;
+	return text;
+}
+
+bool text_starts_with(const char *text, const char *prefix)
+{
+	return !strncmp(text, prefix, strlen(prefix));
+}
+
+bool text_ends_with(const char *text, const char *suffix)
+{
+	size_t n = strlen(text), m = strlen(suffix);
+
+	return n >= m && !strcmp(text + n - m, suffix);
+}

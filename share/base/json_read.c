@@ -1,0 +1,408 @@
+/*
+ * json_read.c - reading JSON; see json.h
+ *
+ * The tree is one array of nodes in the order of the text: a container's
+ * first child follows it, and span nodes further on comes its next sibling.
+ * Strings are unescaped into a second block, which is never longer than the
+ * text itself.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "share/base/json.h"
+#include "share/base/mem.h"
+#include "share/base/text.h"
+
+#define MAX_DEPTH  64
+#define MAX_NUMBER 64	/* characters of a number */
+
+enum type { NOTHING, TRUTH, INTEGER, REAL, TEXT, ARRAY, OBJECT };
+
+struct json {
+	enum type type;
+	uint32_t key;		/* offset of the member's name in the texts */
+	uint32_t span;		/* nodes of this value, itself included */
+	uint32_t children;
+	union {
+		int64_t integer;
+		double  real;
+		uint32_t text;	/* offset in the texts */
+	} u;
+	const struct json_doc *doc;
+};
+
+struct json_doc {
+	char *texts;		/* owned */
+	struct json nodes[];
+};
+
+struct parser {
+	const char *text, *at, *end;
+	struct json_doc *doc;
+	size_t n_nodes, cap;
+	uint32_t n_texts;
+	int depth;
+	struct err *e;
+};
+
+static int fail(struct parser *p, const char *expected)
+{
+	return err_set(p->e, ERR_DATA, "not valid JSON at byte %zu: %s", (size_t)(p->at - p->text) + 1, expected);
+}
+
+static void skip_blanks(struct parser *p)
+{
+	while (p->at < p->end && (*p->at == ' ' || *p->at == '\t' || *p->at == '\n' || *p->at == '\r'))
+		p->at++;
+}
+
+static bool take(struct parser *p, char c)
+{
+	skip_blanks(p);
+	if (p->at == p->end || *p->at != c)
+		return false;
+	p->at++;
+	return true;
+}
+
+static int add_node(struct parser *p, enum type type, uint32_t key, size_t *node)
+{
+	if (p->n_nodes == p->cap) {
+		size_t cap = p->cap ? 2 * p->cap : 32, bytes;
+		struct json_doc *bigger;
+
+		if (!mem_mul(cap, sizeof(struct json), &bytes) ||
+		    !(bigger = realloc(p->doc, sizeof(*bigger) + bytes)))
+			return err_set(p->e, ERR_NOMEM, "out of memory: JSON of %zu values", cap);
+		if (!p->doc)
+			bigger->texts = NULL;
+		p->doc = bigger;
+		p->cap = cap;
+	}
+	*node = p->n_nodes++;
+	p->doc->nodes[*node] = (struct json){ .type = type, .key = key, .span = 1 };
+	return 0;
+}
+
+static int hex4(struct parser *p, uint32_t *value)
+{
+	*value = 0;
+	for (int i = 0; i < 4; i++, p->at++) {
+		static const char digits[] = "0123456789abcdef";
+		const char *d = p->at < p->end && *p->at ? strchr(digits, *p->at | 0x20) : NULL;
+
+		if (!d || !*d)
+			return fail(p, "\\u needs four hexadecimal digits");
+		*value = *value << 4 | (uint32_t)(d - digits);
+	}
+	return 0;
+}
+
+/* After "\u": one character, or a pair of surrogates, as UTF-8. NUL becomes U+FFFD: texts end with it here. */
+static int unescape_unicode(struct parser *p)
+{
+	uint32_t c, low;
+	int failed = hex4(p, &c);
+
+	if (failed)
+		return failed;
+	if (c >= 0xD800 && c < 0xDC00 && p->end - p->at >= 2 && p->at[0] == '\\' && p->at[1] == 'u') {
+		p->at += 2;
+		failed = hex4(p, &low);
+		if (failed)
+			return failed;
+		if (low < 0xDC00 || low > 0xDFFF)
+			return fail(p, "a surrogate lacks its second half");
+		c = 0x10000 + ((c - 0xD800) << 10) + (low - 0xDC00);
+	}
+	if (!c || (c >= 0xD800 && c <= 0xDFFF))
+		c = 0xFFFD;
+	p->n_texts += (uint32_t)utf8_encode(c, p->doc->texts + p->n_texts);
+	return 0;
+}
+
+static int unescape(struct parser *p)
+{
+	static const char names[] = "\"\\/bfnrt", meanings[] = "\"\\/\b\f\n\r\t";
+	char c = p->at < p->end ? *p->at++ : 0;
+	const char *name = c ? strchr(names, c) : NULL;
+
+	if (c == 'u')
+		return unescape_unicode(p);
+	if (!name)
+		return fail(p, "unknown escape in a string");
+	p->doc->texts[p->n_texts++] = meanings[name - names];
+	return 0;
+}
+
+/* After the opening quote: the string goes to the texts, *offset tells where. */
+static int parse_string(struct parser *p, uint32_t *offset)
+{
+	*offset = p->n_texts;
+	for (;;) {
+		const char *plain = p->at;
+		size_t n;
+		int failed;
+
+		while (p->at < p->end && *p->at != '"' && *p->at != '\\' && (unsigned char)*p->at >= 0x20)
+			p->at++;
+		n = (size_t)(p->at - plain);
+		if (!utf8_valid(plain, n))
+			return fail(p, "a string is not valid UTF-8");
+		memcpy(p->doc->texts + p->n_texts, plain, n);
+		p->n_texts += (uint32_t)n;
+		if (p->at == p->end)
+			return fail(p, "a string does not end");
+		if ((unsigned char)*p->at < 0x20)
+			return fail(p, "a control character in a string");
+		if (*p->at++ == '"')
+			break;
+		failed = unescape(p);
+		if (failed)
+			return failed;
+	}
+	p->doc->texts[p->n_texts++] = 0;
+	return 0;
+}
+
+static size_t count_digits(const char *s)
+{
+	return strspn(s, "0123456789");
+}
+
+/* RFC 8259, 6: minus, integer without leading zeros, fraction, exponent. */
+static bool is_number(const char *s, bool *is_integer)
+{
+	size_t n;
+
+	*is_integer = true;
+	s += *s == '-';
+	n = count_digits(s);
+	if (!n || (n > 1 && *s == '0'))
+		return false;
+	s += n;
+	if (*s == '.') {
+		n = count_digits(s + 1);
+		if (!n)
+			return false;
+		s += 1 + n;
+		*is_integer = false;
+	}
+	if (*s == 'e' || *s == 'E') {
+		s++;
+		s += *s == '+' || *s == '-';
+		n = count_digits(s);
+		if (!n)
+			return false;
+		s += n;
+		*is_integer = false;
+	}
+	return !*s;
+}
+
+static int parse_number(struct parser *p, struct json *v)
+{
+	char text[MAX_NUMBER + 1];
+	bool is_integer;
+	size_t n = 0;
+
+	while (p->at + n < p->end && n < MAX_NUMBER && p->at[n] && strchr("+-.0123456789eE", p->at[n]))
+		n++;
+	memcpy(text, p->at, n);
+	text[n] = 0;
+	if (!n || !is_number(text, &is_integer))
+		return fail(p, "a value was expected");
+	p->at += n;
+	v->type = INTEGER;
+	if (!is_integer || !text_to_int(text, &v->u.integer)) {
+		v->type = REAL;
+		v->u.real = strtod(text, NULL);
+		if (!isfinite(v->u.real))
+			return fail(p, "a number is too large");
+	}
+	return 0;
+}
+
+static bool take_word(struct parser *p, const char *word)
+{
+	size_t n = strlen(word);
+
+	if ((size_t)(p->end - p->at) < n || memcmp(p->at, word, n))
+		return false;
+	p->at += n;
+	return true;
+}
+
+static int parse_value(struct parser *p, uint32_t key);
+
+/* After the opening bracket of nodes[node]. */
+static int parse_container(struct parser *p, size_t node, char closing)
+{
+	uint32_t children = 0, key = 0;
+
+	if (p->depth++ == MAX_DEPTH)
+		return fail(p, "nested too deep");
+	while (!take(p, closing)) {
+		int failed;
+
+		if (children && !take(p, ','))
+			return fail(p, "a comma or the closing bracket was expected");
+		if (closing == '}') {
+			if (!take(p, '"'))
+				return fail(p, "a member's name was expected");
+			failed = parse_string(p, &key);
+			if (failed)
+				return failed;
+			if (!take(p, ':'))
+				return fail(p, "a colon was expected");
+		}
+		failed = parse_value(p, key);
+		if (failed)
+			return failed;
+		children++;
+	}
+	p->depth--;
+	p->doc->nodes[node].children = children;
+	p->doc->nodes[node].span = (uint32_t)(p->n_nodes - node);
+	return 0;
+}
+
+static int parse_value(struct parser *p, uint32_t key)
+{
+	size_t node;
+	struct json *v;
+
+	skip_blanks(p);
+	if (add_node(p, NOTHING, key, &node))
+		return p->e->code;
+	v = &p->doc->nodes[node];
+	if (take(p, '{')) {
+		v->type = OBJECT;
+		return parse_container(p, node, '}');
+	}
+	if (take(p, '[')) {
+		v->type = ARRAY;
+		return parse_container(p, node, ']');
+	}
+	if (take(p, '"')) {
+		v->type = TEXT;
+		return parse_string(p, &v->u.text);
+	}
+	if (take_word(p, "null"))
+		return 0;
+	if (take_word(p, "true") || take_word(p, "false")) {
+		v->type = TRUTH;
+		v->u.integer = p->at[-2] == 'u';	/* tr-u-e, fal-s-e */
+		return 0;
+	}
+	return parse_number(p, v);
+}
+
+struct json *json_parse(const char *text, size_t n, struct err *e)
+{
+	struct parser p = { .text = text, .at = text, .end = text + n, .e = e };
+	size_t unused;
+	int failed;
+
+	if (n > UINT32_MAX / 4) {
+		err_set(e, ERR_DATA, "JSON of %zu bytes is too long", n);
+		return NULL;
+	}
+	/* Makes p.doc, so that the texts have an owner from the start. */
+	if (add_node(&p, NOTHING, 0, &unused))
+		return NULL;
+	p.n_nodes = 0;
+	p.doc->texts = mem_alloc(n + 1, 1, e);
+	failed = p.doc->texts ? parse_value(&p, 0) : e->code;
+	if (!failed) {
+		skip_blanks(&p);
+		if (p.at != p.end)
+			failed = fail(&p, "something follows the value");
+	}
+	if (failed) {
+		free(p.doc->texts);
+		free(p.doc);
+		return NULL;
+	}
+	for (size_t i = 0; i < p.n_nodes; i++)
+		p.doc->nodes[i].doc = p.doc;
+	return p.doc->nodes;
+}
+
+void json_free(struct json *root)
+{
+	struct json_doc *doc;
+
+	if (!root)
+		return;
+	doc = (struct json_doc *)((char *)root - offsetof(struct json_doc, nodes));
+	free(doc->texts);
+	free(doc);
+}
+
+size_t json_len(const struct json *v)
+{
+	return v && (v->type == ARRAY || v->type == OBJECT) ? v->children : 0;
+}
+
+static const struct json *child(const struct json *v, size_t i)
+{
+	const struct json *c;
+
+	if (i >= json_len(v))
+		return NULL;
+	for (c = v + 1; i; i--)
+		c += c->span;
+	return c;
+}
+
+const struct json *json_at(const struct json *array, size_t i)
+{
+	return array && array->type == ARRAY ? child(array, i) : NULL;
+}
+
+const char *json_member(const struct json *object, size_t i, const struct json **value)
+{
+	const struct json *c = object && object->type == OBJECT ? child(object, i) : NULL;
+
+	if (!c)
+		return NULL;
+	*value = c;
+	return c->doc->texts + c->key;
+}
+
+const struct json *json_get(const struct json *object, const char *key)
+{
+	const struct json *c;
+
+	if (!object || object->type != OBJECT)
+		return NULL;
+	c = object + 1;
+	for (uint32_t i = 0; i < object->children; i++, c += c->span)
+		if (!strcmp(c->doc->texts + c->key, key))
+			return c;
+	return NULL;
+}
+
+const char *json_text(const struct json *v, const char *fallback)
+{
+	return v && v->type == TEXT ? v->doc->texts + v->u.text : fallback;
+}
+
+double json_number(const struct json *v, double fallback)
+{
+	if (v && v->type == INTEGER)
+		return (double)v->u.integer;
+	return v && v->type == REAL ? v->u.real : fallback;
+}
+
+int64_t json_integer(const struct json *v, int64_t fallback)
+{
+	return v && v->type == INTEGER ? v->u.integer : fallback;
+}
+
+bool json_truth(const struct json *v, bool fallback)
+{
+	return v && v->type == TRUTH ? v->u.integer : fallback;
+}
