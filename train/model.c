@@ -1,1 +1,357 @@
-/* model.c - (not written yet) */
+/* model.c - see model.h */
+#include "train/model_internal.h"
+
+#include <math.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "share/base/mem.h"
+
+enum group { GROUP_model, GROUP_encoder, GROUP_decoder };
+enum init { INIT_table, INIT_glorot, INIT_glorot_ffn, INIT_one, INIT_zero };
+
+/* A row of params.def with the sizes of one shape filled in. */
+struct row {
+	enum group group;
+	const char *name;
+	int64_t rows, cols;
+	enum init init;
+	size_t field;		/* offset of the view in its struct */
+};
+
+#define OWNER_model   model_weights
+#define OWNER_encoder model_encoder_layer
+#define OWNER_decoder model_decoder_layer
+
+#define PARAM(...) + 1
+enum { N_ROWS = 0
+#include "train/params.def"
+};
+#undef PARAM
+
+static void fill_rows(const struct model_shape *s, struct row rows[N_ROWS])
+{
+	const int64_t D = s->d_model, F = s->d_ff, V = s->vocabulary, L = s->decoder_layers;
+	size_t n = 0;
+
+#define PARAM(group, field, name, n_rows, n_cols, init) \
+	rows[n++] = (struct row){ GROUP_##group, name, n_rows, n_cols, INIT_##init, offsetof(struct OWNER_##group, field) };
+#include "train/params.def"
+#undef PARAM
+}
+
+/* A walk over all tensors in the order of the arena. */
+struct walk {
+	const struct model_shape *shape;
+	struct row rows[N_ROWS];
+	size_t first, last;	/* the rows of the current group are first .. last - 1 */
+	size_t at;		/* the current row */
+	int32_t layer;		/* of the current group, 0 for single tensors */
+};
+
+static int32_t group_layers(const struct walk *w)
+{
+	switch (w->rows[w->first].group) {
+	case GROUP_encoder: return w->shape->encoder_layers;
+	case GROUP_decoder: return w->shape->decoder_layers;
+	default:            return 1;
+	}
+}
+
+static void walk_group(struct walk *w, size_t first)
+{
+	w->first = w->at = first;
+	w->layer = 0;
+	for (w->last = first; w->last < N_ROWS && w->rows[w->last].group == w->rows[first].group; w->last++)
+		;
+}
+
+static void walk_begin(struct walk *w, const struct model_shape *shape)
+{
+	w->shape = shape;
+	fill_rows(shape, w->rows);
+	walk_group(w, 0);
+}
+
+/* The current row; NULL after the last one. */
+static const struct row *walk_row(const struct walk *w)
+{
+	return w->at < N_ROWS ? &w->rows[w->at] : NULL;
+}
+
+static void walk_next(struct walk *w)
+{
+	if (++w->at < w->last)
+		return;
+	w->at = w->first;
+	if (++w->layer == group_layers(w)) {
+		if (w->last < N_ROWS)
+			walk_group(w, w->last);
+		else
+			w->at = N_ROWS;
+	}
+}
+
+/* ---- shapes ------------------------------------------------------------ */
+
+static int check_shape(const struct model_shape *s, struct err *e)
+{
+	if (s->heads < 1 || s->d_model < 4 || s->d_model % 2)
+		return err_set(e, ERR_CONFIG, "d_model is %d and heads %d: d_model must be even and at least 4, heads at least 1",
+			       s->d_model, s->heads);
+	if (s->d_model % s->heads)
+		return err_set(e, ERR_CONFIG, "d_model %d cannot be divided into %d heads: choose heads that divide it",
+			       s->d_model, s->heads);
+	if (s->d_ff < 1)
+		return err_set(e, ERR_CONFIG, "d_ff is %d: it must be at least 1", s->d_ff);
+	if (s->encoder_layers < 1 || s->decoder_layers < 1 ||
+	    s->encoder_layers > MODEL_MAX_LAYERS || s->decoder_layers > MODEL_MAX_LAYERS)
+		return err_set(e, ERR_CONFIG, "%d encoder and %d decoder layers: both must be 1..%d",
+			       s->encoder_layers, s->decoder_layers, MODEL_MAX_LAYERS);
+	if (s->vocabulary < 8 || s->vocabulary % 8)
+		return err_set(e, ERR_CONFIG, "the vocabulary has %d entries: a multiple of 8 is needed", s->vocabulary);
+	if (s->real_vocabulary < N_SPECIAL_TOKENS || s->real_vocabulary > s->vocabulary)
+		return err_set(e, ERR_CONFIG, "%d of %d vocabulary entries are said to exist: %d..%d are possible",
+			       s->real_vocabulary, s->vocabulary, N_SPECIAL_TOKENS, s->vocabulary);
+	return 0;
+}
+
+int model_shape_from_conf(struct model_shape *shape, const struct conf *c, int32_t vocabulary,
+			  int32_t real_vocabulary, struct err *e)
+{
+	*shape = (struct model_shape){
+		.d_model = (int32_t)c->d_model, .d_ff = (int32_t)c->d_ff, .heads = (int32_t)c->heads,
+		.encoder_layers = (int32_t)c->encoder_layers, .decoder_layers = (int32_t)c->decoder_layers,
+		.vocabulary = vocabulary, .real_vocabulary = real_vocabulary,
+	};
+	return check_shape(shape, e);
+}
+
+int model_params(const struct model_shape *shape, struct model_param **params, size_t *n_params,
+		 int64_t *n_floats, struct err *e)
+{
+	struct walk w;
+	const struct row *row;
+	struct model_param *list;
+	size_t n = 0;
+	int64_t offset = 0;
+
+	if (check_shape(shape, e))
+		return e->code;
+	list = mem_alloc(N_ROWS * (size_t)MAX(shape->encoder_layers, shape->decoder_layers), sizeof(*list), e);
+	if (!list)
+		return e->code;
+	for (walk_begin(&w, shape); (row = walk_row(&w)); walk_next(&w), n++) {
+		struct model_param *p = &list[n];
+		const char *mark = strstr(row->name, "%d");
+
+		if (mark)
+			snprintf(p->name, sizeof(p->name), "%.*s%d%s", (int)(mark - row->name), row->name, w.layer, mark + 2);
+		else
+			snprintf(p->name, sizeof(p->name), "%s", row->name);
+		p->rows = row->rows;
+		p->cols = row->cols;
+		p->offset = offset;
+		offset += p->rows * p->cols;	/* below 2^50 by the ranges of the options */
+	}
+	*params = list;
+	*n_params = n;
+	*n_floats = offset;
+	return 0;
+}
+
+/* ---- life and death ---------------------------------------------------- */
+
+static int alloc_views(struct model_weights *w, const struct model_shape *s, struct err *e)
+{
+	w->encoder = mem_alloc((size_t)s->encoder_layers, sizeof(*w->encoder), e);
+	w->decoder = mem_alloc((size_t)s->decoder_layers, sizeof(*w->decoder), e);
+	return w->encoder && w->decoder ? 0 : e->code;
+}
+
+/* Point every view of w into the flat buffer. */
+static void set_views(struct model_weights *w, const struct model_shape *s, float *flat)
+{
+	struct walk walk;
+	const struct row *row;
+
+	for (walk_begin(&walk, s); (row = walk_row(&walk)); walk_next(&walk)) {
+		struct tensor view = tensor_f32(flat, row->rows, row->cols);
+		char *owner = row->group == GROUP_encoder ? (char *)&w->encoder[walk.layer] :
+			      row->group == GROUP_decoder ? (char *)&w->decoder[walk.layer] : (char *)w;
+
+		memcpy(owner + row->field, &view, sizeof(view));
+		flat += row->rows * row->cols;
+	}
+}
+
+struct model *model_new(const struct model_shape *shape, const struct ops *ops, const struct dev_options *o,
+			struct err *e)
+{
+	struct model *m = mem_alloc(1, sizeof(*m), e);
+	size_t bytes;
+
+	if (!m)
+		return NULL;
+	m->shape = *shape;
+	m->ops = ops;
+	if (model_params(shape, &m->params, &m->n_params, &m->floats, e) ||
+	    alloc_views(&m->weights, shape, e) || alloc_views(&m->grads, shape, e) ||
+	    model_acts_alloc(&m->acts, shape, e))
+		goto fail;
+	if (!mem_mul((size_t)m->floats, sizeof(float), &bytes)) {
+		err_set(e, ERR_NOMEM, "a model of %lld parameters does not fit into memory", (long long)m->floats);
+		goto fail;
+	}
+	m->dev = ops->open(o, e);
+	if (!m->dev)
+		goto fail;
+	m->param = ops->alloc(m->dev, bytes, e);
+	if (!m->param)
+		goto fail;
+	set_views(&m->weights, shape, m->param);
+	return m;
+fail:
+	model_free(m);
+	return NULL;
+}
+
+void model_free(struct model *m)
+{
+	if (!m)
+		return;
+	if (m->dev) {
+		m->ops->release(m->dev, m->param);
+		m->ops->release(m->dev, m->grad);
+		m->ops->release(m->dev, m->arena);
+		m->ops->close(m->dev);
+	}
+	model_acts_free(&m->acts);
+	free(m->weights.encoder);
+	free(m->weights.decoder);
+	free(m->grads.encoder);
+	free(m->grads.decoder);
+	free(m->host_losses);
+	free(m->params);
+	free(m);
+}
+
+/* ---- memory of a run --------------------------------------------------- */
+
+static int reserve(struct model *m, int32_t tokens, int32_t sentences, bool training, struct err *e)
+{
+	struct carve count = { 0 }, carve = { 0 };
+
+	if (m->cap_tokens)
+		return err_set(e, ERR_INTERNAL, "the model's activations are reserved already");
+	if (tokens < 1 || sentences < 1)
+		return err_set(e, ERR_INTERNAL, "activations for %d tokens and %d sentences were asked for", tokens, sentences);
+	if (!model_acts_plan(&m->acts, &m->shape, tokens, sentences, training, &count))
+		return err_set(e, ERR_NOMEM, "activations for %d tokens do not fit into memory: lower batch_tokens", tokens);
+	m->arena = m->ops->alloc(m->dev, count.used, e);
+	m->host_losses = mem_alloc((size_t)tokens, 2 * sizeof(float), e);
+	if (!m->arena || !m->host_losses)
+		return err_prefix(e, "activations for %d tokens (lower batch_tokens)", tokens);
+	if (training) {
+		m->grad = m->ops->alloc(m->dev, (size_t)m->floats * sizeof(float), e);
+		if (!m->grad)
+			return err_prefix(e, "gradients");
+		set_views(&m->grads, &m->shape, m->grad);
+	}
+	carve.base = m->arena;
+	model_acts_plan(&m->acts, &m->shape, tokens, sentences, training, &carve);
+	m->cap_tokens = tokens;
+	m->cap_sentences = sentences;
+	return 0;
+}
+
+int model_reserve_forward(struct model *m, int32_t tokens, int32_t sentences, struct err *e)
+{
+	return reserve(m, tokens, sentences, false, e);
+}
+
+int model_reserve_training(struct model *m, int32_t tokens, int32_t sentences, struct err *e)
+{
+	return reserve(m, tokens, sentences, true, e);
+}
+
+int model_training_bytes(const struct model_shape *shape, int32_t tokens, int32_t sentences, size_t *bytes,
+			 struct err *e)
+{
+	struct model_acts acts = { 0 };
+	struct carve count = { 0 };
+	struct model_param *params = NULL;
+	size_t n_params, flat;
+	int64_t floats;
+	int rc = model_params(shape, &params, &n_params, &floats, e);
+
+	free(params);
+	if (rc)
+		return rc;
+	rc = model_acts_alloc(&acts, shape, e);
+	if (!rc && (!model_acts_plan(&acts, shape, tokens, sentences, true, &count) ||
+		    !mem_mul((size_t)floats, 4 * sizeof(float), &flat) ||
+		    __builtin_add_overflow(flat, count.used, bytes)))
+		rc = err_set(e, ERR_NOMEM, "training with %d tokens does not fit into memory: lower batch_tokens", tokens);
+	model_acts_free(&acts);
+	return rc;
+}
+
+/* ---- initial weights --------------------------------------------------- */
+
+static float normal(struct rng_key key, uint64_t i)
+{
+	struct rng_block b = rng_block_at(key, i >> 1);
+	const uint32_t *word = &b.v[(i & 1) * 2];
+	double u = ((double)word[0] + 1) / 4294967296.0, v = (double)word[1] / 4294967296.0;
+
+	return (float)(sqrt(-2 * log(u)) * cos(2 * M_PI * v));
+}
+
+static void init_tensor(float *x, const struct row *row, const struct model_shape *s, struct rng_key key)
+{
+	const float deviation = 1 / sqrtf((float)s->d_model);
+	const float fan_sum = row->init == INIT_glorot_ffn ? (float)s->d_model + (float)s->d_ff : 2 * (float)s->d_model;
+	const float limit = sqrtf(6 / fan_sum);
+	const uint64_t n = (uint64_t)(row->rows * row->cols);
+
+	for (uint64_t i = 0; i < n; i++) {
+		switch (row->init) {
+		case INIT_table:      x[i] = deviation * normal(key, i); break;
+		case INIT_glorot:
+		case INIT_glorot_ffn: x[i] = limit * (2 * rng_unit(key, i) - 1); break;
+		case INIT_one:        x[i] = 1; break;
+		case INIT_zero:       x[i] = 0; break;
+		}
+	}
+}
+
+int model_init(struct model *m, uint64_t seed, struct err *e)
+{
+	struct walk w;
+	const struct row *row;
+	uint32_t number = 0;
+	float *flat = mem_alloc((size_t)m->floats, sizeof(float), e), *x = flat;
+
+	if (!flat)
+		return e->code;
+	for (walk_begin(&w, &m->shape); (row = walk_row(&w)); walk_next(&w)) {
+		init_tensor(x, row, &m->shape, rng_key_make(seed, RNG_INIT | number++ << 8, 0, 0));
+		x += row->rows * row->cols;
+	}
+	m->ops->to_device(m->dev, m->param, flat, (size_t)m->floats * sizeof(float));
+	free(flat);
+	return m->ops->sync(m->dev, e);
+}
+
+/* ---- parts ------------------------------------------------------------- */
+
+const struct model_shape *model_get_shape(const struct model *m)     { return &m->shape; }
+const struct model_weights *model_get_weights(const struct model *m) { return &m->weights; }
+const struct ops *model_get_ops(const struct model *m)               { return m->ops; }
+struct dev *model_get_dev(const struct model *m)                     { return m->dev; }
+float *model_param_arena(struct model *m)                            { return m->param; }
+float *model_grad_arena(struct model *m)                             { return m->grad; }
+int64_t model_floats(const struct model *m)                          { return m->floats; }

@@ -12,7 +12,7 @@
  *	struct model_shape shape = …;
  *	struct model *m = model_new(&shape, ops, &dev_options, e);
  *	model_reserve_training(m, batch_tokens, sentences, e);	all memory, before the run
- *	model_init(m, seed);
+ *	model_init(m, seed, e);
  *	model_forward_backward(m, &batch, &how, &sums, e);	adds to the gradients
  *	model_free(m);
  */
@@ -93,7 +93,7 @@ int model_reserve_training(struct model *m, int32_t tokens, int32_t sentences, s
 /* Bytes that model_reserve_training() will take, parameters, gradients and moments included. */
 int model_training_bytes(const struct model_shape *shape, int32_t tokens, int32_t sentences, size_t *bytes, struct err *e);
 
-void model_init(struct model *m, uint64_t seed);	/* random initial weights, the same on every backend */
+int model_init(struct model *m, uint64_t seed, struct err *e);	/* random initial weights, the same on every backend */
 
 /* Sums over the target tokens of a batch. */
 struct model_sums {

@@ -1,5 +1,141 @@
-/* model_internal.h - (not written yet) */
+/*
+ * model_internal.h - what the files of the model share: where activations lie
+ * and what one pass over a batch knows.
+ *
+ *	model.c           shapes, the list of tensors, life and death, initial weights
+ *	model_plan.c      one arena for all activations, sized before the run
+ *	model_forward.c   encoder, decoder, evaluation
+ *	model_head.c      the tied output layer and its loss, in chunks of tokens
+ *	model_backward.c  gradients
+ *
+ * A stack is a row of *points*: point 0 is the embedding and its norm, every
+ * later one the sum of its predecessor with a sublayer's branch, and the norm
+ * that the next sublayer reads. An encoder layer l has its sublayers between
+ * points 2l, 2l+1, 2l+2; a decoder layer between 3l … 3l+3. What the last
+ * point's norm gives is the output of the stack.
+ */
 #ifndef WERKBANK_TRAIN_MODEL_INTERNAL_H
 #define WERKBANK_TRAIN_MODEL_INTERNAL_H
+
+#include <stdbool.h>
+
+#include "train/model.h"
+
+#define MODEL_HEAD_ROWS 512	/* tokens whose logits exist at one time */
+#define MODEL_MAX_LAYERS 64	/* of one stack: the range of the option */
+
+struct norm_point {
+	struct tensor sum;	/* (T, D) the residual stream */
+	struct tensor out;	/* (T, D) its norm */
+	float *mean, *rstd;	/* (T) */
+};
+
+struct layer_act {
+	struct tensor qkv;		/* (T, 3D) */
+	struct tensor self_mix;		/* (T, D) what self attention gives, before its output product */
+	float *self_lse;		/* (T, H) */
+	struct tensor cross_q, cross_mix;	/* (T, D) decoder only */
+	float *cross_lse;		/* (T, H) decoder only */
+	struct tensor hidden;		/* (T, F) after ReLU and dropout */
+};
+
+struct stack_act {
+	struct norm_point *points;	/* (n_points) owned */
+	struct layer_act *layers;	/* (n_layers) owned */
+	int32_t n_points, n_layers;
+};
+
+/* A batch on the backend's side. */
+struct device_batch {
+	int32_t *source, *source_position, *source_start;
+	int32_t *target_in, *target_out, *target_position, *target_start;
+};
+
+/* Views into the arena; rows of the tensors follow the batch of the current pass. */
+struct model_acts {
+	struct stack_act encoder, decoder;
+	struct device_batch ids;
+	struct tensor memory_kv;	/* (source T, 2DL) */
+	struct tensor branch;		/* (T, D) a sublayer's output; in backward its gradient */
+	struct tensor logits;		/* (MODEL_HEAD_ROWS, V) */
+	float *loss, *nll;		/* (target T) */
+	/* training only */
+	struct tensor dmemory_kv;	/* (source T, 2DL) */
+	struct tensor dsum;		/* (T, D) gradient of the residual stream */
+	struct tensor dout;		/* (T, D) gradient of a norm's output */
+	struct tensor wide;		/* (T, max(F, 3D)) gradient inside a sublayer */
+};
+
+struct model {
+	struct model_shape shape;
+	const struct ops *ops;		/* borrowed */
+	struct dev *dev;		/* owned */
+	struct model_param *params;	/* owned */
+	size_t n_params;
+	int64_t floats;
+	float *param, *grad;		/* owned, on the backend's side; grad NULL without training */
+	struct model_weights weights, grads;	/* views of the two */
+	struct model_acts acts;
+	void *arena;			/* owned, on the backend's side */
+	float *host_losses;		/* (2, cap_tokens) owned */
+	int32_t cap_tokens, cap_sentences;	/* 0: nothing reserved yet */
+};
+
+/* One pass over one batch. */
+struct pass {
+	struct model *m;
+	const struct batch *b;
+	const struct model_how *how;	/* NULL: no dropout */
+	float smoothing;
+	struct attention_shape encoder_self, decoder_self, cross;
+};
+
+/* Where dropout happens: each place has its own stream of random numbers. */
+enum model_stack { STACK_ENCODER, STACK_DECODER };
+enum model_site {
+	SITE_SELF_WEIGHTS, SITE_SELF, SITE_CROSS_WEIGHTS, SITE_CROSS, SITE_RELU, SITE_FFN,
+	N_LAYER_SITES,
+	SITE_EMBEDDING	/* layer 0 stands for the whole stack */
+};
+
+/* model_plan.c: carve the arena (base NULL: only count bytes). false: sizes overflow. */
+struct carve {
+	char *base;
+	size_t used;		/* bytes so far */
+	bool overflow;
+};
+
+int  model_acts_alloc(struct model_acts *a, const struct model_shape *s, struct err *e);
+void model_acts_free(struct model_acts *a);
+bool model_acts_plan(struct model_acts *a, const struct model_shape *s, int32_t tokens, int32_t sentences,
+		     bool training, struct carve *c);
+/* Set the rows of every view for a batch. */
+void model_acts_set_rows(struct model_acts *a, int32_t n_source, int32_t n_target);
+
+/* model_forward.c */
+int  model_pass_begin(struct pass *p, struct err *e);	/* checks the batch against the reserve and brings it over */
+void model_encoder_forward(const struct pass *p);
+void model_decoder_forward(const struct pass *p);
+struct dropout model_dropout(const struct pass *p, enum model_stack stack, int32_t layer, enum model_site site);
+
+/*
+ * model_head.c: logits and loss of all target tokens. With gradients the
+ * embedding's gradient grows and acts.dout becomes the gradient of the decoder's
+ * output.
+ */
+void model_head(const struct pass *p, bool gradients);
+void model_head_sums(const struct pass *p, struct model_sums *sums);
+
+/* The weight as the vector that ops take. */
+static inline float *vector(struct tensor t)
+{
+	return t.data;
+}
+
+static inline struct tensor with_rows(struct tensor t, int64_t rows)
+{
+	t.rows = rows;
+	return t;
+}
 
 #endif

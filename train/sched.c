@@ -1,1 +1,11 @@
-/* sched.c - (not written yet) */
+/* sched.c - see sched.h */
+#include "train/sched.h"
+
+#include <math.h>
+
+double sched_rate(const struct sched *s, int64_t step)
+{
+	double n = (double)step + 1, warmup = (double)s->warmup;
+
+	return s->factor / sqrt(s->d_model) * fmin(n / (warmup * sqrt(warmup)), 1 / sqrt(n));
+}

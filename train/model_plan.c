@@ -1,0 +1,140 @@
+/* model_plan.c - the arena of activations; see model_internal.h */
+#include "train/model_internal.h"
+
+#include <stdlib.h>
+
+#include "share/base/mem.h"
+
+int model_acts_alloc(struct model_acts *a, const struct model_shape *s, struct err *e)
+{
+	a->encoder.n_layers = s->encoder_layers;
+	a->encoder.n_points = 2 * s->encoder_layers + 1;
+	a->decoder.n_layers = s->decoder_layers;
+	a->decoder.n_points = 3 * s->decoder_layers + 1;
+	a->encoder.points = mem_alloc((size_t)a->encoder.n_points, sizeof(struct norm_point), e);
+	a->encoder.layers = mem_alloc((size_t)a->encoder.n_layers, sizeof(struct layer_act), e);
+	a->decoder.points = mem_alloc((size_t)a->decoder.n_points, sizeof(struct norm_point), e);
+	a->decoder.layers = mem_alloc((size_t)a->decoder.n_layers, sizeof(struct layer_act), e);
+	if (a->encoder.points && a->encoder.layers && a->decoder.points && a->decoder.layers)
+		return 0;
+	return e->code;		/* the owner frees what is there */
+}
+
+void model_acts_free(struct model_acts *a)
+{
+	free(a->encoder.points);
+	free(a->encoder.layers);
+	free(a->decoder.points);
+	free(a->decoder.layers);
+	*a = (struct model_acts){ 0 };
+}
+
+/* The next n elements of the arena, 64-byte aligned; NULL while only counting. */
+static void *take(struct carve *c, int64_t n, size_t size)
+{
+	size_t bytes, end;
+	void *p = c->base ? c->base + c->used : NULL;
+
+	if (!mem_mul((size_t)n, size, &bytes) || bytes > SIZE_MAX / 2 ||
+	    __builtin_add_overflow(c->used, (bytes + 63) / 64 * 64, &end) || end > SIZE_MAX / 2) {
+		c->overflow = true;
+		return NULL;
+	}
+	c->used = end;
+	return p;
+}
+
+static struct tensor take_tensor(struct carve *c, int64_t rows, int64_t cols)
+{
+	size_t n;
+
+	if (!mem_mul((size_t)rows, (size_t)cols, &n) || n > INT64_MAX)
+		c->overflow = true;
+	return tensor_f32(c->overflow ? NULL : take(c, rows * cols, sizeof(float)), rows, cols);
+}
+
+static struct norm_point take_point(struct carve *c, int64_t tokens, int64_t d_model)
+{
+	return (struct norm_point){
+		.sum = take_tensor(c, tokens, d_model), .out = take_tensor(c, tokens, d_model),
+		.mean = take(c, tokens, sizeof(float)), .rstd = take(c, tokens, sizeof(float)),
+	};
+}
+
+static struct layer_act take_layer(struct carve *c, const struct model_shape *s, int64_t tokens, bool cross)
+{
+	struct layer_act l = {
+		.qkv = take_tensor(c, tokens, 3 * (int64_t)s->d_model),
+		.self_mix = take_tensor(c, tokens, s->d_model),
+		.self_lse = take(c, tokens * s->heads, sizeof(float)),
+		.hidden = take_tensor(c, tokens, s->d_ff),
+	};
+
+	if (cross) {
+		l.cross_q = take_tensor(c, tokens, s->d_model);
+		l.cross_mix = take_tensor(c, tokens, s->d_model);
+		l.cross_lse = take(c, tokens * s->heads, sizeof(float));
+	}
+	return l;
+}
+
+/* Backward needs what every layer computed; a forward pass alone uses one layer's memory again and again. */
+static void plan_stack(struct stack_act *a, const struct model_shape *s, int64_t tokens, bool cross,
+		       bool every_layer, struct carve *c)
+{
+	for (int32_t i = 0; i < a->n_points; i++)
+		a->points[i] = i == 0 || every_layer ? take_point(c, tokens, s->d_model) : a->points[0];
+	for (int32_t i = 0; i < a->n_layers; i++)
+		a->layers[i] = i == 0 || every_layer ? take_layer(c, s, tokens, cross) : a->layers[0];
+}
+
+static void plan_ids(struct device_batch *b, int64_t tokens, int64_t sentences, struct carve *c)
+{
+	b->source          = take(c, tokens, sizeof(int32_t));
+	b->source_position = take(c, tokens, sizeof(int32_t));
+	b->target_in       = take(c, tokens, sizeof(int32_t));
+	b->target_out      = take(c, tokens, sizeof(int32_t));
+	b->target_position = take(c, tokens, sizeof(int32_t));
+	b->source_start    = take(c, sentences + 1, sizeof(int32_t));
+	b->target_start    = take(c, sentences + 1, sizeof(int32_t));
+}
+
+bool model_acts_plan(struct model_acts *a, const struct model_shape *s, int32_t tokens, int32_t sentences,
+		     bool training, struct carve *c)
+{
+	const int64_t D = s->d_model, memory = 2 * D * s->decoder_layers;
+
+	plan_ids(&a->ids, tokens, sentences, c);
+	plan_stack(&a->encoder, s, tokens, false, training, c);
+	plan_stack(&a->decoder, s, tokens, true, training, c);
+	a->memory_kv = take_tensor(c, tokens, memory);
+	a->branch = take_tensor(c, tokens, D);
+	a->logits = take_tensor(c, MIN(tokens, MODEL_HEAD_ROWS), s->vocabulary);
+	a->loss = take(c, tokens, sizeof(float));
+	a->nll = take(c, tokens, sizeof(float));
+	if (training) {
+		a->dmemory_kv = take_tensor(c, tokens, memory);
+		a->dsum = take_tensor(c, tokens, D);
+		a->dout = take_tensor(c, tokens, D);
+		a->wide = take_tensor(c, tokens, MAX(s->d_ff, 3 * D));
+	}
+	return !c->overflow;
+}
+
+static void set_stack_rows(struct stack_act *a, int32_t rows)
+{
+	for (int32_t i = 0; i < a->n_points; i++)
+		a->points[i].sum.rows = a->points[i].out.rows = rows;
+	for (int32_t i = 0; i < a->n_layers; i++) {
+		struct layer_act *l = &a->layers[i];
+
+		l->qkv.rows = l->self_mix.rows = l->cross_q.rows = l->cross_mix.rows = l->hidden.rows = rows;
+	}
+}
+
+void model_acts_set_rows(struct model_acts *a, int32_t n_source, int32_t n_target)
+{
+	set_stack_rows(&a->encoder, n_source);
+	set_stack_rows(&a->decoder, n_target);
+	a->memory_kv.rows = a->dmemory_kv.rows = n_source;
+}
