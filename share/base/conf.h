@@ -64,9 +64,16 @@ void conf_free(struct conf *c);
 /*
  * Parse argv of one of the five programs: argv[1] is the subcommand (it must
  * be one of this program's), then its options and arguments in any order, "--"
- * ends options. --help and --version are only recorded.
+ * ends options. The number of arguments is checked against commands.def.
+ * --help and --version are only recorded. argv is reordered.
  */
 int conf_parse_command(struct conf *c, const char *program, int argc, char **argv, struct err *e);
+
+/*
+ * Answer --help and --version on out: true when the program has nothing more
+ * to do. Every main() asks right after conf_parse_command().
+ */
+bool conf_answered(const struct conf *c, FILE *out);
 
 /* Set one option from text as a user writes it (name with - or _). origin is "command line", "FILE:LINE", … */
 int conf_set(struct conf *c, const char *name, const char *value, const char *origin, struct err *e);
@@ -77,6 +84,9 @@ int conf_set(struct conf *c, const char *name, const char *value, const char *or
  * [recipe] loads that one first. Relative paths of files in [data] are taken from the
  * recipe's folder when they exist there, else from the current folder;
  * ${NAME} in a value is replaced from the environment (unset: ERR_CONFIG).
+ * A value may stand in "double quotes". Where nothing names the corpus, it is
+ * called like the recipe. A recipe that conf_write_recipe() wrote keeps the
+ * origins it notes.
  */
 int conf_load_recipe(struct conf *c, const char *name, struct err *e);
 
@@ -92,6 +102,11 @@ void conf_write_recipe(const struct conf *c, struct buf *out);
 /* The value of one option as text, as conf_set() takes it. */
 void conf_value(const struct conf *c, const char *name, struct buf *out);
 
+/* Name and section of option number i, for walking over all of them; NULL past the end. Borrowed. */
+const char *conf_option_at(size_t i, const char **section);
+
+/* The version, and what was built in. */
+void conf_version(struct buf *out);
 /* Help: of one command, or (NULL) the list of commands. */
 void conf_help(const char *command, struct buf *out);
 /* The man page in roff; completion for "bash", "zsh" or "fish". */
