@@ -17,6 +17,7 @@ tests_run_LDADD = libtui.a libeval.a $(train_libs) $(mpi_libs) $(CURSES_LIBS)
 	@$(MKDIR_P) $(@D)
 	$(AM_V_GEN)sed -n 's/^\(TEST([a-z0-9_]*)\).*/\1/p' $^ | LC_ALL=C sort >$@.tmp && mv $@.tmp $@
 BUILT_SOURCES += %D%/list.h
+%D%/run-test.$(OBJEXT): %D%/list.h
 CLEANFILES += %D%/list.h
 
 dist_check_SCRIPTS += %D%/layers.sh
