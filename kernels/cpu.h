@@ -1,5 +1,76 @@
-/* cpu.h - (not written yet) */
+/*
+ * cpu.h - what the files of the CPU backend share. Inside kernels/ only.
+ *
+ * The vector files (cpu_attention, cpu_decode, cpu_gemm, cpu_loss, cpu_norm,
+ * cpu_point, cpu_table) are compiled once for each machine level with
+ * CPU_VARIANT set to plain, v3 or v4; CPU(name) is then cpu_NAME_v4. The
+ * others are compiled once.
+ *
+ * Results do not depend on the number of threads: work is split into parts
+ * whose size follows from the shapes only, and sums over parts are made in
+ * their order. (Products by oneDNN repeat their bits for one number of threads.)
+ */
 #ifndef WERKBANK_KERNELS_CPU_H
 #define WERKBANK_KERNELS_CPU_H
+
+#include "kernels/ops.h"
+
+#define CPU_JOIN2(name, variant) cpu_##name##_##variant
+#define CPU_JOIN(name, variant) CPU_JOIN2(name, variant)
+#ifdef CPU_VARIANT
+#define CPU(name) CPU_JOIN(name, CPU_VARIANT)
+#define OP(name, args) void CPU(name) args;
+#include "kernels/ops.def"
+#undef OP
+#endif
+
+/* Memory that an op needs for itself; it grows at first use and is kept. */
+enum cpu_scratch {
+	CPU_SCRATCH_THREADS,	/* a piece for each thread */
+	CPU_SCRATCH_SUMS,	/* partial sums, added up at the end */
+	CPU_SCRATCH_A,		/* inputs of a product, rounded or packed */
+	CPU_SCRATCH_B,
+	CPU_SCRATCH_ONEDNN,
+	CPU_SCRATCH_SINUSOID,
+	CPU_SCRATCH_COUNT
+};
+
+struct cpu_onednn;
+
+struct dev {
+	int    threads;
+	bool   bf16;
+	struct err fault;		/* the first since the last sync; code 0: none */
+	struct {
+		void  *data;		/* owned, 64-byte aligned */
+		size_t bytes;
+	} scratch[CPU_SCRATCH_COUNT];
+	int64_t sinusoid_rows, sinusoid_cols;	/* filled in of CPU_SCRATCH_SINUSOID */
+	struct cpu_onednn *onednn;	/* owned; NULL: own products */
+};
+
+/* The common part of the table: everything above the ops of ops.def. */
+struct dev *cpu_open(const struct dev_options *options, struct err *e);
+void cpu_close(struct dev *d);
+void *cpu_alloc(struct dev *d, size_t bytes, struct err *e);
+void cpu_release(struct dev *d, void *p);
+void cpu_copy(struct dev *d, void *to, const void *from, size_t bytes);
+int cpu_sync(struct dev *d, struct err *e);
+
+/* At least n * size bytes, not zeroed, good until the next call with the same which. NULL: the fault is noted in d. */
+void *cpu_scratch(struct dev *d, enum cpu_scratch which, size_t n, size_t size);
+
+/* oneDNN. open: NULL without a word when it is not built or does not work here: our own products serve then. */
+struct cpu_onednn *cpu_onednn_open(const struct dev *d);
+void cpu_onednn_close(struct cpu_onednn *o);
+
+/* One product; d->onednn must be there. to_bf16 rounds n floats. False: not done, make it otherwise. */
+typedef void cpu_to_bf16(uint16_t *to, const float *from, int64_t n);
+bool cpu_onednn_matmul(struct dev *d, struct tensor out, struct tensor a, struct tensor b, struct matmul_how how,
+		       cpu_to_bf16 *to_bf16);
+
+/* The table for machine level number i (0: plain, 1: x86-64-v3, 2: x86-64-v4), NULL: not built or not usable here. */
+const struct ops *cpu_variant(int i);
+#define CPU_VARIANTS 3
 
 #endif

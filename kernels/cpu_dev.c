@@ -1,1 +1,96 @@
-/* cpu_dev.c - (not written yet) */
+/* cpu_dev.c - see cpu.h: the opened CPU backend, its memory and its threads. */
+#include "kernels/cpu.h"
+
+#include <stdlib.h>
+#include <string.h>
+#ifdef _OPENMP
+#include <omp.h>
+#endif
+
+#include "share/base/mem.h"
+
+static int usable_threads(int asked)
+{
+#ifdef _OPENMP
+	return asked > 0 ? asked : omp_get_num_procs();
+#else
+	(void)asked;
+	return 1;
+#endif
+}
+
+struct dev *cpu_open(const struct dev_options *options, struct err *e)
+{
+	struct dev *d = mem_alloc(1, sizeof(*d), e);
+
+	if (!d)
+		return NULL;
+	d->threads = usable_threads(options->threads);
+	d->bf16 = options->bf16;
+	d->onednn = cpu_onednn_open(d);
+	return d;
+}
+
+void cpu_close(struct dev *d)
+{
+	if (!d)
+		return;
+	cpu_onednn_close(d->onednn);
+	for (int i = 0; i < CPU_SCRATCH_COUNT; i++)
+		free(d->scratch[i].data);
+	free(d);
+}
+
+void *cpu_alloc(struct dev *d, size_t bytes, struct err *e)
+{
+	(void)d;
+	return mem_alloc_aligned(bytes, 1, e);
+}
+
+void cpu_release(struct dev *d, void *p)
+{
+	(void)d;
+	free(p);
+}
+
+void cpu_copy(struct dev *d, void *to, const void *from, size_t bytes)
+{
+	(void)d;
+	if (bytes)
+		memcpy(to, from, bytes);
+}
+
+int cpu_sync(struct dev *d, struct err *e)
+{
+	int code = d->fault.code;
+
+	if (code) {
+		err_set(e, code, "%s", d->fault.text);
+		d->fault.code = 0;
+	}
+	return code;
+}
+
+void *cpu_scratch(struct dev *d, enum cpu_scratch which, size_t n, size_t size)
+{
+	struct err e = { 0 };
+	size_t bytes;
+	void *bigger;
+
+	if (!mem_mul(n, size, &bytes) || bytes > SIZE_MAX / 2)
+		bytes = SIZE_MAX;
+	if (d->scratch[which].data && bytes <= d->scratch[which].bytes)
+		return d->scratch[which].data;
+	if (bytes <= SIZE_MAX / 2)
+		bytes += bytes / 4;	/* so that slowly growing needs do not ask each time */
+	bigger = mem_alloc_aligned(bytes, 1, &e);
+	if (!bigger) {
+		if (!d->fault.code)
+			d->fault = e;
+		return NULL;
+	}
+	free(d->scratch[which].data);
+	d->scratch[which].data = bigger;
+	d->scratch[which].bytes = bytes;
+	return bigger;
+}

@@ -1,1 +1,32 @@
-/* cpu_table.c - (not written yet) */
+/* cpu_table.c - see cpu.h: the CPU backend as a table, for one machine level. */
+#include "kernels/cpu.h"
+#include "kernels/ref.h"
+
+const struct ops *CPU(table)(void);
+
+static bool usable(void)
+{
+	return true;
+}
+
+const struct ops *CPU(table)(void)
+{
+	static const struct ops table = {
+		.name = "cpu",
+		.usable = usable,
+		.open = cpu_open,
+		.close = cpu_close,
+		.alloc = cpu_alloc,
+		.release = cpu_release,
+		.to_device = cpu_copy,
+		.to_host = cpu_copy,
+		.sync = cpu_sync,
+#define ref_matmul CPU(matmul)
+#define OP(name, args) .name = ref_##name,
+#include "kernels/ops.def"
+#undef OP
+#undef ref_matmul
+	};
+
+	return &table;
+}

@@ -1,5 +1,137 @@
-/* cpu_vec.h - (not written yet) */
+/*
+ * cpu_vec.h - vectors of floats, for the vector files of the CPU backend.
+ *
+ * GNU vector types, as wide as the machine level that is compiled for: the
+ * same lines become SSE, AVX2 or AVX-512. Where a compiler does not find the
+ * one instruction that does a thing, a guarded intrinsic names it.
+ */
 #ifndef WERKBANK_KERNELS_CPU_VEC_H
 #define WERKBANK_KERNELS_CPU_VEC_H
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
+
+#if defined(__AVX512F__)
+#define VEC_LANES 16
+#elif defined(__AVX__)
+#define VEC_LANES 8
+#else
+#define VEC_LANES 4
+#endif
+
+#define VEC_BYTES (4 * VEC_LANES)
+#define VEC_INLINE static inline __attribute__((always_inline))
+
+typedef float vec __attribute__((vector_size(VEC_BYTES)));
+typedef int32_t vec_int __attribute__((vector_size(VEC_BYTES)));
+typedef float vec_unaligned __attribute__((vector_size(VEC_BYTES), aligned(4), may_alias));
+
+VEC_INLINE vec vec_load(const float *p)
+{
+	return *(const vec_unaligned *)p;
+}
+
+VEC_INLINE void vec_store(float *p, vec x)
+{
+	*(vec_unaligned *)p = x;
+}
+
+VEC_INLINE vec vec_set(float x)
+{
+	return (vec){ 0 } + x;
+}
+
+/* The first n floats at p, the rest of the vector filled with other. n may be anything; at most VEC_LANES are read. */
+VEC_INLINE vec vec_load_part(const float *p, int64_t n, float other)
+{
+	vec x = vec_set(other);
+
+	if (n >= VEC_LANES)
+		return vec_load(p);
+	for (int64_t i = 0; i < n; i++)
+		x[i] = p[i];
+	return x;
+}
+
+VEC_INLINE void vec_store_part(float *p, vec x, int64_t n)
+{
+	if (n >= VEC_LANES) {
+		vec_store(p, x);
+		return;
+	}
+	for (int64_t i = 0; i < n; i++)
+		p[i] = x[i];
+}
+
+/* where yes is all ones: a, where it is 0: b. */
+VEC_INLINE vec vec_choose(vec_int yes, vec a, vec b)
+{
+	return (vec)((yes & (vec_int)a) | (~yes & (vec_int)b));
+}
+
+VEC_INLINE vec vec_max(vec a, vec b)
+{
+#if defined(__AVX512F__)
+	return (vec)_mm512_max_ps((__m512)a, (__m512)b);
+#elif defined(__AVX2__)
+	return (vec)_mm256_max_ps((__m256)a, (__m256)b);
+#else
+	return vec_choose(a > b, a, b);
+#endif
+}
+
+/* The order of additions is fixed: halves onto halves. */
+VEC_INLINE float vec_sum(vec x)
+{
+	float lane[VEC_LANES];
+
+	memcpy(lane, &x, sizeof(lane));
+	for (int n = VEC_LANES / 2; n > 0; n /= 2)
+		for (int i = 0; i < n; i++)
+			lane[i] += lane[i + n];
+	return lane[0];
+}
+
+VEC_INLINE float vec_largest(vec x)
+{
+	float lane[VEC_LANES];
+
+	memcpy(lane, &x, sizeof(lane));
+	for (int n = VEC_LANES / 2; n > 0; n /= 2)
+		for (int i = 0; i < n; i++)
+			lane[i] = lane[i] > lane[i + n] ? lane[i] : lane[i + n];
+	return lane[0];
+}
+
+/*
+ * e^x within 2 units in the last place; 0 below -87.3 (and for minus infinity),
+ * about 2.4e38 above 88.3. x = n ln 2 + r with |r| <= ln 2 / 2, and e^r by its
+ * series to the 7th power.
+ */
+VEC_INLINE vec vec_exp(vec x)
+{
+	const float to_integer = 12582912.0f;	/* 1.5 * 2^23: adding it rounds, and leaves n in the low bits */
+	vec_int tiny = x < -87.3f;
+	vec n, r, y;
+
+	x = vec_choose(x > 88.3f, vec_set(88.3f), x);
+	x = vec_choose(tiny, vec_set(-87.3f), x);
+	n = x * 1.44269504f + to_integer;
+	y = n - to_integer;
+	r = x - y * 0.693359375f;
+	r = r + y * 2.12194440e-4f;
+	y = r * (1.0f / 5040) + 1.0f / 720;
+	y = y * r + 1.0f / 120;
+	y = y * r + 1.0f / 24;
+	y = y * r + 1.0f / 6;
+	y = y * r + 0.5f;
+	y = y * (r * r) + r + 1.0f;
+	y = (vec)((vec_int)y + (((vec_int)n - 0x4B400000) << 23));
+	return (vec)(~tiny & (vec_int)y);
+}
 
 #endif

@@ -1,1 +1,70 @@
-/* ops.c - (not written yet) */
+/* ops.c - see ops.h: which backends there are. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "kernels/ops.h"
+
+#include <string.h>
+
+#include "kernels/cpu.h"
+
+const struct ops *cpu_table_plain(void);
+const struct ops *cpu_table_v3(void);
+const struct ops *cpu_table_v4(void);
+
+#ifdef HAVE_VECTOR_VARIANTS
+static bool machine_is_v3(void)
+{
+	return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2");
+}
+
+static bool machine_is_v4(void)
+{
+	return machine_is_v3() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+	       __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
+	       __builtin_cpu_supports("avx512vl");
+}
+#endif
+
+const struct ops *cpu_variant(int i)
+{
+#ifdef HAVE_VECTOR_VARIANTS
+	if (i == 2)
+		return machine_is_v4() ? cpu_table_v4() : NULL;
+	if (i == 1)
+		return machine_is_v3() ? cpu_table_v3() : NULL;
+#endif
+	return i == 0 ? cpu_table_plain() : NULL;
+}
+
+const struct ops *ops_cpu(void)
+{
+	const struct ops *table = NULL;
+
+	for (int i = CPU_VARIANTS - 1; i >= 0 && !table; i--)
+		table = cpu_variant(i);
+	return table;
+}
+
+const struct ops *ops_find(const char *name, struct err *e)
+{
+	const struct ops *backends[] = { ops_cuda(), ops_cpu(), ops_ref() };
+	bool any = strcmp(name, "auto") == 0;
+
+	for (size_t i = 0; i < ARRAY_LEN(backends); i++) {
+		if (!backends[i] || (!any && strcmp(name, backends[i]->name) != 0))
+			continue;
+		if (backends[i]->usable())
+			return backends[i];
+		if (!any) {
+			err_set(e, ERR_UNAVAILABLE, "backend %s does not work on this machine; try --backend auto", name);
+			return NULL;
+		}
+	}
+	if (strcmp(name, "cuda") == 0)
+		err_set(e, ERR_UNAVAILABLE, "backend cuda is not part of this build; configure it with --with-cuda");
+	else
+		err_set(e, ERR_UNAVAILABLE, "there is no backend called \"%s\"; known are auto, cuda, cpu, ref", name);
+	return NULL;
+}

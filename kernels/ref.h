@@ -1,5 +1,70 @@
-/* ref.h - (not written yet) */
+/*
+ * ref.h - the definition of every op, in plain C: ref_matmul(), ref_embed(), …
+ *
+ * Written to be read, not to be fast: one thread, sums in double, elements
+ * through ref_get() and ref_set(), which know the element types. Inside
+ * kernels/ only, and for tests/t_ops_grad.c, which compiles the same files
+ * once more with double in the place of float to check each gradient against
+ * differences; so nothing here may depend on the size of a float.
+ *
+ * Only ref_matmul() looks at d.
+ */
 #ifndef WERKBANK_KERNELS_REF_H
 #define WERKBANK_KERNELS_REF_H
+
+#include <math.h>
+
+#include "kernels/bf16.h"
+#include "kernels/dropout.h"
+#include "kernels/ops.h"
+
+#ifndef REF
+#define REF(name) ref_##name
+#endif
+
+#define OP(name, args) void REF(name) args;
+#include "kernels/ops.def"
+#undef OP
+
+/* The opened reference backend. */
+struct ref_dev {
+	bool bf16;
+};
+
+static inline float ref_get(struct tensor t, int64_t row, int64_t col)
+{
+	int64_t i = row * t.stride + col;
+
+	return t.dtype == DTYPE_BF16 ? bf16_to_float(((const uint16_t *)t.data)[i]) : ((const float *)t.data)[i];
+}
+
+static inline void ref_set(struct tensor t, int64_t row, int64_t col, double x)
+{
+	int64_t i = row * t.stride + col;
+
+	if (t.dtype == DTYPE_BF16)
+		((uint16_t *)t.data)[i] = bf16_from_float((float)x);
+	else
+		((float *)t.data)[i] = (float)x;
+}
+
+static inline void ref_increase(struct tensor t, int64_t row, int64_t col, double x)
+{
+	ref_set(t, row, col, ref_get(t, row, col) + x);
+}
+
+/* What dropout multiplies element i by. */
+static inline double ref_dropout(struct dropout drop, uint64_t i)
+{
+	if (drop.rate <= 0)
+		return 1;
+	return dropout_keep(drop.key, i, dropout_threshold(drop.rate)) ? dropout_scale(drop.rate) : 0;
+}
+
+/* The same for element (row, col) of t's shape. */
+static inline double ref_dropout_at(struct dropout drop, struct tensor t, int64_t row, int64_t col)
+{
+	return ref_dropout(drop, (uint64_t)(row * t.cols + col));
+}
 
 #endif
