@@ -35,8 +35,9 @@ int  batch_alloc(struct batch *b, int32_t max_sentences, int32_t max_tokens, str
 void batch_clear(struct batch *b);
 
 /*
- * Add a pair without its special tokens. target may be NULL (translation).
- * False when there is no room; then nothing was added.
+ * Add a pair without its special tokens. target may be NULL (translation):
+ * then the pair has no target tokens, not even <s>. False when there is no
+ * room; then nothing was added.
  */
 bool batch_add(struct batch *b, int64_t pair, const int32_t *source, int32_t n_source,
 	       const int32_t *target, int32_t n_target);
