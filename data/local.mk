@@ -9,6 +9,7 @@ libdata_a_SOURCES = \
 	%D%/demo.c        %D%/demo.h \
 	%D%/detokenize.c \
 	%D%/fetch.c       %D%/fetch.h \
+	%D%/intern.c      %D%/intern.h \
 	%D%/ledger.c \
 	%D%/loader.c      %D%/loader.h \
 	%D%/manifest.c    %D%/manifest.h \

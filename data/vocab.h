@@ -3,7 +3,9 @@
  *
  * vocab.tsv: one "TOKEN<TAB>COUNT" a line, id = line number from 0. The first
  * four are <pad> </s> <s> <unk>; then pieces by falling count (ties: by bytes);
- * then <unused0> … until the size is a multiple of 8.
+ * then <unused0> … until the size is a multiple of 8. A piece of the text that
+ * is spelled like one of these names is not counted, and its id is <unk>'s: no
+ * text can forge a sentence end.
  */
 #ifndef WERKBANK_DATA_VOCAB_H
 #define WERKBANK_DATA_VOCAB_H
