@@ -1,1 +1,264 @@
-/* loader.c - (not written yet) */
+/* loader.c - see loader.h */
+#include "data/loader.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "data/shuffle.h"
+#include "share/base/mem.h"
+
+#define WINDOW_PAIRS 65536	/* sorted together, about; more for very large batches */
+#define WINDOW_LIMIT (1 << 21)
+
+enum { SHUFFLE_PAIRS = RNG_SHUFFLE | 1 << 8, SHUFFLE_BATCHES = RNG_SHUFFLE | 2 << 8 };
+
+/* A planned window: entry i is pair[i]; micro-batch k is the entries first[k] … first[k + 1] - 1. */
+struct loader {
+	const struct shard *shard;	/* borrowed */
+	struct loader_options options;
+	int64_t pairs, windows;		/* of an epoch */
+	int32_t max_length;		/* longest side of any pair, with its special token */
+	uint64_t next;			/* number of this rank's next micro-batch */
+
+	uint64_t epoch;
+	int64_t window;			/* the planned one, of that epoch */
+	uint64_t base;			/* number of its first micro-batch */
+	int64_t n_entries, n_batches;
+	int64_t *pair, *unsorted;	/* owned: one block, (largest window) each */
+	int32_t *length;		/* owned: (largest window), of unsorted */
+	int64_t *first;			/* owned: (n_batches + 1) */
+	size_t cap_first;
+	int64_t *bucket;		/* owned: (max_length + 2), for counting */
+
+	uint64_t *epoch_base;		/* owned: number of the first micro-batch of epochs planned so far */
+	size_t n_epoch_base, cap_epoch_base;
+};
+
+/* Tokens of the longer side, with </s> or <s>. */
+static int32_t pair_length(const struct shard_pair *p)
+{
+	return MAX(p->n_source, p->n_target) + 1;
+}
+
+static int64_t window_start(const struct loader *l, int64_t w)
+{
+	/* Windows of equal size: no small rest at the end of an epoch. */
+	return (int64_t)((unsigned __int128)w * (uint64_t)l->pairs / (uint64_t)l->windows);
+}
+
+/* ---- planning ---- */
+
+/* The pairs of a window in shuffled order, then sorted by length (stable: equal lengths stay shuffled). */
+static void sort_window(struct loader *l)
+{
+	struct shuffle order = shuffle_make(l->pairs, rng_key_make(l->options.seed, SHUFFLE_PAIRS,
+								   (uint32_t)l->epoch, 0));
+	int64_t start = window_start(l, l->window), n = window_start(l, l->window + 1) - start, sum = 0;
+
+	for (int32_t k = 0; k <= l->max_length + 1; k++)
+		l->bucket[k] = 0;
+	for (int64_t i = 0; i < n; i++)
+		l->unsorted[i] = shuffle_at(&order, start + i);
+	for (int64_t i = 0; i < n; i++) {
+		struct shard_pair p = shard_get(l->shard, l->unsorted[i]);
+
+		l->length[i] = pair_length(&p);
+		l->bucket[l->length[i]]++;
+	}
+	for (int32_t k = 0; k <= l->max_length; k++) {
+		int64_t here = l->bucket[k];
+
+		l->bucket[k] = sum;
+		sum += here;
+	}
+	for (int64_t i = 0; i < n; i++)
+		l->pair[l->bucket[l->length[i]]++] = l->unsorted[i];
+	l->n_entries = n;
+}
+
+/* Cut the sorted window where a side would exceed batch_tokens. */
+static int cut_window(struct loader *l, struct err *e)
+{
+	int64_t source = 0, target = 0, limit = l->options.batch_tokens;
+
+	l->n_batches = 0;
+	for (int64_t i = 0; i <= l->n_entries; i++) {
+		struct shard_pair p = { 0 };
+
+		if (i < l->n_entries) {
+			p = shard_get(l->shard, l->pair[i]);
+			source += p.n_source + 1;
+			target += p.n_target + 1;
+		}
+		if (i && i < l->n_entries && source <= limit && target <= limit)
+			continue;
+		if (mem_grow(&l->first, &l->cap_first, (size_t)l->n_batches + 2, sizeof(*l->first), e))
+			return e->code;
+		l->first[i < l->n_entries ? l->n_batches++ : l->n_batches] = i;
+		source = p.n_source + 1;
+		target = p.n_target + 1;
+	}
+	return 0;
+}
+
+static int plan_window(struct loader *l, uint64_t epoch, int64_t window, uint64_t base, struct err *e)
+{
+	l->epoch = epoch;
+	l->window = window;
+	l->base = base;
+	sort_window(l);
+	return cut_window(l, e);
+}
+
+static int remember_epoch(struct loader *l, uint64_t epoch, uint64_t base, struct err *e)
+{
+	if (epoch < l->n_epoch_base)
+		return 0;
+	if (mem_grow(&l->epoch_base, &l->cap_epoch_base, l->n_epoch_base + 1, sizeof(*l->epoch_base), e))
+		return e->code;
+	l->epoch_base[l->n_epoch_base++] = base;
+	return 0;
+}
+
+/* Plan window after window until the one that holds micro-batch number position, which is not before the current one. */
+static int walk_to(struct loader *l, uint64_t position, struct err *e)
+{
+	while (position >= l->base + (uint64_t)l->n_batches) {
+		uint64_t base = l->base + (uint64_t)l->n_batches, epoch = l->epoch;
+		int64_t window = l->window + 1;
+
+		if (window == l->windows) {
+			window = 0;
+			if (remember_epoch(l, ++epoch, base, e))
+				return e->code;
+		}
+		if (plan_window(l, epoch, window, base, e))
+			return e->code;
+	}
+	return 0;
+}
+
+/* ---- the interface ---- */
+
+static int measure(struct loader *l, struct err *e)
+{
+	for (int64_t i = 0; i < l->pairs; i++) {
+		struct shard_pair p = shard_get(l->shard, i);
+
+		if (MAX(p.n_source, p.n_target) >= l->options.batch_tokens)
+			return err_set(e, ERR_CONFIG, "batch-tokens is %d, but pair %" PRId64 " of the training shard has "
+				       "%d source and %d target tokens (and one special token each); "
+				       "raise batch-tokens or lower max-tokens",
+				       l->options.batch_tokens, i, p.n_source, p.n_target);
+		l->max_length = MAX(l->max_length, pair_length(&p));
+	}
+	return 0;
+}
+
+static int allocate(struct loader *l, struct err *e)
+{
+	int64_t window = MIN(MAX((int64_t)WINDOW_PAIRS, 2 * (int64_t)l->options.batch_tokens), WINDOW_LIMIT);
+	int64_t largest;
+
+	l->windows = MAX((l->pairs + window / 2) / window, 1);
+	largest = l->pairs / l->windows + 1;
+	l->pair = mem_alloc((size_t)largest, 2 * sizeof(*l->pair), e);
+	l->length = mem_alloc((size_t)largest, sizeof(*l->length), e);
+	l->bucket = mem_alloc((size_t)l->max_length + 2, sizeof(*l->bucket), e);
+	if (!l->pair || !l->length || !l->bucket)
+		return e->code;
+	l->unsorted = l->pair + largest;
+	return 0;
+}
+
+struct loader *loader_new(const struct shard *s, const struct loader_options *o, struct err *e)
+{
+	struct loader *l = mem_alloc(1, sizeof(*l), e);
+
+	if (!l)
+		return NULL;
+	l->shard = s;
+	l->options = *o;
+	l->pairs = shard_pairs(s);
+	l->next = (uint64_t)o->rank;
+	if (o->ranks < 1 || o->rank < 0 || o->rank >= o->ranks || o->batch_tokens < 1)
+		err_set(e, ERR_INTERNAL, "rank %d of %d with batches of %d tokens cannot load data",
+			o->rank, o->ranks, o->batch_tokens);
+	else if (!l->pairs)
+		err_set(e, ERR_DATA, "the training shard holds no pairs; prepare the corpus again");
+	else if (!measure(l, e) && !allocate(l, e) && !remember_epoch(l, 0, 0, e) && !plan_window(l, 0, 0, 0, e))
+		return l;
+	loader_free(l);
+	return NULL;
+}
+
+int loader_next(struct loader *l, struct batch *b, struct err *e)
+{
+	struct shuffle order;
+	int64_t k;
+
+	batch_clear(b);
+	if (walk_to(l, l->next, e))
+		return e->code;
+	order = shuffle_make(l->n_batches, rng_key_make(l->options.seed, SHUFFLE_BATCHES,
+							(uint32_t)l->epoch, (uint32_t)l->window));
+	k = shuffle_at(&order, (int64_t)(l->next - l->base));
+	for (int64_t i = l->first[k]; i < l->first[k + 1]; i++) {
+		struct shard_pair p = shard_get(l->shard, l->pair[i]);
+
+		if (!batch_add(b, l->pair[i], p.source, p.n_source, p.target, p.n_target))
+			return err_set(e, ERR_INTERNAL, "a batch with room for %d sentences and %d tokens is too small "
+				       "for batch-tokens %d", b->cap_n, b->cap_tokens, l->options.batch_tokens);
+	}
+	l->next += (uint64_t)l->options.ranks;
+	return 0;
+}
+
+uint64_t loader_position(const struct loader *l)
+{
+	return l->next;
+}
+
+int loader_seek(struct loader *l, uint64_t position, struct err *e)
+{
+	uint64_t ranks = (uint64_t)l->options.ranks, rank = (uint64_t)l->options.rank;
+	size_t epoch = l->n_epoch_base - 1;
+
+	position += (rank + ranks - position % ranks) % ranks;
+	/* From the last known epoch before it, unless the current window is nearer. */
+	while (l->epoch_base[epoch] > position)
+		epoch--;
+	if ((position < l->base || epoch > l->epoch) && plan_window(l, epoch, 0, l->epoch_base[epoch], e))
+		return e->code;
+	if (walk_to(l, position, e))
+		return e->code;
+	l->next = position;
+	return 0;
+}
+
+double loader_epoch(const struct loader *l)
+{
+	uint64_t done = l->next > l->base ? l->next - l->base : 0;
+	int64_t batches = (int64_t)MIN(done, (uint64_t)l->n_batches);
+	int64_t start = window_start(l, l->window), pairs = window_start(l, l->window + 1) - start;
+
+	return (double)l->epoch + ((double)start + (double)pairs * (double)batches / (double)l->n_batches) /
+	       (double)l->pairs;
+}
+
+int32_t loader_max_sentences(const struct loader *l)
+{
+	return (int32_t)MIN((int64_t)l->options.batch_tokens, l->pairs);
+}
+
+void loader_free(struct loader *l)
+{
+	if (!l)
+		return;
+	free(l->pair);
+	free(l->length);
+	free(l->first);
+	free(l->bucket);
+	free(l->epoch_base);
+	free(l);
+}
