@@ -1,1 +1,368 @@
-/* ckpt.c - (not written yet) */
+/* ckpt.c - see ckpt.h: finding, checking and reading; ckpt_save.c writes */
+#include "train/ckpt_internal.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "share/base/file.h"
+#include "share/base/hash.h"
+#include "share/base/json.h"
+#include "share/base/mem.h"
+#include "share/base/paths.h"
+#include "train/safetensors.h"
+
+#define SMALL_FILE (1u << 20)		/* bytes of state.json and SHA256SUMS at most */
+
+/* ---- sums -------------------------------------------------------------- */
+
+/* One line "HEX  NAME" of SHA256SUMS. */
+static int verify_line(const char *folder, char *line, struct err *e)
+{
+	char hex[HASH_SHA256_HEX];
+	char *name = line + HASH_SHA256_HEX + 1, *path;
+	int rc;
+
+	if (strlen(line) <= HASH_SHA256_HEX + 1 || strspn(line, "0123456789abcdef") != HASH_SHA256_HEX - 1 ||
+	    memcmp(line + HASH_SHA256_HEX - 1, "  ", 2) != 0 || strchr(name, '/'))
+		return err_set(e, ERR_DATA, "%s/%s: a line is not \"SHA-256  NAME\"", folder, CKPT_SUMS);
+	path = file_path(e, "%s/%s", folder, name);
+	if (!path)
+		return e->code;
+	rc = hash_file(path, hex, e);
+	if (rc == ERR_NOINPUT)
+		rc = e->code = ERR_DATA;	/* it was promised */
+	if (!rc && memcmp(hex, line, HASH_SHA256_HEX - 1) != 0)
+		rc = err_set(e, ERR_DATA, "%s: is damaged: its SHA-256 is not the one in %s", path, CKPT_SUMS);
+	free(path);
+	return rc;
+}
+
+int ckpt_verify(const char *folder, struct err *e)
+{
+	struct buf sums = { 0 };
+	char *path = file_path(e, "%s/%s", folder, CKPT_SUMS), *line, *rest;
+	bool weights = false, state = false;
+	int rc = path ? file_read_all(path, SMALL_FILE, &sums, e) : e->code;
+
+	free(path);
+	if (rc == ERR_NOINPUT)
+		rc = err_set(e, ERR_DATA, "%s: is not a complete checkpoint: it has no %s", folder, CKPT_SUMS);
+	rest = sums.data;
+	while (!rc && rest && *rest) {
+		char *end = strchr(line = rest, '\n');
+
+		if (!end) {
+			rc = err_set(e, ERR_DATA, "%s/%s: is cut short", folder, CKPT_SUMS);
+			break;
+		}
+		*end = 0;
+		rest = end + 1;
+		rc = verify_line(folder, line, e);
+		weights |= !rc && !strcmp(line + HASH_SHA256_HEX + 1, CKPT_WEIGHTS);
+		state |= !rc && !strcmp(line + HASH_SHA256_HEX + 1, CKPT_STATE);
+	}
+	if (!rc && (!weights || !state))
+		rc = err_set(e, ERR_DATA, "%s/%s: does not name %s and %s", folder, CKPT_SUMS, CKPT_WEIGHTS, CKPT_STATE);
+	buf_free(&sums);
+	return rc;
+}
+
+/* ---- state.json -------------------------------------------------------- */
+
+/* A whole number of the state in low .. high; the first that is not makes *bad its name. */
+static int64_t whole(const struct json *object, const char *key, int64_t low, int64_t high, const char **bad)
+{
+	int64_t v = json_integer(json_get(object, key), INT64_MIN);
+
+	if (v == INT64_MIN || v < low || v > high) {
+		if (!*bad)
+			*bad = key;
+		return low;
+	}
+	return v;
+}
+
+static int read_state(const struct json *root, const char *path, struct ckpt_state *s, struct err *e)
+{
+	const struct json *shape = json_get(root, "shape");
+	const char *bad = NULL, *hash = json_text(json_get(root, "vocabulary_sha256"), "");
+
+	*s = (struct ckpt_state){
+		.step = whole(root, "step", 0, INT64_MAX, &bad),
+		.loader_position = (uint64_t)whole(root, "loader_position", 0, INT64_MAX, &bad),
+		.seed = (uint64_t)whole(root, "seed", 0, INT64_MAX, &bad),
+		.seconds = json_number(json_get(root, "seconds"), 0),
+		.best_bleu = json_number(json_get(root, "best_bleu"), -1),
+		.best_step = whole(root, "best_step", -1, INT64_MAX, &bad),
+		.shape = {
+			.d_model = (int32_t)whole(shape, "d_model", 1, INT32_MAX, &bad),
+			.d_ff = (int32_t)whole(shape, "d_ff", 1, INT32_MAX, &bad),
+			.heads = (int32_t)whole(shape, "heads", 1, INT32_MAX, &bad),
+			.encoder_layers = (int32_t)whole(shape, "encoder_layers", 1, MODEL_MAX_LAYERS, &bad),
+			.decoder_layers = (int32_t)whole(shape, "decoder_layers", 1, MODEL_MAX_LAYERS, &bad),
+			.vocabulary = (int32_t)whole(shape, "vocabulary", 1, INT32_MAX, &bad),
+			.real_vocabulary = (int32_t)whole(shape, "real_vocabulary", 1, INT32_MAX, &bad),
+		},
+	};
+	if (bad)
+		return err_set(e, ERR_DATA, "%s: \"%s\" is missing or out of range: this is not a checkpoint of Werkbank", path, bad);
+	if (strlen(hash) != HASH_SHA256_HEX - 1)
+		return err_set(e, ERR_DATA, "%s: \"vocabulary_sha256\" is missing: this is not a checkpoint of Werkbank", path);
+	memcpy(s->vocabulary_sha256, hash, HASH_SHA256_HEX);
+	return 0;
+}
+
+int ckpt_read_state(const char *folder, bool verify, struct ckpt_state *s, struct err *e)
+{
+	struct buf text = { 0 };
+	struct json *root = NULL;
+	char *path = file_path(e, "%s/%s", folder, CKPT_STATE);
+	int rc = path ? 0 : e->code;
+
+	if (!rc && verify)
+		rc = ckpt_verify(folder, e);
+	if (!rc)
+		rc = file_read_all(path, SMALL_FILE, &text, e);
+	if (!rc) {
+		root = json_parse(buf_text(&text), text.len, e);
+		rc = root ? read_state(root, path, s, e) : err_prefix(e, "%s", path);
+	}
+	json_free(root);
+	buf_free(&text);
+	free(path);
+	return rc;
+}
+
+/* ---- tensors ----------------------------------------------------------- */
+
+/* Bring the tensors NAME + suffix of an open file into an arena. */
+static int load_arena(const struct safetensors *file, struct model *m, const char *suffix, float *arena, struct err *e)
+{
+	const struct ops *o = model_get_ops(m);
+	struct model_param *params;
+	size_t n;
+	int64_t floats;
+	int rc = model_params(model_get_shape(m), &params, &n, &floats, e);
+
+	if (rc)
+		return rc;
+	for (size_t i = 0; !rc && i < n; i++) {
+		const struct model_param *p = &params[i];
+		const unsigned char *data;
+		char name[80];
+
+		snprintf(name, sizeof(name), "%s%s", p->name, suffix);
+		data = safetensors_get(file, name, p->rows, p->cols, e);
+		if (data)
+			o->to_device(model_get_dev(m), arena + p->offset, data, (size_t)(p->rows * p->cols) * sizeof(float));
+		else
+			rc = e->code;
+	}
+	free(params);
+	return rc ? rc : o->sync(model_get_dev(m), e);
+}
+
+static int count_tensors(const struct safetensors *file, const char *path, struct model *m, size_t each, struct err *e)
+{
+	struct model_param *params;
+	size_t n;
+	int64_t floats;
+
+	if (model_params(model_get_shape(m), &params, &n, &floats, e))
+		return e->code;
+	free(params);
+	if (safetensors_count(file) != n * each)
+		return err_set(e, ERR_DATA, "%s: holds %zu tensors, the model has %zu: this is another model", path,
+			       safetensors_count(file), n * each);
+	return 0;
+}
+
+int ckpt_load_weights(const char *folder, struct model *m, struct err *e)
+{
+	char *path = file_path(e, "%s/%s", folder, CKPT_WEIGHTS);
+	struct safetensors *file = path ? safetensors_open(path, e) : NULL;
+	int rc = file ? load_arena(file, m, "", model_param_arena(m), e) : e->code;
+
+	if (!rc)
+		rc = count_tensors(file, path, m, 1, e);
+	safetensors_close(file);
+	free(path);
+	return rc;
+}
+
+int ckpt_load_moments(const char *folder, struct model *m, float *first, float *second, struct err *e)
+{
+	char *path = file_path(e, "%s/%s", folder, CKPT_MOMENTS);
+	struct safetensors *file = path ? safetensors_open(path, e) : NULL;
+	int rc = file ? load_arena(file, m, ".m", first, e) : e->code;
+
+	if (!rc)
+		rc = load_arena(file, m, ".v", second, e);
+	if (!rc)
+		rc = count_tensors(file, path, m, 2, e);
+	safetensors_close(file);
+	free(path);
+	return rc;
+}
+
+/* ---- which checkpoints there are --------------------------------------- */
+
+/* The step that a folder's name says; -1: another name. */
+static int64_t step_of_name(const char *name)
+{
+	char *end;
+	long long step;
+
+	if (name[0] < '0' || name[0] > '9' || (name[0] == '0' && name[1]))
+		return -1;
+	errno = 0;
+	step = strtoll(name, &end, 10);
+	return *end || errno ? -1 : step;
+}
+
+static int newest_first(const void *a, const void *b)
+{
+	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+	return x > y ? -1 : x < y;
+}
+
+int ckpt_list(const char *run_folder, int64_t **steps, size_t *n, struct err *e)
+{
+	char *path = file_path(e, "%s/checkpoints", run_folder);
+	DIR *folder = path ? opendir(path) : NULL;
+	struct dirent *entry;
+	size_t cap = 0;
+	int rc = path ? 0 : e->code;
+
+	*steps = NULL;
+	*n = 0;
+	if (path && !folder && errno != ENOENT)
+		rc = err_set_errno(e, ERR_NOINPUT, "%s: cannot be read", path);
+	while (!rc && folder && (entry = readdir(folder))) {
+		int64_t step = step_of_name(entry->d_name);
+
+		if (step < 0)
+			continue;
+		rc = mem_grow(steps, &cap, *n + 1, sizeof(**steps), e);
+		if (!rc)
+			(*steps)[(*n)++] = step;
+	}
+	if (folder)
+		closedir(folder);
+	free(path);
+	if (*n)
+		qsort(*steps, *n, sizeof(**steps), newest_first);
+	return rc;
+}
+
+int64_t ckpt_link_step(const char *run_folder, const char *link)
+{
+	struct err ignored;
+	char target[64];
+	char *path = file_path(&ignored, "%s/checkpoints/%s", run_folder, link);
+	ssize_t n = path ? readlink(path, target, sizeof(target) - 1) : -1;
+
+	free(path);
+	if (n < 0)
+		return -1;
+	target[n] = 0;
+	return step_of_name(target);
+}
+
+char *ckpt_find_last(const char *run_folder, struct err *e)
+{
+	struct ckpt_state state;
+	struct err first = { 0 }, found;
+	int64_t *steps;
+	char *folder = NULL;
+	size_t n;
+
+	if (ckpt_list(run_folder, &steps, &n, e))
+		goto done;
+	e->code = 0;
+	for (size_t i = 0; i < n; i++) {
+		folder = file_path(e, "%s/checkpoints/%lld", run_folder, (long long)steps[i]);
+		if (!folder || !ckpt_read_state(folder, true, &state, &found))
+			goto done;
+		if (!first.code)
+			first = found;
+		free(folder);
+		folder = NULL;
+	}
+	if (n)
+		err_set(e, ERR_DATA, "none of the %zu checkpoints of %s can be used; the newest: %.300s", n, run_folder, first.text);
+done:
+	free(steps);
+	return folder;
+}
+
+/* What a run has to offer, for a message. */
+static void offer(const char *run_folder, const char *wanted, struct err *e)
+{
+	struct buf list = { 0 };
+	int64_t *steps = NULL;
+	size_t n = 0;
+	struct err ignored;
+
+	ckpt_list(run_folder, &steps, &n, &ignored);
+	for (size_t i = 0; i < n && i < 12; i++)
+		buf_printf(&list, "%s%lld", i ? " " : "", (long long)steps[i]);
+	if (n)
+		err_set(e, ERR_NOINPUT, "%s has no checkpoint \"%s\"; there are: %s%s", run_folder, wanted, buf_text(&list),
+			n > 12 ? " ..." : "");
+	else
+		err_set(e, ERR_NOINPUT, "%s has no checkpoint yet", run_folder);
+	buf_free(&list);
+	free(steps);
+}
+
+static char *resolve_in_run(const char *run_folder, const char *which, struct err *e)
+{
+	int64_t step = !strcmp(which, "last") || !strcmp(which, "best") ? ckpt_link_step(run_folder, which) : step_of_name(which);
+	char *folder;
+
+	if (step < 0 && !strcmp(which, "best"))		/* nothing was evaluated yet */
+		step = ckpt_link_step(run_folder, "last");
+	if (step >= 0) {
+		folder = file_path(e, "%s/checkpoints/%lld", run_folder, (long long)step);
+		if (!folder || file_exists(folder))
+			return folder;
+		free(folder);
+	}
+	offer(run_folder, which, e);
+	return NULL;
+}
+
+char *ckpt_resolve(const struct conf *c, struct err *e)
+{
+	char *workspace, *run_folder, *folder = NULL;
+
+	if (c->model && c->run) {
+		err_set(e, ERR_USAGE, "--model and --run were both given: one of them names the model");
+		return NULL;
+	}
+	if (c->model)
+		return mem_strdup(c->model, e);
+	if (!c->run) {
+		err_set(e, ERR_USAGE, "which model? give --run NAME, or --model DIR");
+		return NULL;
+	}
+	if (paths_check_name("run", c->run, e))
+		return NULL;
+	workspace = paths_workspace(c->workspace, e);
+	if (!workspace)
+		return NULL;
+	run_folder = file_path(e, "%s/runs/%s", workspace, c->run);
+	if (run_folder && !file_exists(run_folder))
+		err_set(e, ERR_NOINPUT, "%s: there is no run called \"%s\" in this workspace", run_folder, c->run);
+	else if (run_folder)
+		folder = resolve_in_run(run_folder, c->checkpoint, e);
+	free(run_folder);
+	free(workspace);
+	return folder;
+}

@@ -18,6 +18,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "share/base/conf.h"
 #include "share/base/err.h"
 #include "train/model.h"
 
@@ -39,17 +40,24 @@ int ckpt_read_state(const char *folder, bool verify, struct ckpt_state *s, struc
 /* Load weights into a model of the same shape (ERR_DATA otherwise, naming the first tensor that differs). */
 int ckpt_load_weights(const char *folder, struct model *m, struct err *e);
 
-/* Load Adam's moments; arenas on the host of model_floats(m) floats each. */
+/* Load Adam's moments into arenas of model_floats(m) floats on the side of m's backend. */
 int ckpt_load_moments(const char *folder, struct model *m, float *first, float *second, struct err *e);
 
-/* Save a checkpoint as run_folder/checkpoints/STEP, point last to it, keep the newest keep ones. */
+/*
+ * Save a checkpoint as run_folder/checkpoints/STEP, point last to it, keep the newest keep ones. The
+ * moments lie on the side of m's backend. recipe.ini, bpe.codes and vocab.tsv are taken from
+ * run_folder, those that are there. *bytes: of the whole checkpoint.
+ */
 int ckpt_save(const char *run_folder, const struct ckpt_state *s, struct model *m,
 	      const float *first, const float *second, int keep, int64_t *bytes, struct err *e);
 
 /* Point best to a step. */
 int ckpt_set_best(const char *run_folder, int64_t step, struct err *e);
 
-/* The folder of the newest good checkpoint, owned by the caller; NULL with e->code 0: there is none. */
+/*
+ * The folder of the newest good checkpoint, owned by the caller. NULL with e->code 0: there is none;
+ * with ERR_DATA: there are some, but each is damaged (the text says how the newest is).
+ */
 char *ckpt_find_last(const char *run_folder, struct err *e);
 
 /*

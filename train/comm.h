@@ -13,16 +13,24 @@
 struct comm {
 	const char *name;	/* "one", "mpi", "nccl" */
 	int   rank, size;
+	int   local_rank, local_size;	/* among the ranks on this host */
 	void *state;		/* owned by the implementation */
 	int  (*sum_floats)(struct comm *c, float *x, size_t n, struct err *e);	/* x = sum over ranks, in place, same bits on all */
 	int  (*sum_doubles)(struct comm *c, double *x, size_t n, struct err *e);
 	int  (*max_ints)(struct comm *c, int64_t *x, size_t n, struct err *e);
 	int  (*broadcast)(struct comm *c, void *bytes, size_t n, int root, struct err *e);
 	int  (*barrier)(struct comm *c, struct err *e);
-	void (*close)(struct comm *c);
+	void (*abort)(struct comm *c, int status);	/* end every rank now; a world of one: nothing */
+	void (*close)(struct comm *c);		/* all ranks together; after a failure of one rank use abort */
 };
 
-/* name: "one", "mpi", or "auto" (mpi when started by mpirun and built in, else one). */
+/*
+ * name: "one", "mpi", or "auto" (mpi when started by mpirun, else one).
+ * ERR_UNAVAILABLE: mpi is needed but not built in.
+ */
 int comm_open(struct comm *c, const char *name, int *argc, char ***argv, struct err *e);
+
+/* comm_mpi.c; only where MPI was built in. */
+int comm_mpi_open(struct comm *c, int *argc, char ***argv, struct err *e);
 
 #endif

@@ -2,7 +2,7 @@
 noinst_LIBRARIES += libtrain.a
 libtrain_a_SOURCES = \
 	%D%/adam.c        %D%/adam.h \
-	%D%/ckpt.c        %D%/ckpt.h \
+	%D%/ckpt.c        %D%/ckpt.h        %D%/ckpt_internal.h %D%/ckpt_save.c \
 	%D%/comm.c        %D%/comm.h \
 	%D%/model.c       %D%/model.h       %D%/params.def \
 	%D%/model_internal.h %D%/model_backward.c %D%/model_forward.c %D%/model_head.c %D%/model_plan.c \

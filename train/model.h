@@ -26,6 +26,8 @@
 #include "share/base/conf.h"
 #include "share/base/err.h"
 
+#define MODEL_MAX_LAYERS 64	/* of one stack: the range of the option */
+
 struct model_shape {
 	int32_t d_model, d_ff, heads, encoder_layers, decoder_layers;
 	int32_t vocabulary;		/* V: rows of the table, a multiple of 8 */

@@ -22,7 +22,6 @@
 #include "train/model.h"
 
 #define MODEL_HEAD_ROWS 512	/* tokens whose logits exist at one time */
-#define MODEL_MAX_LAYERS 64	/* of one stack: the range of the option */
 
 struct norm_point {
 	struct tensor sum;	/* (T, D) the residual stream */

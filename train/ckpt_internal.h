@@ -1,0 +1,26 @@
+/* ckpt_internal.h - what ckpt.c (reading) and ckpt_save.c (writing) share. */
+#ifndef WERKBANK_TRAIN_CKPT_INTERNAL_H
+#define WERKBANK_TRAIN_CKPT_INTERNAL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "train/ckpt.h"
+
+#define CKPT_WEIGHTS "model.safetensors"
+#define CKPT_MOMENTS "optimizer.safetensors"
+#define CKPT_STATE   "state.json"
+#define CKPT_SUMS    "SHA256SUMS"
+/* Files of the corpus and the run that make a checkpoint a model of its own. */
+#define CKPT_COPIES  "recipe.ini", "bpe.codes", "vocab.tsv"
+
+/* The steps that have a folder in run_folder/checkpoints, newest first; *steps owned by the caller. No folder: none. */
+int ckpt_list(const char *run_folder, int64_t **steps, size_t *n, struct err *e);
+
+/* The step that the link best or last points to; -1: none. */
+int64_t ckpt_link_step(const char *run_folder, const char *link);
+
+/* Check every line of SHA256SUMS. ERR_DATA naming the file. */
+int ckpt_verify(const char *folder, struct err *e);
+
+#endif
