@@ -36,7 +36,14 @@ enum clean_rule {
 struct clean_options {
 	int64_t min_words, max_words, max_word_chars;
 	double  max_ratio;
+	bool    factored;	/* keep '|': see clean_is_factored() */
 };
+
+/*
+ * Does this pair, the first of a corpus, hold a '|'? Then clean-corpus-n takes
+ * the corpus for a factored one (word|lemma|tag) and keeps every '|'.
+ */
+bool clean_is_factored(const char *source, size_t n_source, const char *target, size_t n_target);
 
 /*
  * Squeeze both sides into out_source and out_target (cleared first) and judge

@@ -1,9 +1,11 @@
 # data: from archives and text to token shards, and back to text.
 noinst_LIBRARIES += libdata.a
 libdata_a_SOURCES = \
+	%D%/abbrev.c      %D%/abbrev.h \
 	%D%/archive.c     %D%/archive.h \
 	%D%/batch.c       %D%/batch.h \
 	%D%/bpe.h         %D%/bpe_apply.c   %D%/bpe_learn.c \
+	%D%/chars.c       %D%/chars.h \
 	%D%/clean.c       %D%/clean.h \
 	%D%/corpus.c      %D%/corpus.h \
 	%D%/demo.c        %D%/demo.h \
@@ -21,6 +23,7 @@ libdata_a_SOURCES = \
 	%D%/shard.c       %D%/shard.h \
 	%D%/shuffle.c     %D%/shuffle.h \
 	%D%/tokenize.c    %D%/tokenize.h \
+	%D%/tokenize_rules.c %D%/tokenize_rules.h \
 	%D%/tools.c       %D%/tools.h \
 	%D%/vocab.c       %D%/vocab.h
 libdata_a_CPPFLAGS = $(AM_CPPFLAGS) $(PCRE2_CFLAGS) $(ARCHIVE_CFLAGS) $(CURL_CFLAGS)
@@ -29,3 +32,14 @@ data_libs = libdata.a $(PCRE2_LIBS) $(ARCHIVE_LIBS) $(CURL_LIBS)
 bin_PROGRAMS += werkbank-data
 werkbank_data_SOURCES = %D%/main.c
 werkbank_data_LDADD = $(data_libs) $(base_libs)
+
+# Lists of abbreviations, built into the program.
+lang_files = share/lang/de.abbreviations share/lang/en.abbreviations
+%D%/lang_files.h: share/embed.sh $(lang_files)
+	@$(MKDIR_P) $(@D)
+	$(AM_V_GEN)(cd $(srcdir) && sh share/embed.sh lang_files $(lang_files)) >$@.tmp && mv $@.tmp $@
+nodist_libdata_a_SOURCES = %D%/lang_files.h
+%D%/libdata_a-abbrev.$(OBJEXT): %D%/lang_files.h
+BUILT_SOURCES += %D%/lang_files.h
+CLEANFILES += %D%/lang_files.h
+EXTRA_DIST += share/embed.sh $(lang_files)

@@ -1,1 +1,335 @@
-/* tools.c - (not written yet) */
+/* tools.c - see tools.h */
+#include "data/tools.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "data/bpe.h"
+#include "data/clean.h"
+#include "data/tokenize.h"
+#include "share/base/file.h"
+#include "share/base/lines.h"
+#include "share/base/util.h"
+
+/* ---- where results go ---- */
+
+struct sink {
+	struct outfile file;		/* stream NULL: standard output */
+	FILE *stream;
+};
+
+static int sink_open(struct sink *s, const struct conf *c, struct err *e)
+{
+	*s = (struct sink){ .stream = stdout };
+	if (!c->output)
+		return 0;
+	if (outfile_open(&s->file, c->output, e))
+		return e->code;
+	s->stream = s->file.stream;
+	return 0;
+}
+
+/* Finish: rc is how the work went; what was written is kept only when it went well. */
+static int sink_close(struct sink *s, int rc, struct err *e)
+{
+	if (s->file.stream && rc == 0)
+		return outfile_commit(&s->file, e);
+	outfile_abandon(&s->file);
+	if (s->stream == stdout && (fflush(stdout) || ferror(stdout)) && rc == 0)
+		return err_set_errno(e, ERR_IO, "standard output: cannot be written");
+	return rc;
+}
+
+static int write_line(FILE *to, const struct buf *line, struct err *e)
+{
+	if ((line->len && fwrite(line->data, 1, line->len, to) != line->len) || putc('\n', to) == EOF)
+		return err_set_errno(e, ERR_IO, "the output cannot be written");
+	return 0;
+}
+
+/* ---- one line in, one line out ---- */
+
+typedef int (*line_tool)(void *tool, const char *line, size_t n, struct buf *out, struct err *e);
+
+/* The one FILE of the command; NULL: standard input. */
+static int one_argument(const struct conf *c, const char **path, struct err *e)
+{
+	if (c->n_arguments > 1)
+		return err_set(e, ERR_USAGE, "one file is expected, not %d (\"%s\" is the second)",
+			       c->n_arguments, c->arguments[1]);
+	*path = c->n_arguments ? c->arguments[0] : NULL;
+	return 0;
+}
+
+static int each_line(const struct conf *c, line_tool run, void *tool, struct err *e)
+{
+	const char *path = NULL;
+	struct lines in;
+	struct sink sink;
+	struct buf out = { 0 };
+	int rc;
+
+	if (one_argument(c, &path, e) || lines_open(&in, path, e))
+		return e->code;
+	in.repair = c->repair;
+	rc = sink_open(&sink, c, e);
+	if (rc)
+		goto out;
+	while ((rc = lines_next(&in, e)) > 0) {
+		buf_clear(&out);
+		rc = run(tool, in.text, in.len, &out, e);
+		if (!rc)
+			rc = write_line(sink.stream, &out, e);
+		if (rc)
+			break;
+	}
+	rc = sink_close(&sink, rc, e);
+out:
+	buf_free(&out);
+	lines_close(&in);
+	return rc;
+}
+
+static int tokenize_line(void *tool, const char *line, size_t n, struct buf *out, struct err *e)
+{
+	return tokenizer_line(tool, line, n, out, e);
+}
+
+static int tokenize(const struct conf *c, struct err *e)
+{
+	struct tokenizer_options o = {
+		.language = c->language, .escape = c->escape, .aggressive = c->aggressive,
+	};
+	struct tokenizer *t = tokenizer_new(&o, e);
+	int rc = t ? each_line(c, tokenize_line, t, e) : e->code;
+
+	tokenizer_free(t);
+	return rc;
+}
+
+static int detokenize_line(void *tool, const char *line, size_t n, struct buf *out, struct err *e)
+{
+	return detokenizer_line(tool, line, n, out, e);
+}
+
+static int detokenize(const struct conf *c, struct err *e)
+{
+	struct detokenizer *t = detokenizer_new(c->language, e);
+	int rc = t ? each_line(c, detokenize_line, t, e) : e->code;
+
+	detokenizer_free(t);
+	return rc;
+}
+
+static int normalize_line(void *tool, const char *line, size_t n, struct buf *out, struct err *e)
+{
+	return normalizer_line(tool, line, n, out, e);
+}
+
+static int normalize(const struct conf *c, struct err *e)
+{
+	struct normalizer *t = normalizer_new(c->language, e);
+	int rc = t ? each_line(c, normalize_line, t, e) : e->code;
+
+	normalizer_free(t);
+	return rc;
+}
+
+/* ---- pairs ---- */
+
+/* The six files of clean; the ledger may be missing. */
+struct cleaning {
+	struct lines    source, target;
+	struct outfile  out_source, out_target;
+	struct ledger  *ledger;
+	struct buf      text_source, text_target;
+	int64_t         counts[CLEAN_N_RULES];
+};
+
+static int clean_open(struct cleaning *k, const struct conf *c, struct err *e)
+{
+	if (c->n_arguments < 4 || c->n_arguments > 5)
+		return err_set(e, ERR_USAGE, "SOURCE TARGET OUT-SOURCE OUT-TARGET [LEDGER] are expected, "
+			       "%d files were given", c->n_arguments);
+	if (lines_open(&k->source, c->arguments[0], e) || lines_open(&k->target, c->arguments[1], e) ||
+	    outfile_open(&k->out_source, c->arguments[2], e) || outfile_open(&k->out_target, c->arguments[3], e))
+		return e->code;
+	if (c->n_arguments == 5) {
+		k->ledger = ledger_create(c->arguments[4], e);
+		if (!k->ledger)
+			return e->code;
+	}
+	k->source.repair = k->target.repair = c->repair;
+	return 0;
+}
+
+static int clean_one(struct cleaning *k, struct clean_options *o, const char *name, struct err *e)
+{
+	enum clean_rule rule;
+
+	if (k->source.number == 1)
+		o->factored = clean_is_factored(k->source.text, k->source.len, k->target.text, k->target.len);
+	rule = clean_pair(o, k->source.text, k->source.len, k->target.text, k->target.len,
+			  &k->text_source, &k->text_target);
+	if (buf_check(&k->text_source, e) || buf_check(&k->text_target, e))
+		return e->code;
+	k->counts[rule]++;
+	if (rule != CLEAN_KEEP)
+		return k->ledger ? ledger_drop(k->ledger, name, k->source.number, rule, e) : 0;
+	if (write_line(k->out_source.stream, &k->text_source, e))
+		return e->code;
+	return write_line(k->out_target.stream, &k->text_target, e);
+}
+
+static int clean_all(struct cleaning *k, const struct conf *c, struct err *e)
+{
+	struct clean_options o = {
+		.min_words = c->min_words, .max_words = c->max_words,
+		.max_word_chars = c->max_word_chars, .max_ratio = c->max_ratio,
+	};
+
+	for (;;) {
+		int a = lines_next(&k->source, e), b = a < 0 ? 0 : lines_next(&k->target, e);
+
+		if (a < 0 || b < 0)
+			return e->code;
+		if (a != b)
+			return err_set(e, ERR_DATA, "%s ends after line %lld but %s goes on; "
+				       "the two sides must have the same number of lines",
+				       c->arguments[a ? 1 : 0], (long long)(a ? k->target : k->source).number,
+				       c->arguments[a ? 0 : 1]);
+		if (a == 0)
+			return 0;
+		if (clean_one(k, &o, c->arguments[0], e))
+			return e->code;
+	}
+}
+
+static void clean_report(const struct cleaning *k)
+{
+	int64_t dropped = 0;
+
+	for (int r = CLEAN_KEEP + 1; r < CLEAN_N_RULES; r++)
+		dropped += k->counts[r];
+	fprintf(stderr, "%lld pairs kept, %lld dropped", (long long)k->counts[CLEAN_KEEP], (long long)dropped);
+	for (int r = CLEAN_KEEP + 1; r < CLEAN_N_RULES; r++)
+		if (k->counts[r])
+			fprintf(stderr, ", %s %lld", clean_rule_name((enum clean_rule)r), (long long)k->counts[r]);
+	fputc('\n', stderr);
+}
+
+static int clean(const struct conf *c, struct err *e)
+{
+	struct cleaning k = { 0 };
+	int rc = clean_open(&k, c, e);
+
+	if (!rc)
+		rc = clean_all(&k, c, e);
+	/* the ledger first: pairs must not be gone without their reasons */
+	if (!rc && k.ledger) {
+		rc = ledger_finish(k.ledger, e);
+		k.ledger = NULL;
+	}
+	if (!rc)
+		rc = outfile_commit(&k.out_source, e);
+	if (!rc)
+		rc = outfile_commit(&k.out_target, e);
+	if (!rc && !c->quiet)
+		clean_report(&k);
+	ledger_cancel(k.ledger);
+	outfile_abandon(&k.out_source);
+	outfile_abandon(&k.out_target);
+	lines_close(&k.source);
+	lines_close(&k.target);
+	buf_free(&k.text_source);
+	buf_free(&k.text_target);
+	return rc;
+}
+
+/* ---- BPE ---- */
+
+static int learn_from(struct bpe_learner *l, const char *path, const struct conf *c, struct err *e)
+{
+	struct lines in;
+	int rc = lines_open(&in, path, e);
+
+	if (rc)
+		return rc;
+	in.repair = c->repair;
+	while ((rc = lines_next(&in, e)) > 0) {
+		rc = bpe_learner_add_line(l, in.text, in.len, e);
+		if (rc)
+			break;
+	}
+	lines_close(&in);
+	return rc;
+}
+
+static int bpe_learn_files(const struct conf *c, struct err *e)
+{
+	struct bpe_learner *l = bpe_learner_new(e);
+	struct sink sink;
+	int64_t learned = 0;
+	int rc = l ? 0 : e->code;
+
+	if (!rc && c->n_arguments == 0)
+		rc = learn_from(l, NULL, c, e);
+	for (int i = 0; !rc && i < c->n_arguments; i++)
+		rc = learn_from(l, c->arguments[i], c, e);
+	if (!rc)
+		rc = sink_open(&sink, c, e);
+	if (!rc) {
+		rc = bpe_learn(l, c->merges, c->min_frequency, sink.stream, &learned, e);
+		rc = sink_close(&sink, rc, e);
+	}
+	if (!rc && !c->quiet && learned < c->merges)
+		fprintf(stderr, "%lld merges learned of %lld: no other pair occurs %lld times\n",
+			(long long)learned, (long long)c->merges, (long long)c->min_frequency);
+	bpe_learner_free(l);
+	return rc;
+}
+
+static int bpe_line(void *tool, const char *line, size_t n, struct buf *out, struct err *e)
+{
+	return bpe_apply_line(tool, line, n, out, e);
+}
+
+static int bpe_apply_file(const struct conf *c, struct err *e)
+{
+	struct bpe *b;
+	int rc;
+
+	if (!c->codes)
+		return err_set(e, ERR_USAGE, "the file of BPE codes is missing: give it with -c FILE");
+	b = bpe_open(c->codes, e);
+	rc = b ? bpe_set_separator(b, c->separator, e) : e->code;
+	if (!rc && c->vocabulary)
+		rc = bpe_limit_vocabulary(b, c->vocabulary, c->threshold, e);
+	if (!rc)
+		rc = each_line(c, bpe_line, b, e);
+	bpe_close(b);
+	return rc;
+}
+
+static int undo_line(void *tool, const char *line, size_t n, struct buf *out, struct err *e)
+{
+	bpe_undo_line(tool, line, n, out);
+	return buf_check(out, e);
+}
+
+static int bpe_undo_file(const struct conf *c, struct err *e)
+{
+	return each_line(c, undo_line, c->separator, e);
+}
+
+const struct data_tool data_tools[] = {
+	{ "tokenize",   tokenize },
+	{ "detokenize", detokenize },
+	{ "normalize",  normalize },
+	{ "clean",      clean },
+	{ "bpe-learn",  bpe_learn_files },
+	{ "bpe-apply",  bpe_apply_file },
+	{ "bpe-undo",   bpe_undo_file },
+};
+const size_t n_data_tools = ARRAY_LEN(data_tools);
