@@ -1,5 +1,154 @@
-/* launch_main.c - (not written yet) */
-int main(void)
+/* launch_main.c - werkbank-launch: checks a training, starts its ranks, watches over them. */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "share/base/conf.h"
+#include "share/base/err.h"
+#include "share/base/file.h"
+#include "share/base/paths.h"
+#include "train/rundir.h"
+#include "train/supervise.h"
+
+#define EXIT_STOPPED 75		/* the ranks saved and ended because they were asked to */
+
+/* Everything that main() owns. */
+struct launch {
+	struct conf conf;
+	struct rundir dir;
+	char *workspace, *trainer, *console;
+	const char *run;	/* borrowed: from --run, else the recipe's name */
+	char name[200];		/* the recipe's name */
+};
+
+static int check_corpus(const struct launch *l, struct err *e)
 {
-	return 70;
+	char *path;
+	int code = paths_check_name("corpus", l->conf.corpus, e);
+
+	if (code)
+		return code;
+	path = file_path(e, "%s/corpora/%s/manifest.json", l->workspace, l->conf.corpus);
+	if (!path)
+		return e->code;
+	if (!file_exists(path))
+		code = err_set(e, ERR_NOINPUT, "the corpus %s is not prepared in %s; type: werkbank prep -C %s %s",
+			       l->conf.corpus, l->workspace, l->workspace, l->conf.arguments[0]);
+	free(path);
+	return code;
+}
+
+static int load(struct launch *l, struct err *e)
+{
+	struct conf *c = &l->conf;
+	int code = conf_load_recipe(c, c->arguments[0], e);
+
+	if (code)
+		return code;
+	conf_apply_size(c);
+	conf_recipe_name(c->recipe, l->name, sizeof(l->name));
+	l->run = c->run ? c->run : l->name;
+	l->workspace = paths_workspace(c->workspace, e);
+	if (!l->workspace)
+		return e->code;
+	code = paths_check_name("run", l->run, e);
+	return code ? code : check_corpus(l, e);
+}
+
+/* The command line of the ranks: the trainer itself, or mpirun with it. */
+static int start_ranks(struct launch *l, int *status, struct err *e)
+{
+	const char *argv[20], *quiet = l->conf.quiet ? "--quiet" : NULL;
+	char ranks[24];
+	struct supervise s = { .argv = argv, .console = l->console };
+	int n = 0, code;
+
+	snprintf(ranks, sizeof(ranks), "%lld", (long long)l->conf.ranks);
+	if (l->conf.ranks > 1) {
+		argv[n++] = "mpirun";
+		argv[n++] = "-n";
+		argv[n++] = ranks;
+		argv[n++] = "--oversubscribe";
+		argv[n++] = "--bind-to";
+		argv[n++] = "none";
+		if (geteuid() == 0)
+			argv[n++] = "--allow-run-as-root";
+	}
+	argv[n++] = l->trainer;
+	argv[n++] = "_rank";
+	argv[n++] = "-C";
+	argv[n++] = l->workspace;
+	argv[n++] = "--run";
+	argv[n++] = l->run;
+	argv[n++] = quiet;
+	argv[n] = NULL;
+	/* mpirun forwards SIGUSR1 to the ranks but answers SIGTERM by killing them before they could save. */
+	s.stop_signal = l->conf.ranks > 1 ? SIGUSR1 : SIGTERM;
+	code = supervise_run(&s, status, e);
+	if (code == ERR_UNAVAILABLE && l->conf.ranks > 1)
+		err_prefix(e, "--ranks %s needs Open MPI", ranks);
+	return code;
+}
+
+static int train(struct launch *l, int *status, struct err *e)
+{
+	int64_t ranks = l->conf.ranks;
+	int code = load(l, e);
+
+	if (!code && !(l->trainer = paths_sister("werkbank-train", e)))
+		code = e->code;
+	if (!code)
+		code = rundir_open(&l->dir, l->workspace, l->run, e);
+	if (!code)
+		code = rundir_settle(&l->dir, &l->conf, e);
+	if (!code && !(l->console = rundir_file(&l->dir, "console.log", e)))
+		code = e->code;
+	if (!code)
+		code = supervise_prepare(e);
+	if (!code)
+		code = rundir_write_state(&l->dir, "running", ranks, -1, e);
+	if (code)
+		return code;
+	code = start_ranks(l, status, e);
+	if (code) {
+		struct err ignored;	/* the first failure is the one to tell */
+
+		rundir_write_state(&l->dir, "failed", ranks, err_exit_status(code), &ignored);
+		return code;
+	}
+	return rundir_write_state(&l->dir, !*status ? "finished" : *status == EXIT_STOPPED ? "stopped" : "failed",
+				  ranks, *status, e);
+}
+
+/* A last word on the terminal where the end was not the planned one. */
+static void tell(const struct launch *l, int status)
+{
+	if (status == EXIT_STOPPED)
+		fprintf(stderr, "werkbank-launch: stopped and saved; the same command goes on from there\n");
+	else if (status)
+		fprintf(stderr, "werkbank-launch: the training ended with status %d; see %s\n", status, l->console);
+}
+
+int main(int argc, char **argv)
+{
+	struct launch l = { .dir = { .lock = -1 } };
+	struct err e = { 0 };
+	int status = 0, code = conf_init(&l.conf, &e);
+
+	if (!code)
+		code = conf_parse_command(&l.conf, "launch", argc, argv, &e);
+	if (!code && !conf_answered(&l.conf, stdout)) {
+		code = train(&l, &status, &e);
+		if (!code && !l.conf.quiet)
+			tell(&l, status);
+	}
+	rundir_close(&l.dir);
+	conf_free(&l.conf);
+	free(l.workspace);
+	free(l.trainer);
+	free(l.console);
+	if (code)
+		fprintf(stderr, "werkbank-launch: %s\n", e.text);
+	return code ? err_exit_status(code) : status;
 }

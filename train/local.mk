@@ -23,5 +23,5 @@ bin_PROGRAMS += werkbank-train werkbank-launch
 werkbank_train_SOURCES = %D%/main.c
 werkbank_train_LDADD = $(train_libs) $(mpi_libs)
 
-werkbank_launch_SOURCES = %D%/launch_main.c %D%/supervise.c %D%/supervise.h
+werkbank_launch_SOURCES = %D%/launch_main.c %D%/rundir.c %D%/rundir.h %D%/supervise.c %D%/supervise.h
 werkbank_launch_LDADD = $(base_libs)

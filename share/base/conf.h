@@ -90,6 +90,9 @@ int conf_set(struct conf *c, const char *name, const char *value, const char *or
  */
 int conf_load_recipe(struct conf *c, const char *name, struct err *e);
 
+/* What a recipe is called by its path: "some/demo.ini" is demo. */
+void conf_recipe_name(const char *path, char *name, size_t size);
+
 /* Fill d_model, d_ff, heads and layers that are 0 from the size. */
 void conf_apply_size(struct conf *c);
 

@@ -375,17 +375,23 @@ static int name_to_path(const char *name, const struct recipe *from, char **path
 	return *path ? 0 : unknown_recipe(name, e);
 }
 
+void conf_recipe_name(const char *path, char *name, size_t size)
+{
+	const char *slash = strrchr(path, '/');
+
+	snprintf(name, size, "%s", slash ? slash + 1 : path);
+	if (text_ends_with(name, ".ini"))
+		name[strlen(name) - 4] = 0;
+}
+
 /* The corpus is called like the recipe unless something says otherwise. */
 static int name_corpus(struct conf *c, const char *path, struct err *e)
 {
-	const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
-	char name[200];
+	char name[256];
 
 	if (c->corpus)
 		return 0;
-	snprintf(name, sizeof(name), "%s", base);
-	if (text_ends_with(name, ".ini"))
-		name[strlen(name) - 4] = 0;
+	conf_recipe_name(path, name, sizeof(name));
 	return conf_set(c, "corpus", name, "the recipe's name", e);
 }
 

@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -19,8 +20,9 @@ static void close_fd(int *fd)
 }
 
 /* In the child: standard streams from the pipes' far ends, default signals, exec; the parent learns errno through report. */
-static void run_child(const char *const *argv, int flags, int pipes[3][2], int report)
+static void run_child(const char *const *argv, int flags, int pipes[3][2], int report, pid_t parent)
 {
+	sigset_t none;
 	int number;
 
 	for (int i = 0; i < 3; i++)
@@ -28,7 +30,11 @@ static void run_child(const char *const *argv, int flags, int pipes[3][2], int r
 			dup2(pipes[i][i == 0 ? 0 : 1], i);
 	if (flags & PROC_OWN_GROUP)
 		setpgid(0, 0);
+	if (flags & PROC_DIE_WITH_PARENT && (prctl(PR_SET_PDEATHSIG, SIGTERM) || getppid() != parent))
+		_exit(127);
 	signal(SIGPIPE, SIG_DFL);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
 	execvp(argv[0], (char *const *)(uintptr_t)argv);
 	number = errno;
 	if (write(report, &number, sizeof(number)) < 0)
@@ -39,6 +45,7 @@ static void run_child(const char *const *argv, int flags, int pipes[3][2], int r
 int proc_start(struct proc *p, const char *const *argv, int flags, struct err *e)
 {
 	int pipes[3][2] = { { -1, -1 }, { -1, -1 }, { -1, -1 } }, report[2] = { -1, -1 }, number = 0, failed = 0;
+	pid_t parent = getpid();
 	ssize_t n;
 
 	*p = (struct proc){ .pid = -1, .in = -1, .out = -1, .err = -1 };
@@ -50,7 +57,7 @@ int proc_start(struct proc *p, const char *const *argv, int flags, struct err *e
 	if (!failed) {
 		p->pid = fork();
 		if (p->pid == 0)
-			run_child(argv, flags, pipes, report[1]);
+			run_child(argv, flags, pipes, report[1], parent);
 		if (p->pid < 0)
 			failed = err_set_errno(e, ERR_NOMEM, "%s: cannot be started", argv[0]);
 	}

@@ -1,0 +1,250 @@
+/* rundir.c - see rundir.h */
+#include "train/rundir.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "share/base/clock.h"
+#include "share/base/file.h"
+#include "share/base/json.h"
+#include "share/base/text.h"
+
+#define STATE_MAX_BYTES 65536
+#define LOCK_TRIES 10		/* "status" holds the lock for a moment to see whether it is free */
+#define LOCK_PAUSE_US 50000
+
+char *rundir_file(const struct rundir *r, const char *name, struct err *e)
+{
+	return file_path(e, "%s/%s", r->path, name);
+}
+
+/* ---- the lock ---- */
+
+static int locked_by_other(const struct rundir *r, struct err *e)
+{
+	char text[32] = "";
+	ssize_t n = pread(r->lock, text, sizeof(text) - 1, 0);
+	int64_t pid;
+
+	if (n > 0)
+		text[n] = 0;
+	if (!text_to_int(text_trim(text), &pid))
+		return err_set(e, ERR_TEMPFAIL, "%s: this run is being trained already", r->path);
+	return err_set(e, ERR_TEMPFAIL, "%s: this run is being trained already, by process %lld", r->path,
+		       (long long)pid);
+}
+
+static int take_lock(struct rundir *r, struct err *e)
+{
+	char *path = rundir_file(r, "lock", e);
+	char pid[32];
+	int n, code = 0;
+
+	if (!path)
+		return e->code;
+	r->lock = open(path, O_RDWR | O_CREAT, 0666);	/* inherited by the ranks on purpose */
+	if (r->lock < 0)
+		code = err_set_errno(e, ERR_CANTCREAT, "%s: cannot be written", path);
+	for (int i = 0; !code && flock(r->lock, LOCK_EX | LOCK_NB); i++) {
+		if (errno != EWOULDBLOCK)
+			code = err_set_errno(e, ERR_UNAVAILABLE, "%s: cannot be locked", path);
+		else if (i == LOCK_TRIES)
+			code = locked_by_other(r, e);
+		else
+			usleep(LOCK_PAUSE_US);
+	}
+	n = snprintf(pid, sizeof(pid), "%ld\n", (long)getpid());
+	if (!code && (ftruncate(r->lock, 0) || pwrite(r->lock, pid, (size_t)n, 0) != n))
+		code = err_set_errno(e, ERR_IO, "%s: cannot be written", path);
+	free(path);
+	return code;
+}
+
+static int64_t last_attempt(const struct rundir *r)
+{
+	struct err ignored;	/* no state, or an unreadable one: no attempt that counts */
+	char *path = rundir_file(r, "state.json", &ignored);
+	struct buf text = { 0 };
+	struct json *root = NULL;
+	int64_t attempt;
+
+	if (path && !file_read_all(path, STATE_MAX_BYTES, &text, &ignored))
+		root = json_parse(buf_text(&text), text.len, &ignored);
+	attempt = json_integer(json_get(root, "attempt"), 0);
+	json_free(root);
+	buf_free(&text);
+	free(path);
+	return attempt;
+}
+
+int rundir_open(struct rundir *r, const char *workspace, const char *name, struct err *e)
+{
+	int code;
+
+	*r = (struct rundir){ .lock = -1, .started = clock_wall_s() };
+	r->path = file_path(e, "%s/runs/%s", workspace, name);
+	if (!r->path)
+		return e->code;
+	code = file_make_folders(r->path, e);
+	if (!code)
+		code = take_lock(r, e);
+	if (!code)
+		r->attempt = last_attempt(r) + 1;
+	return code;
+}
+
+void rundir_close(struct rundir *r)
+{
+	if (r->lock >= 0)
+		close(r->lock);
+	free(r->path);
+	*r = (struct rundir){ .lock = -1 };
+}
+
+/* ---- the recipe ---- */
+
+/* Options whose change makes another model, or other data in another order: a run cannot go on with them. */
+static bool is_fixed(const char *section, const char *name)
+{
+	static const char *const order[] = { "seed", "batch_tokens", "accumulate" };
+
+	if (!strcmp(section, "data") || !strcmp(section, "model"))
+		return true;
+	for (size_t i = 0; i < ARRAY_LEN(order); i++)
+		if (!strcmp(name, order[i]))
+			return true;
+	return false;
+}
+
+static bool was_given_by_hand(const struct conf *c, const char *name)
+{
+	const char *origin = conf_origin(c, name);
+
+	return !strcmp(origin, "command line") || text_starts_with(origin, "WERKBANK_");
+}
+
+/* One option of a resumed run: keep what was given by hand before, refuse what must not change. */
+static int settle_option(const struct rundir *r, struct conf *c, const struct conf *old, const char *section,
+			 const char *name, struct err *e)
+{
+	struct buf before = { 0 }, now = { 0 };
+	char dashed[64];
+	int code = 0;
+
+	conf_value(old, name, &before);
+	if (!was_given_by_hand(c, name) && was_given_by_hand(old, name))
+		code = conf_set(c, name, buf_text(&before), conf_origin(old, name), e);
+	conf_value(c, name, &now);
+	if (!code)
+		code = buf_check(&before, e) ? e->code : buf_check(&now, e);
+	if (!code && is_fixed(section, name) && strcmp(buf_text(&before), buf_text(&now))) {
+		snprintf(dashed, sizeof(dashed), "%s", name);
+		for (char *p = dashed; *p; p++)
+			if (*p == '_')
+				*p = '-';
+		code = err_set(e, ERR_CONFIG, "%s: this run was begun with --%s '%s' and cannot go on with '%s' (%s);"
+			       " give another --run NAME", r->path, dashed, buf_text(&before), buf_text(&now),
+			       conf_origin(c, name));
+	}
+	buf_free(&before);
+	buf_free(&now);
+	return code;
+}
+
+static int settle_with(const struct rundir *r, struct conf *c, const char *path, struct err *e)
+{
+	struct conf old;
+	const char *section, *name;
+	int code = conf_init(&old, e);
+
+	if (!code)
+		code = conf_load_recipe(&old, path, e);
+	for (size_t i = 0; !code && (name = conf_option_at(i, &section)) != NULL; i++)
+		if (strcmp(section, "tool"))
+			code = settle_option(r, c, &old, section, name, e);
+	conf_free(&old);
+	return code;
+}
+
+int rundir_settle(struct rundir *r, struct conf *c, struct err *e)
+{
+	char *path = rundir_file(r, "recipe.ini", e);
+	struct buf text = { 0 };
+	int code = 0;
+
+	if (!path)
+		return e->code;
+	r->resumed = file_exists(path);
+	if (r->resumed)
+		code = settle_with(r, c, path, e);
+	if (!code) {
+		conf_write_recipe(c, &text);
+		code = buf_check(&text, e);
+	}
+	if (!code)
+		code = file_write_all(path, text.data, text.len, e);
+	buf_free(&text);
+	free(path);
+	return code;
+}
+
+/* ---- the state ---- */
+
+static void put_boot_id(struct json_writer *w)
+{
+	struct buf text = { 0 };
+	struct err ignored;	/* unknown: absent */
+
+	if (!file_read_all("/proc/sys/kernel/random/boot_id", 100, &text, &ignored)) {
+		json_key(w, "boot_id");
+		json_str(w, text_trim(text.data));
+	}
+	buf_free(&text);
+}
+
+int rundir_write_state(const struct rundir *r, const char *state, int64_t ranks, int status, struct err *e)
+{
+	char *path = rundir_file(r, "state.json", e);
+	char host[256] = "";
+	struct buf text = { 0 };
+	struct json_writer w = { .out = &text };
+	int code;
+
+	if (!path)
+		return e->code;
+	gethostname(host, sizeof(host) - 1);
+	json_open(&w, '{');
+	json_key(&w, "v");
+	json_int(&w, 1);
+	json_key(&w, "state");
+	json_str(&w, state);
+	json_key(&w, "pid");
+	json_int(&w, getpid());
+	json_key(&w, "started");
+	json_real(&w, r->started);
+	json_key(&w, "host");
+	json_str(&w, host);
+	put_boot_id(&w);
+	json_key(&w, "attempt");
+	json_int(&w, r->attempt);
+	json_key(&w, "ranks");
+	json_int(&w, ranks);
+	json_key(&w, "exit");
+	if (status < 0)
+		json_null(&w);
+	else
+		json_int(&w, status);
+	json_close(&w, '}');
+	buf_add_char(&text, '\n');
+	code = buf_check(&text, e);
+	if (!code)
+		code = file_write_all(path, text.data, text.len, e);
+	buf_free(&text);
+	free(path);
+	return code;
+}
