@@ -1,17 +1,23 @@
 # eval: decoding, scores, the translate service.
 noinst_LIBRARIES += libeval.a
 libeval_a_SOURCES = \
+	%D%/beam.c      %D%/beam.h \
 	%D%/bleu.c      %D%/bleu.h \
 	%D%/chrf.c      %D%/chrf.h \
 	%D%/decode.c    %D%/decode.h \
+	%D%/engine.c    %D%/engine.h \
+	%D%/heldout.c   %D%/heldout.h   %D%/heldout_tools.c \
 	%D%/ngrams.c    %D%/ngrams.h \
 	%D%/score_tools.c %D%/score_tools.h \
 	%D%/score_tokenize.c %D%/score_tokenize.h \
-	%D%/heldout.c   %D%/heldout.h \
 	%D%/serve.c     %D%/serve.h \
-	%D%/translate.c %D%/translate.h
-libeval_a_CPPFLAGS = $(AM_CPPFLAGS) $(PCRE2_CFLAGS)
+	%D%/stepper.c   %D%/stepper.h \
+	%D%/translate.c %D%/translate.h \
+	%D%/unicode.c   %D%/unicode.h   %D%/unicode.def
+libeval_a_CPPFLAGS = $(AM_CPPFLAGS)
 
 bin_PROGRAMS += werkbank-eval
 werkbank_eval_SOURCES = %D%/main.c
 werkbank_eval_LDADD = libeval.a $(train_libs) $(mpi_libs)
+
+EXTRA_DIST += tests/peers/unicode_tables.py

@@ -1,1 +1,275 @@
-/* score_tokenize.c - (not written yet) */
+/*
+ * score_tokenize.c - see score_tokenize.h
+ *
+ * The peers are defined as lists of regular-expression substitutions; each
+ * becomes one pass here. Substitutions do not overlap: what a match has
+ * consumed is not looked at again in the same pass, and that is kept.
+ */
+#include "eval/score_tokenize.h"
+
+#include <string.h>
+
+#include "eval/unicode.h"
+#include "share/base/text.h"
+#include "share/base/util.h"
+
+const char *score_tokenizer_name(enum score_tokenizer t)
+{
+	static const char *const names[] = { "13a", "none", "intl", "char" };
+
+	return names[t];
+}
+
+void score_scratch_free(struct score_scratch *s)
+{
+	buf_free(&s->lowered);
+	buf_free(&s->a);
+	buf_free(&s->b);
+}
+
+/* Empty b with room for n bytes; NULL: out of memory, and b says so. */
+static char *fresh(struct buf *b, size_t n)
+{
+	buf_clear(b);
+	return buf_reserve(b, n);
+}
+
+static void close_buf(struct buf *b, const char *end)
+{
+	b->len = (size_t)(end - b->data);
+	b->data[b->len] = 0;
+}
+
+/* to = from with every occurrence of word replaced by with. */
+static void replace_all(struct buf *to, const struct buf *from, const char *word, const char *with)
+{
+	const char *at = from->data, *end = from->data + from->len, *hit;
+
+	buf_clear(to);
+	while ((hit = memmem(at, (size_t)(end - at), word, strlen(word)))) {
+		buf_add(to, at, (size_t)(hit - at));
+		buf_add_str(to, with);
+		at = hit + strlen(word);
+	}
+	buf_add(to, at, (size_t)(end - at));
+}
+
+static void replace(struct score_scratch *s, const char *word, const char *with)
+{
+	struct buf swap;
+
+	if (!memmem(s->a.data, s->a.len, word, strlen(word)))
+		return;
+	replace_all(&s->b, &s->a, word, with);
+	swap = s->a;
+	s->a = s->b;
+	s->b = swap;
+}
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+static bool is_point(char c)
+{
+	return c == '.' || c == ',';
+}
+
+/* Punctuation of ASCII except ' , - . and what lies beyond it. */
+static bool is_isolated(char c)
+{
+	return (c >= '{' && c <= '~') || (c >= '[' && c <= '`') || (c >= ' ' && c <= '&') || (c >= '(' && c <= '+') ||
+	       (c >= ':' && c <= '@') || c == '/';
+}
+
+/* ([{-~[-` -&(-+:-@/]) becomes " \1 ". */
+static void isolate(struct buf *to, const struct buf *from)
+{
+	char *w = fresh(to, 3 * from->len);
+
+	if (!w)
+		return;
+	for (const char *r = from->data, *end = r + from->len; r < end; r++) {
+		if (is_isolated(*r)) {
+			*w++ = ' ';
+			*w++ = *r;
+			*w++ = ' ';
+		} else {
+			*w++ = *r;
+		}
+	}
+	close_buf(to, w);
+}
+
+/*
+ * Where first() holds for one character and second() for the next, put blanks:
+ * before the first, between, behind the second, as the flags say. Working on
+ * bytes is right, because a match never begins or ends inside a character
+ * except where that character is copied unchanged.
+ */
+struct pair_rule {
+	bool (*first)(char c);
+	bool (*second)(char c);
+	bool before, behind;
+};
+
+static bool is_no_digit(char c)
+{
+	return !is_digit(c);
+}
+
+static bool is_dash(char c)
+{
+	return c == '-';
+}
+
+static void split_pairs(struct buf *to, const struct buf *from, struct pair_rule rule)
+{
+	char *w = fresh(to, 2 * from->len + 4);
+
+	if (!w)
+		return;
+	for (const char *r = from->data, *end = r + from->len; r < end; r++) {
+		if (r + 1 < end && rule.first(r[0]) && rule.second(r[1])) {
+			if (rule.before)
+				*w++ = ' ';
+			*w++ = *r++;
+			*w++ = ' ';
+			*w++ = *r;
+			if (rule.behind)
+				*w++ = ' ';
+		} else {
+			*w++ = *r;
+		}
+	}
+	close_buf(to, w);
+}
+
+static void tokenize_13a(const char *line, size_t n, struct score_scratch *s, struct buf *out)
+{
+	buf_clear(&s->a);
+	buf_add_char(&s->a, ' ');
+	buf_add(&s->a, line, n);
+	buf_add_char(&s->a, ' ');
+	if (s->a.failed)
+		return;
+	replace(s, "<skipped>", "");
+	if (memchr(s->a.data, '&', s->a.len)) {
+		replace(s, "&quot;", "\"");
+		replace(s, "&amp;", "&");
+		replace(s, "&lt;", "<");
+		replace(s, "&gt;", ">");
+	}
+	isolate(&s->b, &s->a);
+	split_pairs(&s->a, &s->b, (struct pair_rule){ is_no_digit, is_point, false, true });
+	split_pairs(&s->b, &s->a, (struct pair_rule){ is_point, is_no_digit, true, false });
+	split_pairs(&s->a, &s->b, (struct pair_rule){ is_digit, is_dash, false, true });
+	buf_add(out, buf_text(&s->a), s->a.len);
+}
+
+/* One substitution of intl: a pair of characters of which exactly one is punctuation with no number beside it. */
+static void split_classes(struct buf *to, const struct buf *from, bool punctuation_first)
+{
+	const char *r = from->data, *end = r + from->len;
+	uint32_t c = 0, next = 0;
+	size_t bytes;
+	char *w = fresh(to, 3 * from->len + 4);
+
+	if (!w)
+		return;
+	for (bytes = r < end ? utf8_decode(r, (size_t)(end - r), &c) : 0; r < end; ) {
+		size_t next_bytes = r + bytes < end ? utf8_decode(r + bytes, (size_t)(end - r) - bytes, &next) : 0;
+		uint32_t mark = punctuation_first ? c : next, beside = punctuation_first ? next : c;
+
+		if (next_bytes && unicode_class(mark) == UNICODE_P && unicode_class(beside) != UNICODE_N) {
+			if (punctuation_first)
+				*w++ = ' ';
+			memcpy(w, r, bytes);
+			w += bytes;
+			*w++ = ' ';
+			memcpy(w, r + bytes, next_bytes);
+			w += next_bytes;
+			if (!punctuation_first)
+				*w++ = ' ';
+			r += bytes + next_bytes;
+			bytes = r < end ? utf8_decode(r, (size_t)(end - r), &c) : 0;
+		} else {
+			memcpy(w, r, bytes);
+			w += bytes;
+			r += bytes;
+			bytes = next_bytes;
+			c = next;
+		}
+	}
+	close_buf(to, w);
+}
+
+static void isolate_symbols(struct buf *out, const struct buf *from)
+{
+	const char *r = from->data, *end = r + from->len;
+
+	while (r < end) {
+		uint32_t c;
+		size_t bytes = utf8_decode(r, (size_t)(end - r), &c);
+		bool symbol = unicode_class(c) == UNICODE_S;
+
+		if (symbol)
+			buf_add_char(out, ' ');
+		buf_add(out, r, bytes);
+		if (symbol)
+			buf_add_char(out, ' ');
+		r += bytes;
+	}
+}
+
+static void tokenize_intl(const char *line, size_t n, struct score_scratch *s, struct buf *out)
+{
+	buf_clear(&s->b);
+	buf_add(&s->b, line, n);
+	if (s->b.failed || n == 0)
+		return;
+	split_classes(&s->a, &s->b, false);
+	split_classes(&s->b, &s->a, true);
+	isolate_symbols(out, &s->b);
+}
+
+static void tokenize_char(const char *line, size_t n, struct buf *out)
+{
+	for (size_t i = 0; i < n; ) {
+		uint32_t c;
+		size_t bytes = utf8_decode(line + i, n - i, &c);
+
+		buf_add(out, line + i, bytes);
+		buf_add_char(out, ' ');
+		i += bytes;
+	}
+}
+
+void score_tokenize(enum score_tokenizer t, bool lowercase, const char *line, size_t n,
+		    struct score_scratch *s, struct buf *out)
+{
+	if (lowercase) {
+		buf_clear(&s->lowered);
+		unicode_lower(&s->lowered, line, n);
+		line = buf_text(&s->lowered);
+		n = s->lowered.len;
+	}
+	n = unicode_trimmed(line, n);
+	switch (t) {
+	case SCORE_13A:
+		tokenize_13a(line, n, s, out);
+		break;
+	case SCORE_NONE:
+		buf_add(out, line, n);
+		break;
+	case SCORE_INTL:
+		tokenize_intl(line, n, s, out);
+		break;
+	case SCORE_CHAR:
+		tokenize_char(line, n, out);
+		break;
+	}
+	/* A pass that ran out of memory left its own buffer marked; the caller looks at out only. */
+	out->failed |= s->lowered.failed | s->a.failed | s->b.failed;
+}

@@ -1,5 +1,23 @@
-/* score_tools.h - (not written yet) */
+/* score_tools.h - the commands bleu and chrf: files in, a score out. */
 #ifndef WERKBANK_EVAL_SCORE_TOOLS_H
 #define WERKBANK_EVAL_SCORE_TOOLS_H
+
+#include <stdio.h>
+
+#include "eval/bleu.h"
+#include "eval/chrf.h"
+#include "share/base/conf.h"
+#include "share/base/err.h"
+#include "share/base/json.h"
+
+/* Score c->arguments[0] (none or "-": standard input) against the files of c->reference; print to out. */
+int score_tools_bleu(const struct conf *c, FILE *out, struct err *e);
+int score_tools_chrf(const struct conf *c, FILE *out, struct err *e);
+
+/* Members "counts", "totals", "precisions", "bp", "ratio", "hypothesis_length", "reference_length" of an open object. */
+void score_tools_bleu_json(struct json_writer *w, const struct bleu_score *s);
+
+/* "22.67 56.2/28.7/16.9/10.3 (BP 0.985, ratio 0.985, hypothesis 60395, reference 61287)" */
+void score_tools_bleu_text(struct buf *out, const struct bleu_score *s);
 
 #endif

@@ -1,5 +1,27 @@
-/* translate.h - (not written yet) */
+/*
+ * translate.h - the command translate: raw text in, raw text out.
+ *
+ * Lines are translated in batches and written in their order. An empty line
+ * stays an empty line. The output has one line per translation; its columns,
+ * separated by tabs, are those of the following that were asked for, in this
+ * order:
+ *
+ *	number of the input line, from 1        with --n-best above 1
+ *	score (log-probability / penalty)       with --scores
+ *	the translation                         always
+ *	"0-0 1-2 …" source word - target word   with --alignments
+ *
+ * With --n-best N an input line gives at most N lines, best first. On a
+ * terminal each line is prompted for by "en> " (the source language) and
+ * translated at once.
+ */
 #ifndef WERKBANK_EVAL_TRANSLATE_H
 #define WERKBANK_EVAL_TRANSLATE_H
+
+#include "share/base/conf.h"
+#include "share/base/err.h"
+
+/* Translate c->arguments[0] (none or "-": standard input) to c->output (NULL: standard output). */
+int translate_run(struct conf *c, struct err *e);
 
 #endif

@@ -1,0 +1,186 @@
+/* heldout_tools.c - the commands eval and _evaluate, see heldout.h */
+#include "eval/heldout.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "eval/score_tools.h"
+#include "share/base/clock.h"
+#include "share/base/file.h"
+#include "share/base/json.h"
+
+#define TRAIN_SAMPLE 500	/* pairs of the training set whose NLL is watched */
+
+static void real_member(struct json_writer *w, const char *key, double value)
+{
+	json_key(w, key);
+	json_real(w, value);
+}
+
+static void text_member(struct json_writer *w, const char *key, const char *value)
+{
+	json_key(w, key);
+	json_str(w, value);
+}
+
+static void int_member(struct json_writer *w, const char *key, int64_t value)
+{
+	json_key(w, key);
+	json_int(w, value);
+}
+
+static int print(struct buf *text, struct err *e)
+{
+	if (buf_check(text, e))
+		return e->code;
+	if (fputs(buf_text(text), stdout) < 0 || fflush(stdout))
+		return err_set_errno(e, ERR_IO, "the evaluation cannot be written");
+	return 0;
+}
+
+static void eval_json(const struct heldout *h, double nll, int64_t tokens, struct buf *out)
+{
+	struct json_writer w = { .out = out };
+	const struct conf *c = h->engine->conf;
+
+	json_open(&w, '{');
+	text_member(&w, "set", h->set);
+	text_member(&w, "model", h->engine->folder);
+	int_member(&w, "step", h->engine->state.step);
+	int_member(&w, "sentences", h->n);
+	int_member(&w, "beam", c->beam);
+	real_member(&w, "alpha", c->alpha);
+	real_member(&w, "bleu", h->bleu.score);
+	text_member(&w, "signature", buf_text(&h->signature));
+	score_tools_bleu_json(&w, &h->bleu);
+	real_member(&w, "chrf2", h->chrf);
+	if (tokens > 0) {
+		real_member(&w, "nll", nll);
+		real_member(&w, "ppl", exp(nll));
+		int_member(&w, "nll_tokens", tokens);
+	}
+	int_member(&w, "decoded_target_tokens", h->tokens);
+	real_member(&w, "decode_seconds", h->seconds);
+	real_member(&w, "decoded_target_tps", (double)h->tokens / h->seconds);
+	json_close(&w, '}');
+	buf_add_char(out, '\n');
+}
+
+static void eval_text(const struct heldout *h, double nll, int64_t tokens, struct buf *out)
+{
+	buf_printf(out, "%s: %lld sentences, step %lld, beam %lld\nBLEU ", h->set, (long long)h->n,
+		   (long long)h->engine->state.step, (long long)h->engine->conf->beam);
+	score_tools_bleu_text(out, &h->bleu);
+	buf_printf(out, "\n%s\nchrF2 %.2f\n", buf_text(&h->signature), h->chrf);
+	if (tokens > 0)
+		buf_printf(out, "NLL %.4f nats per target token, perplexity %.2f\n", nll, exp(nll));
+	buf_printf(out, "%.0f target tokens/s (%lld in %.1f s)\n", (double)h->tokens / h->seconds, (long long)h->tokens, h->seconds);
+}
+
+/* The likelihood of the set's shard; a set that has none gives 0 tokens. */
+static int set_nll(const struct heldout *h, double *nll, int64_t *tokens, struct err *e)
+{
+	char *name = file_path(e, "%s.shard", h->set), *path = file_path(e, "%s/%s.shard", h->folder, h->set);
+	int code = name && path ? 0 : e->code;
+
+	*nll = NAN;
+	*tokens = 0;
+	if (!code && file_exists(path))
+		code = heldout_nll(h, name, 0, nll, tokens, e);
+	free(name);
+	free(path);
+	return code;
+}
+
+int heldout_run_eval(struct conf *c, struct err *e)
+{
+	struct engine g;
+	struct heldout h = { 0 };
+	struct buf text = { 0 };
+	int64_t tokens = 0;
+	double nll = 0;
+	int code = engine_open(&g, c, false, e);
+
+	if (!code)
+		code = heldout_open(&h, &g, c->set, 0, e);
+	if (!code)
+		code = heldout_decode(&h, isatty(STDERR_FILENO) && !c->quiet, e);
+	if (!code)
+		code = set_nll(&h, &nll, &tokens, e);
+	if (!code) {
+		if (c->json)
+			eval_json(&h, nll, tokens, &text);
+		else
+			eval_text(&h, nll, tokens, &text);
+		code = print(&text, e);
+	}
+	buf_free(&text);
+	heldout_close(&h);
+	engine_close(&g);
+	return code;
+}
+
+static void sample_record(const struct heldout *h, int64_t i, struct buf *out)
+{
+	struct json_writer w = { .out = out };
+
+	json_open(&w, '{');
+	text_member(&w, "kind", "sample");
+	int_member(&w, "id", i);
+	text_member(&w, "source", h->sources[i]);
+	text_member(&w, "reference", h->references[i]);
+	text_member(&w, "hypothesis", h->hypotheses[i]);
+	json_close(&w, '}');
+	buf_add_char(out, '\n');
+}
+
+static int evaluate(struct heldout *h, double start, struct buf *out, struct err *e)
+{
+	const struct conf *c = h->engine->conf;
+	struct json_writer w = { .out = out };
+	double dev_nll, train_nll;
+	int64_t tokens;
+
+	if (heldout_decode(h, false, e) || heldout_nll(h, "dev.shard", 0, &dev_nll, &tokens, e) ||
+	    heldout_nll(h, "train.shard", TRAIN_SAMPLE, &train_nll, &tokens, e))
+		return e->code;
+	json_open(&w, '{');
+	text_member(&w, "kind", "eval");
+	int_member(&w, "step", h->engine->state.step);
+	real_member(&w, "bleu", h->bleu.score);
+	text_member(&w, "signature", buf_text(&h->signature));
+	real_member(&w, "chrf2", h->chrf);
+	real_member(&w, "dev_nll", dev_nll);
+	real_member(&w, "train_nll", train_nll);
+	real_member(&w, "dev_ppl", exp(dev_nll));
+	int_member(&w, "sentences", h->n);
+	real_member(&w, "decoded_target_tps", (double)h->tokens / h->seconds);
+	real_member(&w, "seconds", clock_mono_s() - start);
+	json_close(&w, '}');
+	buf_add_char(out, '\n');
+	for (int64_t i = 0; i < MIN(c->samples, h->n); i++)
+		sample_record(h, i, out);
+	return 0;
+}
+
+int heldout_run_evaluate(struct conf *c, struct err *e)
+{
+	struct engine g;
+	struct heldout h = { 0 };
+	struct buf text = { 0 };
+	double start = clock_mono_s();
+	int code = engine_open(&g, c, true, e);
+
+	if (!code)
+		code = heldout_open(&h, &g, "dev", c->eval_sentences, e);
+	if (!code)
+		code = evaluate(&h, start, &text, e);
+	if (!code)
+		code = print(&text, e);
+	buf_free(&text);
+	heldout_close(&h);
+	engine_close(&g);
+	return code;
+}

@@ -1,0 +1,384 @@
+/* stepper.c - see stepper.h */
+#include "eval/stepper.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "share/base/mem.h"
+
+/*
+ * Working memory of one step on the backend's side: AREA(name, 4-byte elements
+ * a row). All areas are carved from one block.
+ */
+#define AREAS(AREA) \
+	AREA(x,            s->shape->d_model)		/* the residual stream */ \
+	AREA(h,            s->shape->d_model)		/* its norm */ \
+	AREA(context,      s->shape->d_model) \
+	AREA(branch,       s->shape->d_model) \
+	AREA(qkv,          3 * s->shape->d_model) \
+	AREA(inner,        s->shape->d_ff) \
+	AREA(logits,       s->shape->vocabulary) \
+	AREA(mean,         1) \
+	AREA(rstd,         1) \
+	AREA(values,       STEPPER_MAX_K) \
+	AREA(ids,          STEPPER_MAX_K) \
+	AREA(tokens,       1) \
+	AREA(positions,    1) \
+	AREA(slots,        1)				/* cache rows that this step fills */ \
+	AREA(length,       1) \
+	AREA(cross_length, 1) \
+	AREA(index,        s->stride) \
+	AREA(cross_index,  s->cross_stride) \
+	AREA(weights,      s->cross_stride)
+
+struct areas {
+#define AREA(name, per_row) void *name;
+	AREAS(AREA)
+#undef AREA
+};
+
+struct stepper {
+	struct model *model;			/* borrowed */
+	const struct ops *ops;
+	struct dev *dev;
+	const struct model_shape *shape;
+	const struct model_weights *weights;
+	const struct batch *batch;		/* borrowed */
+	struct tensor memory;			/* (n_source, 2 * D * L), the model's */
+
+	void   *block;				/* owned, backend */
+	size_t  block_bytes;
+	struct areas a;
+	float  *cache;				/* (cache_rows, 2 * D * L) owned, backend: K and V of each layer */
+	int64_t cache_rows, cache_used;
+
+	int32_t *host;				/* owned: one block for the arrays below */
+	size_t   host_bytes;
+	int32_t *index, *index_next;		/* (max_rows, stride): cache rows of each row's ancestors */
+	int32_t *row_ints;			/* (max_rows) scratch */
+	int32_t *cross_index;			/* (max_rows, cross_stride) */
+	float   *row_weights;			/* (max_rows, cross_stride) */
+	int32_t *shown;				/* (max_rows) sentences whose cross_index the backend has */
+	int32_t  n_shown;
+
+	int32_t max_rows;
+	int64_t stride, cross_stride;
+	int32_t step;
+};
+
+static const struct dropout no_dropout;
+
+struct stepper *stepper_new(struct model *m, struct err *e)
+{
+	struct stepper *s = mem_alloc(1, sizeof(*s), e);
+
+	if (!s)
+		return NULL;
+	s->model = m;
+	s->ops = model_get_ops(m);
+	s->dev = model_get_dev(m);
+	s->shape = model_get_shape(m);
+	s->weights = model_get_weights(m);
+	return s;
+}
+
+void stepper_free(struct stepper *s)
+{
+	if (!s)
+		return;
+	if (s->block)
+		s->ops->release(s->dev, s->block);
+	if (s->cache)
+		s->ops->release(s->dev, s->cache);
+	free(s->host);
+	free(s);
+}
+
+/* Bytes of an area of rows * per_row elements, rounded up to 64; false when it does not fit. */
+static bool area_bytes(int64_t rows, int64_t per_row, size_t *bytes)
+{
+	size_t n;
+
+	if (!mem_mul((size_t)rows, (size_t)per_row, &n) || !mem_mul(n, 4, &n) || n > SIZE_MAX - 63)
+		return false;
+	*bytes = (n + 63) / 64 * 64;
+	return true;
+}
+
+/* Carve the areas for max_rows rows from the block, making it larger when needed. */
+static int reserve_areas(struct stepper *s, struct err *e)
+{
+	size_t total = 0, bytes, at = 0;
+
+#define AREA(name, per_row) \
+	if (!area_bytes(s->max_rows, per_row, &bytes) || total > SIZE_MAX - bytes) \
+		return err_set(e, ERR_NOMEM, "%d rows are too many to decode at once", s->max_rows); \
+	total += bytes;
+	AREAS(AREA)
+#undef AREA
+	if (total > s->block_bytes) {
+		if (s->block)
+			s->ops->release(s->dev, s->block);
+		s->block_bytes = 0;
+		s->block = s->ops->alloc(s->dev, total, e);
+		if (!s->block)
+			return e->code;
+		s->block_bytes = total;
+	}
+#define AREA(name, per_row) \
+	s->a.name = (char *)s->block + at; \
+	area_bytes(s->max_rows, per_row, &bytes); \
+	at += bytes;
+	AREAS(AREA)
+#undef AREA
+	return 0;
+}
+
+static int reserve_host(struct stepper *s, struct err *e)
+{
+	size_t rows = (size_t)s->max_rows, own, cross, total;
+
+	if (!mem_mul(rows, (size_t)s->stride, &own) || !mem_mul(rows, (size_t)s->cross_stride, &cross))
+		return err_set(e, ERR_NOMEM, "%d rows are too many to decode at once", s->max_rows);
+	total = 2 * own + 2 * cross + 2 * rows;
+	if (total * 4 > s->host_bytes) {
+		free(s->host);
+		s->host_bytes = 0;
+		s->host = mem_alloc_aligned(total, 4, e);
+		if (!s->host)
+			return e->code;
+		s->host_bytes = total * 4;
+	}
+	s->index = s->host;
+	s->index_next = s->index + own;
+	s->cross_index = s->index_next + own;
+	s->row_weights = (float *)(s->cross_index + cross);
+	s->row_ints = s->cross_index + 2 * cross;
+	s->shown = s->row_ints + rows;
+	return 0;
+}
+
+static int64_t cache_width(const struct stepper *s)
+{
+	return 2 * (int64_t)s->shape->d_model * s->shape->decoder_layers;
+}
+
+/* Room for rows more cache rows; what is in the cache is kept. */
+static int reserve_cache(struct stepper *s, int64_t rows, struct err *e)
+{
+	int64_t want = s->cache_used + rows, width = cache_width(s);
+	size_t bytes;
+	float *larger;
+
+	if (want <= s->cache_rows)
+		return 0;
+	want = MAX(want, s->cache_rows + s->cache_rows / 2);
+	if (want > INT32_MAX || !area_bytes(want, width, &bytes))
+		return err_set(e, ERR_NOMEM, "too many hypotheses at once: lower decode-tokens");
+	larger = s->ops->alloc(s->dev, bytes, e);
+	if (!larger)
+		return e->code;
+	if (s->cache_used)
+		s->ops->add(s->dev, tensor_f32(larger, s->cache_used, width), tensor_f32(s->cache, s->cache_used, width));
+	if (s->ops->sync(s->dev, e)) {
+		s->ops->release(s->dev, larger);
+		return e->code;
+	}
+	if (s->cache)
+		s->ops->release(s->dev, s->cache);
+	s->cache = larger;
+	s->cache_rows = want;
+	return 0;
+}
+
+int stepper_begin(struct stepper *s, const struct batch *b, int32_t max_rows, int32_t max_steps, struct err *e)
+{
+	s->batch = b;
+	s->max_rows = max_rows;
+	s->stride = max_steps;
+	s->cross_stride = b->max_source;
+	s->step = 0;
+	s->cache_used = 0;
+	s->n_shown = -1;
+	if (reserve_areas(s, e) || reserve_host(s, e))
+		return e->code;
+	/* Most translations are about as long as their source; more is added when it is needed. */
+	if (reserve_cache(s, (int64_t)max_rows * MIN(max_steps, b->max_source + 8), e))
+		return e->code;
+	return model_encode(s->model, b, &s->memory, e);
+}
+
+static void upload(struct stepper *s, void *area, const void *from, int64_t elements)
+{
+	s->ops->to_device(s->dev, area, from, (size_t)elements * 4);
+}
+
+static void upload_constant(struct stepper *s, void *area, int32_t value, int32_t n)
+{
+	for (int32_t r = 0; r < n; r++)
+		s->row_ints[r] = value;
+	upload(s, area, s->row_ints, n);
+}
+
+/* Each row's list of ancestors is its parent's with the new cache row behind it. */
+static void extend_index(struct stepper *s, const struct stepper_rows *rows)
+{
+	int32_t *swap;
+
+	for (int32_t r = 0; r < rows->n; r++) {
+		int32_t *to = s->index_next + r * s->stride;
+
+		if (s->step > 0)
+			memcpy(to, s->index + rows->parent[r] * s->stride, (size_t)s->step * sizeof(*to));
+		to[s->step] = (int32_t)s->cache_used + r;
+		s->row_ints[r] = to[s->step];
+	}
+	upload(s, s->a.slots, s->row_ints, rows->n);
+	swap = s->index;
+	s->index = s->index_next;
+	s->index_next = swap;
+	upload(s, s->a.index, s->index, rows->n * s->stride);
+	upload_constant(s, s->a.length, s->step + 1, rows->n);
+	s->cache_used += rows->n;
+}
+
+/* Which rows of the encoder's output each row sees; sent only when rows have changed their sentence. */
+static void show_sources(struct stepper *s, const struct stepper_rows *rows)
+{
+	const int32_t *start = s->batch->source_start;
+
+	if (s->n_shown == rows->n && !memcmp(s->shown, rows->sentence, (size_t)rows->n * sizeof(*s->shown)))
+		return;
+	for (int32_t r = 0; r < rows->n; r++) {
+		int32_t first = start[rows->sentence[r]];
+
+		s->row_ints[r] = start[rows->sentence[r] + 1] - first;
+		for (int32_t j = 0; j < s->row_ints[r]; j++)
+			s->cross_index[r * s->cross_stride + j] = first + j;
+	}
+	upload(s, s->a.cross_length, s->row_ints, rows->n);
+	upload(s, s->a.cross_index, s->cross_index, rows->n * s->cross_stride);
+	memcpy(s->shown, rows->sentence, (size_t)rows->n * sizeof(*s->shown));
+	s->n_shown = rows->n;
+}
+
+static struct tensor area(float *data, int64_t rows, int64_t cols)
+{
+	return tensor_f32(data, rows, cols);
+}
+
+/* out = in weight^T, weights being stored (outputs, inputs). */
+static void product(struct stepper *s, struct tensor out, struct tensor in, struct tensor weight)
+{
+	struct matmul_how how = { .b_transposed = true };
+
+	s->ops->matmul(s->dev, out, in, weight, how);
+}
+
+/* x += branch + bias; h = norm(x). */
+static void add_norm(struct stepper *s, int32_t n, const struct tensor *bias, struct tensor scale, struct tensor shift)
+{
+	int64_t d = s->shape->d_model;
+	struct tensor x = area(s->a.x, n, d);
+
+	s->ops->add_norm(s->dev, x, area(s->a.h, n, d), s->a.mean, s->a.rstd, x, area(s->a.branch, n, d),
+			 bias ? bias->data : NULL, scale.data, shift.data, no_dropout);
+}
+
+static void self_attention(struct stepper *s, int32_t layer, int32_t n)
+{
+	const struct model_decoder_layer *w = &s->weights->decoder[layer];
+	int64_t d = s->shape->d_model;
+	struct tensor h = area(s->a.h, n, d), qkv = area(s->a.qkv, n, 3 * d), context = area(s->a.context, n, d);
+	struct tensor cache = tensor_columns(tensor_f32(s->cache, s->cache_used, cache_width(s)), 2 * d * layer, 2 * d);
+
+	product(s, qkv, h, w->self_qkv);
+	s->ops->scatter_rows(s->dev, cache, tensor_columns(qkv, d, 2 * d), s->a.slots);
+	s->ops->attention_step(s->dev, context, NULL, tensor_columns(qkv, 0, d), tensor_columns(cache, 0, d),
+			       tensor_columns(cache, d, d), s->a.index, s->a.length, s->stride, s->shape->heads);
+	product(s, area(s->a.branch, n, d), context, w->self_out);
+	add_norm(s, n, NULL, w->cross_norm_scale, w->cross_norm_shift);
+}
+
+static void cross_attention(struct stepper *s, int32_t layer, int32_t n, float *weights)
+{
+	const struct model_decoder_layer *w = &s->weights->decoder[layer];
+	int64_t d = s->shape->d_model;
+	struct tensor q = area(s->a.qkv, n, d), context = area(s->a.context, n, d);
+	struct tensor kv = tensor_columns(s->memory, 2 * d * layer, 2 * d);
+
+	product(s, q, area(s->a.h, n, d), w->cross_q);
+	s->ops->attention_step(s->dev, context, weights, q, tensor_columns(kv, 0, d), tensor_columns(kv, d, d),
+			       s->a.cross_index, s->a.cross_length, s->cross_stride, s->shape->heads);
+	product(s, area(s->a.branch, n, d), context, w->cross_out);
+	add_norm(s, n, NULL, w->ffn_norm_scale, w->ffn_norm_shift);
+}
+
+static void feed_forward(struct stepper *s, int32_t layer, int32_t n)
+{
+	const struct model_decoder_layer *w = &s->weights->decoder[layer];
+	struct tensor inner = area(s->a.inner, n, s->shape->d_ff);
+
+	product(s, inner, area(s->a.h, n, s->shape->d_model), w->ffn_in);
+	s->ops->relu_dropout(s->dev, inner, w->ffn_in_bias.data, no_dropout);
+	product(s, area(s->a.branch, n, s->shape->d_model), inner, w->ffn_out);
+	if (layer + 1 < s->shape->decoder_layers)
+		add_norm(s, n, &w->ffn_out_bias, w[1].self_norm_scale, w[1].self_norm_shift);
+	else
+		add_norm(s, n, &w->ffn_out_bias, s->weights->decoder_norm_scale, s->weights->decoder_norm_shift);
+}
+
+/* The source token (</s> left out) that each row looks at most. */
+static void find_aligned(struct stepper *s, const struct stepper_rows *rows, int32_t *aligned)
+{
+	const int32_t *start = s->batch->source_start;
+
+	s->ops->to_host(s->dev, s->row_weights, s->a.weights, (size_t)(rows->n * s->cross_stride) * sizeof(float));
+	for (int32_t r = 0; r < rows->n; r++) {
+		const float *w = s->row_weights + r * s->cross_stride;
+		int32_t n = start[rows->sentence[r] + 1] - start[rows->sentence[r]] - 1, best = 0;
+
+		for (int32_t j = 1; j < n; j++)
+			if (w[j] > w[best])
+				best = j;
+		aligned[r] = best;
+	}
+}
+
+int stepper_step(struct stepper *s, const struct stepper_rows *rows, int32_t k, struct stepper_found *found, struct err *e)
+{
+	/* Alignments come from the layer before the last, where they are sharpest (Garg et al. 2019, section 4). */
+	int32_t layers = s->shape->decoder_layers, n = rows->n, aligning = MAX(layers - 2, 0);
+	int64_t d = s->shape->d_model;
+	struct tensor x = area(s->a.x, n, d), h = area(s->a.h, n, d);
+	struct tensor logits = area(s->a.logits, n, s->shape->vocabulary);
+
+	if (reserve_cache(s, n, e))
+		return e->code;
+	extend_index(s, rows);
+	show_sources(s, rows);
+	upload(s, s->a.tokens, rows->token, n);
+	upload_constant(s, s->a.positions, s->step, n);
+
+	s->ops->embed(s->dev, x, s->weights->embed, s->a.tokens, s->a.positions, sqrtf((float)d), no_dropout);
+	if (layers > 0)
+		s->ops->norm(s->dev, h, s->a.mean, s->a.rstd, x, s->weights->decoder[0].self_norm_scale.data,
+			     s->weights->decoder[0].self_norm_shift.data);
+	else
+		s->ops->norm(s->dev, h, s->a.mean, s->a.rstd, x, s->weights->decoder_norm_scale.data,
+			     s->weights->decoder_norm_shift.data);
+	for (int32_t i = 0; i < layers; i++) {
+		self_attention(s, i, n);
+		cross_attention(s, i, n, found->aligned && i == aligning ? s->a.weights : NULL);
+		feed_forward(s, i, n);
+	}
+	product(s, logits, h, s->weights->embed);
+	s->ops->top_k(s->dev, s->a.values, s->a.ids, logits, s->shape->real_vocabulary, k);
+	s->ops->to_host(s->dev, found->values, s->a.values, (size_t)n * (size_t)k * sizeof(float));
+	s->ops->to_host(s->dev, found->ids, s->a.ids, (size_t)n * (size_t)k * sizeof(int32_t));
+	if (found->aligned)
+		find_aligned(s, rows, found->aligned);
+	s->step++;
+	return s->ops->sync(s->dev, e);
+}
