@@ -13,6 +13,10 @@
 #ifndef WERKBANK_KERNELS_CPU_H
 #define WERKBANK_KERNELS_CPU_H
 
+#ifdef _OPENMP
+#include <omp.h>
+#endif
+
 #include "kernels/ops.h"
 
 #define CPU_JOIN2(name, variant) cpu_##name##_##variant
@@ -68,6 +72,33 @@ void cpu_onednn_close(struct cpu_onednn *o);
 typedef void cpu_to_bf16(uint16_t *to, const float *from, int64_t n);
 bool cpu_onednn_matmul(struct dev *d, struct tensor out, struct tensor a, struct tensor b, struct matmul_how how,
 		       cpu_to_bf16 *to_bf16);
+
+/* How many threads are worth waking for so many elements of light work. */
+static inline int cpu_threads(const struct dev *d, int64_t elements)
+{
+	return elements < 16384 ? 1 : d->threads;
+}
+
+static inline int cpu_thread_number(void)
+{
+#ifdef _OPENMP
+	return omp_get_thread_num();
+#else
+	return 0;
+#endif
+}
+
+/* Rows are summed in parts of this many, at most CPU_MOST_PARTS of them. */
+#define CPU_MOST_PARTS 128
+static inline int64_t cpu_part_rows(int64_t rows)
+{
+	return MAX(32, CEIL_DIV(rows, CPU_MOST_PARTS));
+}
+
+static inline float *cpu_row(struct tensor t, int64_t row)
+{
+	return (float *)t.data + row * t.stride;
+}
 
 /* The table for machine level number i (0: plain, 1: x86-64-v3, 2: x86-64-v4), NULL: not built or not usable here. */
 const struct ops *cpu_variant(int i);

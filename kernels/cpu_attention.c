@@ -1,1 +1,398 @@
-/* cpu_attention.c - (not written yet) */
+/*
+ * cpu_attention.c - see cpu.h: attention within each sentence.
+ *
+ * Sentences are short, so one thread does one (sentence, head) after the other,
+ * BLOCK_Q queries at a time: keys and values are laid out in scratch so that
+ * both products run over whole vectors, and the scores of a block stay in the
+ * first cache. Who does which changes nothing in the results.
+ */
+#include "kernels/cpu.h"
+
+#include "kernels/cpu_mask.h"
+#include "kernels/cpu_vec.h"
+#include "kernels/ref.h"
+
+#define BLOCK_Q 32
+#define WHOLE(n) (CEIL_DIV(n, MAX(VEC_LANES, 8)) * MAX(VEC_LANES, 8))	/* whole vectors, and whole blocks of Philox */
+
+/* ---- small products --------------------------------------------------------------- */
+
+#define TILE_ROWS 4
+#define TILE_VECS (VEC_LANES == 16 ? 4 : 2)
+
+/* out (m, n) = or += a b. b's rows can be read to the end of the last vector; out is written up to n only. */
+struct small {
+	float *out;
+	int64_t out_stride;
+	const float *a;		/* element (i, k) is a[i * a_row + k * a_col] */
+	int64_t a_row, a_col;
+	const float *b;
+	int64_t b_stride;
+	int64_t m, n, k;
+	bool accumulate;
+};
+
+VEC_INLINE void tile(const struct small *s, int64_t i, int64_t j, const int rows, const int vecs)
+{
+	const float *a = s->a + i * s->a_row, *b = s->b + j;
+	vec sum[TILE_ROWS][4];
+
+	for (int r = 0; r < rows; r++)
+		for (int v = 0; v < vecs; v++)
+			sum[r][v] = vec_set(0);
+	for (int64_t k = 0; k < s->k; k++, a += s->a_col, b += s->b_stride) {
+		for (int r = 0; r < rows; r++) {
+			vec x = vec_set(a[r * s->a_row]);
+
+			for (int v = 0; v < vecs; v++)
+				sum[r][v] += x * vec_load(b + v * VEC_LANES);
+		}
+	}
+	for (int r = 0; r < rows; r++) {
+		for (int v = 0; v < vecs; v++) {
+			float *to = s->out + (i + r) * s->out_stride + j + v * VEC_LANES;
+			int64_t left = s->n - j - v * VEC_LANES;
+
+			if (s->accumulate)
+				sum[r][v] += vec_load_part(to, left, 0);
+			vec_store_part(to, sum[r][v], left);
+		}
+	}
+}
+
+VEC_INLINE void tile_row(const struct small *s, int64_t i, const int rows)
+{
+	for (int64_t j = 0; j < s->n; j += TILE_VECS * VEC_LANES) {
+		switch (MIN(TILE_VECS, CEIL_DIV(s->n - j, VEC_LANES))) {
+		case 1:
+			tile(s, i, j, rows, 1);
+			break;
+		case 2:
+			tile(s, i, j, rows, 2);
+			break;
+		case 3:
+			tile(s, i, j, rows, 3);
+			break;
+		default:
+			tile(s, i, j, rows, TILE_VECS);
+		}
+	}
+}
+
+static void small_product(struct small s)
+{
+	int64_t i = 0;
+
+	for (; i + TILE_ROWS <= s.m; i += TILE_ROWS)
+		tile_row(&s, i, TILE_ROWS);
+	for (; i < s.m; i++)
+		tile_row(&s, i, 1);
+}
+
+/* ---- a head of a sentence ------------------------------------------------------------ */
+
+/* Rows of one side and columns of one head. */
+struct view {
+	float *data;
+	int64_t stride;
+};
+
+static struct view view_of(struct tensor t, int64_t row, int64_t col)
+{
+	return (struct view){ cpu_row(t, row) + col, t.stride };
+}
+
+/* The same with rows that may be read to the end of their last vector: in place, or a copy in room (rows, WHOLE(cols)). */
+static struct view view_padded(struct view x, int64_t rows, int64_t cols, float *room)
+{
+	int64_t stride = WHOLE(cols);
+
+	if (cols % VEC_LANES == 0)
+		return x;
+	for (int64_t r = 0; r < rows; r++) {
+		memcpy(room + r * stride, x.data + r * x.stride, (size_t)cols * sizeof(*room));
+		memset(room + r * stride + cols, 0, (size_t)(stride - cols) * sizeof(*room));
+	}
+	return (struct view){ room, stride };
+}
+
+/* x (rows, cols) as to (cols, stride), filled up with zeros. */
+static void transpose(float *to, int64_t stride, struct view x, int64_t rows, int64_t cols)
+{
+	for (int64_t r = 0; r < rows; r++)
+		for (int64_t c = 0; c < cols; c++)
+			to[c * stride + r] = x.data[r * x.stride + c];
+	for (int64_t c = 0; c < cols && rows < stride; c++)
+		memset(to + c * stride + rows, 0, (size_t)(stride - rows) * sizeof(*to));
+}
+
+struct head {
+	int64_t first_q, n_q, first_k, n_k;	/* rows */
+	int64_t index, count;			/* this head, of so many */
+	int64_t first_col, n_cols;
+	int64_t stride;				/* of the rows of scores: WHOLE(n_k) */
+	float scale;
+	bool causal;
+};
+
+static struct head head_at(struct tensor q, struct attention_shape shape, int64_t item)
+{
+	int64_t s = item / shape.heads, h = item % shape.heads, n_cols = q.cols / shape.heads;
+	int64_t n_k = shape.k_start[s + 1] - shape.k_start[s];
+
+	return (struct head){
+		.first_q = shape.q_start[s], .n_q = shape.q_start[s + 1] - shape.q_start[s],
+		.first_k = shape.k_start[s], .n_k = n_k,
+		.index = h, .count = shape.heads,
+		.first_col = h * n_cols, .n_cols = n_cols,
+		.stride = WHOLE(n_k),
+		.scale = 1 / sqrtf((float)n_cols),
+		.causal = shape.causal,
+	};
+}
+
+/* Keys that query i sees. */
+static int64_t visible(const struct head *h, int64_t i)
+{
+	return h->causal ? MIN(i + 1, h->n_k) : h->n_k;
+}
+
+/* Dropout's factors for queries [first, first + n) of the sentence. */
+static void head_mask(const struct head *h, const struct mask *m, float *to, int64_t first, int64_t n)
+{
+	uint64_t row = (uint64_t)((h->first_q + first) * h->count + h->index);
+
+	mask_table(m, to, h->stride, row << 12, (uint64_t)h->count << 12, n, visible(h, first + n - 1));
+}
+
+static int64_t longest(const int32_t *start, int32_t n)
+{
+	int64_t most = 1;
+
+	for (int32_t s = 0; s < n; s++)
+		most = MAX(most, start[s + 1] - start[s]);
+	return most;
+}
+
+/* Scratch for one thread: where the pieces begin, in floats. */
+struct room {
+	float *k_transposed, *v_transposed, *k, *v;	/* each WHOLE(n_k) x WHOLE(n_cols) at most */
+	float *q, *dout;				/* BLOCK_Q x WHOLE(n_cols) */
+	float *scores, *dscores, *factors;		/* BLOCK_Q x WHOLE(n_k) */
+};
+
+static size_t room_floats(int64_t n_k, int64_t n_cols)
+{
+	return (size_t)(4 * WHOLE(n_k) * WHOLE(n_cols) + 2 * BLOCK_Q * WHOLE(n_cols) + 3 * BLOCK_Q * WHOLE(n_k));
+}
+
+static struct room room_at(float *p, int64_t n_k, int64_t n_cols)
+{
+	int64_t side = WHOLE(n_k) * WHOLE(n_cols), block = BLOCK_Q * WHOLE(n_cols), table = BLOCK_Q * WHOLE(n_k);
+
+	return (struct room){
+		.k_transposed = p, .v_transposed = p + side, .k = p + 2 * side, .v = p + 3 * side,
+		.q = p + 4 * side, .dout = p + 4 * side + block,
+		.scores = p + 4 * side + 2 * block,
+		.dscores = p + 4 * side + 2 * block + table,
+		.factors = p + 4 * side + 2 * block + 2 * table,
+	};
+}
+
+/* ---- forward ----------------------------------------------------------------------- */
+
+/* Scores of n keys to weights, times dropout's factors (NULL: none); zeros to the end of the row. Returns log sum exp. */
+static float weigh(const struct head *h, float *x, const float *factor, int64_t n)
+{
+	vec largest = vec_set(-INFINITY), sum = vec_set(0);
+	float best, total, share;
+
+	for (int64_t j = 0; j < n; j += VEC_LANES)
+		largest = vec_max(vec_load_part(x + j, n - j, -INFINITY), largest);
+	best = vec_largest(largest);
+	for (int64_t j = 0; j < n; j += VEC_LANES) {
+		vec y = vec_exp((vec_load_part(x + j, n - j, -INFINITY) - best) * h->scale);
+
+		sum += y;
+		vec_store(x + j, y);
+	}
+	total = vec_sum(sum);
+	share = 1 / total;
+	for (int64_t j = 0; j < n; j += VEC_LANES) {
+		vec y = vec_load(x + j) * share;
+
+		vec_store(x + j, factor ? y * vec_load(factor + j) : y);
+	}
+	for (int64_t j = CEIL_DIV(n, VEC_LANES) * VEC_LANES; j < h->stride; j++)
+		x[j] = 0;
+	return best * h->scale + logf(total);
+}
+
+struct forward {
+	struct tensor out, q, k, v;
+	float *lse;
+	struct attention_shape shape;
+	struct mask mask;
+};
+
+static void attend(const struct forward *f, const struct head *h, const struct room *room)
+{
+	struct view v = view_padded(view_of(f->v, h->first_k, h->first_col), h->n_k, h->n_cols, room->v);
+
+	transpose(room->k_transposed, h->stride, view_of(f->k, h->first_k, h->first_col), h->n_k, h->n_cols);
+	for (int64_t first = 0; first < h->n_q; first += BLOCK_Q) {
+		int64_t n = MIN(BLOCK_Q, h->n_q - first), n_k = visible(h, first + n - 1);
+		struct view q = view_of(f->q, h->first_q + first, h->first_col);
+		struct view out = view_of(f->out, h->first_q + first, h->first_col);
+
+		small_product((struct small){ room->scores, h->stride, q.data, q.stride, 1, room->k_transposed, h->stride,
+					      n, WHOLE(n_k), h->n_cols, false });
+		if (!f->mask.ones)
+			head_mask(h, &f->mask, room->factors, first, n);
+		for (int64_t i = 0; i < n; i++)
+			f->lse[(h->first_q + first + i) * h->count + h->index] =
+				weigh(h, room->scores + i * h->stride, f->mask.ones ? NULL : room->factors + i * h->stride,
+				      visible(h, first + i));
+		small_product((struct small){ out.data, out.stride, room->scores, h->stride, 1, v.data, v.stride,
+					      n, h->n_cols, n_k, false });
+	}
+}
+
+void CPU(attention)(struct dev *d, struct tensor out, float *lse, struct tensor q, struct tensor k, struct tensor v,
+		    struct attention_shape shape, struct dropout drop)
+{
+	int64_t n_k = longest(shape.k_start, shape.n), n_cols = q.cols / shape.heads;
+	size_t floats = room_floats(n_k, n_cols);
+	struct forward f = { .out = out, .q = q, .k = k, .v = v, .lse = lse, .shape = shape };
+	float *scratch;
+
+	if ((out.dtype | q.dtype | k.dtype | v.dtype) != DTYPE_F32) {
+		ref_attention(NULL, out, lse, q, k, v, shape, drop);
+		return;
+	}
+	scratch = cpu_scratch(d, CPU_SCRATCH_THREADS, (size_t)d->threads, floats * sizeof(*scratch));
+	if (!scratch)
+		return;
+	mask_init(&f.mask, drop);
+#pragma omp parallel for num_threads(d->threads) schedule(dynamic, 4)
+	for (int64_t item = 0; item < (int64_t)shape.n * shape.heads; item++) {
+		struct head h = head_at(q, shape, item);
+		struct room room = room_at(scratch + (size_t)cpu_thread_number() * floats, n_k, n_cols);
+
+		attend(&f, &h, &room);
+	}
+}
+
+/* ---- gradients ----------------------------------------------------------------------- */
+
+struct backward {
+	struct tensor dq, dk, dv, dout, out, q, k, v;
+	const float *lse;
+	struct attention_shape shape;
+	struct mask mask;
+};
+
+/*
+ * One row: scores become the weights of v, dscores (dout . v) the gradients of the scores, over n keys; zeros to
+ * the end of the row. See ref_attention.c for the formula.
+ */
+static void weigh_grad(const struct head *h, float *scores, float *dscores, const float *factor, int64_t n, float lse,
+		       float average)
+{
+	for (int64_t j = 0; j < h->stride; j += VEC_LANES) {
+		vec p, dp, f;
+
+		if (j >= n) {
+			vec_store(scores + j, vec_set(0));
+			vec_store(dscores + j, vec_set(0));
+			continue;
+		}
+		p = vec_exp(vec_load_part(scores + j, n - j, -INFINITY) * h->scale - lse);
+		f = factor ? vec_load_part(factor + j, n - j, 0) : vec_set(1);
+		dp = vec_load_part(dscores + j, n - j, 0);
+		vec_store(scores + j, p * f);
+		vec_store(dscores + j, p * (f * dp - average) * h->scale);
+	}
+}
+
+static float dot(const float *a, const float *b, int64_t n)
+{
+	vec sum = vec_set(0);
+
+	for (int64_t c = 0; c < n; c += VEC_LANES)
+		sum += vec_load_part(a + c, n - c, 0) * vec_load_part(b + c, n - c, 0);
+	return vec_sum(sum);
+}
+
+/* Weights and gradients of the scores of n queries from first, into room. */
+static void block_grad(const struct backward *b, const struct head *h, const struct room *room, int64_t first, int64_t n)
+{
+	int64_t n_k = visible(h, first + n - 1), row = h->first_q + first;
+	struct view q = view_of(b->q, row, h->first_col), dout = view_of(b->dout, row, h->first_col);
+
+	small_product((struct small){ room->scores, h->stride, q.data, q.stride, 1, room->k_transposed, h->stride,
+				      n, WHOLE(n_k), h->n_cols, false });
+	small_product((struct small){ room->dscores, h->stride, dout.data, dout.stride, 1, room->v_transposed, h->stride,
+				      n, WHOLE(n_k), h->n_cols, false });
+	if (!b->mask.ones)
+		head_mask(h, &b->mask, room->factors, first, n);
+	for (int64_t i = 0; i < n; i++)
+		weigh_grad(h, room->scores + i * h->stride, room->dscores + i * h->stride,
+			   b->mask.ones ? NULL : room->factors + i * h->stride, visible(h, first + i),
+			   b->lse[(row + i) * h->count + h->index],
+			   dot(dout.data + i * dout.stride, cpu_row(b->out, row + i) + h->first_col, h->n_cols));
+}
+
+static void attend_grad(const struct backward *b, const struct head *h, const struct room *room)
+{
+	struct view k = view_of(b->k, h->first_k, h->first_col), v = view_of(b->v, h->first_k, h->first_col);
+	struct view dk = view_of(b->dk, h->first_k, h->first_col), dv = view_of(b->dv, h->first_k, h->first_col);
+	struct view k_padded = view_padded(k, h->n_k, h->n_cols, room->k);
+	int64_t first = 0;
+
+	transpose(room->k_transposed, h->stride, k, h->n_k, h->n_cols);
+	transpose(room->v_transposed, h->stride, v, h->n_k, h->n_cols);
+	do {	/* once even without queries, for then the gradients of the keys are zero */
+		int64_t n = MIN(BLOCK_Q, h->n_q - first), row = h->first_q + first;
+		struct view dq = view_of(b->dq, row, h->first_col);
+		struct view q = view_padded(view_of(b->q, row, h->first_col), n, h->n_cols, room->q);
+		struct view dout = view_padded(view_of(b->dout, row, h->first_col), n, h->n_cols, room->dout);
+
+		if (n > 0)
+			block_grad(b, h, room, first, n);
+		small_product((struct small){ dq.data, dq.stride, room->dscores, h->stride, 1, k_padded.data, k_padded.stride,
+					      n, h->n_cols, h->n_k, false });
+		small_product((struct small){ dk.data, dk.stride, room->dscores, 1, h->stride, q.data, q.stride,
+					      h->n_k, h->n_cols, n, first > 0 });
+		small_product((struct small){ dv.data, dv.stride, room->scores, 1, h->stride, dout.data, dout.stride,
+					      h->n_k, h->n_cols, n, first > 0 });
+		first += BLOCK_Q;
+	} while (first < h->n_q);
+}
+
+void CPU(attention_grad)(struct dev *d, struct tensor dq, struct tensor dk, struct tensor dv, struct tensor dout,
+			 struct tensor out, const float *lse, struct tensor q, struct tensor k, struct tensor v,
+			 struct attention_shape shape, struct dropout drop)
+{
+	int64_t n_k = longest(shape.k_start, shape.n), n_cols = q.cols / shape.heads;
+	size_t floats = room_floats(n_k, n_cols);
+	struct backward b = { .dq = dq, .dk = dk, .dv = dv, .dout = dout, .out = out, .q = q, .k = k, .v = v,
+			      .lse = lse, .shape = shape };
+	float *scratch;
+
+	if ((dq.dtype | dk.dtype | dv.dtype | dout.dtype | out.dtype | q.dtype | k.dtype | v.dtype) != DTYPE_F32) {
+		ref_attention_grad(NULL, dq, dk, dv, dout, out, lse, q, k, v, shape, drop);
+		return;
+	}
+	scratch = cpu_scratch(d, CPU_SCRATCH_THREADS, (size_t)d->threads, floats * sizeof(*scratch));
+	if (!scratch)
+		return;
+	mask_init(&b.mask, drop);
+#pragma omp parallel for num_threads(d->threads) schedule(dynamic, 4)
+	for (int64_t item = 0; item < (int64_t)shape.n * shape.heads; item++) {
+		struct head h = head_at(q, shape, item);
+		struct room room = room_at(scratch + (size_t)cpu_thread_number() * floats, n_k, n_cols);
+
+		attend_grad(&b, &h, &room);
+	}
+}

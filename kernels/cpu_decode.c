@@ -1,1 +1,183 @@
-/* cpu_decode.c - (not written yet) */
+/* cpu_decode.c - see cpu.h: what decoding needs. */
+#include "kernels/cpu.h"
+
+#include <assert.h>
+
+#include "kernels/cpu_vec.h"
+#include "kernels/ref.h"
+
+static float dot(const float *a, const float *b, int64_t n)
+{
+	vec sum = vec_set(0);
+
+	for (int64_t c = 0; c < n; c += VEC_LANES)
+		sum += vec_load_part(a + c, n - c, 0) * vec_load_part(b + c, n - c, 0);
+	return vec_sum(sum);
+}
+
+/* Scores to weights that sum to one; n is rounded up to whole vectors and the rest filled. */
+static void softmax(float *x, int64_t n)
+{
+	vec largest = vec_set(-INFINITY), sum = vec_set(0);
+	float best, share;
+
+	for (int64_t j = n; j % VEC_LANES; j++)
+		x[j] = -INFINITY;
+	for (int64_t j = 0; j < n; j += VEC_LANES)
+		largest = vec_max(vec_load(x + j), largest);
+	best = vec_largest(largest);
+	for (int64_t j = 0; j < n; j += VEC_LANES) {
+		vec y = vec_exp(vec_load(x + j) - best);
+
+		sum += y;
+		vec_store(x + j, y);
+	}
+	share = 1 / vec_sum(sum);
+	for (int64_t j = 0; j < n; j += VEC_LANES)
+		vec_store(x + j, vec_load(x + j) * share);
+}
+
+struct step {
+	struct tensor out, q, k, v;
+	int64_t row;
+	const int32_t *index;
+	int32_t length, heads;
+};
+
+/* One head of one row; score is scratch for its weights. */
+static void attend(const struct step *s, float *score, int32_t head)
+{
+	int64_t n = s->q.cols / s->heads, first = head * n;
+	const float *q = cpu_row(s->q, s->row) + first;
+	float *out = cpu_row(s->out, s->row) + first, scale = 1 / sqrtf((float)n);
+
+	for (int32_t j = 0; j < s->length; j++)
+		score[j] = dot(q, cpu_row(s->k, s->index[j]) + first, n) * scale;
+	softmax(score, s->length);
+	for (int64_t c = 0; c < n; c += VEC_LANES) {
+		vec sum = vec_set(0);
+
+		for (int32_t j = 0; j < s->length; j++)
+			sum += score[j] * vec_load_part(cpu_row(s->v, s->index[j]) + first + c, n - c, 0);
+		vec_store_part(out + c, sum, n - c);
+	}
+}
+
+void CPU(attention_step)(struct dev *d, struct tensor out, float *weights, struct tensor q, struct tensor k,
+			 struct tensor v, const int32_t *index, const int32_t *length, int64_t index_stride, int32_t heads)
+{
+	int64_t room = CEIL_DIV(index_stride, VEC_LANES) * VEC_LANES;
+	float *scratch, part = 1 / (float)heads;
+
+	if ((out.dtype | q.dtype | k.dtype | v.dtype) != DTYPE_F32) {
+		ref_attention_step(NULL, out, weights, q, k, v, index, length, index_stride, heads);
+		return;
+	}
+	scratch = cpu_scratch(d, CPU_SCRATCH_THREADS, (size_t)q.rows, (size_t)room * sizeof(*scratch));
+	if (!scratch)
+		return;
+#pragma omp parallel for num_threads(cpu_threads(d, q.rows * q.cols * 8)) schedule(dynamic, 4)
+	for (int64_t r = 0; r < q.rows; r++) {
+		struct step s = { out, q, k, v, r, index + r * index_stride, length[r], heads };
+		float *score = scratch + r * room, *w = weights ? weights + r * index_stride : NULL;
+
+		if (w)
+			memset(w, 0, (size_t)index_stride * sizeof(*w));
+		for (int32_t h = 0; h < heads; h++) {
+			attend(&s, score, h);
+			for (int32_t j = 0; j < s.length && w; j++)
+				w[j] += score[j] * part;
+		}
+	}
+}
+
+static void copy_row(struct tensor to, int64_t to_row, struct tensor from, int64_t from_row)
+{
+	size_t bytes = dtype_bytes(to.dtype);
+
+	memcpy((char *)to.data + (size_t)(to_row * to.stride) * bytes,
+	       (char *)from.data + (size_t)(from_row * from.stride) * bytes, (size_t)to.cols * bytes);
+}
+
+void CPU(gather_rows)(struct dev *d, struct tensor out, struct tensor x, const int32_t *index)
+{
+	if (out.dtype != x.dtype) {
+		ref_gather_rows(NULL, out, x, index);
+		return;
+	}
+#pragma omp parallel for num_threads(cpu_threads(d, out.rows * out.cols)) schedule(static)
+	for (int64_t r = 0; r < out.rows; r++)
+		copy_row(out, r, x, index[r]);
+}
+
+void CPU(scatter_rows)(struct dev *d, struct tensor out, struct tensor x, const int32_t *index)
+{
+	if (out.dtype != x.dtype) {
+		ref_scatter_rows(NULL, out, x, index);
+		return;
+	}
+#pragma omp parallel for num_threads(cpu_threads(d, x.rows * x.cols)) schedule(static)
+	for (int64_t r = 0; r < x.rows; r++)
+		copy_row(out, index[r], x, r);
+}
+
+/* Puts x into the falling list of at most k, of which there are n; equal ones stay behind. */
+static int32_t insert(float *values, int32_t *ids, int32_t n, int32_t k, float x, int32_t id)
+{
+	int32_t place = n;
+
+	while (place > 0 && x > values[place - 1])
+		place--;
+	if (place == k)
+		return n;
+	for (int32_t i = MIN(n, k - 1); i > place; i--) {
+		values[i] = values[i - 1];
+		ids[i] = ids[i - 1];
+	}
+	values[place] = x;
+	ids[place] = id;
+	return MIN(n + 1, k);
+}
+
+#define TOP_STEP (4 * VEC_LANES)
+
+static void top_k_row(float *values, int32_t *ids, const float *x, int64_t n_real, int32_t k)
+{
+	int32_t n = 0;
+	int64_t c = 0;
+	vec sum = vec_set(0);
+	float largest, log_sum;
+
+	for (; c < n_real; c += TOP_STEP) {
+		int64_t last = MIN(c + TOP_STEP, n_real);
+
+		if (n == k && last - c == TOP_STEP) {
+			vec best = vec_max(vec_max(vec_load(x + c), vec_load(x + c + VEC_LANES)),
+					   vec_max(vec_load(x + c + 2 * VEC_LANES), vec_load(x + c + 3 * VEC_LANES)));
+
+			if (vec_largest(best) <= values[k - 1])
+				continue;
+		}
+		for (int64_t i = c; i < last; i++)
+			if (n < k || x[i] > values[k - 1])
+				n = insert(values, ids, n, k, x[i], (int32_t)i);
+	}
+	largest = values[0];
+	for (c = 0; c < n_real; c += VEC_LANES)
+		sum += vec_exp(vec_load_part(x + c, n_real - c, -INFINITY) - largest);
+	log_sum = logf(vec_sum(sum));
+	for (int32_t i = 0; i < k; i++)
+		values[i] = values[i] - largest - log_sum;
+}
+
+void CPU(top_k)(struct dev *d, float *values, int32_t *ids, struct tensor logits, int64_t n_real, int32_t k)
+{
+	assert(k <= n_real);
+	if (logits.dtype != DTYPE_F32) {
+		ref_top_k(NULL, values, ids, logits, n_real, k);
+		return;
+	}
+#pragma omp parallel for num_threads(cpu_threads(d, logits.rows * logits.cols)) schedule(static)
+	for (int64_t r = 0; r < logits.rows; r++)
+		top_k_row(values + r * k, ids + r * k, cpu_row(logits, r), n_real, k);
+}

@@ -1,6 +1,5 @@
 /* cpu_table.c - see cpu.h: the CPU backend as a table, for one machine level. */
 #include "kernels/cpu.h"
-#include "kernels/ref.h"
 
 const struct ops *CPU(table)(void);
 
@@ -21,11 +20,9 @@ const struct ops *CPU(table)(void)
 		.to_device = cpu_copy,
 		.to_host = cpu_copy,
 		.sync = cpu_sync,
-#define ref_matmul CPU(matmul)
-#define OP(name, args) .name = ref_##name,
+#define OP(name, args) .name = CPU(name),
 #include "kernels/ops.def"
 #undef OP
-#undef ref_matmul
 	};
 
 	return &table;

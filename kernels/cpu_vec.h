@@ -45,15 +45,19 @@ VEC_INLINE vec vec_set(float x)
 	return (vec){ 0 } + x;
 }
 
-/* The first n floats at p, the rest of the vector filled with other. n may be anything; at most VEC_LANES are read. */
+/* The first n floats at p, the rest of the vector filled with other. n > 0; at most VEC_LANES are read. */
 VEC_INLINE vec vec_load_part(const float *p, int64_t n, float other)
 {
 	vec x = vec_set(other);
 
 	if (n >= VEC_LANES)
 		return vec_load(p);
+#if defined(__AVX512F__)
+	x = (vec)_mm512_mask_loadu_ps((__m512)x, (__mmask16)((1u << n) - 1), p);
+#else
 	for (int64_t i = 0; i < n; i++)
 		x[i] = p[i];
+#endif
 	return x;
 }
 
@@ -63,8 +67,12 @@ VEC_INLINE void vec_store_part(float *p, vec x, int64_t n)
 		vec_store(p, x);
 		return;
 	}
+#if defined(__AVX512F__)
+	_mm512_mask_storeu_ps(p, (__mmask16)((1u << n) - 1), (__m512)x);
+#else
 	for (int64_t i = 0; i < n; i++)
 		p[i] = x[i];
+#endif
 }
 
 /* where yes is all ones: a, where it is 0: b. */
@@ -87,6 +95,9 @@ VEC_INLINE vec vec_max(vec a, vec b)
 /* The order of additions is fixed: halves onto halves. */
 VEC_INLINE float vec_sum(vec x)
 {
+#if defined(__AVX512F__)
+	return _mm512_reduce_add_ps((__m512)x);
+#else
 	float lane[VEC_LANES];
 
 	memcpy(lane, &x, sizeof(lane));
@@ -94,10 +105,14 @@ VEC_INLINE float vec_sum(vec x)
 		for (int i = 0; i < n; i++)
 			lane[i] += lane[i + n];
 	return lane[0];
+#endif
 }
 
 VEC_INLINE float vec_largest(vec x)
 {
+#if defined(__AVX512F__)
+	return _mm512_reduce_max_ps((__m512)x);
+#else
 	float lane[VEC_LANES];
 
 	memcpy(lane, &x, sizeof(lane));
@@ -105,6 +120,7 @@ VEC_INLINE float vec_largest(vec x)
 		for (int i = 0; i < n; i++)
 			lane[i] = lane[i] > lane[i + n] ? lane[i] : lane[i + n];
 	return lane[0];
+#endif
 }
 
 /*
@@ -132,6 +148,18 @@ VEC_INLINE vec vec_exp(vec x)
 	y = y * (r * r) + r + 1.0f;
 	y = (vec)((vec_int)y + (((vec_int)n - 0x4B400000) << 23));
 	return (vec)(~tiny & (vec_int)y);
+}
+
+/* to[c] += the sum over parts of sums[part * stride + c], part after part. */
+static inline void vec_add_parts(float *to, const float *sums, int64_t n_parts, int64_t stride, int64_t n)
+{
+	for (int64_t c = 0; c < n; c += VEC_LANES) {
+		vec total = vec_set(0);
+
+		for (int64_t p = 0; p < n_parts; p++)
+			total += vec_load_part(sums + p * stride + c, n - c, 0);
+		vec_store_part(to + c, total + vec_load_part(to + c, n - c, 0), n - c);
+	}
 }
 
 #endif
