@@ -1,1 +1,607 @@
-/* bpe_apply.c - (not written yet) */
+/* bpe_apply.c - see bpe.h */
+#include "data/bpe.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "data/bpe_line.h"
+#include "data/intern.h"
+#include "share/base/file.h"
+#include "share/base/lines.h"
+#include "share/base/mem.h"
+#include "share/base/text.h"
+
+#define MAX_CODES_BYTES ((size_t)1 << 30)
+#define CACHE_BYTES     ((size_t)128 << 20)	/* then the cache starts again: memory is bounded on endless input */
+#define CACHE_WORD      256			/* longer words are not kept */
+
+struct rule {
+	uint64_t key;		/* the two symbols */
+	int32_t  rank;		/* line among the merges, from 0; the first one counts */
+	int32_t  merged;	/* symbol; -1: the slot is free */
+	bool     is_seen;	/* while the ways back are made */
+};
+
+/* A symbol of the word at hand: bytes start … end - 1 of it. */
+struct node {
+	int32_t symbol;		/* -1: in no merge; -2: merged into its left neighbour */
+	int32_t previous, next;	/* nodes, -1: none */
+	size_t  start, end;
+};
+
+struct pieces {			/* of the word at hand */
+	const char **text;
+	size_t *len, n, cap_text, cap_len;
+};
+
+struct bpe {
+	bool has_end_symbol;		/* version 0.1: "</w>" is a symbol of its own */
+	char *separator;		/* owned */
+	struct intern symbols;		/* all strings of the codes */
+	struct rule *rules;		/* owned: hash table */
+	size_t n_rules, n_slots;
+	struct back { int32_t left, right; } *back;	/* owned: how each symbol was merged; -1: it was not */
+	int32_t n_back;
+	struct intern vocabulary;	/* pieces that are frequent enough; none: no limit */
+
+	struct intern words;		/* the cache … */
+	struct cached { size_t start, len; } *cached;	/* owned: … and what each became, in split */
+	size_t cap_cached;
+	struct buf split;
+
+	struct node *nodes;		/* owned, as are the next ones: work space for one word */
+	size_t cap_nodes;
+	uint64_t *heap;			/* rank << 32 | node */
+	size_t n_heap, cap_heap;
+	int32_t *batch;
+	size_t cap_batch;
+	struct pieces pieces;
+	struct buf scratch;
+};
+
+/* ---- the table of merges ---- */
+
+static uint64_t key_of(int32_t left, int32_t right)
+{
+	return (uint64_t)(uint32_t)left << 32 | (uint32_t)right;
+}
+
+static struct rule *slot_of(struct rule *rules, size_t n_slots, uint64_t key)
+{
+	uint64_t hash = key * 0x9E3779B97F4A7C15u;
+	size_t mask = n_slots - 1, at = (size_t)(hash ^ hash >> 32) & mask;
+
+	while (rules[at].merged >= 0 && rules[at].key != key)
+		at = (at + 1) & mask;
+	return &rules[at];
+}
+
+static const struct rule *find_rule(const struct bpe *b, int32_t left, int32_t right)
+{
+	const struct rule *r;
+
+	if (left < 0 || right < 0 || !b->n_slots)
+		return NULL;
+	r = slot_of(b->rules, b->n_slots, key_of(left, right));
+	return r->merged >= 0 ? r : NULL;
+}
+
+static int grow_rules(struct bpe *b, struct err *e)
+{
+	size_t n = b->n_slots ? b->n_slots * 2 : 1024;
+	struct rule *rules = mem_alloc(n, sizeof(*rules), e);
+
+	if (!rules)
+		return e->code;
+	for (size_t i = 0; i < n; i++)
+		rules[i].merged = -1;
+	for (size_t i = 0; i < b->n_slots; i++)
+		if (b->rules[i].merged >= 0)
+			*slot_of(rules, n, b->rules[i].key) = b->rules[i];
+	free(b->rules);
+	b->rules = rules;
+	b->n_slots = n;
+	return 0;
+}
+
+static int add_rule(struct bpe *b, int32_t left, int32_t right, int32_t rank, struct err *e)
+{
+	size_t n_left, n_right;
+	struct rule *r;
+	const char *text;
+	int32_t merged;
+
+	buf_clear(&b->scratch);
+	text = intern_text(&b->symbols, left, &n_left);
+	buf_add(&b->scratch, text, n_left);
+	text = intern_text(&b->symbols, right, &n_right);
+	buf_add(&b->scratch, text, n_right);
+	if (buf_check(&b->scratch, e) || intern_add(&b->symbols, b->scratch.data, b->scratch.len, &merged, e) ||
+	    (b->n_rules * 2 >= b->n_slots && grow_rules(b, e)))
+		return e->code;
+	r = slot_of(b->rules, b->n_slots, key_of(left, right));
+	if (r->merged < 0) {
+		*r = (struct rule){ .key = key_of(left, right), .rank = rank, .merged = merged };
+		b->n_rules++;
+	}
+	return 0;
+}
+
+/* ---- reading codes ---- */
+
+static void trim(const char **text, size_t *n)
+{
+	while (*n && bpe_is_margin((*text)[*n - 1]))
+		--*n;
+	while (*n && bpe_is_margin(**text)) {
+		++*text;
+		--*n;
+	}
+}
+
+/* Version of a "#version: 0.2" line, trailing ".0" ignored. */
+static int read_version(struct bpe *b, const char *path, const char *line, size_t n, struct err *e)
+{
+	static const char mark[] = "#version:";
+	const char *at = line + sizeof(mark) - 1;
+	size_t len = n - (sizeof(mark) - 1);
+
+	trim(&at, &len);
+	while (len > 3 && !memcmp(at + len - 2, ".0", 2))
+		len -= 2;
+	if (len != 3 || (memcmp(at, "0.1", 3) && memcmp(at, "0.2", 3)))
+		return err_set(e, ERR_DATA, "%s: line 1: BPE codes of version \"%.*s\", expected 0.1 or 0.2",
+			       path, (int)MIN(len, 20), at);
+	b->has_end_symbol = at[2] == '1';
+	return 0;
+}
+
+struct code {
+	int32_t left, right;
+};
+
+static int read_code(struct bpe *b, struct code *c, const char *path, const char *line, size_t n, int64_t number,
+		     struct err *e)
+{
+	const char *blank;
+
+	if (!utf8_valid(line, n))
+		return err_set(e, ERR_DATA, "%s: line %lld: not UTF-8 text; these are no BPE codes",
+			       path, (long long)number);
+	trim(&line, &n);
+	blank = memchr(line, ' ', n);
+	if (!blank || memchr(blank + 1, ' ', n - (size_t)(blank + 1 - line)))
+		return err_set(e, ERR_DATA, "%s: line %lld: expected two pieces separated by one blank, found \"%.*s\"",
+			       path, (long long)number, (int)MIN(n, 80), line);
+	if (intern_add(&b->symbols, line, (size_t)(blank - line), &c->left, e) ||
+	    intern_add(&b->symbols, blank + 1, n - (size_t)(blank + 1 - line), &c->right, e))
+		return e->code;
+	return 0;
+}
+
+/* For every symbol, the merge that made it. Of several, subword-nmt keeps the one whose last line comes first. */
+static int make_ways_back(struct bpe *b, const struct code *codes, int32_t n, struct err *e)
+{
+	b->n_back = b->symbols.n;
+	b->back = mem_alloc((size_t)b->n_back, sizeof(*b->back), e);
+	if (!b->back)
+		return e->code;
+	for (int32_t i = 0; i < b->n_back; i++)
+		b->back[i] = (struct back){ -1, -1 };
+	for (int32_t i = n - 1; i >= 0; i--) {
+		struct rule *r = slot_of(b->rules, b->n_slots, key_of(codes[i].left, codes[i].right));
+
+		if (!r->is_seen)
+			b->back[r->merged] = (struct back){ codes[i].left, codes[i].right };
+		r->is_seen = true;
+	}
+	return 0;
+}
+
+static int read_codes(struct bpe *b, const char *path, const struct buf *file, struct err *e)
+{
+	const char *at = buf_text(file), *end = at + file->len;
+	struct code *codes = NULL;
+	size_t n = 0, cap = 0;
+	int64_t number = 1;
+	int rc = 0;
+
+	b->has_end_symbol = true;	/* without a version line: 0.1 */
+	while (end > at && end[-1] == '\n')
+		end--;
+	if (at == end)
+		return err_set(e, ERR_DATA, "%s: the file of BPE codes is empty", path);
+	for (const char *next; !rc && at < end; at = next, number++) {
+		const char *lf = memchr(at, '\n', (size_t)(end - at));
+		size_t len = (size_t)((lf ? lf : end) - at);
+
+		next = lf ? lf + 1 : end;
+		if (number == 1 && len >= 9 && !memcmp(at, "#version:", 9)) {
+			rc = read_version(b, path, at, len, e);
+			continue;
+		}
+		if (n == INT32_MAX || mem_grow(&codes, &cap, n + 1, sizeof(*codes), e)) {
+			rc = n == INT32_MAX ? err_set(e, ERR_DATA, "%s: too many merges", path) : e->code;
+			break;
+		}
+		rc = read_code(b, &codes[n], path, at, len, number, e);
+		if (!rc)
+			rc = add_rule(b, codes[n].left, codes[n].right, (int32_t)n, e);
+		n++;
+	}
+	if (!rc)
+		rc = make_ways_back(b, codes, (int32_t)n, e);
+	free(codes);
+	return rc;
+}
+
+struct bpe *bpe_open(const char *codes_path, struct err *e)
+{
+	struct bpe *b = mem_alloc(1, sizeof(*b), e);
+	struct buf file = { 0 };
+	bool good = b && (b->separator = mem_strdup("@@", e)) != NULL &&
+		    !file_read_all(codes_path, MAX_CODES_BYTES, &file, e) &&
+		    !read_codes(b, codes_path, &file, e);
+
+	buf_free(&file);
+	if (good)
+		return b;
+	bpe_close(b);
+	return NULL;
+}
+
+static void forget_words(struct bpe *b)
+{
+	intern_free(&b->words);
+	buf_free(&b->split);
+	free(b->cached);
+	b->cached = NULL;
+	b->cap_cached = 0;
+}
+
+int bpe_set_separator(struct bpe *b, const char *separator, struct err *e)
+{
+	char *copy = mem_strdup(separator, e);
+
+	if (!copy)
+		return e->code;
+	free(b->separator);
+	b->separator = copy;
+	forget_words(b);
+	return 0;
+}
+
+int bpe_limit_vocabulary(struct bpe *b, const char *path, int64_t threshold, struct err *e)
+{
+	struct lines in;
+	int got;
+
+	if (lines_open(&in, path, e))
+		return e->code;
+	intern_free(&b->vocabulary);
+	forget_words(b);
+	while ((got = lines_next(&in, e)) > 0) {
+		const char *text = in.text, *blank;
+		size_t n = in.len;
+		int64_t count;
+		int32_t id;
+
+		trim(&text, &n);
+		blank = memchr(text, ' ', n);
+		if (!blank)
+			blank = memrchr(text, '\t', n);		/* vocab.tsv */
+		buf_clear(&b->scratch);
+		if (blank)
+			buf_add(&b->scratch, blank + 1, n - (size_t)(blank + 1 - text));
+		if (!blank || blank == text || !text_to_int(buf_text(&b->scratch), &count)) {
+			got = err_set(e, ERR_DATA, "%s: line %lld: expected a piece, a blank and its frequency",
+				      path, (long long)in.number);
+			break;
+		}
+		if (count >= threshold && intern_add(&b->vocabulary, text, (size_t)(blank - text), &id, e)) {
+			got = e->code;
+			break;
+		}
+	}
+	lines_close(&in);
+	return got;
+}
+
+void bpe_close(struct bpe *b)
+{
+	if (!b)
+		return;
+	forget_words(b);
+	free(b->separator);
+	intern_free(&b->symbols);
+	intern_free(&b->vocabulary);
+	free(b->rules);
+	free(b->back);
+	free(b->nodes);
+	free(b->heap);
+	free(b->batch);
+	free(b->pieces.text);
+	free(b->pieces.len);
+	buf_free(&b->scratch);
+	free(b);
+}
+
+/* ---- merging one word ---- */
+
+static int push(struct bpe *b, int32_t node, struct err *e)
+{
+	const struct node *v = &b->nodes[node];
+	const struct rule *r = v->next < 0 ? NULL : find_rule(b, v->symbol, b->nodes[v->next].symbol);
+	uint64_t key;
+	size_t i;
+
+	if (!r)
+		return 0;
+	if (mem_grow(&b->heap, &b->cap_heap, b->n_heap + 1, sizeof(*b->heap), e))
+		return e->code;
+	key = (uint64_t)(uint32_t)r->rank << 32 | (uint32_t)node;
+	for (i = b->n_heap++; i && b->heap[(i - 1) / 2] > key; i = (i - 1) / 2)
+		b->heap[i] = b->heap[(i - 1) / 2];
+	b->heap[i] = key;
+	return 0;
+}
+
+static uint64_t pop(struct bpe *b)
+{
+	uint64_t top = b->heap[0], moving = b->heap[--b->n_heap];
+	size_t i = 0;
+
+	for (size_t child; (child = 2 * i + 1) < b->n_heap; i = child) {
+		if (child + 1 < b->n_heap && b->heap[child + 1] < b->heap[child])
+			child++;
+		if (moving <= b->heap[child])
+			break;
+		b->heap[i] = b->heap[child];
+	}
+	b->heap[i] = moving;
+	return top;
+}
+
+static int add_node(struct bpe *b, size_t *n, const char *symbol, size_t len, size_t start, size_t end,
+		    struct err *e)
+{
+	if (*n >= INT32_MAX - 1)
+		return err_set(e, ERR_DATA, "a word of more than %d characters", INT32_MAX - 1);
+	if (mem_grow(&b->nodes, &b->cap_nodes, *n + 1, sizeof(*b->nodes), e))
+		return e->code;
+	b->nodes[*n] = (struct node){
+		.symbol = intern_find(&b->symbols, symbol, len),
+		.previous = (int32_t)*n - 1, .next = (int32_t)*n + 1, .start = start, .end = end,
+	};
+	++*n;
+	return 0;
+}
+
+/* Cut the word into characters. The last one carries "</w>"; in version 0.1 that is a symbol of its own. */
+static int spell(struct bpe *b, const char *word, size_t n, size_t *n_nodes, struct err *e)
+{
+	*n_nodes = 0;
+	for (size_t i = 0, len; i < n; i += len) {
+		len = bpe_char_length(word + i, n - i);
+		buf_clear(&b->scratch);
+		if (i + len == n && !b->has_end_symbol) {
+			buf_add(&b->scratch, word + i, len);
+			buf_add_str(&b->scratch, BPE_WORD_END);
+			if (buf_check(&b->scratch, e) ||
+			    add_node(b, n_nodes, b->scratch.data, b->scratch.len, i, n, e))
+				return e->code;
+		} else if (add_node(b, n_nodes, word + i, len, i, i + len, e)) {
+			return e->code;
+		}
+	}
+	if (b->has_end_symbol && add_node(b, n_nodes, BPE_WORD_END, BPE_WORD_END_BYTES, n, n, e))
+		return e->code;
+	b->nodes[*n_nodes - 1].next = -1;
+	return 0;
+}
+
+/* Merge all pairs of the lowest rank at once, from left to right, then see which pairs that made; until none is left. */
+static int merge_nodes(struct bpe *b, size_t n_nodes, struct err *e)
+{
+	b->n_heap = 0;
+	for (size_t i = 0; i < n_nodes; i++)
+		if (push(b, (int32_t)i, e))
+			return e->code;
+	while (b->n_heap) {
+		uint64_t rank = b->heap[0] >> 32;
+		size_t n = 0;
+
+		while (b->n_heap && b->heap[0] >> 32 == rank) {
+			int32_t at = (int32_t)(pop(b) & UINT32_MAX);
+			struct node *v = &b->nodes[at], *next = v->next < 0 ? NULL : &b->nodes[v->next];
+			const struct rule *r = next ? find_rule(b, v->symbol, next->symbol) : NULL;
+
+			if (!r || (uint64_t)r->rank != rank)
+				continue;	/* a neighbour was merged since */
+			v->symbol = r->merged;
+			v->end = next->end;
+			next->symbol = -2;
+			v->next = next->next;
+			next->next = -1;
+			if (v->next >= 0)
+				b->nodes[v->next].previous = at;
+			if (mem_grow(&b->batch, &b->cap_batch, n + 1, sizeof(*b->batch), e))
+				return e->code;
+			b->batch[n++] = at;
+		}
+		for (size_t i = 0; i < n; i++) {
+			int32_t at = b->batch[i], previous = b->nodes[at].previous;
+
+			if ((previous >= 0 && push(b, previous, e)) || push(b, at, e))
+				return e->code;
+		}
+	}
+	return 0;
+}
+
+/* ---- pieces ---- */
+
+static int add_piece(struct bpe *b, const char *text, size_t len, struct err *e)
+{
+	struct pieces *p = &b->pieces;
+
+	if (mem_grow(&p->text, &p->cap_text, p->n + 1, sizeof(*p->text), e) ||
+	    mem_grow(&p->len, &p->cap_len, p->n + 1, sizeof(*p->len), e))
+		return e->code;
+	p->text[p->n] = text;
+	p->len[p->n++] = len;
+	return 0;
+}
+
+static bool is_in_vocabulary(struct bpe *b, const char *text, size_t n, bool is_last)
+{
+	buf_clear(&b->scratch);
+	buf_add(&b->scratch, text, n);
+	if (!is_last)
+		buf_add_str(&b->scratch, b->separator);
+	return intern_find(&b->vocabulary, buf_text(&b->scratch), b->scratch.len) >= 0;
+}
+
+/* Take back the merges of a piece until its parts are in the vocabulary or single characters. */
+static int split_piece(struct bpe *b, const char *text, size_t n, bool is_last, struct err *e)
+{
+	const char *left, *right;
+	size_t n_left, n_right;
+	int32_t id;
+
+	if (is_in_vocabulary(b, text, n, is_last))
+		return add_piece(b, text, n, e);
+	buf_clear(&b->scratch);
+	buf_add(&b->scratch, text, n);
+	if (is_last)
+		buf_add_str(&b->scratch, BPE_WORD_END);
+	id = n ? intern_find(&b->symbols, buf_text(&b->scratch), b->scratch.len) : -1;
+	if (id < 0 || b->back[id].left < 0)
+		return add_piece(b, text, n, e);
+	left = intern_text(&b->symbols, b->back[id].left, &n_left);
+	right = intern_text(&b->symbols, b->back[id].right, &n_right);
+	if (is_last)
+		n_right -= MIN(n_right, BPE_WORD_END_BYTES);
+	if (split_piece(b, left, n_left, false, e))
+		return e->code;
+	return split_piece(b, right, n_right, is_last, e);
+}
+
+/* Append what the word becomes. */
+static int encode(struct bpe *b, const char *word, size_t n, struct buf *out, struct err *e)
+{
+	size_t n_nodes;
+
+	if (bpe_char_length(word, n) == n) {
+		buf_add(out, word, n);
+		return buf_check(out, e);
+	}
+	if (spell(b, word, n, &n_nodes, e) || merge_nodes(b, n_nodes, e))
+		return e->code;
+	b->pieces.n = 0;
+	for (int32_t i = 0, next; i >= 0; i = next) {
+		const struct node *v = &b->nodes[i];
+		size_t len = v->end - v->start;
+
+		next = v->next;
+		if (next >= 0 && b->nodes[next].start == n)
+			next = -1;	/* a "</w>" that stayed alone is not written */
+		if (b->vocabulary.n ? split_piece(b, word + v->start, len, next < 0, e) :
+				      add_piece(b, word + v->start, len, e))
+			return e->code;
+	}
+	for (size_t i = 0; i < b->pieces.n; i++) {
+		buf_add(out, b->pieces.text[i], b->pieces.len[i]);
+		if (i + 1 < b->pieces.n) {
+			buf_add_str(out, b->separator);
+			buf_add_char(out, ' ');
+		}
+	}
+	return buf_check(out, e);
+}
+
+/* The same, through the cache. */
+static int encode_cached(struct bpe *b, const char *word, size_t n, struct buf *out, struct err *e)
+{
+	int32_t known = b->words.n, i;
+	size_t start;
+
+	if (n > CACHE_WORD)
+		return encode(b, word, n, out, e);
+	if (mem_grow(&b->cached, &b->cap_cached, (size_t)known + 1, sizeof(*b->cached), e) ||
+	    intern_add(&b->words, word, n, &i, e))
+		return e->code;
+	if (i == known) {
+		start = b->split.len;
+		b->cached[i] = (struct cached){ start, 0 };
+		if (encode(b, word, n, &b->split, e))
+			return e->code;
+		b->cached[i].len = b->split.len - start;
+	}
+	buf_add(out, b->split.data + b->cached[i].start, b->cached[i].len);
+	return 0;
+}
+
+/* ---- lines ---- */
+
+/* Words of one line without its margins. */
+static int apply_words(struct bpe *b, const char *text, size_t n, struct buf *out, struct err *e)
+{
+	bool is_first = true;
+
+	for (size_t i = 0; i < n;) {
+		const char *blank = memchr(text + i, ' ', n - i);
+		size_t next = blank ? (size_t)(blank - text) : n;
+
+		if (next > i) {
+			if (!is_first)
+				buf_add_char(out, ' ');
+			is_first = false;
+			if (encode_cached(b, text + i, next - i, out, e))
+				return e->code;
+		}
+		i = next + 1;
+	}
+	return 0;
+}
+
+int bpe_apply_line(struct bpe *b, const char *line, size_t n, struct buf *out, struct err *e)
+{
+	if (intern_memory(&b->words) + b->split.cap > CACHE_BYTES)
+		forget_words(b);
+	for (size_t len; n; line += len, n -= len) {
+		const char *text = line;
+		size_t n_text = len = bpe_line_length(line, n), before;
+
+		trim(&text, &n_text);
+		before = (size_t)(text - line);
+		if (!n_text) {
+			buf_add(out, line, len);
+			continue;
+		}
+		buf_add(out, line, before);
+		if (apply_words(b, text, n_text, out, e))
+			return e->code;
+		buf_add(out, text + n_text, len - before - n_text);
+	}
+	return buf_check(out, e);
+}
+
+void bpe_undo_line(const char *separator, const char *line, size_t n, struct buf *out)
+{
+	size_t n_mark = strlen(separator);
+
+	for (const char *end = line + n, *at; n_mark; line = at + n_mark + 1) {
+		at = memmem(line, (size_t)(end - line), separator, n_mark);
+		while (at && at + n_mark < end && at[n_mark] != ' ')
+			at = memmem(at + 1, (size_t)(end - at - 1), separator, n_mark);
+		n = (size_t)(end - line);
+		if (!at)
+			break;
+		buf_add(out, line, (size_t)(at - line));
+		if (at + n_mark == end)
+			return;
+	}
+	buf_add(out, line, n);
+}

@@ -4,7 +4,8 @@ libdata_a_SOURCES = \
 	%D%/abbrev.c      %D%/abbrev.h \
 	%D%/archive.c     %D%/archive.h \
 	%D%/batch.c       %D%/batch.h \
-	%D%/bpe.h         %D%/bpe_apply.c   %D%/bpe_learn.c \
+	%D%/bpe.h         %D%/bpe_apply.c   %D%/bpe_learn.c  %D%/bpe_line.h \
+	%D%/bpe_pairs.c   %D%/bpe_pairs.h \
 	%D%/chars.c       %D%/chars.h \
 	%D%/clean.c       %D%/clean.h \
 	%D%/corpus.c      %D%/corpus.h \
