@@ -9,7 +9,8 @@ libdata_a_SOURCES = \
 	%D%/chars.c       %D%/chars.h \
 	%D%/clean.c       %D%/clean.h \
 	%D%/corpus.c      %D%/corpus.h \
-	%D%/demo.c        %D%/demo.h \
+	%D%/demo.c        %D%/demo.h        %D%/demo_grammar.h \
+	%D%/demo_lexicon.c %D%/demo_patterns.c %D%/demo_sentence.c %D%/demo_words.c \
 	%D%/detokenize.c \
 	%D%/fetch.c       %D%/fetch.h \
 	%D%/intern.c      %D%/intern.h \
