@@ -140,6 +140,7 @@ static int add_adjective(struct demo_lexicon *x, const struct demo_table *t, str
 		return demo_complain(t, e, "an adjective is \"English comparative | German stem comparative | classes\"");
 	a = (struct demo_adjective){ .english = f[0], .english_more = f[1], .german = f[3], .stem = f[4], .german_more = f[5] };
 	if (add_classes(&a.classes, t, 7, e) ||
+	    (!a.classes.n && demo_complain(t, e, "an adjective needs its ~topic")) ||
 	    mem_grow(&x->adjectives.at, &x->adjectives.cap, x->adjectives.n + 1, sizeof(a), e))
 		return e->code;
 	x->adjectives.at[x->adjectives.n++] = a;

@@ -93,13 +93,19 @@ static const struct demo_noun *choose_noun(struct sentence *s, const struct demo
 			return n + i;
 }
 
+/* Are they the same, or of one topic (their first class)? */
+static bool is_rival(const struct demo_adjective *a, const struct demo_adjective *b)
+{
+	return b && !strcmp(a->classes.names[0], b->classes.names[0]);
+}
+
 static bool adjective_fits(const struct sentence *s, const struct demo_phrase *p, const struct demo_adjective *a,
 			   bool comparative)
 {
 	int i;
 
 	for (i = 0; i < s->n; i++)
-		if (s->filled[i].adjective == a || s->filled[i].phrase.adjective == a)
+		if (is_rival(a, s->filled[i].adjective) || is_rival(a, s->filled[i].phrase.adjective))
 			return false;
 	if (comparative && (!strcmp(a->german_more, "-") || !strcmp(a->english_more, "-")))
 		return false;
@@ -257,7 +263,11 @@ static bool verb_fits(const struct sentence *s, const struct demo_slot *slot, co
 			return false;
 	if (demo_has_class(f, "dyn") && demo_has_class(own, "stative"))
 		return false;
-	if (demo_has_class(f, "past") && demo_has_class(own, "nopast"))
+	if ((demo_has_class(f, "past") && demo_has_class(own, "nopast")) ||
+	    (demo_has_class(f, "will") && demo_has_class(own, "nowill")) ||
+	    (demo_has_class(f, "pass") && demo_has_class(own, "nopass")))
+		return false;
+	if (demo_has_class(f, "clear") && !strcmp(v->base, v->past))
 		return false;
 	if (demo_has_class(f, "imp") && !strcmp(v->imperative, "-"))
 		return false;
@@ -307,16 +317,16 @@ static const struct demo_word *choose_word(struct sentence *s, const char *list)
 			return w + i;
 }
 
-/* A place, or with to_in and to_zu among the arguments a goal: a noun and what stands before it. */
+/* A place whose classes hold the filter's one, or a goal: a noun and what stands before it. */
 static bool fill_place(struct sentence *s, struct filled *f, const struct demo_slot *slot)
 {
 	static char sg[] = "sg", the[] = "the";
 	struct demo_slot where = *slot;
 
 	if (slot->kind == KIND_PLACE) {
-		do
-			f->place = &s->x->places.at[roll(s->dice, (uint32_t)s->x->places.n)];
-		while (demo_has_class(&slot->filters, "onto") && demo_has_class(&f->place->classes, "city"));
+		f->place = &s->x->places.at[roll(s->dice, (uint32_t)s->x->places.n)];
+		if (!shares_class(&slot->filters, &f->place->classes))
+			return false;
 		where.arguments = f->place->classes;
 	}
 	where.filters.n = 0;

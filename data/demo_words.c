@@ -255,7 +255,7 @@ void demo_say_phrase(struct buf *out, enum demo_side side, const struct demo_phr
 /* ---- verbs ---- */
 
 /* The finite form without its prefix. */
-static const char *finite(const struct demo_verb *v, enum demo_person person)
+static const char *finite_form(const struct demo_verb *v, enum demo_person person)
 {
 	switch (person) {
 	case PERSON_I:   return v->first;
@@ -275,7 +275,7 @@ static void say_german_verb(struct buf *out, const struct demo_verb *v, enum dem
 
 	switch (form) {
 	case VERB_FIN:
-		demo_say(out, finite(v, person));
+		demo_say(out, finite_form(v, person));
 		break;
 	case VERB_PRE:
 		demo_say(out, v->prefix);
@@ -283,7 +283,7 @@ static void say_german_verb(struct buf *out, const struct demo_verb *v, enum dem
 	case VERB_SUB:
 		if (separable)
 			buf_add_str(out, v->prefix);
-		demo_say(out, finite(v, person));
+		demo_say(out, finite_form(v, person));
 		break;
 	case VERB_INF:
 		demo_say(out, v->infinitive);
@@ -292,7 +292,7 @@ static void say_german_verb(struct buf *out, const struct demo_verb *v, enum dem
 		if (separable)
 			buf_add_str(out, v->prefix);
 		buf_add_str(out, separable ? "zu" : "zu ");
-		demo_say(out, finite(v, PERSON_WE));
+		demo_say(out, finite_form(v, PERSON_WE));
 		break;
 	case VERB_AUX:
 		demo_say(out, v->auxiliary[0] == 'h' ? haben[person] : sein[person]);
