@@ -45,3 +45,7 @@ nodist_libdata_a_SOURCES = %D%/lang_files.h
 BUILT_SOURCES += %D%/lang_files.h
 CLEANFILES += %D%/lang_files.h
 EXTRA_DIST += share/embed.sh $(lang_files)
+
+# The grammar of the built-in corpus is read at run time: it is data.
+demodir = $(pkgdatadir)/demo
+dist_demo_DATA = share/demo/lexicon.txt share/demo/patterns.txt
