@@ -1,1 +1,154 @@
-/* layout.c - (not written yet) */
+/* layout.c - see layout.h */
+#include "tui/layout.h"
+
+#include <string.h>
+
+#include "share/base/util.h"
+
+/* Leave parts out, highest rank first, until the least sizes of the others fit. */
+static void choose_parts(int length, const struct layout_part *parts, size_t n, int *sizes)
+{
+	int need = 0;
+
+	for (size_t i = 0; i < n; i++)
+		need += sizes[i] = parts[i].min;
+	while (need > MAX(length, 0)) {
+		size_t worst = n;
+
+		for (size_t i = 0; i < n; i++)
+			if (sizes[i] > 0 && (worst == n || parts[i].rank >= parts[worst].rank))
+				worst = i;
+		if (worst == n)
+			return;
+		need -= sizes[worst];
+		sizes[worst] = 0;
+	}
+}
+
+void layout_divide(int length, const struct layout_part *parts, size_t n, int *sizes)
+{
+	int left = length;
+
+	choose_parts(length, parts, n, sizes);
+	for (size_t i = 0; i < n; i++)
+		left -= sizes[i];
+	/* Hand out what is left by weight; a part that reaches its bound gives the rest back for another round. */
+	while (left > 0) {
+		int weights = 0, given = 0;
+
+		for (size_t i = 0; i < n; i++)
+			if (sizes[i] > 0 && (!parts[i].max || sizes[i] < parts[i].max))
+				weights += parts[i].weight;
+		if (!weights)
+			return;
+		for (size_t i = 0; i < n && given < left; i++) {
+			int more;
+
+			if (!sizes[i] || !parts[i].weight || (parts[i].max && sizes[i] >= parts[i].max))
+				continue;
+			more = MAX(left * parts[i].weight / weights, 1);
+			more = MIN(more, left - given);
+			if (parts[i].max)
+				more = MIN(more, parts[i].max - sizes[i]);
+			sizes[i] += more;
+			given += more;
+		}
+		left -= given;
+	}
+}
+
+void layout_rows(struct rect r, const struct layout_part *parts, size_t n, struct rect *out)
+{
+	int sizes[LAYOUT_MAX_PARTS], at = r.row;
+
+	layout_divide(r.rows, parts, n, sizes);
+	for (size_t i = 0; i < n; i++) {
+		out[i] = (struct rect){ at, r.col, sizes[i], sizes[i] ? r.cols : 0 };
+		at += sizes[i];
+	}
+}
+
+void layout_cols(struct rect r, const struct layout_part *parts, size_t n, struct rect *out)
+{
+	int sizes[LAYOUT_MAX_PARTS], at = r.col;
+
+	layout_divide(r.cols, parts, n, sizes);
+	for (size_t i = 0; i < n; i++) {
+		out[i] = (struct rect){ r.row, at, sizes[i] ? r.rows : 0, sizes[i] };
+		at += sizes[i];
+	}
+}
+
+struct rect layout_inside(struct rect r)
+{
+	if (r.rows < 3 || r.cols < 3)
+		return (struct rect){ r.row, r.col, 0, 0 };
+	return (struct rect){ r.row + 1, r.col + 1, r.rows - 2, r.cols - 2 };
+}
+
+static void place_pair(struct rect r, struct rect *left, struct rect *right)
+{
+	static const struct layout_part halves[] = { { 1, 0, 1, 0 }, { 1, 0, 1, 0 } };
+	struct rect out[2];
+
+	layout_cols(r, halves, 2, out);
+	*left = out[0];
+	*right = out[1];
+}
+
+/* Everything below each other: two rows of two plots, the samples, the log. */
+static void place_stacked(struct rect r, struct rect *panes)
+{
+	static const struct layout_part parts[] = {
+		{ 6, 16, 3, 0 },	/* loss, BLEU */
+		{ 6, 16, 3, 3 },	/* rate, speed */
+		{ 5, 0, 3, 1 },		/* samples */
+		{ 4, 0, 2, 2 },		/* log */
+	};
+	struct rect out[ARRAY_LEN(parts)];
+
+	layout_rows(r, parts, ARRAY_LEN(parts), out);
+	place_pair(out[0], &panes[PANE_LOSS], &panes[PANE_BLEU]);
+	if (out[1].rows)
+		place_pair(out[1], &panes[PANE_RATE], &panes[PANE_SPEED]);
+	panes[PANE_SAMPLES] = out[2];
+	panes[PANE_LOG] = out[3];
+}
+
+/* On a wide terminal the text stands beside the plots. */
+static void place_beside(struct rect r, struct rect *panes)
+{
+	static const struct layout_part columns[] = { { 80, 0, 11, 0 }, { 60, 0, 9, 1 } };
+	static const struct layout_part texts[] = { { 5, 0, 3, 0 }, { 4, 0, 2, 1 } };
+	static const struct layout_part plots[] = { { 6, 0, 1, 0 }, { 6, 0, 1, 1 } };
+	struct rect sides[2], left[2], right[2];
+
+	layout_cols(r, columns, 2, sides);
+	layout_rows(sides[0], plots, 2, left);
+	place_pair(left[0], &panes[PANE_LOSS], &panes[PANE_BLEU]);
+	if (left[1].rows)
+		place_pair(left[1], &panes[PANE_RATE], &panes[PANE_SPEED]);
+	layout_rows(sides[1], texts, 2, right);
+	panes[PANE_SAMPLES] = right[0];
+	panes[PANE_LOG] = right[1];
+}
+
+void layout_run(int rows, int cols, enum run_pane zoomed, struct run_layout *out)
+{
+	struct rect body = { 2, 0, rows - 3, cols };
+
+	memset(out, 0, sizeof(*out));
+	if (rows < LAYOUT_MIN_ROWS || cols < LAYOUT_MIN_COLS) {
+		out->too_small = true;
+		return;
+	}
+	out->title = (struct rect){ 0, 0, 1, cols };
+	out->facts = (struct rect){ 1, 0, 1, cols };
+	out->footer = (struct rect){ rows - 1, 0, 1, cols };
+	if (zoomed < PANE_COUNT)
+		out->panes[zoomed] = body;
+	else if (cols >= 150)
+		place_beside(body, out->panes);
+	else
+		place_stacked(body, out->panes);
+}
