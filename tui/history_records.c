@@ -1,0 +1,245 @@
+/* history_records.c - records of the journal become series, samples and lines of the log; see history.h */
+#include "tui/history_internal.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "share/base/mem.h"
+#include "share/base/text.h"
+#include "share/base/util.h"
+#include "tui/figures.h"
+
+#define MAX_STEP INT64_C(1000000000000)	/* beyond: not a step count */
+
+void history_copy_text(char *to, size_t n, const char *text)
+{
+	size_t len = strlen(text);
+
+	if (len >= n)
+		len = utf8_valid_prefix(text, n - 1);
+	memcpy(to, text, len);
+	to[len] = 0;
+}
+
+struct history_line *history_add_line(struct history *h, enum history_kind kind, double t, int64_t step)
+{
+	struct history_line *line;
+
+	if (h->n_lines < HISTORY_LINES) {
+		line = &h->lines[(h->first_line + h->n_lines++) % HISTORY_LINES];
+	} else {
+		line = &h->lines[h->first_line];
+		h->first_line = (h->first_line + 1) % HISTORY_LINES;
+	}
+	*line = (struct history_line){ .kind = kind, .t = t, .step = step };
+	return line;
+}
+
+static int64_t step_of(const struct json *r)
+{
+	int64_t step = json_integer(json_get(r, "step"), -1);
+
+	return step < 0 || step > MAX_STEP ? -1 : step;
+}
+
+/* Steps from here on are done again: forget what the series say of them. */
+static void go_back(struct history *h, int64_t step)
+{
+	struct series *all[] = { &h->loss, &h->dev_nll, &h->bleu, &h->rate, &h->target_tps, &h->source_tps };
+
+	for (size_t i = 0; i < ARRAY_LEN(all); i++)
+		series_cut(all[i], (double)step);
+	if (h->best_step < step)
+		return;
+	h->best_bleu = NAN;
+	h->best_step = -1;
+	for (size_t i = 0; i < h->bleu.n; i++) {
+		const struct series_point *p = &h->bleu.points[i];
+
+		if (p->n && !(p->high <= h->best_bleu)) {
+			h->best_bleu = (double)p->high;
+			h->best_step = (int64_t)p->first;
+		}
+	}
+}
+
+static void take_start(struct history *h, const struct json *r, double t)
+{
+	struct history_line *line = history_add_line(h, LINE_START, t, -1);
+	const struct json *options = json_get(r, "options");
+	int64_t step = step_of(r), steps;
+	char parameters[FIGURE_BYTES], attempt[FIGURE_BYTES], ranks[48] = "";
+
+	if (isfinite(h->attempt_t) && isfinite(h->last_t))
+		h->before_s += MAX(h->last_t - h->attempt_t, 0);
+	h->attempt_t = t;
+	if (!isfinite(h->first_t))
+		h->first_t = t;
+	h->attempt = json_integer(json_get(r, "attempt"), h->attempt);
+	h->ranks = json_integer(json_get(r, "ranks"), -1);
+	h->parameters = json_integer(json_get(r, "parameters"), -1);
+	history_copy_text(h->host, sizeof(h->host), json_text(json_get(r, "host"), ""));
+	history_copy_text(h->precision, sizeof(h->precision), json_text(json_get(r, "precision"), ""));
+	history_copy_text(h->backend, sizeof(h->backend), json_text(json_get(r, "backend"), ""));
+	steps = json_integer(json_get(options, "steps"), json_integer(json_get(r, "steps"), -1));
+	if (steps > 0 && steps <= MAX_STEP)
+		h->total_steps = steps;
+	if (step >= 0) {
+		line->step = h->step = step;
+		go_back(h, step + 1);
+	}
+	h->attempt_step = step;
+	if (h->ranks > 1)
+		snprintf(ranks, sizeof(ranks), ", %" PRId64 " ranks", h->ranks);
+	snprintf(line->text, sizeof(line->text), "attempt %s%s%s: %s parameters, %s, %s%s",
+		 figure_count(attempt, h->attempt), *h->host ? " on " : "", h->host,
+		 figure_value(parameters, h->parameters >= 0 ? (double)h->parameters : NAN),
+		 *h->backend ? h->backend : "-", *h->precision ? h->precision : "-", ranks);
+}
+
+static int take_train(struct history *h, const struct json *r, int64_t step, struct err *e)
+{
+	const struct { struct series *series; const char *field; } fields[] = {
+		{ &h->loss, "loss" }, { &h->rate, "lr" },
+		{ &h->target_tps, "target_tps" }, { &h->source_tps, "source_tps" },
+	};
+
+	if (step < 0)
+		return 0;
+	if (h->loss.n && (double)step <= h->loss.points[h->loss.n - 1].last)
+		go_back(h, step);
+	if (h->attempt_step < 0)
+		h->attempt_step = step;
+	h->epoch = json_number(json_get(r, "epoch"), h->epoch);
+	for (size_t i = 0; i < ARRAY_LEN(fields); i++)
+		if (series_add(fields[i].series, (double)step, json_number(json_get(r, fields[i].field), NAN), e))
+			return e->code;
+	return 0;
+}
+
+static int take_eval(struct history *h, const struct json *r, double t, int64_t step, struct err *e)
+{
+	double bleu = json_number(json_get(r, "bleu"), NAN), dev = json_number(json_get(r, "dev_nll"), NAN);
+	bool best = json_truth(json_get(r, "best"), false);
+	struct history_line *line;
+	char a[FIGURE_BYTES], b[FIGURE_BYTES], c[FIGURE_BYTES], d[FIGURE_BYTES];
+
+	if (step < 0)
+		return 0;
+	if (h->bleu.n && (double)step <= h->bleu.points[h->bleu.n - 1].last)
+		go_back(h, step);
+	if (series_add(&h->bleu, (double)step, bleu, e) || series_add(&h->dev_nll, (double)step, dev, e))
+		return e->code;
+	h->train_nll = json_number(json_get(r, "train_nll"), NAN);
+	if (isfinite(bleu) && !(bleu <= h->best_bleu)) {
+		h->best_bleu = bleu;
+		h->best_step = step;
+	}
+	line = history_add_line(h, best ? LINE_BEST : LINE_EVAL, t, step);
+	snprintf(line->text, sizeof(line->text), "BLEU %s   dev NLL %s   train NLL %s   %s s",
+		 figure_fixed(a, bleu, 2), figure_fixed(b, dev, 3), figure_fixed(c, h->train_nll, 3),
+		 figure_fixed(d, json_number(json_get(r, "seconds"), NAN), 1));
+	return 0;
+}
+
+static void take_save(struct history *h, const struct json *r, double t, int64_t step)
+{
+	struct history_line *line = history_add_line(h, LINE_SAVE, t, step);
+	const char *path = json_text(json_get(r, "path"), "checkpoint"), *folder = strstr(path, "checkpoints/");
+	char a[FIGURE_BYTES], b[FIGURE_BYTES];
+
+	/* The end of the path is what tells checkpoints apart. */
+	snprintf(line->text, sizeof(line->text), "%.*s   %s   %s s", 150, folder ? folder : path,
+		 figure_bytes(a, json_number(json_get(r, "bytes"), NAN)),
+		 figure_fixed(b, json_number(json_get(r, "seconds"), NAN), 1));
+}
+
+static void take_event(struct history *h, const struct json *r, double t, int64_t step)
+{
+	const char *level = json_text(json_get(r, "level"), "info");
+	enum history_kind kind = !strcmp(level, "error") ? LINE_ERROR : !strcmp(level, "warning") ? LINE_WARNING :
+		LINE_INFO;
+	struct history_line *line = history_add_line(h, kind, t, step);
+
+	history_copy_text(line->text, sizeof(line->text), json_text(json_get(r, "text"), ""));
+}
+
+static void take_stop(struct history *h, const struct json *r, double t, int64_t step)
+{
+	const char *reason = json_text(json_get(r, "reason"), "-");
+	struct history_line *line = history_add_line(h, LINE_STOP, t, step);
+
+	h->exit_status = json_integer(json_get(r, "exit"), -1);
+	if (h->exit_status > 0)
+		snprintf(line->text, sizeof(line->text), "%.100s, exit status %" PRId64, reason, h->exit_status);
+	else
+		history_copy_text(line->text, sizeof(line->text), reason);
+}
+
+int history_take(struct history *h, const struct json *r, struct err *e)
+{
+	const char *kind = json_text(json_get(r, "kind"), "");
+	double t = json_number(json_get(r, "t"), NAN);
+	int64_t step = step_of(r);
+	int status = 0;
+
+	if (fabs(t) > 1e12)
+		t = NAN;
+	if (!strcmp(kind, "start"))
+		take_start(h, r, t);
+	else if (!strcmp(kind, "train"))
+		status = take_train(h, r, step, e);
+	else if (!strcmp(kind, "eval"))
+		status = take_eval(h, r, t, step, e);
+	else if (!strcmp(kind, "save"))
+		take_save(h, r, t, step);
+	else if (!strcmp(kind, "event"))
+		take_event(h, r, t, step);
+	else if (!strcmp(kind, "stop"))
+		take_stop(h, r, t, step);
+	else
+		return 0;
+	if (step >= 0)
+		h->step = step;
+	if (isfinite(t))
+		h->last_t = t;
+	return status;
+}
+
+static int set_text(char **field, const struct json *r, const char *key, struct err *e)
+{
+	char *text = mem_strdup(json_text(json_get(r, key), ""), e);
+
+	if (!text)
+		return e->code;
+	free(*field);
+	*field = text;
+	return 0;
+}
+
+int history_take_sample(struct history *h, const struct json *r, struct err *e)
+{
+	int64_t id = json_integer(json_get(r, "id"), -1);
+	struct history_sample *s = NULL;
+
+	if (strcmp(json_text(json_get(r, "kind"), ""), "sample"))
+		return 0;
+	for (size_t i = 0; i < h->n_samples && !s; i++)
+		if (h->samples[i].id == id)
+			s = &h->samples[i];
+	if (!s && h->n_samples == HISTORY_SAMPLES)
+		return 0;
+	if (!s) {
+		s = &h->samples[h->n_samples];
+		*s = (struct history_sample){ .id = id };
+		h->n_samples++;
+	}
+	s->step = step_of(r);
+	if (set_text(&s->source, r, "source", e) || set_text(&s->reference, r, "reference", e) ||
+	    set_text(&s->hypothesis, r, "hypothesis", e))
+		return e->code;
+	return 0;
+}
