@@ -5,12 +5,17 @@ libtui_a_SOURCES = \
 	%D%/app.c      %D%/app.h \
 	%D%/commands.c %D%/commands.h \
 	%D%/draw.c     %D%/draw.h \
+	%D%/figures.c  %D%/figures.h \
 	%D%/grid.c     %D%/grid.h \
-	%D%/history.c  %D%/history.h \
+	%D%/history.c  %D%/history.h %D%/history_internal.h \
+	%D%/history_records.c \
 	%D%/keys.c     %D%/keys.h \
 	%D%/layout.c   %D%/layout.h \
 	%D%/plot.c     %D%/plot.h \
+	%D%/run_panes.c %D%/run_panes.h \
+	%D%/series.c   %D%/series.h \
 	%D%/status.c   %D%/status.h \
+	%D%/theme.c    %D%/theme.h \
 	%D%/term.h     %D%/view.h \
 	%D%/view_help.c %D%/view_run.c
 

@@ -1,0 +1,323 @@
+/* run_panes.c - see run_panes.h */
+#include "tui/run_panes.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+#include "share/base/util.h"
+#include "tui/draw.h"
+#include "tui/figures.h"
+#include "tui/plot.h"
+
+#define LABEL_COLS 11	/* "hypothesis " */
+
+/* Signs that stand in legends for the pens of plot.h. */
+static const uint32_t pen_signs[] = { [PLOT_LINE] = 0x2500, [PLOT_DOTTED] = 0x2504, [PLOT_MARKED] = 0x2022 };
+
+static const char *const pane_titles[PANE_COUNT] = {
+	[PANE_LOSS] = "loss", [PANE_BLEU] = "BLEU, dev", [PANE_RATE] = "learning rate", [PANE_SPEED] = "tokens/s",
+	[PANE_SAMPLES] = "samples", [PANE_LOG] = "log",
+};
+
+/* ---- plots ---- */
+
+struct pane_plot {
+	struct plot_line lines[2];
+	const char *labels[2];
+	size_t n;
+	bool from_zero;
+	int decimals;		/* of its figures; -1: as figure_value() likes */
+};
+
+/* What a pane plots; a narrow one abbreviates. */
+static struct pane_plot plot_of(const struct history *h, enum run_pane pane, bool narrow)
+{
+	struct pane_plot p = { .n = 1, .from_zero = true, .decimals = -1 };
+
+	p.lines[0] = (struct plot_line){ &h->rate, PLOT_LINE, STYLE_FIRST };
+	p.labels[0] = p.labels[1] = "";
+	if (pane == PANE_LOSS) {
+		p.lines[0].series = &h->loss;
+		p.lines[1] = (struct plot_line){ &h->dev_nll, PLOT_MARKED, STYLE_SECOND };
+		p.labels[0] = "train";
+		p.labels[1] = "dev NLL";
+		p.n = 2;
+		p.from_zero = false;
+		p.decimals = narrow ? 2 : 3;
+	} else if (pane == PANE_BLEU) {
+		p.lines[0] = (struct plot_line){ &h->bleu, PLOT_MARKED, STYLE_SECOND };
+		p.decimals = 2;
+	} else if (pane == PANE_SPEED) {
+		p.lines[0].series = &h->target_tps;
+		p.lines[1] = (struct plot_line){ &h->source_tps, PLOT_DOTTED, STYLE_SECOND };
+		p.labels[0] = narrow ? "tgt" : "target";
+		p.labels[1] = narrow ? "src" : "source";
+		p.n = 2;
+	}
+	return p;
+}
+
+static const struct series_point *nearest_point(const struct series *s, double x)
+{
+	size_t low = 0, high = s->n;
+
+	if (!s->n)
+		return NULL;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (s->points[middle].first < x)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low == s->n || (low > 0 && x - s->points[low - 1].first < s->points[low].first - x))
+		low--;
+	return &s->points[low];
+}
+
+double run_nearest_step(const struct history *h, enum run_pane pane, double x)
+{
+	const struct series_point *p = pane <= PANE_SPEED ?
+		nearest_point(plot_of(h, pane, false).lines[0].series, x) : NULL;
+
+	return p ? p->first : NAN;
+}
+
+static double value_at(const struct series *s, double cursor)
+{
+	const struct series_point *p;
+
+	if (!isfinite(cursor))
+		return s->value;
+	p = nearest_point(s, cursor);
+	return p ? series_mean(p) : NAN;
+}
+
+static void draw_plot_legend(struct grid *g, struct rect box, const char *title, const struct history *h,
+			     const struct pane_plot *p, double cursor)
+{
+	char values[2][FIGURE_BYTES], step[FIGURE_BYTES], best[FIGURE_BYTES], best_step[FIGURE_BYTES + 8];
+	struct legend pieces[4];
+	int n = 0;
+
+	if (isfinite(cursor))
+		pieces[n++] = (struct legend){ 0, STYLE_BRIGHT, "step", figure_count(step, (int64_t)cursor) };
+	for (size_t i = 0; i < p->n; i++) {
+		double v = value_at(p->lines[i].series, cursor);
+
+		pieces[n++] = (struct legend){
+			p->n > 1 ? pen_signs[p->lines[i].pen] : 0, p->n > 1 ? p->lines[i].style : STYLE_BRIGHT, p->labels[i],
+			p->decimals < 0 ? figure_value(values[i], v) : figure_fixed(values[i], v, p->decimals),
+		};
+	}
+	if (p->lines[0].series == &h->bleu && h->best_step >= 0 && !isfinite(cursor)) {
+		snprintf(best_step, sizeof(best_step), "at %s", figure_count(step, h->best_step));
+		pieces[n++] = (struct legend){ 0x2605, STYLE_GOOD, "best", figure_fixed(best, h->best_bleu, 2) };
+		pieces[n++] = (struct legend){ 0, STYLE_DIM, best_step, "" };
+	}
+	draw_legend(g, box, title, pieces, n);
+}
+
+void run_draw_plot(struct grid *g, struct rect box, enum run_pane pane, const struct history *h,
+		   struct run_sight *s)
+{
+	struct pane_plot p = plot_of(h, pane, box.cols < 48);
+	bool done = h->state == RUN_FINISHED || h->state == RUN_STOPPED || h->state == RUN_FAILED;
+	struct plot plot = { .lines = p.lines, .n = p.n, .from_zero = p.from_zero, .cursor = s->cursor };
+
+	if (h->step > 0)
+		plot.x_end = done ? (double)h->step : plot_x_end((double)h->step, (double)h->total_steps);
+	draw_box(g, box, pane_titles[pane], s->focus == pane);
+	plot_draw(g, box, &plot);
+	draw_plot_legend(g, box, pane_titles[pane], h, &p, s->cursor);
+	if (s->focus == pane) {
+		s->page = MAX(box.rows - 2, 1);
+		s->stride = plot.x_end / MAX(box.cols - 8, 1);
+	}
+}
+
+/* ---- samples ---- */
+
+struct sample_text { const char *label, *text; enum style style; };
+
+/* Draw lines first..first+rows of a sample with its three texts; returns its lines in all, the blank below included. */
+static int draw_sample(struct grid *g, struct rect r, int first, const struct history_sample *s, bool wrap, int left)
+{
+	const struct sample_text texts[] = {
+		{ "source", s->source, STYLE_NORMAL }, { "reference", s->reference, STYLE_NORMAL },
+		{ "hypothesis", s->hypothesis, STYLE_BRIGHT },
+	};
+	int line = 0;
+
+	for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+		const char *text = texts[i].text ? texts[i].text : "";
+		int row = r.row + line - first, rows = r.row + r.rows - row;
+		struct span at = { row, r.col + LABEL_COLS + 1, r.cols - LABEL_COLS - 2, texts[i].style };
+
+		if (line >= first && line - first < r.rows)
+			draw_text(g, row, r.col + 1, LABEL_COLS, STYLE_DIM, texts[i].label);
+		if (!wrap) {
+			if (line >= first && line - first < r.rows)
+				draw_text_from(g, at, text, left);
+			line++;
+			continue;
+		}
+		at.row = MAX(row, r.row);
+		line += draw_text_wrapped(g, at, MIN(rows, r.rows), MAX(first - line, 0), text);
+	}
+	return line + 1;
+}
+
+void run_draw_samples(struct grid *g, struct rect box, const struct history *h, struct run_sight *s)
+{
+	struct rect r = layout_inside(box), none = { 0, 0, 0, r.cols };
+	bool focused = s->focus == PANE_SAMPLES, wrap = r.rows >= 6;
+	char count[FIGURE_BYTES], step[FIGURE_BYTES];
+	struct legend pieces[2];
+	int all = 0, line = 0;
+
+	draw_box(g, box, pane_titles[PANE_SAMPLES], focused);
+	if (!h->n_samples) {
+		draw_message(g, r, STYLE_DIM, (const char *const[]){ "the first evaluation will show some" }, 1);
+		return;
+	}
+	for (size_t i = 0; i < h->n_samples; i++)
+		all += draw_sample(g, none, 0, &h->samples[i], wrap, 0);
+	s->top = MAX(MIN(s->top, all - 1 - r.rows), 0);
+	for (size_t i = 0; i < h->n_samples && line < s->top + r.rows; i++) {
+		struct rect here = r;
+		int first = MAX(s->top - line, 0);
+
+		here.row += MAX(line - s->top, 0);
+		here.rows = r.row + r.rows - here.row;
+		line += draw_sample(g, here, first, &h->samples[i], wrap, s->left[PANE_SAMPLES]);
+	}
+	pieces[0] = (struct legend){ 0, STYLE_BRIGHT, "step", figure_count(step, h->samples[0].step) };
+	pieces[1] = (struct legend){ 0, STYLE_BRIGHT, "sentences", figure_count(count, (int64_t)h->n_samples) };
+	draw_legend(g, box, pane_titles[PANE_SAMPLES], pieces, 2);
+	if (focused)
+		s->page = MAX(r.rows, 1);
+}
+
+/* ---- log ---- */
+
+static const struct { const char *word; enum style style; } line_kinds[] = {
+	[LINE_START]   = { "start", STYLE_NORMAL },   [LINE_EVAL]    = { "eval", STYLE_NORMAL },
+	[LINE_BEST]    = { "best", STYLE_GOOD },      [LINE_SAVE]    = { "saved", STYLE_DIM },
+	[LINE_INFO]    = { "info", STYLE_NORMAL },    [LINE_WARNING] = { "warning", STYLE_WARN },
+	[LINE_ERROR]   = { "error", STYLE_BAD },      [LINE_STOP]    = { "stop", STYLE_NORMAL },
+	[LINE_CONSOLE] = { "console", STYLE_DIM },
+};
+
+static void draw_log_line(struct grid *g, struct rect r, int row, const struct history *h,
+			  const struct history_line *l, int left)
+{
+	enum style style = line_kinds[l->kind].style;
+	char text[FIGURE_BYTES];
+	int at = r.col + 1;
+
+	draw_text_right(g, row, at + 8, 9, STYLE_DIM, figure_duration(text, l->t - h->first_t));
+	at += 10;
+	if (l->step >= 0)
+		draw_text_right(g, row, at + 9, 10, STYLE_DIM, figure_count(text, l->step));
+	at += 12;
+	draw_text(g, row, at, 7, style, line_kinds[l->kind].word);
+	at += 9;
+	if (style != STYLE_DIM)
+		style = STYLE_NORMAL;
+	draw_text_from(g, (struct span){ row, at, r.col + r.cols - 1 - at, style }, l->text, left);
+}
+
+void run_draw_log(struct grid *g, struct rect box, const struct history *h, struct run_sight *s)
+{
+	struct rect r = layout_inside(box);
+	bool focused = s->focus == PANE_LOG;
+	int all = (int)h->n_lines, first;
+	char bad[FIGURE_BYTES], back[FIGURE_BYTES];
+	struct legend pieces[2];
+	int n = 0;
+
+	draw_box(g, box, pane_titles[PANE_LOG], focused);
+	s->up = MAX(MIN(s->up, all - r.rows), 0);
+	first = MAX(all - r.rows - s->up, 0);
+	for (int i = 0; i < r.rows && first + i < all; i++)
+		draw_log_line(g, r, r.row + i, h, history_line(h, (size_t)(first + i)), s->left[PANE_LOG]);
+	if (!all)
+		draw_message(g, r, STYLE_DIM, (const char *const[]){ "nothing has been written yet" }, 1);
+	if (s->up)
+		pieces[n++] = (struct legend){ 0x2193, STYLE_BRIGHT, "more below", figure_count(back, s->up) };
+	if (h->bad_lines)
+		pieces[n++] = (struct legend){ 0, STYLE_WARN, "unreadable records", figure_count(bad, h->bad_lines) };
+	draw_legend(g, box, pane_titles[PANE_LOG], pieces, n);
+	if (focused)
+		s->page = MAX(r.rows, 1);
+}
+
+/* ---- the two rows at the top ---- */
+
+static const struct { uint32_t sign; enum style style; } state_looks[] = {
+	[RUN_UNKNOWN]  = { '-', STYLE_DIM },          [RUN_RUNNING] = { 0x25CF, STYLE_GOOD },
+	[RUN_FINISHED] = { 0x2713, STYLE_GOOD },      [RUN_STOPPED] = { 0x25A0, STYLE_WARN },
+	[RUN_FAILED]   = { 0x2717, STYLE_BAD },       [RUN_LOST]    = { '?', STYLE_BAD },
+};
+
+void run_draw_title(struct grid *g, struct rect r, const struct history *h)
+{
+	const char *state = run_state_name(h->state);
+	int at = r.col + 1, right = r.col + r.cols - 2 - grid_text_width(g, state);
+	char text[FIGURE_BYTES];
+
+	grid_text(g, r.row, right + 1, r.cols, state_looks[h->state].style, state);
+	grid_put(g, r.row, right - 1, state_looks[h->state].style, state_looks[h->state].sign);
+	right -= 4;
+	at += draw_text(g, r.row, at, right - at, STYLE_TITLE, h->name) + 3;
+	if (h->parameters >= 0)
+		draw_fact(g, r.row, &at, right, figure_value(text, (double)h->parameters), "parameters");
+	if (*h->backend)
+		draw_fact(g, r.row, &at, right, h->backend, h->precision);
+	if (h->ranks > 1)
+		draw_fact(g, r.row, &at, right, figure_count(text, h->ranks), "ranks");
+	if (h->attempt > 1)
+		draw_fact(g, r.row, &at, right, "attempt", figure_count(text, h->attempt));
+	if (*h->host)
+		draw_fact(g, r.row, &at, right, "on", h->host);
+}
+
+static double progress(const struct history *h, double elapsed)
+{
+	double by_steps = h->total_steps > 0 && h->step >= 0 ? (double)h->step / (double)h->total_steps : NAN;
+	double by_time = h->max_minutes > 0 ? elapsed / (h->max_minutes * 60) : NAN;
+
+	if (h->state == RUN_FINISHED)
+		return 1;
+	return by_time > by_steps || isnan(by_steps) ? by_time : by_steps;
+}
+
+void run_draw_facts(struct grid *g, struct rect r, const struct history *h, double now)
+{
+	int at = r.col + 1, right = r.col + r.cols - 2;
+	double elapsed = history_elapsed(h, now), done = progress(h, elapsed), left = history_remaining(h, now);
+	char step[FIGURE_BYTES], total[FIGURE_BYTES], text[3 * FIGURE_BYTES];
+
+	figure_count(step, h->step);
+	if (h->total_steps > 0)
+		snprintf(text, sizeof(text), "%s / %s", step, figure_count(total, h->total_steps));
+	else
+		snprintf(text, sizeof(text), "%s", step);
+	draw_fact(g, r.row, &at, right, "step", text);
+	if (isfinite(done) && at + 20 < right) {
+		int width = r.cols >= 110 ? 24 : 12;
+
+		draw_bar(g, r.row, at - 1, width, done);
+		at += width;
+		snprintf(text, sizeof(text), "%.0f %%", floor(MIN(MAX(done, 0.0), 1.0) * 100));
+		at += draw_text(g, r.row, at, 6, STYLE_BRIGHT, text) + 3;
+	}
+	draw_fact(g, r.row, &at, right, "epoch", figure_fixed(text, h->epoch, 2));
+	draw_fact(g, r.row, &at, right, "elapsed", figure_duration(text, elapsed));
+	if (h->state == RUN_RUNNING)
+		draw_fact(g, r.row, &at, right, "left", figure_duration(text, left));
+	draw_fact(g, r.row, &at, right, "best BLEU", figure_fixed(text, h->best_bleu, 2));
+}
