@@ -117,7 +117,8 @@ TEST(conf_line_forms)
 	check(!c.command);
 	check_str(c.workspace, "ws");
 	conf_free(&c);
-	check_int(parse(&c, "launch", "train --help", &e), 0);	/* the missing RECIPE does not matter then */
+	/* the missing RECIPE does not matter then */
+	check_int(parse(&c, "launch", "train --help", &e), 0);
 	check(c.help);
 	conf_free(&c);
 }
@@ -130,7 +131,8 @@ TEST(conf_line_errors)
 	refuse("launch", "train demo --n-best 3", ERR_USAGE, "takes no option --n-best", "translate");
 	refuse("launch", "train demo --beam", ERR_USAGE, "--beam", "needs a value");
 	refuse("launch", "train demo --run --beam", ERR_USAGE, "--run", "--run=--beam");
-	refuse("launch", "train demo --beam 12abc", ERR_USAGE, "--beam: '12abc'", "whole number from 1 to 64");
+	refuse("launch", "train demo --beam 12abc", ERR_USAGE, "--beam: '12abc'",
+	       "whole number from 1 to 64");
 	refuse("launch", "train demo --beam 65", ERR_USAGE, "'65'", "1 to 64");
 	refuse("launch", "train demo --beam=", ERR_USAGE, "''", "1 to 64");
 	refuse("launch", "train demo --alpha nan", ERR_USAGE, "--alpha", "0 to 10");
@@ -224,7 +226,7 @@ TEST(conf_recipe_errors)
 	refuse_recipe("[train]\nstep = 3\n", "bad.ini:2", "steps?");
 	refuse_recipe("[train]\nsteps = 3x\n", "bad.ini:2: steps", "'3x'");
 	refuse_recipe("\n\n[train]\nsteps = 3\nsteps = 4\n", "bad.ini:5", "line 4");
-	refuse_recipe("[trian]\nsteps = 3\n", "bad.ini:1", "[train]?");
+	refuse_recipe("[trian]\nsteps = 3\n", "bad.ini:1", "train?");
 	refuse_recipe("[data]\nsteps = 3\n", "bad.ini:2", "under [train]");
 	refuse_recipe("[data]\nrun = x\n", "bad.ini:2", "command line only");
 	refuse_recipe("steps = 3\n", "bad.ini:1", "[section]");
@@ -269,7 +271,8 @@ TEST(conf_resolved_recipe)
 	struct err e = { 0 };
 	struct buf text = { 0 }, before = { 0 }, after = { 0 };
 
-	check_int(parse(&a, "launch", "train x --learning-rate 0.1 --max-ratio 3.3333333333333335 --seed 12", &e), 0);
+	check_int(parse(&a, "launch",
+			"train x --learning-rate 0.1 --max-ratio 3.3333333333333335 --seed 12", &e), 0);
 	check_int(conf_set(&a, "corpus", " odd # \"name\" ${HOME} \\ ", "command line", &e), 0);
 	check_int(conf_set(&a, "dev_source", "one \"two words\" \"#x\" ${HOME}", "somewhere", &e), 0);
 	check_int(conf_set(&a, "size", "base", "somewhere", &e), 0);

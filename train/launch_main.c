@@ -33,7 +33,8 @@ static int check_corpus(const struct launch *l, struct err *e)
 	if (!path)
 		return e->code;
 	if (!file_exists(path))
-		code = err_set(e, ERR_NOINPUT, "the corpus %s is not prepared in %s; type: werkbank prep -C %s %s",
+		code = err_set(e, ERR_NOINPUT,
+			       "the corpus %s is not prepared in %s; type: werkbank prep -C %s %s",
 			       l->conf.corpus, l->workspace, l->workspace, l->conf.arguments[0]);
 	free(path);
 	return code;
@@ -83,7 +84,7 @@ static int start_ranks(struct launch *l, int *status, struct err *e)
 	argv[n++] = l->run;
 	argv[n++] = quiet;
 	argv[n] = NULL;
-	/* mpirun forwards SIGUSR1 to the ranks but answers SIGTERM by killing them before they could save. */
+	/* mpirun forwards SIGUSR1; to SIGTERM it answers by killing the ranks before they could save. */
 	s.stop_signal = l->conf.ranks > 1 ? SIGUSR1 : SIGTERM;
 	code = supervise_run(&s, status, e);
 	if (code == ERR_UNAVAILABLE && l->conf.ranks > 1)
@@ -94,6 +95,7 @@ static int start_ranks(struct launch *l, int *status, struct err *e)
 static int train(struct launch *l, int *status, struct err *e)
 {
 	int64_t ranks = l->conf.ranks;
+	const char *state;
 	int code = load(l, e);
 
 	if (!code && !(l->trainer = paths_sister("werkbank-train", e)))
@@ -117,8 +119,8 @@ static int train(struct launch *l, int *status, struct err *e)
 		rundir_write_state(&l->dir, "failed", ranks, err_exit_status(code), &ignored);
 		return code;
 	}
-	return rundir_write_state(&l->dir, !*status ? "finished" : *status == EXIT_STOPPED ? "stopped" : "failed",
-				  ranks, *status, e);
+	state = !*status ? "finished" : *status == EXIT_STOPPED ? "stopped" : "failed";
+	return rundir_write_state(&l->dir, state, ranks, *status, e);
 }
 
 /* A last word on the terminal where the end was not the planned one. */
@@ -127,7 +129,8 @@ static void tell(const struct launch *l, int status)
 	if (status == EXIT_STOPPED)
 		fprintf(stderr, "werkbank-launch: stopped and saved; the same command goes on from there\n");
 	else if (status)
-		fprintf(stderr, "werkbank-launch: the training ended with status %d; see %s\n", status, l->console);
+		fprintf(stderr, "werkbank-launch: the training ended with status %d; see %s\n", status,
+			l->console);
 }
 
 int main(int argc, char **argv)

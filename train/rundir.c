@@ -108,7 +108,7 @@ void rundir_close(struct rundir *r)
 
 /* ---- the recipe ---- */
 
-/* Options whose change makes another model, or other data in another order: a run cannot go on with them. */
+/* Options whose change makes another model, or other data in another order. */
 static bool is_fixed(const char *section, const char *name)
 {
 	static const char *const order[] = { "seed", "batch_tokens", "accumulate" };
@@ -129,8 +129,8 @@ static bool was_given_by_hand(const struct conf *c, const char *name)
 }
 
 /* One option of a resumed run: keep what was given by hand before, refuse what must not change. */
-static int settle_option(const struct rundir *r, struct conf *c, const struct conf *old, const char *section,
-			 const char *name, struct err *e)
+static int settle_option(const struct rundir *r, struct conf *c, const struct conf *old,
+			 const char *section, const char *name, struct err *e)
 {
 	struct buf before = { 0 }, now = { 0 };
 	char dashed[64];
@@ -147,8 +147,8 @@ static int settle_option(const struct rundir *r, struct conf *c, const struct co
 		for (char *p = dashed; *p; p++)
 			if (*p == '_')
 				*p = '-';
-		code = err_set(e, ERR_CONFIG, "%s: this run was begun with --%s '%s' and cannot go on with '%s' (%s);"
-			       " give another --run NAME", r->path, dashed, buf_text(&before), buf_text(&now),
+		code = err_set(e, ERR_CONFIG, "%s: this run was begun with --%s '%s' and cannot go on with"
+			       " '%s' (%s); give another --run NAME", r->path, dashed, buf_text(&before), buf_text(&now),
 			       conf_origin(c, name));
 	}
 	buf_free(&before);
@@ -207,7 +207,8 @@ static void put_boot_id(struct json_writer *w)
 	buf_free(&text);
 }
 
-int rundir_write_state(const struct rundir *r, const char *state, int64_t ranks, int status, struct err *e)
+int rundir_write_state(const struct rundir *r, const char *state, int64_t ranks, int status,
+		       struct err *e)
 {
 	char *path = rundir_file(r, "state.json", e);
 	char host[256] = "";

@@ -35,7 +35,8 @@ int rundir_open(struct rundir *r, const char *workspace, const char *name, struc
 int rundir_settle(struct rundir *r, struct conf *c, struct err *e);
 
 /* state: running, finished, stopped or failed. status < 0: none yet. */
-int rundir_write_state(const struct rundir *r, const char *state, int64_t ranks, int status, struct err *e);
+int rundir_write_state(const struct rundir *r, const char *state, int64_t ranks, int status,
+		       struct err *e);
 
 /* WORKSPACE/runs/NAME/FILE, owned by the caller; NULL: ERR_NOMEM. */
 char *rundir_file(const struct rundir *r, const char *name, struct err *e);

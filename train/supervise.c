@@ -92,7 +92,7 @@ static bool pass_on(struct watch *w)
 	return true;
 }
 
-/* We were asked to stop: politely first, then with force. The ranks are a process group of their own. */
+/* Asked to stop: politely first, then with force. The ranks are a process group of their own. */
 static void stop(struct watch *w)
 {
 	static const char *const says[] = {
@@ -124,7 +124,10 @@ static void follow(struct watch *w, int *status)
 {
 	bool ended = proc_ended(&w->proc, status), open = true;
 
-	/* When it has ended, what is still in the pipe is taken, but nobody waits for a stray grandchild to close it. */
+	/*
+	 * When it has ended, what is still in the pipe is taken, but nobody waits for a stray grandchild
+	 * to close it.
+	 */
 	while (!ended || open) {
 		struct pollfd p[2] = { { w->signals, POLLIN, 0 }, { open ? w->proc.err : -1, POLLIN, 0 } };
 

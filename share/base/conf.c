@@ -39,7 +39,8 @@ const struct conf_option conf_options[] = {
 const size_t conf_n_options = ARRAY_LEN(conf_options);
 
 const struct conf_command conf_commands[] = {
-#define CMD(name, program, sections, options, arguments, help) { name, #program, sections, options, arguments, help },
+#define CMD(name, program, sections, options, arguments, help) \
+	{ name, #program, sections, options, arguments, help },
 #include "share/base/commands.def"
 #undef CMD
 };
@@ -79,7 +80,8 @@ bool conf_has_word(const char *words, const char *word)
 	return false;
 }
 
-bool conf_command_takes(const struct conf_command *cmd, const char *program, const struct conf_option *o)
+bool conf_command_takes(const struct conf_command *cmd, const char *program,
+			const struct conf_option *o)
 {
 	if (!strcmp(o->name, "help") || !strcmp(o->name, "version") || !strcmp(o->name, "quiet"))
 		return true;
@@ -190,17 +192,21 @@ void conf_free(struct conf *c)
 /* ---- one value from text ---- */
 
 /* "'12abc' is not a whole number (1 to 64)" and its like. */
-static int bad_number(const struct conf_option *o, const char *value, const struct conf_source *s, struct err *e)
+static int bad_number(const struct conf_option *o, const char *value, const struct conf_source *s,
+		      struct err *e)
 {
 	const char *what = o->kind == CONF_INT ? "a whole number" : "a number";
 
-	return err_set(e, s->code, "%s: '%s' is not %s from %.15g to %.15g", s->label, value, what, o->lo, o->hi);
+	return err_set(e, s->code, "%s: '%s' is not %s from %.15g to %.15g", s->label, value, what, o->lo,
+		       o->hi);
 }
 
-static int bad_choice(const struct conf_option *o, const char *value, const struct conf_source *s, struct err *e)
+static int bad_choice(const struct conf_option *o, const char *value, const struct conf_source *s,
+		      struct err *e)
 {
 	char words[8][24], all[200] = "";
-	const char *near, *list[8];
+	const char *list[8];
+	char hint[TEXT_HINT_MAX];
 	size_t n = 0, len;
 
 	for (const char *at; n < 8 && (at = conf_choice(o->detail, (int)n, &len)) != NULL; n++) {
@@ -208,13 +214,12 @@ static int bad_choice(const struct conf_option *o, const char *value, const stru
 		snprintf(all + strlen(all), sizeof(all) - strlen(all), "%s%s", n ? ", " : "", words[n]);
 		list[n] = words[n];
 	}
-	near = text_nearest(value, list, n);
-	return err_set(e, s->code, "%s: '%s' is not one of %s%s%s%s", s->label, value, all,
-		       near ? " (did you mean " : "", near ? near : "", near ? "?)" : "");
+	return err_set(e, s->code, "%s: '%s' is not one of %s%s", s->label, value, all,
+		       text_hint(hint, text_nearest(value, list, n)));
 }
 
-static int assign_number(void *slot, const struct conf_option *o, const char *value, const struct conf_source *s,
-			 struct err *e)
+static int assign_number(void *slot, const struct conf_option *o, const char *value,
+			 const struct conf_source *s, struct err *e)
 {
 	int64_t whole;
 	double real;
@@ -233,7 +238,8 @@ static int assign_number(void *slot, const struct conf_option *o, const char *va
 
 static int assign_bool(bool *slot, const char *value, const struct conf_source *s, struct err *e)
 {
-	static const char *const yes[] = { "yes", "true", "on", "1" }, *const no[] = { "no", "false", "off", "0" };
+	static const char *const yes[] = { "yes", "true", "on", "1" };
+	static const char *const no[] = { "no", "false", "off", "0" };
 
 	for (size_t i = 0; i < ARRAY_LEN(yes); i++)
 		if (!strcasecmp(value, yes[i]) || !strcasecmp(value, no[i])) {
@@ -243,8 +249,8 @@ static int assign_bool(bool *slot, const char *value, const struct conf_source *
 	return err_set(e, s->code, "%s: '%s' is neither yes nor no", s->label, value);
 }
 
-static int assign_choice(int *slot, const struct conf_option *o, const char *value, const struct conf_source *s,
-			 struct err *e)
+static int assign_choice(int *slot, const struct conf_option *o, const char *value,
+			 const struct conf_source *s, struct err *e)
 {
 	const char *at;
 	size_t n;
@@ -310,8 +316,8 @@ static int list_split(struct conf_list *l, const char *value, struct err *e)
 }
 
 /* Repeated on the command line the items add up; any other source replaces the list. */
-static int assign_list(struct conf_list *slot, const char *value, enum conf_rank old, const struct conf_source *s,
-		       struct err *e)
+static int assign_list(struct conf_list *slot, const char *value, enum conf_rank old,
+		       const struct conf_source *s, struct err *e)
 {
 	if (s->rank == RANK_LINE) {
 		if (old != RANK_LINE)
@@ -334,8 +340,8 @@ static int note_origin(struct conf_origin *where, const struct conf_source *s, s
 	return 0;
 }
 
-int conf_assign(struct conf *c, const struct conf_option *o, const char *value, const struct conf_source *s,
-		struct err *e)
+int conf_assign(struct conf *c, const struct conf_option *o, const char *value,
+		const struct conf_source *s, struct err *e)
 {
 	struct conf_origin *where = &c->origins[o - conf_options];
 	void *slot = conf_slot(c, o);
@@ -358,14 +364,14 @@ int conf_set(struct conf *c, const char *name, const char *value, const char *or
 {
 	const struct conf_option *o = conf_find_option(name);
 	struct conf_source s = { RANK_RECIPE, origin, name, ERR_USAGE };
-	const char *names[ARRAY_LEN(conf_options)], *near;
+	const char *names[ARRAY_LEN(conf_options)];
+	char hint[TEXT_HINT_MAX];
 
 	if (!o) {
 		for (size_t i = 0; i < conf_n_options; i++)
 			names[i] = conf_options[i].name;
-		near = text_nearest(name, names, conf_n_options);
-		return err_set(e, ERR_USAGE, "no option is called '%s'%s%s%s", name, near ? " (did you mean " : "",
-			       near ? near : "", near ? "?)" : "");
+		return err_set(e, ERR_USAGE, "no option is called '%s'%s", name,
+			       text_hint(hint, text_nearest(name, names, conf_n_options)));
 	}
 	if (!strcmp(origin, "command line"))
 		s.rank = RANK_LINE;

@@ -75,8 +75,12 @@ int conf_parse_command(struct conf *c, const char *program, int argc, char **arg
  */
 bool conf_answered(const struct conf *c, FILE *out);
 
-/* Set one option from text as a user writes it (name with - or _). origin is "command line", "FILE:LINE", … */
-int conf_set(struct conf *c, const char *name, const char *value, const char *origin, struct err *e);
+/*
+ * Set one option from text as a user writes it (name with - or _). origin is "command line",
+ * "FILE:LINE", …
+ */
+int conf_set(struct conf *c, const char *name, const char *value, const char *origin,
+	     struct err *e);
 
 /*
  * Load a recipe. name is a path when it holds a slash or ends in .ini, else
@@ -96,16 +100,24 @@ void conf_recipe_name(const char *path, char *name, size_t size);
 /* Fill d_model, d_ff, heads and layers that are 0 from the size. */
 void conf_apply_size(struct conf *c);
 
-/* Where a value came from: "default", "recipe.ini:12", "WERKBANK_BEAM", "command line", "size base". Borrowed. */
+/*
+ * Where a value came from: "default", "recipe.ini:12", "WERKBANK_BEAM", "command line",
+ * "size base". Borrowed.
+ */
 const char *conf_origin(const struct conf *c, const char *name);
 
-/* Every option of the recipe sections as a recipe that loads to the same values, each with "# origin". */
+/*
+ * Every option of the recipe sections as a recipe that loads to the same values, each with
+ * "# origin".
+ */
 void conf_write_recipe(const struct conf *c, struct buf *out);
 
 /* The value of one option as text, as conf_set() takes it. */
 void conf_value(const struct conf *c, const char *name, struct buf *out);
 
-/* Name and section of option number i, for walking over all of them; NULL past the end. Borrowed. */
+/*
+ * Name and section of option number i, for walking over all of them; NULL past the end. Borrowed.
+ */
 const char *conf_option_at(size_t i, const char **section);
 
 /* The version, and what was built in. */
@@ -116,7 +128,10 @@ void conf_help(const char *command, struct buf *out);
 void conf_man_page(struct buf *out);
 int  conf_completion(const char *shell, struct buf *out, struct err *e);
 
-/* The program ("data", …) that does a command; NULL: no such command, then *nearest is the most similar or NULL. */
+/*
+ * The program ("data", …) that does a command; NULL: no such command, then *nearest is the most
+ * similar or NULL.
+ */
 const char *conf_program_of(const char *command, const char **nearest);
 
 #endif

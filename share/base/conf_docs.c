@@ -1,4 +1,4 @@
-/* conf_docs.c - see conf.h: the man page and the completion of shells, from the same tables as --help. */
+/* conf_docs.c - see conf.h: the man page and the completion of shells. */
 #include "config.h"
 
 #include "share/base/conf.h"
@@ -91,8 +91,8 @@ static void man_head(struct buf *out)
 		".B werkbank\n"
 		"[\\fIcommand\\fR] [\\fIoption\\fR]... [\\fIargument\\fR]...\n"
 		".SH DESCRIPTION\n"
-		"Werkbank prepares parallel text, trains a Transformer on it, watches the training, evaluates and\n"
-		"translates.\n"
+		"Werkbank prepares parallel text, trains a Transformer on it, watches the training,\n"
+		"evaluates and translates.\n"
 		"Without a command on a terminal it opens the workbench.\n"
 		"Results go to standard output, progress and remarks to standard error.\n"
 		".SH COMMANDS\n");
@@ -116,7 +116,8 @@ static void man_tail(struct buf *out)
 		"A key is the name of an option, written with _ or \\-.\n"
 		"\\fIinclude = NAME\\fR under [recipe] loads another recipe first; ${NAME} is replaced from the\n"
 		"environment.\n"
-		"A value comes from, in rising order: the default, the recipe, the environment, the command line.\n"
+		"A value comes from, in rising order: the default, the recipe, the environment, the\n"
+		"command line.\n"
 		".SH ENVIRONMENT\n"
 		".TP\n.B WERKBANK_HOME\nThe workspace, where \\-C is not given.\n"
 		".TP\n.B WERKBANK_SHARE\nThe folder of shipped recipes and corpus manifests.\n"
@@ -251,7 +252,8 @@ static void add_quoted(struct buf *out, const char *text, bool spec)
 
 static void zsh(struct buf *out)
 {
-	buf_add_str(out, "#compdef werkbank\n# zsh completion of werkbank, made by werkbank _completion zsh\n"
+	buf_add_str(out,
+		    "#compdef werkbank\n# zsh completion of werkbank, made by werkbank _completion zsh\n"
 			 "if (( CURRENT == 2 )); then\n\tlocal -a commands=(\n");
 	for (size_t i = 0; i < conf_n_commands; i++) {
 		if (conf_commands[i].name[0] == '_')

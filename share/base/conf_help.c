@@ -51,38 +51,46 @@ void conf_usage_of(const struct conf_option *o, struct buf *out)
 		buf_printf(out, "-%c, ", o->letter);
 	else
 		buf_add_str(out, "    ");
-	buf_printf(out, "--%s%s", o->kind == CONF_BOOL && o->def != 0 ? "[no-]" : "", conf_dashed(o->name, dashed));
+	buf_printf(out, "--%s%s", o->kind == CONF_BOOL && o->def != 0 ? "[no-]" : "",
+		   conf_dashed(o->name, dashed));
 	if (o->kind != CONF_BOOL)
 		buf_printf(out, " %s", o->detail);
 }
 
 void conf_describe(const struct conf_option *o, struct buf *out)
 {
-	size_t n;
-	const char *choice;
+	size_t n = strlen(o->help);
+	bool remark = n && o->help[n - 1] == ')';	/* ours goes into the same brackets */
+	const char *open = remark ? "; " : " (", *choice;
 
-	buf_add_str(out, o->help);
+	buf_add(out, o->help, n - (remark ? 1 : 0));
 	switch (o->kind) {
 	case CONF_INT:
 	case CONF_REAL:
-		buf_printf(out, " (%.15g to %.15g, default %.15g)", o->lo, o->hi, o->def);
-		break;
+		buf_printf(out, "%s%.15g to %.15g, default %.15g)", open, o->lo, o->hi, o->def);
+		return;
 	case CONF_ENUM:
 		choice = conf_choice(o->detail, (int)o->def, &n);
-		buf_printf(out, " (default %.*s)", (int)n, choice);
-		break;
+		buf_printf(out, "%sdefault %.*s)", open, (int)n, choice);
+		return;
 	case CONF_STR:
-		if (o->text)
-			buf_printf(out, " (default %s)", o->text);
+		if (o->text) {
+			buf_printf(out, "%sdefault %s)", open, o->text);
+			return;
+		}
 		break;
 	case CONF_LIST:
-		buf_add_str(out, " (may be repeated)");
-		break;
+		buf_printf(out, "%smay be repeated)", open);
+		return;
 	case CONF_BOOL:
-		if (o->def != 0)
-			buf_add_str(out, " (default yes)");
+		if (o->def != 0) {
+			buf_printf(out, "%sdefault yes)", open);
+			return;
+		}
 		break;
 	}
+	if (remark)
+		buf_add_char(out, ')');
 }
 
 static void help_option(const struct conf_option *o, struct buf *out)

@@ -46,7 +46,8 @@ const struct conf_option *conf_find_option(const char *name);
 const struct conf_command *conf_find_command(const char *name);
 
 /* Whether a command takes an option. NULL stands for a program called without a command. */
-bool conf_command_takes(const struct conf_command *cmd, const char *program, const struct conf_option *o);
+bool conf_command_takes(const struct conf_command *cmd, const char *program,
+			const struct conf_option *o);
 
 /* Whether a word is among words separated by blanks. */
 bool conf_has_word(const char *words, const char *word);
@@ -55,7 +56,10 @@ bool conf_has_word(const char *words, const char *word);
 #define CONF_NAME_MAX 40
 const char *conf_dashed(const char *name, char out[CONF_NAME_MAX]);
 
-/* Choice number i of "a|b|c": its start, its length through *n; NULL (and 0) past the end. Borrowed. */
+/*
+ * Choice number i of "a|b|c": its start, its length through *n; NULL (and 0) past the end.
+ * Borrowed.
+ */
 const char *conf_choice(const char *choices, int i, size_t *n);
 
 /* Where a value comes from, and how messages call the option. */
@@ -66,12 +70,16 @@ struct conf_source {
 	int         code;	/* of errors: ERR_USAGE or ERR_CONFIG */
 };
 
-/* Set from text if the source's rank allows it. Lists: split is true where blanks separate items. */
-int conf_assign(struct conf *c, const struct conf_option *o, const char *value, const struct conf_source *s,
-		struct err *e);
+/*
+ * Set from text if the source's rank allows it. A list gets one item more from the
+ * command line, and is replaced by items separated by blanks from anywhere else.
+ */
+int conf_assign(struct conf *c, const struct conf_option *o, const char *value,
+		const struct conf_source *s, struct err *e);
 
 /* Read WERKBANK_NAME for every option that the command takes. */
-int conf_read_environment(struct conf *c, const struct conf_command *cmd, const char *program, struct err *e);
+int conf_read_environment(struct conf *c, const struct conf_command *cmd, const char *program,
+			  struct err *e);
 
 /* "-b, --beam N" and the sentence that explains it: for help, man page and completion. */
 void conf_usage_of(const struct conf_option *o, struct buf *out);

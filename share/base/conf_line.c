@@ -38,10 +38,13 @@ static int unknown_option(const struct walk *w, const char *name, struct err *e)
 	char takers[160] = "";
 
 	of_command(w, who);
-	for (size_t i = 0; o && i < conf_n_commands && used < sizeof(takers); i++)
-		if (conf_commands[i].name[0] != '_' && conf_command_takes(&conf_commands[i], conf_commands[i].program, o))
-			used += (size_t)snprintf(takers + used, sizeof(takers) - used, "%s%s", used ? ", " : "",
-						 conf_commands[i].name);
+	for (size_t i = 0; o && i < conf_n_commands && used < sizeof(takers); i++) {
+		const struct conf_command *cmd = &conf_commands[i];
+
+		if (cmd->name[0] != '_' && conf_command_takes(cmd, cmd->program, o))
+			used += (size_t)snprintf(takers + used, sizeof(takers) - used, "%s%s",
+						 used ? ", " : "", cmd->name);
+	}
 	if (o)
 		return err_set(e, ERR_USAGE, "%s takes no option --%s; it is for %s", who,
 			       conf_dashed(o->name, dashed), takers);
@@ -76,7 +79,8 @@ static int take_value(struct walk *w, const struct conf_option *o, const char *v
 	return conf_assign(w->c, o, value, &s, e);
 }
 
-static int take_switch(struct walk *w, const struct conf_option *o, const char *value, struct err *e)
+static int take_switch(struct walk *w, const struct conf_option *o, const char *value,
+		       struct err *e)
 {
 	char dashed[CONF_NAME_MAX], label[CONF_NAME_MAX + 2];
 	struct conf_source s = { RANK_LINE, "command line", label, ERR_USAGE };
@@ -122,7 +126,8 @@ static int short_options(struct walk *w, const char *letters, struct err *e)
 		int code;
 
 		for (size_t i = 0; i < conf_n_options && !o; i++)
-			if (conf_options[i].letter == *letters && conf_command_takes(w->cmd, w->program, &conf_options[i]))
+			if (conf_options[i].letter == *letters &&
+			    conf_command_takes(w->cmd, w->program, &conf_options[i]))
 				o = &conf_options[i];
 		if (!o)
 			return err_set(e, ERR_USAGE, "%s takes no option -%c; --help lists those it takes",
@@ -194,14 +199,15 @@ static int check_arguments(const struct walk *w, struct err *e)
 static int find_command(struct walk *w, struct err *e)
 {
 	const char *word = w->argc > 1 ? w->argv[1] : NULL, *near = NULL;
+	char hint[TEXT_HINT_MAX];
 
 	if (!word || word[0] == '-')
 		return 0;
 	w->cmd = conf_find_command(word);
 	if (!w->cmd) {
 		conf_program_of(word, &near);
-		return err_set(e, ERR_USAGE, "no command is called '%s'%s%s%s; werkbank --help lists them", word,
-			       near ? " (did you mean " : "", near ? near : "", near ? "?)" : "");
+		return err_set(e, ERR_USAGE, "no command is called '%s'%s; werkbank --help lists them", word,
+			       text_hint(hint, near));
 	}
 	if (strcmp(w->cmd->program, w->program))
 		return err_set(e, ERR_USAGE, "werkbank%s%s does not do '%s'; type werkbank %s",
@@ -229,7 +235,8 @@ int conf_parse_command(struct conf *c, const char *program, int argc, char **arg
 	return code ? code : conf_read_environment(c, w.cmd, program, e);
 }
 
-int conf_read_environment(struct conf *c, const struct conf_command *cmd, const char *program, struct err *e)
+int conf_read_environment(struct conf *c, const struct conf_command *cmd, const char *program,
+			  struct err *e)
 {
 	for (size_t i = 0; i < conf_n_options; i++) {
 		const struct conf_option *o = &conf_options[i];
@@ -239,7 +246,8 @@ int conf_read_environment(struct conf *c, const struct conf_command *cmd, const 
 		char *p = name + 9;
 		int code;
 
-		if (!strcmp(o->name, "help") || !strcmp(o->name, "version") || !conf_command_takes(cmd, program, o))
+		if (!strcmp(o->name, "help") || !strcmp(o->name, "version") ||
+		    !conf_command_takes(cmd, program, o))
 			continue;
 		snprintf(name, sizeof(name), "WERKBANK_%s", o->name);
 		for (; *p; p++)

@@ -34,12 +34,16 @@ static int load_file(struct conf *c, const char *path, int depth, struct err *e)
 
 static int wrong(const struct recipe *r, struct err *e, const char *text, const char *about)
 {
-	return err_set(e, ERR_CONFIG, "%s:%d: %s%s%s", r->path, r->line, about ? about : "", about ? ": " : "", text);
+	return err_set(e, ERR_CONFIG, "%s:%d: %s%s%s", r->path, r->line, about ? about : "",
+		       about ? ": " : "", text);
 }
 
 /* ---- values: quotes, comments, ${VARIABLES} ---- */
 
-/* A comment begins with # or ; at the start or after a blank, outside quotes. Cuts it off; returns it, or NULL. */
+/*
+ * A comment begins with # or ; at the start or after a blank, outside quotes. Cuts it off; returns
+ * it, or NULL.
+ */
 static char *cut_comment(char *text)
 {
 	bool quoted = false;
@@ -58,7 +62,8 @@ static char *cut_comment(char *text)
 }
 
 /* Append the value of ${NAME} that begins at text; *end is set behind it. */
-static int expand_variable(const struct recipe *r, const char *text, const char **end, struct buf *out, struct err *e)
+static int expand_variable(const struct recipe *r, const char *text, const char **end,
+			   struct buf *out, struct err *e)
 {
 	const char *close = strchr(text, '}');
 	char name[100];
@@ -75,8 +80,12 @@ static int expand_variable(const struct recipe *r, const char *text, const char 
 	return 0;
 }
 
-/* Replace variables; a whole value in "double quotes" loses them (\" \\ \n \$ inside). Lists keep theirs for the splitter. */
-static int expand(const struct recipe *r, const char *text, bool is_list, struct buf *out, struct err *e)
+/*
+ * Replace variables; a whole value in "double quotes" loses them (\" \\ \n \$ inside). Lists keep
+ * theirs for the splitter.
+ */
+static int expand(const struct recipe *r, const char *text, bool is_list, struct buf *out,
+		  struct err *e)
 {
 	size_t n = strlen(text);
 	bool quoted = !is_list && n >= 2 && text[0] == '"' && text[n - 1] == '"';
@@ -103,7 +112,10 @@ static int expand(const struct recipe *r, const char *text, bool is_list, struct
 
 /* ---- relative paths ---- */
 
-/* Make path absolute if it names something in the recipe's folder; else it is left for the current folder. */
+/*
+ * Make path absolute if it names something in the recipe's folder; else it is left for the current
+ * folder.
+ */
 static int settle_path(const struct recipe *r, char **path, struct err *e)
 {
 	char *folder = NULL, *full = NULL, *beside = NULL;
@@ -151,7 +163,8 @@ static int settle_paths(const struct recipe *r, const struct conf_option *o, str
 static int unknown_key(const struct recipe *r, const char *key, struct err *e)
 {
 	const struct conf_option *o = conf_find_option(key);
-	const char *names[200], *near;
+	const char *names[200];
+	char hint[TEXT_HINT_MAX];
 	size_t n = 0;
 
 	if (o && !strcmp(o->section, "tool"))
@@ -162,12 +175,12 @@ static int unknown_key(const struct recipe *r, const char *key, struct err *e)
 	for (size_t i = 0; i < conf_n_options && n < ARRAY_LEN(names); i++)
 		if (strcmp(conf_options[i].section, "tool"))
 			names[n++] = conf_options[i].name;
-	near = text_nearest(key, names, n);
-	return err_set(e, ERR_CONFIG, "%s:%d: no option is called '%s'%s%s%s", r->path, r->line, key,
-		       near ? " (did you mean " : "", near ? near : "", near ? "?)" : "");
+	return err_set(e, ERR_CONFIG, "%s:%d: no option is called '%s'%s", r->path, r->line, key,
+		       text_hint(hint, text_nearest(key, names, n)));
 }
 
-static int set_key(struct recipe *r, const char *key, const char *value, char *comment, struct err *e)
+static int set_key(struct recipe *r, const char *key, const char *value, char *comment,
+		   struct err *e)
 {
 	const struct conf_option *o = conf_find_option(key);
 	char label[300], origin[160];
@@ -199,7 +212,8 @@ static int set_section(struct recipe *r, char *line, struct err *e)
 {
 	static const char *const known[] = { "recipe", "data", "model", "train", "decode" };
 	char *end = strchr(line, ']');
-	const char *near, *name;
+	char hint[TEXT_HINT_MAX];
+	const char *name;
 
 	if (!end || end[1])
 		return wrong(r, e, "expected [section]", NULL);
@@ -210,9 +224,8 @@ static int set_section(struct recipe *r, char *line, struct err *e)
 			snprintf(r->section, sizeof(r->section), "%s", name);
 			return 0;
 		}
-	near = text_nearest(name, known, ARRAY_LEN(known));
-	return err_set(e, ERR_CONFIG, "%s:%d: no section is called [%s]%s%s%s", r->path, r->line, name,
-		       near ? " (did you mean [" : "", near ? near : "", near ? "]?)" : "");
+	return err_set(e, ERR_CONFIG, "%s:%d: no section is called [%s]%s", r->path, r->line, name,
+		       text_hint(hint, text_nearest(name, known, ARRAY_LEN(known))));
 }
 
 static int name_to_path(const char *name, const struct recipe *from, char **path, struct err *e);
@@ -335,8 +348,8 @@ static int unknown_recipe(const char *name, struct err *e)
 	struct err ignored;
 	char *folder = paths_shipped("recipes", &ignored);
 	DIR *d = folder ? opendir(folder) : NULL;
-	char names[32][60];
-	const char *list[32], *near = NULL;
+	char names[32][60], hint[TEXT_HINT_MAX];
+	const char *list[32];
 	struct buf all = { 0 };
 	size_t n = 0;
 
@@ -350,15 +363,18 @@ static int unknown_recipe(const char *name, struct err *e)
 	if (d)
 		closedir(d);
 	free(folder);
-	near = text_nearest(name, list, n);
-	err_set(e, ERR_NOINPUT, "no recipe is called '%s'%s%s%s; shipped are: %s; your own is given as ./%s.ini", name,
-		near ? " (did you mean " : "", near ? near : "", near ? "?)" : "",
+	err_set(e, ERR_NOINPUT,
+		"no recipe is called '%s'%s; shipped are: %s; your own is given as ./%s.ini", name,
+		text_hint(hint, text_nearest(name, list, n)),
 		n ? buf_text(&all) : "none that could be found", name);
 	buf_free(&all);
 	return e->code;
 }
 
-/* A name with a slash or .ini is a path (from the including recipe's folder when it is there), else a shipped recipe. */
+/*
+ * A name with a slash or .ini is a path (from the including recipe's folder when it is there), else
+ * a shipped recipe.
+ */
 static int name_to_path(const char *name, const struct recipe *from, char **path, struct err *e)
 {
 	struct err ignored;
@@ -415,7 +431,10 @@ int conf_load_recipe(struct conf *c, const char *name, struct err *e)
 
 /* ---- writing ---- */
 
-/* A string as the reader takes it back: in quotes where blanks, comments, quotes or variables need them. */
+/*
+ * A string as the reader takes it back: in quotes where blanks, comments, quotes or variables need
+ * them.
+ */
 static void add_string(struct buf *out, const char *text)
 {
 	size_t n = strlen(text);

@@ -19,7 +19,10 @@ static void close_fd(int *fd)
 	*fd = -1;
 }
 
-/* In the child: standard streams from the pipes' far ends, default signals, exec; the parent learns errno through report. */
+/*
+ * In the child: standard streams from the pipes' far ends, default signals, exec; the parent learns
+ * errno through report.
+ */
 static void run_child(const char *const *argv, int flags, int pipes[3][2], int report, pid_t parent)
 {
 	sigset_t none;
@@ -44,7 +47,8 @@ static void run_child(const char *const *argv, int flags, int pipes[3][2], int r
 
 int proc_start(struct proc *p, const char *const *argv, int flags, struct err *e)
 {
-	int pipes[3][2] = { { -1, -1 }, { -1, -1 }, { -1, -1 } }, report[2] = { -1, -1 }, number = 0, failed = 0;
+	int pipes[3][2] = { { -1, -1 }, { -1, -1 }, { -1, -1 } }, report[2] = { -1, -1 }, number = 0,
+		failed = 0;
 	pid_t parent = getpid();
 	ssize_t n;
 

@@ -17,9 +17,13 @@ struct proc {
 };
 
 /* PROC_DIE_WITH_PARENT: it gets SIGTERM when the thread that started it ends, however that ends. */
-enum { PROC_PIPE_IN = 1, PROC_PIPE_OUT = 2, PROC_PIPE_ERR = 4, PROC_OWN_GROUP = 8, PROC_DIE_WITH_PARENT = 16 };
+enum { PROC_PIPE_IN = 1, PROC_PIPE_OUT = 2, PROC_PIPE_ERR = 4, PROC_OWN_GROUP = 8,
+       PROC_DIE_WITH_PARENT = 16 };
 
-/* Start argv[0] (searched in PATH when it has no slash); argv ends with NULL. A program that cannot be run: ERR_UNAVAILABLE. */
+/*
+ * Start argv[0] (searched in PATH when it has no slash); argv ends with NULL. A program that cannot
+ * be run: ERR_UNAVAILABLE.
+ */
 int proc_start(struct proc *p, const char *const *argv, int flags, struct err *e);
 
 /* Wait for its end; *status is 0..255, or 128 + signal. Closes the pipes. */

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -218,6 +219,14 @@ const char *text_nearest(const char *word, const char *const *candidates, size_t
 static bool is_blank(char c)
 {
 	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
+const char *text_hint(char out[TEXT_HINT_MAX], const char *nearest)
+{
+	out[0] = 0;
+	if (nearest)
+		snprintf(out, TEXT_HINT_MAX, " (did you mean %s?)", nearest);
+	return out;
 }
 
 char *text_trim(char *text)

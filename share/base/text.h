@@ -41,6 +41,10 @@ bool text_to_real(const char *text, double *value);
 /* The candidate most like word by edit distance, NULL when none is near enough to be meant. Borrowed. */
 const char *text_nearest(const char *word, const char *const *candidates, size_t n);
 
+/* " (did you mean NEAREST?)" for the end of a message, "" when nearest is NULL. Returns out. */
+#define TEXT_HINT_MAX 160
+const char *text_hint(char out[TEXT_HINT_MAX], const char *nearest);
+
 /* Cut blanks (space, tab, CR, LF) off both ends in place; returns the new start. */
 char *text_trim(char *text);
 
