@@ -1,1 +1,118 @@
-/* commands.c - (not written yet) */
+/* commands.c - see commands.h */
+#include "tui/commands.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "share/base/paths.h"
+#include "share/base/text.h"
+#include "tui/app.h"
+#include "tui/status.h"
+
+int commands_exec_sister(char **argv, struct err *e)
+{
+	const char *program = argv[0] && argv[1] ? conf_program_of(argv[1], NULL) : NULL;
+	char name[40], *path;
+
+	if (!program || !strcmp(program, "tui"))
+		return 0;
+	snprintf(name, sizeof(name), "werkbank-%s", program);
+	path = paths_sister(name, e);
+	if (!path)
+		return e->code;
+	argv[0] = path;
+	execv(path, argv);
+	err_set_errno(e, ERR_UNAVAILABLE, "%s: cannot be run", path);
+	free(path);
+	return e->code;
+}
+
+/* Write text to standard output. */
+static int put(struct buf *text, struct err *e)
+{
+	int code = buf_check(text, e);
+
+	if (!code && (fwrite(buf_text(text), 1, text->len, stdout) != text->len || fflush(stdout)))
+		code = err_set_errno(e, ERR_IO, "standard output cannot be written");
+	buf_free(text);
+	return code;
+}
+
+static int watch(const struct conf *c, struct err *e)
+{
+	return app_run(c, e);
+}
+
+static int status(const struct conf *c, struct err *e)
+{
+	struct buf text = { 0 };
+	int code = status_report(c, &text, e);
+
+	if (code) {
+		buf_free(&text);
+		return code;
+	}
+	return put(&text, e);
+}
+
+static int help(const struct conf *c, struct err *e)
+{
+	const char *name = c->n_arguments ? c->arguments[0] : NULL, *near = NULL;
+	char hint[TEXT_HINT_MAX];
+	struct buf text = { 0 };
+
+	if (name && !conf_program_of(name, &near))
+		return err_set(e, ERR_USAGE, "no command is called '%s'%s; werkbank help lists them", name,
+			       text_hint(hint, near));
+	conf_help(name, &text);
+	return put(&text, e);
+}
+
+static int man(const struct conf *c, struct err *e)
+{
+	struct buf text = { 0 };
+
+	(void)c;
+	conf_man_page(&text);
+	return put(&text, e);
+}
+
+static int completion(const struct conf *c, struct err *e)
+{
+	struct buf text = { 0 };
+	int code = conf_completion(c->arguments[0], &text, e);
+
+	if (code) {
+		buf_free(&text);
+		return code;
+	}
+	return put(&text, e);
+}
+
+static const struct {
+	const char *name;
+	int (*run)(const struct conf *c, struct err *e);
+} own[] = {
+	{ "watch", watch },
+	{ "status", status },
+	{ "help", help },
+	{ "_man", man },
+	{ "_completion", completion },
+};
+
+int commands_run(const struct conf *c, struct err *e)
+{
+	struct buf text = { 0 };
+
+	for (size_t i = 0; c->command && i < ARRAY_LEN(own); i++)
+		if (!strcmp(own[i].name, c->command))
+			return own[i].run(c, e);
+	if (c->command)
+		return err_set(e, ERR_INTERNAL, "the command %s has no code", c->command);
+	if (c->dump || (isatty(STDIN_FILENO) && isatty(STDOUT_FILENO)))
+		return app_run(c, e);
+	conf_help(NULL, &text);
+	return put(&text, e);
+}

@@ -29,3 +29,22 @@ libtui_a_CPPFLAGS = $(AM_CPPFLAGS) $(CURSES_CFLAGS)
 bin_PROGRAMS += werkbank
 werkbank_SOURCES = %D%/main.c
 werkbank_LDADD = libtui.a $(base_libs) $(CURSES_LIBS)
+
+# What users read, made by the program from its tables of options and commands.
+man1_MANS = man/werkbank.1
+bashcompletiondir = $(datadir)/bash-completion/completions
+nodist_bashcompletion_DATA = completion/werkbank
+zshcompletiondir = $(datadir)/zsh/site-functions
+nodist_zshcompletion_DATA = completion/_werkbank
+fishcompletiondir = $(datadir)/fish/vendor_completions.d
+nodist_fishcompletion_DATA = completion/werkbank.fish
+CLEANFILES += man/werkbank.1 completion/werkbank completion/_werkbank completion/werkbank.fish
+
+man/werkbank.1: werkbank$(EXEEXT)
+	$(AM_V_GEN)$(MKDIR_P) $(@D) && ./werkbank _man >$@.tmp && mv $@.tmp $@
+completion/werkbank: werkbank$(EXEEXT)
+	$(AM_V_GEN)$(MKDIR_P) $(@D) && ./werkbank _completion bash >$@.tmp && mv $@.tmp $@
+completion/_werkbank: werkbank$(EXEEXT)
+	$(AM_V_GEN)$(MKDIR_P) $(@D) && ./werkbank _completion zsh >$@.tmp && mv $@.tmp $@
+completion/werkbank.fish: werkbank$(EXEEXT)
+	$(AM_V_GEN)$(MKDIR_P) $(@D) && ./werkbank _completion fish >$@.tmp && mv $@.tmp $@

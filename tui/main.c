@@ -1,5 +1,24 @@
-/* main.c - (not written yet) */
-int main(void)
+/* main.c - werkbank: the face. Some commands run here, the others are done by its sisters. */
+#include <stdio.h>
+
+#include "share/base/conf.h"
+#include "share/base/err.h"
+#include "tui/commands.h"
+
+int main(int argc, char **argv)
 {
-	return 70;
+	struct conf c = { 0 };
+	struct err e = { 0 };
+	int code = commands_exec_sister(argv, &e);
+
+	if (!code)
+		code = conf_init(&c, &e);
+	if (!code)
+		code = conf_parse_command(&c, "tui", argc, argv, &e);
+	if (!code && !conf_answered(&c, stdout))
+		code = commands_run(&c, &e);
+	conf_free(&c);
+	if (code)
+		fprintf(stderr, "werkbank: %s\n", e.text);
+	return err_exit_status(code);
 }

@@ -1,5 +1,38 @@
-/* status.h - (not written yet) */
+/*
+ * status.h - where runs stand, read from their folders.
+ *
+ * state.json says what the launcher last wrote, the lock says whether it is
+ * still there, the journal says how far the training is. What is not known is
+ * NAN, -1 or "" and shown as unknown.
+ */
 #ifndef WERKBANK_TUI_STATUS_H
 #define WERKBANK_TUI_STATUS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "share/base/buf.h"
+#include "share/base/conf.h"
+#include "share/base/err.h"
+
+struct status {
+	char    name[101];
+	/* running, finished, stopped, failed, lost (running, but its launcher is gone), unknown */
+	char    state[16];
+	bool    alive;		/* a launcher holds the lock */
+	int64_t pid, attempt, ranks, exit;
+	double  started;	/* unix seconds */
+	double  latest;		/* unix seconds of the last record */
+	int64_t step, steps;	/* done, and of the whole run */
+	double  loss, lr, source_tps, target_tps;
+	double  bleu, best_bleu;
+	int64_t bleu_step, best_step;
+};
+
+/* Read runs/NAME of a workspace. A run that does not exist: ERR_NOINPUT. */
+int status_read(struct status *s, const char *workspace, const char *name, struct err *e);
+
+/* The command "status": the named run or all of them, for people or (--json) for programs. */
+int status_report(const struct conf *c, struct buf *out, struct err *e);
 
 #endif
