@@ -20,6 +20,12 @@ BUILT_SOURCES += %D%/list.h
 %D%/run-test.$(OBJEXT): %D%/list.h
 CLEANFILES += %D%/list.h
 
-dist_check_SCRIPTS += %D%/layers.sh
+dist_check_SCRIPTS += %D%/layers.sh %D%/cli.sh
+EXTRA_DIST += %D%/tally.sh %D%/lint.sh
 TESTS += tests/run %D%/layers.sh
+
+# What no compiler checks; not part of "make check".
+lint:
+	@cd $(srcdir) && sh %D%/layers.sh && sh %D%/lint.sh
+.PHONY: lint
 AM_TESTS_ENVIRONMENT = srcdir=$(srcdir); export srcdir; WERKBANK_SHARE=$(abs_top_srcdir)/share; export WERKBANK_SHARE;

@@ -1,0 +1,204 @@
+#!/bin/sh
+# cli.sh - what users meet: exit statuses, messages, help, man page, completion, pipes, the launcher.
+# Last line: the tally, which tests/tally.sh counts.
+set -u
+srcdir=${srcdir:-.}
+top=$PWD
+tmp=$(mktemp -d "${TMPDIR:-/tmp}/werkbank-cli-XXXXXX")
+trap 'rm -rf "$tmp"' EXIT
+unset WERKBANK_HOME WERKBANK_RUN WERKBANK_BEAM WERKBANK_STEPS
+wb=$top/werkbank
+passed=0 failed=0 skipped=0
+
+ok() { passed=$((passed + 1)); echo "ok       $1"; }
+not_ok() { failed=$((failed + 1)); echo "FAILED   $1: $2"; }
+skip() { skipped=$((skipped + 1)); echo "skipped  $1: $2"; }
+
+# says STATUS WORDS COMMAND... : the exit status, and the words (an extended regular expression) on standard error.
+says() {
+	want=$1 words=$2
+	shift 2
+	name=$(printf '%s ' "$@" | sed "s|$top/||g; s|$tmp/||g")
+	got=0
+	"$@" >"$tmp/out" 2>"$tmp/err" </dev/null || got=$?
+	if [ "$got" -ne "$want" ]; then
+		not_ok "$name" "exit status $got, not $want; it said: $(head -c 300 "$tmp/err")"
+	elif [ -n "$words" ] && ! grep -qE -- "$words" "$tmp/err"; then
+		not_ok "$name" "nothing like '$words' in: $(head -c 300 "$tmp/err")"
+	elif [ "$want" -ne 0 ] && [ "$(wc -l <"$tmp/err")" -ne 1 ]; then
+		not_ok "$name" "more than one line of error: $(head -c 300 "$tmp/err")"
+	else
+		ok "$name"
+	fi
+}
+
+# holds NAME WORDS FILE : the file has a line like the words.
+holds() {
+	if grep -qE -- "$2" "$3"; then ok "$1"; else not_ok "$1" "nothing like '$2' in $3"; fi
+}
+
+# ---- the face -------------------------------------------------------------
+"$wb" </dev/null >"$tmp/help" 2>&1
+holds "alone in a pipe: help" '^Usage: werkbank' "$tmp/help"
+"$wb" --help >"$tmp/help2"
+if cmp -s "$tmp/help" "$tmp/help2"; then ok "--help is the same"; else not_ok "--help is the same" "it differs"; fi
+"$wb" --version >"$tmp/version"
+holds "--version" '^werkbank [0-9]+\.[0-9]+' "$tmp/version"
+holds "--version says what was built in" '^(built with|without): ' "$tmp/version"
+if NO_COLOR=1 "$wb" --help | grep -q "$(printf '\033')"; then
+	not_ok "NO_COLOR" "escape codes in the help"
+else
+	ok "NO_COLOR"
+fi
+
+says 64 "'trian' \(did you mean train\?\)" "$wb" trian demo
+says 64 "no command is called 'xyzzyplugh'" "$wb" xyzzyplugh
+says 64 'command comes first' "$wb" --color never train
+says 64 'takes no option --beem \(did you mean --beam\?\)' "$wb" translate --beem 3
+says 64 'status takes no option --beam' "$wb" status --beam 3
+says 64 "no command is called 'trian' \(did you mean train\?\)" "$wb" help trian
+says 66 "no run is called 'nothing'" "$wb" status -C "$tmp" nothing
+says 64 "'csh' is not one of bash" "$wb" _completion csh
+says 0 '' "$wb" status -C "$tmp/no-workspace"
+
+# ---- every command: --help on standard output, from the face and from the program itself ----
+sed -n 's/^CMD("\([^"]*\)", *\([a-z]*\),.*/\1 \2/p' "$srcdir/share/base/commands.def" >"$tmp/commands"
+while read -r command program; do
+	sister=$top/werkbank-$program
+	[ "$program" != tui ] || sister=$wb
+	for by in "$wb" "$sister"; do
+		name="$(basename "$by") $command --help"
+		if ! "$by" "$command" --help >"$tmp/out" 2>"$tmp/err"; then
+			not_ok "$name" "it failed: $(head -c 200 "$tmp/err")"
+		elif [ -s "$tmp/err" ] || ! grep -q "^Usage: werkbank $command " "$tmp/out"; then
+			not_ok "$name" "no usage on standard output"
+		else
+			ok "$name"
+		fi
+	done
+	says 64 'takes no option --no-such-option' "$wb" "$command" --no-such-option
+done <"$tmp/commands"
+
+# ---- values, files, pipes ---------------------------------------------------
+says 64 "'12abc' is not a whole number from 1 to 64" "$wb" translate --beam 12abc
+says 64 "'65' is not a whole number from 1 to 64" "$wb" translate -b 65
+says 64 "is not one of 13a, none, intl, char" "$wb" bleu -r x --tokenizer 13b
+says 64 '--reference needs a value' "$wb" bleu -r
+says 64 'clean needs SOURCE TARGET' "$wb" clean one
+says 66 'no-such-file' "$wb" tokenize "$tmp/no-such-file"
+says 66 'no-such-file' "$wb" bleu -r "$tmp/no-such-file" "$srcdir/COPYING"
+says 66 "no recipe is called 'dmeo' \(did you mean demo\?\)" "$wb" prep -C "$tmp" dmeo
+printf '[train]\nstep = 3\n' >"$tmp/bad.ini"
+says 78 "bad.ini:2: no option is called 'step' \(did you mean steps\?\)" "$wb" train -C "$tmp" "$tmp/bad.ini"
+says 78 "WERKBANK_BEAM: 'lots'" env WERKBANK_BEAM=lots "$wb" translate --run x
+
+# a reader that leaves early ends the writer without a word
+yes 'Good morning, Mr. Smith!' | head -n 200000 >"$tmp/long"
+for command in tokenize normalize; do
+	("$wb" $command "$tmp/long" 2>"$tmp/err"; echo $? >"$tmp/rc") | head -n 1 >"$tmp/out"
+	if [ -s "$tmp/err" ] || [ ! -s "$tmp/out" ]; then
+		not_ok "$command | head -1" "it said: $(head -c 200 "$tmp/err")"
+	else
+		ok "$command | head -1"
+	fi
+done
+if [ -w /dev/full ]; then
+	"$wb" tokenize "$tmp/long" >/dev/full 2>"$tmp/err"
+	got=$?
+	if [ $got -eq 74 ] && [ -s "$tmp/err" ]; then ok "full disk"; else not_ok "full disk" "exit status $got"; fi
+fi
+
+# ---- documents ---------------------------------------------------------------
+"$wb" _man >"$tmp/werkbank.1"
+if command -v groff >/dev/null 2>&1; then
+	groff -man -ww -Tutf8 -P-c "$tmp/werkbank.1" >"$tmp/man.txt" 2>"$tmp/err"
+	if [ -s "$tmp/err" ]; then not_ok "man page" "$(head -n 1 "$tmp/err")"; else ok "man page without a warning"; fi
+	holds "man page lists the options" 'warmup' "$tmp/man.txt"
+else
+	skip "man page" "no groff"
+fi
+if command -v bash >/dev/null 2>&1; then
+	"$wb" _completion bash >"$tmp/completion"
+	cat >"$tmp/complete.sh" <<-'END'
+	. "$1"
+	COMP_WORDS=(werkbank tra) COMP_CWORD=1; _werkbank; printf '%s ' "${COMPREPLY[@]}"
+	COMP_WORDS=(werkbank train --warm) COMP_CWORD=2; _werkbank; printf '%s ' "${COMPREPLY[@]}"
+	COMP_WORDS=(werkbank train --precision '') COMP_CWORD=3; _werkbank; printf '%s ' "${COMPREPLY[@]}"
+	END
+	bash "$tmp/complete.sh" "$tmp/completion" >"$tmp/out" 2>&1
+	holds "bash completion" '^train translate --warmup fp32 bf16 $' "$tmp/out"
+else
+	skip "bash completion" "no bash"
+fi
+for shell in zsh fish; do
+	"$wb" _completion $shell >"$tmp/completion"
+	if ! command -v $shell >/dev/null 2>&1; then
+		skip "$shell completion" "no $shell"
+	elif $shell -n "$tmp/completion" 2>"$tmp/err"; then
+		ok "$shell completion"
+	else
+		not_ok "$shell completion" "$(head -n 1 "$tmp/err")"
+	fi
+done
+
+# ---- the launcher, with a trainer that only plays one --------------------------
+mkdir -p "$tmp/bin" "$tmp/w/corpora/my"
+cp "$top/werkbank-launch" "$tmp/bin/"
+cat >"$tmp/bin/werkbank-train" <<'END'
+#!/bin/sh
+echo "trainer: $*" >&2
+trap 'echo saving >&2; exit 75' TERM
+i=0
+while [ $i -lt "${TICKS:-1}" ]; do sleep 0.1; i=$((i + 1)); done
+exit "${STATUS:-0}"
+END
+chmod +x "$tmp/bin/werkbank-train"
+printf '[train]\nsteps = 50\n' >"$tmp/my.ini"
+launch=$tmp/bin/werkbank-launch
+run=$tmp/w/runs/my
+
+says 66 'corpus my is not prepared.*werkbank prep' "$launch" train -C "$tmp/w" "$tmp/my.ini"
+echo '{}' >"$tmp/w/corpora/my/manifest.json"
+says 0 'trainer: _rank -C .*/w --run my' "$launch" train -C "$tmp/w" --steps 77 "$tmp/my.ini"
+holds "state: finished" '"state":"finished".*"attempt":1,.*"exit":0' "$run/state.json"
+holds "recipe.ini notes the command line" '^steps = 77 +# command line' "$run/recipe.ini"
+holds "console.log" '^trainer: _rank' "$run/console.log"
+says 0 '' "$launch" train -C "$tmp/w" "$tmp/my.ini"
+holds "a resumed run keeps what was given by hand" '^steps = 77 +# command line' "$run/recipe.ini"
+says 78 "begun with --size 'tiny' and cannot go on with 'big'" "$launch" train -C "$tmp/w" --size big "$tmp/my.ini"
+says 78 '--d-model' "$launch" train -C "$tmp/w" --d-model 64 "$tmp/my.ini"
+says 0 '' "$launch" train -C "$tmp/w" --steps 99 "$tmp/my.ini"
+holds "steps may change" '^steps = 99 ' "$run/recipe.ini"
+STATUS=65 "$launch" train -C "$tmp/w" "$tmp/my.ini" 2>"$tmp/err"
+[ $? -eq 65 ] && ok "the trainer's status is ours" || not_ok "the trainer's status is ours" "it is not"
+holds "state: failed" '"state":"failed".*"exit":65' "$run/state.json"
+
+TICKS=600 "$launch" train -C "$tmp/w" "$tmp/my.ini" 2>"$tmp/live.err" &
+pid=$!
+i=0
+while ! grep -q trainer: "$tmp/live.err" && [ $i -lt 100 ]; do sleep 0.1; i=$((i + 1)); done
+holds "state: running" "\"state\":\"running\",\"pid\":$pid,.*\"exit\":null" "$run/state.json"
+says 75 "being trained already, by process $pid" "$launch" train -C "$tmp/w" "$tmp/my.ini"
+"$wb" status -C "$tmp/w" my >"$tmp/out"
+holds "status of a live run" "^my: running \(pid $pid\)" "$tmp/out"
+kill -TERM $pid
+wait $pid
+got=$?
+if [ $got -eq 75 ]; then ok "SIGTERM: saved and stopped"; else not_ok "SIGTERM: saved and stopped" "status $got"; fi
+holds "the trainer was asked, not killed" '^saving' "$run/console.log"
+holds "state: stopped" '"state":"stopped".*"exit":75' "$run/state.json"
+
+TICKS=600 "$launch" train -C "$tmp/w" "$tmp/my.ini" 2>"$tmp/live.err" &
+pid=$!
+i=0
+while ! grep -q trainer: "$tmp/live.err" && [ $i -lt 100 ]; do sleep 0.1; i=$((i + 1)); done
+kill -KILL $pid
+wait $pid 2>/dev/null
+i=0
+while ! "$wb" status -C "$tmp/w" my | grep -q '^my: lost' && [ $i -lt 100 ]; do sleep 0.1; i=$((i + 1)); done
+"$wb" status -C "$tmp/w" my >"$tmp/out"
+holds "a killed launcher: its trainer ends too, the run is lost" '^my: lost' "$tmp/out"
+says 0 '' "$launch" train -C "$tmp/w" "$tmp/my.ini"
+
+echo "$passed passed, $failed failed, $skipped skipped"
+[ $failed -eq 0 ]
