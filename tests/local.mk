@@ -6,7 +6,7 @@ test_sources = \
 	%D%/t_base.c %D%/t_conf.c %D%/t_journal.c \
 	%D%/t_text.c %D%/t_clean.c %D%/t_bpe.c %D%/t_shard.c %D%/t_loader.c %D%/t_sources.c %D%/t_demo.c \
 	%D%/t_ops.c %D%/t_ops_grad.c \
-	%D%/t_model.c %D%/t_train.c %D%/t_ckpt.c \
+	%D%/t_model.c %D%/t_train.c %D%/t_ckpt.c %D%/small_model.h \
 	%D%/t_score.c %D%/t_decode.c \
 	%D%/t_tui.c
 tests_run_CPPFLAGS = $(AM_CPPFLAGS) -I.
@@ -22,6 +22,7 @@ CLEANFILES += %D%/list.h
 
 dist_check_SCRIPTS += %D%/layers.sh %D%/cli.sh
 EXTRA_DIST += %D%/tally.sh %D%/lint.sh
+EXTRA_DIST += %D%/golden/model.pytorch.safetensors %D%/peers/pytorch_model.py
 TESTS += tests/run %D%/layers.sh
 
 # What no compiler checks; not part of "make check".

@@ -1,1 +1,578 @@
-/* t_train.c - (not written yet) */
+/* t_train.c - the schedule, Adam, and whole runs: resumed, killed, shared by ranks. */
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "config.h"
+#include "data/shard.h"
+#include "data/vocab.h"
+#include "share/base/file.h"
+#include "share/base/journal.h"
+#include "share/base/paths.h"
+#include "share/base/proc.h"
+#include "tests/small_model.h"
+#include "train/adam.h"
+#include "train/ckpt.h"
+#include "train/control.h"
+#include "train/evaluate.h"
+#include "train/sched.h"
+#include "train/trainer.h"
+
+static bool same_to_4_digits(double x, const char *want)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%.3e", x);
+	return check_str(text, want);
+}
+
+/* OpenSeq2Seq's transformer-base: factor 2, 8000 steps of warm-up, d_model 512. */
+TEST(sched_reference_values)
+{
+	struct sched s = { .factor = 2, .warmup = 8000, .d_model = 512 };
+
+	same_to_4_digits(sched_rate(&s, 0), "1.235e-07");
+	same_to_4_digits(sched_rate(&s, 999), "1.235e-04");
+	same_to_4_digits(sched_rate(&s, 7999), "9.882e-04");
+	same_to_4_digits(sched_rate(&s, 15999), "6.988e-04");
+	same_to_4_digits(sched_rate(&s, 49999), "3.953e-04");
+	same_to_4_digits(sched_rate(&s, 299999), "1.614e-04");
+}
+
+/* The first update moves each weight by the rate against its gradient's sign, whatever the gradient's size. */
+TEST(adam_first_step)
+{
+	struct model *m = small_model("cpu", false);
+	struct adam a;
+	struct err e;
+	float *before, *after, *grad;
+
+	if (!m || !check_err(adam_open(&a, m, 0.9, 0.997, 1e-9, &e), 0))
+		return;
+	check_err(model_init(m, 1, &e), 0);
+	before = small_copy(m, model_param_arena(m));
+	grad = small_copy(m, model_param_arena(m));
+	for (int64_t i = 0; i < model_floats(m); i++)
+		grad[i] = i % 3 ? (float)(i % 7) - 3 : 2;
+	model_get_ops(m)->to_device(model_get_dev(m), model_grad_arena(m), grad, (size_t)model_floats(m) * 4);
+	adam_apply(&a, 0, 0.01, 0.25);
+	after = small_copy(m, model_param_arena(m));
+	for (int64_t i = 0; i < model_floats(m); i++) {
+		double moved = (double)after[i] - before[i], want = grad[i] > 0 ? -0.01 : grad[i] < 0 ? 0.01 : 0;
+
+		if (!(fabs(moved - want) < 1e-5)) {
+			test_fail(__FILE__, __LINE__, "weight %d moved by %g, not %g", (int)i, moved, want);
+			break;
+		}
+	}
+	free(before);
+	free(after);
+	free(grad);
+	adam_close(&a);
+	model_free(m);
+}
+
+/* ---- a corpus and a run ------------------------------------------------ */
+
+#define PIECES 40
+#define PAIRS  300
+
+/* A path in the test's folder; one of a few static buffers. */
+static const char *at(const char *name)
+{
+	static char paths[4][500];
+	static int next;
+	char *path = paths[next++ % 4];
+
+	snprintf(path, sizeof(paths[0]), "%s/%s", test_folder(), name);
+	return path;
+}
+
+static bool make_vocabulary(const char *path)
+{
+	struct err e = { 0 };
+	struct vocab_counter *counter = vocab_counter_new(&e);
+	int rc = counter ? 0 : e.code;
+
+	for (int i = 0; !rc && i < PIECES; i++) {
+		char piece[16];
+
+		snprintf(piece, sizeof(piece), "w%d", i);
+		rc = vocab_count(counter, piece, strlen(piece), PIECES - i, &e);
+	}
+	if (!rc)
+		rc = vocab_write(counter, path, &e);
+	vocab_counter_free(counter);
+	return check_err(rc, 0);
+}
+
+/* Sentences of 2..9 words; the translation says them backwards in other words. */
+static bool make_corpus(void)
+{
+	struct err e = { 0 };
+	struct vocab *v;
+	struct shard_writer *w;
+	int rc = file_make_folders(at("corpora/c"), &e);
+
+	if (!check_err(rc, 0) || !make_vocabulary(at("corpora/c/vocab.tsv")))
+		return false;
+	v = vocab_open(at("corpora/c/vocab.tsv"), &e);
+	w = v ? shard_create(at("corpora/c/train.shard"), vocab_size(v), vocab_sha256(v), &e) : NULL;
+	rc = w ? 0 : e.code;
+	for (int p = 0; !rc && p < PAIRS; p++) {
+		const struct rng_key key = rng_key_make(1, RNG_TEST, (uint32_t)p, 0);
+		int32_t source[9], target[9], n = 2 + (int32_t)(rng_u32(key, 100) % 8);
+
+		for (int i = 0; i < n; i++) {
+			uint32_t word = rng_u32(key, (uint64_t)i) % PIECES;
+
+			source[i] = (int32_t)(N_SPECIAL_TOKENS + word);
+			target[n - 1 - i] = (int32_t)(N_SPECIAL_TOKENS + (word * 7 + 3) % PIECES);
+		}
+		rc = shard_append(w, source, n, target, n, &e);
+	}
+	if (!rc)
+		rc = shard_finish(w, &e);
+	vocab_close(v);
+	return check_err(rc, 0);
+}
+
+static const char *const recipe[][2] = {
+	{ "corpus", "c" }, { "d_model", "16" }, { "d_ff", "32" }, { "heads", "2" }, { "encoder_layers", "1" },
+	{ "decoder_layers", "1" }, { "batch_tokens", "64" }, { "accumulate", "2" }, { "steps", "30" }, { "warmup", "10" },
+	{ "learning_rate", "1" }, { "save_every", "10" }, { "eval_every", "1000000" }, { "log_every", "5" },
+	{ "threads", "1" }, { "backend", "cpu" }, { "clip", "1" }, { "keep", "3" }, { "quiet", "yes" },
+};
+
+static bool make_conf(struct conf *c, const char *run)
+{
+	struct err e = { 0 };
+	int rc = conf_init(c, &e);
+
+	for (size_t i = 0; !rc && i < ARRAY_LEN(recipe); i++)
+		rc = conf_set(c, recipe[i][0], recipe[i][1], "test", &e);
+	if (!rc)
+		rc = conf_set(c, "workspace", test_folder(), "test", &e);
+	if (!rc)
+		rc = conf_set(c, "run", run, "test", &e);
+	if (rc)
+		test_fail(__FILE__, __LINE__, "%s", e.text);
+	conf_apply_size(c);
+	return rc == 0;
+}
+
+static void set(struct conf *c, const char *name, const char *value)
+{
+	struct err e = { 0 };
+
+	check_err(conf_set(c, name, value, "test", &e), 0);
+}
+
+/* Train in this process; an evaluation finds no development set, which is a warning. */
+static int train(const struct conf *c, const volatile sig_atomic_t *stop, struct err *e)
+{
+	struct comm comm;
+	int rc = comm_open(&comm, "one", NULL, NULL, e);
+
+	if (!rc)
+		rc = trainer_run(c, &comm, stop, e);
+	return rc;
+}
+
+static bool trains(const struct conf *c)
+{
+	static const volatile sig_atomic_t never;
+	struct err e = { 0 };
+
+	if (!train(c, &never, &e))
+		return true;
+	test_fail(__FILE__, __LINE__, "%s", e.text);
+	return false;
+}
+
+/* The sums of weights and moments of a checkpoint, and its loader position: owned by the caller. */
+static char *print_of(const char *run, int step)
+{
+	struct buf sums = { 0 }, out = { 0 };
+	struct ckpt_state s = { 0 };
+	struct err e = { 0 };
+	char folder[600], path[700], *line, *rest = NULL;
+
+	snprintf(folder, sizeof(folder), "%s/runs/%s/checkpoints/%d", test_folder(), run, step);
+	snprintf(path, sizeof(path), "%s/SHA256SUMS", folder);
+	if (file_read_all(path, 0, &sums, &e) || ckpt_read_state(folder, true, &s, &e))
+		test_fail(__FILE__, __LINE__, "%s", e.text);
+	for (line = sums.data ? strtok_r(sums.data, "\n", &rest) : NULL; line; line = strtok_r(NULL, "\n", &rest))
+		if (strstr(line, ".safetensors"))
+			buf_printf(&out, "%s\n", line);
+	buf_printf(&out, "step %d position %d\n", (int)s.step, (int)s.loader_position);
+	buf_free(&sums);
+	return buf_take(&out, &e);
+}
+
+static void check_same_run(const char *a, const char *b, int step)
+{
+	char *x = print_of(a, step), *y = print_of(b, step);
+
+	check_str(x, y);
+	check(strlen(x) > 2 * 64);
+	free(x);
+	free(y);
+}
+
+/* What the journal of a run says: how many records of a kind; *last the field of the last one. */
+static int count_records(const char *run, const char *kind, const char *field, double *last)
+{
+	struct err e;
+	char path[600];
+	const struct json *record;
+	struct journal_reader *r;
+	int n = 0;
+
+	snprintf(path, sizeof(path), "%s/runs/%s/journal.jsonl", test_folder(), run);
+	r = journal_reader_open(path, &e);
+	while (r && journal_next(r, &record, &e) > 0) {
+		if (strcmp(json_text(json_get(record, "kind"), ""), kind) != 0)
+			continue;
+		n++;
+		if (field)
+			*last = json_number(json_get(record, field), NAN);
+	}
+	journal_reader_free(r);
+	return n;
+}
+
+TEST(train_run_learns_and_tells)
+{
+	struct conf c;
+	double loss = 0, exit_status = -1, step = 0;
+
+	if (!make_corpus() || !make_conf(&c, "r"))
+		return;
+	set(&c, "steps", "200");
+	set(&c, "warmup", "40");
+	set(&c, "dropout", "0");
+	set(&c, "attention_dropout", "0");
+	set(&c, "relu_dropout", "0");
+	set(&c, "label_smoothing", "0");
+	if (trains(&c)) {
+		check_int(count_records("r", "start", NULL, NULL), 1);
+		check_int(count_records("r", "train", "loss", &loss), 1 + 40);
+		check_int(count_records("r", "save", "step", &step), 20);
+		check_near(step, 200, 0);
+		check_int(count_records("r", "stop", "exit", &exit_status), 1);
+		check_near(exit_status, 0, 0);
+		check(loss > 0 && loss < 3.4);		/* ln 41 = 3.71 knows nothing */
+		check(file_exists(at("runs/r/checkpoints/200/vocab.tsv")));
+		check(!file_exists(at("runs/r/checkpoints/170")));
+	}
+	conf_free(&c);
+}
+
+/* A resumed run equals the uninterrupted one bit for bit. */
+TEST(train_resumes_bit_by_bit)
+{
+	struct conf straight, parts;
+	struct err e = { 0 };
+	double step = 0;
+
+	if (!make_corpus() || !make_conf(&straight, "straight") || !make_conf(&parts, "parts"))
+		return;
+	trains(&straight);
+	set(&parts, "steps", "10");
+	trains(&parts);
+	set(&parts, "steps", "30");
+	trains(&parts);
+	check_same_run("straight", "parts", 30);
+	check_int(count_records("parts", "start", "attempt", &step), 2);
+	check_near(step, 2, 0);
+
+	/* the newest checkpoint is damaged: from the one before */
+	check_err(file_write_all(at("runs/parts/checkpoints/30/optimizer.safetensors"), "x", 1, &e), 0);
+	trains(&parts);
+	check_same_run("straight", "parts", 30);
+	conf_free(&straight);
+	conf_free(&parts);
+}
+
+TEST(train_other_seeds_differ)
+{
+	struct conf c;
+	char *a, *b;
+
+	if (!make_corpus() || !make_conf(&c, "a"))
+		return;
+	set(&c, "steps", "5");
+	trains(&c);
+	set(&c, "run", "b");
+	set(&c, "seed", "2");
+	trains(&c);
+	a = print_of("a", 5);
+	b = print_of("b", 5);
+	check(strcmp(a, b) != 0);
+	free(a);
+	free(b);
+	conf_free(&c);
+}
+
+TEST(train_stops_when_asked)
+{
+	static const volatile sig_atomic_t now = 1, never = 0;
+	struct conf c;
+	struct err e = { 0 };
+	double exit_status = 0;
+
+	if (!make_corpus() || !make_conf(&c, "r"))
+		return;
+	check_err(train(&c, &now, &e), ERR_TEMPFAIL);
+	check(file_exists(at("runs/r/checkpoints/0/model.safetensors")));
+	check_int(count_records("r", "stop", "exit", &exit_status), 1);
+	check_near(exit_status, 75, 0);
+	check_err(file_write_all(at("runs/r/control"), "save\nnonsense\nstop\n", 19, &e), 0);
+	check_err(train(&c, &never, &e), ERR_TEMPFAIL);
+	check(!file_exists(at("runs/r/control")) && !file_exists(at("runs/r/control.taken")));
+	set(&c, "max_minutes", "0.0000001");
+	check_err(train(&c, &never, &e), 0);
+	check(!file_exists(at("runs/r/checkpoints/30")));
+	conf_free(&c);
+}
+
+TEST(train_refuses_what_does_not_match)
+{
+	static const volatile sig_atomic_t never;
+	struct conf c;
+	struct err e = { 0 };
+
+	if (!make_corpus() || !make_conf(&c, "r"))
+		return;
+	set(&c, "steps", "2");
+	trains(&c);
+	set(&c, "d_ff", "48");
+	check_err(train(&c, &never, &e), ERR_DATA);
+	check(strstr(e.text, "d_ff 32") != NULL);
+	set(&c, "d_ff", "32");
+	set(&c, "seed", "9");
+	check_err(train(&c, &never, &e), ERR_CONFIG);
+	set(&c, "seed", "1");
+
+	/* the corpus was prepared anew with other words */
+	check_err(file_write_all(at("corpora/c/vocab.tsv"),
+				 "<pad>\t0\n</s>\t0\n<s>\t0\n<unk>\t0\na\t4\nb\t3\nc\t2\nd\t1\n", 51, &e), 0);
+	check_err(train(&c, &never, &e), ERR_DATA);
+	check_err(unlink(at("corpora/c/vocab.tsv")), 0);
+	check_err(train(&c, &never, &e), ERR_NOINPUT);
+	check(make_vocabulary(at("corpora/c/vocab.tsv")));
+	check_err(truncate(at("corpora/c/train.shard"), 1000), 0);
+	check_err(train(&c, &never, &e), ERR_DATA);
+	set(&c, "run", "../elsewhere");
+	check_err(train(&c, &never, &e), ERR_USAGE);
+	conf_free(&c);
+}
+
+/* ---- as processes ------------------------------------------------------ */
+
+static bool write_recipe(const struct conf *c, const char *run)
+{
+	struct err e = { 0 };
+	struct buf b = { 0 };
+	char path[600];
+	int rc;
+
+	conf_write_recipe(c, &b);
+	snprintf(path, sizeof(path), "%s/runs/%s", test_folder(), run);
+	rc = file_make_folders(path, &e);
+	snprintf(path, sizeof(path), "%s/runs/%s/recipe.ini", test_folder(), run);
+	if (!rc)
+		rc = file_write_all(path, buf_text(&b), b.len, &e);
+	buf_free(&b);
+	return check_err(rc, 0);
+}
+
+static bool start_rank(struct proc *p, const char *program, const char *run)
+{
+	const char *const argv[] = { program, "_rank", "-C", test_folder(), "--run", run, "--quiet", NULL };
+	struct err e = { 0 };
+
+	return check_err(proc_start(p, argv, PROC_OWN_GROUP, &e), 0);
+}
+
+/* Killed with SIGKILL four times at moments of no choice of ours, then left alone. */
+TEST(train_survives_kill)
+{
+	struct conf c;
+	struct err e = { 0 };
+	struct proc p;
+	char *program = paths_sister("werkbank-train", &e);
+	int status = -1;
+
+	if (!program) {
+		test_skip("werkbank-train is not built");
+		return;
+	}
+	if (!make_corpus() || !make_conf(&c, "straight"))
+		goto done;
+	set(&c, "steps", "300");
+	trains(&c);
+	write_recipe(&c, "killed");
+	for (int i = 0; i < 4 && start_rank(&p, program, "killed"); i++) {
+		usleep(60000 + 45000 * (useconds_t)i);
+		kill(p.pid, SIGKILL);
+		check_err(proc_wait(&p, &status, &e), 0);
+	}
+	if (start_rank(&p, program, "killed")) {
+		check_err(proc_wait(&p, &status, &e), 0);
+		check_int(status, 0);
+		check_same_run("straight", "killed", 300);
+	}
+	conf_free(&c);
+done:
+	free(program);
+}
+
+TEST(train_saves_at_sigterm)
+{
+	struct conf c;
+	struct err e = { 0 };
+	struct proc p;
+	char *program = paths_sister("werkbank-train", &e);
+	int status = -1;
+
+	if (!program) {
+		test_skip("werkbank-train is not built");
+		return;
+	}
+	if (make_corpus() && make_conf(&c, "r")) {
+		set(&c, "steps", "100000000");
+		set(&c, "save_every", "100000000");
+		write_recipe(&c, "r");
+		if (start_rank(&p, program, "r")) {
+			for (int i = 0; i < 500 && count_records("r", "train", NULL, NULL) == 0; i++)
+				usleep(10000);
+			kill(p.pid, SIGTERM);
+			check_err(proc_wait(&p, &status, &e), 0);
+			check_int(status, 75);
+			check_int(count_records("r", "save", NULL, NULL), 1);
+		}
+		conf_free(&c);
+	}
+	free(program);
+}
+
+#ifdef HAVE_MPI
+/* Weights of a checkpoint of the runs' model, on the host. */
+static float *weights_of(const struct conf *c, const char *run, int step, int64_t *n)
+{
+	struct model_shape shape;
+	struct dev_options options = { .threads = 1 };
+	struct ckpt_state s;
+	struct err e = { 0 };
+	struct model *m = NULL;
+	float *w = NULL;
+	char folder[600];
+
+	(void)c;
+	snprintf(folder, sizeof(folder), "%s/runs/%s/checkpoints/%d", test_folder(), run, step);
+	if (!ckpt_read_state(folder, true, &s, &e)) {
+		shape = s.shape;
+		m = model_new(&shape, ops_cpu(), &options, &e);
+	}
+	if (m && !ckpt_load_weights(folder, m, &e)) {
+		w = small_copy(m, model_param_arena(m));
+		*n = model_floats(m);
+	} else {
+		test_fail(__FILE__, __LINE__, "%s", e.text);
+	}
+	model_free(m);
+	return w;
+}
+
+static bool open_mpi_is_here(void)
+{
+	const char *const argv[] = { "mpirun", "--version", NULL };
+	struct proc p;
+	struct err e;
+	char text[200];
+	ssize_t n;
+	int status = 1;
+
+	if (proc_start(&p, argv, PROC_PIPE_OUT, &e))
+		return false;
+	n = read(p.out, text, sizeof(text) - 1);
+	text[MAX(n, 0)] = 0;
+	return !proc_wait(&p, &status, &e) && status == 0 && strstr(text, "Open MPI");
+}
+
+/* Two ranks train on the same micro-batches as one: the same weights but for the order of additions. */
+TEST(train_two_ranks_equal_one)
+{
+	struct conf c;
+	struct err e = { 0 };
+	struct proc p;
+	char *program = paths_sister("werkbank-train", &e);
+	const char *const argv[] = { "mpirun", "-n", "2", "--allow-run-as-root", "--oversubscribe", "--bind-to", "none", program,
+				     "_rank", "-C", test_folder(), "--run", "two", "--quiet", NULL };
+	int status = -1;
+	int64_t n = 0;
+	double worst = 0;
+	float *x, *y;
+
+	if (!program || !open_mpi_is_here()) {
+		test_skip("werkbank-train or Open MPI's mpirun is not here");
+		free(program);
+		return;
+	}
+	if (make_corpus() && make_conf(&c, "one")) {
+		set(&c, "steps", "12");
+		trains(&c);
+		write_recipe(&c, "two");
+		if (check_err(proc_start(&p, argv, 0, &e), 0) && check_err(proc_wait(&p, &status, &e), 0) &&
+		    check_int(status, 0)) {
+			x = weights_of(&c, "one", 12, &n);
+			y = weights_of(&c, "two", 12, &n);
+			for (int64_t i = 0; x && y && i < n; i++)
+				worst = fmax(worst, fabs((double)x[i] - y[i]));
+			check(n > 1000);
+			check_near(worst, 0, 1e-3);	/* Adam's first steps magnify the last bits of small gradients */
+			free(x);
+			free(y);
+		}
+		conf_free(&c);
+	}
+	free(program);
+}
+#endif
+
+TEST(train_more_ranks_than_micro_batches)
+{
+	static const volatile sig_atomic_t never;
+	struct comm comm;
+	struct conf c;
+	struct err e = { 0 };
+
+	if (!make_corpus() || !make_conf(&c, "r"))
+		return;
+	check_err(comm_open(&comm, "one", NULL, NULL, &e), 0);
+	comm.size = 3;
+	check_err(trainer_run(&c, &comm, &never, &e), ERR_CONFIG);
+	check_err(comm_open(&comm, "telepathy", NULL, NULL, &e), ERR_USAGE);
+	conf_free(&c);
+}
+
+TEST(evaluated_comes_back)
+{
+	struct evaluated v, again;
+	struct err e = { 0 };
+
+	check_err(file_make_folders(at("checkpoints"), &e), 0);
+	check_err(evaluated_read(test_folder(), &v, &e), 0);
+	check_int(v.step, -1);
+	v = (struct evaluated){ 300, 200, 31.25 };
+	check_err(evaluated_write(test_folder(), &v, &e), 0);
+	check_err(evaluated_read(test_folder(), &again, &e), 0);
+	check_int(again.step, 300);
+	check_int(again.best_step, 200);
+	check_near(again.best_bleu, 31.25, 0);
+	check_err(file_write_all(at("checkpoints/evaluated.json"), "{\"step", 6, &e), 0);
+	check_err(evaluated_read(test_folder(), &again, &e), ERR_DATA);
+}

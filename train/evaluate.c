@@ -1,1 +1,230 @@
-/* evaluate.c - (not written yet) */
+/* evaluate.c - see evaluate.h */
+#include "train/evaluate.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "share/base/file.h"
+#include "share/base/paths.h"
+#include "share/base/proc.h"
+
+#define LINE_LIMIT (1u << 20)	/* bytes of one line of the child's output at most */
+#define TEXT_LIMIT 1000		/* bytes of one text of a sample in samples.jsonl at most */
+#define POLL_MS    200		/* how soon a request to stop is seen */
+
+/* ---- records ----------------------------------------------------------- */
+
+/* Bytes of text that fit, whole characters only. */
+static size_t fitting(const char *text)
+{
+	size_t n = strlen(text);
+
+	if (n <= TEXT_LIMIT)
+		return n;
+	for (n = TEXT_LIMIT; n > 0 && ((unsigned char)text[n] & 0xC0) == 0x80; n--)
+		;
+	return n;
+}
+
+static int write_sample(const struct evaluation *v, const struct json *line, struct err *e)
+{
+	static const char *const texts[] = { "source", "reference", "hypothesis" };
+	struct json_writer *w = journal_begin(v->samples, "sample", v->step);
+
+	json_key(w, "id");
+	json_int(w, json_integer(json_get(line, "id"), -1));
+	for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+		const char *text = json_text(json_get(line, texts[i]), "");
+
+		json_key(w, texts[i]);
+		json_strn(w, text, fitting(text));
+	}
+	return journal_end(v->samples, e);
+}
+
+static int write_scores(struct evaluation *v, const struct json *line, struct err *e)
+{
+	static const char *const numbers[] = { "bleu", "dev_nll", "train_nll", "dev_ppl", "seconds" };
+	const char *signature = json_text(json_get(line, "signature"), NULL);
+	struct json_writer *w = journal_begin(v->journal, "eval", v->step);
+
+	v->bleu = json_number(json_get(line, "bleu"), -1);
+	for (size_t i = 0; i < ARRAY_LEN(numbers); i++) {
+		double x = json_number(json_get(line, numbers[i]), -1);
+
+		if (!json_get(line, numbers[i]))
+			continue;		/* unknown is absent */
+		json_key(w, numbers[i]);
+		json_real(w, x);
+	}
+	if (signature) {
+		json_key(w, "signature");
+		json_str(w, signature);
+	}
+	json_key(w, "best");
+	json_bool(w, v->bleu > v->best_bleu);
+	return journal_end(v->journal, e);
+}
+
+static int take_line(struct evaluation *v, const char *text, size_t n, struct err *e)
+{
+	struct json *line = json_parse(text, n, e);
+	const char *kind = json_text(json_get(line, "kind"), "");
+	int rc = 0;
+
+	if (!line)
+		return err_prefix(e, "werkbank-eval said something that is not JSON");
+	if (!strcmp(kind, "sample"))
+		rc = write_sample(v, line, e);
+	else if (!strcmp(kind, "eval"))
+		rc = write_scores(v, line, e);
+	json_free(line);
+	return rc;
+}
+
+/* ---- the child --------------------------------------------------------- */
+
+/* Take the whole lines out of what was read. */
+static int take_lines(struct evaluation *v, struct buf *b, struct err *e)
+{
+	size_t start = 0;
+	char *end;
+
+	while (start < b->len && (end = memchr(b->data + start, '\n', b->len - start))) {
+		size_t n = (size_t)(end - (b->data + start));
+
+		if (n && take_line(v, b->data + start, n, e))
+			return e->code;
+		start += n + 1;
+	}
+	if (start) {
+		memmove(b->data, b->data + start, b->len - start);
+		buf_truncate(b, b->len - start);
+	}
+	if (b->len > LINE_LIMIT)
+		return err_set(e, ERR_PROTOCOL, "werkbank-eval wrote a line of more than %u bytes", LINE_LIMIT);
+	return 0;
+}
+
+/* Read until the child closes its output. */
+static int listen_to(struct evaluation *v, int fd, struct err *e)
+{
+	struct buf b = { 0 };
+	int rc = 0;
+
+	while (!rc) {
+		struct pollfd p = { .fd = fd, .events = POLLIN };
+		char *to = buf_reserve(&b, 65536);
+		ssize_t n;
+
+		if (*v->stop)
+			rc = err_set(e, ERR_TEMPFAIL, "the evaluation of step %lld was stopped", (long long)v->step);
+		else if (!to)
+			rc = buf_check(&b, e);
+		if (rc || poll(&p, 1, POLL_MS) <= 0)
+			continue;
+		n = read(fd, to, 65536);
+		if (n == 0)
+			break;
+		if (n < 0 && errno != EINTR && errno != EAGAIN)
+			rc = err_set_errno(e, ERR_IO, "werkbank-eval cannot be read");
+		if (n > 0) {
+			b.len += (size_t)n;
+			b.data[b.len] = 0;
+			rc = take_lines(v, &b, e);
+		}
+	}
+	buf_free(&b);
+	return rc;
+}
+
+static int run_child(struct evaluation *v, const char *program, struct err *e)
+{
+	char step[32];
+	const char *const argv[] = { program, "_evaluate", "-C", v->workspace, "--run", v->run, "--checkpoint", step, NULL };
+	struct proc child;
+	int status, rc;
+
+	snprintf(step, sizeof(step), "%lld", (long long)v->step);
+	rc = proc_start(&child, argv, PROC_PIPE_OUT | PROC_OWN_GROUP, e);
+	if (rc)
+		return rc;
+	rc = listen_to(v, child.out, e);
+	if (rc) {
+		proc_stop(&child, 3);
+		return rc;
+	}
+	rc = proc_wait(&child, &status, e);
+	if (!rc && status)
+		rc = err_set(e, ERR_UNAVAILABLE, "werkbank-eval ended with status %d", status);
+	return rc;
+}
+
+int evaluate_checkpoint(struct evaluation *v, struct err *e)
+{
+	char *program = paths_sister("werkbank-eval", e);
+	int rc;
+
+	v->bleu = -1;
+	if (!program)
+		return e->code;
+	rc = run_child(v, program, e);
+	if (!rc && v->bleu < 0)
+		rc = err_set(e, ERR_PROTOCOL, "werkbank-eval gave no BLEU");
+	free(program);
+	return rc;
+}
+
+/* ---- between attempts -------------------------------------------------- */
+
+int evaluated_read(const char *run_folder, struct evaluated *v, struct err *e)
+{
+	struct buf text = { 0 };
+	struct json *root;
+	char *path = file_path(e, "%s/checkpoints/evaluated.json", run_folder);
+	int rc = path ? 0 : e->code;
+
+	*v = (struct evaluated){ -1, -1, -1 };
+	if (!rc && file_exists(path)) {
+		rc = file_read_all(path, LINE_LIMIT, &text, e);
+		root = rc ? NULL : json_parse(buf_text(&text), text.len, e);
+		if (!rc && !root)
+			rc = err_prefix(e, "%s", path);
+		v->step = json_integer(json_get(root, "step"), -1);
+		v->best_step = json_integer(json_get(root, "best_step"), -1);
+		v->best_bleu = json_number(json_get(root, "best_bleu"), -1);
+		json_free(root);
+	}
+	buf_free(&text);
+	free(path);
+	return rc;
+}
+
+int evaluated_write(const char *run_folder, const struct evaluated *v, struct err *e)
+{
+	struct buf b = { 0 };
+	struct json_writer w = { .out = &b };
+	char *path = file_path(e, "%s/checkpoints/evaluated.json", run_folder);
+	int rc = path ? 0 : e->code;
+
+	json_open(&w, '{');
+	json_key(&w, "step");
+	json_int(&w, v->step);
+	json_key(&w, "best_step");
+	json_int(&w, v->best_step);
+	json_key(&w, "best_bleu");
+	json_real(&w, v->best_bleu);
+	json_close(&w, '}');
+	buf_add_char(&b, '\n');
+	if (!rc)
+		rc = buf_check(&b, e);
+	if (!rc)
+		rc = file_write_all(path, b.data, b.len, e);
+	buf_free(&b);
+	free(path);
+	return rc;
+}

@@ -8,7 +8,9 @@ libtrain_a_SOURCES = \
 	%D%/model_internal.h %D%/model_backward.c %D%/model_forward.c %D%/model_head.c %D%/model_plan.c \
 	%D%/safetensors.c %D%/safetensors.h \
 	%D%/sched.c       %D%/sched.h \
-	%D%/trainer.c     %D%/trainer.h \
+	%D%/control.c     %D%/control.h \
+	%D%/trainer.c     %D%/trainer.h     %D%/trainer_internal.h \
+	%D%/trainer_report.c %D%/trainer_step.c \
 	%D%/evaluate.c    %D%/evaluate.h
 libtrain_a_CPPFLAGS = $(AM_CPPFLAGS)
 train_libs = libtrain.a $(kernel_libs) $(data_libs) $(base_libs)

@@ -1,5 +1,199 @@
-/* main.c - (not written yet) */
-int main(void)
+/* main.c - werkbank-train: one rank of training, and what a model consists of. */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config.h"
+#include "share/base/conf.h"
+#include "share/base/file.h"
+#include "share/base/json.h"
+#include "share/base/paths.h"
+#include "train/comm.h"
+#include "train/model.h"
+#include "train/trainer.h"
+
+static volatile sig_atomic_t asked_to_stop;
+
+static void on_signal(int number)
 {
-	return 70;
+	asked_to_stop = number;
+}
+
+/* SIGUSR1 as well, because that is what mpirun hands on to its ranks without ending them. */
+static void catch_signals(void)
+{
+	static const int signals[] = { SIGTERM, SIGINT, SIGUSR1 };
+	struct sigaction how;
+
+	memset(&how, 0, sizeof(how));
+	how.sa_handler = on_signal;
+	sigemptyset(&how.sa_mask);
+	for (size_t i = 0; i < ARRAY_LEN(signals); i++)
+		sigaction(signals[i], &how, NULL);
+}
+
+/* ---- model ------------------------------------------------------------- */
+
+static void print_table(const struct model_param *params, size_t n, int64_t floats)
+{
+	for (size_t i = 0; i < n; i++)
+		printf("%-32s %6lld x %-6lld %12lld\n", params[i].name, (long long)params[i].rows, (long long)params[i].cols,
+		       (long long)(params[i].rows * params[i].cols));
+	printf("%-32s %15s %12lld\n", "total", "", (long long)floats);
+}
+
+static int print_json(const struct model_param *params, size_t n, int64_t floats, struct err *e)
+{
+	struct buf b = { 0 };
+	struct json_writer w = { .out = &b };
+	int rc;
+
+	json_open(&w, '{');
+	json_key(&w, "tensors");
+	json_open(&w, '[');
+	for (size_t i = 0; i < n; i++) {
+		json_open(&w, '{');
+		json_key(&w, "name");
+		json_str(&w, params[i].name);
+		json_key(&w, "shape");
+		json_open(&w, '[');
+		json_int(&w, params[i].rows);
+		json_int(&w, params[i].cols);
+		json_close(&w, ']');
+		json_key(&w, "count");
+		json_int(&w, params[i].rows * params[i].cols);
+		json_close(&w, '}');
+	}
+	json_close(&w, ']');
+	json_key(&w, "total");
+	json_int(&w, floats);
+	json_close(&w, '}');
+	rc = buf_check(&b, e);
+	if (!rc)
+		puts(buf_text(&b));
+	buf_free(&b);
+	return rc;
+}
+
+static int run_model(struct conf *c, struct err *e)
+{
+	struct model_shape shape;
+	struct model_param *params;
+	size_t n;
+	int64_t floats;
+	long long vocabulary;
+	char *end;
+	int rc;
+
+	if (!c->vocabulary)
+		return err_set(e, ERR_USAGE, "how many entries has the vocabulary? give --vocabulary N");
+	vocabulary = strtoll(c->vocabulary, &end, 10);
+	if (*end || end == c->vocabulary || vocabulary < 8 || vocabulary > 10000000)
+		return err_set(e, ERR_USAGE, "--vocabulary \"%s\" is not a number of entries, 8..10000000", c->vocabulary);
+	conf_apply_size(c);
+	if (model_shape_from_conf(&shape, c, (int32_t)vocabulary, (int32_t)vocabulary, e) ||
+	    model_params(&shape, &params, &n, &floats, e))
+		return e->code;
+	rc = 0;
+	if (c->json)
+		rc = print_json(params, n, floats, e);
+	else
+		print_table(params, n, floats);
+	free(params);
+	if (!rc && (fflush(stdout) || ferror(stdout)))
+		rc = err_set_errno(e, ERR_IO, "standard output cannot be written");
+	return rc;
+}
+
+/* ---- _rank ------------------------------------------------------------- */
+
+static int load_run_recipe(struct conf *c, struct err *e)
+{
+	char *workspace, *path;
+	int rc;
+
+	if (!c->run)
+		return err_set(e, ERR_USAGE, "which run? give --run NAME");
+	if (paths_check_name("run", c->run, e))
+		return e->code;
+	workspace = paths_workspace(c->workspace, e);
+	path = workspace ? file_path(e, "%s/runs/%s/recipe.ini", workspace, c->run) : NULL;
+	rc = path ? conf_load_recipe(c, path, e) : e->code;
+	free(path);
+	free(workspace);
+	if (!rc)
+		conf_apply_size(c);
+	return rc;
+}
+
+static int run_rank(struct conf *c, int *argc, char ***argv, struct err *e)
+{
+	struct comm comm;
+	int rc;
+
+	if (load_run_recipe(c, e) || comm_open(&comm, "auto", argc, argv, e))
+		return e->code;
+	catch_signals();		/* after MPI, which brings handlers of its own */
+	rc = trainer_run(c, &comm, &asked_to_stop, e);
+	if (rc && rc != ERR_TEMPFAIL && comm.size > 1) {
+		fprintf(stderr, "werkbank-train: rank %d: %s\n", comm.rank, e->text);
+		comm.abort(&comm, err_exit_status(rc));
+	}
+	comm.close(&comm);
+	return rc;
+}
+
+/* ---- main -------------------------------------------------------------- */
+
+static void print_version(void)
+{
+#ifdef HAVE_MPI
+	const char *mpi = "with MPI";
+#else
+	const char *mpi = "without MPI";
+#endif
+#ifdef HAVE_ONEDNN
+	const char *onednn = "oneDNN";
+#else
+	const char *onednn = "own matrix products";
+#endif
+	printf("werkbank-train %s (%s, %s)\n", PACKAGE_VERSION, mpi, onednn);
+}
+
+static int run(struct conf *c, int *argc, char ***argv, struct err *e)
+{
+	struct buf help = { 0 };
+
+	if (conf_parse_command(c, "train", *argc, *argv, e))
+		return e->code;
+	if (c->version) {
+		print_version();
+		return 0;
+	}
+	if (c->help) {
+		conf_help(c->command, &help);
+		fputs(buf_text(&help), stdout);
+		buf_free(&help);
+		return 0;
+	}
+	if (!c->command)
+		return err_set(e, ERR_USAGE, "no command was given: model prints the tensors of a model");
+	if (!strcmp(c->command, "model"))
+		return run_model(c, e);
+	return run_rank(c, argc, argv, e);
+}
+
+int main(int argc, char **argv)
+{
+	struct conf c;
+	struct err e = { 0 };
+	int rc = conf_init(&c, &e);
+
+	if (!rc)
+		rc = run(&c, &argc, &argv, &e);
+	if (rc)
+		fprintf(stderr, "werkbank-train: %s\n", e.text);
+	conf_free(&c);
+	return err_exit_status(rc);
 }

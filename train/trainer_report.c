@@ -1,0 +1,226 @@
+/* trainer_report.c - what a run tells: journal records, the progress line; see trainer_internal.h */
+#include "train/trainer_internal.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "share/base/clock.h"
+#include "share/base/file.h"
+
+#define SHOW_TERMINAL_S 0.5	/* between progress lines */
+#define SHOW_PIPE_S     10.0
+
+/* A number that may be missing: null, with its name in "nonfinite". */
+static void put_real(struct json_writer *w, const char *key, double v)
+{
+	json_key(w, key);
+	json_real(w, v);
+	if (!isfinite(v)) {
+		json_key(w, "nonfinite");
+		json_str(w, key);
+	}
+}
+
+static void put_int(struct json_writer *w, const char *key, int64_t v)
+{
+	json_key(w, key);
+	json_int(w, v);
+}
+
+static void put_str(struct json_writer *w, const char *key, const char *v)
+{
+	json_key(w, key);
+	json_str(w, v);
+}
+
+/* How often a run was started, this time included. */
+static int64_t count_attempts(const struct trainer *t)
+{
+	struct err ignored;
+	char *path = file_path(&ignored, "%s/journal.jsonl", t->folder);
+	struct journal_reader *r = path ? journal_reader_open(path, &ignored) : NULL;
+	const struct json *record;
+	int64_t n = 1;
+
+	while (r && journal_next(r, &record, &ignored) > 0)
+		n += !strcmp(json_text(json_get(record, "kind"), ""), "start");
+	journal_reader_free(r);
+	free(path);
+	return n;
+}
+
+static void put_options(struct json_writer *w, const struct conf *c)
+{
+	static const char *const names[] = {
+		"size", "d_model", "d_ff", "heads", "encoder_layers", "decoder_layers", "dropout", "attention_dropout",
+		"relu_dropout", "seed", "steps", "max_minutes", "batch_tokens", "accumulate", "learning_rate", "warmup",
+		"beta1", "beta2", "clip", "label_smoothing", "eval_every", "save_every",
+	};
+	struct buf value = { 0 };
+
+	json_key(w, "options");
+	json_open(w, '{');
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		buf_clear(&value);
+		conf_value(c, names[i], &value);
+		put_str(w, names[i], buf_text(&value));
+	}
+	json_close(w, '}');
+	buf_free(&value);
+}
+
+int report_start(struct trainer *t, struct err *e)
+{
+	const struct conf *c = t->conf;
+	struct json_writer *w;
+	char host[256] = "";
+	int64_t attempt;
+
+	if (!is_first(t))
+		return 0;
+	attempt = count_attempts(t);
+	gethostname(host, sizeof(host) - 1);
+	w = journal_begin(t->journal, "start", t->state.step);
+	put_str(w, "run", c->run);
+	put_int(w, "attempt", attempt);
+	put_str(w, "host", host);
+	put_int(w, "pid", getpid());
+	put_int(w, "ranks", t->comm->size);
+	put_int(w, "parameters", model_floats(t->model));
+	put_str(w, "precision", c->precision == PRECISION_BF16 ? "bf16" : "fp32");
+	put_str(w, "backend", model_get_ops(t->model)->name);
+	put_int(w, "vocabulary", t->state.shape.vocabulary);
+	put_int(w, "pairs", shard_pairs(t->shard));
+	put_options(w, c);
+	return journal_end(t->journal, e);
+}
+
+static int put_record(struct trainer *t, struct err *e)
+{
+	const struct meter *m = &t->meter;
+	struct json_writer *w = journal_begin(t->journal, "train", t->state.step);
+
+	put_real(w, "loss", m->loss / m->target_tokens);
+	put_real(w, "nll", m->nll / m->target_tokens);
+	put_real(w, "lr", t->rate);
+	put_real(w, "grad_norm", t->grad_norm);
+	put_real(w, "source_tps", m->source_tokens / m->seconds);
+	put_real(w, "target_tps", m->target_tokens / m->seconds);
+	put_real(w, "step_s", m->seconds / (double)m->steps);
+	put_real(w, "epoch", loader_epoch(t->loader));
+	return journal_end(t->journal, e);
+}
+
+/* "2 h 05 min", "7 min", "40 s" */
+static void say_seconds(char *text, size_t n, double s)
+{
+	if (s >= 5400)
+		snprintf(text, n, "%d h %02d min", (int)(s / 3600), (int)fmod(s / 60, 60));
+	else if (s >= 90)
+		snprintf(text, n, "%d min", (int)(s / 60 + 0.5));
+	else
+		snprintf(text, n, "%d s", (int)(s + 0.5));
+}
+
+/* Time left by steps and by the clock, whichever is less. */
+static double seconds_left(const struct trainer *t)
+{
+	double left = t->speed * (double)(t->conf->steps - t->state.step);
+
+	if (t->conf->max_minutes > 0)
+		left = fmin(left, t->conf->max_minutes * 60 - t->seconds_before - (clock_mono_s() - t->started));
+	return fmax(left, 0);
+}
+
+static void show_progress(struct trainer *t)
+{
+	const struct meter *m = &t->meter;
+	double now = clock_mono_s();
+	char left[40];
+
+	if (t->conf->quiet || m->steps == 0 || now - t->shown < (t->terminal ? SHOW_TERMINAL_S : SHOW_PIPE_S))
+		return;
+	t->shown = now;
+	say_seconds(left, sizeof(left), seconds_left(t));
+	fprintf(stderr, "%sstep %lld/%lld  loss %.3f  ppl %.2f  lr %.2e  %.0f target tok/s  epoch %.2f  %s left%s",
+		t->terminal ? "\r" : "", (long long)t->state.step, (long long)t->conf->steps,
+		m->loss / m->target_tokens, exp(m->nll / m->target_tokens), t->rate, m->target_tokens / m->seconds,
+		loader_epoch(t->loader), left, t->terminal ? "\033[K" : "\n");
+}
+
+int report_step(struct trainer *t, struct err *e)
+{
+	const int64_t step = t->state.step;
+	int rc = 0;
+
+	if (!is_first(t))
+		return 0;
+	t->speed = t->speed > 0 ? t->speed + 0.1 * (t->meter.seconds / (double)t->meter.steps - t->speed) : t->meter.seconds;
+	show_progress(t);
+	if (step == 1 || step % t->conf->log_every == 0 || step == t->conf->steps || !t->finite) {
+		rc = put_record(t, e);
+		t->meter = (struct meter){ 0 };
+	}
+	return rc;
+}
+
+int report_save(struct trainer *t, int64_t bytes, double seconds, struct err *e)
+{
+	struct json_writer *w;
+	char path[64];
+
+	if (!is_first(t))
+		return 0;
+	snprintf(path, sizeof(path), "checkpoints/%lld", (long long)t->state.step);
+	w = journal_begin(t->journal, "save", t->state.step);
+	put_str(w, "path", path);
+	put_int(w, "bytes", bytes);
+	put_real(w, "seconds", seconds);
+	return journal_end(t->journal, e);
+}
+
+void report_end_line(struct trainer *t)
+{
+	if (is_first(t) && t->terminal && t->shown > 0 && !t->conf->quiet)
+		fputc('\n', stderr);
+	t->shown = 0;
+}
+
+int report_event(struct trainer *t, const char *level, const char *fmt, ...)
+{
+	struct json_writer *w;
+	struct err e;
+	char text[600];
+	va_list ap;
+
+	if (!is_first(t))
+		return 0;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	report_end_line(t);
+	if (!t->conf->quiet)
+		fprintf(stderr, "%s: %s\n", level, text);
+	w = journal_begin(t->journal, "event", t->state.step);
+	put_str(w, "level", level);
+	put_str(w, "text", text);
+	(void)journal_end(t->journal, &e);	/* an event about trouble must not make more of it */
+	return 0;
+}
+
+int report_stop(struct trainer *t, const char *reason, int exit_status, struct err *e)
+{
+	struct json_writer *w;
+
+	if (!is_first(t))
+		return 0;
+	report_end_line(t);
+	w = journal_begin(t->journal, "stop", t->state.step);
+	put_str(w, "reason", reason);
+	put_int(w, "exit", exit_status);
+	return journal_end(t->journal, e);
+}
