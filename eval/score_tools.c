@@ -61,8 +61,8 @@ static int lengths_differ(struct sides *s, size_t shorter, size_t longer, struct
 		;
 	if (got < 0)
 		return got;
-	return err_set(e, ERR_DATA, "%s has %lld lines, but %s has %lld: a score needs the same number on each side",
-		       s->names[shorter], (long long)s->files[shorter].number, s->names[longer], (long long)s->files[longer].number);
+	return err_set(e, ERR_DATA, "%s has %lld line%s, but %s has %lld: a score needs the same number on each side",
+		       s->names[shorter], (long long)s->files[shorter].number, s->files[shorter].number == 1 ? "" : "s", s->names[longer], (long long)s->files[longer].number);
 }
 
 /* 1: the next line of every side is in texts; 0: all ended; < 0: failure. */

@@ -18,6 +18,12 @@ static const struct { uint32_t first, last, stride; int32_t delta; } lower[] = {
 #undef LOWER
 };
 
+static const struct { uint32_t kind, first, last; } cased[] = {
+#define CASED(kind, first, last) { kind, first, last },
+#include "eval/unicode.def"
+#undef CASED
+};
+
 static enum unicode_class ascii_class(uint32_t c)
 {
 	if (c >= '0' && c <= '9')
@@ -105,24 +111,20 @@ static uint32_t lower_of(uint32_t c)
 	return (uint32_t)((int32_t)c + lower[low].delta);
 }
 
-/* Is c a letter that has case? Enough for the letters that stand around a sigma. */
-static bool is_cased(uint32_t c)
+/* 1: a letter that has case; 2: a mark that does not end a word, such as an apostrophe; 0: neither. */
+static uint32_t case_kind(uint32_t c)
 {
-	if (lower_of(c) != c || (c >= 'a' && c <= 'z'))
-		return true;
-	for (size_t i = 0; i < ARRAY_LEN(lower); i++) {
-		uint32_t from = (uint32_t)((int32_t)c - lower[i].delta);
+	size_t low = 0, high = ARRAY_LEN(cased);
 
-		if (from >= lower[i].first && from <= lower[i].last && (from - lower[i].first) % lower[i].stride == 0)
-			return true;
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (c > cased[middle].last)
+			low = middle + 1;
+		else
+			high = middle;
 	}
-	return c == 0xDF || c == 0x390 || c == 0x3B0 || c == 0x3C2;
-}
-
-static bool is_case_ignorable(uint32_t c)
-{
-	return c == '\'' || c == '.' || c == ':' || c == '^' || c == '`' || c == 0xA8 || c == 0xAD || c == 0xAF || c == 0xB4 ||
-	       c == 0xB7 || c == 0xB8 || (c >= 0x2B0 && c <= 0x36F) || (c >= 0x200B && c <= 0x200F) || c == 0x2018 || c == 0x2019;
+	return low < ARRAY_LEN(cased) && c >= cased[low].first ? cased[low].kind : 0;
 }
 
 /* A capital sigma becomes the final one after a letter and before none (Unicode 3.13, Final_Sigma). */
@@ -133,13 +135,13 @@ static bool is_final_sigma(const char *text, size_t at, size_t n)
 
 	for (size_t i = 0; i < at; ) {
 		i += utf8_decode(text + i, n - i, &c);
-		if (!is_case_ignorable(c))
-			before = is_cased(c);
+		if (case_kind(c) != 2)
+			before = case_kind(c) == 1;
 	}
 	for (size_t i = at + 2; before && i < n; ) {
 		i += utf8_decode(text + i, n - i, &c);
-		if (!is_case_ignorable(c))
-			return !is_cased(c);
+		if (case_kind(c) != 2)
+			return case_kind(c) != 1;
 	}
 	return before;
 }

@@ -42,12 +42,18 @@ def write(rows, per_line):
         print(" ".join(rows[i:i + per_line]))
 
 
+def final_after(text):
+    """Does a capital sigma behind this text become a final one?"""
+    return (text + "\u03a3").lower()[-1] == "\u03c2"
+
+
 print("""/*
  * unicode.def - character classes and lower case above U+007F, written by
  * tests/peers/unicode_tables.py; facts of Unicode, not to be edited.
  *
  * CLASS(class, first, last): P punctuation, S symbols, N numbers, ranges rising
- * LOWER(first, last, stride, delta): first, first + stride, … last + delta is the lower-case letter""")
+ * LOWER(first, last, stride, delta): first, first + stride, … last + delta is the lower-case letter
+ * CASED(kind, first, last): kind 1 letters that have case, 2 marks that do not part a word from its letters""")
 print(" * Classes as in the regex module %s, letters as in Unicode %s.\n */" % (regex.__version__, unicodedata.unidata_version))
 print("#ifdef CLASS")
 rows = []
@@ -57,4 +63,11 @@ for name in "PSN":
 write(["CLASS(%s,0x%X,0x%X)" % (n, a, b) for a, b, n in sorted(rows)], 4)
 print("#endif\n#ifdef LOWER")
 write(["LOWER(0x%X,0x%X,%d,%d)" % tuple(r) for r in lower_ranges()], 4)
+print("#endif\n#ifdef CASED")
+ALL = list(range(1, 0x80)) + POINTS
+cased = [c for c in ALL if final_after(chr(c))]
+known = set(cased)
+ignorable = [c for c in ALL if c not in known and final_after("a" + chr(c))]
+rows = [(a, b, 1) for a, b in ranges(cased)] + [(a, b, 2) for a, b in ranges(ignorable)]
+write(["CASED(%d,0x%X,0x%X)" % (k, a, b) for a, b, k in sorted(rows)], 4)
 print("#endif")
