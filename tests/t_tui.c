@@ -563,6 +563,10 @@ TEST(tui_history_resumed_run)
 	check_int(h->best_step, 10);
 	check_int(h->step, 15);
 	check_near(history_elapsed(h, 5010), 21 + 10, 1e-9);	/* the pause does not count */
+	check_int(h->state, RUN_UNKNOWN);
+	write_file(w, "journal.jsonl", "a", "{\"v\":1,\"kind\":\"stop\",\"t\":5011,\"reason\":\"asked\",\"exit\":75}\n");
+	update_all(h, 5011);
+	check_int(h->state, RUN_STOPPED);	/* without a state.json the journal is believed */
 	history_free(h);
 }
 

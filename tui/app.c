@@ -192,8 +192,8 @@ static int press(struct app *a, const char *keys, struct err *e)
 		int key = keys_next(&keys);
 
 		if (key < 0)
-			return err_set(e, ERR_USAGE, "keys: there is no key called as in \"%.50s\"; a key is a character, "
-				       "<Tab>, <Down>, <Ctrl-L>, and < itself is <lt>", keys);
+			return err_set(e, ERR_USAGE, "keys: there is no key called as in \"%.50s\"; a key is "
+				       "a character, <Tab>, <Down>, <Ctrl-L>, and < itself is <lt>", keys);
 		if (app_act(a, key) & REACT_QUIT)
 			break;
 		app_draw(a);

@@ -139,7 +139,9 @@ void draw_message(struct grid *g, struct rect r, enum style style, const char *c
 
 static int piece_width(const struct grid *g, const struct legend *p)
 {
-	return (p->sign ? 2 : 0) + grid_text_width(g, p->label) + (*p->label && *p->value) + grid_text_width(g, p->value);
+	int between = *p->label && *p->value;
+
+	return (p->sign ? 2 : 0) + grid_text_width(g, p->label) + between + grid_text_width(g, p->value);
 }
 
 void draw_legend(struct grid *g, struct rect box, const char *title, const struct legend *pieces, int n)

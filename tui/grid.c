@@ -183,7 +183,9 @@ int grid_put(struct grid *g, int row, int col, enum style style, uint32_t codepo
 		bool whole = grid_at(g, row, col) != NULL;
 
 		vacate(g, row, col + 1);
-		*grid_at(g, row, col + 1) = (struct cell){ .ch = whole ? 0 : ' ', .style = (uint8_t)style, .width = !whole };
+		*grid_at(g, row, col + 1) = (struct cell){
+			.ch = whole ? 0 : ' ', .style = (uint8_t)style, .width = !whole,
+		};
 	}
 	return width;
 }

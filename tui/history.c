@@ -135,6 +135,7 @@ static void forget(struct history *h)
 	h->attempt = h->ranks = h->parameters = h->exit_status = h->step = h->best_step = h->attempt_step = -1;
 	h->epoch = h->best_bleu = h->train_nll = h->first_t = h->attempt_t = h->last_t = NAN;
 	h->before_s = 0;
+	h->ended = RUN_UNKNOWN;
 	*h->host = *h->precision = *h->backend = 0;
 }
 
@@ -252,7 +253,10 @@ static void judge_state(struct history *h, double now)
 		f->locked = is_locked(f->lock_path);
 		f->lock_tested = now;
 	}
-	h->state = f->said == RUN_RUNNING && !f->locked ? RUN_LOST : f->said;
+	if (f->said == RUN_UNKNOWN)
+		h->state = h->ended;	/* a journal that was copied here without its state.json */
+	else
+		h->state = f->said == RUN_RUNNING && !f->locked ? RUN_LOST : f->said;
 }
 
 /* The last lines of what the ranks printed: why a run went wrong often stands only there. */

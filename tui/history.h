@@ -70,6 +70,7 @@ struct history {
 	int64_t bad_lines;	/* of the journal: not JSON, too long */
 
 	struct history_files *files;	/* owned, private */
+	enum run_state ended;	/* private: what the journal's last stop says; RUN_UNKNOWN: none since the start */
 	/* private: the clock of the run */
 	double first_t, attempt_t, last_t, before_s;
 	int64_t attempt_step;

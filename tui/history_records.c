@@ -76,6 +76,7 @@ static void take_start(struct history *h, const struct json *r, double t)
 	if (isfinite(h->attempt_t) && isfinite(h->last_t))
 		h->before_s += MAX(h->last_t - h->attempt_t, 0);
 	h->attempt_t = t;
+	h->ended = RUN_UNKNOWN;
 	if (!isfinite(h->first_t))
 		h->first_t = t;
 	h->attempt = json_integer(json_get(r, "attempt"), h->attempt);
@@ -173,6 +174,7 @@ static void take_stop(struct history *h, const struct json *r, double t, int64_t
 	struct history_line *line = history_add_line(h, LINE_STOP, t, step);
 
 	h->exit_status = json_integer(json_get(r, "exit"), -1);
+	h->ended = !strcmp(reason, "finished") ? RUN_FINISHED : !strcmp(reason, "asked") ? RUN_STOPPED : RUN_FAILED;
 	if (h->exit_status > 0)
 		snprintf(line->text, sizeof(line->text), "%.100s, exit status %" PRId64, reason, h->exit_status);
 	else

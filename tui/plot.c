@@ -135,7 +135,7 @@ static int draw_y_axis(struct grid *g, struct rect r, const struct axis *a)
 static void draw_x_axis(const struct canvas *c, int row, int left, int right)
 {
 	struct grid *g = c->g;
-	double step = figure_step(c->x_end, MAX(c->area.cols / 12, 1));
+	double step = figure_step(c->x_end, MAX(c->area.cols / 10, 1));
 	char text[FIGURE_BYTES];
 	int free_from = left;
 

@@ -107,10 +107,15 @@ static void draw_plot_legend(struct grid *g, struct rect box, const char *title,
 	for (size_t i = 0; i < p->n; i++) {
 		double v = value_at(p->lines[i].series, cursor);
 
-		pieces[n++] = (struct legend){
-			p->n > 1 ? pen_signs[p->lines[i].pen] : 0, p->n > 1 ? p->lines[i].style : STYLE_BRIGHT, p->labels[i],
+		pieces[n] = (struct legend){
+			0, STYLE_BRIGHT, p->labels[i],
 			p->decimals < 0 ? figure_value(values[i], v) : figure_fixed(values[i], v, p->decimals),
 		};
+		if (p->n > 1) {		/* a single line needs no key */
+			pieces[n].sign = pen_signs[p->lines[i].pen];
+			pieces[n].style = p->lines[i].style;
+		}
+		n++;
 	}
 	if (p->lines[0].series == &h->bleu && h->best_step >= 0 && !isfinite(cursor)) {
 		snprintf(best_step, sizeof(best_step), "at %s", figure_count(step, h->best_step));
@@ -218,7 +223,8 @@ static void draw_log_line(struct grid *g, struct rect r, int row, const struct h
 	char text[FIGURE_BYTES];
 	int at = r.col + 1;
 
-	draw_text_right(g, row, at + 8, 9, STYLE_DIM, figure_duration(text, l->t - h->first_t));
+	if (l->kind != LINE_CONSOLE)
+		draw_text_right(g, row, at + 8, 9, STYLE_DIM, figure_duration(text, l->t - h->first_t));
 	at += 10;
 	if (l->step >= 0)
 		draw_text_right(g, row, at + 9, 10, STYLE_DIM, figure_count(text, l->step));

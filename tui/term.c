@@ -165,8 +165,8 @@ struct terminal *term_open(bool colours, struct err *e)
 		release_signals(t);
 		free(t->stack);
 		free(t);
-		err_set(e, ERR_UNAVAILABLE, "this machine has no description of the terminal \"%.50s\"; set TERM to one "
-			"that it knows (xterm is the usual one), or use \"werkbank status\"", name);
+		err_set(e, ERR_UNAVAILABLE, "this machine has no description of the terminal \"%.50s\"; set "
+			"TERM to one that it knows (often xterm), or use \"werkbank status\"", name);
 		return NULL;
 	}
 	before.n = 0;
