@@ -20,10 +20,16 @@ BUILT_SOURCES += %D%/list.h
 %D%/run-test.$(OBJEXT): %D%/list.h
 CLEANFILES += %D%/list.h
 
-dist_check_SCRIPTS += %D%/layers.sh %D%/cli.sh
+dist_check_SCRIPTS += %D%/layers.sh %D%/cli.sh %D%/screens.sh %D%/terminal.sh
 EXTRA_DIST += %D%/tally.sh %D%/lint.sh
 EXTRA_DIST += %D%/golden/model.pytorch.safetensors %D%/peers/pytorch_model.py
-TESTS += tests/run %D%/layers.sh
+EXTRA_DIST += %D%/golden/run %D%/golden/empty-24x80-ascii.screen %D%/golden/help-24x80-ascii.screen \
+	%D%/golden/hostile-24x80-ascii.screen %D%/golden/hostile-24x80.screen %D%/golden/log-24x80.screen \
+	%D%/golden/lost-24x80.screen %D%/golden/run-15x60.screen %D%/golden/run-24x80-ascii.screen \
+	%D%/golden/run-24x80.screen %D%/golden/run-40x120-ascii.screen %D%/golden/run-40x120.screen \
+	%D%/golden/run-50x180.screen %D%/golden/running-24x80.screen %D%/golden/samples-24x80.screen \
+	%D%/golden/small-5x40.screen %D%/golden/zoom-24x80.screen
+TESTS += tests/run %D%/layers.sh %D%/screens.sh %D%/terminal.sh
 
 # What no compiler checks; not part of "make check".
 lint:
