@@ -147,6 +147,7 @@ cp "$top/werkbank-launch" "$tmp/bin/"
 cat >"$tmp/bin/werkbank-train" <<'END'
 #!/bin/sh
 echo "trainer: $*" >&2
+printf '\rstep 1 of 9\033[K\rstep 2\033[K\r\n' >&2
 trap 'echo saving >&2; exit 75' TERM
 i=0
 while [ $i -lt "${TICKS:-1}" ]; do sleep 0.1; i=$((i + 1)); done
@@ -163,6 +164,7 @@ says 0 'trainer: _rank -C .*/w --run my' "$launch" train -C "$tmp/w" --steps 77 
 holds "state: finished" '"state":"finished".*"attempt":1,.*"exit":0' "$run/state.json"
 holds "recipe.ini notes the command line" '^steps = 77 +# command line' "$run/recipe.ini"
 holds "console.log" '^trainer: _rank' "$run/console.log"
+holds "console.log: of a redrawn line the last state" '^step 2$' "$run/console.log"
 says 0 '' "$launch" train -C "$tmp/w" "$tmp/my.ini"
 holds "a resumed run keeps what was given by hand" '^steps = 77 +# command line' "$run/recipe.ini"
 says 78 "begun with --size 'tiny' and cannot go on with 'big'" "$launch" train -C "$tmp/w" --size big "$tmp/my.ini"

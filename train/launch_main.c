@@ -86,6 +86,8 @@ static int start_ranks(struct launch *l, int *status, struct err *e)
 	argv[n] = NULL;
 	/* mpirun forwards SIGUSR1; to SIGTERM it answers by killing the ranks before they could save. */
 	s.stop_signal = l->conf.ranks > 1 ? SIGUSR1 : SIGTERM;
+	if (isatty(STDERR_FILENO) && setenv("WERKBANK_TERMINAL", "1", 1))
+		return err_set_errno(e, ERR_NOMEM, "the environment of the ranks cannot be set");
 	code = supervise_run(&s, status, e);
 	if (code == ERR_UNAVAILABLE && l->conf.ranks > 1)
 		err_prefix(e, "--ranks %s needs Open MPI", ranks);
@@ -123,12 +125,10 @@ static int train(struct launch *l, int *status, struct err *e)
 	return rundir_write_state(&l->dir, state, ranks, *status, e);
 }
 
-/* A last word on the terminal where the end was not the planned one. */
+/* The ranks said why they ended; this says where to read it again. */
 static void tell(const struct launch *l, int status)
 {
-	if (status == EXIT_STOPPED)
-		fprintf(stderr, "werkbank-launch: stopped and saved; the same command goes on from there\n");
-	else if (status)
+	if (status && status != EXIT_STOPPED)
 		fprintf(stderr, "werkbank-launch: the training ended with status %d; see %s\n", status,
 			l->console);
 }

@@ -31,6 +31,7 @@ static void catch_signals(void)
 	sigemptyset(&how.sa_mask);
 	for (size_t i = 0; i < ARRAY_LEN(signals); i++)
 		sigaction(signals[i], &how, NULL);
+	signal(SIGPIPE, SIG_IGN);	/* whoever read our progress may go: the training stays */
 }
 
 /* ---- model ------------------------------------------------------------- */

@@ -1,11 +1,12 @@
 /* supervise.c - see supervise.h */
 #include "train/supervise.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdio.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
@@ -21,6 +22,8 @@ struct watch {
 	int signals;		/* signalfd */
 	int console;		/* descriptor of console.log */
 	struct buf line;	/* what has not been ended by LF yet */
+	bool redraw;		/* the last byte was CR */
+	bool escape;		/* inside an escape sequence for the terminal */
 	int asked;		/* how often we were asked to stop */
 };
 
@@ -62,17 +65,26 @@ static void put(int fd, const char *text, size_t n)
 	}
 }
 
-/* console.log gets whole lines; of a line that was redrawn with CR only its last state. */
+/*
+ * console.log gets whole lines, without escape sequences (which end with a
+ * letter); of a line that was redrawn with CR only its last state.
+ */
 static void log_lines(struct watch *w, const char *text, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
-		if (text[i] == '\r' && i + 1 < n && text[i + 1] != '\n')
+		if (w->redraw && text[i] != '\n')
 			buf_clear(&w->line);
-		else if (text[i] != '\r')
+		w->redraw = text[i] == '\r';
+		if (text[i] == '\033')
+			w->escape = true;
+		else if (w->escape)
+			w->escape = !isalpha((unsigned char)text[i]);
+		else if (!w->redraw)
 			buf_add_char(&w->line, text[i]);
 		if (text[i] == '\n') {
 			put(w->console, buf_text(&w->line), w->line.len);
 			buf_clear(&w->line);
+			w->escape = false;
 		}
 	}
 }
@@ -105,6 +117,8 @@ static void stop(struct watch *w)
 		kill(w->proc.pid, w->s->stop_signal);
 	else
 		kill(-w->proc.pid, SIGKILL);
+	if (isatty(STDERR_FILENO))
+		put(STDERR_FILENO, "\n", 1);	/* below the line of progress */
 	put(STDERR_FILENO, text, strlen(text));
 }
 
