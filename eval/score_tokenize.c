@@ -66,16 +66,6 @@ static void replace(struct score_scratch *s, const char *word, const char *with)
 	s->b = swap;
 }
 
-static bool is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
-static bool is_point(char c)
-{
-	return c == '.' || c == ',';
-}
-
 /* Punctuation of ASCII except ' , - . and what lies beyond it. */
 static bool is_isolated(char c)
 {
@@ -102,46 +92,50 @@ static void isolate(struct buf *to, const struct buf *from)
 	close_buf(to, w);
 }
 
+/* What a byte may be to a rule; a byte above 0x7F is DIGIT no more than a letter is. */
+enum { DIGIT = 1, NO_DIGIT = 2, POINT = 4, DASH = 8 };
+
+static unsigned kind_of(unsigned char c)
+{
+	static const unsigned char kinds[] = { [','] = POINT | NO_DIGIT, ['-'] = DASH | NO_DIGIT, ['.'] = POINT | NO_DIGIT,
+		['0'] = DIGIT, DIGIT, DIGIT, DIGIT, DIGIT, DIGIT, DIGIT, DIGIT, DIGIT, DIGIT };
+
+	return c < sizeof(kinds) && kinds[c] ? kinds[c] : NO_DIGIT;
+}
+
 /*
- * Where first() holds for one character and second() for the next, put blanks:
+ * Where a character is of kind first and the next of kind second, put blanks:
  * before the first, between, behind the second, as the flags say. Working on
  * bytes is right, because a match never begins or ends inside a character
  * except where that character is copied unchanged.
  */
 struct pair_rule {
-	bool (*first)(char c);
-	bool (*second)(char c);
+	unsigned first, second;
 	bool before, behind;
 };
 
-static bool is_no_digit(char c)
-{
-	return !is_digit(c);
-}
-
-static bool is_dash(char c)
-{
-	return c == '-';
-}
-
 static void split_pairs(struct buf *to, const struct buf *from, struct pair_rule rule)
 {
+	const char *r = from->data, *end = r + from->len;
 	char *w = fresh(to, 2 * from->len + 4);
+	unsigned kind, next;
 
 	if (!w)
 		return;
-	for (const char *r = from->data, *end = r + from->len; r < end; r++) {
-		if (r + 1 < end && rule.first(r[0]) && rule.second(r[1])) {
-			if (rule.before)
-				*w++ = ' ';
+	for (kind = r < end ? kind_of((unsigned char)*r) : 0; r < end; kind = next) {
+		next = r + 1 < end ? kind_of((unsigned char)r[1]) : 0;
+		if (!(kind & rule.first) || !(next & rule.second)) {
 			*w++ = *r++;
-			*w++ = ' ';
-			*w++ = *r;
-			if (rule.behind)
-				*w++ = ' ';
-		} else {
-			*w++ = *r;
+			continue;
 		}
+		if (rule.before)
+			*w++ = ' ';
+		*w++ = *r++;
+		*w++ = ' ';
+		*w++ = *r++;
+		if (rule.behind)
+			*w++ = ' ';
+		next = r < end ? kind_of((unsigned char)*r) : 0;
 	}
 	close_buf(to, w);
 }
@@ -162,9 +156,9 @@ static void tokenize_13a(const char *line, size_t n, struct score_scratch *s, st
 		replace(s, "&gt;", ">");
 	}
 	isolate(&s->b, &s->a);
-	split_pairs(&s->a, &s->b, (struct pair_rule){ is_no_digit, is_point, false, true });
-	split_pairs(&s->b, &s->a, (struct pair_rule){ is_point, is_no_digit, true, false });
-	split_pairs(&s->a, &s->b, (struct pair_rule){ is_digit, is_dash, false, true });
+	split_pairs(&s->a, &s->b, (struct pair_rule){ NO_DIGIT, POINT, false, true });
+	split_pairs(&s->b, &s->a, (struct pair_rule){ POINT, NO_DIGIT, true, false });
+	split_pairs(&s->a, &s->b, (struct pair_rule){ DIGIT, DASH, false, true });
 	buf_add(out, buf_text(&s->a), s->a.len);
 }
 
