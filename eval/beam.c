@@ -77,7 +77,10 @@ static double penalty(const struct beam *b, int32_t length)
 	return pow((5.0 + length) / 6.0, b->o.alpha);
 }
 
-/* Keep a hypothesis that ended with </s>, if it is among the n_best. Of equal ones the earlier stays in front. */
+/*
+ * Keep a hypothesis that ended with </s>, if it is among the n_best. Of equal ones the
+ * earlier stays in front.
+ */
 static void finish(struct beam *b, int32_t node, double log_prob)
 {
 	struct finished f = { node, log_prob, log_prob / penalty(b, b->length + 1) };
@@ -102,8 +105,8 @@ static bool never_chosen(int32_t token)
  * rows that fall. at[i] is the place in row i; ties go to the earlier row.
  * False: the rows are used up.
  */
-static bool next_candidate(const struct beam *b, const struct beam_found *found, int32_t *at, int32_t *row, double *log_prob,
-			   int32_t *token)
+static bool next_candidate(const struct beam *b, const struct beam_found *found, int32_t *at,
+			   int32_t *row, double *log_prob, int32_t *token)
 {
 	*row = -1;
 	for (int32_t i = 0; i < b->n_live; i++) {
@@ -134,17 +137,20 @@ static bool is_decided(const struct beam *b)
 	if (b->n_live == 0 || b->o.beam == 1)
 		return true;
 	/* Log-probabilities only fall, and the longest hypothesis is divided by most. */
-	return b->live[0].log_prob / penalty(b, b->max_length) <= b->finished[b->n_finished - 1].score;
+	return b->live[0].log_prob / penalty(b, b->max_length) <=
+	       b->finished[b->n_finished - 1].score;
 }
 
-int beam_advance(struct beam *b, const struct beam_found *found, struct beam_live *live, struct err *e)
+int beam_advance(struct beam *b, const struct beam_found *found, struct beam_live *live,
+		 struct err *e)
 {
 	struct live next[DECODE_MAX_BEAM];
 	int32_t at[DECODE_MAX_BEAM] = { 0 }, row, token = 0, n = 0;
 	double log_prob = 0;
 
 	live->n = 0;
-	if (mem_grow(&b->nodes, &b->cap_nodes, b->n_nodes + (size_t)b->o.beam, sizeof(*b->nodes), e))
+	if (mem_grow(&b->nodes, &b->cap_nodes, b->n_nodes + (size_t)b->o.beam, sizeof(*b->nodes),
+		     e))
 		return e->code;
 	for (int32_t taken = 0; taken < n_candidates(&b->o); taken++) {
 		if (!next_candidate(b, found, at, &row, &log_prob, &token))
@@ -155,7 +161,8 @@ int beam_advance(struct beam *b, const struct beam_found *found, struct beam_liv
 		}
 		if (n == b->o.beam)
 			continue;
-		b->nodes[b->n_nodes] = (struct node){ b->live[row].node, token, found->aligned ? found->aligned[row] : 0 };
+		b->nodes[b->n_nodes] = (struct node){ b->live[row].node, token,
+						      found->aligned ? found->aligned[row] : 0 };
 		next[n] = (struct live){ (int32_t)b->n_nodes++, log_prob };
 		live->parent[n] = row;
 		live->token[n++] = token;
@@ -203,11 +210,16 @@ int beam_result(const struct beam *b, struct decode_result *result, struct err *
 		const struct finished *f = &b->finished[i];
 		struct decode_hypothesis *h = &result->hypotheses[result->n++];
 
-		*h = (struct decode_hypothesis){ .log_prob = f->log_prob, .score = f->score, .finished = true };
+		*h = (struct decode_hypothesis){ .log_prob = f->log_prob,
+						 .score = f->score,
+						 .finished = true };
 		if (unroll(b, f->node, h, e))
 			return e->code;
 	}
-	/* Too few came to an end: the best that were cut off take the other places. All are equally long. */
+	/*
+	 * Too few came to an end: the best that were cut off take the other places. All are
+	 * equally long.
+	 */
 	for (int32_t i = 0; i < b->n_live && result->n < want; i++) {
 		struct decode_hypothesis *h = &result->hypotheses[result->n++];
 

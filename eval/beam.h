@@ -16,11 +16,14 @@ struct beam;
 /* What the decoder reads next for live hypothesis i = 0 … n - 1 of a sentence. */
 struct beam_live {
 	int32_t n;
-	int32_t parent[DECODE_MAX_BEAM];	/* which live hypothesis of the step before it goes on from */
+	int32_t parent[DECODE_MAX_BEAM];	/* the live hypothesis before that it continues */
 	int32_t token[DECODE_MAX_BEAM];
 };
 
-/* The continuations of the n live hypotheses: rows of k log-probabilities, falling, and their tokens. */
+/*
+ * The continuations of the n live hypotheses: rows of k log-probabilities, falling, and
+ * their tokens.
+ */
 struct beam_found {
 	const float   *values;	/* (n, k) */
 	const int32_t *ids;	/* (n, k) */
@@ -28,14 +31,21 @@ struct beam_found {
 	int32_t k;		/* at least beam_width() */
 };
 
-/* A search that takes at most max_length steps. It begins with one live hypothesis, the empty one. NULL: failure. */
+/*
+ * A search that takes at most max_length steps. It begins with one live hypothesis, the
+ * empty one. NULL: failure.
+ */
 struct beam *beam_new(const struct decode_options *o, int32_t max_length, struct err *e);
 
-/* Continuations per live hypothesis that a search must be shown so that none of the best is missed. */
+/*
+ * Continuations per live hypothesis that a search must be shown so that none of the
+ * best is missed.
+ */
 int32_t beam_width(const struct decode_options *o);
 
 /* Take one step. *live: what goes on; n = 0 when the search is over. */
-int  beam_advance(struct beam *b, const struct beam_found *found, struct beam_live *live, struct err *e);
+int beam_advance(struct beam *b, const struct beam_found *found, struct beam_live *live,
+		 struct err *e);
 
 /* The best hypotheses so far, at least one; owned by result. */
 int  beam_result(const struct beam *b, struct decode_result *result, struct err *e);

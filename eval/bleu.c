@@ -58,15 +58,18 @@ static int split(struct bleu *b, const struct score_text *t, struct err *e)
 	score_tokenize(b->o.tokenizer, b->o.lowercase, t->text, t->n, &b->scratch, &b->tokens);
 	if (buf_check(&b->tokens, e))
 		return e->code;
-	return words_split(&b->words, buf_text(&b->tokens), b->tokens.len, &b->symbols, &b->n_symbols, &b->cap_symbols, e);
+	return words_split(&b->words, buf_text(&b->tokens), b->tokens.len, &b->symbols,
+			   &b->n_symbols, &b->cap_symbols, e);
 }
 
-int bleu_add(struct bleu *b, const struct score_text *hypothesis, const struct score_text *references, size_t n, struct err *e)
+int bleu_add(struct bleu *b, const struct score_text *hypothesis,
+	     const struct score_text *references, size_t n, struct err *e)
 {
 	int64_t length, closest = -1;
 
 	if (n == 0 || (b->segments > 0 && n != b->n_references))
-		return err_set(e, ERR_DATA, "segment %lld has %zu references, and the ones before it %zu",
+		return err_set(e, ERR_DATA,
+			       "segment %lld has %zu references, and the ones before it %zu",
 			       (long long)b->segments + 1, n, b->n_references);
 	if (split(b, hypothesis, e) || ngrams_hypothesis(&b->ngrams, b->symbols, b->n_symbols, e))
 		return e->code;
@@ -150,8 +153,9 @@ void bleu_signature(const struct bleu *b, struct buf *out)
 	static const char *const smoothings[] = { "exp", "none", "floor", "add-k" };
 	bool has_value = b->o.smoothing == BLEU_FLOOR || b->o.smoothing == BLEU_ADD_K;
 
-	buf_printf(out, "werkbank|bleu|refs:%zu|case:%s|tok:%s|smooth:%s", b->n_references, b->o.lowercase ? "lc" : "mixed",
-		   score_tokenizer_name(b->o.tokenizer), smoothings[b->o.smoothing]);
+	buf_printf(out, "werkbank|bleu|refs:%zu|case:%s|tok:%s|smooth:%s", b->n_references,
+		   b->o.lowercase ? "lc" : "mixed", score_tokenizer_name(b->o.tokenizer),
+		   smoothings[b->o.smoothing]);
 	if (has_value)
 		buf_printf(out, "[%g]", b->o.smooth_value);
 	if (b->o.effective_order)
@@ -159,8 +163,8 @@ void bleu_signature(const struct bleu *b, struct buf *out)
 	buf_printf(out, "|v:%s", PACKAGE_VERSION);
 }
 
-int bleu_lists(const struct bleu_options *o, const char *const *hypotheses, const char *const *references, size_t n,
-	       struct bleu_score *score, struct err *e)
+int bleu_lists(const struct bleu_options *o, const char *const *hypotheses,
+	       const char *const *references, size_t n, struct bleu_score *score, struct err *e)
 {
 	struct bleu *b = bleu_new(o, e);
 	int code = b ? 0 : e->code;

@@ -32,7 +32,7 @@ struct bleu_options {
 	enum bleu_smoothing  smoothing;
 	double smooth_value;		/* of floor (0.1) and add-k (1); negative: that default */
 	bool   lowercase;
-	bool   effective_order;		/* leave out orders beyond the segment's length: for single sentences only */
+	bool   effective_order;		/* leave out orders too long for a sentence scored alone */
 };
 
 /* The usual ones: 13a, exp, cased. */
@@ -57,8 +57,12 @@ struct bleu;
 
 struct bleu *bleu_new(const struct bleu_options *o, struct err *e);	/* NULL: failure */
 
-/* Add a segment with its n references; every segment must have the same number of them, at least one. */
-int  bleu_add(struct bleu *b, const struct score_text *hypothesis, const struct score_text *references, size_t n, struct err *e);
+/*
+ * Add a segment with its n references; every segment must have the same number of them,
+ * at least one.
+ */
+int bleu_add(struct bleu *b, const struct score_text *hypothesis,
+	     const struct score_text *references, size_t n, struct err *e);
 
 void bleu_score(const struct bleu *b, struct bleu_score *score);
 
@@ -68,7 +72,7 @@ void bleu_signature(const struct bleu *b, struct buf *out);
 void bleu_free(struct bleu *b);
 
 /* All at once for lists in memory: n hypotheses, each with the one reference of the same number. */
-int  bleu_lists(const struct bleu_options *o, const char *const *hypotheses, const char *const *references, size_t n,
-		struct bleu_score *score, struct err *e);
+int bleu_lists(const struct bleu_options *o, const char *const *hypotheses,
+	       const char *const *references, size_t n, struct bleu_score *score, struct err *e);
 
 #endif

@@ -75,7 +75,8 @@ static int push_word(struct chrf *c, const char *word, size_t n, struct err *e)
 /* Punctuation of ASCII. */
 static bool is_mark(char c)
 {
-	return (c >= '!' && c <= '/') || (c >= ':' && c <= '@') || (c >= '[' && c <= '`') || (c >= '{' && c <= '~');
+	return (c >= '!' && c <= '/') || (c >= ':' && c <= '@') || (c >= '[' && c <= '`') ||
+	       (c >= '{' && c <= '~');
 }
 
 /*
@@ -89,9 +90,9 @@ static int add_word(struct chrf *c, const char *word, size_t n, struct err *e)
 	bool at_start = !single && !at_end && is_mark(word[0]);
 
 	if (at_end)
-		return push_word(c, word, n - 1, e) || push_word(c, word + n - 1, 1, e) ? e->code : 0;
+		return push_word(c, word, n - 1, e) ? e->code : push_word(c, word + n - 1, 1, e);
 	if (at_start)
-		return push_word(c, word, 1, e) || push_word(c, word + 1, n - 1, e) ? e->code : 0;
+		return push_word(c, word, 1, e) ? e->code : push_word(c, word + 1, n - 1, e);
 	return push_word(c, word, n, e);
 }
 
@@ -115,7 +116,8 @@ static int split(struct chrf *c, const struct score_text *t, struct err *e)
 		uint32_t codepoint;
 
 		if (blank) {
-			if (c->o.word_order > 0 && i > word && add_word(c, text + word, i - word, e))
+			if (c->o.word_order > 0 && i > word &&
+			    add_word(c, text + word, i - word, e))
 				return e->code;
 			i += blank;
 			word = i;
@@ -150,26 +152,31 @@ static double f_score(const struct chrf *c, const struct chrf_counts *counts)
 	return 100 * ((1 + factor) * precision * recall / (factor * precision + recall));
 }
 
-static void count_orders(struct chrf_counts *counts, int first, const struct ngrams *g, size_t n_hypothesis, size_t n_reference)
+static void count_orders(struct chrf_counts *counts, int first, const struct ngrams *g,
+			 size_t n_hypothesis, size_t n_reference)
 {
 	for (int k = 0; k < g->order; k++) {
 		counts->reference[first + k] = ngrams_total(n_reference, k + 1);
 		/* Where the reference has nothing to match, the hypothesis is not blamed. */
-		counts->hypothesis[first + k] = counts->reference[first + k] ? ngrams_total(n_hypothesis, k + 1) : 0;
+		counts->hypothesis[first + k] =
+			counts->reference[first + k] ? ngrams_total(n_hypothesis, k + 1) : 0;
 		counts->matches[first + k] = g->matches[k];
 	}
 }
 
-int chrf_add(struct chrf *c, const struct score_text *hypothesis, const struct score_text *references, size_t n, struct err *e)
+int chrf_add(struct chrf *c, const struct score_text *hypothesis,
+	     const struct score_text *references, size_t n, struct err *e)
 {
 	struct chrf_counts best = { 0 }, own = { 0 };
 	double best_score = -1;
 	size_t n_chars, n_words;
 
 	if (n == 0 || (c->segments > 0 && n != c->n_references))
-		return err_set(e, ERR_DATA, "segment %lld has %zu references, and the ones before it %zu",
+		return err_set(e, ERR_DATA,
+			       "segment %lld has %zu references, and the ones before it %zu",
 			       (long long)c->segments + 1, n, c->n_references);
-	if (split(c, hypothesis, e) || ngrams_hypothesis(&c->char_ngrams, c->chars.items, c->chars.n, e) ||
+	if (split(c, hypothesis, e) ||
+	    ngrams_hypothesis(&c->char_ngrams, c->chars.items, c->chars.n, e) ||
 	    ngrams_hypothesis(&c->word_ngrams, c->word_numbers.items, c->word_numbers.n, e))
 		return e->code;
 	n_chars = c->chars.n;
@@ -220,6 +227,7 @@ void chrf_name(const struct chrf *c, struct buf *out)
 
 void chrf_signature(const struct chrf *c, struct buf *out)
 {
-	buf_printf(out, "werkbank|chrf|refs:%zu|case:%s|nc:%d|nw:%d|beta:%g|space:no|v:%s", c->n_references,
-		   c->o.lowercase ? "lc" : "mixed", c->o.char_order, c->o.word_order, c->o.beta, PACKAGE_VERSION);
+	buf_printf(out, "werkbank|chrf|refs:%zu|case:%s|nc:%d|nw:%d|beta:%g|space:no|v:%s",
+		   c->n_references, c->o.lowercase ? "lc" : "mixed", c->o.char_order,
+		   c->o.word_order, c->o.beta, PACKAGE_VERSION);
 }

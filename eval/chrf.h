@@ -44,10 +44,14 @@ struct chrf_score {
 struct chrf;
 
 struct chrf *chrf_new(const struct chrf_options *o, struct err *e);	/* NULL: failure */
-int  chrf_add(struct chrf *c, const struct score_text *hypothesis, const struct score_text *references, size_t n, struct err *e);
+int chrf_add(struct chrf *c, const struct score_text *hypothesis,
+	     const struct score_text *references, size_t n, struct err *e);
 void chrf_score(const struct chrf *c, struct chrf_score *score);
 
-/* Append "werkbank|chrf|refs:1|case:mixed|nc:6|nw:0|beta:2|space:no|v:0.1"; the name alone by chrf_name(). */
+/*
+ * Append "werkbank|chrf|refs:1|case:mixed|nc:6|nw:0|beta:2|space:no|v:0.1"; the name
+ * alone by chrf_name().
+ */
 void chrf_signature(const struct chrf *c, struct buf *out);
 void chrf_name(const struct chrf *c, struct buf *out);			/* "chrF2++" */
 void chrf_free(struct chrf *c);

@@ -9,7 +9,10 @@
 #include "eval/stepper.h"
 #include "share/base/mem.h"
 
-/* Rows of a step are limited so that the logits of a large vocabulary stay small: decode_tokens / 8, at most 1024. */
+/*
+ * Rows of a step are limited so that the logits of a large vocabulary stay small:
+ * decode_tokens / 8, at most 1024.
+ */
 #define MAX_ROWS 1024
 
 struct decoder {
@@ -70,7 +73,9 @@ int decode_options_from_conf(struct decode_options *o, const struct conf *c, str
 	o->decode_tokens = (int32_t)c->decode_tokens;
 	o->alignments = c->alignments;
 	if (o->n_best > o->beam)
-		return err_set(e, ERR_USAGE, "%d translations per sentence need a beam of at least as many, and it is %d: give --beam %d",
+		return err_set(e, ERR_USAGE,
+			       "%d translations per sentence need a beam of at least as many, and "
+			       "it is %d: give --beam %d",
 			       o->n_best, o->beam, o->n_best);
 	return 0;
 }
@@ -167,8 +172,8 @@ static int step(struct decoder *d, const struct decode_options *o, int32_t k, st
 }
 
 /* Decode the n sources of d->batch; places says whose results they are. */
-static int decode_batch(struct decoder *d, const struct decode_options *o, const struct sorted *places,
-			struct decode_result *results, struct err *e)
+static int decode_batch(struct decoder *d, const struct decode_options *o,
+			const struct sorted *places, struct decode_result *results, struct err *e)
 {
 	int32_t n = d->batch.n, steps = 0, code = 0;
 	int32_t k = (int32_t)MIN(beam_width(o), model_get_shape(d->model)->real_vocabulary);
@@ -177,7 +182,8 @@ static int decode_batch(struct decoder *d, const struct decode_options *o, const
 		return e->code;
 	memset(d->beams, 0, (size_t)n * sizeof(*d->beams));
 	for (int32_t i = 0; i < n; i++) {
-		int32_t longest = max_length(o, d->batch.source_start[i + 1] - d->batch.source_start[i] - 1);
+		int32_t longest =
+			max_length(o, d->batch.source_start[i + 1] - d->batch.source_start[i] - 1);
 
 		steps = MAX(steps, longest);
 		d->rows.sentence[i] = i;
@@ -211,12 +217,14 @@ static int empty_result(const struct decode_options *o, struct decode_result *re
 	result->hypotheses->tokens = mem_alloc(1, sizeof(int32_t), e);
 	if (o->alignments && result->hypotheses->tokens)
 		result->hypotheses->aligned = mem_alloc(1, sizeof(int32_t), e);
-	return result->hypotheses->tokens && (!o->alignments || result->hypotheses->aligned) ? 0 : e->code;
+	if (!result->hypotheses->tokens || (o->alignments && !result->hypotheses->aligned))
+		return e->code;
+	return 0;
 }
 
 /* Fill the batch from the sorted sources as far as they fit; returns how many were taken. */
-static size_t fill_batch(struct decoder *d, const struct decode_options *o, const struct decode_source *sources,
-			 const struct sorted *sorted, size_t n)
+static size_t fill_batch(struct decoder *d, const struct decode_options *o,
+			 const struct decode_source *sources, const struct sorted *sorted, size_t n)
 {
 	int32_t max_rows = MAX(o->beam, MIN(MAX_ROWS, o->decode_tokens / 8));
 	size_t taken = 0;
@@ -226,17 +234,20 @@ static size_t fill_batch(struct decoder *d, const struct decode_options *o, cons
 		const struct decode_source *s = &sources[sorted[taken].place];
 		int64_t tokens = (int64_t)d->batch.n_source + sorted[taken].n + 1;
 
-		if (taken > 0 && (tokens * o->beam > o->decode_tokens || (d->batch.n + 1) * o->beam > max_rows))
+		if (taken > 0 &&
+		    (tokens * o->beam > o->decode_tokens || (d->batch.n + 1) * o->beam > max_rows))
 			break;
-		if (!batch_add(&d->batch, (int64_t)sorted[taken].place, s->ids, sorted[taken].n, NULL, 0))
+		if (!batch_add(&d->batch, (int64_t)sorted[taken].place, s->ids, sorted[taken].n,
+			       NULL, 0))
 			break;
 		taken++;
 	}
 	return taken;
 }
 
-int decoder_run(struct decoder *d, const struct decode_options *o, const struct decode_source *sources, size_t n,
-		struct decode_result *results, struct err *e)
+int decoder_run(struct decoder *d, const struct decode_options *o,
+		const struct decode_source *sources, size_t n, struct decode_result *results,
+		struct err *e)
 {
 	struct sorted *sorted = mem_alloc(n, sizeof(*sorted), e);
 	size_t n_sorted = 0, taken;
@@ -250,13 +261,16 @@ int decoder_run(struct decoder *d, const struct decode_options *o, const struct 
 		if (sources[i].n == 0)
 			code = empty_result(o, &results[i], e);
 		else
-			sorted[n_sorted++] = (struct sorted){ MIN(sources[i].n, d->capacity - 1), i };
+			sorted[n_sorted++] =
+				(struct sorted){ MIN(sources[i].n, d->capacity - 1), i };
 	}
 	qsort(sorted, n_sorted, sizeof(*sorted), by_length);
 	for (size_t i = 0; i < n_sorted && !code; i += taken) {
 		taken = fill_batch(d, o, sources, sorted + i, n_sorted - i);
 		if (taken == 0)
-			code = err_set(e, ERR_INTERNAL, "a sentence of %d tokens does not fit an empty batch", sorted[i].n);
+			code = err_set(e, ERR_INTERNAL,
+				       "a sentence of %d tokens does not fit an empty batch",
+				       sorted[i].n);
 		else
 			code = decode_batch(d, o, sorted + i, results, e);
 	}

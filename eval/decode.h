@@ -36,7 +36,7 @@ struct decode_options {
 	int32_t beam;			/* 1 .. DECODE_MAX_BEAM */
 	int32_t n_best;			/* 1 .. beam: hypotheses wanted per sentence */
 	double  alpha;			/* of the length penalty, >= 0 */
-	double  max_length_factor;	/* at most factor * source tokens + extra tokens, </s> counted */
+	double  max_length_factor;	/* decoded: at most factor * source tokens + extra */
 	int32_t max_length_extra;
 	int32_t decode_tokens;		/* source tokens times beam decoded at once */
 	bool    alignments;		/* say which source token each target token attends to */
@@ -49,7 +49,7 @@ struct decode_source {
 
 struct decode_hypothesis {
 	int32_t *tokens;		/* (n) owned; without special tokens */
-	int32_t *aligned;		/* (n) owned: number of a source token from 0; NULL unless asked for */
+	int32_t *aligned;		/* (n) owned: source tokens from 0; NULL unless asked for */
 	int32_t  n;
 	double   log_prob;		/* sum over the tokens and </s>, nats */
 	double   score;			/* with the length penalty: what hypotheses are ranked by */
@@ -59,7 +59,7 @@ struct decode_hypothesis {
 struct decode_result {
 	struct decode_hypothesis *hypotheses;	/* (n) owned, best first; at least one */
 	int32_t n;			/* may be less than n_best when the search found fewer */
-	bool    truncated;		/* the source was longer than the capacity; its end was not translated */
+	bool    truncated;		/* the source was too long; its end was not translated */
 };
 
 struct decoder;
@@ -77,8 +77,9 @@ int decode_options_from_conf(struct decode_options *o, const struct conf *c, str
  * Translate n sources into results[0 .. n). An empty source gives one empty
  * hypothesis. On failure results hold nothing that must be freed.
  */
-int decoder_run(struct decoder *d, const struct decode_options *o, const struct decode_source *sources, size_t n,
-		struct decode_result *results, struct err *e);
+int decoder_run(struct decoder *d, const struct decode_options *o,
+		const struct decode_source *sources, size_t n, struct decode_result *results,
+		struct err *e);
 
 void decode_results_free(struct decode_result *results, size_t n);
 void decoder_free(struct decoder *d);

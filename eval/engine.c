@@ -18,7 +18,10 @@ static bool is_given(const struct conf *c, const char *option)
 	return !strcmp(origin, "command line") || text_starts_with(origin, "WERKBANK_");
 }
 
-/* Load the recipe of the model folder; what belongs to the machine it was trained on stays behind. */
+/*
+ * Load the recipe of the model folder; what belongs to the machine it was trained on
+ * stays behind.
+ */
 static int load_recipe(struct engine *g, struct conf *c, bool as_trained, struct err *e)
 {
 	char *path = file_path(e, "%s/recipe.ini", g->folder);
@@ -46,10 +49,14 @@ static int check_vocabulary(const struct engine *g, struct err *e)
 	const struct vocab *v = pipeline_vocab(g->pipeline);
 
 	if (vocab_size(v) != g->state.shape.vocabulary)
-		return err_set(e, ERR_DATA, "%s/vocab.tsv has %d entries, but the model was trained with %d: it is the vocabulary of another corpus",
+		return err_set(e, ERR_DATA,
+			       "%s/vocab.tsv has %d entries, but the model was trained with %d: it "
+			       "is the vocabulary of another corpus",
 			       g->folder, vocab_size(v), g->state.shape.vocabulary);
 	if (strcmp(vocab_sha256(v), g->state.vocabulary_sha256))
-		return err_set(e, ERR_DATA, "%s/vocab.tsv is not the vocabulary that the model was trained with (sha256 %.12s, expected %.12s)",
+		return err_set(e, ERR_DATA,
+			       "%s/vocab.tsv is not the vocabulary that the model was trained with "
+			       "(sha256 %.12s, expected %.12s)",
 			       g->folder, vocab_sha256(v), g->state.vocabulary_sha256);
 	return 0;
 }
@@ -57,7 +64,8 @@ static int check_vocabulary(const struct engine *g, struct err *e)
 static int open_model(struct engine *g, const struct conf *c, struct err *e)
 {
 	static const char *const backends[] = { "auto", "cpu", "ref", "cuda" };
-	struct dev_options dev = { .threads = (int)c->threads, .bf16 = c->precision == PRECISION_BF16 };
+	struct dev_options dev = { .threads = (int)c->threads,
+				   .bf16 = c->precision == PRECISION_BF16 };
 	const struct ops *ops = ops_find(backends[c->backend], e);
 
 	if (!ops)
@@ -75,7 +83,8 @@ int engine_open(struct engine *g, struct conf *c, bool as_trained, struct err *e
 	memset(g, 0, sizeof(*g));
 	g->conf = c;
 	g->folder = ckpt_resolve(c, e);
-	if (!g->folder || ckpt_read_state(g->folder, true, &g->state, e) || load_recipe(g, c, as_trained, e))
+	if (!g->folder || ckpt_read_state(g->folder, true, &g->state, e) ||
+	    load_recipe(g, c, as_trained, e))
 		return e->code;
 	g->capacity = (int32_t)MAX(c->decode_tokens / c->beam, MIN_CAPACITY);
 	g->pipeline = pipeline_open(g->folder, c, e);
@@ -107,7 +116,8 @@ void engine_translations_free(struct engine_translation *translations, size_t n)
 	}
 }
 
-static int encode(struct engine *g, const struct engine_line *line, struct engine_translation *t, struct err *e)
+static int encode(struct engine *g, const struct engine_line *line, struct engine_translation *t,
+		  struct err *e)
 {
 	size_t n = 0, cap = 0;
 
@@ -141,7 +151,8 @@ static int write_texts(struct engine *g, struct engine_translation *t, struct er
 	return 0;
 }
 
-int engine_translate(struct engine *g, const struct decode_options *o, const struct engine_line *lines, size_t n,
+int engine_translate(struct engine *g, const struct decode_options *o,
+		     const struct engine_line *lines, size_t n,
 		     struct engine_translation *translations, struct err *e)
 {
 	struct decode_source *sources = mem_alloc(n, sizeof(*sources), e);
@@ -152,7 +163,8 @@ int engine_translate(struct engine *g, const struct decode_options *o, const str
 	for (size_t i = 0; i < n && !code; i++) {
 		code = encode(g, &lines[i], &translations[i], e);
 		if (!code)
-			sources[i] = (struct decode_source){ translations[i].source, translations[i].n_source };
+			sources[i] = (struct decode_source){ translations[i].source,
+							     translations[i].n_source };
 	}
 	if (!code)
 		code = decoder_run(g->decoder, o, sources, n, results, e);
@@ -183,7 +195,8 @@ static int32_t source_word(const struct engine *g, const struct engine_translati
 	return word;
 }
 
-void engine_word_alignment(const struct engine *g, const struct engine_translation *t, int32_t hypothesis, struct buf *out)
+void engine_word_alignment(const struct engine *g, const struct engine_translation *t,
+			   int32_t hypothesis, struct buf *out)
 {
 	const struct decode_hypothesis *h = &t->result.hypotheses[hypothesis];
 	int32_t target = 0, begin = 0;

@@ -55,8 +55,9 @@ struct engine_translation {
 };
 
 /* Translate n lines. On failure translations hold nothing that must be freed. */
-int  engine_translate(struct engine *g, const struct decode_options *o, const struct engine_line *lines, size_t n,
-		      struct engine_translation *translations, struct err *e);
+int engine_translate(struct engine *g, const struct decode_options *o,
+		     const struct engine_line *lines, size_t n,
+		     struct engine_translation *translations, struct err *e);
 void engine_translations_free(struct engine_translation *translations, size_t n);
 
 /*
@@ -64,6 +65,7 @@ void engine_translations_free(struct engine_translation *translations, size_t n)
  * (a piece that ends in @@ goes on in the next). Appends "0-0 1-2 …", source
  * word - target word from 0, by rising target word, each pair once.
  */
-void engine_word_alignment(const struct engine *g, const struct engine_translation *t, int32_t hypothesis, struct buf *out);
+void engine_word_alignment(const struct engine *g, const struct engine_translation *t,
+			   int32_t hypothesis, struct buf *out);
 
 #endif

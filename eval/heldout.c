@@ -44,7 +44,8 @@ static int read_lines(const char *path, int64_t limit, char ***lines, int64_t *n
 	if (lines_open(&in, path, e))
 		return e->code;
 	while ((got = lines_next(&in, e)) > 0 && (limit == 0 || *n < limit)) {
-		if (mem_grow(lines, &cap, (size_t)*n + 1, sizeof(**lines), e) || !((*lines)[*n] = mem_strdup(in.text, e))) {
+		if (mem_grow(lines, &cap, (size_t)*n + 1, sizeof(**lines), e) ||
+		    !((*lines)[*n] = mem_strdup(in.text, e))) {
 			got = e->code;
 			break;
 		}
@@ -54,7 +55,8 @@ static int read_lines(const char *path, int64_t limit, char ***lines, int64_t *n
 	return MIN(got, 0);
 }
 
-static int read_side(struct heldout *h, const char *language, int64_t limit, char ***lines, int64_t *n, struct err *e)
+static int read_side(struct heldout *h, const char *language, int64_t limit, char ***lines,
+		     int64_t *n, struct err *e)
 {
 	char *path = file_path(e, "%s/%s.%s", h->folder, h->set, language);
 	int code;
@@ -81,12 +83,15 @@ int heldout_open(struct heldout *h, struct engine *g, const char *set, int64_t l
 		return e->code;
 	code = read_side(h, g->conf->source_language, limit, &h->sources, &h->n, e);
 	if (!code)
-		code = read_side(h, g->conf->target_language, limit, &h->references, &n_references, e);
+		code = read_side(h, g->conf->target_language, limit, &h->references, &n_references,
+				 e);
 	if (!code && h->n != n_references)
-		code = err_set(e, ERR_DATA, "%s/%s.%s has %lld lines, but %s.%s has %lld", h->folder, set,
-			       g->conf->source_language, (long long)h->n, set, g->conf->target_language, (long long)n_references);
+		code = err_set(e, ERR_DATA, "%s/%s.%s has %lld lines, but %s.%s has %lld",
+			       h->folder, set, g->conf->source_language, (long long)h->n, set,
+			       g->conf->target_language, (long long)n_references);
 	if (!code && h->n == 0)
-		code = err_set(e, ERR_DATA, "%s/%s.%s is empty: there is nothing to translate", h->folder, set, g->conf->source_language);
+		code = err_set(e, ERR_DATA, "%s/%s.%s is empty: there is nothing to translate",
+			       h->folder, set, g->conf->source_language);
 	if (code) {
 		free_lines(h->references, n_references);	/* they may not be h->n */
 		h->references = NULL;
@@ -95,13 +100,15 @@ int heldout_open(struct heldout *h, struct engine *g, const char *set, int64_t l
 }
 
 /* Translate sentences [first, first + n) into hypotheses. */
-static int decode_chunk(struct heldout *h, const struct decode_options *o, int64_t first, size_t n, struct err *e)
+static int decode_chunk(struct heldout *h, const struct decode_options *o, int64_t first, size_t n,
+			struct err *e)
 {
 	struct engine_translation translations[CHUNK];
 	struct engine_line lines[CHUNK];
 
 	for (size_t i = 0; i < n; i++)
-		lines[i] = (struct engine_line){ h->sources[first + (int64_t)i], strlen(h->sources[first + (int64_t)i]) };
+		lines[i] = (struct engine_line){ h->sources[first + (int64_t)i],
+						 strlen(h->sources[first + (int64_t)i]) };
 	if (engine_translate(h->engine, o, lines, n, translations, e))
 		return e->code;
 	for (size_t i = 0; i < n; i++) {
@@ -158,7 +165,8 @@ int heldout_decode(struct heldout *h, bool progress, struct err *e)
 		if (decode_chunk(h, &o, i, (size_t)MIN(CHUNK, h->n - i), e))
 			return e->code;
 		if (progress)
-			fprintf(stderr, "\r%lld of %lld sentences", (long long)MIN(i + CHUNK, h->n), (long long)h->n);
+			fprintf(stderr, "\r%lld of %lld sentences", (long long)MIN(i + CHUNK, h->n),
+				(long long)h->n);
 	}
 	h->seconds = clock_mono_s() - start;
 	if (progress)
@@ -184,7 +192,10 @@ static int64_t *choose_pairs(int64_t pairs, int64_t sample, int64_t *n, struct e
 	if (!chosen)
 		return NULL;
 	for (int64_t i = 0; i < count; i++)
-		chosen[i] = count == pairs ? i : (int64_t)(((uint64_t)rng_u32(key, (uint64_t)i) * (uint64_t)pairs) >> 32);
+		chosen[i] = count == pairs ? i
+					   : (int64_t)(((uint64_t)rng_u32(key, (uint64_t)i) *
+							(uint64_t)pairs) >>
+						       32);
 	qsort(chosen, (size_t)count, sizeof(*chosen), compare_pairs);
 	for (int64_t i = 0; i < count; i++)
 		if (kept == 0 || chosen[kept - 1] != chosen[i])
@@ -208,8 +219,8 @@ static int add_batch(struct model *m, struct batch *b, double *nll, int64_t *tok
 	return 0;
 }
 
-static int sum_nll(const struct engine *g, const struct shard *s, const int64_t *chosen, int64_t n, double *nll,
-		   int64_t *tokens, struct err *e)
+static int sum_nll(const struct engine *g, const struct shard *s, const int64_t *chosen, int64_t n,
+		   double *nll, int64_t *tokens, struct err *e)
 {
 	struct batch b = { 0 };
 	int code = batch_alloc(&b, g->capacity / 2, g->capacity, e);
@@ -230,7 +241,8 @@ static int sum_nll(const struct engine *g, const struct shard *s, const int64_t 
 	return code;
 }
 
-int heldout_nll(const struct heldout *h, const char *shard, int64_t sample, double *nll, int64_t *tokens, struct err *e)
+int heldout_nll(const struct heldout *h, const char *shard, int64_t sample, double *nll,
+		int64_t *tokens, struct err *e)
 {
 	char *path = file_path(e, "%s/%s", h->folder, shard);
 	struct shard *s = path ? shard_open(path, e) : NULL;
@@ -240,7 +252,10 @@ int heldout_nll(const struct heldout *h, const char *shard, int64_t sample, doub
 	*nll = 0;
 	*tokens = 0;
 	if (!code && strcmp(shard_vocabulary_sha256(s), h->engine->state.vocabulary_sha256))
-		code = err_set(e, ERR_DATA, "%s was made with another vocabulary than the model: the corpus has been prepared anew", path);
+		code = err_set(e, ERR_DATA,
+			       "%s was made with another vocabulary than the model: the corpus has "
+			       "been prepared anew",
+			       path);
 	if (!code) {
 		chosen = choose_pairs(shard_pairs(s), sample, &n, e);
 		code = chosen ? sum_nll(h->engine, s, chosen, n, nll, tokens, e) : e->code;

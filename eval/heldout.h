@@ -31,7 +31,8 @@ struct heldout {
 };
 
 /* Read at most limit (0: all) sentences of a set of the corpus that the engine's recipe names. */
-int  heldout_open(struct heldout *h, struct engine *g, const char *set, int64_t limit, struct err *e);
+int heldout_open(struct heldout *h, struct engine *g, const char *set, int64_t limit,
+		 struct err *e);
 
 /* Translate and score them. progress: count sentences on standard error. */
 int  heldout_decode(struct heldout *h, bool progress, struct err *e);
@@ -40,7 +41,8 @@ int  heldout_decode(struct heldout *h, bool progress, struct err *e);
  * Mean negative log-likelihood of a shard of the same corpus ("dev.shard").
  * sample: of this many pairs only, always the same ones (0: all).
  */
-int  heldout_nll(const struct heldout *h, const char *shard, int64_t sample, double *nll, int64_t *tokens, struct err *e);
+int heldout_nll(const struct heldout *h, const char *shard, int64_t sample, double *nll,
+		int64_t *tokens, struct err *e);
 
 void heldout_close(struct heldout *h);
 

@@ -76,13 +76,15 @@ static void eval_text(const struct heldout *h, double nll, int64_t tokens, struc
 	buf_printf(out, "\n%s\nchrF2 %.2f\n", buf_text(&h->signature), h->chrf);
 	if (tokens > 0)
 		buf_printf(out, "NLL %.4f nats per target token, perplexity %.2f\n", nll, exp(nll));
-	buf_printf(out, "%.0f target tokens/s (%lld in %.1f s)\n", (double)h->tokens / h->seconds, (long long)h->tokens, h->seconds);
+	buf_printf(out, "%.0f target tokens/s (%lld in %.1f s)\n", (double)h->tokens / h->seconds,
+		   (long long)h->tokens, h->seconds);
 }
 
 /* The likelihood of the set's shard; a set that has none gives 0 tokens. */
 static int set_nll(const struct heldout *h, double *nll, int64_t *tokens, struct err *e)
 {
-	char *name = file_path(e, "%s.shard", h->set), *path = file_path(e, "%s/%s.shard", h->folder, h->set);
+	char *name = file_path(e, "%s.shard", h->set);
+	char *path = file_path(e, "%s/%s.shard", h->folder, h->set);
 	int code = name && path ? 0 : e->code;
 
 	*nll = NAN;

@@ -77,7 +77,8 @@ int ngrams_hypothesis(struct ngrams *g, const uint32_t *symbols, size_t n, struc
 			size_t slot = find(g, key);
 
 			if (g->slots[slot].epoch != g->epoch)
-				g->slots[slot] = (struct ngrams_slot){ .key = key, .epoch = g->epoch };
+				g->slots[slot] =
+					(struct ngrams_slot){ .key = key, .epoch = g->epoch };
 			g->slots[slot].count++;
 			before = slot + 1;
 		}
@@ -96,7 +97,8 @@ void ngrams_reference(struct ngrams *g, const uint32_t *symbols, size_t n)
 			size_t at = find(g, before << 32 | symbols[i + j]);
 			struct ngrams_slot *slot = &g->slots[at];
 
-			if (slot->epoch != g->epoch)	/* not in the hypothesis: nor is anything that begins so */
+			if (slot->epoch !=
+			    g->epoch) /* not in the hypothesis: nor is anything that begins so */
 				break;
 			if (slot->reference != g->reference) {
 				slot->reference = g->reference;
@@ -175,7 +177,8 @@ int words_number(struct words *w, const char *word, size_t n, uint32_t *number, 
 	return buf_check(&w->text, e);
 }
 
-int words_split(struct words *w, const char *text, size_t n, uint32_t **symbols, size_t *n_symbols, size_t *cap, struct err *e)
+int words_split(struct words *w, const char *text, size_t n, uint32_t **symbols, size_t *n_symbols,
+		size_t *cap, struct err *e)
 {
 	for (size_t i = 0; i < n; ) {
 		size_t blank = unicode_space(text + i, n - i), end = i;

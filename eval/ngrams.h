@@ -21,9 +21,13 @@
 #define NGRAMS_MAX_ORDER 24
 
 struct ngrams {
-	int      order;				/* n-grams of 1 .. order symbols; set by the caller, at most NGRAMS_MAX_ORDER */
-	int64_t  matches[NGRAMS_MAX_ORDER];	/* clipped: each n-gram of the hypothesis matches at most as often as it
-						 * occurs in one reference, the one that has it most often */
+	/* N-grams of 1 .. order symbols; set by the caller, at most NGRAMS_MAX_ORDER. */
+	int      order;
+	/*
+	 * Clipped: each n-gram of the hypothesis matches at most as often as it occurs in
+	 * one reference, the one that has it most often.
+	 */
+	int64_t  matches[NGRAMS_MAX_ORDER];
 	/* private */
 	struct ngrams_slot *slots;		/* owned */
 	size_t   n_slots;			/* a power of two */
@@ -59,8 +63,12 @@ struct words {
 /* The number of a word, the same for the same bytes. */
 int  words_number(struct words *w, const char *word, size_t n, uint32_t *number, struct err *e);
 
-/* Append the numbers of the words of a text (separated by white space) to *symbols, grown with mem_grow(). */
-int  words_split(struct words *w, const char *text, size_t n, uint32_t **symbols, size_t *n_symbols, size_t *cap, struct err *e);
+/*
+ * Append the numbers of the words of a text (separated by white space) to *symbols,
+ * grown with mem_grow().
+ */
+int words_split(struct words *w, const char *text, size_t n, uint32_t **symbols, size_t *n_symbols,
+		size_t *cap, struct err *e);
 
 void words_free(struct words *w);
 

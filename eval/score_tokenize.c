@@ -69,8 +69,8 @@ static void replace(struct score_scratch *s, const char *word, const char *with)
 /* Punctuation of ASCII except ' , - . and what lies beyond it. */
 static bool is_isolated(char c)
 {
-	return (c >= '{' && c <= '~') || (c >= '[' && c <= '`') || (c >= ' ' && c <= '&') || (c >= '(' && c <= '+') ||
-	       (c >= ':' && c <= '@') || c == '/';
+	return (c >= '{' && c <= '~') || (c >= '[' && c <= '`') || (c >= ' ' && c <= '&') ||
+	       (c >= '(' && c <= '+') || (c >= ':' && c <= '@') || c == '/';
 }
 
 /* ([{-~[-` -&(-+:-@/]) becomes " \1 ". */
@@ -97,8 +97,19 @@ enum { DIGIT = 1, NO_DIGIT = 2, POINT = 4, DASH = 8 };
 
 static unsigned kind_of(unsigned char c)
 {
-	static const unsigned char kinds[] = { [','] = POINT | NO_DIGIT, ['-'] = DASH | NO_DIGIT, ['.'] = POINT | NO_DIGIT,
-		['0'] = DIGIT, DIGIT, DIGIT, DIGIT, DIGIT, DIGIT, DIGIT, DIGIT, DIGIT, DIGIT };
+	static const unsigned char kinds[] = { [','] = POINT | NO_DIGIT,
+					       ['-'] = DASH | NO_DIGIT,
+					       ['.'] = POINT | NO_DIGIT,
+					       ['0'] = DIGIT,
+					       DIGIT,
+					       DIGIT,
+					       DIGIT,
+					       DIGIT,
+					       DIGIT,
+					       DIGIT,
+					       DIGIT,
+					       DIGIT,
+					       DIGIT };
 
 	return c < sizeof(kinds) && kinds[c] ? kinds[c] : NO_DIGIT;
 }
@@ -162,39 +173,49 @@ static void tokenize_13a(const char *line, size_t n, struct score_scratch *s, st
 	buf_add(out, buf_text(&s->a), s->a.len);
 }
 
-/* One substitution of intl: a pair of characters of which exactly one is punctuation with no number beside it. */
+/* The character at r, 0 bytes at the end. */
+static size_t look(const char *r, const char *end, uint32_t *c)
+{
+	return r < end ? utf8_decode(r, (size_t)(end - r), c) : 0;
+}
+
+static char *put(char *to, const char *from, size_t n)
+{
+	memcpy(to, from, n);
+	return to + n;
+}
+
+/* One substitution of intl: two characters, one punctuation, the other no number. */
 static void split_classes(struct buf *to, const struct buf *from, bool punctuation_first)
 {
 	const char *r = from->data, *end = r + from->len;
 	uint32_t c = 0, next = 0;
-	size_t bytes;
+	size_t bytes, next_bytes;
 	char *w = fresh(to, 3 * from->len + 4);
 
 	if (!w)
 		return;
-	for (bytes = r < end ? utf8_decode(r, (size_t)(end - r), &c) : 0; r < end; ) {
-		size_t next_bytes = r + bytes < end ? utf8_decode(r + bytes, (size_t)(end - r) - bytes, &next) : 0;
-		uint32_t mark = punctuation_first ? c : next, beside = punctuation_first ? next : c;
+	for (bytes = look(r, end, &c); bytes; bytes = next_bytes, c = next) {
+		uint32_t mark, beside;
 
-		if (next_bytes && unicode_class(mark) == UNICODE_P && unicode_class(beside) != UNICODE_N) {
-			if (punctuation_first)
-				*w++ = ' ';
-			memcpy(w, r, bytes);
-			w += bytes;
-			*w++ = ' ';
-			memcpy(w, r + bytes, next_bytes);
-			w += next_bytes;
-			if (!punctuation_first)
-				*w++ = ' ';
-			r += bytes + next_bytes;
-			bytes = r < end ? utf8_decode(r, (size_t)(end - r), &c) : 0;
-		} else {
-			memcpy(w, r, bytes);
-			w += bytes;
+		next_bytes = look(r + bytes, end, &next);
+		mark = punctuation_first ? c : next;
+		beside = punctuation_first ? next : c;
+		if (!next_bytes || unicode_class(mark) != UNICODE_P ||
+		    unicode_class(beside) == UNICODE_N) {
+			w = put(w, r, bytes);
 			r += bytes;
-			bytes = next_bytes;
-			c = next;
+			continue;
 		}
+		if (punctuation_first)
+			*w++ = ' ';
+		w = put(w, r, bytes);
+		*w++ = ' ';
+		w = put(w, r + bytes, next_bytes);
+		if (!punctuation_first)
+			*w++ = ' ';
+		r += bytes + next_bytes;
+		next_bytes = look(r, end, &next);
 	}
 	close_buf(to, w);
 }
@@ -264,6 +285,9 @@ void score_tokenize(enum score_tokenizer t, bool lowercase, const char *line, si
 		tokenize_char(line, n, out);
 		break;
 	}
-	/* A pass that ran out of memory left its own buffer marked; the caller looks at out only. */
+	/*
+	 * A pass that ran out of memory left its own buffer marked; the caller looks at out
+	 * only.
+	 */
 	out->failed |= s->lowered.failed | s->a.failed | s->b.failed;
 }

@@ -18,7 +18,10 @@ enum score_tokenizer { SCORE_13A, SCORE_NONE, SCORE_INTL, SCORE_CHAR };
 /* As in options.def. */
 const char *score_tokenizer_name(enum score_tokenizer t);
 
-/* Scratch memory of the passes, kept between lines; freed by score_scratch_free(). Zeroed at first. */
+/*
+ * Scratch memory of the passes, kept between lines; freed by score_scratch_free().
+ * Zeroed at first.
+ */
 struct score_scratch {
 	struct buf lowered, a, b;
 };

@@ -30,9 +30,13 @@ static int sides_open(struct sides *s, const struct conf *c, struct err *e)
 
 	memset(s, 0, sizeof(*s));
 	if (c->reference.n == 0)
-		return err_set(e, ERR_USAGE, "%s needs a reference translation: give --reference FILE", c->command);
+		return err_set(e, ERR_USAGE,
+			       "%s needs a reference translation: give --reference FILE",
+			       c->command);
 	if (c->n_arguments > 1)
-		return err_set(e, ERR_USAGE, "%s scores one file, and %d were given; references are named by --reference",
+		return err_set(e, ERR_USAGE,
+			       "%s scores one file, and %d were given; references are named by "
+			       "--reference",
 			       c->command, c->n_arguments);
 	s->n = c->reference.n + 1;
 	s->files = mem_alloc(s->n, sizeof(*s->files), e);
@@ -61,8 +65,12 @@ static int lengths_differ(struct sides *s, size_t shorter, size_t longer, struct
 		;
 	if (got < 0)
 		return got;
-	return err_set(e, ERR_DATA, "%s has %lld line%s, but %s has %lld: a score needs the same number on each side",
-		       s->names[shorter], (long long)s->files[shorter].number, s->files[shorter].number == 1 ? "" : "s", s->names[longer], (long long)s->files[longer].number);
+	return err_set(
+		e, ERR_DATA,
+		"%s has %lld line%s, but %s has %lld: a score needs the same number on each side",
+		s->names[shorter], (long long)s->files[shorter].number,
+		s->files[shorter].number == 1 ? "" : "s", s->names[longer],
+		(long long)s->files[longer].number);
 }
 
 /* 1: the next line of every side is in texts; 0: all ended; < 0: failure. */
@@ -88,7 +96,8 @@ static int sides_next(struct sides *s, struct err *e)
 
 static int no_lines(const struct sides *s, struct err *e)
 {
-	return err_set(e, ERR_DATA, "%s and %s are empty: there is nothing to score", s->names[0], s->names[1]);
+	return err_set(e, ERR_DATA, "%s and %s are empty: there is nothing to score", s->names[0],
+		       s->names[1]);
 }
 
 static void integers(struct json_writer *w, const char *key, const int64_t *values, int n)
@@ -126,9 +135,11 @@ void score_tools_bleu_json(struct json_writer *w, const struct bleu_score *s)
 
 void score_tools_bleu_text(struct buf *out, const struct bleu_score *s)
 {
-	buf_printf(out, "%.2f %.1f/%.1f/%.1f/%.1f (BP %.3f, ratio %.3f, hypothesis %lld, reference %lld)", s->score,
-		   s->precisions[0], s->precisions[1], s->precisions[2], s->precisions[3], s->bp, ratio(s),
-		   (long long)s->hypothesis_length, (long long)s->reference_length);
+	buf_printf(
+		out,
+		"%.2f %.1f/%.1f/%.1f/%.1f (BP %.3f, ratio %.3f, hypothesis %lld, reference %lld)",
+		s->score, s->precisions[0], s->precisions[1], s->precisions[2], s->precisions[3],
+		s->bp, ratio(s), (long long)s->hypothesis_length, (long long)s->reference_length);
 }
 
 static void json_text_member(struct json_writer *w, const char *key, const char *text)
@@ -179,8 +190,9 @@ static int print_bleu(const struct bleu *b, bool json, FILE *out, struct err *e)
 
 int score_tools_bleu(const struct conf *c, FILE *out, struct err *e)
 {
-	struct bleu_options o = { (enum score_tokenizer)c->tokenizer, (enum bleu_smoothing)c->smoothing, c->smooth_value,
-				  c->lowercase, false };
+	struct bleu_options o = { (enum score_tokenizer)c->tokenizer,
+				  (enum bleu_smoothing)c->smoothing, c->smooth_value, c->lowercase,
+				  false };
 	struct bleu *b = NULL;
 	struct sides s;
 	int code = sides_open(&s, c, e);

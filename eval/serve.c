@@ -32,7 +32,8 @@ static void write_error(struct json_writer *w, const struct json *request, const
 	json_close(w, '}');
 }
 
-static void write_pieces(struct json_writer *w, const struct engine *g, const char *key, const int32_t *ids, int32_t n)
+static void write_pieces(struct json_writer *w, const struct engine *g, const char *key,
+			 const int32_t *ids, int32_t n)
 {
 	json_key(w, key);
 	json_open(w, '[');
@@ -42,7 +43,8 @@ static void write_pieces(struct json_writer *w, const struct engine *g, const ch
 }
 
 /* The members of one translation. */
-static void write_hypothesis(struct json_writer *w, const struct engine *g, const struct engine_translation *t, int32_t h)
+static void write_hypothesis(struct json_writer *w, const struct engine *g,
+			     const struct engine_translation *t, int32_t h)
 {
 	const struct decode_hypothesis *y = &t->result.hypotheses[h];
 
@@ -60,8 +62,9 @@ static void write_hypothesis(struct json_writer *w, const struct engine *g, cons
 	json_close(w, ']');
 }
 
-static void write_translation(struct json_writer *w, const struct engine *g, const struct json *request,
-			      const struct engine_translation *t, bool all)
+static void write_translation(struct json_writer *w, const struct engine *g,
+			      const struct json *request, const struct engine_translation *t,
+			      bool all)
 {
 	json_open(w, '{');
 	write_id(w, request);
@@ -92,9 +95,11 @@ static int read_options(struct decode_options *o, const struct json *request, st
 	double alpha = json_number(json_get(request, "alpha"), o->alpha);
 
 	if (beam < 1 || beam > DECODE_MAX_BEAM)
-		return err_set(e, ERR_USAGE, "beam is %lld, but must be from 1 to %d", (long long)beam, DECODE_MAX_BEAM);
+		return err_set(e, ERR_USAGE, "beam is %lld, but must be from 1 to %d",
+			       (long long)beam, DECODE_MAX_BEAM);
 	if (n_best < 1 || n_best > beam)
-		return err_set(e, ERR_USAGE, "n_best is %lld, but must be from 1 to the beam, %lld", (long long)n_best, (long long)beam);
+		return err_set(e, ERR_USAGE, "n_best is %lld, but must be from 1 to the beam, %lld",
+			       (long long)n_best, (long long)beam);
 	if (!(alpha >= 0 && alpha <= 10))
 		return err_set(e, ERR_USAGE, "alpha is %g, but must be from 0 to 10", alpha);
 	o->n_best = (int32_t)n_best;
@@ -115,8 +120,8 @@ static void add_one_line(struct buf *b, const char *text)
 			b->data[i] = ' ';
 }
 
-static int answer(struct engine *g, const struct decode_options *usual, const struct json *request, struct json_writer *w,
-		  struct err *e)
+static int answer(struct engine *g, const struct decode_options *usual, const struct json *request,
+		  struct json_writer *w, struct err *e)
 {
 	const char *text = json_text(json_get(request, "text"), NULL);
 	struct decode_options o = *usual;
@@ -125,13 +130,15 @@ static int answer(struct engine *g, const struct decode_options *usual, const st
 	int code;
 
 	if (!text)
-		return err_set(e, ERR_USAGE, "a request is one JSON object with the member text, a string");
+		return err_set(e, ERR_USAGE,
+			       "a request is one JSON object with the member text, a string");
 	if (read_options(&o, request, e))
 		return e->code;
 	add_one_line(&line, text);
 	code = buf_check(&line, e);
 	if (!code)
-		code = engine_translate(g, &o, &(struct engine_line){ buf_text(&line), line.len }, 1, &t, e);
+		code = engine_translate(g, &o, &(struct engine_line){ buf_text(&line), line.len },
+					1, &t, e);
 	if (!code)
 		write_translation(w, g, request, &t, o.n_best > 1);
 	engine_translations_free(&t, 1);
@@ -139,7 +146,8 @@ static int answer(struct engine *g, const struct decode_options *usual, const st
 	return code;
 }
 
-int serve_answer(struct engine *g, const struct decode_options *usual, const char *line, size_t n, struct buf *out, struct err *e)
+int serve_answer(struct engine *g, const struct decode_options *usual, const char *line, size_t n,
+		 struct buf *out, struct err *e)
 {
 	struct json_writer w = { .out = out };
 	struct err trouble = { 0 };

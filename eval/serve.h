@@ -8,13 +8,13 @@
  *	{"ready":true,"source_language":"en","target_language":"de","step":N,"beam":4,"alpha":0.6}
  *
  * Request                      {"id":7,"text":"Two dogs are running.","n_best":2,"beam":4}
- *	id                      anything that names it: a string or a number, given back; may be missing
+ *	id                      a string or a number that names it, given back; may be missing
  *	text                    raw text, required
- *	n_best, beam, alpha     instead of the options of the command line; beam is at least n_best
+ *	n_best, beam, alpha     instead of the command line's; beam is at least n_best
  *
  * Answer       {"id":7,"text":"Zwei Hunde rennen.","score":-0.31,"log_prob":-0.42,
  *               "tokens":["Zwei","Hunde","rennen","."],"source_tokens":["Two","dogs","are",…],
- *               "alignment":[0,1,3,4],"n_best":[{"text":…,"score":…,"log_prob":…,"tokens":…,"alignment":…},…]}
+ *               "alignment":[0,1,3,4],"n_best":[{"text":…,"score":…,…},…]}
  *	tokens                  BPE pieces; those that end in @@ go on in the next
  *	alignment               for each of tokens the number, from 0, of one of source_tokens
  *	n_best                  only when n_best was above 1: all translations, best first
@@ -35,7 +35,11 @@
 /* Serve standard input and output with the model that c names. */
 int serve_run(struct conf *c, struct err *e);
 
-/* Append the answer to one request line (with its line end). Only memory running out is a failure. */
-int serve_answer(struct engine *g, const struct decode_options *usual, const char *line, size_t n, struct buf *out, struct err *e);
+/*
+ * Append the answer to one request line (with its line end). Only memory running out is
+ * a failure.
+ */
+int serve_answer(struct engine *g, const struct decode_options *usual, const char *line, size_t n,
+		 struct buf *out, struct err *e);
 
 #endif

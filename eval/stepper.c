@@ -50,16 +50,16 @@ struct stepper {
 	void   *block;				/* owned, backend */
 	size_t  block_bytes;
 	struct areas a;
-	float  *cache;				/* (cache_rows, 2 * D * L) owned, backend: K and V of each layer */
+	float *cache; /* (cache_rows, 2 * D * L) owned, backend: K and V of each layer */
 	int64_t cache_rows, cache_used;
 
 	int32_t *host;				/* owned: one block for the arrays below */
 	size_t   host_bytes;
-	int32_t *index, *index_next;		/* (max_rows, stride): cache rows of each row's ancestors */
+	int32_t *index, *index_next; /* (max_rows, stride): cache rows of each row's ancestors */
 	int32_t *row_ints;			/* (max_rows) scratch */
 	int32_t *cross_index;			/* (max_rows, cross_stride) */
 	float   *row_weights;			/* (max_rows, cross_stride) */
-	int32_t *shown;				/* (max_rows) sentences whose cross_index the backend has */
+	int32_t *shown; /* (max_rows) sentences whose cross_index the backend has */
 	int32_t  n_shown;
 
 	int32_t max_rows;
@@ -111,9 +111,10 @@ static int reserve_areas(struct stepper *s, struct err *e)
 {
 	size_t total = 0, bytes, at = 0;
 
-#define AREA(name, per_row) \
-	if (!area_bytes(s->max_rows, per_row, &bytes) || total > SIZE_MAX - bytes) \
-		return err_set(e, ERR_NOMEM, "%d rows are too many to decode at once", s->max_rows); \
+#define AREA(name, per_row)                                                                        \
+	if (!area_bytes(s->max_rows, per_row, &bytes) || total > SIZE_MAX - bytes)                 \
+		return err_set(e, ERR_NOMEM, "%d rows are too many to decode at once",             \
+			       s->max_rows);                                                       \
 	total += bytes;
 	AREAS(AREA)
 #undef AREA
@@ -139,7 +140,8 @@ static int reserve_host(struct stepper *s, struct err *e)
 {
 	size_t rows = (size_t)s->max_rows, own, cross, total;
 
-	if (!mem_mul(rows, (size_t)s->stride, &own) || !mem_mul(rows, (size_t)s->cross_stride, &cross))
+	if (!mem_mul(rows, (size_t)s->stride, &own) ||
+	    !mem_mul(rows, (size_t)s->cross_stride, &cross))
 		return err_set(e, ERR_NOMEM, "%d rows are too many to decode at once", s->max_rows);
 	total = 2 * own + 2 * cross + 2 * rows;
 	if (total * 4 > s->host_bytes) {
@@ -180,7 +182,8 @@ static int reserve_cache(struct stepper *s, int64_t rows, struct err *e)
 	if (!larger)
 		return e->code;
 	if (s->cache_used)
-		s->ops->add(s->dev, tensor_f32(larger, s->cache_used, width), tensor_f32(s->cache, s->cache_used, width));
+		s->ops->add(s->dev, tensor_f32(larger, s->cache_used, width),
+			    tensor_f32(s->cache, s->cache_used, width));
 	if (s->ops->sync(s->dev, e)) {
 		s->ops->release(s->dev, larger);
 		return e->code;
@@ -192,7 +195,8 @@ static int reserve_cache(struct stepper *s, int64_t rows, struct err *e)
 	return 0;
 }
 
-int stepper_begin(struct stepper *s, const struct batch *b, int32_t max_rows, int32_t max_steps, struct err *e)
+int stepper_begin(struct stepper *s, const struct batch *b, int32_t max_rows, int32_t max_steps,
+		  struct err *e)
 {
 	s->batch = b;
 	s->max_rows = max_rows;
@@ -230,7 +234,8 @@ static void extend_index(struct stepper *s, const struct stepper_rows *rows)
 		int32_t *to = s->index_next + r * s->stride;
 
 		if (s->step > 0)
-			memcpy(to, s->index + rows->parent[r] * s->stride, (size_t)s->step * sizeof(*to));
+			memcpy(to, s->index + rows->parent[r] * s->stride,
+			       (size_t)s->step * sizeof(*to));
 		to[s->step] = (int32_t)s->cache_used + r;
 		s->row_ints[r] = to[s->step];
 	}
@@ -243,12 +248,16 @@ static void extend_index(struct stepper *s, const struct stepper_rows *rows)
 	s->cache_used += rows->n;
 }
 
-/* Which rows of the encoder's output each row sees; sent only when rows have changed their sentence. */
+/*
+ * Which rows of the encoder's output each row sees; sent only when rows have changed
+ * their sentence.
+ */
 static void show_sources(struct stepper *s, const struct stepper_rows *rows)
 {
 	const int32_t *start = s->batch->source_start;
 
-	if (s->n_shown == rows->n && !memcmp(s->shown, rows->sentence, (size_t)rows->n * sizeof(*s->shown)))
+	if (s->n_shown == rows->n &&
+	    !memcmp(s->shown, rows->sentence, (size_t)rows->n * sizeof(*s->shown)))
 		return;
 	for (int32_t r = 0; r < rows->n; r++) {
 		int32_t first = start[rows->sentence[r]];
@@ -277,26 +286,31 @@ static void product(struct stepper *s, struct tensor out, struct tensor in, stru
 }
 
 /* x += branch + bias; h = norm(x). */
-static void add_norm(struct stepper *s, int32_t n, const struct tensor *bias, struct tensor scale, struct tensor shift)
+static void add_norm(struct stepper *s, int32_t n, const struct tensor *bias, struct tensor scale,
+		     struct tensor shift)
 {
 	int64_t d = s->shape->d_model;
 	struct tensor x = area(s->a.x, n, d);
 
-	s->ops->add_norm(s->dev, x, area(s->a.h, n, d), s->a.mean, s->a.rstd, x, area(s->a.branch, n, d),
-			 bias ? bias->data : NULL, scale.data, shift.data, no_dropout);
+	s->ops->add_norm(s->dev, x, area(s->a.h, n, d), s->a.mean, s->a.rstd, x,
+			 area(s->a.branch, n, d), bias ? bias->data : NULL, scale.data, shift.data,
+			 no_dropout);
 }
 
 static void self_attention(struct stepper *s, int32_t layer, int32_t n)
 {
 	const struct model_decoder_layer *w = &s->weights->decoder[layer];
 	int64_t d = s->shape->d_model;
-	struct tensor h = area(s->a.h, n, d), qkv = area(s->a.qkv, n, 3 * d), context = area(s->a.context, n, d);
-	struct tensor cache = tensor_columns(tensor_f32(s->cache, s->cache_used, cache_width(s)), 2 * d * layer, 2 * d);
+	struct tensor h = area(s->a.h, n, d), qkv = area(s->a.qkv, n, 3 * d),
+		      context = area(s->a.context, n, d);
+	struct tensor cache = tensor_columns(tensor_f32(s->cache, s->cache_used, cache_width(s)),
+					     2 * d * layer, 2 * d);
 
 	product(s, qkv, h, w->self_qkv);
 	s->ops->scatter_rows(s->dev, cache, tensor_columns(qkv, d, 2 * d), s->a.slots);
-	s->ops->attention_step(s->dev, context, NULL, tensor_columns(qkv, 0, d), tensor_columns(cache, 0, d),
-			       tensor_columns(cache, d, d), s->a.index, s->a.length, s->stride, s->shape->heads);
+	s->ops->attention_step(s->dev, context, NULL, tensor_columns(qkv, 0, d),
+			       tensor_columns(cache, 0, d), tensor_columns(cache, d, d), s->a.index,
+			       s->a.length, s->stride, s->shape->heads);
 	product(s, area(s->a.branch, n, d), context, w->self_out);
 	add_norm(s, n, NULL, w->cross_norm_scale, w->cross_norm_shift);
 }
@@ -309,8 +323,9 @@ static void cross_attention(struct stepper *s, int32_t layer, int32_t n, float *
 	struct tensor kv = tensor_columns(s->memory, 2 * d * layer, 2 * d);
 
 	product(s, q, area(s->a.h, n, d), w->cross_q);
-	s->ops->attention_step(s->dev, context, weights, q, tensor_columns(kv, 0, d), tensor_columns(kv, d, d),
-			       s->a.cross_index, s->a.cross_length, s->cross_stride, s->shape->heads);
+	s->ops->attention_step(s->dev, context, weights, q, tensor_columns(kv, 0, d),
+			       tensor_columns(kv, d, d), s->a.cross_index, s->a.cross_length,
+			       s->cross_stride, s->shape->heads);
 	product(s, area(s->a.branch, n, d), context, w->cross_out);
 	add_norm(s, n, NULL, w->ffn_norm_scale, w->ffn_norm_shift);
 }
@@ -326,7 +341,8 @@ static void feed_forward(struct stepper *s, int32_t layer, int32_t n)
 	if (layer + 1 < s->shape->decoder_layers)
 		add_norm(s, n, &w->ffn_out_bias, w[1].self_norm_scale, w[1].self_norm_shift);
 	else
-		add_norm(s, n, &w->ffn_out_bias, s->weights->decoder_norm_scale, s->weights->decoder_norm_shift);
+		add_norm(s, n, &w->ffn_out_bias, s->weights->decoder_norm_scale,
+			 s->weights->decoder_norm_shift);
 }
 
 /* The source token (</s> left out) that each row looks at most. */
@@ -334,7 +350,8 @@ static void find_aligned(struct stepper *s, const struct stepper_rows *rows, int
 {
 	const int32_t *start = s->batch->source_start;
 
-	s->ops->to_host(s->dev, s->row_weights, s->a.weights, (size_t)(rows->n * s->cross_stride) * sizeof(float));
+	s->ops->to_host(s->dev, s->row_weights, s->a.weights,
+			(size_t)(rows->n * s->cross_stride) * sizeof(float));
 	for (int32_t r = 0; r < rows->n; r++) {
 		const float *w = s->row_weights + r * s->cross_stride;
 		int32_t n = start[rows->sentence[r] + 1] - start[rows->sentence[r]] - 1, best = 0;
@@ -346,9 +363,13 @@ static void find_aligned(struct stepper *s, const struct stepper_rows *rows, int
 	}
 }
 
-int stepper_step(struct stepper *s, const struct stepper_rows *rows, int32_t k, struct stepper_found *found, struct err *e)
+int stepper_step(struct stepper *s, const struct stepper_rows *rows, int32_t k,
+		 struct stepper_found *found, struct err *e)
 {
-	/* Alignments come from the layer before the last, where they are sharpest (Garg et al. 2019, section 4). */
+	/*
+	 * Alignments come from the layer before the last, where they are sharpest (Garg et al.
+	 * 2019, section 4).
+	 */
 	int32_t layers = s->shape->decoder_layers, n = rows->n, aligning = MAX(layers - 2, 0);
 	int64_t d = s->shape->d_model;
 	struct tensor x = area(s->a.x, n, d), h = area(s->a.h, n, d);
@@ -361,12 +382,15 @@ int stepper_step(struct stepper *s, const struct stepper_rows *rows, int32_t k, 
 	upload(s, s->a.tokens, rows->token, n);
 	upload_constant(s, s->a.positions, s->step, n);
 
-	s->ops->embed(s->dev, x, s->weights->embed, s->a.tokens, s->a.positions, sqrtf((float)d), no_dropout);
+	s->ops->embed(s->dev, x, s->weights->embed, s->a.tokens, s->a.positions, sqrtf((float)d),
+		      no_dropout);
 	if (layers > 0)
-		s->ops->norm(s->dev, h, s->a.mean, s->a.rstd, x, s->weights->decoder[0].self_norm_scale.data,
+		s->ops->norm(s->dev, h, s->a.mean, s->a.rstd, x,
+			     s->weights->decoder[0].self_norm_scale.data,
 			     s->weights->decoder[0].self_norm_shift.data);
 	else
-		s->ops->norm(s->dev, h, s->a.mean, s->a.rstd, x, s->weights->decoder_norm_scale.data,
+		s->ops->norm(s->dev, h, s->a.mean, s->a.rstd, x,
+			     s->weights->decoder_norm_scale.data,
 			     s->weights->decoder_norm_shift.data);
 	for (int32_t i = 0; i < layers; i++) {
 		self_attention(s, i, n);

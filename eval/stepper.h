@@ -24,24 +24,32 @@ struct stepper;
 struct stepper_rows {
 	int32_t  n;
 	int32_t *sentence;	/* (n) number of the row's sentence in the batch */
-	int32_t *parent;	/* (n) the row of the previous step that this one goes on from; not read at step 0 */
+	int32_t *parent;	/* (n) the row of the step before that it continues */
 	int32_t *token;		/* (n) the token that the decoder reads */
 };
 
 struct stepper_found {
 	float   *values;	/* (n, k) log-probabilities, falling; given by the caller */
 	int32_t *ids;		/* (n, k) */
-	int32_t *aligned;	/* (n) source token with the greatest cross-attention weight; NULL: not wanted */
+	int32_t *aligned;	/* (n) source token with the greatest attention; NULL: not wanted */
 };
 
 /* Borrows the model. NULL: failure. */
 struct stepper *stepper_new(struct model *m, struct err *e);
 
-/* Encode the sources of b (borrowed until the last step), with room for max_rows rows and max_steps steps. */
-int  stepper_begin(struct stepper *s, const struct batch *b, int32_t max_rows, int32_t max_steps, struct err *e);
+/*
+ * Encode the sources of b (borrowed until the last step), with room for max_rows rows
+ * and max_steps steps.
+ */
+int stepper_begin(struct stepper *s, const struct batch *b, int32_t max_rows, int32_t max_steps,
+		  struct err *e);
 
-/* Let every row read its token; give the k most probable next ones. k at most STEPPER_MAX_K and the real vocabulary. */
-int  stepper_step(struct stepper *s, const struct stepper_rows *rows, int32_t k, struct stepper_found *found, struct err *e);
+/*
+ * Let every row read its token; give the k most probable next ones. k at most
+ * STEPPER_MAX_K and the real vocabulary.
+ */
+int stepper_step(struct stepper *s, const struct stepper_rows *rows, int32_t k,
+		 struct stepper_found *found, struct err *e);
 
 void stepper_free(struct stepper *s);
 

@@ -29,7 +29,8 @@ struct translate {
 	struct buf row;
 };
 
-static int write_row(struct translate *t, int64_t line, const struct engine_translation *x, int32_t h, struct err *e)
+static int write_row(struct translate *t, int64_t line, const struct engine_translation *x,
+		     int32_t h, struct err *e)
 {
 	const struct decode_hypothesis *y = &x->result.hypotheses[h];
 
@@ -70,8 +71,11 @@ static int flush_chunk(struct translate *t, struct err *e)
 		const struct decode_result *r = &translations[i].result;
 
 		if (r->truncated && !t->conf->quiet)
-			fprintf(stderr, "werkbank: line %lld has %d tokens; only the first %d are translated\n",
-				(long long)(c->first + (int64_t)i), translations[i].n_source, t->engine.capacity - 1);
+			fprintf(stderr,
+				"werkbank: line %lld has %d tokens; only the first %d are "
+				"translated\n",
+				(long long)(c->first + (int64_t)i), translations[i].n_source,
+				t->engine.capacity - 1);
 		for (int32_t h = 0; h < r->n && !code; h++)
 			code = write_row(t, c->first + (int64_t)i, &translations[i], h, e);
 	}
@@ -123,7 +127,8 @@ static int translate_lines(struct translate *t, struct lines *in, bool interacti
 static int run(struct translate *t, struct conf *c, struct err *e)
 {
 	const char *path = c->n_arguments > 0 ? c->arguments[0] : "-";
-	bool interactive = !strcmp(path, "-") && !c->output && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
+	bool interactive =
+		!strcmp(path, "-") && !c->output && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
 	struct outfile file = { 0 };
 	struct lines in;
 	int code;
@@ -156,9 +161,7 @@ int translate_run(struct conf *c, struct err *e)
 	if (!t)
 		return e->code;
 	t->conf = c;
-	code = c->n_arguments > 1 ? err_set(e, ERR_USAGE, "translate reads one file, and %d were given", c->n_arguments) : 0;
-	if (!code)
-		code = engine_open(&t->engine, c, false, e);
+	code = engine_open(&t->engine, c, false, e);
 	if (!code)
 		code = decode_options_from_conf(&t->options, c, e);
 	if (!code)

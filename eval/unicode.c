@@ -72,7 +72,8 @@ size_t unicode_space(const char *text, size_t n)
 
 	if (first < 0x80)
 		return unicode_is_space(first);
-	if (first != 0xC2 && (first < 0xE1 || first > 0xE3))	/* no other byte begins a white-space character */
+	if (first != 0xC2 &&
+	    (first < 0xE1 || first > 0xE3)) /* no other byte begins a white-space character */
 		return 0;
 	bytes = utf8_decode(text, n, &c);
 	return unicode_is_space(c) ? bytes : 0;
@@ -106,12 +107,16 @@ static uint32_t lower_of(uint32_t c)
 		else
 			high = middle;
 	}
-	if (low == ARRAY_LEN(lower) || c < lower[low].first || (c - lower[low].first) % lower[low].stride)
+	if (low == ARRAY_LEN(lower) || c < lower[low].first ||
+	    (c - lower[low].first) % lower[low].stride)
 		return c;
 	return (uint32_t)((int32_t)c + lower[low].delta);
 }
 
-/* 1: a letter that has case; 2: a mark that does not end a word, such as an apostrophe; 0: neither. */
+/*
+ * 1: a letter that has case; 2: a mark that does not end a word, such as an apostrophe;
+ * 0: neither.
+ */
 static uint32_t case_kind(uint32_t c)
 {
 	size_t low = 0, high = ARRAY_LEN(cased);
@@ -127,7 +132,10 @@ static uint32_t case_kind(uint32_t c)
 	return low < ARRAY_LEN(cased) && c >= cased[low].first ? cased[low].kind : 0;
 }
 
-/* A capital sigma becomes the final one after a letter and before none (Unicode 3.13, Final_Sigma). */
+/*
+ * A capital sigma becomes the final one after a letter and before none (Unicode 3.13,
+ * Final_Sigma).
+ */
 static bool is_final_sigma(const char *text, size_t at, size_t n)
 {
 	bool before = false;
@@ -158,10 +166,13 @@ void unicode_lower(struct buf *out, const char *text, size_t n)
 			continue;
 		}
 		used = utf8_decode(text + i, n - i, &c);
-		if (c == 0x130)					/* the one letter that becomes two */
+		if (c == 0x130) /* the one letter that becomes two */
 			buf_add(out, "i\xCC\x87", 3);
 		else
-			buf_add(out, bytes, utf8_encode(c == 0x3A3 && is_final_sigma(text, i, n) ? 0x3C2 : lower_of(c), bytes));
+			buf_add(out, bytes,
+				utf8_encode(c == 0x3A3 && is_final_sigma(text, i, n) ? 0x3C2
+										     : lower_of(c),
+					    bytes));
 		i += used;
 	}
 }

@@ -18,8 +18,8 @@
 /* Many sentences of different lengths; words of the tiny vocabulary. */
 static const int32_t words[] = { 4, 7, 5, 11, 6, 9, 10, 8, 4, 4, 5, 11, 9, 6, 7, 10, 8, 5, 4, 6 };
 static const struct decode_source sources[] = {
-	{ words, 3 }, { words + 2, 7 }, { words + 1, 1 }, { words, 0 }, { words + 3, 12 }, { words + 5, 3 },
-	{ words, 20 }, { words + 8, 2 }, { words + 4, 7 }, { words + 6, 5 },
+	{ words, 3 },     { words + 2, 7 }, { words + 1, 1 }, { words, 0 },     { words + 3, 12 },
+	{ words + 5, 3 }, { words, 20 },    { words + 8, 2 }, { words + 4, 7 }, { words + 6, 5 },
 };
 #define N_SOURCES (sizeof(sources) / sizeof(sources[0]))
 
@@ -61,7 +61,8 @@ static struct model *sharp_model(const char *backend, uint64_t seed)
 	return m;
 }
 
-static double nll_of(struct model *m, const struct decode_source *s, const int32_t *target, int32_t n)
+static double nll_of(struct model *m, const struct decode_source *s, const int32_t *target,
+		     int32_t n)
 {
 	struct model_sums sums = { 0 };
 	struct batch b = { 0 };
@@ -77,11 +78,16 @@ static double nll_of(struct model *m, const struct decode_source *s, const int32
 
 static struct decode_options options(int32_t beam, int32_t n_best)
 {
-	return (struct decode_options){ .beam = beam, .n_best = n_best, .alpha = 0.6, .max_length_factor = 1.0,
-					.max_length_extra = 6, .decode_tokens = 128 };
+	return (struct decode_options){ .beam = beam,
+					.n_best = n_best,
+					.alpha = 0.6,
+					.max_length_factor = 1.0,
+					.max_length_extra = 6,
+					.decode_tokens = 128 };
 }
 
-static void run(struct model *m, const struct decode_options *o, const struct decode_source *s, size_t n, struct decode_result *r)
+static void run(struct model *m, const struct decode_options *o, const struct decode_source *s,
+		size_t n, struct decode_result *r)
 {
 	struct err e = { 0 };
 	struct decoder *d = decoder_new(m, CAPACITY, &e);
@@ -138,7 +144,8 @@ TEST(decode_scores_cpu)
  * only the last target differs between the runs, so their likelihoods differ by
  * what is asked for, up to a constant that normalising removes.
  */
-static void naive_step(struct model *m, const struct decode_source *s, const int32_t *prefix, int32_t n, double *log_prob)
+static void naive_step(struct model *m, const struct decode_source *s, const int32_t *prefix,
+		       int32_t n, double *log_prob)
 {
 	struct model_sums sums = { 0 };
 	struct batch b = { 0 };
@@ -180,7 +187,8 @@ static bool is_word(int32_t y)
 }
 
 /* Beam search as decode.h tells it, without early end: the best finished path. */
-static struct path naive_search(struct model *m, const struct decode_source *s, int32_t beam, int32_t max_length)
+static struct path naive_search(struct model *m, const struct decode_source *s, int32_t beam,
+				int32_t max_length)
 {
 	static struct path all[64 * N_REAL];
 	struct path live[64] = { { .n = 0 } }, best = { .score = -INFINITY };
@@ -239,7 +247,8 @@ static void check_search(const char *backend, int32_t beam, uint64_t seed)
 			continue;
 		check_near(h->score, best.score, 1e-4);
 		check_int(h->n, best.n);
-		check(h->n != best.n || !memcmp(h->tokens, best.tokens, (size_t)h->n * sizeof(int32_t)));
+		check(h->n != best.n ||
+		      !memcmp(h->tokens, best.tokens, (size_t)h->n * sizeof(int32_t)));
 		compared++;
 	}
 	check(compared > 0);
@@ -275,7 +284,10 @@ TEST(decode_exhaustive)
 	o.max_length_extra = 3;
 	run(m, &o, sources, 1, &r);
 	for (int32_t n = 0; n <= 2; n++)
-		for (int32_t code = 0; code < (n == 0 ? 1 : n == 1 ? N_WORDS : N_WORDS * N_WORDS); code++) {
+		for (int32_t code = 0; code < (n == 0   ? 1
+					       : n == 1 ? N_WORDS
+							: N_WORDS * N_WORDS);
+		     code++) {
 			y[0] = N_SPECIAL_TOKENS + code % N_WORDS;
 			y[1] = N_SPECIAL_TOKENS + code / N_WORDS;
 			score = -nll_of(m, &sources[0], y, n) / pow((5.0 + n + 1) / 6.0, 0.6);
@@ -288,7 +300,8 @@ TEST(decode_exhaustive)
 
 static bool same(const struct decode_hypothesis *a, const struct decode_hypothesis *b)
 {
-	return a->n == b->n && a->finished == b->finished && !memcmp(a->tokens, b->tokens, (size_t)a->n * sizeof(int32_t)) &&
+	return a->n == b->n && a->finished == b->finished &&
+	       !memcmp(a->tokens, b->tokens, (size_t)a->n * sizeof(int32_t)) &&
 	       fabs(a->log_prob - b->log_prob) < 1e-4;
 }
 
@@ -306,7 +319,8 @@ TEST(decode_batch_invariance)
 		run(m, &o, &sources[i], 1, &alone);
 		check_int(alone.n, together[i].n);
 		for (int32_t h = 0; h < MIN(alone.n, together[i].n); h++) {
-			const struct decode_hypothesis *a = &alone.hypotheses[h], *b = &together[i].hypotheses[h];
+			const struct decode_hypothesis *a = &alone.hypotheses[h],
+						       *b = &together[i].hypotheses[h];
 
 			if (!check(same(a, b)))
 				continue;

@@ -51,9 +51,11 @@ TEST(score_tokenize_13a)
 
 TEST(score_tokenize_others)
 {
-	check_str(TOKENS(SCORE_INTL, "Der Preis: 1.000,50 \xE2\x82\xAC."), "Der Preis : 1.000,50 \xE2\x82\xAC .");
+	check_str(TOKENS(SCORE_INTL, "Der Preis: 1.000,50 \xE2\x82\xAC."),
+		  "Der Preis : 1.000,50 \xE2\x82\xAC .");
 	check_str(TOKENS(SCORE_INTL, "Im Jahr 1999."), "Im Jahr 1999.");
-	check_str(TOKENS(SCORE_INTL, "\xE2\x80\x9Eja\xE2\x80\x9C!"), "\xE2\x80\x9E ja \xE2\x80\x9C !");
+	check_str(TOKENS(SCORE_INTL, "\xE2\x80\x9Eja\xE2\x80\x9C!"),
+		  "\xE2\x80\x9E ja \xE2\x80\x9C !");
 	check_str(TOKENS(SCORE_CHAR, "a \xC3\xA4!"), "a \xC3\xA4 !");
 	check_str(TOKENS(SCORE_NONE, " a,  b\xE2\x80\x83" "c "), "a, b c");
 }
@@ -62,7 +64,12 @@ TEST(score_tokenize_others)
 TEST(score_white_space)
 {
 	check_str(TOKENS(SCORE_NONE, "a\xC2\x85" "b\xC2\xA0" "c\x1C" "d"), "a b c d");
-	check_str(TOKENS(SCORE_NONE, "\xEF\xBB\xBF" "a\xE2\x80\x8B" "b"), "\xEF\xBB\xBF" "a\xE2\x80\x8B" "b");
+	check_str(TOKENS(SCORE_NONE, "\xEF\xBB\xBF"
+				     "a\xE2\x80\x8B"
+				     "b"),
+		  "\xEF\xBB\xBF"
+		  "a\xE2\x80\x8B"
+		  "b");
 }
 
 TEST(score_lower_case)
@@ -72,14 +79,15 @@ TEST(score_lower_case)
 	unicode_lower(&b, "\xC3\x84\xC3\x96\xC3\x9F \xC4\xB0", 9);
 	check_str(buf_text(&b), "\xC3\xA4\xC3\xB6\xC3\x9F i\xCC\x87");
 	buf_clear(&b);
-	unicode_lower(&b, "\xCE\x9F\xCE\xA3 \xCE\xA3\xCE\x91", 9);	/* a sigma at the end of a word has its own form */
+	unicode_lower(&b, "\xCE\x9F\xCE\xA3 \xCE\xA3\xCE\x91",
+		      9); /* a sigma at the end of a word has its own form */
 	check_str(buf_text(&b), "\xCE\xBF\xCF\x82 \xCF\x83\xCE\xB1");
 	buf_free(&b);
 }
 
 /* Score lists with up to two references (the second may be NULL). */
-static double bleu_of(const struct bleu_options *o, const char *const *hypotheses, const char *const *first,
-		      const char *const *second, size_t n)
+static double bleu_of(const struct bleu_options *o, const char *const *hypotheses,
+		      const char *const *first, const char *const *second, size_t n)
 {
 	struct err e = { 0 };
 	struct bleu *b = bleu_new(o, &e);
@@ -87,7 +95,9 @@ static double bleu_of(const struct bleu_options *o, const char *const *hypothese
 
 	for (size_t i = 0; i < n; i++) {
 		struct score_text h = { hypotheses[i], strlen(hypotheses[i]) };
-		struct score_text refs[2] = { { first[i], strlen(first[i]) }, { second ? second[i] : "", second ? strlen(second[i]) : 0 } };
+		struct score_text refs[2] = { { first[i], strlen(first[i]) },
+					      { second ? second[i] : "",
+						second ? strlen(second[i]) : 0 } };
 
 		if (!check(bleu_add(b, &h, refs, second ? 2 : 1, &e) == 0))
 			break;
@@ -97,9 +107,12 @@ static double bleu_of(const struct bleu_options *o, const char *const *hypothese
 	return s.score;
 }
 
-static const char *const hypotheses[] = { "the cat sat on the mat .", "", "a quick brown fox, jumps over it" };
-static const char *const references[] = { "the cat is on the mat .", "nothing", "The quick brown fox jumps over the dog" };
-static const char *const others[] = { "there is a cat on the mat .", "", "a quick brown fox leaps over it" };
+static const char *const hypotheses[] = { "the cat sat on the mat .", "",
+					  "a quick brown fox, jumps over it" };
+static const char *const references[] = { "the cat is on the mat .", "nothing",
+					  "The quick brown fox jumps over the dog" };
+static const char *const others[] = { "there is a cat on the mat .", "",
+				      "a quick brown fox leaps over it" };
 
 TEST(score_bleu_smoothing)
 {
@@ -133,7 +146,8 @@ TEST(score_bleu_edges)
 	check_near(bleu_of(&o, empty, one, NULL, 1), 0, 0);
 	check_near(bleu_of(&o, one, empty, NULL, 1), 0, 0);
 	check_near(bleu_of(&o, one, other, NULL, 1), 0, 0);
-	check_near(bleu_of(&o, one, one, NULL, 1), 0, 1e-9);	/* no bigrams: undefined, and 0 in a corpus */
+	check_near(bleu_of(&o, one, one, NULL, 1), 0,
+		   1e-9); /* no bigrams: undefined, and 0 in a corpus */
 	o.effective_order = true;
 	check_near(bleu_of(&o, one, one, NULL, 1), 100, 1e-9);
 }
@@ -149,7 +163,8 @@ TEST(score_bleu_signature)
 	check_int(bleu_add(b, &t, refs, 2, &e), 0);
 	check_err(bleu_add(b, &t, refs, 1, &e), ERR_DATA);
 	bleu_signature(b, &s);
-	check(strstr(buf_text(&s), "werkbank|bleu|refs:2|case:lc|tok:intl|smooth:floor[0.1]|v:") == buf_text(&s));
+	check(strstr(buf_text(&s), "werkbank|bleu|refs:2|case:lc|tok:intl|smooth:floor[0.1]|v:") ==
+	      buf_text(&s));
 	buf_free(&s);
 	bleu_free(b);
 }
@@ -162,7 +177,9 @@ static double chrf_of(const struct chrf_options *o, const char *const *second)
 
 	for (size_t i = 0; i < 3; i++) {
 		struct score_text h = { hypotheses[i], strlen(hypotheses[i]) };
-		struct score_text refs[2] = { { references[i], strlen(references[i]) }, { second ? second[i] : "", second ? strlen(second[i]) : 0 } };
+		struct score_text refs[2] = { { references[i], strlen(references[i]) },
+					      { second ? second[i] : "",
+						second ? strlen(second[i]) : 0 } };
 
 		check_int(chrf_add(c, &h, refs, second ? 2 : 1, &e), 0);
 	}
@@ -187,8 +204,9 @@ TEST(score_chrf)
 }
 
 /* Score a file of the real systems; the caller closes nothing. */
-static int score_files(const struct bleu_options *o, const struct chrf_options *x, const char *hypothesis, const char *reference,
-		       struct bleu_score *bleu, struct chrf_score *chrf, struct err *e)
+static int score_files(const struct bleu_options *o, const struct chrf_options *x,
+		       const char *hypothesis, const char *reference, struct bleu_score *bleu,
+		       struct chrf_score *chrf, struct err *e)
 {
 	struct bleu *b = bleu_new(o, e);
 	struct chrf *c = x ? chrf_new(x, e) : NULL;
@@ -204,7 +222,8 @@ static int score_files(const struct bleu_options *o, const struct chrf_options *
 	while ((code = lines_next(&h, e)) > 0 && (code = lines_next(&r, e)) > 0) {
 		struct score_text ours = { h.text, h.len }, theirs = { r.text, r.len };
 
-		if ((code = bleu_add(b, &ours, &theirs, 1, e)) || (c && (code = chrf_add(c, &ours, &theirs, 1, e))))
+		if ((code = bleu_add(b, &ours, &theirs, 1, e)) ||
+		    (c && (code = chrf_add(c, &ours, &theirs, 1, e))))
 			break;
 	}
 	bleu_score(b, bleu);
@@ -266,11 +285,13 @@ static void compare_system(const struct json *system, const char *folder)
 
 		if (!check(json_get(system, kinds[i].key) != NULL))
 			continue;
-		if (!check_int(score_files(&kinds[i].o, x, hypothesis, reference, &bleu, &chrf, &e), 0))
+		if (!check_int(score_files(&kinds[i].o, x, hypothesis, reference, &bleu, &chrf, &e),
+			       0))
 			continue;
 		compare_bleu(&bleu, json_get(system, kinds[i].key));
 		if (x)
-			check_near(chrf.score, expected_chrf(system, i == 0 ? "chrf2" : "chrf2++"), 1e-9);
+			check_near(chrf.score, expected_chrf(system, i == 0 ? "chrf2" : "chrf2++"),
+				   1e-9);
 	}
 	free(hypothesis);
 	free(reference);
@@ -302,9 +323,11 @@ static void compare_tokens(enum score_tokenizer t, const char *raw, const char *
 	struct err e = { 0 };
 	struct lines in, out;
 	int64_t wrong = 0, n = 0;
-	char *raw_path = file_path(&e, "%s", test_data(raw)), *expected_path = file_path(&e, "%s", test_data(expected));
+	char *raw_path = file_path(&e, "%s", test_data(raw)),
+	     *expected_path = file_path(&e, "%s", test_data(expected));
 
-	if (!check_int(lines_open(&in, raw_path, &e), 0) || !check_int(lines_open(&out, expected_path, &e), 0))
+	if (!check_int(lines_open(&in, raw_path, &e), 0) ||
+	    !check_int(lines_open(&out, expected_path, &e), 0))
 		return;
 	while (lines_next(&in, &e) > 0 && lines_next(&out, &e) > 0) {
 		struct score_scratch s = { 0 };
