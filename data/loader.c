@@ -12,7 +12,12 @@
 
 enum { SHUFFLE_PAIRS = RNG_SHUFFLE | 1 << 8, SHUFFLE_BATCHES = RNG_SHUFFLE | 2 << 8 };
 
-/* A planned window: entry i is pair[i]; micro-batch k is the entries first[k] … first[k + 1] - 1. */
+struct entry {
+	int64_t pair;
+	int32_t n_source, n_target;	/* with their special tokens */
+};
+
+/* A planned window: micro-batch k is the entries first[k] … first[k + 1] - 1. */
 struct loader {
 	const struct shard *shard;	/* borrowed */
 	struct loader_options options;
@@ -24,20 +29,25 @@ struct loader {
 	int64_t window;			/* the planned one, of that epoch */
 	uint64_t base;			/* number of its first micro-batch */
 	int64_t n_entries, n_batches;
-	int64_t *pair, *unsorted;	/* owned: one block, (largest window) each */
-	int32_t *length;		/* owned: (largest window), of unsorted */
+	struct entry *entry, *unsorted;	/* owned: one block, (largest window) each */
 	int64_t *first;			/* owned: (n_batches + 1) */
 	size_t cap_first;
-	int64_t *bucket;		/* owned: (max_length + 2), for counting */
+	int64_t *bucket;		/* owned: (max_length + 1), for counting */
 
 	uint64_t *epoch_base;		/* owned: number of the first micro-batch of epochs planned so far */
 	size_t n_epoch_base, cap_epoch_base;
 };
 
-/* Tokens of the longer side, with </s> or <s>. */
-static int32_t pair_length(const struct shard_pair *p)
+static struct entry entry_of(const struct loader *l, int64_t pair)
 {
-	return MAX(p->n_source, p->n_target) + 1;
+	struct shard_pair p = shard_get(l->shard, pair);
+
+	return (struct entry){ pair, p.n_source + 1, p.n_target + 1 };
+}
+
+static int32_t entry_length(const struct entry *x)
+{
+	return MAX(x->n_source, x->n_target);
 }
 
 static int64_t window_start(const struct loader *l, int64_t w)
@@ -48,23 +58,22 @@ static int64_t window_start(const struct loader *l, int64_t w)
 
 /* ---- planning ---- */
 
-/* The pairs of a window in shuffled order, then sorted by length (stable: equal lengths stay shuffled). */
+/* The pairs of a window in shuffled order, sorted by length; equal lengths stay shuffled. */
 static void sort_window(struct loader *l)
 {
 	struct shuffle order = shuffle_make(l->pairs, rng_key_make(l->options.seed, SHUFFLE_PAIRS,
 								   (uint32_t)l->epoch, 0));
 	int64_t start = window_start(l, l->window), n = window_start(l, l->window + 1) - start, sum = 0;
 
-	for (int32_t k = 0; k <= l->max_length + 1; k++)
+	for (int32_t k = 0; k <= l->max_length; k++)
 		l->bucket[k] = 0;
+	/* Three plain loops, so that the loads of one, which miss the cache, overlap. */
 	for (int64_t i = 0; i < n; i++)
-		l->unsorted[i] = shuffle_at(&order, start + i);
-	for (int64_t i = 0; i < n; i++) {
-		struct shard_pair p = shard_get(l->shard, l->unsorted[i]);
-
-		l->length[i] = pair_length(&p);
-		l->bucket[l->length[i]]++;
-	}
+		l->unsorted[i].pair = shuffle_at(&order, start + i);
+	for (int64_t i = 0; i < n; i++)
+		l->unsorted[i] = entry_of(l, l->unsorted[i].pair);
+	for (int64_t i = 0; i < n; i++)
+		l->bucket[entry_length(&l->unsorted[i])]++;
 	for (int32_t k = 0; k <= l->max_length; k++) {
 		int64_t here = l->bucket[k];
 
@@ -72,7 +81,7 @@ static void sort_window(struct loader *l)
 		sum += here;
 	}
 	for (int64_t i = 0; i < n; i++)
-		l->pair[l->bucket[l->length[i]]++] = l->unsorted[i];
+		l->entry[l->bucket[entry_length(&l->unsorted[i])]++] = l->unsorted[i];
 	l->n_entries = n;
 }
 
@@ -82,22 +91,18 @@ static int cut_window(struct loader *l, struct err *e)
 	int64_t source = 0, target = 0, limit = l->options.batch_tokens;
 
 	l->n_batches = 0;
-	for (int64_t i = 0; i <= l->n_entries; i++) {
-		struct shard_pair p = { 0 };
-
-		if (i < l->n_entries) {
-			p = shard_get(l->shard, l->pair[i]);
-			source += p.n_source + 1;
-			target += p.n_target + 1;
-		}
-		if (i && i < l->n_entries && source <= limit && target <= limit)
+	for (int64_t i = 0; i < l->n_entries; i++) {
+		source += l->entry[i].n_source;
+		target += l->entry[i].n_target;
+		if (i && source <= limit && target <= limit)
 			continue;
 		if (mem_grow(&l->first, &l->cap_first, (size_t)l->n_batches + 2, sizeof(*l->first), e))
 			return e->code;
-		l->first[i < l->n_entries ? l->n_batches++ : l->n_batches] = i;
-		source = p.n_source + 1;
-		target = p.n_target + 1;
+		l->first[l->n_batches++] = i;
+		source = l->entry[i].n_source;
+		target = l->entry[i].n_target;
 	}
+	l->first[l->n_batches] = l->n_entries;
 	return 0;
 }
 
@@ -120,7 +125,7 @@ static int remember_epoch(struct loader *l, uint64_t epoch, uint64_t base, struc
 	return 0;
 }
 
-/* Plan window after window until the one that holds micro-batch number position, which is not before the current one. */
+/* Plan windows up to the one that holds micro-batch number position, which is not before the current one. */
 static int walk_to(struct loader *l, uint64_t position, struct err *e)
 {
 	while (position >= l->base + (uint64_t)l->n_batches) {
@@ -143,31 +148,30 @@ static int walk_to(struct loader *l, uint64_t position, struct err *e)
 static int measure(struct loader *l, struct err *e)
 {
 	for (int64_t i = 0; i < l->pairs; i++) {
-		struct shard_pair p = shard_get(l->shard, i);
+		struct entry x = entry_of(l, i);
 
-		if (MAX(p.n_source, p.n_target) >= l->options.batch_tokens)
-			return err_set(e, ERR_CONFIG, "batch-tokens is %d, but pair %" PRId64 " of the training shard has "
-				       "%d source and %d target tokens (and one special token each); "
-				       "raise batch-tokens or lower max-tokens",
-				       l->options.batch_tokens, i, p.n_source, p.n_target);
-		l->max_length = MAX(l->max_length, pair_length(&p));
+		if (entry_length(&x) > l->options.batch_tokens)
+			return err_set(e, ERR_CONFIG, "batch-tokens is %d, but pair %" PRId64
+				       " of the training shard has %d source and %d target tokens "
+				       "(special tokens counted); raise batch-tokens or lower max-tokens",
+				       l->options.batch_tokens, i, x.n_source, x.n_target);
+		l->max_length = MAX(l->max_length, entry_length(&x));
 	}
 	return 0;
 }
 
 static int allocate(struct loader *l, struct err *e)
 {
-	int64_t window = MIN(MAX((int64_t)WINDOW_PAIRS, 2 * (int64_t)l->options.batch_tokens), WINDOW_LIMIT);
-	int64_t largest;
+	int64_t window = MAX((int64_t)WINDOW_PAIRS, 2 * (int64_t)l->options.batch_tokens), largest;
 
+	window = MIN(window, WINDOW_LIMIT);
 	l->windows = MAX((l->pairs + window / 2) / window, 1);
 	largest = l->pairs / l->windows + 1;
-	l->pair = mem_alloc((size_t)largest, 2 * sizeof(*l->pair), e);
-	l->length = mem_alloc((size_t)largest, sizeof(*l->length), e);
-	l->bucket = mem_alloc((size_t)l->max_length + 2, sizeof(*l->bucket), e);
-	if (!l->pair || !l->length || !l->bucket)
+	l->entry = mem_alloc((size_t)largest, 2 * sizeof(*l->entry), e);
+	l->bucket = mem_alloc((size_t)l->max_length + 1, sizeof(*l->bucket), e);
+	if (!l->entry || !l->bucket)
 		return e->code;
-	l->unsorted = l->pair + largest;
+	l->unsorted = l->entry + largest;
 	return 0;
 }
 
@@ -186,7 +190,8 @@ struct loader *loader_new(const struct shard *s, const struct loader_options *o,
 			o->rank, o->ranks, o->batch_tokens);
 	else if (!l->pairs)
 		err_set(e, ERR_DATA, "the training shard holds no pairs; prepare the corpus again");
-	else if (!measure(l, e) && !allocate(l, e) && !remember_epoch(l, 0, 0, e) && !plan_window(l, 0, 0, 0, e))
+	else if (!measure(l, e) && !allocate(l, e) && !remember_epoch(l, 0, 0, e) &&
+		 !plan_window(l, 0, 0, 0, e))
 		return l;
 	loader_free(l);
 	return NULL;
@@ -204,9 +209,9 @@ int loader_next(struct loader *l, struct batch *b, struct err *e)
 							(uint32_t)l->epoch, (uint32_t)l->window));
 	k = shuffle_at(&order, (int64_t)(l->next - l->base));
 	for (int64_t i = l->first[k]; i < l->first[k + 1]; i++) {
-		struct shard_pair p = shard_get(l->shard, l->pair[i]);
+		struct shard_pair p = shard_get(l->shard, l->entry[i].pair);
 
-		if (!batch_add(b, l->pair[i], p.source, p.n_source, p.target, p.n_target))
+		if (!batch_add(b, l->entry[i].pair, p.source, p.n_source, p.target, p.n_target))
 			return err_set(e, ERR_INTERNAL, "a batch with room for %d sentences and %d tokens is too small "
 				       "for batch-tokens %d", b->cap_n, b->cap_tokens, l->options.batch_tokens);
 	}
@@ -240,10 +245,9 @@ double loader_epoch(const struct loader *l)
 {
 	uint64_t done = l->next > l->base ? l->next - l->base : 0;
 	int64_t batches = (int64_t)MIN(done, (uint64_t)l->n_batches);
-	int64_t start = window_start(l, l->window), pairs = window_start(l, l->window + 1) - start;
+	double in_window = (double)l->n_entries * (double)batches / (double)l->n_batches;
 
-	return (double)l->epoch + ((double)start + (double)pairs * (double)batches / (double)l->n_batches) /
-	       (double)l->pairs;
+	return (double)l->epoch + ((double)window_start(l, l->window) + in_window) / (double)l->pairs;
 }
 
 int32_t loader_max_sentences(const struct loader *l)
@@ -255,8 +259,7 @@ void loader_free(struct loader *l)
 {
 	if (!l)
 		return;
-	free(l->pair);
-	free(l->length);
+	free(l->entry);
 	free(l->first);
 	free(l->bucket);
 	free(l->epoch_base);

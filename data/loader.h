@@ -28,13 +28,17 @@ struct loader_options {
 /* Borrows the shard. NULL: failure. */
 struct loader *loader_new(const struct shard *s, const struct loader_options *o, struct err *e);
 
-/* Fill b (allocated for batch_tokens) with this rank's next micro-batch; goes through epochs for ever. */
+/* Fill b (allocated for batch_tokens) with this rank's next micro-batch; epoch after epoch for ever. */
 int loader_next(struct loader *l, struct batch *b, struct err *e);
 
-/* Number of the micro-batch in the global sequence that loader_next() gives next: put it into the checkpoint. */
+/* Number in the global sequence of the micro-batch that loader_next() gives next; for the checkpoint. */
 uint64_t loader_position(const struct loader *l);
 
-/* Go to a micro-batch of the global sequence (the rank's own one at or after it). Cheap up to one epoch's planning. */
+/*
+ * Go to a micro-batch of the global sequence (the rank's own one at or after
+ * it). Epochs differ in their number of micro-batches, so those before it that
+ * this loader has not seen are planned: some 0.2 s for each 4.5 million pairs.
+ */
 int loader_seek(struct loader *l, uint64_t position, struct err *e);
 
 /* Epochs begun, with the fraction done: 2.25 is a quarter into the third. */

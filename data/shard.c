@@ -230,7 +230,7 @@ static int check_starts(const struct shard *s, const char *path, struct err *e)
 	int64_t n = 2 * s->header.pairs, source = 0;
 
 	for (int64_t i = 0; i < n; i++) {
-		if (at[i] > at[i + 1] || at[i + 1] - at[i] > INT32_MAX)
+		if (at[i] > at[i + 1] || at[i + 1] - at[i] >= INT32_MAX)
 			return err_set(e, ERR_DATA, "%s: damaged: pair %" PRId64 " ends before it begins or is too long",
 				       path, i / 2);
 		if (i % 2 == 0)
