@@ -18,12 +18,17 @@ libdata_a_SOURCES = \
 	%D%/loader.c      %D%/loader.h \
 	%D%/manifest.c    %D%/manifest.h \
 	%D%/normalize.c \
+	%D%/obtain.c      %D%/obtain.h \
+	%D%/parallel.c    %D%/parallel.h \
 	%D%/pipeline.c    %D%/pipeline.h \
-	%D%/prep.c        %D%/prep.h \
+	%D%/prep.c        %D%/prep.h        %D%/prep_internal.h \
+	%D%/prep_text.c   %D%/prep_pieces.c %D%/prep_pack.c %D%/prep_report.c \
+	%D%/progress.c    %D%/progress.h \
 	%D%/rewrite.c     %D%/rewrite.h \
 	%D%/sgm.c         %D%/sgm.h \
 	%D%/shard.c       %D%/shard.h \
 	%D%/shuffle.c     %D%/shuffle.h \
+	%D%/sources.c     %D%/sources.h \
 	%D%/tokenize.c    %D%/tokenize.h \
 	%D%/tokenize_rules.c %D%/tokenize_rules.h \
 	%D%/tools.c       %D%/tools.h \
@@ -46,6 +51,10 @@ BUILT_SOURCES += %D%/lang_files.h
 CLEANFILES += %D%/lang_files.h
 EXTRA_DIST += share/embed.sh $(lang_files)
 
-# The grammar of the built-in corpus is read at run time: it is data.
+# Read at run time: the grammar of the built-in corpus, recipes, manifests of corpora.
 demodir = $(pkgdatadir)/demo
 dist_demo_DATA = share/demo/lexicon.txt share/demo/patterns.txt
+recipesdir = $(pkgdatadir)/recipes
+dist_recipes_DATA = share/recipes/demo.ini share/recipes/multi30k.ini share/recipes/wmt16-en-de.ini
+corporadir = $(pkgdatadir)/corpora
+dist_corpora_DATA = share/corpora/wmt16-en-de.manifest

@@ -1,5 +1,38 @@
-/* main.c - (not written yet) */
-int main(void)
+/* main.c - werkbank-data: corpora and pipe tools. */
+#include <stdio.h>
+#include <string.h>
+
+#include "data/demo.h"
+#include "data/prep.h"
+#include "data/tools.h"
+#include "share/base/conf.h"
+
+static int run(struct conf *c, int argc, char **argv, struct err *e)
 {
-	return 70;
+	size_t i;
+
+	if (conf_init(c, e) || conf_parse_command(c, "data", argc, argv, e))
+		return e->code;
+	if (conf_answered(c, stdout))
+		return 0;
+	if (!strcmp(c->command, "prep"))
+		return prep_run(c, e);
+	if (!strcmp(c->command, "demo-corpus"))
+		return demo_corpus_run(c, e);
+	for (i = 0; i < n_data_tools; i++)
+		if (!strcmp(data_tools[i].command, c->command))
+			return data_tools[i].run(c, e);
+	return err_set(e, ERR_INTERNAL, "the command is listed but nothing does it");
+}
+
+int main(int argc, char **argv)
+{
+	struct conf c = { 0 };
+	struct err e = { 0 };
+	int rc = run(&c, argc, argv, &e);
+
+	if (rc)
+		fprintf(stderr, "werkbank%s%s: %s\n", c.command ? " " : "-data", c.command ? c.command : "", e.text);
+	conf_free(&c);
+	return err_exit_status(rc);
 }

@@ -18,7 +18,11 @@
 
 struct pipeline;
 
-/* From folder/bpe.codes and folder/vocab.tsv with the [data] options of c (languages, tokenize, escape, …). */
+/*
+ * From folder/bpe.codes and folder/vocab.tsv with the [data] options of c
+ * (languages, tokenize, escape, …). Without a folder (NULL) only
+ * pipeline_tokenize() works: preparation begins like that.
+ */
 struct pipeline *pipeline_open(const char *folder, const struct conf *c, struct err *e);
 const struct vocab *pipeline_vocab(const struct pipeline *p);
 
@@ -33,6 +37,10 @@ int pipeline_encode(struct pipeline *p, enum pipeline_side side, const char *lin
 
 /* Raw text of ids (special tokens are skipped), appended to out. */
 int pipeline_decode(struct pipeline *p, enum pipeline_side side, const int32_t *ids, size_t n, struct buf *out, struct err *e);
+
+/* The last step of encoding alone: ids of pieces with blanks between, appended to *ids as above. */
+int pipeline_pieces_to_ids(const struct vocab *v, const char *pieces, size_t n, int32_t **ids, size_t *n_ids,
+			   size_t *cap, struct err *e);
 
 void pipeline_close(struct pipeline *p);
 

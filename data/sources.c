@@ -1,0 +1,297 @@
+/* sources.c - see sources.h */
+#include "data/sources.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "data/archive.h"
+#include "data/demo.h"
+#include "share/base/file.h"
+#include "share/base/mem.h"
+
+#define DEMO_HELD_OUT 500	/* pairs in dev and in test of the built-in corpus, … */
+#define DEMO_SHARE    20	/* … but no more than one for so many of training */
+
+/* Takes over the two paths, also on failure. name NULL: the source's path. */
+static int add_pair(struct sources *s, enum corpus_set set, char *source, char *target, const char *name, struct err *e)
+{
+	struct source_pair p = { .set = set, .source = source, .target = target };
+
+	p.name = source && target ? mem_strdup(name ? name : source, e) : NULL;
+	if (!p.name || mem_grow(&s->pairs, &s->cap, s->n + 1, sizeof(p), e)) {
+		free(p.source);
+		free(p.target);
+		free(p.name);
+		return e->code;
+	}
+	s->pairs[s->n++] = p;
+	return 0;
+}
+
+/* ---- files ---- */
+
+static int add_files(struct sources *s, enum corpus_set set, const struct conf_list *source,
+		     const struct conf_list *target, struct err *e)
+{
+	const char *name = corpus_set_name(set);
+	size_t i;
+
+	if (source->n != target->n)
+		return err_set(e, ERR_CONFIG, "%s_source names %zu files and %s_target %zu: each needs its other side",
+			       name, source->n, name, target->n);
+	for (i = 0; i < source->n; i++) {
+		if (file_size(source->items[i]) < 0 || file_size(target->items[i]) < 0)
+			return err_set(e, ERR_NOINPUT, "%s: there is no such file (%s text)",
+				       file_size(source->items[i]) < 0 ? source->items[i] : target->items[i], name);
+		if (add_pair(s, set, mem_strdup(source->items[i], e), mem_strdup(target->items[i], e), NULL, e))
+			return e->code;
+	}
+	return 0;
+}
+
+/* ---- the built-in grammar ---- */
+
+static int write_demo(struct demo *d, int64_t pairs, const char *english, const char *german, struct err *e)
+{
+	struct outfile en = { 0 }, de = { 0 };
+	struct buf a = { 0 }, b = { 0 };
+	int rc = -1;
+
+	if (outfile_open(&en, english, e) || outfile_open(&de, german, e))
+		goto out;
+	for (; pairs > 0; pairs--) {
+		if (demo_next(d, &a, &b, e))
+			goto out;
+		buf_add_char(&a, '\n');
+		buf_add_char(&b, '\n');
+		if (fputs(buf_text(&a), en.stream) == EOF || fputs(buf_text(&b), de.stream) == EOF)
+			break;		/* the commit says why */
+	}
+	rc = outfile_commit(&en, e);
+	if (!rc)
+		rc = outfile_commit(&de, e);
+out:
+	outfile_abandon(&en);
+	outfile_abandon(&de);
+	buf_free(&a);
+	buf_free(&b);
+	return rc ? e->code : 0;
+}
+
+/* The held-out sets come first from the grammar, so that they stay the same however many pairs train. */
+static int add_demo(struct sources *s, const struct conf *c, const char *work, struct err *e)
+{
+	static const enum corpus_set order[] = { SET_DEV, SET_TEST, SET_TRAIN };
+	int64_t held_out = MAX(MIN(c->demo_pairs / DEMO_SHARE, DEMO_HELD_OUT), 1);
+	bool from_german = !strcmp(c->source_language, "de") && !strcmp(c->target_language, "en");
+	struct demo *d;
+	size_t i;
+	int rc = 0;
+
+	if (!from_german && (strcmp(c->source_language, "en") || strcmp(c->target_language, "de")))
+		return err_set(e, ERR_CONFIG, "the built-in grammar knows en and de, not %s and %s", c->source_language,
+			       c->target_language);
+	d = demo_open((uint64_t)c->seed, e);
+	if (!d)
+		return e->code;
+	for (i = 0; !rc && i < ARRAY_LEN(order); i++) {
+		char *en = file_path(e, "%s/demo-%s.en", work, corpus_set_name(order[i]));
+		char *de = en ? file_path(e, "%s/demo-%s.de", work, corpus_set_name(order[i])) : NULL;
+
+		rc = de ? write_demo(d, order[i] == SET_TRAIN ? c->demo_pairs : held_out, en, de, e) : e->code;
+		if (rc) {
+			free(en);
+			free(de);
+		} else {
+			rc = add_pair(s, order[i], from_german ? de : en, from_german ? en : de, "demo", e);
+		}
+	}
+	demo_close(d);
+	return rc;
+}
+
+/* ---- archives ---- */
+
+/* The text that a member becomes: its own name at the end, so that messages and .sgm are recognised. */
+static char *member_file(const char *work, size_t archive, size_t member, const char *path, struct err *e)
+{
+	const char *slash = strrchr(path, '/');
+
+	return file_path(e, "%s/%zu-%zu-%s", work, archive, member, slash ? slash + 1 : path);
+}
+
+/* Pair the members of one set: the n-th of the source language with the n-th of the target language. */
+static int pair_members(struct sources *s, const struct manifest_archive *a, const struct archive_member *m,
+			enum corpus_set set, const struct conf *c, struct err *e)
+{
+	size_t i, j = 0, sources = 0, targets = 0;
+	char *name;
+	int rc;
+
+	for (i = 0; i < a->n_members; i++) {
+		sources += a->members[i].set == set && !strcmp(a->members[i].language, c->source_language);
+		targets += a->members[i].set == set && !strcmp(a->members[i].language, c->target_language);
+	}
+	if (sources != targets)
+		return err_set(e, ERR_CONFIG, "the manifest gives %s %zu %s members in %s and %zu in %s: each needs its other side",
+			       a->name, sources, corpus_set_name(set), c->source_language, targets, c->target_language);
+	for (i = 0; i < a->n_members; i++) {
+		if (a->members[i].set != set || strcmp(a->members[i].language, c->source_language))
+			continue;
+		while (a->members[j].set != set || strcmp(a->members[j].language, c->target_language))
+			j++;
+		name = file_path(e, "%s:%s", a->name, a->members[i].path);
+		rc = name ? add_pair(s, set, mem_strdup(m[i].to, e), mem_strdup(m[j].to, e), name, e) : e->code;
+		free(name);
+		if (rc)
+			return rc;
+		j++;
+	}
+	return 0;
+}
+
+static int unpack(struct sources *s, const struct manifest_archive *a, size_t number, const char *path,
+		  const struct conf *c, const char *work, struct progress *p, struct err *e)
+{
+	struct archive_member *m = mem_alloc(a->n_members, sizeof(*m), e);
+	enum corpus_set set;
+	int64_t bytes = 0;
+	size_t i;
+	int rc = m ? 0 : e->code;
+
+	for (i = 0; !rc && i < a->n_members; i++) {
+		m[i].name = a->members[i].path;
+		m[i].to = member_file(work, number, i, m[i].name, e);
+		rc = m[i].to ? 0 : e->code;
+	}
+	if (!rc) {
+		progress_begin(p, a->name, file_size(path), "bytes");
+		rc = archive_extract(path, m, a->n_members, p, e);
+	}
+	for (i = 0; !rc && i < a->n_members; i++)
+		bytes += m[i].bytes;
+	if (!rc)
+		progress_end(p, "%zu members unpacked, %lld bytes", a->n_members, (long long)bytes);
+	for (set = SET_TRAIN; !rc && set < N_SETS; set++)
+		rc = pair_members(s, a, m, set, c, e);
+	for (i = 0; m && i < a->n_members; i++)
+		free((char *)m[i].to);
+	free(m);
+	return rc;
+}
+
+static int add_archive(struct sources *s, const struct manifest_archive *a, struct source_archive **added,
+		       const struct conf *c, const char *folder, struct progress *p, struct err *e)
+{
+	struct source_archive *n;
+
+	if (mem_grow(&s->archives, &s->cap_archives, s->n_archives + 1, sizeof(*s->archives), e))
+		return e->code;
+	n = *added = &s->archives[s->n_archives];
+	*n = (struct source_archive){ .name = mem_strdup(a->name, e) };
+	if (!n->name)
+		return e->code;
+	s->n_archives++;
+	return obtain_archive(a, c, folder, p, &n->from, e);
+}
+
+/* --url NAME=URL must mean an archive that there is. */
+static int check_urls(const struct manifest *m, const struct conf *c, struct err *e)
+{
+	size_t i, k, n;
+
+	for (i = 0; i < c->url.n; i++) {
+		n = strcspn(c->url.items[i], "=");
+		if (!c->url.items[i][n])
+			return err_set(e, ERR_USAGE, "--url %s: expected NAME=URL", c->url.items[i]);
+		for (k = 0; k < m->n; k++)
+			if (strlen(m->archives[k].name) == n && !strncmp(m->archives[k].name, c->url.items[i], n))
+				break;
+		if (k == m->n)
+			return err_set(e, ERR_USAGE, "--url %s: the manifest has no archive called %.*s; its first is %s",
+				       c->url.items[i], (int)n, c->url.items[i], m->archives[0].name);
+	}
+	return 0;
+}
+
+static int add_manifest(struct sources *s, const struct conf *c, const char *folder, const char *work,
+			struct progress *p, struct err *e)
+{
+	struct manifest m;
+	struct source_archive *a;
+	char *archives = file_path(e, "%s/archives", folder);
+	size_t i;
+	int rc = archives ? manifest_read(&m, c->manifest, e) : e->code;
+
+	if (rc) {
+		free(archives);
+		return rc;
+	}
+	rc = check_urls(&m, c, e);
+	if (!rc)
+		rc = file_make_folders(archives, e);
+	/* all of them first: a missing one is known before hours of unpacking */
+	for (i = 0; !rc && i < m.n; i++)
+		rc = add_archive(s, &m.archives[i], &a, c, archives, p, e);
+	for (i = 0; !rc && i < m.n; i++)
+		rc = unpack(s, &m.archives[i], i, s->archives[i].from.path, c, work, p, e);
+	manifest_free(&m);
+	free(archives);
+	return rc;
+}
+
+/* ---- all together ---- */
+
+static bool has_set(const struct sources *s, enum corpus_set set)
+{
+	size_t i;
+
+	for (i = 0; i < s->n; i++)
+		if (s->pairs[i].set == set)
+			return true;
+	return false;
+}
+
+int sources_find(struct sources *s, const struct conf *c, const char *folder, const char *work,
+		 struct progress *p, struct err *e)
+{
+	int ways = (c->demo_pairs > 0) + (c->manifest != NULL) + (c->train_source.n + c->train_target.n > 0);
+
+	*s = (struct sources){ 0 };
+	if (ways != 1)
+		return err_set(e, ERR_CONFIG, ways ? "demo_pairs, manifest and train_source exclude each other: give one of them" :
+			       "the recipe names no training text: give train_source and train_target, a manifest, or demo_pairs");
+	if (add_files(s, SET_TRAIN, &c->train_source, &c->train_target, e) ||
+	    add_files(s, SET_DEV, &c->dev_source, &c->dev_target, e) ||
+	    add_files(s, SET_TEST, &c->test_source, &c->test_target, e))
+		goto fail;
+	if ((c->demo_pairs && add_demo(s, c, work, e)) || (c->manifest && add_manifest(s, c, folder, work, p, e)))
+		goto fail;
+	if (!has_set(s, SET_TRAIN)) {
+		err_set(e, ERR_CONFIG, "manifest %s has no training text in %s and %s", c->manifest, c->source_language,
+			c->target_language);
+		goto fail;
+	}
+	return 0;
+fail:
+	sources_free(s);
+	return e->code;
+}
+
+void sources_free(struct sources *s)
+{
+	size_t i;
+
+	for (i = 0; i < s->n; i++) {
+		free(s->pairs[i].source);
+		free(s->pairs[i].target);
+		free(s->pairs[i].name);
+	}
+	for (i = 0; i < s->n_archives; i++) {
+		free(s->archives[i].name);
+		obtained_free(&s->archives[i].from);
+	}
+	free(s->pairs);
+	free(s->archives);
+	*s = (struct sources){ 0 };
+}
