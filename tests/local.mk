@@ -37,3 +37,12 @@ lint:
 	@cd $(srcdir) && sh %D%/layers.sh && sh %D%/lint.sh
 .PHONY: lint
 AM_TESTS_ENVIRONMENT = srcdir=$(srcdir); export srcdir; WERKBANK_SHARE=$(abs_top_srcdir)/share; export WERKBANK_SHARE;
+
+# make bench: how fast things are here; never part of make check.
+bench_programs = %D%/bench_ops
+noinst_PROGRAMS += $(bench_programs)
+tests_bench_ops_SOURCES = %D%/bench_ops.c
+tests_bench_ops_LDADD = $(kernel_libs) $(base_libs)
+bench: $(bench_programs)
+	@for b in $(bench_programs); do echo "== $$b"; ./$$b || exit 1; done
+.PHONY: bench

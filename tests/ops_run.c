@@ -64,13 +64,14 @@ static void fill(const struct run *r, struct run_buffer *b, uint32_t number)
 	for (int64_t row = 0; row < b->rows; row++) {
 		for (int64_t col = 0; col < b->cols; col++) {
 			float x = rng_unit(key_of(r, number), (uint64_t)(row * b->cols + col)) * 2 - 1;
+			float y = r->op_case->flags & COARSE ? rintf(4 * x) / 4 : x;
 			unsigned char *to = b->before + GUARD + (size_t)(row * b->stride + col) * type_bytes(b->type);
-			uint16_t half = bf16_from_float(x);
+			uint16_t half = bf16_from_float(y);
 
 			if (b->type == 'h')
 				memcpy(to, &half, sizeof(half));
 			else
-				memcpy(to, &x, sizeof(x));
+				memcpy(to, &y, sizeof(y));
 		}
 	}
 }

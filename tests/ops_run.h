@@ -27,6 +27,7 @@ enum case_flags {
 	IN_PLACE     = 1 << 7,
 	CAUSAL       = 1 << 8,
 	CROSS        = 1 << 9,	/* keys of another length than queries */
+	COARSE       = 1 << 10,	/* only nine different numbers, so that many are equal */
 };
 
 struct run;
