@@ -17,8 +17,12 @@
 
 /* ---- small products --------------------------------------------------------------- */
 
-#define TILE_ROWS 4
+#define MOST_ROWS 12
+#define MOST_VECS 4
 #define TILE_VECS (VEC_LANES == 16 ? 4 : 2)
+
+/* How many rows of so many vectors fit into the registers. */
+#define TILE_ROWS(vecs) (VEC_LANES == 16 ? ((vecs) == 1 ? 12 : (vecs) == 2 ? 8 : (vecs) == 3 ? 6 : 4) : (vecs) == 1 ? 8 : 4)
 
 /* out (m, n) = or += a b. b's rows can be read to the end of the last vector; out is written up to n only. */
 struct small {
@@ -35,21 +39,22 @@ struct small {
 VEC_INLINE void tile(const struct small *s, int64_t i, int64_t j, const int rows, const int vecs)
 {
 	const float *a = s->a + i * s->a_row, *b = s->b + j;
-	vec sum[TILE_ROWS][4];
+	vec sum[MOST_ROWS][MOST_VECS];
 
-	for (int r = 0; r < rows; r++)
-		for (int v = 0; v < vecs; v++)
+	VEC_UNROLL for (int r = 0; r < rows; r++)
+		VEC_UNROLL for (int v = 0; v < vecs; v++)
 			sum[r][v] = vec_set(0);
 	for (int64_t k = 0; k < s->k; k++, a += s->a_col, b += s->b_stride) {
-		for (int r = 0; r < rows; r++) {
-			vec x = vec_set(a[r * s->a_row]);
+		vec y[MOST_VECS];
 
-			for (int v = 0; v < vecs; v++)
-				sum[r][v] += x * vec_load(b + v * VEC_LANES);
-		}
+		VEC_UNROLL for (int v = 0; v < vecs; v++)
+			y[v] = vec_load(b + v * VEC_LANES);
+		VEC_UNROLL for (int r = 0; r < rows; r++)
+			VEC_UNROLL for (int v = 0; v < vecs; v++)
+				sum[r][v] += vec_set(a[r * s->a_row]) * y[v];
 	}
-	for (int r = 0; r < rows; r++) {
-		for (int v = 0; v < vecs; v++) {
+	VEC_UNROLL for (int r = 0; r < rows; r++) {
+		VEC_UNROLL for (int v = 0; v < vecs; v++) {
 			float *to = s->out + (i + r) * s->out_stride + j + v * VEC_LANES;
 			int64_t left = s->n - j - v * VEC_LANES;
 
@@ -60,33 +65,40 @@ VEC_INLINE void tile(const struct small *s, int64_t i, int64_t j, const int rows
 	}
 }
 
-VEC_INLINE void tile_row(const struct small *s, int64_t i, const int rows)
+/* All rows of so many vectors of columns. */
+VEC_INLINE void tile_column(const struct small *s, int64_t j, const int vecs)
 {
-	for (int64_t j = 0; j < s->n; j += TILE_VECS * VEC_LANES) {
-		switch (MIN(TILE_VECS, CEIL_DIV(s->n - j, VEC_LANES))) {
-		case 1:
-			tile(s, i, j, rows, 1);
-			break;
-		case 2:
-			tile(s, i, j, rows, 2);
-			break;
-		case 3:
-			tile(s, i, j, rows, 3);
-			break;
-		default:
-			tile(s, i, j, rows, TILE_VECS);
-		}
-	}
+	int64_t i = 0;
+
+	for (; i + TILE_ROWS(vecs) <= s->m; i += TILE_ROWS(vecs))
+		tile(s, i, j, TILE_ROWS(vecs), vecs);
+	for (; i + 4 <= s->m; i += 4)
+		tile(s, i, j, 4, vecs);
+	for (; i + 2 <= s->m; i += 2)
+		tile(s, i, j, 2, vecs);
+	if (i < s->m)
+		tile(s, i, j, 1, vecs);
 }
 
 static void small_product(struct small s)
 {
-	int64_t i = 0;
-
-	for (; i + TILE_ROWS <= s.m; i += TILE_ROWS)
-		tile_row(&s, i, TILE_ROWS);
-	for (; i < s.m; i++)
-		tile_row(&s, i, 1);
+	for (int64_t j = 0; j < s.n; j += TILE_VECS * VEC_LANES) {
+		switch (MIN(TILE_VECS, CEIL_DIV(s.n - j, VEC_LANES))) {
+		case 1:
+			tile_column(&s, j, 1);
+			break;
+		case 2:
+			tile_column(&s, j, 2);
+			break;
+#if VEC_LANES == 16
+		case 3:
+			tile_column(&s, j, 3);
+			break;
+		default:
+			tile_column(&s, j, 4);
+#endif
+		}
+	}
 }
 
 /* ---- a head of a sentence ------------------------------------------------------------ */
@@ -116,14 +128,21 @@ static struct view view_padded(struct view x, int64_t rows, int64_t cols, float 
 	return (struct view){ room, stride };
 }
 
-/* x (rows, cols) as to (cols, stride), filled up with zeros. */
+/* x (rows, cols) as to (cols, stride), filled up with zeros to the end of the last vector. */
 static void transpose(float *to, int64_t stride, struct view x, int64_t rows, int64_t cols)
 {
-	for (int64_t r = 0; r < rows; r++)
-		for (int64_t c = 0; c < cols; c++)
-			to[c * stride + r] = x.data[r * x.stride + c];
-	for (int64_t c = 0; c < cols && rows < stride; c++)
-		memset(to + c * stride + rows, 0, (size_t)(stride - rows) * sizeof(*to));
+	for (int64_t r = 0; r < stride; r += VEC_LANES) {
+		for (int64_t c = 0; c < cols; c += VEC_LANES) {
+			vec square[VEC_LANES];
+
+			VEC_UNROLL for (int i = 0; i < VEC_LANES; i++)
+				square[i] = r + i < rows ? vec_load_part(x.data + (r + i) * x.stride + c, cols - c, 0) : vec_set(0);
+			vec_transpose(square);
+			VEC_UNROLL for (int i = 0; i < VEC_LANES; i++)
+				if (c + i < cols)
+					vec_store(to + (c + i) * stride + r, square[i]);
+		}
+	}
 }
 
 struct head {

@@ -144,6 +144,17 @@ void CPU(relu_dropout)(struct dev *d, struct tensor x, const float *bias, struct
 	}
 }
 
+static void relu_row_grad(float *g, const float *y, float *sum, float scale, int64_t n)
+{
+	for (int64_t c = 0; c < n; c += VEC_LANES) {
+		vec passed = vec_load_part(g + c, n - c, 0) * scale;
+
+		passed = vec_choose(vec_load_part(y + c, n - c, 0) > 0, passed, vec_set(0));
+		vec_store_part(g + c, passed, n - c);
+		vec_store_part(sum + c, vec_load_part(sum + c, n - c, 0) + passed, n - c);
+	}
+}
+
 void CPU(relu_dropout_grad)(struct dev *d, struct tensor dx, float *dbias, struct tensor y, struct dropout drop)
 {
 	float scale = drop.rate > 0 ? dropout_scale(drop.rate) : 1;
@@ -162,17 +173,8 @@ void CPU(relu_dropout_grad)(struct dev *d, struct tensor dx, float *dbias, struc
 		float *sum = sums + p * dx.cols;
 
 		memset(sum, 0, (size_t)dx.cols * sizeof(*sum));
-		for (int64_t t = p * part_rows; t < MIN((p + 1) * part_rows, dx.rows); t++) {
-			float *restrict g = cpu_row(dx, t);
-			const float *restrict out = cpu_row(y, t);
-
-			for (int64_t c = 0; c < dx.cols; c++) {
-				float passed = out[c] > 0 ? g[c] * scale : 0;
-
-				g[c] = passed;
-				sum[c] += passed;
-			}
-		}
+		for (int64_t t = p * part_rows; t < MIN((p + 1) * part_rows, dx.rows); t++)
+			relu_row_grad(cpu_row(dx, t), cpu_row(y, t), sum, scale, dx.cols);
 	}
 	vec_add_parts(dbias, sums, n_parts, dx.cols, dx.cols);
 }

@@ -26,6 +26,13 @@
 #define VEC_BYTES (4 * VEC_LANES)
 #define VEC_INLINE static inline __attribute__((always_inline))
 
+/* Before a loop over registers: without it an array of vectors would live in memory. */
+#if defined(__clang__)
+#define VEC_UNROLL _Pragma("unroll")
+#else
+#define VEC_UNROLL _Pragma("GCC unroll 16")
+#endif
+
 typedef float vec __attribute__((vector_size(VEC_BYTES)));
 typedef int32_t vec_int __attribute__((vector_size(VEC_BYTES)));
 typedef float vec_unaligned __attribute__((vector_size(VEC_BYTES), aligned(4), may_alias));
@@ -42,7 +49,7 @@ VEC_INLINE void vec_store(float *p, vec x)
 
 VEC_INLINE vec vec_set(float x)
 {
-	return (vec){ 0 } + x;
+	return x - (vec){ 0 };	/* not + 0, which would not be nothing for -0 */
 }
 
 /* The first n floats at p, the rest of the vector filled with other. n > 0; at most VEC_LANES are read. */
@@ -148,6 +155,44 @@ VEC_INLINE vec vec_exp(vec x)
 	y = y * (r * r) + r + 1.0f;
 	y = (vec)((vec_int)y + (((vec_int)n - 0x4B400000) << 23));
 	return (vec)(~tiny & (vec_int)y);
+}
+
+/* A square of VEC_LANES vectors: rows become columns. */
+VEC_INLINE void vec_transpose(vec x[VEC_LANES])
+{
+#if defined(__AVX512F__)
+	__m512 t[16], u[16];
+
+	VEC_UNROLL for (int i = 0; i < 16; i += 2) {
+		t[i] = _mm512_unpacklo_ps((__m512)x[i], (__m512)x[i + 1]);
+		t[i + 1] = _mm512_unpackhi_ps((__m512)x[i], (__m512)x[i + 1]);
+	}
+	VEC_UNROLL for (int i = 0; i < 16; i += 4) {
+		u[i] = _mm512_castpd_ps(_mm512_unpacklo_pd(_mm512_castps_pd(t[i]), _mm512_castps_pd(t[i + 2])));
+		u[i + 1] = _mm512_castpd_ps(_mm512_unpackhi_pd(_mm512_castps_pd(t[i]), _mm512_castps_pd(t[i + 2])));
+		u[i + 2] = _mm512_castpd_ps(_mm512_unpacklo_pd(_mm512_castps_pd(t[i + 1]), _mm512_castps_pd(t[i + 3])));
+		u[i + 3] = _mm512_castpd_ps(_mm512_unpackhi_pd(_mm512_castps_pd(t[i + 1]), _mm512_castps_pd(t[i + 3])));
+	}
+	/* u[4 g + c] holds columns c, 4 + c, 8 + c, 12 + c of rows 4 g to 4 g + 3, a quarter each */
+	VEC_UNROLL for (int c = 0; c < 4; c++) {
+		__m512 even01 = _mm512_shuffle_f32x4(u[c], u[4 + c], 0x88), odd01 = _mm512_shuffle_f32x4(u[c], u[4 + c], 0xDD);
+		__m512 even23 = _mm512_shuffle_f32x4(u[8 + c], u[12 + c], 0x88);
+		__m512 odd23 = _mm512_shuffle_f32x4(u[8 + c], u[12 + c], 0xDD);
+
+		x[c] = (vec)_mm512_shuffle_f32x4(even01, even23, 0x88);
+		x[8 + c] = (vec)_mm512_shuffle_f32x4(even01, even23, 0xDD);
+		x[4 + c] = (vec)_mm512_shuffle_f32x4(odd01, odd23, 0x88);
+		x[12 + c] = (vec)_mm512_shuffle_f32x4(odd01, odd23, 0xDD);
+	}
+#else
+	float from[VEC_LANES][VEC_LANES], to[VEC_LANES][VEC_LANES];
+
+	memcpy(from, x, sizeof(from));
+	for (int i = 0; i < VEC_LANES; i++)
+		for (int j = 0; j < VEC_LANES; j++)
+			to[j][i] = from[i][j];
+	memcpy(x, to, sizeof(to));
+#endif
 }
 
 /* to[c] += the sum over parts of sums[part * stride + c], part after part. */
