@@ -10,6 +10,10 @@ unset WERKBANK_HOME WERKBANK_RUN WERKBANK_BEAM WERKBANK_STEPS
 wb=$top/werkbank
 passed=0 failed=0 skipped=0
 
+for program in werkbank werkbank-data werkbank-launch werkbank-train werkbank-eval; do
+	[ -x "$top/$program" ] || { echo "$program is not here: run this in a build folder"; exit 1; }
+done
+
 ok() { passed=$((passed + 1)); echo "ok       $1"; }
 not_ok() { failed=$((failed + 1)); echo "FAILED   $1: $2"; }
 skip() { skipped=$((skipped + 1)); echo "skipped  $1: $2"; }

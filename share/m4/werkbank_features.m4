@@ -26,6 +26,12 @@ AC_DEFUN([WERKBANK_ENABLE_SANITIZERS], [
 AC_DEFUN([WERKBANK_ENABLE_WERROR], [
   AC_ARG_ENABLE([werror], [AS_HELP_STRING([--enable-werror], [warnings are errors])])
   WARN_FLAGS="-Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wformat=2 -Wvla -Wwrite-strings"
+  # GCC guesses wrongly about "maybe" uninitialised variables in code that sanitizers have instrumented.
+  AS_IF([test "x${enable_sanitizers:-no}" != xno], [
+    save_CFLAGS=$CFLAGS
+    CFLAGS="$CFLAGS -Werror -Wmaybe-uninitialized"
+    AC_COMPILE_IFELSE([AC_LANG_PROGRAM([], [])], [WARN_FLAGS="$WARN_FLAGS -Wno-maybe-uninitialized"])
+    CFLAGS=$save_CFLAGS])
   AS_IF([test "x$enable_werror" = xyes], [WARN_FLAGS="$WARN_FLAGS -Werror"])
   AC_SUBST([WARN_FLAGS])
 ])
