@@ -30,7 +30,7 @@ EXTRA_DIST += %D%/golden/run %D%/golden/empty-24x80-ascii.screen %D%/golden/help
 	%D%/golden/run-24x80.screen %D%/golden/run-40x120-ascii.screen %D%/golden/run-40x120.screen \
 	%D%/golden/run-50x180.screen %D%/golden/running-24x80.screen %D%/golden/samples-24x80.screen \
 	%D%/golden/small-5x40.screen %D%/golden/zoom-24x80.screen
-TESTS += tests/run %D%/layers.sh %D%/screens.sh %D%/terminal.sh
+TESTS += tests/run %D%/layers.sh %D%/cli.sh %D%/screens.sh %D%/terminal.sh
 
 # What no compiler checks; not part of "make check".
 lint:
