@@ -1,10 +1,11 @@
 /* main.c - werkbank-eval: decoding, scores, the translation service. */
-#include "config.h"
-
 #include <stdio.h>
 #include <string.h>
 
+#include "eval/heldout.h"
 #include "eval/score_tools.h"
+#include "eval/serve.h"
+#include "eval/translate.h"
 #include "share/base/conf.h"
 
 static int bleu(struct conf *c, struct err *e)
@@ -17,41 +18,32 @@ static int chrf(struct conf *c, struct err *e)
 	return score_tools_chrf(c, stdout, e);
 }
 
+static int translate(struct conf *c, struct err *e)
+{
+	return c->serve ? serve_run(c, e) : translate_run(c, e);
+}
+
 static const struct {
 	const char *name;
 	int (*run)(struct conf *c, struct err *e);
 } commands[] = {
 	{ "bleu", bleu },
 	{ "chrf", chrf },
+	{ "eval", heldout_run_eval },
+	{ "translate", translate },
+	{ "_evaluate", heldout_run_evaluate },
 };
-
-static int print_help(const struct conf *c, struct err *e)
-{
-	struct buf text = { 0 };
-	int code;
-
-	conf_help(c->command, &text);
-	code = buf_check(&text, e);
-	if (!code)
-		fputs(buf_text(&text), stdout);
-	buf_free(&text);
-	return code;
-}
 
 static int run(struct conf *c, int argc, char **argv, struct err *e)
 {
 	if (conf_init(c, e) || conf_parse_command(c, "eval", argc, argv, e))
 		return e->code;
-	if (c->version) {
-		printf("werkbank-eval %s\n", PACKAGE_VERSION);
+	if (conf_answered(c, stdout))
 		return 0;
-	}
-	if (c->help || !c->command)
-		return print_help(c, e);
-	for (size_t i = 0; i < ARRAY_LEN(commands); i++)
+	for (size_t i = 0; c->command && i < ARRAY_LEN(commands); i++)
 		if (!strcmp(commands[i].name, c->command))
 			return commands[i].run(c, e);
-	return err_set(e, ERR_INTERNAL, "werkbank-eval does not do %s", c->command);
+	return err_set(e, ERR_USAGE, "werkbank-eval needs one of its commands: bleu, chrf, eval, translate");
 }
 
 int main(int argc, char **argv)
@@ -61,7 +53,7 @@ int main(int argc, char **argv)
 	int code = run(&c, argc, argv, &e);
 
 	if (code)
-		fprintf(stderr, "werkbank: %s\n", e.text);
+		fprintf(stderr, "werkbank-eval: %s\n", e.text);
 	conf_free(&c);
 	return err_exit_status(code);
 }

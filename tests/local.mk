@@ -39,10 +39,12 @@ lint:
 AM_TESTS_ENVIRONMENT = srcdir=$(srcdir); export srcdir; WERKBANK_SHARE=$(abs_top_srcdir)/share; export WERKBANK_SHARE;
 
 # make bench: how fast things are here; never part of make check.
-bench_programs = %D%/bench_ops
+bench_programs = %D%/bench_ops %D%/bench_decode
 noinst_PROGRAMS += $(bench_programs)
 tests_bench_ops_SOURCES = %D%/bench_ops.c
 tests_bench_ops_LDADD = $(kernel_libs) $(base_libs)
+tests_bench_decode_SOURCES = %D%/bench_decode.c
+tests_bench_decode_LDADD = libeval.a $(train_libs) $(mpi_libs)
 bench: $(bench_programs)
 	@for b in $(bench_programs); do echo "== $$b"; ./$$b || exit 1; done
 .PHONY: bench
