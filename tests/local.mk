@@ -22,7 +22,7 @@ CLEANFILES += %D%/list.h
 
 dist_check_SCRIPTS += %D%/layers.sh %D%/cli.sh %D%/screens.sh %D%/terminal.sh
 EXTRA_DIST += %D%/tally.sh %D%/lint.sh
-EXTRA_DIST += %D%/golden/model.pytorch.safetensors %D%/peers/pytorch_model.py
+EXTRA_DIST += %D%/golden/model.pytorch.safetensors %D%/peers/pytorch_model.py %D%/peers/pytorch_train.py
 EXTRA_DIST += %D%/peers/bpe_compare.py
 EXTRA_DIST += %D%/golden/run %D%/golden/empty-24x80-ascii.screen %D%/golden/help-24x80-ascii.screen \
 	%D%/golden/hostile-24x80-ascii.screen %D%/golden/hostile-24x80.screen %D%/golden/log-24x80.screen \
@@ -48,3 +48,8 @@ tests_bench_decode_LDADD = libeval.a $(train_libs) $(mpi_libs)
 bench: $(bench_programs)
 	@for b in $(bench_programs); do echo "== $$b"; ./$$b || exit 1; done
 .PHONY: bench
+
+# How fast training is; beside tests/peers/pytorch_train.py. Built by "make tests/bench_train".
+EXTRA_PROGRAMS += tests/bench_train
+tests_bench_train_SOURCES = %D%/bench_train.c
+tests_bench_train_LDADD = $(train_libs) $(mpi_libs)

@@ -1,0 +1,160 @@
+#!/usr/bin/env python3
+"""How fast PyTorch trains the same model on the same sentences, in target tokens per second.
+
+usage: pytorch_train.py SOURCE TARGET [size=tiny|base|big] [precision=fp32|bf16]
+                        [tokens=4096] [threads=0] [steps=10] [compile=0]
+
+SOURCE and TARGET are text in BPE pieces, as for tests/bench_train. Batches are
+padded, of sentences sorted by length, up to `tokens` padded tokens a side: what
+PyTorch likes best. Counted are target tokens without padding, </s> included. A
+step is forward, backward, norm, fused Adam; three steps warm up.
+"""
+import json
+import math
+import random
+import sys
+import time
+from collections import Counter
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+SIZES = {"tiny": (256, 1024, 4, 3), "base": (512, 2048, 8, 6), "big": (1024, 4096, 16, 6)}
+DROP, SMOOTHING = 0.1, 0.1
+
+
+def sinusoid(n, d):
+    half = d // 2
+    rate = torch.exp(-torch.arange(half).float() * math.log(10000.0) / (half - 1))
+    angle = torch.arange(n).float()[:, None] * rate[None, :]
+    return torch.cat([angle.sin(), angle.cos()], 1)
+
+
+class Attention(nn.Module):
+    def __init__(self, d, h, cross):
+        super().__init__()
+        self.h, self.cross = h, cross
+        self.norm = nn.LayerNorm(d, eps=1e-6)
+        self.q = nn.Linear(d, d if cross else 3 * d, bias=False)
+        self.out = nn.Linear(d, d, bias=False)
+
+    def forward(self, x, kv, mask, causal):
+        b, t, d = x.shape
+        q = self.q(self.norm(x))
+        q, k, v = (q, *kv) if self.cross else q.split(d, 2)
+        q, k, v = (y.reshape(b, -1, self.h, d // self.h).transpose(1, 2) for y in (q, k, v))
+        y = F.scaled_dot_product_attention(q, k, v, attn_mask=mask, dropout_p=DROP, is_causal=causal)
+        return x + F.dropout(self.out(y.transpose(1, 2).reshape(b, t, d)), DROP)
+
+
+class FeedForward(nn.Module):
+    def __init__(self, d, f):
+        super().__init__()
+        self.norm, self.a, self.b = nn.LayerNorm(d, eps=1e-6), nn.Linear(d, f), nn.Linear(f, d)
+
+    def forward(self, x):
+        return x + F.dropout(self.b(F.dropout(F.relu(self.a(self.norm(x))), DROP)), DROP)
+
+
+class Transformer(nn.Module):
+    def __init__(self, size, vocabulary):
+        super().__init__()
+        d, f, h, n = SIZES[size]
+        self.d, self.n = d, n
+        self.embed = nn.Embedding(vocabulary, d)
+        nn.init.normal_(self.embed.weight, std=d ** -0.5)
+        self.register_buffer("positions", sinusoid(512, d))
+        self.encoder = nn.ModuleList(m for _ in range(n) for m in (Attention(d, h, False), FeedForward(d, f)))
+        self.decoder = nn.ModuleList(m for _ in range(n)
+                                     for m in (Attention(d, h, False), Attention(d, h, True), FeedForward(d, f)))
+        self.encoder_norm, self.decoder_norm = nn.LayerNorm(d, eps=1e-6), nn.LayerNorm(d, eps=1e-6)
+        self.cross_kv = nn.Linear(d, 2 * d * n, bias=False)
+
+    def begin(self, ids):
+        return F.dropout(self.embed(ids) * math.sqrt(self.d) + self.positions[:ids.shape[1]], DROP)
+
+    def forward(self, source, mask, target, gold):
+        x = self.begin(source)
+        for m in self.encoder:
+            x = m(x, None, mask, False) if isinstance(m, Attention) else m(x)
+        memory = self.cross_kv(self.encoder_norm(x)).split(self.d, 2)
+        x, layer = self.begin(target), 0
+        for m in self.decoder:
+            if isinstance(m, FeedForward):
+                x = m(x)
+            elif m.cross:
+                x = m(x, memory[2 * layer:2 * layer + 2], mask, False)
+                layer += 1
+            else:
+                x = m(x, None, None, True)
+        keep = gold != 0
+        y = F.linear(self.decoder_norm(x)[keep], self.embed.weight)
+        return F.cross_entropy(y.float(), gold[keep], label_smoothing=SMOOTHING, reduction="sum")
+
+
+def load(source, target):
+    pairs = [(a.split(), b.split()) for a, b in zip(open(source, encoding="utf8"), open(target, encoding="utf8"))]
+    count = Counter(w for p in pairs for side in p for w in side)
+    ids = {w: 4 + i for i, (w, _) in enumerate(count.most_common())}
+    pairs = [([ids[w] for w in a], [ids[w] for w in b]) for a, b in pairs if a and b]
+    return pairs, -(-(len(ids) + 4) // 8) * 8
+
+
+def batches(pairs, tokens):
+    """Sorted by length, padded, shuffled."""
+    pairs = sorted(pairs, key=lambda p: (len(p[1]), len(p[0])))
+    out, at = [], 0
+    while at < len(pairs):
+        n = ls = lt = 0
+        while at + n < len(pairs):
+            s, t = max(ls, len(pairs[at + n][0]) + 1), max(lt, len(pairs[at + n][1]) + 1)
+            if n and max(s, t) * (n + 1) > tokens:
+                break
+            n, ls, lt = n + 1, s, t
+        part = pairs[at:at + n]
+        at += n
+        source = torch.zeros(n, ls, dtype=torch.long)
+        target, gold = torch.zeros(n, lt, dtype=torch.long), torch.zeros(n, lt, dtype=torch.long)
+        for i, (a, b) in enumerate(part):
+            source[i, :len(a) + 1] = torch.tensor(a + [1])
+            target[i, :len(b) + 1] = torch.tensor([2] + b)
+            gold[i, :len(b) + 1] = torch.tensor(b + [1])
+        out.append((source, (source != 0)[:, None, None, :], target, gold))
+    random.Random(1).shuffle(out)
+    return out
+
+
+def main():
+    o = {"size": "tiny", "precision": "bf16", "tokens": "4096", "threads": "0", "steps": "10", "compile": "0"}
+    o.update(a.split("=", 1) for a in sys.argv[3:])
+    if int(o["threads"]):
+        torch.set_num_threads(int(o["threads"]))
+    pairs, vocabulary = load(*sys.argv[1:3])
+    model = Transformer(o["size"], vocabulary)
+    run = torch.compile(model, dynamic=True) if int(o["compile"]) else model
+    adam = torch.optim.Adam(model.parameters(), lr=1e-4, betas=(0.9, 0.98), eps=1e-9, fused=True)
+    todo, steps, tokens, padded, begun, cpu = batches(pairs, int(o["tokens"])), int(o["steps"]), 0, 0, 0, 0
+    for step in range(steps + 3):
+        if step == 3:
+            tokens = padded = 0
+            begun, cpu = time.monotonic(), time.process_time()
+        source, mask, target, gold = todo[step % len(todo)]
+        n = int((gold != 0).sum())
+        with torch.autocast("cpu", torch.bfloat16, enabled=o["precision"] == "bf16"):
+            loss = run(source, mask, target, gold) / n
+        loss.backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 1e9)
+        adam.step()
+        adam.zero_grad(set_to_none=True)
+        tokens, padded = tokens + n, padded + gold.numel()
+    s, cpu = time.monotonic() - begun, time.process_time() - cpu
+    print(json.dumps({"tool": f"PyTorch {torch.__version__}", "size": o["size"], "precision": o["precision"],
+                      "compile": int(o["compile"]), "batch_tokens": int(o["tokens"]), "vocabulary": vocabulary,
+                      "parameters": sum(p.numel() for p in model.parameters()),
+                      "target_tps": round(tokens / s, 1), "fill": round(tokens / padded, 3),
+                      "step_s": round(s / steps, 4), "cpu_s": round(cpu / steps, 4),
+                      "loss": round(loss.item(), 4)}))
+
+
+main()
