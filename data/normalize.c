@@ -14,7 +14,7 @@
 static const struct rewrite_rule common[] = {
 	{ "\\r", "", B },
 	/* blanks around brackets and before signs */
-	{ "\\(", " (", B }, { "\\)", ") ", B }, { " +", " ", B },
+	{ "\\(", " (", B }, { "\\)", ") ", B }, { "  +", " ", B },
 	{ "\\) ([.!:?;,])", ")$1", B },
 	{ "\\( ", "(", B }, { " \\)", ")", B },
 	{ "(\\d) %", "$1%", B },
@@ -22,10 +22,9 @@ static const struct rewrite_rule common[] = {
 	/* quotes and dashes */
 	{ "`", "'", B }, { "''", " \" ", B },
 	{ "„", "\"", B }, { "“", "\"", B }, { "”", "\"", B },
-	{ "–", "-", B }, { "—", " - ", B }, { " +", " ", B },
+	{ "–", "-", B }, { "—", " - ", B }, { "  +", " ", B },
 	{ "´", "'", B },
-	{ "([a-z])‘([a-z])", "$1'$2", B | REGEX_CASELESS },
-	{ "([a-z])’([a-z])", "$1'$2", B | REGEX_CASELESS },
+	{ "([a-zA-Z])‘([a-zA-Z])", "$1'$2", B }, { "([a-zA-Z])’([a-zA-Z])", "$1'$2", B },
 	{ "‘", "'", B }, { "‚", "'", B }, { "’", "\"", B }, { "''", "\"", B },
 	{ "…", "...", B },
 	/* French quotes */
@@ -34,7 +33,7 @@ static const struct rewrite_rule common[] = {
 	/* no-break spaces */
 	{ NBSP "%", "%", B }, { "nº" NBSP, "nº ", B }, { NBSP ":", ":", B },
 	{ NBSP "ºC", " ºC", B }, { NBSP "cm", " cm", B }, { NBSP "\\?", "?", B },
-	{ NBSP "!", "!", B }, { NBSP ";", ";", B }, { "," NBSP, ", ", B }, { " +", " ", B },
+	{ NBSP "!", "!", B }, { NBSP ";", ";", B }, { "," NBSP, ", ", B }, { "  +", " ", B },
 };
 static const struct rewrite_rule quotes_english[] = { { "\"([,.]+)", "$1\"", B } };
 static const struct rewrite_rule quotes[] = {

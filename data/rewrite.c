@@ -21,7 +21,55 @@ struct regex {
 	pcre2_jit_stack     *stack;	/* NULL: no JIT here, or not needed */
 	const char          *pattern;	/* borrowed: for messages */
 	bool                 bytes;
+	uint8_t              needed[8];	/* bytes without which nothing matches */
+	size_t               n_needed;
 };
+
+/* Which bytes occur in a text. */
+struct bytes_seen {
+	bool has[256];
+};
+
+static void look_at(struct bytes_seen *seen, const char *text, size_t n)
+{
+	memset(seen->has, 0, sizeof(seen->has));
+	for (size_t i = 0; i < n; i++)
+		seen->has[(unsigned char)text[i]] = true;
+}
+
+static bool can_match(const struct regex *r, const struct bytes_seen *seen)
+{
+	for (size_t i = 0; i < r->n_needed; i++)
+		if (!seen->has[r->needed[i]])
+			return false;
+	return true;
+}
+
+/*
+ * Note bytes that every match holds: of a pattern without operators all, else
+ * what PCRE2 knows (its first and last fixed byte, which may stand for two
+ * when case is ignored: then none).
+ */
+static void note_needed(struct regex *r, unsigned flags)
+{
+	uint32_t type = 0, byte = 0;
+
+	if (flags & REGEX_CASELESS || strstr(r->pattern, "(?"))
+		return;
+	if (!strpbrk(r->pattern, "\\^$.[|()?*+{")) {
+		for (const char *p = r->pattern; *p && r->n_needed < sizeof(r->needed); p++)
+			r->needed[r->n_needed++] = (uint8_t)*p;
+		return;
+	}
+	pcre2_pattern_info(r->code, PCRE2_INFO_FIRSTCODETYPE, &type);
+	pcre2_pattern_info(r->code, PCRE2_INFO_FIRSTCODEUNIT, &byte);
+	if (type == 1)
+		r->needed[r->n_needed++] = (uint8_t)byte;
+	pcre2_pattern_info(r->code, PCRE2_INFO_LASTCODETYPE, &type);
+	pcre2_pattern_info(r->code, PCRE2_INFO_LASTCODEUNIT, &byte);
+	if (type == 1)
+		r->needed[r->n_needed++] = (uint8_t)byte;
+}
 
 static pcre2_code *compile(const char *pattern, unsigned flags, struct err *e)
 {
@@ -70,6 +118,7 @@ struct regex *regex_new(const char *pattern, unsigned flags, struct err *e)
 		err_set(e, ERR_NOMEM, "no memory for the pattern \"%s\"", pattern);
 		goto fail;
 	}
+	note_needed(r, flags);
 	/* without a JIT the same matches are found, more slowly */
 	if (pcre2_jit_compile(r->code, PCRE2_JIT_COMPLETE) == 0) {
 		r->stack = pcre2_jit_stack_create(JIT_STACK_START, JIT_STACK_MOST, NULL);
@@ -229,9 +278,14 @@ fail:
 
 int rewrite_apply(struct rewrite *w, struct buf *text, struct err *e)
 {
+	struct bytes_seen seen;
+
+	look_at(&seen, text->data, text->len);
 	for (size_t i = 0; i < w->n; i++) {
 		int rc;
 
+		if (!can_match(w->regexes[i], &seen))
+			continue;
 		buf_clear(&w->next);
 		rc = regex_replace(w->regexes[i], w->rules[i].replacement, text->data, text->len, &w->next, e);
 		if (rc < 0)
@@ -241,6 +295,7 @@ int rewrite_apply(struct rewrite *w, struct buf *text, struct err *e)
 
 			*text = w->next;
 			w->next = old;
+			look_at(&seen, text->data, text->len);
 		}
 	}
 	return buf_check(text, e);
