@@ -18,17 +18,21 @@ struct bpe_learner;		/* counts words, then learns */
 struct bpe_learner *bpe_learner_new(struct err *e);
 /* Count the words of one line (split at blanks as subword-nmt does). */
 int  bpe_learner_add_line(struct bpe_learner *l, const char *line, size_t n, struct err *e);
-/* Learn at most merges; write the codes file to out. *learned: how many there were. */
-int  bpe_learn(struct bpe_learner *l, int64_t merges, int64_t min_frequency, FILE *out, int64_t *learned, struct err *e);
+/*
+ * Learn at most merges; write the codes file to out. *learned: how many there
+ * were. Text without any word of two characters: ERR_DATA.
+ */
+int  bpe_learn(struct bpe_learner *l, int64_t merges, int64_t min_frequency, FILE *out,
+	       int64_t *learned, struct err *e);
 void bpe_learner_free(struct bpe_learner *l);
 
 /* ---- apply ---- */
 struct bpe;			/* codes, with a cache of words */
 struct bpe *bpe_open(const char *codes_path, struct err *e);	/* NULL: failure, with file and line */
-/* Split pieces rarer than threshold in this "PIECE COUNT" file again (subword-nmt --vocabulary). */
+/* Split pieces rarer than threshold in this file of "PIECE COUNT" again (subword-nmt --vocabulary). */
 int  bpe_limit_vocabulary(struct bpe *b, const char *path, int64_t threshold, struct err *e);
 int  bpe_set_separator(struct bpe *b, const char *separator, struct err *e);	/* default "@@" */
-/* Append the line split into pieces joined by one blank, leading and trailing blanks as subword-nmt keeps them. */
+/* Append the line split into pieces joined by one blank; blanks at both ends stay as they are. */
 int  bpe_apply_line(struct bpe *b, const char *line, size_t n, struct buf *out, struct err *e);
 void bpe_close(struct bpe *b);
 

@@ -5,23 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "data/bpe_codes.h"
 #include "data/bpe_line.h"
 #include "data/intern.h"
-#include "share/base/file.h"
 #include "share/base/lines.h"
 #include "share/base/mem.h"
 #include "share/base/text.h"
 
-#define MAX_CODES_BYTES ((size_t)1 << 30)
-#define CACHE_BYTES     ((size_t)128 << 20)	/* then the cache starts again: memory is bounded on endless input */
-#define CACHE_WORD      256			/* longer words are not kept */
-
-struct rule {
-	uint64_t key;		/* the two symbols */
-	int32_t  rank;		/* line among the merges, from 0; the first one counts */
-	int32_t  merged;	/* symbol; -1: the slot is free */
-	bool     is_seen;	/* while the ways back are made */
-};
+#define CACHE_BYTES ((size_t)128 << 20)	/* then it starts again: input may be endless */
+#define CACHE_WORD  256			/* longer words are not kept */
 
 /* A symbol of the word at hand: bytes start … end - 1 of it. */
 struct node {
@@ -36,13 +28,8 @@ struct pieces {			/* of the word at hand */
 };
 
 struct bpe {
-	bool has_end_symbol;		/* version 0.1: "</w>" is a symbol of its own */
+	struct bpe_codes codes;
 	char *separator;		/* owned */
-	struct intern symbols;		/* all strings of the codes */
-	struct rule *rules;		/* owned: hash table */
-	size_t n_rules, n_slots;
-	struct back { int32_t left, right; } *back;	/* owned: how each symbol was merged; -1: it was not */
-	int32_t n_back;
 	struct intern vocabulary;	/* pieces that are frequent enough; none: no limit */
 
 	struct intern words;		/* the cache … */
@@ -60,192 +47,13 @@ struct bpe {
 	struct buf scratch;
 };
 
-/* ---- the table of merges ---- */
-
-static uint64_t key_of(int32_t left, int32_t right)
-{
-	return (uint64_t)(uint32_t)left << 32 | (uint32_t)right;
-}
-
-static struct rule *slot_of(struct rule *rules, size_t n_slots, uint64_t key)
-{
-	uint64_t hash = key * 0x9E3779B97F4A7C15u;
-	size_t mask = n_slots - 1, at = (size_t)(hash ^ hash >> 32) & mask;
-
-	while (rules[at].merged >= 0 && rules[at].key != key)
-		at = (at + 1) & mask;
-	return &rules[at];
-}
-
-static const struct rule *find_rule(const struct bpe *b, int32_t left, int32_t right)
-{
-	const struct rule *r;
-
-	if (left < 0 || right < 0 || !b->n_slots)
-		return NULL;
-	r = slot_of(b->rules, b->n_slots, key_of(left, right));
-	return r->merged >= 0 ? r : NULL;
-}
-
-static int grow_rules(struct bpe *b, struct err *e)
-{
-	size_t n = b->n_slots ? b->n_slots * 2 : 1024;
-	struct rule *rules = mem_alloc(n, sizeof(*rules), e);
-
-	if (!rules)
-		return e->code;
-	for (size_t i = 0; i < n; i++)
-		rules[i].merged = -1;
-	for (size_t i = 0; i < b->n_slots; i++)
-		if (b->rules[i].merged >= 0)
-			*slot_of(rules, n, b->rules[i].key) = b->rules[i];
-	free(b->rules);
-	b->rules = rules;
-	b->n_slots = n;
-	return 0;
-}
-
-static int add_rule(struct bpe *b, int32_t left, int32_t right, int32_t rank, struct err *e)
-{
-	size_t n_left, n_right;
-	struct rule *r;
-	const char *text;
-	int32_t merged;
-
-	buf_clear(&b->scratch);
-	text = intern_text(&b->symbols, left, &n_left);
-	buf_add(&b->scratch, text, n_left);
-	text = intern_text(&b->symbols, right, &n_right);
-	buf_add(&b->scratch, text, n_right);
-	if (buf_check(&b->scratch, e) || intern_add(&b->symbols, b->scratch.data, b->scratch.len, &merged, e) ||
-	    (b->n_rules * 2 >= b->n_slots && grow_rules(b, e)))
-		return e->code;
-	r = slot_of(b->rules, b->n_slots, key_of(left, right));
-	if (r->merged < 0) {
-		*r = (struct rule){ .key = key_of(left, right), .rank = rank, .merged = merged };
-		b->n_rules++;
-	}
-	return 0;
-}
-
-/* ---- reading codes ---- */
-
-static void trim(const char **text, size_t *n)
-{
-	while (*n && bpe_is_margin((*text)[*n - 1]))
-		--*n;
-	while (*n && bpe_is_margin(**text)) {
-		++*text;
-		--*n;
-	}
-}
-
-/* Version of a "#version: 0.2" line, trailing ".0" ignored. */
-static int read_version(struct bpe *b, const char *path, const char *line, size_t n, struct err *e)
-{
-	static const char mark[] = "#version:";
-	const char *at = line + sizeof(mark) - 1;
-	size_t len = n - (sizeof(mark) - 1);
-
-	trim(&at, &len);
-	while (len > 3 && !memcmp(at + len - 2, ".0", 2))
-		len -= 2;
-	if (len != 3 || (memcmp(at, "0.1", 3) && memcmp(at, "0.2", 3)))
-		return err_set(e, ERR_DATA, "%s: line 1: BPE codes of version \"%.*s\", expected 0.1 or 0.2",
-			       path, (int)MIN(len, 20), at);
-	b->has_end_symbol = at[2] == '1';
-	return 0;
-}
-
-struct code {
-	int32_t left, right;
-};
-
-static int read_code(struct bpe *b, struct code *c, const char *path, const char *line, size_t n, int64_t number,
-		     struct err *e)
-{
-	const char *blank;
-
-	if (!utf8_valid(line, n))
-		return err_set(e, ERR_DATA, "%s: line %lld: not UTF-8 text; these are no BPE codes",
-			       path, (long long)number);
-	trim(&line, &n);
-	blank = memchr(line, ' ', n);
-	if (!blank || memchr(blank + 1, ' ', n - (size_t)(blank + 1 - line)))
-		return err_set(e, ERR_DATA, "%s: line %lld: expected two pieces separated by one blank, found \"%.*s\"",
-			       path, (long long)number, (int)MIN(n, 80), line);
-	if (intern_add(&b->symbols, line, (size_t)(blank - line), &c->left, e) ||
-	    intern_add(&b->symbols, blank + 1, n - (size_t)(blank + 1 - line), &c->right, e))
-		return e->code;
-	return 0;
-}
-
-/* For every symbol, the merge that made it. Of several, subword-nmt keeps the one whose last line comes first. */
-static int make_ways_back(struct bpe *b, const struct code *codes, int32_t n, struct err *e)
-{
-	b->n_back = b->symbols.n;
-	b->back = mem_alloc((size_t)b->n_back, sizeof(*b->back), e);
-	if (!b->back)
-		return e->code;
-	for (int32_t i = 0; i < b->n_back; i++)
-		b->back[i] = (struct back){ -1, -1 };
-	for (int32_t i = n - 1; i >= 0; i--) {
-		struct rule *r = slot_of(b->rules, b->n_slots, key_of(codes[i].left, codes[i].right));
-
-		if (!r->is_seen)
-			b->back[r->merged] = (struct back){ codes[i].left, codes[i].right };
-		r->is_seen = true;
-	}
-	return 0;
-}
-
-static int read_codes(struct bpe *b, const char *path, const struct buf *file, struct err *e)
-{
-	const char *at = buf_text(file), *end = at + file->len;
-	struct code *codes = NULL;
-	size_t n = 0, cap = 0;
-	int64_t number = 1;
-	int rc = 0;
-
-	b->has_end_symbol = true;	/* without a version line: 0.1 */
-	while (end > at && end[-1] == '\n')
-		end--;
-	if (at == end)
-		return err_set(e, ERR_DATA, "%s: the file of BPE codes is empty", path);
-	for (const char *next; !rc && at < end; at = next, number++) {
-		const char *lf = memchr(at, '\n', (size_t)(end - at));
-		size_t len = (size_t)((lf ? lf : end) - at);
-
-		next = lf ? lf + 1 : end;
-		if (number == 1 && len >= 9 && !memcmp(at, "#version:", 9)) {
-			rc = read_version(b, path, at, len, e);
-			continue;
-		}
-		if (n == INT32_MAX || mem_grow(&codes, &cap, n + 1, sizeof(*codes), e)) {
-			rc = n == INT32_MAX ? err_set(e, ERR_DATA, "%s: too many merges", path) : e->code;
-			break;
-		}
-		rc = read_code(b, &codes[n], path, at, len, number, e);
-		if (!rc)
-			rc = add_rule(b, codes[n].left, codes[n].right, (int32_t)n, e);
-		n++;
-	}
-	if (!rc)
-		rc = make_ways_back(b, codes, (int32_t)n, e);
-	free(codes);
-	return rc;
-}
+/* ---- settings ---- */
 
 struct bpe *bpe_open(const char *codes_path, struct err *e)
 {
 	struct bpe *b = mem_alloc(1, sizeof(*b), e);
-	struct buf file = { 0 };
-	bool good = b && (b->separator = mem_strdup("@@", e)) != NULL &&
-		    !file_read_all(codes_path, MAX_CODES_BYTES, &file, e) &&
-		    !read_codes(b, codes_path, &file, e);
 
-	buf_free(&file);
-	if (good)
+	if (b && (b->separator = mem_strdup("@@", e)) != NULL && !bpe_codes_read(&b->codes, codes_path, e))
 		return b;
 	bpe_close(b);
 	return NULL;
@@ -287,7 +95,7 @@ int bpe_limit_vocabulary(struct bpe *b, const char *path, int64_t threshold, str
 		int64_t count;
 		int32_t id;
 
-		trim(&text, &n);
+		bpe_trim(&text, &n);
 		blank = memchr(text, ' ', n);
 		if (!blank)
 			blank = memrchr(text, '\t', n);		/* vocab.tsv */
@@ -314,10 +122,8 @@ void bpe_close(struct bpe *b)
 		return;
 	forget_words(b);
 	free(b->separator);
-	intern_free(&b->symbols);
+	bpe_codes_free(&b->codes);
 	intern_free(&b->vocabulary);
-	free(b->rules);
-	free(b->back);
 	free(b->nodes);
 	free(b->heap);
 	free(b->batch);
@@ -332,7 +138,8 @@ void bpe_close(struct bpe *b)
 static int push(struct bpe *b, int32_t node, struct err *e)
 {
 	const struct node *v = &b->nodes[node];
-	const struct rule *r = v->next < 0 ? NULL : find_rule(b, v->symbol, b->nodes[v->next].symbol);
+	int32_t symbol = v->next < 0 ? -1 : b->nodes[v->next].symbol;
+	const struct bpe_rule *r = bpe_codes_find(&b->codes, v->symbol, symbol);
 	uint64_t key;
 	size_t i;
 
@@ -363,29 +170,29 @@ static uint64_t pop(struct bpe *b)
 	return top;
 }
 
-static int add_node(struct bpe *b, size_t *n, const char *symbol, size_t len, size_t start, size_t end,
-		    struct err *e)
+static int add_node(struct bpe *b, size_t *n, const char *symbol, size_t len, size_t start,
+		    size_t end, struct err *e)
 {
 	if (*n >= INT32_MAX - 1)
 		return err_set(e, ERR_DATA, "a word of more than %d characters", INT32_MAX - 1);
 	if (mem_grow(&b->nodes, &b->cap_nodes, *n + 1, sizeof(*b->nodes), e))
 		return e->code;
 	b->nodes[*n] = (struct node){
-		.symbol = intern_find(&b->symbols, symbol, len),
+		.symbol = intern_find(&b->codes.symbols, symbol, len),
 		.previous = (int32_t)*n - 1, .next = (int32_t)*n + 1, .start = start, .end = end,
 	};
 	++*n;
 	return 0;
 }
 
-/* Cut the word into characters. The last one carries "</w>"; in version 0.1 that is a symbol of its own. */
+/* Cut the word into characters. The last one carries "</w>"; in 0.1 it is followed by it. */
 static int spell(struct bpe *b, const char *word, size_t n, size_t *n_nodes, struct err *e)
 {
 	*n_nodes = 0;
 	for (size_t i = 0, len; i < n; i += len) {
 		len = bpe_char_length(word + i, n - i);
 		buf_clear(&b->scratch);
-		if (i + len == n && !b->has_end_symbol) {
+		if (i + len == n && !b->codes.has_end_symbol) {
 			buf_add(&b->scratch, word + i, len);
 			buf_add_str(&b->scratch, BPE_WORD_END);
 			if (buf_check(&b->scratch, e) ||
@@ -395,13 +202,13 @@ static int spell(struct bpe *b, const char *word, size_t n, size_t *n_nodes, str
 			return e->code;
 		}
 	}
-	if (b->has_end_symbol && add_node(b, n_nodes, BPE_WORD_END, BPE_WORD_END_BYTES, n, n, e))
+	if (b->codes.has_end_symbol && add_node(b, n_nodes, BPE_WORD_END, BPE_WORD_END_BYTES, n, n, e))
 		return e->code;
 	b->nodes[*n_nodes - 1].next = -1;
 	return 0;
 }
 
-/* Merge all pairs of the lowest rank at once, from left to right, then see which pairs that made; until none is left. */
+/* Merge all pairs of the lowest rank, left to right; see which pairs that made; until none is left. */
 static int merge_nodes(struct bpe *b, size_t n_nodes, struct err *e)
 {
 	b->n_heap = 0;
@@ -415,7 +222,7 @@ static int merge_nodes(struct bpe *b, size_t n_nodes, struct err *e)
 		while (b->n_heap && b->heap[0] >> 32 == rank) {
 			int32_t at = (int32_t)(pop(b) & UINT32_MAX);
 			struct node *v = &b->nodes[at], *next = v->next < 0 ? NULL : &b->nodes[v->next];
-			const struct rule *r = next ? find_rule(b, v->symbol, next->symbol) : NULL;
+			const struct bpe_rule *r = next ? bpe_codes_find(&b->codes, v->symbol, next->symbol) : NULL;
 
 			if (!r || (uint64_t)r->rank != rank)
 				continue;	/* a neighbour was merged since */
@@ -476,11 +283,11 @@ static int split_piece(struct bpe *b, const char *text, size_t n, bool is_last, 
 	buf_add(&b->scratch, text, n);
 	if (is_last)
 		buf_add_str(&b->scratch, BPE_WORD_END);
-	id = n ? intern_find(&b->symbols, buf_text(&b->scratch), b->scratch.len) : -1;
-	if (id < 0 || b->back[id].left < 0)
+	id = n ? intern_find(&b->codes.symbols, buf_text(&b->scratch), b->scratch.len) : -1;
+	if (id < 0 || b->codes.back[id].left < 0)
 		return add_piece(b, text, n, e);
-	left = intern_text(&b->symbols, b->back[id].left, &n_left);
-	right = intern_text(&b->symbols, b->back[id].right, &n_right);
+	left = intern_text(&b->codes.symbols, b->codes.back[id].left, &n_left);
+	right = intern_text(&b->codes.symbols, b->codes.back[id].right, &n_right);
 	if (is_last)
 		n_right -= MIN(n_right, BPE_WORD_END_BYTES);
 	if (split_piece(b, left, n_left, false, e))
@@ -574,7 +381,7 @@ int bpe_apply_line(struct bpe *b, const char *line, size_t n, struct buf *out, s
 		const char *text = line;
 		size_t n_text = len = bpe_line_length(line, n), before;
 
-		trim(&text, &n_text);
+		bpe_trim(&text, &n_text);
 		before = (size_t)(text - line);
 		if (!n_text) {
 			buf_add(out, line, len);

@@ -103,8 +103,9 @@ static void learning_free(struct learning *g)
 /* str.isspace() of Python, the blank included. */
 static bool is_space(uint32_t c)
 {
-	return (c >= 0x09 && c <= 0x0D) || (c >= 0x1C && c <= 0x20) || c == 0x85 || c == 0xA0 || c == 0x1680 ||
-	       (c >= 0x2000 && c <= 0x200A) || c == 0x2028 || c == 0x2029 || c == 0x202F || c == 0x205F || c == 0x3000;
+	return (c >= 0x09 && c <= 0x0D) || (c >= 0x1C && c <= 0x20) || c == 0x85 || c == 0xA0 ||
+	       c == 0x1680 || (c >= 0x2000 && c <= 0x200A) || c == 0x2028 || c == 0x2029 ||
+	       c == 0x202F || c == 0x205F || c == 0x3000;
 }
 
 static bool is_space_at(const char *text, size_t n)
@@ -142,7 +143,8 @@ static int spell_all(struct learning *g, const struct bpe_learner *l, struct err
 	g->n_words = (size_t)l->words.n;
 	g->words = mem_alloc(g->n_words, sizeof(*g->words), e);
 	g->tally = mem_alloc(g->n_words, sizeof(*g->tally), e);
-	g->symbol = mem_alloc(l->words.n_bytes, sizeof(*g->symbol), e);	/* a character is at least a byte */
+	/* A character is at least a byte. */
+	g->symbol = mem_alloc(l->words.n_bytes, sizeof(*g->symbol), e);
 	if (!g->words || !g->tally || !g->symbol)
 		return e->code;
 	for (size_t j = 0; j < g->n_words; j++) {
@@ -173,7 +175,8 @@ static int count_pairs(struct learning *g, struct err *e)
 				return e->code;
 	}
 	if (!g->pairs.n)
-		return err_set(e, ERR_DATA, "the text holds no word of two or more characters, so there are no merges to learn");
+		return err_set(e, ERR_DATA, "the text holds no word of two or more characters, "
+			       "so there are no merges to learn");
 	return bpe_pairs_start(&g->pairs, e);
 }
 
@@ -197,7 +200,7 @@ static int join(struct learning *g, int32_t left, int32_t right, int32_t *joined
 	       intern_add(&g->symbols, g->scratch.data, g->scratch.len, joined, e);
 }
 
-/* Rewrite the word at s (old: a copy of its n symbols) from left to right; the new number of symbols. */
+/* Rewrite the word at s (old: a copy of its n symbols), left to right; how many symbols it has now. */
 static uint32_t replace(const struct merge *m, const int32_t *old, uint32_t n, int32_t *s)
 {
 	uint32_t out = 0;
@@ -211,11 +214,12 @@ static uint32_t replace(const struct merge *m, const int32_t *old, uint32_t n, i
 	return out;
 }
 
-/* Does symbol k end in the string of m->left, standing after white space or at from or its start? */
+/* Does symbol k end in the string of m->left, from its start or after white space, from byte from on? */
 static bool ends_in_left(const struct learning *g, const struct merge *m, int32_t k, size_t from)
 {
 	size_t n, n_left, start, before;
-	const char *text = intern_text(&g->symbols, k, &n), *left = intern_text(&g->symbols, m->left, &n_left);
+	const char *text = intern_text(&g->symbols, k, &n);
+	const char *left = intern_text(&g->symbols, m->left, &n_left);
 
 	if (n < n_left || n - n_left < from || memcmp(text + n - n_left, left, n_left))
 		return false;
@@ -228,7 +232,8 @@ static bool ends_in_left(const struct learning *g, const struct merge *m, int32_
 static bool begins_with_right(const struct learning *g, const struct merge *m, int32_t k)
 {
 	size_t n, n_right;
-	const char *text = intern_text(&g->symbols, k, &n), *right = intern_text(&g->symbols, m->right, &n_right);
+	const char *text = intern_text(&g->symbols, k, &n);
+	const char *right = intern_text(&g->symbols, m->right, &n_right);
 
 	return n >= n_right && !memcmp(text, right, n_right) &&
 	       (n == n_right || is_space_at(text + n_right, n - n_right));
@@ -239,8 +244,8 @@ static bool begins_with_right(const struct learning *g, const struct merge *m, i
  * replaces in the symbols joined by blanks, with white space as the edge of a
  * symbol; so there the pair may also be found inside symbols.
  */
-static int replace_in_text(struct learning *g, const struct merge *m, uint32_t n, int32_t *s, uint32_t *n_new,
-			   struct err *e)
+static int replace_in_text(struct learning *g, const struct merge *m, uint32_t n, int32_t *s,
+			   uint32_t *n_new, struct err *e)
 {
 	const int32_t *old = g->old;
 	size_t n_right, from = 0;	/* where in old[i] the next match may begin */
@@ -282,7 +287,7 @@ static int uncount(struct learning *g, const struct merge *m, uint32_t j, uint32
 	return 0;
 }
 
-/* Count the pairs with the merged symbol in the new word, also where that symbol was there before, as subword-nmt does. */
+/* Count the pairs with the merged symbol in the new word, also (as subword-nmt) those of before. */
 static int recount(struct learning *g, const struct merge *m, uint32_t j, struct err *e)
 {
 	const struct word *w = &g->words[j];
@@ -301,7 +306,8 @@ static int recount(struct learning *g, const struct merge *m, uint32_t j, struct
 }
 
 /* The words in which the pair is counted at least once, into g->changed. */
-static int find_changed(struct learning *g, const struct bpe_pair *q, size_t *n_changed, struct err *e)
+static int find_changed(struct learning *g, const struct bpe_pair *q, size_t *n_changed,
+			struct err *e)
 {
 	size_t n = 0;
 
@@ -357,8 +363,8 @@ static void write_merge(const struct learning *g, uint32_t pair, FILE *out)
 	fputc('\n', out);
 }
 
-static int learn(struct learning *g, int64_t merges, int64_t min_frequency, FILE *out, int64_t *learned,
-		 struct err *e)
+static int learn(struct learning *g, int64_t merges, int64_t min_frequency, FILE *out,
+		 int64_t *learned, struct err *e)
 {
 	for (int64_t i = 0; i < merges; i++) {
 		uint32_t pair;
@@ -381,7 +387,8 @@ static int learn(struct learning *g, int64_t merges, int64_t min_frequency, FILE
 	return 0;
 }
 
-int bpe_learn(struct bpe_learner *l, int64_t merges, int64_t min_frequency, FILE *out, int64_t *learned, struct err *e)
+int bpe_learn(struct bpe_learner *l, int64_t merges, int64_t min_frequency, FILE *out,
+	      int64_t *learned, struct err *e)
 {
 	struct learning g = { 0 };
 	int rc;

@@ -42,6 +42,16 @@ static inline bool bpe_is_margin(char c)
 	return c == ' ' || c == '\r' || c == '\n';
 }
 
+static inline void bpe_trim(const char **text, size_t *n)
+{
+	while (*n && bpe_is_margin((*text)[*n - 1]))
+		--*n;
+	while (*n && bpe_is_margin(**text)) {
+		++*text;
+		--*n;
+	}
+}
+
 /* Bytes of the character at text (n >= 1), never more than n, also when it is not well-formed. */
 static inline size_t bpe_char_length(const char *text, size_t n)
 {

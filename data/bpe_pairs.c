@@ -10,8 +10,7 @@
 
 struct bpe_block {
 	struct bpe_block *next;
-	size_t n;		/* entries in use, from the end of the block down */
-	uint32_t entries[];
+	uint32_t entries[];	/* given out from the end down */
 };
 
 /* ---- finding a pair ---- */
@@ -72,7 +71,7 @@ int bpe_pairs_get(struct bpe_pairs *p, int32_t left, int32_t right, uint32_t *pa
 
 /* ---- counting ---- */
 
-/* Room for one more place; the old list stays behind in the arena, which lives only as long as the learning. */
+/* Room for one more place. The old list stays behind in the arena, which goes with the learning. */
 static int grow_places(struct bpe_pairs *p, struct bpe_pair *q, struct err *e)
 {
 	size_t cap = q->cap_places ? (size_t)q->cap_places * 2 : 2, size = MAX(BLOCK_ENTRIES, cap);
@@ -98,7 +97,8 @@ static int grow_places(struct bpe_pairs *p, struct bpe_pair *q, struct err *e)
 	return 0;
 }
 
-int bpe_pairs_add(struct bpe_pairs *p, int32_t left, int32_t right, int64_t times, uint32_t word, struct err *e)
+int bpe_pairs_add(struct bpe_pairs *p, int32_t left, int32_t right, int64_t times, uint32_t word,
+		  struct err *e)
 {
 	struct bpe_pair *q;
 	uint32_t pair;
@@ -228,13 +228,13 @@ int bpe_pairs_settle(struct bpe_pairs *p, struct err *e)
 
 /* ---- the two tables ---- */
 
-/* What prune_stats() does with one pair: negative counts are added, others replace what was there. */
+/* As prune_stats() treats a pair: negative counts are added, others replace what was there. */
 static void prune_one(struct bpe_pair *q)
 {
 	if (q->count >= 0)
 		q->full = q->count;
-	else if (q->full > INT64_MIN / 4)	/* drift below zero doubles at each restart; the value no longer matters */
-		q->full += q->count;
+	else if (q->full > INT64_MIN / 4)
+		q->full += q->count;	/* doubles at each restart: far down, it may as well stay */
 	q->count = 0;
 	q->is_live = false;
 }

@@ -51,9 +51,10 @@ struct bpe_pairs {
 int bpe_pairs_get(struct bpe_pairs *p, int32_t left, int32_t right, uint32_t *pair, struct err *e);
 
 /* Count times more (or fewer) of a pair, at one more (or one fewer) place in word. */
-int bpe_pairs_add(struct bpe_pairs *p, int32_t left, int32_t right, int64_t times, uint32_t word, struct err *e);
+int bpe_pairs_add(struct bpe_pairs *p, int32_t left, int32_t right, int64_t times, uint32_t word,
+		  struct err *e);
 
-/* All pairs have been counted for the first time: copy them to the full table, set the threshold. */
+/* All pairs have been counted once: copy them to the full table, set the threshold. */
 int bpe_pairs_start(struct bpe_pairs *p, struct err *e);
 
 /*

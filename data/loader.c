@@ -106,7 +106,8 @@ static int cut_window(struct loader *l, struct err *e)
 	return 0;
 }
 
-static int plan_window(struct loader *l, uint64_t epoch, int64_t window, uint64_t base, struct err *e)
+static int plan_window(struct loader *l, uint64_t epoch, int64_t window, uint64_t base,
+		       struct err *e)
 {
 	l->epoch = epoch;
 	l->window = window;
@@ -125,7 +126,7 @@ static int remember_epoch(struct loader *l, uint64_t epoch, uint64_t base, struc
 	return 0;
 }
 
-/* Plan windows up to the one that holds micro-batch number position, which is not before the current one. */
+/* Plan windows up to the one that holds micro-batch position; it is not before the current one. */
 static int walk_to(struct loader *l, uint64_t position, struct err *e)
 {
 	while (position >= l->base + (uint64_t)l->n_batches) {

@@ -28,10 +28,10 @@ struct loader_options {
 /* Borrows the shard. NULL: failure. */
 struct loader *loader_new(const struct shard *s, const struct loader_options *o, struct err *e);
 
-/* Fill b (allocated for batch_tokens) with this rank's next micro-batch; epoch after epoch for ever. */
+/* Fill b (allocated for batch_tokens) with this rank's next micro-batch; epochs follow for ever. */
 int loader_next(struct loader *l, struct batch *b, struct err *e);
 
-/* Number in the global sequence of the micro-batch that loader_next() gives next; for the checkpoint. */
+/* Number in the global sequence of what loader_next() gives next: put it into the checkpoint. */
 uint64_t loader_position(const struct loader *l);
 
 /*

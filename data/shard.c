@@ -166,8 +166,8 @@ struct shard {
 static int check_header(const char *path, const struct header *h, size_t len, struct err *e)
 {
 	if (len < sizeof(*h))
-		return err_set(e, ERR_DATA, "%s: %zu bytes are too few for a token shard; prepare the corpus again",
-			       path, len);
+		return err_set(e, ERR_DATA, "%s: %zu bytes are too few for a token shard; "
+			       "prepare the corpus again", path, len);
 	if (memcmp(h->magic, SHARD_MAGIC, sizeof(h->magic)))
 		return err_set(e, ERR_DATA, "%s: this is not a token shard", path);
 	if (h->order == SHARD_SWAPPED)

@@ -20,7 +20,7 @@ struct shuffle shuffle_make(int64_t n, struct rng_key key)
 	return s;
 }
 
-/* A number below limit from x, by murmur3's finaliser and a multiplication instead of a division. */
+/* A number below limit from x: murmur3's finaliser, and a multiplication instead of a division. */
 static inline uint32_t scramble(uint32_t x, uint32_t key, uint32_t limit)
 {
 	x ^= key;

@@ -30,7 +30,7 @@ static int unused_number(const char *text, size_t n)
 	return -1;
 }
 
-/* Not a name that the vocabulary gives out itself, nor something that breaks a line of the file: such text is unknown. */
+/* Neither a name that the vocabulary gives out itself nor what breaks a line: those are unknown. */
 static bool is_writable(const char *text, size_t n)
 {
 	for (size_t i = 0; i < ARRAY_LEN(specials); i++)
