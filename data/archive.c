@@ -41,12 +41,19 @@ static struct archive_member *find_member(struct archive_entry *entry, struct ar
 	return NULL;
 }
 
-static int damaged(struct archive *a, const char *path, const char *member, struct err *e)
+/* Names the member at hand: member, else the first that was not found yet. */
+static int damaged(struct archive *a, const char *path, const char *member, const struct archive_member *members,
+		   size_t n, struct err *e)
 {
 	const char *why = archive_error_string(a);
+	size_t i;
 
-	return err_set(e, ERR_DATA, "%s: damaged or cut short%s%s (%s): remove it and fetch it again", path,
-		       member ? " in member " : "", member ? member : "", why ? why : "no reason given");
+	for (i = 0; !member && i < n; i++)
+		if (!members[i].found)
+			member = members[i].name;
+	return err_set(e, ERR_DATA, "%s: damaged or cut short %s %s (%s): remove it and fetch it again", path,
+		       member ? "at member" : "behind the last member", member ? member : "that is needed",
+		       why ? why : "no reason given");
 }
 
 static int check_bomb(struct archive *a, const char *path, const char *member, int64_t bytes, struct err *e)
@@ -79,7 +86,7 @@ static int copy_member(struct archive *a, const char *path, struct archive_membe
 		progress_at(p, archive_filter_bytes(a, -1));
 	}
 	if (got < 0) {
-		damaged(a, path, m->name, e);
+		damaged(a, path, m->name, NULL, 0, e);
 		goto fail;
 	}
 	m->found = true;
@@ -95,7 +102,6 @@ static int walk(struct archive *a, const char *path, struct archive_member *memb
 {
 	struct archive_entry *entry;
 	struct archive_member *m;
-	const char *last = NULL;
 	int rc;
 	size_t i;
 
@@ -103,16 +109,10 @@ static int walk(struct archive *a, const char *path, struct archive_member *memb
 		m = find_member(entry, members, n);
 		if (m && copy_member(a, path, m, p, e))
 			return e->code;
-		if (m)
-			last = m->name;
 		progress_at(p, archive_filter_bytes(a, -1));
 	}
-	if (rc != ARCHIVE_EOF) {
-		for (i = 0; i < n && members[i].found; i++)
-			;
-		damaged(a, path, NULL, e);
-		return i < n ? err_prefix(e, "no member %s", members[i].name) : last ? err_prefix(e, "after member %s", last) : e->code;
-	}
+	if (rc != ARCHIVE_EOF)
+		return damaged(a, path, NULL, members, n, e);
 	for (i = 0; i < n; i++)
 		if (!members[i].found)
 			return err_set(e, ERR_DATA, "%s: holds no member %s", path, members[i].name);
@@ -138,7 +138,7 @@ int archive_extract(const char *path, struct archive_member *members, size_t n, 
 	if (!file_exists(path))
 		err_set(e, ERR_NOINPUT, "%s: there is no such archive", path);
 	else if (archive_read_open_filename(a, path, BLOCK_BYTES) != ARCHIVE_OK)
-		damaged(a, path, NULL, e);
+		damaged(a, path, NULL, members, n, e);
 	else
 		rc = walk(a, path, members, n, p, e);
 	archive_read_free(a);

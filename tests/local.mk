@@ -53,3 +53,9 @@ bench: $(bench_programs)
 EXTRA_PROGRAMS += tests/bench_train
 tests_bench_train_SOURCES = %D%/bench_train.c
 tests_bench_train_LDADD = $(train_libs) $(mpi_libs)
+
+# Corpora from a local web server to shards, and everything that can be wrong with them.
+check_PROGRAMS += tests/http_server
+tests_http_server_SOURCES = %D%/http_server.c
+dist_check_SCRIPTS += %D%/prep.sh
+TESTS += %D%/prep.sh
