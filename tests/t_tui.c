@@ -516,7 +516,7 @@ TEST(tui_history_follows)
 	update_all(h, 100);
 	check(h->step == -1 && isnan(history_elapsed(h, 100)) && h->state == RUN_UNKNOWN);
 	write_file(w, "journal.jsonl", "a",
-		   "{\"v\":1,\"kind\":\"start\",\"t\":100,\"attempt\":1,\"parameters\":1000,\"steps\":400}\n"
+		   "{\"v\":1,\"kind\":\"start\",\"t\":100,\"attempt\":1,\"parameters\":1000,\"options\":{\"steps\":\"400\"}}\n"
 		   "{\"v\":1,\"kind\":\"train\",\"t\":110,\"step\":100,\"loss\":5.5,\"lr\":0.001,\"target_tps\":900}\n"
 		   "{\"v\":1,\"kind\":\"train\",\"t\":120,\"step\":200,\"loss\":null,\"nonfinite\":\"loss\"");
 	update_all(h, 121);

@@ -66,11 +66,21 @@ static void go_back(struct history *h, int64_t step)
 	}
 }
 
+/* The steps of the whole run: among the options, which are text as users write them. */
+static int64_t total_of(const struct json *r)
+{
+	const struct json *v = json_get(json_get(r, "options"), "steps");
+	int64_t n = json_integer(v ? v : json_get(r, "steps"), -1);
+
+	if (n < 0 && !text_to_int(json_text(v, ""), &n))
+		return -1;
+	return n > 0 && n <= MAX_STEP ? n : -1;
+}
+
 static void take_start(struct history *h, const struct json *r, double t)
 {
 	struct history_line *line = history_add_line(h, LINE_START, t, -1);
-	const struct json *options = json_get(r, "options");
-	int64_t step = step_of(r), steps;
+	int64_t step = step_of(r), total = total_of(r);
 	char parameters[FIGURE_BYTES], attempt[FIGURE_BYTES], ranks[48] = "";
 
 	if (isfinite(h->attempt_t) && isfinite(h->last_t))
@@ -85,9 +95,8 @@ static void take_start(struct history *h, const struct json *r, double t)
 	history_copy_text(h->host, sizeof(h->host), json_text(json_get(r, "host"), ""));
 	history_copy_text(h->precision, sizeof(h->precision), json_text(json_get(r, "precision"), ""));
 	history_copy_text(h->backend, sizeof(h->backend), json_text(json_get(r, "backend"), ""));
-	steps = json_integer(json_get(options, "steps"), json_integer(json_get(r, "steps"), -1));
-	if (steps > 0 && steps <= MAX_STEP)
-		h->total_steps = steps;
+	if (total >= 0)
+		h->total_steps = total;
 	if (step >= 0) {
 		line->step = h->step = step;
 		go_back(h, step + 1);
