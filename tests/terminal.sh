@@ -4,6 +4,7 @@
 set -eu
 srcdir=${srcdir:-.}
 command -v tmux >/dev/null || { echo "no tmux here"; exit 77; }
+grep -q "define HAVE_CURSES 1" config.h || { echo "this build has no curses"; exit 77; }
 here=$(mktemp -d "${TMPDIR:-/tmp}/werkbank-terminal-XXXXXX")
 tmux="tmux -f /dev/null -S $here/socket"
 trap '$tmux kill-server 2>/dev/null || :; rm -rf "$here"' EXIT
