@@ -24,7 +24,8 @@ dist_check_SCRIPTS += %D%/layers.sh %D%/cli.sh %D%/screens.sh %D%/terminal.sh
 EXTRA_DIST += %D%/tally.sh %D%/lint.sh
 EXTRA_DIST += %D%/golden/model.pytorch.safetensors %D%/peers/moses.sh %D%/peers/pytorch_model.py %D%/peers/pytorch_train.py
 EXTRA_DIST += %D%/peers/bpe_compare.py
-EXTRA_DIST += %D%/golden/run %D%/golden/empty-24x80-ascii.screen %D%/golden/help-24x80-ascii.screen \
+EXTRA_DIST += %D%/golden/run %D%/golden/empty-24x80-ascii.screen \
+	%D%/golden/failed-24x80.screen %D%/golden/help-24x80-ascii.screen \
 	%D%/golden/hostile-24x80-ascii.screen %D%/golden/hostile-24x80.screen %D%/golden/log-24x80.screen \
 	%D%/golden/lost-24x80.screen %D%/golden/run-15x60.screen %D%/golden/run-24x80-ascii.screen \
 	%D%/golden/run-24x80.screen %D%/golden/run-40x120-ascii.screen %D%/golden/run-40x120.screen \

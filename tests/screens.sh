@@ -78,6 +78,9 @@ if test -n "$utf8"; then
 	fi
 	printf '[0 bench] step 425\nterminate called: out of memory\n' >"$here/w/runs/demo/console.log"
 	screen lost-24x80 $utf8 --dump 24x80
+	printf '{"v":1,"state":"failed","attempt":1,"exit":137}' >"$here/w/runs/demo/state.json"
+	sed -n '1,2p' "$golden/run/journal.jsonl" >"$here/w/runs/demo/journal.jsonl"
+	screen failed-24x80 $utf8 --dump 24x80
 fi
 
 # A journal that nobody should trust.

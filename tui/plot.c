@@ -309,8 +309,9 @@ void plot_draw(struct grid *g, struct rect box, const struct plot *p)
 			draw_pass(&c, &p->lines[i], true);
 	for (size_t i = 0; i < p->n; i++)
 		draw_pass(&c, &p->lines[i], false);
+	/* A single point would be a single dot, which nobody sees. */
 	for (size_t i = 0; i < p->n; i++)
-		if (p->lines[i].pen == PLOT_MARKED)
+		if (p->lines[i].pen == PLOT_MARKED || p->lines[i].series->n == 1)
 			draw_marks(&c, &p->lines[i]);
 	draw_cursor(&c, p->cursor);
 }

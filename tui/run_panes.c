@@ -325,5 +325,7 @@ void run_draw_facts(struct grid *g, struct rect r, const struct history *h, doub
 	draw_fact(g, r.row, &at, right, "elapsed", figure_duration(text, elapsed));
 	if (h->state == RUN_RUNNING)
 		draw_fact(g, r.row, &at, right, "left", figure_duration(text, left));
+	if (h->state == RUN_FAILED && h->exit_status > 0)
+		draw_fact(g, r.row, &at, right, "exit", figure_count(text, h->exit_status));
 	draw_fact(g, r.row, &at, right, "best BLEU", figure_fixed(text, h->best_bleu, 2));
 }
