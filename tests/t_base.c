@@ -2,6 +2,7 @@
 #include "tests/test.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -163,6 +164,28 @@ TEST(file_replaced_at_once)
 	buf_free(&b);
 	free(path);
 	free(folder);
+}
+
+TEST(file_writes_into_a_pipe)
+{
+	char path[300], text[10] = "";
+	struct outfile o;
+	struct stat st;
+	struct err e = { 0 };
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/pipe", test_folder());
+	check_int(mkfifo(path, 0600), 0);
+	fd = open(path, O_RDONLY | O_NONBLOCK);
+	if (!check(fd >= 0) || !check_int(outfile_open(&o, path, &e), 0))
+		return;
+	fputs("abc", o.stream);
+	check_int(outfile_commit(&o, &e), 0);
+	check_int(read(fd, text, sizeof(text) - 1), 3);
+	check_str(text, "abc");
+	close(fd);
+	check_int(stat(path, &st), 0);
+	check(S_ISFIFO(st.st_mode));
 }
 
 TEST(file_full_disk_is_an_error)

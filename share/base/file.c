@@ -30,16 +30,28 @@ char *file_path(struct err *e, const char *fmt, ...)
 	return path;
 }
 
+/* A device, a pipe, a stream of our own: written to as it is, since a rename would put a plain file in its place. */
+static bool is_special(const char *path)
+{
+	struct stat s;
+
+	if (!strncmp(path, "/dev/std", 8) || !strncmp(path, "/dev/fd/", 8))
+		return true;
+	return stat(path, &s) == 0 && !S_ISREG(s.st_mode) && !S_ISDIR(s.st_mode);
+}
+
 int outfile_open(struct outfile *o, const char *path, struct err *e)
 {
+	bool special = is_special(path);
+
 	*o = (struct outfile){ 0 };
 	o->path = mem_strdup(path, e);
-	o->temporary = o->path ? file_path(e, "%s.%ld.tmp", path, (long)getpid()) : NULL;
-	if (!o->temporary) {
+	o->temporary = o->path && !special ? file_path(e, "%s.%ld.tmp", path, (long)getpid()) : NULL;
+	if (!o->path || (!o->temporary && !special)) {
 		outfile_abandon(o);
 		return e->code;
 	}
-	o->stream = fopen(o->temporary, "wb");
+	o->stream = fopen(special ? path : o->temporary, "wb");
 	if (!o->stream) {
 		err_set_errno(e, ERR_CANTCREAT, "%s: cannot be written", path);
 		if (e->code == ERR_NOINPUT)
@@ -65,7 +77,8 @@ static void sync_folder_of(const char *path)
 
 int outfile_commit(struct outfile *o, struct err *e)
 {
-	bool good = !ferror(o->stream) && fflush(o->stream) == 0 && fsync(fileno(o->stream)) == 0;
+	bool good = !ferror(o->stream) && fflush(o->stream) == 0 &&
+		    (!o->temporary || fsync(fileno(o->stream)) == 0);
 
 	if (!good) {
 		err_set_errno(e, ERR_IO, "%s: cannot be written", o->path);
@@ -79,7 +92,7 @@ int outfile_commit(struct outfile *o, struct err *e)
 		return e->code;
 	}
 	o->stream = NULL;
-	if (rename(o->temporary, o->path)) {
+	if (o->temporary && rename(o->temporary, o->path)) {
 		err_set_errno(e, ERR_CANTCREAT, "%s: cannot be put in place", o->path);
 		outfile_abandon(o);
 		return e->code;

@@ -10,7 +10,8 @@
  *	return outfile_commit(&o, e);		or outfile_abandon(&o) on failure
  *
  * Exactly one of commit and abandon is called. A killed program leaves the old
- * file as it was, and at most a file called PATH.PID.tmp.
+ * file as it was, and at most a file called PATH.PID.tmp. A PATH that is a
+ * device or a pipe (/dev/null) is written to directly.
  */
 #ifndef WERKBANK_BASE_FILE_H
 #define WERKBANK_BASE_FILE_H
@@ -26,7 +27,7 @@
 struct outfile {
 	FILE *stream;		/* write here */
 	char *path;		/* owned */
-	char *temporary;	/* owned */
+	char *temporary;	/* owned; NULL: a device or pipe, written to directly */
 };
 
 int  outfile_open(struct outfile *o, const char *path, struct err *e);
