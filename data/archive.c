@@ -61,12 +61,14 @@ static int check_bomb(struct archive *a, const char *path, const char *member, i
 	int64_t packed = archive_filter_bytes(a, -1);
 
 	if (bytes > BOMB_BYTES && packed > 0 && bytes / packed > BOMB_RATIO)
-		return err_set(e, ERR_DATA, "%s: member %s unpacks to more than %d times its size: this is no corpus",
+		return err_set(e, ERR_DATA,
+			       "%s: member %s unpacks to more than %d times its size: this is no corpus",
 			       path, member, BOMB_RATIO);
 	return 0;
 }
 
-static int copy_member(struct archive *a, const char *path, struct archive_member *m, struct progress *p, struct err *e)
+static int copy_member(struct archive *a, const char *path, struct archive_member *m, struct progress *p,
+		       struct err *e)
 {
 	static char block[BLOCK_BYTES];
 	struct outfile out;
@@ -161,11 +163,14 @@ int archive_check_kind(const char *path, struct err *e)
 	if (!n)
 		return err_set(e, ERR_DATA, "%s: is empty", path);
 	if (!memcmp(head, "\x1f\x8b", 2) || !memcmp(head, "PK\3\4", 4) || !memcmp(head, "BZh", 3) ||
-	    !memcmp(head, "\xfd" "7zXZ", 5) || !memcmp(head, "\x28\xb5\x2f\xfd", 4) || !memcmp(head + 257, "ustar", 5))
+	    !memcmp(head, "\xfd" "7zXZ", 5) || !memcmp(head, "\x28\xb5\x2f\xfd", 4) ||
+	    !memcmp(head + 257, "ustar", 5))
 		return 0;
 	while (i < n && isspace(head[i]))
 		i++;
 	if (i < n && head[i] == '<')
-		return err_set(e, ERR_DATA, "%s: is a web page, not an archive: the address has moved or asks for a log-in", path);
+		return err_set(e, ERR_DATA,
+			       "%s: is a web page, not an archive: the address has moved or asks for a log-in",
+			       path);
 	return err_set(e, ERR_DATA, "%s: is not an archive (.tgz, .tar, .zip, …)", path);
 }

@@ -53,7 +53,7 @@ static int compare_options(const struct conf *now, const struct conf *then, cons
 	int rc = 0;
 
 	for (i = 0; !rc && (name = conf_option_at(i, &section)); i++) {
-		/* its name says where the corpus is, not what; repair acts only on bad input, which is settled by now */
+		/* its name says where the corpus is, not what; repair acts on bad input only, settled by now */
 		if (strcmp(section, "data") || !strcmp(name, "corpus") || !strcmp(name, "repair"))
 			continue;
 		buf_clear(&a);
@@ -63,7 +63,8 @@ static int compare_options(const struct conf *now, const struct conf *then, cons
 		if (buf_check(&a, e) || buf_check(&b, e))
 			rc = e->code;
 		else if (strcmp(buf_text(&a), buf_text(&b)))
-			rc = err_set(e, ERR_CONFIG, "%s: was prepared with %s = %s, now asked for is '%s': prepare it again with "
+			rc = err_set(e, ERR_CONFIG,
+				     "%s: was prepared with %s = %s, now asked for is '%s': prepare it again with "
 				     "--force, or choose another --corpus NAME", folder, name,
 				     b.len ? buf_text(&b) : "(none)", buf_text(&a));
 	}

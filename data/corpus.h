@@ -18,7 +18,11 @@
 /* The folder of the corpus that c names (c->corpus, else the recipe's name). Owned by the caller; NULL: failure. */
 char *corpus_folder(const struct conf *c, struct err *e);
 
-/* Has it been prepared, and with the same [data] options as c? Not there: false. Different options: ERR_CONFIG naming the first. */
+/*
+ * Has it been prepared, and with the same [data] options as c (corpus and
+ * repair aside)? Not there, or a file of it missing: false. Different options:
+ * ERR_CONFIG naming the first.
+ */
 int corpus_is_ready(const struct conf *c, bool *ready, struct err *e);
 
 #endif

@@ -106,7 +106,9 @@ int demo_next(struct demo *d, struct buf *english, struct buf *german, struct er
 		seen_add(&d->seen, de);
 		return 0;
 	}
-	return err_set(e, ERR_CONFIG, "the built-in grammar has no new sentence left after %zu pairs: ask for fewer with --demo-pairs",
+	return err_set(e, ERR_CONFIG,
+		       "the built-in grammar has no new sentence left after %zu pairs: ask for "
+		       "fewer with --demo-pairs",
 		       d->seen.n / 2);
 }
 

@@ -96,7 +96,8 @@ static int add_noun(struct demo_lexicon *x, const struct demo_table *t, struct e
 	const char *gender;
 
 	if (!has_bars(t, bars))
-		return demo_complain(t, e, "a noun is \"singular plural | German gender genitive plural | classes\"");
+		return demo_complain(t, e,
+				     "a noun is \"singular plural | German gender genitive plural | classes\"");
 	gender = strchr("mfn", f[4][0]);
 	if (!gender || !*gender || f[4][1])
 		return demo_complain(t, e, "a gender is m, f or n");
@@ -137,8 +138,10 @@ static int add_adjective(struct demo_lexicon *x, const struct demo_table *t, str
 	struct demo_adjective a = { 0 };
 
 	if (!has_bars(t, bars))
-		return demo_complain(t, e, "an adjective is \"English comparative | German stem comparative | classes\"");
-	a = (struct demo_adjective){ .english = f[0], .english_more = f[1], .german = f[3], .stem = f[4], .german_more = f[5] };
+		return demo_complain(t, e,
+				     "an adjective is \"English comparative | German stem comparative | classes\"");
+	a = (struct demo_adjective){ .english = f[0], .english_more = f[1], .german = f[3], .stem = f[4],
+				    .german_more = f[5] };
 	if (add_classes(&a.classes, t, 7, e) ||
 	    (!a.classes.n && demo_complain(t, e, "an adjective needs its ~topic")) ||
 	    mem_grow(&x->adjectives.at, &x->adjectives.cap, x->adjectives.n + 1, sizeof(a), e))
@@ -167,7 +170,8 @@ static int add_verb(struct demo_lexicon *x, const struct demo_table *t, struct e
 	struct demo_verb v = { 0 };
 
 	if (!has_bars(t, bars) || t->n < 16)
-		return demo_complain(t, e, "a verb is \"5 English forms | 8 German columns | kind, objects and flags\"");
+		return demo_complain(t, e,
+				     "a verb is \"5 English forms | 8 German columns | kind, objects and flags\"");
 	v = (struct demo_verb){ .base = f[0], .third = f[1], .past = f[2], .participle = f[3], .ing = f[4],
 		.infinitive = f[6], .first = f[7], .second = f[8], .third_german = f[9], .participle_german = f[10],
 		.auxiliary = f[11], .prefix = f[12], .imperative = f[13] };

@@ -8,8 +8,9 @@
 #include "share/base/text.h"
 
 static const struct { const char *name; enum demo_kind kind; } kinds[] = {
-	{ "who", KIND_WHO }, { "pron", KIND_PRON }, { "noun", KIND_NOUN }, { "name", KIND_NAME }, { "verb", KIND_VERB },
-	{ "adj", KIND_ADJ }, { "word", KIND_WORD }, { "num", KIND_NUM }, { "digits", KIND_DIGITS },
+	{ "who", KIND_WHO }, { "pron", KIND_PRON }, { "noun", KIND_NOUN }, { "name", KIND_NAME },
+	{ "verb", KIND_VERB }, { "adj", KIND_ADJ }, { "word", KIND_WORD }, { "num", KIND_NUM },
+	{ "digits", KIND_DIGITS },
 	{ "place", KIND_PLACE }, { "goal", KIND_GOAL },
 };
 
@@ -53,7 +54,8 @@ static int read_range(struct demo_slot *s, const struct demo_table *t, struct er
 	if (!dash)
 		return demo_complain(t, e, "a number slot is num:LOW-HIGH");
 	*dash = 0;
-	if (!text_to_int(s->arguments.names[0], &low) || !text_to_int(dash + 1, &high) || low < 0 || high < low || high > 99)
+	if (!text_to_int(s->arguments.names[0], &low) || !text_to_int(dash + 1, &high) || low < 0 || high < low ||
+	    high > 99)
 		return demo_complain(t, e, "a number slot is num:LOW-HIGH with at most 99");
 	s->low = (int)low;
 	s->high = (int)high;
@@ -61,7 +63,8 @@ static int read_range(struct demo_slot *s, const struct demo_table *t, struct er
 }
 
 /* own:X and fits:X among the filters name a slot. */
-static int resolve_filter(struct demo_slot *s, const struct demo_pattern *p, const struct demo_table *t, struct err *e)
+static int resolve_filter(struct demo_slot *s, const struct demo_pattern *p, const struct demo_table *t,
+			  struct err *e)
 {
 	char *colon;
 	int i;
@@ -85,7 +88,8 @@ static int read_slot(struct demo_pattern *p, char *text, const struct demo_table
 	char *slash, *colon;
 	size_t i;
 
-	if (p->n_slots == DEMO_MAX_SLOTS || text[0] < 'A' || text[0] > 'Z' || text[1] != '=' || find_slot(p, (char[]){ text[0], 0 }) >= 0)
+	if (p->n_slots == DEMO_MAX_SLOTS || text[0] < 'A' || text[0] > 'Z' || text[1] != '=' ||
+	    find_slot(p, (char[]){ text[0], 0 }) >= 0)
 		return demo_complain(t, e, "a slot is LETTER=KIND, each letter once");
 	*s = (struct demo_slot){ .name = text[0], .refers = -1, .filter_refers = -1 };
 	text += 2;

@@ -114,7 +114,8 @@ static bool adjective_fits(const struct sentence *s, const struct demo_phrase *p
 	return shares_class(&a->classes, &p->noun->classes);
 }
 
-static const struct demo_adjective *choose_adjective(struct sentence *s, const struct demo_phrase *p, bool comparative)
+static const struct demo_adjective *choose_adjective(struct sentence *s, const struct demo_phrase *p,
+						     bool comparative)
 {
 	const struct demo_adjective *a = s->x->adjectives.at;
 	uint32_t fitting = 0, pick;
@@ -135,7 +136,8 @@ static enum demo_determiner choose_possessive(struct sentence *s)
 	return (enum demo_determiner)(DET_MY + roll(s->dice, 6));
 }
 
-static enum demo_determiner choose_singular(struct sentence *s, const struct demo_noun *n, const struct demo_classes *f)
+static enum demo_determiner choose_singular(struct sentence *s, const struct demo_noun *n,
+					    const struct demo_classes *f)
 {
 	bool kin = demo_has_class(&n->classes, "kin"), definite = demo_has_class(f, "def");
 	uint32_t r = roll(s->dice, 100);
@@ -153,7 +155,8 @@ static enum demo_determiner choose_singular(struct sentence *s, const struct dem
 	return n->public ? DET_THE : choose_possessive(s);
 }
 
-static enum demo_determiner choose_plural(struct sentence *s, const struct demo_noun *n, const struct demo_classes *f)
+static enum demo_determiner choose_plural(struct sentence *s, const struct demo_noun *n,
+					  const struct demo_classes *f)
 {
 	bool kin = demo_has_class(&n->classes, "kin"), definite = demo_has_class(f, "def");
 	bool count = demo_has_class(f, "count");
@@ -351,7 +354,9 @@ static bool fill_slot(struct sentence *s, const struct demo_slot *slot)
 	case KIND_ADJ:   return (f->adjective = choose_adjective(s, &s->filled[slot->refers].phrase, comparative));
 	case KIND_WORD:  return (f->word = choose_word(s, slot->arguments.names[0]));
 	case KIND_NUM:
-	case KIND_DIGITS: return f->number = slot->low + (int)roll(s->dice, (uint32_t)(slot->high - slot->low + 1)), true;
+	case KIND_DIGITS:
+		f->number = slot->low + (int)roll(s->dice, (uint32_t)(slot->high - slot->low + 1));
+		return true;
 	case KIND_PLACE:
 	case KIND_GOAL:  return fill_place(s, f, slot);
 	}

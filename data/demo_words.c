@@ -25,7 +25,8 @@ static const char *const weak_adjective[N_CASES][N_GENDERS] = {
 	{ "e", "e", "e", "en" }, { "en", "e", "e", "en" }, { "en", "en", "en", "en" }, { "en", "en", "en", "en" },
 };
 static const char *const mixed_adjective[N_CASES][N_GENDERS] = {
-	{ "er", "e", "es", "en" }, { "en", "e", "es", "en" }, { "en", "en", "en", "en" }, { "en", "en", "en", "en" },
+	{ "er", "e", "es", "en" }, { "en", "e", "es", "en" },
+	{ "en", "en", "en", "en" }, { "en", "en", "en", "en" },
 };
 static const char *const strong_adjective[N_CASES][N_GENDERS] = {
 	{ "er", "e", "es", "e" }, { "en", "e", "es", "e" }, { "em", "er", "em", "en" }, { "en", "er", "en", "er" },

@@ -90,7 +90,8 @@ static int explain(CURL *curl, CURLcode rc, const char *url, const char *why, st
 
 	curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
 	if (rc == CURLE_HTTP_RETURNED_ERROR)
-		return err_set(e, ERR_UNAVAILABLE, "%s: the server answers %ld; try a mirror with --url NAME=URL, or --from DIR",
+		return err_set(e, ERR_UNAVAILABLE,
+			       "%s: the server answers %ld; try a mirror with --url NAME=URL, or --from DIR",
 			       url, status);
 	return err_set(e, code_of(rc), "%s: cannot be fetched: %s", url, *why ? why : curl_easy_strerror(rc));
 }

@@ -39,9 +39,10 @@ static int begin_archive(struct manifest *m, char *line, const struct lines *in,
 	if (!a->name)
 		return e->code;
 	m->n++;
-	if (paths_check_name("archive", a->name, e))
-		return err_prefix(e, "%s:%lld", path, (long long)in->number);
-	return 0;
+	if (!paths_check_name("archive", a->name, e))
+		return 0;
+	e->code = ERR_CONFIG;
+	return err_prefix(e, "%s:%lld", path, (long long)in->number);
 }
 
 static int add_url(struct manifest_archive *a, const char *value, struct err *e)
@@ -79,7 +80,8 @@ static int add_member(struct manifest_archive *a, const char *key, const char *v
 				       strncmp(key, set_names[set], (size_t)(dot - key))))
 		set++;
 	if (!dot || set == N_SETS || !dot[1] || strlen(dot + 1) >= sizeof(m.language) || !*value)
-		return err_set(e, ERR_CONFIG, "'%s' is none of url, bytes, sha256, md5, SET.LANGUAGE (train.en)", key);
+		return err_set(e, ERR_CONFIG, "'%s' is none of url, bytes, sha256, md5, SET.LANGUAGE (train.en)",
+			       key);
 	m.set = (enum corpus_set)set;
 	memcpy(m.language, dot + 1, strlen(dot + 1) + 1);
 	m.path = mem_strdup(value, e);

@@ -59,12 +59,15 @@ static int sum_file(const char *path, struct sums *s, struct err *e)
 static int check_published(const struct manifest_archive *a, const char *path, const struct sums *s, struct err *e)
 {
 	if (a->bytes >= 0 && s->bytes != a->bytes)
-		return err_set(e, ERR_DATA, "%s: has %lld bytes, %s should have %lld", path, (long long)s->bytes, a->name,
+		return err_set(e, ERR_DATA, "%s: has %lld bytes, %s should have %lld", path, (long long)s->bytes,
+			       a->name,
 			       (long long)a->bytes);
 	if (a->sha256[0] && strcmp(a->sha256, s->sha256))
-		return err_set(e, ERR_DATA, "%s: is damaged or another file: SHA-256 is %s, should be %s", path, s->sha256, a->sha256);
+		return err_set(e, ERR_DATA, "%s: is damaged or another file: SHA-256 is %s, should be %s", path,
+			       s->sha256, a->sha256);
 	if (a->md5[0] && strcmp(a->md5, s->md5))
-		return err_set(e, ERR_DATA, "%s: is damaged or another file: MD5 is %s, should be %s", path, s->md5, a->md5);
+		return err_set(e, ERR_DATA, "%s: is damaged or another file: MD5 is %s, should be %s", path, s->md5,
+			       a->md5);
 	return 0;
 }
 
@@ -171,7 +174,8 @@ static int try_urls(struct job *j, struct err *e)
 {
 	const struct manifest_archive *a = j->archive;
 	size_t i;
-	int rc = err_set(e, ERR_CONFIG, "%s: the manifest gives no url for it: use --url %s=URL or --from DIR", a->name, a->name);
+	int rc = err_set(e, ERR_CONFIG, "%s: the manifest gives no url for it: use --url %s=URL or --from DIR",
+			 a->name, a->name);
 
 	for (i = 0; i < a->n_urls; i++) {
 		rc = try_url(j, a->urls[i], false, e);

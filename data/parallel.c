@@ -63,7 +63,8 @@ static int report_lengths(struct parallel *p, bool source_ended, struct err *e)
 		more++;
 	if (got < 0)
 		return e->code;
-	return err_set(e, ERR_DATA, "%s has %lld lines but %s has %lld: line N of one must belong to line N of the other",
+	return err_set(e, ERR_DATA,
+		       "%s has %lld lines but %s has %lld: line N of one must belong to line N of the other",
 		       p->source.path, source_ended ? n : more, p->target.path, source_ended ? more : n);
 }
 

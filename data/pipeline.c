@@ -38,7 +38,8 @@ static int open_side(struct side_tools *s, const char *language, const struct co
 
 static int open_pieces(struct pipeline *p, const char *folder, struct err *e)
 {
-	char *codes = file_path(e, "%s/bpe.codes", folder), *vocab = codes ? file_path(e, "%s/vocab.tsv", folder) : NULL;
+	char *codes = file_path(e, "%s/bpe.codes", folder);
+	char *vocab = codes ? file_path(e, "%s/vocab.tsv", folder) : NULL;
 
 	if (vocab)
 		p->bpe = bpe_open(codes, e);
@@ -69,7 +70,8 @@ const struct vocab *pipeline_vocab(const struct pipeline *p)
 	return p->vocab;
 }
 
-int pipeline_tokenize(struct pipeline *p, enum pipeline_side side, const char *line, size_t n, struct buf *out, struct err *e)
+int pipeline_tokenize(struct pipeline *p, enum pipeline_side side, const char *line, size_t n, struct buf *out,
+		      struct err *e)
 {
 	struct side_tools *s = &p->sides[side];
 
@@ -117,7 +119,8 @@ int pipeline_encode(struct pipeline *p, enum pipeline_side side, const char *lin
 	return pipeline_pieces_to_ids(p->vocab, buf_text(&p->a), p->a.len, ids, n_ids, cap, e);
 }
 
-int pipeline_decode(struct pipeline *p, enum pipeline_side side, const int32_t *ids, size_t n, struct buf *out, struct err *e)
+int pipeline_decode(struct pipeline *p, enum pipeline_side side, const int32_t *ids, size_t n, struct buf *out,
+		    struct err *e)
 {
 	struct side_tools *s = &p->sides[side];
 	size_t i;
@@ -126,8 +129,8 @@ int pipeline_decode(struct pipeline *p, enum pipeline_side side, const int32_t *
 	buf_clear(&p->b);
 	for (i = 0; i < n; i++) {
 		if (ids[i] < 0 || ids[i] >= vocab_size(p->vocab))
-			return err_set(e, ERR_DATA, "token id %d is not in the vocabulary of %d entries", (int)ids[i],
-				       (int)vocab_size(p->vocab));
+			return err_set(e, ERR_DATA, "token id %d is not in the vocabulary of %d entries",
+				       (int)ids[i], (int)vocab_size(p->vocab));
 		if (ids[i] == TOKEN_PAD || ids[i] == TOKEN_END || ids[i] == TOKEN_START)
 			continue;
 		if (p->a.len)

@@ -73,9 +73,10 @@ static int lock_folder(const struct prep *p, int *fd, struct err *e)
 	*fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
 	if (*fd < 0)
 		rc = err_set_errno(e, ERR_CANTCREAT, "%s: cannot be made", path);
+	else if (flock(*fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK)
+		rc = err_set(e, ERR_TEMPFAIL, "%s: another preparation is at work on this corpus", p->folder);
 	else if (flock(*fd, LOCK_EX | LOCK_NB))
-		rc = errno == EWOULDBLOCK ? err_set(e, ERR_TEMPFAIL, "%s: another preparation is at work on this corpus", p->folder) :
-					    err_set_errno(e, ERR_IO, "%s: cannot be locked", path);
+		rc = err_set_errno(e, ERR_IO, "%s: cannot be locked", path);
 	free(path);
 	return rc;
 }
@@ -134,8 +135,9 @@ static void say_summary(const struct prep *p, double seconds)
 	struct progress progress = p->progress;
 
 	progress_note(&progress, "%s is ready in %s: %lld training pairs of %lld read, %lld dev, %lld test, "
-		      "vocabulary of %d (%.1f s)", p->c->corpus, p->folder, (long long)p->pairs[SET_TRAIN], (long long)p->read,
-		      (long long)p->pairs[SET_DEV], (long long)p->pairs[SET_TEST], (int)p->vocabulary, seconds);
+		      "vocabulary of %d (%.1f s)", p->c->corpus, p->folder,
+		      (long long)p->pairs[SET_TRAIN], (long long)p->read, (long long)p->pairs[SET_DEV],
+		      (long long)p->pairs[SET_TEST], (int)p->vocabulary, seconds);
 }
 
 static int print_manifest(const struct buf *manifest, struct err *e)
@@ -194,6 +196,7 @@ static int find_ready(const struct prep *p, bool *ready, struct err *e)
 {
 	struct buf text = { 0 };
 	struct json *manifest = NULL;
+	int64_t seed;
 	int rc = 0;
 
 	*ready = false;
@@ -204,11 +207,13 @@ static int find_ready(const struct prep *p, bool *ready, struct err *e)
 		return rc;
 	rc = read_manifest(p->folder, &text, e);
 	manifest = rc ? NULL : json_parse(buf_text(&text), text.len, e);
+	seed = json_integer(json_get(manifest, "seed"), -1);
 	if (!manifest)
 		rc = e->code;
-	else if (json_integer(json_get(manifest, "seed"), -1) != p->c->seed)
-		rc = err_set(e, ERR_CONFIG, "%s: was prepared with seed %lld, now asked for is %lld: prepare it again with --force",
-			     p->folder, (long long)json_integer(json_get(manifest, "seed"), -1), (long long)p->c->seed);
+	else if (seed != p->c->seed)
+		rc = err_set(e, ERR_CONFIG,
+			     "%s: was prepared with seed %lld, now asked for is %lld: prepare it again with "
+			     "--force", p->folder, (long long)seed, (long long)p->c->seed);
 	else if (p->c->json)
 		rc = print_manifest(&text, e);
 	json_free(manifest);
@@ -232,8 +237,9 @@ int prep_run(struct conf *c, struct err *e)
 	if (!p.work || file_make_folders(p.folder, e) || lock_folder(&p, &lock, e) || find_ready(&p, &ready, e))
 		goto out;
 	if (ready)
-		progress_note(&p.progress, "%s is ready in %s already, with the same options; --force prepares it again", c->corpus,
-			      p.folder);
+		progress_note(&p.progress,
+			      "%s is ready in %s already, with the same options; --force prepares it again",
+			      c->corpus, p.folder);
 	rc = ready ? 0 : prepare(&p, e);
 out:
 	if (lock >= 0)

@@ -27,7 +27,10 @@
 #include "share/base/conf.h"
 #include "share/base/err.h"
 
-/* c->arguments[0] is the recipe; it is loaded here. An up-to-date corpus: says so and returns 0 (unless c->force). */
+/*
+ * c->arguments[0] is the recipe; it is loaded here. A corpus that is there
+ * with the same options: says so and returns 0 (unless c->force).
+ */
 int prep_run(struct conf *c, struct err *e);
 
 #endif

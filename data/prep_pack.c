@@ -29,17 +29,22 @@ static int append(struct packing *k, struct shard_writer *w, struct err *e)
 }
 
 /* Raw text goes through the whole pipeline, training text is in pieces already. */
+static int encode_side(struct packing *k, enum pipeline_side side, const struct parallel_text *text, bool is_raw,
+		       struct err *e)
+{
+	struct ids *to = side == SIDE_SOURCE ? &k->source : &k->target;
+
+	to->n = 0;
+	if (is_raw)
+		return pipeline_encode(k->tools, side, text->text, text->len, &to->at, &to->n, &to->cap, e);
+	return pipeline_pieces_to_ids(k->vocab, text->text, text->len, &to->at, &to->n, &to->cap, e);
+}
+
 static int encode(struct packing *k, const struct parallel *in, bool is_raw, struct err *e)
 {
-	struct ids *s = &k->source, *t = &k->target;
+	int rc = encode_side(k, SIDE_SOURCE, &in->source, is_raw, e);
 
-	s->n = t->n = 0;
-	if (is_raw)
-		return pipeline_encode(k->tools, SIDE_SOURCE, in->source.text, in->source.len, &s->at, &s->n, &s->cap, e) ||
-		       pipeline_encode(k->tools, SIDE_TARGET, in->target.text, in->target.len, &t->at, &t->n, &t->cap, e) ?
-		       e->code : 0;
-	return pipeline_pieces_to_ids(k->vocab, in->source.text, in->source.len, &s->at, &s->n, &s->cap, e) ||
-	       pipeline_pieces_to_ids(k->vocab, in->target.text, in->target.len, &t->at, &t->n, &t->cap, e) ? e->code : 0;
+	return rc ? rc : encode_side(k, SIDE_TARGET, &in->target, is_raw, e);
 }
 
 static int set_paths(struct packing *k, const char *folder, const char *stem, struct err *e)
@@ -87,13 +92,14 @@ static int shuffle_shard(struct packing *k, const char *from, const char *to, st
 {
 	struct shard *s = shard_open(from, e);
 	struct shard_writer *w = s ? shard_create(to, vocab_size(k->vocab), vocab_sha256(k->vocab), e) : NULL;
+	struct rng_key key = rng_key_make((uint64_t)k->p->c->seed, RNG_SHUFFLE, UINT32_MAX, 0);
 	struct shuffle order;
 	struct shard_pair pair;
 	int64_t i;
 	int rc = w ? 0 : e->code;
 
 	if (w)
-		order = shuffle_make(shard_pairs(s), rng_key_make((uint64_t)k->p->c->seed, RNG_SHUFFLE, UINT32_MAX, 0));
+		order = shuffle_make(shard_pairs(s), key);
 	for (i = 0; !rc && i < shard_pairs(s); i++) {
 		pair = shard_get(s, shuffle_at(&order, i));
 		rc = shard_append(w, pair.source, pair.n_source, pair.target, pair.n_target, e);
@@ -172,8 +178,8 @@ int prep_pack(struct prep *p, struct err *e)
 	for (set = SET_TRAIN; !rc && set < N_SETS; set++)
 		rc = pack_set(&k, set, e);
 	if (!rc)
-		progress_end(&p->progress, "%lld source and %lld target tokens", (long long)p->source_tokens[SET_TRAIN],
-			     (long long)p->target_tokens[SET_TRAIN]);
+		progress_end(&p->progress, "%lld source and %lld target tokens",
+			     (long long)p->source_tokens[SET_TRAIN], (long long)p->target_tokens[SET_TRAIN]);
 	pipeline_close(k.tools);
 	free(k.source.at);
 	free(k.target.at);

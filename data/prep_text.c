@@ -24,7 +24,8 @@ static int compare_keys(const void *a, const void *b)
 
 /* ---- held-out sets ---- */
 
-static int copy_pair(struct prep *p, enum corpus_set set, const struct source_pair *s, struct outputs *out, struct err *e)
+static int copy_pair(struct prep *p, enum corpus_set set, const struct source_pair *s, struct outputs *out,
+		     struct err *e)
 {
 	struct held_out *h = &p->held_out[set];
 	struct parallel in;
@@ -41,7 +42,8 @@ static int copy_pair(struct prep *p, enum corpus_set set, const struct source_pa
 		h->keys[h->n++] = pair_key(&in);
 	}
 	if (!got && !in.number)
-		got = err_set(e, ERR_DATA, "%s: is empty: a %s set needs at least one sentence", s->source, corpus_set_name(set));
+		got = err_set(e, ERR_DATA, "%s: is empty: a %s set needs at least one sentence", s->source,
+			      corpus_set_name(set));
 	parallel_close(&in);
 	return got;
 }
@@ -76,7 +78,8 @@ static int hold_out(struct prep *p, enum corpus_set set, struct err *e)
 int prep_hold_out(struct prep *p, struct err *e)
 {
 	if (!strcmp(p->c->source_language, p->c->target_language))
-		return err_set(e, ERR_CONFIG, "source_language and target_language are both %s", p->c->source_language);
+		return err_set(e, ERR_CONFIG, "source_language and target_language are both %s",
+			       p->c->source_language);
 	progress_begin(&p->progress, "hold out", 0, "pairs");
 	if (hold_out(p, SET_DEV, e) || hold_out(p, SET_TEST, e))
 		return e->code;
@@ -117,7 +120,8 @@ static int clean_line(struct cleaning *k, const struct parallel *in, int64_t sou
 	    pipeline_tokenize(k->tools, SIDE_TARGET, in->target.text, in->target.len, &k->target, e))
 		return e->code;
 	if (!p->read++)
-		k->options.factored = clean_is_factored(buf_text(&k->source), k->source.len, buf_text(&k->target), k->target.len);
+		k->options.factored = clean_is_factored(buf_text(&k->source), k->source.len, buf_text(&k->target),
+							k->target.len);
 	rule = clean_pair(&k->options, buf_text(&k->source), k->source.len, buf_text(&k->target), k->target.len,
 			  &k->clean_source, &k->clean_target);
 	if (rule)
@@ -181,7 +185,9 @@ static int check_some_left(const struct prep *p, struct err *e)
 	if (!p->read)
 		return err_set(e, ERR_DATA, "%s: the training text is empty", first);
 	if (!p->pairs[SET_TRAIN])
-		return err_set(e, ERR_DATA, "%s: none of %lld training pairs is left after cleaning: see min_words, max_words, max_ratio",
+		return err_set(e, ERR_DATA,
+			       "%s: none of %lld training pairs is left after cleaning: see min_words, "
+			       "max_words, max_ratio",
 			       first, (long long)p->read);
 	return 0;
 }
@@ -192,7 +198,9 @@ static void warn_held_out(struct prep *p)
 
 	for (set = SET_DEV; set < N_SETS; set++)
 		if (p->held_out[set].in_train)
-			progress_note(&p->progress, "note: %lld training pairs are equal to one of the %s set: its score will flatter",
+			progress_note(&p->progress,
+				      "note: %lld training pairs are equal to one of the %s set: its score "
+				      "will flatter",
 				      (long long)p->held_out[set].in_train, corpus_set_name(set));
 }
 
@@ -216,7 +224,8 @@ int prep_clean(struct prep *p, struct err *e)
 	if (!rc)
 		rc = outfile_commit(&k.origins, e);
 	if (!rc) {
-		progress_end(&p->progress, "%lld of %lld pairs kept", (long long)p->pairs[SET_TRAIN], (long long)p->read);
+		progress_end(&p->progress, "%lld of %lld pairs kept", (long long)p->pairs[SET_TRAIN],
+			     (long long)p->read);
 		warn_held_out(p);
 	}
 	outputs_abandon(&k.out);

@@ -29,7 +29,8 @@ static void draw_bar(const struct progress *p, int64_t done, double rate)
 {
 	int filled = (int)(BAR_WIDTH * (double)MIN(done, p->total) / (double)p->total);
 
-	fprintf(stderr, "\r%s [%.*s%*s] %lld/%lld %s, %.0f/s\033[K", p->stage, filled, "##############################",
+	fprintf(stderr, "\r%s [%.*s%*s] %lld/%lld %s, %.0f/s\033[K", p->stage, filled,
+		"##############################",
 		BAR_WIDTH - filled, "", (long long)done, (long long)p->total, p->unit, rate);
 }
 
@@ -47,7 +48,8 @@ void progress_show(struct progress *p, int64_t done)
 	else if (p->terminal)
 		fprintf(stderr, "\r%s %lld %s, %.0f/s\033[K", p->stage, (long long)done, p->unit, rate);
 	else if (p->total > 0)
-		fprintf(stderr, "%s: %lld of %lld %s, %.0f/s\n", p->stage, (long long)done, (long long)p->total, p->unit, rate);
+		fprintf(stderr, "%s: %lld of %lld %s, %.0f/s\n", p->stage, (long long)done, (long long)p->total,
+			p->unit, rate);
 	else
 		fprintf(stderr, "%s: %lld %s, %.0f/s\n", p->stage, (long long)done, p->unit, rate);
 }

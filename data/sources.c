@@ -13,7 +13,8 @@
 #define DEMO_SHARE    20	/* … but no more than one for so many of training */
 
 /* Takes over the two paths, also on failure. name NULL: the source's path. */
-static int add_pair(struct sources *s, enum corpus_set set, char *source, char *target, const char *name, struct err *e)
+static int add_pair(struct sources *s, enum corpus_set set, char *source, char *target, const char *name,
+		    struct err *e)
 {
 	struct source_pair p = { .set = set, .source = source, .target = target };
 
@@ -37,7 +38,8 @@ static int add_files(struct sources *s, enum corpus_set set, const struct conf_l
 	size_t i;
 
 	if (source->n != target->n)
-		return err_set(e, ERR_CONFIG, "%s_source names %zu files and %s_target %zu: each needs its other side",
+		return err_set(e, ERR_CONFIG,
+			       "%s_source names %zu files and %s_target %zu: each needs its other side",
 			       name, source->n, name, target->n);
 	for (i = 0; i < source->n; i++) {
 		if (file_size(source->items[i]) < 0 || file_size(target->items[i]) < 0)
@@ -89,8 +91,8 @@ static int add_demo(struct sources *s, const struct conf *c, const char *work, s
 	int rc = 0;
 
 	if (!from_german && (strcmp(c->source_language, "en") || strcmp(c->target_language, "de")))
-		return err_set(e, ERR_CONFIG, "the built-in grammar knows en and de, not %s and %s", c->source_language,
-			       c->target_language);
+		return err_set(e, ERR_CONFIG, "the built-in grammar knows en and de, not %s and %s",
+			       c->source_language, c->target_language);
 	d = demo_open((uint64_t)c->seed, e);
 	if (!d)
 		return e->code;
@@ -133,8 +135,10 @@ static int pair_members(struct sources *s, const struct manifest_archive *a, con
 		targets += a->members[i].set == set && !strcmp(a->members[i].language, c->target_language);
 	}
 	if (sources != targets)
-		return err_set(e, ERR_CONFIG, "the manifest gives %s %zu %s members in %s and %zu in %s: each needs its other side",
-			       a->name, sources, corpus_set_name(set), c->source_language, targets, c->target_language);
+		return err_set(e, ERR_CONFIG,
+			       "the manifest gives %s %zu %s members in %s and %zu in %s: each needs its other side",
+			       a->name, sources, corpus_set_name(set), c->source_language, targets,
+			       c->target_language);
 	for (i = 0; i < a->n_members; i++) {
 		if (a->members[i].set != set || strcmp(a->members[i].language, c->source_language))
 			continue;
@@ -208,7 +212,8 @@ static int check_urls(const struct manifest *m, const struct conf *c, struct err
 			if (strlen(m->archives[k].name) == n && !strncmp(m->archives[k].name, c->url.items[i], n))
 				break;
 		if (k == m->n)
-			return err_set(e, ERR_USAGE, "--url %s: the manifest has no archive called %.*s; its first is %s",
+			return err_set(e, ERR_USAGE,
+				       "--url %s: the manifest has no archive called %.*s; its first is %s",
 				       c->url.items[i], (int)n, c->url.items[i], m->archives[0].name);
 	}
 	return 0;
@@ -258,9 +263,14 @@ int sources_find(struct sources *s, const struct conf *c, const char *folder, co
 	int ways = (c->demo_pairs > 0) + (c->manifest != NULL) + (c->train_source.n + c->train_target.n > 0);
 
 	*s = (struct sources){ 0 };
-	if (ways != 1)
-		return err_set(e, ERR_CONFIG, ways ? "demo_pairs, manifest and train_source exclude each other: give one of them" :
-			       "the recipe names no training text: give train_source and train_target, a manifest, or demo_pairs");
+	if (!ways)
+		return err_set(e, ERR_CONFIG,
+			       "the recipe names no training text: give train_source and train_target, "
+			       "a manifest, or demo_pairs");
+	if (ways > 1)
+		return err_set(e, ERR_CONFIG,
+			       "demo_pairs, manifest and train_source exclude each other: give one of "
+			       "them");
 	if (add_files(s, SET_TRAIN, &c->train_source, &c->train_target, e) ||
 	    add_files(s, SET_DEV, &c->dev_source, &c->dev_target, e) ||
 	    add_files(s, SET_TEST, &c->test_source, &c->test_target, e))
@@ -268,8 +278,8 @@ int sources_find(struct sources *s, const struct conf *c, const char *folder, co
 	if ((c->demo_pairs && add_demo(s, c, work, e)) || (c->manifest && add_manifest(s, c, folder, work, p, e)))
 		goto fail;
 	if (!has_set(s, SET_TRAIN)) {
-		err_set(e, ERR_CONFIG, "manifest %s has no training text in %s and %s", c->manifest, c->source_language,
-			c->target_language);
+		err_set(e, ERR_CONFIG, "manifest %s has no training text in %s and %s", c->manifest,
+			c->source_language, c->target_language);
 		goto fail;
 	}
 	return 0;

@@ -36,7 +36,8 @@ static void answer(int fd, const char *status, const char *more, const char *bod
 {
 	char head[600];
 
-	snprintf(head, sizeof(head), "HTTP/1.1 %s\r\nContent-Length: %zu\r\nConnection: close\r\n%s\r\n%s",
+	snprintf(head, sizeof(head),
+		 "HTTP/1.1 %s\r\nContent-Length: %zu\r\nConnection: close\r\n%s\r\n%s",
 		 status, strlen(body), more, body);
 	send_all(fd, head, strlen(head));
 }
@@ -57,10 +58,12 @@ static void send_file(int fd, const char *folder, const char *name, bool cut)
 		return;
 	}
 	rewind(f);
-	snprintf(head, sizeof(head), "HTTP/1.1 200 OK\r\nContent-Length: %ld\r\nConnection: close\r\n\r\n", size);
+	snprintf(head, sizeof(head),
+		 "HTTP/1.1 200 OK\r\nContent-Length: %ld\r\nConnection: close\r\n\r\n", size);
 	send_all(fd, head, strlen(head));
 	left = cut ? size / 2 : size;
-	while (left > 0 && (n = fread(block, 1, left < (long)sizeof(block) ? (size_t)left : sizeof(block), f)) > 0) {
+	while (left > 0 && (n = fread(block, 1, left < (long)sizeof(block) ? (size_t)left :
+				      sizeof(block), f)) > 0) {
 		send_all(fd, block, n);
 		left -= (long)n;
 	}
@@ -92,7 +95,8 @@ static void serve(int fd, const char *folder, char *request)
 		snprintf(more, sizeof(more), "Location: /%.200s\r\n", name);
 		answer(fd, "302 Found", more, "<html>moved</html>\n");
 	} else if (strip(&name, "page/")) {
-		answer(fd, "200 OK", "Content-Type: text/html\r\n", "<!doctype html><title>Please log in</title>\n");
+		answer(fd, "200 OK", "Content-Type: text/html\r\n",
+		       "<!doctype html><title>Please log in</title>\n");
 	} else if (strip(&name, "busy/")) {
 		answer(fd, "503 Service Unavailable", "", "come back later\n");
 	} else {
@@ -133,7 +137,8 @@ static int write_port(const char *path, int port)
 
 int main(int argc, char **argv)
 {
-	struct sockaddr_in address = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	struct sockaddr_in address = { .sin_family = AF_INET,
+				      .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 	socklen_t size = sizeof(address);
 	int listener = socket(AF_INET, SOCK_STREAM, 0), fd;
 	char request[8000];
@@ -143,7 +148,8 @@ int main(int argc, char **argv)
 		return 64;
 	}
 	signal(SIGPIPE, SIG_IGN);
-	if (listener < 0 || bind(listener, (struct sockaddr *)&address, size) || listen(listener, 8) ||
+	if (listener < 0 || bind(listener, (struct sockaddr *)&address, size) ||
+	    listen(listener, 8) ||
 	    getsockname(listener, (struct sockaddr *)&address, &size)) {
 		perror("http_server");
 		return 1;

@@ -65,7 +65,8 @@ TEST(demo_gives_25000_distinct_pairs)
 			bad++;
 		}
 		/* prepositions and articles that German writes as one */
-		bad += strstr(german[n], " in dem ") || strstr(german[n], " zu der ") || strstr(german[n], " von dem ");
+		bad += strstr(german[n], " in dem ") || strstr(german[n], " zu der ") ||
+			strstr(german[n], " von dem ");
 	}
 	check_int(n, PAIRS);
 	check_int(bad, 0);
@@ -121,7 +122,8 @@ TEST(demo_has_one_german_for_each_english)
 	char **pairs = mem_alloc(TRIES, sizeof(*pairs), &e), *tab;
 	size_t n = 0, i, m, twice = 0;
 
-	if (!check_int(demo_lexicon_read(&x, &e), 0) || !check_int(demo_patterns_read(&p, &x, &e), 0) || !check(pairs))
+	if (!check_int(demo_lexicon_read(&x, &e), 0) || !check_int(demo_patterns_read(&p, &x, &e), 0) ||
+	    !check(pairs))
 		goto out;
 	for (i = 0; i < TRIES; i++)
 		if (demo_sentence(&x, &p, &dice, &en, &de)) {
@@ -219,7 +221,8 @@ TEST(demo_inflects_noun_phrases)
 TEST(demo_says_numbers)
 {
 	static const struct { int n; const char *english, *german; } cases[] = {
-		{ 2, "two ", "zwei " }, { 12, "twelve ", "zwölf " }, { 17, "seventeen ", "siebzehn " }, { 30, "thirty ", "dreißig " },
+		{ 2, "two ", "zwei " }, { 12, "twelve ", "zwölf " }, { 17, "seventeen ", "siebzehn " },
+			{ 30, "thirty ", "dreißig " },
 		{ 21, "twenty-one ", "einundzwanzig " }, { 76, "seventy-six ", "sechsundsiebzig " },
 	};
 	struct buf en = { 0 }, de = { 0 };

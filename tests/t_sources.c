@@ -1,1 +1,386 @@
-/* t_sources.c - (not written yet) */
+/* t_sources.c - manifests, parallel texts, sources, and a prepared corpus seen from the inside. */
+#include "tests/test.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "data/archive.h"
+#include "data/corpus.h"
+#include "data/manifest.h"
+#include "data/parallel.h"
+#include "data/pipeline.h"
+#include "data/prep.h"
+#include "data/shard.h"
+#include "data/sources.h"
+#include "share/base/file.h"
+#include "share/base/text.h"
+
+/* Write text to NAME in the test's folder; the path is owned by the caller. */
+static char *write_text(const char *name, const char *text)
+{
+	struct err e = { 0 };
+	char *path = file_path(&e, "%s/%s", test_folder(), name);
+
+	check_int(file_write_all(path, text, strlen(text), &e), 0);
+	return path;
+}
+
+/* ---- manifests ---- */
+
+TEST(manifest_of_wmt16_is_complete)
+{
+	struct err e = { 0 };
+	struct manifest m;
+	size_t i, train = 0, held_out = 0;
+
+	if (!check_int(manifest_read(&m, "wmt16-en-de", &e), 0))
+		return;
+	check_int(m.n, 4);
+	for (i = 0; i < m.n; i++) {
+		check(m.archives[i].n_urls >= 1);
+		for (size_t k = 0; k < m.archives[i].n_members; k++)
+			*(m.archives[i].members[k].set == SET_TRAIN ? &train : &held_out) += 1;
+	}
+	check_int(train, 6);
+	check_int(held_out, 4);
+	check_int(m.archives[1].bytes, 918311367);
+	check_str(m.archives[0].members[0].language, "en");
+	manifest_free(&m);
+}
+
+TEST(manifest_errors_name_file_and_line)
+{
+	static const struct { const char *text, *words; } cases[] = {
+		{ "url = x\n", ":1: expected [archive NAME] before" },
+		{ "[archiv x]\n", ":1: expected [archive NAME]" },
+		{ "[archive ../x]\n", ":1: " },
+		{ "[archive x.tgz]\nurl\n", ":2: expected key = value" },
+		{ "[archive x.tgz]\n\n# c\nbytes = many\n", ":4: bytes is not a number" },
+		{ "[archive x.tgz]\nsha256 = 12\n", ":2: sha256 is not 64" },
+		{ "[archive x.tgz]\nmd5 = zz\n", ":2: md5 is not 32" },
+		{ "[archive x.tgz]\nvalid.en = x\n", ":2: 'valid.en' is none of" },
+		{ "[archive x.tgz]\ntrain. = x\n", ":2: 'train.' is none of" },
+		{ "# nothing\n", "names no archive" },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct err e = { 0 };
+		struct manifest m;
+		char *path = write_text("x.manifest", cases[i].text);
+
+		check_err(manifest_read(&m, path, &e), ERR_CONFIG);
+		if (!strstr(e.text, cases[i].words) || !strstr(e.text, "x.manifest"))
+			test_fail(__FILE__, __LINE__, "'%s' is not in '%s'", cases[i].words, e.text);
+		free(path);
+	}
+}
+
+TEST(archive_kinds)
+{
+	static const struct { const char *bytes; int code; const char *words; } cases[] = {
+		{ "\x1f\x8b rest", 0, "" }, { "PK\3\4 rest", 0, "" }, { "BZh9", 0, "" },
+		{ " \n<!DOCTYPE html>", ERR_DATA, "web page" }, { "<?xml", ERR_DATA, "web page" },
+		{ "The quick brown fox", ERR_DATA, "not an archive" }, { "", ERR_DATA, "empty" },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct err e = { 0 };
+		char *path = write_text("some.tgz", cases[i].bytes);
+
+		check_int(archive_check_kind(path, &e), cases[i].code);
+		check(strstr(e.text, cases[i].words) != NULL);
+		free(path);
+	}
+}
+
+/* ---- parallel texts ---- */
+
+TEST(parallel_reads_lines_and_segments_in_step)
+{
+	struct err e = { 0 };
+	char *plain = write_text("a.en", "one\ntwo"), *sgm = write_text("a.sgm",
+		"<refset>\n<seg id=\"1\"> eins </seg>\n<seg id=\"2\">zwei\n</seg>\n</refset>\n");
+	struct parallel p;
+
+	if (check_int(parallel_open(&p, plain, sgm, false, &e), 0)) {
+		check_int(parallel_next(&p, &e), 1);
+		check_str(p.source.text, "one");
+		check_str(p.target.text, "eins");
+		check_int(parallel_next(&p, &e), 1);
+		check_str(p.source.text, "two");
+		check_str(p.target.text, "zwei");
+		check_int(p.number, 2);
+		check_int(parallel_next(&p, &e), 0);
+		parallel_close(&p);
+	}
+	free(plain);
+	free(sgm);
+}
+
+TEST(parallel_counts_sides_of_different_length)
+{
+	struct err e = { 0 };
+	char *two = write_text("two", "1\n2\n"), *five = write_text("five", "1\n2\n3\n4\n5");
+	struct parallel p;
+
+	for (int turn = 0; turn < 2; turn++) {
+		if (!check_int(parallel_open(&p, turn ? two : five, turn ? five : two, false, &e), 0))
+			break;
+		check_int(parallel_next(&p, &e), 1);
+		check_int(parallel_next(&p, &e), 1);
+		check_err(parallel_next(&p, &e), ERR_DATA);
+		check(strstr(e.text, "two has 2") && strstr(e.text, "five has 5"));
+		parallel_close(&p);
+	}
+	free(two);
+	free(five);
+}
+
+/* ---- sources ---- */
+
+static int64_t count_lines(const char *path)
+{
+	struct err e = { 0 };
+	struct lines in;
+	int64_t n = 0;
+
+	if (!check_int(lines_open(&in, path, &e), 0))
+		return -1;
+	while (lines_next(&in, &e) > 0)
+		n++;
+	lines_close(&in);
+	return n;
+}
+
+/* The held-out sets of the built-in corpus do not depend on how much trains, and turn round with the languages. */
+TEST(sources_of_the_built_in_corpus)
+{
+	struct err e = { 0 };
+	struct conf c;
+	struct progress p;
+	struct sources s;
+	struct buf first = { 0 }, second = { 0 };
+
+	progress_init(&p, true);
+	check_int(conf_init(&c, &e), 0);
+	check_int(conf_set(&c, "demo_pairs", "400", "test", &e), 0);
+	if (check_int(sources_find(&s, &c, test_folder(), test_folder(), &p, &e), 0)) {
+		check_int(s.n, 3);
+		check_int(s.pairs[0].set, SET_DEV);
+		check_int(count_lines(s.pairs[0].source), 20);
+		check_int(count_lines(s.pairs[1].target), 20);
+		check_int(count_lines(s.pairs[2].source), 400);
+		check_int(file_read_all(s.pairs[0].target, 0, &first, &e), 0);
+		sources_free(&s);
+	}
+	check_int(conf_set(&c, "source_language", "de", "test", &e), 0);
+	check_int(conf_set(&c, "target_language", "en", "test", &e), 0);
+	check_int(conf_set(&c, "demo_pairs", "500", "test", &e), 0);
+	if (check_int(sources_find(&s, &c, test_folder(), test_folder(), &p, &e), 0)) {
+		check_int(file_read_all(s.pairs[0].source, 0, &second, &e), 0);
+		check(!strncmp(buf_text(&first), buf_text(&second), first.len));
+		sources_free(&s);
+	}
+	check_int(conf_set(&c, "target_language", "fr", "test", &e), 0);
+	check_err(sources_find(&s, &c, test_folder(), test_folder(), &p, &e), ERR_CONFIG);
+	buf_free(&first);
+	buf_free(&second);
+	conf_free(&c);
+}
+
+/* ---- a corpus ---- */
+
+/* Prepare the recipe in the test's folder; the conf is ready to use and to be freed. */
+static int prepare(struct conf *c, const char *recipe, const char *const *options, struct err *e)
+{
+	char *arguments[1] = { (char *)recipe };
+	int rc;
+
+	if (conf_init(c, e) || conf_set(c, "workspace", test_folder(), "command line", e) ||
+	    conf_set(c, "quiet", "yes", "command line", e))
+		return e->code;
+	for (; *options; options += 2)
+		if (conf_set(c, options[0], options[1], "command line", e))
+			return e->code;
+	c->arguments = arguments;
+	c->n_arguments = 1;
+	rc = prep_run(c, e);
+	c->arguments = NULL;
+	c->n_arguments = 0;
+	return rc;
+}
+
+/* Does every pair of a held-out shard hold what the pipeline makes of its raw text, and back again? */
+static void check_held_out(const char *folder, struct pipeline *tools)
+{
+	struct err e = { 0 };
+	char *source = file_path(&e, "%s/dev.en", folder), *target = file_path(&e, "%s/dev.de", folder);
+	char *path = file_path(&e, "%s/dev.shard", folder);
+	struct shard *s = shard_open(path, &e);
+	struct parallel in;
+	struct shard_pair pair;
+	struct buf back = { 0 };
+	int32_t *ids = NULL;
+	size_t n, cap = 0;
+	int unequal = 0, unknown = 0;
+
+	if (check(s != NULL) && check_int(parallel_open(&in, source, target, false, &e), 0)) {
+		while (parallel_next(&in, &e) > 0) {
+			pair = shard_get(s, in.number - 1);
+			n = 0;
+			check_int(pipeline_encode(tools, SIDE_TARGET, in.target.text, in.target.len, &ids, &n, &cap,
+						  &e), 0);
+			unequal += n != (size_t)pair.n_target || memcmp(ids, pair.target, n * sizeof(*ids));
+			n = 0;
+			check_int(pipeline_encode(tools, SIDE_SOURCE, in.source.text, in.source.len, &ids, &n, &cap,
+						  &e), 0);
+			unequal += n != (size_t)pair.n_source || memcmp(ids, pair.source, n * sizeof(*ids));
+			buf_clear(&back);
+			check_int(pipeline_decode(tools, SIDE_SOURCE, ids, n, &back, &e), 0);
+			/* a figure that never stood alone in so little training text is unknown */
+			if (strstr(buf_text(&back), "<unk>"))
+				unknown++;
+			else
+				check_str(buf_text(&back), in.source.text);
+		}
+		check_int(in.number, shard_pairs(s));
+		parallel_close(&in);
+	}
+	check_int(unequal, 0);
+	check(unknown <= 2);
+	free(ids);
+	buf_free(&back);
+	shard_close(s);
+	free(source);
+	free(target);
+	free(path);
+}
+
+TEST(prep_of_the_built_in_corpus)
+{
+	static const char *const options[] = { "demo_pairs", "2000", "merges", "150", NULL };
+	struct err e = { 0 };
+	struct conf c;
+	char *folder = NULL, *path = NULL;
+	struct pipeline *tools = NULL;
+	struct shard *s = NULL;
+	bool ready = false;
+
+	if (!check_int(prepare(&c, "demo", options, &e), 0)) {
+		fprintf(stderr, "%s\n", e.text);
+		goto out;
+	}
+	folder = corpus_folder(&c, &e);
+	check(text_ends_with(folder, "/corpora/demo"));
+	check_int(corpus_is_ready(&c, &ready, &e), 0);
+	check(ready);
+	path = file_path(&e, "%s/train.shard", folder);
+	s = shard_open(path, &e);
+	tools = pipeline_open(folder, &c, &e);
+	if (check(s && tools)) {
+		check_int(shard_pairs(s), 2000);
+		check_int(shard_vocabulary(s), vocab_size(pipeline_vocab(tools)));
+		check_str(shard_vocabulary_sha256(s), vocab_sha256(pipeline_vocab(tools)));
+		check_held_out(folder, tools);
+	}
+	/* asked for otherwise, damaged, gone */
+	c.max_words++;
+	check_err(corpus_is_ready(&c, &ready, &e), ERR_CONFIG);
+	check(strstr(e.text, "max_words") != NULL);
+	c.max_words--;
+	check_int(remove(path), 0);
+	check_int(corpus_is_ready(&c, &ready, &e), 0);
+	check(!ready);
+out:
+	shard_close(s);
+	pipeline_close(tools);
+	free(path);
+	free(folder);
+	conf_free(&c);
+}
+
+TEST(prep_shuffles_by_seed_only)
+{
+	static const char *const options[] = { "demo_pairs", "300", "merges", "100", "force", "yes", NULL };
+	char sums[3][HASH_SHA256_HEX];
+	struct err e = { 0 };
+	struct conf c;
+
+	for (int turn = 0; turn < 3; turn++) {
+		char *folder, *path;
+
+		check_int(prepare(&c, "demo", options, &e), 0);
+		folder = corpus_folder(&c, &e);
+		path = file_path(&e, "%s/train.shard", folder);
+		check_int(hash_file(path, sums[turn], &e), 0);
+		free(path);
+		free(folder);
+		conf_free(&c);
+	}
+	check_str(sums[0], sums[1]);
+	check_str(sums[1], sums[2]);
+}
+
+/* Real text: what goes in comes out, up to what detokenising cannot know. */
+TEST(pipeline_on_real_text)
+{
+	const char *data = test_data("multi30k/val.en");
+	struct err e = { 0 };
+	struct conf c;
+	struct buf train = { 0 }, back = { 0 };
+	char *recipe, *folder = NULL;
+	struct pipeline *tools = NULL;
+	struct lines in;
+	int32_t *ids = NULL;
+	size_t n, cap = 0, same = 0;
+	static const char *const none[] = { NULL };
+
+	if (!data)
+		return;
+	buf_printf(&train, "[data]\ntrain_source = %s\ntrain_target = %.*sde\nmerges = 1000\n", data,
+		   (int)strlen(data) - 2, data);
+	recipe = write_text("real.ini", buf_text(&train));
+	if (check_int(prepare(&c, recipe, none, &e), 0) && check((folder = corpus_folder(&c, &e)) != NULL) &&
+	    check((tools = pipeline_open(folder, &c, &e)) != NULL) && check_int(lines_open(&in, data, &e), 0)) {
+		while (lines_next(&in, &e) > 0) {
+			n = 0;
+			buf_clear(&back);
+			check_int(pipeline_encode(tools, SIDE_SOURCE, in.text, in.len, &ids, &n, &cap, &e), 0);
+			check_int(pipeline_decode(tools, SIDE_SOURCE, ids, n, &back, &e), 0);
+			same += !strcmp(buf_text(&back), in.text);
+		}
+		check_int(in.number, 1014);
+		check(same > 950);
+		lines_close(&in);
+	}
+	free(ids);
+	free(recipe);
+	free(folder);
+	buf_free(&train);
+	buf_free(&back);
+	pipeline_close(tools);
+	conf_free(&c);
+}
+
+TEST(pipeline_refuses_foreign_ids)
+{
+	static const char *const options[] = { "demo_pairs", "200", "merges", "50", NULL };
+	struct err e = { 0 };
+	struct conf c;
+	struct buf out = { 0 };
+	char *folder = NULL;
+	struct pipeline *tools = NULL;
+	int32_t ids[] = { TOKEN_START, -1, 1000000 };
+
+	if (check_int(prepare(&c, "demo", options, &e), 0) && check((folder = corpus_folder(&c, &e)) != NULL) &&
+	    check((tools = pipeline_open(folder, &c, &e)) != NULL)) {
+		check_int(pipeline_decode(tools, SIDE_TARGET, ids, 1, &out, &e), 0);
+		check_str(buf_text(&out), "");
+		check_err(pipeline_decode(tools, SIDE_TARGET, ids, 2, &out, &e), ERR_DATA);
+		check_err(pipeline_decode(tools, SIDE_TARGET, ids + 2, 1, &out, &e), ERR_DATA);
+	}
+	pipeline_close(tools);
+	buf_free(&out);
+	free(folder);
+	conf_free(&c);
+}
