@@ -50,7 +50,7 @@ struct dev {
 		size_t bytes;
 	} scratch[CPU_SCRATCH_COUNT];
 	int64_t sinusoid_rows, sinusoid_cols;	/* filled in of CPU_SCRATCH_SINUSOID */
-	struct cpu_onednn *onednn;	/* owned; NULL: own products */
+	struct cpu_onednn *onednn;	/* owned; NULL: own products, see cpu_open() */
 };
 
 /* The common part of the table: everything above the ops of ops.def. */
@@ -65,7 +65,7 @@ int cpu_sync(struct dev *d, struct err *e);
 void *cpu_scratch(struct dev *d, enum cpu_scratch which, size_t n, size_t size);
 
 /* oneDNN. open: NULL without a word when it is not built or does not work here: our own products serve then. */
-struct cpu_onednn *cpu_onednn_open(const struct dev *d);
+struct cpu_onednn *cpu_onednn_open(void);
 void cpu_onednn_close(struct cpu_onednn *o);
 
 /* One product; d->onednn must be there. to_bf16 rounds n floats. False: not done, make it otherwise. */

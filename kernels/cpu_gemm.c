@@ -3,11 +3,16 @@
  * Goto and van de Geijn (2008, "Anatomy of high-performance matrix
  * multiplication").
  *
- * A block of b (BLOCK_K x all columns) is packed into panels of PANEL_N columns
- * by all threads together; then each thread packs BLOCK_M rows of a into panels
- * of PANEL_M rows and multiplies them with every panel of b. A tile of PANEL_M x
- * PANEL_N sums lives in registers. Each sum is made by one thread in the order
- * of k, so the number of threads does not matter.
+ * a is packed into panels of PANEL_M rows and b into panels of PANEL_N columns,
+ * BLOCK_K units of k at a time; the sums of one panel by one panel stay in
+ * registers (cpu_gemm_tile.h). Of the two operands the smaller is packed whole
+ * by all threads together; then each thread takes a block of the other, packs
+ * it for itself and multiplies. Each sum is made by one thread in the order of
+ * k, so neither threads nor blocks change a bit.
+ *
+ * A unit is a float, or where the machine multiplies bf16, a pair of bf16 that are
+ * neighbours along k. Where it does not, rounding while packing gives the same
+ * products from floats.
  */
 #include "kernels/cpu.h"
 
@@ -23,181 +28,357 @@
 #endif
 #define TILE_VECS 2
 #define PANEL_N (TILE_VECS * VEC_LANES)
-#define BLOCK_K 256
-#define BLOCK_M (8 * PANEL_M)
+#define BLOCK_K 512
+#define ROW_PITCH (BLOCK_K + 16)	/* of a's panels by row: no two rows in the same set of the cache */
+#define BLOCK_PANELS 8			/* panels of a block, at most */
+#define AHEAD 32			/* rows of memory that packing asks for in advance */
 
-static void to_bf16(uint16_t *to, const float *from, int64_t n)
+/* What a tile is made from. */
+struct panels {
+	const float *a, *b;	/* units, whatever they are */
+	int64_t n_k;
+	bool by_row;		/* a's layout: row after row, else PANEL_M rows for each k */
+};
+
+typedef void tile_function(float *to, int64_t stride, const struct panels *p, bool add);
+
+#define TILE_NAME tile_floats
+#define TILE_TARGET
+#define TILE_VEC vec
+#define TILE_UNIT float
+#define TILE_MULTIPLY(sum, x, y) ((sum) + (x) * (y))
+#include "kernels/cpu_gemm_tile.h"
+
+#if defined(__AVX512F__)
+#define HAVE_PAIRS 1
+#define TILE_NAME tile_pairs
+#define TILE_TARGET __attribute__((target("avx512bf16")))
+#define TILE_VEC vec_int
+#define TILE_UNIT int32_t
+#define TILE_MULTIPLY(sum, x, y) (vec)_mm512_dpbf16_ps((__m512)(sum), (__m512bh)(x), (__m512bh)(y))
+#include "kernels/cpu_gemm_tile.h"
+
+static bool machine_has_pairs(void)
 {
-	for (int64_t i = 0; i < n; i++) {
-		uint32_t u, rounded;
-
-		memcpy(&u, from + i, sizeof(u));
-		rounded = (u + 0x7FFF + (u >> 16 & 1)) >> 16;
-		to[i] = (uint16_t)((u & 0x7FFFFFFF) > 0x7F800000 ? (u >> 16 | 0x40) : rounded);
-	}
+	return __builtin_cpu_supports("avx512bf16");
 }
+#else
+#define HAVE_PAIRS 0
+#define tile_pairs tile_floats
 
-/* One operand: element (i, k) of it lies at data[i * outer + k * inner]. */
+static bool machine_has_pairs(void)
+{
+	return false;
+}
+#endif
+
+/* ---- packing ---------------------------------------------------------------------- */
+
+/* One operand: element (i, k) of it lies at data[i * outer + k * inner]; one of the two is 1. */
 struct operand {
 	const void *data;
 	enum dtype dtype;
-	int64_t outer, inner;
-	bool round;		/* to bf16 */
+	int64_t n, outer, inner;	/* n: how many i there are */
+	bool round, pairs;
 };
 
-static float operand_get(const struct operand *x, int64_t i, int64_t k)
+/* Units to so many elements of k. */
+static int64_t units(const struct operand *x, int64_t n_k)
 {
-	int64_t at = i * x->outer + k * x->inner;
-	float value;
-
-	if (x->dtype == DTYPE_BF16)
-		return bf16_to_float(((const uint16_t *)x->data)[at]);
-	value = ((const float *)x->data)[at];
-	return x->round ? bf16_to_float(bf16_from_float(value)) : value;
+	return x->pairs ? (n_k + 1) / 2 : n_k;
 }
 
-/* Rows [first, last) of x, elements [k, k + n_k), into panels of `panel` rows: [panel][k][row], missing rows 0. */
-static void pack(float *to, const struct operand *x, int64_t first, int64_t last, int64_t k, int64_t n_k, int panel)
+/* Rounded to bf16, in the upper halves. */
+VEC_INLINE vec_int round_bits(vec x)
 {
-	bool plain = x->dtype == DTYPE_F32 && !x->round;
+	vec_int u = (vec_int)x, nan = (u & 0x7FFFFFFF) > 0x7F800000;
+	vec_int rounded = u + 0x7FFF + (u >> 16 & 1);
 
-	for (int64_t row = first; row < last; row += panel, to += n_k * panel) {
-		int64_t n = MIN(panel, last - row);
-		const float *from = (const float *)x->data + row * x->outer + k * x->inner;
+	return ((nan & (u | 0x400000)) | (~nan & rounded)) & (int32_t)0xFFFF0000;
+}
 
-		if (plain && n == panel && x->outer == 1) {
-			for (int64_t kk = 0; kk < n_k; kk++)
-				memcpy(to + kk * panel, from + kk * x->inner, (size_t)panel * sizeof(float));
-			continue;
-		}
-		for (int64_t i = 0; i < panel; i++) {
-			if (i >= n)
-				for (int64_t kk = 0; kk < n_k; kk++)
-					to[kk * panel + i] = 0;
-			else if (plain)
-				for (int64_t kk = 0; kk < n_k; kk++)
-					to[kk * panel + i] = from[i * x->outer + kk * x->inner];
+/* Two vectors to pairs, the first in the lower halves. */
+VEC_INLINE vec pair_bits(vec low, vec high)
+{
+	return (vec)((round_bits(low) >> 16 & 0xFFFF) | round_bits(high));
+}
+
+static void to_bf16(uint16_t *to, const float *from, int64_t n)
+{
+	int64_t i = 0;
+
+#if defined(__AVX512F__)
+	for (; i + VEC_LANES <= n; i += VEC_LANES)
+		_mm256_storeu_si256((__m256i *)(void *)(to + i),
+				    _mm512_cvtepi32_epi16((__m512i)(round_bits(vec_load(from + i)) >> 16)));
+#endif
+	for (; i < n; i++)
+		to[i] = bf16_from_float(from[i]);
+}
+
+/* n floats as units that lie one after the other; the last pair is filled with 0. */
+static void pack_row(float *to, const struct operand *x, const float *from, int64_t n)
+{
+	if (x->pairs) {
+		uint16_t *half = (uint16_t *)to;
+
+		to_bf16(half, from, n);
+		if (n & 1)
+			half[n] = 0;
+	} else if (x->round) {
+		for (int64_t k = 0; k < n; k += VEC_LANES)
+			vec_store_part(to + k, (vec)round_bits(vec_load_part(from + k, n - k, 0)), n - k);
+	} else {
+		memcpy(to, from, (size_t)n * sizeof(*to));
+	}
+}
+
+/* Row i of x, elements [k, k + n), as floats: in place, or in room. */
+static const float *row_floats(float *room, const struct operand *x, int64_t i, int64_t k, int64_t n)
+{
+	int64_t at = i * x->outer + k * x->inner;
+
+	if (x->dtype == DTYPE_F32 && x->inner == 1)
+		return (const float *)x->data + at;
+	for (int64_t kk = 0; kk < n; kk++, at += x->inner)
+		room[kk] = x->dtype == DTYPE_F32 ? ((const float *)x->data)[at] : bf16_to_float(((const uint16_t *)x->data)[at]);
+	return room;
+}
+
+/* Rows [first, first + panel) one after the other, ROW_PITCH apart. Missing rows are 0. */
+static void pack_by_row(float *to, const struct operand *x, int64_t first, int64_t k, int64_t n_k)
+{
+	float room[2 * BLOCK_K];
+
+	for (int64_t i = 0; i < PANEL_M; i++, to += ROW_PITCH) {
+		if (first + i < x->n)
+			pack_row(to, x, row_floats(room, x, first + i, k, n_k), n_k);
+		else
+			memset(to, 0, (size_t)units(x, n_k) * sizeof(*to));
+	}
+}
+
+/* A panel from rows that are contiguous along k: units row after row, then turned, a square at a time. */
+static void pack_turned(float *to, const struct operand *x, int64_t first, int64_t k, int64_t n_k, int panel)
+{
+	int64_t n_units = units(x, n_k);
+
+	for (int64_t i = 0; i < panel; i += VEC_LANES) {
+		float room[2 * BLOCK_K], row[VEC_LANES][ROW_PITCH];
+
+		for (int64_t j = 0; j < VEC_LANES; j++) {
+			if (first + i + j < x->n && i + j < panel)
+				pack_row(row[j], x, row_floats(room, x, first + i + j, k, n_k), n_k);
 			else
-				for (int64_t kk = 0; kk < n_k; kk++)
-					to[kk * panel + i] = operand_get(x, row + i, k + kk);
+				memset(row[j], 0, (size_t)n_units * sizeof(**row));
+		}
+		for (int64_t u = 0; u < n_units; u += VEC_LANES) {
+			vec square[VEC_LANES];
+
+			VEC_UNROLL for (int j = 0; j < VEC_LANES; j++)
+				square[j] = vec_load_part(row[j] + u, n_units - u, 0);
+			vec_transpose(square);
+			VEC_UNROLL for (int j = 0; j < VEC_LANES; j++)
+				if (u + j < n_units)
+					vec_store_part(to + (u + j) * panel + i, square[j], panel - i);
 		}
 	}
 }
+
+/*
+ * Ask for n floats of each of `rows` rows that will be needed soon; they lie too far apart for the machine to guess.
+ * Beyond the end of the data nothing happens, so addresses are only numbers here.
+ */
+static void ask_for(const float *row, int64_t ahead, int64_t stride, int64_t rows, int64_t n)
+{
+	for (int64_t r = ahead; r < ahead + rows; r++)
+		for (int64_t i = 0; i < n; i += 16)
+			__builtin_prefetch((const void *)((uintptr_t)row + (uintptr_t)(r * stride + i) * sizeof(*row)));
+}
+
+/*
+ * n_panels panels, `size` apart, from data where the rows of a panel are neighbours. Whole vectors are stored: what
+ * goes beyond the panel's rows is overwritten by the next k, and after the last there is room.
+ */
+static void pack_along(float *to, int64_t size, const struct operand *x, int64_t first, int64_t n_panels, int64_t k,
+		       int64_t n_k, const int panel)
+{
+	int64_t step = x->pairs ? 2 : 1;
+
+	for (int64_t kk = 0; kk < n_k; kk += step, to += panel) {
+		const float *row = (const float *)x->data + first + (k + kk) * x->inner;
+		int64_t n = x->n - first;
+
+		ask_for(row, AHEAD, x->inner, step, MIN(n, n_panels * panel));
+		for (int64_t p = 0; p < n_panels; p++, row += panel, n -= panel) {
+			for (int64_t i = 0; i < panel; i += VEC_LANES) {
+				int64_t part = MIN(panel, n) - i;
+				vec low = part > 0 ? vec_load_part(row + i, part, 0) : vec_set(0), high = vec_set(0);
+
+				if (x->pairs) {
+					if (kk + 1 < n_k && part > 0)
+						high = vec_load_part(row + x->inner + i, part, 0);
+					low = pair_bits(low, high);
+				} else if (x->round) {
+					low = (vec)round_bits(low);
+				}
+				vec_store(to + p * size + i, low);
+			}
+		}
+	}
+}
+
+/* ---- the product -------------------------------------------------------------------- */
 
 struct product {
 	struct tensor out;
 	struct operand a, b;
 	int64_t n_k;
 	bool accumulate;
-	float *packed_a, *packed_b;
+	bool a_by_row;
+	tile_function *tile;
+	int64_t a_panel, b_panel;	/* floats of a packed panel */
+	int64_t block_panels;		/* of the operand that is not packed whole */
+	float *whole, *blocks;		/* packed: the smaller operand; a block for each thread */
 };
 
-/* A tile of sums into out at (row, col); the rows and columns beyond its edge are left out. */
-static void tile_store(const struct product *p, const float *sums, int64_t row, int64_t col, bool add)
+static void pack_a(const struct product *p, float *to, int64_t first, int64_t n, int64_t k, int64_t n_k)
+{
+	if (p->a_by_row)
+		for (int64_t i = 0; i < n; i++)
+			pack_by_row(to + i * p->a_panel, &p->a, (first + i) * PANEL_M, k, n_k);
+	else
+		pack_along(to, p->a_panel, &p->a, first * PANEL_M, n, k, n_k, PANEL_M);
+}
+
+static void pack_b(const struct product *p, float *to, int64_t first, int64_t n, int64_t k, int64_t n_k)
+{
+	if (p->b.outer == 1 && p->b.dtype == DTYPE_F32)
+		pack_along(to, p->b_panel, &p->b, first * PANEL_N, n, k, n_k, PANEL_N);
+	else
+		for (int64_t i = 0; i < n; i++)
+			pack_turned(to + i * p->b_panel, &p->b, (first + i) * PANEL_N, k, n_k, PANEL_N);
+}
+
+/* A tile at the edge, or of bf16: through a whole one. */
+static void edge_tile(const struct product *p, const struct panels *panels, int64_t row, int64_t col, bool add)
 {
 	int64_t n_rows = MIN(PANEL_M, p->out.rows - row), n_cols = MIN(PANEL_N, p->out.cols - col);
+	float sums[PANEL_M * PANEL_N];
 
-	for (int64_t i = 0; i < n_rows; i++, sums += PANEL_N) {
+	p->tile(sums, PANEL_N, panels, false);
+	for (int64_t i = 0; i < n_rows; i++) {
 		int64_t at = (row + i) * p->out.stride + col;
+		const float *from = sums + i * PANEL_N;
 
 		if (p->out.dtype == DTYPE_BF16) {
 			uint16_t *to = (uint16_t *)p->out.data + at;
 
 			for (int64_t j = 0; j < n_cols; j++)
-				to[j] = bf16_from_float(sums[j] + (add ? bf16_to_float(to[j]) : 0));
+				to[j] = bf16_from_float(from[j] + (add ? bf16_to_float(to[j]) : 0));
 		} else {
 			float *to = (float *)p->out.data + at;
 
 			for (int64_t j = 0; j < n_cols; j++)
-				to[j] = sums[j] + (add ? to[j] : 0);
+				to[j] = from[j] + (add ? to[j] : 0);
 		}
 	}
 }
 
-/* The kernel: a tile of out from a panel of a and a panel of b. */
-static void tile(const struct product *p, const float *a, const float *b, int64_t n_k, int64_t row, int64_t col, bool add)
+static void one_tile(const struct product *p, const float *a, const float *b, int64_t n_units, int64_t row, int64_t col,
+		     bool add)
 {
-	bool whole = row + PANEL_M <= p->out.rows && col + PANEL_N <= p->out.cols && p->out.dtype == DTYPE_F32;
-	vec sum[PANEL_M][TILE_VECS] = { 0 };
+	struct panels panels = { a, b, n_units, p->a_by_row };
 
-	for (int64_t k = 0; k < n_k; k++, a += PANEL_M, b += PANEL_N) {
-		vec b0 = vec_load(b), b1 = vec_load(b + VEC_LANES);
-
-#pragma GCC unroll 12
-		for (int i = 0; i < PANEL_M; i++) {
-			vec x = vec_set(a[i]);
-
-			sum[i][0] += x * b0;
-			sum[i][1] += x * b1;
-		}
-	}
-	if (!whole) {
-		float sums[PANEL_M * PANEL_N];
-
-		memcpy(sums, sum, sizeof(sums));
-		tile_store(p, sums, row, col, add);
-		return;
-	}
-#pragma GCC unroll 12
-	for (int i = 0; i < PANEL_M; i++) {
-		float *to = (float *)p->out.data + (row + i) * p->out.stride + col;
-
-		vec_store(to, add ? sum[i][0] + vec_load(to) : sum[i][0]);
-		vec_store(to + VEC_LANES, add ? sum[i][1] + vec_load(to + VEC_LANES) : sum[i][1]);
-	}
+	if (row + PANEL_M <= p->out.rows && col + PANEL_N <= p->out.cols && p->out.dtype == DTYPE_F32)
+		p->tile((float *)p->out.data + row * p->out.stride + col, p->out.stride, &panels, add);
+	else
+		edge_tile(p, &panels, row, col, add);
 }
 
-/* Rows [row, row + BLOCK_M) of out, the products of elements [k, k + n_k). */
-static void block(const struct product *p, float *packed_a, int64_t row, int64_t k, int64_t n_k)
+/* Rows of the block with number i, against all of b. */
+static void row_block(const struct product *p, float *packed, int64_t i, int64_t k, int64_t n_k)
 {
-	int64_t last = MIN(row + BLOCK_M, p->out.rows);
+	int64_t first = i * p->block_panels, last = MIN(first + p->block_panels, CEIL_DIV(p->out.rows, PANEL_M));
+	int64_t n_units = units(&p->a, n_k);
 
-	pack(packed_a, &p->a, row, last, k, n_k, PANEL_M);
-	for (int64_t col = 0; col < p->out.cols; col += PANEL_N)
-		for (int64_t r = row; r < last; r += PANEL_M)
-			tile(p, packed_a + (r - row) * n_k, p->packed_b + col * n_k, n_k, r, col, p->accumulate || k > 0);
+	pack_a(p, packed, first, last - first, k, n_k);
+	for (int64_t col = 0; col < CEIL_DIV(p->out.cols, PANEL_N); col++)
+		for (int64_t panel = first; panel < last; panel++)
+			one_tile(p, packed + (panel - first) * p->a_panel, p->whole + col * p->b_panel, n_units, panel * PANEL_M,
+				 col * PANEL_N, p->accumulate || k > 0);
 }
 
-static void product(struct dev *d, const struct product *p)
+/* Columns of the block with number i, against all of a. */
+static void col_block(const struct product *p, float *packed, int64_t i, int64_t k, int64_t n_k)
 {
-	int64_t n_panels = CEIL_DIV(p->out.cols, PANEL_N), n_blocks = CEIL_DIV(p->out.rows, BLOCK_M);
+	int64_t first = i * p->block_panels, last = MIN(first + p->block_panels, CEIL_DIV(p->out.cols, PANEL_N));
+	int64_t n_units = units(&p->a, n_k);
 
-	for (int64_t i = 0; i < n_blocks && p->n_k == 0; i++)
-		block(p, p->packed_a, i * BLOCK_M, 0, 0);	/* an empty sum */
-	for (int64_t k = 0; k < p->n_k; k += BLOCK_K) {
-		int64_t n_k = MIN(BLOCK_K, p->n_k - k);
+	pack_b(p, packed, first, last - first, k, n_k);
+	for (int64_t panel = first; panel < last; panel++)
+		for (int64_t row = 0; row < CEIL_DIV(p->out.rows, PANEL_M); row++)
+			one_tile(p, p->whole + row * p->a_panel, packed + (panel - first) * p->b_panel, n_units, row * PANEL_M,
+				 panel * PANEL_N, p->accumulate || k > 0);
+}
+
+static void multiply(struct dev *d, const struct product *p, bool b_whole)
+{
+	int64_t a_panels = CEIL_DIV(p->out.rows, PANEL_M), b_panels = CEIL_DIV(p->out.cols, PANEL_N);
+	int64_t n_whole = b_whole ? b_panels : a_panels;
+	int64_t n_blocks = CEIL_DIV(b_whole ? a_panels : b_panels, p->block_panels);
+	int64_t step = p->a.pairs ? 2 * BLOCK_K : BLOCK_K;
 
 #pragma omp parallel num_threads(d->threads)
-		{
+	{
+		float *packed = p->blocks + cpu_thread_number() * p->block_panels * (b_whole ? p->a_panel : p->b_panel);
+
+		for (int64_t k = 0; k == 0 || k < p->n_k; k += step) {
+			int64_t n_k = MIN(step, p->n_k - k);
+
 #pragma omp for schedule(static)
-			for (int64_t i = 0; i < n_panels; i++)
-				pack(p->packed_b + i * PANEL_N * n_k, &p->b, i * PANEL_N,
-				     MIN((i + 1) * PANEL_N, p->out.cols), k, n_k, PANEL_N);
+			for (int64_t i = 0; i < n_whole; i += BLOCK_PANELS) {
+				if (b_whole)
+					pack_b(p, p->whole + i * p->b_panel, i, MIN(BLOCK_PANELS, n_whole - i), k, n_k);
+				else
+					pack_a(p, p->whole + i * p->a_panel, i, MIN(BLOCK_PANELS, n_whole - i), k, n_k);
+			}
 #pragma omp for schedule(dynamic)
-			for (int64_t i = 0; i < n_blocks; i++)
-				block(p, p->packed_a + i * BLOCK_M * BLOCK_K, i * BLOCK_M, k, n_k);
+			for (int64_t i = 0; i < n_blocks; i++) {
+				if (b_whole)
+					row_block(p, packed, i, k, n_k);
+				else
+					col_block(p, packed, i, k, n_k);
+			}
 		}
 	}
-	(void)d;
 }
 
 void CPU(matmul)(struct dev *d, struct tensor out, struct tensor a, struct tensor b, struct matmul_how how)
 {
+	bool pairs = HAVE_PAIRS && d->bf16 && machine_has_pairs(), b_whole = out.rows >= out.cols;
 	struct product p = {
 		.out = out,
-		.a = { a.data, a.dtype, how.a_transposed ? 1 : a.stride, how.a_transposed ? a.stride : 1, d->bf16 },
-		.b = { b.data, b.dtype, how.b_transposed ? b.stride : 1, how.b_transposed ? 1 : b.stride, d->bf16 },
+		.a = { a.data, a.dtype, out.rows, how.a_transposed ? 1 : a.stride, how.a_transposed ? a.stride : 1, d->bf16, pairs },
+		.b = { b.data, b.dtype, out.cols, how.b_transposed ? b.stride : 1, how.b_transposed ? 1 : b.stride, d->bf16, pairs },
 		.n_k = how.a_transposed ? a.rows : a.cols,
 		.accumulate = how.accumulate,
+		.a_by_row = !how.a_transposed || a.dtype == DTYPE_BF16,
+		.tile = pairs ? tile_pairs : tile_floats,
+		.b_panel = PANEL_N * BLOCK_K,
 	};
-	size_t n_blocks = (size_t)CEIL_DIV(out.rows, BLOCK_M), n_panels = (size_t)CEIL_DIV(out.cols, PANEL_N);
+	int64_t a_panels = CEIL_DIV(out.rows, PANEL_M), b_panels = CEIL_DIV(out.cols, PANEL_N);
 
 	if (out.rows == 0 || out.cols == 0)
 		return;
 	if (d->onednn && cpu_onednn_matmul(d, out, a, b, how, to_bf16))
 		return;
-	p.packed_a = cpu_scratch(d, CPU_SCRATCH_A, n_blocks, BLOCK_M * BLOCK_K * sizeof(float));
-	p.packed_b = cpu_scratch(d, CPU_SCRATCH_B, n_panels, PANEL_N * BLOCK_K * sizeof(float));
-	if (p.packed_a && p.packed_b)
-		product(d, &p);
+	p.a_panel = p.a_by_row ? PANEL_M * ROW_PITCH : PANEL_M * BLOCK_K + VEC_LANES;
+	p.block_panels = MAX(1, MIN(BLOCK_PANELS, CEIL_DIV(b_whole ? a_panels : b_panels, 2 * d->threads)));
+	p.whole = cpu_scratch(d, CPU_SCRATCH_A, (size_t)(b_whole ? b_panels : a_panels),
+			      (size_t)(b_whole ? p.b_panel : p.a_panel) * sizeof(float));
+	p.blocks = cpu_scratch(d, CPU_SCRATCH_B, (size_t)(d->threads * p.block_panels),
+			       (size_t)(b_whole ? p.a_panel : p.b_panel) * sizeof(float));
+	if (p.whole && p.blocks)
+		multiply(d, &p, b_whole);
 }

@@ -14,9 +14,8 @@
 
 #ifndef HAVE_ONEDNN
 
-struct cpu_onednn *cpu_onednn_open(const struct dev *d)
+struct cpu_onednn *cpu_onednn_open(void)
 {
-	(void)d;
 	return NULL;
 }
 
@@ -68,11 +67,10 @@ struct cpu_onednn {
 	size_t n_products, n_slots;		/* n_slots is a power of two, at least twice n_products */
 };
 
-struct cpu_onednn *cpu_onednn_open(const struct dev *d)
+struct cpu_onednn *cpu_onednn_open(void)
 {
 	struct cpu_onednn *o = calloc(1, sizeof(*o));
 
-	(void)d;
 	if (o && dnnl_engine_create(&o->engine, dnnl_cpu, 0) == dnnl_success &&
 	    dnnl_stream_create(&o->stream, o->engine, dnnl_stream_default_flags) == dnnl_success)
 		return o;

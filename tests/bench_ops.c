@@ -192,7 +192,8 @@ static void bench_matmul(struct bench *b, int threads)
 		if (i >= 2) {
 			cpu_onednn_close(b->d->onednn);
 			b->d->onednn = NULL;
-		} else if (!b->d->onednn) {
+		} else if (!b->d->onednn && !(b->d->onednn = cpu_onednn_open())) {
+			b->o->close(b->d);
 			continue;
 		}
 		for (size_t j = 0; j < ARRAY_LEN(list); j++) {

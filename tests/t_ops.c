@@ -328,6 +328,29 @@ TEST(ops_cpu_v4)
 		test_skip("no x86-64-v4 here");
 }
 
+static struct dev *open_with_onednn(const struct dev_options *options, struct err *e)
+{
+	struct dev *d = cpu_open(options, e);
+
+	if (d && !d->onednn)
+		d->onednn = cpu_onednn_open();
+	return d;
+}
+
+/* oneDNN, also where our own products are preferred. */
+TEST(ops_onednn)
+{
+	struct ops table = *ops_cpu();
+	struct cpu_onednn *o = cpu_onednn_open();
+
+	table.open = open_with_onednn;
+	if (o)
+		compare_with_definition(&table, "cpu with oneDNN");
+	else
+		test_skip("built without oneDNN");
+	cpu_onednn_close(o);
+}
+
 TEST(ops_cuda)
 {
 	if (ops_cuda() && ops_cuda()->usable())

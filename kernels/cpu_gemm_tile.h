@@ -1,0 +1,58 @@
+/*
+ * cpu_gemm_tile.h - the kernel of our own product; included by cpu_gemm.c once
+ * for each kind of element, with these defined:
+ *
+ *	TILE_NAME	the function to define
+ *	TILE_TARGET	its attributes, for more than the machine level has
+ *	TILE_VEC	the type of a vector of units
+ *	TILE_UNIT	the type of a unit: a float, or a pair of bf16 in 32 bits
+ *	TILE_MULTIPLY(sum, x, y)	sum + x y in each lane
+ *
+ * sums = a panel of a times a panel of b. The layouts of a differ: unit (row, k)
+ * lies at a[row * row_step + k * k_step].
+ */
+
+TILE_TARGET static void TILE_NAME(float *to, int64_t stride, const struct panels *p, bool add)
+{
+	const TILE_UNIT *a = (const TILE_UNIT *)p->a, *b = (const TILE_UNIT *)p->b;
+	const int64_t n_k = p->n_k;
+	vec sum[PANEL_M][TILE_VECS];
+
+	VEC_UNROLL for (int i = 0; i < PANEL_M; i++)
+		VEC_UNROLL for (int v = 0; v < TILE_VECS; v++)
+			sum[i][v] = (vec){ 0 };
+	if (p->by_row) {
+		for (int64_t k = 0; k < n_k; k++, a++, b += PANEL_N) {
+			TILE_VEC y[TILE_VECS];
+
+			VEC_UNROLL for (int v = 0; v < TILE_VECS; v++)
+				memcpy(&y[v], b + v * VEC_LANES, sizeof(y[v]));
+			VEC_UNROLL for (int i = 0; i < PANEL_M; i++)
+				VEC_UNROLL for (int v = 0; v < TILE_VECS; v++)
+					sum[i][v] = TILE_MULTIPLY(sum[i][v], a[i * ROW_PITCH] - (TILE_VEC){ 0 }, y[v]);
+		}
+	} else {
+		for (int64_t k = 0; k < n_k; k++, a += PANEL_M, b += PANEL_N) {
+			TILE_VEC y[TILE_VECS];
+
+			VEC_UNROLL for (int v = 0; v < TILE_VECS; v++)
+				memcpy(&y[v], b + v * VEC_LANES, sizeof(y[v]));
+			VEC_UNROLL for (int i = 0; i < PANEL_M; i++)
+				VEC_UNROLL for (int v = 0; v < TILE_VECS; v++)
+					sum[i][v] = TILE_MULTIPLY(sum[i][v], a[i] - (TILE_VEC){ 0 }, y[v]);
+		}
+	}
+	VEC_UNROLL for (int i = 0; i < PANEL_M; i++) {
+		VEC_UNROLL for (int v = 0; v < TILE_VECS; v++) {
+			float *at = to + i * stride + v * VEC_LANES;
+
+			vec_store(at, add ? sum[i][v] + vec_load(at) : sum[i][v]);
+		}
+	}
+}
+
+#undef TILE_NAME
+#undef TILE_TARGET
+#undef TILE_VEC
+#undef TILE_UNIT
+#undef TILE_MULTIPLY
