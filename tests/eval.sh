@@ -1,0 +1,213 @@
+#!/bin/sh
+# eval.sh - from a tiny trained model to translations and scores: formats, messages, exit statuses.
+# Last line: the tally, which tests/tally.sh counts.
+set -u
+top=$PWD
+tmp=$(mktemp -d "${TMPDIR:-/tmp}/werkbank-eval-XXXXXX")
+trap 'rm -rf "$tmp"' EXIT
+unset WERKBANK_HOME WERKBANK_RUN WERKBANK_BEAM WERKBANK_STEPS
+wb=$top/werkbank
+w=$tmp/w
+passed=0 failed=0 skipped=0
+
+ok() { passed=$((passed + 1)); echo "ok       $1"; }
+not_ok() { failed=$((failed + 1)); echo "FAILED   $1: $2"; }
+skip() { skipped=$((skipped + 1)); echo "skipped  $1: $2"; }
+
+# says STATUS WORDS COMMAND... : the exit status, and the words (an extended regular expression) on
+# standard error; standard input is $tmp/in.
+says() {
+	want=$1 words=$2
+	shift 2
+	name=$(printf '%s ' "$@" | sed "s|$top/||g; s|$tmp/||g")
+	got=0
+	"$@" >"$tmp/out" 2>"$tmp/err" <"$tmp/in" || got=$?
+	if [ "$got" -ne "$want" ]; then
+		not_ok "$name" "exit status $got, not $want; it said: $(head -c 300 "$tmp/err")"
+	elif [ -n "$words" ] && ! grep -qE -- "$words" "$tmp/err"; then
+		not_ok "$name" "nothing like '$words' in: $(head -c 300 "$tmp/err")"
+	else
+		ok "$name"
+	fi
+}
+
+# line N WORDS : line N of the last output is like the extended regular expression.
+line() {
+	if sed -n "${1}p" "$tmp/out" | grep -qE -- "$2"; then
+		ok "line $1: $2"
+	else
+		not_ok "line $1: $2" "it is: $(sed -n "${1}p" "$tmp/out" | head -c 300)"
+	fi
+}
+
+# lines N : so many lines came out.
+lines() {
+	n=$(wc -l <"$tmp/out")
+	if [ "$n" -eq "$1" ]; then ok "$1 lines"; else not_ok "$1 lines" "there are $n"; fi
+}
+
+finish() {
+	echo "$passed passed, $failed failed, $skipped skipped"
+	[ "$failed" -eq 0 ]
+	exit
+}
+
+# ---- a model that has hardly learnt, but is one ----------------------------
+cat >"$tmp/tiny.ini" <<'END'
+[data]
+demo_pairs = 800
+merges = 200
+[model]
+d_model = 32
+d_ff = 64
+heads = 2
+encoder_layers = 1
+decoder_layers = 2
+[train]
+steps = 40
+warmup = 20
+batch_tokens = 512
+eval_every = 20
+save_every = 20
+samples = 3
+threads = 1
+END
+if ! "$wb" prep -C "$w" "$tmp/tiny.ini" >"$tmp/log" 2>&1 ||
+    ! "$wb" train -C "$w" --run r "$tmp/tiny.ini" >>"$tmp/log" 2>&1; then
+	not_ok "prepare and train" "$(tail -3 "$tmp/log")"
+	finish
+fi
+folder=$w/runs/r/checkpoints/40
+
+# ---- evaluations that the trainer asked for --------------------------------
+: >"$tmp/in"
+if [ "$(grep -c '"kind":"eval"' "$w/runs/r/journal.jsonl")" -eq 2 ]; then
+	ok "two evaluations in the journal"
+else
+	not_ok "two evaluations in the journal" "$(grep '"kind":"event"' "$w/runs/r/journal.jsonl")"
+fi
+says 0 '' "$wb-eval" _evaluate -C "$w" --run r --checkpoint 20
+lines 4
+line 1 '^\{"kind":"eval","step":20,"bleu":[0-9.e-]+,"signature":"werkbank\|bleu\|refs:1\|case:mixed\|tok:13a\|smooth:exp\|v:'
+line 1 '"dev_nll":[0-9.]+,"train_nll":[0-9.]+,"dev_ppl":[0-9.]+'
+line 2 '^\{"kind":"sample","id":0,"source":".+","reference":".+","hypothesis":"'
+line 4 '^\{"kind":"sample","id":2,'
+cp "$tmp/out" "$tmp/first"
+says 0 '' "$wb-eval" _evaluate -C "$w" --run r --checkpoint 20
+if [ "$(sed 's/"seconds".*//; s/"decoded_target_tps":[^,]*//' "$tmp/out")" = \
+     "$(sed 's/"seconds".*//; s/"decoded_target_tps":[^,]*//' "$tmp/first")" ]; then
+	ok "the same again"
+else
+	not_ok "the same again" "two evaluations of one checkpoint differ"
+fi
+
+# ---- eval ------------------------------------------------------------------
+says 0 '' "$wb" eval -C "$w" --run r --set test
+line 1 '^test: [0-9]+ sentences, step [0-9]+, beam 4$'
+line 2 '^BLEU [0-9.]+ [0-9.]+/[0-9.]+/[0-9.]+/[0-9.]+ \(BP '
+line 4 '^chrF2 [0-9.]+$'
+line 5 '^NLL [0-9.]+ nats per target token, perplexity [0-9.]+$'
+says 0 '' "$wb" eval -C "$w" --run r --checkpoint last --beam 1 --json
+line 1 '^\{"set":"dev",.*"step":40,.*"beam":1,.*"bleu":.*"chrf2":.*"nll":.*"decoded_target_tps":[0-9.]+\}$'
+says 66 'no held-out set' "$wb" eval -C "$w" --run r --set nothing
+says 64 'held-out set' "$wb" eval -C "$w" --run r --set ../dev
+says 66 '' "$wb" eval -C "$w" --run r --checkpoint 30
+
+# ---- translate -------------------------------------------------------------
+printf 'the man sees the dog.\n\n  \n<b> & |\nlast without line end' >"$tmp/in"
+says 0 '' "$wb" translate -C "$w" --run r --checkpoint last
+lines 5
+line 2 '^$'
+line 3 '^$'
+cp "$tmp/out" "$tmp/plain"
+says 0 '' "$wb" translate -m "$folder" "$tmp/in"
+if cmp -s "$tmp/out" "$tmp/plain"; then ok "--model, a file"; else not_ok "--model, a file" "differs from --run"; fi
+says 0 '' "$wb" translate -m "$folder" -o "$tmp/written"
+if cmp -s "$tmp/written" "$tmp/plain"; then ok "--output"; else not_ok "--output" "differs"; fi
+says 0 '' "$wb" translate -m "$folder" --backend ref
+if cmp -s "$tmp/out" "$tmp/plain"; then ok "--backend ref"; else not_ok "--backend ref" "differs from the fast one"; fi
+says 0 '' "$wb" translate -m "$folder" --n-best 3 --scores --alignments
+lines 11
+tab=$(printf '\t')
+line 1 "^1${tab}-[0-9.]+${tab}[^${tab}]*${tab}([0-9]+-[0-9]+( |\$))*\$"
+line 4 "^2${tab}0.000000$tab$tab\$"
+line 5 "^3${tab}0.000000$tab$tab\$"
+line 6 "^4$tab"
+says 64 'need a beam of at least as many' "$wb" translate -m "$folder" --n-best 5
+says 64 'beam' "$wb" translate -m "$folder" --beam 65
+printf 'good\nbad \377\ngood\n' >"$tmp/in"
+says 65 'standard input:2: byte 5 is not valid UTF-8' "$wb" translate -m "$folder"
+lines 1
+says 0 '' "$wb" translate -m "$folder" --repair
+lines 3
+says 65 'in:2: ' "$wb" translate -m "$folder" -o "$tmp/none" "$tmp/in"
+if [ -e "$tmp/none" ]; then not_ok "no half output" "the file is there"; else ok "no half output"; fi
+says 66 'nothing' "$wb" translate -m "$folder" "$tmp/nothing"
+: >"$tmp/in"
+says 0 '' "$wb" translate -m "$folder"
+lines 0
+if [ -e /dev/full ]; then
+	echo a >"$tmp/in"
+	got=0
+	"$wb" translate -m "$folder" <"$tmp/in" >/dev/full 2>"$tmp/err" || got=$?
+	if [ "$got" -eq 74 ]; then ok "a full disk"; else not_ok "a full disk" "exit status $got: $(cat "$tmp/err")"; fi
+fi
+i=0
+while [ $i -lt 3000 ]; do echo "the dog sees the man."; i=$((i + 1)); done >"$tmp/in"
+if "$wb" translate -m "$folder" --beam 1 <"$tmp/in" 2>"$tmp/err" | head -1 >"$tmp/out" && [ ! -s "$tmp/err" ]; then
+	ok "a closed pipe is quiet"
+else
+	not_ok "a closed pipe is quiet" "$(head -c 200 "$tmp/err")"
+fi
+
+# ---- serve -----------------------------------------------------------------
+{
+	printf '{"id":1,"text":"the man sees the dog."}\n'
+	printf '{"id":"b","text":"the man sees the dog.","n_best":2}\n'
+	printf '{bad\n\n[1]\n{"id":2}\n{"id":3,"text":""}\n{"id":4,"text":"x","beam":100}\n'
+	printf '{"id":5,"text":"x","n_best":9,"beam":3}\n{"text":"two\\nlines"}\n{"id":6,"text":"\377"}\n'
+} >"$tmp/in"
+says 0 '' "$wb" translate -m "$folder" --serve
+lines 12
+line 1 '^\{"ready":true,"source_language":"en","target_language":"de","step":40,'
+line 2 '^\{"id":1,"text":"[^"]*","score":-[0-9.]+,"log_prob":-[0-9.]+,"tokens":\[.*\],"alignment":\[.*\],"source_tokens":\['
+line 3 '^\{"id":"b",.*"n_best":\[\{"text":.*\},\{"text":.*\}\]\}$'
+line 4 '^\{"id":null,"error":"'
+line 5 '^\{"id":null,"error":"'
+line 6 '^\{"id":null,"error":"'
+line 7 '^\{"id":2,"error":"a request is'
+line 8 '^\{"id":3,"text":"","score":0,'
+line 9 '^\{"id":4,"error":"beam is 100'
+line 10 '^\{"id":5,"error":"n_best is 9'
+line 11 '^\{"id":null,"text":"'
+line 12 '^\{"id":6,"text":"'
+
+# Make the sums of the folder m anew: what is wrong in it is no longer an accident of the disk.
+sign() {
+	rm "$tmp/m/SHA256SUMS"
+	(cd "$tmp/m" && sha256sum -- *) >"$tmp/sums"
+	mv "$tmp/sums" "$tmp/m/SHA256SUMS"
+}
+
+# ---- damaged and foreign models --------------------------------------------
+echo a >"$tmp/in"
+cp -r "$folder" "$tmp/m"
+printf 'x' | dd of="$tmp/m/model.safetensors" bs=1 seek=5000 conv=notrunc 2>/dev/null
+says 65 'model.safetensors' "$wb" translate -m "$tmp/m"
+rm -r "$tmp/m"
+cp -r "$folder" "$tmp/m"
+head -n 40 "$folder/vocab.tsv" >"$tmp/m/vocab.tsv"
+says 65 'vocab.tsv' "$wb" translate -m "$tmp/m"
+sign
+says 65 'vocab.tsv' "$wb" translate -m "$tmp/m"
+rm -r "$tmp/m"
+cp -r "$folder" "$tmp/m"
+awk -F'\t' 'NR == 20 { $2++ } { print $1 "\t" $2 }' "$folder/vocab.tsv" >"$tmp/m/vocab.tsv"
+sign
+says 65 'not the vocabulary that the model was trained with' "$wb" translate -m "$tmp/m"
+says 66 '' "$wb" translate -C "$w" --run nothing
+says 65 '' "$wb" translate -m "$tmp"
+rm "$w/corpora/tiny/train.shard"
+says 66 'train.shard' "$wb-eval" _evaluate -C "$w" --run r --checkpoint 40
+
+finish
