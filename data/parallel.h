@@ -7,7 +7,7 @@
  *		use p.source, p.target, p.number;
  *	parallel_close(&p);
  *
- * A file called .sgm (or .sgml, .xml) gives its segments, any other its lines. Sides of
+ * A file called .sgm gives its segments, any other its lines. Sides of
  * different length are ERR_DATA with both lengths.
  */
 #ifndef WERKBANK_DATA_PARALLEL_H

@@ -1,6 +1,7 @@
 /* prep.c - see prep.h: the order of the stages, and what surrounds them */
 #include "data/prep.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -12,6 +13,7 @@
 #include "data/prep_internal.h"
 #include "share/base/clock.h"
 #include "share/base/json.h"
+#include "share/base/text.h"
 
 /* ---- shared by the stages ---- */
 
@@ -81,6 +83,19 @@ static int lock_folder(const struct prep *p, int *fd, struct err *e)
 	return rc;
 }
 
+/* A killed preparation leaves what it was writing as NAME.PID.tmp; with the lock held nobody else writes here. */
+static void remove_leftovers(const struct prep *p)
+{
+	DIR *d = opendir(p->folder);
+	struct dirent *entry;
+
+	while (d && (entry = readdir(d)) != NULL)
+		if (text_ends_with(entry->d_name, ".tmp"))
+			unlinkat(dirfd(d), entry->d_name, 0);
+	if (d)
+		closedir(d);
+}
+
 /* Nothing of an earlier preparation counts from here on. */
 static int clear_folder(const struct prep *p, struct err *e)
 {
@@ -90,6 +105,7 @@ static int clear_folder(const struct prep *p, struct err *e)
 	if (manifest && unlink(manifest) && errno != ENOENT)
 		rc = err_set_errno(e, ERR_CANTCREAT, "%s: cannot be removed", manifest);
 	free(manifest);
+	remove_leftovers(p);
 	if (!rc)
 		rc = file_remove_tree(p->work, e);
 	return rc ? rc : file_make_folders(p->work, e);

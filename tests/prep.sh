@@ -5,9 +5,10 @@ set -u
 top=$PWD
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/werkbank-prep-XXXXXX")
 data=$top/werkbank-data
-server_pid=
+server_pid= killed_pid=
 small=
 finish() {
+	[ -z "$killed_pid" ] || kill -9 "$killed_pid" 2>/dev/null
 	[ -z "$server_pid" ] || kill "$server_pid" 2>/dev/null
 	[ -z "$small" ] || umount "$small" 2>/dev/null
 	chmod -R u+w "$tmp"
@@ -236,15 +237,18 @@ fi
 
 # killed in the middle: nothing looks finished, the next one works
 "$data" prep demo -C "$tmp/killed" --demo-pairs 400000 -q &
-pid=$!
+killed_pid=$!
 tries=0
 while [ ! -d "$tmp/killed/corpora/demo/work" ] && [ $tries -lt 200 ]; do tries=$((tries + 1)); sleep 0.02; done
 says "one preparation at a time" 75 'another preparation is at work' "$data" prep demo -C "$tmp/killed" --demo-pairs 500
-kill -9 $pid
-wait $pid 2>/dev/null
+kill -9 $killed_pid
+wait $killed_pid 2>/dev/null
+killed_pid=
+: >"$tmp/killed/corpora/demo/vocab.tsv.1.tmp"
 absent "killed: nothing looks finished" "$tmp/killed/corpora/demo/manifest.json"
 says "prepared after a kill" 0 'demo is ready' "$data" prep demo -C "$tmp/killed" --demo-pairs 500
 absent "the killed one's working folder is gone" "$tmp/killed/corpora/demo/work"
+absent "and what it was writing" "$tmp/killed/corpora/demo/vocab.tsv.1.tmp"
 rm "$tmp/killed/corpora/demo/vocab.tsv"
 says "a file was removed: prepared again" 0 'hold out' "$data" prep demo -C "$tmp/killed" --demo-pairs 500
 
