@@ -5,7 +5,8 @@ set -u
 top=$PWD
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/werkbank-prep-XXXXXX")
 data=$top/werkbank-data
-server_pid= killed_pid=
+server_pid=
+killed_pid=
 small=
 finish() {
 	[ -z "$killed_pid" ] || kill -9 "$killed_pid" 2>/dev/null
