@@ -402,7 +402,7 @@ TEST(ops_memory_runs_out)
 		struct err e = { 0 };
 		struct dev *d = all[i]->open(&options, &e);
 
-		check(all[i]->alloc(d, SIZE_MAX / 2, &e) == NULL);
+		check(all[i]->alloc(d, SIZE_MAX, &e) == NULL);
 		check_int(e.code, ERR_NOMEM);
 		all[i]->close(d);
 	}
