@@ -61,17 +61,26 @@ void cpu_release(struct dev *d, void *p);
 void cpu_copy(struct dev *d, void *to, const void *from, size_t bytes);
 int cpu_sync(struct dev *d, struct err *e);
 
-/* At least n * size bytes, not zeroed, good until the next call with the same which. NULL: the fault is noted in d. */
+/*
+ * At least n * size bytes, not zeroed, good until the next call with the same which. NULL: the
+ * fault is noted in d.
+ */
 void *cpu_scratch(struct dev *d, enum cpu_scratch which, size_t n, size_t size);
 
-/* oneDNN. open: NULL without a word when it is not built or does not work here: our own products serve then. */
+/*
+ * oneDNN. open: NULL without a word when it is not built or does not work here: our own products
+ * serve then.
+ */
 struct cpu_onednn *cpu_onednn_open(void);
 void cpu_onednn_close(struct cpu_onednn *o);
 
-/* One product; d->onednn must be there. to_bf16 rounds n floats. False: not done, make it otherwise. */
+/*
+ * One product; d->onednn must be there. to_bf16 rounds n floats. False: not done, make it
+ * otherwise.
+ */
 typedef void cpu_to_bf16(uint16_t *to, const float *from, int64_t n);
-bool cpu_onednn_matmul(struct dev *d, struct tensor out, struct tensor a, struct tensor b, struct matmul_how how,
-		       cpu_to_bf16 *to_bf16);
+bool cpu_onednn_matmul(struct dev *d, struct tensor out, struct tensor a, struct tensor b,
+		       struct matmul_how how, cpu_to_bf16 *to_bf16);
 
 /* How many threads are worth waking for so many elements of light work. */
 static inline int cpu_threads(const struct dev *d, int64_t elements)
@@ -100,7 +109,10 @@ static inline float *cpu_row(struct tensor t, int64_t row)
 	return (float *)t.data + row * t.stride;
 }
 
-/* The table for machine level number i (0: plain, 1: x86-64-v3, 2: x86-64-v4), NULL: not built or not usable here. */
+/*
+ * The table for machine level number i (0: plain, 1: x86-64-v3, 2: x86-64-v4), NULL: not built or
+ * not usable here.
+ */
 const struct ops *cpu_variant(int i);
 #define CPU_VARIANTS 3
 

@@ -13,7 +13,8 @@
 #include "kernels/ref.h"
 
 #define BLOCK_Q 32
-#define WHOLE(n) (CEIL_DIV(n, MAX(VEC_LANES, 8)) * MAX(VEC_LANES, 8))	/* whole vectors, and whole blocks of Philox */
+/* n rounded up to whole vectors, and whole blocks of Philox. */
+#define WHOLE(n) (CEIL_DIV(n, MAX(VEC_LANES, 8)) * MAX(VEC_LANES, 8))
 
 /* ---- small products --------------------------------------------------------------- */
 
@@ -22,9 +23,16 @@
 #define TILE_VECS (VEC_LANES == 16 ? 4 : 2)
 
 /* How many rows of so many vectors fit into the registers. */
-#define TILE_ROWS(vecs) (VEC_LANES == 16 ? ((vecs) == 1 ? 12 : (vecs) == 2 ? 8 : (vecs) == 3 ? 6 : 4) : (vecs) == 1 ? 8 : 4)
+#if VEC_LANES == 16
+#define TILE_ROWS(vecs) ((vecs) == 1 ? 12 : (vecs) == 2 ? 8 : (vecs) == 3 ? 6 : 4)
+#else
+#define TILE_ROWS(vecs) ((vecs) == 1 ? 8 : 4)
+#endif
 
-/* out (m, n) = or += a b. b's rows can be read to the end of the last vector; out is written up to n only. */
+/*
+ * out (m, n) = or += a b. b's rows can be read to the end of the last vector; out is written up to
+ * n only.
+ */
 struct small {
 	float *out;
 	int64_t out_stride;
@@ -114,7 +122,10 @@ static struct view view_of(struct tensor t, int64_t row, int64_t col)
 	return (struct view){ cpu_row(t, row) + col, t.stride };
 }
 
-/* The same with rows that may be read to the end of their last vector: in place, or a copy in room (rows, WHOLE(cols)). */
+/*
+ * The same with rows that may be read to the end of their last vector: in place, or a copy in room
+ * (rows, WHOLE(cols)).
+ */
 static struct view view_padded(struct view x, int64_t rows, int64_t cols, float *room)
 {
 	int64_t stride = WHOLE(cols);
@@ -136,7 +147,10 @@ static void transpose(float *to, int64_t stride, struct view x, int64_t rows, in
 			vec square[VEC_LANES];
 
 			VEC_UNROLL for (int i = 0; i < VEC_LANES; i++)
-				square[i] = r + i < rows ? vec_load_part(x.data + (r + i) * x.stride + c, cols - c, 0) : vec_set(0);
+				square[i] = r + i < rows
+						  ? vec_load_part(x.data + (r + i) * x.stride + c,
+								  cols - c, 0)
+						  : vec_set(0);
 			vec_transpose(square);
 			VEC_UNROLL for (int i = 0; i < VEC_LANES; i++)
 				if (c + i < cols)
@@ -177,11 +191,13 @@ static int64_t visible(const struct head *h, int64_t i)
 }
 
 /* Dropout's factors for queries [first, first + n) of the sentence. */
-static void head_mask(const struct head *h, const struct mask *m, float *to, int64_t first, int64_t n)
+static void head_mask(const struct head *h, const struct mask *m, float *to, int64_t first,
+		      int64_t n)
 {
 	uint64_t row = (uint64_t)((h->first_q + first) * h->count + h->index);
 
-	mask_table(m, to, h->stride, row << 12, (uint64_t)h->count << 12, n, visible(h, first + n - 1));
+	mask_table(m, to, h->stride, row << 12, (uint64_t)h->count << 12, n,
+		   visible(h, first + n - 1));
 }
 
 static int64_t longest(const int32_t *start, int32_t n)
@@ -195,19 +211,21 @@ static int64_t longest(const int32_t *start, int32_t n)
 
 /* Scratch for one thread: where the pieces begin, in floats. */
 struct room {
-	float *k_transposed, *v_transposed, *k, *v;	/* each WHOLE(n_k) x WHOLE(n_cols) at most */
+	float *k_transposed, *v_transposed, *k, *v; /* each WHOLE(n_k) x WHOLE(n_cols) at most */
 	float *q, *dout;				/* BLOCK_Q x WHOLE(n_cols) */
 	float *scores, *dscores, *factors;		/* BLOCK_Q x WHOLE(n_k) */
 };
 
 static size_t room_floats(int64_t n_k, int64_t n_cols)
 {
-	return (size_t)(4 * WHOLE(n_k) * WHOLE(n_cols) + 2 * BLOCK_Q * WHOLE(n_cols) + 3 * BLOCK_Q * WHOLE(n_k));
+	return (size_t)(4 * WHOLE(n_k) * WHOLE(n_cols) + 2 * BLOCK_Q * WHOLE(n_cols) +
+			3 * BLOCK_Q * WHOLE(n_k));
 }
 
 static struct room room_at(float *p, int64_t n_k, int64_t n_cols)
 {
-	int64_t side = WHOLE(n_k) * WHOLE(n_cols), block = BLOCK_Q * WHOLE(n_cols), table = BLOCK_Q * WHOLE(n_k);
+	int64_t side = WHOLE(n_k) * WHOLE(n_cols), block = BLOCK_Q * WHOLE(n_cols),
+		table = BLOCK_Q * WHOLE(n_k);
 
 	return (struct room){
 		.k_transposed = p, .v_transposed = p + side, .k = p + 2 * side, .v = p + 3 * side,
@@ -220,7 +238,10 @@ static struct room room_at(float *p, int64_t n_k, int64_t n_cols)
 
 /* ---- forward ----------------------------------------------------------------------- */
 
-/* Scores of n keys to weights, times dropout's factors (NULL: none); zeros to the end of the row. Returns log sum exp. */
+/*
+ * Scores of n keys to weights, times dropout's factors (NULL: none); zeros to the end of the row.
+ * Returns log sum exp.
+ */
 static float weigh(const struct head *h, float *x, const float *factor, int64_t n)
 {
 	vec largest = vec_set(-INFINITY), sum = vec_set(0);
@@ -256,29 +277,33 @@ struct forward {
 
 static void attend(const struct forward *f, const struct head *h, const struct room *room)
 {
-	struct view v = view_padded(view_of(f->v, h->first_k, h->first_col), h->n_k, h->n_cols, room->v);
+	struct view v = view_padded(view_of(f->v, h->first_k, h->first_col), h->n_k, h->n_cols,
+				    room->v);
 
-	transpose(room->k_transposed, h->stride, view_of(f->k, h->first_k, h->first_col), h->n_k, h->n_cols);
+	transpose(room->k_transposed, h->stride, view_of(f->k, h->first_k, h->first_col), h->n_k,
+		  h->n_cols);
 	for (int64_t first = 0; first < h->n_q; first += BLOCK_Q) {
 		int64_t n = MIN(BLOCK_Q, h->n_q - first), n_k = visible(h, first + n - 1);
 		struct view q = view_of(f->q, h->first_q + first, h->first_col);
 		struct view out = view_of(f->out, h->first_q + first, h->first_col);
 
-		small_product((struct small){ room->scores, h->stride, q.data, q.stride, 1, room->k_transposed, h->stride,
-					      n, WHOLE(n_k), h->n_cols, false });
+		small_product((struct small){ room->scores, h->stride, q.data, q.stride, 1,
+					      room->k_transposed, h->stride, n, WHOLE(n_k),
+					      h->n_cols, false });
 		if (!f->mask.ones)
 			head_mask(h, &f->mask, room->factors, first, n);
 		for (int64_t i = 0; i < n; i++)
 			f->lse[(h->first_q + first + i) * h->count + h->index] =
-				weigh(h, room->scores + i * h->stride, f->mask.ones ? NULL : room->factors + i * h->stride,
+				weigh(h, room->scores + i * h->stride,
+				      f->mask.ones ? NULL : room->factors + i * h->stride,
 				      visible(h, first + i));
-		small_product((struct small){ out.data, out.stride, room->scores, h->stride, 1, v.data, v.stride,
-					      n, h->n_cols, n_k, false });
+		small_product((struct small){ out.data, out.stride, room->scores, h->stride, 1,
+					      v.data, v.stride, n, h->n_cols, n_k, false });
 	}
 }
 
-void CPU(attention)(struct dev *d, struct tensor out, float *lse, struct tensor q, struct tensor k, struct tensor v,
-		    struct attention_shape shape, struct dropout drop)
+void CPU(attention)(struct dev *d, struct tensor out, float *lse, struct tensor q, struct tensor k,
+		    struct tensor v, struct attention_shape shape, struct dropout drop)
 {
 	int64_t n_k = longest(shape.k_start, shape.n), n_cols = q.cols / shape.heads;
 	size_t floats = room_floats(n_k, n_cols);
@@ -289,14 +314,16 @@ void CPU(attention)(struct dev *d, struct tensor out, float *lse, struct tensor 
 		ref_attention(NULL, out, lse, q, k, v, shape, drop);
 		return;
 	}
-	scratch = cpu_scratch(d, CPU_SCRATCH_THREADS, (size_t)d->threads, floats * sizeof(*scratch));
+	scratch = cpu_scratch(d, CPU_SCRATCH_THREADS, (size_t)d->threads,
+			      floats * sizeof(*scratch));
 	if (!scratch)
 		return;
 	mask_init(&f.mask, drop);
 #pragma omp parallel for num_threads(d->threads) schedule(dynamic, 4)
 	for (int64_t item = 0; item < (int64_t)shape.n * shape.heads; item++) {
 		struct head h = head_at(q, shape, item);
-		struct room room = room_at(scratch + (size_t)cpu_thread_number() * floats, n_k, n_cols);
+		struct room room = room_at(scratch + (size_t)cpu_thread_number() * floats, n_k,
+					   n_cols);
 
 		attend(&f, &h, &room);
 	}
@@ -312,11 +339,11 @@ struct backward {
 };
 
 /*
- * One row: scores become the weights of v, dscores (dout . v) the gradients of the scores, over n keys; zeros to
- * the end of the row. See ref_attention.c for the formula.
+ * One row: scores become the weights of v, dscores (dout . v) the gradients of the scores, over n
+ * keys; zeros to the end of the row. See ref_attention.c for the formula.
  */
-static void weigh_grad(const struct head *h, float *scores, float *dscores, const float *factor, int64_t n, float lse,
-		       float average)
+static void weigh_grad(const struct head *h, float *scores, float *dscores, const float *factor,
+		       int64_t n, float lse, float average)
 {
 	for (int64_t j = 0; j < h->stride; j += VEC_LANES) {
 		vec p, dp, f;
@@ -344,28 +371,35 @@ static float dot(const float *a, const float *b, int64_t n)
 }
 
 /* Weights and gradients of the scores of n queries from first, into room. */
-static void block_grad(const struct backward *b, const struct head *h, const struct room *room, int64_t first, int64_t n)
+static void block_grad(const struct backward *b, const struct head *h, const struct room *room,
+		       int64_t first, int64_t n)
 {
 	int64_t n_k = visible(h, first + n - 1), row = h->first_q + first;
-	struct view q = view_of(b->q, row, h->first_col), dout = view_of(b->dout, row, h->first_col);
+	struct view q = view_of(b->q, row, h->first_col),
+		    dout = view_of(b->dout, row, h->first_col);
 
-	small_product((struct small){ room->scores, h->stride, q.data, q.stride, 1, room->k_transposed, h->stride,
-				      n, WHOLE(n_k), h->n_cols, false });
-	small_product((struct small){ room->dscores, h->stride, dout.data, dout.stride, 1, room->v_transposed, h->stride,
-				      n, WHOLE(n_k), h->n_cols, false });
+	small_product((struct small){ room->scores, h->stride, q.data, q.stride, 1,
+				      room->k_transposed, h->stride, n, WHOLE(n_k), h->n_cols,
+				      false });
+	small_product((struct small){ room->dscores, h->stride, dout.data, dout.stride, 1,
+				      room->v_transposed, h->stride, n, WHOLE(n_k), h->n_cols,
+				      false });
 	if (!b->mask.ones)
 		head_mask(h, &b->mask, room->factors, first, n);
 	for (int64_t i = 0; i < n; i++)
 		weigh_grad(h, room->scores + i * h->stride, room->dscores + i * h->stride,
-			   b->mask.ones ? NULL : room->factors + i * h->stride, visible(h, first + i),
-			   b->lse[(row + i) * h->count + h->index],
-			   dot(dout.data + i * dout.stride, cpu_row(b->out, row + i) + h->first_col, h->n_cols));
+			   b->mask.ones ? NULL : room->factors + i * h->stride,
+			   visible(h, first + i), b->lse[(row + i) * h->count + h->index],
+			   dot(dout.data + i * dout.stride, cpu_row(b->out, row + i) + h->first_col,
+			       h->n_cols));
 }
 
 static void attend_grad(const struct backward *b, const struct head *h, const struct room *room)
 {
-	struct view k = view_of(b->k, h->first_k, h->first_col), v = view_of(b->v, h->first_k, h->first_col);
-	struct view dk = view_of(b->dk, h->first_k, h->first_col), dv = view_of(b->dv, h->first_k, h->first_col);
+	struct view k = view_of(b->k, h->first_k, h->first_col),
+		    v = view_of(b->v, h->first_k, h->first_col);
+	struct view dk = view_of(b->dk, h->first_k, h->first_col),
+		    dv = view_of(b->dv, h->first_k, h->first_col);
 	struct view k_padded = view_padded(k, h->n_k, h->n_cols, room->k);
 	int64_t first = 0;
 
@@ -374,43 +408,59 @@ static void attend_grad(const struct backward *b, const struct head *h, const st
 	do {	/* once even without queries, for then the gradients of the keys are zero */
 		int64_t n = MIN(BLOCK_Q, h->n_q - first), row = h->first_q + first;
 		struct view dq = view_of(b->dq, row, h->first_col);
-		struct view q = view_padded(view_of(b->q, row, h->first_col), n, h->n_cols, room->q);
-		struct view dout = view_padded(view_of(b->dout, row, h->first_col), n, h->n_cols, room->dout);
+		struct view q = view_padded(view_of(b->q, row, h->first_col), n, h->n_cols,
+					    room->q);
+		struct view dout = view_padded(view_of(b->dout, row, h->first_col), n, h->n_cols,
+					       room->dout);
 
 		if (n > 0)
 			block_grad(b, h, room, first, n);
-		small_product((struct small){ dq.data, dq.stride, room->dscores, h->stride, 1, k_padded.data, k_padded.stride,
-					      n, h->n_cols, h->n_k, false });
-		small_product((struct small){ dk.data, dk.stride, room->dscores, 1, h->stride, q.data, q.stride,
-					      h->n_k, h->n_cols, n, first > 0 });
-		small_product((struct small){ dv.data, dv.stride, room->scores, 1, h->stride, dout.data, dout.stride,
-					      h->n_k, h->n_cols, n, first > 0 });
+		small_product((struct small){ dq.data, dq.stride, room->dscores, h->stride, 1,
+					      k_padded.data, k_padded.stride, n, h->n_cols, h->n_k,
+					      false });
+		small_product((struct small){ dk.data, dk.stride, room->dscores, 1, h->stride,
+					      q.data, q.stride, h->n_k, h->n_cols, n, first > 0 });
+		small_product((struct small){ dv.data, dv.stride, room->scores, 1, h->stride,
+					      dout.data, dout.stride, h->n_k, h->n_cols, n,
+					      first > 0 });
 		first += BLOCK_Q;
 	} while (first < h->n_q);
 }
 
-void CPU(attention_grad)(struct dev *d, struct tensor dq, struct tensor dk, struct tensor dv, struct tensor dout,
-			 struct tensor out, const float *lse, struct tensor q, struct tensor k, struct tensor v,
-			 struct attention_shape shape, struct dropout drop)
+void CPU(attention_grad)(struct dev *d, struct tensor dq, struct tensor dk, struct tensor dv,
+			 struct tensor dout, struct tensor out, const float *lse, struct tensor q,
+			 struct tensor k, struct tensor v, struct attention_shape shape,
+			 struct dropout drop)
 {
 	int64_t n_k = longest(shape.k_start, shape.n), n_cols = q.cols / shape.heads;
 	size_t floats = room_floats(n_k, n_cols);
-	struct backward b = { .dq = dq, .dk = dk, .dv = dv, .dout = dout, .out = out, .q = q, .k = k, .v = v,
-			      .lse = lse, .shape = shape };
+	struct backward b = { .dq = dq,
+			      .dk = dk,
+			      .dv = dv,
+			      .dout = dout,
+			      .out = out,
+			      .q = q,
+			      .k = k,
+			      .v = v,
+			      .lse = lse,
+			      .shape = shape };
 	float *scratch;
 
-	if ((dq.dtype | dk.dtype | dv.dtype | dout.dtype | out.dtype | q.dtype | k.dtype | v.dtype) != DTYPE_F32) {
+	if ((dq.dtype | dk.dtype | dv.dtype | dout.dtype | out.dtype | q.dtype | k.dtype |
+	     v.dtype) != DTYPE_F32) {
 		ref_attention_grad(NULL, dq, dk, dv, dout, out, lse, q, k, v, shape, drop);
 		return;
 	}
-	scratch = cpu_scratch(d, CPU_SCRATCH_THREADS, (size_t)d->threads, floats * sizeof(*scratch));
+	scratch = cpu_scratch(d, CPU_SCRATCH_THREADS, (size_t)d->threads,
+			      floats * sizeof(*scratch));
 	if (!scratch)
 		return;
 	mask_init(&b.mask, drop);
 #pragma omp parallel for num_threads(d->threads) schedule(dynamic, 4)
 	for (int64_t item = 0; item < (int64_t)shape.n * shape.heads; item++) {
 		struct head h = head_at(q, shape, item);
-		struct room room = room_at(scratch + (size_t)cpu_thread_number() * floats, n_k, n_cols);
+		struct room room = room_at(scratch + (size_t)cpu_thread_number() * floats, n_k,
+					   n_cols);
 
 		attend_grad(&b, &h, &room);
 	}

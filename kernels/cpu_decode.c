@@ -58,13 +58,15 @@ static void attend(const struct step *s, float *score, int32_t head)
 		vec sum = vec_set(0);
 
 		for (int32_t j = 0; j < s->length; j++)
-			sum += score[j] * vec_load_part(cpu_row(s->v, s->index[j]) + first + c, n - c, 0);
+			sum += score[j] *
+			       vec_load_part(cpu_row(s->v, s->index[j]) + first + c, n - c, 0);
 		vec_store_part(out + c, sum, n - c);
 	}
 }
 
-void CPU(attention_step)(struct dev *d, struct tensor out, float *weights, struct tensor q, struct tensor k,
-			 struct tensor v, const int32_t *index, const int32_t *length, int64_t index_stride, int32_t heads)
+void CPU(attention_step)(struct dev *d, struct tensor out, float *weights, struct tensor q,
+			 struct tensor k, struct tensor v, const int32_t *index,
+			 const int32_t *length, int64_t index_stride, int32_t heads)
 {
 	int64_t room = CEIL_DIV(index_stride, VEC_LANES) * VEC_LANES;
 	float *scratch, part = 1 / (float)heads;
@@ -73,7 +75,8 @@ void CPU(attention_step)(struct dev *d, struct tensor out, float *weights, struc
 		ref_attention_step(NULL, out, weights, q, k, v, index, length, index_stride, heads);
 		return;
 	}
-	scratch = cpu_scratch(d, CPU_SCRATCH_THREADS, (size_t)q.rows, (size_t)room * sizeof(*scratch));
+	scratch = cpu_scratch(d, CPU_SCRATCH_THREADS, (size_t)q.rows,
+			      (size_t)room * sizeof(*scratch));
 	if (!scratch)
 		return;
 #pragma omp parallel for num_threads(cpu_threads(d, q.rows * q.cols * 8)) schedule(dynamic, 4)
@@ -96,7 +99,8 @@ static void copy_row(struct tensor to, int64_t to_row, struct tensor from, int64
 	size_t bytes = dtype_bytes(to.dtype);
 
 	memcpy((char *)to.data + (size_t)(to_row * to.stride) * bytes,
-	       (char *)from.data + (size_t)(from_row * from.stride) * bytes, (size_t)to.cols * bytes);
+	       (char *)from.data + (size_t)(from_row * from.stride) * bytes,
+	       (size_t)to.cols * bytes);
 }
 
 void CPU(gather_rows)(struct dev *d, struct tensor out, struct tensor x, const int32_t *index)
@@ -153,7 +157,8 @@ static void top_k_row(float *values, int32_t *ids, const float *x, int64_t n_rea
 
 		if (n == k && last - c == TOP_STEP) {
 			vec best = vec_max(vec_max(vec_load(x + c), vec_load(x + c + VEC_LANES)),
-					   vec_max(vec_load(x + c + 2 * VEC_LANES), vec_load(x + c + 3 * VEC_LANES)));
+					   vec_max(vec_load(x + c + 2 * VEC_LANES),
+						   vec_load(x + c + 3 * VEC_LANES)));
 
 			if (vec_largest(best) <= values[k - 1])
 				continue;
@@ -170,7 +175,8 @@ static void top_k_row(float *values, int32_t *ids, const float *x, int64_t n_rea
 		values[i] = values[i] - largest - log_sum;
 }
 
-void CPU(top_k)(struct dev *d, float *values, int32_t *ids, struct tensor logits, int64_t n_real, int32_t k)
+void CPU(top_k)(struct dev *d, float *values, int32_t *ids, struct tensor logits, int64_t n_real,
+		int32_t k)
 {
 	assert(k <= n_real);
 	if (logits.dtype != DTYPE_F32) {

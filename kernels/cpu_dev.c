@@ -20,8 +20,9 @@ static int usable_threads(int asked)
 }
 
 /*
- * Our own products are as fast as oneDNN's on AVX2 and AVX-512, need no preparation for each new shape and repeat
- * their bits for any number of threads. Only where the machine has tiles for bf16 (AMX) oneDNN goes further.
+ * Our own products are as fast as oneDNN's on AVX2 and AVX-512, need no preparation for each new
+ * shape and repeat their bits for any number of threads. Only where the machine has tiles for bf16
+ * (AMX) oneDNN goes further.
  */
 static bool machine_has_tiles(void)
 {

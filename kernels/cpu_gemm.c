@@ -29,7 +29,7 @@
 #define TILE_VECS 2
 #define PANEL_N (TILE_VECS * VEC_LANES)
 #define BLOCK_K 512
-#define ROW_PITCH (BLOCK_K + 16)	/* of a's panels by row: no two rows in the same set of the cache */
+#define ROW_PITCH (BLOCK_K + 16)	/* of a's panels by row: rows in different cache sets */
 #define BLOCK_PANELS 8			/* panels of a block, at most */
 #define AHEAD 32			/* rows of memory that packing asks for in advance */
 
@@ -109,8 +109,9 @@ static void to_bf16(uint16_t *to, const float *from, int64_t n)
 
 #if defined(__AVX512F__)
 	for (; i + VEC_LANES <= n; i += VEC_LANES)
-		_mm256_storeu_si256((__m256i *)(void *)(to + i),
-				    _mm512_cvtepi32_epi16((__m512i)(round_bits(vec_load(from + i)) >> 16)));
+		_mm256_storeu_si256(
+			(__m256i *)(void *)(to + i),
+			_mm512_cvtepi32_epi16((__m512i)(round_bits(vec_load(from + i)) >> 16)));
 #endif
 	for (; i < n; i++)
 		to[i] = bf16_from_float(from[i]);
@@ -127,21 +128,24 @@ static void pack_row(float *to, const struct operand *x, const float *from, int6
 			half[n] = 0;
 	} else if (x->round) {
 		for (int64_t k = 0; k < n; k += VEC_LANES)
-			vec_store_part(to + k, (vec)round_bits(vec_load_part(from + k, n - k, 0)), n - k);
+			vec_store_part(to + k, (vec)round_bits(vec_load_part(from + k, n - k, 0)),
+				       n - k);
 	} else {
 		memcpy(to, from, (size_t)n * sizeof(*to));
 	}
 }
 
 /* Row i of x, elements [k, k + n), as floats: in place, or in room. */
-static const float *row_floats(float *room, const struct operand *x, int64_t i, int64_t k, int64_t n)
+static const float *row_floats(float *room, const struct operand *x, int64_t i, int64_t k,
+			       int64_t n)
 {
 	int64_t at = i * x->outer + k * x->inner;
 
 	if (x->dtype == DTYPE_F32 && x->inner == 1)
 		return (const float *)x->data + at;
 	for (int64_t kk = 0; kk < n; kk++, at += x->inner)
-		room[kk] = x->dtype == DTYPE_F32 ? ((const float *)x->data)[at] : bf16_to_float(((const uint16_t *)x->data)[at]);
+		room[kk] = x->dtype == DTYPE_F32 ? ((const float *)x->data)[at]
+						 : bf16_to_float(((const uint16_t *)x->data)[at]);
 	return room;
 }
 
@@ -158,8 +162,12 @@ static void pack_by_row(float *to, const struct operand *x, int64_t first, int64
 	}
 }
 
-/* A panel from rows that are contiguous along k: units row after row, then turned, a square at a time. */
-static void pack_turned(float *to, const struct operand *x, int64_t first, int64_t k, int64_t n_k, int panel)
+/*
+ * A panel from rows that are contiguous along k: units row after row, then turned, a square at a
+ * time.
+ */
+static void pack_turned(float *to, const struct operand *x, int64_t first, int64_t k, int64_t n_k,
+			int panel)
 {
 	int64_t n_units = units(x, n_k);
 
@@ -168,7 +176,8 @@ static void pack_turned(float *to, const struct operand *x, int64_t first, int64
 
 		for (int64_t j = 0; j < VEC_LANES; j++) {
 			if (first + i + j < x->n && i + j < panel)
-				pack_row(row[j], x, row_floats(room, x, first + i + j, k, n_k), n_k);
+				pack_row(row[j], x, row_floats(room, x, first + i + j, k, n_k),
+					 n_k);
 			else
 				memset(row[j], 0, (size_t)n_units * sizeof(**row));
 		}
@@ -180,28 +189,32 @@ static void pack_turned(float *to, const struct operand *x, int64_t first, int64
 			vec_transpose(square);
 			VEC_UNROLL for (int j = 0; j < VEC_LANES; j++)
 				if (u + j < n_units)
-					vec_store_part(to + (u + j) * panel + i, square[j], panel - i);
+					vec_store_part(to + (u + j) * panel + i, square[j],
+						       panel - i);
 		}
 	}
 }
 
 /*
- * Ask for n floats of each of `rows` rows that will be needed soon; they lie too far apart for the machine to guess.
- * Beyond the end of the data nothing happens, so addresses are only numbers here.
+ * Ask for n floats of each of `rows` rows that will be needed soon; they lie too far apart for the
+ * machine to guess. Beyond the end of the data nothing happens, so addresses are only numbers here.
  */
 static void ask_for(const float *row, int64_t ahead, int64_t stride, int64_t rows, int64_t n)
 {
 	for (int64_t r = ahead; r < ahead + rows; r++)
 		for (int64_t i = 0; i < n; i += 16)
-			__builtin_prefetch((const void *)((uintptr_t)row + (uintptr_t)(r * stride + i) * sizeof(*row)));
+			__builtin_prefetch(
+				(const void *)((uintptr_t)row +
+					       (uintptr_t)(r * stride + i) * sizeof(*row)));
 }
 
 /*
- * n_panels panels, `size` apart, from data where the rows of a panel are neighbours. Whole vectors are stored: what
- * goes beyond the panel's rows is overwritten by the next k, and after the last there is room.
+ * n_panels panels, `size` apart, from data where the rows of a panel are neighbours. Whole vectors
+ * are stored: what goes beyond the panel's rows is overwritten by the next k, and after the last
+ * there is room.
  */
-static void pack_along(float *to, int64_t size, const struct operand *x, int64_t first, int64_t n_panels, int64_t k,
-		       int64_t n_k, const int panel)
+static void pack_along(float *to, int64_t size, const struct operand *x, int64_t first,
+		       int64_t n_panels, int64_t k, int64_t n_k, const int panel)
 {
 	int64_t step = x->pairs ? 2 : 1;
 
@@ -213,7 +226,8 @@ static void pack_along(float *to, int64_t size, const struct operand *x, int64_t
 		for (int64_t p = 0; p < n_panels; p++, row += panel, n -= panel) {
 			for (int64_t i = 0; i < panel; i += VEC_LANES) {
 				int64_t part = MIN(panel, n) - i;
-				vec low = part > 0 ? vec_load_part(row + i, part, 0) : vec_set(0), high = vec_set(0);
+				vec low = part > 0 ? vec_load_part(row + i, part, 0) : vec_set(0),
+				    high = vec_set(0);
 
 				if (x->pairs) {
 					if (kk + 1 < n_k && part > 0)
@@ -242,7 +256,8 @@ struct product {
 	float *whole, *blocks;		/* packed: the smaller operand; a block for each thread */
 };
 
-static void pack_a(const struct product *p, float *to, int64_t first, int64_t n, int64_t k, int64_t n_k)
+static void pack_a(const struct product *p, float *to, int64_t first, int64_t n, int64_t k,
+		   int64_t n_k)
 {
 	if (p->a_by_row)
 		for (int64_t i = 0; i < n; i++)
@@ -251,17 +266,20 @@ static void pack_a(const struct product *p, float *to, int64_t first, int64_t n,
 		pack_along(to, p->a_panel, &p->a, first * PANEL_M, n, k, n_k, PANEL_M);
 }
 
-static void pack_b(const struct product *p, float *to, int64_t first, int64_t n, int64_t k, int64_t n_k)
+static void pack_b(const struct product *p, float *to, int64_t first, int64_t n, int64_t k,
+		   int64_t n_k)
 {
 	if (p->b.outer == 1 && p->b.dtype == DTYPE_F32)
 		pack_along(to, p->b_panel, &p->b, first * PANEL_N, n, k, n_k, PANEL_N);
 	else
 		for (int64_t i = 0; i < n; i++)
-			pack_turned(to + i * p->b_panel, &p->b, (first + i) * PANEL_N, k, n_k, PANEL_N);
+			pack_turned(to + i * p->b_panel, &p->b, (first + i) * PANEL_N, k, n_k,
+				    PANEL_N);
 }
 
 /* A tile at the edge, or of bf16: through a whole one. */
-static void edge_tile(const struct product *p, const struct panels *panels, int64_t row, int64_t col, bool add)
+static void edge_tile(const struct product *p, const struct panels *panels, int64_t row,
+		      int64_t col, bool add)
 {
 	int64_t n_rows = MIN(PANEL_M, p->out.rows - row), n_cols = MIN(PANEL_N, p->out.cols - col);
 	float sums[PANEL_M * PANEL_N];
@@ -285,13 +303,15 @@ static void edge_tile(const struct product *p, const struct panels *panels, int6
 	}
 }
 
-static void one_tile(const struct product *p, const float *a, const float *b, int64_t n_units, int64_t row, int64_t col,
-		     bool add)
+static void one_tile(const struct product *p, const float *a, const float *b, int64_t n_units,
+		     int64_t row, int64_t col, bool add)
 {
 	struct panels panels = { a, b, n_units, p->a_by_row };
 
-	if (row + PANEL_M <= p->out.rows && col + PANEL_N <= p->out.cols && p->out.dtype == DTYPE_F32)
-		p->tile((float *)p->out.data + row * p->out.stride + col, p->out.stride, &panels, add);
+	if (row + PANEL_M <= p->out.rows && col + PANEL_N <= p->out.cols &&
+	    p->out.dtype == DTYPE_F32)
+		p->tile((float *)p->out.data + row * p->out.stride + col, p->out.stride, &panels,
+			add);
 	else
 		edge_tile(p, &panels, row, col, add);
 }
@@ -299,39 +319,45 @@ static void one_tile(const struct product *p, const float *a, const float *b, in
 /* Rows of the block with number i, against all of b. */
 static void row_block(const struct product *p, float *packed, int64_t i, int64_t k, int64_t n_k)
 {
-	int64_t first = i * p->block_panels, last = MIN(first + p->block_panels, CEIL_DIV(p->out.rows, PANEL_M));
+	int64_t first = i * p->block_panels,
+		last = MIN(first + p->block_panels, CEIL_DIV(p->out.rows, PANEL_M));
 	int64_t n_units = units(&p->a, n_k);
 
 	pack_a(p, packed, first, last - first, k, n_k);
 	for (int64_t col = 0; col < CEIL_DIV(p->out.cols, PANEL_N); col++)
 		for (int64_t panel = first; panel < last; panel++)
-			one_tile(p, packed + (panel - first) * p->a_panel, p->whole + col * p->b_panel, n_units, panel * PANEL_M,
+			one_tile(p, packed + (panel - first) * p->a_panel,
+				 p->whole + col * p->b_panel, n_units, panel * PANEL_M,
 				 col * PANEL_N, p->accumulate || k > 0);
 }
 
 /* Columns of the block with number i, against all of a. */
 static void col_block(const struct product *p, float *packed, int64_t i, int64_t k, int64_t n_k)
 {
-	int64_t first = i * p->block_panels, last = MIN(first + p->block_panels, CEIL_DIV(p->out.cols, PANEL_N));
+	int64_t first = i * p->block_panels,
+		last = MIN(first + p->block_panels, CEIL_DIV(p->out.cols, PANEL_N));
 	int64_t n_units = units(&p->a, n_k);
 
 	pack_b(p, packed, first, last - first, k, n_k);
 	for (int64_t panel = first; panel < last; panel++)
 		for (int64_t row = 0; row < CEIL_DIV(p->out.rows, PANEL_M); row++)
-			one_tile(p, p->whole + row * p->a_panel, packed + (panel - first) * p->b_panel, n_units, row * PANEL_M,
+			one_tile(p, p->whole + row * p->a_panel,
+				 packed + (panel - first) * p->b_panel, n_units, row * PANEL_M,
 				 panel * PANEL_N, p->accumulate || k > 0);
 }
 
 static void multiply(struct dev *d, const struct product *p, bool b_whole)
 {
-	int64_t a_panels = CEIL_DIV(p->out.rows, PANEL_M), b_panels = CEIL_DIV(p->out.cols, PANEL_N);
+	int64_t a_panels = CEIL_DIV(p->out.rows, PANEL_M),
+		b_panels = CEIL_DIV(p->out.cols, PANEL_N);
 	int64_t n_whole = b_whole ? b_panels : a_panels;
 	int64_t n_blocks = CEIL_DIV(b_whole ? a_panels : b_panels, p->block_panels);
 	int64_t step = p->a.pairs ? 2 * BLOCK_K : BLOCK_K;
 
 #pragma omp parallel num_threads(d->threads)
 	{
-		float *packed = p->blocks + cpu_thread_number() * p->block_panels * (b_whole ? p->a_panel : p->b_panel);
+		float *packed = p->blocks + cpu_thread_number() * p->block_panels *
+						    (b_whole ? p->a_panel : p->b_panel);
 
 		for (int64_t k = 0; k == 0 || k < p->n_k; k += step) {
 			int64_t n_k = MIN(step, p->n_k - k);
@@ -339,9 +365,11 @@ static void multiply(struct dev *d, const struct product *p, bool b_whole)
 #pragma omp for schedule(static)
 			for (int64_t i = 0; i < n_whole; i += BLOCK_PANELS) {
 				if (b_whole)
-					pack_b(p, p->whole + i * p->b_panel, i, MIN(BLOCK_PANELS, n_whole - i), k, n_k);
+					pack_b(p, p->whole + i * p->b_panel, i,
+					       MIN(BLOCK_PANELS, n_whole - i), k, n_k);
 				else
-					pack_a(p, p->whole + i * p->a_panel, i, MIN(BLOCK_PANELS, n_whole - i), k, n_k);
+					pack_a(p, p->whole + i * p->a_panel, i,
+					       MIN(BLOCK_PANELS, n_whole - i), k, n_k);
 			}
 #pragma omp for schedule(dynamic)
 			for (int64_t i = 0; i < n_blocks; i++) {
@@ -354,13 +382,16 @@ static void multiply(struct dev *d, const struct product *p, bool b_whole)
 	}
 }
 
-void CPU(matmul)(struct dev *d, struct tensor out, struct tensor a, struct tensor b, struct matmul_how how)
+void CPU(matmul)(struct dev *d, struct tensor out, struct tensor a, struct tensor b,
+		 struct matmul_how how)
 {
 	bool pairs = HAVE_PAIRS && d->bf16 && machine_has_pairs(), b_whole = out.rows >= out.cols;
 	struct product p = {
 		.out = out,
-		.a = { a.data, a.dtype, out.rows, how.a_transposed ? 1 : a.stride, how.a_transposed ? a.stride : 1, d->bf16, pairs },
-		.b = { b.data, b.dtype, out.cols, how.b_transposed ? b.stride : 1, how.b_transposed ? 1 : b.stride, d->bf16, pairs },
+		.a = { a.data, a.dtype, out.rows, how.a_transposed ? 1 : a.stride,
+		       how.a_transposed ? a.stride : 1, d->bf16, pairs },
+		.b = { b.data, b.dtype, out.cols, how.b_transposed ? b.stride : 1,
+		       how.b_transposed ? 1 : b.stride, d->bf16, pairs },
 		.n_k = how.a_transposed ? a.rows : a.cols,
 		.accumulate = how.accumulate,
 		.a_by_row = !how.a_transposed || a.dtype == DTYPE_BF16,
@@ -374,7 +405,8 @@ void CPU(matmul)(struct dev *d, struct tensor out, struct tensor a, struct tenso
 	if (d->onednn && cpu_onednn_matmul(d, out, a, b, how, to_bf16))
 		return;
 	p.a_panel = p.a_by_row ? PANEL_M * ROW_PITCH : PANEL_M * BLOCK_K + VEC_LANES;
-	p.block_panels = MAX(1, MIN(BLOCK_PANELS, CEIL_DIV(b_whole ? a_panels : b_panels, 2 * d->threads)));
+	p.block_panels =
+		MAX(1, MIN(BLOCK_PANELS, CEIL_DIV(b_whole ? a_panels : b_panels, 2 * d->threads)));
 	p.whole = cpu_scratch(d, CPU_SCRATCH_A, (size_t)(b_whole ? b_panels : a_panels),
 			      (size_t)(b_whole ? p.b_panel : p.a_panel) * sizeof(float));
 	p.blocks = cpu_scratch(d, CPU_SCRATCH_B, (size_t)(d->threads * p.block_panels),

@@ -29,7 +29,8 @@ TILE_TARGET static void TILE_NAME(float *to, int64_t stride, const struct panels
 				memcpy(&y[v], b + v * VEC_LANES, sizeof(y[v]));
 			VEC_UNROLL for (int i = 0; i < PANEL_M; i++)
 				VEC_UNROLL for (int v = 0; v < TILE_VECS; v++)
-					sum[i][v] = TILE_MULTIPLY(sum[i][v], a[i * ROW_PITCH] - (TILE_VEC){ 0 }, y[v]);
+				sum[i][v] = TILE_MULTIPLY(sum[i][v],
+							  a[i * ROW_PITCH] - (TILE_VEC){ 0 }, y[v]);
 		}
 	} else {
 		for (int64_t k = 0; k < n_k; k++, a += PANEL_M, b += PANEL_N) {
@@ -39,7 +40,7 @@ TILE_TARGET static void TILE_NAME(float *to, int64_t stride, const struct panels
 				memcpy(&y[v], b + v * VEC_LANES, sizeof(y[v]));
 			VEC_UNROLL for (int i = 0; i < PANEL_M; i++)
 				VEC_UNROLL for (int v = 0; v < TILE_VECS; v++)
-					sum[i][v] = TILE_MULTIPLY(sum[i][v], a[i] - (TILE_VEC){ 0 }, y[v]);
+				sum[i][v] = TILE_MULTIPLY(sum[i][v], a[i] - (TILE_VEC){ 0 }, y[v]);
 		}
 	}
 	VEC_UNROLL for (int i = 0; i < PANEL_M; i++) {

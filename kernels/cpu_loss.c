@@ -1,4 +1,7 @@
-/* cpu_loss.c - see cpu.h: label-smoothed cross entropy. A row stays in the first cache for its three passes. */
+/*
+ * cpu_loss.c - see cpu.h: label-smoothed cross entropy. A row stays in the first cache for its
+ * three passes.
+ */
 #include "kernels/cpu.h"
 
 #include "kernels/cpu_vec.h"
@@ -10,7 +13,8 @@ struct row_sums {
 
 static struct row_sums first_pass(const float *x, int64_t n)
 {
-	vec largest[2] = { vec_set(-INFINITY), vec_set(-INFINITY) }, sum[2] = { vec_set(0), vec_set(0) };
+	vec largest[2] = { vec_set(-INFINITY), vec_set(-INFINITY) },
+	    sum[2] = { vec_set(0), vec_set(0) };
 	int64_t c = 0;
 
 	for (; c + 2 * VEC_LANES <= n; c += 2 * VEC_LANES) {
@@ -25,7 +29,8 @@ static struct row_sums first_pass(const float *x, int64_t n)
 		largest[0] = vec_max(vec_load_part(x + c, n - c, -INFINITY), largest[0]);
 		sum[0] += vec_load_part(x + c, n - c, 0);
 	}
-	return (struct row_sums){ vec_largest(vec_max(largest[0], largest[1])), vec_sum(sum[0] + sum[1]) };
+	return (struct row_sums){ vec_largest(vec_max(largest[0], largest[1])),
+				  vec_sum(sum[0] + sum[1]) };
 }
 
 /* Returns the sum of e^(x - largest); those stay in place of x when store. */
@@ -43,8 +48,8 @@ static float exp_pass(float *x, int64_t n, float largest, bool store)
 	return vec_sum(sum);
 }
 
-void CPU(cross_entropy)(struct dev *d, struct tensor logits, float *loss, float *nll, const int32_t *targets,
-			int64_t n_real, float smoothing, float grad_scale)
+void CPU(cross_entropy)(struct dev *d, struct tensor logits, float *loss, float *nll,
+			const int32_t *targets, int64_t n_real, float smoothing, float grad_scale)
 {
 	float rest = smoothing / (float)n_real;
 

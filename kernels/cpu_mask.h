@@ -162,16 +162,18 @@ static inline const float *mask_row(struct mask *m, uint64_t first, int64_t n)
 }
 
 /*
- * A table of factors: element (i, j) of `to` (n_rows, stride) is that of element first + i * step + j, for j < n;
- * first and step are multiples of 8, stride >= n rounded up to 8. As many rows share a vector as fit.
+ * A table of factors: element (i, j) of `to` (n_rows, stride) is that of element first + i * step +
+ * j, for j < n; first and step are multiples of 8, stride >= n rounded up to 8. As many rows share
+ * a vector as fit.
  */
-static inline void mask_table(const struct mask *m, float *to, int64_t stride, uint64_t first, uint64_t step,
-			      int64_t n_rows, int64_t n)
+static inline void mask_table(const struct mask *m, float *to, int64_t stride, uint64_t first,
+			      uint64_t step, int64_t n_rows, int64_t n)
 {
 	int64_t per_row = CEIL_DIV(n, 8), n_blocks = n_rows * per_row;
 
 	for (int64_t b = 0; b < n_blocks; b += MASK_LANES) {
-		int64_t row = b / per_row, block = b % per_row, count = MIN(MASK_LANES, n_blocks - b);
+		int64_t row = b / per_row, block = b % per_row,
+			count = MIN(MASK_LANES, n_blocks - b);
 		uint64_t position[MASK_LANES] = { 0 };
 		float factor[8 * MASK_LANES], *place[MASK_LANES];
 

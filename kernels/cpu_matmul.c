@@ -24,8 +24,8 @@ void cpu_onednn_close(struct cpu_onednn *o)
 	(void)o;
 }
 
-bool cpu_onednn_matmul(struct dev *d, struct tensor out, struct tensor a, struct tensor b, struct matmul_how how,
-		       cpu_to_bf16 *to_bf16)
+bool cpu_onednn_matmul(struct dev *d, struct tensor out, struct tensor a, struct tensor b,
+		       struct matmul_how how, cpu_to_bf16 *to_bf16)
 {
 	(void)d, (void)out, (void)a, (void)b, (void)how, (void)to_bf16;
 	return false;
@@ -64,7 +64,7 @@ struct cpu_onednn {
 	dnnl_engine_t engine;
 	dnnl_stream_t stream;
 	struct product *products;		/* open addressing; empty where key.rows is 0 */
-	size_t n_products, n_slots;		/* n_slots is a power of two, at least twice n_products */
+	size_t n_products, n_slots; /* n_slots is a power of two, at least twice n_products */
 };
 
 struct cpu_onednn *cpu_onednn_open(void)
@@ -118,7 +118,8 @@ struct layout {
 static dnnl_status_t create_memory(dnnl_memory_t *m, const struct layout *l, dnnl_engine_t engine)
 {
 	dnnl_memory_desc_t desc;
-	dnnl_status_t status = dnnl_memory_desc_create_with_strides(&desc, 2, l->dims, l->type, l->strides);
+	dnnl_status_t status = dnnl_memory_desc_create_with_strides(&desc, 2, l->dims, l->type,
+								    l->strides);
 
 	if (status == dnnl_success) {
 		status = dnnl_memory_create(m, desc, engine, DNNL_MEMORY_NONE);
@@ -127,12 +128,15 @@ static dnnl_status_t create_memory(dnnl_memory_t *m, const struct layout *l, dnn
 	return status;
 }
 
-static dnnl_status_t create_scratch(struct product *p, const_dnnl_primitive_desc_t desc, dnnl_engine_t engine)
+static dnnl_status_t create_scratch(struct product *p, const_dnnl_primitive_desc_t desc,
+				    dnnl_engine_t engine)
 {
-	const_dnnl_memory_desc_t scratch = dnnl_primitive_desc_query_md(desc, dnnl_query_scratchpad_md, 0);
+	const_dnnl_memory_desc_t scratch =
+		dnnl_primitive_desc_query_md(desc, dnnl_query_scratchpad_md, 0);
 
 	p->scratch_bytes = scratch ? dnnl_memory_desc_get_size(scratch) : 0;
-	return p->scratch_bytes ? dnnl_memory_create(&p->scratch, scratch, engine, DNNL_MEMORY_NONE) : dnnl_success;
+	return p->scratch_bytes ? dnnl_memory_create(&p->scratch, scratch, engine, DNNL_MEMORY_NONE)
+				: dnnl_success;
 }
 
 static dnnl_status_t create_desc(dnnl_primitive_desc_t *desc, const struct layout l[N_OPERANDS],
@@ -142,9 +146,11 @@ static dnnl_status_t create_desc(dnnl_primitive_desc_t *desc, const struct layou
 	dnnl_status_t status = dnnl_success;
 
 	for (int i = 0; i < N_OPERANDS && status == dnnl_success; i++)
-		status = dnnl_memory_desc_create_with_strides(&md[i], 2, l[i].dims, l[i].type, l[i].strides);
+		status = dnnl_memory_desc_create_with_strides(&md[i], 2, l[i].dims, l[i].type,
+							      l[i].strides);
 	if (status == dnnl_success)
-		status = dnnl_matmul_primitive_desc_create(desc, engine, md[A], md[B], NULL, md[OUT], attributes);
+		status = dnnl_matmul_primitive_desc_create(desc, engine, md[A], md[B], NULL,
+							   md[OUT], attributes);
 	for (int i = 0; i < N_OPERANDS; i++)
 		if (md[i])
 			dnnl_memory_desc_destroy(md[i]);
@@ -161,17 +167,22 @@ static dnnl_status_t append_sum(dnnl_post_ops_t ops)
 static dnnl_status_t create_memory(dnnl_memory_t *m, const struct layout *l, dnnl_engine_t engine)
 {
 	dnnl_memory_desc_t desc;
-	dnnl_status_t status = dnnl_memory_desc_init_by_strides(&desc, 2, l->dims, l->type, l->strides);
+	dnnl_status_t status = dnnl_memory_desc_init_by_strides(&desc, 2, l->dims, l->type,
+								l->strides);
 
-	return status == dnnl_success ? dnnl_memory_create(m, &desc, engine, DNNL_MEMORY_NONE) : status;
+	return status == dnnl_success ? dnnl_memory_create(m, &desc, engine, DNNL_MEMORY_NONE)
+				      : status;
 }
 
-static dnnl_status_t create_scratch(struct product *p, const_dnnl_primitive_desc_t desc, dnnl_engine_t engine)
+static dnnl_status_t create_scratch(struct product *p, const_dnnl_primitive_desc_t desc,
+				    dnnl_engine_t engine)
 {
-	const dnnl_memory_desc_t *scratch = dnnl_primitive_desc_query_md(desc, dnnl_query_scratchpad_md, 0);
+	const dnnl_memory_desc_t *scratch =
+		dnnl_primitive_desc_query_md(desc, dnnl_query_scratchpad_md, 0);
 
 	p->scratch_bytes = scratch ? dnnl_memory_desc_get_size(scratch) : 0;
-	return p->scratch_bytes ? dnnl_memory_create(&p->scratch, scratch, engine, DNNL_MEMORY_NONE) : dnnl_success;
+	return p->scratch_bytes ? dnnl_memory_create(&p->scratch, scratch, engine, DNNL_MEMORY_NONE)
+				: dnnl_success;
 }
 
 static dnnl_status_t create_desc(dnnl_primitive_desc_t *desc, const struct layout l[N_OPERANDS],
@@ -182,10 +193,13 @@ static dnnl_status_t create_desc(dnnl_primitive_desc_t *desc, const struct layou
 	dnnl_status_t status = dnnl_success;
 
 	for (int i = 0; i < N_OPERANDS && status == dnnl_success; i++)
-		status = dnnl_memory_desc_init_by_strides(&md[i], 2, l[i].dims, l[i].type, l[i].strides);
+		status = dnnl_memory_desc_init_by_strides(&md[i], 2, l[i].dims, l[i].type,
+							  l[i].strides);
 	if (status == dnnl_success)
 		status = dnnl_matmul_desc_init(&matmul, &md[A], &md[B], NULL, &md[OUT]);
-	return status == dnnl_success ? dnnl_primitive_desc_create(desc, &matmul, attributes, engine, NULL) : status;
+	return status == dnnl_success
+		     ? dnnl_primitive_desc_create(desc, &matmul, attributes, engine, NULL)
+		     : status;
 }
 
 static dnnl_status_t append_sum(dnnl_post_ops_t ops)
@@ -203,7 +217,8 @@ static dnnl_status_t create_attributes(dnnl_primitive_attr_t *attributes, bool a
 	dnnl_status_t status = dnnl_primitive_attr_create(attributes);
 
 	if (status == dnnl_success)
-		status = dnnl_primitive_attr_set_scratchpad_mode(*attributes, dnnl_scratchpad_mode_user);
+		status = dnnl_primitive_attr_set_scratchpad_mode(*attributes,
+								 dnnl_scratchpad_mode_user);
 	if (status != dnnl_success || !accumulate)
 		return status;
 	status = dnnl_post_ops_create(&ops);
@@ -216,7 +231,8 @@ static dnnl_status_t create_attributes(dnnl_primitive_attr_t *attributes, bool a
 	return status;
 }
 
-static struct layout layout_of(int64_t rows, int64_t cols, int64_t stride, bool transposed, bool bf16)
+static struct layout layout_of(int64_t rows, int64_t cols, int64_t stride, bool transposed,
+			       bool bf16)
 {
 	return (struct layout){
 		.dims = { rows, cols },
@@ -268,7 +284,9 @@ static struct product *slot_of(const struct cpu_onednn *o, const struct key *key
 	return &o->products[i];
 }
 
-/* Batches come in many sizes: past this number the table is emptied rather than grown without end. */
+/*
+ * Batches come in many sizes: past this number the table is emptied rather than grown without end.
+ */
 #define MOST_PRODUCTS 8192
 
 static bool make_room(struct cpu_onednn *o)
@@ -315,7 +333,8 @@ static struct product *product_for(struct cpu_onednn *o, const struct key *key)
 /* ---- inputs rounded to bf16 -------------------------------------------------- */
 
 /* Replaces t by its rounded copy, dense, in scratch memory. */
-static bool round_to_bf16(struct dev *d, struct tensor *t, enum cpu_scratch which, cpu_to_bf16 *to_bf16)
+static bool round_to_bf16(struct dev *d, struct tensor *t, enum cpu_scratch which,
+			  cpu_to_bf16 *to_bf16)
 {
 	int64_t rows = t->rows, cols = t->cols, stride = t->stride;
 	const float *from = t->data;
@@ -336,30 +355,40 @@ static bool round_inputs(struct dev *d, struct tensor *a, struct tensor *b, cpu_
 	       (b->dtype == DTYPE_BF16 || round_to_bf16(d, b, CPU_SCRATCH_B, to_bf16));
 }
 
-bool cpu_onednn_matmul(struct dev *d, struct tensor out, struct tensor a, struct tensor b, struct matmul_how how,
-		       cpu_to_bf16 *to_bf16)
+bool cpu_onednn_matmul(struct dev *d, struct tensor out, struct tensor a, struct tensor b,
+		       struct matmul_how how, cpu_to_bf16 *to_bf16)
 {
 	bool rounded = d->bf16 || a.dtype == DTYPE_BF16 || b.dtype == DTYPE_BF16;
 	struct key key = {
-		.rows = out.rows, .cols = out.cols, .inner = how.a_transposed ? a.rows : a.cols,
-		.out_stride = out.stride, .out_bf16 = out.dtype == DTYPE_BF16,
-		.a_stride = rounded && a.dtype == DTYPE_F32 ? a.cols : a.stride, .a_bf16 = rounded,
-		.b_stride = rounded && b.dtype == DTYPE_F32 ? b.cols : b.stride, .b_bf16 = rounded,
-		.a_transposed = how.a_transposed, .b_transposed = how.b_transposed, .accumulate = how.accumulate,
+		.rows = out.rows,
+		.cols = out.cols,
+		.inner = how.a_transposed ? a.rows : a.cols,
+		.out_stride = out.stride,
+		.out_bf16 = out.dtype == DTYPE_BF16,
+		.a_stride = rounded && a.dtype == DTYPE_F32 ? a.cols : a.stride,
+		.a_bf16 = rounded,
+		.b_stride = rounded && b.dtype == DTYPE_F32 ? b.cols : b.stride,
+		.b_bf16 = rounded,
+		.a_transposed = how.a_transposed,
+		.b_transposed = how.b_transposed,
+		.accumulate = how.accumulate,
 	};
-	dnnl_exec_arg_t args[N_OPERANDS + 1] = { { DNNL_ARG_SRC, NULL }, { DNNL_ARG_WEIGHTS, NULL }, { DNNL_ARG_DST, NULL } };
+	dnnl_exec_arg_t args[N_OPERANDS + 1] = { { DNNL_ARG_SRC, NULL },
+						 { DNNL_ARG_WEIGHTS, NULL },
+						 { DNNL_ARG_DST, NULL } };
 	struct product *p;
 	void *scratch = NULL;
 
 	if (key.inner == 0 || (rounded && !d->bf16 && a.dtype != b.dtype))
 		return false;
 #ifdef _OPENMP
-	omp_set_num_threads(d->threads);	/* for the calling thread; oneDNN asks for nothing else */
+	omp_set_num_threads(d->threads); /* for the calling thread; oneDNN asks for nothing else */
 #endif
 	p = product_for(d->onednn, &key);
 	if (!p || (rounded && !round_inputs(d, &a, &b, to_bf16)))
 		return false;
-	if (p->scratch_bytes && !(scratch = cpu_scratch(d, CPU_SCRATCH_ONEDNN, p->scratch_bytes, 1)))
+	if (p->scratch_bytes &&
+	    !(scratch = cpu_scratch(d, CPU_SCRATCH_ONEDNN, p->scratch_bytes, 1)))
 		return false;
 	dnnl_memory_set_data_handle(p->memory[A], a.data);
 	dnnl_memory_set_data_handle(p->memory[B], b.data);
@@ -370,7 +399,8 @@ bool cpu_onednn_matmul(struct dev *d, struct tensor out, struct tensor a, struct
 		dnnl_memory_set_data_handle(p->scratch, scratch);
 		args[N_OPERANDS] = (dnnl_exec_arg_t){ DNNL_ARG_SCRATCHPAD, p->scratch };
 	}
-	return dnnl_primitive_execute(p->primitive, d->onednn->stream, N_OPERANDS + !!scratch, args) == dnnl_success;
+	return dnnl_primitive_execute(p->primitive, d->onednn->stream, N_OPERANDS + !!scratch,
+				      args) == dnnl_success;
 }
 
 #endif

@@ -5,8 +5,8 @@
 #include "kernels/cpu_vec.h"
 #include "kernels/ref.h"
 
-static void norm_row(float *out, float *mean, float *rstd, const float *x, const float *scale, const float *shift,
-		     int64_t n)
+static void norm_row(float *out, float *mean, float *rstd, const float *x, const float *scale,
+		     const float *shift, int64_t n)
 {
 	vec sum = vec_set(0), squares = vec_set(0);
 	float m, r;
@@ -26,8 +26,8 @@ static void norm_row(float *out, float *mean, float *rstd, const float *x, const
 	*rstd = r;
 }
 
-void CPU(norm)(struct dev *d, struct tensor out, float *mean, float *rstd, struct tensor x, const float *scale,
-	       const float *shift)
+void CPU(norm)(struct dev *d, struct tensor out, float *mean, float *rstd, struct tensor x,
+	       const float *scale, const float *shift)
 {
 	if ((out.dtype | x.dtype) != DTYPE_F32) {
 		ref_norm(NULL, out, mean, rstd, x, scale, shift);
@@ -38,8 +38,8 @@ void CPU(norm)(struct dev *d, struct tensor out, float *mean, float *rstd, struc
 		norm_row(cpu_row(out, t), mean + t, rstd + t, cpu_row(x, t), scale, shift, x.cols);
 }
 
-static void sum_row(float *sum, const float *residual, const float *branch, const float *bias, struct mask *m,
-		    uint64_t first, int64_t cols)
+static void sum_row(float *sum, const float *residual, const float *branch, const float *bias,
+		    struct mask *m, uint64_t first, int64_t cols)
 {
 	for (int64_t c = 0; c < cols; c += MASK_CHUNK) {
 		int64_t n = MIN(MASK_CHUNK, cols - c);
@@ -47,7 +47,8 @@ static void sum_row(float *sum, const float *residual, const float *branch, cons
 
 		if (bias)
 			for (int64_t i = 0; i < n; i++)
-				sum[c + i] = residual[c + i] + (branch[c + i] + bias[c + i]) * factor[i];
+				sum[c + i] = residual[c + i] +
+					     (branch[c + i] + bias[c + i]) * factor[i];
 		else
 			for (int64_t i = 0; i < n; i++)
 				sum[c + i] = residual[c + i] + branch[c + i] * factor[i];
@@ -55,11 +56,12 @@ static void sum_row(float *sum, const float *residual, const float *branch, cons
 }
 
 void CPU(add_norm)(struct dev *d, struct tensor sum, struct tensor out, float *mean, float *rstd,
-		   struct tensor residual, struct tensor branch, const float *bias, const float *scale,
-		   const float *shift, struct dropout drop)
+		   struct tensor residual, struct tensor branch, const float *bias,
+		   const float *scale, const float *shift, struct dropout drop)
 {
 	if ((sum.dtype | out.dtype | residual.dtype | branch.dtype) != DTYPE_F32) {
-		ref_add_norm(NULL, sum, out, mean, rstd, residual, branch, bias, scale, shift, drop);
+		ref_add_norm(NULL, sum, out, mean, rstd, residual, branch, bias, scale, shift,
+			     drop);
 		return;
 	}
 #pragma omp parallel num_threads(cpu_threads(d, sum.rows * sum.cols))
@@ -71,14 +73,17 @@ void CPU(add_norm)(struct dev *d, struct tensor sum, struct tensor out, float *m
 		for (int64_t t = 0; t < sum.rows; t++) {
 			sum_row(cpu_row(sum, t), cpu_row(residual, t), cpu_row(branch, t), bias, &m,
 				(uint64_t)(t * sum.cols), sum.cols);
-			norm_row(cpu_row(out, t), mean + t, rstd + t, cpu_row(sum, t), scale, shift, sum.cols);
+			norm_row(cpu_row(out, t), mean + t, rstd + t, cpu_row(sum, t), scale, shift,
+				 sum.cols);
 		}
 	}
 }
 
 /* ---- gradients ------------------------------------------------------------------ */
 
-/* One row: dx (+)= its gradient, dscale += and dshift += its share. See ref_norm.c for the formula. */
+/*
+ * One row: dx (+)= its gradient, dscale += and dshift += its share. See ref_norm.c for the formula.
+ */
 struct row_grad {
 	float *dx, *dscale, *dshift;
 	const float *dout, *x, *scale;
@@ -92,12 +97,14 @@ static void norm_row_grad(struct row_grad r, int64_t n)
 	float g_mean, gn_mean;
 
 	for (int64_t c = 0; c < n; c += VEC_LANES) {
-		vec dout = vec_load_part(r.dout + c, n - c, 0), g = dout * vec_load_part(r.scale + c, n - c, 0);
+		vec dout = vec_load_part(r.dout + c, n - c, 0),
+		    g = dout * vec_load_part(r.scale + c, n - c, 0);
 		vec normed = (vec_load_part(r.x + c, n - c, 0) - r.mean) * r.rstd;
 
 		g_sum += g;
 		gn_sum += g * normed;
-		vec_store_part(r.dscale + c, vec_load_part(r.dscale + c, n - c, 0) + dout * normed, n - c);
+		vec_store_part(r.dscale + c, vec_load_part(r.dscale + c, n - c, 0) + dout * normed,
+			       n - c);
 		vec_store_part(r.dshift + c, vec_load_part(r.dshift + c, n - c, 0) + dout, n - c);
 	}
 	g_mean = vec_sum(g_sum) / (float)n;
@@ -107,12 +114,14 @@ static void norm_row_grad(struct row_grad r, int64_t n)
 		vec normed = (vec_load_part(r.x + c, n - c, 0) - r.mean) * r.rstd;
 		vec dx = r.rstd * (g - g_mean - normed * gn_mean);
 
-		vec_store_part(r.dx + c, r.accumulate ? dx + vec_load_part(r.dx + c, n - c, 0) : dx, n - c);
+		vec_store_part(r.dx + c, r.accumulate ? dx + vec_load_part(r.dx + c, n - c, 0) : dx,
+			       n - c);
 	}
 }
 
 /* dbranch = dropout'(dsum); dbias +=. */
-static void branch_row_grad(float *dbranch, float *dbias, const float *dsum, struct mask *m, uint64_t first, int64_t cols)
+static void branch_row_grad(float *dbranch, float *dbias, const float *dsum, struct mask *m,
+			    uint64_t first, int64_t cols)
 {
 	for (int64_t c = 0; c < cols; c += MASK_CHUNK) {
 		int64_t n = MIN(MASK_CHUNK, cols - c);
@@ -147,17 +156,22 @@ static void part_grad(const struct grads *g, float *sums, int64_t first, int64_t
 	if (g->dbranch.data)
 		mask_init(&m, g->drop);
 	for (int64_t t = first; t < last; t++) {
-		norm_row_grad((struct row_grad){ cpu_row(g->dx, t), sums, sums + n, cpu_row(g->dout, t), cpu_row(g->x, t),
-						 g->scale, g->mean[t], g->rstd[t], g->accumulate }, n);
+		norm_row_grad((struct row_grad){ cpu_row(g->dx, t), sums, sums + n,
+						 cpu_row(g->dout, t), cpu_row(g->x, t), g->scale,
+						 g->mean[t], g->rstd[t], g->accumulate },
+			      n);
 		if (g->dbranch.data)
-			branch_row_grad(cpu_row(g->dbranch, t), sums + 2 * n, cpu_row(g->dx, t), &m, (uint64_t)(t * n), n);
+			branch_row_grad(cpu_row(g->dbranch, t), sums + 2 * n, cpu_row(g->dx, t), &m,
+					(uint64_t)(t * n), n);
 	}
 }
 
 static void all_grads(struct dev *d, const struct grads *g)
 {
-	int64_t n = g->x.cols, part_rows = cpu_part_rows(g->x.rows), n_parts = CEIL_DIV(g->x.rows, part_rows);
-	float *sums = cpu_scratch(d, CPU_SCRATCH_SUMS, (size_t)n_parts, 3 * (size_t)n * sizeof(*sums));
+	int64_t n = g->x.cols, part_rows = cpu_part_rows(g->x.rows),
+		n_parts = CEIL_DIV(g->x.rows, part_rows);
+	float *sums = cpu_scratch(d, CPU_SCRATCH_SUMS, (size_t)n_parts,
+				  3 * (size_t)n * sizeof(*sums));
 
 	if (!sums)
 		return;
@@ -170,24 +184,43 @@ static void all_grads(struct dev *d, const struct grads *g)
 		vec_add_parts(g->dbias, sums + 2 * n, n_parts, 3 * n, n);
 }
 
-void CPU(norm_grad)(struct dev *d, struct tensor dx, float *dscale, float *dshift, struct tensor dout, struct tensor x,
-		    const float *mean, const float *rstd, const float *scale, bool accumulate)
+void CPU(norm_grad)(struct dev *d, struct tensor dx, float *dscale, float *dshift,
+		    struct tensor dout, struct tensor x, const float *mean, const float *rstd,
+		    const float *scale, bool accumulate)
 {
 	if ((dx.dtype | dout.dtype | x.dtype) != DTYPE_F32)
 		ref_norm_grad(NULL, dx, dscale, dshift, dout, x, mean, rstd, scale, accumulate);
 	else
-		all_grads(d, &(struct grads){ .dx = dx, .dscale = dscale, .dshift = dshift, .dout = dout, .x = x,
-					      .mean = mean, .rstd = rstd, .scale = scale, .accumulate = accumulate });
+		all_grads(d, &(struct grads){ .dx = dx,
+					      .dscale = dscale,
+					      .dshift = dshift,
+					      .dout = dout,
+					      .x = x,
+					      .mean = mean,
+					      .rstd = rstd,
+					      .scale = scale,
+					      .accumulate = accumulate });
 }
 
-void CPU(add_norm_grad)(struct dev *d, struct tensor dsum, struct tensor dbranch, float *dbias, float *dscale,
-			float *dshift, struct tensor dout, struct tensor sum, const float *mean, const float *rstd,
-			const float *scale, struct dropout drop)
+void CPU(add_norm_grad)(struct dev *d, struct tensor dsum, struct tensor dbranch, float *dbias,
+			float *dscale, float *dshift, struct tensor dout, struct tensor sum,
+			const float *mean, const float *rstd, const float *scale,
+			struct dropout drop)
 {
 	if ((dsum.dtype | dbranch.dtype | dout.dtype | sum.dtype) != DTYPE_F32)
-		ref_add_norm_grad(NULL, dsum, dbranch, dbias, dscale, dshift, dout, sum, mean, rstd, scale, drop);
+		ref_add_norm_grad(NULL, dsum, dbranch, dbias, dscale, dshift, dout, sum, mean, rstd,
+				  scale, drop);
 	else
-		all_grads(d, &(struct grads){ .dx = dsum, .dbranch = dbranch, .dbias = dbias, .dscale = dscale,
-					      .dshift = dshift, .dout = dout, .x = sum, .mean = mean, .rstd = rstd,
-					      .scale = scale, .drop = drop, .accumulate = true });
+		all_grads(d, &(struct grads){ .dx = dsum,
+					      .dbranch = dbranch,
+					      .dbias = dbias,
+					      .dscale = dscale,
+					      .dshift = dshift,
+					      .dout = dout,
+					      .x = sum,
+					      .mean = mean,
+					      .rstd = rstd,
+					      .scale = scale,
+					      .drop = drop,
+					      .accumulate = true });
 }

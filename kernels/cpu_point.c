@@ -28,7 +28,8 @@ static const float *sinusoids(struct dev *d, const int32_t *positions, int64_t n
 #pragma omp parallel for num_threads(d->threads) schedule(static)
 	for (int64_t p = 0; p < rows; p++) {
 		for (int64_t c = 0; c < half; c++) {
-			double angle = (double)p * exp(-log(10000.0) * (double)c / (double)MAX(half - 1, 1));
+			double angle = (double)p *
+				       exp(-log(10000.0) * (double)c / (double)MAX(half - 1, 1));
 
 			table[p * cols + c] = (float)sin(angle);
 			table[p * cols + half + c] = (float)cos(angle);
@@ -41,7 +42,8 @@ static const float *sinusoids(struct dev *d, const int32_t *positions, int64_t n
 	return table;
 }
 
-static void embed_row(float *out, const float *word, const float *sinusoid, float scale, const float *factor, int64_t n)
+static void embed_row(float *out, const float *word, const float *sinusoid, float scale,
+		      const float *factor, int64_t n)
 {
 	if (!word)
 		for (int64_t c = 0; c < n; c++)
@@ -51,8 +53,8 @@ static void embed_row(float *out, const float *word, const float *sinusoid, floa
 			out[c] = (scale * word[c] + sinusoid[c]) * factor[c];
 }
 
-void CPU(embed)(struct dev *d, struct tensor out, struct tensor table, const int32_t *ids, const int32_t *positions,
-		float scale, struct dropout drop)
+void CPU(embed)(struct dev *d, struct tensor out, struct tensor table, const int32_t *ids,
+		const int32_t *positions, float scale, struct dropout drop)
 {
 	const float *waves;
 	bool far = false;
@@ -76,7 +78,8 @@ void CPU(embed)(struct dev *d, struct tensor out, struct tensor table, const int
 			for (int64_t c = 0; c < out.cols; c += MASK_CHUNK) {
 				int64_t n = MIN(MASK_CHUNK, out.cols - c);
 
-				embed_row(cpu_row(out, t) + c, ids[t] < 0 ? NULL : cpu_row(table, ids[t]) + c,
+				embed_row(cpu_row(out, t) + c,
+					  ids[t] < 0 ? NULL : cpu_row(table, ids[t]) + c,
 					  waves + positions[t] * out.cols + c, scale,
 					  mask_row(&m, (uint64_t)(t * out.cols + c), n), n);
 			}
@@ -84,9 +87,12 @@ void CPU(embed)(struct dev *d, struct tensor out, struct tensor table, const int
 	}
 }
 
-/* Each thread has columns of its own and goes through all rows, so every sum has the order of the rows. */
-void CPU(embed_grad)(struct dev *d, struct tensor dtable, struct tensor dout, const int32_t *ids, float scale,
-		     struct dropout drop)
+/*
+ * Each thread has columns of its own and goes through all rows, so every sum has the order of the
+ * rows.
+ */
+void CPU(embed_grad)(struct dev *d, struct tensor dtable, struct tensor dout, const int32_t *ids,
+		     float scale, struct dropout drop)
 {
 	int threads = cpu_threads(d, dout.rows * dout.cols);
 	int64_t width = MIN(CEIL_DIV(CEIL_DIV(dout.cols, threads), 16) * 16, MASK_CHUNK);
@@ -133,10 +139,14 @@ void CPU(relu_dropout)(struct dev *d, struct tensor x, const float *bias, struct
 			for (int64_t c = 0; c < x.cols; c += MASK_CHUNK) {
 				int64_t n = MIN(MASK_CHUNK, x.cols - c), i = 0;
 				float *to = cpu_row(x, t) + c;
-				const float *b = bias + c, *factor = mask_row(&m, (uint64_t)(t * x.cols + c), n);
+				const float *b = bias + c,
+					    *factor = mask_row(&m, (uint64_t)(t * x.cols + c), n);
 
 				for (; i + VEC_LANES <= n; i += VEC_LANES)
-					vec_store(to + i, vec_max(vec_load(to + i) + vec_load(b + i), vec_set(0)) * vec_load(factor + i));
+					vec_store(to + i,
+						  vec_max(vec_load(to + i) + vec_load(b + i),
+							  vec_set(0)) *
+							  vec_load(factor + i));
 				for (; i < n; i++)
 					to[i] = to[i] + b[i] > 0 ? (to[i] + b[i]) * factor[i] : 0;
 			}
@@ -155,7 +165,8 @@ static void relu_row_grad(float *g, const float *y, float *sum, float scale, int
 	}
 }
 
-void CPU(relu_dropout_grad)(struct dev *d, struct tensor dx, float *dbias, struct tensor y, struct dropout drop)
+void CPU(relu_dropout_grad)(struct dev *d, struct tensor dx, float *dbias, struct tensor y,
+			    struct dropout drop)
 {
 	float scale = drop.rate > 0 ? dropout_scale(drop.rate) : 1;
 	int64_t part_rows = cpu_part_rows(dx.rows), n_parts = CEIL_DIV(dx.rows, part_rows);
@@ -233,7 +244,9 @@ void CPU(sum_squares)(struct dev *d, double *out, const float *x, int64_t n)
 
 #pragma omp parallel for num_threads(cpu_threads(d, n)) schedule(static)
 	for (int p = 0; p < SQUARE_PARTS; p++)
-		part[p] = p * length < n ? sum_squares_part(x + p * length, MIN(length, n - p * length)) : 0;
+		part[p] = p * length < n
+				? sum_squares_part(x + p * length, MIN(length, n - p * length))
+				: 0;
 	for (int p = 0; p < SQUARE_PARTS; p++)
 		total += part[p];
 	*out = total;
@@ -241,8 +254,8 @@ void CPU(sum_squares)(struct dev *d, double *out, const float *x, int64_t n)
 
 #define ADAM_PIECE 16384
 
-static void adam_piece(float *restrict param, float *restrict m, float *restrict v, const float *restrict grad,
-		       int64_t n, struct adam_step s)
+static void adam_piece(float *restrict param, float *restrict m, float *restrict v,
+		       const float *restrict grad, int64_t n, struct adam_step s)
 {
 	float rate = (float)((double)s.rate * sqrt((double)s.correction2) / (double)s.correction1);
 	float rest1 = (float)(1.0 - (double)s.beta1), rest2 = (float)(1.0 - (double)s.beta2);
@@ -258,7 +271,8 @@ static void adam_piece(float *restrict param, float *restrict m, float *restrict
 	}
 }
 
-void CPU(adam)(struct dev *d, float *param, float *m, float *v, const float *grad, int64_t n, struct adam_step step)
+void CPU(adam)(struct dev *d, float *param, float *m, float *v, const float *grad, int64_t n,
+	       struct adam_step step)
 {
 #pragma omp parallel for num_threads(cpu_threads(d, n)) schedule(static)
 	for (int64_t i = 0; i < n; i += ADAM_PIECE)

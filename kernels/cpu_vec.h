@@ -52,7 +52,10 @@ VEC_INLINE vec vec_set(float x)
 	return x - (vec){ 0 };	/* not + 0, which would not be nothing for -0 */
 }
 
-/* The first n floats at p, the rest of the vector filled with other. n > 0; at most VEC_LANES are read. */
+/*
+ * The first n floats at p, the rest of the vector filled with other. n > 0; at most VEC_LANES are
+ * read.
+ */
 VEC_INLINE vec vec_load_part(const float *p, int64_t n, float other)
 {
 	vec x = vec_set(other);
@@ -137,7 +140,8 @@ VEC_INLINE float vec_largest(vec x)
  */
 VEC_INLINE vec vec_exp(vec x)
 {
-	const float to_integer = 12582912.0f;	/* 1.5 * 2^23: adding it rounds, and leaves n in the low bits */
+	const float to_integer =
+		12582912.0f; /* 1.5 * 2^23: adding it rounds, and leaves n in the low bits */
 	vec_int tiny = x < -87.3f;
 	vec n, r, y;
 
@@ -168,14 +172,21 @@ VEC_INLINE void vec_transpose(vec x[VEC_LANES])
 		t[i + 1] = _mm512_unpackhi_ps((__m512)x[i], (__m512)x[i + 1]);
 	}
 	VEC_UNROLL for (int i = 0; i < 16; i += 4) {
-		u[i] = _mm512_castpd_ps(_mm512_unpacklo_pd(_mm512_castps_pd(t[i]), _mm512_castps_pd(t[i + 2])));
-		u[i + 1] = _mm512_castpd_ps(_mm512_unpackhi_pd(_mm512_castps_pd(t[i]), _mm512_castps_pd(t[i + 2])));
-		u[i + 2] = _mm512_castpd_ps(_mm512_unpacklo_pd(_mm512_castps_pd(t[i + 1]), _mm512_castps_pd(t[i + 3])));
-		u[i + 3] = _mm512_castpd_ps(_mm512_unpackhi_pd(_mm512_castps_pd(t[i + 1]), _mm512_castps_pd(t[i + 3])));
+		u[i] = _mm512_castpd_ps(
+			_mm512_unpacklo_pd(_mm512_castps_pd(t[i]), _mm512_castps_pd(t[i + 2])));
+		u[i + 1] = _mm512_castpd_ps(
+			_mm512_unpackhi_pd(_mm512_castps_pd(t[i]), _mm512_castps_pd(t[i + 2])));
+		u[i + 2] = _mm512_castpd_ps(
+			_mm512_unpacklo_pd(_mm512_castps_pd(t[i + 1]), _mm512_castps_pd(t[i + 3])));
+		u[i + 3] = _mm512_castpd_ps(
+			_mm512_unpackhi_pd(_mm512_castps_pd(t[i + 1]), _mm512_castps_pd(t[i + 3])));
 	}
-	/* u[4 g + c] holds columns c, 4 + c, 8 + c, 12 + c of rows 4 g to 4 g + 3, a quarter each */
+	/*
+	 * u[4 g + c] holds columns c, 4 + c, 8 + c, 12 + c of rows 4 g to 4 g + 3, a quarter each
+	 */
 	VEC_UNROLL for (int c = 0; c < 4; c++) {
-		__m512 even01 = _mm512_shuffle_f32x4(u[c], u[4 + c], 0x88), odd01 = _mm512_shuffle_f32x4(u[c], u[4 + c], 0xDD);
+		__m512 even01 = _mm512_shuffle_f32x4(u[c], u[4 + c], 0x88),
+		       odd01 = _mm512_shuffle_f32x4(u[c], u[4 + c], 0xDD);
 		__m512 even23 = _mm512_shuffle_f32x4(u[8 + c], u[12 + c], 0x88);
 		__m512 odd23 = _mm512_shuffle_f32x4(u[8 + c], u[12 + c], 0xDD);
 
@@ -196,7 +207,8 @@ VEC_INLINE void vec_transpose(vec x[VEC_LANES])
 }
 
 /* to[c] += the sum over parts of sums[part * stride + c], part after part. */
-static inline void vec_add_parts(float *to, const float *sums, int64_t n_parts, int64_t stride, int64_t n)
+static inline void vec_add_parts(float *to, const float *sums, int64_t n_parts, int64_t stride,
+				 int64_t n)
 {
 	for (int64_t c = 0; c < n; c += VEC_LANES) {
 		vec total = vec_set(0);

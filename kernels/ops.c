@@ -16,14 +16,15 @@ const struct ops *cpu_table_v4(void);
 #ifdef HAVE_VECTOR_VARIANTS
 static bool machine_is_v3(void)
 {
-	return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2");
+	return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+	       __builtin_cpu_supports("bmi2");
 }
 
 static bool machine_is_v4(void)
 {
-	return machine_is_v3() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-	       __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
-	       __builtin_cpu_supports("avx512vl");
+	return machine_is_v3() && __builtin_cpu_supports("avx512f") &&
+	       __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512cd") &&
+	       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
 }
 #endif
 
@@ -58,13 +59,17 @@ const struct ops *ops_find(const char *name, struct err *e)
 		if (backends[i]->usable())
 			return backends[i];
 		if (!any) {
-			err_set(e, ERR_UNAVAILABLE, "backend %s does not work on this machine; try --backend auto", name);
+			err_set(e, ERR_UNAVAILABLE,
+				"backend %s does not work on this machine; try --backend auto",
+				name);
 			return NULL;
 		}
 	}
 	if (strcmp(name, "cuda") == 0)
-		err_set(e, ERR_UNAVAILABLE, "backend cuda is not part of this build; configure it with --with-cuda");
+		err_set(e, ERR_UNAVAILABLE,
+			"backend cuda is not part of this build; configure it with --with-cuda");
 	else
-		err_set(e, ERR_UNAVAILABLE, "there is no backend called \"%s\"; known are auto, cuda, cpu, ref", name);
+		err_set(e, ERR_UNAVAILABLE,
+			"there is no backend called \"%s\"; known are auto, cuda, cpu, ref", name);
 	return NULL;
 }

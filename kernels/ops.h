@@ -31,12 +31,12 @@ extern "C" {
 
 #define NORM_EPSILON 1e-6f
 
-struct dev;			/* one backend, opened: threads or streams, scratch memory; opaque */
+struct dev;	/* one backend, opened: threads or streams, scratch memory; opaque */
 
 struct dev_options {
 	int  threads;		/* CPU threads, 0: all cores */
 	int  device;		/* GPU number on this host */
-	bool bf16;		/* matrix products round their inputs to bf16 and accumulate in fp32 */
+	bool bf16;		/* products round their inputs to bf16 and accumulate in fp32 */
 };
 
 /* Dropout: element i of the op's output is kept when dropout_keep(…, i); kernels/dropout.h. */
@@ -51,11 +51,14 @@ struct matmul_how {
 	bool  accumulate;	/* out += instead of out = */
 };
 
-/* Who attends to whom in a packed batch. Sentence s has queries [q_start[s], q_start[s+1]) and keys likewise. */
+/*
+ * Who attends to whom in a packed batch. Sentence s has queries [q_start[s], q_start[s+1]) and
+ * keys likewise.
+ */
 struct attention_shape {
 	const int32_t *q_start, *k_start;	/* (N + 1), on the backend's side */
 	int32_t n;				/* N */
-	int32_t heads;				/* H; head h is columns [h * D/H, (h + 1) * D/H) of q, k, v, out */
+	int32_t heads;			/* H; head h is columns [h * D/H, (h + 1) * D/H) of all */
 	int32_t max_q, max_k;			/* longest sentence of each side */
 	bool    causal;				/* query i sees keys 0..i of its sentence */
 };
@@ -73,10 +76,12 @@ struct ops {
 	bool (*usable)(void);		/* may this machine run them? */
 	struct dev *(*open)(const struct dev_options *options, struct err *e);	/* NULL: failure */
 	void (*close)(struct dev *d);
-	void *(*alloc)(struct dev *d, size_t bytes, struct err *e);	/* zeroed, 64-byte aligned; NULL: ERR_NOMEM */
+	/* Zeroed, 64-byte aligned; NULL: ERR_NOMEM. */
+	void *(*alloc)(struct dev *d, size_t bytes, struct err *e);
 	void (*release)(struct dev *d, void *p);
 	void (*to_device)(struct dev *d, void *to, const void *from, size_t bytes);
-	void (*to_host)(struct dev *d, void *to, const void *from, size_t bytes);	/* waits for the data */
+	/* Waits for the data. */
+	void (*to_host)(struct dev *d, void *to, const void *from, size_t bytes);
 	int  (*sync)(struct dev *d, struct err *e);
 #define OP(name, args) void (*name) args;
 #include "kernels/ops.def"
@@ -87,7 +92,7 @@ const struct ops *ops_ref(void);
 const struct ops *ops_cpu(void);	/* the variant for this machine's vector units */
 const struct ops *ops_cuda(void);	/* NULL when not built */
 
-/* The backend called name (auto: the best usable one); NULL: ERR_UNAVAILABLE. name: auto, ref, cpu, cuda. */
+/* The backend called auto (the best usable one), ref, cpu or cuda; NULL: ERR_UNAVAILABLE. */
 const struct ops *ops_find(const char *name, struct err *e);
 
 #ifdef __cplusplus

@@ -35,7 +35,8 @@ static inline float ref_get(struct tensor t, int64_t row, int64_t col)
 {
 	int64_t i = row * t.stride + col;
 
-	return t.dtype == DTYPE_BF16 ? bf16_to_float(((const uint16_t *)t.data)[i]) : ((const float *)t.data)[i];
+	return t.dtype == DTYPE_BF16 ? bf16_to_float(((const uint16_t *)t.data)[i])
+				     : ((const float *)t.data)[i];
 }
 
 static inline void ref_set(struct tensor t, int64_t row, int64_t col, double x)
@@ -58,7 +59,8 @@ static inline double ref_dropout(struct dropout drop, uint64_t i)
 {
 	if (drop.rate <= 0)
 		return 1;
-	return dropout_keep(drop.key, i, dropout_threshold(drop.rate)) ? dropout_scale(drop.rate) : 0;
+	return dropout_keep(drop.key, i, dropout_threshold(drop.rate)) ? dropout_scale(drop.rate)
+								       : 0;
 }
 
 /* The same for element (row, col) of t's shape. */

@@ -1,4 +1,7 @@
-/* ref_attention.c - see ref.h: attention within each sentence of a packed batch (Vaswani et al. 2017, 3.2). */
+/*
+ * ref_attention.c - see ref.h: attention within each sentence of a packed batch (Vaswani et al.
+ * 2017, 3.2).
+ */
 #include "kernels/ref.h"
 
 /* One query of one head, with the keys of its sentence. */
@@ -9,7 +12,8 @@ struct query {
 	int64_t head, heads;
 };
 
-static struct query query_at(struct tensor q, struct attention_shape shape, int32_t s, int32_t row, int32_t head)
+static struct query query_at(struct tensor q, struct attention_shape shape, int32_t s, int32_t row,
+			     int32_t head)
 {
 	int64_t i = row - shape.q_start[s], n_keys = shape.k_start[s + 1] - shape.k_start[s];
 	int64_t n_cols = q.cols / shape.heads;
@@ -58,8 +62,8 @@ static double log_sum_exp(struct query at, struct tensor q, struct tensor k)
 /* Sums are kept in double for so many columns at a time. */
 #define CHUNK 64
 
-static void attend(struct query at, struct tensor out, float *lse, struct tensor q, struct tensor k, struct tensor v,
-		   struct dropout drop)
+static void attend(struct query at, struct tensor out, float *lse, struct tensor q, struct tensor k,
+		   struct tensor v, struct dropout drop)
 {
 	double whole = log_sum_exp(at, q, k);
 	int64_t last_col = at.first_col + at.n_cols;
@@ -80,8 +84,8 @@ static void attend(struct query at, struct tensor out, float *lse, struct tensor
 	lse[at.row * at.heads + at.head] = (float)whole;
 }
 
-void REF(attention)(struct dev *d, struct tensor out, float *lse, struct tensor q, struct tensor k, struct tensor v,
-		    struct attention_shape shape, struct dropout drop)
+void REF(attention)(struct dev *d, struct tensor out, float *lse, struct tensor q, struct tensor k,
+		    struct tensor v, struct attention_shape shape, struct dropout drop)
 {
 	(void)d;
 	for (int32_t s = 0; s < shape.n; s++)
@@ -118,7 +122,8 @@ static struct pair pair_grad(const struct grad *g, struct query at, int64_t j)
 	m = dropout_of(at, g->drop, j);
 	dp = m * dot(at, g->dout, at.row, g->v, at.first_key + j);
 	return (struct pair){
-		.dscore = p * (dp - dot(at, g->dout, at.row, g->out, at.row)) / sqrt((double)at.n_cols),
+		.dscore = p * (dp - dot(at, g->dout, at.row, g->out, at.row)) /
+			  sqrt((double)at.n_cols),
 		.weight = p * m,
 	};
 }
@@ -143,9 +148,11 @@ static void query_grad(const struct grad *g, struct tensor dq, struct query at)
 }
 
 /* Key j of sentence s, head h. */
-static void key_grad(const struct grad *g, struct tensor dk, struct tensor dv, int32_t s, int32_t h, int64_t j)
+static void key_grad(const struct grad *g, struct tensor dk, struct tensor dv, int32_t s, int32_t h,
+		     int64_t j)
 {
-	int64_t n_cols = g->q.cols / g->shape.heads, last_col = (h + 1) * n_cols, key = g->shape.k_start[s] + j;
+	int64_t n_cols = g->q.cols / g->shape.heads, last_col = (h + 1) * n_cols,
+		key = g->shape.k_start[s] + j;
 
 	for (int64_t first = h * n_cols; first < last_col; first += CHUNK) {
 		int64_t n = MIN(CHUNK, last_col - first);
@@ -166,9 +173,10 @@ static void key_grad(const struct grad *g, struct tensor dk, struct tensor dv, i
 	}
 }
 
-void REF(attention_grad)(struct dev *d, struct tensor dq, struct tensor dk, struct tensor dv, struct tensor dout,
-			 struct tensor out, const float *lse, struct tensor q, struct tensor k, struct tensor v,
-			 struct attention_shape shape, struct dropout drop)
+void REF(attention_grad)(struct dev *d, struct tensor dq, struct tensor dk, struct tensor dv,
+			 struct tensor dout, struct tensor out, const float *lse, struct tensor q,
+			 struct tensor k, struct tensor v, struct attention_shape shape,
+			 struct dropout drop)
 {
 	struct grad g = { dout, out, q, k, v, lse, shape, drop };
 

@@ -30,8 +30,9 @@ static double step_log_sum_exp(struct step s, int64_t first_col, int64_t n_cols)
 	return best + log(sum);
 }
 
-void REF(attention_step)(struct dev *d, struct tensor out, float *weights, struct tensor q, struct tensor k,
-			 struct tensor v, const int32_t *index, const int32_t *length, int64_t index_stride, int32_t heads)
+void REF(attention_step)(struct dev *d, struct tensor out, float *weights, struct tensor q,
+			 struct tensor k, struct tensor v, const int32_t *index,
+			 const int32_t *length, int64_t index_stride, int32_t heads)
 {
 	int64_t n_cols = q.cols / heads;
 
@@ -49,11 +50,13 @@ void REF(attention_step)(struct dev *d, struct tensor out, float *weights, struc
 				double sum = 0;
 
 				for (int32_t j = 0; j < s.length; j++)
-					sum += exp(step_score(s, h * n_cols, n_cols, j) - lse) * ref_get(v, s.index[j], c);
+					sum += exp(step_score(s, h * n_cols, n_cols, j) - lse) *
+					       ref_get(v, s.index[j], c);
 				ref_set(out, r, c, sum);
 			}
 			for (int32_t j = 0; j < s.length && w; j++)
-				w[j] += (float)(exp(step_score(s, h * n_cols, n_cols, j) - lse) / heads);
+				w[j] += (float)(exp(step_score(s, h * n_cols, n_cols, j) - lse) /
+						heads);
 		}
 	}
 }
@@ -74,7 +77,8 @@ void REF(scatter_rows)(struct dev *d, struct tensor out, struct tensor x, const 
 			ref_set(out, index[r], c, ref_get(x, r, c));
 }
 
-void REF(top_k)(struct dev *d, float *values, int32_t *ids, struct tensor logits, int64_t n_real, int32_t k)
+void REF(top_k)(struct dev *d, float *values, int32_t *ids, struct tensor logits, int64_t n_real,
+		int32_t k)
 {
 	(void)d;
 	assert(k <= n_real);

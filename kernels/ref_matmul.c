@@ -8,7 +8,8 @@ static double input(bool bf16, struct tensor t, int64_t row, int64_t col)
 	return bf16 ? bf16_to_float(bf16_from_float((float)x)) : x;
 }
 
-void REF(matmul)(struct dev *d, struct tensor out, struct tensor a, struct tensor b, struct matmul_how how)
+void REF(matmul)(struct dev *d, struct tensor out, struct tensor a, struct tensor b,
+		 struct matmul_how how)
 {
 	bool bf16 = ((struct ref_dev *)d)->bf16;
 	int64_t n_k = how.a_transposed ? a.rows : a.cols;
@@ -18,8 +19,10 @@ void REF(matmul)(struct dev *d, struct tensor out, struct tensor a, struct tenso
 			double sum = how.accumulate ? ref_get(out, m, n) : 0;
 
 			for (int64_t k = 0; k < n_k; k++)
-				sum += input(bf16, a, how.a_transposed ? k : m, how.a_transposed ? m : k) *
-				       input(bf16, b, how.b_transposed ? n : k, how.b_transposed ? k : n);
+				sum += input(bf16, a, how.a_transposed ? k : m,
+					     how.a_transposed ? m : k) *
+				       input(bf16, b, how.b_transposed ? n : k,
+					     how.b_transposed ? k : n);
 			ref_set(out, m, n, sum);
 		}
 	}

@@ -1,8 +1,8 @@
 /* ref_norm.c - see ref.h: layer normalisation (Ba et al. 2016), alone and behind a residual sum. */
 #include "kernels/ref.h"
 
-static void norm_row(struct tensor out, float *mean, float *rstd, struct tensor x, int64_t t, const float *scale,
-		     const float *shift)
+static void norm_row(struct tensor out, float *mean, float *rstd, struct tensor x, int64_t t,
+		     const float *scale, const float *shift)
 {
 	double sum = 0, squares = 0, m, r;
 
@@ -18,8 +18,8 @@ static void norm_row(struct tensor out, float *mean, float *rstd, struct tensor 
 	rstd[t] = (float)r;
 }
 
-void REF(norm)(struct dev *d, struct tensor out, float *mean, float *rstd, struct tensor x, const float *scale,
-	       const float *shift)
+void REF(norm)(struct dev *d, struct tensor out, float *mean, float *rstd, struct tensor x,
+	       const float *scale, const float *shift)
 {
 	(void)d;
 	for (int64_t t = 0; t < x.rows; t++)
@@ -30,22 +30,26 @@ void REF(norm)(struct dev *d, struct tensor out, float *mean, float *rstd, struc
  * With n = (x - mean) * rstd and g = dout * scale:
  * dx = rstd * (g - average(g) - n * average(g * n)), averages over the row.
  */
-void REF(norm_grad)(struct dev *d, struct tensor dx, float *dscale, float *dshift, struct tensor dout, struct tensor x,
-		    const float *mean, const float *rstd, const float *scale, bool accumulate)
+void REF(norm_grad)(struct dev *d, struct tensor dx, float *dscale, float *dshift,
+		    struct tensor dout, struct tensor x, const float *mean, const float *rstd,
+		    const float *scale, bool accumulate)
 {
 	(void)d;
 	for (int64_t t = 0; t < x.rows; t++) {
 		double g_sum = 0, gn_sum = 0;
 
 		for (int64_t c = 0; c < x.cols; c++) {
-			double n = ((double)ref_get(x, t, c) - mean[t]) * rstd[t], g = (double)ref_get(dout, t, c) * scale[c];
+			double n = ((double)ref_get(x, t, c) - mean[t]) * rstd[t],
+			       g = (double)ref_get(dout, t, c) * scale[c];
 
 			g_sum += g;
 			gn_sum += g * n;
 		}
 		for (int64_t c = 0; c < x.cols; c++) {
-			double n = ((double)ref_get(x, t, c) - mean[t]) * rstd[t], g = (double)ref_get(dout, t, c) * scale[c];
-			double grad = rstd[t] * (g - g_sum / (double)x.cols - n * gn_sum / (double)x.cols);
+			double n = ((double)ref_get(x, t, c) - mean[t]) * rstd[t],
+			       g = (double)ref_get(dout, t, c) * scale[c];
+			double grad = rstd[t] *
+				      (g - g_sum / (double)x.cols - n * gn_sum / (double)x.cols);
 
 			ref_set(dx, t, c, grad + (accumulate ? ref_get(dx, t, c) : 0));
 		}
@@ -54,7 +58,8 @@ void REF(norm_grad)(struct dev *d, struct tensor dx, float *dscale, float *dshif
 		double scale_sum = dscale[c], shift_sum = dshift[c];
 
 		for (int64_t t = 0; t < x.rows; t++) {
-			scale_sum += (double)ref_get(dout, t, c) * ((double)ref_get(x, t, c) - mean[t]) * rstd[t];
+			scale_sum += (double)ref_get(dout, t, c) *
+				     ((double)ref_get(x, t, c) - mean[t]) * rstd[t];
 			shift_sum += ref_get(dout, t, c);
 		}
 		dscale[c] = (float)scale_sum;
@@ -63,23 +68,25 @@ void REF(norm_grad)(struct dev *d, struct tensor dx, float *dscale, float *dshif
 }
 
 void REF(add_norm)(struct dev *d, struct tensor sum, struct tensor out, float *mean, float *rstd,
-		   struct tensor residual, struct tensor branch, const float *bias, const float *scale,
-		   const float *shift, struct dropout drop)
+		   struct tensor residual, struct tensor branch, const float *bias,
+		   const float *scale, const float *shift, struct dropout drop)
 {
 	(void)d;
 	for (int64_t t = 0; t < sum.rows; t++) {
 		for (int64_t c = 0; c < sum.cols; c++) {
 			double b = ref_get(branch, t, c) + (double)(bias ? bias[c] : 0);
 
-			ref_set(sum, t, c, ref_get(residual, t, c) + b * ref_dropout_at(drop, sum, t, c));
+			ref_set(sum, t, c,
+				ref_get(residual, t, c) + b * ref_dropout_at(drop, sum, t, c));
 		}
 		norm_row(out, mean, rstd, sum, t, scale, shift);
 	}
 }
 
-void REF(add_norm_grad)(struct dev *d, struct tensor dsum, struct tensor dbranch, float *dbias, float *dscale,
-			float *dshift, struct tensor dout, struct tensor sum, const float *mean, const float *rstd,
-			const float *scale, struct dropout drop)
+void REF(add_norm_grad)(struct dev *d, struct tensor dsum, struct tensor dbranch, float *dbias,
+			float *dscale, float *dshift, struct tensor dout, struct tensor sum,
+			const float *mean, const float *rstd, const float *scale,
+			struct dropout drop)
 {
 	REF(norm_grad)(d, dsum, dscale, dshift, dout, sum, mean, rstd, scale, true);
 	for (int64_t c = 0; c < dsum.cols; c++) {

@@ -3,7 +3,10 @@
 
 #include <string.h>
 
-/* Column col of the position encoding of width d_model: sines in the first half, cosines in the second. */
+/*
+ * Column col of the position encoding of width d_model: sines in the first half, cosines in the
+ * second.
+ */
 static double sinusoid(int32_t position, int64_t col, int64_t d_model)
 {
 	int64_t half = d_model / 2, i = col < half ? col : col - half;
@@ -14,8 +17,8 @@ static double sinusoid(int32_t position, int64_t col, int64_t d_model)
 	return col < half ? sin(angle) : cos(angle);
 }
 
-void REF(embed)(struct dev *d, struct tensor out, struct tensor table, const int32_t *ids, const int32_t *positions,
-		float scale, struct dropout drop)
+void REF(embed)(struct dev *d, struct tensor out, struct tensor table, const int32_t *ids,
+		const int32_t *positions, float scale, struct dropout drop)
 {
 	(void)d;
 	for (int64_t t = 0; t < out.rows; t++) {
@@ -28,13 +31,15 @@ void REF(embed)(struct dev *d, struct tensor out, struct tensor table, const int
 	}
 }
 
-void REF(embed_grad)(struct dev *d, struct tensor dtable, struct tensor dout, const int32_t *ids, float scale,
-		     struct dropout drop)
+void REF(embed_grad)(struct dev *d, struct tensor dtable, struct tensor dout, const int32_t *ids,
+		     float scale, struct dropout drop)
 {
 	(void)d;
 	for (int64_t t = 0; t < dout.rows; t++)
 		for (int64_t c = 0; c < dout.cols && ids[t] >= 0; c++)
-			ref_increase(dtable, ids[t], c, scale * ref_get(dout, t, c) * ref_dropout_at(drop, dout, t, c));
+			ref_increase(dtable, ids[t], c,
+				     scale * ref_get(dout, t, c) *
+					     ref_dropout_at(drop, dout, t, c));
 }
 
 void REF(relu_dropout)(struct dev *d, struct tensor x, const float *bias, struct dropout drop)
@@ -49,7 +54,8 @@ void REF(relu_dropout)(struct dev *d, struct tensor x, const float *bias, struct
 	}
 }
 
-void REF(relu_dropout_grad)(struct dev *d, struct tensor dx, float *dbias, struct tensor y, struct dropout drop)
+void REF(relu_dropout_grad)(struct dev *d, struct tensor dx, float *dbias, struct tensor y,
+			    struct dropout drop)
 {
 	double scale = drop.rate > 0 ? dropout_scale(drop.rate) : 1;
 
@@ -92,7 +98,8 @@ void REF(sum_squares)(struct dev *d, double *out, const float *x, int64_t n)
 	*out = sum;
 }
 
-void REF(adam)(struct dev *d, float *param, float *m, float *v, const float *grad, int64_t n, struct adam_step s)
+void REF(adam)(struct dev *d, float *param, float *m, float *v, const float *grad, int64_t n,
+	       struct adam_step s)
 {
 	double rate = s.rate * sqrt(s.correction2) / s.correction1;
 

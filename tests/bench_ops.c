@@ -80,14 +80,15 @@ static void run_embed_grad(struct bench *b)
 
 static void run_add_norm(struct bench *b)
 {
-	b->o->add_norm(b->d, wide(b, 0, D), wide(b, 1, D), b->x[5], b->x[6], wide(b, 2, D), wide(b, 3, D), b->x[7], b->x[7],
-		       b->x[7], drop);
+	b->o->add_norm(b->d, wide(b, 0, D), wide(b, 1, D), b->x[5], b->x[6], wide(b, 2, D),
+		       wide(b, 3, D), b->x[7], b->x[7], b->x[7], drop);
 }
 
 static void run_add_norm_grad(struct bench *b)
 {
-	b->o->add_norm_grad(b->d, wide(b, 0, D), wide(b, 1, D), b->x[4], b->x[4] + D, b->x[4] + 2 * D, wide(b, 2, D), wide(b, 3, D),
-			    b->x[5], b->x[6], b->x[7], drop);
+	b->o->add_norm_grad(b->d, wide(b, 0, D), wide(b, 1, D), b->x[4], b->x[4] + D,
+			    b->x[4] + 2 * D, wide(b, 2, D), wide(b, 3, D), b->x[5], b->x[6],
+			    b->x[7], drop);
 }
 
 static void run_relu(struct bench *b)
@@ -102,30 +103,35 @@ static void run_relu_grad(struct bench *b)
 
 static struct attention_shape sentences(struct bench *b, bool causal)
 {
-	return (struct attention_shape){ b->start, b->start, T / LENGTH, H, LENGTH + 20, LENGTH + 20, causal };
+	return (struct attention_shape){ b->start,    b->start,	   T / LENGTH, H,
+					 LENGTH + 20, LENGTH + 20, causal };
 }
 
 static void run_attention(struct bench *b)
 {
-	b->o->attention(b->d, wide(b, 0, D), b->x[5], wide(b, 1, D), wide(b, 2, D), wide(b, 3, D), sentences(b, false), drop);
+	b->o->attention(b->d, wide(b, 0, D), b->x[5], wide(b, 1, D), wide(b, 2, D), wide(b, 3, D),
+			sentences(b, false), drop);
 }
 
 static void run_attention_grad(struct bench *b)
 {
-	b->o->attention_grad(b->d, wide(b, 4, D), wide(b, 6, D), wide(b, 7, D), wide(b, 1, D), wide(b, 0, D), b->x[5], wide(b, 1, D),
-			     wide(b, 2, D), wide(b, 3, D), sentences(b, false), drop);
+	b->o->attention_grad(b->d, wide(b, 4, D), wide(b, 6, D), wide(b, 7, D), wide(b, 1, D),
+			     wide(b, 0, D), b->x[5], wide(b, 1, D), wide(b, 2, D), wide(b, 3, D),
+			     sentences(b, false), drop);
 }
 
 static void run_cross_entropy(struct bench *b)
 {
-	b->o->cross_entropy(b->d, tensor_f32(b->logits, T, V), b->x[0], b->x[1], b->ids, V - 3, 0.1f, 1e-4f);
+	b->o->cross_entropy(b->d, tensor_f32(b->logits, T, V), b->x[0], b->x[1], b->ids, V - 3,
+			    0.1f, 1e-4f);
 }
 
 static void run_adam(struct bench *b)
 {
 	struct adam_step s = { 1e-3f, 0.9f, 0.98f, 1e-9f, 0.1f, 0.02f, 1 };
 
-	b->o->adam(b->d, b->logits, b->logits + T * F, b->logits + 2 * T * F, b->logits + 3 * T * F, T * F, s);
+	b->o->adam(b->d, b->logits, b->logits + T * F, b->logits + 2 * T * F, b->logits + 3 * T * F,
+		   T * F, s);
 }
 
 static void run_sum_squares(struct bench *b)
@@ -142,8 +148,8 @@ static void run_zero(struct bench *b)
 
 static void run_step(struct bench *b)
 {
-	b->o->attention_step(b->d, tensor_f32(b->x[0], 128, D), NULL, tensor_f32(b->x[1], 128, D), wide(b, 2, D), wide(b, 3, D),
-			     b->start + T, b->ids + 2 * T, 20, H);
+	b->o->attention_step(b->d, tensor_f32(b->x[0], 128, D), NULL, tensor_f32(b->x[1], 128, D),
+			     wide(b, 2, D), wide(b, 3, D), b->start + T, b->ids + 2 * T, 20, H);
 }
 
 static void run_top_k(struct bench *b)
@@ -162,8 +168,10 @@ static void run_matmul(struct bench *b)
 	struct bench_product p = product;
 	bool big = p.cols == V || p.rows == V;
 	float *out = big ? b->logits : b->x[0];
-	struct tensor a = p.how.a_transposed ? tensor_f32(b->x[1], p.inner, p.rows) : tensor_f32(b->x[1], p.rows, p.inner);
-	struct tensor w = p.how.b_transposed ? tensor_f32(b->x[2], p.cols, p.inner) : tensor_f32(b->x[2], p.inner, p.cols);
+	struct tensor a = p.how.a_transposed ? tensor_f32(b->x[1], p.inner, p.rows)
+					     : tensor_f32(b->x[1], p.rows, p.inner);
+	struct tensor w = p.how.b_transposed ? tensor_f32(b->x[2], p.cols, p.inner)
+					     : tensor_f32(b->x[2], p.inner, p.cols);
 
 	b->o->matmul(b->d, tensor_f32(out, p.rows, p.cols), a, w, p.how);
 }
@@ -201,7 +209,8 @@ static void bench_matmul(struct bench *b, int threads)
 
 			product = list[j];
 			snprintf(name, sizeof(name), "%s %s", how[i], product.name);
-			measure(b, name, run_matmul, 0, 2.0 * (double)(product.rows * product.cols * product.inner));
+			measure(b, name, run_matmul, 0,
+				2.0 * (double)(product.rows * product.cols * product.inner));
 		}
 		b->o->close(b->d);
 	}
@@ -260,7 +269,8 @@ static void bench_close(struct bench *b)
 int main(int argc, char **argv)
 {
 	int threads = argc > 1 ? (int)strtol(argv[1], NULL, 10) : 0;
-	double wide_bytes = 4.0 * T * F, narrow = 4.0 * T * D, logits = 4.0 * T * V, scores = 2.0 * T * LENGTH * D;
+	double wide_bytes = 4.0 * T * F, narrow = 4.0 * T * D, logits = 4.0 * T * V,
+	       scores = 2.0 * T * LENGTH * D;
 	struct bench b;
 
 	bench_open(&b, threads);

@@ -10,7 +10,7 @@
 #include "share/base/mem.h"
 #include "tests/test.h"
 
-#define GUARD 72		/* bytes on either side: not a multiple of a vector, but of a double */
+#define GUARD 72	/* bytes on either side: not a multiple of a vector, but of a double */
 
 /* The one table of tolerances: |got - want| <= limit * (1 + |want|). */
 static double tolerance(char type)
@@ -36,14 +36,16 @@ static void describe(const struct run *r, char text[200])
 {
 	const struct op_case *c = r->op_case;
 
-	snprintf(text, 200, "%s rows %lld cols %lld third %lld fourth %lld dropout %g flags 0x%x", c->op, (long long)c->rows,
-		 (long long)c->cols, (long long)c->third, (long long)c->fourth, (double)c->dropout, (unsigned)c->flags);
+	snprintf(text, 200, "%s rows %lld cols %lld third %lld fourth %lld dropout %g flags 0x%x",
+		 c->op, (long long)c->rows, (long long)c->cols, (long long)c->third,
+		 (long long)c->fourth, (double)c->dropout, (unsigned)c->flags);
 }
 
 static struct rng_key key_of(const struct run *r, uint32_t which)
 {
 	const struct op_case *c = r->op_case;
-	uint64_t seed = (uint64_t)(c->rows * 1000003 + c->cols * 10007 + c->third * 101 + c->fourth);
+	uint64_t seed =
+		(uint64_t)(c->rows * 1000003 + c->cols * 10007 + c->third * 101 + c->fourth);
 
 	return rng_key_make(seed, RNG_TEST, which, 0);
 }
@@ -63,9 +65,11 @@ static void fill(const struct run *r, struct run_buffer *b, uint32_t number)
 {
 	for (int64_t row = 0; row < b->rows; row++) {
 		for (int64_t col = 0; col < b->cols; col++) {
-			float x = rng_unit(key_of(r, number), (uint64_t)(row * b->cols + col)) * 2 - 1;
+			float x = rng_unit(key_of(r, number), (uint64_t)(row * b->cols + col)) * 2 -
+				  1;
 			float y = r->op_case->flags & COARSE ? rintf(4 * x) / 4 : x;
-			unsigned char *to = b->before + GUARD + (size_t)(row * b->stride + col) * type_bytes(b->type);
+			unsigned char *to = b->before + GUARD +
+					    (size_t)(row * b->stride + col) * type_bytes(b->type);
 			uint16_t half = bf16_from_float(y);
 
 			if (b->type == 'h')
@@ -76,12 +80,15 @@ static void fill(const struct run *r, struct run_buffer *b, uint32_t number)
 	}
 }
 
-static struct run_buffer *new_buffer(struct run *r, enum role role, char type, int64_t rows, int64_t cols, int64_t stride)
+static struct run_buffer *new_buffer(struct run *r, enum role role, char type, int64_t rows,
+				     int64_t cols, int64_t stride)
 {
 	struct run_buffer *b = &r->buffer[r->n++];
 	struct err e;
 
-	*b = (struct run_buffer){ .role = role, .type = type, .rows = rows, .cols = cols, .stride = stride };
+	*b = (struct run_buffer){
+		.role = role, .type = type, .rows = rows, .cols = cols, .stride = stride
+	};
 	b->bytes = (size_t)(rows * stride) * type_bytes(type) + 2 * GUARD;
 	b->before = malloc(b->bytes);
 	b->after = malloc(b->bytes);
@@ -101,7 +108,8 @@ struct tensor run_tensor(struct run *r, enum role role, int64_t rows, int64_t co
 	int64_t stride = r->op_case->flags & WIDE ? cols + 5 : cols;
 	struct run_buffer *b = new_buffer(r, role, bf16 ? 'h' : 'f', rows, cols, stride);
 
-	return (struct tensor){ b->device + GUARD, rows, cols, stride, bf16 ? DTYPE_BF16 : DTYPE_F32 };
+	return (struct tensor){ b->device + GUARD, rows, cols, stride,
+				bf16 ? DTYPE_BF16 : DTYPE_F32 };
 }
 
 float *run_floats(struct run *r, enum role role, int64_t n)
@@ -124,7 +132,8 @@ int32_t *run_ints(struct run *r, const int32_t *values, int64_t n)
 	return (int32_t *)(void *)(b->device + GUARD);
 }
 
-bool run_case(struct run *r, const struct ops *ops, int threads, const struct op_case *c, op_function *f)
+bool run_case(struct run *r, const struct ops *ops, int threads, const struct op_case *c,
+	      op_function *f)
 {
 	struct dev_options options = { .threads = threads, .bf16 = c->flags & ROUNDED };
 	struct err e = { 0 };
@@ -176,18 +185,23 @@ bool run_check_untouched(const struct run *r, const char *who)
 		const struct run_buffer *b = &r->buffer[i];
 
 		for (size_t at = 0; at < b->bytes; at++) {
-			if (b->before[at] == b->after[at] || (b->role != INPUT && is_element(b, at)))
+			if (b->before[at] == b->after[at] ||
+			    (b->role != INPUT && is_element(b, at)))
 				continue;
-			test_fail(__FILE__, __LINE__, "%s: %s: operand %d: byte %zu of %zu must not change", who, text, i, at, b->bytes);
+			test_fail(__FILE__, __LINE__,
+				  "%s: %s: operand %d: byte %zu of %zu must not change", who, text,
+				  i, at, b->bytes);
 			return false;
 		}
 	}
 	return true;
 }
 
-static double element(const struct run_buffer *b, const unsigned char *from, int64_t row, int64_t col)
+static double element(const struct run_buffer *b, const unsigned char *from, int64_t row,
+		      int64_t col)
 {
-	const unsigned char *p = from + GUARD + (size_t)(row * b->stride + col) * type_bytes(b->type);
+	const unsigned char *p = from + GUARD +
+				 (size_t)(row * b->stride + col) * type_bytes(b->type);
 	uint16_t half;
 	int32_t whole;
 	double number;
@@ -226,8 +240,9 @@ bool run_check_near(const struct run *want, const struct run *got, const char *w
 
 				if (fabs(y - x) <= tolerance(b->type) * (1 + fabs(x)))
 					continue;
-				test_fail(__FILE__, __LINE__, "%s: %s: operand %d at (%lld, %lld): %.9g, not %.9g", who, text, i,
-					  (long long)row, (long long)col, y, x);
+				test_fail(__FILE__, __LINE__,
+					  "%s: %s: operand %d at (%lld, %lld): %.9g, not %.9g", who,
+					  text, i, (long long)row, (long long)col, y, x);
 				return false;
 			}
 		}

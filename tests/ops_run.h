@@ -68,7 +68,8 @@ struct dropout run_dropout(const struct run *r);
 uint32_t run_random(const struct run *r, uint64_t i, uint32_t below);
 
 /* Run a case and keep what came out; false when the backend failed (reported). */
-bool run_case(struct run *r, const struct ops *ops, int threads, const struct op_case *c, op_function *f);
+bool run_case(struct run *r, const struct ops *ops, int threads, const struct op_case *c,
+	      op_function *f);
 void run_free(struct run *r);
 
 /* Nothing but outputs changed. Reports what did. */

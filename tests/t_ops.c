@@ -18,10 +18,13 @@
 /* out (rows, cols), inner dimension third. */
 static void run_matmul(struct run *r, const struct op_case *c)
 {
-	struct matmul_how how = { c->flags & A_TRANSPOSED, c->flags & B_TRANSPOSED, c->flags & ACCUMULATE };
+	struct matmul_how how = { c->flags & A_TRANSPOSED, c->flags & B_TRANSPOSED,
+				  c->flags & ACCUMULATE };
 	struct tensor out = run_tensor(r, how.accumulate ? CHANGED : OUTPUT, c->rows, c->cols);
-	struct tensor a = how.a_transposed ? run_tensor(r, INPUT, c->third, c->rows) : run_tensor(r, INPUT, c->rows, c->third);
-	struct tensor b = how.b_transposed ? run_tensor(r, INPUT, c->cols, c->third) : run_tensor(r, INPUT, c->third, c->cols);
+	struct tensor a = how.a_transposed ? run_tensor(r, INPUT, c->third, c->rows)
+					   : run_tensor(r, INPUT, c->rows, c->third);
+	struct tensor b = how.b_transposed ? run_tensor(r, INPUT, c->cols, c->third)
+					   : run_tensor(r, INPUT, c->third, c->cols);
 
 	r->ops->matmul(r->dev, out, a, b, how);
 }
@@ -38,38 +41,45 @@ static int32_t *random_ids(struct run *r, const struct op_case *c)
 
 static void run_embed(struct run *r, const struct op_case *c)
 {
-	struct tensor out = run_tensor(r, OUTPUT, c->rows, c->cols), table = run_tensor(r, INPUT, c->third, c->cols);
+	struct tensor out = run_tensor(r, OUTPUT, c->rows, c->cols),
+		      table = run_tensor(r, INPUT, c->third, c->cols);
 	int32_t *ids = random_ids(r, c), positions[MOST_INTS];
 
 	for (int64_t t = 0; t < c->rows; t++)
 		positions[t] = (int32_t)(t % c->fourth);
-	r->ops->embed(r->dev, out, table, ids, run_ints(r, positions, c->rows), sqrtf((float)c->cols), run_dropout(r));
+	r->ops->embed(r->dev, out, table, ids, run_ints(r, positions, c->rows),
+		      sqrtf((float)c->cols), run_dropout(r));
 }
 
 static void run_embed_grad(struct run *r, const struct op_case *c)
 {
-	struct tensor dtable = run_tensor(r, CHANGED, c->third, c->cols), dout = run_tensor(r, INPUT, c->rows, c->cols);
+	struct tensor dtable = run_tensor(r, CHANGED, c->third, c->cols),
+		      dout = run_tensor(r, INPUT, c->rows, c->cols);
 
 	r->ops->embed_grad(r->dev, dtable, dout, random_ids(r, c), 2.5f, run_dropout(r));
 }
 
 static void run_norm(struct run *r, const struct op_case *c)
 {
-	struct tensor out = run_tensor(r, OUTPUT, c->rows, c->cols), x = run_tensor(r, INPUT, c->rows, c->cols);
+	struct tensor out = run_tensor(r, OUTPUT, c->rows, c->cols),
+		      x = run_tensor(r, INPUT, c->rows, c->cols);
 	float *mean = run_floats(r, OUTPUT, c->rows), *rstd = run_floats(r, OUTPUT, c->rows);
 
-	r->ops->norm(r->dev, out, mean, rstd, x, run_floats(r, INPUT, c->cols), run_floats(r, INPUT, c->cols));
+	r->ops->norm(r->dev, out, mean, rstd, x, run_floats(r, INPUT, c->cols),
+		     run_floats(r, INPUT, c->cols));
 }
 
 static void run_norm_grad(struct run *r, const struct op_case *c)
 {
 	bool accumulate = c->flags & ACCUMULATE;
 	struct tensor dx = run_tensor(r, accumulate ? CHANGED : OUTPUT, c->rows, c->cols);
-	struct tensor dout = run_tensor(r, INPUT, c->rows, c->cols), x = run_tensor(r, INPUT, c->rows, c->cols);
+	struct tensor dout = run_tensor(r, INPUT, c->rows, c->cols),
+		      x = run_tensor(r, INPUT, c->rows, c->cols);
 	float *dscale = run_floats(r, CHANGED, c->cols), *dshift = run_floats(r, CHANGED, c->cols);
 	float *mean = run_floats(r, INPUT, c->rows), *rstd = run_floats(r, INPUT, c->rows);
 
-	r->ops->norm_grad(r->dev, dx, dscale, dshift, dout, x, mean, rstd, run_floats(r, INPUT, c->cols), accumulate);
+	r->ops->norm_grad(r->dev, dx, dscale, dshift, dout, x, mean, rstd,
+			  run_floats(r, INPUT, c->cols), accumulate);
 }
 
 static void run_add_norm(struct run *r, const struct op_case *c)
@@ -82,14 +92,17 @@ static void run_add_norm(struct run *r, const struct op_case *c)
 	float *mean = run_floats(r, OUTPUT, c->rows), *rstd = run_floats(r, OUTPUT, c->rows);
 	float *bias = c->flags & NO_BIAS ? NULL : run_floats(r, INPUT, c->cols);
 
-	r->ops->add_norm(r->dev, sum, out, mean, rstd, residual, branch, bias, run_floats(r, INPUT, c->cols),
-			 run_floats(r, INPUT, c->cols), run_dropout(r));
+	r->ops->add_norm(r->dev, sum, out, mean, rstd, residual, branch, bias,
+			 run_floats(r, INPUT, c->cols), run_floats(r, INPUT, c->cols),
+			 run_dropout(r));
 }
 
 static void run_add_norm_grad(struct run *r, const struct op_case *c)
 {
-	struct tensor dsum = run_tensor(r, CHANGED, c->rows, c->cols), dbranch = run_tensor(r, OUTPUT, c->rows, c->cols);
-	struct tensor dout = run_tensor(r, INPUT, c->rows, c->cols), sum = run_tensor(r, INPUT, c->rows, c->cols);
+	struct tensor dsum = run_tensor(r, CHANGED, c->rows, c->cols),
+		      dbranch = run_tensor(r, OUTPUT, c->rows, c->cols);
+	struct tensor dout = run_tensor(r, INPUT, c->rows, c->cols),
+		      sum = run_tensor(r, INPUT, c->rows, c->cols);
 	float *dbias = c->flags & NO_BIAS ? NULL : run_floats(r, CHANGED, c->cols);
 	float *dscale = run_floats(r, CHANGED, c->cols), *dshift = run_floats(r, CHANGED, c->cols);
 	float *mean = run_floats(r, INPUT, c->rows), *rstd = run_floats(r, INPUT, c->rows);
@@ -110,18 +123,22 @@ static void run_relu_dropout_grad(struct run *r, const struct op_case *c)
 	struct tensor dx = run_tensor(r, CHANGED, c->rows, c->cols);
 	float *dbias = run_floats(r, CHANGED, c->cols);
 
-	r->ops->relu_dropout_grad(r->dev, dx, dbias, run_tensor(r, INPUT, c->rows, c->cols), run_dropout(r));
+	r->ops->relu_dropout_grad(r->dev, dx, dbias, run_tensor(r, INPUT, c->rows, c->cols),
+				  run_dropout(r));
 }
 
 /* rows sentences of up to third tokens, fourth heads; the first has one token. */
-static struct attention_shape random_sentences(struct run *r, const struct op_case *c, int64_t *q_rows, int64_t *k_rows)
+static struct attention_shape random_sentences(struct run *r, const struct op_case *c,
+					       int64_t *q_rows, int64_t *k_rows)
 {
 	int32_t start[2][MOST_INTS] = { { 0 } }, longest[2] = { 0 }, *given[2];
 	int64_t n = c->rows;
 
 	for (int side = 0; side < 2; side++) {
 		for (int64_t s = 0; s < n; s++) {
-			int32_t length = (int32_t)run_random(r, (uint64_t)(side * n + s), (uint32_t)c->third) + 1;
+			int32_t length = (int32_t)run_random(r, (uint64_t)(side * n + s),
+							     (uint32_t)c->third) +
+					 1;
 
 			length = s == 0 ? 1 : s == 1 ? (int32_t)c->third : length;
 			if (side == 1 && !(c->flags & CROSS))
@@ -133,28 +150,40 @@ static struct attention_shape random_sentences(struct run *r, const struct op_ca
 	}
 	*q_rows = start[0][n];
 	*k_rows = start[1][n];
-	return (struct attention_shape){ .q_start = given[0], .k_start = given[1], .n = (int32_t)n, .heads = (int32_t)c->fourth,
-					 .max_q = longest[0], .max_k = longest[1], .causal = c->flags & CAUSAL };
+	return (struct attention_shape){ .q_start = given[0],
+					 .k_start = given[1],
+					 .n = (int32_t)n,
+					 .heads = (int32_t)c->fourth,
+					 .max_q = longest[0],
+					 .max_k = longest[1],
+					 .causal = c->flags & CAUSAL };
 }
 
 static void run_attention(struct run *r, const struct op_case *c)
 {
 	int64_t q_rows, k_rows;
 	struct attention_shape shape = random_sentences(r, c, &q_rows, &k_rows);
-	struct tensor out = run_tensor(r, OUTPUT, q_rows, c->cols), q = run_tensor(r, INPUT, q_rows, c->cols);
-	struct tensor k = run_tensor(r, INPUT, k_rows, c->cols), v = run_tensor(r, INPUT, k_rows, c->cols);
+	struct tensor out = run_tensor(r, OUTPUT, q_rows, c->cols),
+		      q = run_tensor(r, INPUT, q_rows, c->cols);
+	struct tensor k = run_tensor(r, INPUT, k_rows, c->cols),
+		      v = run_tensor(r, INPUT, k_rows, c->cols);
 
-	r->ops->attention(r->dev, out, run_floats(r, OUTPUT, q_rows * c->fourth), q, k, v, shape, run_dropout(r));
+	r->ops->attention(r->dev, out, run_floats(r, OUTPUT, q_rows * c->fourth), q, k, v, shape,
+			  run_dropout(r));
 }
 
 static void run_attention_grad(struct run *r, const struct op_case *c)
 {
 	int64_t q_rows, k_rows;
 	struct attention_shape shape = random_sentences(r, c, &q_rows, &k_rows);
-	struct tensor dq = run_tensor(r, OUTPUT, q_rows, c->cols), dk = run_tensor(r, OUTPUT, k_rows, c->cols);
-	struct tensor dv = run_tensor(r, OUTPUT, k_rows, c->cols), dout = run_tensor(r, INPUT, q_rows, c->cols);
-	struct tensor q = run_tensor(r, INPUT, q_rows, c->cols), k = run_tensor(r, INPUT, k_rows, c->cols);
-	struct tensor v = run_tensor(r, INPUT, k_rows, c->cols), out = run_tensor(r, OUTPUT, q_rows, c->cols);
+	struct tensor dq = run_tensor(r, OUTPUT, q_rows, c->cols),
+		      dk = run_tensor(r, OUTPUT, k_rows, c->cols);
+	struct tensor dv = run_tensor(r, OUTPUT, k_rows, c->cols),
+		      dout = run_tensor(r, INPUT, q_rows, c->cols);
+	struct tensor q = run_tensor(r, INPUT, q_rows, c->cols),
+		      k = run_tensor(r, INPUT, k_rows, c->cols);
+	struct tensor v = run_tensor(r, INPUT, k_rows, c->cols),
+		      out = run_tensor(r, OUTPUT, q_rows, c->cols);
 	float *lse = run_floats(r, OUTPUT, q_rows * c->fourth);
 
 	r->ops->attention(r->dev, out, lse, q, k, v, shape, run_dropout(r));
@@ -164,14 +193,15 @@ static void run_attention_grad(struct run *r, const struct op_case *c)
 /* third of the columns are real; without ACCUMULATE there is no gradient. */
 static void run_cross_entropy(struct run *r, const struct op_case *c)
 {
-	struct tensor logits = run_tensor(r, c->flags & ACCUMULATE ? CHANGED : INPUT, c->rows, c->cols);
+	struct tensor logits = run_tensor(r, c->flags & ACCUMULATE ? CHANGED : INPUT, c->rows,
+					  c->cols);
 	float *loss = run_floats(r, OUTPUT, c->rows), *nll = run_floats(r, OUTPUT, c->rows);
 	int32_t targets[MOST_INTS];
 
 	for (int64_t t = 0; t < c->rows; t++)
 		targets[t] = (int32_t)run_random(r, (uint64_t)t, (uint32_t)c->third);
-	r->ops->cross_entropy(r->dev, logits, loss, nll, run_ints(r, targets, c->rows), c->third, c->dropout,
-			      c->flags & ACCUMULATE ? 100.0f : 0);
+	r->ops->cross_entropy(r->dev, logits, loss, nll, run_ints(r, targets, c->rows), c->third,
+			      c->dropout, c->flags & ACCUMULATE ? 100.0f : 0);
 }
 
 static void run_add(struct run *r, const struct op_case *c)
@@ -195,37 +225,47 @@ static void run_sum_squares(struct run *r, const struct op_case *c)
 
 static void run_adam(struct run *r, const struct op_case *c)
 {
-	struct adam_step step = { .rate = 0.01f, .beta1 = 0.9f, .beta2 = 0.98f, .epsilon = 1e-9f,
-				  .correction1 = 0.271f, .correction2 = 0.0588f, .grad_scale = 0.7f };
+	struct adam_step step = { .rate = 0.01f,
+				  .beta1 = 0.9f,
+				  .beta2 = 0.98f,
+				  .epsilon = 1e-9f,
+				  .correction1 = 0.271f,
+				  .correction2 = 0.0588f,
+				  .grad_scale = 0.7f };
 	float *param = run_floats(r, CHANGED, c->cols), *m = run_floats(r, CHANGED, c->cols);
 	struct tensor v = run_tensor(r, CHANGED, 1, c->cols);
 
 	/* second moments are never negative: the squares of random numbers */
 	r->ops->zero(r->dev, v.data, (size_t)c->cols * sizeof(float));
 	for (int i = 0; i < 3; i++)
-		r->ops->adam(r->dev, param, m, v.data, run_floats(r, INPUT, c->cols), c->cols, step);
+		r->ops->adam(r->dev, param, m, v.data, run_floats(r, INPUT, c->cols), c->cols,
+			     step);
 }
 
 /* rows rows attend to up to third of 3 * rows cache rows, fourth heads. */
 static void run_attention_step(struct run *r, const struct op_case *c)
 {
 	int64_t n_cache = 3 * c->rows, stride = c->third + 3;
-	struct tensor out = run_tensor(r, OUTPUT, c->rows, c->cols), q = run_tensor(r, INPUT, c->rows, c->cols);
-	struct tensor k = run_tensor(r, INPUT, n_cache, c->cols), v = run_tensor(r, INPUT, n_cache, c->cols);
+	struct tensor out = run_tensor(r, OUTPUT, c->rows, c->cols),
+		      q = run_tensor(r, INPUT, c->rows, c->cols);
+	struct tensor k = run_tensor(r, INPUT, n_cache, c->cols),
+		      v = run_tensor(r, INPUT, n_cache, c->cols);
 	float *weights = c->flags & NO_BIAS ? NULL : run_floats(r, OUTPUT, c->rows * stride);
 	int32_t index[MOST_INTS], length[MOST_INTS];
 
 	for (int64_t i = 0; i < c->rows * stride; i++)
 		index[i] = (int32_t)run_random(r, (uint64_t)i, (uint32_t)n_cache);
 	for (int64_t i = 0; i < c->rows; i++)
-		length[i] = i == 0 ? (int32_t)c->third : (int32_t)run_random(r, (uint64_t)i, (uint32_t)c->third) + 1;
+		length[i] = i == 0 ? (int32_t)c->third
+				   : (int32_t)run_random(r, (uint64_t)i, (uint32_t)c->third) + 1;
 	r->ops->attention_step(r->dev, out, weights, q, k, v, run_ints(r, index, c->rows * stride),
 			       run_ints(r, length, c->rows), stride, (int32_t)c->fourth);
 }
 
 static void run_gather_rows(struct run *r, const struct op_case *c)
 {
-	struct tensor out = run_tensor(r, OUTPUT, c->rows, c->cols), x = run_tensor(r, INPUT, c->third, c->cols);
+	struct tensor out = run_tensor(r, OUTPUT, c->rows, c->cols),
+		      x = run_tensor(r, INPUT, c->third, c->cols);
 	int32_t index[MOST_INTS];
 
 	for (int64_t i = 0; i < c->rows; i++)
@@ -236,7 +276,8 @@ static void run_gather_rows(struct run *r, const struct op_case *c)
 /* Row i goes to row (7 i + 3) of third, which is no multiple of 7; the other rows stay. */
 static void run_scatter_rows(struct run *r, const struct op_case *c)
 {
-	struct tensor out = run_tensor(r, CHANGED, c->third, c->cols), x = run_tensor(r, INPUT, c->rows, c->cols);
+	struct tensor out = run_tensor(r, CHANGED, c->third, c->cols),
+		      x = run_tensor(r, INPUT, c->rows, c->cols);
 	int32_t index[MOST_INTS];
 
 	for (int64_t i = 0; i < c->rows; i++)
@@ -250,7 +291,8 @@ static void run_top_k(struct run *r, const struct op_case *c)
 	float *values = run_floats(r, OUTPUT, c->rows * c->fourth);
 	int32_t *ids = run_ints(r, NULL, c->rows * c->fourth);
 
-	r->ops->top_k(r->dev, values, ids, run_tensor(r, INPUT, c->rows, c->cols), c->third, (int32_t)c->fourth);
+	r->ops->top_k(r->dev, values, ids, run_tensor(r, INPUT, c->rows, c->cols), c->third,
+		      (int32_t)c->fourth);
 }
 
 static const struct {
@@ -413,8 +455,10 @@ TEST(ops_philox)
 {
 	static const uint32_t zeros[4] = { 0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8 };
 	static const uint32_t ones[4] = { 0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd };
-	struct rng_key key = { 0 }, all = { .seed_low = 0xFFFFFFFFu ^ (0xFFFFFFFFu * 0x9E3779B1u), .seed_high = 0xFFFFFFFFu,
-					    .purpose = 0xFFFFFFFFu, .step = 0xFFFFFFFFu };
+	struct rng_key key = { 0 }, all = { .seed_low = 0xFFFFFFFFu ^ (0xFFFFFFFFu * 0x9E3779B1u),
+					    .seed_high = 0xFFFFFFFFu,
+					    .purpose = 0xFFFFFFFFu,
+					    .step = 0xFFFFFFFFu };
 
 	for (int i = 0; i < 4; i++) {
 		check_int(rng_block_at(key, 0).v[i], zeros[i]);

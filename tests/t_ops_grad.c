@@ -73,7 +73,8 @@ static double weighted(struct matrix weights, struct matrix out)
 }
 
 /* value(context) is the weighted sum of outputs; grad is what the op says of input x. */
-static void compare(const char *what, struct matrix x, struct matrix grad, double (*value)(void *), void *context)
+static void compare(const char *what, struct matrix x, struct matrix grad, double (*value)(void *),
+		    void *context)
 {
 	for (int64_t i = 0; i < x.rows * x.cols; i++) {
 		double middle = x.x[i], up, down, difference;
@@ -85,8 +86,9 @@ static void compare(const char *what, struct matrix x, struct matrix grad, doubl
 		x.x[i] = middle;
 		difference = (up - down) / (2 * STEP);
 		if (fabs(difference - grad.x[i]) > TOLERANCE * (1 + fabs(difference))) {
-			test_fail(__FILE__, __LINE__, "%s: element %d: gradient %.12g, difference %.12g", what, (int)i, grad.x[i],
-				  difference);
+			test_fail(__FILE__, __LINE__,
+				  "%s: element %d: gradient %.12g, difference %.12g", what, (int)i,
+				  grad.x[i], difference);
 			return;
 		}
 	}
@@ -128,12 +130,18 @@ static double matmul_value(void *context)
 /* out = a b^T, as a layer's weights are used: da = dout b, db += dout^T a. */
 TEST(ops_grad_matmul)
 {
-	struct matmul_check m = { .out = matrix_new(5, 3), .a = matrix_new(5, 7), .b = matrix_new(3, 7), .w = matrix_new(5, 3),
-				  .da = matrix_new(5, 7), .db = matrix_new(3, 7), .how = { .b_transposed = true } };
+	struct matmul_check m = { .out = matrix_new(5, 3),
+				  .a = matrix_new(5, 7),
+				  .b = matrix_new(3, 7),
+				  .w = matrix_new(5, 3),
+				  .da = matrix_new(5, 7),
+				  .db = matrix_new(3, 7),
+				  .how = { .b_transposed = true } };
 	struct matrix before = matrix_zero(m.db);
 
 	memcpy(before.x, m.db.x, 21 * sizeof(double));
-	double_matmul(no_rounding(), view(m.da), view(m.w), view(m.b), (struct matmul_how){ .a_transposed = false });
+	double_matmul(no_rounding(), view(m.da), view(m.w), view(m.b),
+		      (struct matmul_how){ .a_transposed = false });
 	double_matmul(no_rounding(), view(m.db), view(m.w), view(m.a),
 		      (struct matmul_how){ .a_transposed = true, .accumulate = true });
 	for (int i = 0; i < 21; i++)
@@ -150,19 +158,23 @@ struct embed_check {
 	struct matrix out, table, w, dtable;
 };
 
-static const int32_t embed_ids[] = { 3, 0, 3, -1, 2, 3, 0 }, embed_positions[] = { 0, 1, 2, 3, 0, 1, 40 };
+static const int32_t embed_ids[] = { 3, 0, 3, -1, 2, 3, 0 },
+		     embed_positions[] = { 0, 1, 2, 3, 0, 1, 40 };
 
 static double embed_value(void *context)
 {
 	struct embed_check *m = context;
 
-	double_embed(NULL, view(m->out), view(m->table), embed_ids, embed_positions, 2.5, some_dropout(0.3));
+	double_embed(NULL, view(m->out), view(m->table), embed_ids, embed_positions, 2.5,
+		     some_dropout(0.3));
 	return weighted(m->w, m->out);
 }
 
 TEST(ops_grad_embed)
 {
-	struct embed_check m = { .out = matrix_new(7, 9), .table = matrix_new(5, 9), .w = matrix_new(7, 9) };
+	struct embed_check m = { .out = matrix_new(7, 9),
+				 .table = matrix_new(5, 9),
+				 .w = matrix_new(7, 9) };
 
 	m.dtable = matrix_zero(m.table);
 	double_embed_grad(NULL, view(m.dtable), view(m.w), embed_ids, 2.5, some_dropout(0.3));
@@ -182,10 +194,17 @@ struct norm_check {
 static struct norm_check norm_new(int64_t rows, int64_t cols)
 {
 	struct norm_check m = {
-		.x = matrix_new(rows, cols), .branch = matrix_new(rows, cols), .bias = matrix_new(1, cols),
-		.scale = matrix_new(1, cols), .shift = matrix_new(1, cols),
-		.out = matrix_new(rows, cols), .sum = matrix_new(rows, cols), .mean = matrix_new(1, rows),
-		.rstd = matrix_new(1, rows), .w = matrix_new(rows, cols), .w_sum = matrix_new(rows, cols),
+		.x = matrix_new(rows, cols),
+		.branch = matrix_new(rows, cols),
+		.bias = matrix_new(1, cols),
+		.scale = matrix_new(1, cols),
+		.shift = matrix_new(1, cols),
+		.out = matrix_new(rows, cols),
+		.sum = matrix_new(rows, cols),
+		.mean = matrix_new(1, rows),
+		.rstd = matrix_new(1, rows),
+		.w = matrix_new(rows, cols),
+		.w_sum = matrix_new(rows, cols),
 	};
 
 	m.dx = matrix_zero(m.x);
@@ -210,7 +229,8 @@ TEST(ops_grad_norm)
 	struct matrix twice;
 
 	norm_value(&m);
-	double_norm_grad(NULL, view(m.dx), m.dscale.x, m.dshift.x, view(m.w), view(m.x), m.mean.x, m.rstd.x, m.scale.x, false);
+	double_norm_grad(NULL, view(m.dx), m.dscale.x, m.dshift.x, view(m.w), view(m.x), m.mean.x,
+			 m.rstd.x, m.scale.x, false);
 	compare("norm x", m.x, m.dx, norm_value, &m);
 	compare("norm scale", m.scale, m.dscale, norm_value, &m);
 	compare("norm shift", m.shift, m.dshift, norm_value, &m);
@@ -218,7 +238,8 @@ TEST(ops_grad_norm)
 	twice = matrix_zero(m.dx);
 	norm_value(&m);
 	for (int i = 0; i < 2; i++)
-		double_norm_grad(NULL, view(twice), m.dscale.x, m.dshift.x, view(m.w), view(m.x), m.mean.x, m.rstd.x, m.scale.x, true);
+		double_norm_grad(NULL, view(twice), m.dscale.x, m.dshift.x, view(m.w), view(m.x),
+				 m.mean.x, m.rstd.x, m.scale.x, true);
 	for (int i = 0; i < 44; i++)
 		check_near(twice.x[i], 2 * m.dx.x[i], 1e-12);
 	free(twice.x);
@@ -229,8 +250,9 @@ static double add_norm_value(void *context)
 {
 	struct norm_check *m = context;
 
-	double_add_norm(NULL, view(m->sum), view(m->out), m->mean.x, m->rstd.x, view(m->x), view(m->branch),
-			m->has_bias ? m->bias.x : NULL, m->scale.x, m->shift.x, m->drop);
+	double_add_norm(NULL, view(m->sum), view(m->out), m->mean.x, m->rstd.x, view(m->x),
+			view(m->branch), m->has_bias ? m->bias.x : NULL, m->scale.x, m->shift.x,
+			m->drop);
 	return weighted(m->w, m->out) + weighted(m->w_sum, m->sum);
 }
 
@@ -242,8 +264,9 @@ static void check_add_norm(bool has_bias, double rate)
 	m.drop = some_dropout(rate);
 	add_norm_value(&m);
 	memcpy(m.dx.x, m.w_sum.x, 44 * sizeof(double));
-	double_add_norm_grad(NULL, view(m.dx), view(m.dbranch), has_bias ? m.dbias.x : NULL, m.dscale.x, m.dshift.x, view(m.w),
-			     view(m.sum), m.mean.x, m.rstd.x, m.scale.x, m.drop);
+	double_add_norm_grad(NULL, view(m.dx), view(m.dbranch), has_bias ? m.dbias.x : NULL,
+			     m.dscale.x, m.dshift.x, view(m.w), view(m.sum), m.mean.x, m.rstd.x,
+			     m.scale.x, m.drop);
 	compare("add_norm residual", m.x, m.dx, add_norm_value, &m);
 	compare("add_norm branch", m.branch, m.dbranch, add_norm_value, &m);
 	compare("add_norm scale", m.scale, m.dscale, add_norm_value, &m);
@@ -279,8 +302,12 @@ static double relu_value(void *context)
 TEST(ops_grad_relu_dropout)
 {
 	for (int i = 0; i < 2; i++) {
-		struct relu_check m = { .x = matrix_new(6, 13), .bias = matrix_new(1, 13), .y = matrix_new(6, 13),
-					.w = matrix_new(6, 13), .dx = matrix_new(6, 13), .drop = some_dropout(0.3 * i) };
+		struct relu_check m = { .x = matrix_new(6, 13),
+					.bias = matrix_new(1, 13),
+					.y = matrix_new(6, 13),
+					.w = matrix_new(6, 13),
+					.dx = matrix_new(6, 13),
+					.drop = some_dropout(0.3 * i) };
 
 		m.dbias = matrix_zero(m.bias);
 		relu_value(&m);
@@ -304,25 +331,38 @@ static double attention_value(void *context)
 {
 	struct attention_check *m = context;
 
-	double_attention(NULL, view(m->out), m->lse.x, view(m->q), view(m->k), view(m->v), m->shape, m->drop);
+	double_attention(NULL, view(m->out), m->lse.x, view(m->q), view(m->k), view(m->v), m->shape,
+			 m->drop);
 	return weighted(m->w, m->out);
 }
 
-static void check_attention(const int32_t *q_start, const int32_t *k_start, int32_t n, bool causal, double rate)
+static void check_attention(const int32_t *q_start, const int32_t *k_start, int32_t n, bool causal,
+			    double rate)
 {
 	int64_t heads = 3, cols = 12;
 	struct attention_check m = {
-		.q = matrix_new(q_start[n], cols), .k = matrix_new(k_start[n], cols), .v = matrix_new(k_start[n], cols),
-		.out = matrix_new(q_start[n], cols), .lse = matrix_new(q_start[n], heads), .w = matrix_new(q_start[n], cols),
-		.dq = matrix_new(q_start[n], cols), .dk = matrix_new(k_start[n], cols), .dv = matrix_new(k_start[n], cols),
-		.shape = { .q_start = q_start, .k_start = k_start, .n = n, .heads = (int32_t)heads, .max_q = 5, .max_k = 7,
+		.q = matrix_new(q_start[n], cols),
+		.k = matrix_new(k_start[n], cols),
+		.v = matrix_new(k_start[n], cols),
+		.out = matrix_new(q_start[n], cols),
+		.lse = matrix_new(q_start[n], heads),
+		.w = matrix_new(q_start[n], cols),
+		.dq = matrix_new(q_start[n], cols),
+		.dk = matrix_new(k_start[n], cols),
+		.dv = matrix_new(k_start[n], cols),
+		.shape = { .q_start = q_start,
+			   .k_start = k_start,
+			   .n = n,
+			   .heads = (int32_t)heads,
+			   .max_q = 5,
+			   .max_k = 7,
 			   .causal = causal },
 		.drop = some_dropout(rate),
 	};
 
 	attention_value(&m);
-	double_attention_grad(NULL, view(m.dq), view(m.dk), view(m.dv), view(m.w), view(m.out), m.lse.x, view(m.q), view(m.k),
-			      view(m.v), m.shape, m.drop);
+	double_attention_grad(NULL, view(m.dq), view(m.dk), view(m.dv), view(m.w), view(m.out),
+			      m.lse.x, view(m.q), view(m.k), view(m.v), m.shape, m.drop);
 	compare("attention q", m.q, m.dq, attention_value, &m);
 	compare("attention k", m.k, m.dk, attention_value, &m);
 	compare("attention v", m.v, m.dv, attention_value, &m);
@@ -353,7 +393,8 @@ static double loss_value(void *context)
 	struct loss_check *m = context;
 	double sum = 0;
 
-	double_cross_entropy(NULL, view(m->logits), m->loss.x, m->nll.x, loss_targets, 9, m->smoothing, 0);
+	double_cross_entropy(NULL, view(m->logits), m->loss.x, m->nll.x, loss_targets, 9,
+			     m->smoothing, 0);
 	for (int t = 0; t < 5; t++)
 		sum += 0.25 * m->loss.x[t];
 	return sum;
@@ -362,13 +403,17 @@ static double loss_value(void *context)
 TEST(ops_grad_cross_entropy)
 {
 	for (int i = 0; i < 2; i++) {
-		struct loss_check m = { .logits = matrix_new(5, 12), .loss = matrix_new(1, 5), .nll = matrix_new(1, 5),
-					.grad = matrix_new(5, 12), .smoothing = 0.1 * i };
+		struct loss_check m = { .logits = matrix_new(5, 12),
+					.loss = matrix_new(1, 5),
+					.nll = matrix_new(1, 5),
+					.grad = matrix_new(5, 12),
+					.smoothing = 0.1 * i };
 
 		m.copy = matrix_zero(m.logits);
 		memcpy(m.grad.x, m.logits.x, 60 * sizeof(double));
 		memcpy(m.copy.x, m.logits.x, 60 * sizeof(double));
-		double_cross_entropy(NULL, view(m.grad), m.loss.x, m.nll.x, loss_targets, 9, m.smoothing, 0.25);
+		double_cross_entropy(NULL, view(m.grad), m.loss.x, m.nll.x, loss_targets, 9,
+				     m.smoothing, 0.25);
 		compare("cross_entropy logits", m.logits, m.grad, loss_value, &m);
 		for (int t = 0; t < 5 && i == 0; t++)
 			check_near(m.loss.x[t], m.nll.x[t], 1e-12);
@@ -378,8 +423,8 @@ TEST(ops_grad_cross_entropy)
 }
 
 /*
- * A uniform guess over n costs log n whatever the smoothing; with a certain right guess only the share of the
- * smoothing remains.
+ * A uniform guess over n costs log n whatever the smoothing; with a certain right guess only the
+ * share of the smoothing remains.
  */
 TEST(ops_cross_entropy_values)
 {
@@ -399,12 +444,18 @@ TEST(ops_cross_entropy_values)
 /* Adam by its paper's own words, with bias-corrected moments, where epsilon does not matter. */
 TEST(ops_adam_values)
 {
-	double param = 0.5, m = 0, v = 0, m_paper = 0, v_paper = 0, want = 0.5, grads[] = { 0.3, -0.2, 0.7, 0.1 };
+	double param = 0.5, m = 0, v = 0, m_paper = 0, v_paper = 0, want = 0.5,
+	       grads[] = { 0.3, -0.2, 0.7, 0.1 };
 
 	for (int t = 1; t <= 4; t++) {
 		double g = grads[t - 1];
-		struct adam_step s = { .rate = 0.01, .beta1 = 0.9, .beta2 = 0.98, .epsilon = 1e-14,
-				       .correction1 = 1 - pow(0.9, t), .correction2 = 1 - pow(0.98, t), .grad_scale = 0.5 };
+		struct adam_step s = { .rate = 0.01,
+				       .beta1 = 0.9,
+				       .beta2 = 0.98,
+				       .epsilon = 1e-14,
+				       .correction1 = 1 - pow(0.9, t),
+				       .correction2 = 1 - pow(0.98, t),
+				       .grad_scale = 0.5 };
 		double twice = 2 * g;
 
 		double_adam(NULL, &param, &m, &v, &twice, 1, s);
