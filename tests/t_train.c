@@ -89,7 +89,7 @@ static const char *at(const char *name)
 	return path;
 }
 
-static bool make_vocabulary(const char *path)
+static bool make_vocabulary(const char *path, char letter)
 {
 	struct err e = { 0 };
 	struct vocab_counter *counter = vocab_counter_new(&e);
@@ -98,7 +98,7 @@ static bool make_vocabulary(const char *path)
 	for (int i = 0; !rc && i < PIECES; i++) {
 		char piece[16];
 
-		snprintf(piece, sizeof(piece), "w%d", i);
+		snprintf(piece, sizeof(piece), "%c%d", letter, i);
 		rc = vocab_count(counter, piece, strlen(piece), PIECES - i, &e);
 	}
 	if (!rc)
@@ -108,14 +108,14 @@ static bool make_vocabulary(const char *path)
 }
 
 /* Sentences of 2..9 words; the translation says them backwards in other words. */
-static bool make_corpus(void)
+static bool make_corpus_of(char letter)
 {
 	struct err e = { 0 };
 	struct vocab *v;
 	struct shard_writer *w;
 	int rc = file_make_folders(at("corpora/c"), &e);
 
-	if (!check_err(rc, 0) || !make_vocabulary(at("corpora/c/vocab.tsv")))
+	if (!check_err(rc, 0) || !make_vocabulary(at("corpora/c/vocab.tsv"), letter))
 		return false;
 	v = vocab_open(at("corpora/c/vocab.tsv"), &e);
 	w = v ? shard_create(at("corpora/c/train.shard"), vocab_size(v), vocab_sha256(v), &e) : NULL;
@@ -136,6 +136,11 @@ static bool make_corpus(void)
 		rc = shard_finish(w, &e);
 	vocab_close(v);
 	return check_err(rc, 0);
+}
+
+static bool make_corpus(void)
+{
+	return make_corpus_of('w');
 }
 
 static const char *const recipe[][2] = {
@@ -357,12 +362,17 @@ TEST(train_refuses_what_does_not_match)
 	set(&c, "seed", "1");
 
 	/* the corpus was prepared anew with other words */
-	check_err(file_write_all(at("corpora/c/vocab.tsv"),
-				 "<pad>\t0\n</s>\t0\n<s>\t0\n<unk>\t0\na\t4\nb\t3\nc\t2\nd\t1\n", 51, &e), 0);
+	check(make_corpus_of('x'));
 	check_err(train(&c, &never, &e), ERR_DATA);
+	check(strstr(e.text, "another vocabulary") != NULL);
+	/* the vocabulary is not the one that the shard was made with */
+	check(make_vocabulary(at("corpora/c/vocab.tsv"), 'y'));
+	check_err(train(&c, &never, &e), ERR_DATA);
+	check(strstr(e.text, "SHA-256") != NULL);
 	check_err(unlink(at("corpora/c/vocab.tsv")), 0);
 	check_err(train(&c, &never, &e), ERR_NOINPUT);
-	check(make_vocabulary(at("corpora/c/vocab.tsv")));
+	check(make_corpus());
+	trains(&c);
 	check_err(truncate(at("corpora/c/train.shard"), 1000), 0);
 	check_err(train(&c, &never, &e), ERR_DATA);
 	set(&c, "run", "../elsewhere");
@@ -397,7 +407,7 @@ static bool start_rank(struct proc *p, const char *program, const char *run)
 	return check_err(proc_start(p, argv, PROC_OWN_GROUP, &e), 0);
 }
 
-/* Killed with SIGKILL four times at moments of no choice of ours, then left alone. */
+/* Killed with SIGKILL four times in the middle, then left alone. */
 TEST(train_survives_kill)
 {
 	struct conf c;
@@ -416,14 +426,19 @@ TEST(train_survives_kill)
 	trains(&c);
 	write_recipe(&c, "killed");
 	for (int i = 0; i < 4 && start_rank(&p, program, "killed"); i++) {
-		usleep(60000 + 45000 * (useconds_t)i);
+		int seen = count_records("killed", "train", NULL, NULL);
+
+		for (int wait = 0; wait < 20000 && count_records("killed", "train", NULL, NULL) < seen + 3 + 3 * i; wait++)
+			usleep(1000);
 		kill(p.pid, SIGKILL);
 		check_err(proc_wait(&p, &status, &e), 0);
+		check_int(status, 128 + SIGKILL);
 	}
 	if (start_rank(&p, program, "killed")) {
 		check_err(proc_wait(&p, &status, &e), 0);
 		check_int(status, 0);
 		check_same_run("straight", "killed", 300);
+		check_int(count_records("killed", "start", NULL, NULL), 5);
 	}
 	conf_free(&c);
 done:
