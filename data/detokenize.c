@@ -17,8 +17,8 @@ struct quote {
 struct detokenizer {
 	bool english, korean;
 	struct charclass *chars;
-	struct buf    text;		/* the line between blanks, entities decoded */
-	struct buf    joined;
+	struct buf    padded;		/* the line between blanks */
+	struct buf    text;		/* the same with entities decoded */
 	struct quote *quotes;
 	size_t        n_quotes, quotes_cap;
 };
@@ -49,8 +49,8 @@ void detokenizer_free(struct detokenizer *d)
 	if (!d)
 		return;
 	charclass_free(d->chars);
+	buf_free(&d->padded);
 	buf_free(&d->text);
-	buf_free(&d->joined);
 	free(d->quotes);
 	free(d);
 }
@@ -178,7 +178,11 @@ static int join_quotes(struct detokenizer *d, const struct fields *f, struct joi
 
 static int join(struct detokenizer *d, const struct fields *f, struct joint *joint, struct err *e)
 {
+	unsigned char c = f->n ? (unsigned char)*f->word : 0;
+
 	*joint = (struct joint){ 0 };
+	if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'))
+		return 0;		/* most words; none of the kinds below begins so */
 	if (starts_cjk(f->word, f->n))
 		joint->left = f->before && ends_cjk(f->before, f->n_before) && !d->korean;
 	else if (is_opening(d->chars, f->word, f->n))
@@ -202,6 +206,8 @@ static void decode(const char *line, size_t n, struct buf *out)
 	};
 	size_t done = 0, at = 0;
 
+	if (!memchr(line, '&', n) && !memchr(line, '@', n))
+		at = n;
 	while (at < n) {
 		size_t k = 0;
 
@@ -225,70 +231,66 @@ static void decode(const char *line, size_t n, struct buf *out)
 	buf_add(out, line + done, n - done);
 }
 
-/* Append text with runs of blanks squeezed and one blank cut off each end. */
-static void squeeze(const char *text, size_t n, struct buf *out)
-{
-	size_t start = out->len;
-
-	for (size_t at = 0; at < n; ) {
-		const char *blank = memchr(text + at, ' ', n - at);
-		size_t len = blank ? (size_t)(blank - text) - at : n - at;
-
-		if (len > 0 && out->len > start)
-			buf_add_char(out, ' ');
-		buf_add(out, text + at, len);
-		at += len;
-		while (at < n && text[at] == ' ')
-			at++;
-	}
-}
-
 /* Is this an XML line: <...> with something inside? */
 static bool is_markup(const char *line, size_t n)
 {
 	return n >= 3 && line[0] == '<' && line[n - 1] == '>';
 }
 
-int detokenizer_line(struct detokenizer *d, const char *line, size_t n, struct buf *out, struct err *e)
+/*
+ * Join the fields of d->text into out. A blank is written in front of a word
+ * only, so that runs of them and those at the ends vanish.
+ */
+static int join_fields(struct detokenizer *d, struct buf *out, struct err *e)
 {
+	const char *text = buf_text(&d->text);
+	size_t n = d->text.len, at = 0;
 	struct fields f = { 0 };
-	const char *blank = " ";	/* in front of the next word, unless it joins left */
-	size_t at = 0;
+	bool glued = false, blank = false;	/* glued: the word before wants no blank after it */
+	char *first = buf_reserve(out, n + 1), *to = first;
 
-	if (is_markup(line, n) || chars_all_blank(line, n)) {
-		buf_add(out, line, n);
+	if (!first)
 		return buf_check(out, e);
-	}
-	buf_clear(&d->text);
-	buf_clear(&d->joined);
-	d->n_quotes = 0;
-	/* blanks at both ends, so that "@-@" there is joined as in Moses */
-	buf_add_char(&d->joined, ' ');
-	buf_add(&d->joined, line, n);
-	buf_add_char(&d->joined, ' ');
-	if (buf_check(&d->joined, e))
-		return e->code;
-	decode(d->joined.data, d->joined.len, &d->text);
-	buf_clear(&d->joined);
-	while (at < d->text.len) {
+	while (at < n) {
 		const char *end;
 		struct joint joint;
 
 		f.before = at > 0 ? f.word : NULL;
 		f.n_before = at > 0 ? f.n : 0;
-		f.word = d->text.data + at;
-		end = memchr(f.word, ' ', d->text.len - at);
-		f.n = end ? (size_t)(end - f.word) : d->text.len - at;
+		f.word = text + at;
+		end = memchr(f.word, ' ', n - at);
+		f.n = end ? (size_t)(end - f.word) : n - at;
 		at += f.n + 1;
 		if (join(d, &f, &joint, e))
 			return e->code;
-		if (!joint.left)
-			buf_add_str(&d->joined, blank);
-		buf_add(&d->joined, f.word, f.n);
-		blank = joint.right ? "" : " ";
+		blank = blank || (!joint.left && !glued);
+		if (f.n && blank && to > first)
+			*to++ = ' ';
+		blank = blank && !f.n;
+		memcpy(to, f.word, f.n);
+		to += f.n;
+		glued = joint.right;
 	}
-	if (buf_check(&d->text, e) || buf_check(&d->joined, e))
+	*to = 0;
+	out->len += (size_t)(to - first);
+	return 0;
+}
+
+int detokenizer_line(struct detokenizer *d, const char *line, size_t n, struct buf *out, struct err *e)
+{
+	if (is_markup(line, n) || chars_all_blank(line, n)) {
+		buf_add(out, line, n);
+		return buf_check(out, e);
+	}
+	buf_clear(&d->padded);
+	buf_clear(&d->text);
+	d->n_quotes = 0;
+	/* blanks at both ends, so that "@-@" there is joined as in Moses */
+	buf_add_char(&d->padded, ' ');
+	buf_add(&d->padded, line, n);
+	buf_add_char(&d->padded, ' ');
+	if (buf_check(&d->padded, e))
 		return e->code;
-	squeeze(d->joined.data, d->joined.len, out);
-	return buf_check(out, e);
+	decode(d->padded.data, d->padded.len, &d->text);
+	return buf_check(&d->text, e) ? e->code : join_fields(d, out, e);
 }

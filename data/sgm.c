@@ -36,6 +36,11 @@ bool sgm_is_name(const char *path)
 	return n >= 4 && !strcasecmp(path + n - 4, ".sgm");
 }
 
+static bool is_space(char c)
+{
+	return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
 /* Where the text of the first segment begins, after its <seg ...>; NULL: there is no such tag. */
 static const char *after_tag(const char *line, const char *end)
 {
@@ -53,6 +58,20 @@ static const char *after_tag(const char *line, const char *end)
 	return NULL;
 }
 
+/* Does the line end with a <seg ...>, whatever came before? */
+static bool ends_with_tag(const char *line, const char *end)
+{
+	const char *last;
+
+	while (end > line && is_space(end[-1]))
+		end--;
+	if (end == line || end[-1] != '>')
+		return false;
+	for (last = end - 1; last > line && last[-1] != '>'; last--)
+		;
+	return after_tag(last, end) != NULL;
+}
+
 /* The last </seg> in the text, NULL: none. */
 static const char *last_close(const char *text, const char *end)
 {
@@ -65,11 +84,6 @@ static const char *last_close(const char *text, const char *end)
 		if (!strncasecmp(p, tag, n))
 			return p;
 	return NULL;
-}
-
-static bool is_space(char c)
-{
-	return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
 static void squeeze(const char *text, const char *end, struct buf *out)
@@ -90,15 +104,18 @@ static void squeeze(const char *text, const char *end, struct buf *out)
 
 int sgm_next(struct sgm *s, struct err *e)
 {
-	bool open = false;		/* a segment has begun and is not closed yet */
+	/* open: a segment has begun and is not closed yet; in_text: its first text was seen, too */
+	bool open = false, in_text = false;
 	int64_t began = 0;
 	int got;
 
 	while ((got = lines_next(&s->in, e)) > 0) {
 		const char *start, *close, *end;
 
-		if (!open)
+		if (!open) {
 			buf_clear(&s->line);
+			in_text = false;
+		}
 		buf_add(&s->line, s->in.text, s->in.len);
 		if (buf_check(&s->line, e))
 			return e->code;
@@ -108,7 +125,8 @@ int sgm_next(struct sgm *s, struct err *e)
 		end = s->line.data + s->line.len;
 		start = after_tag(s->line.data, end);
 		close = start ? last_close(start, end) : NULL;
-		if (start && !close) {
+		in_text = in_text || !ends_with_tag(s->line.data, end);
+		if (start && (!close || !in_text)) {
 			began = open ? began : s->in.number;
 			open = true;
 			continue;

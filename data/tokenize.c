@@ -372,6 +372,22 @@ static const char *walk_high(struct walk *w, const char *p)
 
 /* ---- the line ---- */
 
+/* A run of letters and digits. The local pointer matters: bytes written through w->to might change w itself. */
+static inline const char *walk_letters(struct walk *w, const char *p)
+{
+	const uint8_t *at = w->t->at;
+	const char *end = w->end;
+	char *to;
+
+	in_word(w, p, w->t->kinds[(unsigned char)*p]);
+	to = w->to;
+	do
+		*to++ = *p++;
+	while (p < end && at[(unsigned char)*p] == AT_WORD);
+	w->to = to;
+	return p;
+}
+
 /* False: this line is one for the rules. */
 static bool walk_line(struct walk *w)
 {
@@ -380,12 +396,7 @@ static bool walk_line(struct walk *w)
 
 	while (p && p < w->end) {
 		switch ((enum at_byte)at[(unsigned char)*p]) {
-		case AT_WORD:
-			in_word(w, p, w->t->kinds[(unsigned char)*p]);
-			do
-				*w->to++ = *p++;
-			while (p < w->end && at[(unsigned char)*p] == AT_WORD);
-			break;
+		case AT_WORD:       p = walk_letters(w, p); break;
 		case AT_BLANK:      end_word(w, p++); break;
 		case AT_TOKEN:      token(w, p++); break;
 		case AT_STOP:       p = walk_dots(w, p); break;

@@ -41,9 +41,13 @@ static int sink_close(struct sink *s, int rc, struct err *e)
 	return rc;
 }
 
-static int write_line(FILE *to, const struct buf *line, struct err *e)
+/* The LF is added to line, so that one write does. */
+static int write_line(FILE *to, struct buf *line, struct err *e)
 {
-	if ((line->len && fwrite(line->data, 1, line->len, to) != line->len) || putc('\n', to) == EOF)
+	buf_add_char(line, '\n');
+	if (buf_check(line, e))
+		return e->code;
+	if (fwrite(line->data, 1, line->len, to) != line->len)
 		return err_set_errno(e, ERR_IO, "the output cannot be written");
 	return 0;
 }

@@ -482,9 +482,9 @@ TEST(sgm_segments)
 	static const char text[] =
 		"<srcset setid=\"x\">\r\n<doc>\n<hl>\n<seg id=\"1\"> A  &amp; b\tc </seg>\r\n</hl>\n"
 		"<p><SEG ID=2>two</SEG></p>\n<seg id=3>\nover \nlines\n</seg>\n<seg>no</seg>\n"
-		"<seg id=4></seg>\n<seg id=5>a</seg> <seg id=6>b</seg>\n</doc>";
+		"<seg id=4></seg>\n<seg id=5>a</seg> <seg id=6>b</seg>\n<seg id=7>c</seg><seg id=8> \nd</seg>\n</doc>";
 	static const char *const expected[] = {
-		"A &amp; b c", "two", "over lines", "", "a</seg> <seg id=6>b",
+		"A &amp; b c", "two", "over lines", "", "a</seg> <seg id=6>b", "c</seg><seg id=8> d",
 	};
 
 	check_sgm(text, expected, ARRAY_LEN(expected), 0);

@@ -5,6 +5,7 @@
 # DATA     the real data: newstest/ multi30k/ mixed/ noisy/ systems/
 # PROGRAM  werkbank-data (default: the one of the current folder)
 # RECORD=1 prints the SHA-256 of Moses' outputs instead, as tests/t_text.c holds them.
+# RACE=1  only races.
 #
 # Exits with 1 when any line differs. Some minutes on one core.
 set -eu
@@ -74,43 +75,49 @@ check_clean() {	# NAME SOURCE TARGET MIN MAX
 	[ "$all" -eq $((kept + dropped)) ] || { echo "DIFFERS clean $1: $all pairs, $kept kept, $dropped in the ledger"; bad=$((bad + 1)); }
 }
 
-seconds() { awk -v a="$1" -v b="$2" 'BEGIN { printf "%.3f", b - a }'; }
-now() { date +%s.%N; }
+# CPU seconds of a shell command, so that other work on the machine counts little
+cpu_seconds() { perl -e 'system("sh", "-c", $ARGV[0]) and exit 1; my @t = times; printf "%.3f\n", $t[2] + $t[3]' "$1"; }
 
-race() {	# TOOL LANGUAGE FILE: the better of three each, one after the other
-	best_peer=1e9 best_ours=1e9
+race() {	# NAME LANGUAGE FILE PEER-COMMAND OUR-COMMAND: the better of three each, in turns
 	for _ in 1 2 3; do
-		a=$(now); peer "$1" "$2" <"$3" >/dev/null; b=$(now); ours "$1" "$2" "$3" >/dev/null; c=$(now)
-		best_peer=$(awk -v x="$best_peer" -v y="$(seconds "$a" "$b")" 'BEGIN { print x < y ? x : y }')
-		best_ours=$(awk -v x="$best_ours" -v y="$(seconds "$b" "$c")" 'BEGIN { print x < y ? x : y }')
-	done
-	awk -v n="$(wc -l <"$3")" -v p="$best_peer" -v o="$best_ours" -v what="$1 -l $2" 'BEGIN {
-		printf "%-17s Moses %9.0f lines/s   Werkbank %9.0f lines/s   %.1f times\n", what, n / p, n / o, p / o }'
+		echo "$(cpu_seconds "$4 <$3 >/dev/null 2>&1") $(cpu_seconds "$5 <$3 >/dev/null")"
+	done | awk -v n="$(wc -l <"$3")" -v what="$1 -l $2" '
+		NR == 1 || $1 < p { p = $1 }
+		NR == 1 || $2 < o { o = $2 }
+		END { printf "%-17s Moses %9.0f lines/s   Werkbank %9.0f lines/s   %.1f times (of CPU time)\n",
+			what, n / p, n / o, p / o }'
 }
 
-for language in en de; do
-	xz -dc "$data/mixed/train.$language.xz" >"$work/mixed.$language"
-	for file in "$data"/newstest/*."$language" "$data"/multi30k/*."$language" "$data"/mixed/*."$language" \
-	    "$data"/noisy/*."$language"; do
-		check_text $language "$file" "${file#"$data"/}"
+compare_all() {
+	for language in en de; do
+		xz -dc "$data/mixed/train.$language.xz" >"$work/mixed.$language"
+		for file in "$data"/newstest/*."$language" "$data"/multi30k/*."$language" "$data"/mixed/*."$language" \
+		    "$data"/noisy/*."$language"; do
+			check_text $language "$file" "${file#"$data"/}"
+		done
+		[ "${RECORD:-}" ] || check_text $language "$work/mixed.$language" mixed/train.$language
 	done
-	[ "${RECORD:-}" ] || check_text $language "$work/mixed.$language" mixed/train.$language
-done
-for file in "$data"/systems/*.txt; do
-	check_text de "$file" "${file#"$data"/}"
-done
-[ "${RECORD:-}" ] && exit 0
-for limits in "1 80" "5 30"; do
-	# shellcheck disable=SC2086 # two numbers
-	check_clean "noisy $limits" "$data/noisy/train10k.en" "$data/noisy/train10k.de" $limits
-	# shellcheck disable=SC2086
-	check_clean "mixed $limits" "$work/mixed.en" "$work/mixed.de" $limits
-done
-echo "$files outputs, $lines lines compared: $bad differ"
-for language in en de; do
-	race tokenize $language "$work/mixed.$language"
-	race normalize $language "$work/mixed.$language"
-	peer tokenize $language <"$work/mixed.$language" >"$work/tokens"
-	race detokenize $language "$work/tokens"
+	for file in "$data"/systems/*.txt; do
+		check_text de "$file" "${file#"$data"/}"
+	done
+	[ "${RECORD:-}" ] && exit 0
+	for limits in "1 80" "5 30"; do
+		# shellcheck disable=SC2086 # two numbers
+		check_clean "noisy $limits" "$data/noisy/train10k.en" "$data/noisy/train10k.de" $limits
+		# shellcheck disable=SC2086
+		check_clean "mixed $limits" "$work/mixed.en" "$work/mixed.de" $limits
+	done
+	echo "$files outputs, $lines lines compared: $bad differ"
+}
+
+[ "${RACE:-}" ] || compare_all
+tools=$moses/tokenizer
+for l in en de; do
+	text=$work/mixed.$l
+	xz -dc "$data/mixed/train.$l.xz" >"$text"
+	race tokenize $l "$text" "perl $tools/tokenizer.perl -q -l $l" "$program tokenize -l $l"
+	race normalize $l "$text" "perl $tools/normalize-punctuation.perl -l $l" "$program normalize -l $l"
+	peer tokenize $l <"$text" >"$work/tokens"
+	race detokenize $l "$work/tokens" "perl $tools/detokenizer.perl -q -l $l" "$program detokenize -l $l"
 done
 [ "$bad" -eq 0 ]
