@@ -100,14 +100,23 @@ static int tokenize_line(void *tool, const char *line, size_t n, struct buf *out
 	return tokenizer_line(tool, line, n, out, e);
 }
 
+static void remark_language(const struct conf *c)
+{
+	if (!c->quiet && strcmp(c->language, "en") && strcmp(c->language, "de"))
+		fprintf(stderr, "werkbank %s: there are no rules for the language \"%s\": "
+			"those that fit most languages are used\n", c->command, c->language);
+}
+
 static int tokenize(const struct conf *c, struct err *e)
 {
 	struct tokenizer_options o = {
 		.language = c->language, .escape = c->escape, .aggressive = c->aggressive,
 	};
 	struct tokenizer *t = tokenizer_new(&o, e);
-	int rc = t ? each_line(c, tokenize_line, t, e) : e->code;
+	int rc;
 
+	remark_language(c);
+	rc = t ? each_line(c, tokenize_line, t, e) : e->code;
 	tokenizer_free(t);
 	return rc;
 }
@@ -120,8 +129,10 @@ static int detokenize_line(void *tool, const char *line, size_t n, struct buf *o
 static int detokenize(const struct conf *c, struct err *e)
 {
 	struct detokenizer *t = detokenizer_new(c->language, e);
-	int rc = t ? each_line(c, detokenize_line, t, e) : e->code;
+	int rc;
 
+	remark_language(c);
+	rc = t ? each_line(c, detokenize_line, t, e) : e->code;
 	detokenizer_free(t);
 	return rc;
 }
