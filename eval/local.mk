@@ -20,4 +20,4 @@ bin_PROGRAMS += werkbank-eval
 werkbank_eval_SOURCES = %D%/main.c
 werkbank_eval_LDADD = libeval.a $(train_libs) $(mpi_libs)
 
-EXTRA_DIST += tests/peers/unicode_tables.py tests/peers/score.py
+EXTRA_DIST += tests/peers/unicode_tables.py tests/peers/score.py tests/peers/ctranslate2_decode.py
