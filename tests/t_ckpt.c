@@ -1,6 +1,7 @@
 /* t_ckpt.c - safetensors and checkpoints: what is written comes back, what is damaged is refused. */
+#include <signal.h>
 #include <stdio.h>
-#include <sys/stat.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "share/base/file.h"
@@ -83,27 +84,30 @@ static bool opens(const char *header, size_t data_bytes)
 	return s != NULL;
 }
 
+#define TENSOR(name, dtype, shape, offsets) \
+	"\"" name "\":{\"dtype\":\"" dtype "\",\"shape\":[" shape "],\"data_offsets\":[" offsets "]}"
+
 TEST(safetensors_foreign_headers)
 {
 	check(opens("{}", 0));
-	check(opens("{\"__metadata__\":{\"made\":\"elsewhere\"},\"a\":{\"dtype\":\"BF16\",\"shape\":[2,3],\"data_offsets\":[0,12]}}", 12));
-	check(opens("{\"a\":{\"dtype\":\"F32\",\"shape\":[],\"data_offsets\":[0,4]}}", 4));
-	check(opens("{\"b\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[4,6]},\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]}}", 6));
+	check(opens("{\"__metadata__\":{\"made\":\"elsewhere\"}," TENSOR("a", "BF16", "2,3", "0,12") "}", 12));
+	check(opens("{" TENSOR("a", "F32", "", "0,4") "}", 4));
+	check(opens("{" TENSOR("b", "U8", "2", "4,6") "," TENSOR("a", "F32", "1", "0,4") "}", 6));
 	check(!opens("", 0));
 	check(!opens("[]x", 0));
 	check(!opens("{}", 4));
-	check(!opens("{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]}}", 4));
-	check(!opens("{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]}}", 12));
-	check(!opens("{\"a\":{\"dtype\":\"F32\",\"shape\":[3],\"data_offsets\":[0,8]}}", 8));
-	check(!opens("{\"a\":{\"dtype\":\"F99\",\"shape\":[2],\"data_offsets\":[0,8]}}", 8));
-	check(!opens("{\"a\":{\"dtype\":\"F32\",\"shape\":[-2],\"data_offsets\":[0,8]}}", 8));
-	check(!opens("{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[8,0]}}", 8));
-	check(!opens("{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0]}}", 8));
-	check(!opens("{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[4,12]}}", 12));
-	check(!opens("{\"a\":{\"dtype\":\"F32\",\"shape\":[4611686018427387904,4],\"data_offsets\":[0,0]}}", 0));
-	check(!opens("{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]},\"b\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]}}", 4));
+	check(!opens("{" TENSOR("a", "F32", "2", "0,8") "}", 4));
+	check(!opens("{" TENSOR("a", "F32", "2", "0,8") "}", 12));
+	check(!opens("{" TENSOR("a", "F32", "3", "0,8") "}", 8));
+	check(!opens("{" TENSOR("a", "F99", "2", "0,8") "}", 8));
+	check(!opens("{" TENSOR("a", "F32", "-2", "0,8") "}", 8));
+	check(!opens("{" TENSOR("a", "F32", "2", "8,0") "}", 8));
+	check(!opens("{" TENSOR("a", "F32", "2", "0") "}", 8));
+	check(!opens("{" TENSOR("a", "F32", "2", "4,12") "}", 12));
+	check(!opens("{" TENSOR("a", "F32", "4611686018427387904,4", "0,0") "}", 0));
+	check(!opens("{" TENSOR("a", "F32", "1", "0,4") "," TENSOR("b", "F32", "1", "0,4") "}", 4));
 	check(!opens("{\"a\":7}", 0));
-	check(!opens("{\"a\":{\"dtype\":\"F32\",\"shape\":[1,1,1,1,1,1,1,1,1],\"data_offsets\":[0,4]}}", 4));
+	check(!opens("{" TENSOR("a", "F32", "1,1,1,1,1,1,1,1,1", "0,4") "}", 4));
 }
 
 TEST(safetensors_cut_anywhere)
@@ -298,6 +302,30 @@ TEST(ckpt_clears_what_a_killed_writer_left)
 	save_one(m, 8, 2);
 	check_int(newest_good(&e), 8);
 	check(!file_exists(in_folder("checkpoints/7.tmp")));
+	model_free(m);
+}
+
+/* A full disk: the checkpoint before stays, nothing half-written does. */
+TEST(ckpt_on_a_full_disk)
+{
+	struct model *m = small_model("cpu", false);
+	struct ckpt_state s = some_state(2);
+	struct rlimit limit, small;
+	struct err e = { 0 };
+	int64_t bytes;
+
+	if (!m || !save_one(m, 1, 3) || !check_err(getrlimit(RLIMIT_FSIZE, &limit), 0))
+		return;
+	small = limit;
+	small.rlim_cur = 20000;
+	signal(SIGXFSZ, SIG_IGN);
+	check_err(setrlimit(RLIMIT_FSIZE, &small), 0);
+	check_err(ckpt_save(test_folder(), &s, m, moments[0], moments[1], 3, &bytes, &e), ERR_IO);
+	check_err(setrlimit(RLIMIT_FSIZE, &limit), 0);
+	signal(SIGXFSZ, SIG_DFL);
+	check(strstr(e.text, "model.safetensors") != NULL);
+	check(!file_exists(in_folder("checkpoints/2")) && !file_exists(in_folder("checkpoints/2.tmp")));
+	check_int(newest_good(&e), 1);
 	model_free(m);
 }
 

@@ -380,6 +380,44 @@ TEST(train_refuses_what_does_not_match)
 	conf_free(&c);
 }
 
+/* Weights that are no numbers: steps are left out, and in the end the run says that it has diverged. */
+TEST(train_notices_divergence)
+{
+	static const volatile sig_atomic_t never;
+	struct dev_options options = { .threads = 1 };
+	struct conf c;
+	struct ckpt_state s = { 0 };
+	struct err e = { 0 };
+	struct model *m;
+	double exit_status = 0;
+	int64_t bytes;
+	float *w;
+
+	if (!make_corpus() || !make_conf(&c, "r"))
+		return;
+	set(&c, "steps", "2");
+	trains(&c);
+	check_err(ckpt_read_state(at("runs/r/checkpoints/2"), true, &s, &e), 0);
+	m = model_new(&s.shape, ops_cpu(), &options, &e);
+	w = check(m) ? small_copy(m, model_param_arena(m)) : NULL;
+	if (w) {
+		for (int64_t i = 0; i < model_floats(m); i++)
+			w[i] = NAN;
+		small_set(m, w);
+		check_err(ckpt_save(at("runs/r"), &s, m, w, w, 3, &bytes, &e), 0);
+		set(&c, "steps", "100");
+		check_err(train(&c, &never, &e), ERR_DATA);
+		check(strstr(e.text, "diverged") != NULL);
+		check_int(count_records("r", "stop", "exit", &exit_status), 2);
+		check_near(exit_status, 65, 0);
+		check(count_records("r", "event", NULL, NULL) > 20);
+		check(!file_exists(at("runs/r/checkpoints/21")));
+	}
+	free(w);
+	model_free(m);
+	conf_free(&c);
+}
+
 /* ---- as processes ------------------------------------------------------ */
 
 static bool write_recipe(const struct conf *c, const char *run)
@@ -530,8 +568,8 @@ TEST(train_two_ranks_equal_one)
 	struct err e = { 0 };
 	struct proc p;
 	char *program = paths_sister("werkbank-train", &e);
-	const char *const argv[] = { "mpirun", "-n", "2", "--allow-run-as-root", "--oversubscribe", "--bind-to", "none", program,
-				     "_rank", "-C", test_folder(), "--run", "two", "--quiet", NULL };
+	const char *const argv[] = { "mpirun", "-n", "2", "--allow-run-as-root", "--oversubscribe", "--bind-to", "none",
+				     program, "_rank", "-C", test_folder(), "--run", "two", "--quiet", NULL };
 	int status = -1;
 	int64_t n = 0;
 	double worst = 0;

@@ -323,7 +323,8 @@ static void offer(const char *run_folder, const char *wanted, struct err *e)
 
 static char *resolve_in_run(const char *run_folder, const char *which, struct err *e)
 {
-	int64_t step = !strcmp(which, "last") || !strcmp(which, "best") ? ckpt_link_step(run_folder, which) : step_of_name(which);
+	bool link = !strcmp(which, "last") || !strcmp(which, "best");
+	int64_t step = link ? ckpt_link_step(run_folder, which) : step_of_name(which);
 	char *folder;
 
 	if (step < 0 && !strcmp(which, "best"))		/* nothing was evaluated yet */

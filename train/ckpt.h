@@ -34,7 +34,10 @@ struct ckpt_state {
 	char     vocabulary_sha256[65];
 };
 
-/* Read state.json of a checkpoint or model folder; verify: check SHA256SUMS first. Corrupt or foreign: ERR_DATA naming the file. */
+/*
+ * Read state.json of a checkpoint or model folder; verify: check SHA256SUMS first.
+ * Corrupt or foreign: ERR_DATA naming the file.
+ */
 int ckpt_read_state(const char *folder, bool verify, struct ckpt_state *s, struct err *e);
 
 /* Load weights into a model of the same shape (ERR_DATA otherwise, naming the first tensor that differs). */

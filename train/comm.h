@@ -15,7 +15,8 @@ struct comm {
 	int   rank, size;
 	int   local_rank, local_size;	/* among the ranks on this host */
 	void *state;		/* owned by the implementation */
-	int  (*sum_floats)(struct comm *c, float *x, size_t n, struct err *e);	/* x = sum over ranks, in place, same bits on all */
+	/* x = sum over ranks, in place, the same bits on all of them */
+	int  (*sum_floats)(struct comm *c, float *x, size_t n, struct err *e);
 	int  (*sum_doubles)(struct comm *c, double *x, size_t n, struct err *e);
 	int  (*max_ints)(struct comm *c, int64_t *x, size_t n, struct err *e);
 	int  (*broadcast)(struct comm *c, void *bytes, size_t n, int root, struct err *e);

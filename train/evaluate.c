@@ -160,7 +160,7 @@ static int run_child(struct evaluation *v, const char *program, struct err *e)
 	}
 	rc = proc_wait(&child, &status, e);
 	if (!rc && status)
-		rc = err_set(e, ERR_UNAVAILABLE, "werkbank-eval ended with status %d", status);
+		rc = err_set(e, ERR_UNAVAILABLE, "werkbank-eval ended with status %d (%s)", status, err_name(-status));
 	return rc;
 }
 

@@ -79,13 +79,16 @@ struct model_weights {
 struct model;
 
 /* The shape that the options describe (conf_apply_size() first). ERR_CONFIG: heads do not divide d_model, … */
-int model_shape_from_conf(struct model_shape *shape, const struct conf *c, int32_t vocabulary, int32_t real_vocabulary, struct err *e);
+int model_shape_from_conf(struct model_shape *shape, const struct conf *c, int32_t vocabulary,
+			  int32_t real_vocabulary, struct err *e);
 
 /* The list of tensors: *params owned by the caller (free), *n_floats the total. */
-int model_params(const struct model_shape *shape, struct model_param **params, size_t *n_params, int64_t *n_floats, struct err *e);
+int model_params(const struct model_shape *shape, struct model_param **params, size_t *n_params,
+		 int64_t *n_floats, struct err *e);
 
 /* Parameters only. ops is borrowed; opens a device of it. NULL: failure. */
-struct model *model_new(const struct model_shape *shape, const struct ops *ops, const struct dev_options *o, struct err *e);
+struct model *model_new(const struct model_shape *shape, const struct ops *ops, const struct dev_options *o,
+			struct err *e);
 void model_free(struct model *m);
 
 /* Activations for evaluation (forward), or with gradients for training, for batches up to this size. Called once. */
@@ -93,9 +96,11 @@ int model_reserve_forward(struct model *m, int32_t tokens, int32_t sentences, st
 int model_reserve_training(struct model *m, int32_t tokens, int32_t sentences, struct err *e);
 
 /* Bytes that model_reserve_training() will take, parameters, gradients and moments included. */
-int model_training_bytes(const struct model_shape *shape, int32_t tokens, int32_t sentences, size_t *bytes, struct err *e);
+int model_training_bytes(const struct model_shape *shape, int32_t tokens, int32_t sentences, size_t *bytes,
+			 struct err *e);
 
-int model_init(struct model *m, uint64_t seed, struct err *e);	/* random initial weights, the same on every backend */
+/* Random initial weights, the same on every backend. */
+int model_init(struct model *m, uint64_t seed, struct err *e);
 
 /* Sums over the target tokens of a batch. */
 struct model_sums {
@@ -113,7 +118,8 @@ struct model_how {
 };
 
 /* Gradients += those of the batch; *sums = (not +=). Needs model_reserve_training(). */
-int model_forward_backward(struct model *m, const struct batch *b, const struct model_how *how, struct model_sums *sums, struct err *e);
+int model_forward_backward(struct model *m, const struct batch *b, const struct model_how *how,
+			   struct model_sums *sums, struct err *e);
 
 /* No dropout, no gradients. Needs either reserve. */
 int model_evaluate(struct model *m, const struct batch *b, float smoothing, struct model_sums *sums, struct err *e);

@@ -30,7 +30,8 @@ static struct tensor wide(const struct pass *p, int64_t rows, int64_t cols)
 }
 
 /* From dout of a point to dsum and the gradient of the branch that led to it. */
-static void part(const struct pass *p, const struct norm_point *x, struct norm_pair n, float *dbias, struct dropout drop)
+static void part(const struct pass *p, const struct norm_point *x, struct norm_pair n, float *dbias,
+		 struct dropout drop)
 {
 	const struct model_acts *a = &p->m->acts;
 	const int64_t T = x->sum.rows;
