@@ -411,6 +411,7 @@ TEST(train_notices_divergence)
 		check_int(count_records("r", "stop", "exit", &exit_status), 2);
 		check_near(exit_status, 65, 0);
 		check(count_records("r", "event", NULL, NULL) > 20);
+		check_int(count_records("r", "train", NULL, NULL), 2 + 19);	/* each is told */
 		check(!file_exists(at("runs/r/checkpoints/21")));
 	}
 	free(w);

@@ -2,10 +2,12 @@
 #include "train/comm.h"
 
 #include <mpi.h>
+#include <unistd.h>
 
 #include "share/base/util.h"
 
 #define PIECE ((size_t)1 << 28)		/* elements of one call: counts are int */
+#define BARRIER_POLL_US 2000
 
 static int failed(struct comm *c, int code, const char *doing, struct err *e)
 {
@@ -51,10 +53,17 @@ static int mpi_broadcast(struct comm *c, void *bytes, size_t n, int root, struct
 	return rc ? failed(c, rc, "broadcast", e) : 0;
 }
 
+/* Waits asleep: barriers are for evaluations, which need the processors that MPI_Barrier() would keep busy. */
 static int mpi_barrier(struct comm *c, struct err *e)
 {
-	int rc = MPI_Barrier(MPI_COMM_WORLD);
+	MPI_Request request;
+	int done = 0, rc = MPI_Ibarrier(MPI_COMM_WORLD, &request);
 
+	while (!rc && !done) {
+		rc = MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+		if (!rc && !done)
+			usleep(BARRIER_POLL_US);
+	}
 	return rc ? failed(c, rc, "wait for the others", e) : 0;
 }
 

@@ -14,15 +14,10 @@
 #define SHOW_TERMINAL_S 0.5	/* between progress lines */
 #define SHOW_PIPE_S     10.0
 
-/* A number that may be missing: null, with its name in "nonfinite". */
 static void put_real(struct json_writer *w, const char *key, double v)
 {
 	json_key(w, key);
-	json_real(w, v);
-	if (!isfinite(v)) {
-		json_key(w, "nonfinite");
-		json_str(w, key);
-	}
+	json_real(w, v);	/* null when it is not finite */
 }
 
 static void put_int(struct json_writer *w, const char *key, int64_t v)
@@ -102,12 +97,16 @@ int report_start(struct trainer *t, struct err *e)
 static int put_record(struct trainer *t, struct err *e)
 {
 	const struct meter *m = &t->meter;
+	const double loss = m->loss / m->target_tokens, nll = m->nll / m->target_tokens;
+	const char *odd = !isfinite(loss) ? "loss" : !isfinite(nll) ? "nll" : !isfinite(t->grad_norm) ? "grad_norm" : NULL;
 	struct json_writer *w = journal_begin(t->journal, "train", t->state.step);
 
-	put_real(w, "loss", m->loss / m->target_tokens);
-	put_real(w, "nll", m->nll / m->target_tokens);
+	put_real(w, "loss", loss);
+	put_real(w, "nll", nll);
 	put_real(w, "lr", t->rate);
 	put_real(w, "grad_norm", t->grad_norm);
+	if (odd)
+		put_str(w, "nonfinite", odd);
 	put_real(w, "source_tps", m->source_tokens / m->seconds);
 	put_real(w, "target_tps", m->target_tokens / m->seconds);
 	put_real(w, "step_s", m->seconds / (double)m->steps);
