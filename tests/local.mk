@@ -21,7 +21,7 @@ BUILT_SOURCES += %D%/list.h
 CLEANFILES += %D%/list.h
 
 dist_check_SCRIPTS += %D%/layers.sh %D%/cli.sh %D%/eval.sh %D%/screens.sh %D%/terminal.sh
-EXTRA_DIST += %D%/tally.sh %D%/lint.sh
+EXTRA_DIST += %D%/valgrind.supp %D%/tally.sh %D%/lint.sh
 EXTRA_DIST += %D%/golden/model.pytorch.safetensors %D%/peers/moses.sh %D%/peers/pytorch_model.py %D%/peers/pytorch_train.py \
 	%D%/peers/safetensors_read.py
 EXTRA_DIST += %D%/peers/bpe_compare.py
