@@ -1,7 +1,7 @@
 /*
  * cpu.h - what the files of the CPU backend share. Inside kernels/ only.
  *
- * The vector files (cpu_attention, cpu_decode, cpu_gemm, cpu_loss, cpu_norm,
+ * The vector files (cpu_attention, cpu_decode, cpu_few, cpu_gemm, cpu_loss, cpu_norm,
  * cpu_point, cpu_table) are compiled once for each machine level with
  * CPU_VARIANT set to plain, v3 or v4; CPU(name) is then cpu_NAME_v4. The
  * others are compiled once.
@@ -26,6 +26,9 @@
 #define OP(name, args) void CPU(name) args;
 #include "kernels/ops.def"
 #undef OP
+/* A product of few rows without packing. False: not of that kind, make it otherwise. */
+bool CPU(matmul_few)(struct dev *d, struct tensor out, struct tensor a, struct tensor b,
+		     struct matmul_how how);
 #endif
 
 /* Memory that an op needs for itself; it grows at first use and is kept. */

@@ -402,6 +402,8 @@ void CPU(matmul)(struct dev *d, struct tensor out, struct tensor a, struct tenso
 
 	if (out.rows == 0 || out.cols == 0)
 		return;
+	if (CPU(matmul_few)(d, out, a, b, how))
+		return;
 	if (d->onednn && cpu_onednn_matmul(d, out, a, b, how, to_bf16))
 		return;
 	p.a_panel = p.a_by_row ? PANEL_M * ROW_PITCH : PANEL_M * BLOCK_K + VEC_LANES;
