@@ -176,7 +176,8 @@ says 78 '--d-model' "$launch" train -C "$tmp/w" --d-model 64 "$tmp/my.ini"
 says 0 '' "$launch" train -C "$tmp/w" --steps 99 "$tmp/my.ini"
 holds "steps may change" '^steps = 99 ' "$run/recipe.ini"
 STATUS=65 "$launch" train -C "$tmp/w" "$tmp/my.ini" 2>"$tmp/err"
-[ $? -eq 65 ] && ok "the trainer's status is ours" || not_ok "the trainer's status is ours" "it is not"
+got=$?
+if [ $got -eq 65 ]; then ok "the trainer's status is ours"; else not_ok "the trainer's status is ours" "it is $got"; fi
 holds "state: failed" '"state":"failed".*"exit":65' "$run/state.json"
 
 TICKS=600 "$launch" train -C "$tmp/w" "$tmp/my.ini" 2>"$tmp/live.err" &
