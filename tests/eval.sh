@@ -52,6 +52,26 @@ finish() {
 	exit
 }
 
+# ---- scores of files (their digits are tested in t_score.c) -----------------
+printf 'the cat is on the mat .\nnothing\nThe quick brown fox jumps over the dog\n' >"$tmp/r1"
+printf 'there is a cat on the mat .\n\na quick brown fox leaps over it\n' >"$tmp/r2"
+printf 'the cat sat on the mat .\n\na quick brown fox, jumps over it\n' >"$tmp/in"
+says 0 '' "$wb" bleu -r "$tmp/r1"
+line 1 '^BLEU 30.94 .*\(BP '
+line 2 '^werkbank\|bleu\|refs:1\|case:mixed\|tok:13a\|smooth:exp\|v:'
+says 0 '' "$wb" bleu -r "$tmp/r1" -r "$tmp/r2" --json "$tmp/in"
+line 1 '^\{"name":"BLEU","score":46\.9247006410[0-9]*,"counts":\[.*"signature":"werkbank\|bleu\|refs:2\|'
+says 0 '' "$wb" chrf -r "$tmp/r1" --word-order 2 "$tmp/in"
+line 1 '^chrF2\+\+ 59.47$'
+head -n 2 "$tmp/r1" >"$tmp/short"
+says 65 'short has 2 lines, but .*in has 3' "$wb" bleu -r "$tmp/short" "$tmp/in"
+says 65 'short has 2 lines, but .*r1 has 3' "$wb" chrf -r "$tmp/r1" "$tmp/short"
+says 66 'nothing' "$wb" bleu -r "$tmp/nothing" "$tmp/in"
+says 64 'needs a reference' "$wb" bleu "$tmp/in"
+says 64 "one of 13a, none, intl, char" "$wb" bleu --tokenizer 14a -r "$tmp/r1" "$tmp/in"
+: >"$tmp/empty"
+says 65 'empty' "$wb" bleu -r "$tmp/empty" "$tmp/empty"
+
 # ---- a model that has hardly learnt, but is one ----------------------------
 cat >"$tmp/tiny.ini" <<'END'
 [data]
