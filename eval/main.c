@@ -43,7 +43,8 @@ static int run(struct conf *c, int argc, char **argv, struct err *e)
 	for (size_t i = 0; c->command && i < ARRAY_LEN(commands); i++)
 		if (!strcmp(commands[i].name, c->command))
 			return commands[i].run(c, e);
-	return err_set(e, ERR_USAGE, "werkbank-eval needs one of its commands: bleu, chrf, eval, translate");
+	return err_set(e, ERR_USAGE,
+		       "werkbank-eval needs one of its commands: bleu, chrf, eval, translate");
 }
 
 int main(int argc, char **argv)

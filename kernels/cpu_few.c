@@ -91,10 +91,12 @@ static void columns(struct tensor out, struct tensor a, struct tensor b, int64_t
 bool CPU(matmul_few)(struct dev *d, struct tensor out, struct tensor a, struct tensor b,
 		     struct matmul_how how)
 {
+	int n_threads = cpu_threads(d, out.rows * out.cols * a.cols / 16);
+
 	if (out.rows > MOST_ROWS || how.a_transposed || !how.b_transposed || d->bf16 ||
 	    (out.dtype | a.dtype | b.dtype) != DTYPE_F32)
 		return false;
-#pragma omp parallel for num_threads(cpu_threads(d, out.rows * out.cols * a.cols / 16)) schedule(static)
+#pragma omp parallel for num_threads(n_threads) schedule(static)
 	for (int64_t first = 0; first < out.cols; first += COL_BLOCK)
 		for (int64_t col = first; col < MIN(first + COL_BLOCK, out.cols); col += FEW_COLS)
 			columns(out, a, b, col, MIN(FEW_COLS, out.cols - col), how.accumulate);

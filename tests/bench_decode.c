@@ -36,7 +36,8 @@ static const struct model_shape shapes[] = {
 	{ 1024, 4096, 16, 6, 6, 32768, 32768 },
 };
 
-/* With </s> as unlikely as the norm's shift can make it, every hypothesis goes on to the greatest length. */
+/* With </s> as unlikely as the norm's shift can make it, every hypothesis goes on to the greatest
+ * length. */
 static void turn_from_end(struct model *m)
 {
 	const struct ops *o = model_get_ops(m);
@@ -47,7 +48,8 @@ static void turn_from_end(struct model *m)
 
 	if (!end)
 		return;
-	o->to_host(model_get_dev(m), end, (float *)w->embed.data + TOKEN_END * d, (size_t)d * sizeof(*end));
+	o->to_host(model_get_dev(m), end, (float *)w->embed.data + TOKEN_END * d,
+		   (size_t)d * sizeof(*end));
 	for (int32_t i = 0; i < d; i++)
 		end[i] *= -20;
 	o->to_device(model_get_dev(m), w->decoder_norm_shift.data, end, (size_t)d * sizeof(*end));
@@ -56,8 +58,12 @@ static void turn_from_end(struct model *m)
 
 static int measure(struct decoder *d, const struct bench *b, struct err *e)
 {
-	struct decode_options o = { .beam = (int32_t)b->beam, .n_best = 1, .alpha = 0.6, .max_length_factor = 0,
-				    .max_length_extra = N_TOKENS, .decode_tokens = 1 << 20 };
+	struct decode_options o = { .beam = (int32_t)b->beam,
+				    .n_best = 1,
+				    .alpha = 0.6,
+				    .max_length_factor = 0,
+				    .max_length_extra = N_TOKENS,
+				    .decode_tokens = 1 << 20 };
 	size_t n = (size_t)b->sentences;
 	struct decode_source *sources = mem_alloc(n, sizeof(*sources), e);
 	struct decode_result *results = mem_alloc(n, sizeof(*results), e);
@@ -67,7 +73,8 @@ static int measure(struct decoder *d, const struct bench *b, struct err *e)
 	int code = sources && results && ids ? 0 : e->code;
 
 	for (size_t i = 0; i < n * N_TOKENS && !code; i++)
-		ids[i] = (int32_t)(N_SPECIAL_TOKENS + i * 7919 % (size_t)(b->shape.vocabulary - N_SPECIAL_TOKENS));
+		ids[i] = (int32_t)(N_SPECIAL_TOKENS +
+				   i * 7919 % (size_t)(b->shape.vocabulary - N_SPECIAL_TOKENS));
 	for (size_t i = 0; i < n && !code; i++)
 		sources[i] = (struct decode_source){ ids + i * N_TOKENS, N_TOKENS };
 	for (int r = 0; r < REPEATS && !code; r++) {
@@ -82,8 +89,10 @@ static int measure(struct decoder *d, const struct bench *b, struct err *e)
 		decode_results_free(results, code ? 0 : n);
 	}
 	if (!code)
-		printf("%s beam %lld, %zu sentences: %.0f target tokens/s, %.1f ms, %.2f CPU s (%lld tokens)\n",
-		       b->backend, (long long)b->beam, n, (double)tokens / best, best * 1000, cpu, (long long)tokens);
+		printf("%s beam %lld, %zu sentences: %.0f target tokens/s, %.1f ms, %.2f CPU s "
+		       "(%lld tokens)\n",
+		       b->backend, (long long)b->beam, n, (double)tokens / best, best * 1000, cpu,
+		       (long long)tokens);
 	free(sources);
 	free(results);
 	free(ids);
@@ -118,9 +127,11 @@ int main(int argc, char **argv)
 	struct err e = { 0 };
 
 	b.shape = shapes[!strcmp(size, "tiny") ? 0 : !strcmp(size, "big") ? 2 : 1];
-	if ((argc > 2 && !text_to_int(argv[2], &b.beam)) || (argc > 3 && !text_to_int(argv[3], &b.sentences)) ||
+	if ((argc > 2 && !text_to_int(argv[2], &b.beam)) ||
+	    (argc > 3 && !text_to_int(argv[3], &b.sentences)) ||
 	    (argc > 6 && !text_to_int(argv[6], &threads))) {
-		fprintf(stderr, "usage: bench_decode [tiny|base|big] [beam] [sentences] [fp32|bf16] [backend] [threads]\n");
+		fprintf(stderr, "usage: bench_decode [tiny|base|big] [beam] [sentences] "
+				"[fp32|bf16] [backend] [threads]\n");
 		return 64;
 	}
 	b.dev.bf16 = argc > 4 && !strcmp(argv[4], "bf16");
