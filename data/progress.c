@@ -54,7 +54,7 @@ void progress_show(struct progress *p, int64_t done)
 		fprintf(stderr, "%s: %lld %s, %.0f/s\n", p->stage, (long long)done, p->unit, rate);
 }
 
-static void say(const struct progress *p, const char *fmt, va_list ap)
+static void PRINTF_LIKE(2, 0) say(const struct progress *p, const char *fmt, va_list ap)
 {
 	if (p->terminal)
 		fputs("\r\033[K", stderr);

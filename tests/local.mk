@@ -38,7 +38,10 @@ TESTS += tests/run %D%/layers.sh %D%/cli.sh %D%/eval.sh %D%/screens.sh %D%/termi
 lint:
 	@cd $(srcdir) && sh %D%/layers.sh && sh %D%/lint.sh
 .PHONY: lint
-AM_TESTS_ENVIRONMENT = srcdir=$(srcdir); export srcdir; WERKBANK_SHARE=$(abs_top_srcdir)/share; export WERKBANK_SHARE;
+# Sanitizers: sizes that cannot be had are refused, as everywhere, not fatal.
+AM_TESTS_ENVIRONMENT = srcdir=$(srcdir); export srcdir; \
+	ASAN_OPTIONS=$${ASAN_OPTIONS-allocator_may_return_null=1}; export ASAN_OPTIONS; \
+	WERKBANK_SHARE=$(abs_top_srcdir)/share; export WERKBANK_SHARE;
 
 # make bench: how fast things are here; never part of make check.
 bench_programs = %D%/bench_ops %D%/bench_decode
