@@ -46,8 +46,10 @@ static int add(struct abbrev *a, const char *word, size_t n, enum abbrev_kind ki
 	struct slot *s;
 
 	if (n == 0 || n > MOST_BYTES || a->n_words == MOST)
-		return err_set(e, ERR_INTERNAL, "the abbreviation \"%.*s\" is too long (%u bytes at most) "
-			       "or one too many (%u at most)", (int)n, word, MOST_BYTES, MOST);
+		return err_set(e, ERR_INTERNAL,
+			       "the abbreviation \"%.*s\" is too long (%u bytes at most) "
+			       "or one too many (%u at most)",
+			       (int)n, word, MOST_BYTES, MOST);
 	s = slot_of(a, word, n);
 	if (!s->n)
 		a->n_words++;
@@ -60,7 +62,8 @@ static int add(struct abbrev *a, const char *word, size_t n, enum abbrev_kind ki
 /* value is 1 to 39. */
 static int add_roman(struct abbrev *a, int64_t value, struct err *e)
 {
-	static const char *const ones[] = { "", "I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX" };
+	static const char *const ones[] = {"",	"I",  "II",  "III",  "IV",
+					   "V", "VI", "VII", "VIII", "IX"};
 	struct buf b = { 0 };
 	int rc;
 
@@ -79,7 +82,8 @@ static int add_roman(struct abbrev *a, int64_t value, struct err *e)
 }
 
 /* "letters A Z", "numbers 1 99", "roman 1 20": first and last are the two words after the kind. */
-static int add_range(struct abbrev *a, const char *kind, const char *first, const char *last, struct err *e)
+static int add_range(struct abbrev *a, const char *kind, const char *first, const char *last,
+		     struct err *e)
 {
 	int64_t from, to;
 	bool letters = !strcmp(kind, "letters"), roman = !strcmp(kind, "roman");
@@ -88,9 +92,11 @@ static int add_range(struct abbrev *a, const char *kind, const char *first, cons
 	if (letters) {
 		from = (unsigned char)first[0];
 		to = (unsigned char)last[0];
-	} else if (!text_to_int(first, &from) || !text_to_int(last, &to) || from < 1 || (roman && to > 39)) {
-		return err_set(e, ERR_INTERNAL, "\"%s %s %s\" is no range in a list of abbreviations",
-			       kind, first, last);
+	} else if (!text_to_int(first, &from) || !text_to_int(last, &to) || from < 1 ||
+		   (roman && to > 39)) {
+		return err_set(e, ERR_INTERNAL,
+			       "\"%s %s %s\" is no range in a list of abbreviations", kind, first,
+			       last);
 	}
 	for (int64_t i = from; !rc && i <= to; i++) {
 		struct buf b = { 0 };
@@ -155,7 +161,8 @@ struct abbrev *abbrev_open(const char *language, struct err *e)
 	char *line, *rest = NULL;
 	int rc = a && text ? 0 : e->code;
 
-	for (line = text ? strtok_r(text, "\n", &rest) : NULL; !rc && line; line = strtok_r(NULL, "\n", &rest))
+	for (line = text ? strtok_r(text, "\n", &rest) : NULL; !rc && line;
+	     line = strtok_r(NULL, "\n", &rest))
 		rc = read_line(a, line, e);
 	free(text);
 	if (!rc)

@@ -13,7 +13,7 @@
 
 #define BLOCK_BYTES  (256u << 10)
 #define BOMB_BYTES   ((int64_t)64 << 20)	/* from here on … */
-#define BOMB_RATIO   200			/* … more unpacked than packed by this factor is no corpus */
+#define BOMB_RATIO   200 /* … more unpacked than packed by this factor is no corpus */
 
 /* The end of path from a slash on, or all of it. */
 static bool is_member(const char *path, const char *name)
@@ -25,7 +25,8 @@ static bool is_member(const char *path, const char *name)
 	return n == m || path[n - m - 1] == '/';
 }
 
-static struct archive_member *find_member(struct archive_entry *entry, struct archive_member *members, size_t n)
+static struct archive_member *find_member(struct archive_entry *entry,
+					  struct archive_member *members, size_t n)
 {
 	const char *path = archive_entry_pathname_utf8(entry);
 	size_t i;
@@ -42,8 +43,8 @@ static struct archive_member *find_member(struct archive_entry *entry, struct ar
 }
 
 /* Names the member at hand: member, else the first that was not found yet. */
-static int damaged(struct archive *a, const char *path, const char *member, const struct archive_member *members,
-		   size_t n, struct err *e)
+static int damaged(struct archive *a, const char *path, const char *member,
+		   const struct archive_member *members, size_t n, struct err *e)
 {
 	const char *why = archive_error_string(a);
 	size_t i;
@@ -51,24 +52,27 @@ static int damaged(struct archive *a, const char *path, const char *member, cons
 	for (i = 0; !member && i < n; i++)
 		if (!members[i].found)
 			member = members[i].name;
-	return err_set(e, ERR_DATA, "%s: damaged or cut short %s %s (%s): remove it and fetch it again", path,
-		       member ? "at member" : "behind the last member", member ? member : "that is needed",
-		       why ? why : "no reason given");
+	return err_set(e, ERR_DATA,
+		       "%s: damaged or cut short %s %s (%s): remove it and fetch it again", path,
+		       member ? "at member" : "behind the last member",
+		       member ? member : "that is needed", why ? why : "no reason given");
 }
 
-static int check_bomb(struct archive *a, const char *path, const char *member, int64_t bytes, struct err *e)
+static int check_bomb(struct archive *a, const char *path, const char *member, int64_t bytes,
+		      struct err *e)
 {
 	int64_t packed = archive_filter_bytes(a, -1);
 
 	if (bytes > BOMB_BYTES && packed > 0 && bytes / packed > BOMB_RATIO)
-		return err_set(e, ERR_DATA,
-			       "%s: member %s unpacks to more than %d times its size: this is no corpus",
-			       path, member, BOMB_RATIO);
+		return err_set(
+			e, ERR_DATA,
+			"%s: member %s unpacks to more than %d times its size: this is no corpus",
+			path, member, BOMB_RATIO);
 	return 0;
 }
 
-static int copy_member(struct archive *a, const char *path, struct archive_member *m, struct progress *p,
-		       struct err *e)
+static int copy_member(struct archive *a, const char *path, struct archive_member *m,
+		       struct progress *p, struct err *e)
 {
 	static char block[BLOCK_BYTES];
 	struct outfile out;
@@ -99,8 +103,8 @@ fail:
 }
 
 /* Walk over all entries, also behind the last wanted one: so a damaged tail is noticed. */
-static int walk(struct archive *a, const char *path, struct archive_member *members, size_t n, struct progress *p,
-		struct err *e)
+static int walk(struct archive *a, const char *path, struct archive_member *members, size_t n,
+		struct progress *p, struct err *e)
 {
 	struct archive_entry *entry;
 	struct archive_member *m;
@@ -117,11 +121,13 @@ static int walk(struct archive *a, const char *path, struct archive_member *memb
 		return damaged(a, path, NULL, members, n, e);
 	for (i = 0; i < n; i++)
 		if (!members[i].found)
-			return err_set(e, ERR_DATA, "%s: holds no member %s", path, members[i].name);
+			return err_set(e, ERR_DATA, "%s: holds no member %s", path,
+				       members[i].name);
 	return 0;
 }
 
-int archive_extract(const char *path, struct archive_member *members, size_t n, struct progress *p, struct err *e)
+int archive_extract(const char *path, struct archive_member *members, size_t n, struct progress *p,
+		    struct err *e)
 {
 	struct archive *a = archive_read_new();
 	int rc = -1;
@@ -170,7 +176,8 @@ int archive_check_kind(const char *path, struct err *e)
 		i++;
 	if (i < n && head[i] == '<')
 		return err_set(e, ERR_DATA,
-			       "%s: is a web page, not an archive: the address has moved or asks for a log-in",
+			       "%s: is a web page, not an archive: the address has moved or asks "
+			       "for a log-in",
 			       path);
 	return err_set(e, ERR_DATA, "%s: is not an archive (.tgz, .tar, .zip, …)", path);
 }

@@ -10,7 +10,7 @@
 #include "share/base/err.h"
 
 struct archive_member {
-	const char *name;	/* its path in the archive, or the end of it from a slash on; borrowed */
+	const char *name; /* its path in the archive, or the end of it from a slash on; borrowed */
 	const char *to;		/* the file to write; borrowed */
 	bool    found;		/* set here */
 	int64_t bytes;		/* set here: unpacked */
@@ -23,9 +23,13 @@ struct archive_member {
  * truncated archive, a missing member, or one that unpacks without measure is
  * ERR_DATA naming archive and member; then none of the files is there.
  */
-int archive_extract(const char *path, struct archive_member *members, size_t n, struct progress *p, struct err *e);
+int archive_extract(const char *path, struct archive_member *members, size_t n, struct progress *p,
+		    struct err *e);
 
-/* Does the file begin like an archive? ERR_DATA that says what it is instead (a web page, nothing at all). */
+/*
+ * Does the file begin like an archive? ERR_DATA that says what it is instead (a web page, nothing
+ * at all).
+ */
 int archive_check_kind(const char *path, struct err *e);
 
 #endif

@@ -14,7 +14,8 @@ int batch_alloc(struct batch *b, int32_t max_sentences, int32_t max_tokens, stru
 
 	memset(b, 0, sizeof(*b));
 	if (max_sentences < 1 || max_tokens < 1 || units > SIZE_MAX)
-		return err_set(e, ERR_INTERNAL, "a batch of %d sentences and %d tokens cannot be made",
+		return err_set(e, ERR_INTERNAL,
+			       "a batch of %d sentences and %d tokens cannot be made",
 			       max_sentences, max_tokens);
 	p = b->memory = mem_alloc_aligned((size_t)units, sizeof(*p), e);
 	if (!p)

@@ -28,8 +28,10 @@ void bpe_learner_free(struct bpe_learner *l);
 
 /* ---- apply ---- */
 struct bpe;			/* codes, with a cache of words */
-struct bpe *bpe_open(const char *codes_path, struct err *e);	/* NULL: failure, with file and line */
-/* Split pieces rarer than threshold in this file of "PIECE COUNT" again (subword-nmt --vocabulary). */
+struct bpe *bpe_open(const char *codes_path, struct err *e); /* NULL: failure, with file and line */
+/*
+ * Split pieces rarer than threshold in this file of "PIECE COUNT" again (subword-nmt --vocabulary).
+ */
 int  bpe_limit_vocabulary(struct bpe *b, const char *path, int64_t threshold, struct err *e);
 int  bpe_set_separator(struct bpe *b, const char *separator, struct err *e);	/* default "@@" */
 /* Append the line split into pieces joined by one blank; blanks at both ends stay as they are. */

@@ -33,7 +33,9 @@ struct bpe {
 	struct intern vocabulary;	/* pieces that are frequent enough; none: no limit */
 
 	struct intern words;		/* the cache … */
-	struct cached { size_t start, len; } *cached;	/* owned: … and what each became, in split */
+	struct cached {
+		size_t start, len;
+	} * cached; /* owned: … and what each became, in split */
 	size_t cap_cached;
 	struct buf split;
 
@@ -53,7 +55,8 @@ struct bpe *bpe_open(const char *codes_path, struct err *e)
 {
 	struct bpe *b = mem_alloc(1, sizeof(*b), e);
 
-	if (b && (b->separator = mem_strdup("@@", e)) != NULL && !bpe_codes_read(&b->codes, codes_path, e))
+	if (b && (b->separator = mem_strdup("@@", e)) != NULL &&
+	    !bpe_codes_read(&b->codes, codes_path, e))
 		return b;
 	bpe_close(b);
 	return NULL;
@@ -103,11 +106,13 @@ int bpe_limit_vocabulary(struct bpe *b, const char *path, int64_t threshold, str
 		if (blank)
 			buf_add(&b->scratch, blank + 1, n - (size_t)(blank + 1 - text));
 		if (!blank || blank == text || !text_to_int(buf_text(&b->scratch), &count)) {
-			got = err_set(e, ERR_DATA, "%s: line %lld: expected a piece, a blank and its frequency",
+			got = err_set(e, ERR_DATA,
+				      "%s: line %lld: expected a piece, a blank and its frequency",
 				      path, (long long)in.number);
 			break;
 		}
-		if (count >= threshold && intern_add(&b->vocabulary, text, (size_t)(blank - text), &id, e)) {
+		if (count >= threshold &&
+		    intern_add(&b->vocabulary, text, (size_t)(blank - text), &id, e)) {
 			got = e->code;
 			break;
 		}
@@ -202,13 +207,16 @@ static int spell(struct bpe *b, const char *word, size_t n, size_t *n_nodes, str
 			return e->code;
 		}
 	}
-	if (b->codes.has_end_symbol && add_node(b, n_nodes, BPE_WORD_END, BPE_WORD_END_BYTES, n, n, e))
+	if (b->codes.has_end_symbol &&
+	    add_node(b, n_nodes, BPE_WORD_END, BPE_WORD_END_BYTES, n, n, e))
 		return e->code;
 	b->nodes[*n_nodes - 1].next = -1;
 	return 0;
 }
 
-/* Merge all pairs of the lowest rank, left to right; see which pairs that made; until none is left. */
+/*
+ * Merge all pairs of the lowest rank, left to right; see which pairs that made; until none is left.
+ */
 static int merge_nodes(struct bpe *b, size_t n_nodes, struct err *e)
 {
 	b->n_heap = 0;
@@ -221,8 +229,10 @@ static int merge_nodes(struct bpe *b, size_t n_nodes, struct err *e)
 
 		while (b->n_heap && b->heap[0] >> 32 == rank) {
 			int32_t at = (int32_t)(pop(b) & UINT32_MAX);
-			struct node *v = &b->nodes[at], *next = v->next < 0 ? NULL : &b->nodes[v->next];
-			const struct bpe_rule *r = next ? bpe_codes_find(&b->codes, v->symbol, next->symbol) : NULL;
+			struct node *v = &b->nodes[at],
+				    *next = v->next < 0 ? NULL : &b->nodes[v->next];
+			const struct bpe_rule *r =
+				next ? bpe_codes_find(&b->codes, v->symbol, next->symbol) : NULL;
 
 			if (!r || (uint64_t)r->rank != rank)
 				continue;	/* a neighbour was merged since */

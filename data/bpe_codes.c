@@ -101,7 +101,8 @@ static int read_version(struct bpe_codes *c, const char *path, const char *line,
 	while (len > 3 && !memcmp(at + len - 2, ".0", 2))
 		len -= 2;
 	if (len != 3 || (memcmp(at, "0.1", 3) && memcmp(at, "0.2", 3)))
-		return err_set(e, ERR_DATA, "%s: line 1: BPE codes of version \"%.*s\", expected 0.1 or 0.2",
+		return err_set(e, ERR_DATA,
+			       "%s: line 1: BPE codes of version \"%.*s\", expected 0.1 or 0.2",
 			       path, (int)MIN(len, 20), at);
 	c->has_end_symbol = at[2] == '1';
 	return 0;
@@ -120,7 +121,8 @@ static int read_code(struct bpe_codes *c, struct code *code, const char *line, s
 	second = blank ? blank + 1 : line;
 	n_second = n - (size_t)(second - line);
 	if (!blank || memchr(second, ' ', n_second))
-		return err_set(e, ERR_DATA, "expected two pieces separated by one blank, found \"%.*s\"",
+		return err_set(e, ERR_DATA,
+			       "expected two pieces separated by one blank, found \"%.*s\"",
 			       (int)MIN(n, 80), line);
 	if (intern_add(&c->symbols, line, (size_t)(blank - line), &code->left, e))
 		return e->code;
@@ -143,7 +145,8 @@ static int make_ways_back(struct bpe_codes *c, const struct code *codes, size_t 
 		size_t at = slot_of(c->rules, c->n_slots, key_of(codes[n].left, codes[n].right));
 
 		if (!is_seen[at])
-			c->back[c->rules[at].merged] = (struct bpe_back){ codes[n].left, codes[n].right };
+			c->back[c->rules[at].merged] =
+				(struct bpe_back){codes[n].left, codes[n].right};
 		is_seen[at] = true;
 	}
 	free(is_seen);
@@ -188,7 +191,8 @@ static int read_lines(struct bpe_codes *c, const char *path, const char *at, con
 int bpe_codes_read(struct bpe_codes *c, const char *path, struct err *e)
 {
 	struct buf file = { 0 };
-	int rc = file_read_all(path, MAX_CODES_BYTES, &file, e);	/* so there are fewer than 2^31 lines */
+	int rc = file_read_all(path, MAX_CODES_BYTES, &file,
+			       e); /* so there are fewer than 2^31 lines */
 
 	while (!rc && file.len && file.data[file.len - 1] == '\n')
 		buf_truncate(&file, file.len - 1);

@@ -128,7 +128,8 @@ static int spell(struct learning *g, struct word *w, const char *text, size_t n,
 		if (i + len == n)
 			buf_add_str(&g->scratch, BPE_WORD_END);
 		if (buf_check(&g->scratch, e) ||
-		    intern_add(&g->symbols, g->scratch.data, g->scratch.len, &g->symbol[w->start + w->n], e))
+		    intern_add(&g->symbols, g->scratch.data, g->scratch.len,
+			       &g->symbol[w->start + w->n], e))
 			return e->code;
 		w->n++;
 		w->has_space = w->has_space || is_space_at(text + i, len);
@@ -200,7 +201,9 @@ static int join(struct learning *g, int32_t left, int32_t right, int32_t *joined
 	       intern_add(&g->symbols, g->scratch.data, g->scratch.len, joined, e);
 }
 
-/* Rewrite the word at s (old: a copy of its n symbols), left to right; how many symbols it has now. */
+/*
+ * Rewrite the word at s (old: a copy of its n symbols), left to right; how many symbols it has now.
+ */
 static uint32_t replace(const struct merge *m, const int32_t *old, uint32_t n, int32_t *s)
 {
 	uint32_t out = 0;
@@ -214,7 +217,10 @@ static uint32_t replace(const struct merge *m, const int32_t *old, uint32_t n, i
 	return out;
 }
 
-/* Does symbol k end in the string of m->left, from its start or after white space, from byte from on? */
+/*
+ * Does symbol k end in the string of m->left, from its start or after white space, from byte from
+ * on?
+ */
 static bool ends_in_left(const struct learning *g, const struct merge *m, int32_t k, size_t from)
 {
 	size_t n, n_left, start, before;
@@ -331,7 +337,8 @@ static int merge_pair(struct learning *g, uint32_t pair, struct err *e)
 	struct merge m = { .left = g->pairs.all[pair].left, .right = g->pairs.all[pair].right };
 	size_t n_changed = 0;
 
-	if (join(g, m.left, m.right, &m.merged, e) || find_changed(g, &g->pairs.all[pair], &n_changed, e))
+	if (join(g, m.left, m.right, &m.merged, e) ||
+	    find_changed(g, &g->pairs.all[pair], &n_changed, e))
 		return e->code;
 	g->pairs.all[pair].n_places = 0;
 	for (size_t k = 0; k < n_changed; k++) {

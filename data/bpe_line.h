@@ -30,7 +30,8 @@ static inline size_t bpe_line_length(const char *text, size_t n)
 			return c == '\r' && i + 1 < n && t[i + 1] == '\n' ? i + 2 : i + 1;
 		if (c == 0xC2 && i + 1 < n && t[i + 1] == 0x85)
 			return i + 2;
-		if (c == 0xE2 && i + 2 < n && t[i + 1] == 0x80 && (t[i + 2] == 0xA8 || t[i + 2] == 0xA9))
+		if (c == 0xE2 && i + 2 < n && t[i + 1] == 0x80 &&
+		    (t[i + 2] == 0xA8 || t[i + 2] == 0xA9))
 			return i + 3;
 	}
 	return n;

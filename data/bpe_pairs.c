@@ -131,7 +131,7 @@ static int compare_symbols(const struct intern *t, int32_t a, int32_t b)
 {
 	size_t na, nb;
 	const char *ta = intern_text(t, a, &na), *tb = intern_text(t, b, &nb);
-	int d = a == b ? 0 : memcmp(ta, tb, MIN(na, nb));	/* UTF-8 sorts as its code points do */
+	int d = a == b ? 0 : memcmp(ta, tb, MIN(na, nb)); /* UTF-8 sorts as its code points do */
 
 	return d ? d : (na > nb) - (na < nb);
 }

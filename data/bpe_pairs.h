@@ -26,7 +26,8 @@ struct bpe_pair {
 	bool     is_live;	/* in the pruned table at all? */
 	bool     is_raised;	/* in pairs.raised */
 	uint32_t n_places, cap_places;
-	uint32_t *places;	/* in the arena: word * 2 to count one more place there, word * 2 + 1 one less */
+	/* in the arena: word * 2 to count one more place there, word * 2 + 1 one less */
+	uint32_t *places;
 };
 
 struct bpe_pairs {
@@ -35,13 +36,16 @@ struct bpe_pairs {
 	size_t n, cap_all;
 	double threshold;		/* of pruning */
 	/* private */
-	struct bpe_slot { uint64_t key; uint32_t pair; } *slots;	/* owned: pair + 1; 0: free */
+	struct bpe_slot {
+		uint64_t key;
+		uint32_t pair;
+	} * slots; /* owned: pair + 1; 0: free */
 	size_t n_slots;
 	struct bpe_ranked { int64_t count; uint32_t pair; } *heap;	/* owned */
 	size_t n_heap, cap_heap;
 	uint32_t *live;			/* owned: pairs of the pruned table */
 	size_t n_live, cap_live;
-	uint32_t *raised;		/* owned: pairs whose count rose since the last bpe_pairs_settle() */
+	uint32_t *raised; /* owned: pairs whose count rose since the last bpe_pairs_settle() */
 	size_t n_raised, cap_raised;
 	struct bpe_block *blocks;	/* owned: the arena of places */
 	size_t block_left;		/* entries free in the first block */

@@ -8,7 +8,11 @@ struct charclass *chars_new(struct err *e)
 {
 	/* in the order of the bits of enum chars_kind */
 	static const char *const patterns[] = {
-		"[\\p{Alphabetic}\\p{Nd}]", "\\p{Alphabetic}", "\\p{Lowercase}", "\\p{N}", "\\p{Sc}",
+		"[\\p{Alphabetic}\\p{Nd}]",
+		"\\p{Alphabetic}",
+		"\\p{Lowercase}",
+		"\\p{N}",
+		"\\p{Sc}",
 		"[0-9]",
 	};
 

@@ -10,7 +10,7 @@
 /* What clean_pair() judges a side by. */
 struct side {
 	int64_t words;
-	int64_t longest;		/* characters of the longest word (in a factored corpus: factor) */
+	int64_t longest; /* characters of the longest word (in a factored corpus: factor) */
 };
 
 /* Blanks, '|' and the ends of both, which the fast loop stops at. */
@@ -59,7 +59,8 @@ static struct side squeeze(const char *text, size_t n, bool factored, struct buf
 }
 
 enum clean_rule clean_pair(const struct clean_options *o, const char *source, size_t n_source,
-			   const char *target, size_t n_target, struct buf *out_source, struct buf *out_target)
+			   const char *target, size_t n_target, struct buf *out_source,
+			   struct buf *out_target)
 {
 	struct side s, t;
 
@@ -73,7 +74,8 @@ enum clean_rule clean_pair(const struct clean_options *o, const char *source, si
 		return CLEAN_LONG;
 	if (s.words < o->min_words || t.words < o->min_words)
 		return CLEAN_SHORT;
-	if ((double)s.words / (double)t.words > o->max_ratio || (double)t.words / (double)s.words > o->max_ratio)
+	if ((double)s.words / (double)t.words > o->max_ratio ||
+	    (double)t.words / (double)s.words > o->max_ratio)
 		return CLEAN_RATIO;
 	if (s.longest > o->max_word_chars || t.longest > o->max_word_chars)
 		return CLEAN_WORD;
@@ -82,7 +84,8 @@ enum clean_rule clean_pair(const struct clean_options *o, const char *source, si
 
 bool clean_is_factored(const char *source, size_t n_source, const char *target, size_t n_target)
 {
-	return (n_source && memchr(source, '|', n_source)) || (n_target && memchr(target, '|', n_target));
+	return (n_source && memchr(source, '|', n_source)) ||
+	       (n_target && memchr(target, '|', n_target));
 }
 
 const char *clean_rule_name(enum clean_rule r)

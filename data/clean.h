@@ -50,13 +50,15 @@ bool clean_is_factored(const char *source, size_t n_source, const char *target, 
  * them: CLEAN_KEEP, or the first rule that drops the pair.
  */
 enum clean_rule clean_pair(const struct clean_options *o, const char *source, size_t n_source,
-			   const char *target, size_t n_target, struct buf *out_source, struct buf *out_target);
+			   const char *target, size_t n_target, struct buf *out_source,
+			   struct buf *out_target);
 
 const char *clean_rule_name(enum clean_rule r);		/* as in the ledger */
 
 struct ledger;			/* writes ledger.tsv atomically and counts */
 struct ledger *ledger_create(const char *path, struct err *e);
-int  ledger_drop(struct ledger *l, const char *file, int64_t line, enum clean_rule rule, struct err *e);
+int ledger_drop(struct ledger *l, const char *file, int64_t line, enum clean_rule rule,
+		struct err *e);
 int64_t ledger_count(const struct ledger *l, enum clean_rule rule);
 int  ledger_finish(struct ledger *l, struct err *e);	/* frees l in any case */
 void ledger_cancel(struct ledger *l);

@@ -45,7 +45,8 @@ static bool has_files(const char *folder, const struct json *manifest)
 }
 
 /* ERR_CONFIG naming the first option of [data] in which the two differ. */
-static int compare_options(const struct conf *now, const struct conf *then, const char *folder, struct err *e)
+static int compare_options(const struct conf *now, const struct conf *then, const char *folder,
+			   struct err *e)
 {
 	struct buf a = { 0 }, b = { 0 };
 	const char *section, *name;
@@ -53,7 +54,10 @@ static int compare_options(const struct conf *now, const struct conf *then, cons
 	int rc = 0;
 
 	for (i = 0; !rc && (name = conf_option_at(i, &section)); i++) {
-		/* its name says where the corpus is, not what; repair acts on bad input only, settled by now */
+		/*
+		 * its name says where the corpus is, not what; repair acts on bad input only,
+		 * settled by now
+		 */
 		if (strcmp(section, "data") || !strcmp(name, "corpus") || !strcmp(name, "repair"))
 			continue;
 		buf_clear(&a);
@@ -64,9 +68,10 @@ static int compare_options(const struct conf *now, const struct conf *then, cons
 			rc = e->code;
 		else if (strcmp(buf_text(&a), buf_text(&b)))
 			rc = err_set(e, ERR_CONFIG,
-				     "%s: was prepared with %s = %s, now asked for is '%s': prepare it again with "
-				     "--force, or choose another --corpus NAME", folder, name,
-				     b.len ? buf_text(&b) : "(none)", buf_text(&a));
+				     "%s: was prepared with %s = %s, now asked for is '%s': "
+				     "prepare it again with "
+				     "--force, or choose another --corpus NAME",
+				     folder, name, b.len ? buf_text(&b) : "(none)", buf_text(&a));
 	}
 	buf_free(&a);
 	buf_free(&b);

@@ -15,7 +15,10 @@
 #include "share/base/conf.h"
 #include "share/base/err.h"
 
-/* The folder of the corpus that c names (c->corpus, else the recipe's name). Owned by the caller; NULL: failure. */
+/*
+ * The folder of the corpus that c names (c->corpus, else the recipe's name). Owned by the caller;
+ * NULL: failure.
+ */
 char *corpus_folder(const struct conf *c, struct err *e);
 
 /*

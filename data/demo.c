@@ -131,9 +131,11 @@ int demo_corpus_run(const struct conf *c, struct err *e)
 	int rc = -1;
 
 	if (c->n_arguments != 2)
-		return err_set(e, ERR_USAGE, "demo-corpus needs two arguments: OUT-SOURCE and OUT-TARGET");
+		return err_set(e, ERR_USAGE,
+			       "demo-corpus needs two arguments: OUT-SOURCE and OUT-TARGET");
 	d = demo_open((uint64_t)c->seed, e);
-	if (!d || outfile_open(&source, c->arguments[0], e) || outfile_open(&target, c->arguments[1], e))
+	if (!d || outfile_open(&source, c->arguments[0], e) ||
+	    outfile_open(&target, c->arguments[1], e))
 		goto out;
 	for (i = 0; i < pairs; i++) {
 		if (demo_next(d, &english, &german, e))

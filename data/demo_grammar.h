@@ -21,7 +21,9 @@
 
 #define DEMO_MAX_FIELDS 64
 
-/* Calls entry() for each line that is neither blank nor a comment, with its blank-separated fields. */
+/*
+ * Calls entry() for each line that is neither blank nor a comment, with its blank-separated fields.
+ */
 struct demo_table {
 	const char *path;
 	int64_t     line;
@@ -68,7 +70,8 @@ struct demo_adjective {
 
 struct demo_verb {
 	char *base, *third, *past, *participle, *ing;
-	char *infinitive, *first, *second, *third_german, *participle_german, *auxiliary, *prefix, *imperative;
+	char *infinitive, *first, *second, *third_german, *participle_german, *auxiliary, *prefix,
+		*imperative;
 	char *preposition;		/* of its object; NULL: none */
 	enum demo_case object_case;
 	struct demo_classes classes;	/* kinds, objects and flags together */
@@ -102,8 +105,22 @@ const struct demo_agree *demo_find_agree(const struct demo_lexicon *x, const cha
 /* ---- noun phrases ---- */
 
 enum demo_determiner {
-	DET_NONE, DET_THE, DET_A, DET_THIS, DET_EVERY, DET_WHICH, DET_KEIN, DET_COUNT, DET_MANY, DET_SOME,
-	DET_MY, DET_YOUR, DET_HIS, DET_HER, DET_OUR, DET_THEIR
+	DET_NONE,
+	DET_THE,
+	DET_A,
+	DET_THIS,
+	DET_EVERY,
+	DET_WHICH,
+	DET_KEIN,
+	DET_COUNT,
+	DET_MANY,
+	DET_SOME,
+	DET_MY,
+	DET_YOUR,
+	DET_HIS,
+	DET_HER,
+	DET_OUR,
+	DET_THEIR
 };
 
 /* A pronoun, a name, or a noun with what stands before it. */
@@ -126,7 +143,7 @@ void demo_say_phrase(struct buf *out, enum demo_side side, const struct demo_phr
 		     enum demo_case c, enum demo_form form);
 
 enum demo_person demo_phrase_person(const struct demo_phrase *p);
-enum demo_gender demo_phrase_gender(const struct demo_phrase *p);	/* German; PLURAL for plurals */
+enum demo_gender demo_phrase_gender(const struct demo_phrase *p); /* German; PLURAL for plurals */
 /* Is there one English pronoun for it? (Not for a child.) */
 bool demo_phrase_has_pronoun(const struct demo_phrase *p);
 /* The possessive determiner that refers to it: my, your, his … */
@@ -135,8 +152,19 @@ enum demo_determiner demo_phrase_owner(const struct demo_phrase *p);
 /* ---- other words; each appended with a blank behind ---- */
 
 enum demo_verb_form {
-	VERB_S, VERB_BASE, VERB_PAST, VERB_PART, VERB_ING,				/* English; PART both */
-	VERB_FIN, VERB_PRE, VERB_SUB, VERB_INF, VERB_ZU, VERB_AUX, VERB_REFL, VERB_IMP	/* German */
+	VERB_S,
+	VERB_BASE,
+	VERB_PAST,
+	VERB_PART,
+	VERB_ING, /* English; PART both */
+	VERB_FIN,
+	VERB_PRE,
+	VERB_SUB,
+	VERB_INF,
+	VERB_ZU,
+	VERB_AUX,
+	VERB_REFL,
+	VERB_IMP /* German */
 };
 
 void demo_say_verb(struct buf *out, enum demo_side side, const struct demo_verb *v,
@@ -148,8 +176,17 @@ void demo_say(struct buf *out, const char *word);
 /* ---- patterns ---- */
 
 enum demo_kind {
-	KIND_WHO, KIND_PRON, KIND_NOUN, KIND_NAME, KIND_VERB, KIND_ADJ, KIND_WORD, KIND_NUM, KIND_DIGITS,
-	KIND_PLACE, KIND_GOAL
+	KIND_WHO,
+	KIND_PRON,
+	KIND_NOUN,
+	KIND_NAME,
+	KIND_VERB,
+	KIND_ADJ,
+	KIND_WORD,
+	KIND_NUM,
+	KIND_DIGITS,
+	KIND_PLACE,
+	KIND_GOAL
 };
 
 #define DEMO_MAX_SLOTS 12

@@ -96,8 +96,9 @@ static int add_noun(struct demo_lexicon *x, const struct demo_table *t, struct e
 	const char *gender;
 
 	if (!has_bars(t, bars))
-		return demo_complain(t, e,
-				     "a noun is \"singular plural | German gender genitive plural | classes\"");
+		return demo_complain(
+			t, e,
+			"a noun is \"singular plural | German gender genitive plural | classes\"");
 	gender = strchr("mfn", f[4][0]);
 	if (!gender || !*gender || f[4][1])
 		return demo_complain(t, e, "a gender is m, f or n");
@@ -139,9 +140,13 @@ static int add_adjective(struct demo_lexicon *x, const struct demo_table *t, str
 
 	if (!has_bars(t, bars))
 		return demo_complain(t, e,
-				     "an adjective is \"English comparative | German stem comparative | classes\"");
-	a = (struct demo_adjective){ .english = f[0], .english_more = f[1], .german = f[3], .stem = f[4],
-				    .german_more = f[5] };
+				     "an adjective is \"English comparative | German stem "
+				     "comparative | classes\"");
+	a = (struct demo_adjective){.english = f[0],
+				    .english_more = f[1],
+				    .german = f[3],
+				    .stem = f[4],
+				    .german_more = f[5]};
 	if (add_classes(&a.classes, t, 7, e) ||
 	    (!a.classes.n && demo_complain(t, e, "an adjective needs its ~topic")) ||
 	    mem_grow(&x->adjectives.at, &x->adjectives.cap, x->adjectives.n + 1, sizeof(a), e))
@@ -156,7 +161,9 @@ static int set_preposition(struct demo_verb *v, const struct demo_table *t, stru
 	char *plus = t->n > 16 ? strchr(t->fields[16], '+') : NULL;
 
 	if (!plus || (strcmp(plus, "+acc") && strcmp(plus, "+dat")))
-		return demo_complain(t, e, "a verb of kind prep has its preposition and case next, as in auf+acc");
+		return demo_complain(
+			t, e,
+			"a verb of kind prep has its preposition and case next, as in auf+acc");
 	v->object_case = plus[1] == 'a' ? ACCUSATIVE : DATIVE;
 	*plus = 0;
 	v->preposition = t->fields[16];
@@ -171,10 +178,21 @@ static int add_verb(struct demo_lexicon *x, const struct demo_table *t, struct e
 
 	if (!has_bars(t, bars) || t->n < 16)
 		return demo_complain(t, e,
-				     "a verb is \"5 English forms | 8 German columns | kind, objects and flags\"");
-	v = (struct demo_verb){ .base = f[0], .third = f[1], .past = f[2], .participle = f[3], .ing = f[4],
-		.infinitive = f[6], .first = f[7], .second = f[8], .third_german = f[9], .participle_german = f[10],
-		.auxiliary = f[11], .prefix = f[12], .imperative = f[13] };
+				     "a verb is \"5 English forms | 8 German columns | kind, "
+				     "objects and flags\"");
+	v = (struct demo_verb){.base = f[0],
+			       .third = f[1],
+			       .past = f[2],
+			       .participle = f[3],
+			       .ing = f[4],
+			       .infinitive = f[6],
+			       .first = f[7],
+			       .second = f[8],
+			       .third_german = f[9],
+			       .participle_german = f[10],
+			       .auxiliary = f[11],
+			       .prefix = f[12],
+			       .imperative = f[13]};
 	v.object_case = strcmp(f[15], "dat") ? ACCUSATIVE : DATIVE;
 	if (!strcmp(f[15], "prep") && set_preposition(&v, t, e))
 		return e->code;

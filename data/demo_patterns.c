@@ -14,10 +14,12 @@ static const struct { const char *name; enum demo_kind kind; } kinds[] = {
 	{ "place", KIND_PLACE }, { "goal", KIND_GOAL },
 };
 
-static const struct { const char *name; enum demo_verb_form form; } verb_forms[] = {
-	{ "s", VERB_S }, { "base", VERB_BASE }, { "past", VERB_PAST }, { "part", VERB_PART }, { "ing", VERB_ING },
-	{ "fin", VERB_FIN }, { "pre", VERB_PRE }, { "sub", VERB_SUB }, { "inf", VERB_INF }, { "zu", VERB_ZU },
-	{ "aux", VERB_AUX }, { "refl", VERB_REFL }, { "imp", VERB_IMP },
+static const struct { const char *name; enum demo_verb_form form;
+} verb_forms[] = {
+	{"s", VERB_S},	   {"base", VERB_BASE}, {"past", VERB_PAST}, {"part", VERB_PART},
+	{"ing", VERB_ING}, {"fin", VERB_FIN},	{"pre", VERB_PRE},   {"sub", VERB_SUB},
+	{"inf", VERB_INF}, {"zu", VERB_ZU},	{"aux", VERB_AUX},   {"refl", VERB_REFL},
+	{"imp", VERB_IMP},
 };
 
 static int find_slot(const struct demo_pattern *p, const char *name)
@@ -31,7 +33,8 @@ static int find_slot(const struct demo_pattern *p, const char *name)
 }
 
 /* The words of a list like "a,b" or "a/b", cut in place. */
-static int split_list(struct demo_classes *c, char *text, char comma, const struct demo_table *t, struct err *e)
+static int split_list(struct demo_classes *c, char *text, char comma, const struct demo_table *t,
+		      struct err *e)
 {
 	char *next;
 
@@ -54,8 +57,8 @@ static int read_range(struct demo_slot *s, const struct demo_table *t, struct er
 	if (!dash)
 		return demo_complain(t, e, "a number slot is num:LOW-HIGH");
 	*dash = 0;
-	if (!text_to_int(s->arguments.names[0], &low) || !text_to_int(dash + 1, &high) || low < 0 || high < low ||
-	    high > 99)
+	if (!text_to_int(s->arguments.names[0], &low) || !text_to_int(dash + 1, &high) || low < 0 ||
+	    high < low || high > 99)
 		return demo_complain(t, e, "a number slot is num:LOW-HIGH with at most 99");
 	s->low = (int)low;
 	s->high = (int)high;
@@ -63,8 +66,8 @@ static int read_range(struct demo_slot *s, const struct demo_table *t, struct er
 }
 
 /* own:X and fits:X among the filters name a slot. */
-static int resolve_filter(struct demo_slot *s, const struct demo_pattern *p, const struct demo_table *t,
-			  struct err *e)
+static int resolve_filter(struct demo_slot *s, const struct demo_pattern *p,
+			  const struct demo_table *t, struct err *e)
 {
 	char *colon;
 	int i;
@@ -104,8 +107,8 @@ static int read_slot(struct demo_pattern *p, char *text, const struct demo_table
 	if (i == ARRAY_LEN(kinds))
 		return demo_complain(t, e, "unknown kind of slot");
 	s->kind = kinds[i].kind;
-	if (split_list(&s->arguments, colon, ',', t, e) || split_list(&s->filters, slash, '/', t, e) ||
-	    resolve_filter(s, p, t, e))
+	if (split_list(&s->arguments, colon, ',', t, e) ||
+	    split_list(&s->filters, slash, '/', t, e) || resolve_filter(s, p, t, e))
 		return e->code;
 	if (s->arguments.n == 1)
 		s->refers = find_slot(p, s->arguments.names[0]);
@@ -142,12 +145,14 @@ static int read_modifier(struct demo_item *m, const struct demo_pattern *p, cons
 		return m->kein = true, 0;
 	if (!strcmp(word, "comp"))
 		return m->comparative = true, 0;
-	m->refers = !strcmp(word, "he") ? REFERS_HE : !strcmp(word, "they") ? REFERS_THEY : find_slot(p, word);
+	m->refers = !strcmp(word, "he")	    ? REFERS_HE
+		    : !strcmp(word, "they") ? REFERS_THEY
+					    : find_slot(p, word);
 	return m->refers < 0 ? demo_complain(t, e, "an unknown word after a dot") : 0;
 }
 
-static int read_item(struct demo_pattern *p, enum demo_side side, char *text, const struct demo_lexicon *x,
-		     const struct demo_table *t, struct err *e)
+static int read_item(struct demo_pattern *p, enum demo_side side, char *text,
+		     const struct demo_lexicon *x, const struct demo_table *t, struct err *e)
 {
 	struct demo_item *m = &p->items[side][p->n_items[side]];
 	char *dot = text[1] ? strchr(text, '.') : NULL, *next;
@@ -161,7 +166,8 @@ static int read_item(struct demo_pattern *p, enum demo_side side, char *text, co
 	if (m->slot < 0 && dot) {
 		m->agrees = true;
 		if (!demo_find_agree(x, text))
-			return demo_complain(t, e, "a word with a dot is neither a slot nor in [agree]");
+			return demo_complain(t, e,
+					     "a word with a dot is neither a slot nor in [agree]");
 	}
 	for (; dot && *dot; dot = next) {
 		next = strchr(dot, '.');
@@ -205,7 +211,8 @@ static int begin_pattern(struct reading *r, const struct demo_table *t, struct e
 static int read_entry(void *closure, const struct demo_table *t, struct err *e)
 {
 	struct reading *r = closure;
-	struct demo_pattern *p = r->patterns->all.n ? &r->patterns->all.at[r->patterns->all.n - 1] : NULL;
+	struct demo_pattern *p =
+		r->patterns->all.n ? &r->patterns->all.at[r->patterns->all.n - 1] : NULL;
 	enum demo_side side;
 	int i;
 
@@ -213,7 +220,8 @@ static int read_entry(void *closure, const struct demo_table *t, struct err *e)
 		return begin_pattern(r, t, e);
 	side = !strcmp(t->fields[0], "en") ? ENGLISH : GERMAN;
 	if (!p || (side == GERMAN && strcmp(t->fields[0], "de")) || p->n_items[side])
-		return demo_complain(t, e, "expected \"pattern\", then one line \"en\" and one line \"de\"");
+		return demo_complain(
+			t, e, "expected \"pattern\", then one line \"en\" and one line \"de\"");
 	for (i = 1; i < t->n; i++)
 		if (read_item(p, side, t->fields[i], r->lexicon, t, e))
 			return e->code;
@@ -230,7 +238,8 @@ int demo_patterns_read(struct demo_patterns *p, const struct demo_lexicon *x, st
 		return e->code;
 	for (i = 0; i < p->all.n; i++)
 		if (!p->all.at[i].n_items[ENGLISH] || !p->all.at[i].n_items[GERMAN])
-			return err_set(e, ERR_DATA, "patterns.txt line %lld: the pattern lacks a sentence",
+			return err_set(e, ERR_DATA,
+				       "patterns.txt line %lld: the pattern lacks a sentence",
 				       (long long)p->all.at[i].line);
 	return p->all.n ? 0 : err_set(e, ERR_DATA, "patterns.txt holds no pattern");
 }

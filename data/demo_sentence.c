@@ -7,7 +7,7 @@
 
 /* What a slot was filled with. */
 struct filled {
-	struct demo_phrase phrase;		/* who pron noun name, and the noun of place and goal */
+	struct demo_phrase phrase; /* who pron noun name, and the noun of place and goal */
 	const struct demo_verb *verb;
 	const struct demo_adjective *adjective;
 	const struct demo_word *word;
@@ -59,16 +59,19 @@ static bool is_used(const struct sentence *s, const struct demo_noun *n)
 /* Classes that say what a noun is rather than how it behaves: two of them make nouns comparable. */
 static bool is_comparable(const struct demo_noun *a, const struct demo_noun *b)
 {
-	return a->classes.n > 1 && b->classes.n > 1 && !strcmp(a->classes.names[1], b->classes.names[1]);
+	return a->classes.n > 1 && b->classes.n > 1 &&
+	       !strcmp(a->classes.names[1], b->classes.names[1]);
 }
 
-static bool noun_fits(const struct sentence *s, const struct demo_slot *slot, const struct demo_noun *n)
+static bool noun_fits(const struct sentence *s, const struct demo_slot *slot,
+		      const struct demo_noun *n)
 {
 	const struct filled *other = slot->refers >= 0 ? &s->filled[slot->refers] : NULL;
 
 	if (is_used(s, n) || (n->single && demo_has_class(&slot->filters, "pl")))
 		return false;
-	if (n->mass && (demo_has_class(&slot->filters, "sg") || demo_has_class(&slot->filters, "which")))
+	if (n->mass &&
+	    (demo_has_class(&slot->filters, "sg") || demo_has_class(&slot->filters, "which")))
 		return false;
 	if (other && other->verb)
 		return shares_class(&n->classes, &other->verb->classes);
@@ -99,13 +102,14 @@ static bool is_rival(const struct demo_adjective *a, const struct demo_adjective
 	return b && !strcmp(a->classes.names[0], b->classes.names[0]);
 }
 
-static bool adjective_fits(const struct sentence *s, const struct demo_phrase *p, const struct demo_adjective *a,
-			   bool comparative)
+static bool adjective_fits(const struct sentence *s, const struct demo_phrase *p,
+			   const struct demo_adjective *a, bool comparative)
 {
 	int i;
 
 	for (i = 0; i < s->n; i++)
-		if (is_rival(a, s->filled[i].adjective) || is_rival(a, s->filled[i].phrase.adjective))
+		if (is_rival(a, s->filled[i].adjective) ||
+		    is_rival(a, s->filled[i].phrase.adjective))
 			return false;
 	if (comparative && (!strcmp(a->german_more, "-") || !strcmp(a->english_more, "-")))
 		return false;
@@ -114,8 +118,8 @@ static bool adjective_fits(const struct sentence *s, const struct demo_phrase *p
 	return shares_class(&a->classes, &p->noun->classes);
 }
 
-static const struct demo_adjective *choose_adjective(struct sentence *s, const struct demo_phrase *p,
-						     bool comparative)
+static const struct demo_adjective *choose_adjective(struct sentence *s,
+						     const struct demo_phrase *p, bool comparative)
 {
 	const struct demo_adjective *a = s->x->adjectives.at;
 	uint32_t fitting = 0, pick;
@@ -177,7 +181,8 @@ static enum demo_determiner choose_plural(struct sentence *s, const struct demo_
 	return n->public ? DET_THE : choose_possessive(s);
 }
 
-static void choose_determiner(struct sentence *s, struct demo_phrase *p, const struct demo_slot *slot)
+static void choose_determiner(struct sentence *s, struct demo_phrase *p,
+			      const struct demo_slot *slot)
 {
 	const struct demo_classes *f = &slot->filters;
 
@@ -228,7 +233,8 @@ static bool fill_pronoun(struct sentence *s, struct demo_phrase *p)
 		other = demo_phrase_person(&s->filled[i].phrase);
 		if (me == other && (me == PERSON_YOU || me == PERSON_I || me == PERSON_WE))
 			return false;
-		if ((me == PERSON_I && other == PERSON_WE) || (me == PERSON_WE && other == PERSON_I))
+		if ((me == PERSON_I && other == PERSON_WE) ||
+		    (me == PERSON_WE && other == PERSON_I))
 			return false;
 	}
 	return true;
@@ -255,7 +261,8 @@ static bool fill_who(struct sentence *s, struct demo_phrase *p, const struct dem
 	return fill_noun(s, p, &people);
 }
 
-static bool verb_fits(const struct sentence *s, const struct demo_slot *slot, const struct demo_verb *v)
+static bool verb_fits(const struct sentence *s, const struct demo_slot *slot,
+		      const struct demo_verb *v)
 {
 	const struct demo_classes *f = &slot->filters, *own = &v->classes;
 	const struct demo_noun *object;
@@ -349,9 +356,13 @@ static bool fill_slot(struct sentence *s, const struct demo_slot *slot)
 	case KIND_WHO:   return fill_who(s, &f->phrase, slot);
 	case KIND_PRON:  return fill_pronoun(s, &f->phrase);
 	case KIND_NOUN:  return fill_noun(s, &f->phrase, slot);
-	case KIND_NAME:  return f->phrase.name = &s->x->names.at[roll(s->dice, (uint32_t)s->x->names.n)], true;
+	case KIND_NAME:
+		return f->phrase.name = &s->x->names.at[roll(s->dice, (uint32_t)s->x->names.n)],
+		       true;
 	case KIND_VERB:  return (f->verb = choose_verb(s, slot));
-	case KIND_ADJ:   return (f->adjective = choose_adjective(s, &s->filled[slot->refers].phrase, comparative));
+	case KIND_ADJ:
+		return (f->adjective =
+				choose_adjective(s, &s->filled[slot->refers].phrase, comparative));
 	case KIND_WORD:  return (f->word = choose_word(s, slot->arguments.names[0]));
 	case KIND_NUM:
 	case KIND_DIGITS:
@@ -372,15 +383,20 @@ static enum demo_person person_of(const struct sentence *s, int refers)
 	return refers == REFERS_THEY ? PERSON_THEY : demo_phrase_person(&s->filled[refers].phrase);
 }
 
-static void say_word(struct buf *out, const struct sentence *s, const char *word, const struct demo_item *m)
+static void say_word(struct buf *out, const struct sentence *s, const char *word,
+		     const struct demo_item *m)
 {
 	const struct demo_agree *a = word[0] == '@' ? demo_find_agree(s->x, word + 1) : NULL;
 
 	demo_say(out, a ? a->forms[person_of(s, m->refers)] : word);
 }
 
-/* Places stand still (dative) unless the item says otherwise; a goal's preposition follows from its noun. */
-static void say_place(struct buf *out, enum demo_side side, const struct filled *f, const struct demo_item *m)
+/*
+ * Places stand still (dative) unless the item says otherwise; a goal's preposition follows from its
+ * noun.
+ */
+static void say_place(struct buf *out, enum demo_side side, const struct filled *f,
+		      const struct demo_item *m)
 {
 	bool zu = !f->place && demo_has_class(&f->phrase.noun->classes, "to_zu");
 	enum demo_case c = f->place ? DATIVE : zu ? DATIVE : ACCUSATIVE;
@@ -392,7 +408,8 @@ static void say_place(struct buf *out, enum demo_side side, const struct filled 
 	demo_say_phrase(out, side, &f->phrase, m->c != NOMINATIVE ? m->c : c, FORM_FULL);
 }
 
-static void say_phrase(struct buf *out, enum demo_side side, const struct sentence *s, const struct demo_item *m)
+static void say_phrase(struct buf *out, enum demo_side side, const struct sentence *s,
+		       const struct demo_item *m)
 {
 	struct demo_phrase p = s->filled[m->slot].phrase;
 	const struct demo_verb *v;
@@ -409,7 +426,8 @@ static void say_phrase(struct buf *out, enum demo_side side, const struct senten
 	demo_say_phrase(out, side, &p, c, m->form);
 }
 
-static void say_item(struct buf *out, enum demo_side side, const struct sentence *s, const struct demo_item *m)
+static void say_item(struct buf *out, enum demo_side side, const struct sentence *s,
+		     const struct demo_item *m)
 {
 	const struct filled *f = m->slot >= 0 ? &s->filled[m->slot] : NULL;
 
@@ -420,7 +438,8 @@ static void say_item(struct buf *out, enum demo_side side, const struct sentence
 	else if (f->verb)
 		demo_say_verb(out, side, f->verb, m->verb_form, person_of(s, m->refers));
 	else if (f->adjective && m->comparative)
-		demo_say(out, side == ENGLISH ? f->adjective->english_more : f->adjective->german_more);
+		demo_say(out,
+			 side == ENGLISH ? f->adjective->english_more : f->adjective->german_more);
 	else if (f->adjective)
 		demo_say(out, side == ENGLISH ? f->adjective->english : f->adjective->german);
 	else if (f->word)
@@ -446,8 +465,9 @@ static bool is_word(const char *w, size_t n, const char *text)
 static const char *contraction(const char *a, size_t na, const char *b, size_t nb)
 {
 	static const char *const table[][3] = {
-		{ "in", "dem", "im" }, { "in", "das", "ins" }, { "an", "dem", "am" }, { "an", "das", "ans" },
-		{ "zu", "dem", "zum" }, { "zu", "der", "zur" }, { "von", "dem", "vom" },
+		{"in", "dem", "im"},   {"in", "das", "ins"}, {"an", "dem", "am"},
+		{"an", "das", "ans"},  {"zu", "dem", "zum"}, {"zu", "der", "zur"},
+		{"von", "dem", "vom"},
 	};
 	size_t i;
 
@@ -457,7 +477,10 @@ static const char *contraction(const char *a, size_t na, const char *b, size_t n
 	return NULL;
 }
 
-/* Capital letter for a first word; ä, ö and ü are C3 A4, C3 B6 and C3 BC in UTF-8, their capitals 0x20 less. */
+/*
+ * Capital letter for a first word; ä, ö and ü are C3 A4, C3 B6 and C3 BC in UTF-8, their capitals
+ * 0x20 less.
+ */
 static void capitalise(char *text)
 {
 	unsigned char *t = (unsigned char *)text;

@@ -15,21 +15,33 @@ static const char *const relative_table[N_CASES][N_GENDERS] = {
 };
 /* endings of dies-, jed-, welch-, viel-, einig-, and of adjectives that no article comes before */
 static const char *const strong_article[N_CASES][N_GENDERS] = {
-	{ "er", "e", "es", "e" }, { "en", "e", "es", "e" }, { "em", "er", "em", "en" }, { "es", "er", "es", "er" },
+	{"er", "e", "es", "e"},
+	{"en", "e", "es", "e"},
+	{"em", "er", "em", "en"},
+	{"es", "er", "es", "er"},
 };
 /* endings of ein, kein, mein … */
 static const char *const ein_endings[N_CASES][N_GENDERS] = {
-	{ "", "e", "", "e" }, { "en", "e", "", "e" }, { "em", "er", "em", "en" }, { "es", "er", "es", "er" },
+	{"", "e", "", "e"},
+	{"en", "e", "", "e"},
+	{"em", "er", "em", "en"},
+	{"es", "er", "es", "er"},
 };
 static const char *const weak_adjective[N_CASES][N_GENDERS] = {
-	{ "e", "e", "e", "en" }, { "en", "e", "e", "en" }, { "en", "en", "en", "en" }, { "en", "en", "en", "en" },
+	{"e", "e", "e", "en"},
+	{"en", "e", "e", "en"},
+	{"en", "en", "en", "en"},
+	{"en", "en", "en", "en"},
 };
 static const char *const mixed_adjective[N_CASES][N_GENDERS] = {
 	{ "er", "e", "es", "en" }, { "en", "e", "es", "en" },
 	{ "en", "en", "en", "en" }, { "en", "en", "en", "en" },
 };
 static const char *const strong_adjective[N_CASES][N_GENDERS] = {
-	{ "er", "e", "es", "e" }, { "en", "e", "es", "e" }, { "em", "er", "em", "en" }, { "en", "er", "en", "er" },
+	{"er", "e", "es", "e"},
+	{"en", "e", "es", "e"},
+	{"em", "er", "em", "en"},
+	{"en", "er", "en", "er"},
 };
 
 enum { PRONOUN_I, PRONOUN_YOU, PRONOUN_HE, PRONOUN_SHE, PRONOUN_WE, PRONOUN_THEY, PRONOUN_IT };
@@ -96,7 +108,8 @@ enum demo_gender demo_phrase_gender(const struct demo_phrase *p)
 
 static bool is_person(const struct demo_phrase *p)
 {
-	return !p->noun || demo_has_class(&p->noun->classes, "person") || demo_has_class(&p->noun->classes, "kin");
+	return !p->noun || demo_has_class(&p->noun->classes, "person") ||
+	       demo_has_class(&p->noun->classes, "kin");
 }
 
 bool demo_phrase_has_pronoun(const struct demo_phrase *p)
@@ -117,7 +130,7 @@ static int english_pronoun(const struct demo_phrase *p)
 
 static int german_pronoun(const struct demo_phrase *p)
 {
-	static const int by_gender[N_GENDERS] = { PRONOUN_HE, PRONOUN_SHE, PRONOUN_IT, PRONOUN_THEY };
+	static const int by_gender[N_GENDERS] = {PRONOUN_HE, PRONOUN_SHE, PRONOUN_IT, PRONOUN_THEY};
 
 	return p->pronoun >= 0 ? p->pronoun : by_gender[demo_phrase_gender(p)];
 }
@@ -139,7 +152,8 @@ static void say_possessive(struct buf *out, const char *word)
 	buf_add_str(out, n > 1 && out->data[n - 2] == 's' ? "' " : "'s ");
 }
 
-static void say_english(struct buf *out, const struct demo_phrase *p, enum demo_case c, enum demo_form form)
+static void say_english(struct buf *out, const struct demo_phrase *p, enum demo_case c,
+			enum demo_form form)
 {
 	const char *word;
 
@@ -176,13 +190,16 @@ static void say_noun(struct buf *out, const struct demo_noun *n, bool plural, en
 
 	if (plural) {
 		last = n->german_plural[strlen(n->german_plural) - 1];
-		say_joined(out, n->german_plural, c == DATIVE && last != 'n' && last != 's' ? "n" : "");
+		say_joined(out, n->german_plural,
+			   c == DATIVE && last != 'n' && last != 's' ? "n" : "");
 	} else {
-		demo_say(out, c == GENITIVE || (n->weak && c != NOMINATIVE) ? n->genitive : n->german);
+		demo_say(out,
+			 c == GENITIVE || (n->weak && c != NOMINATIVE) ? n->genitive : n->german);
 	}
 }
 
-static void say_determiner(struct buf *out, const struct demo_phrase *p, enum demo_case c, enum demo_gender g)
+static void say_determiner(struct buf *out, const struct demo_phrase *p, enum demo_case c,
+			   enum demo_gender g)
 {
 	switch (p->determiner) {
 	case DET_NONE:
@@ -219,7 +236,8 @@ static const char *adjective_ending(enum demo_determiner d, enum demo_case c, en
 	}
 }
 
-static void say_german(struct buf *out, const struct demo_phrase *p, enum demo_case c, enum demo_form form)
+static void say_german(struct buf *out, const struct demo_phrase *p, enum demo_case c,
+		       enum demo_form form)
 {
 	enum demo_gender g = demo_phrase_gender(p);
 	struct demo_phrase bare = *p;
@@ -331,14 +349,18 @@ void demo_say_verb(struct buf *out, enum demo_side side, const struct demo_verb 
 void demo_say_number(struct buf *out, enum demo_side side, int n)
 {
 	static const char *const small[2][20] = {
-		{ "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven",
-		  "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen" },
-		{ "null", "eins", "zwei", "drei", "vier", "fünf", "sechs", "sieben", "acht", "neun", "zehn", "elf",
-		  "zwölf", "dreizehn", "vierzehn", "fünfzehn", "sechzehn", "siebzehn", "achtzehn", "neunzehn" },
+		{"zero",     "one",	"two",	   "three",	"four",	    "five",    "six",
+		 "seven",    "eight",	"nine",	   "ten",	"eleven",   "twelve",  "thirteen",
+		 "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"},
+		{"null",     "eins",	 "zwei",     "drei",	 "vier",     "fünf",	"sechs",
+		 "sieben",   "acht",	 "neun",     "zehn",	 "elf",	     "zwölf",	"dreizehn",
+		 "vierzehn", "fünfzehn", "sechzehn", "siebzehn", "achtzehn", "neunzehn"},
 	};
 	static const char *const tens[2][10] = {
-		{ "", "", "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety" },
-		{ "", "", "zwanzig", "dreißig", "vierzig", "fünfzig", "sechzig", "siebzig", "achtzig", "neunzig" },
+		{"", "", "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty",
+		 "ninety"},
+		{"", "", "zwanzig", "dreißig", "vierzig", "fünfzig", "sechzig", "siebzig",
+		 "achtzig", "neunzig"},
 	};
 	int unit = n % 10;
 
@@ -349,5 +371,6 @@ void demo_say_number(struct buf *out, enum demo_side side, int n)
 	else if (side == ENGLISH)
 		buf_printf(out, "%s-%s ", tens[side][n / 10], small[side][unit]);
 	else
-		buf_printf(out, "%sund%s ", unit == 1 ? "ein" : small[side][unit], tens[side][n / 10]);
+		buf_printf(out, "%sund%s ", unit == 1 ? "ein" : small[side][unit],
+			   tens[side][n / 10]);
 }

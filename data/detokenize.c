@@ -60,8 +60,9 @@ void detokenizer_free(struct detokenizer *d)
 /* Chinese, Japanese, Korean, by the blocks that Moses names. */
 static bool is_cjk(uint32_t c)
 {
-	return (c >= 0x1100 && c <= 0x11ff) || (c >= 0x2e80 && c <= 0xa4cf) || (c >= 0xa840 && c <= 0xa87f) ||
-	       (c >= 0xac00 && c <= 0xd7af) || (c >= 0xf900 && c <= 0xfaff) || (c >= 0xfe30 && c <= 0xfe4f) ||
+	return (c >= 0x1100 && c <= 0x11ff) || (c >= 0x2e80 && c <= 0xa4cf) ||
+	       (c >= 0xa840 && c <= 0xa87f) || (c >= 0xac00 && c <= 0xd7af) ||
+	       (c >= 0xf900 && c <= 0xfaff) || (c >= 0xfe30 && c <= 0xfe4f) ||
 	       (c >= 0xff65 && c <= 0xffdc) || (c >= 0x20000 && c <= 0x2ffff);
 }
 
@@ -140,7 +141,8 @@ static struct quote *quote_of(struct detokenizer *d, const char *word, size_t n,
 	for (size_t i = 0; i < d->n_quotes; i++) {
 		q = &d->quotes[i];
 		/* a straight '"' and curly marks share the count: n = 0 stands for both */
-		if (curly || (n == 1 && *word == '"') ? q->n == 0 : q->n == n && !memcmp(text + q->at, word, n))
+		if (curly || (n == 1 && *word == '"') ? q->n == 0
+						      : q->n == n && !memcmp(text + q->at, word, n))
 			return q;
 	}
 	if (mem_grow(&d->quotes, &d->quotes_cap, d->n_quotes + 1, sizeof(*d->quotes), e))
@@ -157,7 +159,8 @@ struct joint {
 	bool left, right;
 };
 
-static int join_quotes(struct detokenizer *d, const struct fields *f, struct joint *joint, struct err *e)
+static int join_quotes(struct detokenizer *d, const struct fields *f, struct joint *joint,
+		       struct err *e)
 {
 	struct quote *q = quote_of(d, f->word, f->n, e);
 
@@ -196,13 +199,17 @@ static int join(struct detokenizer *d, const struct fields *f, struct joint *joi
 
 /* ---- the line ---- */
 
-/* Append line with " @-@ " joined and entities decoded; one pass does, as no replacement makes a new entity. */
+/*
+ * Append line with " @-@ " joined and entities decoded; one pass does, as no replacement makes a
+ * new entity.
+ */
 static void decode(const char *line, size_t n, struct buf *out)
 {
-	static const struct { const char *entity; size_t n; char is; } entities[] = {
-		{ "&amp;", 5, '&' }, { "&apos;", 6, '\'' }, { "&quot;", 6, '"' }, { "&lt;", 4, '<' },
-		{ "&gt;", 4, '>' }, { "&#124;", 6, '|' }, { "&#91;", 5, '[' }, { "&#93;", 5, ']' },
-		{ "&bar;", 5, '|' }, { "&bra;", 5, '[' }, { "&ket;", 5, ']' },
+	static const struct { const char *entity; size_t n; char is;
+	} entities[] = {
+		{"&amp;", 5, '&'}, {"&apos;", 6, '\''}, {"&quot;", 6, '"'}, {"&lt;", 4, '<'},
+		{"&gt;", 4, '>'},  {"&#124;", 6, '|'},	{"&#91;", 5, '['},  {"&#93;", 5, ']'},
+		{"&bar;", 5, '|'}, {"&bra;", 5, '['},	{"&ket;", 5, ']'},
 	};
 	size_t done = 0, at = 0;
 
@@ -220,7 +227,8 @@ static void decode(const char *line, size_t n, struct buf *out)
 		if (line[at++] != '&')
 			continue;
 		while (k < ARRAY_LEN(entities) &&
-		       (n - (at - 1) < entities[k].n || memcmp(line + at - 1, entities[k].entity, entities[k].n)))
+		       (n - (at - 1) < entities[k].n ||
+			memcmp(line + at - 1, entities[k].entity, entities[k].n)))
 			k++;
 		if (k == ARRAY_LEN(entities))
 			continue;
@@ -276,7 +284,8 @@ static int join_fields(struct detokenizer *d, struct buf *out, struct err *e)
 	return 0;
 }
 
-int detokenizer_line(struct detokenizer *d, const char *line, size_t n, struct buf *out, struct err *e)
+int detokenizer_line(struct detokenizer *d, const char *line, size_t n, struct buf *out,
+		     struct err *e)
 {
 	if (is_markup(line, n) || chars_all_blank(line, n)) {
 		buf_add(out, line, n);

@@ -27,7 +27,8 @@ static size_t take_bytes(char *bytes, size_t size, size_t n, void *closure)
 	return written * size;
 }
 
-static int see_progress(void *closure, curl_off_t total, curl_off_t now, curl_off_t up_total, curl_off_t up_now)
+static int see_progress(void *closure, curl_off_t total, curl_off_t now, curl_off_t up_total,
+			curl_off_t up_now)
 {
 	struct transfer *t = closure;
 
@@ -62,8 +63,10 @@ static int set_options(CURL *curl, const char *url, struct transfer *t, char *wh
 	bad |= curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https,file");
 	bad |= curl_easy_setopt(curl, CURLOPT_REDIR_PROTOCOLS_STR, "http,https");
 #else
-	bad |= curl_easy_setopt(curl, CURLOPT_PROTOCOLS, (long)(CURLPROTO_HTTP | CURLPROTO_HTTPS | CURLPROTO_FILE));
-	bad |= curl_easy_setopt(curl, CURLOPT_REDIR_PROTOCOLS, (long)(CURLPROTO_HTTP | CURLPROTO_HTTPS));
+	bad |= curl_easy_setopt(curl, CURLOPT_PROTOCOLS,
+				(long)(CURLPROTO_HTTP | CURLPROTO_HTTPS | CURLPROTO_FILE));
+	bad |= curl_easy_setopt(curl, CURLOPT_REDIR_PROTOCOLS,
+				(long)(CURLPROTO_HTTP | CURLPROTO_HTTPS));
 #endif
 	return bad;
 }
@@ -91,9 +94,11 @@ static int explain(CURL *curl, CURLcode rc, const char *url, const char *why, st
 	curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
 	if (rc == CURLE_HTTP_RETURNED_ERROR)
 		return err_set(e, ERR_UNAVAILABLE,
-			       "%s: the server answers %ld; try a mirror with --url NAME=URL, or --from DIR",
+			       "%s: the server answers %ld; try a mirror with --url NAME=URL, or "
+			       "--from DIR",
 			       url, status);
-	return err_set(e, code_of(rc), "%s: cannot be fetched: %s", url, *why ? why : curl_easy_strerror(rc));
+	return err_set(e, code_of(rc), "%s: cannot be fetched: %s", url,
+		       *why ? why : curl_easy_strerror(rc));
 }
 
 /* With everything allocated: transfer, then say what went wrong if something did. */

@@ -25,7 +25,8 @@ struct ledger *ledger_create(const char *path, struct err *e)
 	return l;
 }
 
-int ledger_drop(struct ledger *l, const char *file, int64_t line, enum clean_rule rule, struct err *e)
+int ledger_drop(struct ledger *l, const char *file, int64_t line, enum clean_rule rule,
+		struct err *e)
 {
 	if (rule <= CLEAN_KEEP || rule >= CLEAN_N_RULES)
 		return err_set(e, ERR_INTERNAL, "%s:%lld: %d is no rule that drops a pair",

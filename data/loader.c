@@ -34,7 +34,7 @@ struct loader {
 	size_t cap_first;
 	int64_t *bucket;		/* owned: (max_length + 1), for counting */
 
-	uint64_t *epoch_base;		/* owned: number of the first micro-batch of epochs planned so far */
+	uint64_t *epoch_base; /* owned: number of the first micro-batch of epochs planned so far */
 	size_t n_epoch_base, cap_epoch_base;
 };
 
@@ -63,7 +63,8 @@ static void sort_window(struct loader *l)
 {
 	struct shuffle order = shuffle_make(l->pairs, rng_key_make(l->options.seed, SHUFFLE_PAIRS,
 								   (uint32_t)l->epoch, 0));
-	int64_t start = window_start(l, l->window), n = window_start(l, l->window + 1) - start, sum = 0;
+	int64_t start = window_start(l, l->window), n = window_start(l, l->window + 1) - start,
+		sum = 0;
 
 	for (int32_t k = 0; k <= l->max_length; k++)
 		l->bucket[k] = 0;
@@ -96,7 +97,8 @@ static int cut_window(struct loader *l, struct err *e)
 		target += l->entry[i].n_target;
 		if (i && source <= limit && target <= limit)
 			continue;
-		if (mem_grow(&l->first, &l->cap_first, (size_t)l->n_batches + 2, sizeof(*l->first), e))
+		if (mem_grow(&l->first, &l->cap_first, (size_t)l->n_batches + 2, sizeof(*l->first),
+			     e))
 			return e->code;
 		l->first[l->n_batches++] = i;
 		source = l->entry[i].n_source;
@@ -120,7 +122,8 @@ static int remember_epoch(struct loader *l, uint64_t epoch, uint64_t base, struc
 {
 	if (epoch < l->n_epoch_base)
 		return 0;
-	if (mem_grow(&l->epoch_base, &l->cap_epoch_base, l->n_epoch_base + 1, sizeof(*l->epoch_base), e))
+	if (mem_grow(&l->epoch_base, &l->cap_epoch_base, l->n_epoch_base + 1,
+		     sizeof(*l->epoch_base), e))
 		return e->code;
 	l->epoch_base[l->n_epoch_base++] = base;
 	return 0;
@@ -152,10 +155,12 @@ static int measure(struct loader *l, struct err *e)
 		struct entry x = entry_of(l, i);
 
 		if (entry_length(&x) > l->options.batch_tokens)
-			return err_set(e, ERR_CONFIG, "batch-tokens is %d, but pair %" PRId64
-				       " of the training shard has %d source and %d target tokens "
-				       "(special tokens counted); raise batch-tokens or lower max-tokens",
-				       l->options.batch_tokens, i, x.n_source, x.n_target);
+			return err_set(
+				e, ERR_CONFIG,
+				"batch-tokens is %d, but pair %" PRId64
+				" of the training shard has %d source and %d target tokens "
+				"(special tokens counted); raise batch-tokens or lower max-tokens",
+				l->options.batch_tokens, i, x.n_source, x.n_target);
 		l->max_length = MAX(l->max_length, entry_length(&x));
 	}
 	return 0;
@@ -213,8 +218,11 @@ int loader_next(struct loader *l, struct batch *b, struct err *e)
 		struct shard_pair p = shard_get(l->shard, l->entry[i].pair);
 
 		if (!batch_add(b, l->entry[i].pair, p.source, p.n_source, p.target, p.n_target))
-			return err_set(e, ERR_INTERNAL, "a batch with room for %d sentences and %d tokens is too small "
-				       "for batch-tokens %d", b->cap_n, b->cap_tokens, l->options.batch_tokens);
+			return err_set(
+				e, ERR_INTERNAL,
+				"a batch with room for %d sentences and %d tokens is too small "
+				"for batch-tokens %d",
+				b->cap_n, b->cap_tokens, l->options.batch_tokens);
 	}
 	l->next += (uint64_t)l->options.ranks;
 	return 0;
@@ -234,7 +242,8 @@ int loader_seek(struct loader *l, uint64_t position, struct err *e)
 	/* From the last known epoch before it, unless the current window is nearer. */
 	while (l->epoch_base[epoch] > position)
 		epoch--;
-	if ((position < l->base || epoch > l->epoch) && plan_window(l, epoch, 0, l->epoch_base[epoch], e))
+	if ((position < l->base || epoch > l->epoch) &&
+	    plan_window(l, epoch, 0, l->epoch_base[epoch], e))
 		return e->code;
 	if (walk_to(l, position, e))
 		return e->code;
@@ -248,7 +257,8 @@ double loader_epoch(const struct loader *l)
 	int64_t batches = (int64_t)MIN(done, (uint64_t)l->n_batches);
 	double in_window = (double)l->n_entries * (double)batches / (double)l->n_batches;
 
-	return (double)l->epoch + ((double)window_start(l, l->window) + in_window) / (double)l->pairs;
+	return (double)l->epoch +
+	       ((double)window_start(l, l->window) + in_window) / (double)l->pairs;
 }
 
 int32_t loader_max_sentences(const struct loader *l)

@@ -21,7 +21,8 @@ struct loader;
 
 struct loader_options {
 	uint64_t seed;
-	int32_t  batch_tokens;		/* a pair longer than this: ERR_CONFIG, naming the option and the pair */
+	/* a pair longer than this: ERR_CONFIG, naming the option and the pair */
+	int32_t batch_tokens;
 	int32_t  rank, ranks;		/* 0, 1 for a single process */
 };
 

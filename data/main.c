@@ -32,8 +32,8 @@ int main(int argc, char **argv)
 	int rc = run(&c, argc, argv, &e);
 
 	if (rc)
-		fprintf(stderr, "werkbank%s%s: %s\n", c.command ? " " : "-data", c.command ? c.command : "",
-			e.text);
+		fprintf(stderr, "werkbank%s%s: %s\n", c.command ? " " : "-data",
+			c.command ? c.command : "", e.text);
 	conf_free(&c);
 	return err_exit_status(rc);
 }

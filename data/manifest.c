@@ -23,7 +23,8 @@ static int complain(const struct lines *in, const char *path, struct err *e, con
 	return err_set(e, ERR_CONFIG, "%s:%lld: %s", path, (long long)in->number, what);
 }
 
-static int begin_archive(struct manifest *m, char *line, const struct lines *in, const char *path, struct err *e)
+static int begin_archive(struct manifest *m, char *line, const struct lines *in, const char *path,
+			 struct err *e)
 {
 	char *end = strchr(line, ']');
 	struct manifest_archive *a;
@@ -80,7 +81,8 @@ static int add_member(struct manifest_archive *a, const char *key, const char *v
 				       strncmp(key, set_names[set], (size_t)(dot - key))))
 		set++;
 	if (!dot || set == N_SETS || !dot[1] || strlen(dot + 1) >= sizeof(m.language) || !*value)
-		return err_set(e, ERR_CONFIG, "'%s' is none of url, bytes, sha256, md5, SET.LANGUAGE (train.en)",
+		return err_set(e, ERR_CONFIG,
+			       "'%s' is none of url, bytes, sha256, md5, SET.LANGUAGE (train.en)",
 			       key);
 	m.set = (enum corpus_set)set;
 	memcpy(m.language, dot + 1, strlen(dot + 1) + 1);
@@ -109,7 +111,8 @@ static int set_key(struct manifest_archive *a, const char *key, const char *valu
 	return add_member(a, key, value, e);
 }
 
-static int read_line(struct manifest *m, char *line, const struct lines *in, const char *path, struct err *e)
+static int read_line(struct manifest *m, char *line, const struct lines *in, const char *path,
+		     struct err *e)
 {
 	char *equals, *key;
 
@@ -158,7 +161,8 @@ int manifest_read(struct manifest *m, const char *name, struct err *e)
 	if (strchr(name, '/')) {
 		path = mem_strdup(name, e);
 	} else {
-		shipped = file_path(e, "corpora/%s%s", name, text_ends_with(name, ".manifest") ? "" : ".manifest");
+		shipped = file_path(e, "corpora/%s%s", name,
+				    text_ends_with(name, ".manifest") ? "" : ".manifest");
 		path = shipped ? paths_shipped(shipped, e) : NULL;
 	}
 	if (path)

@@ -49,7 +49,10 @@ struct manifest {
 	size_t n, cap;
 };
 
-/* name is a path when it holds a slash, else the name of one in share/corpora. ERR_CONFIG with file and line. */
+/*
+ * name is a path when it holds a slash, else the name of one in share/corpora. ERR_CONFIG with file
+ * and line.
+ */
 int  manifest_read(struct manifest *m, const char *name, struct err *e);
 void manifest_free(struct manifest *m);
 

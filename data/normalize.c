@@ -83,7 +83,8 @@ fail:
 	return NULL;
 }
 
-int normalizer_line(struct normalizer *m, const char *line, size_t n, struct buf *out, struct err *e)
+int normalizer_line(struct normalizer *m, const char *line, size_t n, struct buf *out,
+		    struct err *e)
 {
 	size_t len;
 

@@ -20,7 +20,8 @@ struct sums {
 };
 
 /* Both sums of an open file in one reading. */
-static int add_blocks(FILE *f, const char *path, struct hash *sha, struct hash *md5, struct sums *s, struct err *e)
+static int add_blocks(FILE *f, const char *path, struct hash *sha, struct hash *md5, struct sums *s,
+		      struct err *e)
 {
 	unsigned char *block = mem_alloc(BLOCK_BYTES, 1, e);
 	size_t n;
@@ -46,7 +47,8 @@ static int sum_file(const char *path, struct sums *s, struct err *e)
 	*s = (struct sums){ 0 };
 	if (md5 && !f)
 		err_set_errno(e, ERR_NOINPUT, "%s: cannot be read", path);
-	if (f && !add_blocks(f, path, sha, md5, s, e) && !hash_hex(sha, s->sha256, e) && !hash_hex(md5, s->md5, e))
+	if (f && !add_blocks(f, path, sha, md5, s, e) && !hash_hex(sha, s->sha256, e) &&
+	    !hash_hex(md5, s->md5, e))
 		rc = 0;
 	if (f)
 		fclose(f);
@@ -56,18 +58,20 @@ static int sum_file(const char *path, struct sums *s, struct err *e)
 }
 
 /* Is it what the manifest says? */
-static int check_published(const struct manifest_archive *a, const char *path, const struct sums *s, struct err *e)
+static int check_published(const struct manifest_archive *a, const char *path, const struct sums *s,
+			   struct err *e)
 {
 	if (a->bytes >= 0 && s->bytes != a->bytes)
-		return err_set(e, ERR_DATA, "%s: has %lld bytes, %s should have %lld", path, (long long)s->bytes,
-			       a->name,
-			       (long long)a->bytes);
+		return err_set(e, ERR_DATA, "%s: has %lld bytes, %s should have %lld", path,
+			       (long long)s->bytes, a->name, (long long)a->bytes);
 	if (a->sha256[0] && strcmp(a->sha256, s->sha256))
-		return err_set(e, ERR_DATA, "%s: is damaged or another file: SHA-256 is %s, should be %s", path,
+		return err_set(e, ERR_DATA,
+			       "%s: is damaged or another file: SHA-256 is %s, should be %s", path,
 			       s->sha256, a->sha256);
 	if (a->md5[0] && strcmp(a->md5, s->md5))
-		return err_set(e, ERR_DATA, "%s: is damaged or another file: MD5 is %s, should be %s", path, s->md5,
-			       a->md5);
+		return err_set(e, ERR_DATA,
+			       "%s: is damaged or another file: MD5 is %s, should be %s", path,
+			       s->md5, a->md5);
 	return 0;
 }
 
@@ -107,7 +111,8 @@ static int write_receipt(const char *path, const char *url, const struct sums *s
 }
 
 /* Is the archive here, unchanged since its receipt, and from where it is asked for now? */
-static bool is_here(const char *path, const char *receipt, const char *wanted_url, struct obtained *o)
+static bool is_here(const char *path, const char *receipt, const char *wanted_url,
+		    struct obtained *o)
 {
 	struct err ignored = { 0 };
 	struct buf text = { 0 };
@@ -118,7 +123,8 @@ static bool is_here(const char *path, const char *receipt, const char *wanted_ur
 	if (file_size(path) < 0 || file_read_all(receipt, 1 << 16, &text, &ignored))
 		goto out;
 	root = json_parse(buf_text(&text), text.len, &ignored);
-	if (!root || json_integer(json_get(root, "bytes"), -1) != file_size(path) || sum_file(path, &s, &ignored))
+	if (!root || json_integer(json_get(root, "bytes"), -1) != file_size(path) ||
+	    sum_file(path, &s, &ignored))
 		goto out;
 	if (strcmp(json_text(json_get(root, "sha256"), ""), s.sha256))
 		goto out;
@@ -150,14 +156,16 @@ static int try_url(struct job *j, const char *url, bool own, struct err *e)
 	struct sums s;
 
 	progress_begin(j->progress, j->archive->name, j->archive->bytes, "bytes");
-	if (fetch_url(url, j->part, j->progress, e) || archive_check_kind(j->part, e) || sum_file(j->part, &s, e))
+	if (fetch_url(url, j->part, j->progress, e) || archive_check_kind(j->part, e) ||
+	    sum_file(j->part, &s, e))
 		return e->code;
 	if (check_published(j->archive, url, &s, &published)) {
 		if (!own) {
 			*e = published;
 			return e->code;
 		}
-		progress_note(j->progress, "note: %s; taken, because --url asked for it", published.text);
+		progress_note(j->progress, "note: %s; taken, because --url asked for it",
+			      published.text);
 	}
 	if (rename(j->part, j->path))
 		return err_set_errno(e, ERR_CANTCREAT, "%s: cannot be put in place", j->path);
@@ -174,7 +182,8 @@ static int try_urls(struct job *j, struct err *e)
 {
 	const struct manifest_archive *a = j->archive;
 	size_t i;
-	int rc = err_set(e, ERR_CONFIG, "%s: the manifest gives no url for it: use --url %s=URL or --from DIR",
+	int rc = err_set(e, ERR_CONFIG,
+			 "%s: the manifest gives no url for it: use --url %s=URL or --from DIR",
 			 a->name, a->name);
 
 	for (i = 0; i < a->n_urls; i++) {
@@ -200,7 +209,8 @@ static int take_from(struct job *j, const char *dir, struct err *e)
 		err_set(e, ERR_NOINPUT, "%s: there is no such archive (--from %s)", path, dir);
 		goto fail;
 	}
-	if (archive_check_kind(path, e) || sum_file(path, &s, e) || check_published(j->archive, path, &s, e))
+	if (archive_check_kind(path, e) || sum_file(path, &s, e) ||
+	    check_published(j->archive, path, &s, e))
 		goto fail;
 	j->result->url = mem_strdup(path, e);
 	if (!j->result->url)

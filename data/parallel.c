@@ -40,7 +40,8 @@ static void close_text(struct parallel_text *t)
 		lines_close(&t->lines);
 }
 
-int parallel_open(struct parallel *p, const char *source, const char *target, bool repair, struct err *e)
+int parallel_open(struct parallel *p, const char *source, const char *target, bool repair,
+		  struct err *e)
 {
 	p->number = 0;
 	if (open_text(&p->source, source, repair, e))
@@ -64,8 +65,10 @@ static int report_lengths(struct parallel *p, bool source_ended, struct err *e)
 	if (got < 0)
 		return e->code;
 	return err_set(e, ERR_DATA,
-		       "%s has %lld lines but %s has %lld: line N of one must belong to line N of the other",
-		       p->source.path, source_ended ? n : more, p->target.path, source_ended ? more : n);
+		       "%s has %lld lines but %s has %lld: line N of one must belong to line N of "
+		       "the other",
+		       p->source.path, source_ended ? n : more, p->target.path,
+		       source_ended ? more : n);
 }
 
 int parallel_next(struct parallel *p, struct err *e)

@@ -36,7 +36,8 @@ struct parallel {
 };
 
 /* The paths must live as long as the struct. */
-int  parallel_open(struct parallel *p, const char *source, const char *target, bool repair, struct err *e);
+int parallel_open(struct parallel *p, const char *source, const char *target, bool repair,
+		  struct err *e);
 int  parallel_next(struct parallel *p, struct err *e);	/* 1: a pair; 0: both ended; < 0: failure */
 void parallel_close(struct parallel *p);
 

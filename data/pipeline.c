@@ -23,9 +23,11 @@ struct pipeline {
 	struct buf a, b;		/* between steps */
 };
 
-static int open_side(struct side_tools *s, const char *language, const struct conf *c, struct err *e)
+static int open_side(struct side_tools *s, const char *language, const struct conf *c,
+		     struct err *e)
 {
-	struct tokenizer_options o = { .language = language, .escape = c->escape, .aggressive = c->aggressive };
+	struct tokenizer_options o = {
+		.language = language, .escape = c->escape, .aggressive = c->aggressive};
 
 	if (c->normalize && !(s->normalizer = normalizer_new(language, e)))
 		return e->code;
@@ -70,8 +72,8 @@ const struct vocab *pipeline_vocab(const struct pipeline *p)
 	return p->vocab;
 }
 
-int pipeline_tokenize(struct pipeline *p, enum pipeline_side side, const char *line, size_t n, struct buf *out,
-		      struct err *e)
+int pipeline_tokenize(struct pipeline *p, enum pipeline_side side, const char *line, size_t n,
+		      struct buf *out, struct err *e)
 {
 	struct side_tools *s = &p->sides[side];
 
@@ -88,8 +90,8 @@ int pipeline_tokenize(struct pipeline *p, enum pipeline_side side, const char *l
 	return buf_check(out, e);
 }
 
-int pipeline_pieces_to_ids(const struct vocab *v, const char *pieces, size_t n, int32_t **ids, size_t *n_ids,
-			   size_t *cap, struct err *e)
+int pipeline_pieces_to_ids(const struct vocab *v, const char *pieces, size_t n, int32_t **ids,
+			   size_t *n_ids, size_t *cap, struct err *e)
 {
 	const char *end = pieces + n, *stop;
 
@@ -119,8 +121,8 @@ int pipeline_encode(struct pipeline *p, enum pipeline_side side, const char *lin
 	return pipeline_pieces_to_ids(p->vocab, buf_text(&p->a), p->a.len, ids, n_ids, cap, e);
 }
 
-int pipeline_decode(struct pipeline *p, enum pipeline_side side, const int32_t *ids, size_t n, struct buf *out,
-		    struct err *e)
+int pipeline_decode(struct pipeline *p, enum pipeline_side side, const int32_t *ids, size_t n,
+		    struct buf *out, struct err *e)
 {
 	struct side_tools *s = &p->sides[side];
 	size_t i;
@@ -129,7 +131,8 @@ int pipeline_decode(struct pipeline *p, enum pipeline_side side, const int32_t *
 	buf_clear(&p->b);
 	for (i = 0; i < n; i++) {
 		if (ids[i] < 0 || ids[i] >= vocab_size(p->vocab))
-			return err_set(e, ERR_DATA, "token id %d is not in the vocabulary of %d entries",
+			return err_set(e, ERR_DATA,
+				       "token id %d is not in the vocabulary of %d entries",
 				       (int)ids[i], (int)vocab_size(p->vocab));
 		if (ids[i] == TOKEN_PAD || ids[i] == TOKEN_END || ids[i] == TOKEN_START)
 			continue;

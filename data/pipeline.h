@@ -29,20 +29,23 @@ const struct vocab *pipeline_vocab(const struct pipeline *p);
 enum pipeline_side { SIDE_SOURCE, SIDE_TARGET };
 
 /* The tokenised (not yet BPE'd) form of a raw line, appended to out. */
-int pipeline_tokenize(struct pipeline *p, enum pipeline_side side, const char *line, size_t n, struct buf *out,
-		      struct err *e);
+int pipeline_tokenize(struct pipeline *p, enum pipeline_side side, const char *line, size_t n,
+		      struct buf *out, struct err *e);
 
-/* Ids of a raw line, appended to *ids (grown with mem_grow; *n_ids, *cap in elements). No special tokens. */
+/*
+ * Ids of a raw line, appended to *ids (grown with mem_grow; *n_ids, *cap in elements). No special
+ * tokens.
+ */
 int pipeline_encode(struct pipeline *p, enum pipeline_side side, const char *line, size_t n,
 		    int32_t **ids, size_t *n_ids, size_t *cap, struct err *e);
 
 /* Raw text of ids (special tokens are skipped), appended to out. */
-int pipeline_decode(struct pipeline *p, enum pipeline_side side, const int32_t *ids, size_t n, struct buf *out,
-		    struct err *e);
+int pipeline_decode(struct pipeline *p, enum pipeline_side side, const int32_t *ids, size_t n,
+		    struct buf *out, struct err *e);
 
 /* The last step of encoding alone: ids of pieces with blanks between, appended to *ids as above. */
-int pipeline_pieces_to_ids(const struct vocab *v, const char *pieces, size_t n, int32_t **ids, size_t *n_ids,
-			   size_t *cap, struct err *e);
+int pipeline_pieces_to_ids(const struct vocab *v, const char *pieces, size_t n, int32_t **ids,
+			   size_t *n_ids, size_t *cap, struct err *e);
 
 void pipeline_close(struct pipeline *p);
 

@@ -36,8 +36,8 @@ static int put_line(struct outfile *o, const char *text, size_t n, struct err *e
 	return 0;
 }
 
-int outputs_put(struct outputs *o, const char *source, size_t n_source, const char *target, size_t n_target,
-		struct err *e)
+int outputs_put(struct outputs *o, const char *source, size_t n_source, const char *target,
+		size_t n_target, struct err *e)
 {
 	int rc = put_line(&o->source, source, n_source, e);
 
@@ -57,9 +57,11 @@ void outputs_abandon(struct outputs *o)
 	outfile_abandon(&o->target);
 }
 
-char *prep_side_path(const struct prep *p, const char *folder, const char *stem, bool target, struct err *e)
+char *prep_side_path(const struct prep *p, const char *folder, const char *stem, bool target,
+		     struct err *e)
 {
-	return file_path(e, "%s/%s.%s", folder, stem, target ? p->c->target_language : p->c->source_language);
+	return file_path(e, "%s/%s.%s", folder, stem,
+			 target ? p->c->target_language : p->c->source_language);
 }
 
 /* ---- the folder ---- */
@@ -76,14 +78,18 @@ static int lock_folder(const struct prep *p, int *fd, struct err *e)
 	if (*fd < 0)
 		rc = err_set_errno(e, ERR_CANTCREAT, "%s: cannot be made", path);
 	else if (flock(*fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK)
-		rc = err_set(e, ERR_TEMPFAIL, "%s: another preparation is at work on this corpus", p->folder);
+		rc = err_set(e, ERR_TEMPFAIL, "%s: another preparation is at work on this corpus",
+			     p->folder);
 	else if (flock(*fd, LOCK_EX | LOCK_NB))
 		rc = err_set_errno(e, ERR_IO, "%s: cannot be locked", path);
 	free(path);
 	return rc;
 }
 
-/* A killed preparation leaves what it was writing as NAME.PID.tmp; with the lock held nobody else writes here. */
+/*
+ * A killed preparation leaves what it was writing as NAME.PID.tmp; with the lock held nobody else
+ * writes here.
+ */
 static void remove_leftovers(const struct prep *p)
 {
 	DIR *d = opendir(p->folder);
@@ -150,10 +156,12 @@ static void say_summary(const struct prep *p, double seconds)
 {
 	struct progress progress = p->progress;
 
-	progress_note(&progress, "%s is ready in %s: %lld training pairs of %lld read, %lld dev, %lld test, "
-		      "vocabulary of %d (%.1f s)", p->c->corpus, p->folder,
-		      (long long)p->pairs[SET_TRAIN], (long long)p->read, (long long)p->pairs[SET_DEV],
-		      (long long)p->pairs[SET_TEST], (int)p->vocabulary, seconds);
+	progress_note(&progress,
+		      "%s is ready in %s: %lld training pairs of %lld read, %lld dev, %lld test, "
+		      "vocabulary of %d (%.1f s)",
+		      p->c->corpus, p->folder, (long long)p->pairs[SET_TRAIN], (long long)p->read,
+		      (long long)p->pairs[SET_DEV], (long long)p->pairs[SET_TEST],
+		      (int)p->vocabulary, seconds);
 }
 
 static int print_manifest(const struct buf *manifest, struct err *e)
@@ -228,8 +236,10 @@ static int find_ready(const struct prep *p, bool *ready, struct err *e)
 		rc = e->code;
 	else if (seed != p->c->seed)
 		rc = err_set(e, ERR_CONFIG,
-			     "%s: was prepared with seed %lld, now asked for is %lld: prepare it again with "
-			     "--force", p->folder, (long long)seed, (long long)p->c->seed);
+			     "%s: was prepared with seed %lld, now asked for is %lld: prepare it "
+			     "again with "
+			     "--force",
+			     p->folder, (long long)seed, (long long)p->c->seed);
 	else if (p->c->json)
 		rc = print_manifest(&text, e);
 	json_free(manifest);
@@ -250,11 +260,13 @@ int prep_run(struct conf *c, struct err *e)
 	progress_init(&p.progress, c->quiet);
 	p.folder = corpus_folder(c, e);
 	p.work = p.folder ? file_path(e, "%s/work", p.folder) : NULL;
-	if (!p.work || file_make_folders(p.folder, e) || lock_folder(&p, &lock, e) || find_ready(&p, &ready, e))
+	if (!p.work || file_make_folders(p.folder, e) || lock_folder(&p, &lock, e) ||
+	    find_ready(&p, &ready, e))
 		goto out;
 	if (ready)
 		progress_note(&p.progress,
-			      "%s is ready in %s already, with the same options; --force prepares it again",
+			      "%s is ready in %s already, with the same options; --force prepares "
+			      "it again",
 			      c->corpus, p.folder);
 	rc = ready ? 0 : prepare(&p, e);
 out:

@@ -31,7 +31,7 @@ struct prep {
 	int64_t dropped[CLEAN_N_RULES];
 	struct held_out held_out[N_SETS];	/* none of SET_TRAIN */
 	int64_t read;				/* training pairs in the sources */
-	int64_t pairs[N_SETS];			/* in the shards; of train first those after cleaning */
+	int64_t pairs[N_SETS]; /* in the shards; of train first those after cleaning */
 	int64_t source_tokens[N_SETS], target_tokens[N_SETS];
 	int64_t merges;
 	int32_t vocabulary;
@@ -44,13 +44,17 @@ struct outputs { struct outfile source, target; };
 
 int  outputs_open(struct outputs *o, const char *source, const char *target, struct err *e);
 /* Write a line to each. */
-int  outputs_put(struct outputs *o, const char *source, size_t n_source, const char *target, size_t n_target,
-		 struct err *e);
+int outputs_put(struct outputs *o, const char *source, size_t n_source, const char *target,
+		size_t n_target, struct err *e);
 int  outputs_commit(struct outputs *o, struct err *e);	/* abandon still has to follow */
 void outputs_abandon(struct outputs *o);
 
-/* Paths of one side's file: work/STEM.LANG or folder/STEM.LANG. Owned by the caller; NULL: ERR_NOMEM. */
-char *prep_side_path(const struct prep *p, const char *folder, const char *stem, bool target, struct err *e);
+/*
+ * Paths of one side's file: work/STEM.LANG or folder/STEM.LANG. Owned by the caller; NULL:
+ * ERR_NOMEM.
+ */
+char *prep_side_path(const struct prep *p, const char *folder, const char *stem, bool target,
+		     struct err *e);
 
 /* The stages, in order; see prep.h. */
 int prep_hold_out(struct prep *p, struct err *e);

@@ -25,19 +25,22 @@ static int append(struct packing *k, struct shard_writer *w, struct err *e)
 {
 	if (k->source.n > INT32_MAX || k->target.n > INT32_MAX)
 		return err_set(e, ERR_DATA, "%s: a sentence is too long", k->source_path);
-	return shard_append(w, k->source.at, (int32_t)k->source.n, k->target.at, (int32_t)k->target.n, e);
+	return shard_append(w, k->source.at, (int32_t)k->source.n, k->target.at,
+			    (int32_t)k->target.n, e);
 }
 
 /* Raw text goes through the whole pipeline, training text is in pieces already. */
-static int encode_side(struct packing *k, enum pipeline_side side, const struct parallel_text *text, bool is_raw,
-		       struct err *e)
+static int encode_side(struct packing *k, enum pipeline_side side, const struct parallel_text *text,
+		       bool is_raw, struct err *e)
 {
 	struct ids *to = side == SIDE_SOURCE ? &k->source : &k->target;
 
 	to->n = 0;
 	if (is_raw)
-		return pipeline_encode(k->tools, side, text->text, text->len, &to->at, &to->n, &to->cap, e);
-	return pipeline_pieces_to_ids(k->vocab, text->text, text->len, &to->at, &to->n, &to->cap, e);
+		return pipeline_encode(k->tools, side, text->text, text->len, &to->at, &to->n,
+				       &to->cap, e);
+	return pipeline_pieces_to_ids(k->vocab, text->text, text->len, &to->at, &to->n, &to->cap,
+				      e);
 }
 
 static int encode(struct packing *k, const struct parallel *in, bool is_raw, struct err *e)
@@ -61,7 +64,8 @@ static int set_paths(struct packing *k, const char *folder, const char *stem, st
 /* The two texts whose paths are set, as a shard in their order. */
 static int pack_texts(struct packing *k, const char *shard, bool is_raw, struct err *e)
 {
-	struct shard_writer *w = shard_create(shard, vocab_size(k->vocab), vocab_sha256(k->vocab), e);
+	struct shard_writer *w =
+		shard_create(shard, vocab_size(k->vocab), vocab_sha256(k->vocab), e);
 	struct parallel in;
 	int got;
 
@@ -87,11 +91,15 @@ static int pack_texts(struct packing *k, const char *shard, bool is_raw, struct 
 	return shard_finish(w, e);
 }
 
-/* Write the pairs of one shard into another in shuffled order; the first is mapped, so memory stays small. */
+/*
+ * Write the pairs of one shard into another in shuffled order; the first is mapped, so memory stays
+ * small.
+ */
 static int shuffle_shard(struct packing *k, const char *from, const char *to, struct err *e)
 {
 	struct shard *s = shard_open(from, e);
-	struct shard_writer *w = s ? shard_create(to, vocab_size(k->vocab), vocab_sha256(k->vocab), e) : NULL;
+	struct shard_writer *w =
+		s ? shard_create(to, vocab_size(k->vocab), vocab_sha256(k->vocab), e) : NULL;
 	struct rng_key key = rng_key_make((uint64_t)k->p->c->seed, RNG_SHUFFLE, UINT32_MAX, 0);
 	struct shuffle order;
 	struct shard_pair pair;
@@ -179,7 +187,8 @@ int prep_pack(struct prep *p, struct err *e)
 		rc = pack_set(&k, set, e);
 	if (!rc)
 		progress_end(&p->progress, "%lld source and %lld target tokens",
-			     (long long)p->source_tokens[SET_TRAIN], (long long)p->target_tokens[SET_TRAIN]);
+			     (long long)p->source_tokens[SET_TRAIN],
+			     (long long)p->target_tokens[SET_TRAIN]);
 	pipeline_close(k.tools);
 	free(k.source.at);
 	free(k.target.at);

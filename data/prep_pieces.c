@@ -51,7 +51,8 @@ int prep_learn(struct prep *p, struct err *e)
 	if (!rc)
 		rc = outfile_commit(&out, e);
 	if (!rc)
-		progress_end(&p->progress, "%lld of %lld merges", (long long)p->merges, (long long)p->c->merges);
+		progress_end(&p->progress, "%lld of %lld merges", (long long)p->merges,
+			     (long long)p->c->merges);
 	outfile_abandon(&out);
 	bpe_learner_free(l);
 	free(path);
@@ -112,11 +113,14 @@ static int apply_line(struct applying *a, struct err *e)
 	    buf_check(&a->source, e) || buf_check(&a->target, e))
 		return e->code;
 	if (MAX(count_pieces(&a->source), count_pieces(&a->target)) > p->c->max_tokens)
-		return ledger_drop(p->ledger, p->sources.pairs[origin[0]].name, origin[1], CLEAN_TOKENS, e);
+		return ledger_drop(p->ledger, p->sources.pairs[origin[0]].name, origin[1],
+				   CLEAN_TOKENS, e);
 	a->kept++;
-	if (add_to_vocabulary(a->counter, &a->source, e) || add_to_vocabulary(a->counter, &a->target, e))
+	if (add_to_vocabulary(a->counter, &a->source, e) ||
+	    add_to_vocabulary(a->counter, &a->target, e))
 		return e->code;
-	return outputs_put(&a->out, buf_text(&a->source), a->source.len, buf_text(&a->target), a->target.len, e);
+	return outputs_put(&a->out, buf_text(&a->source), a->source.len, buf_text(&a->target),
+			   a->target.len, e);
 }
 
 /* Texts and codes to read, pieces to write: paths are made, used and freed here. */
@@ -191,7 +195,8 @@ static int finish_applying(struct applying *a, struct err *e)
 
 	p->pairs[SET_TRAIN] = a->kept;
 	if (!a->kept)
-		return err_set(e, ERR_DATA, "no training pair has at most %lld tokens a side: raise max_tokens",
+		return err_set(e, ERR_DATA,
+			       "no training pair has at most %lld tokens a side: raise max_tokens",
 			       (long long)p->c->max_tokens);
 	if (outputs_commit(&a->out, e) || close_ledger(p, e) || write_vocabulary(p, a, e))
 		return e->code;

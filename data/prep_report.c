@@ -119,7 +119,8 @@ static int add_file(struct json_writer *w, const struct prep *p, const char *nam
 	return rc;
 }
 
-static int add_set_files(struct json_writer *w, const struct prep *p, enum corpus_set set, struct err *e)
+static int add_set_files(struct json_writer *w, const struct prep *p, enum corpus_set set,
+			 struct err *e)
 {
 	const char *languages[2] = { p->c->source_language, p->c->target_language };
 	char *name;
@@ -139,7 +140,7 @@ static int add_set_files(struct json_writer *w, const struct prep *p, enum corpu
 
 static int add_files(struct json_writer *w, const struct prep *p, struct err *e)
 {
-	static const char *const always[] = { "bpe.codes", "vocab.tsv", "ledger.tsv", "recipe.ini" };
+	static const char *const always[] = {"bpe.codes", "vocab.tsv", "ledger.tsv", "recipe.ini"};
 	enum corpus_set set;
 	size_t i;
 	int rc = 0;

@@ -24,8 +24,8 @@ static int compare_keys(const void *a, const void *b)
 
 /* ---- held-out sets ---- */
 
-static int copy_pair(struct prep *p, enum corpus_set set, const struct source_pair *s, struct outputs *out,
-		     struct err *e)
+static int copy_pair(struct prep *p, enum corpus_set set, const struct source_pair *s,
+		     struct outputs *out, struct err *e)
 {
 	struct held_out *h = &p->held_out[set];
 	struct parallel in;
@@ -35,15 +35,16 @@ static int copy_pair(struct prep *p, enum corpus_set set, const struct source_pa
 		return e->code;
 	while ((got = parallel_next(&in, e)) > 0) {
 		if (mem_grow(&h->keys, &h->cap, h->n + 1, sizeof(*h->keys), e) ||
-		    outputs_put(out, in.source.text, in.source.len, in.target.text, in.target.len, e)) {
+		    outputs_put(out, in.source.text, in.source.len, in.target.text, in.target.len,
+				e)) {
 			got = e->code;
 			break;
 		}
 		h->keys[h->n++] = pair_key(&in);
 	}
 	if (!got && !in.number)
-		got = err_set(e, ERR_DATA, "%s: is empty: a %s set needs at least one sentence", s->source,
-			      corpus_set_name(set));
+		got = err_set(e, ERR_DATA, "%s: is empty: a %s set needs at least one sentence",
+			      s->source, corpus_set_name(set));
 	parallel_close(&in);
 	return got;
 }
@@ -60,7 +61,9 @@ static int hold_out(struct prep *p, enum corpus_set set, struct err *e)
 	for (i = 0; !rc && i < p->sources.n; i++)
 		if (p->sources.pairs[i].set == set)
 			rc = copy_pair(p, set, &p->sources.pairs[i], &out, e);
-	/* a set that the recipe does not have leaves no files, also none of an earlier preparation */
+	/*
+	 * a set that the recipe does not have leaves no files, also none of an earlier preparation
+	 */
 	if (!rc && p->held_out[set].n)
 		rc = outputs_commit(&out, e);
 	else if (!rc) {
@@ -69,7 +72,8 @@ static int hold_out(struct prep *p, enum corpus_set set, struct err *e)
 	}
 	outputs_abandon(&out);
 	if (p->held_out[set].n)
-		qsort(p->held_out[set].keys, p->held_out[set].n, sizeof(*p->held_out[set].keys), compare_keys);
+		qsort(p->held_out[set].keys, p->held_out[set].n, sizeof(*p->held_out[set].keys),
+		      compare_keys);
 	free(source);
 	free(target);
 	return rc;
@@ -83,7 +87,8 @@ int prep_hold_out(struct prep *p, struct err *e)
 	progress_begin(&p->progress, "hold out", 0, "pairs");
 	if (hold_out(p, SET_DEV, e) || hold_out(p, SET_TEST, e))
 		return e->code;
-	progress_end(&p->progress, "%zu dev and %zu test pairs", p->held_out[SET_DEV].n, p->held_out[SET_TEST].n);
+	progress_end(&p->progress, "%zu dev and %zu test pairs", p->held_out[SET_DEV].n,
+		     p->held_out[SET_TEST].n);
 	return 0;
 }
 
@@ -92,8 +97,8 @@ static void count_held_out(struct prep *p, uint64_t key)
 	enum corpus_set set;
 
 	for (set = SET_DEV; set < N_SETS; set++)
-		if (p->held_out[set].n &&
-		    bsearch(&key, p->held_out[set].keys, p->held_out[set].n, sizeof(key), compare_keys))
+		if (p->held_out[set].n && bsearch(&key, p->held_out[set].keys, p->held_out[set].n,
+						  sizeof(key), compare_keys))
 			p->held_out[set].in_train++;
 }
 
@@ -104,7 +109,7 @@ struct cleaning {
 	struct pipeline *tools;
 	struct clean_options options;
 	struct outputs out;
-	struct outfile origins;		/* of each kept pair: number of its source, line, two int64 */
+	struct outfile origins; /* of each kept pair: number of its source, line, two int64 */
 	struct buf source, target, clean_source, clean_target;
 };
 
@@ -116,14 +121,16 @@ static int clean_line(struct cleaning *k, const struct parallel *in, int64_t sou
 
 	buf_clear(&k->source);
 	buf_clear(&k->target);
-	if (pipeline_tokenize(k->tools, SIDE_SOURCE, in->source.text, in->source.len, &k->source, e) ||
-	    pipeline_tokenize(k->tools, SIDE_TARGET, in->target.text, in->target.len, &k->target, e))
+	if (pipeline_tokenize(k->tools, SIDE_SOURCE, in->source.text, in->source.len, &k->source,
+			      e) ||
+	    pipeline_tokenize(k->tools, SIDE_TARGET, in->target.text, in->target.len, &k->target,
+			      e))
 		return e->code;
 	if (!p->read++)
-		k->options.factored = clean_is_factored(buf_text(&k->source), k->source.len, buf_text(&k->target),
-							k->target.len);
-	rule = clean_pair(&k->options, buf_text(&k->source), k->source.len, buf_text(&k->target), k->target.len,
-			  &k->clean_source, &k->clean_target);
+		k->options.factored = clean_is_factored(buf_text(&k->source), k->source.len,
+							buf_text(&k->target), k->target.len);
+	rule = clean_pair(&k->options, buf_text(&k->source), k->source.len, buf_text(&k->target),
+			  k->target.len, &k->clean_source, &k->clean_target);
 	if (rule)
 		return ledger_drop(p->ledger, p->sources.pairs[source].name, in->number, rule, e);
 	count_held_out(p, pair_key(in));
@@ -162,8 +169,9 @@ static int open_cleaning(struct cleaning *k, struct err *e)
 	char *ledger = origins ? file_path(e, "%s/ledger.tsv", p->folder) : NULL;
 	int rc = -1;
 
-	if (ledger && (k->tools = pipeline_open(NULL, p->c, e)) && (p->ledger = ledger_create(ledger, e)) &&
-	    !outputs_open(&k->out, source, target, e) && !outfile_open(&k->origins, origins, e))
+	if (ledger && (k->tools = pipeline_open(NULL, p->c, e)) &&
+	    (p->ledger = ledger_create(ledger, e)) && !outputs_open(&k->out, source, target, e) &&
+	    !outfile_open(&k->origins, origins, e))
 		rc = 0;
 	free(source);
 	free(target);
@@ -185,10 +193,11 @@ static int check_some_left(const struct prep *p, struct err *e)
 	if (!p->read)
 		return err_set(e, ERR_DATA, "%s: the training text is empty", first);
 	if (!p->pairs[SET_TRAIN])
-		return err_set(e, ERR_DATA,
-			       "%s: none of %lld training pairs is left after cleaning: see min_words, "
-			       "max_words, max_ratio",
-			       first, (long long)p->read);
+		return err_set(
+			e, ERR_DATA,
+			"%s: none of %lld training pairs is left after cleaning: see min_words, "
+			"max_words, max_ratio",
+			first, (long long)p->read);
 	return 0;
 }
 
@@ -199,7 +208,8 @@ static void warn_held_out(struct prep *p)
 	for (set = SET_DEV; set < N_SETS; set++)
 		if (p->held_out[set].in_train)
 			progress_note(&p->progress,
-				      "note: %lld training pairs are equal to one of the %s set: its score "
+				      "note: %lld training pairs are equal to one of the %s set: "
+				      "its score "
 				      "will flatter",
 				      (long long)p->held_out[set].in_train, corpus_set_name(set));
 }
@@ -210,8 +220,10 @@ int prep_clean(struct prep *p, struct err *e)
 	size_t i;
 	int rc;
 
-	k.options = (struct clean_options){ .min_words = p->c->min_words, .max_words = p->c->max_words,
-		.max_word_chars = p->c->max_word_chars, .max_ratio = p->c->max_ratio };
+	k.options = (struct clean_options){.min_words = p->c->min_words,
+					   .max_words = p->c->max_words,
+					   .max_word_chars = p->c->max_word_chars,
+					   .max_ratio = p->c->max_ratio};
 	progress_begin(&p->progress, "clean", 0, "pairs");
 	rc = open_cleaning(&k, e);
 	for (i = 0; !rc && i < p->sources.n; i++)
@@ -224,8 +236,8 @@ int prep_clean(struct prep *p, struct err *e)
 	if (!rc)
 		rc = outfile_commit(&k.origins, e);
 	if (!rc) {
-		progress_end(&p->progress, "%lld of %lld pairs kept", (long long)p->pairs[SET_TRAIN],
-			     (long long)p->read);
+		progress_end(&p->progress, "%lld of %lld pairs kept",
+			     (long long)p->pairs[SET_TRAIN], (long long)p->read);
 		warn_held_out(p);
 	}
 	outputs_abandon(&k.out);

@@ -46,10 +46,11 @@ void progress_show(struct progress *p, int64_t done)
 	if (p->terminal && p->total > 0)
 		draw_bar(p, done, rate);
 	else if (p->terminal)
-		fprintf(stderr, "\r%s %lld %s, %.0f/s\033[K", p->stage, (long long)done, p->unit, rate);
+		fprintf(stderr, "\r%s %lld %s, %.0f/s\033[K", p->stage, (long long)done, p->unit,
+			rate);
 	else if (p->total > 0)
-		fprintf(stderr, "%s: %lld of %lld %s, %.0f/s\n", p->stage, (long long)done, (long long)p->total,
-			p->unit, rate);
+		fprintf(stderr, "%s: %lld of %lld %s, %.0f/s\n", p->stage, (long long)done,
+			(long long)p->total, p->unit, rate);
 	else
 		fprintf(stderr, "%s: %lld %s, %.0f/s\n", p->stage, (long long)done, p->unit, rate);
 }

@@ -88,14 +88,16 @@ static pcre2_code *compile(const char *pattern, unsigned flags, struct err *e)
 	pcre2_set_bsr(context, PCRE2_BSR_UNICODE);
 	if (flags & REGEX_CASELESS)
 		options |= PCRE2_CASELESS;
-	code = pcre2_compile((PCRE2_SPTR)pattern, PCRE2_ZERO_TERMINATED, options, &problem, &at, context);
+	code = pcre2_compile((PCRE2_SPTR)pattern, PCRE2_ZERO_TERMINATED, options, &problem, &at,
+			     context);
 	pcre2_compile_context_free(context);
 	if (!code) {
 		PCRE2_UCHAR words[120] = "";
 
 		pcre2_get_error_message(problem, words, sizeof(words));
 		err_set(e, problem == PCRE2_ERROR_NOMEMORY ? ERR_NOMEM : ERR_INTERNAL,
-			"the pattern \"%s\" does not compile at byte %zu: %s (PCRE2 10.40 or newer is expected)",
+			"the pattern \"%s\" does not compile at byte %zu: %s (PCRE2 10.40 or newer "
+			"is expected)",
 			pattern, (size_t)at, (const char *)words);
 	}
 	return code;
@@ -143,7 +145,8 @@ void regex_free(struct regex *r)
 }
 
 /* 1: the match data holds a match; 0: none; < 0: failure. */
-static int match_at(struct regex *r, const char *text, size_t n, size_t from, uint32_t options, struct err *e)
+static int match_at(struct regex *r, const char *text, size_t n, size_t from, uint32_t options,
+		    struct err *e)
 {
 	PCRE2_UCHAR words[120] = "";
 	int rc;
@@ -178,7 +181,8 @@ int regex_find(struct regex *r, const char *text, size_t n, size_t from,
 	return 1;
 }
 
-static void add_replacement(struct regex *r, const char *replacement, const char *text, struct buf *out)
+static void add_replacement(struct regex *r, const char *replacement, const char *text,
+			    struct buf *out)
 {
 	const PCRE2_SIZE *at = pcre2_get_ovector_pointer(r->match);
 	size_t groups = pcre2_get_ovector_count(r->match);
@@ -212,7 +216,8 @@ static size_t step(const struct regex *r, const char *p, size_t left)
 	return r->bytes ? 1 : utf8_decode(p, left, &codepoint);
 }
 
-int regex_replace(struct regex *r, const char *replacement, const char *text, size_t n, struct buf *out, struct err *e)
+int regex_replace(struct regex *r, const char *replacement, const char *text, size_t n,
+		  struct buf *out, struct err *e)
 {
 	const PCRE2_SIZE *at = pcre2_get_ovector_pointer(r->match);
 	size_t done = 0, from = 0;
@@ -229,7 +234,10 @@ int regex_replace(struct regex *r, const char *replacement, const char *text, si
 		if (rc == 0 && !options)
 			break;
 		if (rc == 0) {
-			/* after an empty match: nothing else starts here, go on one character further */
+			/*
+			 * after an empty match: nothing else starts here, go on one character
+			 * further
+			 */
 			from += from < n ? step(r, text + from, n - from) : 1;
 			options = 0;
 			continue;
@@ -252,7 +260,7 @@ struct rewrite {
 	const struct rewrite_rule *rules;	/* borrowed */
 	struct regex **regexes;			/* owned, one a rule */
 	size_t         n;
-	struct buf     next;			/* swapped with the text after each rule that matched */
+	struct buf next; /* swapped with the text after each rule that matched */
 };
 
 struct rewrite *rewrite_new(const struct rewrite_rule *rules, size_t n, struct err *e)
@@ -287,7 +295,8 @@ int rewrite_apply(struct rewrite *w, struct buf *text, struct err *e)
 		if (!can_match(w->regexes[i], &seen))
 			continue;
 		buf_clear(&w->next);
-		rc = regex_replace(w->regexes[i], w->rules[i].replacement, text->data, text->len, &w->next, e);
+		rc = regex_replace(w->regexes[i], w->rules[i].replacement, text->data, text->len,
+				   &w->next, e);
 		if (rc < 0)
 			return rc;
 		if (rc > 0) {

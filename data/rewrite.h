@@ -29,11 +29,13 @@
 #include "share/base/err.h"
 
 /* Inside [ ]: what Perl's \s matches in Unicode text. */
-#define REGEX_SPACE "\\t-\\r \\x{85}\\x{a0}\\x{1680}\\x{2000}-\\x{200a}\\x{2028}\\x{2029}\\x{202f}\\x{205f}\\x{3000}"
+#define REGEX_SPACE                                                                                \
+	"\\t-\\r "                                                                                 \
+	"\\x{85}\\x{a0}\\x{1680}\\x{2000}-\\x{200a}\\x{2028}\\x{2029}\\x{202f}\\x{205f}\\x{3000}"
 
 enum regex_flags {
-	REGEX_BYTES    = 1,	/* text is bytes; \s \d \w and case are ASCII's (Perl without utf8) */
-	REGEX_CASELESS = 2,	/* Perl's /i */
+	REGEX_BYTES = 1,    /* text is bytes; \s \d \w and case are ASCII's (Perl without utf8) */
+	REGEX_CASELESS = 2, /* Perl's /i */
 };
 
 struct regex_span {
@@ -58,7 +60,8 @@ int regex_find(struct regex *r, const char *text, size_t n, size_t from,
  * $1 to $9 (and $0) in the replacement are groups, $$ is a dollar. 1: something was
  * replaced; 0: nothing matched and out is untouched; < 0: failure. text must not lie in out.
  */
-int regex_replace(struct regex *r, const char *replacement, const char *text, size_t n, struct buf *out, struct err *e);
+int regex_replace(struct regex *r, const char *replacement, const char *text, size_t n,
+		  struct buf *out, struct err *e);
 
 /* A list of replacements. The strings are borrowed for the life of the list. */
 struct rewrite_rule {

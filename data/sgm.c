@@ -120,8 +120,10 @@ int sgm_next(struct sgm *s, struct err *e)
 		if (buf_check(&s->line, e))
 			return e->code;
 		if (s->line.len > LINES_MAX_BYTES)
-			return err_set(e, ERR_DATA, "%s:%lld: a segment of more than %u bytes; is </seg> missing?",
-				       s->name, (long long)began, LINES_MAX_BYTES);
+			return err_set(
+				e, ERR_DATA,
+				"%s:%lld: a segment of more than %u bytes; is </seg> missing?",
+				s->name, (long long)began, LINES_MAX_BYTES);
 		end = s->line.data + s->line.len;
 		start = after_tag(s->line.data, end);
 		close = start ? last_close(start, end) : NULL;
@@ -142,7 +144,8 @@ int sgm_next(struct sgm *s, struct err *e)
 		return buf_check(&s->segment, e) ? e->code : 1;
 	}
 	if (got == 0 && open)
-		return err_set(e, ERR_DATA, "%s:%lld: <seg> is not closed before the end of the file",
-			       s->name, (long long)began);
+		return err_set(e, ERR_DATA,
+			       "%s:%lld: <seg> is not closed before the end of the file", s->name,
+			       (long long)began);
 	return got;
 }

@@ -37,7 +37,8 @@ struct sgm {
 
 /* "-" and NULL: standard input. Set in.in.repair afterwards to replace invalid UTF-8. */
 int  sgm_open(struct sgm *s, const char *path, struct err *e);
-int  sgm_next(struct sgm *s, struct err *e);	/* 1: a segment; 0: the end; < 0: failure, or one never closed */
+int sgm_next(struct sgm *s,
+	     struct err *e); /* 1: a segment; 0: the end; < 0: failure, or one never closed */
 void sgm_close(struct sgm *s);
 
 /* Does the name of this file say that it is an .sgm test set? */

@@ -104,8 +104,10 @@ static int check_ids(const struct shard_writer *w, const char *side, const int32
 {
 	for (int32_t i = 0; i < n; i++)
 		if (ids[i] < 0 || ids[i] >= w->header.vocabulary)
-			return err_set(e, ERR_DATA, "%s: pair %" PRId64 ": %s id %d is not in the vocabulary of %d",
-				       w->out.path, w->header.pairs, side, ids[i], w->header.vocabulary);
+			return err_set(
+				e, ERR_DATA,
+				"%s: pair %" PRId64 ": %s id %d is not in the vocabulary of %d",
+				w->out.path, w->header.pairs, side, ids[i], w->header.vocabulary);
 	return n < 0 ? err_set(e, ERR_INTERNAL, "%s: a negative length", w->out.path) : 0;
 }
 
@@ -136,7 +138,8 @@ int shard_finish(struct shard_writer *w, struct err *e)
 	int rc;
 
 	if ((rc = put_hashed(w, pad, w->n_ids % 2 * sizeof(pad), e)) ||
-	    (rc = put_hashed(w, w->starts, (2 * (size_t)w->header.pairs + 1) * sizeof(*w->starts), e)) ||
+	    (rc = put_hashed(w, w->starts, (2 * (size_t)w->header.pairs + 1) * sizeof(*w->starts),
+			     e)) ||
 	    (rc = hash_add(w->hash, &w->header, CHECKED_HEADER, e)) ||
 	    (rc = hash_hex(w->hash, hex, e)))
 		goto out;
@@ -174,12 +177,14 @@ static int check_header(const char *path, const struct header *h, size_t len, st
 		return err_set(e, ERR_DATA, "%s: written on a machine with the other byte order; "
 			       "prepare the corpus on this one", path);
 	if (h->order != SHARD_ORDER)
-		return err_set(e, ERR_DATA, "%s: damaged: the byte order mark is %08x", path, h->order);
+		return err_set(e, ERR_DATA, "%s: damaged: the byte order mark is %08x", path,
+			       h->order);
 	if (h->version != SHARD_VERSION)
 		return err_set(e, ERR_DATA, "%s: shard version %u, this program reads version %u; "
 			       "prepare the corpus again", path, h->version, SHARD_VERSION);
 	if (h->vocabulary < 1)
-		return err_set(e, ERR_DATA, "%s: damaged: a vocabulary of %d entries", path, h->vocabulary);
+		return err_set(e, ERR_DATA, "%s: damaged: a vocabulary of %d entries", path,
+			       h->vocabulary);
 	return 0;
 }
 
@@ -193,14 +198,19 @@ static int check_counts(struct shard *s, const char *path, struct err *e)
 	if (h->pairs < 0 || (uint64_t)h->pairs > len / (2 * sizeof(uint64_t)) ||
 	    h->source_tokens < 0 || (uint64_t)h->source_tokens > len / sizeof(int32_t) ||
 	    h->target_tokens < 0 || (uint64_t)h->target_tokens > len / sizeof(int32_t))
-		return err_set(e, ERR_DATA, "%s: damaged: %" PRId64 " pairs with %" PRId64 " + %" PRId64
-			       " tokens cannot be in %" PRIu64 " bytes", path, h->pairs,
-			       h->source_tokens, h->target_tokens, len);
+		return err_set(e, ERR_DATA,
+			       "%s: damaged: %" PRId64 " pairs with %" PRId64 " + %" PRId64
+			       " tokens cannot be in %" PRIu64 " bytes",
+			       path, h->pairs, h->source_tokens, h->target_tokens, len);
 	ids = (uint64_t)h->source_tokens + (uint64_t)h->target_tokens;
 	padded = ids + ids % 2;
-	if (sizeof(*h) + padded * sizeof(int32_t) + (2 * (uint64_t)h->pairs + 1) * sizeof(uint64_t) != len)
-		return err_set(e, ERR_DATA, "%s: damaged: %" PRIu64 " bytes, but %" PRId64 " pairs with %" PRIu64
-			       " tokens need another length (was it cut?)", path, len, h->pairs, ids);
+	if (sizeof(*h) + padded * sizeof(int32_t) +
+		    (2 * (uint64_t)h->pairs + 1) * sizeof(uint64_t) !=
+	    len)
+		return err_set(e, ERR_DATA,
+			       "%s: damaged: %" PRIu64 " bytes, but %" PRId64 " pairs with %" PRIu64
+			       " tokens need another length (was it cut?)",
+			       path, len, h->pairs, ids);
 	s->ids = (const int32_t *)(const void *)(s->map.data + sizeof(*h));
 	s->starts = (const uint64_t *)(const void *)(s->ids + padded);
 	return 0;
@@ -214,11 +224,14 @@ static int check_sum(const struct shard *s, const char *path, struct err *e)
 
 	if (!hash)
 		return e->code;
-	if (!(rc = hash_add(hash, s->map.data + sizeof(s->header), s->map.len - sizeof(s->header), e)) &&
+	if (!(rc = hash_add(hash, s->map.data + sizeof(s->header), s->map.len - sizeof(s->header),
+			    e)) &&
 	    !(rc = hash_add(hash, s->map.data, CHECKED_HEADER, e)) &&
 	    !(rc = hash_hex(hash, hex, e)) && memcmp(hex, s->header.checksum, HEX_DIGITS))
-		rc = err_set(e, ERR_DATA, "%s: damaged: its SHA-256 is %s, its header says %.*s; "
-			     "prepare the corpus again", path, hex, (int)HEX_DIGITS, s->header.checksum);
+		rc = err_set(e, ERR_DATA,
+			     "%s: damaged: its SHA-256 is %s, its header says %.*s; "
+			     "prepare the corpus again",
+			     path, hex, (int)HEX_DIGITS, s->header.checksum);
 	hash_free(hash);
 	return rc;
 }
@@ -231,7 +244,9 @@ static int check_starts(const struct shard *s, const char *path, struct err *e)
 
 	for (int64_t i = 0; i < n; i++) {
 		if (at[i] > at[i + 1] || at[i + 1] - at[i] >= INT32_MAX)
-			return err_set(e, ERR_DATA, "%s: damaged: pair %" PRId64 " ends before it begins or is too long",
+			return err_set(e, ERR_DATA,
+				       "%s: damaged: pair %" PRId64
+				       " ends before it begins or is too long",
 				       path, i / 2);
 		if (i % 2 == 0)
 			source += (int64_t)(at[i + 1] - at[i]);
@@ -252,7 +267,9 @@ static int check_vocabulary(const struct shard *s, const char *path, struct err 
 		return 0;
 	for (int64_t i = 0; i < n; i++)
 		if ((uint32_t)s->ids[i] >= (uint32_t)s->header.vocabulary)
-			return err_set(e, ERR_DATA, "%s: damaged: token %" PRId64 " has id %d, the vocabulary has %d",
+			return err_set(e, ERR_DATA,
+				       "%s: damaged: token %" PRId64
+				       " has id %d, the vocabulary has %d",
 				       path, i, s->ids[i], s->header.vocabulary);
 	return 0;
 }

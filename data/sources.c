@@ -13,8 +13,8 @@
 #define DEMO_SHARE    20	/* … but no more than one for so many of training */
 
 /* Takes over the two paths, also on failure. name NULL: the source's path. */
-static int add_pair(struct sources *s, enum corpus_set set, char *source, char *target, const char *name,
-		    struct err *e)
+static int add_pair(struct sources *s, enum corpus_set set, char *source, char *target,
+		    const char *name, struct err *e)
 {
 	struct source_pair p = { .set = set, .source = source, .target = target };
 
@@ -38,14 +38,18 @@ static int add_files(struct sources *s, enum corpus_set set, const struct conf_l
 	size_t i;
 
 	if (source->n != target->n)
-		return err_set(e, ERR_CONFIG,
-			       "%s_source names %zu files and %s_target %zu: each needs its other side",
-			       name, source->n, name, target->n);
+		return err_set(
+			e, ERR_CONFIG,
+			"%s_source names %zu files and %s_target %zu: each needs its other side",
+			name, source->n, name, target->n);
 	for (i = 0; i < source->n; i++) {
 		if (file_size(source->items[i]) < 0 || file_size(target->items[i]) < 0)
 			return err_set(e, ERR_NOINPUT, "%s: there is no such file (%s text)",
-				       file_size(source->items[i]) < 0 ? source->items[i] : target->items[i], name);
-		if (add_pair(s, set, mem_strdup(source->items[i], e), mem_strdup(target->items[i], e), NULL, e))
+				       file_size(source->items[i]) < 0 ? source->items[i]
+								       : target->items[i],
+				       name);
+		if (add_pair(s, set, mem_strdup(source->items[i], e),
+			     mem_strdup(target->items[i], e), NULL, e))
 			return e->code;
 	}
 	return 0;
@@ -53,7 +57,8 @@ static int add_files(struct sources *s, enum corpus_set set, const struct conf_l
 
 /* ---- the built-in grammar ---- */
 
-static int write_demo(struct demo *d, int64_t pairs, const char *english, const char *german, struct err *e)
+static int write_demo(struct demo *d, int64_t pairs, const char *english, const char *german,
+		      struct err *e)
 {
 	struct outfile en = { 0 }, de = { 0 };
 	struct buf a = { 0 }, b = { 0 };
@@ -80,7 +85,10 @@ out:
 	return rc ? e->code : 0;
 }
 
-/* The held-out sets come first from the grammar, so that they stay the same however many pairs train. */
+/*
+ * The held-out sets come first from the grammar, so that they stay the same however many pairs
+ * train.
+ */
 static int add_demo(struct sources *s, const struct conf *c, const char *work, struct err *e)
 {
 	static const enum corpus_set order[] = { SET_DEV, SET_TEST, SET_TRAIN };
@@ -98,14 +106,17 @@ static int add_demo(struct sources *s, const struct conf *c, const char *work, s
 		return e->code;
 	for (i = 0; !rc && i < ARRAY_LEN(order); i++) {
 		char *en = file_path(e, "%s/demo-%s.en", work, corpus_set_name(order[i]));
-		char *de = en ? file_path(e, "%s/demo-%s.de", work, corpus_set_name(order[i])) : NULL;
+		char *de =
+			en ? file_path(e, "%s/demo-%s.de", work, corpus_set_name(order[i])) : NULL;
 
-		rc = de ? write_demo(d, order[i] == SET_TRAIN ? c->demo_pairs : held_out, en, de, e) : e->code;
+		rc = de ? write_demo(d, order[i] == SET_TRAIN ? c->demo_pairs : held_out, en, de, e)
+			: e->code;
 		if (rc) {
 			free(en);
 			free(de);
 		} else {
-			rc = add_pair(s, order[i], from_german ? de : en, from_german ? en : de, "demo", e);
+			rc = add_pair(s, order[i], from_german ? de : en, from_german ? en : de,
+				      "demo", e);
 		}
 	}
 	demo_close(d);
@@ -114,38 +125,52 @@ static int add_demo(struct sources *s, const struct conf *c, const char *work, s
 
 /* ---- archives ---- */
 
-/* The text that a member becomes: its own name at the end, so that messages and .sgm are recognised. */
-static char *member_file(const char *work, size_t archive, size_t member, const char *path, struct err *e)
+/*
+ * The text that a member becomes: its own name at the end, so that messages and .sgm are
+ * recognised.
+ */
+static char *member_file(const char *work, size_t archive, size_t member, const char *path,
+			 struct err *e)
 {
 	const char *slash = strrchr(path, '/');
 
 	return file_path(e, "%s/%zu-%zu-%s", work, archive, member, slash ? slash + 1 : path);
 }
 
-/* Pair the members of one set: the n-th of the source language with the n-th of the target language. */
-static int pair_members(struct sources *s, const struct manifest_archive *a, const struct archive_member *m,
-			enum corpus_set set, const struct conf *c, struct err *e)
+/*
+ * Pair the members of one set: the n-th of the source language with the n-th of the target
+ * language.
+ */
+static int pair_members(struct sources *s, const struct manifest_archive *a,
+			const struct archive_member *m, enum corpus_set set, const struct conf *c,
+			struct err *e)
 {
 	size_t i, j = 0, sources = 0, targets = 0;
 	char *name;
 	int rc;
 
 	for (i = 0; i < a->n_members; i++) {
-		sources += a->members[i].set == set && !strcmp(a->members[i].language, c->source_language);
-		targets += a->members[i].set == set && !strcmp(a->members[i].language, c->target_language);
+		sources += a->members[i].set == set &&
+			   !strcmp(a->members[i].language, c->source_language);
+		targets += a->members[i].set == set &&
+			   !strcmp(a->members[i].language, c->target_language);
 	}
 	if (sources != targets)
 		return err_set(e, ERR_CONFIG,
-			       "the manifest gives %s %zu %s members in %s and %zu in %s: each needs its other side",
+			       "the manifest gives %s %zu %s members in %s and %zu in %s: each "
+			       "needs its other side",
 			       a->name, sources, corpus_set_name(set), c->source_language, targets,
 			       c->target_language);
 	for (i = 0; i < a->n_members; i++) {
 		if (a->members[i].set != set || strcmp(a->members[i].language, c->source_language))
 			continue;
-		while (a->members[j].set != set || strcmp(a->members[j].language, c->target_language))
+		while (a->members[j].set != set ||
+		       strcmp(a->members[j].language, c->target_language))
 			j++;
 		name = file_path(e, "%s:%s", a->name, a->members[i].path);
-		rc = name ? add_pair(s, set, mem_strdup(m[i].to, e), mem_strdup(m[j].to, e), name, e) : e->code;
+		rc = name ? add_pair(s, set, mem_strdup(m[i].to, e), mem_strdup(m[j].to, e), name,
+				     e)
+			  : e->code;
 		free(name);
 		if (rc)
 			return rc;
@@ -154,8 +179,9 @@ static int pair_members(struct sources *s, const struct manifest_archive *a, con
 	return 0;
 }
 
-static int unpack(struct sources *s, const struct manifest_archive *a, size_t number, const char *path,
-		  const struct conf *c, const char *work, struct progress *p, struct err *e)
+static int unpack(struct sources *s, const struct manifest_archive *a, size_t number,
+		  const char *path, const struct conf *c, const char *work, struct progress *p,
+		  struct err *e)
 {
 	struct archive_member *m = mem_alloc(a->n_members, sizeof(*m), e);
 	enum corpus_set set;
@@ -184,8 +210,9 @@ static int unpack(struct sources *s, const struct manifest_archive *a, size_t nu
 	return rc;
 }
 
-static int add_archive(struct sources *s, const struct manifest_archive *a, struct source_archive **added,
-		       const struct conf *c, const char *folder, struct progress *p, struct err *e)
+static int add_archive(struct sources *s, const struct manifest_archive *a,
+		       struct source_archive **added, const struct conf *c, const char *folder,
+		       struct progress *p, struct err *e)
 {
 	struct source_archive *n;
 
@@ -207,20 +234,24 @@ static int check_urls(const struct manifest *m, const struct conf *c, struct err
 	for (i = 0; i < c->url.n; i++) {
 		n = strcspn(c->url.items[i], "=");
 		if (!c->url.items[i][n])
-			return err_set(e, ERR_USAGE, "--url %s: expected NAME=URL", c->url.items[i]);
+			return err_set(e, ERR_USAGE, "--url %s: expected NAME=URL",
+				       c->url.items[i]);
 		for (k = 0; k < m->n; k++)
-			if (strlen(m->archives[k].name) == n && !strncmp(m->archives[k].name, c->url.items[i], n))
+			if (strlen(m->archives[k].name) == n &&
+			    !strncmp(m->archives[k].name, c->url.items[i], n))
 				break;
 		if (k == m->n)
 			return err_set(e, ERR_USAGE,
-				       "--url %s: the manifest has no archive called %.*s; its first is %s",
-				       c->url.items[i], (int)n, c->url.items[i], m->archives[0].name);
+				       "--url %s: the manifest has no archive called %.*s; its "
+				       "first is %s",
+				       c->url.items[i], (int)n, c->url.items[i],
+				       m->archives[0].name);
 	}
 	return 0;
 }
 
-static int add_manifest(struct sources *s, const struct conf *c, const char *folder, const char *work,
-			struct progress *p, struct err *e)
+static int add_manifest(struct sources *s, const struct conf *c, const char *folder,
+			const char *work, struct progress *p, struct err *e)
 {
 	struct manifest m;
 	struct source_archive *a;
@@ -260,22 +291,26 @@ static bool has_set(const struct sources *s, enum corpus_set set)
 int sources_find(struct sources *s, const struct conf *c, const char *folder, const char *work,
 		 struct progress *p, struct err *e)
 {
-	int ways = (c->demo_pairs > 0) + (c->manifest != NULL) + (c->train_source.n + c->train_target.n > 0);
+	int ways = (c->demo_pairs > 0) + (c->manifest != NULL) +
+		   (c->train_source.n + c->train_target.n > 0);
 
 	*s = (struct sources){ 0 };
 	if (!ways)
-		return err_set(e, ERR_CONFIG,
-			       "the recipe names no training text: give train_source and train_target, "
-			       "a manifest, or demo_pairs");
+		return err_set(
+			e, ERR_CONFIG,
+			"the recipe names no training text: give train_source and train_target, "
+			"a manifest, or demo_pairs");
 	if (ways > 1)
-		return err_set(e, ERR_CONFIG,
-			       "demo_pairs, manifest and train_source exclude each other: give one of "
-			       "them");
+		return err_set(
+			e, ERR_CONFIG,
+			"demo_pairs, manifest and train_source exclude each other: give one of "
+			"them");
 	if (add_files(s, SET_TRAIN, &c->train_source, &c->train_target, e) ||
 	    add_files(s, SET_DEV, &c->dev_source, &c->dev_target, e) ||
 	    add_files(s, SET_TEST, &c->test_source, &c->test_target, e))
 		goto fail;
-	if ((c->demo_pairs && add_demo(s, c, work, e)) || (c->manifest && add_manifest(s, c, folder, work, p, e)))
+	if ((c->demo_pairs && add_demo(s, c, work, e)) ||
+	    (c->manifest && add_manifest(s, c, folder, work, p, e)))
 		goto fail;
 	if (!has_set(s, SET_TRAIN)) {
 		err_set(e, ERR_CONFIG, "manifest %s has no training text in %s and %s", c->manifest,

@@ -28,7 +28,7 @@ struct source_archive {
 };
 
 struct sources {
-	struct source_pair *pairs;		/* owned; all of train, of dev, of test in their order */
+	struct source_pair *pairs; /* owned; all of train, of dev, of test in their order */
 	size_t n, cap;
 	struct source_archive *archives;	/* owned */
 	size_t n_archives, cap_archives;

@@ -40,7 +40,10 @@ struct spelling {
 	uint8_t n;
 };
 
-/* Bytes that one byte of a line can become at most, and the 8 that a copied spelling may touch beyond them. */
+/*
+ * Bytes that one byte of a line can become at most, and the 8 that a copied spelling may touch
+ * beyond them.
+ */
 #define MOST_PER_BYTE 8u
 #define SLACK         32u
 
@@ -80,7 +83,10 @@ static void fill_tables(struct tokenizer *t, bool escape)
 	};
 
 	for (unsigned c = 0; c < 256; c++)
-		t->at[c] = c >= 128 ? AT_HIGH : chars_is_blank(c) ? AT_BLANK : c < ' ' ? AT_CONTROL : AT_TOKEN;
+		t->at[c] = c >= 128	       ? AT_HIGH
+			   : chars_is_blank(c) ? AT_BLANK
+			   : c < ' '	       ? AT_CONTROL
+					       : AT_TOKEN;
 	for (unsigned c = 0; c < 128; c++) {
 		t->kinds[c] = (uint8_t)charclass_of(t->chars, c);
 		if (t->kinds[c] & CHARS_ALNUM)
@@ -140,7 +146,8 @@ void tokenizer_free(struct tokenizer *t)
 static unsigned kinds_at(const struct walk *w, const char *p)
 {
 	unsigned char c = (unsigned char)*p;
-	unsigned kinds = c < 128 ? w->t->kinds[c] : chars_first(w->t->chars, p, (size_t)(w->end - p));
+	unsigned kinds =
+		c < 128 ? w->t->kinds[c] : chars_first(w->t->chars, p, (size_t)(w->end - p));
 
 	return kinds & CHARS_ALNUM ? kinds : 0;
 }
@@ -169,7 +176,10 @@ static const char *next_char(const struct walk *w, const char *p)
 	return q;
 }
 
-/* Is there another apostrophe so near that the rules take the character between for one of the two only? */
+/*
+ * Is there another apostrophe so near that the rules take the character between for one of the two
+ * only?
+ */
 static bool is_crowded(const struct walk *w, const char *p)
 {
 	const char *q = p + 1;
@@ -210,7 +220,10 @@ static enum stop stop_after(const struct walk *w, const char *word, size_t n)
 	return kind == ABBREV_WORD ? STOP_KEPT : kind == ABBREV_COUNTED ? STOP_COUNTED : STOP_LOOSE;
 }
 
-/* The word in hand ends before p. A full stop at its end is taken back until the next token is seen. */
+/*
+ * The word in hand ends before p. A full stop at its end is taken back until the next token is
+ * seen.
+ */
 static inline void end_word(struct walk *w, const char *p)
 {
 	if (w->word && p[-1] == '.' && p - w->word > 1) {
@@ -395,13 +408,17 @@ static inline unsigned letters_of_8(const char *p)
 #else
 	unsigned n = 0;
 
-	while (n < 8 && (((p[n] | 0x20) >= 'a' && (p[n] | 0x20) <= 'z') || (p[n] >= '0' && p[n] <= '9')))
+	while (n < 8 &&
+	       (((p[n] | 0x20) >= 'a' && (p[n] | 0x20) <= 'z') || (p[n] >= '0' && p[n] <= '9')))
 		n++;
 	return n;
 #endif
 }
 
-/* A run of letters and digits. The local pointer matters: bytes written through w->to might change w itself. */
+/*
+ * A run of letters and digits. The local pointer matters: bytes written through w->to might change
+ * w itself.
+ */
 static inline const char *walk_letters(struct walk *w, const char *p)
 {
 	const uint8_t *at = w->t->at;
@@ -498,8 +515,8 @@ int tokenizer_line(struct tokenizer *t, const char *line, size_t n, struct buf *
 		buf_add(out, line, n);		/* a blank line stays as it is */
 		return buf_check(out, e);
 	}
-	if (memmem(line, n, "DOTMULTI", 8) || !mem_mul((size_t)(w.end - w.start), MOST_PER_BYTE, &room) ||
-	    room > SIZE_MAX - SLACK)
+	if (memmem(line, n, "DOTMULTI", 8) ||
+	    !mem_mul((size_t)(w.end - w.start), MOST_PER_BYTE, &room) || room > SIZE_MAX - SLACK)
 		return token_rules_line(t->rules, line, n, out, e);
 	w.first = w.to = buf_reserve(out, room + SLACK);
 	if (!w.first)

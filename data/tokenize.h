@@ -24,17 +24,19 @@ struct tokenizer_options {
 struct tokenizer;
 struct tokenizer *tokenizer_new(const struct tokenizer_options *o, struct err *e);
 /* Append the tokenised line (without LF); line must be well-formed UTF-8. */
-int  tokenizer_line(struct tokenizer *t, const char *line, size_t n, struct buf *out, struct err *e);
+int tokenizer_line(struct tokenizer *t, const char *line, size_t n, struct buf *out, struct err *e);
 void tokenizer_free(struct tokenizer *t);
 
 struct detokenizer;
 struct detokenizer *detokenizer_new(const char *language, struct err *e);
-int  detokenizer_line(struct detokenizer *t, const char *line, size_t n, struct buf *out, struct err *e);
+int detokenizer_line(struct detokenizer *t, const char *line, size_t n, struct buf *out,
+		     struct err *e);
 void detokenizer_free(struct detokenizer *t);
 
 struct normalizer;
 struct normalizer *normalizer_new(const char *language, struct err *e);
-int  normalizer_line(struct normalizer *t, const char *line, size_t n, struct buf *out, struct err *e);
+int normalizer_line(struct normalizer *t, const char *line, size_t n, struct buf *out,
+		    struct err *e);
 void normalizer_free(struct normalizer *t);
 
 #endif

@@ -13,16 +13,16 @@
 
 /* The steps in the order in which they are done; a step is a list of replacements. */
 enum step {
-	STEP_CLEAN,		/* blanks squeezed, control characters gone, odd characters on their own */
-	STEP_HYPHENS,		/* only when aggressive */
-	STEP_DOTS,		/* a run of dots becomes DOTMULTI and dots … */
-	STEP_DOTS_WRAP,		/* … which move in front of it, one a round: DOTDOTDOTMULTI */
+	STEP_CLEAN,	/* blanks squeezed, control characters gone, odd characters on their own */
+	STEP_HYPHENS,	/* only when aggressive */
+	STEP_DOTS,	/* a run of dots becomes DOTMULTI and dots … */
+	STEP_DOTS_WRAP, /* … which move in front of it, one a round: DOTDOTDOTMULTI */
 	STEP_COMMAS,
 	STEP_APOSTROPHES,
-	STEP_WORDS_DONE,	/* after the full stops */
-	STEP_DOTS_UNWRAP,	/* … and back, one a round */
+	STEP_WORDS_DONE,  /* after the full stops */
+	STEP_DOTS_UNWRAP, /* … and back, one a round */
 	STEP_DOTS_DONE,
-	STEP_ESCAPE,		/* only when asked for */
+	STEP_ESCAPE, /* only when asked for */
 	N_STEPS
 };
 
@@ -76,18 +76,23 @@ struct token_rules {
 static int add_steps(struct token_rules *t, const struct tokenizer_options *o, struct err *e)
 {
 	bool english = !strcmp(o->language, "en");
-	const struct { enum step step; bool wanted; const struct rewrite_rule *rules; size_t n; } all[] = {
-		{ STEP_CLEAN, true, clean, ARRAY_LEN(clean) },
-		{ STEP_HYPHENS, o->aggressive, hyphens, ARRAY_LEN(hyphens) },
-		{ STEP_DOTS, true, dots, ARRAY_LEN(dots) },
-		{ STEP_DOTS_WRAP, true, dots_wrap, ARRAY_LEN(dots_wrap) },
-		{ STEP_COMMAS, true, commas, ARRAY_LEN(commas) },
-		{ STEP_APOSTROPHES, english, apostrophes_english, ARRAY_LEN(apostrophes_english) },
-		{ STEP_APOSTROPHES, !english, apostrophes, ARRAY_LEN(apostrophes) },
-		{ STEP_WORDS_DONE, true, words_done, ARRAY_LEN(words_done) },
-		{ STEP_DOTS_UNWRAP, true, dots_unwrap, ARRAY_LEN(dots_unwrap) },
-		{ STEP_DOTS_DONE, true, dots_done, ARRAY_LEN(dots_done) },
-		{ STEP_ESCAPE, o->escape, escape, ARRAY_LEN(escape) },
+	const struct {
+		enum step step;
+		bool wanted;
+		const struct rewrite_rule *rules;
+		size_t n;
+	} all[] = {
+		{STEP_CLEAN, true, clean, ARRAY_LEN(clean)},
+		{STEP_HYPHENS, o->aggressive, hyphens, ARRAY_LEN(hyphens)},
+		{STEP_DOTS, true, dots, ARRAY_LEN(dots)},
+		{STEP_DOTS_WRAP, true, dots_wrap, ARRAY_LEN(dots_wrap)},
+		{STEP_COMMAS, true, commas, ARRAY_LEN(commas)},
+		{STEP_APOSTROPHES, english, apostrophes_english, ARRAY_LEN(apostrophes_english)},
+		{STEP_APOSTROPHES, !english, apostrophes, ARRAY_LEN(apostrophes)},
+		{STEP_WORDS_DONE, true, words_done, ARRAY_LEN(words_done)},
+		{STEP_DOTS_UNWRAP, true, dots_unwrap, ARRAY_LEN(dots_unwrap)},
+		{STEP_DOTS_DONE, true, dots_done, ARRAY_LEN(dots_done)},
+		{STEP_ESCAPE, o->escape, escape, ARRAY_LEN(escape)},
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(all); i++) {
@@ -100,8 +105,9 @@ static int add_steps(struct token_rules *t, const struct tokenizer_options *o, s
 	return 0;
 }
 
-struct token_rules *token_rules_new(const struct tokenizer_options *o, const struct abbrev *abbreviations,
-				    struct charclass *chars, struct err *e)
+struct token_rules *token_rules_new(const struct tokenizer_options *o,
+				    const struct abbrev *abbreviations, struct charclass *chars,
+				    struct err *e)
 {
 	struct token_rules *t = mem_alloc(1, sizeof(*t), e);
 
@@ -128,13 +134,15 @@ void token_rules_free(struct token_rules *t)
 }
 
 /* Does the word pre keep its full stop? next is the field after it (n_next may be 0). */
-static bool keeps_stop(const struct token_rules *t, const char *pre, size_t n, const char *next, size_t n_next)
+static bool keeps_stop(const struct token_rules *t, const char *pre, size_t n, const char *next,
+		       size_t n_next)
 {
 	enum abbrev_kind kind = abbrev_find(t->abbreviations, pre, n);
 
 	if (memchr(pre, '.', n))
 		for (size_t i = 0; i < n; i++)
-			if (((unsigned char)pre[i] & 0xc0) != 0x80 && chars_first(t->chars, pre + i, n - i) & CHARS_ALPHA)
+			if (((unsigned char)pre[i] & 0xc0) != 0x80 &&
+			    chars_first(t->chars, pre + i, n - i) & CHARS_ALPHA)
 				return true;
 	if (kind == ABBREV_WORD || chars_first(t->chars, next, n_next) & CHARS_LOWER)
 		return true;
@@ -182,7 +190,8 @@ static int apply_while(struct token_rules *t, enum step step, const char *holds,
 	return 0;
 }
 
-int token_rules_line(struct token_rules *t, const char *line, size_t n, struct buf *out, struct err *e)
+int token_rules_line(struct token_rules *t, const char *line, size_t n, struct buf *out,
+		     struct err *e)
 {
 	struct buf old;
 

@@ -15,10 +15,12 @@
 struct token_rules;
 
 /* abbreviations and chars are borrowed for the life of the result. */
-struct token_rules *token_rules_new(const struct tokenizer_options *o, const struct abbrev *abbreviations,
-				    struct charclass *chars, struct err *e);
+struct token_rules *token_rules_new(const struct tokenizer_options *o,
+				    const struct abbrev *abbreviations, struct charclass *chars,
+				    struct err *e);
 /* Append the tokenised line, as tokenizer_line() does. */
-int  token_rules_line(struct token_rules *t, const char *line, size_t n, struct buf *out, struct err *e);
+int token_rules_line(struct token_rules *t, const char *line, size_t n, struct buf *out,
+		     struct err *e);
 void token_rules_free(struct token_rules *t);
 
 #endif

@@ -165,10 +165,14 @@ struct cleaning {
 static int clean_open(struct cleaning *k, const struct conf *c, struct err *e)
 {
 	if (c->n_arguments < 4 || c->n_arguments > 5)
-		return err_set(e, ERR_USAGE, "SOURCE TARGET OUT-SOURCE OUT-TARGET [LEDGER] are expected, "
-			       "%d files were given", c->n_arguments);
-	if (lines_open(&k->source, c->arguments[0], e) || lines_open(&k->target, c->arguments[1], e) ||
-	    outfile_open(&k->out_source, c->arguments[2], e) || outfile_open(&k->out_target, c->arguments[3], e))
+		return err_set(e, ERR_USAGE,
+			       "SOURCE TARGET OUT-SOURCE OUT-TARGET [LEDGER] are expected, "
+			       "%d files were given",
+			       c->n_arguments);
+	if (lines_open(&k->source, c->arguments[0], e) ||
+	    lines_open(&k->target, c->arguments[1], e) ||
+	    outfile_open(&k->out_source, c->arguments[2], e) ||
+	    outfile_open(&k->out_target, c->arguments[3], e))
 		return e->code;
 	if (c->n_arguments == 5) {
 		k->ledger = ledger_create(c->arguments[4], e);
@@ -184,7 +188,8 @@ static int clean_one(struct cleaning *k, struct clean_options *o, const char *na
 	enum clean_rule rule;
 
 	if (k->source.number == 1)
-		o->factored = clean_is_factored(k->source.text, k->source.len, k->target.text, k->target.len);
+		o->factored = clean_is_factored(k->source.text, k->source.len, k->target.text,
+						k->target.len);
 	rule = clean_pair(o, k->source.text, k->source.len, k->target.text, k->target.len,
 			  &k->text_source, &k->text_target);
 	if (buf_check(&k->text_source, e) || buf_check(&k->text_target, e))
@@ -210,9 +215,11 @@ static int clean_all(struct cleaning *k, const struct conf *c, struct err *e)
 		if (a < 0 || b < 0)
 			return e->code;
 		if (a != b)
-			return err_set(e, ERR_DATA, "%s ends after line %lld but %s goes on; "
+			return err_set(e, ERR_DATA,
+				       "%s ends after line %lld but %s goes on; "
 				       "the two sides must have the same number of lines",
-				       c->arguments[a ? 1 : 0], (long long)(a ? k->target : k->source).number,
+				       c->arguments[a ? 1 : 0],
+				       (long long)(a ? k->target : k->source).number,
 				       c->arguments[a ? 0 : 1]);
 		if (a == 0)
 			return 0;
@@ -227,10 +234,12 @@ static void clean_report(const struct cleaning *k)
 
 	for (int r = CLEAN_KEEP + 1; r < CLEAN_N_RULES; r++)
 		dropped += k->counts[r];
-	fprintf(stderr, "%lld pairs kept, %lld dropped", (long long)k->counts[CLEAN_KEEP], (long long)dropped);
+	fprintf(stderr, "%lld pairs kept, %lld dropped", (long long)k->counts[CLEAN_KEEP],
+		(long long)dropped);
 	for (int r = CLEAN_KEEP + 1; r < CLEAN_N_RULES; r++)
 		if (k->counts[r])
-			fprintf(stderr, ", %s %lld", clean_rule_name((enum clean_rule)r), (long long)k->counts[r]);
+			fprintf(stderr, ", %s %lld", clean_rule_name((enum clean_rule)r),
+				(long long)k->counts[r]);
 	fputc('\n', stderr);
 }
 
@@ -316,7 +325,8 @@ static int bpe_apply_file(const struct conf *c, struct err *e)
 	int rc;
 
 	if (!c->codes)
-		return err_set(e, ERR_USAGE, "the file of BPE codes is missing: give it with -c FILE");
+		return err_set(e, ERR_USAGE,
+			       "the file of BPE codes is missing: give it with -c FILE");
 	b = bpe_open(c->codes, e);
 	rc = b ? bpe_set_separator(b, c->separator, e) : e->code;
 	if (!rc && c->vocabulary)

@@ -149,25 +149,29 @@ static int read_line(struct vocab *v, const char *path, char *line, size_t n, st
 	int32_t id;
 
 	if (!tab || tab == line || memchr(line, 0, n) || !text_to_int(tab + 1, &count) || count < 0)
-		return err_set(e, ERR_DATA, "%s: line %zu: expected a token, a tab and its count", path, number);
+		return err_set(e, ERR_DATA, "%s: line %zu: expected a token, a tab and its count",
+			       path, number);
 	*tab = 0;
 	len = (size_t)(tab - line);
 	if (!utf8_valid(line, len))
-		return err_set(e, ERR_DATA, "%s: line %zu: the token is not UTF-8 text", path, number);
+		return err_set(e, ERR_DATA, "%s: line %zu: the token is not UTF-8 text", path,
+			       number);
 	if (v->size < N_SPECIAL_TOKENS && strcmp(line, specials[v->size]))
 		return err_set(e, ERR_DATA, "%s: line %zu: expected %s, found \"%.100s\"",
 			       path, number, specials[v->size], line);
 	unused = unused_number(line, len);
 	if (expected ? unused != expected : unused > 0)
-		return err_set(e, ERR_DATA, "%s: line %zu: \"%.100s\" where <unused%d> was expected",
-			       path, number, line, expected);
+		return err_set(e, ERR_DATA,
+			       "%s: line %zu: \"%.100s\" where <unused%d> was expected", path,
+			       number, line, expected);
 	if (mem_grow(&v->pieces, &v->cap_pieces, number, sizeof(*v->pieces), e) ||
 	    mem_grow(&v->counts, &v->cap_counts, number, sizeof(*v->counts), e) ||
 	    intern_add(&v->index, line, len, &id, e))
 		return e->code;
 	if (id != v->size)
-		return err_set(e, ERR_DATA, "%s: line %zu: \"%.100s\" is there twice (also in line %d)",
-			       path, number, line, id + 1);
+		return err_set(e, ERR_DATA,
+			       "%s: line %zu: \"%.100s\" is there twice (also in line %d)", path,
+			       number, line, id + 1);
 	v->pieces[v->size] = line;
 	v->counts[v->size++] = count;
 	if (unused < 0)
@@ -183,7 +187,8 @@ static int read_lines(struct vocab *v, const char *path, struct err *e)
 		char *lf = memchr(at, '\n', (size_t)(end - at));
 
 		if (!lf)
-			return err_set(e, ERR_DATA, "%s: line %d: the file ends inside the line", path, v->size + 1);
+			return err_set(e, ERR_DATA, "%s: line %d: the file ends inside the line",
+				       path, v->size + 1);
 		if (v->size == INT32_MAX)
 			return err_set(e, ERR_DATA, "%s: too many lines", path);
 		*lf = 0;
@@ -202,8 +207,8 @@ struct vocab *vocab_open(const char *path, struct err *e)
 	struct vocab *v = mem_alloc(1, sizeof(*v), e);
 	struct hash *hash = v ? hash_new(HASH_SHA256, e) : NULL;
 	bool good = hash && !file_read_all(path, MAX_FILE, &v->text, e) &&
-		    !hash_add(hash, buf_text(&v->text), v->text.len, e) && !hash_hex(hash, v->sha256, e) &&
-		    !read_lines(v, path, e);
+		    !hash_add(hash, buf_text(&v->text), v->text.len, e) &&
+		    !hash_hex(hash, v->sha256, e) && !read_lines(v, path, e);
 
 	hash_free(hash);
 	if (good)

@@ -28,7 +28,7 @@ void vocab_counter_free(struct vocab_counter *c);
 
 struct vocab *vocab_open(const char *path, struct err *e);	/* NULL: ERR_DATA with the line */
 int32_t vocab_size(const struct vocab *v);			/* a multiple of 8 */
-int32_t vocab_real_size(const struct vocab *v);			/* without the <unused…> at the end */
+int32_t vocab_real_size(const struct vocab *v); /* without the <unused…> at the end */
 const char *vocab_sha256(const struct vocab *v);		/* of the file's bytes */
 int32_t vocab_id(const struct vocab *v, const char *piece, size_t n);	/* else TOKEN_UNKNOWN */
 const char *vocab_piece(const struct vocab *v, int32_t id);	/* borrowed; id must be in range */

@@ -38,7 +38,8 @@ struct bench {
 	struct shard *shard;
 };
 
-static int each_piece(const char *line, int (*use)(void *arg, const char *piece, size_t n, struct err *e), void *arg,
+static int each_piece(const char *line,
+		      int (*use)(void *arg, const char *piece, size_t n, struct err *e), void *arg,
 		      struct err *e)
 {
 	int rc = 0;
@@ -90,7 +91,8 @@ static int add_word(void *arg, const char *piece, size_t n, struct err *e)
 static int make_shard(struct bench *b, const char *path, struct err *e)
 {
 	struct lines source, target;
-	struct shard_writer *w = shard_create(path, vocab_size(b->vocab), vocab_sha256(b->vocab), e);
+	struct shard_writer *w =
+		shard_create(path, vocab_size(b->vocab), vocab_sha256(b->vocab), e);
 	int rc = w ? 0 : e->code;
 
 	if (rc || (rc = lines_open(&source, b->source, e)))
@@ -113,7 +115,8 @@ static int make_shard(struct bench *b, const char *path, struct err *e)
 static int prepare(struct bench *b, struct err *e)
 {
 	struct vocab_counter *counter = vocab_counter_new(e);
-	char *vocab = file_path(e, "%s/vocab.tsv", b->folder), *shard = file_path(e, "%s/train.shard", b->folder);
+	char *vocab = file_path(e, "%s/vocab.tsv", b->folder),
+	     *shard = file_path(e, "%s/train.shard", b->folder);
 	int rc = counter && vocab && shard ? 0 : e->code;
 
 	if (!rc)
@@ -144,13 +147,14 @@ struct rig {
 static int open_rig(struct rig *r, struct bench *b, struct err *e)
 {
 	struct loader_options order = { .seed = 1, .batch_tokens = b->tokens, .ranks = 1 };
-	struct dev_options options = { .threads = b->threads, .bf16 = !strcmp(b->precision, "bf16") };
+	struct dev_options options = {.threads = b->threads, .bf16 = !strcmp(b->precision, "bf16")};
 	const struct ops *ops = ops_find(b->backend, e);
 	struct model_shape shape;
 
 	r->loader = loader_new(b->shard, &order, e);
 	if (!ops || !r->loader ||
-	    model_shape_from_conf(&shape, &b->conf, vocab_size(b->vocab), vocab_real_size(b->vocab), e))
+	    model_shape_from_conf(&shape, &b->conf, vocab_size(b->vocab), vocab_real_size(b->vocab),
+				  e))
 		return e->code;
 	r->m = model_new(&shape, ops, &options, e);
 	if (!r->m || model_reserve_training(r->m, b->tokens, loader_max_sentences(r->loader), e) ||
@@ -162,8 +166,12 @@ static int open_rig(struct rig *r, struct bench *b, struct err *e)
 
 static int run(struct bench *b, struct err *e)
 {
-	struct model_how how = { .dropout = 0.1f, .attention_dropout = 0.1f, .relu_dropout = 0.1f, .smoothing = 0.1f,
-				 .grad_scale = 1, .seed = 1 };
+	struct model_how how = {.dropout = 0.1f,
+				.attention_dropout = 0.1f,
+				.relu_dropout = 0.1f,
+				.smoothing = 0.1f,
+				.grad_scale = 1,
+				.seed = 1};
 	struct rig r = { 0 };
 	double tokens = 0, source = 0, begun = 0, norm = 0, cpu = 0;
 	struct model_sums sums = { 0 };
@@ -176,7 +184,8 @@ static int run(struct bench *b, struct err *e)
 			cpu = (double)clock();
 		}
 		how.step = (uint32_t)step;
-		model_get_ops(r.m)->zero(model_get_dev(r.m), model_grad_arena(r.m), (size_t)model_floats(r.m) * 4);
+		model_get_ops(r.m)->zero(model_get_dev(r.m), model_grad_arena(r.m),
+					 (size_t)model_floats(r.m) * 4);
 		rc = loader_next(r.loader, &r.batch, e);
 		if (!rc)
 			rc = model_forward_backward(r.m, &r.batch, &how, &sums, e);
@@ -190,11 +199,14 @@ static int run(struct bench *b, struct err *e)
 
 		cpu = ((double)clock() - cpu) / CLOCKS_PER_SEC;
 
-		printf("{\"tool\":\"werkbank\",\"size\":\"%s\",\"precision\":\"%s\",\"batch_tokens\":%d,\"vocabulary\":%d,"
-		       "\"parameters\":%lld,\"target_tps\":%.1f,\"source_tps\":%.1f,\"step_s\":%.4f,\"cpu_s\":%.4f,\"loss\":%.4f,"
-		       "\"grad_norm\":%.4f}\n", b->size, b->precision, b->tokens, vocab_size(b->vocab),
-		       (long long)model_floats(r.m), tokens / s, source / s, s / b->steps, cpu / b->steps,
-		       sums.loss / (double)sums.tokens, norm / (double)sums.tokens);
+		printf("{\"tool\":\"werkbank\",\"size\":\"%s\",\"precision\":\"%s\",\"batch_"
+		       "tokens\":%d,\"vocabulary\":%d,"
+		       "\"parameters\":%lld,\"target_tps\":%.1f,\"source_tps\":%.1f,\"step_s\":%."
+		       "4f,\"cpu_s\":%.4f,\"loss\":%.4f,"
+		       "\"grad_norm\":%.4f}\n",
+		       b->size, b->precision, b->tokens, vocab_size(b->vocab),
+		       (long long)model_floats(r.m), tokens / s, source / s, s / b->steps,
+		       cpu / b->steps, sums.loss / (double)sums.tokens, norm / (double)sums.tokens);
 	}
 	adam_close(&r.adam);
 	model_free(r.m);
@@ -207,9 +219,11 @@ static int run(struct bench *b, struct err *e)
 /* name=value */
 static void take(struct bench *b, const char *argument)
 {
-	const struct { const char *name; const char **text; int *number; } known[] = {
-		{ "size=", &b->size, NULL }, { "precision=", &b->precision, NULL }, { "backend=", &b->backend, NULL },
-		{ "tokens=", NULL, &b->tokens }, { "threads=", NULL, &b->threads }, { "steps=", NULL, &b->steps },
+	const struct { const char *name; const char **text; int *number;
+	} known[] = {
+		{"size=", &b->size, NULL},	 {"precision=", &b->precision, NULL},
+		{"backend=", &b->backend, NULL}, {"tokens=", NULL, &b->tokens},
+		{"threads=", NULL, &b->threads}, {"steps=", NULL, &b->steps},
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(known); i++) {
@@ -226,13 +240,19 @@ static void take(struct bench *b, const char *argument)
 
 int main(int argc, char **argv)
 {
-	struct bench b = { .size = "tiny", .precision = "bf16", .backend = "cpu", .tokens = 4096, .steps = 10,
-			   .folder = "/tmp/werkbank-bench-XXXXXX" };
+	struct bench b = {.size = "tiny",
+			  .precision = "bf16",
+			  .backend = "cpu",
+			  .tokens = 4096,
+			  .steps = 10,
+			  .folder = "/tmp/werkbank-bench-XXXXXX"};
 	struct err e = { 0 }, ignored;
 	int rc;
 
 	if (argc < 3) {
-		fputs("usage: bench_train SOURCE TARGET [size=] [precision=] [tokens=] [threads=] [steps=] [backend=]\n", stderr);
+		fputs("usage: bench_train SOURCE TARGET [size=] [precision=] [tokens=] [threads=] "
+		      "[steps=] [backend=]\n",
+		      stderr);
 		return 64;
 	}
 	b.source = argv[1];

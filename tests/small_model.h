@@ -17,8 +17,13 @@
 
 static inline struct model_shape small_shape(void)
 {
-	return (struct model_shape){ .d_model = 16, .d_ff = 24, .heads = 4, .encoder_layers = 2, .decoder_layers = 2,
-				     .vocabulary = 32, .real_vocabulary = 29 };
+	return (struct model_shape){.d_model = 16,
+				    .d_ff = 24,
+				    .heads = 4,
+				    .encoder_layers = 2,
+				    .decoder_layers = 2,
+				    .vocabulary = 32,
+				    .real_vocabulary = 29};
 }
 
 /* A model on a backend ("ref", "cpu"), reserved for training; NULL after a failed check. */
@@ -72,7 +77,8 @@ static inline float *small_copy(struct model *m, const float *arena)
 	float *copy = mem_alloc((size_t)model_floats(m), sizeof(*copy), &e);
 
 	if (copy)
-		model_get_ops(m)->to_host(model_get_dev(m), copy, arena, (size_t)model_floats(m) * sizeof(*copy));
+		model_get_ops(m)->to_host(model_get_dev(m), copy, arena,
+					  (size_t)model_floats(m) * sizeof(*copy));
 	return copy;
 }
 
@@ -84,7 +90,8 @@ static inline void small_set(struct model *m, const float *params)
 
 static inline void small_clear_grad(struct model *m)
 {
-	model_get_ops(m)->zero(model_get_dev(m), model_grad_arena(m), (size_t)model_floats(m) * sizeof(float));
+	model_get_ops(m)->zero(model_get_dev(m), model_grad_arena(m),
+			       (size_t)model_floats(m) * sizeof(float));
 }
 
 #endif

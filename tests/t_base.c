@@ -80,12 +80,26 @@ TEST(buf_grows_and_gives_away)
 
 TEST(utf8_well_formed_only)
 {
-	static const struct { const char *text; size_t n, good; } cases[] = {
-		{ "", 0, 0 }, { "abc", 3, 3 }, { "gr\xC3\xB6\xC3\x9F" "er", 8, 8 }, { "\xE2\x82\xAC", 3, 3 },
-		{ "\xF0\x9F\x98\x80", 4, 4 }, { "\xC0\x80", 2, 0 }, { "\xED\xA0\x80", 3, 0 },
-		{ "\xE0\x80\x80", 3, 0 }, { "\xF4\x90\x80\x80", 4, 0 }, { "ab\xE2\x82", 4, 2 },
-		{ "12345678\xFF", 9, 8 }, { "\xF5\x80\x80\x80", 4, 0 }, { "\x80", 1, 0 },
-		{ "1234567\xC3\xA4" "12345678", 17, 17 },
+	static const struct { const char *text; size_t n, good;
+	} cases[] = {
+		{"", 0, 0},
+		{"abc", 3, 3},
+		{"gr\xC3\xB6\xC3\x9F"
+		 "er",
+		 8, 8},
+		{"\xE2\x82\xAC", 3, 3},
+		{"\xF0\x9F\x98\x80", 4, 4},
+		{"\xC0\x80", 2, 0},
+		{"\xED\xA0\x80", 3, 0},
+		{"\xE0\x80\x80", 3, 0},
+		{"\xF4\x90\x80\x80", 4, 0},
+		{"ab\xE2\x82", 4, 2},
+		{"12345678\xFF", 9, 8},
+		{"\xF5\x80\x80\x80", 4, 0},
+		{"\x80", 1, 0},
+		{"1234567\xC3\xA4"
+		 "12345678",
+		 17, 17},
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++)
@@ -102,7 +116,8 @@ TEST(utf8_round_trip)
 		if (c >= 0xD800 && c < 0xE000)
 			continue;
 		n = utf8_encode(c, bytes);
-		if (!utf8_valid(bytes, n) || utf8_decode(bytes, n, &back) != n || back != c || utf8_count(bytes, n) != 1)
+		if (!utf8_valid(bytes, n) || utf8_decode(bytes, n, &back) != n || back != c ||
+		    utf8_count(bytes, n) != 1)
 			test_fail(__FILE__, __LINE__, "U+%04X does not come back", c);
 	}
 }
@@ -124,9 +139,11 @@ TEST(text_numbers_are_whole)
 	check(text_to_int("42", &i) && i == 42);
 	check(text_to_int("-9223372036854775808", &i) && i == INT64_MIN);
 	check(!text_to_int("9223372036854775808", &i));
-	check(!text_to_int("12abc", &i) && !text_to_int("", &i) && !text_to_int(" 1", &i) && !text_to_int("1.5", &i));
+	check(!text_to_int("12abc", &i) && !text_to_int("", &i) && !text_to_int(" 1", &i) &&
+	      !text_to_int("1.5", &i));
 	check(text_to_real("1e-9", &r) && r == 1e-9);
-	check(!text_to_real("nan", &r) && !text_to_real("inf", &r) && !text_to_real("1e999", &r) && !text_to_real("1x", &r));
+	check(!text_to_real("nan", &r) && !text_to_real("inf", &r) && !text_to_real("1e999", &r) &&
+	      !text_to_real("1x", &r));
 }
 
 TEST(text_nearest_name)
@@ -145,7 +162,8 @@ TEST(file_replaced_at_once)
 	struct err e = { 0 };
 	struct outfile o;
 	struct buf b = { 0 };
-	char *path = file_path(&e, "%s/deep/er/file", test_folder()), *folder = file_path(&e, "%s/deep/er", test_folder());
+	char *path = file_path(&e, "%s/deep/er/file", test_folder()),
+	     *folder = file_path(&e, "%s/deep/er", test_folder());
 
 	check_err(file_write_all(path, "x", 1, &e), ERR_CANTCREAT);
 	check_int(file_make_folders(folder, &e), 0);
@@ -281,8 +299,10 @@ TEST(rng_streams_differ)
 
 TEST(proc_runs_and_reports)
 {
-	static const char *const cat[] = { "cat", NULL }, *const no[] = { "/no/such/program", NULL };
-	static const char *const seven[] = { "sh", "-c", "exit 7", NULL }, *const sleeper[] = { "sleep", "60", NULL };
+	static const char *const cat[] = {"cat", NULL}, *const no[] = {"/no/such/program", NULL};
+	static const char *const seven[] = {"sh", "-c", "exit 7", NULL}, *const sleeper[] = {
+										 "sleep", "60",
+										 NULL};
 	struct err e = { 0 };
 	struct proc p;
 	char text[8] = "";

@@ -26,7 +26,8 @@ static const char *in_folder(const char *name)
 }
 
 /* Learn from text (lines end at LF) into a string; NULL: failure in e. Free it. */
-static char *learn(const char *text, int64_t merges, int64_t min_frequency, int64_t *learned, struct err *e)
+static char *learn(const char *text, int64_t merges, int64_t min_frequency, int64_t *learned,
+		   struct err *e)
 {
 	struct bpe_learner *l = bpe_learner_new(e);
 	char *codes = NULL;
@@ -89,36 +90,48 @@ static bool hash_is(const void *bytes, size_t n, const char *want)
 
 TEST(bpe_learn_small_texts)
 {
-	static const struct { const char *text; int64_t merges, min_frequency; const char *want; } cases[] = {
-		{ "low low low low low lower lower newest newest newest newest newest newest widest widest widest",
-		  10, 2, "s t</w>\ne st</w>\nl o\nw est</w>\nn e\nne west</w>\nlo w</w>\nw i\nwi d\nwid est</w>\n" },
-		{ "low low low low low lower lower newest newest\nnewest newest newest newest widest widest widest",
-		  2, 2, "s t</w>\ne st</w>\n" },
+	static const struct {
+		const char *text;
+		int64_t merges, min_frequency;
+		const char *want;
+	} cases[] = {
+		{"low low low low low lower lower newest newest newest newest newest newest widest "
+		 "widest widest",
+		 10, 2,
+		 "s t</w>\ne st</w>\nl o\nw est</w>\nn e\nne west</w>\nlo w</w>\nw i\nwi d\nwid "
+		 "est</w>\n"},
+		{"low low low low low lower lower newest newest\nnewest newest newest newest "
+		 "widest widest widest",
+		 2, 2, "s t</w>\ne st</w>\n"},
 		/* overlapping pairs of equal symbols */
-		{ "aaaa aaa aa aaaaa aaaaaaa", 10, 1,
-		  "a a\naa aa\naa a</w>\na a</w>\naaaa aaa</w>\naaaa a</w>\naa aa</w>\n" },
+		{"aaaa aaa aa aaaaa aaaaaaa", 10, 1,
+		 "a a\naa aa\naa a</w>\na a</w>\naaaa aaa</w>\naaaa a</w>\naa aa</w>\n"},
 		/* one string built in two ways */
-		{ "abab ababab babab", 10, 1, "b a\nba b</w>\nba bab</w>\na babab</w>\na bab</w>\n" },
+		{"abab ababab babab", 10, 1, "b a\nba b</w>\nba bab</w>\na babab</w>\na bab</w>\n"},
 		/* a tab is no word boundary */
-		{ "a\tb a\tb a\tb", 10, 2, "a \t\na\t b</w>\n" },
+		{"a\tb a\tb a\tb", 10, 2, "a \t\na\t b</w>\n"},
 		/* a no-break space neither, but it is an edge where the pair is looked for */
-		{ "x\u00A0ab x\u00A0ab ab ab x\u00A0ab", 10, 2, "a b</w>\n\u00A0 ab</w>\nx \u00A0ab</w>\n" },
+		{"x\u00A0ab x\u00A0ab ab ab x\u00A0ab", 10, 2,
+		 "a b</w>\n\u00A0 ab</w>\nx \u00A0ab</w>\n"},
 		/* U+0085 ends a line */
-		{ "a\302\205b a\302\205b ab ab", 10, 1, "a \302\205</w>\na b</w>\n" },
+		{"a\302\205b a\302\205b ab ab", 10, 1, "a \302\205</w>\na b</w>\n"},
 		/* ties: the largest pair by code points, not by UTF-16 */
-		{ "\u20AC\u20AC \u20AC\u20AC \U0001F600\U0001F600 \U0001F600\U0001F600 \u00E4\u00E4 \u00E4\u00E4", 10, 2,
-		  "\U0001F600 \U0001F600</w>\n\u20AC \u20AC</w>\n\u00E4 \u00E4</w>\n" },
-		{ "a\\b a\\b \\\\ \\\\", 10, 2, "a \\\na\\ b</w>\n\\ \\</w>\n" },
-		{ "ab</w> ab</w> ab ab", 10, 2, "w ></w>\nb <\nb< /\nb</ w></w>\na b</w></w>\na b</w>\n" },
-		{ "\n  low\r\n\n low \r\n", 10, 2, "o w</w>\nl ow</w>\n" },
-		{ "ab cd", 10, 2, "" },
-		{ "ab ab", 0, 2, "" },
+		{"\u20AC\u20AC \u20AC\u20AC \U0001F600\U0001F600 \U0001F600\U0001F600 \u00E4\u00E4 "
+		 "\u00E4\u00E4",
+		 10, 2, "\U0001F600 \U0001F600</w>\n\u20AC \u20AC</w>\n\u00E4 \u00E4</w>\n"},
+		{"a\\b a\\b \\\\ \\\\", 10, 2, "a \\\na\\ b</w>\n\\ \\</w>\n"},
+		{"ab</w> ab</w> ab ab", 10, 2,
+		 "w ></w>\nb <\nb< /\nb</ w></w>\na b</w></w>\na b</w>\n"},
+		{"\n  low\r\n\n low \r\n", 10, 2, "o w</w>\nl ow</w>\n"},
+		{"ab cd", 10, 2, ""},
+		{"ab ab", 0, 2, ""},
 	};
 	struct err e = { 0 };
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		int64_t learned = -1, lines = 0;
-		char *codes = learn(cases[i].text, cases[i].merges, cases[i].min_frequency, &learned, &e);
+		char *codes =
+			learn(cases[i].text, cases[i].merges, cases[i].min_frequency, &learned, &e);
 
 		if (!check(codes != NULL))
 			continue;
@@ -133,7 +146,8 @@ TEST(bpe_learn_small_texts)
 
 TEST(bpe_learn_refuses_text_without_pairs)
 {
-	static const char *const texts[] = { "", "\n\n", "    ", " \r \n  ", "a b c \u00E4 \U0001F600" };
+	static const char *const texts[] = {"", "\n\n", "    ", " \r \n  ",
+					    "a b c \u00E4 \U0001F600"};
 	struct err e;
 	int64_t learned;
 
@@ -176,11 +190,13 @@ TEST(bpe_learn_real_text)
 	int64_t learned;
 	char *codes;
 
-	if (!tokenize_file("multi30k/train.en", "en", &text) || !tokenize_file("multi30k/train.de", "de", &text))
+	if (!tokenize_file("multi30k/train.en", "en", &text) ||
+	    !tokenize_file("multi30k/train.de", "de", &text))
 		goto out;
 	codes = learn(buf_text(&text), 8000, 2, &learned, &e);
 	if (check(codes != NULL))
-		hash_is(codes, strlen(codes), "782235791762e0734aaa36660c1a954ded576078b3db53224fd90a8832b07d22");
+		hash_is(codes, strlen(codes),
+			"782235791762e0734aaa36660c1a954ded576078b3db53224fd90a8832b07d22");
 	check_int(learned, 8000);
 	free(codes);
 	/* More than there are: ends where no pair is left that occurs twice. */
@@ -227,7 +243,8 @@ TEST(bpe_apply_small_texts)
 
 TEST(bpe_apply_version_0_1)
 {
-	static const char *const codes[] = { "a b\nab </w>\nc </w>\n", "#version: 0.1\na b\nab </w>\nc </w>\n" };
+	static const char *const codes[] = {"a b\nab </w>\nc </w>\n",
+					    "#version: 0.1\na b\nab </w>\nc </w>\n"};
 	struct err e;
 
 	for (int i = 0; i < 2; i++) {
@@ -271,7 +288,8 @@ TEST(bpe_apply_with_vocabulary)
 	struct bpe *b = open_codes(small_codes, sizeof(small_codes) - 1, &e);
 
 	path = in_folder("vocabulary");
-	if (!check(b != NULL) || !check_int(file_write_all(path, vocabulary, strlen(vocabulary), &e), 0))
+	if (!check(b != NULL) ||
+	    !check_int(file_write_all(path, vocabulary, strlen(vocabulary), &e), 0))
 		return;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		check_int(bpe_limit_vocabulary(b, path, cases[i].threshold, &e), 0);
@@ -288,9 +306,11 @@ TEST(bpe_apply_with_vocabulary)
 TEST(bpe_apply_ways_back_of_one_string)
 {
 	/* "xab" is built by two merges; the one whose last line comes first is taken back. */
-	static const struct { const char *codes, *want; } cases[] = {
-		{ "#version: 0.2\nx a\nxa b</w>\na b</w>\nx ab</w>\nx a\n", "x@@ a@@ b ab" },
-		{ "#version: 0.2\nx a\nxa b</w>\na b</w>\nx ab</w>\nx ab</w>\nxa b</w>\n", "x@@ ab ab" },
+	static const struct { const char *codes, *want;
+	} cases[] = {
+		{"#version: 0.2\nx a\nxa b</w>\na b</w>\nx ab</w>\nx a\n", "x@@ a@@ b ab"},
+		{"#version: 0.2\nx a\nxa b</w>\na b</w>\nx ab</w>\nx ab</w>\nxa b</w>\n",
+		 "x@@ ab ab"},
 	};
 	const char *vocabulary = "x@@ 1\nab 1\nz 1\n";
 	struct err e;
@@ -329,7 +349,8 @@ TEST(bpe_codes_hostile_files)
 		struct bpe *b = open_codes(cases[i].text, cases[i].n, &e);
 
 		if (b || e.code != ERR_DATA || !strstr(e.text, cases[i].says))
-			test_fail(__FILE__, __LINE__, "case %zu: \"%s\" does not say \"%s\"", i, e.text, cases[i].says);
+			test_fail(__FILE__, __LINE__, "case %zu: \"%s\" does not say \"%s\"", i,
+				  e.text, cases[i].says);
 		bpe_close(b);
 	}
 	check(!bpe_open(in_folder("none"), &e));
@@ -377,7 +398,8 @@ TEST(bpe_apply_real_text)
 	struct err e = { 0 };
 	struct bpe *b = path ? bpe_open(path, &e) : NULL;
 
-	if (!path || !check(b != NULL) || !tokenize_file("multi30k/test_2016_flickr.en", "en", &text) ||
+	if (!path || !check(b != NULL) ||
+	    !tokenize_file("multi30k/test_2016_flickr.en", "en", &text) ||
 	    !tokenize_file("multi30k/test_2016_flickr.de", "de", &text))
 		goto out;
 	for (const char *line = text.data, *lf; (lf = strchr(line, '\n')) != NULL; line = lf + 1) {
@@ -388,7 +410,8 @@ TEST(bpe_apply_real_text)
 		buf_add_char(&out, '\n');
 		buf_add_char(&back, '\n');
 	}
-	hash_is(out.data, out.len, "73ef30b24eb8e9cbfc4d3649853dc0a210609894e340d577aa5eea569818e8a3");
+	hash_is(out.data, out.len,
+		"73ef30b24eb8e9cbfc4d3649853dc0a210609894e340d577aa5eea569818e8a3");
 	check_str(back.data, text.data);
 out:
 	bpe_close(b);

@@ -1,4 +1,6 @@
-/* t_ckpt.c - safetensors and checkpoints: what is written comes back, what is damaged is refused. */
+/*
+ * t_ckpt.c - safetensors and checkpoints: what is written comes back, what is damaged is refused.
+ */
 #include <signal.h>
 #include <stdio.h>
 #include <sys/resource.h>
@@ -84,13 +86,16 @@ static bool opens(const char *header, size_t data_bytes)
 	return s != NULL;
 }
 
-#define TENSOR(name, dtype, shape, offsets) \
-	"\"" name "\":{\"dtype\":\"" dtype "\",\"shape\":[" shape "],\"data_offsets\":[" offsets "]}"
+#define TENSOR(name, dtype, shape, offsets)                                                        \
+	"\"" name "\":{\"dtype\":\"" dtype "\",\"shape\":[" shape "],\"data_offsets\":[" offsets   \
+	"]}"
 
 TEST(safetensors_foreign_headers)
 {
 	check(opens("{}", 0));
-	check(opens("{\"__metadata__\":{\"made\":\"elsewhere\"}," TENSOR("a", "BF16", "2,3", "0,12") "}", 12));
+	check(opens("{\"__metadata__\":{\"made\":\"elsewhere\"}," TENSOR("a", "BF16", "2,3",
+									 "0,12") "}",
+		    12));
 	check(opens("{" TENSOR("a", "F32", "", "0,4") "}", 4));
 	check(opens("{" TENSOR("b", "U8", "2", "4,6") "," TENSOR("a", "F32", "1", "0,4") "}", 6));
 	check(!opens("", 0));
@@ -142,8 +147,13 @@ static float moments[2][FLOATS];
 
 static struct ckpt_state some_state(int64_t step)
 {
-	struct ckpt_state s = { .step = step, .loader_position = 77, .seed = 5, .seconds = 12.25, .best_bleu = -1,
-				.best_step = -1, .shape = small_shape() };
+	struct ckpt_state s = {.step = step,
+			       .loader_position = 77,
+			       .seed = 5,
+			       .seconds = 12.25,
+			       .best_bleu = -1,
+			       .best_step = -1,
+			       .shape = small_shape()};
 
 	memset(s.vocabulary_sha256, 'a', 64);
 	return s;
@@ -194,7 +204,8 @@ TEST(ckpt_comes_back)
 		check_int(strlen(s.vocabulary_sha256), 64);
 		check_err(ckpt_load_weights(folder, other, &e), 0);
 		check_err(ckpt_load_moments(folder, other, first, second, &e), 0);
-		check(!memcmp(model_param_arena(m), model_param_arena(other), (size_t)model_floats(m) * 4));
+		check(!memcmp(model_param_arena(m), model_param_arena(other),
+			      (size_t)model_floats(m) * 4));
 		check(!memcmp(first, moments[0], (size_t)model_floats(m) * 4));
 		check(!memcmp(second, moments[1], (size_t)model_floats(m) * 4));
 	}
@@ -296,7 +307,8 @@ TEST(ckpt_clears_what_a_killed_writer_left)
 	if (!m)
 		return;
 	check_err(file_make_folders(in_folder("checkpoints/7.tmp"), &e), 0);
-	check_err(file_write_all(in_folder("checkpoints/7.tmp/model.safetensors"), "half", 4, &e), 0);
+	check_err(file_write_all(in_folder("checkpoints/7.tmp/model.safetensors"), "half", 4, &e),
+		  0);
 	check_int(newest_good(&e), -1);
 	check_int(e.code, 0);
 	save_one(m, 8, 2);
@@ -324,7 +336,8 @@ TEST(ckpt_on_a_full_disk)
 	check_err(setrlimit(RLIMIT_FSIZE, &limit), 0);
 	signal(SIGXFSZ, SIG_DFL);
 	check(strstr(e.text, "model.safetensors") != NULL);
-	check(!file_exists(in_folder("checkpoints/2")) && !file_exists(in_folder("checkpoints/2.tmp")));
+	check(!file_exists(in_folder("checkpoints/2")) &&
+	      !file_exists(in_folder("checkpoints/2.tmp")));
 	check_int(newest_good(&e), 1);
 	model_free(m);
 }
@@ -348,7 +361,9 @@ TEST(ckpt_of_another_model)
 	check(strstr(e.text, "encoder.0.ffn.in") != NULL);
 	check_err(ckpt_load_weights(in_folder("checkpoints/1"), deeper, &e), ERR_DATA);
 	check_err(ckpt_load_weights(in_folder("nowhere"), m, &e), ERR_NOINPUT);
-	check_err(file_write_all(in_folder("checkpoints/1/model.safetensors"), "PK\3\4 a zip file", 15, &e), 0);
+	check_err(file_write_all(in_folder("checkpoints/1/model.safetensors"), "PK\3\4 a zip file",
+				 15, &e),
+		  0);
 	check_err(ckpt_load_weights(in_folder("checkpoints/1"), m, &e), ERR_DATA);
 	check_err(file_write_all(in_folder("checkpoints/1/state.json"), "{\"step\":3}", 10, &e), 0);
 	check_err(ckpt_read_state(in_folder("checkpoints/1"), false, &s, &e), ERR_DATA);
@@ -393,7 +408,7 @@ TEST(ckpt_resolves_names)
 	check_err(file_make_folders(in_folder("runs/empty"), &e), 0);
 	check_err(symlink("12", in_folder("runs/r/checkpoints/last")), 0);
 	check_err(resolve("r", "last", NULL, "runs/r/checkpoints/12"), 0);
-	check_err(resolve("r", "best", NULL, "runs/r/checkpoints/12"), 0);	/* not evaluated yet */
+	check_err(resolve("r", "best", NULL, "runs/r/checkpoints/12"), 0); /* not evaluated yet */
 	check_err(symlink("5", in_folder("runs/r/checkpoints/best")), 0);
 	check_err(resolve("r", "best", NULL, "runs/r/checkpoints/5"), 0);
 	check_err(resolve("r", "12", NULL, "runs/r/checkpoints/12"), 0);

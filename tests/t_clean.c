@@ -11,7 +11,8 @@
 
 static struct clean_options defaults(void)
 {
-	return (struct clean_options){ .min_words = 1, .max_words = 80, .max_word_chars = 1000, .max_ratio = 9 };
+	return (struct clean_options){
+		.min_words = 1, .max_words = 80, .max_word_chars = 1000, .max_ratio = 9};
 }
 
 static void check_pair(const struct clean_options *o, const char *source, const char *target,
@@ -19,7 +20,8 @@ static void check_pair(const struct clean_options *o, const char *source, const 
 {
 	struct buf a = { 0 }, b = { 0 };
 
-	check_str(clean_rule_name(clean_pair(o, source, strlen(source), target, strlen(target), &a, &b)),
+	check_str(clean_rule_name(
+			  clean_pair(o, source, strlen(source), target, strlen(target), &a, &b)),
 		  clean_rule_name(rule));
 	check_str(buf_text(&a), clean_source);
 	check_str(buf_text(&b), clean_target);
@@ -31,7 +33,10 @@ TEST(clean_squeezes)
 {
 	struct clean_options o = defaults();
 
-	check_pair(&o, " a \t b\xc2\xa0\xe3\x80\x80" "c ", "x\xc2\x85y", CLEAN_KEEP, "a b c", "x y");
+	check_pair(&o,
+		   " a \t b\xc2\xa0\xe3\x80\x80"
+		   "c ",
+		   "x\xc2\x85y", CLEAN_KEEP, "a b c", "x y");
 	check_pair(&o, "a|b | c", "|x|", CLEAN_KEEP, "ab c", "x");
 	check_pair(&o, "a\xe1\xa0\x8e" "b\xe2\x80\x8b" "c", "\xef\xbb\xbfx", CLEAN_KEEP,
 		   "a\xe1\xa0\x8e" "b\xe2\x80\x8b" "c", "\xef\xbb\xbfx");
@@ -145,7 +150,8 @@ static void name_files(struct names *n)
 static int run_clean(struct names *n, struct err *e)
 {
 	char program[] = "werkbank-data", command[] = "clean", quiet[] = "--quiet";
-	char *argv[] = { program, command, quiet, n->in[0], n->in[1], n->out[0], n->out[1], n->ledger, NULL };
+	char *argv[] = {program,   command,   quiet,	 n->in[0], n->in[1],
+			n->out[0], n->out[1], n->ledger, NULL};
 
 	return run_tool(ARRAY_LEN(argv) - 1, argv, e);
 }

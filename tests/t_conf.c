@@ -37,7 +37,8 @@ static void refuse(const char *program, const char *line, int code, const char *
 
 	check_err(parse(&c, program, line, &e), code);
 	if (!strstr(e.text, a) || !strstr(e.text, b))
-		test_fail(__FILE__, __LINE__, "'%s': \"%s\" does not name '%s' and '%s'", line, e.text, a, b);
+		test_fail(__FILE__, __LINE__, "'%s': \"%s\" does not name '%s' and '%s'", line,
+			  e.text, a, b);
 	conf_free(&c);
 }
 
@@ -84,11 +85,14 @@ TEST(conf_line_forms)
 	struct conf c;
 	struct err e;
 
-	check_int(parse(&c, "eval", "translate -b 7 --alpha=1.5 in.txt --no-escape", &e), ERR_USAGE);
+	check_int(parse(&c, "eval", "translate -b 7 --alpha=1.5 in.txt --no-escape", &e),
+		  ERR_USAGE);
 	conf_free(&c);
-	check_int(parse(&c, "data", "tokenize -ade in.txt", &e), ERR_USAGE);	/* -d is no letter of its */
+	check_int(parse(&c, "data", "tokenize -ade in.txt", &e),
+		  ERR_USAGE); /* -d is no letter of its */
 	conf_free(&c);
-	check_int(parse(&c, "data", "tokenize -al de --no-escape --repair=no -- -strange.txt", &e), 0);
+	check_int(parse(&c, "data", "tokenize -al de --no-escape --repair=no -- -strange.txt", &e),
+		  0);
 	check_str(c.command, "tokenize");
 	check(c.aggressive && !c.escape && !c.repair);
 	check_str(c.language, "de");
@@ -128,7 +132,8 @@ TEST(conf_line_errors)
 	refuse("launch", "trian demo", ERR_USAGE, "'trian'", "train?");
 	refuse("data", "train demo", ERR_USAGE, "werkbank-data", "train");
 	refuse("launch", "train demo --beem 3", ERR_USAGE, "--beem", "--beam?");
-	refuse("launch", "train demo --n-best 3", ERR_USAGE, "takes no option --n-best", "translate");
+	refuse("launch", "train demo --n-best 3", ERR_USAGE, "takes no option --n-best",
+	       "translate");
 	refuse("launch", "train demo --beam", ERR_USAGE, "--beam", "needs a value");
 	refuse("launch", "train demo --run --beam", ERR_USAGE, "--run", "--run=--beam");
 	refuse("launch", "train demo --beam 12abc", ERR_USAGE, "--beam: '12abc'",
@@ -272,9 +277,11 @@ TEST(conf_resolved_recipe)
 	struct buf text = { 0 }, before = { 0 }, after = { 0 };
 
 	check_int(parse(&a, "launch",
-			"train x --learning-rate 0.1 --max-ratio 3.3333333333333335 --seed 12", &e), 0);
+			"train x --learning-rate 0.1 --max-ratio 3.3333333333333335 --seed 12", &e),
+		  0);
 	check_int(conf_set(&a, "corpus", " odd # \"name\" ${HOME} \\ ", "command line", &e), 0);
-	check_int(conf_set(&a, "dev_source", "one \"two words\" \"#x\" ${HOME}", "somewhere", &e), 0);
+	check_int(conf_set(&a, "dev_source", "one \"two words\" \"#x\" ${HOME}", "somewhere", &e),
+		  0);
 	check_int(conf_set(&a, "size", "base", "somewhere", &e), 0);
 	conf_apply_size(&a);
 	check_int(a.d_model, 512);
@@ -319,7 +326,7 @@ TEST(conf_set_by_name)
 
 TEST(conf_help_fits)
 {
-	static const char *const commands[] = { NULL, "train", "translate", "prep", "bleu", "watch" };
+	static const char *const commands[] = {NULL, "train", "translate", "prep", "bleu", "watch"};
 	struct buf b = { 0 };
 
 	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
@@ -327,9 +334,12 @@ TEST(conf_help_fits)
 
 		buf_clear(&b);
 		conf_help(commands[i], &b);
-		for (const char *p = buf_text(&b); *p; p += strcspn(p, "\n"), p += *p == '\n', lines++)
-			if (strcspn(p, "\n") > 80 || (strcspn(p, "\n") && p[strcspn(p, "\n") - 1] == ' '))
-				test_fail(__FILE__, __LINE__, "bad line: %.*s", (int)strcspn(p, "\n"), p);
+		for (const char *p = buf_text(&b); *p;
+		     p += strcspn(p, "\n"), p += *p == '\n', lines++)
+			if (strcspn(p, "\n") > 80 ||
+			    (strcspn(p, "\n") && p[strcspn(p, "\n") - 1] == ' '))
+				test_fail(__FILE__, __LINE__, "bad line: %.*s",
+					  (int)strcspn(p, "\n"), p);
 		check(lines > 5);
 	}
 	buf_clear(&b);

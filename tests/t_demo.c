@@ -39,9 +39,10 @@ static bool is_well_written(const char *text)
 {
 	size_t n = strlen(text);
 
-	return n > 3 && (text[n - 1] == '.' || text[n - 1] == '?') && !(text[0] >= 'a' && text[0] <= 'z') &&
-	       !strstr(text, "  ") && !strstr(text, " ,") && !strstr(text, " .") && !strchr(text, '_') &&
-	       !strchr(text, '@') && count_words(text) <= 15;
+	return n > 3 && (text[n - 1] == '.' || text[n - 1] == '?') &&
+	       !(text[0] >= 'a' && text[0] <= 'z') && !strstr(text, "  ") && !strstr(text, " ,") &&
+	       !strstr(text, " .") && !strchr(text, '_') && !strchr(text, '@') &&
+	       count_words(text) <= 15;
 }
 
 #define PAIRS 25000
@@ -51,7 +52,8 @@ TEST(demo_gives_25000_distinct_pairs)
 	struct err e = { 0 };
 	struct demo *d = demo_open(1, &e);
 	struct buf en = { 0 }, de = { 0 };
-	char **english = mem_alloc(PAIRS, sizeof(*english), &e), **german = mem_alloc(PAIRS, sizeof(*german), &e);
+	char **english = mem_alloc(PAIRS, sizeof(*english), &e),
+	     **german = mem_alloc(PAIRS, sizeof(*german), &e);
 	size_t n = 0;
 	int bad = 0;
 
@@ -122,8 +124,8 @@ TEST(demo_has_one_german_for_each_english)
 	char **pairs = mem_alloc(TRIES, sizeof(*pairs), &e), *tab;
 	size_t n = 0, i, m, twice = 0;
 
-	if (!check_int(demo_lexicon_read(&x, &e), 0) || !check_int(demo_patterns_read(&p, &x, &e), 0) ||
-	    !check(pairs))
+	if (!check_int(demo_lexicon_read(&x, &e), 0) ||
+	    !check_int(demo_patterns_read(&p, &x, &e), 0) || !check(pairs))
 		goto out;
 	for (i = 0; i < TRIES; i++)
 		if (demo_sentence(&x, &p, &dice, &en, &de)) {
@@ -139,7 +141,8 @@ TEST(demo_has_one_german_for_each_english)
 			continue;
 		twice++;
 		if (strcmp(pairs[i - 1], pairs[i]))
-			test_fail(__FILE__, __LINE__, "two ways to say it: %s / %s", pairs[i - 1], pairs[i]);
+			test_fail(__FILE__, __LINE__, "two ways to say it: %s / %s", pairs[i - 1],
+				  pairs[i]);
 	}
 	check(twice > 1000);		/* the check saw something */
 out:
@@ -160,7 +163,8 @@ static const struct demo_noun *find_noun(const struct demo_lexicon *x, const cha
 	return NULL;
 }
 
-static const struct demo_adjective *find_adjective(const struct demo_lexicon *x, const char *english)
+static const struct demo_adjective *find_adjective(const struct demo_lexicon *x,
+						   const char *english)
 {
 	for (size_t i = 0; i < x->adjectives.n; i++)
 		if (!strcmp(x->adjectives.at[i].english, english))
@@ -204,9 +208,15 @@ TEST(demo_inflects_noun_phrases)
 
 	if (check_int(demo_lexicon_read(&x, &e), 0))
 		for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-			struct demo_phrase p = { .pronoun = -1, .noun = find_noun(&x, cases[i].noun), .count = 2,
-				.adjective = cases[i].adjective ? find_adjective(&x, cases[i].adjective) : NULL,
-				.determiner = cases[i].determiner, .plural = cases[i].plural };
+			struct demo_phrase p = {
+				.pronoun = -1,
+				.noun = find_noun(&x, cases[i].noun),
+				.count = 2,
+				.adjective = cases[i].adjective
+						     ? find_adjective(&x, cases[i].adjective)
+						     : NULL,
+				.determiner = cases[i].determiner,
+				.plural = cases[i].plural};
 
 			if (!check(p.noun && !p.adjective == !cases[i].adjective))
 				continue;
@@ -220,10 +230,14 @@ TEST(demo_inflects_noun_phrases)
 
 TEST(demo_says_numbers)
 {
-	static const struct { int n; const char *english, *german; } cases[] = {
-		{ 2, "two ", "zwei " }, { 12, "twelve ", "zwölf " }, { 17, "seventeen ", "siebzehn " },
-			{ 30, "thirty ", "dreißig " },
-		{ 21, "twenty-one ", "einundzwanzig " }, { 76, "seventy-six ", "sechsundsiebzig " },
+	static const struct { int n; const char *english, *german;
+	} cases[] = {
+		{2, "two ", "zwei "},
+		{12, "twelve ", "zwölf "},
+		{17, "seventeen ", "siebzehn "},
+		{30, "thirty ", "dreißig "},
+		{21, "twenty-one ", "einundzwanzig "},
+		{76, "seventy-six ", "sechsundsiebzig "},
 	};
 	struct buf en = { 0 }, de = { 0 };
 

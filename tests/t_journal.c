@@ -34,12 +34,14 @@ TEST(json_write_and_read_back)
 	json_open(&w, '{');
 	json_close(&w, '}');
 	json_close(&w, '}');
-	check_str(buf_text(&b), "{\"text \\\"quoted\\\"\":\"tab\\t nl\\n esc\\u001b del\\u007f bad\xEF\xBF\xBD \xC3\xA4\","
-		"\"list\":[-9223372036854775808,0.1,null,true,null],\"empty\":{}}");
+	check_str(buf_text(&b), "{\"text \\\"quoted\\\"\":\"tab\\t nl\\n esc\\u001b del\\u007f "
+				"bad\xEF\xBF\xBD \xC3\xA4\","
+				"\"list\":[-9223372036854775808,0.1,null,true,null],\"empty\":{}}");
 	root = json_parse(b.data, b.len, &e);
 	if (!check(root != NULL))
 		goto out;
-	check_str(json_text(json_get(root, "text \"quoted\""), ""), "tab\t nl\n esc\x1B del\x7F bad\xEF\xBF\xBD \xC3\xA4");
+	check_str(json_text(json_get(root, "text \"quoted\""), ""),
+		  "tab\t nl\n esc\x1B del\x7F bad\xEF\xBF\xBD \xC3\xA4");
 	v = json_get(root, "list");
 	check_int(json_len(v), 5);
 	check(json_integer(json_at(v, 0), 0) == INT64_MIN);
@@ -58,12 +60,44 @@ out:
 TEST(json_refuses_what_is_not_json)
 {
 	static const char *const bad[] = {
-		"", "{", "}", "[1,]", "{\"a\":}", "{\"a\" 1}", "{a:1}", "01", "1.", ".5", "1e", "+1", "-", "tru", "nul",
-		"\"", "\"\\x\"", "\"\\u12\"", "\"\\ud800\\u0041\"", "\"a\nb\"", "[1 2]", "1 2", "\"\xFF\"", "1e999", "{\"a\":1,}",
-		"[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]",
+		"",
+		"{",
+		"}",
+		"[1,]",
+		"{\"a\":}",
+		"{\"a\" 1}",
+		"{a:1}",
+		"01",
+		"1.",
+		".5",
+		"1e",
+		"+1",
+		"-",
+		"tru",
+		"nul",
+		"\"",
+		"\"\\x\"",
+		"\"\\u12\"",
+		"\"\\ud800\\u0041\"",
+		"\"a\nb\"",
+		"[1 2]",
+		"1 2",
+		"\"\xFF\"",
+		"1e999",
+		"{\"a\":1,}",
+		"[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]"
+		"]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]",
 	};
 	static const char *const good[] = {
-		"0", "-0", " [ ] ", "{}", "\"\\ud83d\\ude00\"", "1E+2", "123456789012345678901234567890", "true", "null",
+		"0",
+		"-0",
+		" [ ] ",
+		"{}",
+		"\"\\ud83d\\ude00\"",
+		"1E+2",
+		"123456789012345678901234567890",
+		"true",
+		"null",
 	};
 	struct err e = { 0 };
 
@@ -83,10 +117,14 @@ TEST(json_refuses_what_is_not_json)
 	}
 }
 
-/* Random damage to a good document: never a crash (sanitizers watch), and what is accepted can be walked. */
+/*
+ * Random damage to a good document: never a crash (sanitizers watch), and what is accepted can be
+ * walked.
+ */
 TEST(json_survives_damage)
 {
-	static const char text[] = "{\"kind\":\"train\",\"loss\":[1.5e-3,2,\"\\u00e4\\n\"],\"x\":{\"y\":[[],{}],\"z\":null}}";
+	static const char text[] = "{\"kind\":\"train\",\"loss\":[1.5e-3,2,\"\\u00e4\\n\"],\"x\":{"
+				   "\"y\":[[],{}],\"z\":null}}";
 	struct rng_key key = rng_key_make(1, RNG_TEST, 0, 0);
 	char damaged[sizeof(text)];
 	struct err e;

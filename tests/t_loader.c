@@ -14,7 +14,8 @@
 
 TEST(shuffle_is_a_permutation)
 {
-	static const int64_t sizes[] = { 1, 2, 3, 4, 5, 15, 16, 17, 255, 256, 257, 1000, 65536, 99991 };
+	static const int64_t sizes[] = {1,  2,	 3,   4,   5,	 15,	16,
+					17, 255, 256, 257, 1000, 65536, 99991};
 
 	for (size_t k = 0; k < sizeof(sizes) / sizeof(sizes[0]); k++) {
 		int64_t n = sizes[k], fixed = 0;
@@ -36,7 +37,8 @@ TEST(shuffle_is_a_permutation)
 
 TEST(shuffle_of_huge_n_stays_below_n)
 {
-	static const int64_t sizes[] = { INT64_C(1) << 62, (INT64_C(1) << 53) + 1, 4500966, INT32_MAX };
+	static const int64_t sizes[] = {INT64_C(1) << 62, (INT64_C(1) << 53) + 1, 4500966,
+					INT32_MAX};
 
 	for (size_t k = 0; k < sizeof(sizes) / sizeof(sizes[0]); k++) {
 		struct shuffle s = shuffle_make(sizes[k], rng_key_make(7, RNG_SHUFFLE, 0, 0));
@@ -75,7 +77,10 @@ TEST(shuffle_reaches_all_orders_evenly)
 
 TEST(shuffle_spreads_neighbours)
 {
-	/* Where do items 0 … 999 of 100000 go, over tenths? Chi-square with 9 degrees, 99.99 % point 33.7. */
+	/*
+	 * Where do items 0 … 999 of 100000 go, over tenths? Chi-square with 9 degrees, 99.99 %
+	 * point 33.7.
+	 */
 	struct shuffle s = shuffle_make(100000, rng_key_make(5, RNG_SHUFFLE, 1, 0));
 	int counts[10] = { 0 };
 	double chi = 0;
@@ -134,7 +139,8 @@ static bool fixture_open(struct fixture *f, int64_t pairs, struct loader_options
 	*f = (struct fixture){ .shard = make_shard(pairs, 39) };
 	if (f->shard)
 		f->loader = loader_new(f->shard, &o, &e);
-	if (f->loader && !batch_alloc(&f->batch, loader_max_sentences(f->loader), o.batch_tokens, &e))
+	if (f->loader &&
+	    !batch_alloc(&f->batch, loader_max_sentences(f->loader), o.batch_tokens, &e))
 		return true;
 	test_fail(__FILE__, __LINE__, "%s", e.text);
 	return false;
@@ -170,8 +176,10 @@ TEST(loader_gives_every_pair_once_an_epoch_within_the_budget)
 				struct shard_pair p = shard_get(f.shard, f.batch.pair[i]);
 
 				seen[f.batch.pair[i]]++;
-				check_int(f.batch.source_start[i + 1] - f.batch.source_start[i], p.n_source + 1);
-				check_int(f.batch.target_start[i + 1] - f.batch.target_start[i], p.n_target + 1);
+				check_int(f.batch.source_start[i + 1] - f.batch.source_start[i],
+					  p.n_source + 1);
+				check_int(f.batch.target_start[i + 1] - f.batch.target_start[i],
+					  p.n_target + 1);
 			}
 			sentences += f.batch.n;
 			tokens += MAX(f.batch.n_source, f.batch.n_target);

@@ -26,8 +26,13 @@ static int64_t count_floats(struct model_shape shape)
 
 TEST(model_parameter_counts)
 {
-	struct model_shape base = { .d_model = 512, .d_ff = 2048, .heads = 8, .encoder_layers = 6, .decoder_layers = 6,
-				    .vocabulary = 32768, .real_vocabulary = 32768 };
+	struct model_shape base = {.d_model = 512,
+				   .d_ff = 2048,
+				   .heads = 8,
+				   .encoder_layers = 6,
+				   .decoder_layers = 6,
+				   .vocabulary = 32768,
+				   .real_vocabulary = 32768};
 	struct model_shape big = base;
 
 	check_int(count_floats(base), 60880896);
@@ -101,7 +106,9 @@ static void formula_weights(struct model *m)
 
 		for (int64_t k = 0; k < params[p].rows * params[p].cols; k++) {
 			uint64_t i = (uint64_t)(params[p].offset + k);
-			double x = (double)((i * 2654435761u + 12345) % 4294967296u) / 4294967296.0 * 0.6 - 0.3;
+			double x = (double)((i * 2654435761u + 12345) % 4294967296u) /
+					   4294967296.0 * 0.6 -
+				   0.3;
 
 			w[i] = (float)(scale ? x + 1 : x);
 		}
@@ -111,7 +118,10 @@ static void formula_weights(struct model *m)
 	free(w);
 }
 
-/* The largest difference of our gradient from the golden one, in units of the largest golden element. */
+/*
+ * The largest difference of our gradient from the golden one, in units of the largest golden
+ * element.
+ */
 static void compare_gradients(struct model *m, const struct safetensors *golden, double tolerance)
 {
 	struct model_param *params;
@@ -126,7 +136,8 @@ static void compare_gradients(struct model *m, const struct safetensors *golden,
 	}
 	for (size_t p = 0; p < n; p++) {
 		const int64_t count = params[p].rows * params[p].cols;
-		const unsigned char *want = safetensors_get(golden, params[p].name, params[p].rows, params[p].cols, &e);
+		const unsigned char *want =
+			safetensors_get(golden, params[p].name, params[p].rows, params[p].cols, &e);
 		double worst = 0, largest = 0;
 
 		if (!check(want))
@@ -139,8 +150,8 @@ static void compare_gradients(struct model *m, const struct safetensors *golden,
 			largest = fmax(largest, fabs((double)g));
 		}
 		if (!(worst <= tolerance * largest))
-			test_fail(__FILE__, __LINE__, "%s: gradient of %s is off by %g of %g", model_get_ops(m)->name,
-				  params[p].name, worst, largest);
+			test_fail(__FILE__, __LINE__, "%s: gradient of %s is off by %g of %g",
+				  model_get_ops(m)->name, params[p].name, worst, largest);
 	}
 	free(params);
 	free(grad);
@@ -157,7 +168,10 @@ static double golden_number(const struct safetensors *golden, const char *name)
 	return x;
 }
 
-/* fp32 against PyTorch's float64: 2e-5 of a tensor's largest gradient; bf16 has 8 bits: 5 % in products of products. */
+/*
+ * fp32 against PyTorch's float64: 2e-5 of a tensor's largest gradient; bf16 has 8 bits: 5 % in
+ * products of products.
+ */
 static void compare_with_pytorch(const char *backend, bool bf16)
 {
 	const char *srcdir = getenv("srcdir");
@@ -170,7 +184,8 @@ static void compare_with_pytorch(const char *backend, bool bf16)
 	char path[500];
 	double tolerance = bf16 ? 2e-2 : 1e-6;
 
-	snprintf(path, sizeof(path), "%s/tests/golden/model.pytorch.safetensors", srcdir ? srcdir : ".");
+	snprintf(path, sizeof(path), "%s/tests/golden/model.pytorch.safetensors",
+		 srcdir ? srcdir : ".");
 	golden = safetensors_open(path, &e);
 	if (!golden)
 		test_fail(__FILE__, __LINE__, "%s", e.text);
@@ -205,8 +220,14 @@ TEST(model_cpu_bf16_near_pytorch)
 /* ---- gradients by finite differences ------------------------------------ */
 
 static const struct model_how all_dropout = {
-	.dropout = 0.1f, .attention_dropout = 0.2f, .relu_dropout = 0.15f, .smoothing = 0.1f, .grad_scale = 1,
-	.seed = 5, .step = 3, .micro = 1,
+	.dropout = 0.1f,
+	.attention_dropout = 0.2f,
+	.relu_dropout = 0.15f,
+	.smoothing = 0.1f,
+	.grad_scale = 1,
+	.seed = 5,
+	.step = 3,
+	.micro = 1,
 };
 
 static double loss_at(struct model *m, const struct batch *b, const float *params)
@@ -247,7 +268,8 @@ TEST(model_gradient_by_differences)
 		const struct rng_key key = rng_key_make(9, RNG_TEST, (uint32_t)p, 0);
 		double along = 0, size = 0, up, down;
 
-		for (int64_t k = params[p].offset; k < params[p].offset + params[p].rows * params[p].cols; k++) {
+		for (int64_t k = params[p].offset;
+		     k < params[p].offset + params[p].rows * params[p].cols; k++) {
 			float d = rng_unit(key, (uint64_t)k) < 0.5f ? -1 : 1;
 
 			moved[k] = base[k] + h * d;
@@ -255,14 +277,16 @@ TEST(model_gradient_by_differences)
 			size += (double)grad[k] * grad[k];
 		}
 		up = loss_at(m, &b, moved);
-		for (int64_t k = params[p].offset; k < params[p].offset + params[p].rows * params[p].cols; k++)
+		for (int64_t k = params[p].offset;
+		     k < params[p].offset + params[p].rows * params[p].cols; k++)
 			moved[k] = 2 * base[k] - moved[k];
 		down = loss_at(m, &b, moved);
-		for (int64_t k = params[p].offset; k < params[p].offset + params[p].rows * params[p].cols; k++)
+		for (int64_t k = params[p].offset;
+		     k < params[p].offset + params[p].rows * params[p].cols; k++)
 			moved[k] = base[k];
 		if (!(fabs((up - down) / (2 * h) - along) <= 2e-2 * sqrt(size) + 5e-3))
-			test_fail(__FILE__, __LINE__, "%s: difference %g, gradient %g", params[p].name,
-				  (up - down) / (2 * h), along);
+			test_fail(__FILE__, __LINE__, "%s: difference %g, gradient %g",
+				  params[p].name, (up - down) / (2 * h), along);
 	}
 	free(params);
 	free(base);
@@ -348,7 +372,8 @@ TEST(model_evaluates_in_less_memory)
 	struct model_shape shape = small_shape();
 	struct dev_options options = { .threads = 1 };
 	struct err e;
-	struct model *training = small_model("cpu", false), *forward = model_new(&shape, ops_find("cpu", &e), &options, &e);
+	struct model *training = small_model("cpu", false),
+		     *forward = model_new(&shape, ops_find("cpu", &e), &options, &e);
 	struct model_how how = { .smoothing = 0.1f, .grad_scale = 1 };
 	struct model_sums a, b, c;
 	struct batch batch;
@@ -383,7 +408,7 @@ TEST(model_refuses_a_batch_that_does_not_fit)
 	if (!m || !check_err(batch_alloc(&b, 3, 2 * SMALL_TOKENS, &e), 0))
 		return;
 	check_err(model_evaluate(m, &b, 0, &sums, &e), ERR_INTERNAL);		/* empty */
-	check(batch_add(&b, 0, words, SMALL_TOKENS, words, 1));			/* and </s>: one too many */
+	check(batch_add(&b, 0, words, SMALL_TOKENS, words, 1)); /* and </s>: one too many */
 	check_err(model_evaluate(m, &b, 0, &sums, &e), ERR_INTERNAL);
 	batch_free(&b);
 	model_free(m);
@@ -458,8 +483,13 @@ TEST(model_repeats_bit_by_bit)
 
 TEST(model_initial_weights)
 {
-	struct model_shape shape = { .d_model = 64, .d_ff = 256, .heads = 4, .encoder_layers = 1, .decoder_layers = 1,
-				     .vocabulary = 1000, .real_vocabulary = 1000 };
+	struct model_shape shape = {.d_model = 64,
+				    .d_ff = 256,
+				    .heads = 4,
+				    .encoder_layers = 1,
+				    .decoder_layers = 1,
+				    .vocabulary = 1000,
+				    .real_vocabulary = 1000};
 	struct dev_options options = { 0 };
 	struct err e;
 	struct model *m = model_new(&shape, ops_ref(), &options, &e);
@@ -493,8 +523,13 @@ TEST(model_initial_weights)
 
 TEST(model_training_memory)
 {
-	struct model_shape shape = { .d_model = 512, .d_ff = 2048, .heads = 8, .encoder_layers = 6, .decoder_layers = 6,
-				     .vocabulary = 32768, .real_vocabulary = 32768 };
+	struct model_shape shape = {.d_model = 512,
+				    .d_ff = 2048,
+				    .heads = 8,
+				    .encoder_layers = 6,
+				    .decoder_layers = 6,
+				    .vocabulary = 32768,
+				    .real_vocabulary = 32768};
 	struct err e;
 	size_t small, large;
 

@@ -27,9 +27,10 @@ static const char *in_folder(const char *name)
 TEST(batch_packs_sentences)
 {
 	static const int32_t source[] = { 5, 6, 7 }, target[] = { 8, 9 };
-	static const int32_t want_source[] = { 5, 6, 7, 1, 6, 1, 1 }, want_position[] = { 0, 1, 2, 3, 0, 1, 0 };
+	static const int32_t want_source[] = {5, 6, 7, 1, 6, 1, 1},
+			     want_position[] = {0, 1, 2, 3, 0, 1, 0};
 	static const int32_t want_in[] = { 2, 8, 9, 2, 2, 9 }, want_out[] = { 8, 9, 1, 1, 9, 1 };
-	static const int32_t want_source_start[] = { 0, 4, 6, 7 }, want_target_start[] = { 0, 3, 4, 6 };
+	static const int32_t want_source_start[] = {0, 4, 6, 7}, want_target_start[] = {0, 3, 4, 6};
 	struct batch b;
 	struct err e;
 
@@ -96,7 +97,8 @@ TEST(intern_numbers_strings)
 		for (int i = 0; i < 5000; i++) {
 			int len = snprintf(name, sizeof(name), "%x", i * 2654435761u);
 
-			if (!check_int(intern_add(&t, name, (size_t)len, &id, &e), 0) || !check_int(id, i))
+			if (!check_int(intern_add(&t, name, (size_t)len, &id, &e), 0) ||
+			    !check_int(id, i))
 				goto out;
 		}
 	check_int(t.n, 5000);
@@ -123,7 +125,8 @@ static int write_shard(const char *path, int64_t pairs, struct err *e)
 	for (int i = 0; i < 40; i++)
 		ids[i] = (i * 7 + 3) % 100;
 	for (int64_t p = 0; p < pairs; p++)
-		if (shard_append(w, ids + p % 5, (int32_t)(p % 30), ids + p % 7, (int32_t)(p * 3 % 31), e)) {
+		if (shard_append(w, ids + p % 5, (int32_t)(p % 30), ids + p % 7,
+				 (int32_t)(p * 3 % 31), e)) {
 			shard_cancel(w);
 			return e->code;
 		}
@@ -137,7 +140,8 @@ TEST(shard_reads_what_was_written)
 	struct shard *s;
 	int64_t source = 0, target = 0;
 
-	if (!check_int(write_shard(path, 1001, &e), 0) || !check((s = shard_open(path, &e)) != NULL)) {
+	if (!check_int(write_shard(path, 1001, &e), 0) ||
+	    !check((s = shard_open(path, &e)) != NULL)) {
 		test_fail(__FILE__, __LINE__, "%s", e.text);
 		return;
 	}
@@ -215,38 +219,44 @@ static void seal(struct buf *b)
 	struct err e;
 	struct hash *h = hash_new(HASH_SHA256, &e);
 
-	check(h && !hash_add(h, b->data + HEADER, b->len - HEADER, &e) && !hash_add(h, b->data, 112, &e) &&
-	      !hash_hex(h, hex, &e));
+	check(h && !hash_add(h, b->data + HEADER, b->len - HEADER, &e) &&
+	      !hash_add(h, b->data, 112, &e) && !hash_hex(h, hex, &e));
 	memcpy(b->data + 112, hex, 64);
 	hash_free(h);
 }
 
 TEST(shard_hostile_files)
 {
-	static const struct { size_t at, n; int64_t value; bool sealed; const char *says; } cases[] = {
-		{ 0, 1, 'X', true, "not a token shard" },
-		{ 8, 4, 0x04030201, true, "other byte order" },
-		{ 8, 4, 0x01020305, true, "byte order mark" },
-		{ 12, 4, 2, true, "version 2" },
-		{ 16, 8, INT64_MAX, true, "cannot be in" },
-		{ 16, 8, -1, true, "cannot be in" },
-		{ 16, 8, 20, true, "another length" },
-		{ 24, 8, INT64_MAX, true, "cannot be in" },
-		{ 24, 8, INT64_MIN, true, "cannot be in" },
-		{ 32, 8, 0x4000000000000000, true, "cannot be in" },
-		{ 32, 8, 3, true, "another length" },
-		{ 40, 4, 0, true, "a vocabulary of 0" },
-		{ 40, 4, 5, true, "the vocabulary has 5" },
-		{ 48, 1, 'f', false, "SHA-256" },
-		{ 120, 1, 'x', false, "SHA-256" },
-		{ HEADER, 4, 100, true, "has id 100" },
-		{ HEADER, 4, -1, true, "has id -1" },
-		{ HEADER, 1, 77, false, "SHA-256" },
+	static const struct {
+		size_t at, n;
+		int64_t value;
+		bool sealed;
+		const char *says;
+	} cases[] = {
+		{0, 1, 'X', true, "not a token shard"},
+		{8, 4, 0x04030201, true, "other byte order"},
+		{8, 4, 0x01020305, true, "byte order mark"},
+		{12, 4, 2, true, "version 2"},
+		{16, 8, INT64_MAX, true, "cannot be in"},
+		{16, 8, -1, true, "cannot be in"},
+		{16, 8, 20, true, "another length"},
+		{24, 8, INT64_MAX, true, "cannot be in"},
+		{24, 8, INT64_MIN, true, "cannot be in"},
+		{32, 8, 0x4000000000000000, true, "cannot be in"},
+		{32, 8, 3, true, "another length"},
+		{40, 4, 0, true, "a vocabulary of 0"},
+		{40, 4, 5, true, "the vocabulary has 5"},
+		{48, 1, 'f', false, "SHA-256"},
+		{120, 1, 'x', false, "SHA-256"},
+		{HEADER, 4, 100, true, "has id 100"},
+		{HEADER, 4, -1, true, "has id -1"},
+		{HEADER, 1, 77, false, "SHA-256"},
 	};
 	struct buf good = { 0 }, b = { 0 };
 	struct err e;
 
-	if (write_shard(in_folder("c.shard"), 21, &e) || file_read_all(in_folder("c.shard"), 0, &good, &e)) {
+	if (write_shard(in_folder("c.shard"), 21, &e) ||
+	    file_read_all(in_folder("c.shard"), 0, &good, &e)) {
 		test_fail(__FILE__, __LINE__, "%s", e.text);
 		goto out;
 	}
@@ -258,7 +268,8 @@ TEST(shard_hostile_files)
 		if (cases[i].sealed)
 			seal(&b);
 		if (!strstr(open_bytes(&b, b.len, &e), cases[i].says))
-			test_fail(__FILE__, __LINE__, "case %zu: \"%s\" does not say \"%s\"", i, e.text, cases[i].says);
+			test_fail(__FILE__, __LINE__, "case %zu: \"%s\" does not say \"%s\"", i,
+				  e.text, cases[i].says);
 	}
 	for (size_t n = 0; n < good.len; n += n < 300 ? 1 : 97)
 		check(*open_bytes(&good, n, &e));
@@ -276,7 +287,8 @@ TEST(shard_hostile_starts)
 	struct err e;
 	size_t table;
 
-	if (write_shard(in_folder("d.shard"), 21, &e) || file_read_all(in_folder("d.shard"), 0, &good, &e)) {
+	if (write_shard(in_folder("d.shard"), 21, &e) ||
+	    file_read_all(in_folder("d.shard"), 0, &good, &e)) {
 		test_fail(__FILE__, __LINE__, "%s", e.text);
 		goto out;
 	}
@@ -305,14 +317,16 @@ TEST(shard_every_flipped_bit_is_noticed)
 	struct buf b = { 0 };
 	struct err e;
 
-	if (write_shard(in_folder("e.shard"), 5, &e) || file_read_all(in_folder("e.shard"), 0, &b, &e)) {
+	if (write_shard(in_folder("e.shard"), 5, &e) ||
+	    file_read_all(in_folder("e.shard"), 0, &b, &e)) {
 		test_fail(__FILE__, __LINE__, "%s", e.text);
 		goto out;
 	}
 	for (size_t i = 0; i < b.len; i++) {
 		b.data[i] ^= (char)(1 << i % 8);
 		if (!*open_bytes(&b, b.len, &e))
-			test_fail(__FILE__, __LINE__, "a flipped bit in byte %zu was not noticed", i);
+			test_fail(__FILE__, __LINE__, "a flipped bit in byte %zu was not noticed",
+				  i);
 		b.data[i] ^= (char)(1 << i % 8);
 	}
 out:
@@ -331,12 +345,15 @@ static struct vocab *vocab_of(const char *text, struct err *e)
 
 TEST(vocab_orders_pads_and_finds)
 {
-	static const struct { const char *piece; int64_t times; } pieces[] = {
-		{ "b", 2 }, { "haus", 7 }, { "a", 1 }, { "a", 1 }, { "tab\tbed", 1 }, { "</s>", 99 }, { "<unused0>", 9 },
-		{ "", 5 }, { "line\nfeed", 5 }, { "@@", 1 },
+	static const struct { const char *piece; int64_t times;
+	} pieces[] = {
+		{"b", 2},     {"haus", 7},	{"a", 1}, {"a", 1},	     {"tab\tbed", 1},
+		{"</s>", 99}, {"<unused0>", 9}, {"", 5},  {"line\nfeed", 5}, {"@@", 1},
 	};
-	static const char want[] = "<pad>\t0\n</s>\t0\n<s>\t0\n<unk>\t0\nhaus\t7\na\t2\nb\t2\n@@\t1\n"
-		"tab\tbed\t1\n<unused0>\t0\n<unused1>\t0\n<unused2>\t0\n<unused3>\t0\n<unused4>\t0\n<unused5>\t0\n"
+	static const char want[] =
+		"<pad>\t0\n</s>\t0\n<s>\t0\n<unk>\t0\nhaus\t7\na\t2\nb\t2\n@@\t1\n"
+		"tab\tbed\t1\n<unused0>\t0\n<unused1>\t0\n<unused2>\t0\n<unused3>\t0\n<unused4>"
+		"\t0\n<unused5>\t0\n"
 		"<unused6>\t0\n";
 	struct err e = { 0 };
 	struct vocab_counter *c = vocab_counter_new(&e);
@@ -346,8 +363,11 @@ TEST(vocab_orders_pads_and_finds)
 	struct vocab *v = NULL;
 
 	for (size_t i = 0; i < sizeof(pieces) / sizeof(pieces[0]); i++)
-		check_int(vocab_count(c, pieces[i].piece, strlen(pieces[i].piece), pieces[i].times, &e), 0);
-	if (!check_int(vocab_write(c, path, &e), 0) || !check_int(file_read_all(path, 0, &text, &e), 0))
+		check_int(vocab_count(c, pieces[i].piece, strlen(pieces[i].piece), pieces[i].times,
+				      &e),
+			  0);
+	if (!check_int(vocab_write(c, path, &e), 0) ||
+	    !check_int(file_read_all(path, 0, &text, &e), 0))
 		goto out;
 	check_str(text.data, want);
 	v = vocab_open(path, &e);
@@ -391,21 +411,23 @@ TEST(vocab_without_pieces)
 TEST(vocab_hostile_files)
 {
 #define HEAD "<pad>\t0\n</s>\t0\n<s>\t0\n<unk>\t0\n"
-	static const struct { const char *text, *says; } cases[] = {
-		{ "", "0 lines" },
-		{ HEAD, "4 lines, expected a multiple of 8" },
-		{ "<pad>\t0\n<s>\t0\n", "line 2: expected </s>" },
-		{ HEAD "a\t1\nb\nc\t1\nd\t1\n", "line 6: expected a token, a tab and its count" },
-		{ HEAD "a\t1\nb\t-1\nc\t1\nd\t1\n", "line 6: expected a token" },
-		{ HEAD "a\t1\nb\t1x\nc\t1\nd\t1\n", "line 6: expected a token" },
-		{ HEAD "a\t1\n\t1\nc\t1\nd\t1\n", "line 6: expected a token" },
-		{ HEAD "a\t99999999999999999999\n", "line 5: expected a token" },
-		{ HEAD "a\t1\nb\t1\na\t1\nd\t1\n", "line 7: \"a\" is there twice (also in line 5)" },
-		{ HEAD "a\t1\n<unk>\t1\n", "line 6: \"<unk>\" is there twice" },
-		{ HEAD "a\t1\n\xff\t1\n", "line 6: the token is not UTF-8" },
-		{ HEAD "a\t1\n<unused0>\t0\nc\t1\nd\t1\n", "line 7: \"c\" where <unused1> was expected" },
-		{ HEAD "a\t1\n<unused1>\t0\n", "line 6: \"<unused1>\" where <unused0> was expected" },
-		{ HEAD "a\t1\nb\t1\nc\t1\nd\t1", "line 8: the file ends inside the line" },
+	static const struct { const char *text, *says;
+	} cases[] = {
+		{"", "0 lines"},
+		{HEAD, "4 lines, expected a multiple of 8"},
+		{"<pad>\t0\n<s>\t0\n", "line 2: expected </s>"},
+		{HEAD "a\t1\nb\nc\t1\nd\t1\n", "line 6: expected a token, a tab and its count"},
+		{HEAD "a\t1\nb\t-1\nc\t1\nd\t1\n", "line 6: expected a token"},
+		{HEAD "a\t1\nb\t1x\nc\t1\nd\t1\n", "line 6: expected a token"},
+		{HEAD "a\t1\n\t1\nc\t1\nd\t1\n", "line 6: expected a token"},
+		{HEAD "a\t99999999999999999999\n", "line 5: expected a token"},
+		{HEAD "a\t1\nb\t1\na\t1\nd\t1\n", "line 7: \"a\" is there twice (also in line 5)"},
+		{HEAD "a\t1\n<unk>\t1\n", "line 6: \"<unk>\" is there twice"},
+		{HEAD "a\t1\n\xff\t1\n", "line 6: the token is not UTF-8"},
+		{HEAD "a\t1\n<unused0>\t0\nc\t1\nd\t1\n",
+		 "line 7: \"c\" where <unused1> was expected"},
+		{HEAD "a\t1\n<unused1>\t0\n", "line 6: \"<unused1>\" where <unused0> was expected"},
+		{HEAD "a\t1\nb\t1\nc\t1\nd\t1", "line 8: the file ends inside the line"},
 	};
 	struct err e;
 
@@ -413,7 +435,8 @@ TEST(vocab_hostile_files)
 		struct vocab *v = vocab_of(cases[i].text, &e);
 
 		if (v || e.code != ERR_DATA || !strstr(e.text, cases[i].says))
-			test_fail(__FILE__, __LINE__, "case %zu: \"%s\" does not say \"%s\"", i, e.text, cases[i].says);
+			test_fail(__FILE__, __LINE__, "case %zu: \"%s\" does not say \"%s\"", i,
+				  e.text, cases[i].says);
 		vocab_close(v);
 	}
 	check(!vocab_open(in_folder("none.tsv"), &e));

@@ -70,7 +70,8 @@ TEST(manifest_errors_name_file_and_line)
 
 		check_err(manifest_read(&m, path, &e), ERR_CONFIG);
 		if (!strstr(e.text, cases[i].words) || !strstr(e.text, "x.manifest"))
-			test_fail(__FILE__, __LINE__, "'%s' is not in '%s'", cases[i].words, e.text);
+			test_fail(__FILE__, __LINE__, "'%s' is not in '%s'", cases[i].words,
+				  e.text);
 		free(path);
 	}
 }
@@ -124,7 +125,8 @@ TEST(parallel_counts_sides_of_different_length)
 	struct parallel p;
 
 	for (int turn = 0; turn < 2; turn++) {
-		if (!check_int(parallel_open(&p, turn ? two : five, turn ? five : two, false, &e), 0))
+		if (!check_int(parallel_open(&p, turn ? two : five, turn ? five : two, false, &e),
+			       0))
 			break;
 		check_int(parallel_next(&p, &e), 1);
 		check_int(parallel_next(&p, &e), 1);
@@ -152,7 +154,10 @@ static int64_t count_lines(const char *path)
 	return n;
 }
 
-/* The held-out sets of the built-in corpus do not depend on how much trains, and turn round with the languages. */
+/*
+ * The held-out sets of the built-in corpus do not depend on how much trains, and turn round with
+ * the languages.
+ */
 TEST(sources_of_the_built_in_corpus)
 {
 	struct err e = { 0 };
@@ -210,11 +215,14 @@ static int prepare(struct conf *c, const char *recipe, const char *const *option
 	return rc;
 }
 
-/* Does every pair of a held-out shard hold what the pipeline makes of its raw text, and back again? */
+/*
+ * Does every pair of a held-out shard hold what the pipeline makes of its raw text, and back again?
+ */
 static void check_held_out(const char *folder, struct pipeline *tools)
 {
 	struct err e = { 0 };
-	char *source = file_path(&e, "%s/dev.en", folder), *target = file_path(&e, "%s/dev.de", folder);
+	char *source = file_path(&e, "%s/dev.en", folder),
+	     *target = file_path(&e, "%s/dev.de", folder);
 	char *path = file_path(&e, "%s/dev.shard", folder);
 	struct shard *s = shard_open(path, &e);
 	struct parallel in;
@@ -228,13 +236,17 @@ static void check_held_out(const char *folder, struct pipeline *tools)
 		while (parallel_next(&in, &e) > 0) {
 			pair = shard_get(s, in.number - 1);
 			n = 0;
-			check_int(pipeline_encode(tools, SIDE_TARGET, in.target.text, in.target.len, &ids, &n, &cap,
-						  &e), 0);
-			unequal += n != (size_t)pair.n_target || memcmp(ids, pair.target, n * sizeof(*ids));
+			check_int(pipeline_encode(tools, SIDE_TARGET, in.target.text, in.target.len,
+						  &ids, &n, &cap, &e),
+				  0);
+			unequal += n != (size_t)pair.n_target ||
+				   memcmp(ids, pair.target, n * sizeof(*ids));
 			n = 0;
-			check_int(pipeline_encode(tools, SIDE_SOURCE, in.source.text, in.source.len, &ids, &n, &cap,
-						  &e), 0);
-			unequal += n != (size_t)pair.n_source || memcmp(ids, pair.source, n * sizeof(*ids));
+			check_int(pipeline_encode(tools, SIDE_SOURCE, in.source.text, in.source.len,
+						  &ids, &n, &cap, &e),
+				  0);
+			unequal += n != (size_t)pair.n_source ||
+				   memcmp(ids, pair.source, n * sizeof(*ids));
 			buf_clear(&back);
 			check_int(pipeline_decode(tools, SIDE_SOURCE, ids, n, &back, &e), 0);
 			/* a figure that never stood alone in so little training text is unknown */
@@ -314,7 +326,8 @@ TEST(prep_shuffles_by_seed_only)
 		buf_printf(&text, "line %d is line %d\n", i, i);
 	source = write_text("s.en", buf_text(&text));
 	target = write_text("s.de", buf_text(&text));
-	recipe = write_text("order.ini", "[data]\ntrain_source = s.en\ntrain_target = s.de\nmerges = 20\n");
+	recipe = write_text("order.ini",
+			    "[data]\ntrain_source = s.en\ntrain_target = s.de\nmerges = 20\n");
 	for (i = 0; i < 3; i++) {
 		const char *options[] = { "seed", seeds[i], "force", "yes", NULL };
 
@@ -350,15 +363,19 @@ TEST(pipeline_on_real_text)
 
 	if (!data)
 		return;
-	buf_printf(&train, "[data]\ntrain_source = %s\ntrain_target = %.*sde\nmerges = 1000\n", data,
-		   (int)strlen(data) - 2, data);
+	buf_printf(&train, "[data]\ntrain_source = %s\ntrain_target = %.*sde\nmerges = 1000\n",
+		   data, (int)strlen(data) - 2, data);
 	recipe = write_text("real.ini", buf_text(&train));
-	if (check_int(prepare(&c, recipe, none, &e), 0) && check((folder = corpus_folder(&c, &e)) != NULL) &&
-	    check((tools = pipeline_open(folder, &c, &e)) != NULL) && check_int(lines_open(&in, data, &e), 0)) {
+	if (check_int(prepare(&c, recipe, none, &e), 0) &&
+	    check((folder = corpus_folder(&c, &e)) != NULL) &&
+	    check((tools = pipeline_open(folder, &c, &e)) != NULL) &&
+	    check_int(lines_open(&in, data, &e), 0)) {
 		while (lines_next(&in, &e) > 0) {
 			n = 0;
 			buf_clear(&back);
-			check_int(pipeline_encode(tools, SIDE_SOURCE, in.text, in.len, &ids, &n, &cap, &e), 0);
+			check_int(pipeline_encode(tools, SIDE_SOURCE, in.text, in.len, &ids, &n,
+						  &cap, &e),
+				  0);
 			check_int(pipeline_decode(tools, SIDE_SOURCE, ids, n, &back, &e), 0);
 			same += !strcmp(buf_text(&back), in.text);
 		}
@@ -385,7 +402,8 @@ TEST(pipeline_refuses_foreign_ids)
 	struct pipeline *tools = NULL;
 	int32_t ids[] = { TOKEN_START, -1, 1000000 };
 
-	if (check_int(prepare(&c, "demo", options, &e), 0) && check((folder = corpus_folder(&c, &e)) != NULL) &&
+	if (check_int(prepare(&c, "demo", options, &e), 0) &&
+	    check((folder = corpus_folder(&c, &e)) != NULL) &&
 	    check((tools = pipeline_open(folder, &c, &e)) != NULL)) {
 		check_int(pipeline_decode(tools, SIDE_TARGET, ids, 1, &out, &e), 0);
 		check_str(buf_text(&out), "");

@@ -40,7 +40,10 @@ TEST(sched_reference_values)
 	same_to_4_digits(sched_rate(&s, 299999), "1.614e-04");
 }
 
-/* The first update moves each weight by the rate against its gradient's sign, whatever the gradient's size. */
+/*
+ * The first update moves each weight by the rate against its gradient's sign, whatever the
+ * gradient's size.
+ */
 TEST(adam_first_step)
 {
 	struct model *m = small_model("cpu", false);
@@ -55,14 +58,18 @@ TEST(adam_first_step)
 	grad = small_copy(m, model_param_arena(m));
 	for (int64_t i = 0; i < model_floats(m); i++)
 		grad[i] = i % 3 ? (float)(i % 7) - 3 : 2;
-	model_get_ops(m)->to_device(model_get_dev(m), model_grad_arena(m), grad, (size_t)model_floats(m) * 4);
+	model_get_ops(m)->to_device(model_get_dev(m), model_grad_arena(m), grad,
+				    (size_t)model_floats(m) * 4);
 	adam_apply(&a, 0, 0.01, 0.25);
 	after = small_copy(m, model_param_arena(m));
 	for (int64_t i = 0; i < model_floats(m); i++) {
-		double moved = (double)after[i] - before[i], want = grad[i] > 0 ? -0.01 : grad[i] < 0 ? 0.01 : 0;
+		double moved = (double)after[i] - before[i], want = grad[i] > 0	  ? -0.01
+								    : grad[i] < 0 ? 0.01
+										  : 0;
 
 		if (!(fabs(moved - want) < 1e-5)) {
-			test_fail(__FILE__, __LINE__, "weight %d moved by %g, not %g", (int)i, moved, want);
+			test_fail(__FILE__, __LINE__, "weight %d moved by %g, not %g", (int)i,
+				  moved, want);
 			break;
 		}
 	}
@@ -118,7 +125,8 @@ static bool make_corpus_of(char letter)
 	if (!check_err(rc, 0) || !make_vocabulary(at("corpora/c/vocab.tsv"), letter))
 		return false;
 	v = vocab_open(at("corpora/c/vocab.tsv"), &e);
-	w = v ? shard_create(at("corpora/c/train.shard"), vocab_size(v), vocab_sha256(v), &e) : NULL;
+	w = v ? shard_create(at("corpora/c/train.shard"), vocab_size(v), vocab_sha256(v), &e)
+	      : NULL;
 	rc = w ? 0 : e.code;
 	for (int p = 0; !rc && p < PAIRS; p++) {
 		const struct rng_key key = rng_key_make(1, RNG_TEST, (uint32_t)p, 0);
@@ -144,10 +152,25 @@ static bool make_corpus(void)
 }
 
 static const char *const recipe[][2] = {
-	{ "corpus", "c" }, { "d_model", "16" }, { "d_ff", "32" }, { "heads", "2" }, { "encoder_layers", "1" },
-	{ "decoder_layers", "1" }, { "batch_tokens", "64" }, { "accumulate", "2" }, { "steps", "30" }, { "warmup", "10" },
-	{ "learning_rate", "1" }, { "save_every", "10" }, { "eval_every", "1000000" }, { "log_every", "5" },
-	{ "threads", "1" }, { "backend", "cpu" }, { "clip", "1" }, { "keep", "3" }, { "quiet", "yes" },
+	{"corpus", "c"},
+	{"d_model", "16"},
+	{"d_ff", "32"},
+	{"heads", "2"},
+	{"encoder_layers", "1"},
+	{"decoder_layers", "1"},
+	{"batch_tokens", "64"},
+	{"accumulate", "2"},
+	{"steps", "30"},
+	{"warmup", "10"},
+	{"learning_rate", "1"},
+	{"save_every", "10"},
+	{"eval_every", "1000000"},
+	{"log_every", "5"},
+	{"threads", "1"},
+	{"backend", "cpu"},
+	{"clip", "1"},
+	{"keep", "3"},
+	{"quiet", "yes"},
 };
 
 static bool make_conf(struct conf *c, const char *run)
@@ -208,7 +231,8 @@ static char *print_of(const char *run, int step)
 	snprintf(path, sizeof(path), "%s/SHA256SUMS", folder);
 	if (file_read_all(path, 0, &sums, &e) || ckpt_read_state(folder, true, &s, &e))
 		test_fail(__FILE__, __LINE__, "%s", e.text);
-	for (line = sums.data ? strtok_r(sums.data, "\n", &rest) : NULL; line; line = strtok_r(NULL, "\n", &rest))
+	for (line = sums.data ? strtok_r(sums.data, "\n", &rest) : NULL; line;
+	     line = strtok_r(NULL, "\n", &rest))
 		if (strstr(line, ".safetensors"))
 			buf_printf(&out, "%s\n", line);
 	buf_printf(&out, "step %d position %d\n", (int)s.step, (int)s.loader_position);
@@ -294,7 +318,8 @@ TEST(train_resumes_bit_by_bit)
 	check_near(step, 2, 0);
 
 	/* the newest checkpoint is damaged: from the one before */
-	check_err(file_write_all(at("runs/parts/checkpoints/30/optimizer.safetensors"), "x", 1, &e), 0);
+	check_err(file_write_all(at("runs/parts/checkpoints/30/optimizer.safetensors"), "x", 1, &e),
+		  0);
 	trains(&parts);
 	check_same_run("straight", "parts", 30);
 	conf_free(&straight);
@@ -380,7 +405,10 @@ TEST(train_refuses_what_does_not_match)
 	conf_free(&c);
 }
 
-/* Weights that are no numbers: steps are left out, and in the end the run says that it has diverged. */
+/*
+ * Weights that are no numbers: steps are left out, and in the end the run says that it has
+ * diverged.
+ */
 TEST(train_notices_divergence)
 {
 	static const volatile sig_atomic_t never;
@@ -440,7 +468,8 @@ static bool write_recipe(const struct conf *c, const char *run)
 
 static bool start_rank(struct proc *p, const char *program, const char *run)
 {
-	const char *const argv[] = { program, "_rank", "-C", test_folder(), "--run", run, "--quiet", NULL };
+	const char *const argv[] = {program, "_rank", "-C",	 test_folder(),
+				    "--run", run,     "--quiet", NULL};
 	struct err e = { 0 };
 
 	return check_err(proc_start(p, argv, PROC_OWN_GROUP, &e), 0);
@@ -467,7 +496,9 @@ TEST(train_survives_kill)
 	for (int i = 0; i < 4 && start_rank(&p, program, "killed"); i++) {
 		int seen = count_records("killed", "train", NULL, NULL);
 
-		for (int wait = 0; wait < 20000 && count_records("killed", "train", NULL, NULL) < seen + 3 + 3 * i; wait++)
+		for (int wait = 0; wait < 20000 &&
+				   count_records("killed", "train", NULL, NULL) < seen + 3 + 3 * i;
+		     wait++)
 			usleep(1000);
 		kill(p.pid, SIGKILL);
 		check_err(proc_wait(&p, &status, &e), 0);
@@ -501,7 +532,8 @@ TEST(train_saves_at_sigterm)
 		set(&c, "save_every", "100000000");
 		write_recipe(&c, "r");
 		if (start_rank(&p, program, "r")) {
-			for (int i = 0; i < 500 && count_records("r", "train", NULL, NULL) == 0; i++)
+			for (int i = 0; i < 500 && count_records("r", "train", NULL, NULL) == 0;
+			     i++)
 				usleep(10000);
 			kill(p.pid, SIGTERM);
 			check_err(proc_wait(&p, &status, &e), 0);
@@ -562,15 +594,31 @@ static bool open_mpi_is_here(void)
 	return !proc_wait(&p, &status, &e) && status == 0 && strstr(text, "Open MPI");
 }
 
-/* Two ranks train on the same micro-batches as one: the same weights but for the order of additions. */
+/*
+ * Two ranks train on the same micro-batches as one: the same weights but for the order of
+ * additions.
+ */
 TEST(train_two_ranks_equal_one)
 {
 	struct conf c;
 	struct err e = { 0 };
 	struct proc p;
 	char *program = paths_sister("werkbank-train", &e);
-	const char *const argv[] = { "mpirun", "-n", "2", "--allow-run-as-root", "--oversubscribe", "--bind-to", "none",
-				     program, "_rank", "-C", test_folder(), "--run", "two", "--quiet", NULL };
+	const char *const argv[] = {"mpirun",
+				    "-n",
+				    "2",
+				    "--allow-run-as-root",
+				    "--oversubscribe",
+				    "--bind-to",
+				    "none",
+				    program,
+				    "_rank",
+				    "-C",
+				    test_folder(),
+				    "--run",
+				    "two",
+				    "--quiet",
+				    NULL};
 	int status = -1;
 	int64_t n = 0;
 	double worst = 0;
@@ -585,14 +633,17 @@ TEST(train_two_ranks_equal_one)
 		set(&c, "steps", "12");
 		trains(&c);
 		write_recipe(&c, "two");
-		if (check_err(proc_start(&p, argv, 0, &e), 0) && check_err(proc_wait(&p, &status, &e), 0) &&
-		    check_int(status, 0)) {
+		if (check_err(proc_start(&p, argv, 0, &e), 0) &&
+		    check_err(proc_wait(&p, &status, &e), 0) && check_int(status, 0)) {
 			x = weights_of(&c, "one", 12, &n);
 			y = weights_of(&c, "two", 12, &n);
 			for (int64_t i = 0; x && y && i < n; i++)
 				worst = fmax(worst, fabs((double)x[i] - y[i]));
 			check(n > 1000);
-			check_near(worst, 0, 1e-3);	/* Adam's first steps magnify the last bits of small gradients */
+			check_near(
+				worst, 0,
+				/* Adam's first steps magnify the last bits of small gradients */
+				1e-3);
 			free(x);
 			free(y);
 		}

@@ -1,4 +1,7 @@
-/* t_tui.c - the workbench without a terminal: cells, layout, figures, series, plots, keys, the model of a run. */
+/*
+ * t_tui.c - the workbench without a terminal: cells, layout, figures, series, plots, keys, the
+ * model of a run.
+ */
 #include "tests/test.h"
 
 #include <fcntl.h>
@@ -72,14 +75,15 @@ TEST(tui_grid_wide_and_marks)
 		return;
 	check_int(grid_text(&g, 0, 0, 6, STYLE_NORMAL, "日本語"), 6);
 	check_dump(&g, "日本語\n");
-	grid_put(&g, 0, 1, STYLE_NORMAL, 'x');		/* the right half of a pair: both halves go */
+	grid_put(&g, 0, 1, STYLE_NORMAL, 'x'); /* the right half of a pair: both halves go */
 	check_dump(&g, " x本語\n");
 	grid_put(&g, 0, 3, STYLE_NORMAL, 0x65E5);	/* over a right and a left half */
 	check_dump(&g, " x 日\n");
 	grid_put(&g, 0, 5, STYLE_NORMAL, 0x65E5);	/* no room for two columns */
 	check_dump(&g, " x 日\n");
 	grid_clear(&g);
-	check_int(grid_text(&g, 0, 0, 6, STYLE_NORMAL, "a\xCC\x88\xCC\x81\xCC\x80z"), 2);	/* two marks are kept */
+	check_int(grid_text(&g, 0, 0, 6, STYLE_NORMAL, "a\xCC\x88\xCC\x81\xCC\x80z"),
+		  2); /* two marks are kept */
 	check_dump(&g, "a\xCC\x88\xCC\x81z\n");
 	check_int(grid_text_width(&g, "Mädchen 日本"), 12);
 	check_int(grid_text_fit(&g, "日本", 3, NULL), 3);
@@ -109,20 +113,26 @@ TEST(tui_grid_never_passes_control)
 				text[i] += !text[i];
 			}
 			text[sizeof(text) - 1] = 0;
-			grid_text(&g, round % 3, (int)(seed >> 8 & 63) - 10, 40, STYLE_NORMAL, text);
+			grid_text(&g, round % 3, (int)(seed >> 8 & 63) - 10, 40, STYLE_NORMAL,
+				  text);
 			grid_dump(&g, &out);
 			for (size_t i = 0; i < out.len; i++) {
 				unsigned char c = (unsigned char)out.data[i];
 
-				if ((c < 0x20 && c != '\n') || c == 0x7F || (c == 0xC2 && (unsigned char)out.data[i + 1] < 0xA0) ||
+				if ((c < 0x20 && c != '\n') || c == 0x7F ||
+				    (c == 0xC2 && (unsigned char)out.data[i + 1] < 0xA0) ||
 				    (charsets[k] == GRID_ASCII && c > 0x7E))
-					test_fail(__FILE__, __LINE__, "byte %02x came through in round %d", c, round);
+					test_fail(__FILE__, __LINE__,
+						  "byte %02x came through in round %d", c, round);
 			}
 			buf_free(&out);
 		}
 		grid_clear(&g);
-		grid_text(&g, 0, 0, 40, STYLE_NORMAL, "a\x1B[31mb\xE2\x80\xAE" "c\td\n");	/* ESC, U+202E */
-		check_dump(&g, charsets[k] == GRID_ASCII ? "a?[31mbc d\n\n\n" : "a\xEF\xBF\xBD[31mbc d\n\n\n");
+		grid_text(&g, 0, 0, 40, STYLE_NORMAL,
+			  "a\x1B[31mb\xE2\x80\xAE"
+			  "c\td\n"); /* ESC, U+202E */
+		check_dump(&g, charsets[k] == GRID_ASCII ? "a?[31mbc d\n\n\n"
+							 : "a\xEF\xBF\xBD[31mbc d\n\n\n");
 		grid_free(&g);
 	}
 }
@@ -148,7 +158,8 @@ static bool inside(struct rect r, int rows, int cols)
 
 static bool apart(struct rect a, struct rect b)
 {
-	return a.row + a.rows <= b.row || b.row + b.rows <= a.row || a.col + a.cols <= b.col || b.col + b.cols <= a.col;
+	return a.row + a.rows <= b.row || b.row + b.rows <= a.row || a.col + a.cols <= b.col ||
+	       b.col + b.cols <= a.col;
 }
 
 static const char *wrong_with(const struct run_layout *l, int rows, int cols, enum run_pane zoomed)
@@ -192,11 +203,16 @@ TEST(tui_layout_every_size)
 				const char *wrong;
 
 				layout_run(rows, cols, (enum run_pane)zoomed, &l);
-				if (l.too_small != (rows < LAYOUT_MIN_ROWS || cols < LAYOUT_MIN_COLS))
-					test_fail(__FILE__, __LINE__, "%d x %d: too_small is %d", rows, cols, l.too_small);
-				wrong = l.too_small ? NULL : wrong_with(&l, rows, cols, (enum run_pane)zoomed);
+				if (l.too_small !=
+				    (rows < LAYOUT_MIN_ROWS || cols < LAYOUT_MIN_COLS))
+					test_fail(__FILE__, __LINE__, "%d x %d: too_small is %d",
+						  rows, cols, l.too_small);
+				wrong = l.too_small
+						? NULL
+						: wrong_with(&l, rows, cols, (enum run_pane)zoomed);
 				if (wrong) {
-					test_fail(__FILE__, __LINE__, "%d x %d, zoomed %d: %s", rows, cols, zoomed, wrong);
+					test_fail(__FILE__, __LINE__, "%d x %d, zoomed %d: %s",
+						  rows, cols, zoomed, wrong);
 					return;
 				}
 			}
@@ -204,7 +220,7 @@ TEST(tui_layout_every_size)
 
 TEST(tui_layout_divides)
 {
-	static const struct layout_part parts[] = { { 5, 0, 1, 0 }, { 5, 7, 1, 2 }, { 3, 0, 0, 1 } };
+	static const struct layout_part parts[] = {{5, 0, 1, 0}, {5, 7, 1, 2}, {3, 0, 0, 1}};
 	int sizes[3];
 
 	for (int length = 0; length < 60; length++) {
@@ -222,11 +238,14 @@ TEST(tui_layout_divides)
 
 TEST(tui_figures)
 {
-	static const struct { double v; const char *want; } values[] = {
-		{ 0, "0.000" }, { 1.4449, "1.445" }, { 61.4237, "61.42" }, { 123.46, "123.5" }, { 250, "250" }, { 9999, "9999" },
-		{ 12345, "12.3k" }, { 60880896, "60.9M" }, { 1583616, "1.58M" }, { 999999, "1.00M" }, { 0.000612, "6.12e-4" },
-		{ 0.0028, "2.80e-3" }, { 0.25, "0.250" }, { -3.5, "-3.500" }, { NAN, "-" }, { INFINITY, "-" },
-		{ 1e300, "1.00e300" },
+	static const struct { double v; const char *want;
+	} values[] = {
+		{0, "0.000"},	   {1.4449, "1.445"},	  {61.4237, "61.42"},
+		{123.46, "123.5"}, {250, "250"},	  {9999, "9999"},
+		{12345, "12.3k"},  {60880896, "60.9M"},	  {1583616, "1.58M"},
+		{999999, "1.00M"}, {0.000612, "6.12e-4"}, {0.0028, "2.80e-3"},
+		{0.25, "0.250"},   {-3.5, "-3.500"},	  {NAN, "-"},
+		{INFINITY, "-"},   {1e300, "1.00e300"},
 	};
 	char out[FIGURE_BYTES];
 
@@ -363,7 +382,8 @@ TEST(tui_plot_survives_everything)
 	static const double values[] = { 0, 1, -1, 1e300, -1e300, NAN, INFINITY, 1e-300, 3, 3, 3 };
 	static const double ends[] = { 0, NAN, 1, 1e-9, 50, 1e12, INFINITY };
 	struct series s[2];
-	struct plot_line lines[] = { { &s[0], PLOT_LINE, STYLE_FIRST }, { &s[1], PLOT_MARKED, STYLE_SECOND } };
+	struct plot_line lines[] = {{&s[0], PLOT_LINE, STYLE_FIRST},
+				    {&s[1], PLOT_MARKED, STYLE_SECOND}};
 	struct grid g;
 
 	if (!open_grid(&g, GRID_FULL, 40, 100))
@@ -374,15 +394,17 @@ TEST(tui_plot_survives_everything)
 		for (int rows = 0; rows < 12; rows++)
 			for (int cols = 0; cols < 60; cols += 3)
 				for (size_t k = 0; k < ARRAY_LEN(ends); k++) {
-					struct plot p = { lines, 2, ends[k], k % 2 ? 7 : NAN, k % 2 };
+					struct plot p = {lines, 2, ends[k], k % 2 ? 7 : NAN, k % 2};
 					struct rect box = { 3, 5, rows, cols };
 
 					plot_draw(&g, box, &p);
 				}
 		for (int row = 0; row < g.rows; row++)
 			for (int col = 0; col < g.cols; col++)
-				if ((row < 3 || row >= 15 || col < 5 || col >= 65) && grid_at(&g, row, col)->ch != ' ')
-					test_fail(__FILE__, __LINE__, "drawn outside, at %d,%d", row, col);
+				if ((row < 3 || row >= 15 || col < 5 || col >= 65) &&
+				    grid_at(&g, row, col)->ch != ' ')
+					test_fail(__FILE__, __LINE__, "drawn outside, at %d,%d",
+						  row, col);
 		if (n < ARRAY_LEN(values)) {
 			series_add(&s[0], (double)n, values[n], &e);
 			series_add(&s[1], (double)n * 1e11, values[ARRAY_LEN(values) - 1 - n], &e);
@@ -516,17 +538,24 @@ TEST(tui_history_follows)
 	update_all(h, 100);
 	check(h->step == -1 && isnan(history_elapsed(h, 100)) && h->state == RUN_UNKNOWN);
 	write_file(w, "journal.jsonl", "a",
-		   "{\"v\":1,\"kind\":\"start\",\"t\":100,\"attempt\":1,\"parameters\":1000,\"options\":{\"steps\":\"400\"}}\n"
-		   "{\"v\":1,\"kind\":\"train\",\"t\":110,\"step\":100,\"loss\":5.5,\"lr\":0.001,\"target_tps\":900}\n"
-		   "{\"v\":1,\"kind\":\"train\",\"t\":120,\"step\":200,\"loss\":null,\"nonfinite\":\"loss\"");
+		   "{\"v\":1,\"kind\":\"start\",\"t\":100,\"attempt\":1,\"parameters\":1000,"
+		   "\"options\":{\"steps\":\"400\"}}\n"
+		   "{\"v\":1,\"kind\":\"train\",\"t\":110,\"step\":100,\"loss\":5.5,\"lr\":0.001,"
+		   "\"target_tps\":900}\n"
+		   "{\"v\":1,\"kind\":\"train\",\"t\":120,\"step\":200,\"loss\":null,\"nonfinite\":"
+		   "\"loss\"");
 	update_all(h, 121);
 	check_int(h->step, 100);	/* the cut line waits for its end */
 	check_near(h->loss.value, 5.5, 0);
-	write_file(w, "journal.jsonl", "a", "}\nnot json\n"
-		   "{\"v\":1,\"kind\":\"eval\",\"t\":125,\"step\":200,\"bleu\":12.5,\"dev_nll\":3.25,\"best\":true}\n");
+	write_file(w, "journal.jsonl", "a",
+		   "}\nnot json\n"
+		   "{\"v\":1,\"kind\":\"eval\",\"t\":125,\"step\":200,\"bleu\":12.5,\"dev_nll\":3."
+		   "25,\"best\":true}\n");
 	write_file(w, "samples.jsonl", "a",
-		   "{\"v\":1,\"kind\":\"sample\",\"step\":200,\"id\":0,\"source\":\"a\",\"reference\":\"b\",\"hypothesis\":\"c\"}\n"
-		   "{\"v\":1,\"kind\":\"sample\",\"step\":300,\"id\":0,\"source\":\"a\",\"reference\":\"b\",\"hypothesis\":\"d\"}\n");
+		   "{\"v\":1,\"kind\":\"sample\",\"step\":200,\"id\":0,\"source\":\"a\","
+		   "\"reference\":\"b\",\"hypothesis\":\"c\"}\n"
+		   "{\"v\":1,\"kind\":\"sample\",\"step\":300,\"id\":0,\"source\":\"a\","
+		   "\"reference\":\"b\",\"hypothesis\":\"d\"}\n");
 	update_all(h, 126);
 	check_int(h->step, 200);
 	check_int(h->loss.n, 2);
@@ -550,9 +579,11 @@ TEST(tui_history_resumed_run)
 	write_file(w, "journal.jsonl", "a",
 		   "{\"v\":1,\"kind\":\"start\",\"t\":1000,\"attempt\":1}\n"
 		   "{\"v\":1,\"kind\":\"train\",\"t\":1010,\"step\":10,\"loss\":5}\n"
-		   "{\"v\":1,\"kind\":\"eval\",\"t\":1011,\"step\":10,\"bleu\":10,\"dev_nll\":4,\"best\":true}\n"
+		   "{\"v\":1,\"kind\":\"eval\",\"t\":1011,\"step\":10,\"bleu\":10,\"dev_nll\":4,"
+		   "\"best\":true}\n"
 		   "{\"v\":1,\"kind\":\"train\",\"t\":1020,\"step\":20,\"loss\":4}\n"
-		   "{\"v\":1,\"kind\":\"eval\",\"t\":1021,\"step\":20,\"bleu\":30,\"dev_nll\":3,\"best\":true}\n"
+		   "{\"v\":1,\"kind\":\"eval\",\"t\":1021,\"step\":20,\"bleu\":30,\"dev_nll\":3,"
+		   "\"best\":true}\n"
 		   "{\"v\":1,\"kind\":\"start\",\"t\":5000,\"attempt\":2,\"step\":10}\n"
 		   "{\"v\":1,\"kind\":\"train\",\"t\":5010,\"step\":15,\"loss\":4.5}\n");
 	update_all(h, 5010);
@@ -564,7 +595,8 @@ TEST(tui_history_resumed_run)
 	check_int(h->step, 15);
 	check_near(history_elapsed(h, 5010), 21 + 10, 1e-9);	/* the pause does not count */
 	check_int(h->state, RUN_UNKNOWN);
-	write_file(w, "journal.jsonl", "a", "{\"v\":1,\"kind\":\"stop\",\"t\":5011,\"reason\":\"asked\",\"exit\":75}\n");
+	write_file(w, "journal.jsonl", "a",
+		   "{\"v\":1,\"kind\":\"stop\",\"t\":5011,\"reason\":\"asked\",\"exit\":75}\n");
 	update_all(h, 5011);
 	check_int(h->state, RUN_STOPPED);	/* without a state.json the journal is believed */
 	history_free(h);
@@ -577,7 +609,8 @@ TEST(tui_history_state_and_lock)
 	char path[400];
 	int fd;
 
-	write_file(w, "state.json", "w", "{\"v\":1,\"state\":\"running\",\"pid\":1,\"attempt\":3,\"host\":\"bench\"}");
+	write_file(w, "state.json", "w",
+		   "{\"v\":1,\"state\":\"running\",\"pid\":1,\"attempt\":3,\"host\":\"bench\"}");
 	write_file(w, "console.log", "w", "[0 bench] starting\n[0 bench] killed\n");
 	snprintf(path, sizeof(path), "%s/runs/r/lock", w);
 	fd = open(path, O_RDWR | O_CREAT, 0666);
@@ -609,15 +642,26 @@ TEST(tui_history_state_and_lock)
 TEST(tui_history_hostile)
 {
 	static const char *const records[] = {
-		"{}", "[]", "{\"kind\":7}", "{\"kind\":\"train\"}", "{\"kind\":\"train\",\"step\":-5,\"loss\":1}",
-		"{\"kind\":\"train\",\"step\":9223372036854775807,\"loss\":1e308}", "{\"kind\":\"train\",\"step\":1e300,\"loss\":1}",
+		"{}",
+		"[]",
+		"{\"kind\":7}",
+		"{\"kind\":\"train\"}",
+		"{\"kind\":\"train\",\"step\":-5,\"loss\":1}",
+		"{\"kind\":\"train\",\"step\":9223372036854775807,\"loss\":1e308}",
+		"{\"kind\":\"train\",\"step\":1e300,\"loss\":1}",
 		"{\"kind\":\"train\",\"step\":3,\"loss\":\"x\",\"lr\":{},\"epoch\":[]}",
-		"{\"kind\":\"start\",\"t\":1e300,\"ranks\":-9223372036854775808,\"parameters\":1e99,\"host\":[1],\"attempt\":-7}",
-		"{\"kind\":\"start\",\"t\":5,\"host\":\"\\u001b]0;x\\u0007 a host whose name goes on and on and on and on and on and"
-		" on and on and on \\u00fc\\u00fc\\u00fc\\u00fc\\u00fc\\u00fc\\u00fc\\u00fc\\u00fc\\u00fc\"}",
-		"{\"kind\":\"eval\",\"step\":4,\"bleu\":-1e308,\"dev_nll\":1e308,\"seconds\":1e308}",
-		"{\"kind\":\"eval\",\"step\":2,\"bleu\":null}", "{\"kind\":\"save\",\"step\":4,\"bytes\":-1,\"path\":5}",
-		"{\"kind\":\"event\",\"level\":\"worst\",\"text\":\"\\u001b[2J\"}", "{\"kind\":\"stop\",\"exit\":-4}",
+		"{\"kind\":\"start\",\"t\":1e300,\"ranks\":-9223372036854775808,\"parameters\":"
+		"1e99,\"host\":[1],\"attempt\":-7}",
+		"{\"kind\":\"start\",\"t\":5,\"host\":\"\\u001b]0;x\\u0007 a host whose name goes "
+		"on and on and on and on and on and"
+		" on and on and on "
+		"\\u00fc\\u00fc\\u00fc\\u00fc\\u00fc\\u00fc\\u00fc\\u00fc\\u00fc\\u00fc\"}",
+		"{\"kind\":\"eval\",\"step\":4,\"bleu\":-1e308,\"dev_nll\":1e308,\"seconds\":"
+		"1e308}",
+		"{\"kind\":\"eval\",\"step\":2,\"bleu\":null}",
+		"{\"kind\":\"save\",\"step\":4,\"bytes\":-1,\"path\":5}",
+		"{\"kind\":\"event\",\"level\":\"worst\",\"text\":\"\\u001b[2J\"}",
+		"{\"kind\":\"stop\",\"exit\":-4}",
 		"{\"kind\":\"stop\",\"reason\":\"failed\",\"exit\":9223372036854775807}",
 	};
 	const char *w = make_run();
@@ -650,7 +694,8 @@ TEST(tui_history_finds_runs)
 	check_str(newest, "r");
 	free(newest);
 	check(!history_open(w, "../r", &e) && e.code == ERR_USAGE);
-	check(!history_open(w, "other", &e) && e.code == ERR_NOINPUT && strstr(e.text, "the runs there are r"));
+	check(!history_open(w, "other", &e) && e.code == ERR_NOINPUT &&
+	      strstr(e.text, "the runs there are r"));
 	e.code = 1;
 	check(!history_newest("/nonexistent", &e) && e.code == 0);
 }

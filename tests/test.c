@@ -52,16 +52,19 @@ bool test_check_str(const char *file, int line, const char *what, const char *a,
 	bool same = a && b ? !strcmp(a, b) : a == b;
 
 	if (!same)
-		test_fail(file, line, "not so: %s\n\t\"%s\"\n\t\"%s\"", what, a ? a : "(null)", b ? b : "(null)");
+		test_fail(file, line, "not so: %s\n\t\"%s\"\n\t\"%s\"", what, a ? a : "(null)",
+			  b ? b : "(null)");
 	return same;
 }
 
-bool test_check_near(const char *file, int line, const char *what, double a, double b, double tolerance)
+bool test_check_near(const char *file, int line, const char *what, double a, double b,
+		     double tolerance)
 {
 	bool near = fabs(a - b) <= tolerance;
 
 	if (!near)
-		test_fail(file, line, "not so: %s (%.17g, %.17g, allowed %g)", what, a, b, tolerance);
+		test_fail(file, line, "not so: %s (%.17g, %.17g, allowed %g)", what, a, b,
+			  tolerance);
 	return near;
 }
 

@@ -3,7 +3,8 @@
 
 #include <math.h>
 
-int adam_open(struct adam *a, struct model *m, double beta1, double beta2, double epsilon, struct err *e)
+int adam_open(struct adam *a, struct model *m, double beta1, double beta2, double epsilon,
+	      struct err *e)
 {
 	const struct ops *o = model_get_ops(m);
 	struct dev *d = model_get_dev(m);
@@ -48,12 +49,16 @@ double adam_grad_norm(struct adam *a)
 void adam_apply(struct adam *a, int64_t step, double rate, double scale)
 {
 	struct adam_step how = {
-		.rate = (float)rate, .beta1 = (float)a->beta1, .beta2 = (float)a->beta2, .epsilon = (float)a->epsilon,
+		.rate = (float)rate,
+		.beta1 = (float)a->beta1,
+		.beta2 = (float)a->beta2,
+		.epsilon = (float)a->epsilon,
 		.correction1 = (float)-expm1((double)(step + 1) * log(a->beta1)),
 		.correction2 = (float)-expm1((double)(step + 1) * log(a->beta2)),
 		.grad_scale = (float)scale,
 	};
 
-	model_get_ops(a->model)->adam(model_get_dev(a->model), model_param_arena(a->model), a->first, a->second,
-				      model_grad_arena(a->model), model_floats(a->model), how);
+	model_get_ops(a->model)->adam(model_get_dev(a->model), model_param_arena(a->model),
+				      a->first, a->second, model_grad_arena(a->model),
+				      model_floats(a->model), how);
 }

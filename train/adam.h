@@ -20,7 +20,8 @@ struct adam {
 };
 
 /* Moments of zero. On failure there is nothing to close. */
-int adam_open(struct adam *a, struct model *m, double beta1, double beta2, double epsilon, struct err *e);
+int adam_open(struct adam *a, struct model *m, double beta1, double beta2, double epsilon,
+	      struct err *e);
 void adam_close(struct adam *a);
 
 /* The length of the whole gradient as it lies in the arena. */

@@ -26,9 +26,11 @@ static int verify_line(const char *folder, char *line, struct err *e)
 	char *name = line + HASH_SHA256_HEX + 1, *path;
 	int rc;
 
-	if (strlen(line) <= HASH_SHA256_HEX + 1 || strspn(line, "0123456789abcdef") != HASH_SHA256_HEX - 1 ||
+	if (strlen(line) <= HASH_SHA256_HEX + 1 ||
+	    strspn(line, "0123456789abcdef") != HASH_SHA256_HEX - 1 ||
 	    memcmp(line + HASH_SHA256_HEX - 1, "  ", 2) != 0 || strchr(name, '/'))
-		return err_set(e, ERR_DATA, "%s/%s: a line is not \"SHA-256  NAME\"", folder, CKPT_SUMS);
+		return err_set(e, ERR_DATA, "%s/%s: a line is not \"SHA-256  NAME\"", folder,
+			       CKPT_SUMS);
 	path = file_path(e, "%s/%s", folder, name);
 	if (!path)
 		return e->code;
@@ -36,7 +38,8 @@ static int verify_line(const char *folder, char *line, struct err *e)
 	if (rc == ERR_NOINPUT)
 		rc = e->code = ERR_DATA;	/* it was promised */
 	if (!rc && memcmp(hex, line, HASH_SHA256_HEX - 1) != 0)
-		rc = err_set(e, ERR_DATA, "%s: is damaged: its SHA-256 is not the one in %s", path, CKPT_SUMS);
+		rc = err_set(e, ERR_DATA, "%s: is damaged: its SHA-256 is not the one in %s", path,
+			     CKPT_SUMS);
 	free(path);
 	return rc;
 }
@@ -50,7 +53,8 @@ int ckpt_verify(const char *folder, struct err *e)
 
 	free(path);
 	if (rc == ERR_NOINPUT)
-		rc = err_set(e, ERR_DATA, "%s: is not a complete checkpoint: it has no %s", folder, CKPT_SUMS);
+		rc = err_set(e, ERR_DATA, "%s: is not a complete checkpoint: it has no %s", folder,
+			     CKPT_SUMS);
 	rest = sums.data;
 	while (!rc && rest && *rest) {
 		char *end = strchr(line = rest, '\n');
@@ -66,7 +70,8 @@ int ckpt_verify(const char *folder, struct err *e)
 		state |= !rc && !strcmp(line + HASH_SHA256_HEX + 1, CKPT_STATE);
 	}
 	if (!rc && (!weights || !state))
-		rc = err_set(e, ERR_DATA, "%s/%s: does not name %s and %s", folder, CKPT_SUMS, CKPT_WEIGHTS, CKPT_STATE);
+		rc = err_set(e, ERR_DATA, "%s/%s: does not name %s and %s", folder, CKPT_SUMS,
+			     CKPT_WEIGHTS, CKPT_STATE);
 	buf_free(&sums);
 	return rc;
 }
@@ -74,7 +79,8 @@ int ckpt_verify(const char *folder, struct err *e)
 /* ---- state.json -------------------------------------------------------- */
 
 /* A whole number of the state in low .. high; the first that is not makes *bad its name. */
-static int64_t whole(const struct json *object, const char *key, int64_t low, int64_t high, const char **bad)
+static int64_t whole(const struct json *object, const char *key, int64_t low, int64_t high,
+		     const char **bad)
 {
 	int64_t v = json_integer(json_get(object, key), INT64_MIN);
 
@@ -86,7 +92,8 @@ static int64_t whole(const struct json *object, const char *key, int64_t low, in
 	return v;
 }
 
-static int read_state(const struct json *root, const char *path, struct ckpt_state *s, struct err *e)
+static int read_state(const struct json *root, const char *path, struct ckpt_state *s,
+		      struct err *e)
 {
 	const struct json *shape = json_get(root, "shape");
 	const char *bad = NULL, *hash = json_text(json_get(root, "vocabulary_sha256"), "");
@@ -98,20 +105,31 @@ static int read_state(const struct json *root, const char *path, struct ckpt_sta
 		.seconds = json_number(json_get(root, "seconds"), 0),
 		.best_bleu = json_number(json_get(root, "best_bleu"), -1),
 		.best_step = whole(root, "best_step", -1, INT64_MAX, &bad),
-		.shape = {
-			.d_model = (int32_t)whole(shape, "d_model", 1, INT32_MAX, &bad),
-			.d_ff = (int32_t)whole(shape, "d_ff", 1, INT32_MAX, &bad),
-			.heads = (int32_t)whole(shape, "heads", 1, INT32_MAX, &bad),
-			.encoder_layers = (int32_t)whole(shape, "encoder_layers", 1, MODEL_MAX_LAYERS, &bad),
-			.decoder_layers = (int32_t)whole(shape, "decoder_layers", 1, MODEL_MAX_LAYERS, &bad),
-			.vocabulary = (int32_t)whole(shape, "vocabulary", 1, INT32_MAX, &bad),
-			.real_vocabulary = (int32_t)whole(shape, "real_vocabulary", 1, INT32_MAX, &bad),
-		},
+		.shape =
+			{
+				.d_model = (int32_t)whole(shape, "d_model", 1, INT32_MAX, &bad),
+				.d_ff = (int32_t)whole(shape, "d_ff", 1, INT32_MAX, &bad),
+				.heads = (int32_t)whole(shape, "heads", 1, INT32_MAX, &bad),
+				.encoder_layers = (int32_t)whole(shape, "encoder_layers", 1,
+								 MODEL_MAX_LAYERS, &bad),
+				.decoder_layers = (int32_t)whole(shape, "decoder_layers", 1,
+								 MODEL_MAX_LAYERS, &bad),
+				.vocabulary =
+					(int32_t)whole(shape, "vocabulary", 1, INT32_MAX, &bad),
+				.real_vocabulary = (int32_t)whole(shape, "real_vocabulary", 1,
+								  INT32_MAX, &bad),
+			},
 	};
 	if (bad)
-		return err_set(e, ERR_DATA, "%s: \"%s\" is missing or out of range: this is not a checkpoint of Werkbank", path, bad);
+		return err_set(e, ERR_DATA,
+			       "%s: \"%s\" is missing or out of range: this is not a checkpoint of "
+			       "Werkbank",
+			       path, bad);
 	if (strlen(hash) != HASH_SHA256_HEX - 1)
-		return err_set(e, ERR_DATA, "%s: \"vocabulary_sha256\" is missing: this is not a checkpoint of Werkbank", path);
+		return err_set(e, ERR_DATA,
+			       "%s: \"vocabulary_sha256\" is missing: this is not a checkpoint of "
+			       "Werkbank",
+			       path);
 	memcpy(s->vocabulary_sha256, hash, HASH_SHA256_HEX);
 	return 0;
 }
@@ -140,7 +158,8 @@ int ckpt_read_state(const char *folder, bool verify, struct ckpt_state *s, struc
 /* ---- tensors ----------------------------------------------------------- */
 
 /* Bring the tensors NAME + suffix of an open file into an arena. */
-static int load_arena(const struct safetensors *file, struct model *m, const char *suffix, float *arena, struct err *e)
+static int load_arena(const struct safetensors *file, struct model *m, const char *suffix,
+		      float *arena, struct err *e)
 {
 	const struct ops *o = model_get_ops(m);
 	struct model_param *params;
@@ -158,7 +177,8 @@ static int load_arena(const struct safetensors *file, struct model *m, const cha
 		snprintf(name, sizeof(name), "%s%s", p->name, suffix);
 		data = safetensors_get(file, name, p->rows, p->cols, e);
 		if (data)
-			o->to_device(model_get_dev(m), arena + p->offset, data, (size_t)(p->rows * p->cols) * sizeof(float));
+			o->to_device(model_get_dev(m), arena + p->offset, data,
+				     (size_t)(p->rows * p->cols) * sizeof(float));
 		else
 			rc = e->code;
 	}
@@ -166,7 +186,8 @@ static int load_arena(const struct safetensors *file, struct model *m, const cha
 	return rc ? rc : o->sync(model_get_dev(m), e);
 }
 
-static int count_tensors(const struct safetensors *file, const char *path, struct model *m, size_t each, struct err *e)
+static int count_tensors(const struct safetensors *file, const char *path, struct model *m,
+			 size_t each, struct err *e)
 {
 	struct model_param *params;
 	size_t n;
@@ -176,8 +197,9 @@ static int count_tensors(const struct safetensors *file, const char *path, struc
 		return e->code;
 	free(params);
 	if (safetensors_count(file) != n * each)
-		return err_set(e, ERR_DATA, "%s: holds %zu tensors, the model has %zu: this is another model", path,
-			       safetensors_count(file), n * each);
+		return err_set(e, ERR_DATA,
+			       "%s: holds %zu tensors, the model has %zu: this is another model",
+			       path, safetensors_count(file), n * each);
 	return 0;
 }
 
@@ -194,7 +216,8 @@ int ckpt_load_weights(const char *folder, struct model *m, struct err *e)
 	return rc;
 }
 
-int ckpt_load_moments(const char *folder, struct model *m, float *first, float *second, struct err *e)
+int ckpt_load_moments(const char *folder, struct model *m, float *first, float *second,
+		      struct err *e)
 {
 	char *path = file_path(e, "%s/%s", folder, CKPT_MOMENTS);
 	struct safetensors *file = path ? safetensors_open(path, e) : NULL;
@@ -295,7 +318,9 @@ char *ckpt_find_last(const char *run_folder, struct err *e)
 		folder = NULL;
 	}
 	if (n)
-		err_set(e, ERR_DATA, "none of the %zu checkpoints of %s can be used; the newest: %.300s", n, run_folder, first.text);
+		err_set(e, ERR_DATA,
+			"none of the %zu checkpoints of %s can be used; the newest: %.300s", n,
+			run_folder, first.text);
 done:
 	free(steps);
 	return folder;
@@ -313,8 +338,8 @@ static void offer(const char *run_folder, const char *wanted, struct err *e)
 	for (size_t i = 0; i < n && i < 12; i++)
 		buf_printf(&list, "%s%lld", i ? " " : "", (long long)steps[i]);
 	if (n)
-		err_set(e, ERR_NOINPUT, "%s has no checkpoint \"%s\"; there are: %s%s", run_folder, wanted, buf_text(&list),
-			n > 12 ? " ..." : "");
+		err_set(e, ERR_NOINPUT, "%s has no checkpoint \"%s\"; there are: %s%s", run_folder,
+			wanted, buf_text(&list), n > 12 ? " ..." : "");
 	else
 		err_set(e, ERR_NOINPUT, "%s has no checkpoint yet", run_folder);
 	buf_free(&list);
@@ -344,7 +369,8 @@ char *ckpt_resolve(const struct conf *c, struct err *e)
 	char *workspace, *run_folder, *folder = NULL;
 
 	if (c->model && c->run) {
-		err_set(e, ERR_USAGE, "--model and --run were both given: one of them names the model");
+		err_set(e, ERR_USAGE,
+			"--model and --run were both given: one of them names the model");
 		return NULL;
 	}
 	if (c->model)
@@ -360,7 +386,8 @@ char *ckpt_resolve(const struct conf *c, struct err *e)
 		return NULL;
 	run_folder = file_path(e, "%s/runs/%s", workspace, c->run);
 	if (run_folder && !file_exists(run_folder))
-		err_set(e, ERR_NOINPUT, "%s: there is no run called \"%s\" in this workspace", run_folder, c->run);
+		err_set(e, ERR_NOINPUT, "%s: there is no run called \"%s\" in this workspace",
+			run_folder, c->run);
 	else if (run_folder)
 		folder = resolve_in_run(run_folder, c->checkpoint, e);
 	free(run_folder);

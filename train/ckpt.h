@@ -40,11 +40,15 @@ struct ckpt_state {
  */
 int ckpt_read_state(const char *folder, bool verify, struct ckpt_state *s, struct err *e);
 
-/* Load weights into a model of the same shape (ERR_DATA otherwise, naming the first tensor that differs). */
+/*
+ * Load weights into a model of the same shape (ERR_DATA otherwise, naming the first tensor that
+ * differs).
+ */
 int ckpt_load_weights(const char *folder, struct model *m, struct err *e);
 
 /* Load Adam's moments into arenas of model_floats(m) floats on the side of m's backend. */
-int ckpt_load_moments(const char *folder, struct model *m, float *first, float *second, struct err *e);
+int ckpt_load_moments(const char *folder, struct model *m, float *first, float *second,
+		      struct err *e);
 
 /*
  * Save a checkpoint as run_folder/checkpoints/STEP, point last to it, keep the newest keep ones. The

@@ -14,7 +14,10 @@
 /* Files of the corpus and the run that make a checkpoint a model of its own. */
 #define CKPT_COPIES  "recipe.ini", "bpe.codes", "vocab.tsv"
 
-/* The steps that have a folder in run_folder/checkpoints, newest first; *steps owned by the caller. No folder: none. */
+/*
+ * The steps that have a folder in run_folder/checkpoints, newest first; *steps owned by the caller.
+ * No folder: none.
+ */
 int ckpt_list(const char *run_folder, int64_t **steps, size_t *n, struct err *e);
 
 /* The step that the link best or last points to; -1: none. */

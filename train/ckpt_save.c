@@ -25,7 +25,7 @@ struct saving {
 	struct model_param *params;	/* owned */
 	size_t n_params;
 	float *host;			/* owned: room for the largest tensor */
-	const float *arena[2];		/* what is being written: item i is in arena[i / n_params] */
+	const float *arena[2]; /* what is being written: item i is in arena[i / n_params] */
 	struct buf sums;		/* SHA256SUMS so far */
 	int64_t bytes;
 };
@@ -43,7 +43,8 @@ static const float *fetch(void *arg, size_t i, struct err *e)
 	return o->sync(model_get_dev(s->m), e) ? NULL : s->host;
 }
 
-static int write_arenas(struct saving *s, const char *name, const char *const suffix[], size_t n_arenas, struct err *e)
+static int write_arenas(struct saving *s, const char *name, const char *const suffix[],
+			size_t n_arenas, struct err *e)
 {
 	struct safetensors_item *items = mem_alloc(s->n_params, n_arenas * sizeof(*items), e);
 	char *path = items ? file_path(e, "%s/%s", s->folder, name) : NULL;
@@ -52,7 +53,8 @@ static int write_arenas(struct saving *s, const char *name, const char *const su
 	for (size_t i = 0; !rc && i < s->n_params * n_arenas; i++) {
 		const struct model_param *p = &s->params[i % s->n_params];
 
-		snprintf(items[i].name, sizeof(items[i].name), "%s%s", p->name, suffix[i / s->n_params]);
+		snprintf(items[i].name, sizeof(items[i].name), "%s%s", p->name,
+			 suffix[i / s->n_params]);
 		items[i].rows = p->rows;
 		items[i].cols = p->cols;
 	}
@@ -136,7 +138,8 @@ static int write_state(const struct saving *s, struct err *e)
 static int copy_file(const struct saving *s, const char *name, struct err *e)
 {
 	struct buf b = { 0 };
-	char *from = file_path(e, "%s/%s", s->run_folder, name), *to = file_path(e, "%s/%s", s->folder, name);
+	char *from = file_path(e, "%s/%s", s->run_folder, name),
+	     *to = file_path(e, "%s/%s", s->folder, name);
 	int rc = from && to ? 0 : e->code;
 
 	if (!rc && file_exists(from)) {
@@ -168,7 +171,9 @@ static int add_sum(struct saving *s, const char *name, struct err *e)
 
 static int write_small_files(struct saving *s, struct err *e)
 {
-	static const char *const copies[] = { CKPT_COPIES }, *const files[] = { CKPT_WEIGHTS, CKPT_MOMENTS, CKPT_STATE };
+	static const char *const copies[] = {CKPT_COPIES}, *const files[] = {CKPT_WEIGHTS,
+									     CKPT_MOMENTS,
+									     CKPT_STATE};
 	char *path;
 	int rc = write_state(s, e);
 
@@ -200,10 +205,14 @@ static void sync_folder(const char *path)
 	}
 }
 
-/* STEP.tmp becomes STEP. One that is there already, from an attempt before, is swapped out and removed. */
+/*
+ * STEP.tmp becomes STEP. One that is there already, from an attempt before, is swapped out and
+ * removed.
+ */
 static int put_in_place(const struct saving *s, struct err *e)
 {
-	char *folder = file_path(e, "%s/checkpoints/%lld", s->run_folder, (long long)s->state->step);
+	char *folder =
+		file_path(e, "%s/checkpoints/%lld", s->run_folder, (long long)s->state->step);
 	char *parent = file_path(e, "%s/checkpoints", s->run_folder);
 	int rc = folder && parent ? 0 : e->code;
 
@@ -235,7 +244,8 @@ static int point(const char *run_folder, const char *name, int64_t step, struct 
 	if (!rc) {
 		unlink(temporary);
 		if (symlink(target, temporary) || rename(temporary, link))
-			rc = err_set_errno(e, ERR_CANTCREAT, "%s: cannot be pointed to %s", link, target);
+			rc = err_set_errno(e, ERR_CANTCREAT, "%s: cannot be pointed to %s", link,
+					   target);
 	}
 	free(link);
 	free(temporary);
@@ -250,7 +260,8 @@ int ckpt_set_best(const char *run_folder, int64_t step, struct err *e)
 /* Remove what a killed writer left, and the checkpoints beyond the newest keep ones. */
 static int prune(const char *run_folder, int keep, struct err *e)
 {
-	int64_t *steps, best = ckpt_link_step(run_folder, "best"), last = ckpt_link_step(run_folder, "last");
+	int64_t *steps, best = ckpt_link_step(run_folder, "best"),
+			last = ckpt_link_step(run_folder, "last");
 	size_t n;
 	int rc = ckpt_list(run_folder, &steps, &n, e);
 
@@ -278,7 +289,8 @@ static int remove_leftovers(const char *run_folder, struct err *e)
 		const char *dot = strchr(entry->d_name, '.');
 		char *leftover;
 
-		if (!dot || strcmp(dot, ".tmp") != 0 || entry->d_name[0] < '0' || entry->d_name[0] > '9')
+		if (!dot || strcmp(dot, ".tmp") != 0 || entry->d_name[0] < '0' ||
+		    entry->d_name[0] > '9')
 			continue;
 		leftover = file_path(e, "%s/%s", path, entry->d_name);
 		rc = leftover ? file_remove_tree(leftover, e) : e->code;
@@ -293,7 +305,8 @@ static int remove_leftovers(const char *run_folder, struct err *e)
 int ckpt_save(const char *run_folder, const struct ckpt_state *state, struct model *m,
 	      const float *first, const float *second, int keep, int64_t *bytes, struct err *e)
 {
-	struct saving s = { .run_folder = run_folder, .state = state, .m = m, .first = first, .second = second };
+	struct saving s = {
+		.run_folder = run_folder, .state = state, .m = m, .first = first, .second = second};
 	int rc = remove_leftovers(run_folder, e);
 
 	if (rc)

@@ -50,9 +50,16 @@ static void one_close(struct comm *c)
 static void open_one(struct comm *c)
 {
 	*c = (struct comm){
-		.name = "one", .size = 1, .local_size = 1,
-		.sum_floats = one_sum_floats, .sum_doubles = one_sum_doubles, .max_ints = one_max_ints,
-		.broadcast = one_broadcast, .barrier = one_barrier, .abort = one_abort, .close = one_close,
+		.name = "one",
+		.size = 1,
+		.local_size = 1,
+		.sum_floats = one_sum_floats,
+		.sum_doubles = one_sum_doubles,
+		.max_ints = one_max_ints,
+		.broadcast = one_broadcast,
+		.barrier = one_barrier,
+		.abort = one_abort,
+		.close = one_close,
 	};
 }
 
@@ -67,7 +74,9 @@ int comm_open(struct comm *c, const char *name, int *argc, char ***argv, struct 
 	bool mpi = !strcmp(name, "mpi") || (!strcmp(name, "auto") && started_by_mpirun());
 
 	if (!mpi && strcmp(name, "auto") != 0 && strcmp(name, "one") != 0)
-		return err_set(e, ERR_USAGE, "no communication is called \"%s\": there are auto, one and mpi", name);
+		return err_set(e, ERR_USAGE,
+			       "no communication is called \"%s\": there are auto, one and mpi",
+			       name);
 	if (!mpi) {
 		open_one(c);
 		return 0;
@@ -76,7 +85,8 @@ int comm_open(struct comm *c, const char *name, int *argc, char ***argv, struct 
 	return comm_mpi_open(c, argc, argv, e);
 #else
 	(void)argc, (void)argv;
-	return err_set(e, ERR_UNAVAILABLE, "several ranks were started, but this Werkbank was built without MPI: "
+	return err_set(e, ERR_UNAVAILABLE,
+		       "several ranks were started, but this Werkbank was built without MPI: "
 		       "train with one rank, or configure --with-mpi");
 #endif
 }

@@ -21,8 +21,9 @@ struct comm {
 	int  (*max_ints)(struct comm *c, int64_t *x, size_t n, struct err *e);
 	int  (*broadcast)(struct comm *c, void *bytes, size_t n, int root, struct err *e);
 	int  (*barrier)(struct comm *c, struct err *e);
-	void (*abort)(struct comm *c, int status);	/* end every rank now; a world of one: nothing */
-	void (*close)(struct comm *c);		/* all ranks together; after a failure of one rank use abort */
+	void (*abort)(struct comm *c, int status); /* end every rank now; a world of one: nothing */
+	void (*close)(
+		struct comm *c); /* all ranks together; after a failure of one rank use abort */
 };
 
 /*

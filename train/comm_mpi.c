@@ -16,7 +16,8 @@ static int failed(struct comm *c, int code, const char *doing, struct err *e)
 
 	if (MPI_Error_string(code, text, &n))
 		n = 0;
-	return err_set(e, ERR_NOHOST, "rank %d of %d failed to %s: %.*s", c->rank, c->size, doing, n, text);
+	return err_set(e, ERR_NOHOST, "rank %d of %d failed to %s: %.*s", c->rank, c->size, doing,
+		       n, text);
 }
 
 static int reduce(struct comm *c, void *x, size_t n, MPI_Datatype type, MPI_Op op, struct err *e)
@@ -24,8 +25,8 @@ static int reduce(struct comm *c, void *x, size_t n, MPI_Datatype type, MPI_Op o
 	int bytes, rc = MPI_Type_size(type, &bytes);
 
 	for (size_t done = 0; !rc && done < n; done += PIECE)
-		rc = MPI_Allreduce(MPI_IN_PLACE, (char *)x + done * (size_t)bytes, (int)MIN(PIECE, n - done), type, op,
-				   MPI_COMM_WORLD);
+		rc = MPI_Allreduce(MPI_IN_PLACE, (char *)x + done * (size_t)bytes,
+				   (int)MIN(PIECE, n - done), type, op, MPI_COMM_WORLD);
 	return rc ? failed(c, rc, "reduce", e) : 0;
 }
 
@@ -49,11 +50,15 @@ static int mpi_broadcast(struct comm *c, void *bytes, size_t n, int root, struct
 	int rc = 0;
 
 	for (size_t done = 0; !rc && done < n; done += PIECE)
-		rc = MPI_Bcast((char *)bytes + done, (int)MIN(PIECE, n - done), MPI_BYTE, root, MPI_COMM_WORLD);
+		rc = MPI_Bcast((char *)bytes + done, (int)MIN(PIECE, n - done), MPI_BYTE, root,
+			       MPI_COMM_WORLD);
 	return rc ? failed(c, rc, "broadcast", e) : 0;
 }
 
-/* Waits asleep: barriers are for evaluations, which need the processors that MPI_Barrier() would keep busy. */
+/*
+ * Waits asleep: barriers are for evaluations, which need the processors that MPI_Barrier() would
+ * keep busy.
+ */
 static int mpi_barrier(struct comm *c, struct err *e)
 {
 	MPI_Request request;
@@ -86,15 +91,21 @@ int comm_mpi_open(struct comm *c, int *argc, char ***argv, struct err *e)
 
 	*c = (struct comm){
 		.name = "mpi",
-		.sum_floats = mpi_sum_floats, .sum_doubles = mpi_sum_doubles, .max_ints = mpi_max_ints,
-		.broadcast = mpi_broadcast, .barrier = mpi_barrier, .abort = mpi_abort, .close = mpi_close,
+		.sum_floats = mpi_sum_floats,
+		.sum_doubles = mpi_sum_doubles,
+		.max_ints = mpi_max_ints,
+		.broadcast = mpi_broadcast,
+		.barrier = mpi_barrier,
+		.abort = mpi_abort,
+		.close = mpi_close,
 	};
 	if (rc)
 		return err_set(e, ERR_UNAVAILABLE, "MPI cannot be started");
 	MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
 	MPI_Comm_rank(MPI_COMM_WORLD, &c->rank);
 	MPI_Comm_size(MPI_COMM_WORLD, &c->size);
-	rc = MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, c->rank, MPI_INFO_NULL, &host);
+	rc = MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, c->rank, MPI_INFO_NULL,
+				 &host);
 	if (rc) {
 		failed(c, rc, "find the ranks of its host", e);
 		MPI_Finalize();

@@ -48,7 +48,7 @@ static int write_sample(const struct evaluation *v, const struct json *line, str
 
 static int write_scores(struct evaluation *v, const struct json *line, struct err *e)
 {
-	static const char *const numbers[] = { "bleu", "dev_nll", "train_nll", "dev_ppl", "seconds" };
+	static const char *const numbers[] = {"bleu", "dev_nll", "train_nll", "dev_ppl", "seconds"};
 	const char *signature = json_text(json_get(line, "signature"), NULL);
 	struct json_writer *w = journal_begin(v->journal, "eval", v->step);
 
@@ -106,7 +106,8 @@ static int take_lines(struct evaluation *v, struct buf *b, struct err *e)
 		buf_truncate(b, b->len - start);
 	}
 	if (b->len > LINE_LIMIT)
-		return err_set(e, ERR_PROTOCOL, "werkbank-eval wrote a line of more than %u bytes", LINE_LIMIT);
+		return err_set(e, ERR_PROTOCOL, "werkbank-eval wrote a line of more than %u bytes",
+			       LINE_LIMIT);
 	return 0;
 }
 
@@ -122,7 +123,8 @@ static int listen_to(struct evaluation *v, int fd, struct err *e)
 		ssize_t n;
 
 		if (*v->stop)
-			rc = err_set(e, ERR_TEMPFAIL, "the evaluation of step %lld was stopped", (long long)v->step);
+			rc = err_set(e, ERR_TEMPFAIL, "the evaluation of step %lld was stopped",
+				     (long long)v->step);
 		else if (!to)
 			rc = buf_check(&b, e);
 		if (rc || poll(&p, 1, POLL_MS) <= 0)
@@ -145,7 +147,8 @@ static int listen_to(struct evaluation *v, int fd, struct err *e)
 static int run_child(struct evaluation *v, const char *program, struct err *e)
 {
 	char step[32];
-	const char *const argv[] = { program, "_evaluate", "-C", v->workspace, "--run", v->run, "--checkpoint", step, NULL };
+	const char *const argv[] = {program, "_evaluate",    "-C", v->workspace, "--run",
+				    v->run,  "--checkpoint", step, NULL};
 	struct proc child;
 	int status, rc;
 
@@ -160,7 +163,8 @@ static int run_child(struct evaluation *v, const char *program, struct err *e)
 	}
 	rc = proc_wait(&child, &status, e);
 	if (!rc && status)
-		rc = err_set(e, ERR_UNAVAILABLE, "werkbank-eval ended with status %d (%s)", status, err_name(-status));
+		rc = err_set(e, ERR_UNAVAILABLE, "werkbank-eval ended with status %d (%s)", status,
+			     err_name(-status));
 	return rc;
 }
 

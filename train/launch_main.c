@@ -84,7 +84,10 @@ static int start_ranks(struct launch *l, int *status, struct err *e)
 	argv[n++] = l->run;
 	argv[n++] = quiet;
 	argv[n] = NULL;
-	/* mpirun forwards SIGUSR1; to SIGTERM it answers by killing the ranks before they could save. */
+	/*
+	 * mpirun forwards SIGUSR1; to SIGTERM it answers by killing the ranks before they could
+	 * save.
+	 */
 	s.stop_signal = l->conf.ranks > 1 ? SIGUSR1 : SIGTERM;
 	if (isatty(STDERR_FILENO) && setenv("WERKBANK_TERMINAL", "1", 1))
 		return err_set_errno(e, ERR_NOMEM, "the environment of the ranks cannot be set");
@@ -129,8 +132,8 @@ static int train(struct launch *l, int *status, struct err *e)
 static void tell(const struct launch *l, int status)
 {
 	if (status && status != EXIT_STOPPED)
-		fprintf(stderr, "werkbank-launch: the training ended with status %d; see %s\n", status,
-			l->console);
+		fprintf(stderr, "werkbank-launch: the training ended with status %d; see %s\n",
+			status, l->console);
 }
 
 int main(int argc, char **argv)

@@ -39,8 +39,8 @@ static void catch_signals(void)
 static void print_table(const struct model_param *params, size_t n, int64_t floats)
 {
 	for (size_t i = 0; i < n; i++)
-		printf("%-32s %6lld x %-6lld %12lld\n", params[i].name, (long long)params[i].rows, (long long)params[i].cols,
-		       (long long)(params[i].rows * params[i].cols));
+		printf("%-32s %6lld x %-6lld %12lld\n", params[i].name, (long long)params[i].rows,
+		       (long long)params[i].cols, (long long)(params[i].rows * params[i].cols));
 	printf("%-32s %15s %12lld\n", "total", "", (long long)floats);
 }
 
@@ -88,10 +88,13 @@ static int run_model(struct conf *c, struct err *e)
 	int rc;
 
 	if (!c->vocabulary)
-		return err_set(e, ERR_USAGE, "how many entries has the vocabulary? give --vocabulary N");
+		return err_set(e, ERR_USAGE,
+			       "how many entries has the vocabulary? give --vocabulary N");
 	vocabulary = strtoll(c->vocabulary, &end, 10);
 	if (*end || end == c->vocabulary || vocabulary < 8 || vocabulary > 10000000)
-		return err_set(e, ERR_USAGE, "--vocabulary \"%s\" is not a number of entries, 8..10000000", c->vocabulary);
+		return err_set(e, ERR_USAGE,
+			       "--vocabulary \"%s\" is not a number of entries, 8..10000000",
+			       c->vocabulary);
 	conf_apply_size(c);
 	if (model_shape_from_conf(&shape, c, (int32_t)vocabulary, (int32_t)vocabulary, e) ||
 	    model_params(&shape, &params, &n, &floats, e))
@@ -179,7 +182,8 @@ static int run(struct conf *c, int *argc, char ***argv, struct err *e)
 		return 0;
 	}
 	if (!c->command)
-		return err_set(e, ERR_USAGE, "no command was given: model prints the tensors of a model");
+		return err_set(e, ERR_USAGE,
+			       "no command was given: model prints the tensors of a model");
 	if (!strcmp(c->command, "model"))
 		return run_model(c, e);
 	return run_rank(c, argc, argv, e);

@@ -36,8 +36,10 @@ static void fill_rows(const struct model_shape *s, struct row rows[N_ROWS])
 	const int64_t D = s->d_model, F = s->d_ff, V = s->vocabulary, L = s->decoder_layers;
 	size_t n = 0;
 
-#define PARAM(group, field, name, n_rows, n_cols, init) \
-	rows[n++] = (struct row){ GROUP_##group, name, n_rows, n_cols, INIT_##init, offsetof(struct OWNER_##group, field) };
+#define PARAM(group, field, name, n_rows, n_cols, init)                                            \
+	rows[n++] =                                                                                \
+		(struct row){GROUP_##group, name,	 n_rows,                                   \
+			     n_cols,	    INIT_##init, offsetof(struct OWNER_##group, field)};
 #include "train/params.def"
 #undef PARAM
 }
@@ -64,7 +66,8 @@ static void walk_group(struct walk *w, size_t first)
 {
 	w->first = w->at = first;
 	w->layer = 0;
-	for (w->last = first; w->last < N_ROWS && w->rows[w->last].group == w->rows[first].group; w->last++)
+	for (w->last = first; w->last < N_ROWS && w->rows[w->last].group == w->rows[first].group;
+	     w->last++)
 		;
 }
 
@@ -99,21 +102,29 @@ static void walk_next(struct walk *w)
 static int check_shape(const struct model_shape *s, struct err *e)
 {
 	if (s->heads < 1 || s->d_model < 4 || s->d_model % 2)
-		return err_set(e, ERR_CONFIG, "d_model is %d and heads %d: d_model must be even and at least 4, heads at least 1",
+		return err_set(e, ERR_CONFIG,
+			       "d_model is %d and heads %d: d_model must be even and at least 4, "
+			       "heads at least 1",
 			       s->d_model, s->heads);
 	if (s->d_model % s->heads)
-		return err_set(e, ERR_CONFIG, "d_model %d cannot be divided into %d heads: choose heads that divide it",
-			       s->d_model, s->heads);
+		return err_set(
+			e, ERR_CONFIG,
+			"d_model %d cannot be divided into %d heads: choose heads that divide it",
+			s->d_model, s->heads);
 	if (s->d_ff < 1)
 		return err_set(e, ERR_CONFIG, "d_ff is %d: it must be at least 1", s->d_ff);
 	if (s->encoder_layers < 1 || s->decoder_layers < 1 ||
 	    s->encoder_layers > MODEL_MAX_LAYERS || s->decoder_layers > MODEL_MAX_LAYERS)
-		return err_set(e, ERR_CONFIG, "%d encoder and %d decoder layers: both must be 1..%d",
+		return err_set(e, ERR_CONFIG,
+			       "%d encoder and %d decoder layers: both must be 1..%d",
 			       s->encoder_layers, s->decoder_layers, MODEL_MAX_LAYERS);
 	if (s->vocabulary < 8 || s->vocabulary % 8)
-		return err_set(e, ERR_CONFIG, "the vocabulary has %d entries: a multiple of 8 is needed", s->vocabulary);
+		return err_set(e, ERR_CONFIG,
+			       "the vocabulary has %d entries: a multiple of 8 is needed",
+			       s->vocabulary);
 	if (s->real_vocabulary < N_SPECIAL_TOKENS || s->real_vocabulary > s->vocabulary)
-		return err_set(e, ERR_CONFIG, "%d of %d vocabulary entries are said to exist: %d..%d are possible",
+		return err_set(e, ERR_CONFIG,
+			       "%d of %d vocabulary entries are said to exist: %d..%d are possible",
 			       s->real_vocabulary, s->vocabulary, N_SPECIAL_TOKENS, s->vocabulary);
 	return 0;
 }
@@ -122,9 +133,13 @@ int model_shape_from_conf(struct model_shape *shape, const struct conf *c, int32
 			  int32_t real_vocabulary, struct err *e)
 {
 	*shape = (struct model_shape){
-		.d_model = (int32_t)c->d_model, .d_ff = (int32_t)c->d_ff, .heads = (int32_t)c->heads,
-		.encoder_layers = (int32_t)c->encoder_layers, .decoder_layers = (int32_t)c->decoder_layers,
-		.vocabulary = vocabulary, .real_vocabulary = real_vocabulary,
+		.d_model = (int32_t)c->d_model,
+		.d_ff = (int32_t)c->d_ff,
+		.heads = (int32_t)c->heads,
+		.encoder_layers = (int32_t)c->encoder_layers,
+		.decoder_layers = (int32_t)c->decoder_layers,
+		.vocabulary = vocabulary,
+		.real_vocabulary = real_vocabulary,
 	};
 	return check_shape(shape, e);
 }
@@ -140,7 +155,8 @@ int model_params(const struct model_shape *shape, struct model_param **params, s
 
 	if (check_shape(shape, e))
 		return e->code;
-	list = mem_alloc(N_ROWS * (size_t)MAX(shape->encoder_layers, shape->decoder_layers), sizeof(*list), e);
+	list = mem_alloc(N_ROWS * (size_t)MAX(shape->encoder_layers, shape->decoder_layers),
+			 sizeof(*list), e);
 	if (!list)
 		return e->code;
 	for (walk_begin(&w, shape); (row = walk_row(&w)); walk_next(&w), n++) {
@@ -148,7 +164,8 @@ int model_params(const struct model_shape *shape, struct model_param **params, s
 		const char *mark = strstr(row->name, "%d");
 
 		if (mark)
-			snprintf(p->name, sizeof(p->name), "%.*s%d%s", (int)(mark - row->name), row->name, w.layer, mark + 2);
+			snprintf(p->name, sizeof(p->name), "%.*s%d%s", (int)(mark - row->name),
+				 row->name, w.layer, mark + 2);
 		else
 			snprintf(p->name, sizeof(p->name), "%s", row->name);
 		p->rows = row->rows;
@@ -179,16 +196,17 @@ static void set_views(struct model_weights *w, const struct model_shape *s, floa
 
 	for (walk_begin(&walk, s); (row = walk_row(&walk)); walk_next(&walk)) {
 		struct tensor view = tensor_f32(flat, row->rows, row->cols);
-		char *owner = row->group == GROUP_encoder ? (char *)&w->encoder[walk.layer] :
-			      row->group == GROUP_decoder ? (char *)&w->decoder[walk.layer] : (char *)w;
+		char *owner = row->group == GROUP_encoder   ? (char *)&w->encoder[walk.layer]
+			      : row->group == GROUP_decoder ? (char *)&w->decoder[walk.layer]
+							    : (char *)w;
 
 		memcpy(owner + row->field, &view, sizeof(view));
 		flat += row->rows * row->cols;
 	}
 }
 
-struct model *model_new(const struct model_shape *shape, const struct ops *ops, const struct dev_options *o,
-			struct err *e)
+struct model *model_new(const struct model_shape *shape, const struct ops *ops,
+			const struct dev_options *o, struct err *e)
 {
 	struct model *m = mem_alloc(1, sizeof(*m), e);
 	size_t bytes;
@@ -202,7 +220,8 @@ struct model *model_new(const struct model_shape *shape, const struct ops *ops, 
 	    model_acts_alloc(&m->acts, shape, e))
 		goto fail;
 	if (!mem_mul((size_t)m->floats, sizeof(float), &bytes)) {
-		err_set(e, ERR_NOMEM, "a model of %lld parameters does not fit into memory", (long long)m->floats);
+		err_set(e, ERR_NOMEM, "a model of %lld parameters does not fit into memory",
+			(long long)m->floats);
 		goto fail;
 	}
 	m->dev = ops->open(o, e);
@@ -247,9 +266,14 @@ static int reserve(struct model *m, int32_t tokens, int32_t sentences, bool trai
 	if (m->cap_tokens)
 		return err_set(e, ERR_INTERNAL, "the model's activations are reserved already");
 	if (tokens < 1 || sentences < 1)
-		return err_set(e, ERR_INTERNAL, "activations for %d tokens and %d sentences were asked for", tokens, sentences);
+		return err_set(e, ERR_INTERNAL,
+			       "activations for %d tokens and %d sentences were asked for", tokens,
+			       sentences);
 	if (!model_acts_plan(&m->acts, &m->shape, tokens, sentences, training, &count))
-		return err_set(e, ERR_NOMEM, "activations for %d tokens do not fit into memory: lower batch_tokens", tokens);
+		return err_set(
+			e, ERR_NOMEM,
+			"activations for %d tokens do not fit into memory: lower batch_tokens",
+			tokens);
 	m->arena = m->ops->alloc(m->dev, count.used, e);
 	m->host_losses = mem_alloc((size_t)tokens, 2 * sizeof(float), e);
 	if (!m->arena || !m->host_losses)
@@ -277,8 +301,8 @@ int model_reserve_training(struct model *m, int32_t tokens, int32_t sentences, s
 	return reserve(m, tokens, sentences, true, e);
 }
 
-int model_training_bytes(const struct model_shape *shape, int32_t tokens, int32_t sentences, size_t *bytes,
-			 struct err *e)
+int model_training_bytes(const struct model_shape *shape, int32_t tokens, int32_t sentences,
+			 size_t *bytes, struct err *e)
 {
 	struct model_acts acts = { 0 };
 	struct carve count = { 0 };
@@ -294,7 +318,9 @@ int model_training_bytes(const struct model_shape *shape, int32_t tokens, int32_
 	if (!rc && (!model_acts_plan(&acts, shape, tokens, sentences, true, &count) ||
 		    !mem_mul((size_t)floats, 4 * sizeof(float), &flat) ||
 		    __builtin_add_overflow(flat, count.used, bytes)))
-		rc = err_set(e, ERR_NOMEM, "training with %d tokens does not fit into memory: lower batch_tokens", tokens);
+		rc = err_set(e, ERR_NOMEM,
+			     "training with %d tokens does not fit into memory: lower batch_tokens",
+			     tokens);
 	model_acts_free(&acts);
 	return rc;
 }
@@ -310,10 +336,12 @@ static float normal(struct rng_key key, uint64_t i)
 	return (float)(sqrt(-2 * log(u)) * cos(2 * M_PI * v));
 }
 
-static void init_tensor(float *x, const struct row *row, const struct model_shape *s, struct rng_key key)
+static void init_tensor(float *x, const struct row *row, const struct model_shape *s,
+			struct rng_key key)
 {
 	const float deviation = 1 / sqrtf((float)s->d_model);
-	const float fan_sum = row->init == INIT_glorot_ffn ? (float)s->d_model + (float)s->d_ff : 2 * (float)s->d_model;
+	const float fan_sum = row->init == INIT_glorot_ffn ? (float)s->d_model + (float)s->d_ff
+							   : 2 * (float)s->d_model;
 	const float limit = sqrtf(6 / fan_sum);
 	const uint64_t n = (uint64_t)(row->rows * row->cols);
 

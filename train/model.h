@@ -78,7 +78,10 @@ struct model_weights {
 
 struct model;
 
-/* The shape that the options describe (conf_apply_size() first). ERR_CONFIG: heads do not divide d_model, … */
+/*
+ * The shape that the options describe (conf_apply_size() first). ERR_CONFIG: heads do not divide
+ * d_model, …
+ */
 int model_shape_from_conf(struct model_shape *shape, const struct conf *c, int32_t vocabulary,
 			  int32_t real_vocabulary, struct err *e);
 
@@ -87,17 +90,20 @@ int model_params(const struct model_shape *shape, struct model_param **params, s
 		 int64_t *n_floats, struct err *e);
 
 /* Parameters only. ops is borrowed; opens a device of it. NULL: failure. */
-struct model *model_new(const struct model_shape *shape, const struct ops *ops, const struct dev_options *o,
-			struct err *e);
+struct model *model_new(const struct model_shape *shape, const struct ops *ops,
+			const struct dev_options *o, struct err *e);
 void model_free(struct model *m);
 
-/* Activations for evaluation (forward), or with gradients for training, for batches up to this size. Called once. */
+/*
+ * Activations for evaluation (forward), or with gradients for training, for batches up to this
+ * size. Called once.
+ */
 int model_reserve_forward(struct model *m, int32_t tokens, int32_t sentences, struct err *e);
 int model_reserve_training(struct model *m, int32_t tokens, int32_t sentences, struct err *e);
 
 /* Bytes that model_reserve_training() will take, parameters, gradients and moments included. */
-int model_training_bytes(const struct model_shape *shape, int32_t tokens, int32_t sentences, size_t *bytes,
-			 struct err *e);
+int model_training_bytes(const struct model_shape *shape, int32_t tokens, int32_t sentences,
+			 size_t *bytes, struct err *e);
 
 /* Random initial weights, the same on every backend. */
 int model_init(struct model *m, uint64_t seed, struct err *e);
@@ -112,7 +118,8 @@ struct model_sums {
 struct model_how {
 	float dropout, attention_dropout, relu_dropout;
 	float smoothing;
-	float grad_scale;	/* the loss is multiplied by this before backward: 1 / tokens of the whole step */
+	/* the loss is multiplied by this before backward: 1 / tokens of the whole step */
+	float grad_scale;
 	uint64_t seed;
 	uint32_t step, micro;	/* name the dropout masks */
 };
@@ -122,7 +129,8 @@ int model_forward_backward(struct model *m, const struct batch *b, const struct 
 			   struct model_sums *sums, struct err *e);
 
 /* No dropout, no gradients. Needs either reserve. */
-int model_evaluate(struct model *m, const struct batch *b, float smoothing, struct model_sums *sums, struct err *e);
+int model_evaluate(struct model *m, const struct batch *b, float smoothing, struct model_sums *sums,
+		   struct err *e);
 
 /*
  * For decoding: run the encoder without dropout. Afterwards *memory_kv is a

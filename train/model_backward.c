@@ -15,12 +15,13 @@ struct norm_pair {
 };
 
 /* out = in times weight: din = dout weight, dweight += dout^T in. */
-static void product_grad(const struct pass *p, struct tensor din, struct tensor dweight, struct tensor dout,
-			 struct tensor in, struct tensor weight)
+static void product_grad(const struct pass *p, struct tensor din, struct tensor dweight,
+			 struct tensor dout, struct tensor in, struct tensor weight)
 {
 	const struct model *m = p->m;
 
-	m->ops->matmul(m->dev, dweight, dout, in, (struct matmul_how){ .a_transposed = true, .accumulate = true });
+	m->ops->matmul(m->dev, dweight, dout, in,
+		       (struct matmul_how){.a_transposed = true, .accumulate = true});
 	m->ops->matmul(m->dev, din, dout, weight, (struct matmul_how){ 0 });
 }
 
@@ -36,8 +37,9 @@ static void part(const struct pass *p, const struct norm_point *x, struct norm_p
 	const struct model_acts *a = &p->m->acts;
 	const int64_t T = x->sum.rows;
 
-	p->m->ops->add_norm_grad(p->m->dev, with_rows(a->dsum, T), with_rows(a->branch, T), dbias, vector(n.dscale),
-				 vector(n.dshift), with_rows(a->dout, T), x->sum, x->mean, x->rstd, vector(n.scale), drop);
+	p->m->ops->add_norm_grad(p->m->dev, with_rows(a->dsum, T), with_rows(a->branch, T), dbias,
+				 vector(n.dscale), vector(n.dshift), with_rows(a->dout, T), x->sum,
+				 x->mean, x->rstd, vector(n.scale), drop);
 }
 
 /* The weights of a feed-forward layer, or their gradients. */
@@ -45,8 +47,9 @@ struct ffn_weights {
 	struct tensor in, in_bias, out;
 };
 
-static void feed_forward_grad(const struct pass *p, const struct norm_point *x, struct tensor hidden,
-			      struct ffn_weights w, struct ffn_weights g, struct dropout drop)
+static void feed_forward_grad(const struct pass *p, const struct norm_point *x,
+			      struct tensor hidden, struct ffn_weights w, struct ffn_weights g,
+			      struct dropout drop)
 {
 	const struct model_acts *a = &p->m->acts;
 	const int64_t T = x->out.rows;
@@ -61,8 +64,9 @@ struct self_weights {
 	struct tensor qkv, out;
 };
 
-static void self_attention_grad(const struct pass *p, const struct norm_point *x, const struct layer_act *l,
-				struct self_weights w, struct self_weights g, enum model_stack stack, int32_t layer)
+static void self_attention_grad(const struct pass *p, const struct norm_point *x,
+				const struct layer_act *l, struct self_weights w,
+				struct self_weights g, enum model_stack stack, int32_t layer)
 {
 	const struct model_acts *a = &p->m->acts;
 	const int64_t D = p->m->shape.d_model, T = x->out.rows;
@@ -83,13 +87,15 @@ static void cross_attention_grad(const struct pass *p, const struct norm_point *
 	const struct model *m = p->m;
 	const struct model_acts *a = &m->acts;
 	const struct layer_act *l = &a->decoder.layers[layer];
-	const struct model_decoder_layer *w = &m->weights.decoder[layer], *g = &m->grads.decoder[layer];
+	const struct model_decoder_layer *w = &m->weights.decoder[layer],
+					 *g = &m->grads.decoder[layer];
 	const int64_t D = m->shape.d_model, T = x->out.rows, k = 2 * D * layer, v = k + D;
 	struct tensor dq = wide(p, T, D), dmix = with_rows(a->dout, T);
 
 	product_grad(p, dmix, g->cross_out, with_rows(a->branch, T), l->cross_mix, w->cross_out);
-	m->ops->attention_grad(m->dev, dq, tensor_columns(a->dmemory_kv, k, D), tensor_columns(a->dmemory_kv, v, D), dmix,
-			       l->cross_mix, l->cross_lse, l->cross_q, tensor_columns(a->memory_kv, k, D),
+	m->ops->attention_grad(m->dev, dq, tensor_columns(a->dmemory_kv, k, D),
+			       tensor_columns(a->dmemory_kv, v, D), dmix, l->cross_mix,
+			       l->cross_lse, l->cross_q, tensor_columns(a->memory_kv, k, D),
 			       tensor_columns(a->memory_kv, v, D), p->cross,
 			       model_dropout(p, STACK_DECODER, layer, SITE_CROSS_WEIGHTS));
 	product_grad(p, with_rows(a->dout, T), g->cross_q, dq, x->out, w->cross_q);
@@ -110,10 +116,13 @@ static void end_stack(const struct pass *p, enum model_stack stack, struct norm_
 	const struct norm_point *x = stack == STACK_ENCODER ? a->encoder.points : a->decoder.points;
 	struct tensor dsum = with_rows(a->dsum, x->sum.rows);
 
-	m->ops->norm_grad(m->dev, dsum, vector(n.dscale), vector(n.dshift), with_rows(a->dout, x->sum.rows), x->sum,
-			  x->mean, x->rstd, vector(n.scale), true);
-	m->ops->embed_grad(m->dev, m->grads.embed, dsum, stack == STACK_ENCODER ? a->ids.source : a->ids.target_in,
-			   sqrtf((float)m->shape.d_model), model_dropout(p, stack, 0, SITE_EMBEDDING));
+	m->ops->norm_grad(m->dev, dsum, vector(n.dscale), vector(n.dshift),
+			  with_rows(a->dout, x->sum.rows), x->sum, x->mean, x->rstd,
+			  vector(n.scale), true);
+	m->ops->embed_grad(m->dev, m->grads.embed, dsum,
+			   stack == STACK_ENCODER ? a->ids.source : a->ids.target_in,
+			   sqrtf((float)m->shape.d_model),
+			   model_dropout(p, stack, 0, SITE_EMBEDDING));
 }
 
 #define NORM(w, g, field) \
@@ -128,17 +137,23 @@ static void decoder_backward(const struct pass *p)
 
 	clear_dsum(p, p->b->n_target);
 	for (int32_t i = m->shape.decoder_layers - 1; i >= 0; i--) {
-		const struct model_decoder_layer *w = &m->weights.decoder[i], *g = &m->grads.decoder[i];
+		const struct model_decoder_layer *w = &m->weights.decoder[i],
+						 *g = &m->grads.decoder[i];
 		const struct layer_act *l = &a->decoder.layers[i];
 		const struct norm_point *x = &a->decoder.points[3 * i];
 		bool last = i == m->shape.decoder_layers - 1;
 
-		part(p, &x[3], last ? NORM(&m->weights, &m->grads, decoder_norm) : NORM(w + 1, g + 1, self_norm),
+		part(p, &x[3],
+		     last ? NORM(&m->weights, &m->grads, decoder_norm)
+			  : NORM(w + 1, g + 1, self_norm),
 		     vector(g->ffn_out_bias), model_dropout(p, STACK_DECODER, i, SITE_FFN));
-		feed_forward_grad(p, &x[2], l->hidden, FFN(w), FFN(g), model_dropout(p, STACK_DECODER, i, SITE_RELU));
-		part(p, &x[2], NORM(w, g, ffn_norm), NULL, model_dropout(p, STACK_DECODER, i, SITE_CROSS));
+		feed_forward_grad(p, &x[2], l->hidden, FFN(w), FFN(g),
+				  model_dropout(p, STACK_DECODER, i, SITE_RELU));
+		part(p, &x[2], NORM(w, g, ffn_norm), NULL,
+		     model_dropout(p, STACK_DECODER, i, SITE_CROSS));
 		cross_attention_grad(p, &x[1], i);
-		part(p, &x[1], NORM(w, g, cross_norm), NULL, model_dropout(p, STACK_DECODER, i, SITE_SELF));
+		part(p, &x[1], NORM(w, g, cross_norm), NULL,
+		     model_dropout(p, STACK_DECODER, i, SITE_SELF));
 		self_attention_grad(p, &x[0], l, SELF(w), SELF(g), STACK_DECODER, i);
 	}
 	end_stack(p, STACK_DECODER, NORM(&m->weights.decoder[0], &m->grads.decoder[0], self_norm));
@@ -150,19 +165,24 @@ static void encoder_backward(const struct pass *p)
 	const struct model_acts *a = &m->acts;
 	const int32_t n = m->shape.encoder_layers;
 
-	product_grad(p, with_rows(a->dout, p->b->n_source), m->grads.cross_kv, a->dmemory_kv, a->encoder.points[2 * n].out,
-		     m->weights.cross_kv);
+	product_grad(p, with_rows(a->dout, p->b->n_source), m->grads.cross_kv, a->dmemory_kv,
+		     a->encoder.points[2 * n].out, m->weights.cross_kv);
 	clear_dsum(p, p->b->n_source);
 	for (int32_t i = n - 1; i >= 0; i--) {
-		const struct model_encoder_layer *w = &m->weights.encoder[i], *g = &m->grads.encoder[i];
+		const struct model_encoder_layer *w = &m->weights.encoder[i],
+						 *g = &m->grads.encoder[i];
 		const struct layer_act *l = &a->encoder.layers[i];
 		const struct norm_point *x = &a->encoder.points[2 * i];
 		bool last = i == n - 1;
 
-		part(p, &x[2], last ? NORM(&m->weights, &m->grads, encoder_norm) : NORM(w + 1, g + 1, self_norm),
+		part(p, &x[2],
+		     last ? NORM(&m->weights, &m->grads, encoder_norm)
+			  : NORM(w + 1, g + 1, self_norm),
 		     vector(g->ffn_out_bias), model_dropout(p, STACK_ENCODER, i, SITE_FFN));
-		feed_forward_grad(p, &x[1], l->hidden, FFN(w), FFN(g), model_dropout(p, STACK_ENCODER, i, SITE_RELU));
-		part(p, &x[1], NORM(w, g, ffn_norm), NULL, model_dropout(p, STACK_ENCODER, i, SITE_SELF));
+		feed_forward_grad(p, &x[1], l->hidden, FFN(w), FFN(g),
+				  model_dropout(p, STACK_ENCODER, i, SITE_RELU));
+		part(p, &x[1], NORM(w, g, ffn_norm), NULL,
+		     model_dropout(p, STACK_ENCODER, i, SITE_SELF));
 		self_attention_grad(p, &x[0], l, SELF(w), SELF(g), STACK_ENCODER, i);
 	}
 	end_stack(p, STACK_ENCODER, NORM(&m->weights.encoder[0], &m->grads.encoder[0], self_norm));

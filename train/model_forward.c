@@ -3,17 +3,23 @@
 
 #include <math.h>
 
-struct dropout model_dropout(const struct pass *p, enum model_stack stack, int32_t layer, enum model_site site)
+struct dropout model_dropout(const struct pass *p, enum model_stack stack, int32_t layer,
+			     enum model_site site)
 {
 	const struct model_how *how = p->how;
-	uint32_t number = site == SITE_EMBEDDING ? (uint32_t)stack :
-		2 + ((uint32_t)stack * MODEL_MAX_LAYERS + (uint32_t)layer) * N_LAYER_SITES + (uint32_t)site;
+	uint32_t number = site == SITE_EMBEDDING
+				  ? (uint32_t)stack
+				  : 2 +
+					    ((uint32_t)stack * MODEL_MAX_LAYERS + (uint32_t)layer) *
+						    N_LAYER_SITES +
+					    (uint32_t)site;
 	struct dropout drop = { 0 };
 
 	if (!how)
 		return drop;
-	drop.rate = site == SITE_SELF_WEIGHTS || site == SITE_CROSS_WEIGHTS ? how->attention_dropout :
-		    site == SITE_RELU ? how->relu_dropout : how->dropout;
+	drop.rate = site == SITE_SELF_WEIGHTS || site == SITE_CROSS_WEIGHTS ? how->attention_dropout
+		    : site == SITE_RELU					    ? how->relu_dropout
+									    : how->dropout;
 	drop.key = rng_key_make(how->seed, RNG_DROPOUT | number << 8, how->step, how->micro);
 	return drop;
 }
@@ -37,11 +43,13 @@ static void self_attention(const struct pass *p, struct tensor in, const struct 
 
 	product(p, l->qkv, in, qkv_weight);
 	p->m->ops->attention(p->m->dev, l->self_mix, l->self_lse, tensor_columns(l->qkv, 0, D),
-			     tensor_columns(l->qkv, D, D), tensor_columns(l->qkv, 2 * D, D), how.shape, how.drop);
+			     tensor_columns(l->qkv, D, D), tensor_columns(l->qkv, 2 * D, D),
+			     how.shape, how.drop);
 	product(p, with_rows(p->m->acts.branch, in.rows), l->self_mix, out_weight);
 }
 
-static void cross_attention(const struct pass *p, struct tensor in, int32_t layer, struct attend how)
+static void cross_attention(const struct pass *p, struct tensor in, int32_t layer,
+			    struct attend how)
 {
 	const int64_t D = p->m->shape.d_model;
 	const struct model_acts *a = &p->m->acts;
@@ -51,12 +59,14 @@ static void cross_attention(const struct pass *p, struct tensor in, int32_t laye
 	product(p, l->cross_q, in, w->cross_q);
 	p->m->ops->attention(p->m->dev, l->cross_mix, l->cross_lse, l->cross_q,
 			     tensor_columns(a->memory_kv, 2 * D * layer, D),
-			     tensor_columns(a->memory_kv, 2 * D * layer + D, D), how.shape, how.drop);
+			     tensor_columns(a->memory_kv, 2 * D * layer + D, D), how.shape,
+			     how.drop);
 	product(p, with_rows(a->branch, in.rows), l->cross_mix, w->cross_out);
 }
 
-static void feed_forward(const struct pass *p, struct tensor in, struct tensor hidden, struct tensor in_weight,
-			 struct tensor in_bias, struct tensor out_weight, struct dropout drop)
+static void feed_forward(const struct pass *p, struct tensor in, struct tensor hidden,
+			 struct tensor in_weight, struct tensor in_bias, struct tensor out_weight,
+			 struct dropout drop)
 {
 	product(p, hidden, in, in_weight);
 	p->m->ops->relu_dropout(p->m->dev, hidden, vector(in_bias), drop);
@@ -64,13 +74,14 @@ static void feed_forward(const struct pass *p, struct tensor in, struct tensor h
 }
 
 /* The branch that was just computed joins the residual stream; point[0] -> point[1]. */
-static void join(const struct pass *p, struct norm_point *point, const float *bias, struct tensor scale,
-		 struct tensor shift, struct dropout drop)
+static void join(const struct pass *p, struct norm_point *point, const float *bias,
+		 struct tensor scale, struct tensor shift, struct dropout drop)
 {
 	struct norm_point *to = point + 1;
 
 	p->m->ops->add_norm(p->m->dev, to->sum, to->out, to->mean, to->rstd, point->sum,
-			    with_rows(p->m->acts.branch, point->sum.rows), bias, vector(scale), vector(shift), drop);
+			    with_rows(p->m->acts.branch, point->sum.rows), bias, vector(scale),
+			    vector(shift), drop);
 }
 
 static void begin_stack(const struct pass *p, enum model_stack stack)
@@ -82,11 +93,12 @@ static void begin_stack(const struct pass *p, enum model_stack stack)
 	struct norm_point *x = encoder ? m->acts.encoder.points : m->acts.decoder.points;
 
 	m->ops->embed(m->dev, x->sum, w->embed, encoder ? ids->source : ids->target_in,
-		      encoder ? ids->source_position : ids->target_position, sqrtf((float)m->shape.d_model),
-		      model_dropout(p, stack, 0, SITE_EMBEDDING));
-	m->ops->norm(m->dev, x->out, x->mean, x->rstd, x->sum,
-		     vector(encoder ? w->encoder[0].self_norm_scale : w->decoder[0].self_norm_scale),
-		     vector(encoder ? w->encoder[0].self_norm_shift : w->decoder[0].self_norm_shift));
+		      encoder ? ids->source_position : ids->target_position,
+		      sqrtf((float)m->shape.d_model), model_dropout(p, stack, 0, SITE_EMBEDDING));
+	m->ops->norm(
+		m->dev, x->out, x->mean, x->rstd, x->sum,
+		vector(encoder ? w->encoder[0].self_norm_scale : w->decoder[0].self_norm_scale),
+		vector(encoder ? w->encoder[0].self_norm_shift : w->decoder[0].self_norm_shift));
 }
 
 void model_encoder_forward(const struct pass *p)
@@ -100,11 +112,13 @@ void model_encoder_forward(const struct pass *p)
 		const struct model_encoder_layer *w = &m->weights.encoder[i];
 		const struct layer_act *l = &a->encoder.layers[i];
 		struct norm_point *x = &a->encoder.points[2 * i];
-		struct attend self = { p->encoder_self, model_dropout(p, STACK_ENCODER, i, SITE_SELF_WEIGHTS) };
+		struct attend self = {p->encoder_self,
+				      model_dropout(p, STACK_ENCODER, i, SITE_SELF_WEIGHTS)};
 		bool last = i == n - 1;
 
 		self_attention(p, x[0].out, l, w->self_qkv, w->self_out, self);
-		join(p, &x[0], NULL, w->ffn_norm_scale, w->ffn_norm_shift, model_dropout(p, STACK_ENCODER, i, SITE_SELF));
+		join(p, &x[0], NULL, w->ffn_norm_scale, w->ffn_norm_shift,
+		     model_dropout(p, STACK_ENCODER, i, SITE_SELF));
 		feed_forward(p, x[1].out, l->hidden, w->ffn_in, w->ffn_in_bias, w->ffn_out,
 			     model_dropout(p, STACK_ENCODER, i, SITE_RELU));
 		join(p, &x[1], vector(w->ffn_out_bias),
@@ -126,8 +140,10 @@ void model_decoder_forward(const struct pass *p)
 		const struct model_decoder_layer *w = &m->weights.decoder[i];
 		const struct layer_act *l = &a->decoder.layers[i];
 		struct norm_point *x = &a->decoder.points[3 * i];
-		struct attend self = { p->decoder_self, model_dropout(p, STACK_DECODER, i, SITE_SELF_WEIGHTS) };
-		struct attend cross = { p->cross, model_dropout(p, STACK_DECODER, i, SITE_CROSS_WEIGHTS) };
+		struct attend self = {p->decoder_self,
+				      model_dropout(p, STACK_DECODER, i, SITE_SELF_WEIGHTS)};
+		struct attend cross = {p->cross,
+				       model_dropout(p, STACK_DECODER, i, SITE_CROSS_WEIGHTS)};
 		bool last = i == n - 1;
 
 		self_attention(p, x[0].out, l, w->self_qkv, w->self_out, self);
@@ -160,7 +176,8 @@ int model_pass_begin(struct pass *p, struct err *e)
 
 	if (b->n < 1 || b->n > m->cap_sentences || b->n_source < 1 || b->n_source > m->cap_tokens ||
 	    b->n_target > m->cap_tokens)
-		return err_set(e, ERR_INTERNAL, "a batch of %d sentences, %d source and %d target tokens, "
+		return err_set(e, ERR_INTERNAL,
+			       "a batch of %d sentences, %d source and %d target tokens, "
 			       "but memory was reserved for %d sentences and %d tokens",
 			       b->n, b->n_source, b->n_target, m->cap_sentences, m->cap_tokens);
 	model_acts_set_rows(&m->acts, b->n_source, b->n_target);
@@ -172,21 +189,35 @@ int model_pass_begin(struct pass *p, struct err *e)
 	bring(m, ids->target_position, b->target_position, b->n_target);
 	bring(m, ids->target_start, b->target_start, b->n + 1);
 	p->encoder_self = (struct attention_shape){
-		.q_start = ids->source_start, .k_start = ids->source_start, .n = b->n, .heads = m->shape.heads,
-		.max_q = b->max_source, .max_k = b->max_source,
+		.q_start = ids->source_start,
+		.k_start = ids->source_start,
+		.n = b->n,
+		.heads = m->shape.heads,
+		.max_q = b->max_source,
+		.max_k = b->max_source,
 	};
 	p->decoder_self = (struct attention_shape){
-		.q_start = ids->target_start, .k_start = ids->target_start, .n = b->n, .heads = m->shape.heads,
-		.max_q = b->max_target, .max_k = b->max_target, .causal = true,
+		.q_start = ids->target_start,
+		.k_start = ids->target_start,
+		.n = b->n,
+		.heads = m->shape.heads,
+		.max_q = b->max_target,
+		.max_k = b->max_target,
+		.causal = true,
 	};
 	p->cross = (struct attention_shape){
-		.q_start = ids->target_start, .k_start = ids->source_start, .n = b->n, .heads = m->shape.heads,
-		.max_q = b->max_target, .max_k = b->max_source,
+		.q_start = ids->target_start,
+		.k_start = ids->source_start,
+		.n = b->n,
+		.heads = m->shape.heads,
+		.max_q = b->max_target,
+		.max_k = b->max_source,
 	};
 	return 0;
 }
 
-int model_evaluate(struct model *m, const struct batch *b, float smoothing, struct model_sums *sums, struct err *e)
+int model_evaluate(struct model *m, const struct batch *b, float smoothing, struct model_sums *sums,
+		   struct err *e)
 {
 	struct pass p = { .m = m, .b = b, .smoothing = smoothing };
 

@@ -12,19 +12,23 @@ void model_head(const struct pass *p, bool gradients)
 	const struct model *m = p->m;
 	const struct ops *o = m->ops;
 	const struct model_acts *a = &m->acts;
-	const struct tensor states = a->decoder.points[a->decoder.n_points - 1].out, table = m->weights.embed;
+	const struct tensor states = a->decoder.points[a->decoder.n_points - 1].out,
+			    table = m->weights.embed;
 	const float grad_scale = gradients ? p->how->grad_scale : 0;
 
 	for (int32_t first = 0; first < p->b->n_target; first += MODEL_HEAD_ROWS) {
 		const int64_t n = MIN(MODEL_HEAD_ROWS, p->b->n_target - first);
-		struct tensor part = tensor_rows(states, first, n), logits = with_rows(a->logits, n);
+		struct tensor part = tensor_rows(states, first, n),
+			      logits = with_rows(a->logits, n);
 
 		o->matmul(m->dev, logits, part, table, (struct matmul_how){ .b_transposed = true });
-		o->cross_entropy(m->dev, logits, a->loss + first, a->nll + first, a->ids.target_out + first,
-				 m->shape.real_vocabulary, p->smoothing, grad_scale);
+		o->cross_entropy(m->dev, logits, a->loss + first, a->nll + first,
+				 a->ids.target_out + first, m->shape.real_vocabulary, p->smoothing,
+				 grad_scale);
 		if (!gradients)
 			continue;
-		o->matmul(m->dev, tensor_rows(a->dout, first, n), logits, table, (struct matmul_how){ 0 });
+		o->matmul(m->dev, tensor_rows(a->dout, first, n), logits, table,
+			  (struct matmul_how){0});
 		o->matmul(m->dev, m->grads.embed, logits, part,
 			  (struct matmul_how){ .a_transposed = true, .accumulate = true });
 	}

@@ -31,7 +31,7 @@ struct norm_point {
 
 struct layer_act {
 	struct tensor qkv;		/* (T, 3D) */
-	struct tensor self_mix;		/* (T, D) what self attention gives, before its output product */
+	struct tensor self_mix; /* (T, D) what self attention gives, before its output product */
 	float *self_lse;		/* (T, H) */
 	struct tensor cross_q, cross_mix;	/* (T, D) decoder only */
 	float *cross_lse;		/* (T, H) decoder only */
@@ -72,7 +72,7 @@ struct model {
 	struct model_param *params;	/* owned */
 	size_t n_params;
 	int64_t floats;
-	float *param, *grad;		/* owned, on the backend's side; grad NULL without training */
+	float *param, *grad; /* owned, on the backend's side; grad NULL without training */
 	struct model_weights weights, grads;	/* views of the two */
 	struct model_acts acts;
 	void *arena;			/* owned, on the backend's side */
@@ -106,16 +106,18 @@ struct carve {
 
 int  model_acts_alloc(struct model_acts *a, const struct model_shape *s, struct err *e);
 void model_acts_free(struct model_acts *a);
-bool model_acts_plan(struct model_acts *a, const struct model_shape *s, int32_t tokens, int32_t sentences,
-		     bool training, struct carve *c);
+bool model_acts_plan(struct model_acts *a, const struct model_shape *s, int32_t tokens,
+		     int32_t sentences, bool training, struct carve *c);
 /* Set the rows of every view for a batch. */
 void model_acts_set_rows(struct model_acts *a, int32_t n_source, int32_t n_target);
 
 /* model_forward.c */
-int  model_pass_begin(struct pass *p, struct err *e);	/* checks the batch against the reserve and brings it over */
+int model_pass_begin(struct pass *p,
+		     struct err *e); /* checks the batch against the reserve and brings it over */
 void model_encoder_forward(const struct pass *p);
 void model_decoder_forward(const struct pass *p);
-struct dropout model_dropout(const struct pass *p, enum model_stack stack, int32_t layer, enum model_site site);
+struct dropout model_dropout(const struct pass *p, enum model_stack stack, int32_t layer,
+			     enum model_site site);
 
 /*
  * model_head.c: logits and loss of all target tokens. With gradients the

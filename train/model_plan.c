@@ -61,7 +61,8 @@ static struct norm_point take_point(struct carve *c, int64_t tokens, int64_t d_m
 	};
 }
 
-static struct layer_act take_layer(struct carve *c, const struct model_shape *s, int64_t tokens, bool cross)
+static struct layer_act take_layer(struct carve *c, const struct model_shape *s, int64_t tokens,
+				   bool cross)
 {
 	struct layer_act l = {
 		.qkv = take_tensor(c, tokens, 3 * (int64_t)s->d_model),
@@ -78,14 +79,19 @@ static struct layer_act take_layer(struct carve *c, const struct model_shape *s,
 	return l;
 }
 
-/* Backward needs what every layer computed; a forward pass alone uses one layer's memory again and again. */
+/*
+ * Backward needs what every layer computed; a forward pass alone uses one layer's memory again and
+ * again.
+ */
 static void plan_stack(struct stack_act *a, const struct model_shape *s, int64_t tokens, bool cross,
 		       bool every_layer, struct carve *c)
 {
 	for (int32_t i = 0; i < a->n_points; i++)
-		a->points[i] = i == 0 || every_layer ? take_point(c, tokens, s->d_model) : a->points[0];
+		a->points[i] =
+			i == 0 || every_layer ? take_point(c, tokens, s->d_model) : a->points[0];
 	for (int32_t i = 0; i < a->n_layers; i++)
-		a->layers[i] = i == 0 || every_layer ? take_layer(c, s, tokens, cross) : a->layers[0];
+		a->layers[i] =
+			i == 0 || every_layer ? take_layer(c, s, tokens, cross) : a->layers[0];
 }
 
 static void plan_ids(struct device_batch *b, int64_t tokens, int64_t sentences, struct carve *c)
@@ -99,8 +105,8 @@ static void plan_ids(struct device_batch *b, int64_t tokens, int64_t sentences, 
 	b->target_start    = take(c, sentences + 1, sizeof(int32_t));
 }
 
-bool model_acts_plan(struct model_acts *a, const struct model_shape *s, int32_t tokens, int32_t sentences,
-		     bool training, struct carve *c)
+bool model_acts_plan(struct model_acts *a, const struct model_shape *s, int32_t tokens,
+		     int32_t sentences, bool training, struct carve *c)
 {
 	const int64_t D = s->d_model, memory = 2 * D * s->decoder_layers;
 
@@ -128,7 +134,8 @@ static void set_stack_rows(struct stack_act *a, int32_t rows)
 	for (int32_t i = 0; i < a->n_layers; i++) {
 		struct layer_act *l = &a->layers[i];
 
-		l->qkv.rows = l->self_mix.rows = l->cross_q.rows = l->cross_mix.rows = l->hidden.rows = rows;
+		l->qkv.rows = l->self_mix.rows = l->cross_q.rows = l->cross_mix.rows =
+			l->hidden.rows = rows;
 	}
 }
 

@@ -35,8 +35,8 @@ static int locked_by_other(const struct rundir *r, struct err *e)
 		text[n] = 0;
 	if (!text_to_int(text_trim(text), &pid))
 		return err_set(e, ERR_TEMPFAIL, "%s: this run is being trained already", r->path);
-	return err_set(e, ERR_TEMPFAIL, "%s: this run is being trained already, by process %lld", r->path,
-		       (long long)pid);
+	return err_set(e, ERR_TEMPFAIL, "%s: this run is being trained already, by process %lld",
+		       r->path, (long long)pid);
 }
 
 static int take_lock(struct rundir *r, struct err *e)
@@ -147,8 +147,10 @@ static int settle_option(const struct rundir *r, struct conf *c, const struct co
 		for (char *p = dashed; *p; p++)
 			if (*p == '_')
 				*p = '-';
-		code = err_set(e, ERR_CONFIG, "%s: this run was begun with --%s '%s' and cannot go on with"
-			       " '%s' (%s); give another --run NAME", r->path, dashed, buf_text(&before), buf_text(&now),
+		code = err_set(e, ERR_CONFIG,
+			       "%s: this run was begun with --%s '%s' and cannot go on with"
+			       " '%s' (%s); give another --run NAME",
+			       r->path, dashed, buf_text(&before), buf_text(&now),
 			       conf_origin(c, name));
 	}
 	buf_free(&before);

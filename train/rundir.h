@@ -18,7 +18,7 @@
 
 struct rundir {
 	char   *path;		/* owned: WORKSPACE/runs/NAME */
-	int     lock;		/* descriptor that holds the flock; inherited by the ranks; -1: none */
+	int lock; /* descriptor that holds the flock; inherited by the ranks; -1: none */
 	bool    resumed;	/* recipe.ini was there already */
 	int64_t attempt;	/* from 1 */
 	double  started;	/* unix seconds, of this attempt */

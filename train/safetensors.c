@@ -12,7 +12,8 @@
 #define HEADER_LIMIT 100000000u		/* as the reference implementation */
 #define DATA_ALIGN   64u
 
-_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "tensors are written as they lie in memory");
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
+	       "tensors are written as they lie in memory");
 
 /* ---- writing ----------------------------------------------------------- */
 
@@ -38,7 +39,8 @@ static void describe(struct json_writer *w, const struct safetensors_item *item,
 }
 
 /* Length and header together, padded. */
-static int build_header(struct buf *b, const struct safetensors_item *items, size_t n, struct err *e)
+static int build_header(struct buf *b, const struct safetensors_item *items, size_t n,
+			struct err *e)
 {
 	struct json_writer w = { .out = b };
 	int64_t offset = 0;
@@ -101,10 +103,11 @@ struct safetensors {
 	uint64_t data_bytes;
 };
 
-static const struct { const char *name; uint64_t bytes; } dtypes[] = {
-	{ "F32", 4 }, { "F64", 8 }, { "F16", 2 }, { "BF16", 2 }, { "F8_E4M3", 1 }, { "F8_E5M2", 1 },
-	{ "I64", 8 }, { "I32", 4 }, { "I16", 2 }, { "I8", 1 }, { "U64", 8 }, { "U32", 4 }, { "U16", 2 },
-	{ "U8", 1 }, { "BOOL", 1 },
+static const struct { const char *name; uint64_t bytes;
+} dtypes[] = {
+	{"F32", 4},	{"F64", 8}, {"F16", 2}, {"BF16", 2}, {"F8_E4M3", 1},
+	{"F8_E5M2", 1}, {"I64", 8}, {"I32", 4}, {"I16", 2},  {"I8", 1},
+	{"U64", 8},	{"U32", 4}, {"U16", 2}, {"U8", 1},   {"BOOL", 1},
 };
 
 static uint64_t dtype_bytes_of(const char *name)
@@ -117,7 +120,8 @@ static uint64_t dtype_bytes_of(const char *name)
 
 static int wrong(const struct safetensors *s, const char *name, const char *what, struct err *e)
 {
-	return err_set(e, ERR_DATA, "%s: not a safetensors file, or damaged: tensor \"%.80s\" %s", s->path, name, what);
+	return err_set(e, ERR_DATA, "%s: not a safetensors file, or damaged: tensor \"%.80s\" %s",
+		       s->path, name, what);
 }
 
 /* Bytes that type and shape ask for; 0 and *ok false when they cannot be. */
@@ -129,16 +133,18 @@ static uint64_t shape_bytes(struct safetensor *t, const struct json *shape, bool
 	*ok = bytes && t->n_dims <= SAFETENSORS_MAX_DIMS;
 	for (size_t i = 0; *ok && i < t->n_dims; i++) {
 		t->dims[i] = json_integer(json_at(shape, i), -1);
-		*ok = t->dims[i] >= 0 && !__builtin_mul_overflow(bytes, (uint64_t)t->dims[i], &bytes);
+		*ok = t->dims[i] >= 0 &&
+		      !__builtin_mul_overflow(bytes, (uint64_t)t->dims[i], &bytes);
 	}
 	return bytes;
 }
 
-static int read_tensor(const struct safetensors *s, struct safetensor *t, const char *name, const struct json *v,
-		       struct err *e)
+static int read_tensor(const struct safetensors *s, struct safetensor *t, const char *name,
+		       const struct json *v, struct err *e)
 {
 	const struct json *offsets = json_get(v, "data_offsets");
-	int64_t begin = json_integer(json_at(offsets, 0), -1), end = json_integer(json_at(offsets, 1), -1);
+	int64_t begin = json_integer(json_at(offsets, 0), -1),
+		end = json_integer(json_at(offsets, 1), -1);
 	uint64_t bytes;
 	bool ok;
 
@@ -179,7 +185,8 @@ static int read_header(struct safetensors *s, uint64_t header_bytes, struct err 
 	if (!s->tensors)
 		return e->code;
 	for (size_t i = 0; (name = json_member(s->header, i, &value)); i++)
-		if (strcmp(name, "__metadata__") != 0 && read_tensor(s, &s->tensors[s->n++], name, value, e))
+		if (strcmp(name, "__metadata__") != 0 &&
+		    read_tensor(s, &s->tensors[s->n++], name, value, e))
 			return e->code;
 	qsort(s->tensors, s->n, sizeof(*s->tensors), by_place);
 	for (size_t i = 0; i < s->n; i++) {
@@ -191,8 +198,9 @@ static int read_header(struct safetensors *s, uint64_t header_bytes, struct err 
 		at = t->end;
 	}
 	if (at != s->data_bytes)
-		return err_set(e, ERR_DATA, "%s: the file has %llu bytes of data, its header describes %llu", s->path,
-			       (unsigned long long)s->data_bytes, (unsigned long long)at);
+		return err_set(e, ERR_DATA,
+			       "%s: the file has %llu bytes of data, its header describes %llu",
+			       s->path, (unsigned long long)s->data_bytes, (unsigned long long)at);
 	return 0;
 }
 
@@ -216,7 +224,9 @@ struct safetensors *safetensors_open(const char *path, struct err *e)
 		goto failed;
 	return s;
 cut:
-	err_set(e, ERR_DATA, "%s: not a safetensors file, or cut short: its header does not fit into its %zu bytes",
+	err_set(e, ERR_DATA,
+		"%s: not a safetensors file, or cut short: its header does not fit into its %zu "
+		"bytes",
 		path, s->map.len);
 failed:
 	safetensors_close(s);
@@ -241,22 +251,25 @@ const struct safetensor *safetensors_find(const struct safetensors *s, const cha
 	return NULL;
 }
 
-const unsigned char *safetensors_get(const struct safetensors *s, const char *name, int64_t rows, int64_t cols,
-				     struct err *e)
+const unsigned char *safetensors_get(const struct safetensors *s, const char *name, int64_t rows,
+				     int64_t cols, struct err *e)
 {
 	const struct safetensor *t = safetensors_find(s, name);
 	int64_t have_rows, have_cols;
 
 	if (!t) {
-		err_set(e, ERR_DATA, "%s: there is no tensor \"%s\" of %lld x %lld: this is another model", s->path, name,
-			(long long)rows, (long long)cols);
+		err_set(e, ERR_DATA,
+			"%s: there is no tensor \"%s\" of %lld x %lld: this is another model",
+			s->path, name, (long long)rows, (long long)cols);
 		return NULL;
 	}
 	have_rows = t->n_dims == 2 ? t->dims[0] : 1;
 	have_cols = t->n_dims == 2 ? t->dims[1] : t->n_dims == 1 ? t->dims[0] : -1;
 	if (strcmp(t->dtype, "F32") != 0 || have_rows != rows || have_cols != cols) {
-		err_set(e, ERR_DATA, "%s: tensor \"%s\" is %s %lld x %lld, but the model has F32 %lld x %lld", s->path, name,
-			t->dtype, (long long)have_rows, (long long)have_cols, (long long)rows, (long long)cols);
+		err_set(e, ERR_DATA,
+			"%s: tensor \"%s\" is %s %lld x %lld, but the model has F32 %lld x %lld",
+			s->path, name, t->dtype, (long long)have_rows, (long long)have_cols,
+			(long long)rows, (long long)cols);
 		return NULL;
 	}
 	return t->data;

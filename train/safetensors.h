@@ -45,13 +45,18 @@ struct safetensor {
 
 struct safetensors;
 
-struct safetensors *safetensors_open(const char *path, struct err *e);	/* NULL: ERR_DATA saying what is wrong */
+struct safetensors *safetensors_open(const char *path,
+				     struct err *e); /* NULL: ERR_DATA saying what is wrong */
 size_t safetensors_count(const struct safetensors *s);
 const struct safetensor *safetensors_at(const struct safetensors *s, size_t i);
-const struct safetensor *safetensors_find(const struct safetensors *s, const char *name);	/* NULL: none */
-/* The bytes of an F32 tensor of this shape; NULL: ERR_DATA naming file, tensor and what was expected. */
-const unsigned char *safetensors_get(const struct safetensors *s, const char *name, int64_t rows, int64_t cols,
-				     struct err *e);
+const struct safetensor *safetensors_find(const struct safetensors *s,
+					  const char *name); /* NULL: none */
+/*
+ * The bytes of an F32 tensor of this shape; NULL: ERR_DATA naming file, tensor and what was
+ * expected.
+ */
+const unsigned char *safetensors_get(const struct safetensors *s, const char *name, int64_t rows,
+				     int64_t cols, struct err *e);
 void safetensors_close(struct safetensors *s);
 
 #endif

@@ -143,7 +143,8 @@ static void follow(struct watch *w, int *status)
 	 * to close it.
 	 */
 	while (!ended || open) {
-		struct pollfd p[2] = { { w->signals, POLLIN, 0 }, { open ? w->proc.err : -1, POLLIN, 0 } };
+		struct pollfd p[2] = {{w->signals, POLLIN, 0},
+				      {open ? w->proc.err : -1, POLLIN, 0}};
 
 		if (poll(p, 2, ended ? 0 : -1) < 0 && errno != EINTR)
 			break;
@@ -159,7 +160,8 @@ static void follow(struct watch *w, int *status)
 int supervise_run(const struct supervise *s, int *status, struct err *e)
 {
 	sigset_t set = wanted();
-	struct watch w = { .s = s, .proc = { .pid = -1, .in = -1, .out = -1, .err = -1 }, .console = -1 };
+	struct watch w = {
+		.s = s, .proc = {.pid = -1, .in = -1, .out = -1, .err = -1}, .console = -1};
 	int code = 0;
 
 	w.signals = signalfd(-1, &set, SFD_CLOEXEC);
@@ -171,7 +173,8 @@ int supervise_run(const struct supervise *s, int *status, struct err *e)
 			code = err_set_errno(e, ERR_CANTCREAT, "%s: cannot be written", s->console);
 	}
 	if (!code)
-		code = proc_start(&w.proc, s->argv, PROC_PIPE_ERR | PROC_OWN_GROUP | PROC_DIE_WITH_PARENT, e);
+		code = proc_start(&w.proc, s->argv,
+				  PROC_PIPE_ERR | PROC_OWN_GROUP | PROC_DIE_WITH_PARENT, e);
 	if (!code)
 		follow(&w, status);
 	if (w.line.len) {

@@ -28,7 +28,9 @@ static int open_corpus(struct trainer *t, struct err *e)
 	t->vocab = shard && vocab ? vocab_open(vocab, e) : NULL;
 	t->shard = t->vocab ? shard_open(shard, e) : NULL;
 	if (t->shard && strcmp(shard_vocabulary_sha256(t->shard), vocab_sha256(t->vocab)) != 0)
-		err_set(e, ERR_DATA, "%s was not made with %s: their SHA-256 differ; prepare the corpus again", shard, vocab);
+		err_set(e, ERR_DATA,
+			"%s was not made with %s: their SHA-256 differ; prepare the corpus again",
+			shard, vocab);
 	else if (t->shard && shard_pairs(t->shard) == 0)
 		err_set(e, ERR_DATA, "%s holds no pair to train on", shard);
 	else if (t->shard)
@@ -42,7 +44,8 @@ static int open_corpus(struct trainer *t, struct err *e)
 static int copy_into_run(const struct trainer *t, const char *name, struct err *e)
 {
 	struct buf b = { 0 };
-	char *from = file_path(e, "%s/%s", t->corpus, name), *to = file_path(e, "%s/%s", t->folder, name);
+	char *from = file_path(e, "%s/%s", t->corpus, name),
+	     *to = file_path(e, "%s/%s", t->folder, name);
 	int rc = from && to ? 0 : e->code;
 
 	if (!rc && file_exists(from) && !file_exists(to)) {
@@ -58,7 +61,8 @@ static int copy_into_run(const struct trainer *t, const char *name, struct err *
 
 /* ---- the model --------------------------------------------------------- */
 
-static int check_memory(const struct model_shape *shape, int32_t tokens, int32_t sentences, struct err *e)
+static int check_memory(const struct model_shape *shape, int32_t tokens, int32_t sentences,
+			struct err *e)
 {
 	double have = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
 	size_t need;
@@ -66,8 +70,11 @@ static int check_memory(const struct model_shape *shape, int32_t tokens, int32_t
 	if (model_training_bytes(shape, tokens, sentences, &need, e))
 		return e->code;
 	if (have > 0 && (double)need > have)
-		return err_set(e, ERR_CONFIG, "training needs %.1f GiB with batch_tokens %d, this machine has %.1f GiB: "
-			       "lower batch_tokens (and raise accumulate)", (double)need / (1 << 30), tokens, have / (1 << 30));
+		return err_set(
+			e, ERR_CONFIG,
+			"training needs %.1f GiB with batch_tokens %d, this machine has %.1f GiB: "
+			"lower batch_tokens (and raise accumulate)",
+			(double)need / (1 << 30), tokens, have / (1 << 30));
 	return 0;
 }
 
@@ -87,12 +94,16 @@ static int open_model(struct trainer *t, struct err *e)
 	const struct conf *c = t->conf;
 	const struct ops *ops = ops_find(backends[c->backend], e);
 	struct dev_options options = {
-		.threads = threads_of(t), .device = t->comm->local_rank, .bf16 = c->precision == PRECISION_BF16,
+		.threads = threads_of(t),
+		.device = t->comm->local_rank,
+		.bf16 = c->precision == PRECISION_BF16,
 	};
-	const int32_t tokens = (int32_t)c->batch_tokens, sentences = loader_max_sentences(t->loader);
+	const int32_t tokens = (int32_t)c->batch_tokens,
+		      sentences = loader_max_sentences(t->loader);
 	struct model_shape *shape = &t->state.shape;
 
-	if (!ops || model_shape_from_conf(shape, c, vocab_size(t->vocab), vocab_real_size(t->vocab), e) ||
+	if (!ops ||
+	    model_shape_from_conf(shape, c, vocab_size(t->vocab), vocab_real_size(t->vocab), e) ||
 	    check_memory(shape, tokens, sentences, e))
 		return e->code;
 	t->model = model_new(shape, ops, &options, e);
@@ -100,33 +111,46 @@ static int open_model(struct trainer *t, struct err *e)
 	    adam_open(&t->adam, t->model, c->beta1, c->beta2, c->epsilon, e) ||
 	    batch_alloc(&t->batch, sentences, tokens, e))
 		return e->code;
-	t->sched = (struct sched){ .factor = c->learning_rate, .warmup = c->warmup, .d_model = shape->d_model };
+	t->sched = (struct sched){
+		.factor = c->learning_rate, .warmup = c->warmup, .d_model = shape->d_model};
 	return 0;
 }
 
 /* ---- beginning or going on --------------------------------------------- */
 
-static int check_same_model(const struct trainer *t, const struct ckpt_state *found, const char *folder, struct err *e)
+static int check_same_model(const struct trainer *t, const struct ckpt_state *found,
+			    const char *folder, struct err *e)
 {
 	const struct model_shape *a = &found->shape, *b = &t->state.shape;
-	const struct { const char *name; int32_t was, is; } sizes[] = {
-		{ "d_model", a->d_model, b->d_model }, { "d_ff", a->d_ff, b->d_ff }, { "heads", a->heads, b->heads },
-		{ "encoder_layers", a->encoder_layers, b->encoder_layers },
-		{ "decoder_layers", a->decoder_layers, b->decoder_layers },
-		{ "vocabulary", a->vocabulary, b->vocabulary },
-		{ "real_vocabulary", a->real_vocabulary, b->real_vocabulary },
+	const struct { const char *name; int32_t was, is;
+	} sizes[] = {
+		{"d_model", a->d_model, b->d_model},
+		{"d_ff", a->d_ff, b->d_ff},
+		{"heads", a->heads, b->heads},
+		{"encoder_layers", a->encoder_layers, b->encoder_layers},
+		{"decoder_layers", a->decoder_layers, b->decoder_layers},
+		{"vocabulary", a->vocabulary, b->vocabulary},
+		{"real_vocabulary", a->real_vocabulary, b->real_vocabulary},
 	};
 
 	if (strcmp(found->vocabulary_sha256, t->state.vocabulary_sha256) != 0)
-		return err_set(e, ERR_DATA, "%s was trained with another vocabulary than %s/vocab.tsv: take the corpus it was "
-			       "trained on, or begin another run", folder, t->corpus);
+		return err_set(e, ERR_DATA,
+			       "%s was trained with another vocabulary than %s/vocab.tsv: take the "
+			       "corpus it was "
+			       "trained on, or begin another run",
+			       folder, t->corpus);
 	for (size_t i = 0; i < ARRAY_LEN(sizes); i++)
 		if (sizes[i].was != sizes[i].is)
-			return err_set(e, ERR_DATA, "%s has %s %d, the recipe says %d: restore it, or begin another run",
+			return err_set(e, ERR_DATA,
+				       "%s has %s %d, the recipe says %d: restore it, or begin "
+				       "another run",
 				       folder, sizes[i].name, sizes[i].was, sizes[i].is);
 	if (found->seed != t->state.seed)
-		return err_set(e, ERR_CONFIG, "%s was trained with seed %llu, the recipe says %llu: restore it, or begin "
-			       "another run", folder, (unsigned long long)found->seed, (unsigned long long)t->state.seed);
+		return err_set(
+			e, ERR_CONFIG,
+			"%s was trained with seed %llu, the recipe says %llu: restore it, or begin "
+			"another run",
+			folder, (unsigned long long)found->seed, (unsigned long long)t->state.seed);
 	return 0;
 }
 
@@ -174,7 +198,8 @@ static int share_beginning(struct trainer *t, struct err *e)
 	    k->broadcast(k, &t->saved_step, sizeof(t->saved_step), 0, e) ||
 	    k->broadcast(k, &t->evaluated_step, sizeof(t->evaluated_step), 0, e) ||
 	    k->broadcast(k, model_param_arena(t->model), bytes, 0, e) ||
-	    k->broadcast(k, t->adam.first, bytes, 0, e) || k->broadcast(k, t->adam.second, bytes, 0, e))
+	    k->broadcast(k, t->adam.first, bytes, 0, e) ||
+	    k->broadcast(k, t->adam.second, bytes, 0, e))
 		return e->code;
 	return 0;
 }
@@ -187,7 +212,8 @@ static int begin(struct trainer *t, struct err *e)
 	t->state.seed = (uint64_t)c->seed;
 	t->state.best_bleu = -1;
 	t->state.best_step = -1;
-	memcpy(t->state.vocabulary_sha256, vocab_sha256(t->vocab), sizeof(t->state.vocabulary_sha256));
+	memcpy(t->state.vocabulary_sha256, vocab_sha256(t->vocab),
+	       sizeof(t->state.vocabulary_sha256));
 	if (is_first(t) && load_or_init(t, e))
 		return e->code;
 	if (share_beginning(t, e) || loader_seek(t->loader, t->state.loader_position, e))
@@ -201,7 +227,8 @@ static int begin(struct trainer *t, struct err *e)
 
 static int open_records(struct trainer *t, struct err *e)
 {
-	char *journal = file_path(e, "%s/journal.jsonl", t->folder), *samples = file_path(e, "%s/samples.jsonl", t->folder);
+	char *journal = file_path(e, "%s/journal.jsonl", t->folder),
+	     *samples = file_path(e, "%s/samples.jsonl", t->folder);
 
 	t->journal = journal && samples ? journal_open(journal, e) : NULL;
 	t->samples = t->journal ? journal_open(samples, e) : NULL;
@@ -217,10 +244,14 @@ static int check_ranks(const struct trainer *t, struct err *e)
 	const struct conf *c = t->conf;
 
 	if (c->accumulate < t->comm->size)
-		return err_set(e, ERR_CONFIG, "%d ranks share the micro-batches of a step, but accumulate is %lld: set it to %d or "
-			       "a multiple", t->comm->size, (long long)c->accumulate, t->comm->size);
+		return err_set(e, ERR_CONFIG,
+			       "%d ranks share the micro-batches of a step, but accumulate is "
+			       "%lld: set it to %d or "
+			       "a multiple",
+			       t->comm->size, (long long)c->accumulate, t->comm->size);
 	if (t->comm->size > 1 && c->backend == BACKEND_CUDA)
-		return err_set(e, ERR_UNAVAILABLE, "several ranks on GPUs are not supported yet: train with one rank");
+		return err_set(e, ERR_UNAVAILABLE,
+			       "several ranks on GPUs are not supported yet: train with one rank");
 	return 0;
 }
 
@@ -285,7 +316,8 @@ int trainer_save(struct trainer *t, struct err *e)
 	if (!is_first(t))
 		return 0;
 	t->state.seconds = seconds_trained(t);
-	if (ckpt_save(t->folder, &t->state, t->model, t->adam.first, t->adam.second, (int)t->conf->keep, &bytes, e))
+	if (ckpt_save(t->folder, &t->state, t->model, t->adam.first, t->adam.second,
+		      (int)t->conf->keep, &bytes, e))
 		return e->code;
 	return report_save(t, bytes, clock_mono_s() - begun, e);
 }
@@ -294,8 +326,13 @@ int trainer_save(struct trainer *t, struct err *e)
 static int evaluate_here(struct trainer *t, struct err *e)
 {
 	struct evaluation v = {
-		.workspace = t->workspace, .run = t->conf->run, .step = t->state.step,
-		.journal = t->journal, .samples = t->samples, .stop = t->stop, .best_bleu = t->state.best_bleu,
+		.workspace = t->workspace,
+		.run = t->conf->run,
+		.step = t->state.step,
+		.journal = t->journal,
+		.samples = t->samples,
+		.stop = t->stop,
+		.best_bleu = t->state.best_bleu,
 	};
 	struct evaluated seen;
 	struct err trouble;
@@ -304,9 +341,10 @@ static int evaluate_here(struct trainer *t, struct err *e)
 	report_end_line(t);
 	rc = evaluate_checkpoint(&v, &trouble);
 	if (rc == ERR_TEMPFAIL)
-		return 0;		/* the loop sees the request too; it is done after resuming */
+		return 0; /* the loop sees the request too; it is done after resuming */
 	if (rc)
-		return report_event(t, "warning", "the evaluation of step %lld failed: %s", (long long)v.step, trouble.text);
+		return report_event(t, "warning", "the evaluation of step %lld failed: %s",
+				    (long long)v.step, trouble.text);
 	if (v.bleu > t->state.best_bleu) {
 		t->state.best_bleu = v.bleu;
 		t->state.best_step = v.step;
@@ -315,8 +353,9 @@ static int evaluate_here(struct trainer *t, struct err *e)
 	}
 	t->evaluated_step = v.step;
 	if (!t->conf->quiet)
-		fprintf(stderr, "step %lld: dev BLEU %.2f (best %.2f at step %lld)\n", (long long)v.step, v.bleu,
-			t->state.best_bleu, (long long)t->state.best_step);
+		fprintf(stderr, "step %lld: dev BLEU %.2f (best %.2f at step %lld)\n",
+			(long long)v.step, v.bleu, t->state.best_bleu,
+			(long long)t->state.best_step);
 	seen = (struct evaluated){ v.step, t->state.best_step, t->state.best_bleu };
 	return evaluated_write(t->folder, &seen, e);
 }
@@ -354,7 +393,9 @@ static int stopped(struct trainer *t, struct err *e)
 {
 	if (trainer_save(t, e) || report_stop(t, "asked", err_exit_status(ERR_TEMPFAIL), e))
 		return e->code;
-	return err_set(e, ERR_TEMPFAIL, "the run \"%s\" was asked to stop and is saved at step %lld: train it again to go on",
+	return err_set(e, ERR_TEMPFAIL,
+		       "the run \"%s\" was asked to stop and is saved at step %lld: train it again "
+		       "to go on",
 		       t->conf->run, (long long)t->state.step);
 }
 
@@ -375,9 +416,12 @@ static int finish(struct trainer *t, struct err *e)
 {
 	int64_t asks[N_ASKS];
 
-	if (trainer_save(t, e) || (t->evaluated_step != t->state.step && evaluate(t, e)) || ask(t, asks, e))
+	if (trainer_save(t, e) || (t->evaluated_step != t->state.step && evaluate(t, e)) ||
+	    ask(t, asks, e))
 		return e->code;
-	return asks[ASK_STOP] && t->evaluated_step != t->state.step ? stopped(t, e) : report_stop(t, "finished", 0, e);
+	return asks[ASK_STOP] && t->evaluated_step != t->state.step
+		       ? stopped(t, e)
+		       : report_stop(t, "finished", 0, e);
 }
 
 static int train(struct trainer *t, struct err *e)
@@ -387,10 +431,12 @@ static int train(struct trainer *t, struct err *e)
 	if (report_start(t, e))
 		return e->code;
 	if (t->state.step > 0)
-		report_event(t, "info", "going on from the checkpoint of step %lld", (long long)t->state.step);
+		report_event(t, "info", "going on from the checkpoint of step %lld",
+			     (long long)t->state.step);
 	/* an attempt before may have ended between saving and evaluating */
-	if (t->state.step > 0 && t->state.step < t->conf->steps && t->state.step % t->conf->eval_every == 0 &&
-	    t->evaluated_step < t->state.step && evaluate(t, e))
+	if (t->state.step > 0 && t->state.step < t->conf->steps &&
+	    t->state.step % t->conf->eval_every == 0 && t->evaluated_step < t->state.step &&
+	    evaluate(t, e))
 		return e->code;
 	while (t->state.step < t->conf->steps) {
 		if (ask(t, asks, e))
@@ -399,14 +445,16 @@ static int train(struct trainer *t, struct err *e)
 			break;
 		if (asks[ASK_STOP])
 			return stopped(t, e);
-		if ((asks[ASK_SAVE] && trainer_save(t, e)) || (asks[ASK_EVALUATE] && evaluate(t, e)) ||
-		    trainer_step(t, e) || after_step(t, e))
+		if ((asks[ASK_SAVE] && trainer_save(t, e)) ||
+		    (asks[ASK_EVALUATE] && evaluate(t, e)) || trainer_step(t, e) ||
+		    after_step(t, e))
 			return e->code;
 	}
 	return finish(t, e);
 }
 
-int trainer_run(const struct conf *c, struct comm *comm, const volatile sig_atomic_t *stop, struct err *e)
+int trainer_run(const struct conf *c, struct comm *comm, const volatile sig_atomic_t *stop,
+		struct err *e)
 {
 	struct trainer t = { .conf = c, .comm = comm, .stop = stop };
 	int rc = open_trainer(&t, e);

@@ -24,6 +24,7 @@
  * became non-zero, or "stop" in the run's control file) after saving. After
  * any other failure with several ranks the caller must comm->abort().
  */
-int trainer_run(const struct conf *c, struct comm *comm, const volatile sig_atomic_t *stop, struct err *e);
+int trainer_run(const struct conf *c, struct comm *comm, const volatile sig_atomic_t *stop,
+		struct err *e);
 
 #endif

@@ -74,7 +74,7 @@ int trainer_step(struct trainer *t, struct err *e);
 
 /* trainer_report.c; all do nothing on ranks other than the first. */
 int  report_start(struct trainer *t, struct err *e);
-int  report_step(struct trainer *t, struct err *e);	/* a record when one is due, the progress line */
+int report_step(struct trainer *t, struct err *e); /* a record when one is due, the progress line */
 int  report_save(struct trainer *t, int64_t bytes, double seconds, struct err *e);
 int  report_event(struct trainer *t, const char *level, const char *fmt, ...) PRINTF_LIKE(3, 4);
 int  report_stop(struct trainer *t, const char *reason, int exit_status, struct err *e);

@@ -1,4 +1,6 @@
-/* trainer_report.c - what a run tells: journal records, the progress line; see trainer_internal.h */
+/*
+ * trainer_report.c - what a run tells: journal records, the progress line; see trainer_internal.h
+ */
 #include "train/trainer_internal.h"
 
 #include <math.h>
@@ -51,9 +53,12 @@ static int64_t count_attempts(const struct trainer *t)
 static void put_options(struct json_writer *w, const struct conf *c)
 {
 	static const char *const names[] = {
-		"size", "d_model", "d_ff", "heads", "encoder_layers", "decoder_layers", "dropout", "attention_dropout",
-		"relu_dropout", "seed", "steps", "max_minutes", "batch_tokens", "accumulate", "learning_rate", "warmup",
-		"beta1", "beta2", "clip", "label_smoothing", "eval_every", "save_every",
+		"size",		  "d_model",	    "d_ff",	     "heads",
+		"encoder_layers", "decoder_layers", "dropout",	     "attention_dropout",
+		"relu_dropout",	  "seed",	    "steps",	     "max_minutes",
+		"batch_tokens",	  "accumulate",	    "learning_rate", "warmup",
+		"beta1",	  "beta2",	    "clip",	     "label_smoothing",
+		"eval_every",	  "save_every",
 	};
 	struct buf value = { 0 };
 
@@ -98,7 +103,10 @@ static int put_record(struct trainer *t, struct err *e)
 {
 	const struct meter *m = &t->meter;
 	const double loss = m->loss / m->target_tokens, nll = m->nll / m->target_tokens;
-	const char *odd = !isfinite(loss) ? "loss" : !isfinite(nll) ? "nll" : !isfinite(t->grad_norm) ? "grad_norm" : NULL;
+	const char *odd = !isfinite(loss)	    ? "loss"
+			  : !isfinite(nll)	    ? "nll"
+			  : !isfinite(t->grad_norm) ? "grad_norm"
+						    : NULL;
 	struct json_writer *w = journal_begin(t->journal, "train", t->state.step);
 
 	put_real(w, "loss", loss);
@@ -131,7 +139,8 @@ static double seconds_left(const struct trainer *t)
 	double left = t->speed * (double)(t->conf->steps - t->state.step);
 
 	if (t->conf->max_minutes > 0)
-		left = fmin(left, t->conf->max_minutes * 60 - t->seconds_before - (clock_mono_s() - t->started));
+		left = fmin(left, t->conf->max_minutes * 60 - t->seconds_before -
+					  (clock_mono_s() - t->started));
 	return fmax(left, 0);
 }
 
@@ -141,14 +150,18 @@ static void show_progress(struct trainer *t)
 	double now = clock_mono_s();
 	char left[40];
 
-	if (t->conf->quiet || m->steps == 0 || now - t->shown < (t->terminal ? SHOW_TERMINAL_S : SHOW_PIPE_S))
+	if (t->conf->quiet || m->steps == 0 ||
+	    now - t->shown < (t->terminal ? SHOW_TERMINAL_S : SHOW_PIPE_S))
 		return;
 	t->shown = now;
 	say_seconds(left, sizeof(left), seconds_left(t));
-	fprintf(stderr, "%sstep %lld/%lld  loss %.3f  ppl %.2f  lr %.2e  %.0f target tok/s  epoch %.2f  %s left%s",
+	fprintf(stderr,
+		"%sstep %lld/%lld  loss %.3f  ppl %.2f  lr %.2e  %.0f target tok/s  epoch %.2f  %s "
+		"left%s",
 		t->terminal ? "\r" : "", (long long)t->state.step, (long long)t->conf->steps,
-		m->loss / m->target_tokens, exp(m->nll / m->target_tokens), t->rate, m->target_tokens / m->seconds,
-		loader_epoch(t->loader), left, t->terminal ? "\033[K" : "\n");
+		m->loss / m->target_tokens, exp(m->nll / m->target_tokens), t->rate,
+		m->target_tokens / m->seconds, loader_epoch(t->loader), left,
+		t->terminal ? "\033[K" : "\n");
 }
 
 int report_step(struct trainer *t, struct err *e)
@@ -158,7 +171,9 @@ int report_step(struct trainer *t, struct err *e)
 
 	if (!is_first(t))
 		return 0;
-	t->speed = t->speed > 0 ? t->speed + 0.1 * (t->meter.seconds / (double)t->meter.steps - t->speed) : t->meter.seconds;
+	t->speed = t->speed > 0
+			   ? t->speed + 0.1 * (t->meter.seconds / (double)t->meter.steps - t->speed)
+			   : t->meter.seconds;
 	show_progress(t);
 	if (step == 1 || step % t->conf->log_every == 0 || step == t->conf->steps || !t->finite) {
 		rc = put_record(t, e);
@@ -207,7 +222,7 @@ int report_event(struct trainer *t, const char *level, const char *fmt, ...)
 	w = journal_begin(t->journal, "event", t->state.step);
 	put_str(w, "level", level);
 	put_str(w, "text", text);
-	(void)journal_end(t->journal, &e);	/* an event about trouble must not make more of it */
+	(void)journal_end(t->journal, &e); /* an event about trouble must not make more of it */
 	return 0;
 }
 

@@ -9,7 +9,10 @@
 
 enum { SUM_LOSS, SUM_NLL, SUM_TARGET, SUM_SOURCE, N_SUMS };
 
-/* Gradients of this rank's share of the step's micro-batches, first .. first + accumulate - 1 of the sequence. */
+/*
+ * Gradients of this rank's share of the step's micro-batches, first .. first + accumulate - 1 of
+ * the sequence.
+ */
 static int accumulate(struct trainer *t, uint64_t first, double sums[N_SUMS], struct err *e)
 {
 	const struct conf *c = t->conf;
@@ -44,11 +47,16 @@ static int update(struct trainer *t, const double sums[N_SUMS], struct err *e)
 	t->finite = isfinite(t->grad_norm) && isfinite(sums[SUM_LOSS]);
 	if (!t->finite) {
 		if (++t->bad_steps >= BAD_STEPS)
-			return err_set(e, ERR_DATA, "training has diverged: %d steps in a row without a finite gradient, the last "
-				       "was step %lld; lower learning_rate, lengthen warmup or set clip, and train from an "
-				       "earlier checkpoint", BAD_STEPS, (long long)t->state.step + 1);
+			return err_set(e, ERR_DATA,
+				       "training has diverged: %d steps in a row without a finite "
+				       "gradient, the last "
+				       "was step %lld; lower learning_rate, lengthen warmup or set "
+				       "clip, and train from an "
+				       "earlier checkpoint",
+				       BAD_STEPS, (long long)t->state.step + 1);
 		return report_event(t, "warning", "step %lld was left out: its %s is not finite",
-				    (long long)t->state.step + 1, isfinite(sums[SUM_LOSS]) ? "gradient" : "loss");
+				    (long long)t->state.step + 1,
+				    isfinite(sums[SUM_LOSS]) ? "gradient" : "loss");
 	}
 	t->bad_steps = 0;
 	if (t->conf->clip > 0 && t->grad_norm > t->conf->clip)
@@ -66,8 +74,9 @@ int trainer_step(struct trainer *t, struct err *e)
 	o->zero(model_get_dev(t->model), model_grad_arena(t->model), floats * sizeof(float));
 	if (accumulate(t, t->state.loader_position, sums, e))
 		return e->code;
-	if (t->comm->size > 1 && (t->comm->sum_floats(t->comm, model_grad_arena(t->model), floats, e) ||
-				  t->comm->sum_doubles(t->comm, sums, N_SUMS, e)))
+	if (t->comm->size > 1 &&
+	    (t->comm->sum_floats(t->comm, model_grad_arena(t->model), floats, e) ||
+	     t->comm->sum_doubles(t->comm, sums, N_SUMS, e)))
 		return e->code;
 	if (update(t, sums, e) || o->sync(model_get_dev(t->model), e))
 		return e->code;

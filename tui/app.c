@@ -144,7 +144,9 @@ static int app_loop(struct app *a, struct terminal *t, struct err *e)
 		key = term_key(t, reaction & REACT_AGAIN ? 0 : TURN_MS);
 		if (key == TERM_ENDED)
 			break;
-		reaction = key == TERM_RESIZED ? REACT_REDRAW : key == TERM_NOTHING ? REACT_NOTHING : app_act(a, key);
+		reaction = key == TERM_RESIZED	 ? REACT_REDRAW
+			   : key == TERM_NOTHING ? REACT_NOTHING
+						 : app_act(a, key);
 	}
 	return 0;
 }
@@ -175,25 +177,31 @@ static int parse_dump(const char *text, int *rows, int *cols, struct err *e)
 	if (times && (size_t)(times - text) < sizeof(first)) {
 		memcpy(first, text, (size_t)(times - text));
 		first[times - text] = 0;
-		if (text_to_int(first, &r) && text_to_int(times + 1, &k) && r >= 1 && k >= 1 && r <= MAX_SIDE &&
-		    k <= MAX_SIDE) {
+		if (text_to_int(first, &r) && text_to_int(times + 1, &k) && r >= 1 && k >= 1 &&
+		    r <= MAX_SIDE && k <= MAX_SIDE) {
 			*rows = (int)r;
 			*cols = (int)k;
 			return 0;
 		}
 	}
-	return err_set(e, ERR_USAGE, "dump: \"%.50s\" is not ROWSxCOLUMNS, as 24x80, each in 1..%d", text, MAX_SIDE);
+	return err_set(e, ERR_USAGE, "dump: \"%.50s\" is not ROWSxCOLUMNS, as 24x80, each in 1..%d",
+		       text, MAX_SIDE);
 }
 
-/* Press keys as --keys names them. Drawing in between keeps scrolling within bounds, as on a terminal. */
+/*
+ * Press keys as --keys names them. Drawing in between keeps scrolling within bounds, as on a
+ * terminal.
+ */
 static int press(struct app *a, const char *keys, struct err *e)
 {
 	while (*keys) {
 		int key = keys_next(&keys);
 
 		if (key < 0)
-			return err_set(e, ERR_USAGE, "keys: there is no key called as in \"%.50s\"; a key is "
-				       "a character, <Tab>, <Down>, <Ctrl-L>, and < itself is <lt>", keys);
+			return err_set(e, ERR_USAGE,
+				       "keys: there is no key called as in \"%.50s\"; a key is "
+				       "a character, <Tab>, <Down>, <Ctrl-L>, and < itself is <lt>",
+				       keys);
 		if (app_act(a, key) & REACT_QUIT)
 			break;
 		app_draw(a);
@@ -236,9 +244,12 @@ static int choose_charset(enum grid_charset *charset, struct err *e)
 	if (!strcmp(wish, "ascii"))
 		*charset = GRID_ASCII;
 	else if (strcmp(wish, "plain") && strcmp(wish, "full"))
-		return err_set(e, ERR_CONFIG, "WERKBANK_GLYPHS: %.50s is none of ascii, plain, full", wish);
+		return err_set(e, ERR_CONFIG,
+			       "WERKBANK_GLYPHS: %.50s is none of ascii, plain, full", wish);
 	else if (!utf8)
-		return err_set(e, ERR_CONFIG, "WERKBANK_GLYPHS=%s needs a UTF-8 locale; LC_ALL=C.UTF-8 is one", wish);
+		return err_set(e, ERR_CONFIG,
+			       "WERKBANK_GLYPHS=%s needs a UTF-8 locale; LC_ALL=C.UTF-8 is one",
+			       wish);
 	else
 		*charset = !strcmp(wish, "plain") ? GRID_PLAIN : GRID_FULL;
 	return 0;
@@ -249,7 +260,8 @@ static int set_clock(struct app *a, struct err *e)
 	const char *now = getenv("WERKBANK_NOW");
 
 	if (now && *now && (!text_to_real(now, &a->fixed_now) || !(a->fixed_now > 0)))
-		return err_set(e, ERR_CONFIG, "WERKBANK_NOW: %.50s is not a number of seconds since 1970", now);
+		return err_set(e, ERR_CONFIG,
+			       "WERKBANK_NOW: %.50s is not a number of seconds since 1970", now);
 	a->world.now = a->fixed_now > 0 ? a->fixed_now : clock_wall_s();
 	return 0;
 }

@@ -21,7 +21,7 @@
 static void spin_briefly(void)
 {
 	if (!getenv("OMP_WAIT_POLICY"))
-		setenv("GOMP_SPINCOUNT", "2000", 0);
+		setenv("GOMP_SPINCOUNT", "500", 0);
 }
 
 int commands_exec_sister(char **argv, struct err *e)
@@ -78,7 +78,8 @@ static int help(const struct conf *c, struct err *e)
 	struct buf text = { 0 };
 
 	if (name && !conf_program_of(name, &near))
-		return err_set(e, ERR_USAGE, "no command is called '%s'%s; werkbank help lists them", name,
+		return err_set(e, ERR_USAGE,
+			       "no command is called '%s'%s; werkbank help lists them", name,
 			       text_hint(hint, near));
 	conf_help(name, &text);
 	return put(&text, e);

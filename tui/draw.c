@@ -59,14 +59,18 @@ int draw_text(struct grid *g, int row, int col, int width, enum style style, con
 	return draw_text_from(g, (struct span){ row, col, width, style }, text, 0);
 }
 
-int draw_text_right(struct grid *g, int row, int right, int width, enum style style, const char *text)
+int draw_text_right(struct grid *g, int row, int right, int width, enum style style,
+		    const char *text)
 {
 	int columns = MIN(grid_text_width(g, text), width);
 
 	return draw_text(g, row, right - columns + 1, columns, style, text);
 }
 
-/* Bytes of the first line of text in width columns: up to the last blank that fits, else as much as fits. */
+/*
+ * Bytes of the first line of text in width columns: up to the last blank that fits, else as much as
+ * fits.
+ */
 static size_t first_line(const struct grid *g, const char *text, int width)
 {
 	size_t fit = grid_text_fit(g, text, width, NULL), n;
@@ -77,7 +81,10 @@ static size_t first_line(const struct grid *g, const char *text, int width)
 		;
 	if (n > 0)
 		return n;
-	/* not even one character is that narrow: take it all the same, or the caller would never end */
+	/*
+	 * not even one character is that narrow: take it all the same, or the caller would never
+	 * end
+	 */
 	for (n = MAX(fit, (size_t)1); ((unsigned char)text[n] & 0xC0) == 0x80; n++)
 		;
 	return n;
@@ -134,17 +141,20 @@ void draw_message(struct grid *g, struct rect r, enum style style, const char *c
 		widest = MAX(widest, grid_text_width(g, lines[i]));
 	col = r.col + MAX((r.cols - widest) / 2, 0);
 	for (int i = 0; i < n && row + i < r.row + r.rows; i++)
-		draw_text(g, row + i, col, r.col + r.cols - col, i ? STYLE_NORMAL : style, lines[i]);
+		draw_text(g, row + i, col, r.col + r.cols - col, i ? STYLE_NORMAL : style,
+			  lines[i]);
 }
 
 static int piece_width(const struct grid *g, const struct legend *p)
 {
 	int between = *p->label && *p->value;
 
-	return (p->sign ? 2 : 0) + grid_text_width(g, p->label) + between + grid_text_width(g, p->value);
+	return (p->sign ? 2 : 0) + grid_text_width(g, p->label) + between +
+	       grid_text_width(g, p->value);
 }
 
-void draw_legend(struct grid *g, struct rect box, const char *title, const struct legend *pieces, int n)
+void draw_legend(struct grid *g, struct rect box, const char *title, const struct legend *pieces,
+		 int n)
 {
 	int room = box.cols - grid_text_width(g, title) - 8, width = 0, at, fit = 0;
 
@@ -166,7 +176,8 @@ void draw_legend(struct grid *g, struct rect box, const char *title, const struc
 			grid_put(g, box.row, at, p->style, p->sign);
 			at += 2;
 		}
-		at += grid_text(g, box.row, at, width, STYLE_DIM, p->label) + (*p->label && *p->value);
+		at += grid_text(g, box.row, at, width, STYLE_DIM, p->label) +
+		      (*p->label && *p->value);
 		at += grid_text(g, box.row, at, width, p->style, p->value) + 2;
 	}
 }

@@ -22,7 +22,8 @@ int draw_text(struct grid *g, int row, int col, int width, enum style style, con
 int draw_text_from(struct grid *g, struct span at, const char *text, int skip);
 
 /* Text with its last character at column right; at most width columns. Returns the columns used. */
-int draw_text_right(struct grid *g, int row, int right, int width, enum style style, const char *text);
+int draw_text_right(struct grid *g, int row, int right, int width, enum style style,
+		    const char *text);
 
 /*
  * Text broken at blanks into lines as wide as the span, from its row down, at
@@ -40,13 +41,20 @@ bool draw_fact(struct grid *g, int row, int *col, int right, const char *label, 
 /* A bar of width columns filled to fraction (0..1; NaN: drawn empty). */
 void draw_bar(struct grid *g, int row, int col, int width, double fraction);
 
-/* Several lines of text in the middle of r, flush left to each other; style is that of the first. */
+/*
+ * Several lines of text in the middle of r, flush left to each other; style is that of the first.
+ */
 void draw_message(struct grid *g, struct rect r, enum style style, const char *const *lines, int n);
 
-/* A piece of a legend: a sign (0: none) and a value, both in style, and a dim label between them. */
+/*
+ * A piece of a legend: a sign (0: none) and a value, both in style, and a dim label between them.
+ */
 struct legend { uint32_t sign; enum style style; const char *label, *value; };
 
-/* Pieces at the right end of a box's upper border, as many as there is room for beside its title. */
-void draw_legend(struct grid *g, struct rect box, const char *title, const struct legend *pieces, int n);
+/*
+ * Pieces at the right end of a box's upper border, as many as there is room for beside its title.
+ */
+void draw_legend(struct grid *g, struct rect box, const char *title, const struct legend *pieces,
+		 int n);
 
 #endif

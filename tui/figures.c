@@ -106,7 +106,8 @@ const char *figure_duration(char out[FIGURE_BYTES], double s)
 		return unknown(out);
 	n = (long long)s;
 	if (n >= 86400)
-		snprintf(out, FIGURE_BYTES, "%lldd %02lld:%02lld", n / 86400, n / 3600 % 24, n / 60 % 60);
+		snprintf(out, FIGURE_BYTES, "%lldd %02lld:%02lld", n / 86400, n / 3600 % 24,
+			 n / 60 % 60);
 	else if (n >= 3600)
 		snprintf(out, FIGURE_BYTES, "%lld:%02lld:%02lld", n / 3600, n / 60 % 60, n % 60);
 	else
@@ -148,8 +149,8 @@ const char *figure_tick(char out[FIGURE_BYTES], double value, double step, doubl
 		return memcpy(out, "0", 2);
 	for (size_t i = 0; i < ARRAY_LEN(units); i++)
 		if (largest >= units[i].from * (1 - 1e-9) && largest < 1e12) {
-			snprintf(out, FIGURE_BYTES, "%.*f%s", decimals_of(step / units[i].unit), value / units[i].unit,
-				 units[i].letter);
+			snprintf(out, FIGURE_BYTES, "%.*f%s", decimals_of(step / units[i].unit),
+				 value / units[i].unit, units[i].letter);
 			return out;
 		}
 	if (largest < 1e4 && step >= 1 && step == floor(step) && value > 0)

@@ -27,7 +27,10 @@ const char *figure_duration(char out[FIGURE_BYTES], double seconds);
  * most n parts (2.5 only below 1 or from 25 on). range > 0, n >= 1.
  */
 double figure_step(double range, int n);
-/* The label of a tick at value on an axis whose largest absolute value is largest, ticks step apart. */
+/*
+ * The label of a tick at value on an axis whose largest absolute value is largest, ticks step
+ * apart.
+ */
 const char *figure_tick(char out[FIGURE_BYTES], double value, double step, double largest);
 
 #endif

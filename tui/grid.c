@@ -17,26 +17,24 @@ static const struct glyph {
 	uint32_t full, plain;
 	char ascii;
 } glyphs[] = {
-	{ 0x256D, 0x250C, '+' }, { 0x256E, 0x2510, '+' }, { 0x2570, 0x2514, '+' }, { 0x256F, 0x2518, '+' },
-	{ 0x2500, 0x2500, '-' }, { 0x2502, 0x2502, '|' }, { 0x2524, 0x2524, '+' }, { 0x2534, 0x2534, '+' },
-	{ 0x250C, 0x250C, '+' }, { 0x2510, 0x2510, '+' }, { 0x2514, 0x2514, '+' }, { 0x2518, 0x2518, '+' },
-	{ 0x2501, 0x2588, '#' },	/* heavy line: done part of a bar */
-	{ 0x2504, 0x2500, ':' },	/* dotted line: legend of a dotted plot */
-	{ 0x2026, '.',    '.' },	/* ellipsis */
-	{ 0x2022, 0x2022, 'o' },	/* bullet: mark on a plot */
-	{ 0x25CF, 0x25A0, '*' },	/* circle: running */
-	{ 0x2713, 0x221A, '+' },	/* check mark: finished */
-	{ 0x25A0, 0x25A0, '#' },	/* square: stopped */
-	{ 0x2717, 'x',    'x' },	/* cross: failed */
-	{ 0x2605, '*',    '*' },	/* star: best */
-	{ 0x25B8, '>',    '>' },	/* triangle: focus */
-	{ 0x2191, 0x2191, '^' }, { 0x2193, 0x2193, 'v' },
-	{ 0x00B7, 0x00B7, '.' },	/* middle dot */
-	{ 0x00D7, 'x',    'x' },	/* times */
-	{ 0x2013, '-',    '-' }, { 0x2014, '-', '-' },
-	{ 0x2018, '\'',  '\'' }, { 0x2019, '\'', '\'' }, { 0x201C, '"', '"' }, { 0x201D, '"', '"' },
-	{ 0x201E, '"',    '"' },
-	{ 0x2580, 0x2580, '\'' }, { 0x2584, 0x2584, '.' }, { 0x2588, 0x2588, ':' },
+	{0x256D, 0x250C, '+'}, {0x256E, 0x2510, '+'}, {0x2570, 0x2514, '+'}, {0x256F, 0x2518, '+'},
+	{0x2500, 0x2500, '-'}, {0x2502, 0x2502, '|'}, {0x2524, 0x2524, '+'}, {0x2534, 0x2534, '+'},
+	{0x250C, 0x250C, '+'}, {0x2510, 0x2510, '+'}, {0x2514, 0x2514, '+'}, {0x2518, 0x2518, '+'},
+	{0x2501, 0x2588, '#'}, /* heavy line: done part of a bar */
+	{0x2504, 0x2500, ':'}, /* dotted line: legend of a dotted plot */
+	{0x2026, '.', '.'},    /* ellipsis */
+	{0x2022, 0x2022, 'o'}, /* bullet: mark on a plot */
+	{0x25CF, 0x25A0, '*'}, /* circle: running */
+	{0x2713, 0x221A, '+'}, /* check mark: finished */
+	{0x25A0, 0x25A0, '#'}, /* square: stopped */
+	{0x2717, 'x', 'x'},    /* cross: failed */
+	{0x2605, '*', '*'},    /* star: best */
+	{0x25B8, '>', '>'},    /* triangle: focus */
+	{0x2191, 0x2191, '^'}, {0x2193, 0x2193, 'v'}, {0x00B7, 0x00B7, '.'}, /* middle dot */
+	{0x00D7, 'x', 'x'},						     /* times */
+	{0x2013, '-', '-'},    {0x2014, '-', '-'},    {0x2018, '\'', '\''},  {0x2019, '\'', '\''},
+	{0x201C, '"', '"'},    {0x201D, '"', '"'},    {0x201E, '"', '"'},    {0x2580, 0x2580, '\''},
+	{0x2584, 0x2584, '.'}, {0x2588, 0x2588, ':'},
 };
 
 int grid_resize(struct grid *g, int rows, int cols, struct err *e)
@@ -47,7 +45,8 @@ int grid_resize(struct grid *g, int rows, int cols, struct err *e)
 	rows = MAX(rows, 1);
 	cols = MAX(cols, 1);
 	if (!mem_mul((size_t)rows, (size_t)cols, &n))
-		return err_set(e, ERR_NOMEM, "a screen of %d rows and %d columns is too large", rows, cols);
+		return err_set(e, ERR_NOMEM, "a screen of %d rows and %d columns is too large",
+			       rows, cols);
 	if (!(cells = mem_alloc(n, sizeof(*cells), e)))
 		return e->code;
 	free(g->cells);
@@ -89,9 +88,10 @@ static bool is_control(uint32_t c)
  * can make a line read as something else. */
 static bool is_steering(uint32_t c)
 {
-	return (c >= 0x200B && c <= 0x200F) || (c >= 0x202A && c <= 0x202E) || (c >= 0x2060 && c <= 0x206F) ||
-	       (c >= 0xFE00 && c <= 0xFE0F) || c == 0xFEFF || c == 0x061C || c == 0x034F ||
-	       (c >= 0xFFF9 && c <= 0xFFFB) || (c >= 0xE0000 && c <= 0xE0FFF);
+	return (c >= 0x200B && c <= 0x200F) || (c >= 0x202A && c <= 0x202E) ||
+	       (c >= 0x2060 && c <= 0x206F) || (c >= 0xFE00 && c <= 0xFE0F) || c == 0xFEFF ||
+	       c == 0x061C || c == 0x034F || (c >= 0xFFF9 && c <= 0xFFFB) ||
+	       (c >= 0xE0000 && c <= 0xE0FFF);
 }
 
 /* Replace what this charset cannot show. */
@@ -177,7 +177,8 @@ int grid_put(struct grid *g, int row, int col, enum style style, uint32_t codepo
 			c = ' ';
 			width = 1;
 		}
-		*grid_at(g, row, col) = (struct cell){ .ch = c, .style = (uint8_t)style, .width = (uint8_t)width };
+		*grid_at(g, row, col) =
+			(struct cell){.ch = c, .style = (uint8_t)style, .width = (uint8_t)width};
 	}
 	if (width == 2 && grid_at(g, row, col + 1)) {
 		bool whole = grid_at(g, row, col) != NULL;
@@ -190,7 +191,10 @@ int grid_put(struct grid *g, int row, int col, enum style style, uint32_t codepo
 	return width;
 }
 
-/* The next character of text, which may be anything: a byte that is not UTF-8 is one replacement character. */
+/*
+ * The next character of text, which may be anything: a byte that is not UTF-8 is one replacement
+ * character.
+ */
 static size_t next_char(const char *text, size_t n, uint32_t *c)
 {
 	if (!utf8_valid_prefix(text, MIN(n, (size_t)4))) {
@@ -263,7 +267,8 @@ static void dump_row(const struct grid *g, int row, struct buf *out)
 {
 	int end = g->cols;
 
-	while (end > 0 && grid_at(g, row, end - 1)->ch == ' ' && !grid_at(g, row, end - 1)->marks[0])
+	while (end > 0 && grid_at(g, row, end - 1)->ch == ' ' &&
+	       !grid_at(g, row, end - 1)->marks[0])
 		end--;
 	for (int col = 0; col < end; col++) {
 		const struct cell *c = grid_at(g, row, col);

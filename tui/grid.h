@@ -38,7 +38,7 @@ enum grid_charset {
 #define GRID_MARKS 2	/* combining marks a cell can hold; further ones are dropped */
 
 struct cell {
-	uint32_t ch;			/* ' ' when empty; 0 in the right half of a wide character */
+	uint32_t ch; /* ' ' when empty; 0 in the right half of a wide character */
 	uint32_t marks[GRID_MARKS];	/* combining marks on it, 0: none */
 	uint8_t  style;			/* enum style */
 	uint8_t  width;			/* columns: 1, 2, or 0 for a right half */
@@ -61,19 +61,28 @@ struct cell *grid_at(const struct grid *g, int row, int col);
 /* Put one character; returns the columns it took: 0 (a mark, or dropped), 1 or 2. */
 int grid_put(struct grid *g, int row, int col, enum style style, uint32_t codepoint);
 
-/* Put UTF-8 text into at most width columns; returns the columns used. Text that does not fit is cut. */
+/*
+ * Put UTF-8 text into at most width columns; returns the columns used. Text that does not fit is
+ * cut.
+ */
 int grid_text(struct grid *g, int row, int col, int width, enum style style, const char *text);
 
 /* A stretch of one row. */
 struct span { int row, col, width; enum style style; };
 
-/* Put n bytes of text into the span, after leaving out their first skip columns; returns the columns used. */
+/*
+ * Put n bytes of text into the span, after leaving out their first skip columns; returns the
+ * columns used.
+ */
 int grid_text_part(struct grid *g, struct span at, const char *text, size_t n, int skip);
 
 /* Columns that text would take in this grid. */
 int grid_text_width(const struct grid *g, const char *text);
 
-/* Bytes of the longest beginning of text that fits into width columns, and (NULL: not asked) the columns it takes. */
+/*
+ * Bytes of the longest beginning of text that fits into width columns, and (NULL: not asked) the
+ * columns it takes.
+ */
 size_t grid_text_fit(const struct grid *g, const char *text, int width, int *columns);
 
 /* Append the grid as UTF-8 lines, blanks at their ends cut. */

@@ -26,11 +26,15 @@
 #define CONSOLE_LINES  8	/* of console.log shown when a run went wrong */
 #define CONSOLE_BYTES  8192
 
-/* Which version of a file was read last: replaced files have another inode, grown ones another size. */
+/*
+ * Which version of a file was read last: replaced files have another inode, grown ones another
+ * size.
+ */
 struct version { ino_t inode; off_t size; struct timespec changed; bool known; };
 
 struct history_files {
-	char *state_path, *recipe_path, *journal_path, *samples_path, *lock_path, *console_path;	/* owned */
+	char *state_path, *recipe_path, *journal_path, *samples_path, *lock_path,
+		*console_path; /* owned */
 	struct version state, recipe, journal;
 	struct journal_reader *records, *samples;	/* owned */
 	enum run_state said;		/* what state.json says */
@@ -72,10 +76,11 @@ static int no_such_run(const char *workspace, const char *name, struct err *e)
 
 	list_runs(workspace, &runs);
 	if (runs.len)
-		err_set(e, ERR_NOINPUT, "there is no run \"%s\" in %s; the runs there are %.300s", name, workspace,
-			buf_text(&runs));
+		err_set(e, ERR_NOINPUT, "there is no run \"%s\" in %s; the runs there are %.300s",
+			name, workspace, buf_text(&runs));
 	else
-		err_set(e, ERR_NOINPUT, "there is no run in %s; start one with \"werkbank train RECIPE --run %s\"",
+		err_set(e, ERR_NOINPUT,
+			"there is no run in %s; start one with \"werkbank train RECIPE --run %s\"",
 			workspace, name);
 	buf_free(&runs);
 	return e->code;
@@ -122,7 +127,8 @@ static void free_files(struct history_files *f)
 /* Everything unknown; also when the journal was replaced by another. */
 static void forget(struct history *h)
 {
-	struct series *all[] = { &h->loss, &h->dev_nll, &h->bleu, &h->rate, &h->target_tps, &h->source_tps };
+	struct series *all[] = {&h->loss, &h->dev_nll,	  &h->bleu,
+				&h->rate, &h->target_tps, &h->source_tps};
 
 	for (size_t i = 0; i < ARRAY_LEN(all); i++)
 		series_free(all[i]);
@@ -132,7 +138,8 @@ static void forget(struct history *h)
 		free(h->samples[i].hypothesis);
 	}
 	h->n_samples = h->first_line = h->n_lines = 0;
-	h->attempt = h->ranks = h->parameters = h->exit_status = h->step = h->best_step = h->attempt_step = -1;
+	h->attempt = h->ranks = h->parameters = h->exit_status = h->step = h->best_step =
+		h->attempt_step = -1;
 	h->epoch = h->best_bleu = h->train_nll = h->first_t = h->attempt_t = h->last_t = NAN;
 	h->before_s = 0;
 	h->ended = RUN_UNKNOWN;
@@ -148,8 +155,10 @@ struct history *history_open(const char *workspace, const char *name, struct err
 		return NULL;
 	forget(h);
 	h->total_steps = -1;
-	if (!(h->name = mem_strdup(name, e)) || !(h->folder = file_path(e, "%s/runs/%s", workspace, name)) ||
-	    !(h->lines = mem_alloc(HISTORY_LINES, sizeof(*h->lines), e)) || !(h->files = open_files(h->folder, e)))
+	if (!(h->name = mem_strdup(name, e)) ||
+	    !(h->folder = file_path(e, "%s/runs/%s", workspace, name)) ||
+	    !(h->lines = mem_alloc(HISTORY_LINES, sizeof(*h->lines), e)) ||
+	    !(h->files = open_files(h->folder, e)))
 		goto failed;
 	if (stat(h->folder, &st) || !S_ISDIR(st.st_mode)) {
 		no_such_run(workspace, name, e);
@@ -273,7 +282,8 @@ static void show_console(struct history *h)
 	h->files->console_shown = true;
 	if (!in)
 		return;
-	if (size > CONSOLE_BYTES && (fseeko(in, size - CONSOLE_BYTES, SEEK_SET) || getline(&line, &cap, in) < 0))
+	if (size > CONSOLE_BYTES &&
+	    (fseeko(in, size - CONSOLE_BYTES, SEEK_SET) || getline(&line, &cap, in) < 0))
 		size = 0;
 	while (size && (n = getline(&line, &cap, in)) > 0) {
 		line[strcspn(line, "\n")] = 0;
@@ -359,7 +369,8 @@ int history_update(struct history *h, double now, double budget_s, struct err *e
 	judge_state(h, now);
 	if (h->state == RUN_RUNNING)
 		f->console_shown = false;
-	if ((h->state == RUN_FAILED || h->state == RUN_LOST) && !f->console_shown && status != HISTORY_MORE)
+	if ((h->state == RUN_FAILED || h->state == RUN_LOST) && !f->console_shown &&
+	    status != HISTORY_MORE)
 		show_console(h);
 	h->bad_lines = journal_bad_lines(f->records);
 	return h->state != before ? MAX(changed, HISTORY_CHANGED) : changed;
@@ -379,7 +390,8 @@ double history_remaining(const struct history *h, double now)
 
 	if (h->state != RUN_RUNNING)
 		return NAN;
-	if (h->total_steps >= h->step && h->step > h->attempt_step && h->attempt_step >= 0 && h->last_t > h->attempt_t)
+	if (h->total_steps >= h->step && h->step > h->attempt_step && h->attempt_step >= 0 &&
+	    h->last_t > h->attempt_t)
 		left = (h->last_t - h->attempt_t) / (double)(h->step - h->attempt_step) *
 		       (double)(h->total_steps - h->step);
 	if (h->max_minutes > 0 && isfinite(elapsed)) {

@@ -30,8 +30,17 @@
 
 enum run_state { RUN_UNKNOWN, RUN_RUNNING, RUN_FINISHED, RUN_STOPPED, RUN_FAILED, RUN_LOST };
 
-enum history_kind { LINE_START, LINE_EVAL, LINE_BEST, LINE_SAVE, LINE_INFO, LINE_WARNING, LINE_ERROR, LINE_STOP,
-		    LINE_CONSOLE };
+enum history_kind {
+	LINE_START,
+	LINE_EVAL,
+	LINE_BEST,
+	LINE_SAVE,
+	LINE_INFO,
+	LINE_WARNING,
+	LINE_ERROR,
+	LINE_STOP,
+	LINE_CONSOLE
+};
 
 struct history_line {
 	enum history_kind kind;
@@ -42,7 +51,7 @@ struct history_line {
 
 struct history_sample {
 	int64_t id, step;
-	char *source, *reference, *hypothesis;	/* owned; "" when absent, NULL when memory ran out */
+	char *source, *reference, *hypothesis; /* owned; "" when absent, NULL when memory ran out */
 };
 
 struct history {
@@ -70,7 +79,8 @@ struct history {
 	int64_t bad_lines;	/* of the journal: not JSON, too long */
 
 	struct history_files *files;	/* owned, private */
-	enum run_state ended;	/* private: what the journal's last stop says; RUN_UNKNOWN: none since the start */
+	/* private: what the journal's last stop says; RUN_UNKNOWN: none since the start */
+	enum run_state ended;
 	/* private: the clock of the run */
 	double first_t, attempt_t, last_t, before_s;
 	int64_t attempt_step;
@@ -78,7 +88,9 @@ struct history {
 
 enum { HISTORY_SAME = 0, HISTORY_CHANGED = 1, HISTORY_MORE = 2 };
 
-/* ERR_NOINPUT when there is no such run (the text lists those there are), ERR_USAGE for a bad name. */
+/*
+ * ERR_NOINPUT when there is no such run (the text lists those there are), ERR_USAGE for a bad name.
+ */
 struct history *history_open(const char *workspace, const char *name, struct err *e);
 void history_free(struct history *h);
 
@@ -89,7 +101,9 @@ void history_free(struct history *h);
  */
 int history_update(struct history *h, double now, double budget_s, struct err *e);
 
-/* Take in one record as journal.h describes it (also the tests' way in). Unknown kinds are ignored. */
+/*
+ * Take in one record as journal.h describes it (also the tests' way in). Unknown kinds are ignored.
+ */
 struct json;
 int history_take(struct history *h, const struct json *record, struct err *e);
 
@@ -102,7 +116,10 @@ double history_remaining(const struct history *h, double now);
 /* Line i of the log, 0 the oldest kept. Borrowed. */
 const struct history_line *history_line(const struct history *h, size_t i);
 
-/* The name of the run whose files changed last, owned by the caller; NULL with e->code 0: there is none. */
+/*
+ * The name of the run whose files changed last, owned by the caller; NULL with e->code 0: there is
+ * none.
+ */
 char *history_newest(const char *workspace, struct err *e);
 
 /* "running", "finished", … */

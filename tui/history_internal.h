@@ -5,8 +5,12 @@
 #include "share/base/json.h"
 #include "tui/history.h"
 
-/* A new line at the end of the log, to be filled; its text is "". Never NULL once history_open() succeeded. */
-struct history_line *history_add_line(struct history *h, enum history_kind kind, double t, int64_t step);
+/*
+ * A new line at the end of the log, to be filled; its text is "". Never NULL once history_open()
+ * succeeded.
+ */
+struct history_line *history_add_line(struct history *h, enum history_kind kind, double t,
+				      int64_t step);
 
 /* Take in one record of samples.jsonl. */
 int history_take_sample(struct history *h, const struct json *record, struct err *e);

@@ -1,4 +1,7 @@
-/* history_records.c - records of the journal become series, samples and lines of the log; see history.h */
+/*
+ * history_records.c - records of the journal become series, samples and lines of the log; see
+ * history.h
+ */
 #include "tui/history_internal.h"
 
 #include <inttypes.h>
@@ -24,7 +27,8 @@ void history_copy_text(char *to, size_t n, const char *text)
 	to[len] = 0;
 }
 
-struct history_line *history_add_line(struct history *h, enum history_kind kind, double t, int64_t step)
+struct history_line *history_add_line(struct history *h, enum history_kind kind, double t,
+				      int64_t step)
 {
 	struct history_line *line;
 
@@ -48,7 +52,8 @@ static int64_t step_of(const struct json *r)
 /* Steps from here on are done again: forget what the series say of them. */
 static void go_back(struct history *h, int64_t step)
 {
-	struct series *all[] = { &h->loss, &h->dev_nll, &h->bleu, &h->rate, &h->target_tps, &h->source_tps };
+	struct series *all[] = {&h->loss, &h->dev_nll,	  &h->bleu,
+				&h->rate, &h->target_tps, &h->source_tps};
 
 	for (size_t i = 0; i < ARRAY_LEN(all); i++)
 		series_cut(all[i], (double)step);
@@ -93,7 +98,8 @@ static void take_start(struct history *h, const struct json *r, double t)
 	h->ranks = json_integer(json_get(r, "ranks"), -1);
 	h->parameters = json_integer(json_get(r, "parameters"), -1);
 	history_copy_text(h->host, sizeof(h->host), json_text(json_get(r, "host"), ""));
-	history_copy_text(h->precision, sizeof(h->precision), json_text(json_get(r, "precision"), ""));
+	history_copy_text(h->precision, sizeof(h->precision),
+			  json_text(json_get(r, "precision"), ""));
 	history_copy_text(h->backend, sizeof(h->backend), json_text(json_get(r, "backend"), ""));
 	if (total >= 0)
 		h->total_steps = total;
@@ -125,14 +131,16 @@ static int take_train(struct history *h, const struct json *r, int64_t step, str
 		h->attempt_step = step;
 	h->epoch = json_number(json_get(r, "epoch"), h->epoch);
 	for (size_t i = 0; i < ARRAY_LEN(fields); i++)
-		if (series_add(fields[i].series, (double)step, json_number(json_get(r, fields[i].field), NAN), e))
+		if (series_add(fields[i].series, (double)step,
+			       json_number(json_get(r, fields[i].field), NAN), e))
 			return e->code;
 	return 0;
 }
 
 static int take_eval(struct history *h, const struct json *r, double t, int64_t step, struct err *e)
 {
-	double bleu = json_number(json_get(r, "bleu"), NAN), dev = json_number(json_get(r, "dev_nll"), NAN);
+	double bleu = json_number(json_get(r, "bleu"), NAN),
+	       dev = json_number(json_get(r, "dev_nll"), NAN);
 	bool best = json_truth(json_get(r, "best"), false);
 	struct history_line *line;
 	char a[FIGURE_BYTES], b[FIGURE_BYTES], c[FIGURE_BYTES], d[FIGURE_BYTES];
@@ -141,7 +149,8 @@ static int take_eval(struct history *h, const struct json *r, double t, int64_t 
 		return 0;
 	if (h->bleu.n && (double)step <= h->bleu.points[h->bleu.n - 1].last)
 		go_back(h, step);
-	if (series_add(&h->bleu, (double)step, bleu, e) || series_add(&h->dev_nll, (double)step, dev, e))
+	if (series_add(&h->bleu, (double)step, bleu, e) ||
+	    series_add(&h->dev_nll, (double)step, dev, e))
 		return e->code;
 	h->train_nll = json_number(json_get(r, "train_nll"), NAN);
 	if (isfinite(bleu) && !(bleu <= h->best_bleu)) {
@@ -150,7 +159,8 @@ static int take_eval(struct history *h, const struct json *r, double t, int64_t 
 	}
 	line = history_add_line(h, best ? LINE_BEST : LINE_EVAL, t, step);
 	snprintf(line->text, sizeof(line->text), "BLEU %s   dev NLL %s   train NLL %s   %s s",
-		 figure_fixed(a, bleu, 2), figure_fixed(b, dev, 3), figure_fixed(c, h->train_nll, 3),
+		 figure_fixed(a, bleu, 2), figure_fixed(b, dev, 3),
+		 figure_fixed(c, h->train_nll, 3),
 		 figure_fixed(d, json_number(json_get(r, "seconds"), NAN), 1));
 	return 0;
 }
@@ -158,7 +168,8 @@ static int take_eval(struct history *h, const struct json *r, double t, int64_t 
 static void take_save(struct history *h, const struct json *r, double t, int64_t step)
 {
 	struct history_line *line = history_add_line(h, LINE_SAVE, t, step);
-	const char *path = json_text(json_get(r, "path"), "checkpoint"), *folder = strstr(path, "checkpoints/");
+	const char *path = json_text(json_get(r, "path"), "checkpoint"),
+		   *folder = strstr(path, "checkpoints/");
 	char a[FIGURE_BYTES], b[FIGURE_BYTES];
 
 	/* The end of the path is what tells checkpoints apart. */
@@ -170,8 +181,9 @@ static void take_save(struct history *h, const struct json *r, double t, int64_t
 static void take_event(struct history *h, const struct json *r, double t, int64_t step)
 {
 	const char *level = json_text(json_get(r, "level"), "info");
-	enum history_kind kind = !strcmp(level, "error") ? LINE_ERROR : !strcmp(level, "warning") ? LINE_WARNING :
-		LINE_INFO;
+	enum history_kind kind = !strcmp(level, "error")     ? LINE_ERROR
+				 : !strcmp(level, "warning") ? LINE_WARNING
+							     : LINE_INFO;
 	struct history_line *line = history_add_line(h, kind, t, step);
 
 	history_copy_text(line->text, sizeof(line->text), json_text(json_get(r, "text"), ""));
@@ -183,9 +195,12 @@ static void take_stop(struct history *h, const struct json *r, double t, int64_t
 	struct history_line *line = history_add_line(h, LINE_STOP, t, step);
 
 	h->exit_status = json_integer(json_get(r, "exit"), -1);
-	h->ended = !strcmp(reason, "finished") ? RUN_FINISHED : !strcmp(reason, "asked") ? RUN_STOPPED : RUN_FAILED;
+	h->ended = !strcmp(reason, "finished") ? RUN_FINISHED
+		   : !strcmp(reason, "asked")  ? RUN_STOPPED
+					       : RUN_FAILED;
 	if (h->exit_status > 0)
-		snprintf(line->text, sizeof(line->text), "%.100s, exit status %" PRId64, reason, h->exit_status);
+		snprintf(line->text, sizeof(line->text), "%.100s, exit status %" PRId64, reason,
+			 h->exit_status);
 	else
 		history_copy_text(line->text, sizeof(line->text), reason);
 }

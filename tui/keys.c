@@ -13,12 +13,24 @@ const struct action_info action_infos[ACTION_COUNT] = {
 #undef ACT
 };
 
-static const struct { const char *name; int key; } names[] = {
-	{ "Up", KEY_NAME_UP }, { "Down", KEY_NAME_DOWN }, { "Left", KEY_NAME_LEFT }, { "Right", KEY_NAME_RIGHT },
-	{ "Home", KEY_NAME_HOME }, { "End", KEY_NAME_END }, { "PageUp", KEY_NAME_PAGE_UP },
-	{ "PageDown", KEY_NAME_PAGE_DOWN }, { "Shift-Tab", KEY_NAME_BACKTAB }, { "F1", KEY_NAME_F1 },
-	{ "F10", KEY_NAME_F10 }, { "Tab", '\t' }, { "Enter", '\r' }, { "Esc", 0x1B }, { "Space", ' ' },
-	{ "lt", '<' },
+static const struct { const char *name; int key;
+} names[] = {
+	{"Up", KEY_NAME_UP},
+	{"Down", KEY_NAME_DOWN},
+	{"Left", KEY_NAME_LEFT},
+	{"Right", KEY_NAME_RIGHT},
+	{"Home", KEY_NAME_HOME},
+	{"End", KEY_NAME_END},
+	{"PageUp", KEY_NAME_PAGE_UP},
+	{"PageDown", KEY_NAME_PAGE_DOWN},
+	{"Shift-Tab", KEY_NAME_BACKTAB},
+	{"F1", KEY_NAME_F1},
+	{"F10", KEY_NAME_F10},
+	{"Tab", '\t'},
+	{"Enter", '\r'},
+	{"Esc", 0x1B},
+	{"Space", ' '},
+	{"lt", '<'},
 };
 
 static int named_key(const char *name, size_t n)

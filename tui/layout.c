@@ -32,7 +32,10 @@ void layout_divide(int length, const struct layout_part *parts, size_t n, int *s
 	choose_parts(length, parts, n, sizes);
 	for (size_t i = 0; i < n; i++)
 		left -= sizes[i];
-	/* Hand out what is left by weight; a part that reaches its bound gives the rest back for another round. */
+	/*
+	 * Hand out what is left by weight; a part that reaches its bound gives the rest back for
+	 * another round.
+	 */
 	while (left > 0) {
 		int weights = 0, given = 0;
 
@@ -44,7 +47,8 @@ void layout_divide(int length, const struct layout_part *parts, size_t n, int *s
 		for (size_t i = 0; i < n && given < left; i++) {
 			int more;
 
-			if (!sizes[i] || !parts[i].weight || (parts[i].max && sizes[i] >= parts[i].max))
+			if (!sizes[i] || !parts[i].weight ||
+			    (parts[i].max && sizes[i] >= parts[i].max))
 				continue;
 			more = MAX(left * parts[i].weight / weights, 1);
 			more = MIN(more, left - given);

@@ -26,7 +26,10 @@ struct layout_part {
  */
 void layout_divide(int length, const struct layout_part *parts, size_t n, int *sizes);
 
-/* Cut r into rows one below the other (or columns side by side) of the sizes that layout_divide() gives. */
+/*
+ * Cut r into rows one below the other (or columns side by side) of the sizes that layout_divide()
+ * gives.
+ */
 void layout_rows(struct rect r, const struct layout_part *parts, size_t n, struct rect *out);
 void layout_cols(struct rect r, const struct layout_part *parts, size_t n, struct rect *out);
 

@@ -46,7 +46,10 @@ double plot_x_end(double step, double total)
 
 /* ---- axes ---- */
 
-/* Ticks at round values around low..high, so many that each has a row of its own and little room is wasted. */
+/*
+ * Ticks at round values around low..high, so many that each has a row of its own and little room is
+ * wasted.
+ */
 static struct axis choose_axis(double low, double high, int rows)
 {
 	struct axis best = { .n = 0 };
@@ -82,8 +85,10 @@ static bool range_of(const struct plot *p, double *low, double *high)
 		for (size_t k = 0; k < s->n; k++) {
 			if (!s->points[k].n)
 				continue;
-			*low = known ? MIN(*low, (double)s->points[k].low) : (double)s->points[k].low;
-			*high = known ? MAX(*high, (double)s->points[k].high) : (double)s->points[k].high;
+			*low = known ? MIN(*low, (double)s->points[k].low)
+				     : (double)s->points[k].low;
+			*high = known ? MAX(*high, (double)s->points[k].high)
+				      : (double)s->points[k].high;
 			known = true;
 		}
 	}
@@ -190,7 +195,8 @@ static void dot(const struct canvas *c, int x, int y, enum style style)
 }
 
 /* A straight line of dots; every "every"th column only. */
-static void stroke(const struct canvas *c, int x0, int y0, int x1, int y1, const struct plot_line *l)
+static void stroke(const struct canvas *c, int x0, int y0, int x1, int y1,
+		   const struct plot_line *l)
 {
 	int n = MAX(abs(x1 - x0), abs(y1 - y0));
 
@@ -206,8 +212,8 @@ static void stroke(const struct canvas *c, int x0, int y0, int x1, int y1, const
 /* What falls into one column of dots. */
 struct column { int x; double sum, low, high; long n; };
 
-static void flush(const struct canvas *c, const struct plot_line *l, const struct column *now, int *px, int *py,
-		  bool band)
+static void flush(const struct canvas *c, const struct plot_line *l, const struct column *now,
+		  int *px, int *py, bool band)
 {
 	int y = row_of(c, now->sum / now->n);
 
@@ -265,8 +271,10 @@ static void draw_marks(const struct canvas *c, const struct plot_line *l)
 		return;
 	for (size_t i = 0; i < s->n; i++)
 		if (s->points[i].n)
-			grid_put(c->g, c->area.row + row_of(c, series_mean(&s->points[i])) / c->per_y,
-				 c->area.col + column_of(c, s->points[i].first) / c->per_x, l->style, 0x2022);
+			grid_put(c->g,
+				 c->area.row + row_of(c, series_mean(&s->points[i])) / c->per_y,
+				 c->area.col + column_of(c, s->points[i].first) / c->per_x,
+				 l->style, 0x2022);
 }
 
 static void draw_cursor(const struct canvas *c, double x)

@@ -13,11 +13,12 @@
 #define LABEL_COLS 11	/* "hypothesis " */
 
 /* Signs that stand in legends for the pens of plot.h. */
-static const uint32_t pen_signs[] = { [PLOT_LINE] = 0x2500, [PLOT_DOTTED] = 0x2504, [PLOT_MARKED] = 0x2022 };
+static const uint32_t pen_signs[] = {
+	[PLOT_LINE] = 0x2500, [PLOT_DOTTED] = 0x2504, [PLOT_MARKED] = 0x2022};
 
 static const char *const pane_titles[PANE_COUNT] = {
-	[PANE_LOSS] = "loss", [PANE_BLEU] = "BLEU, dev", [PANE_RATE] = "learning rate", [PANE_SPEED] = "tokens/s",
-	[PANE_SAMPLES] = "samples", [PANE_LOG] = "log",
+	[PANE_LOSS] = "loss",	   [PANE_BLEU] = "BLEU, dev",  [PANE_RATE] = "learning rate",
+	[PANE_SPEED] = "tokens/s", [PANE_SAMPLES] = "samples", [PANE_LOG] = "log",
 };
 
 /* ---- plots ---- */
@@ -95,21 +96,26 @@ static double value_at(const struct series *s, double cursor)
 	return p ? series_mean(p) : NAN;
 }
 
-static void draw_plot_legend(struct grid *g, struct rect box, const char *title, const struct history *h,
-			     const struct pane_plot *p, double cursor)
+static void draw_plot_legend(struct grid *g, struct rect box, const char *title,
+			     const struct history *h, const struct pane_plot *p, double cursor)
 {
-	char values[2][FIGURE_BYTES], step[FIGURE_BYTES], best[FIGURE_BYTES], best_step[FIGURE_BYTES + 8];
+	char values[2][FIGURE_BYTES], step[FIGURE_BYTES], best[FIGURE_BYTES],
+		best_step[FIGURE_BYTES + 8];
 	struct legend pieces[4];
 	int n = 0;
 
 	if (isfinite(cursor))
-		pieces[n++] = (struct legend){ 0, STYLE_BRIGHT, "step", figure_count(step, (int64_t)cursor) };
+		pieces[n++] = (struct legend){0, STYLE_BRIGHT, "step",
+					      figure_count(step, (int64_t)cursor)};
 	for (size_t i = 0; i < p->n; i++) {
 		double v = value_at(p->lines[i].series, cursor);
 
 		pieces[n] = (struct legend){
-			0, STYLE_BRIGHT, p->labels[i],
-			p->decimals < 0 ? figure_value(values[i], v) : figure_fixed(values[i], v, p->decimals),
+			0,
+			STYLE_BRIGHT,
+			p->labels[i],
+			p->decimals < 0 ? figure_value(values[i], v)
+					: figure_fixed(values[i], v, p->decimals),
 		};
 		if (p->n > 1) {		/* a single line needs no key */
 			pieces[n].sign = pen_signs[p->lines[i].pen];
@@ -119,7 +125,8 @@ static void draw_plot_legend(struct grid *g, struct rect box, const char *title,
 	}
 	if (p->lines[0].series == &h->bleu && h->best_step >= 0 && !isfinite(cursor)) {
 		snprintf(best_step, sizeof(best_step), "at %s", figure_count(step, h->best_step));
-		pieces[n++] = (struct legend){ 0x2605, STYLE_GOOD, "best", figure_fixed(best, h->best_bleu, 2) };
+		pieces[n++] = (struct legend){0x2605, STYLE_GOOD, "best",
+					      figure_fixed(best, h->best_bleu, 2)};
 		pieces[n++] = (struct legend){ 0, STYLE_DIM, best_step, "" };
 	}
 	draw_legend(g, box, title, pieces, n);
@@ -130,10 +137,12 @@ void run_draw_plot(struct grid *g, struct rect box, enum run_pane pane, const st
 {
 	struct pane_plot p = plot_of(h, pane, box.cols < 48);
 	bool done = h->state == RUN_FINISHED || h->state == RUN_STOPPED || h->state == RUN_FAILED;
-	struct plot plot = { .lines = p.lines, .n = p.n, .from_zero = p.from_zero, .cursor = s->cursor };
+	struct plot plot = {
+		.lines = p.lines, .n = p.n, .from_zero = p.from_zero, .cursor = s->cursor};
 
 	if (h->step > 0)
-		plot.x_end = done ? (double)h->step : plot_x_end((double)h->step, (double)h->total_steps);
+		plot.x_end = done ? (double)h->step
+				  : plot_x_end((double)h->step, (double)h->total_steps);
 	draw_box(g, box, pane_titles[pane], s->focus == pane);
 	plot_draw(g, box, &plot);
 	draw_plot_legend(g, box, pane_titles[pane], h, &p, s->cursor);
@@ -147,8 +156,12 @@ void run_draw_plot(struct grid *g, struct rect box, enum run_pane pane, const st
 
 struct sample_text { const char *label, *text; enum style style; };
 
-/* Draw lines first..first+rows of a sample with its three texts; returns its lines in all, the blank below included. */
-static int draw_sample(struct grid *g, struct rect r, int first, const struct history_sample *s, bool wrap, int left)
+/*
+ * Draw lines first..first+rows of a sample with its three texts; returns its lines in all, the
+ * blank below included.
+ */
+static int draw_sample(struct grid *g, struct rect r, int first, const struct history_sample *s,
+		       bool wrap, int left)
 {
 	const struct sample_text texts[] = {
 		{ "source", s->source, STYLE_NORMAL }, { "reference", s->reference, STYLE_NORMAL },
@@ -159,7 +172,8 @@ static int draw_sample(struct grid *g, struct rect r, int first, const struct hi
 	for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
 		const char *text = texts[i].text ? texts[i].text : "";
 		int row = r.row + line - first, rows = r.row + r.rows - row;
-		struct span at = { row, r.col + LABEL_COLS + 1, r.cols - LABEL_COLS - 2, texts[i].style };
+		struct span at = {row, r.col + LABEL_COLS + 1, r.cols - LABEL_COLS - 2,
+				  texts[i].style};
 
 		if (line >= first && line - first < r.rows)
 			draw_text(g, row, r.col + 1, LABEL_COLS, STYLE_DIM, texts[i].label);
@@ -185,7 +199,8 @@ void run_draw_samples(struct grid *g, struct rect box, const struct history *h, 
 
 	draw_box(g, box, pane_titles[PANE_SAMPLES], focused);
 	if (!h->n_samples) {
-		draw_message(g, r, STYLE_DIM, (const char *const[]){ "the first evaluation will show some" }, 1);
+		draw_message(g, r, STYLE_DIM,
+			     (const char *const[]){"the first evaluation will show some"}, 1);
 		return;
 	}
 	for (size_t i = 0; i < h->n_samples; i++)
@@ -199,8 +214,10 @@ void run_draw_samples(struct grid *g, struct rect box, const struct history *h, 
 		here.rows = r.row + r.rows - here.row;
 		line += draw_sample(g, here, first, &h->samples[i], wrap, s->left[PANE_SAMPLES]);
 	}
-	pieces[0] = (struct legend){ 0, STYLE_BRIGHT, "step", figure_count(step, h->samples[0].step) };
-	pieces[1] = (struct legend){ 0, STYLE_BRIGHT, "sentences", figure_count(count, (int64_t)h->n_samples) };
+	pieces[0] =
+		(struct legend){0, STYLE_BRIGHT, "step", figure_count(step, h->samples[0].step)};
+	pieces[1] = (struct legend){0, STYLE_BRIGHT, "sentences",
+				    figure_count(count, (int64_t)h->n_samples)};
 	draw_legend(g, box, pane_titles[PANE_SAMPLES], pieces, 2);
 	if (focused)
 		s->page = MAX(r.rows, 1);
@@ -224,7 +241,8 @@ static void draw_log_line(struct grid *g, struct rect r, int row, const struct h
 	int at = r.col + 1;
 
 	if (l->kind != LINE_CONSOLE)
-		draw_text_right(g, row, at + 8, 9, STYLE_DIM, figure_duration(text, l->t - h->first_t));
+		draw_text_right(g, row, at + 8, 9, STYLE_DIM,
+				figure_duration(text, l->t - h->first_t));
 	at += 10;
 	if (l->step >= 0)
 		draw_text_right(g, row, at + 9, 10, STYLE_DIM, figure_count(text, l->step));
@@ -249,13 +267,17 @@ void run_draw_log(struct grid *g, struct rect box, const struct history *h, stru
 	s->up = MAX(MIN(s->up, all - r.rows), 0);
 	first = MAX(all - r.rows - s->up, 0);
 	for (int i = 0; i < r.rows && first + i < all; i++)
-		draw_log_line(g, r, r.row + i, h, history_line(h, (size_t)(first + i)), s->left[PANE_LOG]);
+		draw_log_line(g, r, r.row + i, h, history_line(h, (size_t)(first + i)),
+			      s->left[PANE_LOG]);
 	if (!all)
-		draw_message(g, r, STYLE_DIM, (const char *const[]){ "nothing has been written yet" }, 1);
+		draw_message(g, r, STYLE_DIM, (const char *const[]){"nothing has been written yet"},
+			     1);
 	if (s->up)
-		pieces[n++] = (struct legend){ 0x2193, STYLE_BRIGHT, "more below", figure_count(back, s->up) };
+		pieces[n++] = (struct legend){0x2193, STYLE_BRIGHT, "more below",
+					      figure_count(back, s->up)};
 	if (h->bad_lines)
-		pieces[n++] = (struct legend){ 0, STYLE_WARN, "unreadable records", figure_count(bad, h->bad_lines) };
+		pieces[n++] = (struct legend){0, STYLE_WARN, "unreadable records",
+					      figure_count(bad, h->bad_lines)};
 	draw_legend(g, box, pane_titles[PANE_LOG], pieces, n);
 	if (focused)
 		s->page = MAX(r.rows, 1);
@@ -280,7 +302,8 @@ void run_draw_title(struct grid *g, struct rect r, const struct history *h)
 	right -= 4;
 	at += draw_text(g, r.row, at, right - at, STYLE_TITLE, h->name) + 3;
 	if (h->parameters >= 0)
-		draw_fact(g, r.row, &at, right, figure_value(text, (double)h->parameters), "parameters");
+		draw_fact(g, r.row, &at, right, figure_value(text, (double)h->parameters),
+			  "parameters");
 	if (*h->backend)
 		draw_fact(g, r.row, &at, right, h->backend, h->precision);
 	if (h->ranks > 1)
@@ -293,7 +316,8 @@ void run_draw_title(struct grid *g, struct rect r, const struct history *h)
 
 static double progress(const struct history *h, double elapsed)
 {
-	double by_steps = h->total_steps > 0 && h->step >= 0 ? (double)h->step / (double)h->total_steps : NAN;
+	double by_steps =
+		h->total_steps > 0 && h->step >= 0 ? (double)h->step / (double)h->total_steps : NAN;
 	double by_time = h->max_minutes > 0 ? elapsed / (h->max_minutes * 60) : NAN;
 
 	if (h->state == RUN_FINISHED)
@@ -304,7 +328,8 @@ static double progress(const struct history *h, double elapsed)
 void run_draw_facts(struct grid *g, struct rect r, const struct history *h, double now)
 {
 	int at = r.col + 1, right = r.col + r.cols - 2;
-	double elapsed = history_elapsed(h, now), done = progress(h, elapsed), left = history_remaining(h, now);
+	double elapsed = history_elapsed(h, now), done = progress(h, elapsed),
+	       left = history_remaining(h, now);
 	char step[FIGURE_BYTES], total[FIGURE_BYTES], text[3 * FIGURE_BYTES];
 
 	figure_count(step, h->step);

@@ -23,7 +23,8 @@ struct run_sight {
 /* All draw into box, border included, and keep scrolling within bounds. */
 void run_draw_plot(struct grid *g, struct rect box, enum run_pane pane, const struct history *h,
 		   struct run_sight *s);
-void run_draw_samples(struct grid *g, struct rect box, const struct history *h, struct run_sight *s);
+void run_draw_samples(struct grid *g, struct rect box, const struct history *h,
+		      struct run_sight *s);
 void run_draw_log(struct grid *g, struct rect box, const struct history *h, struct run_sight *s);
 
 /* The name, what is trained where, and the state. */

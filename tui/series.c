@@ -74,7 +74,10 @@ int series_add(struct series *s, double x, double y, struct err *e)
 	}
 	if (s->n == SERIES_POINTS) {
 		halve(s);
-		/* the last of an odd number of points would be half full; an even number never leaves one */
+		/*
+		 * the last of an odd number of points would be half full; an even number never
+		 * leaves one
+		 */
 	}
 	s->points[s->n++] = p;
 	return 0;
@@ -84,7 +87,10 @@ void series_cut(struct series *s, double x)
 {
 	while (s->n && s->points[s->n - 1].first >= x)
 		s->n--;
-	/* A joined point that reaches beyond x keeps its values: one point of two thousand is a little wide. */
+	/*
+	 * A joined point that reaches beyond x keeps its values: one point of two thousand is a
+	 * little wide.
+	 */
 	if (s->n && s->points[s->n - 1].last >= x)
 		s->points[s->n - 1].last = nextafter(x, -INFINITY);
 	s->value = NAN;

@@ -28,7 +28,7 @@ struct series {
 	struct series_point *points;	/* owned, NULL before the first sample */
 	size_t   n;
 	uint32_t samples_a_point;	/* how many samples a full point holds */
-	double   value;			/* the latest sample that is a number; set NaN by series_init() */
+	double value; /* the latest sample that is a number; set NaN by series_init() */
 };
 
 void series_init(struct series *s);

@@ -112,9 +112,18 @@ int status_read(struct status *s, const char *workspace, const char *name, struc
 
 	if (!folder)
 		return e->code;
-	*s = (struct status){ .pid = -1, .step = -1, .steps = -1, .bleu_step = -1, .best_step = -1,
-		.latest = NAN, .loss = NAN, .lr = NAN, .source_tps = NAN, .target_tps = NAN, .bleu = NAN,
-		.best_bleu = NAN };
+	*s = (struct status){.pid = -1,
+			     .step = -1,
+			     .steps = -1,
+			     .bleu_step = -1,
+			     .best_step = -1,
+			     .latest = NAN,
+			     .loss = NAN,
+			     .lr = NAN,
+			     .source_tps = NAN,
+			     .target_tps = NAN,
+			     .bleu = NAN,
+			     .best_bleu = NAN};
 	snprintf(s->name, sizeof(s->name), "%s", name);
 	for (int i = 0; i < 4 && !code; i++) {
 		path = file_path(e, "%s/%s", folder, files[i]);

@@ -86,7 +86,8 @@ static void remember(const char *capability)
 static void catch_signals(struct terminal *t)
 {
 	struct sigaction ask = { .sa_handler = on_asking };
-	struct sigaction crash = { .sa_handler = on_crash, .sa_flags = (int)SA_RESETHAND | SA_ONSTACK };
+	struct sigaction crash = {.sa_handler = on_crash,
+				  .sa_flags = (int)SA_RESETHAND | SA_ONSTACK};
 	stack_t stack = { .ss_sp = t->stack, .ss_size = (size_t)SIGSTKSZ };
 	sigset_t block;
 	size_t k = 0;
@@ -120,13 +121,18 @@ static void release_signals(struct terminal *t)
 static attr_t attributes(unsigned theme)
 {
 	return (theme & THEME_BOLD ? A_BOLD : 0) | (theme & THEME_DIM ? A_DIM : 0) |
-	       (theme & THEME_REVERSE ? A_REVERSE : 0) | (theme & THEME_UNDERLINE ? A_UNDERLINE : 0);
+	       (theme & THEME_REVERSE ? A_REVERSE : 0) |
+	       (theme & THEME_UNDERLINE ? A_UNDERLINE : 0);
 }
 
 static void set_styles(struct terminal *t, bool colours)
 {
-	/* Some terminals have no colours whatever we want; start_color() must still be tolerated by them. */
-	colours = colours && has_colors() && start_color() == OK && COLORS >= 8 && COLOR_PAIRS > STYLE_COUNT;
+	/*
+	 * Some terminals have no colours whatever we want; start_color() must still be tolerated by
+	 * them.
+	 */
+	colours = colours && has_colors() && start_color() == OK && COLORS >= 8 &&
+		  COLOR_PAIRS > STYLE_COUNT;
 	if (colours)
 		use_default_colors();
 	for (int i = 0; i < STYLE_COUNT; i++) {
@@ -151,8 +157,10 @@ struct terminal *term_open(bool colours, struct err *e)
 
 	if (tcgetattr(STDIN_FILENO, &before.modes) || !isatty(STDOUT_FILENO) || !name || !*name ||
 	    !strcmp(name, "dumb")) {
-		err_set(e, ERR_UNAVAILABLE, "the workbench needs a terminal on standard input and output (TERM is %s); "
-			"use \"werkbank status\", or \"werkbank watch --dump 24x80\" for one screen as text",
+		err_set(e, ERR_UNAVAILABLE,
+			"the workbench needs a terminal on standard input and output (TERM is %s); "
+			"use \"werkbank status\", or \"werkbank watch --dump 24x80\" for one "
+			"screen as text",
 			name && *name ? name : "not set");
 		return NULL;
 	}
@@ -165,8 +173,10 @@ struct terminal *term_open(bool colours, struct err *e)
 		release_signals(t);
 		free(t->stack);
 		free(t);
-		err_set(e, ERR_UNAVAILABLE, "this machine has no description of the terminal \"%.50s\"; set "
-			"TERM to one that it knows (often xterm), or use \"werkbank status\"", name);
+		err_set(e, ERR_UNAVAILABLE,
+			"this machine has no description of the terminal \"%.50s\"; set "
+			"TERM to one that it knows (often xterm), or use \"werkbank status\"",
+			name);
 		return NULL;
 	}
 	before.n = 0;
@@ -233,7 +243,8 @@ void term_show(struct terminal *t, const struct grid *g)
 				continue;
 			for (int i = 0; i < GRID_MARKS; i++)
 				text[i + 1] = (wchar_t)c->marks[i];
-			if (setcchar(&cell, text, t->attributes[c->style], t->pairs[c->style], NULL) == OK)
+			if (setcchar(&cell, text, t->attributes[c->style], t->pairs[c->style],
+				     NULL) == OK)
 				mvadd_wch(row, col, &cell);
 		}
 	refresh();
@@ -260,12 +271,14 @@ static void stop_here(void)
 
 static int translate(int key)
 {
-	static const struct { int curses, ours; } table[] = {
-		{ KEY_UP, KEY_NAME_UP }, { KEY_DOWN, KEY_NAME_DOWN }, { KEY_LEFT, KEY_NAME_LEFT },
-		{ KEY_RIGHT, KEY_NAME_RIGHT }, { KEY_HOME, KEY_NAME_HOME }, { KEY_END, KEY_NAME_END },
-		{ KEY_PPAGE, KEY_NAME_PAGE_UP }, { KEY_NPAGE, KEY_NAME_PAGE_DOWN },
-		{ KEY_BTAB, KEY_NAME_BACKTAB }, { KEY_F(1), KEY_NAME_F1 }, { KEY_F(10), KEY_NAME_F10 },
-		{ KEY_ENTER, '\r' },
+	static const struct { int curses, ours;
+	} table[] = {
+		{KEY_UP, KEY_NAME_UP},	       {KEY_DOWN, KEY_NAME_DOWN},
+		{KEY_LEFT, KEY_NAME_LEFT},     {KEY_RIGHT, KEY_NAME_RIGHT},
+		{KEY_HOME, KEY_NAME_HOME},     {KEY_END, KEY_NAME_END},
+		{KEY_PPAGE, KEY_NAME_PAGE_UP}, {KEY_NPAGE, KEY_NAME_PAGE_DOWN},
+		{KEY_BTAB, KEY_NAME_BACKTAB},  {KEY_F(1), KEY_NAME_F1},
+		{KEY_F(10), KEY_NAME_F10},     {KEY_ENTER, '\r'},
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(table); i++)

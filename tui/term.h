@@ -21,9 +21,9 @@
 
 /* What term_key() may give besides a key of keys.h. */
 enum term_event {
-	TERM_NOTHING = -1,	/* the time was up */
-	TERM_RESIZED = -2,	/* the size may have changed, or the screen must be drawn afresh */
-	TERM_ENDED   = -3,	/* a signal asks to leave, or the terminal is gone: see term_signal() */
+	TERM_NOTHING = -1, /* the time was up */
+	TERM_RESIZED = -2, /* the size may have changed, or the screen must be drawn afresh */
+	TERM_ENDED = -3,   /* a signal asks to leave, or the terminal is gone: see term_signal() */
 };
 
 struct terminal;

@@ -4,8 +4,10 @@
 struct terminal *term_open(bool colours, struct err *e)
 {
 	(void)colours;
-	err_set(e, ERR_UNAVAILABLE, "this build has no workbench, because curses was missing when it was configured; "
-		"use \"werkbank status\", or \"werkbank watch --dump 24x80\" for one screen as text");
+	err_set(e, ERR_UNAVAILABLE,
+		"this build has no workbench, because curses was missing when it was configured; "
+		"use \"werkbank status\", or \"werkbank watch --dump 24x80\" for one screen as "
+		"text");
 	return NULL;
 }
 

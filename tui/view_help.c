@@ -16,11 +16,13 @@ static int count_lines(void)
 	int n = 0;
 
 	for (int a = 1; a < ACTION_COUNT; a++)
-		n += 1 + 2 * (a == 1 || strcmp(action_infos[a].group, action_infos[a - 1].group) != 0);
+		n += 1 +
+		     2 * (a == 1 || strcmp(action_infos[a].group, action_infos[a - 1].group) != 0);
 	return n;
 }
 
-static void draw_line(struct grid *g, struct rect r, int line, const struct action_info *a, bool heading)
+static void draw_line(struct grid *g, struct rect r, int line, const struct action_info *a,
+		      bool heading)
 {
 	char keys[64];
 
@@ -52,7 +54,8 @@ static void help_draw(void *state, struct grid *g, const struct view_world *w)
 		}
 		draw_line(g, r, line++ - h->top, &action_infos[a], false);
 	}
-	draw_text(g, g->rows - 1, 1, g->cols - 2, STYLE_DIM, all > r.rows ? "q back   j k scroll" : "q back");
+	draw_text(g, g->rows - 1, 1, g->cols - 2, STYLE_DIM,
+		  all > r.rows ? "q back   j k scroll" : "q back");
 }
 
 static unsigned help_act(void *state, enum action action)
@@ -75,5 +78,9 @@ static unsigned help_act(void *state, enum action action)
 }
 
 const struct view view_help = {
-	.name = "help", .title = "keys", .state_size = sizeof(struct help), .act = help_act, .draw = help_draw,
+	.name = "help",
+	.title = "keys",
+	.state_size = sizeof(struct help),
+	.act = help_act,
+	.draw = help_draw,
 };

@@ -128,7 +128,9 @@ static unsigned run_act(void *state, enum action action)
 	case ACTION_HOME:      scroll_to_end(s, false); break;
 	case ACTION_END:       scroll_to_end(s, true); break;
 	case ACTION_NEXT_PANE: s->focus = (enum run_pane)((s->focus + 1) % PANE_COUNT); break;
-	case ACTION_PREV_PANE: s->focus = (enum run_pane)((s->focus + PANE_COUNT - 1) % PANE_COUNT); break;
+	case ACTION_PREV_PANE:
+		s->focus = (enum run_pane)((s->focus + PANE_COUNT - 1) % PANE_COUNT);
+		break;
 	case ACTION_ZOOM:      s->zoomed = !s->zoomed; break;
 	case ACTION_BACK:
 		s->zoomed = false;
@@ -144,9 +146,10 @@ static unsigned run_act(void *state, enum action action)
 
 static void draw_footer(struct grid *g, struct rect r, const struct run_view *v)
 {
-	static const struct { enum action action; const char *word; } hints[] = {
-		{ ACTION_QUIT, "leave" }, { ACTION_HELP, "keys" }, { ACTION_NEXT_PANE, "next pane" },
-		{ ACTION_ZOOM, "zoom" }, { ACTION_DOWN, "down" }, { ACTION_UP, "up" },
+	static const struct { enum action action; const char *word;
+	} hints[] = {
+		{ACTION_QUIT, "leave"}, {ACTION_HELP, "keys"}, {ACTION_NEXT_PANE, "next pane"},
+		{ACTION_ZOOM, "zoom"},	{ACTION_DOWN, "down"}, {ACTION_UP, "up"},
 	};
 	int at = r.col + 1;
 
@@ -167,22 +170,29 @@ static void draw_no_run(struct grid *g, const struct view_world *w)
 {
 	char where[200];
 	const char *const lines[] = {
-		where, "",
+		where,
+		"",
 		"werkbank prep demo                a small English-German corpus is made",
 		"werkbank train demo --run first   a Transformer is trained on it",
-		"", "Type these in another terminal: the run appears here by itself.", "", "q leaves",
+		"",
+		"Type these in another terminal: the run appears here by itself.",
+		"",
+		"q leaves",
 	};
 
 	snprintf(where, sizeof(where), "There is no run yet in %.150s", w->workspace);
-	draw_message(g, (struct rect){ 0, 0, g->rows, g->cols }, STYLE_TITLE, lines, ARRAY_LEN(lines));
+	draw_message(g, (struct rect){0, 0, g->rows, g->cols}, STYLE_TITLE, lines,
+		     ARRAY_LEN(lines));
 }
 
 static void draw_too_small(struct grid *g, const struct history *h)
 {
 	char text[160];
 
-	snprintf(text, sizeof(text), "%s: %s. The workbench needs %d x %d characters; this terminal has %d x %d.",
-		 h->name, run_state_name(h->state), LAYOUT_MIN_COLS, LAYOUT_MIN_ROWS, g->cols, g->rows);
+	snprintf(text, sizeof(text),
+		 "%s: %s. The workbench needs %d x %d characters; this terminal has %d x %d.",
+		 h->name, run_state_name(h->state), LAYOUT_MIN_COLS, LAYOUT_MIN_ROWS, g->cols,
+		 g->rows);
 	draw_text_wrapped(g, (struct span){ 0, 0, g->cols, STYLE_NORMAL }, g->rows, 0, text);
 }
 
@@ -228,6 +238,12 @@ static void run_close(void *state)
 }
 
 const struct view view_run = {
-	.name = "run", .title = "run", .state_size = sizeof(struct run_view), .open = run_open, .update = run_update,
-	.act = run_act, .draw = run_draw, .close = run_close,
+	.name = "run",
+	.title = "run",
+	.state_size = sizeof(struct run_view),
+	.open = run_open,
+	.update = run_update,
+	.act = run_act,
+	.draw = run_draw,
+	.close = run_close,
 };

@@ -80,7 +80,8 @@ const char *buf_text(const struct buf *b)
 
 int buf_check(const struct buf *b, struct err *e)
 {
-	return b->failed ? err_set(e, ERR_NOMEM, "out of memory after %zu bytes of text", b->len) : 0;
+	return b->failed ? err_set(e, ERR_NOMEM, "out of memory after %zu bytes of text", b->len)
+			 : 0;
 }
 
 char *buf_take(struct buf *b, struct err *e)

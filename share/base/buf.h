@@ -35,7 +35,10 @@ void buf_clear(struct buf *b);
 /* Cut to at most len bytes. */
 void buf_truncate(struct buf *b, size_t len);
 
-/* Room for n more bytes at data + len, for callers that fill it themselves; NULL when memory ran out. */
+/*
+ * Room for n more bytes at data + len, for callers that fill it themselves; NULL when memory ran
+ * out.
+ */
 char *buf_reserve(struct buf *b, size_t n);
 
 /* The contents as a string; "" when empty. Borrowed. */

@@ -197,8 +197,8 @@ static int bad_number(const struct conf_option *o, const char *value, const stru
 {
 	const char *what = o->kind == CONF_INT ? "a whole number" : "a number";
 
-	return err_set(e, s->code, "%s: '%s' is not %s from %.15g to %.15g", s->label, value, what, o->lo,
-		       o->hi);
+	return err_set(e, s->code, "%s: '%s' is not %s from %.15g to %.15g", s->label, value, what,
+		       o->lo, o->hi);
 }
 
 static int bad_choice(const struct conf_option *o, const char *value, const struct conf_source *s,
@@ -211,7 +211,8 @@ static int bad_choice(const struct conf_option *o, const char *value, const stru
 
 	for (const char *at; n < 8 && (at = conf_choice(o->detail, (int)n, &len)) != NULL; n++) {
 		snprintf(words[n], sizeof(words[n]), "%.*s", (int)len, at);
-		snprintf(all + strlen(all), sizeof(all) - strlen(all), "%s%s", n ? ", " : "", words[n]);
+		snprintf(all + strlen(all), sizeof(all) - strlen(all), "%s%s", n ? ", " : "",
+			 words[n]);
 		list[n] = words[n];
 	}
 	return err_set(e, s->code, "%s: '%s' is not one of %s%s", s->label, value, all,
@@ -378,7 +379,7 @@ int conf_set(struct conf *c, const char *name, const char *value, const char *or
 	else if (text_starts_with(origin, "WERKBANK_"))
 		s.rank = RANK_ENVIRONMENT;
 	else
-		c->origins[o - conf_options].rank = RANK_DEFAULT;	/* whoever calls this means it */
+		c->origins[o - conf_options].rank = RANK_DEFAULT; /* whoever calls this means it */
 	return conf_assign(c, o, value, &s, e);
 }
 

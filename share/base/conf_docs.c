@@ -84,18 +84,18 @@ static void man_head(struct buf *out)
 {
 	buf_printf(out, ".\\\" Made by werkbank _man from the tables of options and commands.\n"
 			".TH WERKBANK 1 \"\" \"werkbank %s\" \"User Commands\"\n", PACKAGE_VERSION);
-	buf_add_str(out,
-		".SH NAME\n"
-		"werkbank \\- a workbench for machine translation\n"
-		".SH SYNOPSIS\n"
-		".B werkbank\n"
-		"[\\fIcommand\\fR] [\\fIoption\\fR]... [\\fIargument\\fR]...\n"
-		".SH DESCRIPTION\n"
-		"Werkbank prepares parallel text, trains a Transformer on it, watches the training,\n"
-		"evaluates and translates.\n"
-		"Without a command on a terminal it opens the workbench.\n"
-		"Results go to standard output, progress and remarks to standard error.\n"
-		".SH COMMANDS\n");
+	buf_add_str(out, ".SH NAME\n"
+			 "werkbank \\- a workbench for machine translation\n"
+			 ".SH SYNOPSIS\n"
+			 ".B werkbank\n"
+			 "[\\fIcommand\\fR] [\\fIoption\\fR]... [\\fIargument\\fR]...\n"
+			 ".SH DESCRIPTION\n"
+			 "Werkbank prepares parallel text, trains a Transformer on it, watches the "
+			 "training,\n"
+			 "evaluates and translates.\n"
+			 "Without a command on a terminal it opens the workbench.\n"
+			 "Results go to standard output, progress and remarks to standard error.\n"
+			 ".SH COMMANDS\n");
 }
 
 static void man_tail(struct buf *out)
@@ -106,7 +106,8 @@ static void man_tail(struct buf *out)
 #undef X
 	};
 
-	buf_add_str(out,
+	buf_add_str(
+		out,
 		".SH RECIPES\n"
 		"A recipe is a text file of sections and keys:\n"
 		".PP\n.nf\n"
@@ -114,9 +115,11 @@ static void man_tail(struct buf *out)
 		"steps = 20000    # a comment\n"
 		".fi\n.PP\n"
 		"A key is the name of an option, written with _ or \\-.\n"
-		"\\fIinclude = NAME\\fR under [recipe] loads another recipe first; ${NAME} is replaced from the\n"
+		"\\fIinclude = NAME\\fR under [recipe] loads another recipe first; ${NAME} is "
+		"replaced from the\n"
 		"environment.\n"
-		"A value comes from, in rising order: the default, the recipe, the environment, the\n"
+		"A value comes from, in rising order: the default, the recipe, the environment, "
+		"the\n"
 		"command line.\n"
 		".SH ENVIRONMENT\n"
 		".TP\n.B WERKBANK_HOME\nThe workspace, where \\-C is not given.\n"
@@ -125,7 +128,8 @@ static void man_tail(struct buf *out)
 		".TP\n.B NO_COLOR\nNo colours on the terminal.\n"
 		".SH FILES\n"
 		".TP\n.I werkbank.d/corpora/NAME\nA prepared corpus.\n"
-		".TP\n.I werkbank.d/runs/NAME\nA run: recipe.ini, state.json, journal.jsonl, checkpoints.\n"
+		".TP\n.I werkbank.d/runs/NAME\nA run: recipe.ini, state.json, journal.jsonl, "
+		"checkpoints.\n"
 		".SH EXIT STATUS\n"
 		"0 for success, otherwise as in \\fBsysexits.h\\fR:\n");
 	for (size_t i = 0; i < ARRAY_LEN(errors); i++)
@@ -134,9 +138,11 @@ static void man_tail(struct buf *out)
 
 void conf_man_page(struct buf *out)
 {
-	static const struct { const char *section, *title; } titles[] = {
-		{ "data", "DATA OPTIONS" }, { "model", "MODEL OPTIONS" }, { "train", "TRAINING OPTIONS" },
-		{ "decode", "DECODING OPTIONS" }, { "tool", "OTHER OPTIONS" },
+	static const struct { const char *section, *title;
+	} titles[] = {
+		{"data", "DATA OPTIONS"},      {"model", "MODEL OPTIONS"},
+		{"train", "TRAINING OPTIONS"}, {"decode", "DECODING OPTIONS"},
+		{"tool", "OTHER OPTIONS"},
 	};
 
 	man_head(out);
@@ -189,8 +195,8 @@ static void add_choices(const char *choices, struct buf *out)
 
 static bool has_choices(const struct conf_option *o)
 {
-	return o->kind == CONF_ENUM || (o->kind == CONF_STR && o->detail && strchr(o->detail, '|') &&
-					o->detail[0] >= 'a');
+	return o->kind == CONF_ENUM ||
+	       (o->kind == CONF_STR && o->detail && strchr(o->detail, '|') && o->detail[0] >= 'a');
 }
 
 static void bash(struct buf *out)
@@ -213,12 +219,12 @@ static void bash(struct buf *out)
 		add_choices(conf_options[i].detail, out);
 		buf_add_str(out, "' ;;\n");
 	}
-	buf_add_str(out,
-		"\t--run) words=$(cd \"${WERKBANK_HOME:-werkbank.d}/runs\" 2>/dev/null && echo *) ;;\n"
-		"\tesac\n"
-		"\tif [ -z \"$words\" ]; then\n"
-		"\t\tcase $cur in\n"
-		"\t\t-*) case ${COMP_WORDS[1]} in\n");
+	buf_add_str(out, "\t--run) words=$(cd \"${WERKBANK_HOME:-werkbank.d}/runs\" 2>/dev/null && "
+			 "echo *) ;;\n"
+			 "\tesac\n"
+			 "\tif [ -z \"$words\" ]; then\n"
+			 "\t\tcase $cur in\n"
+			 "\t\t-*) case ${COMP_WORDS[1]} in\n");
 	for (size_t i = 0; i < conf_n_commands; i++) {
 		if (conf_commands[i].name[0] == '_')
 			continue;
@@ -252,8 +258,8 @@ static void add_quoted(struct buf *out, const char *text, bool spec)
 
 static void zsh(struct buf *out)
 {
-	buf_add_str(out,
-		    "#compdef werkbank\n# zsh completion of werkbank, made by werkbank _completion zsh\n"
+	buf_add_str(out, "#compdef werkbank\n# zsh completion of werkbank, made by werkbank "
+			 "_completion zsh\n"
 			 "if (( CURRENT == 2 )); then\n\tlocal -a commands=(\n");
 	for (size_t i = 0; i < conf_n_commands; i++) {
 		if (conf_commands[i].name[0] == '_')
@@ -266,7 +272,8 @@ static void zsh(struct buf *out)
 	for (size_t c = 0; c < conf_n_commands; c++) {
 		if (conf_commands[c].name[0] == '_')
 			continue;
-		buf_printf(out, "%s)\n\tshift words; (( CURRENT-- ))\n\t_arguments", conf_commands[c].name);
+		buf_printf(out, "%s)\n\tshift words; (( CURRENT-- ))\n\t_arguments",
+			   conf_commands[c].name);
 		for (size_t i = 0; i < conf_n_options; i++) {
 			const struct conf_option *o = &conf_options[i];
 			char dashed[CONF_NAME_MAX];
@@ -299,7 +306,8 @@ static void fish(struct buf *out)
 
 		if (cmd->name[0] == '_')
 			continue;
-		buf_printf(out, "complete -c werkbank -n __fish_use_subcommand -a %s -d '", cmd->name);
+		buf_printf(out, "complete -c werkbank -n __fish_use_subcommand -a %s -d '",
+			   cmd->name);
 		add_quoted(out, cmd->help, false);
 		buf_add_str(out, "'\n");
 		for (size_t i = 0; i < conf_n_options; i++) {
@@ -308,8 +316,9 @@ static void fish(struct buf *out)
 
 			if (!conf_command_takes(cmd, cmd->program, o))
 				continue;
-			buf_printf(out, "complete -c werkbank -n '__fish_seen_subcommand_from %s' -l %s", cmd->name,
-				   conf_dashed(o->name, dashed));
+			buf_printf(out,
+				   "complete -c werkbank -n '__fish_seen_subcommand_from %s' -l %s",
+				   cmd->name, conf_dashed(o->name, dashed));
 			if (o->letter)
 				buf_printf(out, " -s %c", o->letter);
 			if (o->kind != CONF_BOOL)

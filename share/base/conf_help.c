@@ -113,7 +113,8 @@ static void help_options(const struct conf_command *cmd, struct buf *out)
 		for (size_t i = 0; i < conf_n_options; i++) {
 			const struct conf_option *o = &conf_options[i];
 
-			if (strcmp(o->section, titles[t].section) || !conf_command_takes(cmd, cmd->program, o))
+			if (strcmp(o->section, titles[t].section) ||
+			    !conf_command_takes(cmd, cmd->program, o))
 				continue;
 			if (!titled)
 				buf_printf(out, "\n%s:\n", titles[t].title);
@@ -133,8 +134,8 @@ static void help_command(const struct conf_command *cmd, struct buf *out)
 {
 	struct buf text = { 0 };
 
-	buf_printf(out, "Usage: werkbank %s [OPTION]...%s%s\n\n", cmd->name, *cmd->arguments ? " " : "",
-		   cmd->arguments);
+	buf_printf(out, "Usage: werkbank %s [OPTION]...%s%s\n\n", cmd->name,
+		   *cmd->arguments ? " " : "", cmd->arguments);
 	conf_sentence(cmd->help, &text);
 	add_wrapped(out, buf_text(&text), 0, 0);
 	help_options(cmd, out);
@@ -220,7 +221,10 @@ void conf_version(struct buf *out)
 
 		for (size_t i = 0; i < ARRAY_LEN(features); i++)
 			if (features[i].built == built)
-				buf_printf(out, "%s%s", n++ ? ", " : built ? "built with: " : "without: ",
+				buf_printf(out, "%s%s",
+					   n++	   ? ", "
+					   : built ? "built with: "
+						   : "without: ",
 					   features[i].name);
 		if (n)
 			buf_add_char(out, '\n');

@@ -22,7 +22,7 @@ struct conf_option {
 	size_t      offset;	/* of the value in struct conf */
 	double      def;	/* numbers, booleans, enumerations */
 	double      lo, hi;
-	const char *detail;	/* strings, lists: what the argument is; enumerations: the choices */
+	const char *detail; /* strings, lists: what the argument is; enumerations: the choices */
 	const char *text;	/* strings: the default, NULL: none */
 	const char *help;
 };

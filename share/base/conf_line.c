@@ -57,9 +57,10 @@ static int unknown_option(const struct walk *w, const char *name, struct err *e)
 			*p = '_';
 	near = text_nearest(plain, names, n);
 	if (near)
-		return err_set(e, ERR_USAGE, "%s takes no option --%s (did you mean --%s?)", who, name,
-			       conf_dashed(near, dashed));
-	return err_set(e, ERR_USAGE, "%s takes no option --%s; --help lists those it takes", who, name);
+		return err_set(e, ERR_USAGE, "%s takes no option --%s (did you mean --%s?)", who,
+			       name, conf_dashed(near, dashed));
+	return err_set(e, ERR_USAGE, "%s takes no option --%s; --help lists those it takes", who,
+		       name);
 }
 
 static int take_value(struct walk *w, const struct conf_option *o, const char *value, struct err *e)
@@ -73,8 +74,10 @@ static int take_value(struct walk *w, const struct conf_option *o, const char *v
 			return err_set(e, ERR_USAGE, "%s needs a value: %s", label, o->detail);
 		value = w->argv[++w->at];
 		if (value[0] == '-' && value[1] == '-')
-			return err_set(e, ERR_USAGE, "%s needs a value, but %s follows; write %s=%s if that is meant",
-				       label, value, label, value);
+			return err_set(
+				e, ERR_USAGE,
+				"%s needs a value, but %s follows; write %s=%s if that is meant",
+				label, value, label, value);
 	}
 	return conf_assign(w->c, o, value, &s, e);
 }
@@ -107,7 +110,8 @@ static int long_option(struct walk *w, const char *word, struct err *e)
 			return take_switch(w, o, "no", e);
 		}
 		if (o && o->kind != CONF_BOOL)
-			return err_set(e, ERR_USAGE, "--%s: only switches can be turned off, --%s takes a value",
+			return err_set(e, ERR_USAGE,
+				       "--%s: only switches can be turned off, --%s takes a value",
 				       name, name + 3);
 	}
 	if (!o || !conf_command_takes(w->cmd, w->program, o))
@@ -130,7 +134,8 @@ static int short_options(struct walk *w, const char *letters, struct err *e)
 			    conf_command_takes(w->cmd, w->program, &conf_options[i]))
 				o = &conf_options[i];
 		if (!o)
-			return err_set(e, ERR_USAGE, "%s takes no option -%c; --help lists those it takes",
+			return err_set(e, ERR_USAGE,
+				       "%s takes no option -%c; --help lists those it takes",
 				       of_command(w, who), *letters);
 		if (o->kind != CONF_BOOL)
 			return take_value(w, o, letters[1] ? letters + 1 : NULL, e);
@@ -185,12 +190,14 @@ static int check_arguments(const struct walk *w, struct err *e)
 		return 0;
 	count_arguments(usage, &least, &most);
 	if (c->n_arguments < least)
-		return err_set(e, ERR_USAGE, "%s needs %s%s; --help says more", of_command(w, who), usage,
-			       c->n_arguments ? ", and not all of it was given" : "");
+		return err_set(e, ERR_USAGE, "%s needs %s%s; --help says more", of_command(w, who),
+			       usage, c->n_arguments ? ", and not all of it was given" : "");
 	if (c->n_arguments > most && !w->cmd && conf_find_command(c->arguments[0]))
-		return err_set(e, ERR_USAGE, "the command comes first: werkbank %s [OPTION]...", c->arguments[0]);
+		return err_set(e, ERR_USAGE, "the command comes first: werkbank %s [OPTION]...",
+			       c->arguments[0]);
 	if (c->n_arguments > most)
-		return err_set(e, ERR_USAGE, "%s has no use for the argument '%s'; --help says what it takes",
+		return err_set(e, ERR_USAGE,
+			       "%s has no use for the argument '%s'; --help says what it takes",
 			       of_command(w, who), c->arguments[most]);
 	return 0;
 }
@@ -206,13 +213,14 @@ static int find_command(struct walk *w, struct err *e)
 	w->cmd = conf_find_command(word);
 	if (!w->cmd) {
 		conf_program_of(word, &near);
-		return err_set(e, ERR_USAGE, "no command is called '%s'%s; werkbank --help lists them", word,
+		return err_set(e, ERR_USAGE,
+			       "no command is called '%s'%s; werkbank --help lists them", word,
 			       text_hint(hint, near));
 	}
 	if (strcmp(w->cmd->program, w->program))
 		return err_set(e, ERR_USAGE, "werkbank%s%s does not do '%s'; type werkbank %s",
-			       strcmp(w->program, "tui") ? "-" : "", strcmp(w->program, "tui") ? w->program : "",
-			       word, word);
+			       strcmp(w->program, "tui") ? "-" : "",
+			       strcmp(w->program, "tui") ? w->program : "", word, word);
 	w->c->command = w->cmd->name;
 	return 0;
 }
@@ -231,7 +239,8 @@ int conf_parse_command(struct conf *c, const char *program, int argc, char **arg
 	if (!code)
 		code = check_arguments(&w, e);
 	if (!code && !w.cmd && strcmp(program, "tui") && !c->help && !c->version)
-		code = err_set(e, ERR_USAGE, "werkbank-%s needs a command; werkbank --help lists them", program);
+		code = err_set(e, ERR_USAGE,
+			       "werkbank-%s needs a command; werkbank --help lists them", program);
 	return code ? code : conf_read_environment(c, w.cmd, program, e);
 }
 

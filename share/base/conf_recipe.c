@@ -53,7 +53,8 @@ static char *cut_comment(char *text)
 			p++;
 		else if (*p == '"')
 			quoted = !quoted;
-		else if (!quoted && (*p == '#' || *p == ';') && (p == text || p[-1] == ' ' || p[-1] == '\t')) {
+		else if (!quoted && (*p == '#' || *p == ';') &&
+			 (p == text || p[-1] == ' ' || p[-1] == '\t')) {
 			*p = 0;
 			return p + 1;
 		}
@@ -168,10 +169,11 @@ static int unknown_key(const struct recipe *r, const char *key, struct err *e)
 	size_t n = 0;
 
 	if (o && !strcmp(o->section, "tool"))
-		return err_set(e, ERR_CONFIG, "%s:%d: %s is for the command line only", r->path, r->line, key);
+		return err_set(e, ERR_CONFIG, "%s:%d: %s is for the command line only", r->path,
+			       r->line, key);
 	if (o)
-		return err_set(e, ERR_CONFIG, "%s:%d: %s belongs under [%s], not [%s]", r->path, r->line, key,
-			       o->section, r->section);
+		return err_set(e, ERR_CONFIG, "%s:%d: %s belongs under [%s], not [%s]", r->path,
+			       r->line, key, o->section, r->section);
 	for (size_t i = 0; i < conf_n_options && n < ARRAY_LEN(names); i++)
 		if (strcmp(conf_options[i].section, "tool"))
 			names[n++] = conf_options[i].name;
@@ -191,8 +193,8 @@ static int set_key(struct recipe *r, const char *key, const char *value, char *c
 	if (!o || strcmp(o->section, r->section))
 		return unknown_key(r, key, e);
 	if (r->seen[o - conf_options])
-		return err_set(e, ERR_CONFIG, "%s:%d: %s is set twice, first in line %d", r->path, r->line, key,
-			       r->seen[o - conf_options]);
+		return err_set(e, ERR_CONFIG, "%s:%d: %s is set twice, first in line %d", r->path,
+			       r->line, key, r->seen[o - conf_options]);
 	r->seen[o - conf_options] = r->line;
 	snprintf(label, sizeof(label), "%s:%d: %s", r->path, r->line, key);
 	snprintf(origin, sizeof(origin), "%s:%d", r->base, r->line);
@@ -298,7 +300,8 @@ static int walk_lines(struct recipe *r, const char *text, size_t n, bool include
 		buf_clear(&line);
 		buf_add(&line, text, (size_t)(stop - text));
 		code = buf_check(&line, e);
-		if (!code && (memchr(text, 0, (size_t)(stop - text)) || !utf8_valid(text, (size_t)(stop - text))))
+		if (!code && (memchr(text, 0, (size_t)(stop - text)) ||
+			      !utf8_valid(text, (size_t)(stop - text))))
 			code = wrong(r, e, "this is not UTF-8 text", NULL);
 		if (!code)
 			code = one_line(r, line.data, includes, e);
@@ -311,7 +314,7 @@ static int walk_lines(struct recipe *r, const char *text, size_t n, bool include
 static int load_file(struct conf *c, const char *path, int depth, struct err *e)
 {
 	const char *slash = strrchr(path, '/');
-	struct recipe r = { .c = c, .path = path, .base = slash ? slash + 1 : path, .depth = depth };
+	struct recipe r = {.c = c, .path = path, .base = slash ? slash + 1 : path, .depth = depth};
 	struct buf bytes = { 0 };
 	const char *text;
 	size_t n;
@@ -355,7 +358,8 @@ static int unknown_recipe(const char *name, struct err *e)
 
 	for (struct dirent *f; d && n < ARRAY_LEN(list) && (f = readdir(d)) != NULL;)
 		if (text_ends_with(f->d_name, ".ini") && strlen(f->d_name) < sizeof(names[0])) {
-			snprintf(names[n], sizeof(names[n]), "%.*s", (int)strlen(f->d_name) - 4, f->d_name);
+			snprintf(names[n], sizeof(names[n]), "%.*s", (int)strlen(f->d_name) - 4,
+				 f->d_name);
 			buf_printf(&all, "%s%s", n ? ", " : "", names[n]);
 			list[n] = names[n];
 			n++;
@@ -476,7 +480,8 @@ static void add_line(const struct conf *c, const struct conf_option *o, struct b
 				buf_add_char(out, *p);
 			}
 		width = out->len - start;
-		buf_printf(out, "%*s # %s\n", width < 32 ? (int)(32 - width) : 0, "", conf_origin(c, o->name));
+		buf_printf(out, "%*s # %s\n", width < 32 ? (int)(32 - width) : 0, "",
+			   conf_origin(c, o->name));
 	}
 	buf_free(&value);
 }

@@ -30,7 +30,10 @@ char *file_path(struct err *e, const char *fmt, ...)
 	return path;
 }
 
-/* A device, a pipe, a stream of our own: written to as it is, since a rename would put a plain file in its place. */
+/*
+ * A device, a pipe, a stream of our own: written to as it is, since a rename would put a plain file
+ * in its place.
+ */
 static bool is_special(const char *path)
 {
 	struct stat s;
@@ -46,7 +49,8 @@ int outfile_open(struct outfile *o, const char *path, struct err *e)
 
 	*o = (struct outfile){ 0 };
 	o->path = mem_strdup(path, e);
-	o->temporary = o->path && !special ? file_path(e, "%s.%ld.tmp", path, (long)getpid()) : NULL;
+	o->temporary =
+		o->path && !special ? file_path(e, "%s.%ld.tmp", path, (long)getpid()) : NULL;
 	if (!o->path || (!o->temporary && !special)) {
 		outfile_abandon(o);
 		return e->code;

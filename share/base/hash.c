@@ -18,8 +18,10 @@ struct hash *hash_new(enum hash_kind kind, struct err *e)
 	if (!h)
 		return NULL;
 	h->context = EVP_MD_CTX_new();
-	if (!h->context || !EVP_DigestInit_ex(h->context, kind == HASH_MD5 ? EVP_md5() : EVP_sha256(), NULL)) {
-		err_set(e, ERR_UNAVAILABLE, "the crypto library refuses %s", kind == HASH_MD5 ? "MD5" : "SHA-256");
+	if (!h->context ||
+	    !EVP_DigestInit_ex(h->context, kind == HASH_MD5 ? EVP_md5() : EVP_sha256(), NULL)) {
+		err_set(e, ERR_UNAVAILABLE, "the crypto library refuses %s",
+			kind == HASH_MD5 ? "MD5" : "SHA-256");
 		hash_free(h);
 		return NULL;
 	}
@@ -96,7 +98,9 @@ uint64_t hash_bytes(const void *bytes, size_t n)
 
 	for (size_t i = 0; i < n; i++)
 		h = (h ^ p[i]) * 0x100000001B3u;
-	/* FNV's low bits are weak, and tables use the low bits: mix (the finaliser of MurmurHash3). */
+	/*
+	 * FNV's low bits are weak, and tables use the low bits: mix (the finaliser of MurmurHash3).
+	 */
 	h = (h ^ h >> 33) * 0xFF51AFD7ED558CCDu;
 	h = (h ^ h >> 33) * 0xC4CEB9FE1A85EC53u;
 	return h ^ h >> 33;

@@ -1,4 +1,6 @@
-/* hash.h - SHA-256 (through OpenSSL) for files, MD5 for old published sums, and a fast 64-bit hash. */
+/*
+ * hash.h - SHA-256 (through OpenSSL) for files, MD5 for old published sums, and a fast 64-bit hash.
+ */
 #ifndef WERKBANK_BASE_HASH_H
 #define WERKBANK_BASE_HASH_H
 

@@ -141,7 +141,9 @@ static int read_more(struct journal_reader *r, struct err *e)
 	if (r->fd < 0) {
 		r->fd = open(r->path, O_RDONLY | O_CLOEXEC);
 		if (r->fd < 0)
-			return errno == ENOENT ? 0 : err_set_errno(e, ERR_NOINPUT, "%s: cannot be read", r->path);
+			return errno == ENOENT ? 0
+					       : err_set_errno(e, ERR_NOINPUT, "%s: cannot be read",
+							       r->path);
 	}
 	if (r->start) {
 		memmove(r->pending.data, r->pending.data + r->start, r->pending.len - r->start);
@@ -161,7 +163,10 @@ static int read_more(struct journal_reader *r, struct err *e)
 	return n > 0;
 }
 
-/* The next whole line within pending; NULL: more must be read. Lines that are too long are dropped on the way. */
+/*
+ * The next whole line within pending; NULL: more must be read. Lines that are too long are dropped
+ * on the way.
+ */
 static const char *next_line(struct journal_reader *r, size_t *n)
 {
 	for (;;) {

@@ -37,7 +37,9 @@
 
 struct journal;
 
-/* Open for appending (made when missing); an unterminated tail of a killed writer is ended first. */
+/*
+ * Open for appending (made when missing); an unterminated tail of a killed writer is ended first.
+ */
 struct journal *journal_open(const char *path, struct err *e);
 
 /*
@@ -56,7 +58,8 @@ void journal_free(struct journal *j);
  * counted in bad_lines and skipped.
  */
 struct journal_reader;
-struct journal_reader *journal_reader_open(const char *path, struct err *e);	/* missing file: fine, may appear later */
+struct journal_reader *
+journal_reader_open(const char *path, struct err *e); /* missing file: fine, may appear later */
 int  journal_next(struct journal_reader *r, const struct json **record, struct err *e);
 int64_t journal_bad_lines(const struct journal_reader *r);
 void journal_reader_free(struct journal_reader *r);

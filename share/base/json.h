@@ -41,11 +41,12 @@ void json_null(struct json_writer *w);
 
 struct json;			/* a value in a tree */
 
-struct json *json_parse(const char *text, size_t n, struct err *e);	/* NULL: ERR_DATA with the position */
+struct json *json_parse(const char *text, size_t n,
+			struct err *e); /* NULL: ERR_DATA with the position */
 void json_free(struct json *root);					/* of a tree's root only */
 
 const struct json *json_get(const struct json *object, const char *key);	/* NULL: none */
-size_t json_len(const struct json *array_or_object);				/* 0 for anything else */
+size_t json_len(const struct json *array_or_object); /* 0 for anything else */
 const struct json *json_at(const struct json *array, size_t i);			/* NULL: none */
 /* Member number i of an object in file order: its key (NULL: none), its value through *value. */
 const char *json_member(const struct json *object, size_t i, const struct json **value);

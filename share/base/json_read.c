@@ -48,12 +48,14 @@ struct parser {
 
 static int fail(struct parser *p, const char *expected)
 {
-	return err_set(p->e, ERR_DATA, "not valid JSON at byte %zu: %s", (size_t)(p->at - p->text) + 1, expected);
+	return err_set(p->e, ERR_DATA, "not valid JSON at byte %zu: %s",
+		       (size_t)(p->at - p->text) + 1, expected);
 }
 
 static void skip_blanks(struct parser *p)
 {
-	while (p->at < p->end && (*p->at == ' ' || *p->at == '\t' || *p->at == '\n' || *p->at == '\r'))
+	while (p->at < p->end &&
+	       (*p->at == ' ' || *p->at == '\t' || *p->at == '\n' || *p->at == '\r'))
 		p->at++;
 }
 
@@ -99,7 +101,10 @@ static int hex4(struct parser *p, uint32_t *value)
 	return 0;
 }
 
-/* After "\u": one character, or a pair of surrogates, as UTF-8. NUL becomes U+FFFD: texts end with it here. */
+/*
+ * After "\u": one character, or a pair of surrogates, as UTF-8. NUL becomes U+FFFD: texts end with
+ * it here.
+ */
 static int unescape_unicode(struct parser *p)
 {
 	uint32_t c, low;
@@ -107,7 +112,8 @@ static int unescape_unicode(struct parser *p)
 
 	if (failed)
 		return failed;
-	if (c >= 0xD800 && c < 0xDC00 && p->end - p->at >= 2 && p->at[0] == '\\' && p->at[1] == 'u') {
+	if (c >= 0xD800 && c < 0xDC00 && p->end - p->at >= 2 && p->at[0] == '\\' &&
+	    p->at[1] == 'u') {
 		p->at += 2;
 		failed = hex4(p, &low);
 		if (failed)
@@ -145,7 +151,8 @@ static int parse_string(struct parser *p, uint32_t *offset)
 		size_t n;
 		int failed;
 
-		while (p->at < p->end && *p->at != '"' && *p->at != '\\' && (unsigned char)*p->at >= 0x20)
+		while (p->at < p->end && *p->at != '"' && *p->at != '\\' &&
+		       (unsigned char)*p->at >= 0x20)
 			p->at++;
 		n = (size_t)(p->at - plain);
 		if (!utf8_valid(plain, n))
@@ -207,7 +214,8 @@ static int parse_number(struct parser *p, struct json *v)
 	bool is_integer;
 	size_t n = 0;
 
-	while (p->at + n < p->end && n < MAX_NUMBER && p->at[n] && strchr("+-.0123456789eE", p->at[n]))
+	while (p->at + n < p->end && n < MAX_NUMBER && p->at[n] &&
+	       strchr("+-.0123456789eE", p->at[n]))
 		n++;
 	memcpy(text, p->at, n);
 	text[n] = 0;

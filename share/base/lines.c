@@ -38,8 +38,10 @@ static int check_utf8(struct lines *l, struct err *e)
 		return 1;
 	if (!l->repair)
 		return err_set(e, ERR_DATA,
-			"%s:%lld: byte %zu is not valid UTF-8 (0x%02X); convert the file, or replace such bytes with --repair",
-			l->name, (long long)l->number, good + 1, (unsigned char)l->text[good]);
+			       "%s:%lld: byte %zu is not valid UTF-8 (0x%02X); convert the file, "
+			       "or replace such bytes with --repair",
+			       l->name, (long long)l->number, good + 1,
+			       (unsigned char)l->text[good]);
 	buf_clear(&l->mended);
 	utf8_repair(&l->mended, l->text, l->len);
 	if (buf_check(&l->mended, e))
@@ -63,8 +65,9 @@ int lines_next(struct lines *l, struct err *e)
 	}
 	l->number++;
 	if ((size_t)n > LINES_MAX_BYTES)
-		return err_set(e, ERR_DATA, "%s:%lld: the line has more than %u bytes; is this a text file?",
-			l->name, (long long)l->number, LINES_MAX_BYTES);
+		return err_set(e, ERR_DATA,
+			       "%s:%lld: the line has more than %u bytes; is this a text file?",
+			       l->name, (long long)l->number, LINES_MAX_BYTES);
 	if (n && l->line[n - 1] == '\n')
 		n--;
 	if (n && l->line[n - 1] == '\r')

@@ -15,7 +15,8 @@ void *mem_alloc(size_t n, size_t size, struct err *e)
 	void *p = calloc(n ? n : 1, size ? size : 1);
 
 	if (!p)
-		err_set(e, ERR_NOMEM, "out of memory: %zu elements of %zu bytes were asked for", n, size);
+		err_set(e, ERR_NOMEM, "out of memory: %zu elements of %zu bytes were asked for", n,
+			size);
 	return p;
 }
 
@@ -29,7 +30,8 @@ void *mem_alloc_aligned(size_t n, size_t size, struct err *e)
 		p = aligned_alloc(64, bytes);
 	}
 	if (!p) {
-		err_set(e, ERR_NOMEM, "out of memory: %zu elements of %zu bytes were asked for", n, size);
+		err_set(e, ERR_NOMEM, "out of memory: %zu elements of %zu bytes were asked for", n,
+			size);
 		return NULL;
 	}
 	memset(p, 0, bytes);
@@ -47,7 +49,9 @@ int mem_grow(void *array, size_t *cap, size_t need, size_t size, struct err *e)
 	while (new_cap < need && new_cap <= SIZE_MAX / 2)
 		new_cap *= 2;
 	if (new_cap < need || !mem_mul(new_cap, size, &bytes) || !(bigger = realloc(old, bytes)))
-		return err_set(e, ERR_NOMEM, "out of memory: %zu elements of %zu bytes were asked for", need, size);
+		return err_set(e, ERR_NOMEM,
+			       "out of memory: %zu elements of %zu bytes were asked for", need,
+			       size);
 	memcpy(array, &bigger, sizeof(bigger));
 	*cap = new_cap;
 	return 0;

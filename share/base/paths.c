@@ -29,7 +29,8 @@ static char *program_folder(struct err *e)
  * The first of the folders below that holds name: those beside the running
  * program (one level up too, for the tests' program), then the installation's.
  */
-static char *find_beside(const char *subfolder, const char *installed, const char *name, struct err *e)
+static char *find_beside(const char *subfolder, const char *installed, const char *name,
+			 struct err *e)
 {
 	char *folder = program_folder(e), *path = NULL;
 
@@ -44,7 +45,8 @@ static char *find_beside(const char *subfolder, const char *installed, const cha
 		if (!path || file_exists(path))
 			break;
 		if (i == 2) {
-			err_set(e, ERR_UNAVAILABLE, "%s was not found in %s%s nor in %s", name, folder, subfolder, installed);
+			err_set(e, ERR_UNAVAILABLE, "%s was not found in %s%s nor in %s", name,
+				folder, subfolder, installed);
 			free(path);
 			path = NULL;
 		}
@@ -71,7 +73,8 @@ char *paths_shipped(const char *name, struct err *e)
 	}
 	path = file_path(e, "%s/%s", share, name);
 	if (path && !file_exists(path)) {
-		err_set(e, ERR_NOINPUT, "%s was not found in %s, which WERKBANK_SHARE names", name, share);
+		err_set(e, ERR_NOINPUT, "%s was not found in %s, which WERKBANK_SHARE names", name,
+			share);
 		free(path);
 		path = NULL;
 	}
@@ -94,11 +97,16 @@ int paths_check_name(const char *what, const char *name, struct err *e)
 	size_t n = strlen(name);
 
 	if (!n || n > 100)
-		return err_set(e, ERR_USAGE, "the name of a %s must have 1 to 100 characters", what);
+		return err_set(e, ERR_USAGE, "the name of a %s must have 1 to 100 characters",
+			       what);
 	if (name[0] == '.')
-		return err_set(e, ERR_USAGE, "the name of a %s must not begin with a dot: '%s'", what, name);
+		return err_set(e, ERR_USAGE, "the name of a %s must not begin with a dot: '%s'",
+			       what, name);
 	for (size_t i = 0; i < n; i++)
 		if (!strchr(allowed, name[i]))
-			return err_set(e, ERR_USAGE, "the name of a %s may hold letters, digits, dot, _ and - only: '%s'", what, name);
+			return err_set(e, ERR_USAGE,
+				       "the name of a %s may hold letters, digits, dot, _ and - "
+				       "only: '%s'",
+				       what, name);
 	return 0;
 }

@@ -33,7 +33,8 @@ static void run_child(const char *const *argv, int flags, int pipes[3][2], int r
 			dup2(pipes[i][i == 0 ? 0 : 1], i);
 	if (flags & PROC_OWN_GROUP)
 		setpgid(0, 0);
-	if (flags & PROC_DIE_WITH_PARENT && (prctl(PR_SET_PDEATHSIG, SIGTERM) || getppid() != parent))
+	if (flags & PROC_DIE_WITH_PARENT &&
+	    (prctl(PR_SET_PDEATHSIG, SIGTERM) || getppid() != parent))
 		_exit(127);
 	signal(SIGPIPE, SIG_DFL);
 	sigemptyset(&none);
@@ -47,8 +48,8 @@ static void run_child(const char *const *argv, int flags, int pipes[3][2], int r
 
 int proc_start(struct proc *p, const char *const *argv, int flags, struct err *e)
 {
-	int pipes[3][2] = { { -1, -1 }, { -1, -1 }, { -1, -1 } }, report[2] = { -1, -1 }, number = 0,
-		failed = 0;
+	int pipes[3][2] = {{-1, -1}, {-1, -1}, {-1, -1}}, report[2] = {-1, -1}, number = 0,
+	    failed = 0;
 	pid_t parent = getpid();
 	ssize_t n;
 
@@ -74,7 +75,8 @@ int proc_start(struct proc *p, const char *const *argv, int flags, struct err *e
 		if (n == (ssize_t)sizeof(number)) {
 			waitpid(p->pid, NULL, 0);
 			p->pid = -1;
-			failed = err_set(e, ERR_UNAVAILABLE, "%s: cannot be run: %s", argv[0], strerror(number));
+			failed = err_set(e, ERR_UNAVAILABLE, "%s: cannot be run: %s", argv[0],
+					 strerror(number));
 		}
 	}
 	close_fd(&report[0]);
@@ -113,7 +115,8 @@ int proc_wait(struct proc *p, int *status, struct err *e)
 		got = waitpid(p->pid, &raw, 0);
 	while (got < 0 && errno == EINTR);
 	if (got < 0)
-		return err_set_errno(e, ERR_INTERNAL, "process %ld cannot be waited for", (long)p->pid);
+		return err_set_errno(e, ERR_INTERNAL, "process %ld cannot be waited for",
+				     (long)p->pid);
 	p->pid = -1;
 	*status = status_of(raw);
 	return 0;

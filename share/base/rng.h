@@ -35,7 +35,8 @@ struct rng_block { uint32_t v[4]; };
 RNG_INLINE struct rng_block rng_block_at(struct rng_key k, uint64_t position)
 {
 	struct rng_block c;
-	uint32_t k0 = k.seed_low ^ (k.purpose * 0x9E3779B1u), k1 = k.seed_high ^ (k.sub * 0x85EBCA77u);
+	uint32_t k0 = k.seed_low ^ (k.purpose * 0x9E3779B1u),
+		 k1 = k.seed_high ^ (k.sub * 0x85EBCA77u);
 	int i;
 
 	c.v[0] = (uint32_t)position;

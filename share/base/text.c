@@ -79,7 +79,8 @@ size_t utf8_decode(const char *text, size_t n, uint32_t *codepoint)
 		return 2;
 	}
 	if (s[0] < 0xF0 || n < 4) {
-		*codepoint = (uint32_t)(s[0] & 0x0F) << 12 | (uint32_t)(s[1] & 0x3F) << 6 | (s[2] & 0x3F);
+		*codepoint = (uint32_t)(s[0] & 0x0F) << 12 | (uint32_t)(s[1] & 0x3F) << 6 |
+			     (s[2] & 0x3F);
 		return 3;
 	}
 	*codepoint = (uint32_t)(s[0] & 0x07) << 18 | (uint32_t)(s[1] & 0x3F) << 12 |
@@ -185,7 +186,8 @@ static size_t edit_distance(const char *a, const char *b)
 
 		row[0] = i;
 		for (size_t j = 1; j <= m; j++) {
-			char x = a[i - 1] == '_' ? '-' : a[i - 1], y = b[j - 1] == '_' ? '-' : b[j - 1];
+			char x = a[i - 1] == '_' ? '-' : a[i - 1],
+			     y = b[j - 1] == '_' ? '-' : b[j - 1];
 			size_t change = diagonal + (x != y);
 
 			diagonal = row[j];

@@ -14,7 +14,10 @@
 #include "share/base/buf.h"
 #include "share/base/err.h"
 
-/* Length of the longest prefix that is well-formed UTF-8 (Unicode 15, table 3-7: no surrogates, no overlong forms). */
+/*
+ * Length of the longest prefix that is well-formed UTF-8 (Unicode 15, table 3-7: no surrogates, no
+ * overlong forms).
+ */
 size_t utf8_valid_prefix(const char *text, size_t n);
 
 static inline bool utf8_valid(const char *text, size_t n)
@@ -38,7 +41,10 @@ void utf8_repair(struct buf *b, const char *text, size_t n);
 bool text_to_int(const char *text, int64_t *value);
 bool text_to_real(const char *text, double *value);
 
-/* The candidate most like word by edit distance, NULL when none is near enough to be meant. Borrowed. */
+/*
+ * The candidate most like word by edit distance, NULL when none is near enough to be meant.
+ * Borrowed.
+ */
 const char *text_nearest(const char *word, const char *const *candidates, size_t n);
 
 /* " (did you mean NEAREST?)" for the end of a message, "" when nearest is NULL. Returns out. */
