@@ -183,7 +183,7 @@ holds "state: failed" '"state":"failed".*"exit":65' "$run/state.json"
 TICKS=600 "$launch" train -C "$tmp/w" "$tmp/my.ini" 2>"$tmp/live.err" &
 pid=$!
 i=0
-while ! grep -q trainer: "$tmp/live.err" && [ $i -lt 100 ]; do sleep 0.1; i=$((i + 1)); done
+while ! grep -q trainer: "$tmp/live.err" && [ $i -lt 300 ]; do sleep 0.1; i=$((i + 1)); done
 holds "state: running" "\"state\":\"running\",\"pid\":$pid,.*\"exit\":null" "$run/state.json"
 says 75 "being trained already, by process $pid" "$launch" train -C "$tmp/w" "$tmp/my.ini"
 "$wb" status -C "$tmp/w" my >"$tmp/out"
@@ -198,11 +198,11 @@ holds "state: stopped" '"state":"stopped".*"exit":75' "$run/state.json"
 TICKS=600 "$launch" train -C "$tmp/w" "$tmp/my.ini" 2>"$tmp/live.err" &
 pid=$!
 i=0
-while ! grep -q trainer: "$tmp/live.err" && [ $i -lt 100 ]; do sleep 0.1; i=$((i + 1)); done
+while ! grep -q trainer: "$tmp/live.err" && [ $i -lt 300 ]; do sleep 0.1; i=$((i + 1)); done
 kill -KILL $pid
 wait $pid 2>/dev/null
 i=0
-while ! "$wb" status -C "$tmp/w" my | grep -q '^my: lost' && [ $i -lt 100 ]; do sleep 0.1; i=$((i + 1)); done
+while ! "$wb" status -C "$tmp/w" my | grep -q '^my: lost' && [ $i -lt 300 ]; do sleep 0.1; i=$((i + 1)); done
 "$wb" status -C "$tmp/w" my >"$tmp/out"
 holds "a killed launcher: its trainer ends too, the run is lost" '^my: lost' "$tmp/out"
 says 0 '' "$launch" train -C "$tmp/w" "$tmp/my.ini"
