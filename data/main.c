@@ -31,9 +31,7 @@ int main(int argc, char **argv)
 	struct err e = { 0 };
 	int rc = run(&c, argc, argv, &e);
 
-	if (rc)
-		fprintf(stderr, "werkbank%s%s: %s\n", c.command ? " " : "-data",
-			c.command ? c.command : "", e.text);
+	rc = conf_exit_status(&c, rc, &e);
 	conf_free(&c);
-	return err_exit_status(rc);
+	return rc;
 }

@@ -53,8 +53,7 @@ int main(int argc, char **argv)
 	struct err e = { 0 };
 	int code = run(&c, argc, argv, &e);
 
-	if (code)
-		fprintf(stderr, "werkbank-eval: %s\n", e.text);
+	code = conf_exit_status(&c, code, &e);
 	conf_free(&c);
-	return err_exit_status(code);
+	return code;
 }

@@ -132,7 +132,7 @@ static int train(struct launch *l, int *status, struct err *e)
 static void tell(const struct launch *l, int status)
 {
 	if (status && status != EXIT_STOPPED)
-		fprintf(stderr, "werkbank-launch: the training ended with status %d; see %s\n",
+		fprintf(stderr, "werkbank train: the training ended with status %d; see %s\n",
 			status, l->console);
 }
 
@@ -149,12 +149,12 @@ int main(int argc, char **argv)
 		if (!code && !l.conf.quiet)
 			tell(&l, status);
 	}
+	if (code)
+		status = conf_exit_status(&l.conf, code, &e);
 	rundir_close(&l.dir);
 	conf_free(&l.conf);
 	free(l.workspace);
 	free(l.trainer);
 	free(l.console);
-	if (code)
-		fprintf(stderr, "werkbank-launch: %s\n", e.text);
-	return code ? err_exit_status(code) : status;
+	return status;
 }

@@ -141,7 +141,7 @@ static int run_rank(struct conf *c, int *argc, char ***argv, struct err *e)
 	catch_signals();		/* after MPI, which brings handlers of its own */
 	rc = trainer_run(c, &comm, &asked_to_stop, e);
 	if (rc && rc != ERR_TEMPFAIL && comm.size > 1) {
-		fprintf(stderr, "werkbank-train: rank %d: %s\n", comm.rank, e->text);
+		fprintf(stderr, "werkbank: rank %d: %s\n", comm.rank, e->text);
 		comm.abort(&comm, err_exit_status(rc));
 	}
 	comm.close(&comm);
@@ -197,8 +197,7 @@ int main(int argc, char **argv)
 
 	if (!rc)
 		rc = run(&c, &argc, &argv, &e);
-	if (rc)
-		fprintf(stderr, "werkbank-train: %s\n", e.text);
+	rc = conf_exit_status(&c, rc, &e);
 	conf_free(&c);
-	return err_exit_status(rc);
+	return rc;
 }

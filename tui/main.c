@@ -17,8 +17,7 @@ int main(int argc, char **argv)
 		code = conf_parse_command(&c, "tui", argc, argv, &e);
 	if (!code && !conf_answered(&c, stdout))
 		code = commands_run(&c, &e);
+	code = conf_exit_status(&c, code, &e);
 	conf_free(&c);
-	if (code)
-		fprintf(stderr, "werkbank: %s\n", e.text);
-	return err_exit_status(code);
+	return code;
 }

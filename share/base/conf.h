@@ -70,6 +70,12 @@ void conf_free(struct conf *c);
 int conf_parse_command(struct conf *c, const char *program, int argc, char **argv, struct err *e);
 
 /*
+ * What a main() ends with: when code is not 0, say "werkbank COMMAND: text" on
+ * standard error; the exit status for code. c may be only zeroed.
+ */
+int conf_exit_status(const struct conf *c, int code, const struct err *e);
+
+/*
  * Answer --help and --version on out: true when the program has nothing more
  * to do. Every main() asks right after conf_parse_command().
  */

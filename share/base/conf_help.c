@@ -245,3 +245,13 @@ bool conf_answered(const struct conf *c, FILE *out)
 	buf_free(&text);
 	return true;
 }
+
+int conf_exit_status(const struct conf *c, int code, const struct err *e)
+{
+	/* users never typed the commands between programs, which begin with _ */
+	bool typed = c->command && c->command[0] != '_';
+
+	if (code)
+		fprintf(stderr, "werkbank%s%s: %s\n", typed ? " " : "", typed ? c->command : "", e->text);
+	return err_exit_status(code);
+}
