@@ -252,6 +252,7 @@ int conf_exit_status(const struct conf *c, int code, const struct err *e)
 	bool typed = c->command && c->command[0] != '_';
 
 	if (code)
-		fprintf(stderr, "werkbank%s%s: %s\n", typed ? " " : "", typed ? c->command : "", e->text);
+		fprintf(stderr, "werkbank%s%s: %s\n", typed ? " " : "",
+			typed ? c->command : "", e->text);
 	return err_exit_status(code);
 }
