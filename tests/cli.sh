@@ -180,6 +180,7 @@ got=$?
 if [ $got -eq 65 ]; then ok "the trainer's status is ours"; else not_ok "the trainer's status is ours" "it is $got"; fi
 holds "state: failed" '"state":"failed".*"exit":65' "$run/state.json"
 
+: >"$tmp/live.err"
 TICKS=600 "$launch" train -C "$tmp/w" "$tmp/my.ini" 2>"$tmp/live.err" &
 pid=$!
 i=0
@@ -195,6 +196,7 @@ if [ $got -eq 75 ]; then ok "SIGTERM: saved and stopped"; else not_ok "SIGTERM: 
 holds "the trainer was asked, not killed" '^saving' "$run/console.log"
 holds "state: stopped" '"state":"stopped".*"exit":75' "$run/state.json"
 
+: >"$tmp/live.err"
 TICKS=600 "$launch" train -C "$tmp/w" "$tmp/my.ini" 2>"$tmp/live.err" &
 pid=$!
 i=0
