@@ -7,8 +7,8 @@
  * SOURCE and TARGET are text in BPE pieces. The batches are those of the
  * loader; a step is forward, backward, norm and Adam. Three steps warm up. One
  * JSON object goes to standard output; cpu_s is processor time a step over all
- * threads, which says more on a machine that does other things too. tests/peers/pytorch_train.py is the same
- * with PyTorch.
+ * threads, which says more on a machine that does other things too.
+ * tests/peers/pytorch_train.py is the same with PyTorch.
  */
 #include <math.h>
 #include <stdio.h>

@@ -4,7 +4,8 @@
  *	checkpoints/STEP/	written as STEP.tmp, synced, renamed
  *		model.safetensors       the tensors of params.def by name, fp32
  *		optimizer.safetensors   the same names with .m and .v
- *		state.json              step, loader position, seed, shape, vocabulary hash, best BLEU, seconds trained
+ *		state.json              step, loader position, seed, shape, vocabulary hash,
+ *		                        best BLEU, seconds trained
  *		recipe.ini bpe.codes vocab.tsv     so that the folder is a model of its own
  *		SHA256SUMS              of all of the above; checked before anything is used
  *	checkpoints/last, best	symbolic links, replaced atomically
@@ -51,8 +52,8 @@ int ckpt_load_moments(const char *folder, struct model *m, float *first, float *
 		      struct err *e);
 
 /*
- * Save a checkpoint as run_folder/checkpoints/STEP, point last to it, keep the newest keep ones. The
- * moments lie on the side of m's backend. recipe.ini, bpe.codes and vocab.tsv are taken from
+ * Save a checkpoint as run_folder/checkpoints/STEP, point last to it, keep the newest keep ones.
+ * The moments lie on the side of m's backend. recipe.ini, bpe.codes and vocab.tsv are taken from
  * run_folder, those that are there. *bytes: of the whole checkpoint.
  */
 int ckpt_save(const char *run_folder, const struct ckpt_state *s, struct model *m,
@@ -62,8 +63,8 @@ int ckpt_save(const char *run_folder, const struct ckpt_state *s, struct model *
 int ckpt_set_best(const char *run_folder, int64_t step, struct err *e);
 
 /*
- * The folder of the newest good checkpoint, owned by the caller. NULL with e->code 0: there is none;
- * with ERR_DATA: there are some, but each is damaged (the text says how the newest is).
+ * The folder of the newest good checkpoint, owned by the caller. NULL with e->code 0: there is
+ * none; with ERR_DATA: there are some, but each is damaged (the text says how the newest is).
  */
 char *ckpt_find_last(const char *run_folder, struct err *e);
 

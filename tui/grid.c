@@ -84,8 +84,10 @@ static bool is_control(uint32_t c)
 	return c < 0x20 || (c >= 0x7F && c < 0xA0) || c == 0x2028 || c == 0x2029;
 }
 
-/* Characters without a shape that steer direction, joining or presentation: terminals disagree about them, and some
- * can make a line read as something else. */
+/*
+ * Characters without a shape that steer direction, joining or presentation:
+ * terminals disagree about them, and some can make a line read as something else.
+ */
 static bool is_steering(uint32_t c)
 {
 	return (c >= 0x200B && c <= 0x200F) || (c >= 0x202A && c <= 0x202E) ||

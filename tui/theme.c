@@ -4,8 +4,10 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Blue against orange tells the two lines of a plot apart for every kind of colour vision. The middle tones of the
- * 256 colours are legible on dark and on light ground. */
+/*
+ * Blue against orange tells the two lines of a plot apart for every kind of colour
+ * vision. The middle tones of the 256 colours are legible on dark and on light ground.
+ */
 const struct theme_style theme_styles[STYLE_COUNT] = {
 	[STYLE_NORMAL] = { -1,  -1, 0, 0 },
 	[STYLE_DIM]    = { 245, -1, 0, THEME_DIM },

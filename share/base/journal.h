@@ -11,10 +11,12 @@
  * and by kind
  *
  *	start     run, attempt, host, pid, ranks, parameters, precision, backend, options…
- *	train     loss (nats per target token, label-smoothed as trained), nll (the same without smoothing),
- *	          lr, grad_norm, source_tps, target_tps (tokens per second of the whole step, all ranks),
+ *	train     loss (nats per target token, label-smoothed as trained),
+ *	          nll (the same without smoothing), lr, grad_norm,
+ *	          source_tps, target_tps (tokens per second of the whole step, all ranks),
  *	          step_s, epoch
- *	eval      bleu (0..100), signature, dev_nll, train_nll (no dropout, no smoothing, nats per token),
+ *	eval      bleu (0..100), signature,
+ *	          dev_nll, train_nll (no dropout, no smoothing, nats per token),
  *	          dev_ppl, seconds, best (bool)
  *	save      path, bytes, seconds
  *	event     level (info, warning, error), text
