@@ -137,17 +137,12 @@ static int write_state(const struct saving *s, struct err *e)
 
 static int copy_file(const struct saving *s, const char *name, struct err *e)
 {
-	struct buf b = { 0 };
 	char *from = file_path(e, "%s/%s", s->run_folder, name),
 	     *to = file_path(e, "%s/%s", s->folder, name);
 	int rc = from && to ? 0 : e->code;
 
-	if (!rc && file_exists(from)) {
-		rc = file_read_all(from, 0, &b, e);
-		if (!rc)
-			rc = file_write_all(to, b.data, b.len, e);
-	}
-	buf_free(&b);
+	if (!rc && file_exists(from))
+		rc = file_copy(from, to, e);
 	free(from);
 	free(to);
 	return rc;

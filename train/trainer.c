@@ -43,17 +43,12 @@ static int open_corpus(struct trainer *t, struct err *e)
 /* A run keeps its own copy of what the model needs to read and write text. */
 static int copy_into_run(const struct trainer *t, const char *name, struct err *e)
 {
-	struct buf b = { 0 };
 	char *from = file_path(e, "%s/%s", t->corpus, name),
 	     *to = file_path(e, "%s/%s", t->folder, name);
 	int rc = from && to ? 0 : e->code;
 
-	if (!rc && file_exists(from) && !file_exists(to)) {
-		rc = file_read_all(from, 0, &b, e);
-		if (!rc)
-			rc = file_write_all(to, b.data, b.len, e);
-	}
-	buf_free(&b);
+	if (!rc && file_exists(from) && !file_exists(to))
+		rc = file_copy(from, to, e);
 	free(from);
 	free(to);
 	return rc;

@@ -157,6 +157,17 @@ int file_read_all(const char *path, size_t limit, struct buf *b, struct err *e)
 	return failed ? failed : buf_check(b, e);
 }
 
+int file_copy(const char *from, const char *to, struct err *e)
+{
+	struct buf b = { 0 };
+	int failed = file_read_all(from, 0, &b, e);
+
+	if (!failed)
+		failed = file_write_all(to, b.data, b.len, e);
+	buf_free(&b);
+	return failed;
+}
+
 int map_open(struct map *m, const char *path, struct err *e)
 {
 	struct stat s;

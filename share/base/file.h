@@ -42,6 +42,9 @@ int file_write_all(const char *path, const void *bytes, size_t n, struct err *e)
 /* Append the whole file to b. Larger than limit bytes (0: none): ERR_DATA. */
 int file_read_all(const char *path, size_t limit, struct buf *b, struct err *e);
 
+/* Make to a copy of from, atomically; both are small enough for memory. */
+int file_copy(const char *from, const char *to, struct err *e);
+
 /* A file mapped read-only. */
 struct map {
 	const unsigned char *data;	/* NULL when the file is empty */
