@@ -8,6 +8,7 @@ libbase_a_SOURCES = \
 	%D%/base/conf_help.c %D%/base/conf_line.c %D%/base/conf_recipe.c \
 	%D%/base/err.c      %D%/base/err.h \
 	%D%/base/file.c     %D%/base/file.h \
+	%D%/base/flow.c     %D%/base/flow.h \
 	%D%/base/hash.c     %D%/base/hash.h \
 	%D%/base/journal.c  %D%/base/journal.h \
 	%D%/base/json.c     %D%/base/json.h     %D%/base/json_read.c \
