@@ -7,25 +7,15 @@
 #include "share/base/text.h"
 #include "share/base/util.h"
 
-/* What clean_pair() judges a side by. */
-struct side {
-	int64_t words;
-	int64_t longest; /* characters of the longest word (in a factored corpus: factor) */
-};
-
 /* Blanks, '|' and the ends of both, which the fast loop stops at. */
 static bool is_plain(unsigned char c)
 {
 	return c > ' ' && c < 0x80 && c != '|';
 }
 
-/*
- * Append text to out with every run of blanks squeezed to one, none at the
- * ends, and '|' deleted (unless factored, where it separates factors).
- */
-static struct side squeeze(const char *text, size_t n, bool factored, struct buf *out)
+struct clean_side clean_squeeze(const char *text, size_t n, bool factored, struct buf *out)
 {
-	struct side side = { 0 };
+	struct clean_side side = { 0 };
 	size_t start = out->len, at = 0, first;
 	int64_t chars = 0;
 	bool pending = false;		/* a blank, due before the next word */
@@ -58,28 +48,34 @@ static struct side squeeze(const char *text, size_t n, bool factored, struct buf
 	return side;
 }
 
+enum clean_rule clean_judge(const struct clean_options *o, struct clean_side source,
+			    struct clean_side target)
+{
+	if (source.words == 0 || target.words == 0)
+		return CLEAN_EMPTY;
+	if (source.words > o->max_words || target.words > o->max_words)
+		return CLEAN_LONG;
+	if (source.words < o->min_words || target.words < o->min_words)
+		return CLEAN_SHORT;
+	if ((double)source.words / (double)target.words > o->max_ratio ||
+	    (double)target.words / (double)source.words > o->max_ratio)
+		return CLEAN_RATIO;
+	if (source.longest > o->max_word_chars || target.longest > o->max_word_chars)
+		return CLEAN_WORD;
+	return CLEAN_KEEP;
+}
+
 enum clean_rule clean_pair(const struct clean_options *o, const char *source, size_t n_source,
 			   const char *target, size_t n_target, struct buf *out_source,
 			   struct buf *out_target)
 {
-	struct side s, t;
+	struct clean_side s, t;
 
 	buf_clear(out_source);
 	buf_clear(out_target);
-	s = squeeze(source, n_source, o->factored, out_source);
-	t = squeeze(target, n_target, o->factored, out_target);
-	if (s.words == 0 || t.words == 0)
-		return CLEAN_EMPTY;
-	if (s.words > o->max_words || t.words > o->max_words)
-		return CLEAN_LONG;
-	if (s.words < o->min_words || t.words < o->min_words)
-		return CLEAN_SHORT;
-	if ((double)s.words / (double)t.words > o->max_ratio ||
-	    (double)t.words / (double)s.words > o->max_ratio)
-		return CLEAN_RATIO;
-	if (s.longest > o->max_word_chars || t.longest > o->max_word_chars)
-		return CLEAN_WORD;
-	return CLEAN_KEEP;
+	s = clean_squeeze(source, n_source, o->factored, out_source);
+	t = clean_squeeze(target, n_target, o->factored, out_target);
+	return clean_judge(o, s, t);
 }
 
 bool clean_is_factored(const char *source, size_t n_source, const char *target, size_t n_target)

@@ -45,8 +45,24 @@ struct clean_options {
  */
 bool clean_is_factored(const char *source, size_t n_source, const char *target, size_t n_target);
 
+/* What a pair is judged by. */
+struct clean_side {
+	int64_t words;
+	int64_t longest;	/* characters of the longest word (in a factored corpus: factor) */
+};
+
 /*
- * Squeeze both sides into out_source and out_target (cleared first) and judge
+ * Append text to out with every run of blanks squeezed to one, none at the
+ * ends, and '|' deleted (unless factored, where it separates factors).
+ */
+struct clean_side clean_squeeze(const char *text, size_t n, bool factored, struct buf *out);
+
+/* CLEAN_KEEP, or the first rule that drops the pair. */
+enum clean_rule clean_judge(const struct clean_options *o, struct clean_side source,
+			    struct clean_side target);
+
+/*
+ * Both steps: squeeze both sides into out_source and out_target (cleared first) and judge
  * them: CLEAN_KEEP, or the first rule that drops the pair.
  */
 enum clean_rule clean_pair(const struct clean_options *o, const char *source, size_t n_source,

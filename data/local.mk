@@ -27,6 +27,7 @@ libdata_a_SOURCES = \
 	%D%/progress.c    %D%/progress.h \
 	%D%/rewrite.c     %D%/rewrite.h \
 	%D%/sgm.c         %D%/sgm.h \
+	%D%/side.h        %D%/prep_stages.h \
 	%D%/shard.c       %D%/shard.h \
 	%D%/shuffle.c     %D%/shuffle.h \
 	%D%/sources.c     %D%/sources.h \

@@ -57,6 +57,8 @@ struct conf {
 enum conf_size      { SIZE_TINY, SIZE_BASE, SIZE_BIG };
 enum conf_precision { PRECISION_FP32, PRECISION_BF16 };
 enum conf_backend   { BACKEND_AUTO, BACKEND_CPU, BACKEND_REF, BACKEND_CUDA };
+enum conf_overlap   { OVERLAP_WARN, OVERLAP_DROP, OVERLAP_IGNORE };
+enum conf_segmentation { SEGMENTATION_BPE, SEGMENTATION_SENTENCEPIECE };
 
 int  conf_init(struct conf *c, struct err *e);
 void conf_free(struct conf *c);
