@@ -18,6 +18,9 @@ struct bpe_learner;		/* counts words, then learns */
 struct bpe_learner *bpe_learner_new(struct err *e);
 /* Count the words of one line (split at blanks as subword-nmt does). */
 int  bpe_learner_add_line(struct bpe_learner *l, const char *line, size_t n, struct err *e);
+/* The same, count times (count > 0), for a word of a text whose words were counted elsewhere. */
+int  bpe_learner_add_word(struct bpe_learner *l, const char *word, size_t n, int64_t count,
+			  struct err *e);
 /*
  * Learn at most merges; write the codes file to out. *learned: how many there
  * were. Text without any word of two characters: ERR_DATA.

@@ -25,7 +25,8 @@ struct bpe_learner *bpe_learner_new(struct err *e)
 	return mem_alloc(1, sizeof(struct bpe_learner), e);
 }
 
-static int add_word(struct bpe_learner *l, const char *word, size_t n, struct err *e)
+static int count_word(struct bpe_learner *l, const char *word, size_t n, int64_t count,
+		      struct err *e)
 {
 	int32_t known = l->words.n, i;
 
@@ -34,11 +35,12 @@ static int add_word(struct bpe_learner *l, const char *word, size_t n, struct er
 		return e->code;
 	if (i == known)
 		l->counts[i] = 0;
-	l->counts[i]++;
+	l->counts[i] += count;
 	return 0;
 }
 
-int bpe_learner_add_line(struct bpe_learner *l, const char *line, size_t n, struct err *e)
+int bpe_learner_add_word(struct bpe_learner *l, const char *line, size_t n, int64_t count,
+			 struct err *e)
 {
 	for (size_t len; n; line += len, n -= len) {
 		size_t end = len = bpe_line_length(line, n);
@@ -49,12 +51,17 @@ int bpe_learner_add_line(struct bpe_learner *l, const char *line, size_t n, stru
 			const char *blank = memchr(line + i, ' ', end - i);
 			size_t next = blank ? (size_t)(blank - line) : end;
 
-			if (next > i && add_word(l, line + i, next - i, e))
+			if (next > i && count_word(l, line + i, next - i, count, e))
 				return e->code;
 			i = next + 1;
 		}
 	}
 	return 0;
+}
+
+int bpe_learner_add_line(struct bpe_learner *l, const char *line, size_t n, struct err *e)
+{
+	return bpe_learner_add_word(l, line, n, 1, e);
 }
 
 void bpe_learner_free(struct bpe_learner *l)

@@ -144,6 +144,33 @@ TEST(bpe_learn_small_texts)
 	}
 }
 
+TEST(bpe_learn_from_counted_words)
+{
+	static const struct {
+		const char *word;
+		int64_t count;
+	} words[] = { { "low", 5 }, { "lower", 2 }, { "newest", 5 }, { "newest", 1 },
+		      { "widest", 3 }, { "x\302\205widest", 1 } };
+	struct err e = { 0 };
+	struct bpe_learner *l = bpe_learner_new(&e);
+	char *codes = NULL, *want;
+	int64_t learned = 0;
+	size_t n = 0;
+	FILE *out = open_memstream(&codes, &n);
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		check(!bpe_learner_add_word(l, words[i].word, strlen(words[i].word),
+					    words[i].count, &e));
+	check(!bpe_learn(l, 20, 1, out, &learned, &e));
+	fclose(out);
+	bpe_learner_free(l);
+	want = learn("low low low low low lower lower newest newest newest newest newest newest "
+		     "widest widest widest\nx\302\205widest", 20, 1, &learned, &e);
+	check_str(codes, want);
+	free(codes);
+	free(want);
+}
+
 TEST(bpe_learn_refuses_text_without_pairs)
 {
 	static const char *const texts[] = {"", "\n\n", "    ", " \r \n  ",
