@@ -90,6 +90,11 @@ int pipeline_tokenize(struct pipeline *p, enum pipeline_side side, const char *l
 	return buf_check(out, e);
 }
 
+int pipeline_word(struct pipeline *p, const char *word, size_t n, struct buf *out, struct err *e)
+{
+	return bpe_apply_line(p->bpe, word, n, out, e);
+}
+
 int pipeline_pieces_to_ids(const struct vocab *v, const char *pieces, size_t n, int32_t **ids,
 			   size_t *n_ids, size_t *cap, struct err *e)
 {
@@ -116,7 +121,7 @@ int pipeline_encode(struct pipeline *p, enum pipeline_side side, const char *lin
 		return e->code;
 	/* the tokenised line is in b; a is free again and takes the pieces */
 	buf_clear(&p->a);
-	if (bpe_apply_line(p->bpe, buf_text(&p->b), p->b.len, &p->a, e) || buf_check(&p->a, e))
+	if (pipeline_word(p, buf_text(&p->b), p->b.len, &p->a, e))
 		return e->code;
 	return pipeline_pieces_to_ids(p->vocab, buf_text(&p->a), p->a.len, ids, n_ids, cap, e);
 }

@@ -43,6 +43,14 @@ int pipeline_encode(struct pipeline *p, enum pipeline_side side, const char *lin
 int pipeline_decode(struct pipeline *p, enum pipeline_side side, const int32_t *ids, size_t n,
 		    struct buf *out, struct err *e);
 
+/*
+ * Pieces of one word of the tokenised line, joined by one blank, appended to out. Nothing is a
+ * possible answer. A whole tokenised line gives the same as its words one by one with blanks
+ * between:
+ * pieces never span blanks.
+ */
+int pipeline_word(struct pipeline *p, const char *word, size_t n, struct buf *out, struct err *e);
+
 /* The last step of encoding alone: ids of pieces with blanks between, appended to *ids as above. */
 int pipeline_pieces_to_ids(const struct vocab *v, const char *pieces, size_t n, int32_t **ids,
 			   size_t *n_ids, size_t *cap, struct err *e);

@@ -1,0 +1,41 @@
+/*
+ * sp.h - SentencePiece's BPE: learning, applying and undoing it, its model files.
+ *
+ * Kudo and Richardson 2018, "SentencePiece: A simple and language independent
+ * subword tokenizer and detokenizer". Text is normalised (by default as nmt_nfkc
+ * does), "▁" (U+2581) goes before each word, and words are split into pieces by
+ * merging, best score first. Model files are the same as SentencePiece's: each
+ * reads what the other wrote.
+ */
+#ifndef WERKBANK_DATA_SP_H
+#define WERKBANK_DATA_SP_H
+
+#include <stdint.h>
+
+#include "share/base/buf.h"
+#include "share/base/err.h"
+
+/* ---- learn ---- */
+
+struct sp_learner;		/* counts words, then learns */
+
+struct sp_learner *sp_learner_new(struct err *e);
+
+/*
+ * count more occurrences of a raw word: what stands between blanks in the text, before any
+ * normalisation. The same word may come again.
+ */
+int  sp_learner_add_word(struct sp_learner *l, const char *word, size_t n, int64_t count,
+			 struct err *e);
+
+/*
+ * Learn, and write the model to model_path and, unless NULL, "PIECE<TAB>SCORE" lines to vocab_path,
+ * each atomically. vocabulary_size counts the four special tokens and the characters too; with fewer
+ * pairs to merge there are fewer pieces: *learned says how many pieces there are. Less than
+ * the characters of the text need: ERR_CONFIG that names the least size. No text: ERR_DATA.
+ */
+int  sp_learn(struct sp_learner *l, int64_t vocabulary_size, const char *model_path,
+	      const char *vocab_path, int64_t *learned, struct err *e);
+void sp_learner_free(struct sp_learner *l);
+
+#endif
