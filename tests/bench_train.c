@@ -1,14 +1,14 @@
 /*
  * bench_train.c - how fast training is, in target tokens per second.
  *
- *	tests/bench_train SOURCE TARGET [size=tiny|base|big] [precision=fp32|bf16] [tokens=4096]
- *			  [threads=0] [steps=10] [backend=cpu]
+ *	tests/bench_train [SOURCE TARGET] [--size tiny|base|big] [--vocabulary 32768] [--tokens 4096]
+ *			  [--seconds 20] [--threads 0] [--precision fp32|bf16] [--backend cpu] [--json]
  *
- * SOURCE and TARGET are text in BPE pieces. The batches are those of the
- * loader; a step is forward, backward, norm and Adam. Three steps warm up. One
- * JSON object goes to standard output; cpu_s is processor time a step over all
- * threads, which says more on a machine that does other things too.
- * tests/peers/pytorch_train.py is the same with PyTorch.
+ * SOURCE and TARGET are text in BPE pieces; without them sentences are made up: Zipf's
+ * distribution of tokens, lengths as in WMT's training text. The batches are those
+ * of the loader; a step is forward, backward, norm and Adam. Two steps warm up. cpu_s is
+ * processor time a step over all threads, which says more on a machine that does
+ * other things too. tests/peers/pytorch_train.py is the same with PyTorch.
  */
 #include <math.h>
 #include <stdio.h>
@@ -23,18 +23,22 @@
 #include "share/base/file.h"
 #include "share/base/lines.h"
 #include "share/base/mem.h"
+#include "share/base/rng.h"
 #include "train/adam.h"
 #include "train/model.h"
+#include "tests/bench.h"
 
-#define WARM_UP   3
+#define WARM_UP   2
 #define MAX_WORDS 250
+#define MADE_UP   20000		/* sentences */
 
 struct bench {
 	struct conf conf;
 	const char *source, *target, *size, *precision, *backend;
-	int tokens, threads, steps;
+	int64_t tokens, threads, seconds, vocabulary;
+	bool json;
 	char folder[200];
-	struct vocab *vocab;
+	struct vocab *vocab;		/* NULL: sentences are made up */
 	struct shard *shard;
 };
 
@@ -112,12 +116,11 @@ static int make_shard(struct bench *b, const char *path, struct err *e)
 	return rc ? rc : shard_finish(w, e);
 }
 
-static int prepare(struct bench *b, struct err *e)
+static int prepare_text(struct bench *b, const char *shard, struct err *e)
 {
 	struct vocab_counter *counter = vocab_counter_new(e);
-	char *vocab = file_path(e, "%s/vocab.tsv", b->folder),
-	     *shard = file_path(e, "%s/train.shard", b->folder);
-	int rc = counter && vocab && shard ? 0 : e->code;
+	char *vocab = file_path(e, "%s/vocab.tsv", b->folder);
+	int rc = counter && vocab ? 0 : e->code;
 
 	if (!rc)
 		rc = count_file(counter, b->source, e);
@@ -129,10 +132,70 @@ static int prepare(struct bench *b, struct err *e)
 		rc = e->code;
 	if (!rc)
 		rc = make_shard(b, shard, e);
-	if (!rc && !(b->shard = shard_open(shard, e)))
-		rc = e->code;
+	if (!rc)
+		b->vocabulary = vocab_size(b->vocab);
 	vocab_counter_free(counter);
 	free(vocab);
+	return rc;
+}
+
+/* Two numbers in (0, 1], the same ones for the same i. */
+static void draw(uint32_t i, uint32_t j, double u[2])
+{
+	struct rng_block x = rng_block_at(rng_key_make(1, RNG_TEST, i, 0), j);
+
+	u[0] = (x.v[0] + 1.0) / 4294967296.0;
+	u[1] = (x.v[1] + 1.0) / 4294967296.0;
+}
+
+static void make_up(int32_t *ids, int32_t n, uint32_t sentence, int64_t vocabulary)
+{
+	for (int32_t i = 0; i < n; i++) {
+		double u[2];
+
+		draw(sentence, 1 + (uint32_t)i, u);
+		ids[i] = (int32_t)MIN(N_SPECIAL_TOKENS - 1 + pow((double)vocabulary, u[0]),
+				      (double)vocabulary - 1);
+	}
+}
+
+/* Lengths of WMT16 after BPE: log-normal, 26 tokens in the middle, 30 on average. */
+static int prepare_made_up(struct bench *b, const char *shard, struct err *e)
+{
+	static const char no_file[HASH_SHA256_HEX] =
+		"0000000000000000000000000000000000000000000000000000000000000000";
+	struct shard_writer *w = shard_create(shard, (int32_t)b->vocabulary, no_file, e);
+	int32_t ids[2][MAX_WORDS];
+	int rc = w ? 0 : e->code;
+
+	for (uint32_t i = 0; !rc && i < MADE_UP; i++) {
+		double u[2], length;
+		int32_t n[2];
+
+		draw(i, 0, u);
+		length = exp(log(26) + 0.55 * sqrt(-2 * log(u[0])) * cos(2 * M_PI * u[1]));
+		n[0] = (int32_t)MIN(MAX(length, 1), 100);
+		draw(i, 999, u);
+		n[1] = (int32_t)MIN(MAX(n[0] * (0.8 + 0.45 * u[0]), 1), 110);
+		make_up(ids[0], n[0], 2 * i, b->vocabulary);
+		make_up(ids[1], n[1], 2 * i + 1, b->vocabulary);
+		rc = shard_append(w, ids[0], n[0], ids[1], n[1], e);
+	}
+	if (!rc)
+		return shard_finish(w, e);
+	shard_cancel(w);
+	return rc;
+}
+
+static int prepare(struct bench *b, struct err *e)
+{
+	char *shard = file_path(e, "%s/train.shard", b->folder);
+	int rc = shard ? 0 : e->code;
+
+	if (!rc)
+		rc = b->source ? prepare_text(b, shard, e) : prepare_made_up(b, shard, e);
+	if (!rc && !(b->shard = shard_open(shard, e)))
+		rc = e->code;
 	free(shard);
 	return rc;
 }
@@ -146,68 +209,95 @@ struct rig {
 
 static int open_rig(struct rig *r, struct bench *b, struct err *e)
 {
-	struct loader_options order = { .seed = 1, .batch_tokens = b->tokens, .ranks = 1 };
-	struct dev_options options = {.threads = b->threads, .bf16 = !strcmp(b->precision, "bf16")};
+	struct loader_options order = { .seed = 1, .batch_tokens = (int32_t)b->tokens,
+					.ranks = 1 };
+	struct dev_options options = { .threads = (int)b->threads,
+				       .bf16 = !strcmp(b->precision, "bf16") };
 	const struct ops *ops = ops_find(b->backend, e);
 	struct model_shape shape;
 
 	r->loader = loader_new(b->shard, &order, e);
 	if (!ops || !r->loader ||
-	    model_shape_from_conf(&shape, &b->conf, vocab_size(b->vocab), vocab_real_size(b->vocab),
+	    model_shape_from_conf(&shape, &b->conf, (int32_t)b->vocabulary,
+				  b->vocab ? vocab_real_size(b->vocab) : (int32_t)b->vocabulary,
 				  e))
 		return e->code;
 	r->m = model_new(&shape, ops, &options, e);
-	if (!r->m || model_reserve_training(r->m, b->tokens, loader_max_sentences(r->loader), e) ||
+	if (!r->m || model_reserve_training(r->m, (int32_t)b->tokens,
+					      loader_max_sentences(r->loader), e) ||
 	    model_init(r->m, 1, e) || adam_open(&r->adam, r->m, 0.9, 0.98, 1e-9, e) ||
-	    batch_alloc(&r->batch, loader_max_sentences(r->loader), b->tokens, e))
+	    batch_alloc(&r->batch, loader_max_sentences(r->loader), (int32_t)b->tokens, e))
 		return e->code;
 	return 0;
 }
 
+struct tally {
+	double target, source, seconds, cpu;
+	double loss, norm;		/* of the last step, a token */
+	int steps;
+};
+
+static int step(struct rig *r, int number, struct tally *t, struct err *e)
+{
+	struct model_how how = { .dropout = 0.1f, .attention_dropout = 0.1f, .relu_dropout = 0.1f,
+				 .smoothing = 0.1f, .grad_scale = 1, .seed = 1,
+				 .step = (uint32_t)number };
+	struct model_sums sums = { 0 };
+
+	model_get_ops(r->m)->zero(model_get_dev(r->m), model_grad_arena(r->m),
+				  (size_t)model_floats(r->m) * sizeof(float));
+	if (loader_next(r->loader, &r->batch, e) ||
+	    model_forward_backward(r->m, &r->batch, &how, &sums, e))
+		return e->code;
+	t->norm = adam_grad_norm(&r->adam) / (double)sums.tokens;
+	adam_apply(&r->adam, number, 1e-4, 1.0 / (double)sums.tokens);
+	t->loss = sums.loss / (double)sums.tokens;
+	t->target += (double)sums.tokens;
+	t->source += r->batch.n_source;
+	t->steps++;
+	return 0;
+}
+
+static void print(const struct bench *b, const struct tally *t, int64_t parameters)
+{
+	if (!b->json) {
+		printf("%s %s, vocabulary %lld, %lld tokens a batch: %.0f target and %.0f source "
+		       "tokens/s, %.3f s a step (%.3f s of CPU), loss %.3f after %d steps\n",
+		       b->size, b->precision, (long long)b->vocabulary, (long long)b->tokens,
+		       t->target / t->seconds, t->source / t->seconds, t->seconds / t->steps,
+		       t->cpu / t->steps, t->loss, t->steps + WARM_UP);
+		return;
+	}
+	printf("{\"tool\":\"werkbank\",\"size\":\"%s\",\"precision\":\"%s\",\"batch_tokens\":%lld,"
+	       "\"vocabulary\":%lld,\"parameters\":%lld,\"steps\":%d,\"seconds\":%.3f,"
+	       "\"target_tokens_per_second\":%.1f,\"source_tokens_per_second\":%.1f,"
+	       "\"target_tokens_per_cpu_second\":%.1f,\"step_s\":%.4f,\"cpu_s\":%.4f,"
+	       "\"loss\":%.4f,\"grad_norm\":%.4f}\n",
+	       b->size, b->precision, (long long)b->tokens, (long long)b->vocabulary,
+	       (long long)parameters, t->steps, t->seconds, t->target / t->seconds,
+	       t->source / t->seconds, t->target / t->cpu, t->seconds / t->steps, t->cpu / t->steps,
+	       t->loss, t->norm);
+}
+
 static int run(struct bench *b, struct err *e)
 {
-	struct model_how how = {.dropout = 0.1f,
-				.attention_dropout = 0.1f,
-				.relu_dropout = 0.1f,
-				.smoothing = 0.1f,
-				.grad_scale = 1,
-				.seed = 1};
 	struct rig r = { 0 };
-	double tokens = 0, source = 0, begun = 0, norm = 0, cpu = 0;
-	struct model_sums sums = { 0 };
+	struct tally t = { 0 };
+	double begun = 0, cpu = 0;
 	int rc = open_rig(&r, b, e);
 
-	for (int step = 0; !rc && step < WARM_UP + b->steps; step++) {
-		if (step == WARM_UP) {
-			tokens = source = 0;
+	for (int i = 0; !rc && (i <= WARM_UP || t.seconds < (double)b->seconds); i++) {
+		if (i == WARM_UP) {
+			t = (struct tally){ 0 };
 			begun = clock_mono_s();
 			cpu = (double)clock();
 		}
-		how.step = (uint32_t)step;
-		model_get_ops(r.m)->zero(model_get_dev(r.m), model_grad_arena(r.m),
-					 (size_t)model_floats(r.m) * 4);
-		rc = loader_next(r.loader, &r.batch, e);
-		if (!rc)
-			rc = model_forward_backward(r.m, &r.batch, &how, &sums, e);
-		norm = adam_grad_norm(&r.adam);
-		adam_apply(&r.adam, step, 1e-4, 1.0 / (double)sums.tokens);
-		tokens += (double)sums.tokens;
-		source += r.batch.n_source;
+		rc = step(&r, i, &t, e);
+		t.seconds = i < WARM_UP ? 0 : clock_mono_s() - begun;
 	}
-	if (!rc) {
-		double s = clock_mono_s() - begun;
-
-		cpu = ((double)clock() - cpu) / CLOCKS_PER_SEC;
-
-		printf("{\"tool\":\"werkbank\",\"size\":\"%s\",\"precision\":\"%s\",\"batch_"
-		       "tokens\":%d,\"vocabulary\":%d,"
-		       "\"parameters\":%lld,\"target_tps\":%.1f,\"source_tps\":%.1f,\"step_s\":%."
-		       "4f,\"cpu_s\":%.4f,\"loss\":%.4f,"
-		       "\"grad_norm\":%.4f}\n",
-		       b->size, b->precision, b->tokens, vocab_size(b->vocab),
-		       (long long)model_floats(r.m), tokens / s, source / s, s / b->steps,
-		       cpu / b->steps, sums.loss / (double)sums.tokens, norm / (double)sums.tokens);
-	}
+	t.cpu = ((double)clock() - cpu) / CLOCKS_PER_SEC;
+	if (!rc)
+		print(b, &t, model_floats(r.m));
 	adam_close(&r.adam);
 	model_free(r.m);
 	batch_free(&r.batch);
@@ -216,49 +306,31 @@ static int run(struct bench *b, struct err *e)
 	return rc;
 }
 
-/* name=value */
-static void take(struct bench *b, const char *argument)
-{
-	const struct { const char *name; const char **text; int *number;
-	} known[] = {
-		{"size=", &b->size, NULL},	 {"precision=", &b->precision, NULL},
-		{"backend=", &b->backend, NULL}, {"tokens=", NULL, &b->tokens},
-		{"threads=", NULL, &b->threads}, {"steps=", NULL, &b->steps},
-	};
-
-	for (size_t i = 0; i < ARRAY_LEN(known); i++) {
-		size_t n = strlen(known[i].name);
-
-		if (strncmp(argument, known[i].name, n) != 0)
-			continue;
-		if (known[i].text)
-			*known[i].text = argument + n;
-		else
-			*known[i].number = (int)strtol(argument + n, NULL, 10);
-	}
-}
-
 int main(int argc, char **argv)
 {
-	struct bench b = {.size = "tiny",
-			  .precision = "bf16",
-			  .backend = "cpu",
-			  .tokens = 4096,
-			  .steps = 10,
-			  .folder = "/tmp/werkbank-bench-XXXXXX"};
+	struct bench b = { .size = "tiny", .precision = "bf16", .backend = "cpu", .tokens = 4096,
+			   .seconds = 20, .vocabulary = 32768,
+			   .folder = "/tmp/werkbank-bench-XXXXXX" };
+	const struct bench_option options[] = {
+		{ "size", &b.size, NULL, NULL, "tiny, base or big" },
+		{ "vocabulary", NULL, &b.vocabulary, NULL, "entries, for sentences made up" },
+		{ "tokens", NULL, &b.tokens, NULL, "tokens a side of a batch" },
+		{ "seconds", NULL, &b.seconds, NULL, "measure for so long" },
+		{ "threads", NULL, &b.threads, NULL, "0: all cores" },
+		{ "precision", &b.precision, NULL, NULL, "fp32 or bf16" },
+		{ "backend", &b.backend, NULL, NULL, "cpu, ref or cuda" },
+		{ "json", NULL, NULL, &b.json, "print one JSON object" },
+	};
 	struct err e = { 0 }, ignored;
 	int rc;
 
-	if (argc < 3) {
-		fputs("usage: bench_train SOURCE TARGET [size=] [precision=] [tokens=] [threads=] "
-		      "[steps=] [backend=]\n",
-		      stderr);
+	argc = bench_parse("bench_train [SOURCE TARGET]", options, ARRAY_LEN(options), argc, argv);
+	if (argc != 1 && argc != 3) {
+		fputs("bench_train: give both SOURCE and TARGET, or neither\n", stderr);
 		return 64;
 	}
-	b.source = argv[1];
-	b.target = argv[2];
-	for (int i = 3; i < argc; i++)
-		take(&b, argv[i]);
+	b.source = argc == 3 ? argv[1] : NULL;
+	b.target = argc == 3 ? argv[2] : NULL;
 	if (!mkdtemp(b.folder))
 		return 73;
 	rc = conf_init(&b.conf, &e);
@@ -273,8 +345,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "bench_train: %s\n", e.text);
 	if (b.shard)
 		shard_close(b.shard);
-	if (b.vocab)
-		vocab_close(b.vocab);
+	vocab_close(b.vocab);
 	conf_free(&b.conf);
 	file_remove_tree(b.folder, &ignored);
 	return err_exit_status(rc);

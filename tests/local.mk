@@ -24,7 +24,7 @@ dist_check_SCRIPTS += %D%/layers.sh %D%/cli.sh %D%/eval.sh %D%/screens.sh %D%/te
 EXTRA_DIST += %D%/valgrind.supp %D%/tally.sh %D%/lint.sh
 EXTRA_DIST += %D%/golden/model.pytorch.safetensors %D%/peers/moses.sh %D%/peers/pytorch_model.py %D%/peers/pytorch_train.py \
 	%D%/peers/safetensors_read.py
-EXTRA_DIST += %D%/peers/bpe_compare.py
+EXTRA_DIST += %D%/peers/bpe_compare.py %D%/peers/race.py %D%/peers/wmt_size.sh
 EXTRA_DIST += %D%/golden/run %D%/golden/empty-24x80-ascii.screen \
 	%D%/golden/failed-24x80.screen %D%/golden/help-24x80-ascii.screen \
 	%D%/golden/hostile-24x80-ascii.screen %D%/golden/hostile-24x80.screen %D%/golden/log-24x80.screen \
@@ -56,7 +56,7 @@ bench: $(bench_programs)
 
 # How fast training is; beside tests/peers/pytorch_train.py. Built by "make tests/bench_train".
 EXTRA_PROGRAMS += tests/bench_train
-tests_bench_train_SOURCES = %D%/bench_train.c
+tests_bench_train_SOURCES = %D%/bench_train.c %D%/bench.c %D%/bench.h
 tests_bench_train_LDADD = $(train_libs) $(mpi_libs)
 
 # Corpora from a local web server to shards, and everything that can be wrong with them.

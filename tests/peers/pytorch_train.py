@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
 """How fast PyTorch trains the same model on the same sentences, in target tokens per second.
 
-usage: pytorch_train.py SOURCE TARGET [size=tiny|base|big] [precision=fp32|bf16]
-                        [tokens=4096] [threads=0] [steps=10] [compile=0]
+usage: pytorch_train.py [SOURCE TARGET] [--size tiny|base|big] [--vocabulary 32768] [--tokens 4096]
+                        [--seconds 20] [--threads 0] [--precision fp32|bf16] [--compile]
 
-SOURCE and TARGET are text in BPE pieces, as for tests/bench_train. Batches are
-padded, of sentences sorted by length, up to `tokens` padded tokens a side: what
-PyTorch likes best. Counted are target tokens without padding, </s> included. A
-step is forward, backward, norm, fused Adam; three steps warm up.
+The options are those of tests/bench_train, also that sentences are made up where no
+text (in BPE pieces) is given. Batches are padded, of sentences sorted by length, up
+to --tokens padded tokens a side: what PyTorch likes best. Counted are target tokens
+without padding, </s> included. A step is forward, backward, norm, fused Adam; some steps
+warm up.
 """
+import argparse
 import json
 import math
 import random
@@ -101,6 +103,20 @@ def load(source, target):
     return pairs, -(-(len(ids) + 4) // 8) * 8
 
 
+def make_up(vocabulary):
+    """Zipf's tokens, lengths as in WMT's training text: as tests/bench_train does."""
+    draw = random.Random(1)
+
+    def ids(n):
+        return [min(int(3 + vocabulary ** draw.random()), vocabulary - 1) for _ in range(n)]
+
+    pairs = []
+    for _ in range(20000):
+        n = int(min(max(math.exp(math.log(26) + 0.55 * draw.gauss(0, 1)), 1), 100))
+        pairs.append((ids(n), ids(int(min(max(n * (0.8 + 0.45 * draw.random()), 1), 110)))))
+    return pairs, vocabulary
+
+
 def batches(pairs, tokens):
     """Sorted by length, padded, shuffled."""
     pairs = sorted(pairs, key=lambda p: (len(p[1]), len(p[0])))
@@ -125,34 +141,48 @@ def batches(pairs, tokens):
     return out
 
 
+def options():
+    p = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    p.add_argument("text", nargs="*")
+    p.add_argument("--size", default="tiny", choices=SIZES)
+    p.add_argument("--precision", default="bf16", choices=("fp32", "bf16"))
+    for name, value in (("vocabulary", 32768), ("tokens", 4096), ("seconds", 20), ("threads", 0)):
+        p.add_argument("--" + name, type=int, default=value)
+    p.add_argument("--compile", action="store_true")
+    p.add_argument("--json", action="store_true", help="always so")
+    return p.parse_args()
+
+
 def main():
-    o = {"size": "tiny", "precision": "bf16", "tokens": "4096", "threads": "0", "steps": "10", "compile": "0"}
-    o.update(a.split("=", 1) for a in sys.argv[3:])
-    if int(o["threads"]):
-        torch.set_num_threads(int(o["threads"]))
-    pairs, vocabulary = load(*sys.argv[1:3])
-    model = Transformer(o["size"], vocabulary)
-    run = torch.compile(model, dynamic=True) if int(o["compile"]) else model
+    o = options()
+    if o.threads:
+        torch.set_num_threads(o.threads)
+    pairs, vocabulary = load(*o.text) if o.text else make_up(o.vocabulary)
+    model = Transformer(o.size, vocabulary)
+    run = torch.compile(model, dynamic=True) if o.compile else model
     adam = torch.optim.Adam(model.parameters(), lr=1e-4, betas=(0.9, 0.98), eps=1e-9, fused=True)
-    todo, steps, tokens, padded, begun, cpu = batches(pairs, int(o["tokens"])), int(o["steps"]), 0, 0, 0, 0
-    for step in range(steps + 3):
-        if step == 3:
+    todo, warm_up = batches(pairs, o.tokens), 6 if o.compile else 2
+    step = tokens = padded = begun = cpu = s = 0
+    while step <= warm_up or s < o.seconds:
+        if step == warm_up:
             tokens = padded = 0
             begun, cpu = time.monotonic(), time.process_time()
         source, mask, target, gold = todo[step % len(todo)]
         n = int((gold != 0).sum())
-        with torch.autocast("cpu", torch.bfloat16, enabled=o["precision"] == "bf16"):
+        with torch.autocast("cpu", torch.bfloat16, enabled=o.precision == "bf16"):
             loss = run(source, mask, target, gold) / n
         loss.backward()
         nn.utils.clip_grad_norm_(model.parameters(), 1e9)
         adam.step()
         adam.zero_grad(set_to_none=True)
-        tokens, padded = tokens + n, padded + gold.numel()
-    s, cpu = time.monotonic() - begun, time.process_time() - cpu
-    print(json.dumps({"tool": f"PyTorch {torch.__version__}", "size": o["size"], "precision": o["precision"],
-                      "compile": int(o["compile"]), "batch_tokens": int(o["tokens"]), "vocabulary": vocabulary,
-                      "parameters": sum(p.numel() for p in model.parameters()),
-                      "target_tps": round(tokens / s, 1), "fill": round(tokens / padded, 3),
+        tokens, padded, step = tokens + n, padded + gold.numel(), step + 1
+        s = time.monotonic() - begun if step > warm_up else 0
+    steps, cpu = step - warm_up, time.process_time() - cpu
+    print(json.dumps({"tool": f"PyTorch {torch.__version__}", "size": o.size, "precision": o.precision,
+                      "compile": o.compile, "batch_tokens": o.tokens, "vocabulary": vocabulary,
+                      "parameters": sum(p.numel() for p in model.parameters()), "steps": steps,
+                      "seconds": round(s, 3), "target_tokens_per_second": round(tokens / s, 1),
+                      "target_tokens_per_cpu_second": round(tokens / cpu, 1), "fill": round(tokens / padded, 3),
                       "step_s": round(s / steps, 4), "cpu_s": round(cpu / steps, 4),
                       "loss": round(loss.item(), 4)}))
 
