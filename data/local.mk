@@ -32,6 +32,7 @@ libdata_a_SOURCES = \
 	%D%/shuffle.c     %D%/shuffle.h \
 	%D%/sources.c     %D%/sources.h \
 	%D%/sp.h \
+	%D%/texts.h \
 	%D%/tokenize.c    %D%/tokenize.h \
 	%D%/tokenize_rules.c %D%/tokenize_rules.h \
 	%D%/tools.c       %D%/tools.h \

@@ -30,11 +30,11 @@
 #include "data/clean.h"
 #include "data/intern.h"
 #include "data/progress.h"
-#include "data/sources.h"
+#include "data/texts.h"
 #include "share/base/conf.h"
 #include "share/base/err.h"
 
-#define PREP_MAX_SETS 16	/* train, dev, test, and others that are only kept as text */
+#define PREP_MAX_SETS TEXTS_MAX_SETS
 
 /* What stages found out. Plain numbers only: prep_stages.c has the table that keeps them in files. */
 struct prep_numbers {
@@ -43,7 +43,7 @@ struct prep_numbers {
 	int64_t distinct_words;			/* in the table, of both sides */
 	int64_t dropped[CLEAN_N_RULES];
 	int64_t merges, vocabulary;
-	/* of each set, in the order of struct prep.sets; pairs of train: after cleaning */
+	/* of each set, in the order of texts.sets; pairs of train: after cleaning */
 	int64_t pairs[PREP_MAX_SETS], source_tokens[PREP_MAX_SETS], target_tokens[PREP_MAX_SETS];
 	int64_t unknown_tokens[PREP_MAX_SETS];
 	int64_t in_train[PREP_MAX_SETS];	/* training pairs equal to one of this held-out set */
@@ -54,9 +54,7 @@ struct prep {
 	char *folder, *work;		/* owned */
 	int threads;
 	struct progress progress;
-	struct sources sources;
-	const char *sets[PREP_MAX_SETS];	/* borrowed of sources: train, dev, test, then the others */
-	int n_sets;
+	struct texts texts;		/* texts.sets: train, dev, test, then the others, as text only */
 	struct prep_numbers numbers;
 	struct intern words;		/* owned; empty until prep_words() */
 	char path[4096];		/* of prep_path() */
