@@ -33,6 +33,7 @@ struct loader {
 	int64_t *first;			/* owned: (n_batches + 1) */
 	size_t cap_first;
 	int64_t *bucket;		/* owned: (max_length + 1), for counting */
+	int32_t *source, *target;	/* owned: one block, (max_length) each: the pair at hand */
 
 	uint64_t *epoch_base; /* owned: number of the first micro-batch of epochs planned so far */
 	size_t n_epoch_base, cap_epoch_base;
@@ -40,9 +41,12 @@ struct loader {
 
 static struct entry entry_of(const struct loader *l, int64_t pair)
 {
-	struct shard_pair p = shard_get(l->shard, pair);
+	struct entry x = { .pair = pair };
 
-	return (struct entry){ pair, p.n_source + 1, p.n_target + 1 };
+	shard_lengths(l->shard, pair, &x.n_source, &x.n_target);
+	x.n_source++;
+	x.n_target++;
+	return x;
 }
 
 static int32_t entry_length(const struct entry *x)
@@ -175,9 +179,11 @@ static int allocate(struct loader *l, struct err *e)
 	largest = l->pairs / l->windows + 1;
 	l->entry = mem_alloc((size_t)largest, 2 * sizeof(*l->entry), e);
 	l->bucket = mem_alloc((size_t)l->max_length + 1, sizeof(*l->bucket), e);
-	if (!l->entry || !l->bucket)
+	l->source = mem_alloc((size_t)l->max_length, 2 * sizeof(*l->source), e);
+	if (!l->entry || !l->bucket || !l->source)
 		return e->code;
 	l->unsorted = l->entry + largest;
+	l->target = l->source + l->max_length;
 	return 0;
 }
 
@@ -215,9 +221,10 @@ int loader_next(struct loader *l, struct batch *b, struct err *e)
 							(uint32_t)l->epoch, (uint32_t)l->window));
 	k = shuffle_at(&order, (int64_t)(l->next - l->base));
 	for (int64_t i = l->first[k]; i < l->first[k + 1]; i++) {
-		struct shard_pair p = shard_get(l->shard, l->entry[i].pair);
+		const struct entry *x = &l->entry[i];
 
-		if (!batch_add(b, l->entry[i].pair, p.source, p.n_source, p.target, p.n_target))
+		shard_read(l->shard, x->pair, l->source, l->target);
+		if (!batch_add(b, x->pair, l->source, x->n_source - 1, l->target, x->n_target - 1))
 			return err_set(
 				e, ERR_INTERNAL,
 				"a batch with room for %d sentences and %d tokens is too small "
@@ -273,6 +280,7 @@ void loader_free(struct loader *l)
 	free(l->entry);
 	free(l->first);
 	free(l->bucket);
+	free(l->source);
 	free(l->epoch_base);
 	free(l);
 }

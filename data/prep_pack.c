@@ -8,6 +8,7 @@
 #include "data/shard.h"
 #include "data/shuffle.h"
 #include "data/vocab.h"
+#include "share/base/mem.h"
 #include "share/base/rng.h"
 
 /* A sentence's ids, grown as needed. */
@@ -102,16 +103,22 @@ static int shuffle_shard(struct packing *k, const char *from, const char *to, st
 		s ? shard_create(to, vocab_size(k->vocab), vocab_sha256(k->vocab), e) : NULL;
 	struct rng_key key = rng_key_make((uint64_t)k->p->c->seed, RNG_SHUFFLE, UINT32_MAX, 0);
 	struct shuffle order;
-	struct shard_pair pair;
-	int64_t i;
-	int rc = w ? 0 : e->code;
+	size_t room = s ? (size_t)shard_longest(s) : 0;
+	int32_t *source = mem_alloc(room, 2 * sizeof(*source), e);
+	int32_t *target = source ? source + room : NULL;
+	int32_t n_source, n_target;
+	int64_t i, pair;
+	int rc = w && source ? 0 : e->code;
 
 	if (w)
 		order = shuffle_make(shard_pairs(s), key);
 	for (i = 0; !rc && i < shard_pairs(s); i++) {
-		pair = shard_get(s, shuffle_at(&order, i));
-		rc = shard_append(w, pair.source, pair.n_source, pair.target, pair.n_target, e);
+		pair = shuffle_at(&order, i);
+		shard_lengths(s, pair, &n_source, &n_target);
+		shard_read(s, pair, source, target);
+		rc = shard_append(w, source, n_source, target, n_target, e);
 	}
+	free(source);
 	if (!rc)
 		rc = shard_finish(w, e);
 	else

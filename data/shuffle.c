@@ -54,3 +54,25 @@ int64_t shuffle_at(const struct shuffle *s, int64_t i)
 	} while (x >= s->n);
 	return (int64_t)x;
 }
+
+static inline uint32_t subtract_below(uint32_t x, uint32_t y, uint32_t limit)
+{
+	return x >= y ? x - y : (uint32_t)((uint64_t)x + limit - y);
+}
+
+/* The same walk, taken back: the rounds in reverse order, each subtracting what it had added. */
+int64_t shuffle_inverse_at(const struct shuffle *s, int64_t j)
+{
+	uint64_t x = (uint64_t)j;
+
+	do {
+		uint32_t left = (uint32_t)(x % s->a), right = (uint32_t)(x / s->a);
+
+		for (int r = SHUFFLE_ROUNDS - 2; r >= 0; r -= 2) {
+			right = subtract_below(right, scramble(left, s->key[r + 1], s->b), s->b);
+			left = subtract_below(left, scramble(right, s->key[r], s->a), s->a);
+		}
+		x = (uint64_t)right * s->a + left;
+	} while (x >= s->n);
+	return (int64_t)x;
+}

@@ -30,4 +30,7 @@ struct shuffle shuffle_make(int64_t n, struct rng_key key);
 /* Where item i of the shuffled order comes from; 0 <= i < n. */
 int64_t shuffle_at(const struct shuffle *s, int64_t i);
 
+/* Where item j goes to: shuffle_at(s, shuffle_inverse_at(s, j)) is j; 0 <= j < n. */
+int64_t shuffle_inverse_at(const struct shuffle *s, int64_t j);
+
 #endif

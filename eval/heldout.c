@@ -223,21 +223,27 @@ static int sum_nll(const struct engine *g, const struct shard *s, const int64_t 
 		   double *nll, int64_t *tokens, struct err *e)
 {
 	struct batch b = { 0 };
-	int code = batch_alloc(&b, g->capacity / 2, g->capacity, e);
+	size_t room = (size_t)shard_longest(s);
+	int32_t *source = mem_alloc(room, 2 * sizeof(*source), e);
+	int32_t *target = source ? source + room : NULL;
+	int code = source ? batch_alloc(&b, g->capacity / 2, g->capacity, e) : e->code;
 
 	for (int64_t i = 0; i < n && !code; i++) {
-		struct shard_pair p = shard_get(s, chosen[i]);
+		int32_t n_source, n_target;
 
-		if (batch_add(&b, chosen[i], p.source, p.n_source, p.target, p.n_target))
+		shard_lengths(s, chosen[i], &n_source, &n_target);
+		shard_read(s, chosen[i], source, target);
+		if (batch_add(&b, chosen[i], source, n_source, target, n_target))
 			continue;
 		code = add_batch(g->model, &b, nll, tokens, e);
 		/* A pair longer than the capacity is left out. */
 		if (!code)
-			batch_add(&b, chosen[i], p.source, p.n_source, p.target, p.n_target);
+			batch_add(&b, chosen[i], source, n_source, target, n_target);
 	}
 	if (!code)
 		code = add_batch(g->model, &b, nll, tokens, e);
 	batch_free(&b);
+	free(source);
 	return code;
 }
 

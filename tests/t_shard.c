@@ -115,9 +115,9 @@ out:
 /* ---- shard ---- */
 
 /* Pairs of many lengths, some empty. */
-static int write_shard(const char *path, int64_t pairs, struct err *e)
+static int write_wide_shard(const char *path, int64_t pairs, int32_t vocabulary, struct err *e)
 {
-	struct shard_writer *w = shard_create(path, 100, SHA, e);
+	struct shard_writer *w = shard_create(path, vocabulary, SHA, e);
 	int32_t ids[40];
 
 	if (!w)
@@ -133,36 +133,89 @@ static int write_shard(const char *path, int64_t pairs, struct err *e)
 	return shard_finish(w, e);
 }
 
-TEST(shard_reads_what_was_written)
+static int write_shard(const char *path, int64_t pairs, struct err *e)
 {
-	const char *path = in_folder("a.shard");
+	return write_wide_shard(path, pairs, 100, e);
+}
+
+/* Open what write_wide_shard() wrote, and compare all of it. */
+static void check_shard(const char *path, int64_t pairs, int32_t vocabulary)
+{
+	int32_t source[32], target[32], n_source, n_target;
+	int64_t sources = 0, targets = 0;
 	struct err e = { 0 };
 	struct shard *s;
-	int64_t source = 0, target = 0;
 
-	if (!check_int(write_shard(path, 1001, &e), 0) ||
+	if (!check_int(write_wide_shard(path, pairs, vocabulary, &e), 0) ||
 	    !check((s = shard_open(path, &e)) != NULL)) {
 		test_fail(__FILE__, __LINE__, "%s", e.text);
 		return;
 	}
-	check_int(shard_pairs(s), 1001);
-	check_int(shard_vocabulary(s), 100);
+	check_int(shard_pairs(s), pairs);
+	check_int(shard_vocabulary(s), vocabulary);
+	check_int(shard_longest(s), pairs > 30 ? 30 : MAX((pairs - 1) % 30, 27));
 	check_str(shard_vocabulary_sha256(s), SHA);
-	for (int64_t p = 0; p < 1001; p++) {
-		struct shard_pair pair = shard_get(s, p);
-
-		check_int(pair.n_source, p % 30);
-		check_int(pair.n_target, p * 3 % 31);
-		for (int32_t i = 0; i < pair.n_source; i++)
-			check_int(pair.source[i], ((p % 5 + i) * 7 + 3) % 100);
-		for (int32_t i = 0; i < pair.n_target; i++)
-			check_int(pair.target[i], ((p % 7 + i) * 7 + 3) % 100);
-		source += pair.n_source;
-		target += pair.n_target;
+	for (int64_t p = 0; p < pairs; p++) {
+		shard_lengths(s, p, &n_source, &n_target);
+		check_int(n_source, p % 30);
+		check_int(n_target, p * 3 % 31);
+		shard_read(s, p, source, target);
+		for (int32_t i = 0; i < n_source; i++)
+			check_int(source[i], ((p % 5 + i) * 7 + 3) % 100);
+		for (int32_t i = 0; i < n_target; i++)
+			check_int(target[i], ((p % 7 + i) * 7 + 3) % 100);
+		sources += n_source;
+		targets += n_target;
 	}
-	check_int(shard_source_tokens(s), source);
-	check_int(shard_target_tokens(s), target);
+	check_int(shard_source_tokens(s), sources);
+	check_int(shard_target_tokens(s), targets);
 	shard_close(s);
+}
+
+TEST(shard_reads_what_was_written)
+{
+	/* around full blocks of the index, and both widths of ids */
+	static const int64_t pairs[] = { 31, 32, 33, 47, 48, 1001 };
+
+	for (size_t i = 0; i < ARRAY_LEN(pairs); i++) {
+		check_shard(in_folder("a.shard"), pairs[i], 100);
+		check_shard(in_folder("a.shard"), pairs[i], 65537);
+	}
+}
+
+TEST(shard_widths_at_their_boundaries)
+{
+	static const struct { int32_t vocabulary, length; int64_t bytes; } cases[] = {
+		{ 65536, 65535, HEADER + 131072 + 16 + 4 },
+		{ 65537, 65535, HEADER + 262144 + 16 + 4 },
+		{ 65536, 65536, HEADER + 131080 + 16 + 8 },
+		{ 65537, 65536, HEADER + 262152 + 16 + 8 },
+	};
+	int32_t *ids = calloc(3 * 65537, sizeof(*ids)), n_source, n_target;
+	const char *path = in_folder("wide.shard");
+	struct err e = { 0 };
+
+	for (size_t i = 0; ids && i < ARRAY_LEN(cases); i++) {
+		int32_t n = cases[i].length, top = cases[i].vocabulary - 1;
+		struct shard_writer *w = shard_create(path, cases[i].vocabulary, SHA, &e);
+		struct shard *s = NULL;
+
+		for (int32_t k = 0; k < n; k++)
+			ids[k] = top - k % 7;
+		if (check(w && !shard_append(w, ids, n, ids, 1, &e) && !shard_finish(w, &e)) &&
+		    check((s = shard_open(path, &e)) != NULL)) {
+			check_int(file_size(path), cases[i].bytes);
+			check_int(shard_longest(s), n);
+			shard_lengths(s, 0, &n_source, &n_target);
+			check_int(n_source, n);
+			check_int(n_target, 1);
+			shard_read(s, 0, ids + 65537, ids + 2 * 65537);
+			check(!memcmp(ids, ids + 65537, (size_t)n * sizeof(*ids)));
+			check_int(ids[2 * 65537], top);
+		}
+		shard_close(s);
+	}
+	free(ids);
 }
 
 TEST(shard_without_pairs)
@@ -236,7 +289,8 @@ TEST(shard_hostile_files)
 		{0, 1, 'X', true, "not a token shard"},
 		{8, 4, 0x04030201, true, "other byte order"},
 		{8, 4, 0x01020305, true, "byte order mark"},
-		{12, 4, 2, true, "version 2"},
+		{12, 4, 1, true, "prepare the corpus again"},
+		{12, 4, 3, true, "version 3"},
 		{16, 8, INT64_MAX, true, "cannot be in"},
 		{16, 8, -1, true, "cannot be in"},
 		{16, 8, 20, true, "another length"},
@@ -246,10 +300,14 @@ TEST(shard_hostile_files)
 		{32, 8, 3, true, "another length"},
 		{40, 4, 0, true, "a vocabulary of 0"},
 		{40, 4, 5, true, "the vocabulary has 5"},
+		{40, 4, 65537, true, "ids of 2 and"},
+		{44, 2, 4, true, "ids of 4 and"},
+		{46, 2, 3, true, "lengths of 3"},
+		{46, 2, 4, true, "another length"},
 		{48, 1, 'f', false, "SHA-256"},
 		{120, 1, 'x', false, "SHA-256"},
-		{HEADER, 4, 100, true, "has id 100"},
-		{HEADER, 4, -1, true, "has id -1"},
+		{HEADER, 2, 100, true, "has id 100"},
+		{HEADER, 2, -1, true, "has id 65535"},
 		{HEADER, 1, 77, false, "SHA-256"},
 	};
 	struct buf good = { 0 }, b = { 0 };
@@ -280,29 +338,30 @@ out:
 	buf_free(&b);
 }
 
-TEST(shard_hostile_starts)
+/* Every number of index and lengths replaced by odd ones, of a file with its checksum mended. */
+TEST(shard_hostile_index_and_lengths)
 {
+	enum { PAIRS = 37, INDEX = 4 };		/* entries of the index */
+	static const uint64_t odd[] = { UINT64_MAX, 1u << 31, 0, 1, 65535, 38 };
 	struct buf good = { 0 }, b = { 0 };
-	uint64_t *starts, value;
 	struct err e;
 	size_t table;
 
-	if (write_shard(in_folder("d.shard"), 21, &e) ||
+	if (write_shard(in_folder("d.shard"), PAIRS, &e) ||
 	    file_read_all(in_folder("d.shard"), 0, &good, &e)) {
 		test_fail(__FILE__, __LINE__, "%s", e.text);
 		goto out;
 	}
-	table = good.len - 43 * sizeof(*starts);
-	for (size_t i = 0; i < 43; i++) {
-		static const uint64_t odd[] = { UINT64_MAX, 1u << 31, 0, 1 };
+	table = good.len - 2 * PAIRS * sizeof(uint16_t) - INDEX * sizeof(uint64_t);
+	for (size_t i = 0; i < INDEX + 2 * PAIRS; i++) {
+		size_t at = i < INDEX ? 8 * i : 8 * INDEX + 2 * (i - INDEX), n = i < INDEX ? 8 : 2;
 
-		for (size_t k = 0; k < 4; k++) {
-			memcpy(&value, good.data + table + i * sizeof(value), sizeof(value));
-			if (value == odd[k] || value == 0)
+		for (size_t k = 0; k < ARRAY_LEN(odd); k++) {
+			if (!memcmp(good.data + table + at, &odd[k], n))
 				continue;
 			buf_clear(&b);
 			buf_add(&b, good.data, good.len);
-			memcpy(b.data + table + i * sizeof(value), &odd[k], sizeof(value));
+			memcpy(b.data + table + at, &odd[k], n);
 			seal(&b);
 			check(strstr(open_bytes(&b, b.len, &e), "damaged") != NULL);
 		}

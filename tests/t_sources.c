@@ -226,27 +226,29 @@ static void check_held_out(const char *folder, struct pipeline *tools)
 	char *path = file_path(&e, "%s/dev.shard", folder);
 	struct shard *s = shard_open(path, &e);
 	struct parallel in;
-	struct shard_pair pair;
+	int32_t source_ids[1000], target_ids[1000], n_source, n_target;
 	struct buf back = { 0 };
 	int32_t *ids = NULL;
 	size_t n, cap = 0;
 	int unequal = 0, unknown = 0;
 
-	if (check(s != NULL) && check_int(parallel_open(&in, source, target, false, &e), 0)) {
+	if (check(s != NULL) && check(shard_longest(s) <= 1000) &&
+	    check_int(parallel_open(&in, source, target, false, &e), 0)) {
 		while (parallel_next(&in, &e) > 0) {
-			pair = shard_get(s, in.number - 1);
+			shard_lengths(s, in.number - 1, &n_source, &n_target);
+			shard_read(s, in.number - 1, source_ids, target_ids);
 			n = 0;
 			check_int(pipeline_encode(tools, SIDE_TARGET, in.target.text, in.target.len,
 						  &ids, &n, &cap, &e),
 				  0);
-			unequal += n != (size_t)pair.n_target ||
-				   memcmp(ids, pair.target, n * sizeof(*ids));
+			unequal += n != (size_t)n_target ||
+				   memcmp(ids, target_ids, n * sizeof(*ids));
 			n = 0;
 			check_int(pipeline_encode(tools, SIDE_SOURCE, in.source.text, in.source.len,
 						  &ids, &n, &cap, &e),
 				  0);
-			unequal += n != (size_t)pair.n_source ||
-				   memcmp(ids, pair.source, n * sizeof(*ids));
+			unequal += n != (size_t)n_source ||
+				   memcmp(ids, source_ids, n * sizeof(*ids));
 			buf_clear(&back);
 			check_int(pipeline_decode(tools, SIDE_SOURCE, ids, n, &back, &e), 0);
 			/* a figure that never stood alone in so little training text is unknown */
