@@ -1,29 +1,32 @@
 /* sgm.c - see sgm.h */
 #include "data/sgm.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-#include "share/base/mem.h"
 #include "share/base/text.h"
 
 int sgm_open(struct sgm *s, const char *path, struct err *e)
 {
 	*s = (struct sgm){ 0 };
-	if (lines_open(&s->in, path, e))
-		return e->code;
-	s->name = mem_strdup(path && strcmp(path, "-") ? path : "standard input", e);
-	if (s->name)
-		return 0;
-	sgm_close(s);
-	return e->code;
+	return lines_open(&s->in, path, e);
+}
+
+int sgm_open_memory(struct sgm *s, const char *name, const char *text, size_t n, struct err *e)
+{
+	*s = (struct sgm){ 0 };
+	return lines_open_memory(&s->in, name, text, n, 1, e);
+}
+
+int sgm_open_reader(struct sgm *s, const char *name, lines_read *read, void *from, struct err *e)
+{
+	*s = (struct sgm){ 0 };
+	return lines_open_reader(&s->in, name, read, from, e);
 }
 
 void sgm_close(struct sgm *s)
 {
 	lines_close(&s->in);
-	free(s->name);
 	buf_free(&s->line);
 	buf_free(&s->segment);
 	*s = (struct sgm){ 0 };
@@ -123,7 +126,7 @@ int sgm_next(struct sgm *s, struct err *e)
 			return err_set(
 				e, ERR_DATA,
 				"%s:%lld: a segment of more than %u bytes; is </seg> missing?",
-				s->name, (long long)began, LINES_MAX_BYTES);
+				s->in.name, (long long)began, LINES_MAX_BYTES);
 		end = s->line.data + s->line.len;
 		start = after_tag(s->line.data, end);
 		close = start ? last_close(start, end) : NULL;
@@ -145,7 +148,7 @@ int sgm_next(struct sgm *s, struct err *e)
 	}
 	if (got == 0 && open)
 		return err_set(e, ERR_DATA,
-			       "%s:%lld: <seg> is not closed before the end of the file", s->name,
-			       (long long)began);
+			       "%s:%lld: <seg> is not closed before the end of the file",
+			       s->in.name, (long long)began);
 	return got;
 }

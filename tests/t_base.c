@@ -252,6 +252,127 @@ TEST(lines_of_all_kinds)
 	free(path);
 }
 
+/* Gives a text in pieces of the given size. */
+struct pieces {
+	const char *text;
+	size_t n, size;
+	bool fails;		/* after the last of them */
+};
+
+static int64_t read_pieces(void *from, void *to, size_t room, struct err *e)
+{
+	struct pieces *p = from;
+	size_t n = MIN(MIN(p->n, p->size), room);
+
+	if (!p->n && p->fails)
+		return err_set(e, ERR_PROTOCOL, "the pieces ran out");
+	memcpy(to, p->text, n);
+	p->text += n;
+	p->n -= n;
+	return (int64_t)n;
+}
+
+/* Both give the same lines, and the same failure at the end. */
+static void check_same_lines(struct lines *a, struct lines *b)
+{
+	struct err x = { 0 }, y = { 0 };
+	int got;
+
+	do {
+		got = lines_next(a, &x);
+		check_int(lines_next(b, &y), got);
+		check_int(a->number, b->number);
+		if (got > 0 && check_int(a->len, b->len))
+			check(!memcmp(a->text, b->text, a->len + 1));
+	} while (got > 0);
+	check_str(x.text, y.text);
+	lines_close(a);
+	lines_close(b);
+}
+
+TEST(lines_are_the_same_from_file_memory_and_pieces)
+{
+	static const char *const texts[] = {
+		"", "\n", "\r\n", "a", "a\r", "a\n\nb\r\r\nc\n", "\n\n\nx",
+		"good\nb\xFF" "d\nnot reached", "\xE2\x82\xAC\n\xE2\x82",
+	};
+	struct err e = { 0 };
+	char *path = file_path(&e, "%s/lines", test_folder());
+	struct lines a, b;
+
+	for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+		size_t n = strlen(texts[i]);
+
+		check_int(file_write_all(path, texts[i], n, &e), 0);
+		for (int repair = 0; repair < 2; repair++) {
+			check_int(lines_open(&a, path, &e), 0);
+			check_int(lines_open_memory(&b, path, texts[i], n, 1, &e), 0);
+			a.repair = b.repair = repair;
+			check_same_lines(&a, &b);
+			for (size_t size = 1; size < 4; size++) {
+				struct pieces p = { texts[i], n, size, false };
+
+				check_int(lines_open(&a, path, &e), 0);
+				check_int(lines_open_reader(&b, path, read_pieces, &p, &e), 0);
+				a.repair = b.repair = repair;
+				check_same_lines(&a, &b);
+			}
+		}
+	}
+	free(path);
+}
+
+TEST(lines_of_memory_are_numbered_on)
+{
+	struct err e = { 0 };
+	struct lines l;
+
+	check_int(lines_open_memory(&l, "corpus.en", "a\n\0b\n\xC3", 6, 1001, &e), 0);
+	check(lines_next(&l, &e) == 1 && l.number == 1001 && !strcmp(l.text, "a"));
+	check(lines_next(&l, &e) == 1 && l.len == 2 && !memcmp(l.text, "\0b", 3));
+	check_err(lines_next(&l, &e), ERR_DATA);
+	check(strstr(e.text, "corpus.en:1003: byte 1") != NULL);
+	lines_close(&l);
+	check_int(lines_open_memory(&l, "nothing", NULL, 0, 1, &e), 0);
+	check_int(lines_next(&l, &e), 0);
+	lines_close(&l);
+}
+
+TEST(lines_report_what_the_reader_reports)
+{
+	struct err e = { 0 };
+	struct lines l;
+	struct pieces p = { "one\ntwo", 7, 3, true };
+
+	check_int(lines_open_reader(&l, "pieces", read_pieces, &p, &e), 0);
+	check(lines_next(&l, &e) == 1 && !strcmp(l.text, "one"));
+	check_err(lines_next(&l, &e), ERR_PROTOCOL);
+	check_str(e.text, "the pieces ran out");
+	lines_close(&l);
+}
+
+/* A text without LF is refused before all of it is in memory. */
+static int64_t read_endless(void *from, void *to, size_t room, struct err *e)
+{
+	(void)e;
+	memset(to, 'x', room);
+	*(int64_t *)from += (int64_t)room;
+	return (int64_t)room;
+}
+
+TEST(lines_refuse_an_endless_one)
+{
+	struct err e = { 0 };
+	struct lines l;
+	int64_t given = 0;
+
+	check_int(lines_open_reader(&l, "endless", read_endless, &given, &e), 0);
+	check_err(lines_next(&l, &e), ERR_DATA);
+	check(strstr(e.text, "endless:1: the line has more than") != NULL);
+	check(given > LINES_MAX_BYTES && given <= 2 * (int64_t)LINES_MAX_BYTES);
+	lines_close(&l);
+}
+
 TEST(hash_known_sums)
 {
 	struct err e = { 0 };

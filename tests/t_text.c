@@ -352,6 +352,38 @@ TEST(text_normalize)
 	normalizer_free(de);
 }
 
+/* One byte at a time. */
+static int64_t read_byte(void *from, void *to, size_t room, struct err *e)
+{
+	const char **text = from;
+
+	(void)room;
+	(void)e;
+	if (!**text)
+		return 0;
+	memcpy(to, (*text)++, 1);
+	return 1;
+}
+
+TEST(text_sgm_from_memory_and_a_reader)
+{
+	static const char text[] = "<doc>\n<seg id=\"1\"> One  &amp;\r\n</seg>\n<SEG id=2>\ntwo\n"
+				   "lines</SEG>\n<seg>none</seg>\n<seg id=3>open\n";
+	const char *rest = text;
+	struct err e = { 0 };
+	struct sgm s;
+
+	for (int memory = 0; memory < 2; memory++) {
+		check_int(memory ? sgm_open_memory(&s, "set.sgm", text, sizeof(text) - 1, &e)
+				 : sgm_open_reader(&s, "set.sgm", read_byte, &rest, &e), 0);
+		check(sgm_next(&s, &e) == 1 && !strcmp(s.text, "One &amp;") && s.number == 1);
+		check(sgm_next(&s, &e) == 1 && !strcmp(s.text, "twolines") && s.number == 2);
+		check_err(sgm_next(&s, &e), ERR_DATA);
+		check_str(e.text, "set.sgm:8: <seg> is not closed before the end of the file");
+		sgm_close(&s);
+	}
+}
+
 /* ---- the real data ---- */
 
 /* Does the tool make of every line of input exactly the lines of expected? */

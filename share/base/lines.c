@@ -2,32 +2,130 @@
 #include "share/base/lines.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "share/base/mem.h"
 #include "share/base/text.h"
+
+#define BLOCK_BYTES (64u << 10)
+
+static int start(struct lines *l, const char *name, struct err *e)
+{
+	*l = (struct lines){ .fd = -1 };
+	l->name = mem_strdup(name, e);
+	return l->name ? 0 : e->code;
+}
 
 int lines_open(struct lines *l, const char *path, struct err *e)
 {
 	bool is_stdin = !path || !strcmp(path, "-");
 	struct stat s;
 
-	*l = (struct lines){ 0 };
-	l->name = mem_strdup(is_stdin ? "standard input" : path, e);
-	if (!l->name)
+	if (start(l, is_stdin ? "standard input" : path, e))
 		return e->code;
-	l->stream = is_stdin ? stdin : fopen(path, "rbe");
-	if (!l->stream) {
+	l->fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+	l->owns_fd = !is_stdin && l->fd >= 0;
+	if (l->fd < 0)
 		err_set_errno(e, ERR_NOINPUT, "%s: cannot be read", path);
-	} else if (!is_stdin && fstat(fileno(l->stream), &s) == 0 && S_ISDIR(s.st_mode)) {
+	else if (!is_stdin && fstat(l->fd, &s) == 0 && S_ISDIR(s.st_mode))
 		err_set(e, ERR_NOINPUT, "%s: is a folder, a text file was expected", path);
-	} else {
+	else
 		return 0;
-	}
 	lines_close(l);
 	return e->code;
+}
+
+int lines_open_memory(struct lines *l, const char *name, const char *text, size_t n, int64_t first,
+		      struct err *e)
+{
+	if (start(l, name, e))
+		return e->code;
+	l->memory = text ? text : "";
+	l->memory_len = n;
+	l->number = first - 1;
+	return 0;
+}
+
+int lines_open_reader(struct lines *l, const char *name, lines_read *read, void *from,
+		      struct err *e)
+{
+	if (start(l, name, e))
+		return e->code;
+	l->read = read;
+	l->from = from;
+	return 0;
+}
+
+/* Up to room bytes behind those that are held; < 0: failure. */
+static int64_t read_some(struct lines *l, size_t room, struct err *e)
+{
+	ssize_t got;
+
+	if (l->read)
+		return l->read(l->from, l->held + l->end, room, e);
+	if (l->memory) {
+		room = MIN(room, l->memory_len);
+		memcpy(l->held + l->end, l->memory, room);
+		l->memory += room;
+		l->memory_len -= room;
+		return (int64_t)room;
+	}
+	do
+		got = read(l->fd, l->held + l->end, room);
+	while (got < 0 && errno == EINTR);
+	if (got < 0)
+		return err_set_errno(e, ERR_IO, "%s: cannot be read after line %lld", l->name,
+				     (long long)l->number);
+	return got;
+}
+
+/* Read more behind the line that has begun, which moves to the front. */
+static int fill(struct lines *l, struct err *e)
+{
+	int64_t got;
+
+	if (l->begin && l->end > l->begin)
+		memmove(l->held, l->held + l->begin, l->end - l->begin);
+	l->end -= l->begin;
+	l->begin = 0;
+	/* one byte stays free: the last line may lack its LF and needs a NUL all the same */
+	if (mem_grow(&l->held, &l->cap, MAX(l->end + l->end / 2, BLOCK_BYTES), 1, e))
+		return e->code;
+	got = read_some(l, l->cap - 1 - l->end, e);
+	l->ended = got <= 0;
+	if (got < 0)
+		return (int)got;
+	l->end += (size_t)got;
+	return 0;
+}
+
+/* The bytes of the next line with its LF, 0: the end; < 0: failure. */
+static int64_t find_line(struct lines *l, struct err *e)
+{
+	size_t looked = 0;
+
+	for (;;) {
+		size_t n = l->end - l->begin;
+		const char *lf = n > looked ? memchr(l->held + l->begin + looked, '\n', n - looked)
+					    : NULL;
+
+		if (lf)
+			n = (size_t)(lf - (l->held + l->begin)) + 1;
+		if (n > LINES_MAX_BYTES)
+			return err_set(
+				e, ERR_DATA,
+				"%s:%lld: the line has more than %u bytes; is this a text file?",
+				l->name, (long long)l->number + 1, LINES_MAX_BYTES);
+		if (lf || l->ended)
+			return (int64_t)n;
+		looked = n;
+		if (fill(l, e))
+			return e->code;
+	}
 }
 
 static int check_utf8(struct lines *l, struct err *e)
@@ -53,37 +151,31 @@ static int check_utf8(struct lines *l, struct err *e)
 
 int lines_next(struct lines *l, struct err *e)
 {
-	ssize_t n;
+	int64_t got = find_line(l, e);
+	size_t n = (size_t)got;
+	char *line;
 
-	errno = 0;
-	n = getline(&l->line, &l->cap, l->stream);
-	if (n < 0) {
-		if (ferror(l->stream) || errno == ENOMEM)
-			return err_set_errno(e, ERR_IO, "%s: cannot be read after line %lld",
-				l->name, (long long)l->number);
-		return 0;
-	}
+	if (got <= 0)
+		return (int)got;
+	line = l->held + l->begin;
+	l->begin += n;
 	l->number++;
-	if ((size_t)n > LINES_MAX_BYTES)
-		return err_set(e, ERR_DATA,
-			       "%s:%lld: the line has more than %u bytes; is this a text file?",
-			       l->name, (long long)l->number, LINES_MAX_BYTES);
-	if (n && l->line[n - 1] == '\n')
+	if (line[n - 1] == '\n')
 		n--;
-	if (n && l->line[n - 1] == '\r')
+	if (n && line[n - 1] == '\r')
 		n--;
-	l->line[n] = 0;
-	l->text = l->line;
-	l->len = (size_t)n;
+	line[n] = 0;
+	l->text = line;
+	l->len = n;
 	return check_utf8(l, e);
 }
 
 void lines_close(struct lines *l)
 {
-	if (l->stream && l->stream != stdin)
-		fclose(l->stream);
+	if (l->owns_fd)
+		close(l->fd);
 	free(l->name);
-	free(l->line);
+	free(l->held);
 	buf_free(&l->mended);
 	*l = (struct lines){ 0 };
 }

@@ -1,5 +1,5 @@
 /*
- * lines.h - text read line by line, from a file or a pipe.
+ * lines.h - text read line by line: from a file, a pipe, memory, or whatever else gives bytes.
  *
  *	struct lines in;
  *	lines_open(&in, path, e);		"-" and NULL: standard input
@@ -10,18 +10,22 @@
  * A line ends at LF only (U+0085, FF and a lone CR are text); one CR before
  * the LF is cut off. The last line may lack its LF. Invalid UTF-8 is an error
  * that names file and line, unless repair is set: then U+FFFD replaces it.
+ * All this is the same wherever the bytes come from.
  */
 #ifndef WERKBANK_BASE_LINES_H
 #define WERKBANK_BASE_LINES_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 
 #include "share/base/buf.h"
 #include "share/base/err.h"
 
-#define LINES_MAX_BYTES (64u << 20)	/* a longer line is ERR_DATA */
+#define LINES_MAX_BYTES (64u << 20)	/* a longer line is ERR_DATA, before it is all in memory */
+
+/* Up to room (> 0) bytes to to: how many, 0 at the end, < 0 failure. */
+typedef int64_t lines_read(void *from, void *to, size_t room, struct err *e);
 
 struct lines {
 	const char *text;	/* the current line, NUL-terminated; borrowed until the next call */
@@ -29,14 +33,32 @@ struct lines {
 	int64_t     number;	/* of the current line, from 1 */
 	bool        repair;	/* replace invalid UTF-8 instead of failing; set after open */
 	/* private */
-	FILE       *stream;
 	char       *name;	/* owned: for messages */
-	char       *line;	/* owned by getline() */
-	size_t      cap;
+	lines_read *read;	/* NULL: from fd, or from memory when that is not NULL */
+	void       *from;
+	int         fd;
+	bool        owns_fd;
+	const char *memory;	/* borrowed: what has not been read yet … */
+	size_t      memory_len;	/* … and its length */
+	char       *held;	/* owned: bytes read, of which begin … end are not consumed */
+	size_t      begin, end, cap;
+	bool        ended;	/* nothing more can be read */
 	struct buf  mended;
 };
 
 int  lines_open(struct lines *l, const char *path, struct err *e);
+
+/*
+ * Lines of n bytes at text, which must live until the close; name is what messages call them
+ * (copied), first the number of the first of them. For blocks of a text: cut behind an LF.
+ */
+int lines_open_memory(struct lines *l, const char *name, const char *text, size_t n, int64_t first,
+		      struct err *e);
+
+/* Lines of what read gives; from is handed to it. After 0 or a failure it is not called again. */
+int lines_open_reader(struct lines *l, const char *name, lines_read *read, void *from,
+		      struct err *e);
+
 int  lines_next(struct lines *l, struct err *e);	/* 1: a line; 0: the end; < 0: failure */
 void lines_close(struct lines *l);
 
