@@ -41,18 +41,24 @@ static int open_side(struct side_tools *s, const char *language, const struct co
 static int open_pieces(struct pipeline *p, const char *folder, struct err *e)
 {
 	char *codes = file_path(e, "%s/bpe.codes", folder);
-	char *vocab = codes ? file_path(e, "%s/vocab.tsv", folder) : NULL;
 
-	if (vocab)
+	if (codes)
 		p->bpe = bpe_open(codes, e);
-	if (p->bpe)
-		p->vocab = vocab_open(vocab, e);
 	free(codes);
-	free(vocab);
+	return p->bpe ? 0 : e->code;
+}
+
+static int open_vocab(struct pipeline *p, const char *folder, struct err *e)
+{
+	char *path = file_path(e, "%s/vocab.tsv", folder);
+
+	if (path)
+		p->vocab = vocab_open(path, e);
+	free(path);
 	return p->vocab ? 0 : e->code;
 }
 
-struct pipeline *pipeline_open(const char *folder, const struct conf *c, struct err *e)
+struct pipeline *pipeline_open_pieces(const char *folder, const struct conf *c, struct err *e)
 {
 	struct pipeline *p = mem_alloc(1, sizeof(*p), e);
 
@@ -65,6 +71,16 @@ struct pipeline *pipeline_open(const char *folder, const struct conf *c, struct 
 		return NULL;
 	}
 	return p;
+}
+
+struct pipeline *pipeline_open(const char *folder, const struct conf *c, struct err *e)
+{
+	struct pipeline *p = pipeline_open_pieces(folder, c, e);
+
+	if (!p || !folder || !open_vocab(p, folder, e))
+		return p;
+	pipeline_close(p);
+	return NULL;
 }
 
 const struct vocab *pipeline_vocab(const struct pipeline *p)

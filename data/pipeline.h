@@ -24,6 +24,8 @@ struct pipeline;
  * pipeline_tokenize() works: preparation begins like that.
  */
 struct pipeline *pipeline_open(const char *folder, const struct conf *c, struct err *e);
+/* The same without vocab.tsv, which preparation makes from pieces: encoding to ids does not work. */
+struct pipeline *pipeline_open_pieces(const char *folder, const struct conf *c, struct err *e);
 const struct vocab *pipeline_vocab(const struct pipeline *p);
 
 enum pipeline_side { SIDE_SOURCE, SIDE_TARGET };
