@@ -11,6 +11,7 @@
 #include "share/base/file.h"
 #include "share/base/json.h"
 #include "share/base/mem.h"
+#include "share/base/paths.h"
 
 #define BLOCK_BYTES (1u << 20)
 
@@ -61,17 +62,17 @@ static int sum_file(const char *path, struct sums *s, struct err *e)
 static int check_published(const struct manifest_archive *a, const char *path, const struct sums *s,
 			   struct err *e)
 {
-	if (a->bytes >= 0 && s->bytes != a->bytes)
+	if (a->sums.bytes >= 0 && s->bytes != a->sums.bytes)
 		return err_set(e, ERR_DATA, "%s: has %lld bytes, %s should have %lld", path,
-			       (long long)s->bytes, a->name, (long long)a->bytes);
-	if (a->sha256[0] && strcmp(a->sha256, s->sha256))
+			       (long long)s->bytes, a->name, (long long)a->sums.bytes);
+	if (a->sums.sha256[0] && strcmp(a->sums.sha256, s->sha256))
 		return err_set(e, ERR_DATA,
 			       "%s: is damaged or another file: SHA-256 is %s, should be %s", path,
-			       s->sha256, a->sha256);
-	if (a->md5[0] && strcmp(a->md5, s->md5))
+			       s->sha256, a->sums.sha256);
+	if (a->sums.md5[0] && strcmp(a->sums.md5, s->md5))
 		return err_set(e, ERR_DATA,
 			       "%s: is damaged or another file: MD5 is %s, should be %s", path,
-			       s->md5, a->md5);
+			       s->md5, a->sums.md5);
 	return 0;
 }
 
@@ -155,7 +156,7 @@ static int try_url(struct job *j, const char *url, bool own, struct err *e)
 	struct err published = { 0 };
 	struct sums s;
 
-	progress_begin(j->progress, j->archive->name, j->archive->bytes, "bytes");
+	progress_begin(j->progress, j->archive->name, j->archive->sums.bytes, "bytes");
 	if (fetch_url(url, j->part, j->progress, e) || archive_check_kind(j->part, e) ||
 	    sum_file(j->part, &s, e))
 		return e->code;
@@ -187,7 +188,7 @@ static int try_urls(struct job *j, struct err *e)
 			 a->name, a->name);
 
 	for (i = 0; i < a->n_urls; i++) {
-		rc = try_url(j, a->urls[i], false, e);
+		rc = try_url(j, a->urls[i].url, false, e);
 		unlink(j->part);
 		if (!rc || rc == ERR_IO || rc == ERR_CANTCREAT || rc == ERR_PERM || rc == ERR_NOMEM)
 			break;		/* there, or it is not the address' fault */
@@ -197,11 +198,31 @@ static int try_urls(struct job *j, struct err *e)
 	return rc;
 }
 
+/* The archive in a folder: by its name, else by the file name of one of its addresses. */
+static char *find_in(const struct manifest_archive *a, const char *dir, struct err *e)
+{
+	char *path = file_path(e, "%s/%s", dir, a->name), *other;
+	const char *slash;
+	size_t i;
+
+	for (i = 0; path && !file_exists(path) && i < a->n_urls; i++) {
+		slash = strrchr(a->urls[i].url, '/');
+		other = slash && slash[1] ? file_path(e, "%s/%s", dir, slash + 1) : NULL;
+		if (other && file_exists(other)) {
+			free(path);
+			return other;
+		}
+		free(other);
+	}
+	return path;
+}
+
 /* The user's copy is used where it lies. */
 static int take_from(struct job *j, const char *dir, struct err *e)
 {
+	struct err published = { 0 };
 	struct sums s;
-	char *path = file_path(e, "%s/%s", dir, j->archive->name);
+	char *path = find_in(j->archive, dir, e);
 
 	if (!path)
 		return e->code;
@@ -209,9 +230,11 @@ static int take_from(struct job *j, const char *dir, struct err *e)
 		err_set(e, ERR_NOINPUT, "%s: there is no such archive (--from %s)", path, dir);
 		goto fail;
 	}
-	if (archive_check_kind(path, e) || sum_file(path, &s, e) ||
-	    check_published(j->archive, path, &s, e))
+	if (archive_check_kind(path, e) || sum_file(path, &s, e))
 		goto fail;
+	if (check_published(j->archive, path, &s, &published))
+		progress_note(j->progress, "note: %s; taken, because --from names it",
+			      published.text);
 	j->result->url = mem_strdup(path, e);
 	if (!j->result->url)
 		goto fail;
@@ -225,8 +248,9 @@ fail:
 	return e->code;
 }
 
-int obtain_archive(const struct manifest_archive *a, const struct conf *c, const char *folder,
-		   struct progress *p, struct obtained *o, struct err *e)
+static int obtain_archive(const struct manifest_archive *a, const struct conf *c,
+			  const char *folder, struct progress *p, struct obtained *o,
+			  struct err *e)
 {
 	struct job j = { .archive = a, .progress = p, .result = o };
 	const char *own = own_url(c, a->name);
@@ -255,6 +279,51 @@ out:
 	free(j.receipt);
 	if (rc)
 		obtained_free(o);
+	return rc ? e->code : 0;
+}
+
+/* --url NAME=URL must mean an archive that there is. */
+static int check_urls(const struct manifest *m, const struct conf *c, struct err *e)
+{
+	size_t i, k, n;
+
+	for (i = 0; i < c->url.n; i++) {
+		n = strcspn(c->url.items[i], "=");
+		if (!c->url.items[i][n])
+			return err_set(e, ERR_USAGE, "--url %s: expected NAME=URL",
+				       c->url.items[i]);
+		for (k = 0; k < m->n; k++)
+			if (strlen(m->archives[k].name) == n &&
+			    !strncmp(m->archives[k].name, c->url.items[i], n))
+				break;
+		if (k == m->n)
+			return err_set(e, ERR_USAGE,
+				       "--url %s: the manifest has no archive called %.*s; its "
+				       "first is %s",
+				       c->url.items[i], (int)n, c->url.items[i],
+				       m->archives[0].name);
+	}
+	return 0;
+}
+
+int obtain_all(const struct manifest *m, const struct conf *c, bool again, struct progress *p,
+	       struct obtained *list, struct err *e)
+{
+	char *workspace = paths_workspace(c->workspace, e), *folder = NULL;
+	size_t i;
+	int rc = -1;
+
+	for (i = 0; i < m->n; i++)
+		list[i] = (struct obtained){ 0 };
+	(void)again;
+	if (workspace && !check_urls(m, c, e))
+		folder = file_path(e, "%s/archives/%s", workspace, m->name);
+	if (folder)
+		rc = file_make_folders(folder, e);
+	for (i = 0; !rc && i < m->n; i++)
+		rc = obtain_archive(&m->archives[i], c, folder, p, &list[i], e);
+	free(folder);
+	free(workspace);
 	return rc ? e->code : 0;
 }
 

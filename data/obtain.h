@@ -1,16 +1,23 @@
 /*
- * obtain.h - an archive of a manifest, here and verified.
+ * obtain.h - the archives of a manifest, here and verified.
  *
- * Looked for in this order: archives/NAME of the corpus (its receipt, NAME.json
- * beside it, holds url, bytes and SHA-256 of when it was fetched), --from DIR,
- * --url NAME=URL, the manifest's URLs one after the other. A download is NAME.part
- * until its size and published hash were found right. An address of the user's
- * own (--url) may give other bytes than the published ones: that is said, not
- * refused.
+ * They live in WORKSPACE/archives/MANIFEST/NAME, shared by all recipes of one
+ * manifest. Beside each lies its receipt NAME.json: url, bytes, SHA-256, inode and time of
+ * change, so that an archive that nobody touched is not hashed again.
+ *
+ * Looked for in this order: the workspace; --url NAME=URL; the manifest's URLs one after the
+ * other. With --from DIR it is only looked for there, under its name or the file name of
+ * one of its URLs; it is used where it lies, and the network is never asked.
+ *
+ * A download that is not what is published about it is refused, and the next address is asked.
+ * The user's own files (--from, --url) may differ from what is published: that is said, not
+ * refused; they have to be archives. Where nothing is published, the SHA-256 of the first
+ * download is kept in the receipt and pinned: other bytes later are ERR_DATA unless --force.
  */
 #ifndef WERKBANK_DATA_OBTAIN_H
 #define WERKBANK_DATA_OBTAIN_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "data/manifest.h"
@@ -20,14 +27,18 @@
 
 struct obtained {
 	char   *path;		/* owned */
-	char   *url;		/* owned: where it came from */
+	char   *url;		/* owned: where it came from; a path with --from */
 	int64_t bytes;
 	char    sha256[HASH_SHA256_HEX];
 };
 
-/* folder is archives/ of the corpus. */
-int  obtain_archive(const struct manifest_archive *a, const struct conf *c, const char *folder,
-		    struct progress *p, struct obtained *o, struct err *e);
+/*
+ * Fill list[0 … m->n), one for each archive in the manifest's order; each is the caller's to
+ * free, also after a failure. again: fetch even what is here. Starts and ends its own progress.
+ * A missing archive of --from: ERR_NOINPUT. --url with a name that the manifest has not: ERR_USAGE.
+ */
+int  obtain_all(const struct manifest *m, const struct conf *c, bool again, struct progress *p,
+		struct obtained *list, struct err *e);
 void obtained_free(struct obtained *o);
 
 #endif

@@ -12,6 +12,13 @@
 #define DEMO_HELD_OUT 500	/* pairs in dev and in test of the built-in corpus, … */
 #define DEMO_SHARE    20	/* … but no more than one for so many of training */
 
+static const char *const set_names[N_SETS] = { "train", "dev", "test" };
+
+const char *corpus_set_name(enum corpus_set set)
+{
+	return set_names[set];
+}
+
 /* Takes over the two paths, also on failure. name NULL: the source's path. */
 static int add_pair(struct sources *s, enum corpus_set set, char *source, char *target,
 		    const char *name, struct err *e)
@@ -137,6 +144,11 @@ static char *member_file(const char *work, size_t archive, size_t member, const 
 	return file_path(e, "%s/%zu-%zu-%s", work, archive, member, slash ? slash + 1 : path);
 }
 
+static bool is_in(const struct manifest_member *m, enum corpus_set set)
+{
+	return !strcmp(m->set, corpus_set_name(set));
+}
+
 /*
  * Pair the members of one set: the n-th of the source language with the n-th of the target
  * language.
@@ -150,10 +162,10 @@ static int pair_members(struct sources *s, const struct manifest_archive *a,
 	int rc;
 
 	for (i = 0; i < a->n_members; i++) {
-		sources += a->members[i].set == set &&
-			   !strcmp(a->members[i].language, c->source_language);
-		targets += a->members[i].set == set &&
-			   !strcmp(a->members[i].language, c->target_language);
+		if (!is_in(&a->members[i], set))
+			continue;
+		sources += !strcmp(a->members[i].language, c->source_language);
+		targets += !strcmp(a->members[i].language, c->target_language);
 	}
 	if (sources != targets)
 		return err_set(e, ERR_CONFIG,
@@ -162,9 +174,10 @@ static int pair_members(struct sources *s, const struct manifest_archive *a,
 			       a->name, sources, corpus_set_name(set), c->source_language, targets,
 			       c->target_language);
 	for (i = 0; i < a->n_members; i++) {
-		if (a->members[i].set != set || strcmp(a->members[i].language, c->source_language))
+		if (!is_in(&a->members[i], set) ||
+		    strcmp(a->members[i].language, c->source_language))
 			continue;
-		while (a->members[j].set != set ||
+		while (!is_in(&a->members[j], set) ||
 		       strcmp(a->members[j].language, c->target_language))
 			j++;
 		name = file_path(e, "%s:%s", a->name, a->members[i].path);
@@ -210,69 +223,60 @@ static int unpack(struct sources *s, const struct manifest_archive *a, size_t nu
 	return rc;
 }
 
-static int add_archive(struct sources *s, const struct manifest_archive *a,
-		       struct source_archive **added, const struct conf *c, const char *folder,
-		       struct progress *p, struct err *e)
+static int add_archives(struct sources *s, const struct manifest *m, const struct conf *c,
+			struct progress *p, struct err *e)
 {
-	struct source_archive *n;
+	struct obtained *list = mem_alloc(m->n, sizeof(*list), e);
+	size_t i;
+	int rc = list ? obtain_all(m, c, false, p, list, e) : e->code;
 
-	if (mem_grow(&s->archives, &s->cap_archives, s->n_archives + 1, sizeof(*s->archives), e))
-		return e->code;
-	n = *added = &s->archives[s->n_archives];
-	*n = (struct source_archive){ .name = mem_strdup(a->name, e) };
-	if (!n->name)
-		return e->code;
-	s->n_archives++;
-	return obtain_archive(a, c, folder, p, &n->from, e);
-}
-
-/* --url NAME=URL must mean an archive that there is. */
-static int check_urls(const struct manifest *m, const struct conf *c, struct err *e)
-{
-	size_t i, k, n;
-
-	for (i = 0; i < c->url.n; i++) {
-		n = strcspn(c->url.items[i], "=");
-		if (!c->url.items[i][n])
-			return err_set(e, ERR_USAGE, "--url %s: expected NAME=URL",
-				       c->url.items[i]);
-		for (k = 0; k < m->n; k++)
-			if (strlen(m->archives[k].name) == n &&
-			    !strncmp(m->archives[k].name, c->url.items[i], n))
-				break;
-		if (k == m->n)
-			return err_set(e, ERR_USAGE,
-				       "--url %s: the manifest has no archive called %.*s; its "
-				       "first is %s",
-				       c->url.items[i], (int)n, c->url.items[i],
-				       m->archives[0].name);
+	if (list && !rc)
+		rc = mem_grow(&s->archives, &s->cap_archives, m->n, sizeof(*s->archives), e);
+	for (i = 0; list && i < m->n; i++) {
+		if (rc) {
+			obtained_free(&list[i]);
+			continue;
+		}
+		s->archives[s->n_archives++] = (struct source_archive){
+			.name = mem_strdup(m->archives[i].name, e), .from = list[i] };
+		if (!s->archives[i].name)
+			rc = e->code;
 	}
-	return 0;
+	free(list);
+	return rc;
 }
 
-static int add_manifest(struct sources *s, const struct conf *c, const char *folder,
-			const char *work, struct progress *p, struct err *e)
+/* Only train, dev and test are read as yet. */
+static void drop_extra_sets(struct manifest_archive *a)
+{
+	size_t i, n = 0;
+
+	for (i = 0; i < a->n_members; i++) {
+		if (manifest_set_is_extra(a->members[i].set))
+			free(a->members[i].path);
+		else
+			a->members[n++] = a->members[i];
+	}
+	a->n_members = n;
+}
+
+static int add_manifest(struct sources *s, const struct conf *c, const char *work,
+			struct progress *p, struct err *e)
 {
 	struct manifest m;
-	struct source_archive *a;
-	char *archives = file_path(e, "%s/archives", folder);
 	size_t i;
-	int rc = archives ? manifest_read(&m, c->manifest, e) : e->code;
+	int rc = manifest_read(&m, c->manifest, e);
 
-	if (rc) {
-		free(archives);
+	if (rc)
 		return rc;
-	}
-	rc = check_urls(&m, c, e);
-	if (!rc)
-		rc = file_make_folders(archives, e);
 	/* all of them first: a missing one is known before hours of unpacking */
+	rc = add_archives(s, &m, c, p, e);
 	for (i = 0; !rc && i < m.n; i++)
-		rc = add_archive(s, &m.archives[i], &a, c, archives, p, e);
+		drop_extra_sets(&m.archives[i]);
 	for (i = 0; !rc && i < m.n; i++)
-		rc = unpack(s, &m.archives[i], i, s->archives[i].from.path, c, work, p, e);
+		if (m.archives[i].n_members)
+			rc = unpack(s, &m.archives[i], i, s->archives[i].from.path, c, work, p, e);
 	manifest_free(&m);
-	free(archives);
 	return rc;
 }
 
@@ -294,6 +298,7 @@ int sources_find(struct sources *s, const struct conf *c, const char *folder, co
 	int ways = (c->demo_pairs > 0) + (c->manifest != NULL) +
 		   (c->train_source.n + c->train_target.n > 0);
 
+	(void)folder;
 	*s = (struct sources){ 0 };
 	if (!ways)
 		return err_set(
@@ -310,7 +315,7 @@ int sources_find(struct sources *s, const struct conf *c, const char *folder, co
 	    add_files(s, SET_TEST, &c->test_source, &c->test_target, e))
 		goto fail;
 	if ((c->demo_pairs && add_demo(s, c, work, e)) ||
-	    (c->manifest && add_manifest(s, c, folder, work, p, e)))
+	    (c->manifest && add_manifest(s, c, work, p, e)))
 		goto fail;
 	if (!has_set(s, SET_TRAIN)) {
 		err_set(e, ERR_CONFIG, "manifest %s has no training text in %s and %s", c->manifest,

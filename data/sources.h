@@ -16,6 +16,10 @@
 #include "share/base/conf.h"
 #include "share/base/err.h"
 
+enum corpus_set { SET_TRAIN, SET_DEV, SET_TEST, N_SETS };
+
+const char *corpus_set_name(enum corpus_set set);	/* train, dev, test */
+
 struct source_pair {
 	enum corpus_set set;
 	char *source, *target;	/* owned: paths */

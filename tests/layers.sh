@@ -35,7 +35,7 @@ only mpi.h      train/comm_mpi.c
 only nccl       train/comm_nccl.c
 only cuda       kernels/cuda train/comm_nccl.c
 only oneapi     kernels/cpu_matmul.c
-only curl       data/fetch.c
+only curl       data/fetch
 only archive    data/archive.c
 only pcre2      data/rewrite.c
 only openssl    share/base/hash.c

@@ -46,7 +46,7 @@ absent() { if [ -e "$2" ]; then not_ok "$1" "$2 is there"; else ok "$1"; fi; }
 
 # ---- a WMT-shaped set of archives ------------------------------------------
 raw=$tmp/raw
-mkdir -p "$raw/training-parallel-nc-v11" "$raw/dev" "$tmp/www"
+mkdir -p "$raw/training-parallel-nc-v11" "$raw/dev" "$raw/test" "$tmp/www"
 "$data" demo-corpus --demo-pairs 1700 "$tmp/en" "$tmp/de" || not_ok "demo-corpus" "it failed"
 slice() { sed -n "$1" "$tmp/en" >"$2.en"; sed -n "$1" "$tmp/de" >"$2.de"; }
 slice 1,900p "$raw/europarl-v7.de-en"
@@ -71,13 +71,15 @@ sgm "$tmp/dev.en" srcset >"$raw/dev/newstest2013-src.en.sgm"
 sgm "$tmp/dev.de" refset >"$raw/dev/newstest2013-ref.de.sgm"
 sgm "$tmp/test.en" refset >"$raw/dev/newstest2014-deen-ref.en.sgm"
 sgm "$tmp/test.de" srcset >"$raw/dev/newstest2014-deen-src.de.sgm"
+sgm "$tmp/dev.en" srcset >"$raw/test/newstest2016-ende-src.en.sgm"
+sgm "$tmp/dev.de" refset >"$raw/test/newstest2016-ende-ref.de.sgm"
 echo "not asked for" >"$raw/README"
 ln -s /etc/passwd "$raw/link.en"
 (cd "$raw" &&
-	tar czf "$tmp/www/europarl-v7-de-en.tgz" README europarl-v7.de-en.de europarl-v7.de-en.en &&
+	tar czf "$tmp/www/de-en.tgz" README europarl-v7.de-en.de europarl-v7.de-en.en &&
 	tar czf "$tmp/www/training-parallel-commoncrawl.tgz" commoncrawl.de-en.de commoncrawl.de-en.en README &&
 	tar czf "$tmp/www/training-parallel-nc-v11.tgz" training-parallel-nc-v11 &&
-	tar czf "$tmp/www/dev.tgz" dev) || not_ok "archives" "tar failed"
+	tar czf "$tmp/www/dev.tgz" dev && tar czf "$tmp/www/test.tgz" test) || not_ok "archives" "tar failed"
 (cd "$raw" && tar czf "$tmp/www/link.tgz" link.en commoncrawl.de-en.de)
 
 "$top/tests/http_server" "$tmp/www" "$tmp/port" &
@@ -89,10 +91,10 @@ wmt() { # wmt WORKSPACE OPTION... : later --url win
 	ws=$1
 	shift
 	"$data" prep wmt16-en-de -C "$ws" --merges 500 \
-		--url "europarl-v7-de-en.tgz=$web/moved/europarl-v7-de-en.tgz" \
+		--url "de-en.tgz=$web/moved/de-en.tgz" \
 		--url "training-parallel-commoncrawl.tgz=$web/training-parallel-commoncrawl.tgz" \
 		--url "training-parallel-nc-v11.tgz=$web/training-parallel-nc-v11.tgz" \
-		--url "dev.tgz=file://$tmp/www/dev.tgz" "$@"
+		--url "dev.tgz=file://$tmp/www/dev.tgz" --url "test.tgz=$web/test.tgz" "$@"
 }
 
 corpus=$tmp/ws/corpora/wmt16-en-de
@@ -127,7 +129,7 @@ cat "$tmp/clean.en" "$tmp/clean.de" | "$data" bpe-learn -q -s 500 >"$tmp/codes"
 equal "the same merges as the pipe tools" "$tmp/codes" "$corpus/bpe.codes"
 same "the same number of tokens" "$(sed -n 's/.*"tokens":{"train":{"source":\([0-9]*\),.*/\1/p' "$manifest")" \
 	"$("$data" bpe-apply -c "$tmp/codes" "$tmp/clean.en" | wc -w)"
-same "every file is listed with its hash" "$(grep -o '"sha256":"[0-9a-f]*"' "$manifest" | wc -l)" 15
+same "every file is listed with its hash" "$(grep -o '"sha256":"[0-9a-f]*"' "$manifest" | wc -l)" 16
 
 says "prepared already" 0 'ready in .* already' wmt "$tmp/ws"
 says "other options: says which" 78 'prepared with max_words = 80, now asked for is .70' wmt "$tmp/ws" --max-words 70
@@ -137,27 +139,32 @@ says "again from archives that are here" 0 'is ready' wmt "$tmp/ws" --force
 same "the same bytes again" "$(grep -o '"name":"train.shard"[^}]*' "$manifest")" \
 	"$(grep -o '"name":"train.shard"[^}]*' "$tmp/first.json")"
 mv "$tmp/gone" "$tmp/www"
-says "from a folder, where sums are published: refused" 65 'training-parallel-commoncrawl.tgz: has [0-9]* bytes, .* should have 918311367' \
+says "from a folder, where sums are published: said" 0 'training-parallel-commoncrawl.tgz: has [0-9]* bytes, .* should have 918311367; taken' \
 	wmt "$tmp/ws2" --from "$tmp/www"
+absent "from a folder: used where it lies" "$tmp/ws2/archives/wmt16-en-de/dev.tgz"
+mkdir "$tmp/bad-from"
+cp "$tmp/www/dev.tgz" "$tmp/www/test.tgz" "$tmp/www"/training* "$tmp/bad-from"
+cp "$tmp/en" "$tmp/bad-from/de-en.tgz"
+says "from a folder, where something is no archive" 65 'de-en.tgz: is not an archive' wmt "$tmp/ws2" --from "$tmp/bad-from" --force
 says "from a folder that has not got it" 66 'no such archive' wmt "$tmp/ws2" --from "$tmp/raw"
 
 # ---- bad archives ----------------------------------------------------------
-head -c 15000 "$tmp/www/europarl-v7-de-en.tgz" >"$tmp/www/short.tgz"
-says "a truncated archive" 65 'europarl-v7-de-en.tgz: damaged or cut short at member europarl-v7.de-en' \
-	wmt "$tmp/ws3" --url "europarl-v7-de-en.tgz=$web/short.tgz"
+head -c 15000 "$tmp/www/de-en.tgz" >"$tmp/www/short.tgz"
+says "a truncated archive" 65 'de-en.tgz: damaged or cut short at member europarl-v7.de-en' \
+	wmt "$tmp/ws3" --url "de-en.tgz=$web/short.tgz"
 absent "a truncated archive: nothing looks finished" "$tmp/ws3/corpora/wmt16-en-de/manifest.json"
-says "an answer cut short" 76 'europarl-v7-de-en.tgz: cannot be fetched' \
-	wmt "$tmp/ws3" --url "europarl-v7-de-en.tgz=$web/cut/europarl-v7-de-en.tgz"
-says "not found" 69 'nothing.tgz: the server answers 404' wmt "$tmp/ws3" --url "europarl-v7-de-en.tgz=$web/nothing.tgz"
-says "busy" 69 'the server answers 503' wmt "$tmp/ws3" --url "europarl-v7-de-en.tgz=$web/busy/europarl-v7-de-en.tgz"
+says "an answer cut short" 76 'de-en.tgz: cannot be fetched' \
+	wmt "$tmp/ws3" --url "de-en.tgz=$web/cut/de-en.tgz"
+says "not found" 69 'nothing.tgz: the server answers 404' wmt "$tmp/ws3" --url "de-en.tgz=$web/nothing.tgz"
+says "busy" 69 'the server answers 503' wmt "$tmp/ws3" --url "de-en.tgz=$web/busy/de-en.tgz"
 says "a web page" 65 'is a web page, not an archive' \
-	wmt "$tmp/ws3" --url "europarl-v7-de-en.tgz=$web/page/europarl-v7-de-en.tgz"
-says "text" 65 'is not an archive' wmt "$tmp/ws3" --url "europarl-v7-de-en.tgz=file://$tmp/en"
-says "no server" 68 'cannot be fetched' wmt "$tmp/ws3" --url "europarl-v7-de-en.tgz=http://127.0.0.1:1/x.tgz"
-says "another scheme" 64 'cannot be fetched' wmt "$tmp/ws3" --url "europarl-v7-de-en.tgz=gopher://127.0.0.1/x.tgz"
+	wmt "$tmp/ws3" --url "de-en.tgz=$web/page/de-en.tgz"
+says "text" 65 'is not an archive' wmt "$tmp/ws3" --url "de-en.tgz=file://$tmp/en"
+says "no server" 68 'cannot be fetched' wmt "$tmp/ws3" --url "de-en.tgz=http://127.0.0.1:1/x.tgz"
+says "another scheme" 64 'cannot be fetched' wmt "$tmp/ws3" --url "de-en.tgz=gopher://127.0.0.1/x.tgz"
 says "a name that the manifest has not" 64 'no archive called de.tgz' wmt "$tmp/ws3" --url "de.tgz=$web/x.tgz"
 says "an archive without the member" 65 'dev.tgz: holds no member newstest2013-src.en.sgm' \
-	wmt "$tmp/ws3" --url "dev.tgz=$web/europarl-v7-de-en.tgz"
+	wmt "$tmp/ws3" --url "dev.tgz=$web/de-en.tgz"
 same "no .part is left" "$(find "$tmp/ws3" -name '*.part' | wc -l)" 0
 cat >"$tmp/link.manifest" <<END
 [archive link.tgz]
@@ -167,7 +174,7 @@ train.de = commoncrawl.de-en.de
 END
 printf '[data]\nmanifest = %s\n' "$tmp/link.manifest" >"$tmp/link.ini"
 says "a link in an archive is not followed" 65 'holds no member link.en' "$data" prep "$tmp/link.ini" -C "$tmp/ws3"
-printf '[archive a.tgz]\nurl = x\nsize = 7\n' >"$tmp/bad.manifest"
+printf '[archive a.tgz]\nurl = http://x/\nsize = 7\n' >"$tmp/bad.manifest"
 printf '[data]\nmanifest = %s\n' "$tmp/bad.manifest" >"$tmp/bad.ini"
 says "a manifest with an unknown key" 78 "bad.manifest:3: 'size' is none of" "$data" prep "$tmp/bad.ini" -C "$tmp/ws3"
 

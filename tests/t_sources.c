@@ -35,17 +35,77 @@ TEST(manifest_of_wmt16_is_complete)
 
 	if (!check_int(manifest_read(&m, "wmt16-en-de", &e), 0))
 		return;
-	check_int(m.n, 4);
+	check_int(m.n, 5);
+	check_str(m.name, "wmt16-en-de");
 	for (i = 0; i < m.n; i++) {
 		check(m.archives[i].n_urls >= 1);
 		for (size_t k = 0; k < m.archives[i].n_members; k++)
-			*(m.archives[i].members[k].set == SET_TRAIN ? &train : &held_out) += 1;
+			*(!strcmp(m.archives[i].members[k].set, "train") ? &train : &held_out) += 1;
 	}
 	check_int(train, 6);
-	check_int(held_out, 4);
-	check_int(m.archives[1].bytes, 918311367);
+	check_int(held_out, 8);
+	check_int(m.archives[1].sums.bytes, 918311367);
 	check_str(m.archives[0].members[0].language, "en");
 	manifest_free(&m);
+}
+
+/* Sets of any name; sums of an address of its own, else those of the archive. */
+TEST(manifest_sets_and_mirrors)
+{
+	struct err e = { 0 };
+	struct manifest m;
+	char *path = write_text("x.y.manifest",
+		"[archive a.tgz]\r\nbytes = 7\nurl = https://a/a.tgz\n"
+		"url =\thttps://b/b.zip  bytes:9\tmd5:0123456789ABCDEF0123456789abcdef\n"
+		"news-20.15.en = d/x.en\nnews-20.15.pt-BR = d/x.pt");
+
+	if (check_int(manifest_read(&m, path, &e), 0)) {
+		const struct manifest_archive *a = m.archives;
+
+		check_str(m.name, "x.y");
+		check_int(a->n_urls, 2);
+		check_int(a->urls[0].sums.bytes, 7);
+		check_str(a->urls[1].url, "https://b/b.zip");
+		check_int(a->urls[1].sums.bytes, 9);
+		check_str(a->urls[1].sums.md5, "0123456789abcdef0123456789abcdef");
+		check_str(a->members[0].set, "news-20.15");
+		check_str(a->members[1].language, "pt-BR");
+		check(manifest_set_is_extra(a->members[0].set) && !manifest_set_is_extra("dev"));
+		manifest_free(&m);
+	}
+	free(path);
+}
+
+TEST(manifest_limits)
+{
+	static const struct { int archives, urls, members, sets; const char *words; } cases[] = {
+		{ 256, 0, 0, 1, NULL }, { 257, 0, 0, 1, "more than 256 archives" },
+		{ 1, 32, 0, 1, NULL }, { 1, 33, 0, 1, "more than 32 urls" },
+		{ 1, 0, 1024, 1, NULL }, { 1, 0, 1025, 1, "more than 1024 members" },
+		{ 1, 0, 13, 13, NULL }, { 1, 0, 14, 14, "more than 13 sets" },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct buf b = { 0 };
+		struct err e = { 0 };
+		struct manifest m;
+		char *path;
+		int k, rc;
+
+		for (k = 0; k < cases[i].archives; k++)
+			buf_printf(&b, "[archive %d]\n", k);
+		for (k = 0; k < cases[i].urls; k++)
+			buf_add_str(&b, "url = http://a/\n");
+		for (k = 0; k < cases[i].members; k++)
+			buf_printf(&b, "s%d.en = %d\n", k % cases[i].sets, k);
+		path = write_text("many.manifest", buf_text(&b));
+		rc = manifest_read(&m, path, &e);
+		check_int(rc, cases[i].words ? ERR_CONFIG : 0);
+		check(!cases[i].words || strstr(e.text, cases[i].words));
+		manifest_free(&m);
+		buf_free(&b);
+		free(path);
+	}
 }
 
 TEST(manifest_errors_name_file_and_line)
@@ -58,8 +118,27 @@ TEST(manifest_errors_name_file_and_line)
 		{ "[archive x.tgz]\n\n# c\nbytes = many\n", ":4: bytes is not a number" },
 		{ "[archive x.tgz]\nsha256 = 12\n", ":2: sha256 is not 64" },
 		{ "[archive x.tgz]\nmd5 = zz\n", ":2: md5 is not 32" },
-		{ "[archive x.tgz]\nvalid.en = x\n", ":2: 'valid.en' is none of" },
-		{ "[archive x.tgz]\ntrain. = x\n", ":2: 'train.' is none of" },
+		{ "[archive x.tgz]\nvalid = x\n", ":2: 'valid' is none of" },
+		{ "[archive x.tgz]\ntrain. = x\n", ":2: 'train.' is no SET.LANGUAGE" },
+		{ "[archive x.tgz]\n.en = x\n", ":2: '.en' is no SET.LANGUAGE" },
+		{ "[archive x.tgz]\na/b.en = x\n", ":2: 'a/b.en' is no SET.LANGUAGE" },
+		{ "[archive x.tgz]\nUP.en = x\n", ":2: 'UP.en' is no SET.LANGUAGE" },
+		{ "[archive x.tgz]\n..en = x\n", ":2: '..en' is no SET.LANGUAGE" },
+		{ "[archive x.tgz]\nbpe.de = x\n", ":2: 'bpe.de' is no SET.LANGUAGE" },
+		{ "[archive x.tgz]\ntest.codes = x\n", ":2: 'test.codes' is no SET.LANGUAGE" },
+		{ "[archive x.tgz]\na2345678901234567890123456789012.en = x\n", ":2: 'a23" },
+		{ "[archive x.tgz]\ntrain.en =\n", ":2: train.en: expected the path" },
+		{ "[archive x.tgz]\ntrain.en = a\ndev.en = a\n", ":3: member a is in this arch" },
+		{ "[archive x.tgz]\nbytes = 1\nbytes = 1\n", ":3: bytes is not" },
+		{ "[archive x.tgz]\nbytes = 0\n", ":2: bytes is not" },
+		{ "[archive x.tgz]\nurl = x\n", ":2: a url begins with" },
+		{ "[archive x.tgz]\nurl = https://a/x size:3\n", ":2: behind a url may stand" },
+		{ "[archive x.tgz]\nurl = https://a/x 33\n", ":2: behind a url may stand" },
+		{ "[archive x.tgz]\nurl = https://a/x md5:33\n", ":2: md5 is not 32" },
+		{ "[archive x.tgz]\n[archive y]\n[archive x.tgz]\n", ":3: archive x.tgz is" },
+		{ "[archive x.tgz.part]\n", ":1: no archive may be called" },
+		{ "[archive x.tgz]\na.en = \033[2J\n", ":2: a control character" },
+		{ "[archive x.tgz]\na.en = \377\n", ":2: a control character, or not" },
 		{ "# nothing\n", "names no archive" },
 	};
 
