@@ -15,6 +15,7 @@ libdata_a_SOURCES = \
 	%D%/detokenize.c \
 	%D%/fetch.c       %D%/fetch.h \
 	%D%/intern.c      %D%/intern.h \
+	%D%/leb.c         %D%/leb.h \
 	%D%/ledger.c \
 	%D%/loader.c      %D%/loader.h \
 	%D%/manifest.c    %D%/manifest.h \
@@ -27,7 +28,7 @@ libdata_a_SOURCES = \
 	%D%/progress.c    %D%/progress.h \
 	%D%/rewrite.c     %D%/rewrite.h \
 	%D%/sgm.c         %D%/sgm.h \
-	%D%/side.h        %D%/prep_stages.h \
+	%D%/side.c        %D%/side.h        %D%/prep_stages.h \
 	%D%/shard.c       %D%/shard.h \
 	%D%/shuffle.c     %D%/shuffle.h \
 	%D%/sources.c     %D%/sources.h \

@@ -46,7 +46,7 @@ struct prep_numbers {
 	/* of each set, in the order of texts.sets; pairs of train: after cleaning */
 	int64_t pairs[PREP_MAX_SETS], source_tokens[PREP_MAX_SETS], target_tokens[PREP_MAX_SETS];
 	int64_t unknown_tokens[PREP_MAX_SETS];
-	int64_t in_train[PREP_MAX_SETS];	/* training pairs equal to one of this held-out set */
+	int64_t in_train[PREP_MAX_SETS];	/* training pairs equal to one of this set */
 };
 
 struct prep {
@@ -54,7 +54,7 @@ struct prep {
 	char *folder, *work;		/* owned */
 	int threads;
 	struct progress progress;
-	struct texts texts;		/* texts.sets: train, dev, test, then the others, as text only */
+	struct texts texts;		/* sets after train, dev, test: kept as text only */
 	struct prep_numbers numbers;
 	struct intern words;		/* owned; empty until prep_words() */
 	char path[4096];		/* of prep_path() */

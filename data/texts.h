@@ -49,7 +49,7 @@ struct texts {
 	struct text_pair *pairs;
 	size_t n, cap;
 	size_t n_train;		/* the pairs of train are 0 … n_train - 1, and at least one */
-	const char *sets[TEXTS_MAX_SETS];	/* borrowed of pairs: the names, in the order above */
+	const char *sets[TEXTS_MAX_SETS];	/* borrowed of pairs: names, in the order above */
 	int    n_sets;
 	struct text_file *files;	/* owned */
 	size_t n_files, cap_files;
