@@ -59,6 +59,11 @@ EXTRA_PROGRAMS += tests/bench_train
 tests_bench_train_SOURCES = %D%/bench_train.c %D%/bench.c %D%/bench.h
 tests_bench_train_LDADD = $(train_libs) $(mpi_libs)
 
+# A corpus of any size made of a small one, for measuring. Built by "make tests/grow".
+EXTRA_PROGRAMS += tests/grow
+tests_grow_SOURCES = %D%/grow.c
+tests_grow_LDADD = $(data_libs) $(base_libs) -lm
+
 # Corpora from a local web server to shards, and everything that can be wrong with them.
 check_PROGRAMS += tests/http_server
 tests_http_server_SOURCES = %D%/http_server.c
