@@ -4,156 +4,263 @@
 #include <archive.h>
 #include <archive_entry.h>
 #include <ctype.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "share/base/file.h"
-#include "share/base/text.h"
+#include "share/base/mem.h"
 
-#define BLOCK_BYTES  (256u << 10)
+#define BLOCK_BYTES  (1u << 20)
 #define BOMB_BYTES   ((int64_t)64 << 20)	/* from here on … */
-#define BOMB_RATIO   200 /* … more unpacked than packed by this factor is no corpus */
+#define BOMB_RATIO   200	/* … more unpacked than packed by this factor is no corpus */
+#define MAX_ENTRIES  1000000
 
-/* The end of path from a slash on, or all of it. */
+struct archive_reader {
+	struct archive *a;
+	char   *path;			/* owned */
+	const char *const *names;	/* borrowed */
+	size_t  n;
+	bool   *found;			/* owned: (n) */
+	size_t  at;			/* the wanted member at hand, n: none */
+	int64_t entries;
+	int64_t given;			/* bytes handed out, of all members */
+};
+
+/* The end of path from a slash on, or all of it; a folder's name may end with a slash. */
 static bool is_member(const char *path, const char *name)
 {
 	size_t n = strlen(path), m = strlen(name);
 
-	if (n < m || strcmp(path + n - m, name))
+	while (n && path[n - 1] == '/')
+		n--;
+	if (n < m || memcmp(path + n - m, name, m))
 		return false;
 	return n == m || path[n - m - 1] == '/';
 }
 
-static struct archive_member *find_member(struct archive_entry *entry,
-					  struct archive_member *members, size_t n)
+/* The wanted member of that path (of several the one with the longest name), n: it is none. */
+static size_t find_member(const struct archive_reader *r, const char *path)
 {
-	const char *path = archive_entry_pathname_utf8(entry);
-	size_t i;
+	size_t best = r->n;
 
-	if (!path)
-		path = archive_entry_pathname(entry);
-	if (!path || archive_entry_filetype(entry) != AE_IFREG || archive_entry_hardlink(entry) ||
-	    archive_entry_symlink(entry))
-		return NULL;
-	for (i = 0; i < n; i++)
-		if (!members[i].found && is_member(path, members[i].name))
-			return &members[i];
-	return NULL;
+	for (size_t i = 0; i < r->n; i++)
+		if (is_member(path, r->names[i]) &&
+		    (best == r->n || strlen(r->names[i]) > strlen(r->names[best])))
+			best = i;
+	return best;
 }
 
-/* Names the member at hand: member, else the first that was not found yet. */
-static int damaged(struct archive *a, const char *path, const char *member,
-		   const struct archive_member *members, size_t n, struct err *e)
+/* Names the member at hand, else the first that was not found yet. */
+static int damaged(const struct archive_reader *r, struct err *e)
 {
-	const char *why = archive_error_string(a);
-	size_t i;
+	const char *why = archive_error_string(r->a), *member = NULL;
 
-	for (i = 0; !member && i < n; i++)
-		if (!members[i].found)
-			member = members[i].name;
+	if (r->at < r->n)
+		member = r->names[r->at];
+	for (size_t i = 0; !member && i < r->n; i++)
+		if (!r->found[i])
+			member = r->names[i];
 	return err_set(e, ERR_DATA,
-		       "%s: damaged or cut short %s %s (%s): remove it and fetch it again", path,
+		       "%s: damaged or cut short %s %s (%s): remove it and fetch it again", r->path,
 		       member ? "at member" : "behind the last member",
 		       member ? member : "that is needed", why ? why : "no reason given");
 }
 
-static int check_bomb(struct archive *a, const char *path, const char *member, int64_t bytes,
-		      struct err *e)
+/* Bytes that came out are counted, never those that a header announces. */
+static int check_bomb(const struct archive_reader *r, const char *member, struct err *e)
 {
-	int64_t packed = archive_filter_bytes(a, -1);
+	int64_t packed = MAX(archive_filter_bytes(r->a, -1), 1);
+	int64_t unpacked = MAX(archive_filter_bytes(r->a, 0), r->given);
 
-	if (bytes > BOMB_BYTES && packed > 0 && bytes / packed > BOMB_RATIO)
-		return err_set(
-			e, ERR_DATA,
-			"%s: member %s unpacks to more than %d times its size: this is no corpus",
-			path, member, BOMB_RATIO);
+	if (unpacked <= BOMB_BYTES || unpacked / packed <= BOMB_RATIO)
+		return 0;
+	return err_set(e, ERR_DATA,
+		       "%s: member %s unpacks to more than %d times its size: this is no corpus",
+		       r->path, member, BOMB_RATIO);
+}
+
+static int check_path(const struct archive_reader *r, const char *path, struct err *e)
+{
+	const char *p = path;
+
+	if (*p == '/')
+		return err_set(e, ERR_DATA,
+			       "%s: member %s has an absolute path: this is no honest corpus",
+			       r->path, path);
+	while (*p) {
+		size_t n = strcspn(p, "/\\");
+
+		if (n == 2 && p[0] == '.' && p[1] == '.')
+			return err_set(e, ERR_DATA,
+				       "%s: member %s has \"..\" in its path: this is no honest "
+				       "corpus",
+				       r->path, path);
+		p += n + (p[n] != 0);
+	}
 	return 0;
 }
 
-static int copy_member(struct archive *a, const char *path, struct archive_member *m,
-		       struct progress *p, struct err *e)
+static const char *kind_name(struct archive_entry *entry)
 {
-	static char block[BLOCK_BYTES];
-	struct outfile out;
-	la_ssize_t got;
-
-	if (outfile_open(&out, m->to, e))
-		return e->code;
-	m->bytes = 0;
-	while ((got = archive_read_data(a, block, sizeof(block))) > 0) {
-		m->bytes += got;
-		if (fwrite(block, 1, (size_t)got, out.stream) != (size_t)got) {
-			err_set_errno(e, ERR_IO, "%s: cannot be written", m->to);
-			goto fail;
-		}
-		if (check_bomb(a, path, m->name, m->bytes, e))
-			goto fail;
-		progress_at(p, archive_filter_bytes(a, -1));
+	if (archive_entry_hardlink(entry))
+		return "a hard link";
+	switch (archive_entry_filetype(entry)) {
+	case AE_IFREG: return NULL;
+	case AE_IFLNK: return "a symbolic link";
+	case AE_IFDIR: return "a folder";
+	case AE_IFCHR:
+	case AE_IFBLK: return "a device";
+	case AE_IFIFO: return "a named pipe";
+	default:       return "something special";
 	}
-	if (got < 0) {
-		damaged(a, path, m->name, NULL, 0, e);
-		goto fail;
-	}
-	m->found = true;
-	return outfile_commit(&out, e);
-fail:
-	outfile_abandon(&out);
-	return e->code;
 }
 
-/* Walk over all entries, also behind the last wanted one: so a damaged tail is noticed. */
-static int walk(struct archive *a, const char *path, struct archive_member *members, size_t n,
-		struct progress *p, struct err *e)
+/* Is this entry wanted, and may it be read? 1, 0: pass it over, < 0. */
+static int judge(struct archive_reader *r, struct archive_entry *entry, struct err *e)
+{
+	const char *path = archive_entry_pathname_utf8(entry), *kind;
+	size_t i;
+
+	if (!path)
+		path = archive_entry_pathname(entry);
+	if (++r->entries > MAX_ENTRIES)
+		return err_set(e, ERR_DATA, "%s: has more than %d members: this is no corpus",
+			       r->path, MAX_ENTRIES);
+	if (!path)		/* a name in no known character set: no one can have asked for it */
+		return 0;
+	if (check_path(r, path, e) || check_bomb(r, path, e))
+		return e->code;
+	i = find_member(r, path);
+	if (i == r->n)
+		return 0;
+	kind = kind_name(entry);
+	if (kind)
+		return err_set(e, ERR_DATA, "%s: member %s is %s, a file was expected", r->path,
+			       path, kind);
+	if (r->found[i])
+		return err_set(e, ERR_DATA,
+			       "%s: member %s is there twice: which one is meant cannot be known",
+			       r->path, r->names[i]);
+	r->found[i] = true;
+	r->at = i;
+	return 1;
+}
+
+/*
+ * Pass over an entry. What has to be unpacked on the way is looked at, so that an endless one is
+ * noticed before its end.
+ */
+static int skip(struct archive_reader *r, const char *path, struct err *e)
+{
+	const void *block;
+	size_t n;
+	la_int64_t offset;
+	int rc;
+
+	if (archive_filter_count(r->a) < 2)
+		return archive_read_data_skip(r->a) < ARCHIVE_WARN ? damaged(r, e) : 0;
+	while ((rc = archive_read_data_block(r->a, &block, &n, &offset)) >= ARCHIVE_WARN) {
+		if (rc == ARCHIVE_EOF)
+			return 0;
+		if (check_bomb(r, path, e))
+			return e->code;
+	}
+	return damaged(r, e);
+}
+
+int archive_next(struct archive_reader *r, size_t *member, struct err *e)
 {
 	struct archive_entry *entry;
-	struct archive_member *m;
 	int rc;
-	size_t i;
 
-	while ((rc = archive_read_next_header(a, &entry)) == ARCHIVE_OK || rc == ARCHIVE_WARN) {
-		m = find_member(entry, members, n);
-		if (m && copy_member(a, path, m, p, e))
+	/* the rest of a member that was not read to its end */
+	if (r->at < r->n && skip(r, r->names[r->at], e))
+		return e->code;
+	r->at = r->n;
+	while ((rc = archive_read_next_header(r->a, &entry)) == ARCHIVE_OK || rc == ARCHIVE_WARN) {
+		int wanted = judge(r, entry, e);
+
+		if (wanted) {
+			*member = r->at;
+			return wanted;
+		}
+		if (skip(r, "that nobody asked for", e))
 			return e->code;
-		progress_at(p, archive_filter_bytes(a, -1));
 	}
 	if (rc != ARCHIVE_EOF)
-		return damaged(a, path, NULL, members, n, e);
-	for (i = 0; i < n; i++)
-		if (!members[i].found)
-			return err_set(e, ERR_DATA, "%s: holds no member %s", path,
-				       members[i].name);
+		return damaged(r, e);
+	for (size_t i = 0; i < r->n; i++)
+		if (!r->found[i])
+			return err_set(e, ERR_DATA, "%s: holds no member %s", r->path, r->names[i]);
 	return 0;
 }
 
-int archive_extract(const char *path, struct archive_member *members, size_t n, struct progress *p,
-		    struct err *e)
+int64_t archive_read(struct archive_reader *r, void *to, size_t room, struct err *e)
 {
-	struct archive *a = archive_read_new();
-	int rc = -1;
-	size_t i;
+	la_ssize_t got;
 
-	if (!a)
-		return err_set(e, ERR_NOMEM, "%s: out of memory", path);
-	for (i = 0; i < n; i++)
-		members[i].found = false;
-	archive_read_support_filter_gzip(a);
-	archive_read_support_filter_bzip2(a);
-	archive_read_support_filter_xz(a);
-	archive_read_support_filter_zstd(a);
-	archive_read_support_format_tar(a);
-	archive_read_support_format_zip(a);
-	if (!file_exists(path))
+	if (r->at == r->n)
+		return 0;
+	got = archive_read_data(r->a, to, room);
+	if (got < 0)
+		return damaged(r, e);
+	r->given += got;
+	if (check_bomb(r, r->names[r->at], e))
+		return e->code;
+	return got;
+}
+
+struct archive_reader *archive_open(const char *path, const char *const *names, size_t n,
+				    struct err *e)
+{
+	struct archive_reader *r = mem_alloc(1, sizeof(*r), e);
+
+	if (!r)
+		return NULL;
+	*r = (struct archive_reader){ .names = names, .n = n, .at = n };
+	r->path = mem_strdup(path, e);
+	r->found = r->path ? mem_alloc(n, sizeof(*r->found), e) : NULL;
+	if (!r->found)
+		goto fail;
+	r->a = archive_read_new();
+	if (!r->a) {
+		err_set(e, ERR_NOMEM, "%s: out of memory", path);
+		goto fail;
+	}
+	archive_read_support_filter_gzip(r->a);
+	archive_read_support_filter_bzip2(r->a);
+	archive_read_support_filter_xz(r->a);
+	archive_read_support_filter_zstd(r->a);
+	archive_read_support_format_tar(r->a);
+	archive_read_support_format_zip(r->a);
+	if (!file_exists(path)) {
 		err_set(e, ERR_NOINPUT, "%s: there is no such archive", path);
-	else if (archive_read_open_filename(a, path, BLOCK_BYTES) != ARCHIVE_OK)
-		damaged(a, path, NULL, members, n, e);
-	else
-		rc = walk(a, path, members, n, p, e);
-	archive_read_free(a);
-	for (i = 0; rc && i < n; i++)
-		if (members[i].found)
-			unlink(members[i].to);
-	return rc ? e->code : 0;
+		goto fail;
+	}
+	if (archive_read_open_filename(r->a, path, BLOCK_BYTES) == ARCHIVE_OK)
+		return r;
+	damaged(r, e);
+fail:
+	archive_close(r);
+	return NULL;
+}
+
+int64_t archive_position(const struct archive_reader *r)
+{
+	return archive_filter_bytes(r->a, -1);
+}
+
+void archive_close(struct archive_reader *r)
+{
+	if (!r)
+		return;
+	if (r->a)
+		archive_read_free(r->a);
+	free(r->path);
+	free(r->found);
+	free(r);
 }
 
 int archive_check_kind(const char *path, struct err *e)

@@ -1,30 +1,44 @@
-/* archive.h - the few members of a .tgz (.tar, .zip, …) that a corpus needs. */
+/*
+ * archive.h - the few members of a .tgz (.tar, .zip, …) that a corpus needs, streamed.
+ *
+ *	struct archive_reader *a = archive_open(path, names, n, e);
+ *	while ((got = archive_next(a, &member, e)) > 0)		in the order of the archive
+ *		while ((n = archive_read(a, block, sizeof(block), e)) > 0)
+ *			…
+ *	archive_close(a);
+ *
+ * Nothing is ever written under a name of the archive. A member is wanted when
+ * one of names is its path or the end of it from a slash on, and only as a
+ * regular file. Refused as ERR_DATA, naming archive and member: a wanted member that
+ * is a link, a device or anything else but a file; one that is there twice; any
+ * member with an absolute path or a ".." in it; a missing member; an archive that is
+ * damaged, cut short, unpacks without measure (by bytes really read and by their
+ * ratio), or has more entries or longer headers than any corpus.
+ */
 #ifndef WERKBANK_DATA_ARCHIVE_H
 #define WERKBANK_DATA_ARCHIVE_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "data/progress.h"
 #include "share/base/err.h"
 
-struct archive_member {
-	const char *name; /* its path in the archive, or the end of it from a slash on; borrowed */
-	const char *to;		/* the file to write; borrowed */
-	bool    found;		/* set here */
-	int64_t bytes;		/* set here: unpacked */
-};
+struct archive_reader;
 
-/*
- * Read the archive once from front to back and write the named members, each
- * to its own file. Only regular files count: links and devices are passed
- * over, and no path of the archive is ever used as a path here. A damaged or
- * truncated archive, a missing member, or one that unpacks without measure is
- * ERR_DATA naming archive and member; then none of the files is there.
- */
-int archive_extract(const char *path, struct archive_member *members, size_t n, struct progress *p,
-		    struct err *e);
+/* Borrows names (n of them). NULL: failure. */
+struct archive_reader *archive_open(const char *path, const char *const *names, size_t n,
+				    struct err *e);
+
+/* Go to the next wanted member: 1 and its number in names; 0: the end, all were there; < 0. */
+int archive_next(struct archive_reader *a, size_t *member, struct err *e);
+
+/* Bytes of the member at hand: how many, 0 at its end, < 0 failure. */
+int64_t archive_read(struct archive_reader *a, void *to, size_t room, struct err *e);
+
+/* Bytes of the archive file that have been read: for progress. */
+int64_t archive_position(const struct archive_reader *a);
+
+void archive_close(struct archive_reader *a);
 
 /*
  * Does the file begin like an archive? ERR_DATA that says what it is instead (a web page, nothing

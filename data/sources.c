@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "data/archive.h"
 #include "data/demo.h"
@@ -10,6 +11,7 @@
 #include "share/base/mem.h"
 
 #define DEMO_HELD_OUT 500	/* pairs in dev and in test of the built-in corpus, … */
+#define UNPACK_BLOCK  (256u << 10)	/* bytes of a member that are moved at once */
 #define DEMO_SHARE    20	/* … but no more than one for so many of training */
 
 static const char *const set_names[N_SETS] = { "train", "dev", "test" };
@@ -154,7 +156,7 @@ static bool is_in(const struct manifest_member *m, enum corpus_set set)
  * language.
  */
 static int pair_members(struct sources *s, const struct manifest_archive *a,
-			const struct archive_member *m, enum corpus_set set, const struct conf *c,
+			char *const *files, enum corpus_set set, const struct conf *c,
 			struct err *e)
 {
 	size_t i, j = 0, sources = 0, targets = 0;
@@ -181,7 +183,7 @@ static int pair_members(struct sources *s, const struct manifest_archive *a,
 		       strcmp(a->members[j].language, c->target_language))
 			j++;
 		name = file_path(e, "%s:%s", a->name, a->members[i].path);
-		rc = name ? add_pair(s, set, mem_strdup(m[i].to, e), mem_strdup(m[j].to, e), name,
+		rc = name ? add_pair(s, set, mem_strdup(files[i], e), mem_strdup(files[j], e), name,
 				     e)
 			  : e->code;
 		free(name);
@@ -192,34 +194,76 @@ static int pair_members(struct sources *s, const struct manifest_archive *a,
 	return 0;
 }
 
+/* The member at hand becomes the file to. */
+static int write_member(struct archive_reader *r, const char *to, int64_t *bytes,
+			struct progress *p, struct err *e)
+{
+	static char block[UNPACK_BLOCK];
+	struct outfile out;
+	int64_t got;
+
+	if (outfile_open(&out, to, e))
+		return e->code;
+	while ((got = archive_read(r, block, sizeof(block), e)) > 0) {
+		if (fwrite(block, 1, (size_t)got, out.stream) != (size_t)got)
+			break;		/* the commit says why */
+		*bytes += got;
+		progress_at(p, archive_position(r));
+	}
+	if (got >= 0)
+		return outfile_commit(&out, e);
+	outfile_abandon(&out);
+	return e->code;
+}
+
+static int write_members(const struct manifest_archive *a, const char *path, char *const *files,
+			 struct progress *p, struct err *e)
+{
+	const char **names = mem_alloc(a->n_members, sizeof(*names), e);
+	struct archive_reader *r = NULL;
+	int64_t bytes = 0;
+	size_t i;
+	int rc = -1;
+
+	for (i = 0; names && i < a->n_members; i++)
+		names[i] = a->members[i].path;
+	progress_begin(p, a->name, file_size(path), "bytes");
+	if (names)
+		r = archive_open(path, names, a->n_members, e);
+	while (r && (rc = archive_next(r, &i, e)) > 0)
+		if (write_member(r, files[i], &bytes, p, e)) {
+			rc = e->code;
+			break;
+		}
+	archive_close(r);
+	free(names);
+	for (i = 0; rc && i < a->n_members; i++)
+		unlink(files[i]);
+	if (!rc)
+		progress_end(p, "%zu members unpacked, %lld bytes", a->n_members, (long long)bytes);
+	return rc ? e->code : 0;
+}
+
 static int unpack(struct sources *s, const struct manifest_archive *a, size_t number,
 		  const char *path, const struct conf *c, const char *work, struct progress *p,
 		  struct err *e)
 {
-	struct archive_member *m = mem_alloc(a->n_members, sizeof(*m), e);
+	char **files = mem_alloc(a->n_members, sizeof(*files), e);
 	enum corpus_set set;
-	int64_t bytes = 0;
 	size_t i;
-	int rc = m ? 0 : e->code;
+	int rc = files ? 0 : e->code;
 
 	for (i = 0; !rc && i < a->n_members; i++) {
-		m[i].name = a->members[i].path;
-		m[i].to = member_file(work, number, i, m[i].name, e);
-		rc = m[i].to ? 0 : e->code;
+		files[i] = member_file(work, number, i, a->members[i].path, e);
+		rc = files[i] ? 0 : e->code;
 	}
-	if (!rc) {
-		progress_begin(p, a->name, file_size(path), "bytes");
-		rc = archive_extract(path, m, a->n_members, p, e);
-	}
-	for (i = 0; !rc && i < a->n_members; i++)
-		bytes += m[i].bytes;
 	if (!rc)
-		progress_end(p, "%zu members unpacked, %lld bytes", a->n_members, (long long)bytes);
+		rc = write_members(a, path, files, p, e);
 	for (set = SET_TRAIN; !rc && set < N_SETS; set++)
-		rc = pair_members(s, a, m, set, c, e);
-	for (i = 0; m && i < a->n_members; i++)
-		free((char *)m[i].to);
-	free(m);
+		rc = pair_members(s, a, files, set, c, e);
+	for (i = 0; files && i < a->n_members; i++)
+		free(files[i]);
+	free(files);
 	return rc;
 }
 
