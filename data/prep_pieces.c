@@ -113,8 +113,15 @@ static int apply_line(struct applying *a, struct err *e)
 	    buf_check(&a->source, e) || buf_check(&a->target, e))
 		return e->code;
 	if (MAX(count_pieces(&a->source), count_pieces(&a->target)) > p->c->max_tokens)
-		return ledger_drop(p->ledger, p->sources.pairs[origin[0]].name, origin[1],
-				   CLEAN_TOKENS, e);
+		return ledger_drop(p->ledger,
+				   &(struct ledger_line){
+					   .file = p->sources.pairs[origin[0]].name,
+					   .line = origin[1], .rule = CLEAN_TOKENS,
+					   .source = a->in.source.text,
+					   .n_source = a->in.source.len,
+					   .target = a->in.target.text,
+					   .n_target = a->in.target.len },
+				   e);
 	a->kept++;
 	if (add_to_vocabulary(a->counter, &a->source, e) ||
 	    add_to_vocabulary(a->counter, &a->target, e))

@@ -132,7 +132,15 @@ static int clean_line(struct cleaning *k, const struct parallel *in, int64_t sou
 	rule = clean_pair(&k->options, buf_text(&k->source), k->source.len, buf_text(&k->target),
 			  k->target.len, &k->clean_source, &k->clean_target);
 	if (rule)
-		return ledger_drop(p->ledger, p->sources.pairs[source].name, in->number, rule, e);
+		return ledger_drop(p->ledger,
+				   &(struct ledger_line){
+					   .file = p->sources.pairs[source].name,
+					   .line = in->number, .rule = rule,
+					   .source = buf_text(&k->clean_source),
+					   .n_source = k->clean_source.len,
+					   .target = buf_text(&k->clean_target),
+					   .n_target = k->clean_target.len },
+				   e);
 	count_held_out(p, pair_key(in));
 	p->pairs[SET_TRAIN]++;
 	if (fwrite(origin, sizeof(origin), 1, k->origins.stream) != 1)

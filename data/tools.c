@@ -183,6 +183,15 @@ static int clean_open(struct cleaning *k, const struct conf *c, struct err *e)
 	return 0;
 }
 
+static int note_drop(struct cleaning *k, const char *name, enum clean_rule rule, struct err *e)
+{
+	struct ledger_line line = { .file = name, .line = k->source.number, .rule = rule,
+				    .source = k->source.text, .n_source = k->source.len,
+				    .target = k->target.text, .n_target = k->target.len };
+
+	return k->ledger ? ledger_drop(k->ledger, &line, e) : 0;
+}
+
 static int clean_one(struct cleaning *k, struct clean_options *o, const char *name, struct err *e)
 {
 	enum clean_rule rule;
@@ -196,7 +205,7 @@ static int clean_one(struct cleaning *k, struct clean_options *o, const char *na
 		return e->code;
 	k->counts[rule]++;
 	if (rule != CLEAN_KEEP)
-		return k->ledger ? ledger_drop(k->ledger, name, k->source.number, rule, e) : 0;
+		return note_drop(k, name, rule, e);
 	if (write_line(k->out_source.stream, &k->text_source, e))
 		return e->code;
 	return write_line(k->out_target.stream, &k->text_target, e);

@@ -6,6 +6,7 @@
 #include "data/tools.h"
 #include "share/base/file.h"
 #include "share/base/hash.h"
+#include "share/base/text.h"
 #include "share/base/util.h"
 #include "tests/test.h"
 
@@ -90,29 +91,97 @@ TEST(clean_drops_long_words)
 	check_pair(&o, "abc|defg", "b", CLEAN_WORD, "abc|defg", "b");
 }
 
+/* A pair that breaks no rule but those of the filters. */
+TEST(clean_filters)
+{
+	struct clean_options o = defaults();
+	struct clean_side s = { .words = 4, .longest = 5, .characters = 20, .letters = 16,
+				.foreign = 4, .hash = 7 };
+	struct clean_side t = s;
+
+	check_int(clean_judge(&o, &s, &t), CLEAN_KEEP);
+	o.check_script = true;
+	o.max_foreign = 0.25;
+	check_int(clean_judge(&o, &s, &t), CLEAN_KEEP);
+	t.foreign++;
+	check_int(clean_judge(&o, &s, &t), CLEAN_SCRIPT);
+	check_int(clean_judge(&o, &t, &s), CLEAN_SCRIPT);
+	o.drop_copies = true;
+	check_int(clean_judge(&o, &s, &t), CLEAN_COPY);
+	t = s;
+	t.hash = 8;
+	check_int(clean_judge(&o, &s, &t), CLEAN_KEEP);
+	o.max_char_ratio = 2;
+	t.characters = 10;
+	check_int(clean_judge(&o, &s, &t), CLEAN_KEEP);
+	t.characters = 9;
+	check_int(clean_judge(&o, &s, &t), CLEAN_CHARACTERS);
+	check_int(clean_judge(&o, &t, &s), CLEAN_CHARACTERS);
+	t.words = 40;
+	check_int(clean_judge(&o, &s, &t), CLEAN_RATIO);	/* Moses' rules come first */
+	check_int(clean_rule_find("characters"), CLEAN_CHARACTERS);
+	check_int(clean_rule_find("keep"), CLEAN_KEEP);
+	check_int(clean_rule_find("nothing"), CLEAN_KEEP);
+	check(clean_rule_meaning(CLEAN_OVERLAP)[0] && !clean_rule_meaning(CLEAN_KEEP)[0]);
+}
+
 TEST(clean_ledger)
 {
 	struct err e = { 0 };
 	struct buf text = { 0 };
 	struct ledger *l;
+	struct ledger_line line = { "a\tb", 7, CLEAN_RATIO, "one\ttwo\x01", "eins", 8, 4 };
 	char path[300];
 
 	snprintf(path, sizeof(path), "%s/ledger.tsv", test_folder());
 	l = ledger_create(path, &e);
 	if (!check(l != NULL))
 		return;
-	check_int(ledger_drop(l, "a\tb", 7, CLEAN_RATIO, &e), 0);
-	check_int(ledger_drop(l, "c", 8, CLEAN_TOKENS, &e), 0);
-	check_err(ledger_drop(l, "c", 9, CLEAN_KEEP, &e), ERR_INTERNAL);
+	check_int(ledger_drop(l, &line, &e), 0);
+	line = (struct ledger_line){ .file = "c", .line = 8, .rule = CLEAN_TOKENS,
+				     .source = "", .target = "\xc3\xa4", .n_target = 2 };
+	check_int(ledger_drop(l, &line, &e), 0);
+	line.rule = CLEAN_KEEP;
+	check_err(ledger_drop(l, &line, &e), ERR_INTERNAL);
 	check_int(ledger_count(l, CLEAN_RATIO), 1);
 	check_int(ledger_count(l, CLEAN_LONG), 0);
 	check(!file_exists(path));
 	check_int(ledger_finish(l, &e), 0);
 	check_int(file_read_all(path, 0, &text, &e), 0);
-	check_str(buf_text(&text), "file\tline\trule\na?b\t7\tratio\nc\t8\ttokens\n");
+	check_str(buf_text(&text), "file\tline\trule\tsource\ttarget\n"
+				   "a?b\t7\tratio\tone two \teins\n"
+				   "c\t8\ttokens\t\t\xc3\xa4\n");
 	buf_free(&text);
 	check(ledger_create("/nonexistent/ledger.tsv", &e) == NULL);
 	ledger_cancel(NULL);
+}
+
+/* Texts are cut at LEDGER_TEXT_BYTES, and never inside a character. */
+TEST(clean_ledger_cuts_long_texts)
+{
+	struct err e = { 0 };
+	struct buf text = { 0 };
+	char path[300], plain[600], wide[601];
+	struct ledger_line line = { .file = "f", .line = 1, .rule = CLEAN_LONG, .source = plain,
+				    .target = wide, .n_source = 600, .n_target = 601 };
+	struct ledger *l;
+	int i;
+
+	memset(plain, 'x', sizeof(plain));
+	wide[0] = 'y';		/* so that byte 500 is the second one of a character */
+	for (i = 0; i < 300; i++)
+		memcpy(wide + 1 + 2 * i, "\xc3\xa4", 2);
+	snprintf(path, sizeof(path), "%s/ledger.tsv", test_folder());
+	l = ledger_create(path, &e);
+	if (!check(l != NULL))
+		return;
+	check_int(ledger_drop(l, &line, &e), 0);
+	check_int(ledger_finish(l, &e), 0);
+	check_int(file_read_all(path, 0, &text, &e), 0);
+	check_int(text.len, strlen("file\tline\trule\tsource\ttarget\n") + strlen("f\t1\tlong\t") +
+				    500 + 1 + 499 + 1);
+	check(utf8_valid(text.data, text.len));
+	buf_free(&text);
 }
 
 /* ---- the tool ---- */
