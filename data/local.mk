@@ -25,6 +25,7 @@ libdata_a_SOURCES = \
 	%D%/pipeline.c    %D%/pipeline.h \
 	%D%/prep.c        %D%/prep.h        %D%/prep_internal.h \
 	%D%/prep_text.c   %D%/prep_pieces.c %D%/prep_pack.c %D%/prep_report.c \
+	%D%/prep_judge.c  %D%/prep_plan.c   %D%/prep_plan.h %D%/prep_record.c %D%/prep_stages.c \
 	%D%/progress.c    %D%/progress.h \
 	%D%/rewrite.c     %D%/rewrite.h \
 	%D%/sgm.c         %D%/sgm.h \
