@@ -31,7 +31,8 @@
 	X(CLEAN_WORD,      "word",      "a word is longer than max-word-chars characters") \
 	X(CLEAN_COPY,      "copy",      "both sides are the same text (drop-copies)") \
 	X(CLEAN_SCRIPT,    "script",    "too many letters of another script (max-foreign)") \
-	X(CLEAN_CHARACTERS, "characters", "the sides differ too much in characters (max-char-ratio)") \
+	X(CLEAN_CHARACTERS, "characters", \
+	  "the sides differ too much in characters (max-char-ratio)") \
 	X(CLEAN_OVERLAP,   "overlap",   "the pair is in a held-out set (overlap = drop)") \
 	X(CLEAN_DUPLICATE, "duplicate", "the pair was there before (drop-duplicates)") \
 	X(CLEAN_TOKENS,    "tokens",    "a side has more than max-tokens BPE tokens")

@@ -308,8 +308,8 @@ int prep_judge(struct prep *p, struct err *e)
 	if (!rc)
 		rc = outfile_commit(&k.verdicts, e);
 	if (!rc) {
-		progress_end(&p->progress, "%lld of %lld pairs kept", (long long)p->numbers.pairs[0],
-			     (long long)k.at);
+		progress_end(&p->progress, "%lld of %lld pairs kept",
+			     (long long)p->numbers.pairs[0], (long long)k.at);
 		warn_held_out(p);
 	}
 	outfile_abandon(&k.verdicts);

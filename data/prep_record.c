@@ -103,7 +103,8 @@ int prep_files_of_json(const struct json *object, struct prep_files *files, stru
 		item = json_at(list, i);
 		name = json_text(json_get(item, "name"), "");
 		if (!is_inside(name))
-			return err_set(e, ERR_DATA, "'%s' is no name of a file of the corpus", name);
+			return err_set(e, ERR_DATA, "'%s' is no name of a file of a corpus",
+				       name);
 		if (add_file(files, mem_strdup(name, e), e))
 			return e->code;
 		f = &files->items[files->n - 1];

@@ -116,7 +116,9 @@ printf 'file\tline\trule\n' >"$tmp/ledger"
 	printf 'training-parallel-commoncrawl.tgz:commoncrawl.de-en.en\t402\tlong\n'
 	printf 'training-parallel-commoncrawl.tgz:commoncrawl.de-en.en\t403\tratio\n'
 } >>"$tmp/ledger"
-equal "the ledger names archive, member, line and rule" "$tmp/ledger" "$corpus/ledger.tsv"
+cut -f 1-3 "$corpus/ledger.tsv" >"$tmp/reasons"
+equal "the ledger names archive, member, line and rule" "$tmp/ledger" "$tmp/reasons"
+same "and shows the text" "$(sed -n 4p "$corpus/ledger.tsv" | cut -f 5)" "Haus Haus Haus Haus"
 absent "no working folder is left" "$corpus/work"
 
 # the same by the pipe tools, one after the other
