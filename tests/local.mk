@@ -6,11 +6,11 @@ test_sources = \
 	%D%/t_base.c %D%/t_flow.c %D%/t_conf.c %D%/t_journal.c \
 	%D%/t_text.c %D%/t_clean.c %D%/t_judge.c %D%/t_bpe.c %D%/t_shard.c %D%/t_loader.c %D%/t_sources.c %D%/t_side.c %D%/t_demo.c \
 	%D%/t_ops.c %D%/t_ops_grad.c \
-	%D%/t_model.c %D%/t_train.c %D%/t_ckpt.c %D%/small_model.h \
+	%D%/t_model.c %D%/t_train.c %D%/t_hosts.c %D%/t_ckpt.c %D%/small_model.h \
 	%D%/t_score.c %D%/t_decode.c \
 	%D%/t_tui.c
 tests_run_CPPFLAGS = $(AM_CPPFLAGS) -I.
-tests_run_LDADD = libtui.a libeval.a $(train_libs) $(mpi_libs) $(CURSES_LIBS)
+tests_run_LDADD = liblaunch.a libtui.a libeval.a $(train_libs) $(mpi_libs) $(CURSES_LIBS)
 
 # Adding a test is writing TEST(name): this list is grepped, never typed.
 %D%/list.h: $(test_sources)

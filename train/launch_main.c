@@ -2,12 +2,14 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "share/base/conf.h"
 #include "share/base/err.h"
 #include "share/base/file.h"
 #include "share/base/paths.h"
+#include "train/hosts_command.h"
 #include "train/rundir.h"
 #include "train/supervise.h"
 
@@ -144,7 +146,11 @@ int main(int argc, char **argv)
 
 	if (!code)
 		code = conf_parse_command(&l.conf, "launch", argc, argv, &e);
-	if (!code && !conf_answered(&l.conf, stdout)) {
+	if (!code && conf_answered(&l.conf, stdout)) {
+		/* nothing more to do */
+	} else if (!code && !strcmp(l.conf.command, "hosts")) {
+		code = hosts_command_run(&l.conf, &e);
+	} else if (!code) {
 		code = train(&l, &status, &e);
 		if (!code && !l.conf.quiet)
 			tell(&l, status);

@@ -21,9 +21,14 @@ libtrain_a_CPPFLAGS += $(MPI_CFLAGS)
 mpi_libs = $(MPI_LIBS)
 endif
 
+# What the launcher does beside running a training; apart, so that tests can link it.
+noinst_LIBRARIES += liblaunch.a
+liblaunch_a_SOURCES = %D%/hosts.c %D%/hosts.h %D%/hosts_aws.c
+
 bin_PROGRAMS += werkbank-train werkbank-launch
 werkbank_train_SOURCES = %D%/main.c
 werkbank_train_LDADD = $(train_libs) $(mpi_libs)
 
-werkbank_launch_SOURCES = %D%/launch_main.c %D%/rundir.c %D%/rundir.h %D%/supervise.c %D%/supervise.h
-werkbank_launch_LDADD = $(base_libs)
+werkbank_launch_SOURCES = %D%/launch_main.c %D%/rundir.c %D%/rundir.h %D%/supervise.c %D%/supervise.h \
+	%D%/hosts_command.c %D%/hosts_command.h
+werkbank_launch_LDADD = liblaunch.a $(base_libs)
