@@ -37,14 +37,19 @@ libdata_a_SOURCES = \
 	%D%/shard.c       %D%/shard.h \
 	%D%/shuffle.c     %D%/shuffle.h \
 	%D%/sources.c     %D%/sources.h \
-	%D%/sp.h \
+	%D%/sp.h          %D%/sp_apply.c \
+	%D%/sp_charsmap.c %D%/sp_charsmap.h %D%/sp_charsmap_build.c \
+	%D%/sp_model.c    %D%/sp_model.h    %D%/sp_proto.c   %D%/sp_proto.h \
+	%D%/sp_normalize.c %D%/sp_normalize.h \
+	%D%/sp_rules.c    %D%/sp_rules.h    %D%/sp_unicode.c %D%/sp_unicode.h \
 	%D%/texts.h \
 	%D%/tokenize.c    %D%/tokenize.h \
 	%D%/tokenize_rules.c %D%/tokenize_rules.h \
 	%D%/tools.c       %D%/tools.h \
 	%D%/vocab.c       %D%/vocab.h
-libdata_a_CPPFLAGS = $(AM_CPPFLAGS) $(PCRE2_CFLAGS) $(ARCHIVE_CFLAGS) $(CURL_CFLAGS)
-data_libs = libdata.a $(PCRE2_LIBS) $(ARCHIVE_LIBS) $(CURL_LIBS)
+libdata_a_CPPFLAGS = $(AM_CPPFLAGS) $(PCRE2_CFLAGS) $(ARCHIVE_CFLAGS) $(CURL_CFLAGS) \
+	$(ICU_CFLAGS)
+data_libs = libdata.a $(PCRE2_LIBS) $(ARCHIVE_LIBS) $(CURL_LIBS) $(ICU_LIBS)
 
 bin_PROGRAMS += werkbank-data
 werkbank_data_SOURCES = %D%/main.c

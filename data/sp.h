@@ -12,6 +12,7 @@
 
 #include <stdint.h>
 
+#include "data/intern.h"
 #include "share/base/buf.h"
 #include "share/base/err.h"
 
@@ -37,5 +38,27 @@ int  sp_learner_add_word(struct sp_learner *l, const char *word, size_t n, int64
 int  sp_learn(struct sp_learner *l, int64_t vocabulary_size, const char *model_path,
 	      const char *vocab_path, int64_t *learned, struct err *e);
 void sp_learner_free(struct sp_learner *l);
+
+/* ---- apply ---- */
+
+struct sp;			/* a model, with a cache of words */
+
+/* NULL: failure; what is no BPE model is refused by name. */
+struct sp *sp_open(const char *model_path, struct err *e);
+/* The same of n bytes in memory, copied; name is what messages call them. */
+struct sp *sp_open_memory(const void *bytes, size_t n, const char *name, struct err *e);
+
+/* All pieces, special ones too, in the order of their ids. Borrowed. */
+const struct intern *sp_pieces(const struct sp *s);
+
+/*
+ * Append the pieces of a raw line, joined by one blank; characters that are no pieces stand as they
+ * are, neighbours among them together. A line may have no pieces.
+ */
+int  sp_apply_line(struct sp *s, const char *line, size_t n, struct buf *out, struct err *e);
+
+/* Append the text of pieces joined by one blank. Special tokens vanish, <unk> becomes " ⁇ ". */
+int  sp_undo_line(struct sp *s, const char *line, size_t n, struct buf *out, struct err *e);
+void sp_close(struct sp *s);
 
 #endif

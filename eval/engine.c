@@ -64,14 +64,23 @@ static int check_vocabulary(const struct engine *g, struct err *e)
 static int open_model(struct engine *g, const struct conf *c, struct err *e)
 {
 	static const char *const backends[] = { "auto", "cpu", "ref", "cuda" };
+	static const enum dtype packed[] = { [PRECISION_FP32] = DTYPE_PACKED_F32,
+					     [PRECISION_BF16] = DTYPE_PACKED_BF16,
+					     [PRECISION_INT8] = DTYPE_PACKED_INT8 };
 	struct dev_options dev = { .threads = (int)c->threads,
 				   .bf16 = c->precision == PRECISION_BF16 };
 	const struct ops *ops = ops_find(backends[c->backend], e);
 
 	if (!ops)
 		return e->code;
+	if (!ops->pack && c->precision == PRECISION_INT8)
+		return err_set(e, ERR_UNAVAILABLE,
+			       "backend %s does not translate with int8: try --precision bf16, or "
+			       "--backend cpu",
+			       ops->name);
 	g->model = model_new(&g->state.shape, ops, &dev, e);
 	if (!g->model || ckpt_load_weights(g->folder, g->model, e) ||
+	    (ops->pack && model_pack(g->model, packed[c->precision], e)) ||
 	    model_reserve_forward(g->model, g->capacity, g->capacity / 2, e))
 		return e->code;
 	g->decoder = decoder_new(g->model, g->capacity, e);

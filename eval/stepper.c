@@ -277,12 +277,9 @@ static struct tensor area(float *data, int64_t rows, int64_t cols)
 	return tensor_f32(data, rows, cols);
 }
 
-/* out = in weight^T, weights being stored (outputs, inputs). */
 static void product(struct stepper *s, struct tensor out, struct tensor in, struct tensor weight)
 {
-	struct matmul_how how = { .b_transposed = true };
-
-	s->ops->matmul(s->dev, out, in, weight, how);
+	model_linear(s->model, out, in, weight, NULL, false);
 }
 
 /* x += branch + bias; h = norm(x). */
@@ -335,8 +332,8 @@ static void feed_forward(struct stepper *s, int32_t layer, int32_t n)
 	const struct model_decoder_layer *w = &s->weights->decoder[layer];
 	struct tensor inner = area(s->a.inner, n, s->shape->d_ff);
 
-	product(s, inner, area(s->a.h, n, s->shape->d_model), w->ffn_in);
-	s->ops->relu_dropout(s->dev, inner, w->ffn_in_bias.data, no_dropout);
+	model_linear(s->model, inner, area(s->a.h, n, s->shape->d_model), w->ffn_in,
+		     &w->ffn_in_bias, true);
 	product(s, area(s->a.branch, n, s->shape->d_model), inner, w->ffn_out);
 	if (layer + 1 < s->shape->decoder_layers)
 		add_norm(s, n, &w->ffn_out_bias, w[1].self_norm_scale, w[1].self_norm_shift);
@@ -397,7 +394,7 @@ int stepper_step(struct stepper *s, const struct stepper_rows *rows, int32_t k,
 		cross_attention(s, i, n, found->aligned && i == aligning ? s->a.weights : NULL);
 		feed_forward(s, i, n);
 	}
-	product(s, logits, h, s->weights->embed);
+	product(s, logits, h, s->weights->output);
 	s->ops->top_k(s->dev, s->a.values, s->a.ids, logits, s->shape->real_vocabulary, k);
 	s->ops->to_host(s->dev, found->values, s->a.values, (size_t)n * (size_t)k * sizeof(float));
 	s->ops->to_host(s->dev, found->ids, s->a.ids, (size_t)n * (size_t)k * sizeof(int32_t));

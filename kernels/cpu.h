@@ -1,8 +1,8 @@
 /*
  * cpu.h - what the files of the CPU backend share. Inside kernels/ only.
  *
- * The vector files (cpu_attention, cpu_decode, cpu_few, cpu_gemm, cpu_loss, cpu_norm,
- * cpu_point, cpu_table) are compiled once for each machine level with
+ * The vector files (cpu_attention, cpu_decode, cpu_few, cpu_gemm, cpu_linear, cpu_loss,
+ * cpu_norm, cpu_point, cpu_table) are compiled once for each machine level with
  * CPU_VARIANT set to plain, v3 or v4; CPU(name) is then cpu_NAME_v4. The
  * others are compiled once.
  *

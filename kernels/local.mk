@@ -1,9 +1,9 @@
 # kernels: every op in plain C (ref_), fast on the CPU (cpu_) and on the GPU (cuda_).
 noinst_LIBRARIES += libkernels.a
 libkernels_a_SOURCES = \
-	%D%/ops.c %D%/ops.h %D%/ops.def %D%/tensor.h %D%/dropout.h %D%/bf16.h \
+	%D%/ops.c %D%/ops.h %D%/ops.def %D%/panels.h %D%/tensor.h %D%/dropout.h %D%/bf16.h \
 	%D%/ref.c %D%/ref.h %D%/ref_attention.c %D%/ref_decode.c %D%/ref_loss.c \
-	%D%/ref_matmul.c %D%/ref_norm.c %D%/ref_point.c \
+	%D%/ref_linear.c %D%/ref_matmul.c %D%/ref_norm.c %D%/ref_point.c \
 	%D%/cpu_dev.c %D%/cpu_matmul.c
 libkernels_a_CPPFLAGS = $(AM_CPPFLAGS)
 libkernels_a_CFLAGS = $(AM_CFLAGS) $(OPENMP_CFLAGS)
@@ -11,8 +11,9 @@ libkernels_a_LIBADD =
 
 # The vector code is compiled once for each machine level; kernels/ops.c chooses.
 cpu_vector_sources = \
-	%D%/cpu.h %D%/cpu_gemm_tile.h %D%/cpu_mask.h %D%/cpu_vec.h %D%/cpu_table.c %D%/cpu_attention.c %D%/cpu_decode.c \
-	%D%/cpu_few.c %D%/cpu_gemm.c %D%/cpu_loss.c %D%/cpu_norm.c %D%/cpu_point.c
+	%D%/cpu.h %D%/cpu_gemm_tile.h %D%/cpu_linear_tile.h %D%/cpu_mask.h \
+	%D%/cpu_vec.h %D%/cpu_table.c %D%/cpu_attention.c %D%/cpu_decode.c \
+	%D%/cpu_few.c %D%/cpu_gemm.c %D%/cpu_linear.c %D%/cpu_loss.c %D%/cpu_norm.c %D%/cpu_point.c
 cpu_vector_flags = $(AM_CFLAGS) $(OPENMP_CFLAGS) -O3 -fno-math-errno -fno-trapping-math
 
 noinst_LIBRARIES += libkernels_plain.a

@@ -11,10 +11,18 @@
 #ifndef WERKBANK_KERNELS_TENSOR_H
 #define WERKBANK_KERNELS_TENSOR_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-enum dtype { DTYPE_F32, DTYPE_BF16 };
+/*
+ * The packed ones are weights as op linear reads them, kernels/panels.h; data is then one block
+ * and stride nothing.
+ */
+enum dtype {
+	DTYPE_F32, DTYPE_BF16,
+	DTYPE_PACKED_F32, DTYPE_PACKED_BF16, DTYPE_PACKED_INT8
+};
 
 struct tensor {
 	void      *data;	/* borrowed; on the backend's side */
@@ -28,6 +36,11 @@ static inline struct tensor tensor_f32(float *data, int64_t rows, int64_t cols)
 	struct tensor t = { data, rows, cols, cols, DTYPE_F32 };
 
 	return t;
+}
+
+static inline bool tensor_is_packed(struct tensor t)
+{
+	return t.dtype >= DTYPE_PACKED_F32;
 }
 
 static inline size_t dtype_bytes(enum dtype dtype)

@@ -1,7 +1,7 @@
 /*
  * bench_decode.c - how fast the decoder is, on random weights of a real size.
  *
- * usage: bench_decode [base|tiny|big] [beam] [sentences at once] [fp32|bf16] [backend] [threads]
+ * usage: bench_decode [base|tiny|big] [beam] [sentences at once] [fp32|bf16|int8] [backend] [threads]
  *
  * Every sentence has 25 source tokens and gets exactly 25 target tokens: the
  * weights are turned away from </s>. tests/peers/ctranslate2_decode.py does the
@@ -27,6 +27,7 @@ struct bench {
 	struct model_shape shape;
 	struct dev_options dev;
 	const char *backend;
+	enum dtype packed;
 	int64_t beam, sentences;
 };
 
@@ -38,22 +39,22 @@ static const struct model_shape shapes[] = {
 
 /* With </s> as unlikely as the norm's shift can make it, every hypothesis goes on to the greatest
  * length. */
-static void turn_from_end(struct model *m)
+static int turn_from_end(struct model *m, struct err *e)
 {
 	const struct ops *o = model_get_ops(m);
 	int32_t d = model_get_shape(m)->d_model;
 	const struct model_weights *w = model_get_weights(m);
-	struct err e;
-	float *end = mem_alloc((size_t)d, sizeof(*end), &e);
+	float *end = mem_alloc((size_t)d, sizeof(*end), e);
 
 	if (!end)
-		return;
+		return e->code;
 	o->to_host(model_get_dev(m), end, (float *)w->embed.data + TOKEN_END * d,
 		   (size_t)d * sizeof(*end));
 	for (int32_t i = 0; i < d; i++)
 		end[i] *= -20;
 	o->to_device(model_get_dev(m), w->decoder_norm_shift.data, end, (size_t)d * sizeof(*end));
 	free(end);
+	return 0;
 }
 
 static int measure(struct decoder *d, const struct bench *b, struct err *e)
@@ -109,8 +110,11 @@ static int run(const struct bench *b, struct err *e)
 
 	if (!code)
 		code = model_init(m, 1, e);
+	if (!code)
+		code = turn_from_end(m, e);
+	if (!code)
+		code = model_pack(m, b->packed, e);
 	if (!code) {
-		turn_from_end(m);
 		d = decoder_new(m, capacity, e);
 		code = d ? measure(d, b, e) : e->code;
 	}
@@ -131,10 +135,13 @@ int main(int argc, char **argv)
 	    (argc > 3 && !text_to_int(argv[3], &b.sentences)) ||
 	    (argc > 6 && !text_to_int(argv[6], &threads))) {
 		fprintf(stderr, "usage: bench_decode [tiny|base|big] [beam] [sentences] "
-				"[fp32|bf16] [backend] [threads]\n");
+				"[fp32|bf16|int8] [backend] [threads]\n");
 		return 64;
 	}
-	b.dev.bf16 = argc > 4 && !strcmp(argv[4], "bf16");
+	b.packed = argc > 4 && !strcmp(argv[4], "bf16")	  ? DTYPE_PACKED_BF16
+		   : argc > 4 && !strcmp(argv[4], "int8") ? DTYPE_PACKED_INT8
+							  : DTYPE_PACKED_F32;
+	b.dev.bf16 = b.packed == DTYPE_PACKED_BF16;
 	b.dev.threads = (int)threads;
 	if (run(&b, &e)) {
 		fprintf(stderr, "bench_decode: %s\n", e.text);

@@ -130,7 +130,7 @@ if command -v bash >/dev/null 2>&1; then
 	COMP_WORDS=(werkbank train --precision '') COMP_CWORD=3; _werkbank; printf '%s ' "${COMPREPLY[@]}"
 	END
 	bash "$tmp/complete.sh" "$tmp/completion" >"$tmp/out" 2>&1
-	holds "bash completion" '^train translate --warmup fp32 bf16 $' "$tmp/out"
+	holds "bash completion" '^train translate --warmup fp32 bf16 int8 $' "$tmp/out"
 else
 	skip "bash completion" "no bash"
 fi

@@ -146,6 +146,18 @@ says 0 '' "$wb" translate -m "$folder" -o "$tmp/written"
 if cmp -s "$tmp/written" "$tmp/plain"; then ok "--output"; else not_ok "--output" "differs"; fi
 says 0 '' "$wb" translate -m "$folder" --backend ref
 if cmp -s "$tmp/out" "$tmp/plain"; then ok "--backend ref"; else not_ok "--backend ref" "differs from the fast one"; fi
+for precision in fp32 bf16 int8; do
+	says 0 '' "$wb" translate -m "$folder" --precision $precision
+	lines 5
+	line 2 '^$'
+	cp "$tmp/out" "$tmp/$precision"
+	says 0 '' "$wb" translate -m "$folder" --precision $precision --decode-tokens 16 --threads 2
+	if cmp -s "$tmp/out" "$tmp/$precision"; then ok "small batches"; else not_ok "small batches" "differ"; fi
+done
+says 0 '' "$wb" eval -C "$w" --run r --precision int8
+line 2 '^BLEU [0-9.]+ '
+says 78 'not for training: train with fp32 or bf16' "$wb" train -C "$w" --run int8 --precision int8 "$tmp/tiny.ini"
+if [ -e "$w/runs/int8" ]; then not_ok "no run folder" "it is there"; else ok "no run folder"; fi
 says 0 '' "$wb" translate -m "$folder" --n-best 3 --scores --alignments
 lines 11
 tab=$(printf '\t')

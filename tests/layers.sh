@@ -39,6 +39,7 @@ only curl       data/fetch
 only archive    data/archive.c
 only pcre2      data/rewrite.c
 only openssl    share/base/hash.c
+only unicode    data/sp_unicode.c
 
 # never WORDS : functions nobody calls, because they are too easy to misuse.
 never() {

@@ -65,6 +65,8 @@ TEST(buf_grows_and_gives_away)
 	char *text;
 
 	check_str(buf_text(&b), "");
+	if (check(buf_reserve(&b, 100) != NULL))
+		check_str(buf_text(&b), "");
 	for (int i = 0; i < 1000; i++)
 		buf_printf(&b, "%d,", i % 10);
 	check_int(b.len, 2000);

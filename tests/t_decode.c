@@ -305,10 +305,12 @@ static bool same(const struct decode_hypothesis *a, const struct decode_hypothes
 	       fabs(a->log_prob - b->log_prob) < 1e-4;
 }
 
-/* Alone, together, or in small batches: the same translations, n-best and alignments included. */
-TEST(decode_batch_invariance)
+/*
+ * Alone, together, or in small batches: the same translations, n-best and alignments included.
+ * exact: the same log-probabilities to the last bit.
+ */
+static void check_batch_invariance(struct model *m, bool exact)
 {
-	struct model *m = sharp_model("cpu", 3);
 	struct decode_options o = options(4, 3);
 	struct decode_result together[N_SOURCES], alone;
 
@@ -324,6 +326,7 @@ TEST(decode_batch_invariance)
 
 			if (!check(same(a, b)))
 				continue;
+			check(!exact || a->log_prob == b->log_prob);
 			check(!memcmp(a->aligned, b->aligned, (size_t)a->n * sizeof(int32_t)));
 			for (int32_t t = 0; t < a->n; t++)
 				check(a->aligned[t] >= 0 && a->aligned[t] < sources[i].n);
@@ -331,6 +334,62 @@ TEST(decode_batch_invariance)
 		decode_results_free(&alone, 1);
 	}
 	decode_results_free(together, N_SOURCES);
+	model_free(m);
+}
+
+TEST(decode_batch_invariance)
+{
+	check_batch_invariance(sharp_model("cpu", 3), false);
+}
+
+static const enum dtype precisions[] = { DTYPE_PACKED_F32, DTYPE_PACKED_BF16, DTYPE_PACKED_INT8 };
+
+static struct model *packed_model(const char *backend, uint64_t seed, enum dtype precision)
+{
+	struct model *m = sharp_model(backend, seed);
+	struct err e = { 0 };
+
+	check_int(model_pack(m, precision, &e), 0);
+	return m;
+}
+
+TEST(decode_batch_invariance_packed)
+{
+	for (size_t i = 0; i < ARRAY_LEN(precisions); i++)
+		check_batch_invariance(packed_model("cpu", 3, precisions[i]), true);
+}
+
+/* What the model thinks of each sentence as the translation of the one before; frees it. */
+static void all_nlls(struct model *m, double nll[N_SOURCES])
+{
+	for (size_t i = 1; i < N_SOURCES; i++)
+		nll[i] = nll_of(m, &sources[i - 1], sources[i].ids, sources[i].n);
+	model_free(m);
+}
+
+/* Packed weights give what the definition gives, and that is near what unpacked ones give. */
+TEST(decode_packed)
+{
+	static const double near_plain[] = { 1e-5, 0.03, 0.06 };
+	double plain[N_SOURCES], ref[N_SOURCES], cpu[N_SOURCES];
+
+	all_nlls(sharp_model("cpu", 6), plain);
+	for (size_t p = 0; p < ARRAY_LEN(precisions); p++) {
+		all_nlls(packed_model("ref", 6, precisions[p]), ref);
+		all_nlls(packed_model("cpu", 6, precisions[p]), cpu);
+		for (size_t i = 1; i < N_SOURCES; i++) {
+			check_near(cpu[i], ref[i], 1e-3 * plain[i]);
+			check_near(cpu[i], plain[i], near_plain[p] * plain[i]);
+		}
+	}
+}
+
+TEST(decode_pack_once)
+{
+	struct model *m = packed_model("cpu", 6, DTYPE_PACKED_INT8);
+	struct err e = { 0 };
+
+	check_int(model_pack(m, DTYPE_PACKED_INT8, &e), ERR_INTERNAL);
 	model_free(m);
 }
 

@@ -139,7 +139,8 @@ TEST(hosts_of_batch_systems)
 	env = (struct hosts_env){ 0 };
 	check_str(understood("slurm", &env),
 		  "64: slurm: SLURM_JOB_NODELIST is not set: this is no job of Slurm");
-	check_str(understood("pbs", &env), "64: pbs: PBS_NODEFILE is not set: this is no job of PBS");
+	check_str(understood("pbs", &env),
+		  "64: pbs: PBS_NODEFILE is not set: this is no job of PBS");
 	env.pbs_nodefile = "/nowhere/nodes";
 	check_str(understood("pbs", &env),
 		  "66: /nowhere/nodes: cannot be read: No such file or directory");
@@ -148,10 +149,12 @@ TEST(hosts_of_batch_systems)
 TEST(hosts_of_aws)
 {
 	check_str(understood_file(
-		"{\"Reservations\":[{\"Instances\":[{\"InstanceId\":\"i-1\",\"InstanceType\":\"p3.8xlarge\","
+		"{\"Reservations\":[{\"Instances\":[{\"InstanceId\":\"i-1\","
+		"\"InstanceType\":\"p3.8xlarge\","
 		"\"PrivateIpAddress\":\"10.0.0.4\",\"State\":{\"Name\":\"running\"}},"
 		"{\"InstanceId\":\"i-2\",\"InstanceType\":\"g4dn.xlarge\",\"PrivateIpAddress\":"
-		"\"10.0.0.5\"}]},{\"Instances\":[{\"InstanceId\":\"i-3\",\"InstanceType\":\"c5.large\","
+		"\"10.0.0.5\"}]},{\"Instances\":[{\"InstanceId\":\"i-3\","
+		"\"InstanceType\":\"c5.large\","
 		"\"PrivateIpAddress\":\"10.0.0.6\"},{\"InstanceId\":\"i-4\",\"State\":{\"Name\":"
 		"\"terminated\"}}]}]}"), "10.0.0.4 4 0;10.0.0.5 1 0;10.0.0.6 1 0");
 	check_str(understood_file("[[{\"InstanceId\":\"i\",\"InstanceType\":\"p5.48xlarge\","

@@ -8,6 +8,7 @@
 
 #include "kernels/cpu.h"
 #include "kernels/dropout.h"
+#include "kernels/panels.h"
 #include "tests/ops_run.h"
 #include "tests/test.h"
 
@@ -27,6 +28,40 @@ static void run_matmul(struct run *r, const struct op_case *c)
 					   : run_tensor(r, INPUT, c->third, c->cols);
 
 	r->ops->matmul(r->dev, out, a, b, how);
+}
+
+/* What a case packs into; fourth is its elements a unit. */
+static struct tensor packed_tensor(struct run *r, const struct op_case *c)
+{
+	struct tensor packed = { NULL, c->cols, c->third, 0,
+				 c->fourth == 4	  ? DTYPE_PACKED_INT8
+				 : c->fourth == 2 ? DTYPE_PACKED_BF16
+						  : DTYPE_PACKED_F32 };
+	size_t bytes;
+
+	if (!panel_bytes(packed, &bytes))
+		abort();
+	packed.data = run_ints(r, NULL, (int64_t)(bytes / sizeof(int32_t)));
+	return packed;
+}
+
+static void run_pack(struct run *r, const struct op_case *c)
+{
+	struct tensor b = run_tensor(r, INPUT, c->cols, c->third);
+
+	r->ops->pack(r->dev, packed_tensor(r, c), b);
+}
+
+/* out (rows, cols), inner dimension third; ACCUMULATE here stands for relu. */
+static void run_linear(struct run *r, const struct op_case *c)
+{
+	struct tensor out = run_tensor(r, OUTPUT, c->rows, c->cols);
+	struct tensor a = run_tensor(r, INPUT, c->rows, c->third);
+	struct tensor b = run_tensor(r, INPUT, c->cols, c->third), packed = packed_tensor(r, c);
+	float *bias = c->flags & NO_BIAS ? NULL : run_floats(r, INPUT, c->cols);
+
+	r->ops->pack(r->dev, packed, b);
+	r->ops->linear(r->dev, out, a, packed, bias, c->flags & ACCUMULATE);
 }
 
 /* rows tokens of a vocabulary of third, some of them -1; positions up to fourth. */
@@ -416,6 +451,43 @@ TEST(ops_cpu_bits)
 		run_free(&first);
 		run_free(&again);
 		run_free(&alone);
+	}
+}
+
+/* A row gives the same bits alone and among others, in each kind of unit. */
+TEST(ops_linear_rows)
+{
+	enum { ROWS = 14, COLS = 70, INNER = 130 };
+	static const enum dtype kinds[] = { DTYPE_PACKED_F32, DTYPE_PACKED_BF16,
+					    DTYPE_PACKED_INT8 };
+	static float a[ROWS * INNER], b[COLS * INNER], together[ROWS * COLS], alone[COLS];
+	static int32_t block[3 * PANEL_WIDTH * (INNER + 2)];
+	struct rng_key key = rng_key_make(1, RNG_TEST, 0, 0);
+	struct dev_options options = { .threads = 2 };
+	struct err e = { 0 };
+
+	for (int i = 0; i < ROWS * INNER; i++)
+		a[i] = rng_unit(key, (uint64_t)i) - 0.5f;
+	for (int i = 0; i < COLS * INNER; i++)
+		b[i] = rng_unit(key, (uint64_t)(ROWS * INNER + i)) - 0.5f;
+	for (int v = 0; v < CPU_VARIANTS; v++) {
+		const struct ops *o = cpu_variant(v);
+		struct dev *d = o ? o->open(&options, &e) : NULL;
+
+		for (size_t i = 0; i < ARRAY_LEN(kinds) && o; i++) {
+			struct tensor packed = { block, COLS, INNER, 0, kinds[i] };
+
+			o->pack(d, packed, tensor_f32(b, COLS, INNER));
+			o->linear(d, tensor_f32(together, ROWS, COLS), tensor_f32(a, ROWS, INNER),
+				  packed, NULL, false);
+			for (int r = 0; r < ROWS; r++) {
+				o->linear(d, tensor_f32(alone, 1, COLS),
+					  tensor_f32(a + r * INNER, 1, INNER), packed, NULL, false);
+				check(!memcmp(alone, together + r * COLS, sizeof(alone)));
+			}
+		}
+		if (o)
+			o->close(d);
 	}
 }
 

@@ -49,6 +49,10 @@ static int load(struct launch *l, struct err *e)
 
 	if (code)
 		return code;
+	if (c->precision == PRECISION_INT8)
+		return err_set(e, ERR_CONFIG,
+			       "precision = int8 is for translating and not for training: train "
+			       "with fp32 or bf16, then use --precision int8 with translate");
 	conf_apply_size(c);
 	conf_recipe_name(c->recipe, l->name, sizeof(l->name));
 	l->run = c->run ? c->run : l->name;

@@ -5,7 +5,7 @@ libtrain_a_SOURCES = \
 	%D%/ckpt.c        %D%/ckpt.h        %D%/ckpt_internal.h %D%/ckpt_save.c \
 	%D%/comm.c        %D%/comm.h \
 	%D%/model.c       %D%/model.h       %D%/params.def \
-	%D%/model_internal.h %D%/model_backward.c %D%/model_forward.c %D%/model_head.c %D%/model_plan.c \
+	%D%/model_internal.h %D%/model_backward.c %D%/model_forward.c %D%/model_head.c %D%/model_pack.c %D%/model_plan.c \
 	%D%/safetensors.c %D%/safetensors.h \
 	%D%/sched.c       %D%/sched.h \
 	%D%/control.c     %D%/control.h \

@@ -203,6 +203,7 @@ static void set_views(struct model_weights *w, const struct model_shape *s, floa
 		memcpy(owner + row->field, &view, sizeof(view));
 		flat += row->rows * row->cols;
 	}
+	w->output = w->embed;
 }
 
 struct model *model_new(const struct model_shape *shape, const struct ops *ops,
@@ -245,6 +246,7 @@ void model_free(struct model *m)
 		m->ops->release(m->dev, m->param);
 		m->ops->release(m->dev, m->grad);
 		m->ops->release(m->dev, m->arena);
+		m->ops->release(m->dev, m->packed);
 		m->ops->close(m->dev);
 	}
 	model_acts_free(&m->acts);

@@ -72,6 +72,7 @@ struct model_weights {
 #undef PARAM_encoder
 #undef PARAM_decoder
 #undef PARAM
+	struct tensor output;	/* (V, D) of the last product: embed, maybe packed */
 	struct model_encoder_layer *encoder;	/* (encoder_layers) owned by the model */
 	struct model_decoder_layer *decoder;	/* (decoder_layers) owned by the model */
 };
@@ -138,6 +139,21 @@ int model_evaluate(struct model *m, const struct batch *b, float smoothing, stru
  * backend's side, valid until the next call. b's targets may be empty.
  */
 int model_encode(struct model *m, const struct batch *b, struct tensor *memory_kv, struct err *e);
+
+/*
+ * Pack the weights of all products once and for all, in this precision (DTYPE_PACKED_…): from now
+ * on the views of model_get_weights() are the packed ones, and model_linear() reads them. After
+ * that the model can only be evaluated and decoded. ERR_UNAVAILABLE: the backend cannot; weights
+ * are as before.
+ */
+int model_pack(struct model *m, enum dtype precision, struct err *e);
+
+/*
+ * out = in times the weight, stored (outputs, inputs) or packed; relu: and max(0, that + bias);
+ * otherwise bias is NULL.
+ */
+void model_linear(const struct model *m, struct tensor out, struct tensor in, struct tensor weight,
+		  const struct tensor *bias, bool relu);
 
 /* Parts that the trainer, checkpoints and the decoder work on; all borrowed. */
 const struct model_shape *model_get_shape(const struct model *m);

@@ -27,7 +27,7 @@ struct dropout model_dropout(const struct pass *p, enum model_stack stack, int32
 /* out = in times a weight stored as (outputs, inputs). */
 static void product(const struct pass *p, struct tensor out, struct tensor in, struct tensor weight)
 {
-	p->m->ops->matmul(p->m->dev, out, in, weight, (struct matmul_how){ .b_transposed = true });
+	model_linear(p->m, out, in, weight, NULL, false);
 }
 
 /* One side of an attention: who looks at whom, and which weights fall out. */
@@ -68,8 +68,12 @@ static void feed_forward(const struct pass *p, struct tensor in, struct tensor h
 			 struct tensor in_weight, struct tensor in_bias, struct tensor out_weight,
 			 struct dropout drop)
 {
-	product(p, hidden, in, in_weight);
-	p->m->ops->relu_dropout(p->m->dev, hidden, vector(in_bias), drop);
+	if (drop.rate > 0) {
+		product(p, hidden, in, in_weight);
+		p->m->ops->relu_dropout(p->m->dev, hidden, vector(in_bias), drop);
+	} else {
+		model_linear(p->m, hidden, in, in_weight, &in_bias, true);
+	}
 	product(p, with_rows(p->m->acts.branch, in.rows), hidden, out_weight);
 }
 

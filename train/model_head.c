@@ -21,7 +21,7 @@ void model_head(const struct pass *p, bool gradients)
 		struct tensor part = tensor_rows(states, first, n),
 			      logits = with_rows(a->logits, n);
 
-		o->matmul(m->dev, logits, part, table, (struct matmul_how){ .b_transposed = true });
+		model_linear(m, logits, part, m->weights.output, NULL, false);
 		o->cross_entropy(m->dev, logits, a->loss + first, a->nll + first,
 				 a->ids.target_out + first, m->shape.real_vocabulary, p->smoothing,
 				 grad_scale);

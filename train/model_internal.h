@@ -3,6 +3,7 @@
  * and what one pass over a batch knows.
  *
  *	model.c           shapes, the list of tensors, life and death, initial weights
+ *	model_pack.c      weights packed for decoding
  *	model_plan.c      one arena for all activations, sized before the run
  *	model_forward.c   encoder, decoder, evaluation
  *	model_head.c      the tied output layer and its loss, in chunks of tokens
@@ -74,6 +75,7 @@ struct model {
 	int64_t floats;
 	float *param, *grad; /* owned, on the backend's side; grad NULL without training */
 	struct model_weights weights, grads;	/* views of the two */
+	void *packed;			/* owned, on the backend's side: model_pack(); or NULL */
 	struct model_acts acts;
 	void *arena;			/* owned, on the backend's side */
 	float *host_losses;		/* (2, cap_tokens) owned */

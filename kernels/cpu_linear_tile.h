@@ -1,0 +1,92 @@
+/*
+ * cpu_linear_tile.h - some rows of a by two vectors of outputs of a panel; included by
+ * cpu_linear.c once for each kind of unit, with these defined:
+ *
+ *	TILE_NAME	the function to define
+ *	TILE_TARGET	its attributes, for more than the machine level has
+ *	TILE_UNIT	the type of a unit
+ *	TILE_VEC	a vector of units
+ *	TILE_SUM	a vector of sums
+ *	TILE_MULTIPLY(sum, x, y)	sum + x y in each lane, x of a and y of b
+ *	TILE_INTEGERS	1: sums are integers, to be scaled
+ *	TILE_SHIFT	what was added to each element of a, times the sum of b's to be taken away
+ *
+ * Each sum is made in the order of k, however many rows there are.
+ */
+
+/* rows is a constant wherever this is inlined. */
+TILE_TARGET VEC_INLINE void JOIN(TILE_NAME, _rows)(const struct tile *t, const int rows)
+{
+	const TILE_UNIT *a = (const TILE_UNIT *)t->a, *b = (const TILE_UNIT *)t->b;
+	const int64_t n_units = t->n_units, pitch = t->pitch;
+	TILE_SUM sum[TILE_ROWS][2];
+
+	VEC_UNROLL for (int i = 0; i < rows; i++)
+		sum[i][0] = sum[i][1] = (TILE_SUM){ 0 };
+	for (int64_t u = 0; u < n_units; u++, a++, b += PANEL_WIDTH) {
+		TILE_VEC y[2];
+
+		memcpy(&y[0], b, sizeof(y[0]));
+		memcpy(&y[1], b + VEC_LANES, sizeof(y[1]));
+		VEC_UNROLL for (int i = 0; i < rows; i++) {
+			TILE_VEC x = a[i * pitch] - (TILE_VEC){ 0 };
+
+			sum[i][0] = TILE_MULTIPLY(sum[i][0], x, y[0]);
+			sum[i][1] = TILE_MULTIPLY(sum[i][1], x, y[1]);
+		}
+	}
+	VEC_UNROLL for (int v = 0; v < 2; v++) {
+		int64_t first = v * VEC_LANES, n = t->n_cols - first;
+		vec bias, scale = vec_set(0);
+		vec_int shift = { 0 };
+
+		if (n <= 0)
+			break;
+		bias = t->bias ? vec_load_part(t->bias + first, n, 0) : vec_set(0);
+		if (TILE_INTEGERS) {
+			memcpy(&shift, t->b_sums + first, sizeof(shift));
+			shift *= TILE_SHIFT;
+			scale = vec_load(t->b_scales + first);
+		}
+		VEC_UNROLL for (int i = 0; i < rows; i++) {
+			vec x = (vec)sum[i][v];
+
+			if (TILE_INTEGERS)
+				x = __builtin_convertvector((vec_int)x - shift, vec) *
+				    (t->a_scales[i] * scale);
+			x += bias;
+			if (t->relu)
+				x = vec_max(x, vec_set(0));
+			vec_store_part(t->out + i * t->stride + first, x, n);
+		}
+	}
+}
+
+TILE_TARGET static void TILE_NAME(const struct tile *t)
+{
+	switch (t->n_rows) {
+	case 1: JOIN(TILE_NAME, _rows)(t, 1); break;
+	case 2: JOIN(TILE_NAME, _rows)(t, 2); break;
+	case 3: JOIN(TILE_NAME, _rows)(t, 3); break;
+	case 4: JOIN(TILE_NAME, _rows)(t, 4); break;
+#if TILE_ROWS > 4
+	case 5: JOIN(TILE_NAME, _rows)(t, 5); break;
+	case 6: JOIN(TILE_NAME, _rows)(t, 6); break;
+	case 7: JOIN(TILE_NAME, _rows)(t, 7); break;
+	case 8: JOIN(TILE_NAME, _rows)(t, 8); break;
+	case 9: JOIN(TILE_NAME, _rows)(t, 9); break;
+	case 10: JOIN(TILE_NAME, _rows)(t, 10); break;
+	case 11: JOIN(TILE_NAME, _rows)(t, 11); break;
+	case 12: JOIN(TILE_NAME, _rows)(t, 12); break;
+#endif
+	}
+}
+
+#undef TILE_NAME
+#undef TILE_TARGET
+#undef TILE_UNIT
+#undef TILE_VEC
+#undef TILE_SUM
+#undef TILE_MULTIPLY
+#undef TILE_INTEGERS
+#undef TILE_SHIFT

@@ -1,0 +1,115 @@
+/* ref_linear.c - see ref.h and panels.h: products with weights that were packed before. */
+#include "kernels/panels.h"
+#include "kernels/ref.h"
+
+/* Where the bytes of element (n, k) are. */
+static unsigned char *place(struct tensor packed, int64_t n, int64_t k)
+{
+	int64_t elements = panel_unit(packed.dtype);
+	int64_t unit = k / elements * PANEL_WIDTH + n % PANEL_WIDTH;
+
+	return (unsigned char *)(panel_data(packed, n / PANEL_WIDTH) + unit) +
+	       k % elements * (4 / elements);
+}
+
+/* A row's scale is its greatest magnitude / 127. */
+static float greatest(struct tensor t, int64_t row)
+{
+	float amax = 0;
+
+	for (int64_t k = 0; k < t.cols; k++)
+		amax = fmaxf(amax, fabsf((float)ref_get(t, row, k)));
+	return amax;
+}
+
+static int8_t quantised(float x, float amax)
+{
+	float y = amax > 0 ? rintf(x * (127 / amax)) : 0;
+
+	return (int8_t)fminf(fmaxf(y, -127), 127);
+}
+
+/* An element as bytes of the packed kind. */
+static void put(struct tensor packed, int64_t n, int64_t k, float x, float amax)
+{
+	unsigned char *to = place(packed, n, k);
+
+	if (packed.dtype == DTYPE_PACKED_INT8) {
+		int8_t q = quantised(x, amax);
+
+		memcpy(to, &q, sizeof(q));
+		panel_sums(packed)[n] += q;
+	} else if (packed.dtype == DTYPE_PACKED_BF16) {
+		uint16_t half = bf16_from_float(x);
+
+		memcpy(to, &half, sizeof(half));
+	} else {
+		memcpy(to, &x, sizeof(x));
+	}
+}
+
+void REF(pack)(struct dev *d, struct tensor packed, struct tensor b)
+{
+	size_t bytes;
+
+	(void)d;
+	if (!panel_bytes(packed, &bytes))
+		return;
+	memset(packed.data, 0, bytes);
+	for (int64_t n = 0; n < packed.rows; n++) {
+		float amax = greatest(b, n);
+
+		if (packed.dtype == DTYPE_PACKED_INT8)
+			panel_scales(packed)[n] = amax / 127;
+		for (int64_t k = 0; k < packed.cols; k++)
+			put(packed, n, k, (float)ref_get(b, n, k), amax);
+	}
+}
+
+/* Element (n, k) as a number; of int8 the integer. */
+static double weight(struct tensor packed, int64_t n, int64_t k)
+{
+	const unsigned char *from = place(packed, n, k);
+	uint16_t half;
+	int8_t q;
+	float x;
+
+	if (packed.dtype == DTYPE_PACKED_INT8) {
+		memcpy(&q, from, sizeof(q));
+		return q;
+	}
+	if (packed.dtype == DTYPE_PACKED_BF16) {
+		memcpy(&half, from, sizeof(half));
+		return bf16_to_float(half);
+	}
+	memcpy(&x, from, sizeof(x));
+	return x;
+}
+
+static double input(enum dtype packed, float x, float amax)
+{
+	return packed == DTYPE_PACKED_INT8   ? quantised(x, amax)
+	       : packed == DTYPE_PACKED_BF16 ? bf16_to_float(bf16_from_float(x))
+					     : x;
+}
+
+void REF(linear)(struct dev *d, struct tensor out, struct tensor a, struct tensor packed,
+		 const float *bias, bool relu)
+{
+	(void)d;
+	for (int64_t m = 0; m < out.rows; m++) {
+		float amax = greatest(a, m);
+
+		for (int64_t n = 0; n < out.cols; n++) {
+			double sum = 0;
+
+			for (int64_t k = 0; k < a.cols; k++)
+				sum += input(packed.dtype, (float)ref_get(a, m, k), amax) *
+				       weight(packed, n, k);
+			if (packed.dtype == DTYPE_PACKED_INT8)
+				sum *= amax / 127 * panel_scales(packed)[n];
+			sum += bias ? bias[n] : 0;
+			ref_set(out, m, n, relu ? fmax(sum, 0) : sum);
+		}
+	}
+}
