@@ -10,6 +10,7 @@ libdata_a_SOURCES = \
 	%D%/chars.c       %D%/chars.h \
 	%D%/clean.c       %D%/clean.h \
 	%D%/corpus.c      %D%/corpus.h \
+	%D%/data_command.c %D%/data_command.h %D%/data_stats.c \
 	%D%/demo.c        %D%/demo.h        %D%/demo_grammar.h \
 	%D%/demo_lexicon.c %D%/demo_patterns.c %D%/demo_sentence.c %D%/demo_words.c \
 	%D%/detokenize.c \
@@ -21,6 +22,7 @@ libdata_a_SOURCES = \
 	%D%/manifest.c    %D%/manifest.h \
 	%D%/normalize.c \
 	%D%/obtain.c      %D%/obtain.h \
+	%D%/origin.c      %D%/origin.h \
 	%D%/parallel.c    %D%/parallel.h \
 	%D%/pipeline.c    %D%/pipeline.h \
 	%D%/prep.c        %D%/prep.h        %D%/prep_internal.h \

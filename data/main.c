@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "data/data_command.h"
 #include "data/demo.h"
 #include "data/prep.h"
 #include "data/tools.h"
@@ -17,6 +18,8 @@ static int run(struct conf *c, int argc, char **argv, struct err *e)
 		return 0;
 	if (!strcmp(c->command, "prep"))
 		return prep_run(c, e);
+	if (!strcmp(c->command, "data"))
+		return data_command_run(c, e);
 	if (!strcmp(c->command, "demo-corpus"))
 		return demo_corpus_run(c, e);
 	for (i = 0; i < n_data_tools; i++)

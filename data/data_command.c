@@ -1,0 +1,355 @@
+/* data_command.c - see data_command.h */
+#include "data/data_command.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "data/clean.h"
+#include "data/corpus.h"
+#include "data/origin.h"
+#include "data/pipeline.h"
+#include "data/shard.h"
+#include "share/base/file.h"
+#include "share/base/json.h"
+#include "share/base/mem.h"
+#include "share/base/text.h"
+
+/* A corpus that questions are put to. */
+struct asked {
+	struct conf *c;
+	char *folder;		/* owned */
+	struct origins origins;
+	struct pipeline *tools;	/* owned */
+	struct shard *shard;	/* owned */
+	int32_t *ids[2];	/* owned: source and target of the pair at hand */
+	int32_t n[2];
+	struct buf text[2];
+	struct buf json;
+	struct json_writer writer;
+};
+
+static int open_corpus(struct asked *a, struct err *e)
+{
+	char *recipe = file_path(e, "%s/recipe.ini", a->folder);
+	char *path = recipe ? file_path(e, "%s/train.shard", a->folder) : NULL;
+	int rc = path ? conf_load_recipe(a->c, recipe, e) : e->code;
+	size_t room;
+
+	if (!rc)
+		rc = origins_load(&a->origins, a->folder, e);
+	if (!rc && !(a->tools = pipeline_open(a->folder, a->c, e)))
+		rc = e->code;
+	if (!rc && !(a->shard = shard_open(path, e)))
+		rc = e->code;
+	if (!rc && shard_pairs(a->shard) != a->origins.kept)
+		rc = err_set(e, ERR_DATA, "%s: has %lld pairs, but %lld were kept: %s", path,
+			     (long long)shard_pairs(a->shard), (long long)a->origins.kept,
+			     "prepare the corpus again");
+	free(recipe);
+	free(path);
+	if (rc)
+		return rc;
+	room = (size_t)shard_longest(a->shard);
+	a->ids[0] = mem_alloc(room, sizeof(int32_t), e);
+	a->ids[1] = a->ids[0] ? mem_alloc(room, sizeof(int32_t), e) : NULL;
+	return a->ids[1] ? 0 : e->code;
+}
+
+/* Ids and detokenised text of a pair of the shard. */
+static int load_pair(struct asked *a, int64_t pair, struct err *e)
+{
+	int side;
+
+	shard_lengths(a->shard, pair, &a->n[0], &a->n[1]);
+	shard_read(a->shard, pair, a->ids[0], a->ids[1]);
+	for (side = 0; side < 2; side++) {
+		buf_clear(&a->text[side]);
+		if (pipeline_decode(a->tools, (enum pipeline_side)side, a->ids[side],
+				    (size_t)a->n[side], &a->text[side], e))
+			return e->code;
+	}
+	return 0;
+}
+
+static const char *const side_names[] = { "source", "target" };
+
+/* ---- show ---- */
+
+static void show_side(const struct asked *a, int side)
+{
+	const struct vocab *v = pipeline_vocab(a->tools);
+	int32_t i;
+
+	printf("  %s  %s\n         ", side_names[side], buf_text(&a->text[side]));
+	for (i = 0; i < a->n[side]; i++)
+		printf(" %s", vocab_piece(v, a->ids[side][i]));
+	printf("\n         ");
+	for (i = 0; i < a->n[side]; i++)
+		printf(" %d", (int)a->ids[side][i]);
+	putchar('\n');
+}
+
+static void show_side_json(struct asked *a, int side)
+{
+	const struct vocab *v = pipeline_vocab(a->tools);
+	struct json_writer *w = &a->writer;
+	int32_t i;
+
+	json_key(w, side_names[side]);
+	json_open(w, '{');
+	json_key(w, "text");
+	json_strn(w, buf_text(&a->text[side]), a->text[side].len);
+	json_key(w, "pieces");
+	json_open(w, '[');
+	for (i = 0; i < a->n[side]; i++)
+		json_str(w, vocab_piece(v, a->ids[side][i]));
+	json_close(w, ']');
+	json_key(w, "ids");
+	json_open(w, '[');
+	for (i = 0; i < a->n[side]; i++)
+		json_int(w, a->ids[side][i]);
+	json_close(w, ']');
+	json_close(w, '}');
+}
+
+static void begin_json(struct asked *a, const struct origin *from)
+{
+	struct json_writer *w = &a->writer;
+
+	json_open(w, '{');
+	json_key(w, "file");
+	json_str(w, a->origins.texts[from->text].name);
+	json_key(w, "line");
+	json_int(w, from->line);
+}
+
+static int show_pair(struct asked *a, int64_t pair, struct err *e)
+{
+	struct origin from = origin_of(&a->origins, pair);
+	int side;
+
+	if (load_pair(a, pair, e))
+		return e->code;
+	if (a->c->json) {
+		begin_json(a, &from);
+		json_key(&a->writer, "pair");
+		json_int(&a->writer, pair);
+	} else {
+		printf("pair %lld of train.shard: %s:%lld\n", (long long)pair,
+		       a->origins.texts[from.text].name, (long long)from.line);
+	}
+	for (side = 0; side < 2; side++)
+		if (a->c->json)
+			show_side_json(a, side);
+		else
+			show_side(a, side);
+	if (a->c->json)
+		json_close(&a->writer, '}');
+	return 0;
+}
+
+static int parse_count(const char *what, const char *text, int64_t low, int64_t *value,
+		       struct err *e)
+{
+	if (text_to_int(text, value) && *value >= low)
+		return 0;
+	return err_set(e, ERR_USAGE, "%s must be a number from %lld on, not '%s'", what,
+		       (long long)low, text);
+}
+
+static int show(struct asked *a, struct err *e)
+{
+	int64_t first, count = 1, pairs = a->origins.kept;
+
+	if (a->c->n_arguments < 3)
+		return err_set(e, ERR_USAGE, "data show needs CORPUS and N, the number of a pair");
+	if (parse_count("N", a->c->arguments[2], 0, &first, e) ||
+	    (a->c->n_arguments > 3 && parse_count("COUNT", a->c->arguments[3], 1, &count, e)))
+		return e->code;
+	if (first >= pairs)
+		return err_set(e, ERR_USAGE, "train.shard has no pair %lld: it holds 0 to %lld",
+			       (long long)first, (long long)pairs - 1);
+	count = MIN(count, pairs - first);
+	if (a->c->json) {
+		json_open(&a->writer, '{');
+		json_key(&a->writer, "pairs");
+		json_open(&a->writer, '[');
+	}
+	for (; count > 0; count--)
+		if (show_pair(a, first++, e))
+			return e->code;
+	if (a->c->json) {
+		json_close(&a->writer, ']');
+		json_close(&a->writer, '}');
+	}
+	return 0;
+}
+
+/* ---- why ---- */
+
+static void say_text(struct asked *a, const struct buf *source, const struct buf *target)
+{
+	const struct buf *const text[] = { source, target };
+	int side;
+
+	for (side = 0; side < 2; side++)
+		if (a->c->json) {
+			json_key(&a->writer, side_names[side]);
+			json_strn(&a->writer, buf_text(text[side]), text[side]->len);
+		} else {
+			printf("  %s  %s\n", side_names[side], buf_text(text[side]));
+		}
+}
+
+static int why_kept(struct asked *a, const struct origin *from, int64_t pair, struct err *e)
+{
+	if (load_pair(a, pair, e))
+		return e->code;
+	if (a->c->json) {
+		begin_json(a, from);
+		json_key(&a->writer, "kept");
+		json_bool(&a->writer, true);
+		json_key(&a->writer, "pair");
+		json_int(&a->writer, pair);
+	} else {
+		printf("%s:%lld: kept, as pair %lld of train.shard\n",
+		       a->origins.texts[from->text].name, (long long)from->line, (long long)pair);
+	}
+	say_text(a, &a->text[0], &a->text[1]);
+	return 0;
+}
+
+static int why_dropped(struct asked *a, const struct origin *from, struct err *e)
+{
+	struct origin_row row;
+	const char *rule, *meaning;
+
+	if (origin_read_row(&a->origins, a->folder, *from, &row, e)) {
+		origin_row_free(&row);
+		return e->code;
+	}
+	rule = buf_text(&row.rule);
+	meaning = clean_rule_meaning(clean_rule_find(rule));
+	if (a->c->json) {
+		begin_json(a, from);
+		json_key(&a->writer, "kept");
+		json_bool(&a->writer, false);
+		json_key(&a->writer, "rule");
+		json_str(&a->writer, rule);
+		json_key(&a->writer, "meaning");
+		json_str(&a->writer, meaning);
+	} else {
+		printf("%s:%lld: dropped by the rule '%s': %s\n",
+		       a->origins.texts[from->text].name, (long long)from->line, rule, meaning);
+	}
+	say_text(a, &row.source, &row.target);
+	origin_row_free(&row);
+	return 0;
+}
+
+static int why(struct asked *a, struct err *e)
+{
+	struct origin from;
+	int64_t pair;
+	int rc;
+
+	if (a->c->n_arguments != 3)
+		return err_set(e, ERR_USAGE, "data why needs CORPUS and FILE:LINE");
+	if (origin_parse(&a->origins, a->c->arguments[2], &from, e))
+		return e->code;
+	pair = origin_position(&a->origins, from);
+	rc = pair < 0 ? why_dropped(a, &from, e) : why_kept(a, &from, pair, e);
+	if (!rc && a->c->json)
+		json_close(&a->writer, '}');
+	return rc;
+}
+
+/* ---- the command ---- */
+
+static int stats(struct asked *a, struct err *e)
+{
+	if (a->c->n_arguments != 2)
+		return err_set(e, ERR_USAGE, "data stats needs CORPUS and nothing else");
+	return data_print_stats(a->folder, a->c->json, e);
+}
+
+static const struct {
+	const char *name;
+	int (*answer)(struct asked *a, struct err *e);
+	bool needs_corpus;	/* opened */
+} questions[] = {
+	{ "stats", stats, false },
+	{ "show", show, true },
+	{ "why", why, true },
+};
+
+/* The folder of the corpus of that name; it must be prepared, and by this version. */
+static int find_corpus(struct asked *a, const char *name, struct err *e)
+{
+	char *manifest;
+	int rc;
+
+	if (conf_set(a->c, "corpus", name, "command line", e))
+		return e->code;
+	a->folder = corpus_folder(a->c, e);
+	manifest = a->folder ? file_path(e, "%s/manifest.json", a->folder) : NULL;
+	rc = manifest ? 0 : e->code;
+	if (!rc && !file_exists(manifest))
+		rc = err_set(e, ERR_NOINPUT, "%s: no corpus is prepared there", a->folder);
+	free(manifest);
+	manifest = rc ? NULL : file_path(e, "%s/stats.json", a->folder);
+	if (manifest && !file_exists(manifest))
+		rc = err_set(e, ERR_NOINPUT,
+			     "%s: is missing: prepare the corpus again with this version",
+			     manifest);
+	free(manifest);
+	return rc;
+}
+
+static int put_json(struct asked *a, struct err *e)
+{
+	buf_add_char(&a->json, '\n');
+	if (buf_check(&a->json, e))
+		return e->code;
+	fwrite(a->json.data, 1, a->json.len, stdout);
+	return 0;
+}
+
+static void close_corpus(struct asked *a)
+{
+	origins_free(&a->origins);
+	pipeline_close(a->tools);
+	shard_close(a->shard);
+	free(a->ids[0]);
+	free(a->ids[1]);
+	buf_free(&a->text[0]);
+	buf_free(&a->text[1]);
+	buf_free(&a->json);
+	free(a->folder);
+}
+
+int data_command_run(struct conf *c, struct err *e)
+{
+	struct asked a = { .c = c, .writer.out = &a.json };
+	size_t i;
+	int rc;
+
+	for (i = 0; i < ARRAY_LEN(questions); i++)
+		if (!strcmp(questions[i].name, c->arguments[0]))
+			break;
+	if (i == ARRAY_LEN(questions))
+		return err_set(e, ERR_USAGE, "data answers stats, show and why, not '%s'",
+			       c->arguments[0]);
+	rc = find_corpus(&a, c->arguments[1], e);
+	if (!rc && questions[i].needs_corpus)
+		rc = open_corpus(&a, e);
+	if (!rc)
+		rc = questions[i].answer(&a, e);
+	if (!rc && a.json.len)
+		rc = put_json(&a, e);
+	if (!rc && (ferror(stdout) || fflush(stdout)))
+		rc = err_set_errno(e, ERR_IO, "standard output: cannot be written");
+	close_corpus(&a);
+	return rc;
+}

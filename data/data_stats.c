@@ -1,0 +1,263 @@
+/* data_stats.c - see data_command.h: stats.json and the stages as tables */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "data/clean.h"
+#include "data/data_command.h"
+#include "share/base/file.h"
+#include "share/base/json.h"
+#include "share/base/text.h"
+
+#define JSON_LIMIT (64u << 20)	/* bytes */
+
+static int64_t integer(const struct json *object, const char *key)
+{
+	return json_integer(json_get(object, key), 0);
+}
+
+static double number(const struct json *object, const char *key)
+{
+	return json_number(json_get(object, key), 0);
+}
+
+static const char *text(const struct json *object, const char *key)
+{
+	return json_text(json_get(object, key), "");
+}
+
+static double percent(int64_t part, int64_t of)
+{
+	return of ? 100.0 * (double)part / (double)of : 0;
+}
+
+static void print_pairs(const struct json *s)
+{
+	const struct json *pairs = json_get(s, "pairs"), *n;
+	const char *name;
+	size_t i;
+
+	printf("%s: %s to %s, %s, vocabulary of %lld, %lld merges, %lld distinct words\n",
+	       text(s, "name"), text(s, "source_language"), text(s, "target_language"),
+	       text(s, "segmentation"), (long long)integer(s, "vocabulary"),
+	       (long long)integer(s, "merges"), (long long)integer(s, "distinct_words"));
+	printf("pairs:");
+	for (i = 0; (name = json_member(pairs, i, &n)); i++)
+		printf("%s %lld %s", i ? "," : "", (long long)json_integer(n, 0), name);
+	printf("\n\n");
+}
+
+static void print_texts(const struct json *s)
+{
+	const struct json *texts = json_get(s, "texts"), *t;
+	size_t i;
+
+	printf("%12s %12s %9s %9s %9s %12s %12s  text\n", "pairs", "kept", "dropped", "source MB",
+	       "target MB", "source words", "target words");
+	for (i = 0; i < json_len(texts); i++) {
+		t = json_at(texts, i);
+		printf("%12lld %12lld %9lld %9.1f %9.1f %12lld %12lld  %s\n",
+		       (long long)integer(t, "pairs"), (long long)integer(t, "kept"),
+		       (long long)(integer(t, "pairs") - integer(t, "kept")),
+		       (double)integer(t, "source_bytes") / 1e6,
+		       (double)integer(t, "target_bytes") / 1e6,
+		       (long long)integer(t, "source_words"), (long long)integer(t, "target_words"),
+		       text(t, "name"));
+	}
+}
+
+/* A line a rule that dropped anything, and of each text how much. */
+static void print_dropped(const struct json *s)
+{
+	const struct json *dropped = json_get(s, "dropped"), *texts = json_get(s, "texts"), *n;
+	const char *name;
+	int64_t count;
+	size_t i, k;
+
+	for (i = 0; (name = json_member(dropped, i, &n)); i++) {
+		if (!json_integer(n, 0))
+			continue;
+		printf("\ndropped by '%s': %lld (%s)\n", name, (long long)json_integer(n, 0),
+		       clean_rule_meaning(clean_rule_find(name)));
+		for (k = 0; json_len(texts) > 1 && k < json_len(texts); k++) {
+			count = integer(json_get(json_at(texts, k), "dropped"), name);
+			if (count)
+				printf("%12lld of %s\n", (long long)count,
+				       text(json_at(texts, k), "name"));
+		}
+	}
+}
+
+static void print_sides(const struct json *s)
+{
+	static const char *const sides[] = { "source", "target" };
+	const struct json *side;
+	size_t i;
+
+	printf("\n%-10s %12s %12s %15s %12s\n", "kept text", "words", "tokens", "tokens per word",
+	       "whole words");
+	for (i = 0; i < ARRAY_LEN(sides); i++) {
+		side = json_get(s, sides[i]);
+		printf("%s %-3s %12lld %12lld %15.3f %10.2f %%\n", sides[i],
+		       text(side, "language"), (long long)integer(side, "words"),
+		       (long long)integer(side, "tokens"), number(side, "tokens_per_word"),
+		       100 * number(side, "whole_words"));
+	}
+}
+
+static void print_held_out(const struct json *s)
+{
+	const struct json *sets = json_get(s, "held_out"), *h;
+	int64_t tokens;
+	size_t i;
+
+	if (!json_len(sets))
+		return;
+	printf("\n%-10s %8s %12s %12s %16s %9s\n", "held out", "pairs", "source tok.",
+	       "target tok.", "unknown", "in train");
+	for (i = 0; i < json_len(sets); i++) {
+		h = json_at(sets, i);
+		tokens = integer(h, "source_tokens") + integer(h, "target_tokens");
+		printf("%-10s %8lld %12lld %12lld %7lld %6.3f %% %9lld\n", text(h, "set"),
+		       (long long)integer(h, "pairs"), (long long)integer(h, "source_tokens"),
+		       (long long)integer(h, "target_tokens"),
+		       (long long)integer(h, "unknown_tokens"),
+		       percent(integer(h, "unknown_tokens"), tokens),
+		       (long long)integer(h, "in_train"));
+	}
+}
+
+static void print_lengths(const struct json *s)
+{
+	static const struct { const char *side, *what; } columns[] = {
+		{ "source", "words_a_line" }, { "target", "words_a_line" },
+		{ "source", "tokens_a_line" }, { "target", "tokens_a_line" },
+	};
+	const struct json *lines[ARRAY_LEN(columns)];
+	size_t i, k, rows = 0, step = 1;
+
+	for (i = 0; i < ARRAY_LEN(columns); i++) {
+		const struct json *bins = json_get(json_get(s, columns[i].side), columns[i].what);
+
+		step = (size_t)MAX(integer(bins, "step"), 1);
+		lines[i] = json_get(bins, "lines");
+		rows = MAX(rows, json_len(lines[i]));
+	}
+	printf("\n%-11s %12s %12s %13s %13s\n", "lines of", "source words", "target words",
+	       "source tokens", "target tokens");
+	for (k = 0; k < rows; k++) {
+		printf("%4zu to %-4zu", k * step + 1, (k + 1) * step);
+		for (i = 0; i < ARRAY_LEN(columns); i++)
+			printf(" %*lld", i < 2 ? 12 : 13,
+			       (long long)json_integer(json_at(lines[i], k), 0));
+		putchar('\n');
+	}
+}
+
+static void print_stages(const struct json *manifest)
+{
+	const struct json *stages = json_get(manifest, "stages"), *s;
+	size_t i;
+
+	printf("\n%-10s %9s %12s %12s %12s\n", "stage", "seconds", "pairs in", "pairs out",
+	       "MB written");
+	for (i = 0; i < json_len(stages); i++) {
+		s = json_at(stages, i);
+		printf("%-10s %9.1f %12lld %12lld %12.1f\n", text(s, "name"), number(s, "seconds"),
+		       (long long)integer(s, "pairs_in"), (long long)integer(s, "pairs_out"),
+		       (double)integer(s, "bytes") / 1e6);
+	}
+}
+
+static int read_text(const char *folder, const char *name, struct buf *out, struct json **root,
+		     struct err *e)
+{
+	char *path = file_path(e, "%s/%s", folder, name);
+	int rc = path ? file_read_all(path, JSON_LIMIT, out, e) : e->code;
+
+	if (!rc) {
+		*root = json_parse(buf_text(out), out->len, e);
+		if (!*root)
+			rc = err_prefix(e, "%s: damaged", path);
+	}
+	free(path);
+	return rc;
+}
+
+static void add_value(struct json_writer *w, const struct json *v);
+
+/* A copy of the stages in the manifest: numbers and names only. */
+static void add_stages(struct json_writer *w, const struct json *manifest)
+{
+	const struct json *stages = json_get(manifest, "stages"), *value;
+	const char *key;
+	size_t i, k;
+
+	json_open(w, '[');
+	for (i = 0; i < json_len(stages); i++) {
+		json_open(w, '{');
+		for (k = 0; (key = json_member(json_at(stages, i), k, &value)); k++) {
+			json_key(w, key);
+			add_value(w, value);
+		}
+		json_close(w, '}');
+	}
+	json_close(w, ']');
+}
+
+static void add_value(struct json_writer *w, const struct json *v)
+{
+	const char *s = json_text(v, NULL);
+
+	if (s)
+		json_str(w, s);
+	else
+		json_real(w, json_number(v, 0));
+}
+
+/* stats.json with one more member before its last brace. */
+static int print_json(const struct buf *stats, const struct json *manifest, struct err *e)
+{
+	struct buf b = { 0 };
+	struct json_writer w = { .out = &b, .need_comma = true };
+	size_t end = stats->len;
+	int rc;
+
+	while (end > 0 && stats->data[end - 1] != '}')
+		end--;
+	buf_add(&b, stats->data, end ? end - 1 : 0);
+	json_key(&w, "stages");
+	add_stages(&w, manifest);
+	buf_add_str(&b, "}\n");
+	rc = buf_check(&b, e);
+	if (!rc)
+		fwrite(b.data, 1, b.len, stdout);
+	buf_free(&b);
+	return rc;
+}
+
+int data_print_stats(const char *folder, bool json, struct err *e)
+{
+	struct buf stats = { 0 }, manifest = { 0 };
+	struct json *s = NULL, *m = NULL;
+	int rc = read_text(folder, "stats.json", &stats, &s, e);
+
+	if (!rc)
+		rc = read_text(folder, "manifest.json", &manifest, &m, e);
+	if (!rc && json) {
+		rc = print_json(&stats, m, e);
+	} else if (!rc) {
+		print_pairs(s);
+		print_texts(s);
+		print_dropped(s);
+		print_sides(s);
+		print_held_out(s);
+		print_lengths(s);
+		print_stages(m);
+	}
+	json_free(s);
+	json_free(m);
+	buf_free(&stats);
+	buf_free(&manifest);
+	return rc;
+}
