@@ -23,7 +23,7 @@ int  bpe_learner_add_word(struct bpe_learner *l, const char *word, size_t n, int
 			  struct err *e);
 /*
  * Learn at most merges; write the codes file to out. *learned: how many there
- * were. Text without any word of two characters: ERR_DATA.
+ * were. The learner has forgotten its words afterwards. Text without any word of two characters: ERR_DATA.
  */
 int  bpe_learn(struct bpe_learner *l, int64_t merges, int64_t min_frequency, FILE *out,
 	       int64_t *learned, struct err *e);

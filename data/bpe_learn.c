@@ -7,10 +7,9 @@
 #include <string.h>
 
 #include "data/bpe_line.h"
-#include "data/bpe_pairs.h"
+#include "data/bpe_merger.h"
 #include "data/intern.h"
 #include "share/base/mem.h"
-#include "share/base/text.h"
 
 /* ---- counting words ---- */
 
@@ -64,312 +63,120 @@ int bpe_learner_add_line(struct bpe_learner *l, const char *line, size_t n, stru
 	return bpe_learner_add_word(l, line, n, 1, e);
 }
 
+static void forget_words(struct bpe_learner *l)
+{
+	intern_free(&l->words);
+	free(l->counts);
+	l->counts = NULL;
+	l->cap = 0;
+}
+
 void bpe_learner_free(struct bpe_learner *l)
 {
 	if (!l)
 		return;
-	intern_free(&l->words);
-	free(l->counts);
+	forget_words(l);
 	free(l);
 }
 
 /* ---- words as symbols ---- */
 
-struct word {
-	size_t   start;		/* in symbols */
-	uint32_t n;
-	bool     has_space;	/* holds a character that Python calls white space */
-	int64_t  count;
-};
+#define SHORT_CHARS 0x800	/* characters of one or two bytes: their symbols are remembered */
 
-struct learning {
-	struct intern symbols;		/* by their string, however they were built */
-	struct word *words;		/* owned: (n_words) */
-	size_t   n_words, longest;
-	int32_t *symbol;		/* owned: of all words, one behind the other */
-	int32_t *old;			/* owned: (longest) */
-	int32_t *tally;			/* owned: (n_words), zero between merges */
-	uint32_t *changed;		/* owned */
-	size_t   cap_changed;
+struct spelling {
+	struct bpe_merger merger;
+	int32_t known[2][SHORT_CHARS];	/* symbol + 1, within a word and at its end; 0: not met */
+	int32_t *symbols;		/* owned: of the word at hand */
+	size_t cap;
 	struct buf scratch;
-	struct bpe_pairs pairs;
 };
 
-static void learning_free(struct learning *g)
+/* One character; the last one of a word carries "</w>". */
+static int spell_char(struct spelling *g, const char *text, size_t n, bool is_last,
+		      int32_t *symbol, struct err *e)
 {
-	intern_free(&g->symbols);
-	free(g->words);
-	free(g->symbol);
-	free(g->old);
-	free(g->tally);
-	free(g->changed);
-	buf_free(&g->scratch);
-	bpe_pairs_free(&g->pairs);
+	const unsigned char *t = (const unsigned char *)text;
+	uint32_t code = n == 1 ? t[0] : n == 2 ? (t[0] & 0x1Fu) << 6 | (t[1] & 0x3Fu) : SHORT_CHARS;
+	int32_t *known = code < (n == 1 ? 0x80 : SHORT_CHARS) && (n == 1 || t[0] >= 0xC2) ?
+			 &g->known[is_last][code] : NULL;
+
+	if (known && *known) {
+		*symbol = *known - 1;
+		return 0;
+	}
+	buf_clear(&g->scratch);
+	buf_add(&g->scratch, text, n);
+	if (is_last)
+		buf_add_str(&g->scratch, BPE_WORD_END);
+	if (buf_check(&g->scratch, e) ||
+	    bpe_merger_symbol(&g->merger, g->scratch.data, g->scratch.len, symbol, e))
+		return e->code;
+	if (known)
+		*known = *symbol + 1;
+	return 0;
 }
 
-/* str.isspace() of Python, the blank included. */
-static bool is_space(uint32_t c)
+static int spell(struct spelling *g, const char *text, size_t n, int64_t count, struct err *e)
 {
-	return (c >= 0x09 && c <= 0x0D) || (c >= 0x1C && c <= 0x20) || c == 0x85 || c == 0xA0 ||
-	       c == 0x1680 || (c >= 0x2000 && c <= 0x200A) || c == 0x2028 || c == 0x2029 ||
-	       c == 0x202F || c == 0x205F || c == 0x3000;
-}
+	size_t n_symbols = 0;
+	unsigned flags = 0;
 
-static bool is_space_at(const char *text, size_t n)
-{
-	uint32_t c = 0;
-
-	if (!n || !utf8_valid(text, bpe_char_length(text, n)))
-		return false;
-	utf8_decode(text, n, &c);
-	return is_space(c);
-}
-
-/* Cut a word into characters, the last one with "</w>". */
-static int spell(struct learning *g, struct word *w, const char *text, size_t n, struct err *e)
-{
+	if (mem_grow(&g->symbols, &g->cap, n, sizeof(*g->symbols), e))
+		return e->code;
 	for (size_t i = 0, len; i < n; i += len) {
 		len = bpe_char_length(text + i, n - i);
-		buf_clear(&g->scratch);
-		buf_add(&g->scratch, text + i, len);
-		if (i + len == n)
-			buf_add_str(&g->scratch, BPE_WORD_END);
-		if (buf_check(&g->scratch, e) ||
-		    intern_add(&g->symbols, g->scratch.data, g->scratch.len,
-			       &g->symbol[w->start + w->n], e))
+		if (spell_char(g, text + i, len, i + len == n, &g->symbols[n_symbols++], e))
 			return e->code;
-		w->n++;
-		w->has_space = w->has_space || is_space_at(text + i, len);
+		if (bpe_is_space(text + i, len))
+			flags = BPE_WORD_HAS_SPACE;
 	}
-	return 0;
+	return bpe_merger_add_word(&g->merger, g->symbols, n_symbols, count, flags, e);
 }
 
-static int spell_all(struct learning *g, const struct bpe_learner *l, struct err *e)
+static int spell_all(struct spelling *g, struct bpe_learner *l, struct err *e)
 {
-	size_t total = 0;
-
-	g->n_words = (size_t)l->words.n;
-	g->words = mem_alloc(g->n_words, sizeof(*g->words), e);
-	g->tally = mem_alloc(g->n_words, sizeof(*g->tally), e);
-	/* A character is at least a byte. */
-	g->symbol = mem_alloc(l->words.n_bytes, sizeof(*g->symbol), e);
-	if (!g->words || !g->tally || !g->symbol)
-		return e->code;
-	for (size_t j = 0; j < g->n_words; j++) {
-		struct word *w = &g->words[j];
+	for (int32_t i = 0; i < l->words.n; i++) {
 		size_t n;
-		const char *text = intern_text(&l->words, (int32_t)j, &n);
+		const char *text = intern_text(&l->words, i, &n);
 
-		w->start = total;
-		w->count = l->counts[j];
-		if (spell(g, w, text, n, e))
+		if (spell(g, text, n, l->counts[i], e))
 			return e->code;
-		total += w->n;
-		g->longest = MAX(g->longest, w->n);
 	}
-	g->old = mem_alloc(g->longest, sizeof(*g->old), e);
-	return g->old ? 0 : e->code;
-}
-
-static int count_pairs(struct learning *g, struct err *e)
-{
-	g->pairs.symbols = &g->symbols;
-	for (size_t j = 0; j < g->n_words; j++) {
-		const struct word *w = &g->words[j];
-		const int32_t *s = g->symbol + w->start;
-
-		for (uint32_t i = 0; i + 1 < w->n; i++)
-			if (bpe_pairs_add(&g->pairs, s[i], s[i + 1], w->count, (uint32_t)j, e))
-				return e->code;
-	}
-	if (!g->pairs.n)
+	forget_words(l);
+	if (bpe_merger_start(&g->merger, e))
+		return e->code;
+	if (!g->merger.pairs.n)
 		return err_set(e, ERR_DATA, "the text holds no word of two or more characters, "
 			       "so there are no merges to learn");
-	return bpe_pairs_start(&g->pairs, e);
-}
-
-/* ---- merging ---- */
-
-struct merge {
-	int32_t left, right, merged;	/* symbols */
-};
-
-static int join(struct learning *g, int32_t left, int32_t right, int32_t *joined, struct err *e)
-{
-	const char *text;
-	size_t n;
-
-	buf_clear(&g->scratch);
-	text = intern_text(&g->symbols, left, &n);
-	buf_add(&g->scratch, text, n);
-	text = intern_text(&g->symbols, right, &n);
-	buf_add(&g->scratch, text, n);
-	return buf_check(&g->scratch, e) ? e->code :
-	       intern_add(&g->symbols, g->scratch.data, g->scratch.len, joined, e);
-}
-
-/*
- * Rewrite the word at s (old: a copy of its n symbols), left to right; how many symbols it has now.
- */
-static uint32_t replace(const struct merge *m, const int32_t *old, uint32_t n, int32_t *s)
-{
-	uint32_t out = 0;
-
-	for (uint32_t i = 0; i < n; out++) {
-		bool here = i + 1 < n && old[i] == m->left && old[i + 1] == m->right;
-
-		s[out] = here ? m->merged : old[i];
-		i += here ? 2 : 1;
-	}
-	return out;
-}
-
-/*
- * Does symbol k end in the string of m->left, from its start or after white space, from byte from
- * on?
- */
-static bool ends_in_left(const struct learning *g, const struct merge *m, int32_t k, size_t from)
-{
-	size_t n, n_left, start, before;
-	const char *text = intern_text(&g->symbols, k, &n);
-	const char *left = intern_text(&g->symbols, m->left, &n_left);
-
-	if (n < n_left || n - n_left < from || memcmp(text + n - n_left, left, n_left))
-		return false;
-	start = before = n - n_left;
-	while (before && ((unsigned char)text[--before] & 0xC0) == 0x80)
-		;
-	return start == 0 || is_space_at(text + before, start - before);
-}
-
-static bool begins_with_right(const struct learning *g, const struct merge *m, int32_t k)
-{
-	size_t n, n_right;
-	const char *text = intern_text(&g->symbols, k, &n);
-	const char *right = intern_text(&g->symbols, m->right, &n_right);
-
-	return n >= n_right && !memcmp(text, right, n_right) &&
-	       (n == n_right || is_space_at(text + n_right, n - n_right));
-}
-
-/*
- * The same for words with white space such as U+00A0 in them. subword-nmt
- * replaces in the symbols joined by blanks, with white space as the edge of a
- * symbol; so there the pair may also be found inside symbols.
- */
-static int replace_in_text(struct learning *g, const struct merge *m, uint32_t n, int32_t *s,
-			   uint32_t *n_new, struct err *e)
-{
-	const int32_t *old = g->old;
-	size_t n_right, from = 0;	/* where in old[i] the next match may begin */
-	uint32_t out = 0;
-
-	intern_text(&g->symbols, m->right, &n_right);
-	s[0] = old[0];
-	for (uint32_t i = 0; i + 1 < n; i++) {
-		if (ends_in_left(g, m, old[i], from) && begins_with_right(g, m, old[i + 1])) {
-			if (join(g, s[out], old[i + 1], &s[out], e))
-				return e->code;
-			from = n_right;
-		} else {
-			s[++out] = old[i + 1];
-			from = 0;
-		}
-	}
-	*n_new = out + 1;
 	return 0;
 }
 
-/* Take back the pairs that overlapped with an occurrence of the merged pair in the old word. */
-static int uncount(struct learning *g, const struct merge *m, uint32_t j, uint32_t n, struct err *e)
-{
-	const int32_t *old = g->old;
-	int64_t times = -g->words[j].count;
+/* ---- merges ---- */
 
-	for (uint32_t i = 0; i + 1 < n; i++) {
-		if (old[i] != m->left || old[i + 1] != m->right)
-			continue;
-		if (i && bpe_pairs_add(&g->pairs, old[i - 1], old[i], times, j, e))
-			return e->code;
-		/* In A B C B C the pair C B is taken back by the next occurrence. */
-		if (i + 2 < n && (old[i + 2] != m->left || i + 3 >= n || old[i + 3] != m->right) &&
-		    bpe_pairs_add(&g->pairs, old[i + 1], old[i + 2], times, j, e))
-			return e->code;
-		i++;
-	}
-	return 0;
+static int compare_symbols(const struct intern *t, int32_t a, int32_t b)
+{
+	size_t na, nb;
+	const char *ta = intern_text(t, a, &na), *tb = intern_text(t, b, &nb);
+	int d = a == b ? 0 : memcmp(ta, tb, MIN(na, nb)); /* UTF-8 sorts as its code points do */
+
+	return d ? d : (na > nb) - (na < nb);
 }
 
-/* Count the pairs with the merged symbol in the new word, also (as subword-nmt) those of before. */
-static int recount(struct learning *g, const struct merge *m, uint32_t j, struct err *e)
+/* Of equally frequent pairs the largest, as Python compares pairs of strings. */
+static bool is_before(const struct bpe_merger *m, const struct bpe_pair *a, const struct bpe_pair *b)
 {
-	const struct word *w = &g->words[j];
-	const int32_t *s = g->symbol + w->start;
+	int d = compare_symbols(&m->symbols, a->left, b->left);
 
-	for (uint32_t i = 0; i < w->n; i++) {
-		if (s[i] != m->merged)
-			continue;
-		if (i && bpe_pairs_add(&g->pairs, s[i - 1], s[i], w->count, j, e))
-			return e->code;
-		if (i + 1 < w->n && s[i + 1] != m->merged &&
-		    bpe_pairs_add(&g->pairs, s[i], s[i + 1], w->count, j, e))
-			return e->code;
-	}
-	return 0;
+	return d ? d > 0 : compare_symbols(&m->symbols, a->right, b->right) > 0;
 }
 
-/* The words in which the pair is counted at least once, into g->changed. */
-static int find_changed(struct learning *g, const struct bpe_pair *q, size_t *n_changed,
-			struct err *e)
-{
-	size_t n = 0;
+static const struct bpe_dialect subword_nmt = { is_before, NULL, true };
 
-	if (mem_grow(&g->changed, &g->cap_changed, q->n_places, sizeof(*g->changed), e))
-		return e->code;
-	for (uint32_t i = 0; i < q->n_places; i++)
-		g->tally[q->places[i] >> 1] += q->places[i] & 1 ? -1 : 1;
-	for (uint32_t i = 0; i < q->n_places; i++) {
-		uint32_t j = q->places[i] >> 1;
-
-		if (g->tally[j] > 0)
-			g->changed[n++] = j;
-		g->tally[j] = 0;
-	}
-	*n_changed = n;
-	return 0;
-}
-
-static int merge_pair(struct learning *g, uint32_t pair, struct err *e)
-{
-	struct merge m = { .left = g->pairs.all[pair].left, .right = g->pairs.all[pair].right };
-	size_t n_changed = 0;
-
-	if (join(g, m.left, m.right, &m.merged, e) ||
-	    find_changed(g, &g->pairs.all[pair], &n_changed, e))
-		return e->code;
-	g->pairs.all[pair].n_places = 0;
-	for (size_t k = 0; k < n_changed; k++) {
-		uint32_t j = g->changed[k], n = g->words[j].n;
-		struct word *w = &g->words[j];
-		int32_t *s = g->symbol + w->start;
-
-		memcpy(g->old, s, n * sizeof(*s));
-		if (!w->has_space)
-			w->n = replace(&m, g->old, n, s);
-		else if (replace_in_text(g, &m, n, s, &w->n, e))
-			return e->code;
-		if (uncount(g, &m, j, n, e) || recount(g, &m, j, e))
-			return e->code;
-	}
-	g->pairs.all[pair].count = 0;
-	return bpe_pairs_settle(&g->pairs, e);
-}
-
-static void write_merge(const struct learning *g, uint32_t pair, FILE *out)
+static void write_merge(const struct bpe_merger *m, uint32_t pair, FILE *out)
 {
 	size_t n_left, n_right;
-	const char *left = intern_text(&g->symbols, g->pairs.all[pair].left, &n_left);
-	const char *right = intern_text(&g->symbols, g->pairs.all[pair].right, &n_right);
+	const char *left = intern_text(&m->symbols, m->pairs.all[pair].left, &n_left);
+	const char *right = intern_text(&m->symbols, m->pairs.all[pair].right, &n_right);
 
 	fwrite(left, 1, n_left, out);
 	fputc(' ', out);
@@ -377,26 +184,22 @@ static void write_merge(const struct learning *g, uint32_t pair, FILE *out)
 	fputc('\n', out);
 }
 
-static int learn(struct learning *g, int64_t merges, int64_t min_frequency, FILE *out,
+static int learn(struct bpe_merger *m, int64_t merges, int64_t min_frequency, FILE *out,
 		 int64_t *learned, struct err *e)
 {
 	for (int64_t i = 0; i < merges; i++) {
+		int32_t merged;
 		uint32_t pair;
+		int got = bpe_merger_best(m, &pair, e);
 
-		if (!bpe_pairs_best(&g->pairs, &pair)) {
-			if (bpe_pairs_restart(&g->pairs, i, e))
-				return e->code;
-			if (!bpe_pairs_best(&g->pairs, &pair))
-				break;
-		}
-		if (g->pairs.all[pair].count < min_frequency)
+		if (got <= 0)
+			return got;
+		if (m->pairs.all[pair].count < min_frequency)
 			break;
-		write_merge(g, pair, out);
+		write_merge(m, pair, out);
 		++*learned;
-		if (merge_pair(g, pair, e))
+		if (bpe_merger_merge(m, pair, &merged, e))
 			return e->code;
-		if (i % 100 == 0)
-			bpe_pairs_prune(&g->pairs);
 	}
 	return 0;
 }
@@ -404,16 +207,25 @@ static int learn(struct learning *g, int64_t merges, int64_t min_frequency, FILE
 int bpe_learn(struct bpe_learner *l, int64_t merges, int64_t min_frequency, FILE *out,
 	      int64_t *learned, struct err *e)
 {
-	struct learning g = { 0 };
-	int rc;
+	struct spelling *g = mem_alloc(1, sizeof(*g), e);
+	int rc = g ? 0 : e->code;
 
 	*learned = 0;
-	if (!(rc = spell_all(&g, l, e)) && !(rc = count_pairs(&g, e))) {
+	if (!rc) {
+		g->merger.dialect = &subword_nmt;
+		rc = spell_all(g, l, e);
+	}
+	if (!rc) {
 		fputs("#version: 0.2\n", out);
-		rc = learn(&g, merges, MAX(min_frequency, 1), out, learned, e);
+		rc = learn(&g->merger, merges, MAX(min_frequency, 1), out, learned, e);
 	}
 	if (!rc && (fflush(out) || ferror(out)))
 		rc = err_set_errno(e, ERR_IO, "cannot write the BPE codes");
-	learning_free(&g);
+	if (g) {
+		bpe_merger_free(&g->merger);
+		free(g->symbols);
+		buf_free(&g->scratch);
+		free(g);
+	}
 	return rc;
 }

@@ -13,6 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "share/base/text.h"
+
 #define BPE_WORD_END "</w>"
 #define BPE_WORD_END_BYTES 4
 
@@ -60,6 +62,20 @@ static inline size_t bpe_char_length(const char *text, size_t n)
 	size_t want = c < 0xC0 ? 1 : c < 0xE0 ? 2 : c < 0xF0 ? 3 : 4;
 
 	return want < n ? want : n;
+}
+
+/* Is the character at text (n bytes, n >= 1) white space to Python's str.isspace()? */
+static inline bool bpe_is_space(const char *text, size_t n)
+{
+	uint32_t c = 0;
+
+	if ((unsigned char)text[0] < 0x80)
+		return (text[0] >= 0x09 && text[0] <= 0x0D) || (text[0] >= 0x1C && text[0] <= 0x20);
+	if (!utf8_valid(text, n))
+		return false;
+	utf8_decode(text, n, &c);
+	return c == 0x85 || c == 0xA0 || c == 0x1680 || (c >= 0x2000 && c <= 0x200A) ||
+	       c == 0x2028 || c == 0x2029 || c == 0x202F || c == 0x205F || c == 0x3000;
 }
 
 #endif

@@ -26,8 +26,8 @@
  * goes from left to right (aa a). Without is_as_subword_nmt counts are always
  * those of the words as they stand.
  *
- * Memory: for each distinct word 12 bytes and 4 for each character, about 8 for
- * each character of places, and 56 to 80 for each distinct pair.
+ * Memory: for each distinct word 12 bytes and 4 for each character, up to 12 for
+ * each character of places, and 65 to 80 for each distinct pair.
  */
 #ifndef WERKBANK_DATA_BPE_MERGER_H
 #define WERKBANK_DATA_BPE_MERGER_H

@@ -15,102 +15,80 @@ struct bpe_block {
 
 /* ---- finding a pair ---- */
 
-static size_t slot_of(const struct bpe_pairs *p, uint64_t key)
-{
-	size_t mask = p->n_slots - 1;
-	uint64_t hash = key * 0x9E3779B97F4A7C15u;
-	size_t at = (size_t)(hash ^ hash >> 32) & mask;
+#define HASH_HALF 0xFFFFFFFF00000000u
 
-	while (p->slots[at].pair && p->slots[at].key != key)
-		at = (at + 1) & mask;
-	return at;
+static uint64_t hash_of(int32_t left, int32_t right)
+{
+	uint64_t h = ((uint64_t)(uint32_t)left << 32 | (uint32_t)right) * 0x9E3779B97F4A7C15u;
+
+	return (h ^ h >> 29) * 0xBF58476D1CE4E5B9u;
 }
 
-static uint64_t key_of(int32_t left, int32_t right)
+/* The slot of the pair, or the free one where it belongs. The high half of a hash chooses it. */
+static size_t slot_of(const struct bpe_pairs *p, int32_t left, int32_t right, uint64_t hash)
 {
-	return (uint64_t)(uint32_t)left << 32 | (uint32_t)right;
+	size_t mask = p->n_slots - 1, at = (size_t)(hash >> 32) & mask;
+
+	for (uint64_t s; (s = p->slots[at]) != 0; at = (at + 1) & mask) {
+		const struct bpe_pair *q = &p->all[(uint32_t)s - 1];
+
+		if (!((s ^ hash) & HASH_HALF) && q->left == left && q->right == right)
+			break;
+	}
+	return at;
 }
 
 static int grow_slots(struct bpe_pairs *p, struct err *e)
 {
 	size_t n = p->n_slots ? p->n_slots * 2 : 1024;
-	struct bpe_slot *slots = mem_alloc(n, sizeof(*slots), e);
+	uint64_t *slots = mem_alloc(n, sizeof(*slots), e);
 
 	if (!slots)
 		return e->code;
+	for (size_t i = 0; i < p->n_slots; i++) {
+		uint64_t s = p->slots[i];
+		size_t at = (size_t)(s >> 32) & (n - 1);
+
+		if (!s)
+			continue;
+		while (slots[at])
+			at = (at + 1) & (n - 1);
+		slots[at] = s;
+	}
 	free(p->slots);
 	p->slots = slots;
 	p->n_slots = n;
-	for (size_t i = 0; i < p->n; i++) {
-		uint64_t key = key_of(p->all[i].left, p->all[i].right);
-
-		p->slots[slot_of(p, key)] = (struct bpe_slot){ key, (uint32_t)i + 1 };
-	}
 	return 0;
 }
 
 int bpe_pairs_get(struct bpe_pairs *p, int32_t left, int32_t right, uint32_t *pair, struct err *e)
 {
-	uint64_t key = key_of(left, right);
+	uint64_t hash = hash_of(left, right);
 	size_t at;
 
 	if (p->n * 2 >= p->n_slots && grow_slots(p, e))
 		return e->code;
-	at = slot_of(p, key);
-	if (!p->slots[at].pair) {
+	at = slot_of(p, left, right, hash);
+	if (!p->slots[at]) {
 		if (p->n >= UINT32_MAX - 1)
 			return err_set(e, ERR_NOMEM, "too many distinct pairs of symbols");
 		if (mem_grow(&p->all, &p->cap_all, p->n + 1, sizeof(*p->all), e))
 			return e->code;
 		p->all[p->n++] = (struct bpe_pair){ .left = left, .right = right };
-		p->slots[at] = (struct bpe_slot){ key, (uint32_t)p->n };
+		p->slots[at] = (hash & HASH_HALF) | p->n;
 	}
-	*pair = p->slots[at].pair - 1;
+	*pair = (uint32_t)p->slots[at] - 1;
 	return 0;
 }
 
 /* ---- counting ---- */
 
-/* Room for one more place. The old list stays behind in the arena, which goes with the learning. */
-static int grow_places(struct bpe_pairs *p, struct bpe_pair *q, struct err *e)
+int bpe_pairs_count(struct bpe_pairs *p, uint32_t pair, int64_t times, struct err *e)
 {
-	size_t cap = q->cap_places ? (size_t)q->cap_places * 2 : 2, size = MAX(BLOCK_ENTRIES, cap);
-	uint32_t *places;
+	struct bpe_pair *q = &p->all[pair];
 
-	if (cap > UINT32_MAX)
-		return err_set(e, ERR_NOMEM, "too many places of one pair of symbols");
-	if (p->block_left < cap) {
-		struct bpe_block *block = malloc(sizeof(*block) + size * sizeof(*block->entries));
-
-		if (!block)
-			return err_set(e, ERR_NOMEM, "out of memory for the places of pairs");
-		block->next = p->blocks;
-		p->blocks = block;
-		p->block_left = size;
-	}
-	p->block_left -= cap;
-	places = p->blocks->entries + p->block_left;
-	if (q->n_places)
-		memcpy(places, q->places, q->n_places * sizeof(*places));
-	q->places = places;
-	q->cap_places = (uint32_t)cap;
-	return 0;
-}
-
-int bpe_pairs_add(struct bpe_pairs *p, int32_t left, int32_t right, int64_t times, uint32_t word,
-		  struct err *e)
-{
-	struct bpe_pair *q;
-	uint32_t pair;
-
-	if (bpe_pairs_get(p, left, right, &pair, e))
-		return e->code;
-	q = &p->all[pair];
-	if (q->n_places == q->cap_places && grow_places(p, q, e))
-		return e->code;
-	q->places[q->n_places++] = word << 1 | (times < 0);
 	q->count += times;
-	if (!q->is_live) {
+	if (!q->is_live && !p->is_exact) {
 		if (mem_grow(&p->live, &p->cap_live, p->n_live + 1, sizeof(*p->live), e))
 			return e->code;
 		p->live[p->n_live++] = pair;
@@ -125,26 +103,57 @@ int bpe_pairs_add(struct bpe_pairs *p, int32_t left, int32_t right, int64_t time
 	return 0;
 }
 
-/* ---- the heap ---- */
-
-static int compare_symbols(const struct intern *t, int32_t a, int32_t b)
+/* Entries of the arena. What a longer list leaves behind goes with the learning. */
+static uint32_t *new_places(struct bpe_pairs *p, size_t n, struct err *e)
 {
-	size_t na, nb;
-	const char *ta = intern_text(t, a, &na), *tb = intern_text(t, b, &nb);
-	int d = a == b ? 0 : memcmp(ta, tb, MIN(na, nb)); /* UTF-8 sorts as its code points do */
+	if (p->block_left < n) {
+		size_t size = MAX(BLOCK_ENTRIES, n);
+		struct bpe_block *block = malloc(sizeof(*block) + size * sizeof(*block->entries));
 
-	return d ? d : (na > nb) - (na < nb);
+		if (!block) {
+			err_set(e, ERR_NOMEM, "out of memory for the places of pairs");
+			return NULL;
+		}
+		block->next = p->blocks;
+		p->blocks = block;
+		p->block_left = size;
+	}
+	p->block_left -= n;
+	return p->blocks->entries + p->block_left;
 }
+
+int bpe_pairs_more_places(struct bpe_pairs *p, uint32_t pair, uint32_t n, uint32_t **places,
+			  struct err *e)
+{
+	struct bpe_pair *q = &p->all[pair];
+	size_t need = (size_t)q->n_places + n, cap;
+	uint32_t *all;
+
+	if (need > UINT32_MAX / 2)
+		return err_set(e, ERR_NOMEM, "too many places of one pair of symbols");
+	if (need > q->cap_places) {
+		/* Most lists are made at once and never grow. */
+		cap = q->n_places ? MAX(need, 2 * (size_t)q->cap_places) : need;
+		all = new_places(p, cap, e);
+		if (!all)
+			return e->code;
+		if (q->n_places)
+			memcpy(all, q->places, q->n_places * sizeof(*all));
+		q->places = all;
+		q->cap_places = (uint32_t)cap;
+	}
+	*places = q->places + q->n_places;
+	q->n_places = (uint32_t)need;
+	return 0;
+}
+
+/* ---- the heap ---- */
 
 static bool is_above(const struct bpe_pairs *p, struct bpe_ranked x, struct bpe_ranked y)
 {
-	const struct bpe_pair *a = &p->all[x.pair], *b = &p->all[y.pair];
-	int d;
-
 	if (x.count != y.count)
 		return x.count > y.count;
-	d = compare_symbols(p->symbols, a->left, b->left);
-	return d ? d > 0 : compare_symbols(p->symbols, a->right, b->right) > 0;
+	return p->is_before(p->argument, &p->all[x.pair], &p->all[y.pair]);
 }
 
 static void sift_down(struct bpe_pairs *p, size_t i)
@@ -181,7 +190,7 @@ static int push(struct bpe_pairs *p, uint32_t pair, struct err *e)
 
 static bool is_reaching(const struct bpe_pairs *p, const struct bpe_pair *q)
 {
-	return q->is_live && (double)q->count >= p->threshold;
+	return (q->is_live || p->is_exact) && !q->is_barred && (double)q->count >= p->threshold;
 }
 
 bool bpe_pairs_best(struct bpe_pairs *p, uint32_t *pair)
@@ -204,15 +213,6 @@ bool bpe_pairs_best(struct bpe_pairs *p, uint32_t *pair)
 	return false;
 }
 
-static int rebuild_heap(struct bpe_pairs *p, struct err *e)
-{
-	p->n_heap = 0;
-	for (size_t i = 0; i < p->n_live; i++)
-		if (is_reaching(p, &p->all[p->live[i]]) && push(p, p->live[i], e))
-			return e->code;
-	return 0;
-}
-
 int bpe_pairs_settle(struct bpe_pairs *p, struct err *e)
 {
 	for (size_t i = 0; i < p->n_raised; i++) {
@@ -226,7 +226,34 @@ int bpe_pairs_settle(struct bpe_pairs *p, struct err *e)
 	return 0;
 }
 
-/* ---- the two tables ---- */
+/* ---- starting again: exact counts ---- */
+
+/* The heap again, of all pairs that reach half of what the best one reaches. */
+static int look_again(struct bpe_pairs *p, struct err *e)
+{
+	int64_t most = 0;
+
+	p->n_heap = 0;
+	for (size_t i = 0; i < p->n; i++)
+		if (!p->all[i].is_barred)
+			most = MAX(most, p->all[i].count);
+	p->threshold = most > 1 ? (double)most / 2 : 1;
+	for (size_t i = 0; i < p->n; i++)
+		if (is_reaching(p, &p->all[i]) && push(p, (uint32_t)i, e))
+			return e->code;
+	return 0;
+}
+
+/* ---- starting again: the two tables of subword-nmt ---- */
+
+static int rebuild_heap(struct bpe_pairs *p, struct err *e)
+{
+	p->n_heap = 0;
+	for (size_t i = 0; i < p->n_live; i++)
+		if (is_reaching(p, &p->all[p->live[i]]) && push(p, p->live[i], e))
+			return e->code;
+	return 0;
+}
 
 /* As prune_stats() treats a pair: negative counts are added, others replace what was there. */
 static void prune_one(struct bpe_pair *q)
@@ -265,13 +292,15 @@ int bpe_pairs_start(struct bpe_pairs *p, struct err *e)
 	}
 	p->n_raised = 0;
 	p->threshold = (double)most / 10;
-	return rebuild_heap(p, e);
+	return p->is_exact ? look_again(p, e) : rebuild_heap(p, e);
 }
 
 int bpe_pairs_restart(struct bpe_pairs *p, int64_t step, struct err *e)
 {
 	int64_t most = INT64_MIN;
 
+	if (p->is_exact)
+		return look_again(p, e);
 	bpe_pairs_prune(p);
 	for (size_t i = 0; i < p->n; i++)
 		most = MAX(most, p->all[i].full);
