@@ -69,20 +69,3 @@ check_PROGRAMS += tests/http_server
 tests_http_server_SOURCES = %D%/http_server.c
 dist_check_SCRIPTS += %D%/prep.sh
 TESTS += %D%/prep.sh
-
-# Readers of what comes from outside, fed with what fuzzing found and mutations of it …
-check_PROGRAMS += tests/fuzz_replay
-fuzz_sources = %D%/fuzz/fuzz.c %D%/fuzz/fuzz.h %D%/fuzz/base.c %D%/fuzz/data.c %D%/fuzz/train.c
-tests_fuzz_replay_SOURCES = %D%/fuzz/replay.c $(fuzz_sources)
-tests_fuzz_replay_LDADD = $(train_libs) $(mpi_libs)
-EXTRA_DIST += %D%/fuzz/run.sh %D%/fuzz/corpus
-TESTS += tests/fuzz_replay
-
-# … and make fuzz: libFuzzer looks for more, FUZZ_SECONDS a target, in a build of its own with clang.
-EXTRA_PROGRAMS += tests/fuzz_search
-tests_fuzz_search_SOURCES = %D%/fuzz/libfuzzer.c $(fuzz_sources)
-tests_fuzz_search_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
-tests_fuzz_search_LDADD = $(train_libs)
-fuzz:
-	@$(MKDIR_P) fuzz-build && top=`cd $(srcdir) && pwd` && cd fuzz-build && sh $$top/%D%/fuzz/run.sh $$top
-.PHONY: fuzz
