@@ -23,6 +23,7 @@ struct archive_reader {
 	const char *const *names;	/* borrowed */
 	size_t  n;
 	bool   *found;			/* owned: (n) */
+	bool   *optional;		/* owned: (n) may be missing */
 	size_t  at;			/* the wanted member at hand, n: none */
 	int64_t entries;
 	int64_t given;			/* bytes handed out, of all members */
@@ -170,6 +171,11 @@ static int skip(struct archive_reader *r, const char *path, struct err *e)
 	return damaged(r, e);
 }
 
+void archive_allow_missing(struct archive_reader *r, size_t member)
+{
+	r->optional[member] = true;
+}
+
 int archive_next(struct archive_reader *r, size_t *member, struct err *e)
 {
 	struct archive_entry *entry;
@@ -192,7 +198,7 @@ int archive_next(struct archive_reader *r, size_t *member, struct err *e)
 	if (rc != ARCHIVE_EOF)
 		return damaged(r, e);
 	for (size_t i = 0; i < r->n; i++)
-		if (!r->found[i])
+		if (!r->found[i] && !r->optional[i])
 			return err_set(e, ERR_DATA, "%s: holds no member %s", r->path, r->names[i]);
 	return 0;
 }
@@ -222,7 +228,8 @@ struct archive_reader *archive_open(const char *path, const char *const *names, 
 	*r = (struct archive_reader){ .names = names, .n = n, .at = n };
 	r->path = mem_strdup(path, e);
 	r->found = r->path ? mem_alloc(n, sizeof(*r->found), e) : NULL;
-	if (!r->found)
+	r->optional = r->found ? mem_alloc(n, sizeof(*r->optional), e) : NULL;
+	if (!r->optional)
 		goto fail;
 	r->a = archive_read_new();
 	if (!r->a) {
@@ -260,6 +267,7 @@ void archive_close(struct archive_reader *r)
 		archive_read_free(r->a);
 	free(r->path);
 	free(r->found);
+	free(r->optional);
 	free(r);
 }
 

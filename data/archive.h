@@ -29,6 +29,9 @@ struct archive_reader;
 struct archive_reader *archive_open(const char *path, const char *const *names, size_t n,
 				    struct err *e);
 
+/* The archive may lack this one: to be said before the first archive_next(). */
+void archive_allow_missing(struct archive_reader *a, size_t member);
+
 /* Go to the next wanted member: 1 and its number in names; 0: the end, all were there; < 0. */
 int archive_next(struct archive_reader *a, size_t *member, struct err *e);
 

@@ -88,6 +88,14 @@ size_t intern_memory(const struct intern *t)
 	return t->cap_bytes + t->cap_entries * sizeof(*t->entries) + t->n_slots * sizeof(*t->slots);
 }
 
+void intern_clear(struct intern *t)
+{
+	if (t->n)
+		memset(t->slots, 0, t->n_slots * sizeof(*t->slots));
+	t->n = 0;
+	t->n_bytes = 0;
+}
+
 void intern_free(struct intern *t)
 {
 	free(t->bytes);

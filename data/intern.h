@@ -47,6 +47,9 @@ static inline const char *intern_text(const struct intern *t, int32_t i, size_t 
 /* Bytes of memory in use. */
 size_t intern_memory(const struct intern *t);
 
+/* Forget the strings, keep the memory. */
+void intern_clear(struct intern *t);
+
 void intern_free(struct intern *t);
 
 #endif

@@ -4,6 +4,7 @@ libdata_a_SOURCES = \
 	%D%/abbrev.c      %D%/abbrev.h \
 	%D%/archive.c     %D%/archive.h \
 	%D%/batch.c       %D%/batch.h \
+	%D%/block_words.c %D%/block_words.h %D%/blocks.c     %D%/blocks.h \
 	%D%/bpe.h         %D%/bpe_apply.c   %D%/bpe_learn.c  %D%/bpe_line.h \
 	%D%/bpe_codes.c   %D%/bpe_codes.h \
 	%D%/bpe_merger.c  %D%/bpe_merger.h  %D%/bpe_odd.c     %D%/bpe_words.h \
@@ -31,24 +32,25 @@ libdata_a_SOURCES = \
 	%D%/prep_judge.c  %D%/prep_plan.c   %D%/prep_plan.h %D%/prep_record.c %D%/prep_stages.c \
 	%D%/progress.c    %D%/progress.h \
 	%D%/rewrite.c     %D%/rewrite.h \
+	%D%/scripts.c     %D%/scripts.h     %D%/scripts.def \
 	%D%/sgm.c         %D%/sgm.h \
 	%D%/side.c        %D%/side.h        %D%/prep_stages.h \
 	%D%/placer.c      %D%/placer.h \
 	%D%/prep_pairs.c  %D%/prep_pairs.h  %D%/prep_words.c \
-	%D%/prep_learn.c  %D%/prep_encode.c %D%/prep_shards.c %D%/prep_keep.c \
+	%D%/prep_read.c   %D%/prep_learn.c  %D%/prep_encode.c %D%/prep_shards.c \
 	%D%/word_ids.c    %D%/word_ids.h \
 	%D%/shard.c       %D%/shard.h \
 	%D%/shuffle.c     %D%/shuffle.h \
 	%D%/sources.c     %D%/sources.h \
-	%D%/sp.h          %D%/sp_apply.c   %D%/sp_learn.c \
+	%D%/sp.h          %D%/sp_apply.c \
 	%D%/sp_charsmap.c %D%/sp_charsmap.h %D%/sp_charsmap_build.c \
 	%D%/sp_model.c    %D%/sp_model.h    %D%/sp_proto.c   %D%/sp_proto.h \
 	%D%/sp_normalize.c %D%/sp_normalize.h \
 	%D%/sp_rules.c    %D%/sp_rules.h    %D%/sp_unicode.c %D%/sp_unicode.h \
-	%D%/texts.h \
+	%D%/texts.c       %D%/texts_demo.c  %D%/texts.h \
 	%D%/tokenize.c    %D%/tokenize.h \
 	%D%/tokenize_rules.c %D%/tokenize_rules.h \
-	%D%/tools.c       %D%/tools.h       %D%/tools_internal.h %D%/tools_sp.c \
+	%D%/tools.c       %D%/tools.h \
 	%D%/vocab.c       %D%/vocab.h
 libdata_a_CPPFLAGS = $(AM_CPPFLAGS) $(PCRE2_CFLAGS) $(ARCHIVE_CFLAGS) $(CURL_CFLAGS) \
 	$(ICU_CFLAGS)

@@ -73,6 +73,9 @@ int  texts_make(struct texts *t, const struct conf *c, struct err *e);
  */
 void texts_describe(const struct texts *t, struct buf *out);
 
+/* Of texts_find(): the pairs that the grammar will make. */
+int  texts_add_demo(struct texts *t, const struct conf *c, const char *work, struct err *e);
+
 void texts_free(struct texts *t);
 
 #endif
