@@ -37,12 +37,12 @@ libdata_a_SOURCES = \
 	%D%/side.c        %D%/side.h        %D%/prep_stages.h \
 	%D%/placer.c      %D%/placer.h \
 	%D%/prep_pairs.c  %D%/prep_pairs.h  %D%/prep_words.c \
-	%D%/prep_read.c   %D%/prep_learn.c  %D%/prep_encode.c %D%/prep_shards.c \
+	%D%/prep_read.c   %D%/prep_learn.c  %D%/prep_encode.c %D%/prep_shards.c %D%/prep_keep.c \
 	%D%/word_ids.c    %D%/word_ids.h \
 	%D%/shard.c       %D%/shard.h \
 	%D%/shuffle.c     %D%/shuffle.h \
 	%D%/sources.c     %D%/sources.h \
-	%D%/sp.h          %D%/sp_apply.c \
+	%D%/sp.h          %D%/sp_apply.c   %D%/sp_learn.c \
 	%D%/sp_charsmap.c %D%/sp_charsmap.h %D%/sp_charsmap_build.c \
 	%D%/sp_model.c    %D%/sp_model.h    %D%/sp_proto.c   %D%/sp_proto.h \
 	%D%/sp_normalize.c %D%/sp_normalize.h \
@@ -50,7 +50,7 @@ libdata_a_SOURCES = \
 	%D%/texts.c       %D%/texts_demo.c  %D%/texts.h \
 	%D%/tokenize.c    %D%/tokenize.h \
 	%D%/tokenize_rules.c %D%/tokenize_rules.h \
-	%D%/tools.c       %D%/tools.h \
+	%D%/tools.c       %D%/tools.h       %D%/tools_internal.h %D%/tools_sp.c \
 	%D%/vocab.c       %D%/vocab.h
 libdata_a_CPPFLAGS = $(AM_CPPFLAGS) $(PCRE2_CFLAGS) $(ARCHIVE_CFLAGS) $(CURL_CFLAGS) \
 	$(ICU_CFLAGS)

@@ -4,6 +4,7 @@
 
 #include "data/bpe.h"
 #include "data/prep_pairs.h"
+#include "data/sp.h"
 #include "share/base/file.h"
 
 /* Words come in the order of the table, which does not depend on threads. */
@@ -45,11 +46,26 @@ static int learn_bpe(struct prep *p, const struct intern *words, const int64_t *
 static int learn_sentencepiece(struct prep *p, const struct intern *words, const int64_t *counts,
 			       struct err *e)
 {
-	(void)words;
-	(void)counts;
-	return err_set(e, ERR_UNAVAILABLE,
-		       "%s: SentencePiece models cannot be learnt yet: use segmentation = bpe",
-		       p->folder);
+	struct sp_learner *l = sp_learner_new(e);
+	char *model = l ? file_path(e, "%s/sentencepiece.model", p->folder) : NULL;
+	char *vocab = model ? file_path(e, "%s/sentencepiece.vocab", p->work) : NULL;
+	int rc = vocab ? 0 : e->code;
+	size_t n;
+
+	EACH_COUNTED_WORD(w, words, counts) {
+		const char *text = intern_text(words, w, &n);
+
+		if (rc)
+			break;
+		rc = sp_learner_add_word(l, text, n, counts[w], e);
+		progress_at(&p->progress, w);
+	}
+	if (!rc)
+		rc = sp_learn(l, p->c->vocabulary_size, model, vocab, &p->numbers.merges, e);
+	sp_learner_free(l);
+	free(model);
+	free(vocab);
+	return rc;
 }
 
 /* What an earlier preparation in the other dialect left. */

@@ -20,6 +20,14 @@ struct ids {
 	size_t n, cap;
 };
 
+#define NEAR 3
+
+/* A word as it is looked up: one cache line even for those that are not frequent. */
+struct near_word {
+	uint32_t n;		/* ids */
+	int32_t ids[NEAR];	/* the first ones */
+};
+
 struct packing {
 	struct prep *p;
 	const struct vocab *vocab;
@@ -28,6 +36,7 @@ struct packing {
 	struct ids source, target;
 	/* of train */
 	struct word_ids words;
+	struct near_word *near;		/* owned: (words.n_words) */
 	struct shuffle order;
 	struct placer *placer;		/* owned */
 };
@@ -85,22 +94,42 @@ static int end_shard(struct packing *k, const char *set, bool is_empty, struct e
 
 /* ---- train: words of pairs, in a shuffled order ---- */
 
+static int make_near(struct packing *k, struct err *e)
+{
+	const struct word_ids *w = &k->words;
+
+	k->near = mem_alloc((size_t)w->n_words, sizeof(*k->near), e);
+	for (int32_t i = 0; k->near && i < w->n_words; i++) {
+		struct near_word *near = &k->near[i];
+
+		near->n = w->start[i + 1] - w->start[i];
+		for (uint32_t m = 0; m < MIN(near->n, NEAR); m++)
+			near->ids[m] = w->ids[w->start[i] + m];
+	}
+	return k->near ? 0 : e->code;
+}
+
 static int add_words(struct packing *k, struct ids *to, const int32_t *words, int32_t n,
 		     struct err *e)
 {
-	const struct word_ids *table = &k->words;
+	size_t at = 0;
 
-	to->n = 0;
 	for (int32_t i = 0; i < n; i++) {
-		uint32_t start = table->start[words[i]], end = table->start[words[i] + 1];
+		const struct near_word *near = &k->near[words[i]];
 
-		if (to->n + (end - start) > to->cap &&
-		    mem_grow(&to->at, &to->cap, to->n + (end - start), sizeof(*to->at), e))
+		if (at + near->n + NEAR > to->cap &&
+		    mem_grow(&to->at, &to->cap, at + near->n + NEAR, sizeof(*to->at), e))
 			return e->code;
-		while (start < end)
-			to->at[to->n++] = table->ids[start++];
+		/* all of them, also those that are not there: that needs no decision */
+		memcpy(to->at + at, near->ids, sizeof(near->ids));
+		if (near->n > NEAR)
+			memcpy(to->at + at + NEAR,
+			       k->words.ids + k->words.start[words[i]] + NEAR,
+			       (near->n - NEAR) * sizeof(*to->at));
+		at += near->n;
 	}
-	if (to->n > INT32_MAX)
+	to->n = at;
+	if (at > INT32_MAX)
 		return err_set(e, ERR_DATA, "%s: a sentence is too long", k->p->work);
 	return 0;
 }
@@ -160,8 +189,12 @@ static int pack_train(struct packing *k, struct err *e)
 	int rc = path ? word_ids_load(&k->words, path, vocab_size(k->vocab), e) : e->code;
 
 	if (!rc)
+		rc = make_near(k, e);
+	if (!rc)
 		rc = place_pairs(k, e);
 	word_ids_free(&k->words);
+	free(k->near);
+	k->near = NULL;
 	if (!rc)
 		rc = begin_shard(k, 0, e);
 	if (!rc)

@@ -10,6 +10,7 @@
 #ifndef WERKBANK_DATA_SP_H
 #define WERKBANK_DATA_SP_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "data/intern.h"
@@ -23,17 +24,25 @@ struct sp_learner;		/* counts words, then learns */
 struct sp_learner *sp_learner_new(struct err *e);
 
 /*
- * count more occurrences of a raw word: what stands between blanks in the text, before any
- * normalisation. The same word may come again.
+ * count more occurrences (count > 0) of a raw word: what stands between blanks in the text, before
+ * any normalisation. The same word may come again. A word with U+2585 is left out: SentencePiece
+ * keeps that character for what is unknown.
  */
 int  sp_learner_add_word(struct sp_learner *l, const char *word, size_t n, int64_t count,
 			 struct err *e);
 
 /*
+ * The words of a raw line, each once. As SentencePiece does, lines of more than 4192 bytes and
+ * those with U+2585 are left out: *is_used, unless NULL, says whether this one was.
+ */
+int  sp_learner_add_line(struct sp_learner *l, const char *line, size_t n, bool *is_used,
+			 struct err *e);
+
+/*
  * Learn, and write the model to model_path and, unless NULL, "PIECE<TAB>SCORE" lines to vocab_path,
- * each atomically. vocabulary_size counts the four special tokens and the characters too; with fewer
- * pairs to merge there are fewer pieces: *learned says how many pieces there are. Less than
- * the characters of the text need: ERR_CONFIG that names the least size. No text: ERR_DATA.
+ * each atomically. vocabulary_size counts the four special tokens and the characters too; when there
+ * are no more pairs to merge there are fewer pieces: *learned says how many. Less than the
+ * characters of the text need: ERR_CONFIG that names the least size. No text: ERR_DATA.
  */
 int  sp_learn(struct sp_learner *l, int64_t vocabulary_size, const char *model_path,
 	      const char *vocab_path, int64_t *learned, struct err *e);

@@ -36,7 +36,8 @@ int  charsmap_read(struct charsmap *m, const void *bytes, size_t n, const char *
 void charsmap_free(struct charsmap *m);
 
 /*
- * Bytes of the longest rule that text begins with, 0: none; its text through *to (NULL: not wanted).
+ * Bytes of the longest rule that text begins with, 0: none; its right side through *to (NULL: not
+ * wanted).
  * *is_open, unless NULL, becomes true when a blank behind the n bytes might have made it longer.
  */
 size_t charsmap_match(const struct charsmap *m, const char *text, size_t n, const char **to,

@@ -31,7 +31,7 @@ struct sp_model {
 	} *entries;			/* owned: (pieces.n) */
 	size_t cap_entries;
 	int32_t unknown;		/* id of the one piece of type SP_UNKNOWN */
-	bool has_bytes;			/* byte_fallback: unknown characters become <0x00> … <0xFF> */
+	bool has_bytes;			/* byte_fallback: unknown is <0x00> … <0xFF> */
 	int32_t bytes[256];		/* their ids */
 	struct buf unknown_surface;	/* what <unk> becomes in text */
 	struct sp_normalizer normalizer, denormalizer;
@@ -45,8 +45,8 @@ int  sp_model_add(struct sp_model *m, const char *piece, size_t n, float score, 
 		  struct err *e);
 
 /*
- * Append a model of m's pieces, the first four <pad> </s> <s> <unk>, whose text is normalised by these
- * rules (bytes as in sp_charsmap.h, called rules_name) and SentencePiece's usual treatment of blanks.
+ * Append a model of m's pieces, the first four <pad> </s> <s> <unk>, whose text is normalised by
+ * these rules (bytes as in sp_charsmap.h, called rules_name) and with blanks as usual.
  */
 int  sp_model_write(const struct sp_model *m, const char *rules_name, const struct buf *rules,
 		    struct buf *out, struct err *e);

@@ -1,4 +1,4 @@
-/* sp_unicode.h - what SentencePiece asks of Unicode: decompositions, compositions, scripts. Of ICU. */
+/* sp_unicode.h - what SentencePiece asks of Unicode: decomposing, composing, scripts (by ICU). */
 #ifndef WERKBANK_DATA_SP_UNICODE_H
 #define WERKBANK_DATA_SP_UNICODE_H
 

@@ -8,6 +8,7 @@
 #include "data/bpe.h"
 #include "data/clean.h"
 #include "data/tokenize.h"
+#include "data/tools_internal.h"
 #include "share/base/file.h"
 #include "share/base/lines.h"
 #include "share/base/util.h"
@@ -54,8 +55,6 @@ static int write_line(FILE *to, struct buf *line, struct err *e)
 
 /* ---- one line in, one line out ---- */
 
-typedef int (*line_tool)(void *tool, const char *line, size_t n, struct buf *out, struct err *e);
-
 /* The one FILE of the command; NULL: standard input. */
 static int one_argument(const struct conf *c, const char **path, struct err *e)
 {
@@ -66,7 +65,7 @@ static int one_argument(const struct conf *c, const char **path, struct err *e)
 	return 0;
 }
 
-static int each_line(const struct conf *c, line_tool run, void *tool, struct err *e)
+int tool_each_line(const struct conf *c, line_tool run, void *tool, struct err *e)
 {
 	const char *path = NULL;
 	struct lines in;
@@ -116,7 +115,7 @@ static int tokenize(const struct conf *c, struct err *e)
 	int rc;
 
 	remark_language(c);
-	rc = t ? each_line(c, tokenize_line, t, e) : e->code;
+	rc = t ? tool_each_line(c, tokenize_line, t, e) : e->code;
 	tokenizer_free(t);
 	return rc;
 }
@@ -132,7 +131,7 @@ static int detokenize(const struct conf *c, struct err *e)
 	int rc;
 
 	remark_language(c);
-	rc = t ? each_line(c, detokenize_line, t, e) : e->code;
+	rc = t ? tool_each_line(c, detokenize_line, t, e) : e->code;
 	detokenizer_free(t);
 	return rc;
 }
@@ -145,7 +144,7 @@ static int normalize_line(void *tool, const char *line, size_t n, struct buf *ou
 static int normalize(const struct conf *c, struct err *e)
 {
 	struct normalizer *t = normalizer_new(c->language, e);
-	int rc = t ? each_line(c, normalize_line, t, e) : e->code;
+	int rc = t ? tool_each_line(c, normalize_line, t, e) : e->code;
 
 	normalizer_free(t);
 	return rc;
@@ -341,7 +340,7 @@ static int bpe_apply_file(const struct conf *c, struct err *e)
 	if (!rc && c->vocabulary)
 		rc = bpe_limit_vocabulary(b, c->vocabulary, c->threshold, e);
 	if (!rc)
-		rc = each_line(c, bpe_line, b, e);
+		rc = tool_each_line(c, bpe_line, b, e);
 	bpe_close(b);
 	return rc;
 }
@@ -354,7 +353,7 @@ static int undo_line(void *tool, const char *line, size_t n, struct buf *out, st
 
 static int bpe_undo_file(const struct conf *c, struct err *e)
 {
-	return each_line(c, undo_line, c->separator, e);
+	return tool_each_line(c, undo_line, c->separator, e);
 }
 
 const struct data_tool data_tools[] = {
@@ -365,5 +364,8 @@ const struct data_tool data_tools[] = {
 	{ "bpe-learn",  bpe_learn_files },
 	{ "bpe-apply",  bpe_apply_file },
 	{ "bpe-undo",   bpe_undo_file },
+	{ "sp-learn",   tool_sp_learn },
+	{ "sp-apply",   tool_sp_apply },
+	{ "sp-undo",    tool_sp_undo },
 };
 const size_t n_data_tools = ARRAY_LEN(data_tools);

@@ -80,6 +80,37 @@ TEST(conf_defaults)
 	conf_free(&c);
 }
 
+/* merges and vocabulary_size share the letter s: it is whichever the command takes first. */
+TEST(conf_shared_letter)
+{
+	static const struct {
+		const char *command;
+		int64_t merges, vocabulary_size;
+		const char *letter, *other;
+	} cases[] = {
+		{ "bpe-learn", 1234, 32768, "-s, --merges N", NULL },
+		{ "sp-learn", 32000, 1234, "-s, --vocabulary-size N", NULL },
+		{ "prep", 1234, 32768, "-s, --merges N", "    --vocabulary-size N" },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct conf c;
+		struct err e;
+		struct buf line = { 0 }, help = { 0 };
+
+		buf_printf(&line, "%s -s 1234 x", cases[i].command);
+		check_int(parse(&c, "data", buf_text(&line), &e), 0);
+		check_int(c.merges, cases[i].merges);
+		check_int(c.vocabulary_size, cases[i].vocabulary_size);
+		conf_free(&c);
+		conf_help(cases[i].command, &help);
+		check(strstr(buf_text(&help), cases[i].letter) != NULL);
+		check(!cases[i].other || strstr(buf_text(&help), cases[i].other) != NULL);
+		buf_free(&line);
+		buf_free(&help);
+	}
+}
+
 TEST(conf_line_forms)
 {
 	struct conf c;

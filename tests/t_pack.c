@@ -602,6 +602,66 @@ out:
 	corpus_end(&q);
 }
 
+/* A side of the kept lines as they are, or split. */
+static void check_text(struct corpus *q, const struct expected *x, int side, bool split)
+{
+	struct err e = { 0 };
+	struct bpe *bpe = bpe_open(prep_path(&q->p, &e, "bpe.codes"), &e);
+	struct buf want = { 0 };
+	const char *path;
+
+	for (int64_t i = 0; i < x->n; i++) {
+		const struct line_pair *pair = &x->kept[i];
+
+		if (split)
+			bpe_apply_line(bpe, pair->text[side], pair->n[side], &want, &e);
+		else
+			buf_add(&want, pair->text[side], pair->n[side]);
+		buf_add_char(&want, '\n');
+	}
+	path = prep_path(&q->p, &e, "text/train.clean%s.%s", split ? ".bpe.150" : "",
+			 side ? "de" : "en");
+	check_file(path, path, buf_text(&want), want.len);
+	buf_free(&want);
+	bpe_close(bpe);
+}
+
+TEST(pack_keeps_text)
+{
+	struct corpus q;
+	struct expected x = { 0 };
+	struct buf codes = { 0 };
+	struct err e = { 0 };
+
+	if (corpus_begin(&q, "k", &e))
+		goto out;
+	q.p.texts.n_sets = SETS;
+	add_pairs(&q, 700);
+	if (write_all(&q, &e) || prep_learn_pieces(&q.p, &e) || prep_encode(&q.p, &e))
+		goto out;
+	for (int i = 1; i < SETS; i++)
+		if (file_write_all(prep_path(&q.p, &e, "%s.en", q.p.texts.sets[i]), "b b\n", 4, &e) ||
+		    file_write_all(prep_path(&q.p, &e, "%s.de", q.p.texts.sets[i]), "\n", 1, &e))
+			goto out;
+	if (prep_keep_text(&q.p, &e))
+		goto out;
+	expect_kept(&q, &x);
+	for (int side = 0; side < 2; side++) {
+		check_text(&q, &x, side, false);
+		check_text(&q, &x, side, true);
+	}
+	check_file("dev", prep_path(&q.p, &e, "text/dev.bpe.150.en"), "b b\n", 4);
+	check_file("other", prep_path(&q.p, &e, "text/other.bpe.150.de"), "\n", 1);
+	check_int(file_read_all(prep_path(&q.p, &e, "bpe.codes"), 0, &codes, &e), 0);
+	check_file("codes", prep_path(&q.p, &e, "text/bpe.150"), buf_text(&codes), codes.len);
+out:
+	if (e.code)
+		test_fail(__FILE__, __LINE__, "%s", e.text);
+	buf_free(&codes);
+	free(x.kept);
+	corpus_end(&q);
+}
+
 TEST(pack_refuses_what_does_not_belong_together)
 {
 	struct corpus q;

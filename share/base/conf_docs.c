@@ -33,7 +33,7 @@ static void man_option(const struct conf_option *o, struct buf *out)
 	struct buf text = { 0 };
 	const char *usage;
 
-	conf_usage_of(o, &text);
+	conf_usage_of(o, conf_letter_of(NULL, o), &text);
 	usage = buf_text(&text);
 	buf_add_str(out, ".TP\n.B ");
 	add_roff(out, usage + strspn(usage, " "));
@@ -74,6 +74,9 @@ static void man_command(const struct conf_command *cmd, struct buf *out)
 			buf_add_str(out, "\\fB\\-\\-");
 			add_roff(out, conf_dashed(conf_options[i].name, dashed));
 			buf_add_str(out, "\\fR");
+			if (conf_letter_of(cmd, &conf_options[i]) &&
+			    !conf_letter_of(NULL, &conf_options[i]))	/* only here */
+				buf_printf(out, " (\\-%c)", conf_options[i].letter);
 		}
 	if (n)
 		buf_add_str(out, ".\n");
@@ -319,7 +322,7 @@ static void fish(struct buf *out)
 			buf_printf(out,
 				   "complete -c werkbank -n '__fish_seen_subcommand_from %s' -l %s",
 				   cmd->name, conf_dashed(o->name, dashed));
-			if (o->letter)
+			if (conf_letter_of(cmd, o))
 				buf_printf(out, " -s %c", o->letter);
 			if (o->kind != CONF_BOOL)
 				buf_add_str(out, " -r");

@@ -43,12 +43,21 @@ static void add_wrapped(struct buf *out, const char *text, size_t column, size_t
 	buf_add_char(out, '\n');
 }
 
-void conf_usage_of(const struct conf_option *o, struct buf *out)
+char conf_letter_of(const struct conf_command *cmd, const struct conf_option *o)
+{
+	for (const struct conf_option *before = conf_options; before < o; before++)
+		if (o->letter && before->letter == o->letter &&
+		    (!cmd || conf_command_takes(cmd, cmd->program, before)))
+			return 0;
+	return o->letter;
+}
+
+void conf_usage_of(const struct conf_option *o, char letter, struct buf *out)
 {
 	char dashed[CONF_NAME_MAX];
 
-	if (o->letter)
-		buf_printf(out, "-%c, ", o->letter);
+	if (letter)
+		buf_printf(out, "-%c, ", letter);
 	else
 		buf_add_str(out, "    ");
 	buf_printf(out, "--%s%s", o->kind == CONF_BOOL && o->def != 0 ? "[no-]" : "",
@@ -93,13 +102,13 @@ void conf_describe(const struct conf_option *o, struct buf *out)
 		buf_add_char(out, ')');
 }
 
-static void help_option(const struct conf_option *o, struct buf *out)
+static void help_option(const struct conf_option *o, char letter, struct buf *out)
 {
 	struct buf text = { 0 };
 	size_t start = out->len;
 
 	buf_add_str(out, "  ");
-	conf_usage_of(o, out);
+	conf_usage_of(o, letter, out);
 	conf_describe(o, &text);
 	add_wrapped(out, buf_text(&text), out->len - start, HELP_INDENT);
 	buf_free(&text);
@@ -119,7 +128,7 @@ static void help_options(const struct conf_command *cmd, struct buf *out)
 			if (!titled)
 				buf_printf(out, "\n%s:\n", titles[t].title);
 			titled = true;
-			help_option(o, out);
+			help_option(o, conf_letter_of(cmd, o), out);
 		}
 	}
 }

@@ -81,8 +81,14 @@ int conf_assign(struct conf *c, const struct conf_option *o, const char *value,
 int conf_read_environment(struct conf *c, const struct conf_command *cmd, const char *program,
 			  struct err *e);
 
+/*
+ * The letter of an option for a command, 0: none. Where a command takes two options of one letter,
+ * it is the first one's. cmd NULL: among all options.
+ */
+char conf_letter_of(const struct conf_command *cmd, const struct conf_option *o);
+
 /* "-b, --beam N" and the sentence that explains it: for help, man page and completion. */
-void conf_usage_of(const struct conf_option *o, struct buf *out);
+void conf_usage_of(const struct conf_option *o, char letter, struct buf *out);
 void conf_describe(const struct conf_option *o, struct buf *out);
 /* Text with a capital first and a full stop last. */
 void conf_sentence(const char *text, struct buf *out);

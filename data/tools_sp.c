@@ -1,0 +1,101 @@
+/* tools_sp.c - see tools.h: the tools for SentencePiece's BPE. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "data/sp.h"
+#include "data/tools_internal.h"
+#include "share/base/file.h"
+#include "share/base/lines.h"
+
+static int learn_from(struct sp_learner *l, const char *path, const struct conf *c,
+		      int64_t *skipped, struct err *e)
+{
+	struct lines in;
+	int rc = lines_open(&in, path, e);
+
+	if (rc)
+		return rc;
+	in.repair = c->repair;
+	while ((rc = lines_next(&in, e)) > 0) {
+		bool is_used;
+
+		rc = sp_learner_add_line(l, in.text, in.len, &is_used, e);
+		if (rc)
+			break;
+		*skipped += !is_used;
+	}
+	lines_close(&in);
+	return rc;
+}
+
+static int learn_to(struct sp_learner *l, const struct conf *c, int64_t *learned, struct err *e)
+{
+	char *model = file_path(e, "%s.model", c->output);
+	char *vocab = model ? file_path(e, "%s.vocab", c->output) : NULL;
+	int rc = vocab ? sp_learn(l, c->vocabulary_size, model, vocab, learned, e) : e->code;
+
+	free(model);
+	free(vocab);
+	return rc;
+}
+
+int tool_sp_learn(const struct conf *c, struct err *e)
+{
+	struct sp_learner *l;
+	int64_t skipped = 0, learned = 0;
+	int rc;
+
+	if (!c->output)
+		return err_set(e, ERR_USAGE, "the name of the model is missing: "
+			       "give it with -o PREFIX, for PREFIX.model and PREFIX.vocab");
+	l = sp_learner_new(e);
+	rc = l ? 0 : e->code;
+	if (!rc && c->n_arguments == 0)
+		rc = learn_from(l, NULL, c, &skipped, e);
+	for (int i = 0; !rc && i < c->n_arguments; i++)
+		rc = learn_from(l, c->arguments[i], c, &skipped, e);
+	if (!rc)
+		rc = learn_to(l, c, &learned, e);
+	if (!rc && !c->quiet && skipped)
+		fprintf(stderr, "%lld lines were not used: longer than 4192 bytes, "
+			"or with the reserved character U+2585\n", (long long)skipped);
+	if (!rc && !c->quiet && learned < c->vocabulary_size)
+		fprintf(stderr, "%lld pieces learned of %lld: there is nothing more to merge\n",
+			(long long)learned, (long long)c->vocabulary_size);
+	sp_learner_free(l);
+	return rc;
+}
+
+static int apply_line(void *tool, const char *line, size_t n, struct buf *out, struct err *e)
+{
+	return sp_apply_line(tool, line, n, out, e);
+}
+
+static int undo_line(void *tool, const char *line, size_t n, struct buf *out, struct err *e)
+{
+	return sp_undo_line(tool, line, n, out, e);
+}
+
+static int with_model(const struct conf *c, line_tool run, struct err *e)
+{
+	struct sp *s;
+	int rc;
+
+	if (!c->model)
+		return err_set(e, ERR_USAGE,
+			       "the SentencePiece model is missing: give it with -m FILE.model");
+	s = sp_open(c->model, e);
+	rc = s ? tool_each_line(c, run, s, e) : e->code;
+	sp_close(s);
+	return rc;
+}
+
+int tool_sp_apply(const struct conf *c, struct err *e)
+{
+	return with_model(c, apply_line, e);
+}
+
+int tool_sp_undo(const struct conf *c, struct err *e)
+{
+	return with_model(c, undo_line, e);
+}
