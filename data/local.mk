@@ -3,6 +3,7 @@ noinst_LIBRARIES += libdata.a
 libdata_a_SOURCES = \
 	%D%/abbrev.c      %D%/abbrev.h \
 	%D%/archive.c     %D%/archive.h \
+	%D%/bars.c        %D%/bars.h \
 	%D%/batch.c       %D%/batch.h \
 	%D%/block_words.c %D%/block_words.h %D%/blocks.c     %D%/blocks.h \
 	%D%/bpe.h         %D%/bpe_apply.c   %D%/bpe_learn.c  %D%/bpe_line.h \
@@ -17,6 +18,9 @@ libdata_a_SOURCES = \
 	%D%/demo_lexicon.c %D%/demo_patterns.c %D%/demo_sentence.c %D%/demo_words.c \
 	%D%/detokenize.c \
 	%D%/fetch.c       %D%/fetch.h \
+	%D%/fetch_part.c  %D%/fetch_part.h \
+	%D%/fetch_transfer.c %D%/fetch_transfer.h \
+	%D%/fetch_command.c %D%/fetch_command.h \
 	%D%/intern.c      %D%/intern.h \
 	%D%/leb.c         %D%/leb.h \
 	%D%/ledger.c \
@@ -31,6 +35,7 @@ libdata_a_SOURCES = \
 	%D%/prep_text.c   %D%/prep_pieces.c %D%/prep_pack.c %D%/prep_report.c \
 	%D%/prep_judge.c  %D%/prep_plan.c   %D%/prep_plan.h %D%/prep_record.c %D%/prep_stages.c \
 	%D%/progress.c    %D%/progress.h \
+	%D%/receipt.c     %D%/receipt.h \
 	%D%/rewrite.c     %D%/rewrite.h \
 	%D%/scripts.c     %D%/scripts.h     %D%/scripts.def \
 	%D%/sgm.c         %D%/sgm.h \
@@ -77,4 +82,6 @@ dist_demo_DATA = share/demo/lexicon.txt share/demo/patterns.txt
 recipesdir = $(pkgdatadir)/recipes
 dist_recipes_DATA = share/recipes/demo.ini share/recipes/multi30k.ini share/recipes/wmt16-en-de.ini
 corporadir = $(pkgdatadir)/corpora
-dist_corpora_DATA = share/corpora/wmt16-en-de.manifest
+dist_corpora_DATA = share/corpora/wmt16-en-de.manifest \
+	share/corpora/wmt13.manifest share/corpora/wmt14.manifest share/corpora/wmt14-full.manifest \
+	share/corpora/wmt15.manifest share/corpora/wmt16.manifest

@@ -4,6 +4,7 @@
 
 #include "data/data_command.h"
 #include "data/demo.h"
+#include "data/fetch_command.h"
 #include "data/prep.h"
 #include "data/tools.h"
 #include "share/base/conf.h"
@@ -18,6 +19,8 @@ static int run(struct conf *c, int argc, char **argv, struct err *e)
 		return 0;
 	if (!strcmp(c->command, "prep"))
 		return prep_run(c, e);
+	if (!strcmp(c->command, "fetch"))
+		return fetch_command_run(c, e);
 	if (!strcmp(c->command, "data"))
 		return data_command_run(c, e);
 	if (!strcmp(c->command, "demo-corpus"))

@@ -1,202 +1,202 @@
 /* obtain.c - see obtain.h */
 #include "data/obtain.h"
 
-#include <stdio.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "data/archive.h"
 #include "data/fetch.h"
+#include "data/receipt.h"
 #include "share/base/file.h"
-#include "share/base/json.h"
 #include "share/base/mem.h"
 #include "share/base/paths.h"
 
-#define BLOCK_BYTES (1u << 20)
-
-struct sums {
-	int64_t bytes;
-	char sha256[HASH_SHA256_HEX], md5[HASH_SHA256_HEX];
-};
-
-/* Both sums of an open file in one reading. */
-static int add_blocks(FILE *f, const char *path, struct hash *sha, struct hash *md5, struct sums *s,
-		      struct err *e)
-{
-	unsigned char *block = mem_alloc(BLOCK_BYTES, 1, e);
-	size_t n;
-	int rc = block ? 0 : e->code;
-
-	while (!rc && (n = fread(block, 1, BLOCK_BYTES, f)) > 0) {
-		s->bytes += (int64_t)n;
-		if (hash_add(sha, block, n, e) || hash_add(md5, block, n, e))
-			rc = e->code;
-	}
-	if (!rc && ferror(f))
-		rc = err_set_errno(e, ERR_IO, "%s: cannot be read", path);
-	free(block);
-	return rc;
-}
-
-static int sum_file(const char *path, struct sums *s, struct err *e)
-{
-	struct hash *sha = hash_new(HASH_SHA256, e), *md5 = sha ? hash_new(HASH_MD5, e) : NULL;
-	FILE *f = md5 ? fopen(path, "rbe") : NULL;
-	int rc = -1;
-
-	*s = (struct sums){ 0 };
-	if (md5 && !f)
-		err_set_errno(e, ERR_NOINPUT, "%s: cannot be read", path);
-	if (f && !add_blocks(f, path, sha, md5, s, e) && !hash_hex(sha, s->sha256, e) &&
-	    !hash_hex(md5, s->md5, e))
-		rc = 0;
-	if (f)
-		fclose(f);
-	hash_free(sha);
-	hash_free(md5);
-	return rc ? e->code : 0;
-}
-
-/* Is it what the manifest says? */
-static int check_published(const struct manifest_archive *a, const char *path, const struct sums *s,
-			   struct err *e)
-{
-	if (a->sums.bytes >= 0 && s->bytes != a->sums.bytes)
-		return err_set(e, ERR_DATA, "%s: has %lld bytes, %s should have %lld", path,
-			       (long long)s->bytes, a->name, (long long)a->sums.bytes);
-	if (a->sums.sha256[0] && strcmp(a->sums.sha256, s->sha256))
-		return err_set(e, ERR_DATA,
-			       "%s: is damaged or another file: SHA-256 is %s, should be %s", path,
-			       s->sha256, a->sums.sha256);
-	if (a->sums.md5[0] && strcmp(a->sums.md5, s->md5))
-		return err_set(e, ERR_DATA,
-			       "%s: is damaged or another file: MD5 is %s, should be %s", path,
-			       s->md5, a->sums.md5);
-	return 0;
-}
-
-/* URL of --url NAME=URL, NULL: none. */
-static const char *own_url(const struct conf *c, const char *name)
-{
-	size_t n = strlen(name), i;
-
-	for (i = c->url.n; i-- > 0; )
-		if (!strncmp(c->url.items[i], name, n) && c->url.items[i][n] == '=')
-			return c->url.items[i] + n + 1;
-	return NULL;
-}
-
-/* ---- receipts ---- */
-
-static int write_receipt(const char *path, const char *url, const struct sums *s, struct err *e)
-{
-	struct buf b = { 0 };
-	struct json_writer w = { .out = &b };
-	int rc;
-
-	json_open(&w, '{');
-	json_key(&w, "v");
-	json_int(&w, 1);
-	json_key(&w, "url");
-	json_str(&w, url);
-	json_key(&w, "bytes");
-	json_int(&w, s->bytes);
-	json_key(&w, "sha256");
-	json_str(&w, s->sha256);
-	json_close(&w, '}');
-	buf_add_char(&b, '\n');
-	rc = buf_check(&b, e) ? e->code : file_write_all(path, b.data, b.len, e);
-	buf_free(&b);
-	return rc;
-}
-
-/* Is the archive here, unchanged since its receipt, and from where it is asked for now? */
-static bool is_here(const char *path, const char *receipt, const char *wanted_url,
-		    struct obtained *o)
-{
-	struct err ignored = { 0 };
-	struct buf text = { 0 };
-	struct json *root = NULL;
-	struct sums s;
-	bool here = false;
-
-	if (file_size(path) < 0 || file_read_all(receipt, 1 << 16, &text, &ignored))
-		goto out;
-	root = json_parse(buf_text(&text), text.len, &ignored);
-	if (!root || json_integer(json_get(root, "bytes"), -1) != file_size(path) ||
-	    sum_file(path, &s, &ignored))
-		goto out;
-	if (strcmp(json_text(json_get(root, "sha256"), ""), s.sha256))
-		goto out;
-	if (wanted_url && strcmp(json_text(json_get(root, "url"), ""), wanted_url))
-		goto out;
-	o->bytes = s.bytes;
-	memcpy(o->sha256, s.sha256, sizeof(s.sha256));
-	o->url = mem_strdup(json_text(json_get(root, "url"), ""), &ignored);
-	here = o->url != NULL;
-out:
-	json_free(root);
-	buf_free(&text);
-	return here;
-}
-
-/* ---- fetching ---- */
-
-struct job {
+/* One archive on its way. */
+struct wanted {
 	const struct manifest_archive *archive;
-	char *path, *part, *receipt;	/* owned */
+	const struct conf *conf;
 	struct progress *progress;
+	char *path, *part, *note;	/* owned: NAME, NAME.part, NAME.json */
+	const char *own;		/* borrowed: the address of --url; NULL: none */
+	struct fetch_address *addresses;	/* owned */
+	size_t n_addresses;
+	struct receipt receipt;		/* what was here, or was once */
+	bool here;
 	struct obtained *result;
 };
 
-/* From one address: fetch, look at it, compare with what is published, put in place. */
-static int try_url(struct job *j, const char *url, bool own, struct err *e)
-{
-	struct err published = { 0 };
-	struct sums s;
+/* ---- what is published ---- */
 
-	progress_begin(j->progress, j->archive->name, j->archive->sums.bytes, "bytes");
-	if (fetch_url(url, j->part, j->progress, e) || archive_check_kind(j->part, e) ||
-	    sum_file(j->part, &s, e))
-		return e->code;
-	if (check_published(j->archive, url, &s, &published)) {
-		if (!own) {
-			*e = published;
-			return e->code;
-		}
-		progress_note(j->progress, "note: %s; taken, because --url asked for it",
-			      published.text);
-	}
-	if (rename(j->part, j->path))
-		return err_set_errno(e, ERR_CANTCREAT, "%s: cannot be put in place", j->path);
-	if (write_receipt(j->receipt, url, &s, e))
-		return e->code;
-	progress_end(j->progress, "%lld bytes from %s", (long long)s.bytes, url);
-	j->result->bytes = s.bytes;
-	memcpy(j->result->sha256, s.sha256, sizeof(s.sha256));
-	j->result->url = mem_strdup(url, e);
-	return j->result->url ? 0 : e->code;
+static bool has_hash(const struct manifest_sums *s)
+{
+	return s->sha256[0] || s->md5[0];
 }
 
-static int try_urls(struct job *j, struct err *e)
+/* Is it what is published? what names the bytes. */
+static int compare_sums(const struct manifest_sums *published, const char *what,
+			const struct file_sums *s, struct err *e)
 {
-	const struct manifest_archive *a = j->archive;
-	size_t i;
-	int rc = err_set(e, ERR_CONFIG,
-			 "%s: the manifest gives no url for it: use --url %s=URL or --from DIR",
-			 a->name, a->name);
+	if (published->bytes >= 0 && s->bytes != published->bytes)
+		return err_set(e, ERR_DATA, "%s: has %lld bytes, should have %lld", what,
+			       (long long)s->bytes, (long long)published->bytes);
+	if (published->sha256[0] && strcmp(published->sha256, s->sha256))
+		return err_set(e, ERR_DATA,
+			       "%s: is damaged or another file: SHA-256 is %s, should be %s", what,
+			       s->sha256, published->sha256);
+	if (published->md5[0] && strcmp(published->md5, s->md5))
+		return err_set(e, ERR_DATA,
+			       "%s: is damaged or another file: MD5 is %s, should be %s", what,
+			       s->md5, published->md5);
+	return 0;
+}
 
-	for (i = 0; i < a->n_urls; i++) {
-		rc = try_url(j, a->urls[i].url, false, e);
-		unlink(j->part);
-		if (!rc || rc == ERR_IO || rc == ERR_CANTCREAT || rc == ERR_PERM || rc == ERR_NOMEM)
-			break;		/* there, or it is not the address' fault */
-		if (i + 1 < a->n_urls)
-			progress_note(j->progress, "note: %s; trying the next address", e->text);
+/* Is it the archive as published, or as one of its addresses gives it? */
+static int compare_any(const struct manifest_archive *a, const char *what,
+		       const struct file_sums *s, struct err *e)
+{
+	struct err ignored = { 0 };
+	size_t i;
+
+	for (i = 0; i < a->n_urls; i++)
+		if (!compare_sums(&a->urls[i].sums, what, s, &ignored))
+			return 0;
+	return compare_sums(&a->sums, what, s, e);
+}
+
+static bool has_any_hash(const struct manifest_archive *a)
+{
+	bool any = has_hash(&a->sums);
+	size_t i;
+
+	for (i = 0; i < a->n_urls; i++)
+		any = any || has_hash(&a->urls[i].sums);
+	return any;
+}
+
+/* Where no hash says that all of it is here, reading it to its end does. */
+static int read_through(const struct manifest_archive *a, const char *path, struct err *e)
+{
+	const char **names = mem_alloc(a->n_members, sizeof(*names), e);
+	struct archive_reader *r;
+	size_t i, n = 0;
+	int rc = -1;
+
+	for (i = 0; names && i < a->n_members; i++)
+		if (!manifest_set_is_extra(a->members[i].set))
+			names[n++] = a->members[i].path;
+	r = names ? archive_open(path, names, n, e) : NULL;
+	while (r && (rc = archive_next(r, &i, e)) > 0)
+		;
+	archive_close(r);
+	free(names);
+	return rc ? e->code : 0;
+}
+
+/* ---- archives that are here ---- */
+
+static int give(struct wanted *w, const char *url, const struct file_sums *s, struct err *e)
+{
+	struct obtained *o = w->result;
+
+	o->path = mem_strdup(w->path, e);
+	o->url = o->path ? mem_strdup(url, e) : NULL;
+	o->bytes = s->bytes;
+	memcpy(o->sha256, s->sha256, sizeof(o->sha256));
+	return o->url ? 0 : e->code;
+}
+
+/* It lies here and nothing says since when: right by its hash, or the first of its kind. */
+static int adopt(struct wanted *w, const struct stat *st, struct err *e)
+{
+	struct err other = { 0 };
+	struct receipt r = { .trust = has_any_hash(w->archive) ? TRUST_PUBLISHED : TRUST_PINNED };
+	int rc = 0;
+
+	progress_begin(w->progress, w->archive->name, st->st_size, "bytes");
+	if (archive_check_kind(w->path, &other) || file_sums(w->path, &r.sums, &other) ||
+	    compare_any(w->archive, w->path, &r.sums, &other) ||
+	    (r.trust == TRUST_PINNED && read_through(w->archive, w->path, &other))) {
+		progress_note(w->progress, "note: %s; fetching it again", other.text);
+		return 0;
 	}
+	progress_note(w->progress, "note: %s: was here without a receipt; %s", w->path,
+		      r.trust == TRUST_PINNED ? "its SHA-256 is recorded"
+					      : "it is what is published");
+	r.url = mem_strdup(w->path, e);
+	receipt_note_file(&r, st);
+	rc = r.url ? receipt_write(&r, w->note, e) : e->code;
+	receipt_free(&w->receipt);
+	w->receipt = r;
+	w->here = !rc;
 	return rc;
 }
+
+/* Somebody touched it: are the bytes the same? */
+static int look_again(struct wanted *w, const struct stat *st, struct err *e)
+{
+	struct file_sums s;
+
+	if (file_sums(w->path, &s, e))
+		return e->code;
+	w->here = !strcmp(s.sha256, w->receipt.sums.sha256);
+	if (!w->here) {
+		progress_note(w->progress,
+			      "note: %s: was changed since it was fetched; fetching it again",
+			      w->path);
+		return 0;
+	}
+	w->receipt.sums = s;
+	receipt_note_file(&w->receipt, st);
+	return receipt_write(&w->receipt, w->note, e);
+}
+
+/* It is what the receipt says: is that what is wanted now? */
+static void compare_wishes(struct wanted *w)
+{
+	struct err other = { 0 };
+
+	if (w->own) {
+		w->here = !strcmp(w->own, w->receipt.url);
+	} else if (w->receipt.trust == TRUST_OWN) {
+		progress_note(w->progress,
+			      "note: %s: is from %s, an address of your own; remove it to have it "
+			      "fetched from where the manifest says",
+			      w->path, w->receipt.url);
+	} else if (compare_any(w->archive, w->path, &w->receipt.sums, &other)) {
+		w->here = false;
+		progress_note(w->progress, "note: %s; fetching it again", other.text);
+	}
+}
+
+static int look(struct wanted *w, struct err *e)
+{
+	struct stat st;
+	int rc;
+
+	receipt_free(&w->receipt);
+	if (receipt_read(&w->receipt, w->note, e))
+		return e->code;
+	if (stat(w->path, &st) || !S_ISREG(st.st_mode))
+		return 0;
+	if (!w->receipt.url) {
+		rc = w->own ? 0 : adopt(w, &st, e);
+	} else if (receipt_is_of(&w->receipt, &st)) {
+		w->here = true;
+		rc = 0;
+	} else {
+		rc = look_again(w, &st, e);
+	}
+	if (!rc && w->here)
+		compare_wishes(w);
+	return !rc && w->here ? give(w, w->receipt.url, &w->receipt.sums, e) : rc;
+}
+
+/* ---- --from ---- */
 
 /* The archive in a folder: by its name, else by the file name of one of its addresses. */
 static char *find_in(const struct manifest_archive *a, const char *dir, struct err *e)
@@ -205,10 +205,10 @@ static char *find_in(const struct manifest_archive *a, const char *dir, struct e
 	const char *slash;
 	size_t i;
 
-	for (i = 0; path && !file_exists(path) && i < a->n_urls; i++) {
+	for (i = 0; path && file_size(path) < 0 && i < a->n_urls; i++) {
 		slash = strrchr(a->urls[i].url, '/');
 		other = slash && slash[1] ? file_path(e, "%s/%s", dir, slash + 1) : NULL;
-		if (other && file_exists(other)) {
+		if (other && file_size(other) >= 0) {
 			free(path);
 			return other;
 		}
@@ -218,68 +218,223 @@ static char *find_in(const struct manifest_archive *a, const char *dir, struct e
 }
 
 /* The user's copy is used where it lies. */
-static int take_from(struct job *j, const char *dir, struct err *e)
+static int take_from(struct wanted *w, struct err *e)
 {
-	struct err published = { 0 };
-	struct sums s;
-	char *path = find_in(j->archive, dir, e);
+	struct err other = { 0 };
+	struct file_sums s;
+
+	if (archive_check_kind(w->path, e) || file_sums(w->path, &s, e))
+		return e->code;
+	if (compare_any(w->archive, w->path, &s, &other))
+		progress_note(w->progress, "note: %s; taken, because --from names it", other.text);
+	return give(w, w->path, &s, e);
+}
+
+/* All that are missing are named before any is read. */
+static int take_all_from(struct wanted *list, size_t n, const char *dir, struct err *e)
+{
+	struct buf missing = { 0 };
+	size_t i;
+	int rc = 0;
+
+	for (i = 0; i < n && !rc; i++) {
+		char *path = find_in(list[i].archive, dir, e);
+
+		if (!path)
+			rc = e->code;
+		else if (file_size(path) < 0)
+			buf_printf(&missing, "%s%s", missing.len ? ", " : "",
+				   list[i].archive->name);
+		free(list[i].path);
+		list[i].path = path;
+	}
+	if (!rc && missing.len)
+		rc = err_set(e, ERR_NOINPUT,
+			     "%.300s: there is no such archive in %s (--from): put it there under "
+			     "that name, or leave --from out to have it fetched",
+			     buf_text(&missing), dir);
+	buf_free(&missing);
+	for (i = 0; i < n && !rc; i++)
+		rc = take_from(&list[i], e);
+	return rc;
+}
+
+/* ---- fetching ---- */
+
+/* Refused when it is not what it was on first use, where nothing else says what it should be. */
+static int check_pin(const struct wanted *w, const char *url, const struct fetch_sums *s,
+		     struct err *e)
+{
+	if (w->receipt.trust != TRUST_PINNED || !w->receipt.url || w->conf->force ||
+	    !strcmp(w->receipt.sums.sha256, s->sha256))
+		return 0;
+	return err_set(e, ERR_DATA,
+		       "%s: gives other bytes than when %s was first fetched: SHA-256 is %s, was "
+		       "%s; if that is right, accept it with --force",
+		       url, w->archive->name, s->sha256, w->receipt.sums.sha256);
+}
+
+/* An archive's complaint names the file it read; the user knows it by its address. */
+static int complain_of(const char *url, const char *part, struct err *e)
+{
+	char text[sizeof(e->text)];
+	size_t n = strlen(part);
+
+	if (strncmp(e->text, part, n))
+		return e->code;
+	memcpy(text, e->text, sizeof(text));
+	return err_set(e, e->code, "%s%s", url, text + n);
+}
+
+static int check_arrived(struct wanted *w, size_t address, const struct file_sums *sums,
+			 const struct fetch_sums *s, enum trust *trust, struct err *e)
+{
+	static const struct manifest_sums nothing = { .bytes = -1 };
+	const char *url = w->addresses[address].url;
+	const struct manifest_sums *published = w->own ? &w->archive->sums :
+						w->archive->n_urls ?
+						&w->archive->urls[address].sums : &nothing;
+	struct err differs = { 0 };
+	bool equal = !compare_sums(published, url, sums, &differs);
+
+	*trust = w->own ? TRUST_OWN : has_hash(published) ? TRUST_PUBLISHED : TRUST_PINNED;
+	if (archive_check_kind(w->part, e))
+		return complain_of(url, w->part, e);
+	if (!equal && !w->own) {
+		*e = differs;
+		return e->code;
+	}
+	if (*trust == TRUST_PINNED && check_pin(w, url, s, e))
+		return e->code;
+	if ((!equal || !has_hash(published)) && read_through(w->archive, w->part, e))
+		return complain_of(url, w->part, e);
+	if (!equal)
+		progress_note(w->progress, "note: %s; taken, because --url asked for it",
+			      differs.text);
+	return 0;
+}
+
+/* The receipt first: a crash between the two leaves a pin, never an archive that nobody checked. */
+static int put_in_place(struct wanted *w, const char *url, enum trust trust,
+			const struct file_sums *s, struct err *e)
+{
+	struct receipt r = { .trust = trust, .sums = *s };
+	struct stat st;
+	int rc = -1;
+
+	r.url = mem_strdup(url, e);
+	if (!r.url)
+		return e->code;
+	if (stat(w->part, &st)) {
+		err_set_errno(e, ERR_IO, "%s: cannot be read", w->part);
+	} else {
+		receipt_note_file(&r, &st);
+		rc = receipt_write(&r, w->note, e);
+	}
+	if (!rc && rename(w->part, w->path))
+		rc = err_set_errno(e, ERR_CANTCREAT, "%s: cannot be put in place", w->path);
+	receipt_free(&r);
+	return rc ? e->code : give(w, url, s, e);
+}
+
+static int arrived(void *closure, size_t address, const struct fetch_sums *s, struct err *e)
+{
+	struct wanted *w = closure;
+	struct file_sums sums = { .bytes = s->bytes };
+	enum trust trust;
+
+	memcpy(sums.sha256, s->sha256, sizeof(sums.sha256));
+	memcpy(sums.md5, s->md5, sizeof(sums.md5));
+	if (check_arrived(w, address, &sums, s, &trust, e))
+		return e->code;
+	return put_in_place(w, w->addresses[address].url, trust, &sums, e);
+}
+
+static int list_addresses(struct wanted *w, struct err *e)
+{
+	const struct manifest_archive *a = w->archive;
+	size_t i;
+
+	w->n_addresses = w->own ? 1 : a->n_urls;
+	if (!w->n_addresses)
+		return err_set(e, ERR_CONFIG,
+			       "%s: the manifest gives no url for it: use --url %s=URL, or --from "
+			       "DIR",
+			       a->name, a->name);
+	w->addresses = mem_alloc(w->n_addresses, sizeof(*w->addresses), e);
+	if (!w->addresses)
+		return e->code;
+	w->addresses[0] = (struct fetch_address){ .url = w->own, .content = "", .bytes = -1 };
+	for (i = 0; !w->own && i < a->n_urls; i++) {
+		const struct manifest_sums *s = &a->urls[i].sums;
+
+		w->addresses[i] = (struct fetch_address){
+			.url = a->urls[i].url, .bytes = s->bytes,
+			.content = s->sha256[0] ? s->sha256 : s->md5 };
+	}
+	return 0;
+}
+
+static int fetch_missing(struct wanted *list, size_t n, const struct conf *c, struct progress *p,
+			 struct err *e)
+{
+	struct fetch_limits limits = { .transfers = (int)c->transfers, .tries = (int)c->tries,
+				       .wait_s = c->retry_wait, .stall_s = (long)c->stall };
+	struct fetch_job *jobs = mem_alloc(n, sizeof(*jobs), e);
+	size_t i, missing = 0;
+	int rc = jobs ? 0 : e->code;
+
+	for (i = 0; !rc && i < n; i++) {
+		struct wanted *w = &list[i];
+
+		if (w->here)
+			continue;
+		rc = list_addresses(w, e);
+		jobs[missing++] = (struct fetch_job){
+			.name = w->archive->name, .part = w->part, .addresses = w->addresses,
+			.n_addresses = w->n_addresses, .md5 = true,
+			.arrived = arrived, .closure = w };
+	}
+	if (!rc)
+		rc = fetch_all(jobs, missing, &limits, p, e);
+	free(jobs);
+	return rc;
+}
+
+/* ---- all of them ---- */
+
+/* One at a time fetches into a folder; another waits, and then finds the archives here. */
+static int lock_folder(const char *folder, struct progress *p, int *fd, struct err *e)
+{
+	char *path = file_path(e, "%s/lock", folder);
+	int rc = 0, busy;
 
 	if (!path)
 		return e->code;
-	if (!file_exists(path)) {
-		err_set(e, ERR_NOINPUT, "%s: there is no such archive (--from %s)", path, dir);
-		goto fail;
+	*fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
+	busy = *fd >= 0 ? flock(*fd, LOCK_EX | LOCK_NB) : 0;
+	if (busy && errno == EWOULDBLOCK) {
+		progress_note(p, "note: %s: another fetch is at work here; waiting for it", folder);
+		while ((busy = flock(*fd, LOCK_EX)) && errno == EINTR)
+			;
 	}
-	if (archive_check_kind(path, e) || sum_file(path, &s, e))
-		goto fail;
-	if (check_published(j->archive, path, &s, &published))
-		progress_note(j->progress, "note: %s; taken, because --from names it",
-			      published.text);
-	j->result->url = mem_strdup(path, e);
-	if (!j->result->url)
-		goto fail;
-	j->result->bytes = s.bytes;
-	memcpy(j->result->sha256, s.sha256, sizeof(s.sha256));
-	free(j->result->path);
-	j->result->path = path;
-	return 0;
-fail:
+	if (*fd < 0)
+		rc = err_set_errno(e, ERR_CANTCREAT, "%s: cannot be made", path);
+	else if (busy)
+		rc = err_set_errno(e, ERR_IO, "%s: cannot be locked", path);
 	free(path);
-	return e->code;
+	return rc;
 }
 
-static int obtain_archive(const struct manifest_archive *a, const struct conf *c,
-			  const char *folder, struct progress *p, struct obtained *o,
-			  struct err *e)
+/* URL of --url NAME=URL, the last one; NULL: none. */
+static const char *own_url(const struct conf *c, const char *name)
 {
-	struct job j = { .archive = a, .progress = p, .result = o };
-	const char *own = own_url(c, a->name);
-	int rc = -1;
+	size_t n = strlen(name), i;
 
-	*o = (struct obtained){ 0 };
-	j.path = file_path(e, "%s/%s", folder, a->name);
-	j.part = j.path ? file_path(e, "%s.part", j.path) : NULL;
-	j.receipt = j.part ? file_path(e, "%s.json", j.path) : NULL;
-	o->path = j.receipt ? mem_strdup(j.path, e) : NULL;
-	if (!o->path)
-		goto out;
-	if (c->from) {
-		rc = take_from(&j, c->from, e);
-	} else if (is_here(j.path, j.receipt, own, o)) {
-		rc = 0;
-	} else if (own) {
-		rc = try_url(&j, own, true, e);
-		unlink(j.part);
-	} else {
-		rc = try_urls(&j, e);
-	}
-out:
-	free(j.path);
-	free(j.part);
-	free(j.receipt);
-	if (rc)
-		obtained_free(o);
-	return rc ? e->code : 0;
+	for (i = c->url.n; i-- > 0; )
+		if (!strncmp(c->url.items[i], name, n) && c->url.items[i][n] == '=')
+			return c->url.items[i] + n + 1;
+	return NULL;
 }
 
 /* --url NAME=URL must mean an archive that there is. */
@@ -306,24 +461,104 @@ static int check_urls(const struct manifest *m, const struct conf *c, struct err
 	return 0;
 }
 
-int obtain_all(const struct manifest *m, const struct conf *c, bool again, struct progress *p,
-	       struct obtained *list, struct err *e)
+static int prepare(struct wanted *list, const struct manifest *m, const char *folder,
+		   struct obtained *results, struct err *e)
 {
-	char *workspace = paths_workspace(c->workspace, e), *folder = NULL;
+	size_t i;
+
+	for (i = 0; i < m->n; i++) {
+		struct wanted *w = &list[i];
+
+		w->archive = &m->archives[i];
+		w->result = &results[i];
+		w->path = file_path(e, "%s/%s", folder, w->archive->name);
+		w->part = w->path ? file_path(e, "%s.part", w->path) : NULL;
+		w->note = w->part ? file_path(e, "%s.json", w->path) : NULL;
+		if (!w->note)
+			return e->code;
+	}
+	return 0;
+}
+
+/* Look at all; *missing: not all of them are here. */
+static int look_at_all(struct wanted *list, size_t n, bool *missing, struct err *e)
+{
+	size_t i;
+
+	*missing = false;
+	for (i = 0; i < n; i++) {
+		if (!list[i].here && look(&list[i], e))
+			return e->code;
+		*missing = *missing || !list[i].here;
+	}
+	return 0;
+}
+
+static int obtain_here(struct wanted *list, size_t n, const char *folder, bool again,
+		       struct err *e)
+{
+	bool missing = true;
+	int rc = again ? 0 : look_at_all(list, n, &missing, e), lock = -1;
+	size_t i;
+
+	if (rc || !missing)
+		return rc;
+	rc = file_make_folders(folder, e);
+	if (!rc)
+		rc = lock_folder(folder, list->progress, &lock, e);
+	for (i = 0; !rc && again && i < n; i++)
+		rc = receipt_read(&list[i].receipt, list[i].note, e);
+	if (!rc && !again)
+		rc = look_at_all(list, n, &missing, e);	/* the other one may have fetched them */
+	if (!rc && missing)
+		rc = fetch_missing(list, n, list->conf, list->progress, e);
+	if (lock >= 0)
+		close(lock);
+	return rc;
+}
+
+static void free_wanted(struct wanted *list, size_t n)
+{
+	size_t i;
+
+	for (i = 0; list && i < n; i++) {
+		free(list[i].path);
+		free(list[i].part);
+		free(list[i].note);
+		free(list[i].addresses);
+		receipt_free(&list[i].receipt);
+	}
+	free(list);
+}
+
+int obtain_all(const struct manifest *m, const struct conf *c, bool again, struct progress *p,
+	       struct obtained *results, struct err *e)
+{
+	struct wanted *list;
+	char *workspace = NULL, *folder = NULL;
 	size_t i;
 	int rc = -1;
 
 	for (i = 0; i < m->n; i++)
-		list[i] = (struct obtained){ 0 };
-	(void)again;
-	if (workspace && !check_urls(m, c, e))
-		folder = file_path(e, "%s/archives/%s", workspace, m->name);
-	if (folder)
-		rc = file_make_folders(folder, e);
-	for (i = 0; !rc && i < m->n; i++)
-		rc = obtain_archive(&m->archives[i], c, folder, p, &list[i], e);
-	free(folder);
+		results[i] = (struct obtained){ 0 };
+	list = mem_alloc(m->n, sizeof(*list), e);
+	if (!list || check_urls(m, c, e))
+		goto out;
+	workspace = paths_workspace(c->workspace, e);
+	folder = workspace ? file_path(e, "%s/archives/%s", workspace, m->name) : NULL;
+	if (!folder || prepare(list, m, folder, results, e))
+		goto out;
+	for (i = 0; i < m->n; i++) {
+		list[i].conf = c;
+		list[i].progress = p;
+		list[i].own = own_url(c, list[i].archive->name);
+	}
+	rc = c->from ? take_all_from(list, m->n, c->from, e)
+		     : obtain_here(list, m->n, folder, again, e);
+out:
+	free_wanted(list, m->n);
 	free(workspace);
+	free(folder);
 	return rc ? e->code : 0;
 }
 

@@ -3,6 +3,8 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "share/base/clock.h"
@@ -13,7 +15,10 @@
 
 void progress_init(struct progress *p, bool quiet)
 {
-	*p = (struct progress){ .quiet = quiet, .terminal = isatty(2) };
+	const char *term = getenv("TERM");
+
+	*p = (struct progress){ .quiet = quiet,
+				.terminal = isatty(2) && term && strcmp(term, "dumb") != 0 };
 }
 
 void progress_begin(struct progress *p, const char *stage, int64_t total, const char *unit)

@@ -90,7 +90,7 @@ web=http://127.0.0.1:$(cat "$tmp/port")
 wmt() { # wmt WORKSPACE OPTION... : later --url win
 	ws=$1
 	shift
-	"$data" prep wmt16-en-de -C "$ws" --merges 500 \
+	"$data" prep wmt16-en-de -C "$ws" --merges 500 --retry-wait 0.01 \
 		--url "de-en.tgz=$web/moved/de-en.tgz" \
 		--url "training-parallel-commoncrawl.tgz=$web/training-parallel-commoncrawl.tgz" \
 		--url "training-parallel-nc-v11.tgz=$web/training-parallel-nc-v11.tgz" \
@@ -141,7 +141,7 @@ says "again from archives that are here" 0 'is ready' wmt "$tmp/ws" --force
 same "the same bytes again" "$(grep -o '"name":"train.shard"[^}]*' "$manifest")" \
 	"$(grep -o '"name":"train.shard"[^}]*' "$tmp/first.json")"
 mv "$tmp/gone" "$tmp/www"
-says "from a folder, where sums are published: said" 0 'training-parallel-commoncrawl.tgz: has [0-9]* bytes, .* should have 918311367; taken' \
+says "from a folder, where sums are published: said" 0 'training-parallel-commoncrawl.tgz: has [0-9]* bytes, should have 918311367; taken' \
 	wmt "$tmp/ws2" --from "$tmp/www"
 absent "from a folder: used where it lies" "$tmp/ws2/archives/wmt16-en-de/dev.tgz"
 mkdir "$tmp/bad-from"
@@ -152,7 +152,7 @@ says "from a folder that has not got it" 66 'no such archive' wmt "$tmp/ws2" --f
 
 # ---- bad archives ----------------------------------------------------------
 head -c 15000 "$tmp/www/de-en.tgz" >"$tmp/www/short.tgz"
-says "a truncated archive" 65 'de-en.tgz: damaged or cut short at member europarl-v7.de-en' \
+says "a truncated archive" 65 'short.tgz: damaged or cut short at member europarl-v7.de-en' \
 	wmt "$tmp/ws3" --url "de-en.tgz=$web/short.tgz"
 absent "a truncated archive: nothing looks finished" "$tmp/ws3/corpora/wmt16-en-de/manifest.json"
 says "an answer cut short" 76 'de-en.tgz: cannot be fetched' \
@@ -165,7 +165,7 @@ says "text" 65 'is not an archive' wmt "$tmp/ws3" --url "de-en.tgz=file://$tmp/e
 says "no server" 68 'cannot be fetched' wmt "$tmp/ws3" --url "de-en.tgz=http://127.0.0.1:1/x.tgz"
 says "another scheme" 64 'cannot be fetched' wmt "$tmp/ws3" --url "de-en.tgz=gopher://127.0.0.1/x.tgz"
 says "a name that the manifest has not" 64 'no archive called de.tgz' wmt "$tmp/ws3" --url "de.tgz=$web/x.tgz"
-says "an archive without the member" 65 'dev.tgz: holds no member newstest2013-src.en.sgm' \
+says "an archive without the member" 65 'de-en.tgz: holds no member newstest2013-src.en.sgm' \
 	wmt "$tmp/ws3" --url "dev.tgz=$web/de-en.tgz"
 same "no .part is left" "$(find "$tmp/ws3" -name '*.part' | wc -l)" 0
 cat >"$tmp/link.manifest" <<END

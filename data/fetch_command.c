@@ -1,0 +1,134 @@
+/* fetch_command.c - see fetch_command.h */
+#include "data/fetch_command.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "data/manifest.h"
+#include "data/obtain.h"
+#include "data/progress.h"
+#include "share/base/json.h"
+#include "share/base/mem.h"
+
+static void add_lines(struct buf *out, const struct manifest *m, const struct obtained *list)
+{
+	size_t i;
+
+	for (i = 0; i < m->n; i++)
+		if (list[i].url)
+			buf_printf(out, "%s\t%lld\t%s\t%s\n", m->archives[i].name,
+				   (long long)list[i].bytes, list[i].sha256, list[i].path);
+}
+
+static void add_json(struct json_writer *w, const struct manifest *m, const struct obtained *list)
+{
+	size_t i;
+
+	json_open(w, '{');
+	json_key(w, "corpus");
+	json_str(w, m->name);
+	json_key(w, "archives");
+	json_open(w, '[');
+	for (i = 0; i < m->n; i++) {
+		if (!list[i].url)
+			continue;
+		json_open(w, '{');
+		json_key(w, "name");
+		json_str(w, m->archives[i].name);
+		json_key(w, "url");
+		json_str(w, list[i].url);
+		json_key(w, "bytes");
+		json_int(w, list[i].bytes);
+		json_key(w, "sha256");
+		json_str(w, list[i].sha256);
+		json_key(w, "path");
+		json_str(w, list[i].path);
+		json_close(w, '}');
+	}
+	json_close(w, ']');
+	json_close(w, '}');
+}
+
+/* w NULL: lines. What is here is added also when something is missing. */
+static int fetch_one(const struct manifest *m, const struct conf *c, struct json_writer *w,
+		     struct buf *out, struct err *e)
+{
+	struct obtained *list = mem_alloc(m->n, sizeof(*list), e);
+	struct progress p;
+	size_t i;
+	int rc;
+
+	if (!list)
+		return e->code;
+	progress_init(&p, c->quiet);
+	rc = obtain_all(m, c, c->force, &p, list, e);
+	if (w)
+		add_json(w, m, list);
+	else
+		add_lines(out, m, list);
+	for (i = 0; i < m->n; i++)
+		obtained_free(&list[i]);
+	free(list);
+	return rc;
+}
+
+/* One that fails does not stop the others; the first failure is returned. */
+static int fetch_manifests(const struct manifest *m, size_t n, const struct conf *c,
+			   struct buf *out, struct err *e)
+{
+	struct json_writer w = { .out = out };
+	struct err each;
+	size_t i;
+	int rc = 0;
+
+	if (c->json)
+		json_open(&w, '[');
+	for (i = 0; i < n; i++) {
+		each = (struct err){ 0 };
+		if (!fetch_one(&m[i], c, c->json ? &w : NULL, out, &each))
+			continue;
+		if (rc && !c->quiet)
+			fprintf(stderr, "note: %s\n", each.text);
+		if (!rc)
+			*e = each;
+		rc = e->code;
+	}
+	if (c->json) {
+		json_close(&w, ']');
+		buf_add_char(out, '\n');
+	}
+	return rc;
+}
+
+int fetch_command_run(struct conf *c, struct err *e)
+{
+	size_t n = (size_t)c->n_arguments, i, read = 0;
+	struct manifest *m;
+	struct buf out = { 0 };
+	int rc = 0;
+
+	if (!n)
+		return err_set(e, ERR_USAGE, "fetch needs the name of a CORPUS (wmt16-en-de)");
+	if (c->url.n && n > 1)
+		return err_set(e, ERR_USAGE, "--url goes with one CORPUS, not %zu", n);
+	m = mem_alloc(n, sizeof(*m), e);
+	if (!m)
+		return e->code;
+	/* all of them first: a wrong name is known before anything is fetched */
+	while (!rc && read < n) {
+		rc = manifest_read(&m[read], c->arguments[read], e);
+		read += !rc;
+	}
+	if (!rc)
+		rc = fetch_manifests(m, n, c, &out, e);
+	fwrite(buf_text(&out), 1, out.len, stdout);
+	if ((ferror(stdout) || fflush(stdout)) && !rc)
+		rc = err_set_errno(e, ERR_IO, "standard output: cannot be written");
+	if (!rc)
+		rc = buf_check(&out, e);
+	for (i = 0; i < read; i++)
+		manifest_free(&m[i]);
+	free(m);
+	buf_free(&out);
+	return rc ? e->code : 0;
+}
