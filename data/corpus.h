@@ -3,7 +3,7 @@
  *
  *	train.shard dev.shard test.shard    token ids
  *	dev.LANG test.LANG                  raw text of the held-out sets, one sentence a line
- *	bpe.codes vocab.tsv recipe.ini ledger.tsv manifest.json
+ *	bpe.codes or sentencepiece.model, vocab.tsv recipe.ini ledger.tsv manifest.json
  *
  * manifest.json is written last: a corpus is prepared when it is there.
  */

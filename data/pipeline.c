@@ -1,10 +1,12 @@
 /* pipeline.c - see pipeline.h */
 #include "data/pipeline.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "data/bpe.h"
+#include "data/sp.h"
 #include "data/tokenize.h"
 #include "share/base/file.h"
 #include "share/base/mem.h"
@@ -18,7 +20,8 @@ struct side_tools {
 
 struct pipeline {
 	struct side_tools sides[2];
-	struct bpe   *bpe;		/* NULL: text only */
+	struct bpe   *bpe;		/* of these two, one; NULL both: text only */
+	struct sp    *sp;
 	struct vocab *vocab;		/* NULL: text only */
 	struct buf a, b;		/* between steps */
 };
@@ -38,14 +41,17 @@ static int open_side(struct side_tools *s, const char *language, const struct co
 	return s->detokenizer ? 0 : e->code;
 }
 
-static int open_pieces(struct pipeline *p, const char *folder, struct err *e)
+static int open_pieces(struct pipeline *p, const char *folder, int segmentation, struct err *e)
 {
-	char *codes = file_path(e, "%s/bpe.codes", folder);
+	bool is_bpe = segmentation == SEGMENTATION_BPE;
+	char *path = file_path(e, "%s/%s", folder, is_bpe ? "bpe.codes" : "sentencepiece.model");
 
-	if (codes)
-		p->bpe = bpe_open(codes, e);
-	free(codes);
-	return p->bpe ? 0 : e->code;
+	if (path && is_bpe)
+		p->bpe = bpe_open(path, e);
+	else if (path)
+		p->sp = sp_open(path, e);
+	free(path);
+	return p->bpe || p->sp ? 0 : e->code;
 }
 
 static int open_vocab(struct pipeline *p, const char *folder, struct err *e)
@@ -66,7 +72,7 @@ struct pipeline *pipeline_open_pieces(const char *folder, const struct conf *c, 
 		return NULL;
 	if (open_side(&p->sides[SIDE_SOURCE], c->source_language, c, e) ||
 	    open_side(&p->sides[SIDE_TARGET], c->target_language, c, e) ||
-	    (folder && open_pieces(p, folder, e))) {
+	    (folder && open_pieces(p, folder, c->segmentation, e))) {
 		pipeline_close(p);
 		return NULL;
 	}
@@ -86,6 +92,11 @@ struct pipeline *pipeline_open(const char *folder, const struct conf *c, struct 
 const struct vocab *pipeline_vocab(const struct pipeline *p)
 {
 	return p->vocab;
+}
+
+const struct intern *pipeline_order(const struct pipeline *p)
+{
+	return p->sp ? sp_pieces(p->sp) : NULL;
 }
 
 int pipeline_tokenize(struct pipeline *p, enum pipeline_side side, const char *line, size_t n,
@@ -108,7 +119,8 @@ int pipeline_tokenize(struct pipeline *p, enum pipeline_side side, const char *l
 
 int pipeline_word(struct pipeline *p, const char *word, size_t n, struct buf *out, struct err *e)
 {
-	return bpe_apply_line(p->bpe, word, n, out, e);
+	return p->sp ? sp_apply_line(p->sp, word, n, out, e) :
+		       bpe_apply_line(p->bpe, word, n, out, e);
 }
 
 int pipeline_pieces_to_ids(const struct vocab *v, const char *pieces, size_t n, int32_t **ids,
@@ -161,7 +173,10 @@ int pipeline_decode(struct pipeline *p, enum pipeline_side side, const int32_t *
 			buf_add_char(&p->a, ' ');
 		buf_add_str(&p->a, vocab_piece(p->vocab, ids[i]));
 	}
-	bpe_undo_line("@@", buf_text(&p->a), p->a.len, &p->b);
+	if (p->sp && sp_undo_line(p->sp, buf_text(&p->a), p->a.len, &p->b, e))
+		return e->code;
+	if (!p->sp)
+		bpe_undo_line("@@", buf_text(&p->a), p->a.len, &p->b);
 	if (buf_check(&p->a, e) || buf_check(&p->b, e))
 		return e->code;
 	if (s->detokenizer)
@@ -182,6 +197,7 @@ void pipeline_close(struct pipeline *p)
 		detokenizer_free(p->sides[side].detokenizer);
 	}
 	bpe_close(p->bpe);
+	sp_close(p->sp);
 	vocab_close(p->vocab);
 	buf_free(&p->a);
 	buf_free(&p->b);

@@ -3,8 +3,9 @@
  *
  * Encoding: (normalise) tokenise, BPE, ids. Decoding: pieces, undo BPE,
  * detokenise. Preparation and translation both use this, so that they cannot
- * differ. Opened from a folder that holds bpe.codes, vocab.tsv and recipe.ini
- * (a corpus or a model folder); recipe.ini says which steps apply.
+ * differ. Opened from a folder that holds vocab.tsv and recipe.ini (a corpus or
+ * a model folder) and, as recipe.ini's segmentation says, bpe.codes or
+ * sentencepiece.model; recipe.ini says which steps apply.
  */
 #ifndef WERKBANK_DATA_PIPELINE_H
 #define WERKBANK_DATA_PIPELINE_H
@@ -19,14 +20,19 @@
 struct pipeline;
 
 /*
- * From folder/bpe.codes and folder/vocab.tsv with the [data] options of c
- * (languages, tokenize, escape, …). Without a folder (NULL) only
+ * From the folder's files with the [data] options of c (languages, tokenize,
+ * escape, segmentation, …). Without a folder (NULL) only
  * pipeline_tokenize() works: preparation begins like that.
  */
 struct pipeline *pipeline_open(const char *folder, const struct conf *c, struct err *e);
 /* The same without vocab.tsv, which preparation makes from pieces: encoding to ids does not work. */
 struct pipeline *pipeline_open_pieces(const char *folder, const struct conf *c, struct err *e);
 const struct vocab *pipeline_vocab(const struct pipeline *p);
+/*
+ * The pieces in the order that vocab.tsv must have, for vocab_write_in_order(). NULL: any, so that
+ * vocab_write() does. Borrowed.
+ */
+const struct intern *pipeline_order(const struct pipeline *p);
 
 enum pipeline_side { SIDE_SOURCE, SIDE_TARGET };
 
@@ -48,8 +54,7 @@ int pipeline_decode(struct pipeline *p, enum pipeline_side side, const int32_t *
 /*
  * Pieces of one word of the tokenised line, joined by one blank, appended to out. Nothing is a
  * possible answer. A whole tokenised line gives the same as its words one by one with blanks
- * between:
- * pieces never span blanks.
+ * between, since no piece spans blanks.
  */
 int pipeline_word(struct pipeline *p, const char *word, size_t n, struct buf *out, struct err *e);
 

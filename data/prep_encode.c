@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "data/pipeline.h"
 #include "data/prep_pairs.h"
 #include "data/vocab.h"
 #include "data/word_ids.h"
@@ -146,7 +147,8 @@ static int64_t *count_pieces(const struct encoding *q, struct err *e)
 
 static int write_vocabulary(struct encoding *q, const char *path, struct err *e)
 {
-	struct vocab_counter *counter = vocab_counter_new(e);
+	struct pipeline *pieces = pipeline_open_pieces(q->p->folder, q->p->c, e);
+	struct vocab_counter *counter = pieces ? vocab_counter_new(e) : NULL;
 	int64_t *times = counter ? count_pieces(q, e) : NULL;
 	int rc = times ? 0 : e->code;
 
@@ -157,8 +159,11 @@ static int write_vocabulary(struct encoding *q, const char *path, struct err *e)
 		if (times[i] > 0)
 			rc = vocab_count(counter, text, n, times[i], e);
 	}
-	if (!rc)
+	if (!rc && pipeline_order(pieces))
+		rc = vocab_write_in_order(counter, pipeline_order(pieces), path, e);
+	else if (!rc)
 		rc = vocab_write(counter, path, e);
+	pipeline_close(pieces);
 	vocab_counter_free(counter);
 	free(times);
 	return rc;

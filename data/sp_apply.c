@@ -32,11 +32,12 @@ struct merge {			/* that two neighbours make a piece */
 struct sp {
 	struct sp_model model;
 	uint32_t *ranks;		/* owned: (pieces) */
-	bool is_by_words;		/* words between blanks can be taken one by one */
+	bool is_by_words;		/* words between blanks are taken one by one */
 
 	struct intern words;		/* the cache … */
 	struct cached {
 		size_t start, len;
+		bool is_open;		/* it may not be taken without its neighbours */
 	} * cached;			/* owned: … and what each became, in split */
 	size_t cap_cached;
 	struct buf split;
@@ -321,43 +322,54 @@ static int encode(struct sp *s, const char *raw, size_t n, struct buf *out, bool
 	return buf_check(out, e);
 }
 
-/* The same for a word, through the cache; a blank before it when there is something since start. */
-static int add_word(struct sp *s, const char *word, size_t n, struct buf *out, size_t start,
-		    struct err *e)
+/* What a word becomes, in the cache; a copy, valid until the next call. */
+static int find_word(struct sp *s, const char *word, size_t n, struct cached *found,
+		     struct err *e)
 {
-	bool is_open = false;
-	size_t before = out->len, behind_blank;
 	int32_t known = s->words.n, i;
+
+	if (mem_grow(&s->cached, &s->cap_cached, (size_t)known + 1, sizeof(*s->cached), e) ||
+	    intern_add(&s->words, word, n, &i, e))
+		return e->code;
+	if (i == known) {
+		struct cached *c = &s->cached[i];
+
+		*c = (struct cached){ .start = s->split.len };
+		if (encode(s, word, n, &s->split, &c->is_open, e))
+			return e->code;
+		c->len = s->split.len - c->start;
+	}
+	*found = s->cached[i];
+	return 0;
+}
+
+/* Append the pieces of a word, behind a blank when there is something since start. */
+static int add_word(struct sp *s, const char *word, size_t n, struct buf *out, size_t start,
+		    bool *is_open, struct err *e)
+{
+	size_t before = out->len, behind_blank;
+	struct cached found = { 0 };
 
 	add_blank(out, start);
 	behind_blank = out->len;
 	if (n > CACHE_WORD) {
-		if (encode(s, word, n, out, &is_open, e))
+		if (encode(s, word, n, out, is_open, e))
 			return e->code;
 	} else {
-		if (mem_grow(&s->cached, &s->cap_cached, (size_t)known + 1, sizeof(*s->cached),
-			     e) ||
-		    intern_add(&s->words, word, n, &i, e))
+		if (find_word(s, word, n, &found, e))
 			return e->code;
-		if (i == known) {
-			size_t at = s->split.len;
-
-			s->cached[i] = (struct cached){ at, 0 };
-			if (encode(s, word, n, &s->split, &is_open, e))
-				return e->code;
-			s->cached[i].len = s->split.len - at;
-		}
-		if (s->cached[i].len)
-			buf_add(out, s->split.data + s->cached[i].start, s->cached[i].len);
+		if (found.len)
+			buf_add(out, s->split.data + found.start, found.len);
+		*is_open |= found.is_open;
 	}
-	if (is_open)
-		s->is_by_words = false;
 	if (out->len == behind_blank)
 		buf_truncate(out, before);
 	return 0;
 }
 
-static int add_words(struct sp *s, const char *line, size_t n, struct buf *out, struct err *e)
+/* The line word by word; *is_open: nothing was appended, it has to be taken as a whole. */
+static int add_words(struct sp *s, const char *line, size_t n, struct buf *out, bool *is_open,
+		     struct err *e)
 {
 	size_t start = out->len;
 
@@ -365,9 +377,10 @@ static int add_words(struct sp *s, const char *line, size_t n, struct buf *out, 
 		stop = memchr(line, ' ', (size_t)(end - line));
 		if (!stop)
 			stop = end;
-		if (stop > line && add_word(s, line, (size_t)(stop - line), out, start, e))
+		if (stop > line &&
+		    add_word(s, line, (size_t)(stop - line), out, start, is_open, e))
 			return e->code;
-		if (!s->is_by_words) {	/* this word may not stand alone: the line again, whole */
+		if (*is_open) {
 			buf_truncate(out, start);
 			return 0;
 		}
@@ -377,11 +390,13 @@ static int add_words(struct sp *s, const char *line, size_t n, struct buf *out, 
 
 int sp_apply_line(struct sp *s, const char *line, size_t n, struct buf *out, struct err *e)
 {
+	bool is_whole = !s->is_by_words;
+
 	if (intern_memory(&s->words) + s->split.cap > CACHE_BYTES)
 		forget_words(s);
-	if (s->is_by_words && add_words(s, line, n, out, e))
+	if (!is_whole && add_words(s, line, n, out, &is_whole, e))
 		return e->code;
-	return s->is_by_words ? 0 : encode(s, line, n, out, NULL, e);
+	return is_whole ? encode(s, line, n, out, NULL, e) : 0;
 }
 
 /* ---- back to text ---- */

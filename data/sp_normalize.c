@@ -99,6 +99,8 @@ int sp_normalize(const struct sp_normalizer *z, const char *text, size_t n, stru
 			s.n--;
 		}
 		if (s.n) {
+			if (is_open && memmem(s.text, s.n, SP_SPACE, SP_SPACE_BYTES))
+				*is_open = true;
 			add_span(z, s, out);
 			after_space = s.text[s.n - 1] == ' ' && z->remove_extra_whitespaces;
 		}

@@ -25,8 +25,9 @@ struct sp_normalizer {
 };
 
 /*
- * Append the normalised text. *is_open, unless NULL, becomes true when a blank behind text might
- * have changed how it is normalised: words may then not be taken alone.
+ * Append the normalised text. *is_open, unless NULL, becomes true when text cannot be normalised
+ * without knowing what is behind it: a blank there might make a rule longer, or text holds U+2581
+ * that stays what it is.
  */
 int  sp_normalize(const struct sp_normalizer *z, const char *text, size_t n, struct buf *out,
 		  bool *is_open, struct err *e);

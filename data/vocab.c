@@ -93,11 +93,32 @@ static int compare_ranked(const void *a, const void *b)
 	return d ? d : (x->n > y->n) - (x->n < y->n);
 }
 
+/* The file of these pieces behind the special tokens. */
+static int write_pieces(const struct ranked *all, size_t n, const char *path, struct err *e)
+{
+	struct buf text = { 0 };
+	size_t size = N_SPECIAL_TOKENS + n;
+	int rc;
+
+	for (size_t i = 0; i < ARRAY_LEN(specials); i++)
+		buf_printf(&text, "%s\t0\n", specials[i]);
+	for (size_t i = 0; i < n; i++) {
+		buf_add(&text, all[i].text, all[i].n);
+		buf_printf(&text, "\t%" PRId64 "\n", all[i].count);
+	}
+	for (int i = 0; (size + (size_t)i) % SIZE_STEP; i++)
+		buf_printf(&text, "<unused%d>\t0\n", i);
+	rc = buf_check(&text, e);
+	if (!rc)
+		rc = file_write_all(path, text.data, text.len, e);
+	buf_free(&text);
+	return rc;
+}
+
 int vocab_write(const struct vocab_counter *c, const char *path, struct err *e)
 {
 	struct ranked *all = mem_alloc((size_t)c->pieces.n, sizeof(*all), e);
-	struct buf text = { 0 };
-	size_t n = 0, size;
+	size_t n = 0;
 	int rc;
 
 	if (!all)
@@ -110,19 +131,45 @@ int vocab_write(const struct vocab_counter *c, const char *path, struct err *e)
 	}
 	if (n)
 		qsort(all, n, sizeof(*all), compare_ranked);
-	for (size_t i = 0; i < ARRAY_LEN(specials); i++)
-		buf_printf(&text, "%s\t0\n", specials[i]);
-	for (size_t i = 0; i < n; i++) {
-		buf_add(&text, all[i].text, all[i].n);
-		buf_printf(&text, "\t%" PRId64 "\n", all[i].count);
+	rc = write_pieces(all, n, path, e);
+	free(all);
+	return rc;
+}
+
+/* Fill all with what follows the special tokens. */
+static int rank_in_order(const struct vocab_counter *c, const struct intern *order,
+			 struct ranked *all, struct err *e)
+{
+	for (int32_t i = 0; i < order->n; i++) {
+		size_t n;
+		const char *text = intern_text(order, i, &n);
+		bool is_special = i < N_SPECIAL_TOKENS;
+		int32_t known;
+
+		if (is_special ? n != strlen(specials[i]) || memcmp(text, specials[i], n) :
+				 !is_writable(text, n))
+			return err_set(e, ERR_DATA, "piece %d, \"%.*s\", cannot be in a vocabulary "
+				       "whose first four tokens are <pad> </s> <s> <unk>", (int)i,
+				       (int)MIN(n, 100), text);
+		if (is_special)
+			continue;
+		known = intern_find(&c->pieces, text, n);
+		all[i - N_SPECIAL_TOKENS] = (struct ranked){
+			.text = text, .n = n, .count = known < 0 ? 0 : c->counts[known]};
 	}
-	size = N_SPECIAL_TOKENS + n;
-	for (int i = 0; (size + (size_t)i) % SIZE_STEP; i++)
-		buf_printf(&text, "<unused%d>\t0\n", i);
-	rc = buf_check(&text, e);
+	return 0;
+}
+
+int vocab_write_in_order(const struct vocab_counter *c, const struct intern *order,
+			 const char *path, struct err *e)
+{
+	struct ranked *all = mem_alloc((size_t)order->n, sizeof(*all), e);
+	int rc = all ? rank_in_order(c, order, all, e) : e->code;
+
+	if (!rc && order->n < N_SPECIAL_TOKENS)
+		rc = err_set(e, ERR_DATA, "a vocabulary without its special tokens");
 	if (!rc)
-		rc = file_write_all(path, text.data, text.len, e);
-	buf_free(&text);
+		rc = write_pieces(all, (size_t)order->n - N_SPECIAL_TOKENS, path, e);
 	free(all);
 	return rc;
 }

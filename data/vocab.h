@@ -2,7 +2,8 @@
  * vocab.h - tokens and their ids.
  *
  * vocab.tsv: one "TOKEN<TAB>COUNT" a line, id = line number from 0. The first
- * four are <pad> </s> <s> <unk>; then pieces by falling count (ties: by bytes);
+ * four are <pad> </s> <s> <unk>; then pieces by falling count (ties: by bytes),
+ * or in the order of a SentencePiece model, those of no text too;
  * then <unused0> … until the size is a multiple of 8. A piece of the text that
  * is spelled like one of these names is not counted, and its id is <unk>'s: no
  * text can forge a sentence end.
@@ -13,6 +14,7 @@
 #include <stdint.h>
 
 #include "data/batch.h"
+#include "data/intern.h"
 #include "share/base/buf.h"
 #include "share/base/hash.h"
 
@@ -24,6 +26,9 @@ struct vocab_counter *vocab_counter_new(struct err *e);
 int  vocab_count(struct vocab_counter *c, const char *piece, size_t n, int64_t times,
 		 struct err *e);
 int  vocab_write(const struct vocab_counter *c, const char *path, struct err *e);
+/* The same in a given order, which begins with the four special tokens; else ERR_DATA. */
+int  vocab_write_in_order(const struct vocab_counter *c, const struct intern *order,
+			  const char *path, struct err *e);
 void vocab_counter_free(struct vocab_counter *c);
 
 struct vocab *vocab_open(const char *path, struct err *e);	/* NULL: ERR_DATA with the line */

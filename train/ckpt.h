@@ -6,7 +6,8 @@
  *		optimizer.safetensors   the same names with .m and .v
  *		state.json              step, loader position, seed, shape, vocabulary hash,
  *		                        best BLEU, seconds trained
- *		recipe.ini bpe.codes vocab.tsv     so that the folder is a model of its own
+ *		recipe.ini vocab.tsv, and bpe.codes or sentencepiece.model
+ *		                        so that the folder is a model of its own
  *		SHA256SUMS              of all of the above; checked before anything is used
  *	checkpoints/last, best	symbolic links, replaced atomically
  *
@@ -53,8 +54,8 @@ int ckpt_load_moments(const char *folder, struct model *m, float *first, float *
 
 /*
  * Save a checkpoint as run_folder/checkpoints/STEP, point last to it, keep the newest keep ones.
- * The moments lie on the side of m's backend. recipe.ini, bpe.codes and vocab.tsv are taken from
- * run_folder, those that are there. *bytes: of the whole checkpoint.
+ * The moments lie on the side of m's backend. recipe.ini, vocab.tsv, bpe.codes and
+ * sentencepiece.model are taken from run_folder, those that are there. *bytes: of the whole checkpoint.
  */
 int ckpt_save(const char *run_folder, const struct ckpt_state *s, struct model *m,
 	      const float *first, const float *second, int keep, int64_t *bytes, struct err *e);

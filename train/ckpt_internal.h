@@ -12,7 +12,7 @@
 #define CKPT_STATE   "state.json"
 #define CKPT_SUMS    "SHA256SUMS"
 /* Files of the corpus and the run that make a checkpoint a model of its own. */
-#define CKPT_COPIES  "recipe.ini", "bpe.codes", "vocab.tsv"
+#define CKPT_COPIES  "recipe.ini", "bpe.codes", "sentencepiece.model", "vocab.tsv"
 
 /*
  * The steps that have a folder in run_folder/checkpoints, newest first; *steps owned by the caller.

@@ -267,7 +267,8 @@ static int open_trainer(struct trainer *t, struct err *e)
 	if (!t->folder || open_corpus(t, e))
 		return e->code;
 	if (is_first(t) && (file_make_folders(t->folder, e) || copy_into_run(t, "vocab.tsv", e) ||
-			    copy_into_run(t, "bpe.codes", e) || open_records(t, e)))
+			    copy_into_run(t, "bpe.codes", e) ||
+			    copy_into_run(t, "sentencepiece.model", e) || open_records(t, e)))
 		return e->code;
 	t->loader = loader_new(t->shard, &options, e);
 	if (!t->loader || open_model(t, e))

@@ -1,8 +1,8 @@
 /*
  * trainer.h - one rank of a training run, from its folder.
  *
- * Reads corpora/CORPUS (train.shard, vocab.tsv, bpe.codes), works in runs/NAME:
- * goes on from the newest good checkpoint or begins anew, trains, saves,
+ * Reads corpora/CORPUS (train.shard, vocab.tsv, bpe.codes or sentencepiece.model),
+ * works in runs/NAME: goes on from the newest good checkpoint or begins anew, trains, saves,
  * evaluates, writes the journal. A step is `accumulate` micro-batches of the
  * loader's one sequence, number i of it on rank i mod ranks; their gradients
  * are summed and divided by the target tokens of all of them. So a run depends
