@@ -18,7 +18,7 @@
 	AREA(branch,       s->shape->d_model) \
 	AREA(qkv,          3 * s->shape->d_model) \
 	AREA(inner,        s->shape->d_ff) \
-	AREA(logits,       s->shape->vocabulary) \
+	AREA(logits,       tensor_is_packed(s->weights->output) ? 0 : s->shape->vocabulary) \
 	AREA(mean,         1) \
 	AREA(rstd,         1) \
 	AREA(values,       STEPPER_MAX_K) \
@@ -161,9 +161,10 @@ static int reserve_host(struct stepper *s, struct err *e)
 	return 0;
 }
 
+/* Floats from one cache row to the next: not a power of 2, or all would lie in the same cache sets. */
 static int64_t cache_width(const struct stepper *s)
 {
-	return 2 * (int64_t)s->shape->d_model * s->shape->decoder_layers;
+	return 2 * (int64_t)s->shape->d_model * s->shape->decoder_layers + 16;
 }
 
 /* Room for rows more cache rows; what is in the cache is kept. */
@@ -342,6 +343,21 @@ static void feed_forward(struct stepper *s, int32_t layer, int32_t n)
 			 s->weights->decoder_norm_shift);
 }
 
+/* The k most probable next tokens of each row whose state is h. */
+static void find_best(struct stepper *s, struct tensor h, int32_t k)
+{
+	struct tensor output = s->weights->output, logits;
+	int32_t n_real = s->shape->real_vocabulary;
+
+	if (tensor_is_packed(output)) {
+		s->ops->linear_top_k(s->dev, s->a.values, s->a.ids, h, output, n_real, k);
+		return;
+	}
+	logits = area(s->a.logits, h.rows, s->shape->vocabulary);
+	product(s, logits, h, output);
+	s->ops->top_k(s->dev, s->a.values, s->a.ids, logits, n_real, k);
+}
+
 /* The source token (</s> left out) that each row looks at most. */
 static void find_aligned(struct stepper *s, const struct stepper_rows *rows, int32_t *aligned)
 {
@@ -370,7 +386,6 @@ int stepper_step(struct stepper *s, const struct stepper_rows *rows, int32_t k,
 	int32_t layers = s->shape->decoder_layers, n = rows->n, aligning = MAX(layers - 2, 0);
 	int64_t d = s->shape->d_model;
 	struct tensor x = area(s->a.x, n, d), h = area(s->a.h, n, d);
-	struct tensor logits = area(s->a.logits, n, s->shape->vocabulary);
 
 	if (reserve_cache(s, n, e))
 		return e->code;
@@ -394,8 +409,7 @@ int stepper_step(struct stepper *s, const struct stepper_rows *rows, int32_t k,
 		cross_attention(s, i, n, found->aligned && i == aligning ? s->a.weights : NULL);
 		feed_forward(s, i, n);
 	}
-	product(s, logits, h, s->weights->output);
-	s->ops->top_k(s->dev, s->a.values, s->a.ids, logits, s->shape->real_vocabulary, k);
+	find_best(s, h, k);
 	s->ops->to_host(s->dev, found->values, s->a.values, (size_t)n * (size_t)k * sizeof(float));
 	s->ops->to_host(s->dev, found->ids, s->a.ids, (size_t)n * (size_t)k * sizeof(int32_t));
 	if (found->aligned)

@@ -3,6 +3,7 @@
 
 #include <assert.h>
 
+#include "kernels/cpu_top.h"
 #include "kernels/cpu_vec.h"
 #include "kernels/ref.h"
 
@@ -44,23 +45,83 @@ struct step {
 	int32_t length, heads;
 };
 
-/* One head of one row; score is scratch for its weights. */
-static void attend(const struct step *s, float *score, int32_t head)
-{
-	int64_t n = s->q.cols / s->heads, first = head * n;
-	const float *q = cpu_row(s->q, s->row) + first;
-	float *out = cpu_row(s->out, s->row) + first, scale = 1 / sqrtf((float)n);
+#define SUMS 16		/* vectors of the result that are made at once */
+#define AHEAD 2		/* cache rows that are asked for in advance */
 
-	for (int32_t j = 0; j < s->length; j++)
-		score[j] = dot(q, cpu_row(s->k, s->index[j]) + first, n) * scale;
-	softmax(score, s->length);
-	for (int64_t c = 0; c < n; c += VEC_LANES) {
+/* The cache rows of a hypothesis lie anywhere: only we know which one comes next. */
+static void ask_for(struct tensor t, const struct step *s, int32_t j, int64_t first, int64_t n)
+{
+	if (j < s->length)
+		for (int64_t i = 0; i < n; i += 16)
+			__builtin_prefetch(cpu_row(t, s->index[j]) + first + i);
+}
+
+/* Weights of all heads, room apart; each row of k is read once, from one end to the other. */
+static void weigh(const struct step *s, float *score, int64_t room)
+{
+	int64_t n = s->q.cols / s->heads;
+	const float *q = cpu_row(s->q, s->row);
+	float scale = 1 / sqrtf((float)n);
+
+	for (int32_t j = 0; j < s->length; j++) {
+		const float *k = cpu_row(s->k, s->index[j]);
+
+		ask_for(s->k, s, j + AHEAD, 0, s->k.cols);
+		for (int32_t h = 0; h < s->heads; h++)
+			score[h * room + j] = dot(q + h * n, k + h * n, n) * scale;
+	}
+	for (int32_t h = 0; h < s->heads; h++)
+		softmax(score + h * room, s->length);
+}
+
+/*
+ * Vectors first to first + SUMS of the weighted sum of v's rows; they may be of several heads, but
+ * none is of two.
+ */
+static void mix_vectors(const struct step *s, const float *score, int64_t room, int64_t first)
+{
+	int64_t n = s->q.cols / s->heads;
+	const float *weight[SUMS];
+	vec sum[SUMS];
+
+	VEC_UNROLL for (int i = 0; i < SUMS; i++) {
+		sum[i] = vec_set(0);
+		weight[i] = score + (first + i * VEC_LANES) / n * room;
+	}
+	for (int32_t j = 0; j < s->length; j++) {
+		const float *v = cpu_row(s->v, s->index[j]) + first;
+
+		ask_for(s->v, s, j + AHEAD, first, SUMS * VEC_LANES);
+		VEC_UNROLL for (int i = 0; i < SUMS; i++)
+			sum[i] += weight[i][j] * vec_load(v + i * VEC_LANES);
+	}
+	VEC_UNROLL for (int i = 0; i < SUMS; i++)
+		vec_store(cpu_row(s->out, s->row) + first + i * VEC_LANES, sum[i]);
+}
+
+/* The same for n columns of one head. */
+static void mix_columns(const struct step *s, const float *weight, int64_t first, int64_t n)
+{
+	for (int64_t c = first; c < first + n; c += VEC_LANES) {
+		int64_t part = first + n - c;
 		vec sum = vec_set(0);
 
 		for (int32_t j = 0; j < s->length; j++)
-			sum += score[j] *
-			       vec_load_part(cpu_row(s->v, s->index[j]) + first + c, n - c, 0);
-		vec_store_part(out + c, sum, n - c);
+			sum += weight[j] * vec_load_part(cpu_row(s->v, s->index[j]) + c, part, 0);
+		vec_store_part(cpu_row(s->out, s->row) + c, sum, part);
+	}
+}
+
+static void mix(const struct step *s, const float *score, int64_t room)
+{
+	int64_t n = s->q.cols / s->heads, c = 0;
+
+	if (n % VEC_LANES == 0)
+		for (; c + SUMS * VEC_LANES <= s->q.cols; c += SUMS * VEC_LANES)
+			mix_vectors(s, score, room, c);
+	for (int64_t part; c < s->q.cols; c += part) {
+		part = MIN(n - c % n, s->q.cols - c);
+		mix_columns(s, score + c / n * room, c, part);
 	}
 }
 
@@ -75,22 +136,23 @@ void CPU(attention_step)(struct dev *d, struct tensor out, float *weights, struc
 		ref_attention_step(NULL, out, weights, q, k, v, index, length, index_stride, heads);
 		return;
 	}
-	scratch = cpu_scratch(d, CPU_SCRATCH_THREADS, (size_t)q.rows,
+	scratch = cpu_scratch(d, CPU_SCRATCH_THREADS, (size_t)(d->threads * heads),
 			      (size_t)room * sizeof(*scratch));
 	if (!scratch)
 		return;
 #pragma omp parallel for num_threads(cpu_threads(d, q.rows * q.cols * 8)) schedule(dynamic, 4)
 	for (int64_t r = 0; r < q.rows; r++) {
 		struct step s = { out, q, k, v, r, index + r * index_stride, length[r], heads };
-		float *score = scratch + r * room, *w = weights ? weights + r * index_stride : NULL;
+		float *score = scratch + cpu_thread_number() * heads * room,
+		      *w = weights ? weights + r * index_stride : NULL;
 
+		weigh(&s, score, room);
+		mix(&s, score, room);
 		if (w)
 			memset(w, 0, (size_t)index_stride * sizeof(*w));
-		for (int32_t h = 0; h < heads; h++) {
-			attend(&s, score, h);
-			for (int32_t j = 0; j < s.length && w; j++)
-				w[j] += score[j] * part;
-		}
+		for (int32_t h = 0; h < heads && w; h++)
+			for (int32_t j = 0; j < s.length; j++)
+				w[j] += score[h * room + j] * part;
 	}
 }
 
@@ -125,24 +187,6 @@ void CPU(scatter_rows)(struct dev *d, struct tensor out, struct tensor x, const 
 		copy_row(out, index[r], x, r);
 }
 
-/* Puts x into the falling list of at most k, of which there are n; equal ones stay behind. */
-static int32_t insert(float *values, int32_t *ids, int32_t n, int32_t k, float x, int32_t id)
-{
-	int32_t place = n;
-
-	while (place > 0 && x > values[place - 1])
-		place--;
-	if (place == k)
-		return n;
-	for (int32_t i = MIN(n, k - 1); i > place; i--) {
-		values[i] = values[i - 1];
-		ids[i] = ids[i - 1];
-	}
-	values[place] = x;
-	ids[place] = id;
-	return MIN(n + 1, k);
-}
-
 #define TOP_STEP (4 * VEC_LANES)
 
 static void top_k_row(float *values, int32_t *ids, const float *x, int64_t n_real, int32_t k)
@@ -165,7 +209,7 @@ static void top_k_row(float *values, int32_t *ids, const float *x, int64_t n_rea
 		}
 		for (int64_t i = c; i < last; i++)
 			if (n < k || x[i] > values[k - 1])
-				n = insert(values, ids, n, k, x[i], (int32_t)i);
+				n = cpu_top_insert(values, ids, n, k, x[i], (int32_t)i);
 	}
 	largest = values[0];
 	for (c = 0; c < n_real; c += VEC_LANES)

@@ -7,7 +7,10 @@
  */
 #include "kernels/cpu.h"
 
+#include <float.h>
+
 #include "kernels/bf16.h"
+#include "kernels/cpu_top.h"
 #include "kernels/cpu_vec.h"
 #include "kernels/panels.h"
 #include "kernels/ref.h"
@@ -28,6 +31,7 @@
 struct tile {
 	const int32_t *a, *b;	/* units */
 	int64_t pitch, n_units;	/* from one row of a to the next; along K */
+	int64_t ahead;		/* ask for the units that lie so far behind those of b */
 	float *out;
 	int64_t stride, n_cols;	/* n_cols: of them at most two vectors are made */
 	int n_rows;
@@ -267,8 +271,9 @@ static void prepare_row(const struct linear *l, int64_t row)
 	to_units(l->units + row * l->pitch, from, l->a.cols, l->packed.dtype, amax, l->flip);
 }
 
-/* Rows [first, last) by one panel. */
-static void one_panel(const struct linear *l, int64_t panel, int64_t first, int64_t last)
+/* Rows [first, last) by one panel, to columns to … of out. */
+static void one_panel(const struct linear *l, int64_t panel, int64_t to, int64_t first,
+		      int64_t last)
 {
 	for (int64_t row = first; row < last; row += TILE_ROWS) {
 		struct tile t = {
@@ -281,14 +286,16 @@ static void one_panel(const struct linear *l, int64_t panel, int64_t first, int6
 			.relu = l->relu,
 		};
 
+		/* while the first rows are made, the next panel comes into the cache */
+		t.ahead = row == first ? l->n_units * PANEL_WIDTH : 0;
 		for (int64_t i = 0; i < PANEL_WIDTH; i += 2 * VEC_LANES) {
 			int64_t col = panel * PANEL_WIDTH + i;
 
-			t.n_cols = l->out.cols - col;
+			t.n_cols = l->out.cols - to - i;
 			if (t.n_cols <= 0)
 				break;
 			t.b = panel_data(l->packed, panel) + i;
-			t.out = cpu_row(l->out, row) + col;
+			t.out = cpu_row(l->out, row) + to + i;
 			t.bias = l->bias ? l->bias + col : NULL;
 			t.b_scales = panel_scales(l->packed) + col;
 			t.b_sums = panel_sums(l->packed) + col;
@@ -305,13 +312,12 @@ static void one_task(const struct linear *l, int64_t task)
 	int64_t end = MIN(panel + l->task_panels, panel_count(l->packed));
 
 	for (; panel < end; panel++)
-		one_panel(l, panel, first, last);
+		one_panel(l, panel, panel * PANEL_WIDTH, first, last);
 }
 
-static void plan(struct linear *l, int threads)
+static void choose_tile(struct linear *l)
 {
 	enum dtype kind = l->packed.dtype;
-	int64_t panels = panel_count(l->packed), row_bytes;
 
 	l->tile = native_tile(kind);
 	l->flip = l->tile && kind == DTYPE_PACKED_INT8 ? -128 : 0;
@@ -319,21 +325,40 @@ static void plan(struct linear *l, int threads)
 		l->tile = kind == DTYPE_PACKED_INT8   ? tile_bytes
 			  : kind == DTYPE_PACKED_BF16 ? tile_pairs
 						      : tile_floats;
+}
+
+/* Bring a's rows into units. False: no memory, noted in d. */
+static bool prepare(struct dev *d, struct linear *l)
+{
+	int64_t elements = l->a.rows * l->a.cols;
+
+	choose_tile(l);
 	l->n_units = panel_units(l->packed);
 	/* not a multiple of 4 KiB, so that rows lie in different sets of the cache */
 	l->pitch = CEIL_DIV(l->n_units, 16) * 16 + 16;
-	row_bytes = l->pitch * (int64_t)sizeof(int32_t);
-	l->block_rows = MAX(2, BLOCK_BYTES / (row_bytes * TILE_ROWS)) * TILE_ROWS;
-	l->n_blocks = CEIL_DIV(l->out.rows, l->block_rows);
-	l->task_panels = MAX(1, MIN(TASK_PANELS, panels * l->n_blocks / (4 * threads)));
-	l->n_tasks = CEIL_DIV(panels, l->task_panels) * l->n_blocks;
+	l->block_rows = MAX(2, BLOCK_BYTES / (l->pitch * 4 * TILE_ROWS)) * TILE_ROWS;
+	l->units = cpu_scratch(d, CPU_SCRATCH_A, (size_t)l->a.rows,
+			       (size_t)l->pitch * sizeof(*l->units));
+	l->scales = cpu_scratch(d, CPU_SCRATCH_B, (size_t)l->a.rows, sizeof(*l->scales));
+	if (!l->units || !l->scales)
+		return false;
+#pragma omp parallel for num_threads(cpu_threads(d, elements / 4)) schedule(static)
+	for (int64_t row = 0; row < l->a.rows; row++)
+		prepare_row(l, row);
+	return true;
+}
+
+/* How many threads the multiplying is worth. */
+static int product_threads(const struct dev *d, struct tensor packed, int64_t rows)
+{
+	return cpu_threads(d, packed.rows * panel_units(packed) / 4 * rows);
 }
 
 void CPU(linear)(struct dev *d, struct tensor out, struct tensor a, struct tensor packed,
 		 const float *bias, bool relu)
 {
 	struct linear l = { .out = out, .a = a, .packed = packed, .bias = bias, .relu = relu };
-	int64_t weights = packed.rows * panel_units(packed), elements = out.rows * a.cols;
+	int64_t panels = panel_count(packed);
 
 	if (out.rows == 0 || out.cols == 0)
 		return;
@@ -341,16 +366,191 @@ void CPU(linear)(struct dev *d, struct tensor out, struct tensor a, struct tenso
 		ref_linear(NULL, out, a, packed, bias, relu);
 		return;
 	}
-	plan(&l, d->threads);
-	l.units = cpu_scratch(d, CPU_SCRATCH_A, (size_t)out.rows,
-			      (size_t)l.pitch * sizeof(*l.units));
-	l.scales = cpu_scratch(d, CPU_SCRATCH_B, (size_t)out.rows, sizeof(*l.scales));
-	if (!l.units || !l.scales)
+	if (!prepare(d, &l))
 		return;
-#pragma omp parallel for num_threads(cpu_threads(d, elements / 4)) schedule(static)
-	for (int64_t row = 0; row < out.rows; row++)
-		prepare_row(&l, row);
-#pragma omp parallel for num_threads(cpu_threads(d, weights / 4 * out.rows)) schedule(dynamic)
+	l.n_blocks = CEIL_DIV(out.rows, l.block_rows);
+	l.task_panels = MAX(1, MIN(TASK_PANELS, panels * l.n_blocks / (4 * d->threads)));
+	l.n_tasks = CEIL_DIV(panels, l.task_panels) * l.n_blocks;
+#pragma omp parallel for num_threads(product_threads(d, packed, out.rows)) schedule(dynamic)
 	for (int64_t task = 0; task < l.n_tasks; task++)
 		one_task(&l, task);
+}
+
+/* ---- the product of which only the best is wanted ---------------------------------------- */
+
+/*
+ * Columns come in chunks, whose products stay in the cache while they are looked at, and these in
+ * slices: a row's sum of exponentials is one for each slice, so that it does not depend on which
+ * thread made it. The best are listed by each thread for itself.
+ */
+#define CHUNK_PANELS 8
+#define CHUNK (CHUNK_PANELS * PANEL_WIDTH)
+#define SLICE (8 * CHUNK)
+#define CHUNK_ROWS (8 * TILE_ROWS)	/* at most */
+
+/* Each lane for itself: the largest seen, and the sum of e^(x - largest). */
+struct softmax_part {
+	float largest[VEC_LANES], sum[VEC_LANES];
+};
+
+struct best {
+	struct linear l;
+	int64_t n_real;
+	int32_t k, n_threads;
+	float *chunks;			/* (threads, block_rows, CHUNK) */
+	struct softmax_part *parts;	/* (slices, rows) */
+	float *values;			/* (threads, rows, k) falling */
+	int32_t *ids;			/* the same */
+	int32_t *n;			/* (threads, rows) how many are listed */
+};
+
+/* n numbers join the sum; gives the largest of them and those before. */
+static vec add_to_part(struct softmax_part *part, const float *x, int64_t n)
+{
+	vec old = vec_load(part->largest), largest = old, sum;
+
+	for (int64_t i = 0; i < n; i += VEC_LANES)
+		largest = vec_max(vec_load_part(x + i, n - i, -INFINITY), largest);
+	sum = vec_load(part->sum) * vec_exp(old - largest);
+	for (int64_t i = 0; i < n; i += VEC_LANES)
+		sum += vec_exp(vec_load_part(x + i, n - i, -INFINITY) - largest);
+	vec_store(part->largest, largest);
+	vec_store(part->sum, sum);
+	return largest;
+}
+
+/* List the best of n numbers, those of columns first … of a row. */
+static void list_best(const struct best *b, int64_t list, const float *x, int64_t n, int64_t first)
+{
+	float *values = b->values + list * b->k;
+	int32_t *ids = b->ids + list * b->k, n_listed = b->n[list];
+
+	for (int64_t i = 0; i < n; i += VEC_LANES) {
+		int64_t end = MIN(i + VEC_LANES, n);
+
+		if (n_listed == b->k &&
+		    !vec_any(vec_load_part(x + i, n - i, -INFINITY) > values[b->k - 1]))
+			continue;
+		for (int64_t j = i; j < end; j++)
+			if (n_listed < b->k || x[j] > values[b->k - 1])
+				n_listed = cpu_top_insert(values, ids, n_listed, b->k, x[j],
+							  (int32_t)(first + j));
+	}
+	b->n[list] = n_listed;
+}
+
+static void one_chunk(const struct best *b, int thread, int64_t col, int64_t row, int64_t n_rows)
+{
+	struct linear l = b->l;
+	int64_t n = MIN(CHUNK, b->n_real - col), first = col / PANEL_WIDTH;
+	float *chunk = b->chunks + thread * l.block_rows * CHUNK;
+
+	l.out = tensor_f32(chunk, n_rows, CHUNK);
+	l.units += row * l.pitch;
+	l.scales += row;
+	for (int64_t p = first; p < MIN(first + CHUNK_PANELS, panel_count(l.packed)); p++)
+		one_panel(&l, p, (p - first) * PANEL_WIDTH, 0, n_rows);
+	for (int64_t i = 0; i < n_rows; i++, chunk += CHUNK) {
+		int64_t list = thread * l.a.rows + row + i;
+		vec largest = add_to_part(&b->parts[col / SLICE * l.a.rows + row + i], chunk, n);
+
+		if (b->n[list] < b->k || vec_any(largest > b->values[(list + 1) * b->k - 1]))
+			list_best(b, list, chunk, n, col);
+	}
+}
+
+static void one_slice(const struct best *b, int thread, int64_t slice)
+{
+	int64_t last = MIN((slice + 1) * SLICE, b->n_real), rows = b->l.a.rows;
+
+	for (int64_t col = slice * SLICE; col < last; col += CHUNK)
+		for (int64_t row = 0; row < rows; row += b->l.block_rows)
+			one_chunk(b, thread, col, row, MIN(b->l.block_rows, rows - row));
+}
+
+/* The logarithm of a row's sum of exponentials. */
+static float log_sum_of(const struct best *b, int64_t row)
+{
+	int64_t n_slices = CEIL_DIV(b->n_real, SLICE), rows = b->l.a.rows;
+	vec all = vec_set(-FLT_MAX), sum = vec_set(0);
+	float largest;
+
+	for (int64_t s = 0; s < n_slices; s++)
+		all = vec_max(vec_load(b->parts[s * rows + row].largest), all);
+	largest = vec_largest(all);
+	for (int64_t s = 0; s < n_slices; s++) {
+		const struct softmax_part *part = &b->parts[s * rows + row];
+
+		sum += vec_load(part->sum) * vec_exp(vec_load(part->largest) - largest);
+	}
+	return largest + logf(vec_sum(sum));
+}
+
+/* Threads have taken columns in their order, so lists are joined in theirs. */
+static void join_lists(const struct best *b, float *values, int32_t *ids, int64_t row)
+{
+	float log_sum = log_sum_of(b, row);
+	int32_t n = 0;
+
+	for (int32_t t = 0; t < b->n_threads; t++) {
+		int64_t list = t * b->l.a.rows + row;
+
+		for (int32_t i = 0; i < b->n[list]; i++)
+			n = cpu_top_insert(values, ids, n, b->k, b->values[list * b->k + i],
+					   b->ids[list * b->k + i]);
+	}
+	for (int32_t i = 0; i < b->k; i++)
+		values[i] -= log_sum;
+}
+
+/* One block of scratch for everything. False: no memory, noted in d. */
+static bool reserve_best(struct dev *d, struct best *b)
+{
+	int64_t n_rows = b->l.a.rows, n_blocks = CEIL_DIV(n_rows, MIN(b->l.block_rows, CHUNK_ROWS));
+	size_t threads = (size_t)b->n_threads, rows = (size_t)n_rows;
+	size_t lists = threads * rows, parts = (size_t)CEIL_DIV(b->n_real, SLICE) * rows, chunk;
+	float *at;
+
+	b->l.block_rows = CEIL_DIV(CEIL_DIV(n_rows, n_blocks), TILE_ROWS) * TILE_ROWS;
+	chunk = (size_t)b->l.block_rows * CHUNK;
+	at = cpu_scratch(d, CPU_SCRATCH_THREADS,
+			 threads * chunk + parts * 2 * VEC_LANES +
+				 lists * (size_t)(2 * b->k + 1),
+			 sizeof(*at));
+	if (!at)
+		return false;
+	b->chunks = at;
+	b->parts = (struct softmax_part *)(void *)(at + threads * chunk);
+	b->values = at + threads * chunk + parts * 2 * VEC_LANES;
+	b->ids = (int32_t *)(void *)(b->values + lists * (size_t)b->k);
+	b->n = b->ids + lists * (size_t)b->k;
+	memset(b->n, 0, lists * sizeof(*b->n));
+	for (size_t i = 0; i < parts; i++)
+		for (int j = 0; j < VEC_LANES; j++) {
+			b->parts[i].largest[j] = -FLT_MAX;
+			b->parts[i].sum[j] = 0;
+		}
+	return true;
+}
+
+void CPU(linear_top_k)(struct dev *d, float *values, int32_t *ids, struct tensor a,
+		       struct tensor packed, int64_t n_real, int32_t k)
+{
+	struct best b = { .l = { .a = a, .packed = packed }, .n_real = n_real, .k = k };
+	int64_t n_slices = CEIL_DIV(n_real, SLICE);
+
+	if (a.rows == 0)
+		return;
+	if (a.dtype != DTYPE_F32 || a.cols == 0) {
+		ref_linear_top_k(NULL, values, ids, a, packed, n_real, k);
+		return;
+	}
+	b.n_threads = product_threads(d, packed, a.rows);
+	if (!prepare(d, &b.l) || !reserve_best(d, &b))
+		return;
+#pragma omp parallel for num_threads(b.n_threads) schedule(static)
+	for (int64_t slice = 0; slice < n_slices; slice++)
+		one_slice(&b, cpu_thread_number(), slice);
+	for (int64_t row = 0; row < a.rows; row++)
+		join_lists(&b, values + row * k, ids + row * k, row);
 }

@@ -18,7 +18,7 @@
 TILE_TARGET VEC_INLINE void JOIN(TILE_NAME, _rows)(const struct tile *t, const int rows)
 {
 	const TILE_UNIT *a = (const TILE_UNIT *)t->a, *b = (const TILE_UNIT *)t->b;
-	const int64_t n_units = t->n_units, pitch = t->pitch;
+	const int64_t n_units = t->n_units, pitch = t->pitch, ahead = t->ahead;
 	TILE_SUM sum[TILE_ROWS][2];
 
 	VEC_UNROLL for (int i = 0; i < rows; i++)
@@ -26,6 +26,10 @@ TILE_TARGET VEC_INLINE void JOIN(TILE_NAME, _rows)(const struct tile *t, const i
 	for (int64_t u = 0; u < n_units; u++, a++, b += PANEL_WIDTH) {
 		TILE_VEC y[2];
 
+		if (rows > 4) {		/* with fewer the machine looks ahead well enough */
+			__builtin_prefetch(b + ahead);
+			__builtin_prefetch(b + ahead + VEC_LANES);
+		}
 		memcpy(&y[0], b, sizeof(y[0]));
 		memcpy(&y[1], b + VEC_LANES, sizeof(y[1]));
 		VEC_UNROLL for (int i = 0; i < rows; i++) {

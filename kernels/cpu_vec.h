@@ -9,6 +9,7 @@
 #define WERKBANK_KERNELS_CPU_VEC_H
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 #if defined(__AVX2__)
@@ -99,6 +100,22 @@ VEC_INLINE vec vec_max(vec a, vec b)
 	return (vec)_mm256_max_ps((__m256)a, (__m256)b);
 #else
 	return vec_choose(a > b, a, b);
+#endif
+}
+
+/* Is any lane of yes all ones? The others are 0. */
+VEC_INLINE bool vec_any(vec_int yes)
+{
+#if defined(__AVX512F__)
+	return _mm512_test_epi32_mask((__m512i)yes, (__m512i)yes) != 0;
+#elif defined(__AVX2__)
+	return _mm256_movemask_ps((__m256)yes) != 0;
+#else
+	int32_t any = 0;
+
+	for (int i = 0; i < VEC_LANES; i++)
+		any |= yes[i];
+	return any != 0;
 #endif
 }
 

@@ -49,6 +49,11 @@ static inline void ref_set(struct tensor t, int64_t row, int64_t col, double x)
 		((float *)t.data)[i] = (float)x;
 }
 
+/* The k best of one row after log-softmax, as op top_k says; element gives the row's numbers. */
+typedef float ref_element(const void *row, int64_t col);
+void REF(best_of_row)(float *values, int32_t *ids, ref_element *element, const void *row,
+		      int64_t n_real, int32_t k);
+
 static inline void ref_increase(struct tensor t, int64_t row, int64_t col, double x)
 {
 	ref_set(t, row, col, ref_get(t, row, col) + x);

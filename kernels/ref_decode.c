@@ -77,35 +77,46 @@ void REF(scatter_rows)(struct dev *d, struct tensor out, struct tensor x, const 
 			ref_set(out, index[r], c, ref_get(x, r, c));
 }
 
+void REF(best_of_row)(float *values, int32_t *ids, ref_element *element, const void *row,
+		      int64_t n_real, int32_t k)
+{
+	double largest = -INFINITY, sum = 0;
+
+	assert(k <= n_real);
+	for (int64_t c = 0; c < n_real; c++) {
+		float x = element(row, c);
+		int64_t n = MIN(c, k), place = n;
+
+		while (place > 0 && x > values[place - 1])
+			place--;
+		for (int64_t i = MIN(n, k - 1); i > place; i--) {
+			values[i] = values[i - 1];
+			ids[i] = ids[i - 1];
+		}
+		if (place < k) {
+			values[place] = x;
+			ids[place] = (int32_t)c;
+		}
+		largest = fmax(largest, x);
+	}
+	for (int64_t c = 0; c < n_real; c++)
+		sum += exp(element(row, c) - largest);
+	for (int32_t i = 0; i < k; i++)
+		values[i] = (float)(values[i] - largest - log(sum));
+}
+
+static float element_of_row(const void *row, int64_t col)
+{
+	return (float)ref_get(*(const struct tensor *)row, 0, col);
+}
+
 void REF(top_k)(struct dev *d, float *values, int32_t *ids, struct tensor logits, int64_t n_real,
 		int32_t k)
 {
 	(void)d;
-	assert(k <= n_real);
 	for (int64_t r = 0; r < logits.rows; r++) {
-		float *best = values + r * k;
-		int32_t *best_id = ids + r * k;
-		double largest = -INFINITY, sum = 0;
+		struct tensor row = tensor_rows(logits, r, 1);
 
-		for (int64_t c = 0; c < n_real; c++) {
-			float x = ref_get(logits, r, c);
-			int64_t n = MIN(c, k), place = n;
-
-			while (place > 0 && x > best[place - 1])
-				place--;
-			for (int64_t i = MIN(n, k - 1); i > place; i--) {
-				best[i] = best[i - 1];
-				best_id[i] = best_id[i - 1];
-			}
-			if (place < k) {
-				best[place] = x;
-				best_id[place] = (int32_t)c;
-			}
-			largest = fmax(largest, x);
-		}
-		for (int64_t c = 0; c < n_real; c++)
-			sum += exp(ref_get(logits, r, c) - largest);
-		for (int32_t i = 0; i < k; i++)
-			best[i] = (float)(best[i] - largest - log(sum));
+		REF(best_of_row)(values + r * k, ids + r * k, element_of_row, &row, n_real, k);
 	}
 }

@@ -93,23 +93,52 @@ static double input(enum dtype packed, float x, float amax)
 					     : x;
 }
 
+/* Row m of a by output n. */
+struct row {
+	struct tensor a, packed;
+	int64_t m;
+	float amax;
+};
+
+static double product(const struct row *r, int64_t n)
+{
+	double sum = 0;
+
+	for (int64_t k = 0; k < r->a.cols; k++)
+		sum += input(r->packed.dtype, (float)ref_get(r->a, r->m, k), r->amax) *
+		       weight(r->packed, n, k);
+	if (r->packed.dtype == DTYPE_PACKED_INT8)
+		sum *= r->amax / 127 * panel_scales(r->packed)[n];
+	return sum;
+}
+
 void REF(linear)(struct dev *d, struct tensor out, struct tensor a, struct tensor packed,
 		 const float *bias, bool relu)
 {
 	(void)d;
 	for (int64_t m = 0; m < out.rows; m++) {
-		float amax = greatest(a, m);
+		struct row r = { a, packed, m, greatest(a, m) };
 
 		for (int64_t n = 0; n < out.cols; n++) {
-			double sum = 0;
+			double x = product(&r, n) + (bias ? bias[n] : 0);
 
-			for (int64_t k = 0; k < a.cols; k++)
-				sum += input(packed.dtype, (float)ref_get(a, m, k), amax) *
-				       weight(packed, n, k);
-			if (packed.dtype == DTYPE_PACKED_INT8)
-				sum *= amax / 127 * panel_scales(packed)[n];
-			sum += bias ? bias[n] : 0;
-			ref_set(out, m, n, relu ? fmax(sum, 0) : sum);
+			ref_set(out, m, n, relu ? fmax(x, 0) : x);
 		}
+	}
+}
+
+static float element(const void *row, int64_t n)
+{
+	return (float)product(row, n);
+}
+
+void REF(linear_top_k)(struct dev *d, float *values, int32_t *ids, struct tensor a,
+		       struct tensor packed, int64_t n_real, int32_t k)
+{
+	(void)d;
+	for (int64_t m = 0; m < a.rows; m++) {
+		struct row r = { a, packed, m, greatest(a, m) };
+
+		REF(best_of_row)(values + m * k, ids + m * k, element, &r, n_real, k);
 	}
 }

@@ -64,6 +64,19 @@ static void run_linear(struct run *r, const struct op_case *c)
 	r->ops->linear(r->dev, out, a, packed, bias, c->flags & ACCUMULATE);
 }
 
+/* cols outputs, of which all but two are real; the 7 best (or all) are wanted. */
+static void run_linear_top_k(struct run *r, const struct op_case *c)
+{
+	int64_t n_real = MAX(1, c->cols - 2), k = MIN(7, n_real);
+	float *values = run_floats(r, OUTPUT, c->rows * k);
+	int32_t *ids = run_ints(r, NULL, c->rows * k);
+	struct tensor a = run_tensor(r, INPUT, c->rows, c->third);
+	struct tensor b = run_tensor(r, INPUT, c->cols, c->third), packed = packed_tensor(r, c);
+
+	r->ops->pack(r->dev, packed, b);
+	r->ops->linear_top_k(r->dev, values, ids, a, packed, n_real, (int32_t)k);
+}
+
 /* rows tokens of a vocabulary of third, some of them -1; positions up to fourth. */
 static int32_t *random_ids(struct run *r, const struct op_case *c)
 {

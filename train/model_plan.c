@@ -113,7 +113,8 @@ bool model_acts_plan(struct model_acts *a, const struct model_shape *s, int32_t 
 	plan_ids(&a->ids, tokens, sentences, c);
 	plan_stack(&a->encoder, s, tokens, false, training, c);
 	plan_stack(&a->decoder, s, tokens, true, training, c);
-	a->memory_kv = take_tensor(c, tokens, memory);
+	a->memory_kv = take_tensor(c, tokens, memory + 16); /* rows in different cache sets */
+	a->memory_kv.cols = memory;
 	a->branch = take_tensor(c, tokens, D);
 	a->logits = take_tensor(c, MIN(tokens, MODEL_HEAD_ROWS), s->vocabulary);
 	a->loss = take(c, tokens, sizeof(float));

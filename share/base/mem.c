@@ -4,6 +4,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 bool mem_mul(size_t a, size_t b, size_t *product)
 {
@@ -20,6 +21,27 @@ void *mem_alloc(size_t n, size_t size, struct err *e)
 	return p;
 }
 
+#define HUGE_PAGE ((size_t)2 << 20)
+
+/*
+ * Large blocks are read from end to end, or anywhere, again and again: with pages of 2 MiB, where
+ * the system gives them to those who ask, addresses need not be looked up all the time.
+ */
+static void *alloc_aligned(size_t bytes)
+{
+#if defined(MADV_HUGEPAGE)
+	if (bytes >= 2 * HUGE_PAGE && bytes <= SIZE_MAX - HUGE_PAGE) {
+		size_t whole = CEIL_DIV(bytes, HUGE_PAGE) * HUGE_PAGE;
+		void *p = aligned_alloc(HUGE_PAGE, whole);
+
+		if (p)
+			(void)madvise(p, whole, MADV_HUGEPAGE);	/* a hint */
+		return p;
+	}
+#endif
+	return aligned_alloc(64, bytes);
+}
+
 void *mem_alloc_aligned(size_t n, size_t size, struct err *e)
 {
 	size_t bytes;
@@ -27,7 +49,7 @@ void *mem_alloc_aligned(size_t n, size_t size, struct err *e)
 
 	if (mem_mul(n, size, &bytes) && bytes <= SIZE_MAX - 64) {
 		bytes = CEIL_DIV(MAX(bytes, 1), 64) * 64;
-		p = aligned_alloc(64, bytes);
+		p = alloc_aligned(bytes);
 	}
 	if (!p) {
 		err_set(e, ERR_NOMEM, "out of memory: %zu elements of %zu bytes were asked for", n,
