@@ -22,6 +22,7 @@ libdata_a_SOURCES = \
 	%D%/fetch_transfer.c %D%/fetch_transfer.h \
 	%D%/fetch_command.c %D%/fetch_command.h \
 	%D%/intern.c      %D%/intern.h \
+	%D%/line_flow.c   %D%/line_flow.h \
 	%D%/leb.c         %D%/leb.h \
 	%D%/ledger.c \
 	%D%/loader.c      %D%/loader.h \

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -60,22 +61,22 @@ int lines_open_reader(struct lines *l, const char *name, lines_read *read, void 
 	return 0;
 }
 
-/* Up to room bytes behind those that are held; < 0: failure. */
-static int64_t read_some(struct lines *l, size_t room, struct err *e)
+/* Up to room bytes to to; < 0: failure. */
+static int64_t read_some(struct lines *l, char *to, size_t room, struct err *e)
 {
 	ssize_t got;
 
 	if (l->read)
-		return l->read(l->from, l->held + l->end, room, e);
+		return l->read(l->from, to, room, e);
 	if (l->memory) {
 		room = MIN(room, l->memory_len);
-		memcpy(l->held + l->end, l->memory, room);
+		memcpy(to, l->memory, room);
 		l->memory += room;
 		l->memory_len -= room;
 		return (int64_t)room;
 	}
 	do
-		got = read(l->fd, l->held + l->end, room);
+		got = read(l->fd, to, room);
 	while (got < 0 && errno == EINTR);
 	if (got < 0)
 		return err_set_errno(e, ERR_IO, "%s: cannot be read after line %lld", l->name,
@@ -95,7 +96,7 @@ static int fill(struct lines *l, struct err *e)
 	/* one byte stays free: the last line may lack its LF and needs a NUL all the same */
 	if (mem_grow(&l->held, &l->cap, MAX(l->end + l->end / 2, BLOCK_BYTES), 1, e))
 		return e->code;
-	got = read_some(l, l->cap - 1 - l->end, e);
+	got = read_some(l, l->held + l->end, l->cap - 1 - l->end, e);
 	l->ended = got <= 0;
 	if (got < 0)
 		return (int)got;
@@ -168,6 +169,76 @@ int lines_next(struct lines *l, struct err *e)
 	l->text = line;
 	l->len = n;
 	return check_utf8(l, e);
+}
+
+/* ---- many lines at once ---- */
+
+/* Would reading give something (or the end) at once? */
+static bool can_read_now(const struct lines *l)
+{
+	struct pollfd p = { .fd = l->fd, .events = POLLIN };
+
+	return l->read || l->memory || poll(&p, 1, 0) != 0;
+}
+
+static int64_t count_lines(const char *text, size_t n)
+{
+	int64_t lines = 0;
+
+	for (size_t i = 0; i < n; i++)
+		lines += text[i] == '\n';
+	return lines;
+}
+
+/* Read to block until it holds a whole line and want bytes; bytes of its whole lines, or < 0. */
+static int64_t fill_block(struct lines *l, size_t want, struct buf *block, struct err *e)
+{
+	size_t whole = 0;
+	int64_t got;
+
+	for (;;) {
+		size_t room = MAX(want > block->len ? want - block->len : 0, BLOCK_BYTES);
+		char *to = buf_reserve(block, room);
+		const char *lf;
+
+		if (!to)
+			return buf_check(block, e);
+		got = read_some(l, to, room, e);
+		l->ended = got <= 0;
+		if (got <= 0)
+			return got ? got : (int64_t)block->len;
+		lf = memrchr(to, '\n', (size_t)got);
+		block->len += (size_t)got;
+		if (lf)
+			whole = (size_t)(lf - block->data) + 1;
+		/* A line that is too long is not read further: whoever sees it says so. */
+		if (!whole && block->len > LINES_MAX_BYTES)
+			return (int64_t)block->len;
+		if (whole && (block->len >= want || !can_read_now(l)))
+			return (int64_t)whole;
+	}
+}
+
+int lines_take(struct lines *l, size_t want, struct buf *block, bool *is_waiting, struct err *e)
+{
+	int64_t whole;
+	size_t rest;
+
+	buf_clear(block);
+	buf_add(block, l->held ? l->held + l->begin : "", l->end - l->begin);
+	l->begin = l->end = 0;
+	whole = l->ended ? (int64_t)block->len : fill_block(l, want, block, e);
+	if (whole <= 0)
+		return whole ? (int)whole : buf_check(block, e);
+	rest = block->len - (size_t)whole;
+	if (mem_grow(&l->held, &l->cap, rest + 1, 1, e))
+		return e->code;
+	memcpy(l->held, block->data + whole, rest);
+	l->end = rest;
+	buf_truncate(block, (size_t)whole);
+	*is_waiting = !l->ended && block->len < want;
+	l->number += count_lines(block->data, block->len);
+	return buf_check(block, e) ? e->code : 1;
 }
 
 void lines_close(struct lines *l)

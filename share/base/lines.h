@@ -60,6 +60,14 @@ int lines_open_reader(struct lines *l, const char *name, lines_read *read, void 
 		      struct err *e);
 
 int  lines_next(struct lines *l, struct err *e);	/* 1: a line; 0: the end; < 0: failure */
+
+/*
+ * Instead of lines_next(): the next whole lines as they are, unchecked and with their LFs, about
+ * want bytes of them in block (cleared first). Fewer at the end, and from a pipe that has no
+ * more at the moment (*is_waiting): it waits for one line, not for many. 1, 0: the end, < 0.
+ * l->number is the last of them: to read them, lines_open_memory(…, the number before + 1).
+ */
+int  lines_take(struct lines *l, size_t want, struct buf *block, bool *is_waiting, struct err *e);
 void lines_close(struct lines *l);
 
 #endif
