@@ -27,10 +27,16 @@ struct pieces {			/* of the word at hand */
 	size_t *len, n, cap_text, cap_len;
 };
 
-struct bpe {
+/* What does not change while lines are split. */
+struct settings {
 	struct bpe_codes codes;
 	char *separator;		/* owned */
 	struct intern vocabulary;	/* pieces that are frequent enough; none: no limit */
+};
+
+struct bpe {
+	struct settings *set;		/* owned, or borrowed from another one */
+	bool is_shared;			/* borrowed */
 
 	struct intern words;		/* the cache … */
 	struct cached {
@@ -55,11 +61,25 @@ struct bpe *bpe_open(const char *codes_path, struct err *e)
 {
 	struct bpe *b = mem_alloc(1, sizeof(*b), e);
 
-	if (b && (b->separator = mem_strdup("@@", e)) != NULL &&
-	    !bpe_codes_read(&b->codes, codes_path, e))
+	if (!b)
+		return NULL;
+	b->set = mem_alloc(1, sizeof(*b->set), e);
+	if (b->set && (b->set->separator = mem_strdup("@@", e)) != NULL &&
+	    !bpe_codes_read(&b->set->codes, codes_path, e))
 		return b;
 	bpe_close(b);
 	return NULL;
+}
+
+struct bpe *bpe_share(const struct bpe *first, struct err *e)
+{
+	struct bpe *b = mem_alloc(1, sizeof(*b), e);
+
+	if (b) {
+		b->set = first->set;
+		b->is_shared = true;
+	}
+	return b;
 }
 
 static void forget_words(struct bpe *b)
@@ -77,8 +97,8 @@ int bpe_set_separator(struct bpe *b, const char *separator, struct err *e)
 
 	if (!copy)
 		return e->code;
-	free(b->separator);
-	b->separator = copy;
+	free(b->set->separator);
+	b->set->separator = copy;
 	forget_words(b);
 	return 0;
 }
@@ -90,7 +110,7 @@ int bpe_limit_vocabulary(struct bpe *b, const char *path, int64_t threshold, str
 
 	if (lines_open(&in, path, e))
 		return e->code;
-	intern_free(&b->vocabulary);
+	intern_free(&b->set->vocabulary);
 	forget_words(b);
 	while ((got = lines_next(&in, e)) > 0) {
 		const char *text = in.text, *blank;
@@ -112,7 +132,7 @@ int bpe_limit_vocabulary(struct bpe *b, const char *path, int64_t threshold, str
 			break;
 		}
 		if (count >= threshold &&
-		    intern_add(&b->vocabulary, text, (size_t)(blank - text), &id, e)) {
+		    intern_add(&b->set->vocabulary, text, (size_t)(blank - text), &id, e)) {
 			got = e->code;
 			break;
 		}
@@ -126,9 +146,12 @@ void bpe_close(struct bpe *b)
 	if (!b)
 		return;
 	forget_words(b);
-	free(b->separator);
-	bpe_codes_free(&b->codes);
-	intern_free(&b->vocabulary);
+	if (b->set && !b->is_shared) {
+		free(b->set->separator);
+		bpe_codes_free(&b->set->codes);
+		intern_free(&b->set->vocabulary);
+		free(b->set);
+	}
 	free(b->nodes);
 	free(b->heap);
 	free(b->batch);
@@ -144,7 +167,7 @@ static int push(struct bpe *b, int32_t node, struct err *e)
 {
 	const struct node *v = &b->nodes[node];
 	int32_t symbol = v->next < 0 ? -1 : b->nodes[v->next].symbol;
-	const struct bpe_rule *r = bpe_codes_find(&b->codes, v->symbol, symbol);
+	const struct bpe_rule *r = bpe_codes_find(&b->set->codes, v->symbol, symbol);
 	uint64_t key;
 	size_t i;
 
@@ -183,7 +206,7 @@ static int add_node(struct bpe *b, size_t *n, const char *symbol, size_t len, si
 	if (mem_grow(&b->nodes, &b->cap_nodes, *n + 1, sizeof(*b->nodes), e))
 		return e->code;
 	b->nodes[*n] = (struct node){
-		.symbol = intern_find(&b->codes.symbols, symbol, len),
+		.symbol = intern_find(&b->set->codes.symbols, symbol, len),
 		.previous = (int32_t)*n - 1, .next = (int32_t)*n + 1, .start = start, .end = end,
 	};
 	++*n;
@@ -197,7 +220,7 @@ static int spell(struct bpe *b, const char *word, size_t n, size_t *n_nodes, str
 	for (size_t i = 0, len; i < n; i += len) {
 		len = bpe_char_length(word + i, n - i);
 		buf_clear(&b->scratch);
-		if (i + len == n && !b->codes.has_end_symbol) {
+		if (i + len == n && !b->set->codes.has_end_symbol) {
 			buf_add(&b->scratch, word + i, len);
 			buf_add_str(&b->scratch, BPE_WORD_END);
 			if (buf_check(&b->scratch, e) ||
@@ -207,7 +230,7 @@ static int spell(struct bpe *b, const char *word, size_t n, size_t *n_nodes, str
 			return e->code;
 		}
 	}
-	if (b->codes.has_end_symbol &&
+	if (b->set->codes.has_end_symbol &&
 	    add_node(b, n_nodes, BPE_WORD_END, BPE_WORD_END_BYTES, n, n, e))
 		return e->code;
 	b->nodes[*n_nodes - 1].next = -1;
@@ -231,8 +254,8 @@ static int merge_nodes(struct bpe *b, size_t n_nodes, struct err *e)
 			int32_t at = (int32_t)(pop(b) & UINT32_MAX);
 			struct node *v = &b->nodes[at],
 				    *next = v->next < 0 ? NULL : &b->nodes[v->next];
-			const struct bpe_rule *r =
-				next ? bpe_codes_find(&b->codes, v->symbol, next->symbol) : NULL;
+			const struct bpe_rule *r = next ?
+				bpe_codes_find(&b->set->codes, v->symbol, next->symbol) : NULL;
 
 			if (!r || (uint64_t)r->rank != rank)
 				continue;	/* a neighbour was merged since */
@@ -276,8 +299,8 @@ static bool is_in_vocabulary(struct bpe *b, const char *text, size_t n, bool is_
 	buf_clear(&b->scratch);
 	buf_add(&b->scratch, text, n);
 	if (!is_last)
-		buf_add_str(&b->scratch, b->separator);
-	return intern_find(&b->vocabulary, buf_text(&b->scratch), b->scratch.len) >= 0;
+		buf_add_str(&b->scratch, b->set->separator);
+	return intern_find(&b->set->vocabulary, buf_text(&b->scratch), b->scratch.len) >= 0;
 }
 
 /* Take back the merges of a piece until its parts are in the vocabulary or single characters. */
@@ -293,11 +316,11 @@ static int split_piece(struct bpe *b, const char *text, size_t n, bool is_last, 
 	buf_add(&b->scratch, text, n);
 	if (is_last)
 		buf_add_str(&b->scratch, BPE_WORD_END);
-	id = n ? intern_find(&b->codes.symbols, buf_text(&b->scratch), b->scratch.len) : -1;
-	if (id < 0 || b->codes.back[id].left < 0)
+	id = n ? intern_find(&b->set->codes.symbols, buf_text(&b->scratch), b->scratch.len) : -1;
+	if (id < 0 || b->set->codes.back[id].left < 0)
 		return add_piece(b, text, n, e);
-	left = intern_text(&b->codes.symbols, b->codes.back[id].left, &n_left);
-	right = intern_text(&b->codes.symbols, b->codes.back[id].right, &n_right);
+	left = intern_text(&b->set->codes.symbols, b->set->codes.back[id].left, &n_left);
+	right = intern_text(&b->set->codes.symbols, b->set->codes.back[id].right, &n_right);
 	if (is_last)
 		n_right -= MIN(n_right, BPE_WORD_END_BYTES);
 	if (split_piece(b, left, n_left, false, e))
@@ -324,14 +347,14 @@ static int encode(struct bpe *b, const char *word, size_t n, struct buf *out, st
 		next = v->next;
 		if (next >= 0 && b->nodes[next].start == n)
 			next = -1;	/* a "</w>" that stayed alone is not written */
-		if (b->vocabulary.n ? split_piece(b, word + v->start, len, next < 0, e) :
+		if (b->set->vocabulary.n ? split_piece(b, word + v->start, len, next < 0, e) :
 				      add_piece(b, word + v->start, len, e))
 			return e->code;
 	}
 	for (size_t i = 0; i < b->pieces.n; i++) {
 		buf_add(out, b->pieces.text[i], b->pieces.len[i]);
 		if (i + 1 < b->pieces.n) {
-			buf_add_str(out, b->separator);
+			buf_add_str(out, b->set->separator);
 			buf_add_char(out, ' ');
 		}
 	}

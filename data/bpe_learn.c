@@ -8,76 +8,7 @@
 
 #include "data/bpe_line.h"
 #include "data/bpe_merger.h"
-#include "data/intern.h"
 #include "share/base/mem.h"
-
-/* ---- counting words ---- */
-
-struct bpe_learner {
-	struct intern words;
-	int64_t *counts;	/* owned: (words.n) */
-	size_t cap;
-};
-
-struct bpe_learner *bpe_learner_new(struct err *e)
-{
-	return mem_alloc(1, sizeof(struct bpe_learner), e);
-}
-
-static int count_word(struct bpe_learner *l, const char *word, size_t n, int64_t count,
-		      struct err *e)
-{
-	int32_t known = l->words.n, i;
-
-	if (mem_grow(&l->counts, &l->cap, (size_t)known + 1, sizeof(*l->counts), e) ||
-	    intern_add(&l->words, word, n, &i, e))
-		return e->code;
-	if (i == known)
-		l->counts[i] = 0;
-	l->counts[i] += count;
-	return 0;
-}
-
-int bpe_learner_add_word(struct bpe_learner *l, const char *line, size_t n, int64_t count,
-			 struct err *e)
-{
-	for (size_t len; n; line += len, n -= len) {
-		size_t end = len = bpe_line_length(line, n);
-
-		while (end && bpe_is_margin(line[end - 1]))
-			end--;
-		for (size_t i = 0; i < end;) {
-			const char *blank = memchr(line + i, ' ', end - i);
-			size_t next = blank ? (size_t)(blank - line) : end;
-
-			if (next > i && count_word(l, line + i, next - i, count, e))
-				return e->code;
-			i = next + 1;
-		}
-	}
-	return 0;
-}
-
-int bpe_learner_add_line(struct bpe_learner *l, const char *line, size_t n, struct err *e)
-{
-	return bpe_learner_add_word(l, line, n, 1, e);
-}
-
-static void forget_words(struct bpe_learner *l)
-{
-	intern_free(&l->words);
-	free(l->counts);
-	l->counts = NULL;
-	l->cap = 0;
-}
-
-void bpe_learner_free(struct bpe_learner *l)
-{
-	if (!l)
-		return;
-	forget_words(l);
-	free(l);
-}
 
 /* ---- words as symbols ---- */
 
@@ -116,8 +47,9 @@ static int spell_char(struct spelling *g, const char *text, size_t n, bool is_la
 	return 0;
 }
 
-static int spell(struct spelling *g, const char *text, size_t n, int64_t count, struct err *e)
+static int spell(void *context, const char *text, size_t n, int64_t count, struct err *e)
 {
+	struct spelling *g = context;
 	size_t n_symbols = 0;
 	unsigned flags = 0;
 
@@ -135,14 +67,8 @@ static int spell(struct spelling *g, const char *text, size_t n, int64_t count, 
 
 static int spell_all(struct spelling *g, struct bpe_learner *l, struct err *e)
 {
-	for (int32_t i = 0; i < l->words.n; i++) {
-		size_t n;
-		const char *text = intern_text(&l->words, i, &n);
-
-		if (spell(g, text, n, l->counts[i], e))
-			return e->code;
-	}
-	forget_words(l);
+	if (bpe_learner_give(l, spell, g, e))
+		return e->code;
 	if (bpe_merger_start(&g->merger, e))
 		return e->code;
 	if (!g->merger.pairs.n)
@@ -163,7 +89,8 @@ static int compare_symbols(const struct intern *t, int32_t a, int32_t b)
 }
 
 /* Of equally frequent pairs the largest, as Python compares pairs of strings. */
-static bool is_before(const struct bpe_merger *m, const struct bpe_pair *a, const struct bpe_pair *b)
+static bool is_before(const struct bpe_merger *m, const struct bpe_pair *a,
+		      const struct bpe_pair *b)
 {
 	int d = compare_symbols(&m->symbols, a->left, b->left);
 

@@ -171,6 +171,61 @@ TEST(bpe_learn_from_counted_words)
 	free(want);
 }
 
+/* What was counted, put together again as "word count" lines in no order. */
+static int64_t counted;
+static bool is_counted_right;
+
+static int check_word(void *context, const char *word, size_t n, int64_t count, struct err *e)
+{
+	const int64_t *want = context;
+
+	(void)e;
+	counted++;
+	/* word number n has n letters, the last one tells it from no other */
+	is_counted_right = is_counted_right && n < 40 && count == want[n];
+	for (size_t i = 0; i < n && n < 40; i++)
+		is_counted_right = is_counted_right && word[i] == (char)('a' + (n + i) % 26);
+	return 0;
+}
+
+TEST(bpe_counts_words_of_all_lengths)
+{
+	int64_t want[40] = { 0 };
+	struct err e = { 0 };
+	struct bpe_learner *l = bpe_learner_new(&e);
+	struct buf line = { 0 };
+
+	for (int i = 0; i < 30000; i++) {
+		size_t n = 1 + (size_t)i * 7919 % 39;
+
+		buf_printf(&line, "%*s", i % 3 + 1, "");
+		for (size_t k = 0; k < n; k++)
+			buf_add_char(&line, (char)('a' + (n + k) % 26));
+		want[n]++;
+		if (line.len % 11 && i < 29999)
+			continue;
+		if (i % 2)
+			buf_add_str(&line, "\r");
+		check(!bpe_learner_add_line(l, line.data, line.len, &e));
+		buf_clear(&line);
+	}
+	for (size_t n = 1; n < 40; n += 2, want[n - 2] += 5) {
+		for (size_t k = 0; k < n; k++)
+			buf_add_char(&line, (char)('a' + (n + k) % 26));
+		check(!bpe_learner_add_word(l, line.data, n, 5, &e));
+		buf_clear(&line);
+	}
+	counted = 0;
+	is_counted_right = true;
+	check(!bpe_learner_give(l, check_word, want, &e));
+	check_int(counted, 39);
+	check(is_counted_right);
+	check(!bpe_learner_give(l, check_word, want, &e));
+	check_int(counted, 39);
+	buf_free(&line);
+	bpe_learner_free(l);
+}
+
 TEST(bpe_learn_refuses_text_without_pairs)
 {
 	static const char *const texts[] = {"", "\n\n", "    ", " \r \n  ",
