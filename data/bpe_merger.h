@@ -60,7 +60,7 @@ struct bpe_merger {
 	const struct bpe_dialect *dialect;	/* set by the caller */
 	void *context;				/* the dialect's own */
 	struct intern symbols;
-	struct bpe_pairs pairs;			/* pairs.all[i].left, .right, .count are for reading */
+	struct bpe_pairs pairs;	/* left, right and count of pairs.all[i] are for reading */
 	struct bpe_merger_work *work;		/* private; owned */
 };
 
@@ -69,7 +69,8 @@ int bpe_merger_symbol(struct bpe_merger *m, const char *text, size_t n, int32_t 
 		      struct err *e);
 
 enum bpe_word_flags {
-	BPE_WORD_HAS_SPACE = 1,	/* subword-nmt only: holds a character that Python calls white space */
+	/* as subword-nmt only: holds a character that Python calls white space */
+	BPE_WORD_HAS_SPACE = 1,
 };
 
 /* A word of n symbols that occurs count times (> 0). The same word may be added twice. */

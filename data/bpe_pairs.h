@@ -26,7 +26,7 @@ struct bpe_pair {
 	int32_t  left, right;	/* symbols */
 	int64_t  count;		/* as subword-nmt: in the pruned table */
 	int64_t  full;		/* as subword-nmt: in the full table */
-	uint32_t *places;	/* where it was counted (n_places), in the arena; some twice, some no more */
+	uint32_t *places;	/* in the arena: where it was counted; some twice, some no more */
 	uint32_t n_places, cap_places;
 	bool     is_live;	/* in the pruned table at all? */
 	bool     is_raised;	/* in pairs.raised */

@@ -7,10 +7,13 @@
 
 #include "data/bpe.h"
 #include "data/clean.h"
+#include "data/line_flow.h"
 #include "data/tokenize.h"
 #include "data/tools_internal.h"
 #include "share/base/file.h"
+#include "share/base/flow.h"
 #include "share/base/lines.h"
+#include "share/base/mem.h"
 #include "share/base/util.h"
 
 /* ---- where results go ---- */
@@ -55,6 +58,13 @@ static int write_line(FILE *to, struct buf *line, struct err *e)
 
 /* ---- one line in, one line out ---- */
 
+struct tools {
+	const struct line_tool *kind;
+	const struct conf *conf;
+	void **tools;			/* owned: one for each worker, made when it has work */
+	struct sink sink;
+};
+
 /* The one FILE of the command; NULL: standard input. */
 static int one_argument(const struct conf *c, const char **path, struct err *e)
 {
@@ -65,38 +75,51 @@ static int one_argument(const struct conf *c, const char **path, struct err *e)
 	return 0;
 }
 
-int tool_each_line(const struct conf *c, line_tool run, void *tool, struct err *e)
+static int run_line(void *context, int worker, const char *text, size_t n, struct buf *out,
+		    struct err *e)
 {
-	const char *path = NULL;
-	struct lines in;
-	struct sink sink;
-	struct buf out = { 0 };
-	int rc;
+	struct tools *t = context;
+	void **tool = &t->tools[worker];
 
-	if (one_argument(c, &path, e) || lines_open(&in, path, e))
+	if (!*tool)
+		*tool = t->kind->make(t->conf, t->tools[0], e);
+	if (!*tool || t->kind->line(*tool, text, n, out, e))
 		return e->code;
-	in.repair = c->repair;
-	rc = sink_open(&sink, c, e);
-	if (rc)
-		goto out;
-	while ((rc = lines_next(&in, e)) > 0) {
-		buf_clear(&out);
-		rc = run(tool, in.text, in.len, &out, e);
-		if (!rc)
-			rc = write_line(sink.stream, &out, e);
-		if (rc)
-			break;
-	}
-	rc = sink_close(&sink, rc, e);
-out:
-	buf_free(&out);
-	lines_close(&in);
-	return rc;
+	buf_add_char(out, '\n');
+	return 0;
 }
 
-static int tokenize_line(void *tool, const char *line, size_t n, struct buf *out, struct err *e)
+static int write_lines(void *context, const struct buf *out, bool is_waiting, struct err *e)
 {
-	return tokenizer_line(tool, line, n, out, e);
+	FILE *to = ((struct tools *)context)->sink.stream;
+
+	if (fwrite(out->data, 1, out->len, to) != out->len || (is_waiting && fflush(to)))
+		return err_set_errno(e, ERR_IO, "the output cannot be written");
+	return 0;
+}
+
+int tool_each_line(const struct conf *c, const struct line_tool *kind, struct err *e)
+{
+	struct tools t = { .kind = kind, .conf = c };
+	struct line_flow f = { run_line, write_lines, &t, c->repair,
+			       flow_threads((int)c->threads) };
+	const char *path = NULL;
+	int rc = one_argument(c, &path, e);
+
+	if (rc)
+		return rc;
+	t.tools = mem_alloc((size_t)f.threads, sizeof(*t.tools), e);
+	if (!t.tools)
+		return e->code;
+	/* The first one says what is wrong with the options, also when there are no lines. */
+	t.tools[0] = kind->make(c, NULL, e);
+	rc = t.tools[0] ? sink_open(&t.sink, c, e) : e->code;
+	if (!rc)
+		rc = sink_close(&t.sink, line_flow_run(&f, path, e), e);
+	for (int i = f.threads; i-- > 0;)
+		kind->free(t.tools[i]);
+	free(t.tools);
+	return rc;
 }
 
 static void remark_language(const struct conf *c)
@@ -106,18 +129,38 @@ static void remark_language(const struct conf *c)
 			"those that fit most languages are used\n", c->command, c->language);
 }
 
-static int tokenize(const struct conf *c, struct err *e)
+static void *make_tokenizer(const struct conf *c, void *first, struct err *e)
 {
 	struct tokenizer_options o = {
 		.language = c->language, .escape = c->escape, .aggressive = c->aggressive,
 	};
-	struct tokenizer *t = tokenizer_new(&o, e);
-	int rc;
+
+	(void)first;
+	return tokenizer_new(&o, e);
+}
+
+static int tokenize_line(void *tool, const char *line, size_t n, struct buf *out, struct err *e)
+{
+	return tokenizer_line(tool, line, n, out, e);
+}
+
+static void free_tokenizer(void *tool)
+{
+	tokenizer_free(tool);
+}
+
+static int tokenize(const struct conf *c, struct err *e)
+{
+	static const struct line_tool kind = { make_tokenizer, tokenize_line, free_tokenizer };
 
 	remark_language(c);
-	rc = t ? tool_each_line(c, tokenize_line, t, e) : e->code;
-	tokenizer_free(t);
-	return rc;
+	return tool_each_line(c, &kind, e);
+}
+
+static void *make_detokenizer(const struct conf *c, void *first, struct err *e)
+{
+	(void)first;
+	return detokenizer_new(c->language, e);
 }
 
 static int detokenize_line(void *tool, const char *line, size_t n, struct buf *out, struct err *e)
@@ -125,15 +168,24 @@ static int detokenize_line(void *tool, const char *line, size_t n, struct buf *o
 	return detokenizer_line(tool, line, n, out, e);
 }
 
+static void free_detokenizer(void *tool)
+{
+	detokenizer_free(tool);
+}
+
 static int detokenize(const struct conf *c, struct err *e)
 {
-	struct detokenizer *t = detokenizer_new(c->language, e);
-	int rc;
+	static const struct line_tool kind = { make_detokenizer, detokenize_line,
+					       free_detokenizer };
 
 	remark_language(c);
-	rc = t ? tool_each_line(c, detokenize_line, t, e) : e->code;
-	detokenizer_free(t);
-	return rc;
+	return tool_each_line(c, &kind, e);
+}
+
+static void *make_normalizer(const struct conf *c, void *first, struct err *e)
+{
+	(void)first;
+	return normalizer_new(c->language, e);
 }
 
 static int normalize_line(void *tool, const char *line, size_t n, struct buf *out, struct err *e)
@@ -141,13 +193,16 @@ static int normalize_line(void *tool, const char *line, size_t n, struct buf *ou
 	return normalizer_line(tool, line, n, out, e);
 }
 
+static void free_normalizer(void *tool)
+{
+	normalizer_free(tool);
+}
+
 static int normalize(const struct conf *c, struct err *e)
 {
-	struct normalizer *t = normalizer_new(c->language, e);
-	int rc = t ? tool_each_line(c, normalize_line, t, e) : e->code;
+	static const struct line_tool kind = { make_normalizer, normalize_line, free_normalizer };
 
-	normalizer_free(t);
-	return rc;
+	return tool_each_line(c, &kind, e);
 }
 
 /* ---- pairs ---- */
@@ -281,34 +336,17 @@ static int clean(const struct conf *c, struct err *e)
 
 /* ---- BPE ---- */
 
-static int learn_from(struct bpe_learner *l, const char *path, const struct conf *c, struct err *e)
-{
-	struct lines in;
-	int rc = lines_open(&in, path, e);
-
-	if (rc)
-		return rc;
-	in.repair = c->repair;
-	while ((rc = lines_next(&in, e)) > 0) {
-		rc = bpe_learner_add_line(l, in.text, in.len, e);
-		if (rc)
-			break;
-	}
-	lines_close(&in);
-	return rc;
-}
-
 static int bpe_learn_files(const struct conf *c, struct err *e)
 {
 	struct bpe_learner *l = bpe_learner_new(e);
 	struct sink sink;
 	int64_t learned = 0;
-	int rc = l ? 0 : e->code;
+	int rc = l ? 0 : e->code, threads = flow_threads((int)c->threads);
 
 	if (!rc && c->n_arguments == 0)
-		rc = learn_from(l, NULL, c, e);
+		rc = bpe_learner_add_file(l, NULL, c->repair, threads, e);
 	for (int i = 0; !rc && i < c->n_arguments; i++)
-		rc = learn_from(l, c->arguments[i], c, e);
+		rc = bpe_learner_add_file(l, c->arguments[i], c->repair, threads, e);
 	if (!rc)
 		rc = sink_open(&sink, c, e);
 	if (!rc) {
@@ -322,27 +360,46 @@ static int bpe_learn_files(const struct conf *c, struct err *e)
 	return rc;
 }
 
+static void *make_bpe(const struct conf *c, void *first, struct err *e)
+{
+	struct bpe *b;
+
+	if (first)
+		return bpe_share(first, e);
+	b = bpe_open(c->codes, e);
+	if (!b)
+		return NULL;
+	if (!bpe_set_separator(b, c->separator, e) &&
+	    (!c->vocabulary || !bpe_limit_vocabulary(b, c->vocabulary, c->threshold, e)))
+		return b;
+	bpe_close(b);
+	return NULL;
+}
+
 static int bpe_line(void *tool, const char *line, size_t n, struct buf *out, struct err *e)
 {
 	return bpe_apply_line(tool, line, n, out, e);
 }
 
+static void free_bpe(void *tool)
+{
+	bpe_close(tool);
+}
+
 static int bpe_apply_file(const struct conf *c, struct err *e)
 {
-	struct bpe *b;
-	int rc;
+	static const struct line_tool kind = { make_bpe, bpe_line, free_bpe };
 
 	if (!c->codes)
 		return err_set(e, ERR_USAGE,
 			       "the file of BPE codes is missing: give it with -c FILE");
-	b = bpe_open(c->codes, e);
-	rc = b ? bpe_set_separator(b, c->separator, e) : e->code;
-	if (!rc && c->vocabulary)
-		rc = bpe_limit_vocabulary(b, c->vocabulary, c->threshold, e);
-	if (!rc)
-		rc = tool_each_line(c, bpe_line, b, e);
-	bpe_close(b);
-	return rc;
+	return tool_each_line(c, &kind, e);
+}
+
+static void *make_undo(const struct conf *c, void *first, struct err *e)
+{
+	(void)first;
+	return mem_strdup(c->separator, e);
 }
 
 static int undo_line(void *tool, const char *line, size_t n, struct buf *out, struct err *e)
@@ -353,7 +410,9 @@ static int undo_line(void *tool, const char *line, size_t n, struct buf *out, st
 
 static int bpe_undo_file(const struct conf *c, struct err *e)
 {
-	return tool_each_line(c, undo_line, c->separator, e);
+	static const struct line_tool kind = { make_undo, undo_line, free };
+
+	return tool_each_line(c, &kind, e);
 }
 
 const struct data_tool data_tools[] = {

@@ -8,11 +8,20 @@
 #include "share/base/conf.h"
 #include "share/base/err.h"
 
-/* Append what one line becomes, without LF. */
-typedef int (*line_tool)(void *tool, const char *line, size_t n, struct buf *out, struct err *e);
+/* What a command does to each line, on several threads: each has a tool of its own. */
+struct line_tool {
+	/*
+	 * A tool for one thread; first, NULL while there is none, outlives it. NULL: failure. The
+	 * free function takes NULL.
+	 */
+	void *(*make)(const struct conf *c, void *first, struct err *e);
+	/* Append what one line becomes, without LF. */
+	int   (*line)(void *tool, const char *line, size_t n, struct buf *out, struct err *e);
+	void  (*free)(void *tool);
+};
 
-/* Each line of the command's FILE (or standard input) through run, to where results go. */
-int tool_each_line(const struct conf *c, line_tool run, void *tool, struct err *e);
+/* Each line of the command's FILE (or standard input), to where results go. */
+int tool_each_line(const struct conf *c, const struct line_tool *kind, struct err *e);
 
 int tool_sp_learn(const struct conf *c, struct err *e);
 int tool_sp_apply(const struct conf *c, struct err *e);

@@ -66,9 +66,30 @@ int tool_sp_learn(const struct conf *c, struct err *e)
 	return rc;
 }
 
+static void *make_sp(const struct conf *c, void *first, struct err *e)
+{
+	(void)first;
+	if (c->model)
+		return sp_open(c->model, e);
+	err_set(e, ERR_USAGE, "the SentencePiece model is missing: give it with -m FILE.model");
+	return NULL;
+}
+
+static void free_sp(void *tool)
+{
+	sp_close(tool);
+}
+
 static int apply_line(void *tool, const char *line, size_t n, struct buf *out, struct err *e)
 {
 	return sp_apply_line(tool, line, n, out, e);
+}
+
+int tool_sp_apply(const struct conf *c, struct err *e)
+{
+	static const struct line_tool kind = { make_sp, apply_line, free_sp };
+
+	return tool_each_line(c, &kind, e);
 }
 
 static int undo_line(void *tool, const char *line, size_t n, struct buf *out, struct err *e)
@@ -76,26 +97,9 @@ static int undo_line(void *tool, const char *line, size_t n, struct buf *out, st
 	return sp_undo_line(tool, line, n, out, e);
 }
 
-static int with_model(const struct conf *c, line_tool run, struct err *e)
-{
-	struct sp *s;
-	int rc;
-
-	if (!c->model)
-		return err_set(e, ERR_USAGE,
-			       "the SentencePiece model is missing: give it with -m FILE.model");
-	s = sp_open(c->model, e);
-	rc = s ? tool_each_line(c, run, s, e) : e->code;
-	sp_close(s);
-	return rc;
-}
-
-int tool_sp_apply(const struct conf *c, struct err *e)
-{
-	return with_model(c, apply_line, e);
-}
-
 int tool_sp_undo(const struct conf *c, struct err *e)
 {
-	return with_model(c, undo_line, e);
+	static const struct line_tool kind = { make_sp, undo_line, free_sp };
+
+	return tool_each_line(c, &kind, e);
 }

@@ -112,6 +112,21 @@ if [ -w /dev/full ]; then
 	if [ $got -eq 74 ] && [ -s "$tmp/err" ]; then ok "full disk"; else not_ok "full disk" "exit status $got"; fi
 fi
 
+# what is typed slowly comes out at once: the answer is read before the next line is written
+mkfifo "$tmp/questions" "$tmp/answers"
+timeout 20 "$wb" tokenize <"$tmp/questions" >"$tmp/answers" &
+exec 8>"$tmp/questions" 9<"$tmp/answers"
+for n in 1 2; do
+	echo "Line $n, please." >&8
+	read -r answer <&9
+	if [ "$answer" = "Line $n , please ." ]; then ok "answer $n comes at once"; else not_ok "answer $n" "$answer"; fi
+done
+exec 8>&- 9<&-
+wait $!
+"$wb" tokenize --threads 1 "$tmp/long" | cksum >"$tmp/one"
+"$wb" tokenize --threads 3 "$tmp/long" | cksum >"$tmp/three"
+if cmp -s "$tmp/one" "$tmp/three"; then ok "threads change nothing"; else not_ok "threads" "other bytes"; fi
+
 # ---- documents ---------------------------------------------------------------
 "$wb" _man >"$tmp/werkbank.1"
 if command -v groff >/dev/null 2>&1; then
