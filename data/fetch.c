@@ -122,7 +122,10 @@ static void give_up(struct errand *r)
 	size_t i, others = 0;
 
 	r->state = OVER;
-	part_close(&r->part);
+	if (r->open && !r->part.bytes)
+		part_remove(&r->part);
+	else if (r->open)
+		part_close(&r->part);
 	r->open = false;
 	bars_stop(f->bars, r->number, NULL);
 	for (i = 0; i < f->n; i++)

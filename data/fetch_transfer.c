@@ -328,16 +328,19 @@ static enum verdict judge_status(struct transfer *t, double *retry_after_s, stru
 {
 	long status = status_of(t);
 	curl_off_t wait = 0;
+	int64_t all;
 
 	if (has_file(status)) {
 		if (!t->begun && begin(t, "", 0)) {	/* no byte came */
 			*e = t->err;
 			return t->verdict;
 		}
-		if (t->total < 0 || t->part->bytes >= t->total)
+		/* without a Content-Length the end of the connection is only said to be the end */
+		all = t->total >= 0 ? t->total : t->address->bytes;
+		if (all < 0 || t->part->bytes >= all)
 			return VERDICT_ARRIVED;
 		err_set(e, ERR_PROTOCOL, "%s: cannot be fetched: %lld of %lld bytes came",
-			t->address->url, (long long)t->part->bytes, (long long)t->total);
+			t->address->url, (long long)t->part->bytes, (long long)all);
 		return VERDICT_AGAIN;
 	}
 	if (status == 416)

@@ -2,6 +2,8 @@
 #include "data/manifest.h"
 
 #include <ctype.h>
+#include <dirent.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -353,15 +355,57 @@ static int take_name(struct manifest *m, const char *path, struct err *e)
 	return 0;
 }
 
+static int compare_names(const void *a, const void *b)
+{
+	return strcmp(a, b);
+}
+
+/* No shipped manifest has this name: say which there are. */
+static void unknown_manifest(const char *name, struct err *e)
+{
+	struct err ignored;
+	char *folder = paths_shipped("corpora", &ignored);
+	DIR *d = folder ? opendir(folder) : NULL;
+	char names[32][60], hint[TEXT_HINT_MAX];
+	const char *list[32];
+	struct buf all = { 0 };
+	size_t n = 0;
+
+	for (struct dirent *f; d && n < ARRAY_LEN(list) && (f = readdir(d)) != NULL;) {
+		size_t len = strlen(f->d_name);
+
+		if (!text_ends_with(f->d_name, ".manifest") || len >= sizeof(names[0]))
+			continue;
+		snprintf(names[n++], sizeof(names[0]), "%.*s", (int)(len - 9), f->d_name);
+	}
+	qsort(names, n, sizeof(names[0]), compare_names);
+	for (size_t i = 0; i < n; i++) {
+		buf_printf(&all, "%s%s", i ? ", " : "", names[i]);
+		list[i] = names[i];
+	}
+	if (d)
+		closedir(d);
+	free(folder);
+	err_set(e, ERR_NOINPUT,
+		"no corpus is called '%.100s'%s; shipped are: %s; a manifest of your own is given "
+		"as ./NAME.manifest",
+		name, text_hint(hint, text_nearest(name, list, n)),
+		n ? buf_text(&all) : "none that could be found");
+	buf_free(&all);
+}
+
 static char *find_file(const char *name, struct err *e)
 {
+	struct err ignored = { 0 };
 	char *shipped, *path;
 
 	if (strchr(name, '/'))
 		return mem_strdup(name, e);
 	shipped = file_path(e, "corpora/%s%s", name,
 			    text_ends_with(name, ".manifest") ? "" : ".manifest");
-	path = shipped ? paths_shipped(shipped, e) : NULL;
+	path = shipped ? paths_shipped(shipped, &ignored) : NULL;
+	if (shipped && !path)
+		unknown_manifest(name, e);
 	free(shipped);
 	return path;
 }

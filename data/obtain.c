@@ -78,6 +78,16 @@ static bool has_any_hash(const struct manifest_archive *a)
 	return any;
 }
 
+static bool wants_md5(const struct manifest_archive *a)
+{
+	bool any = a->sums.md5[0];
+	size_t i;
+
+	for (i = 0; i < a->n_urls; i++)
+		any = any || a->urls[i].sums.md5[0];
+	return any;
+}
+
 /* Where no hash says that all of it is here, reading it to its end does. */
 static int read_through(const struct manifest_archive *a, const char *path, struct err *e)
 {
@@ -185,7 +195,8 @@ static int look(struct wanted *w, struct err *e)
 		return 0;
 	if (!w->receipt.url) {
 		rc = w->own ? 0 : adopt(w, &st, e);
-	} else if (receipt_is_of(&w->receipt, &st)) {
+	} else if (receipt_is_of(&w->receipt, &st) &&
+		   (w->receipt.sums.md5[0] || !wants_md5(w->archive))) {
 		w->here = true;
 		rc = 0;
 	} else {
@@ -392,7 +403,7 @@ static int fetch_missing(struct wanted *list, size_t n, const struct conf *c, st
 		rc = list_addresses(w, e);
 		jobs[missing++] = (struct fetch_job){
 			.name = w->archive->name, .part = w->part, .addresses = w->addresses,
-			.n_addresses = w->n_addresses, .md5 = true,
+			.n_addresses = w->n_addresses, .md5 = wants_md5(w->archive),
 			.arrived = arrived, .closure = w };
 	}
 	if (!rc)

@@ -1,124 +1,451 @@
 /*
- * http_server.c - a web server for tests: tests/http_server FOLDER PORT-FILE
+ * http_server.c - a web server for tests: tests/http_server FOLDER PORT-FILE [LOG]
  *
- * Serves the files of one folder on 127.0.0.1, writes its port number to
- * PORT-FILE when it is ready, and runs until it is killed. What stands before
- * the name makes it misbehave:
+ * Serves the files of one folder on 127.0.0.1 as a good server does (Range, If-Range, ETag,
+ * Last-Modified), writes its port number to PORT-FILE when it is ready, and runs until it is
+ * killed. What stands before the name makes it misbehave; several may be put together
+ * (/norange/cut-5000/NAME):
  *
- *	/NAME		the file
- *	/moved/NAME	302 to /NAME
- *	/page/NAME	200, but a web page
- *	/cut/NAME	closes the connection after half of the promised bytes
- *	/busy/NAME	503
+ *	moved/		302 to the rest of the path
+ *	loop/		302 to itself
+ *	page/		200, but a web page, and says so
+ *	disguised/	200, but a web page that says it is something else
+ *	cut-N/		closes the connection after N bytes of a body; cut/: after half of them
+ *	once/		what follows it only happens to the first request for the path
+ *	norange/	ignores Range
+ *	busy/		503
+ *	fail-S-N/	status S to the first N requests
+ *	wait-T/		with Retry-After: T in failures
+ *	nolength/	no Content-Length: the end is the end of the connection
+ *	chunked/	no Content-Length, but chunks
+ *	noetag/		neither ETag nor Last-Modified
+ *	weak/		a weak ETag only
+ *	glue/		ignores If-Range
+ *	shift/		answers a Range with another one
+ *	always206/	answers 206 whatever was asked for
+ *	no416/		416 to every Range, without Content-Range
+ *	drip/		ten bytes a second, endlessly
+ *	slow-N/		N bytes every 10 ms
+ *	slam/		closes without a byte
+ *	gate-N/		waits (two seconds) until N such requests are there at once, else 500
+ *
+ * One line of LOG for each request when it ends: the path, the status, the first byte of the body in
+ * the file, bytes sent of the body, and how many requests were open when it came.
  */
 #include <arpa/inet.h>
+#include <ctype.h>
 #include <netinet/in.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
-static void send_all(int fd, const char *bytes, size_t n)
+#define MAX_PATHS 500
+
+static const char *folder;
+static FILE *log_file;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;	/* of all below */
+static struct { char path[300]; int requests; } seen[MAX_PATHS];
+static int open_requests, at_gate, gate_passed;
+
+struct request {
+	int fd;
+	char head[8000], path[300];
+	const char *name;
+	int number;		/* of requests for this path, from 0 */
+	/* how to misbehave */
+	bool norange, nolength, chunked, noetag, weak, glue, shift, always206, no416, drip, slam;
+	bool page, disguised, loop;
+	const char *moved;
+	long cut, slow, fail_status, fail_times, retry_after, gate;
+	/* for the log */
+	int status, open;
+	long first, sent;
+};
+
+static bool send_all(int fd, const char *bytes, size_t n)
 {
 	ssize_t sent;
 
 	for (; n; bytes += sent, n -= (size_t)sent) {
 		sent = send(fd, bytes, n, MSG_NOSIGNAL);
 		if (sent <= 0)
-			return;
+			return false;
+	}
+	return true;
+}
+
+static void nap(long ms)
+{
+	struct timespec t = { ms / 1000, ms % 1000 * 1000000 };
+
+	nanosleep(&t, NULL);
+}
+
+static void answer(struct request *r, int status, const char *more, const char *body)
+{
+	char head[900];
+
+	r->status = status;
+	snprintf(head, sizeof(head),
+		 "HTTP/1.1 %d %s\r\nContent-Length: %zu\r\nConnection: close\r\n%s\r\n%s",
+		 status, status < 400 ? "Fine" : "Trouble", strlen(body), more, body);
+	send_all(r->fd, head, strlen(head));
+}
+
+/* ---- what is asked for ---- */
+
+/* The value of a header of the request, "" when it has none. */
+static void find_header(const struct request *r, const char *name, char *value, size_t size)
+{
+	const char *line = r->head;
+	size_t n = strlen(name), i = 0;
+
+	*value = 0;
+	while ((line = strstr(line, "\r\n")) != NULL) {
+		line += 2;
+		if (strncasecmp(line, name, n) || line[n] != ':')
+			continue;
+		line += n + 1;
+		while (*line == ' ')
+			line++;
+		while (i + 1 < size && line[i] && line[i] != '\r') {
+			value[i] = line[i];
+			i++;
+		}
+		value[i] = 0;
+		return;
 	}
 }
 
-static void answer(int fd, const char *status, const char *more, const char *body)
+static bool flag(const char **at, const char *word)
 {
-	char head[600];
+	size_t n = strlen(word);
 
-	snprintf(head, sizeof(head),
-		 "HTTP/1.1 %s\r\nContent-Length: %zu\r\nConnection: close\r\n%s\r\n%s",
-		 status, strlen(body), more, body);
-	send_all(fd, head, strlen(head));
+	if (strncmp(*at, word, n) || (*at)[n] != '/')
+		return false;
+	*at += n + 1;
+	return true;
 }
 
-static void send_file(int fd, const char *folder, const char *name, bool cut)
+/* WORD-N/ or WORD-N-M/ */
+static bool numbers(const char **at, const char *word, long *a, long *b)
 {
-	char path[10000], head[200], block[4096];
-	FILE *f;
-	long size, left;
+	size_t n = strlen(word);
+	char *end;
+
+	if (strncmp(*at, word, n) || (*at)[n] != '-')
+		return false;
+	*a = strtol(*at + n + 1, &end, 10);
+	if (b && *end == '-')
+		*b = strtol(end + 1, &end, 10);
+	if (*end != '/')
+		return false;
+	*at = end + 1;
+	return true;
+}
+
+static bool one_word(struct request *r, const char **at)
+{
+	struct { const char *word; bool *set; } flags[] = {
+		{ "norange", &r->norange }, { "nolength", &r->nolength },
+		{ "chunked", &r->chunked }, { "noetag", &r->noetag }, { "weak", &r->weak },
+		{ "glue", &r->glue }, { "shift", &r->shift }, { "always206", &r->always206 },
+		{ "no416", &r->no416 }, { "drip", &r->drip }, { "slam", &r->slam },
+		{ "page", &r->page }, { "disguised", &r->disguised }, { "loop", &r->loop },
+	};
+
+	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++)
+		if (flag(at, flags[i].word))
+			return (*flags[i].set = true);
+	if (flag(at, "cut"))
+		return (r->cut = -2) != 0;
+	if (flag(at, "busy"))
+		return (r->fail_status = 503) && (r->fail_times = 1000000);
+	return numbers(at, "cut", &r->cut, NULL) || numbers(at, "slow", &r->slow, NULL) ||
+	       numbers(at, "fail", &r->fail_status, &r->fail_times) ||
+	       numbers(at, "wait", &r->retry_after, NULL) || numbers(at, "gate", &r->gate, NULL);
+}
+
+static void understand(struct request *r)
+{
+	struct request spare = *r;
+	const char *at = r->path + 1;
+	bool on = true;
+
+	r->cut = -1;
+	for (;;) {
+		if (flag(&at, "once")) {
+			on = r->number == 0;
+		} else if (flag(&at, "moved")) {
+			r->moved = at;
+			return;
+		} else if (!one_word(on ? r : &spare, &at)) {
+			break;
+		}
+	}
+	r->name = at;
+}
+
+/* ---- files ---- */
+
+static bool send_slowly(struct request *r, const char *bytes, size_t n)
+{
+	size_t step;
+
+	for (; r->slow && n; bytes += step, n -= step) {
+		step = n < (size_t)r->slow ? n : (size_t)r->slow;
+		nap(10);	/* before: the last byte is the end of the request */
+		if (!send_all(r->fd, bytes, step))
+			return false;
+		r->sent += (long)step;
+	}
+	if (n && !send_all(r->fd, bytes, n))
+		return false;
+	r->sent += (long)n;
+	return true;
+}
+
+static void send_body(struct request *r, FILE *f, long left)
+{
+	char block[65536], size[20];
 	size_t n;
 
-	snprintf(path, sizeof(path), "%s/%s", folder, name);
-	f = strstr(name, "..") || strchr(name, '/') ? NULL : fopen(path, "rb");
-	if (!f || fseek(f, 0, SEEK_END) || (size = ftell(f)) < 0) {
-		answer(fd, "404 Not Found", "", "there is no such file\n");
+	if (r->cut == -2)
+		left /= 2;
+	else if (r->cut >= 0 && r->cut < left)
+		left = r->cut;
+	while (left > 0 &&
+	       (n = fread(block, 1, left < (long)sizeof(block) ? (size_t)left : sizeof(block),
+			  f)) > 0) {
+		if (r->chunked) {
+			snprintf(size, sizeof(size), "%zx\r\n", n);
+			send_all(r->fd, size, strlen(size));
+		}
+		if (!send_slowly(r, block, n) || (r->chunked && !send_all(r->fd, "\r\n", 2)))
+			return;
+		left -= (long)n;
+	}
+	if (r->chunked && r->cut < 0)
+		send_all(r->fd, "0\r\n\r\n", 5);
+}
+
+/* Where to begin, or -1: the whole; -2: nowhere. */
+static long range_start(const struct request *r, const char *etag, const char *date, long size)
+{
+	char range[200], condition[300];
+	long start;
+
+	find_header(r, "Range", range, sizeof(range));
+	find_header(r, "If-Range", condition, sizeof(condition));
+	if (r->always206)
+		return 0;
+	if (r->norange || strncmp(range, "bytes=", 6) || !isdigit((unsigned char)range[6]))
+		return -1;
+	if (*condition && !r->glue && strcmp(condition, etag) && strcmp(condition, date))
+		return -1;
+	start = strtol(range + 6, NULL, 10);
+	return start >= size || r->no416 ? -2 : start;
+}
+
+static void send_head(struct request *r, long start, long size, const char *etag, const char *date)
+{
+	char head[900];
+	size_t n;
+
+	r->status = start < 0 ? 200 : 206;
+	n = (size_t)snprintf(head, sizeof(head),
+			     "HTTP/1.1 %d Fine\r\nConnection: close\r\n"
+			     "Content-Type: application/octet-stream\r\nAccept-Ranges: bytes\r\n",
+			     r->status);
+	if (start >= 0)
+		n += (size_t)snprintf(head + n, sizeof(head) - n,
+				      "Content-Range: bytes %ld-%ld/%ld\r\n",
+				      r->shift ? start + 1 : start, size - 1, size);
+	if (!r->nolength && !r->chunked)
+		n += (size_t)snprintf(head + n, sizeof(head) - n, "Content-Length: %ld\r\n",
+				      size - (start < 0 ? 0 : start));
+	if (r->chunked)
+		n += (size_t)snprintf(head + n, sizeof(head) - n, "Transfer-Encoding: chunked\r\n");
+	if (!r->noetag)
+		n += (size_t)snprintf(head + n, sizeof(head) - n, "ETag: %s\r\n", etag);
+	if (!r->noetag && !r->weak)
+		n += (size_t)snprintf(head + n, sizeof(head) - n, "Last-Modified: %s\r\n", date);
+	snprintf(head + n, sizeof(head) - n, "\r\n");
+	send_all(r->fd, head, strlen(head));
+}
+
+static void send_file(struct request *r)
+{
+	char path[2000], etag[100], date[100], more[100];
+	struct stat s;
+	FILE *f;
+	long start;
+
+	snprintf(path, sizeof(path), "%s/%s", folder, r->name);
+	f = strstr(r->name, "..") || strchr(r->name, '/') ? NULL : fopen(path, "rb");
+	if (!f || fstat(fileno(f), &s)) {
+		answer(r, 404, "", "there is no such file\n");
 		if (f)
 			fclose(f);
 		return;
 	}
-	rewind(f);
-	snprintf(head, sizeof(head),
-		 "HTTP/1.1 200 OK\r\nContent-Length: %ld\r\nConnection: close\r\n\r\n", size);
-	send_all(fd, head, strlen(head));
-	left = cut ? size / 2 : size;
-	while (left > 0 && (n = fread(block, 1, left < (long)sizeof(block) ? (size_t)left :
-				      sizeof(block), f)) > 0) {
-		send_all(fd, block, n);
-		left -= (long)n;
+	snprintf(etag, sizeof(etag), "%s\"%lx-%lx\"", r->weak ? "W/" : "", (long)s.st_ino,
+		 (long)s.st_size);
+	strftime(date, sizeof(date), "%a, %d %b %Y %H:%M:%S GMT", gmtime(&s.st_mtime));
+	start = range_start(r, etag, date, s.st_size);
+	if (start == -2) {
+		snprintf(more, sizeof(more), "Content-Range: bytes */%ld\r\n", (long)s.st_size);
+		answer(r, 416, r->no416 ? "" : more, "");
+	} else {
+		send_head(r, start, s.st_size, etag, date);
+		r->first = start < 0 ? 0 : start;
+		fseek(f, r->first, SEEK_SET);
+		send_body(r, f, s.st_size - r->first);
 	}
 	fclose(f);
 }
 
-static bool strip(const char **name, const char *prefix)
-{
-	size_t n = strlen(prefix);
+/* ---- other answers ---- */
 
-	if (strncmp(*name, prefix, n))
+static bool pass_gate(long n)
+{
+	bool passed = false;
+	int ms;
+
+	pthread_mutex_lock(&lock);
+	if (++at_gate >= n)
+		gate_passed = 1;
+	pthread_mutex_unlock(&lock);
+	for (ms = 0; ms < 2000 && !passed; ms += 10) {
+		pthread_mutex_lock(&lock);
+		passed = gate_passed;
+		pthread_mutex_unlock(&lock);
+		if (!passed)
+			nap(10);
+	}
+	pthread_mutex_lock(&lock);
+	at_gate--;
+	pthread_mutex_unlock(&lock);
+	return passed;
+}
+
+static void drip(struct request *r)
+{
+	const char *head = "HTTP/1.1 200 Fine\r\nConnection: close\r\nETag: \"d\"\r\n\r\n";
+
+	r->status = 200;
+	send_all(r->fd, head, strlen(head));
+	while (send_all(r->fd, "\x1f", 1)) {
+		r->sent++;
+		nap(100);
+	}
+}
+
+static void serve(struct request *r)
+{
+	char more[400];
+
+	if (r->slam)
+		return;
+	if (r->gate && !pass_gate(r->gate)) {
+		answer(r, 500, "", "nobody else came\n");
+	} else if (r->number < r->fail_times) {
+		snprintf(more, sizeof(more), "Retry-After: %ld\r\n", r->retry_after);
+		answer(r, (int)r->fail_status, r->retry_after ? more : "", "come back later\n");
+	} else if (r->moved || r->loop) {
+		snprintf(more, sizeof(more), "Location: %s%.300s\r\n", r->loop ? "" : "/",
+			 r->loop ? r->path : r->moved);
+		answer(r, 302, more, "<html>moved</html>\n");
+	} else if (r->page || r->disguised) {
+		answer(r, 200, r->page ? "Content-Type: text/html\r\n" :
+			       "Content-Type: application/octet-stream\r\n",
+		       "\n<!doctype html><title>Please log in</title>\n");
+	} else if (r->drip) {
+		drip(r);
+	} else {
+		send_file(r);
+	}
+}
+
+/* "GET /path …", or "GET http://host/path …" when we are asked as a proxy. */
+static bool take_path(struct request *r)
+{
+	const char *at = r->head + 4;
+	size_t n;
+
+	if (!strncmp(r->head, "GET http://", 11))
+		at += 7 + strcspn(at + 7, "/ ");
+	n = strcspn(at, " ");
+	if (strncmp(r->head, "GET ", 4) || *at != '/' || n >= sizeof(r->path))
 		return false;
-	*name += n;
+	memcpy(r->path, at, n);
 	return true;
 }
 
-static void serve(int fd, const char *folder, char *request)
-{
-	char *end, more[300];
-	const char *name;
-
-	if (strncmp(request, "GET /", 5) || !(end = strchr(request + 5, ' '))) {
-		answer(fd, "400 Bad Request", "", "only GET\n");
-		return;
-	}
-	*end = 0;
-	name = request + 5;
-	if (strip(&name, "moved/")) {
-		snprintf(more, sizeof(more), "Location: /%.200s\r\n", name);
-		answer(fd, "302 Found", more, "<html>moved</html>\n");
-	} else if (strip(&name, "page/")) {
-		answer(fd, "200 OK", "Content-Type: text/html\r\n",
-		       "<!doctype html><title>Please log in</title>\n");
-	} else if (strip(&name, "busy/")) {
-		answer(fd, "503 Service Unavailable", "", "come back later\n");
-	} else {
-		bool cut = strip(&name, "cut/");
-
-		send_file(fd, folder, name, cut);
-	}
-}
-
 /* Read until the blank line that ends a request's head. */
-static bool read_request(int fd, char *request, size_t size)
+static bool read_request(struct request *r)
 {
 	size_t len = 0;
 	ssize_t got;
 
-	while (len + 1 < size && (got = recv(fd, request + len, size - 1 - len, 0)) > 0) {
+	while (len + 1 < sizeof(r->head) &&
+	       (got = recv(r->fd, r->head + len, sizeof(r->head) - 1 - len, 0)) > 0) {
 		len += (size_t)got;
-		request[len] = 0;
-		if (strstr(request, "\r\n\r\n"))
-			return true;
+		r->head[len] = 0;
+		if (!strstr(r->head, "\r\n\r\n"))
+			continue;
+		return take_path(r);
 	}
 	return false;
+}
+
+static void enter(struct request *r)
+{
+	int i = 0;
+
+	pthread_mutex_lock(&lock);
+	r->open = ++open_requests;
+	while (i < MAX_PATHS - 1 && seen[i].path[0] && strcmp(seen[i].path, r->path))
+		i++;
+	memcpy(seen[i].path, r->path, sizeof(r->path));
+	r->number = seen[i].requests++;
+	pthread_mutex_unlock(&lock);
+}
+
+static void leave(const struct request *r)
+{
+	pthread_mutex_lock(&lock);
+	open_requests--;
+	if (log_file) {
+		fprintf(log_file, "%s %d %ld %ld %d\n", r->path, r->status, r->first, r->sent,
+			r->open);
+		fflush(log_file);
+	}
+	pthread_mutex_unlock(&lock);
+}
+
+static void *connection(void *closure)
+{
+	struct request *r = closure;
+
+	if (read_request(r)) {
+		enter(r);
+		understand(r);
+		serve(r);
+		leave(r);
+	}
+	shutdown(r->fd, SHUT_WR);
+	close(r->fd);
+	free(r);
+	return NULL;
 }
 
 static int write_port(const char *path, int port)
@@ -135,34 +462,47 @@ static int write_port(const char *path, int port)
 	return 0;
 }
 
+static void accept_all(int listener)
+{
+	pthread_t thread;
+	struct request *r;
+	int fd;
+
+	for (;;) {
+		fd = accept(listener, NULL, NULL);
+		r = fd < 0 ? NULL : calloc(1, sizeof(*r));
+		if (!r)
+			continue;
+		r->fd = fd;
+		if (pthread_create(&thread, NULL, connection, r))
+			return;
+		pthread_detach(thread);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	struct sockaddr_in address = { .sin_family = AF_INET,
 				      .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 	socklen_t size = sizeof(address);
-	int listener = socket(AF_INET, SOCK_STREAM, 0), fd;
-	char request[8000];
+	int listener = socket(AF_INET, SOCK_STREAM, 0);
 
-	if (argc != 3) {
-		fprintf(stderr, "usage: http_server FOLDER PORT-FILE\n");
+	if (argc != 3 && argc != 4) {
+		fprintf(stderr, "usage: http_server FOLDER PORT-FILE [LOG]\n");
 		return 64;
 	}
+	folder = argv[1];
+	if (argc == 4)
+		log_file = fopen(argv[3], "w");
 	signal(SIGPIPE, SIG_IGN);
-	if (listener < 0 || bind(listener, (struct sockaddr *)&address, size) ||
-	    listen(listener, 8) ||
+	if ((argc == 4 && !log_file) || listener < 0 ||
+	    bind(listener, (struct sockaddr *)&address, size) || listen(listener, 64) ||
 	    getsockname(listener, (struct sockaddr *)&address, &size)) {
 		perror("http_server");
 		return 1;
 	}
 	if (write_port(argv[2], ntohs(address.sin_port)))
 		return 1;
-	for (;;) {
-		fd = accept(listener, NULL, NULL);
-		if (fd < 0)
-			continue;
-		if (read_request(fd, request, sizeof(request)))
-			serve(fd, argv[1], request);
-		shutdown(fd, SHUT_WR);
-		close(fd);
-	}
+	accept_all(listener);
+	return 1;
 }
