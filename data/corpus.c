@@ -69,13 +69,26 @@ static int compare_options(const struct conf *now, const struct conf *then, cons
 		else if (strcmp(buf_text(&a), buf_text(&b)))
 			rc = err_set(e, ERR_CONFIG,
 				     "%s: was prepared with %s = %s, now asked for is '%s': "
-				     "prepare it again with "
-				     "--force, or choose another --corpus NAME",
+				     "give --force, which redoes only what depends on that "
+				     "(--dry-run shows it), or another --corpus NAME",
 				     folder, name, b.len ? buf_text(&b) : "(none)", buf_text(&a));
 	}
 	buf_free(&a);
 	buf_free(&b);
 	return rc;
+}
+
+static int check_seed(const struct conf *c, const char *folder, const struct json *manifest,
+		      struct err *e)
+{
+	int64_t seed = json_integer(json_get(manifest, "seed"), -1);
+
+	if (seed == c->seed)
+		return 0;
+	return err_set(e, ERR_CONFIG,
+		       "%s: was prepared with seed %lld, now asked for is %lld: give --force, "
+		       "which redoes only what depends on that, or another --corpus NAME",
+		       folder, (long long)seed, (long long)c->seed);
 }
 
 static int check_recipe(const struct conf *c, const char *folder, struct err *e)
@@ -119,9 +132,13 @@ int corpus_is_ready(const struct conf *c, bool *ready, struct err *e)
 		rc = err_prefix(e, "%s: damaged, prepare the corpus again with --force", path);
 		goto out;
 	}
-	if (!has_files(folder, manifest))
-		goto out;		/* something was removed: as good as not there */
+	/* something was removed, or all is of an earlier version: as good as not there */
+	if (json_integer(json_get(manifest, "v"), 0) != CORPUS_VERSION ||
+	    !has_files(folder, manifest))
+		goto out;
 	rc = check_recipe(c, folder, e);
+	if (!rc)
+		rc = check_seed(c, folder, manifest, e);
 	*ready = !rc;
 out:
 	json_free(manifest);

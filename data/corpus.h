@@ -3,9 +3,11 @@
  *
  *	train.shard dev.shard test.shard    token ids
  *	dev.LANG test.LANG                  raw text of the held-out sets, one sentence a line
- *	bpe.codes or sentencepiece.model, vocab.tsv recipe.ini ledger.tsv manifest.json
+ *	bpe.codes or sentencepiece.model, vocab.tsv recipe.ini ledger.tsv stats.json manifest.json
+ *	work/				what stages left for each other: other options begin from there
  *
- * manifest.json is written last: a corpus is prepared when it is there.
+ * manifest.json is written last: a corpus is prepared when it is there. One of another
+ * version than CORPUS_VERSION is as good as not there.
  */
 #ifndef WERKBANK_DATA_CORPUS_H
 #define WERKBANK_DATA_CORPUS_H
@@ -15,6 +17,8 @@
 #include "share/base/conf.h"
 #include "share/base/err.h"
 
+#define CORPUS_VERSION 2	/* "v" of manifest.json */
+
 /*
  * The folder of the corpus that c names (c->corpus, else the recipe's name). Owned by the caller;
  * NULL: failure.
@@ -22,7 +26,7 @@
 char *corpus_folder(const struct conf *c, struct err *e);
 
 /*
- * Has it been prepared, and with the same [data] options as c (corpus and
+ * Has it been prepared, and with the same seed and [data] options as c (corpus and
  * repair aside)? Not there, or a file of it missing: false. Different options:
  * ERR_CONFIG naming the first.
  */

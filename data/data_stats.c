@@ -146,6 +146,12 @@ static void print_lengths(const struct json *s)
 	printf("\n%-11s %12s %12s %13s %13s\n", "lines of", "source words", "target words",
 	       "source tokens", "target tokens");
 	for (k = 0; k < rows; k++) {
+		int64_t any = 0;
+
+		for (i = 0; i < ARRAY_LEN(columns); i++)
+			any |= json_integer(json_at(lines[i], k), 0);
+		if (!any)
+			continue;
 		printf("%4zu to %-4zu", k * step + 1, (k + 1) * step);
 		for (i = 0; i < ARRAY_LEN(columns); i++)
 			printf(" %*lld", i < 2 ? 12 : 13,

@@ -32,8 +32,8 @@ libdata_a_SOURCES = \
 	%D%/origin.c      %D%/origin.h \
 	%D%/parallel.c    %D%/parallel.h \
 	%D%/pipeline.c    %D%/pipeline.h \
-	%D%/prep.c        %D%/prep.h        %D%/prep_internal.h \
-	%D%/prep_text.c   %D%/prep_pieces.c %D%/prep_pack.c %D%/prep_report.c \
+	%D%/prep.c        %D%/prep.h        %D%/prep_report.c %D%/prep_report.h \
+	%D%/prep_ledger.c %D%/prep_needs.c  %D%/prep_stats.c %D%/prep_stats.h \
 	%D%/prep_judge.c  %D%/prep_plan.c   %D%/prep_plan.h %D%/prep_record.c %D%/prep_stages.c \
 	%D%/progress.c    %D%/progress.h \
 	%D%/receipt.c     %D%/receipt.h \

@@ -255,17 +255,12 @@ struct origin origin_of(const struct origins *o, int64_t position)
 int64_t origin_position(const struct origins *o, struct origin from)
 {
 	const struct origin_text *t = &o->texts[from.text];
-	int64_t before = dropped_until(t, from.line), i;
-	int64_t kept = t->first + from.line - 1 - before;
+	int64_t before = dropped_until(t, from.line);
 	struct shuffle order = order_of(o);
 
 	if (before && t->dropped[before - 1] == from.line)
 		return -1;
-	/* the permutation is computed one way only, some 20 ns a step */
-	for (i = 0; i < o->kept; i++)
-		if (shuffle_at(&order, i) == kept)
-			return i;
-	return -1;
+	return shuffle_inverse_at(&order, t->first + from.line - 1 - before);
 }
 
 /* ---- by name ---- */
@@ -290,8 +285,9 @@ static int find_text(const struct origins *o, const char *name, size_t n, size_t
 		return err_set(e, ERR_USAGE, "there are %zu texts: give FILE:LINE; the first is %s",
 			       o->n, o->texts[0].name);
 	if (found)
-		return err_set(e, ERR_USAGE, "%.*s is the end of %zu names: give more of it, as in %s",
-			       (int)n, name, found, o->texts[*text].name);
+		return err_set(e, ERR_USAGE,
+			       "%.*s is the end of %zu names: give more of it, as in %s", (int)n,
+			       name, found, o->texts[*text].name);
 	return err_set(e, ERR_USAGE, "no text of the corpus is called %.*s; the first of %zu is %s",
 		       (int)n, name, o->n, o->texts[0].name);
 }

@@ -1,4 +1,4 @@
-/* prep.c - see prep.h: the order of the stages, and what surrounds them */
+/* prep.c - see prep.h: the stages, and what surrounds them */
 #include "data/prep.h"
 
 #include <dirent.h>
@@ -10,158 +10,171 @@
 #include <unistd.h>
 
 #include "data/corpus.h"
-#include "data/prep_internal.h"
+#include "data/prep_report.h"
 #include "share/base/clock.h"
-#include "share/base/json.h"
+#include "share/base/file.h"
+#include "share/base/flow.h"
 #include "share/base/text.h"
 
-/* ---- shared by the stages ---- */
-
-int outputs_open(struct outputs *o, const char *source, const char *target, struct err *e)
-{
-	*o = (struct outputs){ 0 };
-	if (outfile_open(&o->source, source, e))
-		return e->code;
-	if (outfile_open(&o->target, target, e)) {
-		outfile_abandon(&o->source);
-		return e->code;
-	}
-	return 0;
-}
-
-static int put_line(struct outfile *o, const char *text, size_t n, struct err *e)
-{
-	if ((n && fwrite(text, 1, n, o->stream) != n) || putc('\n', o->stream) == EOF)
-		return err_set_errno(e, ERR_IO, "%s: cannot be written", o->path);
-	return 0;
-}
-
-int outputs_put(struct outputs *o, const char *source, size_t n_source, const char *target,
-		size_t n_target, struct err *e)
-{
-	int rc = put_line(&o->source, source, n_source, e);
-
-	return rc ? rc : put_line(&o->target, target, n_target, e);
-}
-
-int outputs_commit(struct outputs *o, struct err *e)
-{
-	int rc = outfile_commit(&o->source, e);
-
-	return rc ? rc : outfile_commit(&o->target, e);
-}
-
-void outputs_abandon(struct outputs *o)
-{
-	outfile_abandon(&o->source);
-	outfile_abandon(&o->target);
-}
-
-char *prep_side_path(const struct prep *p, const char *folder, const char *stem, bool target,
-		     struct err *e)
-{
-	return file_path(e, "%s/%s.%s", folder, stem,
-			 target ? p->c->target_language : p->c->source_language);
-}
+static const struct prep_stage stages[] = {
+	{ "read", prep_read, 1, PREP_TEXTS_CONTENTS,
+	  "source_language target_language normalize tokenize tokenize=yes?escape "
+	  "tokenize=yes?aggressive",
+	  "", "work/words work/side-%K.source work/side-%K.target %H.%S %H.%T" },
+	{ "judge", prep_judge, 1, PREP_TEXTS_NOT,
+	  "min_words max_words max_ratio max_word_chars drop_duplicates drop_copies max_foreign "
+	  "max_char_ratio overlap",
+	  "read", "work/verdicts work/counts" },
+	{ "learn", prep_learn_pieces, 1, PREP_TEXTS_NOT,
+	  "segmentation segmentation=bpe?merges segmentation=bpe?min_frequency "
+	  "segmentation=sentencepiece?vocabulary_size",
+	  "judge", "%M" },
+	{ "encode", prep_encode, 1, PREP_TEXTS_NOT, "max_tokens", "judge learn",
+	  "vocab.tsv work/ids work/verdicts.final" },
+	{ "pack", prep_pack_shards, 1, PREP_TEXTS_NOT, "seed", "encode", "%P.shard" },
+	{ "ledger", prep_write_ledger, 1, PREP_TEXTS_NAMES, "", "pack", "ledger.tsv stats.json" },
+};
 
 /* ---- the folder ---- */
 
 /* One preparation of a corpus at a time. *fd stays open as long as the lock is held. */
-static int lock_folder(const struct prep *p, int *fd, struct err *e)
+static int lock_folder(struct prep *p, int *fd, struct err *e)
 {
-	char *path = file_path(e, "%s/lock", p->folder);
-	int rc = 0;
+	const char *path = prep_path(p, e, "lock");
 
 	if (!path)
 		return e->code;
 	*fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
 	if (*fd < 0)
-		rc = err_set_errno(e, ERR_CANTCREAT, "%s: cannot be made", path);
-	else if (flock(*fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK)
-		rc = err_set(e, ERR_TEMPFAIL, "%s: another preparation is at work on this corpus",
-			     p->folder);
-	else if (flock(*fd, LOCK_EX | LOCK_NB))
-		rc = err_set_errno(e, ERR_IO, "%s: cannot be locked", path);
-	free(path);
-	return rc;
+		return err_set_errno(e, ERR_CANTCREAT, "%s: cannot be made", path);
+	if (!flock(*fd, LOCK_EX | LOCK_NB))
+		return 0;
+	if (errno == EWOULDBLOCK)
+		return err_set(e, ERR_TEMPFAIL,
+			       "%s: another preparation is at work on this corpus", p->folder);
+	return err_set_errno(e, ERR_IO, "%s: cannot be locked", path);
 }
 
-/*
- * A killed preparation leaves what it was writing as NAME.PID.tmp; with the lock held nobody else
- * writes here.
- */
-static void remove_leftovers(const struct prep *p)
+/* What a killed preparation left that no stage knows of; with the lock held nobody writes here. */
+static void remove_leftovers(const char *folder, bool (*is_leftover)(const char *name))
 {
-	DIR *d = opendir(p->folder);
+	DIR *d = opendir(folder);
 	struct dirent *entry;
 
 	while (d && (entry = readdir(d)) != NULL)
-		if (text_ends_with(entry->d_name, ".tmp"))
+		if (is_leftover(entry->d_name))
 			unlinkat(dirfd(d), entry->d_name, 0);
 	if (d)
 		closedir(d);
 }
 
-/* Nothing of an earlier preparation counts from here on. */
-static int clear_folder(const struct prep *p, struct err *e)
+/* What was being written is NAME.PID.tmp. */
+static bool is_temporary(const char *name)
+{
+	return text_ends_with(name, ".tmp");
+}
+
+/* Buckets of the shuffle do not outlive their stage. */
+static bool is_passing(const char *name)
+{
+	return is_temporary(name) || text_starts_with(name, "bucket.");
+}
+
+/*
+ * Nothing of an earlier preparation counts from here on, and files of it that this one will not
+ * write go: of a set that the recipe no longer has, or of the other segmentation. Until
+ * they are gone their list is kept in work/.
+ */
+static int remove_stale(struct prep *p, const struct json *old, struct err *e)
+{
+	struct prep_files known = { 0 }, files = { 0 };
+	const char *path;
+	size_t i;
+	int rc = prep_files_of_json(old, &files, e);
+
+	for (i = 0; !rc && i < ARRAY_LEN(stages); i++)
+		rc = prep_files_of_stage(p, &stages[i], true, &known, e);
+	for (i = 0; !rc && i < files.n; i++) {
+		if (prep_files_has(&known, files.items[i].name))
+			continue;
+		path = prep_path(p, e, "%s", files.items[i].name);
+		if (!path || (unlink(path) && errno != ENOENT))
+			rc = path ? err_set_errno(e, ERR_CANTCREAT, "%s: cannot be removed", path)
+				  : e->code;
+	}
+	prep_files_free(&known);
+	prep_files_free(&files);
+	return rc;
+}
+
+static int withdraw_manifest(struct prep *p, struct err *e)
 {
 	char *manifest = file_path(e, "%s/manifest.json", p->folder);
-	int rc = manifest ? 0 : e->code;
+	char *old = manifest ? file_path(e, "%s/manifest.old", p->work) : NULL;
+	struct buf text = { 0 };
+	struct json *root = NULL;
+	int rc = old ? 0 : e->code;
 
-	if (manifest && unlink(manifest) && errno != ENOENT)
+	if (!rc && rename(manifest, old) && errno != ENOENT)
 		rc = err_set_errno(e, ERR_CANTCREAT, "%s: cannot be removed", manifest);
-	free(manifest);
-	remove_leftovers(p);
-	if (!rc)
-		rc = file_remove_tree(p->work, e);
-	return rc ? rc : file_make_folders(p->work, e);
-}
+	if (!rc && file_exists(old)) {
+		struct err ignored = { 0 };
 
-/* ---- the order ---- */
-
-static int find_sources(struct prep *p, struct err *e)
-{
-	progress_begin(&p->progress, "sources", 0, "");
-	return sources_find(&p->sources, p->c, p->folder, p->work, &p->progress, e);
-}
-
-static const struct {
-	const char *name;
-	int (*run)(struct prep *p, struct err *e);
-} stages[] = {
-	{ "sources", find_sources },
-	{ "hold out", prep_hold_out },
-	{ "clean", prep_clean },
-	{ "learn", prep_learn },
-	{ "apply", prep_apply },
-	{ "pack", prep_pack },
-};
-
-static int run_stages(struct prep *p, struct err *e)
-{
-	double began;
-	size_t i;
-
-	for (i = 0; i < ARRAY_LEN(stages); i++) {
-		began = clock_mono_s();
-		if (stages[i].run(p, e))
-			return e->code;
-		p->stages[p->n_stages].name = stages[i].name;
-		p->stages[p->n_stages++].seconds = clock_mono_s() - began;
+		/* one that cannot be read names nothing */
+		if (!file_read_all(old, 0, &text, &ignored))
+			root = json_parse(buf_text(&text), text.len, &ignored);
+		rc = remove_stale(p, root, e);
+		if (!rc)
+			unlink(old);
 	}
+	json_free(root);
+	buf_free(&text);
+	free(manifest);
+	free(old);
+	return rc;
+}
+
+/* ---- what is said ---- */
+
+static void say_plan(struct prep *p, const struct prep_plan *plan, const struct prep_needs *n)
+{
+	char memory[PREP_SIZE_TEXT], disk[PREP_SIZE_TEXT], room[PREP_SIZE_TEXT];
+	struct buf kept = { 0 };
+	int i;
+
+	for (i = 0; i < plan->n; i++)
+		if (!plan->steps[i].run)
+			buf_printf(&kept, " %s", plan->stages[i].name);
+	if (kept.len)
+		progress_note(&p->progress, "done already and kept:%s", buf_text(&kept));
+	if (prep_plan_count(plan))
+		progress_note(&p->progress,
+			      "needs at most %s of memory and %s of disk (%s free)",
+			      prep_size_text(memory, n->memory), prep_size_text(disk, n->disk),
+			      n->free < 0 ? "unknown" : prep_size_text(room, n->free));
+	buf_free(&kept);
+}
+
+static int64_t pairs_of(const struct prep *p, const char *set)
+{
+	int i;
+
+	for (i = 0; i < p->texts.n_sets; i++)
+		if (!strcmp(p->texts.sets[i], set))
+			return p->numbers.pairs[i];
 	return 0;
 }
 
-static void say_summary(const struct prep *p, double seconds)
+static void say_summary(struct prep *p, double seconds)
 {
-	struct progress progress = p->progress;
+	const struct prep_numbers *n = &p->numbers;
 
-	progress_note(&progress,
+	progress_note(&p->progress,
 		      "%s is ready in %s: %lld training pairs of %lld read, %lld dev, %lld test, "
-		      "vocabulary of %d (%.1f s)",
-		      p->c->corpus, p->folder, (long long)p->pairs[SET_TRAIN], (long long)p->read,
-		      (long long)p->pairs[SET_DEV], (long long)p->pairs[SET_TEST],
-		      (int)p->vocabulary, seconds);
+		      "vocabulary of %lld (%.1f s)",
+		      p->c->corpus, p->folder, (long long)n->pairs[0], (long long)n->read,
+		      (long long)pairs_of(p, "dev"), (long long)pairs_of(p, "test"),
+		      (long long)n->vocabulary, seconds);
 }
 
 static int print_manifest(const struct buf *manifest, struct err *e)
@@ -171,86 +184,107 @@ static int print_manifest(const struct buf *manifest, struct err *e)
 	return 0;
 }
 
+/* ---- preparing ---- */
+
+static int run_stages(struct prep *p, struct prep_plan *plan, struct buf *manifest, struct err *e)
+{
+	struct prep_needs needs = prep_estimate(p, plan);
+
+	say_plan(p, plan, &needs);
+	if (prep_check_room(p, &needs, e) || withdraw_manifest(p, e) ||
+	    prep_plan_run(plan, p, e) || (p->c->keep_text && prep_keep_text(p, e)) ||
+	    prep_report(p, plan, manifest, e))
+		return e->code;
+	return p->c->keep_work ? 0 : file_remove_tree(p->work, e);
+}
+
 /* With the folder locked. */
 static int prepare(struct prep *p, struct err *e)
 {
+	struct prep_plan plan = { .stages = stages, .n = ARRAY_LEN(stages) };
 	double began = clock_mono_s();
 	struct buf manifest = { 0 };
-	int rc = clear_folder(p, e);
+	int rc = file_make_folders(p->work, e);
 
+	remove_leftovers(p->folder, is_temporary);
+	remove_leftovers(p->work, is_passing);
 	if (!rc)
-		rc = run_stages(p, e);
+		rc = texts_find(&p->texts, p->c, p->work, &p->progress, e);
 	if (!rc)
-		rc = prep_report(p, &manifest, e);
+		rc = prep_plan_make(&plan, p, e);
 	if (!rc)
-		rc = file_remove_tree(p->work, e);
+		rc = run_stages(p, &plan, &manifest, e);
 	if (!rc) {
 		say_summary(p, clock_mono_s() - began);
 		if (p->c->json)
 			rc = print_manifest(&manifest, e);
 	}
+	prep_plan_free(&plan);
 	buf_free(&manifest);
+	return rc;
+}
+
+/* --dry-run: nothing on disk is changed, nothing is fetched. */
+static int say_what_would_run(struct prep *p, struct err *e)
+{
+	struct prep_plan plan = { .stages = stages, .n = ARRAY_LEN(stages) };
+	struct prep_needs needs;
+	struct err ignored = { 0 };
+	bool ready = false;
+	int rc = texts_find(&p->texts, p->c, p->work, &p->progress, e);
+
+	/* made with other options is no failure here: the plan says what of it is kept */
+	if (!p->c->force && corpus_is_ready(p->c, &ready, &ignored))
+		ready = false;
+	if (!rc)
+		rc = prep_plan_make(&plan, p, e);
+	if (!rc) {
+		needs = prep_estimate(p, &plan);
+		rc = prep_print_plan(p, &plan, &needs, ready, e);
+	}
+	prep_plan_free(&plan);
 	return rc;
 }
 
 static void prep_free(struct prep *p)
 {
-	enum corpus_set set;
-
-	ledger_cancel(p->ledger);
-	sources_free(&p->sources);
-	for (set = SET_TRAIN; set < N_SETS; set++)
-		free(p->held_out[set].keys);
+	texts_free(&p->texts);
+	intern_free(&p->words);
 	free(p->work);
 	free(p->folder);
 }
 
-/* Read manifest.json of a corpus that is there. */
-static int read_manifest(const char *folder, struct buf *text, struct err *e)
-{
-	char *path = file_path(e, "%s/manifest.json", folder);
-	int rc = path ? file_read_all(path, 0, text, e) : e->code;
-
-	free(path);
-	return rc;
-}
-
-/* There already, with the same options and the same seed? */
-static int find_ready(const struct prep *p, bool *ready, struct err *e)
+/* Print manifest.json of a corpus that is there. */
+static int show_manifest(struct prep *p, struct err *e)
 {
 	struct buf text = { 0 };
-	struct json *manifest = NULL;
-	int64_t seed;
-	int rc = 0;
+	const char *path = prep_path(p, e, "manifest.json");
+	int rc = path ? file_read_all(path, 0, &text, e) : e->code;
 
-	*ready = false;
-	if (p->c->force)
-		return 0;
-	rc = corpus_is_ready(p->c, ready, e);
-	if (rc || !*ready)
-		return rc;
-	rc = read_manifest(p->folder, &text, e);
-	manifest = rc ? NULL : json_parse(buf_text(&text), text.len, e);
-	seed = json_integer(json_get(manifest, "seed"), -1);
-	if (!manifest)
-		rc = e->code;
-	else if (seed != p->c->seed)
-		rc = err_set(e, ERR_CONFIG,
-			     "%s: was prepared with seed %lld, now asked for is %lld: prepare it "
-			     "again with "
-			     "--force",
-			     p->folder, (long long)seed, (long long)p->c->seed);
-	else if (p->c->json)
+	if (!rc)
 		rc = print_manifest(&text, e);
-	json_free(manifest);
 	buf_free(&text);
 	return rc;
 }
 
+static int prepare_unless_ready(struct prep *p, struct err *e)
+{
+	bool ready = false;
+
+	if (!p->c->force && corpus_is_ready(p->c, &ready, e))
+		return e->code;
+	if (!ready)
+		return prepare(p, e);
+	progress_note(&p->progress,
+		      "%s is ready in %s already, with the same options; --force looks at every "
+		      "file of it again",
+		      p->c->corpus, p->folder);
+	return p->c->json ? show_manifest(p, e) : 0;
+}
+
 int prep_run(struct conf *c, struct err *e)
 {
-	struct prep p = { .c = c };
-	bool ready = false;
+	struct prep p = { .c = c, .threads = flow_threads((int)c->threads) };
 	int rc = -1, lock = -1;
 
 	if (c->n_arguments != 1)
@@ -260,16 +294,10 @@ int prep_run(struct conf *c, struct err *e)
 	progress_init(&p.progress, c->quiet);
 	p.folder = corpus_folder(c, e);
 	p.work = p.folder ? file_path(e, "%s/work", p.folder) : NULL;
-	if (!p.work || file_make_folders(p.folder, e) || lock_folder(&p, &lock, e) ||
-	    find_ready(&p, &ready, e))
-		goto out;
-	if (ready)
-		progress_note(&p.progress,
-			      "%s is ready in %s already, with the same options; --force prepares "
-			      "it again",
-			      c->corpus, p.folder);
-	rc = ready ? 0 : prepare(&p, e);
-out:
+	if (p.work && c->dry_run)
+		rc = say_what_would_run(&p, e);
+	else if (p.work && !file_make_folders(p.folder, e) && !lock_folder(&p, &lock, e))
+		rc = prepare_unless_ready(&p, e);
 	if (lock >= 0)
 		close(lock);
 	prep_free(&p);

@@ -1,25 +1,26 @@
 /*
- * prep.h - werkbank-data prep RECIPE: from sources to a prepared corpus.
+ * prep.h - werkbank prep RECIPE: from sources to a prepared corpus.
  *
- * The stages, each reading what the one before wrote:
+ * The stages, each reading what others wrote (prep_stages.h says what):
  *
- *	sources   fetch, unpack or make the raw texts		archives/, work/
- *	held out  copy dev and test as they are			dev.LANG test.LANG
- *	clean     normalise, tokenise, drop bad pairs		work/train.LANG, ledger.tsv begins
- *	learn     BPE merges over source then target		bpe.codes
- *	apply     pieces; drop over-long pairs; count		work/train.pieces.LANG, ledger.tsv, vocab.tsv
- *	pack      ids, shuffled by seed				train.shard dev.shard test.shard
- *	finish    what was asked and what came of it		recipe.ini, then manifest.json
+ *	read	fetch, unpack, normalise, tokenise	dev.LANG test.LANG, words and sides in work/
+ *	judge	which pairs stay, words counted		work/
+ *	learn	pieces					bpe.codes or sentencepiece.model
+ *	encode	pieces of every word			vocab.tsv, work/
+ *	pack	ids, shuffled by seed			train.shard dev.shard test.shard
+ *	ledger	what was dropped, statistics		ledger.tsv stats.json
+ *	finish	what was asked and what came of it	recipe.ini, then manifest.json
  *
- * Cleaning judges tokenised text, as the WMT scripts do. Text streams: memory
- * holds the word counts, the vocabulary and 16 bytes a pair. manifest.json is
- * removed first and written last, so nothing half done looks finished; work/
- * is removed at the end and at the next start.
+ * Every stage leaves a record in work/ (prep_plan.h). A preparation that was killed goes on with the
+ * first stage that is not done; one with other options runs only the stages that depend on
+ * them. manifest.json is removed before anything else is changed and written last, so nothing
+ * half done looks finished.
  *
  * manifest.json: v, name, recipe, time, seed, source_language, target_language,
  * sources, archives, pairs (read, train, dev, test), dropped (by rule),
- * held_out_in_train (training pairs equal to one of dev or test), merges, vocabulary, tokens,
- * stages (name, seconds), files (name, bytes, sha256).
+ * held_out_in_train (training pairs equal to one of a held-out set), merges, vocabulary, tokens,
+ * stages (name, seconds, kept: was it done earlier; pairs_in, pairs_out, bytes), files (name, bytes,
+ * sha256).
  */
 #ifndef WERKBANK_DATA_PREP_H
 #define WERKBANK_DATA_PREP_H
@@ -29,7 +30,8 @@
 
 /*
  * c->arguments[0] is the recipe; it is loaded here. A corpus that is there
- * with the same options: says so and returns 0 (unless c->force).
+ * with the same options: says so and returns 0 (unless c->force). With c->dry_run:
+ * what would be done, on standard output.
  */
 int prep_run(struct conf *c, struct err *e);
 

@@ -243,7 +243,8 @@ static int begin(struct judging *k, struct err *e)
 		return e->code;
 	if (p->c->overlap != OVERLAP_IGNORE)
 		for (set = 1; set < p->texts.n_sets; set++)
-			if (read_held_out(p, p->texts.sets[set], &k->held[set], e))
+			if (n->pairs[set] &&	/* else it was left out, and has no files */
+			    read_held_out(p, p->texts.sets[set], &k->held[set], e))
 				return e->code;
 	if (p->c->drop_duplicates && seen_alloc(&k->seen, n->read, e))
 		return e->code;

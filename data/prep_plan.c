@@ -350,7 +350,7 @@ static int run_step(struct prep *p, const struct prep_stage *stage, struct prep_
 	if (!rc)
 		rc = stage->run(p, e);
 	if (!rc)
-		rc = prep_files_of_stage(p, stage, &files, e);
+		rc = prep_files_of_stage(p, stage, false, &files, e);
 	if (!rc)
 		rc = prep_files_measure(p, &files, e);
 	done.seconds = clock_mono_s() - began;

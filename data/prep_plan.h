@@ -93,8 +93,11 @@ struct prep_files {
 	size_t n, cap;
 };
 
-/* Append the files that a stage writes; their bytes and hashes are not known yet. */
-int  prep_files_of_stage(const struct prep *p, const struct prep_stage *stage,
+/*
+ * Append the files that a stage writes; their bytes and hashes are not known yet. A set without
+ * pairs (left out, since its archive does not hold it) has none, unless also_empty.
+ */
+int  prep_files_of_stage(const struct prep *p, const struct prep_stage *stage, bool also_empty,
 			 struct prep_files *files, struct err *e);
 /* Append the files of a record or of manifest.json; names that lead out of the folder: ERR_DATA. */
 int  prep_files_of_json(const struct json *object, struct prep_files *files, struct err *e);

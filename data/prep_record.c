@@ -58,29 +58,42 @@ static char *expand(const struct prep *p, const char *pattern, size_t n, size_t 
 	return buf_take(&b, e);
 }
 
-static int add_pattern(const struct prep *p, const char *pattern, size_t n,
-		       struct prep_files *files, struct err *e)
+struct pattern {
+	const char *text;
+	size_t n;
+	bool also_empty;	/* sets without pairs too */
+};
+
+static int add_pattern(const struct prep *p, const struct pattern *q, struct prep_files *files,
+		       struct err *e)
 {
+	const char *pattern = q->text;
+	size_t n = q->n;
 	bool texts = memmem(pattern, n, "%K", 2), held_out = memmem(pattern, n, "%H", 2);
 	bool packed = memmem(pattern, n, "%P", 2);
 	size_t i, end = texts ? p->texts.n_train : held_out || packed ? (size_t)p->texts.n_sets : 1;
 
-	for (i = held_out ? 1 : 0; i < end; i++)
-		if ((!packed || is_packed(p->texts.sets[i])) &&
-		    add_file(files, expand(p, pattern, n, i, e), e))
+	for (i = held_out ? 1 : 0; i < end; i++) {
+		if (packed && !is_packed(p->texts.sets[i]))
+			continue;
+		if ((packed || held_out) && !q->also_empty && !p->numbers.pairs[i])
+			continue;
+		if (add_file(files, expand(p, pattern, n, i, e), e))
 			return e->code;
+	}
 	return 0;
 }
 
-int prep_files_of_stage(const struct prep *p, const struct prep_stage *stage,
+int prep_files_of_stage(const struct prep *p, const struct prep_stage *stage, bool also_empty,
 			struct prep_files *files, struct err *e)
 {
+	struct pattern q = { .also_empty = also_empty };
 	const char *s = stage->outputs;
-	size_t n;
 
-	for (; *(s += strspn(s, " ")); s += n) {
-		n = strcspn(s, " ");
-		if (add_pattern(p, s, n, files, e))
+	for (; *(s += strspn(s, " ")); s += q.n) {
+		q.text = s;
+		q.n = strcspn(s, " ");
+		if (add_pattern(p, &q, files, e))
 			return e->code;
 	}
 	return 0;

@@ -1,30 +1,31 @@
 /* prep_report.c - see prep.h: recipe.ini and manifest.json */
+#include "data/prep_report.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-#include "data/prep_internal.h"
+#include "data/corpus.h"
 #include "share/base/clock.h"
-#include "share/base/hash.h"
-#include "share/base/json.h"
+#include "share/base/file.h"
 
 /* The [data] section of the resolved recipe: what the corpus depends on. */
-static int write_recipe(const struct prep *p, struct err *e)
+static int write_recipe(struct prep *p, struct err *e)
 {
-	char *path = file_path(e, "%s/recipe.ini", p->folder), *end;
+	const char *path;
+	char *end;
 	struct buf b = { 0 };
-	int rc = path ? 0 : e->code;
+	int rc;
 
 	conf_write_recipe(p->c, &b);
-	if (!rc)
-		rc = buf_check(&b, e);
+	rc = buf_check(&b, e);
 	end = rc ? NULL : strstr(buf_text(&b), "\n[data]");
 	end = end ? strstr(end + 1, "\n[") : NULL;
 	if (end)
 		buf_truncate(&b, (size_t)(end - b.data));
+	path = prep_path(p, e, "recipe.ini");
 	if (!rc)
-		rc = file_write_all(path, b.data, b.len, e);
+		rc = path ? file_write_all(path, b.data, b.len, e) : e->code;
 	buf_free(&b);
-	free(path);
 	return rc;
 }
 
@@ -40,129 +41,198 @@ static void add_text(struct json_writer *w, const char *key, const char *value)
 	json_str(w, value);
 }
 
-static void add_sources(struct json_writer *w, const struct sources *s)
+/* Of a member its bytes are not known one by one. */
+static void add_side(struct json_writer *w, const struct texts *texts, const struct text *t,
+		     const char *bytes_key)
+{
+	if (!t->member)
+		add_int(w, bytes_key, file_size(texts->files[t->file].path));
+}
+
+static void add_sources(struct json_writer *w, const struct texts *t)
 {
 	size_t i;
 
 	json_key(w, "sources");
 	json_open(w, '[');
-	for (i = 0; i < s->n; i++) {
+	for (i = 0; i < t->n; i++) {
 		json_open(w, '{');
-		add_text(w, "set", corpus_set_name(s->pairs[i].set));
-		add_text(w, "name", s->pairs[i].name);
-		add_int(w, "source_bytes", file_size(s->pairs[i].source));
-		add_int(w, "target_bytes", file_size(s->pairs[i].target));
+		add_text(w, "set", t->pairs[i].set);
+		add_text(w, "name", t->pairs[i].name);
+		add_side(w, t, &t->pairs[i].source, "source_bytes");
+		add_side(w, t, &t->pairs[i].target, "target_bytes");
 		json_close(w, '}');
 	}
 	json_close(w, ']');
 	json_key(w, "archives");
 	json_open(w, '[');
-	for (i = 0; i < s->n_archives; i++) {
+	for (i = 0; i < t->n_files; i++) {
+		const struct text_file *f = &t->files[i];
+
+		if (!f->archive)
+			continue;
 		json_open(w, '{');
-		add_text(w, "name", s->archives[i].name);
-		add_text(w, "url", s->archives[i].from.url);
-		add_int(w, "bytes", s->archives[i].from.bytes);
-		add_text(w, "sha256", s->archives[i].from.sha256);
+		add_text(w, "name", f->archive);
+		add_text(w, "url", f->url ? f->url : "");
+		add_int(w, "bytes", f->bytes);
+		add_text(w, "sha256", f->sha256);
 		json_close(w, '}');
 	}
 	json_close(w, ']');
+}
+
+/* ---- numbers of sets: train, dev and test always, then those that there are ---- */
+
+static int find_set(const struct texts *t, const char *name)
+{
+	int i;
+
+	for (i = 0; i < t->n_sets; i++)
+		if (!strcmp(t->sets[i], name))
+			return i;
+	return -1;
+}
+
+static void add_of_sets(struct json_writer *w, const struct prep *p, const int64_t *numbers,
+			int first)
+{
+	static const char *const always[] = { "train", "dev", "test" };
+	const int64_t *pairs = p->numbers.pairs;
+	const struct texts *t = &p->texts;
+	int i, set;
+
+	for (i = first; i < (int)ARRAY_LEN(always); i++) {
+		set = find_set(t, always[i]);
+		add_int(w, always[i], set < 0 ? 0 : numbers[set]);
+	}
+	/* one without pairs was left out: its archive does not hold it */
+	for (i = 0; i < t->n_sets; i++)
+		if (pairs[i] && strcmp(t->sets[i], "train") && strcmp(t->sets[i], "dev") &&
+		    strcmp(t->sets[i], "test"))
+			add_int(w, t->sets[i], numbers[i]);
+}
+
+static void add_tokens(struct json_writer *w, const struct prep *p)
+{
+	static const char *const always[] = { "train", "dev", "test" };
+	const struct prep_numbers *n = &p->numbers;
+	size_t i;
+	int set;
+
+	json_key(w, "tokens");
+	json_open(w, '{');
+	for (i = 0; i < ARRAY_LEN(always); i++) {
+		set = find_set(&p->texts, always[i]);
+		json_key(w, always[i]);
+		json_open(w, '{');
+		add_int(w, "source", set < 0 ? 0 : n->source_tokens[set]);
+		add_int(w, "target", set < 0 ? 0 : n->target_tokens[set]);
+		add_int(w, "unknown", set < 0 ? 0 : n->unknown_tokens[set]);
+		json_close(w, '}');
+	}
+	json_close(w, '}');
 }
 
 static void add_counts(struct json_writer *w, const struct prep *p)
 {
-	enum corpus_set set;
+	const struct prep_numbers *n = &p->numbers;
 	int rule;
 
 	json_key(w, "pairs");
 	json_open(w, '{');
-	add_int(w, "read", p->read);
-	for (set = SET_TRAIN; set < N_SETS; set++)
-		add_int(w, corpus_set_name(set), p->pairs[set]);
+	add_int(w, "read", n->read);
+	add_of_sets(w, p, n->pairs, 0);
 	json_close(w, '}');
 	json_key(w, "dropped");
 	json_open(w, '{');
 	for (rule = CLEAN_KEEP + 1; rule < CLEAN_N_RULES; rule++)
-		add_int(w, clean_rule_name((enum clean_rule)rule), p->dropped[rule]);
+		add_int(w, clean_rule_name((enum clean_rule)rule), n->dropped[rule]);
 	json_close(w, '}');
 	json_key(w, "held_out_in_train");
 	json_open(w, '{');
-	add_int(w, "dev", p->held_out[SET_DEV].in_train);
-	add_int(w, "test", p->held_out[SET_TEST].in_train);
+	add_of_sets(w, p, n->in_train, 1);
 	json_close(w, '}');
-	add_int(w, "merges", p->merges);
-	add_int(w, "vocabulary", p->vocabulary);
-	json_key(w, "tokens");
-	json_open(w, '{');
-	for (set = SET_TRAIN; set < N_SETS; set++) {
-		json_key(w, corpus_set_name(set));
-		json_open(w, '{');
-		add_int(w, "source", p->source_tokens[set]);
-		add_int(w, "target", p->target_tokens[set]);
-		json_close(w, '}');
-	}
-	json_close(w, '}');
+	add_int(w, "merges", n->merges);
+	add_int(w, "vocabulary", n->vocabulary);
+	add_tokens(w, p);
 }
 
-static int add_file(struct json_writer *w, const struct prep *p, const char *name, struct err *e)
+static int64_t bytes_written(const struct json *record)
 {
-	char hex[HASH_SHA256_HEX], *path = file_path(e, "%s/%s", p->folder, name);
-	int rc = path ? hash_file(path, hex, e) : e->code;
-
-	if (!rc) {
-		json_open(w, '{');
-		add_text(w, "name", name);
-		add_int(w, "bytes", file_size(path));
-		add_text(w, "sha256", hex);
-		json_close(w, '}');
-	}
-	free(path);
-	return rc;
-}
-
-static int add_set_files(struct json_writer *w, const struct prep *p, enum corpus_set set,
-			 struct err *e)
-{
-	const char *languages[2] = { p->c->source_language, p->c->target_language };
-	char *name;
-	int i, rc = 0;
-
-	if (set != SET_TRAIN && !p->held_out[set].n)
-		return 0;
-	for (i = 0; !rc && i < 3; i++) {
-		if (i < 2 && set == SET_TRAIN)
-			continue;
-		name = file_path(e, "%s.%s", corpus_set_name(set), i < 2 ? languages[i] : "shard");
-		rc = name ? add_file(w, p, name, e) : e->code;
-		free(name);
-	}
-	return rc;
-}
-
-static int add_files(struct json_writer *w, const struct prep *p, struct err *e)
-{
-	static const char *const always[] = {"bpe.codes", "vocab.tsv", "ledger.tsv", "recipe.ini"};
-	enum corpus_set set;
+	const struct json *files = json_get(record, "files");
+	int64_t sum = 0;
 	size_t i;
-	int rc = 0;
+
+	for (i = 0; i < json_len(files); i++)
+		sum += json_integer(json_get(json_at(files, i), "bytes"), 0);
+	return sum;
+}
+
+static void add_stages(struct json_writer *w, const struct prep_plan *plan)
+{
+	int i;
+
+	json_key(w, "stages");
+	json_open(w, '[');
+	for (i = 0; i < plan->n; i++) {
+		const struct json *r = plan->steps[i].record;
+
+		json_open(w, '{');
+		add_text(w, "name", plan->stages[i].name);
+		json_key(w, "seconds");
+		json_real(w, json_number(json_get(r, "seconds"), 0));
+		json_key(w, "kept");
+		json_bool(w, !plan->steps[i].run);
+		add_int(w, "pairs_in", json_integer(json_get(r, "pairs_in"), 0));
+		add_int(w, "pairs_out", json_integer(json_get(r, "pairs_out"), 0));
+		add_int(w, "bytes", bytes_written(r));
+		json_close(w, '}');
+	}
+	json_close(w, ']');
+}
+
+/* Those of the stages outside work/, whose hashes are known, and recipe.ini. */
+static int add_files(struct json_writer *w, struct prep *p, const struct prep_plan *plan,
+		     struct err *e)
+{
+	struct prep_files files = { 0 };
+	char hex[HASH_SHA256_HEX];
+	const char *path = prep_path(p, e, "recipe.ini");
+	size_t k;
+	int i, rc = path ? hash_file(path, hex, e) : e->code;
 
 	json_key(w, "files");
 	json_open(w, '[');
-	for (i = 0; !rc && i < ARRAY_LEN(always); i++)
-		rc = add_file(w, p, always[i], e);
-	for (set = SET_TRAIN; !rc && set < N_SETS; set++)
-		rc = add_set_files(w, p, set, e);
+	json_open(w, '{');
+	add_text(w, "name", "recipe.ini");
+	add_int(w, "bytes", rc ? -1 : file_size(path));
+	add_text(w, "sha256", rc ? "" : hex);
+	json_close(w, '}');
+	for (i = 0; !rc && i < plan->n; i++)
+		rc = prep_files_of_json(plan->steps[i].record, &files, e);
+	for (k = 0; !rc && k < files.n; k++) {
+		if (!strncmp(files.items[k].name, "work/", 5))
+			continue;
+		json_open(w, '{');
+		add_text(w, "name", files.items[k].name);
+		add_int(w, "bytes", files.items[k].bytes);
+		add_text(w, "sha256", files.items[k].sha256);
+		json_close(w, '}');
+	}
 	json_close(w, ']');
+	prep_files_free(&files);
 	return rc;
 }
 
-int prep_report(struct prep *p, struct buf *manifest, struct err *e)
+int prep_report(struct prep *p, const struct prep_plan *plan, struct buf *manifest,
+		struct err *e)
 {
 	struct json_writer w = { .out = manifest };
-	char *path = file_path(e, "%s/manifest.json", p->folder);
-	int i, rc = path ? write_recipe(p, e) : e->code;
+	const char *path;
+	int rc = write_recipe(p, e);
 
 	json_open(&w, '{');
-	add_int(&w, "v", 1);
+	add_int(&w, "v", CORPUS_VERSION);
 	add_text(&w, "name", p->c->corpus);
 	add_text(&w, "recipe", p->c->recipe);
 	json_key(&w, "time");
@@ -170,26 +240,17 @@ int prep_report(struct prep *p, struct buf *manifest, struct err *e)
 	add_int(&w, "seed", p->c->seed);
 	add_text(&w, "source_language", p->c->source_language);
 	add_text(&w, "target_language", p->c->target_language);
-	add_sources(&w, &p->sources);
+	add_sources(&w, &p->texts);
 	add_counts(&w, p);
-	json_key(&w, "stages");
-	json_open(&w, '[');
-	for (i = 0; i < p->n_stages; i++) {
-		json_open(&w, '{');
-		add_text(&w, "name", p->stages[i].name);
-		json_key(&w, "seconds");
-		json_real(&w, p->stages[i].seconds);
-		json_close(&w, '}');
-	}
-	json_close(&w, ']');
+	add_stages(&w, plan);
 	if (!rc)
-		rc = add_files(&w, p, e);
+		rc = add_files(&w, p, plan, e);
 	json_close(&w, '}');
 	buf_add_char(manifest, '\n');
 	if (!rc)
 		rc = buf_check(manifest, e);
+	path = prep_path(p, e, "manifest.json");
 	if (!rc)
-		rc = file_write_all(path, manifest->data, manifest->len, e);
-	free(path);
+		rc = path ? file_write_all(path, manifest->data, manifest->len, e) : e->code;
 	return rc;
 }

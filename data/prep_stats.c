@@ -143,6 +143,8 @@ static void add_held_out(struct json_writer *w, const struct prep *p)
 	json_key(w, "held_out");
 	json_open(w, '[');
 	for (set = 1; set < p->texts.n_sets; set++) {
+		if (!n->pairs[set])
+			continue;	/* left out: its archive does not hold it */
 		json_open(w, '{');
 		add_text(w, "set", p->texts.sets[set]);
 		add_int(w, "pairs", n->pairs[set]);
@@ -163,7 +165,8 @@ static void add_pairs(struct json_writer *w, const struct prep *p)
 	json_open(w, '{');
 	add_int(w, "read", p->numbers.read);
 	for (set = 0; set < p->texts.n_sets; set++)
-		add_int(w, p->texts.sets[set], p->numbers.pairs[set]);
+		if (p->numbers.pairs[set])
+			add_int(w, p->texts.sets[set], p->numbers.pairs[set]);
 	json_close(w, '}');
 }
 

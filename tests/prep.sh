@@ -105,11 +105,12 @@ else
 	not_ok "an archive of one's own may differ from the published one, and that is said" "$(cat "$tmp/err")"
 fi
 manifest=$corpus/manifest.json
-same "pairs" "$(grep -o '"pairs":{[^}]*}' "$manifest")" '"pairs":{"read":1604,"train":1601,"dev":50,"test":50}'
+same "pairs" "$(grep -o '"pairs":{[^}]*}' "$manifest")" \
+	'"pairs":{"read":1604,"train":1601,"dev":50,"test":50,"newstest2016":50}'
 equal "the text of an .sgm, source" "$tmp/dev.en" "$corpus/dev.en"
 equal "the text of an .sgm, target" "$tmp/test.de" "$corpus/test.de"
 same "a test pair in training is counted" \
-	"$(grep -o '"held_out_in_train":{[^}]*}' "$manifest")" '"held_out_in_train":{"dev":0,"test":1}'
+	"$(grep -o '"held_out_in_train":{[^}]*}' "$manifest")" '"held_out_in_train":{"dev":0,"test":1,"newstest2016":0}'
 printf 'file\tline\trule\n' >"$tmp/ledger"
 {
 	printf 'training-parallel-commoncrawl.tgz:commoncrawl.de-en.en\t401\tempty\n'
@@ -119,7 +120,7 @@ printf 'file\tline\trule\n' >"$tmp/ledger"
 cut -f 1-3 "$corpus/ledger.tsv" >"$tmp/reasons"
 equal "the ledger names archive, member, line and rule" "$tmp/ledger" "$tmp/reasons"
 same "and shows the text" "$(sed -n 4p "$corpus/ledger.tsv" | cut -f 5)" "Haus Haus Haus Haus"
-absent "no working folder is left" "$corpus/work"
+same "what stages left for each other is kept" "$(find "$corpus/work" -name '*.json' | wc -l)" 6
 
 # the same by the pipe tools, one after the other
 for l in en de; do
@@ -131,7 +132,7 @@ cat "$tmp/clean.en" "$tmp/clean.de" | "$data" bpe-learn -q -s 500 >"$tmp/codes"
 equal "the same merges as the pipe tools" "$tmp/codes" "$corpus/bpe.codes"
 same "the same number of tokens" "$(sed -n 's/.*"tokens":{"train":{"source":\([0-9]*\),.*/\1/p' "$manifest")" \
 	"$("$data" bpe-apply -c "$tmp/codes" "$tmp/clean.en" | wc -w)"
-same "every file is listed with its hash" "$(grep -o '"sha256":"[0-9a-f]*"' "$manifest" | wc -l)" 16
+same "every file is listed with its hash" "$(grep -o '"sha256":"[0-9a-f]*"' "$manifest" | wc -l)" 19
 
 says "prepared already" 0 'ready in .* already' wmt "$tmp/ws"
 says "other options: says which" 78 'prepared with max_words = 80, now asked for is .70' wmt "$tmp/ws" --max-words 70
@@ -148,7 +149,7 @@ mkdir "$tmp/bad-from"
 cp "$tmp/www/dev.tgz" "$tmp/www/test.tgz" "$tmp/www"/training* "$tmp/bad-from"
 cp "$tmp/en" "$tmp/bad-from/de-en.tgz"
 says "from a folder, where something is no archive" 65 'de-en.tgz: is not an archive' wmt "$tmp/ws2" --from "$tmp/bad-from" --force
-says "from a folder that has not got it" 66 'no such archive' wmt "$tmp/ws2" --from "$tmp/raw"
+says "from a folder that has not got it" 66 'no such archive' wmt "$tmp/ws4" --from "$tmp/raw"
 
 # ---- bad archives ----------------------------------------------------------
 head -c 15000 "$tmp/www/de-en.tgz" >"$tmp/www/short.tgz"
@@ -228,7 +229,10 @@ absent "full disk: nothing looks finished" "$tmp/limit/corpora/my/manifest.json"
 mkdir "$tmp/small"
 if [ "$(id -u)" = 0 ] && mount -t tmpfs -o size=200k none "$tmp/small" 2>/dev/null; then
 	small=$tmp/small
-	says "full disk (small file system)" 74 'No space left' "$data" prep "$tmp/my.ini" -C "$small"
+	says "full disk (small file system), known before" 74 'are free: make room' \
+		"$data" prep "$tmp/my.ini" -C "$small"
+	same "known before: nothing is written" "$(find "$small" -size +0 -type f | wc -l)" 0
+	says "full disk (small file system)" 74 'No space left' "$data" prep demo -C "$small"
 	umount "$small" && small=
 else
 	skip "full disk (small file system)" "it takes root to mount one"
@@ -257,10 +261,9 @@ killed_pid=
 : >"$tmp/killed/corpora/demo/vocab.tsv.1.tmp"
 absent "killed: nothing looks finished" "$tmp/killed/corpora/demo/manifest.json"
 says "prepared after a kill" 0 'demo is ready' "$data" prep demo -C "$tmp/killed" --demo-pairs 500
-absent "the killed one's working folder is gone" "$tmp/killed/corpora/demo/work"
 absent "and what it was writing" "$tmp/killed/corpora/demo/vocab.tsv.1.tmp"
 rm "$tmp/killed/corpora/demo/vocab.tsv"
-says "a file was removed: prepared again" 0 'hold out' "$data" prep demo -C "$tmp/killed" --demo-pairs 500
+says "a file was removed: prepared again, no more than it takes" 0 'kept: read judge learn pack ledger' "$data" prep demo -C "$tmp/killed" --demo-pairs 500
 
 echo "$passed passed, $failed failed, $skipped skipped"
 [ $failed -eq 0 ]

@@ -95,6 +95,7 @@ static void begin(struct prep *p, struct conf *c)
 	write_sides(p, 1, second, ARRAY_LEN(second));
 	check_int(file_write_all(prep_path(p, &e, "dev.en"), "held out\nother\n", 15, &e), 0);
 	check_int(file_write_all(prep_path(p, &e, "dev.de"), "zuvor\nanders\n", 13, &e), 0);
+	p->numbers.pairs[1] = 2;
 }
 
 static void end(struct prep *p, struct conf *c)
