@@ -120,6 +120,12 @@ static int give(struct wanted *w, const char *url, const struct file_sums *s, st
 	return o->url ? 0 : e->code;
 }
 
+/* --dry-run writes nothing, not even what it found out. */
+static int keep_receipt(const struct wanted *w, const struct receipt *r, struct err *e)
+{
+	return w->conf->dry_run ? 0 : receipt_write(r, w->note, e);
+}
+
 /* It lies here and nothing says since when: right by its hash, or the first of its kind. */
 static int adopt(struct wanted *w, const struct stat *st, struct err *e)
 {
@@ -139,7 +145,7 @@ static int adopt(struct wanted *w, const struct stat *st, struct err *e)
 					      : "it is what is published");
 	r.url = mem_strdup(w->path, e);
 	receipt_note_file(&r, st);
-	rc = r.url ? receipt_write(&r, w->note, e) : e->code;
+	rc = r.url ? keep_receipt(w, &r, e) : e->code;
 	receipt_free(&w->receipt);
 	w->receipt = r;
 	w->here = !rc;
@@ -162,7 +168,7 @@ static int look_again(struct wanted *w, const struct stat *st, struct err *e)
 	}
 	w->receipt.sums = s;
 	receipt_note_file(&w->receipt, st);
-	return receipt_write(&w->receipt, w->note, e);
+	return keep_receipt(w, &w->receipt, e);
 }
 
 /* It is what the receipt says: is that what is wanted now? */
@@ -505,14 +511,37 @@ static int look_at_all(struct wanted *list, size_t n, bool *missing, struct err 
 	return 0;
 }
 
-static int obtain_here(struct wanted *list, size_t n, const char *folder, bool again,
+/* What is to be done about archives: fetch those that are not here, all of them, none. */
+enum how { FETCH, FETCH_AGAIN, LOOK };
+
+/* An archive that is not here, as it was when it was, else as it is published. */
+static void expect_missing(struct wanted *list, size_t n)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		const struct wanted *w = &list[i];
+		struct obtained *o = w->result;
+
+		if (w->here)
+			continue;
+		o->bytes = w->receipt.url ? w->receipt.sums.bytes : w->archive->sums.bytes;
+		memcpy(o->sha256,
+		       w->receipt.url ? w->receipt.sums.sha256 : w->archive->sums.sha256,
+		       sizeof(o->sha256));
+	}
+}
+
+static int obtain_here(struct wanted *list, size_t n, const char *folder, enum how how,
 		       struct err *e)
 {
-	bool missing = true;
+	bool missing = true, again = how == FETCH_AGAIN;
 	int rc = again ? 0 : look_at_all(list, n, &missing, e), lock = -1;
 	size_t i;
 
-	if (rc || !missing)
+	if (!rc && missing && how == LOOK)
+		expect_missing(list, n);
+	if (rc || !missing || how == LOOK)
 		return rc;
 	rc = file_make_folders(folder, e);
 	if (!rc)
@@ -542,8 +571,8 @@ static void free_wanted(struct wanted *list, size_t n)
 	free(list);
 }
 
-int obtain_all(const struct manifest *m, const struct conf *c, bool again, struct progress *p,
-	       struct obtained *results, struct err *e)
+static int obtain(const struct manifest *m, const struct conf *c, enum how how,
+		  struct progress *p, struct obtained *results, struct err *e)
 {
 	struct wanted *list;
 	char *workspace = NULL, *folder = NULL;
@@ -565,12 +594,24 @@ int obtain_all(const struct manifest *m, const struct conf *c, bool again, struc
 		list[i].own = own_url(c, list[i].archive->name);
 	}
 	rc = c->from ? take_all_from(list, m->n, c->from, e)
-		     : obtain_here(list, m->n, folder, again, e);
+		     : obtain_here(list, m->n, folder, how, e);
 out:
 	free_wanted(list, m->n);
 	free(workspace);
 	free(folder);
 	return rc ? e->code : 0;
+}
+
+int obtain_all(const struct manifest *m, const struct conf *c, bool again, struct progress *p,
+	       struct obtained *results, struct err *e)
+{
+	return obtain(m, c, again ? FETCH_AGAIN : FETCH, p, results, e);
+}
+
+int obtain_look(const struct manifest *m, const struct conf *c, struct progress *p,
+		struct obtained *results, struct err *e)
+{
+	return obtain(m, c, LOOK, p, results, e);
 }
 
 void obtained_free(struct obtained *o)

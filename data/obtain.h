@@ -39,6 +39,13 @@ struct obtained {
  */
 int  obtain_all(const struct manifest *m, const struct conf *c, bool again, struct progress *p,
 		struct obtained *list, struct err *e);
+
+/*
+ * The same without the network: an archive that is not here has no path, and the bytes and SHA-256
+ * that it had or that are published (-1 and "": unknown). With c->dry_run nothing is written.
+ */
+int  obtain_look(const struct manifest *m, const struct conf *c, struct progress *p,
+		 struct obtained *list, struct err *e);
 void obtained_free(struct obtained *o);
 
 #endif

@@ -198,10 +198,42 @@ static int run_stages(struct prep *p, struct prep_plan *plan, struct buf *manife
 	return p->c->keep_work ? 0 : file_remove_tree(p->work, e);
 }
 
+static bool is_any_missing(const struct texts *t)
+{
+	size_t i;
+
+	for (i = 0; i < t->n_files; i++)
+		if (!t->files[i].path)
+			return true;
+	return false;
+}
+
+/* Find the texts, in one of the two ways of texts.h, and make the plan. */
+static int find_plan(struct prep *p, struct prep_plan *plan, typeof(texts_find) find,
+		     struct err *e)
+{
+	*plan = (struct prep_plan){ .stages = stages, .n = ARRAY_LEN(stages) };
+	if (find(&p->texts, p->c, p->work, &p->progress, e))
+		return e->code;
+	return prep_plan_make(plan, p, e);
+}
+
+/* Archives are fetched only when they have to be read. */
+static int find_plan_and_fetch(struct prep *p, struct prep_plan *plan, struct err *e)
+{
+	int rc = find_plan(p, plan, texts_look, e);
+
+	if (rc || !plan->steps[0].run || !is_any_missing(&p->texts))
+		return rc;
+	prep_plan_free(plan);
+	texts_free(&p->texts);
+	return find_plan(p, plan, texts_find, e);
+}
+
 /* With the folder locked. */
 static int prepare(struct prep *p, struct err *e)
 {
-	struct prep_plan plan = { .stages = stages, .n = ARRAY_LEN(stages) };
+	struct prep_plan plan = { 0 };
 	double began = clock_mono_s();
 	struct buf manifest = { 0 };
 	int rc = file_make_folders(p->work, e);
@@ -209,9 +241,7 @@ static int prepare(struct prep *p, struct err *e)
 	remove_leftovers(p->folder, is_temporary);
 	remove_leftovers(p->work, is_passing);
 	if (!rc)
-		rc = texts_find(&p->texts, p->c, p->work, &p->progress, e);
-	if (!rc)
-		rc = prep_plan_make(&plan, p, e);
+		rc = find_plan_and_fetch(p, &plan, e);
 	if (!rc)
 		rc = run_stages(p, &plan, &manifest, e);
 	if (!rc) {
@@ -227,17 +257,15 @@ static int prepare(struct prep *p, struct err *e)
 /* --dry-run: nothing on disk is changed, nothing is fetched. */
 static int say_what_would_run(struct prep *p, struct err *e)
 {
-	struct prep_plan plan = { .stages = stages, .n = ARRAY_LEN(stages) };
+	struct prep_plan plan = { 0 };
 	struct prep_needs needs;
 	struct err ignored = { 0 };
 	bool ready = false;
-	int rc = texts_find(&p->texts, p->c, p->work, &p->progress, e);
+	int rc = find_plan(p, &plan, texts_look, e);
 
 	/* made with other options is no failure here: the plan says what of it is kept */
 	if (!p->c->force && corpus_is_ready(p->c, &ready, &ignored))
 		ready = false;
-	if (!rc)
-		rc = prep_plan_make(&plan, p, e);
 	if (!rc) {
 		needs = prep_estimate(p, &plan);
 		rc = prep_print_plan(p, &plan, &needs, ready, e);

@@ -185,7 +185,18 @@ static int add_archive(struct texts *t, const struct manifest_archive *a, struct
 	return f->archive ? 0 : e->code;
 }
 
-static int add_manifest(struct texts *t, const struct conf *c, struct progress *p, struct err *e)
+/* How archives are found: obtain_look(), or obtain_all() but for what it says of again. */
+typedef int (*archives_find)(const struct manifest *m, const struct conf *c, struct progress *p,
+			     struct obtained *list, struct err *e);
+
+static int fetch_missing(const struct manifest *m, const struct conf *c, struct progress *p,
+			 struct obtained *list, struct err *e)
+{
+	return obtain_all(m, c, false, p, list, e);
+}
+
+static int add_manifest(struct texts *t, const struct conf *c, archives_find find,
+			struct progress *p, struct err *e)
 {
 	struct manifest m;
 	struct obtained *list = NULL;
@@ -194,7 +205,7 @@ static int add_manifest(struct texts *t, const struct conf *c, struct progress *
 	if (rc)
 		return rc;
 	list = mem_alloc(m.n, sizeof(*list), e);
-	rc = list ? obtain_all(&m, c, false, p, list, e) : e->code;
+	rc = list ? find(&m, c, p, list, e) : e->code;
 	for (size_t i = 0; !rc && i < m.n; i++) {
 		rc = add_archive(t, &m.archives[i], &list[i], e);
 		if (!rc)
@@ -258,14 +269,14 @@ static int order_pairs(struct texts *t, struct err *e)
 
 /* ---- all together ---- */
 
-static int find_all(struct texts *t, const struct conf *c, const char *work, struct progress *p,
-		    struct err *e)
+static int find_all(struct texts *t, const struct conf *c, const char *work, archives_find find,
+		    struct progress *p, struct err *e)
 {
 	if (add_files(t, "train", &c->train_source, &c->train_target, e) ||
 	    add_files(t, "dev", &c->dev_source, &c->dev_target, e) ||
 	    add_files(t, "test", &c->test_source, &c->test_target, e) ||
 	    (c->demo_pairs && texts_add_demo(t, c, work, e)) ||
-	    (c->manifest && add_manifest(t, c, p, e)) || order_pairs(t, e))
+	    (c->manifest && add_manifest(t, c, find, p, e)) || order_pairs(t, e))
 		return e->code;
 	if (!t->n_train)
 		return err_set(e, ERR_CONFIG, "manifest %s has no training text in %s and %s",
@@ -273,8 +284,8 @@ static int find_all(struct texts *t, const struct conf *c, const char *work, str
 	return 0;
 }
 
-int texts_find(struct texts *t, const struct conf *c, const char *work, struct progress *p,
-	       struct err *e)
+static int check_and_find(struct texts *t, const struct conf *c, const char *work,
+			  archives_find find, struct progress *p, struct err *e)
 {
 	int ways = (c->demo_pairs > 0) + (c->manifest != NULL) +
 		   (c->train_source.n + c->train_target.n > 0);
@@ -293,11 +304,23 @@ int texts_find(struct texts *t, const struct conf *c, const char *work, struct p
 	if (!strcmp(c->source_language, c->target_language))
 		return err_set(e, ERR_CONFIG, "source_language and target_language are both %s",
 			       c->source_language);
-	if (find_all(t, c, work, p, e)) {
+	if (find_all(t, c, work, find, p, e)) {
 		texts_free(t);
 		return e->code;
 	}
 	return 0;
+}
+
+int texts_find(struct texts *t, const struct conf *c, const char *work, struct progress *p,
+	       struct err *e)
+{
+	return check_and_find(t, c, work, fetch_missing, p, e);
+}
+
+int texts_look(struct texts *t, const struct conf *c, const char *work, struct progress *p,
+	       struct err *e)
+{
+	return check_and_find(t, c, work, obtain_look, p, e);
 }
 
 static void describe_text(const struct texts *t, const struct text *text, struct buf *out)

@@ -25,7 +25,7 @@
 
 /* A plain text, or an archive. */
 struct text_file {
-	char *path;		/* owned */
+	char *path;		/* owned; NULL: an archive that is not here */
 	char *archive;		/* owned: its name in the manifest; NULL: a plain file */
 	char *url;		/* owned: where an archive came from; else NULL */
 	int64_t bytes;		/* of a demo text: 0 until it is made */
@@ -62,6 +62,13 @@ struct texts {
  * side without its other: ERR_CONFIG or ERR_NOINPUT.
  */
 int  texts_find(struct texts *t, const struct conf *c, const char *work, struct progress *p,
+		struct err *e);
+
+/*
+ * The same without fetching: of an archive that is not here the path is NULL, and bytes and hash
+ * are what is published (-1 and "": unknown). With c->dry_run nothing at all is written.
+ */
+int  texts_look(struct texts *t, const struct conf *c, const char *work, struct progress *p,
 		struct err *e);
 
 /* Write what has to be made: the texts of the demo. */
