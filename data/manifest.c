@@ -104,7 +104,7 @@ static int add_member(struct manifest_archive *a, const char *key, const char *v
 
 	if (!dot || set >= sizeof(m.set) || strlen(dot + 1) >= sizeof(m.language))
 		return err_set(e, ERR_CONFIG,
-			       "'%.80s' is none of url, bytes, sha256, md5, SET.LANGUAGE "
+			       "'%.80s' is none of url, bytes, sha256, md5, text, SET.LANGUAGE "
 			       "(train.en)",
 			       key);
 	memcpy(m.set, key, set);
@@ -223,6 +223,11 @@ static int set_key(struct manifest_archive *a, const char *key, char *value, str
 
 	if (!strcmp(key, "url"))
 		return add_url(a, value, e);
+	if (!strcmp(key, "text"))
+		return a->text_bytes < 0 && text_to_int(value, &a->text_bytes) &&
+			       a->text_bytes > 0 ? 0 :
+		       err_set(e, ERR_CONFIG, "text is not a number of bytes, or given twice: "
+			       "'%.40s'", value);
 	rc = set_sum(&a->sums, key, value, &known, e);
 	return rc || known ? rc : add_member(a, key, value, e);
 }
@@ -263,7 +268,7 @@ static int begin_archive(struct manifest *m, char *line, struct err *e)
 	if (mem_grow(&m->archives, &m->cap, m->n + 1, sizeof(*a), e))
 		return e->code;
 	a = &m->archives[m->n];
-	*a = (struct manifest_archive){ .sums = { .bytes = -1 } };
+	*a = (struct manifest_archive){ .sums = { .bytes = -1 }, .text_bytes = -1 };
 	a->name = mem_strdup(name, e);
 	if (!a->name)
 		return e->code;

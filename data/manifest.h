@@ -7,6 +7,7 @@
  *	url = https://… sha256:… bytes:…	a mirror whose bytes are others: its own sums, in any order
  *	bytes = 38654961		of the archive, where known
  *	sha256 = …			or md5 = …, where published
+ *	text = 620000000		of its members, unpacked, about: tells what room will be needed
  *	dev.en = newstest2013-src.en.sgm	SET.LANGUAGE = member, in the order in which texts are joined
  *	dev.de = newstest2013-ref.de.sgm
  *	newstest2015.en = …		any other set: kept as text for evaluations
@@ -59,6 +60,7 @@ struct manifest_member {
 struct manifest_archive {
 	char   *name;		/* owned */
 	struct manifest_sums sums;
+	int64_t text_bytes;	/* of its members, about; -1: unknown */
 	struct manifest_url *urls;	/* owned */
 	size_t  n_urls, cap_urls;
 	struct manifest_member *members;	/* owned */

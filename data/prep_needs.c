@@ -12,8 +12,9 @@
  * All from the bytes of the texts, B, unpacked; upper estimates, calibrated on corpora from 50 MB
  * to 1.5 GB (WMT16 English-German has 1.3 GB).
  *
- * B itself: of archives that are not read yet some 3.5 times their size (text under gzip), and a
- * guess for the grammar; then it is not exact, and nobody is refused for it.
+ * B itself: of archives that are not read yet what the manifest says, else some 3.5 times their
+ * size (text under gzip), and a guess for the grammar; then it is not exact, and nobody is refused
+ * for it.
  *
  * Distinct words: Heaps' law, 12 * B^0.6 - 0.5 M of 50 MB (really 0.17 M), 3.5 M of 1.3 GB. They
  * take WORD_BYTES each in the table, LEARN_BYTES more while merges are learnt (the word's symbols
@@ -46,7 +47,10 @@ static double bytes_of_texts(const struct prep *p, bool *is_exact)
 	for (i = 0; i < p->texts.n_files; i++) {
 		const struct text_file *f = &p->texts.files[i];
 
-		sum += (double)MAX(f->bytes, 0) * (f->archive ? ARCHIVE_RATIO : 1);
+		if (f->archive && f->text_bytes >= 0)
+			sum += (double)f->text_bytes;
+		else
+			sum += (double)MAX(f->bytes, 0) * (f->archive ? ARCHIVE_RATIO : 1);
 		*is_exact = *is_exact && !f->archive;
 	}
 	return sum;
@@ -75,13 +79,29 @@ static void look_into_record(const struct prep_plan *plan, struct prep_needs *n,
 	*words = (double)known.distinct_words;
 }
 
+/* Where the folder is, or will be: the nearest one above it that is there. */
+static int64_t free_bytes(const char *folder)
+{
+	char path[4096];
+	struct statvfs fs;
+	char *slash;
+
+	snprintf(path, sizeof(path), "%s", folder);
+	while (statvfs(*path ? path : "/", &fs)) {
+		slash = strrchr(path, '/');
+		if (!slash)
+			return statvfs(".", &fs) ? -1 : (int64_t)fs.f_bavail * (int64_t)fs.f_frsize;
+		*slash = 0;
+	}
+	return (int64_t)fs.f_bavail * (int64_t)fs.f_frsize;
+}
+
 struct prep_needs prep_estimate(const struct prep *p, const struct prep_plan *plan)
 {
 	struct prep_needs n = { .free = -1 };
 	double text = bytes_of_texts(p, &n.is_exact), words, word_bytes = WORD_BYTES, memory;
 	bool is_bpe = p->c->segmentation == SEGMENTATION_BPE;
 	double id_bytes = (is_bpe ? p->c->merges : p->c->vocabulary_size) > 60000 ? 1.0 : 0.5;
-	struct statvfs fs;
 
 	n.text_bytes = (int64_t)text;
 	words = 12 * pow(MAX(text, 1), 0.6);
@@ -103,8 +123,7 @@ struct prep_needs prep_estimate(const struct prep *p, const struct prep_plan *pl
 		n.disk += (int64_t)(text * 0.05);
 	if (p->c->keep_text)
 		n.disk += (int64_t)(text * 6);
-	if (!statvfs(p->folder, &fs))
-		n.free = (int64_t)fs.f_bavail * (int64_t)fs.f_frsize;
+	n.free = free_bytes(p->folder);
 	return n;
 }
 

@@ -179,6 +179,7 @@ static int add_archive(struct texts *t, const struct manifest_archive *a, struct
 	f->path = from->path;
 	f->url = from->url;
 	f->bytes = from->bytes;
+	f->text_bytes = a->text_bytes;
 	memcpy(f->sha256, from->sha256, sizeof(f->sha256));
 	from->path = from->url = NULL;
 	f->archive = mem_strdup(a->name, e);

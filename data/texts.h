@@ -29,6 +29,7 @@ struct text_file {
 	char *archive;		/* owned: its name in the manifest; NULL: a plain file */
 	char *url;		/* owned: where an archive came from; else NULL */
 	int64_t bytes;		/* of a demo text: 0 until it is made */
+	int64_t text_bytes;	/* of the members of an archive, about; -1: unknown */
 	char sha256[HASH_SHA256_HEX];	/* of a demo text: of all that it depends on */
 };
 
