@@ -36,8 +36,6 @@ struct reading {
 	struct block_reader **tools;	/* owned: (workers) */
 	int workers;
 	struct intern words;		/* of all training texts */
-	int32_t *numbers;		/* owned: of the words of the block at hand */
-	size_t cap;
 	struct side_writer *side;	/* the file of the text at hand: … */
 	struct outfile held;		/* … one of both */
 	int64_t *lines;			/* owned: of each text; -1: was not there, or not yet */
@@ -111,22 +109,13 @@ static int end_text(struct reading *r, size_t text, struct err *e)
 	return rc;
 }
 
-/* The words of the block become words of the table; its lines are written down as these. */
+/* The lines of a block, in words of the table. */
 static int put_lines(struct reading *r, struct block_words *w, struct err *e)
 {
 	int32_t *next = w->numbers;
 
-	if (mem_grow(&r->numbers, &r->cap, (size_t)w->distinct.n, sizeof(*r->numbers), e))
+	if (block_words_number(w, &r->words, e))
 		return e->code;
-	for (int32_t i = 0; i < w->distinct.n; i++) {
-		size_t n;
-		const char *text = intern_text(&w->distinct, i, &n);
-
-		if (intern_add(&r->words, text, n, &r->numbers[i], e))
-			return e->code;
-	}
-	for (size_t i = 0; i < w->n_numbers; i++)
-		w->numbers[i] = r->numbers[w->numbers[i]];
 	for (size_t i = 0; i < w->n; i++) {
 		w->lines[i].words = next;
 		next += w->lines[i].n;
@@ -332,7 +321,6 @@ static void close_reading(struct reading *r)
 	side_cancel(r->side);
 	outfile_abandon(&r->held);
 	intern_free(&r->words);
-	free(r->numbers);
 	free(r->lines);
 }
 

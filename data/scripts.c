@@ -23,7 +23,7 @@ static const struct range {
 /* Languages (ISO 639) that are not written in Latin letters alone. */
 static const struct { const char *languages; uint32_t scripts; } writing[] = {
 	{ "el grc", BIT(GREEK) },
-	{ "ab ba be bg bxr ce cv kk kv ky mk mn myv os ru rue sah tg tt tyv udm uk", BIT(CYRILLIC) },
+	{ "ab ba be bg ce cv kk kv ky mk mn myv os ru rue sah tg tt tyv udm uk", BIT(CYRILLIC) },
 	{ "az bs hr sh sr tk uz", BIT(CYRILLIC) | BIT(LATIN) },
 	{ "hy", BIT(ARMENIAN) },
 	{ "he yi", BIT(HEBREW) },
@@ -127,16 +127,48 @@ static const char *next_high(const char *p, const char *end)
 	return p;
 }
 
+typedef unsigned char bytes16 __attribute__((vector_size(16)));
+
+static size_t sum16(bytes16 v)
+{
+	size_t sum = 0;
+
+	for (int i = 0; i < 16; i++)
+		sum += v[i];
+	return sum;
+}
+
+/* ASCII letters, and bytes that are not a character's first. */
+static void count_bytes(const char *text, size_t n, size_t *letters, size_t *inner)
+{
+	size_t i = 0;
+
+	*letters = *inner = 0;
+	while (n - i >= 16) {
+		bytes16 v, is_letter = { 0 }, is_inner = { 0 };
+
+		/* places of 8 bits count to 255 */
+		for (size_t stop = i + MIN((n - i) / 16, 255) * 16; i < stop; i += 16) {
+			memcpy(&v, text + i, 16);
+			is_letter -= (bytes16)((bytes16)((v | 0x20) - 'a') < 26);
+			is_inner -= (bytes16)((v & 0xc0) == 0x80);
+		}
+		*letters += sum16(is_letter);
+		*inner += sum16(is_inner);
+	}
+	for (; i < n; i++) {
+		*letters += (unsigned char)((text[i] | 0x20) - 'a') < 26;
+		*inner += (text[i] & 0xc0) == 0x80;
+	}
+}
+
 void scripts_count(const struct scripts *s, uint32_t scripts, const char *text, size_t n,
 		   struct scripts_count *count)
 {
 	const char *end = text + n;
-	size_t ascii = 0, inner = 0;	/* letters; bytes that are not a character's first */
+	size_t ascii, inner;
 
-	for (size_t i = 0; i < n; i++) {
-		ascii += (unsigned char)((text[i] | 0x20) - 'a') < 26;
-		inner += (text[i] & 0xc0) == 0x80;
-	}
+	count_bytes(text, n, &ascii, &inner);
 	*count = (struct scripts_count){ .characters = n - inner, .letters = ascii,
 					 .foreign = scripts & BIT(LATIN) ? 0 : ascii };
 	for (const char *p = next_high(text, end); p < end; p = next_high(p, end)) {

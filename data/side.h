@@ -32,10 +32,10 @@ struct side_line {
 	uint32_t bytes;		/* of the raw line, as are the next three */
 	uint32_t characters;
 	uint32_t letters;	/* characters that are letters … */
-	uint32_t foreign;	/* … and of these, the ones of another script than the language's */
-	uint32_t longest;	/* characters of its longest word, as words come out of tokenising */
+	uint32_t foreign;	/* … and those of them of another script than the language has */
+	uint32_t longest;	/* characters of its longest word after tokenising */
 	uint32_t n;
-	const int32_t *words;	/* (n) borrowed: by the writer during the call, by readers until the next */
+	const int32_t *words;	/* (n) borrowed: during side_put(), until the next side_next() */
 };
 
 struct side_writer;
@@ -48,7 +48,8 @@ void side_cancel(struct side_writer *w);
 struct side_reader;
 struct side_reader *side_open(const char *path, int32_t n_words, struct err *e);
 int64_t side_lines(const struct side_reader *r);
-int  side_next(struct side_reader *r, struct side_line *line, struct err *e);	/* 1, 0: the end, < 0 */
+/* 1; 0: the end; < 0 */
+int  side_next(struct side_reader *r, struct side_line *line, struct err *e);
 void side_close(struct side_reader *r);
 
 /* The table of words on disk; the reader checks every length. words_load() fills a zeroed table. */

@@ -4,6 +4,7 @@
 #include <openssl/evp.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "share/base/mem.h"
 
@@ -91,17 +92,43 @@ out:
 	return failed;
 }
 
+/* ---- for tables ---- */
+
+static inline uint64_t load(const unsigned char *p, size_t n)
+{
+	uint64_t w = 0;
+
+	memcpy(&w, p, n);
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+	w = __builtin_bswap64(w);
+#endif
+	return w;
+}
+
+/* Both halves of the product, so that each bit of a and b is heard (as in wyhash, Wang Yi 2019). */
+static inline uint64_t fold(uint64_t a, uint64_t b)
+{
+	unsigned __int128 product = (unsigned __int128)a * b;
+
+	return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
 uint64_t hash_bytes(const void *bytes, size_t n)
 {
-	const unsigned char *p = bytes;
-	uint64_t h = 0xCBF29CE484222325u;
+	const uint64_t k = 0x9E3779B97F4A7C15u, l = 0xC2B2AE3D27D4EB4Fu, m = 0xD6E8FEB86659FD93u;
+	const unsigned char *p = bytes, *end = p + n;
+	uint64_t h = fold(n ^ k, m), a = 0, b = 0;
 
-	for (size_t i = 0; i < n; i++)
-		h = (h ^ p[i]) * 0x100000001B3u;
-	/*
-	 * FNV's low bits are weak, and tables use the low bits: mix (the finaliser of MurmurHash3).
-	 */
-	h = (h ^ h >> 33) * 0xFF51AFD7ED558CCDu;
-	h = (h ^ h >> 33) * 0xC4CEB9FE1A85EC53u;
-	return h ^ h >> 33;
+	for (; end - p > 16; p += 16)
+		h = fold(load(p, 8) ^ k, load(p + 8, 8) ^ h) + l;
+	if (end - p >= 8) {
+		a = load(p, 8);
+		b = load(end - 8, 8);
+	} else if (end - p >= 4) {
+		a = load(p, 4);
+		b = load(end - 4, 4);
+	} else if (end > p) {
+		a = (uint64_t)p[0] << 16 | (uint64_t)p[(end - p) / 2] << 8 | end[-1];
+	}
+	return fold(fold(a ^ k, b ^ h) ^ l, m ^ h);
 }

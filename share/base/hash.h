@@ -25,7 +25,10 @@ void hash_free(struct hash *h);
 /* SHA-256 of a whole file. */
 int hash_file(const char *path, char hex[HASH_SHA256_HEX], struct err *e);
 
-/* FNV-1a with a final mix: for hash tables, never for files. */
+/*
+ * Fast, for tables, and for files that only the same version reads: the same everywhere, but not
+ * the same for ever.
+ */
 uint64_t hash_bytes(const void *bytes, size_t n);
 
 #endif
