@@ -7,6 +7,7 @@
 
 #include "eval/beam.h"
 #include "eval/stepper.h"
+#include "share/base/flow.h"
 #include "share/base/mem.h"
 
 /*
@@ -15,11 +16,11 @@
  */
 #define MAX_ROWS 1024
 
-struct decoder {
+/* Decodes one batch at a time. */
+struct worker {
 	struct model *model;		/* borrowed */
 	struct stepper *stepper;
 	struct batch batch;
-	int32_t capacity;
 
 	/* of the batch that is being decoded */
 	struct beam **beams;		/* (cap_sentences) owned; NULL: done */
@@ -30,13 +31,45 @@ struct decoder {
 	int32_t cap_rows;
 };
 
+struct decoder {
+	struct model *model;		/* borrowed */
+	int32_t capacity;
+	struct worker alone;		/* with the model's threads */
+	int32_t n_workers;
+	struct worker *workers;		/* (n_workers) owned; made when first needed, else NULL */
+	struct model **models;		/* (n_workers) owned: theirs */
+};
+
 /* A source with its place in the caller's list. */
 struct sorted {
 	int32_t n;
 	size_t  place;
 };
 
-struct decoder *decoder_new(struct model *m, int32_t capacity, struct err *e)
+/* Sources that are decoded together: the sorted ones from first on. */
+struct piece {
+	size_t first, n;
+};
+
+static void worker_free(struct worker *w)
+{
+	stepper_free(w->stepper);
+	batch_free(&w->batch);
+	free(w->beams);
+	free(w->ints);
+	*w = (struct worker){ .model = NULL };
+}
+
+static int worker_init(struct worker *w, struct model *m, int32_t capacity, struct err *e)
+{
+	w->model = m;
+	w->stepper = stepper_new(m, e);
+	if (!w->stepper || batch_alloc(&w->batch, MAX(1, capacity / 2), capacity, e))
+		return e->code;
+	return 0;
+}
+
+struct decoder *decoder_new(struct model *m, int32_t capacity, int32_t workers, struct err *e)
 {
 	struct decoder *d = mem_alloc(1, sizeof(*d), e);
 
@@ -44,23 +77,54 @@ struct decoder *decoder_new(struct model *m, int32_t capacity, struct err *e)
 		return NULL;
 	d->model = m;
 	d->capacity = capacity;
-	d->stepper = stepper_new(m, e);
-	if (!d->stepper || batch_alloc(&d->batch, MAX(1, capacity / 2), capacity, e)) {
+	d->n_workers = MAX(1, workers);
+	if (worker_init(&d->alone, m, capacity, e)) {
 		decoder_free(d);
 		return NULL;
 	}
 	return d;
 }
 
+static void free_workers(struct decoder *d)
+{
+	for (int32_t i = 0; i < d->n_workers; i++) {
+		if (d->workers)
+			worker_free(&d->workers[i]);
+		if (d->models)
+			model_free(d->models[i]);
+	}
+	free(d->workers);
+	free(d->models);
+	d->workers = NULL;
+	d->models = NULL;
+}
+
 void decoder_free(struct decoder *d)
 {
 	if (!d)
 		return;
-	stepper_free(d->stepper);
-	batch_free(&d->batch);
-	free(d->beams);
-	free(d->ints);
+	worker_free(&d->alone);
+	free_workers(d);
 	free(d);
+}
+
+static int make_workers(struct decoder *d, struct err *e)
+{
+	if (d->workers)
+		return 0;
+	d->workers = mem_alloc((size_t)d->n_workers, sizeof(*d->workers), e);
+	d->models = mem_alloc((size_t)d->n_workers, sizeof(*d->models), e);
+	if (!d->workers || !d->models)
+		goto fail;
+	for (int32_t i = 0; i < d->n_workers; i++) {
+		d->models[i] = model_share(d->model, d->capacity, MAX(1, d->capacity / 2), e);
+		if (!d->models[i] || worker_init(&d->workers[i], d->models[i], d->capacity, e))
+			goto fail;
+	}
+	return 0;
+fail:
+	free_workers(d);
+	return e->code;
 }
 
 int decode_options_from_conf(struct decode_options *o, const struct conf *c, struct err *e)
@@ -102,7 +166,7 @@ static int by_length(const void *a, const void *b)
 	return x->place > y->place ? 1 : -1;
 }
 
-static int reserve(struct decoder *d, int32_t sentences, int32_t rows, struct err *e)
+static int reserve(struct worker *d, int32_t sentences, int32_t rows, struct err *e)
 {
 	size_t n = (size_t)rows, need;
 	int32_t *at;
@@ -139,7 +203,7 @@ static int32_t max_length(const struct decode_options *o, int32_t n_source)
 }
 
 /* One step of all sentences of the batch. */
-static int step(struct decoder *d, const struct decode_options *o, int32_t k, struct err *e)
+static int step(struct worker *d, const struct decode_options *o, int32_t k, struct err *e)
 {
 	struct stepper_found found = d->found;
 	struct stepper_rows swap;
@@ -172,7 +236,7 @@ static int step(struct decoder *d, const struct decode_options *o, int32_t k, st
 }
 
 /* Decode the n sources of d->batch; places says whose results they are. */
-static int decode_batch(struct decoder *d, const struct decode_options *o,
+static int decode_batch(struct worker *d, const struct decode_options *o,
 			const struct sorted *places, struct decode_result *results, struct err *e)
 {
 	int32_t n = d->batch.n, steps = 0, code = 0;
@@ -222,27 +286,105 @@ static int empty_result(const struct decode_options *o, struct decode_result *re
 	return 0;
 }
 
-/* Fill the batch from the sorted sources as far as they fit; returns how many were taken. */
-static size_t fill_batch(struct decoder *d, const struct decode_options *o,
-			 const struct decode_source *sources, const struct sorted *sorted, size_t n)
+/* One call of decoder_run(). */
+struct job {
+	struct decoder *decoder;
+	const struct decode_options *options;
+	const struct decode_source *sources;
+	struct decode_result *results;
+	const struct sorted *sorted;	/* by falling length */
+	size_t n_sorted, taken;
+	int32_t tokens;			/* source tokens times beam of a batch, at most */
+};
+
+/* The next piece: sorted sources as far as they fit into a batch. Flow's make. */
+static int cut_piece(void *context, void *slot, struct err *e)
 {
+	struct job *job = context;
+	struct piece *piece = slot;
+	const struct decode_options *o = job->options;
 	int32_t max_rows = MAX(o->beam, MIN(MAX_ROWS, o->decode_tokens / 8));
-	size_t taken = 0;
+	int32_t capacity = job->decoder->capacity;
+	int64_t tokens = 0;
 
-	batch_clear(&d->batch);
-	while (taken < n) {
-		const struct decode_source *s = &sources[sorted[taken].place];
-		int64_t tokens = (int64_t)d->batch.n_source + sorted[taken].n + 1;
-
-		if (taken > 0 &&
-		    (tokens * o->beam > o->decode_tokens || (d->batch.n + 1) * o->beam > max_rows))
+	*piece = (struct piece){ job->taken, 0 };
+	for (; piece->first + piece->n < job->n_sorted; piece->n++) {
+		tokens += job->sorted[piece->first + piece->n].n + 1;
+		if (tokens > capacity || (int64_t)piece->n + 1 > MAX(1, capacity / 2) ||
+		    (piece->n > 0 && (tokens * o->beam > job->tokens ||
+				      ((int64_t)piece->n + 1) * o->beam > max_rows)))
 			break;
-		if (!batch_add(&d->batch, (int64_t)sorted[taken].place, s->ids, sorted[taken].n,
-			       NULL, 0))
-			break;
-		taken++;
 	}
-	return taken;
+	if (piece->n == 0 && piece->first < job->n_sorted)
+		return err_set(e, ERR_INTERNAL,
+			       "a sentence of %d tokens does not fit an empty batch",
+			       job->sorted[piece->first].n);
+	job->taken += piece->n;
+	return piece->n > 0;
+}
+
+static int decode_piece(struct job *job, struct worker *w, const struct piece *piece,
+			struct err *e)
+{
+	const struct sorted *sorted = job->sorted + piece->first;
+
+	batch_clear(&w->batch);
+	for (size_t i = 0; i < piece->n; i++)
+		if (!batch_add(&w->batch, (int64_t)sorted[i].place,
+			       job->sources[sorted[i].place].ids, sorted[i].n, NULL, 0))
+			return err_set(e, ERR_INTERNAL, "a batch of %zu sentences does not fit",
+				       piece->n);
+	return decode_batch(w, job->options, sorted, job->results, e);
+}
+
+/* Flow's work. */
+static int work(void *context, int worker, void *slot, struct err *e)
+{
+	struct job *job = context;
+
+	return decode_piece(job, &job->decoder->workers[worker], slot, e);
+}
+
+/* Flow's take: results are in their places already. */
+static int take(void *context, void *slot, struct err *e)
+{
+	(void)context, (void)slot, (void)e;
+	return 0;
+}
+
+static int run_alone(struct job *job, struct err *e)
+{
+	struct piece piece;
+	int code;
+
+	while ((code = cut_piece(job, &piece, e)) > 0)
+		if (decode_piece(job, &job->decoder->alone, &piece, e))
+			return e->code;
+	return code;
+}
+
+/* All workers at once, each with batches small enough that all have some. */
+static int run_workers(struct job *job, struct err *e)
+{
+	int32_t n = job->decoder->n_workers;
+	struct piece *slots;
+	struct flow flow = { cut_piece, work, take, job, NULL, sizeof(*slots), n + 2, n };
+	int64_t tokens = 0;
+	int code = make_workers(job->decoder, e);
+
+	if (code)
+		return code;
+	for (size_t i = 0; i < job->n_sorted; i++)
+		tokens += job->sorted[i].n + 1;
+	tokens = CEIL_DIV(tokens * job->options->beam, n);
+	job->tokens = (int32_t)MIN(job->tokens, tokens);
+	slots = mem_alloc((size_t)flow.n_slots, sizeof(*slots), e);
+	if (!slots)
+		return e->code;
+	flow.slots = slots;
+	code = flow_run(&flow, e);
+	free(slots);
+	return code;
 }
 
 int decoder_run(struct decoder *d, const struct decode_options *o,
@@ -250,7 +392,7 @@ int decoder_run(struct decoder *d, const struct decode_options *o,
 		struct err *e)
 {
 	struct sorted *sorted = mem_alloc(n, sizeof(*sorted), e);
-	size_t n_sorted = 0, taken;
+	struct job job = { d, o, sources, results, sorted, 0, 0, o->decode_tokens };
 	int code = 0;
 
 	memset(results, 0, n * sizeof(*results));
@@ -261,19 +403,14 @@ int decoder_run(struct decoder *d, const struct decode_options *o,
 		if (sources[i].n == 0)
 			code = empty_result(o, &results[i], e);
 		else
-			sorted[n_sorted++] =
+			sorted[job.n_sorted++] =
 				(struct sorted){ MIN(sources[i].n, d->capacity - 1), i };
 	}
-	qsort(sorted, n_sorted, sizeof(*sorted), by_length);
-	for (size_t i = 0; i < n_sorted && !code; i += taken) {
-		taken = fill_batch(d, o, sources, sorted + i, n_sorted - i);
-		if (taken == 0)
-			code = err_set(e, ERR_INTERNAL,
-				       "a sentence of %d tokens does not fit an empty batch",
-				       sorted[i].n);
-		else
-			code = decode_batch(d, o, sorted + i, results, e);
-	}
+	qsort(sorted, job.n_sorted, sizeof(*sorted), by_length);
+	if (!code && d->n_workers > 1 && job.n_sorted >= 2 * (size_t)d->n_workers)
+		code = run_workers(&job, e);
+	else if (!code)
+		code = run_alone(&job, e);
 	free(sorted);
 	if (code)
 		decode_results_free(results, n);

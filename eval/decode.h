@@ -1,7 +1,7 @@
 /*
  * decode.h - translation by beam search, many sentences at once.
  *
- *	struct decoder *d = decoder_new(model, capacity, e);
+ *	struct decoder *d = decoder_new(model, capacity, workers, e);
  *	decoder_run(d, &options, sources, n, results, e);	results in the order of the sources
  *	… results[i].hypotheses[0] is the best …
  *	decode_results_free(results, n);
@@ -18,7 +18,8 @@
  * best continuation and ends with the first </s>.
  *
  * <pad>, <s> and <unk> are never chosen. The result does not depend on which
- * sentences are decoded together (up to the rounding of the backend's products).
+ * sentences are decoded together: not by a bit when the model's weights are packed,
+ * else up to the rounding of the backend's products.
  */
 #ifndef WERKBANK_EVAL_DECODE_H
 #define WERKBANK_EVAL_DECODE_H
@@ -66,9 +67,11 @@ struct decoder;
 
 /*
  * Borrows the model, for which model_reserve_forward(m, capacity, capacity / 2)
- * or more was called. capacity: source tokens of a batch, </s> counted. NULL: failure.
+ * or more was called. capacity: source tokens of a batch, </s> counted. workers: batches decoded
+ * side by side, each by one thread, when there are sentences enough; 1: one after the other, by
+ * the model's threads. More than 1 needs a CPU backend. NULL: failure.
  */
-struct decoder *decoder_new(struct model *m, int32_t capacity, struct err *e);
+struct decoder *decoder_new(struct model *m, int32_t capacity, int32_t workers, struct err *e);
 
 /* The [decode] options, --n-best and --alignments of c. ERR_USAGE: n_best above beam. */
 int decode_options_from_conf(struct decode_options *o, const struct conf *c, struct err *e);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "share/base/file.h"
+#include "share/base/flow.h"
 #include "share/base/mem.h"
 #include "share/base/text.h"
 
@@ -25,7 +26,7 @@ static bool is_given(const struct conf *c, const char *option)
 static int load_recipe(struct engine *g, struct conf *c, bool as_trained, struct err *e)
 {
 	char *path = file_path(e, "%s/recipe.ini", g->folder);
-	int64_t threads = c->threads;
+	int64_t threads = c->threads, workers = c->workers;
 	int backend = c->backend, precision = c->precision, code;
 
 	if (!path)
@@ -36,6 +37,8 @@ static int load_recipe(struct engine *g, struct conf *c, bool as_trained, struct
 		return code;
 	if (!as_trained && !is_given(c, "threads"))
 		c->threads = threads;
+	if (!as_trained && !is_given(c, "workers"))
+		c->workers = workers;
 	if (!as_trained && !is_given(c, "backend"))
 		c->backend = backend;
 	if (!as_trained && !is_given(c, "precision"))
@@ -70,6 +73,7 @@ static int open_model(struct engine *g, const struct conf *c, struct err *e)
 	struct dev_options dev = { .threads = (int)c->threads,
 				   .bf16 = c->precision == PRECISION_BF16 };
 	const struct ops *ops = ops_find(backends[c->backend], e);
+	int32_t workers;
 
 	if (!ops)
 		return e->code;
@@ -83,7 +87,8 @@ static int open_model(struct engine *g, const struct conf *c, struct err *e)
 	    (ops->pack && model_pack(g->model, packed[c->precision], e)) ||
 	    model_reserve_forward(g->model, g->capacity, g->capacity / 2, e))
 		return e->code;
-	g->decoder = decoder_new(g->model, g->capacity, e);
+	workers = !ops->pack ? 1 : c->workers ? (int32_t)c->workers : flow_threads((int)c->threads);
+	g->decoder = decoder_new(g->model, g->capacity, workers, e);
 	return g->decoder ? 0 : e->code;
 }
 

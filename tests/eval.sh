@@ -151,7 +151,7 @@ for precision in fp32 bf16 int8; do
 	lines 5
 	line 2 '^$'
 	cp "$tmp/out" "$tmp/$precision"
-	says 0 '' "$wb" translate -m "$folder" --precision $precision --decode-tokens 16 --threads 2
+	says 0 '' "$wb" translate -m "$folder" --precision $precision --decode-tokens 16 --workers 3
 	if cmp -s "$tmp/out" "$tmp/$precision"; then ok "small batches"; else not_ok "small batches" "differ"; fi
 done
 says 0 '' "$wb" eval -C "$w" --run r --precision int8

@@ -86,15 +86,21 @@ static struct decode_options options(int32_t beam, int32_t n_best)
 					.decode_tokens = 128 };
 }
 
-static void run(struct model *m, const struct decode_options *o, const struct decode_source *s,
-		size_t n, struct decode_result *r)
+static void run_with(struct model *m, int32_t n_workers, const struct decode_options *o,
+		     const struct decode_source *s, size_t n, struct decode_result *r)
 {
 	struct err e = { 0 };
-	struct decoder *d = decoder_new(m, CAPACITY, &e);
+	struct decoder *d = decoder_new(m, CAPACITY, n_workers, &e);
 
 	if (!check_int(decoder_run(d, o, s, n, r, &e), 0))
 		test_fail(__FILE__, __LINE__, "%s", e.text);
 	decoder_free(d);
+}
+
+static void run(struct model *m, const struct decode_options *o, const struct decode_source *s,
+		size_t n, struct decode_result *r)
+{
+	run_with(m, 1, o, s, n, r);
 }
 
 /* What the incremental decoder says of a translation is what the whole model says of it. */
@@ -357,6 +363,34 @@ TEST(decode_batch_invariance_packed)
 {
 	for (size_t i = 0; i < ARRAY_LEN(precisions); i++)
 		check_batch_invariance(packed_model("cpu", 3, precisions[i]), true);
+}
+
+/* Any number of workers, any batches: the same bits. */
+TEST(decode_workers)
+{
+	for (size_t p = 0; p < ARRAY_LEN(precisions); p++) {
+		struct model *m = packed_model("cpu", 3, precisions[p]);
+		struct decode_options o = options(3, 2);
+		struct decode_result alone[N_SOURCES], side[N_SOURCES];
+
+		run(m, &o, sources, N_SOURCES, alone);
+		for (int32_t n = 2; n <= 4; n++) {
+			o.decode_tokens = n == 4 ? 16 : 128;
+			run_with(m, n, &o, sources, N_SOURCES, side);
+			for (size_t i = 0; i < N_SOURCES; i++) {
+				check_int(side[i].n, alone[i].n);
+				for (int32_t h = 0; h < MIN(side[i].n, alone[i].n); h++) {
+					check(same(&side[i].hypotheses[h],
+						   &alone[i].hypotheses[h]));
+					check(side[i].hypotheses[h].log_prob ==
+					      alone[i].hypotheses[h].log_prob);
+				}
+			}
+			decode_results_free(side, N_SOURCES);
+		}
+		decode_results_free(alone, N_SOURCES);
+		model_free(m);
+	}
 }
 
 /* What the model thinks of each sentence as the translation of the one before; frees it. */

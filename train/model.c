@@ -216,6 +216,7 @@ struct model *model_new(const struct model_shape *shape, const struct ops *ops,
 		return NULL;
 	m->shape = *shape;
 	m->ops = ops;
+	m->options = *o;
 	if (model_params(shape, &m->params, &m->n_params, &m->floats, e) ||
 	    alloc_views(&m->weights, shape, e) || alloc_views(&m->grads, shape, e) ||
 	    model_acts_alloc(&m->acts, shape, e))
@@ -242,6 +243,11 @@ void model_free(struct model *m)
 {
 	if (!m)
 		return;
+	if (m->shares) {
+		m->param = m->packed = NULL;
+		m->weights.encoder = NULL;
+		m->weights.decoder = NULL;
+	}
 	if (m->dev) {
 		m->ops->release(m->dev, m->param);
 		m->ops->release(m->dev, m->grad);
@@ -261,7 +267,8 @@ void model_free(struct model *m)
 
 /* ---- memory of a run --------------------------------------------------- */
 
-static int reserve(struct model *m, int32_t tokens, int32_t sentences, bool training, struct err *e)
+static int reserve(struct model *m, int32_t tokens, int32_t sentences, enum model_use use,
+		   struct err *e)
 {
 	struct carve count = { 0 }, carve = { 0 };
 
@@ -271,7 +278,7 @@ static int reserve(struct model *m, int32_t tokens, int32_t sentences, bool trai
 		return err_set(e, ERR_INTERNAL,
 			       "activations for %d tokens and %d sentences were asked for", tokens,
 			       sentences);
-	if (!model_acts_plan(&m->acts, &m->shape, tokens, sentences, training, &count))
+	if (!model_acts_plan(&m->acts, &m->shape, tokens, sentences, use, &count))
 		return err_set(
 			e, ERR_NOMEM,
 			"activations for %d tokens do not fit into memory: lower batch_tokens",
@@ -280,14 +287,14 @@ static int reserve(struct model *m, int32_t tokens, int32_t sentences, bool trai
 	m->host_losses = mem_alloc((size_t)tokens, 2 * sizeof(float), e);
 	if (!m->arena || !m->host_losses)
 		return err_prefix(e, "activations for %d tokens (lower batch_tokens)", tokens);
-	if (training) {
+	if (use == MODEL_USE_TRAIN) {
 		m->grad = m->ops->alloc(m->dev, (size_t)m->floats * sizeof(float), e);
 		if (!m->grad)
 			return err_prefix(e, "gradients");
 		set_views(&m->grads, &m->shape, m->grad);
 	}
 	carve.base = m->arena;
-	model_acts_plan(&m->acts, &m->shape, tokens, sentences, training, &carve);
+	model_acts_plan(&m->acts, &m->shape, tokens, sentences, use, &carve);
 	m->cap_tokens = tokens;
 	m->cap_sentences = sentences;
 	return 0;
@@ -295,12 +302,36 @@ static int reserve(struct model *m, int32_t tokens, int32_t sentences, bool trai
 
 int model_reserve_forward(struct model *m, int32_t tokens, int32_t sentences, struct err *e)
 {
-	return reserve(m, tokens, sentences, false, e);
+	return reserve(m, tokens, sentences, MODEL_USE_EVALUATE, e);
 }
 
 int model_reserve_training(struct model *m, int32_t tokens, int32_t sentences, struct err *e)
 {
-	return reserve(m, tokens, sentences, true, e);
+	return reserve(m, tokens, sentences, MODEL_USE_TRAIN, e);
+}
+
+struct model *model_share(struct model *m, int32_t tokens, int32_t sentences, struct err *e)
+{
+	struct model *own = mem_alloc(1, sizeof(*own), e);
+
+	if (!own)
+		return NULL;
+	*own = (struct model){ .shape = m->shape,
+			       .ops = m->ops,
+			       .options = m->options,
+			       .shares = true,
+			       .floats = m->floats,
+			       .param = m->param,
+			       .packed = m->packed,
+			       .weights = m->weights };
+	own->options.threads = 1;
+	own->dev = m->ops->open(&own->options, e);
+	if (!own->dev || model_acts_alloc(&own->acts, &own->shape, e) ||
+	    reserve(own, tokens, sentences, MODEL_USE_ENCODE, e)) {
+		model_free(own);
+		return NULL;
+	}
+	return own;
 }
 
 int model_training_bytes(const struct model_shape *shape, int32_t tokens, int32_t sentences,
@@ -317,7 +348,7 @@ int model_training_bytes(const struct model_shape *shape, int32_t tokens, int32_
 	if (rc)
 		return rc;
 	rc = model_acts_alloc(&acts, shape, e);
-	if (!rc && (!model_acts_plan(&acts, shape, tokens, sentences, true, &count) ||
+	if (!rc && (!model_acts_plan(&acts, shape, tokens, sentences, MODEL_USE_TRAIN, &count) ||
 		    !mem_mul((size_t)floats, 4 * sizeof(float), &flat) ||
 		    __builtin_add_overflow(flat, count.used, bytes)))
 		rc = err_set(e, ERR_NOMEM,

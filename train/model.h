@@ -134,6 +134,13 @@ int model_evaluate(struct model *m, const struct batch *b, float smoothing, stru
 		   struct err *e);
 
 /*
+ * A model with the same weights, which stay m's: m must outlive it and not be trained. It computes
+ * with one thread of its own, at the same time as others that share them. Only for model_encode()
+ * and what the decoder does, of batches up to this size. CPU backends only. NULL: failure.
+ */
+struct model *model_share(struct model *m, int32_t tokens, int32_t sentences, struct err *e);
+
+/*
  * For decoding: run the encoder without dropout. Afterwards *memory_kv is a
  * view (n_source, 2 * D * L) of keys and values of all decoder layers, on the
  * backend's side, valid until the next call. b's targets may be empty.

@@ -69,7 +69,9 @@ struct model_acts {
 struct model {
 	struct model_shape shape;
 	const struct ops *ops;		/* borrowed */
+	struct dev_options options;	/* with which dev was opened */
 	struct dev *dev;		/* owned */
+	bool shares;			/* parameters and their views are another model's */
 	struct model_param *params;	/* owned */
 	size_t n_params;
 	int64_t floats;
@@ -106,10 +108,13 @@ struct carve {
 	bool overflow;
 };
 
+/* What the activations are for; each needs all that those before it need. */
+enum model_use { MODEL_USE_ENCODE, MODEL_USE_EVALUATE, MODEL_USE_TRAIN };
+
 int  model_acts_alloc(struct model_acts *a, const struct model_shape *s, struct err *e);
 void model_acts_free(struct model_acts *a);
 bool model_acts_plan(struct model_acts *a, const struct model_shape *s, int32_t tokens,
-		     int32_t sentences, bool training, struct carve *c);
+		     int32_t sentences, enum model_use use, struct carve *c);
 /* Set the rows of every view for a batch. */
 void model_acts_set_rows(struct model_acts *a, int32_t n_source, int32_t n_target);
 

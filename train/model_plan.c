@@ -106,16 +106,20 @@ static void plan_ids(struct device_batch *b, int64_t tokens, int64_t sentences, 
 }
 
 bool model_acts_plan(struct model_acts *a, const struct model_shape *s, int32_t tokens,
-		     int32_t sentences, bool training, struct carve *c)
+		     int32_t sentences, enum model_use use, struct carve *c)
 {
 	const int64_t D = s->d_model, memory = 2 * D * s->decoder_layers;
+	const bool training = use == MODEL_USE_TRAIN;
 
 	plan_ids(&a->ids, tokens, sentences, c);
 	plan_stack(&a->encoder, s, tokens, false, training, c);
-	plan_stack(&a->decoder, s, tokens, true, training, c);
+	if (use != MODEL_USE_ENCODE)
+		plan_stack(&a->decoder, s, tokens, true, training, c);
 	a->memory_kv = take_tensor(c, tokens, memory + 16); /* rows in different cache sets */
 	a->memory_kv.cols = memory;
 	a->branch = take_tensor(c, tokens, D);
+	if (use == MODEL_USE_ENCODE)
+		return !c->overflow;
 	a->logits = take_tensor(c, MIN(tokens, MODEL_HEAD_ROWS), s->vocabulary);
 	a->loss = take(c, tokens, sizeof(float));
 	a->nll = take(c, tokens, sizeof(float));
