@@ -204,6 +204,45 @@ int bpe_codes_read(struct bpe_codes *c, const char *path, struct err *e)
 	return rc;
 }
 
+/* All ways to make piece number id of two others. */
+static int add_ways_to(struct bpe_codes *c, int32_t id, struct buf *scratch, struct err *e)
+{
+	size_t n;
+	const char *text = intern_text(&c->symbols, id, &n);
+
+	for (size_t i = bpe_char_length(text, n); i < n; i += bpe_char_length(text + i, n - i)) {
+		struct code code = { intern_find(&c->symbols, text, i),
+				     intern_find(&c->symbols, text + i, n - i) };
+
+		if (code.left >= N_SPECIAL_TOKENS && code.right >= N_SPECIAL_TOKENS &&
+		    add_rule(c, code, id, scratch, e))
+			return e->code;
+	}
+	return 0;
+}
+
+int bpe_codes_of_vocab(struct bpe_codes *c, const struct vocab *v, struct err *e)
+{
+	struct buf scratch = { 0 };
+	int32_t id, size = vocab_real_size(v);
+	int rc = 0;
+
+	c->back = mem_alloc((size_t)size, sizeof(*c->back), e);
+	if (!c->back)
+		return e->code;
+	for (int32_t i = 0; i < size; i++) {
+		const char *text = vocab_piece(v, i);
+
+		c->back[i] = (struct bpe_back){ -1, -1 };
+		if (intern_add(&c->symbols, text, strlen(text), &id, e))
+			return e->code;
+	}
+	for (id = N_SPECIAL_TOKENS; !rc && id < size; id++)
+		rc = add_ways_to(c, id, &scratch, e);
+	buf_free(&scratch);
+	return rc;
+}
+
 void bpe_codes_free(struct bpe_codes *c)
 {
 	intern_free(&c->symbols);

@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "data/intern.h"
+#include "data/vocab.h"
 #include "share/base/buf.h"
 #include "share/base/err.h"
 
@@ -39,6 +40,12 @@ struct bpe_codes {
 
 /* Fills a zeroed struct. A damaged file: ERR_DATA with its line. bpe_codes_free() in any case. */
 int bpe_codes_read(struct bpe_codes *c, const char *path, struct err *e);
+
+/*
+ * The same of a vocabulary that lists a SentencePiece model: symbols are its ids, and two that
+ * together are a piece merge to it; the lower its id, the lower the rank. No symbol has a way back.
+ */
+int bpe_codes_of_vocab(struct bpe_codes *c, const struct vocab *v, struct err *e);
 
 /* The merge of two symbols (-1: a symbol that is in no merge), NULL: there is none. Borrowed. */
 const struct bpe_rule *bpe_codes_find(const struct bpe_codes *c, int32_t left, int32_t right);

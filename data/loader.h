@@ -8,6 +8,13 @@
  * of micro-batches, numbered from 0, depends on seed and batch_tokens only:
  * rank r of n takes numbers r, r + n, r + 2n, … of it, so every number of
  * ranks trains on the same steps.
+ *
+ * With BPE-dropout sentences grow. Batches are planned with the lengths of the
+ * shard, for so many tokens fewer as they grow on the average (of a sample,
+ * and one in a hundred more); what a batch holds is split when it is its turn, so each rank
+ * splits its own sentences only and any place can be resumed at once. A sentence that would
+ * make its batch exceed batch_tokens, or itself longer than the longest of the
+ * shard, keeps its usual pieces in that epoch.
  */
 #ifndef WERKBANK_DATA_LOADER_H
 #define WERKBANK_DATA_LOADER_H
@@ -15,6 +22,7 @@
 #include <stdint.h>
 
 #include "data/batch.h"
+#include "data/bpe_dropout.h"
 #include "data/shard.h"
 
 struct loader;
@@ -24,12 +32,16 @@ struct loader_options {
 	/* a pair longer than this: ERR_CONFIG, naming the option and the pair */
 	int32_t batch_tokens;
 	int32_t  rank, ranks;		/* 0, 1 for a single process */
+	struct bpe_dropout *dropout;	/* borrowed, for this loader alone; NULL: none */
 };
 
 /* Borrows the shard. NULL: failure. */
 struct loader *loader_new(const struct shard *s, const struct loader_options *o, struct err *e);
 
-/* Fill b (allocated for batch_tokens) with this rank's next micro-batch; epochs follow for ever. */
+/*
+ * Fill b (allocated for batch_tokens) with this rank's next micro-batch; epochs follow for ever. With
+ * dropout its memory may be exchanged for another of the same size.
+ */
 int loader_next(struct loader *l, struct batch *b, struct err *e);
 
 /* Number in the global sequence of what loader_next() gives next: put it into the checkpoint. */

@@ -8,6 +8,7 @@ libdata_a_SOURCES = \
 	%D%/block_words.c %D%/block_words.h %D%/blocks.c     %D%/blocks.h \
 	%D%/bpe.h         %D%/bpe_apply.c   %D%/bpe_learn.c  %D%/bpe_line.h \
 	%D%/bpe_codes.c   %D%/bpe_codes.h   %D%/bpe_count.c \
+	%D%/bpe_dropout.c %D%/bpe_dropout.h \
 	%D%/bpe_merger.c  %D%/bpe_merger.h  %D%/bpe_odd.c     %D%/bpe_words.h \
 	%D%/bpe_pairs.c   %D%/bpe_pairs.h \
 	%D%/chars.c       %D%/chars.h \

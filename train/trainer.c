@@ -270,6 +270,12 @@ static int open_trainer(struct trainer *t, struct err *e)
 			    copy_into_run(t, "bpe.codes", e) ||
 			    copy_into_run(t, "sentencepiece.model", e) || open_records(t, e)))
 		return e->code;
+	if (c->bpe_dropout > 0) {
+		t->dropout = bpe_dropout_open(t->corpus, c, t->vocab, e);
+		if (!t->dropout)
+			return e->code;
+		options.dropout = t->dropout;
+	}
 	t->loader = loader_new(t->shard, &options, e);
 	if (!t->loader || open_model(t, e))
 		return e->code;
@@ -283,6 +289,7 @@ static void close_trainer(struct trainer *t)
 	batch_free(&t->batch);
 	if (t->loader)
 		loader_free(t->loader);
+	bpe_dropout_close(t->dropout);
 	if (t->shard)
 		shard_close(t->shard);
 	if (t->vocab)

@@ -42,6 +42,7 @@ struct trainer {
 	char *workspace, *folder, *corpus;	/* owned paths; folder is runs/NAME */
 	struct vocab *vocab;
 	struct shard *shard;
+	struct bpe_dropout *dropout;	/* NULL: sentences are as in the shard */
 	struct loader *loader;
 	struct batch batch;
 	struct model *model;

@@ -19,7 +19,9 @@
 #define RNG_INLINE static inline
 #endif
 
-enum rng_purpose { RNG_INIT = 1, RNG_SHUFFLE, RNG_DROPOUT, RNG_SAMPLE, RNG_DEMO, RNG_TEST, RNG_FETCH };
+enum rng_purpose {
+	RNG_INIT = 1, RNG_SHUFFLE, RNG_DROPOUT, RNG_SAMPLE, RNG_DEMO, RNG_TEST, RNG_FETCH, RNG_PIECES
+};
 
 /* Names one stream of random numbers; plain data. */
 struct rng_key {
