@@ -8,12 +8,14 @@
 #include "data/bpe_codes.h"
 #include "data/bpe_line.h"
 #include "data/intern.h"
+#include "data/short_word.h"
 #include "share/base/lines.h"
 #include "share/base/mem.h"
 #include "share/base/text.h"
 
 #define CACHE_BYTES ((size_t)128 << 20)	/* then it starts again: input may be endless */
 #define CACHE_WORD  256			/* longer words are not kept */
+#define FRONT_SLOTS 8192u		/* a power of two */
 
 /* A symbol of the word at hand: bytes start … end - 1 of it. */
 struct node {
@@ -44,6 +46,10 @@ struct bpe {
 	} * cached; /* owned: … and what each became, in split */
 	size_t cap_cached;
 	struct buf split;
+	struct front {
+		struct short_word word;
+		size_t start, len;	/* in split */
+	} * front; /* owned: (FRONT_SLOTS) the short words found last, by their hash */
 
 	struct node *nodes;		/* owned, as are the next ones: work space for one word */
 	size_t cap_nodes;
@@ -87,7 +93,9 @@ static void forget_words(struct bpe *b)
 	intern_free(&b->words);
 	buf_free(&b->split);
 	free(b->cached);
+	free(b->front);
 	b->cached = NULL;
+	b->front = NULL;
 	b->cap_cached = 0;
 }
 
@@ -361,14 +369,13 @@ static int encode(struct bpe *b, const char *word, size_t n, struct buf *out, st
 	return buf_check(out, e);
 }
 
-/* The same, through the cache. */
-static int encode_cached(struct bpe *b, const char *word, size_t n, struct buf *out, struct err *e)
+/* What a word of at most CACHE_WORD bytes becomes, through the cache; borrowed. */
+static int find_cached(struct bpe *b, const char *word, size_t n, struct cached *found,
+		       struct err *e)
 {
 	int32_t known = b->words.n, i;
 	size_t start;
 
-	if (n > CACHE_WORD)
-		return encode(b, word, n, out, e);
 	if (mem_grow(&b->cached, &b->cap_cached, (size_t)known + 1, sizeof(*b->cached), e) ||
 	    intern_add(&b->words, word, n, &i, e))
 		return e->code;
@@ -379,29 +386,76 @@ static int encode_cached(struct bpe *b, const char *word, size_t n, struct buf *
 			return e->code;
 		b->cached[i].len = b->split.len - start;
 	}
-	buf_add(out, b->split.data + b->cached[i].start, b->cached[i].len);
+	*found = b->cached[i];
 	return 0;
+}
+
+/* The same for a short word; most of those have been met a moment ago. */
+static inline int find_short(struct bpe *b, const char *text, size_t n, struct short_word w,
+			     struct cached *found, struct err *e)
+{
+	struct front *f = &b->front[short_word_hash(w) & (FRONT_SLOTS - 1)];
+
+	if (!short_word_is(f->word, w)) {
+		if (find_cached(b, text, n, found, e))
+			return e->code;
+		*f = (struct front){ w, found->start, found->len };
+		return 0;
+	}
+	*found = (struct cached){ f->start, f->len };
+	return 0;
+}
+
+/* Append it. Eight bytes at a time where there is room on both sides. */
+static inline void add_found(const struct bpe *b, struct cached found, struct buf *out)
+{
+	const char *from = b->split.data + found.start;
+
+	if (found.len <= 16 && out->cap - out->len > 16 && b->split.cap - found.start >= 16) {
+		memcpy(out->data + out->len, from, 16);
+		out->len += found.len;
+		out->data[out->len] = 0;
+	} else {
+		buf_add(out, from, found.len);
+	}
 }
 
 /* ---- lines ---- */
 
 /* Words of one line without its margins. */
-static int apply_words(struct bpe *b, const char *text, size_t n, struct buf *out, struct err *e)
+static int apply_words(struct bpe *b, const char *p, size_t n, struct buf *out, struct err *e)
 {
+	const char *end = p + n;
 	bool is_first = true;
 
-	for (size_t i = 0; i < n;) {
-		const char *blank = memchr(text + i, ' ', n - i);
-		size_t next = blank ? (size_t)(blank - text) : n;
+	while (p < end) {
+		struct short_word w;
+		struct cached found;
+		size_t len;
 
-		if (next > i) {
-			if (!is_first)
-				buf_add_char(out, ' ');
-			is_first = false;
-			if (encode_cached(b, text + i, next - i, out, e))
-				return e->code;
+		if (*p == ' ') {
+			p++;
+			continue;
 		}
-		i = next + 1;
+		if (!is_first)
+			buf_add_char(out, ' ');
+		is_first = false;
+		len = short_word_cut(p, end, &w);
+		if (len) {
+			if (find_short(b, p, len, w, &found, e))
+				return e->code;
+			add_found(b, found, out);
+		} else {
+			const char *blank = memchr(p, ' ', (size_t)(end - p));
+
+			len = (size_t)((blank ? blank : end) - p);
+			if (len > CACHE_WORD ? encode(b, p, len, out, e) :
+					       find_cached(b, p, len, &found, e))
+				return e->code;
+			if (len <= CACHE_WORD)
+				add_found(b, found, out);
+		}
+		p += len + 1;
 	}
 	return 0;
 }
@@ -410,6 +464,11 @@ int bpe_apply_line(struct bpe *b, const char *line, size_t n, struct buf *out, s
 {
 	if (intern_memory(&b->words) + b->split.cap > CACHE_BYTES)
 		forget_words(b);
+	if (!b->front) {
+		b->front = mem_alloc(FRONT_SLOTS, sizeof(*b->front), e);
+		if (!b->front)
+			return e->code;
+	}
 	for (size_t len; n; line += len, n -= len) {
 		const char *text = line;
 		size_t n_text = len = bpe_line_length(line, n), before;

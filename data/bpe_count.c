@@ -1,5 +1,4 @@
 /* bpe_count.c - counting words before BPE is learned: see bpe.h */
-#include <endian.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,19 +6,16 @@
 #include "data/bpe_line.h"
 #include "data/intern.h"
 #include "data/line_flow.h"
+#include "data/short_word.h"
 #include "share/base/mem.h"
 #include "share/base/util.h"
 
 #define FRONT_SLOTS 8192u	/* a power of two: what fits into the cache next to the processor */
 #define WAITING	    16u
 
-/*
- * A word of 1 to 15 bytes as two numbers, and how often it occurs. Words are put together from
- * these numbers and cut from text in them, eight bytes at a time.
- */
-struct short_word {
-	uint64_t first, rest;	/* bytes 0 … 7 and 8 … 14, then zeros; in byte 15 how many */
-	int64_t  count;		/* 0: a free slot */
+struct counted {
+	struct short_word word;
+	int64_t count;			/* 0: a free slot */
 };
 
 /*
@@ -28,10 +24,10 @@ struct short_word {
  * there waits until its slot among all words has come from memory.
  */
 struct table {
-	struct short_word *front;	/* owned: (FRONT_SLOTS), NULL: not used yet */
-	struct short_word waiting[WAITING];
+	struct counted *front;	/* owned: (FRONT_SLOTS), NULL: not used yet */
+	struct counted waiting[WAITING];
 	unsigned next;			/* the one of them that waits longest */
-	struct short_word *slots;	/* owned: (n_slots, a power of two) hash table */
+	struct counted *slots;		/* owned: (n_slots, a power of two) hash table */
 	size_t n, n_slots;
 	struct intern words;		/* the longer words … */
 	int64_t *counts;		/* owned: (words.n) … and how often they occur */
@@ -97,34 +93,21 @@ static int count_long(struct table *t, const char *word, size_t n, int64_t count
 	return 0;
 }
 
-static inline uint64_t hash_of(const struct short_word *w)
-{
-	unsigned __int128 product = (unsigned __int128)(w->first ^ 0x2D358DCCAA6C78A5u) *
-				    (w->rest ^ 0x8BB84B93962EACC9u);
-
-	return (uint64_t)product ^ (uint64_t)(product >> 64);
-}
-
-static inline bool is_same(const struct short_word *a, const struct short_word *b)
-{
-	return a->first == b->first && a->rest == b->rest;
-}
-
 /* The slot of the word, or the free one where it belongs. The high half of a hash chooses it. */
-static struct short_word *find(const struct table *t, const struct short_word *w)
+static struct counted *find(const struct table *t, struct short_word w)
 {
-	size_t mask = t->n_slots - 1, at = (size_t)(hash_of(w) >> 32) & mask;
+	size_t mask = t->n_slots - 1, at = (size_t)(short_word_hash(w) >> 32) & mask;
 
-	while (t->slots[at].count && !is_same(&t->slots[at], w))
+	while (t->slots[at].count && !short_word_is(t->slots[at].word, w))
 		at = (at + 1) & mask;
 	return &t->slots[at];
 }
 
 static int grow_slots(struct table *t, struct err *e)
 {
-	struct short_word *old = t->slots;
+	struct counted *old = t->slots;
 	size_t n_old = t->n_slots, n = n_old ? n_old * 2 : 1024;
-	struct short_word *new = mem_alloc(n, sizeof(*new), e);
+	struct counted *new = mem_alloc(n, sizeof(*new), e);
 
 	if (!new)
 		return e->code;
@@ -132,18 +115,18 @@ static int grow_slots(struct table *t, struct err *e)
 	t->n_slots = n;
 	for (size_t i = 0; i < n_old; i++)
 		if (old[i].count)
-			*find(t, &old[i]) = old[i];
+			*find(t, old[i].word) = old[i];
 	free(old);
 	return 0;
 }
 
-static int add_short(struct table *t, const struct short_word *w, struct err *e)
+static int add_short(struct table *t, const struct counted *w, struct err *e)
 {
-	struct short_word *slot;
+	struct counted *slot;
 
 	if (t->n >= t->n_slots / 4 * 3 && grow_slots(t, e))
 		return e->code;
-	slot = find(t, w);
+	slot = find(t, w->word);
 	if (slot->count) {
 		slot->count += w->count;
 	} else {
@@ -154,22 +137,23 @@ static int add_short(struct table *t, const struct short_word *w, struct err *e)
 }
 
 /* Count the word (or none, with count 0) among all words, after others. */
-static inline int add_later(struct table *t, const struct short_word *w, struct err *e)
+static inline int add_later(struct table *t, const struct counted *w, struct err *e)
 {
-	struct short_word first = t->waiting[t->next];
+	uint64_t hash = short_word_hash(w->word);
+	struct counted first = t->waiting[t->next];
 
 	t->waiting[t->next] = *w;
 	t->next = (t->next + 1) % WAITING;
 	if (t->n_slots)
-		__builtin_prefetch(&t->slots[(size_t)(hash_of(w) >> 32) & (t->n_slots - 1)], 1);
+		__builtin_prefetch(&t->slots[(size_t)(hash >> 32) & (t->n_slots - 1)], 1);
 	return first.count ? add_short(t, &first, e) : 0;
 }
 
-static inline int count_short(struct table *t, const struct short_word *w, struct err *e)
+static inline int count_short(struct table *t, const struct counted *w, struct err *e)
 {
-	struct short_word *f = &t->front[hash_of(w) & (FRONT_SLOTS - 1)], old = *f;
+	struct counted *f = &t->front[short_word_hash(w->word) & (FRONT_SLOTS - 1)], old = *f;
 
-	if (is_same(f, w)) {
+	if (short_word_is(f->word, w->word)) {
 		f->count += w->count;
 		return 0;
 	}
@@ -180,7 +164,7 @@ static inline int count_short(struct table *t, const struct short_word *w, struc
 /* Everything into slots. */
 static int settle(struct table *t, struct err *e)
 {
-	static const struct short_word none = { .count = 0 };
+	static const struct counted none = { .count = 0 };
 
 	for (size_t i = 0; t->front && i < FRONT_SLOTS; i++)
 		if (t->front[i].count && add_later(t, &t->front[i], e))
@@ -193,78 +177,20 @@ static int settle(struct table *t, struct err *e)
 	return 0;
 }
 
-/* ---- cutting text into words ---- */
-
-static inline uint64_t load8(const char *p)
-{
-	uint64_t v;
-
-	memcpy(&v, p, sizeof(v));
-	return le64toh(v);
-}
-
-#define ALL_BYTES(c) (0x0101010101010101u * (c))
-
-/* The top bit of the first byte that is a blank; higher bits mean nothing. 0: there is none. */
-static inline uint64_t find_blank(uint64_t bytes)
-{
-	bytes ^= ALL_BYTES(' ');
-	return (bytes - ALL_BYTES(1)) & ~bytes & ALL_BYTES(0x80);
-}
-
-/* Bytes before the one whose top bit is the lowest that is set. */
-static inline unsigned bytes_before(uint64_t mark)
-{
-	return (unsigned)__builtin_ctzll(mark) / 8;
-}
-
-static inline uint64_t keep_bytes(uint64_t bytes, unsigned n)
-{
-	return n ? bytes & UINT64_MAX >> (64 - 8 * n) : 0;
-}
-
-/* The word at p, where 16 bytes can be read, without its count; its length, 0: it is a long one. */
-static inline unsigned cut(const char *p, struct short_word *w)
-{
-	uint64_t first = load8(p), rest = load8(p + 8), mark = find_blank(first);
-	unsigned n;
-
-	if (mark) {
-		n = bytes_before(mark);
-		w->first = keep_bytes(first, n);
-		w->rest = (uint64_t)n << 56;
-		return n;
-	}
-	mark = find_blank(rest);
-	if (!mark)
-		return 0;
-	n = bytes_before(mark);
-	w->first = first;
-	w->rest = keep_bytes(rest, n) | (uint64_t)(8 + n) << 56;
-	return 8 + n;
-}
-
 /* The words of text, which holds no end of a line. */
 static int count_words(struct table *t, const char *p, const char *end, int64_t count,
 		       struct err *e)
 {
 	while (p < end) {
-		struct short_word w = { .count = count };
+		struct counted w = { .count = count };
 		const char *blank;
-		char copy[16];
 		unsigned n;
 
 		if (*p == ' ') {
 			p++;
 			continue;
 		}
-		if (end - p >= 16) {
-			n = cut(p, &w);
-		} else {
-			memset(copy, ' ', sizeof(copy));
-			memcpy(copy, p, (size_t)(end - p));
-			n = cut(copy, &w);
-		}
+		n = short_word_cut(p, end, &w.word);
 		if (n) {
 			if (count_short(t, &w, e))
 				return e->code;
@@ -290,16 +216,17 @@ static bool may_have_ends(const char *text, size_t n)
 	uint64_t found = 0;
 
 	for (; i + 8 <= n; i += 8) {
-		uint64_t x = load8(text + i), lead = (x & ALL_BYTES(0xDF)) ^ ALL_BYTES(0xC2);
+		uint64_t x = short_word_load(text + i);
+		uint64_t lead = (x & SHORT_WORD_BYTES(0xDF)) ^ SHORT_WORD_BYTES(0xC2);
 
 		/* control characters; 0xC2 and 0xE2, with which the longer ends begin */
-		found |= (x - ALL_BYTES(0x20)) & ~x;
-		found |= (lead - ALL_BYTES(1)) & ~lead;
+		found |= (x - SHORT_WORD_BYTES(0x20)) & ~x;
+		found |= (lead - SHORT_WORD_BYTES(1)) & ~lead;
 	}
 	for (; i < n; i++)
 		if ((unsigned char)text[i] < 0x20 || ((unsigned char)text[i] & 0xDF) == 0xC2)
 			return true;
-	return (found & ALL_BYTES(0x80)) != 0;
+	return (found & SHORT_WORD_BYTES(0x80)) != 0;
 }
 
 static int count_line(struct table *t, const char *line, size_t n, int64_t count, struct err *e)
@@ -381,10 +308,12 @@ int bpe_learner_give(struct bpe_learner *l, bpe_word_taker *take, void *context,
 			return e->code;
 	if (settle(t, e))
 		return e->code;
-	for (const struct short_word *w = t->slots; w && w < t->slots + t->n_slots; w++) {
-		uint64_t bytes[2] = { htole64(w->first), htole64(w->rest) };
+	for (size_t i = 0; i < t->n_slots; i++) {
+		char text[16];
+		size_t n;
 
-		if (w->count && take(context, (const char *)bytes, w->rest >> 56, w->count, e))
+		short_word_text(t->slots[i].word, text, &n);
+		if (t->slots[i].count && take(context, text, n, t->slots[i].count, e))
 			return e->code;
 	}
 	for (int32_t i = 0; i < t->words.n; i++) {

@@ -46,7 +46,7 @@ libdata_a_SOURCES = \
 	%D%/prep_pairs.c  %D%/prep_pairs.h  %D%/prep_words.c \
 	%D%/prep_read.c   %D%/prep_learn.c  %D%/prep_encode.c %D%/prep_shards.c %D%/prep_keep.c \
 	%D%/word_cache.h  %D%/word_ids.c    %D%/word_ids.h \
-	%D%/shard.c       %D%/shard.h \
+	%D%/shard.c       %D%/shard.h       %D%/short_word.h \
 	%D%/shuffle.c     %D%/shuffle.h \
 	%D%/sources.c     %D%/sources.h \
 	%D%/sp.h          %D%/sp_apply.c   %D%/sp_learn.c \
