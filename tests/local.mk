@@ -11,6 +11,8 @@ test_sources = \
 	%D%/t_plan.c \
 	%D%/t_score.c %D%/t_decode.c \
 	%D%/t_tui.c
+test_sources += %D%/t_sp.c
+EXTRA_DIST += %D%/golden/sp-bytes.model %D%/peers/sentencepiece_compare.py
 tests_run_CPPFLAGS = $(AM_CPPFLAGS) -I.
 tests_run_LDADD = liblaunch.a libtui.a libeval.a $(train_libs) $(mpi_libs) $(CURSES_LIBS)
 
