@@ -290,7 +290,10 @@ static int list_add(struct conf_list *l, const char *text, struct err *e)
 	return 0;
 }
 
-/* Items are separated by blanks; "double quotes" hold an item with blanks together. */
+/*
+ * Items are separated by blanks; "double quotes" hold an item with blanks together, and in them
+ * \n is a line's end and \ before anything else stands for that.
+ */
 static int list_split(struct conf_list *l, const char *value, struct err *e)
 {
 	struct buf item = { 0 };
@@ -304,7 +307,7 @@ static int list_split(struct conf_list *l, const char *value, struct err *e)
 			if (*value == '"')
 				quoted = !quoted;
 			else if (*value == '\\' && quoted && value[1])
-				buf_add_char(&item, *++value);
+				buf_add_char(&item, *++value == 'n' ? '\n' : *value);
 			else
 				buf_add_char(&item, *value);
 		}
@@ -400,15 +403,15 @@ static void add_real(struct buf *out, double v)
 
 static void add_item(struct buf *out, const char *item)
 {
-	if (*item && !strpbrk(item, " \t\"\\#;")) {
+	if (*item && !strpbrk(item, " \t\r\n\"\\#;")) {
 		buf_add_str(out, item);
 		return;
 	}
 	buf_add_char(out, '"');
 	for (; *item; item++) {
-		if (*item == '"' || *item == '\\')
+		if (*item == '"' || *item == '\\' || *item == '\n')
 			buf_add_char(out, '\\');
-		buf_add_char(out, *item);
+		buf_add_char(out, *item == '\n' ? 'n' : *item);
 	}
 	buf_add_char(out, '"');
 }

@@ -83,7 +83,7 @@ static int expand_variable(const struct recipe *r, const char *text, const char 
 
 /*
  * Replace variables; a whole value in "double quotes" loses them (\" \\ \n \$ inside). Lists keep
- * theirs for the splitter.
+ * theirs for the splitter, but for \${, which is no variable.
  */
 static int expand(const struct recipe *r, const char *text, bool is_list, struct buf *out,
 		  struct err *e)
@@ -101,9 +101,9 @@ static int expand(const struct recipe *r, const char *text, bool is_list, struct
 		} else if (quoted && p[0] == '\\' && p + 1 < end) {
 			buf_add_char(out, p[1] == 'n' ? '\n' : p[1]);
 			p += 2;
-		} else if (is_list && p[0] == '\\' && p[1] == '$') {
-			buf_add_char(out, '$');
-			p += 2;
+		} else if (is_list && !strncmp(p, "\\${", 3)) {
+			buf_add_str(out, "${");
+			p += 3;
 		} else {
 			buf_add_char(out, *p++);
 		}

@@ -1,0 +1,145 @@
+/* base.c - text, JSON, recipes, journals. See fuzz.h */
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "share/base/buf.h"
+#include "share/base/conf.h"
+#include "share/base/journal.h"
+#include "share/base/json.h"
+#include "share/base/lines.h"
+#include "share/base/text.h"
+#include "tests/fuzz/fuzz.h"
+
+/* ---- lines: the same from a file, from memory, and byte by byte; mended text is well-formed ---- */
+
+struct rest {
+	const uint8_t *data;
+	size_t n;
+};
+
+static int64_t read_some(void *from, void *to, size_t room, struct err *e)
+{
+	struct rest *r = from;
+	size_t n = r->n < 3 ? r->n : 3;
+
+	(void)e;
+	n = n < room ? n : room;
+	if (n)
+		memcpy(to, r->data, n);
+	r->data += n;
+	r->n -= n;
+	return (int64_t)n;
+}
+
+static void compare_lines(struct lines *in[3], struct err e[3])
+{
+	int got[3];
+
+	do {
+		for (int i = 0; i < 3; i++)
+			got[i] = lines_next(in[i], &e[i]);
+		property(got[0] == got[1] && got[1] == got[2]);
+		for (int i = 0; i < 3 && got[0] > 0; i++) {
+			property(in[i]->text[in[i]->len] == 0);
+			property(in[i]->len == in[0]->len && in[i]->number == in[0]->number);
+			property(!memcmp(in[i]->text, in[0]->text, in[0]->len));
+			property(utf8_valid(in[i]->text, in[i]->len));
+		}
+	} while (got[0] > 0);
+	property(got[0] == 0 || !in[0]->repair);
+}
+
+FUZZ(lines)
+{
+	const char *path = fuzz_file(data, n);
+
+	for (int repair = 0; repair < 2; repair++) {
+		struct lines file, memory, reader;
+		struct lines *in[3] = { &file, &memory, &reader };
+		struct rest rest = { data, n };
+		struct err e[3] = { { 0 }, { 0 }, { 0 } };
+
+		property(!lines_open(&file, path, &e[0]));
+		property(!lines_open_memory(&memory, "memory", (const char *)data, n, 1, &e[1]));
+		property(!lines_open_reader(&reader, "reader", read_some, &rest, &e[2]));
+		for (int i = 0; i < 3; i++)
+			in[i]->repair = repair;
+		compare_lines(in, e);
+		for (int i = 0; i < 3; i++)
+			lines_close(in[i]);
+	}
+	return 0;
+}
+
+/* ---- JSON: what was read can be walked in every way ---- */
+
+static void walk(const struct json *v)
+{
+	const struct json *member;
+
+	json_text(v, NULL);
+	json_number(v, 0);
+	json_integer(v, 0);
+	json_truth(v, false);
+	json_get(v, "kind");
+	for (size_t i = 0; i < json_len(v); i++) {
+		const char *key = json_member(v, i, &member);
+
+		if (key)
+			property(strlen(key) < SIZE_MAX);
+		walk(key ? member : json_at(v, i));
+	}
+}
+
+FUZZ(json)
+{
+	struct err e = { 0 };
+	struct json *root = json_parse((const char *)data, n, &e);
+
+	property(root || e.code == ERR_DATA);
+	walk(root);
+	json_free(root);
+	return 0;
+}
+
+/* ---- recipes: what was read is written, and that reads as the same ---- */
+
+FUZZ(recipe)
+{
+	struct err e = { 0 };
+	struct conf a, b;
+	struct buf first = { 0 }, second = { 0 };
+
+	property(!conf_init(&a, &e) && !conf_init(&b, &e));
+	if (!conf_load_recipe(&a, fuzz_file(data, n), &e)) {
+		conf_write_recipe(&a, &first);
+		property(!conf_load_recipe(&b, fuzz_file(first.data, first.len), &e));
+		conf_write_recipe(&b, &second);
+		property(first.len == second.len && !memcmp(first.data, second.data, first.len));
+	}
+	conf_free(&a);
+	conf_free(&b);
+	buf_free(&first);
+	buf_free(&second);
+	return 0;
+}
+
+/* ---- journals ---- */
+
+FUZZ(journal)
+{
+	struct err e = { 0 };
+	struct journal_reader *r = journal_reader_open(fuzz_file(data, n), &e);
+	const struct json *record;
+	int64_t records = 0;
+
+	property(r);
+	while (journal_next(r, &record, &e) > 0) {
+		walk(record);
+		records++;
+	}
+	property(records + journal_bad_lines(r) <= (int64_t)n + 1);
+	journal_reader_free(r);
+	return 0;
+}

@@ -1,0 +1,204 @@
+/* data.c - what corpora and their models are made of. See fuzz.h */
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "data/archive.h"
+#include "data/bpe.h"
+#include "data/intern.h"
+#include "data/manifest.h"
+#include "data/sgm.h"
+#include "data/shard.h"
+#include "data/side.h"
+#include "data/vocab.h"
+#include "share/base/hash.h"
+#include "tests/fuzz/fuzz.h"
+
+FUZZ(manifest)
+{
+	struct err e = { 0 };
+	struct manifest m;
+
+	if (!manifest_read(&m, fuzz_file(data, n), &e))
+		manifest_free(&m);
+	return 0;
+}
+
+FUZZ(sgm)
+{
+	struct err e = { 0 };
+	struct sgm s;
+	int64_t last = 0;
+
+	property(!sgm_open_memory(&s, "test.sgm", (const char *)data, n, &e));
+	s.in.repair = n && data[0] == '!';
+	while (sgm_next(&s, &e) > 0) {
+		property(s.number == ++last);
+		property(s.text[s.len] == 0 && s.len <= n * 3);
+	}
+	sgm_close(&s);
+	return 0;
+}
+
+/* The text up to a NUL is a codes file; what follows is a line to split with it. */
+FUZZ(codes)
+{
+	static const char separator[] = "@@";
+	const uint8_t *nul = n ? memchr(data, 0, n) : NULL;
+	size_t n_codes = nul ? (size_t)(nul - data) : n;
+	const char *line = nul ? (const char *)nul + 1 : "lower lowest x";
+	size_t n_line = nul ? n - n_codes - 1 : strlen(line);
+	struct err e = { 0 };
+	struct bpe *b = bpe_open(fuzz_file(data, n_codes), &e);
+	struct buf pieces = { 0 }, text = { 0 };
+
+	if (b && !bpe_apply_line(b, line, n_line, &pieces, &e)) {
+		property(pieces.len >= n_line);
+		bpe_undo_line(separator, buf_text(&pieces), pieces.len, &text);
+	}
+	buf_free(&pieces);
+	buf_free(&text);
+	bpe_close(b);
+	return 0;
+}
+
+FUZZ(vocabulary)
+{
+	struct err e = { 0 };
+	struct vocab *v = vocab_open(fuzz_file(data, n), &e);
+
+	if (!v)
+		return 0;
+	property(vocab_size(v) > 0 && vocab_real_size(v) <= vocab_size(v));
+	for (int32_t i = 0; i < vocab_size(v); i++) {
+		const char *piece = vocab_piece(v, i);
+		int32_t id = vocab_id(v, piece, strlen(piece));
+
+		property(vocab_frequency(v, i) >= 0);
+		property(id >= 0 && id < vocab_size(v));
+	}
+	vocab_close(v);
+	return 0;
+}
+
+/* Put the right checksum where a shard has it, else no mutation gets behind it. See shard.h. */
+static void seal_shard(uint8_t *bytes, size_t n)
+{
+	enum { CHECKED = 112, REST = 176 };
+	struct err e = { 0 };
+	struct hash *h = hash_new(HASH_SHA256, &e);
+	char hex[HASH_SHA256_HEX];
+
+	property(h && !hash_add(h, bytes + REST, n - REST, &e) &&
+		 !hash_add(h, bytes, CHECKED, &e) && !hash_hex(h, hex, &e));
+	hash_free(h);
+	memcpy(bytes + CHECKED, hex, REST - CHECKED);
+}
+
+static void read_shard(const char *path)
+{
+	struct err e = { 0 };
+	struct shard *s = shard_open(path, &e);
+	int32_t longest, *source, *target, n_source, n_target;
+	int64_t sources = 0, targets = 0;
+
+	if (!s)
+		return;
+	longest = shard_longest(s);
+	source = malloc(((size_t)longest + 1) * sizeof(*source));
+	target = malloc(((size_t)longest + 1) * sizeof(*target));
+	property(source && target);
+	for (int64_t i = 0; i < shard_pairs(s); i++) {
+		shard_lengths(s, i, &n_source, &n_target);
+		property(n_source >= 0 && n_source <= longest);
+		property(n_target >= 0 && n_target <= longest);
+		shard_read(s, i, source, target);
+		sources += n_source;
+		targets += n_target;
+		for (int32_t k = 0; k < n_source; k++)
+			property(source[k] >= 0 && source[k] < shard_vocabulary(s));
+		for (int32_t k = 0; k < n_target; k++)
+			property(target[k] >= 0 && target[k] < shard_vocabulary(s));
+	}
+	property(sources == shard_source_tokens(s) && targets == shard_target_tokens(s));
+	free(source);
+	free(target);
+	shard_close(s);
+}
+
+FUZZ(shard)
+{
+	uint8_t *sealed;
+
+	read_shard(fuzz_file(data, n));
+	if (n < 176)
+		return 0;
+	sealed = malloc(n);
+	property(sealed);
+	memcpy(sealed, data, n);
+	seal_shard(sealed, n);
+	read_shard(fuzz_file(sealed, n));
+	free(sealed);
+	return 0;
+}
+
+FUZZ(side)
+{
+	struct err e = { 0 };
+	struct side_reader *r = side_open(fuzz_file(data, n), 100, &e);
+	struct side_line line;
+	int64_t lines = 0;
+	int got;
+
+	if (!r)
+		return 0;
+	while ((got = side_next(r, &line, &e)) > 0) {
+		lines++;
+		for (uint32_t i = 0; i < line.n; i++)
+			property(line.words[i] >= 0 && line.words[i] < 100);
+	}
+	property(got < 0 || lines == side_lines(r));
+	side_close(r);
+	return 0;
+}
+
+FUZZ(words)
+{
+	struct err e = { 0 };
+	struct intern words = { 0 };
+	size_t len;
+
+	if (!words_load(&words, fuzz_file(data, n), &e))
+		for (int32_t i = 0; i < words.n; i++) {
+			const char *text = intern_text(&words, i, &len);
+
+			property(intern_find(&words, text, len) == i);
+		}
+	intern_free(&words);
+	return 0;
+}
+
+FUZZ(archive)
+{
+	static const char *const names[] = { "corpus.en", "deep/corpus.de" };
+	static char block[4096];
+	struct err e = { 0 };
+	const char *path = fuzz_file(data, n);
+	struct archive_reader *a;
+	int64_t bytes = 0, got = 0;
+	size_t member;
+	int rc = -1;
+
+	if (archive_check_kind(path, &e))
+		property(e.code == ERR_DATA);
+	a = archive_open(path, names, 2, &e);
+	while (a && got >= 0 && (rc = archive_next(a, &member, &e)) > 0) {
+		property(member < 2);
+		while ((got = archive_read(a, block, sizeof(block), &e)) > 0)
+			bytes += got;
+	}
+	property(bytes <= ((int64_t)64 << 20) + 200 * (int64_t)n + (int64_t)sizeof(block));
+	property(a || e.code);
+	archive_close(a);
+	return 0;
+}

@@ -1,0 +1,45 @@
+/* fuzz.c - see fuzz.h */
+#include "tests/fuzz/fuzz.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+const struct fuzz_target fuzz_targets[] = {
+#define X(name) { #name, fuzz_##name },
+	FUZZ_TARGETS(X)
+#undef X
+};
+const size_t n_fuzz_targets = sizeof(fuzz_targets) / sizeof(fuzz_targets[0]);
+
+const struct fuzz_target *fuzz_find(const char *name)
+{
+	for (size_t i = 0; i < n_fuzz_targets; i++)
+		if (!strcmp(fuzz_targets[i].name, name))
+			return &fuzz_targets[i];
+	return NULL;
+}
+
+void fuzz_fail(const char *file, int line, const char *what)
+{
+	fprintf(stderr, "%s:%d: does not hold: %s\n", file, line, what);
+	abort();
+}
+
+const char *fuzz_file(const void *data, size_t n)
+{
+	static char path[64];
+	static int fd = -1;
+
+	if (fd < 0) {
+		fd = memfd_create("fuzz", MFD_CLOEXEC);
+		snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	}
+	if (fd < 0 || ftruncate(fd, 0) || pwrite(fd, data, n, 0) != (ssize_t)n) {
+		perror("a file in memory");
+		exit(1);
+	}
+	return path;
+}

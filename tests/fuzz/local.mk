@@ -1,0 +1,16 @@
+# Readers of what comes from outside, fed with what fuzzing found and mutations of it …
+check_PROGRAMS += tests/fuzz_replay
+fuzz_sources = %D%/fuzz.c %D%/fuzz.h %D%/base.c %D%/data.c %D%/train.c
+tests_fuzz_replay_SOURCES = %D%/replay.c $(fuzz_sources)
+tests_fuzz_replay_LDADD = $(train_libs) $(mpi_libs)
+EXTRA_DIST += %D%/run.sh %D%/corpus
+TESTS += tests/fuzz_replay
+
+# … and make fuzz: libFuzzer looks for more, FUZZ_SECONDS a target, in a build of its own with clang.
+EXTRA_PROGRAMS += tests/fuzz_search
+tests_fuzz_search_SOURCES = %D%/libfuzzer.c $(fuzz_sources)
+tests_fuzz_search_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
+tests_fuzz_search_LDADD = $(train_libs)
+fuzz:
+	@$(MKDIR_P) fuzz-build && top=`cd $(srcdir) && pwd` && cd fuzz-build && sh $$top/%D%/run.sh $$top
+.PHONY: fuzz
