@@ -4,21 +4,28 @@
 #include <archive.h>
 #include <archive_entry.h>
 #include <ctype.h>
+#include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "data/gunzip.h"
 #include "share/base/file.h"
 #include "share/base/mem.h"
 
 #define BLOCK_BYTES  (1u << 20)
 #define BOMB_BYTES   ((int64_t)64 << 20)	/* from here on … */
 #define BOMB_RATIO   200	/* … more unpacked than packed by this factor is no corpus */
-#define MAX_ENTRIES  1000000
+#define MAX_ENTRIES  100000
 
 struct archive_reader {
-	struct archive *a;
+	struct archive *a;		/* owned: the members */
+	struct gunzip  *gunzip;		/* owned: what a reads from, … */
+	struct archive *unpacker;	/* … or this, for other ways of packing; owned */
+	int64_t unpacked;		/* bytes that came out of either */
+	bool    is_bomb;
+	struct err failure;		/* of gunzip: code 0, or the reason */
 	char   *path;			/* owned */
 	const char *const *names;	/* borrowed */
 	size_t  n;
@@ -53,34 +60,99 @@ static size_t find_member(const struct archive_reader *r, const char *path)
 	return best;
 }
 
-/* Names the member at hand, else the first that was not found yet. */
+/* The member at hand, else the first that was not found yet; NULL: all were. */
+static const char *member_at(const struct archive_reader *r)
+{
+	if (r->at < r->n)
+		return r->names[r->at];
+	for (size_t i = 0; i < r->n; i++)
+		if (!r->found[i])
+			return r->names[i];
+	return NULL;
+}
+
+/* The sentence for what a or the unpacking below it reported. */
 static int damaged(const struct archive_reader *r, struct err *e)
 {
-	const char *why = archive_error_string(r->a), *member = NULL;
+	const char *member = member_at(r), *why = archive_error_string(r->a);
 
-	if (r->at < r->n)
-		member = r->names[r->at];
-	for (size_t i = 0; !member && i < r->n; i++)
-		if (!r->found[i])
-			member = r->names[i];
+	if (r->is_bomb)
+		return err_set(e, ERR_DATA,
+			       "%s: unpacks to more than %d times its size %s %s: this is no "
+			       "corpus",
+			       r->path, BOMB_RATIO, member ? "before the end of member" : "behind",
+			       member ? member : "the last member that is needed");
+	if (r->failure.code && r->failure.code != ERR_DATA)
+		return err_set(e, r->failure.code, "%s: %s", r->path, r->failure.text);
+	if (r->failure.code)
+		why = r->failure.text;
 	return err_set(e, ERR_DATA,
 		       "%s: damaged or cut short %s %s (%s): remove it and fetch it again", r->path,
 		       member ? "at member" : "behind the last member",
 		       member ? member : "that is needed", why ? why : "no reason given");
 }
 
-/* Bytes that came out are counted, never those that a header announces. */
-static int check_bomb(const struct archive_reader *r, const char *member, struct err *e)
-{
-	int64_t packed = MAX(archive_filter_bytes(r->a, -1), 1);
-	int64_t unpacked = MAX(archive_filter_bytes(r->a, 0), r->given);
+/* ---- what is packed as a whole, .tgz and the like: unpacked first, in blocks ---- */
 
-	if (unpacked <= BOMB_BYTES || unpacked / packed <= BOMB_RATIO)
-		return 0;
-	return err_set(e, ERR_DATA,
-		       "%s: member %s unpacks to more than %d times its size: this is no corpus",
-		       r->path, member, BOMB_RATIO);
+int64_t archive_position(const struct archive_reader *r)
+{
+	if (r->gunzip)
+		return gunzip_position(r->gunzip);
+	return archive_filter_bytes(r->unpacker ? r->unpacker : r->a, -1);
 }
+
+/* Bytes that came out are counted, never those that a header announces. */
+static bool is_bomb(const struct archive_reader *r, int64_t unpacked)
+{
+	return unpacked > BOMB_BYTES && unpacked / MAX(archive_position(r), 1) > BOMB_RATIO;
+}
+
+/* The next unpacked block: its length, 0: the end, < 0: damaged() says why. */
+static int64_t unpack(struct archive_reader *r, const void **block)
+{
+	size_t n = 0;
+	la_int64_t offset;
+	int64_t got;
+
+	if (r->gunzip) {
+		got = gunzip_next(r->gunzip, block, &r->failure);
+	} else {
+		int rc;
+
+		do	/* a block may be empty */
+			rc = archive_read_data_block(r->unpacker, block, &n, &offset);
+		while (rc >= ARCHIVE_WARN && rc != ARCHIVE_EOF && !n);
+		got = rc == ARCHIVE_EOF ? 0 : rc >= ARCHIVE_WARN ? (int64_t)n : -1;
+		if (got < 0)
+			err_set(&r->failure, ERR_DATA, "%s", archive_error_string(r->unpacker));
+	}
+	r->unpacked += MAX(got, 0);
+	r->is_bomb = is_bomb(r, r->unpacked);
+	return r->is_bomb ? -1 : got;
+}
+
+/* What a reads from: the reason of a failure stays in the reader. */
+static la_ssize_t read_unpacked(struct archive *a, void *reader, const void **block)
+{
+	int64_t got = unpack(reader, block);
+
+	if (got < 0)
+		archive_set_error(a, EIO, "it cannot be unpacked");
+	return got < 0 ? ARCHIVE_FATAL : got;
+}
+
+/* Behind the end of the members there may be more, which must be sound as well. */
+static int unpack_rest(struct archive_reader *r, struct err *e)
+{
+	const void *block;
+	int64_t got = 1;
+
+	while ((r->gunzip || r->unpacker) && got > 0)
+		got = unpack(r, &block);
+	return got < 0 ? damaged(r, e) : 0;
+}
+
+/* ---- which members, and which never ---- */
 
 static int check_path(const struct archive_reader *r, const char *path, struct err *e)
 {
@@ -131,7 +203,7 @@ static int judge(struct archive_reader *r, struct archive_entry *entry, struct e
 			       r->path, MAX_ENTRIES);
 	if (!path)		/* a name in no known character set: no one can have asked for it */
 		return 0;
-	if (check_path(r, path, e) || check_bomb(r, path, e))
+	if (check_path(r, path, e))
 		return e->code;
 	i = find_member(r, path);
 	if (i == r->n)
@@ -149,27 +221,7 @@ static int judge(struct archive_reader *r, struct archive_entry *entry, struct e
 	return 1;
 }
 
-/*
- * Pass over an entry. What has to be unpacked on the way is looked at, so that an endless one is
- * noticed before its end.
- */
-static int skip(struct archive_reader *r, const char *path, struct err *e)
-{
-	const void *block;
-	size_t n;
-	la_int64_t offset;
-	int rc;
-
-	if (archive_filter_count(r->a) < 2)
-		return archive_read_data_skip(r->a) < ARCHIVE_WARN ? damaged(r, e) : 0;
-	while ((rc = archive_read_data_block(r->a, &block, &n, &offset)) >= ARCHIVE_WARN) {
-		if (rc == ARCHIVE_EOF)
-			return 0;
-		if (check_bomb(r, path, e))
-			return e->code;
-	}
-	return damaged(r, e);
-}
+/* ---- reading ---- */
 
 void archive_allow_missing(struct archive_reader *r, size_t member)
 {
@@ -181,26 +233,24 @@ int archive_next(struct archive_reader *r, size_t *member, struct err *e)
 	struct archive_entry *entry;
 	int rc;
 
-	/* the rest of a member that was not read to its end */
-	if (r->at < r->n && skip(r, r->names[r->at], e))
-		return e->code;
-	r->at = r->n;
+	/* passes over what was not read of the member at hand */
 	while ((rc = archive_read_next_header(r->a, &entry)) == ARCHIVE_OK || rc == ARCHIVE_WARN) {
-		int wanted = judge(r, entry, e);
+		int wanted;
 
+		r->at = r->n;
+		wanted = judge(r, entry, e);
 		if (wanted) {
 			*member = r->at;
 			return wanted;
 		}
-		if (skip(r, "that nobody asked for", e))
-			return e->code;
 	}
 	if (rc != ARCHIVE_EOF)
 		return damaged(r, e);
+	r->at = r->n;
 	for (size_t i = 0; i < r->n; i++)
 		if (!r->found[i] && !r->optional[i])
 			return err_set(e, ERR_DATA, "%s: holds no member %s", r->path, r->names[i]);
-	return 0;
+	return unpack_rest(r, e);
 }
 
 int64_t archive_read(struct archive_reader *r, void *to, size_t room, struct err *e)
@@ -210,12 +260,71 @@ int64_t archive_read(struct archive_reader *r, void *to, size_t room, struct err
 	if (r->at == r->n)
 		return 0;
 	got = archive_read_data(r->a, to, room);
-	if (got < 0)
+	r->given += MAX(got, 0);
+	r->is_bomb = r->is_bomb || is_bomb(r, r->given);	/* a .zip, holes of a sparse file */
+	if (got < 0 || r->is_bomb)
 		return damaged(r, e);
-	r->given += got;
-	if (check_bomb(r, r->names[r->at], e))
-		return e->code;
+	if (!got)
+		r->at = r->n;
 	return got;
+}
+
+/* The whole file as one stream of bytes, for what is packed otherwise than by gzip. */
+static struct archive *open_unpacker(const char *path)
+{
+	struct archive *a = archive_read_new();
+	struct archive_entry *entry;
+
+	if (!a)
+		return NULL;
+	archive_read_support_filter_bzip2(a);
+	archive_read_support_filter_xz(a);
+	archive_read_support_filter_zstd(a);
+	archive_read_support_format_raw(a);
+	if (archive_read_open_filename(a, path, BLOCK_BYTES) == ARCHIVE_OK &&
+	    archive_read_next_header(a, &entry) == ARCHIVE_OK)
+		return a;
+	archive_read_free(a);
+	return NULL;
+}
+
+enum packing { PACKED_NOT, PACKED_GZIP, PACKED_OTHERWISE };
+
+static enum packing packing_of(const char *path)
+{
+	unsigned char head[6] = { 0 };
+	FILE *f = fopen(path, "rbe");
+	size_t n = f ? fread(head, 1, sizeof(head), f) : 0;
+
+	if (f)
+		fclose(f);
+	if (n >= 2 && !memcmp(head, "\x1f\x8b", 2))
+		return PACKED_GZIP;
+	if (!memcmp(head, "BZh", 3) || !memcmp(head, "\xfd" "7zXZ", 5) ||
+	    !memcmp(head, "\x28\xb5\x2f\xfd", 4))
+		return PACKED_OTHERWISE;
+	return PACKED_NOT;
+}
+
+static int open_members(struct archive_reader *r, struct err *e)
+{
+	enum packing packing = packing_of(r->path);
+	int rc;
+
+	archive_read_support_format_tar(r->a);
+	if (packing == PACKED_NOT) {
+		archive_read_support_format_zip_seekable(r->a);	/* its end must be there */
+		rc = archive_read_open_filename(r->a, r->path, BLOCK_BYTES);
+		return rc == ARCHIVE_OK ? 0 : damaged(r, e);
+	}
+	if (packing == PACKED_GZIP)
+		r->gunzip = gunzip_open(r->path, &r->failure);
+	else
+		r->unpacker = open_unpacker(r->path);
+	if (!r->gunzip && !r->unpacker)
+		return damaged(r, e);
+	rc = archive_read_open(r->a, r, NULL, read_unpacked, NULL);
+	return rc == ARCHIVE_OK ? 0 : damaged(r, e);
 }
 
 struct archive_reader *archive_open(const char *path, const char *const *names, size_t n,
@@ -232,31 +341,15 @@ struct archive_reader *archive_open(const char *path, const char *const *names, 
 	if (!r->optional)
 		goto fail;
 	r->a = archive_read_new();
-	if (!r->a) {
+	if (!r->a)
 		err_set(e, ERR_NOMEM, "%s: out of memory", path);
-		goto fail;
-	}
-	archive_read_support_filter_gzip(r->a);
-	archive_read_support_filter_bzip2(r->a);
-	archive_read_support_filter_xz(r->a);
-	archive_read_support_filter_zstd(r->a);
-	archive_read_support_format_tar(r->a);
-	archive_read_support_format_zip(r->a);
-	if (!file_exists(path)) {
+	else if (!file_exists(path))
 		err_set(e, ERR_NOINPUT, "%s: there is no such archive", path);
-		goto fail;
-	}
-	if (archive_read_open_filename(r->a, path, BLOCK_BYTES) == ARCHIVE_OK)
+	else if (!open_members(r, e))
 		return r;
-	damaged(r, e);
 fail:
 	archive_close(r);
 	return NULL;
-}
-
-int64_t archive_position(const struct archive_reader *r)
-{
-	return archive_filter_bytes(r->a, -1);
 }
 
 void archive_close(struct archive_reader *r)
@@ -265,6 +358,9 @@ void archive_close(struct archive_reader *r)
 		return;
 	if (r->a)
 		archive_read_free(r->a);
+	if (r->unpacker)
+		archive_read_free(r->unpacker);
+	gunzip_close(r->gunzip);
 	free(r->path);
 	free(r->found);
 	free(r->optional);

@@ -22,6 +22,7 @@ libdata_a_SOURCES = \
 	%D%/fetch_part.c  %D%/fetch_part.h \
 	%D%/fetch_transfer.c %D%/fetch_transfer.h \
 	%D%/fetch_command.c %D%/fetch_command.h \
+	%D%/gunzip.c      %D%/gunzip.h      %D%/inflate.h \
 	%D%/intern.c      %D%/intern.h \
 	%D%/line_flow.c   %D%/line_flow.h \
 	%D%/leb.c         %D%/leb.h \
@@ -59,9 +60,14 @@ libdata_a_SOURCES = \
 	%D%/tokenize_rules.c %D%/tokenize_rules.h \
 	%D%/tools.c       %D%/tools.h       %D%/tools_internal.h %D%/tools_sp.c \
 	%D%/vocab.c       %D%/vocab.h
-libdata_a_CPPFLAGS = $(AM_CPPFLAGS) $(PCRE2_CFLAGS) $(ARCHIVE_CFLAGS) $(CURL_CFLAGS) \
+libdata_a_CPPFLAGS = $(AM_CPPFLAGS) $(PCRE2_CFLAGS) $(ARCHIVE_CFLAGS) $(INFLATE_CFLAGS) $(CURL_CFLAGS) \
 	$(ICU_CFLAGS)
-data_libs = libdata.a $(PCRE2_LIBS) $(ARCHIVE_LIBS) $(CURL_LIBS) $(ICU_LIBS)
+if HAVE_ISAL
+libdata_a_SOURCES += %D%/inflate_isal.c
+else
+libdata_a_SOURCES += %D%/inflate_zlib.c
+endif
+data_libs = libdata.a $(PCRE2_LIBS) $(ARCHIVE_LIBS) $(INFLATE_LIBS) $(CURL_LIBS) $(ICU_LIBS)
 
 bin_PROGRAMS += werkbank-data
 werkbank_data_SOURCES = %D%/main.c

@@ -37,6 +37,8 @@ only cuda       kernels/cuda train/comm_nccl.c
 only oneapi     kernels/cpu_matmul.c
 only curl       data/fetch
 only archive    data/archive.c
+only zlib.h     data/inflate_zlib.c
+only isa-l      data/inflate_isal.c
 only pcre2      data/rewrite.c
 only openssl    share/base/hash.c
 only unicode    data/sp_unicode.c

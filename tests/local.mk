@@ -13,7 +13,8 @@ test_sources = \
 	%D%/t_tui.c
 test_sources += %D%/t_sp.c
 EXTRA_DIST += %D%/golden/sp-bytes.model %D%/peers/sentencepiece_compare.py
-tests_run_CPPFLAGS = $(AM_CPPFLAGS) -I.
+test_sources += %D%/t_archive.c
+tests_run_CPPFLAGS = $(AM_CPPFLAGS) -I. $(ARCHIVE_CFLAGS)
 tests_run_LDADD = liblaunch.a libtui.a libeval.a $(train_libs) $(mpi_libs) $(CURSES_LIBS)
 
 # Adding a test is writing TEST(name): this list is grepped, never typed.

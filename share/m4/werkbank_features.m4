@@ -67,6 +67,16 @@ AC_DEFUN([WERKBANK_WITH_CURSES], [
   AM_CONDITIONAL([HAVE_CURSES], [test $werkbank_curses = yes])
 ])
 
+# Both unpack gzip: one of them is needed.
+AC_DEFUN([WERKBANK_WITH_ISAL], [
+  AC_ARG_WITH([isal], [AS_HELP_STRING([--without-isal], [zlib unpacks .gz, not the faster ISA-L])], [], [with_isal=check])
+  found=no
+  AS_IF([test "x$with_isal" != xno], [PKG_CHECK_MODULES([INFLATE], [libisal >= 2.30], [found=yes], [found=no])])
+  WERKBANK_VERDICT([isal], [$found])
+  AS_IF([test $werkbank_isal = no], [PKG_CHECK_MODULES([ZLIB], [zlib]); INFLATE_CFLAGS=$ZLIB_CFLAGS; INFLATE_LIBS=$ZLIB_LIBS])
+  AM_CONDITIONAL([HAVE_ISAL], [test $werkbank_isal = yes])
+])
+
 AC_DEFUN([WERKBANK_WITH_ONEDNN], [
   AC_ARG_WITH([onednn], [AS_HELP_STRING([--without-onednn], [own matrix products on the CPU])], [], [with_onednn=check])
   found=no
