@@ -27,7 +27,7 @@ struct bar {
 	int64_t done, total;
 	int64_t seen;		/* done when the rate was last looked at */
 	double rate;
-	bool has_rate;
+	double rates, weights;	/* sums in which what is older weighs less */
 };
 
 struct bars {
@@ -191,8 +191,9 @@ static void look_at_rates(struct bars *b, double now)
 		if (!r->started)
 			continue;
 		fresh = (double)MAX(r->done - r->seen, 0) / dt;
-		r->rate = r->has_rate ? keep * r->rate + (1 - keep) * fresh : fresh;
-		r->has_rate = true;
+		r->rates = keep * r->rates + (1 - keep) * fresh;
+		r->weights = keep * r->weights + (1 - keep);
+		r->rate = r->rates / r->weights;
 		r->seen = r->done;
 	}
 }

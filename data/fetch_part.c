@@ -1,6 +1,7 @@
 /* fetch_part.c - see fetch_part.h */
 #include "data/fetch_part.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -47,6 +48,17 @@ static int copy_origin(struct part_origin *to, const struct part_origin *from, s
 	return 0;
 }
 
+/* Becomes part of a request: nothing but what a header may hold. */
+static const char *take_text(const struct json *root, const char *key)
+{
+	const char *text = json_text(json_get(root, key), ""), *at;
+
+	for (at = text; *at; at++)
+		if (iscntrl((unsigned char)*at))
+			return "";
+	return text;
+}
+
 /* A note that cannot be read says nothing: then the part begins again. */
 static int read_note(struct part *p, struct err *e)
 {
@@ -60,9 +72,9 @@ static int read_note(struct part *p, struct err *e)
 	if (!file_read_all(p->note, NOTE_MAX, &text, &ignored))
 		root = json_parse(buf_text(&text), text.len, &ignored);
 	if (root) {
-		o.url = (char *)json_text(json_get(root, "url"), "");
-		o.etag = (char *)json_text(json_get(root, "etag"), "");
-		o.last_modified = (char *)json_text(json_get(root, "last_modified"), "");
+		o.url = (char *)take_text(root, "url");
+		o.etag = (char *)take_text(root, "etag");
+		o.last_modified = (char *)take_text(root, "last_modified");
 		o.total = json_integer(json_get(root, "total"), -1);
 		content = json_text(json_get(root, "content"), "");
 		if (strlen(content) < sizeof(o.content))

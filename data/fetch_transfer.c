@@ -14,6 +14,7 @@
 #define CONNECT_S     30L
 #define STALL_BYTES   1024L	/* a second, below which a transfer stalls */
 #define MAX_REDIRECTS 10L
+#define BLOCK_BYTES   (256L << 10)	/* that are taken at once */
 #define MAX_IGNORED   (256 << 10)	/* bytes of a page that says why there is no file */
 
 static long status_of(const struct transfer *t)
@@ -264,6 +265,7 @@ static int set_options(struct transfer *t, long stall_s)
 	bad |= (int)curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT, CONNECT_S);
 	bad |= (int)curl_easy_setopt(easy, CURLOPT_LOW_SPEED_LIMIT, STALL_BYTES);
 	bad |= (int)curl_easy_setopt(easy, CURLOPT_LOW_SPEED_TIME, stall_s);
+	bad |= (int)curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, BLOCK_BYTES);
 	bad |= (int)curl_easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L);
 	bad |= (int)curl_easy_setopt(easy, CURLOPT_USERAGENT, "werkbank/" PACKAGE_VERSION);
 	return bad;
