@@ -192,19 +192,35 @@ static void try_again(struct errand *r, double asked_s, const struct err *why)
 		  l->tries, wait);
 }
 
+static void succeed(struct errand *r, int64_t bytes, const char *remark)
+{
+	struct bars *b = r->fetcher->bars;
+
+	unlink(r->part.note);
+	part_close(&r->part);
+	r->open = false;
+	r->state = OVER;
+	r->job->result = (struct err){ 0 };
+	if (*remark)
+		bars_note(b, "%s", remark);
+	bars_count(b, r->number, bytes);
+	bars_stop(b, r->number, "%lld bytes from %s", (long long)bytes, address_of(r)->url);
+}
+
 /* The bytes are all here: are they the right ones? */
 static void arrive(struct errand *r)
 {
 	struct err e = { 0 };
+	struct buf remark = { 0 };
 	struct fetch_sums s = { 0 };
 	bool continued = r->transfer.offset > 0;
 
-	if (part_finish(&r->part, &s, &e) ||
-	    (r->job->arrived(r->job->closure, r->address, &s, &e) && e.code != ERR_DATA)) {
+	bars_say(r->fetcher->bars, r->number, NULL);
+	if (!part_finish(&r->part, &s, &e))
+		r->job->arrived(r->job->closure, r->address, &s, &remark, &e);
+	if (e.code && e.code != ERR_DATA) {
 		stop_all(r->fetcher, &e);
-		return;
-	}
-	if (e.code && continued && !r->from_start) {
+	} else if (e.code && continued && !r->from_start) {
 		r->from_start = true;
 		start_over(r);
 		bars_note(r->fetcher->bars, "note: %s; again, from its start", e.text);
@@ -212,15 +228,9 @@ static void arrive(struct errand *r)
 		start_over(r);
 		next_address(r, &e);
 	} else {
-		unlink(r->part.note);
-		part_close(&r->part);
-		r->open = false;
-		r->state = OVER;
-		r->job->result = (struct err){ 0 };
-		bars_count(r->fetcher->bars, r->number, s.bytes);
-		bars_stop(r->fetcher->bars, r->number, "%lld bytes from %s", (long long)s.bytes,
-			  address_of(r)->url);
+		succeed(r, s.bytes, buf_text(&remark));
 	}
+	buf_free(&remark);
 }
 
 static void finish(struct errand *r, CURLcode rc)

@@ -25,6 +25,7 @@
 #include <stdint.h>
 
 #include "data/progress.h"
+#include "share/base/buf.h"
 #include "share/base/err.h"
 #include "share/base/hash.h"
 
@@ -50,8 +51,10 @@ struct fetch_job {
 	/*
 	 * All bytes are in PART and on the disk: look at them and put them in place (rename). ERR_DATA:
 	 * they are refused, PART is removed and the next address asked; any other failure ends it.
+	 * What is put into remark is said when they are taken.
 	 */
-	int  (*arrived)(void *closure, size_t address, const struct fetch_sums *s, struct err *e);
+	int  (*arrived)(void *closure, size_t address, const struct fetch_sums *s,
+			struct buf *remark, struct err *e);
 	void  *closure;
 	struct err result;	/* set here: code 0, or why it could not be had */
 };

@@ -3,6 +3,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -15,6 +17,7 @@
 #include "share/base/file.h"
 #include "share/base/mem.h"
 #include "share/base/paths.h"
+#include "share/base/util.h"
 
 /* One archive on its way. */
 struct wanted {
@@ -27,6 +30,7 @@ struct wanted {
 	size_t n_addresses;
 	struct receipt receipt;		/* what was here, or was once */
 	bool here;
+	bool told;			/* what is to be said about what was here has been said */
 	struct obtained *result;
 };
 
@@ -109,6 +113,20 @@ static int read_through(const struct manifest_archive *a, const char *path, stru
 
 /* ---- archives that are here ---- */
 
+/* They may be looked at twice; what is to be said about one is said once. */
+static void PRINTF_LIKE(2, 3) note(const struct wanted *w, const char *fmt, ...)
+{
+	char text[1000];
+	va_list ap;
+
+	if (w->told)
+		return;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	progress_note(w->progress, "note: %s", text);
+}
+
 static int give(struct wanted *w, const char *url, const struct file_sums *s, struct err *e)
 {
 	struct obtained *o = w->result;
@@ -137,12 +155,11 @@ static int adopt(struct wanted *w, const struct stat *st, struct err *e)
 	if (archive_check_kind(w->path, &other) || file_sums(w->path, &r.sums, &other) ||
 	    compare_any(w->archive, w->path, &r.sums, &other) ||
 	    (r.trust == TRUST_PINNED && read_through(w->archive, w->path, &other))) {
-		progress_note(w->progress, "note: %s; fetching it again", other.text);
+		note(w, "%s; fetching it again", other.text);
 		return 0;
 	}
-	progress_note(w->progress, "note: %s: was here without a receipt; %s", w->path,
-		      r.trust == TRUST_PINNED ? "its SHA-256 is recorded"
-					      : "it is what is published");
+	note(w, "%s: was here without a receipt; %s", w->path,
+	     r.trust == TRUST_PINNED ? "its SHA-256 is recorded" : "it is what is published");
 	r.url = mem_strdup(w->path, e);
 	receipt_note_file(&r, st);
 	rc = r.url ? keep_receipt(w, &r, e) : e->code;
@@ -161,9 +178,7 @@ static int look_again(struct wanted *w, const struct stat *st, struct err *e)
 		return e->code;
 	w->here = !strcmp(s.sha256, w->receipt.sums.sha256);
 	if (!w->here) {
-		progress_note(w->progress,
-			      "note: %s: was changed since it was fetched; fetching it again",
-			      w->path);
+		note(w, "%s: was changed since it was fetched; fetching it again", w->path);
 		return 0;
 	}
 	w->receipt.sums = s;
@@ -179,13 +194,13 @@ static void compare_wishes(struct wanted *w)
 	if (w->own) {
 		w->here = !strcmp(w->own, w->receipt.url);
 	} else if (w->receipt.trust == TRUST_OWN) {
-		progress_note(w->progress,
-			      "note: %s: is from %s, an address of your own; remove it to have it "
-			      "fetched from where the manifest says",
-			      w->path, w->receipt.url);
+		note(w,
+		     "%s: is from %s, an address of your own; remove it to have it fetched from "
+		     "where the manifest says",
+		     w->path, w->receipt.url);
 	} else if (compare_any(w->archive, w->path, &w->receipt.sums, &other)) {
 		w->here = false;
-		progress_note(w->progress, "note: %s; fetching it again", other.text);
+		note(w, "%s; fetching it again", other.text);
 	}
 }
 
@@ -279,7 +294,7 @@ static int take_all_from(struct wanted *list, size_t n, const char *dir, struct 
 /* ---- fetching ---- */
 
 /* Refused when it is not what it was on first use, where nothing else says what it should be. */
-static int check_pin(const struct wanted *w, const char *url, const struct fetch_sums *s,
+static int check_pin(const struct wanted *w, const char *url, const struct file_sums *s,
 		     struct err *e)
 {
 	if (w->receipt.trust != TRUST_PINNED || !w->receipt.url || w->conf->force ||
@@ -303,8 +318,8 @@ static int complain_of(const char *url, const char *part, struct err *e)
 	return err_set(e, e->code, "%s%s", url, text + n);
 }
 
-static int check_arrived(struct wanted *w, size_t address, const struct file_sums *sums,
-			 const struct fetch_sums *s, enum trust *trust, struct err *e)
+static int check_arrived(struct wanted *w, size_t address, const struct file_sums *s,
+			 enum trust *trust, struct buf *remark, struct err *e)
 {
 	static const struct manifest_sums nothing = { .bytes = -1 };
 	const char *url = w->addresses[address].url;
@@ -312,7 +327,7 @@ static int check_arrived(struct wanted *w, size_t address, const struct file_sum
 						w->archive->n_urls ?
 						&w->archive->urls[address].sums : &nothing;
 	struct err differs = { 0 };
-	bool equal = !compare_sums(published, url, sums, &differs);
+	bool equal = !compare_sums(published, url, s, &differs);
 
 	*trust = w->own ? TRUST_OWN : has_hash(published) ? TRUST_PUBLISHED : TRUST_PINNED;
 	if (archive_check_kind(w->part, e))
@@ -326,8 +341,7 @@ static int check_arrived(struct wanted *w, size_t address, const struct file_sum
 	if ((!equal || !has_hash(published)) && read_through(w->archive, w->part, e))
 		return complain_of(url, w->part, e);
 	if (!equal)
-		progress_note(w->progress, "note: %s; taken, because --url asked for it",
-			      differs.text);
+		buf_printf(remark, "note: %s; taken, because --url asked for it", differs.text);
 	return 0;
 }
 
@@ -354,7 +368,8 @@ static int put_in_place(struct wanted *w, const char *url, enum trust trust,
 	return rc ? e->code : give(w, url, s, e);
 }
 
-static int arrived(void *closure, size_t address, const struct fetch_sums *s, struct err *e)
+static int arrived(void *closure, size_t address, const struct fetch_sums *s, struct buf *remark,
+		   struct err *e)
 {
 	struct wanted *w = closure;
 	struct file_sums sums = { .bytes = s->bytes };
@@ -362,7 +377,7 @@ static int arrived(void *closure, size_t address, const struct fetch_sums *s, st
 
 	memcpy(sums.sha256, s->sha256, sizeof(sums.sha256));
 	memcpy(sums.md5, s->md5, sizeof(sums.md5));
-	if (check_arrived(w, address, &sums, s, &trust, e))
+	if (check_arrived(w, address, &sums, &trust, remark, e))
 		return e->code;
 	return put_in_place(w, w->addresses[address].url, trust, &sums, e);
 }
@@ -506,6 +521,7 @@ static int look_at_all(struct wanted *list, size_t n, bool *missing, struct err 
 	for (i = 0; i < n; i++) {
 		if (!list[i].here && look(&list[i], e))
 			return e->code;
+		list[i].told = true;
 		*missing = *missing || !list[i].here;
 	}
 	return 0;

@@ -94,6 +94,7 @@ cp "$tmp/www/b.tgz" "$here/a.tgz"
 rm "$here/a.tgz.json"
 says "another file in its place" 0 'should have .*; fetching it again' fetch
 right "another file in its place"
+same "another file in its place: said once" "$(grep -c 'fetching it again' "$tmp/err")" 1
 
 # ---- faults that pass -----------------------------------------------------
 # recovers NAME PATH WORDS [REQUESTS]: ends in the right file after saying WORDS
