@@ -14,6 +14,7 @@
 #include "share/base/lines.h"
 #include "share/base/mem.h"
 #include "share/base/rng.h"
+#include "share/base/text.h"
 
 #define SHA "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 
@@ -332,6 +333,49 @@ TEST(dropout_leaves_alone_what_it_cannot_say)
 	splitter_close(&s);
 }
 
+TEST(dropout_in_sentencepieces_way)
+{
+	/* ids are ranks: ab, ▁ab, ▁abc; "a c" is none */
+	static const char vocab[] = "<pad>\t0\n</s>\t0\n<s>\t0\n<unk>\t0\n"
+				    "ab\t1\n▁ab\t1\n▁abc\t1\n▁\t1\na\t1\nb\t1\nc\t1\n"
+				    "<unused0>\t0\n<unused1>\t0\n<unused2>\t0\n<unused3>\t0\n"
+				    "<unused4>\t0\n";
+	static const struct { const char *pieces; double share; } ways[] = {
+		{ "▁abc", 0.125 }, { "▁ab c", 0.125 },
+		{ "▁ ab c", 0.25 }, { "▁ a b c", 0.5 },
+	};
+	struct splitter s = { 0 };
+	struct err e = { 0 };
+	int counts[ARRAY_LEN(ways)] = { 0 }, other = 0;
+
+	if (!check_int(file_write_all(in_folder("vocab.tsv"), vocab, strlen(vocab), &e), 0) ||
+	    conf_init(&s.c, &e))
+		return;
+	s.c.bpe_dropout = 0.5;
+	s.c.segmentation = SEGMENTATION_SENTENCEPIECE;
+	s.vocab = vocab_open(in_folder("vocab.tsv"), &e);
+	s.dropout = s.vocab ? bpe_dropout_open(test_folder(), &s.c, s.vocab, &e) : NULL;
+	for (uint32_t epoch = 0; check(s.dropout != NULL) && epoch < 4000; epoch++) {
+		const char *got = split(&s, "▁abc", epoch);
+		size_t i = 0;
+
+		while (i < ARRAY_LEN(ways) && strcmp(ways[i].pieces, got) != 0)
+			i++;
+		if (i < ARRAY_LEN(ways))
+			counts[i]++;
+		else
+			other++;
+		/* the second word is one of its own; one with <unk> in it stays */
+		got = split(&s, "▁abc ▁abc <unk>", epoch);
+		check(text_ends_with(got, " ▁abc <unk>"));
+	}
+	for (size_t i = 0; i < ARRAY_LEN(ways); i++)
+		check_near(counts[i], 4000 * ways[i].share,
+			   5 * sqrt(4000 * ways[i].share * (1 - ways[i].share)));
+	check_int(other, 0);
+	splitter_close(&s);
+}
+
 /* ---- the loader ---- */
 
 #define PAIRS 4000
@@ -357,7 +401,8 @@ static struct shard *make_shard(struct splitter *s, int64_t pairs)
 				const char *word = words[(r >> (k + 5)) % ARRAY_LEN(words)];
 
 				good = !pipeline_pieces_to_ids(s->vocab, word, strlen(word),
-							       &ids[side], &n[side], &cap[side], &e);
+							       &ids[side], &n[side], &cap[side],
+							       &e);
 			}
 		}
 		good = good && !shard_append(w, ids[0], (int32_t)n[0], ids[1], (int32_t)n[1], &e);
@@ -453,7 +498,8 @@ TEST(dropout_batches_keep_words_and_budget)
 			check_same_words(&f, b->source + at, n, source, n_source);
 			check(n <= shard_longest(f.shard));
 			usual += n_source;
-			as_stored += n == n_source && !memcmp(b->source + at, source, (size_t)n * 4);
+			as_stored += n == n_source &&
+				     !memcmp(b->source + at, source, (size_t)n * sizeof(*source));
 			at = b->target_start[i] + 1;
 			n = b->target_start[i + 1] - at;
 			check_same_words(&f, b->target_in + at, n, target, n_target);

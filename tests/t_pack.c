@@ -639,10 +639,13 @@ TEST(pack_keeps_text)
 	add_pairs(&q, 700);
 	if (write_all(&q, &e) || prep_learn_pieces(&q.p, &e) || prep_encode(&q.p, &e))
 		goto out;
-	for (int i = 1; i < SETS; i++)
-		if (file_write_all(prep_path(&q.p, &e, "%s.en", q.p.texts.sets[i]), "b b\n", 4, &e) ||
-		    file_write_all(prep_path(&q.p, &e, "%s.de", q.p.texts.sets[i]), "\n", 1, &e))
+	for (int i = 1; i < SETS; i++) {
+		const char *set = q.p.texts.sets[i];
+
+		if (file_write_all(prep_path(&q.p, &e, "%s.en", set), "b b\n", 4, &e) ||
+		    file_write_all(prep_path(&q.p, &e, "%s.de", set), "\n", 1, &e))
 			goto out;
+	}
 	if (prep_keep_text(&q.p, &e))
 		goto out;
 	expect_kept(&q, &x);
@@ -658,6 +661,89 @@ out:
 	if (e.code)
 		test_fail(__FILE__, __LINE__, "%s", e.text);
 	buf_free(&codes);
+	free(x.kept);
+	corpus_end(&q);
+}
+
+/* Lines of text/NAME; owned by the caller. */
+static struct buf read_text(struct corpus *q, const char *name)
+{
+	struct buf text = { 0 };
+	struct err e;
+
+	check_int(file_read_all(prep_path(&q->p, &e, "text/%s", name), 0, &text, &e), 0);
+	return text;
+}
+
+/* Line i of the shuffled texts is pair i of the shard, as words and as pieces. */
+static void check_shuffled(struct corpus *q, const struct expected *x)
+{
+	struct err e = { 0 };
+	struct pipeline *tools = pipeline_open(q->p.folder, &q->c, &e);
+	struct shard *s = shard_open(prep_path(&q->p, &e, "train.shard"), &e);
+	struct shuffle order =
+		shuffle_make(x->n, rng_key_make((uint64_t)q->c.seed, RNG_SHUFFLE, UINT32_MAX, 0));
+	struct buf plain = read_text(q, "train.clean.de.shuffled"), pieces = { 0 },
+		   split = read_text(q, "train.clean.de.shuffled.BPE_common.150.tok");
+	const char *at = buf_text(&plain), *at_split = buf_text(&split);
+	int32_t source[4096], target[4096], n_source, n_target;
+
+	check(tools && s && shard_pairs(s) == x->n);
+	for (int64_t i = 0; tools && s && i < x->n; i++) {
+		struct line_pair pair = x->kept[shuffle_at(&order, i)], line = pair;
+		size_t n = strcspn(at, "\n"), n_split = strcspn(at_split, "\n");
+
+		line.text[1] = at;
+		line.n[1] = n;
+		if (!check(n == pair.n[1] && !memcmp(at, pair.text[1], n)))
+			break;
+		shard_lengths(s, i, &n_source, &n_target);
+		shard_read(s, i, source, target);
+		check_ids(tools, SIDE_TARGET, &line, target, n_target);
+		buf_clear(&pieces);
+		check_int(pipeline_word(tools, at, n, &pieces, &e), 0);
+		check(n_split == pieces.len && !memcmp(at_split, buf_text(&pieces), n_split));
+		at += n + 1;
+		at_split += n_split + 1;
+	}
+	check(!*at && !*at_split);
+	shard_close(s);
+	pipeline_close(tools);
+	buf_free(&plain);
+	buf_free(&split);
+	buf_free(&pieces);
+}
+
+TEST(pack_in_sentencepieces_way)
+{
+	struct corpus q;
+	struct expected x = { 0 };
+	struct buf model = { 0 };
+	struct err e = { 0 };
+
+	if (corpus_begin(&q, "s", &e))
+		goto out;
+	q.c.segmentation = SEGMENTATION_SENTENCEPIECE;
+	q.c.vocabulary_size = 150;
+	q.c.max_tokens = 200;
+	add_pairs(&q, 900);
+	if (write_all(&q, &e) ||
+	    file_write_all(prep_path(&q.p, &e, "bpe.codes"), "old", 3, &e) ||
+	    run_stages(&q, &e) || prep_keep_text(&q.p, &e))
+		goto out;
+	check_int(q.p.numbers.vocabulary, 152);
+	check(!file_exists(prep_path(&q.p, &e, "bpe.codes")));
+	expect_kept(&q, &x);
+	check_shard(&q, &x);
+	check_shuffled(&q, &x);
+	check_int(file_read_all(prep_path(&q.p, &e, "sentencepiece.model"), 0, &model, &e), 0);
+	check_file("model", prep_path(&q.p, &e, "text/m_common.model"), buf_text(&model),
+		   model.len);
+	check(file_size(prep_path(&q.p, &e, "text/m_common.vocab")) > 0);
+out:
+	if (e.code)
+		test_fail(__FILE__, __LINE__, "%s", e.text);
+	buf_free(&model);
 	free(x.kept);
 	corpus_end(&q);
 }
