@@ -111,16 +111,23 @@ static bool fits_cache(const char *text, size_t n)
 	return n <= WORD_CACHE_BYTES && !memchr(text, 0, n);
 }
 
-/* One of a length that fits, without NUL. */
-static int add_short(struct block_reader *r, struct block_words *out, const char *text, size_t n,
+/* A word whose set is on its way. */
+struct pending {
+	const char *text;
+	size_t n;
+	struct word_key key;
+	struct word_cache_entry *set;	/* NULL: it does not fit into the cache */
+};
+
+static int add_short(struct block_reader *r, struct block_words *out, const struct pending *p,
 		     int32_t *number, struct err *e)
 {
 	int64_t next = r->first_unknown + (int64_t)out->n_unknown;
-	int64_t *known = word_cache_at(r->cache, word_key(text, n), ~next);
+	int64_t *known = word_cache_at(p->set, p->key, ~next);
 
 	if (*known < 0 && (~*known < r->first_unknown || ~*known == next)) {
 		*known = ~next;
-		if (add_unknown(out, text, n, e))
+		if (add_unknown(out, p->text, p->n, e))
 			return e->code;
 	}
 	*number = *known < 0 ? (int32_t)(*known + r->first_unknown) : (int32_t)*known;
@@ -149,33 +156,52 @@ static inline const char *word_end(const char *text, const char *end)
 	return text < end ? text : end;
 }
 
+#define AHEAD 32		/* words whose sets are fetched at a time */
+
+/* Up to AHEAD words of a clean line, from *text on, which moves behind them. How many. */
+static int split(struct block_reader *r, const char **text, const char *end, bool has_nul,
+		 struct pending *to)
+{
+	int n = 0;
+
+	for (; *text < end && n < AHEAD; n++) {
+		const char *start = *text, *stop = word_end(start, end);
+		struct pending *p = &to[n];
+
+		*p = (struct pending){ .text = start, .n = (size_t)(stop - start) };
+		if (p->n <= WORD_CACHE_BYTES && (!has_nul || fits_cache(start, p->n))) {
+			p->key = word_key(start, p->n);
+			p->set = word_cache_set(r->cache, p->key);
+		}
+		*text = stop + 1;
+	}
+	return n;
+}
+
 /* The words of a clean line: separated by one blank each, none at the ends. */
 static int add_words(struct block_reader *r, struct block_words *out, const char *text, size_t n,
 		     struct side_line *l, struct err *e)
 {
-	const char *end = text + n, *stop;
+	const char *end = text + n;
 	bool has_nul = n && memchr(text, 0, n);
+	struct pending words[AHEAD];
 	int32_t *to;
 
 	if (mem_grow(&out->numbers, &out->cap_numbers, out->n_numbers + n / 2 + 1,
 		     sizeof(*out->numbers), e))
 		return e->code;
 	to = out->numbers + out->n_numbers;
-	for (; text < end; text = stop + 1) {
-		size_t len;
-		int rc;
+	while (text < end) {
+		int count = split(r, &text, end, has_nul, words);
 
-		stop = word_end(text, end);
-		len = (size_t)(stop - text);
-		if (len > l->longest)	/* characters are at most as many as bytes */
-			l->longest = (uint32_t)MAX(utf8_count(text, len), l->longest);
-		if (len <= WORD_CACHE_BYTES && (!has_nul || fits_cache(text, len)))
-			rc = add_short(r, out, text, len, to, e);
-		else
-			rc = add_long(out, text, len, to, e);
-		if (rc)
-			return rc;
-		to++;
+		for (const struct pending *p = words; p < words + count; p++, to++) {
+			/* characters are at most as many as bytes */
+			if (p->n > l->longest)
+				l->longest = (uint32_t)MAX(utf8_count(p->text, p->n), l->longest);
+			if (p->set ? add_short(r, out, p, to, e)
+				   : add_long(out, p->text, p->n, to, e))
+				return e->code;
+		}
 	}
 	l->n = (uint32_t)((size_t)(to - out->numbers) - out->n_numbers);
 	out->n_numbers += l->n;
@@ -286,9 +312,12 @@ static void learn(struct block_reader *r, const struct block_words *w)
 	for (size_t i = 0; w->is_numbered && i < w->n_unknown; i++) {
 		const struct block_word *u = &w->unknown[i];
 		const char *text = w->bytes.data + u->start;
+		struct word_key k;
 
-		if (fits_cache(text, u->len))
-			*word_cache_at(r->cache, word_key(text, u->len), 0) = u->number;
+		if (!fits_cache(text, u->len))
+			continue;
+		k = word_key(text, u->len);
+		*word_cache_at(word_cache_set(r->cache, k), k, 0) = u->number;
 	}
 }
 

@@ -53,31 +53,40 @@ static inline struct word_key word_key(const char *text, size_t n)
 	return k;
 }
 
+/* The set of a word: asked for before its words are, it is fetched meanwhile. */
+static inline struct word_cache_entry *word_cache_set(struct word_cache *c, struct word_key k)
+{
+	uint64_t h = (k.low ^ (k.high << 29 | k.high >> 35)) * 0x9E3779B97F4A7C15u;
+	struct word_cache_entry *set;
+
+	h = (h ^ h >> 32) * 0xD6E8FEB86659FD93u;
+	set = c->sets[h >> (64 - WORD_CACHE_BITS)];
+	__builtin_prefetch(set);
+	__builtin_prefetch((const char *)(set + WORD_CACHE_WAYS) - 1);
+	return set;
+}
+
 /*
  * Where the number of a word is. One that was not there gets the last place of its set with the
  * number missing.
  */
-static inline int64_t *word_cache_at(struct word_cache *c, struct word_key k, int64_t missing)
+static inline int64_t *word_cache_at(struct word_cache_entry *set, struct word_key k,
+				     int64_t missing)
 {
-	uint64_t h = (k.low ^ (k.high << 29 | k.high >> 35)) * 0x9E3779B97F4A7C15u;
-	struct word_cache_entry *set, *e;
+	struct word_cache_entry *e = &set[WORD_CACHE_WAYS - 1];
 
-	h = (h ^ h >> 32) * 0xD6E8FEB86659FD93u;
-	set = c->sets[h >> (64 - WORD_CACHE_BITS)];
 	for (int i = 0; i < WORD_CACHE_WAYS; i++) {
 		struct word_cache_entry swap;
 
-		e = &set[i];
-		if (e->key.low != k.low || e->key.high != k.high)
+		if (set[i].key.low != k.low || set[i].key.high != k.high)
 			continue;
 		if (!i)
-			return &e->number;
-		swap = e[-1];
-		e[-1] = e[0];
-		e[0] = swap;
-		return &e[-1].number;
+			return &set[0].number;
+		swap = set[i - 1];
+		set[i - 1] = set[i];
+		set[i] = swap;
+		return &set[i - 1].number;
 	}
-	e = &set[WORD_CACHE_WAYS - 1];
 	*e = (struct word_cache_entry){ k, missing };
 	return &e->number;
 }
