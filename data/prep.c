@@ -17,8 +17,8 @@
 #include "share/base/text.h"
 
 static const struct prep_stage stages[] = {
-	{ "read", prep_read, 1, PREP_TEXTS_CONTENTS,
-	  "source_language target_language normalize tokenize tokenize=yes?escape "
+	{ "read", prep_read, 2, PREP_TEXTS_CONTENTS,
+	  "source_language target_language repair normalize tokenize tokenize=yes?escape "
 	  "tokenize=yes?aggressive",
 	  "", "work/words work/side-%K.source work/side-%K.target %H.%S %H.%T" },
 	{ "judge", prep_judge, 1, PREP_TEXTS_NOT,

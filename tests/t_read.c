@@ -335,11 +335,13 @@ static void write_archives(void)
 	static const char *const x[] = {
 		"x/README", "no\xff text", "x/2.de", "zwei\n", "x/1.en", "one\none more\n",
 		"x/dev.de.sgm", "<seg id=\"1\"> a  b </seg>\n<seg id=2>c\nd</seg>\n",
-		"x/2.en", "two\n", "x/dev.en.sgm", "<seg id=\"1\">A</seg>\n<seg id=2>B &amp; |</seg>\n",
+		"x/2.en", "two\n",
+		"x/dev.en.sgm", "<seg id=\"1\">A</seg>\n<seg id=2>B &amp; |</seg>\n",
 		"x/1.de", "eins\neins mehr\n", NULL,
 	};
 	static const char *const y[] = { "3.de", "drei", "3.en", "three", "new.de", "neu\n",
-					 "new.en", "new\n", "dev.en", "E\n", "dev.de", "D\n", NULL };
+					 "new.en", "new\n", "dev.en", "E\n", "dev.de", "D\n",
+					 NULL };
 	struct err e = { 0 };
 
 	check_int(file_make_folders(path_of("archives"), &e), 0);

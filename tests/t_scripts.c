@@ -16,7 +16,8 @@ TEST(scripts_are_those_of_pcre2)
 		{ "(?=\\p{L})\\p{Cyrillic}", SCRIPT_CYRILLIC },
 		{ "(?=\\p{L})\\p{Arabic}", SCRIPT_ARABIC },
 		{ "(?=\\p{L})\\p{Devanagari}", SCRIPT_DEVANAGARI },
-		{ "(?=\\p{L})\\p{Han}", SCRIPT_HAN }, { "(?=\\p{L})\\p{Katakana}", SCRIPT_KATAKANA },
+		{ "(?=\\p{L})\\p{Han}", SCRIPT_HAN },
+		{ "(?=\\p{L})\\p{Katakana}", SCRIPT_KATAKANA },
 		{ "\\p{L}", SCRIPT_NONE },
 	};
 	const char *patterns[ARRAY_LEN(cases)];
