@@ -39,6 +39,13 @@ int  sp_learner_add_line(struct sp_learner *l, const char *line, size_t n, bool 
 			 struct err *e);
 
 /*
+ * All lines of path (NULL or "-": standard input), on several threads; repair as in lines.h.
+ * *skipped grows by the lines that were left out.
+ */
+int  sp_learner_add_file(struct sp_learner *l, const char *path, bool repair, int threads,
+			 int64_t *skipped, struct err *e);
+
+/*
  * Learn, and write the model to model_path and, unless NULL, "PIECE<TAB>SCORE" lines to vocab_path,
  * each atomically. vocabulary_size counts the four special tokens and the characters too; when there
  * are no more pairs to merge there are fewer pieces: *learned says how many. Less than the

@@ -12,6 +12,7 @@
 
 #include "data/bpe_merger.h"
 #include "data/sp.h"
+#include "data/sp_count.h"
 #include "data/sp_model.h"
 #include "data/sp_rules.h"
 #include "data/sp_unicode.h"
@@ -20,24 +21,12 @@
 #include "share/base/text.h"
 #include "share/base/util.h"
 
-#define MAX_LINE    4192		/* bytes of a line to learn from */
 #define MAX_PIECE   16			/* characters */
-#define RESERVED    "\xE2\x96\x85"	/* U+2585 */
 #define N_CODEPOINTS 0x110000
 #define ANY_SCRIPT  (-1)
 
 static const char *const specials[] = { "<pad>", "</s>", "<s>", "<unk>" };
 static const enum sp_type special_types[] = { SP_CONTROL, SP_CONTROL, SP_CONTROL, SP_UNKNOWN };
-
-struct counted {
-	struct intern texts;
-	int64_t *counts;		/* owned: (texts.n) */
-	size_t cap;
-};
-
-struct sp_learner {
-	struct counted raw;		/* words of the text as they stand */
-};
 
 /* What decides whether a symbol may be merged; of its characters. */
 struct facts {
@@ -53,7 +42,7 @@ struct character {
 struct learning {
 	struct sp_normalizer normalizer;
 	struct buf rules;		/* its rules as bytes */
-	struct counted words;		/* normalised, each begins with "▁" */
+	struct sp_counts words;		/* normalised, each begins with "▁" */
 	int64_t *char_counts;		/* owned: (N_CODEPOINTS) */
 	struct character *chars;	/* owned: those of the vocabulary, most frequent first */
 	size_t n_chars;
@@ -64,67 +53,6 @@ struct learning {
 	struct buf text;
 	struct sp_model model;
 };
-
-/* ---- counting ---- */
-
-static int count_text(struct counted *c, const char *text, size_t n, int64_t count, struct err *e)
-{
-	int32_t i, known = c->texts.n;
-
-	if (mem_grow(&c->counts, &c->cap, (size_t)known + 1, sizeof(*c->counts), e) ||
-	    intern_add(&c->texts, text, n, &i, e))
-		return e->code;
-	if (i == known)
-		c->counts[i] = 0;
-	c->counts[i] += count;
-	return 0;
-}
-
-static void counted_free(struct counted *c)
-{
-	intern_free(&c->texts);
-	free(c->counts);
-	*c = (struct counted){ 0 };
-}
-
-struct sp_learner *sp_learner_new(struct err *e)
-{
-	return mem_alloc(1, sizeof(struct sp_learner), e);
-}
-
-int sp_learner_add_word(struct sp_learner *l, const char *word, size_t n, int64_t count,
-			struct err *e)
-{
-	if (!n || memmem(word, n, RESERVED, strlen(RESERVED)))
-		return 0;
-	return count_text(&l->raw, word, n, count, e);
-}
-
-int sp_learner_add_line(struct sp_learner *l, const char *line, size_t n, bool *is_used,
-			struct err *e)
-{
-	const char *end = line + n, *stop;
-	bool is_good = n <= MAX_LINE && !memmem(line, n, RESERVED, strlen(RESERVED));
-
-	if (is_used)
-		*is_used = is_good;
-	for (; is_good && line < end; line = stop + 1) {
-		stop = memchr(line, ' ', (size_t)(end - line));
-		if (!stop)
-			stop = end;
-		if (stop > line && count_text(&l->raw, line, (size_t)(stop - line), 1, e))
-			return e->code;
-	}
-	return 0;
-}
-
-void sp_learner_free(struct sp_learner *l)
-{
-	if (!l)
-		return;
-	counted_free(&l->raw);
-	free(l);
-}
 
 /* ---- words as the trainer sees them ---- */
 
@@ -152,7 +80,7 @@ static int count_normalized(struct learning *k, int64_t count, struct err *e)
 		next = memmem(text + 1, (size_t)(end - text - 1), SP_SPACE, SP_SPACE_BYTES);
 		if (!next)
 			next = end;
-		if (count_text(&k->words, text, (size_t)(next - text), count, e))
+		if (sp_count_text(&k->words, text, (size_t)(next - text), count, e))
 			return e->code;
 		for (const char *at = text; at < next;) {
 			uint32_t c;
@@ -165,7 +93,7 @@ static int count_normalized(struct learning *k, int64_t count, struct err *e)
 	return 0;
 }
 
-static int normalize_words(struct learning *k, const struct counted *raw, struct err *e)
+static int normalize_words(struct learning *k, const struct sp_counts *raw, struct err *e)
 {
 	k->char_counts = mem_alloc(N_CODEPOINTS, sizeof(*k->char_counts), e);
 	if (!k->char_counts || sp_rules_nmt_nfkc(&k->rules, e) ||
@@ -359,7 +287,7 @@ static int start_merging(struct learning *k, size_t merges, struct err *e)
 		if (add_rows(k, text, n, k->words.counts[i], e))
 			return e->code;
 	}
-	counted_free(&k->words);
+	sp_counts_free(&k->words);
 	return bpe_merger_start(&k->merger, e);
 }
 
@@ -464,7 +392,7 @@ int sp_learn(struct sp_learner *l, int64_t vocabulary_size, const char *model_pa
 	*learned = k.model.pieces.n;
 	sp_normalizer_free(&k.normalizer);
 	buf_free(&k.rules);
-	counted_free(&k.words);
+	sp_counts_free(&k.words);
 	free(k.char_counts);
 	free(k.chars);
 	bpe_merger_free(&k.merger);

@@ -5,28 +5,7 @@
 #include "data/sp.h"
 #include "data/tools_internal.h"
 #include "share/base/file.h"
-#include "share/base/lines.h"
-
-static int learn_from(struct sp_learner *l, const char *path, const struct conf *c,
-		      int64_t *skipped, struct err *e)
-{
-	struct lines in;
-	int rc = lines_open(&in, path, e);
-
-	if (rc)
-		return rc;
-	in.repair = c->repair;
-	while ((rc = lines_next(&in, e)) > 0) {
-		bool is_used;
-
-		rc = sp_learner_add_line(l, in.text, in.len, &is_used, e);
-		if (rc)
-			break;
-		*skipped += !is_used;
-	}
-	lines_close(&in);
-	return rc;
-}
+#include "share/base/flow.h"
 
 static int learn_to(struct sp_learner *l, const struct conf *c, int64_t *learned, struct err *e)
 {
@@ -43,7 +22,7 @@ int tool_sp_learn(const struct conf *c, struct err *e)
 {
 	struct sp_learner *l;
 	int64_t skipped = 0, learned = 0;
-	int rc;
+	int rc, threads = flow_threads((int)c->threads);
 
 	if (!c->output)
 		return err_set(e, ERR_USAGE, "the name of the model is missing: "
@@ -51,9 +30,9 @@ int tool_sp_learn(const struct conf *c, struct err *e)
 	l = sp_learner_new(e);
 	rc = l ? 0 : e->code;
 	if (!rc && c->n_arguments == 0)
-		rc = learn_from(l, NULL, c, &skipped, e);
+		rc = sp_learner_add_file(l, NULL, c->repair, threads, &skipped, e);
 	for (int i = 0; !rc && i < c->n_arguments; i++)
-		rc = learn_from(l, c->arguments[i], c, &skipped, e);
+		rc = sp_learner_add_file(l, c->arguments[i], c->repair, threads, &skipped, e);
 	if (!rc)
 		rc = learn_to(l, c, &learned, e);
 	if (!rc && !c->quiet && skipped)

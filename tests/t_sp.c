@@ -68,8 +68,8 @@ static const char *const text[] = {
 	"In 2016 there were 1234 boats; in 2017 there were 12345.",
 	"Im Jahr 2016 waren es 1234 Boote, im Jahr 2017 waren es 12345.",
 	"Größere Schiffe brauchen größere Häfen, kleinere Boote kleinere.",
-	"Маленькая лодка вышла из гавани, "
-	"большая лодка осталась в гавани.",
+	("Маленькая лодка вышла из гавани, "
+	 "большая лодка осталась в гавани."),
 	"小さな船が港を出た。大きな船は港に残った。",
 	"ｆｕｌｌ－ｗｉｄｔｈ　ｔｅｘｔ and ½ of the ﬁsh, № 5",
 	"aaaa aaa aa a aaaaaaaa",
@@ -370,7 +370,7 @@ TEST(sp_charsmap_finds_the_longest)
 			check_int(intern_add(&known, from[n], len, &number, &e), 0);
 			if ((size_t)number < n)
 				continue;
-			rules[n] = (struct charsmap_rule){ from[n], "xyz" + number % 3, len,
+			rules[n] = (struct charsmap_rule){ from[n], &"xyz"[number % 3], len,
 							   3 - (size_t)number % 3 };
 			n++;
 		}
