@@ -204,8 +204,8 @@ TEST(receipt_that_says_nothing_is_none)
 	static const char *const texts[] = {
 		"", "{", "[]", "{\"url\":\"http://a\",\"trust\":\"own\",\"sha256\":\"00\"}",
 		"{\"url\":\"\",\"trust\":\"own\"}", "{\"url\":7}", "\377",
-		"{\"url\":\"http://a\",\"trust\":\"blind\",\"sha256\":"
-		"\"248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1\"}",
+		("{\"url\":\"http://a\",\"trust\":\"blind\",\"sha256\":"
+		 "\"248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1\"}"),
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
