@@ -45,12 +45,13 @@ struct stepper {
 	const struct model_shape *shape;
 	const struct model_weights *weights;
 	const struct batch *batch;		/* borrowed */
-	struct tensor memory;			/* (n_source, 2 * D * L), the model's */
+	struct tensor memory;		/* (n_source, 2 * D * L), the model's; see source_kv() */
 
 	void   *block;				/* owned, backend */
 	size_t  block_bytes;
 	struct areas a;
-	float *cache; /* (cache_rows, 2 * D * L) owned, backend: K and V of each layer */
+	void *cache; /* (cache_rows, 2 * D * L) owned, backend: K and V of each layer */
+	enum dtype cache_dtype;
 	int64_t cache_rows, cache_used;
 
 	int32_t *host;				/* owned: one block for the arrays below */
@@ -80,6 +81,11 @@ struct stepper *stepper_new(struct model *m, struct err *e)
 	s->dev = model_get_dev(m);
 	s->shape = model_get_shape(m);
 	s->weights = model_get_weights(m);
+	/* Weights of less precision come with a cache of less: it is what attention waits for. */
+	s->cache_dtype = s->weights->output.dtype == DTYPE_PACKED_BF16 ||
+					 s->weights->output.dtype == DTYPE_PACKED_INT8
+				 ? DTYPE_BF16
+				 : DTYPE_F32;
 	return s;
 }
 
@@ -161,30 +167,55 @@ static int reserve_host(struct stepper *s, struct err *e)
 	return 0;
 }
 
-/* Floats from one cache row to the next: not a power of 2, or all would lie in the same cache sets. */
-static int64_t cache_width(const struct stepper *s)
+/* Elements from one cache row to the next; a power of 2 would put all into the same cache sets. */
+static int64_t cache_stride(const struct stepper *s)
 {
-	return 2 * (int64_t)s->shape->d_model * s->shape->decoder_layers + 16;
+	return 2 * (int64_t)s->shape->d_model * s->shape->decoder_layers + 32;
+}
+
+/* The first rows of a cache. */
+static struct tensor cache_tensor(const struct stepper *s, void *cache, int64_t rows)
+{
+	int64_t cols = 2 * (int64_t)s->shape->d_model * s->shape->decoder_layers;
+
+	return (struct tensor){ cache, rows, cols, cache_stride(s), s->cache_dtype };
+}
+
+static void upload(struct stepper *s, void *area, const void *from, int64_t elements)
+{
+	s->ops->to_device(s->dev, area, from, (size_t)elements * 4);
+}
+
+/* Copy from to the first rows of to, as many at a time as there are slots. */
+static void copy_rows(struct stepper *s, struct tensor to, struct tensor from)
+{
+	for (int64_t first = 0, n; first < from.rows; first += n) {
+		n = MIN(s->max_rows, from.rows - first);
+		for (int64_t r = 0; r < n; r++)
+			s->row_ints[r] = (int32_t)(first + r);
+		upload(s, s->a.slots, s->row_ints, n);
+		s->ops->scatter_rows(s->dev, to, tensor_rows(from, first, n), s->a.slots);
+	}
 }
 
 /* Room for rows more cache rows; what is in the cache is kept. */
 static int reserve_cache(struct stepper *s, int64_t rows, struct err *e)
 {
-	int64_t want = s->cache_used + rows, width = cache_width(s);
+	int64_t want = s->cache_used + rows;
 	size_t bytes;
-	float *larger;
+	void *larger;
 
 	if (want <= s->cache_rows)
 		return 0;
 	want = MAX(want, s->cache_rows + s->cache_rows / 2);
-	if (want > INT32_MAX || !area_bytes(want, width, &bytes))
+	if (want > INT32_MAX || !area_bytes(want, cache_stride(s), &bytes))
 		return err_set(e, ERR_NOMEM, "too many hypotheses at once: lower decode-tokens");
-	larger = s->ops->alloc(s->dev, bytes, e);
+	larger = s->ops->alloc(s->dev, bytes / 4 * dtype_bytes(s->cache_dtype), e);
 	if (!larger)
 		return e->code;
 	if (s->cache_used)
-		s->ops->add(s->dev, tensor_f32(larger, s->cache_used, width),
-			    tensor_f32(s->cache, s->cache_used, width));
+		copy_rows(s, cache_tensor(s, larger, want),
+			  cache_tensor(s, s->cache, s->cache_used));
 	if (s->ops->sync(s->dev, e)) {
 		s->ops->release(s->dev, larger);
 		return e->code;
@@ -194,6 +225,13 @@ static int reserve_cache(struct stepper *s, int64_t rows, struct err *e)
 	s->cache = larger;
 	s->cache_rows = want;
 	return 0;
+}
+
+/* Keys and values of the sources: rounded ones are the first rows of the cache. */
+static struct tensor source_kv(const struct stepper *s)
+{
+	return s->cache_dtype == DTYPE_F32 ? s->memory
+					   : cache_tensor(s, s->cache, s->memory.rows);
 }
 
 int stepper_begin(struct stepper *s, const struct batch *b, int32_t max_rows, int32_t max_steps,
@@ -209,14 +247,15 @@ int stepper_begin(struct stepper *s, const struct batch *b, int32_t max_rows, in
 	if (reserve_areas(s, e) || reserve_host(s, e))
 		return e->code;
 	/* Most translations are about as long as their source; more is added when it is needed. */
-	if (reserve_cache(s, (int64_t)max_rows * MIN(max_steps, b->max_source + 8), e))
+	if (reserve_cache(s, b->n_source + (int64_t)max_rows * MIN(max_steps, b->max_source + 8),
+			  e) ||
+	    model_encode(s->model, b, &s->memory, e))
 		return e->code;
-	return model_encode(s->model, b, &s->memory, e);
-}
-
-static void upload(struct stepper *s, void *area, const void *from, int64_t elements)
-{
-	s->ops->to_device(s->dev, area, from, (size_t)elements * 4);
+	if (s->cache_dtype != DTYPE_F32) {
+		copy_rows(s, cache_tensor(s, s->cache, b->n_source), s->memory);
+		s->cache_used = b->n_source;
+	}
+	return 0;
 }
 
 static void upload_constant(struct stepper *s, void *area, int32_t value, int32_t n)
@@ -301,7 +340,7 @@ static void self_attention(struct stepper *s, int32_t layer, int32_t n)
 	int64_t d = s->shape->d_model;
 	struct tensor h = area(s->a.h, n, d), qkv = area(s->a.qkv, n, 3 * d),
 		      context = area(s->a.context, n, d);
-	struct tensor cache = tensor_columns(tensor_f32(s->cache, s->cache_used, cache_width(s)),
+	struct tensor cache = tensor_columns(cache_tensor(s, s->cache, s->cache_used),
 					     2 * d * layer, 2 * d);
 
 	product(s, qkv, h, w->self_qkv);
@@ -318,7 +357,7 @@ static void cross_attention(struct stepper *s, int32_t layer, int32_t n, float *
 	const struct model_decoder_layer *w = &s->weights->decoder[layer];
 	int64_t d = s->shape->d_model;
 	struct tensor q = area(s->a.qkv, n, d), context = area(s->a.context, n, d);
-	struct tensor kv = tensor_columns(s->memory, 2 * d * layer, 2 * d);
+	struct tensor kv = tensor_columns(source_kv(s), 2 * d * layer, 2 * d);
 
 	product(s, q, area(s->a.h, n, d), w->cross_q);
 	s->ops->attention_step(s->dev, context, weights, q, tensor_columns(kv, 0, d),

@@ -3,16 +3,35 @@
 
 #include <assert.h>
 
+#include "kernels/bf16.h"
 #include "kernels/cpu_top.h"
 #include "kernels/cpu_vec.h"
 #include "kernels/ref.h"
 
-static float dot(const float *a, const float *b, int64_t n)
+/*
+ * A row of the cache, of floats or of bf16; half is a constant wherever these are inlined. part:
+ * how many elements there are from col on.
+ */
+VEC_INLINE vec load(struct tensor t, int64_t row, int64_t col, int64_t part, const bool half)
+{
+	const uint16_t *p = (const uint16_t *)t.data + row * t.stride + col;
+	uint16_t rest[VEC_LANES] = { 0 };
+
+	if (!half)
+		return vec_load_part(cpu_row(t, row) + col, part, 0);
+	if (part >= VEC_LANES)
+		return vec_load_halves(p);
+	memcpy(rest, p, (size_t)part * sizeof(*p));
+	return vec_load_halves(rest);
+}
+
+VEC_INLINE float dot(const float *a, struct tensor b, int64_t row, int64_t col, int64_t n,
+		     const bool half)
 {
 	vec sum = vec_set(0);
 
 	for (int64_t c = 0; c < n; c += VEC_LANES)
-		sum += vec_load_part(a + c, n - c, 0) * vec_load_part(b + c, n - c, 0);
+		sum += vec_load_part(a + c, n - c, 0) * load(b, row, col + c, n - c, half);
 	return vec_sum(sum);
 }
 
@@ -51,24 +70,28 @@ struct step {
 /* The cache rows of a hypothesis lie anywhere: only we know which one comes next. */
 static void ask_for(struct tensor t, const struct step *s, int32_t j, int64_t first, int64_t n)
 {
-	if (j < s->length)
-		for (int64_t i = 0; i < n; i += 16)
-			__builtin_prefetch(cpu_row(t, s->index[j]) + first + i);
+	int64_t size = (int64_t)dtype_bytes(t.dtype);
+
+	if (j < s->length) {
+		const char *row = (const char *)t.data + s->index[j] * t.stride * size;
+
+		for (int64_t i = first * size; i < (first + n) * size; i += 64)
+			__builtin_prefetch(row + i);
+	}
 }
 
 /* Weights of all heads, room apart; each row of k is read once, from one end to the other. */
-static void weigh(const struct step *s, float *score, int64_t room)
+VEC_INLINE void weigh(const struct step *s, float *score, int64_t room, const bool half)
 {
 	int64_t n = s->q.cols / s->heads;
 	const float *q = cpu_row(s->q, s->row);
 	float scale = 1 / sqrtf((float)n);
 
 	for (int32_t j = 0; j < s->length; j++) {
-		const float *k = cpu_row(s->k, s->index[j]);
-
 		ask_for(s->k, s, j + AHEAD, 0, s->k.cols);
 		for (int32_t h = 0; h < s->heads; h++)
-			score[h * room + j] = dot(q + h * n, k + h * n, n) * scale;
+			score[h * room + j] =
+				dot(q + h * n, s->k, s->index[j], h * n, n, half) * scale;
 	}
 	for (int32_t h = 0; h < s->heads; h++)
 		softmax(score + h * room, s->length);
@@ -78,7 +101,8 @@ static void weigh(const struct step *s, float *score, int64_t room)
  * Vectors first to first + SUMS of the weighted sum of v's rows; they may be of several heads, but
  * none is of two.
  */
-static void mix_vectors(const struct step *s, const float *score, int64_t room, int64_t first)
+VEC_INLINE void mix_vectors(const struct step *s, const float *score, int64_t room, int64_t first,
+			    const bool half)
 {
 	int64_t n = s->q.cols / s->heads;
 	const float *weight[SUMS];
@@ -89,40 +113,54 @@ static void mix_vectors(const struct step *s, const float *score, int64_t room, 
 		weight[i] = score + (first + i * VEC_LANES) / n * room;
 	}
 	for (int32_t j = 0; j < s->length; j++) {
-		const float *v = cpu_row(s->v, s->index[j]) + first;
+		int32_t row = s->index[j];
 
 		ask_for(s->v, s, j + AHEAD, first, SUMS * VEC_LANES);
 		VEC_UNROLL for (int i = 0; i < SUMS; i++)
-			sum[i] += weight[i][j] * vec_load(v + i * VEC_LANES);
+			sum[i] += weight[i][j] *
+				  load(s->v, row, first + i * VEC_LANES, VEC_LANES, half);
 	}
 	VEC_UNROLL for (int i = 0; i < SUMS; i++)
 		vec_store(cpu_row(s->out, s->row) + first + i * VEC_LANES, sum[i]);
 }
 
 /* The same for n columns of one head. */
-static void mix_columns(const struct step *s, const float *weight, int64_t first, int64_t n)
+VEC_INLINE void mix_columns(const struct step *s, const float *weight, int64_t first, int64_t n,
+			    const bool half)
 {
 	for (int64_t c = first; c < first + n; c += VEC_LANES) {
 		int64_t part = first + n - c;
 		vec sum = vec_set(0);
 
 		for (int32_t j = 0; j < s->length; j++)
-			sum += weight[j] * vec_load_part(cpu_row(s->v, s->index[j]) + c, part, 0);
+			sum += weight[j] * load(s->v, s->index[j], c, part, half);
 		vec_store_part(cpu_row(s->out, s->row) + c, sum, part);
 	}
 }
 
-static void mix(const struct step *s, const float *score, int64_t room)
+VEC_INLINE void mix(const struct step *s, const float *score, int64_t room, const bool half)
 {
 	int64_t n = s->q.cols / s->heads, c = 0;
 
 	if (n % VEC_LANES == 0)
 		for (; c + SUMS * VEC_LANES <= s->q.cols; c += SUMS * VEC_LANES)
-			mix_vectors(s, score, room, c);
+			mix_vectors(s, score, room, c, half);
 	for (int64_t part; c < s->q.cols; c += part) {
 		part = MIN(n - c % n, s->q.cols - c);
-		mix_columns(s, score + c / n * room, c, part);
+		mix_columns(s, score + c / n * room, c, part, half);
 	}
+}
+
+static void attend_floats(const struct step *s, float *score, int64_t room)
+{
+	weigh(s, score, room, false);
+	mix(s, score, room, false);
+}
+
+static void attend_halves(const struct step *s, float *score, int64_t room)
+{
+	weigh(s, score, room, true);
+	mix(s, score, room, true);
 }
 
 void CPU(attention_step)(struct dev *d, struct tensor out, float *weights, struct tensor q,
@@ -132,7 +170,7 @@ void CPU(attention_step)(struct dev *d, struct tensor out, float *weights, struc
 	int64_t room = CEIL_DIV(index_stride, VEC_LANES) * VEC_LANES;
 	float *scratch, part = 1 / (float)heads;
 
-	if ((out.dtype | q.dtype | k.dtype | v.dtype) != DTYPE_F32) {
+	if ((out.dtype | q.dtype) != DTYPE_F32 || k.dtype != v.dtype) {
 		ref_attention_step(NULL, out, weights, q, k, v, index, length, index_stride, heads);
 		return;
 	}
@@ -140,14 +178,16 @@ void CPU(attention_step)(struct dev *d, struct tensor out, float *weights, struc
 			      (size_t)room * sizeof(*scratch));
 	if (!scratch)
 		return;
-#pragma omp parallel for num_threads(cpu_threads(d, q.rows * q.cols * 8)) schedule(dynamic, 4)
+#pragma omp parallel for num_threads(cpu_threads(d, q.rows * q.cols)) schedule(dynamic, 4)
 	for (int64_t r = 0; r < q.rows; r++) {
 		struct step s = { out, q, k, v, r, index + r * index_stride, length[r], heads };
 		float *score = scratch + cpu_thread_number() * heads * room,
 		      *w = weights ? weights + r * index_stride : NULL;
 
-		weigh(&s, score, room);
-		mix(&s, score, room);
+		if (k.dtype == DTYPE_BF16)
+			attend_halves(&s, score, room);
+		else
+			attend_floats(&s, score, room);
 		if (w)
 			memset(w, 0, (size_t)index_stride * sizeof(*w));
 		for (int32_t h = 0; h < heads && w; h++)
@@ -176,15 +216,30 @@ void CPU(gather_rows)(struct dev *d, struct tensor out, struct tensor x, const i
 		copy_row(out, r, x, index[r]);
 }
 
+static void round_row(struct tensor to, int64_t to_row, struct tensor from, int64_t from_row)
+{
+	uint16_t *half = (uint16_t *)to.data + to_row * to.stride;
+	const float *x = cpu_row(from, from_row);
+
+	for (int64_t c = 0; c < to.cols; c++)
+		half[c] = bf16_from_float(x[c]);
+}
+
 void CPU(scatter_rows)(struct dev *d, struct tensor out, struct tensor x, const int32_t *index)
 {
-	if (out.dtype != x.dtype) {
+	bool round = out.dtype == DTYPE_BF16 && x.dtype == DTYPE_F32;
+
+	if (out.dtype != x.dtype && !round) {
 		ref_scatter_rows(NULL, out, x, index);
 		return;
 	}
 #pragma omp parallel for num_threads(cpu_threads(d, x.rows * x.cols)) schedule(static)
-	for (int64_t r = 0; r < x.rows; r++)
-		copy_row(out, index[r], x, r);
+	for (int64_t r = 0; r < x.rows; r++) {
+		if (round)
+			round_row(out, index[r], x, r);
+		else
+			copy_row(out, index[r], x, r);
+	}
 }
 
 #define TOP_STEP (4 * VEC_LANES)

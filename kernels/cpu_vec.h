@@ -43,6 +43,24 @@ VEC_INLINE vec vec_load(const float *p)
 	return *(const vec_unaligned *)p;
 }
 
+/* The same number of bf16. */
+VEC_INLINE vec vec_load_halves(const uint16_t *p)
+{
+#if defined(__AVX512F__)
+	return (vec)_mm512_slli_epi32(
+		_mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)(const void *)p)), 16);
+#elif defined(__AVX2__)
+	return (vec)_mm256_slli_epi32(
+		_mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)(const void *)p)), 16);
+#else
+	vec_int x = { 0 };
+
+	for (int i = 0; i < VEC_LANES; i++)
+		x[i] = (int32_t)((uint32_t)p[i] << 16);
+	return (vec)x;
+#endif
+}
+
 VEC_INLINE void vec_store(float *p, vec x)
 {
 	*(vec_unaligned *)p = x;

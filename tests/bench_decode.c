@@ -70,8 +70,8 @@ static void report(const struct bench *b, double tokens, double s, double cpu)
 		       (long long)b->length, b->precision, b->backend, (long long)b->threads,
 		       (long long)b->workers, tokens / s, s * 1000, cpu);
 	else
-		printf("%s %s %s beam %lld, %lld sentences, %lld threads, %lld workers: %.0f target "
-		       "tokens/s, %.1f ms, %.3f CPU s\n",
+		printf("%s %s %s beam %lld, %lld sentences, %lld threads, %lld workers: %.0f "
+		       "target tokens/s, %.1f ms, %.3f CPU s\n",
 		       b->backend, b->size, b->precision, (long long)b->beam,
 		       (long long)b->sentences, (long long)b->threads, (long long)b->workers,
 		       tokens / s, s * 1000, cpu);
@@ -174,7 +174,7 @@ static int parse(struct bench *b, int argc, char **argv)
 		}
 		if (!known || b->length < 1 || b->sentences < 1 || b->sentences > 4096 ||
 		    b->length > 4096 || b->beam < 1 || b->beam > DECODE_MAX_BEAM) {
-			fprintf(stderr, "bench_decode: see the top of bench_decode.c for options\n");
+			fprintf(stderr, "bench_decode: for options see the top of its source\n");
 			return 64;
 		}
 	}

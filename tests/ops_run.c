@@ -102,14 +102,24 @@ static struct run_buffer *new_buffer(struct run *r, enum role role, char type, i
 	return b;
 }
 
-struct tensor run_tensor(struct run *r, enum role role, int64_t rows, int64_t cols)
+static struct tensor new_tensor(struct run *r, enum role role, int64_t rows, int64_t cols,
+				bool bf16)
 {
-	bool bf16 = r->op_case->flags & BF16;
 	int64_t stride = r->op_case->flags & WIDE ? cols + 5 : cols;
 	struct run_buffer *b = new_buffer(r, role, bf16 ? 'h' : 'f', rows, cols, stride);
 
 	return (struct tensor){ b->device + GUARD, rows, cols, stride,
 				bf16 ? DTYPE_BF16 : DTYPE_F32 };
+}
+
+struct tensor run_tensor(struct run *r, enum role role, int64_t rows, int64_t cols)
+{
+	return new_tensor(r, role, rows, cols, r->op_case->flags & BF16);
+}
+
+struct tensor run_halves(struct run *r, enum role role, int64_t rows, int64_t cols)
+{
+	return new_tensor(r, role, rows, cols, r->op_case->flags & (BF16 | HALF_CACHE));
 }
 
 float *run_floats(struct run *r, enum role role, int64_t n)

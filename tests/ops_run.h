@@ -27,6 +27,7 @@ enum case_flags {
 	IN_PLACE     = 1 << 7,
 	CAUSAL       = 1 << 8,
 	CROSS        = 1 << 9,	/* keys of another length than queries */
+	HALF_CACHE   = 1 << 11,	/* what is kept is bf16, the rest is not */
 	COARSE       = 1 << 10,	/* only nine different numbers, so that many are equal */
 };
 
@@ -61,6 +62,7 @@ struct run {
 
 /* Operands, on the backend's side, for the function of a case. */
 struct tensor run_tensor(struct run *r, enum role role, int64_t rows, int64_t cols);
+struct tensor run_halves(struct run *r, enum role role, int64_t rows, int64_t cols);
 float *run_floats(struct run *r, enum role role, int64_t n);
 double *run_double(struct run *r);
 int32_t *run_ints(struct run *r, const int32_t *values, int64_t n);	/* values NULL: an output */

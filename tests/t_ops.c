@@ -296,8 +296,8 @@ static void run_attention_step(struct run *r, const struct op_case *c)
 	int64_t n_cache = 3 * c->rows, stride = c->third + 3;
 	struct tensor out = run_tensor(r, OUTPUT, c->rows, c->cols),
 		      q = run_tensor(r, INPUT, c->rows, c->cols);
-	struct tensor k = run_tensor(r, INPUT, n_cache, c->cols),
-		      v = run_tensor(r, INPUT, n_cache, c->cols);
+	struct tensor k = run_halves(r, INPUT, n_cache, c->cols),
+		      v = run_halves(r, INPUT, n_cache, c->cols);
 	float *weights = c->flags & NO_BIAS ? NULL : run_floats(r, OUTPUT, c->rows * stride);
 	int32_t index[MOST_INTS], length[MOST_INTS];
 
@@ -324,7 +324,7 @@ static void run_gather_rows(struct run *r, const struct op_case *c)
 /* Row i goes to row (7 i + 3) of third, which is no multiple of 7; the other rows stay. */
 static void run_scatter_rows(struct run *r, const struct op_case *c)
 {
-	struct tensor out = run_tensor(r, CHANGED, c->third, c->cols),
+	struct tensor out = run_halves(r, CHANGED, c->third, c->cols),
 		      x = run_tensor(r, INPUT, c->rows, c->cols);
 	int32_t index[MOST_INTS];
 
