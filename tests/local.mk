@@ -30,6 +30,7 @@ EXTRA_DIST += %D%/valgrind.supp %D%/tally.sh %D%/lint.sh
 EXTRA_DIST += %D%/golden/model.pytorch.safetensors %D%/peers/moses.sh %D%/peers/pytorch_model.py %D%/peers/pytorch_train.py \
 	%D%/peers/safetensors_read.py
 EXTRA_DIST += %D%/peers/bpe_compare.py %D%/peers/bpe_speed.py %D%/peers/race.py %D%/peers/wmt_size.sh
+EXTRA_DIST += %D%/peers/ctranslate2_decode.py
 EXTRA_DIST += %D%/golden/run %D%/golden/empty-24x80-ascii.screen \
 	%D%/golden/failed-24x80.screen %D%/golden/help-24x80-ascii.screen \
 	%D%/golden/hostile-24x80-ascii.screen %D%/golden/hostile-24x80.screen %D%/golden/log-24x80.screen \
