@@ -28,7 +28,7 @@ static const struct prep_stage stages[] = {
 	{ "learn", prep_learn_pieces, 1, PREP_TEXTS_NOT,
 	  "segmentation segmentation=bpe?merges segmentation=bpe?min_frequency "
 	  "segmentation=sentencepiece?vocabulary_size",
-	  "judge", "%M" },
+	  "judge", "%M work/%V" },
 	{ "encode", prep_encode, 1, PREP_TEXTS_NOT, "max_tokens", "judge learn",
 	  "vocab.tsv work/ids work/verdicts.final" },
 	{ "pack", prep_pack_shards, 1, PREP_TEXTS_NOT, "seed", "encode", "%P.shard" },
@@ -301,7 +301,8 @@ static int prepare_unless_ready(struct prep *p, struct err *e)
 
 	if (!p->c->force && corpus_is_ready(p->c, &ready, e))
 		return e->code;
-	if (!ready)
+	/* texts may be asked for later; the stages are kept */
+	if (!ready || p->c->keep_text)
 		return prepare(p, e);
 	progress_note(&p->progress,
 		      "%s is ready in %s already, with the same options; --force looks at every "

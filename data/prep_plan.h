@@ -47,7 +47,8 @@ struct prep_stage {
 	/*
 	 * Files in the folder of the corpus, separated by blanks. %K: for each training text, its
 	 * number; %H: for each held-out set, %P: for each set that becomes a shard, its name;
-	 * %S %T: the languages; %M: the file of the segmentation.
+	 * %S %T: the languages; %M: the file of the segmentation; %V: the vocabulary that
+	 * SentencePiece has beside it (with BPE there is none).
 	 */
 	const char *outputs;
 };

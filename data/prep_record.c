@@ -32,6 +32,11 @@ static bool is_packed(const char *set)
 	return !strcmp(set, "train") || !strcmp(set, "dev") || !strcmp(set, "test");
 }
 
+static bool is_sentencepiece(const struct prep *p)
+{
+	return p->c->segmentation == SEGMENTATION_SENTENCEPIECE;
+}
+
 /* The name that one part of a pattern stands for, with %K %H %P being text or set number i. */
 static char *expand(const struct prep *p, const char *pattern, size_t n, size_t i, struct err *e)
 {
@@ -49,10 +54,9 @@ static char *expand(const struct prep *p, const char *pattern, size_t n, size_t 
 		case 'P': buf_add_str(&b, p->texts.sets[i]); break;
 		case 'S': buf_add_str(&b, p->c->source_language); break;
 		case 'T': buf_add_str(&b, p->c->target_language); break;
+		case 'V': buf_add_str(&b, "sentencepiece.vocab"); break;
 		default:
-			buf_add_str(&b, p->c->segmentation == SEGMENTATION_SENTENCEPIECE
-						? "sentencepiece.model"
-						: "bpe.codes");
+			buf_add_str(&b, is_sentencepiece(p) ? "sentencepiece.model" : "bpe.codes");
 		}
 	}
 	return buf_take(&b, e);
@@ -73,6 +77,8 @@ static int add_pattern(const struct prep *p, const struct pattern *q, struct pre
 	bool packed = memmem(pattern, n, "%P", 2);
 	size_t i, end = texts ? p->texts.n_train : held_out || packed ? (size_t)p->texts.n_sets : 1;
 
+	if (memmem(pattern, n, "%V", 2) && !is_sentencepiece(p))
+		return 0;
 	for (i = held_out ? 1 : 0; i < end; i++) {
 		if (packed && !is_packed(p->texts.sets[i]))
 			continue;
