@@ -24,8 +24,9 @@
  * PAIR_BYTES of text a pair. Of the 1.1 GB: 1.1 GB said, 0.86 used; with SentencePiece 1.7 and 1.44.
  *
  * Disk: sides and words take 0.6 of B (a word is one to three bytes instead of six), counts and
- * pieces of words 0.1, shards half of B (a token is two bytes; four where the vocabulary has more than 65,536 entries), the buckets of
- * the shuffle as much again for a while. The ledger: what is dropped is a few per cent.
+ * pieces of words 0.1, shards half of B (a token is two bytes; four where the vocabulary has more
+ * than 65,536 entries), the buckets of the shuffle as much again for a while. The ledger: what is
+ * dropped is a few per cent.
  */
 #define ARCHIVE_RATIO  3.5
 #define DEMO_BYTES     160	/* a pair of the grammar, both sides */

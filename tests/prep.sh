@@ -24,7 +24,7 @@ ok() { passed=$((passed + 1)); echo "ok       $1"; }
 not_ok() { failed=$((failed + 1)); echo "FAILED   $1: $2"; }
 skip() { skipped=$((skipped + 1)); echo "skipped  $1: $2"; }
 
-# says NAME STATUS WORDS COMMAND... : the exit status, and the words (an extended regular expression) on standard error.
+# says NAME STATUS WORDS COMMAND... : the exit status, and the words (an extended regular expression) on either output.
 says() {
 	name=$1 want=$2 words=$3
 	shift 3
@@ -32,7 +32,7 @@ says() {
 	"$@" >"$tmp/out" 2>"$tmp/err" </dev/null || got=$?
 	if [ "$got" -ne "$want" ]; then
 		not_ok "$name" "exit status $got, not $want; it said: $(tail -n 1 "$tmp/err" | head -c 400)"
-	elif [ -n "$words" ] && ! grep -qE -- "$words" "$tmp/err"; then
+	elif [ -n "$words" ] && ! cat "$tmp/out" "$tmp/err" | grep -qE -- "$words"; then
 		not_ok "$name" "nothing like '$words' in: $(tail -n 3 "$tmp/err" | head -c 600)"
 	else
 		ok "$name"
@@ -141,7 +141,14 @@ cp "$manifest" "$tmp/first.json"
 says "again from archives that are here" 0 'is ready' wmt "$tmp/ws" --force
 same "the same bytes again" "$(grep -o '"name":"train.shard"[^}]*' "$manifest")" \
 	"$(grep -o '"name":"train.shard"[^}]*' "$tmp/first.json")"
+find "$tmp/ws/archives" -name '*.tgz' -exec rm {} +
+says "archives are gone: said to be fetched where they must be read" 0 '^to fetch: test.tgz' wmt "$tmp/ws" --dry-run --normalize
+says "archives are gone: not needed for other merges" 0 'kept: read judge' wmt "$tmp/ws" --merges 400 --force
+says "archives are gone: needed for other tokens" 69 'the server answers 404' wmt "$tmp/ws" --normalize --force
+same "that is known before anything is changed" "$(find "$manifest" | wc -l)" 1
 mv "$tmp/gone" "$tmp/www"
+says "a plan fetches nothing" 0 '^to fetch: de-en.tgz' wmt "$tmp/ws5" --dry-run
+absent "a plan leaves nothing" "$tmp/ws5"
 says "from a folder, where sums are published: said" 0 'training-parallel-commoncrawl.tgz: has [0-9]* bytes, should have 918311367; taken' \
 	wmt "$tmp/ws2" --from "$tmp/www"
 absent "from a folder: used where it lies" "$tmp/ws2/archives/wmt16-en-de/dev.tgz"
