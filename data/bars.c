@@ -124,7 +124,8 @@ void bars_line(struct buf *out, const struct bar_view *v, int width)
 	int left;
 
 	if (v->total > 0)
-		buf_printf(&percent, "  %3d %%", (int)(100.0 * (double)v->done / (double)v->total));
+		buf_printf(&percent, "  %3d %%",
+			   (int)(100.0 * (double)MIN(v->done, v->total) / (double)v->total));
 	add_amount(&amount, v);
 	add_rate(&rate, v);
 	left = width - name - (int)(percent.len + rate.len) - 2;
