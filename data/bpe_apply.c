@@ -15,7 +15,7 @@
 
 #define CACHE_BYTES ((size_t)128 << 20)	/* then it starts again: input may be endless */
 #define CACHE_WORD  256			/* longer words are not kept */
-#define FRONT_SLOTS 8192u		/* a power of two */
+#define FRONT_SETS  8192u		/* a power of two */
 
 /* A symbol of the word at hand: bytes start … end - 1 of it. */
 struct node {
@@ -46,10 +46,14 @@ struct bpe {
 	} * cached; /* owned: … and what each became, in split */
 	size_t cap_cached;
 	struct buf split;
+	/*
+	 * The short words found last: two for each hash, the later one first; a line of the
+	 * processor's cache.
+	 */
 	struct front {
 		struct short_word word;
-		size_t start, len;	/* in split */
-	} * front; /* owned: (FRONT_SLOTS) the short words found last, by their hash */
+		struct cached found;
+	} (*front)[2];			/* owned: (FRONT_SETS) */
 
 	struct node *nodes;		/* owned, as are the next ones: work space for one word */
 	size_t cap_nodes;
@@ -394,19 +398,24 @@ static int find_cached(struct bpe *b, const char *word, size_t n, struct cached 
 static inline int find_short(struct bpe *b, const char *text, size_t n, struct short_word w,
 			     struct cached *found, struct err *e)
 {
-	struct front *f = &b->front[short_word_hash(w) & (FRONT_SLOTS - 1)];
+	struct front *set = b->front[short_word_hash(w) & (FRONT_SETS - 1)];
 
-	if (!short_word_is(f->word, w)) {
-		if (find_cached(b, text, n, found, e))
-			return e->code;
-		*f = (struct front){ w, found->start, found->len };
-		return 0;
+	if (!short_word_is(set[0].word, w)) {
+		struct front first = set[1];
+
+		if (!short_word_is(first.word, w)) {
+			if (find_cached(b, text, n, &first.found, e))
+				return e->code;
+			first.word = w;
+		}
+		set[1] = set[0];
+		set[0] = first;
 	}
-	*found = (struct cached){ f->start, f->len };
+	*found = set[0].found;
 	return 0;
 }
 
-/* Append it. Eight bytes at a time where there is room on both sides. */
+/* Append it; sixteen bytes at once where there is room for that on both sides. */
 static inline void add_found(const struct bpe *b, struct cached found, struct buf *out)
 {
 	const char *from = b->split.data + found.start;
@@ -465,7 +474,7 @@ int bpe_apply_line(struct bpe *b, const char *line, size_t n, struct buf *out, s
 	if (intern_memory(&b->words) + b->split.cap > CACHE_BYTES)
 		forget_words(b);
 	if (!b->front) {
-		b->front = mem_alloc(FRONT_SLOTS, sizeof(*b->front), e);
+		b->front = mem_alloc_aligned(FRONT_SETS, sizeof(*b->front), e);
 		if (!b->front)
 			return e->code;
 	}
