@@ -88,6 +88,12 @@ says "it is ready" 0 'is ready, with the same options' prep --dry-run
 sha() { grep -o "\"name\":\"$1\",\"bytes\":[0-9]*,\"sha256\":\"[0-9a-f]*\"" "$corpus/manifest.json"; }
 first=$(sha train.shard)
 
+# ---- text, also afterwards ----------------------------------------------------
+says "a prepared corpus gives its texts" 0 'kept: read judge learn encode pack ledger' prep --keep-text
+"$data" bpe-apply -c "$corpus/bpe.codes" <"$corpus/text/train.tok.clean.de" >"$tmp/split"
+equal "which are split as the codes say" "$tmp/split" "$corpus/text/train.tok.clean.bpe.200.de"
+same "and nothing else changes" "$(sha train.shard)" "$first"
+
 # ---- what each option redoes -----------------------------------------------------
 find "$corpus" -type f -newer "$corpus/manifest.json" >"$tmp/newer"
 for o in --normalize --no-tokenize --no-escape --aggressive "--source-language de --target-language en"; do
