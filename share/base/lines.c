@@ -181,9 +181,10 @@ static bool can_read_now(const struct lines *l)
 	return l->read || l->memory || poll(&p, 1, 0) != 0;
 }
 
+/* The last of them may lack its LF. */
 static int64_t count_lines(const char *text, size_t n)
 {
-	int64_t lines = 0;
+	int64_t lines = n && text[n - 1] != '\n';
 
 	for (size_t i = 0; i < n; i++)
 		lines += text[i] == '\n';

@@ -50,6 +50,33 @@ static void compare_lines(struct lines *in[3], struct err e[3])
 	property(got[0] == 0 || !in[0]->repair);
 }
 
+/* The same text in blocks of whole lines, each read from memory. */
+static void compare_blocks(const char *path, const uint8_t *data, size_t n)
+{
+	struct err e = { 0 };
+	struct lines in, part;
+	struct buf block = { 0 };
+	bool is_waiting;
+	size_t at = 0;
+	int64_t before = 0;
+
+	property(!lines_open(&in, path, &e));
+	while (lines_take(&in, 5, &block, &is_waiting, &e) > 0) {
+		property(block.len && at + block.len <= n);
+		property(!memcmp(block.data, data + at, block.len));
+		at += block.len;
+		property(!lines_open_memory(&part, path, block.data, block.len, before + 1, &e));
+		part.repair = true;
+		while (lines_next(&part, &e) > 0)
+			before++;
+		property(part.number == before && in.number == before);
+		lines_close(&part);
+	}
+	property(at == n);
+	lines_close(&in);
+	buf_free(&block);
+}
+
 FUZZ(lines)
 {
 	const char *path = fuzz_file(data, n);
@@ -69,6 +96,7 @@ FUZZ(lines)
 		for (int i = 0; i < 3; i++)
 			lines_close(in[i]);
 	}
+	compare_blocks(path, data, n);
 	return 0;
 }
 

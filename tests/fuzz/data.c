@@ -10,6 +10,7 @@
 #include "data/sgm.h"
 #include "data/shard.h"
 #include "data/side.h"
+#include "data/sp.h"
 #include "data/vocab.h"
 #include "share/base/hash.h"
 #include "tests/fuzz/fuzz.h"
@@ -200,5 +201,30 @@ FUZZ(archive)
 	property(bytes <= ((int64_t)64 << 20) + 200 * (int64_t)n + (int64_t)sizeof(block));
 	property(a || e.code);
 	archive_close(a);
+	return 0;
+}
+
+/* Two bytes: the length of a line; the line; a model of SentencePiece's that splits it. */
+FUZZ(sp)
+{
+	struct err e = { 0 };
+	struct buf pieces = { 0 }, text = { 0 };
+	size_t n_line = n >= 2 ? data[0] | (size_t)data[1] << 8 : 0;
+	const char *line = (const char *)data + 2;
+	struct sp *s;
+
+	if (n < 2 || n_line > n - 2)
+		return 0;
+	s = sp_open_memory(data + 2 + n_line, n - 2 - n_line, "test.model", &e);
+	property(s || e.code);
+	if (s && !sp_apply_line(s, line, n_line, &pieces, &e))
+		property(!sp_undo_line(s, buf_text(&pieces), pieces.len, &text, &e) || e.code);
+	if (s) {
+		buf_clear(&text);
+		sp_undo_line(s, line, n_line, &text, &e);
+	}
+	buf_free(&pieces);
+	buf_free(&text);
+	sp_close(s);
 	return 0;
 }

@@ -31,6 +31,7 @@
 	X(side) \
 	X(words) \
 	X(archive) \
+	X(sp) \
 	X(safetensors)
 
 #define X(name) FUZZ(name);

@@ -21,7 +21,7 @@ bad=0
 for target; do
 	WERKBANK_FUZZ=${target##*/}
 	mkdir -p "found/$WERKBANK_FUZZ"
-	case $WERKBANK_FUZZ in archive | shard) longest=16384 ;; *) longest=4096 ;; esac
+	case $WERKBANK_FUZZ in archive | shard | sp) longest=16384 ;; *) longest=4096 ;; esac
 	if ./tests/fuzz_search -max_total_time="$FUZZ_SECONDS" -timeout=10 -rss_limit_mb=2048 -max_len=$longest \
 		-use_value_profile=1 -print_final_stats=1 -artifact_prefix="$WERKBANK_FUZZ-" \
 		"found/$WERKBANK_FUZZ" "$source/tests/fuzz/corpus/$WERKBANK_FUZZ" >"$WERKBANK_FUZZ.log" 2>&1; then
