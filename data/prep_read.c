@@ -19,6 +19,7 @@
 #include "data/manifest.h"
 #include "data/prep_stages.h"
 #include "data/side.h"
+#include "share/base/clock.h"
 #include "share/base/file.h"
 #include "share/base/flow.h"
 #include "share/base/mem.h"
@@ -363,11 +364,13 @@ int prep_read(struct prep *p, struct err *e)
 		rc = read_all(&r, e);
 	if (!rc)
 		rc = finish(&r, e);
-	if (!rc)
-		progress_end(&p->progress,
-			     "%lld training pairs, %lld + %lld bytes, %lld distinct words",
-			     (long long)n->read, (long long)n->source_bytes,
-			     (long long)n->target_bytes, (long long)n->distinct_words);
+	if (!rc) {
+		double mb = (double)(n->source_bytes + n->target_bytes) / 1e6;
+		double seconds = MAX(clock_mono_s() - p->progress.began_s, 1e-9);
+
+		progress_end(&p->progress, "%lld pairs, %.1f MB (%.0f MB/s), %lld distinct words",
+			     (long long)n->read, mb, mb / seconds, (long long)n->distinct_words);
+	}
 	close_reading(&r);
 	return rc;
 }
