@@ -49,7 +49,6 @@ libdata_a_SOURCES = \
 	%D%/word_cache.h  %D%/word_ids.c    %D%/word_ids.h \
 	%D%/shard.c       %D%/shard.h       %D%/short_word.h \
 	%D%/shuffle.c     %D%/shuffle.h \
-	%D%/sources.c     %D%/sources.h \
 	%D%/sp.h          %D%/sp_apply.c   %D%/sp_learn.c \
 	%D%/sp_count.c    %D%/sp_count.h \
 	%D%/sp_charsmap.c %D%/sp_charsmap.h %D%/sp_charsmap_build.c \

@@ -1,4 +1,4 @@
-/* t_sources.c - manifests, parallel texts, sources, and a prepared corpus seen from the inside. */
+/* t_sources.c - manifests, parallel texts, and a prepared corpus seen from the inside. */
 #include "tests/test.h"
 
 #include <stdio.h>
@@ -11,7 +11,6 @@
 #include "data/pipeline.h"
 #include "data/prep.h"
 #include "data/shard.h"
-#include "data/sources.h"
 #include "share/base/file.h"
 #include "share/base/text.h"
 
@@ -215,61 +214,6 @@ TEST(parallel_counts_sides_of_different_length)
 	}
 	free(two);
 	free(five);
-}
-
-/* ---- sources ---- */
-
-static int64_t count_lines(const char *path)
-{
-	struct err e = { 0 };
-	struct lines in;
-	int64_t n = 0;
-
-	if (!check_int(lines_open(&in, path, &e), 0))
-		return -1;
-	while (lines_next(&in, &e) > 0)
-		n++;
-	lines_close(&in);
-	return n;
-}
-
-/*
- * The held-out sets of the built-in corpus do not depend on how much trains, and turn round with
- * the languages.
- */
-TEST(sources_of_the_built_in_corpus)
-{
-	struct err e = { 0 };
-	struct conf c;
-	struct progress p;
-	struct sources s;
-	struct buf first = { 0 }, second = { 0 };
-
-	progress_init(&p, true);
-	check_int(conf_init(&c, &e), 0);
-	check_int(conf_set(&c, "demo_pairs", "400", "test", &e), 0);
-	if (check_int(sources_find(&s, &c, test_folder(), test_folder(), &p, &e), 0)) {
-		check_int(s.n, 3);
-		check_int(s.pairs[0].set, SET_DEV);
-		check_int(count_lines(s.pairs[0].source), 20);
-		check_int(count_lines(s.pairs[1].target), 20);
-		check_int(count_lines(s.pairs[2].source), 400);
-		check_int(file_read_all(s.pairs[0].target, 0, &first, &e), 0);
-		sources_free(&s);
-	}
-	check_int(conf_set(&c, "source_language", "de", "test", &e), 0);
-	check_int(conf_set(&c, "target_language", "en", "test", &e), 0);
-	check_int(conf_set(&c, "demo_pairs", "500", "test", &e), 0);
-	if (check_int(sources_find(&s, &c, test_folder(), test_folder(), &p, &e), 0)) {
-		check_int(file_read_all(s.pairs[0].source, 0, &second, &e), 0);
-		check(!strncmp(buf_text(&first), buf_text(&second), first.len));
-		sources_free(&s);
-	}
-	check_int(conf_set(&c, "target_language", "fr", "test", &e), 0);
-	check_err(sources_find(&s, &c, test_folder(), test_folder(), &p, &e), ERR_CONFIG);
-	buf_free(&first);
-	buf_free(&second);
-	conf_free(&c);
 }
 
 /* ---- a corpus ---- */

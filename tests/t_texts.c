@@ -151,6 +151,38 @@ TEST(texts_of_the_demo)
 	buf_free(&train);
 }
 
+/*
+ * The held-out sets of the built-in corpus do not depend on how much trains, and turn round with
+ * the languages.
+ */
+TEST(texts_of_the_demo_held_out)
+{
+	const char *const small[] = { "demo_pairs", "400", NULL };
+	const char *const large[] = { "demo_pairs", "500", "source_language", "de",
+				      "target_language", "en", NULL };
+	struct buf dev[2] = { { 0 }, { 0 } };
+	struct err e = { 0 };
+
+	for (int i = 0; i < 2; i++) {
+		struct texts t;
+		struct conf c;
+
+		if (check_int(find(&t, &c, i ? large : small, &e), 0)) {
+			const struct text *german = i ? &t.pairs[1].source : &t.pairs[1].target;
+
+			check_str(t.pairs[1].set, "dev");
+			check_int(texts_make(&t, &c, &e), 0);
+			check_int(file_read_all(t.files[german->file].path, 0, &dev[i], &e), 0);
+		}
+		texts_free(&t);
+		conf_free(&c);
+	}
+	check(dev[0].len && dev[0].len < dev[1].len);
+	check(!strncmp(buf_text(&dev[0]), buf_text(&dev[1]), dev[0].len));
+	buf_free(&dev[0]);
+	buf_free(&dev[1]);
+}
+
 /* Archives are only looked at when they are read: here any bytes will do that look like one. */
 TEST(texts_of_a_manifest)
 {
