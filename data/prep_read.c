@@ -6,9 +6,9 @@
  *	one thread: the words of a block into the one table, its lines into the file of its side
  *
  * So words are numbered in the order in which the texts are read, whatever the number of
- * threads. A block is about a megabyte and takes four with all that becomes of it; there are two
- * more of them than threads. The table of words is what needs memory: about 45 bytes for each
- * distinct word.
+ * threads. A block is about a megabyte and takes three with all that becomes of it; there are two
+ * more of them than threads. The table of words is what needs memory: 40 to 60 bytes for each
+ * distinct word, as it doubles when it is full.
  */
 #include <stdio.h>
 #include <stdlib.h>
