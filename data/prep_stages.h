@@ -5,17 +5,20 @@
  * nothing else passes between them but struct prep_numbers, which is kept in the
  * record of each stage (work/STAGE.json). So a stage whose key - the keys of the
  * stages it reads from, and the options it asks for - has not changed is not run
- * again, after a kill as after a change of options.
+ * again, after a kill as after a change of options (prep_plan.h). Which options a stage depends on
+ * stands in the table in prep.c.
  *
- *	stage	reads			options			writes
- *	read	archives or files	languages, normalize,	work/words, work/side-K.source, work/side-K.target
- *					tokenize, escape, …	(K: number of the training text), SET.LANG
- *	judge	words, sides		min_words … filters	work/verdicts, work/counts
- *	learn	words, counts		segmentation, merges …	bpe.codes, or sentencepiece.model
- *	encode	words, sides, verdicts,	max_tokens		vocab.tsv, work/ids, work/verdicts.final
- *		codes
- *	pack	sides, ids, final	seed			train.shard dev.shard test.shard
- *	ledger	words, sides, final	-			ledger.tsv stats.json
+ *	stage	reads			writes
+ *	read	archives or files	work/words, work/side-K.source, work/side-K.target
+ *					(K: number of the training text), SET.LANG
+ *	judge	words, sides, SET.LANG	work/verdicts, work/counts
+ *	learn	words, counts		bpe.codes, or sentencepiece.model and work/sentencepiece.vocab
+ *	encode	words, sides, verdicts,	vocab.tsv, work/ids, work/verdicts.final
+ *		counts, codes
+ *	pack	sides, ids, final,	train.shard dev.shard test.shard
+ *		SET.LANG, codes
+ *	ledger	words, sides, ids,	ledger.tsv stats.json
+ *		final, numbers
  *
  * work/verdicts and work/verdicts.final hold one byte a training pair, in the order
  * of the sources: enum clean_rule. work/counts holds an int64 a word: how often it
@@ -36,7 +39,7 @@
 
 #define PREP_MAX_SETS TEXTS_MAX_SETS
 
-/* What stages found out. Plain numbers only: prep_stages.c has the table that keeps them in files. */
+/* What stages found out. Plain numbers only: prep_record.c has the table that keeps them in files. */
 struct prep_numbers {
 	int64_t read;				/* training pairs in the sources */
 	int64_t source_bytes, target_bytes;	/* of training text, raw */
