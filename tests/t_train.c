@@ -348,7 +348,9 @@ static bool make_corpus_with_codes(void)
 			buf_printf(&text, "w %d</w>\n", i);
 		else
 			buf_printf(&text, "w%d %d</w>\n", i / 10, i % 10);
-	rc = make_corpus() ? file_write_all(at("corpora/c/bpe.codes"), text.data, text.len, &e) : -1;
+	rc = -1;
+	if (make_corpus())
+		rc = file_write_all(at("corpora/c/bpe.codes"), text.data, text.len, &e);
 	buf_clear(&text);
 	if (!rc)
 		rc = file_read_all(at("corpora/c/vocab.tsv"), 0, &text, &e);

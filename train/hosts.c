@@ -96,7 +96,7 @@ struct parse {
 	const char *source;	/* a file's name; NULL: a list */
 	int64_t line;
 	const char *text;	/* of the line */
-	const int32_t *tasks;	/* slots of the hosts in their order (Slurm); NULL: as the text says */
+	const int32_t *tasks;	/* slots of the hosts in order (Slurm); NULL: as the text says */
 	size_t n_tasks, next_task;
 };
 
@@ -442,8 +442,9 @@ int hosts_read(struct hosts *h, const char *spec, const struct hosts_env *env, s
 		return read_file(h, spec, e);
 	if (parse_list(&p, e))
 		return e->code;
-	return h->n ? 0 : err_set(e, ERR_USAGE, "the host list is empty: a:2,b:2 was expected, or a "
-				  "file");
+	if (h->n)
+		return 0;
+	return err_set(e, ERR_USAGE, "the host list is empty: a:2,b:2 was expected, or a file");
 }
 
 int64_t hosts_slots(const struct hosts *h)

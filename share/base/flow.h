@@ -35,7 +35,7 @@ struct flow {
 	void  *slots;		/* the ring: an array of the caller's */
 	size_t slot_bytes;	/* of one of them */
 	int    n_slots;		/* threads + 2 is a good number */
-	int    threads;		/* for work; 0: everything on the calling thread, one slot after the other */
+	int    threads;		/* for work; 0: all on the calling thread, slot after slot */
 };
 
 /* 0, or the failure. No thread can be started: ERR_NOMEM. */
