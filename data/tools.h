@@ -3,7 +3,8 @@
  *
  * tokenize detokenize normalize bpe-apply bpe-undo read one FILE (or standard
  * input), bpe-learn any number; they write to standard output, or to -o FILE,
- * which appears only when it is complete. clean reads and writes two files.
+ * which appears only when it is complete, on as many threads as there are
+ * processors. clean reads and writes two files.
  */
 #ifndef WERKBANK_DATA_TOOLS_H
 #define WERKBANK_DATA_TOOLS_H

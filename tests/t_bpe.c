@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "data/bpe.h"
+#include "data/bpe_merger.h"
 #include "data/tokenize.h"
 #include "share/base/file.h"
 #include "share/base/hash.h"
@@ -171,8 +172,7 @@ TEST(bpe_learn_from_counted_words)
 	free(want);
 }
 
-/* What was counted, put together again as "word count" lines in no order. */
-static int64_t counted;
+static int64_t counted;			/* words that check_word() was given */
 static bool is_counted_right;
 
 static int check_word(void *context, const char *word, size_t n, int64_t count, struct err *e)
@@ -181,7 +181,7 @@ static int check_word(void *context, const char *word, size_t n, int64_t count, 
 
 	(void)e;
 	counted++;
-	/* word number n has n letters, the last one tells it from no other */
+	/* the word of n letters is always the same one */
 	is_counted_right = is_counted_right && n < 40 && count == want[n];
 	for (size_t i = 0; i < n && n < 40; i++)
 		is_counted_right = is_counted_right && word[i] == (char)('a' + (n + i) % 26);
@@ -287,6 +287,130 @@ TEST(bpe_learn_real_text)
 	free(codes);
 out:
 	buf_free(&text);
+}
+
+/* ---- the engine with exact counts ---- */
+
+#define N_WORDS 60
+#define MAX_LEN 12
+
+struct plain_word { int32_t s[MAX_LEN]; int n; int64_t count; };
+
+/* Equal counts: the pair whose string is less. */
+static bool is_first_by_text(const struct bpe_merger *m, const struct bpe_pair *a,
+			     const struct bpe_pair *b)
+{
+	char text[2][100];
+
+	for (int k = 0; k < 2; k++) {
+		const struct bpe_pair *q = k ? b : a;
+		size_t n_left, n_right;
+		const char *left = intern_text(&m->symbols, q->left, &n_left);
+		const char *right = intern_text(&m->symbols, q->right, &n_right);
+
+		snprintf(text[k], sizeof(text[k]), "%.*s %.*s", (int)n_left, left, (int)n_right,
+			 right);
+	}
+	return strcmp(text[0], text[1]) < 0;
+}
+
+/* Nothing that holds two "c" may be merged. */
+static bool is_allowed(const struct bpe_merger *m, int32_t left, int32_t right)
+{
+	size_t n_left, n_right;
+	const char *a = intern_text(&m->symbols, left, &n_left);
+	const char *b = intern_text(&m->symbols, right, &n_right);
+
+	return !memchr(a, 'c', n_left) || !memchr(b, 'c', n_right);
+}
+
+static int64_t count_plainly(const struct plain_word *words, int32_t left, int32_t right)
+{
+	int64_t count = 0;
+
+	for (int w = 0; w < N_WORDS; w++)
+		for (int i = 0; i + 1 < words[w].n; i++)
+			if (words[w].s[i] == left && words[w].s[i + 1] == right)
+				count += words[w].count;
+	return count;
+}
+
+static void merge_plainly(struct plain_word *w, int32_t left, int32_t right, int32_t merged)
+{
+	int out = 0;
+
+	for (int i = 0; i < w->n; out++) {
+		bool here = i + 1 < w->n && w->s[i] == left && w->s[i + 1] == right;
+
+		w->s[out] = here ? merged : w->s[i];
+		i += here ? 2 : 1;
+	}
+	w->n = out;
+}
+
+/* Every pair has the count of the words as they stand; none that may be merged is better. */
+static void check_counts(const struct bpe_merger *m, const struct plain_word *words,
+			 const struct bpe_pair *best, const bool *is_dropped)
+{
+	for (size_t i = 0; i < m->pairs.n; i++) {
+		const struct bpe_pair *q = &m->pairs.all[i];
+		int64_t count = count_plainly(words, q->left, q->right);
+
+		check_int(q->count, count);
+		if (q != best && !is_dropped[i] && is_allowed(m, q->left, q->right))
+			check(count < best->count ||
+			      (count == best->count && is_first_by_text(m, best, q)));
+	}
+}
+
+static void merge_to_the_end(const char *letters, uint32_t seed)
+{
+	static const struct bpe_dialect dialect = { is_first_by_text, is_allowed, false };
+	struct bpe_merger m = { .dialect = &dialect };
+	struct plain_word words[N_WORDS];
+	bool is_dropped[4000] = { false };
+	struct err e = { 0 };
+	uint32_t pair;
+	int steps = 0, got;
+
+	for (int w = 0; w < N_WORDS; w++) {
+		words[w].n = (int)((seed = seed * 1103515245 + 12345) >> 16) % (MAX_LEN + 1);
+		words[w].count = 1 + (seed >> 8) % 5;
+		for (int i = 0; i < words[w].n; i++) {
+			seed = seed * 1103515245 + 12345;
+			check(!bpe_merger_symbol(&m, letters + (seed >> 16) % strlen(letters), 1,
+						 &words[w].s[i], &e));
+		}
+		check(!bpe_merger_add_word(&m, words[w].s, (size_t)words[w].n, words[w].count, 0,
+					   &e));
+	}
+	check(!bpe_merger_start(&m, &e));
+	while ((got = bpe_merger_best(&m, &pair, &e)) > 0 && m.pairs.n < ARRAY_LEN(is_dropped)) {
+		struct bpe_pair q = m.pairs.all[pair];
+		int32_t merged;
+
+		check_counts(&m, words, &m.pairs.all[pair], is_dropped);
+		if (++steps % 7 == 0) {
+			bpe_merger_drop(&m, pair);
+			is_dropped[pair] = true;
+			continue;
+		}
+		if (!check(!bpe_merger_merge(&m, pair, &merged, &e)))
+			break;
+		for (int w = 0; w < N_WORDS; w++)
+			merge_plainly(&words[w], q.left, q.right, merged);
+	}
+	check_int(got, 0);
+	check(steps > 10);
+	bpe_merger_free(&m);
+}
+
+TEST(bpe_merger_counts_exactly)
+{
+	static const char *const letters[] = { "ab", "aab", "abcd", "abcdefgh" };
+
+	for (uint32_t i = 0; i < 40; i++)
+		merge_to_the_end(letters[i % ARRAY_LEN(letters)], i);
 }
 
 /* ---- apply ---- */
