@@ -105,20 +105,59 @@ static void squeeze(const char *text, const char *end, struct buf *out)
 	}
 }
 
+static bool is_blank(const char *text, size_t n)
+{
+	while (n && is_space(text[n - 1]))
+		n--;
+	return !n;
+}
+
+/* A segment on its way: it begins in one line and ends in that one or a later one. */
+struct open_segment {
+	bool   is_open;		/* it has begun and is not complete yet */
+	bool   in_text;		/* its first text was seen, too */
+	size_t start, close;	/* in s->line: of its text, of the last </seg>; NONE: not yet */
+	int64_t began;		/* line */
+};
+
+#define NONE SIZE_MAX
+
+/*
+ * Look at the line that was just joined to s->line, whose last n bytes it is; what came before was
+ * looked at, so that a segment that never ends costs no more than reading it. Is it complete?
+ */
+static bool look(struct sgm *s, struct open_segment *o, size_t n)
+{
+	static const size_t back = sizeof("</seg>") - 2;	/* it may be cut in two */
+	const char *text = s->line.data, *end = text + s->line.len, *found;
+	size_t from;
+
+	if (!o->is_open) {
+		found = after_tag(text, end);
+		if (!found)
+			return false;
+		*o = (struct open_segment){ .is_open = true, .close = NONE, .began = s->in.number };
+		o->start = (size_t)(found - text);
+		from = o->start;
+	} else {
+		from = MAX(o->start, s->line.len - n - MIN(back, s->line.len - n));
+	}
+	found = last_close(text + from, end);
+	if (found)
+		o->close = (size_t)(found - text);
+	if (!o->in_text && !is_blank(end - n, n))
+		o->in_text = !ends_with_tag(text, end);
+	return o->close != NONE && o->in_text;
+}
+
 int sgm_next(struct sgm *s, struct err *e)
 {
-	/* open: a segment has begun and is not closed yet; in_text: its first text was seen, too */
-	bool open = false, in_text = false;
-	int64_t began = 0;
+	struct open_segment o = { 0 };
 	int got;
 
 	while ((got = lines_next(&s->in, e)) > 0) {
-		const char *start, *close, *end;
-
-		if (!open) {
+		if (!o.is_open)
 			buf_clear(&s->line);
-			in_text = false;
-		}
 		buf_add(&s->line, s->in.text, s->in.len);
 		if (buf_check(&s->line, e))
 			return e->code;
@@ -126,29 +165,19 @@ int sgm_next(struct sgm *s, struct err *e)
 			return err_set(
 				e, ERR_DATA,
 				"%s:%lld: a segment of more than %u bytes; is </seg> missing?",
-				s->in.name, (long long)began, LINES_MAX_BYTES);
-		end = s->line.data + s->line.len;
-		start = after_tag(s->line.data, end);
-		close = start ? last_close(start, end) : NULL;
-		in_text = in_text || !ends_with_tag(s->line.data, end);
-		if (start && (!close || !in_text)) {
-			began = open ? began : s->in.number;
-			open = true;
-			continue;
-		}
-		open = false;
-		if (!start)
+				s->in.name, (long long)o.began, LINES_MAX_BYTES);
+		if (!look(s, &o, s->in.len))
 			continue;
 		buf_clear(&s->segment);
-		squeeze(start, close, &s->segment);
+		squeeze(s->line.data + o.start, s->line.data + o.close, &s->segment);
 		s->text = buf_text(&s->segment);
 		s->len = s->segment.len;
 		s->number++;
 		return buf_check(&s->segment, e) ? e->code : 1;
 	}
-	if (got == 0 && open)
+	if (got == 0 && o.is_open)
 		return err_set(e, ERR_DATA,
 			       "%s:%lld: <seg> is not closed before the end of the file",
-			       s->in.name, (long long)began);
+			       s->in.name, (long long)o.began);
 	return got;
 }

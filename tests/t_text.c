@@ -384,6 +384,27 @@ TEST(text_sgm_from_memory_and_a_reader)
 	}
 }
 
+/* Millions of short lines in a segment that never ends: looked at once each. */
+TEST(text_sgm_never_closed_is_read_once)
+{
+	static const char *const fillers[] = { "x\n", " \n", ">\n" };
+	struct err e = { 0 };
+
+	for (size_t i = 0; i < ARRAY_LEN(fillers); i++) {
+		struct buf text = { 0 };
+		struct sgm s;
+
+		buf_add_str(&text, "<doc>\n<seg id=\"1\">");
+		while (text.len < 8u << 20)
+			buf_add_str(&text, fillers[i]);
+		check_int(sgm_open_memory(&s, "set.sgm", text.data, text.len, &e), 0);
+		check_err(sgm_next(&s, &e), ERR_DATA);
+		check_str(e.text, "set.sgm:2: <seg> is not closed before the end of the file");
+		sgm_close(&s);
+		buf_free(&text);
+	}
+}
+
 /* ---- the real data ---- */
 
 /* Does the tool make of every line of input exactly the lines of expected? */
