@@ -14,6 +14,11 @@
  * member with an absolute path or a ".." in it; a missing member; an archive that is
  * damaged, cut short, unpacks without measure (by bytes really read and by their
  * ratio), or has more entries or longer headers than any corpus.
+ *
+ * Checksums are looked at as far as the format has them; what is packed as a whole
+ * (.tgz and the like) is checked to its last byte, so what was read is known to be sound
+ * only when archive_next() has returned 0. Of a .zip only members that are read are
+ * unpacked, and a .tar may be cut between two members that nobody asks for.
  */
 #ifndef WERKBANK_DATA_ARCHIVE_H
 #define WERKBANK_DATA_ARCHIVE_H

@@ -464,6 +464,32 @@ TEST(archive_wanted_members_that_are_no_files)
 	buf_free(&b);
 }
 
+/* The kind of a member stands in the directory at the end of a .zip, in the upper half of 32 bits. */
+TEST(archive_zip_members_that_are_no_files)
+{
+	static const struct { unsigned mode; const char *words; } kinds[] = {
+		{ S_IFCHR, "corpus.en is a device" }, { S_IFBLK, "corpus.en is a device" },
+		{ S_IFDIR, "corpus.en/ is a folder" },
+		{ S_IFLNK, "corpus.en is a symbolic link" },
+		{ S_IFSOCK, "corpus.en is something special" },
+	};
+	static const struct zipped file[] = { { "corpus.en", ENGLISH, 0, 0 } };
+	char *path = store_zip("kinds.zip", file, 1);
+	struct err e = { 0 };
+	struct buf b = { 0 };
+	char *directory;
+
+	check_int(file_read_all(path, 0, &b, &e), 0);
+	directory = memmem(b.data, b.len, "PK\1\2", 4);
+	for (size_t i = 0; check(directory) && i < ARRAY_LEN(kinds); i++) {
+		directory[40] = (char)((kinds[i].mode | 0644) & 0xFF);
+		directory[41] = (char)((kinds[i].mode | 0644) >> 8);
+		check_refused(store("kind.zip", &b), kinds[i].words);
+	}
+	free(path);
+	buf_free(&b);
+}
+
 TEST(archive_members_that_are_there_twice)
 {
 	static const struct zipped twice[] = {
