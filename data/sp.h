@@ -48,8 +48,9 @@ int  sp_learner_add_file(struct sp_learner *l, const char *path, bool repair, in
 /*
  * Learn, and write the model to model_path and, unless NULL, "PIECE<TAB>SCORE" lines to vocab_path,
  * each atomically. vocabulary_size counts the four special tokens and the characters too; when there
- * are no more pairs to merge there are fewer pieces: *learned says how many. Less than the
- * characters of the text need: ERR_CONFIG that names the least size. No text: ERR_DATA.
+ * are no more pairs to merge there are fewer pieces: *learned says how many. The learner has
+ * forgotten its words afterwards. Less than the characters of the text need: ERR_CONFIG that names
+ * the least size. No text: ERR_DATA.
  */
 int  sp_learn(struct sp_learner *l, int64_t vocabulary_size, const char *model_path,
 	      const char *vocab_path, int64_t *learned, struct err *e);

@@ -385,6 +385,7 @@ int sp_learn(struct sp_learner *l, int64_t vocabulary_size, const char *model_pa
 	};
 	int rc = normalize_words(&k, &l->raw, e);
 
+	sp_counts_free(&l->raw);
 	if (!rc)
 		rc = learn_pieces(&k, vocabulary_size, e);
 	if (!rc)

@@ -256,6 +256,27 @@ else
 	skip "read-only folder" "root may write anywhere, and setpriv is not here"
 fi
 
+# ---- the other dialect of BPE ------------------------------------------------
+sp_demo() { "$data" prep demo -C "$tmp/sp" --demo-pairs 600 --no-tokenize --segmentation sentencepiece "$@"; }
+says "a SentencePiece vocabulary" 0 'vocabulary of 400' sp_demo --vocabulary-size 397 --keep-text
+corpus=$tmp/sp/corpora/demo
+text=$corpus/text
+"$data" sp-learn -q -s 397 -o "$tmp/sp-model" "$text/train.clean.en" "$text/train.clean.de"
+equal "the same model as the pipe tools" "$tmp/sp-model.model" "$corpus/sentencepiece.model"
+same "the vocabulary is the model's, in its order" "$(cut -f 1 "$tmp/sp-model.vocab")" \
+	"$(head -n 397 "$corpus/vocab.tsv" | cut -f 1)"
+absent "and there are no codes" "$corpus/bpe.codes"
+"$data" sp-apply -m "$tmp/sp-model.model" "$text/train.clean.de.shuffled" >"$tmp/sp-pieces"
+equal "the same pieces as the pipe tools" "$tmp/sp-pieces" "$text/train.clean.de.shuffled.BPE_common.397.tok"
+"$data" sp-undo -m "$tmp/sp-model.model" "$tmp/sp-pieces" >"$tmp/sp-undone"
+equal "and back" "$tmp/sp-undone" "$text/train.clean.de.shuffled"
+says "too small a vocabulary says what it takes" 78 'is the least .--vocabulary-size' \
+	"$data" sp-learn -s 20 -o "$tmp/sp-small" "$tmp/en"
+absent "and writes nothing" "$tmp/sp-small.model"
+says "no model" 64 'give it with -m FILE.model' "$data" sp-apply "$tmp/en"
+says "no name" 64 'give it with -o PREFIX' "$data" sp-learn "$tmp/en"
+says "codes are no model" 65 'no SentencePiece model' "$data" sp-apply -m "$tmp/codes" "$tmp/en"
+
 # killed in the middle: nothing looks finished, the next one works
 "$data" prep demo -C "$tmp/killed" --demo-pairs 400000 -q &
 killed_pid=$!
