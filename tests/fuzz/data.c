@@ -11,9 +11,62 @@
 #include "data/shard.h"
 #include "data/side.h"
 #include "data/sp.h"
+#include "data/tokenize.h"
 #include "data/vocab.h"
 #include "share/base/hash.h"
+#include "share/base/text.h"
+#include "share/base/util.h"
 #include "tests/fuzz/fuzz.h"
+
+/* ---- Moses' tools: any well-formed line goes through all of them ---- */
+
+struct moses {
+	struct normalizer  *normalizer;
+	struct tokenizer   *plain, *aggressive;
+	struct detokenizer *detokenizer;
+};
+
+/* Made once and never given up: compiling the rules takes longer than most inputs. */
+static const struct moses *moses_of(bool german)
+{
+	static struct moses made[2];
+	struct moses *m = &made[german];
+	struct tokenizer_options o = { german ? "de" : "en", true, false };
+	struct err e = { 0 };
+
+	if (m->detokenizer)
+		return m;
+	m->normalizer = normalizer_new(o.language, &e);
+	m->plain = tokenizer_new(&o, &e);
+	o.aggressive = true;
+	o.escape = false;
+	m->aggressive = tokenizer_new(&o, &e);
+	m->detokenizer = detokenizer_new(o.language, &e);
+	property(m->normalizer && m->plain && m->aggressive && m->detokenizer);
+	return m;
+}
+
+FUZZ(moses)
+{
+	const struct moses *m = moses_of(n && data[0] & 1);
+	struct buf line = { 0 }, out[4] = { { 0 } };
+	struct err e = { 0 };
+
+	utf8_repair(&line, (const char *)data, n);
+	for (size_t i = 0; i < line.len; i++)
+		if (line.data[i] == '\n')
+			line.data[i] = ' ';
+	property(!normalizer_line(m->normalizer, buf_text(&line), line.len, &out[0], &e));
+	property(!tokenizer_line(m->plain, buf_text(&out[0]), out[0].len, &out[1], &e));
+	property(!tokenizer_line(m->aggressive, buf_text(&line), line.len, &out[2], &e));
+	property(!detokenizer_line(m->detokenizer, buf_text(&out[1]), out[1].len, &out[3], &e));
+	for (size_t i = 0; i < ARRAY_LEN(out); i++) {
+		property(utf8_valid(buf_text(&out[i]), out[i].len));
+		buf_free(&out[i]);
+	}
+	buf_free(&line);
+	return 0;
+}
 
 FUZZ(manifest)
 {

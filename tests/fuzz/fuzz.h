@@ -7,7 +7,7 @@
  * property() that does not hold is a finding, whose input goes to the corpus
  * when the fault is mended.
  *
- *	make check	replay.c: all kept inputs and some thousand mutations of them
+ *	make check	replay.c: all kept inputs and thousands of mutations of them
  *	make fuzz	libFuzzer (clang), each target for FUZZ_SECONDS
  */
 #ifndef WERKBANK_TESTS_FUZZ_H
@@ -23,6 +23,7 @@
 	X(json) \
 	X(recipe) \
 	X(journal) \
+	X(moses) \
 	X(manifest) \
 	X(sgm) \
 	X(codes) \

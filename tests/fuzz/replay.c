@@ -20,7 +20,7 @@
 #include "share/base/text.h"
 #include "tests/fuzz/fuzz.h"
 
-#define ROUNDS     1000
+#define ROUNDS     4000
 #define MAX_BYTES  (256u << 10)	/* of a kept input */
 #define MAX_EDITS  8
 #define PATIENCE_S 30		/* for one input */
