@@ -1,10 +1,11 @@
 /*
  * tools.h - the pipe tools of werkbank-data: text in, text out, one line at a time.
  *
- * tokenize detokenize normalize bpe-apply bpe-undo read one FILE (or standard
- * input), bpe-learn any number; they write to standard output, or to -o FILE,
- * which appears only when it is complete, on as many threads as there are
- * processors. clean reads and writes two files.
+ * tokenize detokenize normalize bpe-apply bpe-undo sp-apply sp-undo read one
+ * FILE (or standard input), bpe-learn and sp-learn any number; they write to
+ * standard output, or to -o FILE, which appears only when it is complete, on as
+ * many threads as there are processors. clean reads and writes two files,
+ * sp-learn writes two.
  */
 #ifndef WERKBANK_DATA_TOOLS_H
 #define WERKBANK_DATA_TOOLS_H
