@@ -296,7 +296,7 @@ TEST(lines_are_the_same_from_file_memory_and_pieces)
 {
 	static const char *const texts[] = {
 		"", "\n", "\r\n", "a", "a\r", "a\n\nb\r\r\nc\n", "\n\n\nx",
-		"good\nb\xFF" "d\nnot reached", "\xE2\x82\xAC\n\xE2\x82",
+		("good\nb\xFF" "d\nnot reached"), "\xE2\x82\xAC\n\xE2\x82",
 	};
 	struct err e = { 0 };
 	char *path = file_path(&e, "%s/lines", test_folder());
