@@ -399,9 +399,8 @@ TEST(conf_documents)
 
 	conf_man_page(&b);
 	for (size_t i = 0; (name = conf_option_at(i, &section)) != NULL; i++) {
-		char roff[80], *p = roff + 2;
+		char roff[80], *p = roff;
 
-		snprintf(roff, sizeof(roff), "\\-");
 		for (const char *n = name; *n; n++)
 			if (*n == '_') {
 				*p++ = '\\';

@@ -20,6 +20,11 @@ struct comm {
 	int  (*sum_doubles)(struct comm *c, double *x, size_t n, struct err *e);
 	int  (*max_ints)(struct comm *c, int64_t *x, size_t n, struct err *e);
 	int  (*broadcast)(struct comm *c, void *bytes, size_t n, int root, struct err *e);
+	/*
+	 * all (size * n bytes, on the first rank; NULL on the others) = what each rank gives, in
+	 * the order of ranks
+	 */
+	int  (*gather)(struct comm *c, const void *mine, size_t n, void *all, struct err *e);
 	int  (*barrier)(struct comm *c, struct err *e);
 	void (*abort)(struct comm *c, int status); /* end every rank now; a world of one: nothing */
 	void (*close)(

@@ -1,6 +1,7 @@
 /* comm_mpi.c - the world of an MPI job; see comm.h */
 #include "train/comm.h"
 
+#include <limits.h>
 #include <mpi.h>
 #include <unistd.h>
 
@@ -55,6 +56,16 @@ static int mpi_broadcast(struct comm *c, void *bytes, size_t n, int root, struct
 	return rc ? failed(c, rc, "broadcast", e) : 0;
 }
 
+static int mpi_gather(struct comm *c, const void *mine, size_t n, void *all, struct err *e)
+{
+	int rc;
+
+	if (n > INT_MAX)
+		return err_set(e, ERR_INTERNAL, "%zu bytes are too many to gather at once", n);
+	rc = MPI_Gather(mine, (int)n, MPI_BYTE, all, (int)n, MPI_BYTE, 0, MPI_COMM_WORLD);
+	return rc ? failed(c, rc, "gather", e) : 0;
+}
+
 /*
  * Waits asleep: barriers are for evaluations, which need the processors that MPI_Barrier() would
  * keep busy.
@@ -95,6 +106,7 @@ int comm_mpi_open(struct comm *c, int *argc, char ***argv, struct err *e)
 		.sum_doubles = mpi_sum_doubles,
 		.max_ints = mpi_max_ints,
 		.broadcast = mpi_broadcast,
+		.gather = mpi_gather,
 		.barrier = mpi_barrier,
 		.abort = mpi_abort,
 		.close = mpi_close,

@@ -1,0 +1,54 @@
+/*
+ * network.h - what a network can do and what a training asks of it: pure arithmetic.
+ *
+ * The cost of an all-reduce of S bytes over n nodes with links of B bytes/s (one
+ * direction) and latency a seconds (Thakur, Rabenseifner, Gropp 2005; NCCL's
+ * PERFORMANCE.md for busbw):
+ *
+ *	ring	2 (n-1) a + 2 (n-1)/n S/B
+ *	tree	2 ceil(log2 n) a + 2 S/B		(pipelined)
+ *
+ * busbw = algbw * 2 (n-1)/n with algbw = S / seconds: comparable with the link.
+ */
+#ifndef WERKBANK_TRAIN_NETWORK_H
+#define WERKBANK_TRAIN_NETWORK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+double network_ring_seconds(double bytes, double nodes, double link_bytes_s, double latency_s);
+double network_tree_seconds(double bytes, double nodes, double link_bytes_s, double latency_s);
+double network_bytes_sent(double bytes, double nodes);	/* by each node: 2 (n-1)/n S */
+double network_busbw(double bytes, double nodes, double seconds);
+
+/* What was seen, means over the same steps; a number that is not known is NAN. */
+struct network_evidence {
+	int64_t ranks, hosts;
+	double step_s, compute_s, exposed_s;	/* of the first rank */
+	double wait_s;			/* of exposed_s: until the slowest rank had come */
+	double gradient_bytes;		/* of one reduction as fp32 */
+	double wire_ratio;		/* bytes on the wire for one of them */
+	double reductions;		/* in a step: 1, 1/local_steps */
+	double observed_bytes;		/* sent by the busiest host's interface in a step */
+	double link_bytes_s;		/* speed of a link, one direction */
+	double transfer_s;		/* seconds of a step in which reductions were under way */
+	double retransmits_s;		/* TCP segments sent again a second, busiest host */
+	double slowest_share;		/* compute of the slowest rank over the median rank's */
+	int32_t slowest_rank;		/* -1: unknown */
+};
+
+enum network_answer { NETWORK_UNKNOWN, NETWORK_NO, NETWORK_SLIGHTLY, NETWORK_LINK, NETWORK_LATENCY,
+		      NETWORK_STRAGGLER, NETWORK_LOSS };
+
+struct network_verdict {
+	enum network_answer answer;
+	double exposed_share, predicted_bytes, observed_bytes, busbw_bytes_s, link_bytes_s;
+	char text[400];			/* one sentence for people, with the numbers */
+};
+
+const char *network_answer_name(enum network_answer a);	/* as in the journal */
+
+/* Is the network the bottleneck, and why? */
+void network_judge(const struct network_evidence *v, struct network_verdict *verdict);
+
+#endif

@@ -1,0 +1,43 @@
+/*
+ * pulse.h - the heartbeat of ranks, and the watchdog that ends a job which hangs.
+ *
+ * A thread of each rank sends one datagram a second to the first rank: which
+ * step it is at, in which phase, since when, how many reductions it began and ended.
+ * It uses no MPI, so that it speaks while MPI waits. The first rank watches: a rank
+ * that holds up the others for late_after_s is named, with host, phase and
+ * step, on standard error and in the journal; after hang_after_s without progress of
+ * anybody it writes RUN/hang.txt (every rank's last word) and an event, and ends
+ * the process with EX_TEMPFAIL, upon which the launcher ends the rest. A rank
+ * that hears nothing from the first one for as long ends itself too.
+ */
+#ifndef WERKBANK_TRAIN_PULSE_H
+#define WERKBANK_TRAIN_PULSE_H
+
+#include <stdint.h>
+
+#include "share/base/err.h"
+#include "train/comm.h"
+
+enum pulse_phase {
+	PULSE_START, PULSE_INPUT, PULSE_COMPUTE, PULSE_REDUCE, PULSE_UPDATE, PULSE_SAVE,
+	PULSE_EVALUATE,		/* may take long: the watchdog is patient with it */
+	PULSE_END,
+};
+
+struct pulse_how {
+	double late_after_s, hang_after_s;	/* hang_after_s 0: max(60, 20 * median step) */
+	const char *network;	/* borrowed: CIDR or interface between the hosts; NULL: found */
+	const char *folder;	/* borrowed: the run's, for the first rank; may be NULL elsewhere */
+};
+
+struct pulse;
+
+/* Collective. One rank alone: the watchdog watches itself. NULL: failure. */
+struct pulse *pulse_open(const struct pulse_how *how, struct comm *comm, struct err *e);
+
+/* Cheap, never blocks, never fails; p may be NULL. */
+void pulse_at(struct pulse *p, int64_t step, enum pulse_phase phase);
+
+void pulse_free(struct pulse *p);	/* may be NULL */
+
+#endif
