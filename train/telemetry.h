@@ -27,7 +27,7 @@ struct step_times {
 	double input;		/* waiting for batches */
 	double compute;		/* forward and backward */
 	double exposed;		/* waiting for reductions after backward had ended */
-	double wait;		/* of that, until the slowest rank had come: no transfer could help */
+	double wait;		/* of that, until the slowest rank had come */
 	double update;		/* norm, clipping, optimizer */
 	double step;		/* all of the step: the above and what is between */
 	double sent_bytes;	/* payload sent to other ranks, as it travels (compressed) */
