@@ -14,7 +14,7 @@ struct mpirun_how {
 	int64_t ranks;			/* 0: one for each slot */
 	const char *network;		/* borrowed: CIDR between the hosts; NULL or "": none */
 	const char *ssh;		/* borrowed: how to reach hosts */
-	const char *launcher;		/* borrowed: path of werkbank-launch, whose _ssh mpirun calls */
+	const char *launcher;		/* borrowed: werkbank-launch, whose _ssh it calls */
 	int major;			/* of Open MPI: 4 or 5; 0: ask mpirun --version */
 };
 

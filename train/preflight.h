@@ -29,7 +29,7 @@ enum finding_level { FINDING_OK, FINDING_WARNING, FINDING_ERROR };
 /* One line about one host: what is wrong and its cure. */
 struct finding {
 	enum finding_level level;
-	char what[24];			/* ssh, build, mpi, gpu, network, corpus, disk, clock, ports… */
+	char what[24];			/* ssh, build, mpi, gpu, network, corpus… */
 	char text[400];
 };
 
@@ -46,7 +46,7 @@ struct preflight_host {
 struct preflight {
 	struct preflight_host *hosts;	/* owned: in the order of the list */
 	size_t n;
-	char   network[64];		/* CIDR that all addresses share; "": not found, or one host */
+	char   network[64];		/* CIDR of all addresses; "": none found */
 	enum finding_level worst;
 };
 
