@@ -13,7 +13,7 @@ test_sources = \
 	%D%/t_tui.c
 test_sources += %D%/t_sp.c
 EXTRA_DIST += %D%/golden/sp-bytes.model %D%/peers/sentencepiece_compare.py
-test_sources += %D%/t_archive.c
+test_sources += %D%/t_archive.c %D%/t_tensorboard.c
 tests_run_CPPFLAGS = $(AM_CPPFLAGS) -I. $(ARCHIVE_CFLAGS)
 tests_run_LDADD = liblaunch.a libtui.a libeval.a $(train_libs) $(mpi_libs) $(CURSES_LIBS)
 
@@ -30,7 +30,7 @@ EXTRA_DIST += %D%/valgrind.supp %D%/tally.sh %D%/lint.sh
 EXTRA_DIST += %D%/golden/model.pytorch.safetensors %D%/peers/moses.sh %D%/peers/pytorch_model.py %D%/peers/pytorch_train.py \
 	%D%/peers/safetensors_read.py
 EXTRA_DIST += %D%/peers/bpe_compare.py %D%/peers/bpe_speed.py %D%/peers/race.py %D%/peers/wmt_size.sh
-EXTRA_DIST += %D%/peers/ctranslate2_decode.py
+EXTRA_DIST += %D%/peers/ctranslate2_decode.py %D%/peers/tensorboard_read.py
 EXTRA_DIST += %D%/golden/run %D%/golden/empty-24x80-ascii.screen \
 	%D%/golden/failed-24x80.screen %D%/golden/help-24x80-ascii.screen \
 	%D%/golden/hostile-24x80-ascii.screen %D%/golden/hostile-24x80.screen %D%/golden/log-24x80.screen \

@@ -8,6 +8,7 @@ libtrain_a_SOURCES = \
 	%D%/model_internal.h %D%/model_backward.c %D%/model_forward.c %D%/model_head.c %D%/model_pack.c %D%/model_plan.c \
 	%D%/safetensors.c %D%/safetensors.h \
 	%D%/sched.c       %D%/sched.h \
+	%D%/tensorboard.c %D%/tensorboard.h \
 	%D%/control.c     %D%/control.h \
 	%D%/trainer.c     %D%/trainer.h     %D%/trainer_internal.h \
 	%D%/trainer_report.c %D%/trainer_step.c \
