@@ -10,6 +10,7 @@ libtrain_a_SOURCES = \
 	%D%/sched.c       %D%/sched.h \
 	%D%/tensorboard.c %D%/tensorboard.h \
 	%D%/control.c     %D%/control.h \
+	%D%/network.c     %D%/network.h \
 	%D%/trainer.c     %D%/trainer.h     %D%/trainer_internal.h \
 	%D%/trainer_report.c %D%/trainer_step.c \
 	%D%/evaluate.c    %D%/evaluate.h
@@ -24,7 +25,7 @@ endif
 
 # What the launcher does beside running a training; apart, so that tests can link it.
 noinst_LIBRARIES += liblaunch.a
-liblaunch_a_SOURCES = %D%/hosts.c %D%/hosts.h %D%/hosts_aws.c
+liblaunch_a_SOURCES = %D%/hosts.c %D%/hosts.h %D%/hosts_aws.c %D%/network.c
 
 bin_PROGRAMS += werkbank-train werkbank-launch
 werkbank_train_SOURCES = %D%/main.c

@@ -1,0 +1,243 @@
+/* t_network.c - costs of reductions, speeds as text, verdicts with known answers */
+#include "train/network.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "share/base/util.h"
+#include "tests/test.h"
+
+#define GBIT 125e6
+
+TEST(network_costs)
+{
+	/* By hand: 2 * 3/4 * 243.5 MB = 365.25 MB, over 125 MB/s 2.922 s, and 6 latencies. */
+	check_near(network_bytes_sent(243.5e6, 4), 365.25e6, 1);
+	check_near(network_ring_seconds(243.5e6, 4, GBIT, 1e-3), 2.928, 1e-9);
+	/* 2 * 243.5 MB over 125 MB/s = 3.896 s, and 2 * 2 latencies. */
+	check_near(network_tree_seconds(243.5e6, 4, GBIT, 1e-3), 3.9, 1e-9);
+	check_near(network_tree_seconds(0, 5, GBIT, 1e-3), 6e-3, 1e-12);
+	check_near(network_busbw(100e6, 2, 1), 100e6, 1e-3);
+	check_near(network_busbw(100e6, 4, 1), 150e6, 1e-3);
+	check_near(network_ring_seconds(1e6, 1, GBIT, 1), 0, 0);
+	check_near(network_tree_seconds(1e6, 1, GBIT, 1), 0, 0);
+	/* 2 hosts of 2 ranks: each of 2 ranks sends a quarter to 2 others, twice: 2 S. */
+	check_near(network_bytes_left(100, 4, 2), 200, 1e-9);
+	check_near(network_bytes_left(100, 4, 4), 150, 1e-9);
+	check_near(network_bytes_left(100, 4, 1), 0, 0);
+}
+
+TEST(network_costs_invariants)
+{
+	double ring = 0, tree = 0, sent = 0;
+
+	for (double n = 1; n <= 4096; n++) {
+		double r = network_ring_seconds(1e8, n, GBIT, 1e-4);
+		double t = network_tree_seconds(1e8, n, GBIT, 1e-4);
+
+		if (r < ring || t < tree || network_bytes_sent(1e8, n) < sent)
+			test_fail(__FILE__, __LINE__, "%.0f nodes are cheaper than one fewer", n);
+		if (network_ring_seconds(1e8, n, 2 * GBIT, 1e-4) > r ||
+		    network_tree_seconds(1e8, n, 2 * GBIT, 1e-4) > t ||
+		    network_ring_seconds(2e8, n, GBIT, 1e-4) < r)
+			test_fail(__FILE__, __LINE__, "%.0f nodes: a faster link is slower", n);
+		ring = r;
+		tree = t;
+		sent = network_bytes_sent(1e8, n);
+	}
+	/* Large and few: ring; small and many: tree. */
+	check(network_ring_seconds(1e9, 8, GBIT, 1e-4) < network_tree_seconds(1e9, 8, GBIT, 1e-4));
+	check(network_ring_seconds(1e4, 999, GBIT, 1e-4) >
+	      network_tree_seconds(1e4, 999, GBIT, 1e-4));
+}
+
+TEST(network_rates)
+{
+	static const struct { const char *text; double bytes_s; } good[] = {
+		{ "1gbit", 125e6 }, { "100mbit", 12.5e6 }, { "12.5GB/s", 12.5e9 },
+		{ "2.5 Gbit/s", 312.5e6 }, { "100 MiB/s", 104857600 }, { "8bit/s", 1 },
+		{ "1Gbps", 125e6 }, { "0.5Tbit", 62.5e9 }, { "10kbit/s", 1250 },
+		{ "10Gb/s", 1.25e9 },
+	};
+	static const char *const bad[] = {
+		"", "1", "gbit", "1 furlong", "-1gbit", "0gbit", "1.2.3gbit", "nan", "infGB/s",
+		"1gbit 2", "1e3mbit", "1g", "1M",
+	};
+	struct err e = { 0 };
+	double x;
+
+	for (size_t i = 0; i < ARRAY_LEN(good); i++)
+		if (!check_int(network_rate_read(good[i].text, &x, &e), 0) ||
+		    !check_near(x, good[i].bytes_s, 1e-6))
+			test_fail(__FILE__, __LINE__, "that was %s", good[i].text);
+	for (size_t i = 0; i < ARRAY_LEN(bad); i++)
+		if (!check_err(network_rate_read(bad[i], &x, &e), ERR_USAGE))
+			test_fail(__FILE__, __LINE__, "that was \"%s\"", bad[i]);
+}
+
+TEST(network_rate_text)
+{
+	char text[NETWORK_RATE_TEXT];
+
+	check_str(network_rate_text(text, 213.6e6), "1.71 Gbit/s (214 MB/s)");
+	check_str(network_rate_text(text, 12.5e6), "100 Mbit/s (12.5 MB/s)");
+	check_str(network_rate_text(text, 125e6), "1.00 Gbit/s (125 MB/s)");
+	check_str(network_rate_text(text, 0), "0.00 bit/s (0.00 B/s)");
+	check_str(network_rate_text(text, NAN), "unknown");
+}
+
+static struct network_evidence nothing(void)
+{
+	return (struct network_evidence){
+		.ranks = 4, .hosts = 4, .step_s = 1, .compute_s = NAN, .exposed_s = NAN,
+		.wait_s = NAN, .gradient_bytes = 100e6, .wire_ratio = 1, .reductions = 1,
+		.observed_bytes = NAN, .link_bytes_s = NAN, .transfer_s = NAN,
+		.retransmits_s = NAN, .slowest_share = NAN, .slowest_rank = -1,
+	};
+}
+
+static bool judged(const struct network_evidence *v, enum network_answer answer, const char *part)
+{
+	struct network_verdict out;
+
+	network_judge(v, &out);
+	return check_str(network_answer_name(out.answer), network_answer_name(answer)) &&
+	       (strstr(out.text, part) ||
+		(test_fail(__FILE__, __LINE__, "\"%s\" does not say \"%s\"", out.text, part),
+		 false));
+}
+
+TEST(network_judge_reference_system)
+{
+	/*
+	 * 60,880,896 parameters as fp32; four GPUs 1.71 s a step, one alone 0.33 s; about
+	 * 200 MB/s were seen, through a bonded pair of 1 Gbit/s ports.
+	 */
+	struct network_evidence v = nothing();
+	struct network_verdict out;
+
+	v.step_s = 1.71;
+	v.compute_s = 0.33;
+	v.gradient_bytes = 60880896 * 4.0;
+	v.observed_bytes = 200e6 * 1.71;
+	v.link_bytes_s = 2 * GBIT;
+	network_judge(&v, &out);
+	check_int(out.answer, NETWORK_LINK);
+	check_near(out.predicted_bytes, 365.3e6, 0.03 * 365.3e6);
+	check_near(out.observed_bytes / out.predicted_bytes, 1, 0.1);
+	check_near(out.exposed_share, 1.38 / 1.71, 1e-9);
+	check(strstr(out.text, "The network is the bottleneck: 81 %") != NULL);
+	check(strstr(out.text, "2.00 Gbit/s (250 MB/s)") != NULL);
+	v.link_bytes_s = NAN;		/* as in the write-ups: nobody knew what the port can do */
+	judged(&v, NETWORK_LINK, "hosts bandwidth");
+}
+
+TEST(network_judge_slow_port)
+{
+	/* Three GPUs, 33 s a step through what was most likely a port of 100 Mbit/s. */
+	struct network_evidence v = nothing();
+	struct network_verdict out;
+
+	v.ranks = v.hosts = 3;
+	v.step_s = 33;
+	v.compute_s = 0.33;
+	v.gradient_bytes = 243.5e6;
+	v.link_bytes_s = GBIT / 10;
+	network_judge(&v, &out);
+	check_int(out.answer, NETWORK_LINK);
+	check_near(out.predicted_bytes, 324.7e6, 0.01 * 324.7e6);
+	check_near(network_ring_seconds(243.5e6, 3, GBIT / 10, 1e-3), 26, 0.3);
+	/* After the upgrade. */
+	v.step_s = 1.5;
+	v.link_bytes_s = 2 * GBIT;
+	network_judge(&v, &out);
+	check_int(out.answer, NETWORK_LINK);
+	check(out.exposed_share >= 0.78 - 1e-9);
+}
+
+TEST(network_judge_bytes_a_minute)
+{
+	/* Four GPUs, 1.28 s a step, 17.3 GB in each sample of a minute: 369 MB a step. */
+	struct network_evidence v = nothing();
+	struct network_verdict out;
+
+	v.step_s = 1.28;
+	v.exposed_s = 0.9;
+	v.gradient_bytes = 243.5e6;
+	v.observed_bytes = 17.3e9 / 60 * 1.28;
+	v.link_bytes_s = 3.125e9;	/* 25 Gbit/s: far from full */
+	network_judge(&v, &out);
+	check_near(out.observed_bytes, out.predicted_bytes, 0.02 * out.predicted_bytes);
+	check_int(out.answer, NETWORK_LATENCY);
+	v.observed_bytes = 17.3e9 / 300 * 1.28;	/* read as five minutes it does not fit */
+	network_judge(&v, &out);
+	check(strstr(out.text, "not all of it is seen there") != NULL);
+}
+
+TEST(network_judge_rules)
+{
+	struct network_evidence v = nothing();
+
+	judged(&v, NETWORK_UNKNOWN, "is missing");
+	v.exposed_s = 0.049;
+	judged(&v, NETWORK_NO, "4.9 %");
+	v.exposed_s = 0.051;
+	judged(&v, NETWORK_SLIGHTLY, "150 MB a step and host are expected");
+	v.exposed_s = 0.199;
+	judged(&v, NETWORK_SLIGHTLY, "19.9 %");
+	v.exposed_s = 0.5;
+	v.transfer_s = 0.5;
+	v.observed_bytes = 150e6;
+	v.link_bytes_s = 150e6 / 0.5 / 0.61;	/* 61 % of it is used */
+	judged(&v, NETWORK_LINK, "61 %");
+	v.link_bytes_s = 150e6 / 0.5 / 0.59;
+	judged(&v, NETWORK_LATENCY, "do not fill the link");
+	v.retransmits_s = 150e6 / 1448 * 0.0011;
+	judged(&v, NETWORK_LOSS, "0.11 %");
+	v.retransmits_s = 150e6 / 1448 * 0.0009;
+	judged(&v, NETWORK_LATENCY, "150 MB a step");
+	v.wait_s = 0.26;
+	judged(&v, NETWORK_STRAGGLER, "none is always the late one");
+	v.slowest_share = 1.5;
+	v.slowest_rank = 2;
+	judged(&v, NETWORK_STRAGGLER, "rank 2 computes 1.50 times");
+	v.wait_s = 0.24;
+	judged(&v, NETWORK_LATENCY, "50 %");
+	v.wait_s = NAN;			/* not measured: from what the slowest computes */
+	v.compute_s = 0.5;
+	judged(&v, NETWORK_STRAGGLER, "rank 2");
+	v.slowest_share = 1.4;
+	judged(&v, NETWORK_LATENCY, "50 %");
+	v.hosts = 1;
+	judged(&v, NETWORK_NO, "on one host");
+	v.ranks = 1;
+	judged(&v, NETWORK_NO, "One rank");
+}
+
+TEST(network_judge_unknown)
+{
+	struct network_evidence v = nothing();
+	struct network_verdict out;
+
+	v.step_s = NAN;
+	judged(&v, NETWORK_UNKNOWN, "time of a step");
+	v = nothing();
+	v.exposed_s = 0.5;
+	v.step_s = 1;
+	v.observed_bytes = 1e6;
+	v.gradient_bytes = NAN;
+	judged(&v, NETWORK_LINK, "hosts bandwidth");
+	v.exposed_s = 0.02;		/* 40 % of a short step: may be latency */
+	v.step_s = 0.05;
+	judged(&v, NETWORK_UNKNOWN, "hosts bandwidth");
+	memset(&v, 0, sizeof(v));
+	judged(&v, NETWORK_UNKNOWN, "missing");
+	/* The longest sentence fits. */
+	v = nothing();
+	v.ranks = v.hosts = INT32_MAX;
+	v.exposed_s = 0.9;
+	v.link_bytes_s = 1e15;
+	v.observed_bytes = 1e12;
+	network_judge(&v, &out);
+	check(strlen(out.text) < sizeof(out.text) - 40);
+}
