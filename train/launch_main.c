@@ -11,6 +11,7 @@
 #include "share/base/paths.h"
 #include "train/hosts_command.h"
 #include "train/rundir.h"
+#include "train/ssh_agent.h"
 #include "train/supervise.h"
 
 #define EXIT_STOPPED 75		/* the ranks saved and ended because they were asked to */
@@ -142,15 +143,29 @@ static void tell(const struct launch *l, int status)
 			status, l->console);
 }
 
+/* What follows the host is the remote shell's business, so it is kept from the parser. */
+static int run_ssh(struct conf *c, char **from_host, struct err *e)
+{
+	mpirun_decode(c->ssh);
+	mpirun_decode(c->arguments[0]);
+	return ssh_agent_exec(c->ssh, c->arguments[0], (const char *const *)from_host, e);
+}
+
 int main(int argc, char **argv)
 {
 	struct launch l = { .dir = { .lock = -1 } };
 	struct err e = { 0 };
 	int status = 0, code = conf_init(&l.conf, &e);
+	bool agent = argc > 1 && !strcmp(argv[1], "_ssh");
+	int parsed = argc;
 
+	if (agent)
+		parsed = MIN(ssh_agent_host_at(argc, (const char *const *)argv) + 1, argc);
 	if (!code)
-		code = conf_parse_command(&l.conf, "launch", argc, argv, &e);
-	if (!code && conf_answered(&l.conf, stdout)) {
+		code = conf_parse_command(&l.conf, "launch", parsed, argv, &e);
+	if (!code && agent && !l.conf.help && !l.conf.version) {
+		code = run_ssh(&l.conf, argv + parsed - 1, &e);
+	} else if (!code && conf_answered(&l.conf, stdout)) {
 		/* nothing more to do */
 	} else if (!code && !strcmp(l.conf.command, "hosts")) {
 		code = hosts_command_run(&l.conf, &e);
