@@ -26,7 +26,6 @@ endif
 # What the launcher does beside running a training; apart, so that tests can link it.
 noinst_LIBRARIES += liblaunch.a
 liblaunch_a_SOURCES = %D%/hosts.c %D%/hosts.h %D%/hosts_aws.c %D%/network.c
-liblaunch_a_SOURCES = %D%/hosts.c %D%/hosts.h %D%/hosts_aws.c
 liblaunch_a_SOURCES += %D%/mpirun.c %D%/mpirun.h %D%/ssh_agent.c %D%/ssh_agent.h
 
 bin_PROGRAMS += werkbank-train werkbank-launch
