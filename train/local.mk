@@ -13,7 +13,8 @@ libtrain_a_SOURCES = \
 	%D%/network.c     %D%/network.h \
 	%D%/trainer.c     %D%/trainer.h     %D%/trainer_internal.h \
 	%D%/trainer_report.c %D%/trainer_step.c \
-	%D%/evaluate.c    %D%/evaluate.h
+	%D%/evaluate.c    %D%/evaluate.h \
+	%D%/leftover.c    %D%/leftover.h    %D%/linkfile.c   %D%/linkfile.h
 libtrain_a_CPPFLAGS = $(AM_CPPFLAGS)
 train_libs = libtrain.a $(kernel_libs) $(data_libs) $(base_libs)
 
@@ -27,6 +28,7 @@ endif
 noinst_LIBRARIES += liblaunch.a
 liblaunch_a_SOURCES = %D%/hosts.c %D%/hosts.h %D%/hosts_aws.c %D%/network.c
 liblaunch_a_SOURCES += %D%/mpirun.c %D%/mpirun.h %D%/ssh_agent.c %D%/ssh_agent.h
+liblaunch_a_SOURCES += %D%/leftover.c %D%/leftover.h %D%/linkfile.c %D%/linkfile.h
 
 bin_PROGRAMS += werkbank-train werkbank-launch
 werkbank_train_SOURCES = %D%/main.c
