@@ -75,3 +75,6 @@ check_PROGRAMS += tests/http_server
 tests_http_server_SOURCES = %D%/http_server.c
 dist_check_SCRIPTS += %D%/prep.sh %D%/stages.sh %D%/prep_kill.sh %D%/fetch.sh
 TESTS += %D%/prep.sh %D%/stages.sh %D%/prep_kill.sh %D%/fetch.sh
+
+# Many hosts on one machine.
+EXTRA_DIST += %D%/lab.sh
