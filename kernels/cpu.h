@@ -23,7 +23,7 @@
 #define CPU_JOIN(name, variant) CPU_JOIN2(name, variant)
 #ifdef CPU_VARIANT
 #define CPU(name) CPU_JOIN(name, CPU_VARIANT)
-#define OP(name, args) void CPU(name) args;
+#define OP(name, args, names) void CPU(name) args;
 #include "kernels/ops.def"
 #undef OP
 /* A product of few rows without packing. False: not of that kind, make it otherwise. */

@@ -20,7 +20,7 @@ const struct ops *CPU(table)(void)
 		.to_device = cpu_copy,
 		.to_host = cpu_copy,
 		.sync = cpu_sync,
-#define OP(name, args) .name = CPU(name),
+#define OP(name, args, names) .name = CPU(name),
 #include "kernels/ops.def"
 #undef OP
 	};

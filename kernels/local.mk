@@ -3,6 +3,7 @@ noinst_LIBRARIES += libkernels.a
 libkernels_a_SOURCES = \
 	%D%/ops.c %D%/ops.h %D%/ops.def %D%/panels.h %D%/tensor.h %D%/dropout.h %D%/bf16.h \
 	%D%/ref.c %D%/ref.h %D%/ref_attention.c %D%/ref_decode.c %D%/ref_loss.c \
+	%D%/profile.c %D%/profile.h %D%/work.c %D%/work.h \
 	%D%/ref_linear.c %D%/ref_matmul.c %D%/ref_norm.c %D%/ref_point.c \
 	%D%/cpu_dev.c %D%/cpu_matmul.c
 libkernels_a_CPPFLAGS = $(AM_CPPFLAGS)

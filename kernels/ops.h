@@ -31,12 +31,14 @@ extern "C" {
 
 #define NORM_EPSILON 1e-6f
 
+struct profile;
 struct dev;	/* one backend, opened: threads or streams, scratch memory; opaque */
 
 struct dev_options {
 	int  threads;		/* CPU threads, 0: all cores */
 	int  device;		/* GPU number on this host */
 	bool bf16;		/* products round their inputs to bf16 and accumulate in fp32 */
+	struct profile *profile;	/* borrowed; only for the ops of kernels/profile.h */
 };
 
 /* Dropout: element i of the op's output is kept when dropout_keep(…, i); kernels/dropout.h. */
@@ -61,6 +63,7 @@ struct attention_shape {
 	int32_t heads;			/* H; head h is columns [h * D/H, (h + 1) * D/H) of all */
 	int32_t max_q, max_k;			/* longest sentence of each side */
 	bool    causal;				/* query i sees keys 0..i of its sentence */
+	int64_t pairs;		/* of a query and a key it sees, for accounts only; 0: unknown */
 };
 
 struct adam_step {
@@ -83,7 +86,7 @@ struct ops {
 	/* Waits for the data. */
 	void (*to_host)(struct dev *d, void *to, const void *from, size_t bytes);
 	int  (*sync)(struct dev *d, struct err *e);
-#define OP(name, args) void (*name) args;
+#define OP(name, args, names) void (*name) args;
 #include "kernels/ops.def"
 #undef OP
 };

@@ -62,7 +62,7 @@ const struct ops *ops_ref(void)
 		.to_device = copy,
 		.to_host = copy,
 		.sync = ref_sync,
-#define OP(name, args) .name = ref_##name,
+#define OP(name, args, names) .name = ref_##name,
 #include "kernels/ops.def"
 #undef OP
 	};

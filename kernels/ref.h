@@ -22,7 +22,7 @@
 #define REF(name) ref_##name
 #endif
 
-#define OP(name, args) void REF(name) args;
+#define OP(name, args, names) void REF(name) args;
 #include "kernels/ops.def"
 #undef OP
 

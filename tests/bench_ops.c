@@ -104,7 +104,7 @@ static void run_relu_grad(struct bench *b)
 static struct attention_shape sentences(struct bench *b, bool causal)
 {
 	return (struct attention_shape){ b->start,    b->start,	   T / LENGTH, H,
-					 LENGTH + 20, LENGTH + 20, causal };
+					 LENGTH + 20, LENGTH + 20, causal, 0 };
 }
 
 static void run_attention(struct bench *b)

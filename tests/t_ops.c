@@ -9,6 +9,7 @@
 #include "kernels/cpu.h"
 #include "kernels/dropout.h"
 #include "kernels/panels.h"
+#include "kernels/profile.h"
 #include "tests/ops_run.h"
 #include "tests/test.h"
 
@@ -347,7 +348,7 @@ static const struct {
 	const char *name;
 	op_function *run;
 } functions[] = {
-#define OP(name, args) { #name, run_##name },
+#define OP(name, args, names) { #name, run_##name },
 #include "kernels/ops.def"
 #undef OP
 };
@@ -447,6 +448,54 @@ TEST(ops_cuda)
 		compare_with_definition(ops_cuda(), "cuda");
 	else
 		test_skip("no GPU here");
+}
+
+static struct profile *watching;
+
+static struct dev *open_watched(const struct dev_options *options, struct err *e)
+{
+	struct dev_options all = *options;
+
+	all.profile = watching;
+	return profile_ops(watching)->open(&all, e);
+}
+
+/* A profiled backend gives the bits of the one below, and has noted every op. */
+TEST(ops_profiled)
+{
+	const struct profile_entry *list;
+	struct err e = { 0 };
+	struct ops table;
+	size_t n;
+
+	watching = profile_new(ops_cpu(), &e);
+	if (!check_err(e.code, 0))
+		return;
+	table = *profile_ops(watching);
+	table.open = open_watched;
+	check_str(table.name, "cpu");
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct run plain, watched;
+
+		run_case(&plain, ops_cpu(), 2, &cases[i], function_of(cases[i].op));
+		run_case(&watched, &table, 2, &cases[i], function_of(cases[i].op));
+		run_check_same(&plain, &watched, "the profiled backend");
+		run_free(&plain);
+		run_free(&watched);
+	}
+	list = profile_entries(watching, &n);
+	for (size_t i = 0; i < ARRAY_LEN(functions); i++) {
+		int64_t wanted = 0, calls = 0;
+
+		for (size_t j = 0; j < ARRAY_LEN(cases); j++)
+			wanted += !strcmp(cases[j].op, functions[i].name);
+		for (size_t j = 0; j < n; j++)
+			calls += !strcmp(list[j].op, functions[i].name) ? list[j].calls : 0;
+		check(calls >= wanted && calls > 0); /* some cases need others first */
+	}
+	for (size_t j = 0; j + 1 < n; j++)
+		check(list[j].seconds >= list[j + 1].seconds);
+	profile_free(watching);
 }
 
 /* The same bits again, and with another number of threads. */

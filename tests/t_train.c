@@ -305,6 +305,34 @@ TEST(train_run_learns_and_tells)
 	conf_free(&c);
 }
 
+/* Looking at the clock changes nothing, and the record accounts for the steps. */
+TEST(train_profile)
+{
+	struct conf c;
+	struct buf journal = { 0 };
+	double steps = 0;
+	struct err e;
+
+	if (!make_corpus() || !make_conf(&c, "plain"))
+		return;
+	check(trains(&c));
+	conf_free(&c);
+	if (!make_conf(&c, "watched"))
+		return;
+	set(&c, "profile", "yes");
+	check(trains(&c));
+	conf_free(&c);
+	check_same_run("plain", "watched", 30);
+	check_int(count_records("plain", "profile", NULL, NULL), 0);
+	check_int(count_records("watched", "profile", "steps", &steps), 1);
+	check_near(steps, 29, 0);
+	check_err(file_read_all(at("runs/watched/journal.jsonl"), 0, &journal, &e), 0);
+	check(strstr(buf_text(&journal), "{\"op\":\"adam\",\"calls\":29,"));
+	/* two micro-batches a step; 2 joins in the encoder, 3 in the decoder */
+	check(strstr(buf_text(&journal), "{\"op\":\"add_norm\",\"calls\":290,"));
+	buf_free(&journal);
+}
+
 /* A resumed run equals the uninterrupted one bit for bit. */
 TEST(train_resumes_bit_by_bit)
 {

@@ -172,11 +172,26 @@ static void bring(const struct model *m, int32_t *to, const int32_t *from, int32
 	m->ops->to_device(m->dev, to, from, (size_t)n * sizeof(*from));
 }
 
+/* Who sees whom: in the encoder, in the decoder, across. */
+static void count_pairs(const struct batch *b, int64_t pairs[3])
+{
+	pairs[0] = pairs[1] = pairs[2] = 0;
+	for (int32_t s = 0; s < b->n; s++) {
+		int64_t source = b->source_start[s + 1] - b->source_start[s],
+			target = b->target_start[s + 1] - b->target_start[s];
+
+		pairs[0] += source * source;
+		pairs[1] += target * (target + 1) / 2;
+		pairs[2] += source * target;
+	}
+}
+
 int model_pass_begin(struct pass *p, struct err *e)
 {
 	struct model *m = p->m;
 	const struct batch *b = p->b;
 	const struct device_batch *ids = &m->acts.ids;
+	int64_t pairs[3];
 
 	if (b->n < 1 || b->n > m->cap_sentences || b->n_source < 1 || b->n_source > m->cap_tokens ||
 	    b->n_target > m->cap_tokens)
@@ -192,6 +207,7 @@ int model_pass_begin(struct pass *p, struct err *e)
 	bring(m, ids->target_out, b->target_out, b->n_target);
 	bring(m, ids->target_position, b->target_position, b->n_target);
 	bring(m, ids->target_start, b->target_start, b->n + 1);
+	count_pairs(b, pairs);
 	p->encoder_self = (struct attention_shape){
 		.q_start = ids->source_start,
 		.k_start = ids->source_start,
@@ -199,6 +215,7 @@ int model_pass_begin(struct pass *p, struct err *e)
 		.heads = m->shape.heads,
 		.max_q = b->max_source,
 		.max_k = b->max_source,
+		.pairs = pairs[0],
 	};
 	p->decoder_self = (struct attention_shape){
 		.q_start = ids->target_start,
@@ -208,6 +225,7 @@ int model_pass_begin(struct pass *p, struct err *e)
 		.max_q = b->max_target,
 		.max_k = b->max_target,
 		.causal = true,
+		.pairs = pairs[1],
 	};
 	p->cross = (struct attention_shape){
 		.q_start = ids->target_start,
@@ -216,6 +234,7 @@ int model_pass_begin(struct pass *p, struct err *e)
 		.heads = m->shape.heads,
 		.max_q = b->max_target,
 		.max_k = b->max_source,
+		.pairs = pairs[2],
 	};
 	return 0;
 }

@@ -97,6 +97,11 @@ static int open_model(struct trainer *t, struct err *e)
 		      sentences = loader_max_sentences(t->loader);
 	struct model_shape *shape = &t->state.shape;
 
+	if (ops && c->profile) {
+		t->profile = options.profile = profile_new(ops, e);
+		t->profiled_steps = -1;
+		ops = t->profile ? profile_ops(t->profile) : NULL;
+	}
 	if (!ops ||
 	    model_shape_from_conf(shape, c, vocab_size(t->vocab), vocab_real_size(t->vocab), e) ||
 	    check_memory(shape, tokens, sentences, e))
@@ -286,6 +291,7 @@ static void close_trainer(struct trainer *t)
 {
 	adam_close(&t->adam);
 	model_free(t->model);
+	profile_free(t->profile);
 	batch_free(&t->batch);
 	if (t->loader)
 		loader_free(t->loader);

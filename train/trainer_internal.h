@@ -18,6 +18,7 @@
 #include "data/loader.h"
 #include "data/shard.h"
 #include "data/vocab.h"
+#include "kernels/profile.h"
 #include "share/base/conf.h"
 #include "share/base/err.h"
 #include "share/base/journal.h"
@@ -46,6 +47,9 @@ struct trainer {
 	struct loader *loader;
 	struct batch batch;
 	struct model *model;
+	struct profile *profile;	/* of the model's ops; NULL: not asked for */
+	double  profiled_s;		/* of the steps that it has seen */
+	int64_t profiled_steps;
 	struct adam adam;
 	struct sched sched;
 	struct ckpt_state state;	/* as the next checkpoint will say it */

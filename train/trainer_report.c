@@ -226,6 +226,20 @@ int report_event(struct trainer *t, const char *level, const char *fmt, ...)
 	return 0;
 }
 
+static int report_profile(struct trainer *t, struct err *e)
+{
+	struct json_writer *w;
+
+	if (!t->profile || t->profiled_steps < 1 || !is_first(t))
+		return 0;
+	report_end_line(t);
+	if (!t->conf->quiet)
+		profile_print(stderr, t->profile, t->profiled_s, t->profiled_steps);
+	w = journal_begin(t->journal, "profile", t->state.step);
+	profile_json(w, t->profile, t->profiled_s, t->profiled_steps);
+	return journal_end(t->journal, e);
+}
+
 int report_stop(struct trainer *t, const char *reason, int exit_status, struct err *e)
 {
 	struct json_writer *w;
@@ -233,6 +247,8 @@ int report_stop(struct trainer *t, const char *reason, int exit_status, struct e
 	if (!is_first(t))
 		return 0;
 	report_end_line(t);
+	if (report_profile(t, e))
+		return e->code;
 	w = journal_begin(t->journal, "stop", t->state.step);
 	put_str(w, "reason", reason);
 	put_int(w, "exit", exit_status);

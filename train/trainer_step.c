@@ -65,12 +65,29 @@ static int update(struct trainer *t, const double sums[N_SUMS], struct err *e)
 	return 0;
 }
 
+/* The first step is not like the others: memory is touched for the first time. */
+static void profile_step(struct trainer *t, double seconds)
+{
+	if (!t->profile)
+		return;
+	if (t->profiled_steps < 0) {
+		profile_clear(t->profile);
+		t->profiled_steps = 0;
+	} else {
+		t->profiled_s += seconds;
+		t->profiled_steps++;
+	}
+	profile_pause(t->profile, true);
+}
+
 int trainer_step(struct trainer *t, struct err *e)
 {
 	const struct ops *o = model_get_ops(t->model);
 	const size_t floats = (size_t)model_floats(t->model);
 	double begun = clock_mono_s(), sums[N_SUMS] = { 0 };
 
+	if (t->profile)
+		profile_pause(t->profile, false);
 	o->zero(model_get_dev(t->model), model_grad_arena(t->model), floats * sizeof(float));
 	if (accumulate(t, t->state.loader_position, sums, e))
 		return e->code;
@@ -88,5 +105,6 @@ int trainer_step(struct trainer *t, struct err *e)
 	t->meter.source_tokens += sums[SUM_SOURCE];
 	t->meter.seconds += clock_mono_s() - begun;
 	t->meter.steps++;
+	profile_step(t, clock_mono_s() - begun);
 	return 0;
 }

@@ -36,6 +36,10 @@
  *	          dev_nll, train_nll (no dropout, no smoothing, nats per token),
  *	          dev_ppl, seconds, best (bool)
  *	save      path, bytes, seconds
+ *	profile   with --profile, at the end: seconds and steps of this attempt (the first
+ *	          step apart), ops: a list, longest first, of op, calls, s (all of them),
+ *	          share (of seconds), gflops and gbs (10^9 operations or bytes a second;
+ *	          absent where they say nothing). What is missing from 1 is outside of ops
  *	event     level (info, warning, error), text
  *	stop      reason (finished, asked, failed), exit
  *
