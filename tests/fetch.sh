@@ -15,30 +15,12 @@ finish() {
 trap finish EXIT
 trap 'exit 1' INT TERM HUP
 unset WERKBANK_HOME http_proxy https_proxy HTTPS_PROXY all_proxy ALL_PROXY NO_PROXY no_proxy
-passed=0 failed=0 skipped=0
+. "$(dirname "$0")/helpers.sh"
+# only standard error is looked at
+# shellcheck disable=SC2034 # by helpers.sh
+said=$tmp/err
 
-ok() { passed=$((passed + 1)); echo "ok       $1"; }
-not_ok() { failed=$((failed + 1)); echo "FAILED   $1: $2"; }
-skip() { skipped=$((skipped + 1)); echo "skipped  $1: $2"; }
 
-# says NAME STATUS WORDS COMMAND... : the exit status, and the words (an extended regular expression) on standard error.
-says() {
-	name=$1 want=$2 words=$3
-	shift 3
-	got=0
-	"$@" >"$tmp/out" 2>"$tmp/err" </dev/null || got=$?
-	if [ "$got" -ne "$want" ]; then
-		not_ok "$name" "exit status $got, not $want; it said: $(tail -n 2 "$tmp/err" | head -c 600)"
-	elif [ -n "$words" ] && ! grep -qE -- "$words" "$tmp/err"; then
-		not_ok "$name" "nothing like '$words' in: $(tail -n 3 "$tmp/err" | head -c 600)"
-	else
-		ok "$name"
-	fi
-}
-same() { if [ "$2" = "$3" ]; then ok "$1"; else not_ok "$1" "'$2' is not '$3'"; fi; }
-equal() { if cmp -s "$2" "$3"; then ok "$1"; else not_ok "$1" "$2 and $3 differ"; fi; }
-absent() { if [ -e "$2" ]; then not_ok "$1" "$2 is there"; else ok "$1"; fi; }
-present() { if [ -e "$2" ]; then ok "$1"; else not_ok "$1" "$2 is not there"; fi; }
 
 # ---- an archive, and another one of the same name and size ------------------
 mkdir "$tmp/www" "$tmp/raw"
@@ -356,5 +338,4 @@ for corpus in wmt13 wmt14 wmt14-full wmt15 wmt16 wmt16-en-de; do
 	says "$corpus: its manifest is read" 66 'there is no such archive' "$data" fetch "$corpus" --from "$tmp/raw"
 done
 
-echo "$passed passed, $failed failed, $skipped skipped"
-[ $failed -eq 0 ]
+tally

@@ -130,7 +130,7 @@ lab_boot() {
 		sh "$lab_self" _host "$LAB" "$1" >"$LAB/$1/console" 2>&1 </dev/null &
 	echo $! >"$LAB/$1/pid"
 	lab_wait "host $1" test -e "$LAB/$1/ready" || { cat "$LAB/$1/console" >&2; return 1; }
-	lab_switch ip link add name "v$lab_n" type veth peer name "$lab_if" netns "$(cat "$LAB/$1/pid")" || return 1
+	lab_switch ip link add name "v$lab_n" type veth peer name "$lab_if" address "02:57:42:00:00:$(printf %02x "$lab_n")" netns "$(cat "$LAB/$1/pid")" || return 1
 	lab_switch ip link set "v$lab_n" master br0 up
 	lab_enter "$1" ip addr add "$lab_prefix.$lab_n/24" dev "$lab_if"
 	lab_enter "$1" ip link set "$lab_if" up

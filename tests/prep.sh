@@ -18,31 +18,9 @@ finish() {
 trap finish EXIT
 trap 'exit 1' INT TERM HUP
 unset WERKBANK_HOME MULTI30K
-passed=0 failed=0 skipped=0
+. "$(dirname "$0")/helpers.sh"
 
-ok() { passed=$((passed + 1)); echo "ok       $1"; }
-not_ok() { failed=$((failed + 1)); echo "FAILED   $1: $2"; }
-skip() { skipped=$((skipped + 1)); echo "skipped  $1: $2"; }
 
-# says NAME STATUS WORDS COMMAND... : the exit status, and the words (an extended regular expression) on either output.
-says() {
-	name=$1 want=$2 words=$3
-	shift 3
-	got=0
-	"$@" >"$tmp/out" 2>"$tmp/err" </dev/null || got=$?
-	if [ "$got" -ne "$want" ]; then
-		not_ok "$name" "exit status $got, not $want; it said: $(tail -n 1 "$tmp/err" | head -c 400)"
-	elif [ -n "$words" ] && ! cat "$tmp/out" "$tmp/err" | grep -qE -- "$words"; then
-		not_ok "$name" "nothing like '$words' in: $(tail -n 3 "$tmp/err" | head -c 600)"
-	else
-		ok "$name"
-	fi
-}
-# same NAME A B : two texts.
-same() { if [ "$2" = "$3" ]; then ok "$1"; else not_ok "$1" "'$2' is not '$3'"; fi; }
-# equal NAME FILE FILE
-equal() { if cmp -s "$2" "$3"; then ok "$1"; else not_ok "$1" "$2 and $3 differ"; fi; }
-absent() { if [ -e "$2" ]; then not_ok "$1" "$2 is there"; else ok "$1"; fi; }
 
 # ---- a WMT-shaped set of archives ------------------------------------------
 raw=$tmp/raw
@@ -293,5 +271,4 @@ absent "and what it was writing" "$tmp/killed/corpora/demo/vocab.tsv.1.tmp"
 rm "$tmp/killed/corpora/demo/vocab.tsv"
 says "a file was removed: prepared again, no more than it takes" 0 'kept: read judge learn pack ledger' "$data" prep demo -C "$tmp/killed" --demo-pairs 500
 
-echo "$passed passed, $failed failed, $skipped skipped"
-[ $failed -eq 0 ]
+tally

@@ -19,13 +19,11 @@ finish() {
 trap finish EXIT
 trap 'exit 1' INT TERM HUP
 unset WERKBANK_HOME
-passed=0 failed=0
+. "$(dirname "$0")/helpers.sh"
 seed=${SEED:-$(date +%s)}
 pairs=${PAIRS:-60000}
 echo "SEED=$seed PAIRS=$pairs"
 
-ok() { passed=$((passed + 1)); echo "ok       $1"; }
-not_ok() { failed=$((failed + 1)); echo "FAILED   $1: $2"; }
 now() { date +%s%N; }
 "$data" demo-corpus --demo-pairs $((pairs + 200)) "$tmp/all.en" "$tmp/all.de" || exit 1
 head -n "$pairs" "$tmp/all.en" >"$tmp/train.en"
@@ -88,5 +86,4 @@ while read -r first second; do
 	[ -z "$leftover" ] || not_ok "killed at $first" "left over: $leftover"
 done <"$tmp/moments"
 
-echo "$passed passed, $failed failed, 0 skipped"
-[ $failed -eq 0 ]
+tally

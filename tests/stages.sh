@@ -8,29 +8,9 @@ data=$top/werkbank-data
 trap 'rm -rf "$tmp"' EXIT
 trap 'exit 1' INT TERM HUP
 unset WERKBANK_HOME MULTI30K
-passed=0 failed=0 skipped=0
+. "$(dirname "$0")/helpers.sh"
 
-ok() { passed=$((passed + 1)); echo "ok       $1"; }
-not_ok() { failed=$((failed + 1)); echo "FAILED   $1: $2"; }
 
-# says NAME STATUS WORDS COMMAND... : the exit status, and the words (an extended regular expression) on either output.
-says() {
-	name=$1 want=$2 words=$3
-	shift 3
-	got=0
-	"$@" >"$tmp/out" 2>"$tmp/err" </dev/null || got=$?
-	if [ "$got" -ne "$want" ]; then
-		not_ok "$name" "exit status $got, not $want; it said: $(tail -n 1 "$tmp/err" | head -c 400)"
-	elif [ -n "$words" ] && ! cat "$tmp/out" "$tmp/err" | grep -qE -- "$words"; then
-		not_ok "$name" "nothing like '$words' in: $(tail -n 3 "$tmp/out" "$tmp/err" | head -c 900)"
-	else
-		ok "$name"
-	fi
-}
-# same NAME A B : two texts.
-same() { if [ "$2" = "$3" ]; then ok "$1"; else not_ok "$1" "'$2' is not '$3'"; fi; }
-equal() { if cmp -s "$2" "$3"; then ok "$1"; else not_ok "$1" "$2 and $3 differ"; fi; }
-absent() { if [ -e "$2" ]; then not_ok "$1" "$2 is there"; else ok "$1"; fi; }
 
 # ---- a corpus of two texts ----------------------------------------------------
 "$data" demo-corpus --demo-pairs 700 "$tmp/en" "$tmp/de" || not_ok "demo-corpus" "it failed"
@@ -237,5 +217,4 @@ cp "$corpus/ledger.tsv" "$tmp/ledger"
 sed 2d "$tmp/ledger" >"$corpus/ledger.tsv"
 says "a ledger that does not fit" 65 'ledger.tsv:[0-9]*: does not fit stats.json' ask why my one.en:5
 
-echo "$passed passed, $failed failed, $skipped skipped"
-[ $failed -eq 0 ]
+tally

@@ -1,0 +1,39 @@
+# helpers.sh - what the shell tests share: . "$(dirname "$0")/helpers.sh", with tmp set to a folder of their own.
+# shellcheck shell=sh disable=SC2154 # tmp
+#
+#	ok NAME; not_ok NAME WHY; skip NAME WHY       one more test
+#	says NAME STATUS WORDS COMMAND...   its exit status, and the words (an extended regular expression; '': any)
+#	                                    in what it wrote to the files $said; they are $tmp/out and $tmp/err
+#	same NAME A B; equal NAME FILE FILE; absent NAME PATH; present NAME PATH
+#	tally                               the last line, which tests/tally.sh counts; fails when a test did
+
+passed=0 failed=0 skipped=0
+said="$tmp/out $tmp/err"
+
+ok() { passed=$((passed + 1)); echo "ok       $1"; }
+not_ok() { failed=$((failed + 1)); echo "FAILED   $1: $2"; }
+skip() { skipped=$((skipped + 1)); echo "skipped  $1: $2"; }
+
+says() {
+	name=$1 want=$2 words=$3
+	shift 3
+	got=0
+	"$@" >"$tmp/out" 2>"$tmp/err" </dev/null || got=$?
+	# shellcheck disable=SC2086 # one file or two
+	if [ "$got" -ne "$want" ]; then
+		not_ok "$name" "exit status $got, not $want; it said: $(tail -n 2 "$tmp/err" | head -c 600)"
+	elif [ -n "$words" ] && ! cat $said | grep -qE -- "$words"; then
+		not_ok "$name" "nothing like '$words' in: $(tail -qn 3 $said | head -c 900)"
+	else
+		ok "$name"
+	fi
+}
+same() { if [ "$2" = "$3" ]; then ok "$1"; else not_ok "$1" "'$2' is not '$3'"; fi; }
+equal() { if cmp -s "$2" "$3"; then ok "$1"; else not_ok "$1" "$2 and $3 differ"; fi; }
+absent() { if [ -e "$2" ]; then not_ok "$1" "$2 is there"; else ok "$1"; fi; }
+present() { if [ -e "$2" ]; then ok "$1"; else not_ok "$1" "$2 is not there"; fi; }
+
+tally() {
+	echo "$passed passed, $failed failed, $skipped skipped"
+	[ "$failed" -eq 0 ]
+}
