@@ -4,8 +4,10 @@ libeval_a_SOURCES = \
 	%D%/beam.c      %D%/beam.h \
 	%D%/bleu.c      %D%/bleu.h \
 	%D%/chrf.c      %D%/chrf.h \
+	%D%/ct2.c       %D%/ct2.h       %D%/ct2.def \
 	%D%/decode.c    %D%/decode.h \
 	%D%/engine.c    %D%/engine.h \
+	%D%/export.c    %D%/export.h \
 	%D%/heldout.c   %D%/heldout.h   %D%/heldout_tools.c \
 	%D%/ngrams.c    %D%/ngrams.h \
 	%D%/score_tools.c %D%/score_tools.h \

@@ -1,7 +1,8 @@
-/* main.c - werkbank-eval: decoding, scores, the translation service. */
+/* main.c - werkbank-eval: decoding, scores, the translation service, export. */
 #include <stdio.h>
 #include <string.h>
 
+#include "eval/export.h"
 #include "eval/heldout.h"
 #include "eval/score_tools.h"
 #include "eval/serve.h"
@@ -23,6 +24,11 @@ static int translate(struct conf *c, struct err *e)
 	return c->serve ? serve_run(c, e) : translate_run(c, e);
 }
 
+static int export(struct conf *c, struct err *e)
+{
+	return export_run(c, e);
+}
+
 static const struct {
 	const char *name;
 	int (*run)(struct conf *c, struct err *e);
@@ -30,6 +36,7 @@ static const struct {
 	{ "bleu", bleu },
 	{ "chrf", chrf },
 	{ "eval", heldout_run_eval },
+	{ "export", export },
 	{ "translate", translate },
 	{ "_evaluate", heldout_run_evaluate },
 };
@@ -44,7 +51,8 @@ static int run(struct conf *c, int argc, char **argv, struct err *e)
 		if (!strcmp(commands[i].name, c->command))
 			return commands[i].run(c, e);
 	return err_set(e, ERR_USAGE,
-		       "werkbank-eval needs one of its commands: bleu, chrf, eval, translate");
+		       "werkbank-eval needs one of its commands: bleu, chrf, eval, export, "
+		       "translate");
 }
 
 int main(int argc, char **argv)
