@@ -1,0 +1,30 @@
+/*
+ * roof.h - what this machine can do at most, measured on the spot: the roof of
+ * Williams et al. 2009. No product and no pass over memory is faster.
+ *
+ * Peak rates come from loops over registers alone, with the widest vectors that the
+ * machine has; memory from reading blocks that no cache holds.
+ */
+#ifndef WERKBANK_TESTS_ROOF_H
+#define WERKBANK_TESTS_ROOF_H
+
+#include <stdbool.h>
+
+#include "share/base/err.h"
+
+struct roof {
+	int    threads;
+	double fp32;		/* floating-point operations a second, all threads; an FMA is two */
+	double bf16;		/* the same with bf16 pairs, sums in fp32; fp32's where there are none */
+	double int8;		/* integer operations with int8 quads; 0: no such unit */
+	double memory;		/* bytes read a second */
+	const char *units;	/* which vector units were found */
+};
+
+/* Takes about half a second. */
+int roof_measure(struct roof *r, int threads, struct err *e);
+
+/* Seconds that so much work takes at least: the longer of computing and reading. */
+double roof_seconds(const struct roof *r, double peak, double flops, double bytes);
+
+#endif
