@@ -13,6 +13,7 @@ test_sources = \
 	%D%/t_tui.c
 test_sources += %D%/t_sp.c %D%/t_network.c
 test_sources += %D%/t_export.c
+test_sources += %D%/t_plan_net.c
 EXTRA_DIST += %D%/golden/sp-bytes.model %D%/peers/sentencepiece_compare.py
 test_sources += %D%/t_archive.c %D%/t_tensorboard.c
 tests_run_CPPFLAGS = $(AM_CPPFLAGS) -I. $(ARCHIVE_CFLAGS)
@@ -76,6 +77,8 @@ tests_grow_LDADD = $(data_libs) $(base_libs) -lm
 # Corpora from a local web server to shards, and everything that can be wrong with them.
 check_PROGRAMS += tests/http_server
 tests_http_server_SOURCES = %D%/http_server.c
+dist_check_SCRIPTS += %D%/plan.sh
+TESTS += %D%/plan.sh
 dist_check_SCRIPTS += %D%/prep.sh %D%/stages.sh %D%/prep_kill.sh %D%/fetch.sh
 TESTS += %D%/prep.sh %D%/stages.sh %D%/prep_kill.sh %D%/fetch.sh
 

@@ -10,6 +10,7 @@
 #include "share/base/file.h"
 #include "share/base/paths.h"
 #include "train/hosts_command.h"
+#include "train/plan_command.h"
 #include "train/rundir.h"
 #include "train/ssh_agent.h"
 #include "train/supervise.h"
@@ -169,6 +170,8 @@ int main(int argc, char **argv)
 		/* nothing more to do */
 	} else if (!code && !strcmp(l.conf.command, "hosts")) {
 		code = hosts_command_run(&l.conf, &e);
+	} else if (!code && !strcmp(l.conf.command, "plan")) {
+		code = plan_command_run(&l.conf, &e);
 	} else if (!code) {
 		code = train(&l, &status, &e);
 		if (!code && !l.conf.quiet)

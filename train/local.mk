@@ -29,6 +29,8 @@ noinst_LIBRARIES += liblaunch.a
 liblaunch_a_SOURCES = %D%/hosts.c %D%/hosts.h %D%/hosts_aws.c %D%/network.c
 liblaunch_a_SOURCES += %D%/mpirun.c %D%/mpirun.h %D%/ssh_agent.c %D%/ssh_agent.h
 liblaunch_a_SOURCES += %D%/leftover.c %D%/leftover.h %D%/linkfile.c %D%/linkfile.h
+liblaunch_a_SOURCES += %D%/plan.c %D%/plan.h %D%/plan_command.c %D%/plan_command.h \
+	%D%/plan_grid.c %D%/plan_grid.h %D%/plan_run.c %D%/plan_run.h
 
 bin_PROGRAMS += werkbank-train werkbank-launch
 werkbank_train_SOURCES = %D%/main.c

@@ -270,8 +270,8 @@ static void say_why(const struct network_evidence *v, const struct finding *f,
 		    "says", percent, rate, link);
 		break;
 	case NETWORK_NO:
-		say(out, "All %lld ranks are on one host, so no network is in the way; %.0f %% of a "
-		    "step is waiting for each other there", (long long)v->ranks, percent);
+		say(out, "All %lld ranks are on one host, so no network is in the way; %.0f %% of "
+		    "a step is waiting for each other there", (long long)v->ranks, percent);
 		return;
 	default:
 		say(out, "Reductions cost %.0f %% of a step, but whether it is the link is not "

@@ -1,0 +1,99 @@
+/*
+ * plan.h - how long a step takes on other hosts, links and ways to reduce: arithmetic only.
+ *
+ * A step of n ranks with A micro-batches (micro-batch i is rank i mod n's):
+ *
+ *	compute	ceil(A/n) * (micro + input)
+ *	exposed	what the reduction lasts beyond the end of backward: with overlap_reduce, gradients
+ *		become ready evenly through the last micro-batch's backward (2/3 of its time) and
+ *		are reduced bucket by bucket in that order, those of the embedding (tied with the
+ *		output) at its end; without, all of it. With local_steps the average of the
+ *		weights, fp32, every so many steps.
+ *	update	norm and optimizer; 1/n of the latter with shard_optimizer
+ *
+ * A reduction of S bytes as fp32, w of each on the wire, over links of B bytes/s, latency a:
+ *
+ *	direct	2 a + 2 (n-1) o + 2 (n-1)/n w S/B	each rank sends each other one its part and
+ *							gets the sums back (train/reduce.h)
+ *	ring	2 (n-1) a + 2 (n-1)/n w S/B
+ *	tree	2 ceil(log2 n) a + 2 w S/B
+ *
+ * for each bucket; o is what one message costs a processor. Several ranks of one host share its
+ * link (network_bytes_left()). Packing and summing the wire's bytes costs their part too.
+ */
+#ifndef WERKBANK_TRAIN_PLAN_H
+#define WERKBANK_TRAIN_PLAN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* As the choices of --wire. */
+enum plan_wire { PLAN_FP32, PLAN_BF16, PLAN_2BIT, PLAN_1BIT, PLAN_N_WIRES };
+
+enum plan_exchange { PLAN_DIRECT, PLAN_RING, PLAN_TREE, PLAN_N_EXCHANGES };
+
+enum plan_limit { PLAN_COMPUTE, PLAN_LINK, PLAN_LATENCY, PLAN_UPDATE };
+
+/* What a training costs wherever it runs; seconds of one rank. */
+struct plan_job {
+	double micro_s;		/* forward and backward of one micro-batch */
+	double input_s;		/* waiting for one micro-batch */
+	double update_s;	/* norm and optimizer on all weights, a step */
+	double other_s;		/* of a step, in none of these */
+	double parameters;
+	double late_parameters;	/* whose gradient is ready only when backward ends */
+	double target_tokens;	/* of one micro-batch; 0: unknown */
+	double total_tokens;	/* of the whole training; 0: unknown */
+	double price;		/* of a host for an hour; 0: unknown */
+};
+
+struct plan_way {
+	int64_t hosts, ranks_per_host;
+	double  link_bytes_s;	/* payload, one direction */
+	double  latency_s;
+	enum plan_wire wire;
+	int64_t accumulate;	/* fewer than the ranks: as many as the ranks */
+	int64_t local_steps;
+	bool    overlap, shard;
+	double  bucket_bytes;	/* as fp32 */
+};
+
+/* A number that cannot be known is NAN. */
+struct plan_step {
+	double compute_s, transfer_s, exposed_s, update_s, step_s;
+	double exposed_share;
+	double sent_bytes;	/* by each host in a step */
+	double efficiency;	/* tokens/s over hosts times those of one host with as many ranks */
+	double target_tps;
+	double hours, cost;	/* of total_tokens */
+	int64_t accumulate;	/* as it has to be */
+	enum plan_limit limit;
+};
+
+void plan_step(const struct plan_job *job, const struct plan_way *way, enum plan_exchange exchange,
+	       struct plan_step *out);
+
+/* The faster of ring and tree, its step in out. */
+enum plan_exchange plan_best(const struct plan_job *job, const struct plan_way *way,
+			     struct plan_step *out);
+
+/*
+ * The speed of the link at which a step of this way would wait exposed_s for its reductions;
+ * NAN: no speed explains that (it waits less than latencies cost).
+ */
+double plan_fit_link(const struct plan_job *job, const struct plan_way *way, double exposed_s);
+
+/*
+ * A better way for these hosts and this link. Gentle: the same steps, by overlap and bf16. Else
+ * what changes the training as little as it can: then accumulation, 2 bits and 1 bit, local steps;
+ * the first of them that leaves less than a fifth of a step exposed, else the fastest. Returns how
+ * many times faster tokens go (1: nothing is worth its words; then better is the same way).
+ */
+double plan_advise(const struct plan_job *job, const struct plan_way *way, bool gentle,
+		   struct plan_way *better);
+
+const char *plan_wire_name(enum plan_wire w);
+const char *plan_exchange_name(enum plan_exchange x);
+const char *plan_limit_name(enum plan_limit l);
+
+#endif
