@@ -20,8 +20,6 @@ unset WERKBANK_HOME http_proxy https_proxy HTTPS_PROXY all_proxy ALL_PROXY NO_PR
 # shellcheck disable=SC2034 # by helpers.sh
 said=$tmp/err
 
-
-
 # ---- an archive, and another one of the same name and size ------------------
 mkdir "$tmp/www" "$tmp/raw"
 head -c 300000 /dev/urandom | base64 >"$tmp/raw/a.en"

@@ -20,8 +20,6 @@ trap 'exit 1' INT TERM HUP
 unset WERKBANK_HOME MULTI30K
 . "$(dirname "$0")/helpers.sh"
 
-
-
 # ---- a WMT-shaped set of archives ------------------------------------------
 raw=$tmp/raw
 mkdir -p "$raw/training-parallel-nc-v11" "$raw/dev" "$raw/test" "$tmp/www"

@@ -10,8 +10,6 @@ trap 'exit 1' INT TERM HUP
 unset WERKBANK_HOME MULTI30K
 . "$(dirname "$0")/helpers.sh"
 
-
-
 # ---- a corpus of two texts ----------------------------------------------------
 "$data" demo-corpus --demo-pairs 700 "$tmp/en" "$tmp/de" || not_ok "demo-corpus" "it failed"
 for l in en de; do
