@@ -24,16 +24,18 @@
 #	lab_private HOST DIR  DIR has contents of its own there (empty at first): no shared file system
 #	lab_small HOST DIR SIZE     DIR is a file system of SIZE there (tmpfs: 4m), to run full
 #	lab_replace HOST FILE OTHER      FILE reads as OTHER there (a program of another version, or none)
-#	lab_firewall HOST     only sshd can be reached from outside
+#	lab_undo HOST PATH    takes back the last of these three for PATH
+#	lab_firewall HOST     only sshd can be reached from outside;  lab_firewall HOST off: everything again
 #	lab_skew HOST SECONDS processes started by sshd there from now on see a clock that is ahead
 #	lab_sshd HOST [LINE...]     stop sshd there, and start it with these lines of sshd_config; "off": do not
 #	lab_environment HOST NAME=VALUE...    what sshd gives its sessions besides (starts it anew)
 #	lab_pids HOST NAME    processes there whose program has this name (of at most 15 characters)
+#	lab_kill HOST SIGNAL NAME   kill -SIGNAL to all of these
 #	lab_left HOST         what runs there besides the lab itself, one "PID COMMAND" a line
 #	lab_bytes HOST        received and sent by its interface, in bytes
 
 lab_prefix=10.98.0
-lab_self=${lab_self:-$0}
+lab_self=$(cd "$(dirname "$0")" && pwd)/lab.sh	# sourced by a script beside it, or run
 
 lab_missing() {
 	[ "$(id -u)" -eq 0 ] || { echo "root"; return; }
@@ -234,19 +236,25 @@ lab_private() {
 }
 lab_small() { lab_enter "$1" mount -t tmpfs -o "size=$3" tmpfs "$2"; }
 lab_replace() { lab_enter "$1" mount --bind "$3" "$2"; }
+lab_undo() { lab_enter "$1" umount "$2"; }
 
 lab_firewall() {
+	# shellcheck disable=SC2016 # for the shell there
 	lab_enter "$1" sh -c '
-		if command -v iptables; then
-			iptables -A INPUT -i lo -j ACCEPT && iptables -A INPUT -m state --state ESTABLISHED,RELATED -j ACCEPT &&
-			iptables -A INPUT -p tcp --dport 22 -j ACCEPT && iptables -A INPUT -j DROP
-		elif command -v nft; then
+		if command -v nft; then
+			nft list table inet lab && nft delete table inet lab
+			[ "$1" != off ] || exit 0
 			nft add table inet lab && nft add chain inet lab in "{ type filter hook input priority 0; policy drop; }" &&
 			nft add rule inet lab in iif lo accept && nft add rule inet lab in ct state established,related accept &&
 			nft add rule inet lab in tcp dport 22 accept
+		elif command -v iptables; then
+			iptables -F INPUT
+			[ "$1" != off ] || exit 0
+			iptables -A INPUT -i lo -j ACCEPT && iptables -A INPUT -m state --state ESTABLISHED,RELATED -j ACCEPT &&
+			iptables -A INPUT -p tcp --dport 22 -j ACCEPT && iptables -A INPUT -j DROP
 		else
 			echo "neither iptables nor nft"; exit 1
-		fi' >"$LAB/firewall.log" 2>&1
+		fi' sh "${2:-on}" >"$LAB/firewall.log" 2>&1
 }
 
 # A library that adds to what the clock of the day says; needs a compiler.
@@ -302,6 +310,13 @@ lab_pids() {
 		done' sh "$2"
 }
 
+lab_kill() {
+	lab_victims=$(lab_pids "$1" "$3")
+	[ -n "$lab_victims" ] || { echo "lab: no $3 on $1" >&2; return 1; }
+	# shellcheck disable=SC2086 # words
+	lab_enter "$1" kill "-$2" $lab_victims
+}
+
 lab_left() {
 	# shellcheck disable=SC2016 # for the shell there
 	lab_enter "$1" sh -c '
@@ -338,7 +353,7 @@ lab_main() {
 		[ $# -gt 0 ] || set -- "${SHELL:-/bin/sh}"
 		lab_on h1 "$@"
 		exit ;;
-	on | rate | cut | heal | link | gone | boot | private | small | replace | firewall | skew | sshd | environment | pids | left | bytes)
+	on | rate | cut | heal | link | gone | boot | private | small | replace | undo | firewall | skew | sshd | environment | pids | kill | left | bytes)
 		[ -d "${LAB:-}" ] || { echo "lab.sh: which lab? Set LAB to its folder" >&2; exit 64; }
 		"lab_$command" "$@" ;;
 	*) sed -n '2,/^$/s/^#\{0,1\} \{0,1\}//p' "$lab_self"; exit 64 ;;

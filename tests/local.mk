@@ -83,4 +83,4 @@ dist_check_SCRIPTS += %D%/prep.sh %D%/stages.sh %D%/prep_kill.sh %D%/fetch.sh
 TESTS += %D%/prep.sh %D%/stages.sh %D%/prep_kill.sh %D%/fetch.sh
 
 # Many hosts on one machine.
-EXTRA_DIST += %D%/lab.sh %D%/helpers.sh
+EXTRA_DIST += %D%/lab.sh %D%/lab_runs.sh %D%/helpers.sh %D%/hosts.sh %D%/faults.sh %D%/throttle.sh
