@@ -19,6 +19,17 @@ test_sources += %D%/t_archive.c %D%/t_tensorboard.c
 tests_run_CPPFLAGS = $(AM_CPPFLAGS) -I. $(ARCHIVE_CFLAGS)
 tests_run_LDADD = liblaunch.a libtui.a libeval.a $(train_libs) $(mpi_libs) $(CURSES_LIBS)
 
+# What is read of hosts, and a library like NVIDIA's management library for it.
+test_sources += %D%/t_host.c %D%/t_telemetry.c
+check_PROGRAMS += tests/fake_nvml.so tests/fake_nvml_old.so
+tests_fake_nvml_so_SOURCES = %D%/fake_nvml.c
+tests_fake_nvml_so_CFLAGS = -std=gnu11 -fPIC $(WARN_FLAGS)
+tests_fake_nvml_so_LDFLAGS = -shared
+tests_fake_nvml_old_so_SOURCES = %D%/fake_nvml.c
+tests_fake_nvml_old_so_CPPFLAGS = $(AM_CPPFLAGS) -DFAKE_OLD
+tests_fake_nvml_old_so_CFLAGS = $(tests_fake_nvml_so_CFLAGS)
+tests_fake_nvml_old_so_LDFLAGS = -shared
+
 # Adding a test is writing TEST(name): this list is grepped, never typed.
 %D%/list.h: $(test_sources)
 	@$(MKDIR_P) $(@D)

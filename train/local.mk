@@ -14,15 +14,23 @@ libtrain_a_SOURCES = \
 	%D%/trainer.c     %D%/trainer.h     %D%/trainer_internal.h \
 	%D%/trainer_report.c %D%/trainer_step.c \
 	%D%/evaluate.c    %D%/evaluate.h \
-	%D%/leftover.c    %D%/leftover.h    %D%/linkfile.c   %D%/linkfile.h
+	%D%/leftover.c    %D%/leftover.h    %D%/linkfile.c   %D%/linkfile.h \
+	%D%/host_watch.c  %D%/host_watch.h \
+	%D%/telemetry.c   %D%/telemetry.h   %D%/telemetry_internal.h %D%/telemetry_records.c
 libtrain_a_CPPFLAGS = $(AM_CPPFLAGS)
-train_libs = libtrain.a $(kernel_libs) $(data_libs) $(base_libs)
+train_libs = libtrain.a libprobe.a $(kernel_libs) $(data_libs) $(base_libs)
 
 if HAVE_MPI
 libtrain_a_SOURCES += %D%/comm_mpi.c
 libtrain_a_CPPFLAGS += $(MPI_CFLAGS)
 mpi_libs = $(MPI_LIBS)
 endif
+
+# Readers of what a host is and does: for ranks and for the launcher's questions.
+noinst_LIBRARIES += libprobe.a
+libprobe_a_SOURCES = %D%/host_file.c %D%/host_file.h %D%/host_cpu.c %D%/host_cpu.h \
+	%D%/host_disk.c %D%/host_disk.h %D%/host_net.c %D%/host_net.h %D%/host_ib.c \
+	%D%/host_gpu.c %D%/host_gpu.h %D%/host_nvml.c %D%/host_nvml.h
 
 # What the launcher does beside running a training; apart, so that tests can link it.
 noinst_LIBRARIES += liblaunch.a
@@ -38,4 +46,4 @@ werkbank_train_LDADD = $(train_libs) $(mpi_libs)
 
 werkbank_launch_SOURCES = %D%/launch_main.c %D%/rundir.c %D%/rundir.h %D%/supervise.c %D%/supervise.h \
 	%D%/hosts_command.c %D%/hosts_command.h
-werkbank_launch_LDADD = liblaunch.a $(base_libs)
+werkbank_launch_LDADD = liblaunch.a libprobe.a $(base_libs)

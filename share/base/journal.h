@@ -16,23 +16,28 @@
  *	          source_tps, target_tps (tokens per second of the whole step, all ranks),
  *	          step_s, epoch
  *	          and of the first rank, seconds a step: input_s (waiting for a
-	          batch), compute_s (forward and backward), exposed_s (waiting for
-	          reductions that backward did not hide), wait_s (of that, waiting for
-	          the slowest rank to begin), update_s; sent_bytes (payload that a
-	          rank sends in a step)
-	rank      one rank, means since the last such record: rank, host, step_s,
-	          input_s, compute_s, exposed_s, wait_s, update_s, sent_bytes
-	host      one host: host, ranks (how many), cpu (0..1 of all cores), load,
-	          memory_used, memory_total, disk_free (bytes), disk_read_bytes_s,
-	          disk_write_bytes_s, interface, rx_bytes_s, tx_bytes_s, link_bytes_s
-	          (its speed, one direction), retransmits_s (TCP segments), gpus: a list
-	          of index, name, util (0..1), memory_used, memory_total, power_w,
-	          power_limit_w, temperature_c, sm_mhz, sm_max_mhz, throttle (words),
-	          pcie_tx_bytes_s, pcie_rx_bytes_s, nvlink_tx_bytes_s, nvlink_rx_bytes_s
-	verdict   network (no, slightly, link, latency, straggler, loss, unknown), text
-	          (one sentence), exposed_share, predicted_bytes, observed_bytes (a step
-	          and host), busbw_bytes_s, link_bytes_s, late_rank, late_host
-	eval      bleu (0..100), signature,
+ *	          batch), compute_s (forward and backward), exposed_s (waiting for
+ *	          reductions that backward did not hide), wait_s (of that, waiting for
+ *	          the slowest rank to begin), update_s; sent_bytes (payload that a
+ *	          rank sends in a step)
+ *	rank      one rank, means since the last such record: rank, host, step_s,
+ *	          input_s, compute_s, exposed_s, wait_s, update_s, sent_bytes
+ *	host      one host, means since the last such record: host, ranks (how many),
+ *	          cpu (0..1 of all cores), load, waits_cpu, waits_io, waits_memory (0..1
+ *	          of the time some task waited for that), memory_used, memory_total,
+ *	          disk_free (bytes), disk_read_bytes_s, disk_write_bytes_s, interface,
+ *	          rx_bytes_s, tx_bytes_s, rx_peak_bytes_s, tx_peak_bytes_s (of one
+ *	          second), link_bytes_s (its speed, one direction), link_from (driver,
+ *	          measured, or seen: no less than that), retransmits_s (TCP segments),
+ *	          gpus: a list of index, name, util (0..1), memory_used, memory_total,
+ *	          power_w, power_limit_w, temperature_c (highest), sm_mhz, sm_max_mhz,
+ *	          throttle (words, "none"), pcie_tx_bytes_s, pcie_rx_bytes_s,
+ *	          nvlink_tx_bytes_s, nvlink_rx_bytes_s, lost, mig (true); of many GPUs
+ *	          a part of these
+ *	verdict   network (no, slightly, link, latency, straggler, loss, unknown), text
+ *	          (one sentence), exposed_share, predicted_bytes, observed_bytes (a step
+ *	          and host), busbw_bytes_s, link_bytes_s, late_rank, late_host
+ *	eval      bleu (0..100), signature,
  *	          dev_nll, train_nll (no dropout, no smoothing, nats per token),
  *	          dev_ppl, seconds, best (bool)
  *	save      path, bytes, seconds
