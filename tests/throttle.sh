@@ -96,7 +96,8 @@ show() {
 plan() {
 	plan_rate=$rate
 	[ "$rate" != none ] || plan_rate=10gbit
-	wb plan --run base --hosts-count 2 --link "$plan_rate" --json "$@" 2>"$tmp/plan.err" | sed -n 's/.*"step_s":\([0-9.e+-]*\).*/\1/p' | head -n 1 | grep . || echo -
+	wb plan --run base --hosts-count 2 --link "$plan_rate" --json "$@" 2>"$tmp/plan.err" | sed 's/.*"rows":\[//; s/},{.*//' |
+		sed -n 's/.*"step_s":\([0-9.e+-]*\).*/\1/p' | grep . || echo -
 }
 
 lab_up 2 || exit 1
