@@ -3,7 +3,8 @@ noinst_LIBRARIES += libtrain.a
 libtrain_a_SOURCES = \
 	%D%/adam.c        %D%/adam.h \
 	%D%/ckpt.c        %D%/ckpt.h        %D%/ckpt_internal.h %D%/ckpt_save.c \
-	%D%/comm.c        %D%/comm.h \
+	%D%/buckets.c     %D%/buckets.h     %D%/compress.c    %D%/compress.h \
+	%D%/comm.c        %D%/comm.h        %D%/reduce.c      %D%/reduce.h \
 	%D%/model.c       %D%/model.h       %D%/params.def \
 	%D%/model_internal.h %D%/model_backward.c %D%/model_forward.c %D%/model_head.c %D%/model_pack.c %D%/model_plan.c \
 	%D%/safetensors.c %D%/safetensors.h \

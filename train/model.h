@@ -123,6 +123,12 @@ struct model_how {
 	float grad_scale;
 	uint64_t seed;
 	uint32_t step, micro;	/* name the dropout masks */
+	/*
+	 * Called during backward as soon as everything from that float of the gradient arena on is
+	 * final; from falls, the last call is with 0. NULL: nobody wants to know.
+	 */
+	void (*ready)(void *arg, int64_t from);
+	void *ready_arg;
 };
 
 /* Gradients += those of the batch; *sums = (not +=). Needs model_reserve_training(). */

@@ -125,6 +125,13 @@ static void end_stack(const struct pass *p, enum model_stack stack, struct norm_
 			   model_dropout(p, stack, 0, SITE_EMBEDDING));
 }
 
+/* Gradients are final from first on, which is the lowest of them in the arena. */
+static void ready(const struct pass *p, struct tensor first)
+{
+	if (p->how->ready)
+		p->how->ready(p->how->ready_arg, (const float *)first.data - p->m->grad);
+}
+
 #define NORM(w, g, field) \
 	(struct norm_pair){ (w)->field##_scale, (g)->field##_scale, (g)->field##_shift }
 #define FFN(w)  (struct ffn_weights){ (w)->ffn_in, (w)->ffn_in_bias, (w)->ffn_out }
@@ -155,8 +162,10 @@ static void decoder_backward(const struct pass *p)
 		part(p, &x[1], NORM(w, g, cross_norm), NULL,
 		     model_dropout(p, STACK_DECODER, i, SITE_SELF));
 		self_attention_grad(p, &x[0], l, SELF(w), SELF(g), STACK_DECODER, i);
+		ready(p, g->self_qkv);	/* its norm before that ends with the layer below */
 	}
 	end_stack(p, STACK_DECODER, NORM(&m->weights.decoder[0], &m->grads.decoder[0], self_norm));
+	ready(p, m->grads.decoder[0].self_norm_scale);
 }
 
 static void encoder_backward(const struct pass *p)
@@ -167,6 +176,7 @@ static void encoder_backward(const struct pass *p)
 
 	product_grad(p, with_rows(a->dout, p->b->n_source), m->grads.cross_kv, a->dmemory_kv,
 		     a->encoder.points[2 * n].out, m->weights.cross_kv);
+	ready(p, m->grads.cross_kv);
 	clear_dsum(p, p->b->n_source);
 	for (int32_t i = n - 1; i >= 0; i--) {
 		const struct model_encoder_layer *w = &m->weights.encoder[i],
@@ -184,8 +194,10 @@ static void encoder_backward(const struct pass *p)
 		part(p, &x[1], NORM(w, g, ffn_norm), NULL,
 		     model_dropout(p, STACK_ENCODER, i, SITE_SELF));
 		self_attention_grad(p, &x[0], l, SELF(w), SELF(g), STACK_ENCODER, i);
+		ready(p, g->self_qkv);
 	}
 	end_stack(p, STACK_ENCODER, NORM(&m->weights.encoder[0], &m->grads.encoder[0], self_norm));
+	ready(p, m->grads.embed);
 }
 
 int model_forward_backward(struct model *m, const struct batch *b, const struct model_how *how,

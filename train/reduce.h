@@ -1,0 +1,65 @@
+/*
+ * reduce.h - sums over ranks of an array in buckets, while the rest of it is still being computed.
+ *
+ * Direct exchange, the same for each form on the wire: of each bucket every rank
+ * sends piece j to rank j, which adds up what came in the order of ranks, in fp32, and sends the
+ * sum to all. So a rank sends 2 (n-1)/n of the array, all ranks hold the same bits, and these depend
+ * on nothing but the contributions. With 2bit and 1bit a rank keeps what was lost
+ * of its contributions, and what was lost of the sums of its own pieces, where it has no contribution to
+ * send: one residual for each float.
+ *
+ *	struct reduce *r = reduce_open(comm, &how, e);		collective
+ *	reduce_begin(r, gradients);
+ *	…  reduce_ready(r, from);	x[from ..] is final; from backward's hook
+ *	do rc = reduce_poll(r, &done, e); while (!rc && !done && …);
+ *	reduce_free(r);
+ *
+ * Where the comm allows threads, one of reduce's own begins buckets as they become
+ * ready and sees to those under way, asleep most of the time; else reduce_ready() and reduce_poll()
+ * do it. Buffers are on the side of the comm: the host's for MPI.
+ */
+#ifndef WERKBANK_TRAIN_REDUCE_H
+#define WERKBANK_TRAIN_REDUCE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "share/base/err.h"
+#include "train/buckets.h"
+#include "train/comm.h"
+#include "train/compress.h"
+
+struct reduce_how {
+	struct buckets buckets;		/* of the arrays; ranks: those of the comm */
+	enum wire wire;
+	bool shards;		/* sums stay with the owners of pieces; the rest of the array is undefined */
+	bool thread;		/* a thread of its own */
+};
+
+struct reduce;
+
+/* NULL: failure. comm is borrowed. */
+struct reduce *reduce_open(struct comm *comm, const struct reduce_how *how, struct err *e);
+void reduce_free(struct reduce *r);		/* may be NULL */
+
+/* Bytes that reduce_open() will take on one rank. */
+size_t reduce_memory(const struct reduce_how *how);
+
+void reduce_begin(struct reduce *r, float *x);	/* borrowed until it is done */
+void reduce_ready(struct reduce *r, size_t from);
+/* Never waits. After done the sums are in place; then another reduction may begin. */
+int  reduce_poll(struct reduce *r, bool *done, struct err *e);
+/* The array that is complete now: ready, and wait. */
+int  reduce_all(struct reduce *r, float *x, struct err *e);
+
+/* Each rank's own pieces of x, as they are, to all others; all of x is defined afterwards. */
+int  reduce_spread(struct reduce *r, float *x, struct err *e);
+
+/* Payload sent to other ranks since the last call; seconds in which messages were under way. */
+double reduce_take_sent(struct reduce *r);
+double reduce_take_busy(struct reduce *r);
+
+/* (floats) of this rank, for checkpoints; NULL where nothing is fed back. */
+float *reduce_residual(struct reduce *r);
+
+#endif
