@@ -32,7 +32,8 @@
 struct reduce_how {
 	struct buckets buckets;		/* of the arrays; ranks: those of the comm */
 	enum wire wire;
-	bool shards;		/* sums stay with the owners of pieces; the rest of the array is undefined */
+	/* sums stay with the owners of pieces, the rest of the array is undefined */
+	bool shards;
 	bool thread;		/* a thread of its own */
 };
 
