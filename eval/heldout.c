@@ -14,6 +14,7 @@
 #include "share/base/mem.h"
 #include "share/base/paths.h"
 #include "share/base/rng.h"
+#include "share/base/text.h"
 
 #define CHUNK 512		/* sentences translated between two words of progress */
 
@@ -92,6 +93,8 @@ int heldout_open(struct heldout *h, struct engine *g, const char *set, int64_t l
 	if (!code && h->n == 0)
 		code = err_set(e, ERR_DATA, "%s/%s.%s is empty: there is nothing to translate",
 			       h->folder, set, g->conf->source_language);
+	if (!code && !(h->hypotheses = mem_alloc((size_t)h->n, sizeof(*h->hypotheses), e)))
+		code = e->code;
 	if (code) {
 		free_lines(h->references, n_references);	/* they may not be h->n */
 		h->references = NULL;
@@ -99,30 +102,45 @@ int heldout_open(struct heldout *h, struct engine *g, const char *set, int64_t l
 	return code;
 }
 
-/* Translate sentences [first, first + n) into hypotheses. */
-static int decode_chunk(struct heldout *h, const struct decode_options *o, int64_t first, size_t n,
-			struct err *e)
+/* A hypothesis goes through JSON when ranks share the work: as it would be afterwards, always. */
+static int keep(struct heldout *h, int64_t at, char *text, struct err *e)
+{
+	struct buf repaired = { 0 };
+
+	h->hypotheses[at] = text;
+	if (utf8_valid(text, strlen(text)))
+		return 0;
+	utf8_repair(&repaired, text, strlen(text));
+	free(text);
+	h->hypotheses[at] = buf_take(&repaired, e);
+	return h->hypotheses[at] ? 0 : e->code;
+}
+
+/* Translate the n sentences of these numbers into hypotheses. */
+static int decode_chunk(struct heldout *h, const struct decode_options *o, const int64_t *numbers,
+			size_t n, struct err *e)
 {
 	struct engine_translation translations[CHUNK];
 	struct engine_line lines[CHUNK];
+	int code = 0;
 
 	for (size_t i = 0; i < n; i++)
-		lines[i] = (struct engine_line){ h->sources[first + (int64_t)i],
-						 strlen(h->sources[first + (int64_t)i]) };
+		lines[i] = (struct engine_line){ h->sources[numbers[i]],
+						 strlen(h->sources[numbers[i]]) };
 	if (engine_translate(h->engine, o, lines, n, translations, e))
 		return e->code;
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < n && !code; i++) {
 		const struct decode_hypothesis *best = &translations[i].result.hypotheses[0];
 
 		h->tokens += best->n + best->finished;
-		h->hypotheses[first + (int64_t)i] = translations[i].texts[0];
+		code = keep(h, numbers[i], translations[i].texts[0], e);
 		translations[i].texts[0] = NULL;
 	}
 	engine_translations_free(translations, n);
-	return 0;
+	return code;
 }
 
-static int score(struct heldout *h, struct err *e)
+int heldout_score(struct heldout *h, struct err *e)
 {
 	struct bleu *bleu = bleu_new(&bleu_usual, e);
 	struct chrf *chrf = chrf_new(&chrf_usual, e);
@@ -149,29 +167,40 @@ static int score(struct heldout *h, struct err *e)
 	return code;
 }
 
-int heldout_decode(struct heldout *h, bool progress, struct err *e)
+int heldout_translate(struct heldout *h, struct heldout_slice slice, bool progress, struct err *e)
 {
 	struct decode_options o;
 	double start = clock_mono_s();
+	int64_t numbers[CHUNK];
+	size_t n = 0;
 
 	if (decode_options_from_conf(&o, h->engine->conf, e))
 		return e->code;
 	o.n_best = 1;
 	o.alignments = false;
-	h->hypotheses = mem_alloc((size_t)h->n, sizeof(*h->hypotheses), e);
-	if (!h->hypotheses)
-		return e->code;
-	for (int64_t i = 0; i < h->n; i += CHUNK) {
-		if (decode_chunk(h, &o, i, (size_t)MIN(CHUNK, h->n - i), e))
+	for (int64_t i = slice.index; i < h->n; i += slice.count) {
+		if (!h->hypotheses[i])
+			numbers[n++] = i;
+		if (n < CHUNK && i + slice.count < h->n)
+			continue;
+		if (n && decode_chunk(h, &o, numbers, n, e))
 			return e->code;
+		n = 0;
 		if (progress)
-			fprintf(stderr, "\r%lld of %lld sentences", (long long)MIN(i + CHUNK, h->n),
+			fprintf(stderr, "\r%lld of %lld sentences", (long long)i + 1,
 				(long long)h->n);
 	}
-	h->seconds = clock_mono_s() - start;
+	h->seconds += clock_mono_s() - start;
 	if (progress)
 		fputs("\r\033[K", stderr);
-	return score(h, e);
+	return 0;
+}
+
+int heldout_decode(struct heldout *h, bool progress, struct err *e)
+{
+	if (heldout_translate(h, (struct heldout_slice){ 0, 1 }, progress, e))
+		return e->code;
+	return heldout_score(h, e);
 }
 
 static int compare_pairs(const void *a, const void *b)
@@ -204,29 +233,85 @@ static int64_t *choose_pairs(int64_t pairs, int64_t sample, int64_t *n, struct e
 	return chosen;
 }
 
-/* Evaluate what the batch holds and empty it. */
-static int add_batch(struct model *m, struct batch *b, double *nll, int64_t *tokens, struct err *e)
+/* ---- likelihoods ------------------------------------------------------- */
+
+#define MAX_BATCHES (1 << 26)	/* of a shard; more are no shard of ours */
+
+bool heldout_note_batch(struct heldout_batches *b, int64_t at, double nll, int64_t tokens)
+{
+	struct err ignored;
+
+	if (at < 0 || at >= MAX_BATCHES ||
+	    mem_grow(&b->nll, &b->cap_nll, (size_t)at + 1, sizeof(*b->nll), &ignored) ||
+	    mem_grow(&b->tokens, &b->cap_tokens, (size_t)at + 1, sizeof(*b->tokens), &ignored))
+		return false;
+	for (; b->n <= at; b->n++)
+		b->tokens[b->n] = -1;
+	b->nll[at] = nll;
+	b->tokens[at] = tokens;
+	return true;
+}
+
+double heldout_mean(const struct heldout_batches *b, int64_t *tokens)
+{
+	double nll = 0;
+
+	*tokens = 0;
+	for (int64_t i = 0; i < b->n; i++) {
+		nll += b->nll[i];
+		*tokens += b->tokens[i];
+	}
+	return *tokens > 0 ? nll / (double)*tokens : NAN;
+}
+
+void heldout_batches_free(struct heldout_batches *b)
+{
+	free(b->nll);
+	free(b->tokens);
+	memset(b, 0, sizeof(*b));
+}
+
+/* Where measuring is. */
+struct measuring {
+	const struct engine *g;
+	struct heldout_slice slice;
+	struct heldout_batches *out;
+	int64_t at;			/* number of the batch that is being filled */
+};
+
+/* Measure what the batch holds, if it is of the slice and was not yet, and empty it. */
+static int add_batch(struct measuring *m, struct batch *b, struct err *e)
 {
 	struct model_sums sums;
+	int64_t at = m->at;
+	bool known = at < m->out->n && m->out->tokens[at] >= 0;
 
 	if (b->n == 0)
 		return 0;
-	if (model_evaluate(m, b, 0, &sums, e))
-		return e->code;
-	*nll += sums.nll;
-	*tokens += sums.tokens;
+	m->at++;
+	if (!known && at % m->slice.count == m->slice.index) {
+		if (model_evaluate(m->g->model, b, 0, &sums, e))
+			return e->code;
+	} else {
+		sums.nll = known ? m->out->nll[at] : 0;
+		sums.tokens = known ? m->out->tokens[at] : -1;
+	}
 	batch_clear(b);
+	if (!heldout_note_batch(m->out, at, sums.nll, sums.tokens))
+		return err_set(e, ERR_NOMEM, "there is no memory for %lld batches",
+			       (long long)at + 1);
 	return 0;
 }
 
-static int sum_nll(const struct engine *g, const struct shard *s, const int64_t *chosen, int64_t n,
-		   double *nll, int64_t *tokens, struct err *e)
+static int measure(struct measuring *m, const struct shard *s, const int64_t *chosen, int64_t n,
+		   struct err *e)
 {
+	const int32_t capacity = m->g->capacity;
 	struct batch b = { 0 };
 	size_t room = (size_t)shard_longest(s);
 	int32_t *source = mem_alloc(room, 2 * sizeof(*source), e);
 	int32_t *target = source ? source + room : NULL;
-	int code = source ? batch_alloc(&b, g->capacity / 2, g->capacity, e) : e->code;
+	int code = source ? batch_alloc(&b, capacity / 2, capacity, e) : e->code;
 
 	for (int64_t i = 0; i < n && !code; i++) {
 		int32_t n_source, n_target;
@@ -235,28 +320,27 @@ static int sum_nll(const struct engine *g, const struct shard *s, const int64_t 
 		shard_read(s, chosen[i], source, target);
 		if (batch_add(&b, chosen[i], source, n_source, target, n_target))
 			continue;
-		code = add_batch(g->model, &b, nll, tokens, e);
+		code = add_batch(m, &b, e);
 		/* A pair longer than the capacity is left out. */
 		if (!code)
 			batch_add(&b, chosen[i], source, n_source, target, n_target);
 	}
 	if (!code)
-		code = add_batch(g->model, &b, nll, tokens, e);
+		code = add_batch(m, &b, e);
 	batch_free(&b);
 	free(source);
 	return code;
 }
 
-int heldout_nll(const struct heldout *h, const char *shard, int64_t sample, double *nll,
-		int64_t *tokens, struct err *e)
+int heldout_measure(const struct heldout *h, const char *shard, int64_t sample,
+		    struct heldout_slice slice, struct heldout_batches *b, struct err *e)
 {
+	struct measuring m = { h->engine, slice, b, 0 };
 	char *path = file_path(e, "%s/%s", h->folder, shard);
 	struct shard *s = path ? shard_open(path, e) : NULL;
 	int64_t *chosen = NULL, n = 0;
 	int code = s ? 0 : e->code;
 
-	*nll = 0;
-	*tokens = 0;
 	if (!code && strcmp(shard_vocabulary_sha256(s), h->engine->state.vocabulary_sha256))
 		code = err_set(e, ERR_DATA,
 			       "%s was made with another vocabulary than the model: the corpus has "
@@ -264,14 +348,22 @@ int heldout_nll(const struct heldout *h, const char *shard, int64_t sample, doub
 			       path);
 	if (!code) {
 		chosen = choose_pairs(shard_pairs(s), sample, &n, e);
-		code = chosen ? sum_nll(h->engine, s, chosen, n, nll, tokens, e) : e->code;
+		code = chosen ? measure(&m, s, chosen, n, e) : e->code;
 	}
-	if (!code && *tokens > 0)
-		*nll /= (double)*tokens;
-	else if (!code)
-		*nll = NAN;
+	b->n = m.at;		/* others may have said there were more */
 	free(chosen);
 	shard_close(s);
 	free(path);
+	return code;
+}
+
+int heldout_nll(const struct heldout *h, const char *shard, int64_t sample, double *nll,
+		int64_t *tokens, struct err *e)
+{
+	struct heldout_batches b = { 0 };
+	int code = heldout_measure(h, shard, sample, (struct heldout_slice){ 0, 1 }, &b, e);
+
+	*nll = heldout_mean(&b, tokens);
+	heldout_batches_free(&b);
 	return code;
 }

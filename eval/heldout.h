@@ -22,8 +22,8 @@ struct heldout {
 	const char *set;		/* borrowed: dev, test, … */
 	char  **sources, **references;	/* (n) owned lines */
 	int64_t n;
-	char  **hypotheses;		/* (n) owned, after heldout_decode() */
-	struct bleu_score bleu;		/* after heldout_decode() */
+	char  **hypotheses;		/* (n) owned, NULL: not translated */
+	struct bleu_score bleu;		/* after heldout_score() */
 	struct buf signature;		/* of the BLEU score */
 	double  chrf;			/* chrF2 */
 	int64_t tokens;			/* target tokens decoded, </s> counted */
@@ -34,13 +34,39 @@ struct heldout {
 int heldout_open(struct heldout *h, struct engine *g, const char *set, int64_t limit,
 		 struct err *e);
 
-/* Translate and score them. progress: count sentences on standard error. */
+/* Every count-th sentence or batch, from index on: a rank's share. All of them: { 0, 1 }. */
+struct heldout_slice {
+	int64_t index, count;
+};
+
+/* Translate those of the slice that have no hypothesis yet, whichever are decoded together. */
+int heldout_translate(struct heldout *h, struct heldout_slice slice, bool progress, struct err *e);
+int heldout_score(struct heldout *h, struct err *e);	/* all have a hypothesis */
+
+/* Translate all and score. progress: count sentences on standard error. */
 int  heldout_decode(struct heldout *h, bool progress, struct err *e);
 
+/* What the batches of a shard came to, in their order; tokens < 0: not measured. */
+struct heldout_batches {
+	double  *nll;			/* (n) owned: sums */
+	int64_t *tokens;		/* (n) owned */
+	int64_t n;
+	size_t  cap_nll, cap_tokens;
+};
+
 /*
- * Mean negative log-likelihood of a shard of the same corpus ("dev.shard").
- * sample: of this many pairs only, always the same ones (0: all).
+ * Measure those batches of the slice that were not yet. Zeroed or partly filled b; it is n batches
+ * long afterwards. sample: of this many pairs only, always the same ones (0: all).
  */
+int  heldout_measure(const struct heldout *h, const char *shard, int64_t sample,
+		     struct heldout_slice slice, struct heldout_batches *b, struct err *e);
+/* Note one; false: memory ran out or there cannot be such a one. */
+bool heldout_note_batch(struct heldout_batches *b, int64_t at, double nll, int64_t tokens);
+/* Mean of all of them in their order, NAN of none. */
+double heldout_mean(const struct heldout_batches *b, int64_t *tokens);
+void heldout_batches_free(struct heldout_batches *b);
+
+/* Mean negative log-likelihood of a shard of the same corpus ("dev.shard"). */
 int heldout_nll(const struct heldout *h, const char *shard, int64_t sample, double *nll,
 		int64_t *tokens, struct err *e);
 
@@ -54,7 +80,26 @@ int  heldout_run_eval(struct conf *c, struct err *e);
  * the record {"kind":"eval",…} and one {"kind":"sample",…} for each of the
  * first c->samples sentences, as journal.h says, for the trainer to add to its
  * journal.
+ *
+ * heldout_spread.c: with c->slice ("I/N") it does share I of N alone and prints lines for
+ * another one to read, which gets them all in the file c->parts, does what is missing there and
+ * prints the records. The result does not depend on who did which share (CPU backend).
+ *
+ *	{"kind":"hypothesis","id":sentence,"tokens":decoded,"text":…}
+ *	{"kind":"batch","shard":"dev.shard","n":batch,"nll":sum,"tokens":…}
+ *	{"kind":"batches","shard":"dev.shard","n":how many it has}
+ *	{"kind":"slice","step":…,"index":I,"count":N}		the last: nothing is missing
  */
 int  heldout_run_evaluate(struct conf *c, struct err *e);
+int  heldout_run_slice(struct conf *c, struct err *e);
+int  heldout_run_parts(struct conf *c, struct err *e);
+
+/* heldout_tools.c: the model as it was trained and its development set; records of a scored one. */
+int  heldout_open_engine(struct engine *g, struct conf *c, struct err *e);
+int  heldout_open_dev(struct heldout *h, struct engine *g, struct conf *c, struct err *e);
+#define HELDOUT_TRAIN_SAMPLE 500	/* pairs of the training set whose NLL is watched */
+void heldout_records(const struct heldout *h, double dev_nll, double train_nll, double seconds,
+		     struct buf *out);
+int  heldout_print(struct buf *text, struct err *e);
 
 #endif

@@ -11,8 +11,6 @@
 #include "share/base/file.h"
 #include "share/base/json.h"
 
-#define TRAIN_SAMPLE 500	/* pairs of the training set whose NLL is watched */
-
 static void real_member(struct json_writer *w, const char *key, double value)
 {
 	json_key(w, key);
@@ -31,7 +29,7 @@ static void int_member(struct json_writer *w, const char *key, int64_t value)
 	json_int(w, value);
 }
 
-static int print(struct buf *text, struct err *e)
+int heldout_print(struct buf *text, struct err *e)
 {
 	if (buf_check(text, e))
 		return e->code;
@@ -116,7 +114,7 @@ int heldout_run_eval(struct conf *c, struct err *e)
 			eval_json(&h, nll, tokens, &text);
 		else
 			eval_text(&h, nll, tokens, &text);
-		code = print(&text, e);
+		code = heldout_print(&text, e);
 	}
 	buf_free(&text);
 	heldout_close(&h);
@@ -138,16 +136,12 @@ static void sample_record(const struct heldout *h, int64_t i, struct buf *out)
 	buf_add_char(out, '\n');
 }
 
-static int evaluate(struct heldout *h, double start, struct buf *out, struct err *e)
+void heldout_records(const struct heldout *h, double dev_nll, double train_nll, double seconds,
+		     struct buf *out)
 {
 	const struct conf *c = h->engine->conf;
 	struct json_writer w = { .out = out };
-	double dev_nll, train_nll;
-	int64_t tokens;
 
-	if (heldout_decode(h, false, e) || heldout_nll(h, "dev.shard", 0, &dev_nll, &tokens, e) ||
-	    heldout_nll(h, "train.shard", TRAIN_SAMPLE, &train_nll, &tokens, e))
-		return e->code;
 	json_open(&w, '{');
 	text_member(&w, "kind", "eval");
 	int_member(&w, "step", h->engine->state.step);
@@ -158,31 +152,59 @@ static int evaluate(struct heldout *h, double start, struct buf *out, struct err
 	real_member(&w, "train_nll", train_nll);
 	real_member(&w, "dev_ppl", exp(dev_nll));
 	int_member(&w, "sentences", h->n);
-	real_member(&w, "decoded_target_tps", (double)h->tokens / h->seconds);
-	real_member(&w, "seconds", clock_mono_s() - start);
+	if (h->seconds > 0)
+		real_member(&w, "decoded_target_tps", (double)h->tokens / h->seconds);
+	real_member(&w, "seconds", seconds);
 	json_close(&w, '}');
 	buf_add_char(out, '\n');
 	for (int64_t i = 0; i < MIN(c->samples, h->n); i++)
 		sample_record(h, i, out);
+}
+
+static int evaluate(struct heldout *h, double start, struct buf *out, struct err *e)
+{
+	double dev_nll, train_nll;
+	int64_t tokens;
+
+	if (heldout_decode(h, false, e) || heldout_nll(h, "dev.shard", 0, &dev_nll, &tokens, e) ||
+	    heldout_nll(h, "train.shard", HELDOUT_TRAIN_SAMPLE, &train_nll, &tokens, e))
+		return e->code;
+	heldout_records(h, dev_nll, train_nll, clock_mono_s() - start, out);
 	return 0;
 }
 
-int heldout_run_evaluate(struct conf *c, struct err *e)
+int heldout_open_engine(struct engine *g, struct conf *c, struct err *e)
+{
+	return engine_open(g, c, true, e);
+}
+
+int heldout_open_dev(struct heldout *h, struct engine *g, struct conf *c, struct err *e)
+{
+	int code = heldout_open_engine(g, c, e);
+
+	return code ? code : heldout_open(h, g, "dev", c->eval_sentences, e);
+}
+
+static int run_alone(struct conf *c, struct err *e)
 {
 	struct engine g;
 	struct heldout h = { 0 };
 	struct buf text = { 0 };
 	double start = clock_mono_s();
-	int code = engine_open(&g, c, true, e);
+	int code = heldout_open_dev(&h, &g, c, e);
 
-	if (!code)
-		code = heldout_open(&h, &g, "dev", c->eval_sentences, e);
 	if (!code)
 		code = evaluate(&h, start, &text, e);
 	if (!code)
-		code = print(&text, e);
+		code = heldout_print(&text, e);
 	buf_free(&text);
 	heldout_close(&h);
 	engine_close(&g);
 	return code;
+}
+
+int heldout_run_evaluate(struct conf *c, struct err *e)
+{
+	return c->slice ? heldout_run_slice(c, e) : c->parts ? heldout_run_parts(c, e)
+							     : run_alone(c, e);
 }

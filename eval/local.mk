@@ -8,7 +8,7 @@ libeval_a_SOURCES = \
 	%D%/decode.c    %D%/decode.h \
 	%D%/engine.c    %D%/engine.h \
 	%D%/export.c    %D%/export.h \
-	%D%/heldout.c   %D%/heldout.h   %D%/heldout_tools.c \
+	%D%/heldout.c   %D%/heldout.h   %D%/heldout_tools.c %D%/heldout_spread.c \
 	%D%/ngrams.c    %D%/ngrams.h \
 	%D%/score_tools.c %D%/score_tools.h \
 	%D%/score_tokenize.c %D%/score_tokenize.h \
