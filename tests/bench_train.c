@@ -143,8 +143,8 @@ static int prepare(struct bench *b, struct err *e)
 	int rc = shard ? 0 : e->code;
 
 	if (!rc)
-		rc = b->source ? prepare_text(b, shard, e) : 
-			     rig_make_shard(shard, (int32_t)b->vocabulary, MADE_UP, e);
+		rc = b->source ? prepare_text(b, shard, e)
+			       : rig_make_shard(shard, (int32_t)b->vocabulary, MADE_UP, e);
 	if (!rc && !(b->shard = shard_open(shard, e)))
 		rc = e->code;
 	free(shard);

@@ -15,7 +15,7 @@
 struct roof {
 	int    threads;
 	double fp32;		/* floating-point operations a second, all threads; an FMA is two */
-	double bf16;		/* the same with bf16 pairs, sums in fp32; fp32's where there are none */
+	double bf16;		/* the same with bf16; fp32's where there is no such unit */
 	double int8;		/* integer operations with int8 quads; 0: no such unit */
 	double memory;		/* bytes read a second */
 	const char *units;	/* which vector units were found */
