@@ -111,3 +111,23 @@ void *cpu_scratch(struct dev *d, enum cpu_scratch which, size_t n, size_t size)
 	d->scratch[which].bytes = bytes;
 	return bigger;
 }
+
+/* Bytes a row of a packed operand takes, cpu_gemm.c, and of its panels beyond the last row. */
+#define PACKED_ROW   ((size_t)2112)
+#define PACKED_BLOCK ((size_t)8 * 32 * 2112)
+
+/* Upper bounds for all machine levels of what cpu_attention.c, cpu_gemm.c and cpu_norm.c take. */
+int cpu_reserve(struct dev *d, const struct dev_limits *most, struct err *e)
+{
+	const int64_t keys = CEIL_DIV(most->sentence, 16) * 16,
+		      cols = CEIL_DIV(most->head_width, 16) * 16,
+		      parts = MIN(CEIL_DIV(most->tokens, 32), CPU_MOST_PARTS);
+	const size_t threads = (size_t)d->threads;
+
+	cpu_scratch(d, CPU_SCRATCH_THREADS, threads,
+		    (size_t)(4 * keys * cols + 64 * cols + 96 * keys) * sizeof(float));
+	cpu_scratch(d, CPU_SCRATCH_SUMS, (size_t)parts, (size_t)(3 * most->width) * sizeof(float));
+	cpu_scratch(d, CPU_SCRATCH_A, (size_t)(MAX(most->width, most->head_rows) + 32), PACKED_ROW);
+	cpu_scratch(d, CPU_SCRATCH_B, threads, PACKED_BLOCK);
+	return cpu_sync(d, e);
+}

@@ -20,6 +20,7 @@ const struct ops *CPU(table)(void)
 		.to_device = cpu_copy,
 		.to_host = cpu_copy,
 		.sync = cpu_sync,
+		.reserve = cpu_reserve,
 #define OP(name, args, names) .name = CPU(name),
 #include "kernels/ops.def"
 #undef OP

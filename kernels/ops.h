@@ -74,6 +74,15 @@ struct adam_step {
 	float grad_scale;	/* the gradient is multiplied by this first (clipping) */
 };
 
+/* The largest that the ops of a training will meet. */
+struct dev_limits {
+	int64_t tokens;		/* rows of activations */
+	int64_t width;		/* columns of activations, logits apart */
+	int64_t head_rows;	/* rows of logits at one time */
+	int64_t head_width;	/* columns of an attention head */
+	int64_t sentence;	/* tokens of a sentence */
+};
+
 struct ops {
 	const char *name;
 	bool (*usable)(void);		/* may this machine run them? */
@@ -86,6 +95,11 @@ struct ops {
 	/* Waits for the data. */
 	void (*to_host)(struct dev *d, void *to, const void *from, size_t bytes);
 	int  (*sync)(struct dev *d, struct err *e);
+	/*
+	 * Take the memory that ops need for themselves, now instead of when they first need it. NULL:
+	 * they need none.
+	 */
+	int  (*reserve)(struct dev *d, const struct dev_limits *most, struct err *e);
 #define OP(name, args, names) void (*name) args;
 #include "kernels/ops.def"
 #undef OP

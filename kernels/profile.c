@@ -141,6 +141,11 @@ static int watch_sync(struct dev *d, struct err *e)
 	return code;
 }
 
+static int watch_reserve(struct dev *d, const struct dev_limits *most, struct err *e)
+{
+	return watched_of(d)->ops->reserve(watched_of(d)->dev, most, e);
+}
+
 struct profile *profile_new(const struct ops *ops, struct err *e)
 {
 	struct profile *p = mem_alloc(1, sizeof(*p), e);
@@ -158,6 +163,7 @@ struct profile *profile_new(const struct ops *ops, struct err *e)
 		.to_device = watch_to_device,
 		.to_host = watch_to_host,
 		.sync = watch_sync,
+		.reserve = ops->reserve ? watch_reserve : NULL,
 #define OP(name, args, names) .name = ops->name ? watch_##name : NULL,
 #include "kernels/ops.def"
 #undef OP

@@ -80,6 +80,12 @@ tests_bench_train_SOURCES = %D%/bench_train.c %D%/bench.c %D%/bench.h %D%/rig.c 
 tests_bench_train_CFLAGS = $(AM_CFLAGS) $(OPENMP_CFLAGS) -O3
 tests_bench_train_LDADD = $(train_libs) $(mpi_libs)
 
+# No allocation after the first step.
+check_PROGRAMS += tests/allocations
+tests_allocations_SOURCES = %D%/allocations.c %D%/rig.c %D%/rig.h
+tests_allocations_LDADD = $(train_libs) $(mpi_libs)
+TESTS += tests/allocations
+
 # A corpus of any size made of a small one, for measuring. Built by "make tests/grow".
 EXTRA_PROGRAMS += tests/grow
 tests_grow_SOURCES = %D%/grow.c

@@ -267,6 +267,8 @@ void model_free(struct model *m)
 
 /* ---- memory of a run --------------------------------------------------- */
 
+#define USUAL_SENTENCE 1024	/* tokens; for longer ones ops take more when they meet them */
+
 static int reserve(struct model *m, int32_t tokens, int32_t sentences, enum model_use use,
 		   struct err *e)
 {
@@ -307,7 +309,18 @@ int model_reserve_forward(struct model *m, int32_t tokens, int32_t sentences, st
 
 int model_reserve_training(struct model *m, int32_t tokens, int32_t sentences, struct err *e)
 {
-	return reserve(m, tokens, sentences, MODEL_USE_TRAIN, e);
+	const struct model_shape *s = &m->shape;
+	const struct dev_limits most = {
+		.tokens = tokens,
+		.width = MAX(MAX(s->d_ff, 3 * s->d_model), 2 * s->d_model * s->decoder_layers),
+		.head_rows = MIN(tokens, MODEL_HEAD_ROWS),
+		.head_width = s->d_model / s->heads,
+		.sentence = MIN(tokens, USUAL_SENTENCE),
+	};
+
+	if (reserve(m, tokens, sentences, MODEL_USE_TRAIN, e))
+		return e->code;
+	return m->ops->reserve ? m->ops->reserve(m->dev, &most, e) : 0;
 }
 
 struct model *model_share(struct model *m, int32_t tokens, int32_t sentences, struct err *e)
