@@ -1,11 +1,22 @@
-/* hosts_command.h - werkbank hosts list SPEC. */
+/* hosts_command.h - "werkbank hosts list|check|… SPEC". */
 #ifndef WERKBANK_TRAIN_HOSTS_COMMAND_H
 #define WERKBANK_TRAIN_HOSTS_COMMAND_H
 
 #include "share/base/conf.h"
 #include "share/base/err.h"
+#include "train/hosts.h"
 
-/* c->arguments[0] is what to do, the rest is for it. */
-int hosts_command_run(const struct conf *c, struct err *e);
+/* What each of them is given; all borrowed. */
+struct hosts_task {
+	const struct conf *conf;
+	const struct hosts *hosts;
+	const char *workspace;		/* absolute: the same on all hosts */
+};
+
+/*
+ * Does what c->arguments[0] says. *status is what to exit with where nothing failed but the
+ * answer is no: 1 a training cannot start or something could not be done, 68 no host answers.
+ */
+int hosts_command_run(const struct conf *c, int *status, struct err *e);
 
 #endif

@@ -11,6 +11,7 @@
 #include "share/base/paths.h"
 #include "train/hosts_command.h"
 #include "train/plan_command.h"
+#include "train/probe.h"
 #include "train/rundir.h"
 #include "train/ssh_agent.h"
 #include "train/supervise.h"
@@ -168,8 +169,10 @@ int main(int argc, char **argv)
 		code = run_ssh(&l.conf, argv + parsed - 1, &e);
 	} else if (!code && conf_answered(&l.conf, stdout)) {
 		/* nothing more to do */
+	} else if (!code && !strcmp(l.conf.command, "_probe")) {
+		code = probe_run(&l.conf, &e);
 	} else if (!code && !strcmp(l.conf.command, "hosts")) {
-		code = hosts_command_run(&l.conf, &e);
+		code = hosts_command_run(&l.conf, &status, &e);
 	} else if (!code && !strcmp(l.conf.command, "plan")) {
 		code = plan_command_run(&l.conf, &e);
 	} else if (!code) {

@@ -40,6 +40,10 @@ liblaunch_a_SOURCES += %D%/mpirun.c %D%/mpirun.h %D%/ssh_agent.c %D%/ssh_agent.h
 liblaunch_a_SOURCES += %D%/leftover.c %D%/leftover.h %D%/linkfile.c %D%/linkfile.h
 liblaunch_a_SOURCES += %D%/plan.c %D%/plan.h %D%/plan_command.c %D%/plan_command.h \
 	%D%/plan_grid.c %D%/plan_grid.h %D%/plan_run.c %D%/plan_run.h
+liblaunch_a_SOURCES += %D%/remote.c %D%/remote.h %D%/remote_explain.c %D%/probe.h %D%/probe.c \
+	%D%/probe_facts.c %D%/probe_machine.c %D%/probe_network.c %D%/probe_meet.c
+liblaunch_a_SOURCES += %D%/preflight.c %D%/preflight.h %D%/preflight_internal.h %D%/preflight_judge.c \
+	%D%/preflight_network.c %D%/preflight_print.c
 
 bin_PROGRAMS += werkbank-train werkbank-launch
 werkbank_train_SOURCES = %D%/main.c

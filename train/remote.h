@@ -32,11 +32,19 @@ struct remote_job {
 	int    status;			/* its exit status; 255: ssh itself failed; -1: none */
 	bool   late;			/* the deadline passed */
 	double seconds;
-	char   trouble[300];		/* "": it ran and ended; else a sentence with the cure */
+	double heard;			/* clock_wall_s() when its last byte came; 0: none */
+	char   trouble[400];		/* "": it ran and ended; else a sentence with the cure */
 };
 
 /* Run all of them. An error is only of our own side: what a host did is in its job. */
 int  remote_run(struct remote_job *jobs, size_t n, const struct remote_how *how, struct err *e);
+
+/*
+ * The same for commands that reach their hosts themselves (rsync): each job's argv is run
+ * here as it is.
+ */
+int  remote_run_here(struct remote_job *jobs, size_t n, const struct remote_how *how,
+		     struct err *e);
 void remote_free(struct remote_job *jobs, size_t n);
 
 /*
@@ -45,5 +53,15 @@ void remote_free(struct remote_job *jobs, size_t n);
  */
 const char **remote_argv(const struct host *host, const char *ssh, const char *const *argv,
 			 double connect_s, struct err *e);
+
+
+/* Is this host the machine we run on? Then no ssh is needed. */
+bool remote_is_here(const struct host *host);
+
+/*
+ * remote_explain.c: fills in trouble from status, late and what was written to standard
+ * error. Where nothing went wrong it stays empty.
+ */
+void remote_explain(struct remote_job *job, double deadline_s);
 
 #endif

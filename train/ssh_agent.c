@@ -46,7 +46,7 @@ static const char *next_word(const char *p, struct buf *word)
 	return quote ? NULL : p;
 }
 
-static int add_words(struct command_line *c, const char *command, struct err *e)
+int ssh_agent_words(struct command_line *c, const char *command, struct err *e)
 {
 	struct buf word = { 0 };
 	const char *p = command;
@@ -108,7 +108,7 @@ int ssh_agent_line(struct command_line *c, const char *ssh, const char *hostfile
 {
 	static const char *const ours[] = { "-x", "-o", "BatchMode=yes", "-o" };
 	char connect[40];
-	int code = add_words(c, ssh, e);
+	int code = ssh_agent_words(c, ssh, e);
 
 	if (!code && hostfile && *hostfile)
 		code = add_port(c, hostfile, rest[0], e);

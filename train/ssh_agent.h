@@ -19,6 +19,9 @@
  */
 int ssh_agent_host_at(int argc, const char *const *argv);
 
+/* The words of a command such as --ssh, split as a shell would; ERR_USAGE: it cannot be. */
+int ssh_agent_words(struct command_line *c, const char *command, struct err *e);
+
 /* The whole line: ssh's own words, then the rest from HOST on. Strings that end with NULL. */
 int ssh_agent_line(struct command_line *c, const char *ssh, const char *hostfile,
 		   const char *const *rest, struct err *e);
