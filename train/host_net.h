@@ -43,6 +43,12 @@ struct host_interface {
 int host_interface_find(const char *network, const struct host_roots *roots,
 			struct host_interface *found, struct err *e);
 
+/*
+ * Addresses of this host that others may reach it by, at most room of them: not the loopback's,
+ * none that needs an interface beside it. IPv4, and IPv6 where there is none.
+ */
+int host_addresses(struct sockaddr_storage *to, int room);
+
 /* Bytes received and sent since the start, of a line of /proc/net/dev; false: it is not listed. */
 bool host_net_counters(const char *dev, const char *interface, uint64_t *received, uint64_t *sent);
 

@@ -17,6 +17,7 @@ libtrain_a_SOURCES = \
 	%D%/evaluate.c    %D%/evaluate.h \
 	%D%/leftover.c    %D%/leftover.h    %D%/linkfile.c   %D%/linkfile.h \
 	%D%/host_watch.c  %D%/host_watch.h \
+	%D%/pulse.c       %D%/pulse.h       %D%/pulse_internal.h %D%/pulse_watch.c %D%/pulse_word.c \
 	%D%/telemetry.c   %D%/telemetry.h   %D%/telemetry_internal.h %D%/telemetry_records.c
 libtrain_a_CPPFLAGS = $(AM_CPPFLAGS)
 train_libs = libtrain.a libprobe.a $(kernel_libs) $(data_libs) $(base_libs)
