@@ -15,13 +15,13 @@
 #include "share/base/mem.h"
 #include "share/base/util.h"
 
-#define CRC_POLYNOMIAL 0x82F63B78u	/* reflected */
+#define CRC_POLYNOMIAL 0x82F63B78u /* reflected */
 #define CRC_MASK       0xA282EAD8u
 
 struct tensorboard {
-	char *path;		/* owned */
+	char *path; /* owned */
 	int fd;
-	struct buf event, record;	/* reused */
+	struct buf event, record; /* reused */
 };
 
 /* ---- TFRecord ---------------------------------------------------------- */
@@ -77,7 +77,7 @@ static int put_event(struct tensorboard *t, struct err *e)
 
 /* ---- protocol buffers -------------------------------------------------- */
 
-enum { VARINT, FIXED64, BYTES, FIXED32 = 5 };	/* wire types */
+enum { VARINT, FIXED64, BYTES, FIXED32 = 5 }; /* wire types */
 
 static void add_varint(struct buf *b, uint64_t v)
 {
@@ -165,11 +165,12 @@ static void begin_event(struct tensorboard *t, double wall, int64_t step)
 
 static void add_scalar(struct buf *summary, const char *tag, double v)
 {
-	struct buf value = { 0 };
+	struct buf value = {0};
 
 	add_text(&value, VALUE_TAG, tag);
-	add_float(&value, VALUE_SIMPLE, fabs(v) > FLT_MAX ? copysignf(INFINITY, (float)copysign(1, v))
-							  : (float)v);
+	if (fabs(v) > FLT_MAX)
+		v = copysign(INFINITY, v);
+	add_float(&value, VALUE_SIMPLE, (float)v);
 	add_message(summary, SUMMARY_VALUE, &value);
 }
 
@@ -177,7 +178,7 @@ static void add_scalar(struct buf *summary, const char *tag, double v)
 static void add_plugin_value(struct buf *summary, const char *tag, struct buf *tensor,
 			     const char *plugin, struct buf *content)
 {
-	struct buf value = { 0 }, metadata = { 0 }, data = { 0 };
+	struct buf value = {0}, metadata = {0}, data = {0};
 
 	add_text(&data, PLUGIN_NAME, plugin);
 	if (content)
@@ -214,12 +215,9 @@ static const struct tag train_tags[] = {
 };
 
 static const struct tag eval_tags[] = {
-	{"bleu", "dev/bleu"},
-	{"dev_nll", "dev/nll"},
-	{"dev_ppl", "dev/perplexity"},
-	{"train_nll", "dev/train_sample_nll"},
-	{"seconds", "dev/seconds"},
-	{NULL, NULL},
+	{"bleu", "dev/bleu"},	       {"dev_nll", "dev/nll"},
+	{"dev_ppl", "dev/perplexity"}, {"train_nll", "dev/train_sample_nll"},
+	{"seconds", "dev/seconds"},    {NULL, NULL},
 };
 
 /* Behind hosts/NAME/ */
@@ -236,12 +234,9 @@ static const struct tag host_tags[] = {
 
 /* Behind hosts/NAME/gpuN/ */
 static const struct tag gpu_tags[] = {
-	{"util", "utilisation"},
-	{"memory_used", "memory_used_bytes"},
-	{"power_w", "power_watts"},
-	{"temperature_c", "temperature_celsius"},
-	{"sm_mhz", "sm_clock_mhz"},
-	{NULL, NULL},
+	{"util", "utilisation"},    {"memory_used", "memory_used_bytes"},
+	{"power_w", "power_watts"}, {"temperature_c", "temperature_celsius"},
+	{"sm_mhz", "sm_clock_mhz"}, {NULL, NULL},
 };
 
 static const struct tag verdict_tags[] = {
@@ -311,8 +306,8 @@ static void add_cell(struct buf *text, const char *row, const char *cell)
 
 static void add_sample(struct buf *summary, const struct json *record)
 {
-	static const char *const rows[] = { "source", "reference", "hypothesis" };
-	struct buf tensor = { 0 }, shape = { 0 }, dim = { 0 }, text = { 0 };
+	static const char *const rows[] = {"source", "reference", "hypothesis"};
+	struct buf tensor = {0}, shape = {0}, dim = {0}, text = {0};
 	char tag[64];
 
 	snprintf(tag, sizeof(tag), "samples/%lld",
@@ -331,7 +326,7 @@ static void add_sample(struct buf *summary, const struct json *record)
 /* The scalar 0 that carries what the hparams plugin keeps in its metadata. */
 static void add_hparams(struct buf *summary, const char *tag, struct buf *content)
 {
-	struct buf tensor = { 0 }, floats = { 0 }, shape = { 0 };
+	struct buf tensor = {0}, floats = {0}, shape = {0};
 
 	add_le(&floats, 0, 4);
 	add_int(&tensor, TENSOR_DTYPE, DT_FLOAT);
@@ -343,7 +338,7 @@ static void add_hparams(struct buf *summary, const char *tag, struct buf *conten
 /* One entry of map<string, google.protobuf.Value>: numbers as such, else text. */
 static void add_option(struct buf *start, const char *name, const char *text)
 {
-	struct buf entry = { 0 }, value = { 0 };
+	struct buf entry = {0}, value = {0};
 	char *end;
 	double number = strtod(text, &end);
 
@@ -358,10 +353,10 @@ static void add_option(struct buf *start, const char *name, const char *text)
 
 static void add_start(struct buf *summary, const struct json *record)
 {
-	static const char *const texts[] = { "precision", "backend" };
-	static const char *const numbers[] = { "ranks", "parameters", "vocabulary" };
+	static const char *const texts[] = {"precision", "backend"};
+	static const char *const numbers[] = {"ranks", "parameters", "vocabulary"};
 	const struct json *options = json_get(record, "options"), *v;
-	struct buf start = { 0 }, content = { 0 };
+	struct buf start = {0}, content = {0};
 	const char *name;
 	char text[32];
 
@@ -383,7 +378,7 @@ static void add_start(struct buf *summary, const struct json *record)
 static void add_stop(struct buf *summary, const struct json *record)
 {
 	bool good = strcmp(json_text(json_get(record, "reason"), ""), "failed") != 0;
-	struct buf end = { 0 }, content = { 0 };
+	struct buf end = {0}, content = {0};
 
 	add_int(&end, END_STATUS, good ? STATUS_SUCCESS : STATUS_FAILURE);
 	add_double(&end, END_TIME, json_number(json_get(record, "t"), 0));
@@ -395,14 +390,14 @@ static const struct {
 	const char *kind;
 	void (*add)(struct buf *summary, const struct json *record);
 } kinds[] = {
-	{"start", add_start}, {"train", add_train},	{"eval", add_eval}, {"host", add_host},
+	{"start", add_start}, {"train", add_train},	{"eval", add_eval},	{"host", add_host},
 	{"stop", add_stop},   {"verdict", add_verdict}, {"sample", add_sample},
 };
 
 int tensorboard_record(struct tensorboard *t, const struct json *record, struct err *e)
 {
 	const char *kind = json_text(json_get(record, "kind"), "");
-	struct buf summary = { 0 };
+	struct buf summary = {0};
 	int rc = 0;
 
 	for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
@@ -422,7 +417,7 @@ int tensorboard_record(struct tensorboard *t, const struct json *record, struct 
 
 static int begin_file(struct tensorboard *t, int64_t first_step, double wall, struct err *e)
 {
-	struct buf session = { 0 };
+	struct buf session = {0};
 
 	begin_event(t, wall, 0);
 	add_text(&t->event, EVENT_VERSION, "brain.Event:2");
