@@ -1,6 +1,7 @@
 # eval: decoding, scores, the translate service.
 noinst_LIBRARIES += libeval.a
 libeval_a_SOURCES = \
+	%D%/answers.c   %D%/answers.h   %D%/answers_files.c %D%/answers_learning.c %D%/answers_machine.c \
 	%D%/beam.c      %D%/beam.h \
 	%D%/bleu.c      %D%/bleu.h \
 	%D%/chrf.c      %D%/chrf.h \
@@ -8,11 +9,14 @@ libeval_a_SOURCES = \
 	%D%/decode.c    %D%/decode.h \
 	%D%/engine.c    %D%/engine.h \
 	%D%/export.c    %D%/export.h \
+	%D%/evidence.c  %D%/evidence.h \
 	%D%/heldout.c   %D%/heldout.h   %D%/heldout_tools.c %D%/heldout_spread.c \
 	%D%/ngrams.c    %D%/ngrams.h \
+	%D%/report.c    %D%/report.h    %D%/report_html.c %D%/report_plot.c \
 	%D%/score_tools.c %D%/score_tools.h \
 	%D%/score_tokenize.c %D%/score_tokenize.h \
 	%D%/serve.c     %D%/serve.h \
+	%D%/statistics.c %D%/statistics.h \
 	%D%/stepper.c   %D%/stepper.h \
 	%D%/translate.c %D%/translate.h \
 	%D%/unicode.c   %D%/unicode.h   %D%/unicode.def

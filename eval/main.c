@@ -4,6 +4,7 @@
 
 #include "eval/export.h"
 #include "eval/heldout.h"
+#include "eval/report.h"
 #include "eval/score_tools.h"
 #include "eval/serve.h"
 #include "eval/translate.h"
@@ -37,6 +38,7 @@ static const struct {
 	{ "chrf", chrf },
 	{ "eval", heldout_run_eval },
 	{ "export", export },
+	{ "report", report_run },
 	{ "translate", translate },
 	{ "_evaluate", heldout_run_evaluate },
 };
@@ -52,7 +54,7 @@ static int run(struct conf *c, int argc, char **argv, struct err *e)
 			return commands[i].run(c, e);
 	return err_set(e, ERR_USAGE,
 		       "werkbank-eval needs one of its commands: bleu, chrf, eval, export, "
-		       "translate");
+		       "report, translate");
 }
 
 int main(int argc, char **argv)
