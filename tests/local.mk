@@ -80,6 +80,12 @@ tests_bench_train_SOURCES = %D%/bench_train.c %D%/bench.c %D%/bench.h %D%/rig.c 
 tests_bench_train_CFLAGS = $(AM_CFLAGS) $(OPENMP_CFLAGS) -O3
 tests_bench_train_LDADD = $(train_libs) $(mpi_libs)
 
+# The loss of every step; beside tests/peers/pytorch_curve.py. Built by "make tests/train_curve".
+EXTRA_PROGRAMS += tests/train_curve
+tests_train_curve_SOURCES = %D%/train_curve.c %D%/bench.c %D%/bench.h %D%/rig.c %D%/rig.h
+tests_train_curve_LDADD = $(train_libs) $(mpi_libs)
+EXTRA_DIST += %D%/peers/pytorch_curve.py
+
 # No allocation after the first step.
 check_PROGRAMS += tests/allocations
 tests_allocations_SOURCES = %D%/allocations.c %D%/rig.c %D%/rig.h
