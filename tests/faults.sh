@@ -51,8 +51,8 @@ journal_after() {
 lost() {
 	grep -E '"kind":"(start|train)"' "$ws/runs/$run/journal.jsonl" | awk '
 		/"kind":"start"/ { starts++; if (highest > before) before = highest; first = 0; next }
-		{ step = substr($0, index($0, "\"step\":") + 7) + 0; if (!first) { first = step; last_first = step }; if (step > highest) highest = step }
-		END { if (starts < 2) print 0; else print before >= last_first ? before - last_first + 1 : 0 }'
+		{ step = substr($0, index($0, "\"step\":") + 7) + 0; if (!first) first = last_first = step; if (step > highest) highest = step }
+		END { if (starts < 2) print 0; else print (before >= last_first ? before - last_first + 1 : 0) }'
 }
 
 now() { date +%s.%N; }
