@@ -30,7 +30,9 @@ lab_up 4 || exit 1
 wb prep "$tmp/tiny.ini" -q || not_ok "the corpus" "it cannot be prepared"
 
 # ---- hosts that are well, and hosts that are not -----------------------------------
-check() { wb hosts check "$@" --corpus tiny; }
+corpus="--corpus tiny"
+# shellcheck disable=SC2086 # two words or none
+check() { wb hosts check "$@" $corpus; }
 says "check: all is well" 0 'verdict: a training can start: 3 of 3 hosts answer, 0 errors' check h1,h2,h3
 says "check: the network is found" 0 'network between the hosts: 10\.98\.0\.0/24' check h1,h2,h3
 
@@ -96,9 +98,10 @@ if lab_firewall h2; then
 else
 	skip "a firewall" "$(tail -n 1 "$LAB/firewall.log")"
 fi
-mkdir -p "$ws/runs"
 lab_small h2 "$ws" 512k
+corpus=
 broken "full disk" 'disk: .*remove'
+corpus="--corpus tiny"
 lab_undo h2 "$ws"
 if lab_skew h2 100; then
 	broken "its clock is ahead" 'clock: .*100.* s ahead.*chrony'
@@ -107,13 +110,6 @@ if lab_skew h2 100; then
 else
 	skip "its clock is ahead" "no compiler"
 fi
-lab_link h2 down
-lab_enter h2 ip addr flush dev ens5
-lab_enter h2 ip addr add 10.98.0.2/16 dev ens5
-lab_link h2 up
-broken "another netmask" 'network: '
-lab_enter h2 ip addr flush dev ens5
-lab_enter h2 ip addr add 10.98.0.2/24 dev ens5
 says "a name without address" 1 'no address is known for nosuch' check h1,nosuch
 says "check: all is well again" 0 'verdict: a training can start: 2 of 2 hosts answer, 0 errors' check h1,h2
 
@@ -126,9 +122,10 @@ trained() {
 	agree "$1" one "$2" 1e-4 100
 }
 says "one rank" 0 '' train --run one
-before=$(lab_bytes h2)
+before=$(lab_bytes h2 | cut -d ' ' -f 1)
 says "two hosts" 0 '' train --run two --hosts h1,h2
-if [ "$(lab_bytes h2)" != "$before" ]; then ok "two hosts: over the network"; else not_ok "two hosts: over the network" "no byte went"; fi
+bytes=$(($(lab_bytes h2 | cut -d ' ' -f 1) - before))
+if [ $bytes -gt 1000000 ]; then ok "two hosts: over the network"; else not_ok "two hosts: over the network" "only $bytes bytes came"; fi
 trained "two hosts" two 2
 says "three hosts" 0 '' train --run three --hosts h1,h2,h3
 trained "three hosts" three 3

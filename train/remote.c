@@ -345,7 +345,7 @@ int remote_run(struct remote_job *jobs, size_t n, const struct remote_how *how, 
 	if (!w.lines)
 		return e->code;
 	for (size_t i = 0; !rc && i < n; i++) {
-		double connect_s = MIN(how->deadline_s, CONNECT_S);
+		double connect_s = MIN(how->deadline_s * 0.7, CONNECT_S);
 
 		w.lines[i] = remote_argv(jobs[i].host, how->ssh, jobs[i].argv, connect_s, e);
 		rc = w.lines[i] ? 0 : e->code;
