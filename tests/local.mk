@@ -111,3 +111,6 @@ EXTRA_DIST += %D%/lab.sh %D%/lab_runs.sh %D%/helpers.sh %D%/hosts.sh %D%/faults.
 # Hosts that a script plays: no root, no sshd.
 dist_check_SCRIPTS += %D%/hosts_fake.sh
 TESTS += %D%/hosts_fake.sh
+# A live run: its supervisor, its terminal, crashes, batch jobs.
+dist_check_SCRIPTS += %D%/launch.sh
+TESTS += %D%/launch.sh

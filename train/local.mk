@@ -38,6 +38,11 @@ libprobe_a_SOURCES = %D%/host_file.c %D%/host_file.h %D%/host_cpu.c %D%/host_cpu
 noinst_LIBRARIES += liblaunch.a
 liblaunch_a_SOURCES = %D%/hosts.c %D%/hosts.h %D%/hosts_aws.c %D%/network.c
 liblaunch_a_SOURCES += %D%/mpirun.c %D%/mpirun.h %D%/ssh_agent.c %D%/ssh_agent.h
+liblaunch_a_SOURCES += %D%/train_command.c %D%/train_command.h %D%/attempts.c %D%/attempts.h \
+	%D%/muster.c %D%/muster.h %D%/outcome.c %D%/outcome.h %D%/control.c \
+	%D%/supervise.c %D%/supervise.h %D%/rundir.c %D%/rundir.h %D%/detach.c %D%/detach.h \
+	%D%/live.c %D%/live.h %D%/follow.c %D%/follow.h %D%/run_commands.c %D%/run_commands.h \
+	%D%/job_command.c %D%/job_command.h
 liblaunch_a_SOURCES += %D%/leftover.c %D%/leftover.h %D%/linkfile.c %D%/linkfile.h
 liblaunch_a_SOURCES += %D%/plan.c %D%/plan.h %D%/plan_command.c %D%/plan_command.h \
 	%D%/plan_grid.c %D%/plan_grid.h %D%/plan_run.c %D%/plan_run.h
@@ -50,6 +55,5 @@ bin_PROGRAMS += werkbank-train werkbank-launch
 werkbank_train_SOURCES = %D%/main.c
 werkbank_train_LDADD = $(train_libs) $(mpi_libs)
 
-werkbank_launch_SOURCES = %D%/launch_main.c %D%/rundir.c %D%/rundir.h %D%/supervise.c %D%/supervise.h \
-	%D%/hosts_command.c %D%/hosts_command.h
+werkbank_launch_SOURCES = %D%/launch_main.c %D%/hosts_command.c %D%/hosts_command.h
 werkbank_launch_LDADD = liblaunch.a libprobe.a $(base_libs)

@@ -1,8 +1,10 @@
 /* rundir.c - see rundir.h */
 #include "train/rundir.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +15,7 @@
 #include "share/base/file.h"
 #include "share/base/json.h"
 #include "share/base/text.h"
+#include "train/leftover.h"
 
 #define STATE_MAX_BYTES 65536
 #define LOCK_TRIES 10		/* "status" holds the lock for a moment to see whether it is free */
@@ -35,15 +38,29 @@ static int locked_by_other(const struct rundir *r, struct err *e)
 		text[n] = 0;
 	if (!text_to_int(text_trim(text), &pid))
 		return err_set(e, ERR_TEMPFAIL, "%s: this run is being trained already", r->path);
+	if (kill((pid_t)pid, 0) && errno == ESRCH)
+		return err_set(e, ERR_TEMPFAIL,
+			       "%s: this run is being trained already, by process %lld on another "
+			       "host; or that has ended and left some behind: see werkbank hosts "
+			       "clean localhost", r->path, (long long)pid);
 	return err_set(e, ERR_TEMPFAIL, "%s: this run is being trained already, by process %lld",
 		       r->path, (long long)pid);
+}
+
+int rundir_adopt(struct rundir *r, struct err *e)
+{
+	char pid[32];
+	int n = snprintf(pid, sizeof(pid), "%ld\n", (long)getpid());
+
+	if (ftruncate(r->lock, 0) || pwrite(r->lock, pid, (size_t)n, 0) != n)
+		return err_set_errno(e, ERR_IO, "%s/lock: cannot be written", r->path);
+	return 0;
 }
 
 static int take_lock(struct rundir *r, struct err *e)
 {
 	char *path = rundir_file(r, "lock", e);
-	char pid[32];
-	int n, code = 0;
+	int code = 0;
 
 	if (!path)
 		return e->code;
@@ -58,11 +75,8 @@ static int take_lock(struct rundir *r, struct err *e)
 		else
 			usleep(LOCK_PAUSE_US);
 	}
-	n = snprintf(pid, sizeof(pid), "%ld\n", (long)getpid());
-	if (!code && (ftruncate(r->lock, 0) || pwrite(r->lock, pid, (size_t)n, 0) != n))
-		code = err_set_errno(e, ERR_IO, "%s: cannot be written", path);
 	free(path);
-	return code;
+	return code ? code : rundir_adopt(r, e);
 }
 
 static int64_t last_attempt(const struct rundir *r)
@@ -209,39 +223,75 @@ static void put_boot_id(struct json_writer *w)
 	buf_free(&text);
 }
 
-int rundir_write_state(const struct rundir *r, const char *state, int64_t ranks, int status,
-		       struct err *e)
+static void put_str(struct json_writer *w, const char *key, const char *text)
+{
+	json_key(w, key);
+	if (text)
+		json_str(w, text);
+	else
+		json_null(w);
+}
+
+static void put_int(struct json_writer *w, const char *key, int64_t value)
+{
+	json_key(w, key);
+	json_int(w, value);
+}
+
+static void put_hosts(struct json_writer *w, const struct hosts *h)
+{
+	json_key(w, "hosts");
+	json_open(w, '[');
+	for (size_t i = 0; h && i < h->n; i++) {
+		json_open(w, '{');
+		put_str(w, "host", h->all[i].name);
+		put_int(w, "slots", h->all[i].slots);
+		json_close(w, '}');
+	}
+	json_close(w, ']');
+}
+
+/* Which process holds the lock, so that a recycled process id is not mistaken for it. */
+static void put_holder(struct json_writer *w)
+{
+	char host[256] = "";
+
+	gethostname(host, sizeof(host) - 1);
+	put_int(w, "pid", getpid());
+	put_int(w, "pid_start", leftover_started(getpid()));
+	put_str(w, "host", host);
+	put_boot_id(w);
+}
+
+int rundir_write_state(const struct rundir *r, const struct run_state *s, struct err *e)
 {
 	char *path = rundir_file(r, "state.json", e);
-	char host[256] = "";
 	struct buf text = { 0 };
 	struct json_writer w = { .out = &text };
 	int code;
 
 	if (!path)
 		return e->code;
-	gethostname(host, sizeof(host) - 1);
 	json_open(&w, '{');
-	json_key(&w, "v");
-	json_int(&w, 1);
-	json_key(&w, "state");
-	json_str(&w, state);
-	json_key(&w, "pid");
-	json_int(&w, getpid());
+	put_int(&w, "v", 1);
+	put_str(&w, "state", s->name);
+	put_holder(&w);
 	json_key(&w, "started");
 	json_real(&w, r->started);
-	json_key(&w, "host");
-	json_str(&w, host);
-	put_boot_id(&w);
-	json_key(&w, "attempt");
-	json_int(&w, r->attempt);
-	json_key(&w, "ranks");
-	json_int(&w, ranks);
+	put_int(&w, "attempt", r->attempt);
+	put_int(&w, "ranks", s->ranks);
 	json_key(&w, "exit");
-	if (status < 0)
+	if (s->status < 0)
 		json_null(&w);
 	else
-		json_int(&w, status);
+		json_int(&w, s->status);
+	put_int(&w, "restarts", s->restarts);
+	put_hosts(&w, s->hosts);
+	put_str(&w, "network", s->network);
+	put_str(&w, "event", s->event);
+	put_str(&w, "asked_by", s->asked_by);
+	json_key(&w, "detached");
+	json_bool(&w, s->detached);
 	json_close(&w, '}');
 	buf_add_char(&text, '\n');
 	code = buf_check(&text, e);
@@ -250,4 +300,20 @@ int rundir_write_state(const struct rundir *r, const char *state, int64_t ranks,
 	buf_free(&text);
 	free(path);
 	return code;
+}
+
+int64_t rundir_last_checkpoint(const struct rundir *r)
+{
+	struct err ignored;
+	char *path = rundir_file(r, "checkpoints", &ignored);
+	DIR *d = path ? opendir(path) : NULL;
+	int64_t last = -1, step;
+
+	for (struct dirent *f; d && (f = readdir(d)) != NULL;)
+		if (text_to_int(f->d_name, &step))
+			last = MAX(last, step);
+	if (d)
+		closedir(d);
+	free(path);
+	return last;
 }

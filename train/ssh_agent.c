@@ -127,6 +127,9 @@ int ssh_agent_exec(const char *ssh, const char *hostfile, const char *const *res
 	struct command_line c = { 0 };
 	int code = ssh_agent_line(&c, ssh, hostfile, rest, e);
 
+	/* a connection that ssh keeps open for later must not hold the lock of the run */
+	for (int fd = 3; fd < 256; fd++)
+		close(fd);
 	if (!code) {
 		execvp(c.all[0], c.all);
 		code = err_set_errno(e, ERR_UNAVAILABLE, "%s: cannot be run", c.all[0]);

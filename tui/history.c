@@ -198,8 +198,14 @@ static bool is_new(const char *path, struct version *v)
 	return true;
 }
 
+/* Words for what else is "running": its supervisor is there, its ranks may not be. */
 static enum run_state state_by_name(const char *name)
 {
+	static const char *const under_way[] = { "queued", "starting", "restarting", "stopping" };
+
+	for (size_t i = 0; i < ARRAY_LEN(under_way); i++)
+		if (!strcmp(name, under_way[i]))
+			return RUN_RUNNING;
 	for (enum run_state s = RUN_RUNNING; s <= RUN_LOST; s++)
 		if (!strcmp(run_state_name(s), name))
 			return s;

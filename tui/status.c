@@ -19,7 +19,8 @@
 #include "share/base/paths.h"
 #include "share/base/text.h"
 
-#define STATE_MAX_BYTES 65536
+#define STATE_MAX_BYTES (8 << 20)	/* it names every host */
+#define HOSTS_NAMED	8
 
 /* ---- reading ---- */
 
@@ -36,6 +37,32 @@ static bool is_locked(const char *path)
 	return locked;
 }
 
+/* "a, b:4 and 3 more" */
+static void name_hosts(struct status *s, const struct json *hosts)
+{
+	size_t n = json_len(hosts), used = 0;
+
+	s->n_hosts = (int64_t)n;
+	for (size_t i = 0; i < n && i < HOSTS_NAMED && used < sizeof(s->hosts); i++) {
+		const struct json *h = json_at(hosts, i);
+		int64_t slots = json_integer(json_get(h, "slots"), 1);
+		char count[24] = "";
+
+		if (slots > 1)
+			snprintf(count, sizeof(count), ":%lld", (long long)slots);
+		used += (size_t)snprintf(s->hosts + used, sizeof(s->hosts) - used, "%s%.40s%s",
+					 i ? ", " : "", json_text(json_get(h, "host"), "?"), count);
+	}
+	if (n > HOSTS_NAMED && used < sizeof(s->hosts))
+		snprintf(s->hosts + used, sizeof(s->hosts) - used, " and %zu more",
+			 n - HOSTS_NAMED);
+}
+
+static void copy_text(char *to, size_t size, const struct json *from)
+{
+	snprintf(to, size, "%s", json_text(from, ""));
+}
+
 static void read_state(struct status *s, const char *path)
 {
 	struct buf text = { 0 };
@@ -50,6 +77,11 @@ static void read_state(struct status *s, const char *path)
 	s->ranks = json_integer(json_get(root, "ranks"), -1);
 	s->exit = json_integer(json_get(root, "exit"), -1);
 	s->started = json_number(json_get(root, "started"), NAN);
+	s->restarts = json_integer(json_get(root, "restarts"), -1);
+	copy_text(s->host, sizeof(s->host), json_get(root, "host"));
+	copy_text(s->network, sizeof(s->network), json_get(root, "network"));
+	copy_text(s->event, sizeof(s->event), json_get(root, "event"));
+	name_hosts(s, json_get(root, "hosts"));
 	json_free(root);
 	buf_free(&text);
 }
@@ -103,6 +135,18 @@ static int64_t planned_steps(const char *path)
 	return steps;
 }
 
+/* Words for a launcher that has not written its last one yet. */
+static bool is_under_way(const char *state)
+{
+	static const char *const words[] = { "queued", "starting", "running", "restarting",
+					     "stopping" };
+
+	for (size_t i = 0; i < ARRAY_LEN(words); i++)
+		if (!strcmp(state, words[i]))
+			return true;
+	return false;
+}
+
 int status_read(struct status *s, const char *workspace, const char *name, struct err *e)
 {
 	char *folder = file_path(e, "%s/runs/%s", workspace, name);
@@ -113,6 +157,7 @@ int status_read(struct status *s, const char *workspace, const char *name, struc
 	if (!folder)
 		return e->code;
 	*s = (struct status){.pid = -1,
+			     .restarts = -1,
 			     .step = -1,
 			     .steps = -1,
 			     .bleu_step = -1,
@@ -139,7 +184,7 @@ int status_read(struct status *s, const char *workspace, const char *name, struc
 			code = read_journal(s, path, e);
 		free(path);
 	}
-	if (!s->alive && !strcmp(s->state, "running"))
+	if (!s->alive && is_under_way(s->state))
 		snprintf(s->state, sizeof(s->state), "lost");
 	free(folder);
 	return code;
@@ -172,11 +217,45 @@ static void add_age(struct buf *out, double seconds)
 		buf_printf(out, "%.1f days", seconds / 86400);
 }
 
+/* Where it runs and how often it was begun; what it is by itself goes without saying. */
+static void show_launch(const struct status *s, struct buf *out)
+{
+	const char *comma = "  ";
+
+	if (s->ranks > 1 || s->n_hosts) {
+		buf_printf(out, "%s%lld rank%s", comma, (long long)s->ranks,
+			   s->ranks == 1 ? "" : "s");
+		comma = ", ";
+	}
+	if (s->n_hosts)
+		buf_printf(out, " on %s%s%s%s", s->hosts, s->network[0] ? " (" : "", s->network,
+			   s->network[0] ? ")" : "");
+	if (s->attempt > 1) {
+		buf_printf(out, "%sattempt %lld", comma, (long long)s->attempt);
+		comma = ", ";
+	}
+	if (s->restarts > 0)
+		buf_printf(out, ", %lld restart%s", (long long)s->restarts,
+			   s->restarts == 1 ? "" : "s");
+	if (comma[0] == ',')
+		buf_add_char(out, '\n');
+	if (s->event[0])
+		buf_printf(out, "  %s\n", s->event);
+	if (!strcmp(s->state, "lost"))
+		buf_add_str(out, "  its launcher ended without a word; train it again to go on "
+			    "from its last checkpoint\n");
+}
+
 static void show_text(const struct status *s, double now, struct buf *out)
 {
+	char here[256] = "";
+
+	gethostname(here, sizeof(here) - 1);
 	buf_printf(out, "%s: %s", s->name, s->state);
 	if (s->alive && s->pid > 0)
-		buf_printf(out, " (pid %lld)", (long long)s->pid);
+		buf_printf(out, " (pid %lld%s%s)", (long long)s->pid,
+			   s->host[0] && strcmp(s->host, here) ? " on " : "",
+			   s->host[0] && strcmp(s->host, here) ? s->host : "");
 	if (!strcmp(s->state, "failed") && s->exit >= 0)
 		buf_printf(out, " (exit %lld)", (long long)s->exit);
 	if (!isnan(s->latest)) {
@@ -201,6 +280,7 @@ static void show_text(const struct status *s, double now, struct buf *out)
 		buf_add_str(out, " target tokens/s");
 	}
 	buf_add_char(out, '\n');
+	show_launch(s, out);
 	if (!isnan(s->bleu)) {
 		buf_printf(out, "  dev BLEU %.2f at step ", s->bleu);
 		add_count(out, (double)s->bleu_step);
@@ -239,6 +319,14 @@ static void show_json(const struct status *s, struct json_writer *w)
 	put_count(w, "attempt", s->attempt);
 	put_count(w, "ranks", s->ranks);
 	put_count(w, "exit", s->exit);
+	put_count(w, "restarts", s->restarts);
+	json_key(w, "host");
+	json_str(w, s->host);
+	put_count(w, "hosts", s->n_hosts);
+	json_key(w, "network");
+	json_str(w, s->network);
+	json_key(w, "event");
+	json_str(w, s->event);
 	put_number(w, "started", s->started);
 	put_number(w, "latest", s->latest);
 	put_count(w, "step", s->step);

@@ -17,10 +17,17 @@
 
 struct status {
 	char    name[101];
-	/* running, finished, stopped, failed, lost (running, but its launcher is gone), unknown */
+	/*
+	 * starting, running, restarting, stopping; finished, stopped, failed, lost (one of the
+	 * first four, but its launcher is gone); unknown
+	 */
 	char    state[16];
+	char    host[256];	/* of the launcher */
+	char    hosts[400];	/* of the ranks, "a, b and 3 more"; "": the launcher's alone */
+	char    network[64], event[300];	/* between hosts; what happened last */
 	bool    alive;		/* a launcher holds the lock */
-	int64_t pid, attempt, ranks, exit;
+	int64_t pid, attempt, restarts, ranks, exit;
+	int64_t n_hosts;	/* 0: the launcher's alone */
 	double  started;	/* unix seconds */
 	double  latest;		/* unix seconds of the last record */
 	int64_t step, steps;	/* done, and of the whole run */

@@ -1,0 +1,248 @@
+#!/bin/sh
+# launch.sh - a live run on this host: it goes on without its terminal, can be seen, saved and stopped from
+# elsewhere, starts again after a crash, and leaves no process behind. Two "hosts" are this one, reached by a
+# program that only plays ssh. Last line: the tally, which tests/tally.sh counts.
+set -u
+top=$PWD
+srcdir=${srcdir:-.}
+tmp=$(mktemp -d "${TMPDIR:-/tmp}/werkbank-launch-XXXXXX") || exit 1
+unset WERKBANK_HOME WERKBANK_RUN WERKBANK_STEPS WERKBANK_SSH WERKBANK_HOSTS WERKBANK_NETWORK WERKBANK_TERMINAL
+WERKBANK_BACKOFF=0.3 WERKBANK_PATIENCE=30 WERKBANK_RUNTIME=$tmp/runtime
+OMPI_MCA_mpi_yield_when_idle=1
+export WERKBANK_BACKOFF WERKBANK_PATIENCE WERKBANK_RUNTIME OMPI_MCA_mpi_yield_when_idle
+w=$tmp/w wb=$top/werkbank
+. "$srcdir/tests/helpers.sh"
+
+# ours WORDS : the processes of this test's runs whose command line is like the words; ranks: all but mpirun
+ours() {
+	for p in /proc/[0-9]*; do
+		grep -qz "^WERKBANK_RUNTIME=$tmp/runtime$" "$p/environ" 2>/dev/null || continue
+		tr '\0' ' ' <"$p/cmdline" 2>/dev/null | grep -qE -- "$1" && echo "${p#/proc/}"
+	done
+}
+all='^[^ ]*(werkbank-train|werkbank-launch|mpirun|orted) '
+ranks='^[^ ]*werkbank-train _rank'
+# end WORDS [COUNT] : kill -9 of those
+end() {
+	for p in $(ours "$1" | head -n "${2:-99}"); do kill -9 "$p"; done
+}
+finish() {
+	end "$all" 2>/dev/null
+	rm -rf "$tmp"
+}
+trap finish EXIT
+trap 'exit 1' INT TERM HUP
+
+# within SECONDS COMMAND... : until it succeeds
+within() {
+	n=$(($1 * 20))
+	shift
+	until "$@"; do
+		n=$((n - 1))
+		[ $n -gt 0 ] || return 1
+		sleep 0.05
+	done
+}
+# holds NAME COMMAND... : it succeeds within 20 s
+holds() {
+	name=$1
+	shift
+	if within 20 "$@"; then ok "$name"; else not_ok "$name" "not so: $*; $(ls -t "$w"/runs/*/console.log | head -n 1 | xargs tail -n 3)"; fi
+}
+state() { sed -n 's/.*"state":"\([a-z]*\)".*/\1/p' "$w/runs/$1/state.json" 2>/dev/null; }
+field() { sed -n 's/.*"'"$2"'":"\{0,1\}\([^",]*\).*/\1/p' "$w/runs/$1/state.json"; }
+step() { grep '"kind":"train"' "$w/runs/$1/journal.jsonl" 2>/dev/null | tail -n 1 | sed -n 's/.*"step":\([0-9]*\).*/\1/p'; }
+is_at() { [ "$(step "$1" | grep . || echo 0)" -ge "$2" ]; }
+is_over() { flock -n "$w/runs/$1/lock" true; }
+starts() { grep -c '"kind":"start"' "$w/runs/$1/journal.jsonl" 2>/dev/null; }
+started() { [ "$(starts "$1")" -ge "$2" ]; }
+says_journal() { grep -qE -- "$2" "$w/runs/$1/journal.jsonl" 2>/dev/null; }
+says_state() { grep -qE -- "$2" "$w/runs/$1/state.json"; }
+nobody() { [ -z "$(ours "$all")" ]; }
+nobody_left() {
+	if within 5 nobody; then
+		ok "$1: nobody is left"
+	else
+		not_ok "$1: nobody is left" "$(ours "$all" | while read -r p; do tr '\0' ' ' <"/proc/$p/cmdline"; done)"
+	fi
+}
+train() {
+	run=$1
+	shift
+	"$wb" train -C "$w" --run "$run" "$tmp/tiny.ini" "$@"
+}
+
+cat >"$tmp/tiny.ini" <<-'END'
+	[data]
+	corpus = tiny
+	demo_pairs = 800
+	merges = 200
+	[model]
+	d_model = 32
+	d_ff = 64
+	heads = 2
+	encoder_layers = 1
+	decoder_layers = 1
+	[train]
+	steps = 100000
+	warmup = 400
+	batch_tokens = 256
+	accumulate = 2
+	eval_every = 1000000
+	save_every = 50
+	eval_sentences = 2
+	samples = 1
+	threads = 1
+	log_every = 5
+END
+says "the corpus" 0 '' "$wb" prep -C "$w" -q "$tmp/tiny.ini"
+
+# ---- a run that goes on by itself ------------------------------------------
+says "--detach" 0 'a is being trained by process [0-9]+' train a --detach
+holds "it trains" is_at a 10
+same "state" "$(state a)" running
+if [ "$(ps -o sid= -p "$(field a pid)" | tr -d ' ')" != "$(ps -o sid= -p $$ | tr -d ' ')" ]; then
+	ok "in a session of its own"
+else
+	not_ok "in a session of its own" "it is in ours"
+fi
+says "one at a time" 75 'being trained already, by process' train a --detach
+says "status" 0 '^a: running \(pid [0-9]+\)' "$wb" status -C "$w" a
+says "status --json" 0 '"state":"running".*"ranks":1' "$wb" status -C "$w" --json a
+says "save" 0 'a is saved at step [0-9]+' "$wb" save -C "$w"
+says "attach leaves it running" 0 'a goes on; werkbank attach a comes back' timeout --preserve-status -s INT 1 "$wb" attach -C "$w"
+says "no such run" 66 "no run is called 'b'" "$wb" stop -C "$w" b
+says "stop" 0 'a is stopped' "$wb" stop -C "$w"
+same "a is stopped" "$(state a)" stopped
+says "logs" 0 'asked the training to save and stop' "$wb" logs -C "$w" a
+says "logs of the last run" 0 'saved at step' "$wb" logs -C "$w" -f
+says "nothing to stop" 66 'no run in .* is being trained' "$wb" stop -C "$w"
+says "nothing to stop by name" 66 'the run a is not being trained: it is stopped' "$wb" stop -C "$w" a
+nobody_left stop
+says "a second start" 0 '' train a --detach
+holds "it goes on" says_journal a 'going on from the checkpoint'
+says "stop --now" 0 'a is stopped' "$wb" stop -C "$w" --now a
+holds "its state tells" says_state a '"event":"the training was ended at once, as asked"'
+nobody_left "stop --now"
+
+# ---- crashes ------------------------------------------------------------------
+says "one rank" 0 '' train k --detach
+holds "a checkpoint" test -d "$w/runs/k/checkpoints/50"
+end "$ranks"
+holds "kill -9 of the rank: it starts again" says_journal k 'going on from the checkpoint'
+holds "the journal says why" says_journal k '"kind":"event".*"level":"warning".*was ended by signal 9'
+same "attempts in the state" "$(field k attempt) $(field k restarts)" "2 1"
+says "status tells of it" 0 'attempt 2, 1 restart' "$wb" status -C "$w" k
+kill -9 "$(field k pid)"
+holds "kill -9 of the supervisor: the rank ends" is_over k
+says "status: lost" 0 '^k: lost' "$wb" status -C "$w" k
+nobody_left "a lost supervisor"
+
+says "no restarts" 0 '' train n --detach --restarts 0
+holds "it trains" is_at n 5
+end "$ranks"
+holds "it ends" is_over n
+same "it failed" "$(state n) $(field n exit)" "failed 137"
+
+# a trainer that crashes before any checkpoint
+mkdir -p "$tmp/bin"
+cp "$top/werkbank-launch" "$tmp/bin/"
+cat >"$tmp/bin/werkbank-train" <<-'END'
+	#!/bin/sh
+	while [ $# -gt 0 ]; do case $1 in -C) w=$2 ;; --run) run=$2 ;; esac; shift; done
+	echo '{"v":1,"kind":"start","t":1,"step":0}' >>"$w/runs/$run/journal.jsonl"
+	exit "${STATUS:-1}"
+END
+chmod +x "$tmp/bin/werkbank-train"
+fake() { "$tmp/bin/werkbank-launch" train -C "$w" --run "$1" "$tmp/tiny.ini" --restarts 2; }
+says "given up" 1 'started again 2 times without a new checkpoint and is given up' fake g
+same "its starts" "$(starts g)" 3
+for status in 64 65 66 78; do
+	STATUS=$status
+	export STATUS
+	says "status $status" $status '' fake "g$status"
+	same "never again after $status" "$(starts "g$status")" 1
+done
+STATUS=75
+says "75 without a stop in the journal is a hang" 68 'a rank did not go on' fake h
+unset STATUS
+
+# ---- several ranks ----------------------------------------------------------
+if command -v mpirun >/dev/null 2>&1 && "$top/werkbank-train" --version | grep -q 'with MPI'; then
+	says "two ranks" 0 '' train m --ranks 2 --detach
+	holds "a checkpoint" test -d "$w/runs/m/checkpoints/50"
+	same "two ranks run" "$(ours "$ranks" | wc -l)" 2
+	end "$ranks" 1
+	holds "kill -9 of one: they start again" started m 2
+	end '^mpirun '
+	holds "kill -9 of mpirun: they start again" started m 3
+	says "save" 0 'm is saved' "$wb" save -C "$w"
+	same "two ranks, not more" "$(ours "$ranks" | wc -l)" 2
+	says "stop of two ranks" 0 'm is stopped' "$wb" stop -C "$w" m
+	nobody_left "two ranks"
+	says "two ranks again" 0 '' train m --ranks 2 --detach
+	holds "they run" started m 4
+	kill -9 "$(field m pid)"
+	holds "kill -9 of their supervisor" is_over m
+	nobody_left "two ranks without their supervisor"
+
+	# two hosts that are this one
+	cat >"$tmp/ssh" <<-'END'
+		#!/bin/sh
+		while :; do case $1 in -o | -p | -i) shift 2 ;; -*) shift ;; *) break ;; esac; done
+		host=$1
+		shift
+		[ ! -e "${0%/*}/gone-$host" ] || exit 255
+		echo "$host" >>"${0%/*}/reached"
+		exec sh -c "$*" </dev/null
+	END
+	chmod +x "$tmp/ssh"
+	says "--show" 0 "^mpirun -n 2 .*--hostfile $w/runs/s/hosts .*plm_rs?sh_agent '[^']*werkbank-launch _ssh --ssh=ssh%20-i%20k $w/runs/s/hosts'.*werkbank-train _rank -C $w --run s\$" \
+		train s --hosts nodea,nodeb --ssh 'ssh -i k' --show
+	absent "--show does nothing" "$w/runs/s"
+	says "more ranks than micro-batches" 78 '3 ranks share the micro-batches of a step, but accumulate is 2' train s --hosts a,b:2 --no-preflight
+	says "two hosts" 0 '' train s --hosts nodea,nodeb --ssh "$tmp/ssh" --no-preflight --steps 60 --quiet
+	same "two hosts: finished" "$(state s)" finished
+	same "both were reached" "$(sort -u "$tmp/reached" | paste -sd ' ')" "nodea nodeb"
+	holds "the state names them" says_state s '"ranks":2,.*"hosts":\[\{"host":"nodea","slots":1\},\{"host":"nodeb","slots":1\}\]'
+	nobody_left "two hosts"
+else
+	skip "several ranks" "no Open MPI"
+fi
+
+# ---- a terminal that goes away ---------------------------------------------------
+if command -v script >/dev/null 2>&1 && script --version 2>/dev/null | grep -q util-linux; then
+	script -qec "'$wb' train -C '$w' --run t '$tmp/tiny.ini'" /dev/null >"$tmp/terminal" 2>&1 </dev/null &
+	pid=$!
+	holds "on a terminal" is_at t 10
+	holds "progress on the terminal" grep -q 'step [0-9]*/100000' "$tmp/terminal"
+	kill -9 $pid
+	wait $pid 2>/dev/null
+	holds "a hang-up does not end it" is_at t $(($(step t) + 20))
+	says "stop from elsewhere" 0 't is stopped' "$wb" stop -C "$w" t
+	nobody_left "a terminal"
+	script -qec "'$wb' train -C '$w' --run t --steps $(($(step t) + 20)) '$tmp/tiny.ini'" /dev/null >"$tmp/terminal" 2>&1 </dev/null
+	same "its exit status comes to the terminal" "$? $(state t)" "0 finished"
+else
+	skip "a terminal" "no script(1)"
+fi
+
+# ---- time that is given ------------------------------------------------------------
+says "--walltime" 75 'time of 0.05 minutes is over' train v --walltime 0.05
+holds "asked by the time" says_state v '"state":"stopped".*"exit":75.*"asked_by":"walltime"'
+
+# ---- job scripts ---------------------------------------------------------------------
+for kind in pbs slurm; do
+	says "job $kind" 0 '' "$wb" job $kind "$tmp/tiny.ini" -C "$w" --run j --hosts 'a:2,b:2' --walltime 90 --steps 70 -o "$tmp/$kind.sh"
+	if command -v bash >/dev/null 2>&1; then says "$kind: bash reads it" 0 '' bash -n "$tmp/$kind.sh"; fi
+	if command -v shellcheck >/dev/null 2>&1; then says "$kind: shellcheck" 0 '' shellcheck "$tmp/$kind.sh"; fi
+done
+says "pbs: nodes" 0 '^#PBS -l nodes=2:ppn=2$' cat "$tmp/pbs.sh"
+says "pbs: walltime" 0 '^#PBS -l walltime=1:30:00$' cat "$tmp/pbs.sh"
+says "slurm: tasks" 0 '^#SBATCH --ntasks-per-node=2$' cat "$tmp/slurm.sh"
+says "slurm: time" 0 '^#SBATCH --time=1:30:00$' cat "$tmp/slurm.sh"
+says "options are passed on" 0 "--run j --hosts slurm --walltime 90 --steps=70 $tmp/tiny.ini" cat "$tmp/slurm.sh"
+says "other batch systems" 64 "pbs or slurm, not 'lsf'" "$wb" job lsf "$tmp/tiny.ini" --walltime 9
+says "a job needs its time" 64 'give --walltime' "$wb" job pbs "$tmp/tiny.ini"
+
+tally
