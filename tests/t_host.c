@@ -323,8 +323,8 @@ TEST(host_gpus_of_nvidia)
 	static const char *const words[] = {
 		"none", "none", "application clocks", "power cap", "hardware slowdown",
 		"power cap, heat", "hardware slowdown, hardware heat, power brake",
-		"application clocks, power cap, hardware slowdown, sync boost, heat, "
-		"hardware heat, power brake, display clocks" };
+		("application clocks, power cap, hardware slowdown, sync boost, heat, "
+		 "hardware heat, power brake, display clocks") };
 	struct host_roots *r = made_up();
 	struct host_gpu gpus[HOST_GPUS_MAX];
 	char text[300];

@@ -192,8 +192,8 @@ TEST(pulse_hears_silence)
 	}
 	check_int(told.n, 1);
 	check_str(last(&told), "warning: rank 1 on hostA has been silent for 10 s, last in the "
-			       "update of step 1: its process is stopped or ended, its host is down, "
-			       "or the network between is");
+			       "update of step 1: its process is stopped or ended, its host is "
+			       "down, or the network between is");
 	says(&w, 1, 13, PULSE_COMPUTE, 13, 13.5, true);
 	check(!look(&w, 13.5));
 	check_str(last(&told), "info: rank 1 on hostA caught up after 12 s");
@@ -231,8 +231,8 @@ TEST(pulse_when_all_wait)
 	}
 	check_int(t, 82);		/* 20 steps of 4 s after second 1, and one for the loop */
 	check_int(told.n, 4);		/* at 10, 20, 40 and 80 */
-	check_str(last(&told), "warning: all ranks have waited in the reduction of step 7 for 80 s: "
-			       "look at the network between the hosts");
+	check_str(last(&told), "warning: all ranks have waited in the reduction of step 7 for "
+			       "80 s: look at the network between the hosts");
 	pulse_watch_report(&w, t, why, &report);
 	check(strstr(buf_text(&report), "nothing has moved for 80 s") != NULL);
 	check(strstr(buf_text(&report), "\n     1  hostA ") != NULL);

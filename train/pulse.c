@@ -28,7 +28,9 @@
 #define STEPS       32		/* whose median is taken */
 #define PERIOD_S    1.0		/* between heartbeats; shorter when lateness is */
 #define LOST_WORDS  5		/* without an answer: other addresses are tried again */
-#define DRAIN_MOST  1000	/* datagrams in one turn: a flood of foreign ones must not hold it up */
+#define DRAIN_MOST  10000	/* datagrams in one turn: strangers' must not hold it up */
+#define MANY_RANKS  64		/* more: their words are read in bundles, not one by one */
+#define MANY_BYTES  (4 << 20)	/* room for these in the socket */
 #define LAST_WORDS  3		/* copies of a datagram that nobody answers */
 #define LAST_WISH_S 10		/* for writing the report, after which the process ends anyway */
 #define TEMPFAIL    75		/* EX_TEMPFAIL: can be resumed */
@@ -248,7 +250,8 @@ static void set_address(struct sockaddr_storage *to, int family, const void *byt
 	}
 }
 
-static void send_word(struct pulse *p, const struct pulse_word *w, const struct sockaddr_storage *to)
+static void send_word(struct pulse *p, const struct pulse_word *w,
+		      const struct sockaddr_storage *to)
 {
 	unsigned char bytes[PULSE_WORD_BYTES];
 
@@ -428,7 +431,8 @@ static void *beat(void *argument)
 	struct pulse *p = argument;
 	struct pollfd on[2] = { { .fd = p->wake, .events = POLLIN },
 				{ .fd = p->socket, .events = POLLIN } };
-	double next = clock_mono_s(), now;
+	double next = clock_mono_s(), now, wait;
+	nfds_t n = p->socket >= 0 && (p->rank || p->size <= MANY_RANKS) ? 2 : 1;
 
 	while (!atomic_load(&p->end)) {
 		now = clock_mono_s();
@@ -444,9 +448,11 @@ static void *beat(void *argument)
 			else
 				hear_others(p, now);
 		}
-		now = clock_mono_s();
-		if (now < next)
-			poll(on, p->socket >= 0 ? 2 : 1, (int)((next - now) * 1000) + 1);
+		wait = next - clock_mono_s();
+		if (n == 1)
+			wait = fmin(wait, p->period_s / 4);
+		if (wait > 0)
+			poll(on, n, (int)(wait * 1000) + 1);
 	}
 	say_end(p);
 	return NULL;
@@ -458,12 +464,16 @@ static int bind_first(struct pulse *p, const struct sockaddr_storage *at, struct
 {
 	struct sockaddr_storage bound;
 	socklen_t len = sizeof(bound);
+	int bytes = MANY_BYTES;
 
 	p->socket = socket(at->ss_family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (p->socket < 0 || bind(p->socket, (const struct sockaddr *)at, address_len(at)) ||
 	    getsockname(p->socket, (struct sockaddr *)&bound, &len))
 		return err_set_errno(e, ERR_UNAVAILABLE, "the heartbeats of ranks need a UDP "
 				     "socket, which cannot be opened");
+	if (p->size > MANY_RANKS &&	/* less room only loses words, which come anew */
+	    setsockopt(p->socket, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof(bytes)))
+		bytes = 0;
 	p->hello.port = at->ss_family == AF_INET ? ((struct sockaddr_in *)&bound)->sin_port
 						 : ((struct sockaddr_in6 *)&bound)->sin6_port;
 	return 0;
@@ -544,7 +554,8 @@ static int agree(struct comm *c, int rc, struct err *e)
 	if (c->max_ints(c, &failed, 1, &after))
 		return rc ? rc : err_set(e, after.code, "%s", after.text);
 	if (failed && !rc)
-		return err_set(e, ERR_UNAVAILABLE, "the heartbeat of another rank cannot be started");
+		return err_set(e, ERR_UNAVAILABLE,
+			       "the heartbeat of another rank cannot be started");
 	return rc;
 }
 

@@ -9,6 +9,15 @@
  * anybody it writes RUN/hang.txt (every rank's last word) and an event, and ends
  * the process with EX_TEMPFAIL, upon which the launcher ends the rest. A rank
  * that hears nothing from the first one for as long ends itself too.
+ *
+ * PULSE_START and PULSE_SAVE may take 10 times as long as other phases before
+ * a rank counts as late or the job as hanging, PULSE_EVALUATE 60 times; calling pulse_at()
+ * again, even with the same step and phase, is a sign of progress. A rank whose heartbeats stop
+ * is given no such time. Ranks that never were heard (UDP is blocked) are told once
+ * and never counted as silent.
+ *
+ * The watchdog writes no "stop" record: to whoever reads the journal the job was killed,
+ * not asked to stop. hang.txt begins with the sentence of its "error" event.
  */
 #ifndef WERKBANK_TRAIN_PULSE_H
 #define WERKBANK_TRAIN_PULSE_H

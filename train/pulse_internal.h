@@ -77,7 +77,7 @@ struct pulse_watch {
 	int    n;
 	double late_after_s, hang_after_s;	/* hang_after_s 0: from the median step */
 	double opened_at, looked_at, progress_at;
-	double stuck_next_s;		/* "all wait" is told again at so many seconds; 0: not told */
+	double stuck_next_s;		/* when "all wait" is told again; 0: was not told */
 	pulse_tell *tell;
 	void *to;			/* borrowed: for tell */
 };

@@ -7,7 +7,7 @@
 #include "share/base/mem.h"
 #include "train/pulse_internal.h"
 
-#define GAP_PERIODS 3.0		/* a turn that comes later than so many periods was held up itself */
+#define GAP_PERIODS 3.0		/* a turn later than so many was held up itself */
 #define GAP_LEAST_S 2.0
 #define UNHEARD_S   30.0	/* a rank that never was heard is told after so long, once */
 #define NAMED_MOST  4		/* in one turn; the rest is a number */
@@ -307,8 +307,9 @@ bool pulse_watch_look(struct pulse_watch *w, double now, double median_s, char *
 
 void pulse_watch_report(const struct pulse_watch *w, double now, const char *why, struct buf *out)
 {
-	buf_printf(out, "%s\n\nEvery rank's last word:\n\n%6s  %-24s %10s  %-16s %9s %9s %12s %12s\n",
-		   why, "rank", "host", "step", "in", "for s", "heard s", "reductions", "of them");
+	buf_printf(out, "%s\n\nEvery rank's last word:\n\n", why);
+	buf_printf(out, "%6s  %-24s %10s  %-16s %9s %9s %12s %12s\n", "rank", "host", "step", "in",
+		   "for s", "heard s", "reductions", "of them");
 	buf_printf(out, "%6s  %-24s %10s  %-16s %9s %9s %12s %12s\n", "", "", "", "", "", "ago",
 		   "begun", "ended");
 	for (int i = 0; i < w->n; i++) {
@@ -322,6 +323,7 @@ void pulse_watch_report(const struct pulse_watch *w, double now, const char *why
 		buf_printf(out, "%10lld  %-16s %9.1f %9.1f %12llu %12llu%s\n",
 			   (long long)p->word.step, pulse_phase_name(p->word.phase),
 			   now - p->since, now - p->heard_at, (unsigned long long)p->word.began,
-			   (unsigned long long)p->word.ended, behind(w, p, now) > 0 ? "  late" : "");
+			   (unsigned long long)p->word.ended,
+			   behind(w, p, now) > 0 ? "  late" : "");
 	}
 }

@@ -33,7 +33,9 @@
 	X(words) \
 	X(archive) \
 	X(sp) \
-	X(safetensors)
+	X(safetensors) \
+	X(host) \
+	X(pulse)
 
 #define X(name) FUZZ(name);
 FUZZ_TARGETS(X)
