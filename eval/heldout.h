@@ -28,6 +28,7 @@ struct heldout {
 	double  chrf;			/* chrF2 */
 	int64_t tokens;			/* target tokens decoded, </s> counted */
 	double  seconds;		/* that decoding took */
+	int64_t shares;			/* of other processes that were joined; 0: all done here */
 };
 
 /* Read at most limit (0: all) sentences of a set of the corpus that the engine's recipe names. */

@@ -146,6 +146,7 @@ struct merge {
 	struct heldout_batches shards[ARRAY_LEN(SHARDS)];
 	int64_t lengths[ARRAY_LEN(SHARDS)];	/* batches they have; -1: nobody said */
 	double  seconds;		/* of the longest share's decoding */
+	int64_t shares;			/* that came to their end */
 };
 
 static int take_hypothesis(struct heldout *h, const struct json *line, struct err *e)
@@ -181,15 +182,17 @@ static int take_line(struct merge *m, const char *text, size_t n, struct err *e)
 	const char *kind = json_text(json_get(line, "kind"), "");
 	int code = 0;
 
-	if (!line)		/* a share that broke off: what is missing is done here */
+	if (!line) {		/* a share that broke off: what is missing is done here */
 		e->code = 0;
-	else if (!strcmp(kind, "hypothesis"))
+	} else if (!strcmp(kind, "hypothesis")) {
 		code = take_hypothesis(&m->h, line, e);
-	else if (!strcmp(kind, "batch") || !strcmp(kind, "batches"))
+	} else if (!strcmp(kind, "batch") || !strcmp(kind, "batches")) {
 		take_batch(m, line, !strcmp(kind, "batches"));
-	else if (!strcmp(kind, "decoded")) {
+	} else if (!strcmp(kind, "decoded")) {
 		m->h.tokens += json_integer(json_get(line, "tokens"), 0);
 		m->seconds = fmax(m->seconds, json_number(json_get(line, "seconds"), 0));
+	} else if (!strcmp(kind, "slice")) {
+		m->shares++;
 	}
 	json_free(line);
 	return code;
@@ -281,6 +284,7 @@ int heldout_run_parts(struct conf *c, struct err *e)
 		heldout_batches_free(&m.shards[i]);
 	}
 	m.h.seconds = fmax(m.seconds, m.h.seconds);
+	m.h.shares = m.shares;
 	if (!code) {
 		heldout_records(&m.h, nll[0], nll[1], clock_mono_s() - start, &text);
 		code = heldout_print(&text, e);

@@ -76,6 +76,24 @@ int ckpt_verify(const char *folder, struct err *e)
 	return rc;
 }
 
+int ckpt_weights_sum(const char *folder, char hex[HASH_SHA256_HEX], struct err *e)
+{
+	struct buf sums = { 0 };
+	char *path = file_path(e, "%s/%s", folder, CKPT_SUMS);
+	int rc = path ? file_read_all(path, SMALL_FILE, &sums, e) : e->code;
+	const char *at = rc ? NULL : strstr(buf_text(&sums), "  " CKPT_WEIGHTS "\n");
+
+	if (!rc && (!at || at - sums.data < HASH_SHA256_HEX - 1))
+		rc = err_set(e, ERR_DATA, "%s: does not name %s", path, CKPT_WEIGHTS);
+	if (!rc) {
+		memcpy(hex, at - (HASH_SHA256_HEX - 1), HASH_SHA256_HEX - 1);
+		hex[HASH_SHA256_HEX - 1] = 0;
+	}
+	buf_free(&sums);
+	free(path);
+	return rc;
+}
+
 /* ---- state.json -------------------------------------------------------- */
 
 /* A whole number of the state in low .. high; the first that is not makes *bad its name. */

@@ -60,6 +60,16 @@ int ckpt_load_moments(const char *folder, struct model *m, float *first, float *
 int ckpt_save(const char *run_folder, const struct ckpt_state *s, struct model *m,
 	      const float *first, const float *second, int keep, int64_t *bytes, struct err *e);
 
+/*
+ * Save the weights alone as a model folder, for somebody on this host to read now: with the recipe
+ * c, and vocab.tsv and the rest of the corpus.
+ */
+int ckpt_save_model(const char *folder, const char *corpus_folder, const struct conf *c,
+		    const struct ckpt_state *s, struct model *m, struct err *e);
+
+/* SHA-256 of the weights (65 bytes) as SHA256SUMS of a checkpoint or model folder has it. */
+int ckpt_weights_sum(const char *folder, char hex[65], struct err *e);
+
 /* Point best to a step. */
 int ckpt_set_best(const char *run_folder, int64_t step, struct err *e);
 

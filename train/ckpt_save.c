@@ -65,9 +65,9 @@ static int write_arenas(struct saving *s, const char *name, const char *const su
 	return rc;
 }
 
-static int write_tensors(struct saving *s, struct err *e)
+static int write_weights(struct saving *s, struct err *e)
 {
-	static const char *const none[] = { "" }, *const moments[] = { ".m", ".v" };
+	static const char *const none[] = { "" };
 	int64_t floats, largest = 1;
 
 	if (model_params(model_get_shape(s->m), &s->params, &s->n_params, &floats, e))
@@ -78,8 +78,13 @@ static int write_tensors(struct saving *s, struct err *e)
 	if (!s->host)
 		return e->code;
 	s->arena[0] = model_param_arena(s->m);
-	if (write_arenas(s, CKPT_WEIGHTS, none, 1, e))
-		return e->code;
+	return write_arenas(s, CKPT_WEIGHTS, none, 1, e);
+}
+
+static int write_moments(struct saving *s, struct err *e)
+{
+	static const char *const moments[] = { ".m", ".v" };
+
 	s->arena[0] = s->first;
 	s->arena[1] = s->second;
 	return write_arenas(s, CKPT_MOMENTS, moments, 2, e);
@@ -309,7 +314,9 @@ int ckpt_save(const char *run_folder, const struct ckpt_state *state, struct mod
 	s.folder = file_path(e, "%s/checkpoints/%lld.tmp", run_folder, (long long)state->step);
 	rc = s.folder ? file_make_folders(s.folder, e) : e->code;
 	if (!rc)
-		rc = write_tensors(&s, e);
+		rc = write_weights(&s, e);
+	if (!rc)
+		rc = write_moments(&s, e);
 	if (!rc)
 		rc = write_small_files(&s, e);
 	if (!rc) {
@@ -326,6 +333,43 @@ int ckpt_save(const char *run_folder, const struct ckpt_state *state, struct mod
 	if (!rc)
 		rc = prune(run_folder, keep, e);
 	*bytes = s.bytes;
+	buf_free(&s.sums);
+	free(s.host);
+	free(s.params);
+	free(s.folder);
+	return rc;
+}
+
+static int write_recipe(const struct saving *s, const struct conf *c, struct err *e)
+{
+	struct buf text = { 0 };
+	char *path = file_path(e, "%s/recipe.ini", s->folder);
+	int rc = path ? 0 : e->code;
+
+	conf_write_recipe(c, &text);
+	if (!rc)
+		rc = buf_check(&text, e);
+	if (!rc)
+		rc = file_write_all(path, text.data, text.len, e);
+	buf_free(&text);
+	free(path);
+	return rc;
+}
+
+int ckpt_save_model(const char *folder, const char *corpus_folder, const struct conf *c,
+		    const struct ckpt_state *state, struct model *m, struct err *e)
+{
+	struct saving s = { .run_folder = corpus_folder, .state = state, .m = m };
+	int rc;
+
+	s.folder = file_path(e, "%s", folder);
+	rc = s.folder ? file_make_folders(s.folder, e) : e->code;
+	if (!rc)
+		rc = write_recipe(&s, c, e);
+	if (!rc)
+		rc = write_weights(&s, e);
+	if (!rc)
+		rc = write_small_files(&s, e);
 	buf_free(&s.sums);
 	free(s.host);
 	free(s.params);

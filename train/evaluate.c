@@ -1,5 +1,5 @@
 /* evaluate.c - see evaluate.h */
-#include "train/evaluate.h"
+#include "train/evaluate_internal.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "share/base/clock.h"
 #include "share/base/file.h"
 #include "share/base/paths.h"
 #include "share/base/proc.h"
@@ -48,7 +49,8 @@ static int write_sample(const struct evaluation *v, const struct json *line, str
 
 static int write_scores(struct evaluation *v, const struct json *line, struct err *e)
 {
-	static const char *const numbers[] = {"bleu", "dev_nll", "train_nll", "dev_ppl", "seconds"};
+	static const char *const numbers[] = {"bleu", "dev_nll", "train_nll", "dev_ppl", "seconds",
+					     "shares"};
 	const char *signature = json_text(json_get(line, "signature"), NULL);
 	struct json_writer *w = journal_begin(v->journal, "eval", v->step);
 
@@ -56,6 +58,8 @@ static int write_scores(struct evaluation *v, const struct json *line, struct er
 	for (size_t i = 0; i < ARRAY_LEN(numbers); i++) {
 		double x = json_number(json_get(line, numbers[i]), -1);
 
+		if (v->began > 0 && !strcmp(numbers[i], "seconds"))
+			x = clock_mono_s() - v->began;	/* the child saw the end of it only */
 		if (!json_get(line, numbers[i]))
 			continue;		/* unknown is absent */
 		json_key(w, numbers[i]);
@@ -70,8 +74,9 @@ static int write_scores(struct evaluation *v, const struct json *line, struct er
 	return journal_end(v->journal, e);
 }
 
-static int take_line(struct evaluation *v, const char *text, size_t n, struct err *e)
+int evaluate_take(void *arg, const char *text, size_t n, struct err *e)
 {
+	struct evaluation *v = arg;
 	struct json *line = json_parse(text, n, e);
 	const char *kind = json_text(json_get(line, "kind"), "");
 	int rc = 0;
@@ -89,7 +94,7 @@ static int take_line(struct evaluation *v, const char *text, size_t n, struct er
 /* ---- the child --------------------------------------------------------- */
 
 /* Take the whole lines out of what was read. */
-static int take_lines(struct evaluation *v, struct buf *b, struct err *e)
+static int take_lines(const struct evaluate_child *c, struct buf *b, struct err *e)
 {
 	size_t start = 0;
 	char *end;
@@ -97,7 +102,7 @@ static int take_lines(struct evaluation *v, struct buf *b, struct err *e)
 	while (start < b->len && (end = memchr(b->data + start, '\n', b->len - start))) {
 		size_t n = (size_t)(end - (b->data + start));
 
-		if (n && take_line(v, b->data + start, n, e))
+		if (n && c->take(c->arg, b->data + start, n, e))
 			return e->code;
 		start += n + 1;
 	}
@@ -112,7 +117,7 @@ static int take_lines(struct evaluation *v, struct buf *b, struct err *e)
 }
 
 /* Read until the child closes its output. */
-static int listen_to(struct evaluation *v, int fd, struct err *e)
+static int listen_to(const struct evaluate_child *c, int fd, struct err *e)
 {
 	struct buf b = { 0 };
 	int rc = 0;
@@ -122,9 +127,9 @@ static int listen_to(struct evaluation *v, int fd, struct err *e)
 		char *to = buf_reserve(&b, 65536);
 		ssize_t n;
 
-		if (*v->stop)
+		if (*c->stop)
 			rc = err_set(e, ERR_TEMPFAIL, "the evaluation of step %lld was stopped",
-				     (long long)v->step);
+				     (long long)c->step);
 		else if (!to)
 			rc = buf_check(&b, e);
 		if (rc || poll(&p, 1, POLL_MS) <= 0)
@@ -137,26 +142,21 @@ static int listen_to(struct evaluation *v, int fd, struct err *e)
 		if (n > 0) {
 			b.len += (size_t)n;
 			b.data[b.len] = 0;
-			rc = take_lines(v, &b, e);
+			rc = take_lines(c, &b, e);
 		}
 	}
 	buf_free(&b);
 	return rc;
 }
 
-static int run_child(struct evaluation *v, const char *program, struct err *e)
+static int run_child(const struct evaluate_child *c, const char *const argv[], struct err *e)
 {
-	char step[32];
-	const char *const argv[] = {program, "_evaluate",    "-C", v->workspace, "--run",
-				    v->run,  "--checkpoint", step, NULL};
 	struct proc child;
-	int status, rc;
+	int status, rc = proc_start(&child, argv, PROC_PIPE_OUT | PROC_OWN_GROUP, e);
 
-	snprintf(step, sizeof(step), "%lld", (long long)v->step);
-	rc = proc_start(&child, argv, PROC_PIPE_OUT | PROC_OWN_GROUP, e);
 	if (rc)
 		return rc;
-	rc = listen_to(v, child.out, e);
+	rc = listen_to(c, child.out, e);
 	if (rc) {
 		proc_stop(&child, 3);
 		return rc;
@@ -168,19 +168,53 @@ static int run_child(struct evaluation *v, const char *program, struct err *e)
 	return rc;
 }
 
-int evaluate_checkpoint(struct evaluation *v, struct err *e)
+int evaluate_run_child(const struct evaluate_child *c, struct err *e)
 {
-	char *program = paths_sister("werkbank-eval", e);
-	int rc;
+	const char *argv[24], *checkpoint[] = { "--checkpoint", NULL };
+	char *program = paths_sister("werkbank-eval", e), step[32];
+	int rc, n = 0;
 
-	v->bleu = -1;
 	if (!program)
 		return e->code;
-	rc = run_child(v, program, e);
-	if (!rc && v->bleu < 0)
-		rc = err_set(e, ERR_PROTOCOL, "werkbank-eval gave no BLEU");
+	snprintf(step, sizeof(step), "%lld", (long long)c->step);
+	checkpoint[1] = step;
+	argv[n++] = program;
+	argv[n++] = "_evaluate";
+	argv[n++] = "-C";
+	argv[n++] = c->workspace;
+	argv[n++] = c->model ? "--model" : "--run";
+	argv[n++] = c->model ? c->model : c->run;
+	for (size_t i = 0; !c->model && i < ARRAY_LEN(checkpoint); i++)
+		argv[n++] = checkpoint[i];
+	for (size_t i = 0; c->more && c->more[i]; i++)
+		argv[n++] = c->more[i];
+	argv[n] = NULL;
+	rc = run_child(c, argv, e);
 	free(program);
 	return rc;
+}
+
+/* All of it, or (more: what others did) what is left of it, in one process. */
+int evaluate_alone(struct evaluation *v, const char *const *more)
+{
+	const struct evaluate_child child = {
+		.workspace = v->workspace, .run = v->run, .step = v->step, .more = more,
+		.stop = v->stop, .take = evaluate_take, .arg = v,
+	};
+
+	if (!evaluate_run_child(&child, &v->trouble) && v->bleu < 0)
+		err_set(&v->trouble, ERR_PROTOCOL, "werkbank-eval gave no BLEU");
+	return v->trouble.code;
+}
+
+int evaluate_checkpoint(struct evaluation *v, struct err *e)
+{
+	v->bleu = -1;
+	v->trouble.code = 0;
+	if (v->comm->size > 1)
+		return evaluate_spread(v, e);
+	evaluate_alone(v, NULL);
+	return 0;
 }
 
 /* ---- between attempts -------------------------------------------------- */

@@ -331,49 +331,58 @@ int trainer_save(struct trainer *t, struct err *e)
 	return report_save(t, bytes, clock_mono_s() - begun, e);
 }
 
-/* The first rank's part of an evaluation; a failing one is a warning. */
-static int evaluate_here(struct trainer *t, struct err *e)
+/* What the first rank makes of an evaluation; one that failed is a warning. */
+static int evaluated_here(struct trainer *t, const struct evaluation *v, struct err *e)
+{
+	struct evaluated seen;
+
+	if (v->trouble.code == ERR_TEMPFAIL)
+		return 0; /* the loop sees the request too; it is done after resuming */
+	if (v->trouble.code)
+		return report_event(t, "warning", "the evaluation of step %lld failed: %s",
+				    (long long)v->step, v->trouble.text);
+	if (v->bleu > t->state.best_bleu) {
+		t->state.best_bleu = v->bleu;
+		t->state.best_step = v->step;
+		if (ckpt_set_best(t->folder, v->step, e))
+			return e->code;
+	}
+	t->evaluated_step = v->step;
+	if (!t->conf->quiet)
+		fprintf(stderr, "step %lld: dev BLEU %.2f (best %.2f at step %lld)\n",
+			(long long)v->step, v->bleu, t->state.best_bleu,
+			(long long)t->state.best_step);
+	seen = (struct evaluated){ v->step, t->state.best_step, t->state.best_bleu };
+	return evaluated_write(t->folder, &seen, e);
+}
+
+/* All ranks; afterwards all know whether it came through. */
+static int evaluate(struct trainer *t, struct err *e)
 {
 	struct evaluation v = {
 		.workspace = t->workspace,
 		.run = t->conf->run,
-		.step = t->state.step,
 		.journal = t->journal,
 		.samples = t->samples,
 		.stop = t->stop,
 		.best_bleu = t->state.best_bleu,
+		.comm = t->comm,
+		.conf = t->conf,
+		.folder = t->folder,
+		.corpus = t->corpus,
+		.state = &t->state,
+		.model = t->model,
+		.threads = threads_of(t),
+		.unable = &t->no_share,
 	};
-	struct evaluated seen;
-	struct err trouble;
-	int rc;
 
-	report_end_line(t);
-	rc = evaluate_checkpoint(&v, &trouble);
-	if (rc == ERR_TEMPFAIL)
-		return 0; /* the loop sees the request too; it is done after resuming */
-	if (rc)
-		return report_event(t, "warning", "the evaluation of step %lld failed: %s",
-				    (long long)v.step, trouble.text);
-	if (v.bleu > t->state.best_bleu) {
-		t->state.best_bleu = v.bleu;
-		t->state.best_step = v.step;
-		if (ckpt_set_best(t->folder, v.step, e))
-			return e->code;
-	}
-	t->evaluated_step = v.step;
-	if (!t->conf->quiet)
-		fprintf(stderr, "step %lld: dev BLEU %.2f (best %.2f at step %lld)\n",
-			(long long)v.step, v.bleu, t->state.best_bleu,
-			(long long)t->state.best_step);
-	seen = (struct evaluated){ v.step, t->state.best_step, t->state.best_bleu };
-	return evaluated_write(t->folder, &seen, e);
-}
-
-static int evaluate(struct trainer *t, struct err *e)
-{
-	if (trainer_save(t, e) || (is_first(t) && evaluate_here(t, e)))
+	if (trainer_save(t, e))
 		return e->code;
-	return t->comm->barrier(t->comm, e);
+	v.step = t->state.step;
+	report_end_line(t);
+	if (evaluate_checkpoint(&v, e) || (is_first(t) && evaluated_here(t, &v, e)))
+		return e->code;
+	return t->comm->broadcast(t->comm, &t->evaluated_step, sizeof(t->evaluated_step), 0, e);
 }
 
 /* ---- the loop ---------------------------------------------------------- */

@@ -55,6 +55,7 @@ struct trainer {
 	struct ckpt_state state;	/* as the next checkpoint will say it */
 	int64_t saved_step;		/* of the newest checkpoint, -1: none */
 	int64_t evaluated_step;		/* of the last evaluation that came through, -1: none */
+	bool    no_share;		/* this rank could not do its share of an evaluation */
 	double  seconds_before;		/* trained by earlier attempts */
 	double  started;		/* clock_mono_s() when this attempt began */
 	int32_t bad_steps;		/* steps in a row without a finite gradient */
