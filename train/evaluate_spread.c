@@ -111,8 +111,9 @@ static void do_share(struct evaluation *v, const struct shares *s, struct buf *o
 	*v->unable = true;
 	gethostname(host, sizeof(host) - 1);
 	buf_free(out);
-	buf_printf(out, FAILED "rank %d on %s could not do its share of the evaluation and gets none "
-		   "any more: %s", v->comm->rank, host, trouble.text);
+	buf_printf(out,
+		   FAILED "rank %d on %s could not do its share of the evaluation and gets none "
+			  "any more: %s", v->comm->rank, host, trouble.text);
 	if (out->failed)
 		buf_free(out);
 }
