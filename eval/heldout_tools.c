@@ -154,9 +154,9 @@ void heldout_records(const struct heldout *h, double dev_nll, double train_nll, 
 	int_member(&w, "sentences", h->n);
 	if (h->seconds > 0)
 		real_member(&w, "decoded_target_tps", (double)h->tokens / h->seconds);
+	real_member(&w, "seconds", seconds);
 	if (h->shares > 0)
 		int_member(&w, "shares", h->shares);
-	real_member(&w, "seconds", seconds);
 	json_close(&w, '}');
 	buf_add_char(out, '\n');
 	for (int64_t i = 0; i < MIN(c->samples, h->n); i++)
