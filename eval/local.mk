@@ -18,6 +18,7 @@ libeval_a_SOURCES = \
 	%D%/serve.c     %D%/serve.h \
 	%D%/statistics.c %D%/statistics.h \
 	%D%/stepper.c   %D%/stepper.h \
+	%D%/ter.c       %D%/ter.h       %D%/ter_shift.c %D%/ter_shift.h \
 	%D%/translate.c %D%/translate.h \
 	%D%/unicode.c   %D%/unicode.h   %D%/unicode.def
 libeval_a_CPPFLAGS = $(AM_CPPFLAGS)

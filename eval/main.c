@@ -20,6 +20,11 @@ static int chrf(struct conf *c, struct err *e)
 	return score_tools_chrf(c, stdout, e);
 }
 
+static int ter(struct conf *c, struct err *e)
+{
+	return score_tools_ter(c, stdout, e);
+}
+
 static int translate(struct conf *c, struct err *e)
 {
 	return c->serve ? serve_run(c, e) : translate_run(c, e);
@@ -39,6 +44,7 @@ static const struct {
 	{ "eval", heldout_run_eval },
 	{ "export", export },
 	{ "report", report_run },
+	{ "ter", ter },
 	{ "translate", translate },
 	{ "_evaluate", heldout_run_evaluate },
 };
@@ -54,7 +60,7 @@ static int run(struct conf *c, int argc, char **argv, struct err *e)
 			return commands[i].run(c, e);
 	return err_set(e, ERR_USAGE,
 		       "werkbank-eval needs one of its commands: bleu, chrf, eval, export, "
-		       "report, translate");
+		       "report, ter, translate");
 }
 
 int main(int argc, char **argv)

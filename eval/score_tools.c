@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "eval/ter.h"
 #include "share/base/lines.h"
 #include "share/base/mem.h"
 
@@ -276,6 +277,58 @@ int score_tools_chrf(const struct conf *c, FILE *out, struct err *e)
 		code = print_chrf(x, c->json, out, e);
 out:
 	chrf_free(x);
+	sides_close(&s);
+	return code;
+}
+
+static int print_ter(const struct ter *t, bool json, FILE *out, struct err *e)
+{
+	struct buf text = { 0 }, signature = { 0 };
+	struct json_writer w = { .out = &text };
+	struct ter_score s;
+	int code;
+
+	ter_score(t, &s);
+	ter_signature(t, &signature);
+	if (json) {
+		json_open(&w, '{');
+		json_text_member(&w, "name", "TER");
+		json_key(&w, "score");
+		json_real(&w, s.score);
+		json_key(&w, "edits");
+		json_int(&w, s.edits);
+		json_key(&w, "reference_length");
+		json_real(&w, s.reference_length);
+		json_key(&w, "segments");
+		json_int(&w, s.segments);
+		json_text_member(&w, "signature", buf_text(&signature));
+		json_close(&w, '}');
+	} else {
+		buf_printf(&text, "TER %.2f (edits %lld, reference %.2f)\n%s", s.score,
+			   (long long)s.edits, s.reference_length, buf_text(&signature));
+	}
+	code = print(out, &text, e);
+	buf_free(&text);
+	buf_free(&signature);
+	return code;
+}
+
+int score_tools_ter(const struct conf *c, FILE *out, struct err *e)
+{
+	struct ter_options o = { c->cased };
+	struct ter *t = NULL;
+	struct sides s;
+	int code = sides_open(&s, c, e);
+
+	if (!code && !(t = ter_new(&o, e)))
+		code = e->code;
+	while (!code && (code = sides_next(&s, e)) > 0)
+		code = ter_add(t, &s.texts[0], s.texts + 1, s.n - 1, e);
+	if (!code && s.files[0].number == 0)
+		code = no_lines(&s, e);
+	if (!code)
+		code = print_ter(t, c->json, out, e);
+	ter_free(t);
 	sides_close(&s);
 	return code;
 }

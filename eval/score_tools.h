@@ -1,4 +1,4 @@
-/* score_tools.h - the commands bleu and chrf: files in, a score out. */
+/* score_tools.h - the commands bleu, chrf and ter: files in, a score out. */
 #ifndef WERKBANK_EVAL_SCORE_TOOLS_H
 #define WERKBANK_EVAL_SCORE_TOOLS_H
 
@@ -16,6 +16,7 @@
  */
 int score_tools_bleu(const struct conf *c, FILE *out, struct err *e);
 int score_tools_chrf(const struct conf *c, FILE *out, struct err *e);
+int score_tools_ter(const struct conf *c, FILE *out, struct err *e);
 
 /*
  * Members "counts", "totals", "precisions", "bp", "ratio", "hypothesis_length",

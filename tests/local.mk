@@ -15,7 +15,7 @@ test_sources += %D%/t_sp.c %D%/t_network.c
 test_sources += %D%/t_export.c
 test_sources += %D%/t_plan_net.c
 EXTRA_DIST += %D%/golden/sp-bytes.model %D%/peers/sentencepiece_compare.py
-test_sources += %D%/t_archive.c %D%/t_tensorboard.c %D%/t_report.c
+test_sources += %D%/t_archive.c %D%/t_tensorboard.c %D%/t_report.c %D%/t_ter.c
 tests_run_CPPFLAGS = $(AM_CPPFLAGS) -I. $(ARCHIVE_CFLAGS)
 tests_run_LDADD = liblaunch.a libtui.a libeval.a $(train_libs) $(mpi_libs) $(CURSES_LIBS)
 

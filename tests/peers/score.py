@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compare werkbank-eval's BLEU and chrF with the real sacreBLEU.
+"""Compare werkbank-eval's BLEU, chrF and TER with the real sacreBLEU.
 
 Usage: score.py WERKBANK-EVAL [FOLDER]
 FOLDER holds reference.txt and the outputs of systems (*.en-de.txt). Without it
@@ -17,7 +17,7 @@ import sys
 import tempfile
 import time
 
-from sacrebleu.metrics import BLEU, CHRF
+from sacrebleu.metrics import BLEU, CHRF, TER
 
 worst = 0.0
 failures = 0
@@ -74,6 +74,12 @@ def compare_all(program, hypothesis, references, bleu_cases, chrf_cases):
         options += ["--lowercase"] if k["lowercase"] else []
         compare("%s chrf %s" % (hypothesis, k), ours(program, "chrf", hypothesis, references, options),
                 CHRF(**k).corpus_score(h, rs))
+    for cased in (False, True):
+        want = TER(case_sensitive=cased).corpus_score(h, rs)
+        got = ours(program, "ter", hypothesis, references, ["--cased"] if cased else [])
+        compare("%s ter %s" % (hypothesis, cased), got, want)
+        if got["edits"] != want.num_edits:
+            print("differs:", hypothesis, "edits", got["edits"], want.num_edits)
 
 
 ALPHABET = list("abcABCxyz019.,;:!?'\"()[]{}<>-_/\\@#$%&*+=|~^` ") + [
