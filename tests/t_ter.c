@@ -66,7 +66,10 @@ TEST(ter_references)
 	check_near(s.reference_length, 4, 0);
 }
 
-/* Sentences of very different lengths, where the band has to widen; no limit is run over. */
+/*
+ * Sentences of very different lengths, where the band has to widen and still misses matches:
+ * the numbers are sacreBLEU's.
+ */
 TEST(ter_long_sentences)
 {
 	struct buf h = {0}, r = {0};
@@ -76,7 +79,7 @@ TEST(ter_long_sentences)
 		if (i % 100 == 0)
 			buf_printf(&h, "w%d ", i);
 	}
-	check_int(score_of(false, h.data, r.data, NULL).edits, 2970);
+	check_int(score_of(false, h.data, r.data, NULL).edits, 3000);
 	check_int(score_of(false, r.data, h.data, NULL).edits, 2970);
 	buf_free(&h);
 	buf_free(&r);
