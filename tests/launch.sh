@@ -43,11 +43,11 @@ within() {
 		sleep 0.05
 	done
 }
-# holds NAME COMMAND... : it succeeds within 20 s
+# holds NAME COMMAND... : it succeeds within a minute
 holds() {
 	name=$1
 	shift
-	if within 20 "$@"; then ok "$name"; else not_ok "$name" "not so: $*; $(ls -t "$w"/runs/*/console.log | head -n 1 | xargs tail -n 3)"; fi
+	if within 60 "$@"; then ok "$name"; else not_ok "$name" "not so: $*; $(ls -t "$w"/runs/*/console.log | head -n 1 | xargs tail -n 3)"; fi
 }
 state() { sed -n 's/.*"state":"\([a-z]*\)".*/\1/p' "$w/runs/$1/state.json" 2>/dev/null; }
 field() { sed -n 's/.*"'"$2"'":"\{0,1\}\([^",]*\).*/\1/p' "$w/runs/$1/state.json"; }
@@ -57,10 +57,11 @@ is_over() { flock -n "$w/runs/$1/lock" true; }
 starts() { grep -c '"kind":"start"' "$w/runs/$1/journal.jsonl" 2>/dev/null; }
 started() { [ "$(starts "$1")" -ge "$2" ]; }
 says_journal() { grep -qE -- "$2" "$w/runs/$1/journal.jsonl" 2>/dev/null; }
+is_state() { [ "$(state "$1")" = "$2" ]; }
 says_state() { grep -qE -- "$2" "$w/runs/$1/state.json"; }
 nobody() { [ -z "$(ours "$all")" ]; }
 nobody_left() {
-	if within 5 nobody; then
+	if within 20 nobody; then
 		ok "$1: nobody is left"
 	else
 		not_ok "$1: nobody is left" "$(ours "$all" | while read -r p; do tr '\0' ' ' <"/proc/$p/cmdline"; done)"
@@ -206,6 +207,30 @@ if command -v mpirun >/dev/null 2>&1 && "$top/werkbank-train" --version | grep -
 	same "both were reached" "$(sort -u "$tmp/reached" | paste -sd ' ')" "nodea nodeb"
 	holds "the state names them" says_state s '"ranks":2,.*"hosts":\[\{"host":"nodea","slots":1\},\{"host":"nodeb","slots":1\}\]'
 	nobody_left "two hosts"
+	says "hosts that go" 0 '' train e --hosts nodea,nodeb --ssh "$tmp/ssh" --no-preflight --detach --elastic
+	holds "a checkpoint" test -d "$w/runs/e/checkpoints/50"
+	touch "$tmp/gone-nodeb"
+	end "$ranks"
+	holds "--elastic goes on without" says_journal e '"level":"warning","text":"going on without nodeb: 1 of 2 hosts"'
+	holds "one rank" says_state e '"state":"running".*"ranks":1,.*"hosts":\[\{"host":"nodea","slots":1\}\]'
+	rm "$tmp/gone-nodeb"
+	holds "a later checkpoint" test -d "$w/runs/e/checkpoints/$(($(step e) / 50 * 50 + 50))"
+	end "$ranks"
+	holds "and with it again" says_journal e 'all 2 hosts are there again'
+	holds "two ranks" says_state e '"state":"running".*"ranks":2,'
+	says "stop on two hosts" 0 'e is stopped' "$wb" stop -C "$w" e
+	says "hosts that are waited for" 0 '' train e --hosts nodea,nodeb --ssh "$tmp/ssh" --no-preflight --detach
+	holds "they run" started e 4
+	touch "$tmp/gone-nodea"
+	end "$ranks"
+	holds "waiting" says_state e '"state":"restarting".*waiting for nodea to answer again \(--elastic would go on without\)'
+	rm "$tmp/gone-nodea"
+	holds "there again" started e 5
+	touch "$tmp/gone-nodea"
+	end "$ranks"
+	holds "waiting again" is_state e restarting
+	says "stop while waiting" 0 'e is stopped' "$wb" stop -C "$w" e
+	nobody_left "hosts that come and go"
 else
 	skip "several ranks" "no Open MPI"
 fi
@@ -242,6 +267,44 @@ says "pbs: walltime" 0 '^#PBS -l walltime=1:30:00$' cat "$tmp/pbs.sh"
 says "slurm: tasks" 0 '^#SBATCH --ntasks-per-node=2$' cat "$tmp/slurm.sh"
 says "slurm: time" 0 '^#SBATCH --time=1:30:00$' cat "$tmp/slurm.sh"
 says "options are passed on" 0 "--run j --hosts slurm --walltime 90 --steps=70 $tmp/tiny.ini" cat "$tmp/slurm.sh"
+# a batch system that only notes what it was asked
+cat >"$tmp/bin/qsub" <<-'END'
+	#!/bin/sh
+	echo "qsub $*" >>"${0%/*}/asked"
+END
+sed 's/qsub/scontrol/' "$tmp/bin/qsub" >"$tmp/bin/scontrol"
+chmod +x "$tmp/bin/qsub" "$tmp/bin/scontrol"
+echo localhost >"$tmp/nodes"
+cat >"$tmp/batch" <<-'END'
+	#!/bin/sh
+	PATH=${0%/*}/bin:$PATH PBS_JOBID=17.head PBS_NODEFILE=${0%/*}/nodes SLURM_JOB_ID=18 SLURM_JOB_NODELIST=localhost
+	export PATH PBS_JOBID PBS_NODEFILE SLURM_JOB_ID SLURM_JOB_NODELIST
+	exec bash "$@"
+END
+chmod +x "$tmp/batch"
+if command -v bash >/dev/null 2>&1; then
+	for kind in pbs slurm; do
+		"$wb" job $kind "$tmp/tiny.ini" -C "$w" --run "j$kind" --walltime 0.05 -o "$tmp/j$kind"
+		says "a $kind job whose time is over" 75 'time of 0.05 minutes is over' "$tmp/batch" "$tmp/j$kind"
+	done
+	same "queues itself again" "$(sort "$tmp/bin/asked" | paste -sd ';')" \
+		"qsub -W depend=afterany:17.head $tmp/jpbs;scontrol requeue 18"
+	"$wb" job pbs "$tmp/tiny.ini" -C "$w" --run jpbs --walltime 9 -o "$tmp/jpbs"
+	"$tmp/batch" "$tmp/jpbs" >"$tmp/job" 2>&1 &
+	holds "it goes on" started jpbs 2
+	says "a job that is stopped" 0 'jpbs is stopped' "$wb" stop -C "$w"
+	wait $!
+	same "does not" "$? $(wc -l <"$tmp/bin/asked")" "75 2"
+	"$tmp/batch" "$tmp/jpbs" >"$tmp/job" 2>&1 &
+	pid=$!
+	holds "it goes on" started jpbs 3
+	kill -TERM $pid
+	wait $pid
+	same "SIGTERM to a job: it saves" "$? $(wc -l <"$tmp/bin/asked") $(state jpbs)" "75 2 stopped"
+	nobody_left "jobs"
+else
+	skip "jobs" "no bash"
+fi
 says "other batch systems" 64 "pbs or slurm, not 'lsf'" "$wb" job lsf "$tmp/tiny.ini" --walltime 9
 says "a job needs its time" 64 'give --walltime' "$wb" job pbs "$tmp/tiny.ini"
 

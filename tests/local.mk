@@ -7,7 +7,7 @@ test_sources = \
 	%D%/t_text.c %D%/t_clean.c %D%/t_judge.c %D%/t_origin.c %D%/t_bpe.c %D%/t_shard.c %D%/t_loader.c %D%/t_pack.c %D%/t_sources.c %D%/t_side.c %D%/t_scripts.c %D%/t_texts.c %D%/t_read.c %D%/t_demo.c \
 	%D%/t_dropout.c %D%/t_fetch.c \
 	%D%/t_ops.c %D%/t_ops_grad.c \
-	%D%/t_model.c %D%/t_train.c %D%/t_comm.c %D%/fake_ranks.c %D%/fake_ranks.h %D%/t_hosts.c %D%/t_leftover.c %D%/t_remote.c %D%/t_preflight.c %D%/t_mpirun.c %D%/t_ckpt.c %D%/small_model.h \
+	%D%/t_model.c %D%/t_train.c %D%/t_comm.c %D%/fake_ranks.c %D%/fake_ranks.h %D%/t_hosts.c %D%/t_leftover.c %D%/t_remote.c %D%/t_preflight.c %D%/t_mpirun.c %D%/t_launch.c %D%/t_ckpt.c %D%/small_model.h \
 	%D%/t_plan.c \
 	%D%/t_score.c %D%/t_decode.c \
 	%D%/t_tui.c

@@ -65,6 +65,16 @@ static void show_lines(struct view *v)
 	}
 }
 
+static int open_file(const char *folder, const char *name)
+{
+	struct err ignored;
+	char *path = file_path(&ignored, "%s/%s", folder, name);
+	int fd = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+
+	free(path);
+	return fd;
+}
+
 static size_t columns(void)
 {
 	struct winsize size;
@@ -78,7 +88,11 @@ static void show_progress(struct view *v)
 	char text[PROGRESS_BYTES], *line;
 	ssize_t n;
 
-	if (!v->terminal || v->f->quiet || v->progress < 0)
+	if (!v->terminal || v->f->quiet)
+		return;
+	if (v->progress < 0)		/* the supervisor may not have come to make it yet */
+		v->progress = open_file(v->f->run->folder, "progress");
+	if (v->progress < 0)
 		return;
 	n = pread(v->progress, text, sizeof(text) - 1, 0);
 	text[n > 0 ? n : 0] = 0;
@@ -112,16 +126,6 @@ static void take_signal(struct view *v)
 		put(trouble.text, strlen(trouble.text));
 		put("\n", 1);
 	}
-}
-
-static int open_file(const char *folder, const char *name)
-{
-	struct err ignored;
-	char *path = file_path(&ignored, "%s/%s", folder, name);
-	int fd = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
-
-	free(path);
-	return fd;
 }
 
 static int open_view(struct view *v, struct err *e)
