@@ -17,9 +17,9 @@ refused() {
 	says "refused: $*" "$want" "$words" "$wb" plan -C "$tmp/w" "$@"
 }
 
-# near NAME VALUE WANT : within 1 %.
+# near NAME VALUE WANT : within 3 %.
 near() {
-	if awk -v a="$2" -v b="$3" 'BEGIN { exit !(a != "" && a - b <= 0.01 * b && b - a <= 0.01 * b) }'; then
+	if awk -v a="$2" -v b="$3" 'BEGIN { exit !(a != "" && a - b <= 0.03 * b && b - a <= 0.03 * b) }'; then
 		ok "$1"
 	else
 		not_ok "$1" "$2, not $3"

@@ -10,19 +10,22 @@
 #define MESSAGE_S	10e-6		/* of a processor for sending and taking one message */
 #define MEMORY_BYTES_S	4e9		/* summing and copying between ranks of one host */
 #define MAX_BUCKETS	20000
+#define DEPTH		4		/* buckets under way at a time, see train/reduce.c */
 #define GOOD_SHARE	0.20		/* less exposed than this needs no further change */
 #define WORTH		1.1		/* times faster: else advice is not worth its words */
+#define MOST_MICROS	4096		/* that the option accumulate takes */
 #define GENTLE_RUNGS	2		/* of the ladder: the same steps, rounded at most */
 
+/* As train/compress.h writes them; what packing, adding and unpacking took on one Zen 5 core. */
 static const struct {
 	const char *name;
 	double ratio;		/* bytes on the wire for one byte of fp32 */
-	double code_s;		/* of a processor for packing and unpacking one byte of fp32 */
+	double code_s;		/* of a processor for one byte of fp32 */
 } WIRES[] = {
-	[PLAN_FP32] = { "fp32", 1, 0 },
-	[PLAN_BF16] = { "bf16", 1 / 2.0, 0.2e-9 },
-	[PLAN_2BIT] = { "2bit", 1 / 16.0, 1e-9 },
-	[PLAN_1BIT] = { "1bit", 1 / 32.0, 1e-9 },
+	[PLAN_FP32] = { "fp32", 1, 0.05e-9 },
+	[PLAN_BF16] = { "bf16", 1 / 2.0, 0.6e-9 },
+	[PLAN_2BIT] = { "2bit", 132 / 2048.0, 1.2e-9 },
+	[PLAN_1BIT] = { "1bit", 68 / 2048.0, 0.4e-9 },
 };
 
 const char *plan_wire_name(enum plan_wire w)
@@ -46,9 +49,10 @@ const char *plan_limit_name(enum plan_limit l)
 
 /* ---- one reduction ----------------------------------------------------- */
 
-/* Seconds, and those of them that are not bytes over the link. */
 struct cost {
-	double all, latency;
+	double each;		/* seconds from one bucket to the next, several under way */
+	double once;		/* that the first one takes longer */
+	double latency;		/* of each: not bytes, not processors */
 };
 
 static double ranks_of(const struct plan_way *w)
@@ -71,7 +75,7 @@ static struct cost reduce(const struct plan_way *w, enum plan_exchange x, double
 			  enum plan_wire wire, double share)
 {
 	const double n = ranks_of(w), hosts = (double)w->hosts;
-	double wire_bytes = bytes * WIRES[wire].ratio, link;
+	double wire_bytes = bytes * WIRES[wire].ratio, link, code = bytes * WIRES[wire].code_s;
 	struct cost c = { 0 };
 
 	if (n <= 1)
@@ -87,7 +91,11 @@ static struct cost reduce(const struct plan_way *w, enum plan_exchange x, double
 	if (w->ranks_per_host > 1)	/* beside the link: the slower one counts */
 		link = fmax(link, network_bytes_sent(wire_bytes, (double)w->ranks_per_host) *
 					  (double)w->ranks_per_host / MEMORY_BYTES_S);
-	c.all = c.latency + share * link + bytes * WIRES[wire].code_s;
+	/* packing one goes on while another travels */
+	link *= share;
+	c.once = fmin(link, code) + c.latency * (1 - 1.0 / DEPTH);
+	c.latency /= DEPTH;
+	c.each = fmax(link, code) + c.latency;
 	return c;
 }
 
@@ -111,9 +119,10 @@ static void reduce_buckets(const struct plan_job *job, const struct plan_way *w,
 	for (double k = 1; k <= n; k++) {
 		double ready = k <= early ? backward * k / early : backward;
 
-		now = fmax(now, ready) + c.all;
+		now = fmax(now, ready) + c.each;
 	}
-	out->transfer_s = n * c.all;
+	now += c.once;
+	out->transfer_s = n * c.each + c.once;
 	out->latency_s = n * c.latency;
 	out->exposed_s = w->overlap ? fmax(now - backward, 0) : out->transfer_s;
 }
@@ -130,14 +139,14 @@ static void exchange(const struct plan_job *job, const struct plan_way *w, enum 
 		return;
 	if (w->local_steps > 1) {
 		c = reduce(w, x, 4 * job->parameters, PLAN_FP32, 1);
-		out->transfer_s = out->exposed_s = c.all / (double)w->local_steps;
+		out->transfer_s = out->exposed_s = (c.each + c.once) / (double)w->local_steps;
 		out->latency_s = c.latency / (double)w->local_steps;
 	} else {
 		reduce_buckets(job, w, x, w->shard ? 0.5 : 1, out);
 		if (w->shard) {		/* the new weights, after the update */
 			c = reduce(w, x, 4 * job->parameters, PLAN_FP32, 0.5);
-			out->transfer_s += c.all;
-			out->exposed_s += c.all;
+			out->transfer_s += c.each + c.once;
+			out->exposed_s += c.each + c.once;
 			out->latency_s += c.latency;
 		}
 	}
@@ -262,7 +271,7 @@ double plan_advise(const struct plan_job *job, const struct plan_way *way, bool 
 
 		w.overlap = true;
 		w.wire = MAX(way->wire, ladder[i].wire);
-		w.accumulate = accumulate * ladder[i].more;
+		w.accumulate = MAX(MIN(accumulate * ladder[i].more, MOST_MICROS), accumulate);
 		w.local_steps = MAX(way->local_steps, ladder[i].local);
 		x = speed(job, &w, &s);
 		if (x > best * 1.02) {

@@ -18,8 +18,9 @@
  *	ring	2 (n-1) a + 2 (n-1)/n w S/B
  *	tree	2 ceil(log2 n) a + 2 w S/B
  *
- * for each bucket; o is what one message costs a processor. Several ranks of one host share its
- * link (network_bytes_left()). Packing and summing the wire's bytes costs their part too.
+ * for each bucket; o is what one message costs a processor. A few buckets are under way at a time,
+ * so latencies overlap, and what packs and sums the bytes works while others travel: the slower of
+ * both counts. Several ranks of one host share its link (network_bytes_left()).
  */
 #ifndef WERKBANK_TRAIN_PLAN_H
 #define WERKBANK_TRAIN_PLAN_H
