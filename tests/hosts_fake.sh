@@ -37,7 +37,7 @@ for p in a:1 b:2 c:3; do
 done
 [ -f "$here/$host.sed" ] || : >"$here/$host.sed"
 sh -c "$command" | sed -e "s/\"host\":\"[^\"]*\"/\"host\":\"$host\"/" \
-	-e "s/\"boot\":\"/\"boot\":\"$host/" \
+	-e "/\"interfaces\":/s/\"boot\":\"/\"boot\":\"$host/" \
 	-e "s|\"interfaces\":\[[^]]*\]|\"interfaces\":[{\"name\":\"eth0\",\"address\":\"127.0.1.$n\",\"network\":\"127.0.1.0/24\",\"loopback\":false,\"carrier\":true,\"mbit_s\":1000}]|" \
 	-e "s|\"routes\":\[.*\],\"temporary_free\"|\"routes\":[$routes],\"temporary_free\"|" -f "$here/$host.sed"
 EOS
@@ -136,6 +136,54 @@ hosts 0 "check: too few cores" '^warning  cores: b has [0-9]+ cores for 4000 slo
 edit b 's/^/Welcome!\n/'
 hosts 0 "check: a greeting is no answer" '^warning  shell: the start-up files of the shell on b print' check a:1,b:1
 heal
+
+# ---- clean ----
+# record RUN RANK PID PARENT TAG : as a rank notes itself
+mkdir -m 700 "$tmp/runtime"
+started() { sed 's/.*) //' "/proc/$1/stat" 2>/dev/null | cut -d' ' -f20; }
+boot=$(cat /proc/sys/kernel/random/boot_id) space=$(readlink /proc/self/ns/pid)
+record() {
+	cat >"$tmp/runtime/$1.$2.$3" <<END
+{"run":"$1","rank":$2,"folder":"/r","host":"a","tag":"$5","pid":$3,"started":${6:-$(started "$3")},"boot":"$boot",
+"pid_space":"$space","parent":$4,"parent_started":$(started "$4" | grep . || echo 5)}
+END
+}
+# victim : a process that sleeps, its number in $victim
+victim() { sleep 300 & victim=$!; }
+runs() { [ -n "$(started "$1")" ] && ! grep -q '^State:.Z' "/proc/$1/status"; }
+alive() { if runs "$2"; then ok "$1"; else not_ok "$1" "process $2 is gone"; fi; }
+dead() { if runs "$2"; then not_ok "$1" "process $2 still runs"; else ok "$1"; fi; }
+here=$(hostname)
+
+hosts 0 "clean: nothing there" '^nothing of ours runs there' clean a b
+victim; orphan=$victim; record lost 0 "$orphan" 2147483000 "$here:$$:x"
+victim; used=$victim; record busy 0 "$used" $$ "$here:$$:x"
+victim; gone=$victim; record gone 1 "$gone" $$ "$here:2147483001:x"
+victim; other=$victim; record other 2 "$other" $$ "elsewhere:77:x"
+victim; reused=$victim; record reused 0 "$reused" 2147483000 "$here:1:x" 7
+hosts 0 "clean: one run" "^a: rank 0 of run lost, process $orphan: terminated" clean a b --run lost
+dead "clean: what lost its parent is ended" "$orphan"
+alive "clean: other runs are left alone" "$gone"
+hosts 0 "clean: all" "^a: rank 1 of run gone, process $gone: terminated" clean a
+dead "clean: what lost its launcher is ended" "$gone"
+alive "clean: what is in use stays" "$used"
+alive "clean: what has a launcher elsewhere stays" "$other"
+alive "clean: who got the number of another one stays" "$reused"
+grep -q "^a: rank 0 of run busy, process $used: in use" "$tmp/out" && ok "clean: says what is in use" || not_ok "clean: says what is in use" "$(cat "$tmp/out")"
+grep -q "^a: rank 2 of run other, .*left alone: its launcher (elsewhere:77:x)" "$tmp/out" && ok "clean: says what it leaves" || not_ok "clean: says what it leaves" "$(cat "$tmp/out")"
+grep -q "^a: rank 0 of run reused, .*only its record was left" "$tmp/out" && ok "clean: stale records" || not_ok "clean: stale records" "$(cat "$tmp/out")"
+[ ! -e "$tmp/runtime/reused.0.$reused" ] && ok "clean: their file goes" || not_ok "clean: their file goes" "it is there"
+hosts 0 "clean --now" "^a: rank 2 of run other, process $other: terminated" clean a --now --run other
+says b 'ssh: connect to host b port 22: No route to host'
+hosts 1 "clean: a host is away" 'no way leads to b' clean a b
+hosts 68 "clean: all are away" 'no way leads to b' clean b
+heal
+sh -c 'trap "" TERM; echo $$ >"$0"; while :; do sleep 0.2; done' "$tmp/deaf" &
+while ! [ -s "$tmp/deaf" ]; do sleep 0.1; done
+deaf=$(cat "$tmp/deaf"); record deaf 0 "$deaf" 2147483000 x
+hosts 0 "clean: one that does not hear" "\"pid\":$deaf,.*\"outcome\":\"killed\"" clean a --run deaf --json
+dead "clean: it is gone too" "$deaf"
+kill "$used" "$reused" 2>/dev/null
 
 echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" -eq 0 ]

@@ -99,6 +99,7 @@ static const struct {
 } actions[] = {
 	{ "list", list },
 	{ "check", check },
+	{ "clean", hosts_clean },
 };
 
 /* As hosts see it: they have another current folder. */

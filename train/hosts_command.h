@@ -19,4 +19,9 @@ struct hosts_task {
  */
 int hosts_command_run(const struct conf *c, int *status, struct err *e);
 
+/* One of them each, in files of their own. */
+int hosts_sync(const struct hosts_task *t, int *status, struct err *e);
+int hosts_bandwidth(const struct hosts_task *t, int *status, struct err *e);
+int hosts_clean(const struct hosts_task *t, int *status, struct err *e);
+
 #endif

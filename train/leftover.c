@@ -304,6 +304,15 @@ static bool gone_within(const struct leftover *l, double seconds)
 	return true;
 }
 
+void leftover_ask(const struct leftover *l)
+{
+	int descriptor = (int)syscall(SYS_pidfd_open, (pid_t)l->pid, 0);
+
+	send_signal(l, descriptor, SIGTERM);
+	if (descriptor >= 0)
+		close(descriptor);
+}
+
 int leftover_end(const struct leftover *l, double grace_s, const char **ended, struct err *e)
 {
 	int descriptor = (int)syscall(SYS_pidfd_open, (pid_t)l->pid, 0);

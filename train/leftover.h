@@ -54,6 +54,9 @@ int leftover_read(struct leftover **all, size_t *n, struct err *e);
  */
 int leftover_end(const struct leftover *l, double grace_s, const char **ended, struct err *e);
 
+/* Send it SIGTERM, if it still is the one, and do not wait: for several at once. */
+void leftover_ask(const struct leftover *l);
+
 /* Start time of a process in clock ticks since boot; -1: there is none. */
 int64_t leftover_started(int64_t pid);
 

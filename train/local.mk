@@ -49,11 +49,12 @@ liblaunch_a_SOURCES += %D%/plan.c %D%/plan.h %D%/plan_command.c %D%/plan_command
 liblaunch_a_SOURCES += %D%/remote.c %D%/remote.h %D%/remote_explain.c %D%/probe.h %D%/probe.c \
 	%D%/probe_facts.c %D%/probe_machine.c %D%/probe_network.c %D%/probe_meet.c
 liblaunch_a_SOURCES += %D%/preflight.c %D%/preflight.h %D%/preflight_internal.h %D%/preflight_judge.c \
-	%D%/preflight_network.c %D%/preflight_print.c
+	%D%/preflight_network.c %D%/preflight_print.c %D%/hosts_ask.c %D%/hosts_ask.h
 
 bin_PROGRAMS += werkbank-train werkbank-launch
 werkbank_train_SOURCES = %D%/main.c
 werkbank_train_LDADD = $(train_libs) $(mpi_libs)
 
 werkbank_launch_SOURCES = %D%/launch_main.c %D%/hosts_command.c %D%/hosts_command.h
+werkbank_launch_SOURCES += %D%/hosts_clean.c
 werkbank_launch_LDADD = liblaunch.a libprobe.a $(base_libs)

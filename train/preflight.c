@@ -11,6 +11,7 @@
 #include "share/base/mem.h"
 #include "share/base/paths.h"
 #include "share/base/util.h"
+#include "train/hosts_ask.h"
 #include "train/preflight_internal.h"
 #include "train/probe.h"
 #include "train/remote.h"
@@ -83,19 +84,6 @@ static int ask_myself(struct asking *a, const struct buf *request, struct err *e
 	return rc;
 }
 
-/*
- * The answer in what a host wrote: login scripts of some people print a greeting even
- * where no terminal is.
- */
-static struct json *find_answer(const struct remote_job *job, bool *noisy)
-{
-	const char *text = buf_text(&job->out), *at = strstr(text, "{\"werkbank\":");
-	struct err ignored;
-
-	*noisy = at && at != text;
-	return at ? json_parse(at, strcspn(at, "\n"), &ignored) : NULL;
-}
-
 static void note_silence(struct preflight_host *h, const struct remote_job *job)
 {
 	const char *said = job->err.len ? buf_text(&job->err) : buf_text(&job->out);
@@ -123,7 +111,7 @@ static void take_answers(struct preflight *p, struct asking *a)
 
 		h->seconds = job->seconds;
 		if (job->status == 0)
-			a->facts[i] = find_answer(job, &noisy);
+			a->facts[i] = hosts_find_answer(job, &noisy);
 		h->alive = a->facts[i] != NULL;
 		if (!h->alive) {
 			note_silence(h, job);
@@ -256,9 +244,10 @@ static int meet(struct preflight *p, struct asking *a, struct err *e)
 		rc = remote_run(a->jobs, n, &how, e);
 	for (size_t k = 0; !rc && n > 1 && k < n; k++) {
 		bool noisy;
-		struct json *answer = a->jobs[k].status == 0 ? find_answer(&a->jobs[k], &noisy) :
-							       NULL;
+		struct json *answer = NULL;
 
+		if (a->jobs[k].status == 0)
+			answer = hosts_find_answer(&a->jobs[k], &noisy);
 		if (answer)
 			judge_meeting(p, who[k], answer, a->facts);
 		else

@@ -97,12 +97,12 @@ static void judge_machine(const struct one *o)
 	h->gpus = json_integer(json_get(o->facts, "gpus"), -1);
 	if (cuda && h->gpus >= 0 && h->gpus < slots)
 		preflight_note(h, FINDING_ERROR, "gpu", "%s has %" PRId64 " GPUs for %d slots: "
-			       "give it fewer slots, or look into nvidia-smi and dmesg for those that "
-			       "are lost", o->name, h->gpus, slots);
+			       "give it fewer slots, or look into nvidia-smi and dmesg for "
+			       "those that are lost", o->name, h->gpus, slots);
 	else if (h->cores >= 0 && h->cores < slots)
 		preflight_note(h, FINDING_WARNING, "cores", "%s has %" PRId64 " cores for %d "
-			       "slots, so that ranks take turns: give it %" PRId64 " slots", o->name,
-			       h->cores, slots, h->cores);
+			       "slots, so that ranks take turns: give it %" PRId64 " slots",
+			       o->name, h->cores, slots, h->cores);
 	if (memory < SOME_MEMORY * slots)
 		preflight_note(h, FINDING_WARNING, "memory", "%s has %.2f GB of memory free for "
 			       "%d ranks: give it fewer slots, or end what else runs there",

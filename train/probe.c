@@ -108,32 +108,41 @@ static void end_one(const struct leftover *l, double grace_s, struct json_writer
 	probe_int(w, "pid", l->pid);
 	if (leftover_end(l, grace_s, &how, &e))
 		probe_text(w, "trouble", e.text);
-	else
-		probe_text(w, "ended", how);
+	else	/* it may have gone already when it was asked to */
+		probe_text(w, "ended", l->alive && !strcmp(how, "gone") ? "terminated" : how);
 	json_close(w, '}');
 }
 
+/* All are asked first, so that together they have grace_s, not each of them. */
 static int answer_end(const struct json *request, struct json_writer *w, struct err *e)
 {
 	const struct json *records = json_get(request, "records");
-	double grace_s = json_number(json_get(request, "grace"), 3);
+	double grace_s = json_number(json_get(request, "grace"), 3), until;
+	size_t n, n_meant = 0, most = MIN(json_len(records), MAX_ENDED);
 	struct leftover *all, like;
-	size_t n;
+	const struct leftover **meant;
 
 	if (leftover_read(&all, &n, e))
 		return e->code;
-	json_key(w, "ended");
-	json_open(w, '[');
-	for (size_t i = 0; i < json_len(records) && i < MAX_ENDED; i++) {
+	meant = mem_alloc(most, sizeof(*meant), e);
+	for (size_t i = 0; meant && i < most; i++) {
 		const struct leftover *l = leftover_parse(&like, json_at(records, i)) ?
 						   find_record(all, n, &like) : NULL;
 
+		if (l && l->alive)
+			leftover_ask(l);
 		if (l)
-			end_one(l, grace_s >= 0 && grace_s < 600 ? grace_s : 3, w);
+			meant[n_meant++] = l;
 	}
+	until = clock_mono_s() + (grace_s >= 0 && grace_s < 600 ? grace_s : 3);
+	json_key(w, "ended");
+	json_open(w, '[');
+	for (size_t i = 0; i < n_meant; i++)
+		end_one(meant[i], MAX(0.05, until - clock_mono_s()), w);
 	json_close(w, ']');
 	free(all);
-	return 0;
+	free(meant);
+	return meant ? 0 : e->code;
 }
 
 /* ---- sums -------------------------------------------------------------------- */
