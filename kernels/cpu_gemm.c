@@ -51,8 +51,9 @@ typedef void tile_function(float *to, int64_t stride, const struct panels *p, bo
 
 #if defined(__AVX512F__)
 #define HAVE_PAIRS 1
+#define PAIRS_TARGET __attribute__((target("avx512bf16")))
 #define TILE_NAME tile_pairs
-#define TILE_TARGET __attribute__((target("avx512bf16")))
+#define TILE_TARGET PAIRS_TARGET
 #define TILE_VEC vec_int
 #define TILE_UNIT int32_t
 #define TILE_MULTIPLY(sum, x, y) (vec)_mm512_dpbf16_ps((__m512)(sum), (__m512bh)(x), (__m512bh)(y))
@@ -64,6 +65,7 @@ static bool machine_has_pairs(void)
 }
 #else
 #define HAVE_PAIRS 0
+#define PAIRS_TARGET
 #define tile_pairs tile_floats
 
 static bool machine_has_pairs(void)
@@ -97,11 +99,39 @@ VEC_INLINE vec_int round_bits(vec x)
 	return ((nan & (u | 0x400000)) | (~nan & rounded)) & (int32_t)0xFFFF0000;
 }
 
-/* Two vectors to pairs, the first in the lower halves. */
+/* Two vectors to pairs, the first in the lower halves. Where there are pairs there is more. */
+#if HAVE_PAIRS
+PAIRS_TARGET static inline vec pair_bits(vec low, vec high)
+{
+	const __m512i order = _mm512_set_epi16(31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25,
+					       9, 24, 8, 23, 7, 22, 6, 21, 5, 20, 4, 19, 3, 18, 2,
+					       17, 1, 16, 0);
+
+	return (vec)_mm512_permutexvar_epi16(
+		order, (__m512i)_mm512_cvtne2ps_pbh((__m512)high, (__m512)low));
+}
+
+PAIRS_TARGET static void to_pairs(uint16_t *to, const float *from, int64_t n)
+{
+	int64_t i = 0;
+
+	for (; i + 2 * VEC_LANES <= n; i += 2 * VEC_LANES)
+		_mm512_storeu_si512(
+			to + i, (__m512i)_mm512_cvtne2ps_pbh(
+					(__m512)vec_load(from + i + VEC_LANES),
+					(__m512)vec_load(from + i)));
+	for (; i < n; i++)
+		to[i] = bf16_from_float(from[i]);
+}
+#else
 VEC_INLINE vec pair_bits(vec low, vec high)
 {
-	return (vec)((round_bits(low) >> 16 & 0xFFFF) | round_bits(high));
+	(void)high;
+	return low;
 }
+
+#define to_pairs to_bf16
+#endif
 
 static void to_bf16(uint16_t *to, const float *from, int64_t n)
 {
@@ -123,7 +153,7 @@ static void pack_row(float *to, const struct operand *x, const float *from, int6
 	if (x->pairs) {
 		uint16_t *half = (uint16_t *)to;
 
-		to_bf16(half, from, n);
+		to_pairs(half, from, n);
 		if (n & 1)
 			half[n] = 0;
 	} else if (x->round) {
@@ -210,36 +240,69 @@ static void ask_for(const float *row, int64_t ahead, int64_t stride, int64_t row
 
 /*
  * n_panels panels, `size` apart, from data where the rows of a panel are neighbours. Whole vectors
- * are stored: what goes beyond the panel's rows is overwritten by the next k, and after the last
- * there is room.
+ * are read and stored: what goes beyond the panel's rows is overwritten by the next k, and after the
+ * last there is room.
  */
-static void pack_along(float *to, int64_t size, const struct operand *x, int64_t first,
-		       int64_t n_panels, int64_t k, int64_t n_k, const int panel)
+VEC_INLINE void along_floats(float *to, int64_t size, const struct operand *x, int64_t first,
+			     int64_t n_panels, int64_t k, int64_t n_k, const int panel)
 {
-	int64_t step = x->pairs ? 2 : 1;
-
-	for (int64_t kk = 0; kk < n_k; kk += step, to += panel) {
+	for (int64_t kk = 0; kk < n_k; kk++, to += panel) {
 		const float *row = (const float *)x->data + first + (k + kk) * x->inner;
 		int64_t n = x->n - first;
 
-		ask_for(row, AHEAD, x->inner, step, MIN(n, n_panels * panel));
+		ask_for(row, AHEAD, x->inner, 1, MIN(n, n_panels * panel));
 		for (int64_t p = 0; p < n_panels; p++, row += panel, n -= panel) {
 			for (int64_t i = 0; i < panel; i += VEC_LANES) {
-				int64_t part = MIN(panel, n) - i;
-				vec low = part > 0 ? vec_load_part(row + i, part, 0) : vec_set(0),
-				    high = vec_set(0);
+				int64_t part = n - i;
+				vec y = part > 0 ? vec_load_part(row + i, part, 0) : vec_set(0);
 
-				if (x->pairs) {
-					if (kk + 1 < n_k && part > 0)
-						high = vec_load_part(row + x->inner + i, part, 0);
-					low = pair_bits(low, high);
-				} else if (x->round) {
-					low = (vec)round_bits(low);
-				}
-				vec_store(to + p * size + i, low);
+				vec_store(to + p * size + i, x->round ? (vec)round_bits(y) : y);
 			}
 		}
 	}
+}
+
+/* The same with two rows at a time. */
+PAIRS_TARGET static inline void along_pairs(float *to, int64_t size, const struct operand *x,
+					    int64_t first, int64_t n_panels, int64_t k,
+					    int64_t n_k, const int panel)
+{
+	for (int64_t kk = 0; kk < n_k; kk += 2, to += panel) {
+		const float *row = (const float *)x->data + first + (k + kk) * x->inner;
+		int64_t n = x->n - first, next = kk + 1 < n_k ? x->inner : 0;
+
+		ask_for(row, AHEAD, x->inner, 2, MIN(n, n_panels * panel));
+		for (int64_t p = 0; p < n_panels; p++, row += panel, n -= panel) {
+			VEC_UNROLL for (int i = 0; i < panel; i += VEC_LANES) {
+				int64_t part = n - i;
+				vec low = vec_set(0), high = vec_set(0);
+
+				if (part > 0) {
+					low = vec_load_part(row + i, part, 0);
+					high = next ? vec_load_part(row + next + i, part, 0) : high;
+				}
+				vec_store(to + p * size + i, pair_bits(low, high));
+			}
+		}
+	}
+}
+
+PAIRS_TARGET static void pack_along_a(float *to, int64_t size, const struct operand *x,
+				      int64_t first, int64_t n_panels, int64_t k, int64_t n_k)
+{
+	if (x->pairs)
+		along_pairs(to, size, x, first, n_panels, k, n_k, PANEL_M);
+	else
+		along_floats(to, size, x, first, n_panels, k, n_k, PANEL_M);
+}
+
+PAIRS_TARGET static void pack_along_b(float *to, int64_t size, const struct operand *x,
+				      int64_t first, int64_t n_panels, int64_t k, int64_t n_k)
+{
+	if (x->pairs)
+		along_pairs(to, size, x, first, n_panels, k, n_k, PANEL_N);
+	else
+		along_floats(to, size, x, first, n_panels, k, n_k, PANEL_N);
 }
 
 /* ---- the product -------------------------------------------------------------------- */
@@ -263,14 +326,14 @@ static void pack_a(const struct product *p, float *to, int64_t first, int64_t n,
 		for (int64_t i = 0; i < n; i++)
 			pack_by_row(to + i * p->a_panel, &p->a, (first + i) * PANEL_M, k, n_k);
 	else
-		pack_along(to, p->a_panel, &p->a, first * PANEL_M, n, k, n_k, PANEL_M);
+		pack_along_a(to, p->a_panel, &p->a, first * PANEL_M, n, k, n_k);
 }
 
 static void pack_b(const struct product *p, float *to, int64_t first, int64_t n, int64_t k,
 		   int64_t n_k)
 {
 	if (p->b.outer == 1 && p->b.dtype == DTYPE_F32)
-		pack_along(to, p->b_panel, &p->b, first * PANEL_N, n, k, n_k, PANEL_N);
+		pack_along_b(to, p->b_panel, &p->b, first * PANEL_N, n, k, n_k);
 	else
 		for (int64_t i = 0; i < n; i++)
 			pack_turned(to + i * p->b_panel, &p->b, (first + i) * PANEL_N, k, n_k,

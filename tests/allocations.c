@@ -136,7 +136,7 @@ static int try_all(const char *folder, struct err *e)
 			how.bf16 = j == 1;
 			n = j == 2 && i > 0 ? 0 : count_of(&how, e);
 			if (n != 0)
-				fprintf(stderr, "%s %s, d_model %d: %ld allocations, first step apart\n",
+				fprintf(stderr, "%s %s, d_model %d: %ld allocations too many\n",
 					how.backend, how.bf16 ? "bf16" : "fp32",
 					how.shape.d_model, n);
 			bad += n != 0;

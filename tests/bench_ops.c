@@ -6,7 +6,8 @@
  * Every op at the shapes of a model in training (4096 tokens in sentences of 30; tiny:
  * d_model 256, vocabulary 8192; base: 512, 32768) and in decoding (32 and 1 rows);
  * with WORDs only lines that contain one of them. A line is the best and the median of
- * several runs, which other work on the machine disturbs least, the rates of the best, and the share
+ * several runs (with one thread in processor time), which other work on the machine disturbs
+ * least, the rates of the best, and the share
  * of the roof (roof.h): the time that computing at the peak rate of this
  * precision or reading and writing all bytes once at the speed of memory would take,
  * whichever is longer, over the time it took. What stays in caches may exceed 100 %.
@@ -15,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "kernels/cpu.h"
 #include "kernels/panels.h"
@@ -104,6 +106,16 @@ static bool wanted(const struct bench *b, const char *name)
 	return any;
 }
 
+/* One thread: its processor time, to which nothing else on the machine adds. */
+static double seconds(const struct bench *b)
+{
+	struct timespec t;
+
+	if (b->roof.threads > 1 || clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t))
+		return clock_mono_s();
+	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
 static void measure(struct bench *b, const struct line *l, bool bf16, const char *precision)
 {
 	const struct profile_entry *entry;
@@ -115,10 +127,10 @@ static void measure(struct bench *b, const struct line *l, bool bf16, const char
 	l->run(b, b->d[bf16], l);
 	profile_clear(b->profile);
 	for (int i = 0; i < b->repeats; i++) {
-		double begun = clock_mono_s();
+		double begun = seconds(b);
 
 		l->run(b, b->d[bf16], l);
-		s[i] = clock_mono_s() - begun;
+		s[i] = seconds(b) - begun;
 	}
 	qsort(s, (size_t)b->repeats, sizeof(s[0]), by_value);
 	entry = profile_entries(b->profile, &n);

@@ -481,6 +481,49 @@ TEST(model_repeats_bit_by_bit)
 	model_free(m);
 }
 
+/* Gradients of a step with so many threads; NULL after a failed check. Owned by the caller. */
+static float *gradients_by(int threads, bool bf16)
+{
+	struct model_shape shape = small_shape();
+	struct dev_options options = { .threads = threads, .bf16 = bf16 };
+	struct err e = { 0 };
+	struct model *m = model_new(&shape, ops_cpu(), &options, &e);
+	struct model_sums sums;
+	struct batch b;
+	float *x = NULL;
+
+	if (m && !model_reserve_training(m, SMALL_TOKENS, SMALL_SENTENCES, &e) &&
+	    !model_init(m, 8, &e) && small_batch(&b)) {
+		if (!model_forward_backward(m, &b, &all_dropout, &sums, &e))
+			x = small_copy(m, model_grad_arena(m));
+		batch_free(&b);
+	}
+	if (!x)
+		test_fail(__FILE__, __LINE__, "%d threads: %s", threads, e.text);
+	model_free(m);
+	return x;
+}
+
+/* Our own products do not depend on the number of threads, by not one bit (oneDNN's may). */
+TEST(model_threads_change_nothing)
+{
+	const size_t bytes = 16 * 32 * sizeof(float);	/* of the table, which all else reaches */
+
+	for (int bf16 = 0; bf16 < 2; bf16++) {
+		float *one = gradients_by(1, bf16);
+
+		for (int threads = 2; one && threads <= 5; threads++) {
+			float *many = gradients_by(threads, bf16);
+
+			if (!many)
+				break;
+			check(memcmp(one, many, bytes) == 0);
+			free(many);
+		}
+		free(one);
+	}
+}
+
 TEST(model_initial_weights)
 {
 	struct model_shape shape = {.d_model = 64,

@@ -123,9 +123,13 @@ int main(int argc, char **argv)
 		fputs("train_curve: give the FOLDER for the weights\n", stderr);
 		return 64;
 	}
-	how.shape = (struct model_shape){ (int32_t)d_model, 4 * (int32_t)d_model,
-					  (int32_t)MAX(1, d_model / 32), (int32_t)layers,
-					  (int32_t)layers, (int32_t)vocabulary, (int32_t)vocabulary };
+	how.shape = (struct model_shape){ .d_model = (int32_t)d_model,
+					  .d_ff = 4 * (int32_t)d_model,
+					  .heads = (int32_t)MAX(1, d_model / 32),
+					  .encoder_layers = (int32_t)layers,
+					  .decoder_layers = (int32_t)layers,
+					  .vocabulary = (int32_t)vocabulary,
+					  .real_vocabulary = (int32_t)vocabulary };
 	how.tokens = (int32_t)tokens;
 	how.threads = (int)threads;
 	how.bf16 = !strcmp(precision, "bf16");

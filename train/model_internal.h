@@ -22,7 +22,7 @@
 
 #include "train/model.h"
 
-#define MODEL_HEAD_ROWS 512	/* tokens whose logits exist at one time */
+#define MODEL_HEAD_ROWS 1024	/* tokens whose logits exist at one time */
 
 struct norm_point {
 	struct tensor sum;	/* (T, D) the residual stream */
