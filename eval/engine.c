@@ -64,13 +64,14 @@ static int check_vocabulary(const struct engine *g, struct err *e)
 	return 0;
 }
 
-static int open_model(struct engine *g, const struct conf *c, struct err *e)
+static int open_model(struct engine *g, const struct conf *c, enum engine_use use, struct err *e)
 {
 	static const char *const backends[] = { "auto", "cpu", "ref", "cuda" };
 	static const enum dtype packed[] = { [PRECISION_FP32] = DTYPE_PACKED_F32,
 					     [PRECISION_BF16] = DTYPE_PACKED_BF16,
 					     [PRECISION_INT8] = DTYPE_PACKED_INT8 };
 	struct dev_options dev = { .threads = (int)c->threads,
+				   .decoding = use == ENGINE_TRANSLATE,
 				   .bf16 = c->precision == PRECISION_BF16 };
 	const struct ops *ops = ops_find(backends[c->backend], e);
 	int32_t workers;
@@ -82,35 +83,58 @@ static int open_model(struct engine *g, const struct conf *c, struct err *e)
 			       "backend %s does not translate with int8: try --precision bf16, or "
 			       "--backend cpu",
 			       ops->name);
-	g->model = model_new(&g->state.shape, ops, &dev, e);
-	if (!g->model || ckpt_load_weights(g->folder, g->model, e) ||
-	    (ops->pack && model_pack(g->model, packed[c->precision], e)) ||
-	    model_reserve_forward(g->model, g->capacity, g->capacity / 2, e))
+	g->model = ckpt_open_model(g->folder, &g->state.shape, ops, &dev, &g->weights, e);
+	if (!g->model || (ops->pack && model_pack(g->model, packed[c->precision], e)))
+		return e->code;
+	if (use == ENGINE_TRANSLATE ?
+		    model_reserve_encoding(g->model, g->capacity, g->capacity / 2, e) :
+		    model_reserve_forward(g->model, g->capacity, g->capacity / 2, e))
 		return e->code;
 	workers = !ops->pack ? 1 : c->workers ? (int32_t)c->workers : flow_threads((int)c->threads);
 	g->decoder = decoder_new(g->model, g->capacity, workers, e);
 	return g->decoder ? 0 : e->code;
 }
 
-int engine_open(struct engine *g, struct conf *c, bool as_trained, struct err *e)
+int engine_check(struct engine *g, struct err *e)
+{
+	if (g->check && !ckpt_check_finish(g->check, &g->fault))
+		g->fault.code = 0;
+	g->check = NULL;
+	if (g->fault.code)
+		*e = g->fault;
+	return g->fault.code;
+}
+
+/* Opening failed: if that is because a file is damaged or missing, say so instead. */
+static int prefer_damage(struct engine *g, struct err *e)
+{
+	if (e->code == ERR_DATA || e->code == ERR_NOINPUT)
+		engine_check(g, e);
+	return e->code;
+}
+
+int engine_open(struct engine *g, struct conf *c, enum engine_use use, struct err *e)
 {
 	memset(g, 0, sizeof(*g));
 	g->conf = c;
 	g->folder = ckpt_resolve(c, e);
-	if (!g->folder || ckpt_read_state(g->folder, true, &g->state, e) ||
-	    load_recipe(g, c, as_trained, e))
-		return e->code;
+	if (!g->folder || !(g->check = ckpt_check_start(g->folder, e)) ||
+	    ckpt_read_state(g->folder, false, &g->state, e) ||
+	    load_recipe(g, c, use == ENGINE_AS_TRAINED, e))
+		return prefer_damage(g, e);
 	g->capacity = (int32_t)MAX(c->decode_tokens / c->beam, MIN_CAPACITY);
 	g->pipeline = pipeline_open(g->folder, c, e);
-	if (!g->pipeline || check_vocabulary(g, e))
-		return e->code;
-	return open_model(g, c, e);
+	if (!g->pipeline || check_vocabulary(g, e) || open_model(g, c, use, e))
+		return prefer_damage(g, e);
+	return 0;
 }
 
 void engine_close(struct engine *g)
 {
 	decoder_free(g->decoder);
 	model_free(g->model);
+	safetensors_close(g->weights);
+	ckpt_check_finish(g->check, &(struct err){ 0 });
 	pipeline_close(g->pipeline);
 	free(g->folder);
 	memset(g, 0, sizeof(*g));
@@ -171,7 +195,7 @@ int engine_translate(struct engine *g, const struct decode_options *o,
 {
 	struct decode_source *sources = mem_alloc(n, sizeof(*sources), e);
 	struct decode_result *results = mem_alloc(n, sizeof(*results), e);
-	int code = sources && results ? 0 : e->code;
+	int code = sources && results ? engine_check(g, e) : e->code;
 
 	memset(translations, 0, n * sizeof(*translations));
 	for (size_t i = 0; i < n && !code; i++) {

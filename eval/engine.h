@@ -2,7 +2,7 @@
  * engine.h - a trained model, ready to translate: weights, text pipeline, decoder.
  *
  *	struct engine g;
- *	if (engine_open(&g, c, false, e)) ...
+ *	if (engine_open(&g, c, ENGINE_TRANSLATE, e)) ...
  *	engine_translate(&g, &options, lines, n, translations, e);
  *	engine_translations_free(translations, n);
  *	engine_close(&g);
@@ -25,20 +25,35 @@ struct engine {
 	char            *folder;	/* owned: the model folder */
 	struct ckpt_state state;
 	struct pipeline *pipeline;	/* owned */
+	struct safetensors *weights;	/* owned: what the model reads; NULL: it has its own */
 	struct model    *model;		/* owned */
 	struct decoder  *decoder;	/* owned */
+	struct ckpt_check *check;	/* owned: of the files in folder; NULL: done … */
+	struct err       fault;		/* … with this result */
 	int32_t          capacity;	/* tokens of a batch */
+};
+
+/* What an engine is for. */
+enum engine_use {
+	ENGINE_TRANSLATE,	/* translating alone */
+	ENGINE_EVALUATE,	/* model_evaluate() too: more memory */
+	ENGINE_AS_TRAINED	/* the same; threads, precision and backend as the recipe says */
 };
 
 /*
  * Open the model that c names (--model, or --run and --checkpoint). The
  * model's recipe is loaded into c; what the command line or the environment
- * said stays. as_trained: take threads, precision and backend from the recipe
- * too; otherwise they are this machine's defaults. ERR_DATA: a corrupt or
- * foreign checkpoint, or a vocabulary that does not match the weights. Safe to
- * close after failure.
+ * said stays. Threads, precision and backend are this machine's defaults, unless
+ * as trained. ERR_DATA: a corrupt or foreign checkpoint, or a vocabulary that does
+ * not match the weights. Safe to close after failure.
+ *
+ * Weights are mapped, and given back to the system once they are packed. Their
+ * sum in SHA256SUMS is checked by a thread of its own meanwhile: engine_translate() gives nothing
+ * out before that is done, and ERR_DATA when they are damaged.
  */
-int  engine_open(struct engine *g, struct conf *c, bool as_trained, struct err *e);
+int  engine_open(struct engine *g, struct conf *c, enum engine_use use, struct err *e);
+/* Wait for that check; for those who use the model without engine_translate(). */
+int  engine_check(struct engine *g, struct err *e);
 void engine_close(struct engine *g);
 
 /* One line of text and what became of it. */

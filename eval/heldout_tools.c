@@ -101,8 +101,10 @@ int heldout_run_eval(struct conf *c, struct err *e)
 	struct buf text = { 0 };
 	int64_t tokens = 0;
 	double nll = 0;
-	int code = engine_open(&g, c, false, e);
+	int code = engine_open(&g, c, ENGINE_EVALUATE, e);
 
+	if (!code)
+		code = engine_check(&g, e);
 	if (!code)
 		code = heldout_open(&h, &g, c->set, 0, e);
 	if (!code)
@@ -177,7 +179,7 @@ static int evaluate(struct heldout *h, double start, struct buf *out, struct err
 
 int heldout_open_engine(struct engine *g, struct conf *c, struct err *e)
 {
-	return engine_open(g, c, true, e);
+	return engine_open(g, c, ENGINE_AS_TRAINED, e) ? e->code : engine_check(g, e);
 }
 
 int heldout_open_dev(struct heldout *h, struct engine *g, struct conf *c, struct err *e)

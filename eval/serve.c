@@ -222,7 +222,7 @@ int serve_run(struct conf *c, struct err *e)
 {
 	struct decode_options o;
 	struct engine g;
-	int code = engine_open(&g, c, false, e);
+	int code = engine_open(&g, c, ENGINE_TRANSLATE, e);
 
 	if (!code)
 		code = decode_options_from_conf(&o, c, e);

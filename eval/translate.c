@@ -161,7 +161,7 @@ int translate_run(struct conf *c, struct err *e)
 	if (!t)
 		return e->code;
 	t->conf = c;
-	code = engine_open(&t->engine, c, false, e);
+	code = engine_open(&t->engine, c, ENGINE_TRANSLATE, e);
 	if (!code)
 		code = decode_options_from_conf(&t->options, c, e);
 	if (!code)

@@ -17,6 +17,7 @@
 #include <omp.h>
 #endif
 
+#include "kernels/cpu_team.h"
 #include "kernels/ops.h"
 
 #define CPU_JOIN2(name, variant) cpu_##name##_##variant
@@ -45,7 +46,9 @@ enum cpu_scratch {
 struct cpu_onednn;
 
 struct dev {
-	int    threads;
+	int    threads;			/* of loops by OpenMP */
+	int    team_threads;		/* of loops by the team: what decoding is made of */
+	struct cpu_team *team;		/* owned */
 	bool   bf16;
 	struct err fault;		/* the first since the last sync; code 0: none */
 	struct {
@@ -90,6 +93,11 @@ bool cpu_onednn_matmul(struct dev *d, struct tensor out, struct tensor a, struct
 static inline int cpu_threads(const struct dev *d, int64_t elements)
 {
 	return elements < 16384 ? 1 : d->threads;
+}
+
+static inline int cpu_team_threads(const struct dev *d, int64_t elements)
+{
+	return elements < 16384 ? 1 : d->team_threads;
 }
 
 static inline int cpu_thread_number(void)

@@ -64,6 +64,7 @@ struct step {
 	int32_t length, heads;
 };
 
+#define STEP_ROWS 4	/* that a thread takes at once */
 #define SUMS 16		/* vectors of the result that are made at once */
 #define AHEAD 2		/* cache rows that are asked for in advance */
 
@@ -163,37 +164,61 @@ static void attend_halves(const struct step *s, float *score, int64_t room)
 	mix(s, score, room, true);
 }
 
+/* All rows of a step. */
+struct steps {
+	struct tensor out, q, k, v;
+	float *weights;			/* (rows, stride) or NULL */
+	const int32_t *index, *length;
+	int64_t stride, room;
+	int32_t heads;
+	float *scratch;			/* (threads, heads, room) */
+};
+
+static void attend_row(const struct steps *a, int64_t r, float *score)
+{
+	struct step s = { a->out, a->q, a->k, a->v, r, a->index + r * a->stride, a->length[r],
+			  a->heads };
+	float *w = a->weights ? a->weights + r * a->stride : NULL, part = 1 / (float)a->heads;
+
+	if (a->k.dtype == DTYPE_BF16)
+		attend_halves(&s, score, a->room);
+	else
+		attend_floats(&s, score, a->room);
+	if (w)
+		memset(w, 0, (size_t)a->stride * sizeof(*w));
+	for (int32_t h = 0; h < a->heads && w; h++)
+		for (int32_t j = 0; j < s.length; j++)
+			w[j] += score[h * a->room + j] * part;
+}
+
+static void attend_rows(const void *context, int thread, int64_t part)
+{
+	const struct steps *a = context;
+	int64_t end = MIN((part + 1) * STEP_ROWS, a->q.rows);
+
+	for (int64_t r = part * STEP_ROWS; r < end; r++)
+		attend_row(a, r, a->scratch + thread * a->heads * a->room);
+}
+
 void CPU(attention_step)(struct dev *d, struct tensor out, float *weights, struct tensor q,
 			 struct tensor k, struct tensor v, const int32_t *index,
 			 const int32_t *length, int64_t index_stride, int32_t heads)
 {
-	int64_t room = CEIL_DIV(index_stride, VEC_LANES) * VEC_LANES;
-	float *scratch, part = 1 / (float)heads;
+	struct steps s = {
+		.out = out, .q = q, .k = k, .v = v, .weights = weights,
+		.index = index, .length = length, .stride = index_stride, .heads = heads,
+		.room = CEIL_DIV(index_stride, VEC_LANES) * VEC_LANES,
+	};
 
 	if ((out.dtype | q.dtype) != DTYPE_F32 || k.dtype != v.dtype) {
 		ref_attention_step(NULL, out, weights, q, k, v, index, length, index_stride, heads);
 		return;
 	}
-	scratch = cpu_scratch(d, CPU_SCRATCH_THREADS, (size_t)(d->threads * heads),
-			      (size_t)room * sizeof(*scratch));
-	if (!scratch)
-		return;
-#pragma omp parallel for num_threads(cpu_threads(d, q.rows * q.cols)) schedule(dynamic, 4)
-	for (int64_t r = 0; r < q.rows; r++) {
-		struct step s = { out, q, k, v, r, index + r * index_stride, length[r], heads };
-		float *score = scratch + cpu_thread_number() * heads * room,
-		      *w = weights ? weights + r * index_stride : NULL;
-
-		if (k.dtype == DTYPE_BF16)
-			attend_halves(&s, score, room);
-		else
-			attend_floats(&s, score, room);
-		if (w)
-			memset(w, 0, (size_t)index_stride * sizeof(*w));
-		for (int32_t h = 0; h < heads && w; h++)
-			for (int32_t j = 0; j < s.length; j++)
-				w[j] += score[h * room + j] * part;
-	}
+	s.scratch = cpu_scratch(d, CPU_SCRATCH_THREADS, (size_t)(d->team_threads * heads),
+				(size_t)s.room * sizeof(*s.scratch));
+	if (s.scratch)
+		cpu_team_run(d->team, cpu_team_threads(d, q.rows * q.cols),
+			     CEIL_DIV(q.rows, STEP_ROWS), attend_rows, &s);
 }
 
 static void copy_row(struct tensor to, int64_t to_row, struct tensor from, int64_t from_row)

@@ -3,18 +3,21 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #if defined(__x86_64__)
 #include <cpuid.h>
 #endif
 
+#include "share/base/flow.h"
 #include "share/base/mem.h"
 
-static int usable_threads(int asked)
+/* Threads of loops by OpenMP, which may not be there. */
+static int openmp_threads(int threads)
 {
 #ifdef _OPENMP
-	return asked > 0 ? asked : omp_get_num_procs();
+	return threads;
 #else
-	(void)asked;
+	(void)threads;
 	return 1;
 #endif
 }
@@ -41,7 +44,15 @@ struct dev *cpu_open(const struct dev_options *options, struct err *e)
 
 	if (!d)
 		return NULL;
-	d->threads = usable_threads(options->threads);
+	d->team_threads = flow_threads(options->threads);
+	d->threads = options->decoding ? 1 : openmp_threads(d->team_threads);
+	if (d->team_threads > 1) {
+		d->team = cpu_team_new(d->team_threads, e);
+		if (!d->team) {
+			free(d);
+			return NULL;
+		}
+	}
 	d->bf16 = options->bf16;
 	if (d->bf16 && machine_has_tiles())
 		d->onednn = cpu_onednn_open();
@@ -53,21 +64,64 @@ void cpu_close(struct dev *d)
 	if (!d)
 		return;
 	cpu_onednn_close(d->onednn);
+	cpu_team_free(d->team);
 	for (int i = 0; i < CPU_SCRATCH_COUNT; i++)
 		free(d->scratch[i].data);
 	free(d);
 }
 
+/*
+ * Large blocks come from the system as they are: zeroed page by page as they are first touched, so
+ * that what is reserved for the largest batch takes no memory before it comes. With pages of 2 MiB,
+ * where the system gives them to those who ask, addresses need not be looked up all the time. The
+ * length lies in front.
+ */
+#define LARGE     ((size_t)4 << 20)
+#define HUGE_PAGE ((size_t)2 << 20)
+#define FRONT     64
+
+static void *alloc_large(size_t bytes)
+{
+	size_t whole = CEIL_DIV(bytes + FRONT, HUGE_PAGE) * HUGE_PAGE;
+	void *p = mmap(NULL, whole, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (p == MAP_FAILED)
+		return NULL;
+#if defined(MADV_HUGEPAGE)
+	(void)madvise(p, whole, MADV_HUGEPAGE);		/* a hint */
+#endif
+	*(size_t *)p = whole;
+	return (char *)p + FRONT;
+}
+
 void *cpu_alloc(struct dev *d, size_t bytes, struct err *e)
 {
+	char *p;
+
 	(void)d;
-	return mem_alloc_aligned(bytes, 1, e);
+	if (bytes > SIZE_MAX - HUGE_PAGE - FRONT) {
+		err_set(e, ERR_NOMEM, "out of memory: %zu bytes were asked for", bytes);
+		return NULL;
+	}
+	if (bytes < LARGE) {
+		p = mem_alloc_aligned(bytes + FRONT, 1, e);
+		return p ? p + FRONT : NULL;
+	}
+	p = alloc_large(bytes);
+	if (!p)
+		err_set(e, ERR_NOMEM, "out of memory: %zu bytes were asked for", bytes);
+	return p;
 }
 
 void cpu_release(struct dev *d, void *p)
 {
+	size_t *front = p ? (size_t *)(void *)((char *)p - FRONT) : NULL;
+
 	(void)d;
-	free(p);
+	if (front && *front)
+		munmap(front, *front);
+	else
+		free(front);
 }
 
 void cpu_copy(struct dev *d, void *to, const void *from, size_t bytes)

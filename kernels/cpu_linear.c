@@ -23,6 +23,7 @@
 #define PACK_UNITS 16		/* units along K that packing brings over at a time */
 #define BLOCK_BYTES (256 << 10)	/* of a's rows: they stay in the second cache */
 #define TASK_PANELS 16		/* at most */
+#define PREPARE_ROWS 16		/* that a thread takes at once */
 
 #define JOIN2(a, b) a##b
 #define JOIN(a, b) JOIN2(a, b)
@@ -230,6 +231,19 @@ static void pack_panel(struct tensor packed, struct tensor b, int64_t panel, int
 				to[v * PANEL_WIDTH + i] = row[i * n_units + v];
 }
 
+struct packing {
+	struct tensor packed, b;
+	int32_t *room;		/* (threads, size) */
+	int64_t size;
+};
+
+static void pack_part(const void *context, int thread, int64_t panel)
+{
+	const struct packing *p = context;
+
+	pack_panel(p->packed, p->b, panel, p->room + thread * p->size);
+}
+
 void CPU(pack)(struct dev *d, struct tensor packed, struct tensor b)
 {
 	int64_t size = panel_units(packed) * PANEL_WIDTH;
@@ -239,13 +253,12 @@ void CPU(pack)(struct dev *d, struct tensor packed, struct tensor b)
 		ref_pack(NULL, packed, b);
 		return;
 	}
-	room = cpu_scratch(d, CPU_SCRATCH_THREADS, (size_t)d->threads,
+	room = cpu_scratch(d, CPU_SCRATCH_THREADS, (size_t)d->team_threads,
 			   (size_t)size * sizeof(*room));
 	if (!room)
 		return;
-#pragma omp parallel for num_threads(d->threads) schedule(static)
-	for (int64_t panel = 0; panel < panel_count(packed); panel++)
-		pack_panel(packed, b, panel, room + cpu_thread_number() * size);
+	cpu_team_run(d->team, d->team_threads, panel_count(packed), pack_part,
+		     &(struct packing){ packed, b, room, size });
 }
 
 /* ---- the product ------------------------------------------------------------------------ */
@@ -269,6 +282,16 @@ static void prepare_row(const struct linear *l, int64_t row)
 
 	l->scales[row] = amax / 127;
 	to_units(l->units + row * l->pitch, from, l->a.cols, l->packed.dtype, amax, l->flip);
+}
+
+static void prepare_rows(const void *context, int thread, int64_t part)
+{
+	const struct linear *l = context;
+	int64_t end = MIN((part + 1) * PREPARE_ROWS, l->a.rows);
+
+	(void)thread;
+	for (int64_t row = part * PREPARE_ROWS; row < end; row++)
+		prepare_row(l, row);
 }
 
 /* Rows [first, last) by one panel, to columns to … of out. */
@@ -304,13 +327,15 @@ static void one_panel(const struct linear *l, int64_t panel, int64_t to, int64_t
 	}
 }
 
-static void one_task(const struct linear *l, int64_t task)
+static void one_task(const void *context, int thread, int64_t task)
 {
+	const struct linear *l = context;
 	int64_t first = task % l->n_blocks * l->block_rows,
 		last = MIN(first + l->block_rows, l->out.rows);
 	int64_t panel = task / l->n_blocks * l->task_panels;
 	int64_t end = MIN(panel + l->task_panels, panel_count(l->packed));
 
+	(void)thread;
 	for (; panel < end; panel++)
 		one_panel(l, panel, panel * PANEL_WIDTH, first, last);
 }
@@ -342,9 +367,8 @@ static bool prepare(struct dev *d, struct linear *l)
 	l->scales = cpu_scratch(d, CPU_SCRATCH_B, (size_t)l->a.rows, sizeof(*l->scales));
 	if (!l->units || !l->scales)
 		return false;
-#pragma omp parallel for num_threads(cpu_threads(d, elements / 4)) schedule(static)
-	for (int64_t row = 0; row < l->a.rows; row++)
-		prepare_row(l, row);
+	cpu_team_run(d->team, cpu_team_threads(d, elements / 4), CEIL_DIV(l->a.rows, PREPARE_ROWS),
+		     prepare_rows, l);
 	return true;
 }
 
@@ -358,7 +382,7 @@ static int product_threads(const struct dev *d, struct tensor packed, int64_t ro
 {
 	int64_t n_units = packed.rows * panel_units(packed);
 
-	return n_units / 10 + n_units * rows / 100 < 50000 ? 1 : d->threads;
+	return n_units / 10 + n_units * rows / 100 < 50000 ? 1 : d->team_threads;
 }
 
 void CPU(linear)(struct dev *d, struct tensor out, struct tensor a, struct tensor packed,
@@ -376,19 +400,17 @@ void CPU(linear)(struct dev *d, struct tensor out, struct tensor a, struct tenso
 	if (!prepare(d, &l))
 		return;
 	l.n_blocks = CEIL_DIV(out.rows, l.block_rows);
-	l.task_panels = MAX(1, MIN(TASK_PANELS, panels * l.n_blocks / (4 * d->threads)));
+	l.task_panels = MAX(1, MIN(TASK_PANELS, panels * l.n_blocks / (4 * d->team_threads)));
 	l.n_tasks = CEIL_DIV(panels, l.task_panels) * l.n_blocks;
-#pragma omp parallel for num_threads(product_threads(d, packed, out.rows)) schedule(dynamic)
-	for (int64_t task = 0; task < l.n_tasks; task++)
-		one_task(&l, task);
+	cpu_team_run(d->team, product_threads(d, packed, out.rows), l.n_tasks, one_task, &l);
 }
 
 /* ---- the product of which only the best is wanted ---------------------------------------- */
 
 /*
  * Columns come in chunks, whose products stay in the cache while they are looked at, and these in
- * slices: a row's sum of exponentials is one for each slice, so that it does not depend on which
- * thread made it. The best are listed by each thread for itself.
+ * slices: a row's sum of exponentials is one for each slice. Parts are some slices that follow on
+ * each other, and have their own lists of the best, so that nothing depends on who did which.
  */
 #define CHUNK_PANELS 8
 #define CHUNK (CHUNK_PANELS * PANEL_WIDTH)
@@ -403,12 +425,12 @@ struct softmax_part {
 struct best {
 	struct linear l;
 	int64_t n_real;
-	int32_t k, n_threads;
+	int32_t k, n_threads, n_lists;
 	float *chunks;			/* (threads, block_rows, CHUNK) */
 	struct softmax_part *parts;	/* (slices, rows) */
-	float *values;			/* (threads, rows, k) falling */
+	float *values;			/* (lists, rows, k) falling */
 	int32_t *ids;			/* the same */
-	int32_t *n;			/* (threads, rows) how many are listed */
+	int32_t *n;			/* (lists, rows) how many are listed */
 };
 
 /* n numbers join the sum; gives the largest of them and those before. */
@@ -446,11 +468,18 @@ static void list_best(const struct best *b, int64_t list, const float *x, int64_
 	b->n[list] = n_listed;
 }
 
-static void one_chunk(const struct best *b, int thread, int64_t col, int64_t row, int64_t n_rows)
+/* Where a chunk of a part is made. */
+struct place {
+	int thread;
+	int64_t part;
+};
+
+static void one_chunk(const struct best *b, struct place at, int64_t col, int64_t row,
+		      int64_t n_rows)
 {
 	struct linear l = b->l;
 	int64_t n = MIN(CHUNK, b->n_real - col), first = col / PANEL_WIDTH;
-	float *chunk = b->chunks + thread * l.block_rows * CHUNK;
+	float *chunk = b->chunks + at.thread * l.block_rows * CHUNK;
 
 	l.out = tensor_f32(chunk, n_rows, CHUNK);
 	l.units += row * l.pitch;
@@ -458,7 +487,7 @@ static void one_chunk(const struct best *b, int thread, int64_t col, int64_t row
 	for (int64_t p = first; p < MIN(first + CHUNK_PANELS, panel_count(l.packed)); p++)
 		one_panel(&l, p, (p - first) * PANEL_WIDTH, 0, n_rows);
 	for (int64_t i = 0; i < n_rows; i++, chunk += CHUNK) {
-		int64_t list = thread * l.a.rows + row + i;
+		int64_t list = at.part * l.a.rows + row + i;
 		vec largest = add_to_part(&b->parts[col / SLICE * l.a.rows + row + i], chunk, n);
 
 		if (b->n[list] < b->k || vec_any(largest > b->values[(list + 1) * b->k - 1]))
@@ -466,13 +495,17 @@ static void one_chunk(const struct best *b, int thread, int64_t col, int64_t row
 	}
 }
 
-static void one_slice(const struct best *b, int thread, int64_t slice)
+static void one_part(const void *context, int thread, int64_t part)
 {
-	int64_t last = MIN((slice + 1) * SLICE, b->n_real), rows = b->l.a.rows;
+	const struct best *b = context;
+	const struct place at = { thread, part };
+	int64_t slices = CEIL_DIV(b->n_real, SLICE), rows = b->l.a.rows;
+	int64_t first = part * slices / b->n_lists * SLICE;
+	int64_t last = MIN((part + 1) * slices / b->n_lists * SLICE, b->n_real);
 
-	for (int64_t col = slice * SLICE; col < last; col += CHUNK)
+	for (int64_t col = first; col < last; col += CHUNK)
 		for (int64_t row = 0; row < rows; row += b->l.block_rows)
-			one_chunk(b, thread, col, row, MIN(b->l.block_rows, rows - row));
+			one_chunk(b, at, col, row, MIN(b->l.block_rows, rows - row));
 }
 
 /* The logarithm of a row's sum of exponentials. */
@@ -493,13 +526,13 @@ static float log_sum_of(const struct best *b, int64_t row)
 	return largest + logf(vec_sum(sum));
 }
 
-/* Threads have taken columns in their order, so lists are joined in theirs. */
+/* Lists are in the order of their columns: of equal numbers the first comes first. */
 static void join_lists(const struct best *b, float *values, int32_t *ids, int64_t row)
 {
 	float log_sum = log_sum_of(b, row);
 	int32_t n = 0;
 
-	for (int32_t t = 0; t < b->n_threads; t++) {
+	for (int32_t t = 0; t < b->n_lists; t++) {
 		int64_t list = t * b->l.a.rows + row;
 
 		for (int32_t i = 0; i < b->n[list]; i++)
@@ -515,7 +548,8 @@ static bool reserve_best(struct dev *d, struct best *b)
 {
 	int64_t n_rows = b->l.a.rows, n_blocks = CEIL_DIV(n_rows, MIN(b->l.block_rows, CHUNK_ROWS));
 	size_t threads = (size_t)b->n_threads, rows = (size_t)n_rows;
-	size_t lists = threads * rows, parts = (size_t)CEIL_DIV(b->n_real, SLICE) * rows, chunk;
+	size_t lists = (size_t)b->n_lists * rows, chunk;
+	size_t parts = (size_t)CEIL_DIV(b->n_real, SLICE) * rows;
 	float *at;
 
 	b->l.block_rows = CEIL_DIV(CEIL_DIV(n_rows, n_blocks), TILE_ROWS) * TILE_ROWS;
@@ -544,7 +578,6 @@ void CPU(linear_top_k)(struct dev *d, float *values, int32_t *ids, struct tensor
 		       struct tensor packed, int64_t n_real, int32_t k)
 {
 	struct best b = { .l = { .a = a, .packed = packed }, .n_real = n_real, .k = k };
-	int64_t n_slices = CEIL_DIV(n_real, SLICE);
 
 	if (a.rows == 0)
 		return;
@@ -553,11 +586,10 @@ void CPU(linear_top_k)(struct dev *d, float *values, int32_t *ids, struct tensor
 		return;
 	}
 	b.n_threads = product_threads(d, packed, a.rows);
+	b.n_lists = b.n_threads == 1 ? 1 : (int32_t)MIN(4 * b.n_threads, CEIL_DIV(n_real, SLICE));
 	if (!prepare(d, &b.l) || !reserve_best(d, &b))
 		return;
-#pragma omp parallel for num_threads(b.n_threads) schedule(static)
-	for (int64_t slice = 0; slice < n_slices; slice++)
-		one_slice(&b, cpu_thread_number(), slice);
+	cpu_team_run(d->team, b.n_threads, b.n_lists, one_part, &b);
 	for (int64_t row = 0; row < a.rows; row++)
 		join_lists(&b, values + row * k, ids + row * k, row);
 }

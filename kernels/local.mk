@@ -5,7 +5,7 @@ libkernels_a_SOURCES = \
 	%D%/ref.c %D%/ref.h %D%/ref_attention.c %D%/ref_decode.c %D%/ref_loss.c \
 	%D%/profile.c %D%/profile.h %D%/work.c %D%/work.h \
 	%D%/ref_linear.c %D%/ref_matmul.c %D%/ref_norm.c %D%/ref_point.c \
-	%D%/cpu_dev.c %D%/cpu_matmul.c
+	%D%/cpu_dev.c %D%/cpu_matmul.c %D%/cpu_team.c %D%/cpu_team.h
 libkernels_a_CPPFLAGS = $(AM_CPPFLAGS)
 libkernels_a_CFLAGS = $(AM_CFLAGS) $(OPENMP_CFLAGS)
 libkernels_a_LIBADD =

@@ -36,6 +36,7 @@ struct dev;	/* one backend, opened: threads or streams, scratch memory; opaque *
 
 struct dev_options {
 	int  threads;		/* CPU threads, 0: all cores */
+	bool decoding;		/* CPU threads help with packed weights and attention_step alone */
 	int  device;		/* GPU number on this host */
 	bool bf16;		/* products round their inputs to bf16 and accumulate in fp32 */
 	struct profile *profile;	/* borrowed; only for the ops of kernels/profile.h */

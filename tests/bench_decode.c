@@ -123,6 +123,7 @@ static int run(const struct bench *b, struct err *e)
 			    : !strcmp(b->precision, "bf16") ? DTYPE_PACKED_BF16
 							    : DTYPE_PACKED_F32;
 	struct dev_options dev = { .threads = (int)b->threads,
+				   .decoding = true,
 				   .bf16 = packed == DTYPE_PACKED_BF16 };
 	const struct ops *ops = ops_find(b->backend, e);
 	struct model *m = ops ? model_new(&b->shape, ops, &dev, e) : NULL;

@@ -1,6 +1,7 @@
 /*
  * t_ckpt.c - safetensors and checkpoints: what is written comes back, what is damaged is refused.
  */
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/resource.h>
@@ -420,4 +421,119 @@ TEST(ckpt_resolves_names)
 	check_err(resolve(NULL, "last", NULL, NULL), ERR_USAGE);
 	check_err(resolve("r", "last", "/m", NULL), ERR_USAGE);
 	check_err(resolve(NULL, "best", "/m", NULL), 0);
+}
+
+/* The negative log-likelihood of the small batch, packed as the decoder has it; NAN: failure. */
+static double packed_nll(struct model *m, enum dtype precision)
+{
+	struct batch b = { 0 };
+	struct model_sums sums = { 0 };
+	struct err e = { 0 };
+	bool good = small_batch(&b) &&
+		    check_err(model_reserve_forward(m, SMALL_TOKENS, SMALL_SENTENCES, &e), 0) &&
+		    check_err(model_pack(m, precision, &e), 0) &&
+		    check_err(model_evaluate(m, &b, 0, &sums, &e), 0);
+
+	batch_free(&b);
+	return good ? sums.nll : NAN;
+}
+
+/* The weights of checkpoints/1 give the same numbers mapped (when they can be) and loaded. */
+static void compare_mapped(const char *backend, enum dtype precision, bool is_mapped)
+{
+	struct model_shape shape = small_shape();
+	struct dev_options options = { .threads = 2 };
+	struct err e = { 0 };
+	const struct ops *ops = ops_find(backend, &e);
+	struct safetensors *weights = NULL;
+	struct model *loaded = model_new(&shape, ops, &options, &e);
+	struct model *mapped = ckpt_open_model(in_folder("checkpoints/1"), &shape, ops, &options,
+					       &weights, &e);
+
+	if (check(loaded) && check(mapped)) {
+		check_err(ckpt_load_weights(in_folder("checkpoints/1"), loaded, &e), 0);
+		check((weights != NULL) == is_mapped);
+		check((model_param_arena(mapped) == NULL) == is_mapped);
+		check_near(packed_nll(mapped, precision), packed_nll(loaded, precision), 0);
+	}
+	model_free(loaded);
+	model_free(mapped);
+	safetensors_close(weights);
+}
+
+/* One more blank in its header: data of that file lies at odd addresses. */
+static void misalign(const char *path)
+{
+	struct buf b = { 0 }, moved = { 0 };
+	struct err e = { 0 };
+	uint64_t n;
+
+	check_err(file_read_all(path, 0, &b, &e), 0);
+	memcpy(&n, b.data, sizeof(n));
+	buf_add(&moved, b.data, 8 + n);
+	buf_add_char(&moved, ' ');
+	buf_add(&moved, b.data + 8 + n, b.len - 8 - n);
+	n++;
+	memcpy(moved.data, &n, sizeof(n));
+	check_err(file_write_all(path, moved.data, moved.len, &e), 0);
+	buf_free(&b);
+	buf_free(&moved);
+}
+
+static struct model *open_small(const struct model_shape *shape, struct safetensors **weights,
+				struct err *e)
+{
+	const struct dev_options options = { .threads = 1 };
+
+	return ckpt_open_model(in_folder("checkpoints/1"), shape, ops_cpu(), &options, weights, e);
+}
+
+TEST(ckpt_is_mapped)
+{
+	struct model *m = small_model("cpu", false);
+	struct model_shape shape = small_shape();
+	struct safetensors *weights;
+	struct err e = { 0 };
+
+	if (!m || !check_err(model_init(m, 3, &e), 0) || !save_one(m, 1, 1))
+		return;
+	compare_mapped("cpu", DTYPE_PACKED_F32, true);
+	compare_mapped("cpu", DTYPE_PACKED_INT8, true);
+	compare_mapped("ref", DTYPE_PACKED_BF16, true);
+	misalign(in_folder("checkpoints/1/model.safetensors"));
+	compare_mapped("cpu", DTYPE_PACKED_F32, false);
+	shape.d_ff = 32;
+	check(!open_small(&shape, &weights, &e));
+	check_int(e.code, ERR_DATA);
+	check(weights == NULL);
+	shape = small_shape();
+	shape.decoder_layers = 1;
+	check(!open_small(&shape, &weights, &e));
+	check_int(e.code, ERR_DATA);
+	model_free(m);
+}
+
+static int check_folder(struct err *e)
+{
+	struct ckpt_check *c = ckpt_check_start(in_folder("checkpoints/1"), e);
+
+	return c ? ckpt_check_finish(c, e) : e->code;
+}
+
+TEST(ckpt_is_checked_on_the_side)
+{
+	struct model *m = small_model("cpu", false);
+	struct err e = { 0 };
+
+	check_err(ckpt_check_finish(NULL, &e), 0);
+	check_err(check_folder(&e), ERR_DATA);			/* there is none */
+	if (!m || !check_err(model_init(m, 3, &e), 0) || !save_one(m, 1, 1))
+		return;
+	check_err(check_folder(&e), 0);
+	damage("checkpoints/1/optimizer.safetensors", 2000);
+	check_err(check_folder(&e), 0);				/* not read: not checked */
+	damage("checkpoints/1/model.safetensors", 2000);
+	check_err(check_folder(&e), ERR_DATA);
+	check(strstr(e.text, "model.safetensors") != NULL);
+	model_free(m);
 }

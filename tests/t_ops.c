@@ -611,3 +611,29 @@ TEST(ops_dropout_share)
 	check_near(dropout_scale(0.3f) * 0.7, 1, 1e-4);
 	check_near(dropout_scale(0), 1, 0);
 }
+
+TEST(ops_cpu_memory)
+{
+	const struct ops *o = ops_cpu();
+	struct dev_options options = { .threads = 1 };
+	struct err e = { 0 };
+	struct dev *d = o->open(&options, &e);
+	static const size_t sizes[] = { 0, 1, 4095, 5 << 20 };
+
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes) && check(d); i++) {
+		unsigned char *p = o->alloc(d, sizes[i], &e), sum = 0;
+
+		if (!check(p && (uintptr_t)p % 64 == 0))
+			continue;
+		for (size_t k = 0; k < sizes[i]; k++)
+			sum |= p[k];
+		check_int(sum, 0);
+		memset(p, 1, sizes[i]);
+		o->release(d, p);
+	}
+	check(!o->alloc(d, SIZE_MAX - 100, &e));
+	check_int(e.code, ERR_NOMEM);
+	check(!o->alloc(d, SIZE_MAX / 2, &e));
+	o->release(d, NULL);
+	o->close(d);
+}

@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +21,7 @@
 /* ---- sums -------------------------------------------------------------- */
 
 /* One line "HEX  NAME" of SHA256SUMS. */
-static int verify_line(const char *folder, char *line, struct err *e)
+static int verify_line(const char *folder, char *line, bool moments, struct err *e)
 {
 	char hex[HASH_SHA256_HEX];
 	char *name = line + HASH_SHA256_HEX + 1, *path;
@@ -31,6 +32,8 @@ static int verify_line(const char *folder, char *line, struct err *e)
 	    memcmp(line + HASH_SHA256_HEX - 1, "  ", 2) != 0 || strchr(name, '/'))
 		return err_set(e, ERR_DATA, "%s/%s: a line is not \"SHA-256  NAME\"", folder,
 			       CKPT_SUMS);
+	if (!moments && !strcmp(name, CKPT_MOMENTS))
+		return 0;
 	path = file_path(e, "%s/%s", folder, name);
 	if (!path)
 		return e->code;
@@ -44,7 +47,7 @@ static int verify_line(const char *folder, char *line, struct err *e)
 	return rc;
 }
 
-int ckpt_verify(const char *folder, struct err *e)
+int ckpt_verify(const char *folder, bool moments, struct err *e)
 {
 	struct buf sums = { 0 };
 	char *path = file_path(e, "%s/%s", folder, CKPT_SUMS), *line, *rest;
@@ -65,7 +68,7 @@ int ckpt_verify(const char *folder, struct err *e)
 		}
 		*end = 0;
 		rest = end + 1;
-		rc = verify_line(folder, line, e);
+		rc = verify_line(folder, line, moments, e);
 		weights |= !rc && !strcmp(line + HASH_SHA256_HEX + 1, CKPT_WEIGHTS);
 		state |= !rc && !strcmp(line + HASH_SHA256_HEX + 1, CKPT_STATE);
 	}
@@ -91,6 +94,55 @@ int ckpt_weights_sum(const char *folder, char hex[HASH_SHA256_HEX], struct err *
 	}
 	buf_free(&sums);
 	free(path);
+	return rc;
+}
+
+struct ckpt_check {
+	pthread_t thread;
+	bool threaded;
+	char *folder;			/* owned */
+	struct err result;
+};
+
+static void *check(void *arg)
+{
+	struct ckpt_check *c = arg;
+
+	if (!ckpt_verify(c->folder, false, &c->result))
+		c->result.code = 0;
+	return NULL;
+}
+
+struct ckpt_check *ckpt_check_start(const char *folder, struct err *e)
+{
+	struct ckpt_check *c = mem_alloc(1, sizeof(*c), e);
+
+	if (!c)
+		return NULL;
+	c->folder = mem_strdup(folder, e);
+	if (!c->folder) {
+		free(c);
+		return NULL;
+	}
+	c->threaded = !pthread_create(&c->thread, NULL, check, c);
+	return c;
+}
+
+int ckpt_check_finish(struct ckpt_check *c, struct err *e)
+{
+	int rc;
+
+	if (!c)
+		return 0;
+	if (c->threaded)
+		pthread_join(c->thread, NULL);
+	else
+		check(c);
+	rc = c->result.code;
+	if (rc)
+		*e = c->result;
+	free(c->folder);
+	free(c);
 	return rc;
 }
 
@@ -160,7 +212,7 @@ int ckpt_read_state(const char *folder, bool verify, struct ckpt_state *s, struc
 	int rc = path ? 0 : e->code;
 
 	if (!rc && verify)
-		rc = ckpt_verify(folder, e);
+		rc = ckpt_verify(folder, true, e);
 	if (!rc)
 		rc = file_read_all(path, SMALL_FILE, &text, e);
 	if (!rc) {
@@ -232,6 +284,72 @@ int ckpt_load_weights(const char *folder, struct model *m, struct err *e)
 	safetensors_close(file);
 	free(path);
 	return rc;
+}
+
+/* Where each tensor lies in the file, owned by the caller; NULL with e->code 0: not to be mapped. */
+static const float **find_tensors(const struct safetensors *file, const struct model_shape *shape,
+				  struct err *e)
+{
+	struct model_param *params = NULL;
+	const float **tensors = NULL;
+	int64_t floats;
+	size_t n;
+	bool aligned = true;
+
+	if (model_params(shape, &params, &n, &floats, e))
+		return NULL;
+	tensors = mem_alloc(n, sizeof(*tensors), e);
+	for (size_t i = 0; tensors && i < n; i++) {
+		const void *data = safetensors_get(file, params[i].name, params[i].rows,
+						   params[i].cols, e);
+
+		if (!data) {
+			free(tensors);
+			tensors = NULL;
+			break;
+		}
+		tensors[i] = data;
+		aligned &= (uintptr_t)data % sizeof(float) == 0;
+	}
+	free(params);
+	if (tensors && !aligned) {
+		free(tensors);
+		e->code = 0;
+		return NULL;
+	}
+	return tensors;
+}
+
+struct model *ckpt_open_model(const char *folder, const struct model_shape *shape,
+			      const struct ops *ops, const struct dev_options *o,
+			      struct safetensors **weights, struct err *e)
+{
+	char *path = file_path(e, "%s/%s", folder, CKPT_WEIGHTS);
+	const float **tensors = NULL;
+	struct model *m = NULL;
+
+	*weights = path ? safetensors_open(path, e) : NULL;
+	if (!*weights)
+		goto out;
+	e->code = 0;
+	if (ops->pack)
+		tensors = find_tensors(*weights, shape, e);
+	if (e->code)
+		goto out;
+	m = tensors ? model_new_mapped(shape, ops, o, tensors, e) : model_new(shape, ops, o, e);
+	if (m && (tensors ? count_tensors(*weights, path, m, 1, e) :
+			    ckpt_load_weights(folder, m, e))) {
+		model_free(m);
+		m = NULL;
+	}
+out:
+	if (!m || !tensors) {
+		safetensors_close(*weights);
+		*weights = NULL;
+	}
+	free(tensors);
+	free(path);
+	return m;
 }
 
 int ckpt_load_moments(const char *folder, struct model *m, float *first, float *second,

@@ -23,6 +23,7 @@
 #include "share/base/conf.h"
 #include "share/base/err.h"
 #include "train/model.h"
+#include "train/safetensors.h"
 
 /* What a checkpoint says besides tensors; plain data. */
 struct ckpt_state {
@@ -41,6 +42,23 @@ struct ckpt_state {
  * Corrupt or foreign: ERR_DATA naming the file.
  */
 int ckpt_read_state(const char *folder, bool verify, struct ckpt_state *s, struct err *e);
+
+/*
+ * The same check of SHA256SUMS on a thread of its own, while other work goes on; the moments of
+ * the optimizer are left out. NULL: ERR_NOMEM. finish waits for it and frees it: 0, or ERR_DATA
+ * naming the file. NULL is fine for finish.
+ */
+struct ckpt_check;
+struct ckpt_check *ckpt_check_start(const char *folder, struct err *e);
+int ckpt_check_finish(struct ckpt_check *c, struct err *e);
+
+/*
+ * A model with the weights of a folder, for decoding: mapped where backend and file allow it, else
+ * loaded. *weights must be closed after the model; NULL when loaded. NULL: failure as below.
+ */
+struct model *ckpt_open_model(const char *folder, const struct model_shape *shape,
+			      const struct ops *ops, const struct dev_options *o,
+			      struct safetensors **weights, struct err *e);
 
 /*
  * Load weights into a model of the same shape (ERR_DATA otherwise, naming the first tensor that

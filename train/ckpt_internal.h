@@ -2,6 +2,7 @@
 #ifndef WERKBANK_TRAIN_CKPT_INTERNAL_H
 #define WERKBANK_TRAIN_CKPT_INTERNAL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -23,7 +24,10 @@ int ckpt_list(const char *run_folder, int64_t **steps, size_t *n, struct err *e)
 /* The step that the link best or last points to; -1: none. */
 int64_t ckpt_link_step(const char *run_folder, const char *link);
 
-/* Check every line of SHA256SUMS. ERR_DATA naming the file. */
-int ckpt_verify(const char *folder, struct err *e);
+/*
+ * Check every line of SHA256SUMS, but not the optimizer's moments unless they are asked for.
+ * ERR_DATA naming the file.
+ */
+int ckpt_verify(const char *folder, bool moments, struct err *e);
 
 #endif

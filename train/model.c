@@ -188,6 +188,16 @@ static int alloc_views(struct model_weights *w, const struct model_shape *s, str
 	return w->encoder && w->decoder ? 0 : e->code;
 }
 
+/* The view of a tensor of w. */
+static void *view_of(struct model_weights *w, const struct row *row, int32_t layer)
+{
+	char *owner = row->group == GROUP_encoder   ? (char *)&w->encoder[layer]
+		      : row->group == GROUP_decoder ? (char *)&w->decoder[layer]
+						    : (char *)w;
+
+	return owner + row->field;
+}
+
 /* Point every view of w into the flat buffer. */
 static void set_views(struct model_weights *w, const struct model_shape *s, float *flat)
 {
@@ -196,21 +206,35 @@ static void set_views(struct model_weights *w, const struct model_shape *s, floa
 
 	for (walk_begin(&walk, s); (row = walk_row(&walk)); walk_next(&walk)) {
 		struct tensor view = tensor_f32(flat, row->rows, row->cols);
-		char *owner = row->group == GROUP_encoder   ? (char *)&w->encoder[walk.layer]
-			      : row->group == GROUP_decoder ? (char *)&w->decoder[walk.layer]
-							    : (char *)w;
 
-		memcpy(owner + row->field, &view, sizeof(view));
+		memcpy(view_of(w, row, walk.layer), &view, sizeof(view));
 		flat += row->rows * row->cols;
 	}
 	w->output = w->embed;
 }
 
-struct model *model_new(const struct model_shape *shape, const struct ops *ops,
-			const struct dev_options *o, struct err *e)
+/* The same with every tensor in a place of its own. */
+static void set_scattered_views(struct model_weights *w, const struct model_shape *s,
+				const float *const *tensors)
+{
+	struct walk walk;
+	const struct row *row;
+
+	for (walk_begin(&walk, s); (row = walk_row(&walk)); walk_next(&walk)) {
+		/* nobody writes to weights that are not trained */
+		union { const float *from; float *to; } data = { .from = *tensors++ };
+		struct tensor view = tensor_f32(data.to, row->rows, row->cols);
+
+		memcpy(view_of(w, row, walk.layer), &view, sizeof(view));
+	}
+	w->output = w->embed;
+}
+
+/* A model without parameters. */
+static struct model *new_model(const struct model_shape *shape, const struct ops *ops,
+			       const struct dev_options *o, struct err *e)
 {
 	struct model *m = mem_alloc(1, sizeof(*m), e);
-	size_t bytes;
 
 	if (!m)
 		return NULL;
@@ -219,16 +243,26 @@ struct model *model_new(const struct model_shape *shape, const struct ops *ops,
 	m->options = *o;
 	if (model_params(shape, &m->params, &m->n_params, &m->floats, e) ||
 	    alloc_views(&m->weights, shape, e) || alloc_views(&m->grads, shape, e) ||
-	    model_acts_alloc(&m->acts, shape, e))
-		goto fail;
+	    model_acts_alloc(&m->acts, shape, e) || !(m->dev = ops->open(o, e))) {
+		model_free(m);
+		return NULL;
+	}
+	return m;
+}
+
+struct model *model_new(const struct model_shape *shape, const struct ops *ops,
+			const struct dev_options *o, struct err *e)
+{
+	struct model *m = new_model(shape, ops, o, e);
+	size_t bytes;
+
+	if (!m)
+		return NULL;
 	if (!mem_mul((size_t)m->floats, sizeof(float), &bytes)) {
 		err_set(e, ERR_NOMEM, "a model of %lld parameters does not fit into memory",
 			(long long)m->floats);
 		goto fail;
 	}
-	m->dev = ops->open(o, e);
-	if (!m->dev)
-		goto fail;
 	m->param = ops->alloc(m->dev, bytes, e);
 	if (!m->param)
 		goto fail;
@@ -237,6 +271,19 @@ struct model *model_new(const struct model_shape *shape, const struct ops *ops,
 fail:
 	model_free(m);
 	return NULL;
+}
+
+struct model *model_new_mapped(const struct model_shape *shape, const struct ops *ops,
+			       const struct dev_options *o, const float *const *tensors,
+			       struct err *e)
+{
+	struct model *m = new_model(shape, ops, o, e);
+
+	if (!m)
+		return NULL;
+	m->mapped = true;
+	set_scattered_views(&m->weights, shape, tensors);
+	return m;
 }
 
 void model_free(struct model *m)
@@ -305,6 +352,11 @@ static int reserve(struct model *m, int32_t tokens, int32_t sentences, enum mode
 int model_reserve_forward(struct model *m, int32_t tokens, int32_t sentences, struct err *e)
 {
 	return reserve(m, tokens, sentences, MODEL_USE_EVALUATE, e);
+}
+
+int model_reserve_encoding(struct model *m, int32_t tokens, int32_t sentences, struct err *e)
+{
+	return reserve(m, tokens, sentences, MODEL_USE_ENCODE, e);
 }
 
 int model_reserve_training(struct model *m, int32_t tokens, int32_t sentences, struct err *e)

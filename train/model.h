@@ -93,6 +93,15 @@ int model_params(const struct model_shape *shape, struct model_param **params, s
 /* Parameters only. ops is borrowed; opens a device of it. NULL: failure. */
 struct model *model_new(const struct model_shape *shape, const struct ops *ops,
 			const struct dev_options *o, struct err *e);
+/*
+ * The same with weights that lie in a mapped file: tensors[i], floats in host memory, is the one of
+ * model_params() number i. They are borrowed, must outlive the model and are never written to; when
+ * model_pack() has packed one, its memory is given back to the system. There is no
+ * model_param_arena(). CPU backends only.
+ */
+struct model *model_new_mapped(const struct model_shape *shape, const struct ops *ops,
+			       const struct dev_options *o, const float *const *tensors,
+			       struct err *e);
 void model_free(struct model *m);
 
 /*
@@ -100,6 +109,8 @@ void model_free(struct model *m);
  * size. Called once.
  */
 int model_reserve_forward(struct model *m, int32_t tokens, int32_t sentences, struct err *e);
+/* Only for model_encode() and what the decoder does: without logits, which are large. */
+int model_reserve_encoding(struct model *m, int32_t tokens, int32_t sentences, struct err *e);
 int model_reserve_training(struct model *m, int32_t tokens, int32_t sentences, struct err *e);
 
 /* Bytes that model_reserve_training() will take, parameters, gradients and moments included. */
@@ -173,7 +184,7 @@ const struct model_shape *model_get_shape(const struct model *m);
 const struct model_weights *model_get_weights(const struct model *m);
 const struct ops *model_get_ops(const struct model *m);
 struct dev *model_get_dev(const struct model *m);
-float *model_param_arena(struct model *m);	/* flat, on the backend's side */
+float *model_param_arena(struct model *m);	/* flat, on the backend's side; NULL: mapped */
 float *model_grad_arena(struct model *m);	/* NULL unless reserved for training */
 int64_t model_floats(const struct model *m);	/* length of either arena */
 

@@ -71,6 +71,7 @@ struct model {
 	const struct ops *ops;		/* borrowed */
 	struct dev_options options;	/* with which dev was opened */
 	struct dev *dev;		/* owned */
+	bool mapped;			/* parameters lie in a mapped file: param is NULL */
 	bool shares;			/* parameters and their views are another model's */
 	struct model_param *params;	/* owned */
 	size_t n_params;

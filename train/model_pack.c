@@ -2,6 +2,7 @@
 #include "train/model_internal.h"
 
 #include "kernels/panels.h"
+#include "share/base/file.h"
 
 /* Calls visit for each weight of a product; view is where the model finds it. */
 typedef bool visit_function(void *context, struct tensor *view);
@@ -44,6 +45,8 @@ static bool pack_one(void *context, struct tensor *view)
 	if (p->m->packed) {
 		packed.data = (char *)p->m->packed + p->bytes;
 		p->m->ops->pack(p->m->dev, packed, *view);
+		if (p->m->mapped)
+			map_forget(view->data, (size_t)(view->rows * view->cols) * sizeof(float));
 		*view = packed;
 	}
 	return !__builtin_add_overflow(p->bytes, (bytes + 63) / 64 * 64, &p->bytes);

@@ -200,6 +200,16 @@ int map_open(struct map *m, const char *path, struct err *e)
 	return 0;
 }
 
+void map_forget(const void *bytes, size_t n)
+{
+	const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+	uintptr_t first = ((uintptr_t)bytes + page - 1) / page * page;
+	uintptr_t end = ((uintptr_t)bytes + n) / page * page;
+
+	if (first < end)
+		(void)madvise((void *)first, end - first, MADV_DONTNEED);
+}
+
 void map_close(struct map *m)
 {
 	if (m->data)

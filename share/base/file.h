@@ -54,6 +54,12 @@ struct map {
 int  map_open(struct map *m, const char *path, struct err *e);
 void map_close(struct map *m);
 
+/*
+ * A hint: these bytes of a map will not be read soon. Memory for them is given back; they
+ * can still be read, from the file.
+ */
+void map_forget(const void *bytes, size_t n);
+
 /* Make the folder and every missing one above it. Existing ones are fine. */
 int file_make_folders(const char *path, struct err *e);
 

@@ -4,6 +4,7 @@
 Usage: ctranslate2_decode.py speed BUILD [--size tiny,base] [--beam 4,1] [--batch 32,1] [--precision fp32,bf16,int8]
                                    [--threads 2] [--rounds 3]
        ctranslate2_decode.py model BUILD MODEL-FOLDER SOURCE REFERENCE [--beam 4,1] [--threads 2]
+       ctranslate2_decode.py load BUILD [--size base] [--rounds 3]     milliseconds until a model is ready, and memory
        ctranslate2_decode.py random BUILD FOLDER [--size base]      a model folder of random weights, to measure with
 
 BUILD is the folder in which Werkbank was built. speed: random weights of a real size, 25 source tokens, exactly 25
@@ -130,6 +131,40 @@ def compare_speed(a, size, scratch):
                       % (size, beam, batch, name, speed, cpu, ratio), flush=True)
 
 
+# ---- how long it takes to be ready --------------------------------------------------------------------
+
+READY = ("import sys, ctranslate2; t = ctranslate2.Translator(sys.argv[1], device='cpu', compute_type=sys.argv[2], "
+         "inter_threads=1, intra_threads=int(sys.argv[3])); print('ready', flush=True); sys.stdin.read()")
+
+
+def seconds_to_ready(command):
+    """From the start of a program to its first line, and its peak memory in MB then."""
+    start = time.perf_counter()
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as p:
+        p.stdout.readline()
+        seconds = time.perf_counter() - start
+        status = open("/proc/%d/status" % p.pid, encoding="ascii").read()
+        p.stdin.close()
+    return seconds, int(status.split("VmHWM:")[1].split()[0]) / 1e3
+
+
+def compare_load(a, size, scratch):
+    model = random_model(a.build, size, os.path.join(scratch, size))
+    exported = {p: export(a.build, model, os.path.join(scratch, size + "." + p), p) for p in ("fp32", "int8")}
+    programs = {p: [os.path.join(a.build, "werkbank-eval"), "translate", "-m", model, "--serve", "--precision", p, "--threads",
+                    str(a.threads)] for p in a.precision}
+    programs["CTranslate2 float32"] = [sys.executable, "-c", READY, exported["fp32"], "float32", str(a.threads)]
+    programs["CTranslate2 int8, of int8"] = [sys.executable, "-c", READY, exported["int8"], "int8", str(a.threads)]
+    programs["Python with CTranslate2, no model"] = [sys.executable, "-c", "import ctranslate2; print(1)"]
+    seen = {name: [] for name in programs}
+    for _ in range(a.rounds):
+        for name, command in programs.items():
+            seen[name].append(seconds_to_ready(command))
+    for name, values in seen.items():
+        print("%s %-34s ready after %4.0f ms (of %d), peak %4.0f MB"
+              % (size, name, 1e3 * min(v[0] for v in values), a.rounds, max(v[1] for v in values)), flush=True)
+
+
 # ---- quality, a trained model -------------------------------------------------------------------------
 
 def compare_model(a, scratch):
@@ -176,7 +211,7 @@ def numbers(text):
 
 
 parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-parser.add_argument("what", choices=("speed", "model", "random"))
+parser.add_argument("what", choices=("speed", "model", "load", "random"))
 parser.add_argument("build")
 parser.add_argument("model", nargs="?")
 parser.add_argument("source", nargs="?")
@@ -198,4 +233,4 @@ with tempfile.TemporaryDirectory() as scratch:
         compare_model(arguments, scratch)
     else:
         for each in arguments.size:
-            compare_speed(arguments, each, scratch)
+            (compare_load if arguments.what == "load" else compare_speed)(arguments, each, scratch)
