@@ -27,7 +27,7 @@ case ${1:-} in
 long) chosen=$all ;;
 *) chosen=$* ;;
 esac
-steps=1000 save=100 moment=250
+steps=400 save=50 moment=120
 late=2 hang=6
 table=$tmp/table
 
@@ -72,14 +72,14 @@ gone_soon() {
 	nobody_left "$1"
 }
 
-# ends NAME WHAT : the run is over, finished, and its losses are those of the calm run
+# ends NAME WHAT [-] : the run is over, finished, and its losses are those of the calm run
 ends() {
 	until_over "$run" 120 || not_ok "$1" "it does not end"
 	attempts=$(records "$run" start run | wc -l)
 	same "$1: finished" "$(run_state "$run")" finished
 	agree "$1: as if nothing had happened" calm "$run" 1e-4 $steps
 	gone_soon "$1"
-	row "$1" "$2; finished after $attempts starts" "$(journal_after "$since" '"kind":"(event|stop|start)"')" "$(lost)"
+	row "$1" "$2; finished after $attempts starts" "${3:-$(journal_after "$since" '"kind":"(event|stop|start)"')}" "$(lost)"
 }
 
 # begin NAME OPTION... : a run that has come to the moment
@@ -113,7 +113,7 @@ fault_terminal() {
 	until_step terminal $moment 60 || { not_ok terminal "it does not come to step $moment: $(tail -n 3 "$tmp/terminal.out")"; return; }
 	since=$(now)
 	lab_kill h1 KILL script
-	ends terminal "its terminal hung up: went on"
+	ends terminal "its terminal hung up: went on" -
 	same "terminal: no step is lost" "$(records terminal start run | wc -l) $(lost)" "1 0"
 }
 
@@ -210,7 +210,7 @@ fault_twice() {
 	else
 		not_ok "twice: the second is refused" "status $status: $(tail -n 3 "$tmp/twice.out")"
 	fi
-	ends twice "second start of one name: status $status; the first"
+	ends twice "second start of one name: status $status; the first" -
 	same "twice: no step is lost" "$(records twice start run | wc -l) $(lost)" "1 0"
 }
 
