@@ -135,5 +135,41 @@ if $long; then
 	says "other slots" 0 '' train --run slots --hosts h2:2,h3:1
 	trained "other slots, not from one of them" slots 3
 fi
+evaluation() { records "$1" eval step bleu dev_nll | awk '{ printf "%d %.4f %.5f\n", $1, $2, $3 }'; }
+same "the same evaluation" "$(evaluation three)" "$(evaluation one)"
 nobody_left "after training"
+
+# ---- the command line, ssh's options, other ports -----------------------------------------------
+says "the line is shown" 0 'mpirun .*werkbank-train _rank' train --run none --hosts h1,h2 --show
+absent "showing makes no run" "$ws/runs/none"
+lab_sshd h3 "Port 2222"
+printf 'h2 slots=1\nh3:2222 slots=1\n' >"$tmp/hostfile"
+cp "$LAB/key" "$LAB/h1/home/other_key"
+rm "$home/.ssh/id_ed25519" "$home/.ssh/known_hosts"
+says "a key and options of ssh, a port in a hostfile, no rank here" 0 '' train --run ssh --steps 20 --hosts "$tmp/hostfile" \
+	--ssh "ssh -i '$LAB/home/other_key' -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null"
+same "... ranks" "$(records ssh start ranks) $(last_step ssh)" "2 20"
+cp "$LAB/key" "$home/.ssh/id_ed25519"
+cp "$LAB/known_hosts" "$home/.ssh/known_hosts"
+lab_sshd h3
+
+# ---- by itself: detach, status, save, attach, stop, and on ----------------------------------------
+long_run="--run alone --steps 100000 --hosts h1,h2"
+# shellcheck disable=SC2086 # words
+says "detach" 0 '' train $long_run --detach
+until_step alone 50 60 || not_ok "detach" "it does not come to step 50"
+says "status" 0 'alone.*running' wb status alone
+says "save" 0 '' wb save alone
+# shellcheck disable=SC2154 # share: lab_runs.sh
+says "attach, and leave it again" 124 'leaves it running' lab_on h1 env WERKBANK_SHARE="$share" timeout -s INT 3 "$build/werkbank" attach -C "$ws" alone
+same "... still running" "$(run_state alone)" running
+says "stop" 0 '' wb stop alone
+same "... saved and stopped" "$(run_state alone)" stopped
+saved=$(records alone save step | tail -n 1)
+same "... at its last step" "$saved" "$(last_step alone)"
+nobody_left "after stop"
+says "logs" 0 'step' wb logs alone
+# shellcheck disable=SC2086 # words
+says "it goes on" 0 '' train $long_run --steps $((saved + 10))
+same "... where it was" "$(records alone train step | awk -v s="$saved" '$1 > s { print $1 }' | head -n 1) $(last_step alone)" "$((saved + 1)) $((saved + 10))"
 tally

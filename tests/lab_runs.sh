@@ -16,8 +16,9 @@
 
 top=$PWD
 share=${WERKBANK_SHARE:-$(cd "$(dirname "$0")/../share" && pwd)}
-OMPI_MCA_mpi_yield_when_idle=1
-export OMPI_MCA_mpi_yield_when_idle
+# ranks share cores here; a second of pause before another try is enough
+OMPI_MCA_mpi_yield_when_idle=1 WERKBANK_BACKOFF=1
+export OMPI_MCA_mpi_yield_when_idle WERKBANK_BACKOFF
 
 runs_need() {
 	lab_need || return 1

@@ -106,7 +106,9 @@ dist_check_SCRIPTS += %D%/prep.sh %D%/stages.sh %D%/prep_kill.sh %D%/fetch.sh
 TESTS += %D%/prep.sh %D%/stages.sh %D%/prep_kill.sh %D%/fetch.sh
 
 # Many hosts on one machine.
-EXTRA_DIST += %D%/lab.sh %D%/lab_runs.sh %D%/helpers.sh %D%/hosts.sh %D%/faults.sh %D%/throttle.sh
+EXTRA_DIST += %D%/lab.sh %D%/lab_runs.sh %D%/helpers.sh %D%/throttle.sh
+dist_check_SCRIPTS += %D%/hosts.sh %D%/faults.sh
+TESTS += %D%/hosts.sh %D%/faults.sh
 
 # Hosts that a script plays: no root, no sshd.
 dist_check_SCRIPTS += %D%/hosts_fake.sh
