@@ -176,14 +176,12 @@ static void say(const char *text)
 		n = (int)write(STDERR_FILENO, line, (size_t)n);
 }
 
-static void tell(void *to, const char *level, int64_t step, const char *text)
+static void note(struct pulse *p, const char *level, int64_t step, const char *text)
 {
-	struct pulse *p = to;
 	struct err ignored = { 0 };	/* a full disk is for the training to notice */
 	struct json_writer *w;
 	char *path;
 
-	say(text);
 	if (!p->journal && p->folder) {
 		path = file_path(&ignored, "%s/journal.jsonl", p->folder);
 		p->journal = path ? journal_open(path, &ignored) : NULL;
@@ -197,6 +195,12 @@ static void tell(void *to, const char *level, int64_t step, const char *text)
 	json_key(w, "text");
 	json_str(w, text);
 	journal_end(p->journal, &ignored);
+}
+
+static void tell(void *to, const char *level, int64_t step, const char *text)
+{
+	say(text);
+	note(to, level, step, text);
 }
 
 /* A disk that hangs as well must not keep the process. */
@@ -226,7 +230,7 @@ static void end_job(struct pulse *p, double now, const char *why)
 		pulse_watch_report(&p->watch, now, why, &report);
 		file_write_all(path, buf_text(&report), report.len, &ignored);
 	}
-	tell(p, "error", step, why);
+	note(p, "error", step, why);
 	_exit(TEMPFAIL);
 }
 

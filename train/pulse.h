@@ -10,6 +10,9 @@
  * the process with EX_TEMPFAIL, upon which the launcher ends the rest. A rank
  * that hears nothing from the first one for as long ends itself too.
  *
+ * PULSE_REDUCE is wherever a rank waits for the others, whatever for: a rank that is
+ * anywhere else for late_after_s while one waits is late.
+ *
  * PULSE_START and PULSE_SAVE may take 10 times as long as other phases before
  * a rank counts as late or the job as hanging, PULSE_EVALUATE 60 times; calling pulse_at()
  * again, even with the same step and phase, is a sign of progress. A rank whose heartbeats stop
