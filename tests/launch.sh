@@ -248,6 +248,16 @@ if command -v script >/dev/null 2>&1 && script --version 2>/dev/null | grep -q u
 	nobody_left "a terminal"
 	script -qec "'$wb' train -C '$w' --run t --steps $(($(step t) + 20)) '$tmp/tiny.ini'" /dev/null >"$tmp/terminal" 2>&1 </dev/null
 	same "its exit status comes to the terminal" "$? $(state t)" "0 finished"
+	mkfifo "$tmp/keys"
+	script -qec "'$wb' train -C '$w' --run t --steps 100000 '$tmp/tiny.ini'" /dev/null <"$tmp/keys" >"$tmp/terminal" 2>&1 &
+	pid=$!
+	exec 8>"$tmp/keys"
+	holds "on a terminal again" started t 3
+	printf '\003' >&8
+	wait $pid
+	same "Ctrl-C saves and stops" "$? $(state t)" "75 stopped"
+	exec 8>&-
+	nobody_left "Ctrl-C"
 else
 	skip "a terminal" "no script(1)"
 fi

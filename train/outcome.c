@@ -84,7 +84,7 @@ static enum verdict judge_crash(const struct outcome *o, int status, bool asked,
 
 	*exit = status ? status : err_exit_status(ERR_INTERNAL);
 	if (status == hung)
-		snprintf(why, 160, "ended itself because a rank did not go on");
+		snprintf(why, 160, "ended itself because a rank did not go on; see hang.txt");
 	else if (status > 128)
 		snprintf(why, 160, "was ended by signal %d (%s)", status - 128,
 			 strsignal(status - 128));

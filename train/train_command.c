@@ -300,6 +300,9 @@ static int follow_detached(struct training *t, pid_t pid, int64_t from, int *sta
 				"status, logs, save, stop\n", t->run, (long)pid);
 		return 0;
 	}
+	if (!c->quiet)
+		fprintf(stderr, "%s is supervised by process %ld, which goes on without this "
+			"terminal; Ctrl-C asks it to save and stop\n", t->run, (long)pid);
 	l.folder = mem_strdup(t->dir.path, e);
 	snprintf(l.name, sizeof(l.name), "%.100s", t->run);
 	if (!l.folder)
