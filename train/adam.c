@@ -2,22 +2,62 @@
 #include "train/adam.h"
 
 #include <math.h>
+#include <stdlib.h>
+
+#include "share/base/mem.h"
+
+static int get_moments(struct adam *a, struct err *e)
+{
+	const struct ops *o = model_get_ops(a->model);
+	struct dev *d = model_get_dev(a->model);
+	/* at least one, so that a rank without a part has something to own */
+	const size_t bytes = MAX(a->floats, (size_t)1) * sizeof(float);
+
+	a->first = o->alloc(d, bytes, e);
+	a->second = a->first ? o->alloc(d, bytes, e) : NULL;
+	if (a->second)
+		return 0;
+	adam_close(a);
+	return e->code;
+}
 
 int adam_open(struct adam *a, struct model *m, double beta1, double beta2, double epsilon,
 	      struct err *e)
 {
-	const struct ops *o = model_get_ops(m);
-	struct dev *d = model_get_dev(m);
-	const size_t bytes = (size_t)model_floats(m) * sizeof(float);	/* checked by model_new() */
-
 	*a = (struct adam){ .model = m, .beta1 = beta1, .beta2 = beta2, .epsilon = epsilon };
-	a->first = o->alloc(d, bytes, e);
-	a->second = a->first ? o->alloc(d, bytes, e) : NULL;
-	a->sum = a->second ? o->alloc(d, sizeof(*a->sum), e) : NULL;
-	if (a->sum)
-		return 0;
-	adam_close(a);
-	return e->code;
+	a->floats = (size_t)model_floats(m);	/* their bytes were checked by model_new() */
+	a->n_parts = 1;
+	a->parts = mem_alloc(1, sizeof(*a->parts), e);
+	a->sum = a->parts ? model_get_ops(m)->alloc(model_get_dev(m), sizeof(*a->sum), e) : NULL;
+	if (!a->sum) {
+		adam_close(a);
+		return e->code;
+	}
+	a->parts[0] = (struct range){ 0, a->floats };
+	return get_moments(a, e);
+}
+
+int adam_set_parts(struct adam *a, const struct range *parts, size_t n, struct err *e)
+{
+	const struct ops *o = model_get_ops(a->model);
+	struct range *own = mem_alloc(n, sizeof(*own), e);
+
+	if (!own) {
+		adam_close(a);
+		return e->code;
+	}
+	o->release(model_get_dev(a->model), a->first);
+	o->release(model_get_dev(a->model), a->second);
+	a->first = a->second = NULL;
+	free(a->parts);
+	a->parts = own;
+	a->n_parts = n;
+	a->floats = 0;
+	for (size_t i = 0; i < n; i++) {
+		own[i] = parts[i];
+		a->floats += parts[i].n;
+	}
+	return get_moments(a, e);
 }
 
 void adam_close(struct adam *a)
@@ -32,18 +72,26 @@ void adam_close(struct adam *a)
 	o->release(d, a->first);
 	o->release(d, a->second);
 	o->release(d, a->sum);
+	free(a->parts);
 	*a = (struct adam){ 0 };
+}
+
+double adam_sum_squares(struct adam *a, struct range r)
+{
+	const struct ops *o = model_get_ops(a->model);
+	struct dev *d = model_get_dev(a->model);
+	double sum = 0;
+
+	if (!r.n)
+		return 0;
+	o->sum_squares(d, a->sum, model_grad_arena(a->model) + r.at, (int64_t)r.n);
+	o->to_host(d, &sum, a->sum, sizeof(sum));
+	return sum;
 }
 
 double adam_grad_norm(struct adam *a)
 {
-	const struct ops *o = model_get_ops(a->model);
-	struct dev *d = model_get_dev(a->model);
-	double sum;
-
-	o->sum_squares(d, a->sum, model_grad_arena(a->model), model_floats(a->model));
-	o->to_host(d, &sum, a->sum, sizeof(sum));
-	return sqrt(sum);
+	return sqrt(adam_sum_squares(a, (struct range){ 0, (size_t)model_floats(a->model) }));
 }
 
 void adam_apply(struct adam *a, int64_t step, double rate, double scale)
@@ -58,7 +106,17 @@ void adam_apply(struct adam *a, int64_t step, double rate, double scale)
 		.grad_scale = (float)scale,
 	};
 
-	model_get_ops(a->model)->adam(model_get_dev(a->model), model_param_arena(a->model),
-				      a->first, a->second, model_grad_arena(a->model),
-				      model_floats(a->model), how);
+	float *first = a->first, *second = a->second;
+
+	for (size_t i = 0; i < a->n_parts; i++) {
+		const struct range p = a->parts[i];
+
+		if (p.n)
+			model_get_ops(a->model)
+				->adam(model_get_dev(a->model), model_param_arena(a->model) + p.at,
+				       first, second, model_grad_arena(a->model) + p.at,
+				       (int64_t)p.n, how);
+		first += p.n;
+		second += p.n;
+	}
 }

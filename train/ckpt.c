@@ -195,6 +195,10 @@ static int read_state(const struct json *root, const char *path, struct ckpt_sta
 			       "%s: \"%s\" is missing or out of range: this is not a checkpoint of "
 			       "Werkbank",
 			       path, bad);
+	/* only where compression holds something back */
+	s->residual_ranks = (int32_t)json_integer(json_get(root, "residual_ranks"), 0);
+	s->residual_wire = (int32_t)json_integer(json_get(root, "residual_wire"), 0);
+	s->residual_bucket = json_integer(json_get(root, "residual_bucket"), 0);
 	if (strlen(hash) != HASH_SHA256_HEX - 1)
 		return err_set(e, ERR_DATA,
 			       "%s: \"vocabulary_sha256\" is missing: this is not a checkpoint of "
@@ -362,6 +366,26 @@ int ckpt_load_moments(const char *folder, struct model *m, float *first, float *
 	if (!rc)
 		rc = load_arena(file, m, ".v", second, e);
 	if (!rc)
+		rc = count_tensors(file, path, m, 2, e);
+	safetensors_close(file);
+	free(path);
+	return rc;
+}
+
+int ckpt_load_arena(const char *folder, struct model *m, int which, float *arena, struct err *e)
+{
+	const bool residual = which >= CKPT_RESIDUAL;
+	char *path = file_path(e, "%s/%s", folder, residual ? CKPT_RESIDUALS : CKPT_MOMENTS);
+	struct safetensors *file = path ? safetensors_open(path, e) : NULL;
+	char suffix[16] = ".m";
+	int rc;
+
+	if (residual)
+		snprintf(suffix, sizeof(suffix), ".r%d", which - CKPT_RESIDUAL);
+	else if (which == CKPT_SECOND)
+		suffix[1] = 'v';
+	rc = file ? load_arena(file, m, suffix, arena, e) : e->code;
+	if (!rc && !residual)
 		rc = count_tensors(file, path, m, 2, e);
 	safetensors_close(file);
 	free(path);

@@ -4,6 +4,8 @@
  *	checkpoints/STEP/	written as STEP.tmp, synced, renamed
  *		model.safetensors       the tensors of params.def by name, fp32
  *		optimizer.safetensors   the same names with .m and .v
+ *		residual.safetensors    the same names with .r0, .r1 …: what compression of each
+ *		                        rank holds back; only where there is such
  *		state.json              step, loader position, seed, shape, vocabulary hash,
  *		                        best BLEU, seconds trained
  *		recipe.ini vocab.tsv, and bpe.codes or sentencepiece.model
@@ -35,6 +37,24 @@ struct ckpt_state {
 	int64_t  best_step;
 	struct model_shape shape;
 	char     vocabulary_sha256[65];
+	/* what the residuals belong to: they fit the same form, buckets and ranks only */
+	int32_t  residual_ranks;	/* 0: there are none */
+	int32_t  residual_wire;		/* enum wire */
+	int64_t  residual_bucket;	/* floats */
+};
+
+/*
+ * Where a checkpoint's arenas come from, for those who have not all of them in one place: which
+ * is CKPT_FIRST, CKPT_SECOND, then CKPT_RESIDUAL + rank up to n - 1; asked for once each, in this order, before
+ * its first tensor is written. What get() gives lies on the side of the model's backend and is
+ * borrowed until the next call; NULL: failure.
+ */
+enum { CKPT_FIRST, CKPT_SECOND, CKPT_RESIDUAL };
+
+struct ckpt_arenas {
+	const float *(*get)(void *arg, int which, struct err *e);
+	void *arg;
+	int n;
 };
 
 /*
@@ -77,6 +97,12 @@ int ckpt_load_moments(const char *folder, struct model *m, float *first, float *
  */
 int ckpt_save(const char *run_folder, const struct ckpt_state *s, struct model *m,
 	      const float *first, const float *second, int keep, int64_t *bytes, struct err *e);
+
+int ckpt_save_arenas(const char *run_folder, const struct ckpt_state *s, struct model *m,
+		     const struct ckpt_arenas *from, int keep, int64_t *bytes, struct err *e);
+
+/* One arena of the optimizer's (which is CKPT_FIRST or CKPT_SECOND), or the residual of a rank. */
+int ckpt_load_arena(const char *folder, struct model *m, int which, float *arena, struct err *e);
 
 /*
  * Save the weights alone as a model folder, for somebody on this host to read now: with the recipe

@@ -20,46 +20,68 @@ struct saving {
 	const char *run_folder;		/* borrowed */
 	const struct ckpt_state *state;	/* borrowed */
 	struct model *m;		/* borrowed */
-	const float *first, *second;	/* borrowed, on the backend's side */
+	const struct ckpt_arenas *from;	/* borrowed */
 	char *folder;			/* owned: checkpoints/STEP.tmp */
 	struct model_param *params;	/* owned */
 	size_t n_params;
 	float *host;			/* owned: room for the largest tensor */
-	const float *arena[2]; /* what is being written: item i is in arena[i / n_params] */
+	const float *arena;		/* what is being written */
+	int first;			/* of the file that is being written: -1 weights, else which */
 	struct buf sums;		/* SHA256SUMS so far */
 	int64_t bytes;
 };
 
 /* ---- tensors ----------------------------------------------------------- */
 
+/* Items are in the order of arenas, and of tensors in each. */
 static const float *fetch(void *arg, size_t i, struct err *e)
 {
 	struct saving *s = arg;
 	const struct model_param *p = &s->params[i % s->n_params];
 	const struct ops *o = model_get_ops(s->m);
 
-	o->to_host(model_get_dev(s->m), s->host, s->arena[i / s->n_params] + p->offset,
+	if (i % s->n_params == 0 && s->first >= 0) {
+		s->arena = s->from->get(s->from->arg, s->first + (int)(i / s->n_params), e);
+		if (!s->arena)
+			return NULL;
+	}
+	o->to_host(model_get_dev(s->m), s->host, s->arena + p->offset,
 		   (size_t)(p->rows * p->cols) * sizeof(float));
 	return o->sync(model_get_dev(s->m), e) ? NULL : s->host;
 }
 
-static int write_arenas(struct saving *s, const char *name, const char *const suffix[],
-			size_t n_arenas, struct err *e)
+/* What is behind the name of a tensor in an arena. */
+static void suffix_of(int which, char *out, size_t size)
 {
-	struct safetensors_item *items = mem_alloc(s->n_params, n_arenas * sizeof(*items), e);
+	if (which == CKPT_FIRST || which == CKPT_SECOND)
+		snprintf(out, size, "%s", which == CKPT_FIRST ? ".m" : ".v");
+	else if (which >= CKPT_RESIDUAL)
+		snprintf(out, size, ".r%d", which - CKPT_RESIDUAL);
+	else
+		*out = 0;
+}
+
+/* A file of n_arenas arenas. */
+static int write_arenas(struct saving *s, const char *name, int first, int n_arenas, struct err *e)
+{
+	const size_t n = s->n_params * (size_t)n_arenas;
+	struct safetensors_item *items =
+		mem_alloc(s->n_params, (size_t)n_arenas * sizeof(*items), e);
 	char *path = items ? file_path(e, "%s/%s", s->folder, name) : NULL;
 	int rc = path ? 0 : e->code;
 
-	for (size_t i = 0; !rc && i < s->n_params * n_arenas; i++) {
+	for (size_t i = 0; !rc && i < n; i++) {
 		const struct model_param *p = &s->params[i % s->n_params];
+		char suffix[16];
 
-		snprintf(items[i].name, sizeof(items[i].name), "%s%s", p->name,
-			 suffix[i / s->n_params]);
+		suffix_of(first + (int)(i / s->n_params), suffix, sizeof(suffix));
+		snprintf(items[i].name, sizeof(items[i].name), "%s%s", p->name, suffix);
 		items[i].rows = p->rows;
 		items[i].cols = p->cols;
 	}
+	s->first = first;
 	if (!rc)
-		rc = safetensors_write(path, items, s->n_params * n_arenas, fetch, s, e);
+		rc = safetensors_write(path, items, n, fetch, s, e);
 	free(path);
 	free(items);
 	return rc;
@@ -67,7 +89,6 @@ static int write_arenas(struct saving *s, const char *name, const char *const su
 
 static int write_weights(struct saving *s, struct err *e)
 {
-	static const char *const none[] = { "" };
 	int64_t floats, largest = 1;
 
 	if (model_params(model_get_shape(s->m), &s->params, &s->n_params, &floats, e))
@@ -77,17 +98,17 @@ static int write_weights(struct saving *s, struct err *e)
 	s->host = mem_alloc((size_t)largest, sizeof(*s->host), e);
 	if (!s->host)
 		return e->code;
-	s->arena[0] = model_param_arena(s->m);
-	return write_arenas(s, CKPT_WEIGHTS, none, 1, e);
+	s->arena = model_param_arena(s->m);
+	return write_arenas(s, CKPT_WEIGHTS, -1, 1, e);
 }
 
-static int write_moments(struct saving *s, struct err *e)
+static int write_optimizer(struct saving *s, struct err *e)
 {
-	static const char *const moments[] = { ".m", ".v" };
+	int rc = write_arenas(s, CKPT_MOMENTS, CKPT_FIRST, 2, e);
 
-	s->arena[0] = s->first;
-	s->arena[1] = s->second;
-	return write_arenas(s, CKPT_MOMENTS, moments, 2, e);
+	if (!rc && s->from->n > CKPT_RESIDUAL)
+		rc = write_arenas(s, CKPT_RESIDUALS, CKPT_RESIDUAL, s->from->n - CKPT_RESIDUAL, e);
+	return rc;
 }
 
 /* ---- the rest of the folder -------------------------------------------- */
@@ -129,6 +150,11 @@ static int write_state(const struct saving *s, struct err *e)
 	json_close(&w, '}');
 	json_key(&w, "vocabulary_sha256");
 	json_str(&w, state->vocabulary_sha256);
+	if (s->from->n > CKPT_RESIDUAL) {
+		put_int(&w, "residual_ranks", s->from->n - CKPT_RESIDUAL);
+		put_int(&w, "residual_wire", state->residual_wire);
+		put_int(&w, "residual_bucket", state->residual_bucket);
+	}
 	json_close(&w, '}');
 	buf_add_char(&b, '\n');
 	if (!rc)
@@ -171,9 +197,8 @@ static int add_sum(struct saving *s, const char *name, struct err *e)
 
 static int write_small_files(struct saving *s, struct err *e)
 {
-	static const char *const copies[] = {CKPT_COPIES}, *const files[] = {CKPT_WEIGHTS,
-									     CKPT_MOMENTS,
-									     CKPT_STATE};
+	static const char *const copies[] = {CKPT_COPIES}, *const files[] = {
+		CKPT_WEIGHTS, CKPT_MOMENTS, CKPT_RESIDUALS, CKPT_STATE};
 	char *path;
 	int rc = write_state(s, e);
 
@@ -302,11 +327,10 @@ static int remove_leftovers(const char *run_folder, struct err *e)
 	return rc;
 }
 
-int ckpt_save(const char *run_folder, const struct ckpt_state *state, struct model *m,
-	      const float *first, const float *second, int keep, int64_t *bytes, struct err *e)
+int ckpt_save_arenas(const char *run_folder, const struct ckpt_state *state, struct model *m,
+		     const struct ckpt_arenas *from, int keep, int64_t *bytes, struct err *e)
 {
-	struct saving s = {
-		.run_folder = run_folder, .state = state, .m = m, .first = first, .second = second};
+	struct saving s = {.run_folder = run_folder, .state = state, .m = m, .from = from};
 	int rc = remove_leftovers(run_folder, e);
 
 	if (rc)
@@ -316,7 +340,7 @@ int ckpt_save(const char *run_folder, const struct ckpt_state *state, struct mod
 	if (!rc)
 		rc = write_weights(&s, e);
 	if (!rc)
-		rc = write_moments(&s, e);
+		rc = write_optimizer(&s, e);
 	if (!rc)
 		rc = write_small_files(&s, e);
 	if (!rc) {
@@ -359,7 +383,8 @@ static int write_recipe(const struct saving *s, const struct conf *c, struct err
 int ckpt_save_model(const char *folder, const char *corpus_folder, const struct conf *c,
 		    const struct ckpt_state *state, struct model *m, struct err *e)
 {
-	struct saving s = { .run_folder = corpus_folder, .state = state, .m = m };
+	static const struct ckpt_arenas none;
+	struct saving s = {.run_folder = corpus_folder, .state = state, .m = m, .from = &none};
 	int rc;
 
 	s.folder = file_path(e, "%s", folder);
@@ -375,4 +400,19 @@ int ckpt_save_model(const char *folder, const char *corpus_folder, const struct 
 	free(s.params);
 	free(s.folder);
 	return rc;
+}
+
+static const float *get_moments(void *arg, int which, struct err *e)
+{
+	(void)e;
+	return ((const float *const *)arg)[which];
+}
+
+int ckpt_save(const char *run_folder, const struct ckpt_state *state, struct model *m,
+	      const float *first, const float *second, int keep, int64_t *bytes, struct err *e)
+{
+	const float *moments[] = { first, second };
+	const struct ckpt_arenas from = { get_moments, moments, ARRAY_LEN(moments) };
+
+	return ckpt_save_arenas(run_folder, state, m, &from, keep, bytes, e);
 }

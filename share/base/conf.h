@@ -102,6 +102,13 @@ int conf_set(struct conf *c, const char *name, const char *value, const char *or
  */
 int conf_load_recipe(struct conf *c, const char *name, struct err *e);
 
+/*
+ * The same for n bytes of text that were read elsewhere, as if from the file path, which need not
+ * be here.
+ */
+int conf_load_recipe_text(struct conf *c, const char *path, const char *text, size_t n,
+			  struct err *e);
+
 /* What a recipe is called by its path: "some/demo.ini" is demo. */
 void conf_recipe_name(const char *path, char *name, size_t size);
 

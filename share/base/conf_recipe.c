@@ -311,34 +311,35 @@ static int walk_lines(struct recipe *r, const char *text, size_t n, bool include
 	return code;
 }
 
-static int load_file(struct conf *c, const char *path, int depth, struct err *e)
+static int load_text(struct conf *c, const char *path, const char *text, size_t n, int depth,
+		     struct err *e)
 {
 	const char *slash = strrchr(path, '/');
 	struct recipe r = {.c = c, .path = path, .base = slash ? slash + 1 : path, .depth = depth};
-	struct buf bytes = { 0 };
-	const char *text;
-	size_t n;
-	int code = file_read_all(path, RECIPE_MAX_BYTES, &bytes, e);
+	int code;
 
-	if (code)
-		goto out;
 	r.seen = mem_alloc(conf_n_options, sizeof(*r.seen), e);
-	if (!r.seen) {
-		code = e->code;
-		goto out;
-	}
-	text = buf_text(&bytes);
-	n = bytes.len;
+	if (!r.seen)
+		return e->code;
 	if (n >= 3 && !memcmp(text, "\xEF\xBB\xBF", 3)) {
 		text += 3;
 		n -= 3;
 	}
-	r.resolved = text_starts_with(text, RESOLVED_MARK);
+	r.resolved = n >= strlen(RESOLVED_MARK) && !memcmp(text, RESOLVED_MARK, strlen(RESOLVED_MARK));
 	code = walk_lines(&r, text, n, true, e);
 	if (!code)
 		code = walk_lines(&r, text, n, false, e);
-out:
 	free(r.seen);
+	return code;
+}
+
+static int load_file(struct conf *c, const char *path, int depth, struct err *e)
+{
+	struct buf bytes = { 0 };
+	int code = file_read_all(path, RECIPE_MAX_BYTES, &bytes, e);
+
+	if (!code)
+		code = load_text(c, path, buf_text(&bytes), bytes.len, depth, e);
 	buf_free(&bytes);
 	return code;
 }
@@ -430,6 +431,23 @@ int conf_load_recipe(struct conf *c, const char *name, struct err *e)
 	}
 	free(c->recipe);
 	c->recipe = path;
+	return 0;
+}
+
+int conf_load_recipe_text(struct conf *c, const char *path, const char *text, size_t n,
+			  struct err *e)
+{
+	char *copy = mem_strdup(path, e);
+	int code = copy ? load_text(c, path, text, n, 1, e) : e->code;
+
+	if (!code)
+		code = name_corpus(c, path, e);
+	if (code) {
+		free(copy);
+		return code;
+	}
+	free(c->recipe);
+	c->recipe = copy;
 	return 0;
 }
 
