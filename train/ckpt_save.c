@@ -26,7 +26,7 @@ struct saving {
 	size_t n_params;
 	float *host;			/* owned: room for the largest tensor */
 	const float *arena;		/* what is being written */
-	int first;			/* of the file that is being written: -1 weights, else which */
+	int first;	/* arena of the file that is being written; -1: weights */
 	struct buf sums;		/* SHA256SUMS so far */
 	int64_t bytes;
 };

@@ -213,8 +213,8 @@ static void encode_block(enum wire w, unsigned char *out, const float *x, float 
 		memcpy(residual, lost, m * sizeof(*lost));
 }
 
-VECTORS static void decode_2bit(float *restrict x, const unsigned char *restrict in, struct levels l,
-				size_t m, size_t q, bool add)
+VECTORS static void decode_2bit(float *restrict x, const unsigned char *restrict in,
+				struct levels l, size_t m, size_t q, bool add)
 {
 	for (size_t k = 0; k * q < m; k++) {
 		const size_t n = MIN(q, m - k * q);
@@ -228,8 +228,8 @@ VECTORS static void decode_2bit(float *restrict x, const unsigned char *restrict
 	}
 }
 
-VECTORS static void decode_1bit(float *restrict x, const unsigned char *restrict in, struct levels l,
-				size_t m, size_t q, bool add)
+VECTORS static void decode_1bit(float *restrict x, const unsigned char *restrict in,
+				struct levels l, size_t m, size_t q, bool add)
 {
 	for (size_t k = 0; k * q < m; k++) {
 		const size_t n = MIN(q, m - k * q);

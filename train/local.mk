@@ -13,7 +13,7 @@ libtrain_a_SOURCES = \
 	%D%/control.c     %D%/control.h \
 	%D%/network.c     %D%/network.h \
 	%D%/trainer.c     %D%/trainer.h     %D%/trainer_internal.h \
-	%D%/trainer_report.c %D%/trainer_step.c \
+	%D%/trainer_average.c %D%/trainer_open.c %D%/trainer_report.c %D%/trainer_save.c %D%/trainer_step.c \
 	%D%/evaluate.c    %D%/evaluate.h    %D%/evaluate_internal.h %D%/evaluate_spread.c \
 	%D%/leftover.c    %D%/leftover.h    %D%/linkfile.c   %D%/linkfile.h \
 	%D%/host_watch.c  %D%/host_watch.h \

@@ -10,6 +10,7 @@
 #include "share/base/json.h"
 #include "share/base/paths.h"
 #include "train/comm.h"
+#include "train/leftover.h"
 #include "train/model.h"
 #include "train/trainer.h"
 
@@ -112,20 +113,57 @@ static int run_model(struct conf *c, struct err *e)
 
 /* ---- _rank ------------------------------------------------------------- */
 
-static int load_run_recipe(struct conf *c, struct err *e)
-{
-	char *workspace, *path;
-	int rc;
+#define RECIPE_MAX (1u << 20)	/* bytes */
 
-	if (!c->run)
-		return err_set(e, ERR_USAGE, "which run? give --run NAME");
+/* runs/NAME, owned by the caller; NULL: failure. */
+static char *run_folder(const struct conf *c, struct err *e)
+{
+	char *workspace, *folder;
+
+	if (!c->run) {
+		err_set(e, ERR_USAGE, "which run? give --run NAME");
+		return NULL;
+	}
 	if (paths_check_name("run", c->run, e))
-		return e->code;
+		return NULL;
 	workspace = paths_workspace(c->workspace, e);
-	path = workspace ? file_path(e, "%s/runs/%s/recipe.ini", workspace, c->run) : NULL;
-	rc = path ? conf_load_recipe(c, path, e) : e->code;
-	free(path);
+	folder = workspace ? file_path(e, "%s/runs/%s", workspace, c->run) : NULL;
 	free(workspace);
+	return folder;
+}
+
+/* The first rank's recipe for all: other hosts need not see the run's folder. */
+static int share_recipe(struct conf *c, struct comm *comm, const char *folder, struct err *e)
+{
+	struct { int64_t code, n; } head = { 0 };
+	struct err unread = { 0 };
+	struct buf text = { 0 };
+	char *path = file_path(e, "%s/recipe.ini", folder);
+	int rc = path ? 0 : e->code;
+
+	if (!rc && comm->rank == 0) {
+		head.code = file_read_all(path, RECIPE_MAX, &text, &unread);
+		head.n = (int64_t)text.len;
+	}
+	if (!rc)
+		rc = comm->broadcast(comm, &head, sizeof(head), 0, e);
+	if (!rc && head.code) {
+		*e = unread;
+		if (comm->rank)
+			err_set(e, (int)head.code, "the first rank cannot read its recipe");
+		rc = e->code;
+	}
+	if (!rc && comm->rank) {
+		buf_reserve(&text, (size_t)head.n);
+		rc = buf_check(&text, e);
+		text.len = (size_t)head.n;
+	}
+	if (!rc)
+		rc = comm->broadcast(comm, text.data, (size_t)head.n, 0, e);
+	if (!rc)
+		rc = conf_load_recipe_text(c, path, text.data ? text.data : "", (size_t)head.n, e);
+	buf_free(&text);
+	free(path);
 	if (!rc)
 		conf_apply_size(c);
 	return rc;
@@ -134,12 +172,21 @@ static int load_run_recipe(struct conf *c, struct err *e)
 static int run_rank(struct conf *c, int *argc, char ***argv, struct err *e)
 {
 	struct comm comm;
+	struct err no_record;
+	char *folder = run_folder(c, e), *record;
 	int rc;
 
-	if (load_run_recipe(c, e) || comm_open(&comm, "auto", argc, argv, e))
+	if (!folder || comm_open(&comm, "auto", argc, argv, e)) {
+		free(folder);
 		return e->code;
+	}
 	catch_signals();		/* after MPI, which brings handlers of its own */
-	rc = trainer_run(c, &comm, &asked_to_stop, e);
+	record = leftover_note(folder, c->run, comm.rank, &no_record);
+	rc = share_recipe(c, &comm, folder, e);
+	if (!rc)
+		rc = trainer_run(c, &comm, &asked_to_stop, e);
+	leftover_forget(record);
+	free(folder);
 	if (rc && rc != ERR_TEMPFAIL && comm.size > 1) {
 		fprintf(stderr, "werkbank: rank %d: %s\n", comm.rank, e->text);
 		comm.abort(&comm, err_exit_status(rc));

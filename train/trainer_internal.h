@@ -1,8 +1,11 @@
 /*
  * trainer_internal.h - what the files of the trainer share.
  *
- *	trainer.c         opening, resuming, the loop, closing
+ *	trainer.c         the loop
+ *	trainer_open.c    opening, resuming, closing
  *	trainer_step.c    one optimizer step
+ *	trainer_average.c steps that each rank makes alone
+ *	trainer_save.c    checkpoints and evaluations
  *	trainer_report.c  journal records and the progress line
  *	control.c         requests to a live run
  *	evaluate.c        the sister program that translates and scores
@@ -26,7 +29,9 @@
 #include "train/ckpt.h"
 #include "train/comm.h"
 #include "train/model.h"
+#include "train/reduce.h"
 #include "train/sched.h"
+#include "train/telemetry.h"
 
 /* Sums over steps and ranks since the last record. */
 struct meter {
@@ -34,7 +39,13 @@ struct meter {
 	double  target_tokens, source_tokens;
 	double  seconds;		/* of the steps alone */
 	int64_t steps;
+	struct step_times times;	/* sums over steps, of this rank */
 };
+
+/* What a step sums up beside gradients, over its target tokens. */
+enum { SUM_LOSS, SUM_NLL, SUM_TARGET, SUM_SOURCE, N_SUMS };
+
+struct average;
 
 struct trainer {
 	const struct conf *conf;	/* borrowed */
@@ -51,23 +62,35 @@ struct trainer {
 	double  profiled_s;		/* of the steps that it has seen */
 	int64_t profiled_steps;
 	struct adam adam;
+	/* several ranks: */
+	struct reduce *reduce;	/* of gradients, or with local steps of weights; or NULL */
+	struct reduce_how reduce_how;
+	struct average *average;	/* local steps only */
+	bool    together;		/* all ranks are in the same state */
+	double *norms;			/* (ranks) owned: squares of the gradient, by owner */
+	struct telemetry *telemetry;	/* NULL: none */
 	struct sched sched;
 	struct ckpt_state state;	/* as the next checkpoint will say it */
+	char   *resumed;	/* owned, first rank: the checkpoint it goes on from; or NULL */
 	int64_t saved_step;		/* of the newest checkpoint, -1: none */
 	int64_t evaluated_step;		/* of the last evaluation that came through, -1: none */
 	bool    no_share;		/* this rank could not do its share of an evaluation */
 	double  seconds_before;		/* trained by earlier attempts */
 	double  started;		/* clock_mono_s() when this attempt began */
 	int32_t bad_steps;		/* steps in a row without a finite gradient */
+	int32_t failed_saves;		/* in a row; the same on all ranks */
+	double  save_again;		/* clock_mono_s() of the next try after one, first rank */
 	/* of the last step */
 	double  rate, grad_norm;
 	bool    finite;
+	struct step_times times;
 	struct meter meter;
 	/* rank 0 only */
 	struct journal *journal, *samples;
 	bool    terminal;		/* standard error is one */
 	double  shown;			/* clock_mono_s() of the last progress line */
 	double  speed;			/* seconds a step, smoothed; 0: unknown */
+	int64_t told_step;		/* of the last record "train" */
 };
 
 static inline bool is_first(const struct trainer *t)
@@ -75,8 +98,30 @@ static inline bool is_first(const struct trainer *t)
 	return t->comm->rank == 0;
 }
 
+/* trainer_open.c: everything before the first step; close whatever came of it. */
+int  open_trainer(struct trainer *t, struct err *e);
+void close_trainer(struct trainer *t);
+int  trainer_threads(const struct trainer *t);	/* of the processor's that this rank may use */
+
 /* trainer_step.c: one optimizer step; state.step and state.loader_position move on. */
 int trainer_step(struct trainer *t, struct err *e);
+
+/*
+ * trainer_average.c: with local_steps k each rank takes k steps alone, with its own micro-batches
+ * of each, its own tokens as weight, its own norm to clip. Then the ranks add up what their
+ * weights have changed since the last time, in the form of "wire", and each goes on from the mean;
+ * of both moments the mean is taken too, in bf16 unless wire is fp32. After that all ranks are in
+ * the same state, which is a checkpoint's, and a run may go on with any number of ranks. Of a
+ * gradient's bytes 3 (fp32), 1.5 (bf16) or little more than 1 (2bit, 1bit) times as much travels,
+ * so k = 4 and more pay. Records tell the loss of all ranks, the norm of the first one's gradient.
+ * It happens after every k-th step and after those at which something is saved, evaluated or over.
+ */
+int  average_open(struct trainer *t, struct err *e);	/* all ranks are in the same state */
+void average_close(struct trainer *t);
+bool average_is_due(const struct trainer *t);	/* after the step that has just been made */
+/* sums: of this rank's step; when due they become those of all ranks since the last time. */
+int  average_step(struct trainer *t, double sums[N_SUMS], struct err *e);
+struct reduce_how average_moments_how(const struct reduce_how *weights);
 
 /* trainer_report.c; all do nothing on ranks other than the first. */
 int  report_start(struct trainer *t, struct err *e);
@@ -86,7 +131,14 @@ int  report_event(struct trainer *t, const char *level, const char *fmt, ...) PR
 int  report_stop(struct trainer *t, const char *reason, int exit_status, struct err *e);
 void report_end_line(struct trainer *t);		/* leave the progress line standing */
 
-/* trainer.c: save now, unless this step is saved already. */
-int trainer_save(struct trainer *t, struct err *e);
+/*
+ * trainer_save.c, all ranks together. Save now, unless this step is saved already. When it
+ * fails the run says so and goes on, without harm to older checkpoints; it tries again when the next one is due and after a minute.
+ * The second failure in a row ends the run, and so does one for which there is no next time
+ * (must): ERR_IO.
+ */
+int trainer_save(struct trainer *t, bool must, struct err *e);
+int trainer_evaluate(struct trainer *t, struct err *e);		/* saves first */
+double trainer_seconds(const struct trainer *t);	/* trained so far, all attempts */
 
 #endif

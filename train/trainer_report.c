@@ -99,6 +99,17 @@ int report_start(struct trainer *t, struct err *e)
 	return journal_end(t->journal, e);
 }
 
+/* Means of a step. */
+static void put_times(struct json_writer *w, const struct step_times *sums, double steps)
+{
+	put_real(w, "input_s", sums->input / steps);
+	put_real(w, "compute_s", sums->compute / steps);
+	put_real(w, "exposed_s", sums->exposed / steps);
+	put_real(w, "wait_s", sums->wait / steps);
+	put_real(w, "update_s", sums->update / steps);
+	put_real(w, "sent_bytes", sums->sent_bytes / steps);
+}
+
 static int put_record(struct trainer *t, struct err *e)
 {
 	const struct meter *m = &t->meter;
@@ -119,6 +130,7 @@ static int put_record(struct trainer *t, struct err *e)
 	put_real(w, "target_tps", m->target_tokens / m->seconds);
 	put_real(w, "step_s", m->seconds / (double)m->steps);
 	put_real(w, "epoch", loader_epoch(t->loader));
+	put_times(w, &m->times, (double)m->steps);
 	return journal_end(t->journal, e);
 }
 
@@ -169,14 +181,16 @@ int report_step(struct trainer *t, struct err *e)
 	const int64_t step = t->state.step;
 	int rc = 0;
 
-	if (!is_first(t))
+	if (!is_first(t) || !t->together)
 		return 0;
 	t->speed = t->speed > 0
 			   ? t->speed + 0.1 * (t->meter.seconds / (double)t->meter.steps - t->speed)
 			   : t->meter.seconds;
 	show_progress(t);
-	if (step == 1 || step % t->conf->log_every == 0 || step == t->conf->steps || !t->finite) {
+	if (step == 1 || step / t->conf->log_every > t->told_step / t->conf->log_every ||
+	    step == t->conf->steps || !t->finite) {
 		rc = put_record(t, e);
+		t->told_step = step;
 		t->meter = (struct meter){ 0 };
 	}
 	return rc;

@@ -325,7 +325,8 @@ static int load_text(struct conf *c, const char *path, const char *text, size_t 
 		text += 3;
 		n -= 3;
 	}
-	r.resolved = n >= strlen(RESOLVED_MARK) && !memcmp(text, RESOLVED_MARK, strlen(RESOLVED_MARK));
+	r.resolved = n >= strlen(RESOLVED_MARK) &&
+		     !memcmp(text, RESOLVED_MARK, strlen(RESOLVED_MARK));
 	code = walk_lines(&r, text, n, true, e);
 	if (!code)
 		code = walk_lines(&r, text, n, false, e);
