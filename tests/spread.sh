@@ -101,4 +101,31 @@ same "lame: the first rank's share counts" "$(shares lame 1)" 2
 results lame >"$tmp/results"
 equal "lame: the same results" "$tmp/results" "$tmp/near"
 absent "no parts are left" "$w/runs/lame/evaluation.parts"
+
+# Asked to stop while shares are being done: all ranks save and leave, and the next attempt evaluates.
+mkdir "$tmp/bin"
+cp "$top/werkbank-train" "$tmp/bin"
+cat >"$tmp/bin/werkbank-eval" <<-END
+	#!/bin/sh
+	: >"$tmp/evaluating"
+	exec sleep 100
+END
+chmod +x "$tmp/bin/werkbank-eval"
+mkdir "$w/runs/asked"
+sed 's/^steps = .*/steps = 1000/' "$w/runs/near/recipe.ini" >"$w/runs/asked/recipe.ini"
+timeout 120 mpirun --oversubscribe --bind-to none --mca mpi_yield_when_idle 1 --report-pid "$tmp/pid" -n 2 \
+	"$tmp/bin/werkbank-train" _rank -q -C "$w" --run asked >"$tmp/log" 2>&1 &
+ranks=$!
+for _ in $(seq 300); do
+	[ ! -e "$tmp/evaluating" ] || break
+	sleep 0.1
+done
+started=$(date +%s)
+kill -USR1 "$(cat "$tmp/pid")"
+wait "$ranks"
+same "asked: all ranks leave" "$?" 75
+if [ $(($(date +%s) - started)) -lt 30 ]; then ok "asked: at once"; else not_ok "asked: at once" "it took too long"; fi
+same "asked: saved" "$(readlink "$w/runs/asked/checkpoints/last")" 50
+same "asked: not evaluated" "$(grep -c '"kind":"eval"' "$w/runs/asked/journal.jsonl")" 0
+same "asked: no warning" "$(grep -c warning "$w/runs/asked/journal.jsonl")" 0
 tally
