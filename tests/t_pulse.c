@@ -443,7 +443,7 @@ TEST(pulse_ends_a_job_that_hangs)
 	check(file_says("journal.jsonl", "\"kind\":\"event\""));
 	check(file_says("journal.jsonl", "\"level\":\"error\",\"text\":\"nothing has moved"));
 	check(file_says("journal.jsonl", "s behind: in compute of step 3 while"));
-	check(!file_says("journal.jsonl", "\"stop\""));
+	check(file_says("journal.jsonl", "\"reason\":\"failed\",\"exit\":68}"));
 	check(file_says("stderr", "werkbank: rank 2 on "));
 	leave();
 }

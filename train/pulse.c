@@ -176,10 +176,10 @@ static void say(const char *text)
 		n = (int)write(STDERR_FILENO, line, (size_t)n);
 }
 
-static void note(struct pulse *p, const char *level, int64_t step, const char *text)
+/* The run's journal, by a handle of our own; NULL: none. */
+static struct journal *own_journal(struct pulse *p)
 {
 	struct err ignored = { 0 };	/* a full disk is for the training to notice */
-	struct json_writer *w;
 	char *path;
 
 	if (!p->journal && p->folder) {
@@ -187,14 +187,43 @@ static void note(struct pulse *p, const char *level, int64_t step, const char *t
 		p->journal = path ? journal_open(path, &ignored) : NULL;
 		free(path);
 	}
-	if (!p->journal)
+	return p->journal;
+}
+
+static void note(struct pulse *p, const char *level, int64_t step, const char *text)
+{
+	struct journal *j = own_journal(p);
+	struct err ignored = { 0 };
+	struct json_writer *w;
+
+	if (!j)
 		return;
-	w = journal_begin(p->journal, "event", step);
+	w = journal_begin(j, "event", step);
 	json_key(w, "level");
 	json_str(w, level);
 	json_key(w, "text");
 	json_str(w, text);
-	journal_end(p->journal, &ignored);
+	journal_end(j, &ignored);
+}
+
+/*
+ * The launcher reads that the ranks have ended even where mpirun does not, because it waits for the
+ * daemon of a host that is gone. Not with 75, which would say that all is saved.
+ */
+static void note_stop(struct pulse *p, int64_t step)
+{
+	struct journal *j = own_journal(p);
+	struct err ignored = { 0 };
+	struct json_writer *w;
+
+	if (!j)
+		return;
+	w = journal_begin(j, "stop", step);
+	json_key(w, "reason");
+	json_str(w, "failed");
+	json_key(w, "exit");
+	json_int(w, err_exit_status(ERR_NOHOST));
+	journal_end(j, &ignored);
 }
 
 static void tell(void *to, const char *level, int64_t step, const char *text)
@@ -231,6 +260,7 @@ static void end_job(struct pulse *p, double now, const char *why)
 		file_write_all(path, buf_text(&report), report.len, &ignored);
 	}
 	note(p, "error", step, why);
+	note_stop(p, step);
 	_exit(TEMPFAIL);
 }
 

@@ -19,8 +19,9 @@
  * is given no such time. Ranks that never were heard (UDP is blocked) are told once
  * and never counted as silent.
  *
- * The watchdog writes no "stop" record: to whoever reads the journal the job was killed,
- * not asked to stop. hang.txt begins with the sentence of its "error" event.
+ * The watchdog's "stop" record says failed, with exit 68, never asked: nothing was saved. It is
+ * there for the launcher, since mpirun may never end when a host is gone. hang.txt
+ * begins with the sentence of its "error" event.
  */
 #ifndef WERKBANK_TRAIN_PULSE_H
 #define WERKBANK_TRAIN_PULSE_H
