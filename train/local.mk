@@ -52,9 +52,9 @@ liblaunch_a_SOURCES += %D%/preflight.c %D%/preflight.h %D%/preflight_internal.h 
 	%D%/preflight_network.c %D%/preflight_print.c %D%/hosts_ask.c %D%/hosts_ask.h
 
 bin_PROGRAMS += werkbank-train werkbank-launch
-werkbank_train_SOURCES = %D%/main.c
+werkbank_train_SOURCES = %D%/main.c %D%/bandwidth.c %D%/bandwidth.h
 werkbank_train_LDADD = $(train_libs) $(mpi_libs)
 
 werkbank_launch_SOURCES = %D%/launch_main.c %D%/hosts_command.c %D%/hosts_command.h
-werkbank_launch_SOURCES += %D%/hosts_clean.c
+werkbank_launch_SOURCES += %D%/hosts_clean.c %D%/hosts_bandwidth.c
 werkbank_launch_LDADD = liblaunch.a libprobe.a $(base_libs)

@@ -9,6 +9,7 @@
 #include "share/base/file.h"
 #include "share/base/json.h"
 #include "share/base/paths.h"
+#include "train/bandwidth.h"
 #include "train/comm.h"
 #include "train/leftover.h"
 #include "train/model.h"
@@ -195,6 +196,28 @@ static int run_rank(struct conf *c, int *argc, char ***argv, struct err *e)
 	return rc;
 }
 
+/* ---- _bandwidth -------------------------------------------------------- */
+
+static int run_bandwidth(int *argc, char ***argv, struct err *e)
+{
+	struct comm comm;
+	struct buf out = { 0 };
+	int rc = comm_open(&comm, "auto", argc, argv, e);
+
+	if (rc)
+		return rc;
+	rc = bandwidth_measure(&comm, &out, e);
+	if (!rc && comm.rank == 0 && (puts(buf_text(&out)) < 0 || fflush(stdout)))
+		rc = err_set_errno(e, ERR_IO, "standard output cannot be written");
+	if (rc && comm.size > 1) {
+		fprintf(stderr, "werkbank: rank %d: %s\n", comm.rank, e->text);
+		comm.abort(&comm, err_exit_status(rc));
+	}
+	comm.close(&comm);
+	buf_free(&out);
+	return rc;
+}
+
 /* ---- main -------------------------------------------------------------- */
 
 static void print_version(void)
@@ -233,6 +256,8 @@ static int run(struct conf *c, int *argc, char ***argv, struct err *e)
 			       "no command was given: model prints the tensors of a model");
 	if (!strcmp(c->command, "model"))
 		return run_model(c, e);
+	if (!strcmp(c->command, "_bandwidth"))
+		return run_bandwidth(argc, argv, e);
 	return run_rank(c, argc, argv, e);
 }
 

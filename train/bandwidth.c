@@ -1,0 +1,281 @@
+/* bandwidth.c - see bandwidth.h */
+#include "train/bandwidth.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "share/base/clock.h"
+#include "share/base/json.h"
+#include "share/base/mem.h"
+#include "share/base/util.h"
+#include "train/network.h"
+
+#define SMALLEST   ((int64_t)1 << 10)
+#define LARGEST    ((int64_t)1 << 26)	/* bytes */
+#define LONG_ROUND 2.0		/* seconds of an all-reduce after which no larger one is tried */
+#define MEASURE_S  0.3		/* for one number */
+#define MAX_ROUNDS 200
+#define FIRST_SEND ((int64_t)1 << 16)
+#define PINGS      40
+#define ALL_PAIRS  8		/* ranks up to which all pairs are measured */
+#define NAME_BYTES 64
+
+struct measuring {
+	struct comm *c;
+	float *data;		/* owned: LARGEST bytes */
+	const void **to;	/* owned: (size) each, for exchanges */
+	void  **from;
+	size_t *to_bytes, *from_bytes;
+	struct json_writer w;	/* first rank */
+};
+
+static bool is_first(const struct measuring *m)
+{
+	return m->c->rank == 0;
+}
+
+static void put(struct json_writer *w, const char *key, double value)
+{
+	json_key(w, key);
+	json_real(w, value);
+}
+
+/* ---- all-reduce ------------------------------------------------------------- */
+
+/* Seconds of one all-reduce, the mean of rounds. */
+static int reduce_rounds(struct measuring *m, int64_t bytes, int rounds, double *seconds,
+			 struct err *e)
+{
+	double began, gate = 0;
+	int rc = m->c->sum_doubles(m->c, &gate, 1, e);	/* all of them begin together */
+
+	began = clock_mono_s();
+	for (int i = 0; !rc && i < rounds; i++)
+		rc = m->c->sum_floats(m->c, m->data, (size_t)bytes / sizeof(float), e);
+	*seconds = (clock_mono_s() - began) / rounds;
+	return rc;
+}
+
+static int measure_reduce(struct measuring *m, int64_t bytes, double *seconds, struct err *e)
+{
+	int32_t rounds;
+	int rc = reduce_rounds(m, bytes, 1, seconds, e);	/* opens connections */
+
+	if (!rc)
+		rc = reduce_rounds(m, bytes, 1, seconds, e);
+	rounds = (int32_t)MIN(MAX_ROUNDS, MAX(1, MEASURE_S / MAX(*seconds, 1e-7)));
+	if (!rc)
+		rc = m->c->broadcast(m->c, &rounds, sizeof(rounds), 0, e);
+	if (!rc && rounds > 1)
+		rc = reduce_rounds(m, bytes, rounds, seconds, e);
+	return rc ? rc : m->c->broadcast(m->c, seconds, sizeof(*seconds), 0, e);
+}
+
+static int measure_reduces(struct measuring *m, struct err *e)
+{
+	double seconds = 0;
+	int rc = 0;
+
+	for (int64_t bytes = SMALLEST; !rc && bytes <= LARGEST && seconds < LONG_ROUND;
+	     bytes *= 4) {
+		rc = measure_reduce(m, bytes, &seconds, e);
+		if (rc || !is_first(m))
+			continue;
+		json_open(&m->w, '{');
+		json_key(&m->w, "bytes");
+		json_int(&m->w, bytes);
+		put(&m->w, "seconds", seconds);
+		put(&m->w, "algbw_bytes_s", (double)bytes / seconds);
+		put(&m->w, "busbw_bytes_s",
+		    network_busbw((double)bytes, m->c->size, seconds));
+		json_close(&m->w, '}');
+	}
+	return rc;
+}
+
+/* ---- pairs --------------------------------------------------------------------- */
+
+/* One message to a rank (from NULL) or from it (to NULL). */
+static int pass(struct measuring *m, int other, const void *to, void *from, size_t bytes,
+		struct err *e)
+{
+	const struct comm_exchange x = { .channel = 0, .to = m->to, .to_bytes = m->to_bytes,
+					 .from = m->from, .from_bytes = m->from_bytes };
+	struct comm_request *r = NULL;
+	bool done = false;
+	int rc;
+
+	m->to[other] = to;
+	m->to_bytes[other] = to ? bytes : 0;
+	m->from[other] = from;
+	m->from_bytes[other] = from ? bytes : 0;
+	rc = m->c->exchange(m->c, &x, &r, e);
+	while (!rc && !done)
+		rc = m->c->test(m->c, r, &done, e);
+	m->to_bytes[other] = m->from_bytes[other] = 0;
+	return rc;
+}
+
+/* The sender says how long the message is (0: no more), sends it, and hears that it came. */
+static int send_one(struct measuring *m, int other, int64_t bytes, double *seconds, struct err *e)
+{
+	double began = clock_mono_s();
+	int64_t echo;
+	int rc = pass(m, other, &bytes, NULL, sizeof(bytes), e);
+
+	if (!rc && bytes > (int64_t)sizeof(bytes))
+		rc = pass(m, other, m->data, NULL, (size_t)bytes, e);
+	if (!rc && bytes)
+		rc = pass(m, other, NULL, &echo, sizeof(echo), e);
+	*seconds = clock_mono_s() - began;
+	return rc;
+}
+
+static int serve(struct measuring *m, int other, struct err *e)
+{
+	int64_t bytes = 1;
+	int rc = 0;
+
+	while (!rc && bytes) {
+		rc = pass(m, other, NULL, &bytes, sizeof(bytes), e);
+		if (!rc && (bytes < 0 || bytes > LARGEST))
+			rc = err_set(e, ERR_INTERNAL, "rank %d sends %lld bytes", other,
+				     (long long)bytes);
+		if (!rc && bytes > (int64_t)sizeof(bytes))
+			rc = pass(m, other, NULL, m->data, (size_t)bytes, e);
+		if (!rc && bytes)
+			rc = pass(m, other, &bytes, NULL, sizeof(bytes), e);
+	}
+	return rc;
+}
+
+/* The quickest round trip counts for the latency, the longest message for the speed. */
+static int measure_from_here(struct measuring *m, int other, double numbers[2], struct err *e)
+{
+	double seconds = 0, quickest = 1e9;
+	int rc = 0;
+
+	for (int i = 0; !rc && i < PINGS; i++) {
+		rc = send_one(m, other, sizeof(int64_t), &seconds, e);
+		quickest = MIN(quickest, seconds);
+	}
+	seconds = 0;
+	for (int64_t bytes = FIRST_SEND; !rc && bytes <= LARGEST && seconds < MEASURE_S;
+	     bytes *= 4) {
+		rc = send_one(m, other, bytes, &seconds, e);
+		/* what a byte takes, not what a message takes */
+		numbers[1] = (double)bytes / MAX(seconds - quickest, seconds / 10);
+	}
+	numbers[0] = quickest / 2;
+	return rc ? rc : send_one(m, other, 0, &seconds, e);
+}
+
+static int measure_pair(struct measuring *m, int from, int to, struct err *e)
+{
+	double numbers[2] = { 0, 0 };
+	int rc = m->c->barrier(m->c, e);	/* asleep, so that the others do not disturb */
+
+	if (!rc && m->c->rank == from)
+		rc = measure_from_here(m, to, numbers, e);
+	if (!rc && m->c->rank == to)
+		rc = serve(m, from, e);
+	if (!rc)
+		rc = m->c->barrier(m->c, e);
+	if (!rc)
+		rc = m->c->broadcast(m->c, numbers, sizeof(numbers), from, e);
+	if (rc || !is_first(m))
+		return rc;
+	json_open(&m->w, '{');
+	json_key(&m->w, "from");
+	json_int(&m->w, from);
+	json_key(&m->w, "to");
+	json_int(&m->w, to);
+	put(&m->w, "latency_s", numbers[0]);
+	put(&m->w, "bytes_s", numbers[1]);
+	json_close(&m->w, '}');
+	return 0;
+}
+
+static int measure_pairs(struct measuring *m, struct err *e)
+{
+	int n = m->c->size, rc = 0;
+
+	for (int i = 0; !rc && i < n; i++)
+		for (int k = 1; !rc && k < (n <= ALL_PAIRS ? n : 2); k++)
+			rc = measure_pair(m, i, (i + k) % n, e);
+	return rc;
+}
+
+/* ---- all of it -------------------------------------------------------------------- */
+
+static int put_names(struct measuring *m, struct err *e)
+{
+	char name[NAME_BYTES] = "";
+	char *names = mem_alloc((size_t)m->c->size, NAME_BYTES, e);
+	int rc = names ? 0 : e->code;
+
+	if (gethostname(name, sizeof(name) - 1))
+		name[0] = 0;
+	if (!rc)
+		rc = m->c->gather(m->c, name, sizeof(name), is_first(m) ? names : NULL, e);
+	for (int i = 0; !rc && is_first(m) && i < m->c->size; i++) {
+		names[i * NAME_BYTES + NAME_BYTES - 1] = 0;
+		json_str(&m->w, names + (ptrdiff_t)i * NAME_BYTES);
+	}
+	free(names);
+	return rc;
+}
+
+static int run(struct measuring *m, struct err *e)
+{
+	static const struct {
+		const char *name;
+		int (*measure)(struct measuring *m, struct err *e);
+	} parts[] = {
+		{ "hosts", put_names },
+		{ "allreduce", measure_reduces },
+		{ "pairs", measure_pairs },
+	};
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < ARRAY_LEN(parts); i++) {
+		if (is_first(m)) {
+			json_key(&m->w, parts[i].name);
+			json_open(&m->w, '[');
+		}
+		rc = parts[i].measure(m, e);
+		if (is_first(m))
+			json_close(&m->w, ']');
+	}
+	return rc;
+}
+
+int bandwidth_measure(struct comm *c, struct buf *out, struct err *e)
+{
+	struct measuring m = { .c = c, .w = { .out = out } };
+	size_t n = (size_t)c->size;
+	int rc;
+
+	if (n < 2)
+		return err_set(e, ERR_USAGE, "one rank alone has nobody to speak with: two were "
+			       "expected");
+	m.data = mem_alloc_aligned((size_t)LARGEST, 1, e);
+	m.to = mem_alloc(n, sizeof(*m.to), e);
+	m.from = mem_alloc(n, sizeof(*m.from), e);
+	m.to_bytes = mem_alloc(n, sizeof(*m.to_bytes), e);
+	m.from_bytes = mem_alloc(n, sizeof(*m.from_bytes), e);
+	rc = m.data && m.to && m.from && m.to_bytes && m.from_bytes ? 0 : e->code;
+	if (is_first(&m))
+		json_open(&m.w, '{');
+	if (!rc)
+		rc = run(&m, e);
+	if (is_first(&m))
+		json_close(&m.w, '}');
+	free(m.data);
+	free(m.to);
+	free(m.from);
+	free(m.to_bytes);
+	free(m.from_bytes);
+	return rc ? rc : buf_check(out, e);
+}
