@@ -31,7 +31,7 @@ static size_t spread(uint64_t key)
 /* The slot with this key, or the free one where it belongs. */
 static size_t find(const struct ngrams *g, uint64_t key)
 {
-	size_t mask = g->n_slots - 1, i = spread(key) & mask;
+	size_t mask = g->mask, i = spread(key) & mask;
 
 	while (g->slots[i].epoch == g->epoch && g->slots[i].key != key)
 		i = (i + 1) & mask;
@@ -46,6 +46,7 @@ static int reserve(struct ngrams *g, size_t n, struct err *e)
 		return err_set(e, ERR_DATA, "a segment of %zu symbols is too long to be scored", n);
 	while (want < need)
 		want *= 2;
+	g->mask = want - 1;
 	if (want > g->n_slots) {
 		free(g->slots);
 		g->n_slots = 0;
@@ -128,27 +129,31 @@ void ngrams_free(struct ngrams *g)
 	g->n_slots = 0;
 }
 
+/* Small, so that all of them stay in the cache. */
 struct words_slot {
+	uint32_t hash;			/* half of it */
+	uint32_t number;		/* of the word, plus 1; 0: the slot is free */
+};
+
+struct words_entry {
 	size_t   at, n;			/* where in the text */
-	uint64_t hash;			/* 0: the slot is free */
-	uint32_t number;
+	uint64_t hash;
 };
 
 static int grow(struct words *w, struct err *e)
 {
-	size_t want = MAX(w->n_slots * 2, (size_t)4096);
+	size_t want = MAX(w->n_slots * 4, (size_t)4096);
 	struct words_slot *slots = mem_alloc(want, sizeof(*slots), e);
 
 	if (!slots)
 		return e->code;
-	for (size_t i = 0; i < w->n_slots; i++) {
-		size_t to = w->slots[i].hash & (want - 1);
+	for (uint32_t number = 0; number < w->n; number++) {
+		uint64_t hash = w->entries[number].hash;
+		size_t to = hash & (want - 1);
 
-		if (!w->slots[i].hash)
-			continue;
-		while (slots[to].hash)
+		while (slots[to].number)
 			to = (to + 1) & (want - 1);
-		slots[to] = w->slots[i];
+		slots[to] = (struct words_slot){ (uint32_t)(hash >> 32), number + 1 };
 	}
 	free(w->slots);
 	w->slots = slots;
@@ -158,37 +163,51 @@ static int grow(struct words *w, struct err *e)
 
 int words_number(struct words *w, const char *word, size_t n, uint32_t *number, struct err *e)
 {
-	uint64_t hash = hash_bytes(word, n) | 1;
+	uint64_t hash = hash_bytes(word, n);
 	size_t i;
 
 	if ((size_t)w->n * 2 >= w->n_slots && grow(w, e))
 		return e->code;
-	for (i = hash & (w->n_slots - 1); w->slots[i].hash; i = (i + 1) & (w->n_slots - 1)) {
-		const struct words_slot *s = &w->slots[i];
+	for (i = hash & (w->n_slots - 1); w->slots[i].number; i = (i + 1) & (w->n_slots - 1)) {
+		const struct words_entry *known;
 
-		if (s->hash == hash && s->n == n && !memcmp(w->text.data + s->at, word, n)) {
-			*number = s->number;
+		if (w->slots[i].hash != (uint32_t)(hash >> 32))
+			continue;
+		known = &w->entries[w->slots[i].number - 1];
+		if (known->n == n && !memcmp(w->text.data + known->at, word, n)) {
+			*number = w->slots[i].number - 1;
 			return 0;
 		}
 	}
-	w->slots[i] = (struct words_slot){ w->text.len, n, hash, w->n };
+	if (mem_grow(&w->entries, &w->cap, (size_t)w->n + 1, sizeof(*w->entries), e))
+		return e->code;
+	w->entries[w->n] = (struct words_entry){ w->text.len, n, hash };
+	w->slots[i] = (struct words_slot){ (uint32_t)(hash >> 32), w->n + 1 };
 	buf_add(&w->text, word, n);
 	*number = w->n++;
 	return buf_check(&w->text, e);
+}
+
+/* Bytes of the white space at text + i; most bytes are told by themselves. */
+static inline size_t blank_at(const char *text, size_t i, size_t n)
+{
+	unsigned char c = (unsigned char)text[i];
+
+	return c > ' ' && c < 0xC2 ? 0 : unicode_space(text + i, n - i);
 }
 
 int words_split(struct words *w, const char *text, size_t n, uint32_t **symbols, size_t *n_symbols,
 		size_t *cap, struct err *e)
 {
 	for (size_t i = 0; i < n; ) {
-		size_t blank = unicode_space(text + i, n - i), end = i;
+		size_t blank = blank_at(text, i, n), end = i + 1;
 		uint32_t number;
 
 		if (blank) {
 			i += blank;
 			continue;
 		}
-		while (end < n && !unicode_space(text + end, n - end))
+		while (end < n && !blank_at(text, end, n))
 			end++;
 		if (words_number(w, text + i, end - i, &number, e) ||
 		    mem_grow(symbols, cap, *n_symbols + 1, sizeof(**symbols), e))
@@ -203,5 +222,6 @@ void words_free(struct words *w)
 {
 	buf_free(&w->text);
 	free(w->slots);
+	free(w->entries);
 	memset(w, 0, sizeof(*w));
 }

@@ -31,6 +31,7 @@ struct ngrams {
 	/* private */
 	struct ngrams_slot *slots;		/* owned */
 	size_t   n_slots;			/* a power of two */
+	size_t   mask;				/* as many as this segment needs, less 1: they stay in cache */
 	uint32_t epoch, reference;
 };
 
@@ -57,6 +58,8 @@ struct words {
 	struct buf text;			/* all words, one behind the other */
 	struct words_slot *slots;		/* owned */
 	size_t   n_slots;			/* a power of two */
+	struct words_entry *entries;		/* (cap) owned */
+	size_t   cap;
 	uint32_t n;				/* words so far */
 };
 

@@ -67,11 +67,10 @@ static void replace(struct score_scratch *s, const char *word, const char *with)
 }
 
 /* Punctuation of ASCII except ' , - . and what lies beyond it. */
-static bool is_isolated(char c)
-{
-	return (c >= '{' && c <= '~') || (c >= '[' && c <= '`') || (c >= ' ' && c <= '&') ||
-	       (c >= '(' && c <= '+') || (c >= ':' && c <= '@') || c == '/';
-}
+static const bool isolated[256] = {
+	[' ' ... '&'] = true, ['(' ... '+'] = true, ['/'] = true,
+	[':' ... '@'] = true, ['[' ... '`'] = true, ['{' ... '~'] = true,
+};
 
 /* ([{-~[-` -&(-+:-@/]) becomes " \1 ". */
 static void isolate(struct buf *to, const struct buf *from)
@@ -81,7 +80,9 @@ static void isolate(struct buf *to, const struct buf *from)
 	if (!w)
 		return;
 	for (const char *r = from->data, *end = r + from->len; r < end; r++) {
-		if (is_isolated(*r)) {
+		if (*r == ' ') {	/* three of them part no better than one */
+			*w++ = ' ';
+		} else if (isolated[(unsigned char)*r]) {
 			*w++ = ' ';
 			*w++ = *r;
 			*w++ = ' ';
@@ -125,6 +126,38 @@ struct pair_rule {
 	bool before, behind;
 };
 
+/*
+ * The first of , - . from r on, or end: eight bytes at a time, since few bytes are one of them.
+ * A byte minus the first of them is then below 3: subtracting 3 more borrows into the upper bit.
+ */
+static const char *next_mark(const char *r, const char *end)
+{
+	const uint64_t ones = 0x0101010101010101u, tops = ones << 7;
+
+	for (; end - r >= 8; r += 8) {
+		uint64_t x, low, is_high;
+
+		memcpy(&x, r, 8);
+		is_high = x & tops;
+		x = ((x & ~tops) | tops) - ones * ',';	/* each byte for itself: 0x80 + it - ',' */
+		low = ((x & ~tops) | tops) - ones * 3;	/* the top bit falls where that is below 3 */
+		if (x & ~low & tops & ~is_high)
+			break;
+	}
+	while (r < end && (unsigned char)(*r - ',') > '.' - ',')
+		r++;
+	return r;
+}
+
+static char *copy_span(char *w, const char **r, const char *end)
+{
+	size_t n = (size_t)(end - *r);
+
+	memcpy(w, *r, n);
+	*r = end;
+	return w + n;
+}
+
 static void split_pairs(struct buf *to, const struct buf *from, struct pair_rule rule)
 {
 	const char *r = from->data, *end = r + from->len;
@@ -133,7 +166,17 @@ static void split_pairs(struct buf *to, const struct buf *from, struct pair_rule
 
 	if (!w)
 		return;
-	for (kind = r < end ? kind_of((unsigned char)*r) : 0; r < end; kind = next) {
+	while (r < end) {
+		const char *mark = next_mark(r, end);
+
+		/* A pair has a mark, so none begins before the character in front of the next one. */
+		if (mark == end)
+			w = copy_span(w, &r, end);
+		else if (mark - r > 1)
+			w = copy_span(w, &r, mark - 1);
+		if (r == end)
+			break;
+		kind = kind_of((unsigned char)*r);
 		next = r + 1 < end ? kind_of((unsigned char)r[1]) : 0;
 		if (!(kind & rule.first) || !(next & rule.second)) {
 			*w++ = *r++;
@@ -146,7 +189,6 @@ static void split_pairs(struct buf *to, const struct buf *from, struct pair_rule
 		*w++ = *r++;
 		if (rule.behind)
 			*w++ = ' ';
-		next = r < end ? kind_of((unsigned char)*r) : 0;
 	}
 	close_buf(to, w);
 }
