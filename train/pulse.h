@@ -14,7 +14,7 @@
  * anywhere else for late_after_s while one waits is late.
  *
  * PULSE_START and PULSE_SAVE may take 10 times as long as other phases before
- * a rank counts as late or the job as hanging, PULSE_EVALUATE 60 times; calling pulse_at()
+ * a rank counts as late or the job as hanging, PULSE_EVALUATE 240 times; calling pulse_at()
  * again, even with the same step and phase, is a sign of progress. A rank whose heartbeats stop
  * is given no such time. Ranks that never were heard (UDP is blocked) are told once
  * and never counted as silent.
@@ -38,7 +38,8 @@ enum pulse_phase {
 };
 
 struct pulse_how {
-	double late_after_s, hang_after_s;	/* hang_after_s 0: max(60, 20 * median step) */
+	/* hang_after_s 0: max(60, 20 * median step); until the first step has ended 600 */
+	double late_after_s, hang_after_s;
 	const char *network;	/* borrowed: CIDR or interface between the hosts; NULL: found */
 	const char *folder;	/* borrowed: the run's, for the first rank; may be NULL elsewhere */
 };

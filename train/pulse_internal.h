@@ -53,9 +53,10 @@ bool pulse_word_read(struct pulse_word *w, const unsigned char key[PULSE_KEY_BYT
 
 #define PULSE_HANG_LEAST_S   60.0	/* the default: the longer of this … */
 #define PULSE_HANG_STEPS     20.0	/* … and so many median steps */
+#define PULSE_HANG_UNKNOWN_S 600.0	/* before the first step has ended: it may be a long one */
 /* How much longer than others a phase may take. */
 #define PULSE_PATIENCE_LONG  10.0	/* PULSE_START, PULSE_SAVE */
-#define PULSE_PATIENCE_EVALUATE 60.0
+#define PULSE_PATIENCE_EVALUATE 240.0
 
 /* One rank, as the first one knows it. Times are of the first rank's CLOCK_MONOTONIC. */
 struct pulse_peer {

@@ -68,8 +68,10 @@ double pulse_patience(enum pulse_phase phase)
 
 double pulse_hang_after(double hang_after_s, double median_s)
 {
-	return hang_after_s > 0 ? hang_after_s
-				: fmax(PULSE_HANG_LEAST_S, PULSE_HANG_STEPS * median_s);
+	if (hang_after_s > 0)
+		return hang_after_s;
+	return median_s > 0 ? fmax(PULSE_HANG_LEAST_S, PULSE_HANG_STEPS * median_s)
+			    : PULSE_HANG_UNKNOWN_S;
 }
 
 /* ---- hearing ------------------------------------------------------------- */
