@@ -172,4 +172,26 @@ says "logs" 0 'step' wb logs alone
 # shellcheck disable=SC2086 # words
 says "it goes on" 0 '' train $long_run --steps $((saved + 10))
 same "... where it was" "$(records alone train step | awk -v s="$saved" '$1 > s { print $1 }' | head -n 1) $(last_step alone)" "$((saved + 1)) $((saved + 10))"
+
+# ---- what was left behind ----------------------------------------------------------------------------
+says "nothing to clean" 0 '' wb hosts clean h1,h2,h3
+says "a run" 0 '' train --run left --steps 100000 --hosts h1,h2 --detach --restarts 0
+until_step left 20 60 || not_ok "a run" "it does not come to step 20"
+cp /bin/sleep "$tmp/werkbank-train"
+lab_on h2 sh -c "'$tmp/werkbank-train' 1000 >/dev/null 2>&1 &"
+bystander=$(lab_pids h2 werkbank-train | sort -n | tail -n 1)
+orphan=$(lab_pids h2 werkbank-train | sort -n | head -n 1)
+# stopped, they do not notice that the others go; a killed orted would have it continued and hung up
+lab_kill h2 STOP orted
+lab_enter h2 kill -STOP "$orphan"
+lab_kill h1 KILL werkbank-launch
+lab_kill h1 KILL mpirun
+sleep 2
+same "a rank is left behind" "$(lab_pids h2 werkbank-train | sort -n | head -n 1)" "$orphan"
+says "clean ends it" 0 'h2.*left|left.*h2' wb hosts clean h1,h2,h3
+same "... and not who has but its name" "$(lab_pids h2 werkbank-train)" "$bystander"
+lab_enter h2 kill "$bystander"
+lab_kill h2 CONT orted
+sleep 1
+nobody_left "after clean"
 tally

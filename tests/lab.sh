@@ -5,7 +5,7 @@
 #	LAB=DIR tests/lab.sh on|rate|cut|heal|... ARGUMENTS    the functions below, on a lab that is up elsewhere
 #
 # A host is a process with namespaces of its own: network, host name, mounts, processes, IPC. So it has its
-# own addresses, /etc/hosts, home, /run, /tmp files of MPI, boot id and sshd on port 22; everything else of
+# own addresses, /etc/hosts, home, /run, temporary files, boot id and sshd on port 22; everything else of
 # the file system is shared, unless lab_private or lab_replace says otherwise. Hosts are called h1, h2, ...
 # with the addresses 10.98.0.1, 10.98.0.2, ... and are joined by veth pairs to a bridge that has a namespace too:
 # nothing of it is visible outside, several labs may be up at once, and all of it vanishes with the shell
@@ -77,7 +77,7 @@ lab_on() {
 	lab_name=$1
 	shift
 	lab_enter "$lab_name" env -u SSH_CONNECTION -u SSH_CLIENT -u SSH_TTY -u SSH_AUTH_SOCK HOME="$LAB/home" XDG_RUNTIME_DIR=/run/user \
-		TMPDIR=/run/tmp "$@"
+		TMPDIR=/run/tmp WERKBANK_RUNTIME=/run/werkbank "$@"
 }
 
 lab_up() {
@@ -148,7 +148,7 @@ lab_host() {
 	mount -t proc proc /proc
 	mount -t sysfs sysfs /sys
 	mount -t tmpfs -o mode=755 tmpfs /run
-	mkdir -m 700 /run/sshd /run/user /run/tmp
+	mkdir -m 700 /run/sshd /run/user /run/tmp /run/werkbank
 	mount -t tmpfs -o mode=1777 tmpfs /dev/shm
 	mount --bind "$LAB/hosts" /etc/hosts
 	mount --bind "$LAB/passwd" /etc/passwd
@@ -200,7 +200,7 @@ lab_sshd() {
 	PasswordAuthentication no
 	MaxStartups 200
 	UseDNS no
-	SetEnv XDG_RUNTIME_DIR=/run/user TMPDIR=/run/tmp $(cat "$LAB/$lab_name/environment" 2>/dev/null)
+	SetEnv XDG_RUNTIME_DIR=/run/user TMPDIR=/run/tmp WERKBANK_RUNTIME=/run/werkbank $(cat "$LAB/$lab_name/environment" 2>/dev/null)
 	END
 	[ $# -eq 0 ] || printf '%s\n' "$@" | cat - "$LAB/$lab_name/sshd_config" >"$LAB/$lab_name/sshd_config.new"
 	[ $# -eq 0 ] || mv "$LAB/$lab_name/sshd_config.new" "$LAB/$lab_name/sshd_config"
