@@ -58,27 +58,13 @@ lost() {
 now() { date +%s.%N; }
 row() { printf '%-10s %-44s %9s %6s\n' "$@" | tee -a "$table"; }
 
-# gone_soon : nobody is left on any host, at most after so many seconds
-gone_soon() {
-	runs_end=$(($(date +%s) + 15))
-	while :; do
-		left=
-		for host in $LAB_HOSTS; do
-			[ ! -s "$LAB/$host/pid" ] || left=$left$(lab_left "$host")
-		done
-		[ -n "$left" ] && [ "$(date +%s)" -lt $runs_end ] || break
-		sleep 0.2
-	done
-	nobody_left "$1"
-}
-
 # ends NAME WHAT [-] : the run is over, finished, and its losses are those of the calm run
 ends() {
 	until_over "$run" 120 || not_ok "$1" "it does not end"
 	attempts=$(records "$run" start run | wc -l)
 	same "$1: finished" "$(run_state "$run")" finished
 	agree "$1: as if nothing had happened" calm "$run" 1e-4 $steps
-	gone_soon "$1"
+	nobody_left "$1"
 	row "$1" "$2; finished after $attempts starts" "${3:-$(journal_after "$since" '"kind":"(event|stop|start)"')}" "$(lost)"
 }
 
@@ -165,7 +151,7 @@ fault_disk() {
 	train disk --restarts 1 >"$tmp/disk.out" 2>&1
 	status=$?
 	if grep -qiE "no space|disk (is )?full|room" "$tmp/disk.out"; then ok "disk: it says so"; else not_ok "disk: it says so" "$(tail -n 3 "$tmp/disk.out")"; fi
-	gone_soon disk
+	nobody_left disk
 	row disk "full disk at a checkpoint: status $status, $(run_state disk) at step $(last_step disk)" - -
 	lab_on h1 mount -o remount,size=64m "$ws/runs/disk/checkpoints"
 	since=$(now)
@@ -195,7 +181,7 @@ fault_version() {
 	train version >"$tmp/version.out" 2>&1
 	status=$?
 	if [ $status -ne 0 ] && grep -q 'h2.*' "$tmp/version.out"; then ok "version: refused"; else not_ok "version: refused" "status $status: $(tail -n 3 "$tmp/version.out")"; fi
-	gone_soon version
+	nobody_left version
 	row version "another build on a host: refused with status $status" - 0
 	lab_undo h2 "$trainer"
 }

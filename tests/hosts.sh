@@ -192,6 +192,5 @@ says "clean ends it" 0 'h2.*left|left.*h2' wb hosts clean h1,h2,h3
 same "... and not who has but its name" "$(lab_pids h2 werkbank-train)" "$bystander"
 lab_enter h2 kill "$bystander"
 lab_kill h2 CONT orted
-sleep 1
 nobody_left "after clean"
 tally

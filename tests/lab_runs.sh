@@ -12,7 +12,7 @@
 #	until_step RUN STEP SECONDS           wait for it; fails when the time is over or the run is
 #	until_over RUN SECONDS  wait until nobody holds its lock
 #	run_state RUN           running, finished, stopped, failed, ...
-#	nobody_left NAME        a test: no process of a training on any host
+#	nobody_left NAME        a test: no process of a training on any host, after 15 seconds at most
 
 top=$PWD
 share=${WERKBANK_SHARE:-$(cd "$(dirname "$0")/../share" && pwd)}
@@ -119,9 +119,14 @@ until_over() {
 }
 
 nobody_left() {
-	runs_left=
-	for runs_host in $LAB_HOSTS; do
-		[ ! -s "$LAB/$runs_host/pid" ] || runs_left=$runs_left$(lab_left "$runs_host" | sed "s/^/$runs_host: /")
+	runs_end=$(($(date +%s) + 15))
+	while :; do
+		runs_left=
+		for runs_host in $LAB_HOSTS; do
+			[ ! -s "$LAB/$runs_host/pid" ] || runs_left=$runs_left$(lab_left "$runs_host" | sed "s/^/$runs_host: /")
+		done
+		[ -n "$runs_left" ] && [ "$(date +%s)" -lt $runs_end ] || break
+		sleep 0.2
 	done
 	if [ -z "$runs_left" ]; then ok "$1: nobody is left"; else not_ok "$1: nobody is left" "$(echo "$runs_left" | head -c 600)"; fi
 }
