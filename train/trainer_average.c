@@ -93,6 +93,7 @@ int average_step(struct trainer *t, double sums[N_SUMS], struct err *e)
 		memset(sums, 0, N_SUMS * sizeof(*sums));
 		return 0;
 	}
+	at_phase(t, PULSE_REDUCE);
 	memcpy(sums, a->sums, sizeof(a->sums));
 	memset(a->sums, 0, sizeof(a->sums));
 	if (t->comm->sum_doubles(t->comm, sums, N_SUMS, e))

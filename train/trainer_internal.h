@@ -29,6 +29,7 @@
 #include "train/ckpt.h"
 #include "train/comm.h"
 #include "train/model.h"
+#include "train/pulse.h"
 #include "train/reduce.h"
 #include "train/sched.h"
 #include "train/telemetry.h"
@@ -68,7 +69,8 @@ struct trainer {
 	struct average *average;	/* local steps only */
 	bool    together;		/* all ranks are in the same state */
 	double *norms;			/* (ranks) owned: squares of the gradient, by owner */
-	struct telemetry *telemetry;	/* NULL: none */
+	struct telemetry *telemetry;
+	struct pulse *pulse;
 	struct sched sched;
 	struct ckpt_state state;	/* as the next checkpoint will say it */
 	char   *resumed;	/* owned, first rank: the checkpoint it goes on from; or NULL */
@@ -96,6 +98,12 @@ struct trainer {
 static inline bool is_first(const struct trainer *t)
 {
 	return t->comm->rank == 0;
+}
+
+/* What this rank is at, for the watchdog. */
+static inline void at_phase(const struct trainer *t, enum pulse_phase phase)
+{
+	pulse_at(t->pulse, t->state.step, phase);
 }
 
 /* trainer_open.c: everything before the first step; close whatever came of it. */

@@ -397,6 +397,23 @@ static int check_same_corpus(const struct trainer *t, struct err *e)
 	return 0;
 }
 
+/* Early: what follows may hang too. */
+static int open_pulse(struct trainer *t, struct err *e)
+{
+	t->pulse = pulse_open(
+		&(struct pulse_how){
+			.late_after_s = t->conf->late_after,
+			.hang_after_s = t->conf->hang_after,
+			.network = getenv("WERKBANK_NETWORK"),
+			.folder = is_first(t) ? t->folder : NULL,
+		},
+		t->comm, e);
+	if (!t->pulse)
+		return e->code;
+	at_phase(t, PULSE_START);
+	return 0;
+}
+
 static int open_telemetry(struct trainer *t, struct err *e)
 {
 	const struct reduce_how *how = &t->reduce_how;
@@ -439,6 +456,8 @@ int open_trainer(struct trainer *t, struct err *e)
 			    copy_into_run(t, "bpe.codes", e) ||
 			    copy_into_run(t, "sentencepiece.model", e) || open_records(t, e)))
 		return e->code;
+	if (open_pulse(t, e))
+		return e->code;
 	if (c->bpe_dropout > 0) {
 		t->dropout = bpe_dropout_open(t->corpus, c, t->vocab, e);
 		if (!t->dropout)
@@ -455,6 +474,8 @@ int open_trainer(struct trainer *t, struct err *e)
 
 void close_trainer(struct trainer *t)
 {
+	at_phase(t, PULSE_END);
+	pulse_free(t->pulse);
 	telemetry_free(t->telemetry);
 	average_close(t);
 	reduce_free(t->reduce);

@@ -142,6 +142,7 @@ int trainer_save(struct trainer *t, bool must, struct err *e)
 
 	if (t->saved_step == t->state.step)
 		return 0;
+	at_phase(t, PULSE_SAVE);
 	if ((is_first(t) ? save_here(t, n, &failed, e) : give(t, n, e)) ||
 	    t->comm->broadcast(t->comm, &failed, sizeof(failed), 0, e))
 		return e->code;
@@ -207,6 +208,7 @@ int trainer_evaluate(struct trainer *t, struct err *e)
 				    "step %lld is not evaluated: that takes its checkpoint",
 				    (long long)t->state.step);
 	v.step = t->state.step;
+	at_phase(t, PULSE_EVALUATE);
 	report_end_line(t);
 	if (evaluate_checkpoint(&v, e) || (is_first(t) && evaluated_here(t, &v, e)))
 		return e->code;

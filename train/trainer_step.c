@@ -27,9 +27,11 @@ static int micro_batch(struct trainer *t, struct model_how *how, bool last, doub
 	struct model_sums batch;
 	double begun = clock_mono_s(), loaded;
 
+	at_phase(t, PULSE_INPUT);
 	if (loader_next(t->loader, &t->batch, e))
 		return e->code;
 	loaded = clock_mono_s();
+	at_phase(t, PULSE_COMPUTE);
 	if (last && reduces_gradients(t) && t->conf->overlap_reduce) {
 		how->ready = on_ready;
 		how->ready_arg = t->reduce;
@@ -78,6 +80,7 @@ static int reduce_gradients(struct trainer *t, double sums[N_SUMS], struct err *
 	struct comm_request *everybody;
 	bool here = false, done = false;
 
+	at_phase(t, PULSE_REDUCE);
 	if (t->comm->begin_sum(t->comm, sums, N_SUMS, &everybody, e))
 		return e->code;
 	reduce_ready(t->reduce, 0);
@@ -213,6 +216,7 @@ static int optimize(struct trainer *t, const double sums[N_SUMS], struct err *e)
 {
 	const double begun = clock_mono_s();
 
+	at_phase(t, PULSE_UPDATE);
 	if (update(t, sums, e) || model_get_ops(t->model)->sync(model_get_dev(t->model), e))
 		return e->code;
 	t->times.update += clock_mono_s() - begun;
