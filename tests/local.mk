@@ -101,8 +101,8 @@ tests_grow_LDADD = $(data_libs) $(base_libs) -lm
 # Corpora from a local web server to shards, and everything that can be wrong with them.
 check_PROGRAMS += tests/http_server
 tests_http_server_SOURCES = %D%/http_server.c
-dist_check_SCRIPTS += %D%/plan.sh %D%/spread.sh
-TESTS += %D%/plan.sh %D%/spread.sh
+dist_check_SCRIPTS += %D%/plan.sh %D%/spread.sh %D%/ranks.sh
+TESTS += %D%/plan.sh %D%/spread.sh %D%/ranks.sh
 dist_check_SCRIPTS += %D%/prep.sh %D%/stages.sh %D%/prep_kill.sh %D%/fetch.sh
 TESTS += %D%/prep.sh %D%/stages.sh %D%/prep_kill.sh %D%/fetch.sh
 
