@@ -185,5 +185,43 @@ hosts 0 "clean: one that does not hear" "\"pid\":$deaf,.*\"outcome\":\"killed\""
 dead "clean: it is gone too" "$deaf"
 kill "$used" "$reused" 2>/dev/null
 
+# ---- sync: b has a workspace of its own, in a mount namespace; a sees ours ----
+hosts 0 "sync: a shared workspace is left alone" '^a: same file system, 0.0 MB sent' sync a --corpus demo
+hosts 66 "sync: no such corpus" 'vocab.tsv|train.shard' sync a --corpus nothing
+hosts 68 "sync: all are away" 'no address is known for x' sync x
+if unshare -rm true 2>/dev/null && command -v rsync >/dev/null 2>&1; then
+	disk=$tmp/disk-b
+	mkdir "$disk"
+	cat >"$tmp/b.sh" <<'EOS'
+exec unshare -rm sh -c 'mount --bind "$1" "$2" && exec sh -c "$3"' sh "$here/disk-b" "$here/w" "$command"
+EOS
+	hosts 1 "sync: needed" 'b has no corpora/demo/train.shard' check a b --corpus demo
+	hosts 0 "sync: copies" '^b: copied, [0-9.]+ MB sent in [0-9.]+ s, 9 files verified' sync a b --corpus demo
+	same=yes
+	for f in manifest.json train.shard vocab.tsv bpe.codes; do
+		cmp -s "$tmp/w/corpora/demo/$f" "$disk/corpora/demo/$f" || same="$f differs"
+	done
+	[ "$same" = yes ] && ok "sync: the files are there" || not_ok "sync: the files are there" "$same"
+	[ -z "$(find "$disk" "$tmp/w" -name '.seen-from*' -o -name '.werkbank*')" ] && ok "sync: leaves nothing else" ||
+		not_ok "sync: leaves nothing else" "$(find "$disk" "$tmp/w" -name '.*')"
+	head -c 5 "$tmp/w/corpora/demo/train.shard" >"$disk/corpora/demo/train.shard"	# as broken off
+	rm "$disk/corpora/demo/manifest.json"
+	hosts 0 "sync: goes on" '"host":"b","state":"copied","sent_bytes":[1-9]' sync a b --corpus demo --json
+	cmp -s "$tmp/w/corpora/demo/train.shard" "$disk/corpora/demo/train.shard" && ok "sync: is mended" || not_ok "sync: is mended" "it differs"
+	tr a-z A-Z <"$tmp/w/corpora/demo/vocab.tsv" >"$disk/corpora/demo/vocab.tsv"
+	touch -r "$tmp/w/corpora/demo/vocab.tsv" "$disk/corpora/demo/vocab.tsv"	# rsync sees no difference
+	hosts 1 "sync: verified by hash" '^b: failed: .*/vocab.tsv on b is not as here after copying' sync b --corpus demo
+	cat >>"$tmp/w/corpora/demo/vocab.tsv" </dev/null
+	echo more >>"$tmp/w/corpora/demo/vocab.tsv"
+	cat >"$tmp/b.sh" <<'EOS'
+case $command in rsync*) echo "sh: 1: rsync: not found" >&2; exit 127;; esac
+exec unshare -rm sh -c 'mount --bind "$1" "$2" && exec sh -c "$3"' sh "$here/disk-b" "$here/w" "$command"
+EOS
+	hosts 1 "sync: rsync fails" '^b: failed: .*rsync' sync b --corpus demo
+	heal
+else
+	skip "sync: copies" "no mount namespaces or no rsync"
+fi
+
 echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" -eq 0 ]

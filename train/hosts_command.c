@@ -99,6 +99,7 @@ static const struct {
 } actions[] = {
 	{ "list", list },
 	{ "check", check },
+	{ "sync", hosts_sync },
 	{ "bandwidth", hosts_bandwidth },
 	{ "clean", hosts_clean },
 };

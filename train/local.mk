@@ -56,5 +56,5 @@ werkbank_train_SOURCES = %D%/main.c %D%/bandwidth.c %D%/bandwidth.h
 werkbank_train_LDADD = $(train_libs) $(mpi_libs)
 
 werkbank_launch_SOURCES = %D%/launch_main.c %D%/hosts_command.c %D%/hosts_command.h
-werkbank_launch_SOURCES += %D%/hosts_clean.c %D%/hosts_bandwidth.c
+werkbank_launch_SOURCES += %D%/hosts_clean.c %D%/hosts_bandwidth.c %D%/hosts_sync.c
 werkbank_launch_LDADD = liblaunch.a libprobe.a $(base_libs)
