@@ -25,9 +25,7 @@ struct series {
 };
 
 struct rank {
-	double compute;		/* sum over records */
-	double first;		/* of the first record */
-	int64_t records;
+	struct series compute;
 	char *host;		/* owned; NULL: no record */
 };
 
@@ -41,8 +39,10 @@ struct reading {
 
 static void forget(struct reading *r)
 {
-	for (size_t i = 0; i < r->n_ranks; i++)
+	for (size_t i = 0; i < r->n_ranks; i++) {
 		free(r->ranks[i].host);
+		free(r->ranks[i].compute.x);
+	}
 	r->n_ranks = 0;
 	r->train_records = 0;
 	for (size_t i = 0; i < N_FIELDS; i++)
@@ -102,10 +102,7 @@ static int take_rank(struct reading *r, const struct json *record, struct err *e
 	at = &r->ranks[rank];
 	if (!at->host && !(at->host = mem_strdup(host, e)))
 		return e->code;
-	if (at->records++ == 0)
-		at->first = compute;
-	at->compute += compute;
-	return 0;
+	return add(&at->compute, compute, e);
 }
 
 static int take(struct reading *r, const struct json *record, struct err *e)
@@ -151,21 +148,13 @@ static int64_t micros_of(int64_t accumulate, int64_t ranks, int64_t rank)
 }
 
 /* Of the slowest rank, by the records of ranks; NAN: there is none. */
-static double slowest_micro(const struct reading *r, int64_t accumulate, int64_t ranks)
+static double slowest_micro(struct reading *r, int64_t accumulate, int64_t ranks)
 {
 	double slowest = NAN;
 
-	for (size_t i = 0; i < r->n_ranks; i++) {
-		const struct rank *k = &r->ranks[i];
-		double seconds;
-
-		if (k->records == 0)
-			continue;
-		seconds = k->records > 1 ? (k->compute - k->first) / (double)(k->records - 1)
-					 : k->compute;
-		seconds /= (double)micros_of(accumulate, ranks, (int64_t)i);
-		slowest = fmax(slowest, seconds);	/* a NAN gives way */
-	}
+	for (size_t i = 0; i < r->n_ranks; i++)		/* a NAN gives way */
+		slowest = fmax(slowest, median(&r->ranks[i].compute) /
+						(double)micros_of(accumulate, ranks, (int64_t)i));
 	return slowest;
 }
 
