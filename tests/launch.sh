@@ -207,6 +207,15 @@ if command -v mpirun >/dev/null 2>&1 && "$top/werkbank-train" --version | grep -
 	same "both were reached" "$(sort -u "$tmp/reached" | paste -sd ' ')" "nodea nodeb"
 	holds "the state names them" says_state s '"ranks":2,.*"hosts":\[\{"host":"nodea","slots":1\},\{"host":"nodeb","slots":1\}\]'
 	nobody_left "two hosts"
+	# an ssh that hangs the first time
+	printf '#!/bin/sh\n[ -e "$0-again" ] || { : >"$0-again"; exec sleep 60; }\nexec "%s" "$@"\n' "$tmp/ssh" >"$tmp/hang"
+	chmod +x "$tmp/hang"
+	WERKBANK_BEGIN=2
+	export WERKBANK_BEGIN
+	says "ranks that do not begin" 0 'the training did not begin; going on from its beginning' \
+		train u --hosts nodea,nodeb --ssh "$tmp/hang" --no-preflight --steps 20
+	unset WERKBANK_BEGIN
+	nobody_left "ranks that do not begin"
 	says "hosts that go" 0 '' train e --hosts nodea,nodeb --ssh "$tmp/ssh" --no-preflight --detach --elastic
 	holds "a checkpoint" test -d "$w/runs/e/checkpoints/50"
 	touch "$tmp/gone-nodeb"

@@ -21,6 +21,9 @@
 #define BACKOFF_S     5.0
 #define BACKOFF_MAX_S 300.0
 #define LINGER_S      30.0	/* from the ranks' last word to the end of their job */
+#define REMARK_S      60.0	/* without a first word of theirs: said */
+#define BEGIN_S       600.0	/* and taken for a hang; $WERKBANK_BEGIN: another number */
+#define BEGIN_HOST_S  1.0	/* more for each host */
 
 /* Parts of the margin before the end of the time a batch system gives. */
 #define MARGIN_S      30.0
@@ -36,7 +39,8 @@ struct life {
 	char   event[300];
 	const char *asked_by;		/* NULL: nobody */
 	const char *said;		/* the state that was written last; NULL: none */
-	double began, stopped_at;	/* monotonic seconds; 0: not yet */
+	double began, started, stopped_at;	/* monotonic seconds; 0: not yet */
+	bool   remarked, stuck;		/* this job has not begun: it was said, it was ended */
 	bool   waiting;			/* between two attempts */
 	int64_t restarts, in_a_row, checkpoint;
 };
@@ -156,6 +160,36 @@ static bool lingers(struct life *l)
 	return l->stopped_at > 0 && clock_mono_s() - l->stopped_at > LINGER_S;
 }
 
+/* A number of seconds from the environment (for tests and odd clusters). */
+static double seconds_of(const char *variable, double otherwise)
+{
+	const char *given = getenv(variable);
+	double s;
+
+	return given && text_to_real(given, &s) && s >= 0 ? s : otherwise;
+}
+
+/* mpirun may wait for ever for a daemon, too, that never comes up: no rank is there to notice. */
+static void look_whether_begun(struct life *l)
+{
+	double waited = clock_mono_s() - l->started;
+	double most = seconds_of("WERKBANK_BEGIN", BEGIN_S) +
+		      BEGIN_HOST_S * (double)l->muster.hosts.n;
+
+	if (l->waiting || l->seen.began || !l->sup.mpirun || l->sup.asked)
+		return;
+	if (waited > most && !l->stuck) {
+		l->stuck = true;
+		supervise_say(&l->sup, "the ranks have not begun after %.0f s: ending mpirun",
+			      waited);
+		supervise_end(&l->sup);
+	} else if (waited > REMARK_S && !l->remarked) {
+		l->remarked = true;
+		supervise_say(&l->sup, "waiting for the ranks to begin for %.0f s: mpirun is "
+			      "reaching hosts, or they load the corpus and a checkpoint", waited);
+	}
+}
+
 static enum supervise_wish tick(void *context)
 {
 	struct life *l = context;
@@ -182,8 +216,9 @@ static enum supervise_wish tick(void *context)
 		supervise_say(&l->sup, "the ranks have ended %.0f s ago, mpirun has not: ending it",
 			      LINGER_S);
 		l->stopped_at = clock_mono_s();
-		kill(-l->sup.proc.pid, SIGKILL);
+		supervise_end(&l->sup);
 	}
+	look_whether_begun(l);
 	note_state(l);
 	return wish;
 }
@@ -204,7 +239,9 @@ static int start(struct life *l, int *status, struct err *e)
 	unlink(l->now);
 	l->sup.mpirun = strcmp(c.all[0], l->a->trainer) != 0;
 	l->waiting = false;
+	l->remarked = l->stuck = false;
 	l->stopped_at = 0;
+	l->started = clock_mono_s();
 	note_state(l);
 	code = supervise_run(&l->sup, (const char *const *)c.all, status, e);
 	outcome_update(&l->seen);
@@ -219,12 +256,8 @@ out:
 
 static double pause_s(const struct life *l)
 {
-	const char *given = getenv("WERKBANK_BACKOFF");
-	double first = BACKOFF_S;
-
-	if (given && (!text_to_real(given, &first) || !(first >= 0)))
-		first = BACKOFF_S;
-	return MIN(first * pow(2, (double)(l->in_a_row - 1)), BACKOFF_MAX_S);
+	return MIN(seconds_of("WERKBANK_BACKOFF", BACKOFF_S) * pow(2, (double)(l->in_a_row - 1)),
+		   BACKOFF_MAX_S);
 }
 
 /* May it be started again? Counts, and says so. */
@@ -291,6 +324,10 @@ static int live(struct life *l, int *status, struct err *e)
 			return code;
 		v = outcome_judge(&l->seen, *status, l->sup.asked > 0, l->sup.ended_now, status,
 				  why);
+		if (l->stuck && v == VERDICT_FAILED) {
+			v = VERDICT_AGAIN;
+			snprintf(why, sizeof(why), "did not begin");
+		}
 		if (v == VERDICT_ENDED)
 			tell(l, "warning", "the training %s", why);
 		if (v == VERDICT_FAILED && l->seen.began && !l->seen.reason[0])

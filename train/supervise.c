@@ -177,14 +177,11 @@ void supervise_say(struct supervisor *s, const char *fmt, ...)
 /* ---- stopping ---- */
 
 /* mpirun ends its ranks on all hosts when it gets SIGTERM; killed, it would only hope so. */
-static void end_now(struct supervisor *s)
+void supervise_end(struct supervisor *s)
 {
-	bool again = s->ended_now;
-
-	s->ended_now = true;
 	if (s->proc.pid < 0)
 		return;
-	if (s->mpirun && !again) {
+	if (s->mpirun && !(s->kill_at > 0)) {
 		kill(s->proc.pid, SIGTERM);
 		s->kill_at = clock_mono_s() + GRACE_S;
 	} else {
@@ -199,7 +196,8 @@ static void end_now(struct supervisor *s)
 void supervise_stop(struct supervisor *s)
 {
 	if (s->asked++ > 0) {
-		end_now(s);
+		s->ended_now = true;
+		supervise_end(s);
 		supervise_say(s, "ending the training at once");
 		return;
 	}

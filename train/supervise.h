@@ -55,6 +55,9 @@ bool supervise_pause(struct supervisor *s, double seconds);
 /* The same as SIGTERM: ask to save and stop; again: end it at once. */
 void supervise_stop(struct supervisor *s);
 
+/* End the job because it does not go on by itself: mpirun may first end its ranks elsewhere. */
+void supervise_end(struct supervisor *s);
+
 /* A line "werkbank: …" for console.log and, with echo, for standard error. */
 void supervise_say(struct supervisor *s, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
