@@ -73,19 +73,24 @@ VEC_INLINE void tile(const struct small *s, int64_t i, int64_t j, const int rows
 	}
 }
 
-/* All rows of so many vectors of columns. */
+/*
+ * All rows of so many vectors of columns. What is left after whole tiles is one more: sentences are
+ * short, and several small tiles would each wait for their own sums.
+ */
 VEC_INLINE void tile_column(const struct small *s, int64_t j, const int vecs)
 {
 	int64_t i = 0;
 
 	for (; i + TILE_ROWS(vecs) <= s->m; i += TILE_ROWS(vecs))
 		tile(s, i, j, TILE_ROWS(vecs), vecs);
-	for (; i + 4 <= s->m; i += 4)
-		tile(s, i, j, 4, vecs);
-	for (; i + 2 <= s->m; i += 2)
-		tile(s, i, j, 2, vecs);
-	if (i < s->m)
-		tile(s, i, j, 1, vecs);
+	switch (s->m - i) {
+#define LAST(rows)                                                                                 \
+	case rows:                                                                                 \
+		tile(s, i, j, MIN(rows, TILE_ROWS(vecs)), vecs);                                   \
+		break;
+	LAST(1) LAST(2) LAST(3) LAST(4) LAST(5) LAST(6) LAST(7) LAST(8) LAST(9) LAST(10) LAST(11)
+#undef LAST
+	}
 }
 
 static void small_product(struct small s)
@@ -142,10 +147,22 @@ static struct view view_padded(struct view x, int64_t rows, int64_t cols, float 
 /* x (rows, cols) as to (cols, stride), filled up with zeros to the end of the last vector. */
 static void transpose(float *to, int64_t stride, struct view x, int64_t rows, int64_t cols)
 {
+	static const float nothing[VEC_LANES];
+
 	for (int64_t r = 0; r < stride; r += VEC_LANES) {
 		for (int64_t c = 0; c < cols; c += VEC_LANES) {
 			vec square[VEC_LANES];
 
+			if (c + VEC_LANES <= cols) {
+				VEC_UNROLL for (int i = 0; i < VEC_LANES; i++)
+					square[i] = vec_load(
+						r + i < rows ? x.data + (r + i) * x.stride + c
+							     : nothing);
+				vec_transpose(square);
+				VEC_UNROLL for (int i = 0; i < VEC_LANES; i++)
+					vec_store(to + (c + i) * stride + r, square[i]);
+				continue;
+			}
 			VEC_UNROLL for (int i = 0; i < VEC_LANES; i++)
 				square[i] = r + i < rows
 						  ? vec_load_part(x.data + (r + i) * x.stride + c,
