@@ -61,7 +61,12 @@ lint:
 # Sanitizers: sizes that cannot be had are refused, as everywhere, not fatal.
 AM_TESTS_ENVIRONMENT = srcdir=$(srcdir); export srcdir; \
 	ASAN_OPTIONS=$${ASAN_OPTIONS-allocator_may_return_null=1}; export ASAN_OPTIONS; \
-	WERKBANK_SHARE=$(abs_top_srcdir)/share; export WERKBANK_SHARE;
+	WERKBANK_SHARE=$(abs_top_srcdir)/share; export WERKBANK_SHARE; \
+	WERKBANK_RUNTIME=$(abs_top_builddir)/tests/runtime; export WERKBANK_RUNTIME;
+
+# Records of processes that tests killed: not among those of the user's own runs.
+clean-local:
+	rm -rf %D%/runtime
 
 # make bench: how fast things are here; never part of make check.
 bench_programs = %D%/bench_ops %D%/bench_decode
