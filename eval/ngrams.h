@@ -31,7 +31,7 @@ struct ngrams {
 	/* private */
 	struct ngrams_slot *slots;		/* owned */
 	size_t   n_slots;			/* a power of two */
-	size_t   mask;				/* as many as this segment needs, less 1: they stay in cache */
+	size_t   mask;				/* slots that this segment uses, less 1 */
 	uint32_t epoch, reference;
 };
 

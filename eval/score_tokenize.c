@@ -140,7 +140,7 @@ static const char *next_mark(const char *r, const char *end)
 		memcpy(&x, r, 8);
 		is_high = x & tops;
 		x = ((x & ~tops) | tops) - ones * ',';	/* each byte for itself: 0x80 + it - ',' */
-		low = ((x & ~tops) | tops) - ones * 3;	/* the top bit falls where that is below 3 */
+		low = ((x & ~tops) | tops) - ones * 3;	/* its top bit falls where that is < 3 */
 		if (x & ~low & tops & ~is_high)
 			break;
 	}
