@@ -3,7 +3,10 @@
 
 #include <fcntl.h>
 #include <math.h>
+#include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "share/base/file.h"
@@ -199,4 +202,42 @@ TEST(journal_written_and_followed)
 out:
 	journal_reader_free(r);
 	free(path);
+}
+
+/* A disk that is full for a while costs the records of that while. */
+TEST(journal_goes_on_after_a_full_disk)
+{
+	struct rlimit limit, small;
+	struct err e = { 0 };
+	const struct json *record;
+	struct journal_reader *r;
+	struct journal *j;
+	char path[600];
+	int n = 0;
+
+	snprintf(path, sizeof(path), "%s/journal.jsonl", test_folder());
+	j = journal_open(path, &e);
+	if (!check(j != NULL) || !check_err(getrlimit(RLIMIT_FSIZE, &limit), 0))
+		return;
+	journal_begin(j, "train", 1);
+	check_err(journal_end(j, &e), 0);
+	small = limit;
+	small.rlim_cur = 80;		/* in the middle of the second */
+	signal(SIGXFSZ, SIG_IGN);
+	check_err(setrlimit(RLIMIT_FSIZE, &small), 0);
+	for (int step = 2; step < 4; step++) {
+		journal_begin(j, "train", step);
+		check_err(journal_end(j, &e), ERR_IO);
+	}
+	check_err(setrlimit(RLIMIT_FSIZE, &limit), 0);
+	signal(SIGXFSZ, SIG_DFL);
+	journal_begin(j, "train", 4);
+	check_err(journal_end(j, &e), 0);
+	journal_free(j);
+	r = journal_reader_open(path, &e);
+	while (r && journal_next(r, &record, &e) > 0)
+		check_int(json_integer(json_get(record, "step"), -1), n++ ? 4 : 1);
+	check_int(n, 2);
+	check_int(journal_bad_lines(r), 1);
+	journal_reader_free(r);
 }

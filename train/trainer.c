@@ -44,8 +44,7 @@ static int after_step(struct trainer *t, struct err *e)
 {
 	const int64_t step = t->state.step;
 
-	if (report_step(t, e))
-		return e->code;
+	report_step(t);
 	if (step == t->conf->steps)
 		return 0;		/* finish() does it */
 	if (step % t->conf->eval_every == 0)
@@ -69,7 +68,9 @@ static int finish(struct trainer *t, struct err *e)
 /* What does not end the run. */
 static int answer(struct trainer *t, const int64_t asks[N_ASKS], struct err *e)
 {
-	if (asks[ASK_TELEMETRY] && telemetry_report(t->telemetry, t->state.step, t->journal, e))
+	/* what cannot be written down is lost, but ranks must be able to talk */
+	if (asks[ASK_TELEMETRY] &&
+	    telemetry_report(t->telemetry, t->state.step, t->journal, e) == ERR_NOHOST)
 		return e->code;
 	if (asks[ASK_SAVE] && trainer_save(t, false, e))
 		return e->code;

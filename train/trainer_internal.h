@@ -89,6 +89,7 @@ struct trainer {
 	struct meter meter;
 	/* rank 0 only */
 	struct journal *journal, *samples;
+	bool    untold;			/* the last record could not be written */
 	bool    terminal;		/* standard error is one */
 	double  shown;			/* clock_mono_s() of the last progress line */
 	double  speed;			/* seconds a step, smoothed; 0: unknown */
@@ -133,8 +134,8 @@ struct reduce_how average_moments_how(const struct reduce_how *weights);
 
 /* trainer_report.c; all do nothing on ranks other than the first. */
 int  report_start(struct trainer *t, struct err *e);
-int report_step(struct trainer *t, struct err *e); /* a record when one is due, the progress line */
-int  report_save(struct trainer *t, int64_t bytes, double seconds, struct err *e);
+int  report_step(struct trainer *t);	/* a record when one is due, the progress line */
+int  report_save(struct trainer *t, int64_t bytes, double seconds);
 int  report_event(struct trainer *t, const char *level, const char *fmt, ...) PRINTF_LIKE(3, 4);
 int  report_stop(struct trainer *t, const char *reason, int exit_status, struct err *e);
 void report_end_line(struct trainer *t);		/* leave the progress line standing */

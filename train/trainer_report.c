@@ -110,7 +110,27 @@ static void put_times(struct json_writer *w, const struct step_times *sums, doub
 	put_real(w, "sent_bytes", sums->sent_bytes / steps);
 }
 
-static int put_record(struct trainer *t, struct err *e)
+/*
+ * A record that cannot be written does not end a training, which a full disk may outlast: it is said
+ * once. If there is no room for checkpoints either, these will say so.
+ */
+static int end_record(struct trainer *t)
+{
+	struct err e;
+
+	if (!journal_end(t->journal, &e)) {
+		t->untold = false;
+		return 0;
+	}
+	if (!t->untold && !t->conf->quiet) {
+		report_end_line(t);
+		fprintf(stderr, "warning: records are lost: %s\n", e.text);
+	}
+	t->untold = true;
+	return 0;
+}
+
+static int put_record(struct trainer *t)
 {
 	const struct meter *m = &t->meter;
 	const double loss = m->loss / m->target_tokens, nll = m->nll / m->target_tokens;
@@ -131,7 +151,7 @@ static int put_record(struct trainer *t, struct err *e)
 	put_real(w, "step_s", m->seconds / (double)m->steps);
 	put_real(w, "epoch", loader_epoch(t->loader));
 	put_times(w, &m->times, (double)m->steps);
-	return journal_end(t->journal, e);
+	return end_record(t);
 }
 
 /* "2 h 05 min", "7 min", "40 s" */
@@ -176,7 +196,7 @@ static void show_progress(struct trainer *t)
 		t->terminal ? "\033[K" : "\n");
 }
 
-int report_step(struct trainer *t, struct err *e)
+int report_step(struct trainer *t)
 {
 	const int64_t step = t->state.step;
 	int rc = 0;
@@ -189,14 +209,14 @@ int report_step(struct trainer *t, struct err *e)
 	show_progress(t);
 	if (step == 1 || step / t->conf->log_every > t->told_step / t->conf->log_every ||
 	    step == t->conf->steps || !t->finite) {
-		rc = put_record(t, e);
+		rc = put_record(t);
 		t->told_step = step;
 		t->meter = (struct meter){ 0 };
 	}
 	return rc;
 }
 
-int report_save(struct trainer *t, int64_t bytes, double seconds, struct err *e)
+int report_save(struct trainer *t, int64_t bytes, double seconds)
 {
 	struct json_writer *w;
 	char path[64];
@@ -208,7 +228,7 @@ int report_save(struct trainer *t, int64_t bytes, double seconds, struct err *e)
 	put_str(w, "path", path);
 	put_int(w, "bytes", bytes);
 	put_real(w, "seconds", seconds);
-	return journal_end(t->journal, e);
+	return end_record(t);
 }
 
 void report_end_line(struct trainer *t)
@@ -221,7 +241,6 @@ void report_end_line(struct trainer *t)
 int report_event(struct trainer *t, const char *level, const char *fmt, ...)
 {
 	struct json_writer *w;
-	struct err e;
 	char text[600];
 	va_list ap;
 
@@ -236,8 +255,7 @@ int report_event(struct trainer *t, const char *level, const char *fmt, ...)
 	w = journal_begin(t->journal, "event", t->state.step);
 	put_str(w, "level", level);
 	put_str(w, "text", text);
-	(void)journal_end(t->journal, &e); /* an event about trouble must not make more of it */
-	return 0;
+	return end_record(t);
 }
 
 static int report_profile(struct trainer *t, struct err *e)

@@ -98,7 +98,6 @@ static int save_here(struct trainer *t, int n, struct err *failed, struct err *e
 	const double begun = clock_mono_s();
 	struct collection c = { t, 0, n };
 	const struct ckpt_arenas from = { collect, &c, n };
-	struct err ignored;
 	int64_t bytes;
 
 	failed->code = 0;
@@ -108,7 +107,7 @@ static int save_here(struct trainer *t, int n, struct err *failed, struct err *e
 		if (!collect(&c, c.next, e))
 			return e->code;
 	if (!failed->code)
-		report_save(t, bytes, clock_mono_s() - begun, &ignored);
+		report_save(t, bytes, clock_mono_s() - begun);
 	return 0;
 }
 

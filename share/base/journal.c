@@ -17,6 +17,7 @@ struct journal {
 	char *path;		/* owned */
 	struct buf line;
 	struct json_writer writer;
+	bool cut;		/* the last record was not written whole: the disk was full */
 };
 
 /* A writer that was killed may have left half a line: end it, so that ours starts on its own. */
@@ -86,10 +87,13 @@ int journal_end(struct journal *j, struct err *e)
 	if (j->line.len > JOURNAL_MAX_LINE)
 		return err_set(e, ERR_INTERNAL, "%s: a record of %zu bytes is longer than %d",
 			j->path, j->line.len, JOURNAL_MAX_LINE);
+	if (j->cut && end_cut_line(j, e))
+		return e->code;
 	do
 		n = write(j->fd, j->line.data, j->line.len);
 	while (n < 0 && errno == EINTR);
-	if (n == (ssize_t)j->line.len)
+	j->cut = n != (ssize_t)j->line.len;
+	if (!j->cut)
 		return 0;
 	if (n >= 0)
 		errno = ENOSPC;		/* a short write to a file means just that */
