@@ -122,3 +122,8 @@ TESTS += %D%/hosts_fake.sh
 # A live run: its supervisor, its terminal, crashes, batch jobs.
 dist_check_SCRIPTS += %D%/launch.sh
 TESTS += %D%/launch.sh
+
+# What reductions between ranks cost: mpirun -n 2 tests/bench_reduce. Built by "make tests/bench_reduce".
+EXTRA_PROGRAMS += tests/bench_reduce
+tests_bench_reduce_SOURCES = %D%/bench_reduce.c
+tests_bench_reduce_LDADD = $(train_libs) $(mpi_libs)
