@@ -67,7 +67,7 @@ way() {
 	number=$((number + 1))
 	run=r$number
 	before=$(sent)
-	if ! wb train "$tmp/small.ini" --run $run --hosts h1,h2 --no-preflight --quiet "$@" >"$tmp/out" 2>&1; then
+	if ! wb train "$tmp/small.ini" --run $run --hosts h1,h2 --no-preflight --network 10.98.0.0/24 --quiet "$@" >"$tmp/out" 2>&1; then
 		not_ok "$rate $name" "$(tail -n 3 "$tmp/out")"
 		return
 	fi
@@ -104,27 +104,27 @@ lab_up 2 || exit 1
 wb prep "$tmp/small.ini" -q || exit 1
 rate=none
 printf '%-8s %-14s %8s %8s %8s %6s %9s %9s %9s %-10s %8s %8s %6s\n' RATE WAY STEP-ms COMPUTE EXPOSED SHARE PREDICTED OBSERVED NIC-MB VERDICT TOKENS/s PLAN-ms OFF
-wb train "$tmp/small.ini" --run base --hosts h1,h2 --no-preflight --no-overlap-reduce --quiet >"$tmp/out" 2>&1 || { cat "$tmp/out"; exit 1; }
+wb train "$tmp/small.ini" --run base --hosts h1,h2 --no-preflight --network 10.98.0.0/24 --no-overlap-reduce --quiet >"$tmp/out" 2>&1 || { cat "$tmp/out"; exit 1; }
 for rate in $rates; do
 	for host in $LAB_HOSTS; do
 		lab_rate "$host" "$rate" || exit 1
 	done
 	way plain --no-overlap-reduce
-	way overlap
-	way bf16 --wire bf16
-	way 2bit --wire 2bit
-	way 1bit --wire 1bit
-	way accumulate-8 --accumulate 8
-	way local-8 --local-steps 8
-	way sharded --shard-optimizer
-	[ "$rate" != 100mbit ] || way all --wire 2bit --accumulate 8
+	way overlap --overlap-reduce
+	way bf16 --wire bf16 --overlap-reduce
+	way 2bit --wire 2bit --overlap-reduce
+	way 1bit --wire 1bit --overlap-reduce
+	way accumulate-8 --accumulate 8 --overlap-reduce
+	way local-8 --local-steps 8 --overlap-reduce
+	way sharded --shard-optimizer --overlap-reduce
+	[ "$rate" != 100mbit ] || way all --wire 2bit --accumulate 8 --overlap-reduce
 done
 awk 'BEGIN { print "[" } {
 	if (NR > 1) print ","
 	n = split("rate way step_s compute_s exposed_s sent_bytes nic_bytes predicted_bytes observed_bytes verdict target_tps plan_step_s", name, " ")
 	printf "{"
 	for (i = 1; i <= n; i++)
-		printf "%s\"%s\":%s", i > 1 ? "," : "", name[i], $i == "-" ? "null" : (i < 3 || i == 10) ? "\"" $i "\"" : $i
+		printf("%s\"%s\":%s", (i > 1 ? "," : ""), name[i], ($i == "-" ? "null" : (i < 3 || i == 10) ? "\"" $i "\"" : $i))
 	printf "}"
 } END { print "\n]" }' "$tmp/rows" >"$out"
 echo "written: $out"
