@@ -7,7 +7,7 @@
 #include "eval/answers.h"
 #include "eval/statistics.h"
 #include "share/base/mem.h"
-#include "train/network.h"
+#include "train/common/network.h"
 
 #define BUSY	   0.9 /* utilisation of a GPU that is called busy */
 #define MOSTLY	   0.7 /* share of a step that computing should have */

@@ -27,8 +27,15 @@ may share/base share/base
 may kernels    kernels share/base
 may data       data share/base
 may train      train data kernels share/base
+may train/launch train/launch train/common share/base
+may train/common train/common share/base
 may eval       eval train data kernels share/base
 may tui        tui data share/base
+
+# The launcher is a program of its own: nobody else builds on it.
+if grep -rn '#include "train/launch/' share kernels data train eval tui --include='*.[ch]' | grep -v '^train/launch/'; then
+	echo "^ only train/launch/ may include train/launch/"; status=1
+fi
 
 only curses     tui/term.c
 only mpi.h      train/comm_mpi.c

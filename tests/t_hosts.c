@@ -6,7 +6,7 @@
 #include "share/base/file.h"
 #include "share/base/util.h"
 #include "tests/test.h"
-#include "train/hosts.h"
+#include "train/launch/hosts.h"
 
 /* "name slots port;…" of what was understood, or the message. */
 static const char *understood(const char *spec, const struct hosts_env *env)

@@ -6,9 +6,9 @@
 #include "share/base/file.h"
 #include "share/base/util.h"
 #include "tests/test.h"
-#include "train/attempts.h"
-#include "train/detach.h"
-#include "train/outcome.h"
+#include "train/launch/attempts.h"
+#include "train/launch/detach.h"
+#include "train/launch/outcome.h"
 
 static char *write_file(const char *name, const char *text)
 {

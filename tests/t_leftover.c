@@ -9,8 +9,8 @@
 #include "share/base/file.h"
 #include "share/base/util.h"
 #include "tests/test.h"
-#include "train/leftover.h"
-#include "train/linkfile.h"
+#include "train/common/leftover.h"
+#include "train/common/linkfile.h"
 
 /* A folder for records; false: none. */
 static bool runtime(void)

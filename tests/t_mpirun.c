@@ -7,8 +7,8 @@
 #include "share/base/file.h"
 #include "share/base/util.h"
 #include "tests/test.h"
-#include "train/mpirun.h"
-#include "train/ssh_agent.h"
+#include "train/launch/mpirun.h"
+#include "train/launch/ssh_agent.h"
 
 static const char *const environment[] = { "PATH=/bin", "WERKBANK_SHARE=/s", "WERKBANK_SSH=ssh; x",
 			       "LD_LIBRARY_PATH=/opt/lib", "WERKBANK_NETWORK=old", "HOME=/root",

@@ -1,5 +1,5 @@
 /* t_network.c - costs of reductions, speeds as text, verdicts with known answers */
-#include "train/network.h"
+#include "train/common/network.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,12 +1,12 @@
 /* t_plan_net.c - what steps would take on other hosts and links: known answers, invariants */
-#include "train/plan.h"
+#include "train/launch/plan.h"
 
 #include <math.h>
 #include <stdio.h>
 
 #include "share/base/util.h"
 #include "tests/test.h"
-#include "train/network.h"
+#include "train/common/network.h"
 
 /* 100 MB of gradients, 0.3 s forward and 0.6 s backward. */
 static struct plan_job a_job(void)

@@ -10,7 +10,7 @@
 #include "share/base/file.h"
 #include "share/base/util.h"
 #include "tests/test.h"
-#include "train/remote.h"
+#include "train/launch/remote.h"
 
 /* A program that does as ssh does in some respect; its path, or NULL. */
 static char *fake_ssh(const char *body)

@@ -9,7 +9,7 @@
 #include "share/base/proc.h"
 #include "tests/small_run.h"
 #include "train/adam.h"
-#include "train/control.h"
+#include "train/common/control.h"
 #include "train/evaluate.h"
 #include "train/sched.h"
 

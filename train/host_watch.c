@@ -8,9 +8,9 @@
 #include <string.h>
 
 #include "share/base/mem.h"
-#include "train/host_cpu.h"
-#include "train/host_disk.h"
-#include "train/linkfile.h"
+#include "train/common/host_cpu.h"
+#include "train/common/host_disk.h"
+#include "train/common/linkfile.h"
 
 /* Means over the looks since the last report. */
 struct host_means {

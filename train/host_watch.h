@@ -10,9 +10,9 @@
 #define WERKBANK_TRAIN_HOST_WATCH_H
 
 #include "share/base/err.h"
-#include "train/host_file.h"
-#include "train/host_gpu.h"
-#include "train/host_net.h"
+#include "train/common/host_file.h"
+#include "train/common/host_gpu.h"
+#include "train/common/host_net.h"
 
 enum host_link_from {
 	HOST_LINK_UNKNOWN,

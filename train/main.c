@@ -11,7 +11,7 @@
 #include "share/base/paths.h"
 #include "train/bandwidth.h"
 #include "train/comm.h"
-#include "train/leftover.h"
+#include "train/common/leftover.h"
 #include "train/model.h"
 #include "train/trainer.h"
 

@@ -21,7 +21,7 @@
 #include "share/base/file.h"
 #include "share/base/journal.h"
 #include "share/base/mem.h"
-#include "train/host_net.h"
+#include "train/common/host_net.h"
 #include "train/pulse_internal.h"
 
 #define ADDRESSES   8		/* of the first rank, at most */

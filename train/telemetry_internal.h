@@ -10,7 +10,7 @@
 #include <stddef.h>
 
 #include "train/host_watch.h"
-#include "train/network.h"
+#include "train/common/network.h"
 #include "train/telemetry.h"
 
 #define TELEMETRY_LATE_SHARE 1.2	/* of the median rank's compute: a straggler */

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "share/base/clock.h"
-#include "train/control.h"
+#include "train/common/control.h"
 #include "train/trainer_internal.h"
 
 /* ---- the loop ---------------------------------------------------------- */

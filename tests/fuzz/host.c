@@ -5,9 +5,9 @@
 #include <sys/socket.h>
 
 #include "tests/fuzz/fuzz.h"
-#include "train/host_cpu.h"
-#include "train/host_disk.h"
-#include "train/host_net.h"
+#include "train/common/host_cpu.h"
+#include "train/common/host_disk.h"
+#include "train/common/host_net.h"
 #include "train/pulse_internal.h"
 
 static void read_network(const char *text)

@@ -1,0 +1,341 @@
+/* leftover.c - see leftover.h */
+#include "train/common/leftover.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "share/base/clock.h"
+#include "share/base/file.h"
+#include "share/base/mem.h"
+#include "share/base/text.h"
+
+#define MAX_RECORD  8192	/* bytes */
+#define MAX_RECORDS 65536
+
+/* ---- what is known of processes ---------------------------------------- */
+
+/* The first line of a small file without its end; false: there is none. */
+static bool read_line(const char *path, char *to, size_t size)
+{
+	FILE *f = fopen(path, "re");
+	bool ok = f && fgets(to, (int)size, f);
+
+	if (f)
+		fclose(f);
+	if (ok)
+		to[strcspn(to, "\n")] = 0;
+	else
+		to[0] = 0;
+	return ok;
+}
+
+/* The name in field 2 may hold blanks and brackets: the last bracket ends it. */
+int64_t leftover_started(int64_t pid)
+{
+	char path[64], line[1024], *at, *end;
+	long long value;
+
+	snprintf(path, sizeof(path), "/proc/%lld/stat", (long long)pid);
+	if (pid <= 0 || !read_line(path, line, sizeof(line)) || !(at = strrchr(line, ')')))
+		return -1;
+	if (at[1] == ' ' && (at[2] == 'Z' || at[2] == 'X'))
+		return -1;	/* dead, only not fetched by its parent yet */
+	for (int field = 2; field < 22 && at; field++)
+		at = strchr(at + 1, ' ');
+	if (!at)
+		return -1;
+	value = strtoll(at + 1, &end, 10);
+	return end > at + 1 ? value : -1;
+}
+
+static void read_here(char boot[40], char pid_space[40])
+{
+	ssize_t n = readlink("/proc/self/ns/pid", pid_space, 39);
+
+	pid_space[n > 0 ? n : 0] = 0;
+	read_line("/proc/sys/kernel/random/boot_id", boot, 40);
+}
+
+/* ---- the folder -------------------------------------------------------- */
+
+/* Ours and nobody else's: anybody may make names below /tmp. Owned by the caller. */
+static char *folder_path(bool make, struct err *e)
+{
+	const char *given = getenv("WERKBANK_RUNTIME");
+	char *path = given && *given ? mem_strdup(given, e) :
+				       file_path(e, "/tmp/werkbank-%ld", (long)geteuid());
+	struct stat s;
+
+	if (!path)
+		return NULL;
+	if (make && mkdir(path, 0700) && errno != EEXIST) {
+		err_set_errno(e, ERR_CANTCREAT, "%s: cannot be made", path);
+	} else if (lstat(path, &s)) {
+		err_set_errno(e, ERR_NOINPUT, "%s: cannot be looked at", path);
+	} else if (!S_ISDIR(s.st_mode) || s.st_uid != geteuid() || s.st_mode & 077) {
+		err_set(e, ERR_PERM,
+			"%s must be a folder of user %ld that is closed to others (mode 0700): "
+			"what processes were left behind is noted there; remove it", path,
+			(long)geteuid());
+	} else {
+		return path;
+	}
+	free(path);
+	return NULL;
+}
+
+/* ---- records ------------------------------------------------------------ */
+
+static void write_text(struct json_writer *w, const char *key, const char *text)
+{
+	json_key(w, key);
+	json_str(w, text);
+}
+
+static void write_int(struct json_writer *w, const char *key, int64_t value)
+{
+	json_key(w, key);
+	json_int(w, value);
+}
+
+void leftover_write(const struct leftover *l, struct json_writer *w)
+{
+	json_open(w, '{');
+	write_text(w, "run", l->run);
+	write_int(w, "rank", l->rank);
+	write_text(w, "folder", l->folder);
+	write_text(w, "host", l->host);
+	write_text(w, "tag", l->tag);
+	write_int(w, "pid", l->pid);
+	write_int(w, "started", l->started);
+	write_text(w, "boot", l->boot);
+	write_text(w, "pid_space", l->pid_space);
+	write_int(w, "parent", l->parent);
+	write_int(w, "parent_started", l->parent_started);
+	if (l->file[0]) {
+		write_text(w, "file", l->file);
+		json_key(w, "alive");
+		json_bool(w, l->alive);
+		json_key(w, "orphan");
+		json_bool(w, l->orphan);
+	}
+	json_close(w, '}');
+}
+
+/* false: it does not fit. */
+static bool take_text(const struct json *object, const char *key, char *to, size_t size)
+{
+	const char *text = json_text(json_get(object, key), "");
+
+	return (size_t)snprintf(to, size, "%s", text) < size;
+}
+
+bool leftover_parse(struct leftover *l, const struct json *object)
+{
+	*l = (struct leftover){ 0 };
+	if (!take_text(object, "run", l->run, sizeof(l->run)) ||
+	    !take_text(object, "folder", l->folder, sizeof(l->folder)) ||
+	    !take_text(object, "host", l->host, sizeof(l->host)) ||
+	    !take_text(object, "tag", l->tag, sizeof(l->tag)) ||
+	    !take_text(object, "boot", l->boot, sizeof(l->boot)) ||
+	    !take_text(object, "pid_space", l->pid_space, sizeof(l->pid_space)) ||
+	    !take_text(object, "file", l->file, sizeof(l->file)))
+		return false;
+	l->rank = (int32_t)json_integer(json_get(object, "rank"), LEFTOVER_LAUNCHER - 1);
+	l->pid = json_integer(json_get(object, "pid"), 0);
+	l->started = json_integer(json_get(object, "started"), 0);
+	l->parent = json_integer(json_get(object, "parent"), 0);
+	l->parent_started = json_integer(json_get(object, "parent_started"), 0);
+	l->alive = json_truth(json_get(object, "alive"), false);
+	l->orphan = json_truth(json_get(object, "orphan"), false);
+	/* 1 and less are never ours, and kill() means something else by them. */
+	return l->pid > 1 && l->pid <= INT32_MAX && l->started > 0 && l->run[0] && l->boot[0] &&
+	       l->rank >= LEFTOVER_LAUNCHER;
+}
+
+static void describe_self(struct leftover *l, const char *run_folder, const char *name, int rank)
+{
+	const char *tag = getenv(LEFTOVER_TAG);
+
+	*l = (struct leftover){ .rank = rank, .pid = getpid(), .parent = getppid() };
+	snprintf(l->run, sizeof(l->run), "%s", name);
+	snprintf(l->folder, sizeof(l->folder), "%s", run_folder ? run_folder : "");
+	snprintf(l->tag, sizeof(l->tag), "%s", tag ? tag : "");
+	if (gethostname(l->host, sizeof(l->host) - 1))
+		l->host[0] = 0;
+	l->started = leftover_started(l->pid);
+	l->parent_started = leftover_started(l->parent);
+	read_here(l->boot, l->pid_space);
+}
+
+char *leftover_note(const char *run_folder, const char *name, int rank, struct err *e)
+{
+	struct buf text = { 0 };
+	struct json_writer w = { .out = &text };
+	struct leftover self;
+	char *folder = folder_path(true, e), *path = NULL;
+
+	describe_self(&self, run_folder, name, rank);
+	if (folder)
+		path = file_path(e, "%s/%s.%d.%ld", folder, name, rank, (long)self.pid);
+	leftover_write(&self, &w);
+	buf_add_char(&text, '\n');
+	if (path && (buf_check(&text, e) || file_write_all(path, text.data, text.len, e))) {
+		free(path);
+		path = NULL;
+	}
+	buf_free(&text);
+	free(folder);
+	return path;
+}
+
+void leftover_forget(char *record)
+{
+	if (record)
+		unlink(record);
+	free(record);
+}
+
+/* ---- reading ------------------------------------------------------------ */
+
+static bool is_here(const struct leftover *l)
+{
+	char boot[40], space[40];
+
+	read_here(boot, space);
+	return !strcmp(l->boot, boot) && !strcmp(l->pid_space, space);
+}
+
+static void find_out(struct leftover *l)
+{
+	l->alive = is_here(l) && leftover_started(l->pid) == l->started;
+	l->orphan = l->alive && l->rank >= 0 && l->parent_started > 0 &&
+		    leftover_started(l->parent) != l->parent_started;
+}
+
+/* One record; false: it is none (a temporary, rubbish, a link of somebody). */
+static bool read_record(const char *path, struct leftover *l)
+{
+	int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+	char text[MAX_RECORD];
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text));
+	struct err ignored;
+	struct json *tree = n > 0 ? json_parse(text, (size_t)n, &ignored) : NULL;
+	bool ok = tree && leftover_parse(l, tree) &&
+		  (size_t)snprintf(l->file, sizeof(l->file), "%s", path) < sizeof(l->file);
+
+	json_free(tree);
+	if (fd >= 0)
+		close(fd);
+	if (ok)
+		find_out(l);
+	return ok;
+}
+
+int leftover_read(struct leftover **all, size_t *n, struct err *e)
+{
+	struct err none = { 0 };
+	char *folder = folder_path(false, &none);
+	DIR *d = folder ? opendir(folder) : NULL;
+	const struct dirent *entry;
+	size_t cap = 0;
+	int rc = 0;
+
+	*all = NULL;
+	*n = 0;
+	if (!folder && none.code != ERR_NOINPUT)
+		rc = err_set(e, none.code, "%s", none.text);
+	else if (folder && !d)
+		rc = err_set_errno(e, ERR_IO, "%s: cannot be read", folder);
+	while (!rc && d && *n < MAX_RECORDS && (entry = readdir(d))) {
+		char *path;
+
+		if (entry->d_name[0] == '.' || text_ends_with(entry->d_name, ".tmp"))
+			continue;
+		path = file_path(e, "%s/%s", folder, entry->d_name);
+		if (!path || mem_grow(all, &cap, *n + 1, sizeof(**all), e))
+			rc = e->code;
+		else if (read_record(path, *all + *n))
+			++*n;
+		free(path);
+	}
+	if (d)
+		closedir(d);
+	free(folder);
+	if (rc) {
+		free(*all);
+		*all = NULL;
+	}
+	return rc;
+}
+
+/* ---- ending -------------------------------------------------------------- */
+
+/*
+ * A descriptor of the process makes sure that between looking and sending nobody else got
+ * its pid. Kernels before 5.3 have none: there we look, then send.
+ */
+static int send_signal(const struct leftover *l, int descriptor, int number)
+{
+	if (!is_here(l) || leftover_started(l->pid) != l->started)
+		return ESRCH;
+	if (descriptor >= 0)
+		return syscall(SYS_pidfd_send_signal, descriptor, number, NULL, 0) ? errno : 0;
+	return kill((pid_t)l->pid, number) ? errno : 0;
+}
+
+static bool gone_within(const struct leftover *l, double seconds)
+{
+	double until = clock_mono_s() + seconds;
+
+	while (leftover_started(l->pid) == l->started) {
+		if (clock_mono_s() > until)
+			return false;
+		usleep(20000);
+	}
+	return true;
+}
+
+void leftover_ask(const struct leftover *l)
+{
+	int descriptor = (int)syscall(SYS_pidfd_open, (pid_t)l->pid, 0);
+
+	send_signal(l, descriptor, SIGTERM);
+	if (descriptor >= 0)
+		close(descriptor);
+}
+
+int leftover_end(const struct leftover *l, double grace_s, const char **ended, struct err *e)
+{
+	int descriptor = (int)syscall(SYS_pidfd_open, (pid_t)l->pid, 0);
+	int number = send_signal(l, descriptor, SIGTERM), rc = 0;
+
+	*ended = "gone";
+	if (!number) {
+		send_signal(l, descriptor, SIGCONT);	/* one that is stopped hears nothing */
+		*ended = "terminated";
+		if (!gone_within(l, grace_s)) {
+			*ended = "killed";
+			number = send_signal(l, descriptor, SIGKILL);
+			if (!number && !gone_within(l, grace_s + 2))
+				number = EBUSY;
+		}
+	}
+	if (descriptor >= 0)
+		close(descriptor);
+	errno = number;
+	if (number && number != ESRCH)
+		rc = err_set_errno(e, ERR_PERM, "process %lld of run %s cannot be ended",
+				   (long long)l->pid, l->run);
+	else if (l->file[0] && unlink(l->file) && errno != ENOENT)
+		rc = err_set_errno(e, ERR_IO, "%s: cannot be removed", l->file);
+	return rc;
+}

@@ -1,0 +1,334 @@
+/* network.c - see network.h */
+#include "train/common/network.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "share/base/text.h"
+#include "share/base/util.h"
+
+#define SEGMENT_BYTES	 1448.0	/* payload of a TCP segment on Ethernet */
+#define SLOW_LATENCY_S	 1e-3	/* no network between hosts of one room is slower */
+
+/* ---- costs ------------------------------------------------------------- */
+
+double network_ring_seconds(double bytes, double nodes, double link_bytes_s, double latency_s)
+{
+	if (nodes <= 1)
+		return 0;
+	return 2 * (nodes - 1) * latency_s + network_bytes_sent(bytes, nodes) / link_bytes_s;
+}
+
+double network_tree_seconds(double bytes, double nodes, double link_bytes_s, double latency_s)
+{
+	if (nodes <= 1)
+		return 0;
+	return 2 * ceil(log2(nodes)) * latency_s + 2 * bytes / link_bytes_s;
+}
+
+double network_bytes_sent(double bytes, double nodes)
+{
+	return nodes <= 1 ? 0 : 2 * (nodes - 1) / nodes * bytes;
+}
+
+double network_bytes_left(double bytes, double ranks, double hosts)
+{
+	double mine;
+
+	if (hosts <= 1 || ranks < hosts)
+		return hosts <= 1 ? 0 : network_bytes_sent(bytes, ranks);
+	mine = ranks / hosts;
+	return mine * 2 * (ranks - mine) / ranks * bytes;
+}
+
+double network_busbw(double bytes, double nodes, double seconds)
+{
+	return network_bytes_sent(bytes, nodes) / seconds;
+}
+
+/* ---- units ------------------------------------------------------------- */
+
+static const struct unit {
+	const char *name;
+	double bytes_s;
+} UNITS[] = {
+	/* The case tells bits from bytes, as everywhere: b and bit, B. */
+	{ "bit/s", 1 / 8.0 }, { "kbit/s", 1e3 / 8 }, { "Mbit/s", 1e6 / 8 }, { "Gbit/s", 1e9 / 8 },
+	{ "Tbit/s", 1e12 / 8 }, { "bit", 1 / 8.0 }, { "kbit", 1e3 / 8 }, { "Mbit", 1e6 / 8 },
+	{ "Gbit", 1e9 / 8 }, { "Tbit", 1e12 / 8 }, { "mbit", 1e6 / 8 }, { "gbit", 1e9 / 8 },
+	{ "tbit", 1e12 / 8 }, { "mbit/s", 1e6 / 8 }, { "gbit/s", 1e9 / 8 }, { "tbit/s", 1e12 / 8 },
+	{ "bps", 1 / 8.0 }, { "kbps", 1e3 / 8 }, { "Mbps", 1e6 / 8 }, { "Gbps", 1e9 / 8 },
+	{ "mbps", 1e6 / 8 }, { "gbps", 1e9 / 8 }, { "Kbit/s", 1e3 / 8 }, { "Mb/s", 1e6 / 8 },
+	{ "Gb/s", 1e9 / 8 }, { "B/s", 1 }, { "kB/s", 1e3 }, { "KB/s", 1e3 }, { "MB/s", 1e6 },
+	{ "GB/s", 1e9 }, { "TB/s", 1e12 }, { "KiB/s", 1024.0 }, { "MiB/s", 1048576.0 },
+	{ "GiB/s", 1073741824.0 },
+};
+
+int network_rate_read(const char *text, double *bytes_s, struct err *e)
+{
+	char number[64];
+	size_t n = strspn(text, "0123456789.");
+	const char *unit = text + n + strspn(text + n, " ");
+	double x;
+
+	if (n == 0 || n >= sizeof(number))
+		return err_set(e, ERR_USAGE, "\"%s\" is no speed of a network: write for instance "
+			       "1gbit, 100mbit or 12.5GB/s", text);
+	memcpy(number, text, n);
+	number[n] = 0;
+	if (!text_to_real(number, &x) || !(x > 0) || !isfinite(x))
+		return err_set(e, ERR_USAGE, "\"%s\" is no speed of a network: %s is not a number "
+			       "above 0", text, number);
+	for (size_t i = 0; i < ARRAY_LEN(UNITS); i++)
+		if (!strcmp(unit, UNITS[i].name)) {
+			*bytes_s = x * UNITS[i].bytes_s;
+			return 0;
+		}
+	return err_set(e, ERR_USAGE, "\"%s\": %s: say bits or bytes, as in 1gbit, 100mbit, "
+		       "125MB/s or 12.5GB/s", text,
+		       *unit ? "this is no unit of a network's speed" : "a number without its unit");
+}
+
+/* Three figures and a prefix: "1.73 G". */
+static const char *prefixed(char out[32], double x)
+{
+	static const struct { double size; const char *name; } prefixes[] = {
+		{ 1e12, "T" }, { 1e9, "G" }, { 1e6, "M" }, { 1e3, "k" }, { 1, "" }
+	};
+	size_t i = 0;
+
+	while (i + 1 < ARRAY_LEN(prefixes) && x < prefixes[i].size * 0.9995)
+		i++;
+	x /= prefixes[i].size;
+	snprintf(out, 32, "%.*f %s", x < 9.995 ? 2 : x < 99.95 ? 1 : 0, x, prefixes[i].name);
+	return out;
+}
+
+char *network_rate_text(char out[NETWORK_RATE_TEXT], double bytes_s)
+{
+	char bits[32], bytes[32];
+
+	if (!isfinite(bytes_s) || bytes_s < 0)
+		snprintf(out, NETWORK_RATE_TEXT, "unknown");
+	else
+		snprintf(out, NETWORK_RATE_TEXT, "%sbit/s (%sB/s)", prefixed(bits, bytes_s * 8),
+			 prefixed(bytes, bytes_s));
+	return out;
+}
+
+/* ---- the verdict ------------------------------------------------------- */
+
+const char *network_answer_name(enum network_answer a)
+{
+	static const char *const names[] = {
+		[NETWORK_UNKNOWN] = "unknown", [NETWORK_NO] = "no",
+		[NETWORK_SLIGHTLY] = "slightly", [NETWORK_LINK] = "link",
+		[NETWORK_LATENCY] = "latency", [NETWORK_STRAGGLER] = "straggler",
+		[NETWORK_LOSS] = "loss",
+	};
+
+	return (size_t)a < ARRAY_LEN(names) ? names[a] : "unknown";
+}
+
+/* The numbers that the rules look at, worked out of the evidence. */
+struct finding {
+	double exposed_s, wait_s;	/* NAN: unknown */
+	double rate;			/* bytes/s while communicating; NAN: unknown */
+	double fill;			/* of the link's speed */
+	double lost;			/* share of segments sent again */
+};
+
+static bool known(double x)
+{
+	return isfinite(x) && x >= 0;
+}
+
+static void find(const struct network_evidence *v, const struct network_verdict *out,
+		 struct finding *f)
+{
+	double bytes = known(v->observed_bytes) ? v->observed_bytes : out->predicted_bytes;
+	double during;
+
+	f->exposed_s = v->exposed_s;
+	if (!known(f->exposed_s) && known(v->compute_s))	/* all that is not computing */
+		f->exposed_s = v->step_s - v->compute_s;
+	f->wait_s = v->wait_s;
+	during = known(v->transfer_s) && v->transfer_s > 0 ? v->transfer_s : f->exposed_s;
+	f->rate = during > 0 ? bytes / during : NAN;
+	/* How long it went on behind backward may not be known: then the rate is too high. */
+	if (!(v->transfer_s > 0) && f->rate > v->link_bytes_s)
+		f->rate = v->link_bytes_s;
+	f->fill = v->link_bytes_s > 0 ? f->rate / v->link_bytes_s : NAN;
+	f->lost = known(v->retransmits_s) && known(v->observed_bytes) && v->observed_bytes > 0
+			  ? v->retransmits_s * v->step_s / (v->observed_bytes / SEGMENT_BYTES)
+			  : NAN;
+}
+
+/* Is it mostly that ranks come at different times? */
+static bool is_waiting(const struct network_evidence *v, const struct finding *f)
+{
+	if (known(f->wait_s))
+		return f->wait_s >= 0.5 * f->exposed_s;
+	return known(v->compute_s) && v->slowest_share >= NETWORK_STRAGGLER_SHARE &&
+	       (v->slowest_share - 1) * v->compute_s >= 0.5 * f->exposed_s;
+}
+
+/* More than a fifth of the step goes into waiting for reductions: why? */
+static enum network_answer why(const struct network_evidence *v, const struct finding *f)
+{
+	double latencies = 2 * (double)(v->ranks - 1) * SLOW_LATENCY_S * v->reductions;
+
+	if (is_waiting(v, f))
+		return NETWORK_STRAGGLER;
+	if (v->hosts == 1)
+		return NETWORK_NO;
+	if (f->fill >= NETWORK_FULL)
+		return NETWORK_LINK;
+	if (f->lost >= NETWORK_LOSSY)
+		return NETWORK_LOSS;
+	if (known(f->fill))
+		return NETWORK_LATENCY;
+	/* A link of unknown speed; is it bytes that take the time, or messages? */
+	return known(f->rate) && f->exposed_s > 10 * latencies ? NETWORK_LINK : NETWORK_UNKNOWN;
+}
+
+static void say(struct network_verdict *out, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+static void say(struct network_verdict *out, const char *fmt, ...)
+{
+	size_t n = strlen(out->text);
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(out->text + n, sizeof(out->text) - n, fmt, ap);
+	va_end(ap);
+}
+
+static void say_bytes(struct network_verdict *out)
+{
+	char seen[32], foretold[32];
+
+	if (known(out->observed_bytes) && known(out->predicted_bytes))
+		say(out, "; a host sends %sB a step, %sB are expected%s",
+		    prefixed(seen, out->observed_bytes), prefixed(foretold, out->predicted_bytes),
+		    out->observed_bytes > 1.3 * out->predicted_bytes
+			    ? ": something else sends too"
+		    : out->observed_bytes < 0.9 * out->predicted_bytes
+			    ? ": not all of it is seen there"
+			    : "");
+	else if (known(out->predicted_bytes))
+		say(out, "; %sB a step and host are expected",
+		    prefixed(foretold, out->predicted_bytes));
+}
+
+static void say_straggler(const struct network_evidence *v, const struct finding *f,
+			  struct network_verdict *out)
+{
+	double share = known(f->wait_s) ? f->wait_s : (v->slowest_share - 1) * v->compute_s;
+
+	say(out, "Ranks wait for the slowest: %.0f %% of a step", 100 * share / v->step_s);
+	if (v->slowest_rank >= 0 && v->slowest_share >= NETWORK_STRAGGLER_SHARE)
+		say(out, "; rank %d computes %.2f times as long as the median rank: look at its "
+		    "host", (int)v->slowest_rank, v->slowest_share);
+	else if (v->slowest_share >= NETWORK_STRAGGLER_SHARE)
+		say(out, "; the slowest computes %.2f times as long as the median rank",
+		    v->slowest_share);
+	else
+		say(out, "; none is always the late one: their work or their processors vary");
+}
+
+static void say_why(const struct network_evidence *v, const struct finding *f,
+		    struct network_verdict *out)
+{
+	double percent = 100 * out->exposed_share;
+	char rate[NETWORK_RATE_TEXT], link[NETWORK_RATE_TEXT];
+
+	network_rate_text(rate, f->rate);
+	network_rate_text(link, v->link_bytes_s);
+	switch (out->answer) {
+	case NETWORK_LINK:
+		say(out, "The network is the bottleneck: %.0f %% of a step is waiting for it, at "
+		    "%s while it sends", percent, rate);
+		if (v->link_bytes_s > 0)
+			say(out, ", %.0f %% of the link's %s", 100 * f->fill, link);
+		else
+			say(out, " (what the link can do is not known: see werkbank hosts "
+			    "bandwidth)");
+		break;
+	case NETWORK_LOSS:
+		say(out, "The network loses packets: %.0f %% of a step is waiting for it, only %s "
+		    "of %s, and %.2g %% of the segments are sent again", percent, rate, link,
+		    100 * f->lost);
+		break;
+	case NETWORK_LATENCY:
+		say(out, "Reductions are slow but do not fill the link: %.0f %% of a step is "
+		    "waiting for them, at %s of %s: latency, processors, or a link slower than it "
+		    "says", percent, rate, link);
+		break;
+	case NETWORK_NO:
+		say(out, "All %lld ranks are on one host, so no network is in the way; %.0f %% of "
+		    "a step is waiting for each other there", (long long)v->ranks, percent);
+		return;
+	default:
+		say(out, "Reductions cost %.0f %% of a step, but whether it is the link is not "
+		    "known: its speed is missing (werkbank hosts bandwidth measures it)", percent);
+	}
+	say_bytes(out);
+}
+
+static void judge(const struct network_evidence *v, struct network_verdict *out)
+{
+	struct finding f;
+
+	find(v, out, &f);
+	if (!known(f.exposed_s)) {
+		say(out, "Whether the network is the bottleneck is not known: the time that steps "
+		    "wait for reductions is missing");
+		return;
+	}
+	out->exposed_share = f.exposed_s / v->step_s;
+	if (out->exposed_share >= NETWORK_MUCH) {
+		out->answer = why(v, &f);
+		if (out->answer == NETWORK_STRAGGLER)
+			say_straggler(v, &f, out);
+		else
+			say_why(v, &f, out);
+		return;
+	}
+	out->answer = out->exposed_share < NETWORK_LITTLE ? NETWORK_NO : NETWORK_SLIGHTLY;
+	say(out, "The network is %s: %.1f %% of a step is waiting for reductions",
+	    out->answer == NETWORK_NO ? "not the bottleneck" : "slightly in the way",
+	    100 * out->exposed_share);
+	if (v->hosts != 1)
+		say_bytes(out);
+}
+
+void network_judge(const struct network_evidence *v, struct network_verdict *out)
+{
+	double hosts = (double)(v->hosts > 0 ? v->hosts : v->ranks);
+
+	memset(out, 0, sizeof(*out));
+	out->exposed_share = NAN;
+	out->observed_bytes = v->observed_bytes;
+	out->link_bytes_s = v->link_bytes_s > 0 ? v->link_bytes_s : NAN;
+	out->predicted_bytes = network_bytes_left(v->gradient_bytes * v->wire_ratio * v->reductions,
+						  (double)v->ranks, hosts);
+	out->busbw_bytes_s = v->transfer_s > 0
+				     ? network_busbw(v->gradient_bytes * v->wire_ratio *
+						     v->reductions, (double)v->ranks, v->transfer_s)
+				     : NAN;
+	if (v->ranks == 1) {
+		out->answer = NETWORK_NO;
+		out->exposed_share = 0;
+		say(out, "One rank alone: nothing goes over a network");
+	} else if (v->ranks < 1 || !(v->step_s > 0)) {
+		say(out, "Whether the network is the bottleneck is not known: the time of a step "
+		    "is missing");
+	} else {
+		judge(v, out);
+	}
+}

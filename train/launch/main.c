@@ -1,0 +1,108 @@
+/* main.c - werkbank-launch: starts trainings on one host or many, and speaks with them. */
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "share/base/conf.h"
+#include "share/base/err.h"
+#include "train/launch/hosts_command.h"
+#include "train/launch/job_command.h"
+#include "train/launch/plan_command.h"
+#include "train/launch/probe.h"
+#include "train/launch/run_commands.h"
+#include "train/launch/ssh_agent.h"
+#include "train/launch/train_command.h"
+
+static int hosts(struct conf *c, int *status, struct err *e)
+{
+	return hosts_command_run(c, status, e);
+}
+
+static int probe(struct conf *c, int *status, struct err *e)
+{
+	*status = 0;
+	return probe_run(c, e);
+}
+
+static int job(struct conf *c, int *status, struct err *e)
+{
+	*status = 0;
+	return job_command_run(c, e);
+}
+
+static int attach(struct conf *c, int *status, struct err *e)
+{
+	return run_command_attach(c, status, e);
+}
+
+static int save(struct conf *c, int *status, struct err *e)
+{
+	return run_command_save(c, status, e);
+}
+
+static int stop(struct conf *c, int *status, struct err *e)
+{
+	return run_command_stop(c, status, e);
+}
+
+static int logs(struct conf *c, int *status, struct err *e)
+{
+	return run_command_logs(c, status, e);
+}
+
+static int plan(struct conf *c, int *status, struct err *e)
+{
+	*status = 0;
+	return plan_command_run(c, e);
+}
+
+static const struct {
+	const char *name;
+	int (*run)(struct conf *c, int *status, struct err *e);
+} commands[] = {
+	{ "train", train_command_run },
+	{ "attach", attach },
+	{ "save", save },
+	{ "stop", stop },
+	{ "logs", logs },
+	{ "job", job },
+	{ "hosts", hosts },
+	{ "plan", plan },
+	{ "_probe", probe },
+};
+
+/* What follows the host is the remote shell's business, so it is kept from the parser. */
+static int run_ssh(struct conf *c, char **from_host, struct err *e)
+{
+	mpirun_decode(c->ssh);
+	mpirun_decode(c->arguments[0]);
+	return ssh_agent_exec(c->ssh, c->arguments[0], (const char *const *)from_host, e);
+}
+
+static int run(struct conf *c, int *status, struct err *e)
+{
+	for (size_t i = 0; i < ARRAY_LEN(commands); i++)
+		if (!strcmp(c->command, commands[i].name))
+			return commands[i].run(c, status, e);
+	return err_set(e, ERR_INTERNAL, "the command %s has no code", c->command);
+}
+
+int main(int argc, char **argv)
+{
+	struct conf c;
+	struct err e = { 0 };
+	int status = 0, code = conf_init(&c, &e);
+	bool agent = argc > 1 && !strcmp(argv[1], "_ssh");
+	int parsed = argc;
+
+	if (agent)
+		parsed = MIN(ssh_agent_host_at(argc, (const char *const *)argv) + 1, argc);
+	if (!code)
+		code = conf_parse_command(&c, "launch", parsed, argv, &e);
+	if (!code && !conf_answered(&c, stdout))
+		code = agent ? run_ssh(&c, argv + parsed - 1, &e) : run(&c, &status, &e);
+	if (code)
+		status = conf_exit_status(&c, code, &e);
+	conf_free(&c);
+	return status;
+}
