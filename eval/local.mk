@@ -2,6 +2,7 @@
 noinst_LIBRARIES += libeval.a
 libeval_a_SOURCES = \
 	%D%/answers.c   %D%/answers.h   %D%/answers_files.c %D%/answers_learning.c %D%/answers_machine.c \
+	%D%/average.c   %D%/average.h \
 	%D%/beam.c      %D%/beam.h \
 	%D%/bleu.c      %D%/bleu.h \
 	%D%/chrf.c      %D%/chrf.h \

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "eval/average.h"
 #include "eval/export.h"
 #include "eval/heldout.h"
 #include "eval/report.h"
@@ -30,6 +31,11 @@ static int translate(struct conf *c, struct err *e)
 	return c->serve ? serve_run(c, e) : translate_run(c, e);
 }
 
+static int average(struct conf *c, struct err *e)
+{
+	return average_run(c, e);
+}
+
 static int export(struct conf *c, struct err *e)
 {
 	return export_run(c, e);
@@ -39,6 +45,7 @@ static const struct {
 	const char *name;
 	int (*run)(struct conf *c, struct err *e);
 } commands[] = {
+	{ "average", average },
 	{ "bleu", bleu },
 	{ "chrf", chrf },
 	{ "eval", heldout_run_eval },
@@ -59,8 +66,8 @@ static int run(struct conf *c, int argc, char **argv, struct err *e)
 		if (!strcmp(commands[i].name, c->command))
 			return commands[i].run(c, e);
 	return err_set(e, ERR_USAGE,
-		       "werkbank-eval needs one of its commands: bleu, chrf, eval, export, "
-		       "report, ter, translate");
+		       "werkbank-eval needs one of its commands: average, bleu, chrf, "
+		       "eval, export, report, ter, translate");
 }
 
 int main(int argc, char **argv)

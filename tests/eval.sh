@@ -143,6 +143,37 @@ for slice in 3/3 -1/3 1 a/b 1/ /2; do
 	says 64 'write I/N' $evaluate --slice "$slice"
 done
 
+# ---- patience --------------------------------------------------------------
+# A rate of almost nothing: after the first evaluation none is better by more than chance; the same
+# resumed has lost its patience already, and more patience goes on.
+: >"$tmp/in"
+early() {
+	"$wb" train -C "$w" --run early --steps 60 --eval-every 2 --save-every 2 --learning-rate 0 "$@" \
+		"$tmp/tiny.ini" >"$tmp/out" 2>"$tmp/err" || not_ok "early $*" "$(tail -n 1 "$tmp/err")"
+}
+steps() {
+	n=$(grep -c '"kind":"eval"' "$w/runs/early/journal.jsonl")
+	last=$(grep '"kind":"stop"' "$w/runs/early/journal.jsonl" | tail -n 1)
+	if [ "$n" -eq "$1" ] && expr "$last" : ".*\"step\":$2,.*finished" >/dev/null; then
+		ok "$1 evaluations, $2 steps"
+	else
+		not_ok "$1 evaluations, $2 steps" "there were $n evaluations; $last"
+	fi
+}
+early --patience 2 --stop-metric loss --best-metric loss
+steps 3 6
+if grep -q '"kind":"event".*ended early at step 6 of 60: the last 2 evaluations brought no better loss than that of step 2 (patience 2)' \
+	"$w/runs/early/journal.jsonl"; then
+	ok "the journal says why"
+else
+	not_ok "the journal says why" "$(grep '"kind":"event"' "$w/runs/early/journal.jsonl")"
+fi
+if [ "$(readlink "$w/runs/early/checkpoints/best")" = 2 ]; then ok "the best"; else not_ok "the best" "$(ls -l "$w/runs/early/checkpoints")"; fi
+early
+steps 3 6
+early --patience 4
+steps 5 10
+
 # ---- eval ------------------------------------------------------------------
 says 0 '' "$wb" eval -C "$w" --run r --set test
 line 1 '^test: [0-9]+ sentences, step [0-9]+, beam 4$'
@@ -213,6 +244,31 @@ if "$wb" translate -m "$folder" --beam 1 <"$tmp/in" 2>"$tmp/err" | head -1 >"$tm
 else
 	not_ok "a closed pipe is quiet" "$(head -c 200 "$tmp/err")"
 fi
+
+# ---- average ---------------------------------------------------------------
+echo "the man sees the dog." >"$tmp/in"
+says 0 'checkpoints/20' "$wb" average -C "$w" --run r -o "$tmp/mean"
+says 0 '' "$wb" translate -m "$tmp/mean"
+lines 1
+says 0 '' "$wb" eval -C "$w" -m "$tmp/mean"
+line 2 '^BLEU '
+says 0 '' "$wb" average "$folder" "$folder" -o "$tmp/same"
+if cmp -s "$folder/model.safetensors" "$tmp/same/model.safetensors"; then
+	ok "the mean of one is itself"
+else
+	not_ok "the mean of one is itself" "the weights differ"
+fi
+says 0 '' "$wb" average -C "$w" --run r 20 40 -o "$tmp/both"
+if cmp -s "$tmp/both/model.safetensors" "$tmp/mean/model.safetensors"; then
+	ok "steps"
+else
+	not_ok "steps" "the weights differ from those of the newest"
+fi
+says 73 'is there already' "$wb" average -C "$w" --run r --last 1 -o "$tmp/mean"
+says 66 'no checkpoint "30"; there are: 40 20' "$wb" average -C "$w" --run r 30 -o "$tmp/none"
+says 64 'give --output' "$wb" average -C "$w" --run r
+says 64 'average what' "$wb" average -o "$tmp/none"
+says 64 'both given' "$wb" average -C "$w" --run r --last 2 20 -o "$tmp/none"
 
 # ---- serve -----------------------------------------------------------------
 {

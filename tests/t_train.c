@@ -10,7 +10,7 @@
 #include "tests/small_run.h"
 #include "train/adam.h"
 #include "train/common/control.h"
-#include "train/evaluate.h"
+#include "train/evaluations.h"
 #include "train/sched.h"
 
 static bool same_to_4_digits(double x, const char *want)
@@ -522,20 +522,53 @@ TEST(train_more_ranks_than_micro_batches)
 	conf_free(&c);
 }
 
-TEST(evaluated_comes_back)
+TEST(evaluations_come_back)
 {
-	struct evaluated v, again;
+	struct evaluations v = { 0 }, again = { 0 };
 	struct err e = { 0 };
 
 	check_err(file_make_folders(at("checkpoints"), &e), 0);
-	check_err(evaluated_read(test_folder(), &v, &e), 0);
-	check_int(v.step, -1);
-	v = (struct evaluated){ 300, 200, 31.25 };
-	check_err(evaluated_write(test_folder(), &v, &e), 0);
-	check_err(evaluated_read(test_folder(), &again, &e), 0);
-	check_int(again.step, 300);
-	check_int(again.best_step, 200);
-	check_near(again.best_bleu, 31.25, 0);
+	check_err(evaluations_read(test_folder(), &v, &e), 0);
+	check_int(v.n, 0);
+	check(evaluations_best(&v, BEST_BLEU) == NULL);
+	check_int(evaluations_waited(&v, BEST_LOSS), 0);
+	check_err(evaluations_note(&v, (struct evaluated){ 100, 30.5, 1.75 }, &e), 0);
+	check(evaluations_would_be_best(&v, BEST_LOSS, 1, 1.5));
+	check(!evaluations_would_be_best(&v, BEST_LOSS, 99, 1.75));
+	check_err(evaluations_note(&v, (struct evaluated){ 200, 31.25, 1.5 }, &e), 0);
+	check_err(evaluations_note(&v, (struct evaluated){ 300, 31.25, NAN }, &e), 0);
+	check_err(evaluations_note(&v, (struct evaluated){ 400, 31, 1.25 }, &e), 0);
+	check_err(evaluations_write(test_folder(), &v, &e), 0);
+	check_err(evaluations_read(test_folder(), &again, &e), 0);
+	check_int(again.n, 4);
+	check_int(evaluations_best(&again, BEST_BLEU)->step, 200);
+	check_int(evaluations_best(&again, BEST_LOSS)->step, 400);
+	check_int(evaluations_waited(&again, BEST_BLEU), 2);
+	check_int(evaluations_waited(&again, BEST_LOSS), 0);
+	check(isnan(again.all[2].nll));
+	evaluations_cut(&again, 350);
+	check_int(evaluations_waited(&again, BEST_LOSS), 1);
+	check_err(evaluations_note(&again, (struct evaluated){ 200, 1, 1 }, &e), 0);
+	check_int(again.n, 2);
 	check_err(file_write_all(at("checkpoints/evaluated.json"), "{\"step", 6, &e), 0);
-	check_err(evaluated_read(test_folder(), &again, &e), ERR_DATA);
+	check_err(evaluations_read(test_folder(), &again, &e), ERR_DATA);
+	evaluations_free(&again);
+	evaluations_free(&v);
+}
+
+TEST(evaluations_of_the_first_version_come_back)
+{
+	static const char text[] = "{\"step\":300,\"best_step\":200,\"best_bleu\":31.25}\n";
+	struct evaluations v = { 0 };
+	struct err e = { 0 };
+
+	check_err(file_make_folders(at("checkpoints"), &e), 0);
+	check_err(file_write_all(at("checkpoints/evaluated.json"), text, sizeof(text) - 1, &e), 0);
+	check_err(evaluations_read(test_folder(), &v, &e), 0);
+	if (check_int(v.n, 2)) {
+		check_int(v.all[1].step, 300);
+		check_int(evaluations_best(&v, BEST_BLEU)->step, 200);
+		check_near(evaluations_best(&v, BEST_BLEU)->bleu, 31.25, 0);
+	}
+	evaluations_free(&v);
 }

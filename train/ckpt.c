@@ -524,10 +524,62 @@ static char *resolve_in_run(const char *run_folder, const char *which, struct er
 	return NULL;
 }
 
+/* The folder of the run that c names, owned; NULL: failure. */
+static char *find_run(const struct conf *c, struct err *e)
+{
+	char *workspace, *folder;
+
+	if (paths_check_name("run", c->run, e))
+		return NULL;
+	workspace = paths_workspace(c->workspace, e);
+	if (!workspace)
+		return NULL;
+	folder = file_path(e, "%s/runs/%s", workspace, c->run);
+	free(workspace);
+	if (!folder || file_exists(folder))
+		return folder;
+	err_set(e, ERR_NOINPUT, "%s: there is no run called \"%s\" in this workspace", folder,
+		c->run);
+	free(folder);
+	return NULL;
+}
+
+char *ckpt_resolve_named(const struct conf *c, const char *which, struct err *e)
+{
+	char *run_folder = find_run(c, e);
+	char *folder = run_folder ? resolve_in_run(run_folder, which, e) : NULL;
+
+	free(run_folder);
+	return folder;
+}
+
+int ckpt_resolve_newest(const struct conf *c, int64_t most, char ***folders, size_t *n,
+			struct err *e)
+{
+	char *run_folder = find_run(c, e);
+	int64_t *steps = NULL;
+	size_t have = 0;
+	int rc = run_folder ? ckpt_list(run_folder, &steps, &have, e) : e->code;
+
+	*n = 0;
+	have = MIN(have, (size_t)most);
+	if (!rc && !have)
+		rc = err_set(e, ERR_NOINPUT, "%s has no checkpoint yet", run_folder);
+	if (!rc && !(*folders = mem_alloc(have, sizeof(**folders), e)))
+		rc = e->code;
+	for (; !rc && *n < have; ++*n) {
+		(*folders)[*n] = file_path(e, "%s/checkpoints/%lld", run_folder,
+					   (long long)steps[have - 1 - *n]);
+		if (!(*folders)[*n])
+			rc = e->code;
+	}
+	free(steps);
+	free(run_folder);
+	return rc;
+}
+
 char *ckpt_resolve(const struct conf *c, struct err *e)
 {
-	char *workspace, *run_folder, *folder = NULL;
-
 	if (c->model && c->run) {
 		err_set(e, ERR_USAGE,
 			"--model and --run were both given: one of them names the model");
@@ -539,18 +591,5 @@ char *ckpt_resolve(const struct conf *c, struct err *e)
 		err_set(e, ERR_USAGE, "which model? give --run NAME, or --model DIR");
 		return NULL;
 	}
-	if (paths_check_name("run", c->run, e))
-		return NULL;
-	workspace = paths_workspace(c->workspace, e);
-	if (!workspace)
-		return NULL;
-	run_folder = file_path(e, "%s/runs/%s", workspace, c->run);
-	if (run_folder && !file_exists(run_folder))
-		err_set(e, ERR_NOINPUT, "%s: there is no run called \"%s\" in this workspace",
-			run_folder, c->run);
-	else if (run_folder)
-		folder = resolve_in_run(run_folder, c->checkpoint, e);
-	free(run_folder);
-	free(workspace);
-	return folder;
+	return ckpt_resolve_named(c, c->checkpoint, e);
 }

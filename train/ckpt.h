@@ -129,4 +129,14 @@ char *ckpt_find_last(const char *run_folder, struct err *e);
  */
 char *ckpt_resolve(const struct conf *c, struct err *e);
 
+/* The same for one checkpoint ("best", "last", a step) of the run that c->run names. */
+char *ckpt_resolve_named(const struct conf *c, const char *which, struct err *e);
+
+/*
+ * The folders of at most so many of its newest checkpoints, oldest first: an array of *n owned
+ * paths. ERR_NOINPUT: there is none. What *n says is owned on failure too.
+ */
+int ckpt_resolve_newest(const struct conf *c, int64_t most, char ***folders, size_t *n,
+			struct err *e);
+
 #endif

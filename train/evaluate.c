@@ -2,6 +2,7 @@
 #include "train/evaluate_internal.h"
 
 #include <errno.h>
+#include <math.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -55,6 +56,7 @@ static int write_scores(struct evaluation *v, const struct json *line, struct er
 	struct json_writer *w = journal_begin(v->journal, "eval", v->step);
 
 	v->bleu = json_number(json_get(line, "bleu"), -1);
+	v->nll = json_number(json_get(line, "dev_nll"), NAN);
 	for (size_t i = 0; i < ARRAY_LEN(numbers); i++) {
 		double x = json_number(json_get(line, numbers[i]), -1);
 
@@ -70,7 +72,7 @@ static int write_scores(struct evaluation *v, const struct json *line, struct er
 		json_str(w, signature);
 	}
 	json_key(w, "best");
-	json_bool(w, v->bleu > v->best_bleu);
+	json_bool(w, evaluations_would_be_best(v->before, v->best_metric, v->bleu, v->nll));
 	return journal_end(v->journal, e);
 }
 
@@ -210,59 +212,10 @@ int evaluate_alone(struct evaluation *v, const char *const *more)
 int evaluate_checkpoint(struct evaluation *v, struct err *e)
 {
 	v->bleu = -1;
+	v->nll = NAN;
 	v->trouble.code = 0;
 	if (v->comm->size > 1)
 		return evaluate_spread(v, e);
 	evaluate_alone(v, NULL);
 	return 0;
-}
-
-/* ---- between attempts -------------------------------------------------- */
-
-int evaluated_read(const char *run_folder, struct evaluated *v, struct err *e)
-{
-	struct buf text = { 0 };
-	struct json *root;
-	char *path = file_path(e, "%s/checkpoints/evaluated.json", run_folder);
-	int rc = path ? 0 : e->code;
-
-	*v = (struct evaluated){ -1, -1, -1 };
-	if (!rc && file_exists(path)) {
-		rc = file_read_all(path, LINE_LIMIT, &text, e);
-		root = rc ? NULL : json_parse(buf_text(&text), text.len, e);
-		if (!rc && !root)
-			rc = err_prefix(e, "%s", path);
-		v->step = json_integer(json_get(root, "step"), -1);
-		v->best_step = json_integer(json_get(root, "best_step"), -1);
-		v->best_bleu = json_number(json_get(root, "best_bleu"), -1);
-		json_free(root);
-	}
-	buf_free(&text);
-	free(path);
-	return rc;
-}
-
-int evaluated_write(const char *run_folder, const struct evaluated *v, struct err *e)
-{
-	struct buf b = { 0 };
-	struct json_writer w = { .out = &b };
-	char *path = file_path(e, "%s/checkpoints/evaluated.json", run_folder);
-	int rc = path ? 0 : e->code;
-
-	json_open(&w, '{');
-	json_key(&w, "step");
-	json_int(&w, v->step);
-	json_key(&w, "best_step");
-	json_int(&w, v->best_step);
-	json_key(&w, "best_bleu");
-	json_real(&w, v->best_bleu);
-	json_close(&w, '}');
-	buf_add_char(&b, '\n');
-	if (!rc)
-		rc = buf_check(&b, e);
-	if (!rc)
-		rc = file_write_all(path, b.data, b.len, e);
-	buf_free(&b);
-	free(path);
-	return rc;
 }

@@ -19,6 +19,7 @@
 #include "share/base/journal.h"
 #include "train/ckpt.h"
 #include "train/comm.h"
+#include "train/evaluations.h"
 
 /* Everything is borrowed. */
 struct evaluation {
@@ -26,7 +27,8 @@ struct evaluation {
 	int64_t step;			/* which checkpoint; the first rank has saved it */
 	struct journal *journal, *samples;	/* where records go; the first rank's */
 	const volatile sig_atomic_t *stop;	/* not 0 ends the evaluation */
-	double best_bleu;		/* so far, -1: none */
+	const struct evaluations *before;	/* what the first rank has seen so far */
+	enum best_metric best_metric;
 	struct comm *comm;
 	/* of each rank, where there are several */
 	const struct conf *conf;
@@ -37,7 +39,7 @@ struct evaluation {
 	bool   *unable;			/* in and out: its share failed once, it gets none */
 	/* filled in on the first rank */
 	double began;			/* clock_mono_s(), where ranks share it; else 0 */
-	double bleu;
+	double bleu, nll;		/* nll: NAN when it is unknown */
 	struct err trouble;		/* code 0: it came through */
 };
 
@@ -47,15 +49,5 @@ struct evaluation {
  * the journal. A failure that is returned is one of the comm.
  */
 int evaluate_checkpoint(struct evaluation *v, struct err *e);
-
-/* What checkpoints/evaluated.json keeps between attempts; -1: never. */
-struct evaluated {
-	int64_t step, best_step;
-	double  best_bleu;
-};
-
-/* No file: nothing was evaluated. */
-int evaluated_read(const char *run_folder, struct evaluated *v, struct err *e);
-int evaluated_write(const char *run_folder, const struct evaluated *v, struct err *e);
 
 #endif

@@ -3,6 +3,7 @@ noinst_LIBRARIES += libtrain.a
 libtrain_a_SOURCES = \
 	%D%/adam.c        %D%/adam.h \
 	%D%/ckpt.c        %D%/ckpt.h        %D%/ckpt_internal.h %D%/ckpt_save.c \
+	%D%/ckpt_average.c %D%/ckpt_average.h \
 	%D%/buckets.c     %D%/buckets.h     %D%/compress.c    %D%/compress.h \
 	%D%/comm.c        %D%/comm.h        %D%/reduce.c      %D%/reduce.h \
 	%D%/model.c       %D%/model.h       %D%/params.def \
@@ -13,6 +14,7 @@ libtrain_a_SOURCES = \
 	%D%/trainer.c     %D%/trainer.h     %D%/trainer_internal.h \
 	%D%/trainer_average.c %D%/trainer_open.c %D%/trainer_report.c %D%/trainer_save.c %D%/trainer_step.c \
 	%D%/evaluate.c    %D%/evaluate.h    %D%/evaluate_internal.h %D%/evaluate_spread.c \
+	%D%/evaluations.c %D%/evaluations.h \
 	%D%/host_watch.c  %D%/host_watch.h \
 	%D%/pulse.c       %D%/pulse.h       %D%/pulse_internal.h %D%/pulse_watch.c %D%/pulse_word.c \
 	%D%/telemetry.c   %D%/telemetry.h   %D%/telemetry_internal.h %D%/telemetry_records.c

@@ -52,10 +52,33 @@ static int after_step(struct trainer *t, struct err *e)
 	return step % t->conf->save_every == 0 ? trainer_save(t, false, e) : 0;
 }
 
+/* Is there no more hope that it gets better? */
+static bool is_out_of_patience(const struct trainer *t)
+{
+	return t->conf->patience > 0 && t->waited >= t->conf->patience;
+}
+
+static void say_patience(struct trainer *t)
+{
+	const enum best_metric metric = (enum best_metric)t->conf->stop_metric;
+	const struct evaluated *best = evaluations_best(&t->evaluations, metric);
+
+	if (!is_first(t))
+		return;
+	report_event(t, "info",
+		     "ended early at step %lld of %lld: the last %lld evaluations brought no "
+		     "better %s than that of step %lld (patience %lld)",
+		     (long long)t->state.step, (long long)t->conf->steps, (long long)t->waited,
+		     metric == BEST_LOSS ? "loss" : "BLEU", best ? (long long)best->step : -1,
+		     (long long)t->conf->patience);
+}
+
 static int finish(struct trainer *t, struct err *e)
 {
 	int64_t asks[N_ASKS];
 
+	if (is_out_of_patience(t) && t->state.step < t->conf->steps)
+		say_patience(t);
 	if (trainer_save(t, true, e) ||
 	    (t->evaluated_step != t->state.step && trainer_evaluate(t, e)) ||
 	    ask(t, asks, e))
@@ -91,7 +114,7 @@ static int train(struct trainer *t, struct err *e)
 	    t->state.step % t->conf->eval_every == 0 && t->evaluated_step < t->state.step &&
 	    trainer_evaluate(t, e))
 		return e->code;
-	while (t->state.step < t->conf->steps) {
+	while (t->state.step < t->conf->steps && !is_out_of_patience(t)) {
 		memset(asks, 0, sizeof(asks));
 		if (t->together && ask(t, asks, e))
 			return e->code;

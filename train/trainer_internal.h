@@ -28,6 +28,7 @@
 #include "train/adam.h"
 #include "train/ckpt.h"
 #include "train/comm.h"
+#include "train/evaluations.h"
 #include "train/model.h"
 #include "train/pulse.h"
 #include "train/reduce.h"
@@ -76,6 +77,8 @@ struct trainer {
 	char   *resumed;	/* owned, first rank: the checkpoint it goes on from; or NULL */
 	int64_t saved_step;		/* of the newest checkpoint, -1: none */
 	int64_t evaluated_step;		/* of the last evaluation that came through, -1: none */
+	int64_t waited;			/* evaluations since the best one, by stop_metric */
+	struct evaluations evaluations;	/* first rank */
 	bool    no_share;		/* this rank could not do its share of an evaluation */
 	double  seconds_before;		/* trained by earlier attempts */
 	double  started;		/* clock_mono_s() when this attempt began */
@@ -148,6 +151,7 @@ void report_end_line(struct trainer *t);		/* leave the progress line standing */
  */
 int trainer_save(struct trainer *t, bool must, struct err *e);
 int trainer_evaluate(struct trainer *t, struct err *e);		/* saves first */
+void trainer_take_evaluations(struct trainer *t);	/* first rank: best and waited from them */
 double trainer_seconds(const struct trainer *t);	/* trained so far, all attempts */
 
 #endif

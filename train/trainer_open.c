@@ -11,7 +11,7 @@
 #include "share/base/file.h"
 #include "share/base/mem.h"
 #include "share/base/paths.h"
-#include "train/evaluate.h"
+#include "train/evaluations.h"
 
 /* ---- the corpus -------------------------------------------------------- */
 
@@ -216,7 +216,6 @@ static int check_same_model(const struct trainer *t, const struct ckpt_state *fo
 static int load_or_init(struct trainer *t, struct err *e)
 {
 	struct ckpt_state found;
-	struct evaluated seen;
 	const char *folder = t->resumed = ckpt_find_last(t->folder, e);
 	int rc;
 
@@ -230,15 +229,12 @@ static int load_or_init(struct trainer *t, struct err *e)
 	if (!rc && !t->reduce_how.shards)
 		rc = ckpt_load_moments(folder, t->model, t->adam.first, t->adam.second, e);
 	if (!rc)
-		rc = evaluated_read(t->folder, &seen, e);
+		rc = evaluations_read(t->folder, &t->evaluations, e);
 	if (!rc) {
 		t->state = found;
 		t->saved_step = found.step;
-		t->evaluated_step = seen.step;
-		if (seen.best_step >= 0 && seen.best_step <= found.step) {
-			t->state.best_bleu = seen.best_bleu;
-			t->state.best_step = seen.best_step;
-		}
+		evaluations_cut(&t->evaluations, found.step);
+		trainer_take_evaluations(t);
 	}
 	return rc;
 }
@@ -301,6 +297,7 @@ static int share_beginning(struct trainer *t, struct err *e)
 	if (k->broadcast(k, &t->state, sizeof(t->state), 0, e) ||
 	    k->broadcast(k, &t->saved_step, sizeof(t->saved_step), 0, e) ||
 	    k->broadcast(k, &t->evaluated_step, sizeof(t->evaluated_step), 0, e) ||
+	    k->broadcast(k, &t->waited, sizeof(t->waited), 0, e) ||
 	    k->broadcast(k, model_param_arena(t->model), bytes, 0, e))
 		return e->code;
 	if (t->saved_step < 0)
@@ -480,6 +477,7 @@ void close_trainer(struct trainer *t)
 	average_close(t);
 	reduce_free(t->reduce);
 	adam_close(&t->adam);
+	evaluations_free(&t->evaluations);
 	free(t->norms);
 	free(t->resumed);
 	model_free(t->model);

@@ -155,29 +155,40 @@ int trainer_save(struct trainer *t, bool must, struct err *e)
 
 /* ---- evaluating -------------------------------------------------------- */
 
+void trainer_take_evaluations(struct trainer *t)
+{
+	const struct evaluations *v = &t->evaluations;
+	const struct evaluated *best =
+		evaluations_best(v, (enum best_metric)t->conf->best_metric);
+
+	t->waited = evaluations_waited(v, (enum best_metric)t->conf->stop_metric);
+	if (v->n > 0)
+		t->evaluated_step = v->all[v->n - 1].step;
+	if (best) {
+		t->state.best_bleu = best->bleu;
+		t->state.best_step = best->step;
+	}
+}
+
 /* What the first rank makes of an evaluation; one that failed is a warning. */
 static int evaluated_here(struct trainer *t, const struct evaluation *v, struct err *e)
 {
-	struct evaluated seen;
-
 	if (v->trouble.code == ERR_TEMPFAIL)
 		return 0; /* the loop sees the request too; it is done after resuming */
 	if (v->trouble.code)
 		return report_event(t, "warning", "the evaluation of step %lld failed: %s",
 				    (long long)v->step, v->trouble.text);
-	if (v->bleu > t->state.best_bleu) {
-		t->state.best_bleu = v->bleu;
-		t->state.best_step = v->step;
-		if (ckpt_set_best(t->folder, v->step, e))
-			return e->code;
-	}
-	t->evaluated_step = v->step;
+	if (evaluations_note(&t->evaluations,
+			     (struct evaluated){ v->step, v->bleu, v->nll }, e))
+		return e->code;
+	trainer_take_evaluations(t);
+	if (t->state.best_step == v->step && ckpt_set_best(t->folder, v->step, e))
+		return e->code;
 	if (!t->conf->quiet)
 		fprintf(stderr, "step %lld: dev BLEU %.2f (best %.2f at step %lld)\n",
 			(long long)v->step, v->bleu, t->state.best_bleu,
 			(long long)t->state.best_step);
-	seen = (struct evaluated){ v->step, t->state.best_step, t->state.best_bleu };
-	return evaluated_write(t->folder, &seen, e);
+	return evaluations_write(t->folder, &t->evaluations, e);
 }
 
 /* All ranks; afterwards all know whether it came through. */
@@ -189,7 +200,8 @@ int trainer_evaluate(struct trainer *t, struct err *e)
 		.journal = t->journal,
 		.samples = t->samples,
 		.stop = t->stop,
-		.best_bleu = t->state.best_bleu,
+		.before = &t->evaluations,
+		.best_metric = (enum best_metric)t->conf->best_metric,
 		.comm = t->comm,
 		.conf = t->conf,
 		.folder = t->folder,
@@ -211,5 +223,8 @@ int trainer_evaluate(struct trainer *t, struct err *e)
 	report_end_line(t);
 	if (evaluate_checkpoint(&v, e) || (is_first(t) && evaluated_here(t, &v, e)))
 		return e->code;
-	return t->comm->broadcast(t->comm, &t->evaluated_step, sizeof(t->evaluated_step), 0, e);
+	return t->comm->broadcast(t->comm, &t->evaluated_step, sizeof(t->evaluated_step), 0, e) ||
+			       t->comm->broadcast(t->comm, &t->waited, sizeof(t->waited), 0, e)
+		       ? e->code
+		       : 0;
 }

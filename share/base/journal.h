@@ -39,7 +39,7 @@
  *	          and host), busbw_bytes_s, link_bytes_s, late_rank, late_host
  *	eval      bleu (0..100), signature,
  *	          dev_nll, train_nll (no dropout, no smoothing, nats per token),
- *	          dev_ppl, seconds, best (bool), shares (ranks that did their part
+ *	          dev_ppl, seconds, best (bool: by best-metric), shares (ranks that did their part
  *	          of it, where they share it)
  *	save      path, bytes, seconds
  *	profile   with --profile, at the end: seconds and steps of this attempt (the first
