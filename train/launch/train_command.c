@@ -181,14 +181,16 @@ static int preflight(struct training *t, struct err *e)
 	struct preflight p;
 	int code;
 
-	if (!t->conf->preflight || mpirun_is_here(t->attempts.hosts))
+	/* the network between the hosts must be known in any case: MPI would try all that they have */
+	if ((!t->conf->preflight && t->conf->network) || mpirun_is_here(t->attempts.hosts))
 		return 0;
 	code = preflight_run(&p, &t->hosts, &how, e);
 	if (code)
 		return code;
-	say_findings(&p, t->conf->quiet);
+	if (t->conf->preflight)
+		say_findings(&p, t->conf->quiet);
 	take_findings(t, &p);
-	if (p.worst == FINDING_ERROR)
+	if (t->conf->preflight && p.worst == FINDING_ERROR)
 		code = err_set(e, ERR_UNAVAILABLE,
 			       "the hosts are not ready, see above; \"werkbank hosts check\" says "
 			       "the same and more, --no-preflight starts nevertheless");
