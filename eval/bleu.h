@@ -24,6 +24,7 @@
 #include "share/base/err.h"
 
 #define BLEU_ORDER 4
+#define BLEU_SUMS  (2 + 2 * BLEU_ORDER)	/* lengths of both sides, counts, totals */
 
 enum bleu_smoothing { BLEU_EXP, BLEU_NONE, BLEU_FLOOR, BLEU_ADD_K };	/* as in options.def */
 
@@ -33,6 +34,7 @@ struct bleu_options {
 	double smooth_value;		/* of floor (0.1) and add-k (1); negative: that default */
 	bool   lowercase;
 	bool   effective_order;		/* leave out orders too long for a sentence scored alone */
+	bool   split_compounds;		/* "a-b" is three tokens, as in older papers */
 };
 
 /* The usual ones: 13a, exp, cased. */
@@ -65,6 +67,11 @@ int bleu_add(struct bleu *b, const struct score_text *hypothesis,
 	     const struct score_text *references, size_t n, struct err *e);
 
 void bleu_score(const struct bleu *b, struct bleu_score *score);
+
+/* All that a score depends on; it adds up over segments. */
+void bleu_sums(const struct bleu *b, int64_t sums[BLEU_SUMS]);
+/* The score that such sums come to, under b's options. */
+void bleu_of_sums(const struct bleu *b, const int64_t sums[BLEU_SUMS], struct bleu_score *score);
 
 /* Append "werkbank|bleu|refs:1|case:mixed|tok:13a|smooth:exp|v:0.1". */
 void bleu_signature(const struct bleu *b, struct buf *out);

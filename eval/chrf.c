@@ -218,6 +218,27 @@ void chrf_score(const struct chrf *c, struct chrf_score *score)
 	score->segments = c->segments;
 }
 
+size_t chrf_sums(const struct chrf *c, int64_t sums[CHRF_MAX_SUMS])
+{
+	size_t orders = (size_t)(c->o.char_order + c->o.word_order);
+
+	memcpy(sums, c->sum.hypothesis, orders * sizeof(*sums));
+	memcpy(sums + orders, c->sum.reference, orders * sizeof(*sums));
+	memcpy(sums + 2 * orders, c->sum.matches, orders * sizeof(*sums));
+	return 3 * orders;
+}
+
+double chrf_of_sums(const struct chrf *c, const int64_t *sums)
+{
+	size_t orders = (size_t)(c->o.char_order + c->o.word_order);
+	struct chrf_counts counts;
+
+	memcpy(counts.hypothesis, sums, orders * sizeof(*sums));
+	memcpy(counts.reference, sums + orders, orders * sizeof(*sums));
+	memcpy(counts.matches, sums + 2 * orders, orders * sizeof(*sums));
+	return f_score(c, &counts);
+}
+
 void chrf_name(const struct chrf *c, struct buf *out)
 {
 	buf_printf(out, "chrF%g", c->o.beta);

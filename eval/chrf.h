@@ -19,6 +19,7 @@
 #define CHRF_MAX_CHAR_ORDER 20
 #define CHRF_MAX_WORD_ORDER 4
 #define CHRF_MAX_ORDERS     (CHRF_MAX_CHAR_ORDER + CHRF_MAX_WORD_ORDER)
+#define CHRF_MAX_SUMS       (3 * CHRF_MAX_ORDERS)
 
 struct chrf_options {
 	int    char_order, word_order;
@@ -47,6 +48,10 @@ struct chrf *chrf_new(const struct chrf_options *o, struct err *e);	/* NULL: fai
 int chrf_add(struct chrf *c, const struct score_text *hypothesis,
 	     const struct score_text *references, size_t n, struct err *e);
 void chrf_score(const struct chrf *c, struct chrf_score *score);
+
+/* What a score depends on, as bleu_sums(): returns how many numbers, three for each order. */
+size_t chrf_sums(const struct chrf *c, int64_t sums[CHRF_MAX_SUMS]);
+double chrf_of_sums(const struct chrf *c, const int64_t *sums);
 
 /*
  * Append "werkbank|chrf|refs:1|case:mixed|nc:6|nw:0|beta:2|space:no|v:0.1"; the name

@@ -6,17 +6,21 @@ libeval_a_SOURCES = \
 	%D%/beam.c      %D%/beam.h \
 	%D%/bleu.c      %D%/bleu.h \
 	%D%/chrf.c      %D%/chrf.h \
+	%D%/compare.c   %D%/compare.h \
 	%D%/ct2.c       %D%/ct2.h       %D%/ct2.def \
 	%D%/decode.c    %D%/decode.h \
 	%D%/engine.c    %D%/engine.h \
 	%D%/export.c    %D%/export.h \
 	%D%/evidence.c  %D%/evidence.h \
 	%D%/heldout.c   %D%/heldout.h   %D%/heldout_tools.c %D%/heldout_spread.c \
+	%D%/metric.c    %D%/metric.h \
 	%D%/ngrams.c    %D%/ngrams.h \
 	%D%/report.c    %D%/report.h    %D%/report_html.c %D%/report_plot.c \
+	%D%/resample.c  %D%/resample.h \
 	%D%/score_tools.c %D%/score_tools.h \
 	%D%/score_tokenize.c %D%/score_tokenize.h \
 	%D%/serve.c     %D%/serve.h \
+	%D%/sides.c     %D%/sides.h \
 	%D%/statistics.c %D%/statistics.h \
 	%D%/stepper.c   %D%/stepper.h \
 	%D%/ter.c       %D%/ter.h       %D%/ter_shift.c %D%/ter_shift.h \

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "eval/average.h"
+#include "eval/compare.h"
 #include "eval/export.h"
 #include "eval/heldout.h"
 #include "eval/report.h"
@@ -24,6 +25,11 @@ static int chrf(struct conf *c, struct err *e)
 static int ter(struct conf *c, struct err *e)
 {
 	return score_tools_ter(c, stdout, e);
+}
+
+static int compare(struct conf *c, struct err *e)
+{
+	return compare_run(c, stdout, e);
 }
 
 static int translate(struct conf *c, struct err *e)
@@ -48,6 +54,7 @@ static const struct {
 	{ "average", average },
 	{ "bleu", bleu },
 	{ "chrf", chrf },
+	{ "compare", compare },
 	{ "eval", heldout_run_eval },
 	{ "export", export },
 	{ "report", report_run },
@@ -66,7 +73,7 @@ static int run(struct conf *c, int argc, char **argv, struct err *e)
 		if (!strcmp(commands[i].name, c->command))
 			return commands[i].run(c, e);
 	return err_set(e, ERR_USAGE,
-		       "werkbank-eval needs one of its commands: average, bleu, chrf, "
+		       "werkbank-eval needs one of its commands: average, bleu, chrf, compare, "
 		       "eval, export, report, ter, translate");
 }
 

@@ -15,7 +15,7 @@
 
 const char *score_tokenizer_name(enum score_tokenizer t)
 {
-	static const char *const names[] = { "13a", "none", "intl", "char" };
+	static const char *const names[] = { "13a", "none", "intl", "char", "multi-bleu" };
 
 	return names[t];
 }
@@ -303,9 +303,27 @@ static void tokenize_char(const char *line, size_t n, struct buf *out)
 	}
 }
 
+/* Bytes as they are, or in the lower case of ASCII. */
+static void add_bytes(const char *line, size_t n, bool lowercase, struct buf *out)
+{
+	if (!lowercase) {
+		buf_add(out, line, n);
+		return;
+	}
+	for (size_t i = 0; i < n; i++) {
+		char c = line[i];
+
+		buf_add_char(out, c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c);
+	}
+}
+
 void score_tokenize(enum score_tokenizer t, bool lowercase, const char *line, size_t n,
 		    struct score_scratch *s, struct buf *out)
 {
+	if (t == SCORE_MULTI_BLEU) {
+		add_bytes(line, n, lowercase, out);
+		return;
+	}
 	if (lowercase) {
 		buf_clear(&s->lowered);
 		unicode_lower(&s->lowered, line, n);
@@ -324,6 +342,7 @@ void score_tokenize(enum score_tokenizer t, bool lowercase, const char *line, si
 		tokenize_intl(line, n, s, out);
 		break;
 	case SCORE_CHAR:
+	case SCORE_MULTI_BLEU:		/* not here */
 		tokenize_char(line, n, out);
 		break;
 	}

@@ -3,7 +3,9 @@
  *
  * Equal to sacreBLEU 2.x token for token. 13a is what mteval-v13a.pl of NIST
  * does, intl what mteval-v14.pl does with --international-tokenization, char
- * makes each character a token, none splits at white space only.
+ * makes each character a token, none splits at white space only. multi-bleu is
+ * for text that was tokenised before, as multi-bleu.perl of Moses takes it: bytes
+ * split at white space of ASCII, and lower case of ASCII only.
  */
 #ifndef WERKBANK_EVAL_SCORE_TOKENIZE_H
 #define WERKBANK_EVAL_SCORE_TOKENIZE_H
@@ -13,7 +15,7 @@
 
 #include "share/base/buf.h"
 
-enum score_tokenizer { SCORE_13A, SCORE_NONE, SCORE_INTL, SCORE_CHAR };
+enum score_tokenizer { SCORE_13A, SCORE_NONE, SCORE_INTL, SCORE_CHAR, SCORE_MULTI_BLEU };
 
 /* As in options.def. */
 const char *score_tokenizer_name(enum score_tokenizer t);

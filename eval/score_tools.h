@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "eval/bleu.h"
-#include "eval/chrf.h"
+#include "eval/resample.h"
 #include "share/base/conf.h"
 #include "share/base/err.h"
 #include "share/base/json.h"
@@ -23,6 +23,9 @@ int score_tools_ter(const struct conf *c, FILE *out, struct err *e);
  * "reference_length" of an open object.
  */
 void score_tools_bleu_json(struct json_writer *w, const struct bleu_score *s);
+
+/* A member "confidence":{"mean":…,"interval":…} of an open object. */
+void score_tools_confidence_json(struct json_writer *w, const struct confidence *c);
 
 /* "22.67 56.2/28.7/16.9/10.3 (BP 0.985, ratio 0.985, hypothesis 60395, reference 61287)" */
 void score_tools_bleu_text(struct buf *out, const struct bleu_score *s);

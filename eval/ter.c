@@ -26,7 +26,7 @@ struct ter {
 	int32_t *numbers;	 /* owned (cap_numbers): of words: equal words, equal numbers */
 	size_t cap_texts, cap_ends, cap_words, cap_numbers;
 	size_t references; /* of a segment; 0: none seen yet */
-	int64_t edits, segments;
+	int64_t edits, words_of_references, segments;
 	double length;
 };
 
@@ -168,16 +168,31 @@ int ter_add(struct ter *t, const struct score_text *hypothesis, const struct sco
 		return rc;
 	t->references = n;
 	t->edits += least;
+	t->words_of_references += (int64_t)length;
 	t->length += (double)length / (double)n;
 	t->segments++;
 	return 0;
 }
 
+static double rate(int64_t edits, double length)
+{
+	return 100 * (length > 0 ? (double)edits / length : edits > 0);
+}
+
 void ter_score(const struct ter *t, struct ter_score *score)
 {
-	double rate = t->length > 0 ? (double)t->edits / t->length : t->edits > 0;
+	*score = (struct ter_score){rate(t->edits, t->length), t->edits, t->length, t->segments};
+}
 
-	*score = (struct ter_score){100 * rate, t->edits, t->length, t->segments};
+void ter_sums(const struct ter *t, int64_t sums[TER_SUMS])
+{
+	sums[0] = t->edits;
+	sums[1] = t->words_of_references;
+}
+
+double ter_of_sums(const struct ter *t, const int64_t sums[TER_SUMS])
+{
+	return rate(sums[0], t->references ? (double)sums[1] / (double)t->references : 0);
 }
 
 void ter_signature(const struct ter *t, struct buf *out)

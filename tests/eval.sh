@@ -63,6 +63,20 @@ says 0 '' "$wb" bleu -r "$tmp/r1" -r "$tmp/r2" --json "$tmp/in"
 line 1 '^\{"name":"BLEU","score":46\.9247006410[0-9]*,"counts":\[.*"signature":"werkbank\|bleu\|refs:2\|'
 says 0 '' "$wb" chrf -r "$tmp/r1" --word-order 2 "$tmp/in"
 line 1 '^chrF2\+\+ 59.47$'
+says 0 '' "$wb" bleu -r "$tmp/r1" --confidence "$tmp/in"
+line 2 '^mean of 1000 resamples 30.29 ± 24.45 \(95 %\)$'
+line 3 '\|bs:1000\|seed:12345$'
+says 0 '' "$wb" ter -r "$tmp/r1" --confidence --resamples 50 --resample-seed 7 --json "$tmp/in"
+line 1 '"confidence":\{"mean":[0-9.]+,"interval":[0-9.]+\}.*\|bs:50\|seed:7"\}$'
+says 0 '' "$wb" bleu -r "$tmp/r1" --tokenizer multi-bleu --split-compounds --lowercase "$tmp/in"
+line 2 '\|case:lc\|tok:multi-bleu\|smooth:none\|compounds:split\|'
+says 0 '' "$wb" compare -r "$tmp/r1" "$tmp/in" "$tmp/r2" "$tmp/r1"
+line 3 '/in +30\.94 +30\.29 ± 24\.45$'
+line 4 '/r2 +27\.77 +26\.46 ± 19\.13 +0\.1439  no significant difference$'
+says 0 '' "$wb" compare -r "$tmp/r1" --test ar --metric ter --json "$tmp/in" "$tmp/r1"
+line 1 '"test":"paired approximate randomisation".*"score":0,.*"p":9.999[0-9]*e-05,"verdict":"better"\}\],.*\|ar:10000\|seed:12345"\}$'
+says 64 'compare needs BASELINE SYSTEM' "$wb" compare -r "$tmp/r1" "$tmp/in"
+says 64 'cannot read 2 texts from standard input' "$wb" compare -r "$tmp/r1" - -
 head -n 2 "$tmp/r1" >"$tmp/short"
 says 65 'short has 2 lines, but .*in has 3' "$wb" bleu -r "$tmp/short" "$tmp/in"
 says 65 'short has 2 lines, but .*r1 has 3' "$wb" chrf -r "$tmp/r1" "$tmp/short"

@@ -155,7 +155,7 @@ TEST(score_bleu_edges)
 TEST(score_bleu_signature)
 {
 	struct err e = { 0 };
-	struct bleu_options o = { SCORE_INTL, BLEU_FLOOR, -1, true, false };
+	struct bleu_options o = { SCORE_INTL, BLEU_FLOOR, -1, true, false, false };
 	struct bleu *b = bleu_new(&o, &e);
 	struct score_text t = { "x", 1 }, refs[2] = { t, t };
 	struct buf s = { 0 };
@@ -267,11 +267,11 @@ static void compare_system(const struct json *system, const char *folder)
 		const char *key;
 		struct bleu_options o;
 	} kinds[] = {
-		{ "bleu_13a",    { SCORE_13A,  BLEU_EXP, -1, false, false } },
-		{ "bleu_13a_lc", { SCORE_13A,  BLEU_EXP, -1, true,  false } },
-		{ "bleu_intl",   { SCORE_INTL, BLEU_EXP, -1, false, false } },
-		{ "bleu_none",   { SCORE_NONE, BLEU_EXP, -1, false, false } },
-		{ "bleu_char",   { SCORE_CHAR, BLEU_EXP, -1, false, false } },
+		{ "bleu_13a",    { SCORE_13A,  BLEU_EXP, -1, false, false, false } },
+		{ "bleu_13a_lc", { SCORE_13A,  BLEU_EXP, -1, true,  false, false } },
+		{ "bleu_intl",   { SCORE_INTL, BLEU_EXP, -1, false, false, false } },
+		{ "bleu_none",   { SCORE_NONE, BLEU_EXP, -1, false, false, false } },
+		{ "bleu_char",   { SCORE_CHAR, BLEU_EXP, -1, false, false, false } },
 	};
 	struct chrf_options plus = { 6, 2, 2, false };
 	struct err e = { 0 };

@@ -1,0 +1,205 @@
+/* compare.c - see compare.h */
+#include "eval/compare.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "eval/resample.h"
+#include "eval/score_tools.h"
+#include "eval/sides.h"
+#include "share/base/mem.h"
+#include "share/base/text.h"
+
+#define LEVEL 0.05		/* below, a difference is called significant */
+
+enum test { TEST_BOOTSTRAP, TEST_RANDOMISATION };	/* as in options.def */
+
+struct system {
+	const char   *name;		/* borrowed */
+	struct metric metric;
+	struct confidence confidence;
+	double score, p;
+};
+
+struct comparison {
+	const struct conf *conf;
+	struct system *systems;		/* (n) owned: the baseline first */
+	size_t   n;
+	enum test test;
+	int64_t  trials, draws;		/* of the test, for confidence */
+	uint64_t seed;
+};
+
+static int read_all(struct comparison *x, struct sides *s, struct err *e)
+{
+	struct metric_options o =
+		metric_options_from_conf((enum metric_kind)x->conf->metric, x->conf);
+	int code = 0;
+
+	for (size_t i = 0; i < x->n && !code; i++) {
+		x->systems[i].name = s->names[i];
+		code = metric_open(&x->systems[i].metric, &o, e);
+	}
+	while (!code && (code = sides_next(s, e)) > 0) {
+		code = 0;
+		for (size_t i = 0; i < x->n && !code; i++)
+			code = metric_add(&x->systems[i].metric, &s->texts[i], s->texts + x->n,
+					  s->n - x->n, e);
+	}
+	return code;
+}
+
+static int test_all(struct comparison *x, struct err *e)
+{
+	const struct metric *baseline = &x->systems[0].metric;
+
+	for (size_t i = 0; i < x->n; i++) {
+		struct system *s = &x->systems[i];
+
+		s->score = metric_score(&s->metric);
+		if (resample_confidence(&s->metric, x->seed, x->draws, &s->confidence, e))
+			return e->code;
+		if (i > 0 && (x->test == TEST_BOOTSTRAP ?
+				      resample_bootstrap(baseline, &s->metric, x->seed, x->trials,
+							 &s->p, e) :
+				      resample_randomisation(baseline, &s->metric, x->seed,
+							     x->trials, &s->p, e)))
+			return e->code;
+	}
+	return 0;
+}
+
+static const char *verdict(const struct comparison *x, size_t i)
+{
+	double gain = x->systems[i].score - x->systems[0].score;
+
+	if (metric_less_is_better(&x->systems[i].metric))
+		gain = -gain;
+	if (x->systems[i].p >= LEVEL)
+		return "no significant difference";
+	return gain > 0 ? "better" : "worse";
+}
+
+static void sign(const struct comparison *x, struct buf *out)
+{
+	metric_signature(&x->systems[0].metric, out);
+	buf_printf(out, "|%s:%lld|seed:%llu", x->test == TEST_BOOTSTRAP ? "bs" : "ar",
+		   (long long)x->trials, (unsigned long long)x->seed);
+}
+
+static void print_json(const struct comparison *x, struct buf *out)
+{
+	struct json_writer w = { .out = out };
+	struct buf text = { 0 };
+
+	json_open(&w, '{');
+	metric_name(&x->systems[0].metric, &text);
+	json_key(&w, "name");
+	json_str(&w, buf_text(&text));
+	json_key(&w, "test");
+	json_str(&w, x->test == TEST_BOOTSTRAP ? "paired bootstrap"
+					       : "paired approximate randomisation");
+	json_key(&w, "systems");
+	json_open(&w, '[');
+	for (size_t i = 0; i < x->n; i++) {
+		json_open(&w, '{');
+		json_key(&w, "system");
+		json_str(&w, x->systems[i].name);
+		json_key(&w, "score");
+		json_real(&w, x->systems[i].score);
+		score_tools_confidence_json(&w, &x->systems[i].confidence);
+		if (i > 0) {
+			json_key(&w, "p");
+			json_real(&w, x->systems[i].p);
+			json_key(&w, "verdict");
+			json_str(&w, verdict(x, i));
+		}
+		json_close(&w, '}');
+	}
+	json_close(&w, ']');
+	buf_clear(&text);
+	sign(x, &text);
+	json_key(&w, "signature");
+	json_str(&w, buf_text(&text));
+	json_close(&w, '}');
+	buf_free(&text);
+}
+
+static void add_padded(struct buf *out, const char *text, size_t width)
+{
+	size_t have = utf8_count(text, strlen(text));
+
+	buf_add_str(out, text);
+	for (; have < width; have++)
+		buf_add_char(out, ' ');
+}
+
+static void print_text(const struct comparison *x, struct buf *out)
+{
+	size_t width = strlen("system");
+
+	for (size_t i = 0; i < x->n; i++)
+		width = MAX(width, utf8_count(x->systems[i].name, strlen(x->systems[i].name)));
+	metric_name(&x->systems[0].metric, out);
+	buf_printf(out, ", %s of %lld, against the first\n",
+		   x->test == TEST_BOOTSTRAP ? "paired bootstrap"
+					     : "paired approximate randomisation",
+		   (long long)x->trials);
+	add_padded(out, "system", width);
+	buf_add_str(out, "   score   mean \xC2\xB1 95 %          p\n");
+	for (size_t i = 0; i < x->n; i++) {
+		const struct system *s = &x->systems[i];
+
+		add_padded(out, s->name, width);
+		buf_printf(out, "  %6.2f  %6.2f \xC2\xB1 %5.2f", s->score, s->confidence.mean,
+			   s->confidence.interval);
+		if (i > 0)
+			buf_printf(out, "  %9.4f  %s", s->p, verdict(x, i));
+		buf_add_char(out, '\n');
+	}
+	sign(x, out);
+}
+
+static int print(const struct comparison *x, FILE *out, struct err *e)
+{
+	struct buf text = { 0 };
+	int code;
+
+	if (x->conf->json)
+		print_json(x, &text);
+	else
+		print_text(x, &text);
+	code = buf_check(&text, e);
+	if (!code && (fprintf(out, "%s\n", buf_text(&text)) < 0 || fflush(out)))
+		code = err_set_errno(e, ERR_IO, "the comparison cannot be written");
+	buf_free(&text);
+	return code;
+}
+
+int compare_run(const struct conf *c, FILE *out, struct err *e)
+{
+	struct comparison x = { .conf = c,
+				.test = (enum test)c->test,
+				.seed = (uint64_t)c->resample_seed };
+	struct sides s = { 0 };
+	int code;
+
+	x.draws = c->resamples && x.test == TEST_BOOTSTRAP ? c->resamples : RESAMPLE_DRAWS;
+	x.trials = c->resamples		    ? c->resamples :
+		   x.test == TEST_BOOTSTRAP ? RESAMPLE_DRAWS :
+					      RESAMPLE_SHUFFLES;
+	x.n = (size_t)c->n_arguments;
+	x.systems = mem_alloc(x.n, sizeof(*x.systems), e);
+	code = x.systems ? sides_open(&s, c, e) : e->code;
+	if (!code)
+		code = read_all(&x, &s, e);
+	if (!code)
+		code = test_all(&x, e);
+	if (!code)
+		code = print(&x, out, e);
+	for (size_t i = 0; x.systems && i < x.n; i++)
+		metric_close(&x.systems[i].metric);
+	free(x.systems);
+	sides_close(&s);
+	return code;
+}

@@ -1,0 +1,16 @@
+/* compare.h - the command compare: do systems really differ from a baseline? */
+#ifndef WERKBANK_EVAL_COMPARE_H
+#define WERKBANK_EVAL_COMPARE_H
+
+#include <stdio.h>
+
+#include "share/base/conf.h"
+#include "share/base/err.h"
+
+/*
+ * Compare the files c->arguments[1…] with the first one against the files of c->reference, by
+ * c->metric and c->test of resample.h; print to out.
+ */
+int compare_run(const struct conf *c, FILE *out, struct err *e);
+
+#endif
