@@ -397,7 +397,7 @@ TEST(conf_documents)
 	struct buf b = { 0 };
 	struct err e;
 
-	conf_man_page(&b);
+	check_int(conf_man_page(NULL, &b, &e), 0);
 	for (size_t i = 0; (name = conf_option_at(i, &section)) != NULL; i++) {
 		char roff[80], *p = roff;
 
@@ -418,5 +418,13 @@ TEST(conf_documents)
 		check(strstr(buf_text(&b), "batch-tokens") && !strstr(buf_text(&b), "_rank"));
 	}
 	check_err(conf_completion("csh", &b, &e), ERR_USAGE);
+	buf_clear(&b);
+	check_int(conf_man_page("bpe-learn", &b, &e), 0);
+	check(strstr(buf_text(&b), "min\\-frequency") && !strstr(buf_text(&b), "warmup"));
+	buf_clear(&b);
+	check_int(conf_man_page("recipe", &b, &e), 0);
+	check(strstr(buf_text(&b), "batch_tokens") && !strstr(buf_text(&b), "n_best"));
+	check_err(conf_man_page("_rank", &b, &e), ERR_USAGE);
+	check_err(conf_man_page("no-such-page", &b, &e), ERR_USAGE);
 	buf_free(&b);
 }

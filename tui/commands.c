@@ -1,11 +1,13 @@
 /* commands.c - see commands.h */
 #include "tui/commands.h"
 
+#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "share/base/file.h"
 #include "share/base/paths.h"
 #include "share/base/text.h"
 #include "tui/app.h"
@@ -88,9 +90,12 @@ static int help(const struct conf *c, struct err *e)
 static int man(const struct conf *c, struct err *e)
 {
 	struct buf text = { 0 };
+	int code = conf_man_page(c->n_arguments ? c->arguments[0] : NULL, &text, e);
 
-	(void)c;
-	conf_man_page(&text);
+	if (code) {
+		buf_free(&text);
+		return code;
+	}
 	return put(&text, e);
 }
 
@@ -106,6 +111,56 @@ static int completion(const struct conf *c, struct err *e)
 	return put(&text, e);
 }
 
+/* Names in a folder that end in suffix, without it; a folder that is not there has none. */
+static void list_names(const char *folder, const char *suffix, struct buf *out)
+{
+	struct dirent **found = NULL;
+	int n = scandir(folder, &found, NULL, alphasort);
+
+	for (int i = 0; i < n; i++) {
+		char *name = found[i]->d_name;
+		struct err ignored;
+
+		if (text_ends_with(name, suffix)) {
+			name[strlen(name) - strlen(suffix)] = 0;
+			if (!paths_check_name("file", name, &ignored))
+				buf_printf(out, "%s\n", name);
+		}
+		free(found[i]);
+	}
+	free(found);
+}
+
+/* For completion, so without a word about what is missing. */
+static int names(const struct conf *c, struct err *e)
+{
+	static const struct { const char *kind, *shipped, *suffix; } kinds[] = {
+		{ "runs", NULL, "" }, { "corpora", NULL, "" },
+		{ "recipes", "recipes", ".ini" }, { "manifests", "corpora", ".manifest" },
+	};
+	char *workspace = paths_workspace(c->workspace, e), *folder = NULL;
+	struct buf text = { 0 };
+	int code = workspace ? err_set(e, ERR_USAGE, "'%s' is not one of runs, corpora, recipes, "
+				       "manifests", c->arguments[0]) : e->code;
+
+	for (size_t i = 0; workspace && i < ARRAY_LEN(kinds); i++) {
+		if (strcmp(kinds[i].kind, c->arguments[0]))
+			continue;
+		folder = kinds[i].shipped ? paths_shipped(kinds[i].shipped, e)
+					  : file_path(e, "%s/%s", workspace, kinds[i].kind);
+		code = folder ? 0 : e->code;
+		if (folder)
+			list_names(folder, kinds[i].suffix, &text);
+		break;
+	}
+	free(folder);
+	free(workspace);
+	if (!code)
+		return put(&text, e);
+	buf_free(&text);
+	return code;
+}
+
 static const struct {
 	const char *name;
 	int (*run)(const struct conf *c, struct err *e);
@@ -115,6 +170,7 @@ static const struct {
 	{ "help", help },
 	{ "_man", man },
 	{ "_completion", completion },
+	{ "_names", names },
 };
 
 int commands_run(const struct conf *c, struct err *e)

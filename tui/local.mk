@@ -30,21 +30,41 @@ bin_PROGRAMS += werkbank
 werkbank_SOURCES = %D%/main.c
 werkbank_LDADD = libtui.a $(base_libs) $(CURSES_LIBS)
 
-# What users read, made by the program from its tables of options and commands.
-man1_MANS = man/werkbank.1
+# What users read, made by the program from its tables of options and commands: a page for all,
+# one for each command, one for recipes. Pages of files are written by hand.
+dist_man5_MANS = share/man/werkbank-checkpoint.5 share/man/werkbank-corpus.5 \
+	share/man/werkbank-journal.5 share/man/werkbank-manifest.5 share/man/werkbank-run.5 \
+	share/man/werkbank-shard.5
+commands = `sed -n 's/^CMD("\([a-z][^"]*\)".*/\1/p' $(srcdir)/share/base/commands.def`
+if CAN_RUN
+all-local: man/stamp
+man/stamp: werkbank$(EXEEXT)
+	@rm -rf man && $(MKDIR_P) man
+	$(AM_V_GEN)./werkbank _man >man/werkbank.1 && ./werkbank _man recipe >man/werkbank-recipe.5 && \
+	for command in $(commands); do \
+		./werkbank _man $$command >man/werkbank-$$command.1 || exit 1; \
+	done && touch $@
+install-data-local: man/stamp
+	$(MKDIR_P) "$(DESTDIR)$(man1dir)" "$(DESTDIR)$(man5dir)"
+	$(INSTALL_DATA) man/*.1 "$(DESTDIR)$(man1dir)"
+	$(INSTALL_DATA) man/*.5 "$(DESTDIR)$(man5dir)"
+	cd "$(DESTDIR)$(man1dir)" && rm -f werkbank-launch.1 && $(LN_S) werkbank.1 werkbank-launch.1
+uninstall-local:
+	rm -f "$(DESTDIR)$(man1dir)/werkbank.1" "$(DESTDIR)$(man5dir)/werkbank-recipe.5"
+	for page in launch $(commands); do rm -f "$(DESTDIR)$(man1dir)/werkbank-$$page.1"; done
 bashcompletiondir = $(datadir)/bash-completion/completions
 nodist_bashcompletion_DATA = completion/werkbank
 zshcompletiondir = $(datadir)/zsh/site-functions
 nodist_zshcompletion_DATA = completion/_werkbank
 fishcompletiondir = $(datadir)/fish/vendor_completions.d
 nodist_fishcompletion_DATA = completion/werkbank.fish
-CLEANFILES += man/werkbank.1 completion/werkbank completion/_werkbank completion/werkbank.fish
+CLEANFILES += man/*.1 man/*.5 man/stamp completion/werkbank completion/_werkbank \
+	completion/werkbank.fish
 
-man/werkbank.1: werkbank$(EXEEXT)
-	$(AM_V_GEN)$(MKDIR_P) $(@D) && ./werkbank _man >$@.tmp && mv $@.tmp $@
 completion/werkbank: werkbank$(EXEEXT)
 	$(AM_V_GEN)$(MKDIR_P) $(@D) && ./werkbank _completion bash >$@.tmp && mv $@.tmp $@
 completion/_werkbank: werkbank$(EXEEXT)
 	$(AM_V_GEN)$(MKDIR_P) $(@D) && ./werkbank _completion zsh >$@.tmp && mv $@.tmp $@
 completion/werkbank.fish: werkbank$(EXEEXT)
 	$(AM_V_GEN)$(MKDIR_P) $(@D) && ./werkbank _completion fish >$@.tmp && mv $@.tmp $@
+endif

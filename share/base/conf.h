@@ -139,8 +139,9 @@ const char *conf_option_at(size_t i, const char **section);
 void conf_version(struct buf *out);
 /* Help: of one command, or (NULL) the list of commands. */
 void conf_help(const char *command, struct buf *out);
-/* The man page in roff; completion for "bash", "zsh" or "fish". */
-void conf_man_page(struct buf *out);
+/* A manual page in roff: NULL werkbank(1), "train" werkbank-train(1), "recipe" werkbank-recipe(5). */
+int  conf_man_page(const char *page, struct buf *out, struct err *e);
+/* Completion for "bash", "zsh" or "fish". */
 int  conf_completion(const char *shell, struct buf *out, struct err *e);
 
 /*

@@ -26,29 +26,31 @@ static char *program_folder(struct err *e)
 }
 
 /*
- * The first of the folders below that holds name: those beside the running
- * program (one level up too, for the tests' program), then the installation's.
+ * The first folder that holds name: below places beside the running program (a build in the source
+ * tree; the tests' program one level down; an installation wherever it was moved to; NULL ends
+ * them), then the installation's.
  */
-static char *find_beside(const char *subfolder, const char *installed, const char *name,
+static char *find_beside(const char *const *places, const char *installed, const char *name,
 			 struct err *e)
 {
 	char *folder = program_folder(e), *path = NULL;
 
 	if (!folder)
 		return NULL;
-	for (int i = 0; i < 3; i++) {
+	for (int i = 0;; i++) {
 		free(path);
-		if (i < 2)
-			path = file_path(e, "%s%s%s/%s", folder, i ? "/.." : "", subfolder, name);
+		if (places[i])
+			path = file_path(e, "%s%s/%s", folder, places[i], name);
 		else
 			path = file_path(e, "%s/%s", installed, name);
 		if (!path || file_exists(path))
 			break;
-		if (i == 2) {
+		if (!places[i]) {
 			err_set(e, ERR_UNAVAILABLE, "%s was not found in %s%s nor in %s", name,
-				folder, subfolder, installed);
+				folder, places[0], installed);
 			free(path);
 			path = NULL;
+			break;
 		}
 	}
 	free(folder);
@@ -57,16 +59,19 @@ static char *find_beside(const char *subfolder, const char *installed, const cha
 
 char *paths_sister(const char *name, struct err *e)
 {
-	return find_beside("", WERKBANK_BINDIR, name, e);
+	static const char *const places[] = { "", "/..", NULL };
+
+	return find_beside(places, WERKBANK_BINDIR, name, e);
 }
 
 char *paths_shipped(const char *name, struct err *e)
 {
+	static const char *const places[] = { "/share", "/../share", "/../share/werkbank", NULL };
 	const char *share = getenv("WERKBANK_SHARE");
 	char *path;
 
 	if (!share || !*share) {
-		path = find_beside("/share", WERKBANK_DATADIR, name, e);
+		path = find_beside(places, WERKBANK_DATADIR, name, e);
 		if (!path && e->code == ERR_UNAVAILABLE)
 			e->code = ERR_NOINPUT;
 		return path;

@@ -14,8 +14,9 @@ char *paths_sister(const char *name, struct err *e);
 
 /*
  * The path of a shipped file ("recipes/demo.ini"): in $WERKBANK_SHARE, else in
- * share/ beside the running program (a build in the source tree), else in the
- * installation. Owned by the caller; NULL: ERR_NOINPUT.
+ * share/ beside the running program (a build in the source tree), else in
+ * share/werkbank one level up (an installation, which may be moved), else where
+ * it was installed. Owned by the caller; NULL: ERR_NOINPUT.
  */
 char *paths_shipped(const char *name, struct err *e);
 
