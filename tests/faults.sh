@@ -11,7 +11,7 @@ launcher=$PWD/werkbank
 # shellcheck disable=SC2317 # the trap calls it
 finish() {
 	lab_down
-	rm -rf "$tmp"
+	[ -n "${KEEP:-}" ] || rm -rf "$tmp"
 }
 unset WERKBANK_HOME WERKBANK_RUN
 . "$(dirname "$0")/helpers.sh"
@@ -23,7 +23,7 @@ runs_need || exit 77
 
 all="rank mpirun terminal stopped link cable gone disk corrupt version twice"
 case ${1:-} in
-'') chosen="rank twice" ;;
+'') chosen="rank stopped twice" ;;
 long) chosen=$all ;;
 *) chosen=$* ;;
 esac
@@ -58,12 +58,12 @@ lost() {
 now() { date +%s.%N; }
 row() { printf '%-10s %-44s %9s %6s\n' "$@" | tee -a "$table"; }
 
-# ends NAME WHAT [-] : the run is over, finished, and its losses are those of the calm run
+# ends NAME WHAT [NOTICED [MAX]] : the run is over, finished, and its losses (up to step MAX) are those of the calm run
 ends() {
 	until_over "$run" 120 || not_ok "$1" "it does not end"
 	attempts=$(records "$run" start run | wc -l)
 	same "$1: finished" "$(run_state "$run")" finished
-	agree "$1: as if nothing had happened" calm "$run" 1e-4 $steps
+	agree "$1: as if nothing had happened" calm "$run" 1e-4 "${4:-$steps}"
 	nobody_left "$1"
 	row "$1" "$2; finished after $attempts starts" "${3:-$(journal_after "$since" '"kind":"(event|stop|start)"')}" "$(lost)"
 }
@@ -139,7 +139,9 @@ fault_gone() {
 	until_step gone $moment 60 || { not_ok gone "it does not come to step $moment"; return; }
 	since=$(now)
 	lab_gone h3
-	ends gone "a host of three is gone, --elastic: went on with two"
+	noticed=$(until_over gone 120; journal_after "$since" '"kind":"(event|stop|start)"')
+	# sums of three ranks and of two are rounded differently, which training makes grow
+	ends gone "a host of three is gone, --elastic: went on with two" "$noticed" $((moment + save + 30))
 	same "gone: ranks of the last start" "$(records gone start ranks | tail -n 1)" 2
 	lab_boot h3
 }

@@ -173,6 +173,24 @@ says "logs" 0 'step' wb logs alone
 says "it goes on" 0 '' train $long_run --steps $((saved + 10))
 same "... where it was" "$(records alone train step | awk -v s="$saved" '$1 > s { print $1 }' | head -n 1) $(last_step alone)" "$((saved + 1)) $((saved + 10))"
 
+# ---- hosts without a shared file system, and the network between hosts ------------------------------------
+lab_private h4 "$build"
+lab_private h4 "$ws"
+says "sync" 0 '' wb hosts sync h1,h4 --corpus tiny
+says "check after sync" 0 'a training can start: 2 of 2' check h1,h4
+says "train where nothing is shared" 0 '' train --run synced --steps 20 --hosts h1,h4
+same "... ranks, steps" "$(records synced start ranks) $(last_step synced)" "2 20"
+lab_rate h4 100mbit
+says "bandwidth" 0 '' wb hosts bandwidth h1,h4 --json
+cat "$tmp/out" >"$tmp/bandwidth"
+lab_rate h4 none
+link=$(sed -n 's/.*"link_bytes_s":\([0-9.e+]*\).*/\1/p' "$tmp/bandwidth" | head -n 1)
+if awk -v l="${link:-0}" 'BEGIN { exit !(l > 9e6 && l < 14e6) }'; then
+	ok "bandwidth: 100 Mbit/s"
+else
+	not_ok "bandwidth: 100 Mbit/s" "it says '$link' bytes/s: $(head -c 300 "$tmp/bandwidth")"
+fi
+
 # ---- what was left behind ----------------------------------------------------------------------------
 says "nothing to clean" 0 '' wb hosts clean h1,h2,h3
 says "a run" 0 '' train --run left --steps 100000 --hosts h1,h2 --detach --restarts 0

@@ -167,7 +167,7 @@ lab_host() {
 lab_halt() {
 	[ -s "$LAB/$1/pid" ] || return 0
 	kill -9 "$(cat "$LAB/$1/pid")" 2>/dev/null
-	rm -f "$LAB/$1/pid"
+	rm -f "$LAB/$1/pid" "$LAB/$1/sshd.pid"
 	lab_switch ip link del "v$(lab_of "$1")" 2>/dev/null
 	return 0
 }

@@ -42,7 +42,7 @@ recipe() {
 	steps = 100
 	batch_tokens = 256
 	accumulate = 4
-	learning_rate = 1
+	learning_rate = 0.2
 	warmup = 400
 	eval_every = 1000000
 	save_every = 1000000
