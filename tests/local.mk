@@ -130,3 +130,6 @@ tests_bench_reduce_LDADD = $(train_libs) $(mpi_libs)
 # Manual pages, completion: what tables and hands made of them.
 dist_check_SCRIPTS += %D%/manual.sh %D%/complete.sh
 TESTS += %D%/manual.sh %D%/complete.sh
+# Installed somewhere, moved elsewhere, removed again.
+dist_check_SCRIPTS += %D%/install.sh
+TESTS += %D%/install.sh

@@ -35,6 +35,7 @@ werkbank_LDADD = libtui.a $(base_libs) $(CURSES_LIBS)
 dist_man5_MANS = share/man/werkbank-checkpoint.5 share/man/werkbank-corpus.5 \
 	share/man/werkbank-journal.5 share/man/werkbank-manifest.5 share/man/werkbank-run.5 \
 	share/man/werkbank-shard.5
+man1dir = $(mandir)/man1
 commands = `sed -n 's/^CMD("\([a-z][^"]*\)".*/\1/p' $(srcdir)/share/base/commands.def`
 if CAN_RUN
 all-local: man/stamp
