@@ -1,6 +1,7 @@
 /* tensorboard.c - see tensorboard.h */
 #include "train/tensorboard.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <float.h>
@@ -14,6 +15,7 @@
 #include "share/base/file.h"
 #include "share/base/mem.h"
 #include "share/base/util.h"
+#include "train/scalars.h"
 
 #define CRC_POLYNOMIAL 0x82F63B78u /* reflected */
 #define CRC_MASK       0xA282EAD8u
@@ -21,6 +23,7 @@
 struct tensorboard {
 	char *path; /* owned */
 	int fd;
+	off_t size;		  /* bytes of whole events */
 	struct buf event, record; /* reused */
 };
 
@@ -52,7 +55,7 @@ static void add_masked_crc(struct buf *b, const void *bytes, size_t n)
 	add_le(b, (uint32_t)((crc >> 15 | crc << 17) + CRC_MASK), 4);
 }
 
-/* t->event goes into the file by one write; a part that is left by a full disk ends the file. */
+/* t->event goes into the file by one write; the part that a full disk took is cut off again. */
 static int put_event(struct tensorboard *t, struct err *e)
 {
 	struct buf *r = &t->record;
@@ -68,10 +71,12 @@ static int put_event(struct tensorboard *t, struct err *e)
 	do
 		n = write(t->fd, r->data, r->len);
 	while (n < 0 && errno == EINTR);
-	if (n == (ssize_t)r->len)
+	if (n == (ssize_t)r->len) {
+		t->size += n;
 		return 0;
+	}
 	if (n >= 0)
-		errno = ENOSPC;
+		errno = ftruncate(t->fd, t->size) ? errno : ENOSPC;
 	return err_set_errno(e, ERR_IO, "%s: cannot be written", t->path);
 }
 
@@ -163,15 +168,18 @@ static void begin_event(struct tensorboard *t, double wall, int64_t step)
 		add_int(&t->event, EVENT_STEP, step);
 }
 
-static void add_scalar(struct buf *summary, const char *tag, double v)
+static int add_scalar(void *arg, const char *tag, double v, struct err *e)
 {
-	struct buf value = {0};
+	struct buf *summary = arg, value = {0};
+
+	(void)e;		/* a buffer remembers that memory ran out */
 
 	add_text(&value, VALUE_TAG, tag);
 	if (fabs(v) > FLT_MAX)
 		v = copysign(INFINITY, v);
 	add_float(&value, VALUE_SIMPLE, (float)v);
 	add_message(summary, SUMMARY_VALUE, &value);
+	return 0;
 }
 
 /* A value that a plugin of TensorBoard shows. tensor is used up. */
@@ -191,106 +199,6 @@ static void add_plugin_value(struct buf *summary, const char *tag, struct buf *t
 }
 
 /* ---- records of the journal -------------------------------------------- */
-
-struct tag {
-	const char *field, *tag;
-};
-
-static const struct tag train_tags[] = {
-	{"loss", "train/loss"},
-	{"nll", "train/nll"},
-	{"lr", "train/learning_rate"},
-	{"grad_norm", "train/gradient_norm"},
-	{"epoch", "train/epoch"},
-	{"source_tps", "speed/source_tokens_per_second"},
-	{"target_tps", "speed/target_tokens_per_second"},
-	{"step_s", "speed/step_seconds"},
-	{"input_s", "step/input_seconds"},
-	{"compute_s", "step/compute_seconds"},
-	{"exposed_s", "step/exposed_seconds"},
-	{"wait_s", "step/wait_seconds"},
-	{"update_s", "step/update_seconds"},
-	{"sent_bytes", "step/sent_bytes"},
-	{NULL, NULL},
-};
-
-static const struct tag eval_tags[] = {
-	{"bleu", "dev/bleu"},	       {"dev_nll", "dev/nll"},
-	{"dev_ppl", "dev/perplexity"}, {"train_nll", "dev/train_sample_nll"},
-	{"seconds", "dev/seconds"},    {NULL, NULL},
-};
-
-/* Behind hosts/NAME/ */
-static const struct tag host_tags[] = {
-	{"cpu", "cpu"},
-	{"memory_used", "memory_used_bytes"},
-	{"disk_read_bytes_s", "disk_read_bytes_per_second"},
-	{"disk_write_bytes_s", "disk_write_bytes_per_second"},
-	{"rx_bytes_s", "received_bytes_per_second"},
-	{"tx_bytes_s", "sent_bytes_per_second"},
-	{"retransmits_s", "tcp_retransmits_per_second"},
-	{NULL, NULL},
-};
-
-/* Behind hosts/NAME/gpuN/ */
-static const struct tag gpu_tags[] = {
-	{"util", "utilisation"},    {"memory_used", "memory_used_bytes"},
-	{"power_w", "power_watts"}, {"temperature_c", "temperature_celsius"},
-	{"sm_mhz", "sm_clock_mhz"}, {NULL, NULL},
-};
-
-static const struct tag verdict_tags[] = {
-	{"exposed_share", "network/exposed_share"},
-	{"predicted_bytes", "network/predicted_bytes_per_step"},
-	{"observed_bytes", "network/observed_bytes_per_step"},
-	{"busbw_bytes_s", "network/busbw_bytes_per_second"},
-	{NULL, NULL},
-};
-
-/* Every field that is there and a number becomes a scalar; what is not finite was null. */
-static void add_scalars(struct buf *summary, const struct json *record, const struct tag *tags,
-			const char *prefix)
-{
-	char name[400];
-
-	for (const struct tag *g = tags; g->field; g++) {
-		double v = json_number(json_get(record, g->field), NAN);
-
-		snprintf(name, sizeof(name), "%s%s", prefix, g->tag);
-		if (!isnan(v))
-			add_scalar(summary, name, v);
-	}
-}
-
-static void add_train(struct buf *summary, const struct json *record)
-{
-	add_scalars(summary, record, train_tags, "");
-}
-
-static void add_eval(struct buf *summary, const struct json *record)
-{
-	add_scalars(summary, record, eval_tags, "");
-}
-
-static void add_verdict(struct buf *summary, const struct json *record)
-{
-	add_scalars(summary, record, verdict_tags, "");
-}
-
-static void add_host(struct buf *summary, const struct json *record)
-{
-	const struct json *gpus = json_get(record, "gpus"), *gpu;
-	const char *host = json_text(json_get(record, "host"), "unknown");
-	char prefix[320];
-
-	snprintf(prefix, sizeof(prefix), "hosts/%.255s/", host);
-	add_scalars(summary, record, host_tags, prefix);
-	for (size_t i = 0; (gpu = json_at(gpus, i)) != NULL; i++) {
-		snprintf(prefix, sizeof(prefix), "hosts/%.255s/gpu%lld/", host,
-			 (long long)json_integer(json_get(gpu, "index"), (int64_t)i));
-		add_scalars(summary, gpu, gpu_tags, prefix);
-	}
-}
 
 /* A cell of a Markdown table: without what would end it. */
 static void add_cell(struct buf *text, const char *row, const char *cell)
@@ -390,8 +298,7 @@ static const struct {
 	const char *kind;
 	void (*add)(struct buf *summary, const struct json *record);
 } kinds[] = {
-	{"start", add_start}, {"train", add_train},	{"eval", add_eval},	{"host", add_host},
-	{"stop", add_stop},   {"verdict", add_verdict}, {"sample", add_sample},
+	{"start", add_start}, {"stop", add_stop}, {"sample", add_sample},
 };
 
 int tensorboard_record(struct tensorboard *t, const struct json *record, struct err *e)
@@ -403,6 +310,8 @@ int tensorboard_record(struct tensorboard *t, const struct json *record, struct 
 	for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
 		if (!strcmp(kinds[i].kind, kind))
 			kinds[i].add(&summary, record);
+	if (strcmp(kind, "rank") != 0) /* of each of a thousand ranks: too many plots */
+		(void)scalars_each(record, add_scalar, &summary, e);
 	if (summary.len || summary.failed) {
 		begin_event(t, json_number(json_get(record, "t"), 0),
 			    json_integer(json_get(record, "step"), 0));
@@ -429,22 +338,41 @@ static int begin_file(struct tensorboard *t, int64_t first_step, double wall, st
 	return put_event(t, e);
 }
 
-/* TensorBoard reads the files of a folder in the order of their names. */
+/*
+ * TensorBoard reads the files of a folder in the order of their names: the number of a new one is
+ * beyond those that are there, even when the clock went back, or has not moved.
+ */
+static int64_t number_of_file(const char *folder, double wall)
+{
+	static const char prefix[] = "events.out.tfevents.";
+	int64_t number = fabs(wall) < 1e15 ? (int64_t)wall : 0;
+	struct dirent *entry;
+	DIR *d = opendir(folder);
+
+	while (d && (entry = readdir(d)) != NULL) {
+		long long there;
+
+		if (strncmp(entry->d_name, prefix, sizeof(prefix) - 1) != 0)
+			continue;
+		there = strtoll(entry->d_name + sizeof(prefix) - 1, NULL, 10);
+		if (there >= number && there < (int64_t)1e15)
+			number = there + 1;
+	}
+	if (d)
+		closedir(d);
+	return number;
+}
+
 static int open_file(struct tensorboard *t, const char *folder, double wall, struct err *e)
 {
 	char host[256] = "";
 
 	gethostname(host, sizeof(host) - 1);
-	for (int n = 0; t->fd < 0 && n < 1000; n++) {
-		free(t->path);
-		t->path = file_path(e, "%s/events.out.tfevents.%010lld.%s.%ld.%d", folder,
-				    (long long)wall, host, (long)getpid(), n);
-		if (!t->path)
-			return e->code;
-		t->fd = open(t->path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0666);
-		if (t->fd < 0 && errno != EEXIST)
-			break;
-	}
+	t->path = file_path(e, "%s/events.out.tfevents.%010lld.%s.%ld.0", folder,
+			    (long long)number_of_file(folder, wall), host, (long)getpid());
+	if (!t->path)
+		return e->code;
+	t->fd = open(t->path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0666);
 	return t->fd < 0 ? err_set_errno(e, ERR_CANTCREAT, "%s: cannot be written", t->path) : 0;
 }
 

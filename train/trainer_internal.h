@@ -30,6 +30,7 @@
 #include "train/comm.h"
 #include "train/evaluations.h"
 #include "train/model.h"
+#include "train/outlets.h"
 #include "train/pulse.h"
 #include "train/reduce.h"
 #include "train/sched.h"
@@ -92,6 +93,7 @@ struct trainer {
 	struct meter meter;
 	/* rank 0 only */
 	struct journal *journal, *samples;
+	struct outlets *outlets;	/* what hears of their records */
 	bool    untold;			/* the last record could not be written */
 	bool    terminal;		/* standard error is one */
 	double  shown;			/* clock_mono_s() of the last progress line */

@@ -490,6 +490,7 @@ void close_trainer(struct trainer *t)
 		shard_close(t->shard);
 	if (t->vocab)
 		vocab_close(t->vocab);
+	outlets_close(t->outlets);
 	journal_free(t->journal);
 	journal_free(t->samples);
 	free(t->corpus);

@@ -83,6 +83,9 @@ int report_start(struct trainer *t, struct err *e)
 	if (!is_first(t))
 		return 0;
 	attempt = count_attempts(t);
+	t->outlets = outlets_open(c, t->folder, t->state.step + 1, t->journal, t->samples, e);
+	if (!t->outlets)
+		return e->code;
 	gethostname(host, sizeof(host) - 1);
 	w = journal_begin(t->journal, "start", t->state.step);
 	put_str(w, "run", c->run);
@@ -199,6 +202,7 @@ static void show_progress(struct trainer *t)
 int report_step(struct trainer *t)
 {
 	const int64_t step = t->state.step;
+	struct err trouble;
 	int rc = 0;
 
 	if (!is_first(t) || !t->together)
@@ -213,6 +217,8 @@ int report_step(struct trainer *t)
 		t->told_step = step;
 		t->meter = (struct meter){ 0 };
 	}
+	while (outlets_trouble(t->outlets, &trouble))
+		report_event(t, "warning", "%s", trouble.text);
 	return rc;
 }
 

@@ -17,6 +17,8 @@ struct journal {
 	char *path;		/* owned */
 	struct buf line;
 	struct json_writer writer;
+	journal_listener *listener;	/* NULL: none */
+	void *listener_arg;		/* borrowed */
 	bool cut;		/* the last record was not written whole: the disk was full */
 };
 
@@ -93,11 +95,20 @@ int journal_end(struct journal *j, struct err *e)
 		n = write(j->fd, j->line.data, j->line.len);
 	while (n < 0 && errno == EINTR);
 	j->cut = n != (ssize_t)j->line.len;
-	if (!j->cut)
+	if (!j->cut) {
+		if (j->listener)
+			j->listener(j->listener_arg, j->line.data, j->line.len - 1);
 		return 0;
+	}
 	if (n >= 0)
 		errno = ENOSPC;		/* a short write to a file means just that */
 	return err_set_errno(e, ERR_IO, "%s: cannot be written", j->path);
+}
+
+void journal_listen(struct journal *j, journal_listener *listener, void *arg)
+{
+	j->listener = listener;
+	j->listener_arg = arg;
 }
 
 void journal_free(struct journal *j)

@@ -78,6 +78,14 @@ struct journal *journal_open(const char *path, struct err *e);
  */
 struct json_writer *journal_begin(struct journal *j, const char *kind, int64_t step);
 int  journal_end(struct journal *j, struct err *e);
+
+/*
+ * Who else gets each record that this handle wrote: its line without the newline, borrowed. The
+ * listener writes nothing to the same journal. NULL: nobody any more.
+ */
+typedef void journal_listener(void *arg, const char *line, size_t n);
+void journal_listen(struct journal *j, journal_listener *listener, void *arg);
+
 void journal_free(struct journal *j);
 
 /*
