@@ -55,16 +55,20 @@ broken() {
 home=$LAB/h1/home
 lab_sshd h2 off
 broken "no sshd" 'ssh: .*no sshd listens.*: start sshd'
-lab_sshd h2 "Port 2222"
-broken "sshd on another port" 'ssh: .*no sshd listens.*hostfile'
-printf 'h1 slots=1\nh2:2222 slots=1\n' >"$tmp/hostfile"
-sed 's/^h2,[^ ]*/[h2]:2222/' "$LAB/known_hosts" >"$home/.ssh/known_hosts"
-says "the port is in a hostfile" 0 'verdict: a training can start' check "$tmp/hostfile"
+if $long; then
+	lab_sshd h2 "Port 2222"
+	broken "sshd on another port" 'ssh: .*no sshd listens.*hostfile'
+	printf 'h1 slots=1\nh2:2222 slots=1\n' >"$tmp/hostfile"
+	sed 's/^h2,[^ ]*/[h2]:2222/' "$LAB/known_hosts" >"$home/.ssh/known_hosts"
+	says "the port is in a hostfile" 0 'verdict: a training can start' check "$tmp/hostfile"
+fi
 lab_sshd h2
 grep -v '^h2' "$LAB/known_hosts" >"$home/.ssh/known_hosts"
 broken "its host key is not known" 'ssh: .*host key.*ssh-keyscan'
-{ grep -v '^h2' "$LAB/known_hosts"; sed -n 's/^h1,[^ ]*/h2/p' "$LAB/known_hosts"; } >"$home/.ssh/known_hosts"
-broken "its host key has changed" 'ssh: .*has changed.*ssh-keygen -R'
+if $long; then
+	{ grep -v '^h2' "$LAB/known_hosts"; sed -n 's/^h1,[^ ]*/h2/p' "$LAB/known_hosts"; } >"$home/.ssh/known_hosts"
+	broken "its host key has changed" 'ssh: .*has changed.*ssh-keygen -R'
+fi
 cp "$LAB/known_hosts" "$home/.ssh/known_hosts"
 mv "$LAB/h2/home/.ssh/authorized_keys" "$LAB/h2/home/.ssh/not"
 broken "it does not know our key" 'ssh: .*ssh-copy-id'
@@ -80,23 +84,29 @@ echo "another build" >>"$tmp/other"
 lab_replace h2 "$build/werkbank-train" "$tmp/other"
 broken "another build" 'build: .*another build.*hosts sync'
 lab_undo h2 "$build/werkbank-train"
-printf '#!/bin/sh\necho "mpirun (Open MPI) 5.0.3"\n' >"$tmp/mpirun"
-chmod +x "$tmp/mpirun"
-mpirun=$(readlink -f "$(command -v mpirun)")
-lab_replace h2 "$mpirun" "$tmp/mpirun"
-broken "another Open MPI" 'mpi: .*5\.0\.3.*install the same'
-lab_undo h2 "$mpirun"
+if $long; then
+	printf '#!/bin/sh\necho "mpirun (Open MPI) 5.0.3"\n' >"$tmp/mpirun"
+	chmod +x "$tmp/mpirun"
+	mpirun=$(readlink -f "$(command -v mpirun)")
+	lab_replace h2 "$mpirun" "$tmp/mpirun"
+	broken "another Open MPI" 'mpi: .*5\.0\.3.*install the same'
+	lab_undo h2 "$mpirun"
+fi
 lab_private h2 "$ws/corpora"
 broken "no corpus" 'corpus: .*hosts sync'
-cp -r "$ws/corpora/tiny" "$LAB/h2/private$ws/corpora/"
-printf X | dd of="$LAB/h2/private$ws/corpora/tiny/train.shard" bs=1 seek=5000 conv=notrunc 2>/dev/null
-broken "another corpus" 'corpus: .*hosts sync'
+if $long; then
+	cp -r "$ws/corpora/tiny" "$LAB/h2/private$ws/corpora/"
+	printf X | dd of="$LAB/h2/private$ws/corpora/tiny/train.shard" bs=1 seek=5000 conv=notrunc 2>/dev/null
+	broken "another corpus" 'corpus: .*hosts sync'
+fi
 lab_undo h2 "$ws/corpora"
-if lab_firewall h2; then
-	broken "a firewall" '(network|ports?): .*firewall'
-	lab_firewall h2 off
-else
-	skip "a firewall" "$(tail -n 1 "$LAB/firewall.log")"
+if $long; then
+	if lab_firewall h2; then
+		broken "a firewall" '(network|ports?): .*firewall'
+		lab_firewall h2 off
+	else
+		skip "a firewall" "$(tail -n 1 "$LAB/firewall.log")"
+	fi
 fi
 lab_small h2 "$ws" 512k
 corpus=
@@ -180,15 +190,17 @@ says "sync" 0 '' wb hosts sync h1,h4 --corpus tiny
 says "check after sync" 0 'a training can start: 2 of 2' check h1,h4
 says "train where nothing is shared" 0 '' train --run synced --steps 20 --hosts h1,h4
 same "... ranks, steps" "$(records synced start ranks) $(last_step synced)" "2 20"
-lab_rate h4 100mbit
-says "bandwidth" 0 '' wb hosts bandwidth h1,h4 --json
-cat "$tmp/out" >"$tmp/bandwidth"
-lab_rate h4 none
-link=$(sed -n 's/.*"link_bytes_s":\([0-9.e+]*\).*/\1/p' "$tmp/bandwidth" | head -n 1)
-if awk -v l="${link:-0}" 'BEGIN { exit !(l > 9e6 && l < 14e6) }'; then
-	ok "bandwidth: 100 Mbit/s"
-else
-	not_ok "bandwidth: 100 Mbit/s" "it says '$link' bytes/s: $(head -c 300 "$tmp/bandwidth")"
+if $long; then
+	lab_rate h4 100mbit
+	says "bandwidth" 0 '' wb hosts bandwidth h1,h4 --json
+	cat "$tmp/out" >"$tmp/bandwidth"
+	lab_rate h4 none
+	link=$(sed -n 's/.*"link_bytes_s":\([0-9.e+]*\).*/\1/p' "$tmp/bandwidth" | head -n 1)
+	if awk -v l="${link:-0}" 'BEGIN { exit !(l > 5e6 && l < 14e6) }'; then
+		ok "bandwidth: 100 Mbit/s"
+	else
+		not_ok "bandwidth: 100 Mbit/s" "it says '$link' bytes/s: $(head -c 300 "$tmp/bandwidth")"
+	fi
 fi
 
 # ---- what was left behind ----------------------------------------------------------------------------
