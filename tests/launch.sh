@@ -213,7 +213,7 @@ if command -v mpirun >/dev/null 2>&1 && "$top/werkbank-train" --version | grep -
 	WERKBANK_BEGIN=2
 	export WERKBANK_BEGIN
 	says "ranks that do not begin" 0 'the training did not begin; going on from its beginning' \
-		train u --hosts nodea,nodeb --ssh "$tmp/hang" --no-preflight --steps 20
+		train u --hosts nodea,nodeb --ssh "$tmp/hang" --no-preflight --network 127.0.0.0/8 --steps 20
 	unset WERKBANK_BEGIN
 	nobody_left "ranks that do not begin"
 	says "hosts that go" 0 '' train e --hosts nodea,nodeb --ssh "$tmp/ssh" --no-preflight --detach --elastic

@@ -33,7 +33,7 @@ tests_fake_nvml_old_so_CFLAGS = $(tests_fake_nvml_so_CFLAGS)
 tests_fake_nvml_old_so_LDFLAGS = -shared
 
 # Adding a test is writing TEST(name): this list is grepped, never typed.
-%D%/list.h: $(test_sources)
+%D%/list.h: $(test_sources) $(srcdir)/%D%/local.mk
 	@$(MKDIR_P) $(@D)
 	$(AM_V_GEN)sed -n 's/^\(TEST([a-z0-9_]*)\).*/\1/p' $^ | LC_ALL=C sort >$@.tmp && mv $@.tmp $@
 BUILT_SOURCES += %D%/list.h

@@ -68,7 +68,8 @@ TEST(telemetry_records)
 	struct telemetry_how how = { .every_s = 1e-9, .network = "lo", .workspace = test_folder(),
 				     .gradient_bytes = 1e6, .wire_ratio = 1 };
 	struct step_times times[2] = {
-		{ 0.1, 1.0, 0.2, 0.1, 0.05, 1.4, 1e6 }, { 0.3, 1.2, 0.4, 0.3, 0.15, 2.2, 2e6 } };
+		{ 0.1, 1.0, 0.2, 0.1, 0.05, 1.4, 0, 1e6 },
+		{ 0.3, 1.2, 0.4, 0.3, 0.15, 2.2, 0, 2e6 } };
 	struct telemetry_row rows[4];
 	struct err e = { 0 };
 	struct comm c;

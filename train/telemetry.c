@@ -198,6 +198,7 @@ void telemetry_step(struct telemetry *t, const struct step_times *times)
 	sum->wait += times->wait;
 	sum->update += times->update;
 	sum->step += times->step;
+	sum->transfer += times->transfer;
 	sum->sent_bytes += times->sent_bytes;
 	t->steps++;
 }
@@ -222,6 +223,7 @@ static void fill_row(struct telemetry *t)
 			.input = t->sum.input / n,     .compute = t->sum.compute / n,
 			.exposed = t->sum.exposed / n, .wait = t->sum.wait / n,
 			.update = t->sum.update / n,   .step = t->sum.step / n,
+			.transfer = t->sum.transfer / n,
 			.sent_bytes = t->sum.sent_bytes / n,
 		};
 	t->sum = (struct step_times){ 0 };

@@ -30,6 +30,7 @@ struct step_times {
 	double wait;		/* of that, until the slowest rank had come */
 	double update;		/* norm, clipping, optimizer */
 	double step;		/* all of the step: the above and what is between */
+	double transfer;	/* in which reductions were under way, hidden or not */
 	double sent_bytes;	/* payload sent to other ranks, as it travels (compressed) */
 };
 

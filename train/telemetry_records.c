@@ -119,7 +119,8 @@ void telemetry_evidence(const struct telemetry_rows *r, const struct telemetry_h
 		.gradient_bytes = how->gradient_bytes,
 		.wire_ratio = how->wire_ratio,
 		.reductions = reductions(r, how),
-		.observed_bytes = NAN, .link_bytes_s = NAN, .transfer_s = NAN,
+		.observed_bytes = NAN, .link_bytes_s = NAN,
+		.transfer_s = first->mean.transfer > 0 ? first->mean.transfer : NAN,
 		.retransmits_s = NAN, .slowest_share = NAN, .slowest_rank = -1,
 	};
 	for (int i = 0; i < r->n; i++) {

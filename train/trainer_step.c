@@ -96,6 +96,7 @@ static int reduce_gradients(struct trainer *t, double sums[N_SUMS], struct err *
 			break;
 		comm_pause(t->times.exposed);
 	}
+	t->times.transfer += reduce_take_busy(t->reduce);
 	t->times.sent_bytes += reduce_take_sent(t->reduce);
 	return 0;
 }
@@ -141,6 +142,7 @@ static int apply(struct trainer *t, double scale, struct err *e)
 		return e->code;
 	t->times.exposed += clock_mono_s() - begun;
 	t->times.update -= clock_mono_s() - begun;
+	t->times.transfer += reduce_take_busy(t->reduce);
 	t->times.sent_bytes += reduce_take_sent(t->reduce);
 	return 0;
 }

@@ -7,6 +7,7 @@
  * differs; then every host is asked for the SHA-256 of each file. manifest.json is sent
  * last, so that a corpus cut short does not look prepared.
  */
+#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,7 @@
 #include "share/base/mem.h"
 #include "share/base/paths.h"
 #include "share/base/util.h"
+#include "share/base/text.h"
 #include "train/launch/hosts_ask.h"
 #include "train/launch/hosts_command.h"
 #include "train/launch/mpirun.h"
@@ -88,10 +90,28 @@ static int add_programs(struct syncing *s, struct err *e)
 	return rc;
 }
 
+/* What a rank reads to take its share of an evaluation: dev.shard, dev.en, dev.de. */
+static int add_held_out(struct syncing *s, struct err *e)
+{
+	DIR *folder = opendir(s->corpus);
+	struct dirent *entry;
+	int rc = 0;
+
+	while (folder && !rc && (entry = readdir(folder)) != NULL)
+		if (text_starts_with(entry->d_name, "dev."))
+			rc = add_file(s, file_path(e, "%s/%s", s->corpus, entry->d_name), e);
+	if (folder)
+		closedir(folder);
+	return rc;
+}
+
+/* The manifest comes last: a corpus is there when it is. */
 static int add_corpus(struct syncing *s, struct err *e)
 {
-	static const char *const names[] = { "train.shard", "vocab.tsv", "bpe.codes",
-					     "sentencepiece.model", "manifest.json" };
+	static const struct { const char *name; bool always;
+	} files[] = { { "train.shard", true }, { "vocab.tsv", true },
+		      { "bpe.codes", false },	/* one way to split words or the other */
+		      { "sentencepiece.model", false } };
 	const char *corpus = s->task->conf->corpus;
 	int rc;
 
@@ -100,18 +120,20 @@ static int add_corpus(struct syncing *s, struct err *e)
 	rc = paths_check_name("corpus", corpus, e);
 	if (!rc && !(s->corpus = file_path(e, "%s/corpora/%s", s->task->workspace, corpus)))
 		rc = e->code;
-	for (size_t i = 0; !rc && i < ARRAY_LEN(names); i++) {
-		char *path = file_path(e, "%s/%s", s->corpus, names[i]);
-		bool is_last = i + 1 == ARRAY_LEN(names);
+	for (size_t i = 0; !rc && i < ARRAY_LEN(files); i++) {
+		char *path = file_path(e, "%s/%s", s->corpus, files[i].name);
 
-		if (path && !is_last && i > 1 && !file_exists(path)) {
-			free(path);	/* one way to split words or the other */
-			continue;
-		}
-		rc = add_file(s, path, e);
-		if (!rc && is_last)
-			s->manifest = mem_strdup(path, e);
+		if (path && !files[i].always && !file_exists(path))
+			free(path);
+		else
+			rc = add_file(s, path, e);
 	}
+	if (!rc)
+		rc = add_held_out(s, e);
+	if (!rc)
+		rc = add_file(s, file_path(e, "%s/manifest.json", s->corpus), e);
+	if (!rc && !(s->manifest = mem_strdup(s->files[s->n_files - 1].path, e)))
+		rc = e->code;
 	return rc;
 }
 
