@@ -22,3 +22,8 @@ libbase_a_SOURCES = \
 libbase_a_CPPFLAGS = $(AM_CPPFLAGS) -DWERKBANK_DATADIR='"$(pkgdatadir)"' -DWERKBANK_BINDIR='"$(bindir)"' \
 	$(CRYPTO_CFLAGS)
 base_libs = libbase.a $(CRYPTO_LIBS)
+
+# Packages, and how to get from nothing to a model.
+EXTRA_DIST += %D%/doc/tutorial.md %D%/packaging/Containerfile %D%/packaging/deb.sh \
+	%D%/packaging/debian/changelog %D%/packaging/debian/control %D%/packaging/debian/copyright \
+	%D%/packaging/debian/docs %D%/packaging/debian/rules %D%/packaging/debian/source/format

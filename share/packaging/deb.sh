@@ -1,0 +1,30 @@
+#!/bin/sh
+# deb.sh - a Debian package of this tree: share/packaging/deb.sh [FOLDER], by default ./deb-build.
+#
+# Copies what the tree holds (of a git checkout: what is committed) to FOLDER/werkbank, puts debian/ there, and
+# lets dpkg-buildpackage work. Needs the packages of Build-Depends in debian/control, and lintian to check.
+# DEB_BUILD_OPTIONS=nocheck leaves the tests out. The package lies in FOLDER then.
+set -eu
+root=$(cd "$(dirname "$0")/../.." && pwd)
+to=${1:-deb-build}
+mkdir -p "$to"
+to=$(cd "$to" && pwd)
+rm -rf "$to/werkbank"
+mkdir "$to/werkbank"
+if git -C "$root" rev-parse --git-dir >/dev/null 2>&1; then
+	git -C "$root" archive HEAD | tar -x -C "$to/werkbank"
+else
+	(cd "$root" && tar -c --exclude="./build*" --exclude="./deb-build" --exclude="./werkbank.d" .) | tar -x -C "$to/werkbank"
+fi
+cd "$to/werkbank"
+cp -R share/packaging/debian debian
+version=$(sed -n 's/^AC_INIT(\[werkbank\], \[\(.*\)\])$/\1/p' configure.ac)
+sed -i "1s/(.*)/($version)/" debian/changelog
+dpkg-buildpackage -us -uc -b
+cd ..
+if command -v lintian >/dev/null 2>&1; then
+	lintian --fail-on error,warning --info werkbank_"$version"_*.changes
+else
+	echo "deb.sh: no lintian here; the package is not checked" >&2
+fi
+ls -l "$to"/werkbank_*.deb
