@@ -23,6 +23,6 @@ complain() { echo "^ $*"; status=1; }
 	done
 }
 if command -v shellcheck >/dev/null 2>&1; then
-	shellcheck -S warning quickstart autogen.sh .ci/run tests/*.sh || complain "shellcheck"
+	shellcheck -S warning quickstart autogen.sh .ci/run tests/*.sh share/packaging/*.sh || complain "shellcheck"
 fi
 exit $status

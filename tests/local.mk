@@ -134,3 +134,6 @@ TESTS += %D%/manual.sh %D%/complete.sh
 # Installed somewhere, moved elsewhere, removed again.
 dist_check_SCRIPTS += %D%/install.sh
 TESTS += %D%/install.sh
+# What the tutorial tells to type.
+dist_check_SCRIPTS += %D%/tutorial.sh
+TESTS += %D%/tutorial.sh

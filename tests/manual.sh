@@ -55,8 +55,9 @@ for command in $commands; do
 done
 sed -n 's/^\.BR \(werkbank[^ ]*\) (\([15]\)).*/\1.\2/p' "$tmp/man"/* | sed 's/\\//g' | sort -u >"$tmp/refs"
 while read -r page; do present "reference to $page" "$tmp/man/$page"; done <"$tmp/refs"
+# shellcheck disable=SC2046 # names without blanks
 # kinds of records, as the code writes them
-sed -n 's/.*journal_begin([^,]*, "\([a-z]*\)".*/\1/p' "$srcdir"/train/*.c | sort -u >"$tmp/kinds"
+sed -n 's/.*journal_begin([^,]*, "\([a-z]*\)".*/\1/p' $(find "$srcdir/train" -name '*.c') | sort -u >"$tmp/kinds"
 [ -s "$tmp/kinds" ] || not_ok "kinds of records" "none was found in the code"
 while read -r kind; do
 	[ "$kind" != sample ] || continue
