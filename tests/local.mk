@@ -135,5 +135,6 @@ TESTS += %D%/manual.sh %D%/complete.sh
 dist_check_SCRIPTS += %D%/install.sh
 TESTS += %D%/install.sh
 # What the tutorial tells to type.
+EXTRA_DIST += %D%/peers/aarch64.sh
 dist_check_SCRIPTS += %D%/tutorial.sh
 TESTS += %D%/tutorial.sh

@@ -17,7 +17,7 @@ command -v $host-gcc >/dev/null || { echo "aarch64.sh: $host-gcc is missing (gcc
 
 # ---- libraries, through an apt of our own that thinks it is on arm64 ----------
 packages="libpcre2-dev libpcre2-8-0 libpcre2-16-0 libpcre2-32-0 libpcre2-posix3 libssl-dev libssl3 libarchive-dev
-	libarchive13 libcurl4-openssl-dev libcurl4 libicu-dev libicu72 zlib1g-dev zlib1g libc6 libgcc-s1 libgomp1"
+	libarchive13 libcurl4-openssl-dev libcurl4 libicu-dev libicu72 zlib1g-dev zlib1g libc6 libc6-dev linux-libc-dev libgcc-s1 libgomp1"
 : >"$to/apt/status"
 apt_get() {
 	apt-get -qq -o APT::Architecture=arm64 -o APT::Architectures=arm64 -o Dir::State="$to/apt" \
@@ -32,11 +32,10 @@ if [ ! -e "$to/root/unpacked" ]; then
 fi
 
 # ---- the program ----------------------------------------------------------------
-inc=$to/root/usr/include
 lib=$to/root/usr/lib/$host
 cd "$to/build"
 PKG_CONFIG_LIBDIR=$lib/pkgconfig:$to/root/usr/share/pkgconfig PKG_CONFIG_SYSROOT_DIR=$to/root \
 	"$source/configure" -q --host=$host --without-cuda --without-mpi --without-nccl --without-onednn --without-curses \
-	--without-isal CPPFLAGS="-I$inc -I$inc/$host" LDFLAGS="-L$lib -Wl,--as-needed -Wl,-rpath-link,$lib" CFLAGS="-O2 -g"
+	--without-isal CC="$host-gcc --sysroot=$to/root" CFLAGS="-O2 -g" LDFLAGS="-Wl,--as-needed -Wl,-rpath-link,$lib"
 make -j"${JOBS:-2}" werkbank-eval
 $host-readelf -d werkbank-eval | sed -n 's/.*(NEEDED).*\[\(.*\)\]/needs \1/p'
