@@ -277,7 +277,50 @@ struct measuring {
 	struct heldout_slice slice;
 	struct heldout_batches *out;
 	int64_t at;			/* number of the batch that is being filled */
+	struct metric *pseudo;		/* NULL: not wanted */
+	int32_t *best;			/* (capacity) the likeliest tokens, for pseudo */
 };
+
+/* Ids up to the first </s> as words. */
+static void write_ids(struct buf *out, const int32_t *ids, int32_t n)
+{
+	buf_clear(out);
+	for (int32_t i = 0; i < n && ids[i] != TOKEN_END; i++)
+		buf_printf(out, "%d ", ids[i]);
+}
+
+/* Score what the model would have said, token by token, against the batch's targets. */
+static int score_forced(struct measuring *m, const struct batch *b, struct err *e)
+{
+	struct buf hypothesis = { 0 }, reference = { 0 };
+	int code = 0;
+
+	for (int32_t i = 0; i < b->n && !code; i++) {
+		const int32_t first = b->target_start[i], n = b->target_start[i + 1] - first;
+		struct score_text ours, theirs;
+
+		write_ids(&hypothesis, m->best + first, n);
+		write_ids(&reference, b->target_out + first, n);
+		code = buf_check(&hypothesis, e) ? e->code : buf_check(&reference, e);
+		ours = (struct score_text){ buf_text(&hypothesis), hypothesis.len };
+		theirs = (struct score_text){ buf_text(&reference), reference.len };
+		if (!code)
+			code = metric_add(m->pseudo, &ours, &theirs, 1, e);
+	}
+	buf_free(&hypothesis);
+	buf_free(&reference);
+	return code;
+}
+
+static int evaluate_batch(struct measuring *m, const struct batch *b, struct model_sums *sums,
+			  struct err *e)
+{
+	if (!m->pseudo)
+		return model_evaluate(m->g->model, b, 0, sums, e);
+	if (model_predict(m->g->model, b, m->best, sums, e))
+		return e->code;
+	return score_forced(m, b, e);
+}
 
 /* Measure what the batch holds, if it is of the slice and was not yet, and empty it. */
 static int add_batch(struct measuring *m, struct batch *b, struct err *e)
@@ -290,7 +333,7 @@ static int add_batch(struct measuring *m, struct batch *b, struct err *e)
 		return 0;
 	m->at++;
 	if (!known && at % m->slice.count == m->slice.index) {
-		if (model_evaluate(m->g->model, b, 0, &sums, e))
+		if (evaluate_batch(m, b, &sums, e))
 			return e->code;
 	} else {
 		sums.nll = known ? m->out->nll[at] : 0;
@@ -332,10 +375,9 @@ static int measure(struct measuring *m, const struct shard *s, const int64_t *ch
 	return code;
 }
 
-int heldout_measure(const struct heldout *h, const char *shard, int64_t sample,
-		    struct heldout_slice slice, struct heldout_batches *b, struct err *e)
+static int measure_shard(const struct heldout *h, const char *shard, int64_t sample,
+			 struct measuring *m, struct err *e)
 {
-	struct measuring m = { h->engine, slice, b, 0 };
 	char *path = file_path(e, "%s/%s", h->folder, shard);
 	struct shard *s = path ? shard_open(path, e) : NULL;
 	int64_t *chosen = NULL, n = 0;
@@ -348,12 +390,35 @@ int heldout_measure(const struct heldout *h, const char *shard, int64_t sample,
 			       path);
 	if (!code) {
 		chosen = choose_pairs(shard_pairs(s), sample, &n, e);
-		code = chosen ? measure(&m, s, chosen, n, e) : e->code;
+		code = chosen ? measure(m, s, chosen, n, e) : e->code;
 	}
-	b->n = m.at;		/* others may have said there were more */
+	m->out->n = m->at;	/* others may have said there were more */
 	free(chosen);
 	shard_close(s);
 	free(path);
+	return code;
+}
+
+int heldout_measure(const struct heldout *h, const char *shard, int64_t sample,
+		    struct heldout_slice slice, struct heldout_batches *b, struct err *e)
+{
+	struct measuring m = { .g = h->engine, .slice = slice, .out = b };
+
+	return measure_shard(h, shard, sample, &m, e);
+}
+
+int heldout_forced(const struct heldout *h, const char *shard, struct metric *pseudo, double *nll,
+		   int64_t *tokens, struct err *e)
+{
+	struct heldout_batches b = { 0 };
+	struct measuring m = { .g = h->engine, .slice = { 0, 1 }, .out = &b, .pseudo = pseudo };
+	int code;
+
+	m.best = mem_alloc((size_t)h->engine->capacity, sizeof(*m.best), e);
+	code = m.best ? measure_shard(h, shard, 0, &m, e) : e->code;
+	*nll = heldout_mean(&b, tokens);
+	heldout_batches_free(&b);
+	free(m.best);
 	return code;
 }
 

@@ -13,6 +13,7 @@
 
 #include "eval/bleu.h"
 #include "eval/engine.h"
+#include "eval/metric.h"
 #include "share/base/conf.h"
 #include "share/base/err.h"
 
@@ -70,6 +71,13 @@ void heldout_batches_free(struct heldout_batches *b);
 /* Mean negative log-likelihood of a shard of the same corpus ("dev.shard"). */
 int heldout_nll(const struct heldout *h, const char *shard, int64_t sample, double *nll,
 		int64_t *tokens, struct err *e);
+
+/*
+ * The same of a whole shard, and the BLEU of the likeliest tokens under teacher forcing (ids cut at
+ * the first </s>, no smoothing) added to pseudo: nobody translated anything.
+ */
+int heldout_forced(const struct heldout *h, const char *shard, struct metric *pseudo, double *nll,
+		   int64_t *tokens, struct err *e);
 
 void heldout_close(struct heldout *h);
 

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "eval/ledger.h"
 #include "eval/score_tools.h"
 #include "share/base/clock.h"
 #include "share/base/file.h"
@@ -38,7 +39,8 @@ int heldout_print(struct buf *text, struct err *e)
 	return 0;
 }
 
-static void eval_json(const struct heldout *h, double nll, int64_t tokens, struct buf *out)
+static void eval_json(const struct heldout *h, double nll, int64_t tokens, const struct ledger *l,
+		      struct buf *out)
 {
 	struct json_writer w = { .out = out };
 	const struct conf *c = h->engine->conf;
@@ -62,11 +64,16 @@ static void eval_json(const struct heldout *h, double nll, int64_t tokens, struc
 	int_member(&w, "decoded_target_tokens", h->tokens);
 	real_member(&w, "decode_seconds", h->seconds);
 	real_member(&w, "decoded_target_tps", (double)h->tokens / h->seconds);
+	if (c->ledger) {
+		json_key(&w, "ledger");
+		ledger_json(l, &w);
+	}
 	json_close(&w, '}');
 	buf_add_char(out, '\n');
 }
 
-static void eval_text(const struct heldout *h, double nll, int64_t tokens, struct buf *out)
+static void eval_text(const struct heldout *h, double nll, int64_t tokens, const struct ledger *l,
+		      struct buf *out)
 {
 	buf_printf(out, "%s: %lld sentences, step %lld, beam %lld\nBLEU ", h->set, (long long)h->n,
 		   (long long)h->engine->state.step, (long long)h->engine->conf->beam);
@@ -76,10 +83,18 @@ static void eval_text(const struct heldout *h, double nll, int64_t tokens, struc
 		buf_printf(out, "NLL %.4f nats per target token, perplexity %.2f\n", nll, exp(nll));
 	buf_printf(out, "%.0f target tokens/s (%lld in %.1f s)\n", (double)h->tokens / h->seconds,
 		   (long long)h->tokens, h->seconds);
+	if (h->engine->conf->ledger) {
+		buf_add_char(out, '\n');
+		ledger_text(l, out);
+	}
 }
 
-/* The likelihood of the set's shard; a set that has none gives 0 tokens. */
-static int set_nll(const struct heldout *h, double *nll, int64_t *tokens, struct err *e)
+/*
+ * The likelihood of the set's shard; a set that has none gives 0 tokens. pseudo: its pseudo-BLEU
+ * too, NULL: no.
+ */
+static int set_nll(const struct heldout *h, struct metric *pseudo, double *nll, int64_t *tokens,
+		   struct err *e)
 {
 	char *name = file_path(e, "%s.shard", h->set);
 	char *path = file_path(e, "%s/%s.shard", h->folder, h->set);
@@ -88,16 +103,34 @@ static int set_nll(const struct heldout *h, double *nll, int64_t *tokens, struct
 	*nll = NAN;
 	*tokens = 0;
 	if (!code && file_exists(path))
-		code = heldout_nll(h, name, 0, nll, tokens, e);
+		code = pseudo ? heldout_forced(h, name, pseudo, nll, tokens, e) :
+				heldout_nll(h, name, 0, nll, tokens, e);
 	free(name);
 	free(path);
 	return code;
+}
+
+/* Score the translations in every way. */
+static int keep_ledger(const struct heldout *h, struct ledger *l, struct err *e)
+{
+	const struct conf *c = h->engine->conf;
+
+	for (int64_t i = 0; i < h->n; i++) {
+		struct score_text hypothesis = { h->hypotheses[i], strlen(h->hypotheses[i]) };
+		struct score_text reference = { h->references[i], strlen(h->references[i]) };
+
+		if (ledger_add(l, &hypothesis, &reference, 1, e))
+			return e->code;
+	}
+	return ledger_judge(l, (uint64_t)c->resample_seed,
+			    c->resamples ? c->resamples : RESAMPLE_DRAWS, e);
 }
 
 int heldout_run_eval(struct conf *c, struct err *e)
 {
 	struct engine g;
 	struct heldout h = { 0 };
+	struct ledger l = { 0 };
 	struct buf text = { 0 };
 	int64_t tokens = 0;
 	double nll = 0;
@@ -107,18 +140,23 @@ int heldout_run_eval(struct conf *c, struct err *e)
 		code = engine_check(&g, e);
 	if (!code)
 		code = heldout_open(&h, &g, c->set, 0, e);
+	if (!code && c->ledger)
+		code = ledger_open(&l, c->target_language, e);
 	if (!code)
 		code = heldout_decode(&h, isatty(STDERR_FILENO) && !c->quiet, e);
 	if (!code)
-		code = set_nll(&h, &nll, &tokens, e);
+		code = set_nll(&h, c->ledger ? &l.metrics[LEDGER_PSEUDO] : NULL, &nll, &tokens, e);
+	if (!code && c->ledger)
+		code = keep_ledger(&h, &l, e);
 	if (!code) {
 		if (c->json)
-			eval_json(&h, nll, tokens, &text);
+			eval_json(&h, nll, tokens, &l, &text);
 		else
-			eval_text(&h, nll, tokens, &text);
+			eval_text(&h, nll, tokens, &l, &text);
 		code = heldout_print(&text, e);
 	}
 	buf_free(&text);
+	ledger_close(&l);
 	heldout_close(&h);
 	engine_close(&g);
 	return code;

@@ -13,6 +13,7 @@ libeval_a_SOURCES = \
 	%D%/export.c    %D%/export.h \
 	%D%/evidence.c  %D%/evidence.h \
 	%D%/heldout.c   %D%/heldout.h   %D%/heldout_tools.c %D%/heldout_spread.c \
+	%D%/ledger.c    %D%/ledger.h \
 	%D%/metric.c    %D%/metric.h \
 	%D%/ngrams.c    %D%/ngrams.h \
 	%D%/report.c    %D%/report.h    %D%/report_html.c %D%/report_plot.c \

@@ -6,6 +6,7 @@
 #include "eval/compare.h"
 #include "eval/export.h"
 #include "eval/heldout.h"
+#include "eval/ledger.h"
 #include "eval/report.h"
 #include "eval/score_tools.h"
 #include "eval/serve.h"
@@ -30,6 +31,11 @@ static int ter(struct conf *c, struct err *e)
 static int compare(struct conf *c, struct err *e)
 {
 	return compare_run(c, stdout, e);
+}
+
+static int ledger(struct conf *c, struct err *e)
+{
+	return ledger_run(c, stdout, e);
 }
 
 static int translate(struct conf *c, struct err *e)
@@ -57,6 +63,7 @@ static const struct {
 	{ "compare", compare },
 	{ "eval", heldout_run_eval },
 	{ "export", export },
+	{ "ledger", ledger },
 	{ "report", report_run },
 	{ "ter", ter },
 	{ "translate", translate },
@@ -74,7 +81,7 @@ static int run(struct conf *c, int argc, char **argv, struct err *e)
 			return commands[i].run(c, e);
 	return err_set(e, ERR_USAGE,
 		       "werkbank-eval needs one of its commands: average, bleu, chrf, compare, "
-		       "eval, export, report, ter, translate");
+		       "eval, export, ledger, report, ter, translate");
 }
 
 int main(int argc, char **argv)

@@ -75,6 +75,13 @@ line 3 '/in +30\.94 +30\.29 ± 24\.45$'
 line 4 '/r2 +27\.77 +26\.46 ± 19\.13 +0\.1439  no significant difference$'
 says 0 '' "$wb" compare -r "$tmp/r1" --test ar --metric ter --json "$tmp/in" "$tmp/r1"
 line 1 '"test":"paired approximate randomisation".*"score":0,.*"p":9.999[0-9]*e-05,"verdict":"better"\}\],.*\|ar:10000\|seed:12345"\}$'
+head -n 1 "$tmp/r1" >"$tmp/one"
+says 0 '' "$wb" ledger -l en -r "$tmp/r1" "$tmp/in" "$tmp/r2"
+line 1 '/in$'
+line 3 '^BLEU +30\.94 +30\.29 ± +24\.45  the one to publish'
+line 14 'tok:multi-bleu\|.*\|compounds:split\|.*\|text:moses-en\|'
+line 22 '/r2$'
+says 65 'has 1 line' "$wb" ledger -r "$tmp/r1" "$tmp/one"
 says 64 'compare needs BASELINE SYSTEM' "$wb" compare -r "$tmp/r1" "$tmp/in"
 says 64 'cannot read 2 texts from standard input' "$wb" compare -r "$tmp/r1" - -
 head -n 2 "$tmp/r1" >"$tmp/short"
@@ -196,6 +203,16 @@ line 4 '^chrF2 [0-9.]+$'
 line 5 '^NLL [0-9.]+ nats per target token, perplexity [0-9.]+$'
 says 0 '' "$wb" eval -C "$w" --run r --checkpoint last --beam 1 --json
 line 1 '^\{"set":"dev",.*"step":40,.*"beam":1,.*"bleu":.*"chrf2":.*"nll":.*"decoded_target_tps":[0-9.]+\}$'
+says 0 '' "$wb" eval -C "$w" --run r --set test --ledger --resamples 20
+line 8 '^ +score +mean ± 95 % +compare with$'
+line 9 '^BLEU +[0-9.]+ +[0-9.]+ ± +[0-9.]+  the one to publish'
+line 10 '^  werkbank\|bleu\|refs:1\|case:mixed\|tok:13a\|smooth:exp\|v:.*\|bs:20\|seed:12345$'
+line 14 '^  werkbank\|bleu\|.*\|tok:intl\|'
+line 19 '^multi-bleu, compounds split +[0-9.]+ '
+line 27 '^pseudo-BLEU, teacher-forced +0\.[0-9]{4} +0\.[0-9]{4} ± .*never with a BLEU'
+line 28 'tok:multi-bleu\|smooth:none\|v:.*\|text:pieces\|teacher-forced:yes\|bs:20'
+says 0 '' "$wb" eval -C "$w" --run r --beam 1 --ledger --json
+line 1 '"ledger":\[\{"id":"bleu",.*"id":"bleu-lc".*"id":"bleu-intl".*"id":"multi-bleu".*"id":"compound-split".*"id":"chrf2".*"id":"chrf2\+\+".*"id":"ter".*"id":"pseudo-bleu","name":"[^"]*","score":[0-9][0-9.e-]*,.*\]\}$'
 says 66 'no held-out set' "$wb" eval -C "$w" --run r --set nothing
 says 64 'held-out set' "$wb" eval -C "$w" --run r --set ../dev
 says 66 '' "$wb" eval -C "$w" --run r --checkpoint 30

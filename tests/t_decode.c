@@ -173,6 +173,46 @@ static void naive_step(struct model *m, const struct decode_source *s, const int
 	batch_free(&b);
 }
 
+/* What teacher forcing predicts at each place is the likeliest next token after the prefix. */
+static void check_predictions(const char *backend)
+{
+	struct model *m = sharp_model(backend, 5);
+	struct model_sums sums = { 0 };
+	struct batch b = { 0 };
+	struct err e = { 0 };
+	int32_t ids[CAPACITY], distinct = 0;
+
+	check_int(batch_alloc(&b, 4, CAPACITY, &e), 0);
+	for (int i = 0; i < 3; i++)		/* packed: sentences of 4, 7 and 0 words */
+		check(batch_add(&b, i, sources[i].ids, sources[i].n, words + 2 * i,
+				i == 2 ? 0 : 4 + 3 * i));
+	check_int(model_predict(m, &b, ids, &sums, &e), 0);
+	check_int(sums.tokens, 5 + 8 + 1);
+	check_near(sums.nll,
+		   nll_of(m, &sources[0], words, 4) + nll_of(m, &sources[1], words + 2, 7) +
+			   nll_of(m, &sources[2], words, 0),
+		   1e-4);
+	for (int i = 0; i < 3; i++)
+		for (int32_t n = 0; n < b.target_start[i + 1] - b.target_start[i]; n++) {
+			double log_prob[N_REAL];
+			int32_t got = ids[b.target_start[i] + n];
+
+			naive_step(m, &sources[i], words + 2 * i, n, log_prob);
+			for (int32_t y = 0; y < N_REAL; y++)
+				check(log_prob[y] <= log_prob[got] + 1e-5);
+			distinct += got != ids[0];
+		}
+	check(distinct > 0);
+	batch_free(&b);
+	model_free(m);
+}
+
+TEST(decode_predicts_under_teacher_forcing)
+{
+	check_predictions("ref");
+	check_predictions("cpu");
+}
+
 struct path {
 	int32_t tokens[40];
 	int32_t n;

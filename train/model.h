@@ -151,6 +151,13 @@ int model_evaluate(struct model *m, const struct batch *b, float smoothing, stru
 		   struct err *e);
 
 /*
+ * The same without smoothing, and in ids (n_target) the likeliest token at each place where the
+ * batch has a target token, given those before it ("teacher forcing").
+ */
+int model_predict(struct model *m, const struct batch *b, int32_t *ids, struct model_sums *sums,
+		  struct err *e);
+
+/*
  * A model with the same weights, which stay m's: m must outlive it and not be trained. It computes
  * with one thread of its own, at the same time as others that share them. Only for model_encode()
  * and what the decoder does, of batches up to this size. CPU backends only. NULL: failure.

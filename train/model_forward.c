@@ -253,6 +253,21 @@ int model_evaluate(struct model *m, const struct batch *b, float smoothing, stru
 	return m->ops->sync(m->dev, e);
 }
 
+int model_predict(struct model *m, const struct batch *b, int32_t *ids, struct model_sums *sums,
+		  struct err *e)
+{
+	struct pass p = { .m = m, .b = b, .predict = true };
+
+	if (model_pass_begin(&p, e))
+		return e->code;
+	model_encoder_forward(&p);
+	model_decoder_forward(&p);
+	model_head(&p, false);
+	model_head_sums(&p, sums);
+	m->ops->to_host(m->dev, ids, m->acts.ids.target_in, (size_t)b->n_target * sizeof(*ids));
+	return m->ops->sync(m->dev, e);
+}
+
 int model_encode(struct model *m, const struct batch *b, struct tensor *memory_kv, struct err *e)
 {
 	struct pass p = { .m = m, .b = b };

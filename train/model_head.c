@@ -22,6 +22,9 @@ void model_head(const struct pass *p, bool gradients)
 			      logits = with_rows(a->logits, n);
 
 		model_linear(m, logits, part, m->weights.output, NULL, false);
+		if (p->predict)		/* the embedding has been: its ids are free */
+			o->top_k(m->dev, a->loss + first, a->ids.target_in + first, logits,
+				 m->shape.real_vocabulary, 1);
 		o->cross_entropy(m->dev, logits, a->loss + first, a->nll + first,
 				 a->ids.target_out + first, m->shape.real_vocabulary, p->smoothing,
 				 grad_scale);

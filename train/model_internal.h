@@ -91,6 +91,7 @@ struct pass {
 	const struct batch *b;
 	const struct model_how *how;	/* NULL: no dropout */
 	float smoothing;
+	bool  predict;			/* ids.target_in becomes the likeliest tokens */
 	struct attention_shape encoder_self, decoder_self, cross;
 };
 
