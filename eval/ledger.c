@@ -41,7 +41,7 @@ static const struct kind {
 	  { .kind = METRIC_TER, .ter = { false } }, "sacreBLEU -m ter" },
 	{ "pseudo-bleu", "pseudo-BLEU, teacher-forced", false, 1,
 	  BLEU_WITH(SCORE_MULTI_BLEU, false, false),
-	  "\"Eval BLUE score\" of old logs, from 0 to 1; never with a BLEU: nothing was translated" },
+	  "\"Eval BLUE score\" of old logs, 0 to 1; never with a BLEU: nothing was translated" },
 };
 
 int ledger_open(struct ledger *l, const char *language, struct err *e)
