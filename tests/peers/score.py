@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Compare werkbank-eval's BLEU, chrF and TER with the real sacreBLEU.
+"""Compare werkbank-eval's BLEU, chrF and TER with the real sacreBLEU and multi-bleu.perl.
 
-Usage: score.py WERKBANK-EVAL [FOLDER]
+Usage: score.py WERKBANK-EVAL [FOLDER [MULTI-BLEU.PERL]]
 FOLDER holds reference.txt and the outputs of systems (*.en-de.txt). Without it
 only made-up text is compared: random lines full of marks, odd blanks, letters
 of many scripts and entities, with one to three references. Needs Python with
@@ -17,7 +17,9 @@ import sys
 import tempfile
 import time
 
+import numpy
 from sacrebleu.metrics import BLEU, CHRF, TER
+from sacrebleu.significance import PairedTest
 
 worst = 0.0
 failures = 0
@@ -106,6 +108,105 @@ def made_up(folder, random_seed, n):
     return paths
 
 
+METRICS = [("bleu", [], BLEU(force=True)), ("chrf", [], CHRF()), ("chrf", ["--word-order", "2"], CHRF(word_order=2)),
+           ("ter", [], TER())]
+
+
+def say(what, same, got, want):
+    global failures
+    if not same:
+        failures += 1
+        print("differs:", what, got, want)
+
+
+def in_double(metric, hypothesis, references, draws):
+    """Mean and interval of NumPy's draws, summed without rounding."""
+    rows = numpy.array(metric._extract_corpus_statistics(hypothesis, references), dtype=float)
+    chosen = numpy.random.default_rng(12345).choice(len(rows), size=(draws, len(rows)))
+    scores = numpy.sort([metric._compute_score_from_stats(rows[c].sum(0)).score for c in chosen])
+    return scores.mean(), (scores[draws - 1 - draws // 40] - scores[draws // 40]) / 2
+
+
+def compare_confidence(program, hypothesis, references):
+    worst_single = worst_double = 0.0
+    for command, options, metric in METRICS:
+        got = ours(program, command, hypothesis, references, options + ["--confidence"])["confidence"]
+        got = (got["mean"], got["interval"])
+        h, rs = read(hypothesis), [read(r) for r in references]
+        single = metric.corpus_score(h, rs, n_bootstrap=1000)
+        worst_single = max(worst_single, abs(got[0] - single._mean), abs(got[1] - single._ci))
+        double = in_double(metric, h, rs, 1000)
+        worst_double = max(worst_double, abs(got[0] - double[0]), abs(got[1] - double[1]))
+    say("%s confidence" % hypothesis, worst_single <= 5e-5 and worst_double <= 1e-9, worst_single, worst_double)
+    return worst_single, worst_double
+
+
+def compare_pairs(program, systems, references, tests=("bs", "ar")):
+    """p-values of all systems against the first, by every metric; returns how many and both times."""
+    n, mine, theirs = 0, 0.0, 0.0
+    for test in tests:
+        for command, options, metric in METRICS:
+            args = [program, "compare", "--json", "--test", test, "--metric", command] + options
+            for r in references:
+                args += ["-r", r]
+            start = time.perf_counter()
+            got = json.loads(subprocess.check_output(args + systems))["systems"]
+            mine += time.perf_counter() - start
+            start = time.perf_counter()
+            names = [("Baseline: " if i == 0 else "") + s for i, s in enumerate(systems)]
+            want = PairedTest([(name, read(s)) for name, s in zip(names, systems)], {"x": metric},
+                              [read(r) for r in references], test)()[1]
+            theirs += time.perf_counter() - start
+            want = next(v for k, v in want.items() if k != "System")
+            for g, w in list(zip(got, want))[1:]:
+                n += 1
+                say("%s %s %s" % (g["system"], test, command), abs(g["p"] - w.p_value) < 1e-12 and
+                    abs(g["score"] - w.score) < 1e-9, g, w)
+    return n, mine, theirs
+
+
+def compare_tokenised(program, perl, hypothesis, references):
+    """multi-bleu.perl itself, on text that is tokenised by 13a; also with hyphens split before."""
+    tokenise = BLEU().tokenizer
+    with tempfile.TemporaryDirectory() as folder:
+        paths = []
+        for i, path in enumerate([hypothesis] + references):
+            paths.append(os.path.join(folder, "plain%d" % i))
+            with open(paths[-1], "w", encoding="utf-8", newline="\n") as f:
+                f.writelines(tokenise(line) + "\n" for line in read(path))
+            subprocess.check_call("perl -ple 's{(\\S)-(\\S)}{$1 ##AT##-##AT## $2}g' <%s >%s.split" % (paths[-1], paths[-1]),
+                                  shell=True)
+        for low in (False, True):
+            for split in (False, True):
+                end = ".split" if split else ""
+                with open(paths[0] + end) as f:
+                    want = subprocess.run(["perl", perl] + (["-lc"] if low else []) + [p + end for p in paths[1:]], stdin=f,
+                                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False).stdout.decode()
+                got = ours(program, "bleu", paths[0], paths[1:], ["--tokenizer", "multi-bleu"] +
+                           (["--lowercase"] if low else []) + (["--split-compounds"] if split else []))
+                line = "BLEU = %.2f, %s (BP=%.3f, ratio=%.3f, hyp_len=%d, ref_len=%d)\n" % (
+                    got["score"], "/".join("%.1f" % p for p in got["precisions"]), got["bp"], got["ratio"],
+                    got["hypothesis_length"], got["reference_length"])
+                say("%s multi-bleu" % hypothesis, line == want, line, want)
+
+
+def compare_doubt(program, systems, reference):
+    worst = [0.0, 0.0]
+    for path in systems:
+        worst = [max(a, b) for a, b in zip(worst, compare_confidence(program, path, [reference]))]
+    print("confidence: largest difference %.3g to single, %.3g to double precision" % tuple(worst))
+    n, mine, theirs = compare_pairs(program, systems, [reference])
+    for first, lines in ((4, 1000), (4, 100), (1, 30), (0, 7)):  # other baselines, fewer lines: p-values of all sizes
+        with tempfile.TemporaryDirectory() as short:
+            paths = []
+            for path in systems[first:first + 1] + systems[:first] + systems[first + 1:] + [reference]:
+                paths.append(os.path.join(short, os.path.basename(path)))
+                with open(paths[-1], "w", encoding="utf-8", newline="\n") as f:
+                    f.writelines(line + "\n" for line in read(path)[:lines])
+            n += compare_pairs(program, paths[:-1], paths[-1:], ("bs",) if lines > 100 else ("bs", "ar"))[0]
+    print("paired tests: %d p-values; sacrebleu %.1f s, werkbank %.1f s: %.1f times" % (n, theirs, mine, theirs / mine))
+
+
 def main():
     program = sys.argv[1]
     with tempfile.TemporaryDirectory() as folder:
@@ -131,6 +232,11 @@ def main():
             mine = (time.perf_counter() - start) / 5
             print("%s: sacrebleu %.3f s (without its start), werkbank %.3f s (whole program): %.1f times" %
                   (name, theirs, mine, theirs / mine))
+        if len(sys.argv) > 3:
+            for path in systems:
+                compare_tokenised(program, sys.argv[3], path, [reference])
+            compare_tokenised(program, sys.argv[3], systems[0], [reference, systems[1]])
+        compare_doubt(program, systems, reference)
     print("largest difference %.3g, %d comparisons differ" % (worst, failures))
     return failures > 0
 
