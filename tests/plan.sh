@@ -99,7 +99,7 @@ near "the measured link" "$(of exposed_s 1)" 0.5
 plan_json --run two --hosts-count 2 --wire bf16 --accumulate 8 --vary local-steps=1,4
 near "bf16 sends half" "$(of sent_bytes 1)" 50000000
 near "micro-batches on each rank" "$(of compute_s 1)" 1.64
-near "local steps wait less" "$(of exposed_s 2)" 0.125
+near "local steps wait less" "$(of exposed_s 2)" 0.233
 "$wb" plan -C "$tmp/w" --run two --hosts-count 2,4 --link 100mbit >"$tmp/text" 2>"$tmp/err"
 if grep -q '^With 4 hosts on 100 Mbit/s use --overlap-reduce --wire bf16: [1-9.]*x faster; or ' "$tmp/text"; then
 	ok "advice"

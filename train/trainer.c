@@ -30,9 +30,23 @@ static int ask(struct trainer *t, int64_t asks[N_ASKS], struct err *e)
 	return t->comm->max_ints(t->comm, asks, N_ASKS, e);
 }
 
+/* What ranks and hosts have done; what cannot be written down is lost, but ranks must be able to talk. */
+static int tell_telemetry(struct trainer *t, struct err *e)
+{
+	return telemetry_report(t->telemetry, t->state.step, t->journal, e) == ERR_NOHOST ? e->code
+											   : 0;
+}
+
+/* The last word of a run, so that a short one says something, too. */
+static int tell_last(struct trainer *t, struct err *e)
+{
+	return t->conf->telemetry_every > 0 && t->stepped ? tell_telemetry(t, e) : 0;
+}
+
 static int stopped(struct trainer *t, struct err *e)
 {
-	if (trainer_save(t, true, e) || report_stop(t, "asked", err_exit_status(ERR_TEMPFAIL), e))
+	if (trainer_save(t, true, e) || tell_last(t, e) ||
+	    report_stop(t, "asked", err_exit_status(ERR_TEMPFAIL), e))
 		return e->code;
 	return err_set(e, ERR_TEMPFAIL,
 		       "the run \"%s\" was asked to stop and is saved at step %lld: train it again "
@@ -44,6 +58,7 @@ static int after_step(struct trainer *t, struct err *e)
 {
 	const int64_t step = t->state.step;
 
+	t->stepped = true;
 	report_step(t);
 	if (step == t->conf->steps)
 		return 0;		/* finish() does it */
@@ -83,17 +98,15 @@ static int finish(struct trainer *t, struct err *e)
 	    (t->evaluated_step != t->state.step && trainer_evaluate(t, e)) ||
 	    ask(t, asks, e))
 		return e->code;
-	return asks[ASK_STOP] && t->evaluated_step != t->state.step
-		       ? stopped(t, e)
-		       : report_stop(t, "finished", 0, e);
+	if (asks[ASK_STOP] && t->evaluated_step != t->state.step)
+		return stopped(t, e);
+	return tell_last(t, e) ? e->code : report_stop(t, "finished", 0, e);
 }
 
 /* What does not end the run. */
 static int answer(struct trainer *t, const int64_t asks[N_ASKS], struct err *e)
 {
-	/* what cannot be written down is lost, but ranks must be able to talk */
-	if (asks[ASK_TELEMETRY] &&
-	    telemetry_report(t->telemetry, t->state.step, t->journal, e) == ERR_NOHOST)
+	if (asks[ASK_TELEMETRY] && tell_telemetry(t, e))
 		return e->code;
 	if (asks[ASK_SAVE] && trainer_save(t, false, e))
 		return e->code;

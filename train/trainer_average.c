@@ -105,6 +105,7 @@ int average_step(struct trainer *t, double sums[N_SUMS], struct err *e)
 	scale(t->adam.first, n, share);
 	scale(t->adam.second, n, share);
 	t->times.exposed += clock_mono_s() - begun;
+	t->times.transfer += reduce_take_busy(t->reduce) + reduce_take_busy(a->moments);
 	t->times.sent_bytes += reduce_take_sent(t->reduce) + reduce_take_sent(a->moments);
 	return 0;
 }

@@ -53,6 +53,8 @@ struct average;
 struct trainer {
 	const struct conf *conf;	/* borrowed */
 	struct comm *comm;		/* borrowed */
+	int64_t hosts;			/* that the ranks are on */
+	bool    stepped;		/* this attempt has done a step */
 	const volatile sig_atomic_t *stop;	/* borrowed: not 0 when a signal asked to stop */
 	char *workspace, *folder, *corpus;	/* owned paths; folder is runs/NAME */
 	struct vocab *vocab;

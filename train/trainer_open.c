@@ -411,6 +411,16 @@ static int open_pulse(struct trainer *t, struct err *e)
 	return 0;
 }
 
+static int count_hosts(struct trainer *t, struct err *e)
+{
+	double firsts = t->comm->local_rank == 0;
+
+	if (t->comm->sum_doubles(t->comm, &firsts, 1, e))
+		return e->code;
+	t->hosts = (int64_t)firsts;
+	return 0;
+}
+
 static int open_telemetry(struct trainer *t, struct err *e)
 {
 	const struct reduce_how *how = &t->reduce_how;
@@ -466,7 +476,7 @@ int open_trainer(struct trainer *t, struct err *e)
 	t->loader = loader_new(t->shard, &options, e);
 	if (!t->loader || open_model(t, e) || begin(t, e))
 		return e->code;
-	return open_telemetry(t, e);
+	return count_hosts(t, e) ? e->code : open_telemetry(t, e);
 }
 
 void close_trainer(struct trainer *t)

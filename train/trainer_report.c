@@ -93,6 +93,7 @@ int report_start(struct trainer *t, struct err *e)
 	put_str(w, "host", host);
 	put_int(w, "pid", getpid());
 	put_int(w, "ranks", t->comm->size);
+	put_int(w, "hosts", t->hosts);
 	put_int(w, "parameters", model_floats(t->model));
 	put_str(w, "precision", c->precision == PRECISION_BF16 ? "bf16" : "fp32");
 	put_str(w, "backend", model_get_ops(t->model)->name);

@@ -10,7 +10,7 @@
  *
  * and by kind
  *
- *	start     run, attempt, host, pid, ranks, parameters, precision, backend, options…
+ *	start     run, attempt, host, pid, ranks, hosts (how many), parameters, precision, backend, options…
  *	train     loss (nats per target token, label-smoothed as trained),
  *	          nll (the same without smoothing), lr, grad_norm,
  *	          source_tps, target_tps (tokens per second of the whole step, all ranks),

@@ -127,6 +127,12 @@ static void reduce_buckets(const struct plan_job *job, const struct plan_way *w,
 	out->exposed_s = w->overlap ? fmax(now - backward, 0) : out->transfer_s;
 }
 
+/* As train/trainer_average.c sends them. */
+static enum plan_wire moments_wire(const struct plan_way *w)
+{
+	return w->wire == PLAN_FP32 ? PLAN_FP32 : PLAN_BF16;
+}
+
 static void exchange(const struct plan_job *job, const struct plan_way *w, enum plan_exchange x,
 		     struct exchanged *out)
 {
@@ -137,10 +143,13 @@ static void exchange(const struct plan_job *job, const struct plan_way *w, enum 
 	*out = (struct exchanged){ 0 };
 	if (ranks_of(w) <= 1)
 		return;
-	if (w->local_steps > 1) {
-		c = reduce(w, x, 4 * job->parameters, PLAN_FP32, 1);
-		out->transfer_s = out->exposed_s = (c.each + c.once) / (double)w->local_steps;
-		out->latency_s = c.latency / (double)w->local_steps;
+	if (w->local_steps > 1) {	/* weights, and both of Adam's moments */
+		struct cost m = reduce(w, x, 4 * job->parameters, moments_wire(w), 1);
+
+		c = reduce(w, x, 4 * job->parameters, w->wire, 1);
+		out->transfer_s = out->exposed_s =
+			(c.each + c.once + 2 * (m.each + m.once)) / (double)w->local_steps;
+		out->latency_s = (c.latency + 2 * m.latency) / (double)w->local_steps;
 	} else {
 		reduce_buckets(job, w, x, w->shard ? 0.5 : 1, out);
 		if (w->shard) {		/* the new weights, after the update */
@@ -160,7 +169,8 @@ static double sent(const struct plan_job *job, const struct plan_way *w, enum pl
 	const double bytes = 4 * job->parameters, ratio = WIRES[w->wire].ratio;
 
 	if (w->local_steps > 1)
-		return bytes_out(w, x, bytes) / (double)w->local_steps;
+		return bytes_out(w, x, bytes * (ratio + 2 * WIRES[moments_wire(w)].ratio)) /
+		       (double)w->local_steps;
 	if (w->shard)
 		return (bytes_out(w, x, bytes * ratio) + bytes_out(w, x, bytes)) / 2;
 	return bytes_out(w, x, bytes * ratio);

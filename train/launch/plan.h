@@ -8,7 +8,7 @@
  *		become ready evenly through the last micro-batch's backward (2/3 of its time) and
  *		are reduced bucket by bucket in that order, those of the embedding (tied with the
  *		output) at its end; without, all of it. With local_steps the average of the
- *		weights, fp32, every so many steps.
+ *		weights (as wire says) and of both moments (fp32 or bf16), every so many steps.
  *	update	norm and optimizer; 1/n of the latter with shard_optimizer
  *
  * A reduction of S bytes as fp32, w of each on the wire, over links of B bytes/s, latency a:

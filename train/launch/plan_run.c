@@ -34,7 +34,7 @@ struct reading {
 	struct rank *ranks;	/* owned */
 	size_t n_ranks, cap_ranks;
 	int64_t train_records;
-	double started_ranks, parameters, vocabulary;
+	double started_ranks, hosts, parameters, vocabulary;	/* hosts 0: the run did not say */
 };
 
 static void forget(struct reading *r)
@@ -113,6 +113,7 @@ static int take(struct reading *r, const struct json *record, struct err *e)
 	if (!strcmp(kind, "start")) {
 		forget(r);
 		r->started_ranks = json_number(json_get(record, "ranks"), 1);
+		r->hosts = json_number(json_get(record, "hosts"), 0);
 		r->parameters = json_number(json_get(record, "parameters"), 0);
 		r->vocabulary = json_number(json_get(record, "vocabulary"), 0);
 	} else if (!strcmp(kind, "train")) {
@@ -211,7 +212,8 @@ static int work_out(struct plan_run *out, struct reading *r, const struct conf *
 			       "--compute-s and --parameters instead",
 			       run);
 	plan_way_from_conf(&out->way, c);
-	out->way.hosts = count_hosts(r);
+	out->way.hosts = r->hosts >= 1 && r->hosts <= r->started_ranks ? (int64_t)r->hosts
+									: count_hosts(r);
 	out->way.ranks_per_host = CEIL_DIV(out->ranks, out->way.hosts);
 	out->job.micro_s = micro;
 	out->job.update_s = or_zero(m[UPDATE]) * (c->shard_optimizer ? (double)out->ranks : 1);
