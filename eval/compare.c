@@ -75,6 +75,8 @@ static const char *verdict(const struct comparison *x, size_t i)
 
 	if (metric_less_is_better(&x->systems[i].metric))
 		gain = -gain;
+	if (gain == 0)		/* however small p is then, see p_value() */
+		return "no difference";
 	if (x->systems[i].p >= LEVEL)
 		return "no significant difference";
 	return gain > 0 ? "better" : "worse";

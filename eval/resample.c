@@ -194,7 +194,10 @@ int resample_confidence(const struct metric *m, uint64_t seed, int64_t draws,
 	return 0;
 }
 
-/* Share of the differences that are greater than the real one, which is counted among them. */
+/*
+ * Share of the differences that are greater than the real one, which is counted among them. Equal
+ * ones are not greater, so of a system and itself it is the least possible; sacreBLEU's is too.
+ */
 static double p_value(const double *differences, int64_t n, double real)
 {
 	int64_t greater = 0;

@@ -82,6 +82,8 @@ line 3 '^BLEU +30\.94 +30\.29 ± +24\.45  the one to publish'
 line 14 'tok:multi-bleu\|.*\|compounds:split\|.*\|text:moses-en\|'
 line 22 '/r2$'
 says 65 'has 1 line' "$wb" ledger -r "$tmp/r1" "$tmp/one"
+says 0 '' "$wb" compare -r "$tmp/r1" "$tmp/in" "$tmp/in"
+line 4 ' 0\.0010  no difference$'
 says 64 'compare needs BASELINE SYSTEM' "$wb" compare -r "$tmp/r1" "$tmp/in"
 says 64 'cannot read 2 texts from standard input' "$wb" compare -r "$tmp/r1" - -
 head -n 2 "$tmp/r1" >"$tmp/short"
