@@ -8,6 +8,7 @@
 
 #include "data/vocab.h"
 #include "eval/ct2.h"
+#include "eval/records.h"
 #include "share/base/file.h"
 #include "share/base/json.h"
 #include "share/base/mem.h"
@@ -133,14 +134,14 @@ static int open_vocabulary(struct export *x, struct err *e)
 }
 
 /* rename() replaces an empty folder, and nothing else. */
-static int put_in_place(const struct export *x, struct err *e)
+int export_put_in_place(const char *temporary, const char *to, struct err *e)
 {
-	if (rename(x->temporary, x->to) == 0)
+	if (rename(temporary, to) == 0)
 		return 0;
 	if (errno == ENOTEMPTY || errno == EEXIST || errno == ENOTDIR)
 		return err_set(e, ERR_CANTCREAT,
-			       "%s is there already: remove it, or give another --output", x->to);
-	return err_set_errno(e, ERR_CANTCREAT, "%s cannot be made", x->to);
+			       "%s is there already: remove it, or give another --output", to);
+	return err_set_errno(e, ERR_CANTCREAT, "%s cannot be made", to);
 }
 
 static int make(struct export *x, struct err *e)
@@ -155,7 +156,7 @@ static int make(struct export *x, struct err *e)
 		code = copy_pipeline(x, e);
 	if (!code)
 		code = write_weights(x, e);
-	return code ? code : put_in_place(x, e);
+	return code ? code : export_put_in_place(x->temporary, x->to, e);
 }
 
 int export_ctranslate2(const char *folder, bool int8, const char *to, struct err *e)
@@ -184,9 +185,12 @@ int export_run(const struct conf *c, struct err *e)
 	char *folder;
 	int code;
 
+	if (c->format && records_knows(c->format))
+		return records_export(c, e);
 	if (!c->format || strcmp(c->format, "ctranslate2"))
 		return err_set(e, ERR_USAGE,
-			       "export to which format? give --format ctranslate2%s%s",
+			       "export to which format? give --format ctranslate2, tensorboard, "
+			       "csv, jsonl or prometheus%s%s",
 			       c->format ? ", not " : "", c->format ? c->format : "");
 	if (!c->output)
 		return err_set(e, ERR_USAGE, "export to where? give --output FOLDER");

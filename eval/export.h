@@ -1,5 +1,5 @@
 /*
- * export.h - a model for another program.
+ * export.h - a model for another program; what a run recorded: records.h.
  *
  * werkbank export --format ctranslate2 -o OUT makes a folder that CTranslate2 opens, and that is
  * complete for whoever gets it:
@@ -22,5 +22,8 @@ int export_run(const struct conf *c, struct err *e);
 
 /* The same for a model folder, to a folder that must not exist, or be empty. */
 int export_ctranslate2(const char *folder, bool int8, const char *to, struct err *e);
+
+/* Rename a finished folder to its name, which must not exist, or be an empty folder. */
+int export_put_in_place(const char *temporary, const char *to, struct err *e);
 
 #endif

@@ -15,7 +15,9 @@ libeval_a_SOURCES = \
 	%D%/heldout.c   %D%/heldout.h   %D%/heldout_tools.c %D%/heldout_spread.c \
 	%D%/ledger.c    %D%/ledger.h \
 	%D%/metric.c    %D%/metric.h \
+	%D%/import.c    %D%/import.h \
 	%D%/ngrams.c    %D%/ngrams.h \
+	%D%/records.c   %D%/records.h \
 	%D%/report.c    %D%/report.h    %D%/report_html.c %D%/report_plot.c \
 	%D%/resample.c  %D%/resample.h \
 	%D%/score_tools.c %D%/score_tools.h \

@@ -6,6 +6,7 @@
 #include "eval/compare.h"
 #include "eval/export.h"
 #include "eval/heldout.h"
+#include "eval/import.h"
 #include "eval/ledger.h"
 #include "eval/report.h"
 #include "eval/score_tools.h"
@@ -53,6 +54,11 @@ static int export(struct conf *c, struct err *e)
 	return export_run(c, e);
 }
 
+static int import(struct conf *c, struct err *e)
+{
+	return import_run(c, e);
+}
+
 static const struct {
 	const char *name;
 	int (*run)(struct conf *c, struct err *e);
@@ -63,6 +69,7 @@ static const struct {
 	{ "compare", compare },
 	{ "eval", heldout_run_eval },
 	{ "export", export },
+	{ "import", import },
 	{ "ledger", ledger },
 	{ "report", report_run },
 	{ "ter", ter },

@@ -34,6 +34,7 @@
 	X(archive) \
 	X(sp) \
 	X(safetensors) \
+	X(nohup) \
 	X(host) \
 	X(pulse)
 

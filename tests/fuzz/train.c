@@ -1,7 +1,9 @@
-/* train.c - model files. See fuzz.h */
+/* train.c - model files, logs of other programs. See fuzz.h */
 #include <string.h>
 
+#include "share/base/json.h"
 #include "tests/fuzz/fuzz.h"
+#include "train/openseq2seq.h"
 #include "train/safetensors.h"
 
 FUZZ(safetensors)
@@ -24,4 +26,28 @@ FUZZ(safetensors)
 	}
 	safetensors_close(s);
 	return sum > UINT32_MAX;	/* never: the bytes were read */
+}
+
+/* Every line that comes out is a record with a kind, a time and a step. */
+FUZZ(nohup)
+{
+	struct err e = { 0 };
+	struct buf journal = { 0 };
+	struct openseq2seq seen;
+	const char *line, *end;
+	int64_t lines = 0;
+	bool good = !openseq2seq_read((const char *)data, n, "r", 1e9, &journal, &seen, &e);
+
+	for (line = buf_text(&journal); good && (end = strchr(line, '\n')) != NULL; line = end + 1) {
+		struct json *record = json_parse(line, (size_t)(end - line), &e);
+
+		property(json_text(json_get(record, "kind"), NULL) != NULL);
+		property(json_get(record, "t") != NULL);
+		property(json_integer(json_get(record, "step"), -1) >= 0);
+		json_free(record);
+		lines++;
+	}
+	property(!good || lines == seen.trains + seen.evals + seen.starts + 1 + seen.finished);
+	buf_free(&journal);
+	return 0;
 }

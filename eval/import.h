@@ -1,0 +1,16 @@
+/*
+ * import.h - what other programs left, as a run: werkbank import LOG --run NAME.
+ *
+ * LOG is the output of an OpenSeq2Seq training (nohup.out). runs/NAME/ must not be there; it gets
+ * journal.jsonl and state.json, so that status, report and the workbench show it beside runs of
+ * our own. What the records say: train/openseq2seq.h.
+ */
+#ifndef WERKBANK_EVAL_IMPORT_H
+#define WERKBANK_EVAL_IMPORT_H
+
+#include "share/base/conf.h"
+#include "share/base/err.h"
+
+int import_run(const struct conf *c, struct err *e);
+
+#endif
