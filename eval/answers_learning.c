@@ -78,26 +78,47 @@ static double bleu_gain(const struct evidence *v, const struct tail *t)
 	return t->bleu.median * log2(last->step / MAX(first->step, 1));
 }
 
+/* What more steps would do for BLEU, where any was measured. */
+static void say_outlook(char *text, size_t n, double per_doubling)
+{
+	if (isnan(per_doubling))
+		snprintf(text, n, "no BLEU was measured");
+	else
+		snprintf(text, n, "another doubling of steps would bring about %.2f BLEU",
+			 MAX(per_doubling, 0));
+}
+
+static size_t count_losses(const struct evidence *v)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < v->n_evals; i++)
+		n += isfinite(v->evals[i].dev_nll);
+	return n;
+}
+
 int answer_fully_trained(struct answer *a, const struct evidence *v, struct err *e)
 {
-	size_t waited = since_gain(v->evals, v->n_evals);
+	const size_t losses = count_losses(v), waited = since_gain(v->evals, v->n_evals);
 	bool flat, little;
+	char outlook[80];
 	struct tail t;
 
 	a->x_name = "step";
 	a->y_name = "nats per token";
 	if (ANSWER_CURVE(a, "development loss", v->evals, v->n_evals, eval_point, step, dev_nll, e))
 		return e->code;
-	answer_fact(a, "evaluations", (double)v->n_evals, "");
-	if (v->n_evals < LEAST_EVALS) {
+	answer_fact(a, "evaluations", (double)losses, "");
+	if (losses < LEAST_EVALS) {
 		answer_say(a, VERDICT_UNKNOWN,
 			   "%zu evaluations are too few to see whether the development loss still "
 			   "falls: at least %d are needed.",
-			   v->n_evals, LEAST_EVALS);
+			   losses, LEAST_EVALS);
 		return 0;
 	}
 	if (find_tail(&t, v, e))
 		return e->code;
+	say_outlook(outlook, sizeof(outlook), t.bleu.median);
 	flat = t.nll.high >= 0;
 	little = !(bleu_gain(v, &t) > t.bleu_noise);
 	answer_fact(a, "evaluations since the loss fell by more than 0.1 %", (double)waited, "");
@@ -109,17 +130,15 @@ int answer_fully_trained(struct answer *a, const struct evidence *v, struct err 
 	answer_fact(a, "BLEU's noise there (95 %, half width)", t.bleu_noise, "BLEU");
 	if (waited >= PATIENCE || (flat && little))
 		answer_say(a, VERDICT_YES,
-			   "Over the last third of the run the development loss %s; another "
-			   "doubling of steps would bring about %.2f BLEU.",
+			   "Over the last third of the run the development loss %s; %s.",
 			   waited >= PATIENCE ? "has not fallen any more"
 					      : "shows no fall that can be told from noise",
-			   MAX(t.bleu.median, 0));
+			   outlook);
 	else
 		answer_say(a, VERDICT_NO,
 			   "The development loss still falls, by %.3f nats per doubling of "
-			   "steps (95 %%: %.3f to %.3f); another doubling would bring about %.1f "
-			   "BLEU.",
-			   -t.nll.median, -t.nll.high, -t.nll.low, MAX(t.bleu.median, 0));
+			   "steps (95 %%: %.3f to %.3f); %s.",
+			   -t.nll.median, -t.nll.high, -t.nll.low, outlook);
 	return 0;
 }
 

@@ -196,6 +196,8 @@ static int take_eval(struct evidence *v, const struct json *r, struct err *e)
 		return e->code;
 	p = &v->evals[v->n_evals];
 	take_fields(p, eval_fields, r);
+	if (isnan(p->dev_nll))		/* an imported log has but this */
+		p->dev_nll = json_number(json_get(r, "dev_loss"), NAN);
 	v->n_evals += is_step(p->step);
 	return 0;
 }

@@ -23,7 +23,7 @@ struct train_point {
 	double steps;		/* since the record before */
 };
 
-struct eval_point {
+struct eval_point {		/* dev_nll: where there is none, dev_loss of an imported log */
 	double t, step, bleu, dev_nll, train_nll, dev_ppl, seconds;
 };
 

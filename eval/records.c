@@ -375,9 +375,10 @@ static int write_events(struct records *r, const char *folder, struct err *e)
 
 /* ---- formats ----------------------------------------------------------- */
 
+typedef int fill_fn(struct records *r, const char *folder, struct err *e);
+
 /* A folder that is complete or not there. */
-static int write_folder(struct records *r, int (*fill)(struct records *, const char *, struct err *),
-			struct err *e)
+static int write_folder(struct records *r, fill_fn *fill, struct err *e)
 {
 	char *temporary;
 	size_t n;
@@ -472,8 +473,9 @@ int records_export(const struct conf *c, struct err *e)
 	if (!r.journal || !r.samples)
 		code = e->code;
 	else if (!file_exists(r.journal))
-		code = err_set(e, ERR_NOINPUT, "%s is not there: no run \"%s\" has recorded anything",
-			       r.journal, c->run);
+		code = err_set(e, ERR_NOINPUT,
+			       "%s is not there: no run \"%s\" has recorded anything", r.journal,
+			       c->run);
 	else
 		for (size_t i = 0; i < ARRAY_LEN(formats); i++)
 			if (!strcmp(formats[i].name, c->format))

@@ -138,3 +138,7 @@ TESTS += %D%/install.sh
 EXTRA_DIST += %D%/peers/aarch64.sh
 dist_check_SCRIPTS += %D%/tutorial.sh
 TESTS += %D%/tutorial.sh
+# What a run recorded, for other programs, and their logs as runs.
+dist_check_SCRIPTS += %D%/interop.sh
+TESTS += %D%/interop.sh
+EXTRA_DIST += %D%/peers/prometheus_read.py

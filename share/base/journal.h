@@ -41,6 +41,8 @@
  *	          dev_nll, train_nll (no dropout, no smoothing, nats per token),
  *	          dev_ppl, seconds, best (bool: by best-metric), shares (ranks that did their part
  *	          of it, where they share it)
+ *	          of an imported log (start: imported): dev_loss and pseudo_bleu instead, see
+ *	          train/openseq2seq.h
  *	save      path, bytes, seconds
  *	profile   with --profile, at the end: seconds and steps of this attempt (the first
  *	          step apart), ops: a list, longest first, of op, calls, s (all of them),

@@ -38,7 +38,8 @@ FUZZ(nohup)
 	int64_t lines = 0;
 	bool good = !openseq2seq_read((const char *)data, n, "r", 1e9, &journal, &seen, &e);
 
-	for (line = buf_text(&journal); good && (end = strchr(line, '\n')) != NULL; line = end + 1) {
+	line = buf_text(&journal);
+	for (; good && (end = strchr(line, '\n')) != NULL; line = end + 1) {
 		struct json *record = json_parse(line, (size_t)(end - line), &e);
 
 		property(json_text(json_get(record, "kind"), NULL) != NULL);

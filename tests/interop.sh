@@ -1,0 +1,85 @@
+#!/bin/sh
+# interop.sh - exports of a run's records, and an imported log: formats, messages, exit statuses.
+# Last line: the tally, which tests/tally.sh counts.
+set -u
+top=$PWD
+here=$(cd "${srcdir:-.}" && pwd)
+tmp=$(mktemp -d "${TMPDIR:-/tmp}/werkbank-interop-XXXXXX")
+trap 'rm -rf "$tmp"' EXIT
+unset WERKBANK_RUN
+WERKBANK_HOME=$tmp/w
+export WERKBANK_HOME
+wb=$top/werkbank
+passed=0 failed=0
+
+# says STATUS WORDS ARGUMENTS... : the exit status of werkbank, and the words in what it said.
+says() {
+	want=$1 words=$2 got=0
+	shift 2
+	"$wb" "$@" >"$tmp/out" 2>"$tmp/err" || got=$?
+	if [ "$got" -eq "$want" ] &&
+	    { [ -z "$words" ] || cat "$tmp/out" "$tmp/err" | grep -qE -- "$words"; }; then
+		passed=$((passed + 1)); echo "ok       $*"
+	else
+		failed=$((failed + 1))
+		echo "FAILED   $*: status $got, not $want, or nothing like '$words' in:"
+		head -c 600 "$tmp/out" "$tmp/err"
+	fi
+}
+
+# has FILE N WORDS : line N of the file is like the extended regular expression.
+has() {
+	if sed -n "${2}p" "$1" | grep -qE -- "$3"; then
+		passed=$((passed + 1)); echo "ok       line $2: $3"
+	else
+		failed=$((failed + 1)); echo "FAILED   line $2 of $1: $3, but: $(sed -n "${2}p" "$1")"
+	fi
+}
+
+log=$here/tests/fuzz/corpus/nohup/log
+says 0 'run old: 3 training records up to step 96, 2 evaluations' import "$log" --run old
+says 73 'a run called old already' import "$log" --run old
+says 64 'give --run' import "$log"
+says 66 'cannot be read' import "$tmp/nothing" --run x
+says 65 'nothing in it is of' import "$here/tests/interop.sh" --run x
+says 64 'is not a file' import "$tmp" --run x
+says 0 'old: finished' status old
+says 0 'not enough data' report old --format md
+says 0 'old' watch old --dump 24x80
+
+mkdir -p "$tmp/w/runs/r"
+cat >"$tmp/w/runs/r/journal.jsonl" <<'END'
+{"v":1,"kind":"start","t":1700000000,"step":0,"options":{"steps":"30"}}
+{"v":1,"kind":"train","t":1700000001,"step":10,"loss":5.5}
+{"v":1,"kind":"train","t":1700000002,"step":20,"loss":9}
+{"v":1,"kind":"host","t":1700000002,"step":20,"host":"a,b/../\"c","cpu":0.5}
+broken
+{"v":1,"kind":"start","t":1700000003,"step":10,"options":{"steps":"30"}}
+{"v":1,"kind":"train","t":1700000004,"step":20,"loss":4.25,"nll":null,"nonfinite":"nll"}
+{"v":1,"kind":"host","t":1700000004,"step":20,"host":"a,b/../\"c","cpu":0.75}
+{"v":1,"kind":"eval","t":1700000005,"step":20,"bleu":12.5}
+END
+says 0 '' export --run r --format csv
+has "$tmp/out" 1 '^step,wall_time,train/loss,"hosts/a,b/../""c/cpu",dev/bleu$'
+has "$tmp/out" 2 '^10,1700000001,5.5,,$'
+has "$tmp/out" 3 '^20,1700000005,4.25,0.75,12.5$'
+says 0 '' export --run r --format csv -o "$tmp/tags"
+has "$tmp/tags/train/loss.csv" 1 '^Wall time,Step,Value$'
+has "$tmp/tags/train/loss.csv" 3 '^1700000004,20,4.25$'
+has "$tmp/tags/hosts/a%2Cb/%2E./%22c/cpu.csv" 2 '^1700000004,20,0.75$'
+says 73 'is there already' export --run r --format csv -o "$tmp/tags"
+says 0 '' export --run r --format jsonl -o "$tmp/r.jsonl"
+has "$tmp/r.jsonl" 2 '^\{"run":"r","t":1700000004,"step":20,"tag":"train/loss","value":4.25\}$'
+says 0 '^werkbank_attempts_total\{run="r"\} 2$' export --run r --format prometheus
+says 0 '^werkbank_host_cpu_ratio\{run="r",host="a,b/../\\"c"\} 0.75$' export --run r --format prometheus
+says 0 '' export --run r --format tensorboard -o "$tmp/tb"
+says 0 '' export --run r --format prometheus -o "$tmp/r.prom"
+has "$tmp/r.prom" 2 '^# TYPE werkbank_attempts_total counter$'
+says 64 'where' export --run r --format tensorboard
+says 64 'not xml' export --run r --format xml
+says 64 'give --run' export --format csv
+says 66 'no run "none"' export --run none --format csv
+[ "$(find "$tmp/tb" -name 'events.out.tfevents.*' | wc -l)" -eq 2 ] || { failed=$((failed + 1)); echo "FAILED   two event files"; }
+
+echo "$passed passed, $failed failed, 0 skipped"
+[ "$failed" -eq 0 ]
