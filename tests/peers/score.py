@@ -134,7 +134,7 @@ def compare_confidence(program, hypothesis, references):
         got = (got["mean"], got["interval"])
         h, rs = read(hypothesis), [read(r) for r in references]
         single = metric.corpus_score(h, rs, n_bootstrap=1000)
-        worst_single = max(worst_single, abs(got[0] - single._mean), abs(got[1] - single._ci))
+        worst_single = max(worst_single, abs(got[0] - float(single._mean)), abs(got[1] - float(single._ci)))
         double = in_double(metric, h, rs, 1000)
         worst_double = max(worst_double, abs(got[0] - double[0]), abs(got[1] - double[1]))
     say("%s confidence" % hypothesis, worst_single <= 5e-5 and worst_double <= 1e-9, worst_single, worst_double)
