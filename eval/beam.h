@@ -29,13 +29,20 @@ struct beam_found {
 	const int32_t *ids;	/* (n, k) */
 	const int32_t *aligned;	/* (n) or NULL: the source token that the next token belongs to */
 	int32_t k;		/* at least beam_width() */
+	/* log-probabilities of all tokens: rows of stride, n_real are meant; NULL: not known */
+	const float *all;
+	int64_t stride;
+	int32_t n_real;
 };
 
 /*
  * A search that takes at most max_length steps. It begins with one live hypothesis, the
- * empty one. NULL: failure.
+ * empty one. wish: of this sentence, borrowed; NULL: none; number: its, for random numbers. With sampling or a wish beam_found.all
+ * must be known; values and ids are needed where beam_wants_best(). NULL: failure.
  */
-struct beam *beam_new(const struct decode_options *o, int32_t max_length, struct err *e);
+struct beam *beam_new(const struct decode_options *o, const struct decode_wish *wish,
+		      uint64_t number, int32_t max_length, struct err *e);
+bool beam_wants_best(const struct beam *b);
 
 /*
  * Continuations per live hypothesis that a search must be shown so that none of the

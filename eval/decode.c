@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "eval/beam.h"
+#include "eval/pick.h"
 #include "eval/stepper.h"
 #include "share/base/flow.h"
 #include "share/base/mem.h"
@@ -15,11 +16,13 @@
  * decode_tokens / 8, at most 1024.
  */
 #define MAX_ROWS 1024
+#define MAX_FULL_ROWS 64	/* where all logits come to the host: twice 8 MB for 32,000 tokens */
 
 /* Decodes one batch at a time. */
 struct worker {
-	struct model *model;		/* borrowed */
-	struct stepper *stepper;
+	int32_t n_models;
+	struct model *model;		/* borrowed: the first one */
+	struct stepper *steppers[DECODE_MAX_MODELS];	/* owned */
 	struct batch batch;
 
 	/* of the batch that is being decoded */
@@ -29,15 +32,18 @@ struct worker {
 	struct stepper_found found;	/* (cap_rows, STEPPER_MAX_K) */
 	int32_t *ints;			/* owned: memory of rows, next and found */
 	int32_t cap_rows;
+	float *all, *other;		/* (cap_all) owned: log-probabilities of all tokens */
+	size_t cap_all, cap_other;
 };
 
 struct decoder {
-	struct model *model;		/* borrowed */
+	struct model *made_of[DECODE_MAX_MODELS];	/* (n_models) borrowed */
+	int32_t n_models;
 	int32_t capacity;
 	struct worker alone;		/* with the model's threads */
 	int32_t n_workers;
 	struct worker *workers;		/* (n_workers) owned; made when first needed, else NULL */
-	struct model **models;		/* (n_workers) owned: theirs */
+	struct model **models;		/* (n_workers, n_models) owned: theirs */
 };
 
 /* A source with its place in the caller's list. */
@@ -53,46 +59,57 @@ struct piece {
 
 static void worker_free(struct worker *w)
 {
-	stepper_free(w->stepper);
+	for (int32_t i = 0; i < w->n_models; i++)
+		stepper_free(w->steppers[i]);
 	batch_free(&w->batch);
 	free(w->beams);
 	free(w->ints);
+	free(w->all);
+	free(w->other);
 	*w = (struct worker){ .model = NULL };
 }
 
-static int worker_init(struct worker *w, struct model *m, int32_t capacity, struct err *e)
+static int worker_init(struct worker *w, struct model *const *models, int32_t n, int32_t capacity,
+		       struct err *e)
 {
-	w->model = m;
-	w->stepper = stepper_new(m, e);
-	if (!w->stepper || batch_alloc(&w->batch, MAX(1, capacity / 2), capacity, e))
-		return e->code;
-	return 0;
+	w->model = models[0];
+	for (; w->n_models < n; w->n_models++) {
+		w->steppers[w->n_models] = stepper_new(models[w->n_models], e);
+		if (!w->steppers[w->n_models])
+			return e->code;
+	}
+	return batch_alloc(&w->batch, MAX(1, capacity / 2), capacity, e) ? e->code : 0;
 }
 
-struct decoder *decoder_new(struct model *m, int32_t capacity, int32_t workers, struct err *e)
+struct decoder *decoder_new_ensemble(struct model *const *models, int32_t n, int32_t capacity,
+				     int32_t workers, struct err *e)
 {
 	struct decoder *d = mem_alloc(1, sizeof(*d), e);
 
 	if (!d)
 		return NULL;
-	d->model = m;
+	for (; d->n_models < n; d->n_models++)
+		d->made_of[d->n_models] = models[d->n_models];
 	d->capacity = capacity;
 	d->n_workers = MAX(1, workers);
-	if (worker_init(&d->alone, m, capacity, e)) {
+	if (worker_init(&d->alone, models, n, capacity, e)) {
 		decoder_free(d);
 		return NULL;
 	}
 	return d;
 }
 
+struct decoder *decoder_new(struct model *m, int32_t capacity, int32_t workers, struct err *e)
+{
+	return decoder_new_ensemble(&m, 1, capacity, workers, e);
+}
+
 static void free_workers(struct decoder *d)
 {
-	for (int32_t i = 0; i < d->n_workers; i++) {
-		if (d->workers)
-			worker_free(&d->workers[i]);
-		if (d->models)
-			model_free(d->models[i]);
-	}
+	for (int32_t i = 0; d->workers && i < d->n_workers; i++)
+		worker_free(&d->workers[i]);
+	for (int32_t i = 0; d->models && i < d->n_workers * d->n_models; i++)
+		model_free(d->models[i]);
 	free(d->workers);
 	free(d->models);
 	d->workers = NULL;
@@ -110,17 +127,23 @@ void decoder_free(struct decoder *d)
 
 static int make_workers(struct decoder *d, struct err *e)
 {
+	const int32_t n = d->n_models;
+
 	if (d->workers)
 		return 0;
 	d->workers = mem_alloc((size_t)d->n_workers, sizeof(*d->workers), e);
-	d->models = mem_alloc((size_t)d->n_workers, sizeof(*d->models), e);
+	d->models = mem_alloc((size_t)d->n_workers, (size_t)n * sizeof(*d->models), e);
 	if (!d->workers || !d->models)
 		goto fail;
-	for (int32_t i = 0; i < d->n_workers; i++) {
-		d->models[i] = model_share(d->model, d->capacity, MAX(1, d->capacity / 2), e);
-		if (!d->models[i] || worker_init(&d->workers[i], d->models[i], d->capacity, e))
+	for (int32_t i = 0; i < d->n_workers * n; i++) {
+		d->models[i] = model_share(d->made_of[i % n], d->capacity,
+					   MAX(1, d->capacity / 2), e);
+		if (!d->models[i])
 			goto fail;
 	}
+	for (int32_t i = 0; i < d->n_workers; i++)
+		if (worker_init(&d->workers[i], &d->models[i * n], n, d->capacity, e))
+			goto fail;
 	return 0;
 fail:
 	free_workers(d);
@@ -129,6 +152,7 @@ fail:
 
 int decode_options_from_conf(struct decode_options *o, const struct conf *c, struct err *e)
 {
+	memset(o, 0, sizeof(*o));
 	o->beam = (int32_t)c->beam;
 	o->n_best = (int32_t)c->n_best;
 	o->alpha = c->alpha;
@@ -136,6 +160,13 @@ int decode_options_from_conf(struct decode_options *o, const struct conf *c, str
 	o->max_length_extra = (int32_t)c->max_length_extra;
 	o->decode_tokens = (int32_t)c->decode_tokens;
 	o->alignments = c->alignments;
+	o->sample = c->sample;
+	o->temperature = c->temperature;
+	o->top_k = (int32_t)c->top_k;
+	o->top_p = c->top_p;
+	o->seed = (uint64_t)c->seed;
+	if (o->sample)
+		o->beam = o->n_best;
 	if (o->n_best > o->beam)
 		return err_set(e, ERR_USAGE,
 			       "%d translations per sentence need a beam of at least as many, and "
@@ -150,6 +181,7 @@ void decode_results_free(struct decode_result *results, size_t n)
 		for (int32_t h = 0; results[i].hypotheses && h < results[i].n; h++) {
 			free(results[i].hypotheses[h].tokens);
 			free(results[i].hypotheses[h].aligned);
+			free(results[i].hypotheses[h].log_probs);
 		}
 		free(results[i].hypotheses);
 		memset(&results[i], 0, sizeof(results[i]));
@@ -202,25 +234,81 @@ static int32_t max_length(const struct decode_options *o, int32_t n_source)
 	return n < 1 ? 1 : n > 1e6 ? 1000000 : (int32_t)n;
 }
 
+/* Must steps be taken with all tokens in view? */
+static bool is_full(const struct decode_options *o, int32_t n_models)
+{
+	return o->sample || o->wishes || n_models > 1;
+}
+
+/* Run the models and give each row the mean of what they say. */
+static int look_at_all(struct worker *d, struct stepper_found *found, struct err *e)
+{
+	const int32_t vocabulary = model_get_shape(d->model)->vocabulary,
+		      n_real = model_get_shape(d->model)->real_vocabulary;
+	const size_t floats = (size_t)d->rows.n * (size_t)vocabulary;
+
+	if (mem_grow(&d->all, &d->cap_all, floats, sizeof(*d->all), e) ||
+	    (d->n_models > 1 &&
+	     mem_grow(&d->other, &d->cap_other, floats, sizeof(*d->other), e)))
+		return e->code;
+	for (int32_t i = 0; i < d->n_models; i++) {
+		found->all = i ? d->other : d->all;
+		if (stepper_step(d->steppers[i], &d->rows, 0, found, e))
+			return e->code;
+		found->aligned = NULL;		/* the first one's */
+		for (int32_t r = 0; i && r < d->rows.n; r++)
+			pick_add(d->all + (int64_t)r * vocabulary,
+				 d->other + (int64_t)r * vocabulary, n_real);
+	}
+	for (int32_t r = 0; d->n_models > 1 && r < d->rows.n; r++)
+		pick_shift(d->all + (int64_t)r * vocabulary, n_real, -log(d->n_models));
+	return 0;
+}
+
+/* What the search of the sentence whose rows are first .. end sees. */
+static struct beam_found view(struct worker *d, const int32_t *aligned, int32_t first, int32_t end,
+			      int32_t k, bool full)
+{
+	const int32_t vocabulary = model_get_shape(d->model)->vocabulary,
+		      n_real = model_get_shape(d->model)->real_vocabulary;
+	const struct beam_found own = {
+		.values = d->found.values + (int64_t)first * k,
+		.ids = d->found.ids + (int64_t)first * k,
+		.aligned = aligned ? aligned + first : NULL,
+		.k = k,
+		.all = full ? d->all + (int64_t)first * vocabulary : NULL,
+		.stride = vocabulary,
+		.n_real = n_real,
+	};
+
+	if (full && beam_wants_best(d->beams[d->rows.sentence[first]]))
+		for (int64_t r = first; r < end; r++)
+			pick_best(d->all + r * vocabulary, n_real, k, d->found.values + r * k,
+				  d->found.ids + r * k);
+	return own;
+}
+
 /* One step of all sentences of the batch. */
 static int step(struct worker *d, const struct decode_options *o, int32_t k, struct err *e)
 {
+	const bool full = is_full(o, d->n_models);
 	struct stepper_found found = d->found;
 	struct stepper_rows swap;
 	struct beam_live live;
+	int32_t *aligned = o->alignments ? d->found.aligned : NULL;
 
-	if (!o->alignments)
-		found.aligned = NULL;
-	if (stepper_step(d->stepper, &d->rows, k, &found, e))
+	found.aligned = aligned;
+	if (full ? look_at_all(d, &found, e)
+		 : stepper_step(d->steppers[0], &d->rows, k, &found, e))
 		return e->code;
 	d->next.n = 0;
 	for (int32_t r = 0, end; r < d->rows.n; r = end) {
 		int32_t sentence = d->rows.sentence[r];
-		struct beam_found own = { found.values + (int64_t)r * k, found.ids + (int64_t)r * k,
-					  found.aligned ? found.aligned + r : NULL, k };
+		struct beam_found own;
 
 		for (end = r; end < d->rows.n && d->rows.sentence[end] == sentence; )
 			end++;
+		own = view(d, aligned, r, end, k, full);
 		if (beam_advance(d->beams[sentence], &own, &live, e))
 			return e->code;
 		for (int32_t i = 0; i < live.n; i++) {
@@ -235,6 +323,16 @@ static int step(struct worker *d, const struct decode_options *o, int32_t k, str
 	return 0;
 }
 
+/* Tokens that a wish adds to the greatest length. */
+static int32_t wished_length(const struct decode_wish *w)
+{
+	int32_t n = w->n_prefix;
+
+	for (int32_t i = 0; i < w->n_phrases; i++)
+		n += w->phrases[i].n;
+	return n;
+}
+
 /* Decode the n sources of d->batch; places says whose results they are. */
 static int decode_batch(struct worker *d, const struct decode_options *o,
 			const struct sorted *places, struct decode_result *results, struct err *e)
@@ -246,20 +344,24 @@ static int decode_batch(struct worker *d, const struct decode_options *o,
 		return e->code;
 	memset(d->beams, 0, (size_t)n * sizeof(*d->beams));
 	for (int32_t i = 0; i < n; i++) {
+		const struct decode_wish *wish = o->wishes ? &o->wishes[places[i].place] : NULL;
 		int32_t longest =
 			max_length(o, d->batch.source_start[i + 1] - d->batch.source_start[i] - 1);
 
+		longest += wish ? wished_length(wish) : 0;
 		steps = MAX(steps, longest);
 		d->rows.sentence[i] = i;
 		d->rows.token[i] = TOKEN_START;
-		d->beams[i] = beam_new(o, longest, e);
+		d->beams[i] = beam_new(o, wish, wish ? wish->number : places[i].place, longest, e);
 		if (!d->beams[i]) {
 			code = e->code;
 			goto out;
 		}
 	}
 	d->rows.n = n;
-	code = stepper_begin(d->stepper, &d->batch, n * o->beam, steps, e);
+	for (int32_t i = 0; i < d->n_models && !code; i++)
+		code = stepper_begin(d->steppers[i], &d->batch, n * o->beam, steps,
+				     is_full(o, d->n_models), e);
 	while (!code && d->rows.n > 0)
 		code = step(d, o, k, e);
 	for (int32_t i = 0; i < n && !code; i++)
@@ -303,7 +405,8 @@ static int cut_piece(void *context, void *slot, struct err *e)
 	struct job *job = context;
 	struct piece *piece = slot;
 	const struct decode_options *o = job->options;
-	int32_t max_rows = MAX(o->beam, MIN(MAX_ROWS, o->decode_tokens / 8));
+	int32_t most = is_full(o, job->decoder->n_models) ? MAX_FULL_ROWS : MAX_ROWS;
+	int32_t max_rows = MAX(o->beam, MIN(most, o->decode_tokens / 8));
 	int32_t capacity = job->decoder->capacity;
 	int64_t tokens = 0;
 

@@ -17,6 +17,10 @@
  * when the greatest length is reached. beam = 1 is greedy search: it takes the
  * best continuation and ends with the first </s>.
  *
+ * With "sample" n_best translations of a source are drawn instead, in the order in which they are
+ * numbered. A random number is a function of seed, sentence, number of the translation and place
+ * of the token.
+ *
  * <pad>, <s> and <unk> are never chosen. The result does not depend on which
  * sentences are decoded together: not by a bit when the model's weights are packed,
  * else up to the rounding of the backend's products.
@@ -41,6 +45,36 @@ struct decode_options {
 	int32_t max_length_extra;
 	int32_t decode_tokens;		/* source tokens times beam decoded at once */
 	bool    alignments;		/* say which source token each target token attends to */
+	bool    token_scores;		/* say the log-probability of each token */
+	/* instead of a search draw n_best translations of each source; see pick.h */
+	bool    sample;
+	double  temperature;		/* > 0 */
+	int32_t top_k;			/* 0: all */
+	double  top_p;			/* > 0, 1: all */
+	uint64_t seed;
+	/* what each source's translation must be like: as many as sources, or NULL; borrowed */
+	const struct decode_wish *wishes;
+	const bool *joins;		/* of each token: a word goes on behind it; NULL: of none */
+};
+
+#define DECODE_MAX_PHRASES 32
+
+struct decode_phrase {
+	const int32_t *tokens;		/* borrowed; whole words */
+	int32_t n;			/* at least 1 */
+};
+
+/*
+ * A wish is granted always: the translation begins with the prefix, and the phrases are in it,
+ * each as often as it is wished for, as words of their own. Its greatest length grows by those
+ * tokens. Phrases: dynamic beam allocation, see beam_constrain.c; not with sampling.
+ */
+struct decode_wish {
+	uint64_t number;		/* of the sentence: names its random numbers */
+	const int32_t *prefix;		/* (n_prefix) borrowed */
+	int32_t n_prefix;
+	const struct decode_phrase *phrases;	/* (n_phrases) borrowed */
+	int32_t n_phrases;		/* up to DECODE_MAX_PHRASES */
 };
 
 struct decode_source {
@@ -51,6 +85,7 @@ struct decode_source {
 struct decode_hypothesis {
 	int32_t *tokens;		/* (n) owned; without special tokens */
 	int32_t *aligned;		/* (n) owned: source tokens from 0; NULL unless asked for */
+	float   *log_probs;		/* (n) owned: of each token; NULL unless asked for */
 	int32_t  n;
 	double   log_prob;		/* sum over the tokens and </s>, nats */
 	double   score;			/* with the length penalty: what hypotheses are ranked by */
@@ -73,7 +108,19 @@ struct decoder;
  */
 struct decoder *decoder_new(struct model *m, int32_t capacity, int32_t workers, struct err *e);
 
-/* The [decode] options, --n-best and --alignments of c. ERR_USAGE: n_best above beam. */
+#define DECODE_MAX_MODELS 16
+
+/*
+ * The same with several models of one vocabulary on one kind of backend: a token's probability is
+ * the mean of theirs. Alignments are the first one's.
+ */
+struct decoder *decoder_new_ensemble(struct model *const *models, int32_t n, int32_t capacity,
+				     int32_t workers, struct err *e);
+
+/*
+ * The [decode] options, --n-best, --alignments and those of sampling of c. ERR_USAGE: n_best above
+ * beam.
+ */
 int decode_options_from_conf(struct decode_options *o, const struct conf *c, struct err *e);
 
 /*

@@ -3,7 +3,8 @@ noinst_LIBRARIES += libeval.a
 libeval_a_SOURCES = \
 	%D%/answers.c   %D%/answers.h   %D%/answers_files.c %D%/answers_learning.c %D%/answers_machine.c \
 	%D%/average.c   %D%/average.h \
-	%D%/beam.c      %D%/beam.h \
+	%D%/beam.c      %D%/beam.h      %D%/beam_internal.h %D%/beam_constrain.c \
+	%D%/pick.c      %D%/pick.h \
 	%D%/bleu.c      %D%/bleu.h \
 	%D%/chrf.c      %D%/chrf.h \
 	%D%/compare.c   %D%/compare.h \

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "eval/pick.h"
 #include "share/base/mem.h"
 
 /*
@@ -18,7 +19,7 @@
 	AREA(branch,       s->shape->d_model) \
 	AREA(qkv,          3 * s->shape->d_model) \
 	AREA(inner,        s->shape->d_ff) \
-	AREA(logits,       tensor_is_packed(s->weights->output) ? 0 : s->shape->vocabulary) \
+	AREA(logits,       needs_logits(s) ? s->shape->vocabulary : 0) \
 	AREA(mean,         1) \
 	AREA(rstd,         1) \
 	AREA(values,       STEPPER_MAX_K) \
@@ -66,6 +67,7 @@ struct stepper {
 	int32_t max_rows;
 	int64_t stride, cross_stride;
 	int32_t step;
+	bool    all;				/* log-probabilities of all tokens are wanted */
 };
 
 static const struct dropout no_dropout;
@@ -99,6 +101,12 @@ void stepper_free(struct stepper *s)
 		s->ops->release(s->dev, s->cache);
 	free(s->host);
 	free(s);
+}
+
+/* Packed weights give the best tokens without a matrix of logits. */
+static bool needs_logits(const struct stepper *s)
+{
+	return s->all || !tensor_is_packed(s->weights->output);
 }
 
 /* Bytes of an area of rows * per_row elements, rounded up to 64; false when it does not fit. */
@@ -235,9 +243,10 @@ static struct tensor source_kv(const struct stepper *s)
 }
 
 int stepper_begin(struct stepper *s, const struct batch *b, int32_t max_rows, int32_t max_steps,
-		  struct err *e)
+		  bool all, struct err *e)
 {
 	s->batch = b;
+	s->all = all;
 	s->max_rows = max_rows;
 	s->stride = max_steps;
 	s->cross_stride = b->max_source;
@@ -397,6 +406,21 @@ static void find_best(struct stepper *s, struct tensor h, int32_t k)
 	s->ops->top_k(s->dev, s->a.values, s->a.ids, logits, n_real, k);
 }
 
+/* Log-probabilities of all next tokens of each row whose state is h. */
+static int find_all(struct stepper *s, struct tensor h, float *all, struct err *e)
+{
+	struct tensor logits = area(s->a.logits, h.rows, s->shape->vocabulary);
+
+	product(s, logits, h, s->weights->output);
+	s->ops->to_host(s->dev, all, s->a.logits,
+			(size_t)(h.rows * s->shape->vocabulary) * sizeof(float));
+	if (s->ops->sync(s->dev, e))
+		return e->code;
+	for (int64_t r = 0; r < h.rows; r++)
+		pick_log_softmax(all + r * s->shape->vocabulary, s->shape->real_vocabulary);
+	return 0;
+}
+
 /* The source token (</s> left out) that each row looks at most. */
 static void find_aligned(struct stepper *s, const struct stepper_rows *rows, int32_t *aligned)
 {
@@ -448,9 +472,16 @@ int stepper_step(struct stepper *s, const struct stepper_rows *rows, int32_t k,
 		cross_attention(s, i, n, found->aligned && i == aligning ? s->a.weights : NULL);
 		feed_forward(s, i, n);
 	}
-	find_best(s, h, k);
-	s->ops->to_host(s->dev, found->values, s->a.values, (size_t)n * (size_t)k * sizeof(float));
-	s->ops->to_host(s->dev, found->ids, s->a.ids, (size_t)n * (size_t)k * sizeof(int32_t));
+	if (found->all) {
+		if (find_all(s, h, found->all, e))
+			return e->code;
+	} else {
+		find_best(s, h, k);
+		s->ops->to_host(s->dev, found->values, s->a.values,
+				(size_t)n * (size_t)k * sizeof(float));
+		s->ops->to_host(s->dev, found->ids, s->a.ids,
+				(size_t)n * (size_t)k * sizeof(int32_t));
+	}
 	if (found->aligned)
 		find_aligned(s, rows, found->aligned);
 	s->step++;

@@ -11,6 +11,7 @@
 #ifndef WERKBANK_EVAL_STEPPER_H
 #define WERKBANK_EVAL_STEPPER_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "data/batch.h"
@@ -29,8 +30,10 @@ struct stepper_rows {
 };
 
 struct stepper_found {
-	float   *values;	/* (n, k) log-probabilities, falling; given by the caller */
+	/* all given by the caller; when all is wanted, values and ids are left alone */
+	float   *values;	/* (n, k) log-probabilities, falling */
 	int32_t *ids;		/* (n, k) */
+	float   *all;		/* (n, vocabulary) log-probabilities; NULL: not wanted */
 	int32_t *aligned;	/* (n) source token with the greatest attention; NULL: not wanted */
 };
 
@@ -39,10 +42,10 @@ struct stepper *stepper_new(struct model *m, struct err *e);
 
 /*
  * Encode the sources of b (borrowed until the last step), with room for max_rows rows
- * and max_steps steps.
+ * and max_steps steps. all: steps may be asked for the log-probabilities of all tokens.
  */
 int stepper_begin(struct stepper *s, const struct batch *b, int32_t max_rows, int32_t max_steps,
-		  struct err *e);
+		  bool all, struct err *e);
 
 /*
  * Let every row read its token; give the k most probable next ones. k at most

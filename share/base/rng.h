@@ -21,7 +21,7 @@
 
 enum rng_purpose {
 	RNG_INIT = 1, RNG_SHUFFLE, RNG_DROPOUT, RNG_SAMPLE, RNG_DEMO, RNG_TEST, RNG_FETCH,
-	RNG_PIECES, RNG_BOOTSTRAP
+	RNG_PIECES, RNG_BOOTSTRAP, RNG_DECODE
 };
 
 /* Names one stream of random numbers; plain data. */
