@@ -64,41 +64,155 @@ static int check_vocabulary(const struct engine *g, struct err *e)
 	return 0;
 }
 
-static int open_model(struct engine *g, const struct conf *c, enum engine_use use, struct err *e)
+/* How models are opened. */
+struct opening {
+	const struct ops *ops;
+	struct dev_options dev;
+	enum dtype packed;
+	enum engine_use use;
+	int32_t capacity;
+};
+
+static int load_model(const struct opening *o, const char *folder, const struct model_shape *shape,
+		      struct safetensors **weights, struct model **model, struct err *e)
+{
+	struct model *m = *model = ckpt_open_model(folder, shape, o->ops, &o->dev, weights, e);
+
+	if (!m || (o->ops->pack && model_pack(m, o->packed, e)))
+		return e->code;
+	return o->use == ENGINE_TRANSLATE ?
+		       model_reserve_encoding(m, o->capacity, o->capacity / 2, e) :
+		       model_reserve_forward(m, o->capacity, o->capacity / 2, e);
+}
+
+static int load_member(struct engine *g, const struct opening *o, struct engine_member *m,
+		       struct err *e)
+{
+	struct ckpt_state state;
+
+	if (!(m->check = ckpt_check_start(m->folder, e)) ||
+	    ckpt_read_state(m->folder, false, &state, e))
+		return e->code;
+	if (strcmp(state.vocabulary_sha256, g->state.vocabulary_sha256) != 0)
+		return err_set(e, ERR_DATA,
+			       "%s has another vocabulary than %s: they cannot translate together",
+			       m->folder, g->folder);
+	return load_model(o, m->folder, &state.shape, &m->weights, &m->model, e);
+}
+
+static int open_models(struct engine *g, const struct conf *c, enum engine_use use, struct err *e)
 {
 	static const char *const backends[] = { "auto", "cpu", "ref", "cuda" };
 	static const enum dtype packed[] = { [PRECISION_FP32] = DTYPE_PACKED_F32,
 					     [PRECISION_BF16] = DTYPE_PACKED_BF16,
 					     [PRECISION_INT8] = DTYPE_PACKED_INT8 };
-	struct dev_options dev = { .threads = (int)c->threads,
-				   .decoding = use == ENGINE_TRANSLATE,
-				   .bf16 = c->precision == PRECISION_BF16 };
-	const struct ops *ops = ops_find(backends[c->backend], e);
+	const struct opening o = {
+		.ops = ops_find(backends[c->backend], e),
+		.dev = { .threads = (int)c->threads,
+			 .decoding = use == ENGINE_TRANSLATE,
+			 .bf16 = c->precision == PRECISION_BF16 },
+		.packed = packed[c->precision], .use = use, .capacity = g->capacity,
+	};
+	struct model *models[DECODE_MAX_MODELS];
 	int32_t workers;
 
-	if (!ops)
+	if (!o.ops)
 		return e->code;
-	if (!ops->pack && c->precision == PRECISION_INT8)
+	if (!o.ops->pack && c->precision == PRECISION_INT8)
 		return err_set(e, ERR_UNAVAILABLE,
 			       "backend %s does not translate with int8: try --precision bf16, or "
 			       "--backend cpu",
-			       ops->name);
-	g->model = ckpt_open_model(g->folder, &g->state.shape, ops, &dev, &g->weights, e);
-	if (!g->model || (ops->pack && model_pack(g->model, packed[c->precision], e)))
+			       o.ops->name);
+	if (load_model(&o, g->folder, &g->state.shape, &g->weights, &g->model, e))
 		return e->code;
-	if (use == ENGINE_TRANSLATE ?
-		    model_reserve_encoding(g->model, g->capacity, g->capacity / 2, e) :
-		    model_reserve_forward(g->model, g->capacity, g->capacity / 2, e))
-		return e->code;
-	workers = !ops->pack ? 1 : c->workers ? (int32_t)c->workers : flow_threads((int)c->threads);
-	g->decoder = decoder_new(g->model, g->capacity, workers, e);
+	models[0] = g->model;
+	for (int32_t i = 0; i < g->n_members; i++) {
+		if (load_member(g, &o, &g->members[i], e))
+			return e->code;
+		models[i + 1] = g->members[i].model;
+	}
+	workers = !o.ops->pack ? 1 : c->workers ? (int32_t)c->workers
+						: flow_threads((int)c->threads);
+	g->decoder = decoder_new_ensemble(models, 1 + g->n_members, g->capacity, workers, e);
 	return g->decoder ? 0 : e->code;
 }
 
+/* Which tokens go on in the next one. */
+static int find_joins(struct engine *g, struct err *e)
+{
+	const struct vocab *v = pipeline_vocab(g->pipeline);
+	const int32_t n = vocab_real_size(v);
+
+	g->joins = mem_alloc((size_t)n, sizeof(*g->joins), e);
+	for (int32_t i = 0; g->joins && i < n; i++)
+		g->joins[i] = text_ends_with(vocab_piece(v, i), "@@");
+	return g->joins ? 0 : e->code;
+}
+
+/* ---- which models ------------------------------------------------------ */
+
+/* One more: the first is the engine's own. Takes the folder over. */
+static int add_folder(struct engine *g, char *folder, struct err *e)
+{
+	if (!folder)
+		return e->code;
+	if (!g->folder) {
+		g->folder = folder;
+		return 0;
+	}
+	if (g->n_members == DECODE_MAX_MODELS - 1) {
+		free(folder);
+		return err_set(e, ERR_USAGE, "at most %d models translate together",
+			       DECODE_MAX_MODELS);
+	}
+	g->members[g->n_members++].folder = folder;
+	return 0;
+}
+
+/* The checkpoints of a run, separated by commas. */
+static int add_checkpoints(struct engine *g, const struct conf *c, struct err *e)
+{
+	const char *at = c->checkpoint;
+
+	while (at) {
+		const char *comma = strchr(at, ',');
+		const size_t n = comma ? (size_t)(comma - at) : strlen(at);
+		char *name = file_path(e, "%.*s", (int)n, at);
+		int code = name ? add_folder(g, ckpt_resolve_named(c, name, e), e) : e->code;
+
+		free(name);
+		if (code)
+			return code;
+		at = comma ? comma + 1 : NULL;
+	}
+	return 0;
+}
+
+static int find_folders(struct engine *g, const struct conf *c, struct err *e)
+{
+	bool several = c->run && !c->model && strchr(c->checkpoint, ',');
+	int code = several ? add_checkpoints(g, c, e) : add_folder(g, ckpt_resolve(c, e), e);
+
+	for (size_t i = 0; i < c->ensemble.n && !code; i++)
+		code = add_folder(g, mem_strdup(c->ensemble.items[i], e), e);
+	return code;
+}
+
+/* ---- opening and closing ----------------------------------------------- */
+
 int engine_check(struct engine *g, struct err *e)
 {
-	if (g->check && !ckpt_check_finish(g->check, &g->fault))
-		g->fault.code = 0;
+	struct err fault = { 0 };
+
+	for (int32_t i = 0; i < g->n_members; i++) {
+		struct engine_member *m = &g->members[i];
+
+		if (ckpt_check_finish(m->check, &fault) && !g->fault.code)
+			g->fault = fault;
+		m->check = NULL;
+	}
+	if (g->check && ckpt_check_finish(g->check, &fault))
+		g->fault = fault;
 	g->check = NULL;
 	if (g->fault.code)
 		*e = g->fault;
@@ -117,14 +231,14 @@ int engine_open(struct engine *g, struct conf *c, enum engine_use use, struct er
 {
 	memset(g, 0, sizeof(*g));
 	g->conf = c;
-	g->folder = ckpt_resolve(c, e);
-	if (!g->folder || !(g->check = ckpt_check_start(g->folder, e)) ||
+	if (find_folders(g, c, e) || !(g->check = ckpt_check_start(g->folder, e)) ||
 	    ckpt_read_state(g->folder, false, &g->state, e) ||
 	    load_recipe(g, c, use == ENGINE_AS_TRAINED, e))
 		return prefer_damage(g, e);
 	g->capacity = (int32_t)MAX(c->decode_tokens / c->beam, MIN_CAPACITY);
 	g->pipeline = pipeline_open(g->folder, c, e);
-	if (!g->pipeline || check_vocabulary(g, e) || open_model(g, c, use, e))
+	if (!g->pipeline || check_vocabulary(g, e) || find_joins(g, e) ||
+	    open_models(g, c, use, e))
 		return prefer_damage(g, e);
 	return 0;
 }
@@ -135,6 +249,15 @@ void engine_close(struct engine *g)
 	model_free(g->model);
 	safetensors_close(g->weights);
 	ckpt_check_finish(g->check, &(struct err){ 0 });
+	for (int32_t i = 0; i < g->n_members; i++) {
+		struct engine_member *m = &g->members[i];
+
+		model_free(m->model);
+		safetensors_close(m->weights);
+		ckpt_check_finish(m->check, &(struct err){ 0 });
+		free(m->folder);
+	}
+	free(g->joins);
 	pipeline_close(g->pipeline);
 	free(g->folder);
 	memset(g, 0, sizeof(*g));
@@ -189,12 +312,66 @@ static int write_texts(struct engine *g, struct engine_translation *t, struct er
 	return 0;
 }
 
-int engine_translate(struct engine *g, const struct decode_options *o,
+/* What is wanted of each translation; owned, as is what it refers to. */
+struct wishes {
+	struct decode_wish *all;
+	int32_t **prefixes;
+	size_t n;
+};
+
+static void free_wishes(struct wishes *w)
+{
+	for (size_t i = 0; w->prefixes && i < w->n; i++)
+		free(w->prefixes[i]);
+	free(w->prefixes);
+	free(w->all);
+}
+
+static int make_wish(struct engine *g, const struct engine_line *line, struct decode_wish *wish,
+		     int32_t **prefix, struct err *e)
+{
+	size_t n = 0, cap = 0;
+
+	wish->number = line->number;
+	if (line->n_prefix && pipeline_encode(g->pipeline, SIDE_TARGET, line->prefix,
+					      line->n_prefix, prefix, &n, &cap, e))
+		return e->code;
+	if (n > (size_t)g->capacity)
+		return err_set(e, ERR_DATA, "a prefix of %zu tokens is too long", n);
+	wish->prefix = *prefix;
+	wish->n_prefix = (int32_t)n;
+	return 0;
+}
+
+/* Nothing is wished for: all stays NULL, and decoding is faster. */
+static int make_wishes(struct engine *g, const struct decode_options *o,
+		       const struct engine_line *lines, size_t n, struct wishes *w, struct err *e)
+{
+	bool wanted = o->sample;
+
+	for (size_t i = 0; i < n && !wanted; i++)
+		wanted = lines[i].n_prefix > 0;
+	if (!wanted)
+		return 0;
+	w->all = mem_alloc(n, sizeof(*w->all), e);
+	w->prefixes = mem_alloc(n, sizeof(*w->prefixes), e);
+	w->n = n;
+	if (!w->all || !w->prefixes)
+		return e->code;
+	for (size_t i = 0; i < n; i++)
+		if (make_wish(g, &lines[i], &w->all[i], &w->prefixes[i], e))
+			return e->code;
+	return 0;
+}
+
+int engine_translate(struct engine *g, const struct decode_options *options,
 		     const struct engine_line *lines, size_t n,
 		     struct engine_translation *translations, struct err *e)
 {
 	struct decode_source *sources = mem_alloc(n, sizeof(*sources), e);
 	struct decode_result *results = mem_alloc(n, sizeof(*results), e);
+	struct decode_options o = *options;
+	struct wishes wishes = { NULL };
 	int code = sources && results ? engine_check(g, e) : e->code;
 
 	memset(translations, 0, n * sizeof(*translations));
@@ -205,13 +382,18 @@ int engine_translate(struct engine *g, const struct decode_options *o,
 							     translations[i].n_source };
 	}
 	if (!code)
-		code = decoder_run(g->decoder, o, sources, n, results, e);
+		code = make_wishes(g, &o, lines, n, &wishes, e);
+	o.wishes = wishes.all;
+	o.joins = g->joins;
+	if (!code)
+		code = decoder_run(g->decoder, &o, sources, n, results, e);
 	for (size_t i = 0; i < n && !code; i++)
 		translations[i].result = results[i];
 	for (size_t i = 0; i < n && !code; i++)
 		code = write_texts(g, &translations[i], e);
 	if (code)
 		engine_translations_free(translations, n);
+	free_wishes(&wishes);
 	free(sources);
 	free(results);
 	return code;

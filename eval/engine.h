@@ -20,6 +20,14 @@
 #include "train/ckpt.h"
 #include "train/model.h"
 
+/* A further model of an ensemble. */
+struct engine_member {
+	char *folder;			/* owned */
+	struct safetensors *weights;	/* owned; NULL: the model has its own */
+	struct model *model;		/* owned */
+	struct ckpt_check *check;	/* owned; NULL: done */
+};
+
 struct engine {
 	struct conf     *conf;		/* borrowed */
 	char            *folder;	/* owned: the model folder */
@@ -27,6 +35,9 @@ struct engine {
 	struct pipeline *pipeline;	/* owned */
 	struct safetensors *weights;	/* owned: what the model reads; NULL: it has its own */
 	struct model    *model;		/* owned */
+	struct engine_member members[DECODE_MAX_MODELS - 1];	/* (n_members) */
+	int32_t          n_members;
+	bool            *joins;		/* (real vocabulary) owned: see decode_options */
 	struct decoder  *decoder;	/* owned */
 	struct ckpt_check *check;	/* owned: of the files in folder; NULL: done … */
 	struct err       fault;		/* … with this result */
@@ -41,7 +52,8 @@ enum engine_use {
 };
 
 /*
- * Open the model that c names (--model, or --run and --checkpoint). The
+ * Open the model that c names (--model, or --run and --checkpoint), or several of one
+ * vocabulary: --checkpoint has several of a run, separated by commas, --ensemble names more. The
  * model's recipe is loaded into c; what the command line or the environment
  * said stays. Threads, precision and backend are this machine's defaults, unless
  * as trained. ERR_DATA: a corrupt or foreign checkpoint, or a vocabulary that does
@@ -60,6 +72,9 @@ void engine_close(struct engine *g);
 struct engine_line {
 	const char *text;		/* borrowed; well-formed UTF-8, one line */
 	size_t n;
+	const char *prefix;		/* (n_prefix) borrowed: how the translation begins; NULL: any */
+	size_t n_prefix;
+	uint64_t number;		/* for sampling: names its random numbers */
 };
 
 struct engine_translation {

@@ -125,8 +125,9 @@ static int decode_chunk(struct heldout *h, const struct decode_options *o, const
 	int code = 0;
 
 	for (size_t i = 0; i < n; i++)
-		lines[i] = (struct engine_line){ h->sources[numbers[i]],
-						 strlen(h->sources[numbers[i]]) };
+		lines[i] = (struct engine_line){ .text = h->sources[numbers[i]],
+						 .n = strlen(h->sources[numbers[i]]),
+						 .number = (uint64_t)numbers[i] };
 	if (engine_translate(h->engine, o, lines, n, translations, e))
 		return e->code;
 	for (size_t i = 0; i < n && !code; i++) {

@@ -49,6 +49,7 @@ static void eval_json(const struct heldout *h, double nll, int64_t tokens, const
 	text_member(&w, "set", h->set);
 	text_member(&w, "model", h->engine->folder);
 	int_member(&w, "step", h->engine->state.step);
+	int_member(&w, "models", 1 + h->engine->n_members);
 	int_member(&w, "sentences", h->n);
 	int_member(&w, "beam", c->beam);
 	real_member(&w, "alpha", c->alpha);
@@ -75,8 +76,11 @@ static void eval_json(const struct heldout *h, double nll, int64_t tokens, const
 static void eval_text(const struct heldout *h, double nll, int64_t tokens, const struct ledger *l,
 		      struct buf *out)
 {
-	buf_printf(out, "%s: %lld sentences, step %lld, beam %lld\nBLEU ", h->set, (long long)h->n,
+	buf_printf(out, "%s: %lld sentences, step %lld, beam %lld", h->set, (long long)h->n,
 		   (long long)h->engine->state.step, (long long)h->engine->conf->beam);
+	if (h->engine->n_members)
+		buf_printf(out, ", with %d more models", h->engine->n_members);
+	buf_add_str(out, "\nBLEU ");
 	score_tools_bleu_text(out, &h->bleu);
 	buf_printf(out, "\n%s\nchrF2 %.2f\n", buf_text(&h->signature), h->chrf);
 	if (tokens > 0)
@@ -102,7 +106,8 @@ static int set_nll(const struct heldout *h, struct metric *pseudo, double *nll, 
 
 	*nll = NAN;
 	*tokens = 0;
-	if (!code && file_exists(path))
+	/* an ensemble has no likelihood of its own here: it is measured model by model */
+	if (!code && !h->engine->n_members && file_exists(path))
 		code = pseudo ? heldout_forced(h, name, pseudo, nll, tokens, e) :
 				heldout_nll(h, name, 0, nll, tokens, e);
 	free(name);

@@ -55,6 +55,11 @@ static void write_hypothesis(struct json_writer *w, const struct engine *g,
 	json_key(w, "log_prob");
 	json_real(w, y->log_prob);
 	write_pieces(w, g, "tokens", y->tokens, y->n);
+	json_key(w, "token_log_probs");
+	json_open(w, '[');
+	for (int32_t i = 0; i < y->n; i++)
+		json_real(w, (double)y->log_probs[i]);
+	json_close(w, ']');
 	json_key(w, "alignment");
 	json_open(w, '[');
 	for (int32_t i = 0; i < y->n; i++)
@@ -106,6 +111,7 @@ static int read_options(struct decode_options *o, const struct json *request, st
 	o->beam = (int32_t)beam;
 	o->alpha = alpha;
 	o->alignments = true;
+	o->token_scores = true;
 	return 0;
 }
 
@@ -126,6 +132,8 @@ static int answer(struct engine *g, const struct decode_options *usual, const st
 	const char *text = json_text(json_get(request, "text"), NULL);
 	struct decode_options o = *usual;
 	struct engine_translation t = { 0 };
+	const char *prefix = json_text(json_get(request, "prefix"), NULL);
+	struct engine_line input;
 	struct buf line = { 0 };
 	int code;
 
@@ -136,9 +144,13 @@ static int answer(struct engine *g, const struct decode_options *usual, const st
 		return e->code;
 	add_one_line(&line, text);
 	code = buf_check(&line, e);
+	input = (struct engine_line){ .text = buf_text(&line), .n = line.len };
+	if (prefix) {
+		input.prefix = prefix;
+		input.n_prefix = strlen(prefix);
+	}
 	if (!code)
-		code = engine_translate(g, &o, &(struct engine_line){ buf_text(&line), line.len },
-					1, &t, e);
+		code = engine_translate(g, &o, &input, 1, &t, e);
 	if (!code)
 		write_translation(w, g, request, &t, o.n_best > 1);
 	engine_translations_free(&t, 1);

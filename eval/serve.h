@@ -10,10 +10,11 @@
  * Request                      {"id":7,"text":"Two dogs are running.","n_best":2,"beam":4}
  *	id                      a string or a number that names it, given back; may be missing
  *	text                    raw text, required
+ *	prefix                  how the translation must begin: whole words; may be missing
  *	n_best, beam, alpha     instead of the command line's; beam is at least n_best
  *
  * Answer       {"id":7,"text":"Zwei Hunde rennen.","score":-0.31,"log_prob":-0.42,
- *               "tokens":["Zwei","Hunde","rennen","."],"source_tokens":["Two","dogs","are",…],
+ *               "tokens":["Zwei","Hunde","rennen","."],"token_log_probs":[-0.1,…],"source_tokens":["Two","dogs","are",…],
  *               "alignment":[0,1,3,4],"n_best":[{"text":…,"score":…,…},…]}
  *	tokens                  BPE pieces; those that end in @@ go on in the next
  *	alignment               for each of tokens the number, from 0, of one of source_tokens

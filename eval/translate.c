@@ -52,6 +52,21 @@ static int write_row(struct translate *t, int64_t line, const struct engine_tran
 	return 0;
 }
 
+/* With --prefix what is behind a tab is how the translation must begin. */
+static struct engine_line read_line(const struct translate *t, const char *text, size_t n,
+				    uint64_t number)
+{
+	const char *tab = t->conf->prefix ? memchr(text, '\t', n) : NULL;
+	struct engine_line line = { .text = text, .n = n, .number = number };
+
+	if (tab) {
+		line.n = (size_t)(tab - text);
+		line.prefix = tab + 1;
+		line.n_prefix = n - line.n - 1;
+	}
+	return line;
+}
+
 static int flush_chunk(struct translate *t, struct err *e)
 {
 	struct chunk *c = &t->chunk;
@@ -65,7 +80,8 @@ static int flush_chunk(struct translate *t, struct err *e)
 	if (!translations)
 		return e->code;
 	for (size_t i = 0, at = 0; i < c->n; at = c->ends[i++])
-		lines[i] = (struct engine_line){ buf_text(&c->text) + at, c->ends[i] - at };
+		lines[i] = read_line(t, buf_text(&c->text) + at, c->ends[i] - at,
+				     (uint64_t)c->first + i);
 	code = engine_translate(&t->engine, &t->options, lines, c->n, translations, e);
 	for (size_t i = 0; i < c->n && !code; i++) {
 		const struct decode_result *r = &translations[i].result;

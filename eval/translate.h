@@ -11,6 +11,10 @@
  *	the translation                         always
  *	"0-0 1-2 …" source word - target word   with --alignments
  *
+ * With --prefix an input line may have a tab and behind it the words that its translation must
+ * begin with. With --sample translations are drawn; those of line N depend on seed, N and the
+ * model alone.
+ *
  * With --n-best N an input line gives at most N lines, best first. On a
  * terminal each line is prompted for by "en> " (the source language) and
  * translated at once.

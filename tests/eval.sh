@@ -303,17 +303,54 @@ says 64 'give --output' "$wb" average -C "$w" --run r
 says 64 'average what' "$wb" average -o "$tmp/none"
 says 64 'both given' "$wb" average -C "$w" --run r --last 2 20 -o "$tmp/none"
 
+# ---- ensembles, samples, prefixes ------------------------------------------
+# same NAME A B : two files are alike.
+same() {
+	if cmp -s "$2" "$3"; then ok "$1"; else not_ok "$1" "$(diff "$2" "$3" | head -n 3)"; fi
+}
+printf 'the man sees the dog.\n\nthe dog sees a cat.\nthe man is old.\n' >"$tmp/in"
+says 0 '' "$wb" translate -m "$folder"
+cp "$tmp/out" "$tmp/plain"
+says 0 '' "$wb" translate -m "$folder" --ensemble "$folder" --ensemble "$folder"
+same "an ensemble of equal models" "$tmp/out" "$tmp/plain"
+says 0 '' "$wb" translate -C "$w" --run r --checkpoint 20,40 --scores
+lines 4
+cp "$tmp/out" "$tmp/pair"
+says 0 '' "$wb" translate -m "$w/runs/r/checkpoints/20" --ensemble "$folder" --scores --workers 2
+same "two checkpoints" "$tmp/out" "$tmp/pair"
+says 0 '' "$wb" eval -C "$w" --run r --checkpoint 20,last
+line 1 ', with 1 more models$'
+says 66 'no checkpoint "30"' "$wb" translate -C "$w" --run r --checkpoint 20,30
+says 0 '' "$wb" translate -m "$folder" --sample --n-best 3 --seed 5 --scores
+lines 10
+cp "$tmp/out" "$tmp/draws"
+says 0 '' "$wb" translate -m "$folder" --sample --n-best 3 --seed 5 --scores --decode-tokens 16 --workers 3
+same "samples in other batches" "$tmp/out" "$tmp/draws"
+says 0 '' "$wb" translate -m "$folder" --sample --n-best 3 --seed 6 --scores
+if cmp -s "$tmp/out" "$tmp/draws"; then not_ok "another seed" "the same samples"; else ok "another seed"; fi
+says 0 '' "$wb" translate -m "$folder" --sample --top-k 1 --seed 5
+cp "$tmp/out" "$tmp/draws"
+says 0 '' "$wb" translate -m "$folder" --beam 1
+same "samples of the best alone are greedy" "$tmp/out" "$tmp/draws"
+says 64 'temperature' "$wb" translate -m "$folder" --sample --temperature 0
+printf 'the man sees the dog.\tDer Hund\nthe man sees the dog.\n' >"$tmp/in"
+says 0 '' "$wb" translate -m "$folder" --prefix
+line 1 '^Der Hund'
+sed -n 2p "$tmp/out" >"$tmp/second"
+head -n 1 "$tmp/plain" | cmp -s - "$tmp/second" && ok "no prefix" || not_ok "no prefix" "$(cat "$tmp/second")"
+
 # ---- serve -----------------------------------------------------------------
 {
 	printf '{"id":1,"text":"the man sees the dog."}\n'
 	printf '{"id":"b","text":"the man sees the dog.","n_best":2}\n'
 	printf '{bad\n\n[1]\n{"id":2}\n{"id":3,"text":""}\n{"id":4,"text":"x","beam":100}\n'
+	printf '{"id":7,"text":"the man sees the dog.","prefix":"Der Hund"}\n'
 	printf '{"id":5,"text":"x","n_best":9,"beam":3}\n{"text":"two\\nlines"}\n{"id":6,"text":"\377"}\n'
 } >"$tmp/in"
 says 0 '' "$wb" translate -m "$folder" --serve
-lines 12
+lines 13
 line 1 '^\{"ready":true,"source_language":"en","target_language":"de","step":40,'
-line 2 '^\{"id":1,"text":"[^"]*","score":-[0-9.]+,"log_prob":-[0-9.]+,"tokens":\[.*\],"alignment":\[.*\],"source_tokens":\['
+line 2 '^\{"id":1,"text":"[^"]*","score":-[0-9.]+,"log_prob":-[0-9.]+,"tokens":\[.*\],"token_log_probs":\[-.*\],"alignment":\[.*\],"source_tokens":\['
 line 3 '^\{"id":"b",.*"n_best":\[\{"text":.*\},\{"text":.*\}\]\}$'
 line 4 '^\{"id":null,"error":"'
 line 5 '^\{"id":null,"error":"'
@@ -321,9 +358,10 @@ line 6 '^\{"id":null,"error":"'
 line 7 '^\{"id":2,"error":"a request is'
 line 8 '^\{"id":3,"text":"","score":0,'
 line 9 '^\{"id":4,"error":"beam is 100'
-line 10 '^\{"id":5,"error":"n_best is 9'
-line 11 '^\{"id":null,"text":"'
-line 12 '^\{"id":6,"text":"'
+line 10 '^\{"id":7,"text":"Der Hund'
+line 11 '^\{"id":5,"error":"n_best is 9'
+line 12 '^\{"id":null,"text":"'
+line 13 '^\{"id":6,"text":"'
 
 # Make the sums of the folder m anew: what is wrong in it is no longer an accident of the disk.
 sign() {

@@ -342,7 +342,8 @@ TEST(prefix_is_forced_and_counts)
 static const bool joins[N_REAL] = { [5] = true, [11] = true };
 
 /* Is a phrase in there, beginning at a word, where used is false? Marks it. */
-static bool take_phrase(const struct decode_hypothesis *h, const struct decode_phrase *p, bool *used)
+static bool take_phrase(const struct decode_hypothesis *h, const struct decode_phrase *p,
+			bool *used)
 {
 	for (int32_t at = 0; at + p->n <= h->n; at++) {
 		bool fits = at == 0 || !joins[h->tokens[at - 1]];
@@ -375,7 +376,8 @@ TEST(phrases_are_always_there)
 	for (int i = 0; m && i < N_SOURCES; i++)
 		wishes[i] = (struct decode_wish){ .phrases = phrases + (i == 5 ? 2 : 0),
 						  .n_phrases = i == 5 ? 2 : i + 1,
-						  .prefix = tokens, .n_prefix = i % 3 == 1 ? 2 : 0 };
+						  .prefix = tokens,
+						  .n_prefix = i % 3 == 1 ? 2 : 0 };
 	for (size_t b = 0; m && b < ARRAY_LEN(beams); b++) {
 		o = options(beams[b], beams[b] > 2 ? 3 : 1);
 		o.wishes = wishes;
