@@ -249,6 +249,13 @@ TEST(sampling_follows_the_softmax)
 	check_int(counts[7], 100);
 }
 
+static void check_likelihood(struct model *m, const struct decode_source *s,
+			     const struct decode_hypothesis *h)
+{
+	if (h->finished)
+		check_near(h->log_prob, -nll_of(m, s, h->tokens, h->n), 1e-4);
+}
+
 TEST(sampling_draws_translations)
 {
 	struct model *m = sharp_model(3);
@@ -268,10 +275,7 @@ TEST(sampling_draws_translations)
 			counts[r[0].hypotheses[h].n ? r[0].hypotheses[h].tokens[0] : TOKEN_END]++;
 		if (o.seed == 4)
 			for (int32_t h = 0; h < r[0].n; h++)
-				if (r[0].hypotheses[h].finished)
-					check_near(r[0].hypotheses[h].log_prob,
-						   -nll_of(m, &sources[0], r[0].hypotheses[h].tokens,
-							   r[0].hypotheses[h].n), 1e-4);
+				check_likelihood(m, &sources[0], &r[0].hypotheses[h]);
 		decode_results_free(r, N_SOURCES);
 	}
 	check_int(draws, 1000);
