@@ -16,7 +16,7 @@
  * decode_tokens / 8, at most 1024.
  */
 #define MAX_ROWS 1024
-#define MAX_FULL_ROWS 64	/* where all logits come to the host: twice 8 MB for 32,000 tokens */
+#define MAX_FULL_ROWS 64	/* where all logits come to the host: 8 MB for 32,000 tokens */
 
 /* Decodes one batch at a time. */
 struct worker {
