@@ -196,6 +196,13 @@ TEST(network_judge_rules)
 	judged(&v, NETWORK_LOSS, "0.11 %");
 	v.retransmits_s = 150e6 / 1448 * 0.0009;
 	judged(&v, NETWORK_LATENCY, "150 MB a step");
+	v.link_bytes_s = NAN;			/* a full link loses some, too */
+	v.retransmits_s = 150e6 / 1448 * 0.009;
+	judged(&v, NETWORK_LINK, "is not known");
+	v.retransmits_s = 150e6 / 1448 * 0.011;
+	judged(&v, NETWORK_LOSS, "1.1 %");
+	v.link_bytes_s = 150e6 / 0.5 / 0.59;
+	v.retransmits_s = 0;
 	v.wait_s = 0.26;
 	judged(&v, NETWORK_STRAGGLER, "none is always the late one");
 	v.slowest_share = 1.5;

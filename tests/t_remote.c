@@ -205,7 +205,7 @@ TEST(remote_input_and_many_hosts)
 			     "deaf; exit 0;; *) exec sh -c \"$command\";; esac");
 	const struct remote_how how = { .ssh = ssh, .deadline_s = 30, .at_once = 6 };
 	static struct host hosts[N];
-	static char names[N][8];
+	static char names[N][16];
 	static struct remote_job jobs[N];
 	static char input[BYTES];
 	struct err e = { 0 };

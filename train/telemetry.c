@@ -29,6 +29,7 @@ struct telemetry {
 	unsigned *told;			/* first rank: troubles of each rank's host, as bits */
 	/* first rank of a host */
 	struct host_watch *watch;	/* NULL: not watched */
+	bool began;			/* a step was told */
 	pthread_t thread;
 	bool has_thread;
 	pthread_mutex_t lock;
@@ -192,6 +193,10 @@ void telemetry_step(struct telemetry *t, const struct step_times *times)
 {
 	struct step_times *sum = &t->sum;
 
+	/* bytes a step are of steps alone, not of what was sent before the first */
+	if (t->watch && !t->began)
+		host_watch_take(t->watch, &t->row.report, t->row.gpus, HOST_GPUS_MAX);
+	t->began = true;
 	sum->input += times->input;
 	sum->compute += times->compute;
 	sum->exposed += times->exposed;

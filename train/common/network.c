@@ -187,7 +187,8 @@ static enum network_answer why(const struct network_evidence *v, const struct fi
 		return NETWORK_NO;
 	if (f->fill >= NETWORK_FULL)
 		return NETWORK_LINK;
-	if (f->lost >= NETWORK_LOSSY)
+	/* a link that is full drops packets, too: where it may be full that proves little */
+	if (f->lost >= (known(f->fill) ? NETWORK_LOSSY : NETWORK_VERY_LOSSY))
 		return NETWORK_LOSS;
 	if (known(f->fill))
 		return NETWORK_LATENCY;

@@ -45,7 +45,8 @@ char *network_rate_text(char out[NETWORK_RATE_TEXT], double bytes_s);
  *	more		straggler	half of it is waiting for the slowest rank to come
  *			link		while communicating 60 % of the link's speed is used, or
  *					its speed is unknown and it is too long for latency
- *			loss		less than that, and 0.1 % of the segments are sent again
+ *			loss		less than that, and 0.1 % of the segments are sent again, or
+ *					1 % where the link's speed is unknown
  *			latency		less than that: latency, processors, a wrong link speed
  *			no		all ranks are on one host
  * unknown: the numbers for an answer are missing.
@@ -54,6 +55,7 @@ char *network_rate_text(char out[NETWORK_RATE_TEXT], double bytes_s);
 #define NETWORK_MUCH		0.20
 #define NETWORK_FULL		0.60
 #define NETWORK_LOSSY		0.001
+#define NETWORK_VERY_LOSSY	0.01	/* where the link's speed is not known */
 #define NETWORK_STRAGGLER_SHARE	1.2
 
 /* What was seen, means over the same steps; a number that is not known is NAN. */
