@@ -371,7 +371,7 @@ int engine_translate(struct engine *g, const struct decode_options *options,
 	struct decode_source *sources = mem_alloc(n, sizeof(*sources), e);
 	struct decode_result *results = mem_alloc(n, sizeof(*results), e);
 	struct decode_options o = *options;
-	struct wishes wishes = { NULL };
+	struct wishes wishes = { 0 };
 	int code = sources && results ? engine_check(g, e) : e->code;
 
 	memset(translations, 0, n * sizeof(*translations));
