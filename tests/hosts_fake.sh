@@ -17,6 +17,11 @@ not_ok() { failed=$((failed + 1)); echo "FAILED   $1: $2"; }
 skip() { skipped=$((skipped + 1)); echo "skipped  $1: $2"; }
 
 [ -x "$top/werkbank-launch" ] || { echo "werkbank-launch is not here: run this in a build folder"; exit 1; }
+"$top/werkbank-train" --version | grep -q 'with MPI' || {
+	echo "hosts are not ready for a training without MPI: skipped"
+	echo "0 passed, 0 failed, 1 skipped"
+	exit 77
+}
 
 # ---- the actor: hosts a b c at 127.0.1.1, .2, .3; $tmp/HOST.sh is done instead, $tmp/HOST.sed changes what it says ----
 cat >"$tmp/ssh" <<'EOS'
