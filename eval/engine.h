@@ -72,7 +72,7 @@ void engine_close(struct engine *g);
 struct engine_line {
 	const char *text;		/* borrowed; well-formed UTF-8, one line */
 	size_t n;
-	const char *prefix;		/* (n_prefix) borrowed: how the translation begins; NULL: any */
+	const char *prefix;		/* (n_prefix) borrowed: how it begins; NULL: any */
 	size_t n_prefix;
 	uint64_t number;		/* for sampling: names its random numbers */
 };
