@@ -34,7 +34,11 @@ if [ -f "$here/$host.sh" ]; then . "$here/$host.sh"; fi
 case $host in a) n=1;; b) n=2;; c) n=3;; *) echo "ssh: Could not resolve hostname $host: Name or service not known" >&2; exit 255;; esac
 case $command in
 *_probe*) ;;
-*) exec sh -c "$command";;
+*)	# a host has its own: two daemons of Open MPI that share one fall over each other at times
+	TMPDIR=$here/tmp-$host
+	mkdir -p "$TMPDIR"
+	export TMPDIR
+	exec sh -c "$command";;
 esac
 routes= sep=
 for p in a:1 b:2 c:3; do

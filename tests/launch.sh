@@ -195,6 +195,10 @@ if command -v mpirun >/dev/null 2>&1 && "$top/werkbank-train" --version | grep -
 		shift
 		[ ! -e "${0%/*}/gone-$host" ] || exit 255
 		echo "$host" >>"${0%/*}/reached"
+		# a host has its own: two daemons of Open MPI that share one fall over each other at times
+		TMPDIR=${0%/*}/$host
+		mkdir -p "$TMPDIR"
+		export TMPDIR
 		exec sh -c "$*" </dev/null
 	END
 	chmod +x "$tmp/ssh"
