@@ -26,6 +26,12 @@ static const struct { const char *name; int key;
 	{"Shift-Tab", KEY_NAME_BACKTAB},
 	{"F1", KEY_NAME_F1},
 	{"F10", KEY_NAME_F10},
+	{"Delete", KEY_NAME_DELETE},
+	{"Ctrl-Left", KEY_NAME_WORD_LEFT},
+	{"Ctrl-Right", KEY_NAME_WORD_RIGHT},
+	{"Backspace", 0x7F},
+	{"Ctrl-_", 0x1F},
+	{"Alt-Backspace", KEY_ALT | 0x7F},
 	{"Tab", '\t'},
 	{"Enter", '\r'},
 	{"Esc", 0x1B},
@@ -40,6 +46,8 @@ static int named_key(const char *name, size_t n)
 			return names[i].key;
 	if (n == 6 && !memcmp(name, "Ctrl-", 5) && isalpha((unsigned char)name[5]))
 		return name[5] & 0x1F;
+	if (n == 5 && !memcmp(name, "Alt-", 4) && name[4] > ' ')
+		return KEY_ALT | name[4];
 	return -1;
 }
 

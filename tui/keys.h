@@ -3,7 +3,7 @@
  *
  * A key is a code point, or one of enum key for keys without a character.
  * Written out (actions.def, --keys) a key is its character or <Name>:
- * <Down> <Tab> <Space> <lt> <Ctrl-L> …
+ * <Down> <Tab> <Space> <lt> <Ctrl-L> <Alt-f> …
  */
 #ifndef WERKBANK_TUI_KEYS_H
 #define WERKBANK_TUI_KEYS_H
@@ -15,6 +15,8 @@ enum key {
 	KEY_NAMED = 0x110000,	/* beyond the last code point */
 	KEY_NAME_UP, KEY_NAME_DOWN, KEY_NAME_LEFT, KEY_NAME_RIGHT, KEY_NAME_HOME, KEY_NAME_END,
 	KEY_NAME_PAGE_UP, KEY_NAME_PAGE_DOWN, KEY_NAME_BACKTAB, KEY_NAME_F1, KEY_NAME_F10,
+	KEY_NAME_DELETE, KEY_NAME_WORD_LEFT, KEY_NAME_WORD_RIGHT,
+	KEY_ALT = 0x400000,	/* added to a key that came with Alt */
 };
 
 enum action {

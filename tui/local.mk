@@ -5,6 +5,7 @@ libtui_a_SOURCES = \
 	%D%/app.c      %D%/app.h \
 	%D%/commands.c %D%/commands.h \
 	%D%/draw.c     %D%/draw.h \
+	%D%/edit.c     %D%/edit_draw.c %D%/edit.h %D%/edit_internal.h \
 	%D%/figures.c  %D%/figures.h \
 	%D%/grid.c     %D%/grid.h \
 	%D%/history.c  %D%/history.h %D%/history_internal.h \

@@ -279,6 +279,7 @@ static int translate(int key)
 		{KEY_PPAGE, KEY_NAME_PAGE_UP}, {KEY_NPAGE, KEY_NAME_PAGE_DOWN},
 		{KEY_BTAB, KEY_NAME_BACKTAB},  {KEY_F(1), KEY_NAME_F1},
 		{KEY_F(10), KEY_NAME_F10},     {KEY_ENTER, '\r'},
+		{KEY_DC, KEY_NAME_DELETE},     {KEY_BACKSPACE, 0x7F},
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(table); i++)

@@ -21,6 +21,7 @@ const struct theme_style theme_styles[STYLE_COUNT] = {
 	[STYLE_GOOD]   = { 71,   2, 0, THEME_BOLD },
 	[STYLE_WARN]   = { 172,  3, THEME_BOLD, THEME_BOLD },
 	[STYLE_BAD]    = { 167,  1, THEME_BOLD, THEME_REVERSE },
+	[STYLE_CURSOR] = { -1,  -1, THEME_REVERSE, THEME_REVERSE },
 };
 
 bool theme_wants_colour(const char *choice, const char *no_color, bool *bad)

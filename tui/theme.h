@@ -23,6 +23,7 @@ enum style {
 	STYLE_GOOD,
 	STYLE_WARN,
 	STYLE_BAD,
+	STYLE_CURSOR,	/* where typing goes, the line or word that is chosen */
 	STYLE_COUNT
 };
 
