@@ -180,14 +180,9 @@ static int32_t sample(struct beam *b, const struct beam_found *found, struct bea
 	return n;
 }
 
-static bool in_prefix(const struct beam *b)
-{
-	return b->wish && b->length < b->wish->n_prefix;
-}
-
 bool beam_wants_best(const struct beam *b)
 {
-	return !b->o.sample && !in_prefix(b);
+	return !b->o.sample && !beam_in_prefix(b);
 }
 
 int beam_advance(struct beam *b, const struct beam_found *found, struct beam_live *live,
@@ -195,7 +190,7 @@ int beam_advance(struct beam *b, const struct beam_found *found, struct beam_liv
 {
 	struct beam_next next[DECODE_MAX_BEAM];
 	int32_t n = 0;
-	bool forced = in_prefix(b);
+	bool forced = beam_in_prefix(b);
 
 	live->n = 0;
 	if (mem_grow(&b->nodes, &b->cap_nodes, b->n_nodes + DECODE_MAX_BEAM, sizeof(*b->nodes), e))

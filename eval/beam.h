@@ -45,6 +45,12 @@ struct beam *beam_new(const struct decode_options *o, const struct decode_wish *
 bool beam_wants_best(const struct beam *b);
 
 /*
+ * Before beam_advance(), in rows of stride log-probabilities of all tokens, one of each live
+ * hypothesis: make impossible what would end one of the forbidden phrases. Not within a prefix.
+ */
+void beam_forbid(const struct beam *b, float *all, int64_t stride);
+
+/*
  * Continuations per live hypothesis that a search must be shown so that none of the
  * best is missed.
  */

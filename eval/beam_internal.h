@@ -65,6 +65,12 @@ static inline int32_t beam_candidates(const struct decode_options *o)
 	return o->beam == 1 ? 1 : 2 * o->beam;
 }
 
+/* The next token is the prefix's. */
+static inline bool beam_in_prefix(const struct beam *b)
+{
+	return b->wish && b->length < b->wish->n_prefix;
+}
+
 /* Keep a hypothesis that ended with </s>, if it is among the n_best. */
 void beam_finish(struct beam *b, const struct live *from, double log_prob);
 

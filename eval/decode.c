@@ -5,9 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "eval/beam.h"
+#include "eval/decode_internal.h"
 #include "eval/pick.h"
-#include "eval/stepper.h"
 #include "share/base/flow.h"
 #include "share/base/mem.h"
 
@@ -17,34 +16,6 @@
  */
 #define MAX_ROWS 1024
 #define MAX_FULL_ROWS 64	/* where all logits come to the host: 8 MB for 32,000 tokens */
-
-/* Decodes one batch at a time. */
-struct worker {
-	int32_t n_models;
-	struct model *model;		/* borrowed: the first one */
-	struct stepper *steppers[DECODE_MAX_MODELS];	/* owned */
-	struct batch batch;
-
-	/* of the batch that is being decoded */
-	struct beam **beams;		/* (cap_sentences) owned; NULL: done */
-	size_t cap_sentences;
-	struct stepper_rows rows, next;	/* (cap_rows) */
-	struct stepper_found found;	/* (cap_rows, STEPPER_MAX_K) */
-	int32_t *ints;			/* owned: memory of rows, next and found */
-	int32_t cap_rows;
-	float *all, *other;		/* (cap_all) owned: log-probabilities of all tokens */
-	size_t cap_all, cap_other;
-};
-
-struct decoder {
-	struct model *made_of[DECODE_MAX_MODELS];	/* (n_models) borrowed */
-	int32_t n_models;
-	int32_t capacity;
-	struct worker alone;		/* with the model's threads */
-	int32_t n_workers;
-	struct worker *workers;		/* (n_workers) owned; made when first needed, else NULL */
-	struct model **models;		/* (n_workers, n_models) owned: theirs */
-};
 
 /* A source with its place in the caller's list. */
 struct sorted {
@@ -198,7 +169,7 @@ static int by_length(const void *a, const void *b)
 	return x->place > y->place ? 1 : -1;
 }
 
-static int reserve(struct worker *d, int32_t sentences, int32_t rows, struct err *e)
+int decode_reserve(struct worker *d, int32_t sentences, int32_t rows, struct err *e)
 {
 	size_t n = (size_t)rows, need;
 	int32_t *at;
@@ -237,11 +208,10 @@ static int32_t max_length(const struct decode_options *o, int32_t n_source)
 /* Must steps be taken with all tokens in view? */
 static bool is_full(const struct decode_options *o, int32_t n_models)
 {
-	return o->sample || o->wishes || n_models > 1;
+	return o->sample || o->wishes || o->forbid || n_models > 1;
 }
 
-/* Run the models and give each row the mean of what they say. */
-static int look_at_all(struct worker *d, struct stepper_found *found, struct err *e)
+int decode_look(struct worker *d, struct stepper_found *found, struct err *e)
 {
 	const int32_t vocabulary = model_get_shape(d->model)->vocabulary,
 		      n_real = model_get_shape(d->model)->real_vocabulary;
@@ -281,6 +251,8 @@ static struct beam_found view(struct worker *d, const int32_t *aligned, int32_t 
 		.n_real = n_real,
 	};
 
+	if (full)
+		beam_forbid(d->beams[d->rows.sentence[first]], own.all, vocabulary);
 	if (full && beam_wants_best(d->beams[d->rows.sentence[first]]))
 		for (int64_t r = first; r < end; r++)
 			pick_best(d->all + r * vocabulary, n_real, k, d->found.values + r * k,
@@ -298,7 +270,7 @@ static int step(struct worker *d, const struct decode_options *o, int32_t k, str
 	int32_t *aligned = o->alignments ? d->found.aligned : NULL;
 
 	found.aligned = aligned;
-	if (full ? look_at_all(d, &found, e)
+	if (full ? decode_look(d, &found, e)
 		 : stepper_step(d->steppers[0], &d->rows, k, &found, e))
 		return e->code;
 	d->next.n = 0;
@@ -340,7 +312,7 @@ static int decode_batch(struct worker *d, const struct decode_options *o,
 	int32_t n = d->batch.n, steps = 0, code = 0;
 	int32_t k = (int32_t)MIN(beam_width(o), model_get_shape(d->model)->real_vocabulary);
 
-	if (reserve(d, n, n * o->beam, e))
+	if (decode_reserve(d, n, n * o->beam, e))
 		return e->code;
 	memset(d->beams, 0, (size_t)n * sizeof(*d->beams));
 	for (int32_t i = 0; i < n; i++) {

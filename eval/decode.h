@@ -55,6 +55,8 @@ struct decode_options {
 	/* what each source's translation must be like: as many as sources, or NULL; borrowed */
 	const struct decode_wish *wishes;
 	const bool *joins;		/* of each token: a word goes on behind it; NULL: of none */
+	const bool *begins;		/* of each token: a word begins with it; NULL: joins say */
+	const struct forbid *forbid;	/* what no translation may contain; NULL: nothing; borrowed */
 };
 
 #define DECODE_MAX_PHRASES 32
@@ -132,6 +134,27 @@ int decoder_run(struct decoder *d, const struct decode_options *o,
 		struct err *e);
 
 void decode_results_free(struct decode_result *results, size_t n);
+
+/* What may stand at a place of a translation. */
+struct decode_alternative {
+	int32_t *tokens;		/* (n) owned: the token, then what ends its word most likely */
+	int32_t  n;			/* at least 1; </s> is a token here */
+	double   log_prob;		/* of the first of them, given what stands before it */
+};
+
+#define DECODE_MAX_ALTERNATIVES 20
+
+/*
+ * The *n most probable tokens behind a beginning of a translation of source, best first: *n is at
+ * most DECODE_MAX_ALTERNATIVES, and may come back smaller. joins and begins of o tell words; of
+ * the rest nothing counts. An empty source has none.
+ */
+int decoder_alternatives(struct decoder *d, const struct decode_options *o,
+			 const struct decode_source *source, const int32_t *beginning,
+			 int32_t n_beginning, struct decode_alternative *list, int32_t *n,
+			 struct err *e);
+void decode_alternatives_free(struct decode_alternative *list, int32_t n);
+
 void decoder_free(struct decoder *d);
 
 #endif

@@ -1,6 +1,7 @@
 /* engine.c - see engine.h */
 #include "eval/engine.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -137,16 +138,31 @@ static int open_models(struct engine *g, const struct conf *c, enum engine_use u
 	return g->decoder ? 0 : e->code;
 }
 
-/* Which tokens go on in the next one. */
-static int find_joins(struct engine *g, struct err *e)
+/* SentencePiece: a blank begins a word, and so does punctuation, which stands without one. */
+static bool begins_word(const char *piece)
+{
+	return text_starts_with(piece, "\xe2\x96\x81") ||
+	       (*piece > ' ' && *piece <= '~' && !isalnum((unsigned char)*piece));
+}
+
+/* Which tokens go on in the next one; or, of SentencePiece, begin a word. */
+static int find_words(struct engine *g, struct err *e)
 {
 	const struct vocab *v = pipeline_vocab(g->pipeline);
+	const bool marks_begin = pipeline_order(g->pipeline) != NULL;
 	const int32_t n = vocab_real_size(v);
+	bool *flags = mem_alloc((size_t)n, sizeof(*flags), e);
 
-	g->joins = mem_alloc((size_t)n, sizeof(*g->joins), e);
-	for (int32_t i = 0; g->joins && i < n; i++)
-		g->joins[i] = text_ends_with(vocab_piece(v, i), "@@");
-	return g->joins ? 0 : e->code;
+	if (!flags)
+		return e->code;
+	if (marks_begin)
+		g->begins = flags;
+	else
+		g->joins = flags;
+	for (int32_t i = 0; i < n; i++)
+		flags[i] = marks_begin ? begins_word(vocab_piece(v, i))
+				       : text_ends_with(vocab_piece(v, i), "@@");
+	return 0;
 }
 
 /* ---- which models ------------------------------------------------------ */
@@ -237,7 +253,7 @@ int engine_open(struct engine *g, struct conf *c, enum engine_use use, struct er
 		return prefer_damage(g, e);
 	g->capacity = (int32_t)MAX(c->decode_tokens / c->beam, MIN_CAPACITY);
 	g->pipeline = pipeline_open(g->folder, c, e);
-	if (!g->pipeline || check_vocabulary(g, e) || find_joins(g, e) ||
+	if (!g->pipeline || check_vocabulary(g, e) || find_words(g, e) ||
 	    open_models(g, c, use, e))
 		return prefer_damage(g, e);
 	return 0;
@@ -258,6 +274,7 @@ void engine_close(struct engine *g)
 		free(m->folder);
 	}
 	free(g->joins);
+	free(g->begins);
 	pipeline_close(g->pipeline);
 	free(g->folder);
 	memset(g, 0, sizeof(*g));
@@ -340,6 +357,8 @@ static int make_wish(struct engine *g, const struct engine_line *line, struct de
 		return err_set(e, ERR_DATA, "a prefix of %zu tokens is too long", n);
 	wish->prefix = *prefix;
 	wish->n_prefix = (int32_t)n;
+	wish->phrases = line->phrases;
+	wish->n_phrases = line->n_phrases;
 	return 0;
 }
 
@@ -350,7 +369,7 @@ static int make_wishes(struct engine *g, const struct decode_options *o,
 	bool wanted = o->sample;
 
 	for (size_t i = 0; i < n && !wanted; i++)
-		wanted = lines[i].n_prefix > 0;
+		wanted = lines[i].n_prefix > 0 || lines[i].n_phrases > 0;
 	if (!wanted)
 		return 0;
 	w->all = mem_alloc(n, sizeof(*w->all), e);
@@ -385,6 +404,7 @@ int engine_translate(struct engine *g, const struct decode_options *options,
 		code = make_wishes(g, &o, lines, n, &wishes, e);
 	o.wishes = wishes.all;
 	o.joins = g->joins;
+	o.begins = g->begins;
 	if (!code)
 		code = decoder_run(g->decoder, &o, sources, n, results, e);
 	for (size_t i = 0; i < n && !code; i++)
@@ -399,10 +419,11 @@ int engine_translate(struct engine *g, const struct decode_options *options,
 	return code;
 }
 
-/* Does this piece end its word? */
-static bool ends_word(const struct engine *g, int32_t id)
+bool engine_goes_on(const struct engine *g, const int32_t *tokens, int32_t n, int32_t i)
 {
-	return !text_ends_with(vocab_piece(pipeline_vocab(g->pipeline), id), "@@");
+	if (g->joins)
+		return g->joins[tokens[i]];
+	return i + 1 < n && !g->begins[tokens[i + 1]];
 }
 
 /* The number of the word that source token n belongs to. */
@@ -411,7 +432,7 @@ static int32_t source_word(const struct engine *g, const struct engine_translati
 	int32_t word = 0;
 
 	for (int32_t i = 0; i < n && i < t->n_source; i++)
-		word += ends_word(g, t->source[i]);
+		word += !engine_goes_on(g, t->source, t->n_source, i);
 	return word;
 }
 
@@ -430,7 +451,7 @@ void engine_word_alignment(const struct engine *g, const struct engine_translati
 			said |= source_word(g, t, h->aligned[j]) == word;
 		if (!said)
 			buf_printf(out, "%s%d-%d", out->len > start ? " " : "", word, target);
-		if (ends_word(g, h->tokens[i])) {
+		if (!engine_goes_on(g, h->tokens, h->n, i)) {
 			target++;
 			begin = i + 1;
 		}

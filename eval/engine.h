@@ -37,7 +37,8 @@ struct engine {
 	struct model    *model;		/* owned */
 	struct engine_member members[DECODE_MAX_MODELS - 1];	/* (n_members) */
 	int32_t          n_members;
-	bool            *joins;		/* (real vocabulary) owned: see decode_options */
+	bool            *joins;		/* (real vocabulary) owned: see decode_options … */
+	bool            *begins;	/* … NULL: not SentencePiece's */
 	struct decoder  *decoder;	/* owned */
 	struct ckpt_check *check;	/* owned: of the files in folder; NULL: done … */
 	struct err       fault;		/* … with this result */
@@ -74,6 +75,8 @@ struct engine_line {
 	size_t n;
 	const char *prefix;		/* (n_prefix) borrowed: how it begins; NULL: any */
 	size_t n_prefix;
+	const struct decode_phrase *phrases;	/* (n_phrases) borrowed: what must be in it */
+	int32_t n_phrases;
 	uint64_t number;		/* for sampling: names its random numbers */
 };
 
@@ -90,9 +93,12 @@ int engine_translate(struct engine *g, const struct decode_options *o,
 		     struct engine_translation *translations, struct err *e);
 void engine_translations_free(struct engine_translation *translations, size_t n);
 
+/* Does the word that token i of n ends or belongs to go on in the next token? */
+bool engine_goes_on(const struct engine *g, const int32_t *tokens, int32_t n, int32_t i);
+
 /*
  * Word alignments of a hypothesis with alignments: words are pieces joined
- * (a piece that ends in @@ goes on in the next). Appends "0-0 1-2 …", source
+ * (see engine_goes_on()). Appends "0-0 1-2 …", source
  * word - target word from 0, by rising target word, each pair once.
  */
 void engine_word_alignment(const struct engine *g, const struct engine_translation *t,

@@ -121,7 +121,7 @@ static int decode_chunk(struct heldout *h, const struct decode_options *o, const
 			size_t n, struct err *e)
 {
 	struct engine_translation translations[CHUNK];
-	struct engine_line lines[CHUNK];
+	struct engine_line lines[CHUNK] = { { .text = NULL } };
 	int code = 0;
 
 	for (size_t i = 0; i < n; i++)

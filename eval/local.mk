@@ -1,6 +1,7 @@
 # eval: decoding, scores, the translate service.
 noinst_LIBRARIES += libeval.a
 libeval_a_SOURCES = \
+	%D%/alternatives.c \
 	%D%/answers.c   %D%/answers.h   %D%/answers_files.c %D%/answers_learning.c %D%/answers_machine.c \
 	%D%/average.c   %D%/average.h \
 	%D%/beam.c      %D%/beam.h      %D%/beam_internal.h %D%/beam_constrain.c \
@@ -9,9 +10,10 @@ libeval_a_SOURCES = \
 	%D%/chrf.c      %D%/chrf.h \
 	%D%/compare.c   %D%/compare.h \
 	%D%/ct2.c       %D%/ct2.h       %D%/ct2.def \
-	%D%/decode.c    %D%/decode.h \
+	%D%/decode.c    %D%/decode.h    %D%/decode_internal.h \
 	%D%/engine.c    %D%/engine.h \
 	%D%/export.c    %D%/export.h \
+	%D%/forbid.c    %D%/forbid.h \
 	%D%/evidence.c  %D%/evidence.h \
 	%D%/heldout.c   %D%/heldout.h   %D%/heldout_tools.c %D%/heldout_spread.c \
 	%D%/ledger.c    %D%/ledger.h \
@@ -27,6 +29,7 @@ libeval_a_SOURCES = \
 	%D%/sides.c     %D%/sides.h \
 	%D%/statistics.c %D%/statistics.h \
 	%D%/stepper.c   %D%/stepper.h \
+	%D%/suggest.c   %D%/suggest.h \
 	%D%/ter.c       %D%/ter.h       %D%/ter_shift.c %D%/ter_shift.h \
 	%D%/translate.c %D%/translate.h \
 	%D%/unicode.c   %D%/unicode.h   %D%/unicode.def

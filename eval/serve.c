@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "eval/forbid.h"
+#include "eval/suggest.h"
 #include "share/base/json.h"
 #include "share/base/lines.h"
 
@@ -67,9 +69,42 @@ static void write_hypothesis(struct json_writer *w, const struct engine *g,
 	json_close(w, ']');
 }
 
+/* What was asked for, besides the text. */
+struct wanted {
+	struct decode_options options;
+	struct phrases phrases;
+	struct forbid *forbid;		/* owned; NULL: nothing */
+	int32_t at, n_alternatives;
+	struct suggestion alternatives[DECODE_MAX_ALTERNATIVES];	/* (n_alternatives) */
+};
+
+static void write_alternatives(struct json_writer *w, const struct engine *g,
+			       const struct wanted *x)
+{
+	json_key(w, "at");
+	json_int(w, x->at);
+	json_key(w, "alternatives");
+	json_open(w, '[');
+	for (int32_t i = 0; i < x->n_alternatives; i++) {
+		const struct suggestion *s = &x->alternatives[i];
+
+		json_open(w, '{');
+		json_key(w, "piece");
+		json_str(w, vocab_piece(pipeline_vocab(g->pipeline), s->token));
+		json_key(w, "word");
+		json_str(w, s->word);
+		json_key(w, "log_prob");
+		json_real(w, s->log_prob);
+		json_key(w, "prefix");
+		json_str(w, s->prefix);
+		json_close(w, '}');
+	}
+	json_close(w, ']');
+}
+
 static void write_translation(struct json_writer *w, const struct engine *g,
 			      const struct json *request, const struct engine_translation *t,
-			      bool all)
+			      const struct wanted *x)
 {
 	json_open(w, '{');
 	write_id(w, request);
@@ -79,7 +114,9 @@ static void write_translation(struct json_writer *w, const struct engine *g,
 		json_key(w, "truncated");
 		json_bool(w, true);
 	}
-	if (all) {
+	if (x->n_alternatives >= 0)
+		write_alternatives(w, g, x);
+	if (x->options.n_best > 1) {
 		json_key(w, "n_best");
 		json_open(w, '[');
 		for (int32_t h = 0; h < t->result.n; h++) {
@@ -126,13 +163,89 @@ static void add_one_line(struct buf *b, const char *text)
 			b->data[i] = ' ';
 }
 
+/* An empty list, or nothing, is a list of no phrases. */
+static bool is_list(const struct json *v)
+{
+	const struct json *member;
+
+	return !json_text(v, NULL) && isnan(json_number(v, NAN)) && !json_member(v, 0, &member);
+}
+
+/* String number i of a list; not one, or none in it: ERR_USAGE. */
+static const char *phrase_at(const struct json *list, size_t i, const char *name, struct err *e)
+{
+	const char *text = json_text(json_at(list, i), NULL);
+
+	if (!text || !*text)
+		err_set(e, ERR_USAGE, "%s must be a list of phrases, each a string that is not empty",
+			name);
+	return text && *text ? text : NULL;
+}
+
+/* The phrases that must, and those that must not, be in the translation. */
+static int read_phrases(struct wanted *x, struct engine *g, const struct json *request,
+			struct err *e)
+{
+	const struct json *force = json_get(request, "force");
+	const struct json *forbid = json_get(request, "forbid");
+	const char *text;
+
+	if (!is_list(force) || !is_list(forbid))
+		return err_set(e, ERR_USAGE, "force and forbid are lists of phrases");
+	for (size_t i = 0; i < json_len(force); i++)
+		if (!(text = phrase_at(force, i, "force", e)) ||
+		    phrases_add(&x->phrases, g, text, strlen(text), e))
+			return e->code;
+	if (json_len(forbid) > 0 && !(x->forbid = forbid_new(g->pipeline, e)))
+		return e->code;
+	for (size_t i = 0; i < json_len(forbid); i++)
+		if (!(text = phrase_at(forbid, i, "forbid", e)) ||
+		    forbid_add(x->forbid, text, strlen(text), e))
+			return e->code;
+	if (x->forbid) {
+		x->options.forbid = x->forbid;
+		return phrases_agree(&x->phrases, g, x->forbid, e);
+	}
+	return 0;
+}
+
+/* Which place alternatives are asked for; n_alternatives -1: they are not. */
+static int read_place(struct wanted *x, const struct json *request, struct err *e)
+{
+	const int64_t n = json_integer(json_get(request, "alternatives"), -1);
+	const int64_t at = json_integer(json_get(request, "at"), -1);
+
+	x->n_alternatives = -1;
+	if (!json_get(request, "alternatives"))
+		return 0;
+	if (n < 1 || n > DECODE_MAX_ALTERNATIVES || at < 0)
+		return err_set(e, ERR_USAGE,
+			       "alternatives must be from 1 to %d, and at the number of a token, "
+			       "from 0",
+			       DECODE_MAX_ALTERNATIVES);
+	x->n_alternatives = (int32_t)n;
+	x->at = (int32_t)MIN(at, INT32_MAX);
+	return 0;
+}
+
+static int find_alternatives(struct wanted *x, struct engine *g,
+			     const struct engine_translation *t, struct err *e)
+{
+	const struct decode_hypothesis *best = &t->result.hypotheses[0];
+
+	if (x->n_alternatives < 0)
+		return 0;
+	x->at = MIN(x->at, best->n);
+	return suggest(g, t, best, x->at, x->alternatives, &x->n_alternatives, e);
+}
+
 static int answer(struct engine *g, const struct decode_options *usual, const struct json *request,
 		  struct json_writer *w, struct err *e)
 {
 	const char *text = json_text(json_get(request, "text"), NULL);
-	struct decode_options o = *usual;
+	const char *prefix = json_text(json_get(request, "prefix"), "");
+	struct wanted x = { .options = *usual, .n_alternatives = -1 };
 	struct engine_translation t = { 0 };
-	const char *prefix = json_text(json_get(request, "prefix"), NULL);
 	struct engine_line input;
 	struct buf line = { 0 };
 	int code;
@@ -140,19 +253,27 @@ static int answer(struct engine *g, const struct decode_options *usual, const st
 	if (!text)
 		return err_set(e, ERR_USAGE,
 			       "a request is one JSON object with the member text, a string");
-	if (read_options(&o, request, e))
+	if (read_options(&x.options, request, e))
 		return e->code;
 	add_one_line(&line, text);
 	code = buf_check(&line, e);
-	input = (struct engine_line){ .text = buf_text(&line), .n = line.len };
-	if (prefix) {
-		input.prefix = prefix;
-		input.n_prefix = strlen(prefix);
-	}
 	if (!code)
-		code = engine_translate(g, &o, &input, 1, &t, e);
+		code = read_place(&x, request, e);
 	if (!code)
-		write_translation(w, g, request, &t, o.n_best > 1);
+		code = read_phrases(&x, g, request, e);
+	input = (struct engine_line){ .text = buf_text(&line), .n = line.len,
+				      .prefix = prefix, .n_prefix = strlen(prefix),
+				      .phrases = x.phrases.all, .n_phrases = x.phrases.n };
+	if (!code)
+		code = engine_translate(g, &x.options, &input, 1, &t, e);
+	if (!code)
+		code = find_alternatives(&x, g, &t, e);
+	if (!code)
+		write_translation(w, g, request, &t, &x);
+	if (!code)
+		suggestions_free(x.alternatives, x.n_alternatives);
+	forbid_free(x.forbid);
+	phrases_free(&x.phrases);
 	engine_translations_free(&t, 1);
 	buf_free(&line);
 	return code;

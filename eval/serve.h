@@ -11,6 +11,10 @@
  *	id                      a string or a number that names it, given back; may be missing
  *	text                    raw text, required
  *	prefix                  how the translation must begin: whole words; may be missing
+ *	force, forbid           lists of phrases, target language: each of these must be in the
+ *	                        translation, each of those must not; what is forced is stronger
+ *	alternatives, at        ask for so many other words (1 to 20) that could stand at place at
+ *	                        (from 0) of tokens, given those before it
  *	n_best, beam, alpha     instead of the command line's; beam is at least n_best
  *
  * Answer       {"id":7,"text":"Zwei Hunde rennen.","score":-0.31,"log_prob":-0.42,
@@ -19,6 +23,11 @@
  *	tokens                  BPE pieces; those that end in @@ go on in the next
  *	alignment               for each of tokens the number, from 0, of one of source_tokens
  *	n_best                  only when n_best was above 1: all translations, best first
+ *	at, alternatives        only when asked for: the place (at most that of the end), and
+ *	                        [{"piece":"Hun@@","word":"Hunde","log_prob":-1.2,"prefix":"Zwei Hunde"},…],
+ *	                        likeliest first: a token; the whole word that it most likely
+ *	                        becomes; what would stand up to there, to be sent as the next prefix.
+ *	                        Piece </s>, word "": the end
  *	truncated               true when the text was too long and its end was not translated
  *
  * A request that cannot be answered gets {"id":…,"error":"a sentence"}; id is

@@ -363,6 +363,28 @@ line 11 '^\{"id":5,"error":"n_best is 9'
 line 12 '^\{"id":null,"text":"'
 line 13 '^\{"id":6,"text":"'
 
+{
+	printf '{"id":1,"text":"the man sees the dog.","force":["Hund Hund"],"forbid":["."],"alternatives":3,"at":0}\n'
+	printf '{"id":2,"text":"the man sees the dog.","force":"Hund"}\n{"id":3,"text":"a","forbid":[7]}\n'
+	printf '{"id":4,"text":"the man sees the dog.","force":["\346\274\242"]}\n'
+	printf '{"id":5,"text":"the man sees the dog.","force":["der Hund"],"forbid":["Hund"]}\n'
+	printf '{"id":6,"text":"a","alternatives":3}\n{"id":7,"text":"a","alternatives":21,"at":1}\n'
+	printf '{"id":8,"text":"a","alternatives":1,"at":9999}\n{"id":9,"text":"a","forbid":["  "]}\n'
+	printf '{"id":10,"text":"","alternatives":1,"at":0,"force":[],"forbid":null,"prefix":""}\n'
+} >"$tmp/in"
+says 0 '' "$wb" translate -m "$folder" --serve
+lines 11
+line 2 '^\{"id":1,"text":"[^."]*Hund Hund[^."]*",.*"at":0,"alternatives":\[(\{"piece":"[^"]+","word":"[^"]*","log_prob":-[^,]*,"prefix":"[^"]*"\},?){3}\]'
+line 3 '^\{"id":2,"error":"force and forbid are lists of phrases"'
+line 4 '^\{"id":3,"error":"forbid must be a list of phrases'
+line 5 '^\{"id":4,"error":"the model cannot write'
+line 6 '^\{"id":5,"error":"a phrase that must be in the translation contains one that must not"'
+line 7 '^\{"id":6,"error":"alternatives must be'
+line 8 '^\{"id":7,"error":"alternatives must be from 1 to 20'
+line 9 '^\{"id":8,"text":'
+line 10 '^\{"id":9,"error":.*has no words'
+line 11 '^\{"id":10,"text":"",.*"at":0,"alternatives":\[\]'
+
 # Make the sums of the folder m anew: what is wrong in it is no longer an accident of the disk.
 sign() {
 	rm "$tmp/m/SHA256SUMS"
