@@ -177,8 +177,8 @@ static const char *phrase_at(const struct json *list, size_t i, const char *name
 	const char *text = json_text(json_at(list, i), NULL);
 
 	if (!text || !*text)
-		err_set(e, ERR_USAGE, "%s must be a list of phrases, each a string that is not empty",
-			name);
+		err_set(e, ERR_USAGE,
+			"%s must be a list of phrases, each a string that is not empty", name);
 	return text && *text ? text : NULL;
 }
 
