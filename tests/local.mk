@@ -17,6 +17,7 @@ test_sources += %D%/t_plan_net.c %D%/t_average.c %D%/t_wishes.c
 EXTRA_DIST += %D%/golden/sp-bytes.model %D%/peers/sentencepiece_compare.py
 test_sources += %D%/t_archive.c %D%/t_tensorboard.c %D%/t_report.c %D%/t_ter.c %D%/t_resample.c
 test_sources += %D%/t_outlets.c %D%/t_openseq2seq.c
+test_sources += %D%/t_fleet.c
 test_sources += %D%/t_ranks.c %D%/small_run.h
 tests_run_CPPFLAGS = $(AM_CPPFLAGS) -I. $(ARCHIVE_CFLAGS)
 tests_run_LDADD = liblaunch.a libtui.a libeval.a $(train_libs) $(mpi_libs) $(CURSES_LIBS)

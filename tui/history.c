@@ -127,17 +127,16 @@ static void free_files(struct history_files *f)
 /* Everything unknown; also when the journal was replaced by another. */
 static void forget(struct history *h)
 {
-	struct series *all[] = {&h->loss, &h->dev_nll,	  &h->bleu,
-				&h->rate, &h->target_tps, &h->source_tps};
-
-	for (size_t i = 0; i < ARRAY_LEN(all); i++)
-		series_free(all[i]);
+	for (size_t i = 0; i < HISTORY_QUANTITIES; i++)
+		series_free(history_series(h, i));
+	fleet_free(&h->fleet);
 	for (size_t i = 0; i < h->n_samples; i++) {
 		free(h->samples[i].source);
 		free(h->samples[i].reference);
 		free(h->samples[i].hypothesis);
 	}
-	h->n_samples = h->first_line = h->n_lines = 0;
+	h->n_samples = h->first_line = h->n_lines = h->n_marks = 0;
+	h->imported = false;
 	h->attempt = h->ranks = h->parameters = h->exit_status = h->step = h->best_step =
 		h->attempt_step = -1;
 	h->epoch = h->best_bleu = h->train_nll = h->first_t = h->attempt_t = h->last_t = NAN;
@@ -158,6 +157,7 @@ struct history *history_open(const char *workspace, const char *name, struct err
 	if (!(h->name = mem_strdup(name, e)) ||
 	    !(h->folder = file_path(e, "%s/runs/%s", workspace, name)) ||
 	    !(h->lines = mem_alloc(HISTORY_LINES, sizeof(*h->lines), e)) ||
+	    !(h->marks = mem_alloc(HISTORY_MARKS, sizeof(*h->marks), e)) ||
 	    !(h->files = open_files(h->folder, e)))
 		goto failed;
 	if (stat(h->folder, &st) || !S_ISDIR(st.st_mode)) {
@@ -177,6 +177,7 @@ void history_free(struct history *h)
 	forget(h);
 	free_files(h->files);
 	free(h->lines);
+	free(h->marks);
 	free(h->folder);
 	free(h->name);
 	free(h);
@@ -339,6 +340,8 @@ static int read_records(struct history *h, double until, struct err *e)
 	}
 	if (got < 0)
 		return got;
+	if (changed)
+		fleet_settle(&h->fleet);
 	for (int n = 0; (got = journal_next(h->files->samples, &record, e)) > 0; n++) {
 		if (history_take_sample(h, record, e))
 			return e->code;

@@ -22,11 +22,13 @@
 #include <stdint.h>
 
 #include "share/base/err.h"
+#include "tui/fleet.h"
 #include "tui/series.h"
 
 #define HISTORY_LINES   1000	/* of the log; the oldest go first */
 #define HISTORY_SAMPLES 64	/* sentences; further ones are not kept */
 #define HISTORY_TEXT    240	/* bytes of a line of the log */
+#define HISTORY_MARKS   512	/* on the axis of plots; beyond, the least important go */
 
 enum run_state { RUN_UNKNOWN, RUN_RUNNING, RUN_FINISHED, RUN_STOPPED, RUN_FAILED, RUN_LOST };
 
@@ -49,6 +51,12 @@ struct history_line {
 	char    text[HISTORY_TEXT];
 };
 
+/* Something that happened at a step: a restart, a warning, an error, a note, the end. */
+struct history_mark {
+	double x;		/* step */
+	enum history_kind kind;
+};
+
 struct history_sample {
 	int64_t id, step;
 	char *source, *reference, *hypothesis; /* owned; "" when absent, NULL when memory ran out */
@@ -69,8 +77,19 @@ struct history {
 	double  best_bleu;
 	int64_t best_step;
 	double  train_nll;	/* at the latest evaluation */
+	bool    imported;	/* dev_nll and bleu are the dev loss and BLEU of its program */
 
-	struct series loss, dev_nll, bleu, rate, target_tps, source_tps;
+	/* over steps; see history_quantities[] for what each is */
+	struct series loss, nll, rate, grad_norm, source_tps, target_tps, step_s, input_s,
+		compute_s, exposed_s, wait_s, update_s;
+	struct series dev_nll, bleu, sample_nll;	/* of evaluations */
+	/* the same instants by other clocks: unix seconds, seconds of training (pauses between
+	 * attempts left out), target tokens seen so far */
+	struct series wall, elapsed, tokens;
+	struct fleet fleet;	/* hosts, processors, ranks */
+
+	struct history_mark *marks;	/* owned, HISTORY_MARKS, by step */
+	size_t n_marks;
 
 	struct history_line *lines;	/* owned ring: the oldest is lines[first_line] */
 	size_t first_line, n_lines;
@@ -112,6 +131,16 @@ double history_elapsed(const struct history *h, double now);
 
 /* Seconds to the end at the speed of this attempt; NaN when it cannot be said. */
 double history_remaining(const struct history *h, double now);
+
+/* What a history knows over steps: all its series but those of hosts. */
+struct history_quantity {
+	const char *tag;	/* as "werkbank export" calls it: "train/loss" */
+	const char *unit;	/* "" for a plain number */
+	size_t offset;		/* of its series in struct history */
+};
+#define HISTORY_QUANTITIES 18
+extern const struct history_quantity history_quantities[HISTORY_QUANTITIES];
+struct series *history_series(struct history *h, size_t quantity);
 
 /* Line i of the log, 0 the oldest kept. Borrowed. */
 const struct history_line *history_line(const struct history *h, size_t i);

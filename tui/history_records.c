@@ -6,6 +6,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,34 @@
 #include "share/base/text.h"
 #include "share/base/util.h"
 #include "tui/figures.h"
+
+#define SERIES(field) offsetof(struct history, field)
+
+const struct history_quantity history_quantities[HISTORY_QUANTITIES] = {
+	{ "train/loss", "nats a token", SERIES(loss) },
+	{ "train/nll", "nats a token", SERIES(nll) },
+	{ "train/learning_rate", "", SERIES(rate) },
+	{ "train/gradient_norm", "", SERIES(grad_norm) },
+	{ "speed/source_tokens_per_second", "tokens/s", SERIES(source_tps) },
+	{ "speed/target_tokens_per_second", "tokens/s", SERIES(target_tps) },
+	{ "speed/step_seconds", "s", SERIES(step_s) },
+	{ "step/input_seconds", "s", SERIES(input_s) },
+	{ "step/compute_seconds", "s", SERIES(compute_s) },
+	{ "step/exposed_seconds", "s", SERIES(exposed_s) },
+	{ "step/wait_seconds", "s", SERIES(wait_s) },
+	{ "step/update_seconds", "s", SERIES(update_s) },
+	{ "dev/nll", "nats a token", SERIES(dev_nll) },
+	{ "dev/bleu", "", SERIES(bleu) },
+	{ "dev/train_sample_nll", "nats a token", SERIES(sample_nll) },
+	{ "time/wall", "s", SERIES(wall) },
+	{ "time/training", "s", SERIES(elapsed) },
+	{ "time/target_tokens", "tokens", SERIES(tokens) },
+};
+
+struct series *history_series(struct history *h, size_t quantity)
+{
+	return (struct series *)((char *)h + history_quantities[quantity].offset);
+}
 
 #define MAX_STEP INT64_C(1000000000000)	/* beyond: not a step count */
 
@@ -42,6 +71,35 @@ struct history_line *history_add_line(struct history *h, enum history_kind kind,
 	return line;
 }
 
+/* When there are too many, room is made among those of the least important kind. */
+static int importance(enum history_kind kind)
+{
+	return kind == LINE_ERROR ? 4 : kind == LINE_START || kind == LINE_STOP ? 3
+	       : kind == LINE_WARNING ? 2 : 1;
+}
+
+static void add_mark(struct history *h, enum history_kind kind, int64_t step)
+{
+	size_t at, least = 0;
+
+	if (step < 0)
+		return;
+	if (h->n_marks == HISTORY_MARKS) {
+		for (size_t i = 1; i < h->n_marks; i++)
+			if (importance(h->marks[i].kind) < importance(h->marks[least].kind))
+				least = i;
+		if (importance(kind) < importance(h->marks[least].kind))
+			return;
+		h->n_marks--;
+		memmove(&h->marks[least], &h->marks[least + 1],
+			(h->n_marks - least) * sizeof(*h->marks));
+	}
+	for (at = h->n_marks; at > 0 && h->marks[at - 1].x > (double)step; at--)
+		h->marks[at] = h->marks[at - 1];
+	h->marks[at] = (struct history_mark){ (double)step, kind };
+	h->n_marks++;
+}
+
 static int64_t step_of(const struct json *r)
 {
 	int64_t step = json_integer(json_get(r, "step"), -1);
@@ -52,11 +110,9 @@ static int64_t step_of(const struct json *r)
 /* Steps from here on are done again: forget what the series say of them. */
 static void go_back(struct history *h, int64_t step)
 {
-	struct series *all[] = {&h->loss, &h->dev_nll,	  &h->bleu,
-				&h->rate, &h->target_tps, &h->source_tps};
-
-	for (size_t i = 0; i < ARRAY_LEN(all); i++)
-		series_cut(all[i], (double)step);
+	for (size_t i = 0; i < HISTORY_QUANTITIES; i++)
+		series_cut(history_series(h, i), (double)step);
+	fleet_cut(&h->fleet, (double)step);
 	if (h->best_step < step)
 		return;
 	h->best_bleu = NAN;
@@ -107,6 +163,11 @@ static void take_start(struct history *h, const struct json *r, double t)
 		line->step = h->step = step;
 		go_back(h, step + 1);
 	}
+	if (h->step >= 0)
+		add_mark(h, LINE_START, h->step);
+	h->imported = json_truth(json_get(r, "imported"), false) ||
+		      *json_text(json_get(r, "imported"), "");
+	fleet_start(&h->fleet);
 	h->attempt_step = step;
 	if (h->ranks > 1)
 		snprintf(ranks, sizeof(ranks), ", %" PRId64 " ranks", h->ranks);
@@ -116,12 +177,36 @@ static void take_start(struct history *h, const struct json *r, double t)
 		 *h->backend ? h->backend : "-", *h->precision ? h->precision : "-", ranks);
 }
 
-static int take_train(struct history *h, const struct json *r, int64_t step, struct err *e)
+/* The clocks beside the steps. */
+static int take_clocks(struct history *h, double x, double t, double tps, double step_s,
+		       struct err *e)
 {
-	const struct { struct series *series; const char *field; } fields[] = {
-		{ &h->loss, "loss" }, { &h->rate, "lr" },
-		{ &h->target_tps, "target_tps" }, { &h->source_tps, "source_tps" },
+	const struct series *before = &h->tokens;
+	double steps = x - (before->n ? before->points[before->n - 1].last : 0);
+	double seen = before->n && isfinite(before->value) ? before->value : 0;
+	double elapsed = isfinite(t) ? h->before_s + MAX(t - h->attempt_t, 0) : NAN;
+
+	if (series_add(&h->wall, x, t, e) || series_add(&h->elapsed, x, elapsed, e) ||
+	    series_add(&h->tokens, x, seen + tps * step_s * steps, e))
+		return e->code;
+	return 0;
+}
+
+/* In the order in which a record has them: finding them is then quick. */
+static const char *const train_fields[] = {
+	"loss", "nll", "lr", "grad_norm", "source_tps", "target_tps", "step_s", "epoch",
+	"input_s", "compute_s", "exposed_s", "wait_s", "update_s",
+};
+
+static int take_train(struct history *h, const struct json *r, double t, int64_t step,
+		      struct err *e)
+{
+	struct series *const to[ARRAY_LEN(train_fields)] = {
+		&h->loss, &h->nll, &h->rate, &h->grad_norm, &h->source_tps, &h->target_tps,
+		&h->step_s, NULL, &h->input_s, &h->compute_s, &h->exposed_s, &h->wait_s,
+		&h->update_s,
 	};
+	double v[ARRAY_LEN(train_fields)];
 
 	if (step < 0)
 		return 0;
@@ -129,18 +214,21 @@ static int take_train(struct history *h, const struct json *r, int64_t step, str
 		go_back(h, step);
 	if (h->attempt_step < 0)
 		h->attempt_step = step;
-	h->epoch = json_number(json_get(r, "epoch"), h->epoch);
-	for (size_t i = 0; i < ARRAY_LEN(fields); i++)
-		if (series_add(fields[i].series, (double)step,
-			       json_number(json_get(r, fields[i].field), NAN), e))
+	json_numbers(r, train_fields, ARRAY_LEN(train_fields), v);
+	if (isfinite(v[7]))
+		h->epoch = v[7];
+	for (size_t i = 0; i < ARRAY_LEN(to); i++)
+		/* What a journal never has stays empty; the loss is always there, as a gap at least. */
+		if (to[i] && (!i || to[i]->n || isfinite(v[i])) &&
+		    series_add(to[i], (double)step, v[i], e))
 			return e->code;
-	return 0;
+	return take_clocks(h, (double)step, t, v[5], v[6], e);
 }
 
 static int take_eval(struct history *h, const struct json *r, double t, int64_t step, struct err *e)
 {
-	double bleu = json_number(json_get(r, "bleu"), NAN),
-	       dev = json_number(json_get(r, "dev_nll"), NAN);
+	double bleu = json_number(json_get(r, h->imported ? "pseudo_bleu" : "bleu"), NAN),
+	       dev = json_number(json_get(r, h->imported ? "dev_loss" : "dev_nll"), NAN);
 	bool best = json_truth(json_get(r, "best"), false);
 	struct history_line *line;
 	char a[FIGURE_BYTES], b[FIGURE_BYTES], c[FIGURE_BYTES], d[FIGURE_BYTES];
@@ -149,10 +237,11 @@ static int take_eval(struct history *h, const struct json *r, double t, int64_t 
 		return 0;
 	if (h->bleu.n && (double)step <= h->bleu.points[h->bleu.n - 1].last)
 		go_back(h, step);
-	if (series_add(&h->bleu, (double)step, bleu, e) ||
-	    series_add(&h->dev_nll, (double)step, dev, e))
-		return e->code;
 	h->train_nll = json_number(json_get(r, "train_nll"), NAN);
+	if (series_add(&h->bleu, (double)step, bleu, e) ||
+	    series_add(&h->dev_nll, (double)step, dev, e) ||
+	    series_add(&h->sample_nll, (double)step, h->train_nll, e))
+		return e->code;
 	if (isfinite(bleu) && !(bleu <= h->best_bleu)) {
 		h->best_bleu = bleu;
 		h->best_step = step;
@@ -187,6 +276,7 @@ static void take_event(struct history *h, const struct json *r, double t, int64_
 	struct history_line *line = history_add_line(h, kind, t, step);
 
 	history_copy_text(line->text, sizeof(line->text), json_text(json_get(r, "text"), ""));
+	add_mark(h, kind, step >= 0 ? step : h->step);
 }
 
 static void take_stop(struct history *h, const struct json *r, double t, int64_t step)
@@ -194,6 +284,7 @@ static void take_stop(struct history *h, const struct json *r, double t, int64_t
 	const char *reason = json_text(json_get(r, "reason"), "-");
 	struct history_line *line = history_add_line(h, LINE_STOP, t, step);
 
+	add_mark(h, LINE_STOP, step >= 0 ? step : h->step);
 	h->exit_status = json_integer(json_get(r, "exit"), -1);
 	h->ended = !strcmp(reason, "finished") ? RUN_FINISHED
 		   : !strcmp(reason, "asked")  ? RUN_STOPPED
@@ -214,16 +305,23 @@ int history_take(struct history *h, const struct json *r, struct err *e)
 
 	if (fabs(t) > 1e12)
 		t = NAN;
+	/* Many of these between two of the others. */
+	if (!strcmp(kind, "rank"))
+		return fleet_take_rank(&h->fleet, r, t, e);
+	if (!strcmp(kind, "host"))
+		return fleet_take_host(&h->fleet, r, t, step, e);
 	if (!strcmp(kind, "start"))
 		take_start(h, r, t);
 	else if (!strcmp(kind, "train"))
-		status = take_train(h, r, step, e);
+		status = take_train(h, r, t, step, e);
 	else if (!strcmp(kind, "eval"))
 		status = take_eval(h, r, t, step, e);
 	else if (!strcmp(kind, "save"))
 		take_save(h, r, t, step);
 	else if (!strcmp(kind, "event"))
 		take_event(h, r, t, step);
+	else if (!strcmp(kind, "verdict"))
+		fleet_take_verdict(&h->fleet, r, t, step);
 	else if (!strcmp(kind, "stop"))
 		take_stop(h, r, t, step);
 	else

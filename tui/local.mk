@@ -7,6 +7,7 @@ libtui_a_SOURCES = \
 	%D%/draw.c     %D%/draw.h \
 	%D%/edit.c     %D%/edit_draw.c %D%/edit.h %D%/edit_internal.h \
 	%D%/figures.c  %D%/figures.h \
+	%D%/fleet.c    %D%/fleet.h %D%/fleet_split.c \
 	%D%/grid.c     %D%/grid.h \
 	%D%/history.c  %D%/history.h %D%/history_internal.h \
 	%D%/history_records.c \

@@ -9,15 +9,20 @@
 
 #define LARGEST 1e30
 
+void series_init_small(struct series *s, uint32_t points)
+{
+	*s = (struct series){ .samples_a_point = 1, .value = NAN, .cap = points };
+}
+
 void series_init(struct series *s)
 {
-	*s = (struct series){ .samples_a_point = 1, .value = NAN };
+	series_init_small(s, SERIES_POINTS);
 }
 
 void series_free(struct series *s)
 {
 	free(s->points);
-	series_init(s);
+	series_init_small(s, s->cap ? s->cap : SERIES_POINTS);
 }
 
 double series_mean(const struct series_point *p)
@@ -58,7 +63,7 @@ int series_add(struct series *s, double x, double y, struct err *e)
 
 	if (!isfinite(x) || (s->n && x < s->points[s->n - 1].last))
 		return 0;
-	if (!s->points && !(s->points = mem_alloc(SERIES_POINTS, sizeof(*s->points), e)))
+	if (!s->points && !(s->points = mem_alloc(s->cap, sizeof(*s->points), e)))
 		return e->code;
 	if (!isnan(y)) {
 		y = MIN(MAX(y, -LARGEST), LARGEST);
@@ -72,7 +77,7 @@ int series_add(struct series *s, double x, double y, struct err *e)
 		join(end, &p);
 		return 0;
 	}
-	if (s->n == SERIES_POINTS) {
+	if (s->n == s->cap) {
 		halve(s);
 		/*
 		 * the last of an odd number of points would be half full; an even number never
@@ -96,4 +101,42 @@ void series_cut(struct series *s, double x)
 	s->value = NAN;
 	for (size_t i = s->n; i-- > 0 && isnan(s->value);)
 		s->value = series_mean(&s->points[i]);
+}
+
+const struct series_point *series_nearest(const struct series *s, double x)
+{
+	size_t low = 0, high = s->n;
+
+	if (!s->n)
+		return NULL;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (s->points[middle].first < x)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low == s->n || (low > 0 && x - s->points[low - 1].first < s->points[low].first - x))
+		low--;
+	return &s->points[low];
+}
+
+double series_smooth(struct smoother *f, const struct series_point *p)
+{
+	double w;
+
+	if (!p->n)
+		return NAN;
+	if (!(f->weight > 0))
+		return series_mean(p);
+	w = p->n == 1 ? f->weight : pow(f->weight, p->n);
+	if (!f->begun) {
+		f->begun = true;
+		f->last = 0;
+		f->left = 1;
+	}
+	f->last = f->last * w + (1 - w) * series_mean(p);
+	f->left *= w;
+	return f->last / (1 - f->left);
 }

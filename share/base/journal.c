@@ -218,8 +218,7 @@ int journal_next(struct journal_reader *r, const struct json **record, struct er
 		int got;
 
 		if (line) {
-			json_free(r->record);
-			r->record = json_parse(line, n, &ignored);
+			r->record = json_parse_again(r->record, line, n, &ignored);
 			if (r->record && json_get(r->record, "kind")) {
 				*record = r->record;
 				return 1;

@@ -13,6 +13,7 @@
 #include "share/base/json.h"
 #include "share/base/mem.h"
 #include "share/base/text.h"
+#include "share/base/util.h"
 
 #define MAX_DEPTH  64
 #define MAX_NUMBER 64	/* characters of a number */
@@ -34,17 +35,23 @@ struct json {
 
 struct json_doc {
 	char *texts;		/* owned */
+	size_t cap_texts, cap;	/* bytes and nodes there is room for, for json_parse_again() */
 	struct json nodes[];
 };
 
 struct parser {
 	const char *text, *at, *end;
 	struct json_doc *doc;
-	size_t n_nodes, cap;
+	size_t n_nodes;
 	uint32_t n_texts;
 	int depth;
 	struct err *e;
 };
+
+static struct json_doc *doc_of(struct json *root)
+{
+	return (struct json_doc *)((char *)root - offsetof(struct json_doc, nodes));
+}
 
 static int fail(struct parser *p, const char *expected)
 {
@@ -52,14 +59,14 @@ static int fail(struct parser *p, const char *expected)
 		       (size_t)(p->at - p->text) + 1, expected);
 }
 
-static void skip_blanks(struct parser *p)
+static inline void skip_blanks(struct parser *p)
 {
-	while (p->at < p->end &&
+	while (p->at < p->end && (unsigned char)*p->at <= ' ' &&
 	       (*p->at == ' ' || *p->at == '\t' || *p->at == '\n' || *p->at == '\r'))
 		p->at++;
 }
 
-static bool take(struct parser *p, char c)
+static inline bool take(struct parser *p, char c)
 {
 	skip_blanks(p);
 	if (p->at == p->end || *p->at != c)
@@ -68,20 +75,28 @@ static bool take(struct parser *p, char c)
 	return true;
 }
 
+/* Room for twice as many nodes. */
+static int grow(struct parser *p)
+{
+	size_t cap = p->doc ? 2 * p->doc->cap : 32, bytes;
+	struct json_doc *bigger;
+
+	if (!mem_mul(cap, sizeof(struct json), &bytes) ||
+	    !(bigger = realloc(p->doc, sizeof(*bigger) + bytes)))
+		return err_set(p->e, ERR_NOMEM, "out of memory: JSON of %zu values", cap);
+	if (!p->doc) {
+		bigger->texts = NULL;
+		bigger->cap_texts = 0;
+	}
+	p->doc = bigger;
+	bigger->cap = cap;
+	return 0;
+}
+
 static int add_node(struct parser *p, enum type type, uint32_t key, size_t *node)
 {
-	if (p->n_nodes == p->cap) {
-		size_t cap = p->cap ? 2 * p->cap : 32, bytes;
-		struct json_doc *bigger;
-
-		if (!mem_mul(cap, sizeof(struct json), &bytes) ||
-		    !(bigger = realloc(p->doc, sizeof(*bigger) + bytes)))
-			return err_set(p->e, ERR_NOMEM, "out of memory: JSON of %zu values", cap);
-		if (!p->doc)
-			bigger->texts = NULL;
-		p->doc = bigger;
-		p->cap = cap;
-	}
+	if (p->n_nodes == p->doc->cap && grow(p))
+		return p->e->code;
 	*node = p->n_nodes++;
 	p->doc->nodes[*node] = (struct json){ .type = type, .key = key, .span = 1 };
 	return 0;
@@ -142,20 +157,45 @@ static int unescape(struct parser *p)
 	return 0;
 }
 
+/*
+ * Bytes from s on that stand for themselves: no quote, backslash or control character. *high
+ * tells whether one of them is not ASCII. Eight at a time: a byte below 0x20, or one that a
+ * difference of zero marks, borrows its highest bit. A borrow may mark bytes behind it, too, but
+ * the first marked one is right.
+ */
+static size_t plain_bytes(const char *s, const char *end, bool *high)
+{
+	const uint64_t ones = UINT64_C(0x0101010101010101), tops = ones << 7;
+	const char *at = s;
+
+	for (uint64_t w, marks; end - at >= 8; at += 8) {
+		memcpy(&w, at, 8);
+		marks = ((w - ones * 0x20) | ((w ^ ones * '"') - ones) |
+			 ((w ^ ones * '\\') - ones) | w) & tops;
+		if (!marks)
+			continue;
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+		at += __builtin_ctzll(marks) / 8;
+#endif
+		break;
+	}
+	for (; at < end && *at != '"' && *at != '\\' && (unsigned char)*at >= 0x20; at++)
+		*high |= (unsigned char)*at >= 0x80;
+	return (size_t)(at - s);
+}
+
 /* After the opening quote: the string goes to the texts, *offset tells where. */
 static int parse_string(struct parser *p, uint32_t *offset)
 {
 	*offset = p->n_texts;
 	for (;;) {
 		const char *plain = p->at;
-		size_t n;
+		bool high = false;
+		size_t n = plain_bytes(plain, p->end, &high);
 		int failed;
 
-		while (p->at < p->end && *p->at != '"' && *p->at != '\\' &&
-		       (unsigned char)*p->at >= 0x20)
-			p->at++;
-		n = (size_t)(p->at - plain);
-		if (!utf8_valid(plain, n))
+		p->at += n;
+		if (high && !utf8_valid(plain, n))
 			return fail(p, "a string is not valid UTF-8");
 		memcpy(p->doc->texts + p->n_texts, plain, n);
 		p->n_texts += (uint32_t)n;
@@ -206,6 +246,43 @@ static bool is_number(const char *s, bool *is_integer)
 		*is_integer = false;
 	}
 	return !*s;
+}
+
+/*
+ * Numbers as programs write them: at most 18 digits, and for fractions a mantissa and a power of
+ * ten that a double holds exactly, so that one operation rounds as strtod() does. False, and
+ * nothing taken: anything else.
+ */
+static bool parse_short_number(struct parser *p, struct json *v)
+{
+	static const double powers[] = { 1e0,  1e1,  1e2,  1e3,	 1e4,  1e5,  1e6,  1e7,
+					 1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
+					 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22 };
+	const char *s = p->at, *first, *dot = NULL;
+	bool negative = s < p->end && *s == '-';
+	uint64_t mantissa = 0;
+	int decimals;
+
+	s += negative;
+	first = s;
+	for (; s < p->end && (unsigned char)(*s - '0') < 10; s++)
+		mantissa = mantissa * 10 + (uint64_t)(*s - '0');
+	if (s == first || (*first == '0' && s - first > 1) || s - first > 18)
+		return false;
+	if (s < p->end && *s == '.')
+		for (dot = s++; s < p->end && (unsigned char)(*s - '0') < 10; s++)
+			mantissa = mantissa * 10 + (uint64_t)(*s - '0');
+	decimals = dot ? (int)MIN(s - dot - 1, 100) : 0;
+	if ((s < p->end && (*s == 'e' || *s == 'E')) || (dot && (!decimals || s - first > 19 ||
+								 mantissa > UINT64_C(1) << 53)))
+		return false;
+	p->at = s;
+	v->type = dot ? REAL : INTEGER;
+	if (dot)
+		v->u.real = (negative ? -1.0 : 1.0) * ((double)mantissa / powers[decimals]);
+	else
+		v->u.integer = negative ? -(int64_t)mantissa : (int64_t)mantissa;
+	return true;
 }
 
 static int parse_number(struct parser *p, struct json *v)
@@ -278,24 +355,29 @@ static int parse_container(struct parser *p, size_t node, char closing)
 
 static int parse_value(struct parser *p, uint32_t key)
 {
-	size_t node;
+	size_t node = 0;
 	struct json *v;
 
 	skip_blanks(p);
 	if (add_node(p, NOTHING, key, &node))
 		return p->e->code;
 	v = &p->doc->nodes[node];
-	if (take(p, '{')) {
+	switch (p->at < p->end ? *p->at : 0) {
+	case '{':
+		p->at++;
 		v->type = OBJECT;
 		return parse_container(p, node, '}');
-	}
-	if (take(p, '[')) {
+	case '[':
+		p->at++;
 		v->type = ARRAY;
 		return parse_container(p, node, ']');
-	}
-	if (take(p, '"')) {
+	case '"':
+		p->at++;
 		v->type = TEXT;
 		return parse_string(p, &v->u.text);
+	default:
+		if (parse_short_number(p, v))
+			return 0;
 	}
 	if (take_word(p, "null"))
 		return 0;
@@ -307,29 +389,44 @@ static int parse_value(struct parser *p, uint32_t key)
 	return parse_number(p, v);
 }
 
-struct json *json_parse(const char *text, size_t n, struct err *e)
+/* Memory for the tree of n bytes: that of the tree before where there is one. */
+static int prepare(struct parser *p, struct json *before, size_t n)
+{
+	p->doc = before ? doc_of(before) : NULL;
+	if (!p->doc && grow(p))
+		return p->e->code;
+	if (n + 1 > p->doc->cap_texts) {
+		free(p->doc->texts);
+		p->doc->cap_texts = 0;
+		p->doc->texts = mem_alloc(n + 1, 1, p->e);
+		if (!p->doc->texts)
+			return p->e->code;
+		p->doc->cap_texts = n + 1;
+	}
+	return 0;
+}
+
+struct json *json_parse_again(struct json *before, const char *text, size_t n, struct err *e)
 {
 	struct parser p = { .text = text, .at = text, .end = text + n, .e = e };
-	size_t unused;
 	int failed;
 
 	if (n > UINT32_MAX / 4) {
 		err_set(e, ERR_DATA, "JSON of %zu bytes is too long", n);
+		json_free(before);
 		return NULL;
 	}
-	/* Makes p.doc, so that the texts have an owner from the start. */
-	if (add_node(&p, NOTHING, 0, &unused))
-		return NULL;
-	p.n_nodes = 0;
-	p.doc->texts = mem_alloc(n + 1, 1, e);
-	failed = p.doc->texts ? parse_value(&p, 0) : e->code;
+	failed = prepare(&p, before, n);
+	if (!failed)
+		failed = parse_value(&p, 0);
 	if (!failed) {
 		skip_blanks(&p);
 		if (p.at != p.end)
 			failed = fail(&p, "something follows the value");
 	}
 	if (failed) {
-		free(p.doc->texts);
+		if (p.doc)
+			free(p.doc->texts);
 		free(p.doc);
 		return NULL;
 	}
@@ -338,13 +435,18 @@ struct json *json_parse(const char *text, size_t n, struct err *e)
 	return p.doc->nodes;
 }
 
+struct json *json_parse(const char *text, size_t n, struct err *e)
+{
+	return json_parse_again(NULL, text, n, e);
+}
+
 void json_free(struct json *root)
 {
 	struct json_doc *doc;
 
 	if (!root)
 		return;
-	doc = (struct json_doc *)((char *)root - offsetof(struct json_doc, nodes));
+	doc = doc_of(root);
 	free(doc->texts);
 	free(doc);
 }
@@ -352,6 +454,23 @@ void json_free(struct json *root)
 size_t json_len(const struct json *v)
 {
 	return v && (v->type == ARRAY || v->type == OBJECT) ? v->children : 0;
+}
+
+const struct json *json_first(const struct json *v)
+{
+	return json_len(v) ? v + 1 : NULL;
+}
+
+const struct json *json_next(const struct json *v, const struct json *c)
+{
+	const struct json *next = c + c->span;
+
+	return next < v + v->span ? next : NULL;
+}
+
+const char *json_name(const struct json *c)
+{
+	return c->doc->texts + c->key;
 }
 
 static const struct json *child(const struct json *v, size_t i)
@@ -413,4 +532,29 @@ int64_t json_integer(const struct json *v, int64_t fallback)
 bool json_truth(const struct json *v, bool fallback)
 {
 	return v && v->type == TRUTH ? v->u.integer : fallback;
+}
+
+void json_numbers(const struct json *object, const char *const *names, size_t n, double *values)
+{
+	size_t expected = 0;
+
+	for (size_t i = 0; i < n; i++)
+		values[i] = NAN;
+	if (!object || object->type != OBJECT)
+		return;
+	for (const struct json *c = json_first(object); c; c = json_next(object, c)) {
+		const char *name = json_name(c);
+
+		for (size_t k = 0; k < n && (c->type == INTEGER || c->type == REAL); k++) {
+			size_t i = expected + k < n ? expected + k : expected + k - n;
+
+			if (*names[i] == *name && !strcmp(names[i], name)) {
+				/* the first of two members of one name counts, as for json_get() */
+				if (isnan(values[i]))
+					values[i] = json_number(c, NAN);
+				expected = i + 1 < n ? i + 1 : 0;
+				break;
+			}
+		}
+	}
 }
