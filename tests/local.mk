@@ -10,7 +10,7 @@ test_sources = \
 	%D%/t_model.c %D%/t_train.c %D%/t_comm.c %D%/fake_ranks.c %D%/fake_ranks.h %D%/t_hosts.c %D%/t_leftover.c %D%/t_remote.c %D%/t_preflight.c %D%/t_mpirun.c %D%/t_launch.c %D%/t_ckpt.c %D%/small_model.h \
 	%D%/t_plan.c \
 	%D%/t_score.c %D%/t_decode.c \
-	%D%/t_tui.c %D%/t_edit.c
+	%D%/t_tui.c %D%/t_edit.c %D%/t_service.c
 test_sources += %D%/t_sp.c %D%/t_network.c
 test_sources += %D%/t_export.c %D%/t_team.c
 test_sources += %D%/t_plan_net.c %D%/t_average.c %D%/t_wishes.c
@@ -32,6 +32,11 @@ tests_fake_nvml_old_so_SOURCES = %D%/fake_nvml.c
 tests_fake_nvml_old_so_CPPFLAGS = $(AM_CPPFLAGS) -DFAKE_OLD
 tests_fake_nvml_old_so_CFLAGS = $(tests_fake_nvml_so_CFLAGS)
 tests_fake_nvml_old_so_LDFLAGS = -shared
+
+# A translator for tests of the console.
+check_PROGRAMS += tests/fake_eval
+tests_fake_eval_SOURCES = %D%/fake_eval.c
+tests_fake_eval_LDADD = $(base_libs) -lm
 
 # Adding a test is writing TEST(name): this list is grepped, never typed.
 %D%/list.h: $(test_sources) $(srcdir)/%D%/local.mk

@@ -16,6 +16,7 @@ libtui_a_SOURCES = \
 	%D%/plot.c     %D%/plot.h \
 	%D%/run_panes.c %D%/run_panes.h \
 	%D%/series.c   %D%/series.h \
+	%D%/service.c  %D%/service_answer.c %D%/service.h \
 	%D%/status.c   %D%/status.h \
 	%D%/theme.c    %D%/theme.h \
 	%D%/term.h     %D%/view.h \
