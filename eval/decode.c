@@ -252,7 +252,8 @@ static struct beam_found view(struct worker *d, const int32_t *aligned, int32_t 
 	};
 
 	if (full)
-		beam_forbid(d->beams[d->rows.sentence[first]], own.all, vocabulary);
+		beam_forbid(d->beams[d->rows.sentence[first]], d->all + (int64_t)first * vocabulary,
+			    vocabulary);
 	if (full && beam_wants_best(d->beams[d->rows.sentence[first]]))
 		for (int64_t r = first; r < end; r++)
 			pick_best(d->all + r * vocabulary, n_real, k, d->found.values + r * k,

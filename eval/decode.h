@@ -137,7 +137,7 @@ void decode_results_free(struct decode_result *results, size_t n);
 
 /* What may stand at a place of a translation. */
 struct decode_alternative {
-	int32_t *tokens;		/* (n) owned: the token, then what ends its word most likely */
+	int32_t *tokens;		/* (n) owned: the token and the rest of its word */
 	int32_t  n;			/* at least 1; </s> is a token here */
 	double   log_prob;		/* of the first of them, given what stands before it */
 };
