@@ -56,7 +56,7 @@ struct decode_options {
 	const struct decode_wish *wishes;
 	const bool *joins;		/* of each token: a word goes on behind it; NULL: of none */
 	const bool *begins;		/* of each token: a word begins with it; NULL: joins say */
-	const struct forbid *forbid;	/* what no translation may contain; NULL: nothing; borrowed */
+	const struct forbid *forbid;	/* what must not be said; NULL: nothing; borrowed */
 };
 
 #define DECODE_MAX_PHRASES 32

@@ -24,23 +24,21 @@ struct phrase {
 
 struct forbid {
 	struct pipeline *pipeline;	/* borrowed */
+	const struct forbid *more;	/* borrowed; NULL: none */
 	struct phrase *all;		/* (n) owned */
 	size_t n, cap;
 	struct buf words, pieces, text;
 };
 
-struct forbid *forbid_new(struct pipeline *p, struct err *e)
+struct forbid *forbid_new(struct pipeline *p, const struct forbid *more, struct err *e)
 {
 	struct forbid *f = mem_alloc(1, sizeof(*f), e);
 
-	if (f)
+	if (f) {
 		f->pipeline = p;
+		f->more = more;
+	}
 	return f;
-}
-
-size_t forbid_count(const struct forbid *f)
-{
-	return f->n;
 }
 
 void forbid_free(struct forbid *f)
@@ -200,24 +198,30 @@ bool forbid_contains(const struct forbid *f, const bool *joins, const int32_t *t
 {
 	const struct path path = { .tokens = tokens, .joins = joins };
 
-	for (size_t i = 0; i < f->n; i++)
-		for (int32_t at = 0; at < n; at++)
-			if (has_reached(&f->all[i], f->all[i].length, &path, at))
-				return true;
+	for (; f; f = f->more)
+		for (size_t i = 0; i < f->n; i++)
+			for (int32_t at = 0; at < n; at++)
+				if (has_reached(&f->all[i], f->all[i].length, &path, at))
+					return true;
 	return false;
+}
+
+/* Make the last step to a phrase impossible to the hypotheses that have come that far. */
+static void forbid_phrase(const struct beam *b, const struct phrase *x, const struct path *path,
+			  float *all, int64_t stride)
+{
+	for (size_t k = x->n; k-- > 0 && x->edges[k].to == x->length;)
+		for (int32_t row = 0; row < b->n_live; row++)
+			if (has_reached(x, x->edges[k].from, path, b->live[row].node))
+				all[row * stride + x->edges[k].token] = -INFINITY;
 }
 
 void beam_forbid(const struct beam *b, float *all, int64_t stride)
 {
 	const struct path path = { .nodes = b->nodes, .joins = b->o.joins };
-	const struct forbid *f = b->o.forbid;
+	const struct forbid *f = beam_in_prefix(b) ? NULL : b->o.forbid;
 
-	if (!f || beam_in_prefix(b))
-		return;
-	for (size_t i = 0; i < f->n; i++)
-		for (size_t k = f->all[i].n; k-- > 0 && f->all[i].edges[k].to == f->all[i].length;)
-			for (int32_t row = 0; row < b->n_live; row++)
-				if (has_reached(&f->all[i], f->all[i].edges[k].from, &path,
-						b->live[row].node))
-					all[row * stride + f->all[i].edges[k].token] = -INFINITY;
+	for (; f; f = f->more)
+		for (size_t i = 0; i < f->n; i++)
+			forbid_phrase(b, &f->all[i], &path, all, stride);
 }

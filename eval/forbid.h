@@ -20,8 +20,11 @@
 
 struct forbid;
 
-/* None yet. Borrows the pipeline until the last phrase is added. NULL: failure. */
-struct forbid *forbid_new(struct pipeline *p, struct err *e);
+/*
+ * None yet, besides those of more, which may be NULL (borrowed). Borrows the pipeline until the
+ * last phrase is added. NULL: failure.
+ */
+struct forbid *forbid_new(struct pipeline *p, const struct forbid *more, struct err *e);
 
 /* One more phrase, raw text of the target language. ERR_DATA: there are no words in it. */
 int forbid_add(struct forbid *f, const char *phrase, size_t n, struct err *e);
@@ -29,7 +32,6 @@ int forbid_add(struct forbid *f, const char *phrase, size_t n, struct err *e);
 /* Does a row of tokens that begins at a word contain a phrase? joins: see decode_options. */
 bool forbid_contains(const struct forbid *f, const bool *joins, const int32_t *tokens, int32_t n);
 
-size_t forbid_count(const struct forbid *f);
 void forbid_free(struct forbid *f);
 
 #endif

@@ -29,6 +29,7 @@ libeval_a_SOURCES = \
 	%D%/sides.c     %D%/sides.h \
 	%D%/statistics.c %D%/statistics.h \
 	%D%/stepper.c   %D%/stepper.h \
+	%D%/steer.c     %D%/steer.h     %D%/terms.c \
 	%D%/suggest.c   %D%/suggest.h \
 	%D%/ter.c       %D%/ter.h       %D%/ter_shift.c %D%/ter_shift.h \
 	%D%/translate.c %D%/translate.h \

@@ -4,7 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "eval/forbid.h"
 #include "eval/suggest.h"
 #include "share/base/json.h"
 #include "share/base/lines.h"
@@ -73,7 +72,9 @@ static void write_hypothesis(struct json_writer *w, const struct engine *g,
 struct wanted {
 	struct decode_options options;
 	struct phrases phrases;
-	struct forbid *forbid;		/* owned; NULL: nothing */
+	struct terms *terms;		/* owned: of this request; NULL: none */
+	struct forbid *forbid;		/* owned; NULL: none but the usual ones */
+	int32_t terms_left;
 	int32_t at, n_alternatives;
 	struct suggestion alternatives[DECODE_MAX_ALTERNATIVES];	/* (n_alternatives) */
 };
@@ -110,6 +111,10 @@ static void write_translation(struct json_writer *w, const struct engine *g,
 	write_id(w, request);
 	write_hypothesis(w, g, t, 0);
 	write_pieces(w, g, "source_tokens", t->source, t->n_source);
+	if (x->terms_left > 0) {
+		json_key(w, "terms_left");
+		json_int(w, x->terms_left);
+	}
 	if (t->result.truncated) {
 		json_key(w, "truncated");
 		json_bool(w, true);
@@ -183,7 +188,7 @@ static const char *phrase_at(const struct json *list, size_t i, const char *name
 }
 
 /* The phrases that must, and those that must not, be in the translation. */
-static int read_phrases(struct wanted *x, struct engine *g, const struct json *request,
+static int read_phrases(struct wanted *x, const struct service *s, const struct json *request,
 			struct err *e)
 {
 	const struct json *force = json_get(request, "force");
@@ -194,19 +199,60 @@ static int read_phrases(struct wanted *x, struct engine *g, const struct json *r
 		return err_set(e, ERR_USAGE, "force and forbid are lists of phrases");
 	for (size_t i = 0; i < json_len(force); i++)
 		if (!(text = phrase_at(force, i, "force", e)) ||
-		    phrases_add(&x->phrases, g, text, strlen(text), e))
+		    phrases_add(&x->phrases, s->engine, text, strlen(text), e))
 			return e->code;
-	if (json_len(forbid) > 0 && !(x->forbid = forbid_new(g->pipeline, e)))
+	x->options.forbid = s->steering.forbid;
+	if (json_len(forbid) == 0)
+		return 0;
+	x->forbid = forbid_new(s->engine->pipeline, s->steering.forbid, e);
+	if (!x->forbid)
 		return e->code;
 	for (size_t i = 0; i < json_len(forbid); i++)
 		if (!(text = phrase_at(forbid, i, "forbid", e)) ||
 		    forbid_add(x->forbid, text, strlen(text), e))
 			return e->code;
-	if (x->forbid) {
-		x->options.forbid = x->forbid;
-		return phrases_agree(&x->phrases, g, x->forbid, e);
-	}
+	x->options.forbid = x->forbid;
 	return 0;
+}
+
+/* The request's own terms. */
+static int read_terms(struct wanted *x, const struct service *s, const struct json *request,
+		      struct err *e)
+{
+	const struct json *terms = json_get(request, "terms"), *target;
+	const char *source;
+
+	if (!terms)
+		return 0;
+	x->terms = terms_new(s->engine, s->steering.terms, e);
+	if (!x->terms)
+		return e->code;
+	for (size_t i = 0; i < json_len(terms); i++) {
+		const char *text;
+
+		source = json_member(terms, i, &target);
+		text = source ? json_text(target, NULL) : NULL;
+		if (!text)
+			return err_set(e, ERR_USAGE,
+				       "terms must be an object: {\"source\":\"target\"}");
+		if (terms_add(x->terms, source, strlen(source), text, strlen(text), e))
+			return e->code;
+	}
+	return terms_finish(x->terms, x->options.forbid, e);
+}
+
+/* What the text, and what was asked for, makes of the translation. */
+static int read_wishes(struct wanted *x, const struct service *s, const struct json *request,
+		       const struct buf *text, struct err *e)
+{
+	if (read_phrases(x, s, request, e) || read_terms(x, s, request, e) ||
+	    terms_find(x->terms ? x->terms : s->steering.terms, buf_text(text), text->len,
+		       &x->phrases, &x->terms_left, e))
+		return e->code;
+	if (x->options.sample && x->phrases.n > 0)
+		return err_set(e, ERR_USAGE, "nothing can be forced into a translation that is "
+					     "drawn (--sample)");
+	return phrases_agree(&x->phrases, s->engine, x->options.forbid, e);
 }
 
 /* Which place alternatives are asked for; n_alternatives -1: they are not. */
@@ -239,12 +285,12 @@ static int find_alternatives(struct wanted *x, struct engine *g,
 	return suggest(g, t, best, x->at, x->alternatives, &x->n_alternatives, e);
 }
 
-static int answer(struct engine *g, const struct decode_options *usual, const struct json *request,
-		  struct json_writer *w, struct err *e)
+static int answer(const struct service *s, const struct json *request, struct json_writer *w,
+		  struct err *e)
 {
 	const char *text = json_text(json_get(request, "text"), NULL);
 	const char *prefix = json_text(json_get(request, "prefix"), "");
-	struct wanted x = { .options = *usual, .n_alternatives = -1 };
+	struct wanted x = { .options = s->usual, .n_alternatives = -1 };
 	struct engine_translation t = { 0 };
 	struct engine_line input;
 	struct buf line = { 0 };
@@ -260,18 +306,19 @@ static int answer(struct engine *g, const struct decode_options *usual, const st
 	if (!code)
 		code = read_place(&x, request, e);
 	if (!code)
-		code = read_phrases(&x, g, request, e);
+		code = read_wishes(&x, s, request, &line, e);
 	input = (struct engine_line){ .text = buf_text(&line), .n = line.len,
 				      .prefix = prefix, .n_prefix = strlen(prefix),
 				      .phrases = x.phrases.all, .n_phrases = x.phrases.n };
 	if (!code)
-		code = engine_translate(g, &x.options, &input, 1, &t, e);
+		code = engine_translate(s->engine, &x.options, &input, 1, &t, e);
 	if (!code)
-		code = find_alternatives(&x, g, &t, e);
+		code = find_alternatives(&x, s->engine, &t, e);
 	if (!code)
-		write_translation(w, g, request, &t, &x);
+		write_translation(w, s->engine, request, &t, &x);
 	if (!code)
 		suggestions_free(x.alternatives, x.n_alternatives);
+	terms_free(x.terms);
 	forbid_free(x.forbid);
 	phrases_free(&x.phrases);
 	engine_translations_free(&t, 1);
@@ -279,14 +326,14 @@ static int answer(struct engine *g, const struct decode_options *usual, const st
 	return code;
 }
 
-int serve_answer(struct engine *g, const struct decode_options *usual, const char *line, size_t n,
-		 struct buf *out, struct err *e)
+int serve_answer(const struct service *s, const char *line, size_t n, struct buf *out,
+		 struct err *e)
 {
 	struct json_writer w = { .out = out };
 	struct err trouble = { 0 };
 	struct json *request = json_parse(line, n, &trouble);
 
-	if (!request || answer(g, usual, request, &w, &trouble))
+	if (!request || answer(s, request, &w, &trouble))
 		write_error(&w, request, trouble.text);
 	json_free(request);
 	buf_add_char(out, '\n');
@@ -322,7 +369,7 @@ static void say_ready(const struct engine *g, const struct decode_options *o, st
 	buf_add_char(out, '\n');
 }
 
-static int serve(struct engine *g, const struct decode_options *o, struct err *e)
+static int serve(const struct service *s, struct err *e)
 {
 	struct buf text = { 0 };
 	struct lines in;
@@ -331,7 +378,7 @@ static int serve(struct engine *g, const struct decode_options *o, struct err *e
 	if (lines_open(&in, NULL, e))
 		return e->code;
 	in.repair = true;	/* one bad byte must not end the service */
-	say_ready(g, o, &text);
+	say_ready(s->engine, &s->usual, &text);
 	got = buf_check(&text, e);
 	if (!got)
 		got = put(&text, e);
@@ -342,7 +389,7 @@ static int serve(struct engine *g, const struct decode_options *o, struct err *e
 			got = more;
 			break;
 		}
-		got = serve_answer(g, o, in.text, in.len, &text, e);
+		got = serve_answer(s, in.text, in.len, &text, e);
 		if (!got)
 			got = put(&text, e);
 	}
@@ -353,14 +400,18 @@ static int serve(struct engine *g, const struct decode_options *o, struct err *e
 
 int serve_run(struct conf *c, struct err *e)
 {
-	struct decode_options o;
+	struct service s = { NULL };
 	struct engine g;
 	int code = engine_open(&g, c, ENGINE_TRANSLATE, e);
 
+	s.engine = &g;
 	if (!code)
-		code = decode_options_from_conf(&o, c, e);
+		code = decode_options_from_conf(&s.usual, c, e);
 	if (!code)
-		code = serve(&g, &o, e);
+		code = steering_open(&s.steering, &g, c, e);
+	if (!code)
+		code = serve(&s, e);
+	steering_close(&s.steering);
 	engine_close(&g);
 	return code;
 }

@@ -13,6 +13,9 @@
  *	prefix                  how the translation must begin: whole words; may be missing
  *	force, forbid           lists of phrases, target language: each of these must be in the
  *	                        translation, each of those must not; what is forced is stronger
+ *	terms                   {"source":"target",…}: where the words of source are in the text,
+ *	                        target must be in the translation. These, and what is forbidden,
+ *	                        are added to --terms and --forbid
  *	alternatives, at        ask for so many other words (1 to 20) that could stand at place at
  *	                        (from 0) of tokens, given those before it
  *	n_best, beam, alpha     instead of the command line's; beam is at least n_best
@@ -28,6 +31,7 @@
  *	                        likeliest first: a token; the whole word that it most likely
  *	                        becomes; what would stand up to there, to be sent as the next prefix.
  *	                        Piece </s>, word "": the end
+ *	terms_left              how many terms, beyond the first 32, were not minded; missing: 0
  *	truncated               true when the text was too long and its end was not translated
  *
  * A request that cannot be answered gets {"id":…,"error":"a sentence"}; id is
@@ -39,17 +43,24 @@
 #include <stdio.h>
 
 #include "eval/engine.h"
+#include "eval/steer.h"
 #include "share/base/conf.h"
 #include "share/base/err.h"
 
 /* Serve standard input and output with the model that c names. */
 int serve_run(struct conf *c, struct err *e);
 
+struct service {
+	struct engine *engine;		/* borrowed */
+	struct decode_options usual;	/* of requests that say nothing else */
+	struct steering steering;	/* of all of them */
+};
+
 /*
  * Append the answer to one request line (with its line end). Only memory running out is
  * a failure.
  */
-int serve_answer(struct engine *g, const struct decode_options *usual, const char *line, size_t n,
-		 struct buf *out, struct err *e);
+int serve_answer(const struct service *s, const char *line, size_t n, struct buf *out,
+		 struct err *e);
 
 #endif

@@ -6,50 +6,6 @@
 
 #include "share/base/mem.h"
 
-int phrases_add(struct phrases *p, struct engine *g, const char *text, size_t n, struct err *e)
-{
-	size_t n_ids = 0, cap = 0;
-	int32_t *ids = NULL;
-
-	if (p->n == DECODE_MAX_PHRASES)
-		return err_set(e, ERR_DATA, "more than %d phrases are wanted in one translation",
-			       DECODE_MAX_PHRASES);
-	if (pipeline_encode(g->pipeline, SIDE_TARGET, text, n, &ids, &n_ids, &cap, e)) {
-		free(ids);
-		return e->code;
-	}
-	p->all[p->n++] = (struct decode_phrase){ ids, (int32_t)n_ids };
-	if (n_ids == 0 || n_ids > (size_t)g->capacity)
-		return err_set(e, ERR_DATA,
-			       n_ids ? "\"%.100s\" is too long for one phrase" :
-				       "the phrase \"%.100s\" has no words",
-			       text);
-	for (size_t i = 0; i < n_ids; i++)
-		if (ids[i] < N_SPECIAL_TOKENS)
-			return err_set(e, ERR_DATA,
-				       "the model cannot write \"%.*s\": its vocabulary has no "
-				       "pieces for that",
-				       (int)n, text);
-	return 0;
-}
-
-int phrases_agree(const struct phrases *p, const struct engine *g, const struct forbid *f,
-		  struct err *e)
-{
-	for (int32_t i = 0; i < p->n; i++)
-		if (forbid_contains(f, g->joins, p->all[i].tokens, p->all[i].n))
-			return err_set(e, ERR_DATA, "a phrase that must be in the translation "
-						    "contains one that must not");
-	return 0;
-}
-
-void phrases_free(struct phrases *p)
-{
-	for (int32_t i = 0; i < p->n; i++)
-		free((int32_t *)p->all[i].tokens);
-	p->n = 0;
-}
-
 /* Raw text of tokens, owned by the caller. */
 static char *text_of(struct engine *g, const int32_t *tokens, int32_t n, struct err *e)
 {

@@ -1,6 +1,5 @@
 /*
- * suggest.h - what a translation may be made of: phrases that users name, and other words that
- * could stand at a place.
+ * suggest.h - other words that could stand at a place of a translation.
  */
 #ifndef WERKBANK_EVAL_SUGGEST_H
 #define WERKBANK_EVAL_SUGGEST_H
@@ -10,24 +9,7 @@
 
 #include "eval/decode.h"
 #include "eval/engine.h"
-#include "eval/forbid.h"
 #include "share/base/err.h"
-
-/* Phrases of the target language, as a search wants them. Zeroed: none. */
-struct phrases {
-	struct decode_phrase all[DECODE_MAX_PHRASES];
-	int32_t n;
-};
-
-/*
- * One more, raw text. ERR_DATA: more than DECODE_MAX_PHRASES; nothing in it; not in the model's
- * vocabulary.
- */
-int  phrases_add(struct phrases *p, struct engine *g, const char *text, size_t n, struct err *e);
-/* ERR_DATA: one of them contains what is forbidden. */
-int  phrases_agree(const struct phrases *p, const struct engine *g, const struct forbid *f,
-		   struct err *e);
-void phrases_free(struct phrases *p);
 
 /* A word that could stand somewhere. */
 struct suggestion {

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "eval/engine.h"
+#include "eval/steer.h"
 #include "share/base/file.h"
 #include "share/base/lines.h"
 #include "share/base/mem.h"
@@ -24,8 +25,10 @@ struct translate {
 	struct engine engine;
 	struct decode_options options;
 	const struct conf *conf;		/* borrowed */
+	struct steering steering;
 	FILE  *out;
 	struct chunk chunk;
+	struct phrases *terms;			/* (CHUNK_LINES) owned; NULL: no terms */
 	struct buf row;
 };
 
@@ -67,31 +70,59 @@ static struct engine_line read_line(const struct translate *t, const char *text,
 	return line;
 }
 
+/* What the terms want of line i of the chunk. */
+static int mind_terms(struct translate *t, size_t i, struct engine_line *line, struct err *e)
+{
+	struct phrases *p = &t->terms[i];
+	int32_t left;
+
+	p->n = 0;
+	if (terms_find(t->steering.terms, line->text, line->n, p, &left, e))
+		return e->code;
+	line->phrases = p->all;
+	line->n_phrases = p->n;
+	if (left > 0 && !t->conf->quiet)
+		fprintf(stderr, "werkbank: line %llu has %d terms; only the first %d are minded\n",
+			(unsigned long long)line->number, p->n + left, p->n);
+	return 0;
+}
+
+static void warn_truncated(const struct translate *t, size_t i, const struct engine_translation *x)
+{
+	if (x->result.truncated && !t->conf->quiet)
+		fprintf(stderr,
+			"werkbank: line %lld has %d tokens; only the first %d are translated\n",
+			(long long)(t->chunk.first + (int64_t)i), x->n_source,
+			t->engine.capacity - 1);
+}
+
 static int flush_chunk(struct translate *t, struct err *e)
 {
 	struct chunk *c = &t->chunk;
 	struct engine_line lines[CHUNK_LINES];
 	struct engine_translation *translations;
-	int code;
+	int code = 0;
 
 	if (c->n == 0)
 		return 0;
 	translations = mem_alloc(c->n, sizeof(*translations), e);
 	if (!translations)
 		return e->code;
-	for (size_t i = 0, at = 0; i < c->n; at = c->ends[i++])
+	for (size_t i = 0, at = 0; i < c->n && !code; at = c->ends[i++]) {
 		lines[i] = read_line(t, buf_text(&c->text) + at, c->ends[i] - at,
 				     (uint64_t)c->first + i);
+		if (t->terms)
+			code = mind_terms(t, i, &lines[i], e);
+	}
+	if (code) {
+		free(translations);
+		return code;
+	}
 	code = engine_translate(&t->engine, &t->options, lines, c->n, translations, e);
 	for (size_t i = 0; i < c->n && !code; i++) {
 		const struct decode_result *r = &translations[i].result;
 
-		if (r->truncated && !t->conf->quiet)
-			fprintf(stderr,
-				"werkbank: line %lld has %d tokens; only the first %d are "
-				"translated\n",
-				(long long)(c->first + (int64_t)i), translations[i].n_source,
-				t->engine.capacity - 1);
+		warn_truncated(t, i, &translations[i]);
 		for (int32_t h = 0; h < r->n && !code; h++)
 			code = write_row(t, c->first + (int64_t)i, &translations[i], h, e);
 	}
@@ -181,7 +212,15 @@ int translate_run(struct conf *c, struct err *e)
 	if (!code)
 		code = decode_options_from_conf(&t->options, c, e);
 	if (!code)
+		code = steering_open(&t->steering, &t->engine, c, e);
+	t->options.forbid = t->steering.forbid;
+	if (!code && t->steering.terms &&
+	    !(t->terms = mem_alloc(CHUNK_LINES, sizeof(*t->terms), e)))
+		code = e->code;
+	if (!code)
 		code = run(t, c, e);
+	steering_close(&t->steering);
+	free(t->terms);
 	engine_close(&t->engine);
 	buf_free(&t->chunk.text);
 	buf_free(&t->row);

@@ -15,6 +15,8 @@
  * begin with. With --sample translations are drawn; those of line N depend on seed, N and the
  * model alone.
  *
+ * --terms and --forbid: see steer.h. A prefix or a term that says what is forbidden is stronger.
+ *
  * With --n-best N an input line gives at most N lines, best first. On a
  * terminal each line is prompted for by "en> " (the source language) and
  * translated at once.

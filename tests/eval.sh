@@ -385,6 +385,47 @@ line 9 '^\{"id":8,"text":'
 line 10 '^\{"id":9,"error":.*has no words'
 line 11 '^\{"id":10,"text":"",.*"at":0,"alternatives":\[\]'
 
+# ---- terms and forbidden words ----------------------------------------------
+printf 'dog\tKatze\nthe man\tdie alte Frau\n' >"$tmp/terms"
+printf 'the man sees the dog.\nThe man sees a dog and the dog.\nthe woman sees the dogs.\n' >"$tmp/in"
+says 0 '' "$wb" translate -m "$folder" --terms "$tmp/terms"
+lines 3
+line 1 'die alte Frau.*Katze|Katze.*die alte Frau'
+line 2 'die alte Frau.*Katze.*Katze|Katze.*die alte Frau.*Katze|Katze.*Katze.*die alte Frau'
+"$wb" translate -m "$folder" --workers 2 --terms "$tmp/terms" "$tmp/in" 2>&1 | cmp -s - "$tmp/out" && ok "two workers" || not_ok "two workers" "differ"
+tail -n 1 "$tmp/out" >"$tmp/third"
+says 0 '' "$wb" translate -m "$folder"
+tail -n 1 "$tmp/out" | cmp -s - "$tmp/third" && ok "no term, no change" || not_ok "no term" "$(cat "$tmp/third")"
+forbidden=$(head -n 1 "$tmp/out" | tr -d '.' | tr ' ' '\n' | head -n 2)
+printf '%s\n\n' "$forbidden" >"$tmp/forbidden"
+says 0 '' "$wb" translate -m "$folder" --forbid "@$tmp/forbidden" --forbid sees
+lines 3
+if printf '%s\n' "$forbidden" | grep -qwF -f - "$tmp/out"; then not_ok "forbidden words" "$(cat "$tmp/out")"; else ok "forbidden words"; fi
+says 64 'cannot be together' "$wb" translate -m "$folder" --sample --terms "$tmp/terms"
+says 65 'the term "dog" contains a phrase that is forbidden' "$wb" translate -m "$folder" --terms "$tmp/terms" --forbid Katze
+printf 'dog\tHund\nbad\n' >"$tmp/bad"
+says 65 'bad:2: a term is "source TAB target"' "$wb" translate -m "$folder" --terms "$tmp/bad"
+printf 'dog\tHund\ncat\t\346\274\242\n' >"$tmp/bad"
+says 65 'bad:2: the model cannot write' "$wb" translate -m "$folder" --terms "$tmp/bad"
+printf 'dog\tHund\ndog\tKatze\n' >"$tmp/bad"
+says 65 'the term "dog" has two translations' "$wb" translate -m "$folder" --terms "$tmp/bad"
+printf 'dog\t\n' >"$tmp/bad"
+says 65 'bad:1: the phrase "" has no words' "$wb" translate -m "$folder" --terms "$tmp/bad"
+says 66 'nofile' "$wb" translate -m "$folder" --forbid @nofile
+says 65 'has no words' "$wb" translate -m "$folder" --forbid ' '
+printf 'dog %.0s' $(seq 40) >"$tmp/in"
+says 0 'line 1 has 40 terms; only the first 32 are minded' "$wb" translate -m "$folder" --terms "$tmp/terms"
+{
+	printf '{"id":1,"text":"the dog.","terms":{"dog":"Frau"}}\n{"id":2,"text":"the dog.","terms":["dog"]}\n'
+	printf '{"id":3,"text":"the dog.","terms":{"dog":"Mann"},"forbid":["Mann"]}\n{"id":4,"text":"the man."}\n'
+} >"$tmp/in"
+says 0 '' "$wb" translate -m "$folder" --serve --terms "$tmp/terms" --forbid .
+line 2 '^\{"id":1,"text":"[^".]*Frau[^".]*"'
+sed -n 2p "$tmp/out" | grep -q '"text":"[^"]*Katze' && not_ok "own terms first" "$(sed -n 2p "$tmp/out")" || ok "own terms first"
+line 3 '^\{"id":2,"error":"terms must be an object'
+line 4 '^\{"id":3,"error":.*forbidden'
+line 5 '^\{"id":4,"text":"[^".]*die alte Frau[^".]*"'
+
 # Make the sums of the folder m anew: what is wrong in it is no longer an accident of the disk.
 sign() {
 	rm "$tmp/m/SHA256SUMS"

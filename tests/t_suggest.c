@@ -15,9 +15,9 @@ static const char *const phrases[N_PHRASES] = { "a", "ab", "aba b", "ba ab", "ab
 static struct pipeline *letters(struct conf *c)
 {
 	static const char codes[] = "#version: 0.2\na b\na b</w>\n";
-	static const char vocab[] = "<pad>\t0\n</s>\t0\n<s>\t0\n<unk>\t0\na\t9\nb\t8\nab\t7\na@@\t6\n"
-				    "b@@\t5\nab@@\t4\nba\t3\nba@@\t2\n<unused0>\t0\n<unused1>\t0\n"
-				    "<unused2>\t0\n<unused3>\t0\n";
+	static const char vocab[] = "<pad>\t0\n</s>\t0\n<s>\t0\n<unk>\t0\na\t9\nb\t8\nab\t7\n"
+				    "a@@\t6\nb@@\t5\nab@@\t4\nba\t3\nba@@\t2\n"
+				    "<unused0>\t0\n<unused1>\t0\n<unused2>\t0\n<unused3>\t0\n";
 	struct err e = { 0 };
 	struct pipeline *p = NULL;
 	char *path;
@@ -41,7 +41,7 @@ static const bool joins[N_REAL] = { [7] = true, [8] = true, [9] = true, [11] = t
 static struct forbid *forbid_all(struct pipeline *p, const char *const *list, int n)
 {
 	struct err e = { 0 };
-	struct forbid *f = forbid_new(p, &e);
+	struct forbid *f = forbid_new(p, NULL, &e);
 
 	for (int i = 0; i < n; i++)
 		check_int(forbid_add(f, list[i], strlen(list[i]), &e), 0);
@@ -303,8 +303,8 @@ TEST(alternatives_are_what_the_models_say)
 			int32_t got = i == 2 ? 20 : 5;
 			double mean[N_REAL];
 
-			check_int(decoder_alternatives(d, &o, &sources[i], beginning, at, list, &got,
-						       &e), 0);
+			check_int(decoder_alternatives(d, &o, &sources[i], beginning, at, list,
+						       &got, &e), 0);
 			check_int(got, i == 2 ? N_REAL - 3 : 5);
 			for (int32_t k = 0; k < got; k++) {
 				const int32_t best =
