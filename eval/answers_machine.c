@@ -133,6 +133,12 @@ int answer_gpus_used(struct answer *a, const struct evidence *v, struct err *e)
 
 /* ---- the network ------------------------------------------------------- */
 
+/* Bytes that the host sent in a step; older records only know its rate, pauses between steps included. */
+static double sent_a_step(const struct host_point *p, double step_s)
+{
+	return isfinite(p->tx_step_bytes) ? p->tx_step_bytes : p->tx_bytes_s * step_s;
+}
+
 /* Of the host that sends most, over the later half of its records. */
 static void busiest_host(const struct evidence *v, struct network_evidence *n)
 {
@@ -144,8 +150,9 @@ static void busiest_host(const struct evidence *v, struct network_evidence *n)
 		double sum = 0, resent = 0, count = 0;
 
 		for (size_t k = v->n_host / 2; k < v->n_host; k++)
-			if (!strcmp(v->host[k].host, p->host) && isfinite(v->host[k].tx_bytes_s)) {
-				sum += v->host[k].tx_bytes_s;
+			if (!strcmp(v->host[k].host, p->host) &&
+			    isfinite(sent_a_step(&v->host[k], n->step_s))) {
+				sum += sent_a_step(&v->host[k], n->step_s);
 				resent += isfinite(v->host[k].retransmits_s)
 						  ? v->host[k].retransmits_s
 						  : 0;
@@ -153,7 +160,7 @@ static void busiest_host(const struct evidence *v, struct network_evidence *n)
 			}
 		if (count > 0 && sum / count > most) {
 			most = sum / count;
-			n->observed_bytes = most * n->step_s;
+			n->observed_bytes = most;
 			n->retransmits_s = resent / count;
 			n->link_bytes_s = p->link_bytes_s;
 		}

@@ -83,6 +83,7 @@ static const struct field host_fields[] = {
 	FIELD(host_point, tx_bytes_s),
 	FIELD(host_point, link_bytes_s),
 	FIELD(host_point, retransmits_s),
+	FIELD(host_point, tx_step_bytes),
 	{NULL, 0},
 };
 

@@ -38,6 +38,7 @@ struct rank_point {
 /* One host at one time; of its GPUs the means. */
 struct host_point {
 	double t, step, cpu, rx_bytes_s, tx_bytes_s, link_bytes_s, retransmits_s;
+	double tx_step_bytes;
 	double gpus, gpu_util, gpu_power_w, gpu_power_limit_w;
 	char host[64], gpu_name[64];
 };

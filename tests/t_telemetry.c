@@ -87,6 +87,7 @@ TEST(telemetry_records)
 	fill_row(&rows[3], "b", 1, 2.2);
 	rows[2].report.cpu = 0.25;
 	rows[2].report.tx_bytes_s = 5e6;
+	rows[2].report.tx_step_bytes = 9e6;
 	rows[2].report.link_bytes_s = 12.5e6;
 	rows[2].report.link_from = HOST_LINK_DRIVER;
 	snprintf(rows[2].report.trouble, sizeof(rows[2].report.trouble), "no driver");
@@ -137,7 +138,8 @@ TEST(telemetry_many_gpus)
 		rows[k].report = (struct host_report){
 			0.12345, 123.45, 0.12345, 0.12345, 0.12345, 123456789012345, 12345678901234,
 			123456789012345, 123456789012, 123456789012, 123456789012, 123456789012,
-			123456789012, 123456789012, 12345.678, 123456789012, HOST_LINK_MEASURED,
+			123456789012, 123456789012, 12345.678, 123456789012, 12345, 123456789012,
+			HOST_LINK_MEASURED,
 			4 << k, "an-interface-of-31-characters..", "" };
 		for (int i = 0; i < 16; i++) {
 			struct host_gpu *g = &rows[k].gpus[i];

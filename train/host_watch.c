@@ -55,6 +55,7 @@ void host_report_clear(struct host_report *r)
 	r->disk_free = r->disk_read_bytes_s = r->disk_write_bytes_s = NAN;
 	r->rx_bytes_s = r->tx_bytes_s = r->rx_peak_bytes_s = r->tx_peak_bytes_s = NAN;
 	r->retransmits_s = r->link_bytes_s = NAN;
+	r->tx_step_bytes = r->retransmits_step = NAN;
 }
 
 struct host_watch *host_watch_open(const struct host_roots *roots, const char *network,
@@ -236,6 +237,12 @@ int host_watch_take(struct host_watch *w, struct host_report *report, struct hos
 	}
 	pthread_mutex_unlock(&w->lock);
 	return n;
+}
+
+/* The interface is the one found at the opening and never changes. */
+void host_watch_sent(const struct host_watch *w, struct host_net_sent *now)
+{
+	host_net_sent(w->net.interface, &w->roots, now);
 }
 
 const char *host_watch_trouble(const struct host_watch *w)

@@ -33,6 +33,7 @@ struct host_report {
 	double rx_bytes_s, tx_bytes_s;
 	double rx_peak_bytes_s, tx_peak_bytes_s;	/* of one look */
 	double retransmits_s;
+	double tx_step_bytes, retransmits_step;	/* in a step alone: telemetry_begin() */
 	double link_bytes_s;
 	int32_t link_from;		/* enum host_link_from */
 	int32_t n_gpus;
@@ -53,6 +54,8 @@ void host_watch_look(struct host_watch *w, double at);
 /* How many GPUs were written; each with means of its rates and all reasons of low clocks seen. */
 int  host_watch_take(struct host_watch *w, struct host_report *report, struct host_gpu *gpus,
 		     int room);
+/* The counters of its interface now; by any thread. */
+void host_watch_sent(const struct host_watch *w, struct host_net_sent *now);
 const char *host_watch_trouble(const struct host_watch *w);	/* "": none */
 void host_watch_free(struct host_watch *w);	/* may be NULL */
 

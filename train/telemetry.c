@@ -29,7 +29,9 @@ struct telemetry {
 	unsigned *told;			/* first rank: troubles of each rank's host, as bits */
 	/* first rank of a host */
 	struct host_watch *watch;	/* NULL: not watched */
-	bool began;			/* a step was told */
+	bool counting;			/* steps are being made since counted_from */
+	struct host_net_sent counted_from;
+	double sent, again;		/* bytes and TCP segments sent again in steps; NAN: unknown */
 	pthread_t thread;
 	bool has_thread;
 	pthread_mutex_t lock;
@@ -189,14 +191,35 @@ void telemetry_free(struct telemetry *t)
 
 /* ---- steps ------------------------------------------------------------- */
 
+/*
+ * Bytes a step are of steps alone, not of what evaluations and checkpoints send: the interface's
+ * counters are read where a row of steps begins and where it ends.
+ */
+void telemetry_begin(struct telemetry *t)
+{
+	if (!t->watch || t->counting)
+		return;
+	host_watch_sent(t->watch, &t->counted_from);
+	t->counting = true;
+}
+
+void telemetry_pause(struct telemetry *t)
+{
+	struct host_net_sent now;
+
+	if (!t->counting)
+		return;
+	host_watch_sent(t->watch, &now);
+	t->sent += host_net_sent_between(&t->counted_from, &now);
+	t->again += t->counted_from.again_known && now.again_known
+			    ? (double)(now.again - t->counted_from.again) : NAN;
+	t->counting = false;
+}
+
 void telemetry_step(struct telemetry *t, const struct step_times *times)
 {
 	struct step_times *sum = &t->sum;
 
-	/* bytes a step are of steps alone, not of what was sent before the first */
-	if (t->watch && !t->began)
-		host_watch_take(t->watch, &t->row.report, t->row.gpus, HOST_GPUS_MAX);
-	t->began = true;
 	sum->input += times->input;
 	sum->compute += times->compute;
 	sum->exposed += times->exposed;
@@ -235,7 +258,11 @@ static void fill_row(struct telemetry *t)
 	t->steps = 0;
 	if (!t->watch)
 		return;
+	telemetry_pause(t);
 	host_watch_take(t->watch, &row->report, row->gpus, HOST_GPUS_MAX);
+	row->report.tx_step_bytes = n > 0 ? t->sent / n : NAN;
+	row->report.retransmits_step = n > 0 ? t->again / n : NAN;
+	t->sent = t->again = 0;
 	if (!row->report.trouble[0])
 		snprintf(row->report.trouble, sizeof(row->report.trouble), "%.199s",
 			 host_watch_trouble(t->watch));

@@ -7,7 +7,8 @@
  * records "rank", "host" and "verdict" of share/base/journal.h.
  *
  *	struct telemetry *t = telemetry_open(&how, comm, e);	collective
- *	telemetry_step(t, &times);				after each step, every rank
+ *	telemetry_begin(t); … telemetry_step(t, &times);	before and after each step, every rank
+ *	telemetry_pause(t);					what comes now is no step
  *	if (telemetry_due(t)) …					first rank; tell the others
  *	telemetry_report(t, step, journal, e);			collective
  *	telemetry_free(t);
@@ -39,6 +40,7 @@ struct telemetry_how {
 	const char *network;	/* borrowed: CIDR or interface between the hosts; NULL: found */
 	const char *workspace;	/* borrowed: whose file system's space is told */
 	double gradient_bytes;	/* of one reduction, as fp32: what predictions are made from */
+	int64_t local_steps;	/* of a rank between two reductions; 0, 1: each step has one */
 	double wire_ratio;	/* bytes on the wire for one such byte: 1, 0.5, 1/16, 1/32 */
 };
 
@@ -46,6 +48,8 @@ struct telemetry;
 
 /* NULL: failure. comm is borrowed. */
 struct telemetry *telemetry_open(const struct telemetry_how *how, struct comm *comm, struct err *e);
+void telemetry_begin(struct telemetry *t);
+void telemetry_pause(struct telemetry *t);
 void telemetry_step(struct telemetry *t, const struct step_times *times);
 bool telemetry_due(struct telemetry *t);
 int  telemetry_report(struct telemetry *t, int64_t step, struct journal *journal, struct err *e);

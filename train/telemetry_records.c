@@ -87,21 +87,26 @@ static double least(double a, double b)
 static void add_host(struct network_evidence *v, const struct host_report *h)
 {
 	v->hosts++;
-	v->observed_bytes = most(v->observed_bytes, h->tx_bytes_s * v->step_s);
-	v->retransmits_s = most(v->retransmits_s, h->retransmits_s);
+	v->observed_bytes = most(v->observed_bytes, h->tx_step_bytes);
+	v->retransmits_s = most(v->retransmits_s, h->retransmits_step / v->step_s);
 	/* the most that was seen is no speed to measure against: it would always be full */
 	if (h->link_from != HOST_LINK_SEEN)
 		v->link_bytes_s = least(v->link_bytes_s, h->link_bytes_s);
 }
 
-/* Of a step: 1, or 1 of so many when steps between are local; what was sent tells. */
+/*
+ * Of a step: 1; with local steps what a rank has sent says how often weights were averaged since the
+ * last report: so many times in so many steps.
+ */
 static double reductions(const struct telemetry_rows *r, const struct telemetry_how *how)
 {
+	const struct telemetry_row *first = telemetry_row(r, 0);
 	double full = network_bytes_sent(how->gradient_bytes * how->wire_ratio, r->n);
-	double share = telemetry_row(r, 0)->mean.sent_bytes / full;
-	double every = round(1 / share);
+	double steps = (double)first->steps;
 
-	return share > 0 && every >= 1 && fabs(share * every - 1) < 0.2 ? 1 / every : 1;
+	if (how->local_steps <= 1 || !first->steps || !(full > 0))
+		return 1;
+	return round(first->mean.sent_bytes * steps / full) / steps;
 }
 
 void telemetry_evidence(const struct telemetry_rows *r, const struct telemetry_how *how,
@@ -240,6 +245,7 @@ static void put_network(struct json_writer *w, const struct host_report *h)
 	if ((size_t)h->link_from < ARRAY_LEN(from))
 		put_text(w, "link_from", from[h->link_from]);
 	put_real(w, "retransmits_s", h->retransmits_s, 1e3);
+	put_count(w, "tx_step_bytes", h->tx_step_bytes);
 }
 
 static int write_host(const struct telemetry_row *row, int64_t step, struct journal *j,

@@ -437,6 +437,7 @@ static int open_telemetry(struct trainer *t, struct err *e)
 			.network = getenv("WERKBANK_NETWORK"),
 			.workspace = t->workspace,
 			.gradient_bytes = (double)model_floats(t->model) * sizeof(float),
+			.local_steps = t->average ? t->conf->local_steps : 1,
 			.wire_ratio = ratio,
 		},
 		t->comm, e);

@@ -139,6 +139,8 @@ int trainer_save(struct trainer *t, bool must, struct err *e)
 		      (t->reduce && reduce_residual(t->reduce) ? t->comm->size : 0);
 	struct err failed = { 0 };
 
+	if (t->telemetry)
+		telemetry_pause(t->telemetry);
 	if (t->saved_step == t->state.step)
 		return 0;
 	at_phase(t, PULSE_SAVE);

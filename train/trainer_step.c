@@ -232,6 +232,8 @@ int trainer_step(struct trainer *t, struct err *e)
 	double begun = clock_mono_s(), sums[N_SUMS] = { 0 };
 
 	t->times = (struct step_times){ 0 };
+	if (t->telemetry)
+		telemetry_begin(t->telemetry);
 	if (t->profile)
 		profile_pause(t->profile, false);
 	o->zero(model_get_dev(t->model), grads, (size_t)model_floats(t->model) * sizeof(float));

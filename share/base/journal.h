@@ -29,6 +29,7 @@
  *	          rx_bytes_s, tx_bytes_s, rx_peak_bytes_s, tx_peak_bytes_s (of one
  *	          second), link_bytes_s (its speed, one direction), link_from (driver,
  *	          measured, or seen: no less than that), retransmits_s (TCP segments),
+ *	          tx_step_bytes (sent in a step, evaluations and checkpoints left out),
  *	          gpus: a list of index, name, util (0..1), memory_used, memory_total,
  *	          power_w, power_limit_w, temperature_c (highest), sm_mhz, sm_max_mhz,
  *	          throttle (words, "none"), pcie_tx_bytes_s, pcie_rx_bytes_s,

@@ -317,6 +317,36 @@ double host_link_bytes_s(const struct host_roots *roots, const char *interface)
 
 /* ---- both together ----------------------------------------------------- */
 
+void host_net_sent(const char *interface, const struct host_roots *roots,
+		   struct host_net_sent *now)
+{
+	char *text = malloc(TEXT_BYTES);
+	struct host_ib ib;
+	uint64_t other;
+
+	*now = (struct host_net_sent){ 0 };
+	if (!text)
+		return;
+	host_read(text, TEXT_BYTES, "%s/net/dev", roots->proc);
+	now->known = host_net_counters(text, interface, &other, &now->bytes);
+	host_read(text, TEXT_BYTES, "%s/net/snmp", roots->proc);
+	now->again_known = host_tcp_counters(text, &now->again, &other);
+	host_ib_look(roots, &ib);
+	now->ib_known = ib.ports && ib.counted;
+	now->ib_bytes = now->ib_known ? ib.sent : 0;
+	free(text);
+}
+
+double host_net_sent_between(const struct host_net_sent *from, const struct host_net_sent *to)
+{
+	double bytes = from->known && to->known && to->bytes >= from->bytes
+			       ? (double)(to->bytes - from->bytes) : NAN;
+	double ib = from->ib_known && to->ib_known && to->ib_bytes >= from->ib_bytes
+			    ? (double)(to->ib_bytes - from->ib_bytes) : NAN;
+
+	return fmax(bytes, ib);		/* of a number and NAN: the number */
+}
+
 void host_net_open(struct host_net *n, const char *interface)
 {
 	*n = (struct host_net){ 0 };

@@ -87,6 +87,18 @@ struct host_net_now {
 	double link_bytes_s;			/* of that interface, by its driver */
 };
 
+/* What has been sent since the start, and TCP segments sent again, at one moment. */
+struct host_net_sent {
+	uint64_t bytes, ib_bytes, again;
+	bool known, ib_known, again_known;
+};
+
+void host_net_sent(const char *interface, const struct host_roots *roots,
+		   struct host_net_sent *now);
+
+/* Bytes between two moments, of InfiniBand where that carried more; NAN: unknown. */
+double host_net_sent_between(const struct host_net_sent *from, const struct host_net_sent *to);
+
 void host_net_open(struct host_net *n, const char *interface);
 void host_net_look(struct host_net *n, const struct host_roots *roots, double at,
 		   struct host_net_now *now);
