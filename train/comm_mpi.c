@@ -17,6 +17,13 @@
 
 #define PIECE ((size_t)1 << 28)		/* elements of one call: counts are int */
 
+/*
+ * Bytes of one message of an exchange: what Open MPI sends over TCP without asking the receiver first,
+ * 64 KiB with its header. An answer to such a question would wait behind all that the receiver is
+ * itself sending over the same connection, and the link would idle in one direction so long.
+ */
+#define MESSAGE ((size_t)60 << 10)
+
 struct comm_request {
 	struct comm_request *next;	/* in the list of those that wait to be used again */
 	MPI_Request *parts;		/* (cap) owned */
@@ -217,7 +224,7 @@ static size_t pieces_of(const struct comm *c, const size_t *bytes)
 	size_t n = 0;
 
 	for (int i = 0; i < c->size; i++)
-		n += i == c->rank ? 0 : (bytes[i] + PIECE - 1) / PIECE;
+		n += i == c->rank ? 0 : CEIL_DIV(bytes[i], MESSAGE);
 	return n;
 }
 
@@ -227,8 +234,8 @@ static int begin_one(struct comm_request *q, void *from, const void *to, size_t 
 {
 	int rc = 0;
 
-	for (size_t at = 0; !rc && at < n; at += PIECE) {
-		const int count = (int)MIN(PIECE, n - at);
+	for (size_t at = 0; !rc && at < n; at += MESSAGE) {
+		const int count = (int)MIN(MESSAGE, n - at);
 		MPI_Request *r = &q->parts[q->n++];
 
 		if (from)
