@@ -195,6 +195,10 @@ dead "clean: it is gone too" "$deaf"
 kill "$used" "$reused" 2>/dev/null
 
 # ---- sync: b has a workspace of its own, in a mount namespace; a sees ours ----
+# as an installed program finds it, bin/../share/werkbank
+WERKBANK_SHARE=${WERKBANK_SHARE:-$(cd "$(dirname "$0")/../share" && pwd)}
+WERKBANK_SHARE=$WERKBANK_SHARE/../$(basename "$WERKBANK_SHARE")
+export WERKBANK_SHARE
 hosts 0 "sync: a shared workspace is left alone" '^a: same file system, 0.0 MB sent' sync a --corpus demo
 hosts 66 "sync: no such corpus" 'vocab.tsv|train.shard' sync a --corpus nothing
 hosts 68 "sync: all are away" 'no address is known for x' sync x

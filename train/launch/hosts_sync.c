@@ -76,6 +76,7 @@ static int add_programs(struct syncing *s, struct err *e)
 	static const char *const names[] = { "werkbank", "werkbank-data", "werkbank-launch",
 					     "werkbank-train", "werkbank-eval" };
 	struct err none = { 0 };
+	char *shipped;
 	int rc = 0;
 
 	for (size_t i = 0; !rc && i < ARRAY_LEN(names); i++)
@@ -84,9 +85,13 @@ static int add_programs(struct syncing *s, struct err *e)
 		rc = e->code;
 	if (!rc)
 		*strrchr(s->bin, '/') = 0;
-	s->share = paths_shipped(SHIPPED, &none);
-	if (s->share)
-		s->share[strlen(s->share) - strlen("/" SHIPPED)] = 0;
+	shipped = paths_shipped(SHIPPED, &none);
+	if (shipped) {
+		shipped[strlen(shipped) - strlen("/" SHIPPED)] = 0;
+		/* beside an installed program it is found as bin/../share, which rsync refuses */
+		s->share = realpath(shipped, NULL);
+		free(shipped);
+	}
 	return rc;
 }
 
