@@ -369,7 +369,8 @@ TEST(tui_plot_gaps_and_edges)
 	draw_box(&g, box, "t", false);
 	plot_draw(&g, box, &p);
 	check(inked(&g, 10) >= 1 && inked(&g, 55) >= 1);
-	check_int(inked(&g, 32), 0);		/* the middle of the gap */
+	check_int(inked(&g, 32), 1);		/* the middle of the gap: its mark, no line */
+	check_int(grid_at(&g, 10, 32)->ch, 0xD7);
 	check_int(grid_at(&g, 0, 59)->ch, 0x256E);
 	for (int row = 1; row < 11; row++)
 		check_int(grid_at(&g, row, 59)->ch, 0x2502);
@@ -394,7 +395,10 @@ TEST(tui_plot_survives_everything)
 		for (int rows = 0; rows < 12; rows++)
 			for (int cols = 0; cols < 60; cols += 3)
 				for (size_t k = 0; k < ARRAY_LEN(ends); k++) {
-					struct plot p = {lines, 2, ends[k], k % 2 ? 7 : NAN, k % 2};
+					struct plot p = {lines, 2, ends[k], k % 2 ? 7 : NAN, k % 2,
+							 .smooth = (double)(n % 3) * 0.3,
+							 .log_x = n % 2, .log_y = cols % 2,
+							 .trim = rows % 2};
 					struct rect box = { 3, 5, rows, cols };
 
 					plot_draw(&g, box, &p);

@@ -177,6 +177,13 @@ static void take_start(struct history *h, const struct json *r, double t)
 		 *h->backend ? h->backend : "-", *h->precision ? h->precision : "-", ranks);
 }
 
+/* What is not a number is null and makes a gap; what is not known is absent and makes nothing. */
+static int add_sample(struct series *s, const struct json *r, const char *field, double x,
+		      double y, struct err *e)
+{
+	return isfinite(y) || json_get(r, field) ? series_add(s, x, y, e) : 0;
+}
+
 /* The clocks beside the steps. */
 static int take_clocks(struct history *h, double x, double t, double tps, double step_s,
 		       struct err *e)
@@ -218,17 +225,17 @@ static int take_train(struct history *h, const struct json *r, double t, int64_t
 	if (isfinite(v[7]))
 		h->epoch = v[7];
 	for (size_t i = 0; i < ARRAY_LEN(to); i++)
-		/* What a journal never has stays empty; the loss is always there, as a gap at least. */
-		if (to[i] && (!i || to[i]->n || isfinite(v[i])) &&
-		    series_add(to[i], (double)step, v[i], e))
+		if (to[i] && add_sample(to[i], r, train_fields[i], (double)step, v[i], e))
 			return e->code;
 	return take_clocks(h, (double)step, t, v[5], v[6], e);
 }
 
 static int take_eval(struct history *h, const struct json *r, double t, int64_t step, struct err *e)
 {
-	double bleu = json_number(json_get(r, h->imported ? "pseudo_bleu" : "bleu"), NAN),
-	       dev = json_number(json_get(r, h->imported ? "dev_loss" : "dev_nll"), NAN);
+	const char *bleu_field = h->imported ? "pseudo_bleu" : "bleu",
+		   *dev_field = h->imported ? "dev_loss" : "dev_nll";
+	double bleu = json_number(json_get(r, bleu_field), NAN),
+	       dev = json_number(json_get(r, dev_field), NAN);
 	bool best = json_truth(json_get(r, "best"), false);
 	struct history_line *line;
 	char a[FIGURE_BYTES], b[FIGURE_BYTES], c[FIGURE_BYTES], d[FIGURE_BYTES];
@@ -238,9 +245,9 @@ static int take_eval(struct history *h, const struct json *r, double t, int64_t 
 	if (h->bleu.n && (double)step <= h->bleu.points[h->bleu.n - 1].last)
 		go_back(h, step);
 	h->train_nll = json_number(json_get(r, "train_nll"), NAN);
-	if (series_add(&h->bleu, (double)step, bleu, e) ||
-	    series_add(&h->dev_nll, (double)step, dev, e) ||
-	    series_add(&h->sample_nll, (double)step, h->train_nll, e))
+	if (add_sample(&h->bleu, r, bleu_field, (double)step, bleu, e) ||
+	    add_sample(&h->dev_nll, r, dev_field, (double)step, dev, e) ||
+	    add_sample(&h->sample_nll, r, "train_nll", (double)step, h->train_nll, e))
 		return e->code;
 	if (isfinite(bleu) && !(bleu <= h->best_bleu)) {
 		h->best_bleu = bleu;

@@ -13,7 +13,7 @@ libtui_a_SOURCES = \
 	%D%/history_records.c \
 	%D%/keys.c     %D%/keys.h \
 	%D%/layout.c   %D%/layout.h \
-	%D%/plot.c     %D%/plot.h \
+	%D%/plot.c     %D%/plot.h %D%/plot_axes.c %D%/plot_internal.h %D%/plot_stack.c \
 	%D%/run_panes.c %D%/run_panes.h \
 	%D%/series.c   %D%/series.h \
 	%D%/service.c  %D%/service_answer.c %D%/service.h \

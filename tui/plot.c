@@ -1,163 +1,93 @@
-/* plot.c - see plot.h */
+/* plot.c - lines; see plot.h */
 #include "tui/plot.h"
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "share/base/util.h"
 #include "tui/draw.h"
-#include "tui/figures.h"
+#include "tui/plot_internal.h"
 
-#define MAX_TICKS 8
-
-/* Where the dots go: a rectangle of cells and the values at its edges. */
-struct canvas {
-	struct grid *g;
-	struct rect area;
-	int    dots_x, dots_y;	/* of the whole area */
-	int    per_x, per_y;	/* of one cell */
-	double x_end, low, high;
-};
-
-struct axis {
-	double low, high, step;
-	int    n;		/* ticks: low + i * step */
-};
+#define FAR        8		/* canvases: beyond, a line's slope no longer matters */
+#define TRIM_SHARE 0.02		/* of the points, at either end */
 
 /* Bits of a cell's dots by [column][row], as braille numbers them. */
 static const unsigned braille[2][4] = { { 0x01, 0x02, 0x04, 0x40 }, { 0x08, 0x10, 0x20, 0x80 } };
 
-double plot_x_end(double step, double total)
-{
-	static const double nice[] = { 1, 1.5, 2, 3, 4, 5, 6, 8, 10 };
-	double power, end = 10;
+/* ---- the range of values ---- */
 
-	if (!isfinite(step) || step < 10)
-		step = 10;
-	power = pow(10, floor(log10(step)));
-	for (size_t i = 0; i < ARRAY_LEN(nice); i++)
-		if (nice[i] * power >= step * (1 - 1e-12)) {
-			end = nice[i] * power;
-			break;
+static bool is_seen(const struct canvas *c, const struct series_point *p)
+{
+	double a = plot_dot_x(c, p->first), b = plot_dot_x(c, p->last);
+
+	return b >= 0 && a <= c->dots_x - 1;
+}
+
+struct range { double low, high; bool known; };
+
+static void widen(struct range *r, double low, double high)
+{
+	r->low = r->known ? MIN(r->low, low) : low;
+	r->high = r->known ? MAX(r->high, high) : high;
+	r->known = true;
+}
+
+static int by_size(const void *a, const void *b)
+{
+	float x = *(const float *)a, y = *(const float *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* Without the outermost means: of many points, every so manieth is looked at. */
+static struct range trimmed_range(const struct canvas *c, const struct plot *p)
+{
+	struct range r = { .known = false };
+	float values[SERIES_POINTS];
+	size_t all = 0, n = 0, every, cut;
+
+	for (size_t i = 0; i < p->n; i++)
+		all += p->lines[i].series->n;
+	every = all / SERIES_POINTS + 1;
+	for (size_t i = 0; i < p->n; i++)
+		for (size_t k = 0; k < p->lines[i].series->n && n < SERIES_POINTS; k += every) {
+			const struct series_point *q = &p->lines[i].series->points[k];
+
+			if (q->n && is_seen(c, q) && (!c->log_y || series_mean(q) > 0))
+				values[n++] = (float)series_mean(q);
 		}
-	return total >= step && total < end ? total : end;
+	if (!n)
+		return r;
+	qsort(values, n, sizeof(*values), by_size);
+	cut = (size_t)((double)n * TRIM_SHARE);
+	widen(&r, (double)values[cut], (double)values[n - 1 - cut]);
+	return r;
 }
 
-/* ---- axes ---- */
-
-/*
- * Ticks at round values around low..high, so many that each has a row of its own and little room is
- * wasted.
- */
-static struct axis choose_axis(double low, double high, int rows)
+static struct range range_of(const struct canvas *c, const struct plot *p)
 {
-	struct axis best = { .n = 0 };
-	int most = MIN(rows <= 4 ? rows - 1 : (rows - 1) / 2, MAX_TICKS - 1);
+	struct range r = { .known = false };
 
-	if (!(high > low)) {
-		double around = low != 0 ? fabs(low) * 0.1 : 1;
-
-		low -= around;
-		high += around;
-	}
-	for (int parts = 1; parts <= MAX(most, 1); parts++) {
-		struct axis a = { .step = figure_step(high - low, parts) };
-
-		a.low = floor(low / a.step + 1e-9) * a.step;
-		a.high = ceil(high / a.step - 1e-9) * a.step;
-		a.n = (int)lround((a.high - a.low) / a.step) + 1;
-		if (a.n < 2 || (a.n - 1 > MAX(most, 1) && best.n))
-			continue;
-		if (!best.n || (a.high - a.low) < (best.high - best.low) * 0.95)
-			best = a;
-	}
-	return best;
-}
-
-static bool range_of(const struct plot *p, double *low, double *high)
-{
-	bool known = false;
-
-	for (size_t i = 0; i < p->n; i++) {
+	if (p->trim)
+		r = trimmed_range(c, p);
+	for (size_t i = 0; i < p->n && !p->trim; i++) {
 		const struct series *s = p->lines[i].series;
 
 		for (size_t k = 0; k < s->n; k++) {
-			if (!s->points[k].n)
+			const struct series_point *q = &s->points[k];
+
+			if (!q->n || !is_seen(c, q))
 				continue;
-			*low = known ? MIN(*low, (double)s->points[k].low)
-				     : (double)s->points[k].low;
-			*high = known ? MAX(*high, (double)s->points[k].high)
-				      : (double)s->points[k].high;
-			known = true;
+			if (!c->log_y)
+				widen(&r, (double)q->low, (double)q->high);
+			else if (q->high > 0)
+				widen(&r, q->low > 0 ? (double)q->low : (double)q->high,
+				      (double)q->high);
 		}
 	}
-	if (known && p->from_zero) {
-		*low = MIN(*low, 0);
-		*high = MAX(*high, 0);
-	}
-	return known;
-}
-
-static int row_of(const struct canvas *c, double value)
-{
-	double t = (value - c->low) / (c->high - c->low);
-
-	return (int)lround((1 - MIN(MAX(t, 0.0), 1.0)) * (c->dots_y - 1));
-}
-
-static int column_of(const struct canvas *c, double x)
-{
-	double t = x / c->x_end;
-
-	return (int)lround(MIN(MAX(t, 0.0), 1.0) * (c->dots_x - 1));
-}
-
-/* Labels and the line left of the plot; returns the columns they take. */
-static int draw_y_axis(struct grid *g, struct rect r, const struct axis *a)
-{
-	char text[FIGURE_BYTES];
-	int width = 0;
-
-	for (int i = 0; i < a->n; i++)
-		width = MAX(width, (int)strlen(figure_tick(text, a->low + i * a->step, a->step,
-							   MAX(fabs(a->low), fabs(a->high)))));
-	if (width + 12 > r.cols)
-		return 0;
-	for (int row = 0; row < r.rows; row++)
-		grid_put(g, r.row + row, r.col + width + 1, STYLE_BORDER, 0x2502);
-	for (int i = 0; i < a->n; i++) {
-		int row = r.row + (int)lround((1 - (double)i / (a->n - 1)) * (r.rows - 1));
-
-		figure_tick(text, a->low + i * a->step, a->step, MAX(fabs(a->low), fabs(a->high)));
-		draw_text_right(g, row, r.col + width - 1 + 1, width, STYLE_DIM, text);
-		grid_put(g, row, r.col + width + 1, STYLE_BORDER, 0x2524);
-	}
-	return width + 2;
-}
-
-/* Labels in the border below the plot, each with a blank on both sides. */
-static void draw_x_axis(const struct canvas *c, int row, int left, int right)
-{
-	struct grid *g = c->g;
-	double step = figure_step(c->x_end, MAX(c->area.cols / 10, 1));
-	char text[FIGURE_BYTES];
-	int free_from = left;
-
-	for (int i = 0; i * step <= c->x_end * (1 + 1e-9) && i < 64; i++) {
-		int width, at;
-
-		figure_tick(text, i * step, step, c->x_end);
-		width = (int)strlen(text);
-		at = c->area.col + column_of(c, i * step) / c->per_x - width / 2;
-		at = MIN(MAX(at, left + 1), right - width);
-		if (at - 1 < free_from)
-			continue;
-		grid_put(g, row, at - 1, STYLE_BORDER, ' ');
-		grid_text(g, row, at, width, STYLE_DIM, text);
-		grid_put(g, row, at + width, STYLE_BORDER, ' ');
-		free_from = at + width + 1;
-	}
+	if (r.known && p->from_zero && !c->log_y)
+		widen(&r, 0, 0);
+	return r;
 }
 
 /* ---- dots ---- */
@@ -179,147 +109,213 @@ static uint32_t dots_cell(const struct canvas *c, unsigned dots)
 	return c->per_x == 2 ? 0x2800 + dots : halves[dots & 3];
 }
 
+static bool is_behind(enum style style)
+{
+	return style == STYLE_BAND;
+}
+
 static void dot(const struct canvas *c, int x, int y, enum style style)
 {
 	int row = c->area.row + y / c->per_y, col = c->area.col + x / c->per_x;
 	const struct cell *cell = grid_at(c->g, row, col);
-	unsigned bit = c->per_x == 2 ? braille[x % 2][y % 4] : 1u << y % 2, dots;
+	unsigned bit = c->per_x == 2 ? braille[x & 1][y & 3] : 1u << (y & 1), dots;
 
 	if (!cell || x < 0 || y < 0 || x >= c->dots_x || y >= c->dots_y)
 		return;
 	dots = cell_dots(c, cell->ch);
-	/* The spread never hides the colour of a line. */
-	if (style == STYLE_BAND && dots)
+	/* What lies behind never hides the colour of a line, and gives way to its dots. */
+	if (dots && is_behind(style))
 		style = cell->style;
+	else if (is_behind(cell->style))
+		dots = 0;
 	grid_put(c->g, row, col, style, dots_cell(c, dots | bit));
 }
 
-/* A straight line of dots; every "every"th column only. */
-static void stroke(const struct canvas *c, int x0, int y0, int x1, int y1,
-		   const struct plot_line *l)
-{
-	int n = MAX(abs(x1 - x0), abs(y1 - y0));
+struct spot { double x; int y; };	/* in dots */
 
+/* A straight line of dots, cut at the sides of the area; a dotted pen leaves gaps. */
+static void stroke(const struct canvas *c, struct spot a, struct spot b, enum style style,
+		   bool dotted)
+{
+	double right = c->dots_x - 1, x0 = MAX(a.x, 0.0), x1 = MIN(b.x, right);
+	double slope = b.x > a.x ? (b.y - a.y) / (b.x - a.x) : 0;
+	int from = (int)lround(x0), to = (int)lround(x1), y0, y1, n;
+
+	if (!(a.x <= right && b.x >= 0))
+		return;
+	y0 = (int)lround(a.y + (x0 - a.x) * slope);
+	y1 = b.x > a.x ? (int)lround(a.y + (x1 - a.x) * slope) : b.y;
+	n = MAX(to - from, abs(y1 - y0));
 	for (int i = 0; i <= n; i++) {
-		int x = n ? x0 + (int)lround((double)(x1 - x0) * i / n) : x0;
+		int x = n ? from + (int)lround((double)(to - from) * i / n) : from;
 		int y = n ? y0 + (int)lround((double)(y1 - y0) * i / n) : y0;
 
-		if (l->pen != PLOT_DOTTED || (x % (2 * c->per_x) < c->per_x))
-			dot(c, x, y, l->style);
+		if (!dotted || x % (2 * c->per_x) < c->per_x)
+			dot(c, x, y, style);
 	}
 }
+
+/* ---- passes over a series ---- */
+
+enum pass { PASS_BAND, PASS_RAW, PASS_LINE };
 
 /* What falls into one column of dots. */
 struct column { int x; double sum, low, high; long n; };
 
-static void flush(const struct canvas *c, const struct plot_line *l, const struct column *now,
-		  int *px, int *py, bool band)
-{
-	int y = row_of(c, now->sum / now->n);
+struct pen {
+	const struct canvas *c;
+	const struct plot_line *line;
+	enum pass pass;
+	struct column now;
+	struct spot before;
+	bool   down;		/* before is where the line has come to */
+};
 
-	if (band) {
-		int top = row_of(c, now->high), bottom = row_of(c, now->low);
+static void flush(struct pen *p)
+{
+	struct column *now = &p->now;
+	const struct canvas *c = p->c;
+	struct spot to;
+
+	if (!now->n)
+		return;
+	if (p->pass == PASS_BAND) {
+		int top = plot_dot_y(c, now->high), bottom = plot_dot_y(c, now->low);
 
 		if (now->n > 2 && bottom - top > 2)
 			for (int i = top; i <= bottom; i++)
 				dot(c, now->x, i, STYLE_BAND);
-		return;
+	} else {
+		to = (struct spot){ now->x, plot_dot_y(c, now->sum / (double)now->n) };
+		stroke(c, p->down ? p->before : to, to,
+		       p->pass == PASS_RAW ? STYLE_BAND : p->line->style,
+		       p->pass == PASS_LINE && p->line->pen == PLOT_DOTTED);
+		p->before = to;
+		p->down = true;
 	}
-	if (*px >= 0)
-		stroke(c, *px, *py, now->x, y, l);
-	else
-		stroke(c, now->x, y, now->x, y, l);
-	*px = now->x;
-	*py = y;
+	now->n = 0;
 }
 
-/* One pass over a series: either the spread, or the line through the means. */
-static void draw_pass(const struct canvas *c, const struct plot_line *l, bool band)
+static void add_point(struct pen *p, const struct series_point *q, int x, double value)
 {
-	struct column now = { .n = 0 };
-	int px = -1, py = 0;
+	struct column *now = &p->now;
+
+	if (now->n && x != now->x)
+		flush(p);
+	if (!now->n)
+		*now = (struct column){ .x = x, .low = (double)q->low, .high = (double)q->high };
+	now->low = MIN(now->low, (double)q->low);
+	now->high = MAX(now->high, (double)q->high);
+	now->sum += value * q->n;
+	now->n += q->n;
+}
+
+/* One pass over a series: the spread, the raw curve behind a smooth one, or the line itself. */
+static void draw_pass(const struct canvas *c, const struct plot_line *l, enum pass pass,
+		      double smooth)
+{
+	struct pen p = { .c = c, .line = l, .pass = pass };
+	struct smoother f = { .weight = smooth };
+	double edge = (double)FAR * c->dots_x;
 
 	for (size_t i = 0; i < l->series->n; i++) {
-		const struct series_point *p = &l->series->points[i];
-		int x = column_of(c, p->first + (p->last - p->first) / 2);
+		const struct series_point *q = &l->series->points[i];
+		double value = series_smooth(&f, q);
+		double x = plot_dot_x(c, q->first + (q->last - q->first) / 2);
 
-		if (now.n && (x != now.x || !p->n)) {
-			flush(c, l, &now, &px, &py, band);
-			now.n = 0;
-		}
-		if (!p->n) {
-			px = -1;
+		if (isnan(value) || isnan(x) || (c->log_y && !(value > 0))) {
+			flush(&p);
+			p.down = p.down && isnan(x);
 			continue;
 		}
-		if (!now.n)
-			now = (struct column){ .x = x, .low = p->low, .high = p->high };
-		now.low = MIN(now.low, (double)p->low);
-		now.high = MAX(now.high, (double)p->high);
-		now.sum += p->sum;
-		now.n += p->n;
+		if (x > edge)
+			x = edge;
+		if (x < -edge)
+			x = -edge;
+		add_point(&p, q, (int)lround(x), value);
+		/* One point beyond the right edge leads the line there. */
+		if (x > c->dots_x)
+			break;
 	}
-	if (now.n)
-		flush(c, l, &now, &px, &py, band);
+	flush(&p);
 }
 
-static void draw_marks(const struct canvas *c, const struct plot_line *l)
+static void draw_bullets(const struct canvas *c, const struct plot_line *l)
 {
 	const struct series *s = l->series;
+	size_t seen = 0;
 
-	/* Bullets side by side would only be a fat line. */
-	if (s->n * 3 > (size_t)c->area.cols)
-		return;
 	for (size_t i = 0; i < s->n; i++)
-		if (s->points[i].n)
-			grid_put(c->g,
-				 c->area.row + row_of(c, series_mean(&s->points[i])) / c->per_y,
-				 c->area.col + column_of(c, s->points[i].first) / c->per_x,
-				 l->style, 0x2022);
+		seen += is_seen(c, &s->points[i]);
+	/* Bullets side by side would only be a fat line. */
+	if (seen * 3 > (size_t)c->area.cols)
+		return;
+	for (size_t i = 0; i < s->n; i++) {
+		double x = plot_dot_x(c, s->points[i].first), y = series_mean(&s->points[i]);
+
+		if (s->points[i].n && x >= -0.5 && x <= c->dots_x - 0.5 && (!c->log_y || y > 0))
+			grid_put(c->g, c->area.row + plot_dot_y(c, y) / c->per_y,
+				 c->area.col + (int)lround(x) / c->per_x, l->style, 0x2022);
+	}
 }
 
-static void draw_cursor(const struct canvas *c, double x)
+/* A cross at the foot where something was not a number. */
+static void draw_gaps(const struct canvas *c, const struct plot_line *l)
 {
-	int col;
+	const struct series *s = l->series;
+	bool any = false;
 
-	if (!isfinite(x))
-		return;
-	col = c->area.col + column_of(c, x) / c->per_x;
-	for (int row = c->area.row; row < c->area.row + c->area.rows; row++)
-		if (grid_at(c->g, row, col) && grid_at(c->g, row, col)->ch == ' ')
-			grid_put(c->g, row, col, STYLE_FOCUS, 0x2502);
+	for (size_t i = 0; i < s->n && !any; i++)
+		any = s->points[i].n > 0;
+	for (size_t i = 0; i < s->n && any; i++) {
+		const struct series_point *q = &s->points[i];
+		double x = plot_dot_x(c, q->first);
+
+		if (q->n < q->samples && x >= -0.5 && x <= c->dots_x - 0.5)
+			grid_put(c->g, c->area.row + c->area.rows - 1,
+				 c->area.col + (int)lround(x) / c->per_x, STYLE_BAD, 0x00D7);
+	}
+}
+
+/* ---- all of it ---- */
+
+static void draw_line(const struct canvas *c, const struct plot_line *l, double smooth)
+{
+	bool smoothed = smooth > 0 && l->pen != PLOT_MARKED;
+
+	draw_pass(c, l, PASS_LINE, smoothed ? smooth : 0);
+	/* A single point would be a single dot, which nobody sees. */
+	if (l->pen == PLOT_MARKED || l->series->n == 1)
+		draw_bullets(c, l);
 }
 
 void plot_draw(struct grid *g, struct rect box, const struct plot *p)
 {
-	struct rect r = layout_inside(box);
-	struct canvas c = { .g = g, .x_end = p->x_end, .per_x = g->charset == GRID_FULL ? 2 : 1,
-			    .per_y = g->charset == GRID_FULL ? 4 : 2 };
-	struct axis y;
-	double low = 0, high = 0;
-	int gutter;
+	struct canvas c;
+	struct range y = { .known = false };
+	bool drawn = plot_begin(&c, g, box, p);
 
-	if (r.rows < 2 || r.cols < 12)
-		return;
-	if (!range_of(p, &low, &high) || !(p->x_end > 0)) {
-		draw_message(g, r, STYLE_DIM, (const char *const[]){ "nothing measured yet" }, 1);
+	if (drawn)
+		y = range_of(&c, p);
+	if (!y.known) {
+		struct rect r = layout_inside(box);
+		const char *text = p->x_from > 0 ? "nothing here" : "nothing measured yet";
+
+		if (r.rows >= 2 && r.cols >= 12)
+			draw_message(g, r, STYLE_DIM, (const char *const[]){ text }, 1);
 		return;
 	}
-	y = choose_axis(low, high, r.rows);
-	gutter = draw_y_axis(g, r, &y);
-	c.area = (struct rect){ r.row, r.col + gutter, r.rows, r.cols - gutter };
-	c.dots_x = c.area.cols * c.per_x;
-	c.dots_y = c.area.rows * c.per_y;
-	c.low = y.low;
-	c.high = y.high;
-	draw_x_axis(&c, box.row + box.rows - 1, box.col, box.col + box.cols - 2);
+	plot_y_axis(&c, y.low, y.high);
+	plot_x_axis(&c, box, p);
 	for (size_t i = 0; i < p->n; i++)
 		if (p->lines[i].pen == PLOT_LINE)
-			draw_pass(&c, &p->lines[i], true);
+			draw_pass(&c, &p->lines[i], PASS_BAND, 0);
+	for (size_t i = 0; i < p->n && p->smooth > 0; i++)
+		if (p->lines[i].pen != PLOT_MARKED)
+			draw_pass(&c, &p->lines[i], PASS_RAW, 0);
 	for (size_t i = 0; i < p->n; i++)
-		draw_pass(&c, &p->lines[i], false);
-	/* A single point would be a single dot, which nobody sees. */
+		draw_line(&c, &p->lines[i], p->smooth);
 	for (size_t i = 0; i < p->n; i++)
-		if (p->lines[i].pen == PLOT_MARKED || p->lines[i].series->n == 1)
-			draw_marks(&c, &p->lines[i]);
-	draw_cursor(&c, p->cursor);
+		draw_gaps(&c, &p->lines[i]);
+	plot_cursor(&c, p->cursor);
 }
