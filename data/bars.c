@@ -265,13 +265,39 @@ static void draw_terminal(struct bars *b)
 	put(b);
 }
 
+/* For those who watch the file of the progress. */
+static void keep(struct bars *b)
+{
+	struct progress_archive *list;
+	struct err ignored;
+	size_t n = 0;
+
+	if (!b->progress->path || !(list = mem_alloc(b->n, sizeof(*list), &ignored)))
+		return;
+	b->progress->began_s = b->began_s;
+	for (size_t i = 0; i < b->n; i++) {
+		const struct bar *r = &b->bars[i];
+
+		if (*r->name)
+			list[n++] = (struct progress_archive){
+				.name = r->name, .words = r->started ? r->words : "done",
+				.done = r->done, .total = r->total,
+				.rate = r->started ? r->rate : 0 };
+	}
+	progress_keep_archives(b->progress, list, n);
+	free(list);
+}
+
 void bars_draw(struct bars *b)
 {
 	double now = clock_mono_s();
 
-	if (b->progress->quiet)
+	if (b->progress->quiet && !b->progress->path)
 		return;
 	look_at_rates(b, now);
+	keep(b);
+	if (b->progress->quiet)
+		return;
 	if (now - b->shown_s < (b->progress->terminal ? TERMINAL_S : PIPE_S))
 		return;
 	b->shown_s = now;

@@ -274,12 +274,30 @@ static int stats(struct asked *a, struct err *e)
 	return data_print_stats(a->folder, a->c->json, e);
 }
 
+static int dropped(struct asked *a, struct err *e)
+{
+	return data_dropped(a->c, a->folder, e);
+}
+
+static int vocabulary(struct asked *a, struct err *e)
+{
+	return data_vocabulary(a->c, a->folder, e);
+}
+
+static int split(struct asked *a, struct err *e)
+{
+	return data_split(a->c, a->folder, e);
+}
+
 static const struct {
 	const char *name;
 	int (*answer)(struct asked *a, struct err *e);
 	bool needs_corpus;	/* opened */
 } questions[] = {
 	{ "stats", stats, false },
+	{ "dropped", dropped, false },
+	{ "vocab", vocabulary, false },
+	{ "split", split, false },
 	{ "show", show, true },
 	{ "why", why, true },
 };
@@ -335,11 +353,16 @@ int data_command_run(struct conf *c, struct err *e)
 	size_t i;
 	int rc;
 
+	if (!strcmp(c->arguments[0], "list") && c->n_arguments == 1)
+		return data_list(c, e);
 	for (i = 0; i < ARRAY_LEN(questions); i++)
 		if (!strcmp(questions[i].name, c->arguments[0]))
 			break;
 	if (i == ARRAY_LEN(questions))
-		return err_set(e, ERR_USAGE, "data answers stats, show and why, not '%s'",
+		return err_set(e, ERR_USAGE, "data answers list, stats, show, why, dropped, vocab "
+			       "and split, not '%s'", c->arguments[0]);
+	if (c->n_arguments < 2)
+		return err_set(e, ERR_USAGE, "data %s needs CORPUS; data list says which there are",
 			       c->arguments[0]);
 	rc = find_corpus(&a, c->arguments[1], e);
 	if (!rc && questions[i].needs_corpus)

@@ -1,9 +1,14 @@
 /*
- * data_command.h - werkbank data stats|show|why CORPUS …: questions to a prepared corpus.
+ * data_command.h - werkbank data QUESTION CORPUS …: questions to a prepared corpus.
  *
+ *	data list			the corpora of the workspace
  *	data stats CORPUS		what went in, what was dropped, lengths, pieces, stages
  *	data show CORPUS N [COUNT]	pairs N … N + COUNT - 1 of train.shard, and where they come from
  *	data why CORPUS FILE:LINE	what became of a line: kept and where it is, or dropped and why
+ *
+ *	data dropped CORPUS [RULE|all] [COUNT]	the first COUNT (20) pairs that a rule dropped
+ *	data vocab CORPUS [TEXT] [COUNT]	entries of the vocabulary with TEXT in them
+ *	data split CORPUS SENTENCE [source|target]	its words, their pieces, and merge by merge how those come about
  *
  * Answers go to standard output, with --json as one JSON document: of stats, stats.json
  * with the stages of manifest.json.
@@ -19,5 +24,11 @@ int data_command_run(struct conf *c, struct err *e);
 
 /* Print stats.json and the stages of manifest.json, both in the folder, as tables or JSON. */
 int data_print_stats(const char *folder, bool json, struct err *e);
+
+/* data_questions.c: answers that need no shard. folder: of the corpus. */
+int data_list(struct conf *c, struct err *e);
+int data_dropped(struct conf *c, const char *folder, struct err *e);
+int data_vocabulary(struct conf *c, const char *folder, struct err *e);
+int data_split(struct conf *c, const char *folder, struct err *e);
 
 #endif

@@ -3,12 +3,15 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "data/manifest.h"
 #include "data/obtain.h"
 #include "data/progress.h"
+#include "share/base/file.h"
 #include "share/base/json.h"
 #include "share/base/mem.h"
+#include "share/base/paths.h"
 
 static void add_lines(struct buf *out, const struct manifest *m, const struct obtained *list)
 {
@@ -54,14 +57,24 @@ static int fetch_one(const struct manifest *m, const struct conf *c, struct json
 		     struct buf *out, struct err *e)
 {
 	struct obtained *list = mem_alloc(m->n, sizeof(*list), e);
+	char *workspace, *path;
 	struct progress p;
+	struct err ignored;
 	size_t i;
 	int rc;
 
 	if (!list)
 		return e->code;
 	progress_init(&p, c->quiet);
+	workspace = paths_workspace(c->workspace, &ignored);
+	path = workspace ? file_path(&ignored, "%s/archives/%s/progress.json", workspace, m->name)
+			 : NULL;
+	p.path = path;
 	rc = obtain_all(m, c, c->force, &p, list, e);
+	if (!rc && path)
+		unlink(path);
+	free(path);
+	free(workspace);
 	if (w)
 		add_json(w, m, list);
 	else

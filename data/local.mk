@@ -37,7 +37,10 @@ libdata_a_SOURCES = \
 	%D%/prep.c        %D%/prep.h        %D%/prep_report.c %D%/prep_report.h \
 	%D%/prep_ledger.c %D%/prep_needs.c  %D%/prep_stats.c %D%/prep_stats.h \
 	%D%/prep_judge.c  %D%/prep_plan.c   %D%/prep_plan.h %D%/prep_record.c %D%/prep_stages.c \
-	%D%/progress.c    %D%/progress.h \
+	%D%/progress.c    %D%/progress.h    %D%/progress_file.c \
+	%D%/bpe_trace.c   %D%/bpe_trace.h   %D%/split.c      %D%/split.h \
+	%D%/ledger_read.c %D%/ledger_read.h \
+	%D%/data_questions.c \
 	%D%/receipt.c     %D%/receipt.h \
 	%D%/rewrite.c     %D%/rewrite.h \
 	%D%/scripts.c     %D%/scripts.h     %D%/scripts.def \

@@ -315,6 +315,7 @@ int prep_run(struct conf *c, struct err *e)
 {
 	struct prep p = { .c = c, .threads = flow_threads((int)c->threads) };
 	int rc = -1, lock = -1;
+	char *progress = NULL;
 
 	if (c->n_arguments != 1)
 		return err_set(e, ERR_USAGE, "prep needs one argument: the RECIPE");
@@ -325,10 +326,17 @@ int prep_run(struct conf *c, struct err *e)
 	p.work = p.folder ? file_path(e, "%s/work", p.folder) : NULL;
 	if (p.work && c->dry_run)
 		rc = say_what_would_run(&p, e);
-	else if (p.work && !file_make_folders(p.folder, e) && !lock_folder(&p, &lock, e))
-		rc = prepare_unless_ready(&p, e);
+	else if (p.work && !file_make_folders(p.folder, e) && !lock_folder(&p, &lock, e)) {
+		/* what it says of a preparation that did not end well stays */
+		progress = file_path(e, "%s/progress.json", p.folder);
+		p.progress.path = progress;
+		rc = progress ? prepare_unless_ready(&p, e) : e->code;
+		if (!rc)
+			unlink(progress);
+	}
 	if (lock >= 0)
 		close(lock);
+	free(progress);
 	prep_free(&p);
 	return rc ? e->code : 0;
 }

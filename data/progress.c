@@ -28,6 +28,7 @@ void progress_begin(struct progress *p, const char *stage, int64_t total, const 
 	p->total = total;
 	p->next_look = 1;
 	p->began_s = p->shown_s = clock_mono_s();
+	progress_keep(p, 0, true);
 }
 
 static void draw_bar(const struct progress *p, int64_t done, double rate)
@@ -45,6 +46,7 @@ void progress_show(struct progress *p, int64_t done)
 
 	/* look at the clock about twenty times a second, whatever a step costs */
 	p->next_look = done + MAX((int64_t)(rate / 20), 1);
+	progress_keep(p, done, false);
 	if (p->quiet || now - p->shown_s < (p->terminal ? TERMINAL_S : PIPE_S))
 		return;
 	p->shown_s = now;

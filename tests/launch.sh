@@ -111,6 +111,7 @@ says "one at a time" 75 'being trained already, by process' train a --detach
 says "status" 0 '^a: running \(pid [0-9]+\)' "$wb" status -C "$w" a
 says "status --json" 0 '"state":"running".*"ranks":1' "$wb" status -C "$w" --json a
 says "save" 0 'a is saved at step [0-9]+' "$wb" save -C "$w"
+says "evaluate" 0 'a is evaluated at step [0-9]+: BLEU [0-9]' "$wb" evaluate -C "$w"
 says "attach leaves it running" 0 'a goes on; werkbank attach a comes back' timeout --preserve-status -s INT 1 "$wb" attach -C "$w"
 says "no such run" 66 "no run is called 'b'" "$wb" stop -C "$w" b
 says "stop" 0 'a is stopped' "$wb" stop -C "$w"

@@ -210,7 +210,16 @@ says "show: past the end" 64 'has no pair 600: it holds 0 to 599' ask show my 60
 says "show: no number" 64 "N must be a number from 0 on, not 'x'" ask show my x
 says "show: nothing to show" 64 'data show needs CORPUS and N' ask show my
 says "no such corpus" 66 'no corpus is prepared there' ask stats nothing
-says "no such question" 64 'data answers stats, show and why' ask what my
+says "no such question" 64 'data answers list, stats, show, why, dropped, vocab and split' ask what my
+says "list" 0 '^my: en to de, 600 pairs of 607 read, vocabulary of [0-9]+' ask list
+says "list --json" 0 '"name":"my","ready":true,.*"train":600' ask list --json
+says "dropped" 0 'two.en:204  copy: both sides are the same text' ask dropped my copy
+says "dropped --json" 0 '"dropped":\{.*"copy":1,.*"line":"204","rule":"copy"' ask dropped my all 100 --json
+says "dropped: no such rule" 64 "there is no rule 'cpy'" ask dropped my cpy
+says "vocab" 0 '^[0-9]+	the	[0-9]+$' ask vocab my the
+says "split" 0 '^ +[0-9]+  .*\(t \+ h\)' ask split my 'the house'
+says "split: pieces are those of the shard" 0 '"word":"house","pieces":\[\{"piece":"' ask split my 'the house' --json
+says "no corpus named" 64 'data vocab needs CORPUS' ask vocab
 cp "$corpus/ledger.tsv" "$tmp/ledger"
 sed 2d "$tmp/ledger" >"$corpus/ledger.tsv"
 says "a ledger that does not fit" 65 'ledger.tsv:[0-9]*: does not fit stats.json' ask why my one.en:5

@@ -40,6 +40,11 @@ static int save(struct conf *c, int *status, struct err *e)
 	return run_command_save(c, status, e);
 }
 
+static int evaluate(struct conf *c, int *status, struct err *e)
+{
+	return run_command_evaluate(c, status, e);
+}
+
 static int stop(struct conf *c, int *status, struct err *e)
 {
 	return run_command_stop(c, status, e);
@@ -63,6 +68,7 @@ static const struct {
 	{ "train", train_command_run },
 	{ "attach", attach },
 	{ "save", save },
+	{ "evaluate", evaluate },
 	{ "stop", stop },
 	{ "logs", logs },
 	{ "job", job },

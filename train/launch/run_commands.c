@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -73,7 +74,7 @@ int run_command_attach(const struct conf *c, int *status, struct err *e)
 	return code;
 }
 
-/* ---- save ---- */
+/* ---- save, evaluate ---- */
 
 /* Prints "waiting for …" now and then; false: it has been long enough. */
 static bool is_patient(const struct conf *c, double begun, double *reminded, const char *what)
@@ -90,64 +91,120 @@ static bool is_patient(const struct conf *c, double begun, double *reminded, con
 	return true;
 }
 
-/* The newest "save" record's time; it is what says that the checkpoint is whole. */
-static double saved_at(struct journal_reader *r, double t, int64_t *step)
+/* What the journal has said of something that was asked for. */
+struct told {
+	const char *kind;	/* of the record that says it is done */
+	double  t;		/* of the newest one; -1: none yet */
+	int64_t step;		/* -1: none yet */
+	double  bleu;
+	char    trouble[300];	/* a warning since, with the word "evaluat"; "" none */
+};
+
+/* The newest such record is what says that the checkpoint is whole, or the translations scored. */
+static double told_at(struct journal_reader *r, struct told *w)
 {
 	const struct json *record;
 	struct err ignored;
 
-	while (journal_next(r, &record, &ignored) > 0)
-		if (!strcmp(json_text(json_get(record, "kind"), ""), "save")) {
-			t = json_number(json_get(record, "t"), t);
-			*step = json_integer(json_get(record, "step"), *step);
+	while (journal_next(r, &record, &ignored) > 0) {
+		const char *kind = json_text(json_get(record, "kind"), "");
+		const char *text = json_text(json_get(record, "text"), "");
+
+		if (!strcmp(kind, w->kind)) {
+			w->t = json_number(json_get(record, "t"), w->t);
+			w->step = json_integer(json_get(record, "step"), w->step);
+			w->bleu = json_number(json_get(record, "bleu"), NAN);
+		} else if (!strcmp(kind, "event") && strstr(text, "evaluat") &&
+			   !strcmp(json_text(json_get(record, "level"), ""), "warning")) {
+			snprintf(w->trouble, sizeof(w->trouble), "%s", text);
 		}
-	return t;
+	}
+	return w->t;
 }
 
-static int wait_for_save(const struct conf *c, struct live *l, struct journal_reader *r,
-			 struct err *e)
-{
-	double begun = clock_mono_s(), reminded = begun, now = clock_wall_s();
-	int64_t step = -1;
-	double before = saved_at(r, -1, &step), saved;
-	int code = live_ask(l, "save", e);
+/* A run that is asked for something, and what it says in its journal. */
+struct asking {
+	const struct conf *c;
+	const char *request;	/* word of control.h */
+	const char *done, *what;	/* "saved"; what is waited for */
+	struct live live;
+	struct journal_reader *journal;	/* owned */
+	struct told told;
+};
 
-	while (!code && (saved = saved_at(r, before, &step)) <= before) {
+static int wait_until_told(struct asking *a, struct err *e)
+{
+	double begun = clock_mono_s(), reminded = begun, now = clock_wall_s(), before;
+	bool evaluates = !strcmp(a->told.kind, "eval");
+	struct live *l = &a->live;
+	int code;
+
+	before = told_at(a->journal, &a->told);
+	a->told.trouble[0] = 0;
+	code = live_ask(l, a->request, e);
+	while (!code && told_at(a->journal, &a->told) <= before) {
 		live_read(l);
 		if (!l->alive)
 			return err_set(e, ERR_UNAVAILABLE,
-				       "the run %s has ended (%s) before it saved", l->name,
-				       l->state);
+				       "the run %s has ended (%s) before it was %s", l->name,
+				       l->state, a->done);
+		if (evaluates && a->told.trouble[0])
+			return err_set(e, ERR_TEMPFAIL, "%s: %s", l->name, a->told.trouble);
 		/* a request in the very step of a checkpoint is answered by that one */
-		if (before >= now - 1 && clock_mono_s() - begun > 2)
+		if (!evaluates && before >= now - 1 && clock_mono_s() - begun > 2)
 			break;
-		if (!is_patient(c, begun, &reminded, "the step or evaluation under way to end, "
-				"then for the checkpoint"))
-			code = err_set(e, ERR_TEMPFAIL, "the run %s has not saved for %.0f s; the "
-				       "request stands", l->name, patience());
+		if (!is_patient(a->c, begun, &reminded, a->what))
+			code = err_set(e, ERR_TEMPFAIL, "the run %s was not %s for %.0f s; the "
+				       "request stands", l->name, a->done, patience());
 	}
+	return code;
+}
+
+static int ask_and_wait(struct asking *a, struct err *e)
+{
+	char *path = NULL;
+	int code = live_find(&a->live, a->c, true, e);
+
+	a->told.t = a->told.step = -1;
+	if (!code && !(path = file_path(e, "%s/journal.jsonl", a->live.folder)))
+		code = e->code;
+	if (!code && !(a->journal = journal_reader_open(path, e)))
+		code = e->code;
+	if (!code)
+		code = wait_until_told(a, e);
+	journal_reader_free(a->journal);
+	free(path);
+	return code;
+}
+
+int run_command_evaluate(const struct conf *c, int *status, struct err *e)
+{
+	struct asking a = { .c = c, .request = "evaluate", .done = "evaluated",
+			    .what = "the step under way to end, then for the evaluation",
+			    .told.kind = "eval" };
+	int code = ask_and_wait(&a, e);
+
+	*status = 0;
 	if (!code && !c->quiet)
-		fprintf(stderr, "%s is saved at step %lld\n", l->name, (long long)step);
+		fprintf(stderr, "%s is evaluated at step %lld: BLEU %.2f\n", a.live.name,
+			(long long)a.told.step, a.told.bleu);
+	live_close(&a.live);
 	return code;
 }
 
 int run_command_save(const struct conf *c, int *status, struct err *e)
 {
-	struct journal_reader *r = NULL;
-	char *path = NULL;
-	struct live l;
-	int code = live_find(&l, c, true, e);
+	struct asking a = { .c = c, .request = "save", .done = "saved",
+			    .what = "the step or evaluation under way to end, then for the "
+				    "checkpoint",
+			    .told.kind = "save" };
+	int code = ask_and_wait(&a, e);
 
 	*status = 0;
-	if (!code && !(path = file_path(e, "%s/journal.jsonl", l.folder)))
-		code = e->code;
-	if (!code && !(r = journal_reader_open(path, e)))
-		code = e->code;
-	if (!code)
-		code = wait_for_save(c, &l, r, e);
-	journal_reader_free(r);
-	free(path);
-	live_close(&l);
+	if (!code && !c->quiet)
+		fprintf(stderr, "%s is saved at step %lld\n", a.live.name,
+			(long long)a.told.step);
+	live_close(&a.live);
 	return code;
 }
 

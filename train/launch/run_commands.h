@@ -1,5 +1,5 @@
 /*
- * run_commands.h - attach, save, stop, logs: what one says to a run that goes on by itself.
+ * run_commands.h - attach, save, evaluate, stop, logs: what one says to a run that goes on by itself.
  */
 #ifndef WERKBANK_TRAIN_RUN_COMMANDS_H
 #define WERKBANK_TRAIN_RUN_COMMANDS_H
@@ -9,6 +9,7 @@
 
 int run_command_attach(const struct conf *c, int *status, struct err *e);
 int run_command_save(const struct conf *c, int *status, struct err *e);
+int run_command_evaluate(const struct conf *c, int *status, struct err *e);
 int run_command_stop(const struct conf *c, int *status, struct err *e);
 int run_command_logs(const struct conf *c, int *status, struct err *e);
 

@@ -1,0 +1,128 @@
+/* progress_file.c - see progress.h: what a long command is at, in a file */
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "data/progress.h"
+#include "share/base/clock.h"
+#include "share/base/file.h"
+#include "share/base/json.h"
+
+#define KEEP_S 0.25	/* between two versions */
+
+/* No fsync: of a machine that lost its power nobody asks how far it was. */
+static void replace(const char *path, const struct buf *text)
+{
+	struct err ignored;
+	char *temporary = file_path(&ignored, "%s.%ld.tmp", path, (long)getpid());
+	FILE *out = temporary ? fopen(temporary, "we") : NULL;
+
+	if (out) {
+		bool bad = fwrite(text->data, 1, text->len, out) != text->len;
+
+		bad |= fclose(out) != 0;
+		if (bad || rename(temporary, path))
+			unlink(temporary);
+	}
+	free(temporary);
+}
+
+static void begin(const struct progress *p, struct json_writer *w, const char *stage)
+{
+	char host[256] = "";
+	double ago = clock_mono_s() - p->began_s, now = clock_wall_s();
+
+	gethostname(host, sizeof(host) - 1);
+	json_open(w, '{');
+	json_key(w, "v");
+	json_int(w, 1);
+	json_key(w, "pid");
+	json_int(w, getpid());
+	json_key(w, "host");
+	json_str(w, host);
+	json_key(w, "t");
+	json_real(w, now);
+	json_key(w, "began");
+	json_real(w, now - ago);
+	json_key(w, "stage");
+	json_str(w, stage);
+}
+
+static void add_amount(struct json_writer *w, int64_t done, int64_t total, double rate)
+{
+	json_key(w, "done");
+	json_int(w, done);
+	json_key(w, "total");
+	json_int(w, total);
+	json_key(w, "rate");
+	json_real(w, rate);
+}
+
+static void finish(struct progress *p, struct json_writer *w)
+{
+	struct err ignored;
+
+	json_close(w, '}');
+	buf_add_char(w->out, '\n');
+	if (!buf_check(w->out, &ignored))
+		replace(p->path, w->out);
+	buf_free(w->out);
+}
+
+static bool is_time(struct progress *p, bool now)
+{
+	double t = clock_mono_s();
+
+	if (!p->path || (!now && t - p->kept_s < KEEP_S))
+		return false;
+	p->kept_s = t;
+	return true;
+}
+
+void progress_keep(struct progress *p, int64_t done, bool now)
+{
+	struct buf b = { 0 };
+	struct json_writer w = { .out = &b };
+	double seconds = clock_mono_s() - p->began_s;
+
+	if (!is_time(p, now))
+		return;
+	begin(p, &w, p->stage);
+	json_key(&w, "unit");
+	json_str(&w, p->unit);
+	add_amount(&w, done, p->total, seconds > 0 ? (double)done / seconds : 0);
+	finish(p, &w);
+}
+
+void progress_keep_archives(struct progress *p, const struct progress_archive *archives, size_t n)
+{
+	struct buf b = { 0 };
+	struct json_writer w = { .out = &b };
+	int64_t done = 0, total = 0;
+	double rate = 0;
+
+	if (!is_time(p, false))
+		return;
+	begin(p, &w, "fetch");
+	json_key(&w, "unit");
+	json_str(&w, "bytes");
+	json_key(&w, "archives");
+	json_open(&w, '[');
+	for (size_t i = 0; i < n; i++) {
+		done += archives[i].done;
+		total = total < 0 || archives[i].total <= 0 ? -1 : total + archives[i].total;
+		rate += archives[i].rate;
+		json_open(&w, '{');
+		json_key(&w, "name");
+		json_str(&w, archives[i].name);
+		add_amount(&w, archives[i].done, archives[i].total, archives[i].rate);
+		if (archives[i].words) {
+			json_key(&w, "words");
+			json_str(&w, archives[i].words);
+		}
+		json_close(&w, '}');
+	}
+	json_close(&w, ']');
+	add_amount(&w, done, total > 0 ? total : 0, rate);
+	finish(p, &w);
+}
