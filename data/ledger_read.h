@@ -39,7 +39,8 @@ void ledger_rows_filter(struct ledger_rows *l, enum clean_rule rule, const char 
 int  ledger_rows_more(struct ledger_rows *l, size_t bytes, struct err *e);
 
 size_t  ledger_rows_n(const struct ledger_rows *l);	/* wanted rows found so far */
-int64_t ledger_rows_count(const struct ledger_rows *l, enum clean_rule rule);	/* CLEAN_KEEP: all */
+int64_t ledger_rows_count(const struct ledger_rows *l,
+			  enum clean_rule rule);	/* CLEAN_KEEP: all */
 double  ledger_rows_known(const struct ledger_rows *l);	/* share of the file, 0..1 */
 void ledger_rows_get(const struct ledger_rows *l, size_t i, struct ledger_row *row);
 
