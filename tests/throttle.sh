@@ -51,8 +51,9 @@ log_every = 1
 telemetry_every = 1
 END
 
-# mean RUN FIELD : of its train records after the first five
-mean() { records "$1" train step "$2" | awk '$1 > 5 && $2 != "-" { sum += $2; n++ } END { if (n) print sum / n; else print "-" }'; }
+# mean RUN FIELD, mean_of KIND RUN FIELD : of its train records, or of others, after the first five steps
+mean() { mean_of train "$@"; }
+mean_of() { records "$2" "$1" step "$3" | awk '$1 > 5 && $2 != "-" { sum += $2; n++ } END { if (n) print sum / n; else print "-" }'; }
 median() {
 	records "$1" train step "$2" | awk '$1 > 5 && $2 != "-" { print $2 }' | sort -g |
 		awk '{ a[NR] = $1 } END { if (!NR) print "-"; else print NR % 2 ? a[(NR + 1) / 2] : (a[NR / 2] + a[NR / 2 + 1]) / 2 }'
@@ -72,8 +73,9 @@ way() {
 		return
 	fi
 	observed=$((($(sent) - before) / (steps + 5)))
-	records $run verdict network exposed_share predicted_bytes observed_bytes text | tail -n 1 >"$tmp/verdict"
-	read -r network _ predicted seen _ <"$tmp/verdict" || { network=- predicted=- seen=-; }
+	network=$(records $run verdict network | sort | uniq -c | sort -n | awk 'END { print NR ? $2 : "-" }')
+	predicted=$(mean_of verdict $run predicted_bytes)
+	seen=$(mean_of verdict $run observed_bytes)
 	step=$(median $run step_s)
 	tokens=$(mean $run target_tps)
 	exposed=$(mean $run exposed_s)
@@ -92,11 +94,9 @@ show() {
 	function mb(x) { return x == "-" ? "-" : sprintf("%.3f", x / 1e6) }'
 }
 
-# plan OPTION... : predicted seconds of a step at this rate, from the run "base" (no limit, no overlap)
+# plan OPTION... : predicted seconds of a step on the link as just measured, from the run "base" (no limit, no overlap)
 plan() {
-	plan_rate=$rate
-	[ "$rate" != none ] || plan_rate=10gbit
-	wb plan --run base --hosts-count 2 --link "$plan_rate" --json "$@" 2>"$tmp/plan.err" | sed 's/.*"rows":\[//; s/},{.*//' |
+	wb plan --run base --hosts-count 2 --json "$@" 2>"$tmp/plan.err" | sed 's/.*"rows":\[//; s/},{.*//' |
 		sed -n 's/.*"step_s":\([0-9.e+-]*\).*/\1/p' | grep . || echo -
 }
 
@@ -109,7 +109,7 @@ for rate in $rates; do
 	for host in $LAB_HOSTS; do
 		lab_rate "$host" "$rate" || exit 1
 	done
-	# so that verdicts know the link
+	# so that verdicts and plans know the link
 	wb hosts bandwidth h1,h2 >"$tmp/bandwidth" 2>&1 || cat "$tmp/bandwidth"
 	way plain --no-overlap-reduce
 	way overlap --overlap-reduce
