@@ -73,9 +73,9 @@ $tmux capture-pane -p >"$here/terminal"
 ./werkbank watch -C "$here/w" --dump 24x80 | sed 's/ *$//' >"$here/dump"
 TERM=screen diff -u "$here/dump" "$here/terminal" || fail "the terminal shows something else than --dump"
 $tmux send-keys '?'
-until_shown "show what the keys do"
+until_shown "to the beginning"
 $tmux send-keys Escape
-until_gone "show what the keys do"
+until_gone "to the beginning"
 $tmux resize-window -x 120 -y 40
 until_shown "at 2,000"
 $tmux resize-window -x 40 -y 10

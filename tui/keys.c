@@ -2,8 +2,12 @@
 #include "tui/keys.h"
 
 #include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
+#include "share/base/mem.h"
 #include "share/base/text.h"
 #include "share/base/util.h"
 
@@ -24,31 +28,52 @@ static const struct { const char *name; int key;
 	{"PageUp", KEY_NAME_PAGE_UP},
 	{"PageDown", KEY_NAME_PAGE_DOWN},
 	{"Shift-Tab", KEY_NAME_BACKTAB},
-	{"F1", KEY_NAME_F1},
-	{"F10", KEY_NAME_F10},
+	{"Insert", KEY_NAME_INSERT},
 	{"Delete", KEY_NAME_DELETE},
-	{"Ctrl-Left", KEY_NAME_WORD_LEFT},
-	{"Ctrl-Right", KEY_NAME_WORD_RIGHT},
-	{"Backspace", 0x7F},
+	{"F1", KEY_NAME_F1},
+	{"F2", KEY_NAME_F2},
+	{"F3", KEY_NAME_F3},
+	{"F4", KEY_NAME_F4},
+	{"F5", KEY_NAME_F5},
+	{"F6", KEY_NAME_F6},
+	{"F7", KEY_NAME_F7},
+	{"F8", KEY_NAME_F8},
+	{"F9", KEY_NAME_F9},
+	{"F10", KEY_NAME_F10},
+	{"F11", KEY_NAME_F11},
+	{"F12", KEY_NAME_F12},
+	{"Wait", KEY_NAME_WAIT},
 	{"Ctrl-_", 0x1F},
-	{"Alt-Backspace", KEY_ALT | 0x7F},
 	{"Tab", '\t'},
 	{"Enter", '\r'},
 	{"Esc", 0x1B},
 	{"Space", ' '},
+	{"Backspace", KEY_BACKSPACE_CHAR},
 	{"lt", '<'},
 };
 
 static int named_key(const char *name, size_t n)
 {
+	int key;
+	uint32_t c;
+
 	for (size_t i = 0; i < ARRAY_LEN(names); i++)
 		if (strlen(names[i].name) == n && !memcmp(names[i].name, name, n))
 			return names[i].key;
 	if (n == 6 && !memcmp(name, "Ctrl-", 5) && isalpha((unsigned char)name[5]))
 		return name[5] & 0x1F;
-	if (n == 5 && !memcmp(name, "Alt-", 4) && name[4] > ' ')
-		return KEY_ALT | name[4];
-	return -1;
+	if (n > 5 && !memcmp(name, "Ctrl-", 5)) {
+		key = named_key(name + 5, n - 5);
+		return key >= KEY_NAME_UP && key <= KEY_NAME_END ? key | KEY_CTRL : -1;
+	}
+	if (n < 5 || memcmp(name, "Alt-", 4) || !utf8_valid(name + 4, n - 4))
+		return -1;
+	if (utf8_count(name + 4, n - 4) == 1) {
+		utf8_decode(name + 4, n - 4, &c);
+		return (int)c | KEY_ALT;
+	}
+	key = named_key(name + 4, n - 4);
+	return key > 0 && !(key & KEY_ALT) ? key | KEY_ALT : -1;
 }
 
 int keys_next(const char **text)
@@ -59,7 +84,10 @@ int keys_next(const char **text)
 
 	if (!**text)
 		return 0;
-	if (**text == '<' && (end = strchr(*text, '>'))) {
+	/* <Alt->> ends behind its second bracket */
+	if (**text == '<' && (end = strchr(*text + 1, '>'))) {
+		if (end[1] == '>' && end[-1] == '-')
+			end++;
 		key = named_key(*text + 1, (size_t)(end - *text - 1));
 		if (key > 0)
 			*text = end + 1;
@@ -71,21 +99,55 @@ int keys_next(const char **text)
 	return (int)c;
 }
 
-enum action keys_action(int key)
+bool keys_group_is_common(const char *group)
 {
-	for (int a = 1; a < ACTION_COUNT; a++)
-		for (const char *p = action_infos[a].keys; *p;) {
-			if (*p == ' ')
-				p++;
-			else if (keys_next(&p) == key)
-				return (enum action)a;
-		}
-	return ACTION_NONE;
+	return !strcmp(group, "Panes") || !strcmp(group, "Workbench");
 }
 
-void keys_describe(enum action action, bool all, char *out, size_t size)
+const char *keymap_keys(const struct keymap *map, enum action action)
 {
-	const char *keys = action_infos[action].keys;
+	return map && map->keys[action] ? map->keys[action] : action_infos[action].keys;
+}
+
+static bool has_key(const char *keys, int key)
+{
+	while (*keys) {
+		int one;
+
+		if (*keys == ' ') {
+			keys++;
+			continue;
+		}
+		if ((one = keys_next(&keys)) == key)
+			return true;
+		if (one < 0)
+			return false;
+	}
+	return false;
+}
+
+enum action keys_action(const struct keymap *map, int key, const char *view)
+{
+	enum action common = ACTION_NONE;
+
+	for (int a = 1; a < ACTION_COUNT; a++) {
+		const char *group = action_infos[a].group;
+		bool own = view && !strcmp(group, view);
+
+		if (!own && (common || !keys_group_is_common(group)))
+			continue;
+		if (!has_key(keymap_keys(map, (enum action)a), key))
+			continue;
+		if (own)
+			return (enum action)a;
+		common = (enum action)a;
+	}
+	return common;
+}
+
+void keys_describe(const struct keymap *map, enum action action, bool all, char *out, size_t size)
+{
+	const char *keys = keymap_keys(map, action);
 	size_t n = 0;
 
 	for (const char *p = keys; *p && n + 3 < size; p++) {
@@ -99,4 +161,79 @@ void keys_describe(enum action action, bool all, char *out, size_t size)
 			out[n++] = ' ';
 	}
 	out[n] = 0;
+}
+
+/* ---- key-map files ---- */
+
+static enum action find_action(const char *name)
+{
+	for (int a = 1; a < ACTION_COUNT; a++) {
+		char full[64];
+
+		snprintf(full, sizeof(full), "%s.%s", action_infos[a].group, action_infos[a].name);
+		if (!strcasecmp(full, name))
+			return (enum action)a;
+	}
+	return ACTION_NONE;
+}
+
+/* A line of a key-map file; where is "FILE:LINE". */
+static int read_line(struct keymap *map, const char *where, char *line, struct err *e)
+{
+	char *equals = strchr(line, '='), *name, *keys, *copy;
+	enum action action;
+
+	line = text_trim(line);
+	if (!*line || *line == '#')
+		return 0;
+	if (!equals)
+		return err_set(e, ERR_CONFIG, "%s: \"%.60s\" is not GROUP.NAME = KEYS", where,
+			       line);
+	*equals = 0;
+	name = text_trim(line);
+	keys = text_trim(equals + 1);
+	if (!(action = find_action(name)))
+		return err_set(e, ERR_CONFIG,
+			       "%s: there is no action %.60s; the settings view lists them", where,
+			       name);
+	for (const char *p = keys; *p;) {
+		if (*p == ' ')
+			p++;
+		else if (keys_next(&p) < 0)
+			return err_set(e, ERR_CONFIG,
+				       "%s: there is no key called as in \"%.60s\"; a key is a "
+				       "character, <Tab>, <Ctrl-L>, <Alt-x>, and < itself is <lt>",
+				       where, p);
+	}
+	if (!(copy = mem_strdup(keys, e)))
+		return e->code;
+	free(map->keys[action]);
+	map->keys[action] = copy;
+	return 0;
+}
+
+int keymap_read(struct keymap *map, const char *path, const char *text, struct err *e)
+{
+	char *all = mem_strdup(text, e), *line = all, *next;
+	int status = all ? 0 : e->code;
+
+	for (int n = 1; line && !status; line = next, n++) {
+		char where[300];
+
+		next = strchr(line, '\n');
+		if (next)
+			*next++ = 0;
+		snprintf(where, sizeof(where), "%.250s:%d", path, n);
+		status = read_line(map, where, line, e);
+	}
+	free(all);
+	return status;
+}
+
+void keymap_free(struct keymap *map)
+{
+	for (int a = 0; a < ACTION_COUNT; a++) {
+		free(map->keys[a]);
+		map->keys[a] = NULL;
+	}
 }

@@ -106,7 +106,7 @@ static void place_stacked(struct rect r, struct rect *panes)
 	static const struct layout_part parts[] = {
 		{ 6, 16, 3, 0 },	/* loss, BLEU */
 		{ 6, 16, 3, 3 },	/* rate, speed */
-		{ 5, 0, 3, 1 },		/* samples */
+		{ 4, 0, 3, 1 },		/* samples */
 		{ 4, 0, 2, 2 },		/* log */
 	};
 	struct rect out[ARRAY_LEN(parts)];
@@ -137,22 +137,21 @@ static void place_beside(struct rect r, struct rect *panes)
 	panes[PANE_LOG] = right[1];
 }
 
-void layout_run(int rows, int cols, enum run_pane zoomed, struct run_layout *out)
+void layout_run(struct rect body, enum run_pane zoomed, struct run_layout *out)
 {
-	struct rect body = { 2, 0, rows - 3, cols };
+	struct rect rest = { body.row + 2, body.col, body.rows - 2, body.cols };
 
 	memset(out, 0, sizeof(*out));
-	if (rows < LAYOUT_MIN_ROWS || cols < LAYOUT_MIN_COLS) {
+	if (body.rows < LAYOUT_MIN_ROWS || body.cols < LAYOUT_MIN_COLS) {
 		out->too_small = true;
 		return;
 	}
-	out->title = (struct rect){ 0, 0, 1, cols };
-	out->facts = (struct rect){ 1, 0, 1, cols };
-	out->footer = (struct rect){ rows - 1, 0, 1, cols };
+	out->title = (struct rect){ body.row, body.col, 1, body.cols };
+	out->facts = (struct rect){ body.row + 1, body.col, 1, body.cols };
 	if (zoomed < PANE_COUNT)
-		out->panes[zoomed] = body;
-	else if (cols >= 150)
-		place_beside(body, out->panes);
+		out->panes[zoomed] = rest;
+	else if (body.cols >= 150)
+		place_beside(rest, out->panes);
 	else
-		place_stacked(body, out->panes);
+		place_stacked(rest, out->panes);
 }

@@ -38,18 +38,18 @@ struct rect layout_inside(struct rect r);
 
 /* ---- the run view ---- */
 
-#define LAYOUT_MIN_ROWS 15
+#define LAYOUT_MIN_ROWS 13	/* of the view, between tab bar and foot */
 #define LAYOUT_MIN_COLS 60
 
 enum run_pane { PANE_LOSS, PANE_BLEU, PANE_RATE, PANE_SPEED, PANE_SAMPLES, PANE_LOG, PANE_COUNT };
 
 struct run_layout {
 	bool too_small;			/* below LAYOUT_MIN_*: nothing else is set */
-	struct rect title, facts, footer;	/* one row each */
+	struct rect title, facts;	/* one row each */
 	struct rect panes[PANE_COUNT];	/* boxes, border included */
 };
 
-/* Place everything; zoomed (PANE_COUNT: none) is the pane that gets all the room. */
-void layout_run(int rows, int cols, enum run_pane zoomed, struct run_layout *out);
+/* Place everything in body; zoomed (PANE_COUNT: none) is the pane that gets all the room. */
+void layout_run(struct rect body, enum run_pane zoomed, struct run_layout *out);
 
 #endif

@@ -20,7 +20,21 @@ libtui_a_SOURCES = \
 	%D%/status.c   %D%/status.h \
 	%D%/theme.c    %D%/theme.h \
 	%D%/term.h     %D%/view.h \
-	%D%/view_help.c %D%/view_run.c
+	%D%/tabs.def   %D%/wizard.h \
+	%D%/frame.c    %D%/frame.h \
+	%D%/jobs.c     %D%/jobs.h \
+	%D%/prompt.c   %D%/prompt.h \
+	%D%/world.c    %D%/world.h %D%/wishes.h \
+	%D%/view_help.c %D%/view_settings.c
+# Each view has its line, so that those who write them do not meet.
+libtui_a_SOURCES += %D%/view_home.c
+libtui_a_SOURCES += %D%/view_data.c
+libtui_a_SOURCES += %D%/view_run.c
+libtui_a_SOURCES += %D%/view_hosts.c
+libtui_a_SOURCES += %D%/view_compare.c
+libtui_a_SOURCES += %D%/view_samples.c
+libtui_a_SOURCES += %D%/view_translate.c
+libtui_a_SOURCES += %D%/view_log.c
 
 if HAVE_CURSES
 libtui_a_SOURCES += %D%/term.c

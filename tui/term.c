@@ -21,17 +21,31 @@
 #include <unistd.h>
 #include <wchar.h>
 
+#include "share/base/buf.h"
 #include "share/base/mem.h"
+#include "share/base/text.h"
 #include "share/base/util.h"
 #include "tui/keys.h"
 #include "tui/theme.h"
 
-#define MAX_COLOURS 16
+#define PASTE_MAX   (1 << 20)	/* bytes of one paste; the rest is dropped */
+#define PASTE_MS    500		/* a paste whose end does not come for so long is over */
+#define TERM_FDS    64
+#define SEQUENCE_MS 50		/* the rest of a report of the mouse comes within */
+
+/* Our own key codes, beyond those of curses. */
+enum { CODE_PASTE = 0x2000, CODE_PASTE_END, CODE_MOUSE, CODE_MOUSE_OLD, CODE_MODIFIED };
 
 struct terminal {
 	SCREEN  *screen;
 	attr_t   attributes[STYLE_COUNT];
 	short    pairs[STYLE_COUNT];
+	struct grid shown;	/* what curses was told last */
+	bool     is_xterm;	/* understands the requests of xterm */
+	bool     mouse_on;	/* it is asked for reports of the mouse */
+	int      colours;	/* in use; 0: none */
+	struct mouse mouse;	/* the last report */
+	struct buf pasted;
 	sigset_t outside;	/* the signal mask of our caller */
 	struct sigaction old[16];
 	char    *stack;		/* owned: for a crash by stack overflow */
@@ -125,32 +139,86 @@ static attr_t attributes(unsigned theme)
 	       (theme & THEME_UNDERLINE ? A_UNDERLINE : 0);
 }
 
-static void set_styles(struct terminal *t, bool colours)
+static void set_styles(struct terminal *t, const struct term_look *look)
 {
 	/*
 	 * Some terminals have no colours whatever we want; start_color() must still be tolerated by
 	 * them.
 	 */
-	colours = colours && has_colors() && start_color() == OK && COLORS >= 8 &&
-		  COLOR_PAIRS > STYLE_COUNT;
+	bool colours = look->colours && has_colors() && start_color() == OK && COLORS >= 8 &&
+		       COLOR_PAIRS > STYLE_COUNT;
+	enum theme_depth depth = COLORS >= 256 ? THEME_256 : COLORS >= 16 ? THEME_16 : THEME_8;
+
 	if (colours)
 		use_default_colors();
+	t->colours = colours ? COLORS : 0;
 	for (int i = 0; i < STYLE_COUNT; i++) {
-		const struct theme_style *s = &theme_styles[i];
-		short colour = COLORS >= 256 ? s->colour256 : s->colour8;
+		const struct theme_style *s = &look->theme->styles[i];
+		short colour = s->colour[depth], ground = s->ground[depth];
 
 		t->pairs[i] = 0;
 		t->attributes[i] = attributes(colours ? s->attributes : s->plain_attributes);
-		if (!colours || colour < 0 || init_pair((short)(i + 1), colour, -1) == ERR)
+		/* Eight colours have no grey: dim stands for it. */
+		if (colours && depth == THEME_8 && colour < 0 && s->plain_attributes & THEME_DIM)
+			t->attributes[i] |= A_DIM;
+		if (!colours || (colour < 0 && ground < 0) ||
+		    init_pair((short)(i + 1), colour, ground) == ERR)
 			continue;
 		t->pairs[i] = (short)(i + 1);
 	}
-	/* Eight colours have no grey: dim stands for it. */
-	if (colours && COLORS < 256)
-		t->attributes[STYLE_DIM] = t->attributes[STYLE_BORDER] = A_DIM;
 }
 
-struct terminal *term_open(bool colours, struct err *e)
+/* ---- requests beyond curses ---- */
+
+static const char requests_off[] = "\033[?1002l\033[?1006l\033[?2004l";
+
+static void send(const char *text)
+{
+	fputs(text, stdout);
+	fflush(stdout);
+}
+
+static void requests(struct terminal *t, bool on)
+{
+	if (!t->is_xterm)
+		return;
+	send(on ? "\033[?2004h" : requests_off);
+	if (on && t->mouse_on)
+		send("\033[?1002h\033[?1006h");
+}
+
+/* Terminals that do not know these requests might show parts of them. */
+static bool understands_requests(const char *name)
+{
+	static const char *const known[] = {
+		"xterm", "screen",  "tmux",   "rxvt",	 "putty", "alacritty", "foot",	  "st-",
+		"kitty", "wezterm", "mintty", "konsole", "gnome", "vte",       "ghostty", "contour",
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(known); i++)
+		if (text_starts_with(name, known[i]))
+			return true;
+	return false;
+}
+
+static void define_keys(void)
+{
+	static const char ends[] = "ABCDHF";
+	char sequence[16];
+
+	define_key("\033[200~", CODE_PASTE);
+	define_key("\033[201~", CODE_PASTE_END);
+	define_key("\033[<", CODE_MOUSE);
+	define_key("\033[M", CODE_MOUSE_OLD);
+	for (int i = 0; ends[i]; i++) {
+		snprintf(sequence, sizeof(sequence), "\033[1;3%c", ends[i]);
+		define_key(sequence, CODE_MODIFIED + i);
+		snprintf(sequence, sizeof(sequence), "\033[1;5%c", ends[i]);
+		define_key(sequence, CODE_MODIFIED + 8 + i);
+	}
+}
+
+struct terminal *term_open(const struct term_look *look, struct err *e)
 {
 	struct terminal *t;
 	const char *name = getenv("TERM");
@@ -184,6 +252,12 @@ struct terminal *term_open(bool colours, struct err *e)
 	remember("cnorm");
 	remember("rmkx");
 	remember("rmcup");
+	t->is_xterm = understands_requests(name);
+	t->mouse_on = look->mouse;
+	if (t->is_xterm && before.n + sizeof(requests_off) <= sizeof(before.restore)) {
+		memcpy(before.restore + before.n, requests_off, sizeof(requests_off) - 1);
+		before.n += sizeof(requests_off) - 1;
+	}
 	cbreak();
 	noecho();
 	nonl();
@@ -192,18 +266,33 @@ struct terminal *term_open(bool colours, struct err *e)
 	intrflush(stdscr, FALSE);
 	set_escdelay(25);
 	curs_set(0);
-	set_styles(t, colours);
+	if (t->is_xterm)
+		define_keys();
+	set_styles(t, look);
+	requests(t, true);
 	return t;
+}
+
+void term_set_look(struct terminal *t, const struct term_look *look)
+{
+	requests(t, false);
+	t->mouse_on = look->mouse;
+	set_styles(t, look);
+	requests(t, true);
+	term_repaint(t);
 }
 
 void term_close(struct terminal *t)
 {
 	if (!t)
 		return;
+	requests(t, false);
 	curs_set(1);
 	endwin();
 	delscreen(t->screen);
 	release_signals(t);
+	grid_free(&t->shown);
+	buf_free(&t->pasted);
 	free(t->stack);
 	free(t);
 }
@@ -227,19 +316,40 @@ void term_size(struct terminal *t, int *rows, int *cols)
 
 void term_repaint(struct terminal *t)
 {
-	(void)t;
+	grid_free(&t->shown);
 	clearok(curscr, TRUE);
+}
+
+/* A copy of what was told to curses last: comparing cells is cheaper than telling it again. */
+static bool same_as_shown(struct terminal *t, const struct grid *g, int row, int col)
+{
+	const struct cell *is = grid_at(&t->shown, row, col);
+
+	return is && !memcmp(is, grid_at(g, row, col), sizeof(*is));
+}
+
+static void keep_shown(struct terminal *t, const struct grid *g)
+{
+	struct err ignored;
+	size_t n = (size_t)g->rows * (size_t)g->cols;
+
+	if ((t->shown.rows != g->rows || t->shown.cols != g->cols) &&
+	    grid_resize(&t->shown, g->rows, g->cols, &ignored))
+		return grid_free(&t->shown);
+	memcpy(t->shown.cells, g->cells, n * sizeof(*g->cells));
 }
 
 void term_show(struct terminal *t, const struct grid *g)
 {
+	if (t->shown.rows != g->rows || t->shown.cols != g->cols)
+		grid_free(&t->shown);
 	for (int row = 0; row < g->rows; row++)
 		for (int col = 0; col < g->cols; col++) {
 			const struct cell *c = grid_at(g, row, col);
 			wchar_t text[GRID_MARKS + 2] = { (wchar_t)c->ch };
 			cchar_t cell;
 
-			if (c->width == 0)
+			if (c->width == 0 || same_as_shown(t, g, row, col))
 				continue;
 			for (int i = 0; i < GRID_MARKS; i++)
 				text[i + 1] = (wchar_t)c->marks[i];
@@ -248,16 +358,18 @@ void term_show(struct terminal *t, const struct grid *g)
 				mvadd_wch(row, col, &cell);
 		}
 	refresh();
+	keep_shown(t, g);
 }
 
 /* Ctrl-Z: give the terminal back, stop, take it again when we are continued. */
-static void stop_here(void)
+static void stop_here(struct terminal *t)
 {
 	struct sigaction stop = { .sa_handler = SIG_DFL }, ours;
 	sigset_t only;
 
 	stop_asked = 0;
 	def_prog_mode();
+	requests(t, false);
 	endwin();
 	sigaction(SIGTSTP, &stop, &ours);
 	sigemptyset(&only);
@@ -277,61 +389,269 @@ static int translate(int key)
 		{KEY_LEFT, KEY_NAME_LEFT},     {KEY_RIGHT, KEY_NAME_RIGHT},
 		{KEY_HOME, KEY_NAME_HOME},     {KEY_END, KEY_NAME_END},
 		{KEY_PPAGE, KEY_NAME_PAGE_UP}, {KEY_NPAGE, KEY_NAME_PAGE_DOWN},
-		{KEY_BTAB, KEY_NAME_BACKTAB},  {KEY_F(1), KEY_NAME_F1},
-		{KEY_F(10), KEY_NAME_F10},     {KEY_ENTER, '\r'},
-		{KEY_DC, KEY_NAME_DELETE},     {KEY_BACKSPACE, 0x7F},
+		{KEY_BTAB, KEY_NAME_BACKTAB},  {KEY_ENTER, '\r'},
+		{KEY_IC, KEY_NAME_INSERT},     {KEY_DC, KEY_NAME_DELETE},
+		{KEY_BACKSPACE, KEY_BACKSPACE_CHAR},
 	};
+	static const int modified[] = { KEY_NAME_UP, KEY_NAME_DOWN, KEY_NAME_RIGHT, KEY_NAME_LEFT,
+					KEY_NAME_HOME, KEY_NAME_END };
 
 	for (size_t i = 0; i < ARRAY_LEN(table); i++)
 		if (table[i].curses == key)
 			return table[i].ours;
+	if (key >= KEY_F(1) && key <= KEY_F(12))
+		return KEY_NAME_F1 + (key - KEY_F(1));
+	if (key >= CODE_MODIFIED && key < CODE_MODIFIED + 6)
+		return modified[key - CODE_MODIFIED] | KEY_ALT;
+	if (key >= CODE_MODIFIED + 8 && key < CODE_MODIFIED + 14)
+		return modified[key - CODE_MODIFIED - 8] | KEY_CTRL;
 	return TERM_NOTHING;
 }
 
 /* What the signals that came in want; 0: nothing. */
-static int signalled(void)
+static int signalled(struct terminal *t)
 {
 	if (leave_signal)
 		return TERM_ENDED;
 	if (stop_asked)
-		stop_here();
+		stop_here(t);
 	if (!resized)
 		return 0;
 	/* After a stop the shell had the terminal: set its modes again and send everything. */
 	resized = 0;
 	reset_prog_mode();
+	requests(t, true);
 	follow_size();
-	clearok(curscr, TRUE);
+	term_repaint(t);
 	return TERM_RESIZED;
 }
 
-int term_key(struct terminal *t, int timeout_ms)
+/* ---- the mouse, what is pasted ---- */
+
+/* The next character, waiting a little for it: ERR, OK or KEY_CODE_YES. */
+static int next_soon(wint_t *c, int timeout_ms)
 {
 	struct pollfd in = { .fd = STDIN_FILENO, .events = POLLIN };
-	struct timespec wait = { timeout_ms / 1000, timeout_ms % 1000 * 1000000L };
+	int status = get_wch(c);
+
+	if (status == ERR && poll(&in, 1, timeout_ms) > 0)
+		status = get_wch(c);
+	return status;
+}
+
+static int report_of(struct terminal *t, int code, int col, int row, bool released)
+{
+	struct mouse *m = &t->mouse;
+
+	*m = (struct mouse){ .row = row - 1, .col = col - 1, .shift = code & 4, .alt = code & 8,
+			     .ctrl = code & 16 };
+	if (code & 128 || row < 1 || col < 1)
+		return TERM_NOTHING;
+	if (code & 64) {
+		if (code & 2)
+			return TERM_NOTHING;	/* wheels to the side */
+		m->kind = code & 1 ? MOUSE_WHEEL_DOWN : MOUSE_WHEEL_UP;
+		return TERM_MOUSE;
+	}
+	m->button = (code & 3) + 1;
+	if (m->button == 4) {
+		m->button = 0;
+		released = true;
+	}
+	m->kind = released ? MOUSE_RELEASE : code & 32 ? MOUSE_DRAG : MOUSE_PRESS;
+	return TERM_MOUSE;
+}
+
+/* Behind ESC [ < : three numbers and M (pressed) or m (released). */
+static int read_mouse(struct terminal *t)
+{
+	int numbers[3] = { 0 };
 	wint_t c;
-	int status, ready, event;
+
+	for (int i = 0; i < 3;) {
+		if (next_soon(&c, SEQUENCE_MS) != OK)
+			return TERM_NOTHING;
+		if (c >= '0' && c <= '9')
+			numbers[i] = MIN(numbers[i] * 10 + (int)(c - '0'), 10000);
+		else if (i < 2 && c == ';')
+			i++;
+		else if (i == 2 && (c == 'M' || c == 'm'))
+			return report_of(t, numbers[0], numbers[1], numbers[2], c == 'm');
+		else
+			return TERM_NOTHING;
+	}
+	return TERM_NOTHING;
+}
+
+/* The old form: three characters, each 32 more than the number. */
+static int read_mouse_old(struct terminal *t)
+{
+	wint_t c[3];
+
+	for (int i = 0; i < 3; i++)
+		if (next_soon(&c[i], SEQUENCE_MS) != OK || c[i] < 32)
+			return TERM_NOTHING;
+	return report_of(t, (int)c[0] - 32, (int)c[1] - 32, (int)c[2] - 32, false);
+}
+
+/* Up to the end of the paste; other keys in it are dropped. */
+static int read_paste(struct terminal *t)
+{
+	bool after_return = false;
+	wint_t c;
+
+	buf_clear(&t->pasted);
+	for (;;) {
+		int status = next_soon(&c, PASTE_MS);
+		char bytes[4];
+
+		if (status == ERR || (status == KEY_CODE_YES && c == CODE_PASTE_END))
+			break;
+		if (status == KEY_CODE_YES || t->pasted.len + 4 > PASTE_MAX)
+			continue;
+		if (c == '\n' && after_return) {
+			after_return = false;
+			continue;
+		}
+		after_return = c == '\r';
+		if (c == '\r')
+			c = '\n';
+		/* what could steer a terminal is not text */
+		if (c <= 0x10FFFF && (c < 0xD800 || c > 0xDFFF) &&
+		    (key_is_text((int)c) || c == '\n' || c == '\t'))
+			buf_add(&t->pasted, bytes, utf8_encode((uint32_t)c, bytes));
+	}
+	return TERM_PASTE;
+}
+
+struct mouse term_mouse(const struct terminal *t)
+{
+	return t->mouse;
+}
+
+const char *term_pasted(const struct terminal *t)
+{
+	return buf_text(&t->pasted);
+}
+
+/* ---- keys ---- */
+
+static int own_code(struct terminal *t, int code)
+{
+	switch (code) {
+	case CODE_PASTE:     return read_paste(t);
+	case CODE_MOUSE:     return read_mouse(t);
+	case CODE_MOUSE_OLD: return read_mouse_old(t);
+	default:             return translate(code);
+	}
+}
+
+/* Esc with another key right behind it is that key with Alt. */
+static int after_escape(struct terminal *t)
+{
+	wint_t c;
+	int status = get_wch(&c), key;
+
+	if (status == ERR)
+		return 0x1B;
+	key = status == KEY_CODE_YES ? own_code(t, (int)c) : c == '\n' ? '\r' : (int)c;
+	return key > 0 && key != 0x1B ? key | KEY_ALT : key;
+}
+
+/* Wait for input, a descriptor or a signal; > 0: input. */
+static int wait_for(struct terminal *t, int timeout_ms, const int *fds, size_t n, bool *closed)
+{
+	struct timespec wait = { timeout_ms / 1000, timeout_ms % 1000 * 1000000L };
+	struct pollfd in[1 + TERM_FDS] = { { .fd = STDIN_FILENO, .events = POLLIN } };
+	int ready;
+
+	n = MIN(n, (size_t)TERM_FDS);
+	for (size_t i = 0; i < n; i++)
+		in[i + 1] = (struct pollfd){ .fd = fds[i], .events = POLLIN };
+	ready = ppoll(in, 1 + n, &wait, &t->outside);
+	/* readable and yet nothing to read, as the caller will find: the other end is closed */
+	*closed = ready > 0 && in[0].revents & (POLLHUP | POLLERR | POLLNVAL);
+	return ready > 0 && in[0].revents;
+}
+
+int term_key(struct terminal *t, int timeout_ms, const int *fds, size_t n)
+{
+	wint_t c;
+	int status, event;
+	bool closed;
 
 	if (t->gone)
 		return TERM_ENDED;
 	/* A key of several bytes may already lie in curses' own buffer. */
 	status = get_wch(&c);
 	if (status == ERR) {
-		ready = ppoll(&in, 1, &wait, &t->outside);
-		if ((event = signalled()))
+		int ready = wait_for(t, timeout_ms, fds, n, &closed);
+
+		if ((event = signalled(t)))
 			return event;
 		if (ready <= 0)
 			return TERM_NOTHING;
 		status = get_wch(&c);
 		if (status == ERR) {
-			/* readable and yet nothing to read: the other end is closed */
-			t->gone = (in.revents & (POLLHUP | POLLERR | POLLNVAL)) != 0;
+			t->gone = closed;
 			return t->gone ? TERM_ENDED : TERM_NOTHING;
 		}
 	}
 	if (status == KEY_CODE_YES)
-		return translate((int)c);
+		return own_code(t, (int)c);
+	if (c == 0x1B)
+		return after_escape(t);
 	return c == '\n' ? '\r' : (int)c;
+}
+
+/* ---- the clipboard ---- */
+
+static void add_base64(struct buf *out, const char *text)
+{
+	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				     "abcdefghijklmnopqrstuvwxyz0123456789+/";
+	size_t n = strlen(text);
+
+	for (size_t i = 0; i < n; i += 3) {
+		unsigned long v = (unsigned long)(unsigned char)text[i] << 16;
+
+		v |= i + 1 < n ? (unsigned long)(unsigned char)text[i + 1] << 8 : 0;
+		v |= i + 2 < n ? (unsigned long)(unsigned char)text[i + 2] : 0;
+		buf_add_char(out, digits[v >> 18 & 63]);
+		buf_add_char(out, digits[v >> 12 & 63]);
+		buf_add_char(out, i + 1 < n ? digits[v >> 6 & 63] : '=');
+		buf_add_char(out, i + 2 < n ? digits[v & 63] : '=');
+	}
+}
+
+bool term_copy(struct terminal *t, const char *text)
+{
+	struct buf code = { 0 }, out = { 0 };
+	/* GNU screen hands on what it is told to, in pieces of less than 768 bytes. */
+	bool screen = getenv("STY") && !getenv("TMUX");
+
+	if (!t->is_xterm)
+		return false;
+	buf_add_str(&code, "\033]52;c;");
+	add_base64(&code, text);
+	buf_add_str(&code, "\a");
+	for (size_t i = 0; screen && i < code.len; i += 700)
+		buf_printf(&out, "\033P%.700s\033\\", code.data + i);
+	send(buf_text(screen ? &out : &code));
+	buf_free(&code);
+	buf_free(&out);
+	return true;
+}
+
+void term_describe(const struct terminal *t, char *out, size_t size)
+{
+	char colours[40] = "no colours";
+
+	if (t->colours)
+		snprintf(colours, sizeof(colours), "%d colours", t->colours);
+	snprintf(out, size, "%.60s: %s%s%s", getenv("TERM") ? getenv("TERM") : "?", colours,
+		 t->is_xterm && t->mouse_on ? ", mouse" : ", no mouse",
+		 t->is_xterm ? ", pasting, clipboard" : ", no clipboard");
 }
 
 int term_signal(void)

@@ -1,9 +1,9 @@
 /* term_none.c - term.h for a build without curses: there is no terminal to open. */
 #include "tui/term.h"
 
-struct terminal *term_open(bool colours, struct err *e)
+struct terminal *term_open(const struct term_look *look, struct err *e)
 {
-	(void)colours;
+	(void)look;
 	err_set(e, ERR_UNAVAILABLE,
 		"this build has no workbench, because curses was missing when it was configured; "
 		"use \"werkbank status\", or \"werkbank watch --dump 24x80\" for one screen as "
@@ -14,6 +14,12 @@ struct terminal *term_open(bool colours, struct err *e)
 void term_close(struct terminal *t)
 {
 	(void)t;
+}
+
+void term_set_look(struct terminal *t, const struct term_look *look)
+{
+	(void)t;
+	(void)look;
 }
 
 void term_size(struct terminal *t, int *rows, int *cols)
@@ -33,11 +39,39 @@ void term_repaint(struct terminal *t)
 	(void)t;
 }
 
-int term_key(struct terminal *t, int timeout_ms)
+int term_key(struct terminal *t, int timeout_ms, const int *fds, size_t n)
 {
 	(void)t;
 	(void)timeout_ms;
+	(void)fds;
+	(void)n;
 	return TERM_ENDED;
+}
+
+struct mouse term_mouse(const struct terminal *t)
+{
+	(void)t;
+	return (struct mouse){ 0 };
+}
+
+const char *term_pasted(const struct terminal *t)
+{
+	(void)t;
+	return "";
+}
+
+bool term_copy(struct terminal *t, const char *text)
+{
+	(void)t;
+	(void)text;
+	return false;
+}
+
+void term_describe(const struct terminal *t, char *out, size_t size)
+{
+	(void)t;
+	if (size)
+		*out = 0;
 }
 
 int term_signal(void)

@@ -1,74 +1,90 @@
-/* view_help.c - the keys, drawn from actions.def. */
+/* view_help.c - the keys of the view in front and those that count everywhere, from actions.def. */
 #include <string.h>
 
 #include "share/base/util.h"
 #include "tui/draw.h"
 #include "tui/view.h"
 
+#define KEYS_COLS 18
+
 struct help {
 	int top;	/* first line shown */
 	int page;	/* lines the last drawing had room for */
 };
 
-/* Lines: a blank and a heading before each group, then its actions. */
-static int count_lines(void)
-{
-	int n = 0;
+/* A line of the screen: a heading, an action, or a blank line above a heading. */
+struct help_line { const char *heading; enum action action; };
 
-	for (int a = 1; a < ACTION_COUNT; a++)
-		n += 1 +
-		     2 * (a == 1 || strcmp(action_infos[a].group, action_infos[a - 1].group) != 0);
+#define MAX_LINES (ACTION_COUNT + 12)
+
+static int add_group(struct help_line *lines, int n, const char *group)
+{
+	int first = n;
+
+	for (int a = 1; a < ACTION_COUNT; a++) {
+		if (strcmp(action_infos[a].group, group))
+			continue;
+		if (n == first) {
+			lines[n++] = (struct help_line){ 0 };
+			lines[n++] = (struct help_line){ .heading = group };
+		}
+		lines[n++] = (struct help_line){ .action = (enum action)a };
+	}
 	return n;
 }
 
-static void draw_line(struct grid *g, struct rect r, int line, const struct action_info *a,
-		      bool heading)
+/* The view's own keys first, then the common ones. */
+static int lines_for(const struct world *w, struct help_line lines[MAX_LINES])
+{
+	int n = w->view ? add_group(lines, 0, w->view) : 0;
+
+	n = add_group(lines, n, "Panes");
+	return add_group(lines, n, "Workbench");
+}
+
+static void draw_line(struct grid *g, struct rect r, int row, const struct help_line *line,
+		      const struct world *w)
 {
 	char keys[64];
 
-	if (line < 0 || line >= r.rows)
-		return;
-	if (heading) {
-		draw_text(g, r.row + line, r.col + 2, r.cols - 2, STYLE_TITLE, a->group);
+	if (line->heading) {
+		draw_text(g, row, r.col + 2, r.cols - 2, STYLE_TITLE, line->heading);
 		return;
 	}
-	keys_describe((enum action)(a - action_infos), true, keys, sizeof(keys));
-	draw_text(g, r.row + line, r.col + 4, 18, STYLE_BRIGHT, keys);
-	draw_text(g, r.row + line, r.col + 23, r.cols - 24, STYLE_NORMAL, a->help);
+	if (line->action == ACTION_NONE)
+		return;
+	keys_describe(w->keymap, line->action, true, keys, sizeof(keys));
+	draw_text(g, row, r.col + 4, MIN(KEYS_COLS, r.cols - 4), STYLE_BRIGHT, keys);
+	draw_text(g, row, r.col + KEYS_COLS + 5, r.cols - KEYS_COLS - 6, STYLE_NORMAL,
+		  action_infos[line->action].help);
 }
 
-static void help_draw(void *state, struct grid *g, const struct view_world *w)
+static void help_draw(void *state, struct grid *g, struct rect body, const struct world *w)
 {
 	struct help *h = state;
-	struct rect box = { 0, 0, g->rows - 1, g->cols }, r = layout_inside(box);
-	int line = 0, all = count_lines();
+	struct rect r = layout_inside(body);
+	struct help_line lines[MAX_LINES];
+	int n = lines_for(w, lines);
+
+	h->page = MAX(r.rows, 1);
+	h->top = MAX(MIN(h->top, n - r.rows), 0);
+	draw_box(g, body, "keys", false);
+	for (int i = 0; i < r.rows && h->top + i < n; i++)
+		draw_line(g, r, r.row + i, &lines[h->top + i], w);
+}
+
+static unsigned help_act(void *state, struct world *w, enum action action)
+{
+	struct help *h = state;
 
 	(void)w;
-	h->page = MAX(r.rows, 1);
-	h->top = MAX(MIN(h->top, all - r.rows), 0);
-	draw_box(g, box, "keys", false);
-	for (int a = 1; a < ACTION_COUNT; a++) {
-		if (a == 1 || strcmp(action_infos[a].group, action_infos[a - 1].group)) {
-			draw_line(g, r, line + 1 - h->top, &action_infos[a], true);
-			line += 2;
-		}
-		draw_line(g, r, line++ - h->top, &action_infos[a], false);
-	}
-	draw_text(g, g->rows - 1, 1, g->cols - 2, STYLE_DIM,
-		  all > r.rows ? "q back   j k scroll" : "q back");
-}
-
-static unsigned help_act(void *state, enum action action)
-{
-	struct help *h = state;
-
 	switch (action) {
 	case ACTION_DOWN:      h->top++; break;
 	case ACTION_UP:        h->top = MAX(h->top - 1, 0); break;
 	case ACTION_PAGE_DOWN: h->top += h->page; break;
 	case ACTION_PAGE_UP:   h->top = MAX(h->top - h->page, 0); break;
 	case ACTION_HOME:      h->top = 0; break;
-	case ACTION_END:       h->top = count_lines(); break;
+	case ACTION_END:       h->top = MAX_LINES; break;
 	case ACTION_HELP:
 	case ACTION_BACK:
 	case ACTION_QUIT:      return REACT_BACK;
@@ -77,10 +93,13 @@ static unsigned help_act(void *state, enum action action)
 	return REACT_REDRAW;
 }
 
+static const enum action help_hints[] = { ACTION_BACK, ACTION_DOWN, ACTION_UP, ACTION_NONE };
+
 const struct view view_help = {
 	.name = "help",
 	.title = "keys",
 	.state_size = sizeof(struct help),
 	.act = help_act,
 	.draw = help_draw,
+	.hints = help_hints,
 };

@@ -1,0 +1,23 @@
+/* view_home.c - corpora, runs and what to do next. */
+#include "share/base/util.h"
+#include "tui/draw.h"
+#include "tui/view.h"
+
+static void home_draw(void *state, struct grid *g, struct rect body, const struct world *w)
+{
+	static const char *const lines[] = {
+		"This screen is not in this build; on the command line there is",
+		"",
+		"werkbank status",
+	};
+
+	(void)state;
+	(void)w;
+	draw_message(g, body, STYLE_TITLE, lines, ARRAY_LEN(lines));
+}
+
+const struct view view_home = {
+	.name = "home",
+	.title = "home",
+	.draw = home_draw,
+};

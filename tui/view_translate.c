@@ -1,0 +1,23 @@
+/* view_translate.c - the translation console. */
+#include "share/base/util.h"
+#include "tui/draw.h"
+#include "tui/view.h"
+
+static void translate_draw(void *state, struct grid *g, struct rect body, const struct world *w)
+{
+	static const char *const lines[] = {
+		"This screen is not in this build; on the command line there is",
+		"",
+		"werkbank translate --run RUN",
+	};
+
+	(void)state;
+	(void)w;
+	draw_message(g, body, STYLE_TITLE, lines, ARRAY_LEN(lines));
+}
+
+const struct view view_translate = {
+	.name = "translate",
+	.title = "translate",
+	.draw = translate_draw,
+};

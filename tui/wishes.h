@@ -1,0 +1,41 @@
+/*
+ * wishes.h - what views have asked of the workbench (world.h); between world.c and app.c only.
+ */
+#ifndef WERKBANK_TUI_WISHES_H
+#define WERKBANK_TUI_WISHES_H
+
+#include "tui/world.h"
+
+/* Who asks when it is not a tab. */
+enum { CALLER_APP = -1, CALLER_COMMAND = -2, CALLER_OVERLAY = -3 };
+
+struct called_off { int owner, id; };
+
+struct world_wishes {
+	int caller;		/* the tab that is being called, or CALLER_… */
+	int go;			/* tab to show; -1: none */
+	unsigned news;		/* enum world_news of the coming update */
+	bool redraw;
+	bool screenshot;
+
+	char said[500];		/* in the last row; "" when nothing is */
+	enum style said_style;
+	double said_at;
+
+	struct prompt prompt;
+	struct called_off called_off[8];
+	size_t n_called_off;
+
+	struct buf copy;
+	bool copies;		/* copy is for the clipboard */
+
+	char **command;		/* owned, ends with NULL: waits for a yes; NULL: none */
+	char *command_title;	/* owned */
+
+	int wakes[WORLD_WAKES];
+	size_t n_wakes;
+};
+
+void wishes_forget_command(struct world_wishes *wish);
+
+#endif
