@@ -10,12 +10,14 @@
 #include "share/base/mem.h"
 #include "share/base/util.h"
 #include "train/common/network.h"
+#include "train/reduce.h"
 
 #define SMALLEST   ((int64_t)1 << 10)
 #define LARGEST    ((int64_t)1 << 26)	/* bytes */
 #define LONG_ROUND 2.0		/* seconds of an all-reduce after which no larger one is tried */
 #define MEASURE_S  0.3		/* for one number */
 #define MAX_ROUNDS 200
+#define BUCKET_MB  4.0		/* as --bucket-mb is by default */
 #define FIRST_SEND ((int64_t)1 << 16)
 #define PINGS      40
 #define ALL_PAIRS  8		/* ranks up to which all pairs are measured */
@@ -44,7 +46,7 @@ static void put(struct json_writer *w, const char *key, double value)
 /* ---- all-reduce ------------------------------------------------------------- */
 
 /* Seconds of one all-reduce, the mean of rounds. */
-static int reduce_rounds(struct measuring *m, int64_t bytes, int rounds, double *seconds,
+static int reduce_rounds(struct measuring *m, struct reduce *r, int rounds, double *seconds,
 			 struct err *e)
 {
 	double began, gate = 0;
@@ -52,23 +54,30 @@ static int reduce_rounds(struct measuring *m, int64_t bytes, int rounds, double 
 
 	began = clock_mono_s();
 	for (int i = 0; !rc && i < rounds; i++)
-		rc = m->c->sum_floats(m->c, m->data, (size_t)bytes / sizeof(float), e);
+		rc = reduce_all(r, m->data, e);
 	*seconds = (clock_mono_s() - began) / rounds;
 	return rc;
 }
 
+/* With what a training reduces its gradients with. */
 static int measure_reduce(struct measuring *m, int64_t bytes, double *seconds, struct err *e)
 {
+	const struct reduce_how how = {
+		.buckets = buckets_make((size_t)bytes / sizeof(float), BUCKET_MB, m->c->size),
+		.wire = WIRE_FP32,
+	};
+	struct reduce *r = reduce_open(m->c, &how, e);
 	int32_t rounds;
-	int rc = reduce_rounds(m, bytes, 1, seconds, e);	/* opens connections */
+	int rc = r ? reduce_rounds(m, r, 1, seconds, e) : e->code;	/* opens connections */
 
 	if (!rc)
-		rc = reduce_rounds(m, bytes, 1, seconds, e);
+		rc = reduce_rounds(m, r, 1, seconds, e);
 	rounds = (int32_t)MIN(MAX_ROUNDS, MAX(1, MEASURE_S / MAX(*seconds, 1e-7)));
 	if (!rc)
 		rc = m->c->broadcast(m->c, &rounds, sizeof(rounds), 0, e);
 	if (!rc && rounds > 1)
-		rc = reduce_rounds(m, bytes, rounds, seconds, e);
+		rc = reduce_rounds(m, r, rounds, seconds, e);
+	reduce_free(r);
 	return rc ? rc : m->c->broadcast(m->c, seconds, sizeof(*seconds), 0, e);
 }
 
