@@ -181,12 +181,13 @@ static enum network_answer why(const struct network_evidence *v, const struct fi
 {
 	double latencies = 2 * (double)(v->ranks - 1) * SLOW_LATENCY_S * v->reductions;
 
+	/* news of the slowest rank's coming may wait behind gradients: a full link is told first */
+	if (v->hosts != 1 && f->fill >= NETWORK_FULL)
+		return NETWORK_LINK;
 	if (is_waiting(v, f))
 		return NETWORK_STRAGGLER;
 	if (v->hosts == 1)
 		return NETWORK_NO;
-	if (f->fill >= NETWORK_FULL)
-		return NETWORK_LINK;
 	/* a link that is full drops packets, too: where it may be full that proves little */
 	if (f->lost >= (known(f->fill) ? NETWORK_LOSSY : NETWORK_VERY_LOSSY))
 		return NETWORK_LOSS;

@@ -42,9 +42,9 @@ char *network_rate_text(char out[NETWORK_RATE_TEXT], double bytes_s);
  * The rules. Of a step is waiting for reductions that backward did not hide
  *	below 5 %	no
  *	below 20 %	slightly
- *	more		straggler	half of it is waiting for the slowest rank to come
- *			link		while communicating 60 % of the link's speed is used, or
- *					its speed is unknown and it is too long for latency
+ *	more		link		while communicating 60 % of the link's speed is used
+ *			straggler	half of it is waiting for the slowest rank to come
+ *			link		the link's speed is unknown and it is too long for latency
  *			loss		less than that, and 0.1 % of the segments are sent again, or
  *					1 % where the link's speed is unknown
  *			latency		less than that: latency, processors, a wrong link speed
