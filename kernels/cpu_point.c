@@ -252,7 +252,7 @@ void CPU(sum_squares)(struct dev *d, double *out, const float *x, int64_t n)
 	*out = total;
 }
 
-#define ADAM_PIECE 16384
+#define FLAT_PIECE 16384
 
 static void adam_piece(float *restrict param, float *restrict m, float *restrict v,
 		       const float *restrict grad, int64_t n, struct adam_step s)
@@ -275,6 +275,19 @@ void CPU(adam)(struct dev *d, float *param, float *m, float *v, const float *gra
 	       struct adam_step step)
 {
 #pragma omp parallel for num_threads(cpu_threads(d, n)) schedule(static)
-	for (int64_t i = 0; i < n; i += ADAM_PIECE)
-		adam_piece(param + i, m + i, v + i, grad + i, MIN(ADAM_PIECE, n - i), step);
+	for (int64_t i = 0; i < n; i += FLAT_PIECE)
+		adam_piece(param + i, m + i, v + i, grad + i, MIN(FLAT_PIECE, n - i), step);
+}
+
+static void blend_piece(float *restrict x, const float *restrict y, int64_t n, float share)
+{
+	for (int64_t i = 0; i < n; i++)
+		x[i] += share * (y[i] - x[i]);
+}
+
+void CPU(blend)(struct dev *d, float *x, const float *y, int64_t n, float share)
+{
+#pragma omp parallel for num_threads(cpu_threads(d, n)) schedule(static)
+	for (int64_t i = 0; i < n; i += FLAT_PIECE)
+		blend_piece(x + i, y + i, MIN(FLAT_PIECE, n - i), share);
 }

@@ -114,3 +114,10 @@ void REF(adam)(struct dev *d, float *param, float *m, float *v, const float *gra
 		param[i] = (float)(param[i] - rate * m_new / (sqrt(v_new) + s.epsilon));
 	}
 }
+
+void REF(blend)(struct dev *d, float *x, const float *y, int64_t n, float share)
+{
+	(void)d;
+	for (int64_t i = 0; i < n; i++)
+		x[i] = (float)(x[i] + (double)share * ((double)y[i] - x[i]));
+}

@@ -172,6 +172,11 @@ struct work work_adam(struct dev *d, float *param, float *m, float *v, const flo
 	return moved(7 * 4.0 * (double)n);
 }
 
+struct work work_blend(struct dev *d, float *x, const float *y, int64_t n, float share)
+{
+	return moved(3 * 4.0 * (double)n);
+}
+
 /* How many rows of the cache are read, only the backend knows. */
 struct work work_attention_step(struct dev *d, struct tensor out, float *weights, struct tensor q,
 				struct tensor k, struct tensor v, const int32_t *index,

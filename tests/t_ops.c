@@ -291,6 +291,12 @@ static void run_adam(struct run *r, const struct op_case *c)
 			     step);
 }
 
+static void run_blend(struct run *r, const struct op_case *c)
+{
+	r->ops->blend(r->dev, run_floats(r, CHANGED, c->cols), run_floats(r, INPUT, c->cols),
+		      c->cols, 0.125f);
+}
+
 /* rows rows attend to up to third of 3 * rows cache rows, fourth heads. */
 static void run_attention_step(struct run *r, const struct op_case *c)
 {

@@ -156,18 +156,19 @@ TEST(ranks_train_with_less_on_the_wire)
 /* What is resumed equals what went through: moments in parts, residuals of each rank, averages. */
 TEST(ranks_resume_bit_by_bit)
 {
-	static const char *const cases[][6] = {
-		{"wire", "2bit", "shard_optimizer", "no", "local_steps", "1"},
-		{"wire", "1bit", "shard_optimizer", "yes", "local_steps", "1"},
-		{"wire", "fp32", "shard_optimizer", "yes", "local_steps", "1"},
-		{"wire", "2bit", "shard_optimizer", "no", "local_steps", "4"},
+	static const char *const cases[][8] = {
+		{"wire", "2bit", "shard_optimizer", "no", "local_steps", "1", "ema", "0"},
+		{"wire", "1bit", "shard_optimizer", "yes", "local_steps", "1", "ema", "0.9"},
+		{"wire", "fp32", "shard_optimizer", "yes", "local_steps", "1", "ema", "0"},
+		{"wire", "2bit", "shard_optimizer", "no", "local_steps", "4", "ema", "0.9"},
+		{"wire", "fp32", "shard_optimizer", "no", "local_steps", "1", "ema", "0.9"},
 	};
 	struct conf c;
 
 	if (!make_shared_conf(&c))
 		return;
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-		for (int k = 0; k < 6; k += 2)
+		for (int k = 0; k < 8; k += 2)
 			set(&c, cases[i][k], cases[i][k + 1]);
 		set(&c, "steps", "30");
 		train_on(&c, "straight", 3);
@@ -178,6 +179,8 @@ TEST(ranks_resume_bit_by_bit)
 		check_same_run("straight", "parts", 30);
 		check(file_exists(at("runs/parts/checkpoints/30/residual.safetensors")) ==
 		      (cases[i][1][0] != 'f'));
+		check(file_exists(at("runs/parts/checkpoints/30/training.safetensors")) ==
+		      (strlen(cases[i][7]) > 1));
 		check_err(file_remove_tree(at("runs/straight"), &(struct err){ 0 }), 0);
 		check_err(file_remove_tree(at("runs/parts"), &(struct err){ 0 }), 0);
 	}
@@ -310,5 +313,49 @@ TEST(ranks_refuse_what_cannot_be)
 	check_int(j.rc[0], ERR_CONFIG);
 	check_int(j.rc[1], ERR_CONFIG);
 	check(!file_exists(at("runs/r")));
+	conf_free(&c);
+}
+
+/* Of a checkpoint: how far two runs' models are apart. */
+static double apart(const struct conf *c, const char *a, const char *b, int step)
+{
+	int64_t n = 0;
+	float *x = weights_of(c, a, step, &n), *y = weights_of(c, b, step, &n);
+	double worst = 0;
+
+	for (int64_t i = 0; x && y && i < n; i++)
+		worst = fmax(worst, fabs((double)x[i] - (double)y[i]));
+	free(x);
+	free(y);
+	return x && y ? worst : INFINITY;
+}
+
+/* However many ranks keep the average, and also when they change: it is what one rank has. */
+TEST(ranks_average_as_one_does)
+{
+	struct conf c;
+
+	if (!make_shared_conf(&c))
+		return;
+	train_on(&c, "plain", 1);
+	set(&c, "ema", "0.95");
+	train_on(&c, "one", 1);
+	check(apart(&c, "one", "plain", 30) > 1e-4);
+	for (int ranks = 2; ranks <= 3; ranks++) {
+		set(&c, "shard_optimizer", "no");
+		train_on(&c, "many", ranks);
+		set(&c, "shard_optimizer", "yes");
+		train_on(&c, "shards", ranks);
+		check_same_run("many", "shards", 30);
+		check(apart(&c, "one", "many", 30) < 1e-5);
+		check_err(file_remove_tree(at("runs/many"), &(struct err){ 0 }), 0);
+		check_err(file_remove_tree(at("runs/shards"), &(struct err){ 0 }), 0);
+	}
+	for (int i = 1; i <= 3; i++) {
+		set(&c, "steps", i == 1 ? "10" : i == 2 ? "20" : "30");
+		set(&c, "shard_optimizer", i == 2 ? "no" : "yes");
+		train_on(&c, "changing", 4 - i);
+	}
+	check(apart(&c, "one", "changing", 30) < 1e-5);
 	conf_free(&c);
 }

@@ -32,7 +32,7 @@ static int verify_line(const char *folder, char *line, bool moments, struct err 
 	    memcmp(line + HASH_SHA256_HEX - 1, "  ", 2) != 0 || strchr(name, '/'))
 		return err_set(e, ERR_DATA, "%s/%s: a line is not \"SHA-256  NAME\"", folder,
 			       CKPT_SUMS);
-	if (!moments && !strcmp(name, CKPT_MOMENTS))
+	if (!moments && (!strcmp(name, CKPT_MOMENTS) || !strcmp(name, CKPT_TRAINING)))
 		return 0;
 	path = file_path(e, "%s/%s", folder, name);
 	if (!path)
@@ -277,17 +277,40 @@ static int count_tensors(const struct safetensors *file, const char *path, struc
 	return 0;
 }
 
-int ckpt_load_weights(const char *folder, struct model *m, struct err *e)
+static int load_weights(const char *folder, const char *name, struct model *m, float *arena,
+			struct err *e)
 {
-	char *path = file_path(e, "%s/%s", folder, CKPT_WEIGHTS);
+	char *path = file_path(e, "%s/%s", folder, name);
 	struct safetensors *file = path ? safetensors_open(path, e) : NULL;
-	int rc = file ? load_arena(file, m, "", model_param_arena(m), e) : e->code;
+	int rc = file ? load_arena(file, m, "", arena, e) : e->code;
 
 	if (!rc)
 		rc = count_tensors(file, path, m, 1, e);
 	safetensors_close(file);
 	free(path);
 	return rc;
+}
+
+int ckpt_load_weights(const char *folder, struct model *m, struct err *e)
+{
+	return load_weights(folder, CKPT_WEIGHTS, m, model_param_arena(m), e);
+}
+
+int ckpt_load_average(const char *folder, struct model *m, float *arena, struct err *e)
+{
+	return load_weights(folder, CKPT_WEIGHTS, m, arena, e);
+}
+
+int ckpt_load_training(const char *folder, struct model *m, bool *average, struct err *e)
+{
+	char *path = file_path(e, "%s/%s", folder, CKPT_TRAINING);
+
+	if (!path)
+		return e->code;
+	*average = file_exists(path);
+	free(path);
+	return load_weights(folder, *average ? CKPT_TRAINING : CKPT_WEIGHTS, m,
+			    model_param_arena(m), e);
 }
 
 /* Where each tensor lies in the file, owned by the caller; NULL with e->code 0: not to be mapped. */

@@ -3,6 +3,8 @@
  *
  *	checkpoints/STEP/	written as STEP.tmp, synced, renamed
  *		model.safetensors       the tensors of params.def by name, fp32
+ *		training.safetensors    the same names: the weights that training goes on from; only
+ *		                        where those of model.safetensors are their average
  *		optimizer.safetensors   the same names with .m and .v
  *		residual.safetensors    the same names with .r0, .r1 …: what compression of each
  *		                        rank holds back; only where there is such
@@ -55,6 +57,11 @@ struct ckpt_arenas {
 	const float *(*get)(void *arg, int which, struct err *e);
 	void *arg;
 	int n;
+	/*
+	 * What model.safetensors shall hold instead of the model's weights, which are saved beside
+	 * it then; NULL: these. Borrowed until the first get().
+	 */
+	const float *average;
 };
 
 /*
@@ -86,6 +93,15 @@ struct model *ckpt_open_model(const char *folder, const struct model_shape *shap
  */
 int ckpt_load_weights(const char *folder, struct model *m, struct err *e);
 
+/*
+ * The same, of the weights that training goes on from. *average: whether those of the folder's
+ * model are another thing, their moving average.
+ */
+int ckpt_load_training(const char *folder, struct model *m, bool *average, struct err *e);
+
+/* The weights of the folder's model into an arena of model_floats(m) on the side of m's backend. */
+int ckpt_load_average(const char *folder, struct model *m, float *arena, struct err *e);
+
 /* Load Adam's moments into arenas of model_floats(m) floats on the side of m's backend. */
 int ckpt_load_moments(const char *folder, struct model *m, float *first, float *second,
 		      struct err *e);
@@ -104,12 +120,19 @@ int ckpt_save_arenas(const char *run_folder, const struct ckpt_state *s, struct 
 /* One arena of the optimizer's (which is CKPT_FIRST or CKPT_SECOND), or the residual of a rank. */
 int ckpt_load_arena(const char *folder, struct model *m, int which, float *arena, struct err *e);
 
+/* What a model folder is made of besides weights; borrowed. */
+struct ckpt_folder {
+	const char *corpus_folder;	/* vocab.tsv and the rest are taken from it */
+	const struct conf *conf;	/* the recipe */
+	const struct ckpt_state *state;
+};
+
 /*
- * Save the weights alone as a model folder, for somebody on this host to read now: with the recipe
- * c, and vocab.tsv and the rest of the corpus.
+ * Save the weights alone as a model folder, for somebody on this host to read now. weights: NULL,
+ * the model's; else an arena like theirs.
  */
-int ckpt_save_model(const char *folder, const char *corpus_folder, const struct conf *c,
-		    const struct ckpt_state *s, struct model *m, struct err *e);
+int ckpt_save_model(const char *folder, const struct ckpt_folder *of, struct model *m,
+		    const float *weights, struct err *e);
 
 /* SHA-256 of the weights (65 bytes) as SHA256SUMS of a checkpoint or model folder has it. */
 int ckpt_weights_sum(const char *folder, char hex[65], struct err *e);

@@ -9,6 +9,7 @@
 #include "train/ckpt.h"
 
 #define CKPT_WEIGHTS "model.safetensors"
+#define CKPT_TRAINING "training.safetensors"
 #define CKPT_MOMENTS "optimizer.safetensors"
 #define CKPT_RESIDUALS "residual.safetensors"
 #define CKPT_STATE   "state.json"

@@ -26,6 +26,7 @@ struct saving {
 	size_t n_params;
 	float *host;			/* owned: room for the largest tensor */
 	const float *arena;		/* what is being written */
+	bool training;	/* the model's weights too, where the average is saved */
 	int first;	/* arena of the file that is being written; -1: weights */
 	struct buf sums;		/* SHA256SUMS so far */
 	int64_t bytes;
@@ -98,8 +99,11 @@ static int write_weights(struct saving *s, struct err *e)
 	s->host = mem_alloc((size_t)largest, sizeof(*s->host), e);
 	if (!s->host)
 		return e->code;
+	s->arena = s->from->average ? s->from->average : model_param_arena(s->m);
+	if (write_arenas(s, CKPT_WEIGHTS, -1, 1, e) || !s->training)
+		return e->code;
 	s->arena = model_param_arena(s->m);
-	return write_arenas(s, CKPT_WEIGHTS, -1, 1, e);
+	return write_arenas(s, CKPT_TRAINING, -1, 1, e);
 }
 
 static int write_optimizer(struct saving *s, struct err *e)
@@ -198,7 +202,7 @@ static int add_sum(struct saving *s, const char *name, struct err *e)
 static int write_small_files(struct saving *s, struct err *e)
 {
 	static const char *const copies[] = {CKPT_COPIES}, *const files[] = {
-		CKPT_WEIGHTS, CKPT_MOMENTS, CKPT_RESIDUALS, CKPT_STATE};
+		CKPT_WEIGHTS, CKPT_TRAINING, CKPT_MOMENTS, CKPT_RESIDUALS, CKPT_STATE};
 	char *path;
 	int rc = write_state(s, e);
 
@@ -330,7 +334,8 @@ static int remove_leftovers(const char *run_folder, struct err *e)
 int ckpt_save_arenas(const char *run_folder, const struct ckpt_state *state, struct model *m,
 		     const struct ckpt_arenas *from, int keep, int64_t *bytes, struct err *e)
 {
-	struct saving s = {.run_folder = run_folder, .state = state, .m = m, .from = from};
+	struct saving s = {.run_folder = run_folder, .state = state, .m = m, .from = from,
+			   .training = from->average != NULL};
 	int rc = remove_leftovers(run_folder, e);
 
 	if (rc)
@@ -380,17 +385,18 @@ static int write_recipe(const struct saving *s, const struct conf *c, struct err
 	return rc;
 }
 
-int ckpt_save_model(const char *folder, const char *corpus_folder, const struct conf *c,
-		    const struct ckpt_state *state, struct model *m, struct err *e)
+int ckpt_save_model(const char *folder, const struct ckpt_folder *of, struct model *m,
+		    const float *weights, struct err *e)
 {
-	static const struct ckpt_arenas none;
-	struct saving s = {.run_folder = corpus_folder, .state = state, .m = m, .from = &none};
+	const struct ckpt_arenas from = { .average = weights };
+	struct saving s = {.run_folder = of->corpus_folder, .state = of->state, .m = m,
+			   .from = &from};
 	int rc;
 
 	s.folder = file_path(e, "%s", folder);
 	rc = s.folder ? file_make_folders(s.folder, e) : e->code;
 	if (!rc)
-		rc = write_recipe(&s, c, e);
+		rc = write_recipe(&s, of->conf, e);
 	if (!rc)
 		rc = write_weights(&s, e);
 	if (!rc)
@@ -412,7 +418,7 @@ int ckpt_save(const char *run_folder, const struct ckpt_state *state, struct mod
 	      const float *first, const float *second, int keep, int64_t *bytes, struct err *e)
 {
 	const float *moments[] = { first, second };
-	const struct ckpt_arenas from = { get_moments, moments, ARRAY_LEN(moments) };
+	const struct ckpt_arenas from = { get_moments, moments, ARRAY_LEN(moments), NULL };
 
 	return ckpt_save_arenas(run_folder, state, m, &from, keep, bytes, e);
 }

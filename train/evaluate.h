@@ -35,6 +35,7 @@ struct evaluation {
 	const char *folder, *corpus;	/* of the run, of the corpus */
 	const struct ckpt_state *state;
 	struct model *model;
+	const float *weights;		/* that are scored; NULL: the model's */
 	int     threads;		/* that its share may use */
 	bool   *unable;			/* in and out: its share failed once, it gets none */
 	/* filled in on the first rank */

@@ -67,6 +67,7 @@ static bool sees_checkpoint(const struct evaluation *v, const struct shares *s)
 static int share_from_memory(const struct evaluation *v, const struct shares *s, struct buf *out,
 			     struct err *e)
 {
+	const struct ckpt_folder of = { v->corpus, v->conf, v->state };
 	const char *tmp = getenv("TMPDIR");
 	char *folder = file_path(e, "%s/werkbank-eval-XXXXXX", tmp && *tmp ? tmp : "/tmp");
 	char sum[HASH_SHA256_HEX];
@@ -79,7 +80,7 @@ static int share_from_memory(const struct evaluation *v, const struct shares *s,
 		return rc;
 	}
 	if (!rc)
-		rc = ckpt_save_model(folder, v->corpus, v->conf, v->state, v->model, e);
+		rc = ckpt_save_model(folder, &of, v->model, v->weights, e);
 	if (!rc)
 		rc = ckpt_weights_sum(folder, sum, e);
 	if (!rc && strcmp(sum, s->sum))

@@ -6,6 +6,7 @@ libtrain_a_SOURCES = \
 	%D%/ckpt_average.c %D%/ckpt_average.h \
 	%D%/buckets.c     %D%/buckets.h     %D%/compress.c    %D%/compress.h \
 	%D%/comm.c        %D%/comm.h        %D%/reduce.c      %D%/reduce.h \
+	%D%/ema.c         %D%/ema.h \
 	%D%/model.c       %D%/model.h       %D%/params.def \
 	%D%/model_internal.h %D%/model_backward.c %D%/model_forward.c %D%/model_head.c %D%/model_pack.c %D%/model_plan.c \
 	%D%/openseq2seq.c %D%/openseq2seq.h \
@@ -15,7 +16,7 @@ libtrain_a_SOURCES = \
 	%D%/sched.c       %D%/sched.h \
 	%D%/tensorboard.c %D%/tensorboard.h \
 	%D%/trainer.c     %D%/trainer.h     %D%/trainer_internal.h \
-	%D%/trainer_average.c %D%/trainer_open.c %D%/trainer_report.c %D%/trainer_save.c %D%/trainer_step.c \
+	%D%/trainer_average.c %D%/trainer_ema.c %D%/trainer_open.c %D%/trainer_report.c %D%/trainer_save.c %D%/trainer_step.c \
 	%D%/evaluate.c    %D%/evaluate.h    %D%/evaluate_internal.h %D%/evaluate_spread.c \
 	%D%/evaluations.c %D%/evaluations.h \
 	%D%/host_watch.c  %D%/host_watch.h \

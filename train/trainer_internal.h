@@ -5,6 +5,7 @@
  *	trainer_open.c    opening, resuming, closing
  *	trainer_step.c    one optimizer step
  *	trainer_average.c steps that each rank makes alone
+ *	trainer_ema.c     a moving average of the weights
  *	trainer_save.c    checkpoints and evaluations
  *	trainer_report.c  journal records and the progress line
  *	control.c         requests to a live run
@@ -28,6 +29,7 @@
 #include "train/adam.h"
 #include "train/ckpt.h"
 #include "train/comm.h"
+#include "train/ema.h"
 #include "train/evaluations.h"
 #include "train/model.h"
 #include "train/outlets.h"
@@ -67,6 +69,8 @@ struct trainer {
 	double  profiled_s;		/* of the steps that it has seen */
 	int64_t profiled_steps;
 	struct adam adam;
+	struct ema *ema;		/* NULL: the weights are scored as they are */
+	int64_t unaveraged;		/* steps that it has not seen yet */
 	/* several ranks: */
 	struct reduce *reduce;	/* of gradients, or with local steps of weights; or NULL */
 	struct reduce_how reduce_how;
@@ -78,6 +82,7 @@ struct trainer {
 	struct sched sched;
 	struct ckpt_state state;	/* as the next checkpoint will say it */
 	char   *resumed;	/* owned, first rank: the checkpoint it goes on from; or NULL */
+	bool    resumed_average;	/* … whose model is the weights' average */
 	int64_t saved_step;		/* of the newest checkpoint, -1: none */
 	int64_t evaluated_step;		/* of the last evaluation that came through, -1: none */
 	int64_t waited;			/* evaluations since the best one, by stop_metric */
@@ -138,6 +143,17 @@ bool average_is_due(const struct trainer *t);	/* after the step that has just be
 /* sums: of this rank's step; when due they become those of all ranks since the last time. */
 int  average_step(struct trainer *t, double sums[N_SUMS], struct err *e);
 struct reduce_how average_moments_how(const struct reduce_how *weights);
+
+/*
+ * trainer_ema.c: the moving average of weights. With several ranks each keeps what it owns of it
+ * (buckets.h), and it is brought together in the arena of gradients when it is needed. With local
+ * steps it is made up for when the ranks are together.
+ */
+int  averaging_open(struct trainer *t, struct err *e);	/* all ranks have the beginning's weights */
+void averaging_step(struct trainer *t);		/* after each step */
+size_t averaging_memory(const struct trainer *t);	/* bytes of one rank */
+/* All ranks together: *whole, borrowed, until the next step or until moments are collected. */
+int  averaging_whole(struct trainer *t, const float **whole, struct err *e);
 
 /* trainer_report.c; all do nothing on ranks other than the first. */
 int  report_start(struct trainer *t, struct err *e);

@@ -66,7 +66,7 @@ static int check_memory(const struct trainer *t, int32_t tokens, int32_t sentenc
 
 	if (model_training_bytes(&t->state.shape, tokens, sentences, &need, e))
 		return e->code;
-	all = (double)need;
+	all = (double)need + (double)averaging_memory(t);
 	if (t->comm->size > 1) {
 		const struct reduce_how moments = average_moments_how(how);
 		const double arena = (double)how->buckets.floats * sizeof(float);
@@ -225,7 +225,7 @@ static int load_or_init(struct trainer *t, struct err *e)
 	if (!rc)
 		rc = check_same_model(t, &found, folder, e);
 	if (!rc)
-		rc = ckpt_load_weights(folder, t->model, e);
+		rc = ckpt_load_training(folder, t->model, &t->resumed_average, e);
 	if (!rc && !t->reduce_how.shards)
 		rc = ckpt_load_moments(folder, t->model, t->adam.first, t->adam.second, e);
 	if (!rc)
@@ -330,7 +330,8 @@ static int begin(struct trainer *t, struct err *e)
 	t->state.residual_bucket = (int64_t)t->reduce_how.buckets.each;
 	t->together = true;
 	t->told_step = t->state.step;
-	if (t->comm->size > 1 && c->local_steps > 1 && average_open(t, e))
+	if ((t->comm->size > 1 && c->local_steps > 1 && average_open(t, e)) ||
+	    averaging_open(t, e))
 		return e->code;
 	t->seconds_before = t->state.seconds;
 	t->started = clock_mono_s();
@@ -487,6 +488,7 @@ void close_trainer(struct trainer *t)
 	telemetry_free(t->telemetry);
 	average_close(t);
 	reduce_free(t->reduce);
+	ema_free(t->ema);
 	adam_close(&t->adam);
 	evaluations_free(&t->evaluations);
 	free(t->norms);

@@ -93,11 +93,12 @@ static int give(struct trainer *t, int n, struct err *e)
 /* ---- saving ------------------------------------------------------------ */
 
 /* The first rank's part. *failed: what became of the checkpoint; the value: whether ranks still talk. */
-static int save_here(struct trainer *t, int n, struct err *failed, struct err *e)
+static int save_here(struct trainer *t, int n, const float *average, struct err *failed,
+		     struct err *e)
 {
 	const double begun = clock_mono_s();
 	struct collection c = { t, 0, n };
-	const struct ckpt_arenas from = { collect, &c, n };
+	const struct ckpt_arenas from = { collect, &c, n, average };
 	int64_t bytes;
 
 	failed->code = 0;
@@ -138,13 +139,15 @@ int trainer_save(struct trainer *t, bool must, struct err *e)
 	const int n = CKPT_RESIDUAL +
 		      (t->reduce && reduce_residual(t->reduce) ? t->comm->size : 0);
 	struct err failed = { 0 };
+	const float *average;
 
 	if (t->telemetry)
 		telemetry_pause(t->telemetry);
 	if (t->saved_step == t->state.step)
 		return 0;
 	at_phase(t, PULSE_SAVE);
-	if ((is_first(t) ? save_here(t, n, &failed, e) : give(t, n, e)) ||
+	if (averaging_whole(t, &average, e) ||
+	    (is_first(t) ? save_here(t, n, average, &failed, e) : give(t, n, e)) ||
 	    t->comm->broadcast(t->comm, &failed, sizeof(failed), 0, e))
 		return e->code;
 	if (failed.code)
@@ -223,7 +226,8 @@ int trainer_evaluate(struct trainer *t, struct err *e)
 	v.step = t->state.step;
 	at_phase(t, PULSE_EVALUATE);
 	report_end_line(t);
-	if (evaluate_checkpoint(&v, e) || (is_first(t) && evaluated_here(t, &v, e)))
+	if (averaging_whole(t, &v.weights, e) || evaluate_checkpoint(&v, e) ||
+	    (is_first(t) && evaluated_here(t, &v, e)))
 		return e->code;
 	return t->comm->broadcast(t->comm, &t->evaluated_step, sizeof(t->evaluated_step), 0, e) ||
 			       t->comm->broadcast(t->comm, &t->waited, sizeof(t->waited), 0, e)

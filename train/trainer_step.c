@@ -246,6 +246,7 @@ int trainer_step(struct trainer *t, struct err *e)
 	t->state.loader_position += (uint64_t)t->conf->accumulate;
 	if (t->average && average_step(t, sums, e))
 		return e->code;
+	averaging_step(t);
 	t->times.step = clock_mono_s() - begun;
 	add_to_meter(t, sums);
 	profile_step(t, t->times.step);
