@@ -354,6 +354,8 @@ int main(int argc, char **argv)
 	for (int i = 2; i < argc; i++) {
 		if (!strcmp(argv[i], "--serve"))
 			serves = true;
+		else if (!strcmp(argv[i], "--"))
+			continue;
 		else if (!strcmp(argv[i], "--checkpoint") && i + 1 < argc)
 			text_to_int(argv[++i], &step);
 		else if (argv[i][0] == '-' && i + 1 < argc)

@@ -10,7 +10,7 @@ test_sources = \
 	%D%/t_model.c %D%/t_train.c %D%/t_comm.c %D%/fake_ranks.c %D%/fake_ranks.h %D%/t_hosts.c %D%/t_leftover.c %D%/t_remote.c %D%/t_preflight.c %D%/t_mpirun.c %D%/t_launch.c %D%/t_ckpt.c %D%/small_model.h \
 	%D%/t_plan.c \
 	%D%/t_score.c %D%/t_decode.c \
-	%D%/t_tui.c %D%/t_edit.c %D%/t_service.c
+	%D%/t_tui.c %D%/t_edit.c %D%/t_service.c %D%/t_console.c
 test_sources += %D%/t_sp.c %D%/t_network.c
 test_sources += %D%/t_export.c %D%/t_team.c
 test_sources += %D%/t_plan_net.c %D%/t_average.c %D%/t_wishes.c %D%/t_suggest.c %D%/t_ema.c %D%/sharp_model.h

@@ -33,7 +33,9 @@ libtui_a_SOURCES += %D%/view_run.c
 libtui_a_SOURCES += %D%/view_hosts.c
 libtui_a_SOURCES += %D%/view_compare.c
 libtui_a_SOURCES += %D%/view_samples.c
-libtui_a_SOURCES += %D%/view_translate.c
+libtui_a_SOURCES += %D%/view_translate.c %D%/console.c %D%/console.h \
+	%D%/console_panes.c %D%/console_panes.h %D%/console_words.c %D%/console_words.h \
+	%D%/checkpoints.c %D%/checkpoints.h %D%/translate_file.c %D%/translate_file.h
 libtui_a_SOURCES += %D%/view_log.c
 
 if HAVE_CURSES
