@@ -65,6 +65,35 @@ says 66 "no run is called 'nothing'" "$wb" status -C "$tmp" nothing
 says 64 "'csh' is not one of bash" "$wb" _completion csh
 says 0 '' "$wb" status -C "$tmp/no-workspace"
 
+# ---- what the workbench shows, as commands ---------------------------------
+mkdir -p "$tmp/ws/runs"
+cp -r "$srcdir/tests/golden/run" "$tmp/ws/runs/one" && chmod -R u+w "$tmp/ws"
+cp -r "$tmp/ws/runs/one" "$tmp/ws/runs/two" && echo 'beam = 9' >"$tmp/ws/two.ini"
+{ echo '[decode]'; cat "$tmp/ws/two.ini"; } >"$tmp/ws/runs/two/recipe.ini"
+"$wb" watch --plain -C "$tmp/ws" one >"$tmp/out" 2>&1
+holds "watch --plain: the run" '^one: finished' "$tmp/out"
+holds "watch --plain: how far" '^\[#+\] 100 %  step 2,000' "$tmp/out"
+if [ "$(wc -l <"$tmp/out")" -le 24 ] && [ "$(awk 'length > 100' "$tmp/out" | wc -l)" = 0 ]; then
+	ok "watch --plain: one screen"
+else
+	not_ok "watch --plain: one screen" "$(wc -l <"$tmp/out") lines"
+fi
+"$wb" watch --plain -C "$tmp/ws" >"$tmp/out" 2>&1
+holds "watch --plain of a workspace" '^run two: finished, step 2,000' "$tmp/out"
+"$wb" watch --plain -C "$tmp/nothing" >"$tmp/out" 2>&1
+holds "watch --plain: nothing yet" 'werkbank train demo' "$tmp/out"
+says 66 'there is no run "three"' "$wb" watch --plain -C "$tmp/ws" three
+"$wb" runs -C "$tmp/ws" one two >"$tmp/out" 2>&1
+holds "runs: options that differ" '^beam +[0-9]+ +9$' "$tmp/out"
+"$wb" runs -C "$tmp/ws" --json one two >"$tmp/out" 2>&1
+holds "runs --json" '"option":"beam","values":\["[0-9]+","9"\]' "$tmp/out"
+says 66 'there is no run "three"' "$wb" runs -C "$tmp/ws" one three
+"$wb" samples -C "$tmp/ws" one 0 >"$tmp/out" 2>&1
+holds "samples: new words are marked" '^0 +750  \{Der\}' "$tmp/out"
+"$wb" samples -C "$tmp/ws" one 0 --json >"$tmp/out" 2>&1
+holds "samples --json" '"checkpoints":\[\{"step":250,"hypothesis":"[^"]*","new_words":\[\]' "$tmp/out"
+says 64 "N must be the number" "$wb" samples -C "$tmp/ws" one x
+
 # ---- every command: --help on standard output, from the face and from the program itself ----
 sed -n 's/^CMD("\([^"]*\)", *\([a-z]*\),.*/\1 \2/p' "$srcdir/share/base/commands.def" >"$tmp/commands"
 while read -r command program; do

@@ -23,7 +23,7 @@ tests_run_CPPFLAGS = $(AM_CPPFLAGS) -I. $(ARCHIVE_CFLAGS)
 tests_run_LDADD = liblaunch.a libtui.a libeval.a $(train_libs) $(mpi_libs) $(CURSES_LIBS)
 
 # What is read of hosts, and a library like NVIDIA's management library for it.
-test_sources += %D%/t_split.c
+test_sources += %D%/t_split.c %D%/t_places.c
 test_sources += %D%/t_host.c %D%/t_telemetry.c %D%/t_pulse.c
 check_PROGRAMS += tests/fake_nvml.so tests/fake_nvml_old.so
 tests_fake_nvml_so_SOURCES = %D%/fake_nvml.c

@@ -7,10 +7,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "share/base/clock.h"
 #include "share/base/file.h"
 #include "share/base/paths.h"
 #include "share/base/text.h"
 #include "tui/app.h"
+#include "tui/batch.h"
 #include "tui/status.h"
 
 /*
@@ -56,21 +58,49 @@ static int put(struct buf *text, struct err *e)
 	return code;
 }
 
-static int watch(const struct conf *c, struct err *e)
-{
-	return app_run(c, e);
-}
-
-static int status(const struct conf *c, struct err *e)
+/* Write what make has made of c. */
+static int put_what(int (*make)(const struct conf *c, struct buf *out, struct err *e),
+		    const struct conf *c, struct err *e)
 {
 	struct buf text = { 0 };
-	int code = status_report(c, &text, e);
+	int code = make(c, &text, e);
 
 	if (code) {
 		buf_free(&text);
 		return code;
 	}
 	return put(&text, e);
+}
+
+static int watch_plain(const struct conf *c, struct buf *out, struct err *e)
+{
+	const char *fixed = getenv("WERKBANK_NOW");
+	double now = clock_wall_s();
+
+	if (fixed && *fixed && !text_to_real(fixed, &now))
+		return err_set(e, ERR_CONFIG, "WERKBANK_NOW: %.50s is not a number of seconds "
+			       "since 1970", fixed);
+	return batch_watch(c, now, out, e);
+}
+
+static int watch(const struct conf *c, struct err *e)
+{
+	return c->plain ? put_what(watch_plain, c, e) : app_run(c, e);
+}
+
+static int status(const struct conf *c, struct err *e)
+{
+	return put_what(status_report, c, e);
+}
+
+static int runs(const struct conf *c, struct err *e)
+{
+	return put_what(batch_runs, c, e);
+}
+
+static int samples(const struct conf *c, struct err *e)
+{
+	return put_what(batch_samples, c, e);
 }
 
 static int help(const struct conf *c, struct err *e)
@@ -167,6 +197,8 @@ static const struct {
 } own[] = {
 	{ "watch", watch },
 	{ "status", status },
+	{ "runs", runs },
+	{ "samples", samples },
 	{ "help", help },
 	{ "_man", man },
 	{ "_completion", completion },

@@ -3,7 +3,12 @@ noinst_LIBRARIES += libtui.a
 libtui_a_SOURCES = \
 	%D%/actions.def \
 	%D%/app.c      %D%/app.h \
+	%D%/batch.c    %D%/batch.h    %D%/batch_watch.c \
 	%D%/commands.c %D%/commands.h \
+	%D%/contrast.c %D%/contrast.h \
+	%D%/places.c   %D%/places.h \
+	%D%/sample_book.c %D%/sample_book.h \
+	%D%/word_diff.c %D%/word_diff.h \
 	%D%/draw.c     %D%/draw.h \
 	%D%/edit.c     %D%/edit_draw.c %D%/edit.h %D%/edit_internal.h \
 	%D%/figures.c  %D%/figures.h \

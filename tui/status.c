@@ -86,7 +86,7 @@ static void read_state(struct status *s, const char *path)
 	buf_free(&text);
 }
 
-static void take_record(struct status *s, const struct json *r)
+void status_take(struct status *s, const struct json *r)
 {
 	const char *kind = json_text(json_get(r, "kind"), "");
 
@@ -117,7 +117,7 @@ static int read_journal(struct status *s, const char *path, struct err *e)
 	if (!r)
 		return e->code;
 	while ((got = journal_next(r, &record, e)) > 0)
-		take_record(s, record);
+		status_take(s, record);
 	journal_reader_free(r);
 	return got;
 }
@@ -147,15 +147,8 @@ static bool is_under_way(const char *state)
 	return false;
 }
 
-int status_read(struct status *s, const char *workspace, const char *name, struct err *e)
+void status_begin(struct status *s, const char *name)
 {
-	char *folder = file_path(e, "%s/runs/%s", workspace, name);
-	static const char *const files[] = { "lock", "state.json", "recipe.ini", "journal.jsonl" };
-	char *path = NULL;
-	int code = 0;
-
-	if (!folder)
-		return e->code;
 	*s = (struct status){.pid = -1,
 			     .restarts = -1,
 			     .step = -1,
@@ -170,22 +163,44 @@ int status_read(struct status *s, const char *workspace, const char *name, struc
 			     .bleu = NAN,
 			     .best_bleu = NAN};
 	snprintf(s->name, sizeof(s->name), "%s", name);
-	for (int i = 0; i < 4 && !code; i++) {
-		path = file_path(e, "%s/%s", folder, files[i]);
+}
+
+int status_files(struct status *s, const char *folder, struct err *e)
+{
+	static const char *const files[] = { "lock", "state.json", "recipe.ini" };
+
+	s->n_hosts = 0;
+	s->hosts[0] = 0;
+	for (int i = 0; i < 3; i++) {
+		char *path = file_path(e, "%s/%s", folder, files[i]);
+
 		if (!path)
-			code = e->code;
-		else if (i == 0)
+			return e->code;
+		if (i == 0)
 			s->alive = is_locked(path);
 		else if (i == 1)
 			read_state(s, path);
-		else if (i == 2)
-			s->steps = planned_steps(path);
 		else
-			code = read_journal(s, path, e);
+			s->steps = planned_steps(path);
 		free(path);
 	}
 	if (!s->alive && is_under_way(s->state))
 		snprintf(s->state, sizeof(s->state), "lost");
+	return 0;
+}
+
+int status_read(struct status *s, const char *workspace, const char *name, struct err *e)
+{
+	char *folder = file_path(e, "%s/runs/%s", workspace, name);
+	char *path = folder ? file_path(e, "%s/journal.jsonl", folder) : NULL;
+	int code = path ? 0 : e->code;
+
+	status_begin(s, name);
+	if (!code)
+		code = status_files(s, folder, e);
+	if (!code)
+		code = read_journal(s, path, e);
+	free(path);
 	free(folder);
 	return code;
 }

@@ -39,6 +39,15 @@ struct status {
 /* Read runs/NAME of a workspace. A run that does not exist: ERR_NOINPUT. */
 int status_read(struct status *s, const char *workspace, const char *name, struct err *e);
 
+/*
+ * The same in parts, for those who look again and again: everything unknown; what state.json, lock
+ * and recipe of a folder say; what one record of the journal says.
+ */
+struct json;
+void status_begin(struct status *s, const char *name);
+int  status_files(struct status *s, const char *folder, struct err *e);
+void status_take(struct status *s, const struct json *record);
+
 /* The command "status": the named run or all of them, for people or (--json) for programs. */
 int status_report(const struct conf *c, struct buf *out, struct err *e);
 
