@@ -31,12 +31,12 @@ void fleet_init(struct fleet *f)
 			     .median_compute = NAN };
 }
 
-enum { HOST_SERIES = 6 };
+enum { HOST_SERIES = 7 };
 
 static struct series *host_series(struct fleet_host *h, int i)
 {
-	struct series *all[HOST_SERIES] = { &h->rx,	 &h->tx,    &h->processors,
-					    &h->working, &h->power, &h->retransmits };
+	struct series *all[HOST_SERIES] = { &h->rx,	 &h->tx,   &h->processors, &h->working,
+					    &h->busy,	 &h->power, &h->retransmits };
 
 	return all[i];
 }
@@ -291,6 +291,7 @@ static int add_round(struct fleet *f, struct fleet_host *h, double step, struct 
 	if (step < 0)
 		return 0;
 	if (series_add(&h->working, step, n ? working / (double)n : work, e) ||
+	    series_add(&h->busy, step, h->n_gpus ? fleet_host_util(h) : h->cpu, e) ||
 	    series_add(&h->power, step, n_power ? power : NAN, e))
 		return e->code;
 	return 0;
@@ -336,8 +337,8 @@ int fleet_take_host(struct fleet *f, const struct json *r, double t, int64_t ste
 		return e->code;
 	if (step < 0)
 		return 0;
-	if (series_add(&h->rx, (double)step, h->rx_bytes_s, e) ||
-	    series_add(&h->tx, (double)step, h->tx_bytes_s, e) ||
+	if (series_add(&h->rx, (double)step, h->rx_bytes_s * 8, e) ||
+	    series_add(&h->tx, (double)step, h->tx_bytes_s * 8, e) ||
 	    series_add(&h->processors, (double)step, h->cpu, e) ||
 	    series_add(&h->retransmits, (double)step, h->retransmits_s, e))
 		return e->code;

@@ -70,8 +70,9 @@ struct fleet_host {
 	double retransmits_s;
 	struct fleet_gpu *gpus;		/* owned, in the order of the record */
 	size_t n_gpus, cap_gpus;
-	/* over steps */
-	struct series rx, tx, processors, working, power, retransmits;
+	/* over steps: bit/s, shares of all processors, of work and of what the driver calls busy
+	 * (GPUs, else processors), W, 1/s */
+	struct series rx, tx, processors, working, busy, power, retransmits;
 	uint32_t columns, rounds_a_column, rounds_in_last;	/* of the trails */
 };
 

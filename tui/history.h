@@ -81,7 +81,8 @@ struct history {
 
 	/* over steps; see history_quantities[] for what each is */
 	struct series loss, nll, rate, grad_norm, source_tps, target_tps, step_s, input_s,
-		compute_s, exposed_s, wait_s, update_s;
+		compute_s, exposed_s, wait_s, update_s,
+		transfer_s;	/* exposed_s without wait_s */
 	struct series dev_nll, bleu, sample_nll;	/* of evaluations */
 	/* the same instants by other clocks: unix seconds, seconds of training (pauses between
 	 * attempts left out), target tokens seen so far */
@@ -138,7 +139,7 @@ struct history_quantity {
 	const char *unit;	/* "" for a plain number */
 	size_t offset;		/* of its series in struct history */
 };
-#define HISTORY_QUANTITIES 18
+#define HISTORY_QUANTITIES 19
 extern const struct history_quantity history_quantities[HISTORY_QUANTITIES];
 struct series *history_series(struct history *h, size_t quantity);
 

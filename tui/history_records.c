@@ -31,6 +31,7 @@ const struct history_quantity history_quantities[HISTORY_QUANTITIES] = {
 	{ "step/exposed_seconds", "s", SERIES(exposed_s) },
 	{ "step/wait_seconds", "s", SERIES(wait_s) },
 	{ "step/update_seconds", "s", SERIES(update_s) },
+	{ "step/transfer_seconds", "s", SERIES(transfer_s) },
 	{ "dev/nll", "nats a token", SERIES(dev_nll) },
 	{ "dev/bleu", "", SERIES(bleu) },
 	{ "dev/train_sample_nll", "nats a token", SERIES(sample_nll) },
@@ -204,6 +205,7 @@ static const char *const train_fields[] = {
 	"loss", "nll", "lr", "grad_norm", "source_tps", "target_tps", "step_s", "epoch",
 	"input_s", "compute_s", "exposed_s", "wait_s", "update_s",
 };
+enum { AT_TPS = 5, AT_STEP_S = 6, AT_EPOCH = 7, AT_EXPOSED = 10, AT_WAIT = 11 };
 
 static int take_train(struct history *h, const struct json *r, double t, int64_t step,
 		      struct err *e)
@@ -222,12 +224,18 @@ static int take_train(struct history *h, const struct json *r, double t, int64_t
 	if (h->attempt_step < 0)
 		h->attempt_step = step;
 	json_numbers(r, train_fields, ARRAY_LEN(train_fields), v);
-	if (isfinite(v[7]))
-		h->epoch = v[7];
+	if (isfinite(v[AT_EPOCH]))
+		h->epoch = v[AT_EPOCH];
+	if (v[AT_WAIT] > v[AT_EXPOSED])
+		v[AT_WAIT] = v[AT_EXPOSED];
 	for (size_t i = 0; i < ARRAY_LEN(to); i++)
 		if (to[i] && add_sample(to[i], r, train_fields[i], (double)step, v[i], e))
 			return e->code;
-	return take_clocks(h, (double)step, t, v[5], v[6], e);
+	if (isfinite(v[AT_EXPOSED]) &&
+	    series_add(&h->transfer_s, (double)step,
+		       v[AT_EXPOSED] - (isfinite(v[AT_WAIT]) ? v[AT_WAIT] : 0), e))
+		return e->code;
+	return take_clocks(h, (double)step, t, v[AT_TPS], v[AT_STEP_S], e);
 }
 
 static int take_eval(struct history *h, const struct json *r, double t, int64_t step, struct err *e)

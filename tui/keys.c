@@ -101,7 +101,7 @@ int keys_next(const char **text)
 
 bool keys_group_is_common(const char *group)
 {
-	return !strcmp(group, "Panes") || !strcmp(group, "Workbench");
+	return !strcmp(group, "Panes") || !strcmp(group, "Plots") || !strcmp(group, "Workbench");
 }
 
 const char *keymap_keys(const struct keymap *map, enum action action)

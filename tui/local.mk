@@ -12,16 +12,20 @@ libtui_a_SOURCES = \
 	%D%/draw.c     %D%/draw.h \
 	%D%/edit.c     %D%/edit_draw.c %D%/edit.h %D%/edit_internal.h \
 	%D%/figures.c  %D%/figures.h \
+	%D%/export.c   %D%/export.h \
 	%D%/fleet.c    %D%/fleet.h %D%/fleet_split.c \
 	%D%/grid.c     %D%/grid.h \
 	%D%/history.c  %D%/history.h %D%/history_internal.h \
 	%D%/history_records.c \
+	%D%/hosts_panes.c %D%/hosts_panes.h %D%/hosts_table.c \
 	%D%/keys.c     %D%/keys.h \
 	%D%/layout.c   %D%/layout.h \
+	%D%/log_lines.c %D%/log_lines.h \
 	%D%/plot.c     %D%/plot.h %D%/plot_axes.c %D%/plot_internal.h %D%/plot_stack.c \
 	%D%/run_panes.c %D%/run_panes.h \
 	%D%/series.c   %D%/series.h \
 	%D%/service.c  %D%/service_answer.c %D%/service.h \
+	%D%/sight.c    %D%/sight.h %D%/split.c %D%/split.h \
 	%D%/status.c   %D%/status.h \
 	%D%/theme.c    %D%/theme.h \
 	%D%/term.h     %D%/view.h \

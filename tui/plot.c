@@ -111,7 +111,7 @@ static uint32_t dots_cell(const struct canvas *c, unsigned dots)
 
 static bool is_behind(enum style style)
 {
-	return style == STYLE_BAND;
+	return style == STYLE_BAND || style == STYLE_FAINT;
 }
 
 static void dot(const struct canvas *c, int x, int y, enum style style)
@@ -188,7 +188,7 @@ static void flush(struct pen *p)
 	} else {
 		to = (struct spot){ now->x, plot_dot_y(c, now->sum / (double)now->n) };
 		stroke(c, p->down ? p->before : to, to,
-		       p->pass == PASS_RAW ? STYLE_BAND : p->line->style,
+		       p->pass == PASS_RAW ? STYLE_FAINT : p->line->style,
 		       p->pass == PASS_LINE && p->line->pen == PLOT_DOTTED);
 		p->before = to;
 		p->down = true;

@@ -90,7 +90,7 @@ void plot_pan(const struct plot_area *a, double share, double whole, double *fro
 
 /*
  * Ticks at round values around low..high, at most so many, each with a row of its own and little
- * room wasted.
+ * room wasted; more than two where there is room.
  */
 static struct axis linear_axis(double low, double high, int most)
 {
@@ -103,7 +103,7 @@ static struct axis linear_axis(double low, double high, int most)
 		int n = (int)lround((to - from) / step) + 1;
 
 		if (n < 2 || n > MAX_TICKS || (n - 1 > MAX(most, 1) && best.n) ||
-		    !(to - from < widest * 0.95))
+		    !(to - from < widest * (best.n == 2 ? 1.001 : 0.95)))
 			continue;
 		widest = to - from;
 		best = (struct axis){ .low = from, .high = to, .n = n };

@@ -8,6 +8,7 @@
 #include "share/base/util.h"
 #include "tui/draw.h"
 #include "tui/figures.h"
+#include "tui/log_lines.h"
 #include "tui/plot.h"
 
 #define LABEL_COLS 11	/* "hypothesis " */
@@ -225,35 +226,6 @@ void run_draw_samples(struct grid *g, struct rect box, const struct history *h, 
 
 /* ---- log ---- */
 
-static const struct { const char *word; enum style style; } line_kinds[] = {
-	[LINE_START]   = { "start", STYLE_NORMAL },   [LINE_EVAL]    = { "eval", STYLE_NORMAL },
-	[LINE_BEST]    = { "best", STYLE_GOOD },      [LINE_SAVE]    = { "saved", STYLE_DIM },
-	[LINE_INFO]    = { "info", STYLE_NORMAL },    [LINE_WARNING] = { "warning", STYLE_WARN },
-	[LINE_ERROR]   = { "error", STYLE_BAD },      [LINE_STOP]    = { "stop", STYLE_NORMAL },
-	[LINE_CONSOLE] = { "console", STYLE_DIM },
-};
-
-static void draw_log_line(struct grid *g, struct rect r, int row, const struct history *h,
-			  const struct history_line *l, int left)
-{
-	enum style style = line_kinds[l->kind].style;
-	char text[FIGURE_BYTES];
-	int at = r.col + 1;
-
-	if (l->kind != LINE_CONSOLE)
-		draw_text_right(g, row, at + 8, 9, STYLE_DIM,
-				figure_duration(text, l->t - h->first_t));
-	at += 10;
-	if (l->step >= 0)
-		draw_text_right(g, row, at + 9, 10, STYLE_DIM, figure_count(text, l->step));
-	at += 12;
-	draw_text(g, row, at, 7, style, line_kinds[l->kind].word);
-	at += 9;
-	if (style != STYLE_DIM)
-		style = STYLE_NORMAL;
-	draw_text_from(g, (struct span){ row, at, r.col + r.cols - 1 - at, style }, l->text, left);
-}
-
 void run_draw_log(struct grid *g, struct rect box, const struct history *h, struct run_sight *s)
 {
 	struct rect r = layout_inside(box);
@@ -267,8 +239,9 @@ void run_draw_log(struct grid *g, struct rect box, const struct history *h, stru
 	s->up = MAX(MIN(s->up, all - r.rows), 0);
 	first = MAX(all - r.rows - s->up, 0);
 	for (int i = 0; i < r.rows && first + i < all; i++)
-		draw_log_line(g, r, r.row + i, h, history_line(h, (size_t)(first + i)),
-			      s->left[PANE_LOG]);
+		log_draw_row(g, (struct rect){ r.row + i, r.col, 1, r.cols },
+			     &(struct log_row){ history_line(h, (size_t)(first + i)), h->first_t,
+						s->left[PANE_LOG], NULL, false });
 	if (!all)
 		draw_message(g, r, STYLE_DIM, (const char *const[]){"nothing has been written yet"},
 			     1);

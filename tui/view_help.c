@@ -39,6 +39,7 @@ static int lines_for(const struct world *w, struct help_line lines[MAX_LINES])
 	int n = w->view ? add_group(lines, 0, w->view) : 0;
 
 	n = add_group(lines, n, "Panes");
+	n = add_group(lines, n, "Plots");
 	return add_group(lines, n, "Workbench");
 }
 
