@@ -36,3 +36,22 @@ endif
 kernel_libs += libkernels.a $(ONEDNN_LIBS) $(OPENMP_CFLAGS)
 
 libkernels_a_SOURCES += %D%/cuda_none.c
+
+# The GPU backend. nvcc compiles these, and for tests the host compiler does, tests/cudasim.
+cuda_sources = \
+	%D%/cuda_dev.cu %D%/cuda_embed.cu %D%/cuda_linear.cu %D%/cuda_point.cu
+cuda_headers = %D%/cuda.cuh %D%/cuda.h %D%/cuda_blas.h
+EXTRA_DIST += $(cuda_sources) $(cuda_headers) %D%/cuda_blas.cu %D%/cuda_table.c
+SUFFIXES = .cu
+if HAVE_CUDA
+cuda_objects = $(cuda_sources:.cu=.o) %D%/cuda_blas.o
+cuda_flags = -std=c++17 -O3 $(NVCC_GENCODE) $(NVCCFLAGS) -I$(top_srcdir) -I. -D_GNU_SOURCE $(DEFS) \
+	-DCUDA_LIBRARY_DIR='"$(CUDA_LIBRARY_DIR)"' -Xcompiler -Wall,-Wextra,-fno-exceptions,-fPIC
+.cu.o:
+	@$(MKDIR_P) $(@D)
+	$(AM_V_GEN)$(NVCC) $(cuda_flags) -c -o $@ $<
+$(cuda_objects): $(cuda_headers) $(srcdir)/%D%/ops.def $(srcdir)/%D%/ops.h
+CLEANFILES += $(cuda_objects)
+# While ops are missing they are compiled, but cuda_none.c stays in the library.
+noinst_DATA = $(cuda_objects)
+endif

@@ -1,6 +1,6 @@
 # tests: make check. A test is a TEST(name) in a t_*.c, or a script.
 check_PROGRAMS += tests/run
-tests_run_SOURCES = %D%/test.c %D%/test.h %D%/ops_run.c %D%/ops_run.h %D%/ops_cases.def $(test_sources)
+tests_run_SOURCES = %D%/test.c %D%/test.h %D%/ops_run.c %D%/ops_run.h %D%/ops_list.c %D%/ops_list.h %D%/ops_cases.def $(test_sources)
 nodist_tests_run_SOURCES = %D%/list.h
 test_sources = \
 	%D%/t_base.c %D%/t_flow.c %D%/t_line_flow.c %D%/t_conf.c %D%/t_journal.c \

@@ -10,7 +10,11 @@
 #include "share/base/mem.h"
 #include "tests/test.h"
 
-#define GUARD 72	/* bytes on either side: not a multiple of a vector, but of a double */
+/* Bytes on either side: not a multiple of a vector, but of a double; or of everything. */
+static size_t guard_of(const struct op_case *c)
+{
+	return c->flags & ALIGNED ? 128 : 72;
+}
 
 /* The one table of tolerances: |got - want| <= limit * (1 + |want|). */
 static double tolerance(char type)
@@ -68,7 +72,7 @@ static void fill(const struct run *r, struct run_buffer *b, uint32_t number)
 			float x = rng_unit(key_of(r, number), (uint64_t)(row * b->cols + col)) * 2 -
 				  1;
 			float y = r->op_case->flags & COARSE ? rintf(4 * x) / 4 : x;
-			unsigned char *to = b->before + GUARD +
+			unsigned char *to = b->before + b->guard +
 					    (size_t)(row * b->stride + col) * type_bytes(b->type);
 			uint16_t half = bf16_from_float(y);
 
@@ -84,12 +88,16 @@ static struct run_buffer *new_buffer(struct run *r, enum role role, char type, i
 				     int64_t cols, int64_t stride)
 {
 	struct run_buffer *b = &r->buffer[r->n++];
+	const size_t guard = guard_of(r->op_case);
 	struct err e;
 
-	*b = (struct run_buffer){
-		.role = role, .type = type, .rows = rows, .cols = cols, .stride = stride
-	};
-	b->bytes = (size_t)(rows * stride) * type_bytes(type) + 2 * GUARD;
+	*b = (struct run_buffer){ .role = role,
+				  .type = type,
+				  .rows = rows,
+				  .cols = cols,
+				  .stride = stride,
+				  .guard = guard };
+	b->bytes = (size_t)(rows * stride) * type_bytes(type) + 2 * guard;
 	b->before = malloc(b->bytes);
 	b->after = malloc(b->bytes);
 	b->device = r->ops->alloc(r->dev, b->bytes, &e);
@@ -102,13 +110,19 @@ static struct run_buffer *new_buffer(struct run *r, enum role role, char type, i
 	return b;
 }
 
+static unsigned char *place_of(const struct run_buffer *b)
+{
+	return b->device + b->guard;
+}
+
 static struct tensor new_tensor(struct run *r, enum role role, int64_t rows, int64_t cols,
 				bool bf16)
 {
-	int64_t stride = r->op_case->flags & WIDE ? cols + 5 : cols;
+	bool wide = r->op_case->flags & WIDE, aligned = r->op_case->flags & ALIGNED;
+	int64_t stride = !wide ? cols : aligned ? CEIL_DIV(cols, 8) * 8 + 8 : cols + 5;
 	struct run_buffer *b = new_buffer(r, role, bf16 ? 'h' : 'f', rows, cols, stride);
 
-	return (struct tensor){ b->device + GUARD, rows, cols, stride,
+	return (struct tensor){ b->device + b->guard, rows, cols, stride,
 				bf16 ? DTYPE_BF16 : DTYPE_F32 };
 }
 
@@ -124,12 +138,12 @@ struct tensor run_halves(struct run *r, enum role role, int64_t rows, int64_t co
 
 float *run_floats(struct run *r, enum role role, int64_t n)
 {
-	return (float *)(void *)(new_buffer(r, role, 'f', 1, n, n)->device + GUARD);
+	return (float *)(void *)place_of(new_buffer(r, role, 'f', 1, n, n));
 }
 
 double *run_double(struct run *r)
 {
-	return (double *)(void *)(new_buffer(r, OUTPUT, 'd', 1, 1, 1)->device + GUARD);
+	return (double *)(void *)place_of(new_buffer(r, OUTPUT, 'd', 1, 1, 1));
 }
 
 int32_t *run_ints(struct run *r, const int32_t *values, int64_t n)
@@ -137,9 +151,9 @@ int32_t *run_ints(struct run *r, const int32_t *values, int64_t n)
 	struct run_buffer *b = new_buffer(r, values ? INPUT : OUTPUT, 'i', 1, n, n);
 
 	if (values)
-		memcpy(b->before + GUARD, values, (size_t)n * sizeof(*values));
+		memcpy(b->before + b->guard, values, (size_t)n * sizeof(*values));
 	r->ops->to_device(r->dev, b->device, b->before, b->bytes);
-	return (int32_t *)(void *)(b->device + GUARD);
+	return (int32_t *)(void *)(b->device + b->guard);
 }
 
 bool run_case(struct run *r, const struct ops *ops, int threads, const struct op_case *c,
@@ -180,9 +194,9 @@ static bool is_element(const struct run_buffer *b, size_t at)
 {
 	size_t size = type_bytes(b->type), i;
 
-	if (at < GUARD || at >= b->bytes - GUARD)
+	if (at < b->guard || at >= b->bytes - b->guard)
 		return false;
-	i = (at - GUARD) / size;
+	i = (at - b->guard) / size;
 	return (int64_t)(i % (size_t)b->stride) < b->cols;
 }
 
@@ -210,7 +224,7 @@ bool run_check_untouched(const struct run *r, const char *who)
 static double element(const struct run_buffer *b, const unsigned char *from, int64_t row,
 		      int64_t col)
 {
-	const unsigned char *p = from + GUARD +
+	const unsigned char *p = from + b->guard +
 				 (size_t)(row * b->stride + col) * type_bytes(b->type);
 	uint16_t half;
 	int32_t whole;

@@ -28,6 +28,7 @@ enum case_flags {
 	CAUSAL       = 1 << 8,
 	CROSS        = 1 << 9,	/* keys of another length than queries */
 	HALF_CACHE   = 1 << 11,	/* what is kept is bf16, the rest is not */
+	ALIGNED      = 1 << 12,	/* everything begins at a multiple of 64 bytes */
 	COARSE       = 1 << 10,	/* only nine different numbers, so that many are equal */
 };
 
@@ -54,7 +55,7 @@ struct run {
 		enum role role;
 		char  type;		/* 'f' float, 'h' bf16, 'i' int32, 'd' double */
 		int64_t rows, cols, stride;
-		size_t bytes;		/* with the guards */
+		size_t bytes, guard;	/* of all; of either guard */
 		unsigned char *before, *after;	/* host copies, owned */
 		unsigned char *device;		/* owned by the backend */
 	} buffer[RUN_BUFFERS];

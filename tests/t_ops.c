@@ -10,409 +10,33 @@
 #include "kernels/dropout.h"
 #include "kernels/panels.h"
 #include "kernels/profile.h"
-#include "tests/ops_run.h"
+#include "tests/ops_list.h"
 #include "tests/test.h"
-
-#define MOST_INTS 5000
-
-/* ---- how each op is called ---------------------------------------------------- */
-
-/* out (rows, cols), inner dimension third. */
-static void run_matmul(struct run *r, const struct op_case *c)
-{
-	struct matmul_how how = { c->flags & A_TRANSPOSED, c->flags & B_TRANSPOSED,
-				  c->flags & ACCUMULATE };
-	struct tensor out = run_tensor(r, how.accumulate ? CHANGED : OUTPUT, c->rows, c->cols);
-	struct tensor a = how.a_transposed ? run_tensor(r, INPUT, c->third, c->rows)
-					   : run_tensor(r, INPUT, c->rows, c->third);
-	struct tensor b = how.b_transposed ? run_tensor(r, INPUT, c->cols, c->third)
-					   : run_tensor(r, INPUT, c->third, c->cols);
-
-	r->ops->matmul(r->dev, out, a, b, how);
-}
-
-/* What a case packs into; fourth is its elements a unit. */
-static struct tensor packed_tensor(struct run *r, const struct op_case *c)
-{
-	struct tensor packed = { NULL, c->cols, c->third, 0,
-				 c->fourth == 4	  ? DTYPE_PACKED_INT8
-				 : c->fourth == 2 ? DTYPE_PACKED_BF16
-						  : DTYPE_PACKED_F32 };
-	size_t bytes;
-
-	if (!panel_bytes(packed, &bytes))
-		abort();
-	packed.data = run_ints(r, NULL, (int64_t)(bytes / sizeof(int32_t)));
-	return packed;
-}
-
-static void run_pack(struct run *r, const struct op_case *c)
-{
-	struct tensor b = run_tensor(r, INPUT, c->cols, c->third);
-
-	r->ops->pack(r->dev, packed_tensor(r, c), b);
-}
-
-/* out (rows, cols), inner dimension third; ACCUMULATE here stands for relu. */
-static void run_linear(struct run *r, const struct op_case *c)
-{
-	struct tensor out = run_tensor(r, OUTPUT, c->rows, c->cols);
-	struct tensor a = run_tensor(r, INPUT, c->rows, c->third);
-	struct tensor b = run_tensor(r, INPUT, c->cols, c->third), packed = packed_tensor(r, c);
-	float *bias = c->flags & NO_BIAS ? NULL : run_floats(r, INPUT, c->cols);
-
-	r->ops->pack(r->dev, packed, b);
-	r->ops->linear(r->dev, out, a, packed, bias, c->flags & ACCUMULATE);
-}
-
-/* cols outputs, of which all but two are real; the 7 best (or all) are wanted. */
-static void run_linear_top_k(struct run *r, const struct op_case *c)
-{
-	int64_t n_real = MAX(1, c->cols - 2), k = MIN(7, n_real);
-	float *values = run_floats(r, OUTPUT, c->rows * k);
-	int32_t *ids = run_ints(r, NULL, c->rows * k);
-	struct tensor a = run_tensor(r, INPUT, c->rows, c->third);
-	struct tensor b = run_tensor(r, INPUT, c->cols, c->third), packed = packed_tensor(r, c);
-
-	r->ops->pack(r->dev, packed, b);
-	r->ops->linear_top_k(r->dev, values, ids, a, packed, n_real, (int32_t)k);
-}
-
-/* rows tokens of a vocabulary of third, some of them -1; positions up to fourth. */
-static int32_t *random_ids(struct run *r, const struct op_case *c)
-{
-	int32_t ids[MOST_INTS];
-
-	for (int64_t t = 0; t < c->rows; t++)
-		ids[t] = (int32_t)run_random(r, (uint64_t)t, (uint32_t)c->third + 1) - 1;
-	return run_ints(r, ids, c->rows);
-}
-
-static void run_embed(struct run *r, const struct op_case *c)
-{
-	struct tensor out = run_tensor(r, OUTPUT, c->rows, c->cols),
-		      table = run_tensor(r, INPUT, c->third, c->cols);
-	int32_t *ids = random_ids(r, c), positions[MOST_INTS];
-
-	for (int64_t t = 0; t < c->rows; t++)
-		positions[t] = (int32_t)(t % c->fourth);
-	r->ops->embed(r->dev, out, table, ids, run_ints(r, positions, c->rows),
-		      sqrtf((float)c->cols), run_dropout(r));
-}
-
-static void run_embed_grad(struct run *r, const struct op_case *c)
-{
-	struct tensor dtable = run_tensor(r, CHANGED, c->third, c->cols),
-		      dout = run_tensor(r, INPUT, c->rows, c->cols);
-
-	r->ops->embed_grad(r->dev, dtable, dout, random_ids(r, c), 2.5f, run_dropout(r));
-}
-
-static void run_norm(struct run *r, const struct op_case *c)
-{
-	struct tensor out = run_tensor(r, OUTPUT, c->rows, c->cols),
-		      x = run_tensor(r, INPUT, c->rows, c->cols);
-	float *mean = run_floats(r, OUTPUT, c->rows), *rstd = run_floats(r, OUTPUT, c->rows);
-
-	r->ops->norm(r->dev, out, mean, rstd, x, run_floats(r, INPUT, c->cols),
-		     run_floats(r, INPUT, c->cols));
-}
-
-static void run_norm_grad(struct run *r, const struct op_case *c)
-{
-	bool accumulate = c->flags & ACCUMULATE;
-	struct tensor dx = run_tensor(r, accumulate ? CHANGED : OUTPUT, c->rows, c->cols);
-	struct tensor dout = run_tensor(r, INPUT, c->rows, c->cols),
-		      x = run_tensor(r, INPUT, c->rows, c->cols);
-	float *dscale = run_floats(r, CHANGED, c->cols), *dshift = run_floats(r, CHANGED, c->cols);
-	float *mean = run_floats(r, INPUT, c->rows), *rstd = run_floats(r, INPUT, c->rows);
-
-	r->ops->norm_grad(r->dev, dx, dscale, dshift, dout, x, mean, rstd,
-			  run_floats(r, INPUT, c->cols), accumulate);
-}
-
-static void run_add_norm(struct run *r, const struct op_case *c)
-{
-	bool in_place = c->flags & IN_PLACE;
-	struct tensor sum = run_tensor(r, in_place ? CHANGED : OUTPUT, c->rows, c->cols);
-	struct tensor out = run_tensor(r, OUTPUT, c->rows, c->cols);
-	struct tensor residual = in_place ? sum : run_tensor(r, INPUT, c->rows, c->cols);
-	struct tensor branch = run_tensor(r, INPUT, c->rows, c->cols);
-	float *mean = run_floats(r, OUTPUT, c->rows), *rstd = run_floats(r, OUTPUT, c->rows);
-	float *bias = c->flags & NO_BIAS ? NULL : run_floats(r, INPUT, c->cols);
-
-	r->ops->add_norm(r->dev, sum, out, mean, rstd, residual, branch, bias,
-			 run_floats(r, INPUT, c->cols), run_floats(r, INPUT, c->cols),
-			 run_dropout(r));
-}
-
-static void run_add_norm_grad(struct run *r, const struct op_case *c)
-{
-	struct tensor dsum = run_tensor(r, CHANGED, c->rows, c->cols),
-		      dbranch = run_tensor(r, OUTPUT, c->rows, c->cols);
-	struct tensor dout = run_tensor(r, INPUT, c->rows, c->cols),
-		      sum = run_tensor(r, INPUT, c->rows, c->cols);
-	float *dbias = c->flags & NO_BIAS ? NULL : run_floats(r, CHANGED, c->cols);
-	float *dscale = run_floats(r, CHANGED, c->cols), *dshift = run_floats(r, CHANGED, c->cols);
-	float *mean = run_floats(r, INPUT, c->rows), *rstd = run_floats(r, INPUT, c->rows);
-
-	r->ops->add_norm_grad(r->dev, dsum, dbranch, dbias, dscale, dshift, dout, sum, mean, rstd,
-			      run_floats(r, INPUT, c->cols), run_dropout(r));
-}
-
-static void run_relu_dropout(struct run *r, const struct op_case *c)
-{
-	struct tensor x = run_tensor(r, CHANGED, c->rows, c->cols);
-
-	r->ops->relu_dropout(r->dev, x, run_floats(r, INPUT, c->cols), run_dropout(r));
-}
-
-static void run_relu_dropout_grad(struct run *r, const struct op_case *c)
-{
-	struct tensor dx = run_tensor(r, CHANGED, c->rows, c->cols);
-	float *dbias = run_floats(r, CHANGED, c->cols);
-
-	r->ops->relu_dropout_grad(r->dev, dx, dbias, run_tensor(r, INPUT, c->rows, c->cols),
-				  run_dropout(r));
-}
-
-/* rows sentences of up to third tokens, fourth heads; the first has one token. */
-static struct attention_shape random_sentences(struct run *r, const struct op_case *c,
-					       int64_t *q_rows, int64_t *k_rows)
-{
-	int32_t start[2][MOST_INTS] = { { 0 } }, longest[2] = { 0 }, *given[2];
-	int64_t n = c->rows;
-
-	for (int side = 0; side < 2; side++) {
-		for (int64_t s = 0; s < n; s++) {
-			int32_t length = (int32_t)run_random(r, (uint64_t)(side * n + s),
-							     (uint32_t)c->third) +
-					 1;
-
-			length = s == 0 ? 1 : s == 1 ? (int32_t)c->third : length;
-			if (side == 1 && !(c->flags & CROSS))
-				length = start[0][s + 1] - start[0][s];
-			start[side][s + 1] = start[side][s] + length;
-			longest[side] = MAX(longest[side], length);
-		}
-		given[side] = run_ints(r, start[side], n + 1);
-	}
-	*q_rows = start[0][n];
-	*k_rows = start[1][n];
-	return (struct attention_shape){ .q_start = given[0],
-					 .k_start = given[1],
-					 .n = (int32_t)n,
-					 .heads = (int32_t)c->fourth,
-					 .max_q = longest[0],
-					 .max_k = longest[1],
-					 .causal = c->flags & CAUSAL };
-}
-
-static void run_attention(struct run *r, const struct op_case *c)
-{
-	int64_t q_rows, k_rows;
-	struct attention_shape shape = random_sentences(r, c, &q_rows, &k_rows);
-	struct tensor out = run_tensor(r, OUTPUT, q_rows, c->cols),
-		      q = run_tensor(r, INPUT, q_rows, c->cols);
-	struct tensor k = run_tensor(r, INPUT, k_rows, c->cols),
-		      v = run_tensor(r, INPUT, k_rows, c->cols);
-
-	r->ops->attention(r->dev, out, run_floats(r, OUTPUT, q_rows * c->fourth), q, k, v, shape,
-			  run_dropout(r));
-}
-
-static void run_attention_grad(struct run *r, const struct op_case *c)
-{
-	int64_t q_rows, k_rows;
-	struct attention_shape shape = random_sentences(r, c, &q_rows, &k_rows);
-	struct tensor dq = run_tensor(r, OUTPUT, q_rows, c->cols),
-		      dk = run_tensor(r, OUTPUT, k_rows, c->cols);
-	struct tensor dv = run_tensor(r, OUTPUT, k_rows, c->cols),
-		      dout = run_tensor(r, INPUT, q_rows, c->cols);
-	struct tensor q = run_tensor(r, INPUT, q_rows, c->cols),
-		      k = run_tensor(r, INPUT, k_rows, c->cols);
-	struct tensor v = run_tensor(r, INPUT, k_rows, c->cols),
-		      out = run_tensor(r, OUTPUT, q_rows, c->cols);
-	float *lse = run_floats(r, OUTPUT, q_rows * c->fourth);
-
-	r->ops->attention(r->dev, out, lse, q, k, v, shape, run_dropout(r));
-	r->ops->attention_grad(r->dev, dq, dk, dv, dout, out, lse, q, k, v, shape, run_dropout(r));
-}
-
-/* third of the columns are real; without ACCUMULATE there is no gradient. */
-static void run_cross_entropy(struct run *r, const struct op_case *c)
-{
-	struct tensor logits = run_tensor(r, c->flags & ACCUMULATE ? CHANGED : INPUT, c->rows,
-					  c->cols);
-	float *loss = run_floats(r, OUTPUT, c->rows), *nll = run_floats(r, OUTPUT, c->rows);
-	int32_t targets[MOST_INTS];
-
-	for (int64_t t = 0; t < c->rows; t++)
-		targets[t] = (int32_t)run_random(r, (uint64_t)t, (uint32_t)c->third);
-	r->ops->cross_entropy(r->dev, logits, loss, nll, run_ints(r, targets, c->rows), c->third,
-			      c->dropout, c->flags & ACCUMULATE ? 100.0f : 0);
-}
-
-static void run_add(struct run *r, const struct op_case *c)
-{
-	struct tensor x = run_tensor(r, CHANGED, c->rows, c->cols);
-
-	r->ops->add(r->dev, x, run_tensor(r, INPUT, c->rows, c->cols));
-}
-
-static void run_zero(struct run *r, const struct op_case *c)
-{
-	r->ops->zero(r->dev, run_floats(r, CHANGED, c->cols), (size_t)c->cols * sizeof(float));
-}
-
-static void run_sum_squares(struct run *r, const struct op_case *c)
-{
-	double *out = run_double(r);
-
-	r->ops->sum_squares(r->dev, out, run_floats(r, INPUT, c->cols), c->cols);
-}
-
-static void run_adam(struct run *r, const struct op_case *c)
-{
-	struct adam_step step = { .rate = 0.01f,
-				  .beta1 = 0.9f,
-				  .beta2 = 0.98f,
-				  .epsilon = 1e-9f,
-				  .correction1 = 0.271f,
-				  .correction2 = 0.0588f,
-				  .grad_scale = 0.7f };
-	float *param = run_floats(r, CHANGED, c->cols), *m = run_floats(r, CHANGED, c->cols);
-	struct tensor v = run_tensor(r, CHANGED, 1, c->cols);
-
-	/* second moments are never negative: the squares of random numbers */
-	r->ops->zero(r->dev, v.data, (size_t)c->cols * sizeof(float));
-	for (int i = 0; i < 3; i++)
-		r->ops->adam(r->dev, param, m, v.data, run_floats(r, INPUT, c->cols), c->cols,
-			     step);
-}
-
-static void run_blend(struct run *r, const struct op_case *c)
-{
-	r->ops->blend(r->dev, run_floats(r, CHANGED, c->cols), run_floats(r, INPUT, c->cols),
-		      c->cols, 0.125f);
-}
-
-/* rows rows attend to up to third of 3 * rows cache rows, fourth heads. */
-static void run_attention_step(struct run *r, const struct op_case *c)
-{
-	int64_t n_cache = 3 * c->rows, stride = c->third + 3;
-	struct tensor out = run_tensor(r, OUTPUT, c->rows, c->cols),
-		      q = run_tensor(r, INPUT, c->rows, c->cols);
-	struct tensor k = run_halves(r, INPUT, n_cache, c->cols),
-		      v = run_halves(r, INPUT, n_cache, c->cols);
-	float *weights = c->flags & NO_BIAS ? NULL : run_floats(r, OUTPUT, c->rows * stride);
-	int32_t index[MOST_INTS], length[MOST_INTS];
-
-	for (int64_t i = 0; i < c->rows * stride; i++)
-		index[i] = (int32_t)run_random(r, (uint64_t)i, (uint32_t)n_cache);
-	for (int64_t i = 0; i < c->rows; i++)
-		length[i] = i == 0 ? (int32_t)c->third
-				   : (int32_t)run_random(r, (uint64_t)i, (uint32_t)c->third) + 1;
-	r->ops->attention_step(r->dev, out, weights, q, k, v, run_ints(r, index, c->rows * stride),
-			       run_ints(r, length, c->rows), stride, (int32_t)c->fourth);
-}
-
-static void run_gather_rows(struct run *r, const struct op_case *c)
-{
-	struct tensor out = run_tensor(r, OUTPUT, c->rows, c->cols),
-		      x = run_tensor(r, INPUT, c->third, c->cols);
-	int32_t index[MOST_INTS];
-
-	for (int64_t i = 0; i < c->rows; i++)
-		index[i] = (int32_t)run_random(r, (uint64_t)i, (uint32_t)c->third);
-	r->ops->gather_rows(r->dev, out, x, run_ints(r, index, c->rows));
-}
-
-/* Row i goes to row (7 i + 3) of third, which is no multiple of 7; the other rows stay. */
-static void run_scatter_rows(struct run *r, const struct op_case *c)
-{
-	struct tensor out = run_halves(r, CHANGED, c->third, c->cols),
-		      x = run_tensor(r, INPUT, c->rows, c->cols);
-	int32_t index[MOST_INTS];
-
-	for (int64_t i = 0; i < c->rows; i++)
-		index[i] = (int32_t)((7 * i + 3) % c->third);
-	r->ops->scatter_rows(r->dev, out, x, run_ints(r, index, c->rows));
-}
-
-/* third columns are real, the fourth best of them wanted. */
-static void run_top_k(struct run *r, const struct op_case *c)
-{
-	float *values = run_floats(r, OUTPUT, c->rows * c->fourth);
-	int32_t *ids = run_ints(r, NULL, c->rows * c->fourth);
-
-	r->ops->top_k(r->dev, values, ids, run_tensor(r, INPUT, c->rows, c->cols), c->third,
-		      (int32_t)c->fourth);
-}
-
-static const struct {
-	const char *name;
-	op_function *run;
-} functions[] = {
-#define OP(name, args, names) { #name, run_##name },
-#include "kernels/ops.def"
-#undef OP
-};
-
-static op_function *function_of(const char *op)
-{
-	for (size_t i = 0; i < ARRAY_LEN(functions); i++)
-		if (strcmp(functions[i].name, op) == 0)
-			return functions[i].run;
-	return NULL;
-}
-
-/* ---- the cases ------------------------------------------------------------------ */
-
-static const struct op_case cases[] = {
-#include "tests/ops_cases.def"
-};
 
 TEST(ops_every_op_has_a_case)
 {
-	for (size_t i = 0; i < ARRAY_LEN(functions); i++) {
+	for (size_t i = 0; i < ops_n; i++) {
 		int n = 0;
 
-		for (size_t j = 0; j < ARRAY_LEN(cases); j++)
-			n += strcmp(functions[i].name, cases[j].op) == 0;
+		for (size_t j = 0; j < ops_n_cases; j++)
+			n += strcmp(ops_list[i].name, ops_cases[j].op) == 0;
 		if (n == 0)
-			test_fail(__FILE__, __LINE__, "no case for %s", functions[i].name);
+			test_fail(__FILE__, __LINE__, "no case for %s", ops_list[i].name);
 	}
-	for (size_t j = 0; j < ARRAY_LEN(cases); j++)
-		if (!function_of(cases[j].op))
-			test_fail(__FILE__, __LINE__, "there is no op %s", cases[j].op);
-}
-
-static void compare_with_definition(const struct ops *ops, const char *who)
-{
-	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-		struct run want, got;
-
-		if (run_case(&want, ops_ref(), 1, &cases[i], function_of(cases[i].op)))
-			run_check_untouched(&want, "ref");
-		if (run_case(&got, ops, 2, &cases[i], function_of(cases[i].op))) {
-			run_check_untouched(&got, who);
-			run_check_near(&want, &got, who);
-		}
-		run_free(&want);
-		run_free(&got);
-	}
+	for (size_t j = 0; j < ops_n_cases; j++)
+		if (!ops_function(ops_cases[j].op))
+			test_fail(__FILE__, __LINE__, "there is no op %s", ops_cases[j].op);
 }
 
 TEST(ops_cpu_plain)
 {
-	compare_with_definition(cpu_variant(0), "cpu for any machine");
+	ops_compare_all(cpu_variant(0), "cpu for any machine");
 }
 
 TEST(ops_cpu_v3)
 {
 	if (cpu_variant(1))
-		compare_with_definition(cpu_variant(1), "cpu for x86-64-v3");
+		ops_compare_all(cpu_variant(1), "cpu for x86-64-v3");
 	else
 		test_skip("no x86-64-v3 here");
 }
@@ -420,7 +44,7 @@ TEST(ops_cpu_v3)
 TEST(ops_cpu_v4)
 {
 	if (cpu_variant(2))
-		compare_with_definition(cpu_variant(2), "cpu for x86-64-v4");
+		ops_compare_all(cpu_variant(2), "cpu for x86-64-v4");
 	else
 		test_skip("no x86-64-v4 here");
 }
@@ -442,7 +66,7 @@ TEST(ops_onednn)
 
 	table.open = open_with_onednn;
 	if (o)
-		compare_with_definition(&table, "cpu with oneDNN");
+		ops_compare_all(&table, "cpu with oneDNN");
 	else
 		test_skip("built without oneDNN");
 	cpu_onednn_close(o);
@@ -451,7 +75,7 @@ TEST(ops_onednn)
 TEST(ops_cuda)
 {
 	if (ops_cuda() && ops_cuda()->usable())
-		compare_with_definition(ops_cuda(), "cuda");
+		ops_compare_all(ops_cuda(), "cuda");
 	else
 		test_skip("no GPU here");
 }
@@ -480,23 +104,23 @@ TEST(ops_profiled)
 	table = *profile_ops(watching);
 	table.open = open_watched;
 	check_str(table.name, "cpu");
-	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+	for (size_t i = 0; i < ops_n_cases; i++) {
 		struct run plain, watched;
 
-		run_case(&plain, ops_cpu(), 2, &cases[i], function_of(cases[i].op));
-		run_case(&watched, &table, 2, &cases[i], function_of(cases[i].op));
+		run_case(&plain, ops_cpu(), 2, &ops_cases[i], ops_function(ops_cases[i].op));
+		run_case(&watched, &table, 2, &ops_cases[i], ops_function(ops_cases[i].op));
 		run_check_same(&plain, &watched, "the profiled backend");
 		run_free(&plain);
 		run_free(&watched);
 	}
 	list = profile_entries(watching, &n);
-	for (size_t i = 0; i < ARRAY_LEN(functions); i++) {
+	for (size_t i = 0; i < ops_n; i++) {
 		int64_t wanted = 0, calls = 0;
 
-		for (size_t j = 0; j < ARRAY_LEN(cases); j++)
-			wanted += !strcmp(cases[j].op, functions[i].name);
+		for (size_t j = 0; j < ops_n_cases; j++)
+			wanted += !strcmp(ops_cases[j].op, ops_list[i].name);
 		for (size_t j = 0; j < n; j++)
-			calls += !strcmp(list[j].op, functions[i].name) ? list[j].calls : 0;
+			calls += !strcmp(list[j].op, ops_list[i].name) ? list[j].calls : 0;
 		check(calls >= wanted && calls > 0); /* some cases need others first */
 	}
 	for (size_t j = 0; j + 1 < n; j++)
@@ -507,13 +131,13 @@ TEST(ops_profiled)
 /* The same bits again, and with another number of threads. */
 TEST(ops_cpu_bits)
 {
-	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-		op_function *f = function_of(cases[i].op);
+	for (size_t i = 0; i < ops_n_cases; i++) {
+		op_function *f = ops_function(ops_cases[i].op);
 		struct run first, again, alone;
 
-		run_case(&first, ops_cpu(), 3, &cases[i], f);
-		run_case(&again, ops_cpu(), 3, &cases[i], f);
-		run_case(&alone, ops_cpu(), 1, &cases[i], f);
+		run_case(&first, ops_cpu(), 3, &ops_cases[i], f);
+		run_case(&again, ops_cpu(), 3, &ops_cases[i], f);
+		run_case(&alone, ops_cpu(), 1, &ops_cases[i], f);
 		run_check_same(&first, &again, "a second run");
 		run_check_same(&first, &alone, "one thread");
 		run_free(&first);

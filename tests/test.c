@@ -1,4 +1,4 @@
-/* test.c - runs every test of tests/list.h, which make writes. */
+/* test.c - runs every test of tests/list.h (or another list), which make writes. */
 #include "tests/test.h"
 
 #include <math.h>
@@ -9,14 +9,18 @@
 
 #include "share/base/file.h"
 
+#ifndef TEST_LIST
+#define TEST_LIST "tests/list.h"
+#endif
+
 #undef TEST
 #define TEST(name) void test_##name(void);
-#include "tests/list.h"
+#include TEST_LIST
 
 static const struct { const char *name; void (*run)(void); } all[] = {
 #undef TEST
 #define TEST(name) { #name, test_##name },
-#include "tests/list.h"
+#include TEST_LIST
 };
 
 static int failures, skipped;

@@ -15,6 +15,10 @@
 
 #include "share/base/util.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* X(code, exit status as in sysexits.h, what it means) */
 #define ERR_CODES(X) \
 	X(ERR_USAGE,       64, "wrong use") \
@@ -61,5 +65,9 @@ int err_exit_status(int code);
 
 /* What a code means, in a few words; never NULL. */
 const char *err_name(int code);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -12,6 +12,10 @@
 
 #include "share/base/err.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* *product = a * b; false when it does not fit into size_t. */
 bool mem_mul(size_t a, size_t b, size_t *product);
 
@@ -30,5 +34,9 @@ int mem_grow(void *array, size_t *cap, size_t need, size_t size, struct err *e);
 
 /* A copy of text, owned by the caller; NULL: ERR_NOMEM. */
 char *mem_strdup(const char *text, struct err *e);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -38,6 +38,22 @@ AC_DEFUN([WERKBANK_ENABLE_WERROR], [
   AC_SUBST([WARN_FLAGS])
 ])
 
+# A C++ compiler is needed for the tests of the GPU kernels only.
+AC_DEFUN([WERKBANK_CXX_WORKS], [
+  AC_LANG_PUSH([C++])
+  AC_MSG_CHECKING([for C++17, for tests of GPU kernels])
+  save_CXXFLAGS=$CXXFLAGS
+  CXXFLAGS="$CXXFLAGS -std=gnu++17"
+  AC_LINK_IFELSE([AC_LANG_PROGRAM([[#include <tuple>
+#include <functional>
+template <class... T> int sum(T... t) { return (t + ...); }]], [std::tuple<int> t(1); return sum(std::get<0>(t), -1);])],
+    [werkbank_cxx=yes], [werkbank_cxx=no])
+  CXXFLAGS=$save_CXXFLAGS
+  AC_MSG_RESULT([$werkbank_cxx])
+  AC_LANG_POP([C++])
+  AM_CONDITIONAL([HAVE_CXX], [test $werkbank_cxx = yes])
+])
+
 # The CPU kernels are compiled once more for each x86-64 level that the
 # compiler knows; kernels/ops.c picks at run time.
 AC_DEFUN([WERKBANK_VECTOR_VARIANTS], [
@@ -91,6 +107,10 @@ AC_DEFUN([WERKBANK_WITH_ONEDNN], [
   AM_CONDITIONAL([HAVE_ONEDNN], [test $werkbank_onednn = yes])
 ])
 
+# The runtime is linked statically where it can be and finds the driver when the
+# program runs; cuBLASLt is looked for by the program itself. So the same binary
+# works, without a GPU, where nothing of CUDA is installed. Kernels are compiled
+# for every chip from Volta to Hopper that this nvcc knows, and as PTX for later ones.
 AC_DEFUN([WERKBANK_WITH_CUDA], [
   AC_ARG_WITH([cuda], [AS_HELP_STRING([--with-cuda@<:@=DIR@:>@], [CUDA toolkit])], [], [with_cuda=check])
   AC_ARG_VAR([NVCC], [CUDA compiler])
@@ -101,15 +121,29 @@ AC_DEFUN([WERKBANK_WITH_CUDA], [
     AC_PATH_PROG([NVCC], [nvcc], [], [$cuda_dir/bin$PATH_SEPARATOR$PATH])
     AS_IF([test -n "$NVCC"], [
       CUDA_CPPFLAGS="-isystem $cuda_dir/include"
-      for d in lib64 lib; do test -d "$cuda_dir/$d" && { CUDA_LIBS="-L$cuda_dir/$d -lcudart -lstdc++"; break; }; done
-      save_LIBS=$LIBS; LIBS="$CUDA_LIBS $LIBS"
-      AC_LINK_IFELSE([AC_LANG_CALL([], [cudaGetLastError])], [found=yes])
+      save_LIBS=$LIBS
+      for d in lib64 lib; do
+        for l in "-lcudart_static -lrt -ldl" -lcudart; do
+          AS_IF([test $found = no && test -d "$cuda_dir/$d"], [
+            CUDA_LIBS="-L$cuda_dir/$d $l"
+            LIBS="$CUDA_LIBS $save_LIBS"
+            AC_LINK_IFELSE([AC_LANG_CALL([], [cudaGetLastError])], [found=yes; CUDA_LIBRARY_DIR=$cuda_dir/$d])])
+        done
+      done
       LIBS=$save_LIBS])])
   WERKBANK_VERDICT([cuda], [$found])
-  test -n "$NVCC_GENCODE" || NVCC_GENCODE="-gencode=arch=compute_90,code=sm_90 -gencode=arch=compute_90,code=compute_90"
+  AS_IF([test $werkbank_cuda = yes && test -z "$NVCC_GENCODE"], [
+    AC_MSG_CHECKING([which GPUs $NVCC compiles for])
+    werkbank_chips=" `"$NVCC" --list-gpu-code 2>/dev/null | tr '\n' ' '`"
+    for n in 70 75 80 86 89 90; do
+      AS_CASE([$werkbank_chips], [*" sm_$n "*], [NVCC_GENCODE="$NVCC_GENCODE -gencode=arch=compute_$n,code=sm_$n"])
+    done
+    AS_CASE([$werkbank_chips], [*" sm_90 "*], [NVCC_GENCODE="$NVCC_GENCODE -gencode=arch=compute_90,code=compute_90"],
+      [NVCC_GENCODE="-arch=native"])
+    AC_MSG_RESULT([$NVCC_GENCODE])])
   AS_IF([test $werkbank_cuda = yes], [AC_DEFINE([HAVE_CUDA], [1], [CUDA backend is built])],
         [CUDA_CPPFLAGS=; CUDA_LIBS=])
-  AC_SUBST([CUDA_CPPFLAGS]) AC_SUBST([CUDA_LIBS])
+  AC_SUBST([CUDA_CPPFLAGS]) AC_SUBST([CUDA_LIBS]) AC_SUBST([CUDA_LIBRARY_DIR])
   AM_CONDITIONAL([HAVE_CUDA], [test $werkbank_cuda = yes])
 ])
 

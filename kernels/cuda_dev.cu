@@ -1,0 +1,242 @@
+/* cuda_dev.cu - see cuda.h: the opened GPU, its memory, copies to and from it. */
+#include "kernels/cuda.cuh"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/cuda_blas.h"
+
+/* ---- is there one? ------------------------------------------------------------------- */
+
+static bool find_trouble(char *text, size_t size)
+{
+	int n = 0, major = 0, driver = 0;
+	cudaError_t error = cudaGetDeviceCount(&n);
+	const char *why;
+
+	(void)cudaGetLastError();
+	if (error != cudaSuccess || n == 0) {
+		(void)cudaDriverGetVersion(&driver);
+		if (driver == 0)
+			snprintf(text, size, "there is no NVIDIA driver on this machine");
+		else
+			snprintf(text, size, "the driver (for CUDA %d.%d) finds no GPU: %s",
+				 driver / 1000, driver % 1000 / 10, cudaGetErrorString(error));
+		return true;
+	}
+	if (cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, 0) == cudaSuccess &&
+	    major < 7) {
+		snprintf(text, size, "the GPU has compute capability %d, and 7 is the least",
+			 major);
+		return true;
+	}
+	if (!cuda_blas_load(&why)) {
+		snprintf(text, size, "%s", why);
+		return true;
+	}
+	return false;
+}
+
+const char *cuda_trouble(void)
+{
+	static char text[400];
+
+	return find_trouble(text, sizeof(text)) ? text : NULL;
+}
+
+bool cuda_usable(void)
+{
+	return !cuda_trouble();
+}
+
+/* ---- errors ---------------------------------------------------------------------------- */
+
+void cuda_note(struct dev *d, cudaError_t error, const char *what)
+{
+	if (error == cudaSuccess || d->fault.code)
+		return;
+	err_set(&d->fault, error == cudaErrorMemoryAllocation ? ERR_NOMEM : ERR_INTERNAL,
+		"GPU %d: %s: %s (%s)", d->device, what, cudaGetErrorString(error),
+		cudaGetErrorName(error));
+}
+
+int cuda_sync(struct dev *d, struct err *e)
+{
+	int code;
+
+	cuda_note(d, cudaStreamSynchronize(d->stream), "waiting for kernels");
+	code = d->fault.code;
+	if (code) {
+		err_set(e, code, "%s", d->fault.text);
+		d->fault.code = 0;
+	}
+	return code;
+}
+
+/* ---- life ------------------------------------------------------------------------------- */
+
+static void prepare(struct dev *d)
+{
+	cuda_note(d, cudaSetDevice(d->device), "choosing the GPU");
+	cuda_note(d,
+		  cudaDeviceGetAttribute(&d->processors, cudaDevAttrMultiProcessorCount, d->device),
+		  "asking for multiprocessors");
+	cuda_note(d,
+		  cudaDeviceGetAttribute(&d->shared_most, cudaDevAttrMaxSharedMemoryPerBlockOptin,
+					 d->device),
+		  "asking for shared memory");
+	if (!d->fault.code)
+		cuda_note(d, cudaStreamCreateWithFlags(&d->stream, cudaStreamNonBlocking),
+			  "making a stream");
+}
+
+struct dev *cuda_open(const struct dev_options *options, struct err *e)
+{
+	struct dev *d = (struct dev *)mem_alloc(1, sizeof(*d), e);
+
+	if (!d)
+		return NULL;
+	d->device = options->device;
+	d->bf16 = options->bf16;
+	prepare(d);
+	if (d->fault.code) {
+		err_set(e, ERR_UNAVAILABLE, "%s", d->fault.text);
+		cuda_close(d);
+		return NULL;
+	}
+	return d;
+}
+
+void cuda_close(struct dev *d)
+{
+	if (!d)
+		return;
+	cuda_products_close(d->products);
+	for (int i = 0; i < CUDA_SCRATCH_COUNT; i++)
+		(void)cudaFree(d->scratch[i].data);
+	for (int i = 0; i < CUDA_STAGES; i++) {
+		if (d->stage[i].free)
+			(void)cudaEventDestroy(d->stage[i].free);
+		(void)cudaFreeHost(d->stage[i].data);
+	}
+	if (d->stream)
+		(void)cudaStreamDestroy(d->stream);
+	free(d);
+}
+
+/* ---- memory ------------------------------------------------------------------------------ */
+
+void *cuda_alloc(struct dev *d, size_t bytes, struct err *e)
+{
+	void *p = NULL;
+	cudaError_t error = bytes > SIZE_MAX / 2 ? cudaErrorMemoryAllocation
+						 : cudaMalloc(&p, MAX(bytes, (size_t)1));
+	size_t free_bytes = 0, total = 0;
+
+	if (error == cudaSuccess) {
+		cuda_note(d, cudaMemsetAsync(p, 0, MAX(bytes, (size_t)1), d->stream),
+			  "clearing memory");
+		return p;
+	}
+	(void)cudaGetLastError();
+	(void)cudaMemGetInfo(&free_bytes, &total);
+	if (error == cudaErrorMemoryAllocation)
+		err_set(e, ERR_NOMEM,
+			"GPU %d: out of memory: %zu MiB were asked for, %zu of %zu MiB are free",
+			d->device, bytes >> 20, free_bytes >> 20, total >> 20);
+	else
+		err_set(e, ERR_INTERNAL, "GPU %d: allocation of %zu bytes: %s", d->device, bytes,
+			cudaGetErrorString(error));
+	return NULL;
+}
+
+void cuda_release(struct dev *d, void *p)
+{
+	(void)d;
+	(void)cudaFree(p); /* waits for what still uses it */
+}
+
+void *cuda_get_scratch(struct dev *d, enum cuda_scratch which, size_t n, size_t size)
+{
+	void *bigger = NULL;
+	size_t bytes;
+
+	if (!mem_mul(n, size, &bytes) || bytes > SIZE_MAX / 2) {
+		cuda_note(d, cudaErrorMemoryAllocation, "memory for an op");
+		return NULL;
+	}
+	if (d->scratch[which].data && bytes <= d->scratch[which].bytes)
+		return d->scratch[which].data;
+	bytes += bytes / 4 + 256; /* so that slowly growing needs do not ask each time */
+	cuda_note(d, cudaMalloc(&bigger, bytes), "memory for an op");
+	if (!bigger)
+		return NULL;
+	(void)cudaFree(d->scratch[which].data);
+	d->scratch[which].data = bigger;
+	d->scratch[which].bytes = bytes;
+	return bigger;
+}
+
+/* Upper bounds of what the ops of a training take: see each enum cuda_scratch where it is used. */
+int cuda_reserve(struct dev *d, const struct dev_limits *most, struct err *e)
+{
+	const size_t tokens = (size_t)most->tokens, width = (size_t)CEIL_DIV(most->width, 8) * 8;
+
+	(void)cuda_get_scratch(d, CUDA_SCRATCH_SUMS, tokens / 32 + 1024, width * sizeof(float));
+	(void)cuda_get_scratch(d, CUDA_SCRATCH_SORT, 4 * (tokens + 64) + tokens / 8 + 256,
+			       sizeof(int32_t));
+	(void)cuda_get_scratch(d, CUDA_SCRATCH_A, tokens, width * sizeof(float));
+	return cuda_sync(d, e);
+}
+
+/* ---- copies ------------------------------------------------------------------------------- */
+
+/* The next piece of pinned memory, once what was copied from it has arrived; -1: a fault. */
+static int take_stage(struct dev *d)
+{
+	int i = d->next_stage;
+
+	if (d->fault.code)
+		return -1;
+	if (!d->stage[i].data) {
+		cuda_note(d, cudaMallocHost((void **)&d->stage[i].data, CUDA_STAGE_BYTES),
+			  "pinned memory");
+		if (!d->fault.code)
+			cuda_note(
+				d,
+				cudaEventCreateWithFlags(&d->stage[i].free, cudaEventDisableTiming),
+				"making an event");
+	} else {
+		cuda_note(d, cudaEventSynchronize(d->stage[i].free), "waiting for a copy");
+	}
+	d->next_stage = (i + 1) % CUDA_STAGES;
+	return d->fault.code ? -1 : i;
+}
+
+/* The caller's memory is free at once; nobody waits unless all pieces are on their way. */
+void cuda_to_device(struct dev *d, void *to, const void *from, size_t bytes)
+{
+	for (size_t at = 0; at < bytes; at += CUDA_STAGE_BYTES) {
+		size_t n = MIN(bytes - at, CUDA_STAGE_BYTES);
+		int i = take_stage(d);
+
+		if (i < 0)
+			return;
+		memcpy(d->stage[i].data, (const char *)from + at, n);
+		cuda_note(d,
+			  cudaMemcpyAsync((char *)to + at, d->stage[i].data, n,
+					  cudaMemcpyHostToDevice, d->stream),
+			  "copying to the GPU");
+		cuda_note(d, cudaEventRecord(d->stage[i].free, d->stream), "recording an event");
+	}
+}
+
+void cuda_to_host(struct dev *d, void *to, const void *from, size_t bytes)
+{
+	if (!bytes)
+		return;
+	cuda_note(d, cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, d->stream),
+		  "copying from the GPU");
+	cuda_note(d, cudaStreamSynchronize(d->stream), "waiting for a copy");
+}

@@ -1,0 +1,23 @@
+/* cuda_table.c - see cuda.h: the GPU backend as a table. */
+#include "kernels/cuda.h"
+
+const struct ops *ops_cuda(void)
+{
+	static const struct ops table = {
+		.name = "cuda",
+		.usable = cuda_usable,
+		.open = cuda_open,
+		.close = cuda_close,
+		.alloc = cuda_alloc,
+		.release = cuda_release,
+		.to_device = cuda_to_device,
+		.to_host = cuda_to_host,
+		.sync = cuda_sync,
+		.reserve = cuda_reserve,
+#define OP(name, args, names) .name = cuda_##name,
+#include "kernels/ops.def"
+#undef OP
+	};
+
+	return &table;
+}

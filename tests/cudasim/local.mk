@@ -1,0 +1,41 @@
+# tests/cudasim: the .cu files compiled by the host compiler for a simulated GPU. "make check-cudasim".
+cuda_sim_headers = \
+	%D%/cuda_runtime.h %D%/cublasLt.h %D%/sim.h
+cuda_sim_sources = \
+	%D%/block.cc %D%/warp.cc %D%/runtime.cc %D%/stream.cc %D%/blas.cc $(cuda_sim_headers)
+cuda_sim_tests = %D%/t_cuda.c %D%/t_sim.cc
+cuda_sim_flags = -std=gnu++17 -I$(top_srcdir)/%D% -I$(top_srcdir) -D_GNU_SOURCE -DCUDA_PARTIAL \
+	-O2 -g -Wall -Wextra -Wshadow -Wno-unknown-pragmas $(SAN_FLAGS)
+EXTRA_DIST += $(cuda_sim_sources) $(cuda_sim_tests)
+
+if HAVE_CXX
+check_PROGRAMS += tests/cuda_run
+tests_cuda_run_SOURCES = tests/test.c tests/test.h tests/ops_run.c tests/ops_run.h tests/ops_list.c \
+	tests/ops_list.h kernels/cuda_table.c $(cuda_sim_sources) $(cuda_sim_tests)
+nodist_tests_cuda_run_SOURCES = %D%/list.h
+tests_cuda_run_CPPFLAGS = -I$(top_srcdir)/%D% $(AM_CPPFLAGS) -I. -DCUDA_PARTIAL \
+	-DTEST_LIST='"tests/cudasim/list.h"'
+tests_cuda_run_CXXFLAGS = $(cuda_sim_flags)
+tests_cuda_run_LDADD = $(cuda_sources:.cu=.simo) $(train_libs) $(mpi_libs)
+TESTS += tests/cuda_run
+
+%D%/list.h: $(cuda_sim_tests) $(srcdir)/%D%/local.mk
+	@$(MKDIR_P) $(@D)
+	$(AM_V_GEN)sed -n 's/^\(TEST([a-z0-9_]*)\).*/\1/p' $^ | LC_ALL=C sort >$@.tmp && mv $@.tmp $@
+BUILT_SOURCES += %D%/list.h
+tests/cuda_run-test.$(OBJEXT): %D%/list.h
+CLEANFILES += %D%/list.h $(cuda_sources:.cu=.simo)
+
+SUFFIXES += .simo
+.cu.simo:
+	@$(MKDIR_P) $(@D)
+	$(AM_V_CXX)$(CXX) $(cuda_sim_flags) $(DEFS) -I. -x c++ -c -o $@ $<
+$(cuda_sources:.cu=.simo): $(cuda_headers) $(cuda_sim_headers) $(srcdir)/kernels/ops.def
+
+check-cudasim: tests/cuda_run
+	srcdir=$(srcdir) ./tests/cuda_run
+else
+check-cudasim:
+	@echo "the simulated GPU needs a C++ compiler"; exit 1
+endif
+.PHONY: check-cudasim

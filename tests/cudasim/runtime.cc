@@ -1,0 +1,437 @@
+/* runtime.cc - see sim.h: device memory and errors. */
+#include <cuda_runtime.h>
+
+#include "tests/cudasim/sim.h"
+
+#include <map>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define PAGE	 ((size_t)4096)
+#define ARENA	 ((size_t)64 << 30) /* of addresses; none is used twice */
+#define POISONED ((size_t)1 << 20)  /* at either end */
+#define TOTAL	 ((size_t)8 << 30)  /* of memory that the GPU is said to have */
+
+static struct {
+	char *arena;
+	size_t next;			 /* from here on addresses are fresh */
+	std::map<char *, size_t> blocks; /* of device memory, by address */
+	std::map<char *, size_t> pinned;
+	size_t allocated;
+	int opened;
+	cudaError_t last, sticky;
+	int n_faults;
+	char fault[700];
+	bool quiet, absent;
+	uint64_t random;
+	std::map<const void *, int> shared_limit;
+} gpu;
+
+/* ---- errors --------------------------------------------------------------------------- */
+
+void sim_note_fault(const char *who, const char *text);
+
+void sim_note_fault(const char *who, const char *text)
+{
+	gpu.n_faults++;
+	snprintf(gpu.fault, sizeof(gpu.fault), "%s: %s", who, text);
+	if (!gpu.quiet)
+		fprintf(stderr, "cudasim: %s\n", gpu.fault);
+	sim_set_error(cudaErrorLaunchFailure, true);
+}
+
+int sim_faults(const char **last)
+{
+	if (last)
+		*last = gpu.fault;
+	return gpu.n_faults;
+}
+
+void sim_quiet(bool quiet)
+{
+	gpu.quiet = quiet;
+}
+
+void sim_forget(void)
+{
+	gpu.last = gpu.sticky = cudaSuccess;
+	gpu.n_faults = 0;
+	gpu.fault[0] = 0;
+}
+
+void sim_seed(uint64_t seed)
+{
+	gpu.random = seed;
+}
+
+uint64_t sim_random(void) /* splitmix64 */
+{
+	uint64_t z = gpu.random += 0x9E3779B97F4A7C15u;
+
+	z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
+	z = (z ^ z >> 27) * 0x94D049BB133111EBu;
+	return z ^ z >> 31;
+}
+
+void sim_set_error(cudaError_t e, bool sticky)
+{
+	gpu.last = e;
+	if (sticky && gpu.sticky == cudaSuccess)
+		gpu.sticky = e;
+}
+
+cudaError_t sim_sticky(void)
+{
+	return gpu.sticky;
+}
+
+static cudaError_t answer(cudaError_t e)
+{
+	if (e != cudaSuccess)
+		gpu.last = e;
+	return e;
+}
+
+cudaError_t cudaGetLastError(void)
+{
+	cudaError_t e = gpu.last;
+
+	gpu.last = gpu.sticky;
+	return e;
+}
+
+cudaError_t cudaPeekAtLastError(void)
+{
+	return gpu.last;
+}
+
+const char *cudaGetErrorName(cudaError_t e)
+{
+	switch (e) {
+	case cudaSuccess:
+		return "cudaSuccess";
+	case cudaErrorInvalidValue:
+		return "cudaErrorInvalidValue";
+	case cudaErrorMemoryAllocation:
+		return "cudaErrorMemoryAllocation";
+	case cudaErrorInvalidConfiguration:
+		return "cudaErrorInvalidConfiguration";
+	case cudaErrorInsufficientDriver:
+		return "cudaErrorInsufficientDriver";
+	case cudaErrorNoDevice:
+		return "cudaErrorNoDevice";
+	case cudaErrorInvalidDevice:
+		return "cudaErrorInvalidDevice";
+	case cudaErrorNotReady:
+		return "cudaErrorNotReady";
+	case cudaErrorLaunchFailure:
+		return "cudaErrorLaunchFailure";
+	default:
+		return "another error";
+	}
+}
+
+const char *cudaGetErrorString(cudaError_t e)
+{
+	return e == cudaErrorLaunchFailure && gpu.fault[0] ? gpu.fault : cudaGetErrorName(e);
+}
+
+void sim_pretend_absent(bool absent)
+{
+	gpu.absent = absent;
+}
+
+cudaError_t sim_absent(void)
+{
+	return gpu.absent ? cudaErrorInsufficientDriver : gpu.sticky;
+}
+
+/* ---- what there is ---------------------------------------------------------------------- */
+
+cudaError_t cudaDriverGetVersion(int *version)
+{
+	*version = gpu.absent ? 0 : 13000;
+	return cudaSuccess;
+}
+
+cudaError_t cudaRuntimeGetVersion(int *version)
+{
+	*version = CUDART_VERSION;
+	return cudaSuccess;
+}
+
+cudaError_t cudaGetDeviceCount(int *n)
+{
+	*n = gpu.absent ? 0 : 1;
+	return answer(sim_absent());
+}
+
+cudaError_t cudaSetDevice(int device)
+{
+	return answer(sim_absent() ? sim_absent() : device ? cudaErrorInvalidDevice : cudaSuccess);
+}
+
+/* Few multiprocessors, so that what is spread over them is spread unevenly. */
+cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr which, int device)
+{
+	if (device)
+		return answer(cudaErrorInvalidDevice);
+	switch (which) {
+	case cudaDevAttrMultiProcessorCount:
+		*value = 3;
+		break;
+	case cudaDevAttrComputeCapabilityMajor:
+		*value = 9;
+		break;
+	case cudaDevAttrComputeCapabilityMinor:
+		*value = 0;
+		break;
+	case cudaDevAttrL2CacheSize:
+		*value = 50 << 20;
+		break;
+	case cudaDevAttrMaxSharedMemoryPerBlockOptin:
+		*value = SIM_SHARED_MOST;
+		break;
+	default:
+		return answer(cudaErrorInvalidValue);
+	}
+	return answer(sim_absent());
+}
+
+cudaError_t sim_set_shared_limit(const void *kernel, int bytes)
+{
+	if (bytes < 0 || bytes > SIM_SHARED_MOST)
+		return answer(cudaErrorInvalidValue);
+	gpu.shared_limit[kernel] = bytes;
+	return answer(sim_absent());
+}
+
+int sim_shared_limit(const void *kernel)
+{
+	auto at = gpu.shared_limit.find(kernel);
+
+	return at == gpu.shared_limit.end() || at->second < SIM_SHARED_DEFAULT ? SIM_SHARED_DEFAULT
+									       : at->second;
+}
+
+/* ---- memory ----------------------------------------------------------------------------- */
+
+static void on_fault(int signal_number, siginfo_t *info, void *)
+{
+	char *at = (char *)info->si_addr;
+	bool device = gpu.arena && at >= gpu.arena && at < gpu.arena + ARENA;
+
+	fprintf(stderr, "cudasim: %s touched %p, %s\n", sim_in_kernel() ? "a kernel" : "the host",
+		info->si_addr,
+		!device		   ? "which is not device memory"
+		: !sim_in_kernel() ? "which is device memory"
+				   : "outside what was allocated");
+	if (sim_in_kernel()) {
+		sim_quiet(false);
+		fprintf(stderr, "cudasim: block (%u, %u, %u), thread (%u, %u, %u)\n",
+			sim_now.block.x, sim_now.block.y, sim_now.block.z, sim_now.thread.x,
+			sim_now.thread.y, sim_now.thread.z);
+	}
+	signal(signal_number, SIG_DFL);
+	raise(signal_number);
+}
+
+static bool make_arena(void)
+{
+	static char alternative[64 * 1024];
+	stack_t stack = {};
+	struct sigaction act = {};
+	void *p;
+
+	if (gpu.arena)
+		return true;
+	p = mmap(NULL, ARENA, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (p == MAP_FAILED)
+		return false;
+	gpu.arena = (char *)p;
+#if !defined(__SANITIZE_ADDRESS__)
+	stack.ss_sp = alternative;
+	stack.ss_size = sizeof(alternative);
+	sigaltstack(&stack, NULL);
+	act.sa_sigaction = on_fault;
+	act.sa_flags = SA_SIGINFO | SA_ONSTACK;
+	sigaction(SIGSEGV, &act, NULL);
+	sigaction(SIGBUS, &act, NULL);
+#else
+	(void)stack, (void)act, (void)alternative, (void)on_fault;
+#endif
+	return true;
+}
+
+/* The block lies at the end of its pages; what is left in front is checked at the end. */
+static size_t pages_of(size_t bytes)
+{
+	return (bytes + 255 + PAGE) / PAGE * PAGE;
+}
+
+static char *start_of(char *p)
+{
+	return (char *)((uintptr_t)p / PAGE * PAGE);
+}
+
+static size_t rounded(size_t bytes)
+{
+	return (bytes + 255) / 256 * 256;
+}
+
+static void protect(int how)
+{
+	for (const auto &b : gpu.blocks)
+		mprotect(start_of(b.first),
+			 (size_t)(b.first - start_of(b.first)) + rounded(b.second), how);
+}
+
+void sim_memory_open(void)
+{
+	if (gpu.opened++ == 0)
+		protect(PROT_READ | PROT_WRITE);
+}
+
+void sim_memory_close(void)
+{
+	if (--gpu.opened == 0)
+		protect(PROT_NONE);
+}
+
+/* Not-a-number everywhere; in the middle of what is very large zeros stay, to save time. */
+static void poison(char *p, size_t bytes)
+{
+	if (bytes <= 4 * POISONED) {
+		memset(p, 0xFF, bytes);
+	} else {
+		memset(p, 0xFF, POISONED);
+		memset(p + bytes - POISONED, 0xFF, POISONED);
+	}
+}
+
+cudaError_t cudaMalloc(void **p, size_t bytes)
+{
+	size_t whole, front;
+
+	*p = NULL;
+	if (sim_absent() || bytes == 0)
+		return answer(sim_absent());
+	if (bytes > TOTAL || gpu.allocated + bytes > TOTAL || !make_arena())
+		return answer(cudaErrorMemoryAllocation);
+	whole = pages_of(rounded(bytes));
+	if (gpu.next + whole + PAGE > ARENA)
+		return answer(cudaErrorMemoryAllocation);
+	front = whole - rounded(bytes);
+	mprotect(gpu.arena + gpu.next, whole, PROT_READ | PROT_WRITE);
+	poison(gpu.arena + gpu.next, whole);
+	*p = gpu.arena + gpu.next + front;
+	gpu.blocks[(char *)*p] = bytes;
+	gpu.allocated += bytes;
+	gpu.next += whole + PAGE;
+	if (!gpu.opened)
+		mprotect(gpu.arena + gpu.next - whole - PAGE, whole, PROT_NONE);
+	return cudaSuccess;
+}
+
+/* Nothing around the block has changed. */
+static void check_edges(char *p, size_t bytes)
+{
+	char *start = start_of(p);
+
+	mprotect(start, (size_t)(p - start) + rounded(bytes), PROT_READ | PROT_WRITE);
+	for (char *c = start; c < p + rounded(bytes); c++) {
+		if (c == p && bytes) {
+			c += bytes - 1;
+			continue;
+		}
+		if ((unsigned char)*c != 0xFF) {
+			sim_fault("a kernel wrote %td bytes %s a block of %zu bytes",
+				  c < p ? p - c : c - p - (ptrdiff_t)bytes,
+				  c < p ? "in front of" : "behind", bytes);
+			break;
+		}
+	}
+}
+
+cudaError_t cudaFree(void *p)
+{
+	auto at = gpu.blocks.find((char *)p);
+
+	if (!p)
+		return answer(gpu.sticky);
+	if (at == gpu.blocks.end())
+		return answer(cudaErrorInvalidValue);
+	sim_drain_all();
+	check_edges(at->first, at->second);
+	gpu.allocated -= at->second;
+	madvise(start_of(at->first), pages_of(at->second), MADV_DONTNEED);
+	mprotect(start_of(at->first),
+		 (size_t)(at->first - start_of(at->first)) + rounded(at->second), PROT_NONE);
+	gpu.blocks.erase(at);
+	return answer(gpu.sticky);
+}
+
+cudaError_t cudaMallocHost(void **p, size_t bytes)
+{
+	if (sim_absent())
+		return answer(sim_absent());
+	*p = malloc(bytes ? bytes : 1);
+	if (!*p)
+		return answer(cudaErrorMemoryAllocation);
+	memset(*p, 0xFF, bytes);
+	gpu.pinned[(char *)*p] = bytes;
+	return cudaSuccess;
+}
+
+cudaError_t cudaFreeHost(void *p)
+{
+	if (!p)
+		return cudaSuccess;
+	if (!gpu.pinned.erase((char *)p))
+		return answer(cudaErrorInvalidValue);
+	sim_drain_all();
+	free(p);
+	return answer(gpu.sticky);
+}
+
+static bool inside(const std::map<char *, size_t> &blocks, const void *p, size_t bytes)
+{
+	auto at = blocks.upper_bound((char *)p);
+
+	if (at == blocks.begin())
+		return false;
+	--at;
+	return (const char *)p + bytes <= at->first + at->second;
+}
+
+bool sim_is_device(const void *p, size_t bytes)
+{
+	return inside(gpu.blocks, p, bytes);
+}
+
+bool sim_is_pinned(const void *p)
+{
+	return inside(gpu.pinned, p, 1);
+}
+
+size_t sim_allocated(void)
+{
+	return gpu.allocated;
+}
+
+cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *total)
+{
+	*total = TOTAL;
+	*free_bytes = TOTAL - gpu.allocated;
+	return answer(sim_absent());
+}
+
+void sim_check_pointer(const struct sim_launch *l, const void *p)
+{
+	/* one element behind the end is a pointer, too */
+	if (p && !sim_is_device((const char *)p - 1, 1) && !sim_is_device(p, 1))
+		sim_fault("kernel %s is given %p, which is not device memory", l->name, p);
+}

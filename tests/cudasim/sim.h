@@ -1,0 +1,68 @@
+/*
+ * sim.h - what the files of the simulated GPU share; what it is: cuda_runtime.h.
+ *
+ *	block.cc	threads of a block as fibers, barriers, warps, shared memory
+ *	warp.cc		what warps do together: votes, tensor cores, matrices from shared memory
+ *	runtime.cc	device memory, errors
+ *	stream.cc	streams, events, graphs
+ *	blas.cc		the few functions of cuBLASLt, with plain loops
+ *
+ * Tests steer it through the functions below.
+ */
+#ifndef CUDASIM_SIM_H
+#define CUDASIM_SIM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The order of everything that is not ordered follows from this. */
+void sim_seed(uint64_t seed);
+/* How many faults there were, and the sentence of the last; quiet: nothing on stderr. */
+int sim_faults(const char **last);
+void sim_quiet(bool quiet);
+/* Forget errors, as a new process would. */
+void sim_forget(void);
+/* Bytes of device memory that are in use. */
+size_t sim_allocated(void);
+/* Threads that ran until now: proof that something did. */
+uint64_t sim_threads_run(void);
+/* There is no GPU from now on, or there is one. */
+void sim_pretend_absent(bool absent);
+
+#ifdef __cplusplus
+}
+#endif
+
+#ifdef CUDASIM_CUDA_RUNTIME_H
+
+#define SIM_SHARED_DEFAULT (48 * 1024)
+#define SIM_SHARED_MOST    (227 * 1024)
+
+/* block.cc: run all blocks of a launch; false: it faulted. */
+bool sim_run_grid(const struct sim_launch *l, const std::function<void()> &body);
+/* Is a kernel running? */
+bool sim_in_kernel(void);
+int sim_shared_limit(const void *kernel);
+
+/* runtime.cc */
+uint64_t sim_random(void);
+void sim_set_error(cudaError_t e, bool sticky);
+cudaError_t sim_sticky(void);
+cudaError_t sim_absent(void);		/* cudaSuccess: there is a GPU */
+bool sim_is_device(const void *p, size_t bytes);
+bool sim_is_pinned(const void *p);
+/* Device memory can be seen between these two. */
+void sim_memory_open(void);
+void sim_memory_close(void);
+
+/* stream.cc: something for a stream to do, later. */
+cudaError_t sim_enqueue(cudaStream_t s, std::function<void()> what);
+void sim_drain_all(void);
+
+#endif
+#endif

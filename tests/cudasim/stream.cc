@@ -1,0 +1,344 @@
+/* stream.cc - see sim.h: streams, whose work is done as late as possible, and events. */
+#include <cuda_runtime.h>
+
+#include "tests/cudasim/sim.h"
+
+#include <deque>
+#include <stdlib.h>
+#include <vector>
+
+struct sim_event {
+	uint64_t recorded, reached;	/* how often */
+};
+
+/* Something to do: run, or wait until the event has been reached so often. */
+struct work {
+	std::function<void()> run;
+	struct sim_event *event;	/* NULL: run */
+	uint64_t times;
+	bool record;			/* it reaches the event instead of waiting for it */
+};
+
+struct sim_graph {
+	std::vector<struct work> works;
+};
+
+struct sim_stream {
+	std::deque<struct work> queue;
+	struct sim_graph *capturing;	/* owned until the end of the capture */
+};
+
+static std::vector<struct sim_stream *> streams;
+static struct sim_stream *capturing;
+
+static cudaError_t answer(cudaError_t e)
+{
+	if (e != cudaSuccess)
+		sim_set_error(e, false);
+	return e;
+}
+
+static bool runnable(const struct sim_stream *s)
+{
+	const struct work *w = s->queue.empty() ? NULL : &s->queue.front();
+
+	return w && (!w->event || w->record || w->event->reached >= w->times);
+}
+
+static void run_one(struct sim_stream *s)
+{
+	struct work w = s->queue.front();
+
+	s->queue.pop_front();
+	if (w.event && w.record)
+		w.event->reached = w.times;
+	else if (!w.event && sim_sticky() == cudaSuccess)
+		w.run();
+}
+
+/* The stream that has to go on for this one to go on; NULL: nobody does. */
+static struct sim_stream *holding_up(struct sim_stream *s)
+{
+	for (size_t i = 0; i <= streams.size(); i++) {
+		const struct work *w = s->queue.empty() ? NULL : &s->queue.front();
+		struct sim_stream *next = NULL;
+
+		if (runnable(s))
+			return s;
+		if (!w)
+			return NULL;
+		for (struct sim_stream *other : streams)
+			for (const struct work &o : other->queue)
+				if (o.record && o.event == w->event && o.times >= w->times)
+					next = other;
+		if (!next)
+			return NULL;
+		s = next;
+	}
+	return NULL;
+}
+
+/*
+ * One step towards an empty queue of s: s alone if it can, the others first, or anybody; so other
+ * streams are as late, or as early, as they may be.
+ */
+static bool step(struct sim_stream *s, uint64_t how)
+{
+	std::vector<struct sim_stream *> can;
+	struct sim_stream *next = holding_up(s);
+
+	for (struct sim_stream *other : streams)
+		if (runnable(other) && (how == 2 || (how == 1 && other != s)))
+			can.push_back(other);
+	if (!can.empty())
+		next = can[sim_random() % can.size()];
+	if (!next)
+		return false;
+	run_one(next);
+	return true;
+}
+
+static bool known(const struct sim_stream *s)
+{
+	for (const struct sim_stream *other : streams)
+		if (other == s)
+			return true;
+	return false;
+}
+
+static cudaError_t drain(struct sim_stream *s)
+{
+	uint64_t how = sim_random() % 3;
+
+	if (!known(s))
+		return answer(cudaErrorInvalidResourceHandle);
+	sim_memory_open();
+	while (!s->queue.empty()) {
+		if (!step(s, how)) {
+			sim_fault("a stream waits for an event that nobody records");
+			s->queue.clear();
+		}
+	}
+	sim_memory_close();
+	return answer(sim_sticky());
+}
+
+void sim_drain_all(void)
+{
+	for (size_t i = 0; i < streams.size(); i++)
+		drain(streams[i]);
+}
+
+static cudaError_t add(struct sim_stream *s, struct work w)
+{
+	if (!known(s))
+		return answer(cudaErrorInvalidResourceHandle);
+	if (sim_absent())
+		return answer(sim_absent());
+	if (s->capturing)
+		s->capturing->works.push_back(w);
+	else
+		s->queue.push_back(w);
+	return cudaSuccess;
+}
+
+cudaError_t sim_enqueue(cudaStream_t s, std::function<void()> what)
+{
+	return add(s, { what, NULL, 0, false });
+}
+
+/* ---- kernels and copies ------------------------------------------------------------------ */
+
+static bool launch_is_possible(const struct sim_launch *l)
+{
+	uint64_t threads = (uint64_t)l->block.x * l->block.y * l->block.z;
+
+	return l->grid.x >= 1 && l->grid.x <= 0x7FFFFFFFu && l->grid.y >= 1 && l->grid.y <= 65535 &&
+	       l->grid.z >= 1 && l->grid.z <= 65535 && threads >= 1 && threads <= 1024 &&
+	       l->block.z <= 64 && l->shared <= (size_t)sim_shared_limit(l->kernel);
+}
+
+void sim_enqueue_kernel(const struct sim_launch *l, std::function<void()> body)
+{
+	struct sim_launch kept = *l;
+
+	if (!launch_is_possible(l)) {
+		sim_set_error(cudaErrorInvalidConfiguration, false);
+		return;
+	}
+	sim_enqueue(l->stream, [kept, body] { (void)sim_run_grid(&kept, body); });
+}
+
+static cudaError_t copy_late(void *to, const void *from, size_t bytes, cudaStream_t s)
+{
+	return sim_enqueue(s, [=] { memmove(to, from, bytes); });
+}
+
+/*
+ * Memory that is not pinned is read before the call returns, and written before it returns;
+ * pinned memory is used when the stream gets there.
+ */
+cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind,
+			    cudaStream_t s)
+{
+	bool to_device = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice,
+	     from_device = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice;
+	cudaError_t e;
+
+	if (bytes == 0)
+		return answer(sim_absent());
+	if (to_device != sim_is_device(to, bytes) || from_device != sim_is_device(from, bytes))
+		return answer(cudaErrorInvalidValue);
+	if ((to_device || sim_is_pinned(to)) && (from_device || sim_is_pinned(from)))
+		return copy_late(to, from, bytes, s);
+	if (capturing)
+		return answer(cudaErrorStreamCaptureInvalidated);
+	if (to_device) {
+		std::vector<char> kept((const char *)from, (const char *)from + bytes);
+
+		return sim_enqueue(s, [=] { memcpy(to, kept.data(), bytes); });
+	}
+	e = copy_late(to, from, bytes, s);
+	return e ? e : drain(s);
+}
+
+cudaError_t cudaMemsetAsync(void *to, int value, size_t bytes, cudaStream_t s)
+{
+	if (bytes && !sim_is_device(to, bytes))
+		return answer(cudaErrorInvalidValue);
+	return sim_enqueue(s, [=] { memset(to, value, bytes); });
+}
+
+/* ---- streams and events ------------------------------------------------------------------- */
+
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t *s, unsigned)
+{
+	if (sim_absent())
+		return answer(sim_absent());
+	*s = new sim_stream();
+	streams.push_back(*s);
+	return cudaSuccess;
+}
+
+cudaError_t cudaStreamDestroy(cudaStream_t s)
+{
+	cudaError_t e = drain(s);
+
+	for (size_t i = 0; i < streams.size(); i++) {
+		if (streams[i] != s)
+			continue;
+		streams.erase(streams.begin() + (ptrdiff_t)i);
+		delete s;
+		break;
+	}
+	return e;
+}
+
+cudaError_t cudaStreamSynchronize(cudaStream_t s)
+{
+	if (known(s) && s->capturing)
+		return answer(cudaErrorStreamCaptureInvalidated);
+	return drain(s);
+}
+
+cudaError_t cudaDeviceSynchronize(void)
+{
+	sim_drain_all();
+	return answer(sim_absent());
+}
+
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t *e, unsigned)
+{
+	*e = new sim_event();
+	return answer(sim_absent());
+}
+
+cudaError_t cudaEventDestroy(cudaEvent_t e)
+{
+	sim_drain_all();
+	delete e;
+	return answer(sim_sticky());
+}
+
+cudaError_t cudaEventRecord(cudaEvent_t e, cudaStream_t s)
+{
+	e->recorded++;
+	return add(s, { nullptr, e, e->recorded, true });
+}
+
+/* Waits for what was recorded until now, so for nothing if nothing was. */
+cudaError_t cudaStreamWaitEvent(cudaStream_t s, cudaEvent_t e, unsigned)
+{
+	return add(s, { nullptr, e, e->recorded, false });
+}
+
+cudaError_t cudaEventQuery(cudaEvent_t e)
+{
+	if (e->reached >= e->recorded)
+		return answer(sim_sticky());
+	return cudaErrorNotReady;
+}
+
+cudaError_t cudaEventSynchronize(cudaEvent_t e)
+{
+	for (size_t i = 0; i < streams.size() && e->reached < e->recorded; i++) {
+		struct sim_stream *s = streams[i];
+		bool records = false;
+
+		for (const struct work &w : s->queue)
+			records = records || (w.record && w.event == e);
+		sim_memory_open();
+		while (records && e->reached < e->recorded && !s->queue.empty() && step(s, 0))
+			;
+		sim_memory_close();
+	}
+	return answer(sim_sticky());
+}
+
+/* ---- graphs --------------------------------------------------------------------------------- */
+
+cudaError_t cudaStreamBeginCapture(cudaStream_t s, enum cudaStreamCaptureMode)
+{
+	if (!known(s) || capturing)
+		return answer(cudaErrorInvalidValue);
+	s->capturing = new sim_graph();
+	capturing = s;
+	return answer(sim_absent());
+}
+
+cudaError_t cudaStreamEndCapture(cudaStream_t s, cudaGraph_t *g)
+{
+	if (!known(s) || !s->capturing)
+		return answer(cudaErrorInvalidValue);
+	*g = s->capturing;
+	s->capturing = NULL;
+	capturing = NULL;
+	return answer(sim_absent());
+}
+
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t *x, cudaGraph_t g, unsigned long long)
+{
+	*x = new sim_graph(*g);
+	return answer(sim_absent());
+}
+
+cudaError_t cudaGraphLaunch(cudaGraphExec_t x, cudaStream_t s)
+{
+	cudaError_t e = cudaSuccess;
+
+	for (const struct work &w : x->works)
+		e = e ? e : add(s, w);
+	return e;
+}
+
+cudaError_t cudaGraphDestroy(cudaGraph_t g)
+{
+	delete g;
+	return cudaSuccess;
+}
+
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t x)
+{
+	delete x;
+	return cudaSuccess;
+}

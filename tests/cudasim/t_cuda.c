@@ -1,0 +1,129 @@
+/* t_cuda.c - the GPU backend on the simulated GPU (sim.h), against the definition and the CPU. */
+#include <stdlib.h>
+
+#include "kernels/cuda.h"
+#include "tests/cudasim/sim.h"
+#include "tests/ops_list.h"
+#include "tests/test.h"
+
+/* Is the op there? While the backend grows some are not. */
+static bool is_written(const char *op)
+{
+	const struct ops *o = ops_cuda();
+	bool found = false;
+
+	if (!strcmp(op, "linear_top_k") && !o->top_k)
+		return false;	/* it is made with the other */
+#define OP(name, args, names) found = found || (!strcmp(op, #name) && o->name);
+#include "kernels/ops.def"
+#undef OP
+	return found;
+}
+
+/* Every case in several orders of threads, blocks and streams, with and without whole vectors. */
+static void compare(uint64_t seed, int flags)
+{
+	for (size_t i = 0; i < ops_n_cases; i++) {
+		struct op_case c = ops_cases[i];
+
+		c.flags |= flags;
+		sim_seed(seed + i);
+		if (is_written(c.op))
+			ops_compare(ops_cuda(), "cuda", &c);
+		sim_forget();
+	}
+}
+
+TEST(cuda_ops)
+{
+	uint64_t before = sim_threads_run();
+
+	compare(1, 0);
+	check(sim_threads_run() > before);
+	check_int(sim_allocated(), 0);
+}
+
+TEST(cuda_ops_aligned)
+{
+	compare(1000, ALIGNED);
+	check_int(sim_allocated(), 0);
+}
+
+TEST(cuda_ops_other_order)
+{
+	compare(2000, ALIGNED);
+	compare(3000, 0);
+}
+
+/* The same bits in every order. */
+TEST(cuda_bits)
+{
+	for (size_t i = 0; i < ops_n_cases; i++) {
+		op_function *f = ops_function(ops_cases[i].op);
+		struct op_case c = ops_cases[i];
+		struct run first, again;
+
+		c.flags |= ALIGNED;
+		if (!is_written(c.op))
+			continue;
+		sim_seed(4000 + i);
+		run_case(&first, ops_cuda(), 1, &c, f);
+		run_case(&again, ops_cuda(), 1, &c, f);
+		run_check_same(&first, &again, "another order");
+		run_free(&first);
+		run_free(&again);
+	}
+}
+
+TEST(cuda_memory)
+{
+	const struct ops *o = ops_cuda();
+	struct dev_options options = { .threads = 1 };
+	struct err e = { 0 };
+	struct dev *d = o->open(&options, &e);
+	enum { N = 3000000 };
+	unsigned char *host = malloc(N), *back = malloc(N), *p;
+	size_t wrong = 0;
+
+	if (!check(d && host && back))
+		return;
+	check(!o->alloc(d, SIZE_MAX, &e));
+	check_int(e.code, ERR_NOMEM);
+	p = o->alloc(d, N, &e);
+	o->to_host(d, back, p, N);
+	for (size_t i = 0; i < N; i++) {
+		wrong += back[i] != 0;
+		host[i] = (unsigned char)(i * 7 + i / 251);
+	}
+	o->to_device(d, p, host, N);
+	memset(host, 0, N);	/* the caller may write to it at once */
+	o->to_host(d, back, p, N);
+	for (size_t i = 0; i < N; i++)
+		wrong += back[i] != (unsigned char)(i * 7 + i / 251);
+	check_int(wrong, 0);
+	check_int(o->sync(d, &e), 0);
+	o->release(d, p);
+	o->release(d, NULL);
+	o->close(d);
+	check_int(sim_allocated(), 0);
+	free(host);
+	free(back);
+}
+
+/* Without a driver the program says so. */
+TEST(cuda_absent)
+{
+	struct dev_options options = { .threads = 1 };
+	struct err e = { 0 };
+
+	sim_pretend_absent(true);
+	check(!ops_cuda()->usable());
+	check_str(cuda_trouble(), "there is no NVIDIA driver on this machine");
+	check(!ops_cuda()->open(&options, &e));
+	check_int(e.code, ERR_UNAVAILABLE);
+	check(ops_find("auto", &e) == ops_cpu());
+	sim_pretend_absent(false);
+	sim_forget();
+	check(ops_cuda()->usable());
+	check(ops_find("cuda", &e) == ops_cuda());
+}
