@@ -4,7 +4,7 @@ libbase_a_SOURCES = \
 	%D%/base/buf.c      %D%/base/buf.h \
 	%D%/base/clock.c    %D%/base/clock.h \
 	%D%/base/conf.c     %D%/base/conf.h \
-	%D%/base/conf_internal.h %D%/base/conf_complete.c \
+	%D%/base/conf_internal.h %D%/base/conf_complete.c %D%/base/conf_rows.c \
 	%D%/base/conf_help.c %D%/base/conf_man.c %D%/base/conf_line.c %D%/base/conf_recipe.c \
 	%D%/base/err.c      %D%/base/err.h \
 	%D%/base/file.c     %D%/base/file.h \

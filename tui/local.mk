@@ -2,8 +2,9 @@
 noinst_LIBRARIES += libtui.a
 libtui_a_SOURCES = \
 	%D%/actions.def \
-	%D%/app.c      %D%/app.h \
 	%D%/batch.c    %D%/batch.h    %D%/batch_watch.c \
+	%D%/app.c      %D%/app.h %D%/app_internal.h \
+	%D%/app_keys.c %D%/app_text.c %D%/app_turn.c \
 	%D%/commands.c %D%/commands.h \
 	%D%/contrast.c %D%/contrast.h \
 	%D%/places.c   %D%/places.h \
@@ -33,6 +34,7 @@ libtui_a_SOURCES = \
 	%D%/frame.c    %D%/frame.h \
 	%D%/jobs.c     %D%/jobs.h \
 	%D%/prompt.c   %D%/prompt.h \
+	%D%/wizard.c   %D%/view_wizard.c \
 	%D%/world.c    %D%/world.h %D%/wishes.h \
 	%D%/view_help.c %D%/view_settings.c
 # Each view has its line, so that those who write them do not meet.

@@ -6,12 +6,10 @@
 #include <strings.h>
 
 #include "share/base/mem.h"
-#include "share/base/text.h"
 #include "share/base/util.h"
 #include "tui/draw.h"
 #include "tui/layout.h"
 
-#define MAX_LINE   4096	/* bytes of an answer */
 #define BOX_COLS   76
 #define BOX_ROWS   22
 
@@ -23,7 +21,7 @@ void prompt_close(struct prompt *p)
 	free(p->title);
 	free(p->text);
 	free(p->answer);
-	buf_free(&p->line);
+	edit_close(&p->line);
 	*p = (struct prompt){ 0 };
 }
 
@@ -40,9 +38,8 @@ int prompt_ask(struct prompt *p, const struct question *q, struct err *e)
 	for (size_t i = 0; i < q->n_choices; i++, p->n_choices++)
 		if (!(p->choices[i] = mem_strdup(q->choices[i], e)))
 			goto fail;
-	if (q->kind == QUESTION_LINE)
-		buf_add(&p->line, p->text, MIN(strlen(p->text), (size_t)MAX_LINE));
-	p->cursor = p->line.len;
+	if (q->kind == QUESTION_LINE && edit_set(&p->line, p->text, e))
+		goto fail;
 	p->open = true;
 	return 0;
 fail:
@@ -67,7 +64,7 @@ static bool contains(const char *text, const char *word)
 static char *passing(const struct prompt *p, size_t k)
 {
 	for (size_t i = 0; i < p->n_choices; i++)
-		if (contains(p->choices[i], buf_text(&p->line)) && !k--)
+		if (contains(p->choices[i], edit_text(&p->line)) && !k--)
 			return p->choices[i];
 	return NULL;
 }
@@ -82,75 +79,6 @@ static size_t n_passing(const struct prompt *p)
 }
 
 /* ---- keys ---- */
-
-/* The bytes of the character before, or at, the cursor. */
-static size_t before(const struct prompt *p)
-{
-	size_t n = 0;
-
-	while (n < p->cursor && (p->line.data[p->cursor - ++n] & 0xC0) == 0x80)
-		;
-	return n;
-}
-
-static size_t behind(const struct prompt *p)
-{
-	size_t n = p->cursor < p->line.len;
-
-	while (p->cursor + n < p->line.len && (p->line.data[p->cursor + n] & 0xC0) == 0x80)
-		n++;
-	return n;
-}
-
-static void insert(struct prompt *p, const char *text, size_t n)
-{
-	struct buf line = { 0 };
-
-	if (p->line.len + n > MAX_LINE)
-		return;
-	buf_add(&line, buf_text(&p->line), p->cursor);
-	buf_add(&line, text, n);
-	buf_add_str(&line, buf_text(&p->line) + p->cursor);
-	if (line.failed) {
-		buf_free(&line);
-		return;
-	}
-	buf_free(&p->line);
-	p->line = line;
-	p->cursor += n;
-}
-
-static void erase(struct prompt *p, size_t from, size_t n)
-{
-	if (!n)
-		return;
-	memmove(p->line.data + from, p->line.data + from + n, p->line.len - from - n);
-	buf_truncate(&p->line, p->line.len - n);
-	p->cursor = from;
-}
-
-/* Change the line as the key says. */
-static void edit(struct prompt *p, int key)
-{
-	char bytes[4];
-
-	switch (key) {
-	case KEY_NAME_LEFT:  p->cursor -= before(p); break;
-	case KEY_NAME_RIGHT: p->cursor += behind(p); break;
-	case 'A' & 0x1F:
-	case KEY_NAME_HOME:  p->cursor = 0; break;
-	case 'E' & 0x1F:
-	case KEY_NAME_END:   p->cursor = p->line.len; break;
-	case 'H' & 0x1F:
-	case KEY_BACKSPACE_CHAR: erase(p, p->cursor - before(p), before(p)); break;
-	case KEY_NAME_DELETE: erase(p, p->cursor, behind(p)); break;
-	case 'U' & 0x1F:     erase(p, 0, p->cursor); break;
-	case 'K' & 0x1F:     erase(p, p->cursor, p->line.len - p->cursor); break;
-	default:
-		if (key_is_text(key))
-			insert(p, bytes, utf8_encode((uint32_t)key, bytes));
-	}
-}
 
 static enum prompt_state answer(struct prompt *p, const char *text)
 {
@@ -203,8 +131,7 @@ static enum prompt_state key_choice(struct prompt *p, int key)
 	case KEY_NAME_PAGE_DOWN: p->chosen = n ? MIN(p->chosen + 10, n - 1) : 0; break;
 	case KEY_NAME_PAGE_UP:   p->chosen -= MIN(p->chosen, (size_t)10); break;
 	default:
-		edit(p, key);
-		if (key_is_text(key) || key == KEY_BACKSPACE_CHAR)
+		if (edit_key(&p->line, key) == EDIT_CHANGED)
 			p->chosen = 0;
 	}
 	return PROMPT_OPEN;
@@ -221,40 +148,24 @@ enum prompt_state prompt_key(struct prompt *p, int key)
 	case QUESTION_LINE:   break;
 	}
 	if (key == '\r')
-		return answer(p, buf_text(&p->line));
-	edit(p, key);
+		return answer(p, edit_text(&p->line));
+	edit_key(&p->line, key);
 	return PROMPT_OPEN;
 }
 
 enum prompt_state prompt_paste(struct prompt *p, const char *text)
 {
-	size_t n = strcspn(text, "\n");
-
 	/* A pasted "y" must never be an answer. */
 	if (p->kind == QUESTION_LINE || p->kind == QUESTION_CHOICE)
-		insert(p, text, MIN(n, (size_t)MAX_LINE));
+		edit_paste(&p->line, text);
 	return PROMPT_OPEN;
 }
 
 /* ---- drawing ---- */
 
-/* The line with its cursor; what does not fit is shown from the left on. */
-static void draw_line(const struct prompt *p, struct grid *g, struct span at)
+static void draw_line(struct prompt *p, struct grid *g, struct span at)
 {
-	struct cell *c;
-	char head[MAX_LINE + 8];
-	int before_cursor, skip;
-
-	memcpy(head, buf_text(&p->line), p->cursor);
-	head[p->cursor] = 0;
-	before_cursor = grid_text_width(g, head);
-	skip = MAX(before_cursor - at.width + 1, 0);
-	for (int i = 0; i < at.width; i++)
-		grid_put(g, at.row, at.col + i, at.style, ' ');
-	grid_text_part(g, at, buf_text(&p->line), p->line.len, skip);
-	c = grid_at(g, at.row, at.col + before_cursor - skip);
-	if (c)
-		c->style = STYLE_CURSOR;
+	edit_draw(&p->line, g, (struct rect){ at.row, at.col, 1, at.width }, at.style, true);
 }
 
 /* Draws text by lines; returns the rows they take. rows 0 only counts. */
@@ -312,7 +223,7 @@ static const char *foot_of(const struct prompt *p)
 }
 
 /* No room for a box: the last row. */
-static void draw_small(const struct prompt *p, struct grid *g)
+static void draw_small(struct prompt *p, struct grid *g)
 {
 	struct span at = { g->rows - 1, 0, g->cols, STYLE_FOCUS };
 
@@ -339,7 +250,7 @@ static int rows_wanted(const struct prompt *p, struct grid *g, int cols)
 	return words + 1 + (words > 0);
 }
 
-void prompt_draw(const struct prompt *p, struct grid *g)
+void prompt_draw(struct prompt *p, struct grid *g)
 {
 	int cols = MIN(g->cols - 2, BOX_COLS), rows;
 	struct rect box, r;

@@ -16,6 +16,7 @@
 
 #include "share/base/buf.h"
 #include "share/base/err.h"
+#include "tui/edit.h"
 #include "tui/grid.h"
 #include "tui/keys.h"
 
@@ -50,8 +51,7 @@ struct prompt {
 	char *title, *text;	/* owned */
 	char **choices;		/* owned */
 	size_t n_choices;
-	struct buf line;	/* what was typed: the line, or the filter of the choices */
-	size_t cursor;		/* bytes before it */
+	struct edit line;	/* what was typed: the line, or the filter of the choices */
 	size_t chosen;		/* of those that pass the filter */
 	int top;		/* TEXT: first line shown */
 	char *answer;		/* owned; NULL: called off */
@@ -60,7 +60,7 @@ struct prompt {
 int prompt_ask(struct prompt *p, const struct question *q, struct err *e);
 enum prompt_state prompt_key(struct prompt *p, int key);
 enum prompt_state prompt_paste(struct prompt *p, const char *text);
-void prompt_draw(const struct prompt *p, struct grid *g);
+void prompt_draw(struct prompt *p, struct grid *g);
 void prompt_close(struct prompt *p);
 
 #endif

@@ -4,6 +4,7 @@
 #ifndef WERKBANK_TUI_WISHES_H
 #define WERKBANK_TUI_WISHES_H
 
+#include "tui/wizard.h"
 #include "tui/world.h"
 
 /* Who asks when it is not a tab. */
@@ -31,6 +32,8 @@ struct world_wishes {
 
 	char **command;		/* owned, ends with NULL: waits for a yes; NULL: none */
 	char *command_title;	/* owned */
+
+	struct wizard *wizard;	/* owned: a form to open; NULL: none */
 
 	int wakes[WORLD_WAKES];
 	size_t n_wakes;

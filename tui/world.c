@@ -15,7 +15,6 @@
 #include "tui/history.h"
 #include "tui/jobs.h"
 #include "tui/wishes.h"
-#include "tui/wizard.h"
 
 #define COPY_MAX 100000	/* bytes: terminals refuse more, some of them much less */
 
@@ -38,6 +37,7 @@ void world_close(struct world *w)
 	history_free(w->history);
 	if (wish) {
 		prompt_close(&wish->prompt);
+		wizard_free(wish->wizard);
 		wishes_forget_command(wish);
 		buf_free(&wish->copy);
 		free(wish);
@@ -236,23 +236,20 @@ void world_run(struct world *w, const char *title, const char *const *argv)
 
 void world_wizard(struct world *w, const struct wizard_form *form)
 {
-	const char *argv[48] = { "werkbank", form->command };
-	char names[32][48];
-	size_t n = 2;
+	struct err e = { 0 };
+	char *usual = paths_workspace(NULL, &e);
+	bool named = !usual || strcmp(usual, w->workspace);
+	struct wizard *z;
 
-	if (form->argument)
-		argv[n++] = form->argument;
-	for (size_t i = 0; i < form->n_values && i < ARRAY_LEN(names) && n + 3 < ARRAY_LEN(argv);
-	     i++) {
-		if (!form->values[i].value)
-			continue;
-		snprintf(names[i], sizeof(names[i]), "--%s", form->values[i].option);
-		for (char *c = names[i]; (c = strchr(c, '_'));)
-			*c = '-';
-		argv[n++] = names[i];
-		argv[n++] = form->values[i].value;
+	free(usual);
+	named = named && conf_takes(form->command, "workspace");
+	if (!(z = wizard_new(form, named ? w->workspace : NULL, &e))) {
+		world_say(w, STYLE_BAD, "%s", e.text);
+		return;
 	}
-	world_run(w, form->title, argv);
+	wizard_free(w->wishes->wizard);
+	w->wishes->wizard = z;
+	w->wishes->redraw = true;
 }
 
 void world_wake_on(struct world *w, int fd)

@@ -135,6 +135,38 @@ void conf_value(const struct conf *c, const char *name, struct buf *out);
  */
 const char *conf_option_at(size_t i, const char **section);
 
+/* ---- the tables, for forms and lists ---- */
+
+enum conf_kind { CONF_INT, CONF_REAL, CONF_BOOL, CONF_STR, CONF_ENUM, CONF_LIST };
+
+/* What the tables say of an option. All borrowed. */
+struct conf_row {
+	enum conf_kind kind;
+	const char *section, *name;	/* name with _ */
+	const char *detail;		/* the argument; enumerations: the choices "a|b|c" */
+	const char *help;
+};
+
+/* The row of an option; false: there is none of that name (with - or _). */
+bool conf_row_of(const char *name, struct conf_row *out);
+
+/* Whether a command takes an option; false for a command or option that does not exist. */
+bool conf_takes(const char *command, const char *option);
+
+/* What follows the options of a command, as the usage line has it; NULL: no such command. */
+const char *conf_arguments_of(const char *command);
+
+/* Whether text is a value of an option: 0, or ERR_USAGE saying what is expected. */
+int  conf_check(const char *name, const char *value, struct err *e);
+
+/* What an option is for, with its range and default, as --help has it. */
+void conf_explain(const char *name, struct buf *out);
+
+/* Choice number i of an enumeration's detail, its length through *n; NULL past the end. Borrowed. */
+const char *conf_choice(const char *choices, int i, size_t *n);
+
+/* ---- what users read ---- */
+
 /* The version, and what was built in. */
 void conf_version(struct buf *out);
 /* Help: of one command, or (NULL) the list of commands. */

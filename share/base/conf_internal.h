@@ -10,8 +10,6 @@
 
 #include "share/base/conf.h"
 
-enum conf_kind { CONF_INT, CONF_REAL, CONF_BOOL, CONF_STR, CONF_ENUM, CONF_LIST };
-
 enum conf_rank { RANK_DEFAULT, RANK_RECIPE, RANK_ENVIRONMENT, RANK_LINE };
 
 struct conf_option {
@@ -55,12 +53,6 @@ bool conf_has_word(const char *words, const char *word);
 /* The name as users write it, with -. Returns out. */
 #define CONF_NAME_MAX 40
 const char *conf_dashed(const char *name, char out[CONF_NAME_MAX]);
-
-/*
- * Choice number i of "a|b|c": its start, its length through *n; NULL (and 0) past the end.
- * Borrowed.
- */
-const char *conf_choice(const char *choices, int i, size_t *n);
 
 /* Where a value comes from, and how messages call the option. */
 struct conf_source {

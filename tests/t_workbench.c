@@ -1,0 +1,525 @@
+/*
+ * t_workbench.c - the frame of the workbench: keys and themes from files, jobs, questions, forms,
+ * and every view at every size.
+ */
+#include "tests/test.h"
+
+#include <fcntl.h>
+#include <locale.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "share/base/clock.h"
+#include "share/base/file.h"
+#include "share/base/util.h"
+#include "tui/frame.h"
+#include "tui/history.h"
+#include "tui/jobs.h"
+#include "tui/keys.h"
+#include "tui/prompt.h"
+#include "tui/theme.h"
+#include "tui/view.h"
+#include "tui/wishes.h"
+#include "tui/wizard.h"
+
+static struct err e;
+
+/* ---- keys ---- */
+
+TEST(workbench_keymap_files)
+{
+	struct keymap map = { 0 };
+
+	/* the same letter in a group of its own, and nowhere else */
+	check_int(keys_action(&map, 'x', "form"), ACTION_FORM_RUN);
+	check_int(keys_action(&map, 'x', "run"), keys_action(&map, 'x', NULL));
+	check_int(keys_action(&map, '/', NULL), ACTION_NONE);
+	check_int(keymap_read(&map, "keys", "# mine\n\nform.run = X <Alt-x>\n", &e), 0);
+	check_int(keymap_read(&map, "keys", "workbench.quit=Q", &e), 0);
+	check_int(keys_action(&map, 'x', "form"), ACTION_NONE);
+	check_int(keys_action(&map, 'X', "form"), ACTION_FORM_RUN);
+	check_int(keys_action(&map, KEY_ALT | 'x', "form"), ACTION_FORM_RUN);
+	check_int(keys_action(&map, 'Q', "run"), ACTION_QUIT);
+	check_int(keys_action(&map, 'q', "run"), ACTION_NONE);
+	check_str(keymap_keys(&map, ACTION_QUIT), "Q");
+	check_int(keymap_read(&map, "keys", "\nform.fly = x\n", &e), ERR_CONFIG);
+	check(strstr(e.text, "keys:2") && strstr(e.text, "form.fly"));
+	check_int(keymap_read(&map, "keys", "form.run = <Hyper-x>\n", &e), ERR_CONFIG);
+	check(strstr(e.text, "<Hyper-x>"));
+	check_int(keymap_read(&map, "keys", "form.run\n", &e), ERR_CONFIG);
+	keymap_free(&map);
+	check_int(keys_action(&map, 'q', "run"), ACTION_QUIT);
+}
+
+TEST(workbench_key_names)
+{
+	const char *p = "<Alt-x><Alt-ß>"
+			"<Alt->><Alt-Left><Ctrl-Right><F12><Backspace><Alt-Backspace>";
+
+	check_int(keys_next(&p), KEY_ALT | 'x');
+	check_int(keys_next(&p), KEY_ALT | 0xDF);
+	check_int(keys_next(&p), KEY_ALT | '>');
+	check_int(keys_next(&p), KEY_ALT | KEY_NAME_LEFT);
+	check_int(keys_next(&p), KEY_CTRL | KEY_NAME_RIGHT);
+	check_int(keys_next(&p), KEY_NAME_F12);
+	check_int(keys_next(&p), 0x7F);
+	check_int(keys_next(&p), KEY_ALT | 0x7F);
+	check_int(keys_next(&p), 0);
+	check(key_is_text('a') && key_is_text(' ') && key_is_text(0x65E5));
+	check(!key_is_text(0x1B) && !key_is_text(0x7F) && !key_is_text(0x9B));
+	check(!key_is_text(KEY_NAME_UP) && !key_is_text(KEY_ALT | 'a'));
+}
+
+/* ---- themes ---- */
+
+TEST(workbench_themes)
+{
+	struct theme t;
+	const char *what;
+
+	for (int i = 0; theme_name(i, &what); i++) {
+		check(theme_builtin(&t, theme_name(i, NULL)) && *what);
+		for (int s = 0; s < STYLE_COUNT; s++)
+			for (int d = 0; d < THEME_DEPTHS; d++) {
+				static const int most[] = { 256, 16, 8 };
+
+				check(t.styles[s].colour[d] < most[d] &&
+				      t.styles[s].ground[d] < most[d]);
+			}
+		/* Never colour alone: what must be told apart differs without any. */
+		check(t.styles[STYLE_BAD].plain_attributes !=
+		      t.styles[STYLE_GOOD].plain_attributes);
+		check(t.styles[STYLE_ADDED].plain_attributes !=
+		      t.styles[STYLE_REMOVED].plain_attributes);
+		check(t.styles[STYLE_SELECTED].plain_attributes & THEME_REVERSE);
+	}
+	check(theme_builtin(&t, "mono") && t.styles[STYLE_BAD].colour[THEME_256] == -1);
+	check(!theme_builtin(&t, "pink"));
+}
+
+TEST(workbench_theme_files)
+{
+	struct theme t;
+
+	theme_builtin(&t, "auto");
+	check_int(theme_read(&t, "t", "base = dark\nbad = 196 bold\n", &e), 0);
+	check_int(theme_read(&t, "t", "# mine\nselected=black on bright-cyan", &e), 0);
+	check_int(t.styles[STYLE_BAD].colour[THEME_256], 196);
+	check_int(t.styles[STYLE_BAD].colour[THEME_16], 9);
+	check_int(t.styles[STYLE_BAD].colour[THEME_8], 1);
+	check_int(t.styles[STYLE_BAD].attributes, THEME_BOLD);
+	check_int(t.styles[STYLE_SELECTED].ground[THEME_256], 14);
+	check_int(t.styles[STYLE_SELECTED].ground[THEME_8], 6);
+	check_int(t.styles[STYLE_FIRST].colour[THEME_256], 75);	/* of dark */
+	check_int(theme_read(&t, "t", "\nbda = 1\n", &e), ERR_CONFIG);
+	check(strstr(e.text, "t:2") && strstr(e.text, "bad"));
+	check_int(theme_read(&t, "t", "bad = 256\n", &e), ERR_CONFIG);
+	check_int(theme_read(&t, "t", "bad = shiny\n", &e), ERR_CONFIG);
+	check_int(theme_nearest(196, 8), 1);
+	check_int(theme_nearest(21, 16), 4);
+	check_int(theme_nearest(-1, 8), -1);
+}
+
+/* ---- jobs ---- */
+
+/* Until no job runs any more, at most ten seconds; the first job. */
+static const struct job *finish(struct jobs *j)
+{
+	for (int i = 0; i < 1000 && jobs_running(j); i++) {
+		jobs_update(j, 7);
+		usleep(10000);
+	}
+	check_int((int)jobs_running(j), 0);
+	return jobs_at(j, 0);
+}
+
+TEST(workbench_job_talks_and_ends)
+{
+	static const char *const argv[] = {
+		"sh", "-c", 
+		"echo one; printf '10 %%\\r20 %%\\r30 %%\\n'; cat; echo bad >&2; exit 3", NULL
+	};
+	struct jobs *j = jobs_new(&e);
+	const struct job *job;
+
+	check_int(jobs_start(j, "talk", argv, 5, &e), 1);
+	job = finish(j);
+	check_int(job->state, JOB_FAILED);
+	check_int(job->status, 3);
+	check(job->started == 5 && job->ended == 7);
+	check_int((int)job->n_lines, 3);
+	for (size_t i = 0; i < job->n_lines; i++) {
+		const struct job_line *line = job_line(job, i);
+
+		check(!strcmp(line->text, "bad") == line->is_error);
+		check(!strcmp(line->text, "one") || !strcmp(line->text, "30 %") ||
+		      !strcmp(line->text, "bad"));
+	}
+	check_str(job->title, "talk");
+	check(!jobs_find(j, 2) && jobs_find(j, 1) == job);
+	jobs_free(j);
+}
+
+TEST(workbench_job_floods_and_is_stopped)
+{
+	static const char *const argv[] = { "sh", "-c", "yes 'much to say, all the time'", NULL };
+	static const char *const stubborn[] = {
+		"sh", "-c", "trap '' TERM; echo up; while :; do sleep 0.1; done", NULL
+	};
+	struct jobs *j = jobs_new(&e);
+	double start;
+	int id = jobs_start(j, "flood", argv, 1, &e);
+
+	start = clock_mono_s();
+	for (int i = 0; i < 50; i++) {
+		jobs_update(j, 1);
+		usleep(1000);
+	}
+	check(clock_mono_s() - start < 5);	/* one update takes in a bounded piece */
+	check_int((int)jobs_at(j, 0)->n_lines, JOB_LINES);
+	check_str(jobs_at(j, 0)->last, "much to say, all the time");
+	jobs_stop(j, id);
+	check_int(finish(j)->state, JOB_STOPPED);
+	id = jobs_start(j, "stubborn", stubborn, 1, &e);
+	for (int i = 0; i < 500 && !*jobs_find(j, id)->last; i++) {
+		jobs_update(j, 1);
+		usleep(10000);
+	}
+	jobs_stop(j, id);
+	jobs_update(j, 1);
+	check_int((int)jobs_running(j), 1);
+	jobs_stop(j, id);	/* the second time it is killed */
+	check_int(finish(j)->status, 128 + SIGKILL);
+	jobs_free(j);
+}
+
+TEST(workbench_job_leaves_a_child_behind)
+{
+	static const char *const argv[] = { "sh", "-c", "sleep 3 & echo done", NULL };
+	static const char *const missing[] = { "/nonexistent/program", NULL };
+	struct jobs *j = jobs_new(&e);
+	double start = clock_mono_s();
+
+	jobs_start(j, "detach", argv, 1, &e);
+	check_int(finish(j)->state, JOB_DONE);
+	check(clock_mono_s() - start < 2.5);	/* nobody waits for the child that holds the pipe */
+	check_str(jobs_at(j, 0)->last, "done");
+	check_int(jobs_start(j, "missing", missing, 1, &e), ERR_UNAVAILABLE);
+	check(strstr(e.text, "/nonexistent/program"));
+	for (int i = 0; i < JOB_MAX + 5; i++) {
+		static const char *const quick[] = { "true", NULL };
+
+		check(jobs_start(j, "quick", quick, 1, &e) > 0);
+		finish(j);
+	}
+	check_int((int)jobs_count(j), JOB_MAX);
+	jobs_free(j);
+}
+
+TEST(workbench_job_command_as_text)
+{
+	static const char *const argv[] = { "werkbank", "train", "a b", "it's", "", "--x=1", NULL };
+	struct buf out = { 0 };
+
+	jobs_command_text(argv, &out);
+	check_str(buf_text(&out), "werkbank train 'a b' 'it'\\''s' '' --x=1");
+	buf_free(&out);
+}
+
+/* ---- questions ---- */
+
+static enum prompt_state type(struct prompt *p, const char *keys)
+{
+	enum prompt_state state = PROMPT_OPEN;
+
+	while (*keys && state == PROMPT_OPEN)
+		state = prompt_key(p, keys_next(&keys));
+	return state;
+}
+
+TEST(workbench_questions)
+{
+	static const char *const choices[] = { "base", "tiny", "big" };
+	struct question line = { .kind = QUESTION_LINE, .title = "name", .text = "demo" };
+	struct question choice = { .kind = QUESTION_CHOICE, .title = "size", .choices = choices,
+				   .n_choices = 3 };
+	struct question sure = { .kind = QUESTION_YES_NO, .title = "sure?", .text = "rm" };
+	struct prompt p = { 0 };
+
+	check_int(prompt_ask(&p, &line, &e), 0);
+	check_int(type(&p, "-2ü<Enter>"), PROMPT_ANSWERED);
+	check_str(p.answer, "demo-2ü");
+	prompt_ask(&p, &line, &e);
+	check_int(type(&p, "x<Esc>"), PROMPT_ANSWERED);
+	check(!p.answer);
+	prompt_ask(&p, &choice, &e);
+	check_int(type(&p, "B<Down><Enter>"), PROMPT_ANSWERED);	/* base, big */
+	check_str(p.answer, "big");
+	prompt_ask(&p, &choice, &e);
+	check_int(type(&p, "zzz<Enter>"), PROMPT_OPEN);
+	check_int(type(&p, "<Backspace><Backspace><Backspace><Up><Enter>"), PROMPT_ANSWERED);
+	check_str(p.answer, "base");
+	prompt_ask(&p, &sure, &e);
+	check_int(type(&p, "x<Enter><Space>"), PROMPT_OPEN);	/* nothing but y means yes */
+	check_int(prompt_paste(&p, "y\n"), PROMPT_OPEN);
+	check_int(type(&p, "c"), PROMPT_COPY);
+	check_int(type(&p, "y"), PROMPT_ANSWERED);
+	check_str(p.answer, "yes");
+	prompt_ask(&p, &sure, &e);
+	check_int(type(&p, "n"), PROMPT_ANSWERED);
+	check(!p.answer);
+	prompt_close(&p);
+}
+
+/* ---- forms ---- */
+
+static size_t row_of(const struct wizard *z, const char *label)
+{
+	for (size_t i = 0; i < z->n; i++)
+		if (!strcmp(z->rows[i].label, label))
+			return i;
+	test_fail(__FILE__, __LINE__, "no row %s", label);
+	return 0;
+}
+
+static void check_line(const struct wizard *z, const char *want)
+{
+	struct buf line = { 0 };
+	char **argv = wizard_argv(z, &e);
+
+	jobs_command_text((const char *const *)argv, &line);
+	check_str(buf_text(&line), want);
+	wizard_free_argv(argv);
+	buf_free(&line);
+}
+
+TEST(workbench_forms)
+{
+	static const struct wizard_value values[] = { { "run", "first" }, { "max_minutes", NULL } };
+	static const struct wizard_value wrong[] = { { "beam_me_up", "1" } };
+	static const char *const recipes[] = { "demo", "multi30k" };
+	struct wizard_form form = {
+		.title = "Train", .command = "train", .argument = "demo",
+		.argument_label = "recipe", .argument_choices = recipes, .n_choices = 2,
+		.values = values, .n_values = 2, .go = -1,
+	};
+	struct buf text = { 0 };
+	struct wizard *z = wizard_new(&form, "w", &e);
+
+	if (!check(z != NULL))
+		return;
+	check_int((int)z->n_first, 3);
+	check_line(z, "werkbank train -C w demo --run first");
+	check_int(wizard_set(z, row_of(z, "max-minutes"), "-1", &e), ERR_USAGE);
+	check_int(wizard_set(z, row_of(z, "max-minutes"), "2.5", &e), 0);
+	check_int(wizard_set(z, row_of(z, "size"), "huge", &e), ERR_USAGE);
+	check_int(wizard_set(z, row_of(z, "size"), "big", &e), 0);
+	check_int(wizard_set(z, row_of(z, "tokenize"), "no", &e), 0);
+	check_int(wizard_set(z, row_of(z, "detach"), "yes", &e), 0);
+	check_int(wizard_set(z, row_of(z, "run"), NULL, &e), 0);
+	check_line(z, "werkbank train -C w demo --max-minutes 2.5 --no-tokenize --size big "
+		      "--detach");
+	wizard_default(z, row_of(z, "dropout"), &text);
+	check_str(buf_text(&text), "0.1");
+	buf_free(&text);
+	/* neither what the workbench answers itself nor options of other commands */
+	for (size_t i = 0; i < z->n; i++)
+		check(strcmp(z->rows[i].label, "workspace") && strcmp(z->rows[i].label, "quiet") &&
+		      strcmp(z->rows[i].label, "n-best"));
+	wizard_free(z);
+	form.values = wrong;
+	form.n_values = 1;
+	check(!wizard_new(&form, NULL, &e));
+	check(strstr(e.text, "beam_me_up"));
+}
+
+/* ---- the world ---- */
+
+/* A workspace with the recorded run; false: skipped. */
+static bool open_world(struct world *w, char *workspace, size_t size)
+{
+	static const char *const files[] = { "journal.jsonl", "samples.jsonl", "recipe.ini",
+					     "state.json" };
+	const char *source = getenv("srcdir");
+	char from[600], to[600];
+
+	snprintf(workspace, size, "%s", test_folder());
+	snprintf(to, sizeof(to), "%s/runs/demo", workspace);
+	file_make_folders(to, &e);
+	for (size_t i = 0; i < ARRAY_LEN(files); i++) {
+		snprintf(from, sizeof(from), "%s/tests/golden/run/%s", source ? source : ".",
+			 files[i]);
+		snprintf(to, sizeof(to), "%s/runs/demo/%s", workspace, files[i]);
+		if (file_exists(from))
+			check_int(file_copy(from, to, &e), 0);
+	}
+	if (!check_int(world_open(w, workspace, &e), 0))
+		return false;
+	w->now = 1750000210;
+	w->keymap = NULL;
+	w->view = "run";
+	return check_int(world_choose_run(w, "demo", &e), 0);
+}
+
+TEST(workbench_world)
+{
+	char workspace[300], path[600], name[64];
+	struct world w;
+	struct buf text = { 0 };
+	char **names;
+	size_t n;
+
+	if (!open_world(&w, workspace, sizeof(workspace)))
+		return;
+	check(w.run && !strcmp(w.run, "demo") && w.wishes->news & NEWS_RUN);
+	check_int(world_choose_run(&w, "nobody", &e), ERR_NOINPUT);
+	check_str(w.run, "demo");
+	names = world_runs(&w, &n, &e);
+	if (check(names && n == 1))
+		check_str(names[0], "demo");
+	for (size_t i = 0; names && i < n; i++)
+		free(names[i]);
+	free(names);
+	/* an export never overwrites */
+	snprintf(name, sizeof(name), "export-%ld.csv", (long)getpid());
+	world_export(&w, name, "first");
+	world_export(&w, name, "second");
+	check_int(file_read_all(name, 100, &text, &e), 0);
+	check_str(buf_text(&text), "first");
+	check(strstr(w.wishes->said, "-2.csv") != NULL);
+	unlink(name);
+	snprintf(path, sizeof(path), "export-%ld-2.csv", (long)getpid());
+	check_int(unlink(path), 0);
+	/* looking only: a command is shown, not run */
+	w.readonly = true;
+	world_run(&w, "x", (const char *const[]){ "werkbank", "stop", "demo", NULL });
+	check(w.asking && w.wishes->prompt.kind == QUESTION_TEXT);
+	check_str(w.wishes->prompt.text, "werkbank stop demo");
+	buf_free(&text);
+	world_close(&w);
+}
+
+/* ---- every view at every size ---- */
+
+#define SENTINEL 0x7E	/* '~', drawn by no view */
+
+/* The first cell outside body that is no longer as it was; NULL: none. */
+static const struct cell *spilled(const struct grid *g, struct rect body)
+{
+	for (int row = 0; row < g->rows; row++)
+		for (int col = 0; col < g->cols; col++) {
+			bool in = row >= body.row && row < body.row + body.rows &&
+				  col >= body.col && col < body.col + body.cols;
+			const struct cell *c = grid_at(g, row, col);
+
+			if (!in && c->ch != SENTINEL)
+				return c;
+		}
+	return NULL;
+}
+
+static void draw_at(const struct view *v, void *state, struct world *w, int rows, int cols)
+{
+	/* a margin on every side shows what goes beyond the body */
+	struct grid g = { .charset = w->charset };
+	struct rect body = { 1, 2, rows, cols };
+	const struct cell *c;
+
+	if (grid_resize(&g, rows + 2, cols + 4, &e))
+		return;
+	for (int i = 0; i < g.rows * g.cols; i++)
+		g.cells[i].ch = SENTINEL;
+	for (int row = 0; row < rows; row++)
+		for (int col = 0; col < cols; col++)
+			grid_put(&g, body.row + row, body.col + col, STYLE_NORMAL, ' ');
+	v->draw(state, &g, body, w);
+	if ((c = spilled(&g, body)))
+		test_fail(__FILE__, __LINE__, "%s at %d x %d draws outside, at %d, %d", v->name,
+			  rows, cols, (int)((c - g.cells) / g.cols), (int)((c - g.cells) % g.cols));
+	grid_free(&g);
+}
+
+static void draw_every_size(const struct view *v, struct world *w)
+{
+	bool all = getenv("WERKBANK_EVERY_SIZE") != NULL;
+	void *state = calloc(1, MAX(v->state_size, (size_t)1));
+
+	w->view = v->name;
+	w->front = true;
+	w->news = NEWS_RUN | NEWS_HISTORY | NEWS_JOBS;
+	if (v->open && !check_int(v->open(state, w, &e), 0)) {
+		free(state);
+		return;
+	}
+	for (int i = 0; i < 100 && v->update; i++, w->news = 0)
+		if (!(v->update(state, w) & REACT_AGAIN))
+			break;
+	for (int rows = 1; rows <= 200; rows += all || rows < 12 ? 1 : 1 + rows / 5)
+		for (int cols = 1; cols <= 400; cols += all || cols < 24 ? 1 : 1 + cols / 7)
+			draw_at(v, state, w, rows, cols);
+	if (v->close)
+		v->close(state);
+	free(state);
+}
+
+TEST(workbench_views_at_every_size)
+{
+	static const enum grid_charset charsets[] = { GRID_ASCII, GRID_FULL };
+	char workspace[300];
+	struct world w;
+
+	if (!setlocale(LC_CTYPE, "C.UTF-8")) {
+		test_skip("this machine has no locale C.UTF-8");
+		return;
+	}
+	if (!open_world(&w, workspace, sizeof(workspace)))
+		return;
+	while (history_update(w.history, w.now, 1, &e) == HISTORY_MORE)
+		;
+	for (size_t k = 0; k < ARRAY_LEN(charsets); k++) {
+		w.charset = charsets[k];
+		for (int tab = 0; tab < TAB_COUNT; tab++) {
+			w.wishes->caller = tab;
+			draw_every_size(view_tabs[tab], &w);
+		}
+		draw_every_size(&view_help, &w);
+	}
+	world_close(&w);
+}
+
+TEST(workbench_frame_at_every_size)
+{
+	char workspace[300];
+	struct world w;
+
+	if (!open_world(&w, workspace, sizeof(workspace)))
+		return;
+	for (int rows = 1; rows <= 200; rows++)
+		for (int cols = 1; cols <= 400; cols += rows < 8 ? 1 : 37) {
+			struct grid g = { .charset = GRID_ASCII };
+			struct frame f;
+
+			frame_layout(rows, cols, &f);
+			check(f.tabs.rows + f.body.rows + f.foot.rows == rows && f.body.rows > 0);
+			if (!f.tabs.rows || rows > 8)
+				continue;
+			grid_resize(&g, rows, cols, &e);
+			for (int front = 0; front < TAB_COUNT; front++) {
+				int seen = 0;
+
+				grid_clear(&g);
+				frame_draw_tabs(&g, f.tabs, &w, front);
+				frame_draw_foot(&g, f.foot, &w, view_tabs[front]);
+				/* where a tab is drawn, a click finds it */
+				for (int col = 0; col < cols; col++)
+					if (frame_tab_at(&g, f.tabs, &w, front, col) == front)
+						seen++;
+				check(seen > 0 || cols < 24);
+			}
+			grid_free(&g);
+		}
+	world_close(&w);
+}
