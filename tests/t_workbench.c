@@ -139,7 +139,7 @@ static const struct job *finish(struct jobs *j)
 TEST(workbench_job_talks_and_ends)
 {
 	static const char *const argv[] = {
-		"sh", "-c", 
+		"sh", "-c",
 		"echo one; printf '10 %%\\r20 %%\\r30 %%\\n'; cat; echo bad >&2; exit 3", NULL
 	};
 	struct jobs *j = jobs_new(&e);
