@@ -38,7 +38,8 @@ libtui_a_SOURCES = \
 	%D%/world.c    %D%/world.h %D%/wishes.h \
 	%D%/view_help.c %D%/view_settings.c
 # Each view has its line, so that those who write them do not meet.
-libtui_a_SOURCES += %D%/view_home.c
+libtui_a_SOURCES += %D%/view_home.c %D%/list.c %D%/list.h %D%/steps.c %D%/steps.h \
+	%D%/recipes.c %D%/recipes.h
 libtui_a_SOURCES += %D%/view_data.c
 libtui_a_SOURCES += %D%/view_run.c
 libtui_a_SOURCES += %D%/view_hosts.c

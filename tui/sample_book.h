@@ -35,7 +35,7 @@ struct sample_sentence {
 };
 
 struct sample_book {
-	struct sample_sentence *sentences;	/* owned: (SAMPLE_SENTENCES), in the order of the file */
+	struct sample_sentence *sentences;	/* owned: (SAMPLE_SENTENCES), as in the file */
 	size_t n;
 	struct journal_reader *reader;	/* private, owned */
 	char *path;			/* private, owned */

@@ -47,6 +47,7 @@ struct world {
 	const char *trouble;		/* why its files cannot be read; "" when they can */
 
 	struct jobs *jobs;	/* what was started from here (jobs.h) */
+	char corpus[101];	/* the chosen corpus; "": none was chosen. Views may write it */
 
 	const struct keymap *keymap;	/* for keys_describe(); borrowed */
 	const char *view;		/* name of the tab in front; borrowed */
