@@ -12,6 +12,7 @@
 #include "share/base/mem.h"
 
 #define CHUNK_LINES 1024	/* translated together: enough to fill batches of like length */
+#define CHUNK_FIRST 64	/* the first time; then twice as many: who waits sees something soon */
 
 /* Lines read but not yet translated. */
 struct chunk {
@@ -143,7 +144,7 @@ static void prompt(const struct translate *t)
 
 static int translate_lines(struct translate *t, struct lines *in, bool interactive, struct err *e)
 {
-	size_t at_once = interactive ? 1 : CHUNK_LINES;
+	size_t at_once = interactive ? 1 : CHUNK_FIRST;
 	int got;
 
 	if (interactive)
@@ -157,8 +158,11 @@ static int translate_lines(struct translate *t, struct lines *in, bool interacti
 		if (buf_check(&c->text, e))
 			return e->code;
 		c->ends[c->n++] = c->text.len;
-		if (c->n == at_once && flush_chunk(t, e))
-			return e->code;
+		if (c->n == at_once) {
+			if (flush_chunk(t, e))
+				return e->code;
+			at_once = interactive ? 1 : MIN(2 * at_once, (size_t)CHUNK_LINES);
+		}
 		if (interactive)
 			prompt(t);
 	}

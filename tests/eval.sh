@@ -339,6 +339,25 @@ line 1 '^Der Hund'
 sed -n 2p "$tmp/out" >"$tmp/second"
 head -n 1 "$tmp/plain" | cmp -s - "$tmp/second" && ok "no prefix" || not_ok "no prefix" "$(cat "$tmp/second")"
 
+# ---- the console of the workbench, with the real thing ------------------------
+console() {
+	LC_ALL=C WERKBANK_RUNTIME=$tmp XDG_CONFIG_HOME=$tmp XDG_STATE_HOME=$tmp \
+		"$wb" watch -C "$w" r --dump 40x120 --keys "$1" >"$tmp/out" 2>"$tmp/err"
+}
+echo 'the man sees the dog.' >"$tmp/in"
+says 0 '' "$wb" translate -C "$w" --run r --checkpoint last
+want=$(cut -c 1-60 "$tmp/out" | LC_ALL=C sed 's/[^ -~]/?/g; s/??*/?*/g; s/[][\\.^$]/./g')
+console '7<Wait>the man sees the dog.<Wait>'
+if [ -n "$want" ]; then line 7 "^.${want}"; else line 7 '^. *.$'; fi
+line 6 '^.- translation, de -'
+console '7<Wait>the man sees the dog.<Wait><Esc><Wait>'
+if grep -qE '<?[0-9.]+% [#-]+ ' "$tmp/out"; then ok "alternatives"; else
+	not_ok "alternatives" "none: $(cat "$tmp/out")"; fi
+cp "$tmp/in" "$tmp/console-in"
+console "7<Wait><Esc>t$tmp/console-in<Enter><Enter><Wait>"
+says 0 '' "$wb" translate -C "$w" --run r --checkpoint last "$tmp/console-in"
+if cmp -s "$tmp/out" "$tmp/console-in.de"; then ok "a file"; else not_ok "a file" "differs"; fi
+
 # ---- serve -----------------------------------------------------------------
 {
 	printf '{"id":1,"text":"the man sees the dog."}\n'

@@ -34,6 +34,8 @@ static const char *const dictionary[][3] = {
 	{"newspaper", "Zei@@ tung", "Blatt"}, {"house", "Haus", "Ge@@ bäude"},
 };
 
+static int64_t step = 1200;
+
 struct word { const char *piece; int source; bool joins; };
 
 struct sentence {
@@ -103,7 +105,9 @@ static void translate(struct sentence *s, const char *text, const struct json *r
 			s->words[i].source = MIN(i, s->n_source - 1);
 	}
 	for (int i = 0, k = 0; i < s->n_source; i++) {
-		const char *word = look_up(s->sources[i], variant && i == variant - 1);
+		/* an earlier checkpoint says something else at times */
+		bool other = (variant && i == variant - 1) || (step < 200 && i % 4 == 1);
+		const char *word = look_up(s->sources[i], other);
 
 		if (k++ < said)
 			continue;
@@ -282,7 +286,7 @@ static bool misbehave(const char *text)
 	return text_starts_with(text, "garbage") || text_starts_with(text, "sulk");
 }
 
-static void serve(int64_t step)
+static void serve(void)
 {
 	struct buf out = { 0 };
 	struct lines in;
@@ -348,7 +352,6 @@ static int translate_file(const char *path)
 int main(int argc, char **argv)
 {
 	const char *path = NULL;
-	int64_t step = 1200;
 	bool serves = false;
 
 	for (int i = 2; i < argc; i++) {
@@ -364,6 +367,6 @@ int main(int argc, char **argv)
 			path = argv[i];
 	}
 	if (serves)
-		serve(step);
+		serve();
 	return path ? translate_file(path) : 0;
 }

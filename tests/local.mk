@@ -35,7 +35,28 @@ tests_fake_nvml_old_so_CPPFLAGS = $(AM_CPPFLAGS) -DFAKE_OLD
 tests_fake_nvml_old_so_CFLAGS = $(tests_fake_nvml_so_CFLAGS)
 tests_fake_nvml_old_so_LDFLAGS = -shared
 
-# A translator for tests of the console.
+# The translate console, and a translator for its tests.
+dist_check_SCRIPTS += %D%/screens_translate.sh
+TESTS += %D%/screens_translate.sh
+EXTRA_DIST += $(translate_screens)
+translate_screens = \
+	%D%/golden/translate-24x80-ascii.screen \
+	%D%/golden/translate-24x80.screen \
+	%D%/golden/translate-40x120-ascii.screen \
+	%D%/golden/translate-40x120.screen \
+	%D%/golden/translate-60x200-ascii.screen \
+	%D%/golden/translate-60x200.screen \
+	%D%/golden/translate-error-24x80-ascii.screen \
+	%D%/golden/translate-file-24x80-ascii.screen \
+	%D%/golden/translate-hostile-24x80-ascii.screen \
+	%D%/golden/translate-nothing-24x80-ascii.screen \
+	%D%/golden/translate-small-9x40-ascii.screen \
+	%D%/golden/translate-taken-24x80.screen \
+	%D%/golden/translate-terms-24x80.screen \
+	%D%/golden/translate-two-24x80.screen \
+	%D%/golden/translate-two-40x120.screen \
+	%D%/golden/translate-typing-24x80-ascii.screen \
+	%D%/golden/translate-wide-24x80.screen
 check_PROGRAMS += tests/fake_eval
 tests_fake_eval_SOURCES = %D%/fake_eval.c
 tests_fake_eval_LDADD = $(base_libs) -lm

@@ -179,7 +179,6 @@ static void request(const struct console *c, struct service_request *r)
 		.n_force = c->force.n,
 		.forbid = (const char *const *)c->forbid.terms,
 		.n_forbid = c->forbid.n,
-		.n_best = CONSOLE_N_BEST,
 	};
 }
 
@@ -259,6 +258,15 @@ int console_ask_others(struct console *c, double now, struct err *e)
 
 /* ---- choosing ---- */
 
+void console_look_at(struct console *c, int side)
+{
+	if (side == c->side)
+		return;
+	forget_others(c);
+	c->side = side;
+	c->choice = 0;
+}
+
 void console_choose(struct console *c, int choice)
 {
 	const struct service_answer *a = console_answer(c, c->side);
@@ -306,6 +314,9 @@ int console_take_other(struct console *c, double now, struct err *e)
 	if (!x->prefix)
 		return err_set(e, ERR_PROTOCOL, "this alternative cannot be taken: the translator "
 			       "does not say how the translation then begins");
+	/* The cursor stays on the word, which may have fewer tokens now. */
+	if (console_shown(c, c->side))
+		c->token = (int)word_of(console_shown(c, c->side), (size_t)c->token);
 	return set_prefix(c, x->prefix, now, e);
 }
 
@@ -424,6 +435,15 @@ static bool take_over(struct console *c)
 	return true;
 }
 
+/* Whoever stands on the words sees what else could stand there. */
+static void ask_when_seen(struct console *c, double now)
+{
+	struct err ignored;
+
+	if (c->focus != CONSOLE_INPUT && !c->wants_others)
+		console_ask_others(c, now, &ignored);
+}
+
 /* After an answer the cursor may stand behind the end. */
 static void keep_within(struct console *c)
 {
@@ -453,6 +473,7 @@ bool console_update(struct console *c, double now)
 	if (c->file)
 		news |= translate_file_update(c->file, now);
 	keep_within(c);
+	ask_when_seen(c, now);
 	return news;
 }
 

@@ -27,7 +27,6 @@
 
 #define CONSOLE_SIDES 2
 #define CONSOLE_TERMS 8		/* of each kind */
-#define CONSOLE_N_BEST 5
 #define CONSOLE_ALTERNATIVES 12
 #define CONSOLE_DEBOUNCE_S 0.12	/* after a key, before the text is sent */
 
@@ -79,6 +78,8 @@ int console_ask(struct console *c, double when, struct err *e);
 /* The text is another one: cursor and prefix go back to the start. */
 int console_changed(struct console *c, double now, struct err *e);
 
+/* Look at the other side. */
+void console_look_at(struct console *c, int side);
 /* Choose another translation, token or alternative; they stay within what there is. */
 void console_choose(struct console *c, int choice);
 void console_move(struct console *c, int token, double now);

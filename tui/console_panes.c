@@ -266,6 +266,33 @@ static void draw_trouble(const struct console_side *s, struct grid *g, struct re
 	draw_text_wrapped(g, (struct span){ r.row, r.col, r.cols, STYLE_BAD }, r.rows, 0, text);
 }
 
+/* At the right of the border: what is to be known about the translation. */
+static void draw_remark(const struct console *c, struct grid *g, struct rect r, int side,
+			const char *title)
+{
+	const struct service_answer *a = console_answer(c, side);
+	const struct service_translation *t = console_shown(c, side),
+					 *other = console_shown(c, !side);
+	struct legend l = { .style = STYLE_WARN, .label = "", .value = "" };
+	char differ[40];
+
+	if (console_is_old(c, side)) {
+		l.sign = 0x2026;
+	} else if (a && a->truncated) {
+		l.value = "too long: its end is not translated";
+	} else if (t && other && sides_of(c) == 2) {
+		int n = console_other_words(t, other);
+
+		snprintf(differ, sizeof(differ), n == 1 ? "%d word differs" : "%d words differ",
+			 n);
+		l.style = n ? STYLE_ADDED : STYLE_DIM;
+		l.value = differ;
+	} else {
+		return;
+	}
+	draw_legend(g, r, title, &l, 1);
+}
+
 static void draw_text_box(const struct console *c, struct grid *g, struct rect r, int side)
 {
 	const struct console_side *s = &c->sides[side];
@@ -290,12 +317,7 @@ static void draw_text_box(const struct console *c, struct grid *g, struct rect r
 				  0, a->error);
 	else if (t)
 		console_draw_text(g, in, t, other);
-	if (console_is_old(c, side))
-		draw_legend(g, r, title, &(struct legend){ 0x2026, STYLE_WARN, "", "" }, 1);
-	else if (a && a->truncated)
-		draw_legend(g, r, title,
-			    &(struct legend){ .style = STYLE_WARN, .label = "",
-					      .value = "too long: its end is not translated" }, 1);
+	draw_remark(c, g, r, side, title);
 }
 
 static void draw_words_box(const struct console *c, struct grid *g, struct rect r, int side,
@@ -362,8 +384,8 @@ static const char *no_others(const struct console *c)
 
 	if (!console_shown(c, c->side))
 		return "";
-	if (!c->wants_others)
-		return "go along the words with the arrows to see what else could stand there";
+	if (c->focus == CONSOLE_INPUT && !c->wants_others)
+		return "Esc, then the arrows: what else could stand at a word";
 	if (!o)
 		return "asking";
 	if (o->error)
@@ -405,7 +427,11 @@ static void draw_others(const struct console *c, struct grid *g, struct rect r,
 
 		if (i == c->other)
 			grid_put(g, row, in.col, focused ? STYLE_FOCUS : STYLE_DIM, 0x25B8);
-		snprintf(percent, sizeof(percent), p < 0.0995 ? "%.1f%%" : "%.0f%%", 100 * p);
+		if (p < 0.0005)
+			snprintf(percent, sizeof(percent), "<0.1%%");
+		else
+			snprintf(percent, sizeof(percent), p < 0.0995 ? "%.1f%%" : "%.0f%%",
+				 100 * p);
 		draw_text_right(g, row, in.col + 6, 5, STYLE_DIM,
 				isnan(x->log_prob) ? "-" : percent);
 		draw_bar(g, row, in.col + 8, bar, p);

@@ -182,6 +182,18 @@ void console_draw_text(struct grid *g, struct rect r, const struct service_trans
 	}
 }
 
+int console_other_words(const struct service_translation *t,
+			const struct service_translation *other)
+{
+	const char *at = t->text;
+	struct word w;
+	int n = 0;
+
+	while (next_word(&at, &w))
+		n += !has_word(other->text, w);
+	return n;
+}
+
 void console_draw_line(struct grid *g, struct span at, const char *text, const char *other)
 {
 	int col = 0;

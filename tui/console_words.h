@@ -11,6 +11,10 @@
 void console_draw_text(struct grid *g, struct rect r, const struct service_translation *t,
 		       const struct service_translation *other);
 
+/* How many words of one translation the other does not have. */
+int console_other_words(const struct service_translation *t,
+			const struct service_translation *other);
+
 /* Rows that the text takes in that width; at least 1. */
 int console_text_rows(const struct grid *g, int cols, const struct service_translation *t);
 

@@ -24,6 +24,7 @@ struct slot {
 	struct buf line;	/* the newest request, until it is answered; empty: none */
 	int64_t id;		/* of it */
 	int64_t floor;		/* answers up to this id were asked for before a forget */
+	int    n_best;		/* 0: as the beam */
 	double when;		/* not before */
 	bool   sent;		/* it is with the child */
 	int    tries;
@@ -113,6 +114,7 @@ int64_t service_ask(struct service *s, const struct service_request *r, double w
 	buf_free(&slot->line);
 	slot->line = line;
 	slot->id = ++s->ids;
+	slot->n_best = r->n_best;
 	slot->when = when;
 	slot->sent = false;
 	slot->tries = 0;
@@ -265,7 +267,10 @@ static bool send_next(struct service *s, double now)
 			continue;
 		buf_clear(&s->out);
 		s->out_done = 0;
-		buf_add(&s->out, slot->line.data, slot->line.len);
+		/* How wide the beam is was not known before the child was ready. */
+		buf_printf(&s->out, "{\"n_best\":%d,",
+			   slot->n_best > 0 ? slot->n_best : s->model.beam);
+		buf_add(&s->out, slot->line.data + 1, slot->line.len - 1);
 		if (s->out.failed)
 			return false;
 		slot->sent = true;
@@ -291,6 +296,7 @@ static void take_ready(struct service *s, const char *line, size_t n)
 		snprintf(s->model.target_language, sizeof(s->model.target_language), "%.15s",
 			 json_text(json_get(j, "target_language"), ""));
 		s->model.step = json_integer(json_get(j, "step"), -1);
+		s->model.beam = (int)MIN(MAX(json_integer(json_get(j, "beam"), 4), 1), 64);
 	}
 	json_free(j);
 }

@@ -44,7 +44,7 @@ struct service_request {
 	const char *prefix;		/* NULL or "": none */
 	const char *const *force, *const *forbid;	/* terms */
 	size_t n_force, n_forbid;
-	int n_best;			/* from 1 */
+	int n_best;			/* from 1; 0: as many as its beam is wide */
 	int alternatives, at;		/* how many of them (0: none), at which token */
 };
 
@@ -82,7 +82,11 @@ struct service_answer {
 };
 
 /* What the child said when it was ready; "" and -1: nothing. */
-struct service_model { char source_language[16], target_language[16]; int64_t step; };
+struct service_model {
+	char source_language[16], target_language[16];
+	int64_t step;
+	int beam;		/* at least 1 */
+};
 
 struct service;
 
@@ -129,7 +133,7 @@ size_t service_fds(const struct service *s, int *fds, size_t n);
 int service_answer_read(struct service_answer *a, const char *line, size_t n, struct err *e);
 void service_answer_free(struct service_answer *a);
 
-/* The request as a line for the child. */
+/* The request as a line for the child, without n_best, which is said when it is sent. */
 int service_request_write(const struct service_request *r, int64_t id, struct buf *out,
 			  struct err *e);
 

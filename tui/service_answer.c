@@ -34,8 +34,6 @@ int service_request_write(const struct service_request *r, int64_t id, struct bu
 	}
 	write_terms(&w, "force", r->force, r->n_force);
 	write_terms(&w, "forbid", r->forbid, r->n_forbid);
-	json_key(&w, "n_best");
-	json_int(&w, MAX(r->n_best, 1));
 	if (r->alternatives > 0) {
 		json_key(&w, "alternatives");
 		json_int(&w, r->alternatives);

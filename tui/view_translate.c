@@ -276,13 +276,12 @@ static void next_pane(struct console *c, int by)
 	bool two = c->sides[1].run != NULL;
 
 	if (two && c->focus == CONSOLE_WORDS && c->side == (by > 0 ? 0 : 1)) {
-		c->side = !c->side;
-		console_choose(c, 0);
+		console_look_at(c, !c->side);
 		return;
 	}
 	c->focus = (enum console_pane)(((int)c->focus + CONSOLE_PANES + by) % CONSOLE_PANES);
 	if (two && c->focus == CONSOLE_WORDS)
-		c->side = by > 0 ? 0 : 1;
+		console_look_at(c, by > 0 ? 0 : 1);
 }
 
 static void move_row(struct console *c, int by)
@@ -301,12 +300,7 @@ static unsigned take(struct console *c, struct world *w)
 
 	if (c->focus == CONSOLE_OTHERS)
 		say(w, console_take_other(c, clock_mono_s(), &e), &e);
-	else if (c->focus == CONSOLE_WORDS)
-		c->focus = CONSOLE_OTHERS;
-	else
-		c->focus = CONSOLE_WORDS;
-	if (c->focus == CONSOLE_OTHERS && !c->wants_others)
-		console_move(c, c->token, clock_mono_s());
+	c->focus = c->focus == CONSOLE_WORDS ? CONSOLE_OTHERS : CONSOLE_WORDS;
 	return REACT_REDRAW | REACT_SOON;
 }
 
@@ -514,9 +508,8 @@ static unsigned translate_mouse(void *state, struct world *w, const struct mouse
 		for (int i = 0; i < CONSOLE_SIDES; i++)
 			if ((within(v->sight.words[i], m) || within(v->sight.text[i], m)) &&
 			    c->side != i && c->sides[i].run) {
-				c->side = i;
+				console_look_at(c, i);
 				c->focus = CONSOLE_WORDS;
-				console_choose(c, 0);
 				return REACT_REDRAW;
 			}
 		if (within(v->sight.words[c->side], m))
@@ -561,7 +554,7 @@ static void translate_draw(void *state, struct grid *g, struct rect body, const 
 static const enum action translate_hints[] = {
 	ACTION_NEXT_PANE, ACTION_TAKE,	 ACTION_TYPE,	 ACTION_FORCE,
 	ACTION_FORBID,	  ACTION_SECOND, ACTION_TRANSLATE_FILE, ACTION_COPY_TRANSLATION,
-	ACTION_HELP,	  ACTION_NONE,
+	ACTION_CHECKPOINT, ACTION_FREE,	 ACTION_NONE,
 };
 
 const struct view view_translate = {
