@@ -74,6 +74,12 @@ int cpu_reserve(struct dev *d, const struct dev_limits *most, struct err *e);
  */
 void *cpu_scratch(struct dev *d, enum cpu_scratch which, size_t n, size_t size);
 
+/* Rows [first, last) of an op whose rows do not depend on each other. */
+typedef void cpu_rows_work(const void *context, int64_t first, int64_t last);
+
+/* All rows, each of cols elements of light work: by OpenMP, or by the team where that decodes. */
+void cpu_rows(struct dev *d, int64_t rows, int64_t cols, cpu_rows_work *work, const void *context);
+
 /*
  * oneDNN. open: NULL without a word when it is not built or does not work here: our own products
  * serve then.

@@ -230,15 +230,26 @@ static void copy_row(struct tensor to, int64_t to_row, struct tensor from, int64
 	       (size_t)to.cols * bytes);
 }
 
+struct copying {
+	struct tensor out, x;
+	const int32_t *index;
+};
+
+static void gather_part(const void *context, int64_t first, int64_t last)
+{
+	const struct copying *c = context;
+
+	for (int64_t r = first; r < last; r++)
+		copy_row(c->out, r, c->x, c->index[r]);
+}
+
 void CPU(gather_rows)(struct dev *d, struct tensor out, struct tensor x, const int32_t *index)
 {
 	if (out.dtype != x.dtype) {
 		ref_gather_rows(NULL, out, x, index);
 		return;
 	}
-#pragma omp parallel for num_threads(cpu_threads(d, out.rows * out.cols)) schedule(static)
-	for (int64_t r = 0; r < out.rows; r++)
-		copy_row(out, r, x, index[r]);
+	cpu_rows(d, out.rows, out.cols, gather_part, &(struct copying){ out, x, index });
 }
 
 static void round_row(struct tensor to, int64_t to_row, struct tensor from, int64_t from_row)
@@ -250,6 +261,22 @@ static void round_row(struct tensor to, int64_t to_row, struct tensor from, int6
 		half[c] = bf16_from_float(x[c]);
 }
 
+static void scatter_part(const void *context, int64_t first, int64_t last)
+{
+	const struct copying *c = context;
+
+	for (int64_t r = first; r < last; r++)
+		copy_row(c->out, c->index[r], c->x, r);
+}
+
+static void round_part(const void *context, int64_t first, int64_t last)
+{
+	const struct copying *c = context;
+
+	for (int64_t r = first; r < last; r++)
+		round_row(c->out, c->index[r], c->x, r);
+}
+
 void CPU(scatter_rows)(struct dev *d, struct tensor out, struct tensor x, const int32_t *index)
 {
 	bool round = out.dtype == DTYPE_BF16 && x.dtype == DTYPE_F32;
@@ -258,13 +285,8 @@ void CPU(scatter_rows)(struct dev *d, struct tensor out, struct tensor x, const 
 		ref_scatter_rows(NULL, out, x, index);
 		return;
 	}
-#pragma omp parallel for num_threads(cpu_threads(d, x.rows * x.cols)) schedule(static)
-	for (int64_t r = 0; r < x.rows; r++) {
-		if (round)
-			round_row(out, index[r], x, r);
-		else
-			copy_row(out, index[r], x, r);
-	}
+	cpu_rows(d, x.rows, x.cols, round ? round_part : scatter_part,
+		 &(struct copying){ out, x, index });
 }
 
 #define TOP_STEP (4 * VEC_LANES)

@@ -166,6 +166,36 @@ void *cpu_scratch(struct dev *d, enum cpu_scratch which, size_t n, size_t size)
 	return bigger;
 }
 
+#define ROWS_PART 16	/* rows that a thread takes at once */
+
+struct rows {
+	cpu_rows_work *work;
+	const void *context;
+	int64_t rows;
+};
+
+static void rows_part(const void *context, int thread, int64_t part)
+{
+	const struct rows *r = context;
+
+	(void)thread;
+	r->work(r->context, part * ROWS_PART, MIN((part + 1) * ROWS_PART, r->rows));
+}
+
+void cpu_rows(struct dev *d, int64_t rows, int64_t cols, cpu_rows_work *work, const void *context)
+{
+	const struct rows r = { work, context, rows };
+	const int64_t parts = CEIL_DIV(rows, ROWS_PART), elements = rows * cols;
+
+	if (d->threads == 1) {
+		cpu_team_run(d->team, cpu_team_threads(d, elements), parts, rows_part, &r);
+		return;
+	}
+#pragma omp parallel for num_threads(cpu_threads(d, elements)) schedule(static)
+	for (int64_t part = 0; part < parts; part++)
+		rows_part(&r, 0, part);
+}
+
 /* Bytes a row of a packed operand takes, cpu_gemm.c, and of its panels beyond the last row. */
 #define PACKED_ROW   ((size_t)2112)
 #define PACKED_BLOCK ((size_t)8 * 32 * 2112)

@@ -425,12 +425,13 @@ struct softmax_part {
 struct best {
 	struct linear l;
 	int64_t n_real;
-	int32_t k, n_threads, n_lists;
+	int32_t k, n_threads;
+	int64_t n_parts;
 	float *chunks;			/* (threads, block_rows, CHUNK) */
 	struct softmax_part *parts;	/* (slices, rows) */
-	float *values;			/* (lists, rows, k) falling */
+	float *values;			/* (threads, rows, k) falling */
 	int32_t *ids;			/* the same */
-	int32_t *n;			/* (lists, rows) how many are listed */
+	int32_t *n;			/* (threads, rows) how many are listed */
 };
 
 /* n numbers join the sum; gives the largest of them and those before. */
@@ -468,18 +469,11 @@ static void list_best(const struct best *b, int64_t list, const float *x, int64_
 	b->n[list] = n_listed;
 }
 
-/* Where a chunk of a part is made. */
-struct place {
-	int thread;
-	int64_t part;
-};
-
-static void one_chunk(const struct best *b, struct place at, int64_t col, int64_t row,
-		      int64_t n_rows)
+static void one_chunk(const struct best *b, int thread, int64_t col, int64_t row, int64_t n_rows)
 {
 	struct linear l = b->l;
 	int64_t n = MIN(CHUNK, b->n_real - col), first = col / PANEL_WIDTH;
-	float *chunk = b->chunks + at.thread * l.block_rows * CHUNK;
+	float *chunk = b->chunks + thread * l.block_rows * CHUNK;
 
 	l.out = tensor_f32(chunk, n_rows, CHUNK);
 	l.units += row * l.pitch;
@@ -487,7 +481,7 @@ static void one_chunk(const struct best *b, struct place at, int64_t col, int64_
 	for (int64_t p = first; p < MIN(first + CHUNK_PANELS, panel_count(l.packed)); p++)
 		one_panel(&l, p, (p - first) * PANEL_WIDTH, 0, n_rows);
 	for (int64_t i = 0; i < n_rows; i++, chunk += CHUNK) {
-		int64_t list = at.part * l.a.rows + row + i;
+		int64_t list = thread * l.a.rows + row + i;
 		vec largest = add_to_part(&b->parts[col / SLICE * l.a.rows + row + i], chunk, n);
 
 		if (b->n[list] < b->k || vec_any(largest > b->values[(list + 1) * b->k - 1]))
@@ -498,14 +492,13 @@ static void one_chunk(const struct best *b, struct place at, int64_t col, int64_
 static void one_part(const void *context, int thread, int64_t part)
 {
 	const struct best *b = context;
-	const struct place at = { thread, part };
 	int64_t slices = CEIL_DIV(b->n_real, SLICE), rows = b->l.a.rows;
-	int64_t first = part * slices / b->n_lists * SLICE;
-	int64_t last = MIN((part + 1) * slices / b->n_lists * SLICE, b->n_real);
+	int64_t first = part * slices / b->n_parts * SLICE;
+	int64_t last = MIN((part + 1) * slices / b->n_parts * SLICE, b->n_real);
 
 	for (int64_t col = first; col < last; col += CHUNK)
 		for (int64_t row = 0; row < rows; row += b->l.block_rows)
-			one_chunk(b, at, col, row, MIN(b->l.block_rows, rows - row));
+			one_chunk(b, thread, col, row, MIN(b->l.block_rows, rows - row));
 }
 
 /* The logarithm of a row's sum of exponentials. */
@@ -526,18 +519,18 @@ static float log_sum_of(const struct best *b, int64_t row)
 	return largest + logf(vec_sum(sum));
 }
 
-/* Lists are in the order of their columns: of equal numbers the first comes first. */
+/* Each thread went through its columns in order; of equal numbers the first column comes first. */
 static void join_lists(const struct best *b, float *values, int32_t *ids, int64_t row)
 {
 	float log_sum = log_sum_of(b, row);
 	int32_t n = 0;
 
-	for (int32_t t = 0; t < b->n_lists; t++) {
+	for (int32_t t = 0; t < b->n_threads; t++) {
 		int64_t list = t * b->l.a.rows + row;
 
 		for (int32_t i = 0; i < b->n[list]; i++)
-			n = cpu_top_insert(values, ids, n, b->k, b->values[list * b->k + i],
-					   b->ids[list * b->k + i]);
+			n = cpu_top_merge(values, ids, n, b->k, b->values[list * b->k + i],
+					  b->ids[list * b->k + i]);
 	}
 	for (int32_t i = 0; i < b->k; i++)
 		values[i] -= log_sum;
@@ -548,7 +541,7 @@ static bool reserve_best(struct dev *d, struct best *b)
 {
 	int64_t n_rows = b->l.a.rows, n_blocks = CEIL_DIV(n_rows, MIN(b->l.block_rows, CHUNK_ROWS));
 	size_t threads = (size_t)b->n_threads, rows = (size_t)n_rows;
-	size_t lists = (size_t)b->n_lists * rows, chunk;
+	size_t lists = threads * rows, chunk;
 	size_t parts = (size_t)CEIL_DIV(b->n_real, SLICE) * rows;
 	float *at;
 
@@ -586,10 +579,10 @@ void CPU(linear_top_k)(struct dev *d, float *values, int32_t *ids, struct tensor
 		return;
 	}
 	b.n_threads = product_threads(d, packed, a.rows);
-	b.n_lists = b.n_threads == 1 ? 1 : (int32_t)MIN(4 * b.n_threads, CEIL_DIV(n_real, SLICE));
+	b.n_parts = b.n_threads == 1 ? 1 : MIN(4 * b.n_threads, CEIL_DIV(n_real, SLICE));
 	if (!prepare(d, &b.l) || !reserve_best(d, &b))
 		return;
-	cpu_team_run(d->team, b.n_threads, b.n_lists, one_part, &b);
+	cpu_team_run(d->team, b.n_threads, b.n_parts, one_part, &b);
 	for (int64_t row = 0; row < a.rows; row++)
 		join_lists(&b, values + row * k, ids + row * k, row);
 }

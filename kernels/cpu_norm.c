@@ -26,6 +26,21 @@ static void norm_row(float *out, float *mean, float *rstd, const float *x, const
 	*rstd = r;
 }
 
+struct norming {
+	struct tensor out, x;
+	float *mean, *rstd;
+	const float *scale, *shift;
+};
+
+static void norm_rows(const void *context, int64_t first, int64_t last)
+{
+	const struct norming *n = context;
+
+	for (int64_t t = first; t < last; t++)
+		norm_row(cpu_row(n->out, t), n->mean + t, n->rstd + t, cpu_row(n->x, t), n->scale,
+			 n->shift, n->x.cols);
+}
+
 void CPU(norm)(struct dev *d, struct tensor out, float *mean, float *rstd, struct tensor x,
 	       const float *scale, const float *shift)
 {
@@ -33,9 +48,8 @@ void CPU(norm)(struct dev *d, struct tensor out, float *mean, float *rstd, struc
 		ref_norm(NULL, out, mean, rstd, x, scale, shift);
 		return;
 	}
-#pragma omp parallel for num_threads(cpu_threads(d, x.rows * x.cols)) schedule(static)
-	for (int64_t t = 0; t < x.rows; t++)
-		norm_row(cpu_row(out, t), mean + t, rstd + t, cpu_row(x, t), scale, shift, x.cols);
+	cpu_rows(d, x.rows, x.cols, norm_rows,
+		 &(struct norming){ out, x, mean, rstd, scale, shift });
 }
 
 static void sum_row(float *sum, const float *residual, const float *branch, const float *bias,
@@ -55,6 +69,26 @@ static void sum_row(float *sum, const float *residual, const float *branch, cons
 	}
 }
 
+struct adding {
+	struct norming norm;		/* x: the sum */
+	struct tensor residual, branch;
+	const float *bias;
+	struct dropout drop;
+};
+
+static void add_rows(const void *context, int64_t first, int64_t last)
+{
+	const struct adding *a = context;
+	const struct tensor sum = a->norm.x;
+	struct mask m;
+
+	mask_init(&m, a->drop);
+	for (int64_t t = first; t < last; t++)
+		sum_row(cpu_row(sum, t), cpu_row(a->residual, t), cpu_row(a->branch, t), a->bias,
+			&m, (uint64_t)(t * sum.cols), sum.cols);
+	norm_rows(&a->norm, first, last);
+}
+
 void CPU(add_norm)(struct dev *d, struct tensor sum, struct tensor out, float *mean, float *rstd,
 		   struct tensor residual, struct tensor branch, const float *bias,
 		   const float *scale, const float *shift, struct dropout drop)
@@ -64,19 +98,9 @@ void CPU(add_norm)(struct dev *d, struct tensor sum, struct tensor out, float *m
 			     drop);
 		return;
 	}
-#pragma omp parallel num_threads(cpu_threads(d, sum.rows * sum.cols))
-	{
-		struct mask m;
-
-		mask_init(&m, drop);
-#pragma omp for schedule(static)
-		for (int64_t t = 0; t < sum.rows; t++) {
-			sum_row(cpu_row(sum, t), cpu_row(residual, t), cpu_row(branch, t), bias, &m,
-				(uint64_t)(t * sum.cols), sum.cols);
-			norm_row(cpu_row(out, t), mean + t, rstd + t, cpu_row(sum, t), scale, shift,
-				 sum.cols);
-		}
-	}
+	cpu_rows(d, sum.rows, sum.cols, add_rows,
+		 &(struct adding){ { out, sum, mean, rstd, scale, shift },
+				   residual, branch, bias, drop });
 }
 
 /* ---- gradients ------------------------------------------------------------------ */

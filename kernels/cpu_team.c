@@ -6,10 +6,12 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "share/base/clock.h"
 #include "share/base/mem.h"
 #include "share/base/util.h"
 
 #define LOOK_OUT 400		/* times that somebody waiting looks before sleeping: about 10 us */
+#define LOOK_OUT_S 100e-6	/* a helper that has worked so long looks out as long for more */
 
 struct helper {
 	struct cpu_team *team;
@@ -49,16 +51,30 @@ static void take_parts(struct cpu_team *t, int thread)
 		t->work(t->context, thread, part);
 }
 
-/* Come in where a loop wants helpers, or sleep until one does. False: the team is closing. */
-static bool come_in(struct cpu_team *t)
+/* Look whether a loop wants helpers: LOOK_OUT times, and for so many seconds. */
+static void look_out(struct cpu_team *t, double seconds)
+{
+	const double end = clock_mono_s() + seconds;
+
+	do {
+		for (int i = 0; i < LOOK_OUT; i++) {
+			if (atomic_load_explicit(&t->wanted, memory_order_relaxed) > 0)
+				return;
+			pause_briefly();
+		}
+	} while (clock_mono_s() < end);
+}
+
+/*
+ * Come in where a loop wants helpers, or sleep until one does. False: the team is closing. To be
+ * woken takes long beside what is between two large products, and a processor that has worked so long
+ * loses little by looking out.
+ */
+static bool come_in(struct cpu_team *t, double worked_s)
 {
 	bool closing;
 
-	for (int i = 0; i < LOOK_OUT; i++) {
-		if (atomic_load_explicit(&t->wanted, memory_order_relaxed) > 0)
-			break;
-		pause_briefly();
-	}
+	look_out(t, MIN(worked_s, LOOK_OUT_S));
 	pthread_mutex_lock(&t->lock);
 	while (t->wanted == 0 && !t->closing)
 		pthread_cond_wait(&t->work_is_there, &t->lock);
@@ -75,9 +91,13 @@ static void *help(void *arg)
 {
 	struct helper *h = arg;
 	struct cpu_team *t = h->team;
+	double worked_s = 0;
 
-	while (come_in(t)) {
+	while (come_in(t, worked_s)) {
+		const double begun = clock_mono_s();
+
 		take_parts(t, h->number);
+		worked_s = clock_mono_s() - begun;
 		pthread_mutex_lock(&t->lock);
 		if (atomic_fetch_sub_explicit(&t->inside, 1, memory_order_release) == 1)
 			pthread_cond_signal(&t->helpers_have_left);

@@ -6,14 +6,10 @@
 
 #include "share/base/util.h"
 
-/* Puts x into the falling list of at most k, of which there are n; equal ones stay behind. */
-static inline int32_t cpu_top_insert(float *values, int32_t *ids, int32_t n, int32_t k, float x,
-				     int32_t id)
+/* x comes to its place in the falling list of at most k, of which there are n. */
+static inline int32_t cpu_top_put(float *values, int32_t *ids, int32_t n, int32_t k, float x,
+				  int32_t id, int32_t place)
 {
-	int32_t place = n;
-
-	while (place > 0 && x > values[place - 1])
-		place--;
 	if (place == k)
 		return n;
 	for (int32_t i = MIN(n, k - 1); i > place; i--) {
@@ -23,6 +19,29 @@ static inline int32_t cpu_top_insert(float *values, int32_t *ids, int32_t n, int
 	values[place] = x;
 	ids[place] = id;
 	return MIN(n + 1, k);
+}
+
+/* Puts x into the list; equal ones stay behind. */
+static inline int32_t cpu_top_insert(float *values, int32_t *ids, int32_t n, int32_t k, float x,
+				     int32_t id)
+{
+	int32_t place = n;
+
+	while (place > 0 && x > values[place - 1])
+		place--;
+	return cpu_top_put(values, ids, n, k, x, id, place);
+}
+
+/* The same for ids that do not come in order: equal ones are ordered by id. */
+static inline int32_t cpu_top_merge(float *values, int32_t *ids, int32_t n, int32_t k, float x,
+				    int32_t id)
+{
+	int32_t place = n;
+
+	while (place > 0 && (x > values[place - 1] ||
+			     (x == values[place - 1] && id < ids[place - 1])))
+		place--;
+	return cpu_top_put(values, ids, n, k, x, id, place);
 }
 
 #endif
