@@ -40,7 +40,8 @@ libtui_a_SOURCES = \
 # Each view has its line, so that those who write them do not meet.
 libtui_a_SOURCES += %D%/view_home.c %D%/list.c %D%/list.h %D%/steps.c %D%/steps.h \
 	%D%/recipes.c %D%/recipes.h
-libtui_a_SOURCES += %D%/view_data.c
+libtui_a_SOURCES += %D%/view_data.c %D%/data_book.c %D%/data_book.h \
+	%D%/data_panes.c %D%/data_panes.h %D%/data_lists.c
 libtui_a_SOURCES += %D%/view_run.c
 libtui_a_SOURCES += %D%/view_hosts.c
 libtui_a_SOURCES += %D%/view_compare.c
@@ -59,7 +60,7 @@ libtui_a_CPPFLAGS = $(AM_CPPFLAGS) $(CURSES_CFLAGS)
 
 bin_PROGRAMS += werkbank
 werkbank_SOURCES = %D%/main.c
-werkbank_LDADD = libtui.a $(base_libs) $(CURSES_LIBS)
+werkbank_LDADD = libtui.a libdata.a $(PCRE2_LIBS) $(ICU_LIBS) $(base_libs) $(CURSES_LIBS)
 
 # What users read, made by the program from its tables of options and commands: a page for all,
 # one for each command, one for recipes. Pages of files are written by hand.

@@ -319,7 +319,8 @@ int places_update(struct places *p, const char *workspace, double now, double bu
 
 	if (!p->listed || fabs(now - p->listed) >= LIST_EVERY_S) {
 		list_corpora(p, workspace, e);
-		list_runs(p, workspace, e);
+		if (!p->no_runs)
+			list_runs(p, workspace, e);
 		p->listed = now;
 		changed = PLACES_CHANGED;
 	}

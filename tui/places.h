@@ -63,6 +63,7 @@ struct places {
 	struct place_corpus *corpora;	/* owned; by name */
 	struct place_run *runs;		/* owned; alive first, then the newest first */
 	size_t n_corpora, n_runs;
+	bool   no_runs;			/* set it where only corpora matter */
 	double listed;			/* private: when folders were listed; 0: never */
 };
 

@@ -44,7 +44,8 @@ static bool is_shipped(const char *name, const char *path)
 void steps_recipe_of(const char *workspace, const char *corpus, char *out, size_t size)
 {
 	struct err ignored;
-	char *path = file_path(&ignored, "%s/corpora/%s/manifest.json", workspace, corpus), name[101];
+	char *path = file_path(&ignored, "%s/corpora/%s/manifest.json", workspace, corpus);
+	char name[101];
 	struct buf text = { 0 };
 	struct json *root = NULL;
 	const char *recipe;

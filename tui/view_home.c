@@ -348,14 +348,13 @@ static void draw_step(struct grid *g, const struct home_row *at, const struct st
 	int col = at->r.col + 2, right = at->r.col + at->r.cols;
 
 	col += draw_text(g, at->row, col, right - col, style_of(at, STYLE_BRIGHT), s->title) + 2;
+	col = MAX(col, at->r.col + 34);
 	if (s->kind == STEP_RUN)
 		jobs_command_text(s->argv, &command);
-	if (s->kind == STEP_RUN && right - col > 12)
-		col += draw_text(g, at->row, MAX(col, at->r.col + 34), right - MAX(col, at->r.col + 34),
-				 style_of(at, STYLE_FIRST), buf_text(&command)) + 2;
-	else if (right - col > 12)
-		draw_text(g, at->row, MAX(col, at->r.col + 34), right - MAX(col, at->r.col + 34),
-			  style_of(at, STYLE_DIM), s->why);
+	if (right - col > 12)
+		draw_text(g, at->row, col, right - col,
+			  style_of(at, s->kind == STEP_RUN ? STYLE_FIRST : STYLE_DIM),
+			  s->kind == STEP_RUN ? buf_text(&command) : s->why);
 	buf_free(&command);
 }
 
