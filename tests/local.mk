@@ -36,8 +36,8 @@ tests_fake_nvml_old_so_CFLAGS = $(tests_fake_nvml_so_CFLAGS)
 tests_fake_nvml_old_so_LDFLAGS = -shared
 
 # The translate console, and a translator for its tests.
-dist_check_SCRIPTS += %D%/screens_translate.sh
-TESTS += %D%/screens_translate.sh
+dist_check_SCRIPTS += %D%/screens_translate.sh %D%/console.sh
+TESTS += %D%/screens_translate.sh %D%/console.sh
 EXTRA_DIST += $(translate_screens)
 translate_screens = \
 	%D%/golden/translate-24x80-ascii.screen \

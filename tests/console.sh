@@ -1,0 +1,124 @@
+#!/bin/sh
+# console.sh - the translate console on a real terminal, which tmux plays: typing, pasting, and a translator
+# that is killed, stopped or gone while a sentence is with it. The screen must go on.
+set -eu
+srcdir=${srcdir:-.}
+command -v tmux >/dev/null || { echo "no tmux here"; exit 77; }
+grep -q "define HAVE_CURSES 1" config.h || { echo "this build has no curses"; exit 77; }
+here=$(mktemp -d "${TMPDIR:-/tmp}/werkbank-console-XXXXXX")
+tmux="tmux -f /dev/null -S $here/socket"
+trap '$tmux kill-server 2>/dev/null || :; rm -rf "$here"' EXIT
+LC_ALL=C.UTF-8 XDG_CONFIG_HOME=$here XDG_STATE_HOME=$here WERKBANK_RUNTIME=$here
+export LC_ALL XDG_CONFIG_HOME XDG_STATE_HOME WERKBANK_RUNTIME
+unset WERKBANK_HOME WERKBANK_GLYPHS WERKBANK_NOW TMUX NO_COLOR
+
+fail() {
+	echo "FAILED   $1; the screen was:"
+	$tmux capture-pane -p 2>&1 || :
+	exit 1
+}
+
+# until_shown WORDS : wait at most ten seconds for them.
+until_shown() {
+	n=0
+	until $tmux capture-pane -p | grep -qF -- "$1"; do
+		n=$((n + 1))
+		test $n -lt 200 || fail "\"$1\" did not appear"
+		sleep 0.05
+	done
+}
+
+# child : the process id of the translator; the fake notes it.
+child() {
+	n=0
+	until test -s "$here/pid"; do
+		n=$((n + 1))
+		test $n -lt 200 || fail "no translator was started"
+		sleep 0.05
+	done
+	cat "$here/pid"
+}
+
+mkdir -p "$here/bin" "$here/w/runs/demo/checkpoints/200"
+cp ./werkbank "$here/bin/werkbank"
+cp tests/fake_eval "$here/bin/fake"
+printf '#!/bin/sh\necho $$ >"%s/pid"\nexec "%s/bin/fake" "$@"\n' "$here" "$here" >"$here/bin/werkbank-eval"
+chmod +x "$here/bin/werkbank-eval"
+ln -s 200 "$here/w/runs/demo/checkpoints/last"
+cp "$srcdir"/tests/golden/run/* "$here/w/runs/demo/"
+chmod u+w "$here/w/runs/demo"/*
+
+$tmux new-session -d -x 80 -y 24 "$here/bin/werkbank watch -C $here/w demo; echo shell again; sleep 100"
+until_shown "run"
+$tmux send-keys 7
+until_shown "type a sentence"
+until_shown "ready"
+
+$tmux send-keys -l "two dogs"
+until_shown "zwei Hunde"
+echo "ok       as you type"
+
+# Wide characters and marks go in and out as they should.
+$tmux send-keys C-e C-u
+$tmux send-keys -l "日本 größe"
+until_shown "日本 größe"
+$tmux send-keys BSpace BSpace Left BSpace
+$tmux send-keys -l "X"
+until_shown "日本 gXö"
+echo "ok       wide characters"
+
+# The translator dies with the sentence.
+$tmux send-keys C-e C-u
+$tmux send-keys -l "slow two dogs"
+until_shown "slow two dogs"
+sleep 0.25
+kill -KILL "$(child)"
+until_shown "slow zwei Hunde"
+echo "ok       killed while it translates: asked again"
+
+# It stops for good: the screen goes on, and it can be started again.
+kill -STOP "$(child)"
+$tmux send-keys C-e C-u
+$tmux send-keys -l "a man reads the newspaper"
+until_shown "a man reads the newspaper"
+until_shown "…"
+$tmux send-keys F1
+until_shown "type: keys are text"
+$tmux send-keys Escape
+until_shown "a man reads"
+$tmux send-keys C-r
+until_shown "ein Mann liest dem Zeitung"
+echo "ok       a translator that hangs, and Ctrl-R"
+
+# 10,000 characters, pasted.
+awk 'BEGIN { for (i = 0; i < 2000; i++) printf "dogs " }' >"$here/paste"
+$tmux send-keys C-e C-u
+$tmux load-buffer "$here/paste"
+$tmux paste-buffer -p -d
+until_shown "Hunde Hunde Hunde"
+$tmux send-keys C-e C-u
+$tmux send-keys -l "the house"
+until_shown "dem Haus"
+echo "ok       a paste of 10,000 characters"
+
+# Another size, and the rest decoded again under another word.
+$tmux resize-window -x 120 -y 40
+until_shown "dem Haus"
+$tmux send-keys Escape
+until_shown "instead of"
+$tmux send-keys Enter Down Enter
+until_shown "begins zwei"
+echo "ok       another word"
+
+# Leaving takes the translator along.
+pid=$(child)
+$tmux send-keys q
+until_shown "shell again"
+n=0
+while kill -0 "$pid" 2>/dev/null; do
+	n=$((n + 1))
+	test $n -lt 100 || fail "the translator $pid lives on"
+	sleep 0.05
+done
+echo "ok       no translator is left behind"
+echo "7 passed, 0 failed, 0 skipped"
