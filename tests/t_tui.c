@@ -162,7 +162,8 @@ static bool apart(struct rect a, struct rect b)
 	       b.col + b.cols <= a.col;
 }
 
-static const char *wrong_with(const struct run_layout *l, int rows, int cols, enum run_pane zoomed)
+static const char *wrong_with(const struct run_layout *l, int rows, int cols, int focus,
+			      bool zoomed)
 {
 	struct rect all[PANE_COUNT + 2];
 	size_t n = 0;
@@ -177,8 +178,13 @@ static const char *wrong_with(const struct run_layout *l, int rows, int cols, en
 			return "a pane is too small to hold anything";
 		all[n++] = l->panes[p];
 	}
-	if (zoomed < PANE_COUNT ? n != 1 : !l->panes[PANE_LOSS].rows || !l->panes[PANE_BLEU].rows ||
-	    !l->panes[PANE_SAMPLES].rows)
+	if (zoomed && n != 1)
+		return "there is more than the zoomed pane";
+	if (!l->panes[focus].rows)
+		return "the pane with the keys is missing";
+	if (focus < PANE_SPEED && !zoomed &&
+	    (!l->panes[PANE_LOSS].rows || !l->panes[PANE_BLEU].rows ||
+	     !l->panes[PANE_SAMPLES].rows))
 		return "a pane that must be there is missing";
 	all[n++] = l->title;
 	all[n++] = l->facts;
@@ -193,29 +199,29 @@ static const char *wrong_with(const struct run_layout *l, int rows, int cols, en
 	return area == rows * cols ? NULL : "room is left unused";
 }
 
+static bool right_at(int rows, int cols, int focus, bool zoomed)
+{
+	struct run_layout l;
+	const char *wrong;
+
+	layout_run((struct rect){ 0, 0, rows, cols }, (enum run_pane)focus, zoomed, &l);
+	if (l.too_small != (rows < LAYOUT_MIN_ROWS || cols < LAYOUT_MIN_COLS))
+		test_fail(__FILE__, __LINE__, "%d x %d: too_small is %d", rows, cols, l.too_small);
+	wrong = l.too_small ? NULL : wrong_with(&l, rows, cols, focus, zoomed);
+	if (wrong)
+		test_fail(__FILE__, __LINE__, "%d x %d, focus %d, zoomed %d: %s", rows, cols, focus,
+			  zoomed, wrong);
+	return !wrong;
+}
+
 TEST(tui_layout_every_size)
 {
 	for (int rows = 1; rows <= 200; rows++)
 		for (int cols = 1; cols <= 400; cols++)
-			for (int zoomed = 0; zoomed <= PANE_COUNT; zoomed++) {
-				struct run_layout l;
-				const char *wrong;
-
-				layout_run((struct rect){ 0, 0, rows, cols },
-					   (enum run_pane)zoomed, &l);
-				if (l.too_small !=
-				    (rows < LAYOUT_MIN_ROWS || cols < LAYOUT_MIN_COLS))
-					test_fail(__FILE__, __LINE__, "%d x %d: too_small is %d",
-						  rows, cols, l.too_small);
-				wrong = l.too_small
-						? NULL
-						: wrong_with(&l, rows, cols, (enum run_pane)zoomed);
-				if (wrong) {
-					test_fail(__FILE__, __LINE__, "%d x %d, zoomed %d: %s",
-						  rows, cols, zoomed, wrong);
+			for (int focus = 0; focus < PANE_COUNT; focus++)
+				if (!right_at(rows, cols, focus, false) ||
+				    !right_at(rows, cols, focus, true))
 					return;
-				}
-			}
 }
 
 TEST(tui_layout_divides)

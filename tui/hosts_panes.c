@@ -259,16 +259,6 @@ void hosts_draw_heat(struct grid *g, struct rect box, const struct history *h,
 
 /* ---- over steps ---- */
 
-static double value_at(const struct series *s, double cursor)
-{
-	const struct series_point *p;
-
-	if (!isfinite(cursor))
-		return s->value;
-	p = series_nearest(s, cursor);
-	return p ? series_mean(p) : NAN;
-}
-
 struct host_plot {
 	const char *title;
 	struct plot_line lines[2];
@@ -320,7 +310,7 @@ static void draw_host_plot(struct grid *g, struct rect box, enum hosts_pane pane
 		pieces[n++] = (struct legend){ 0, STYLE_BRIGHT, "step",
 					       figure_count(values[2], (int64_t)s->plots.cursor) };
 	for (int i = 0; i < 2; i++) {
-		double v = value_at(what.lines[i].series, s->plots.cursor);
+		double v = sight_value(what.lines[i].series, s->plots.cursor);
 
 		if (what.share)
 			split_percent(values[i], v);

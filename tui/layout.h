@@ -41,7 +41,8 @@ struct rect layout_inside(struct rect r);
 #define LAYOUT_MIN_ROWS 13	/* of the view, between tab bar and foot */
 #define LAYOUT_MIN_COLS 60
 
-enum run_pane { PANE_LOSS, PANE_BLEU, PANE_RATE, PANE_SPEED, PANE_SAMPLES, PANE_LOG, PANE_COUNT };
+enum run_pane { PANE_LOSS, PANE_BLEU, PANE_SPEED, PANE_SPLIT, PANE_RATE, PANE_GRAD, PANE_SAMPLES,
+		PANE_LOG, PANE_COUNT };
 
 struct run_layout {
 	bool too_small;			/* below LAYOUT_MIN_*: nothing else is set */
@@ -49,7 +50,10 @@ struct run_layout {
 	struct rect panes[PANE_COUNT];	/* boxes, border included */
 };
 
-/* Place everything in body; zoomed (PANE_COUNT: none) is the pane that gets all the room. */
-void layout_run(struct rect body, enum run_pane zoomed, struct run_layout *out);
+/*
+ * Place everything in body. Where there is no room for all plots, those beside the focused one
+ * have it; zoomed: the focused pane has all of it.
+ */
+void layout_run(struct rect body, enum run_pane focus, bool zoomed, struct run_layout *out);
 
 #endif

@@ -23,7 +23,7 @@ libtui_a_SOURCES = \
 	%D%/layout.c   %D%/layout.h \
 	%D%/log_lines.c %D%/log_lines.h \
 	%D%/plot.c     %D%/plot.h %D%/plot_axes.c %D%/plot_internal.h %D%/plot_stack.c \
-	%D%/run_panes.c %D%/run_panes.h \
+	%D%/run_panes.c %D%/run_panes.h %D%/run_plots.c \
 	%D%/series.c   %D%/series.h \
 	%D%/service.c  %D%/service_answer.c %D%/service.h \
 	%D%/sight.c    %D%/sight.h %D%/split.c %D%/split.h \

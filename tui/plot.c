@@ -162,6 +162,11 @@ enum pass { PASS_BAND, PASS_RAW, PASS_LINE };
 /* What falls into one column of dots. */
 struct column { int x; double sum, low, high; long n; };
 
+static bool is_dotted(enum plot_pen pen)
+{
+	return pen == PLOT_DOTTED || pen == PLOT_EXACT_DOTTED;
+}
+
 struct pen {
 	const struct canvas *c;
 	const struct plot_line *line;
@@ -189,7 +194,7 @@ static void flush(struct pen *p)
 		to = (struct spot){ now->x, plot_dot_y(c, now->sum / (double)now->n) };
 		stroke(c, p->down ? p->before : to, to,
 		       p->pass == PASS_RAW ? STYLE_FAINT : p->line->style,
-		       p->pass == PASS_LINE && p->line->pen == PLOT_DOTTED);
+		       p->pass == PASS_LINE && is_dotted(p->line->pen));
 		p->before = to;
 		p->down = true;
 	}
@@ -279,11 +284,14 @@ static void draw_gaps(const struct canvas *c, const struct plot_line *l)
 
 /* ---- all of it ---- */
 
+static bool is_smoothed(const struct plot_line *l)
+{
+	return l->pen == PLOT_LINE || l->pen == PLOT_DOTTED;
+}
+
 static void draw_line(const struct canvas *c, const struct plot_line *l, double smooth)
 {
-	bool smoothed = smooth > 0 && l->pen != PLOT_MARKED;
-
-	draw_pass(c, l, PASS_LINE, smoothed ? smooth : 0);
+	draw_pass(c, l, PASS_LINE, is_smoothed(l) ? smooth : 0);
 	/* A single point would be a single dot, which nobody sees. */
 	if (l->pen == PLOT_MARKED || l->series->n == 1)
 		draw_bullets(c, l);
@@ -308,10 +316,10 @@ void plot_draw(struct grid *g, struct rect box, const struct plot *p)
 	plot_y_axis(&c, y.low, y.high);
 	plot_x_axis(&c, box, p);
 	for (size_t i = 0; i < p->n; i++)
-		if (p->lines[i].pen == PLOT_LINE)
+		if (p->lines[i].pen == PLOT_LINE || p->lines[i].pen == PLOT_EXACT)
 			draw_pass(&c, &p->lines[i], PASS_BAND, 0);
 	for (size_t i = 0; i < p->n && p->smooth > 0; i++)
-		if (p->lines[i].pen != PLOT_MARKED)
+		if (is_smoothed(&p->lines[i]))
 			draw_pass(&c, &p->lines[i], PASS_RAW, 0);
 	for (size_t i = 0; i < p->n; i++)
 		draw_line(&c, &p->lines[i], p->smooth);

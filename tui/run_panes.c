@@ -9,149 +9,8 @@
 #include "tui/draw.h"
 #include "tui/figures.h"
 #include "tui/log_lines.h"
-#include "tui/plot.h"
 
 #define LABEL_COLS 11	/* "hypothesis " */
-
-/* Signs that stand in legends for the pens of plot.h. */
-static const uint32_t pen_signs[] = {
-	[PLOT_LINE] = 0x2500, [PLOT_DOTTED] = 0x2504, [PLOT_MARKED] = 0x2022};
-
-static const char *const pane_titles[PANE_COUNT] = {
-	[PANE_LOSS] = "loss",	   [PANE_BLEU] = "BLEU, dev",  [PANE_RATE] = "learning rate",
-	[PANE_SPEED] = "tokens/s", [PANE_SAMPLES] = "samples", [PANE_LOG] = "log",
-};
-
-/* ---- plots ---- */
-
-struct pane_plot {
-	struct plot_line lines[2];
-	const char *labels[2];
-	size_t n;
-	bool from_zero;
-	int decimals;		/* of its figures; -1: as figure_value() likes */
-};
-
-/* What a pane plots; a narrow one abbreviates. */
-static struct pane_plot plot_of(const struct history *h, enum run_pane pane, bool narrow)
-{
-	struct pane_plot p = { .n = 1, .from_zero = true, .decimals = -1 };
-
-	p.lines[0] = (struct plot_line){ &h->rate, PLOT_LINE, STYLE_FIRST };
-	p.labels[0] = p.labels[1] = "";
-	if (pane == PANE_LOSS) {
-		p.lines[0].series = &h->loss;
-		p.lines[1] = (struct plot_line){ &h->dev_nll, PLOT_MARKED, STYLE_SECOND };
-		p.labels[0] = "train";
-		p.labels[1] = "dev NLL";
-		p.n = 2;
-		p.from_zero = false;
-		p.decimals = narrow ? 2 : 3;
-	} else if (pane == PANE_BLEU) {
-		p.lines[0] = (struct plot_line){ &h->bleu, PLOT_MARKED, STYLE_SECOND };
-		p.decimals = 2;
-	} else if (pane == PANE_SPEED) {
-		p.lines[0].series = &h->target_tps;
-		p.lines[1] = (struct plot_line){ &h->source_tps, PLOT_DOTTED, STYLE_SECOND };
-		p.labels[0] = narrow ? "tgt" : "target";
-		p.labels[1] = narrow ? "src" : "source";
-		p.n = 2;
-	}
-	return p;
-}
-
-static const struct series_point *nearest_point(const struct series *s, double x)
-{
-	size_t low = 0, high = s->n;
-
-	if (!s->n)
-		return NULL;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (s->points[middle].first < x)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low == s->n || (low > 0 && x - s->points[low - 1].first < s->points[low].first - x))
-		low--;
-	return &s->points[low];
-}
-
-double run_nearest_step(const struct history *h, enum run_pane pane, double x)
-{
-	const struct series_point *p = pane <= PANE_SPEED ?
-		nearest_point(plot_of(h, pane, false).lines[0].series, x) : NULL;
-
-	return p ? p->first : NAN;
-}
-
-static double value_at(const struct series *s, double cursor)
-{
-	const struct series_point *p;
-
-	if (!isfinite(cursor))
-		return s->value;
-	p = nearest_point(s, cursor);
-	return p ? series_mean(p) : NAN;
-}
-
-static void draw_plot_legend(struct grid *g, struct rect box, const char *title,
-			     const struct history *h, const struct pane_plot *p, double cursor)
-{
-	char values[2][FIGURE_BYTES], step[FIGURE_BYTES], best[FIGURE_BYTES],
-		best_step[FIGURE_BYTES + 8];
-	struct legend pieces[4];
-	int n = 0;
-
-	if (isfinite(cursor))
-		pieces[n++] = (struct legend){0, STYLE_BRIGHT, "step",
-					      figure_count(step, (int64_t)cursor)};
-	for (size_t i = 0; i < p->n; i++) {
-		double v = value_at(p->lines[i].series, cursor);
-
-		pieces[n] = (struct legend){
-			0,
-			STYLE_BRIGHT,
-			p->labels[i],
-			p->decimals < 0 ? figure_value(values[i], v)
-					: figure_fixed(values[i], v, p->decimals),
-		};
-		if (p->n > 1) {		/* a single line needs no key */
-			pieces[n].sign = pen_signs[p->lines[i].pen];
-			pieces[n].style = p->lines[i].style;
-		}
-		n++;
-	}
-	if (p->lines[0].series == &h->bleu && h->best_step >= 0 && !isfinite(cursor)) {
-		snprintf(best_step, sizeof(best_step), "at %s", figure_count(step, h->best_step));
-		pieces[n++] = (struct legend){0x2605, STYLE_GOOD, "best",
-					      figure_fixed(best, h->best_bleu, 2)};
-		pieces[n++] = (struct legend){ 0, STYLE_DIM, best_step, "" };
-	}
-	draw_legend(g, box, title, pieces, n);
-}
-
-void run_draw_plot(struct grid *g, struct rect box, enum run_pane pane, const struct history *h,
-		   struct run_sight *s)
-{
-	struct pane_plot p = plot_of(h, pane, box.cols < 48);
-	bool done = h->state == RUN_FINISHED || h->state == RUN_STOPPED || h->state == RUN_FAILED;
-	struct plot plot = {
-		.lines = p.lines, .n = p.n, .from_zero = p.from_zero, .cursor = s->cursor};
-
-	if (h->step > 0)
-		plot.x_end = done ? (double)h->step
-				  : plot_x_end((double)h->step, (double)h->total_steps);
-	draw_box(g, box, pane_titles[pane], s->focus == pane);
-	plot_draw(g, box, &plot);
-	draw_plot_legend(g, box, pane_titles[pane], h, &p, s->cursor);
-	if (s->focus == pane) {
-		s->page = MAX(box.rows - 2, 1);
-		s->stride = plot.x_end / MAX(box.cols - 8, 1);
-	}
-}
 
 /* ---- samples ---- */
 
@@ -198,7 +57,7 @@ void run_draw_samples(struct grid *g, struct rect box, const struct history *h, 
 	struct legend pieces[2];
 	int all = 0, line = 0;
 
-	draw_box(g, box, pane_titles[PANE_SAMPLES], focused);
+	draw_box(g, box, "samples", focused);
 	if (!h->n_samples) {
 		draw_message(g, r, STYLE_DIM,
 			     (const char *const[]){"the first evaluation will show some"}, 1);
@@ -219,7 +78,7 @@ void run_draw_samples(struct grid *g, struct rect box, const struct history *h, 
 		(struct legend){0, STYLE_BRIGHT, "step", figure_count(step, h->samples[0].step)};
 	pieces[1] = (struct legend){0, STYLE_BRIGHT, "sentences",
 				    figure_count(count, (int64_t)h->n_samples)};
-	draw_legend(g, box, pane_titles[PANE_SAMPLES], pieces, 2);
+	draw_legend(g, box, "samples", pieces, 2);
 	if (focused)
 		s->page = MAX(r.rows, 1);
 }
@@ -235,7 +94,7 @@ void run_draw_log(struct grid *g, struct rect box, const struct history *h, stru
 	struct legend pieces[2];
 	int n = 0;
 
-	draw_box(g, box, pane_titles[PANE_LOG], focused);
+	draw_box(g, box, "log", focused);
 	s->up = MAX(MIN(s->up, all - r.rows), 0);
 	first = MAX(all - r.rows - s->up, 0);
 	for (int i = 0; i < r.rows && first + i < all; i++)
@@ -251,7 +110,7 @@ void run_draw_log(struct grid *g, struct rect box, const struct history *h, stru
 	if (h->bad_lines)
 		pieces[n++] = (struct legend){0, STYLE_WARN, "unreadable records",
 					      figure_count(bad, h->bad_lines)};
-	draw_legend(g, box, pane_titles[PANE_LOG], pieces, n);
+	draw_legend(g, box, "log", pieces, n);
 	if (focused)
 		s->page = MAX(r.rows, 1);
 }
@@ -298,13 +157,59 @@ static double progress(const struct history *h, double elapsed)
 	return by_time > by_steps || isnan(by_steps) ? by_time : by_steps;
 }
 
-void run_draw_facts(struct grid *g, struct rect r, const struct history *h, double now)
+static const struct history_line *line_at(const struct history *h, double step, double within)
+{
+	const struct history_line *best = NULL;
+
+	for (size_t i = 0; i < h->n_lines; i++) {
+		const struct history_line *l = history_line(h, i);
+		bool tells = l->kind == LINE_INFO || l->kind == LINE_WARNING ||
+			     l->kind == LINE_ERROR || l->kind == LINE_START;
+
+		if (tells && l->step >= 0 && fabs((double)l->step - step) <= within &&
+		    (!best || fabs((double)l->step - step) < fabs((double)best->step - step)))
+			best = l;
+	}
+	return best;
+}
+
+/* The row while the plots are read at a step: when that was, and what happened there. */
+static void draw_reading(struct grid *g, struct rect r, const struct history *h,
+			 const struct sight *s)
+{
+	int at = r.col + 1, right = r.col + r.cols - 2;
+	const struct history_line *l;
+	char text[FIGURE_BYTES];
+
+	draw_fact(g, r.row, &at, right, "at step", figure_count(text, (int64_t)s->cursor));
+	draw_fact(g, r.row, &at, right, "after",
+		  figure_duration(text, sight_value(&h->elapsed, s->cursor)));
+	draw_fact(g, r.row, &at, right, "tokens",
+		  figure_value(text, sight_value(&h->tokens, s->cursor)));
+	draw_fact(g, r.row, &at, right, "UTC",
+		  log_clock(text, sight_value(&h->wall, s->cursor)));
+	l = line_at(h, s->cursor, s->whole / 60);
+	if (l && right - at > 12) {
+		at += draw_text(g, r.row, at, right - at, log_style(l->kind), log_word(l->kind));
+		at += draw_text(g, r.row, at, right - at, STYLE_DIM, " at ");
+		at += draw_text(g, r.row, at, right - at, STYLE_DIM,
+				figure_count(text, l->step)) + 1;
+		draw_text(g, r.row, at, right - at + 1, STYLE_NORMAL, l->text);
+	}
+}
+
+void run_draw_facts(struct grid *g, struct rect r, const struct history *h,
+		    const struct run_sight *s, double now)
 {
 	int at = r.col + 1, right = r.col + r.cols - 2;
 	double elapsed = history_elapsed(h, now), done = progress(h, elapsed),
 	       left = history_remaining(h, now);
 	char step[FIGURE_BYTES], total[FIGURE_BYTES], text[3 * FIGURE_BYTES];
 
+	if (isfinite(s->plots.cursor)) {
+		draw_reading(g, r, h, &s->plots);
+		return;
+	}
 	figure_count(step, h->step);
 	if (h->total_steps > 0)
 		snprintf(text, sizeof(text), "%s / %s", step, figure_count(total, h->total_steps));

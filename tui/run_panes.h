@@ -4,9 +4,11 @@
 
 #include <stdbool.h>
 
+#include "tui/export.h"
 #include "tui/grid.h"
 #include "tui/history.h"
 #include "tui/layout.h"
+#include "tui/sight.h"
 
 /* Where the user has moved to. */
 struct run_sight {
@@ -15,9 +17,11 @@ struct run_sight {
 	int    top;		/* samples: first line shown */
 	int    up;		/* log: lines between its end and the last one shown */
 	int    left[PANE_COUNT];	/* columns scrolled to the right */
-	double cursor;		/* step that the plots are read at; NaN: the latest */
 	int    page;		/* rows of the focused pane when it was drawn */
-	double stride;		/* steps that a column of a plot stands for, then */
+	struct sight plots;
+	struct rect boxes[PANE_COUNT];	/* as drawn last: for the mouse */
+	struct plot_mark marks[HISTORY_MARKS];	/* of the run, for its plots */
+	size_t n_marks;
 };
 
 /* All draw into box, border included, and keep scrolling within bounds. */
@@ -29,10 +33,16 @@ void run_draw_log(struct grid *g, struct rect box, const struct history *h, stru
 
 /* The name, what is trained where, and the state. */
 void run_draw_title(struct grid *g, struct rect r, const struct history *h);
-/* Step, progress, epoch, time, best BLEU. */
-void run_draw_facts(struct grid *g, struct rect r, const struct history *h, double now);
+/* Step, progress, epoch, time, best BLEU; with a cursor, what was known and what happened there. */
+void run_draw_facts(struct grid *g, struct rect r, const struct history *h,
+		    const struct run_sight *s, double now);
 
-/* The step of the sample of the pane's first line that is nearest to x; NaN: there is none. */
-double run_nearest_step(const struct history *h, enum run_pane pane, double x);
+/* The marks of the run as its plots show them; once a draw. */
+void run_collect_marks(const struct history *h, struct run_sight *s);
+
+/* The series of a pane's plot and their tags; how many. 0: it has none. */
+#define RUN_LINES 6
+size_t run_series(const struct history *h, enum run_pane pane,
+		  struct export_item items[RUN_LINES]);
 
 #endif

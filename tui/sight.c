@@ -48,6 +48,16 @@ void sight_apply(struct sight *s, size_t i, double whole, struct plot *p)
 	s->whole = whole;
 }
 
+double sight_value(const struct series *s, double cursor)
+{
+	const struct series_point *p;
+
+	if (!isfinite(cursor))
+		return s->value;
+	p = series_nearest(s, cursor);
+	return p ? series_mean(p) : NAN;
+}
+
 /* ---- keys ---- */
 
 /* A plot that was drawn: this one, else any. */

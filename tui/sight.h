@@ -58,6 +58,9 @@ unsigned sight_act(struct sight *s, enum action action, size_t plot, const struc
  */
 unsigned sight_mouse(struct sight *s, const struct mouse *m, size_t *plot);
 
+/* What a series has there: the mean of the nearest point; its latest value for NaN. */
+double sight_value(const struct series *s, double cursor);
+
 /* Before a view draws: no plot is anywhere yet. */
 void sight_begin(struct sight *s);
 

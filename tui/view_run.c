@@ -10,49 +10,41 @@
 
 #include "share/base/util.h"
 #include "tui/draw.h"
+#include "tui/export.h"
 #include "tui/history.h"
 #include "tui/layout.h"
 #include "tui/run_panes.h"
 #include "tui/view.h"
 
-#define LEFT_STRIDE   8		/* columns that a step to the side scrolls */
+#define LEFT_STRIDE 8		/* columns that a step to the side scrolls */
 
 struct run_view {
 	struct run_sight sight;
 };
 
+static void begin(struct run_view *v)
+{
+	v->sight = (struct run_sight){ .focus = PANE_LOSS };
+	sight_init(&v->sight.plots);
+}
+
 static int run_open(void *state, struct world *w, struct err *e)
 {
-	struct run_view *v = state;
-
 	(void)w;
 	(void)e;
-	v->sight.cursor = NAN;
+	begin(state);
 	return 0;
 }
 
 static unsigned run_update(void *state, struct world *w)
 {
-	struct run_view *v = state;
-
 	/* Another run: nothing of where we were in the old one counts. */
 	if (w->news & NEWS_RUN)
-		v->sight = (struct run_sight){ .cursor = NAN };
+		begin(state);
 	return REACT_NOTHING;
 }
 
 /* ---- keys ---- */
-
-static void move_cursor(struct run_sight *s, const struct history *h, int columns)
-{
-	double from = isfinite(s->cursor) ? s->cursor : (double)h->step, to;
-
-	to = run_nearest_step(h, s->focus, from + columns * s->stride);
-	/* Samples lie further apart than a column: go on until there is another one. */
-	for (int i = 2; i < 500 && to == from; i++)
-		to = run_nearest_step(h, s->focus, from + i * columns * s->stride);
-	s->cursor = to;
-}
 
 static void scroll_down(struct run_sight *s, int lines)
 {
@@ -62,35 +54,34 @@ static void scroll_down(struct run_sight *s, int lines)
 		s->up = MAX(s->up - lines, 0);
 }
 
-static void scroll_right(struct run_sight *s, const struct history *h, int direction)
+static void scroll_right(struct run_sight *s, int direction)
 {
-	if (s->focus < PANE_SAMPLES)
-		move_cursor(s, h, direction);
-	else
-		s->left[s->focus] = MIN(MAX(s->left[s->focus] + direction * LEFT_STRIDE, 0), 4096);
+	s->left[s->focus] = MIN(MAX(s->left[s->focus] + direction * LEFT_STRIDE, 0), 4096);
 }
 
 static void scroll_to_end(struct run_sight *s, bool end)
 {
 	s->top = end ? 1 << 20 : 0;
 	s->up = end ? 0 : 1 << 20;
-	s->cursor = NAN;
+	s->plots.cursor = NAN;
 }
 
-static unsigned run_act(void *state, struct world *w, enum action action)
+/* Keys of panes with text, and those that move between panes. */
+static unsigned act_on_pane(struct run_sight *s, enum action action)
 {
-	struct run_view *v = state;
-	struct run_sight *s = &v->sight;
+	bool text = s->focus >= PANE_SAMPLES;
 
-	if (!w->history)
-		return REACT_UNKNOWN;
 	switch (action) {
 	case ACTION_DOWN:      scroll_down(s, 1); break;
 	case ACTION_UP:        scroll_down(s, -1); break;
 	case ACTION_PAGE_DOWN: scroll_down(s, s->page); break;
 	case ACTION_PAGE_UP:   scroll_down(s, -s->page); break;
-	case ACTION_LEFT:      scroll_right(s, w->history, -1); break;
-	case ACTION_RIGHT:     scroll_right(s, w->history, 1); break;
+	case ACTION_LEFT:
+	case ACTION_RIGHT:
+		if (!text)
+			return REACT_UNKNOWN;
+		scroll_right(s, action == ACTION_LEFT ? -1 : 1);
+		break;
 	case ACTION_HOME:      scroll_to_end(s, false); break;
 	case ACTION_END:       scroll_to_end(s, true); break;
 	case ACTION_NEXT_PANE: s->focus = (enum run_pane)((s->focus + 1) % PANE_COUNT); break;
@@ -100,12 +91,84 @@ static unsigned run_act(void *state, struct world *w, enum action action)
 	case ACTION_ZOOM:      s->zoomed = !s->zoomed; break;
 	case ACTION_BACK:
 		s->zoomed = false;
-		s->cursor = NAN;
+		s->plots.cursor = s->plots.from = s->plots.to = NAN;
 		break;
 	default:
 		return REACT_UNKNOWN;
 	}
 	return REACT_REDRAW;
+}
+
+static void copy_pane(const struct run_sight *s, struct world *w)
+{
+	struct export_item items[RUN_LINES];
+	struct buf out = { 0 };
+
+	if (run_series(w->history, s->focus, items)) {
+		export_series(w->history, items[0].series, &out);
+	} else if (s->focus == PANE_LOG) {
+		for (size_t i = 0; i < w->history->n_lines; i++)
+			buf_printf(&out, "%s\n", history_line(w->history, i)->text);
+	} else {
+		for (size_t i = 0; i < w->history->n_samples; i++) {
+			const char *text = w->history->samples[i].hypothesis;
+
+			buf_printf(&out, "%s\n", text ? text : "");
+		}
+	}
+	world_copy(w, buf_text(&out));
+	buf_free(&out);
+}
+
+static unsigned run_act(void *state, struct world *w, enum action action)
+{
+	struct run_view *v = state;
+	struct run_sight *s = &v->sight;
+	struct export_item items[RUN_LINES];
+	size_t n;
+	unsigned reaction;
+
+	if (!w->history)
+		return REACT_UNKNOWN;
+	reaction = act_on_pane(s, action);
+	if (!(reaction & REACT_UNKNOWN))
+		return reaction;
+	n = run_series(w->history, s->focus, items);
+	if (action == ACTION_EXPORT && n)
+		export_items(w, items, n);
+	else if (action == ACTION_EXPORT)
+		world_say(w, STYLE_WARN, "text is exported in the views samples and log");
+	else if (action == ACTION_COPY)
+		copy_pane(s, w);
+	else
+		return sight_act(&s->plots, action, s->focus,
+				 n ? items[0].series : &w->history->loss);
+	return REACT_REDRAW;
+}
+
+static unsigned run_mouse(void *state, struct world *w, const struct mouse *m)
+{
+	struct run_view *v = state;
+	struct run_sight *s = &v->sight;
+	size_t plot = s->focus;
+	unsigned reaction;
+
+	if (!w->history)
+		return REACT_UNKNOWN;
+	reaction = sight_mouse(&s->plots, m, &plot);
+	if (m->kind == MOUSE_PRESS || m->kind == MOUSE_WHEEL_UP || m->kind == MOUSE_WHEEL_DOWN)
+		for (int i = 0; i < PANE_COUNT; i++) {
+			struct rect r = s->boxes[i];
+
+			if (m->row >= r.row && m->row < r.row + r.rows && m->col >= r.col &&
+			    m->col < r.col + r.cols) {
+				s->focus = (enum run_pane)i;
+				reaction = reaction & REACT_UNKNOWN ? REACT_REDRAW : reaction;
+			}
+		}
+	if (m->kind == MOUSE_WHEEL_UP || m->kind == MOUSE_WHEEL_DOWN)
+		scroll_down(s, m->kind == MOUSE_WHEEL_UP ? -3 : 3);
+	return reaction;
 }
 
 /* ---- drawing ---- */
@@ -162,19 +225,24 @@ static void run_draw(void *state, struct grid *g, struct rect body, const struct
 		draw_no_run(g, body, w);
 		return;
 	}
-	layout_run(body, v->sight.zoomed ? v->sight.focus : PANE_COUNT, &layout);
+	sight_begin(&v->sight.plots);
+	memset(v->sight.boxes, 0, sizeof(v->sight.boxes));
+	layout_run(body, v->sight.focus, v->sight.zoomed, &layout);
 	if (layout.too_small) {
 		draw_too_small(g, body, w->history);
 		return;
 	}
 	run_draw_title(g, layout.title, w->history);
-	run_draw_facts(g, layout.facts, w->history, w->now);
+	run_draw_facts(g, layout.facts, w->history, &v->sight, w->now);
+	run_collect_marks(w->history, &v->sight);
+	memcpy(v->sight.boxes, layout.panes, sizeof(v->sight.boxes));
 	for (enum run_pane pane = 0; pane < PANE_COUNT; pane++)
 		draw_pane(g, layout.panes[pane], pane, &v->sight, w->history);
 }
 
 static const enum action run_hints[] = {
-	ACTION_NEXT_PANE, ACTION_ZOOM, ACTION_LEFT, ACTION_CHOOSE_RUN, ACTION_NONE,
+	ACTION_NEXT_PANE, ACTION_ZOOM, ACTION_PLOT_IN, ACTION_PLOT_SMOOTHER, ACTION_EXPORT,
+	ACTION_CHOOSE_RUN, ACTION_NONE,
 };
 
 const struct view view_run = {
@@ -185,5 +253,6 @@ const struct view view_run = {
 	.update = run_update,
 	.act = run_act,
 	.draw = run_draw,
+	.mouse = run_mouse,
 	.hints = run_hints,
 };
