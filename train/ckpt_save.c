@@ -91,6 +91,7 @@ static int write_arenas(struct saving *s, const char *name, int first, int n_are
 static int write_weights(struct saving *s, struct err *e)
 {
 	int64_t floats, largest = 1;
+	int rc;
 
 	if (model_params(model_get_shape(s->m), &s->params, &s->n_params, &floats, e))
 		return e->code;
@@ -100,8 +101,9 @@ static int write_weights(struct saving *s, struct err *e)
 	if (!s->host)
 		return e->code;
 	s->arena = s->from->average ? s->from->average : model_param_arena(s->m);
-	if (write_arenas(s, CKPT_WEIGHTS, -1, 1, e) || !s->training)
-		return e->code;
+	rc = write_arenas(s, CKPT_WEIGHTS, -1, 1, e);
+	if (rc || !s->training)
+		return rc;
 	s->arena = model_param_arena(s->m);
 	return write_arenas(s, CKPT_TRAINING, -1, 1, e);
 }
