@@ -8,9 +8,6 @@
 #include "kernels/ops.h"
 #include "share/base/mem.h"
 
-#define FILE_VERSION  6
-#define SPEC_REVISION 7
-
 enum type { FLOAT, INT8, INT16 };
 enum group { GROUP_model, GROUP_encoder, GROUP_decoder };
 enum kind { KIND_matrix, KIND_vector, KIND_slice };
@@ -272,8 +269,7 @@ static void put_row(FILE *out, const struct variable *v, const float *x, int8_t 
 	put(out, integers, (size_t)v->cols);
 }
 
-/* Row r of the sinusoids, by the definition of the op. */
-static void position_row(float *x, int64_t d, int64_t r)
+void ct2_position_row(float *x, int64_t d, int64_t r)
 {
 	static const struct dropout none;
 	const int32_t no_token = -1, position = (int32_t)r;
@@ -303,7 +299,7 @@ static void put_variable(FILE *out, const struct variable *v, float *x, int8_t *
 	}
 	for (int64_t r = 0; r < elements / row_elements; r++) {
 		if (v->positions)
-			position_row(x, v->cols, r);
+			ct2_position_row(x, v->cols, r);
 		else
 			memcpy(x, v->data + (size_t)(r * v->cols) * sizeof(*x),
 			       (size_t)v->cols * sizeof(*x));
@@ -334,9 +330,9 @@ int ct2_write(FILE *out, const struct safetensors *weights, const struct model_s
 	if (!code)
 		code = check_sizes(&l, e);
 	if (!code) {
-		put_number(out, FILE_VERSION, 4);
+		put_number(out, CT2_FILE_VERSION, 4);
 		put_text(out, "TransformerSpec");
-		put_number(out, SPEC_REVISION, 4);
+		put_number(out, CT2_SPEC_REVISION, 4);
 		put_number(out, (uint32_t)l.n, 4);
 		for (size_t i = 0; i < l.n; i++)
 			put_variable(out, &l.items[i], x, integers);

@@ -1,5 +1,6 @@
 /*
  * ct2.h - weights in the format of CTranslate2, version 6 of the file, revision 7 of TransformerSpec.
+ * Written by ct2.c, read by ct2_read.c (foreign.h).
  *
  * model.bin, all numbers little-endian, text as u16 (bytes + 1), bytes, NUL:
  *
@@ -24,6 +25,8 @@
 #include "train/model.h"
 #include "train/safetensors.h"
 
+#define CT2_FILE_VERSION   6
+#define CT2_SPEC_REVISION  7
 #define CT2_POSITIONS_ROWS 1024		/* that an exported model knows: the tool's limit */
 
 /*
@@ -33,5 +36,8 @@
  */
 int ct2_write(FILE *out, const struct safetensors *weights, const struct model_shape *shape,
 	      bool int8, struct err *e);
+
+/* Row r, d floats, of the positions that are added to embeddings: the definition of the op. */
+void ct2_position_row(float *x, int64_t d, int64_t r);
 
 #endif

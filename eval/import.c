@@ -8,6 +8,9 @@
 #include <unistd.h>
 
 #include "eval/export.h"
+#include "eval/foreign.h"
+#include "eval/import_model.h"
+#include "eval/npz.h"
 #include "share/base/file.h"
 #include "share/base/json.h"
 #include "share/base/paths.h"
@@ -55,11 +58,6 @@ static int read_log(const char *path, const char *run, struct buf *journal,
 
 	if (stat(path, &st) != 0)
 		return err_set_errno(e, ERR_NOINPUT, "%s cannot be read", path);
-	if (!S_ISREG(st.st_mode))
-		return err_set(e, ERR_USAGE,
-			       "%s is not a file: import takes the output of a training of "
-			       "OpenSeq2Seq, nohup.out",
-			       path);
 	if (map_open(&map, path, e))
 		return e->code;
 	code = openseq2seq_read((const char *)map.data, map.len, run, (double)st.st_mtime, journal,
@@ -76,7 +74,59 @@ static void tell(const char *run, const struct openseq2seq *seen)
 		run, (long long)seen->trains, (long long)seen->last_step, (long long)seen->evals);
 }
 
-int import_run(const struct conf *c, struct err *e)
+/* ---- what is it? ------------------------------------------------------- */
+
+static int recognise_file(const char *path, enum import_kind *kind, struct err *e)
+{
+	static const char pickle[] = "\x80\x02";
+	struct map map;
+	int code = map_open(&map, path, e);
+
+	if (code)
+		return code;
+	*kind = IMPORT_LOG;
+	if (foreign_looks_like_ct2(map.data, map.len))
+		*kind = IMPORT_CTRANSLATE2;
+	else if (foreign_looks_like_safetensors(map.data, map.len))
+		*kind = IMPORT_SAFETENSORS;
+	else if (map.len > 4 && !memcmp(map.data, "PK\3\4", 4))
+		code = npz_explain(path, map.data, map.len, e);
+	else if (map.len > 2 && !memcmp(map.data, pickle, 2))
+		code = err_set(e, ERR_DATA, "%s: a pickle is a program, which is not run here: "
+			       "write the weights as safetensors, see werkbank-weights(5)", path);
+	map_close(&map);
+	return code;
+}
+
+int import_recognise(const char *path, enum import_kind *kind, char **file, struct err *e)
+{
+	static const char *const names[] = { "model.bin", "model.safetensors", "model.npz" };
+	struct stat st;
+
+	*file = NULL;
+	if (stat(path, &st) != 0)
+		return err_set_errno(e, ERR_NOINPUT, "%s cannot be read", path);
+	for (size_t i = 0; S_ISDIR(st.st_mode) && i < ARRAY_LEN(names) && !*file; i++) {
+		*file = file_path(e, "%s/%s", path, names[i]);
+		if (!*file)
+			return e->code;
+		if (!file_exists(*file)) {
+			free(*file);
+			*file = NULL;
+		}
+	}
+	if (S_ISREG(st.st_mode))
+		*file = file_path(e, "%s", path);
+	else if (!*file)
+		return err_set(e, ERR_USAGE, "%s is not a file, nor a folder with model.bin or "
+			       "model.safetensors: import takes weights, or nohup.out, the output "
+			       "of a training of OpenSeq2Seq", path);
+	return *file ? recognise_file(*file, kind, e) : e->code;
+}
+
+/* ---- a log ------------------------------------------------------------- */
+
+static int import_log(const struct conf *c, struct err *e)
 {
 	struct buf journal = {0};
 	struct openseq2seq seen;
@@ -115,5 +165,17 @@ int import_run(const struct conf *c, struct err *e)
 	free(to);
 	free(runs);
 	free(workspace);
+	return code;
+}
+
+int import_run(struct conf *c, struct err *e)
+{
+	enum import_kind kind;
+	char *file;
+	int code = import_recognise(c->arguments[0], &kind, &file, e);
+
+	if (!code)
+		code = kind == IMPORT_LOG ? import_log(c, e) : import_model(c, kind, file, e);
+	free(file);
 	return code;
 }

@@ -1,7 +1,8 @@
 /*
- * import.h - what other programs left, as a run: werkbank import LOG --run NAME.
+ * import.h - what other programs left: werkbank import.
  *
- * LOG is the output of an OpenSeq2Seq training (nohup.out). runs/NAME/ must not be there; it gets
+ * Weights (a folder or file) become a model folder or a run, see import_model.h. A log becomes a
+ * run: werkbank import LOG --run NAME. LOG is the output of an OpenSeq2Seq training (nohup.out). runs/NAME/ must not be there; it gets
  * journal.jsonl and state.json, so that status, report and the workbench show it beside runs of
  * our own. What the records say: train/openseq2seq.h.
  */
@@ -11,6 +12,6 @@
 #include "share/base/conf.h"
 #include "share/base/err.h"
 
-int import_run(const struct conf *c, struct err *e);
+int import_run(struct conf *c, struct err *e);
 
 #endif

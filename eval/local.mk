@@ -9,17 +9,20 @@ libeval_a_SOURCES = \
 	%D%/bleu.c      %D%/bleu.h \
 	%D%/chrf.c      %D%/chrf.h \
 	%D%/compare.c   %D%/compare.h \
-	%D%/ct2.c       %D%/ct2.h       %D%/ct2.def \
+	%D%/ct2.c       %D%/ct2.h       %D%/ct2.def %D%/ct2_read.c \
 	%D%/decode.c    %D%/decode.h    %D%/decode_internal.h \
 	%D%/engine.c    %D%/engine.h \
 	%D%/export.c    %D%/export.h \
 	%D%/forbid.c    %D%/forbid.h \
 	%D%/evidence.c  %D%/evidence.h \
+	%D%/foreign.c   %D%/foreign.h \
 	%D%/heldout.c   %D%/heldout.h   %D%/heldout_tools.c %D%/heldout_spread.c \
 	%D%/ledger.c    %D%/ledger.h \
 	%D%/metric.c    %D%/metric.h \
-	%D%/import.c    %D%/import.h \
+	%D%/import.c    %D%/import.h    %D%/import_model.c %D%/import_model.h \
+	%D%/import_words.c %D%/import_words.h \
 	%D%/ngrams.c    %D%/ngrams.h \
+	%D%/npz.c       %D%/npz.h \
 	%D%/records.c   %D%/records.h \
 	%D%/report.c    %D%/report.h    %D%/report_html.c %D%/report_plot.c \
 	%D%/resample.c  %D%/resample.h \
@@ -28,6 +31,7 @@ libeval_a_SOURCES = \
 	%D%/serve.c     %D%/serve.h \
 	%D%/sides.c     %D%/sides.h \
 	%D%/statistics.c %D%/statistics.h \
+	%D%/take.c      %D%/take.h      %D%/take.def \
 	%D%/stepper.c   %D%/stepper.h \
 	%D%/steer.c     %D%/steer.h     %D%/terms.c \
 	%D%/suggest.c   %D%/suggest.h \
@@ -40,4 +44,4 @@ bin_PROGRAMS += werkbank-eval
 werkbank_eval_SOURCES = %D%/main.c
 werkbank_eval_LDADD = libeval.a $(train_libs) $(mpi_libs)
 
-EXTRA_DIST += tests/peers/unicode_tables.py tests/peers/score.py tests/peers/ctranslate2_decode.py
+EXTRA_DIST += tests/peers/unicode_tables.py tests/peers/score.py tests/peers/ctranslate2_decode.py tests/peers/import_models.py

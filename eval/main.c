@@ -88,7 +88,7 @@ static int run(struct conf *c, int argc, char **argv, struct err *e)
 			return commands[i].run(c, e);
 	return err_set(e, ERR_USAGE,
 		       "werkbank-eval needs one of its commands: average, bleu, chrf, compare, "
-		       "eval, export, ledger, report, ter, translate");
+		       "eval, export, import, ledger, report, ter, translate");
 }
 
 int main(int argc, char **argv)

@@ -42,7 +42,25 @@ says 73 'a run called old already' import "$log" --run old
 says 64 'give --run' import "$log"
 says 66 'cannot be read' import "$tmp/nothing" --run x
 says 65 'nothing in it is of' import "$here/tests/interop.sh" --run x
-says 64 'is not a file' import "$tmp" --run x
+says 64 'is not a file, nor a folder with model.bin' import "$tmp" --run x
+corpus=$here/tests/fuzz/corpus
+says 65 'a pickle of PyTorch is a program' import "$corpus/npz/pickle" -o "$tmp/none"
+says 65 'post-norm.*its attention has biases' import "$corpus/npz/marian" -o "$tmp/none"
+says 64 'either --run NAME, or --output' import "$corpus/weights/ct2-int8"
+says 66 'which token is which row' import "$corpus/weights/ct2-int8" -o "$tmp/none"
+printf '<pad>\n</s>\n<s>\n<unk>\na\nb\nc\nd\n' >"$tmp/tokens"
+printf '#version: 0.2\n' >"$tmp/codes"
+says 66 'how are words split' import "$corpus/weights/ct2-int8" --vocabulary "$tmp/tokens" -o "$tmp/none"
+for one in ct2-int8 ct2-float16 pytorch; do
+	says 0 'd_model 4, d_ff [46], 2 heads, 1 and 1 layers, 8 tokens' import "$corpus/weights/$one" \
+	    --vocabulary "$tmp/tokens" --codes "$tmp/codes" -o "$tmp/$one"
+	echo 'a b' >"$tmp/in"
+	says 0 '' translate -m "$tmp/$one" --backend ref "$tmp/in"
+done
+says 73 'is there already' import "$corpus/weights/pytorch" --vocabulary "$tmp/tokens" --codes "$tmp/codes" -o "$tmp/pytorch"
+says 0 '' import "$corpus/weights/pytorch" --vocabulary "$tmp/tokens" --codes "$tmp/codes" --run taken
+says 0 'taken: finished' status taken
+says 0 '' translate --run taken "$tmp/in"
 says 0 'old: finished' status old
 says 0 'not enough data' report old --format md
 says 0 'old' watch old --dump 24x80

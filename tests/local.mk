@@ -13,7 +13,7 @@ test_sources = \
 	%D%/t_tui.c %D%/t_edit.c %D%/t_service.c %D%/t_console.c
 test_sources += %D%/t_workbench.c
 test_sources += %D%/t_sp.c %D%/t_network.c
-test_sources += %D%/t_export.c %D%/t_team.c
+test_sources += %D%/t_export.c %D%/t_import.c %D%/small_ckpt.h %D%/t_team.c
 test_sources += %D%/t_plan_net.c %D%/t_average.c %D%/t_wishes.c %D%/t_suggest.c %D%/t_ema.c %D%/sharp_model.h
 EXTRA_DIST += %D%/golden/sp-bytes.model %D%/peers/sentencepiece_compare.py
 test_sources += %D%/t_archive.c %D%/t_tensorboard.c %D%/t_report.c %D%/t_ter.c %D%/t_resample.c

@@ -10,54 +10,8 @@
 #include "share/base/file.h"
 #include "share/base/hash.h"
 #include "share/base/json.h"
-#include "tests/small_model.h"
+#include "tests/small_ckpt.h"
 #include "train/ckpt.h"
-
-static const char *in_folder(const char *name)
-{
-	static char paths[4][600];
-	static int next;
-	char *path = paths[next++ % 4];
-
-	snprintf(path, sizeof(paths[0]), "%s/%s", test_folder(), name);
-	return path;
-}
-
-static int write_vocabulary(const char *path, char sha256[HASH_SHA256_HEX], struct err *e)
-{
-	struct buf text = { 0 };
-	int code;
-
-	buf_add_str(&text, "<pad>\t0\n</s>\t0\n<s>\t0\n<unk>\t0\n");
-	for (int i = 0; i < 25; i++)
-		buf_printf(&text, "%s%d\t%d\n", i == 3 ? "\"\\ä" : "w", i, 100 - i);
-	buf_add_str(&text, "<unused0>\t0\n<unused1>\t0\n<unused2>\t0\n");
-	code = file_write_all(path, text.data, text.len, e);
-	buf_free(&text);
-	return code ? code : hash_file(path, sha256, e);
-}
-
-/* A checkpoint whose weights are exact in every number format; its folder, or NULL. */
-static const char *make_checkpoint(void)
-{
-	struct ckpt_state state = { .step = 1, .best_bleu = -1, .best_step = -1 };
-	struct model *m = small_model("ref", false);
-	struct err e = { 0 };
-	int64_t bytes, n = m ? model_floats(m) : 0;
-	float *x = m ? model_param_arena(m) : NULL;
-	bool good = m != NULL;
-
-	for (int64_t i = 0; i < n; i++)
-		x[i] = (float)(i * 37 % 101 - 50) / 64;
-	state.shape = small_shape();
-	good = good && !write_vocabulary(in_folder("vocab.tsv"), state.vocabulary_sha256, &e) &&
-	       !file_write_all(in_folder("recipe.ini"), "[data]\n", 7, &e) &&
-	       !ckpt_save(test_folder(), &state, m, x, x, 1, &bytes, &e);
-	if (!good)
-		test_fail(__FILE__, __LINE__, "%s", e.text);
-	model_free(m);
-	return good ? in_folder("checkpoints/1") : NULL;
-}
 
 /* ---- a reader -------------------------------------------------------------------------- */
 
@@ -282,11 +236,11 @@ TEST(export_writes_all_tensors)
 		"254ab8df1c2e6a9f6018cbd28f905445d0608c0c28d85590a2172b55c2303aba",
 		"d09433391c7c3dee4996b5def1aa12b151debf2055f386b9ae6981e581630f7a"
 	};
-	const char *folder = make_checkpoint();
+	const char *folder = small_checkpoint();
 	struct safetensors *weights = folder ? open_weights(folder) : NULL;
 
 	for (int int8 = 0; int8 < 2 && weights; int8++) {
-		const char *to = in_folder(int8 ? "int8" : "fp32");
+		const char *to = small_path(int8 ? "int8" : "fp32");
 		char path[700], hex[HASH_SHA256_HEX];
 		struct reader r;
 		struct err e = { 0 };
@@ -313,7 +267,7 @@ TEST(export_writes_all_tensors)
 
 TEST(export_leaves_what_is_there)
 {
-	const char *folder = make_checkpoint(), *to = in_folder("taken");
+	const char *folder = small_checkpoint(), *to = small_path("taken");
 	char path[700];
 	struct err e = { 0 };
 
@@ -325,6 +279,6 @@ TEST(export_leaves_what_is_there)
 	check(strstr(e.text, "taken is there already") != NULL);
 	snprintf(path, sizeof(path), "%s.%ld.tmp", to, (long)getpid());
 	check(!file_exists(path));
-	check_err(export_ctranslate2(test_folder(), true, in_folder("none"), &e), ERR_DATA);
-	check(!file_exists(in_folder("none")));
+	check_err(export_ctranslate2(test_folder(), true, small_path("none"), &e), ERR_DATA);
+	check(!file_exists(small_path("none")));
 }

@@ -174,8 +174,6 @@ static int by_place(const void *a, const void *b)
 static int read_header(struct safetensors *s, uint64_t header_bytes, struct err *e)
 {
 	const unsigned char *data = s->map.data + 8 + header_bytes;
-	const struct json *value;
-	const char *name;
 	uint64_t at = 0;
 
 	s->header = json_parse((const char *)s->map.data + 8, header_bytes, e);
@@ -184,9 +182,9 @@ static int read_header(struct safetensors *s, uint64_t header_bytes, struct err 
 	s->tensors = mem_alloc(json_len(s->header), sizeof(*s->tensors), e);
 	if (!s->tensors)
 		return e->code;
-	for (size_t i = 0; (name = json_member(s->header, i, &value)); i++)
-		if (strcmp(name, "__metadata__") != 0 &&
-		    read_tensor(s, &s->tensors[s->n++], name, value, e))
+	for (const struct json *v = json_first(s->header); v; v = json_next(s->header, v))
+		if (strcmp(json_name(v), "__metadata__") != 0 &&
+		    read_tensor(s, &s->tensors[s->n++], json_name(v), v, e))
 			return e->code;
 	qsort(s->tensors, s->n, sizeof(*s->tensors), by_place);
 	for (size_t i = 0; i < s->n; i++) {
@@ -273,6 +271,11 @@ const unsigned char *safetensors_get(const struct safetensors *s, const char *na
 		return NULL;
 	}
 	return t->data;
+}
+
+const char *safetensors_metadata(const struct safetensors *s, const char *key)
+{
+	return json_text(json_get(json_get(s->header, "__metadata__"), key), NULL);
 }
 
 void safetensors_close(struct safetensors *s)

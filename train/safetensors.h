@@ -57,6 +57,8 @@ const struct safetensor *safetensors_find(const struct safetensors *s,
  */
 const unsigned char *safetensors_get(const struct safetensors *s, const char *name, int64_t rows,
 				     int64_t cols, struct err *e);
+/* What the file says of itself under "__metadata__"; NULL: nothing. Borrowed. */
+const char *safetensors_metadata(const struct safetensors *s, const char *key);
 void safetensors_close(struct safetensors *s);
 
 #endif

@@ -34,6 +34,9 @@
 	X(archive) \
 	X(sp) \
 	X(safetensors) \
+	X(weights) \
+	X(npz) \
+	X(tokens) \
 	X(nohup) \
 	X(host) \
 	X(pulse)

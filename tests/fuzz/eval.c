@@ -1,0 +1,97 @@
+/* eval.c - weights and vocabularies of other programs. See fuzz.h */
+#include <stdlib.h>
+#include <string.h>
+
+#include "eval/foreign.h"
+#include "eval/import_words.h"
+#include "eval/npz.h"
+#include "eval/take.h"
+#include "share/base/mem.h"
+#include "tests/fuzz/fuzz.h"
+
+#define MOST_FLOATS 100000
+
+/* What was understood can be put in place, or not, but every element that is listed is there. */
+static void take(struct foreign *f)
+{
+	struct model_param *params = NULL;
+	struct err e = { 0 };
+	struct take t;
+	int64_t floats = 0;
+	size_t n;
+	float x;
+
+	for (size_t i = 0; i < f->n; i++) {
+		property(f->all[i].rows > 0 && f->all[i].cols > 0);
+		foreign_read(f, &f->all[i], f->all[i].rows - 1, f->all[i].cols - 1, 1, &x, &e);
+	}
+	if (take_open(&t, f, &e))
+		return;
+	property(t.shape.d_model > 0 && t.shape.encoder_layers > 0 && t.shape.decoder_layers > 0);
+	if (!model_params(&t.shape, &params, &n, &floats, &e) && floats <= MOST_FLOATS) {
+		float *arena = mem_alloc((size_t)floats, sizeof(*arena), &e);
+
+		if (arena)
+			take_weights(&t, &t.shape, NULL, arena, &e);
+		free(arena);
+	}
+	free(params);
+}
+
+FUZZ(weights)
+{
+	struct err e = { 0 };
+	struct foreign f;
+	int code = foreign_looks_like_safetensors(data, n) ?
+			   foreign_open_safetensors(&f, fuzz_file(data, n), &e) :
+			   foreign_open_ct2(&f, fuzz_file(data, n), &e);
+
+	if (!code)
+		take(&f);
+	foreign_close(&f);
+	return 0;
+}
+
+FUZZ(npz)
+{
+	struct err e = { 0 };
+	struct npz z;
+	unsigned sum = 0;
+
+	if (!npz_open(&z, data, n, &e))
+		for (size_t i = 0; i < z.n; i++) {
+			size_t k = 0;
+			const unsigned char *at = npz_array(&z.all[i], &k);
+
+			property(!at || (at >= data && at + k <= data + n));
+			for (size_t b = 0; at && b < k; b++)
+				sum += at[b];
+		}
+	npz_close(&z);
+	property(npz_explain("x", data, n, &e) == ERR_DATA);
+	return sum > UINT32_MAX;	/* never: the bytes were read */
+}
+
+/* What is written of a list is a vocabulary or an error, and each id has its own row. */
+FUZZ(tokens)
+{
+	static const struct words_special special = { "</s>", "<s>", "<unk>" };
+	struct err e = { 0 };
+	struct words w;
+	int32_t *rows = NULL, n_rows;
+
+	if (!words_open(&w, fuzz_file(data, n), &e) &&
+	    !words_write(&w, &special, "/dev/null", &rows, &n_rows, &e)) {
+		int64_t sum = 0;
+
+		property((size_t)n_rows <= w.n && n_rows >= 4);
+		for (int32_t i = 0; i < n_rows; i++) {
+			property(rows[i] >= 0 && (size_t)rows[i] < w.n);
+			sum += rows[i];
+		}
+		property((size_t)n_rows < w.n || sum == (int64_t)n_rows * (n_rows - 1) / 2);
+	}
+	free(rows);
+	words_close(&w);
+	return 0;
+}
