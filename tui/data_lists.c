@@ -17,7 +17,8 @@ static void draw_nothing(struct grid *g, struct rect in, const struct data_book 
 
 	if (!*why)
 		why = !*b->name ? "no corpus yet: the home view prepares one" :
-		      b->corpus.state != CORPUS_READY ? "not before the corpus is ready" : "nothing";
+		      b->corpus.state != CORPUS_READY ? "not before the corpus is ready" :
+							"nothing";
 	if (in.rows > 0)
 		draw_text(g, in.row, in.col + 1, in.cols - 1,
 			  *b->trouble[pane] ? STYLE_BAD : STYLE_DIM, why);
@@ -84,7 +85,8 @@ static void dropped_title(const struct data_book *b, const struct data_sight *s,
 	char n[FIGURE_BYTES];
 
 	snprintf(out, size, "%s, %s%s%s",
-		 s->rule == CLEAN_KEEP ? "all rules" : clean_rule_name(s->rule), figure_count(n, b->ledger ? (int64_t)ledger_rows_n(b->ledger) : -1),
+		 s->rule == CLEAN_KEEP ? "all rules" : clean_rule_name(s->rule),
+		 figure_count(n, b->ledger ? (int64_t)ledger_rows_n(b->ledger) : -1),
 		 *s->dropped_word ? ", with " : "", s->dropped_word);
 	if (b->ledger && ledger_rows_known(b->ledger) < 1) {
 		size_t len = strlen(out);

@@ -130,7 +130,8 @@ static void draw_stage(struct grid *g, struct rect in, int row, const struct dat
 		       const struct data_stage *s)
 {
 	static const struct { uint32_t sign; enum style style; } looks[] = {
-		[STAGE_WAITING] = { 0x00B7, STYLE_DIM },   [STAGE_RUNNING] = { 0x25CF, STYLE_FIRST },
+		[STAGE_WAITING] = { 0x00B7, STYLE_DIM },
+		[STAGE_RUNNING] = { 0x25CF, STYLE_FIRST },
 		[STAGE_DONE] = { 0x2713, STYLE_GOOD },	   [STAGE_ENDED] = { 0x2717, STYLE_BAD } };
 	const struct prep_progress *p = &b->corpus.progress;
 	int col = in.col + 2, right = in.col + in.cols;

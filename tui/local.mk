@@ -44,7 +44,7 @@ libtui_a_SOURCES += %D%/view_data.c %D%/data_book.c %D%/data_book.h \
 	%D%/data_panes.c %D%/data_panes.h %D%/data_lists.c
 libtui_a_SOURCES += %D%/view_run.c
 libtui_a_SOURCES += %D%/view_hosts.c
-libtui_a_SOURCES += %D%/view_compare.c
+libtui_a_SOURCES += %D%/view_compare.c %D%/compare_book.c %D%/compare_book.h
 libtui_a_SOURCES += %D%/view_samples.c
 libtui_a_SOURCES += %D%/view_translate.c %D%/console.c %D%/console.h \
 	%D%/console_panes.c %D%/console_panes.h %D%/console_words.c %D%/console_words.h \
