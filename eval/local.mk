@@ -33,7 +33,7 @@ libeval_a_SOURCES = \
 	%D%/statistics.c %D%/statistics.h \
 	%D%/take.c      %D%/take.h      %D%/take.def \
 	%D%/stepper.c   %D%/stepper.h \
-	%D%/steer.c     %D%/steer.h     %D%/terms.c \
+	%D%/steer.c     %D%/steer.h     %D%/steer_internal.h %D%/terms.c \
 	%D%/suggest.c   %D%/suggest.h \
 	%D%/ter.c       %D%/ter.h       %D%/ter_shift.c %D%/ter_shift.h \
 	%D%/translate.c %D%/translate.h \
