@@ -39,7 +39,9 @@
 	X(tokens) \
 	X(nohup) \
 	X(host) \
-	X(pulse)
+	X(pulse) \
+	X(answer) \
+	X(edit)
 
 #define X(name) FUZZ(name);
 FUZZ_TARGETS(X)

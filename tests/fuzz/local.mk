@@ -1,8 +1,9 @@
 # Readers of what comes from outside, fed with what fuzzing found and mutations of it …
 check_PROGRAMS += tests/fuzz_replay
-fuzz_sources = %D%/fuzz.c %D%/fuzz.h %D%/base.c %D%/data.c %D%/train.c %D%/host.c %D%/eval.c
+fuzz_sources = %D%/fuzz.c %D%/fuzz.h %D%/base.c %D%/data.c %D%/train.c %D%/host.c %D%/eval.c \
+	%D%/console.c
 tests_fuzz_replay_SOURCES = %D%/replay.c $(fuzz_sources)
-tests_fuzz_replay_LDADD = libeval.a $(train_libs) $(mpi_libs)
+tests_fuzz_replay_LDADD = libtui.a libeval.a $(train_libs) $(mpi_libs) $(CURSES_LIBS)
 EXTRA_DIST += %D%/run.sh %D%/corpus
 TESTS += tests/fuzz_replay
 
@@ -10,7 +11,7 @@ TESTS += tests/fuzz_replay
 EXTRA_PROGRAMS += tests/fuzz_search
 tests_fuzz_search_SOURCES = %D%/libfuzzer.c $(fuzz_sources)
 tests_fuzz_search_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
-tests_fuzz_search_LDADD = libeval.a $(train_libs)
+tests_fuzz_search_LDADD = libtui.a libeval.a $(train_libs) $(CURSES_LIBS)
 fuzz:
 	@$(MKDIR_P) fuzz-build && top=`cd $(srcdir) && pwd` && cd fuzz-build && sh $$top/%D%/run.sh $$top
 .PHONY: fuzz
