@@ -92,7 +92,9 @@ lint:
 AM_TESTS_ENVIRONMENT = srcdir=$(srcdir); export srcdir; \
 	ASAN_OPTIONS=$${ASAN_OPTIONS-allocator_may_return_null=1}; export ASAN_OPTIONS; \
 	WERKBANK_SHARE=$(abs_top_srcdir)/share; export WERKBANK_SHARE; \
-	WERKBANK_RUNTIME=$(abs_top_builddir)/tests/runtime; export WERKBANK_RUNTIME;
+	WERKBANK_RUNTIME=$(abs_top_builddir)/tests/runtime; export WERKBANK_RUNTIME; \
+	XDG_CONFIG_HOME=$(abs_top_builddir)/tests/runtime; export XDG_CONFIG_HOME; \
+	XDG_STATE_HOME=$(abs_top_builddir)/tests/runtime; export XDG_STATE_HOME;
 
 # Records of processes that tests killed: not among those of the user's own runs.
 clean-local:

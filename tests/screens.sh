@@ -24,6 +24,7 @@ screen() {
 	    ${lock:+flock -x "$lock"} ./werkbank watch -C "$here/w" "$@" >"$here/out" 2>"$here/err"; then
 		echo "watch $* failed: $(cat "$here/err")"; status=1
 	fi
+	sed "s|$here|HERE|" "$here/out" >"$here/out.here" && mv "$here/out.here" "$here/out"
 	# nothing but text and line ends, whatever the run's files hold
 	if LC_ALL=C grep -q "[$(printf '\001-\010\013-\037\177')]" "$here/out"; then
 		echo "$file: a control character came through"; status=1
@@ -53,6 +54,7 @@ run demo
 screen run-24x80-ascii C --dump 24x80
 screen run-40x120-ascii C --dump 40x120
 screen help-24x80-ascii C --dump 24x80 --keys '?'
+screen settings-24x80-ascii C --dump 24x80 --view settings --keys 'd'
 if test -n "$utf8"; then
 	screen run-24x80 $utf8 --dump 24x80
 	screen run-40x120 $utf8 --dump 40x120
@@ -62,6 +64,11 @@ if test -n "$utf8"; then
 	screen samples-24x80 $utf8 --dump 24x80 --keys '<Tab><Tab><Tab><Tab>zj'
 	screen log-24x80 $utf8 --dump 24x80 --keys '<Shift-Tab>kk<Right>'
 	screen small-5x40 $utf8 --dump 5x40
+	screen settings-40x120 $utf8 --dump 40x120 --view settings
+	screen settings-60x200 $utf8 --dump 60x200 --view settings --keys '<End>'
+	screen explain-24x80 $utf8 --dump 24x80 --view settings --keys '/warm<Enter><End><Enter>'
+	screen choose-24x80 $utf8 --dump 24x80 --keys 'r'
+	screen themes-24x80 $utf8 --dump 24x80 --theme light --keys '9<Enter>s'
 fi
 
 # A run in its first minutes, alive: its lock is held.

@@ -67,6 +67,29 @@ TEST(tui_grid_clips)
 	grid_free(&g);
 }
 
+TEST(tui_grid_clips_to_a_part)
+{
+	struct grid g;
+
+	if (!open_grid(&g, GRID_FULL, 3, 6))
+		return;
+	g.clip.row = 1;
+	g.clip.col = 1;
+	g.clip.rows = 1;
+	g.clip.cols = 3;
+	for (int row = 0; row < 3; row++)
+		grid_text(&g, row, 0, 6, STYLE_NORMAL, "abcdef");
+	check_dump(&g, "\n bcd\n\n");
+	grid_put(&g, 1, 3, STYLE_NORMAL, 0x65E5);	/* its right half would lie outside */
+	check_dump(&g, "\n bc\n\n");
+	grid_put(&g, 1, 0, STYLE_NORMAL, 0x65E5);	/* its left half does */
+	check_dump(&g, "\n  c\n\n");
+	g.clip.rows = 0;
+	grid_put(&g, 0, 0, STYLE_NORMAL, 'x');
+	check_dump(&g, "x\n  c\n\n");
+	grid_free(&g);
+}
+
 TEST(tui_grid_wide_and_marks)
 {
 	struct grid g;

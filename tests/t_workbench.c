@@ -336,6 +336,39 @@ TEST(workbench_forms)
 	check(strstr(e.text, "beam_me_up"));
 }
 
+/* ---- what is remembered ---- */
+
+TEST(workbench_keeps)
+{
+	struct keep k = { 0 };
+	struct buf text = { 0 };
+	char key[32], longer[2000];
+
+	keep_read(&k, "view = run\n# no\nnonsense\nbad key = 1\nrun.zoom=yes\n = x\n");
+	check_int((int)k.n, 2);
+	check(!k.changed);
+	check_str(keep_get(&k, "view"), "run");
+	check_str(keep_get(&k, "run.zoom"), "yes");
+	keep_set(&k, "view", "run");
+	check(!k.changed);
+	keep_set(&k, "view", "log");
+	keep_set(&k, "run.zoom", NULL);
+	keep_set(&k, "evil", "a\nview = x");
+	memset(longer, 'a', sizeof(longer) - 1);
+	longer[sizeof(longer) - 1] = 0;
+	keep_set(&k, "long", longer);
+	keep_write(&k, &text);
+	check_str(buf_text(&text), "view = log\n");
+	check(k.changed && !keep_get(&k, "run.zoom"));
+	for (int i = 0; i < KEEP_MAX + 20; i++) {
+		snprintf(key, sizeof(key), "k%d", i);
+		keep_set(&k, key, "v");
+	}
+	check_int((int)k.n, KEEP_MAX);
+	buf_free(&text);
+	keep_free(&k);
+}
+
 /* ---- the world ---- */
 
 /* A workspace with the recorded run; false: skipped. */
@@ -421,6 +454,8 @@ static const struct cell *spilled(const struct grid *g, struct rect body)
 	return NULL;
 }
 
+static int n_spilled;	/* told of only a few times */
+
 static void draw_at(const struct view *v, void *state, struct world *w, int rows, int cols)
 {
 	/* a margin on every side shows what goes beyond the body */
@@ -436,7 +471,8 @@ static void draw_at(const struct view *v, void *state, struct world *w, int rows
 		for (int col = 0; col < cols; col++)
 			grid_put(&g, body.row + row, body.col + col, STYLE_NORMAL, ' ');
 	v->draw(state, &g, body, w);
-	if ((c = spilled(&g, body)))
+	/* smaller than this the workbench cuts off what a view draws too much */
+	if (rows >= 8 && cols >= 30 && (c = spilled(&g, body)) && n_spilled++ < 5)
 		test_fail(__FILE__, __LINE__, "%s at %d x %d draws outside, at %d, %d", v->name,
 			  rows, cols, (int)((c - g.cells) / g.cols), (int)((c - g.cells) % g.cols));
 	grid_free(&g);

@@ -71,20 +71,27 @@ static int app_loop(struct app *a, struct err *e)
 	return 0;
 }
 
+void app_set_look(struct app *a)
+{
+	term_set_look(a->term, &(struct term_look){ &a->theme, a->colours, a->mouse });
+}
+
 static int run_on_terminal(struct app *a, const struct conf *c, struct err *e)
 {
-	struct term_look look = { .theme = &a->theme, .mouse = c->mouse };
 	bool bad;
 	int status;
 
-	look.colours = theme_wants_colour(c->color, getenv("NO_COLOR"), &bad);
+	a->colours = theme_wants_colour(c->color, getenv("NO_COLOR"), &bad);
 	if (bad)
 		return err_set(e, ERR_USAGE, "color: %s is none of auto, always, never", c->color);
-	if (!(a->term = term_open(&look, e)))
+	a->term = term_open(&(struct term_look){ &a->theme, a->colours, a->mouse }, e);
+	if (!a->term)
 		return e->code;
+	term_describe(a->term, a->terminal_text, sizeof(a->terminal_text));
 	status = app_loop(a, e);
 	term_close(a->term);
 	a->term = NULL;
+	app_remember(a);
 	return status;
 }
 
@@ -124,20 +131,41 @@ static int set_clock(struct app *a, struct err *e)
 	return 0;
 }
 
-/* The tab to begin with: as the option says, the run for "watch", else home. */
-static int first_tab(const struct conf *c, int *tab, struct err *e)
+/* The tab to begin with: as the option says, the run for "watch", else where we were, else home. */
+static int first_tab(struct app *a, const struct conf *c, int *tab, struct err *e)
 {
-	*tab = c->command ? TAB_RUN : TAB_HOME;
-	if (!c->view)
-		return 0;
-	for (int i = 0; i < TAB_COUNT; i++)
-		if (!strcmp(view_tabs[i]->name, c->view)) {
+	const char *name = c->view ? c->view : c->command ? "run" : world_recall(&a->world, "view");
+
+	*tab = TAB_HOME;
+	for (int i = 0; name && i < TAB_COUNT; i++)
+		if (!strcmp(view_tabs[i]->name, name)) {
 			*tab = i;
 			return 0;
 		}
+	if (!c->view)
+		return 0;
 	return err_set(e, ERR_USAGE,
 		       "view: %.40s is none of home, data, run, hosts, compare, samples, "
 		       "translate, log, settings", c->view);
+}
+
+/* The theme asked for, else the one remembered, which may be gone meanwhile. */
+static int first_look(struct app *a, const struct conf *c, struct err *e)
+{
+	const char *kept = world_recall(&a->world, "theme"), *mouse;
+	struct err ignored;
+
+	a->world.theme = a->theme.name;
+	a->world.terminal = a->terminal_text;
+	mouse = world_recall(&a->world, "mouse");
+	a->mouse = c->mouse && !(mouse && !strcmp(mouse, "no") &&
+				 !strcmp(conf_origin(c, "mouse"), "default"));
+	a->world.mouse = a->mouse;
+	if (c->theme)
+		return app_load_theme(a, c->theme, e);
+	if (!kept || app_load_theme(a, kept, &ignored))
+		theme_builtin(&a->theme, "auto");
+	return 0;
 }
 
 static int app_start(struct app *a, const struct conf *c, struct err *e)
@@ -147,11 +175,10 @@ static int app_start(struct app *a, const struct conf *c, struct err *e)
 
 	a->world.keymap = &a->keymap;
 	a->world.readonly = c->readonly;
-	if (!theme_builtin(&a->theme, c->theme ? c->theme : "auto"))
-		return err_set(e, ERR_USAGE,
-			       "theme: there is no %.40s; there are auto, dark, light, safe, mono",
-			       c->theme);
-	if (first_tab(c, &tab, e) || (run && world_choose_run(&a->world, run, e)))
+	if (!c->dump)
+		app_recall(a);
+	if (app_load_keymap(a, e) || first_look(a, c, e) || first_tab(a, c, &tab, e) ||
+	    (run && world_choose_run(&a->world, run, e)))
 		return e->code;
 	app_show_tab(a, tab);
 	return c->dump ? app_run_as_text(a, c, e) : run_on_terminal(a, c, e);

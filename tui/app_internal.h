@@ -36,6 +36,8 @@ struct app {
 	struct keymap keymap;
 	struct theme theme;
 	struct terminal *term;		/* NULL: --dump */
+	bool colours, mouse;		/* that the user wants */
+	char terminal_text[160];	/* what term_describe() says */
 	double fixed_now;		/* WERKBANK_NOW; 0: the real clock */
 	struct err trouble;		/* of reading the run's files */
 	double shown_second;		/* of the clock, when it was drawn last */
@@ -66,8 +68,23 @@ unsigned app_mouse(struct app *a, const struct mouse *m);
 /* Hand an answer (NULL: called off) to whoever asked. */
 unsigned app_answer(struct app *a, int owner, int question, const char *text);
 
+/* ---- app.c ---- */
+
+/* Give the terminal the theme and the mouse that are wanted now. */
+void app_set_look(struct app *a);
+
 /* ---- app_text.c ---- */
 
 int app_run_as_text(struct app *a, const struct conf *c, struct err *e);
+
+/* ---- app_files.c ---- */
+
+/* Read the user's key map, if there is one. ERR_CONFIG names file and line. */
+int app_load_keymap(struct app *a, struct err *e);
+/* Take a theme: a built-in one, NAME.theme of the user's, or a file. On failure it stays as it is. */
+int app_load_theme(struct app *a, const char *name, struct err *e);
+/* Read and write what is remembered; failures do not matter. */
+void app_recall(struct app *a);
+void app_remember(struct app *a);
 
 #endif

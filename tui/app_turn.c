@@ -193,6 +193,14 @@ static void draw_foot(struct app *a, struct rect foot, const struct view *v)
 		frame_draw_foot(&a->grid, foot, &a->world, v);
 }
 
+static void clip(struct grid *g, struct rect r)
+{
+	g->clip.row = r.row;
+	g->clip.col = r.col;
+	g->clip.rows = r.rows;
+	g->clip.cols = r.cols;
+}
+
 void app_draw(struct app *a)
 {
 	const struct view *v = a->overlay ? a->overlay : view_tabs[a->front];
@@ -208,12 +216,14 @@ void app_draw(struct app *a)
 	frame_layout(a->grid.rows, a->grid.cols, &frame);
 	app_call(a, a->overlay ? CALLER_OVERLAY : a->front);
 	w->front = true;
+	clip(&a->grid, frame.body);	/* no view may spoil the frame, at no size */
 	if (a->overlay)
 		v->draw(a->overlay_state, &a->grid, frame.body, w);
 	else if (t->state)
 		v->draw(t->state, &a->grid, frame.body, w);
 	else
 		draw_trouble(&a->grid, frame.body, t->trouble.text);
+	clip(&a->grid, (struct rect){ 0 });
 	if (frame.tabs.rows)
 		frame_draw_tabs(&a->grid, frame.tabs, w, a->front);
 	draw_foot(a, frame.foot, v);
@@ -247,6 +257,28 @@ static void screenshot(struct app *a)
 	buf_free(&text);
 }
 
+static void take_look(struct app *a)
+{
+	struct world_wishes *wish = a->wish;
+	struct err e = { 0 };
+
+	if (*wish->look && app_load_theme(a, wish->look, &e))
+		world_say(&a->world, STYLE_BAD, "%s", e.text);
+	else if (*wish->look)
+		keep_set(&wish->keep, "theme", wish->look);
+	*wish->look = 0;
+	if (wish->mouse >= 0) {
+		a->mouse = wish->mouse;
+		keep_set(&wish->keep, "mouse", a->mouse ? "yes" : "no");
+	}
+	wish->mouse = -1;
+	if (a->term) {
+		app_set_look(a);
+		term_describe(a->term, a->terminal_text, sizeof(a->terminal_text));
+	}
+	a->world.mouse = a->mouse;
+}
+
 /* Do what views have asked for. */
 unsigned app_carry_out(struct app *a)
 {
@@ -263,6 +295,8 @@ unsigned app_carry_out(struct app *a)
 	wish->go = -1;
 	if (wish->wizard)
 		reaction |= app_show_overlay(a, &view_wizard);
+	if (*wish->look || wish->mouse >= 0)
+		take_look(a);
 	if (wish->copies)
 		copy_out(a);
 	if (wish->screenshot)

@@ -148,12 +148,21 @@ static void vacate(struct grid *g, int row, int col)
 	*c = (struct cell){ .ch = ' ', .style = c->style, .width = 1 };
 }
 
+/* The cell there, if it may be written. */
+static struct cell *writable(const struct grid *g, int row, int col)
+{
+	if (g->clip.rows && (row < g->clip.row || row >= g->clip.row + g->clip.rows ||
+			     col < g->clip.col || col >= g->clip.col + g->clip.cols))
+		return NULL;
+	return grid_at(g, row, col);
+}
+
 static void add_mark(struct grid *g, int row, int col, uint32_t mark)
 {
-	struct cell *c = grid_at(g, row, col);
+	struct cell *c = writable(g, row, col);
 
 	if (c && c->width == 0)
-		c = grid_at(g, row, col - 1);
+		c = writable(g, row, col - 1);
 	if (!c)
 		return;
 	for (int i = 0; i < GRID_MARKS; i++)
@@ -174,20 +183,20 @@ int grid_put(struct grid *g, int row, int col, enum style style, uint32_t codepo
 		add_mark(g, row, col - 1, c);
 		return 0;
 	}
-	if (grid_at(g, row, col)) {
+	if (writable(g, row, col)) {
 		vacate(g, row, col);
-		if (width == 2 && !grid_at(g, row, col + 1)) {
+		if (width == 2 && !writable(g, row, col + 1)) {
 			c = ' ';
 			width = 1;
 		}
-		*grid_at(g, row, col) =
+		*writable(g, row, col) =
 			(struct cell){.ch = c, .style = (uint8_t)style, .width = (uint8_t)width};
 	}
-	if (width == 2 && grid_at(g, row, col + 1)) {
-		bool whole = grid_at(g, row, col) != NULL;
+	if (width == 2 && writable(g, row, col + 1)) {
+		bool whole = writable(g, row, col) != NULL;
 
 		vacate(g, row, col + 1);
-		*grid_at(g, row, col + 1) = (struct cell){
+		*writable(g, row, col + 1) = (struct cell){
 			.ch = whole ? 0 : ' ', .style = (uint8_t)style, .width = !whole,
 		};
 	}

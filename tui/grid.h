@@ -48,6 +48,8 @@ struct grid {
 	enum grid_charset charset;
 	int rows, cols;
 	struct cell *cells;		/* rows x cols, owned */
+	/* Nothing is put outside; rows 0: no such bound. Kept by grid_resize() and grid_clear(). */
+	struct { int row, col, rows, cols; } clip;
 };
 
 /* Give it this size (at least 1 x 1) and clear it. On failure it is as before. */

@@ -4,7 +4,8 @@ libtui_a_SOURCES = \
 	%D%/actions.def \
 	%D%/batch.c    %D%/batch.h    %D%/batch_watch.c \
 	%D%/app.c      %D%/app.h %D%/app_internal.h \
-	%D%/app_keys.c %D%/app_text.c %D%/app_turn.c \
+	%D%/app_files.c %D%/app_keys.c %D%/app_text.c %D%/app_turn.c \
+	%D%/keep.c     %D%/keep.h \
 	%D%/commands.c %D%/commands.h \
 	%D%/contrast.c %D%/contrast.h \
 	%D%/places.c   %D%/places.h \

@@ -4,6 +4,7 @@
 #ifndef WERKBANK_TUI_WISHES_H
 #define WERKBANK_TUI_WISHES_H
 
+#include "tui/keep.h"
 #include "tui/wizard.h"
 #include "tui/world.h"
 
@@ -32,6 +33,10 @@ struct world_wishes {
 
 	char **command;		/* owned, ends with NULL: waits for a yes; NULL: none */
 	char *command_title;	/* owned */
+
+	struct keep keep;	/* what is remembered from one time to the next */
+	char look[40];		/* theme to take; "": as it is */
+	int mouse;		/* 1 on, 0 off, -1 as it is */
 
 	struct wizard *wizard;	/* owned: a form to open; NULL: none */
 

@@ -25,7 +25,7 @@ int world_open(struct world *w, const char *workspace, struct err *e)
 		free(w->wishes);
 		return e->code;
 	}
-	w->wishes->go = -1;
+	w->wishes->go = w->wishes->mouse = -1;
 	return 0;
 }
 
@@ -37,6 +37,7 @@ void world_close(struct world *w)
 	history_free(w->history);
 	if (wish) {
 		prompt_close(&wish->prompt);
+		keep_free(&wish->keep);
 		wizard_free(wish->wizard);
 		wishes_forget_command(wish);
 		buf_free(&wish->copy);
@@ -249,6 +250,26 @@ void world_wizard(struct world *w, const struct wizard_form *form)
 	}
 	wizard_free(w->wishes->wizard);
 	w->wishes->wizard = z;
+	w->wishes->redraw = true;
+}
+
+/* ---- what is remembered ---- */
+
+const char *world_recall(const struct world *w, const char *key)
+{
+	return keep_get(&w->wishes->keep, key);
+}
+
+void world_keep(struct world *w, const char *key, const char *value)
+{
+	keep_set(&w->wishes->keep, key, value);
+}
+
+void world_set_look(struct world *w, const char *theme, int mouse)
+{
+	if (theme)
+		snprintf(w->wishes->look, sizeof(w->wishes->look), "%s", theme);
+	w->wishes->mouse = mouse;
 	w->wishes->redraw = true;
 }
 

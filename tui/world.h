@@ -51,6 +51,9 @@ struct world {
 
 	const struct keymap *keymap;	/* for keys_describe(); borrowed */
 	const char *view;		/* name of the tab in front; borrowed */
+	const char *theme;		/* name of the theme; borrowed */
+	const char *terminal;		/* what it can do, for people; borrowed */
+	bool mouse;			/* it is listened to */
 
 	struct world_wishes *wishes;	/* private to world.c and app.c */
 };
@@ -95,6 +98,16 @@ void world_run(struct world *w, const char *title, const char *const *argv);
 /* Open the form for a command (wizard.h); with --readonly it shows and copies only. */
 struct wizard_form;
 void world_wizard(struct world *w, const struct wizard_form *form);
+
+/*
+ * What a view wants to find again the next time the workbench is opened, as its layout: keys are
+ * "VIEW.WHAT". NULL: nothing known. Nothing is read or written with --dump.
+ */
+const char *world_recall(const struct world *w, const char *key);
+void world_keep(struct world *w, const char *key, const char *value);
+
+/* Take another theme (NULL: stay), listen to the mouse (1), do not (0), or as it is (-1); remembered. */
+void world_set_look(struct world *w, const char *theme, int mouse);
 
 /* During update(): end the loop's wait when fd can be read. Holds until the next update(). */
 void world_wake_on(struct world *w, int fd);
