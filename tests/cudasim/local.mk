@@ -3,20 +3,21 @@ cuda_sim_headers = \
 	%D%/cuda_runtime.h %D%/cublasLt.h %D%/sim.h
 cuda_sim_sources = \
 	%D%/block.cc %D%/warp.cc %D%/runtime.cc %D%/stream.cc %D%/blas.cc $(cuda_sim_headers)
-cuda_sim_tests = %D%/t_cuda.c %D%/t_sim.cc
-cuda_sim_flags = -std=gnu++17 -I$(top_srcdir)/%D% -I$(top_srcdir) -D_GNU_SOURCE -DCUDA_PARTIAL \
+cuda_sim_tests = %D%/t_cuda.c %D%/t_cuda_model.c %D%/t_sim.cc
+cuda_sim_includes = -I$(top_srcdir)/%D% -I$(top_srcdir) -I.
+cuda_sim_flags = -std=gnu++17 $(cuda_sim_includes) -D_GNU_SOURCE -DCUDA_PARTIAL $(DEFS) \
 	-O2 -g -Wall -Wextra -Wshadow -Wno-unknown-pragmas $(SAN_FLAGS)
-EXTRA_DIST += $(cuda_sim_sources) $(cuda_sim_tests)
+EXTRA_DIST += $(cuda_sim_sources) $(cuda_sim_tests) tests/mutants.sh
 
 if HAVE_CXX
 check_PROGRAMS += tests/cuda_run
 tests_cuda_run_SOURCES = tests/test.c tests/test.h tests/ops_run.c tests/ops_run.h tests/ops_list.c \
-	tests/ops_list.h kernels/cuda_table.c $(cuda_sim_sources) $(cuda_sim_tests)
+	tests/ops_list.h tests/small_model.h kernels/cuda_table.c $(cuda_sim_sources) $(cuda_sim_tests)
 nodist_tests_cuda_run_SOURCES = %D%/list.h
 tests_cuda_run_CPPFLAGS = -I$(top_srcdir)/%D% $(AM_CPPFLAGS) -I. -DCUDA_PARTIAL \
 	-DTEST_LIST='"tests/cudasim/list.h"'
 tests_cuda_run_CXXFLAGS = $(cuda_sim_flags)
-tests_cuda_run_LDADD = $(cuda_sources:.cu=.simo) $(train_libs) $(mpi_libs)
+tests_cuda_run_LDADD = $(cuda_sources:.cu=.simo) libeval.a $(train_libs) $(mpi_libs)
 TESTS += tests/cuda_run
 
 %D%/list.h: $(cuda_sim_tests) $(srcdir)/%D%/local.mk
@@ -29,13 +30,19 @@ CLEANFILES += %D%/list.h $(cuda_sources:.cu=.simo)
 SUFFIXES += .simo
 .cu.simo:
 	@$(MKDIR_P) $(@D)
-	$(AM_V_CXX)$(CXX) $(cuda_sim_flags) $(DEFS) -I. -x c++ -c -o $@ $<
+	$(AM_V_CXX)$(CXX) $(cuda_sim_flags) -x c++ -c -o $@ $<
 $(cuda_sources:.cu=.simo): $(cuda_headers) $(cuda_sim_headers) $(srcdir)/kernels/ops.def
 
 check-cudasim: tests/cuda_run
 	srcdir=$(srcdir) ./tests/cuda_run
+# Small mistakes in copies of the sources must be noticed; minutes.
+check-mutants: tests/cuda_run
+	COMPILE='$(CXX) -std=gnu++17 -D_GNU_SOURCE -DCUDA_PARTIAL $(DEFS) -w -x c++ -c' \
+	COMPILE_MORE='$(cuda_sim_includes)' \
+	LINK='$(CXX) $(AM_LDFLAGS) $(LDFLAGS) -o @OUT@ $(tests_cuda_run_OBJECTS) $(tests_cuda_run_LDADD) $(LIBS)' \
+	srcdir=$(srcdir) ONLY='$(ONLY)' sh $(srcdir)/tests/mutants.sh
 else
 check-cudasim:
 	@echo "the simulated GPU needs a C++ compiler"; exit 1
 endif
-.PHONY: check-cudasim
+.PHONY: check-cudasim check-mutants

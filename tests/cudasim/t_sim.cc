@@ -235,6 +235,7 @@ TEST(sim_memory)
 	check(faults("behind a block of 40 bytes"));
 	check_int(cudaFree(host), cudaErrorInvalidValue);
 	sim_forget();
+	sim_quiet(true);
 	LAUNCH(gpu(), write_at, 1, 1, 0, host, 0);
 	check(faults("not device memory"));
 	/* pinned memory is read when the stream gets there */
@@ -363,6 +364,24 @@ TEST(sim_graph)
 	cudaGraphExecDestroy(exec);
 	cudaFree(a);
 	cudaFree(b);
+}
+
+/* Results are there when to_host comes back, in memory of any kind. */
+TEST(cuda_pinned)
+{
+	struct dev_options options = {};
+	struct err e = {};
+	struct dev *d = cuda_open(&options, &e);
+	float *p, *pinned, one = 1;
+
+	cudaMallocHost((void **)&pinned, sizeof(*pinned));
+	p = (float *)cuda_alloc(d, sizeof(*p), &e);
+	cuda_to_device(d, p, &one, sizeof(one));
+	cuda_to_host(d, pinned, p, sizeof(*p));
+	check_near(*pinned, 1, 0);
+	cudaFreeHost(pinned);
+	cuda_release(d, p);
+	cuda_close(d);
 }
 
 }
