@@ -173,3 +173,8 @@ TESTS += %D%/tutorial.sh
 dist_check_SCRIPTS += %D%/interop.sh
 TESTS += %D%/interop.sh
 EXTRA_DIST += %D%/peers/prometheus_read.py
+
+# What the workbench costs: tests/bench_tui. Built by "make tests/bench_tui".
+EXTRA_PROGRAMS += tests/bench_tui
+tests_bench_tui_SOURCES = %D%/bench_tui.c %D%/bench.c %D%/bench.h
+tests_bench_tui_LDADD = libtui.a libdata.a $(PCRE2_LIBS) $(ICU_LIBS) $(base_libs) $(CURSES_LIBS)

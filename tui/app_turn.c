@@ -13,6 +13,7 @@
 #include "tui/history.h"
 #include "tui/jobs.h"
 
+#define FIRST_BUDGET_S 0.01
 #define READ_BUDGET_S 0.05	/* of one look at the run's files: keys are answered in between */
 #define SAID_S    8	/* what was said stays at most so long */
 
@@ -112,7 +113,8 @@ static unsigned update_history(struct app *a)
 		find_run(a);
 	if (!w->history)
 		return REACT_NOTHING;
-	got = history_update(w->history, w->now, READ_BUDGET_S, &e);
+	/* Before the first frame only what takes no time: a screen that fills beats none. */
+	got = history_update(w->history, w->now, w->rows ? READ_BUDGET_S : FIRST_BUDGET_S, &e);
 	if (got < 0) {
 		bool news = strcmp(e.text, a->trouble.text) != 0;
 

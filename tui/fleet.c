@@ -154,16 +154,39 @@ static const char *const gpu_fields[] = {
 	"nvlink_tx_bytes_s", "nvlink_rx_bytes_s",
 };
 
+static void take_gpu_word(struct fleet_gpu *g, const char *name, const struct json *v)
+{
+	switch (*name) {
+	case 'l':
+		g->lost |= !strcmp(name, "lost") && json_truth(v, false);
+		break;
+	case 'm':
+		g->mig |= !strcmp(name, "mig") && json_truth(v, false);
+		break;
+	case 'n':
+		if (!strcmp(name, "name") && json_text(v, NULL))
+			copy_text(g->name, sizeof(g->name), json_text(v, ""));
+		break;
+	case 't':
+		if (!strcmp(name, "throttle"))
+			copy_text(g->throttle, sizeof(g->throttle), json_text(v, ""));
+		break;
+	default:
+		break;
+	}
+}
+
 static void take_gpu(struct fleet_gpu *g, const struct json *r)
 {
 	double v[ARRAY_LEN(gpu_fields)];
 
 	json_numbers(r, gpu_fields, ARRAY_LEN(gpu_fields), v);
 	g->index = v[0] >= 0 && v[0] < 1e6 ? (int)v[0] : -1;
-	g->lost = json_truth(json_get(r, "lost"), false);
-	g->mig = json_truth(json_get(r, "mig"), false);
-	copy_text(g->name, sizeof(g->name), json_text(json_get(r, "name"), g->name));
-	copy_text(g->throttle, sizeof(g->throttle), json_text(json_get(r, "throttle"), ""));
+	g->lost = g->mig = false;
+	*g->throttle = 0;
+	/* One walk for all: many hosts have many of these, and journals are long. */
+	for (const struct json *c = json_first(r); c; c = json_next(r, c))
+		take_gpu_word(g, json_name(c), c);
 	g->util = v[1];
 	g->memory_used = v[2];
 	g->memory_total = v[3];
