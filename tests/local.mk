@@ -24,7 +24,7 @@ tests_run_CPPFLAGS = $(AM_CPPFLAGS) -I. $(ARCHIVE_CFLAGS)
 tests_run_LDADD = liblaunch.a libtui.a libeval.a $(train_libs) $(mpi_libs) $(CURSES_LIBS)
 
 # What is read of hosts, and a library like NVIDIA's management library for it.
-test_sources += %D%/t_split.c %D%/t_places.c
+test_sources += %D%/t_split.c %D%/t_places.c %D%/t_views.c
 test_sources += %D%/t_host.c %D%/t_telemetry.c %D%/t_pulse.c
 check_PROGRAMS += tests/fake_nvml.so tests/fake_nvml_old.so
 tests_fake_nvml_so_SOURCES = %D%/fake_nvml.c
@@ -138,6 +138,44 @@ tests_grow_LDADD = $(data_libs) $(base_libs) -lm
 # Corpora from a local web server to shards, and everything that can be wrong with them.
 check_PROGRAMS += tests/http_server
 tests_http_server_SOURCES = %D%/http_server.c
+# Home, data, compare, samples: their screens, and a way through them by keys.
+dist_check_SCRIPTS += %D%/screens_views.sh %D%/journey.sh
+TESTS += %D%/screens_views.sh %D%/journey.sh
+EXTRA_DIST += %D%/golden/corpus $(views_screens)
+views_screens = \
+	%D%/golden/compare-24x80-ascii.screen %D%/golden/compare-24x80.screen \
+	%D%/golden/compare-40x120-ascii.screen %D%/golden/compare-40x120.screen \
+	%D%/golden/compare-60x200-ascii.screen %D%/golden/compare-60x200.screen \
+	%D%/golden/compare-bleu-24x80-ascii.screen %D%/golden/compare-bleu-40x120.screen \
+	%D%/golden/compare-empty-24x80-ascii.screen %D%/golden/compare-empty-40x120.screen \
+	%D%/golden/compare-one-24x80-ascii.screen %D%/golden/compare-one-40x120.screen \
+	%D%/golden/data-24x80-ascii.screen %D%/golden/data-24x80.screen %D%/golden/data-40x120-ascii.screen \
+	%D%/golden/data-40x120.screen %D%/golden/data-60x200-ascii.screen %D%/golden/data-60x200.screen \
+	%D%/golden/data-broken-24x80-ascii.screen %D%/golden/data-broken-40x120.screen \
+	%D%/golden/data-dropped-24x80-ascii.screen %D%/golden/data-dropped-40x120.screen \
+	%D%/golden/data-dropped-search-24x80-ascii.screen %D%/golden/data-dropped-search-40x120.screen \
+	%D%/golden/data-empty-24x80-ascii.screen %D%/golden/data-empty-40x120.screen \
+	%D%/golden/data-fetching-24x80-ascii.screen %D%/golden/data-fetching-40x120.screen \
+	%D%/golden/data-hostile-24x80-ascii.screen %D%/golden/data-hostile-40x120.screen \
+	%D%/golden/data-hostile-ledger-24x80-ascii.screen %D%/golden/data-hostile-ledger-40x120.screen \
+	%D%/golden/data-split-24x80-ascii.screen %D%/golden/data-split-40x120.screen \
+	%D%/golden/data-vocabulary-24x80-ascii.screen %D%/golden/data-vocabulary-40x120.screen \
+	%D%/golden/data-working-24x80-ascii.screen %D%/golden/data-working-24x80.screen \
+	%D%/golden/data-working-40x120-ascii.screen %D%/golden/data-working-40x120.screen \
+	%D%/golden/data-working-60x200-ascii.screen %D%/golden/data-working-60x200.screen \
+	%D%/golden/home-24x80-ascii.screen %D%/golden/home-24x80.screen %D%/golden/home-40x120-ascii.screen \
+	%D%/golden/home-40x120.screen %D%/golden/home-60x200-ascii.screen %D%/golden/home-60x200.screen \
+	%D%/golden/home-empty-24x80-ascii.screen %D%/golden/home-empty-40x120.screen \
+	%D%/golden/home-filter-24x80-ascii.screen %D%/golden/home-filter-40x120.screen \
+	%D%/golden/home-question-24x80-ascii.screen %D%/golden/home-question-40x120.screen \
+	%D%/golden/samples-24x80-ascii.screen %D%/golden/samples-40x120-ascii.screen \
+	%D%/golden/samples-40x120.screen %D%/golden/samples-60x200-ascii.screen \
+	%D%/golden/samples-60x200.screen %D%/golden/samples-empty-24x80-ascii.screen \
+	%D%/golden/samples-empty-40x120.screen %D%/golden/samples-hostile-24x80-ascii.screen \
+	%D%/golden/samples-hostile-40x120.screen %D%/golden/samples-reference-24x80-ascii.screen \
+	%D%/golden/samples-reference-40x120.screen %D%/golden/samples-search-24x80-ascii.screen \
+	%D%/golden/samples-search-40x120.screen
+
 dist_check_SCRIPTS += %D%/plan.sh %D%/spread.sh %D%/ranks.sh
 TESTS += %D%/plan.sh %D%/spread.sh %D%/ranks.sh
 dist_check_SCRIPTS += %D%/prep.sh %D%/stages.sh %D%/prep_kill.sh %D%/fetch.sh

@@ -44,7 +44,7 @@ static void draw_dropped_row(struct grid *g, struct rect in, int row, const stru
 		list_draw_chosen(g, in, row, true);
 	draw_text_right(g, row, col + 8, 9, chosen ? style : STYLE_DIM, field_text(line, r->line));
 	draw_text(g, row, col + 10, MIN(10, right - col - 10), chosen ? style : STYLE_BRIGHT,
-		  clean_rule_name(r->rule));
+		  r->rule == CLEAN_KEEP ? "?" : clean_rule_name(r->rule));
 	col += 21;
 	half = (right - col - 3) / 2;
 	if (half < 4)

@@ -9,7 +9,8 @@
 #include "tui/draw.h"
 #include "tui/figures.h"
 
-#define BAR 24
+#define BAR	   24
+#define NARROW_BAR 10
 
 size_t data_rows(const struct data_book *b, const struct data_sight *s)
 {
@@ -91,20 +92,32 @@ static void amount_text(char *out, size_t size, int64_t done, int64_t total, dou
 		 figure_duration(d, left));
 }
 
+/* Where things go in a line of the stages, by its width. */
+struct stage_columns { int bar, bar_width, text; };
+
+static struct stage_columns stage_columns(struct rect in)
+{
+	if (in.cols >= 110)
+		return (struct stage_columns){ 34, BAR, 36 + BAR };
+	return (struct stage_columns){ 13, NARROW_BAR, 15 + NARROW_BAR };
+}
+
 static void draw_archive(struct grid *g, struct rect in, int row, const struct prep_progress *p,
 			 size_t i)
 {
-	typeof(p->archives[i]) *a = &p->archives[i];
+	const typeof(p->archives[i]) *a = &p->archives[i];
 	double share = a->total > 0 ? (double)a->done / (double)a->total : NAN;
 	double left = a->total > 0 && a->rate > 0 ? (double)(a->total - a->done) / a->rate : NAN;
-	int col = in.col + 4, right = in.col + in.cols;
+	struct stage_columns at = in.cols >= 110 ? stage_columns(in) :
+		(struct stage_columns){ 19, NARROW_BAR - 2, 19 + NARROW_BAR };
+	int right = in.col + in.cols;
 	char text[200];
 
-	draw_text(g, row, col, MIN(22, right - col), STYLE_NORMAL, a->name);
-	if (right - col > 24 + BAR)
-		draw_bar(g, row, col + 23, BAR, share);
+	draw_text(g, row, in.col + 2, MIN(at.bar - 3, right - in.col - 2), STYLE_NORMAL, a->name);
+	if (in.cols > at.text)
+		draw_bar(g, row, in.col + at.bar, at.bar_width, share);
 	amount_text(text, sizeof(text), a->done, a->total, a->rate, left, "bytes");
-	draw_text(g, row, col + 25 + BAR, right - col - 25 - BAR, STYLE_DIM,
+	draw_text(g, row, in.col + at.text, in.cols - at.text, STYLE_DIM,
 		  *a->words ? a->words : text);
 }
 
@@ -134,18 +147,20 @@ static void draw_stage(struct grid *g, struct rect in, int row, const struct dat
 		[STAGE_RUNNING] = { 0x25CF, STYLE_FIRST },
 		[STAGE_DONE] = { 0x2713, STYLE_GOOD },	   [STAGE_ENDED] = { 0x2717, STYLE_BAD } };
 	const struct prep_progress *p = &b->corpus.progress;
+	struct stage_columns at = stage_columns(in);
 	int col = in.col + 2, right = in.col + in.cols;
 	char text[240] = "";
 
 	grid_put(g, row, col, looks[s->state].style, looks[s->state].sign);
 	draw_text(g, row, col + 2, MIN(7, right - col - 2), looks[s->state].style, s->name);
-	draw_text(g, row, col + 9, MIN(22, right - col - 9), STYLE_DIM, s->does);
+	if (s->state != STAGE_RUNNING || at.bar > 30)
+		draw_text(g, row, col + 9, MIN(22, right - col - 9), STYLE_DIM, s->does);
 	if (s->state == STAGE_RUNNING) {
-		if (right - col > 32 + BAR)
-			draw_bar(g, row, col + 32, BAR, prep_progress_share(p));
+		if (in.cols > at.text)
+			draw_bar(g, row, in.col + at.bar, at.bar_width, prep_progress_share(p));
 		amount_text(text, sizeof(text), p->done, p->total, p->rate, prep_progress_left(p),
 			    p->unit);
-		draw_text(g, row, col + 34 + BAR, right - col - 34 - BAR, STYLE_BRIGHT, text);
+		draw_text(g, row, in.col + at.text, in.cols - at.text, STYLE_BRIGHT, text);
 		return;
 	}
 	if (s->state == STAGE_DONE && isfinite(s->seconds))
@@ -183,8 +198,7 @@ static void draw_rules(struct grid *g, struct rect box, const struct data_book *
 		row++;
 	}
 	if (row == in.row && in.rows > 0)
-		draw_text(g, row, in.col + 1, in.cols - 1, STYLE_DIM,
-			  b->stats ? "no pair was dropped" : "not known yet");
+		draw_text(g, row, in.col + 1, in.cols - 1, STYLE_DIM, "no pair was dropped");
 }
 
 /* How many lines have how many words, as bars: one row a step of lengths. */
@@ -195,7 +209,7 @@ static void draw_lengths(struct grid *g, struct rect box, const struct data_book
 	const struct json *lines = json_get(json_get(s, "words_a_line"), "lines");
 	int64_t step = json_integer(json_get(json_get(s, "words_a_line"), "step"), 1);
 	struct rect in = layout_inside(box);
-	char title[80], text[80], a[FIGURE_BYTES];
+	char title[80], text[120], a[FIGURE_BYTES], c[FIGURE_BYTES];
 	double most = 1;
 
 	snprintf(title, sizeof(title), "%s, %s: words a line", side,
@@ -203,9 +217,9 @@ static void draw_lengths(struct grid *g, struct rect box, const struct data_book
 	draw_box(g, box, title, false);
 	for (size_t i = 0; i < json_len(lines); i++)
 		most = MAX(most, json_number(json_at(lines, i), 0));
-	snprintf(text, sizeof(text), "%.2f pieces a word, %.0f %% of words whole",
-		 json_number(json_get(s, "tokens_per_word"), NAN),
-		 100 * json_number(json_get(s, "whole_words"), NAN));
+	snprintf(text, sizeof(text), "%s pieces a word, %s %% of words whole",
+		 figure_fixed(a, json_number(json_get(s, "tokens_per_word"), NAN), 2),
+		 figure_fixed(c, 100 * json_number(json_get(s, "whole_words"), NAN), 0));
 	if (in.rows > 0 && s)
 		draw_text(g, in.row, in.col + 1, in.cols - 1, STYLE_DIM, text);
 	for (int i = 0; i < in.rows - 1 && (size_t)i < json_len(lines); i++) {
@@ -234,8 +248,11 @@ void data_draw_stages(struct grid *g, struct rect r, const struct data_book *b, 
 	char spent[FIGURE_BYTES], title[60] = "stages";
 
 	layout_rows(r, parts, ARRAY_LEN(parts), rows);
-	if (!rows[0].rows)
+	/* numbers come with the last stage */
+	if (!rows[0].rows || !b->stats)
 		rows[0] = r;
+	if (!b->stats)
+		rows[0].rows = MIN(r.rows, parts[0].max);
 	if (p->alive && now >= p->began) {
 		snprintf(title, sizeof(title), "stages, %s for %s", p->stage,
 			 figure_duration(spent, now - p->began));
@@ -246,6 +263,8 @@ void data_draw_stages(struct grid *g, struct rect r, const struct data_book *b, 
 		draw_archive(g, in, in.row + i, p, (size_t)i);
 	for (int i = 0; i < DATA_N_STAGES && archives + i < in.rows; i++)
 		draw_stage(g, in, in.row + archives + i, b, &b->stages[i]);
+	if (!b->stats)
+		return;
 	if (rows[1].rows > 2)
 		draw_rules(g, rows[1], b);
 	if (rows[2].rows < 3)

@@ -239,7 +239,8 @@ static void draw_table_row(struct grid *g, struct rect in, int row, const struct
 
 		if (to + 4 > right)
 			break;
-		draw_text(g, row, to, MIN(16, right - to), style, r->values[k] ? r->values[k] : "-");
+		draw_text(g, row, to, MIN(16, right - to), style,
+			  r->values[k] ? r->values[k] : "-");
 	}
 }
 

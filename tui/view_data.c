@@ -382,6 +382,8 @@ static unsigned data_mouse(void *state, struct world *w, const struct mouse *m)
 
 static void data_draw(void *state, struct grid *g, struct rect body, const struct world *w)
 {
+	static const char *const nothing[] = { "There is no corpus yet.", "",
+					       "The home view prepares one: 1, then Enter." };
 	struct data_view *d = state;
 	struct rect head = body, bar = body, pane = body;
 
@@ -390,6 +392,10 @@ static void data_draw(void *state, struct grid *g, struct rect body, const struc
 	bar.rows = body.rows > 6;
 	pane.row += 1 + bar.rows;
 	pane.rows = body.rows - 1 - bar.rows;
+	if (!*d->book.name) {
+		draw_message(g, body, STYLE_TITLE, nothing, ARRAY_LEN(nothing));
+		return;
+	}
 	data_draw_head(g, head, &d->book);
 	data_draw_bar(g, bar, &d->sight);
 	if (pane.rows < 1)

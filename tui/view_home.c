@@ -456,7 +456,8 @@ static void draw_pane(struct home *h, struct grid *g, enum home_pane pane, struc
 		draw_row(h, g, pane, top + (size_t)i, &at, w);
 	}
 	if (!n)
-		draw_text(g, in.row, in.col + 2, in.cols - 2, STYLE_DIM, nothing[pane]);
+		draw_text(g, in.row, in.col + 2, in.cols - 2, STYLE_DIM,
+			  *h->filter && pane != HOME_JOBS ? "none of that name" : nothing[pane]);
 	list_draw_place(g, box, &h->lists[pane], n);
 }
 
