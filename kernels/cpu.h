@@ -85,6 +85,7 @@ void cpu_rows(struct dev *d, int64_t rows, int64_t cols, cpu_rows_work *work, co
  * serve then.
  */
 struct cpu_onednn *cpu_onednn_open(void);
+bool cpu_has_tiles(void);	/* AMX for bf16: what oneDNN is used for */
 void cpu_onednn_close(struct cpu_onednn *o);
 
 /*

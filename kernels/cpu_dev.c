@@ -27,7 +27,7 @@ static int openmp_threads(int threads)
  * shape and repeat their bits for any number of threads. Only where the machine has tiles for bf16
  * (AMX) oneDNN goes further.
  */
-static bool machine_has_tiles(void)
+bool cpu_has_tiles(void)
 {
 #if defined(__x86_64__)
 	unsigned a, b, c, d;
@@ -54,7 +54,7 @@ struct dev *cpu_open(const struct dev_options *options, struct err *e)
 		}
 	}
 	d->bf16 = options->bf16;
-	if (d->bf16 && machine_has_tiles())
+	if (d->bf16 && cpu_has_tiles())
 		d->onednn = cpu_onednn_open();
 	return d;
 }

@@ -13,7 +13,7 @@ const struct ops *cpu_table_plain(void);
 const struct ops *cpu_table_v3(void);
 const struct ops *cpu_table_v4(void);
 
-#ifdef HAVE_VECTOR_VARIANTS
+#if defined(__x86_64__)
 static bool machine_is_v3(void)
 {
 	return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
@@ -26,6 +26,21 @@ static bool machine_is_v4(void)
 	       __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512cd") &&
 	       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
 }
+
+static bool machine_has_bf16(void)
+{
+	return machine_is_v4() && __builtin_cpu_supports("avx512bf16");
+}
+
+static bool machine_has_vnni(void)
+{
+	return machine_is_v4() && __builtin_cpu_supports("avx512vnni");
+}
+#else
+#define machine_is_v3()	   false
+#define machine_is_v4()	   false
+#define machine_has_bf16() false
+#define machine_has_vnni() false
 #endif
 
 const struct ops *cpu_variant(int i)
@@ -46,6 +61,26 @@ const struct ops *ops_cpu(void)
 	for (int i = CPU_VARIANTS - 1; i >= 0 && !table; i--)
 		table = cpu_variant(i);
 	return table;
+}
+
+void ops_machine(struct ops_machine *m)
+{
+	static const char *const levels[] = { "plain", "AVX2", "AVX-512" };
+	const int machine = machine_is_v4() ? 2 : machine_is_v3() ? 1 : 0;
+	int used = CPU_VARIANTS - 1;
+
+	while (used > 0 && !cpu_variant(used))
+		used--;
+	*m = (struct ops_machine){
+		.level = levels[used],
+		.best_not_built = used < machine,
+		.bf16 = used == 2 && machine_has_bf16(),
+		.vnni = used == 2 && machine_has_vnni(),
+		.tiles = cpu_has_tiles(),
+#ifdef HAVE_ONEDNN
+		.onednn = true,
+#endif
+	};
 }
 
 const struct ops *ops_find(const char *name, struct err *e)

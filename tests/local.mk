@@ -197,6 +197,9 @@ TESTS += %D%/launch.sh
 EXTRA_PROGRAMS += tests/bench_reduce
 tests_bench_reduce_SOURCES = %D%/bench_reduce.c
 tests_bench_reduce_LDADD = $(train_libs) $(mpi_libs)
+# What this machine has.
+dist_check_SCRIPTS += %D%/doctor.sh
+TESTS += %D%/doctor.sh
 # Manual pages, completion: what tables and hands made of them.
 dist_check_SCRIPTS += %D%/manual.sh %D%/complete.sh
 TESTS += %D%/manual.sh %D%/complete.sh

@@ -32,7 +32,7 @@ mpi_libs = $(MPI_LIBS)
 endif
 
 bin_PROGRAMS += werkbank-train
-werkbank_train_SOURCES = %D%/main.c %D%/bandwidth.c %D%/bandwidth.h
+werkbank_train_SOURCES = %D%/main.c %D%/bandwidth.c %D%/bandwidth.h %D%/doctor.c %D%/doctor.h
 werkbank_train_LDADD = $(train_libs) $(mpi_libs)
 
 include %D%/common/local.mk

@@ -11,6 +11,7 @@
 #include "share/base/paths.h"
 #include "train/bandwidth.h"
 #include "train/comm.h"
+#include "train/doctor.h"
 #include "train/common/leftover.h"
 #include "train/model.h"
 #include "train/trainer.h"
@@ -262,6 +263,8 @@ static int run(struct conf *c, int *argc, char ***argv, struct err *e)
 			       "no command was given: model prints the tensors of a model");
 	if (!strcmp(c->command, "model"))
 		return run_model(c, e);
+	if (!strcmp(c->command, "doctor"))
+		return doctor_run(c, e);
 	if (!strcmp(c->command, "_bandwidth"))
 		return run_bandwidth(argc, argv, e);
 	return run_rank(c, argc, argv, e);

@@ -1,0 +1,407 @@
+/* doctor.c - see doctor.h */
+#include "train/doctor.h"
+
+#include <errno.h>
+#include <langinfo.h>
+#include <locale.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "config.h"
+#include "kernels/ops.h"
+#include "share/base/clock.h"
+#include "share/base/file.h"
+#include "share/base/flow.h"
+#include "share/base/json.h"
+#include "share/base/paths.h"
+#include "share/base/proc.h"
+#include "share/base/util.h"
+#include "train/common/host_cpu.h"
+#include "train/common/host_gpu.h"
+
+enum state { GOOD, LIMITED, MISSING };
+
+static const char *const state_names[] = { "good", "limited", "missing" };
+
+struct finding {
+	const char *what;
+	enum state state;
+	char found[300];		/* and what is used of it, why */
+	char advice[300];		/* what to do, and what it would bring; "" nothing */
+};
+
+#define MOST_FINDINGS 16
+
+struct findings {
+	struct finding all[MOST_FINDINGS];
+	size_t n;
+	struct host_roots roots;
+	const struct conf *conf;
+};
+
+static void say(char *to, size_t room, const char *fmt, ...) PRINTF_LIKE(3, 4);
+
+/* Behind what is there already. */
+static void say(char *to, size_t room, const char *fmt, ...)
+{
+	size_t n = strlen(to);
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(to + n, room - n, fmt, ap);
+	va_end(ap);
+}
+
+#define FOUND(f, ...)  say((f)->found, sizeof((f)->found), __VA_ARGS__)
+#define ADVICE(f, ...) say((f)->advice, sizeof((f)->advice), __VA_ARGS__)
+
+static struct finding *begin(struct findings *all, const char *what)
+{
+	struct finding *f = &all->all[all->n < MOST_FINDINGS ? all->n++ : MOST_FINDINGS - 1];
+
+	*f = (struct finding){ .what = what };
+	return f;
+}
+
+/* ---- what computes ----------------------------------------------------- */
+
+/* The line "model name" of /proc/cpuinfo; "" where there is none. */
+static void processor_name(const struct host_roots *roots, char *name, size_t room)
+{
+	char text[4096];
+	const char *at;
+
+	*name = 0;
+	if (host_read(text, sizeof(text), "%s/cpuinfo", roots->proc) < 0)
+		return;
+	at = strstr(text, "model name");
+	at = at ? strchr(at, ':') : NULL;
+	if (at)
+		snprintf(name, room, "%.*s", (int)strcspn(at + 2, "\n"), at + 2);
+}
+
+static void look_at_processor(struct findings *all)
+{
+	struct finding *f = begin(all, "processor");
+	struct ops_machine m;
+	char name[100];
+
+	ops_machine(&m);
+	processor_name(&all->roots, name, sizeof(name));
+	FOUND(f, "%s%s%d threads; vectors: %s%s%s%s", name, *name ? ", " : "", flow_threads(0),
+	      m.level, m.bf16 ? ", products of bf16" : "", m.vnni ? ", of int8" : "",
+	      m.tiles ? ", tiles (AMX)" : "");
+	if (m.best_not_built) {
+		f->state = LIMITED;
+		ADVICE(f, "this build leaves out vectors that the machine has: configure without "
+		       "--disable-vector-variants to train and decode faster");
+	} else if (!m.bf16) {
+		ADVICE(f, "training computes in bf16 only where the processor does: fp32 here");
+	}
+}
+
+static void look_at_products(struct findings *all)
+{
+	struct finding *f = begin(all, "matrix products");
+	struct ops_machine m;
+
+	ops_machine(&m);
+	if (m.tiles && m.onednn) {
+		FOUND(f, "oneDNN, because the processor has tiles for bf16; else our own");
+	} else if (m.tiles) {
+		f->state = LIMITED;
+		FOUND(f, "our own; the processor's tiles (AMX) stay unused without oneDNN");
+		ADVICE(f, "install oneDNN (libdnnl-dev) and build again: it multiplies bf16 in tiles");
+	} else {
+		FOUND(f, "our own%s", m.onednn ? "; oneDNN is there, and would be used with tiles "
+						 "(AMX), which this processor lacks" : "");
+	}
+}
+
+static void look_at_memory(struct findings *all)
+{
+	struct finding *f = begin(all, "memory");
+	char text[4096];
+	double total, available;
+
+	if (host_read(text, sizeof(text), "%s/meminfo", all->roots.proc) < 0 ||
+	    !host_memory(text, &total, &available)) {
+		f->state = LIMITED;
+		FOUND(f, "how much there is cannot be read");
+		return;
+	}
+	FOUND(f, "%.1f GB, %.1f GB of it free", total / 1e9, available / 1e9);
+	if (available < 3e9) {
+		f->state = LIMITED;
+		ADVICE(f, "transformer-base trains in about 3 GB with batches of 4,096 tokens: "
+		       "give less to batch_tokens, or free some");
+	}
+}
+
+static void look_at_gpus(struct findings *all)
+{
+	struct finding *f = begin(all, "GPU");
+	struct err e = { 0 };
+	struct host_gpus *gpus = host_gpus_open(&all->roots, &e);
+	struct host_gpu *now = gpus ? calloc(HOST_GPUS_MAX, sizeof(*now)) : NULL;
+	bool is_normal = true;
+	int n = now ? host_gpus_look(gpus, now, HOST_GPUS_MAX, clock_mono_s()) : 0;
+	const char *trouble = gpus ? host_gpus_trouble(gpus, &is_normal) : e.text;
+
+	if (n > 0) {
+		FOUND(f, "%d x %s", n, now[0].name[0] ? now[0].name : "unknown");
+		if (host_gpus_driver(gpus)[0])
+			FOUND(f, ", driver %s", host_gpus_driver(gpus));
+	} else {
+		f->state = is_normal ? MISSING : LIMITED;
+		FOUND(f, "none%s%s", *trouble ? ": " : "", trouble);
+	}
+	if (n > 0 && !ops_cuda()) {
+		f->state = LIMITED;
+		ADVICE(f, "not used: this build is without CUDA; configure --with-cuda");
+	} else if (n > 0 && !ops_cuda()->usable()) {
+		f->state = LIMITED;
+		ADVICE(f, "not used: the CUDA that this build needs does not work with this "
+		       "driver; update the driver");
+	} else if (!n) {
+		ADVICE(f, "trainings run on the processor, which is for small models: "
+		       "transformer-base on millions of pairs wants a GPU");
+	}
+	free(now);
+	host_gpus_free(gpus);
+}
+
+static void look_at_cuda(struct findings *all)
+{
+	struct finding *f = begin(all, "CUDA and NCCL");
+#if defined(HAVE_CUDA) && defined(HAVE_NCCL)
+	FOUND(f, "built in");
+#elif defined(HAVE_CUDA)
+	f->state = LIMITED;
+	FOUND(f, "CUDA is built in, NCCL is not");
+	ADVICE(f, "several GPUs need NCCL: install libnccl-dev and build again");
+#else
+	f->state = MISSING;
+	FOUND(f, "not built in");
+	ADVICE(f, "only needed with a GPU: install the CUDA toolkit and configure --with-cuda");
+#endif
+}
+
+/* ---- what starts and connects ------------------------------------------ */
+
+static bool in_path(const char *name)
+{
+	const char *path = getenv("PATH");
+	char full[4096];
+
+	for (const char *at = path; at && *at; at += strcspn(at, ":"), at += *at == ':') {
+		snprintf(full, sizeof(full), "%.*s/%s", (int)strcspn(at, ":"), at, name);
+		if (!access(full, X_OK))
+			return true;
+	}
+	return false;
+}
+
+/* The first line that "mpirun --version" says; false: it cannot be run. */
+static bool ask_mpirun(char *line, size_t room)
+{
+	const char *const argv[] = { "mpirun", "--version", NULL };
+	struct proc p;
+	struct err ignored = { 0 };
+	ssize_t n = 0, got;
+	int status;
+
+	if (!in_path("mpirun") || proc_start(&p, argv, PROC_PIPE_OUT, &ignored))
+		return false;
+	while ((size_t)n < room - 1) {
+		got = read(p.out, line + n, room - 1 - (size_t)n);
+		if (got > 0)
+			n += got;
+		else if (!got || errno != EINTR)
+			break;
+	}
+	line[n] = 0;
+	line[strcspn(line, "\n")] = 0;
+	return !proc_wait(&p, &status, &ignored) && !status;
+}
+
+static void look_at_mpi(struct findings *all)
+{
+	struct finding *f = begin(all, "MPI");
+	char line[100];
+	bool there = ask_mpirun(line, sizeof(line));
+
+#ifdef HAVE_MPI
+	FOUND(f, "built in; %s", there ? line : "mpirun is not found");
+	if (!there) {
+		f->state = LIMITED;
+		ADVICE(f, "one rank only: install openmpi-bin to train on several ranks and hosts");
+	}
+#else
+	f->state = MISSING;
+	FOUND(f, "not built in%s%s", there ? ", though there is " : "", there ? line : "");
+	ADVICE(f, "one rank only: install libopenmpi-dev and build again to train on several ranks and "
+	       "hosts");
+#endif
+}
+
+static void look_at_tools(struct findings *all)
+{
+	static const struct { const char *name, *brings; } tools[] = {
+		{ "ssh", "training on other hosts" },
+		{ "rsync", "werkbank hosts sync, for hosts that share no file system" },
+	};
+	struct finding *f = begin(all, "other hosts");
+
+	for (size_t i = 0; i < ARRAY_LEN(tools); i++) {
+		bool there = in_path(tools[i].name);
+
+		FOUND(f, "%s%s %s", i ? ", " : "", tools[i].name, there ? "is there" : "is missing");
+		if (there)
+			continue;
+		f->state = MAX(f->state, i ? LIMITED : MISSING);
+		ADVICE(f, "%sinstall %s for %s", f->advice[0] ? "; " : "", tools[i].name,
+		       tools[i].brings);
+	}
+}
+
+static void look_at_programs(struct findings *all)
+{
+	static const char *const names[] = { "werkbank", "werkbank-data", "werkbank-launch",
+					     "werkbank-eval" };
+	struct finding *f = begin(all, "programs");
+	struct err e = { 0 };
+
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		char *path = paths_sister(names[i], &e);
+
+		if (!path) {
+			f->state = MISSING;
+			ADVICE(f, "%s%s is not beside this program: install again",
+			       f->advice[0] ? "; " : "", names[i]);
+		}
+		free(path);
+	}
+	FOUND(f, "werkbank " PACKAGE_VERSION "%s", f->advice[0] ? ", incomplete" : ", complete");
+}
+
+/* ---- where people sit -------------------------------------------------- */
+
+static void look_at_terminal(struct findings *all)
+{
+	struct finding *f = begin(all, "terminal");
+	const char *term = getenv("TERM"), *charset;
+
+	setlocale(LC_CTYPE, "");
+	charset = nl_langinfo(CODESET);
+	FOUND(f, "TERM %s, characters %s", term && *term ? term : "not set",
+	      strcmp(charset, "ANSI_X3.4-1968") ? charset : "ASCII");
+#ifndef HAVE_CURSES
+	f->state = MISSING;
+	ADVICE(f, "this build is without curses: install libncurses-dev and build again to open "
+	       "the workbench; all commands work without it");
+	return;
+#endif
+	if (!term || !*term || !strcmp(term, "dumb")) {
+		f->state = LIMITED;
+		ADVICE(f, "the workbench needs a terminal with a cursor: set TERM; werkbank watch --plain "
+		       "works anywhere");
+	} else if (strcmp(charset, "UTF-8") != 0) {
+		f->state = LIMITED;
+		ADVICE(f, "plots are drawn in ASCII; with a UTF-8 locale (LC_ALL=C.UTF-8) they are "
+		       "finer");
+	}
+}
+
+static void look_at_workspace(struct findings *all)
+{
+	struct finding *f = begin(all, "workspace");
+	struct err e = { 0 };
+	char *path = paths_workspace(all->conf->workspace, &e);
+	struct statvfs fs;
+	bool there = path && file_exists(path);
+	double free_gb;
+
+	if (!path || statvfs(there ? path : ".", &fs)) {
+		f->state = LIMITED;
+		FOUND(f, "%s cannot be looked at", path ? path : "the folder");
+		free(path);
+		return;
+	}
+	free_gb = (double)fs.f_bavail * (double)fs.f_frsize / 1e9;
+	FOUND(f, "%.150s%s, %.0f GB free", path, there ? "" : " (made when first needed)", free_gb);
+	if (free_gb < 15) {
+		f->state = LIMITED;
+		ADVICE(f, "WMT16 English–German takes about 15 GB while it is prepared: -C DIR "
+		       "says where");
+	}
+	free(path);
+}
+
+/* ---- the report -------------------------------------------------------- */
+
+static void put_table(const struct findings *all, struct buf *out)
+{
+	for (size_t i = 0; i < all->n; i++) {
+		const struct finding *f = &all->all[i];
+
+		buf_printf(out, "%-16s %-8s %s\n", f->what, state_names[f->state], f->found);
+		if (f->advice[0])
+			buf_printf(out, "%-16s %-8s %s\n", "", "", f->advice);
+	}
+}
+
+static void put_json(const struct findings *all, struct buf *out)
+{
+	struct json_writer w = { .out = out };
+
+	json_open(&w, '{');
+	json_key(&w, "findings");
+	json_open(&w, '[');
+	for (size_t i = 0; i < all->n; i++) {
+		const struct finding *f = &all->all[i];
+
+		json_open(&w, '{');
+		json_key(&w, "what");
+		json_str(&w, f->what);
+		json_key(&w, "state");
+		json_str(&w, state_names[f->state]);
+		json_key(&w, "found");
+		json_str(&w, f->found);
+		if (f->advice[0]) {
+			json_key(&w, "advice");
+			json_str(&w, f->advice);
+		}
+		json_close(&w, '}');
+	}
+	json_close(&w, ']');
+	json_close(&w, '}');
+	buf_add_str(out, "\n");
+}
+
+int doctor_run(const struct conf *c, struct err *e)
+{
+	static void (*const looks[])(struct findings *) = {
+		look_at_processor, look_at_products, look_at_memory,   look_at_gpus,
+		look_at_cuda,	   look_at_mpi,	     look_at_tools,    look_at_programs,
+		look_at_terminal,  look_at_workspace,
+	};
+	struct findings all = { .conf = c };
+	struct buf out = { 0 };
+	int rc;
+
+	host_roots_find(&all.roots);
+	for (size_t i = 0; i < ARRAY_LEN(looks); i++)
+		looks[i](&all);
+	(c->json ? put_json : put_table)(&all, &out);
+	rc = buf_check(&out, e);
+	if (!rc && (fputs(buf_text(&out), stdout) < 0 || fflush(stdout)))
+		rc = err_set_errno(e, ERR_IO, "standard output cannot be written");
+	buf_free(&out);
+	return rc;
+}
