@@ -110,9 +110,27 @@ $tmux send-keys Enter Down Enter
 until_shown "begins zwei"
 echo "ok       another word"
 
+# The mouse: a word of the translation, then an alternative, which is taken by a second press.
+press() {
+	$tmux send-keys -l "$(printf '\033[<0;%d;%dM\033[<0;%d;%dm' "$1" "$2" "$1" "$2")"
+}
+$tmux send-keys u
+until_shown "dem Haus"
+press 7 13
+until_shown "instead of Haus"
+until_shown " viele"
+row=$($tmux capture-pane -p | grep -n ' viele' | head -n 1 | cut -d: -f1)
+press 100 "$row"
+press 100 "$row"
+until_shown "begins dem viele"
+press 10 4
+$tmux send-keys -l "in "
+until_shown "the housin e"
+echo "ok       the mouse"
+
 # Leaving takes the translator along.
 pid=$(child)
-$tmux send-keys q
+$tmux send-keys F10
 until_shown "shell again"
 n=0
 while kill -0 "$pid" 2>/dev/null; do
@@ -121,4 +139,4 @@ while kill -0 "$pid" 2>/dev/null; do
 	sleep 0.05
 done
 echo "ok       no translator is left behind"
-echo "7 passed, 0 failed, 0 skipped"
+echo "8 passed, 0 failed, 0 skipped"
