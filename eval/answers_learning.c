@@ -78,14 +78,34 @@ static double bleu_gain(const struct evidence *v, const struct tail *t)
 	return t->bleu.median * log2(last->step / MAX(first->step, 1));
 }
 
-/* What more steps would do for BLEU, where any was measured. */
-static void say_outlook(char *text, size_t n, double per_doubling)
+/*
+ * What another doubling of the steps can bring at most: gains by doubling become smaller, so no more
+ * than the last one brought, where evaluations reach back so far, nor than by the slope of the last
+ * third, nor than is left to 100. NAN: no BLEU was measured.
+ */
+static double next_doubling(const struct evidence *v, const struct tail *t)
 {
-	if (isnan(per_doubling))
+	const struct eval_point *last = NULL, *half = NULL;
+
+	for (size_t i = v->n_evals; i > 0 && !last; i--)
+		if (isfinite(v->evals[i - 1].bleu))
+			last = &v->evals[i - 1];
+	if (!last || isnan(t->bleu.median))
+		return NAN;
+	for (const struct eval_point *p = v->evals; p < last && p->step <= last->step / 2; p++)
+		if (isfinite(p->bleu))
+			half = p;
+	return MAX(fmin(fmin(t->bleu.median, 100 - last->bleu),
+			half ? last->bleu - half->bleu : INFINITY), 0);
+}
+
+static void say_outlook(char *text, size_t n, double gain)
+{
+	if (isnan(gain))
 		snprintf(text, n, "no BLEU was measured");
 	else
-		snprintf(text, n, "another doubling of steps would bring about %.2f BLEU",
-			 MAX(per_doubling, 0));
+		snprintf(text, n, "another doubling of steps would bring at most about %.2f BLEU",
+			 gain);
 }
 
 static size_t count_losses(const struct evidence *v)
@@ -101,7 +121,7 @@ int answer_fully_trained(struct answer *a, const struct evidence *v, struct err 
 {
 	const size_t losses = count_losses(v), waited = since_gain(v->evals, v->n_evals);
 	bool flat, little;
-	char outlook[80];
+	char outlook[96];
 	struct tail t;
 
 	a->x_name = "step";
@@ -118,7 +138,7 @@ int answer_fully_trained(struct answer *a, const struct evidence *v, struct err 
 	}
 	if (find_tail(&t, v, e))
 		return e->code;
-	say_outlook(outlook, sizeof(outlook), t.bleu.median);
+	say_outlook(outlook, sizeof(outlook), next_doubling(v, &t));
 	flat = t.nll.high >= 0;
 	little = !(bleu_gain(v, &t) > t.bleu_noise);
 	answer_fact(a, "evaluations since the loss fell by more than 0.1 %", (double)waited, "");
@@ -126,6 +146,8 @@ int answer_fully_trained(struct answer *a, const struct evidence *v, struct err 
 	answer_fact(a, "its 95 % interval, low", t.nll.low, "nats");
 	answer_fact(a, "its 95 % interval, high", t.nll.high, "nats");
 	answer_fact(a, "BLEU per doubling of steps", t.bleu.median, "BLEU");
+	answer_fact(a, "BLEU that another doubling can bring at most", next_doubling(v, &t),
+		    "BLEU");
 	answer_fact(a, "BLEU gained in the last third", bleu_gain(v, &t), "BLEU");
 	answer_fact(a, "BLEU's noise there (95 %, half width)", t.bleu_noise, "BLEU");
 	if (waited >= PATIENCE || (flat && little))

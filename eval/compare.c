@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "eval/compare_runs.h"
 #include "eval/resample.h"
 #include "eval/score_tools.h"
 #include "eval/sides.h"
@@ -178,7 +179,8 @@ static int print(const struct comparison *x, FILE *out, struct err *e)
 	return code;
 }
 
-int compare_run(const struct conf *c, FILE *out, struct err *e)
+/* The files that c names, compared; names: what they are called, NULL: by their paths. */
+static int compare_files(const struct conf *c, char *const *names, FILE *out, struct err *e)
 {
 	struct comparison x = { .conf = c,
 				.test = (enum test)c->test,
@@ -195,6 +197,8 @@ int compare_run(const struct conf *c, FILE *out, struct err *e)
 	code = x.systems ? sides_open(&s, c, e) : e->code;
 	if (!code)
 		code = read_all(&x, &s, e);
+	for (size_t i = 0; !code && names && i < x.n; i++)
+		x.systems[i].name = names[i];
 	if (!code)
 		code = test_all(&x, e);
 	if (!code)
@@ -204,4 +208,31 @@ int compare_run(const struct conf *c, FILE *out, struct err *e)
 	free(x.systems);
 	sides_close(&s);
 	return code;
+}
+
+/* What runs translate, as if it had been in files. */
+static int compare_systems(const struct conf *c, FILE *out, struct err *e)
+{
+	struct compare_runs f;
+	struct conf files = *c;		/* shallow: nothing of it is given up here */
+	int code = compare_runs_translate(&f, c, e);
+
+	files.arguments = f.paths;
+	files.n_arguments = (int)f.n;
+	files.reference = (struct conf_list){ &f.reference, 1 };
+	if (!code)
+		code = compare_files(&files, f.names, out, e);
+	compare_runs_close(&f);
+	return code;
+}
+
+int compare_run(const struct conf *c, FILE *out, struct err *e)
+{
+	if (c->run && c->reference.n)
+		return err_set(e, ERR_USAGE, "--run and --reference were both given: runs have the "
+			       "references of their held-out set (--set)");
+	if (c->n_arguments < (c->run ? 1 : 2))
+		return err_set(e, ERR_USAGE, "compare needs BASELINE SYSTEM...: two files or more, "
+			       "or --run NAME and another run or :CHECKPOINT");
+	return c->run ? compare_systems(c, out, e) : compare_files(c, NULL, out, e);
 }

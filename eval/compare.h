@@ -8,7 +8,7 @@
 #include "share/base/err.h"
 
 /*
- * Compare the files c->arguments[1…] with the first one against the files of c->reference, by
+ * With c->run: compare_runs.h. Else: compare the files c->arguments[1…] with the first one against the files of c->reference, by
  * c->metric and c->test of resample.h; print to out.
  */
 int compare_run(const struct conf *c, FILE *out, struct err *e);

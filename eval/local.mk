@@ -8,7 +8,7 @@ libeval_a_SOURCES = \
 	%D%/pick.c      %D%/pick.h \
 	%D%/bleu.c      %D%/bleu.h \
 	%D%/chrf.c      %D%/chrf.h \
-	%D%/compare.c   %D%/compare.h \
+	%D%/compare.c   %D%/compare.h   %D%/compare_runs.c %D%/compare_runs.h \
 	%D%/ct2.c       %D%/ct2.h       %D%/ct2.def %D%/ct2_read.c \
 	%D%/decode.c    %D%/decode.h    %D%/decode_internal.h \
 	%D%/engine.c    %D%/engine.h \
@@ -24,7 +24,7 @@ libeval_a_SOURCES = \
 	%D%/ngrams.c    %D%/ngrams.h \
 	%D%/npz.c       %D%/npz.h \
 	%D%/records.c   %D%/records.h \
-	%D%/report.c    %D%/report.h    %D%/report_html.c %D%/report_plot.c \
+	%D%/report.c    %D%/report.h    %D%/report_html.c %D%/report_plot.c %D%/report_text.c \
 	%D%/resample.c  %D%/resample.h \
 	%D%/score_tools.c %D%/score_tools.h \
 	%D%/score_tokenize.c %D%/score_tokenize.h \

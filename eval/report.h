@@ -1,5 +1,5 @@
 /*
- * report.h - a run explained: the answers of answers.h as Markdown, one HTML file, or JSON.
+ * report.h - a run explained: the answers of answers.h as Markdown, text, one HTML file, or JSON.
  *
  *	{"v":1,"run":NAME,"answers":[{"id":…,"question":…,"verdict":…,"sentence":…,
  *	"evidence":[{"name":…,"value":number or text,"unit":…}]}]}
@@ -17,6 +17,8 @@ int report_run(struct conf *c, struct err *e);
 
 /* One form each; check out with buf_check(). */
 void report_markdown(const struct evidence *v, const struct answers *a, struct buf *out);
+/* For a terminal: no markup, lines of 78 columns, curves in braille. */
+void report_text(const struct evidence *v, const struct answers *a, struct buf *out);
 void report_html(const struct evidence *v, const struct answers *a, struct buf *out);
 void report_json(const struct evidence *v, const struct answers *a, struct buf *out);
 

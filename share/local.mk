@@ -20,7 +20,7 @@ libbase_a_SOURCES = \
 	%D%/base/text.c     %D%/base/text.h \
 	%D%/base/commands.def %D%/base/options.def
 libbase_a_CPPFLAGS = $(AM_CPPFLAGS) -DWERKBANK_DATADIR='"$(pkgdatadir)"' -DWERKBANK_BINDIR='"$(bindir)"' \
-	$(CRYPTO_CFLAGS)
+	-DRELEASE_DATE='"$(RELEASE_DATE)"' $(CRYPTO_CFLAGS)
 base_libs = libbase.a $(CRYPTO_LIBS)
 
 # Packages, and how to get from nothing to a model.

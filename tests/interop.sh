@@ -58,7 +58,27 @@ for one in ct2-int8 ct2-float16 pytorch; do
 	says 0 '' translate -m "$tmp/$one" --backend ref "$tmp/in"
 done
 says 73 'is there already' import "$corpus/weights/pytorch" --vocabulary "$tmp/tokens" --codes "$tmp/codes" -o "$tmp/pytorch"
-says 0 '' import "$corpus/weights/pytorch" --vocabulary "$tmp/tokens" --codes "$tmp/codes" --run taken
+mkdir -p "$tmp/w/corpora/c"
+printf 'a b\nc\nd a\n' >"$tmp/w/corpora/c/test.en"
+printf 'b a\nc d\na\n' >"$tmp/w/corpora/c/test.de"
+says 0 '' import "$corpus/weights/pytorch" --vocabulary "$tmp/tokens" --codes "$tmp/codes" --corpus c --run taken
+says 0 '' import "$corpus/weights/ct2-int8" --vocabulary "$tmp/tokens" --codes "$tmp/codes" --corpus c --run other
+says 0 '' compare --run taken other taken:last :0 --set test --metric chrf --backend ref --resamples 20
+has "$tmp/out" 4 '^other  .*  (better|worse|no significant difference|no difference)$'
+has "$tmp/out" 5 '^taken:last  .*  no difference$'
+has "$tmp/out" 6 '^taken:0  .*  no difference$'
+says 64 'runs have the references of their held-out set' compare --run taken other -r "$tmp/in"
+says 64 'compare needs .BASELINE. SYSTEM' compare --run taken
+says 66 'no run called "none"' compare --run taken none --set test --backend ref
+printf 'b a\nc d\nb\n' >"$tmp/w/corpora/c/test2.de"
+cp "$tmp/w/corpora/c/test.en" "$tmp/w/corpora/c/test2.en"
+says 0 '' import "$corpus/weights/pytorch" --vocabulary "$tmp/tokens" --codes "$tmp/codes" --corpus d --run elsewhere
+mkdir -p "$tmp/w/corpora/d"
+cp "$tmp/w/corpora/c/test.en" "$tmp/w/corpora/d/test.en"
+cp "$tmp/w/corpora/c/test2.de" "$tmp/w/corpora/d/test.de"
+says 65 'have other references in the set test' compare --run taken elsewhere --set test --backend ref
+says 0 'Report of the run taken' report taken --format text
+says 64 'not one of md, text, html, json' report taken --format txt
 says 0 'taken: finished' status taken
 says 0 '' translate --run taken "$tmp/in"
 says 0 'old: finished' status old

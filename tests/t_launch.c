@@ -30,36 +30,36 @@ TEST(outcome_of_jobs)
 		const char *journal;	/* what the job writes */
 		int status;
 		bool asked, now;
-		enum verdict verdict;
+		enum outcome_verdict verdict;
 		int exit;
 	} cases[] = {
-		{ START STOP("finished", 0), 0, false, false, VERDICT_FINISHED, 0 },
+		{ START STOP("finished", 0), 0, false, false, OUTCOME_FINISHED, 0 },
 		/* mpirun says 1 although all ranks ended well */
-		{ START STOP("finished", 0), 1, false, false, VERDICT_FINISHED, 0 },
-		{ START STOP("asked", 75), 1, true, false, VERDICT_STOPPED, 75 },
-		{ START STOP("asked", 75), 75, false, false, VERDICT_STOPPED, 75 },
-		{ START STOP("failed", 74), 74, false, false, VERDICT_AGAIN, 74 },
-		{ START STOP("failed", 68), 1, false, false, VERDICT_AGAIN, 68 },
-		{ START STOP("failed", 74), 74, true, false, VERDICT_FAILED, 74 },
-		{ START STOP("failed", 65), 65, false, false, VERDICT_FAILED, 65 },
-		{ START STOP("failed", 78), 1, false, false, VERDICT_FAILED, 78 },
-		{ START STOP("failed", 0), 0, false, false, VERDICT_FAILED, 70 },
-		{ START, 137, false, false, VERDICT_AGAIN, 137 },
-		{ START, 1, false, false, VERDICT_AGAIN, 1 },
-		{ START, 0, false, false, VERDICT_AGAIN, 70 },
+		{ START STOP("finished", 0), 1, false, false, OUTCOME_FINISHED, 0 },
+		{ START STOP("asked", 75), 1, true, false, OUTCOME_STOPPED, 75 },
+		{ START STOP("asked", 75), 75, false, false, OUTCOME_STOPPED, 75 },
+		{ START STOP("failed", 74), 74, false, false, OUTCOME_AGAIN, 74 },
+		{ START STOP("failed", 68), 1, false, false, OUTCOME_AGAIN, 68 },
+		{ START STOP("failed", 74), 74, true, false, OUTCOME_FAILED, 74 },
+		{ START STOP("failed", 65), 65, false, false, OUTCOME_FAILED, 65 },
+		{ START STOP("failed", 78), 1, false, false, OUTCOME_FAILED, 78 },
+		{ START STOP("failed", 0), 0, false, false, OUTCOME_FAILED, 70 },
+		{ START, 137, false, false, OUTCOME_AGAIN, 137 },
+		{ START, 1, false, false, OUTCOME_AGAIN, 1 },
+		{ START, 0, false, false, OUTCOME_AGAIN, 70 },
 		/* no "stop": the watchdog's 75 is not the 75 of a stop */
-		{ START, 75, false, false, VERDICT_AGAIN, 68 },
-		{ START, 137, true, false, VERDICT_FAILED, 137 },
-		{ START, 137, true, true, VERDICT_ENDED, 137 },
-		{ START, 65, false, false, VERDICT_FAILED, 65 },
+		{ START, 75, false, false, OUTCOME_AGAIN, 68 },
+		{ START, 137, true, false, OUTCOME_FAILED, 137 },
+		{ START, 137, true, true, OUTCOME_ENDED, 137 },
+		{ START, 65, false, false, OUTCOME_FAILED, 65 },
 		/* it was going on after an earlier stop */
-		{ START STOP("asked", 75) START, 137, false, false, VERDICT_AGAIN, 137 },
+		{ START STOP("asked", 75) START, 137, false, false, OUTCOME_AGAIN, 137 },
 		/* it never began: what is wrong now is wrong the next time */
-		{ "", 1, false, false, VERDICT_FAILED, 1 },
-		{ "", 255, false, false, VERDICT_FAILED, 255 },
-		{ "", 64, false, false, VERDICT_FAILED, 64 },
-		{ "", 0, false, false, VERDICT_FINISHED, 0 },
-		{ "", 75, false, false, VERDICT_STOPPED, 75 },
+		{ "", 1, false, false, OUTCOME_FAILED, 1 },
+		{ "", 255, false, false, OUTCOME_FAILED, 255 },
+		{ "", 64, false, false, OUTCOME_FAILED, 64 },
+		{ "", 0, false, false, OUTCOME_FINISHED, 0 },
+		{ "", 75, false, false, OUTCOME_STOPPED, 75 },
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
@@ -95,7 +95,7 @@ TEST(outcome_of_a_later_job)
 	o.ever = true;			/* one that was supervised did begin */
 	outcome_begin(&o);
 	/* a host that cannot be reached the second time may be back the third time */
-	check_int(outcome_judge(&o, 255, false, false, &status, why), VERDICT_AGAIN);
+	check_int(outcome_judge(&o, 255, false, false, &status, why), OUTCOME_AGAIN);
 	outcome_close(&o);
 	free(path);
 }

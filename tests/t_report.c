@@ -147,6 +147,14 @@ static double fact(const struct answer *a, const char *name)
 	return NAN;
 }
 
+static const char *in_runs(const char *name)
+{
+	static char path[600];
+
+	snprintf(path, sizeof(path), "%s/runs/%s", test_folder(), name);
+	return path;
+}
+
 /* ---- verdicts ---------------------------------------------------------- */
 
 #define N_ASKED 6
@@ -219,37 +227,83 @@ TEST(report_verdicts)
 }
 
 /*
- * The reference system: four GPUs, 60,880,896 parameters, 1.71 s a step, of which one GPU alone
- * would compute 0.33 s; 200 MB/s were seen. A ring sends 365.3 MB a step.
+ * What was seen of the reference system, 60,880,896 parameters, of which one GPU alone computes
+ * 0.33 s a step. A ring sends 2 (n - 1) / n * 243.5 MB a step: 365.3 MB of four, 324.7 of three.
  */
+static const struct {
+	struct story story;
+	double bytes;			/* a step and host */
+	double within;			/* of the rate that was seen, as exactly as it was read */
+} reference[] = {
+	/* four V100, 1.71 s a step; 213.6 MB/s, which nmon showed as about 200 MB/s */
+	{{"reference", .evals = 8, .ranks = 4, .parameters = 60880896, .floor = 1, .fall = 60,
+	  .step_s = 1.71, .compute_s = 0.33, .tx_bytes_s = 213.6e6, .gpu_util = 0.99},
+	 365.3e6, 0.03},
+	{{"as-read", .evals = 8, .ranks = 4, .parameters = 60880896, .floor = 1, .fall = 60,
+	  .step_s = 1.71, .compute_s = 0.33, .tx_bytes_s = 200e6, .gpu_util = 0.99},
+	 365.3e6, 0.07},
+	/* four T4, 1.28 s a step, 17.3 GB a minute */
+	{{"t4", .evals = 8, .ranks = 4, .parameters = 60880896, .floor = 1, .fall = 60,
+	  .step_s = 1.28, .compute_s = 0.33, .tx_bytes_s = 17.3e9 / 60, .gpu_util = 0.99},
+	 365.3e6, 0.03},
+	/* three GPUs, 33 s a step, on a port of 100 Mbit/s */
+	{{"port", .evals = 8, .ranks = 3, .parameters = 60880896, .floor = 1, .fall = 60,
+	  .step_s = 33, .compute_s = 0.33, .tx_bytes_s = 9.84e6, .link_bytes_s = 12.5e6,
+	  .gpu_util = 0.99},
+	 324.7e6, 0.03},
+};
+
 TEST(report_reference_system)
 {
-	const struct story s = {"reference",
-				.evals = 8,
-				.ranks = 4,
-				.parameters = 60880896,
-				.floor = 1,
-				.fall = 60,
-				.step_s = 1.71,
-				.compute_s = 0.33,
-				.tx_bytes_s = 213.6e6,
-				.gpu_util = 0.99};
+	for (size_t i = 0; i < ARRAY_LEN(reference); i++) {
+		const double bytes = reference[i].bytes;
+		struct evidence v = {0};
+		struct answers a = {0};
+		struct err e = {0};
+
+		if (!write_run(&reference[i].story) ||
+		    !check_int(evidence_open(&v, test_folder(), reference[i].story.name, &e), 0) ||
+		    !check_int(answers_find(&a, &v, &e), 0))
+			return;
+		check(letter(find(&a, "network-bound")) == 'y');
+		check_near(fact(find(&a, "network-bound"), "bytes a step and host, predicted"),
+			   bytes, 0.03 * bytes);
+		check_near(fact(find(&a, "network-bound"), "bytes a step and host, observed"),
+			   bytes, reference[i].within * bytes);
+		check(letter(find(&a, "gpus-used")) == 'n');
+		check(strstr(find(&a, "gpus-used")->sentence, "counts as busy") != NULL);
+		answers_free(&a);
+		evidence_close(&v);
+	}
+}
+
+/* A steep beginning does not promise more BLEU than there is, nor than the last doubling brought. */
+TEST(report_outlook_is_bounded)
+{
+	static const double bleus[] = {0.1, 0.5, 1, 30, 60, 95};
+	struct buf b = {0};
 	struct evidence v = {0};
 	struct answers a = {0};
 	struct err e = {0};
 
-	if (!write_run(&s) || !check_int(evidence_open(&v, test_folder(), s.name, &e), 0) ||
+	buf_add_str(&b, "{\"kind\":\"start\",\"t\":0,\"step\":0,\"ranks\":1}\n");
+	for (size_t i = 0; i < ARRAY_LEN(bleus); i++)
+		buf_printf(&b,
+			   "{\"kind\":\"eval\",\"t\":%zu,\"step\":%zu,\"bleu\":%g,"
+			   "\"dev_nll\":%g}\n",
+			   i + 1, 100 * (i + 1), bleus[i], 9.0 - (double)i);
+	if (!check_int(file_make_folders(in_runs("steep"), &e), 0) ||
+	    !check_int(file_write_all(in_runs("steep/journal.jsonl"), b.data, b.len, &e), 0) ||
+	    !check_int(evidence_open(&v, test_folder(), "steep", &e), 0) ||
 	    !check_int(answers_find(&a, &v, &e), 0))
 		return;
-	check(letter(find(&a, "network-bound")) == 'y');
-	check_near(fact(find(&a, "network-bound"), "bytes a step and host, predicted"), 365.3e6,
-		   0.03 * 365.3e6);
-	check_near(fact(find(&a, "network-bound"), "bytes a step and host, observed"), 365.3e6,
-		   0.03 * 365.3e6);
-	check(letter(find(&a, "gpus-used")) == 'n');
-	check(strstr(find(&a, "gpus-used")->sentence, "counts as busy") != NULL);
+	check(fact(find(&a, "fully-trained"), "BLEU per doubling of steps") > 100);
+	check_near(fact(find(&a, "fully-trained"), "BLEU that another doubling can bring at most"),
+		   5, 1e-9);
+	check(strstr(find(&a, "fully-trained")->sentence, "at most about 5.00 BLEU") != NULL);
 	answers_free(&a);
 	evidence_close(&v);
+	buf_free(&b);
 }
 
 /* ---- what is written --------------------------------------------------- */
@@ -313,7 +367,7 @@ TEST(report_hostile)
 		"[1]\nnot json\n{\"kind\":\"stop\",\"reason\":\"failed\"}\n{\"kind\":";
 	struct evidence v = {0};
 	struct answers a = {0};
-	struct buf text[3] = {0};
+	struct buf text[4] = {0};
 	struct err e = {0};
 	char *folder = file_path(&e, "%s/runs/h", test_folder()),
 	     *path = file_path(&e, "%s/journal.jsonl", folder);
@@ -325,7 +379,8 @@ TEST(report_hostile)
 		report_markdown(&v, &a, &text[0]);
 		report_html(&v, &a, &text[1]);
 		report_json(&v, &a, &text[2]);
-		for (size_t i = 0; i < 3; i++) {
+		report_text(&v, &a, &text[3]);
+		for (size_t i = 0; i < ARRAY_LEN(text); i++) {
 			check_int(buf_check(&text[i], &e), 0);
 			check(!strchr(buf_text(&text[i]), '\033') &&
 			      !strchr(buf_text(&text[i]), '\a'));
@@ -337,7 +392,7 @@ TEST(report_hostile)
 	}
 	answers_free(&a);
 	evidence_close(&v);
-	for (size_t i = 0; i < 3; i++)
+	for (size_t i = 0; i < ARRAY_LEN(text); i++)
 		buf_free(&text[i]);
 	free(folder);
 	free(path);

@@ -8,8 +8,6 @@
 
 #include "share/base/conf_internal.h"
 
-#define MAN_DATE "2026-11-21"	/* the same in every build */
-
 /* Text for roff: - is a minus, \ and a leading . or ' are made plain. */
 static void add_roff(struct buf *out, const char *text)
 {
@@ -48,7 +46,7 @@ static void man_title(const char *name, int section, const char *about, struct b
 		buf_add_str(out, "\\-");
 		add_upper(out, name);
 	}
-	buf_printf(out, " %d " MAN_DATE " \"werkbank %s\" \"%s\"\n.SH NAME\nwerkbank", section,
+	buf_printf(out, " %d " RELEASE_DATE " \"werkbank %s\" \"%s\"\n.SH NAME\nwerkbank", section,
 		   PACKAGE_VERSION, section == 1 ? "User Commands" : "File Formats");
 	if (name) {
 		buf_add_str(out, "\\-");

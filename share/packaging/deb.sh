@@ -3,8 +3,13 @@
 #
 # Copies what the tree holds (of a git checkout: what is committed) to FOLDER/werkbank, puts debian/ there, and
 # lets dpkg-buildpackage work. Needs the packages of Build-Depends in debian/control, and lintian to check.
-# DEB_BUILD_OPTIONS=nocheck leaves the tests out. The package lies in FOLDER then.
+# DEB_BUILD_OPTIONS=nocheck leaves the tests out. The package lies in FOLDER then. Its maintainer is who builds it:
+# DEBFULLNAME and DEBEMAIL must say who that is, as for all of Debian's tools.
 set -eu
+if [ -z "${DEBFULLNAME-}" ] || [ -z "${DEBEMAIL-}" ]; then
+	echo "deb.sh: who maintains this package? Set DEBFULLNAME and DEBEMAIL to your name and address" >&2
+	exit 64
+fi
 root=$(cd "$(dirname "$0")/../.." && pwd)
 to=${1:-deb-build}
 mkdir -p "$to"
@@ -19,7 +24,10 @@ fi
 cd "$to/werkbank"
 cp -R share/packaging/debian debian
 version=$(sed -n 's/^AC_INIT(\[werkbank\], \[\(.*\)\])$/\1/p' configure.ac)
-sed -i "1s/(.*)/($version)/" debian/changelog
+date=$(sed -n 's/^AC_SUBST(\[RELEASE_DATE\], \[\(.*\)\])$/\1/p' configure.ac)
+sed -i "1s/(.*)/($version)/; s/@DATE@/$(LC_ALL=C date -u -R -d "$date 12:00")/" debian/changelog
+maintainer=$(printf '%s <%s>' "$DEBFULLNAME" "$DEBEMAIL" | sed 's/[\/&]/\\&/g')
+sed -i "s/@MAINTAINER@/$maintainer/" debian/changelog debian/control
 dpkg-buildpackage -us -uc -b
 cd ..
 if command -v lintian >/dev/null 2>&1; then

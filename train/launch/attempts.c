@@ -314,7 +314,7 @@ static bool wait_for_next(struct life *l)
 static int live(struct life *l, int *status, struct err *e)
 {
 	static const char *const names[] = { "finished", "stopped", "stopped", "failed", "failed" };
-	enum verdict v;
+	enum outcome_verdict v;
 	char why[160];
 
 	for (;;) {
@@ -324,18 +324,18 @@ static int live(struct life *l, int *status, struct err *e)
 			return code;
 		v = outcome_judge(&l->seen, *status, l->sup.asked > 0, l->sup.ended_now, status,
 				  why);
-		if (l->stuck && v == VERDICT_FAILED) {
-			v = VERDICT_AGAIN;
+		if (l->stuck && v == OUTCOME_FAILED) {
+			v = OUTCOME_AGAIN;
 			snprintf(why, sizeof(why), "did not begin");
 		}
-		if (v == VERDICT_ENDED)
+		if (v == OUTCOME_ENDED)
 			tell(l, "warning", "the training %s", why);
-		if (v == VERDICT_FAILED && l->seen.began && !l->seen.reason[0])
+		if (v == OUTCOME_FAILED && l->seen.began && !l->seen.reason[0])
 			tell(l, "error", "the training %s", why);
-		if (v != VERDICT_AGAIN || !may_restart(l, why))
+		if (v != OUTCOME_AGAIN || !may_restart(l, why))
 			break;
 		if (!wait_for_next(l)) {	/* all that there was to save is saved */
-			v = VERDICT_STOPPED;
+			v = OUTCOME_STOPPED;
 			*status = err_exit_status(ERR_TEMPFAIL);
 			break;
 		}

@@ -77,8 +77,8 @@ static bool is_lasting(int status)
 	return false;
 }
 
-static enum verdict judge_crash(const struct outcome *o, int status, bool asked, int *exit,
-				char why[160])
+static enum outcome_verdict judge_crash(const struct outcome *o, int status, bool asked,
+					int *exit, char why[160])
 {
 	const int hung = err_exit_status(ERR_TEMPFAIL);
 
@@ -93,11 +93,11 @@ static enum verdict judge_crash(const struct outcome *o, int status, bool asked,
 	if (status == hung)
 		*exit = err_exit_status(ERR_NOHOST);	/* 75 would say that it is saved */
 	return asked || (!o->began && !o->ever) || (status < 128 && is_lasting(status))
-		       ? VERDICT_FAILED : VERDICT_AGAIN;
+		       ? OUTCOME_FAILED : OUTCOME_AGAIN;
 }
 
-enum verdict outcome_judge(const struct outcome *o, int status, bool asked, bool ended_now,
-			   int *exit, char why[160])
+enum outcome_verdict outcome_judge(const struct outcome *o, int status, bool asked, bool ended_now,
+				   int *exit, char why[160])
 {
 	const int saved = err_exit_status(ERR_TEMPFAIL);
 	const char *reason = o->reason;
@@ -107,18 +107,18 @@ enum verdict outcome_judge(const struct outcome *o, int status, bool asked, bool
 	why[0] = 0;
 	*exit = 0;
 	if (!strcmp(reason, "finished"))
-		return VERDICT_FINISHED;
+		return OUTCOME_FINISHED;
 	*exit = saved;
 	if (!strcmp(reason, "asked"))
-		return VERDICT_STOPPED;
+		return OUTCOME_STOPPED;
 	if (ended_now) {
 		*exit = status ? status : saved;
 		snprintf(why, 160, "was ended at once, as asked");
-		return VERDICT_ENDED;
+		return OUTCOME_ENDED;
 	}
 	if (!reason[0])
 		return judge_crash(o, status, asked, exit, why);
 	*exit = o->exit > 0 && o->exit < 256 ? o->exit : err_exit_status(ERR_INTERNAL);
 	snprintf(why, 160, "failed with status %d (%s)", *exit, err_name(-*exit));
-	return asked || is_lasting(*exit) ? VERDICT_FAILED : VERDICT_AGAIN;
+	return asked || is_lasting(*exit) ? OUTCOME_FAILED : OUTCOME_AGAIN;
 }

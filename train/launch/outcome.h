@@ -28,11 +28,11 @@ struct outcome {
 	struct journal_reader *reader;	/* private */
 };
 
-enum verdict {
-	VERDICT_FINISHED, VERDICT_STOPPED,	/* saved, because it was asked to */
-	VERDICT_ENDED,				/* at once, because that was asked for */
-	VERDICT_FAILED,				/* another try would fail in the same way */
-	VERDICT_AGAIN				/* crashed, hung or lost: may be started again */
+enum outcome_verdict {
+	OUTCOME_FINISHED, OUTCOME_STOPPED,	/* saved, because it was asked to */
+	OUTCOME_ENDED,				/* at once, because that was asked for */
+	OUTCOME_FAILED,				/* another try would fail in the same way */
+	OUTCOME_AGAIN				/* crashed, hung or lost: may be started again */
 };
 
 int  outcome_open(struct outcome *o, const char *journal, struct err *e);
@@ -44,7 +44,7 @@ void outcome_close(struct outcome *o);
  * status: exit status of the job's first process. asked: it was asked to stop; ended_now: and
  * then ended with force. *exit: what we end with. why: what happened, for people.
  */
-enum verdict outcome_judge(const struct outcome *o, int status, bool asked, bool ended_now,
-			   int *exit, char why[160]);
+enum outcome_verdict outcome_judge(const struct outcome *o, int status, bool asked, bool ended_now,
+				   int *exit, char why[160]);
 
 #endif
