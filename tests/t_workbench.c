@@ -15,6 +15,7 @@
 #include "share/base/clock.h"
 #include "share/base/file.h"
 #include "share/base/util.h"
+#include "tui/app_internal.h"
 #include "tui/frame.h"
 #include "tui/history.h"
 #include "tui/jobs.h"
@@ -523,6 +524,89 @@ TEST(workbench_views_at_every_size)
 		draw_every_size(&view_help, &w);
 	}
 	world_close(&w);
+}
+
+/* ---- any keys at all ---- */
+
+/* One of many keys, letters and names alike. */
+static int any_key(unsigned *seed)
+{
+	static const int named[] = {
+		KEY_NAME_UP, KEY_NAME_DOWN, KEY_NAME_LEFT, KEY_NAME_RIGHT, KEY_NAME_HOME,
+		KEY_NAME_END, KEY_NAME_PAGE_UP, KEY_NAME_PAGE_DOWN, KEY_NAME_BACKTAB,
+		KEY_NAME_DELETE, KEY_NAME_F1, '\t', '\r', 0x1B, KEY_BACKSPACE_CHAR, 0x0C,
+		KEY_ALT | KEY_NAME_RIGHT, KEY_ALT | 's', KEY_CTRL | KEY_NAME_LEFT, 0x17, 0x19, 0x1F,
+		0x65E5, 0x301,
+	};
+
+	*seed = *seed * 1103515245 + 12345;
+	if (*seed >> 16 & 1)
+		return named[(*seed >> 17) % ARRAY_LEN(named)];
+	return ' ' + 1 + (int)((*seed >> 17) % 94);
+}
+
+/* Keys, clicks, pastes and sizes in any order: nothing may fall over. */
+static void play(struct app *a, unsigned seed, int n)
+{
+	for (int i = 0; i < n; i++) {
+		struct mouse m = { .kind = (enum mouse_kind)(i % 5), .button = 1 };
+		unsigned reaction = app_key(a, any_key(&seed));
+
+		m.row = (int)(seed >> 8) % (a->grid.rows + 2) - 1;
+		m.col = (int)(seed >> 12) % (a->grid.cols + 2) - 1;
+		if (seed >> 20 & 1)
+			reaction |= app_mouse(a, &m);
+		if (i % 50 == 49)
+			reaction |= app_paste(a, "pasted \xC3\xA4\nlines\n");
+		(void)reaction;
+		for (int k = 0; k < 5 && app_update(a) & REACT_AGAIN; k++)
+			;
+		if (i % 40 == 39)
+			grid_resize(&a->grid, 1 + (int)(seed >> 9) % 50,
+				    1 + (int)(seed >> 15) % 150, &e);
+		app_draw(a);
+	}
+}
+
+static void play_in(const char *workspace, int n)
+{
+	struct app a = { .fixed_now = 1750000210, .grid = { .charset = GRID_FULL } };
+
+	if (!check_int(world_open(&a.world, workspace, &e), 0))
+		return;
+	a.wish = a.world.wishes;
+	a.world.keymap = &a.keymap;
+	a.world.readonly = true;	/* no command is started */
+	theme_builtin(&a.theme, "auto");
+	grid_resize(&a.grid, 24, 80, &e);
+	for (int tab = 0; tab < TAB_COUNT; tab++) {
+		app_show_tab(&a, tab);
+		play(&a, (unsigned)tab + 1, n);
+	}
+	check_int((int)jobs_count(a.world.jobs), 0);
+	app_close(&a);
+}
+
+TEST(workbench_survives_any_keys)
+{
+	char workspace[300], empty[400], here[4096];
+	struct world w;
+
+	if (!setlocale(LC_CTYPE, "C.UTF-8")) {
+		test_skip("this machine has no locale C.UTF-8");
+		return;
+	}
+	if (!open_world(&w, workspace, sizeof(workspace)) || !getcwd(here, sizeof(here)))
+		return;
+	world_close(&w);
+	snprintf(empty, sizeof(empty), "%s/empty", workspace);
+	file_make_folders(empty, &e);
+	/* what is exported goes into the test's folder */
+	if (!check(!chdir(empty)))
+		return;
+	play_in(workspace, 400);
+	play_in(empty, 200);
+	check(!chdir(here));
 }
 
 TEST(workbench_frame_at_every_size)

@@ -184,6 +184,16 @@ static int app_start(struct app *a, const struct conf *c, struct err *e)
 	return c->dump ? app_run_as_text(a, c, e) : run_on_terminal(a, c, e);
 }
 
+void app_close(struct app *a)
+{
+	app_end_overlay(a);
+	for (int i = 0; i < TAB_COUNT; i++)
+		app_view_end(view_tabs[i], a->tabs[i].state);
+	world_close(&a->world);
+	keymap_free(&a->keymap);
+	grid_free(&a->grid);
+}
+
 int app_run(const struct conf *c, struct err *e)
 {
 	struct app a = { 0 };
@@ -198,12 +208,7 @@ int app_run(const struct conf *c, struct err *e)
 	a.wish = a.world.wishes;
 	if (!(status = choose_charset(&a.grid.charset, e)) && !(status = set_clock(&a, e)))
 		status = app_start(&a, c, e);
-	app_end_overlay(&a);
-	for (int i = 0; i < TAB_COUNT; i++)
-		app_view_end(view_tabs[i], a.tabs[i].state);
-	world_close(&a.world);
-	keymap_free(&a.keymap);
-	grid_free(&a.grid);
+	app_close(&a);
 out:
 	free(workspace);
 	if (!status && term_signal()) {

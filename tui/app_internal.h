@@ -72,6 +72,8 @@ unsigned app_answer(struct app *a, int owner, int question, const char *text);
 
 /* Give the terminal the theme and the mouse that are wanted now. */
 void app_set_look(struct app *a);
+/* Close all views and the world. */
+void app_close(struct app *a);
 
 /* ---- app_text.c ---- */
 
