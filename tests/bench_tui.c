@@ -84,8 +84,8 @@ static void put_round(struct bench *b, FILE *out, double t, long long step)
 				"\"power_w\":%.1f,\"temperature_c\":%.0f,\"throttle\":\"none\","
 				"\"power_limit_w\":700,\"sm_mhz\":%.0f,\"sm_max_mhz\":1980,"
 				"\"pcie_tx_bytes_s\":%.0f,\"pcie_rx_bytes_s\":%.0f}",
-				g ? "," : "", (int)g, 0.9 + 0.1 * noise(b), 6e10, 600 + 60 * noise(b),
-				60 + 10 * noise(b), 1800 + 100 * noise(b), 1e9 * noise(b),
+				g ? "," : "", (int)g, 0.9 + 0.1 * noise(b), 6e10,
+				600 + 60 * noise(b), 60 + 10 * noise(b), 1800 + 100 * noise(b), 1e9 * noise(b),
 				1e9 * noise(b));
 		fprintf(out, "]}\n");
 	}
@@ -135,8 +135,8 @@ static void make_journal(struct bench *b)
 	snprintf(b->path, sizeof(b->path), "%s/journal.jsonl", b->run);
 	if (!(out = fopen(b->path, "we")))
 		fail(b->path);
-	fprintf(out, "{\"v\":1,\"kind\":\"start\",\"t\":%.0f,\"run\":\"long\",\"attempt\":1,\"host\":"
-		"\"node1\",\"pid\":1,\"ranks\":%d,\"hosts\":%d,\"parameters\":60880896,"
+	fprintf(out, "{\"v\":1,\"kind\":\"start\",\"t\":%.0f,\"run\":\"long\",\"attempt\":1,"
+		"\"host\":\"node1\",\"pid\":1,\"ranks\":%d,\"hosts\":%d,\"parameters\":60880896,"
 		"\"precision\":\"bf16\",\"backend\":\"cuda\",\"options\":{\"steps\":\"%lld\"}}\n",
 		now, (int)(b->hosts * b->gpus), (int)b->hosts, 2 * (long long)b->steps);
 	for (int64_t s = LOG_EVERY; s <= b->steps; s += LOG_EVERY) {

@@ -219,3 +219,8 @@ EXTRA_DIST += %D%/peers/prometheus_read.py
 EXTRA_PROGRAMS += tests/bench_tui
 tests_bench_tui_SOURCES = %D%/bench_tui.c %D%/bench.c %D%/bench.h
 tests_bench_tui_LDADD = libtui.a libdata.a $(PCRE2_LIBS) $(ICU_LIBS) $(base_libs) $(CURSES_LIBS)
+
+# The views of the run on small and large terminals, from a made-up journal.
+dist_check_SCRIPTS += %D%/screens_plots.sh
+EXTRA_DIST += %D%/fleet_journal.awk %D%/golden/plots
+TESTS += %D%/screens_plots.sh

@@ -73,7 +73,16 @@ static int choose_columns(int width, bool *shown)
 		shown[worst] = false;
 		need -= columns[worst].width + 1;
 	}
-	return MIN(NAME_MIN + MAX(width - need, 0), FLEET_NAME);
+	return NAME_MIN + MAX(width - need, 0);
+}
+
+static int longest_name(const struct grid *g, const struct fleet *f)
+{
+	int most = NAME_MIN;
+
+	for (size_t i = 0; i < f->n_hosts; i++)
+		most = MAX(most, grid_text_width(g, f->hosts[i].name));
+	return most;
 }
 
 static const char *milliseconds(char out[FIGURE_BYTES], double s)
@@ -221,7 +230,7 @@ void hosts_draw_table(struct grid *g, struct rect box, const struct history *h, 
 	s->chosen = MAX(MIN(s->chosen, all - 1), 0);
 	s->top[HOSTS_TABLE] = scroll_to(s->top[HOSTS_TABLE], s->chosen, rows, all);
 	s->first_row = r.row + 1;
-	name_cols = choose_columns(r.cols - 1, shown);
+	name_cols = MIN(choose_columns(r.cols - 1, shown), longest_name(g, f));
 	draw_head(g, r, name_cols, shown);
 	for (int i = 0; i < rows && s->top[HOSTS_TABLE] + i < all; i++) {
 		int which = s->top[HOSTS_TABLE] + i;
