@@ -85,8 +85,8 @@ static void put_round(struct bench *b, FILE *out, double t, long long step)
 				"\"power_limit_w\":700,\"sm_mhz\":%.0f,\"sm_max_mhz\":1980,"
 				"\"pcie_tx_bytes_s\":%.0f,\"pcie_rx_bytes_s\":%.0f}",
 				g ? "," : "", (int)g, 0.9 + 0.1 * noise(b), 6e10,
-				600 + 60 * noise(b), 60 + 10 * noise(b), 1800 + 100 * noise(b), 1e9 * noise(b),
-				1e9 * noise(b));
+				600 + 60 * noise(b), 60 + 10 * noise(b), 1800 + 100 * noise(b),
+				1e9 * noise(b), 1e9 * noise(b));
 		fprintf(out, "]}\n");
 	}
 	fprintf(out, "{\"v\":1,\"kind\":\"verdict\",\"t\":%.3f,\"step\":%lld,\"network\":"

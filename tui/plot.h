@@ -24,7 +24,7 @@
 enum plot_pen {
 	PLOT_LINE,	/* with the spread around it; smoothed when the plot says so */
 	PLOT_DOTTED,	/* every other dot: told apart without colour; smoothed, too */
-	PLOT_MARKED,	/* a line with a bullet on each point; this and those below: never smoothed */
+	PLOT_MARKED,	/* a bullet on each point; this and those below are never smoothed */
 	PLOT_EXACT,	/* as PLOT_LINE, of what has no noise */
 	PLOT_EXACT_DOTTED,
 };
