@@ -46,7 +46,7 @@ SUFFIXES = .cu
 if HAVE_CUDA
 cuda_objects = $(cuda_sources:.cu=.o) %D%/cuda_blas.o
 cuda_flags = -std=c++17 -O3 $(NVCC_GENCODE) $(NVCCFLAGS) -I$(top_srcdir) -I. -D_GNU_SOURCE $(DEFS) \
-	-DCUDA_LIBRARY_DIR='"$(CUDA_LIBRARY_DIR)"' -Xcompiler -Wall,-Wextra,-fno-exceptions,-fPIC
+	-DCUDA_LIBRARY_DIR='"$(CUDA_LIBRARY_DIR)"' -Xcompiler -Wall,-Wextra,-fno-exceptions,-fno-threadsafe-statics,-fPIC
 .cu.o:
 	@$(MKDIR_P) $(@D)
 	$(AM_V_GEN)$(NVCC) $(cuda_flags) -c -o $@ $<

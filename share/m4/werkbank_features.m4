@@ -115,6 +115,7 @@ AC_DEFUN([WERKBANK_WITH_CUDA], [
   AC_ARG_WITH([cuda], [AS_HELP_STRING([--with-cuda@<:@=DIR@:>@], [CUDA toolkit])], [], [with_cuda=check])
   AC_ARG_VAR([NVCC], [CUDA compiler])
   AC_ARG_VAR([NVCC_GENCODE], [nvcc -gencode flags])
+  AC_ARG_VAR([NVCCFLAGS], [more flags for nvcc])
   found=no
   AS_IF([test "x$with_cuda" != xno], [
     AS_CASE([$with_cuda], [yes|check], [cuda_dir=/usr/local/cuda], [cuda_dir=$with_cuda; with_cuda=yes])

@@ -98,7 +98,8 @@ static void compare_training(bool bf16, double limit)
 			check_near(gpu.loss[i], cpu.loss[i], limit * cpu.loss[i]);
 			check_near(gpu.norm[i], cpu.norm[i], limit * cpu.norm[i] * 10);
 		}
-		check_near(worst_difference(gpu.gradients, cpu.gradients, cpu.floats), 0, limit * 20);
+		check_near(worst_difference(gpu.gradients, cpu.gradients, cpu.floats), 0,
+			   limit * 20);
 		trained_free(&gpu);
 	}
 	trained_free(&cpu);
