@@ -80,7 +80,7 @@ EXTRA_DIST += %D%/golden/run %D%/golden/empty-24x80-ascii.screen \
 	%D%/golden/hostile-24x80-ascii.screen %D%/golden/hostile-24x80.screen %D%/golden/log-24x80.screen \
 	%D%/golden/lost-24x80.screen %D%/golden/run-15x60.screen %D%/golden/run-24x80-ascii.screen \
 	%D%/golden/run-24x80.screen %D%/golden/run-40x120-ascii.screen %D%/golden/run-40x120.screen \
-	%D%/golden/run-50x180.screen %D%/golden/running-24x80.screen %D%/golden/samples-24x80.screen \
+	%D%/golden/run-50x180.screen %D%/golden/running-24x80.screen %D%/golden/samples-24x80.screen %D%/golden/run-samples-24x80.screen \
 	%D%/golden/small-5x40.screen %D%/golden/zoom-24x80.screen
 TESTS += tests/run %D%/layers.sh %D%/cli.sh %D%/eval.sh %D%/screens.sh %D%/terminal.sh
 

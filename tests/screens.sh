@@ -61,7 +61,7 @@ if test -n "$utf8"; then
 	screen run-50x180 $utf8 --dump 50x180
 	screen run-15x60 $utf8 --dump 15x60
 	screen zoom-24x80 $utf8 --dump 24x80 --keys 'z<Left><Left><Left>'
-	screen samples-24x80 $utf8 --dump 24x80 --keys '<Tab><Tab><Tab><Tab>zj'
+	screen run-samples-24x80 $utf8 --dump 24x80 --keys '<Tab><Tab><Tab><Tab><Tab><Tab>zj'
 	screen log-24x80 $utf8 --dump 24x80 --keys '<Shift-Tab>kk<Right>'
 	screen small-5x40 $utf8 --dump 5x40
 	screen settings-40x120 $utf8 --dump 40x120 --view settings
