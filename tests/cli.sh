@@ -81,7 +81,7 @@ fi
 "$wb" watch --plain -C "$tmp/ws" >"$tmp/out" 2>&1
 holds "watch --plain of a workspace" '^run two: finished, step 2,000' "$tmp/out"
 "$wb" watch --plain -C "$tmp/nothing" >"$tmp/out" 2>&1
-holds "watch --plain: nothing yet" 'werkbank train demo' "$tmp/out"
+holds "watch --plain: nothing yet" '^next: werkbank prep demo$' "$tmp/out"
 says 66 'there is no run "three"' "$wb" watch --plain -C "$tmp/ws" three
 "$wb" runs -C "$tmp/ws" one two >"$tmp/out" 2>&1
 holds "runs: options that differ" '^beam +[0-9]+ +9$' "$tmp/out"

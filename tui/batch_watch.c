@@ -10,10 +10,12 @@
 #include "tui/figures.h"
 #include "tui/history.h"
 #include "tui/places.h"
+#include "tui/steps.h"
 
 #define BAR_WIDTH  30
 #define LOG_LINES  8
 #define LIST_LINES 8	/* of corpora and of runs */
+#define NEXT_LINES 2
 #define WIDTH	   79
 
 /* What cannot act on a terminal: control characters become blanks, and a line is cut at WIDTH. */
@@ -149,6 +151,23 @@ static void show_row(const struct status *s, struct buf *out)
 		   figure_fixed(c, s->best_bleu, 2));
 }
 
+/* What the home view suggests: its first steps that are commands. */
+static void show_next(const struct places *p, const char *workspace, struct buf *out)
+{
+	struct step steps[STEPS_MAX];
+	size_t n = steps_find(p, workspace, false, steps), shown = 0;
+
+	for (size_t i = 0; i < n && shown < NEXT_LINES; i++) {
+		if (steps[i].kind != STEP_RUN)
+			continue;
+		buf_add_str(out, "next: ");
+		for (size_t k = 0; steps[i].argv[k]; k++)
+			buf_printf(out, "%s%s", k ? " " : "", steps[i].argv[k]);
+		buf_add_char(out, '\n');
+		shown++;
+	}
+}
+
 static void show_places(const struct places *p, const char *workspace, struct buf *out)
 {
 	buf_printf(out, "workspace %s\n", workspace);
@@ -159,8 +178,8 @@ static void show_places(const struct places *p, const char *workspace, struct bu
 	if (p->n_corpora > LIST_LINES || p->n_runs > LIST_LINES)
 		buf_printf(out, "%zu corpora and %zu runs in all\n", p->n_corpora, p->n_runs);
 	if (!p->n_corpora && !p->n_runs)
-		buf_add_str(out, "nothing here yet: werkbank train demo makes the built-in corpus "
-				 "and trains on it\n");
+		buf_add_str(out, "nothing here yet\n");
+	show_next(p, workspace, out);
 }
 
 int batch_watch(const struct conf *c, double now, struct buf *out, struct err *e)

@@ -38,6 +38,7 @@ struct home {
 	char   host[160];	/* this one, in a line */
 	double host_seen;
 	int    job_shown;	/* id of the job whose output stands over the screen */
+	struct rect boxes[HOME_PANES];	/* as drawn last, for the mouse */
 };
 
 static void home_close(void *state)
@@ -333,6 +334,34 @@ static unsigned home_answer(void *state, struct world *w, int question, const ch
 	return REACT_REDRAW;
 }
 
+/* A click chooses a row, another one there does what Enter does; the wheel moves. */
+static unsigned home_mouse(void *state, struct world *w, const struct mouse *m)
+{
+	struct home *h = state;
+
+	for (int i = 0; i < HOME_PANES; i++) {
+		struct rect in = layout_inside(h->boxes[i]);
+		struct list *l = &h->lists[i];
+		size_t n = rows_of(h, (enum home_pane)i, w), row = l->top + (size_t)(m->row - in.row);
+
+		if (m->row < in.row || m->row >= in.row + in.rows || m->col < in.col ||
+		    m->col >= in.col + in.cols)
+			continue;
+		if (m->kind == MOUSE_WHEEL_UP || m->kind == MOUSE_WHEEL_DOWN)
+			list_act(l, m->kind == MOUSE_WHEEL_UP ? ACTION_UP : ACTION_DOWN, n);
+		else if (m->kind != MOUSE_PRESS || m->button != 1 || row >= n)
+			return REACT_NOTHING;
+		else if (h->focus == (enum home_pane)i && l->at == row)
+			return open_chosen(h, w);
+		else
+			l->at = row;
+		h->focus = (enum home_pane)i;
+		h->moved |= i == HOME_NEXT;
+		return REACT_REDRAW;
+	}
+	return REACT_NOTHING;
+}
+
 /* ---- drawing ---- */
 
 struct home_row { struct rect r; int row; bool chosen; };
@@ -443,6 +472,7 @@ static void draw_pane(struct home *h, struct grid *g, enum home_pane pane, struc
 	size_t n = rows_of(h, pane, w), top;
 	bool focused = h->focus == pane;
 
+	h->boxes[pane] = box;
 	if (box.rows < 3 || in.cols < 1)
 		return;
 	draw_box(g, box, titles[pane], focused);
@@ -505,6 +535,7 @@ const struct view view_home = {
 	.act = home_act,
 	.draw = home_draw,
 	.close = home_close,
+	.mouse = home_mouse,
 	.answer = home_answer,
 	.hints = home_hints,
 };
