@@ -173,7 +173,8 @@ static const struct {
 	const char *name, *holds;
 } files[] = {
 	{"model.safetensors", "the weights, fp32 (in TensorFlow a part of .data)"},
-	{"training.safetensors", "the weights that training goes on from; the model's are their average"},
+	{"training.safetensors", "the weights that training goes on from, where the model's are "
+				 "their average"},
 	{"optimizer.safetensors", "Adam's two moments, fp32 (in TensorFlow a part of .data)"},
 	{"state.json", "step, place in the data, seed, best BLEU (TensorFlow: .index and more)"},
 	{"SHA256SUMS", "what each file must be; sha256sum -c checks it"},

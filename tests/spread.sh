@@ -36,6 +36,7 @@ warmup = 20
 batch_tokens = 512
 accumulate = 2
 eval_every = 50
+ema = 0.9
 save_every = 50
 samples = 12
 threads = 1
