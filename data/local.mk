@@ -51,6 +51,7 @@ libdata_a_SOURCES = \
 	%D%/prep_read.c   %D%/prep_learn.c  %D%/prep_encode.c %D%/prep_shards.c %D%/prep_keep.c \
 	%D%/word_cache.h  %D%/word_ids.c    %D%/word_ids.h \
 	%D%/shard.c       %D%/shard.h       %D%/short_word.h \
+	%D%/shortlist.c   %D%/shortlist.h   %D%/shortlist_command.c %D%/shortlist_learn.c \
 	%D%/shuffle.c     %D%/shuffle.h \
 	%D%/sp.h          %D%/sp_apply.c   %D%/sp_learn.c \
 	%D%/sp_count.c    %D%/sp_count.h \

@@ -6,6 +6,7 @@
 #include "data/demo.h"
 #include "data/fetch_command.h"
 #include "data/prep.h"
+#include "data/shortlist.h"
 #include "data/tools.h"
 #include "share/base/conf.h"
 
@@ -23,6 +24,8 @@ static int run(struct conf *c, int argc, char **argv, struct err *e)
 		return fetch_command_run(c, e);
 	if (!strcmp(c->command, "data"))
 		return data_command_run(c, e);
+	if (!strcmp(c->command, "shortlist"))
+		return shortlist_run(c, e);
 	if (!strcmp(c->command, "demo-corpus"))
 		return demo_corpus_run(c, e);
 	for (i = 0; i < n_data_tools; i++)

@@ -139,6 +139,9 @@ int decoder_alternatives(struct decoder *d, const struct decode_options *o,
 	struct worker *w = &d->alone;
 	struct search s = { w, o, list, MIN(*n, DECODE_MAX_ALTERNATIVES) };
 	const int32_t n_source = MIN(source->n, d->capacity - 1);
+	const struct stepper_how how = { .max_rows = DECODE_MAX_ALTERNATIVES,
+					 .max_steps = n_beginning + 1 + MAX_COMPLETION,
+					 .all = true };
 	int code = 0;
 
 	*n = 0;
@@ -150,8 +153,7 @@ int decoder_alternatives(struct decoder *d, const struct decode_options *o,
 	if (decode_reserve(w, 1, DECODE_MAX_ALTERNATIVES, e))
 		return e->code;
 	for (int32_t i = 0; i < w->n_models && !code; i++)
-		code = stepper_begin(w->steppers[i], &w->batch, DECODE_MAX_ALTERNATIVES,
-				     n_beginning + 1 + MAX_COMPLETION, true, e);
+		code = stepper_begin(w->steppers[i], &w->batch, &how, e);
 	if (!code)
 		code = read_beginning(w, beginning, n_beginning, e);
 	if (!code)

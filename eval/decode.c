@@ -16,6 +16,7 @@
  */
 #define MAX_ROWS 1024
 #define MAX_FULL_ROWS 64	/* where all logits come to the host: 8 MB for 32,000 tokens */
+#define MAX_LISTED_ROWS 64	/* with a shortlist: the words of few sentences are few */
 
 /* A source with its place in the caller's list. */
 struct sorted {
@@ -35,6 +36,8 @@ static void worker_free(struct worker *w)
 	batch_free(&w->batch);
 	free(w->beams);
 	free(w->ints);
+	allowed_free(&w->words);
+	free(w->wishes);
 	free(w->all);
 	free(w->other);
 	*w = (struct worker){ .model = NULL };
@@ -306,6 +309,31 @@ static int32_t wished_length(const struct decode_wish *w)
 	return n;
 }
 
+/* Begin with the batch; with a shortlist, with its words alone. */
+static int begin_steps(struct worker *d, const struct decode_options *o,
+		       const struct sorted *places, int32_t steps, struct err *e)
+{
+	const struct stepper_how how = {
+		.max_rows = d->batch.n * o->beam, .max_steps = steps,
+		.all = is_full(o, d->n_models), .words = o->shortlist ? &d->words : NULL,
+	};
+
+	if (o->shortlist) {
+		if (mem_grow(&d->wishes, &d->cap_wishes, (size_t)d->batch.n, sizeof(*d->wishes),
+			     e))
+			return e->code;
+		for (int32_t i = 0; i < d->batch.n; i++)
+			d->wishes[i] = o->wishes ? &o->wishes[places[i].place] : NULL;
+		if (allowed_choose(&d->words, o->shortlist, model_get_shape(d->model)->vocabulary,
+				 &d->batch, d->wishes, e))
+			return e->code;
+	}
+	for (int32_t i = 0; i < d->n_models; i++)
+		if (stepper_begin(d->steppers[i], &d->batch, &how, e))
+			return e->code;
+	return 0;
+}
+
 /* Decode the n sources of d->batch; places says whose results they are. */
 static int decode_batch(struct worker *d, const struct decode_options *o,
 			const struct sorted *places, struct decode_result *results, struct err *e)
@@ -332,9 +360,7 @@ static int decode_batch(struct worker *d, const struct decode_options *o,
 		}
 	}
 	d->rows.n = n;
-	for (int32_t i = 0; i < d->n_models && !code; i++)
-		code = stepper_begin(d->steppers[i], &d->batch, n * o->beam, steps,
-				     is_full(o, d->n_models), e);
+	code = begin_steps(d, o, places, steps, e);
 	while (!code && d->rows.n > 0)
 		code = step(d, o, k, e);
 	for (int32_t i = 0; i < n && !code; i++)
@@ -378,7 +404,9 @@ static int cut_piece(void *context, void *slot, struct err *e)
 	struct job *job = context;
 	struct piece *piece = slot;
 	const struct decode_options *o = job->options;
-	int32_t most = is_full(o, job->decoder->n_models) ? MAX_FULL_ROWS : MAX_ROWS;
+	int32_t most = is_full(o, job->decoder->n_models) ? MAX_FULL_ROWS :
+		       o->shortlist			    ? MAX_LISTED_ROWS :
+							      MAX_ROWS;
 	int32_t max_rows = MAX(o->beam, MIN(most, o->decode_tokens / 8));
 	int32_t capacity = job->decoder->capacity;
 	int64_t tokens = 0;

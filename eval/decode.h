@@ -21,6 +21,9 @@
  * numbered. A random number is a function of seed, sentence, number of the translation and place
  * of the token.
  *
+ * With a shortlist a sentence is translated with the tokens that it allows for those of its
+ * source, those that are frequent, and those that are wished for: probabilities are among these.
+ *
  * <pad>, <s> and <unk> are never chosen. The result does not depend on which
  * sentences are decoded together: not by a bit when the model's weights are packed,
  * else up to the rounding of the backend's products.
@@ -31,6 +34,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "data/shortlist.h"
 #include "share/base/conf.h"
 #include "share/base/err.h"
 #include "train/model.h"
@@ -56,6 +60,7 @@ struct decode_options {
 	const struct decode_wish *wishes;
 	const bool *joins;		/* of each token: a word goes on behind it; NULL: of none */
 	const bool *begins;		/* of each token: a word begins with it; NULL: joins say */
+	const struct shortlist *shortlist;	/* NULL: all tokens; borrowed */
 	const struct forbid *forbid;	/* what must not be said; NULL: nothing; borrowed */
 };
 

@@ -9,6 +9,7 @@
 #include "eval/beam.h"
 #include "eval/decode.h"
 #include "eval/stepper.h"
+#include "eval/allowed.h"
 
 /* Decodes one batch at a time. */
 struct worker {
@@ -24,6 +25,9 @@ struct worker {
 	struct stepper_found found;	/* (cap_rows, STEPPER_MAX_K) */
 	int32_t *ints;			/* owned: memory of rows, next and found */
 	int32_t cap_rows;
+	struct allowed words;
+	const struct decode_wish **wishes;	/* (cap_wishes) owned: of the batch's sentences */
+	size_t cap_wishes;
 	float *all, *other;		/* (cap_all) owned: log-probabilities of all tokens */
 	size_t cap_all, cap_other;
 };

@@ -165,6 +165,23 @@ static int find_words(struct engine *g, struct err *e)
 	return 0;
 }
 
+/* --shortlist: a file, or the model's own. */
+static int open_shortlist(struct engine *g, const struct conf *c, struct err *e)
+{
+	const struct vocab *v = pipeline_vocab(g->pipeline);
+	char *path;
+
+	if (!c->shortlist)
+		return 0;
+	path = strcmp(c->shortlist, "model") ? mem_strdup(c->shortlist, e)
+					     : file_path(e, "%s/" SHORTLIST_FILE, g->folder);
+	if (!path)
+		return e->code;
+	g->shortlist = shortlist_open(path, vocab_size(v), vocab_sha256(v), e);
+	free(path);
+	return g->shortlist ? 0 : e->code;
+}
+
 /* ---- which models ------------------------------------------------------ */
 
 /* One more: the first is the engine's own. Takes the folder over. */
@@ -254,7 +271,7 @@ int engine_open(struct engine *g, struct conf *c, enum engine_use use, struct er
 	g->capacity = (int32_t)MAX(c->decode_tokens / c->beam, MIN_CAPACITY);
 	g->pipeline = pipeline_open(g->folder, c, e);
 	if (!g->pipeline || check_vocabulary(g, e) || find_words(g, e) ||
-	    open_models(g, c, use, e))
+	    open_shortlist(g, c, e) || open_models(g, c, use, e))
 		return prefer_damage(g, e);
 	return 0;
 }
@@ -273,6 +290,7 @@ void engine_close(struct engine *g)
 		ckpt_check_finish(m->check, &(struct err){ 0 });
 		free(m->folder);
 	}
+	shortlist_close(g->shortlist);
 	free(g->joins);
 	free(g->begins);
 	pipeline_close(g->pipeline);
@@ -405,6 +423,7 @@ int engine_translate(struct engine *g, const struct decode_options *options,
 	o.wishes = wishes.all;
 	o.joins = g->joins;
 	o.begins = g->begins;
+	o.shortlist = g->shortlist;
 	if (!code)
 		code = decoder_run(g->decoder, &o, sources, n, results, e);
 	for (size_t i = 0; i < n && !code; i++)

@@ -39,6 +39,7 @@ struct engine {
 	int32_t          n_members;
 	bool            *joins;		/* (real vocabulary) owned: see decode_options … */
 	bool            *begins;	/* … NULL: not SentencePiece's */
+	struct shortlist *shortlist;	/* owned; NULL: none is wanted */
 	struct decoder  *decoder;	/* owned */
 	struct ckpt_check *check;	/* owned: of the files in folder; NULL: done … */
 	struct err       fault;		/* … with this result */

@@ -36,6 +36,7 @@ libeval_a_SOURCES = \
 	%D%/steer.c     %D%/steer.h     %D%/steer_internal.h %D%/terms.c \
 	%D%/suggest.c   %D%/suggest.h \
 	%D%/ter.c       %D%/ter.h       %D%/ter_shift.c %D%/ter_shift.h \
+	%D%/allowed.c   %D%/allowed.h \
 	%D%/translate.c %D%/translate.h \
 	%D%/unicode.c   %D%/unicode.h   %D%/unicode.def
 libeval_a_CPPFLAGS = $(AM_CPPFLAGS)
@@ -44,4 +45,5 @@ bin_PROGRAMS += werkbank-eval
 werkbank_eval_SOURCES = %D%/main.c
 werkbank_eval_LDADD = libeval.a $(train_libs) $(mpi_libs)
 
+EXTRA_DIST += tests/bench_shortlist.sh
 EXTRA_DIST += tests/peers/unicode_tables.py tests/peers/score.py tests/peers/ctranslate2_decode.py tests/peers/import_models.py

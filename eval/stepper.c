@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "eval/pick.h"
+#include "kernels/panels.h"
 #include "share/base/mem.h"
 
 /*
@@ -19,7 +20,7 @@
 	AREA(branch,       s->shape->d_model) \
 	AREA(qkv,          3 * s->shape->d_model) \
 	AREA(inner,        s->shape->d_ff) \
-	AREA(logits,       needs_logits(s) ? s->shape->vocabulary : 0) \
+	AREA(logits,       logits_of(s)) \
 	AREA(mean,         1) \
 	AREA(rstd,         1) \
 	AREA(values,       STEPPER_MAX_K) \
@@ -68,6 +69,13 @@ struct stepper {
 	int64_t stride, cross_stride;
 	int32_t step;
 	bool    all;				/* log-probabilities of all tokens are wanted */
+
+	const struct allowed *words;		/* borrowed; NULL: all */
+	struct tensor chosen;			/* the output weights of words */
+	void   *chosen_block;			/* owned, backend */
+	size_t  chosen_bytes;
+	float  *own;				/* (cap_own) owned: one sentence's logits */
+	size_t  cap_own;
 };
 
 static const struct dropout no_dropout;
@@ -99,14 +107,19 @@ void stepper_free(struct stepper *s)
 		s->ops->release(s->dev, s->block);
 	if (s->cache)
 		s->ops->release(s->dev, s->cache);
+	if (s->chosen_block)
+		s->ops->release(s->dev, s->chosen_block);
+	free(s->own);
 	free(s->host);
 	free(s);
 }
 
-/* Packed weights give the best tokens without a matrix of logits. */
-static bool needs_logits(const struct stepper *s)
+/* Of a row. Packed weights of all tokens give the best ones without a matrix of logits. */
+static int64_t logits_of(const struct stepper *s)
 {
-	return s->all || !tensor_is_packed(s->weights->output);
+	if (s->words)
+		return s->words->n;
+	return s->all || !tensor_is_packed(s->weights->output) ? s->shape->vocabulary : 0;
 }
 
 /* Bytes of an area of rows * per_row elements, rounded up to 64; false when it does not fit. */
@@ -242,18 +255,50 @@ static struct tensor source_kv(const struct stepper *s)
 					   : cache_tensor(s, s->cache, s->memory.rows);
 }
 
-int stepper_begin(struct stepper *s, const struct batch *b, int32_t max_rows, int32_t max_steps,
-		  bool all, struct err *e)
+/* The output weights of the words alone. */
+static int choose_words(struct stepper *s, struct err *e)
 {
+	const struct tensor all = s->weights->output;
+	size_t bytes;
+
+	if (!tensor_is_packed(all) || s->ops == ops_cuda())
+		return err_set(e, ERR_UNAVAILABLE,
+			       "backend %s cannot translate with a lexical shortlist: leave it "
+			       "out, or try --backend cpu",
+			       s->ops->name);
+	s->chosen = (struct tensor){ NULL, s->words->n, all.cols, 0, all.dtype };
+	if (!panel_bytes(s->chosen, &bytes))
+		return err_set(e, ERR_NOMEM, "%d words are too many", s->words->n);
+	if (bytes > s->chosen_bytes) {
+		if (s->chosen_block)
+			s->ops->release(s->dev, s->chosen_block);
+		s->chosen_bytes = 0;
+		s->chosen_block = s->ops->alloc(s->dev, bytes, e);
+		if (!s->chosen_block)
+			return e->code;
+		s->chosen_bytes = bytes;
+	}
+	s->chosen.data = s->chosen_block;
+	panel_gather(s->chosen, all, s->words->ids);
+	return mem_grow(&s->own, &s->cap_own, (size_t)s->words->most * (size_t)s->max_rows,
+			sizeof(*s->own), e);
+}
+
+int stepper_begin(struct stepper *s, const struct batch *b, const struct stepper_how *how,
+		  struct err *e)
+{
+	const int32_t max_rows = how->max_rows, max_steps = how->max_steps;
+
 	s->batch = b;
-	s->all = all;
+	s->all = how->all;
+	s->words = how->words;
 	s->max_rows = max_rows;
 	s->stride = max_steps;
 	s->cross_stride = b->max_source;
 	s->step = 0;
 	s->cache_used = 0;
 	s->n_shown = -1;
-	if (reserve_areas(s, e) || reserve_host(s, e))
+	if ((s->words && choose_words(s, e)) || reserve_areas(s, e) || reserve_host(s, e))
 		return e->code;
 	/* Most translations are about as long as their source; more is added when it is needed. */
 	if (reserve_cache(s, b->n_source + (int64_t)max_rows * MIN(max_steps, b->max_source + 8),
@@ -391,6 +436,93 @@ static void feed_forward(struct stepper *s, int32_t layer, int32_t n)
 			 s->weights->decoder_norm_shift);
 }
 
+/* ---- with the words of each sentence alone ----------------------------- */
+
+/* What the words of the rows first .. end, which are of one sentence, have: into s->own. */
+static int32_t gather_own(struct stepper *s, const struct stepper_rows *rows, int32_t first,
+			  int32_t end)
+{
+	const struct allowed *w = s->words;
+	const int32_t sentence = rows->sentence[first];
+	const int32_t *place = w->places + w->start[sentence];
+	const int32_t n = w->start[sentence + 1] - w->start[sentence];
+
+	for (int32_t r = first; r < end; r++) {
+		const float *logits = (const float *)s->a.logits + (int64_t)r * w->n;
+		float *own = s->own + (int64_t)(r - first) * n;
+
+		for (int32_t i = 0; i < n; i++)
+			own[i] = logits[place[i]];
+	}
+	return n;
+}
+
+static int32_t end_of_sentence(const struct stepper_rows *rows, int32_t first)
+{
+	int32_t end = first;
+
+	while (end < rows->n && rows->sentence[end] == rows->sentence[first])
+		end++;
+	return end;
+}
+
+/* Fewer than k: <pad>, which cannot be, fills up. */
+static void spread_best(float *values, int32_t *ids, int32_t have, int32_t k, int32_t rows)
+{
+	for (int32_t r = rows; r-- > 0 && have < k;) {
+		memmove(values + (int64_t)r * k, values + (int64_t)r * have,
+			(size_t)have * sizeof(*values));
+		memmove(ids + (int64_t)r * k, ids + (int64_t)r * have, (size_t)have * sizeof(*ids));
+		for (int32_t i = have; i < k; i++) {
+			values[(int64_t)r * k + i] = -INFINITY;
+			ids[(int64_t)r * k + i] = TOKEN_PAD;
+		}
+	}
+}
+
+static void find_best_words(struct stepper *s, const struct stepper_rows *rows, struct tensor h,
+			    int32_t k)
+{
+	const struct allowed *w = s->words;
+
+	product(s, area(s->a.logits, h.rows, w->n), h, s->chosen);
+	for (int32_t r = 0, end; r < rows->n; r = end) {
+		float *values = (float *)s->a.values + (int64_t)r * k;
+		int32_t *ids = (int32_t *)s->a.ids + (int64_t)r * k;
+		const int32_t *place = w->places + w->start[rows->sentence[r]];
+		int32_t n, have;
+
+		end = end_of_sentence(rows, r);
+		n = gather_own(s, rows, r, end);
+		have = MIN(k, n);
+		s->ops->top_k(s->dev, values, ids, tensor_f32(s->own, end - r, n), n, have);
+		for (int32_t i = 0; i < (end - r) * have; i++)
+			ids[i] = w->ids[place[ids[i]]];
+		spread_best(values, ids, have, k, end - r);
+	}
+}
+
+static void find_all_words(struct stepper *s, const struct stepper_rows *rows, struct tensor h,
+			   float *all)
+{
+	const struct allowed *w = s->words;
+	const int64_t vocabulary = s->shape->vocabulary;
+
+	product(s, area(s->a.logits, h.rows, w->n), h, s->chosen);
+	for (int32_t r = 0; r < rows->n; r++, all += vocabulary) {
+		const int32_t *place = w->places + w->start[rows->sentence[r]];
+		const int32_t n = gather_own(s, rows, r, r + 1);
+
+		pick_log_softmax(s->own, n);
+		for (int64_t i = 0; i < vocabulary; i++)
+			all[i] = -INFINITY;
+		for (int32_t i = 0; i < n; i++)
+			all[w->ids[place[i]]] = s->own[i];
+	}
+}
+
+/* ---- with all words ---------------------------------------------------- */
+
 /* The k most probable next tokens of each row whose state is h. */
 static void find_best(struct stepper *s, struct tensor h, int32_t k)
 {
@@ -472,11 +604,16 @@ int stepper_step(struct stepper *s, const struct stepper_rows *rows, int32_t k,
 		cross_attention(s, i, n, found->aligned && i == aligning ? s->a.weights : NULL);
 		feed_forward(s, i, n);
 	}
-	if (found->all) {
+	if (found->all && s->words) {
+		find_all_words(s, rows, h, found->all);
+	} else if (found->all) {
 		if (find_all(s, h, found->all, e))
 			return e->code;
 	} else {
-		find_best(s, h, k);
+		if (s->words)
+			find_best_words(s, rows, h, k);
+		else
+			find_best(s, h, k);
 		s->ops->to_host(s->dev, found->values, s->a.values,
 				(size_t)n * (size_t)k * sizeof(float));
 		s->ops->to_host(s->dev, found->ids, s->a.ids,

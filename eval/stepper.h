@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "data/batch.h"
+#include "eval/allowed.h"
 #include "share/base/err.h"
 #include "train/model.h"
 
@@ -40,16 +41,24 @@ struct stepper_found {
 /* Borrows the model. NULL: failure. */
 struct stepper *stepper_new(struct model *m, struct err *e);
 
-/*
- * Encode the sources of b (borrowed until the last step), with room for max_rows rows
- * and max_steps steps. all: steps may be asked for the log-probabilities of all tokens.
- */
-int stepper_begin(struct stepper *s, const struct batch *b, int32_t max_rows, int32_t max_steps,
-		  bool all, struct err *e);
+struct stepper_how {
+	int32_t max_rows, max_steps;	/* room for so many */
+	bool all;			/* steps may be asked for those of all tokens */
+	/*
+	 * Tokens of each sentence, of which alone there are probabilities; the others have none
+	 * (-infinity). Borrowed; NULL: all. Takes packed weights in the host's memory.
+	 */
+	const struct allowed *words;
+};
+
+/* Encode the sources of b (borrowed until the last step). */
+int stepper_begin(struct stepper *s, const struct batch *b, const struct stepper_how *how,
+		  struct err *e);
 
 /*
  * Let every row read its token; give the k most probable next ones. k at most
- * STEPPER_MAX_K and the real vocabulary.
+ * STEPPER_MAX_K and the real vocabulary. Where a sentence has fewer tokens, <pad> with a
+ * probability of 0 fills up. Rows of one sentence follow each other.
  */
 int stepper_step(struct stepper *s, const struct stepper_rows *rows, int32_t k,
 		 struct stepper_found *found, struct err *e);

@@ -1,7 +1,7 @@
 # kernels: every op in plain C (ref_), fast on the CPU (cpu_) and on the GPU (cuda_).
 noinst_LIBRARIES += libkernels.a
 libkernels_a_SOURCES = \
-	%D%/ops.c %D%/ops.h %D%/ops.def %D%/panels.h %D%/tensor.h %D%/dropout.h %D%/bf16.h \
+	%D%/ops.c %D%/ops.h %D%/ops.def %D%/panels.c %D%/panels.h %D%/tensor.h %D%/dropout.h %D%/bf16.h \
 	%D%/ref.c %D%/ref.h %D%/ref_attention.c %D%/ref_decode.c %D%/ref_loss.c \
 	%D%/profile.c %D%/profile.h %D%/work.c %D%/work.h \
 	%D%/ref_linear.c %D%/ref_matmul.c %D%/ref_norm.c %D%/ref_point.c \

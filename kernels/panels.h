@@ -65,4 +65,10 @@ static inline bool panel_bytes(struct tensor packed, size_t *bytes)
 	       mem_mul(*bytes, sizeof(int32_t), bytes);
 }
 
+/*
+ * Packed weights of some outputs of others, in this order: to.rows ids, each a row of from; to has
+ * from's kind and columns, and room for panel_bytes(). Where memory is the host's.
+ */
+void panel_gather(struct tensor to, struct tensor from, const int32_t *ids);
+
 #endif

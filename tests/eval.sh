@@ -445,6 +445,27 @@ line 3 '^\{"id":2,"error":"terms must be an object'
 line 4 '^\{"id":3,"error":.*forbidden'
 line 5 '^\{"id":4,"text":"[^".]*die alte Frau[^".]*"'
 
+# ---- lexical shortlists -----------------------------------------------------
+printf 'the man sees the dog.\nThe man sees a dog and the dog.\nthe woman sees the dogs.\n' >"$tmp/in"
+says 66 'shortlist.bin' "$wb" translate -m "$folder" --shortlist model
+says 0 'it allows [0-9.]+ % of the tokens of the development set' "$wb" shortlist -C "$w" tiny --candidates 30 --frequent 40
+cp "$w/corpora/tiny/shortlist.bin" "$folder"
+says 0 '' "$wb" translate -m "$folder" --shortlist model
+lines 3
+cp "$tmp/out" "$tmp/listed"
+for how in '--workers 2' '--decode-tokens 16' '--threads 1'; do
+	# shellcheck disable=SC2086 # words
+	"$wb" translate -m "$folder" --shortlist model $how "$tmp/in" 2>/dev/null | cmp -s - "$tmp/listed" && ok "shortlist $how" || not_ok "shortlist $how" "differ"
+done
+for p in bf16 int8; do says 0 '' "$wb" translate -m "$folder" --shortlist "$folder/shortlist.bin" --precision $p; done
+printf 'the man sees the dog.\tDer Hund\n' >"$tmp/in"
+says 0 '' "$wb" translate -m "$folder" --shortlist model --prefix --terms "$tmp/terms"
+line 1 '^Der Hund.*Katze'
+head -c 300 "$folder/shortlist.bin" >"$tmp/bad"
+says 65 'is not as long as its counts say' "$wb" translate -m "$folder" --shortlist "$tmp/bad"
+says 64 'needs CORPUS' "$wb" shortlist -C "$w"
+says 66 'train.shard' "$wb" shortlist -C "$w" nothing
+
 # Make the sums of the folder m anew: what is wrong in it is no longer an accident of the disk.
 sign() {
 	rm "$tmp/m/SHA256SUMS"

@@ -10,7 +10,7 @@
  *		                        rank holds back; only where there is such
  *		state.json              step, loader position, seed, shape, vocabulary hash,
  *		                        best BLEU, seconds trained
- *		recipe.ini vocab.tsv, and bpe.codes or sentencepiece.model
+ *		recipe.ini vocab.tsv, and bpe.codes or sentencepiece.model, shortlist.bin if any
  *		                        so that the folder is a model of its own
  *		SHA256SUMS              of all of the above; checked before anything is used
  *	checkpoints/last, best	symbolic links, replaced atomically

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "data/shortlist.h"
 #include "train/ckpt.h"
 
 #define CKPT_WEIGHTS "model.safetensors"
@@ -15,7 +16,7 @@
 #define CKPT_STATE   "state.json"
 #define CKPT_SUMS    "SHA256SUMS"
 /* Files of the corpus and the run that make a checkpoint a model of its own. */
-#define CKPT_COPIES  "recipe.ini", "bpe.codes", "sentencepiece.model", "vocab.tsv"
+#define CKPT_COPIES  "recipe.ini", "bpe.codes", "sentencepiece.model", "vocab.tsv", SHORTLIST_FILE
 
 /*
  * The steps that have a folder in run_folder/checkpoints, newest first; *steps owned by the caller.

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "data/corpus.h"
+#include "data/shortlist.h"
 #include "share/base/clock.h"
 #include "share/base/file.h"
 #include "share/base/mem.h"
@@ -463,7 +464,8 @@ int open_trainer(struct trainer *t, struct err *e)
 		return e->code;
 	if (is_first(t) && (file_make_folders(t->folder, e) || copy_into_run(t, "vocab.tsv", e) ||
 			    copy_into_run(t, "bpe.codes", e) ||
-			    copy_into_run(t, "sentencepiece.model", e) || open_records(t, e)))
+			    copy_into_run(t, "sentencepiece.model", e) ||
+			    copy_into_run(t, SHORTLIST_FILE, e) || open_records(t, e)))
 		return e->code;
 	if (open_pulse(t, e))
 		return e->code;

@@ -9,6 +9,7 @@
 #include "data/manifest.h"
 #include "data/sgm.h"
 #include "data/shard.h"
+#include "data/shortlist.h"
 #include "data/side.h"
 #include "data/sp.h"
 #include "data/tokenize.h"
@@ -145,18 +146,21 @@ FUZZ(vocabulary)
 	return 0;
 }
 
-/* Put the right checksum where a shard has it, else no mutation gets behind it. See shard.h. */
-static void seal_shard(uint8_t *bytes, size_t n)
+/*
+ * Put the right checksum where a file has it, else no mutation gets behind it: the one at byte at,
+ * of what is behind it and then of what is before. See shard.h, shortlist.h.
+ */
+static void seal(uint8_t *bytes, size_t n, size_t at)
 {
-	enum { CHECKED = 112, REST = 176 };
+	const size_t rest = at + HASH_SHA256_HEX - 1;
 	struct err e = { 0 };
 	struct hash *h = hash_new(HASH_SHA256, &e);
 	char hex[HASH_SHA256_HEX];
 
-	property(h && !hash_add(h, bytes + REST, n - REST, &e) &&
-		 !hash_add(h, bytes, CHECKED, &e) && !hash_hex(h, hex, &e));
+	property(h && !hash_add(h, bytes + rest, n - rest, &e) && !hash_add(h, bytes, at, &e) &&
+		 !hash_hex(h, hex, &e));
 	hash_free(h);
-	memcpy(bytes + CHECKED, hex, REST - CHECKED);
+	memcpy(bytes + at, hex, rest - at);
 }
 
 static void read_shard(const char *path)
@@ -200,8 +204,49 @@ FUZZ(shard)
 	sealed = malloc(n);
 	property(sealed);
 	memcpy(sealed, data, n);
-	seal_shard(sealed, n);
+	seal(sealed, n, 112);
 	read_shard(fuzz_file(sealed, n));
+	free(sealed);
+	return 0;
+}
+
+static void read_shortlist(const char *path, const uint8_t *data)
+{
+	struct err e = { 0 };
+	char sha[HASH_SHA256_HEX] = "";
+	int32_t vocabulary, n;
+	struct shortlist *s;
+	const int32_t *ids;
+
+	memcpy(&vocabulary, data + 16, sizeof(vocabulary));
+	memcpy(sha, data + 32, sizeof(sha) - 1);
+	s = shortlist_open(path, vocabulary, sha, &e);
+	if (!s)
+		return;
+	ids = shortlist_frequent(s, &n);
+	for (int32_t k = 0; k < n; k++)
+		property(ids[k] >= 4 && ids[k] < vocabulary);
+	for (int32_t i = 0; i < vocabulary; i++) {
+		ids = shortlist_of(s, i, &n);
+		property(n >= 0 && n <= SHORTLIST_MAX_EACH);
+		for (int32_t k = 0; k < n; k++)
+			property(ids[k] >= 4 && ids[k] < vocabulary);
+	}
+	shortlist_close(s);
+}
+
+FUZZ(shortlist)
+{
+	uint8_t *sealed;
+
+	if (n < 160)
+		return 0;
+	read_shortlist(fuzz_file(data, n), data);
+	sealed = malloc(n);
+	property(sealed);
+	memcpy(sealed, data, n);
+	seal(sealed, n, 96);
+	read_shortlist(fuzz_file(sealed, n), sealed);
 	free(sealed);
 	return 0;
 }

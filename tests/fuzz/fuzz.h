@@ -29,6 +29,7 @@
 	X(codes) \
 	X(vocabulary) \
 	X(shard) \
+	X(shortlist) \
 	X(side) \
 	X(words) \
 	X(archive) \
