@@ -69,7 +69,7 @@ BUILT_SOURCES += %D%/list.h
 %D%/run-test.$(OBJEXT): %D%/list.h
 CLEANFILES += %D%/list.h
 
-dist_check_SCRIPTS += %D%/layers.sh %D%/cli.sh %D%/eval.sh %D%/screens.sh %D%/terminal.sh
+dist_check_SCRIPTS += %D%/layers.sh %D%/cli.sh %D%/eval.sh %D%/screens.sh %D%/terminal.sh %D%/terminals.sh
 EXTRA_DIST += %D%/valgrind.supp %D%/tally.sh %D%/lint.sh
 EXTRA_DIST += %D%/golden/model.pytorch.safetensors %D%/peers/moses.sh %D%/peers/pytorch_model.py %D%/peers/pytorch_train.py \
 	%D%/peers/safetensors_read.py
@@ -82,7 +82,7 @@ EXTRA_DIST += %D%/golden/run %D%/golden/empty-24x80-ascii.screen \
 	%D%/golden/run-24x80.screen %D%/golden/run-40x120-ascii.screen %D%/golden/run-40x120.screen \
 	%D%/golden/run-50x180.screen %D%/golden/running-24x80.screen %D%/golden/samples-24x80.screen %D%/golden/run-samples-24x80.screen \
 	%D%/golden/small-5x40.screen %D%/golden/zoom-24x80.screen
-TESTS += tests/run %D%/layers.sh %D%/cli.sh %D%/eval.sh %D%/screens.sh %D%/terminal.sh
+TESTS += tests/run %D%/layers.sh %D%/cli.sh %D%/eval.sh %D%/screens.sh %D%/terminal.sh %D%/terminals.sh
 
 # What no compiler checks; not part of "make check".
 lint:

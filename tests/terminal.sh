@@ -68,7 +68,7 @@ END
 $tmux new-session -d -x 80 -y 24 "sh '$here/shell' 2>'$here/stderr'" || { echo "tmux cannot start here"; exit 77; }
 
 # starts, hears keys, follows the size, follows the file
-until_shown "learning rate"
+until_shown "BLEU, dev"
 $tmux capture-pane -p >"$here/terminal"
 ./werkbank watch -C "$here/w" --dump 24x80 | sed 's/ *$//' >"$here/dump"
 TERM=screen diff -u "$here/dump" "$here/terminal" || fail "the terminal shows something else than --dump"
@@ -77,15 +77,15 @@ until_shown "to the beginning"
 $tmux send-keys Escape
 until_gone "to the beginning"
 $tmux resize-window -x 120 -y 40
-until_shown "at 2,000"
+until_shown "gradient norm"
 $tmux resize-window -x 40 -y 10
 until_shown "this terminal has 40 x"
 $tmux resize-window -x 80 -y 24
-until_shown "learning rate"
+until_shown "BLEU, dev"
 $tmux send-keys z
-until_gone "learning rate"
+until_gone "BLEU, dev"
 $tmux send-keys z
-until_shown "learning rate"
+until_shown "BLEU, dev"
 printf '{"v":1,"kind":"event","t":1750000300,"level":"warning","text":"freshly written"}\n' \
 	>>"$here/w/runs/demo/journal.jsonl"
 until_shown "freshly written"

@@ -201,11 +201,39 @@ static bool understands_requests(const char *name)
 	return false;
 }
 
+/*
+ * What terminals of this family send whatever their description says: a TERM that is not quite
+ * right is common, as xterm-256color inside tmux.
+ */
+static void define_usual_keys(void)
+{
+	static const struct { const char *sequence; int key;
+	} usual[] = {
+		{"\033[1~", KEY_HOME},	 {"\033[7~", KEY_HOME},  {"\033[H", KEY_HOME},
+		{"\033OH", KEY_HOME},	 {"\033[4~", KEY_END},	 {"\033[8~", KEY_END},
+		{"\033[F", KEY_END},	 {"\033OF", KEY_END},	 {"\033[2~", KEY_IC},
+		{"\033[3~", KEY_DC},	 {"\033[5~", KEY_PPAGE}, {"\033[6~", KEY_NPAGE},
+		{"\033[A", KEY_UP},	 {"\033[B", KEY_DOWN},	 {"\033[C", KEY_RIGHT},
+		{"\033[D", KEY_LEFT},	 {"\033OA", KEY_UP},	 {"\033OB", KEY_DOWN},
+		{"\033OC", KEY_RIGHT},	 {"\033OD", KEY_LEFT},	 {"\033[Z", KEY_BTAB},
+		{"\033OP", KEY_F(1)},	 {"\033OQ", KEY_F(2)},	 {"\033OR", KEY_F(3)},
+		{"\033OS", KEY_F(4)},	 {"\033[11~", KEY_F(1)}, {"\033[12~", KEY_F(2)},
+		{"\033[13~", KEY_F(3)},	 {"\033[14~", KEY_F(4)}, {"\033[15~", KEY_F(5)},
+		{"\033[17~", KEY_F(6)},	 {"\033[18~", KEY_F(7)}, {"\033[19~", KEY_F(8)},
+		{"\033[20~", KEY_F(9)},	 {"\033[21~", KEY_F(10)}, {"\033[23~", KEY_F(11)},
+		{"\033[24~", KEY_F(12)},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(usual); i++)
+		define_key(usual[i].sequence, usual[i].key);
+}
+
 static void define_keys(void)
 {
 	static const char ends[] = "ABCDHF";
 	char sequence[16];
 
+	define_usual_keys();
 	define_key("\033[200~", CODE_PASTE);
 	define_key("\033[201~", CODE_PASTE_END);
 	define_key("\033[<", CODE_MOUSE);
@@ -546,6 +574,20 @@ static int own_code(struct terminal *t, int code)
 	}
 }
 
+/* The rest of a sequence that nobody knows, behind ESC [ or ESC O: its characters are no keys. */
+static bool skip_sequence(bool control)
+{
+	wint_t c;
+	int n = 0;
+
+	while (n < 40 && get_wch(&c) == OK) {
+		n++;
+		if (!control || (c >= 0x40 && c <= 0x7E))
+			break;
+	}
+	return n > 0;
+}
+
 /* Esc with another key right behind it is that key with Alt. */
 static int after_escape(struct terminal *t)
 {
@@ -554,6 +596,8 @@ static int after_escape(struct terminal *t)
 
 	if (status == ERR)
 		return 0x1B;
+	if (status == OK && (c == '[' || c == 'O') && skip_sequence(c == '['))
+		return TERM_NOTHING;
 	key = status == KEY_CODE_YES ? own_code(t, (int)c) : c == '\n' ? '\r' : (int)c;
 	return key > 0 && key != 0x1B ? key | KEY_ALT : key;
 }
