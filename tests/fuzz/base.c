@@ -1,4 +1,5 @@
 /* base.c - text, JSON, recipes, journals. See fuzz.h */
+#include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -120,14 +121,45 @@ static void walk(const struct json *v)
 	}
 }
 
+/* A member after the other is the same as each by its number, and as all numbers at once. */
+static void compare_walks(const struct json *v)
+{
+	static const char *const names[] = { "loss", "t", "step", "a" };
+	double numbers[4];
+	size_t i = 0;
+
+	for (const struct json *c = json_first(v); c; c = json_next(v, c), i++) {
+		const struct json *member = json_at(v, i);
+		const char *key = json_member(v, i, &member);
+
+		property(c == member);
+		property(!key || !strcmp(key, json_name(c)));
+	}
+	property(i == json_len(v));
+	json_numbers(v, names, 4, numbers);
+	for (i = 0; i < 4; i++) {
+		double one = json_number(json_get(v, names[i]), NAN);
+
+		property(isnan(one) || one == numbers[i]);
+	}
+}
+
 FUZZ(json)
 {
 	struct err e = { 0 };
-	struct json *root = json_parse((const char *)data, n, &e);
+	struct json *root = json_parse((const char *)data, n, &e), *again;
 
 	property(root || e.code == ERR_DATA);
 	walk(root);
+	compare_walks(root);
+	/* Memory that another text has left behind changes nothing. */
+	again = json_parse("{\"a\":[\"b\",1.5,{}]}", 19, &e);
+	again = json_parse_again(again, (const char *)data, n, &e);
+	property(!root == !again);
+	walk(again);
+	compare_walks(again);
 	json_free(root);
+	json_free(again);
 	return 0;
 }
 

@@ -42,7 +42,8 @@
 	X(host) \
 	X(pulse) \
 	X(answer) \
-	X(edit)
+	X(edit) \
+	X(history)
 
 #define X(name) FUZZ(name);
 FUZZ_TARGETS(X)

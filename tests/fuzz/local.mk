@@ -1,7 +1,7 @@
 # Readers of what comes from outside, fed with what fuzzing found and mutations of it …
 check_PROGRAMS += tests/fuzz_replay
 fuzz_sources = %D%/fuzz.c %D%/fuzz.h %D%/base.c %D%/data.c %D%/train.c %D%/host.c %D%/eval.c \
-	%D%/console.c
+	%D%/console.c %D%/history.c
 tests_fuzz_replay_SOURCES = %D%/replay.c $(fuzz_sources)
 tests_fuzz_replay_LDADD = libtui.a libeval.a $(train_libs) $(mpi_libs) $(CURSES_LIBS)
 EXTRA_DIST += %D%/run.sh %D%/corpus

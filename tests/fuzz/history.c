@@ -1,0 +1,126 @@
+/* history.c - a run's journal on the screen of the workbench. See fuzz.h */
+#include <locale.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "share/base/json.h"
+#include "share/base/util.h"
+#include "tests/fuzz/fuzz.h"
+#include "tui/history.h"
+#include "tui/view.h"
+
+#define ROWS 24
+#define COLS 80
+
+/* What must hold whatever a journal says. */
+static void check_history(const struct history *h)
+{
+	property(h->n_lines <= HISTORY_LINES && h->n_marks <= HISTORY_MARKS);
+	property(h->n_samples <= HISTORY_SAMPLES);
+	for (size_t i = 0; i < HISTORY_QUANTITIES; i++) {
+		const struct series *s = history_series((struct history *)(uintptr_t)h, i);
+
+		property(s->n <= s->cap);
+		for (size_t k = 1; k < s->n; k++)
+			property(s->points[k].first >= s->points[k - 1].last);
+	}
+	property(h->fleet.n_hosts <= FLEET_HOSTS && h->fleet.n_ranks <= FLEET_RANKS);
+	for (size_t i = 0; i < h->fleet.n_hosts; i++) {
+		const struct fleet_host *k = &h->fleet.hosts[i];
+
+		property(k->n_gpus <= FLEET_GPUS && k->columns <= FLEET_TRAIL);
+		for (int r = k->first_rank, before = -1; r >= 0; r = h->fleet.ranks[r].next) {
+			property(r > before && h->fleet.ranks[r].host == (int)i);
+			before = r;
+		}
+	}
+}
+
+/* Each view, in a grid that holds nothing else; no control character gets there. */
+static void draw_views(struct world *w)
+{
+	static const enum tab tabs[] = { TAB_RUN, TAB_HOSTS, TAB_LOG };
+	struct grid g = { .charset = GRID_ASCII };
+	struct err e = { 0 };
+
+	property(!grid_resize(&g, ROWS, COLS, &e));
+	for (size_t i = 0; i < ARRAY_LEN(tabs); i++) {
+		const struct view *v = view_tabs[tabs[i]];
+		void *state = calloc(1, v->state_size);
+
+		property(state && !v->open(state, w, &e));
+		grid_clear(&g);
+		v->draw(state, &g, (struct rect){ 1, 0, ROWS - 2, COLS }, w);
+		v->act(state, w, ACTION_LEFT);
+		v->act(state, w, ACTION_PLOT_IN);
+		v->act(state, w, ACTION_PLOT_LOG_X);
+		v->act(state, w, ACTION_ZOOM);
+		v->draw(state, &g, (struct rect){ 1, 0, ROWS - 2, COLS }, w);
+		for (int k = 0; k < ROWS * COLS; k++)
+			property(g.cells[k].ch >= 0x20 && g.cells[k].ch < 0x7F);
+		for (int k = 0; k < COLS; k++)
+			property(g.cells[k].ch == ' ' && g.cells[(ROWS - 1) * COLS + k].ch == ' ');
+		if (v->close)
+			v->close(state);
+		free(state);
+	}
+	grid_free(&g);
+}
+
+static void put(const char *path, const uint8_t *data, size_t n)
+{
+	FILE *out = fopen(path, "we");
+
+	property(out && fwrite(data, 1, n, out) == n && !fclose(out));
+}
+
+/* One workspace for all inputs; it is gone when the process ends. */
+static char folder[60], runs[80], run[100], path[130];
+
+static void remove_workspace(void)
+{
+	unlink(path);
+	rmdir(run);
+	rmdir(runs);
+	rmdir(folder);
+}
+
+static void make_workspace(void)
+{
+	if (*folder)
+		return;
+	snprintf(folder, sizeof(folder), "/tmp/fuzz-history-XXXXXX");
+	property(mkdtemp(folder));
+	snprintf(runs, sizeof(runs), "%s/runs", folder);
+	snprintf(run, sizeof(run), "%s/r", runs);
+	snprintf(path, sizeof(path), "%s/journal.jsonl", run);
+	property(!mkdir(runs, 0700) && !mkdir(run, 0700));
+	atexit(remove_workspace);
+}
+
+FUZZ(history)
+{
+	struct err e = { 0 };
+	struct history *h;
+	struct world w;
+
+	make_workspace();
+	put(path, data, n);
+	h = history_open(folder, "r", &e);
+	property(h);
+	while (history_update(h, 1e9, 1, &e) == HISTORY_MORE)
+		;
+	check_history(h);
+	property(!world_open(&w, folder, &e));
+	w.history = h;
+	w.now = 1e9;
+	draw_views(&w);
+	w.history = NULL;
+	world_close(&w);
+	history_free(h);
+	return 0;
+}
