@@ -280,7 +280,7 @@ static void compare_draw(void *state, struct grid *g, struct rect body, const st
 	int n = (int)MAX(c->book.n, 1);
 	const struct layout_part rows[] = {
 		{ .min = 3, .max = wide ? 3 : MIN(n, 6) + 2, .rank = 1, .weight = 1 },
-		{ .min = 6, .weight = 3, .rank = 0 },
+		{ .min = 4, .weight = 3, .rank = 0 },
 		{ .min = 4, .max = (int)MIN(c->book.differ.n, (size_t)20) + 3, .weight = 2,
 		  .rank = 2 } };
 	const struct layout_part cols[] = { { .min = 34, .max = 44, .weight = 1 },

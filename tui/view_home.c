@@ -342,7 +342,8 @@ static unsigned home_mouse(void *state, struct world *w, const struct mouse *m)
 	for (int i = 0; i < HOME_PANES; i++) {
 		struct rect in = layout_inside(h->boxes[i]);
 		struct list *l = &h->lists[i];
-		size_t n = rows_of(h, (enum home_pane)i, w), row = l->top + (size_t)(m->row - in.row);
+		size_t n = rows_of(h, (enum home_pane)i, w);
+		size_t row = l->top + (size_t)(m->row - in.row);
 
 		if (m->row < in.row || m->row >= in.row + in.rows || m->col < in.col ||
 		    m->col >= in.col + in.cols)
