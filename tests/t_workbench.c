@@ -631,7 +631,7 @@ TEST(workbench_frame_at_every_size)
 
 				grid_clear(&g);
 				frame_draw_tabs(&g, f.tabs, &w, front);
-				frame_draw_foot(&g, f.foot, &w, view_tabs[front]);
+				frame_draw_foot(&g, f.foot, &w, view_tabs[front], rows % 2);
 				/* where a tab is drawn, a click finds it */
 				for (int col = 0; col < cols; col++)
 					if (frame_tab_at(&g, f.tabs, &w, front, col) == front)

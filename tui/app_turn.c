@@ -185,14 +185,15 @@ static void draw_trouble(struct grid *g, struct rect body, const char *text)
 	draw_text_wrapped(g, at, body.rows, 0, text);
 }
 
-static void draw_foot(struct app *a, struct rect foot, const struct view *v)
+static void draw_foot(struct app *a, struct rect foot, const struct view *v, void *state)
 {
 	if (!foot.rows)
 		return;
 	if (*a->wish->said)
 		draw_text(&a->grid, foot.row, 1, foot.cols - 2, a->wish->said_style, a->wish->said);
 	else
-		frame_draw_foot(&a->grid, foot, &a->world, v);
+		frame_draw_foot(&a->grid, foot, &a->world, v,
+				state && v->typing && v->typing(state));
 }
 
 static void clip(struct grid *g, struct rect r)
@@ -228,7 +229,7 @@ void app_draw(struct app *a)
 	clip(&a->grid, (struct rect){ 0 });
 	if (frame.tabs.rows)
 		frame_draw_tabs(&a->grid, frame.tabs, w, a->front);
-	draw_foot(a, frame.foot, v);
+	draw_foot(a, frame.foot, v, a->overlay ? a->overlay_state : t->state);
 	if (a->wish->prompt.open)
 		prompt_draw(&a->wish->prompt, &a->grid);
 }

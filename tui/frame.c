@@ -140,44 +140,75 @@ static void label_of(enum action action, char *out, size_t size)
 	snprintf(out, size, "%.*s", (int)strcspn(help, ";:"), help);
 }
 
+/* The first key of an action; while text is typed the first one that is not part of it. */
+static void key_of(const struct keymap *map, enum action action, bool typing, char *out,
+		   size_t size)
+{
+	const char *p = keymap_keys(map, action);
+
+	*out = 0;
+	if (!typing) {
+		keys_describe(map, action, false, out, size);
+		return;
+	}
+	while (*p) {
+		const char *start = p;
+		int key = *p == ' ' ? ' ' : keys_next(&p), named;
+
+		if (key <= 0)
+			return;
+		if (p == start)
+			p++;
+		if (key_is_text(key) || key == '\r')
+			continue;
+		named = *start == '<';
+		snprintf(out, size, "%.*s", (int)(p - start) - 2 * named, start + named);
+		return;
+	}
+}
+
 /* "key word" when it fits before right; false: no room. */
-static bool draw_hint(struct grid *g, int row, int *at, int right, const struct world *w,
-		      enum action action)
+static bool draw_hint(struct grid *g, struct span *at, const struct world *w, enum action action,
+		      bool typing)
 {
 	char key[32], label[48];
 	int need;
 
-	keys_describe(w->keymap, action, false, key, sizeof(key));
+	key_of(w->keymap, action, typing, key, sizeof(key));
 	if (!*key)
 		return true;
 	label_of(action, label, sizeof(label));
 	need = grid_text_width(g, key) + 1 + grid_text_width(g, label);
-	if (*at + need > right)
+	if (need > at->width)
 		return false;
-	*at += grid_text(g, row, *at, need, STYLE_BRIGHT, key) + 1;
-	*at += grid_text(g, row, *at, need, STYLE_DIM, label) + 3;
+	grid_text(g, at->row, at->col, need, STYLE_BRIGHT, key);
+	grid_text(g, at->row, at->col + grid_text_width(g, key) + 1, need, STYLE_DIM, label);
+	at->col += need + 3;
+	at->width -= need + 3;
 	return true;
 }
 
-void frame_draw_foot(struct grid *g, struct rect r, const struct world *w, const struct view *v)
+void frame_draw_foot(struct grid *g, struct rect r, const struct world *w, const struct view *v,
+		     bool typing)
 {
 	static const enum action common[] = { ACTION_HELP, ACTION_QUIT, ACTION_NONE };
-	int at = r.col + 1, right = r.col + r.cols - 1;
+	struct span at = { r.row, r.col + 1, r.cols - 2, STYLE_NORMAL };
 	size_t jobs = jobs_running(w->jobs);
 	char text[40];
 
 	if (*w->trouble) {
-		draw_text(g, r.row, at, r.cols - 2, STYLE_BAD, w->trouble);
+		draw_text(g, r.row, at.col, at.width, STYLE_BAD, w->trouble);
 		return;
 	}
 	if (jobs) {
 		snprintf(text, sizeof(text), "%zu job%s", jobs, jobs == 1 ? "" : "s");
-		right -= draw_text_right(g, r.row, right - 1, r.cols - 2, STYLE_FIRST, text) + 2;
+		at.width -= draw_text_right(g, r.row, r.col + r.cols - 2, r.cols - 2, STYLE_FIRST,
+					    text) + 2;
 	}
 	for (const enum action *a = common; *a; a++)
-		if (!draw_hint(g, r.row, &at, right, w, *a))
+		if (!draw_hint(g, &at, w, *a, typing))
 			return;
 	for (const enum action *a = v->hints; a && *a; a++)
-		if (!draw_hint(g, r.row, &at, right, w, *a))
+		if (!draw_hint(g, &at, w, *a, typing))
 			return;
 }

@@ -17,7 +17,11 @@ void frame_draw_tabs(struct grid *g, struct rect r, const struct world *w, int f
 /* Which tab stands at a column of the bar; -1: none. */
 int frame_tab_at(const struct grid *g, struct rect r, const struct world *w, int front, int col);
 
-/* The most useful keys of a view; jobs at work. */
-void frame_draw_foot(struct grid *g, struct rect r, const struct world *w, const struct view *v);
+/*
+ * The most useful keys of a view; jobs at work. While the view types, only keys that are no
+ * part of a text.
+ */
+void frame_draw_foot(struct grid *g, struct rect r, const struct world *w, const struct view *v,
+		     bool typing);
 
 #endif
