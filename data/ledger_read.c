@@ -141,6 +141,7 @@ static int judge_row(struct ledger_rows *l, struct err *e)
 int ledger_rows_more(struct ledger_rows *l, size_t bytes, struct err *e)
 {
 	size_t until = l->map.len - l->at > bytes ? l->at + bytes : l->map.len, seen = 0;
+	size_t from = l->at, first = l->judged;
 
 	while (l->at < until)
 		if (index_row(l, e))
@@ -151,6 +152,11 @@ int ledger_rows_more(struct ledger_rows *l, size_t bytes, struct err *e)
 		if (judge_row(l, e))
 			return e->code;
 	}
+	/* the few rows on the screen are read again soon enough */
+	if (l->at > from)
+		map_forget(l->map.data + from, l->at - from);
+	if (l->judged > first)
+		map_forget(l->map.data + l->starts[first], seen);
 	return l->at < l->map.len || (!wants_all(l) && l->judged < l->n);
 }
 

@@ -21,6 +21,7 @@
 
 #define LIST_EVERY_S 2.0
 #define LOOK_EVERY_S 1.0	/* at state.json and the lock of a run */
+#define LOOK_AGAIN_S 30.0	/* of one that is over */
 #define STALE_S	     15.0	/* a progress of another host without news is over */
 #define JSON_LIMIT   (64u << 20)
 
@@ -163,6 +164,19 @@ static void free_run(struct place_run *r)
 	free(r->folder);
 }
 
+/* Of a run that is over nothing changes but with its state.json; now and then we look all the same. */
+static bool has_news(struct place_run *r, double now)
+{
+	struct err ignored;
+	char *path = file_path(&ignored, "%s/state.json", r->folder);
+	double seen = path ? changed_at(path) : NAN;
+	bool same = seen == r->state_seen || (isnan(seen) && isnan(r->state_seen));
+
+	free(path);
+	r->state_seen = seen;
+	return !same || r->status.alive || fabs(now - r->looked) >= LOOK_AGAIN_S;
+}
+
 static int read_run(struct place_run *r, double now, double until, struct err *e)
 {
 	const struct json *record;
@@ -177,7 +191,7 @@ static int read_run(struct place_run *r, double now, double until, struct err *e
 	}
 	changed = r->whole ? changed : PLACES_CHANGED;
 	r->whole = true;
-	if (fabs(now - r->looked) < LOOK_EVERY_S)
+	if (fabs(now - r->looked) < LOOK_EVERY_S || !has_news(r, now))
 		return changed;
 	r->looked = now;
 	/* one whose files cannot be read is one of which nothing is known */
@@ -188,7 +202,7 @@ static int begin_run(struct place_run *r, const char *folder, const char *name, 
 {
 	char *path = file_path(e, "%s/journal.jsonl", folder);
 
-	*r = (struct place_run){ .looked = NAN };
+	*r = (struct place_run){ .state_seen = NAN };
 	status_begin(&r->status, name);
 	r->folder = path ? mem_strdup(folder, e) : NULL;
 	if (r->folder)

@@ -56,7 +56,7 @@ struct place_run {
 	bool    whole;			/* the journal has been read to its end */
 	struct journal_reader *journal;	/* private, owned */
 	char   *folder;			/* private, owned */
-	double  looked;			/* private: when its files were read */
+	double  looked, state_seen;	/* private: when its files were read, and state.json of then */
 };
 
 struct places {
