@@ -51,6 +51,7 @@ screen() {
 test -z "${UPDATE:-}" || mkdir -p "$golden"
 run fleet 4 4 3000
 run cpus 3 0 1000
+run many 64 8 100
 for size in 24x80 40x120 60x200; do
 	for view in 3:run 4:hosts 8:log; do
 		screen "${view#*:}-$size-ascii" C fleet --dump $size --keys "${view%%:*}"
@@ -63,6 +64,7 @@ if test -n "$utf8"; then
 	screen hosts-heat-time $utf8 fleet --dump 24x80 --keys '4<Tab><Tab>tmmm'
 	screen hosts-ranks $utf8 fleet --dump 24x80 --keys '4jj<Tab><Tab><Tab>z'
 	screen hosts-net $utf8 fleet --dump 24x80 --keys '4<Tab><Tab><Tab><Tab>z<Left><Left>'
+	screen hosts-many $utf8 many --dump 24x80 --keys '4<Tab><Tab>zjjj'
 	screen hosts-cpus $utf8 cpus --dump 24x80 --keys 4
 	screen run-split $utf8 fleet --dump 24x80 --keys '3<Tab><Tab><Tab>z<Left><Left><Left>'
 	screen run-zoomed $utf8 fleet --dump 24x80 --keys '3z<Left><Left><Left>++,,y'

@@ -178,30 +178,47 @@ static void draw_scale(struct grid *g, struct rect box, const char *title)
 	grid_text(g, box.row, at, 7, STYLE_DIM, " 100 % ");
 }
 
-/* A row a host, a cell a processor; hosts that fit, around the chosen one. */
+static void draw_heat_row(struct grid *g, struct rect r, const struct history *h, int host,
+			  const struct hosts_sight *s, int cell)
+{
+	const struct fleet_host *k = &h->fleet.hosts[host];
+	int at = r.col + LABEL_COLS + 1;
+	double work[FLEET_GPUS];
+
+	draw_text(g, r.row, r.col + 1, LABEL_COLS - 1,
+		  host == s->chosen ? STYLE_SELECTED : STYLE_NORMAL, k->name);
+	fleet_gpu_work(&h->fleet, host, work);
+	for (size_t n = 0; n < k->n_gpus && at + cell <= r.col + r.cols; n++, at += cell)
+		put_heat(g, r.row, at, MAX(cell - 1, 1), metric_of(&k->gpus[n], work[n], s->metric),
+			 k->gpus[n].lost);
+}
+
+/*
+ * A row a host, a cell a processor; many hosts stand in several columns, and cells are as wide as
+ * lets all of them in. Those that do not fit are scrolled to by the chosen one.
+ */
 static void draw_heat_of_all(struct grid *g, struct rect r, const struct history *h,
 			     struct hosts_sight *s)
 {
-	const struct fleet *f = &h->fleet;
-	int all = (int)f->n_hosts, widest = 1, cell, *top = &s->top[HOSTS_HEAT];
-	double work[FLEET_GPUS];
+	int all = (int)h->fleet.n_hosts, widest = 1, cell = 4, across = 1;
+	int *top = &s->top[HOSTS_HEAT];
 
 	for (int i = 0; i < all; i++)
-		widest = MAX(widest, (int)f->hosts[i].n_gpus);
-	cell = MIN(MAX((r.cols - LABEL_COLS - 2) / widest, 1), 4);
-	if (s->chosen < *top || s->chosen >= *top + r.rows)
-		*top = s->chosen - r.rows / 2;
-	*top = MAX(MIN(*top, all - r.rows), 0);
-	for (int i = 0; i < r.rows && *top + i < all; i++) {
-		const struct fleet_host *k = &f->hosts[*top + i];
-		int at = r.col + LABEL_COLS + 1, row = r.row + i;
+		widest = MAX(widest, (int)h->fleet.hosts[i].n_gpus);
+	for (; cell >= 1; cell--) {
+		across = MAX(r.cols / (LABEL_COLS + 2 + widest * cell), 1);
+		if (LABEL_COLS + 2 + widest * cell <= r.cols && across * r.rows >= all)
+			break;
+	}
+	cell = MAX(cell, 1);
+	if (s->chosen < *top || s->chosen >= *top + across * r.rows)
+		*top = s->chosen - across * r.rows / 2;
+	*top = MAX(MIN(*top, all - across * r.rows), 0);
+	for (int i = 0; i < across * r.rows && *top + i < all; i++) {
+		struct rect row = { r.row + i % r.rows, r.col + i / r.rows * (r.cols / across), 1,
+				    r.cols / across };
 
-		draw_text(g, row, r.col + 1, LABEL_COLS - 1,
-			  *top + i == s->chosen ? STYLE_SELECTED : STYLE_NORMAL, k->name);
-		fleet_gpu_work(f, *top + i, work);
-		for (size_t n = 0; n < k->n_gpus && at + cell <= r.col + r.cols; n++, at += cell)
-			put_heat(g, row, at, MAX(cell - 1, 1),
-				 metric_of(&k->gpus[n], work[n], s->metric), k->gpus[n].lost);
+		draw_heat_row(g, row, h, *top + i, s, cell);
 	}
 }
 

@@ -213,16 +213,26 @@ static int scroll_to(int top, int chosen, int rows, int all)
 	return MAX(MIN(top, all - rows), 0);
 }
 
+static int count_late(const struct fleet *f)
+{
+	int64_t slowest;
+	int n = 0;
+
+	for (size_t i = 0; i < f->n_hosts; i++)
+		n += fleet_host_pace(f, (int)i, &slowest) > FLEET_LATE;
+	return n;
+}
+
 void hosts_draw_table(struct grid *g, struct rect box, const struct history *h, double now,
 		      struct hosts_sight *s)
 {
 	const struct fleet *f = &h->fleet;
 	struct rect r = layout_inside(box);
 	int rows = r.rows - 1, all = (int)f->n_hosts, name_cols;
-	char count[FIGURE_BYTES], below[FIGURE_BYTES];
+	char count[FIGURE_BYTES], below[FIGURE_BYTES], tardy[FIGURE_BYTES];
 	bool shown[COLUMNS];
-	struct legend pieces[2];
-	int n = 0;
+	struct legend pieces[3];
+	int n = 0, late = count_late(f);
 
 	draw_box(g, box, "hosts", s->focus == HOSTS_TABLE);
 	if (rows < 1)
@@ -246,6 +256,8 @@ void hosts_draw_table(struct grid *g, struct rect box, const struct history *h, 
 		pieces[n++] = (struct legend){ 0x2193, STYLE_BRIGHT, "more below",
 					       figure_count(below,
 							    all - rows - s->top[HOSTS_TABLE]) };
+	if (late)
+		pieces[n++] = (struct legend){ '!', STYLE_BAD, "late", figure_count(tardy, late) };
 	pieces[n++] = (struct legend){ 0, STYLE_BRIGHT, "hosts", figure_count(count, all) };
 	draw_legend(g, box, "hosts", pieces, n);
 	if (s->focus == HOSTS_TABLE)
