@@ -609,6 +609,129 @@ TEST(workbench_survives_any_keys)
 	check(!chdir(here));
 }
 
+/* ---- the workbench as a whole, by its keys ---- */
+
+static void press(struct app *a, const char *keys)
+{
+	while (*keys) {
+		app_key(a, keys_next(&keys));
+		app_update(a);
+		app_draw(a);
+	}
+}
+
+/* Whether words stand on the screen. */
+static bool on_screen(struct app *a, const char *words)
+{
+	struct buf text = { 0 };
+	bool found;
+
+	app_draw(a);
+	grid_dump(&a->grid, &text);
+	found = strstr(buf_text(&text), words) != NULL;
+	buf_free(&text);
+	return found;
+}
+
+static bool open_app(struct app *a, bool readonly)
+{
+	*a = (struct app){ .fixed_now = 1750000210 };
+	if (!check_int(world_open(&a->world, test_folder(), &e), 0))
+		return false;
+	a->wish = a->world.wishes;
+	a->world.keymap = &a->keymap;
+	a->world.readonly = readonly;
+	a->world.now = a->fixed_now;
+	theme_builtin(&a->theme, "auto");
+	if (!check_int(grid_resize(&a->grid, 24, 80, &e), 0))
+		return false;
+	app_show_tab(a, TAB_LOG);
+	return true;
+}
+
+TEST(workbench_runs_a_command_after_a_yes)
+{
+	static const char *const argv[] = { "sh", "-c", "echo said; sleep 100", NULL };
+	struct app a;
+
+	if (!open_app(&a, false))
+		return;
+	world_run(&a.world, "talk", argv);
+	check(on_screen(&a, "sh -c 'echo said; sleep 100'"));
+	press(&a, "n");
+	check_int((int)jobs_count(a.world.jobs), 0);
+	world_run(&a.world, "talk", argv);
+	press(&a, "<Enter>");	/* not a yes */
+	check_int((int)jobs_count(a.world.jobs), 0);
+	press(&a, "y");
+	check_int((int)jobs_running(a.world.jobs), 1);
+	check(on_screen(&a, "started: talk"));
+	a.fixed_now += 10;
+	press(&a, "l");
+	check(on_screen(&a, "1 job"));
+	/* leaving asks, because the job would end */
+	check(!(app_key(&a, 'q') & REACT_QUIT));
+	check(on_screen(&a, "end the job that runs?"));
+	check(!(app_key(&a, 'n') & REACT_QUIT));
+	app_key(&a, 'q');
+	check(app_key(&a, 'y') & REACT_QUIT);
+	app_close(&a);
+}
+
+TEST(workbench_only_looks)
+{
+	static const char *const argv[] = { "touch", "werkbank-was-not-readonly", NULL };
+	struct app a;
+
+	if (!open_app(&a, true))
+		return;
+	world_run(&a.world, "write", argv);
+	press(&a, "yy<Enter>");
+	world_wizard(&a.world, &(struct wizard_form){ .title = "Look", .command = "status",
+						      .go = -1 });
+	press(&a, "<Ctrl-L>x");
+	check(on_screen(&a, "only to look"));
+	check_int((int)jobs_count(a.world.jobs), 0);
+	app_close(&a);
+}
+
+TEST(workbench_fills_a_form)
+{
+	static const struct wizard_value values[] = { { "run", "first" }, { "max_minutes", "2" },
+						      { "detach", "yes" } };
+	static const char *const recipes[] = { "demo", "multi30k" };
+	const struct wizard_form form = {
+		.title = "Train a model", .command = "train", .argument = "demo",
+		.argument_label = "recipe", .argument_choices = recipes, .n_choices = 2,
+		.values = values, .n_values = 3, .go = TAB_RUN,
+	};
+	struct app a;
+
+	if (!open_app(&a, false))
+		return;
+	world_wizard(&a.world, &form);
+	press(&a, "<Ctrl-L>");	/* the loop takes up the wish */
+	check(on_screen(&a, "Train a model") && on_screen(&a, "demo --run first"));
+	press(&a, "<Enter>mul<Enter>");
+	check(on_screen(&a, "multi30k --run first"));
+	press(&a, "j<Enter><Ctrl-U>second<Enter>");
+	check(on_screen(&a, "--run second"));
+	press(&a, "j<Enter><Ctrl-U>-3<Enter>");	/* out of its range */
+	check(on_screen(&a, "--max-minutes 2"));
+	press(&a, "jd/beam<Enter><Enter><Ctrl-U>7<Enter>");
+	check(on_screen(&a, "--beam 7") && !on_screen(&a, "--detach"));
+	check(on_screen(&a, "beam width") || on_screen(&a, "default 4"));
+	press(&a, "<Esc>");
+	check(!on_screen(&a, "Train a model"));
+	check_int((int)jobs_count(a.world.jobs), 0);
+	/* a command that does not exist is said, not shown */
+	world_wizard(&a.world, &(struct wizard_form){ .title = "x", .command = "fly",
+						      .values = values, .n_values = 1 });
+	press(&a, "<Ctrl-L>");
+	check(on_screen(&a, "fly"));
+	app_close(&a);
+}
+
 TEST(workbench_frame_at_every_size)
 {
 	char workspace[300];
