@@ -63,7 +63,7 @@ const struct ops *ops_cpu(void)
 	return table;
 }
 
-void ops_machine(struct ops_machine *m)
+void ops_machine(struct machine *m)
 {
 	static const char *const levels[] = { "plain", "AVX2", "AVX-512" };
 	const int machine = machine_is_v4() ? 2 : machine_is_v3() ? 1 : 0;
@@ -71,7 +71,7 @@ void ops_machine(struct ops_machine *m)
 
 	while (used > 0 && !cpu_variant(used))
 		used--;
-	*m = (struct ops_machine){
+	*m = (struct machine){
 		.level = levels[used],
 		.best_not_built = used < machine,
 		.bf16 = used == 2 && machine_has_bf16(),

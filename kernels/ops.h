@@ -111,14 +111,14 @@ const struct ops *ops_cpu(void);	/* the variant for this machine's vector units 
 const struct ops *ops_cuda(void);	/* NULL when not built */
 
 /* What the CPU backend finds on this machine. */
-struct ops_machine {
+struct machine {
 	const char *level;	/* "AVX-512", "AVX2" or "plain" */
 	bool best_not_built;	/* the machine has a higher level than this build */
 	bool bf16, vnni, tiles;	/* instructions for products: of bf16, of int8, AMX */
 	bool onednn;		/* built in; it is used with tiles */
 };
 
-void ops_machine(struct ops_machine *m);
+void ops_machine(struct machine *m);
 
 /* The backend called auto (the best usable one), ref, cpu or cuda; NULL: ERR_UNAVAILABLE. */
 const struct ops *ops_find(const char *name, struct err *e);

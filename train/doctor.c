@@ -88,7 +88,7 @@ static void processor_name(const struct host_roots *roots, char *name, size_t ro
 static void look_at_processor(struct findings *all)
 {
 	struct finding *f = begin(all, "processor");
-	struct ops_machine m;
+	struct machine m;
 	char name[100];
 
 	ops_machine(&m);
@@ -108,7 +108,7 @@ static void look_at_processor(struct findings *all)
 static void look_at_products(struct findings *all)
 {
 	struct finding *f = begin(all, "matrix products");
-	struct ops_machine m;
+	struct machine m;
 
 	ops_machine(&m);
 	if (m.tiles && m.onednn) {
