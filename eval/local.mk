@@ -46,4 +46,4 @@ werkbank_eval_SOURCES = %D%/main.c
 werkbank_eval_LDADD = libeval.a $(train_libs) $(mpi_libs)
 
 EXTRA_DIST += tests/bench_shortlist.sh
-EXTRA_DIST += tests/peers/unicode_tables.py tests/peers/score.py tests/peers/ctranslate2_decode.py tests/peers/import_models.py
+EXTRA_DIST += tests/peers/unicode_tables.py tests/peers/score.py tests/peers/ctranslate2_decode.py tests/peers/import_models.py tests/peers/wishes.py
