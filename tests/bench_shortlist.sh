@@ -13,9 +13,9 @@ trap 'rm -rf "$tmp"' EXIT
 timed() {
 	name=$1
 	shift
-	sh -c '"$@"; times' sh ./werkbank translate -q -m "$model" --threads 1 --workers 1 "$@" \
-		-o "$tmp/$name" "$source" | sed -n '2s/[ms]/ /gp' |
-		awk '{ print $1 * 60 + $2 + $3 * 60 + $4 }' >>"$tmp/$name.s"
+	sh -c '"$@" || exit; times' sh ./werkbank translate -q -m "$model" --threads 1 --workers 1 "$@" \
+		-o "$tmp/$name" "$source" >"$tmp/times"
+	sed -n '2s/[ms]/ /gp' "$tmp/times" | awk '{ print $1 * 60 + $2 + $3 * 60 + $4 }' >>"$tmp/$name.s"
 }
 least() { sort -n "$tmp/$1.s" | head -n 1; }
 bleu() { ./werkbank bleu -q -r "$reference" "$tmp/$1" | sed -n '1s/^BLEU \([0-9.]*\).*/\1/p'; }
