@@ -319,6 +319,17 @@ static bool listen_to(struct child *c, double seconds, const char *text)
 	return false;
 }
 
+/* Until it has read all there is: nothing but a clock moves for two seconds. */
+static void settle(struct child *c)
+{
+	for (int calm = 0, i = 0; calm < 2 && i < 60; i++) {
+		int64_t before = c->bytes;
+
+		listen_to(c, 1, NULL);
+		calm = c->bytes - before < 200 ? calm + 1 : 0;
+	}
+}
+
 static double child_cpu_s(const struct child *c)
 {
 	char path[60], text[1024];
@@ -422,7 +433,7 @@ static void measure_program(struct bench *b)
 
 	write_file(b, "state.json", "{\"v\":1,\"state\":\"finished\",\"exit\":0}");
 	start(&c, b, argv);
-	listen_to(&c, 4, NULL);
+	settle(&c);
 	measure_stream(b, &c, "finished run", NULL);
 	stop(&c, b, "finished run, memory at most");
 
@@ -433,7 +444,7 @@ static void measure_program(struct bench *b)
 	if (fd < 0 || flock(fd, LOCK_EX))
 		fail(lock);
 	start(&c, b, argv);
-	listen_to(&c, 4, NULL);
+	settle(&c);
 	measure_stream(b, &c, "running, nothing new", NULL);
 	measure_stream(b, &c, "run view, hosts stream", add_second);
 	if (write(c.fd, "4", 1) == 1)
