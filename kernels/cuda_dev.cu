@@ -183,7 +183,7 @@ int cuda_reserve(struct dev *d, const struct dev_limits *most, struct err *e)
 {
 	const size_t tokens = (size_t)most->tokens, width = (size_t)CEIL_DIV(most->width, 8) * 8;
 
-	(void)cuda_get_scratch(d, CUDA_SCRATCH_SUMS, tokens / 32 + 1024, width * sizeof(float));
+	(void)cuda_get_scratch(d, CUDA_SCRATCH_SUMS, tokens / 32 + 3072, width * sizeof(float));
 	(void)cuda_get_scratch(d, CUDA_SCRATCH_SORT, 4 * (tokens + 64) + tokens / 8 + 256,
 			       sizeof(int32_t));
 	(void)cuda_get_scratch(d, CUDA_SCRATCH_A, tokens, width * sizeof(float));

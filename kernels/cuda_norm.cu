@@ -238,9 +238,9 @@ load_eight(const struct norm_grad_work &w, int64_t row, int64_t col, float mean,
 
 /* The gradient of a row from its two sums; dbranch is what the branch's is then. */
 template <enum access A, bool ADD>
-static __device__ __forceinline__ void finish_eight(float dbranch[8], const struct norm_grad_work &w,
-						    const struct grad_eight &at, int64_t row,
-						    int64_t col, const float sum[2])
+static __device__ __forceinline__ void
+finish_eight(float dbranch[8], const struct norm_grad_work &w, const struct grad_eight &at,
+	     int64_t row, int64_t col, const float sum[2])
 {
 	const float rstd = w.rstd[row];
 	float v[8] = {0}, scale[8];
@@ -389,7 +389,7 @@ template <bool ADD> static __global__ void norm_wide_sums(struct norm_grad_work 
 }
 
 struct norm_sums {
-	float *out[SUM_COUNT];	/* (cols) each; may be NULL */
+	float *scale, *shift, *bias;	/* (cols) each; may be NULL */
 };
 
 /* 32 rows of 32 threads share the parts of 32 columns of one sum. */
@@ -399,7 +399,10 @@ static __global__ void norm_add_sums(struct norm_sums to, const float *parts, in
 	SHARED(float, sums, [32][33]);
 	const int64_t col = (int64_t)blockIdx.x * 32 + threadIdx.x;
 	const float *from = parts + blockIdx.y * cols + col;
-	float *out = to.out[blockIdx.y], sum = 0;
+	float *out = blockIdx.y == SUM_SCALE   ? to.scale
+		     : blockIdx.y == SUM_SHIFT ? to.shift
+					       : to.bias;
+	float sum = 0;
 
 	if (!out)
 		return;
@@ -463,7 +466,7 @@ extern "C" void cuda_norm_grad(struct dev *d, struct tensor dx, float *dscale, f
 {
 	const struct norm_grad_work w = {dx, dout, x, mean, rstd, scale, accumulate, dx, {}, NULL,
 					 0};
-	const struct norm_sums sums = {{dscale, dshift, NULL}};
+	const struct norm_sums sums = {dscale, dshift, NULL};
 
 	start_norm_grad<false>(d, access_of(dx, dout, x, scale), w, sums);
 }
@@ -475,7 +478,7 @@ extern "C" void cuda_add_norm_grad(struct dev *d, struct tensor dsum, struct ten
 {
 	const struct norm_grad_work w = {dsum, dout, sum,     mean,	     rstd, scale,
 					 true, dbranch, drop_of(drop), NULL, 0};
-	const struct norm_sums sums = {{dscale, dshift, dbias}};
+	const struct norm_sums sums = {dscale, dshift, dbias};
 
 	start_norm_grad<true>(d, access_of(dsum, dbranch, dout, sum, scale), w, sums);
 }

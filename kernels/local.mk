@@ -39,8 +39,10 @@ libkernels_a_SOURCES += %D%/cuda_none.c
 
 # The GPU backend. nvcc compiles these, and for tests the host compiler does, tests/cudasim.
 cuda_sources = \
-	%D%/cuda_dev.cu %D%/cuda_embed.cu %D%/cuda_linear.cu %D%/cuda_point.cu
-cuda_headers = %D%/cuda.cuh %D%/cuda.h %D%/cuda_blas.h
+	%D%/cuda_attention.cu %D%/cuda_attention_any.cu %D%/cuda_attention_grad.cu \
+	%D%/cuda_decode.cu %D%/cuda_dev.cu %D%/cuda_embed.cu %D%/cuda_linear.cu %D%/cuda_loss.cu \
+	%D%/cuda_norm.cu %D%/cuda_point.cu
+cuda_headers = %D%/cuda.cuh %D%/cuda_attention.cuh %D%/cuda_attention_tiles.cuh %D%/cuda.h %D%/cuda_blas.h
 EXTRA_DIST += $(cuda_sources) $(cuda_headers) %D%/cuda_blas.cu %D%/cuda_table.c
 SUFFIXES = .cu
 if HAVE_CUDA
