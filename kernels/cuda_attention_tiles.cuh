@@ -51,7 +51,7 @@ template <class T> static __device__ __forceinline__ void quad_turn(T v[4])
 	}
 }
 
-/* Rows [first, first + n) of a head into shared memory as bf16, zeros up to rows; they come late. */
+/* Rows [first, first + n) of a head to shared memory, as bf16, zeros up to rows; they come late. */
 template <enum access A>
 static __device__ __forceinline__ void load_tile(uint16_t (*tile)[PITCH], struct tensor t,
 						 int64_t first, int n, int rows)
