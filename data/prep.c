@@ -330,6 +330,8 @@ int prep_run(struct conf *c, struct err *e)
 		/* what it says of a preparation that did not end well stays */
 		progress = file_path(e, "%s/progress.json", p.folder);
 		p.progress.path = progress;
+		if (progress)	/* until the first stage begins */
+			progress_begin(&p.progress, "texts", 0, "files");
 		rc = progress ? prepare_unless_ready(&p, e) : e->code;
 		if (!rc)
 			unlink(progress);

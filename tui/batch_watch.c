@@ -135,7 +135,8 @@ static void show_corpus(const struct place_corpus *c, struct buf *out)
 	if (p->there) {
 		buf_printf(out, ", %s ", p->stage);
 		add_bar(out, prep_progress_share(p));
-		buf_printf(out, " %s %s/s", figure_value(a, p->rate), p->unit);
+		if (p->rate > 0)
+			buf_printf(out, " %s %s/s", figure_value(a, p->rate), p->unit);
 		if (isfinite(prep_progress_left(p)))
 			buf_printf(out, ", %s left", figure_duration(b, prep_progress_left(p)));
 	}

@@ -56,7 +56,8 @@ struct place_run {
 	bool    whole;			/* the journal has been read to its end */
 	struct journal_reader *journal;	/* private, owned */
 	char   *folder;			/* private, owned */
-	double  looked, state_seen;	/* private: when its files were read, and state.json of then */
+	double  looked;			/* private: when its files were read … */
+	double  state_seen;		/* … and state.json of then */
 };
 
 struct places {
