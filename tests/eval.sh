@@ -345,7 +345,7 @@ console() {
 		"$wb" watch -C "$w" r --dump 40x120 --keys "$1" >"$tmp/out" 2>"$tmp/err"
 }
 echo 'the man sees the dog.' >"$tmp/in"
-says 0 '' "$wb" translate -C "$w" --run r --checkpoint last
+says 0 '' "$wb" translate -C "$w" --run r --checkpoint best
 want=$(cut -c 1-60 "$tmp/out" | LC_ALL=C sed 's/[^ -~]/?/g; s/??*/?*/g; s/[][\\.^$]/./g')
 console '7<Wait>the man sees the dog.<Wait>'
 if [ -n "$want" ]; then line 7 "^.${want}"; else line 7 '^. *.$'; fi
@@ -355,7 +355,7 @@ if grep -qE '<?[0-9.]+% [#-]+ ' "$tmp/out"; then ok "alternatives"; else
 	not_ok "alternatives" "none: $(cat "$tmp/out")"; fi
 cp "$tmp/in" "$tmp/console-in"
 console "7<Wait><Esc>t$tmp/console-in<Enter><Enter><Wait>"
-says 0 '' "$wb" translate -C "$w" --run r --checkpoint last "$tmp/console-in"
+says 0 '' "$wb" translate -C "$w" --run r --checkpoint best "$tmp/console-in"
 if cmp -s "$tmp/out" "$tmp/console-in.de"; then ok "a file"; else not_ok "a file" "differs"; fi
 
 # ---- serve -----------------------------------------------------------------

@@ -16,7 +16,7 @@ mkdir -p "$here/bin" "$here/w/runs/demo/checkpoints/100" "$here/w/runs/demo/chec
 cp ./werkbank "$here/bin/werkbank"
 cp tests/fake_eval "$here/bin/werkbank-eval"
 ln -s 200 "$here/w/runs/demo/checkpoints/last"
-ln -s 100 "$here/w/runs/demo/checkpoints/best"
+ln -s 200 "$here/w/runs/demo/checkpoints/best"
 cp "$golden"/run/* "$here/w/runs/demo/"
 chmod u+w "$here/w/runs/demo"/*
 printf 'two dogs\na man reads\nthe house\n' >"$here/text"

@@ -100,6 +100,7 @@ int console_use(struct console *c, int side, const char *run, int64_t step, stru
 	if (run) {
 		if (!(fresh.run = mem_strdup(run, e)))
 			return e->code;
+		fresh.is_best = step >= 0 && step == checkpoints_link(c->workspace, run, "best");
 		fresh.service = start_service(c, run, step, e);
 		if (!fresh.service) {
 			free(fresh.run);
@@ -428,6 +429,7 @@ static bool take_over(struct console *c)
 	service_free(s->service);
 	s->service = s->next;
 	s->step = s->next_step;
+	s->is_best = false;
 	s->next = NULL;
 	c->trouble[0] = 0;
 	if (c->asked)

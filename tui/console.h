@@ -35,6 +35,7 @@ enum console_pane { CONSOLE_INPUT, CONSOLE_WORDS, CONSOLE_N_BESTS, CONSOLE_OTHER
 struct console_side {
 	char *run;		/* owned; NULL: this side is not in use */
 	int64_t step;		/* of its checkpoint; -1: none */
+	bool is_best;		/* the best of its run, when it was chosen */
 	struct service *service;	/* owned; NULL: none */
 	/* the newer checkpoint that is being loaded, to take its place when it is ready; NULL: none */
 	struct service *next;

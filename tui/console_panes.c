@@ -161,8 +161,10 @@ static void draw_head(const struct console *c, struct grid *g, struct rect r)
 			 figure_count(step, s->next_step));
 		draw_fact(g, r.row, &at, right, "", text);
 	} else {
-		draw_fact(g, r.row, &at, right, c->follow ? "follows" : "stays at",
-			  c->follow ? "the newest checkpoint" : "this checkpoint");
+		draw_fact(g, r.row, &at, right, c->follow ? "follows" : "",
+			  c->follow    ? "the newest checkpoint"
+			  : s->is_best ? "the best checkpoint"
+				       : "stays at this checkpoint");
 	}
 	if (c->trouble[0])
 		draw_text(g, r.row, at, right - at + 1, STYLE_BAD, c->trouble);

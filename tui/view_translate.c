@@ -16,6 +16,7 @@
 #include "tui/console.h"
 #include "tui/console_panes.h"
 #include "tui/draw.h"
+#include "tui/history.h"
 #include "tui/view.h"
 
 #define MAX_CHOICES 500
@@ -56,12 +57,16 @@ static void say(struct world *w, int code, const struct err *e)
 
 /* ---- the checkpoint ---- */
 
-/* Translate with the newest checkpoint of the chosen run, as soon as there is one. */
+/*
+ * Translate with the chosen run, as soon as it has a checkpoint: with the newest while it is being
+ * trained, and on with those that follow; with the best one once it is not.
+ */
 static void begin(struct translate_view *v, struct world *w, double now)
 {
+	bool live = w->history && w->history->state == RUN_RUNNING;
 	struct console *c = &v->console;
 	struct err e = { 0 };
-	int64_t step;
+	int64_t step = -1;
 	char *run;
 
 	if (!w->run || !w->front || v->chosen || now - v->tried < 1)
@@ -69,7 +74,10 @@ static void begin(struct translate_view *v, struct world *w, double now)
 	if (c->sides[0].run && v->run && !strcmp(v->run, w->run))
 		return;
 	v->tried = now;
-	step = checkpoints_link(w->workspace, w->run, "last");
+	if (!live)
+		step = checkpoints_link(w->workspace, w->run, "best");
+	if (step < 0)
+		step = checkpoints_link(w->workspace, w->run, "last");
 	if (step < 0) {
 		/* Another run was chosen, and it has none: not the old one's translations. */
 		if (c->sides[0].run)
@@ -81,6 +89,7 @@ static void begin(struct translate_view *v, struct world *w, double now)
 		free(run);
 		return;
 	}
+	c->follow = live;
 	free(v->run);
 	v->run = run;
 }
