@@ -33,9 +33,7 @@ libkernels_v4_a_CPPFLAGS = $(AM_CPPFLAGS) -DCPU_VARIANT=v4
 libkernels_v4_a_CFLAGS = $(cpu_vector_flags) -march=x86-64-v4 -mprefer-vector-width=512
 kernel_libs += libkernels_v3.a libkernels_v4.a
 endif
-kernel_libs += libkernels.a $(ONEDNN_LIBS) $(OPENMP_CFLAGS)
-
-libkernels_a_SOURCES += %D%/cuda_none.c
+kernel_libs += libkernels.a $(ONEDNN_LIBS) $(OPENMP_CFLAGS) $(CUDA_LIBS)
 
 # The GPU backend. nvcc compiles these, and for tests the host compiler does, tests/cudasim.
 cuda_sources = \
@@ -54,6 +52,8 @@ cuda_flags = -std=c++17 -O3 $(NVCC_GENCODE) $(NVCCFLAGS) -I$(top_srcdir) -I. -D_
 	$(AM_V_GEN)$(NVCC) $(cuda_flags) -c -o $@ $<
 $(cuda_objects): $(cuda_headers) $(srcdir)/%D%/ops.def $(srcdir)/%D%/ops.h
 CLEANFILES += $(cuda_objects)
-# While ops are missing they are compiled, but cuda_none.c stays in the library.
-noinst_DATA = $(cuda_objects)
+libkernels_a_SOURCES += %D%/cuda_table.c
+libkernels_a_LIBADD += $(cuda_objects)
+else
+libkernels_a_SOURCES += %D%/cuda_none.c
 endif

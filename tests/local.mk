@@ -20,6 +20,7 @@ test_sources += %D%/t_archive.c %D%/t_tensorboard.c %D%/t_report.c %D%/t_ter.c %
 test_sources += %D%/t_outlets.c %D%/t_openseq2seq.c
 test_sources += %D%/t_fleet.c %D%/t_plot.c
 test_sources += %D%/t_ranks.c %D%/small_run.h
+test_sources += %D%/t_cuda_model.c
 tests_run_CPPFLAGS = $(AM_CPPFLAGS) -I. $(ARCHIVE_CFLAGS)
 tests_run_LDADD = liblaunch.a libtui.a libeval.a $(train_libs) $(mpi_libs) $(CURSES_LIBS)
 
@@ -70,7 +71,7 @@ BUILT_SOURCES += %D%/list.h
 CLEANFILES += %D%/list.h
 
 dist_check_SCRIPTS += %D%/layers.sh %D%/cli.sh %D%/eval.sh %D%/screens.sh %D%/terminal.sh %D%/terminals.sh
-EXTRA_DIST += %D%/valgrind.supp %D%/tally.sh %D%/lint.sh
+EXTRA_DIST += %D%/valgrind.supp %D%/tally.sh %D%/lint.sh %D%/gpu.sh
 EXTRA_DIST += %D%/golden/model.pytorch.safetensors %D%/peers/moses.sh %D%/peers/pytorch_model.py %D%/peers/pytorch_train.py \
 	%D%/peers/safetensors_read.py
 EXTRA_DIST += %D%/peers/bpe_compare.py %D%/peers/bpe_speed.py %D%/peers/race.py %D%/peers/wmt_size.sh

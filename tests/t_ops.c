@@ -74,10 +74,24 @@ TEST(ops_onednn)
 
 TEST(ops_cuda)
 {
-	if (ops_cuda() && ops_cuda()->usable())
-		ops_compare_all(ops_cuda(), "cuda");
-	else
+	if (!ops_cuda() || !ops_cuda()->usable()) {
 		test_skip("no GPU here");
+		return;
+	}
+	for (size_t i = 0; i < ops_n_cases; i++) {
+		struct op_case aligned = ops_cases[i];
+		op_function *f = ops_function(aligned.op);
+		struct run first, again;
+
+		aligned.flags |= ALIGNED;
+		ops_compare(ops_cuda(), "cuda", &ops_cases[i]);
+		ops_compare(ops_cuda(), "cuda", &aligned);
+		run_case(&first, ops_cuda(), 1, &aligned, f);
+		run_case(&again, ops_cuda(), 1, &aligned, f);
+		run_check_same(&first, &again, "a second run");
+		run_free(&first);
+		run_free(&again);
+	}
 }
 
 static struct profile *watching;

@@ -3,10 +3,10 @@ cuda_sim_headers = \
 	%D%/cuda_runtime.h %D%/cublasLt.h %D%/sim.h
 cuda_sim_sources = \
 	%D%/block.cc %D%/warp.cc %D%/runtime.cc %D%/stream.cc %D%/blas.cc $(cuda_sim_headers)
-cuda_sim_tests = %D%/t_cuda.c %D%/t_cuda_model.c %D%/t_sim.cc
+cuda_sim_tests = %D%/t_cuda.c tests/t_cuda_model.c %D%/t_sim.cc
 cuda_sim_includes = -I$(top_srcdir)/%D% -I$(top_srcdir) -I.
 cuda_sim_flags = -std=gnu++17 $(cuda_sim_includes) -D_GNU_SOURCE -DCUDA_PARTIAL $(DEFS) \
-	-O2 -g -fno-strict-aliasing -Wall -Wextra -Wshadow -Wno-unknown-pragmas $(SAN_FLAGS)
+	-O2 -g -fno-strict-aliasing -Wall -Wextra -Wshadow=local -Wno-unknown-pragmas $(SAN_FLAGS)
 EXTRA_DIST += $(cuda_sim_sources) $(cuda_sim_tests) tests/mutants.sh tests/gpu_table.sh share/doc/gpu/kernels.md
 
 if HAVE_CXX
@@ -15,7 +15,7 @@ tests_cuda_run_SOURCES = tests/test.c tests/test.h tests/ops_run.c tests/ops_run
 	tests/ops_list.h tests/small_model.h kernels/cuda_table.c $(cuda_sim_sources) $(cuda_sim_tests)
 nodist_tests_cuda_run_SOURCES = %D%/list.h
 tests_cuda_run_CPPFLAGS = -I$(top_srcdir)/%D% $(AM_CPPFLAGS) -I. -DCUDA_PARTIAL \
-	-DTEST_LIST='"tests/cudasim/list.h"'
+	-DCUDA_SIMULATED -DTEST_LIST='"tests/cudasim/list.h"'
 tests_cuda_run_CXXFLAGS = $(cuda_sim_flags)
 tests_cuda_run_LDADD = $(cuda_sources:.cu=.simo) libeval.a $(train_libs) $(mpi_libs)
 TESTS += tests/cuda_run
