@@ -23,7 +23,7 @@
 #define JOB_SHOWN  60		/* lines of a job's output */
 
 enum home_pane { HOME_NEXT, HOME_CORPORA, HOME_RUNS, HOME_JOBS, HOME_PANES };
-enum home_question { ASK_FILTER = 1, ASK_JOB };
+enum home_question { ASK_FILTER = 1, ASK_JOB, ASK_STOP_JOB };
 
 struct home {
 	struct places places;
@@ -37,7 +37,7 @@ struct home {
 	size_t n_corpora, n_runs, cap_corpora, cap_runs;
 	char   host[160];	/* this one, in a line */
 	double host_seen;
-	int    job_shown;	/* id of the job whose output stands over the screen */
+	int    job_shown;	/* id of the job that a question is about */
 	struct rect boxes[HOME_PANES];	/* as drawn last, for the mouse */
 };
 
@@ -276,8 +276,11 @@ static unsigned stop_chosen(struct home *h, struct world *w)
 
 	if (!job)
 		return ask_run(h, w, "stop", "save and stop");
-	if (job->state == JOB_RUNNING && !w->readonly)
-		jobs_stop(w->jobs, job->id);
+	if (job->state != JOB_RUNNING || w->readonly)
+		return REACT_NOTHING;
+	h->job_shown = job->id;
+	world_ask(w, &(struct question){ .kind = QUESTION_YES_NO, .id = ASK_STOP_JOB,
+			.title = "end this job?", .text = job->command });
 	return REACT_REDRAW;
 }
 
@@ -326,7 +329,8 @@ static unsigned home_answer(void *state, struct world *w, int question, const ch
 {
 	struct home *h = state;
 
-	(void)w;
+	if (question == ASK_STOP_JOB && text)
+		jobs_stop(w->jobs, h->job_shown);
 	if (question != ASK_FILTER || !text)
 		return REACT_REDRAW;
 	snprintf(h->filter, sizeof(h->filter), "%s", text);
