@@ -88,7 +88,11 @@ const struct ops *ops_find(const char *name, struct err *e)
 	const struct ops *backends[] = { ops_cuda(), ops_cpu(), ops_ref() };
 	bool any = strcmp(name, "auto") == 0;
 
-	for (size_t i = 0; i < ARRAY_LEN(backends); i++) {
+	/*
+	 * The GPU only when it is named: checkpoints, averages and reductions still read parameters
+	 * where they lie, which has to be in the memory of the host.
+	 */
+	for (size_t i = any ? 1 : 0; i < ARRAY_LEN(backends); i++) {
 		if (!backends[i] || (!any && strcmp(name, backends[i]->name) != 0))
 			continue;
 		if (backends[i]->usable())

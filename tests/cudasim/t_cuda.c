@@ -126,4 +126,5 @@ TEST(cuda_absent)
 	sim_forget();
 	check(ops_cuda()->usable());
 	check(ops_find("cuda", &e) == ops_cuda());
+	check(ops_find("auto", &e) == ops_cpu());	/* see there */
 }
