@@ -705,6 +705,7 @@ TEST(workbench_fills_a_form)
 		.argument_label = "recipe", .argument_choices = recipes, .n_choices = 2,
 		.values = values, .n_values = 3, .go = TAB_RUN,
 	};
+	const struct mouse click = { .kind = MOUSE_PRESS, .row = 3, .col = 9, .button = 1 };
 	struct app a;
 
 	if (!open_app(&a, false))
@@ -721,6 +722,14 @@ TEST(workbench_fills_a_form)
 	press(&a, "jd/beam<Enter><Enter><Ctrl-U>7<Enter>");
 	check(on_screen(&a, "--beam 7") && !on_screen(&a, "--detach"));
 	check(on_screen(&a, "beam width") || on_screen(&a, "default 4"));
+	/* a click chooses the row of the run, another one asks for its value */
+	press(&a, "/<Ctrl-U><Enter>");
+	app_mouse(&a, &click);
+	press(&a, "d");
+	check(!on_screen(&a, "--run") && on_screen(&a, "werkbank train"));
+	app_mouse(&a, &click);
+	press(&a, "third<Enter>");
+	check(on_screen(&a, "--run third"));
 	press(&a, "<Esc>");
 	check(!on_screen(&a, "Train a model"));
 	check_int((int)jobs_count(a.world.jobs), 0);

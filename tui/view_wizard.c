@@ -11,6 +11,7 @@
 #include "tui/wizard.h"
 
 #define LABEL_COLS 24
+#define MAX_LINES  1024	/* of the list: twice as many as there may be rows */
 
 enum { ASK_VALUE, ASK_FILTER };
 
@@ -20,6 +21,7 @@ struct form {
 	size_t top;		/* of the lines that are shown */
 	int page;
 	char filter[64];	/* "": all rows */
+	struct rect list;	/* where the list was drawn, for the mouse */
 };
 
 static int form_open(void *state, struct world *w, struct err *e)
@@ -200,6 +202,29 @@ static unsigned form_act(void *state, struct world *w, enum action action)
 	return REACT_REDRAW;
 }
 
+static size_t list_lines(const struct form *f, size_t *lines, size_t *chosen);
+
+/* A click chooses a row, another one on it changes it. */
+static unsigned form_mouse(void *state, struct world *w, const struct mouse *m)
+{
+	struct form *f = state;
+	size_t lines[MAX_LINES], chosen = 0, n, at;
+
+	if (m->kind != MOUSE_PRESS)
+		return REACT_UNKNOWN;
+	if (m->row < f->list.row || m->row >= f->list.row + f->list.rows ||
+	    f->z->n * 2 > MAX_LINES)
+		return REACT_NOTHING;
+	n = list_lines(f, lines, &chosen);
+	at = f->top + (size_t)(m->row - f->list.row);
+	if (at >= n || lines[at] >= f->z->n)
+		return REACT_NOTHING;
+	if (f->chosen == lines[at])
+		change(f, w);
+	f->chosen = lines[at];
+	return REACT_REDRAW;
+}
+
 /* ---- drawing ---- */
 
 static void draw_row(const struct form *f, struct grid *g, struct rect r, int row, size_t i)
@@ -251,9 +276,10 @@ static size_t list_lines(const struct form *f, size_t *lines, size_t *chosen)
 
 static void draw_list(struct form *f, struct grid *g, struct rect r)
 {
-	size_t lines[1024], chosen = 0, n = 0, rows = (size_t)MAX(r.rows, 0);
+	size_t lines[MAX_LINES], chosen = 0, n = 0, rows = (size_t)MAX(r.rows, 0);
 
-	if (f->z->n * 2 <= ARRAY_LEN(lines))
+	f->list = r;
+	if (f->z->n * 2 <= MAX_LINES)
 		n = list_lines(f, lines, &chosen);
 	f->page = MAX(r.rows - 1, 1);
 	if (chosen < f->top + (chosen > 0))
@@ -320,6 +346,7 @@ const struct view view_wizard = {
 	.act = form_act,
 	.draw = form_draw,
 	.close = form_close,
+	.mouse = form_mouse,
 	.answer = form_answer,
 	.hints = form_hints,
 };
