@@ -142,7 +142,8 @@ static __device__ __forceinline__ void forward_finish(const struct forward *f,
 }
 
 template <enum access A, int N_WARPS>
-static __global__ void __launch_bounds__(N_WARPS * 32) attention_tiles(struct attention_work w)
+static __global__ void __launch_bounds__(N_WARPS * 32, 16 / N_WARPS)
+attention_tiles(struct attention_work w)
 {
 	SHARED(uint16_t, q, [N_WARPS * 16][PITCH]);
 	SHARED(uint16_t, k, [KEYS][PITCH]);

@@ -35,17 +35,20 @@ static __device__ __forceinline__ void join_groups(float v[8], int lanes)
 			v[i] += __shfl_xor_sync(ALL_LANES, v[i], with);
 }
 
-/* What dropout multiplies the weights of eight keys by. */
-static __device__ __forceinline__ void drop_keys(float v[8], struct drop d, int64_t row,
-						 int32_t head, int32_t heads, int32_t first)
+/* Which weights of the eight keys from first on dropout keeps: bits. */
+static __device__ __forceinline__ unsigned kept_keys(struct drop d, int64_t row, int32_t head,
+						     int32_t heads, int32_t first)
 {
-	if (d.threshold == 0) {
+	unsigned kept = 0;
+
+	if (d.threshold == 0)
+		return 0xFF;
+	const struct rng_block b = rng_block_at(d.key, attention_block(row, head, heads, first));
+
 #pragma unroll
-		for (int i = 0; i < 8; i++)
-			v[i] = 1;
-	} else {
-		drop_block(v, d, attention_block(row, head, heads, first));
-	}
+	for (int i = 0; i < 8; i++)
+		kept |= (unsigned)((b.v[i >> 1] >> ((i & 1) * 16) & 0xFFFF) >= d.threshold) << i;
+	return kept;
 }
 
 /* Keys that query i sees. */
@@ -67,13 +70,13 @@ attend(const struct attention_work &w, const struct sentence &s, const struct gr
 	const int64_t row = s.first_q + i;
 	const int32_t n = seen_by(w, s, i);
 	struct soft_sum sum = {LOWEST, 0, {0}};
-	float a[8], keep[8], values[8];
+	float a[8], values[8];
 
 	load_part<A>(a, q, row, g.col);
 	for (int32_t base = 0; base < n; base += g.count * 8) {
 		const int32_t from = base + g.number * 8;
+		const unsigned kept = kept_keys(w.drop, row, s.head, w.heads, from);
 
-		drop_keys(keep, w.drop, row, s.head, w.heads, from);
 #pragma unroll
 		for (int e = 0; e < 8; e++) {
 			const int64_t key = s.first_k + min(from + e, n - 1);
@@ -82,7 +85,8 @@ attend(const struct attention_work &w, const struct sentence &s, const struct gr
 			if (from + e >= n)
 				continue;
 			load_part<A>(values, v, key, first + g.col);
-			soft_take(&sum, score * w.scale, keep[e], values);
+			soft_take(&sum, score * w.scale, kept >> e & 1 ? w.drop.scale : 0,
+				  values);
 		}
 	}
 	soft_join_warp(&sum, g.lanes);
@@ -90,7 +94,7 @@ attend(const struct attention_work &w, const struct sentence &s, const struct gr
 }
 
 template <enum access A>
-static __global__ void __launch_bounds__(BLOCK) attention_rows(struct attention_work w, int lanes)
+static __global__ void __launch_bounds__(BLOCK, 3) attention_rows(struct attention_work w, int lanes)
 {
 	const struct sentence s = sentence_at(w, blockIdx.x);
 	const struct tensor out = head_of(w.out, s.head, w.heads);
@@ -153,19 +157,19 @@ query_grad(float sum[8], const struct attention_work &w, const struct sentence &
 	const int64_t row = s.first_q + i;
 	const float lse = w.lse[row * w.heads + s.head];
 	const int32_t n = seen_by(w, s, i);
-	float keep[8], values[8];
+	float values[8];
 
 	for (int32_t base = 0; base < n; base += g.count * 8) {
 		const int32_t from = base + g.number * 8;
+		const unsigned kept = kept_keys(w.drop, row, s.head, w.heads, from);
 
-		drop_keys(keep, w.drop, row, s.head, w.heads, from);
 #pragma unroll
 		for (int e = 0; e < 8; e++) {
 			const int64_t key = s.first_k + min(from + e, n - 1);
 			float score = group_dot<A>(r.a, r.q, row, r.k, key, g.col, g.lanes),
 			      dp = group_dot<A>(r.b, r.dout, row, r.v, key, g.col, g.lanes),
-			      dscore = __expf(score * w.scale - lse) * (dp * keep[e] - delta) *
-				       w.scale;
+			      m = kept >> e & 1 ? w.drop.scale : 0,
+			      dscore = __expf(score * w.scale - lse) * (dp * m - delta) * w.scale;
 
 			load_part<A>(values, r.k, key, first + g.col);
 #pragma unroll
@@ -177,7 +181,7 @@ query_grad(float sum[8], const struct attention_work &w, const struct sentence &
 }
 
 template <enum access A>
-static __global__ void __launch_bounds__(BLOCK) attention_dq(struct attention_work w, int lanes)
+static __global__ void __launch_bounds__(BLOCK, 3) attention_dq(struct attention_work w, int lanes)
 {
 	const struct sentence s = sentence_at(w, blockIdx.x);
 	const struct tensor out = head_of(w.out, s.head, w.heads),
@@ -214,22 +218,18 @@ static __device__ __forceinline__ void key_grad(float dk[8], float dv[8],
 {
 	const int32_t begin = w.causal ? j : 0;
 	const int64_t key = s.first_k + j;
-	float keep[8], values[8];
+	float values[8];
 
 	for (int32_t base = begin; base < s.n_q; base += g.count) {
 		const int32_t i = base + g.number;
 		const int64_t row = s.first_q + min(i, s.n_q - 1);
 		const int64_t at = row * w.heads + s.head;
 		float score = group_dot<A>(r.a, r.k, key, r.q, row, g.col, g.lanes),
-		      dp = group_dot<A>(r.b, r.v, key, r.dout, row, g.col, g.lanes), p, m = 0,
-		      dscore;
+		      dp = group_dot<A>(r.b, r.v, key, r.dout, row, g.col, g.lanes), p, m, dscore;
 
 		if (i >= s.n_q)
 			continue;
-		drop_keys(keep, w.drop, row, s.head, w.heads, j);
-#pragma unroll
-		for (int e = 0; e < 8; e++)
-			m = e == j % 8 ? keep[e] : m;
+		m = kept_keys(w.drop, row, s.head, w.heads, j) >> j % 8 & 1 ? w.drop.scale : 0;
 		p = __expf(score * w.scale - w.lse[at]);
 		dscore = p * (dp * m - w.scratch[at]) * w.scale;
 		load_part<A>(values, r.q, row, first + g.col);
@@ -246,7 +246,7 @@ static __device__ __forceinline__ void key_grad(float dk[8], float dv[8],
 }
 
 template <enum access A>
-static __global__ void __launch_bounds__(BLOCK) attention_dkv(struct attention_work w, int lanes)
+static __global__ void __launch_bounds__(BLOCK, 3) attention_dkv(struct attention_work w, int lanes)
 {
 	const struct sentence s = sentence_at(w, blockIdx.x);
 	const struct tensor dk = head_of(w.dk, s.head, w.heads),

@@ -38,6 +38,7 @@ static __device__ __forceinline__ void load_queries(struct backward_tiles<SIZE> 
 	load_tile<A>(tiles.q, head_of(w.q, s.head, w.heads), s.first_q + first, n, SIZE);
 	load_tile<A>(tiles.dout, dout, s.first_q + first, n, SIZE);
 	copy_commit();
+#pragma unroll 2
 	for (int i = threadIdx.x; i < SIZE * 8; i += SIZE * 2) {
 		const int r = i / 8, c = i % 8;
 		const int64_t row = s.first_q + first + r;
@@ -87,7 +88,7 @@ static __device__ __forceinline__ unsigned backward_keeps(const struct attention
 
 /* A warp's 16 keys, on their way through the queries. */
 struct backward {
-	uint32_t k[4][4], v[4][4];
+	uint32_t k[4][4];		/* v stays where it is: registers are scarce */
 	float dk[8][4], dv[8][4];
 	int key;			/* the first, of the sentence's */
 };
@@ -101,10 +102,11 @@ backward_pairs(struct backward *b, struct backward_tiles<SIZE> &tiles,
 	const int lane = threadIdx.x % 32, group = lane / 4, t = lane % 4;
 	const unsigned keeps = w.drop.threshold ? backward_keeps(w, s, b->key, query) : ~0u;
 	float p[2][4] = {}, dp[2][4] = {};
-	uint32_t left[4];
+	uint32_t v[4][4], left[4];
 
 	multiply_rows(p, b->k, tiles.q, at);
-	multiply_rows(dp, b->v, tiles.dout, at);
+	load_left(v, tiles.v, b->key % SIZE);
+	multiply_rows(dp, v, tiles.dout, at);
 #pragma unroll
 	for (int e = 0; e < 8; e++) {
 		const int in_tile = e / 4 * 8 + 2 * t + e % 2, half = e % 4 / 2,
@@ -186,10 +188,8 @@ backward_tile(struct backward *b, struct backward_tiles<SIZE> &tiles,
 	load_queries<A>(tiles, w, s, first);
 	copy_wait<0>();
 	__syncthreads();
-	if (first == (w.causal ? key : 0)) {	/* these keys' first: they have arrived now */
+	if (first == (w.causal ? key : 0))	/* these keys' first: they have arrived now */
 		load_left(b->k, tiles.k, b->key % SIZE);
-		load_left(b->v, tiles.v, b->key % SIZE);
-	}
 	for (int c = 0; c < SIZE; c += 16)
 		if (is_seen(w, s, b->key, first + c))
 			backward_pairs(b, tiles, w, s, c, first + c);
@@ -206,7 +206,8 @@ backward_tile(struct backward *b, struct backward_tiles<SIZE> &tiles,
 }
 
 template <enum access A, int N_WARPS>
-static __global__ void __launch_bounds__(N_WARPS * 32) attention_grad_tiles(struct attention_work w)
+static __global__ void __launch_bounds__(N_WARPS * 32, 12 / N_WARPS)
+attention_grad_tiles(struct attention_work w)
 {
 	enum { SIZE = N_WARPS * 16 };
 	SHARED(struct backward_tiles<SIZE>, memory, [1]);

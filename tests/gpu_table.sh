@@ -21,6 +21,14 @@ trap 'rm -rf "$tmp"' EXIT
 # threads_of KERNEL : of a block; 256 unless its launch says otherwise
 threads_of() {
 	case $1 in
+	attention*tiles*1\>) echo 32; return ;;
+	attention*tiles*2\>) echo 64; return ;;
+	attention*tiles*4\>) echo 128; return ;;
+	esac
+	case ${1%%<*} in
+	attention_*|copy_rows|step_weights) echo 128 ;;
+	norm_grad_rows) echo 64 ;;	# with 512 columns
+	norm_add_sums) echo 1024 ;;
 	embed|fill_frequencies|pack|make_input|linear|embed_grad_*) echo 128 ;;
 	*) echo 256 ;;
 	esac
@@ -50,7 +58,7 @@ for source in kernels/cuda_*.cu; do
 	}' "$tmp/log" | while read -r kernel registers shared stack spills; do
 		plain=$(echo "$kernel" | c++filt | sed 's/^void //; s/(anonymous namespace):://; s/_INTERNAL[^:]*:://; s/(access)0/f32/; s/(access)1/bf16/;
 			s/(access)2/mixed/; s/(access)3/any/; s/(dtype)2/f32/; s/(dtype)3/bf16/; s/(dtype)4/int8/; s/(int)//g; s/(bool)//g; s/(.*//')
-		threads=$(threads_of "${plain%%<*}")
+		threads=$(threads_of "$plain")
 		counts=$(awk -v kernel="$kernel" '
 			/^\.text\./ { on = $0 == ".text." kernel ":" }
 			on && /LDG\.E/ { if (/LDG\.E[.A-Z]*\.128/) a++; else b++ }

@@ -13,12 +13,16 @@ trap 'rm -rf "$tmp"' EXIT
 # shellcheck source=tests/helpers.sh
 . "$srcdir/tests/helpers.sh"
 
-# mutant NAME FILE TESTS SED : FILE (of kernels/, without .cu), or SHARED:FILE when SED changes cuda.cuh and FILE includes it
+# mutant NAME FILE TESTS SED [OPS] : FILE (of kernels/, without .cu), or HEADER.cuh:FILE when SED changes what FILE includes
+# (shared:FILE: cuda.cuh); OPS: only cases of ops that begin so are tried.
 mutant() {
 	name=$1 file=$2 words=$3 change=$4
 	case $name in *"${ONLY:-}"*) ;; *) return ;; esac
 	changed=$file.cu
-	case $file in shared:*) file=${file#shared:} changed=cuda.cuh ;; esac
+	case $file in
+	shared:*) file=${file#shared:} changed=cuda.cuh ;;
+	*.cuh:*) changed=${file%%:*} file=${file#*:} ;;
+	esac
 	rm -rf "$tmp/kernels"
 	mkdir "$tmp/kernels"
 	cp "$srcdir/kernels/cuda.cuh" "$srcdir/kernels/$file.cu" "$tmp/kernels"
@@ -36,7 +40,7 @@ mutant() {
 		return
 	fi
 	got=0
-	"$tmp/run" "$words" >"$tmp/log" 2>&1 || got=$?
+	OPS=${5:-} "$tmp/run" "$words" >"$tmp/log" 2>&1 || got=$?
 	if [ "$got" -eq 0 ]; then
 		not_ok "$name" "lives: nothing of '$words' fails"
 	else
@@ -55,6 +59,19 @@ mutant barrier-sort-count cuda_embed cuda_ops '/seen\[threadIdx.x\] = 0;/,/__syn
 mutant barrier-tile-read cuda_linear cuda_ops '/x\[r\]\[u\] = /,/__syncthreads/s/__syncthreads();//'
 mutant barrier-tile-written-over cuda_linear cuda_ops '/const int many = /,/__syncthreads/s/__syncthreads();//'
 mutant syncwarp-sort-read cuda_embed cuda_ops '/int32_t to = real/,/__syncwarp/s/__syncwarp();//'
+mutant barrier-norm-averages cuda_norm cuda_ops '/warps\[turn\]\[threadIdx/,/__syncthreads/s/__syncthreads();//' norm_grad
+mutant barrier-norm-turns cuda_norm cuda_ops 's/turn = 1 - turn/turn = 0/' norm_grad
+mutant barrier-norm-sums cuda_norm cuda_ops '/sums\[threadIdx.y\]\[threadIdx.x\] = sum;/,/__syncthreads/s/__syncthreads();//' norm_grad
+mutant barrier-step-groups cuda_decode cuda_ops '/sums\[warp\]\[lane\] = \*s;/,/__syncthreads/s/__syncthreads();//' attention_step
+mutant barrier-top-bound cuda_decode cuda_ops '/all\[threadIdx.x\] = x;/,/__syncthreads/s/__syncthreads();//' top_k
+mutant barrier-top-list cuda_decode cuda_ops '/list\[at\] = candidate/,/if (n\[0\]/s/__syncthreads();//' top_k
+mutant barrier-attention-v cuda_attention cuda_ops '/v is there/s/__syncthreads();//' attention
+mutant barrier-attention-v-used cuda_attention cuda_ops '/all have read v/s/__syncthreads();//' attention
+mutant barrier-attention-k-used cuda_attention cuda_ops '/all have read k/s/__syncthreads();//' attention
+mutant barrier-grad-dscore cuda_attention_grad cuda_ops '/backward_pairs(b, tiles/,/if (query/s/__syncthreads();//' attention_grad
+mutant barrier-grad-tiles cuda_attention_grad cuda_ops '/all have read the tiles/s/__syncthreads();//' attention_grad
+mutant copy-attention-v cuda_attention cuda_ops '/copy_commit();/,/v is there/s/copy_wait<1>/copy_wait<2>/' attention
+mutant copy-grad cuda_attention_grad cuda_ops '/load_queries<A>(tiles/,/copy_wait/s/copy_wait<0>/copy_wait<1>/' attention_grad
 
 # ---- one too many, one too few -----------------------------------------------------------------
 mutant index-last-row cuda_point cuda_ops 's/last = min(first + ROWS_A_PART, dx.rows)/last = min(first + ROWS_A_PART, dx.rows - 1)/'
@@ -63,6 +80,17 @@ mutant index-run-goes-on cuda_embed cuda_ops 's/bool goes_on = first > 0 \&\& /b
 mutant index-next-chunk cuda_embed cuda_ops 's/int64_t c = blockIdx.x + 1;/int64_t c = blockIdx.x + 2;/'
 mutant index-panel cuda_linear cuda_ops 's/w\[(from + u) \* PANEL_WIDTH\]/w[(from + u + 1) * PANEL_WIDTH]/'
 mutant index-dropout shared:cuda_point cuda_ops 's/(row \* cols + col) >> 3/(row * cols + col + 8) >> 3/'
+mutant index-loss-last cuda_loss cuda_ops 's/col + i < w.n_real ? (__expf/col + i <= w.n_real ? (__expf/' cross
+mutant index-norm-last cuda_norm cuda_ops 's/last = min(first + w.rows_a_part, w.dx.rows), col/last = min(first + w.rows_a_part, w.dx.rows - 1), col/' norm_grad
+mutant index-step-length cuda_decode cuda_ops 's/j < length\[row\]; h++/j <= length[row]; h++/' attention_step
+mutant index-top-ties cuda_decode cuda_ops 's/a.x == b.x \&\& a.id < b.id/a.x == b.x \&\& a.id > b.id/' top_k
+mutant index-top-bound cuda_decode cuda_ops 's/if (own < bound)/if (own <= bound)/' top_k
+mutant index-attention-last-key cuda_attention cuda_ops 's/key >= n_k ||/key > n_k ||/' attention
+mutant index-attention-causal cuda_attention cuda_ops 's/w.causal \&\& key > query)/w.causal \&\& key > query + 1)/' attention
+mutant index-attention-dropout cuda_attention cuda_ops 's/key + t \/ 2 \* 8/key + t % 2 * 8/' attention
+mutant index-grad-causal cuda_attention_grad cuda_ops 's/!w.causal || j <= i)/!w.causal || j < i)/' attention_grad
+mutant index-grad-dropout cuda_attention_grad cuda_ops 's/keeps >> (16 \* half + in_tile)/keeps >> (16 * half + in_tile ^ 1)/' attention_grad
+mutant index-any-dropout cuda_attention_any cuda_ops 's/>> j % 8 \& 1/>> (j + 1) % 8 \& 1/' attention_grad
 
 # ---- reductions ----------------------------------------------------------------------------------
 mutant sum-half-a-warp shared:cuda_point cuda_ops '/T warp_sum/,/^}/s/with = 16/with = 8/'
@@ -70,6 +98,13 @@ mutant sum-replaces cuda_point cuda_ops 's/out\[col\] += sum;/out[col] = sum;/'
 mutant sum-parts-twice cuda_point cuda_ops '/for (int64_t p = threadIdx.y; p < n_parts/s/p += 8/p += 4/'
 mutant sum-of-one-warp shared:cuda_point cuda_ops '/int i = 0; i < THREADS \/ 32; i++/,/total += sums/s/i = 0;/i = 1;/'
 mutant greatest-without-sign cuda_linear cuda_ops 's/fabsf(load1(x, row, k))/load1(x, row, k)/'
+mutant sum-norm-replaces cuda_norm cuda_ops 's/threadIdx.y\] += sum;/threadIdx.y] = sum;/' norm_grad
+mutant sum-step-weights cuda_attention.cuh:cuda_decode cuda_ops 's/+ other->weights \* its/+ other->weights/' attention_step
+mutant sum-any-groups cuda_attention_any cuda_ops '/void join_groups/,/^}/s/with < 32/with < 16/' attention_grad
+mutant sum-attention-greatest cuda_attention cuda_ops 's/__shfl_xor_sync(ALL_LANES, greatest, 2)/__shfl_xor_sync(ALL_LANES, greatest, 1)/' attention
+mutant sum-attention-turn cuda_attention_tiles.cuh:cuda_attention cuda_ops 's/by <= 2; by/by <= 1; by/' attention
+mutant sum-grad-delta cuda_attention_grad cuda_ops 's/sum += __shfl_xor_sync(ALL_LANES, sum, 4);//' attention_grad
+mutant sum-grad-carried cuda_attention_grad cuda_ops 's/s, query, key == 0);/s, query, true);/' attention_grad
 
 # ---- what is not ordered ---------------------------------------------------------------------------
 mutant wait-for-a-copy cuda_dev cuda_memory 's/cuda_note(d, cudaEventSynchronize(d->stage\[i\].free), "waiting for a copy");//'

@@ -20,15 +20,20 @@ static bool is_written(const char *op)
 	return found;
 }
 
-/* Every case in several orders of threads, blocks and streams, with and without whole vectors. */
+/*
+ * Every case in several orders of threads, blocks and streams, with and without whole vectors. OPS
+ * in the environment: only ops whose name begins so, for tests/mutants.sh.
+ */
 static void compare(uint64_t seed, int flags)
 {
+	const char *only = getenv("OPS");
+
 	for (size_t i = 0; i < ops_n_cases; i++) {
 		struct op_case c = ops_cases[i];
 
 		c.flags |= flags;
 		sim_seed(seed + i);
-		if (is_written(c.op))
+		if (is_written(c.op) && (!only || !strncmp(c.op, only, strlen(only))))
 			ops_compare(ops_cuda(), "cuda", &c);
 		sim_forget();
 	}
