@@ -104,7 +104,7 @@ one data-vocabulary '2ctiny<Enter><Tab><Tab>/an<Enter>j'
 one data-split '2ctiny<Enter>iThe old teachers are reading.<Esc><Left>'
 one data-broken '2cbroken<Enter>'
 one compare-bleu '5mma<Tab>'
-one compare-one '5j<Space>ssl'
+one compare-one '5/SEC<Enter><Space>ssl'
 one samples-reference '6jd<Left><Left>'
 one samples-search '6/dog<Enter><Tab>'
 

@@ -20,6 +20,7 @@ struct compare_view {
 	struct list lists[COMPARE_PANES];
 	enum compare_pane focus;
 	int left;		/* runs scrolled out of the table */
+	char wanted[60];	/* what was searched for last */
 };
 
 /* How the curves of the first, second, … chosen run are told apart, also without colour. */
@@ -129,6 +130,10 @@ static unsigned compare_act(void *state, struct world *w, enum action action)
 	case ACTION_COMPARE_AXIS:
 		next_axis(c);
 		return REACT_REDRAW | REACT_AGAIN;
+	case ACTION_COMPARE_SEARCH:
+		world_ask(w, &(struct question){ .kind = QUESTION_LINE, .id = 1,
+				.title = "the next run with", .text = c->wanted });
+		return REACT_REDRAW;
 	case ACTION_COMPARE_EXPORT:
 		export_table(c, w);
 		return REACT_REDRAW;
@@ -145,6 +150,29 @@ static unsigned compare_act(void *state, struct world *w, enum action action)
 			return REACT_REDRAW;
 	}
 	return sight_act(&c->sight, action, 0, first ? &first->curve : NULL);
+}
+
+/* To the next run whose name has the text; behind the last one comes the first. */
+static unsigned compare_answer(void *state, struct world *w, int question, const char *text)
+{
+	struct compare_view *c = state;
+	struct list *l = &c->lists[COMPARE_LIST];
+
+	(void)question;
+	if (!text || !*text)
+		return REACT_REDRAW;
+	snprintf(c->wanted, sizeof(c->wanted), "%s", text);
+	c->focus = COMPARE_LIST;
+	for (size_t i = 1; i <= c->book.n; i++) {
+		size_t at = (l->at + i) % c->book.n;
+
+		if (strcasestr(c->book.runs[at].name, text)) {
+			l->at = at;
+			return REACT_REDRAW;
+		}
+	}
+	world_say(w, STYLE_WARN, "no run has \"%.60s\" in its name", text);
+	return REACT_REDRAW;
 }
 
 static unsigned compare_mouse(void *state, struct world *w, const struct mouse *m)
@@ -307,7 +335,8 @@ static void compare_draw(void *state, struct grid *g, struct rect body, const st
 
 static const enum action compare_hints[] = {
 	ACTION_COMPARE_TOGGLE, ACTION_COMPARE_METRIC, ACTION_COMPARE_AXIS, ACTION_PLOT_SMOOTHER,
-	ACTION_RIGHT, ACTION_PLOT_IN, ACTION_NEXT_PANE, ACTION_COMPARE_EXPORT, ACTION_NONE };
+	ACTION_RIGHT, ACTION_PLOT_IN, ACTION_NEXT_PANE, ACTION_COMPARE_SEARCH,
+	ACTION_COMPARE_EXPORT, ACTION_NONE };
 
 const struct view view_compare = {
 	.name = "compare",
@@ -319,5 +348,6 @@ const struct view view_compare = {
 	.draw = compare_draw,
 	.close = compare_close,
 	.mouse = compare_mouse,
+	.answer = compare_answer,
 	.hints = compare_hints,
 };
