@@ -94,7 +94,8 @@ attend(const struct attention_work &w, const struct sentence &s, const struct gr
 }
 
 template <enum access A>
-static __global__ void __launch_bounds__(BLOCK, 3) attention_rows(struct attention_work w, int lanes)
+static __global__ void __launch_bounds__(BLOCK, 3)
+attention_rows(struct attention_work w, int lanes)
 {
 	const struct sentence s = sentence_at(w, blockIdx.x);
 	const struct tensor out = head_of(w.out, s.head, w.heads);
@@ -181,7 +182,8 @@ query_grad(float sum[8], const struct attention_work &w, const struct sentence &
 }
 
 template <enum access A>
-static __global__ void __launch_bounds__(BLOCK, 3) attention_dq(struct attention_work w, int lanes)
+static __global__ void __launch_bounds__(BLOCK, 3)
+attention_dq(struct attention_work w, int lanes)
 {
 	const struct sentence s = sentence_at(w, blockIdx.x);
 	const struct tensor out = head_of(w.out, s.head, w.heads),
@@ -246,7 +248,8 @@ static __device__ __forceinline__ void key_grad(float dk[8], float dv[8],
 }
 
 template <enum access A>
-static __global__ void __launch_bounds__(BLOCK, 3) attention_dkv(struct attention_work w, int lanes)
+static __global__ void __launch_bounds__(BLOCK, 3)
+attention_dkv(struct attention_work w, int lanes)
 {
 	const struct sentence s = sentence_at(w, blockIdx.x);
 	const struct tensor dk = head_of(w.dk, s.head, w.heads),
