@@ -15,7 +15,8 @@ end() {
 	status=$?
 	"$wb" stop --now -C "$here/ws" >/dev/null 2>&1 || :
 	$tmux kill-server 2>/dev/null || :
-	rm -rf "$here"
+	# who was just ended may still write there
+	rm -rf "$here" 2>/dev/null || { sleep 1; rm -rf "$here"; } || :
 	exit $status
 }
 trap end EXIT
