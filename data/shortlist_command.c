@@ -14,7 +14,7 @@ struct coverage {
 	const struct shortlist *list;	/* borrowed */
 	const struct shard *shard;	/* borrowed */
 	int32_t *source, *target;	/* owned */
-	int64_t *allowed;		/* (vocabulary) owned: the last pair that allows it, from 1 */
+	int64_t *allowed;		/* (vocabulary) owned: last pair that allows it, from 1 */
 	double  tokens, covered, words;	/* words: allowed in a pair, summed */
 };
 

@@ -31,7 +31,7 @@ struct learner {
 	int32_t *in_source, *in_target;	/* (vocabulary) owned: pairs with it */
 	int64_t *first;			/* (vocabulary + 1) owned: where its pairs are in where */
 	int32_t *where;			/* owned: numbers of pairs with each source token */
-	struct entry *entries;		/* (vocabulary, CANDIDATES) owned; model 1's probabilities */
+	struct entry *entries;		/* (vocabulary, CANDIDATES) owned; of model 1 */
 	float   *gained;		/* (vocabulary, CANDIDATES) owned */
 	int32_t *n_entries;		/* (vocabulary) owned */
 	double  *empty, *empty_gained;	/* (vocabulary) owned: of the empty word */

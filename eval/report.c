@@ -192,7 +192,8 @@ int report_run(struct conf *c, struct err *e)
 	for (size_t i = 0; i < ARRAY_LEN(formats); i++)
 		known |= !strcmp(formats[i].name, format);
 	if (!known)
-		return err_set(e, ERR_USAGE, "--format '%s' is not one of md, text, html, json", format);
+		return err_set(e, ERR_USAGE, "--format '%s' is not one of md, text, html, json",
+			       format);
 	if (!run)
 		return err_set(e, ERR_USAGE, "which run? give its name, or --run NAME");
 	workspace = paths_workspace(c->workspace, e);

@@ -116,7 +116,8 @@ static void look_at_products(struct findings *all)
 	} else if (m.tiles) {
 		f->state = LIMITED;
 		FOUND(f, "our own; the processor's tiles (AMX) stay unused without oneDNN");
-		ADVICE(f, "install oneDNN (libdnnl-dev) and build again: it multiplies bf16 in tiles");
+		ADVICE(f, "install oneDNN (libdnnl-dev) and build again: it multiplies bf16 in "
+		       "tiles");
 	} else {
 		FOUND(f, "our own%s", m.onednn ? "; oneDNN is there, and would be used with tiles "
 						 "(AMX), which this processor lacks" : "");
@@ -245,8 +246,8 @@ static void look_at_mpi(struct findings *all)
 #else
 	f->state = MISSING;
 	FOUND(f, "not built in%s%s", there ? ", though there is " : "", there ? line : "");
-	ADVICE(f, "one rank only: install libopenmpi-dev and build again to train on several ranks and "
-	       "hosts");
+	ADVICE(f, "one rank only: install libopenmpi-dev and build again to train on several "
+	       "ranks and hosts");
 #endif
 }
 
@@ -261,7 +262,8 @@ static void look_at_tools(struct findings *all)
 	for (size_t i = 0; i < ARRAY_LEN(tools); i++) {
 		bool there = in_path(tools[i].name);
 
-		FOUND(f, "%s%s %s", i ? ", " : "", tools[i].name, there ? "is there" : "is missing");
+		FOUND(f, "%s%s %s", i ? ", " : "", tools[i].name,
+		      there ? "is there" : "is missing");
 		if (there)
 			continue;
 		f->state = MAX(f->state, i ? LIMITED : MISSING);
@@ -309,8 +311,8 @@ static void look_at_terminal(struct findings *all)
 #endif
 	if (!term || !*term || !strcmp(term, "dumb")) {
 		f->state = LIMITED;
-		ADVICE(f, "the workbench needs a terminal with a cursor: set TERM; werkbank watch --plain "
-		       "works anywhere");
+		ADVICE(f, "the workbench needs a terminal with a cursor: set TERM; werkbank watch "
+		       "--plain works anywhere");
 	} else if (strcmp(charset, "UTF-8") != 0) {
 		f->state = LIMITED;
 		ADVICE(f, "plots are drawn in ASCII; with a UTF-8 locale (LC_ALL=C.UTF-8) they are "

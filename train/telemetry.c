@@ -31,7 +31,7 @@ struct telemetry {
 	struct host_watch *watch;	/* NULL: not watched */
 	bool counting;			/* steps are being made since counted_from */
 	struct host_net_sent counted_from;
-	double sent, again;		/* bytes and TCP segments sent again in steps; NAN: unknown */
+	double sent, again;		/* in steps: bytes, TCP segments sent again; NAN: unknown */
 	pthread_t thread;
 	bool has_thread;
 	pthread_mutex_t lock;
