@@ -163,8 +163,11 @@ int export_ctranslate2(const char *folder, bool int8, const char *to, struct err
 {
 	struct export x = { .folder = folder, .to = to, .int8 = int8 };
 	size_t n = strlen(to);
-	int code = ckpt_read_state(folder, true, &x.state, e);
+	struct ckpt_check *check = ckpt_check_start(folder, e);
+	int code = check ? ckpt_check_finish(check, e) : e->code;
 
+	if (!code)	/* moments of the optimizer may have been taken away */
+		code = ckpt_read_state(folder, false, &x.state, e);
 	if (!code)
 		code = open_vocabulary(&x, e);
 	while (n > 1 && to[n - 1] == '/')
