@@ -120,7 +120,7 @@ struct machine {
 
 void ops_machine(struct machine *m);
 
-/* The backend called auto (the best usable one), ref, cpu or cuda; NULL: ERR_UNAVAILABLE. */
+/* The backend called auto (the one for everything: cpu), ref, cpu or cuda; NULL: ERR_UNAVAILABLE. */
 const struct ops *ops_find(const char *name, struct err *e);
 
 #ifdef __cplusplus
