@@ -60,6 +60,7 @@ mutant barrier-tile-read cuda_linear cuda_ops '/x\[r\]\[u\] = /,/__syncthreads/s
 mutant barrier-tile-written-over cuda_linear cuda_ops '/const int many = /,/__syncthreads/s/__syncthreads();//'
 mutant syncwarp-sort-read cuda_embed cuda_ops '/int32_t to = real/,/__syncwarp/s/__syncwarp();//'
 mutant barrier-norm-averages cuda_norm cuda_ops '/warps\[turn\]\[threadIdx/,/__syncthreads/s/__syncthreads();//' norm_grad
+mutant barrier-norm-turns cuda_norm cuda_ops 's/turn = 1 - turn/turn = 0/' norm_grad
 mutant barrier-norm-sums cuda_norm cuda_ops '/sums\[threadIdx.y\]\[threadIdx.x\] = sum;/,/__syncthreads/s/__syncthreads();//' norm_grad
 mutant barrier-step-groups cuda_decode cuda_ops '/sums\[warp\]\[lane\] = \*s;/,/__syncthreads/s/__syncthreads();//' attention_step
 mutant barrier-top-list cuda_decode cuda_ops '/list\[at\] = candidate/,/if (n\[0\]/s/__syncthreads();//' top_k
@@ -67,7 +68,6 @@ mutant barrier-attention-v cuda_attention cuda_ops '/v is there/s/__syncthreads(
 mutant barrier-attention-v-used cuda_attention cuda_ops '/all have read v/s/__syncthreads();//' attention
 mutant barrier-attention-k-used cuda_attention cuda_ops '/all have read k/s/__syncthreads();//' attention
 mutant barrier-grad-dscore cuda_attention_grad cuda_ops '/backward_pairs(b, tiles/,/if (query/s/__syncthreads();//' attention_grad
-mutant barrier-grad-tiles cuda_attention_grad cuda_ops '/all have read the tiles/s/__syncthreads();//' attention_grad
 mutant copy-attention-v cuda_attention cuda_ops '/copy_commit();/,/v is there/s/copy_wait<1>/copy_wait<2>/' attention
 mutant copy-grad cuda_attention_grad cuda_ops '/load_queries<A>(tiles/,/copy_wait/s/copy_wait<0>/copy_wait<1>/' attention_grad
 

@@ -388,6 +388,24 @@ static bool any_ready(void)
 	return false;
 }
 
+/* One warp alone, until it ends or waits for others: it runs ahead of them as far as it may. */
+static void run_warp(int warp, const std::vector<unsigned> &order)
+{
+	bool ran = true;
+
+	while (ran && !now.faulted) {
+		ran = false;
+		for (int i = 0; i < now.n && !now.faulted; i++) {
+			int thread = (int)order[(size_t)i];
+
+			if (thread / 32 != warp || now.fiber[thread].state != READY)
+				continue;
+			enter(thread);
+			ran = true;
+		}
+	}
+}
+
 static bool run_block(uint3 block, const struct sim_launch *l)
 {
 	static std::vector<unsigned> order;
@@ -402,9 +420,13 @@ static bool run_block(uint3 block, const struct sim_launch *l)
 	for (int i = 0; i < now.n; i++)
 		make_fiber(i, l->block);
 	shuffle(order, (size_t)now.n);
+	const bool hasty = sim_random() % 2;
+
 	while (now.done < now.n && !now.faulted) {
 		for (int i = 0; i < now.n && !now.faulted; i++)
-			if (now.fiber[order[(size_t)i]].state == READY)
+			if (hasty)
+				run_warp((int)order[(size_t)i] / 32, order);
+			else if (now.fiber[order[(size_t)i]].state == READY)
 				enter((int)order[(size_t)i]);
 		if (now.faulted || any_ready() || now.done == now.n)
 			continue;
