@@ -271,7 +271,7 @@ static void be_child(const struct bench *b, const char *name, const char *const 
 	dup2(fd, 2);
 	setenv("TERM", "xterm-256color", 1);
 	setenv("LC_ALL", "C.UTF-8", 1);
-	setenv("XDG_STATE_HOME", "/nonexistent", 1);	/* it begins as if for the first time */
+	setenv("XDG_STATE_HOME", "/dev/null/none", 1);	/* it begins as if for the first time */
 	execvp(argv[0], (char *const *)argv);
 	_exit(127);
 }
