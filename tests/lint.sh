@@ -22,6 +22,12 @@ complain() { echo "^ $*"; status=1; }
 		if [ "$n" -gt 800 ]; then echo "$file: $n lines"; complain "a file has at most 800 lines"; fi
 	done
 }
+# What make runs as a test must be executable in the distribution, too.
+for script in $(grep -ohE '%D%/[a-z_]+\.sh' tests/local.mk tests/cudasim/local.mk | sed 's|%D%/|tests/|' | sort -u); do
+	if [ -f "$script" ] && ! head -n 1 "$script" | grep -q '^# ' && [ ! -x "$script" ]; then
+		echo "$script"; complain "not executable: chmod +x"
+	fi
+done
 if command -v shellcheck >/dev/null 2>&1; then
 	shellcheck -S warning quickstart autogen.sh .ci/run tests/*.sh share/packaging/*.sh || complain "shellcheck"
 fi

@@ -15,7 +15,7 @@ test_sources += %D%/t_workbench.c
 test_sources += %D%/t_sp.c %D%/t_network.c
 test_sources += %D%/t_export.c %D%/t_import.c %D%/small_ckpt.h %D%/t_team.c
 test_sources += %D%/t_plan_net.c %D%/t_average.c %D%/t_wishes.c %D%/t_suggest.c %D%/t_ema.c %D%/t_shortlist.c %D%/sharp_model.h
-EXTRA_DIST += %D%/golden/sp-bytes.model %D%/peers/sentencepiece_compare.py
+EXTRA_DIST += %D%/peers/sentencepiece_compare.py
 test_sources += %D%/t_archive.c %D%/t_tensorboard.c %D%/t_report.c %D%/t_ter.c %D%/t_resample.c
 test_sources += %D%/t_outlets.c %D%/t_openseq2seq.c
 test_sources += %D%/t_fleet.c %D%/t_plot.c
@@ -39,25 +39,6 @@ tests_fake_nvml_old_so_LDFLAGS = -shared
 # The translate console, and a translator for its tests.
 dist_check_SCRIPTS += %D%/screens_translate.sh %D%/console.sh
 TESTS += %D%/screens_translate.sh %D%/console.sh
-EXTRA_DIST += $(translate_screens)
-translate_screens = \
-	%D%/golden/translate-24x80-ascii.screen \
-	%D%/golden/translate-24x80.screen \
-	%D%/golden/translate-40x120-ascii.screen \
-	%D%/golden/translate-40x120.screen \
-	%D%/golden/translate-60x200-ascii.screen \
-	%D%/golden/translate-60x200.screen \
-	%D%/golden/translate-error-24x80-ascii.screen \
-	%D%/golden/translate-file-24x80-ascii.screen \
-	%D%/golden/translate-hostile-24x80-ascii.screen \
-	%D%/golden/translate-nothing-24x80-ascii.screen \
-	%D%/golden/translate-small-9x40-ascii.screen \
-	%D%/golden/translate-taken-24x80.screen \
-	%D%/golden/translate-terms-24x80.screen \
-	%D%/golden/translate-two-24x80.screen \
-	%D%/golden/translate-two-40x120.screen \
-	%D%/golden/translate-typing-24x80-ascii.screen \
-	%D%/golden/translate-wide-24x80.screen
 check_PROGRAMS += tests/fake_eval
 tests_fake_eval_SOURCES = %D%/fake_eval.c
 tests_fake_eval_LDADD = $(base_libs) -lm
@@ -72,17 +53,12 @@ CLEANFILES += %D%/list.h
 
 dist_check_SCRIPTS += %D%/layers.sh %D%/cli.sh %D%/eval.sh %D%/screens.sh %D%/terminal.sh %D%/terminals.sh
 EXTRA_DIST += %D%/valgrind.supp %D%/tally.sh %D%/lint.sh %D%/gpu.sh
-EXTRA_DIST += %D%/golden/model.pytorch.safetensors %D%/peers/moses.sh %D%/peers/pytorch_model.py %D%/peers/pytorch_train.py \
+EXTRA_DIST += %D%/peers/moses.sh %D%/peers/pytorch_model.py %D%/peers/pytorch_train.py \
 	%D%/peers/safetensors_read.py
 EXTRA_DIST += %D%/peers/bpe_compare.py %D%/peers/bpe_speed.py %D%/peers/race.py %D%/peers/wmt_size.sh
 EXTRA_DIST += %D%/peers/ctranslate2_decode.py %D%/peers/tensorboard_read.py
-EXTRA_DIST += %D%/golden/run %D%/golden/empty-24x80-ascii.screen \
-	%D%/golden/failed-24x80.screen %D%/golden/help-24x80-ascii.screen \
-	%D%/golden/hostile-24x80-ascii.screen %D%/golden/hostile-24x80.screen %D%/golden/log-24x80.screen \
-	%D%/golden/lost-24x80.screen %D%/golden/run-15x60.screen %D%/golden/run-24x80-ascii.screen \
-	%D%/golden/run-24x80.screen %D%/golden/run-40x120-ascii.screen %D%/golden/run-40x120.screen \
-	%D%/golden/run-50x180.screen %D%/golden/running-24x80.screen %D%/golden/samples-24x80.screen %D%/golden/run-samples-24x80.screen \
-	%D%/golden/small-5x40.screen %D%/golden/zoom-24x80.screen
+# Recorded screens and files, all of them.
+EXTRA_DIST += %D%/golden
 TESTS += tests/run %D%/layers.sh %D%/cli.sh %D%/eval.sh %D%/screens.sh %D%/terminal.sh %D%/terminals.sh
 
 # What no compiler checks; not part of "make check".
@@ -142,40 +118,6 @@ tests_http_server_SOURCES = %D%/http_server.c
 # Home, data, compare, samples: their screens, and a way through them by keys.
 dist_check_SCRIPTS += %D%/screens_views.sh %D%/journey.sh
 TESTS += %D%/screens_views.sh %D%/journey.sh
-EXTRA_DIST += %D%/golden/corpus $(views_screens)
-views_screens = \
-	%D%/golden/compare-24x80-ascii.screen %D%/golden/compare-24x80.screen \
-	%D%/golden/compare-40x120-ascii.screen %D%/golden/compare-40x120.screen \
-	%D%/golden/compare-60x200-ascii.screen %D%/golden/compare-60x200.screen \
-	%D%/golden/compare-bleu-24x80-ascii.screen %D%/golden/compare-bleu-40x120.screen \
-	%D%/golden/compare-empty-24x80-ascii.screen %D%/golden/compare-empty-40x120.screen \
-	%D%/golden/compare-one-24x80-ascii.screen %D%/golden/compare-one-40x120.screen \
-	%D%/golden/data-24x80-ascii.screen %D%/golden/data-24x80.screen %D%/golden/data-40x120-ascii.screen \
-	%D%/golden/data-40x120.screen %D%/golden/data-60x200-ascii.screen %D%/golden/data-60x200.screen \
-	%D%/golden/data-broken-24x80-ascii.screen %D%/golden/data-broken-40x120.screen \
-	%D%/golden/data-dropped-24x80-ascii.screen %D%/golden/data-dropped-40x120.screen \
-	%D%/golden/data-dropped-search-24x80-ascii.screen %D%/golden/data-dropped-search-40x120.screen \
-	%D%/golden/data-empty-24x80-ascii.screen %D%/golden/data-empty-40x120.screen \
-	%D%/golden/data-fetching-24x80-ascii.screen %D%/golden/data-fetching-40x120.screen \
-	%D%/golden/data-hostile-24x80-ascii.screen %D%/golden/data-hostile-40x120.screen \
-	%D%/golden/data-hostile-ledger-24x80-ascii.screen %D%/golden/data-hostile-ledger-40x120.screen \
-	%D%/golden/data-split-24x80-ascii.screen %D%/golden/data-split-40x120.screen \
-	%D%/golden/data-vocabulary-24x80-ascii.screen %D%/golden/data-vocabulary-40x120.screen \
-	%D%/golden/data-working-24x80-ascii.screen %D%/golden/data-working-24x80.screen \
-	%D%/golden/data-working-40x120-ascii.screen %D%/golden/data-working-40x120.screen \
-	%D%/golden/data-working-60x200-ascii.screen %D%/golden/data-working-60x200.screen \
-	%D%/golden/home-24x80-ascii.screen %D%/golden/home-24x80.screen %D%/golden/home-40x120-ascii.screen \
-	%D%/golden/home-40x120.screen %D%/golden/home-60x200-ascii.screen %D%/golden/home-60x200.screen \
-	%D%/golden/home-empty-24x80-ascii.screen %D%/golden/home-empty-40x120.screen \
-	%D%/golden/home-filter-24x80-ascii.screen %D%/golden/home-filter-40x120.screen \
-	%D%/golden/home-question-24x80-ascii.screen %D%/golden/home-question-40x120.screen \
-	%D%/golden/samples-24x80-ascii.screen %D%/golden/samples-40x120-ascii.screen \
-	%D%/golden/samples-40x120.screen %D%/golden/samples-60x200-ascii.screen \
-	%D%/golden/samples-60x200.screen %D%/golden/samples-empty-24x80-ascii.screen \
-	%D%/golden/samples-empty-40x120.screen %D%/golden/samples-hostile-24x80-ascii.screen \
-	%D%/golden/samples-hostile-40x120.screen %D%/golden/samples-reference-24x80-ascii.screen \
-	%D%/golden/samples-reference-40x120.screen %D%/golden/samples-search-24x80-ascii.screen \
-	%D%/golden/samples-search-40x120.screen
 
 dist_check_SCRIPTS += %D%/plan.sh %D%/spread.sh %D%/ranks.sh
 TESTS += %D%/plan.sh %D%/spread.sh %D%/ranks.sh
@@ -223,5 +165,5 @@ tests_bench_tui_LDADD = libtui.a libdata.a $(PCRE2_LIBS) $(ICU_LIBS) $(base_libs
 
 # The views of the run on small and large terminals, from a made-up journal.
 dist_check_SCRIPTS += %D%/screens_plots.sh
-EXTRA_DIST += %D%/fleet_journal.awk %D%/golden/plots
+EXTRA_DIST += %D%/fleet_journal.awk
 TESTS += %D%/screens_plots.sh

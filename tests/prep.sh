@@ -214,7 +214,7 @@ if [ "$(id -u)" = 0 ] && mount -t tmpfs -o size=200k none "$tmp/small" 2>/dev/nu
 	small=$tmp/small
 	says "full disk (small file system), known before" 74 'are free: make room' \
 		"$data" prep "$tmp/my.ini" -C "$small"
-	same "known before: nothing is written" "$(find "$small" -size +0 -type f | wc -l)" 0
+	same "known before: nothing is written" "$(find "$small" -size +0 -type f ! -name progress.json | wc -l)" 0
 	says "full disk (small file system)" 74 'No space left' "$data" prep demo -C "$small"
 	umount "$small" && small=
 else

@@ -67,6 +67,7 @@ if test -n "$utf8"; then
 	screen settings-40x120 $utf8 --dump 40x120 --view settings
 	screen settings-60x200 $utf8 --dump 60x200 --view settings --keys '<End>'
 	screen explain-24x80 $utf8 --dump 24x80 --view settings --keys '/warm<Enter><End><Enter>'
+	screen report-24x80 $utf8 --dump 24x80 --keys 'R<Wait><PageDown>'
 	screen choose-24x80 $utf8 --dump 24x80 --keys 'r'
 	screen themes-24x80 $utf8 --dump 24x80 --theme light --keys '9<Enter>s'
 fi

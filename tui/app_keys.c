@@ -101,6 +101,7 @@ static unsigned app_act_itself(struct app *a, enum action action)
 	case ACTION_CHOOSE_RUN: return ask_run(a);
 	case ACTION_SCREENSHOT: world_screenshot(&a->world); return REACT_NOTHING;
 	case ACTION_HELP:	return app_show_overlay(a, &view_help);
+	case ACTION_REPORT:	return app_show_overlay(a, &view_report);
 	case ACTION_REPAINT:	return REACT_REDRAW | REACT_REPAINT;
 	case ACTION_BACK:	return REACT_BACK;
 	case ACTION_QUIT:	return ask_leave(a);

@@ -37,7 +37,7 @@ libtui_a_SOURCES = \
 	%D%/prompt.c   %D%/prompt.h \
 	%D%/wizard.c   %D%/view_wizard.c \
 	%D%/world.c    %D%/world.h %D%/wishes.h \
-	%D%/view_help.c %D%/view_settings.c
+	%D%/view_help.c %D%/view_report.c %D%/view_settings.c
 # Each view has its line, so that those who write them do not meet.
 libtui_a_SOURCES += %D%/view_home.c %D%/list.c %D%/list.h %D%/steps.c %D%/steps.h \
 	%D%/recipes.c %D%/recipes.h

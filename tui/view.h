@@ -84,7 +84,7 @@ enum tab {
 #define TAB(id, table) extern const struct view table;
 #include "tui/tabs.def"
 #undef TAB
-extern const struct view view_help, view_wizard;
+extern const struct view view_help, view_report, view_wizard;	/* over a tab */
 extern const struct view *const view_tabs[TAB_COUNT];	/* in frame.c */
 
 #endif
