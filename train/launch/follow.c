@@ -24,6 +24,7 @@
 struct view {
 	const struct follow *f;
 	int  console, progress, signals;
+	sigset_t before;		/* the mask before signals were read */
 	bool terminal;
 	bool drawn;			/* a line of progress stands on the terminal */
 	char shown[PROGRESS_BYTES];
@@ -128,16 +129,17 @@ static void take_signal(struct view *v)
 	}
 }
 
+static const int SIGNALS[] = { SIGINT, SIGTERM, SIGQUIT, SIGHUP };
+
 static int open_view(struct view *v, struct err *e)
 {
-	static const int signals[] = { SIGINT, SIGTERM, SIGQUIT, SIGHUP };
 	sigset_t set;
 
 	sigemptyset(&set);
-	for (size_t i = 0; i < ARRAY_LEN(signals); i++)
-		sigaddset(&set, signals[i]);
+	for (size_t i = 0; i < ARRAY_LEN(SIGNALS); i++)
+		sigaddset(&set, SIGNALS[i]);
 	signal(SIGPIPE, SIG_IGN);
-	if (sigprocmask(SIG_BLOCK, &set, NULL))
+	if (sigprocmask(SIG_BLOCK, &set, &v->before))
 		return err_set_errno(e, ERR_INTERNAL, "signals cannot be blocked");
 	v->signals = signalfd(-1, &set, SFD_CLOEXEC);
 	if (v->signals < 0)
@@ -149,6 +151,21 @@ static int open_view(struct view *v, struct err *e)
 		lseek(v->console, v->f->from < 0 ? 0 : v->f->from,
 		      v->f->from < 0 ? SEEK_END : SEEK_SET);
 	return 0;
+}
+
+/* A second Ctrl-C while leaving asks for nothing more: what waits to be heard is thrown away. */
+static void close_view(struct view *v)
+{
+	const int fds[] = { v->console, v->progress, v->signals };
+
+	for (size_t i = 0; i < ARRAY_LEN(fds); i++)
+		if (fds[i] >= 0)
+			close(fds[i]);
+	if (v->signals < 0)
+		return;
+	for (size_t i = 0; i < ARRAY_LEN(SIGNALS); i++)
+		signal(SIGNALS[i], SIG_IGN);
+	sigprocmask(SIG_SETMASK, &v->before, NULL);
 }
 
 int follow_run(const struct follow *f, bool *left, int *status, struct err *e)
@@ -177,11 +194,6 @@ int follow_run(const struct follow *f, bool *left, int *status, struct err *e)
 		*status = live_status(f->run, e);
 		code = MIN(*status, 0);
 	}
-	for (int fd = 0; fd < 3; fd++) {
-		int each = fd == 0 ? v.console : fd == 1 ? v.progress : v.signals;
-
-		if (each >= 0)
-			close(each);
-	}
+	close_view(&v);
 	return code;
 }
