@@ -20,14 +20,14 @@ void decode_alternatives_free(struct decode_alternative *list, int32_t n)
 {
 	for (int32_t i = 0; i < n; i++) {
 		free(list[i].tokens);
-		list[i] = (struct decode_alternative){ NULL };
+		list[i] = (struct decode_alternative){ 0 };
 	}
 }
 
 /* Let n rows read their tokens; afterwards d->all has what comes next. */
 static int look(struct worker *w, int32_t n, struct err *e)
 {
-	struct stepper_found found = { NULL };
+	struct stepper_found found = { 0 };
 
 	w->rows.n = n;
 	for (int32_t r = 0; r < n; r++)
