@@ -400,7 +400,7 @@ static int serve(const struct service *s, struct err *e)
 
 int serve_run(struct conf *c, struct err *e)
 {
-	struct service s = { NULL };
+	struct service s = { 0 };
 	struct engine g;
 	int code = engine_open(&g, c, ENGINE_TRANSLATE, e);
 

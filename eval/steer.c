@@ -94,7 +94,7 @@ static int open_forbid(struct steering *s, struct engine *g, const struct conf_l
 
 int steering_open(struct steering *s, struct engine *g, const struct conf *c, struct err *e)
 {
-	*s = (struct steering){ NULL };
+	*s = (struct steering){ 0 };
 	if (open_forbid(s, g, &c->forbid, e))
 		goto fail;
 	if (c->terms && c->sample) {
@@ -118,5 +118,5 @@ void steering_close(struct steering *s)
 {
 	terms_free(s->terms);
 	forbid_free(s->forbid);
-	*s = (struct steering){ NULL };
+	*s = (struct steering){ 0 };
 }
