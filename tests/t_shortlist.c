@@ -45,7 +45,7 @@ TEST(panels_gathered_are_panels_packed)
 	for (size_t i = 0; d && i < ARRAY_LEN(kinds); i++) {
 		struct tensor from = { NULL, N, K, 0, kinds[i] },
 			      want = { NULL, CHOSEN, K, 0, kinds[i] }, got = want;
-		size_t big, small;
+		size_t big = 0, small = 0;
 
 		check(panel_bytes(from, &big) && panel_bytes(want, &small));
 		from.data = o->alloc(d, big, &e);

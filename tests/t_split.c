@@ -43,7 +43,7 @@ static const char codes_text[] =
 TEST(bpe_trace_ends_where_bpe_apply_does)
 {
 	static const char *const more[] = {
-		"\xC3\xA4""b", "x", "abxab", "\xC3\xA4", "aaaaaaaaaaaa" };
+		"\xC3\xA4\x62", "x", "abxab", "\xC3\xA4", "aaaaaaaaaaaa" };
 	struct bpe_codes codes = { 0 };
 	struct bpe_trace t = { 0 };
 	struct err e = { 0 };
