@@ -6,7 +6,7 @@ cuda_sim_sources = \
 cuda_sim_tests = %D%/t_cuda.c tests/t_cuda_model.c %D%/t_sim.cc
 cuda_sim_includes = -I$(top_srcdir)/%D% -I$(top_srcdir) -I.
 cuda_sim_flags = -std=gnu++17 $(cuda_sim_includes) -D_GNU_SOURCE -DCUDA_PARTIAL $(DEFS) \
-	-O2 -g -fno-strict-aliasing -Wall -Wextra -Wshadow=local -Wno-unknown-pragmas $(SAN_FLAGS)
+	-O2 -g -fno-strict-aliasing -Wall -Wextra -Wno-unknown-warning-option -Wshadow=local -Wno-unknown-pragmas $(SAN_FLAGS)
 EXTRA_DIST += $(cuda_sim_sources) $(cuda_sim_tests) tests/mutants.sh tests/gpu_table.sh share/doc/gpu/kernels.md \
 	share/doc/gpu/roofs.md
 
