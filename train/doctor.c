@@ -195,29 +195,17 @@ static void look_at_cuda(struct findings *all)
 
 /* ---- what starts and connects ------------------------------------------ */
 
-static bool in_path(const char *name)
-{
-	const char *path = getenv("PATH");
-	char full[4096];
-
-	for (const char *at = path; at && *at; at += strcspn(at, ":"), at += *at == ':') {
-		snprintf(full, sizeof(full), "%.*s/%s", (int)strcspn(at, ":"), at, name);
-		if (!access(full, X_OK))
-			return true;
-	}
-	return false;
-}
-
 /* The first line that "mpirun --version" says; false: it cannot be run. */
 static bool ask_mpirun(char *line, size_t room)
 {
 	const char *const argv[] = { "mpirun", "--version", NULL };
 	struct proc p;
 	struct err ignored = { 0 };
+	char path[4096];
 	ssize_t n = 0, got;
 	int status;
 
-	if (!in_path("mpirun") || proc_start(&p, argv, PROC_PIPE_OUT, &ignored))
+	if (!proc_find("mpirun", path, sizeof(path)) || proc_start(&p, argv, PROC_PIPE_OUT, &ignored))
 		return false;
 	while ((size_t)n < room - 1) {
 		got = read(p.out, line + n, room - 1 - (size_t)n);
@@ -258,9 +246,10 @@ static void look_at_tools(struct findings *all)
 		{ "rsync", "werkbank hosts sync, for hosts that share no file system" },
 	};
 	struct finding *f = begin(all, "other hosts");
+	char path[4096];
 
 	for (size_t i = 0; i < ARRAY_LEN(tools); i++) {
-		bool there = in_path(tools[i].name);
+		bool there = proc_find(tools[i].name, path, sizeof(path));
 
 		FOUND(f, "%s%s %s", i ? ", " : "", tools[i].name,
 		      there ? "is there" : "is missing");

@@ -5,6 +5,8 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -44,6 +46,20 @@ static void run_child(const char *const *argv, int flags, int pipes[3][2], int r
 	if (write(report, &number, sizeof(number)) < 0)
 		_exit(126);
 	_exit(127);
+}
+
+bool proc_find(const char *name, char *path, size_t room)
+{
+	const char *at = getenv("PATH");
+
+	for (at = at ? at : ""; *at; at += strcspn(at, ":"), at += *at == ':') {
+		size_t n = strcspn(at, ":");
+
+		if (n && (size_t)snprintf(path, room, "%.*s/%s", (int)n, at, name) < room &&
+		    !access(path, X_OK))
+			return true;
+	}
+	return false;
 }
 
 int proc_start(struct proc *p, const char *const *argv, int flags, struct err *e)

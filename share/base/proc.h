@@ -5,6 +5,7 @@
 #define WERKBANK_BASE_PROC_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <sys/types.h>
 
 #include "share/base/err.h"
@@ -19,6 +20,9 @@ struct proc {
 /* PROC_DIE_WITH_PARENT: it gets SIGTERM when the thread that started it ends, however that ends. */
 enum { PROC_PIPE_IN = 1, PROC_PIPE_OUT = 2, PROC_PIPE_ERR = 4, PROC_OWN_GROUP = 8,
        PROC_DIE_WITH_PARENT = 16 };
+
+/* The file that a program's name stands for in PATH, into path; false: there is none. */
+bool proc_find(const char *name, char *path, size_t room);
 
 /*
  * Start argv[0] (searched in PATH when it has no slash); argv ends with NULL. A program that cannot

@@ -203,19 +203,14 @@ int mpirun_major(const char *program, struct err *e)
 /* Where mpirun lives when that is not a place where every host looks; false: it is. */
 static bool find_prefix(const char *program, char prefix[PATH_MAX])
 {
-	const char *path = getenv("PATH"), *name = program ? program : "mpirun";
+	const char *name = program ? program : "mpirun";
 	bool found = strchr(name, '/') != NULL;
 	char *cut;
 
 	if (found)
 		snprintf(prefix, PATH_MAX, "%s", name);
-	while (!found && path && *path) {
-		size_t n = strcspn(path, ":");
-
-		snprintf(prefix, PATH_MAX, "%.*s/%s", (int)n, path, name);
-		found = n && access(prefix, X_OK) == 0;
-		path += n + (path[n] == ':');
-	}
+	else
+		found = proc_find(name, prefix, PATH_MAX);
 	if (!found || prefix[0] != '/')
 		return false;
 	for (int i = 0; i < 2; i++) {	/* off with /mpirun and /bin */

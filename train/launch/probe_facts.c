@@ -10,6 +10,7 @@
 #include "share/base/hash.h"
 #include "share/base/mem.h"
 #include "share/base/paths.h"
+#include "share/base/proc.h"
 #include "share/base/util.h"
 #include "train/launch/probe.h"
 #include "train/launch/remote.h"
@@ -30,18 +31,6 @@ static void add_first_line(struct json_writer *w, const struct remote_job *job)
 	json_strn(w, buf_text(b), strcspn(buf_text(b), "\n"));
 }
 
-static const char *find_in_path(const char *name, char *path, size_t size)
-{
-	const char *at = getenv("PATH");
-
-	for (at = at ? at : ""; *at; at += strcspn(at, ":"), at += *at == ':') {
-		if ((size_t)snprintf(path, size, "%.*s/%s", (int)strcspn(at, ":"), at, name) <
-			    size && !access(path, X_OK))
-			return path;
-	}
-	return NULL;
-}
-
 /* What mpirun says, and what it starts on the other hosts: found as ssh finds it. */
 static void add_mpi(struct json_writer *w, const struct remote_job *job)
 {
@@ -55,9 +44,9 @@ static void add_mpi(struct json_writer *w, const struct remote_job *job)
 	else
 		probe_text(w, "trouble", job->trouble[0] ? job->trouble : "mpirun failed");
 	for (size_t i = 0; i < ARRAY_LEN(daemons); i++)
-		if (find_in_path(daemons[i], path, sizeof(path)))
+		if (proc_find(daemons[i], path, sizeof(path)))
 			probe_text(w, "daemon", path);
-	if (find_in_path("rsync", path, sizeof(path)))
+	if (proc_find("rsync", path, sizeof(path)))
 		probe_bool(w, "rsync", true);
 	json_close(w, '}');
 }
