@@ -205,7 +205,8 @@ static bool ask_mpirun(char *line, size_t room)
 	ssize_t n = 0, got;
 	int status;
 
-	if (!proc_find("mpirun", path, sizeof(path)) || proc_start(&p, argv, PROC_PIPE_OUT, &ignored))
+	if (!proc_find("mpirun", path, sizeof(path)) ||
+	    proc_start(&p, argv, PROC_PIPE_OUT, &ignored))
 		return false;
 	while ((size_t)n < room - 1) {
 		got = read(p.out, line + n, room - 1 - (size_t)n);
