@@ -20,7 +20,7 @@ enum {
 struct profile {
 	const struct ops *ops;		/* borrowed */
 	struct ops table;
-	bool paused;
+	bool paused, hurried;	/* hurried: do not wait after each op */
 	struct profile_entry entry[N_OPS][MOST_KINDS];
 	struct profile_entry sorted[N_OPS * MOST_KINDS];
 };
@@ -45,7 +45,8 @@ static void note(struct watched *watched, int op, const char *name, const struct
 	struct err e = { 0 };
 	int i = 0;
 
-	if (watched->ops->sync(watched->dev, &e) && !watched->fault.code)
+	if (!watched->profile->hurried && watched->ops->sync(watched->dev, &e) &&
+	    !watched->fault.code)
 		watched->fault = e;
 	if (watched->profile->paused)
 		return;
@@ -193,6 +194,11 @@ static int by_seconds(const void *a, const void *b)
 	const struct profile_entry *x = a, *y = b;
 
 	return (x->seconds < y->seconds) - (x->seconds > y->seconds);
+}
+
+void profile_wait(struct profile *p, bool wait)
+{
+	p->hurried = !wait;
 }
 
 void profile_pause(struct profile *p, bool paused)

@@ -1,13 +1,14 @@
 /*
- * bench_ops.c - how fast the CPU kernels are, and how near the roof.
+ * bench_ops.c - how fast the kernels are, and how near the roof.
  *
- *	tests/bench_ops [WORD]... [--size tiny|base] [--threads 0] [--repeats 15] [--json]
+ *	tests/bench_ops [WORD]... [--size tiny|base] [--backend cpu|cuda] [--tokens 4096] [--threads 0]
+ *			[--repeats 15] [--calls N] [--roof 8192] [--json]
  *
- * Every op at the shapes of a model in training (4096 tokens in sentences of 30; tiny:
+ * Every op at the shapes of a model in training (tokens in sentences of 30; tiny:
  * d_model 256, vocabulary 8192; base: 512, 32768) and in decoding (32 and 1 rows);
  * with WORDs only lines that contain one of them. A line is the best and the median of
  * several runs (with one thread in processor time), which other work on the machine disturbs
- * least, the rates of the best, and the share
+ * least; on a GPU a run is some calls in a row, waited for together. Then come the rates of the best, and the share
  * of the roof (roof.h): the time that computing at the peak rate of this
  * precision or reading and writing all bytes once at the speed of memory would take,
  * whichever is longer, over the time it took. What stays in caches may exceed 100 %.
@@ -18,15 +19,14 @@
 #include <string.h>
 #include <time.h>
 
-#include "kernels/cpu.h"
 #include "kernels/panels.h"
 #include "kernels/profile.h"
 #include "share/base/clock.h"
+#include "share/base/mem.h"
 #include "share/base/util.h"
 #include "tests/bench.h"
 #include "tests/roof.h"
 
-#define T 4096
 #define SENTENCE 30
 #define HEAD_ROWS 512
 #define MOST_REPEATS 100
@@ -43,20 +43,23 @@ static const struct sizes all_sizes[] = {
 
 struct bench {
 	struct sizes s;
-	int64_t threads, repeats;
-	bool json;
+	int64_t tokens, threads, repeats, calls, roof_side;
+	const char *backend;
+	bool json, gpu;
+	enum dtype dtype;	/* of activations */
 	char **words;
 	int n_words;
 	struct roof roof;
 	struct profile *profile;
 	const struct ops *o;
 	struct dev *d[2];	/* products of fp32, of bf16 */
-	float *x[8];		/* T * F floats each */
+	float *x[8];		/* tokens * F floats each */
 	float *table;		/* V * D */
 	float *logits;		/* HEAD_ROWS * V */
 	float *flat;		/* 4 * V * D */
 	void *packed;		/* V * D packed, any precision */
 	int32_t *ids, *positions, *start, *ones;
+	double *sum;
 };
 
 static const struct dropout drop = { 0.1f, { 1, 2, RNG_DROPOUT, 3, 4 } };
@@ -111,9 +114,22 @@ static double seconds(const struct bench *b)
 {
 	struct timespec t;
 
-	if (b->roof.threads > 1 || clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t))
+	if (b->gpu || b->roof.threads > 1 || clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t))
 		return clock_mono_s();
 	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* Some calls, all of them done. */
+static void run_line(struct bench *b, struct dev *d, const struct line *l)
+{
+	struct err e;
+
+	for (int64_t i = 0; i < b->calls; i++)
+		l->run(b, d, l);
+	if (b->o->sync(d, &e)) {
+		fprintf(stderr, "bench_ops: %s: %s\n", l->name, e.text);
+		exit(err_exit_status(e.code));
+	}
 }
 
 static void measure(struct bench *b, const struct line *l, bool bf16, const char *precision)
@@ -124,13 +140,13 @@ static void measure(struct bench *b, const struct line *l, bool bf16, const char
 
 	if (!wanted(b, l->name))
 		return;
-	l->run(b, b->d[bf16], l);
+	run_line(b, b->d[bf16], l);
 	profile_clear(b->profile);
 	for (int i = 0; i < b->repeats; i++) {
 		double begun = seconds(b);
 
-		l->run(b, b->d[bf16], l);
-		s[i] = seconds(b) - begun;
+		run_line(b, b->d[bf16], l);
+		s[i] = (seconds(b) - begun) / (double)b->calls;
 	}
 	qsort(s, (size_t)b->repeats, sizeof(s[0]), by_value);
 	entry = profile_entries(b->profile, &n);
@@ -143,7 +159,10 @@ static void measure(struct bench *b, const struct line *l, bool bf16, const char
 
 static struct tensor wide(struct bench *b, int i, int64_t cols)
 {
-	return tensor_f32(b->x[i], T, cols);
+	struct tensor t = tensor_f32(b->x[i], b->tokens, cols);
+
+	t.dtype = b->dtype;
+	return t;
 }
 
 static struct tensor narrow(struct bench *b, int i)
@@ -208,11 +227,11 @@ static struct attention_shape sentences(const struct bench *b)
 {
 	return (struct attention_shape){ .q_start = b->start,
 					 .k_start = b->start,
-					 .n = T / SENTENCE,
+					 .n = (int32_t)(b->tokens / SENTENCE),
 					 .heads = (int32_t)b->s.H,
 					 .max_q = SENTENCE,
 					 .max_k = SENTENCE,
-					 .pairs = (int64_t)T / SENTENCE * SENTENCE * SENTENCE };
+					 .pairs = b->tokens / SENTENCE * SENTENCE * SENTENCE };
 }
 
 static void run_attention(struct bench *b, struct dev *d, const struct line *l)
@@ -251,10 +270,8 @@ static void run_zero(struct bench *b, struct dev *d, const struct line *l)
 
 static void run_sum_squares(struct bench *b, struct dev *d, const struct line *l)
 {
-	double sum;
-
 	(void)l;
-	b->o->sum_squares(d, &sum, b->flat, b->s.V * b->s.D);
+	b->o->sum_squares(d, b->sum, b->flat, b->s.V * b->s.D);
 }
 
 static void run_adam(struct bench *b, struct dev *d, const struct line *l)
@@ -277,8 +294,11 @@ static void run_matmul(struct bench *b, struct dev *d, const struct line *l)
 					      : tensor_f32(left, l->rows, l->inner);
 	struct tensor w = l->how.b_transposed ? tensor_f32(right, l->cols, l->inner)
 					      : tensor_f32(right, l->inner, l->cols);
+	struct tensor y = tensor_f32(out, l->rows, l->cols);
 
-	b->o->matmul(d, tensor_f32(out, l->rows, l->cols), a, w, l->how);
+	a.dtype = w.dtype = b->dtype;
+	y.dtype = l->how.accumulate ? DTYPE_F32 : b->dtype; /* gradients of weights */
+	b->o->matmul(d, y, a, w, l->how);
 }
 
 static struct tensor packed(const struct bench *b, const struct line *l)
@@ -351,13 +371,17 @@ static void bench_light(struct bench *b)
 		{ .name = "top_k 8 of 32 rows", .run = run_top_k, .rows = 32 },
 	};
 
-	for (size_t i = 0; i < ARRAY_LEN(list); i++)
-		measure(b, &list[i], false, "fp32");
+	for (int half = 0; half < (b->gpu ? 2 : 1); half++) {
+		b->dtype = half ? DTYPE_BF16 : DTYPE_F32;
+		for (size_t i = 0; i < ARRAY_LEN(list); i++)
+			measure(b, &list[i], half, half ? "bf16" : "fp32");
+	}
+	b->dtype = DTYPE_F32;
 }
 
 static void bench_products(struct bench *b)
 {
-	const int64_t D = b->s.D, F = b->s.F, V = b->s.V;
+	const int64_t T = b->tokens, D = b->s.D, F = b->s.F, V = b->s.V;
 	const struct matmul_how forward = { .b_transposed = true }, back = { 0 },
 				weights = { .a_transposed = true, .accumulate = true };
 	const struct line list[] = {
@@ -379,8 +403,11 @@ static void bench_products(struct bench *b)
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(list); i++)
-		for (int bf16 = 0; bf16 < 2; bf16++)
+		for (int bf16 = 0; bf16 < 2; bf16++) {
+			b->dtype = bf16 && b->gpu ? DTYPE_BF16 : DTYPE_F32;
 			measure(b, &list[i], bf16, bf16 ? "bf16" : "fp32");
+		}
+	b->dtype = DTYPE_F32;
 }
 
 static void bench_packed(struct bench *b)
@@ -423,57 +450,79 @@ static void *need(struct bench *b, int64_t n, size_t size)
 	return p;
 }
 
+/* Room for n numbers that begins with those given, or with none. */
+static void *need_copy(struct bench *b, int64_t n, size_t size, const void *from)
+{
+	void *p = need(b, n, size);
+
+	b->o->to_device(b->d[0], p, from, (size_t)n * size);
+	return p;
+}
+
+/* Numbers between -1 and 1. */
 static float *need_floats(struct bench *b, int64_t n)
 {
-	struct rng_key key = rng_key_make(1, RNG_TEST, 0, 0);
-	float *p = need(b, n, sizeof(*p));
+	float *p = need(b, n, sizeof(*p)), some[4096];
 
-	for (int64_t i = 0; i < n; i++)
-		p[i] = (float)((double)(i * 2654435761u % 4294967296u) / 4294967296.0 * 2 - 1);
-	p[0] = rng_unit(key, 0);
+	for (size_t i = 0; i < ARRAY_LEN(some); i++)
+		some[i] = rng_unit(rng_key_make(1, RNG_TEST, 0, 0), i) * 2 - 1;
+	for (int64_t i = 0; i < n; i += (int64_t)ARRAY_LEN(some))
+		b->o->to_device(b->d[0], p + i, some,
+				(size_t)MIN(n - i, (int64_t)ARRAY_LEN(some)) * sizeof(*p));
 	return p;
 }
 
 static bool open_devices(struct bench *b, struct err *e)
 {
 	struct dev_options options = { .threads = (int)b->threads };
+	const struct ops *ops = ops_find(b->backend, e);
 
-	b->profile = options.profile = profile_new(ops_cpu(), e);
+	b->profile = options.profile = ops ? profile_new(ops, e) : NULL;
 	if (!b->profile)
 		return false;
+	profile_wait(b->profile, false);
 	b->o = profile_ops(b->profile);
 	b->d[0] = b->o->open(&options, e);
 	options.bf16 = true;
 	b->d[1] = b->d[0] ? b->o->open(&options, e) : NULL;
-	return b->d[1] && !roof_measure(&b->roof, (int)b->threads, e);
+	if (!b->d[1])
+		return false;
+	return b->gpu ? !roof_of_device(&b->roof, b->o, b->d, b->roof_side, e)
+		      : !roof_measure(&b->roof, (int)b->threads, e);
 }
 
-static void take_memory(struct bench *b)
+static bool take_memory(struct bench *b, struct err *e)
 {
-	const int64_t n = b->s.V * b->s.D;
+	const int64_t n = b->s.V * b->s.D, T = b->tokens;
+	int32_t *p = mem_alloc(4 * (size_t)T, sizeof(*p), e);
 
+	if (!p)
+		return false;
+	for (int32_t i = 0; i < T; i++) {
+		p[i] = (int32_t)((uint32_t)i * 2654435761u % (uint32_t)(b->s.V - 3));
+		p[T + i] = i % SENTENCE;
+		p[2 * T + i] = (int32_t)MIN((int64_t)i * SENTENCE, T);
+		p[3 * T + i] = SENTENCE;
+	}
+	b->ids = need_copy(b, T, sizeof(*p), p);
+	b->positions = need_copy(b, T, sizeof(*p), p + T);
+	b->start = need_copy(b, T, sizeof(*p), p + 2 * T);
+	b->ones = need_copy(b, T, sizeof(*p), p + 3 * T);
+	free(p);
 	for (int i = 0; i < 8; i++)
 		b->x[i] = need_floats(b, T * b->s.F);
 	b->table = need_floats(b, n);
 	b->logits = need_floats(b, HEAD_ROWS * b->s.V);
 	b->flat = need(b, 4 * n, sizeof(float));
 	b->packed = need(b, n + 4 * b->s.V, sizeof(float));
-	b->ids = need(b, T, sizeof(int32_t));
-	b->positions = need(b, T, sizeof(int32_t));
-	b->start = need(b, T, sizeof(int32_t));
-	b->ones = need(b, T, sizeof(int32_t));
-	for (int32_t i = 0; i < T; i++) {
-		b->ids[i] = (int32_t)((uint32_t)i * 2654435761u % (uint32_t)(b->s.V - 3));
-		b->positions[i] = i % SENTENCE;
-		b->start[i] = MIN(i * SENTENCE, T);
-		b->ones[i] = SENTENCE;
-	}
+	b->sum = need(b, 1, sizeof(double));
+	return true;
 }
 
 static void close_bench(struct bench *b)
 {
 	void *all[] = { b->table, b->logits, b->flat, b->packed, b->ids, b->positions, b->start,
-			b->ones };
+			b->ones, b->sum };
 
 	for (size_t i = 0; i < ARRAY_LEN(all) && b->d[0]; i++)
 		b->o->release(b->d[0], all[i]);
@@ -506,11 +555,15 @@ static void print_roof(const struct bench *b)
 int main(int argc, char **argv)
 {
 	const char *size = "tiny";
-	struct bench b = { .repeats = 15 };
+	struct bench b = { .repeats = 15, .tokens = 4096, .backend = "cpu", .roof_side = 8192 };
 	const struct bench_option options[] = {
 		{ "size", &size, NULL, NULL, "tiny or base" },
+		{ "backend", &b.backend, NULL, NULL, "cpu or cuda" },
+		{ "tokens", NULL, &b.tokens, NULL, "of a batch in training, 960 to 2^20" },
 		{ "threads", NULL, &b.threads, NULL, "0: all cores" },
 		{ "repeats", NULL, &b.repeats, NULL, "runs of each op, 1 to 100" },
+		{ "calls", NULL, &b.calls, NULL, "in a run; 0: 1 on a CPU, 20 on a GPU" },
+		{ "roof", NULL, &b.roof_side, NULL, "side of the products that show a GPU's roof" },
 		{ "json", NULL, NULL, &b.json, "print one JSON object a line" },
 	};
 	struct err e = { 0 };
@@ -520,12 +573,14 @@ int main(int argc, char **argv)
 	b.n_words = argc - 1;
 	b.s = all_sizes[!strcmp(size, "base")];
 	b.repeats = MAX(1, MIN(b.repeats, MOST_REPEATS));
-	if (!open_devices(&b, &e)) {
+	b.gpu = !strcmp(b.backend, "cuda");
+	b.calls = b.calls ? b.calls : b.gpu ? 20 : 1;
+	b.tokens = MAX(32 * SENTENCE, MIN(b.tokens, 1 << 20));
+	if (!open_devices(&b, &e) || !take_memory(&b, &e)) {
 		fprintf(stderr, "bench_ops: %s\n", e.text);
 		close_bench(&b);
 		return err_exit_status(e.code);
 	}
-	take_memory(&b);
 	print_roof(&b);
 	bench_light(&b);
 	bench_products(&b);

@@ -2,14 +2,16 @@
  * bench_train.c - how fast training is, in target tokens per second.
  *
  *	tests/bench_train [SOURCE TARGET] [--size tiny|base|big] [--vocabulary 32768] [--tokens 4096]
- *			  [--seconds 20] [--threads 0] [--precision fp32|bf16] [--backend cpu] [--profile] [--json]
+ *			  [--seconds 20] [--threads 0] [--precision fp32|bf16] [--backend cpu|cuda] [--profile]
+ *			  [--roof 8192] [--json]
  *
  * SOURCE and TARGET are text in BPE pieces; without them sentences are made up: Zipf's
  * distribution of tokens, lengths as in WMT's training text. The batches are those
  * of the loader; a step is forward, backward, norm and Adam. Two steps warm up. cpu_s is
  * processor time a step over all threads, which says more on a machine that does
  * other things too. Operations are those of the matrix products and of attention, and
- * the roof is what this machine's vector units can do (roof.h), measured just before.
+ * the roof is what this machine's vector units can do (roof.h), measured just before; of a GPU what its library
+ * reaches with large products, and with --profile alone it waits for each op, to know its time.
  * tests/peers/pytorch_train.py is the same with PyTorch.
  */
 #include <stdio.h>
@@ -33,7 +35,7 @@
 struct bench {
 	struct conf conf;
 	const char *source, *target, *size, *precision, *backend;
-	int64_t tokens, threads, seconds, vocabulary;
+	int64_t tokens, threads, seconds, vocabulary, roof_side;
 	bool json, profile;
 	char folder[200];
 	struct vocab *vocab;		/* NULL: sentences are made up */
@@ -161,6 +163,7 @@ static int describe(const struct bench *b, struct rig_how *how, struct err *e)
 		.bf16 = !strcmp(b->precision, "bf16"),
 		.dropout = 0.1f,
 		.rate = 1e-4,
+		.timed = b->profile || strcmp(b->backend, "cuda") != 0,
 	};
 	return model_shape_from_conf(&how->shape, &b->conf, (int32_t)b->vocabulary,
 				     b->vocab ? vocab_real_size(b->vocab) : (int32_t)b->vocabulary,
@@ -171,7 +174,7 @@ struct tally {
 	double target, source, seconds, cpu;
 	double loss;		/* of the last step, a token */
 	double flops;		/* of the products of all steps */
-	double in_matmul, matmul_flops;
+	double in_matmul, matmul_flops;	/* 0: times are not known */
 	int steps;
 };
 
@@ -182,7 +185,7 @@ static void add_up(struct tally *t, struct rig *r)
 
 	for (size_t i = 0; i < n; i++) {
 		t->flops += list[i].flops;
-		if (!strcmp(list[i].op, "matmul")) {
+		if (!strcmp(list[i].op, "matmul") && r->how.timed) {
 			t->in_matmul += list[i].seconds;
 			t->matmul_flops += list[i].flops;
 		}
@@ -193,6 +196,11 @@ static void add_up(struct tally *t, struct rig *r)
 static double cpu_share(const struct tally *t, const struct roof *roof, double peak)
 {
 	return t->flops / t->cpu / (peak / roof->threads);
+}
+
+static double rate(double work, double seconds)
+{
+	return seconds > 0 ? work / seconds : 0;
 }
 
 static void print_json(const struct bench *b, const struct tally *t, struct rig *r,
@@ -209,8 +217,8 @@ static void print_json(const struct bench *b, const struct tally *t, struct rig 
 	       (long long)model_floats(r->m), t->steps, t->seconds, t->target / t->seconds,
 	       t->source / t->seconds, t->target / t->cpu, t->seconds / t->steps, t->cpu / t->steps,
 	       t->loss, r->norm, t->flops / t->steps * 1e-9, t->flops / t->seconds * 1e-9,
-	       peak * 1e-9, t->flops / t->seconds / peak, t->matmul_flops / t->in_matmul * 1e-9,
-	       t->matmul_flops / t->in_matmul / peak, cpu_share(t, roof, peak),
+	       peak * 1e-9, t->flops / t->seconds / peak, rate(t->matmul_flops, t->in_matmul) * 1e-9,
+	       rate(t->matmul_flops, t->in_matmul) / peak, cpu_share(t, roof, peak),
 	       roof->memory * 1e-9);
 }
 
@@ -234,8 +242,8 @@ static void print(const struct bench *b, const struct tally *t, struct rig *r,
 	       "inside matrix products %.1f GFLOP/s, %.1f %%; by processor time %.1f %%\n",
 	       t->flops / t->steps * 1e-9, t->flops / t->seconds * 1e-9,
 	       t->flops / t->seconds / peak * 100, peak * 1e-9, roof->threads, roof->units,
-	       t->matmul_flops / t->in_matmul * 1e-9,
-	       t->matmul_flops / t->in_matmul / peak * 100, cpu_share(t, roof, peak) * 100);
+	       rate(t->matmul_flops, t->in_matmul) * 1e-9,
+	       rate(t->matmul_flops, t->in_matmul) / peak * 100, cpu_share(t, roof, peak) * 100);
 }
 
 static int steps(struct bench *b, struct rig *r, struct tally *t, struct err *e)
@@ -264,6 +272,24 @@ static int steps(struct bench *b, struct rig *r, struct tally *t, struct err *e)
 	return rc;
 }
 
+static int measure_device(const struct bench *b, struct roof *roof, struct err *e)
+{
+	const struct ops *o = ops_find(b->backend, e);
+	struct dev_options options = { 0 };
+	struct dev *d[2] = { NULL, NULL };
+	int rc = o ? 0 : e->code;
+
+	for (int i = 0; !rc && i < 2; i++) {
+		options.bf16 = i == 1;
+		rc = (d[i] = o->open(&options, e)) ? 0 : e->code;
+	}
+	if (!rc)
+		rc = roof_of_device(roof, o, d, b->roof_side, e);
+	for (int i = 0; o && i < 2; i++)
+		o->close(d[i]);
+	return rc;
+}
+
 static int run(struct bench *b, struct err *e)
 {
 	struct rig r = { 0 };
@@ -273,7 +299,8 @@ static int run(struct bench *b, struct err *e)
 	int rc = describe(b, &how, e);
 
 	if (!rc)
-		rc = roof_measure(&roof, (int)b->threads, e);
+		rc = strcmp(b->backend, "cuda") ? roof_measure(&roof, (int)b->threads, e)
+						 : measure_device(b, &roof, e);
 	if (!rc)
 		rc = rig_open(&r, &how, e);
 	if (!rc)
@@ -287,7 +314,7 @@ static int run(struct bench *b, struct err *e)
 int main(int argc, char **argv)
 {
 	struct bench b = { .size = "tiny", .precision = "bf16", .backend = "cpu", .tokens = 4096,
-			   .seconds = 20, .vocabulary = 32768,
+			   .seconds = 20, .vocabulary = 32768, .roof_side = 8192,
 			   .folder = "/tmp/werkbank-bench-XXXXXX" };
 	const struct bench_option options[] = {
 		{ "size", &b.size, NULL, NULL, "tiny, base or big" },
@@ -297,6 +324,7 @@ int main(int argc, char **argv)
 		{ "threads", NULL, &b.threads, NULL, "0: all cores" },
 		{ "precision", &b.precision, NULL, NULL, "fp32 or bf16" },
 		{ "backend", &b.backend, NULL, NULL, "cpu, ref or cuda" },
+		{ "roof", NULL, &b.roof_side, NULL, "side of the products that show a GPU's roof" },
 		{ "profile", NULL, NULL, &b.profile, "where the time goes, on standard error" },
 		{ "json", NULL, NULL, &b.json, "print one JSON object" },
 	};

@@ -80,7 +80,7 @@ clean-local:
 # make bench: how fast things are here; never part of make check.
 bench_programs = %D%/bench_ops %D%/bench_decode
 noinst_PROGRAMS += $(bench_programs)
-tests_bench_ops_SOURCES = %D%/bench_ops.c %D%/bench.c %D%/bench.h %D%/roof.c %D%/roof.h
+tests_bench_ops_SOURCES = %D%/bench_ops.c %D%/bench.c %D%/bench.h %D%/roof.c %D%/roof_device.c %D%/roof.h
 tests_bench_ops_CFLAGS = $(AM_CFLAGS) $(OPENMP_CFLAGS) -O3
 tests_bench_ops_LDADD = $(kernel_libs) $(base_libs)
 tests_bench_decode_SOURCES = %D%/bench_decode.c
@@ -91,7 +91,7 @@ bench: $(bench_programs)
 
 # How fast training is; beside tests/peers/pytorch_train.py. Built by "make tests/bench_train".
 EXTRA_PROGRAMS += tests/bench_train
-tests_bench_train_SOURCES = %D%/bench_train.c %D%/bench.c %D%/bench.h %D%/rig.c %D%/rig.h %D%/roof.c %D%/roof.h
+tests_bench_train_SOURCES = %D%/bench_train.c %D%/bench.c %D%/bench.h %D%/rig.c %D%/rig.h %D%/roof.c %D%/roof_device.c %D%/roof.h
 tests_bench_train_CFLAGS = $(AM_CFLAGS) $(OPENMP_CFLAGS) -O3
 tests_bench_train_LDADD = $(train_libs) $(mpi_libs)
 

@@ -82,6 +82,7 @@ int rig_open(struct rig *r, const struct rig_how *how, struct err *e)
 	r->profile = options.profile = r->loader ? profile_new(ops, e) : NULL;
 	if (!r->profile)
 		return e->code;
+	profile_wait(r->profile, how->timed);
 	sentences = loader_max_sentences(r->loader);
 	r->m = model_new(&how->shape, profile_ops(r->profile), &options, e);
 	if (!r->m || model_reserve_training(r->m, how->tokens, sentences, e) ||

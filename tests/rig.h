@@ -26,6 +26,7 @@ struct rig_how {
 	bool    bf16;
 	float   dropout;		/* all three kinds */
 	double  rate;			/* learning rate */
+	bool    timed;		/* wait after each op: true seconds in the profile, on a GPU too */
 };
 
 struct rig {
@@ -44,7 +45,7 @@ struct rig {
  */
 int rig_make_shard(const char *path, int32_t vocabulary, int32_t sentences, struct err *e);
 
-/* All ops go through r->profile. On failure too rig_close() is due. */
+/* All ops go through r->profile, which counts them. On failure too rig_close() is due. */
 int  rig_open(struct rig *r, const struct rig_how *how, struct err *e);
 /* The next batch, gradients, norm, Adam with label smoothing 0.1; number counts from 0. */
 int  rig_step(struct rig *r, int number, struct model_sums *sums, struct err *e);
