@@ -217,7 +217,8 @@ static void print_json(const struct bench *b, const struct tally *t, struct rig 
 	       (long long)model_floats(r->m), t->steps, t->seconds, t->target / t->seconds,
 	       t->source / t->seconds, t->target / t->cpu, t->seconds / t->steps, t->cpu / t->steps,
 	       t->loss, r->norm, t->flops / t->steps * 1e-9, t->flops / t->seconds * 1e-9,
-	       peak * 1e-9, t->flops / t->seconds / peak, rate(t->matmul_flops, t->in_matmul) * 1e-9,
+	       peak * 1e-9, t->flops / t->seconds / peak,
+	       rate(t->matmul_flops, t->in_matmul) * 1e-9,
 	       rate(t->matmul_flops, t->in_matmul) / peak, cpu_share(t, roof, peak),
 	       roof->memory * 1e-9);
 }
