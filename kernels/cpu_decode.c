@@ -289,6 +289,25 @@ void CPU(scatter_rows)(struct dev *d, struct tensor out, struct tensor x, const 
 		 &(struct copying){ out, x, index });
 }
 
+static void copy_part(const void *context, int64_t first, int64_t last)
+{
+	const struct copying *c = context;
+
+	for (int64_t r = first; r < last; r++)
+		if (c->out.dtype == c->x.dtype)
+			copy_row(c->out, r, c->x, r);
+		else
+			round_row(c->out, r, c->x, r);
+}
+
+void CPU(copy)(struct dev *d, struct tensor out, struct tensor x)
+{
+	if (out.dtype != x.dtype && out.dtype != DTYPE_BF16)
+		ref_copy(NULL, out, x);
+	else
+		cpu_rows(d, x.rows, x.cols, copy_part, &(struct copying){ out, x, NULL });
+}
+
 #define TOP_STEP (4 * VEC_LANES)
 
 static void top_k_row(float *values, int32_t *ids, const float *x, int64_t n_real, int32_t k)

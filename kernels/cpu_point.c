@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "kernels/adam_factor.h"
 #include "kernels/cpu_mask.h"
 #include "kernels/cpu_vec.h"
 #include "kernels/ref.h"
@@ -252,16 +253,22 @@ void CPU(sum_squares)(struct dev *d, double *out, const float *x, int64_t n)
 	*out = total;
 }
 
+/* The definition's own order: a few thousand losses a batch. */
+void CPU(row_sums)(struct dev *d, double *out, struct tensor x)
+{
+	ref_row_sums(d, out, x);
+}
+
 #define FLAT_PIECE 16384
 
 static void adam_piece(float *restrict param, float *restrict m, float *restrict v,
-		       const float *restrict grad, int64_t n, struct adam_step s)
+		       const float *restrict grad, int64_t n, struct adam_step s, float factor)
 {
 	float rate = (float)((double)s.rate * sqrt((double)s.correction2) / (double)s.correction1);
 	float rest1 = (float)(1.0 - (double)s.beta1), rest2 = (float)(1.0 - (double)s.beta2);
 
 	for (int64_t i = 0; i < n; i++) {
-		float g = grad[i] * s.grad_scale;
+		float g = grad[i] * factor;
 		float m_new = s.beta1 * m[i] + rest1 * g;
 		float v_new = s.beta2 * v[i] + rest2 * g * g;
 
@@ -274,9 +281,18 @@ static void adam_piece(float *restrict param, float *restrict m, float *restrict
 void CPU(adam)(struct dev *d, float *param, float *m, float *v, const float *grad, int64_t n,
 	       struct adam_step step)
 {
+	const float factor = adam_factor(&step);
+
+	if (isnan(factor))
+		return;
 #pragma omp parallel for num_threads(cpu_threads(d, n)) schedule(static)
-	for (int64_t i = 0; i < n; i += FLAT_PIECE)
-		adam_piece(param + i, m + i, v + i, grad + i, MIN(FLAT_PIECE, n - i), step);
+	for (int64_t i = 0; i < n; i += FLAT_PIECE) {
+		const int64_t many = MIN(FLAT_PIECE, n - i);
+
+		adam_piece(param + i, m + i, v + i, grad + i, many, step, factor);
+		for (int64_t j = i; step.rounded && j < i + many; j++)
+			step.rounded[j] = bf16_from_float(param[j]);
+	}
 }
 
 static void blend_piece(float *restrict x, const float *restrict y, int64_t n, float share)

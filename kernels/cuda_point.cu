@@ -9,6 +9,8 @@
 
 #include <math.h>
 
+#include "kernels/adam_factor.h"
+
 #define THREADS 256
 
 /* Blocks of THREADS for n things, at most most of them. */
@@ -201,6 +203,26 @@ extern "C" void cuda_sum_squares(struct dev *d, double *out, const float *x, int
 	LAUNCH(d, sum_squares_total, 1, THREADS, 0, out, parts, (int)blocks);
 }
 
+#define ROW_THREADS 512
+
+/* A block has a row: of the losses of a batch, so they are few. */
+static __global__ void row_sums(double *out, struct tensor x)
+{
+	double sum = 0;
+
+	for (int64_t col = threadIdx.x; col < x.cols; col += ROW_THREADS)
+		sum += load1(x, blockIdx.x, col);
+	sum = block_sum<ROW_THREADS>(sum);
+	if (threadIdx.x == 0)
+		out[blockIdx.x] += sum;
+}
+
+extern "C" void cuda_row_sums(struct dev *d, double *out, struct tensor x)
+{
+	if (x.rows)
+		LAUNCH(d, row_sums, (unsigned)x.rows, ROW_THREADS, 0, out, x);
+}
+
 /* ---- simple things ---------------------------------------------------------------------------- */
 
 template <enum access A> static __global__ void add(struct tensor x, struct tensor y)
@@ -234,53 +256,87 @@ extern "C" void cuda_zero(struct dev *d, void *p, size_t bytes)
 
 /* ---- Adam ---------------------------------------------------------------------------------------- */
 
-static __device__ __forceinline__ void adam_one(float *param, float *m, float *v, float grad,
-						struct adam_step s, float rate)
+/* What is the same for all elements; factor is NaN where nothing may change. */
+struct adam_now {
+	float beta1, beta2, epsilon, rate, factor;
+};
+
+/* Made by each thread from numbers that no host has seen, so grids for it are no larger than fit. */
+static __device__ __forceinline__ struct adam_now adam_begin(struct adam_step s)
 {
-	float g = grad * s.grad_scale;
+	struct adam_now now;
+
+	now.beta1 = s.beta1;
+	now.beta2 = s.beta2;
+	now.epsilon = s.epsilon;
+	now.rate = s.rate * sqrtf(s.correction2) / s.correction1;
+	now.factor = adam_factor(&s);
+	return now;
+}
+
+static __device__ __forceinline__ void adam_one(float *param, float *m, float *v, float grad,
+						struct adam_now s)
+{
+	float g = grad * s.factor;
 
 	*m = s.beta1 * *m + (1 - s.beta1) * g;
 	*v = s.beta2 * *v + (1 - s.beta2) * g * g;
-	*param -= rate * *m / (sqrtf(*v) + s.epsilon);
+	*param -= s.rate * *m / (sqrtf(*v) + s.epsilon);
 }
 
 static __global__ void adam_fours(float4 *param, float4 *m, float4 *v, const float4 *grad,
-				  int64_t n, struct adam_step s, float rate)
+				  int64_t n, struct adam_step s)
 {
+	const struct adam_now now = adam_begin(s);
+
+	if (isnan(now.factor))
+		return;
 	for (int64_t i = first_index(); i < n; i += all_threads()) {
 		float4 p = param[i], a = m[i], b = v[i], g = grad[i];
 
-		adam_one(&p.x, &a.x, &b.x, g.x, s, rate);
-		adam_one(&p.y, &a.y, &b.y, g.y, s, rate);
-		adam_one(&p.z, &a.z, &b.z, g.z, s, rate);
-		adam_one(&p.w, &a.w, &b.w, g.w, s, rate);
+		adam_one(&p.x, &a.x, &b.x, g.x, now);
+		adam_one(&p.y, &a.y, &b.y, g.y, now);
+		adam_one(&p.z, &a.z, &b.z, g.z, now);
+		adam_one(&p.w, &a.w, &b.w, g.w, now);
 		param[i] = p;
 		m[i] = a;
 		v[i] = b;
+		if (s.rounded)
+			((uint2 *)s.rounded)[i] = make_uint2(bf16_pair(p.x, p.y),
+							     bf16_pair(p.z, p.w));
 	}
 }
 
 static __global__ void adam_ones(float *param, float *m, float *v, const float *grad, int64_t n,
-				 struct adam_step s, float rate)
+				 struct adam_step s)
 {
-	for (int64_t i = first_index(); i < n; i += all_threads())
-		adam_one(&param[i], &m[i], &v[i], grad[i], s, rate);
+	const struct adam_now now = adam_begin(s);
+
+	if (isnan(now.factor))
+		return;
+	for (int64_t i = first_index(); i < n; i += all_threads()) {
+		adam_one(&param[i], &m[i], &v[i], grad[i], now);
+		if (s.rounded)
+			s.rounded[i] = bf16_one(param[i]);
+	}
 }
 
 extern "C" void cuda_adam(struct dev *d, float *param, float *m, float *v, const float *grad,
 			  int64_t n, struct adam_step s)
 {
-	const float rate = s.rate * sqrtf(s.correction2) / s.correction1;
+	const int64_t most = 8 * d->processors;
 	bool fours = access_is_aligned(param) && access_is_aligned(m) && access_is_aligned(v) &&
-		     access_is_aligned(grad);
+		     access_is_aligned(grad) && (uintptr_t)s.rounded % sizeof(uint2) == 0;
 	int64_t n4 = fours ? n / 4 : 0, at = n4 * 4;
 
 	if (n4)
-		LAUNCH(d, adam_fours, blocks_for(n4, MOST_BLOCKS), THREADS, 0, (float4 *)param,
-		       (float4 *)m, (float4 *)v, (const float4 *)grad, n4, s, rate);
-	if (at < n)
-		LAUNCH(d, adam_ones, blocks_for(n - at, MOST_BLOCKS), THREADS, 0, param + at,
-		       m + at, v + at, grad + at, n - at, s, rate);
+		LAUNCH(d, adam_fours, blocks_for(n4, most), THREADS, 0, (float4 *)param,
+		       (float4 *)m, (float4 *)v, (const float4 *)grad, n4, s);
+	if (at == n)
+		return;
+	s.rounded = s.rounded ? s.rounded + at : NULL;
+	LAUNCH(d, adam_ones, blocks_for(n - at, most), THREADS, 0, param + at, m + at, v + at,
+	       grad + at, n - at, s);
 }
 
 /* ---- moving averages ----------------------------------------------------------------------------- */

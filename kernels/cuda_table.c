@@ -14,6 +14,7 @@ const struct ops *ops_cuda(void)
 		.to_host = cuda_to_host,
 		.sync = cuda_sync,
 		.reserve = cuda_reserve,
+		.wants_rounded = true,
 #define OP(name, args, names) .name = cuda_##name,
 #include "kernels/ops.def"
 #undef OP

@@ -67,12 +67,17 @@ struct attention_shape {
 	int64_t pairs;		/* of a query and a key it sees, for accounts only; 0: unknown */
 };
 
+/* squares and loss lie on the backend's side: nobody has to wait for them to be there. */
 struct adam_step {
-	float rate;		/* learning rate of this step */
-	float beta1, beta2, epsilon;
-	float correction1;	/* 1 - beta1^t */
-	float correction2;	/* 1 - beta2^t */
-	float grad_scale;	/* the gradient is multiplied by this first (clipping) */
+	float  rate;		/* learning rate of this step */
+	float  beta1, beta2, epsilon;
+	float  correction1;	/* 1 - beta1^t */
+	float  correction2;	/* 1 - beta2^t */
+	double grad_scale;	/* the gradient is multiplied by this first */
+	double clip;		/* and then by so much that its length is at most this; 0: by nothing */
+	const double *squares;	/* of the whole gradient, as it is; NULL: not known, and clip is 0 */
+	const double *loss;	/* if it, or *squares, is not finite nothing changes; NULL: it is */
+	uint16_t *rounded;	/* (n) becomes the parameters as bf16, in the same pass; or NULL */
 };
 
 /* The largest that the ops of a training will meet. */
@@ -101,6 +106,8 @@ struct ops {
 	 * they need none.
 	 */
 	int  (*reserve)(struct dev *d, const struct dev_limits *most, struct err *e);
+	/* Products that round to bf16 are faster where the weights are bf16 already. */
+	bool wants_rounded;
 #define OP(name, args, names) void (*name) args;
 #include "kernels/ops.def"
 #undef OP

@@ -165,6 +165,7 @@ struct profile *profile_new(const struct ops *ops, struct err *e)
 		.to_host = watch_to_host,
 		.sync = watch_sync,
 		.reserve = ops->reserve ? watch_reserve : NULL,
+		.wants_rounded = ops->wants_rounded,
 #define OP(name, args, names) .name = ops->name ? watch_##name : NULL,
 #include "kernels/ops.def"
 #undef OP

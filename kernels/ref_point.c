@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "kernels/adam_factor.h"
+
 /*
  * Column col of the position encoding of width d_model: sines in the first half, cosines in the
  * second.
@@ -81,6 +83,14 @@ void REF(add)(struct dev *d, struct tensor x, struct tensor y)
 			ref_increase(x, t, c, ref_get(y, t, c));
 }
 
+void REF(copy)(struct dev *d, struct tensor out, struct tensor x)
+{
+	(void)d;
+	for (int64_t t = 0; t < x.rows; t++)
+		for (int64_t c = 0; c < x.cols; c++)
+			ref_set(out, t, c, ref_get(x, t, c));
+}
+
 void REF(zero)(struct dev *d, void *p, size_t bytes)
 {
 	(void)d;
@@ -98,20 +108,36 @@ void REF(sum_squares)(struct dev *d, double *out, const float *x, int64_t n)
 	*out = sum;
 }
 
+void REF(row_sums)(struct dev *d, double *out, struct tensor x)
+{
+	(void)d;
+	for (int64_t t = 0; t < x.rows; t++) {
+		double sum = 0;
+
+		for (int64_t c = 0; c < x.cols; c++)
+			sum += ref_get(x, t, c);
+		out[t] += sum;
+	}
+}
+
 void REF(adam)(struct dev *d, float *param, float *m, float *v, const float *grad, int64_t n,
 	       struct adam_step s)
 {
-	double rate = s.rate * sqrt(s.correction2) / s.correction1;
+	double rate = s.rate * sqrt(s.correction2) / s.correction1, factor = adam_factor(&s);
 
 	(void)d;
+	if (isnan(factor))
+		return;
 	for (int64_t i = 0; i < n; i++) {
-		double g = (double)grad[i] * s.grad_scale;
+		double g = (double)grad[i] * factor;
 		double m_new = s.beta1 * (double)m[i] + (1.0 - s.beta1) * g;
 		double v_new = s.beta2 * (double)v[i] + (1.0 - s.beta2) * g * g;
 
 		m[i] = (float)m_new;
 		v[i] = (float)v_new;
 		param[i] = (float)(param[i] - rate * m_new / (sqrt(v_new) + s.epsilon));
+		if (s.rounded)
+			s.rounded[i] = bf16_from_float((float)param[i]);
 	}
 }
 

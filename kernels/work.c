@@ -156,6 +156,11 @@ struct work work_add(struct dev *d, struct tensor x, struct tensor y)
 	return moved(2 * bytes(x) + bytes(y));
 }
 
+struct work work_copy(struct dev *d, struct tensor out, struct tensor x)
+{
+	return moved(bytes(out) + bytes(x));
+}
+
 struct work work_zero(struct dev *d, void *p, size_t n_bytes)
 {
 	return moved((double)n_bytes);
@@ -166,10 +171,15 @@ struct work work_sum_squares(struct dev *d, double *out, const float *x, int64_t
 	return moved(4.0 * (double)n);
 }
 
+struct work work_row_sums(struct dev *d, double *out, struct tensor x)
+{
+	return moved(bytes(x));
+}
+
 struct work work_adam(struct dev *d, float *param, float *m, float *v, const float *grad, int64_t n,
 		      struct adam_step step)
 {
-	return moved(7 * 4.0 * (double)n);
+	return moved((7 * 4.0 + (step.rounded ? 2.0 : 0)) * (double)n);
 }
 
 struct work work_blend(struct dev *d, float *x, const float *y, int64_t n, float share)

@@ -261,11 +261,40 @@ static void run_zero(struct run *r, const struct op_case *c)
 
 static void run_sum_squares(struct run *r, const struct op_case *c)
 {
-	double *out = run_double(r);
+	double *out = run_doubles(r, NULL, 1);
 
 	r->ops->sum_squares(r->dev, out, run_floats(r, INPUT, c->cols), c->cols);
 }
 
+/* A number that only the backend knows, and which is no output. */
+static const double *run_number(struct run *r, double x)
+{
+	int32_t bits[2];
+
+	memcpy(bits, &x, sizeof(bits));
+	return (const double *)(const void *)run_ints(r, bits, 2);
+}
+
+static void run_row_sums(struct run *r, const struct op_case *c)
+{
+	const double before[] = { 3, -5, 0.25, 1000 };
+
+	r->ops->row_sums(r->dev, run_doubles(r, before, c->rows),
+			 run_tensor(r, INPUT, c->rows, c->cols));
+}
+
+/* To bf16 with HALF_CACHE. */
+static void run_copy(struct run *r, const struct op_case *c)
+{
+	struct tensor out = run_halves(r, OUTPUT, c->rows, c->cols);
+
+	r->ops->copy(r->dev, out, run_tensor(r, INPUT, c->rows, c->cols));
+}
+
+/*
+ * With HALF_CACHE and the copy in bf16. third: 0 all is known; 1 clipped to a tenth, 2 clipped to
+ * more than there is, 3 and 4 the squares, the loss are not finite.
+ */
 static void run_adam(struct run *r, const struct op_case *c)
 {
 	struct adam_step step = { .rate = 0.01f,
@@ -274,10 +303,19 @@ static void run_adam(struct run *r, const struct op_case *c)
 				  .epsilon = 1e-9f,
 				  .correction1 = 0.271f,
 				  .correction2 = 0.0588f,
-				  .grad_scale = 0.7f };
+				  .grad_scale = 0.7 };
+	const double squares = c->third == 3 ? INFINITY : (double)c->cols,
+		     loss = c->third == 4 ? NAN : 2.5;
 	float *param = run_floats(r, CHANGED, c->cols), *m = run_floats(r, CHANGED, c->cols);
 	struct tensor v = run_tensor(r, CHANGED, 1, c->cols);
 
+	if (c->flags & HALF_CACHE)
+		step.rounded = run_halves(r, CHANGED, 1, c->cols).data;
+	if (c->third) {
+		step.clip = sqrt(squares) * (c->third == 2 ? 0.71 : 0.07);
+		step.squares = run_number(r, squares);
+		step.loss = run_number(r, loss);
+	}
 	/* second moments are never negative: the squares of random numbers */
 	r->ops->zero(r->dev, v.data, (size_t)c->cols * sizeof(float));
 	for (int i = 0; i < 3; i++)

@@ -146,9 +146,13 @@ float *run_floats(struct run *r, enum role role, int64_t n)
 	return (float *)(void *)place_of(new_buffer(r, role, 'f', 1, n, n));
 }
 
-double *run_double(struct run *r)
+double *run_doubles(struct run *r, const double *values, int64_t n)
 {
-	return (double *)(void *)place_of(new_buffer(r, OUTPUT, 'd', 1, 1, 1));
+	struct run_buffer *b = new_buffer(r, OUTPUT, 'd', 1, n, n);
+
+	if (values)
+		r->ops->to_device(r->dev, place_of(b), values, (size_t)n * sizeof(*values));
+	return (double *)(void *)place_of(b);
 }
 
 int32_t *run_ints(struct run *r, const int32_t *values, int64_t n)

@@ -28,8 +28,7 @@ int adam_open(struct adam *a, struct model *m, double beta1, double beta2, doubl
 	a->floats = (size_t)model_floats(m);	/* their bytes were checked by model_new() */
 	a->n_parts = 1;
 	a->parts = mem_alloc(1, sizeof(*a->parts), e);
-	a->sum = a->parts ? model_get_ops(m)->alloc(model_get_dev(m), sizeof(*a->sum), e) : NULL;
-	if (!a->sum) {
+	if (!a->parts) {
 		adam_close(a);
 		return e->code;
 	}
@@ -71,52 +70,111 @@ void adam_close(struct adam *a)
 	d = model_get_dev(a->model);
 	o->release(d, a->first);
 	o->release(d, a->second);
-	o->release(d, a->sum);
+	o->release(d, a->squares);
+	free(a->read);
 	free(a->parts);
 	*a = (struct adam){ 0 };
 }
 
-double adam_sum_squares(struct adam *a, struct range r)
+int adam_squares_room(struct adam *a, size_t n, struct err *e)
 {
 	const struct ops *o = model_get_ops(a->model);
 	struct dev *d = model_get_dev(a->model);
-	double sum = 0;
 
-	if (!r.n)
+	if (n <= a->n_squares)
 		return 0;
-	o->sum_squares(d, a->sum, model_grad_arena(a->model) + r.at, (int64_t)r.n);
-	o->to_host(d, &sum, a->sum, sizeof(sum));
-	return sum;
+	o->release(d, a->squares);
+	free(a->read);
+	a->n_squares = 0;
+	a->squares = NULL;
+	a->read = mem_alloc(n, sizeof(*a->read), e);
+	if (a->read)
+		a->squares = o->alloc(d, n * sizeof(*a->squares), e);
+	if (!a->squares)
+		return e->code;
+	a->n_squares = n;
+	return 0;
+}
+
+void adam_square(struct adam *a, size_t number, struct range r)
+{
+	model_get_ops(a->model)->sum_squares(model_get_dev(a->model), a->squares + number,
+					     model_grad_arena(a->model) + r.at, (int64_t)r.n);
+}
+
+const double *adam_read_squares(struct adam *a, size_t n)
+{
+	if (n)
+		model_get_ops(a->model)->to_host(model_get_dev(a->model), a->read, a->squares,
+						 n * sizeof(*a->read));
+	return a->read;
+}
+
+static void measure(struct adam *a)
+{
+	model_get_ops(a->model)->sum_squares(model_get_dev(a->model),
+					     &model_tally(a->model)->squares,
+					     model_grad_arena(a->model), model_floats(a->model));
 }
 
 double adam_grad_norm(struct adam *a)
 {
-	return sqrt(adam_sum_squares(a, (struct range){ 0, (size_t)model_floats(a->model) }));
+	double sum;
+
+	measure(a);
+	model_get_ops(a->model)->to_host(model_get_dev(a->model), &sum,
+					 &model_tally(a->model)->squares, sizeof(sum));
+	return sqrt(sum);
+}
+
+static struct adam_step step_of(const struct adam *a, const struct adam_update *how)
+{
+	const double t = (double)(how->step + 1);
+
+	return (struct adam_step){
+		.rate = (float)how->rate,
+		.beta1 = (float)a->beta1,
+		.beta2 = (float)a->beta2,
+		.epsilon = (float)a->epsilon,
+		.correction1 = (float)-expm1(t * log(a->beta1)),
+		.correction2 = (float)-expm1(t * log(a->beta2)),
+		.grad_scale = how->scale,
+		.clip = how->clip,
+	};
+}
+
+static void apply(struct adam *a, struct adam_step how)
+{
+	float *first = a->first, *second = a->second, *param;
+	uint16_t *rounded;
+
+	param = model_update_arena(a->model, &rounded);
+	for (size_t i = 0; i < a->n_parts; i++) {
+		const struct range p = a->parts[i];
+
+		how.rounded = rounded ? rounded + p.at : NULL;
+		if (p.n)
+			model_get_ops(a->model)
+				->adam(model_get_dev(a->model), param + p.at, first, second,
+				       model_grad_arena(a->model) + p.at, (int64_t)p.n, how);
+		first += p.n;
+		second += p.n;
+	}
 }
 
 void adam_apply(struct adam *a, int64_t step, double rate, double scale)
 {
-	struct adam_step how = {
-		.rate = (float)rate,
-		.beta1 = (float)a->beta1,
-		.beta2 = (float)a->beta2,
-		.epsilon = (float)a->epsilon,
-		.correction1 = (float)-expm1((double)(step + 1) * log(a->beta1)),
-		.correction2 = (float)-expm1((double)(step + 1) * log(a->beta2)),
-		.grad_scale = (float)scale,
-	};
+	const struct adam_update how = { .step = step, .rate = rate, .scale = scale };
 
-	float *first = a->first, *second = a->second;
+	apply(a, step_of(a, &how));
+}
 
-	for (size_t i = 0; i < a->n_parts; i++) {
-		const struct range p = a->parts[i];
+void adam_measure_and_update(struct adam *a, const struct adam_update *update)
+{
+	struct adam_step how = step_of(a, update);
 
-		if (p.n)
-			model_get_ops(a->model)
-				->adam(model_get_dev(a->model), model_param_arena(a->model) + p.at,
-				       first, second, model_grad_arena(a->model) + p.at,
-				       (int64_t)p.n, how);
-		first += p.n;
-		second += p.n;
-	}
+	measure(a);
+	how.squares = &model_tally(a->model)->squares;
+	how.loss = &model_tally(a->model)->loss;
+	apply(a, how);
 }

@@ -18,7 +18,9 @@
 struct adam {
 	struct model *model;		/* borrowed; must outlive this */
 	float *first, *second;		/* (floats) moments, on the backend's side; owned */
-	double *sum;			/* one number on the backend's side; owned */
+	double *squares;		/* (n_squares) of ranges, on the backend's side; owned */
+	double *read;			/* (n_squares) the same here; owned */
+	size_t n_squares;
 	struct range *parts;		/* owned */
 	size_t n_parts;
 	size_t floats;			/* of all parts */
@@ -33,13 +35,34 @@ void adam_close(struct adam *a);
 /* Right after adam_open(): only these parts of the arenas; moments of zero. Failure: see above. */
 int adam_set_parts(struct adam *a, const struct range *parts, size_t n, struct err *e);
 
-/* Sum of squares of a range of the gradient as it lies in the arena. */
-double adam_sum_squares(struct adam *a, struct range r);
+/*
+ * Sums of squares of ranges of the gradient as it lies in the arena: room for n of them, then each
+ * by a number below n, nobody waits; then all are read at once. *sums is borrowed until there is
+ room for more.
+ */
+int  adam_squares_room(struct adam *a, size_t n, struct err *e);
+void adam_square(struct adam *a, size_t number, struct range r);
+const double *adam_read_squares(struct adam *a, size_t n);
 
-/* The length of the whole gradient as it lies in the arena. */
+/* The length of the whole gradient as it lies in the arena; waits. */
 double adam_grad_norm(struct adam *a);
 
-/* One update with gradients times scale; step is counted from 0 and corrects the moments' start. */
+/* step is counted from 0 and corrects the moments' start. */
+struct adam_update {
+	int64_t step;
+	double rate;
+	double scale;		/* the gradient is multiplied by this */
+	double clip;		/* and then by so much that its length is at most this; 0: by nothing */
+};
+
+/* One update with gradients times scale, whatever they are. */
 void adam_apply(struct adam *a, int64_t step, double rate, double scale);
+
+/*
+ * Measure the whole gradient and update with it, without a wait: the backend clips by itself, and
+ * leaves everything as it is where the gradient's length or model_tally()'s loss is not finite.
+ * model_take_sums() tells the sum of squares.
+ */
+void adam_measure_and_update(struct adam *a, const struct adam_update *how);
 
 #endif

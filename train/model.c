@@ -250,6 +250,35 @@ static struct model *new_model(const struct model_shape *shape, const struct ops
 	return m;
 }
 
+/* A weight's view becomes that of its rounded copy. */
+static bool view_rounded(void *context, struct tensor *view)
+{
+	struct model *m = context;
+
+	view->data = m->rounded + ((float *)view->data - m->param);
+	view->dtype = DTYPE_BF16;
+	return true;
+}
+
+static int take_rounded(struct model *m, struct err *e)
+{
+	m->rounded = m->ops->alloc(m->dev, (size_t)m->floats * sizeof(*m->rounded), e);
+	if (!m->rounded)
+		return e->code;
+	m->stale = true;
+	model_each_weight(m, view_rounded, m);
+	return 0;
+}
+
+void model_drop_rounded(struct model *m)
+{
+	if (!m->rounded)
+		return;
+	m->ops->release(m->dev, m->rounded);
+	m->rounded = NULL;
+	set_views(&m->weights, &m->shape, m->param);
+}
+
 struct model *model_new(const struct model_shape *shape, const struct ops *ops,
 			const struct dev_options *o, struct err *e)
 {
@@ -267,6 +296,8 @@ struct model *model_new(const struct model_shape *shape, const struct ops *ops,
 	if (!m->param)
 		goto fail;
 	set_views(&m->weights, shape, m->param);
+	if (ops->wants_rounded && o->bf16 && take_rounded(m, e))
+		goto fail;
 	return m;
 fail:
 	model_free(m);
@@ -300,6 +331,7 @@ void model_free(struct model *m)
 		m->ops->release(m->dev, m->grad);
 		m->ops->release(m->dev, m->arena);
 		m->ops->release(m->dev, m->packed);
+		m->ops->release(m->dev, m->rounded);
 		m->ops->close(m->dev);
 	}
 	model_acts_free(&m->acts);
@@ -307,7 +339,6 @@ void model_free(struct model *m)
 	free(m->weights.decoder);
 	free(m->grads.encoder);
 	free(m->grads.decoder);
-	free(m->host_losses);
 	free(m->params);
 	free(m);
 }
@@ -333,8 +364,7 @@ static int reserve(struct model *m, int32_t tokens, int32_t sentences, enum mode
 			"activations for %d tokens do not fit into memory: lower batch_tokens",
 			tokens);
 	m->arena = m->ops->alloc(m->dev, count.used, e);
-	m->host_losses = mem_alloc((size_t)tokens, 2 * sizeof(float), e);
-	if (!m->arena || !m->host_losses)
+	if (!m->arena)
 		return err_prefix(e, "activations for %d tokens (lower batch_tokens)", tokens);
 	if (use == MODEL_USE_TRAIN) {
 		m->grad = m->ops->alloc(m->dev, (size_t)m->floats * sizeof(float), e);
@@ -478,6 +508,18 @@ const struct model_shape *model_get_shape(const struct model *m)     { return &m
 const struct model_weights *model_get_weights(const struct model *m) { return &m->weights; }
 const struct ops *model_get_ops(const struct model *m)               { return m->ops; }
 struct dev *model_get_dev(const struct model *m)                     { return m->dev; }
-float *model_param_arena(struct model *m)                            { return m->param; }
 float *model_grad_arena(struct model *m)                             { return m->grad; }
 int64_t model_floats(const struct model *m)                          { return m->floats; }
+struct model_tally *model_tally(struct model *m)                     { return m->acts.tally; }
+
+float *model_param_arena(struct model *m)
+{
+	m->stale = true;
+	return m->param;
+}
+
+float *model_update_arena(struct model *m, uint16_t **rounded)
+{
+	*rounded = m->stale ? NULL : m->rounded;
+	return m->param;
+}

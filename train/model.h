@@ -13,7 +13,8 @@
  *	struct model *m = model_new(&shape, ops, &dev_options, e);
  *	model_reserve_training(m, batch_tokens, sentences, e);	all memory, before the run
  *	model_init(m, seed, e);
- *	model_forward_backward(m, &batch, &how, &sums, e);	adds to the gradients
+ *	model_forward_backward(m, &batch, &how, NULL, e);	adds to the gradients; no wait
+ *	model_take_sums(m, &sums, e);	what came of all batches since the last time
  *	model_free(m);
  */
 #ifndef WERKBANK_TRAIN_MODEL_H
@@ -120,11 +121,18 @@ int model_training_bytes(const struct model_shape *shape, int32_t tokens, int32_
 /* Random initial weights, the same on every backend. */
 int model_init(struct model *m, uint64_t seed, struct err *e);
 
-/* Sums over the target tokens of a batch. */
+/* Sums over the target tokens of a batch, or of several. */
 struct model_sums {
 	double  loss;		/* label-smoothed, nats */
 	double  nll;		/* without smoothing, nats */
 	int64_t tokens;		/* target tokens, </s> included */
+	double  squares;	/* model_take_sums(): what lies at model_tally()->squares; else 0 */
+};
+
+/* Numbers of a step that stay on the backend's side, to be read all at once. */
+struct model_tally {
+	double loss, nll;	/* of the batches since they were taken */
+	double squares;		/* the optimizer's: of the gradient's elements */
 };
 
 struct model_how {
@@ -142,9 +150,20 @@ struct model_how {
 	void *ready_arg;
 };
 
-/* Gradients += those of the batch; *sums = (not +=). Needs model_reserve_training(). */
+/*
+ * Gradients += those of the batch; *sums = those of the batch (not +=), after a wait. sums NULL:
+ * nothing is waited for, b may be changed at once, and model_take_sums() has the sums and the
+ * faults. Needs model_reserve_training().
+ */
 int model_forward_backward(struct model *m, const struct batch *b, const struct model_how *how,
 			   struct model_sums *sums, struct err *e);
+
+/*
+ * The sums over all batches since they were last taken, or since the last pass that gave its own.
+ * Waits for everything that the backend was told to do: a step of training calls it once, at its
+ * end.
+ */
+int model_take_sums(struct model *m, struct model_sums *sums, struct err *e);
 
 /* No dropout, no gradients. Needs either reserve. */
 int model_evaluate(struct model *m, const struct batch *b, float smoothing, struct model_sums *sums,
@@ -191,8 +210,18 @@ const struct model_shape *model_get_shape(const struct model *m);
 const struct model_weights *model_get_weights(const struct model *m);
 const struct ops *model_get_ops(const struct model *m);
 struct dev *model_get_dev(const struct model *m);
-float *model_param_arena(struct model *m);	/* flat, on the backend's side; NULL: mapped */
+/*
+ * Flat, on the backend's side; NULL: mapped. The caller may write to it until the next pass over a
+ * batch: where products read a copy of the weights in bf16 it is made anew then.
+ */
+float *model_param_arena(struct model *m);
+/*
+ * The same for the optimizer, which keeps that copy as it is told by adam_step.rounded: *rounded =
+ * its place, or NULL where there is none or it will be made anew.
+ */
+float *model_update_arena(struct model *m, uint16_t **rounded);
 float *model_grad_arena(struct model *m);	/* NULL unless reserved for training */
 int64_t model_floats(const struct model *m);	/* length of either arena */
+struct model_tally *model_tally(struct model *m);	/* on the backend's side; needs a reserve */
 
 #endif

@@ -209,11 +209,13 @@ int model_forward_backward(struct model *m, const struct batch *b, const struct 
 		return err_set(e, ERR_INTERNAL, "the model was not reserved for training");
 	if (model_pass_begin(&p, e))
 		return e->code;
+	if (sums)
+		model_drop_sums(m);
 	model_encoder_forward(&p);
 	model_decoder_forward(&p);
 	model_head(&p, true);
-	model_head_sums(&p, sums);
+	model_head_sums(&p);
 	decoder_backward(&p);
 	encoder_backward(&p);
-	return m->ops->sync(m->dev, e);
+	return sums ? model_take_sums(m, sums, e) : 0;
 }

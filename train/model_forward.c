@@ -199,6 +199,10 @@ int model_pass_begin(struct pass *p, struct err *e)
 			       "a batch of %d sentences, %d source and %d target tokens, "
 			       "but memory was reserved for %d sentences and %d tokens",
 			       b->n, b->n_source, b->n_target, m->cap_sentences, m->cap_tokens);
+	if (m->rounded && m->stale)
+		m->ops->copy(m->dev, (struct tensor){ m->rounded, 1, m->floats, m->floats, DTYPE_BF16 },
+			     tensor_f32(m->param, 1, m->floats));
+	m->stale = false;
 	model_acts_set_rows(&m->acts, b->n_source, b->n_target);
 	bring(m, ids->source, b->source, b->n_source);
 	bring(m, ids->source_position, b->source_position, b->n_source);
@@ -246,11 +250,12 @@ int model_evaluate(struct model *m, const struct batch *b, float smoothing, stru
 
 	if (model_pass_begin(&p, e))
 		return e->code;
+	model_drop_sums(m);
 	model_encoder_forward(&p);
 	model_decoder_forward(&p);
 	model_head(&p, false);
-	model_head_sums(&p, sums);
-	return m->ops->sync(m->dev, e);
+	model_head_sums(&p);
+	return model_take_sums(m, sums, e);
 }
 
 int model_predict(struct model *m, const struct batch *b, int32_t *ids, struct model_sums *sums,
@@ -260,12 +265,13 @@ int model_predict(struct model *m, const struct batch *b, int32_t *ids, struct m
 
 	if (model_pass_begin(&p, e))
 		return e->code;
+	model_drop_sums(m);
 	model_encoder_forward(&p);
 	model_decoder_forward(&p);
 	model_head(&p, false);
-	model_head_sums(&p, sums);
+	model_head_sums(&p);
 	m->ops->to_host(m->dev, ids, m->acts.ids.target_in, (size_t)b->n_target * sizeof(*ids));
-	return m->ops->sync(m->dev, e);
+	return model_take_sums(m, sums, e);
 }
 
 int model_encode(struct model *m, const struct batch *b, struct tensor *memory_kv, struct err *e)

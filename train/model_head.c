@@ -13,7 +13,8 @@ void model_head(const struct pass *p, bool gradients)
 	const struct ops *o = m->ops;
 	const struct model_acts *a = &m->acts;
 	const struct tensor states = a->decoder.points[a->decoder.n_points - 1].out,
-			    table = m->weights.embed;
+			    table = m->weights.output;
+	float *loss = vector(a->losses), *nll = loss + a->losses.stride;
 	const float grad_scale = gradients ? p->how->grad_scale : 0;
 
 	for (int32_t first = 0; first < p->b->n_target; first += MODEL_HEAD_ROWS) {
@@ -21,11 +22,11 @@ void model_head(const struct pass *p, bool gradients)
 		struct tensor part = tensor_rows(states, first, n),
 			      logits = with_rows(a->logits, n);
 
-		model_linear(m, logits, part, m->weights.output, NULL, false);
+		model_linear(m, logits, part, table, NULL, false);
 		if (p->predict)		/* the embedding has been: its ids are free */
-			o->top_k(m->dev, a->loss + first, a->ids.target_in + first, logits,
+			o->top_k(m->dev, loss + first, a->ids.target_in + first, logits,
 				 m->shape.real_vocabulary, 1);
-		o->cross_entropy(m->dev, logits, a->loss + first, a->nll + first,
+		o->cross_entropy(m->dev, logits, loss + first, nll + first,
 				 a->ids.target_out + first, m->shape.real_vocabulary, p->smoothing,
 				 grad_scale);
 		if (!gradients)
@@ -37,17 +38,28 @@ void model_head(const struct pass *p, bool gradients)
 	}
 }
 
-void model_head_sums(const struct pass *p, struct model_sums *sums)
+void model_head_sums(const struct pass *p)
 {
-	const struct model *m = p->m;
-	const int32_t n = p->b->n_target;
-	float *loss = m->host_losses, *nll = loss + m->cap_tokens;
+	struct model *m = p->m;
 
-	m->ops->to_host(m->dev, loss, m->acts.loss, (size_t)n * sizeof(float));
-	m->ops->to_host(m->dev, nll, m->acts.nll, (size_t)n * sizeof(float));
-	*sums = (struct model_sums){ .tokens = n };
-	for (int32_t i = 0; i < n; i++) {
-		sums->loss += loss[i];
-		sums->nll += nll[i];
-	}
+	m->ops->row_sums(m->dev, &m->acts.tally->loss, m->acts.losses);
+	m->tokens += p->b->n_target;
+}
+
+void model_drop_sums(struct model *m)
+{
+	m->ops->zero(m->dev, m->acts.tally, offsetof(struct model_tally, squares));
+	m->tokens = 0;
+}
+
+int model_take_sums(struct model *m, struct model_sums *sums, struct err *e)
+{
+	struct model_tally tally;
+
+	m->ops->to_host(m->dev, &tally, m->acts.tally, sizeof(tally));
+	*sums = (struct model_sums){
+		.loss = tally.loss, .nll = tally.nll, .tokens = m->tokens, .squares = tally.squares
+	};
+	model_drop_sums(m);
+	return m->ops->sync(m->dev, e);
 }

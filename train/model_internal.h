@@ -58,7 +58,8 @@ struct model_acts {
 	struct tensor memory_kv;	/* (source T, 2DL) */
 	struct tensor branch;		/* (T, D) a sublayer's output; in backward its gradient */
 	struct tensor logits;		/* (MODEL_HEAD_ROWS, V) */
-	float *loss, *nll;		/* (target T) */
+	struct tensor losses;		/* (2, target T) with smoothing, without */
+	struct model_tally *tally;
 	/* training only */
 	struct tensor dmemory_kv;	/* (source T, 2DL) */
 	struct tensor dsum;		/* (T, D) gradient of the residual stream */
@@ -78,10 +79,12 @@ struct model {
 	int64_t floats;
 	float *param, *grad; /* owned, on the backend's side; grad NULL without training */
 	struct model_weights weights, grads;	/* views of the two */
+	uint16_t *rounded;		/* owned: param in bf16, which products read; or NULL */
+	bool stale;			/* param may have been written to since it was made */
 	void *packed;			/* owned, on the backend's side: model_pack(); or NULL */
 	struct model_acts acts;
 	void *arena;			/* owned, on the backend's side */
-	float *host_losses;		/* (2, cap_tokens) owned */
+	int64_t tokens;			/* of the batches in acts.tally */
 	int32_t cap_tokens, cap_sentences;	/* 0: nothing reserved yet */
 };
 
@@ -134,7 +137,14 @@ struct dropout model_dropout(const struct pass *p, enum model_stack stack, int32
  * output.
  */
 void model_head(const struct pass *p, bool gradients);
-void model_head_sums(const struct pass *p, struct model_sums *sums);
+void model_head_sums(const struct pass *p);	/* adds the losses to acts.tally */
+void model_drop_sums(struct model *m);		/* of passes before */
+
+/* model_pack.c: calls visit for each weight of a product; view is where the model finds it. */
+typedef bool model_visit(void *context, struct tensor *view);
+bool model_each_weight(struct model *m, model_visit *visit, void *context);
+/* Let products read the weights themselves again, not a rounded copy. */
+void model_drop_rounded(struct model *m);
 
 /* The weight as the vector that ops take. */
 static inline float *vector(struct tensor t)

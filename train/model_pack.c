@@ -4,10 +4,7 @@
 #include "kernels/panels.h"
 #include "share/base/file.h"
 
-/* Calls visit for each weight of a product; view is where the model finds it. */
-typedef bool visit_function(void *context, struct tensor *view);
-
-static bool each_weight(struct model *m, visit_function *visit, void *context)
+bool model_each_weight(struct model *m, model_visit *visit, void *context)
 {
 	struct model_weights *w = &m->weights;
 	bool good = visit(context, &w->cross_kv) && visit(context, &w->output);
@@ -62,13 +59,14 @@ int model_pack(struct model *m, enum dtype precision, struct err *e)
 	if (m->packed || m->grad)
 		return err_set(e, ERR_INTERNAL,
 			       "the weights are packed already, or are to be trained");
-	if (!each_weight(m, pack_one, &p))
+	model_drop_rounded(m);
+	if (!model_each_weight(m, pack_one, &p))
 		return err_set(e, ERR_NOMEM, "the packed weights do not fit into memory");
 	m->packed = m->ops->alloc(m->dev, p.bytes, e);
 	if (!m->packed)
 		return e->code;
 	p.bytes = 0;
-	each_weight(m, pack_one, &p);
+	model_each_weight(m, pack_one, &p);
 	return m->ops->sync(m->dev, e);
 }
 

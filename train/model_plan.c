@@ -121,8 +121,8 @@ bool model_acts_plan(struct model_acts *a, const struct model_shape *s, int32_t 
 	if (use == MODEL_USE_ENCODE)
 		return !c->overflow;
 	a->logits = take_tensor(c, MIN(tokens, MODEL_HEAD_ROWS), s->vocabulary);
-	a->loss = take(c, tokens, sizeof(float));
-	a->nll = take(c, tokens, sizeof(float));
+	a->losses = take_tensor(c, 2, tokens);
+	a->tally = take(c, 1, sizeof(*a->tally));
 	if (training) {
 		a->dmemory_kv = take_tensor(c, tokens, memory);
 		a->dsum = take_tensor(c, tokens, D);
@@ -149,4 +149,5 @@ void model_acts_set_rows(struct model_acts *a, int32_t n_source, int32_t n_targe
 	set_stack_rows(&a->encoder, n_source);
 	set_stack_rows(&a->decoder, n_target);
 	a->memory_kv.rows = a->dmemory_kv.rows = n_source;
+	a->losses.cols = n_target;
 }

@@ -20,11 +20,10 @@ static void on_ready(void *arg, int64_t from)
 	reduce_ready(arg, (size_t)from);
 }
 
-/* One micro-batch; last: of this rank in this step. */
+/* One micro-batch; last: of this rank in this step. Its loss is still unknown: take_losses(). */
 static int micro_batch(struct trainer *t, struct model_how *how, bool last, double sums[N_SUMS],
 		       struct err *e)
 {
-	struct model_sums batch;
 	double begun = clock_mono_s(), loaded;
 
 	at_phase(t, PULSE_INPUT);
@@ -36,14 +35,30 @@ static int micro_batch(struct trainer *t, struct model_how *how, bool last, doub
 		how->ready = on_ready;
 		how->ready_arg = t->reduce;
 	}
-	if (model_forward_backward(t->model, &t->batch, how, &batch, e))
+	if (model_forward_backward(t->model, &t->batch, how, NULL, e))
 		return e->code;
 	t->times.input += loaded - begun;
 	t->times.compute += clock_mono_s() - loaded;
-	sums[SUM_LOSS] += batch.loss;
-	sums[SUM_NLL] += batch.nll;
-	sums[SUM_TARGET] += (double)batch.tokens;
+	sums[SUM_TARGET] += t->batch.n_target;
 	sums[SUM_SOURCE] += t->batch.n_source;
+	return 0;
+}
+
+/*
+ * Wait for the backend, the only time in a step: a GPU has got all of it by then. What it still
+ * had to do was computing.
+ */
+static int take_losses(struct trainer *t, double sums[N_SUMS], double *squares, struct err *e)
+{
+	const double begun = clock_mono_s();
+	struct model_sums all;
+
+	if (model_take_sums(t->model, &all, e))
+		return e->code;
+	t->times.compute += clock_mono_s() - begun;
+	sums[SUM_LOSS] += all.loss;
+	sums[SUM_NLL] += all.nll;
+	*squares = all.squares;
 	return 0;
 }
 
@@ -103,6 +118,12 @@ static int reduce_gradients(struct trainer *t, double sums[N_SUMS], struct err *
 
 /* ---- update ------------------------------------------------------------ */
 
+/* Is this rank to measure a piece of that rank? */
+static bool measures(const struct trainer *t, int rank)
+{
+	return !t->reduce_how.shards || rank == t->comm->rank;
+}
+
 /*
  * By the owners of pieces, so that the sharded optimizer and the plain one find the same number to
  * the last bit.
@@ -110,34 +131,35 @@ static int reduce_gradients(struct trainer *t, double sums[N_SUMS], struct err *
 static int grad_norm(struct trainer *t, double *norm, struct err *e)
 {
 	const struct buckets *b = &t->reduce_how.buckets;
-	const bool shards = t->reduce_how.shards;
+	const int ranks = t->comm->size;
+	const double *squares;
 	double sum = 0;
+	size_t n = 0;
 
-	if (!reduces_gradients(t)) {
-		*norm = adam_grad_norm(&t->adam);
-		return 0;
-	}
-	for (int rank = 0; rank < t->comm->size; rank++) {
-		t->norms[rank] = 0;
-		for (size_t i = 0; i < b->count && (!shards || rank == t->comm->rank); i++)
-			t->norms[rank] += adam_sum_squares(&t->adam, buckets_piece(b, i, rank));
-	}
-	if (shards && t->comm->sum_doubles(t->comm, t->norms, (size_t)t->comm->size, e))
+	if (adam_squares_room(&t->adam, b->count * (size_t)ranks, e))
 		return e->code;
-	for (int rank = 0; rank < t->comm->size; rank++)
+	for (int rank = 0; rank < ranks; rank++)
+		for (size_t i = 0; i < b->count && measures(t, rank); i++)
+			adam_square(&t->adam, n++, buckets_piece(b, i, rank));
+	squares = adam_read_squares(&t->adam, n);
+	for (int rank = 0; rank < ranks; rank++) {
+		t->norms[rank] = 0;
+		for (size_t i = 0; i < b->count && measures(t, rank); i++)
+			t->norms[rank] += *squares++;
+	}
+	if (t->reduce_how.shards && t->comm->sum_doubles(t->comm, t->norms, (size_t)ranks, e))
+		return e->code;
+	for (int rank = 0; rank < ranks; rank++)
 		sum += t->norms[rank];
 	*norm = sqrt(sum);
 	return 0;
 }
 
-static int apply(struct trainer *t, double scale, struct err *e)
+/* The owners of parts tell the others what they have made of them. */
+static int spread(struct trainer *t, struct err *e)
 {
-	double begun;
+	const double begun = clock_mono_s();
 
-	adam_apply(&t->adam, t->state.step, t->rate, scale);
-	if (!t->reduce || !t->reduce_how.shards)
-		return 0;
-	begun = clock_mono_s();
 	if (reduce_spread(t->reduce, model_param_arena(t->model), e))
 		return e->code;
 	t->times.exposed += clock_mono_s() - begun;
@@ -147,33 +169,58 @@ static int apply(struct trainer *t, double scale, struct err *e)
 	return 0;
 }
 
-/* Clip and apply, or leave the weights alone when the gradient is not finite. */
-static int update(struct trainer *t, const double sums[N_SUMS], struct err *e)
+/* Is the step good? If not its weights are those of the one before. */
+static int judge(struct trainer *t, const double sums[N_SUMS], struct err *e)
 {
-	double scale = 1 / sums[SUM_TARGET];
-
-	if (grad_norm(t, &t->grad_norm, e))
-		return e->code;
-	t->grad_norm *= scale;
-	t->rate = sched_rate(&t->sched, t->state.step);
 	t->finite = isfinite(t->grad_norm) && isfinite(sums[SUM_LOSS]);
-	if (!t->finite) {
-		if (++t->bad_steps >= BAD_STEPS)
-			return err_set(e, ERR_DATA,
-				       "training has diverged: %d steps in a row without a finite "
-				       "gradient, the last "
-				       "was step %lld; lower learning_rate, lengthen warmup or set "
-				       "clip, and train from an "
-				       "earlier checkpoint",
-				       BAD_STEPS, (long long)t->state.step + 1);
-		return report_event(t, "warning", "step %lld was left out: its %s is not finite",
-				    (long long)t->state.step + 1,
-				    isfinite(sums[SUM_LOSS]) ? "gradient" : "loss");
+	if (t->finite) {
+		t->bad_steps = 0;
+		return 0;
 	}
-	t->bad_steps = 0;
+	if (++t->bad_steps >= BAD_STEPS)
+		return err_set(e, ERR_DATA,
+			       "training has diverged: %d steps in a row without a finite "
+			       "gradient, the last "
+			       "was step %lld; lower learning_rate, lengthen warmup or set "
+			       "clip, and train from an "
+			       "earlier checkpoint",
+			       BAD_STEPS, (long long)t->state.step + 1);
+	return report_event(t, "warning", "step %lld was left out: its %s is not finite",
+			    (long long)t->state.step + 1,
+			    isfinite(sums[SUM_LOSS]) ? "gradient" : "loss");
+}
+
+/* With the gradient of all ranks, whose length the host has to know. */
+static int update_together(struct trainer *t, struct adam_update how, const double sums[N_SUMS],
+			   struct err *e)
+{
+	int rc = grad_norm(t, &t->grad_norm, e);
+
+	if (rc)
+		return rc;
+	t->grad_norm *= how.scale;
+	rc = judge(t, sums, e);
+	if (rc || !t->finite)
+		return rc;
 	if (t->conf->clip > 0 && t->grad_norm > t->conf->clip)
-		scale *= t->conf->clip / t->grad_norm;
-	return apply(t, scale, e);
+		how.scale *= t->conf->clip / t->grad_norm;
+	adam_apply(&t->adam, how.step, how.rate, how.scale);
+	return t->reduce_how.shards ? spread(t, e) : 0;
+}
+
+/* The backend clips and judges by itself, and is waited for when it has been told everything. */
+static int update_alone(struct trainer *t, const struct adam_update *how, double sums[N_SUMS],
+			struct err *e)
+{
+	const double begun = clock_mono_s();
+	double squares;
+
+	adam_measure_and_update(&t->adam, how);
+	t->times.update += clock_mono_s() - begun;
+	if (take_losses(t, sums, &squares, e))
+		return e->code;
+	t->grad_norm = sqrt(squares) * how->scale;
+	return judge(t, sums, e);
 }
 
 /* ---- a step ------------------------------------------------------------ */
@@ -214,15 +261,33 @@ static void add_to_meter(struct trainer *t, const double sums[N_SUMS])
 }
 
 /* From gradients to new weights. */
-static int optimize(struct trainer *t, const double sums[N_SUMS], struct err *e)
+static int optimize(struct trainer *t, double sums[N_SUMS], struct err *e)
 {
+	const struct adam_update how = { .step = t->state.step,
+					 .rate = t->rate = sched_rate(&t->sched, t->state.step),
+					 .scale = 1 / sums[SUM_TARGET],
+					 .clip = t->conf->clip };
 	const double begun = clock_mono_s();
+	int rc;
 
 	at_phase(t, PULSE_UPDATE);
-	if (update(t, sums, e) || model_get_ops(t->model)->sync(model_get_dev(t->model), e))
-		return e->code;
+	if (!reduces_gradients(t))
+		return update_alone(t, &how, sums, e);
+	rc = update_together(t, how, sums, e);
+	if (!rc)
+		rc = model_get_ops(t->model)->sync(model_get_dev(t->model), e);
 	t->times.update += clock_mono_s() - begun;
-	return 0;
+	return rc;
+}
+
+/* The sums of all ranks, with which the reduction ends, need the losses. */
+static int reduce_step(struct trainer *t, double sums[N_SUMS], struct err *e)
+{
+	double squares;
+
+	if (!reduces_gradients(t))
+		return 0;
+	return take_losses(t, sums, &squares, e) ? e->code : reduce_gradients(t, sums, e);
 }
 
 int trainer_step(struct trainer *t, struct err *e)
@@ -239,8 +304,8 @@ int trainer_step(struct trainer *t, struct err *e)
 	o->zero(model_get_dev(t->model), grads, (size_t)model_floats(t->model) * sizeof(float));
 	if (reduces_gradients(t))
 		reduce_begin(t->reduce, grads);
-	if (accumulate(t, t->state.loader_position, sums, e) ||
-	    (reduces_gradients(t) && reduce_gradients(t, sums, e)) || optimize(t, sums, e))
+	if (accumulate(t, t->state.loader_position, sums, e) || reduce_step(t, sums, e) ||
+	    optimize(t, sums, e))
 		return e->code;
 	t->state.step++;
 	t->state.loader_position += (uint64_t)t->conf->accumulate;
