@@ -74,9 +74,9 @@ struct adam_step {
 	float  correction1;	/* 1 - beta1^t */
 	float  correction2;	/* 1 - beta2^t */
 	double grad_scale;	/* the gradient is multiplied by this first */
-	double clip;		/* and then by so much that its length is at most this; 0: by nothing */
-	const double *squares;	/* of the whole gradient, as it is; NULL: not known, and clip is 0 */
-	const double *loss;	/* if it, or *squares, is not finite nothing changes; NULL: it is */
+	double clip;		/* and then so that its length is at most this; 0: as it is */
+	const double *squares;	/* of the whole gradient, unscaled; NULL: clip is 0 */
+	const double *loss;	/* if it, or *squares, is not finite nothing changes; or NULL */
 	uint16_t *rounded;	/* (n) becomes the parameters as bf16, in the same pass; or NULL */
 };
 

@@ -277,7 +277,13 @@ static void run_sum_squares(struct bench *b, struct dev *d, const struct line *l
 static void run_adam(struct bench *b, struct dev *d, const struct line *l)
 {
 	const int64_t n = b->s.V * b->s.D;
-	const struct adam_step how = { 1e-3f, 0.9f, 0.98f, 1e-9f, 0.1f, 0.02f, 1 };
+	const struct adam_step how = { .rate = 1e-3f,
+					 .beta1 = 0.9f,
+					 .beta2 = 0.98f,
+					 .epsilon = 1e-9f,
+					 .correction1 = 0.1f,
+					 .correction2 = 0.02f,
+					 .grad_scale = 1 };
 
 	(void)l;
 	b->o->adam(d, b->flat, b->flat + n, b->flat + 2 * n, b->flat + 3 * n, n, how);

@@ -65,7 +65,7 @@ struct run {
 struct tensor run_tensor(struct run *r, enum role role, int64_t rows, int64_t cols);
 struct tensor run_halves(struct run *r, enum role role, int64_t rows, int64_t cols);
 float *run_floats(struct run *r, enum role role, int64_t n);
-double *run_doubles(struct run *r, const double *values, int64_t n);	/* begin with values, or NULL */
+double *run_doubles(struct run *r, const double *values, int64_t n);	/* begins with them */
 int32_t *run_ints(struct run *r, const int32_t *values, int64_t n);	/* values NULL: an output */
 struct dropout run_dropout(const struct run *r);
 uint32_t run_random(const struct run *r, uint64_t i, uint32_t below);

@@ -101,15 +101,19 @@ int rig_step(struct rig *r, int number, struct model_sums *sums, struct err *e)
 				 .grad_scale = 1,
 				 .seed = 1,
 				 .step = (uint32_t)number };
+	struct adam_update update = { .step = number, .rate = r->how.rate };
 
 	model_get_ops(r->m)->zero(model_get_dev(r->m), model_grad_arena(r->m),
 				  (size_t)model_floats(r->m) * sizeof(float));
 	if (loader_next(r->loader, &r->batch, e) ||
-	    model_forward_backward(r->m, &r->batch, &how, sums, e))
+	    model_forward_backward(r->m, &r->batch, &how, NULL, e))
 		return e->code;
-	r->norm = adam_grad_norm(&r->adam) / (double)sums->tokens;
-	adam_apply(&r->adam, number, r->how.rate, 1.0 / (double)sums->tokens);
-	return model_get_ops(r->m)->sync(model_get_dev(r->m), e);
+	update.scale = 1.0 / r->batch.n_target;
+	adam_measure_and_update(&r->adam, &update);
+	if (model_take_sums(r->m, sums, e))
+		return e->code;
+	r->norm = sqrt(sums->squares) * update.scale;
+	return 0;
 }
 
 void rig_close(struct rig *r)

@@ -52,7 +52,7 @@ struct adam_update {
 	int64_t step;
 	double rate;
 	double scale;		/* the gradient is multiplied by this */
-	double clip;		/* and then by so much that its length is at most this; 0: by nothing */
+	double clip;		/* and then so that its length is at most this; 0: as it is */
 };
 
 /* One update with gradients times scale, whatever they are. */

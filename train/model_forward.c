@@ -200,7 +200,8 @@ int model_pass_begin(struct pass *p, struct err *e)
 			       "but memory was reserved for %d sentences and %d tokens",
 			       b->n, b->n_source, b->n_target, m->cap_sentences, m->cap_tokens);
 	if (m->rounded && m->stale)
-		m->ops->copy(m->dev, (struct tensor){ m->rounded, 1, m->floats, m->floats, DTYPE_BF16 },
+		m->ops->copy(m->dev,
+			     (struct tensor){ m->rounded, 1, m->floats, m->floats, DTYPE_BF16 },
 			     tensor_f32(m->param, 1, m->floats));
 	m->stale = false;
 	model_acts_set_rows(&m->acts, b->n_source, b->n_target);
