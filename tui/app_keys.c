@@ -193,8 +193,10 @@ unsigned app_mouse(struct app *a, const struct mouse *m)
 	struct frame frame;
 	int tab;
 
-	if (a->wish->prompt.open)
-		return REACT_NOTHING;
+	if (a->wish->prompt.open) {
+		reaction = prompt_reaction(a, prompt_mouse(&a->wish->prompt, &a->grid, m));
+		return reaction | app_carry_out(a);
+	}
 	frame_layout(a->grid.rows, a->grid.cols, &frame);
 	if (frame.tabs.rows && m->row == frame.tabs.row) {
 		tab = frame_tab_at(&a->grid, frame.tabs, &a->world, a->front, m->col);

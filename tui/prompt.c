@@ -163,11 +163,6 @@ enum prompt_state prompt_paste(struct prompt *p, const char *text)
 
 /* ---- drawing ---- */
 
-static void draw_line(struct prompt *p, struct grid *g, struct span at)
-{
-	edit_draw(&p->line, g, (struct rect){ at.row, at.col, 1, at.width }, at.style, true);
-}
-
 /* Draws text by lines; returns the rows they take. rows 0 only counts. */
 static int draw_words(struct grid *g, struct rect r, int skip, const char *text)
 {
@@ -189,12 +184,95 @@ static int draw_words(struct grid *g, struct rect r, int skip, const char *text)
 	return line;
 }
 
+static const char *foot_of(const struct prompt *p)
+{
+	switch (p->kind) {
+	case QUESTION_YES_NO: return *p->text ? "y yes   n no   c copy" : "y yes   n no";
+	case QUESTION_TEXT:   return "Esc back   c copy";
+	case QUESTION_CHOICE: return "Enter take   Up Down   type to narrow   Esc back";
+	case QUESTION_LINE:   break;
+	}
+	return "Enter done   Esc back";
+}
+
+/* ---- where things are ---- */
+
+struct places {
+	bool small;		/* no room for a box: the last row has it all */
+	struct rect box, body;	/* body: between its frame and the foot */
+	struct span foot;
+	struct span line;	/* what is typed; width 0: nothing is */
+	struct rect list;	/* choices; rows 0: none */
+};
+
+static int rows_wanted(const struct prompt *p, struct grid *g, int cols)
+{
+	int words = draw_words(g, (struct rect){ 0, 0, 0, cols }, 0, p->text);
+
+	if (p->kind == QUESTION_LINE)
+		return 3;
+	if (p->kind == QUESTION_CHOICE)
+		return 3 + (int)MIN(p->n_choices, (size_t)BOX_ROWS);
+	return words + 1 + (words > 0);
+}
+
+/* Behind the title, which has half of the row at most. */
+static void place_small(const struct prompt *p, const struct grid *g, struct places *at)
+{
+	int col = MIN(grid_text_width(g, p->title) + 1, g->cols / 2);
+
+	at->small = true;
+	at->box = (struct rect){ g->rows - 1, 0, 1, g->cols };
+	if (p->kind == QUESTION_LINE)
+		at->line = (struct span){ g->rows - 1, col, g->cols - col, STYLE_FOCUS };
+	else if (p->kind == QUESTION_CHOICE)
+		at->list = (struct rect){ g->rows - 1, col, 1, g->cols - col };
+	else
+		at->foot = (struct span){ g->rows - 1, col, g->cols - col, STYLE_DIM };
+}
+
+static void place(const struct prompt *p, struct grid *g, struct places *at)
+{
+	int cols = MIN(g->cols - 2, BOX_COLS), rows;
+	struct rect r;
+
+	*at = (struct places){ 0 };
+	if (g->rows < 6 || g->cols < 24) {
+		place_small(p, g, at);
+		return;
+	}
+	rows = MIN(MIN(rows_wanted(p, g, cols - 4) + 2, BOX_ROWS), g->rows);
+	at->box = (struct rect){ (g->rows - rows) / 2, (g->cols - cols) / 2, rows, cols };
+	r = layout_inside(at->box);
+	r.col++;
+	r.cols -= 2;
+	at->foot = (struct span){ r.row + r.rows - 1, r.col, r.cols, STYLE_DIM };
+	at->body = (struct rect){ r.row, r.col, r.rows - 1, r.cols };
+	if (p->kind == QUESTION_LINE || p->kind == QUESTION_CHOICE)
+		at->line = (struct span){ r.row, r.col, r.cols, STYLE_BRIGHT };
+	if (p->kind == QUESTION_CHOICE)
+		at->list = (struct rect){ r.row + 1, r.col, r.rows - 2, r.cols };
+}
+
+/* The choice in the first row of the list. */
+static size_t top_choice(const struct prompt *p, struct rect list)
+{
+	size_t rows = (size_t)MAX(list.rows, 1);
+
+	return p->chosen >= rows ? p->chosen - rows + 1 : 0;
+}
+
+/* ---- drawing it all ---- */
+
+static void draw_line(struct prompt *p, struct grid *g, struct span at)
+{
+	edit_draw(&p->line, g, (struct rect){ at.row, at.col, 1, at.width }, at.style, true);
+}
+
 static void draw_choices(const struct prompt *p, struct grid *g, struct rect r)
 {
-	size_t n = n_passing(p), rows = (size_t)MAX(r.rows, 1), top = 0;
+	size_t n = n_passing(p), rows = (size_t)MAX(r.rows, 1), top = top_choice(p, r);
 
-	if (p->chosen >= rows)
-		top = p->chosen - rows + 1;
 	if (!n)
 		draw_text(g, r.row, r.col, r.cols, STYLE_DIM, "nothing like this");
 	for (size_t i = 0; i < rows && top + i < n; i++) {
@@ -211,72 +289,105 @@ static void draw_choices(const struct prompt *p, struct grid *g, struct rect r)
 	}
 }
 
-static const char *foot_of(const struct prompt *p)
+static void draw_small(struct prompt *p, struct grid *g, const struct places *at)
 {
-	switch (p->kind) {
-	case QUESTION_YES_NO: return *p->text ? "y yes   n no   c copy" : "y yes   n no";
-	case QUESTION_TEXT:   return "Esc back   c copy";
-	case QUESTION_CHOICE: return "Enter take   Up Down   type to narrow   Esc back";
-	case QUESTION_LINE:   break;
-	}
-	return "Enter done   Esc back";
-}
-
-/* No room for a box: the last row. */
-static void draw_small(struct prompt *p, struct grid *g)
-{
-	struct span at = { g->rows - 1, 0, g->cols, STYLE_FOCUS };
-
 	for (int col = 0; col < g->cols; col++)
-		grid_put(g, at.row, col, STYLE_FOCUS, ' ');
-	at.col = MIN(draw_text(g, at.row, 0, g->cols, STYLE_FOCUS, p->title) + 1, g->cols / 2);
-	at.width = g->cols - at.col;
-	if (p->kind == QUESTION_LINE)
-		draw_line(p, g, at);
-	else if (p->kind == QUESTION_CHOICE && passing(p, p->chosen))
-		draw_text(g, at.row, at.col, at.width, STYLE_SELECTED, passing(p, p->chosen));
+		grid_put(g, at->box.row, col, STYLE_FOCUS, ' ');
+	draw_text(g, at->box.row, 0, g->cols, STYLE_FOCUS, p->title);
+	if (at->line.width)
+		draw_line(p, g, at->line);
+	else if (at->list.rows && passing(p, p->chosen))
+		draw_text(g, at->list.row, at->list.col, at->list.cols, STYLE_SELECTED,
+			  passing(p, p->chosen));
 	else
-		draw_text(g, at.row, at.col, at.width, STYLE_DIM, foot_of(p));
-}
-
-static int rows_wanted(const struct prompt *p, struct grid *g, int cols)
-{
-	int words = draw_words(g, (struct rect){ 0, 0, 0, cols }, 0, p->text);
-
-	if (p->kind == QUESTION_LINE)
-		return 3;
-	if (p->kind == QUESTION_CHOICE)
-		return 3 + (int)MIN(p->n_choices, (size_t)BOX_ROWS);
-	return words + 1 + (words > 0);
+		draw_text(g, at->foot.row, at->foot.col, at->foot.width, STYLE_DIM, foot_of(p));
 }
 
 void prompt_draw(struct prompt *p, struct grid *g)
 {
-	int cols = MIN(g->cols - 2, BOX_COLS), rows;
-	struct rect box, r;
-	struct span line;
+	struct places at;
 
-	if (g->rows < 6 || g->cols < 24) {
-		draw_small(p, g);
+	place(p, g, &at);
+	if (at.small) {
+		draw_small(p, g, &at);
 		return;
 	}
-	rows = MIN(MIN(rows_wanted(p, g, cols - 4) + 2, BOX_ROWS), g->rows);
-	box = (struct rect){ (g->rows - rows) / 2, (g->cols - cols) / 2, rows, cols };
-	for (int row = 0; row < rows; row++)
-		for (int col = 0; col < cols; col++)
-			grid_put(g, box.row + row, box.col + col, STYLE_NORMAL, ' ');
-	draw_box(g, box, p->title, true);
-	r = layout_inside(box);
-	r.col++;
-	r.cols -= 2;
-	draw_text(g, r.row + r.rows - 1, r.col, r.cols, STYLE_DIM, foot_of(p));
-	line = (struct span){ r.row, r.col, r.cols, STYLE_BRIGHT };
-	if (p->kind == QUESTION_LINE) {
-		draw_line(p, g, line);
-	} else if (p->kind == QUESTION_CHOICE) {
-		draw_line(p, g, line);
-		draw_choices(p, g, (struct rect){ r.row + 1, r.col, r.rows - 2, r.cols });
-	} else {
-		draw_words(g, (struct rect){ r.row, r.col, r.rows - 1, r.cols }, p->top, p->text);
+	for (int row = 0; row < at.box.rows; row++)
+		for (int col = 0; col < at.box.cols; col++)
+			grid_put(g, at.box.row + row, at.box.col + col, STYLE_NORMAL, ' ');
+	draw_box(g, at.box, p->title, true);
+	draw_text(g, at.foot.row, at.foot.col, at.foot.width, at.foot.style, foot_of(p));
+	if (at.line.width)
+		draw_line(p, g, at.line);
+	else
+		draw_words(g, at.body, p->top, p->text);
+	if (at.list.rows)
+		draw_choices(p, g, at.list);
+}
+
+/* ---- the mouse ---- */
+
+static bool is_at(struct rect r, const struct mouse *m)
+{
+	return m->row >= r.row && m->row < r.row + r.rows && m->col >= r.col &&
+	       m->col < r.col + r.cols;
+}
+
+/* The key that the words of the foot at a column name; 0: none. Words lie three blanks apart. */
+static int key_at(const char *foot, int col)
+{
+	const char *words = foot, *next;
+
+	for (; (next = strstr(words, "   ")) && next + 3 - foot <= col; words = next + 3)
+		;
+	if (col < 0 || col >= (int)(next ? next - foot : (int)strlen(foot)))
+		return 0;
+	if (!strncmp(words, "Esc ", 4))
+		return 0x1B;
+	if (!strncmp(words, "Enter ", 6))
+		return '\r';
+	return words[1] == ' ' ? words[0] : 0;
+}
+
+static enum prompt_state press(struct prompt *p, const struct grid *g, const struct places *at,
+			       const struct mouse *m)
+{
+	size_t n = n_passing(p), choice;
+	int key;
+
+	if (at->line.width && m->row == at->line.row) {
+		edit_point(&p->line, g, (struct rect){ at->line.row, at->line.col, 1,
+						       at->line.width }, m->row, m->col);
+		return PROMPT_OPEN;
+	}
+	if (is_at(at->list, m)) {
+		choice = top_choice(p, at->list) + (size_t)(m->row - at->list.row);
+		if (choice >= n)
+			return PROMPT_OPEN;
+		p->chosen = choice;
+		return answer(p, passing(p, choice));
+	}
+	if (m->row != at->foot.row || !at->foot.width)
+		return PROMPT_OPEN;
+	key = key_at(foot_of(p), m->col - at->foot.col);
+	return key ? prompt_key(p, key) : PROMPT_OPEN;
+}
+
+enum prompt_state prompt_mouse(struct prompt *p, struct grid *g, const struct mouse *m)
+{
+	struct places at;
+
+	switch (m->kind) {
+	case MOUSE_WHEEL_UP:
+	case MOUSE_WHEEL_DOWN:
+		if (p->kind == QUESTION_TEXT || p->kind == QUESTION_CHOICE)
+			return prompt_key(p, m->kind == MOUSE_WHEEL_UP ? KEY_NAME_UP
+								       : KEY_NAME_DOWN);
+		return PROMPT_OPEN;
+	case MOUSE_PRESS:
+		place(p, g, &at);
+		return m->button == 1 ? press(p, g, &at, m) : PROMPT_OPEN;
+	default:
+		return PROMPT_OPEN;
 	}
 }

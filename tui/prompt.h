@@ -60,6 +60,11 @@ struct prompt {
 int prompt_ask(struct prompt *p, const struct question *q, struct err *e);
 enum prompt_state prompt_key(struct prompt *p, int key);
 enum prompt_state prompt_paste(struct prompt *p, const char *text);
+/*
+ * The left button takes a choice, presses the keys that the foot names, moves the cursor; the
+ * wheel scrolls. g is what it was drawn into.
+ */
+enum prompt_state prompt_mouse(struct prompt *p, struct grid *g, const struct mouse *m);
 void prompt_draw(struct prompt *p, struct grid *g);
 void prompt_close(struct prompt *p);
 
