@@ -2,13 +2,15 @@
  * fake_nvml.c - a library like that of NVIDIA's driver, with known values.
  *
  * Opened by tests through WERKBANK_NVML. WERKBANK_FAKE_NVML chooses what it plays: eight (GPUs),
- * lost (the second of two fell off the bus), unified, mig, bare (nothing is supported), or a
+ * moving (eight whose numbers are others each second), lost (the second of two fell off the bus),
+ * unified, mig, bare (nothing is supported), or a
  * number that nvmlInit returns. Built with -DFAKE_OLD most functions are missing,
  * and names are those of long ago.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #define OK            0
 #define BAD           2
@@ -38,7 +40,7 @@ static int plays(const char *what)
 {
 	const char *play = getenv("WERKBANK_FAKE_NVML");
 
-	return play && !strcmp(play, what);
+	return play && (!strcmp(play, what) || (!strcmp(what, "eight") && !strcmp(play, "moving")));
 }
 
 static int number(const void *d)
@@ -112,6 +114,16 @@ int nvmlDeviceGetMaxMigDeviceCount(void *d, unsigned *n);
 int nvmlDeviceGetMigDeviceHandleByIndex(void *d, unsigned i, void **part);
 int nvmlDeviceGetFieldValues(void *d, int n, struct field *f);
 
+/* What is added to a number of a device: below so many, another one each second. */
+static unsigned sway(const void *d, unsigned below)
+{
+	unsigned x = (unsigned)time(NULL) * 16 + (unsigned)number(d) + 7;
+
+	for (int i = 0; i < 3; i++)
+		x = x * 1103515245u + 12345u;
+	return plays("moving") ? (x >> 16) % below : 0;
+}
+
 /* What every call about a device says first. */
 static int state(const void *d)
 {
@@ -159,7 +171,7 @@ int nvmlDeviceGetUUID(void *d, char *text, unsigned room)
 
 int nvmlDeviceGetUtilizationRates(void *d, struct utilization *u)
 {
-	*u = (struct utilization){ 90 + (unsigned)number(d), 30 };
+	*u = (struct utilization){ 90 + (unsigned)number(d) - sway(d, 10), 30 };
 	return plays("mig") ? NOT_SUPPORTED : state(d);
 }
 
@@ -176,7 +188,7 @@ int nvmlDeviceGetMemoryInfo_v2(void *d, struct memory_v2 *m)
 
 int nvmlDeviceGetPowerUsage(void *d, unsigned *mw)
 {
-	*mw = 300000 + 1000 * (unsigned)number(d);
+	*mw = 300000 + 1000 * (unsigned)number(d) + sway(d, 60000);
 	return plays("unified") ? NOT_SUPPORTED : state(d);
 }
 
@@ -188,13 +200,13 @@ int nvmlDeviceGetEnforcedPowerLimit(void *d, unsigned *mw)
 
 int nvmlDeviceGetTemperature(void *d, int sensor, unsigned *c)
 {
-	*c = 60 + (unsigned)number(d);
+	*c = 60 + (unsigned)number(d) + sway(d, 10);
 	return sensor ? BAD : state(d);
 }
 
 int nvmlDeviceGetClockInfo(void *d, int clock, unsigned *mhz)
 {
-	*mhz = 1400;
+	*mhz = 1400 + sway(d, 100);
 	return clock == 1 ? state(d) : BAD;
 }
 
@@ -214,7 +226,7 @@ int nvmlDeviceGetCurrentClocksEventReasons(void *d, unsigned long long *bits)
 
 int nvmlDeviceGetPcieThroughput(void *d, int direction, unsigned *kb)
 {
-	*kb = direction ? 2000 : 1000;
+	*kb = (direction ? 2000 : 1000) + sway(d, 1000);
 	return state(d);
 }
 

@@ -20,6 +20,7 @@ end() {
 	exit $status
 }
 trap end EXIT
+trap 'exit 1' HUP INT TERM
 LC_ALL=C.UTF-8 HOME=$here XDG_CONFIG_HOME=$here/config XDG_STATE_HOME=$here/state
 export LC_ALL HOME XDG_CONFIG_HOME XDG_STATE_HOME
 unset WERKBANK_HOME WERKBANK_GLYPHS WERKBANK_NOW TMUX NO_COLOR
@@ -90,7 +91,7 @@ shows 'werkbank train .*--detach' 'the command of the training'
 press y
 shows '> (Watch|Translate with) demo' 'it is being trained'
 press 3
-shows 'demo' 'the run view'
+shows 'step [1-9][0-9,]* / ' 'the run view: the first steps are there'
 press 1
 shows '> Translate with demo' 'it is trained: the next step is to translate'
 press 6

@@ -57,6 +57,7 @@ EXTRA_DIST += %D%/peers/moses.sh %D%/peers/pytorch_model.py %D%/peers/pytorch_tr
 	%D%/peers/safetensors_read.py
 EXTRA_DIST += %D%/peers/bpe_compare.py %D%/peers/bpe_speed.py %D%/peers/race.py %D%/peers/wmt_size.sh
 EXTRA_DIST += %D%/peers/ctranslate2_decode.py %D%/peers/tensorboard_read.py
+EXTRA_DIST += %D%/peers/front_ends.sh %D%/peers/nvtop_nvml.c
 # Recorded screens and files, all of them.
 EXTRA_DIST += %D%/golden
 TESTS += tests/run %D%/layers.sh %D%/cli.sh %D%/eval.sh %D%/screens.sh %D%/terminal.sh %D%/terminals.sh
