@@ -56,6 +56,7 @@ until_shown "ready"
 
 $tmux send-keys -l "two dogs"
 until_shown "zwei Hunde"
+$tmux send-keys Enter
 echo "ok       as you type"
 
 # Wide characters and marks go in and out as they should.
@@ -72,7 +73,14 @@ $tmux send-keys C-e C-u
 $tmux send-keys -l "slow two dogs"
 until_shown "slow two dogs"
 sleep 0.25
-kill -KILL "$(child)"
+dead=$(child)
+kill -KILL "$dead"
+n=0
+while test "$(cat "$here/pid")" = "$dead"; do
+	n=$((n + 1))
+	test $n -lt 200 || fail "no translator was started again"
+	sleep 0.05
+done
 until_shown "slow zwei Hunde"
 echo "ok       killed while it translates: asked again"
 
@@ -82,6 +90,7 @@ $tmux send-keys C-e C-u
 $tmux send-keys -l "a man reads the newspaper"
 until_shown "a man reads the newspaper"
 until_shown "…"
+until_shown " s: Ctrl-R starts it again"
 $tmux send-keys F1
 until_shown "type: keys are text"
 $tmux send-keys Escape
@@ -139,4 +148,15 @@ while kill -0 "$pid" 2>/dev/null; do
 	sleep 0.05
 done
 echo "ok       no translator is left behind"
-echo "8 passed, 0 failed, 0 skipped"
+
+# What was sent with Enter is there again the next time, and only its owner can read it.
+test "$(cat "$here/werkbank/sentences")" = "two dogs" || fail "kept: $(cat "$here/werkbank/sentences")"
+test "$(stat -c %a "$here/werkbank/sentences")" = 600 || fail "others can read the sentences"
+$tmux respawn-pane -k "$here/bin/werkbank watch -C $here/w demo; echo shell again; sleep 100"
+until_shown "2 data"
+$tmux send-keys 7
+until_shown "ready"
+$tmux send-keys Up
+until_shown "zwei Hunde"
+echo "ok       sentences are kept"
+echo "9 passed, 0 failed, 0 skipped"

@@ -5,11 +5,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include "share/base/file.h"
 #include "share/base/text.h"
 #include "share/base/util.h"
 #include "tui/edit.h"
 #include "tui/keys.h"
+#include "tui/kept_lines.h"
 
 static struct err e;
 
@@ -131,6 +135,55 @@ TEST(edit_history)
 		press(&d, "<Ctrl-P>");
 	check_str(edit_text(&d), "line 200");
 	edit_close(&d);
+}
+
+TEST(edit_lines_are_kept)
+{
+	struct edit d = { 0 };
+	char path[400], line[1200];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "%s/state/werkbank/sentences", test_folder());
+	kept_lines_read(&d, path);
+	check_int(d.n_history, 0);
+	check_int(kept_lines_add(path, "two dogs", &e), 0);
+	check_int(kept_lines_add(path, "", &e), 0);
+	check_int(kept_lines_add(path, "größe 日本", &e), 0);
+	check(!stat(path, &st) && (st.st_mode & 0777) == 0600);
+	kept_lines_read(&d, path);
+	check_int(d.n_history, 2);
+	press(&d, "<Up><Up>");
+	check_str(seen(&d), "two dogs|");
+	edit_close(&d);
+
+	/* a foreign hand: neither control characters nor broken UTF-8 get in, the mode is mended */
+	check_int(file_write_all(path, "a\x1b[31mb\n\xff\xfe\n\0c\nlast", 18, &e), 0);
+	check(!chmod(path, 0644));
+	kept_lines_read(&d, path);
+	press(&d, "<Up>");
+	check_str(seen(&d), "last|");
+	press(&d, "<Up>");
+	check_str(seen(&d), "a[31mb|");
+	edit_close(&d);
+	check_int(kept_lines_add(path, "more", &e), 0);
+	check(!stat(path, &st) && (st.st_mode & 0777) == 0600);
+
+	/* bounded, however long it goes on */
+	memset(line, 'x', sizeof(line) - 1);
+	line[sizeof(line) - 1] = 0;
+	for (int i = 0; i < 1000; i++) {
+		snprintf(line, 6, "%05d", i);
+		line[5] = 'x';
+		check_int(kept_lines_add(path, line, &e), 0);
+	}
+	check(!stat(path, &st) && (st.st_mode & 0777) == 0600);
+	check(st.st_size < (off_t)KEPT_LINES_BYTES + (off_t)sizeof(line) + 1);
+	kept_lines_read(&d, path);
+	check(d.n_history > 50 && !strncmp(d.history[d.n_history - 1], "00999x", 6));
+	edit_close(&d);
+	/* a link is not followed */
+	check(!unlink(path) && !symlink("elsewhere", path));
+	check_int(kept_lines_add(path, "x", &e), ERR_IO);
 }
 
 TEST(edit_paste)

@@ -230,6 +230,50 @@ TEST(service_trusts_nothing)
 	service_free(s);
 }
 
+TEST(service_that_hangs)
+{
+	struct service *s = start("fake_eval");
+	const struct service_answer *a;
+	long pid;
+
+	await_state(s, SERVICE_READY);
+	pid = service_pid(s);
+	service_set_patience(s, 0.2, 60);
+	a = await(s, ask(s, "sulk"));
+	if (check(a && a->error))
+		check(strstr(a->error, " s: the translator was ended and is started") != NULL);
+	check(strstr(service_trouble(s), "no answer for") != NULL);
+	check_int(service_deaths(s), 1);
+	check(isnan(service_asked(s)));
+	/* it is another one, and what is slow by nature gets the time it needs */
+	service_set_patience(s, 60, 60);
+	a = await(s, ask(s, "slow two"));
+	if (check(a && !a->error))
+		check_str(a->translations[0].text, "slow zwei");
+	check(service_pid(s) != pid);
+	check_int(service_deaths(s), 1);
+	service_free(s);
+}
+
+/* A model that is never loaded. */
+TEST(service_never_ready)
+{
+	const char *const argv[] = { "sleep", "60", NULL };
+	struct service *s = service_new(argv, &e);
+
+	if (!check(s != NULL))
+		return;
+	service_update(s, 100);
+	service_set_patience(s, 60, 5);
+	check(service_due(s, 102) > 2.9 && service_due(s, 102) < 3.1);
+	service_update(s, 104.9);
+	check_int(service_state(s), SERVICE_STARTING);
+	service_update(s, 105.1);
+	check_int(service_state(s), SERVICE_DOWN);
+	check_str(service_trouble(s), "the translator was not ready after 5 s");
+	service_free(s);
+}
+
 TEST(service_without_a_program)
 {
 	struct service *s = start("no such program");

@@ -514,49 +514,57 @@ TEST(workbench_world)
 
 #define SENTINEL 0x7E	/* '~', drawn by no view */
 
-/* The first cell outside body that is no longer as it was; NULL: none. */
-static const struct cell *spilled(const struct grid *g, struct rect body)
+/* A margin of a row and two columns on every side shows what goes beyond the body. */
+#define MARGIN_ROWS 1
+#define MARGIN_COLS 2
+
+static bool is_margin(const struct grid *g, int row, int col)
+{
+	return row < MARGIN_ROWS || row >= g->rows - MARGIN_ROWS || col < MARGIN_COLS ||
+	       col >= g->cols - MARGIN_COLS;
+}
+
+/* Columns of the margin first of all: of the rows in the middle only their ends. */
+static int next_margin_col(const struct grid *g, int row, int col)
+{
+	col++;
+	return is_margin(g, row, col) ? col : g->cols - MARGIN_COLS;
+}
+
+/* The first cell of the margin that is no longer as it was; NULL: none. */
+static const struct cell *spilled(const struct grid *g)
 {
 	for (int row = 0; row < g->rows; row++)
-		for (int col = 0; col < g->cols; col++) {
-			bool in = row >= body.row && row < body.row + body.rows &&
-				  col >= body.col && col < body.col + body.cols;
-			const struct cell *c = grid_at(g, row, col);
-
-			if (!in && c->ch != SENTINEL)
-				return c;
-		}
+		for (int col = 0; col < g->cols; col = next_margin_col(g, row, col))
+			if (grid_at(g, row, col)->ch != SENTINEL)
+				return grid_at(g, row, col);
 	return NULL;
 }
 
 static int n_spilled;	/* told of only a few times */
 
-static void draw_at(const struct view *v, void *state, struct world *w, int rows, int cols)
+static void draw_at(const struct view *v, void *state, struct world *w, struct grid *g)
 {
-	/* a margin on every side shows what goes beyond the body */
-	struct grid g = { .charset = w->charset };
-	struct rect body = { 1, 2, rows, cols };
+	struct rect body = { MARGIN_ROWS, MARGIN_COLS, g->rows - 2 * MARGIN_ROWS,
+			     g->cols - 2 * MARGIN_COLS };
 	const struct cell *c;
 
-	if (grid_resize(&g, rows + 2, cols + 4, &e))
-		return;
-	for (int i = 0; i < g.rows * g.cols; i++)
-		g.cells[i].ch = SENTINEL;
-	for (int row = 0; row < rows; row++)
-		for (int col = 0; col < cols; col++)
-			grid_put(&g, body.row + row, body.col + col, STYLE_NORMAL, ' ');
-	v->draw(state, &g, body, w);
+	for (int row = 0; row < g->rows; row++)
+		for (int col = 0; col < g->cols; col = next_margin_col(g, row, col))
+			g->cells[row * g->cols + col].ch = SENTINEL;
+	v->draw(state, g, body, w);
 	/* smaller than this the workbench cuts off what a view draws too much */
-	if (rows >= 8 && cols >= 30 && (c = spilled(&g, body)) && n_spilled++ < 5)
+	if (body.rows >= 8 && body.cols >= 30 && (c = spilled(g)) && n_spilled++ < 5)
 		test_fail(__FILE__, __LINE__, "%s at %d x %d draws outside, at %d, %d", v->name,
-			  rows, cols, (int)((c - g.cells) / g.cols), (int)((c - g.cells) % g.cols));
-	grid_free(&g);
+			  body.rows, body.cols, (int)((c - g->cells) / g->cols),
+			  (int)((c - g->cells) % g->cols));
 }
 
 static void draw_every_size(const struct view *v, struct world *w)
 {
 	bool all = getenv("WERKBANK_EVERY_SIZE") != NULL;
 	void *state = calloc(1, MAX(v->state_size, (size_t)1));
+	struct grid g = { .charset = w->charset };
 
 	w->view = v->name;
 	w->front = true;
@@ -570,7 +578,9 @@ static void draw_every_size(const struct view *v, struct world *w)
 			break;
 	for (int rows = 1; rows <= 200; rows += all || rows < 12 ? 1 : 1 + rows / 5)
 		for (int cols = 1; cols <= 400; cols += all || cols < 24 ? 1 : 1 + cols / 7)
-			draw_at(v, state, w, rows, cols);
+			if (!grid_resize(&g, rows + 2 * MARGIN_ROWS, cols + 2 * MARGIN_COLS, &e))
+				draw_at(v, state, w, &g);
+	grid_free(&g);
 	if (v->close)
 		v->close(state);
 	free(state);

@@ -4,6 +4,7 @@
  *	$XDG_CONFIG_HOME/werkbank/keys		key map (keys.h)
  *	$XDG_CONFIG_HOME/werkbank/NAME.theme	themes (theme.h)
  *	$XDG_STATE_HOME/werkbank/workbench	what is remembered (keep.h)
+ *	$XDG_STATE_HOME/werkbank/sentences	typed into the translate console (kept_lines.h)
  *
  * where those variables are not set: ~/.config, ~/.local/state.
  */
@@ -92,10 +93,12 @@ int app_load_theme(struct app *a, const char *name, struct err *e)
 
 void app_recall(struct app *a)
 {
-	char *path = place("XDG_STATE_HOME", ".local/state", "workbench", "");
 	struct buf text = { 0 };
 	struct err ignored;
+	char *path;
 
+	a->wish->state_folder = place("XDG_STATE_HOME", ".local/state", "", "");
+	path = world_state_path(&a->world, "workbench");
 	if (path && file_exists(path) && !file_read_all(path, MAX_FILE, &text, &ignored))
 		keep_read(&a->wish->keep, buf_text(&text));
 	buf_free(&text);
@@ -105,23 +108,17 @@ void app_recall(struct app *a)
 /* Nothing is lost that matters when this fails, so nobody hears of it. */
 void app_remember(struct app *a)
 {
-	char *path, *slash;
 	struct buf text = { 0 };
 	struct err ignored;
+	char *path;
 
 	keep_set(&a->wish->keep, "view", view_tabs[a->front]->name);
 	if (!a->wish->keep.changed)
 		return;
-	path = place("XDG_STATE_HOME", ".local/state", "workbench", "");
-	slash = path ? strrchr(path, '/') : NULL;
+	path = world_state_path(&a->world, "workbench");
 	keep_write(&a->wish->keep, &text);
-	if (slash) {
-		*slash = 0;
-		if (!file_make_folders(path, &ignored)) {
-			*slash = '/';
-			file_write_all(path, buf_text(&text), text.len, &ignored);
-		}
-	}
+	if (path && !file_make_folders(a->wish->state_folder, &ignored))
+		file_write_all(path, buf_text(&text), text.len, &ignored);
 	buf_free(&text);
 	free(path);
 }

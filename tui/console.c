@@ -460,9 +460,22 @@ static void keep_within(struct console *c)
 		c->other = MIN(c->other, (int)o->n_alternatives - 1);
 }
 
+/* Seconds of waiting go on on the screen. */
+static bool look_at_clock(struct console *c, double now)
+{
+	double longest = 0;
+	int before = c->waited;
+
+	for (int i = 0; i < CONSOLE_SIDES; i++)
+		if (c->sides[i].service && now - service_asked(c->sides[i].service) > longest)
+			longest = now - service_asked(c->sides[i].service);
+	c->waited = (int)MIN(longest, 1e6);
+	return c->waited != before;
+}
+
 bool console_update(struct console *c, double now)
 {
-	bool news = false;
+	bool news = look_at_clock(c, now);
 
 	look_for_newer(c, now);
 	for (int i = 0; i < CONSOLE_SIDES; i++) {

@@ -62,6 +62,7 @@ struct console {
 	bool wants_others;	/* alternatives were asked for at the cursor */
 	struct translate_file *file;	/* owned; NULL: none */
 	double looked;		/* when the newest checkpoint was looked for */
+	int waited;		/* seconds for which a translator has not answered */
 	char trouble[300];	/* of the last checkpoint that could not be followed; "" */
 };
 

@@ -10,7 +10,8 @@
 #include "tui/draw.h"
 #include "tui/figures.h"
 
-#define WIDE 100	/* columns from which two sides stand beside each other */
+#define WIDE   100	/* columns from which two sides stand beside each other */
+#define SLOW_S 5	/* of waiting, from which on it is said */
 
 /* ---- where things go ---- */
 
@@ -148,11 +149,18 @@ static void draw_head(const struct console *c, struct grid *g, struct rect r)
 	char text[160];
 	enum style style;
 	const char *state = state_of(s, &style);
+	char slow[80];
 
 	if (r.rows < 1)
 		return;
 	name_of(s, text, sizeof(text));
 	at += draw_text(g, r.row, at, right - at + 1, STYLE_TITLE, text) + 3;
+	if (c->waited >= SLOW_S) {
+		snprintf(slow, sizeof(slow), "no answer for %d s: Ctrl-R starts it again",
+			 c->waited);
+		state = slow;
+		style = STYLE_WARN;
+	}
 	at += draw_text(g, r.row, at, right - at + 1, style, state) + 3;
 	if (s->next) {
 		char step[FIGURE_BYTES];

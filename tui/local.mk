@@ -6,6 +6,7 @@ libtui_a_SOURCES = \
 	%D%/app.c      %D%/app.h %D%/app_internal.h \
 	%D%/app_files.c %D%/app_keys.c %D%/app_text.c %D%/app_turn.c \
 	%D%/keep.c     %D%/keep.h \
+	%D%/kept_lines.c %D%/kept_lines.h \
 	%D%/commands.c %D%/commands.h \
 	%D%/contrast.c %D%/contrast.h \
 	%D%/places.c   %D%/places.h \

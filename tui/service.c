@@ -19,6 +19,9 @@
 #define MAX_READ   (256u << 10)	/* bytes taken in at one turn */
 #define MAX_TRIES  2		/* times a request may go to a child */
 #define LONG_LIFE  60.0		/* a child that lived so long had no trouble with starting */
+#define ANSWER_S   60.0		/* to wait for an answer … */
+#define BYTE_S	   0.01		/* … and for each byte of the request */
+#define LOAD_S	   600.0	/* to wait for a model to be loaded */
 
 struct slot {
 	struct buf line;	/* the newest request, until it is answered; empty: none */
@@ -42,8 +45,10 @@ struct service {
 	int64_t asked;		/* its id; 0: none */
 	int     asked_slot;
 	double  asked_at;
+	double  answer_s, load_s;	/* how long to wait; see service_set_patience() */
 	struct buf out;		/* bytes for the child … */
 	size_t  out_done;	/* … of which so many are written */
+	size_t  out_bytes;	/* of the request that is with the child */
 	struct buf in;		/* of a line that has not ended yet */
 	size_t  in_seen;	/* bytes of it without a line end */
 	struct buf err;		/* the same of standard error */
@@ -63,6 +68,7 @@ struct service *service_new(const char *const *argv, struct err *e)
 		return NULL;
 	s->proc = (struct proc){ .pid = -1, .in = -1, .out = -1, .err = -1 };
 	s->model.step = -1;
+	service_set_patience(s, ANSWER_S, LOAD_S);
 	while (argv[n])
 		n++;
 	if (!(s->argv = mem_alloc(n + 1, sizeof(*s->argv), e)))
@@ -74,6 +80,12 @@ struct service *service_new(const char *const *argv, struct err *e)
 fail:
 	service_free(s);
 	return NULL;
+}
+
+void service_set_patience(struct service *s, double answer_s, double load_s)
+{
+	s->answer_s = answer_s;
+	s->load_s = load_s;
 }
 
 static void forget_slot(struct slot *slot)
@@ -273,6 +285,7 @@ static bool send_next(struct service *s, double now)
 		buf_add(&s->out, slot->line.data + 1, slot->line.len - 1);
 		if (s->out.failed)
 			return false;
+		s->out_bytes = s->out.len;
 		slot->sent = true;
 		slot->tries++;
 		s->asked = slot->id;
@@ -455,6 +468,40 @@ static bool read_all(struct service *s, double now)
 	return news | (!open && take_end(s, now));
 }
 
+/* Seconds left until the child is given up; NaN: nothing is awaited of it. */
+static double patience_left(const struct service *s, double now)
+{
+	if (s->proc.pid < 0)
+		return NAN;
+	if (!s->ready)
+		return s->started + s->load_s - now;
+	if (!s->asked)
+		return NAN;
+	return s->asked_at + s->answer_s + BYTE_S * (double)s->out_bytes - now;
+}
+
+/* It lives, and says nothing. */
+static bool give_up(struct service *s, double now)
+{
+	struct slot *slot = &s->slots[s->asked_slot];
+	char how[120];
+
+	if (!(patience_left(s, now) <= 0))
+		return false;
+	if (!s->ready) {
+		snprintf(how, sizeof(how), "the translator was not ready after %.0f s",
+			 now - s->started);
+	} else {
+		snprintf(how, sizeof(how),
+			 "no answer for %.0f s: the translator was ended and is started again",
+			 now - s->asked_at);
+		if (slot->id == s->asked)
+			answer_with_error(slot, how);
+	}
+	died(s, how, now);
+	return true;
+}
+
 bool service_update(struct service *s, double now)
 {
 	bool news = false;
@@ -466,7 +513,7 @@ bool service_update(struct service *s, double now)
 		return true;
 	}
 	news |= read_all(s, now);
-	if (s->proc.pid < 0)
+	if (s->proc.pid < 0 || give_up(s, now))
 		return true;
 	news |= send_next(s, now);
 	write_out(s);
@@ -506,6 +553,11 @@ bool service_waits(const struct service *s, enum service_slot slot, double *sinc
 	return x->line.len > 0;
 }
 
+double service_asked(const struct service *s)
+{
+	return s->proc.pid >= 0 && s->asked ? s->asked_at : NAN;
+}
+
 const char *service_trouble(const struct service *s)
 {
 	return s->trouble;
@@ -529,6 +581,9 @@ double service_due(const struct service *s, double now)
 		return isnan(s->again) ? 0 : MAX(s->again - now, 0.0);
 	if (s->out.len > s->out_done || !isnan(s->closed))
 		return 0.02;
+	due = patience_left(s, now);
+	if (!isnan(due))
+		due = MAX(due, 0.0);
 	for (int i = 0; i < SLOT_COUNT; i++) {
 		const struct slot *x = &s->slots[i];
 

@@ -11,7 +11,8 @@
  * --serve …"). One request is with the child at a time; of those that wait,
  * a newer one takes the place of the older one in the same slot. When the child
  * dies it is started again, after 0.2 s, then 1, 5 and 30 s, and what it was asked is asked once
- * more; a request that killed it twice is answered with an error. Nothing
+ * more; a request that killed it twice is answered with an error. So is one that it
+ * does not answer in time: the child is ended and started again. Nothing
  * here waits: pipes do not block, so a child that hangs costs its answers, not
  * the screen. What it says is not trusted: lines have a longest length, and
  * arrays that do not fit each other are cut.
@@ -92,6 +93,11 @@ struct service;
 
 /* argv is copied. The child starts with the first update. NULL: ERR_NOMEM. */
 struct service *service_new(const char *const *argv, struct err *e);
+/*
+ * How long to wait for an answer (60 s and 10 ms for each byte of the request, unless this says
+ * otherwise), and for a child to load its model (600 s).
+ */
+void service_set_patience(struct service *s, double answer_s, double load_s);
 /* Ends the child, without waiting for it to agree. */
 void service_free(struct service *s);
 
@@ -116,6 +122,8 @@ const struct service_model *service_model(const struct service *s);
 const struct service_answer *service_answer(const struct service *s, enum service_slot slot);
 /* Whether a slot's newest request has no answer yet; since when it is with the child (NaN: not). */
 bool service_waits(const struct service *s, enum service_slot slot, double *since);
+/* Since when a request, the newest or an older one, is with the child; NaN: none is. */
+double service_asked(const struct service *s);
 /* The last line it wrote to standard error, or how it ended; "" when there is nothing to say. */
 const char *service_trouble(const struct service *s);
 /* How often it died. */

@@ -17,6 +17,7 @@
 #include "tui/console_panes.h"
 #include "tui/draw.h"
 #include "tui/history.h"
+#include "tui/kept_lines.h"
 #include "tui/view.h"
 
 #define MAX_CHOICES 500
@@ -30,6 +31,7 @@ struct translate_view {
 	char *run;		/* owned: the workbench's run that side 0 was last opened for */
 	char *file;		/* owned: to be translated, while its output is asked for */
 	double tried;		/* when a checkpoint was last looked for */
+	char *sentences;	/* owned: file of what was typed; NULL: none */
 };
 
 static int translate_open(void *state, struct world *w, struct err *e)
@@ -37,7 +39,12 @@ static int translate_open(void *state, struct world *w, struct err *e)
 	struct translate_view *v = state;
 
 	v->tried = -INFINITY;
-	return console_open(&v->console, w->workspace, e);
+	if (console_open(&v->console, w->workspace, e))
+		return e->code;
+	v->sentences = world_state_path(w, "sentences");
+	if (v->sentences)
+		kept_lines_read(&v->console.input, v->sentences);
+	return 0;
 }
 
 static void translate_close(void *state)
@@ -47,6 +54,7 @@ static void translate_close(void *state)
 	console_close(&v->console);
 	free(v->run);
 	free(v->file);
+	free(v->sentences);
 }
 
 static void say(struct world *w, int code, const struct err *e)
@@ -193,6 +201,19 @@ static unsigned translate_update(void *state, struct world *w)
 
 /* ---- typing ---- */
 
+/* With Enter; what was typed on the way to it is nobody's business. */
+static void remember(struct translate_view *v, struct world *w)
+{
+	struct edit *d = &v->console.input;
+	const char *last = d->n_history ? d->history[d->n_history - 1] : "";
+	bool is_new = strcmp(last, edit_text(d)) != 0;
+	struct err e = { 0 };
+
+	if (edit_remember(d, edit_text(d), &e) ||
+	    (is_new && v->sentences && kept_lines_add(v->sentences, edit_text(d), &e)))
+		world_say(w, STYLE_BAD, "%s", e.text);
+}
+
 static bool translate_typing(void *state)
 {
 	struct translate_view *v = state;
@@ -213,7 +234,7 @@ static unsigned translate_key(void *state, struct world *w, int key)
 		say(w, console_changed(c, clock_mono_s(), &e), &e);
 		return REACT_REDRAW | REACT_SOON;
 	case EDIT_DONE:
-		say(w, edit_remember(&c->input, edit_text(&c->input), &e), &e);
+		remember(v, w);
 		return REACT_REDRAW;
 	case EDIT_LEFT:
 		c->focus = CONSOLE_WORDS;

@@ -35,6 +35,7 @@ struct world_wishes {
 	char *command_title;	/* owned */
 
 	struct keep keep;	/* what is remembered from one time to the next */
+	char *state_folder;	/* owned: where, with a slash at its end; NULL: nothing is */
 	char look[40];		/* theme to take; "": as it is */
 	int mouse;		/* 1 on, 0 off, -1 as it is */
 

@@ -38,6 +38,7 @@ void world_close(struct world *w)
 	if (wish) {
 		prompt_close(&wish->prompt);
 		keep_free(&wish->keep);
+		free(wish->state_folder);
 		wizard_free(wish->wizard);
 		wishes_forget_command(wish);
 		buf_free(&wish->copy);
@@ -263,6 +264,14 @@ const char *world_recall(const struct world *w, const char *key)
 void world_keep(struct world *w, const char *key, const char *value)
 {
 	keep_set(&w->wishes->keep, key, value);
+}
+
+char *world_state_path(const struct world *w, const char *name)
+{
+	struct err ignored;
+
+	return w->wishes->state_folder ? file_path(&ignored, "%s%s", w->wishes->state_folder, name)
+				       : NULL;
 }
 
 void world_set_look(struct world *w, const char *theme, int mouse)

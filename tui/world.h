@@ -106,6 +106,12 @@ void world_wizard(struct world *w, const struct wizard_form *form);
 const char *world_recall(const struct world *w, const char *key);
 void world_keep(struct world *w, const char *key, const char *value);
 
+/*
+ * The path of a file of the user's for what is remembered beside that ("sentences"), owned by the
+ * caller; NULL: nothing is to be remembered.
+ */
+char *world_state_path(const struct world *w, const char *name);
+
 /* Take another theme (NULL: stay), listen to the mouse (1), do not (0), or as it is (-1); remembered. */
 void world_set_look(struct world *w, const char *theme, int mouse);
 
