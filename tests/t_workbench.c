@@ -541,7 +541,7 @@ static const struct cell *spilled(const struct grid *g)
 	return NULL;
 }
 
-static int n_spilled;	/* told of only a few times */
+static int n_spilled;	/* of a view; told of only a few times */
 
 static void draw_at(const struct view *v, void *state, struct world *w, struct grid *g)
 {
@@ -566,6 +566,7 @@ static void draw_every_size(const struct view *v, struct world *w)
 	void *state = calloc(1, MAX(v->state_size, (size_t)1));
 	struct grid g = { .charset = w->charset };
 
+	n_spilled = 0;
 	w->view = v->name;
 	w->front = true;
 	w->news = NEWS_RUN | NEWS_HISTORY | NEWS_JOBS;
@@ -577,7 +578,7 @@ static void draw_every_size(const struct view *v, struct world *w)
 		if (!(v->update(state, w) & REACT_AGAIN))
 			break;
 	for (int rows = 1; rows <= 200; rows += all || rows < 12 ? 1 : 1 + rows / 5)
-		for (int cols = 1; cols <= 400; cols += all || cols < 24 ? 1 : 1 + cols / 7)
+		for (int cols = 1; cols <= 400; cols += all || cols < 48 ? 1 : 1 + cols / 7)
 			if (!grid_resize(&g, rows + 2 * MARGIN_ROWS, cols + 2 * MARGIN_COLS, &e))
 				draw_at(v, state, w, &g);
 	grid_free(&g);

@@ -89,7 +89,8 @@ void log_draw_row(struct grid *g, struct rect r, const struct log_row *row)
 	if (l->step >= 0)
 		draw_text_right(g, r.row, at + 9, 10, STYLE_DIM, figure_count(text, l->step));
 	at += 12;
-	draw_text(g, r.row, at, 7, row->selected ? STYLE_SELECTED : style, kinds[l->kind].word);
+	draw_text(g, r.row, at, MIN(7, r.col + r.cols - at),
+		  row->selected ? STYLE_SELECTED : style, kinds[l->kind].word);
 	at += 9;
 	if (style != STYLE_DIM)
 		style = STYLE_NORMAL;
