@@ -11,7 +11,7 @@ test_sources = \
 	%D%/t_plan.c \
 	%D%/t_score.c %D%/t_decode.c \
 	%D%/t_tui.c %D%/t_edit.c %D%/t_service.c %D%/t_console.c
-test_sources += %D%/t_workbench.c
+test_sources += %D%/t_workbench.c %D%/t_prompt.c
 test_sources += %D%/t_sp.c %D%/t_network.c
 test_sources += %D%/t_export.c %D%/t_import.c %D%/small_ckpt.h %D%/t_team.c
 test_sources += %D%/t_plan_net.c %D%/t_average.c %D%/t_wishes.c %D%/t_suggest.c %D%/t_ema.c %D%/t_shortlist.c %D%/sharp_model.h
