@@ -48,7 +48,7 @@ libdata_a_SOURCES = \
 	%D%/side.c        %D%/side.h        %D%/prep_stages.h \
 	%D%/placer.c      %D%/placer.h \
 	%D%/prep_pairs.c  %D%/prep_pairs.h  %D%/prep_words.c \
-	%D%/prep_read.c   %D%/prep_learn.c  %D%/prep_encode.c %D%/prep_shards.c %D%/prep_keep.c \
+	%D%/prep_read.c   %D%/prep_learn.c  %D%/prep_encode.c %D%/prep_shards.c %D%/prep_keep.c %D%/prep_pieces.c %D%/prep_pieces.h \
 	%D%/word_cache.h  %D%/word_ids.c    %D%/word_ids.h \
 	%D%/shard.c       %D%/shard.h       %D%/short_word.h \
 	%D%/shortlist.c   %D%/shortlist.h   %D%/shortlist_command.c %D%/shortlist_learn.c \

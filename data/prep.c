@@ -25,7 +25,7 @@ static const struct prep_stage stages[] = {
 	  "min_words max_words max_ratio max_word_chars drop_duplicates drop_copies max_foreign "
 	  "max_char_ratio overlap",
 	  "read", "work/verdicts work/counts" },
-	{ "learn", prep_learn_pieces, 1, PREP_TEXTS_NOT,
+	{ "learn", prep_learn_pieces, 1, PREP_TEXTS_PIECES,
 	  "segmentation segmentation=bpe?merges segmentation=bpe?min_frequency "
 	  "segmentation=sentencepiece?vocabulary_size",
 	  "judge", "%M work/%V" },

@@ -4,6 +4,7 @@
 
 #include "data/pipeline.h"
 #include "data/prep_pairs.h"
+#include "data/prep_pieces.h"
 #include "data/vocab.h"
 #include "data/word_ids.h"
 #include "share/base/file.h"
@@ -222,8 +223,10 @@ int prep_encode(struct prep *p, struct err *e)
 		q.counts = prep_read_counts(p, words->n, e);
 		rc = q.counts ? prep_read_verdicts(p, "verdicts", &q.verdicts, e) : e->code;
 	}
-	if (!rc && !(rc = find_pieces(&q, e)) && !(rc = drop_long_pairs(&q, e)) &&
-	    !(rc = write_vocabulary(&q, vocab, e)) && !(rc = write_ids(&q, vocab, e)))
+	if (!rc && !(rc = find_pieces(&q, e)) && !(rc = drop_long_pairs(&q, e)))
+		rc = p->c->pieces_from ? prep_pieces_take_vocabulary(p, e)
+				       : write_vocabulary(&q, vocab, e);
+	if (!rc && !(rc = write_ids(&q, vocab, e)))
 		progress_end(&p->progress, "%lld pairs, %lld over-long ones dropped",
 			     (long long)p->numbers.pairs[0], (long long)q.dropped);
 	free(vocab);

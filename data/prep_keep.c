@@ -359,7 +359,9 @@ static int copy_codes(struct keeping *k, struct err *e)
 	if (k->p->c->segmentation == SEGMENTATION_BPE)
 		return copy(k, "bpe.codes", k->mark + 1, e);
 	rc = copy(k, "sentencepiece.model", "m_common.model", e);
-	return rc ? rc : copy(k, "work/sentencepiece.vocab", "m_common.vocab", e);
+	if (rc || k->p->c->pieces_from)
+		return rc;
+	return copy(k, "work/sentencepiece.vocab", "m_common.vocab", e);
 }
 
 int prep_keep_text(struct prep *p, struct err *e)

@@ -4,6 +4,7 @@
 
 #include "data/bpe.h"
 #include "data/prep_pairs.h"
+#include "data/prep_pieces.h"
 #include "data/sp.h"
 #include "share/base/file.h"
 
@@ -88,10 +89,14 @@ int prep_learn_pieces(struct prep *p, struct err *e)
 
 	if (!rc) {
 		progress_begin(&p->progress, "learn", words->n, "words");
-		rc = is_bpe ? learn_bpe(p, words, counts, e) :
+		rc = p->c->pieces_from ? prep_pieces_take_codes(p, e) :
+		     is_bpe ? learn_bpe(p, words, counts, e) :
 			      learn_sentencepiece(p, words, counts, e);
 	}
-	if (!rc && is_bpe)
+	if (!rc && p->c->pieces_from)
+		progress_end(&p->progress, "%lld taken from %s", (long long)p->numbers.merges,
+			     p->c->pieces_from);
+	else if (!rc && is_bpe)
 		progress_end(&p->progress, "%lld of %lld merges", (long long)p->numbers.merges,
 			     (long long)p->c->merges);
 	else if (!rc)

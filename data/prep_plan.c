@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "data/prep_pieces.h"
 #include "share/base/clock.h"
 #include "share/base/file.h"
 #include "share/base/util.h"
@@ -89,6 +90,20 @@ static int add_texts(struct json_writer *w, const struct texts *t, enum prep_tex
 	return rc;
 }
 
+/* Those that are taken from elsewhere; without them nothing, as ever. */
+static int add_pieces(struct json_writer *w, const struct prep *p, struct err *e)
+{
+	struct buf pieces = { 0 };
+	int rc = p->c->pieces_from ? prep_pieces_describe(p, &pieces, e) : 0;
+
+	if (!rc && p->c->pieces_from) {
+		json_key(w, "pieces");
+		json_str(w, buf_text(&pieces));
+	}
+	buf_free(&pieces);
+	return rc;
+}
+
 static struct prep_step *find_step(struct prep_plan *plan, const char *name, size_t n)
 {
 	int i;
@@ -139,7 +154,9 @@ static int find_key(struct prep_plan *plan, struct prep *p, int i, struct err *e
 	json_key(&w, "version");
 	json_int(&w, s->version);
 	add_options(&w, p->c, s->options);
-	if (s->texts != PREP_TEXTS_NOT)
+	if (s->texts == PREP_TEXTS_PIECES)
+		rc = add_pieces(&w, p, e);
+	else if (s->texts != PREP_TEXTS_NOT)
 		rc = add_texts(&w, &p->texts, s->texts, e);
 	add_inputs(&w, plan, s->inputs);
 	json_close(&w, '}');
@@ -211,6 +228,18 @@ static bool inputs_differ(struct prep_step *step, const struct json *then, const
 	return json_len(then) != json_len(now) && because(step, "it reads from other stages now");
 }
 
+/* Taken from elsewhere now, or then, or other ones. */
+static bool pieces_differ(struct prep_step *step, const struct json *then, const struct json *now)
+{
+	const char *old = json_text(json_get(then, "pieces"), ""),
+		   *new = json_text(json_get(now, "pieces"), "");
+
+	return strcmp(old, new) &&
+	       because(step, !*old ? "pieces_from is new to it" :
+			     !*new ? "pieces_from is no longer given" :
+				     "pieces_from has other pieces now");
+}
+
 /* Something of what it depends on has changed: what? */
 static int explain_change(struct prep_step *step, const struct texts *t, struct err *e)
 {
@@ -222,7 +251,8 @@ static int explain_change(struct prep_step *step, const struct texts *t, struct 
 	if (json_integer(json_get(then, "version"), -1) !=
 	    json_integer(json_get(now, "version"), -1))
 		because(step, "it was done by another version of werkbank");
-	else if (!options_differ(step, json_get(then, "options"), json_get(now, "options")) &&
+	else if (!pieces_differ(step, then, now) &&
+		 !options_differ(step, json_get(then, "options"), json_get(now, "options")) &&
 		 !texts_differ(step, t, json_get(then, "texts"), json_get(now, "texts")) &&
 		 !inputs_differ(step, json_get(then, "inputs"), json_get(now, "inputs")))
 		because(step, "its record is damaged");

@@ -33,7 +33,8 @@
 enum prep_texts {
 	PREP_TEXTS_NOT,
 	PREP_TEXTS_CONTENTS,	/* what the texts hold */
-	PREP_TEXTS_NAMES	/* what they are called */
+	PREP_TEXTS_NAMES,	/* what they are called */
+	PREP_TEXTS_PIECES	/* not they, but what pieces_from names, if it does */
 };
 
 struct prep_stage {
@@ -48,7 +49,7 @@ struct prep_stage {
 	 * Files in the folder of the corpus, separated by blanks. %K: for each training text, its
 	 * number; %H: for each held-out set, %P: for each set that becomes a shard, its name;
 	 * %S %T: the languages; %M: the file of the segmentation; %V: the vocabulary that
-	 * SentencePiece has beside it (with BPE there is none).
+	 * SentencePiece has beside it (with BPE, and with pieces_from, there is none).
 	 */
 	const char *outputs;
 };

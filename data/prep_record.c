@@ -77,7 +77,7 @@ static int add_pattern(const struct prep *p, const struct pattern *q, struct pre
 	bool packed = memmem(pattern, n, "%P", 2);
 	size_t i, end = texts ? p->texts.n_train : held_out || packed ? (size_t)p->texts.n_sets : 1;
 
-	if (memmem(pattern, n, "%V", 2) && !is_sentencepiece(p))
+	if (memmem(pattern, n, "%V", 2) && (!is_sentencepiece(p) || p->c->pieces_from))
 		return 0;
 	for (i = held_out ? 1 : 0; i < end; i++) {
 		if (packed && !is_packed(p->texts.sets[i]))

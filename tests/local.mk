@@ -154,6 +154,9 @@ TESTS += %D%/install.sh
 EXTRA_DIST += %D%/peers/aarch64.sh
 dist_check_SCRIPTS += %D%/tutorial.sh
 TESTS += %D%/tutorial.sh
+# A training that begins with another's weights.
+dist_check_SCRIPTS += %D%/train_on.sh
+TESTS += %D%/train_on.sh
 # What a run recorded, for other programs, and their logs as runs.
 dist_check_SCRIPTS += %D%/interop.sh
 TESTS += %D%/interop.sh

@@ -83,10 +83,14 @@ for o in "--min-words 2" "--max-words 50" "--max-ratio 3" "--max-word-chars 20" 
 	# shellcheck disable=SC2086
 	same "$o redoes judging and what follows" "$(would_run $o)" "judge learn encode pack ledger "
 done
-for o in "--merges 100" "--min-frequency 3" "--segmentation sentencepiece"; do
+mkdir "$tmp/pieces"
+cp "$corpus/recipe.ini" "$corpus/vocab.tsv" "$corpus/bpe.codes" "$tmp/pieces"
+for o in "--merges 100" "--min-frequency 3" "--segmentation sentencepiece" "--pieces-from $tmp/pieces"; do
 	# shellcheck disable=SC2086
 	same "$o redoes learning and what follows" "$(would_run $o)" "learn encode pack ledger "
 done
+says "pieces of elsewhere: why" 0 'learn +to run +pieces_from is new to it' prep --dry-run --pieces-from "$tmp/pieces"
+says "a corpus has no pieces for itself" 78 'is the corpus itself' prep --dry-run --pieces-from "$corpus"
 same "--max-tokens redoes encoding and what follows" "$(would_run --max-tokens 40)" "encode pack ledger "
 same "--vocabulary-size redoes nothing without SentencePiece" "$(would_run --vocabulary-size 99)" ""
 same "--repair redoes nothing" "$(would_run --repair)" ""
@@ -118,6 +122,7 @@ min-frequency
 min-words
 normalize
 overlap
+pieces-from
 repair
 segmentation
 source-language

@@ -122,6 +122,8 @@ static int train(struct trainer *t, struct err *e)
 	if (t->state.step > 0)
 		report_event(t, "info", "going on from the checkpoint of step %lld",
 			     (long long)t->state.step);
+	if (starting_tell(t, e))
+		return e->code;
 	/* an attempt before may have ended between saving and evaluating */
 	if (t->state.step > 0 && t->state.step < t->conf->steps &&
 	    t->state.step % t->conf->eval_every == 0 && t->evaluated_step < t->state.step &&

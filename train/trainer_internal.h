@@ -3,6 +3,7 @@
  *
  *	trainer.c         the loop
  *	trainer_open.c    opening, resuming, closing
+ *	trainer_start.c   beginning with the weights of another model
  *	trainer_step.c    one optimizer step
  *	trainer_average.c steps that each rank makes alone
  *	trainer_ema.c     a moving average of the weights
@@ -83,6 +84,7 @@ struct trainer {
 	struct ckpt_state state;	/* as the next checkpoint will say it */
 	char   *resumed;	/* owned, first rank: the checkpoint it goes on from; or NULL */
 	bool    resumed_average;	/* … whose model is the weights' average */
+	char   *start_text;	/* owned, first rank: it begins with a model's weights; or NULL */
 	int64_t saved_step;		/* of the newest checkpoint, -1: none */
 	int64_t evaluated_step;		/* of the last evaluation that came through, -1: none */
 	int64_t waited;			/* evaluations since the best one, by stop_metric */
@@ -123,6 +125,15 @@ static inline void at_phase(const struct trainer *t, enum pulse_phase phase)
 int  open_trainer(struct trainer *t, struct err *e);
 void close_trainer(struct trainer *t);
 int  trainer_threads(const struct trainer *t);	/* of the processor's that this rank may use */
+
+/*
+ * trainer_start.c: the first rank loads the weights of the model that start_from names, or of this
+ * checkpoint of the run itself (not NULL), which is bare: imported, and so without moments. tell, on all
+ * ranks and where that was so: says it, and evaluates before the first step.
+ */
+bool starting_is_bare(const char *checkpoint, const struct ckpt_state *found);
+int  starting_load(struct trainer *t, const char *checkpoint, struct err *e);
+int  starting_tell(struct trainer *t, struct err *e);
 
 /* trainer_step.c: one optimizer step; state.step and state.loader_position move on. */
 int trainer_step(struct trainer *t, struct err *e);

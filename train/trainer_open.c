@@ -213,16 +213,20 @@ static int check_same_model(const struct trainer *t, const struct ckpt_state *fo
 	return 0;
 }
 
-/* Load the newest checkpoint into the first rank; without one begin with random weights. */
+/* Load the newest checkpoint into the first rank; without one begin with a model's or random weights. */
 static int load_or_init(struct trainer *t, struct err *e)
 {
 	struct ckpt_state found;
 	const char *folder = t->resumed = ckpt_find_last(t->folder, e);
 	int rc;
 
+	if (!folder && (e->code || t->conf->start_from))
+		return e->code ? e->code : starting_load(t, NULL, e);
 	if (!folder)
-		return e->code ? e->code : model_init(t->model, t->state.seed, e);
+		return model_init(t->model, t->state.seed, e);
 	rc = ckpt_read_state(folder, false, &found, e);
+	if (!rc && starting_is_bare(folder, &found))
+		return starting_load(t, folder, e);
 	if (!rc)
 		rc = check_same_model(t, &found, folder, e);
 	if (!rc)
@@ -495,6 +499,7 @@ void close_trainer(struct trainer *t)
 	evaluations_free(&t->evaluations);
 	free(t->norms);
 	free(t->resumed);
+	free(t->start_text);
 	model_free(t->model);
 	profile_free(t->profile);
 	batch_free(&t->batch);

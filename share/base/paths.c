@@ -7,6 +7,7 @@
 
 #include "share/base/file.h"
 #include "share/base/mem.h"
+#include "share/base/util.h"
 
 /* The folder of the running program, owned by the caller; NULL with e set. */
 static char *program_folder(struct err *e)
@@ -93,6 +94,74 @@ char *paths_workspace(const char *option, struct err *e)
 	if (option)
 		return mem_strdup(option, e);
 	return mem_strdup(home && *home ? home : "werkbank.d", e);
+}
+
+/* The folder of a run's checkpoint, owned; NULL: failure. */
+static char *find_checkpoint(const char *run, const char *which, struct err *e)
+{
+	static const char *const usual[] = { "best", "last" };
+	char *folder = NULL;
+
+	for (size_t i = 0; i < (which ? 1 : ARRAY_LEN(usual)); i++) {
+		free(folder);
+		folder = file_path(e, "%s/checkpoints/%s", run, which ? which : usual[i]);
+		if (!folder || file_exists(folder))
+			return folder;
+	}
+	free(folder);
+	if (which)
+		err_set(e, ERR_NOINPUT, "%s has no checkpoint \"%s\"", run, which);
+	else
+		err_set(e, ERR_NOINPUT, "%s has no checkpoint yet", run);
+	return NULL;
+}
+
+/* NAME:CHECKPOINT, owned; *which points behind the colon, or is NULL. */
+static char *find_run(const char *workspace, const char *name, const char **which, struct err *e)
+{
+	const char *colon = strchr(name, ':');
+	char *run = file_path(e, "%.*s", colon ? (int)(colon - name) : (int)strlen(name), name);
+	char *home = run && !paths_check_name("run", run, e) ? paths_workspace(workspace, e) : NULL;
+	char *folder = home ? file_path(e, "%s/runs/%s", home, run) : NULL;
+
+	*which = colon && colon[1] ? colon + 1 : NULL;
+	if (folder && !file_exists(folder)) {
+		err_set(e, ERR_NOINPUT, "%s: there is no such run (the path of a folder has a / in "
+			"it: ./%s)", folder, run);
+		free(folder);
+		folder = NULL;
+	}
+	free(home);
+	free(run);
+	return folder;
+}
+
+/* A model's folder, or that of a run: then its best checkpoint. */
+static char *find_folder(const char *path, struct err *e)
+{
+	char *checkpoints = file_path(e, "%s/checkpoints", path), *folder = NULL;
+
+	if (checkpoints && file_exists(checkpoints))
+		folder = find_checkpoint(path, NULL, e);
+	else if (checkpoints && file_exists(path))
+		folder = mem_strdup(path, e);
+	else if (checkpoints)
+		err_set(e, ERR_NOINPUT, "%s: there is no such folder", path);
+	free(checkpoints);
+	return folder;
+}
+
+char *paths_model(const char *workspace, const char *name, struct err *e)
+{
+	const char *which;
+	char *run, *folder;
+
+	if (strchr(name, '/'))
+		return find_folder(name, e);
+	run = find_run(workspace, name, &which, e);
+	folder = run ? find_checkpoint(run, which, e) : NULL;
+	free(run);
+	return folder;
 }
 
 int paths_check_name(const char *what, const char *name, struct err *e)

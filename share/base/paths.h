@@ -27,6 +27,14 @@ char *paths_shipped(const char *name, struct err *e);
 char *paths_workspace(const char *option, struct err *e);
 
 /*
+ * The model folder that somebody names: with a / in it the path of one, or of a run's folder; else
+ * NAME or NAME:CHECKPOINT (best, last or a step) of a run in the workspace (option as above).
+ * Without a checkpoint the best, and the last where none was evaluated. Owned by the caller; NULL:
+ * ERR_NOINPUT, saying what is missing.
+ */
+char *paths_model(const char *workspace, const char *name, struct err *e);
+
+/*
  * A name of a run or corpus, as a folder name: letters, digits, . _ - and not
  * starting with a dot; at most 100 bytes. Else ERR_USAGE saying what is wrong.
  */

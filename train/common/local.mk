@@ -4,4 +4,5 @@ libcommon_a_SOURCES = \
 	%D%/control.c %D%/control.h %D%/host_cpu.c %D%/host_cpu.h %D%/host_disk.c %D%/host_disk.h \
 	%D%/host_file.c %D%/host_file.h %D%/host_gpu.c %D%/host_gpu.h %D%/host_ib.c \
 	%D%/host_net.c %D%/host_net.h %D%/host_nvml.c %D%/host_nvml.h %D%/leftover.c \
-	%D%/leftover.h %D%/linkfile.c %D%/linkfile.h %D%/network.c %D%/network.h
+	%D%/leftover.h %D%/linkfile.c %D%/linkfile.h %D%/network.c %D%/network.h \
+	%D%/start_from.c %D%/start_from.h

@@ -18,6 +18,7 @@
 #include "train/launch/live.h"
 #include "train/launch/preflight.h"
 #include "train/launch/rundir.h"
+#include "train/common/start_from.h"
 
 /* Everything that the command owns. */
 struct training {
@@ -79,6 +80,48 @@ static int share_absolute(struct err *e)
 	return code;
 }
 
+/*
+ * The model that the run begins with, or once it has one its own newest checkpoint. Owned by the caller;
+ * NULL with e->code 0: random weights.
+ */
+static char *find_start(struct training *t, bool *own, struct err *e)
+{
+	struct conf *c = t->conf;
+	char *newest = file_path(e, "%s/runs/%s/checkpoints/last", t->workspace, t->run);
+
+	if (!newest || (c->start_from && strchr(c->start_from, '/') &&
+			make_absolute(&c->start_from, e))) {
+		free(newest);
+		return NULL;
+	}
+	e->code = 0;
+	*own = file_exists(newest);
+	if (*own && c->start_from)
+		return newest;
+	free(newest);
+	return c->start_from ? paths_model(c->workspace, c->start_from, e) : NULL;
+}
+
+/* Checked here, so that what cannot begin leaves no run behind. */
+static int check_start(struct training *t, struct err *e)
+{
+	bool own = false;
+	char *folder = find_start(t, &own, e),
+	     *corpus = file_path(e, "%s/corpora/%s", t->workspace, t->conf->corpus);
+	int code = corpus ? 0 : e->code;
+
+	if (!folder && !code)
+		code = e->code;
+	if (folder && !code)
+		code = start_from_adopt(folder, t->conf, e);
+	conf_apply_size(t->conf);
+	if (folder && !code && !own)
+		code = start_from_check(folder, corpus, t->conf, e);
+	free(corpus);
+	free(folder);
+	return code;
+}
+
 static int load(struct training *t, struct err *e)
 {
 	struct conf *c = t->conf;
@@ -90,16 +133,13 @@ static int load(struct training *t, struct err *e)
 		return err_set(e, ERR_CONFIG,
 			       "precision = int8 is for translating and not for training: train "
 			       "with fp32 or bf16, then use --precision int8 with translate");
-	conf_apply_size(c);
 	conf_recipe_name(c->recipe, t->name, sizeof(t->name));
 	t->run = c->run ? c->run : t->name;
 	t->workspace = paths_workspace(c->workspace, e);
-	if (!t->workspace)
-		return e->code;
-	code = paths_check_name("run", t->run, e);
+	code = t->workspace ? paths_check_name("run", t->run, e) : e->code;
 	if (!code)
 		code = check_corpus(t, e);
-	return code;
+	return code ? code : check_start(t, e);
 }
 
 /* ---- hosts ---- */
