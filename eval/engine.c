@@ -27,7 +27,7 @@ static bool is_given(const struct conf *c, const char *option)
 static int load_recipe(struct engine *g, struct conf *c, bool as_trained, struct err *e)
 {
 	char *path = file_path(e, "%s/recipe.ini", g->folder);
-	int64_t threads = c->threads, workers = c->workers;
+	int64_t threads = c->threads, workers = c->workers, gpu = c->gpu;
 	int backend = c->backend, precision = c->precision, code;
 
 	if (!path)
@@ -42,6 +42,8 @@ static int load_recipe(struct engine *g, struct conf *c, bool as_trained, struct
 		c->workers = workers;
 	if (!as_trained && !is_given(c, "backend"))
 		c->backend = backend;
+	if (!as_trained && !is_given(c, "gpu"))
+		c->gpu = gpu;
 	if (!as_trained && !is_given(c, "precision"))
 		c->precision = precision;
 	conf_apply_size(c);
@@ -111,6 +113,7 @@ static int open_models(struct engine *g, const struct conf *c, enum engine_use u
 		.ops = ops_find(backends[c->backend], e),
 		.dev = { .threads = (int)c->threads,
 			 .decoding = use == ENGINE_TRANSLATE,
+			 .device = (int)c->gpu,
 			 .bf16 = c->precision == PRECISION_BF16 },
 		.packed = packed[c->precision], .use = use, .capacity = g->capacity,
 	};
@@ -132,7 +135,7 @@ static int open_models(struct engine *g, const struct conf *c, enum engine_use u
 			return e->code;
 		models[i + 1] = g->members[i].model;
 	}
-	workers = !o.ops->pack ? 1 : c->workers ? (int32_t)c->workers
+	workers = !o.ops->pack || o.ops->own_memory ? 1 : c->workers ? (int32_t)c->workers
 						: flow_threads((int)c->threads);
 	g->decoder = decoder_new_ensemble(models, 1 + g->n_members, g->capacity, workers, e);
 	return g->decoder ? 0 : e->code;

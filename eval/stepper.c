@@ -261,7 +261,7 @@ static int choose_words(struct stepper *s, struct err *e)
 	const struct tensor all = s->weights->output;
 	size_t bytes;
 
-	if (!tensor_is_packed(all) || s->ops == ops_cuda())
+	if (!tensor_is_packed(all) || s->ops->own_memory)
 		return err_set(e, ERR_UNAVAILABLE,
 			       "backend %s cannot translate with a lexical shortlist: leave it "
 			       "out, or try --backend cpu",

@@ -28,6 +28,7 @@ extern "C" {
 const char *cuda_trouble(void);
 
 bool cuda_usable(void);
+int cuda_look(int device, struct dev_facts *facts, struct err *e);
 struct dev *cuda_open(const struct dev_options *options, struct err *e);
 void cuda_close(struct dev *d);
 void *cuda_alloc(struct dev *d, size_t bytes, struct err *e);

@@ -50,6 +50,36 @@ bool cuda_usable(void)
 	return !cuda_trouble();
 }
 
+/* Is there a GPU of that number? */
+static int find_device(int device, int *count, struct err *e)
+{
+	*count = 0;
+	if (cudaGetDeviceCount(count) != cudaSuccess)
+		(void)cudaGetLastError();
+	if (device >= 0 && device < *count)
+		return 0;
+	return err_set(e, ERR_UNAVAILABLE,
+		       "GPU %d was asked for, and this host has %d (they are counted from 0): start "
+		       "no more ranks on a host than it has GPUs, or choose with --gpu",
+		       device, *count);
+}
+
+int cuda_look(int device, struct dev_facts *facts, struct err *e)
+{
+	struct cudaDeviceProp prop;
+
+	memset(facts, 0, sizeof(*facts));
+	if (find_device(device, &facts->count, e))
+		return e->code;
+	if (cudaGetDeviceProperties(&prop, device) == cudaSuccess)
+		snprintf(facts->name, sizeof(facts->name), "%.90s", prop.name);
+	if (cudaSetDevice(device) != cudaSuccess ||
+	    cudaMemGetInfo(&facts->free_bytes, &facts->total_bytes) != cudaSuccess)
+		return err_set(e, ERR_UNAVAILABLE, "GPU %d: %s", device,
+			       cudaGetErrorString(cudaGetLastError()));
+	return 0;
+}
+
 /* ---- errors ---------------------------------------------------------------------------- */
 
 void cuda_note(struct dev *d, cudaError_t error, const char *what)
@@ -93,7 +123,10 @@ static void prepare(struct dev *d)
 
 struct dev *cuda_open(const struct dev_options *options, struct err *e)
 {
-	struct dev *d = (struct dev *)mem_alloc(1, sizeof(*d), e);
+	int count;
+	struct dev *d = find_device(options->device, &count, e)
+				? NULL
+				: (struct dev *)mem_alloc(1, sizeof(*d), e);
 
 	if (!d)
 		return NULL;

@@ -5,3 +5,8 @@ const struct ops *ops_cuda(void)
 {
 	return NULL;
 }
+
+const char *ops_cuda_trouble(void)
+{
+	return "this build is without CUDA";
+}

@@ -5,7 +5,9 @@ const struct ops *ops_cuda(void)
 {
 	static const struct ops table = {
 		.name = "cuda",
+		.own_memory = true,
 		.usable = cuda_usable,
+		.look = cuda_look,
 		.open = cuda_open,
 		.close = cuda_close,
 		.alloc = cuda_alloc,
@@ -21,4 +23,9 @@ const struct ops *ops_cuda(void)
 	};
 
 	return &table;
+}
+
+const char *ops_cuda_trouble(void)
+{
+	return cuda_trouble();
 }

@@ -5,6 +5,7 @@
 
 #include "kernels/ops.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "kernels/cpu.h"
@@ -88,19 +89,15 @@ const struct ops *ops_find(const char *name, struct err *e)
 	const struct ops *backends[] = { ops_cuda(), ops_cpu(), ops_ref() };
 	bool any = strcmp(name, "auto") == 0;
 
-	/*
-	 * The GPU only when it is named: checkpoints, averages and reductions still read parameters
-	 * where they lie, which has to be in the memory of the host.
-	 */
-	for (size_t i = any ? 1 : 0; i < ARRAY_LEN(backends); i++) {
+	for (size_t i = 0; i < ARRAY_LEN(backends); i++) {
 		if (!backends[i] || (!any && strcmp(name, backends[i]->name) != 0))
 			continue;
 		if (backends[i]->usable())
 			return backends[i];
 		if (!any) {
 			err_set(e, ERR_UNAVAILABLE,
-				"backend %s does not work on this machine; try --backend auto",
-				name);
+				"backend %s does not work on this machine: %s; try --backend auto",
+				name, ops_cuda_trouble());
 			return NULL;
 		}
 	}
@@ -111,4 +108,34 @@ const struct ops *ops_find(const char *name, struct err *e)
 		err_set(e, ERR_UNAVAILABLE,
 			"there is no backend called \"%s\"; known are auto, cuda, cpu, ref", name);
 	return NULL;
+}
+
+static void describe_gpu(const struct ops *o, int device, char *text, size_t size)
+{
+	struct dev_facts f;
+	struct err e;
+
+	if (o->look(device, &f, &e))
+		snprintf(text, size, "%s", e.text);
+	else
+		snprintf(text, size, "GPU %d%s%s (%.1f of %.1f GiB free)", device,
+			 f.name[0] ? ", " : "", f.name, (double)f.free_bytes / (1 << 30),
+			 (double)f.total_bytes / (1 << 30));
+}
+
+void ops_describe(const struct ops *o, const char *asked, int device, char *text, size_t size)
+{
+	const char *trouble = strcmp(asked, "auto") == 0 ? ops_cuda_trouble() : NULL;
+	struct machine m;
+
+	if (o->look) {
+		describe_gpu(o, device, text, size);
+		return;
+	}
+	ops_machine(&m);
+	if (strcmp(o->name, "cpu") == 0)
+		snprintf(text, size, "the processor (%s)%s%s", m.level,
+			 trouble ? ", no GPU: " : "", trouble ? trouble : "");
+	else
+		snprintf(text, size, "the processor, by backend %s", o->name);
 }

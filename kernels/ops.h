@@ -89,9 +89,20 @@ struct dev_limits {
 	int64_t sentence;	/* tokens of a sentence */
 };
 
+/* A GPU of this host. */
+struct dev_facts {
+	int    count;			/* how many there are */
+	char   name[96];
+	size_t free_bytes, total_bytes;
+};
+
 struct ops {
 	const char *name;
+	/* What alloc() gives is no memory of the host's: to_device() and to_host() reach it, nobody else. */
+	bool own_memory;
 	bool (*usable)(void);		/* may this machine run them? */
+	/* GPU number device; NULL: the processors compute. ERR_UNAVAILABLE: there is none of that number. */
+	int (*look)(int device, struct dev_facts *facts, struct err *e);
 	struct dev *(*open)(const struct dev_options *options, struct err *e);	/* NULL: failure */
 	void (*close)(struct dev *d);
 	/* Zeroed, 64-byte aligned; NULL: ERR_NOMEM. */
@@ -116,6 +127,8 @@ struct ops {
 const struct ops *ops_ref(void);
 const struct ops *ops_cpu(void);	/* the variant for this machine's vector units */
 const struct ops *ops_cuda(void);	/* NULL when not built */
+/* Why no GPU can be used here, in a sentence without its full stop; NULL: one can. */
+const char *ops_cuda_trouble(void);
 
 /* What the CPU backend finds on this machine. */
 struct machine {
@@ -127,8 +140,14 @@ struct machine {
 
 void ops_machine(struct machine *m);
 
-/* The backend called auto (the one for everything: cpu), ref, cpu or cuda; NULL: ERR_UNAVAILABLE. */
+/* The backend called auto (cuda where it is usable, else cpu), ref, cpu or cuda; NULL: ERR_UNAVAILABLE. */
 const struct ops *ops_find(const char *name, struct err *e);
+
+/*
+ * What computes, and why, for people: asked is the name that ops_find() was asked for, device the
+ * number of a GPU. Such as "GPU 0, NVIDIA H200 (139.1 of 139.8 GiB free)".
+ */
+void ops_describe(const struct ops *o, const char *asked, int device, char *text, size_t size);
 
 #ifdef __cplusplus
 }

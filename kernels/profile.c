@@ -156,7 +156,9 @@ struct profile *profile_new(const struct ops *ops, struct err *e)
 	p->ops = ops;
 	p->table = (struct ops){
 		.name = ops->name,
+		.own_memory = ops->own_memory,
 		.usable = ops->usable,
+		.look = ops->look,
 		.open = watch_open,
 		.close = watch_close,
 		.alloc = watch_alloc,

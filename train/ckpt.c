@@ -231,11 +231,23 @@ int ckpt_read_state(const char *folder, bool verify, struct ckpt_state *s, struc
 
 /* ---- tensors ----------------------------------------------------------- */
 
+typedef void store_function(struct model *m, float *to, const void *from, size_t bytes);
+
+static void store_on_backend(struct model *m, float *to, const void *from, size_t bytes)
+{
+	model_get_ops(m)->to_device(model_get_dev(m), to, from, bytes);
+}
+
+static void store_on_host(struct model *m, float *to, const void *from, size_t bytes)
+{
+	(void)m;
+	memcpy(to, from, bytes);
+}
+
 /* Bring the tensors NAME + suffix of an open file into an arena. */
 static int load_arena(const struct safetensors *file, struct model *m, const char *suffix,
-		      float *arena, struct err *e)
+		      store_function *store, float *arena, struct err *e)
 {
-	const struct ops *o = model_get_ops(m);
 	struct model_param *params;
 	size_t n;
 	int64_t floats;
@@ -251,13 +263,13 @@ static int load_arena(const struct safetensors *file, struct model *m, const cha
 		snprintf(name, sizeof(name), "%s%s", p->name, suffix);
 		data = safetensors_get(file, name, p->rows, p->cols, e);
 		if (data)
-			o->to_device(model_get_dev(m), arena + p->offset, data,
-				     (size_t)(p->rows * p->cols) * sizeof(float));
+			store(m, arena + p->offset, data,
+			      (size_t)(p->rows * p->cols) * sizeof(float));
 		else
 			rc = e->code;
 	}
 	free(params);
-	return rc ? rc : o->sync(model_get_dev(m), e);
+	return rc ? rc : model_get_ops(m)->sync(model_get_dev(m), e);
 }
 
 static int count_tensors(const struct safetensors *file, const char *path, struct model *m,
@@ -282,7 +294,7 @@ static int load_weights(const char *folder, const char *name, struct model *m, f
 {
 	char *path = file_path(e, "%s/%s", folder, name);
 	struct safetensors *file = path ? safetensors_open(path, e) : NULL;
-	int rc = file ? load_arena(file, m, "", arena, e) : e->code;
+	int rc = file ? load_arena(file, m, "", store_on_backend, arena, e) : e->code;
 
 	if (!rc)
 		rc = count_tensors(file, path, m, 1, e);
@@ -359,7 +371,7 @@ struct model *ckpt_open_model(const char *folder, const struct model_shape *shap
 	if (!*weights)
 		goto out;
 	e->code = 0;
-	if (ops->pack)
+	if (ops->pack && !ops->own_memory)
 		tensors = find_tensors(*weights, shape, e);
 	if (e->code)
 		goto out;
@@ -384,10 +396,10 @@ int ckpt_load_moments(const char *folder, struct model *m, float *first, float *
 {
 	char *path = file_path(e, "%s/%s", folder, CKPT_MOMENTS);
 	struct safetensors *file = path ? safetensors_open(path, e) : NULL;
-	int rc = file ? load_arena(file, m, ".m", first, e) : e->code;
+	int rc = file ? load_arena(file, m, ".m", store_on_backend, first, e) : e->code;
 
 	if (!rc)
-		rc = load_arena(file, m, ".v", second, e);
+		rc = load_arena(file, m, ".v", store_on_backend, second, e);
 	if (!rc)
 		rc = count_tensors(file, path, m, 2, e);
 	safetensors_close(file);
@@ -407,7 +419,9 @@ int ckpt_load_arena(const char *folder, struct model *m, int which, float *arena
 		snprintf(suffix, sizeof(suffix), ".r%d", which - CKPT_RESIDUAL);
 	else if (which == CKPT_SECOND)
 		suffix[1] = 'v';
-	rc = file ? load_arena(file, m, suffix, arena, e) : e->code;
+	rc = !file ? e->code
+		   : load_arena(file, m, suffix, residual ? store_on_host : store_on_backend,
+				arena, e);
 	if (!rc && !residual)
 		rc = count_tensors(file, path, m, 2, e);
 	safetensors_close(file);

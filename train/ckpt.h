@@ -45,21 +45,29 @@ struct ckpt_state {
 	int64_t  residual_bucket;	/* floats */
 };
 
+/* An arena of the model's length; borrowed. */
+struct ckpt_arena {
+	const float *x;
+	bool on_host;			/* else on the side of the model's backend */
+};
+
 /*
  * Where a checkpoint's arenas come from, for those who have not all of them in one place: which
  * is CKPT_FIRST, CKPT_SECOND, then CKPT_RESIDUAL + rank up to n - 1; asked for once each, in this order, before
- * its first tensor is written. What get() gives lies on the side of the model's backend and is
- * borrowed until the next call; NULL: failure.
+ * its first tensor is written. What get() gives is borrowed until the next call.
+ *
+ * From a GPU one tensor after the other is copied and written: that takes memory of the host for
+ * the largest, and none with a backend that computes there.
  */
 enum { CKPT_FIRST, CKPT_SECOND, CKPT_RESIDUAL };
 
 struct ckpt_arenas {
-	const float *(*get)(void *arg, int which, struct err *e);
+	int (*get)(void *arg, int which, struct ckpt_arena *found, struct err *e);
 	void *arg;
 	int n;
 	/*
 	 * What model.safetensors shall hold instead of the model's weights, which are saved beside
-	 * it then; NULL: these. Borrowed until the first get().
+	 * it then; NULL: these. On the backend's side; borrowed until the first get().
 	 */
 	const float *average;
 };
@@ -117,7 +125,10 @@ int ckpt_save(const char *run_folder, const struct ckpt_state *s, struct model *
 int ckpt_save_arenas(const char *run_folder, const struct ckpt_state *s, struct model *m,
 		     const struct ckpt_arenas *from, int keep, int64_t *bytes, struct err *e);
 
-/* One arena of the optimizer's (which is CKPT_FIRST or CKPT_SECOND), or the residual of a rank. */
+/*
+ * One arena of the optimizer's (which is CKPT_FIRST or CKPT_SECOND) on the side of m's backend, or
+ * the residual of a rank in the memory of the host.
+ */
 int ckpt_load_arena(const char *folder, struct model *m, int which, float *arena, struct err *e);
 
 /* What a model folder is made of besides weights; borrowed. */
@@ -129,7 +140,7 @@ struct ckpt_folder {
 
 /*
  * Save the weights alone as a model folder, for somebody on this host to read now. weights: NULL,
- * the model's; else an arena like theirs.
+ * the model's; else an arena like theirs, where theirs is.
  */
 int ckpt_save_model(const char *folder, const struct ckpt_folder *of, struct model *m,
 		    const float *weights, struct err *e);

@@ -13,6 +13,7 @@
 #include "share/base/hash.h"
 #include "share/base/json.h"
 #include "share/base/mem.h"
+#include "train/arena.h"
 #include "train/safetensors.h"
 
 /* One checkpoint on its way. */
@@ -24,8 +25,8 @@ struct saving {
 	char *folder;			/* owned: checkpoints/STEP.tmp */
 	struct model_param *params;	/* owned */
 	size_t n_params;
-	float *host;			/* owned: room for the largest tensor */
-	const float *arena;		/* what is being written */
+	float *room;			/* owned: for the largest tensor of a GPU; else NULL */
+	struct ckpt_arena arena;	/* what is being written */
 	bool training;	/* the model's weights too, where the average is saved */
 	int first;	/* arena of the file that is being written; -1: weights */
 	struct buf sums;		/* SHA256SUMS so far */
@@ -39,16 +40,15 @@ static const float *fetch(void *arg, size_t i, struct err *e)
 {
 	struct saving *s = arg;
 	const struct model_param *p = &s->params[i % s->n_params];
-	const struct ops *o = model_get_ops(s->m);
+	const float *view;
 
-	if (i % s->n_params == 0 && s->first >= 0) {
-		s->arena = s->from->get(s->from->arg, s->first + (int)(i / s->n_params), e);
-		if (!s->arena)
-			return NULL;
-	}
-	o->to_host(model_get_dev(s->m), s->host, s->arena + p->offset,
-		   (size_t)(p->rows * p->cols) * sizeof(float));
-	return o->sync(model_get_dev(s->m), e) ? NULL : s->host;
+	if (i % s->n_params == 0 && s->first >= 0 &&
+	    s->from->get(s->from->arg, s->first + (int)(i / s->n_params), &s->arena, e))
+		return NULL;
+	view = s->arena.x + p->offset;
+	if (!s->arena.on_host)
+		view = arena_look(s->m, view, s->room, (size_t)(p->rows * p->cols));
+	return model_get_ops(s->m)->sync(model_get_dev(s->m), e) ? NULL : view;
 }
 
 /* What is behind the name of a tensor in an arena. */
@@ -97,14 +97,13 @@ static int write_weights(struct saving *s, struct err *e)
 		return e->code;
 	for (size_t i = 0; i < s->n_params; i++)
 		largest = MAX(largest, s->params[i].rows * s->params[i].cols);
-	s->host = mem_alloc((size_t)largest, sizeof(*s->host), e);
-	if (!s->host)
+	if (!arena_is_host(s->m) && !(s->room = mem_alloc((size_t)largest, sizeof(*s->room), e)))
 		return e->code;
-	s->arena = s->from->average ? s->from->average : model_param_arena(s->m);
+	s->arena.x = s->from->average ? s->from->average : model_param_arena(s->m);
 	rc = write_arenas(s, CKPT_WEIGHTS, -1, 1, e);
 	if (rc || !s->training)
 		return rc;
-	s->arena = model_param_arena(s->m);
+	s->arena.x = model_param_arena(s->m);
 	return write_arenas(s, CKPT_TRAINING, -1, 1, e);
 }
 
@@ -365,7 +364,7 @@ int ckpt_save_arenas(const char *run_folder, const struct ckpt_state *state, str
 		rc = prune(run_folder, keep, e);
 	*bytes = s.bytes;
 	buf_free(&s.sums);
-	free(s.host);
+	free(s.room);
 	free(s.params);
 	free(s.folder);
 	return rc;
@@ -404,16 +403,17 @@ int ckpt_save_model(const char *folder, const struct ckpt_folder *of, struct mod
 	if (!rc)
 		rc = write_small_files(&s, e);
 	buf_free(&s.sums);
-	free(s.host);
+	free(s.room);
 	free(s.params);
 	free(s.folder);
 	return rc;
 }
 
-static const float *get_moments(void *arg, int which, struct err *e)
+static int get_moments(void *arg, int which, struct ckpt_arena *found, struct err *e)
 {
 	(void)e;
-	return ((const float *const *)arg)[which];
+	*found = (struct ckpt_arena){ .x = ((const float *const *)arg)[which] };
+	return 0;
 }
 
 int ckpt_save(const char *run_folder, const struct ckpt_state *state, struct model *m,

@@ -3,7 +3,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "share/base/mem.h"
 
@@ -89,7 +88,9 @@ void ema_place(const struct ema *a, float *arena)
 	for (size_t i = 0; i < a->n; i++) {
 		const struct range p = a->parts[i];
 
-		memcpy(arena + p.at, from, p.n * sizeof(*from));
+		if (p.n)
+			model_get_ops(a->model)->to_host(model_get_dev(a->model), arena + p.at,
+							 from, p.n * sizeof(*from));
 		from += p.n;
 	}
 }

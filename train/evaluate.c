@@ -173,7 +173,7 @@ static int run_child(const struct evaluate_child *c, const char *const argv[], s
 int evaluate_run_child(const struct evaluate_child *c, struct err *e)
 {
 	const char *argv[24], *checkpoint[] = { "--checkpoint", NULL };
-	char *program = paths_sister("werkbank-eval", e), step[32];
+	char *program = paths_sister("werkbank-eval", e), step[32], gpu[16];
 	int rc, n = 0;
 
 	if (!program)
@@ -188,6 +188,11 @@ int evaluate_run_child(const struct evaluate_child *c, struct err *e)
 	argv[n++] = c->model ? c->model : c->run;
 	for (size_t i = 0; !c->model && i < ARRAY_LEN(checkpoint); i++)
 		argv[n++] = checkpoint[i];
+	snprintf(gpu, sizeof(gpu), "%d", c->gpu);
+	if (c->gpu >= 0) {
+		argv[n++] = "--gpu";
+		argv[n++] = gpu;
+	}
 	for (size_t i = 0; c->more && c->more[i]; i++)
 		argv[n++] = c->more[i];
 	argv[n] = NULL;
@@ -200,7 +205,7 @@ int evaluate_run_child(const struct evaluate_child *c, struct err *e)
 int evaluate_alone(struct evaluation *v, const char *const *more)
 {
 	const struct evaluate_child child = {
-		.workspace = v->workspace, .run = v->run, .step = v->step, .more = more,
+		.workspace = v->workspace, .run = v->run, .step = v->step, .gpu = v->gpu, .more = more,
 		.stop = v->stop, .take = evaluate_take, .arg = v,
 	};
 

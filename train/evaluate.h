@@ -37,6 +37,7 @@ struct evaluation {
 	struct model *model;
 	const float *weights;		/* that are scored; NULL: the model's */
 	int     threads;		/* that its share may use */
+	int     gpu;			/* that this rank computes on; -1: none */
 	bool   *unable;			/* in and out: its share failed once, it gets none */
 	/* filled in on the first rank */
 	double began;			/* clock_mono_s(), where ranks share it; else 0 */

@@ -42,7 +42,7 @@ static int run_share(const struct evaluation *v, const struct shares *s, const c
 	char slice[64], threads[24];
 	const char *const more[] = { "--slice", slice, "--threads", threads, NULL };
 	const struct evaluate_child child = {
-		.workspace = v->workspace, .run = v->run, .step = v->step, .model = model,
+		.workspace = v->workspace, .run = v->run, .step = v->step, .gpu = v->gpu, .model = model,
 		.more = more, .stop = v->stop, .take = keep_line, .arg = out,
 	};
 

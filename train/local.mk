@@ -1,7 +1,7 @@
 # train: the model, its training on one rank or many, and the launcher.
 noinst_LIBRARIES += libtrain.a
 libtrain_a_SOURCES = \
-	%D%/adam.c        %D%/adam.h \
+	%D%/adam.c        %D%/adam.h        %D%/arena.c       %D%/arena.h \
 	%D%/ckpt.c        %D%/ckpt.h        %D%/ckpt_internal.h %D%/ckpt_save.c \
 	%D%/ckpt_average.c %D%/ckpt_average.h \
 	%D%/buckets.c     %D%/buckets.h     %D%/compress.c    %D%/compress.h \
@@ -16,7 +16,7 @@ libtrain_a_SOURCES = \
 	%D%/sched.c       %D%/sched.h \
 	%D%/tensorboard.c %D%/tensorboard.h \
 	%D%/trainer.c     %D%/trainer.h     %D%/trainer_internal.h \
-	%D%/trainer_average.c %D%/trainer_ema.c %D%/trainer_open.c %D%/trainer_report.c %D%/trainer_save.c %D%/trainer_start.c %D%/trainer_step.c \
+	%D%/trainer_average.c %D%/trainer_ema.c %D%/trainer_mirror.c %D%/trainer_open.c %D%/trainer_report.c %D%/trainer_save.c %D%/trainer_start.c %D%/trainer_step.c \
 	%D%/evaluate.c    %D%/evaluate.h    %D%/evaluate_internal.h %D%/evaluate_spread.c \
 	%D%/evaluations.c %D%/evaluations.h \
 	%D%/host_watch.c  %D%/host_watch.h \

@@ -9,7 +9,7 @@
 
 struct average {
 	struct reduce *moments;		/* owned */
-	float *base;			/* (floats) owned: weights after the last time */
+	float *base;			/* (floats) owned, the host's: weights after the last time */
 	double sums[N_SUMS];		/* of this rank since then */
 };
 
@@ -34,8 +34,9 @@ int average_open(struct trainer *t, struct err *e)
 	t->average->base = t->average->moments ? mem_alloc_aligned(n, sizeof(float), e) : NULL;
 	if (!t->average->base)
 		return e->code;
-	memcpy(t->average->base, model_param_arena(t->model), n * sizeof(float));
-	return 0;
+	model_get_ops(t->model)->to_host(model_get_dev(t->model), t->average->base,
+					 model_param_arena(t->model), n * sizeof(float));
+	return model_get_ops(t->model)->sync(model_get_dev(t->model), e);
 }
 
 void average_close(struct trainer *t)
@@ -66,8 +67,8 @@ static void scale(float *x, size_t n, float by)
 static int average_weights(struct trainer *t, struct err *e)
 {
 	const size_t n = (size_t)model_floats(t->model);
-	float *w = model_param_arena(t->model), *change = model_grad_arena(t->model),
-	      *base = t->average->base;
+	float *arena = model_param_arena(t->model), *change = t->mirror, *base = t->average->base,
+	      *w = arena_view(t->model, arena, change, n);	/* of a GPU: where change will be */
 	const float share = 1 / (float)t->comm->size;
 
 	for (size_t i = 0; i < n; i++)
@@ -76,14 +77,25 @@ static int average_weights(struct trainer *t, struct err *e)
 		return e->code;
 	for (size_t i = 0; i < n; i++)
 		w[i] = base[i] = base[i] + change[i] * share;
+	arena_put(t->model, arena, w, n);
+	return 0;
+}
+
+static int average_moments(struct trainer *t, float *arena, struct err *e)
+{
+	const size_t n = (size_t)model_floats(t->model);
+	float *view = arena_view(t->model, arena, t->mirror, n);
+
+	if (reduce_all(t->average->moments, view, e))
+		return e->code;
+	scale(view, n, 1 / (float)t->comm->size);
+	arena_put(t->model, arena, view, n);
 	return 0;
 }
 
 int average_step(struct trainer *t, double sums[N_SUMS], struct err *e)
 {
 	struct average *a = t->average;
-	const size_t n = (size_t)model_floats(t->model);
-	const float share = 1 / (float)t->comm->size;
 	const double begun = clock_mono_s();
 
 	for (int i = 0; i < N_SUMS; i++)
@@ -99,11 +111,9 @@ int average_step(struct trainer *t, double sums[N_SUMS], struct err *e)
 	if (t->comm->sum_doubles(t->comm, sums, N_SUMS, e))
 		return e->code;
 	t->times.wait += clock_mono_s() - begun;
-	if (average_weights(t, e) || reduce_all(a->moments, t->adam.first, e) ||
-	    reduce_all(a->moments, t->adam.second, e))
+	if (average_weights(t, e) || average_moments(t, t->adam.first, e) ||
+	    average_moments(t, t->adam.second, e))
 		return e->code;
-	scale(t->adam.first, n, share);
-	scale(t->adam.second, n, share);
 	t->times.exposed += clock_mono_s() - begun;
 	t->times.transfer += reduce_take_busy(t->reduce) + reduce_take_busy(a->moments);
 	t->times.sent_bytes += reduce_take_sent(t->reduce) + reduce_take_sent(a->moments);

@@ -35,11 +35,10 @@ static int open_parts(struct trainer *t, struct err *e)
 static int load_average(struct trainer *t, struct err *e)
 {
 	float *arena = model_grad_arena(t->model);
-	const size_t bytes = (size_t)model_floats(t->model) * sizeof(float);
 
 	if (is_first(t) && ckpt_load_average(t->resumed, t->model, arena, e))
 		return e->code;
-	if (t->comm->size > 1 && t->comm->broadcast(t->comm, arena, bytes, 0, e))
+	if (t->comm->size > 1 && mirror_broadcast(t, arena, e))
 		return e->code;
 	ema_set(t->ema, arena);
 	return 0;
@@ -76,9 +75,10 @@ int averaging_whole(struct trainer *t, const float **whole, struct err *e)
 	*whole = t->ema ? ema_arena(t->ema) : NULL;
 	if (!t->ema || t->comm->size == 1)
 		return 0;
-	ema_place(t->ema, arena);
-	if (reduce_spread(t->reduce, arena, e))
+	ema_place(t->ema, t->mirror);
+	if (reduce_spread(t->reduce, t->mirror, e))
 		return e->code;
+	arena_put(t->model, arena, t->mirror, (size_t)model_floats(t->model));
 	reduce_take_sent(t->reduce);		/* no part of a step */
 	reduce_take_busy(t->reduce);
 	*whole = arena;

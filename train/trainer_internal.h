@@ -7,6 +7,7 @@
  *	trainer_step.c    one optimizer step
  *	trainer_average.c steps that each rank makes alone
  *	trainer_ema.c     a moving average of the weights
+ *	trainer_mirror.c  what ranks exchange, where a GPU computes
  *	trainer_save.c    checkpoints and evaluations
  *	trainer_report.c  journal records and the progress line
  *	control.c         requests to a live run
@@ -28,6 +29,7 @@
 #include "share/base/err.h"
 #include "share/base/journal.h"
 #include "train/adam.h"
+#include "train/arena.h"
 #include "train/ckpt.h"
 #include "train/comm.h"
 #include "train/ema.h"
@@ -66,6 +68,8 @@ struct trainer {
 	struct loader *loader;
 	struct batch batch;
 	struct model *model;
+	double  need;			/* bytes of memory that it takes where it computes */
+	char    device[300];		/* what computes, and why; ops_describe() */
 	struct profile *profile;	/* of the model's ops; NULL: not asked for */
 	double  profiled_s;		/* of the steps that it has seen */
 	int64_t profiled_steps;
@@ -75,6 +79,8 @@ struct trainer {
 	/* several ranks: */
 	struct reduce *reduce;	/* of gradients, or with local steps of weights; or NULL */
 	struct reduce_how reduce_how;
+	/* (floats) in the memory of the host: the arena of gradients itself, of a GPU its mirror */
+	float *mirror;
 	struct average *average;	/* local steps only */
 	bool    together;		/* all ranks are in the same state */
 	double *norms;			/* (ranks) owned: squares of the gradient, by owner */
@@ -125,6 +131,7 @@ static inline void at_phase(const struct trainer *t, enum pulse_phase phase)
 int  open_trainer(struct trainer *t, struct err *e);
 void close_trainer(struct trainer *t);
 int  trainer_threads(const struct trainer *t);	/* of the processor's that this rank may use */
+int  trainer_gpu(const struct trainer *t);	/* number of the GPU that this rank takes, if any */
 
 /*
  * trainer_start.c: the first rank loads the weights of the model that start_from names, or of this
@@ -154,6 +161,22 @@ bool average_is_due(const struct trainer *t);	/* after the step that has just be
 /* sums: of this rank's step; when due they become those of all ranks since the last time. */
 int  average_step(struct trainer *t, double sums[N_SUMS], struct err *e);
 struct reduce_how average_moments_how(const struct reduce_how *weights);
+
+/*
+ * trainer_mirror.c: messages between ranks begin and end in the memory of the host. Where a GPU
+ * computes, arenas pass through t->mirror, one arena of the host that there is with several ranks
+ * alone; else these functions copy nothing.
+ */
+int  mirror_open(struct trainer *t, struct err *e);
+void mirror_close(struct trainer *t);
+size_t mirror_memory(const struct trainer *t, bool own_memory);	/* bytes on the host, of one rank */
+/* The first rank's arena to all. */
+int  mirror_broadcast(struct trainer *t, float *arena, struct err *e);
+/* Each rank's own pieces of an arena to all others; reduce_spread(). */
+int  mirror_spread(struct trainer *t, float *arena, struct err *e);
+/* The gradient's buckets to where they are summed, and back as far as this rank needs them. */
+void mirror_take_gradients(struct trainer *t);
+void mirror_put_gradients(struct trainer *t);
 
 /*
  * trainer_ema.c: the moving average of weights. With several ranks each keeps what it owns of it

@@ -56,36 +56,71 @@ static int copy_into_run(const struct trainer *t, const char *name, struct err *
 
 /* ---- the model --------------------------------------------------------- */
 
+/* Bytes that a rank takes: where it computes, and for what goes between ranks on the host. */
+static int count_memory(const struct trainer *t, const struct ops *ops, double *compute,
+			double *exchange, struct err *e)
+{
+	const struct reduce_how *how = &t->reduce_how, moments = average_moments_how(how);
+	const double arena = (double)how->buckets.floats * sizeof(float);
+	size_t need;
+
+	if (model_training_bytes(&t->state.shape, (int32_t)t->conf->batch_tokens,
+				 loader_max_sentences(t->loader), &need, e))
+		return e->code;
+	*compute = (double)need + (double)averaging_memory(t);
+	*exchange = 0;
+	if (t->comm->size == 1)
+		return 0;
+	*exchange = (double)reduce_memory(how) + (double)mirror_memory(t, ops->own_memory);
+	if (how->shards)
+		*compute -= 2 * arena * (1 - 1 / (double)t->comm->size);
+	if (t->conf->local_steps > 1)
+		*exchange += arena + (double)reduce_memory(&moments);
+	return 0;
+}
+
+/* The GPU of this rank, which is there and has room. */
+static int check_gpu(struct trainer *t, const struct ops *ops, struct err *e)
+{
+	struct dev_facts f;
+
+	if (ops->look(trainer_gpu(t), &f, e))
+		return err_prefix(e, "rank %d of %d on this host", t->comm->local_rank,
+				  t->comm->local_size);
+	if (t->need > (double)f.free_bytes)
+		return err_set(
+			e, ERR_CONFIG,
+			"training needs %.1f GiB with batch_tokens %lld, GPU %d (%s) has %.1f GiB, "
+			"of them %.1f free: lower batch_tokens (and raise accumulate)",
+			t->need / (1 << 30), (long long)t->conf->batch_tokens, trainer_gpu(t),
+			f.name, (double)f.total_bytes / (1 << 30),
+			(double)f.free_bytes / (1 << 30));
+	return 0;
+}
+
 /* What the model, its training and its reductions take on this host, where several ranks may be. */
-static int check_memory(const struct trainer *t, int32_t tokens, int32_t sentences, struct err *e)
+static int check_memory(struct trainer *t, const struct ops *ops, struct err *e)
 {
 	const double have = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE),
 		     ranks = t->comm->local_size;
-	const struct reduce_how *how = &t->reduce_how;
-	size_t need;
-	double all;
+	double exchange = 0, all;
 
-	if (model_training_bytes(&t->state.shape, tokens, sentences, &need, e))
+	if (count_memory(t, ops, &t->need, &exchange, e) || (ops->look && check_gpu(t, ops, e)))
 		return e->code;
-	all = (double)need + (double)averaging_memory(t);
-	if (t->comm->size > 1) {
-		const struct reduce_how moments = average_moments_how(how);
-		const double arena = (double)how->buckets.floats * sizeof(float);
-
-		all += (double)reduce_memory(how);
-		if (how->shards)
-			all -= 2 * arena * (1 - 1 / (double)t->comm->size);
-		if (t->conf->local_steps > 1)
-			all += arena + (double)reduce_memory(&moments);
-	}
+	all = (ops->own_memory ? 0 : t->need) + exchange;
 	if (have > 0 && all * ranks > have)
 		return err_set(
 			e, ERR_CONFIG,
-			"training needs %.1f GiB with batch_tokens %d%s, this machine has %.1f "
+			"training needs %.1f GiB with batch_tokens %lld%s, this machine has %.1f "
 			"GiB: lower batch_tokens (and raise accumulate)",
-			all * ranks / (1 << 30), tokens,
+			all * ranks / (1 << 30), (long long)t->conf->batch_tokens,
 			ranks > 1 ? " and its ranks" : "", have / (1 << 30));
 	return 0;
+}
+
+int trainer_gpu(const struct trainer *t)
+{
+	return (int)t->conf->gpu + t->comm->local_rank;
 }
 
 /* The processor cores are shared by the ranks of this host. */
@@ -149,7 +184,7 @@ static int open_model(struct trainer *t, struct err *e)
 	const struct ops *ops = ops_find(backends[c->backend], e);
 	struct dev_options options = {
 		.threads = trainer_threads(t),
-		.device = t->comm->local_rank,
+		.device = trainer_gpu(t),
 		.bf16 = c->precision == PRECISION_BF16,
 	};
 	const int32_t tokens = (int32_t)c->batch_tokens,
@@ -163,12 +198,13 @@ static int open_model(struct trainer *t, struct err *e)
 	}
 	if (!ops ||
 	    model_shape_from_conf(shape, c, vocab_size(t->vocab), vocab_real_size(t->vocab), e) ||
-	    plan_reduction(t, e) || check_memory(t, tokens, sentences, e))
+	    plan_reduction(t, e) || check_memory(t, ops, e))
 		return e->code;
+	ops_describe(ops, backends[c->backend], options.device, t->device, sizeof(t->device));
 	t->model = model_new(shape, ops, &options, e);
 	if (!t->model || model_reserve_training(t->model, tokens, sentences, e) ||
 	    adam_open(&t->adam, t->model, c->beta1, c->beta2, c->epsilon, e) ||
-	    open_reduction(t, e) || batch_alloc(&t->batch, sentences, tokens, e))
+	    mirror_open(t, e) || open_reduction(t, e) || batch_alloc(&t->batch, sentences, tokens, e))
 		return e->code;
 	t->sched = (struct sched){
 		.factor = c->learning_rate, .warmup = c->warmup, .d_model = shape->d_model};
@@ -252,13 +288,12 @@ static int share_parts(struct trainer *t, int which, struct err *e)
 
 	if (is_first(t) && ckpt_load_arena(t->resumed, t->model, which, arena, e))
 		return e->code;
-	if (t->comm->broadcast(t->comm, arena, (size_t)model_floats(t->model) * sizeof(float), 0,
-			       e))
+	if (mirror_broadcast(t, arena, e))
 		return e->code;
 	for (size_t i = 0; i < t->adam.n_parts; i++) {
 		const struct range p = t->adam.parts[i];
 
-		memcpy(own, arena + p.at, p.n * sizeof(*own));
+		arena_put(t->model, own, t->mirror + p.at, p.n);
 		own += p.n;
 	}
 	return 0;
@@ -269,7 +304,7 @@ static int share_residuals(struct trainer *t, struct err *e)
 {
 	const struct ckpt_state *s = &t->state;
 	const size_t bytes = (size_t)model_floats(t->model) * sizeof(float);
-	float *arena = model_grad_arena(t->model), *own = reduce_residual(t->reduce);
+	float *arena = t->mirror, *own = reduce_residual(t->reduce);
 
 	if (!s->residual_ranks)
 		return 0;
@@ -295,7 +330,6 @@ static int share_residuals(struct trainer *t, struct err *e)
 static int share_beginning(struct trainer *t, struct err *e)
 {
 	struct comm *k = t->comm;
-	const size_t bytes = (size_t)model_floats(t->model) * sizeof(float);
 
 	if (k->size == 1)
 		return 0;
@@ -303,7 +337,7 @@ static int share_beginning(struct trainer *t, struct err *e)
 	    k->broadcast(k, &t->saved_step, sizeof(t->saved_step), 0, e) ||
 	    k->broadcast(k, &t->evaluated_step, sizeof(t->evaluated_step), 0, e) ||
 	    k->broadcast(k, &t->waited, sizeof(t->waited), 0, e) ||
-	    k->broadcast(k, model_param_arena(t->model), bytes, 0, e))
+	    mirror_broadcast(t, model_param_arena(t->model), e))
 		return e->code;
 	if (t->saved_step < 0)
 		return 0;		/* moments of zero, as they are */
@@ -311,8 +345,7 @@ static int share_beginning(struct trainer *t, struct err *e)
 		return share_parts(t, CKPT_FIRST, e) || share_parts(t, CKPT_SECOND, e)
 			       ? e->code
 			       : share_residuals(t, e);
-	return k->broadcast(k, t->adam.first, bytes, 0, e) ||
-			       k->broadcast(k, t->adam.second, bytes, 0, e)
+	return mirror_broadcast(t, t->adam.first, e) || mirror_broadcast(t, t->adam.second, e)
 		       ? e->code
 		       : share_residuals(t, e);
 }
@@ -370,9 +403,6 @@ static int check_ranks(const struct trainer *t, struct err *e)
 			       "%lld: set it to %d or "
 			       "a multiple",
 			       t->comm->size, (long long)c->accumulate, t->comm->size);
-	if (t->comm->size > 1 && c->backend == BACKEND_CUDA)
-		return err_set(e, ERR_UNAVAILABLE,
-			       "several ranks on GPUs are not supported yet: train with one rank");
 	if (t->comm->size > 1 && c->local_steps > 1 && c->shard_optimizer)
 		return err_set(e, ERR_CONFIG,
 			       "with local_steps %lld each rank needs all of Adam's moments, with "
@@ -494,6 +524,7 @@ void close_trainer(struct trainer *t)
 	telemetry_free(t->telemetry);
 	average_close(t);
 	reduce_free(t->reduce);
+	mirror_close(t);
 	ema_free(t->ema);
 	adam_close(&t->adam);
 	evaluations_free(&t->evaluations);

@@ -87,6 +87,9 @@ int report_start(struct trainer *t, struct err *e)
 	if (!t->outlets)
 		return e->code;
 	gethostname(host, sizeof(host) - 1);
+	if (!c->quiet)
+		fprintf(stderr, "training on %s; it takes %.2f GiB%s\n", t->device,
+			t->need / (1 << 30), t->comm->size > 1 ? " for each rank" : "");
 	w = journal_begin(t->journal, "start", t->state.step);
 	put_str(w, "run", c->run);
 	put_int(w, "attempt", attempt);
@@ -97,6 +100,8 @@ int report_start(struct trainer *t, struct err *e)
 	put_int(w, "parameters", model_floats(t->model));
 	put_str(w, "precision", c->precision == PRECISION_BF16 ? "bf16" : "fp32");
 	put_str(w, "backend", model_get_ops(t->model)->name);
+	put_str(w, "device", t->device);
+	put_int(w, "memory", (int64_t)t->need);
 	put_int(w, "vocabulary", t->state.shape.vocabulary);
 	put_int(w, "pairs", shard_pairs(t->shard));
 	put_options(w, c);

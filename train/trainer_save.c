@@ -38,15 +38,16 @@ static void place_parts(const struct trainer *t, int rank, float *arena, const f
 	}
 }
 
-/* The first rank's side: all parts, in the arena of gradients, which nobody needs now. */
-static const float *collect_parts(struct trainer *t, const float *own, struct err *e)
+/* The first rank's side: all parts, in the mirror of gradients, which nobody needs now. */
+static int collect_parts(struct trainer *t, const float *own, struct err *e)
 {
-	float *arena = model_grad_arena(t->model);
+	float *arena = t->mirror;
 	const size_t most = buckets_owned(&t->reduce_how.buckets, 0);
 	float *parts = mem_alloc(MAX(most, (size_t)1), sizeof(*parts), e);
 	int rc = parts ? 0 : e->code;
 
-	place_parts(t, 0, arena, own);
+	if (!rc)
+		place_parts(t, 0, arena, arena_look(t->model, own, parts, most));
 	for (int rank = 1; !rc && rank < t->comm->size; rank++) {
 		const size_t n = buckets_owned(&t->reduce_how.buckets, rank);
 
@@ -55,10 +56,10 @@ static const float *collect_parts(struct trainer *t, const float *own, struct er
 			place_parts(t, rank, arena, parts);
 	}
 	free(parts);
-	return rc ? NULL : arena;
+	return rc;
 }
 
-static const float *collect(void *arg, int which, struct err *e)
+static int collect(void *arg, int which, struct ckpt_arena *found, struct err *e)
 {
 	struct collection *c = arg;
 	struct trainer *t = c->t;
@@ -66,23 +67,31 @@ static const float *collect(void *arg, int which, struct err *e)
 	const int rank = which - CKPT_RESIDUAL;
 
 	c->next = which + 1;
+	*found = (struct ckpt_arena){ .x = t->mirror, .on_host = true };
+	if (which < CKPT_RESIDUAL && t->reduce_how.shards)
+		return collect_parts(t, moments, e);
 	if (which < CKPT_RESIDUAL)
-		return t->reduce_how.shards ? collect_parts(t, moments, e) : moments;
-	if (rank == 0)
-		return reduce_residual(t->reduce);
-	return comm_receive(t->comm, model_grad_arena(t->model),
-			    (size_t)model_floats(t->model) * sizeof(float), rank, e)
-		       ? NULL
-		       : model_grad_arena(t->model);
+		*found = (struct ckpt_arena){ .x = moments };
+	else if (rank == 0)
+		found->x = reduce_residual(t->reduce);
+	else
+		return comm_receive(t->comm, t->mirror,
+				    (size_t)model_floats(t->model) * sizeof(float), rank, e);
+	return 0;
+}
+
+static int send_parts(struct trainer *t, const float *own, struct err *e)
+{
+	const size_t n = t->adam.floats;
+
+	return comm_send(t->comm, arena_look(t->model, own, t->mirror, n), n * sizeof(*own), 0, e);
 }
 
 /* What the other ranks do meanwhile. */
 static int give(struct trainer *t, int n, struct err *e)
 {
-	const size_t bytes = t->adam.floats * sizeof(float);
-
-	if (t->reduce_how.shards && (comm_send(t->comm, t->adam.first, bytes, 0, e) ||
-				     comm_send(t->comm, t->adam.second, bytes, 0, e)))
+	if (t->reduce_how.shards &&
+	    (send_parts(t, t->adam.first, e) || send_parts(t, t->adam.second, e)))
 		return e->code;
 	if (n > CKPT_RESIDUAL)
 		return comm_send(t->comm, reduce_residual(t->reduce),
@@ -105,7 +114,7 @@ static int save_here(struct trainer *t, int n, const float *average, struct err 
 	t->state.seconds = trainer_seconds(t);
 	ckpt_save_arenas(t->folder, &t->state, t->model, &from, (int)t->conf->keep, &bytes, failed);
 	while (c.next < n)		/* the others give all they have, wanted or not */
-		if (!collect(&c, c.next, e))
+		if (collect(&c, c.next, &(struct ckpt_arena){ 0 }, e))
 			return e->code;
 	if (!failed->code)
 		report_save(t, bytes, clock_mono_s() - begun);
@@ -214,6 +223,7 @@ int trainer_evaluate(struct trainer *t, struct err *e)
 		.state = &t->state,
 		.model = t->model,
 		.threads = trainer_threads(t),
+		.gpu = arena_is_host(t->model) ? -1 : trainer_gpu(t),
 		.unable = &t->no_share,
 	};
 

@@ -31,7 +31,7 @@ static int micro_batch(struct trainer *t, struct model_how *how, bool last, doub
 		return e->code;
 	loaded = clock_mono_s();
 	at_phase(t, PULSE_COMPUTE);
-	if (last && reduces_gradients(t) && t->conf->overlap_reduce) {
+	if (last && reduces_gradients(t) && t->conf->overlap_reduce && arena_is_host(t->model)) {
 		how->ready = on_ready;
 		how->ready_arg = t->reduce;
 	}
@@ -98,6 +98,7 @@ static int reduce_gradients(struct trainer *t, double sums[N_SUMS], struct err *
 	at_phase(t, PULSE_REDUCE);
 	if (t->comm->begin_sum(t->comm, sums, N_SUMS, &everybody, e))
 		return e->code;
+	mirror_take_gradients(t);
 	reduce_ready(t->reduce, 0);
 	for (;;) {
 		if (!here && t->comm->test(t->comm, everybody, &here, e))
@@ -111,6 +112,7 @@ static int reduce_gradients(struct trainer *t, double sums[N_SUMS], struct err *
 			break;
 		comm_pause(t->times.exposed);
 	}
+	mirror_put_gradients(t);
 	t->times.transfer += reduce_take_busy(t->reduce);
 	t->times.sent_bytes += reduce_take_sent(t->reduce);
 	return 0;
@@ -160,7 +162,7 @@ static int spread(struct trainer *t, struct err *e)
 {
 	const double begun = clock_mono_s();
 
-	if (reduce_spread(t->reduce, model_param_arena(t->model), e))
+	if (mirror_spread(t, model_param_arena(t->model), e))
 		return e->code;
 	t->times.exposed += clock_mono_s() - begun;
 	t->times.update -= clock_mono_s() - begun;
@@ -303,7 +305,7 @@ int trainer_step(struct trainer *t, struct err *e)
 		profile_pause(t->profile, false);
 	o->zero(model_get_dev(t->model), grads, (size_t)model_floats(t->model) * sizeof(float));
 	if (reduces_gradients(t))
-		reduce_begin(t->reduce, grads);
+		reduce_begin(t->reduce, t->mirror);
 	if (accumulate(t, t->state.loader_position, sums, e) || reduce_step(t, sums, e) ||
 	    optimize(t, sums, e))
 		return e->code;

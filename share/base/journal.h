@@ -10,7 +10,8 @@
  *
  * and by kind
  *
- *	start     run, attempt, host, pid, ranks, hosts (how many), parameters, precision, backend, options…
+ *	start     run, attempt, host, pid, ranks, hosts (how many), parameters, precision, backend, device (what
+ *	          that is, and why), memory (bytes that a rank takes there), options…
  *	train     loss (nats per target token, label-smoothed as trained),
  *	          nll (the same without smoothing), lr, grad_norm,
  *	          source_tps, target_tps (tokens per second of the whole step, all ranks),

@@ -163,21 +163,45 @@ cudaError_t cudaRuntimeGetVersion(int *version)
 	return cudaSuccess;
 }
 
+/* One, or as many as the environment says; a process uses one of them alone. */
+static int count_devices(void)
+{
+	const char *text = getenv("CUDASIM_GPUS");
+
+	return text ? (int)strtol(text, NULL, 10) : 1;
+}
+
+static bool is_there(int device)
+{
+	return device >= 0 && device < count_devices();
+}
+
 cudaError_t cudaGetDeviceCount(int *n)
 {
-	*n = gpu.absent ? 0 : 1;
+	*n = gpu.absent ? 0 : count_devices();
 	return answer(sim_absent());
 }
 
 cudaError_t cudaSetDevice(int device)
 {
-	return answer(sim_absent() ? sim_absent() : device ? cudaErrorInvalidDevice : cudaSuccess);
+	return answer(sim_absent()	   ? sim_absent()
+		      : is_there(device) ? cudaSuccess
+					   : cudaErrorInvalidDevice);
+}
+
+cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *prop, int device)
+{
+	memset(prop, 0, sizeof(*prop));
+	if (!is_there(device))
+		return answer(cudaErrorInvalidDevice);
+	snprintf(prop->name, sizeof(prop->name), "simulated GPU");
+	return answer(sim_absent());
 }
 
 /* Few multiprocessors, so that what is spread over them is spread unevenly. */
 cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr which, int device)
 {
-	if (device)
+	if (!is_there(device))
 		return answer(cudaErrorInvalidDevice);
 	switch (which) {
 	case cudaDevAttrMultiProcessorCount:

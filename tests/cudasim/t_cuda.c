@@ -131,5 +131,5 @@ TEST(cuda_absent)
 	sim_forget();
 	check(ops_cuda()->usable());
 	check(ops_find("cuda", &e) == ops_cuda());
-	check(ops_find("auto", &e) == ops_cpu());	/* see there */
+	check(ops_find("auto", &e) == ops_cuda());
 }
