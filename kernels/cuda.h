@@ -10,6 +10,8 @@
  *	cuda_loss.cu	label-smoothed cross entropy
  *	cuda_decode.cu	one step of beam search
  *	cuda_table.c	all of them as a table
+ *	cuda_queue.cu	beside the ops: another stream, ordered against theirs (cuda_queue.h)
+ *	cuda_compress.cu	forms of gradients on the wire
  *
  * What they share is in cuda.cuh. The libraries of CUDA are looked for when a
  * backend is asked for: a program that has all this inside runs where there is

@@ -1,5 +1,6 @@
 /* cuda_table.c - see cuda.h: the GPU backend as a table. */
 #include "kernels/cuda.h"
+#include "kernels/cuda_queue.h"
 
 const struct ops *ops_cuda(void)
 {
@@ -17,6 +18,7 @@ const struct ops *ops_cuda(void)
 		.sync = cuda_sync,
 		.reserve = cuda_reserve,
 		.wants_rounded = true,
+		.open_queue = cuda_queue_open,
 #define OP(name, args, names) .name = cuda_##name,
 #include "kernels/ops.def"
 #undef OP

@@ -1,7 +1,7 @@
 # kernels: every op in plain C (ref_), fast on the CPU (cpu_) and on the GPU (cuda_).
 noinst_LIBRARIES += libkernels.a
 libkernels_a_SOURCES = \
-	%D%/ops.c %D%/ops.h %D%/ops.def %D%/panels.c %D%/panels.h %D%/tensor.h %D%/dropout.h %D%/bf16.h %D%/adam_factor.h \
+	%D%/ops.c %D%/ops.h %D%/ops.def %D%/panels.c %D%/panels.h %D%/tensor.h %D%/dropout.h %D%/bf16.h %D%/adam_factor.h %D%/wire.h \
 	%D%/ref.c %D%/ref.h %D%/ref_attention.c %D%/ref_decode.c %D%/ref_loss.c \
 	%D%/profile.c %D%/profile.h %D%/work.c %D%/work.h \
 	%D%/ref_linear.c %D%/ref_matmul.c %D%/ref_norm.c %D%/ref_point.c \
@@ -39,8 +39,9 @@ kernel_libs += libkernels.a $(ONEDNN_LIBS) $(OPENMP_CFLAGS) $(CUDA_LIBS)
 cuda_sources = \
 	%D%/cuda_attention.cu %D%/cuda_attention_any.cu %D%/cuda_attention_grad.cu \
 	%D%/cuda_decode.cu %D%/cuda_dev.cu %D%/cuda_embed.cu %D%/cuda_linear.cu %D%/cuda_loss.cu \
-	%D%/cuda_norm.cu %D%/cuda_point.cu
-cuda_headers = %D%/cuda.cuh %D%/cuda_attention.cuh %D%/cuda_attention_tiles.cuh %D%/cuda.h %D%/adam_factor.h %D%/cuda_blas.h
+	%D%/cuda_norm.cu %D%/cuda_point.cu %D%/cuda_queue.cu %D%/cuda_compress.cu
+cuda_headers = %D%/cuda.cuh %D%/cuda_attention.cuh %D%/cuda_attention_tiles.cuh %D%/cuda.h %D%/adam_factor.h %D%/cuda_blas.h \
+	%D%/cuda_queue.h %D%/cuda_queue.cuh %D%/wire.h
 EXTRA_DIST += $(cuda_sources) $(cuda_headers) %D%/cuda_blas.cu %D%/cuda_table.c
 SUFFIXES = .cu
 if HAVE_CUDA

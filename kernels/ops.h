@@ -32,6 +32,7 @@ extern "C" {
 #define NORM_EPSILON 1e-6f
 
 struct profile;
+struct queue;
 struct dev;	/* one backend, opened: threads or streams, scratch memory; opaque */
 
 struct dev_options {
@@ -119,6 +120,8 @@ struct ops {
 	int  (*reserve)(struct dev *d, const struct dev_limits *most, struct err *e);
 	/* Products that round to bf16 are faster where the weights are bf16 already. */
 	bool wants_rounded;
+	/* Work beside the ops, cuda_queue.h; NULL: there is no such thing here. */
+	struct queue *(*open_queue)(struct dev *d, struct err *e);
 #define OP(name, args, names) void (*name) args;
 #include "kernels/ops.def"
 #undef OP

@@ -147,6 +147,12 @@ static int watch_reserve(struct dev *d, const struct dev_limits *most, struct er
 	return watched_of(d)->ops->reserve(watched_of(d)->dev, most, e);
 }
 
+/* What is beside the ops is not looked at. */
+static struct queue *watch_open_queue(struct dev *d, struct err *e)
+{
+	return watched_of(d)->ops->open_queue(watched_of(d)->dev, e);
+}
+
 struct profile *profile_new(const struct ops *ops, struct err *e)
 {
 	struct profile *p = mem_alloc(1, sizeof(*p), e);
@@ -168,6 +174,7 @@ struct profile *profile_new(const struct ops *ops, struct err *e)
 		.sync = watch_sync,
 		.reserve = ops->reserve ? watch_reserve : NULL,
 		.wants_rounded = ops->wants_rounded,
+		.open_queue = ops->open_queue ? watch_open_queue : NULL,
 #define OP(name, args, names) .name = ops->name ? watch_##name : NULL,
 #include "kernels/ops.def"
 #undef OP

@@ -218,6 +218,12 @@ static void fake_abort(struct comm *c, int status)
 	test_fail(__FILE__, __LINE__, "rank %d aborts with %d", c->rank, status);
 }
 
+static int fake_check(struct comm *c, struct err *e)
+{
+	(void)c, (void)e;
+	return 0;
+}
+
 static void fake_close(struct comm *c)
 {
 	(void)c;
@@ -253,7 +259,8 @@ void fake_ranks(int n, void (*body)(struct comm *c, void *arg), void *arg)
 				 .max_ints = fake_max_ints, .broadcast = fake_broadcast,
 				 .gather = fake_gather, .barrier = fake_barrier,
 				 .begin_sum = fake_begin_sum, .exchange = fake_exchange,
-				 .test = fake_test, .abort = fake_abort, .close = fake_close},
+				 .test = fake_test, .check = fake_check,
+				 .abort = fake_abort, .close = fake_close},
 			.body = body, .arg = arg,
 		};
 		if (pthread_create(&ranks[i].thread, NULL, run, &ranks[i]))

@@ -39,8 +39,8 @@ fi
 
 only curses     tui/term.c
 only mpi.h      train/comm_mpi.c
-only nccl       train/comm_nccl.c
-only cuda       kernels/cuda train/comm_nccl.c
+only nccl       train/comm_nccl
+only cuda       kernels/cuda
 only oneapi     kernels/cpu_matmul.c
 only curl       data/fetch
 only archive    data/archive.c

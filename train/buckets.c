@@ -28,10 +28,15 @@ struct range buckets_at(const struct buckets *b, size_t bucket)
 	return (struct range){ at, MIN(b->each, b->floats - at) };
 }
 
+size_t buckets_each(const struct buckets *b, size_t bucket)
+{
+	return round_up((buckets_at(b, bucket).n + b->ranks - 1) / b->ranks, COMPRESS_BLOCK);
+}
+
 struct range buckets_piece(const struct buckets *b, size_t bucket, int rank)
 {
 	const struct range whole = buckets_at(b, bucket);
-	const size_t each = round_up((whole.n + b->ranks - 1) / b->ranks, COMPRESS_BLOCK);
+	const size_t each = buckets_each(b, bucket);
 	const size_t from = MIN(each * (size_t)rank, whole.n);
 
 	return (struct range){ whole.at + from, MIN(each, whole.n - from) };

@@ -70,6 +70,12 @@ static int one_test(struct comm *c, struct comm_request *r, bool *done, struct e
 	return 0;
 }
 
+static int one_check(struct comm *c, struct err *e)
+{
+	(void)c, (void)e;
+	return 0;
+}
+
 static void one_abort(struct comm *c, int status)
 {
 	(void)c, (void)status;
@@ -96,6 +102,7 @@ static void open_one(struct comm *c)
 		.begin_sum = one_begin_sum,
 		.exchange = one_exchange,
 		.test = one_test,
+		.check = one_check,
 		.abort = one_abort,
 		.close = one_close,
 	};

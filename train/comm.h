@@ -1,6 +1,7 @@
 /*
  * comm.h - the world of ranks. One process alone is an implementation of it
- * (comm.c), not a special case; comm_mpi.c is Open MPI, comm_nccl.c GPUs.
+ * (comm.c), not a special case; comm_mpi.c is Open MPI. comm_nccl.c lets the GPUs of the ranks
+ * reach each other; whatever is the host's goes the same way as before.
  *
  * Beside the collectives that return when they are done there are two that
  * return at once and are asked about later; reduce.c makes of them what gradients need.
@@ -37,11 +38,13 @@ struct comm_exchange {
 };
 
 struct comm {
-	const char *name;	/* "one", "mpi", "nccl" */
+	const char *name;	/* "one", "mpi", "mpi and nccl" */
 	int   rank, size;
 	int   local_rank, local_size;	/* among the ranks on this host */
 	bool  threads;		/* any thread may call, several at a time too */
 	void *state;		/* owned by the implementation */
+	struct gpus *gpus;	/* owned, comm_nccl.h; NULL: GPUs do not reach each other */
+	const struct reduce_kind *gpu_reduce;	/* how arrays of theirs are summed then */
 	/*
 	 * x = sum over ranks, in place, the same bits on all of them; sum_floats() not while an
 	 * exchange is under way
@@ -63,6 +66,8 @@ struct comm {
 			 struct err *e);
 	/* Never waits. After *done or a failure r is gone. r NULL: done. */
 	int  (*test)(struct comm *c, struct comm_request *r, bool *done, struct err *e);
+	/* Has something gone wrong that nobody waits for? Never waits; done before what has come is kept. */
+	int  (*check)(struct comm *c, struct err *e);
 	void (*abort)(struct comm *c, int status); /* end every rank now; a world of one: nothing */
 	void (*close)(
 		struct comm *c); /* all ranks together; after a failure of one rank use abort */

@@ -7,8 +7,8 @@
 
 #include "share/base/util.h"
 
-#define LEVEL_BYTES 4		/* of a block */
-#define LANES 16		/* sums side by side, for the sake of vectors */
+#define LEVEL_BYTES WIRE_LEVEL_BYTES
+#define LANES WIRE_LANES	/* for the sake of vectors */
 
 /* These loops are short and all the same to a compiler that is asked to look. */
 #if defined(__GNUC__) && !defined(__clang__)

@@ -25,12 +25,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define COMPRESS_BLOCK 512
-/* Half of the sum of both means, where |x| is exponentially distributed: no other split is better. */
-#define COMPRESS_SPLIT 1.594f
+#include "kernels/wire.h"
 
-/* In the order of the option "wire". */
-enum wire { WIRE_FP32, WIRE_BF16, WIRE_2BIT, WIRE_1BIT };
+#define COMPRESS_BLOCK WIRE_BLOCK
+#define COMPRESS_SPLIT WIRE_SPLIT
 
 const char *compress_name(enum wire w);
 bool   compress_feeds_back(enum wire w);	/* is there a residual */

@@ -6,6 +6,7 @@ libtrain_a_SOURCES = \
 	%D%/ckpt_average.c %D%/ckpt_average.h \
 	%D%/buckets.c     %D%/buckets.h     %D%/compress.c    %D%/compress.h \
 	%D%/comm.c        %D%/comm.h        %D%/reduce.c      %D%/reduce.h \
+	%D%/reduce_host.c %D%/reduce_internal.h \
 	%D%/ema.c         %D%/ema.h \
 	%D%/model.c       %D%/model.h       %D%/params.def \
 	%D%/model_internal.h %D%/model_backward.c %D%/model_forward.c %D%/model_head.c %D%/model_pack.c %D%/model_plan.c \
@@ -29,6 +30,17 @@ if HAVE_MPI
 libtrain_a_SOURCES += %D%/comm_mpi.c
 libtrain_a_CPPFLAGS += $(MPI_CFLAGS)
 mpi_libs = $(MPI_LIBS)
+endif
+
+# GPUs of several ranks; tests compile the same files for the simulated ones.
+nccl_sources = %D%/comm_nccl.c %D%/reduce_gpu.c
+EXTRA_DIST += $(nccl_sources) %D%/comm_nccl_library.c %D%/comm_nccl_library.h %D%/comm_nccl_none.c
+libtrain_a_SOURCES += %D%/comm_nccl.h
+if HAVE_NCCL
+libtrain_a_SOURCES += $(nccl_sources) %D%/comm_nccl_library.c
+libtrain_a_CPPFLAGS += $(CUDA_CPPFLAGS) -DCUDA_LIBRARY_DIR='"$(CUDA_LIBRARY_DIR)"'
+else
+libtrain_a_SOURCES += %D%/comm_nccl_none.c
 endif
 
 bin_PROGRAMS += werkbank-train

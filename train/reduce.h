@@ -16,7 +16,13 @@
  *
  * Where the comm allows threads, one of reduce's own begins buckets as they become
  * ready and sees to those under way, asleep most of the time; else reduce_ready() and reduce_poll()
- * do it. Buffers are on the side of the comm: the host's for MPI.
+ * do it.
+ *
+ * Arrays of a GPU, where the GPUs of all ranks reach each other (comm->gpus): the same calls give the GPU
+ * its work and return. Buckets are reduced on a queue beside that of the ops as soon as
+ * these have come to where reduce_ready() was called, and ops that are called after "done" find
+ * the sums; the host waits for nothing, and what goes wrong later comm->check() tells. Which sums are the host's
+ * to the bit and which are not: reduce_gpu.c.
  */
 #ifndef WERKBANK_TRAIN_REDUCE_H
 #define WERKBANK_TRAIN_REDUCE_H
@@ -24,6 +30,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "kernels/ops.h"
 #include "share/base/err.h"
 #include "train/buckets.h"
 #include "train/comm.h"
@@ -35,6 +42,9 @@ struct reduce_how {
 	/* sums stay with the owners of pieces, the rest of the array is undefined */
 	bool shards;
 	bool thread;		/* a thread of its own */
+	/* borrowed: where the arrays lie, if not in the host's memory; else NULL */
+	const struct ops *ops;
+	struct dev *dev;
 };
 
 struct reduce;
@@ -43,7 +53,7 @@ struct reduce;
 struct reduce *reduce_open(struct comm *comm, const struct reduce_how *how, struct err *e);
 void reduce_free(struct reduce *r);		/* may be NULL */
 
-/* Bytes that reduce_open() will take on one rank. */
+/* Bytes that reduce_open() will take on one rank, at most, where the arrays lie. */
 size_t reduce_memory(const struct reduce_how *how);
 
 void reduce_begin(struct reduce *r, float *x);	/* borrowed until it is done */
@@ -59,8 +69,10 @@ int  reduce_spread(struct reduce *r, float *x, struct err *e);
 /* Payload sent to other ranks since the last call; seconds in which messages were under way. */
 double reduce_take_sent(struct reduce *r);
 double reduce_take_busy(struct reduce *r);
+/* Seconds for which a GPU's ops had nothing to do but wait; of the host's arrays the caller knows. */
+double reduce_take_exposed(struct reduce *r);
 
-/* (floats) of this rank, for checkpoints; NULL where nothing is fed back. */
+/* (floats) of this rank, for checkpoints, where the arrays lie; NULL where nothing is fed back. */
 float *reduce_residual(struct reduce *r);
 
 #endif

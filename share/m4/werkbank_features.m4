@@ -158,20 +158,17 @@ AC_DEFUN([WERKBANK_WITH_MPI], [
   AM_CONDITIONAL([HAVE_MPI], [test $werkbank_mpi = yes])
 ])
 
+# Only its header is needed: the program looks for the library when it runs.
 AC_DEFUN([WERKBANK_WITH_NCCL], [
   AC_ARG_WITH([nccl], [AS_HELP_STRING([--without-nccl], [no multi-GPU collectives])], [], [with_nccl=check])
   found=no
   AS_IF([test "x$with_nccl" != xno && test $werkbank_cuda = yes && test $werkbank_mpi = yes], [
-    save_LIBS=$LIBS; save_CPPFLAGS=$CPPFLAGS
+    save_CPPFLAGS=$CPPFLAGS
     CPPFLAGS="$CUDA_CPPFLAGS $CPPFLAGS"
-    for d in "" -L/usr/local/cuda/lib; do
-      LIBS="$d -lnccl $CUDA_LIBS $save_LIBS"
-      AC_LINK_IFELSE([AC_LANG_PROGRAM([#include <nccl.h>], [ncclGetErrorString(ncclSuccess);])],
-        [found=yes; NCCL_LIBS="$d -lnccl"; break])
-    done
-    LIBS=$save_LIBS; CPPFLAGS=$save_CPPFLAGS])
+    AC_COMPILE_IFELSE([AC_LANG_PROGRAM([#include <nccl.h>], [ncclConfig_t c = NCCL_CONFIG_INITIALIZER; (void)c;])],
+      [found=yes])
+    CPPFLAGS=$save_CPPFLAGS])
   WERKBANK_VERDICT([nccl], [$found])
   AS_IF([test $werkbank_nccl = yes], [AC_DEFINE([HAVE_NCCL], [1], [NCCL communicator is built])])
-  AC_SUBST([NCCL_LIBS])
   AM_CONDITIONAL([HAVE_NCCL], [test $werkbank_nccl = yes])
 ])

@@ -5,10 +5,13 @@
 
 #include <deque>
 #include <stdlib.h>
+#include <time.h>
 #include <vector>
 
 struct sim_event {
 	uint64_t recorded, reached;	/* how often */
+	bool timed;
+	double when;			/* reached, seconds */
 };
 
 /* Something to do: run, or wait until the event has been reached so often. */
@@ -45,15 +48,25 @@ static bool runnable(const struct sim_stream *s)
 	return w && (!w->event || w->record || w->event->reached >= w->times);
 }
 
+static double now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
 static void run_one(struct sim_stream *s)
 {
 	struct work w = s->queue.front();
 
 	s->queue.pop_front();
-	if (w.event && w.record)
+	if (w.event && w.record) {
 		w.event->reached = w.times;
-	else if (!w.event && sim_sticky() == cudaSuccess)
+		w.event->when = now();
+	} else if (!w.event && sim_sticky() == cudaSuccess) {
 		w.run();
+	}
 }
 
 /* The stream that has to go on for this one to go on; NULL: nobody does. */
@@ -220,6 +233,18 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t *s, unsigned)
 	return cudaSuccess;
 }
 
+cudaError_t cudaStreamCreateWithPriority(cudaStream_t *s, unsigned flags, int)
+{
+	return cudaStreamCreateWithFlags(s, flags);
+}
+
+cudaError_t cudaDeviceGetStreamPriorityRange(int *least, int *greatest)
+{
+	*least = 0;
+	*greatest = -5;
+	return answer(sim_absent());
+}
+
 cudaError_t cudaStreamDestroy(cudaStream_t s)
 {
 	cudaError_t e = drain(s);
@@ -247,9 +272,10 @@ cudaError_t cudaDeviceSynchronize(void)
 	return answer(sim_absent());
 }
 
-cudaError_t cudaEventCreateWithFlags(cudaEvent_t *e, unsigned)
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t *e, unsigned flags)
 {
 	*e = new sim_event();
+	(*e)->timed = !(flags & cudaEventDisableTiming);
 	return answer(sim_absent());
 }
 
@@ -292,6 +318,16 @@ cudaError_t cudaEventSynchronize(cudaEvent_t e)
 			;
 		sim_memory_close();
 	}
+	return answer(sim_sticky());
+}
+
+cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t begin, cudaEvent_t end)
+{
+	if (!begin->timed || !end->timed || !begin->recorded || !end->recorded)
+		return answer(cudaErrorInvalidResourceHandle);
+	if (begin->reached < begin->recorded || end->reached < end->recorded)
+		return answer(cudaErrorNotReady);
+	*ms = (float)((end->when - begin->when) * 1e3);
 	return answer(sim_sticky());
 }
 

@@ -1,0 +1,52 @@
+/* comm_nccl_library.c - see comm_nccl_library.h */
+#include "train/comm_nccl_library.h"
+
+#include <dlfcn.h>
+#include <stdbool.h>
+
+#define LIBRARY "libnccl.so.2"
+
+/* Where the linker looks, and else beside the toolkit with which this was built. */
+static void *open_library(void)
+{
+	void *library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
+
+#ifdef CUDA_LIBRARY_DIR
+	if (!library)
+		library = dlopen(CUDA_LIBRARY_DIR "/" LIBRARY, RTLD_NOW | RTLD_LOCAL);
+#endif
+	return library;
+}
+
+static bool find_all(struct nccl_library *l, void *library)
+{
+	bool all = true;
+
+#define X(name) \
+	*(void **)(void *)&l->name = dlsym(library, "nccl" #name); \
+	all = all && l->name;
+	NCCL_FUNCTIONS(X)
+#undef X
+	return all;
+}
+
+const struct nccl_library *nccl_load(const char **why)
+{
+	static struct nccl_library found;
+	static void *library;
+
+	if (!library) {
+		library = open_library();
+		if (!library) {
+			*why = "the library " LIBRARY " is not there";
+			return NULL;
+		}
+		if (!find_all(&found, library)) {
+			*why = "the library " LIBRARY " is too old: 2.14 is the least";
+			dlclose(library);
+			library = NULL;
+			return NULL;
+		}
+	}
+	return &found;
+}
