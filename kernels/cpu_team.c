@@ -5,13 +5,14 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "share/base/clock.h"
 #include "share/base/mem.h"
 #include "share/base/util.h"
 
-#define LOOK_OUT 400		/* times that somebody waiting looks before sleeping: about 10 us */
-#define LOOK_OUT_S 100e-6	/* a helper that has worked so long looks out as long for more */
+#define AWHILE_S 100e-6	/* who waits looks so long before it sleeps, at most */
+#define LOOKS    64	/* between two looks at the clock: about 2 us */
 
 struct helper {
 	struct cpu_team *team;
@@ -19,19 +20,39 @@ struct helper {
 	int number;
 };
 
+/*
+ * The door counts in one word, so that nobody needs a lock to come in or to leave: below, helpers
+ * that may still come in; above, those inside. What the loop is changes only while it is 0. Locks
+ * are for those who sleep. Who goes to sleep says so first and looks once more; who has
+ * something to say, says it first and then looks for sleepers: one of both sees the other.
+ */
+#define INSIDE 0x10000u
+#define MOST_HELPERS 0x1000
+#define WANTED(door) ((door) % INSIDE)
+
+/*
+ * Each thread has parts of its own that follow on each other, so that what it has read ahead is
+ * what it needs next; when they are done it takes from what others have left.
+ */
+struct range {
+	_Alignas(64) _Atomic int64_t next;	/* the first part that nobody has taken */
+	int64_t end;
+};
+
 struct cpu_team {
-	pthread_mutex_t lock;
-	pthread_cond_t work_is_there, helpers_have_left;
-	struct helper *helpers;		/* (n_helpers) owned */
-	int n_helpers, n_started;
-	/* the loop that is done now; written under the lock while no helper is inside */
+	/* the loop that is done now */
 	cpu_team_work *work;
 	const void *context;
-	int64_t n_parts;
-	bool closing;
-	atomic_int wanted;		/* helpers that may still come in; changed under the lock */
-	atomic_int inside;		/* helpers at work */
-	_Atomic int64_t next;		/* the first part that nobody has taken */
+	struct range *ranges;		/* (n_helpers + 1) owned */
+	int n_ranges;			/* of the loop */
+	struct helper *helpers;		/* (n_helpers) owned */
+	int n_helpers, n_started;
+	pthread_mutex_t lock;
+	pthread_cond_t work_is_there, helpers_have_left;
+	bool closing;			/* under the lock */
+	_Alignas(64) atomic_uint door;
+	atomic_int asleep;		/* helpers */
+	atomic_bool caller_asleep;
 };
 
 static void pause_briefly(void)
@@ -45,76 +66,103 @@ static void pause_briefly(void)
 
 static void take_parts(struct cpu_team *t, int thread)
 {
+	const int n = t->n_ranges;
 	int64_t part;
 
-	while ((part = atomic_fetch_add_explicit(&t->next, 1, memory_order_relaxed)) < t->n_parts)
-		t->work(t->context, thread, part);
+	for (int i = 0; i < n; i++) {
+		struct range *r = &t->ranges[(thread + i) % n];
+
+		while ((part = atomic_fetch_add_explicit(&r->next, 1, memory_order_relaxed)) <
+		       r->end)
+			t->work(t->context, thread, part);
+	}
 }
 
-/* Look whether a loop wants helpers: LOOK_OUT times, and for so many seconds. */
-static void look_out(struct cpu_team *t, double seconds)
+static bool try_to_come_in(struct cpu_team *t)
+{
+	unsigned door = atomic_load_explicit(&t->door, memory_order_relaxed);
+
+	while (WANTED(door) > 0)
+		if (atomic_compare_exchange_weak_explicit(&t->door, &door, door - 1 + INSIDE,
+							  memory_order_acquire,
+							  memory_order_relaxed))
+			return true;
+	return false;
+}
+
+/* Look for so many seconds whether a loop wants helpers. True: inside. */
+static bool look_out(struct cpu_team *t, double seconds)
 {
 	const double end = clock_mono_s() + seconds;
 
 	do {
-		for (int i = 0; i < LOOK_OUT; i++) {
-			if (atomic_load_explicit(&t->wanted, memory_order_relaxed) > 0)
-				return;
+		for (int i = 0; i < LOOKS; i++) {
+			if (try_to_come_in(t))
+				return true;
 			pause_briefly();
 		}
 	} while (clock_mono_s() < end);
+	return false;
+}
+
+/* Sleep until a loop wants helpers. True: inside; false: the team is closing. */
+static bool sleep_until_wanted(struct cpu_team *t)
+{
+	bool in = false;
+
+	pthread_mutex_lock(&t->lock);
+	atomic_fetch_add(&t->asleep, 1);
+	while (!t->closing && !(in = try_to_come_in(t)))
+		pthread_cond_wait(&t->work_is_there, &t->lock);
+	atomic_fetch_sub(&t->asleep, 1);
+	pthread_mutex_unlock(&t->lock);
+	return in;
+}
+
+static void leave(struct cpu_team *t)
+{
+	if (atomic_fetch_sub(&t->door, INSIDE) / INSIDE > 1 || !atomic_load(&t->caller_asleep))
+		return;
+	pthread_mutex_lock(&t->lock);
+	pthread_cond_signal(&t->helpers_have_left);
+	pthread_mutex_unlock(&t->lock);
 }
 
 /*
- * Come in where a loop wants helpers, or sleep until one does. False: the team is closing. To be
- * woken takes long beside what is between two large products, and a processor that has worked so long
- * loses little by looking out.
+ * To be woken takes long beside what is between two products of a step, and a processor that has
+ * worked loses little by looking out: for as long as it has worked, not more.
  */
-static bool come_in(struct cpu_team *t, double worked_s)
-{
-	bool closing;
-
-	look_out(t, MIN(worked_s, LOOK_OUT_S));
-	pthread_mutex_lock(&t->lock);
-	while (t->wanted == 0 && !t->closing)
-		pthread_cond_wait(&t->work_is_there, &t->lock);
-	closing = t->closing;
-	if (!closing) {
-		t->wanted--;
-		atomic_fetch_add_explicit(&t->inside, 1, memory_order_relaxed);
-	}
-	pthread_mutex_unlock(&t->lock);
-	return !closing;
-}
-
 static void *help(void *arg)
 {
 	struct helper *h = arg;
 	struct cpu_team *t = h->team;
-	double worked_s = 0;
+	double left = clock_mono_s(), worked_s = 0;
 
-	while (come_in(t, worked_s)) {
-		const double begun = clock_mono_s();
+	while (look_out(t, MIN(worked_s, AWHILE_S)) || sleep_until_wanted(t)) {
+		const double came = clock_mono_s();
 
 		take_parts(t, h->number);
-		worked_s = clock_mono_s() - begun;
-		pthread_mutex_lock(&t->lock);
-		if (atomic_fetch_sub_explicit(&t->inside, 1, memory_order_release) == 1)
-			pthread_cond_signal(&t->helpers_have_left);
-		pthread_mutex_unlock(&t->lock);
+		leave(t);
+		worked_s = MAX(0, worked_s - (came - left));
+		left = clock_mono_s();
+		worked_s = MIN(worked_s + (left - came), 10 * AWHILE_S);
 	}
 	return NULL;
 }
 
 struct cpu_team *cpu_team_new(int threads, struct err *e)
 {
-	struct cpu_team *t = mem_alloc(1, sizeof(*t), e);
+	struct cpu_team *t = mem_alloc_aligned(sizeof(*t), 1, e);
 
 	if (!t)
 		return NULL;
-	t->n_helpers = MAX(threads - 1, 0);
+	memset(t, 0, sizeof(*t));
+	t->n_helpers = MIN(MAX(threads - 1, 0), MOST_HELPERS);
 	t->helpers = mem_alloc((size_t)t->n_helpers, sizeof(*t->helpers), e);
-	if (!t->helpers) {
+	t->ranges = mem_alloc_aligned((size_t)t->n_helpers + 1, sizeof(*t->ranges), e);
+	if (!t->helpers || !t->ranges) {
+		free(t->helpers);
+		free(t->ranges);
 		free(t);
 		return NULL;
 	}
@@ -137,16 +185,18 @@ static void start_helpers(struct cpu_team *t, int n)
 	}
 }
 
-static void open_loop(struct cpu_team *t, int helpers, int64_t n_parts, cpu_team_work *work,
-		      const void *context)
+/* Helpers that look out come in by themselves; wake others as far as those are too few. */
+static void open_loop(struct cpu_team *t, int helpers)
 {
+	int asleep, awake;
+
+	atomic_store(&t->door, (unsigned)MIN(helpers, t->n_started));
+	asleep = atomic_load(&t->asleep);
+	awake = t->n_started - asleep;
+	if (asleep == 0 || awake >= helpers)
+		return;
 	pthread_mutex_lock(&t->lock);
-	t->work = work;
-	t->context = context;
-	t->n_parts = n_parts;
-	atomic_store_explicit(&t->next, 0, memory_order_relaxed);
-	t->wanted = MIN(helpers, t->n_started);
-	if (t->wanted == 1)
+	if (helpers - awake == 1)
 		pthread_cond_signal(&t->work_is_there);
 	else
 		pthread_cond_broadcast(&t->work_is_there);
@@ -156,17 +206,21 @@ static void open_loop(struct cpu_team *t, int helpers, int64_t n_parts, cpu_team
 /* From now on nobody comes in; wait for those inside, awake at first. */
 static void close_loop(struct cpu_team *t)
 {
+	const double end = clock_mono_s() + AWHILE_S;
+
+	atomic_fetch_and(&t->door, ~(INSIDE - 1));
+	do {
+		for (int i = 0; i < LOOKS; i++) {
+			if (atomic_load_explicit(&t->door, memory_order_acquire) == 0)
+				return;
+			pause_briefly();
+		}
+	} while (clock_mono_s() < end);
 	pthread_mutex_lock(&t->lock);
-	t->wanted = 0;
-	pthread_mutex_unlock(&t->lock);
-	for (int i = 0; i < LOOK_OUT; i++) {
-		if (atomic_load_explicit(&t->inside, memory_order_acquire) == 0)
-			return;
-		pause_briefly();
-	}
-	pthread_mutex_lock(&t->lock);
-	while (atomic_load_explicit(&t->inside, memory_order_acquire) > 0)
+	atomic_store(&t->caller_asleep, true);
+	while (atomic_load(&t->door) > 0)
 		pthread_cond_wait(&t->helpers_have_left, &t->lock);
+	atomic_store(&t->caller_asleep, false);
 	pthread_mutex_unlock(&t->lock);
 }
 
@@ -181,7 +235,15 @@ void cpu_team_run(struct cpu_team *t, int threads, int64_t n_parts, cpu_team_wor
 		return;
 	}
 	start_helpers(t, helpers);
-	open_loop(t, helpers, n_parts, work, context);
+	t->work = work;
+	t->context = context;
+	t->n_ranges = helpers + 1;
+	for (int i = 0; i <= helpers; i++) {
+		atomic_store_explicit(&t->ranges[i].next, i * n_parts / (helpers + 1),
+				      memory_order_relaxed);
+		t->ranges[i].end = (i + 1) * n_parts / (helpers + 1);
+	}
+	open_loop(t, helpers);
 	take_parts(t, 0);
 	close_loop(t);
 }
@@ -199,6 +261,7 @@ void cpu_team_free(struct cpu_team *t)
 	pthread_cond_destroy(&t->helpers_have_left);
 	pthread_cond_destroy(&t->work_is_there);
 	pthread_mutex_destroy(&t->lock);
+	free(t->ranges);
 	free(t->helpers);
 	free(t);
 }

@@ -6,7 +6,7 @@
  * thread has been there: on a busy machine both cost more than they bring. Here parts are
  * taken one after the other by whoever is awake, the caller first of all, so that it
  * waits only for parts that others have begun. A helper looks out for more for some
- * microseconds and then sleeps.
+ * microseconds, never longer than it has worked, and then sleeps.
  *
  *	struct cpu_team *t = cpu_team_new(threads, e);		no thread yet
  *	cpu_team_run(t, threads, n_parts, work, &context);	work(&context, thread, part)
