@@ -23,6 +23,7 @@
 #define PACK_UNITS 16		/* units along K that packing brings over at a time */
 #define BLOCK_BYTES (256 << 10)	/* of a's rows: they stay in the second cache */
 #define TASK_PANELS 16		/* at most */
+#define WORTH_A_HELPER_NS 20000
 #define PREPARE_ROWS 16		/* that a thread takes at once */
 
 #define JOIN2(a, b) a##b
@@ -373,16 +374,15 @@ static bool prepare(struct dev *d, struct linear *l)
 }
 
 /*
- * How many threads the multiplying is worth. Waking them for less than about 50 us gains little,
- * and loses a lot when a thread that the others wait for is not running: a step of decoding one
- * sentence has a hundred small products. Nanoseconds: weights come at about 40 bytes, and 100
- * units are multiplied, in one.
+ * How many threads the multiplying is worth. A helper that is awake comes in within a microsecond,
+ * but one that sleeps takes fifty, and small products alone do not keep it awake. Nanoseconds:
+ * weights come at about 40 bytes, and 100 units are multiplied, in one.
  */
 static int product_threads(const struct dev *d, struct tensor packed, int64_t rows)
 {
 	int64_t n_units = packed.rows * panel_units(packed);
 
-	return n_units / 10 + n_units * rows / 100 < 50000 ? 1 : d->team_threads;
+	return n_units / 10 + n_units * rows / 100 < WORTH_A_HELPER_NS ? 1 : d->team_threads;
 }
 
 void CPU(linear)(struct dev *d, struct tensor out, struct tensor a, struct tensor packed,
@@ -410,11 +410,12 @@ void CPU(linear)(struct dev *d, struct tensor out, struct tensor a, struct tenso
 /*
  * Columns come in chunks, whose products stay in the cache while they are looked at, and these in
  * slices: a row's sum of exponentials is one for each slice. Parts are some slices that follow on
- * each other, and have their own lists of the best, so that nothing depends on who did which.
+ * each other, and have their own lists of the best, so that nothing depends on who did which. What
+ * a thread has found in its parts before only tells it what need not be listed.
  */
 #define CHUNK_PANELS 8
 #define CHUNK (CHUNK_PANELS * PANEL_WIDTH)
-#define SLICE (8 * CHUNK)
+#define SLICE (4 * CHUNK)
 #define CHUNK_ROWS (8 * TILE_ROWS)	/* at most */
 
 /* Each lane for itself: the largest seen, and the sum of e^(x - largest). */
@@ -429,9 +430,10 @@ struct best {
 	int64_t n_parts;
 	float *chunks;			/* (threads, block_rows, CHUNK) */
 	struct softmax_part *parts;	/* (slices, rows) */
-	float *values;			/* (threads, rows, k) falling */
+	float *values;			/* (parts, rows, k) falling */
 	int32_t *ids;			/* the same */
-	int32_t *n;			/* (threads, rows) how many are listed */
+	int32_t *n;			/* (parts, rows) how many are listed */
+	float *floors;			/* (threads, rows) there are k that are as large */
 };
 
 /* n numbers join the sum; gives the largest of them and those before. */
@@ -449,8 +451,12 @@ static vec add_to_part(struct softmax_part *part, const float *x, int64_t n)
 	return largest;
 }
 
-/* List the best of n numbers, those of columns first … of a row. */
-static void list_best(const struct best *b, int64_t list, const float *x, int64_t n, int64_t first)
+/*
+ * List the best of n numbers, those of columns first … of a row, without those below floor. (What is
+ * not a number is not below it: there are always k.)
+ */
+static void list_best(const struct best *b, int64_t list, const float *x, int64_t n, int64_t first,
+		      float floor)
 {
 	float *values = b->values + list * b->k;
 	int32_t *ids = b->ids + list * b->k, n_listed = b->n[list];
@@ -458,22 +464,30 @@ static void list_best(const struct best *b, int64_t list, const float *x, int64_
 	for (int64_t i = 0; i < n; i += VEC_LANES) {
 		int64_t end = MIN(i + VEC_LANES, n);
 
-		if (n_listed == b->k &&
-		    !vec_any(vec_load_part(x + i, n - i, -INFINITY) > values[b->k - 1]))
+		if (!vec_any(~(vec_load_part(x + i, n - i, -INFINITY) < floor)))
 			continue;
 		for (int64_t j = i; j < end; j++)
-			if (n_listed < b->k || x[j] > values[b->k - 1])
+			if (n_listed < b->k ? !(x[j] < floor) : x[j] > values[b->k - 1])
 				n_listed = cpu_top_insert(values, ids, n_listed, b->k, x[j],
 							  (int32_t)(first + j));
+		if (n_listed == b->k)
+			floor = MAX(floor, values[b->k - 1]);
 	}
 	b->n[list] = n_listed;
 }
 
-static void one_chunk(const struct best *b, int thread, int64_t col, int64_t row, int64_t n_rows)
+/* What the part that is being made is to list. */
+struct listing {
+	int thread;
+	int64_t part;
+};
+
+static void one_chunk(const struct best *b, struct listing to, int64_t col, int64_t row,
+		      int64_t n_rows)
 {
 	struct linear l = b->l;
 	int64_t n = MIN(CHUNK, b->n_real - col), first = col / PANEL_WIDTH;
-	float *chunk = b->chunks + thread * l.block_rows * CHUNK;
+	float *chunk = b->chunks + to.thread * l.block_rows * CHUNK;
 
 	l.out = tensor_f32(chunk, n_rows, CHUNK);
 	l.units += row * l.pitch;
@@ -481,24 +495,29 @@ static void one_chunk(const struct best *b, int thread, int64_t col, int64_t row
 	for (int64_t p = first; p < MIN(first + CHUNK_PANELS, panel_count(l.packed)); p++)
 		one_panel(&l, p, (p - first) * PANEL_WIDTH, 0, n_rows);
 	for (int64_t i = 0; i < n_rows; i++, chunk += CHUNK) {
-		int64_t list = thread * l.a.rows + row + i;
+		int64_t list = to.part * l.a.rows + row + i;
+		float *floor = &b->floors[to.thread * l.a.rows + row + i];
 		vec largest = add_to_part(&b->parts[col / SLICE * l.a.rows + row + i], chunk, n);
 
-		if (b->n[list] < b->k || vec_any(largest > b->values[(list + 1) * b->k - 1]))
-			list_best(b, list, chunk, n, col);
+		if (!vec_any(~(largest < *floor)))
+			continue;
+		list_best(b, list, chunk, n, col, *floor);
+		if (b->n[list] == b->k)
+			*floor = MAX(*floor, b->values[(list + 1) * b->k - 1]);
 	}
 }
 
 static void one_part(const void *context, int thread, int64_t part)
 {
 	const struct best *b = context;
+	const struct listing to = { thread, part };
 	int64_t slices = CEIL_DIV(b->n_real, SLICE), rows = b->l.a.rows;
 	int64_t first = part * slices / b->n_parts * SLICE;
 	int64_t last = MIN((part + 1) * slices / b->n_parts * SLICE, b->n_real);
 
 	for (int64_t col = first; col < last; col += CHUNK)
 		for (int64_t row = 0; row < rows; row += b->l.block_rows)
-			one_chunk(b, thread, col, row, MIN(b->l.block_rows, rows - row));
+			one_chunk(b, to, col, row, MIN(b->l.block_rows, rows - row));
 }
 
 /* The logarithm of a row's sum of exponentials. */
@@ -519,14 +538,14 @@ static float log_sum_of(const struct best *b, int64_t row)
 	return largest + logf(vec_sum(sum));
 }
 
-/* Each thread went through its columns in order; of equal numbers the first column comes first. */
+/* Parts are in the order of their columns; of equal numbers the first column comes first. */
 static void join_lists(const struct best *b, float *values, int32_t *ids, int64_t row)
 {
 	float log_sum = log_sum_of(b, row);
 	int32_t n = 0;
 
-	for (int32_t t = 0; t < b->n_threads; t++) {
-		int64_t list = t * b->l.a.rows + row;
+	for (int64_t part = 0; part < b->n_parts; part++) {
+		int64_t list = part * b->l.a.rows + row;
 
 		for (int32_t i = 0; i < b->n[list]; i++)
 			n = cpu_top_merge(values, ids, n, b->k, b->values[list * b->k + i],
@@ -541,7 +560,7 @@ static bool reserve_best(struct dev *d, struct best *b)
 {
 	int64_t n_rows = b->l.a.rows, n_blocks = CEIL_DIV(n_rows, MIN(b->l.block_rows, CHUNK_ROWS));
 	size_t threads = (size_t)b->n_threads, rows = (size_t)n_rows;
-	size_t lists = threads * rows, chunk;
+	size_t lists = (size_t)b->n_parts * rows, chunk;
 	size_t parts = (size_t)CEIL_DIV(b->n_real, SLICE) * rows;
 	float *at;
 
@@ -549,7 +568,7 @@ static bool reserve_best(struct dev *d, struct best *b)
 	chunk = (size_t)b->l.block_rows * CHUNK;
 	at = cpu_scratch(d, CPU_SCRATCH_THREADS,
 			 threads * chunk + parts * 2 * VEC_LANES +
-				 lists * (size_t)(2 * b->k + 1),
+				 lists * (size_t)(2 * b->k + 1) + threads * rows,
 			 sizeof(*at));
 	if (!at)
 		return false;
@@ -558,7 +577,10 @@ static bool reserve_best(struct dev *d, struct best *b)
 	b->values = at + threads * chunk + parts * 2 * VEC_LANES;
 	b->ids = (int32_t *)(void *)(b->values + lists * (size_t)b->k);
 	b->n = b->ids + lists * (size_t)b->k;
+	b->floors = (float *)(void *)(b->n + lists);
 	memset(b->n, 0, lists * sizeof(*b->n));
+	for (size_t i = 0; i < threads * rows; i++)
+		b->floors[i] = -INFINITY;
 	for (size_t i = 0; i < parts; i++)
 		for (int j = 0; j < VEC_LANES; j++) {
 			b->parts[i].largest[j] = -FLT_MAX;
@@ -579,7 +601,7 @@ void CPU(linear_top_k)(struct dev *d, float *values, int32_t *ids, struct tensor
 		return;
 	}
 	b.n_threads = product_threads(d, packed, a.rows);
-	b.n_parts = b.n_threads == 1 ? 1 : MIN(4 * b.n_threads, CEIL_DIV(n_real, SLICE));
+	b.n_parts = b.n_threads == 1 ? 1 : CEIL_DIV(n_real, SLICE);
 	if (!prepare(d, &b.l) || !reserve_best(d, &b))
 		return;
 	cpu_team_run(d->team, b.n_threads, b.n_parts, one_part, &b);
