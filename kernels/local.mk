@@ -15,7 +15,7 @@ cpu_vector_sources = \
 	%D%/cpu.h %D%/cpu_gemm_tile.h %D%/cpu_linear_tile.h %D%/cpu_mask.h %D%/cpu_top.h \
 	%D%/cpu_vec.h %D%/cpu_table.c %D%/cpu_attention.c %D%/cpu_decode.c \
 	%D%/cpu_few.c %D%/cpu_gemm.c %D%/cpu_linear.c %D%/cpu_loss.c %D%/cpu_norm.c %D%/cpu_point.c
-cpu_vector_flags = $(AM_CFLAGS) $(OPENMP_CFLAGS) -O3 -fno-math-errno -fno-trapping-math
+cpu_vector_flags = $(AM_CFLAGS) $(OPENMP_CFLAGS) -O3 -fno-math-errno -fno-trapping-math $(VECTOR_FLAGS)
 
 noinst_LIBRARIES += libkernels_plain.a
 libkernels_plain_a_SOURCES = $(cpu_vector_sources)

@@ -72,6 +72,14 @@ AC_DEFUN([WERKBANK_VECTOR_VARIANTS], [
   AC_MSG_RESULT([${werkbank_variants:-none}])
   AS_IF([test -n "$werkbank_variants"], [AC_DEFINE([HAVE_VECTOR_VARIANTS], [1], [CPU kernels exist for x86-64-v3 and -v4])])
   AM_CONDITIONAL([HAVE_VECTOR_VARIANTS], [test -n "$werkbank_variants"])
+  # At the -O2 that comes last on the line GCC turns only few loops into vectors, unless it is told to weigh each.
+  AC_MSG_CHECKING([whether $CC weighs loops])
+  VECTOR_FLAGS=-fvect-cost-model=dynamic
+  CFLAGS="$save_CFLAGS $VECTOR_FLAGS -Werror"
+  AC_COMPILE_IFELSE([AC_LANG_PROGRAM([], [])], [], [VECTOR_FLAGS=])
+  CFLAGS=$save_CFLAGS
+  AC_MSG_RESULT([${VECTOR_FLAGS:-no}])
+  AC_SUBST([VECTOR_FLAGS])
 ])
 
 AC_DEFUN([WERKBANK_WITH_CURSES], [
