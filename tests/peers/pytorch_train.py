@@ -2,13 +2,16 @@
 """How fast PyTorch trains the same model on the same sentences, in target tokens per second.
 
 usage: pytorch_train.py [SOURCE TARGET] [--size tiny|base|big] [--vocabulary 32768] [--tokens 4096]
-                        [--seconds 20] [--threads 0] [--precision fp32|bf16] [--compile]
+                        [--seconds 20] [--threads 0] [--precision fp32|bf16]
+                        [--compile [whole|layers]]
 
 The options are those of tests/bench_train, also that sentences are made up where no
 text (in BPE pieces) is given. Batches are padded, of sentences sorted by length, up
 to --tokens padded tokens a side: what PyTorch likes best. Counted are target tokens
 without padding, </s> included. A step is forward, backward, norm, fused Adam; some steps
-warm up.
+warm up. --compile: torch.compile with dynamic shapes (padded batches come in hundreds of them), of
+the whole model, or of each kind of layer and the loss, as PyTorch advises where compiling the
+whole takes too long ("regional compilation"). Kernels are found again where TORCHINDUCTOR_CACHE_DIR is kept.
 """
 import argparse
 import json
@@ -91,8 +94,18 @@ class Transformer(nn.Module):
             else:
                 x = m(x, None, None, True)
         keep = gold != 0
-        y = F.linear(self.decoder_norm(x)[keep], self.embed.weight)
-        return F.cross_entropy(y.float(), gold[keep], label_smoothing=SMOOTHING, reduction="sum")
+        return self.loss(self.decoder_norm(x)[keep], gold[keep])
+
+    def loss(self, x, gold):
+        y = F.linear(x, self.embed.weight)
+        return F.cross_entropy(y.float(), gold, label_smoothing=SMOOTHING, reduction="sum")
+
+    def compile_layers(self):
+        for m in (*self.encoder, *self.decoder):
+            m.compile(dynamic=True)
+        self.begin = torch.compile(self.begin, dynamic=True)
+        self.loss = torch.compile(self.loss, dynamic=True)
+        return self
 
 
 def load(source, target):
@@ -148,7 +161,7 @@ def options():
     p.add_argument("--precision", default="bf16", choices=("fp32", "bf16"))
     for name, value in (("vocabulary", 32768), ("tokens", 4096), ("seconds", 20), ("threads", 0)):
         p.add_argument("--" + name, type=int, default=value)
-    p.add_argument("--compile", action="store_true")
+    p.add_argument("--compile", nargs="?", const="whole", choices=("whole", "layers"))
     p.add_argument("--json", action="store_true", help="always so")
     return p.parse_args()
 
@@ -159,7 +172,8 @@ def main():
         torch.set_num_threads(o.threads)
     pairs, vocabulary = load(*o.text) if o.text else make_up(o.vocabulary)
     model = Transformer(o.size, vocabulary)
-    run = torch.compile(model, dynamic=True) if o.compile else model
+    run = (model.compile_layers() if o.compile == "layers"
+           else torch.compile(model, dynamic=True) if o.compile else model)
     adam = torch.optim.Adam(model.parameters(), lr=1e-4, betas=(0.9, 0.98), eps=1e-9, fused=True)
     todo, warm_up = batches(pairs, o.tokens), 6 if o.compile else 2
     step = tokens = padded = begun = cpu = s = 0
@@ -179,7 +193,7 @@ def main():
         s = time.monotonic() - begun if step > warm_up else 0
     steps, cpu = step - warm_up, time.process_time() - cpu
     print(json.dumps({"tool": f"PyTorch {torch.__version__}", "size": o.size, "precision": o.precision,
-                      "compile": o.compile, "batch_tokens": o.tokens, "vocabulary": vocabulary,
+                      "compile": o.compile or "no", "batch_tokens": o.tokens, "vocabulary": vocabulary,
                       "parameters": sum(p.numel() for p in model.parameters()), "steps": steps,
                       "seconds": round(s, 3), "target_tokens_per_second": round(tokens / s, 1),
                       "target_tokens_per_cpu_second": round(tokens / cpu, 1), "fill": round(tokens / padded, 3),
