@@ -21,6 +21,7 @@
 	AREA(qkv,          3 * s->shape->d_model) \
 	AREA(inner,        s->shape->d_ff) \
 	AREA(logits,       logits_of(s)) \
+	AREA(mask,         masked_of(s))		/* 0: a word of the row's sentence, else UNLIKELY */ \
 	AREA(mean,         1) \
 	AREA(rstd,         1) \
 	AREA(values,       STEPPER_MAX_K) \
@@ -74,11 +75,13 @@ struct stepper {
 	struct tensor chosen;			/* the output weights of words */
 	void   *chosen_block;			/* owned, backend */
 	size_t  chosen_bytes;
-	float  *own;				/* (cap_own) owned: one sentence's logits */
+	float  *own;	/* (cap_own) owned: one sentence's logits; of a GPU all rows' or the mask */
 	size_t  cap_own;
 };
 
 static const struct dropout no_dropout;
+
+#define UNLIKELY (-1e30f)	/* added to a logit: the word is out */
 
 struct stepper *stepper_new(struct model *m, struct err *e)
 {
@@ -120,6 +123,12 @@ static int64_t logits_of(const struct stepper *s)
 	if (s->words)
 		return s->words->n;
 	return s->all || !tensor_is_packed(s->weights->output) ? s->shape->vocabulary : 0;
+}
+
+/* Where memory is not the host's, the words of other sentences are made unlikely there. */
+static int64_t masked_of(const struct stepper *s)
+{
+	return s->words && s->ops->own_memory ? s->words->n : 0;
 }
 
 /* Bytes of an area of rows * per_row elements, rounded up to 64; false when it does not fit. */
@@ -255,19 +264,35 @@ static struct tensor source_kv(const struct stepper *s)
 					   : cache_tensor(s, s->cache, s->memory.rows);
 }
 
+/* Where the host cannot gather packed rows: rows of the table, packed anew. memory: room for both. */
+static void pack_words(struct stepper *s, char *memory, size_t packed_bytes)
+{
+	struct tensor rows = tensor_f32((float *)(void *)(memory + packed_bytes), s->chosen.rows,
+					s->chosen.cols);
+	int32_t *ids = (int32_t *)(void *)((float *)rows.data + rows.rows * rows.cols);
+
+	s->ops->to_device(s->dev, ids, s->words->ids, (size_t)rows.rows * sizeof(*ids));
+	s->ops->gather_rows(s->dev, rows, s->weights->embed, ids);
+	s->ops->pack(s->dev, s->chosen, rows);
+}
+
 /* The output weights of the words alone. */
 static int choose_words(struct stepper *s, struct err *e)
 {
 	const struct tensor all = s->weights->output;
-	size_t bytes;
+	const size_t n = (size_t)s->words->n;
+	size_t packed, gathered = 0, bytes;
 
-	if (!tensor_is_packed(all) || s->ops->own_memory)
+	if (!tensor_is_packed(all))
 		return err_set(e, ERR_UNAVAILABLE,
 			       "backend %s cannot translate with a lexical shortlist: leave it "
 			       "out, or try --backend cpu",
 			       s->ops->name);
 	s->chosen = (struct tensor){ NULL, s->words->n, all.cols, 0, all.dtype };
-	if (!panel_bytes(s->chosen, &bytes))
+	if (!panel_bytes(s->chosen, &packed) ||
+	    (s->ops->own_memory && (!mem_mul(n, (size_t)all.cols + 1, &gathered) ||
+				    !mem_mul(gathered, sizeof(float), &gathered))) ||
+	    __builtin_add_overflow(packed, gathered, &bytes))
 		return err_set(e, ERR_NOMEM, "%d words are too many", s->words->n);
 	if (bytes > s->chosen_bytes) {
 		if (s->chosen_block)
@@ -279,8 +304,13 @@ static int choose_words(struct stepper *s, struct err *e)
 		s->chosen_bytes = bytes;
 	}
 	s->chosen.data = s->chosen_block;
-	panel_gather(s->chosen, all, s->words->ids);
-	return mem_grow(&s->own, &s->cap_own, (size_t)s->words->most * (size_t)s->max_rows,
+	if (s->ops->own_memory)
+		pack_words(s, s->chosen_block, packed);
+	else
+		panel_gather(s->chosen, all, s->words->ids);
+	return mem_grow(&s->own, &s->cap_own,
+			((size_t)s->words->most + (s->ops->own_memory ? n : 0)) *
+				(size_t)s->max_rows,
 			sizeof(*s->own), e);
 }
 
@@ -342,6 +372,23 @@ static void extend_index(struct stepper *s, const struct stepper_rows *rows)
 	s->cache_used += rows->n;
 }
 
+/* Each row has the words of its sentence. */
+static void show_words(struct stepper *s, const struct stepper_rows *rows)
+{
+	const struct allowed *w = s->words;
+
+	for (int32_t r = 0; r < rows->n; r++) {
+		const int32_t sentence = rows->sentence[r];
+		float *mask = s->own + (int64_t)r * w->n;
+
+		for (int32_t i = 0; i < w->n; i++)
+			mask[i] = UNLIKELY;
+		for (int32_t i = w->start[sentence]; i < w->start[sentence + 1]; i++)
+			mask[w->places[i]] = 0;
+	}
+	upload(s, s->a.mask, s->own, (int64_t)rows->n * w->n);
+}
+
 /*
  * Which rows of the encoder's output each row sees; sent only when rows have changed
  * their sentence.
@@ -364,6 +411,8 @@ static void show_sources(struct stepper *s, const struct stepper_rows *rows)
 	upload(s, s->a.cross_index, s->cross_index, rows->n * s->cross_stride);
 	memcpy(s->shown, rows->sentence, (size_t)rows->n * sizeof(*s->shown));
 	s->n_shown = rows->n;
+	if (masked_of(s))
+		show_words(s, rows);
 }
 
 static struct tensor area(float *data, int64_t rows, int64_t cols)
@@ -439,8 +488,8 @@ static void feed_forward(struct stepper *s, int32_t layer, int32_t n)
 /* ---- with the words of each sentence alone ----------------------------- */
 
 /* What the words of the rows first .. end, which are of one sentence, have: into s->own. */
-static int32_t gather_own(struct stepper *s, const struct stepper_rows *rows, int32_t first,
-			  int32_t end)
+static int32_t gather_own(struct stepper *s, const float *all, const struct stepper_rows *rows,
+			  int32_t first, int32_t end)
 {
 	const struct allowed *w = s->words;
 	const int32_t sentence = rows->sentence[first];
@@ -448,7 +497,7 @@ static int32_t gather_own(struct stepper *s, const struct stepper_rows *rows, in
 	const int32_t n = w->start[sentence + 1] - w->start[sentence];
 
 	for (int32_t r = first; r < end; r++) {
-		const float *logits = (const float *)s->a.logits + (int64_t)r * w->n;
+		const float *logits = all + (int64_t)r * w->n;
 		float *own = s->own + (int64_t)(r - first) * n;
 
 		for (int32_t i = 0; i < n; i++)
@@ -493,7 +542,7 @@ static void find_best_words(struct stepper *s, const struct stepper_rows *rows, 
 		int32_t n, have;
 
 		end = end_of_sentence(rows, r);
-		n = gather_own(s, rows, r, end);
+		n = gather_own(s, s->a.logits, rows, r, end);
 		have = MIN(k, n);
 		s->ops->top_k(s->dev, values, ids, tensor_f32(s->own, end - r, n), n, have);
 		for (int32_t i = 0; i < (end - r) * have; i++)
@@ -502,16 +551,48 @@ static void find_best_words(struct stepper *s, const struct stepper_rows *rows, 
 	}
 }
 
+/* The same on a GPU: places among all words until words_of_places(). */
+static void find_best_masked(struct stepper *s, struct tensor h, int32_t k)
+{
+	const struct tensor logits = area(s->a.logits, h.rows, s->words->n);
+
+	product(s, logits, h, s->chosen);
+	s->ops->add(s->dev, logits, area(s->a.mask, h.rows, s->words->n));
+	s->ops->top_k(s->dev, s->a.values, s->a.ids, logits, s->words->n, MIN(k, s->words->n));
+}
+
+static void words_of_places(const struct stepper *s, struct stepper_found *found, int32_t k,
+			    int32_t rows)
+{
+	const int32_t have = MIN(k, s->words->n);
+
+	for (int32_t i = 0; i < rows * have; i++) {
+		const bool is_out = found->values[i] < UNLIKELY / 2;
+
+		found->ids[i] = is_out ? TOKEN_PAD : s->words->ids[found->ids[i]];
+		if (is_out)
+			found->values[i] = -INFINITY;
+	}
+	spread_best(found->values, found->ids, have, k, rows);
+}
+
 static void find_all_words(struct stepper *s, const struct stepper_rows *rows, struct tensor h,
 			   float *all)
 {
 	const struct allowed *w = s->words;
 	const int64_t vocabulary = s->shape->vocabulary;
+	const float *logits = s->a.logits;
 
 	product(s, area(s->a.logits, h.rows, w->n), h, s->chosen);
+	if (s->ops->own_memory) {
+		float *copy = s->own + (int64_t)w->most * s->max_rows;
+
+		s->ops->to_host(s->dev, copy, logits, (size_t)(h.rows * w->n) * sizeof(*copy));
+		logits = copy;
+	}
 	for (int32_t r = 0; r < rows->n; r++, all += vocabulary) {
 		const int32_t *place = w->places + w->start[rows->sentence[r]];
-		const int32_t n = gather_own(s, rows, r, r + 1);
+		const int32_t n = gather_own(s, logits, rows, r, r + 1);
 
 		pick_log_softmax(s->own, n);
 		for (int64_t i = 0; i < vocabulary; i++)
@@ -610,7 +691,9 @@ int stepper_step(struct stepper *s, const struct stepper_rows *rows, int32_t k,
 		if (find_all(s, h, found->all, e))
 			return e->code;
 	} else {
-		if (s->words)
+		if (masked_of(s))
+			find_best_masked(s, h, k);
+		else if (s->words)
 			find_best_words(s, rows, h, k);
 		else
 			find_best(s, h, k);
@@ -618,6 +701,8 @@ int stepper_step(struct stepper *s, const struct stepper_rows *rows, int32_t k,
 				(size_t)n * (size_t)k * sizeof(float));
 		s->ops->to_host(s->dev, found->ids, s->a.ids,
 				(size_t)n * (size_t)k * sizeof(int32_t));
+		if (masked_of(s))
+			words_of_places(s, found, k, n);
 	}
 	if (found->aligned)
 		find_aligned(s, rows, found->aligned);

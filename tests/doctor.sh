@@ -23,6 +23,7 @@ printf 'MemTotal:        2000000 kB\nMemAvailable:    1000000 kB\n' >"$tmp/proc/
 says "little memory" 0 '^memory +limited +2.0 GB, 1.0 GB of it free' doctor WERKBANK_PROC_ROOT="$tmp/proc"
 says "unreadable facts" 0 '^memory +limited +how much there is cannot be read' doctor WERKBANK_PROC_ROOT="$tmp/none"
 says "no GPU" 0 '^GPU +(missing|limited) +none' doctor WERKBANK_NVML="$tmp/none.so" WERKBANK_SYS_ROOT="$tmp"
+says "what computes" 0 '^computes +good +(the processor|GPU 0)' doctor
 says "GPUs" 0 '^GPU +(good|limited) +8 x ' doctor WERKBANK_NVML="$PWD/tests/fake_nvml.so" WERKBANK_FAKE_NVML=eight WERKBANK_SYS_ROOT="$tmp"
 says "as JSON" 0 '^\{"findings":\[\{"what":"processor","state":"[a-z]*","found":".*\}\]\}$' "$wb" doctor --json
 says "an option that it does not take" 64 'steps' "$wb" doctor --steps 3

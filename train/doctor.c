@@ -165,16 +165,27 @@ static void look_at_gpus(struct findings *all)
 	if (n > 0 && !ops_cuda()) {
 		f->state = LIMITED;
 		ADVICE(f, "not used: this build is without CUDA; configure --with-cuda");
-	} else if (n > 0 && !ops_cuda()->usable()) {
+	} else if (n > 0 && ops_cuda_trouble()) {
 		f->state = LIMITED;
-		ADVICE(f, "not used: the CUDA that this build needs does not work with this "
-		       "driver; update the driver");
-	} else if (!n) {
+		ADVICE(f, "not used: %s", ops_cuda_trouble());
+	} else if (!n && ops_cuda_trouble()) {
 		ADVICE(f, "trainings run on the processor, which is for small models: "
 		       "transformer-base on millions of pairs wants a GPU");
 	}
 	free(now);
 	host_gpus_free(gpus);
+}
+
+/* What --backend auto takes. */
+static void look_at_backend(struct findings *all)
+{
+	struct finding *f = begin(all, "computes");
+	struct err e = { 0 };
+	const struct ops *ops = ops_find("auto", &e);
+	char text[280];
+
+	ops_describe(ops, "auto", 0, text, sizeof(text));
+	FOUND(f, "%s", text);
 }
 
 static void look_at_cuda(struct findings *all)
@@ -380,8 +391,8 @@ int doctor_run(const struct conf *c, struct err *e)
 {
 	static void (*const looks[])(struct findings *) = {
 		look_at_processor, look_at_products, look_at_memory,   look_at_gpus,
-		look_at_cuda,	   look_at_mpi,	     look_at_tools,    look_at_programs,
-		look_at_terminal,  look_at_workspace,
+		look_at_cuda,	   look_at_backend,  look_at_mpi,      look_at_tools,
+		look_at_programs,  look_at_terminal, look_at_workspace,
 	};
 	struct findings all = { .conf = c };
 	struct buf out = { 0 };

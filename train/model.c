@@ -489,16 +489,23 @@ int model_init(struct model *m, uint64_t seed, struct err *e)
 	struct walk w;
 	const struct row *row;
 	uint32_t number = 0;
-	float *flat = mem_alloc((size_t)m->floats, sizeof(float), e), *x = flat;
+	float *room = NULL, *param = m->param;	/* of a GPU: one tensor at a time */
+	int64_t largest = 0;
 
-	if (!flat)
+	for (size_t i = 0; i < m->n_params; i++)
+		largest = MAX(largest, m->params[i].rows * m->params[i].cols);
+	if (m->ops->own_memory && !(room = mem_alloc((size_t)largest, sizeof(*room), e)))
 		return e->code;
 	for (walk_begin(&w, &m->shape); (row = walk_row(&w)); walk_next(&w)) {
-		init_tensor(x, row, &m->shape, rng_key_make(seed, RNG_INIT | number++ << 8, 0, 0));
-		x += row->rows * row->cols;
+		const int64_t n = row->rows * row->cols;
+
+		init_tensor(room ? room : param, row, &m->shape,
+			    rng_key_make(seed, RNG_INIT | number++ << 8, 0, 0));
+		if (room)
+			m->ops->to_device(m->dev, param, room, (size_t)n * sizeof(*room));
+		param += n;
 	}
-	m->ops->to_device(m->dev, m->param, flat, (size_t)m->floats * sizeof(float));
-	free(flat);
+	free(room);
 	return m->ops->sync(m->dev, e);
 }
 

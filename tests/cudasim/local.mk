@@ -7,7 +7,7 @@ cuda_sim_tests = %D%/t_cuda.c tests/t_cuda_model.c %D%/t_sim.cc
 cuda_sim_includes = -I$(top_srcdir)/%D% -I$(top_srcdir) -I.
 cuda_sim_flags = -std=gnu++17 $(cuda_sim_includes) -D_GNU_SOURCE -DCUDA_PARTIAL $(DEFS) \
 	-O2 -g -fno-strict-aliasing -Wall -Wextra -Wno-unknown-warning-option -Wshadow=local -Wno-unknown-pragmas $(SAN_FLAGS)
-EXTRA_DIST += $(cuda_sim_sources) $(cuda_sim_tests) tests/mutants.sh tests/gpu_table.sh share/doc/gpu/kernels.md \
+EXTRA_DIST += $(cuda_sim_sources) $(cuda_sim_tests) tests/mutants.sh tests/gpu_table.sh tests/cuda_train.sh share/doc/gpu/kernels.md \
 	share/doc/gpu/roofs.md
 
 if HAVE_CXX
@@ -20,6 +20,22 @@ tests_cuda_run_CPPFLAGS = -I$(top_srcdir)/%D% $(AM_CPPFLAGS) -I. -DCUDA_PARTIAL 
 tests_cuda_run_CXXFLAGS = $(cuda_sim_flags)
 tests_cuda_run_LDADD = $(cuda_sources:.cu=.simo) libeval.a $(train_libs) $(mpi_libs)
 TESTS += tests/cuda_run
+
+# The programs with the simulated GPU inside, beside each other, for tests/cuda_train.sh.
+check_LIBRARIES = %D%/libcudasim.a
+tests_cudasim_libcudasim_a_SOURCES = $(cuda_sim_sources)
+tests_cudasim_libcudasim_a_CXXFLAGS = $(cuda_sim_flags)
+check_PROGRAMS += %D%/werkbank-train %D%/werkbank-eval
+cuda_sim_program = kernels/cuda_table.c
+cuda_sim_libs = $(cuda_sources:.cu=.simo) %D%/libcudasim.a
+tests_cudasim_werkbank_train_SOURCES = $(werkbank_train_SOURCES) $(cuda_sim_program)
+nodist_EXTRA_tests_cudasim_werkbank_train_SOURCES = %D%/runtime.cc	# linked as C++
+tests_cudasim_werkbank_train_CPPFLAGS = $(AM_CPPFLAGS) -DCUDA_PARTIAL
+tests_cudasim_werkbank_train_LDADD = $(train_libs) $(cuda_sim_libs) $(mpi_libs)
+tests_cudasim_werkbank_eval_SOURCES = eval/main.c $(cuda_sim_program)
+nodist_EXTRA_tests_cudasim_werkbank_eval_SOURCES = %D%/runtime.cc
+tests_cudasim_werkbank_eval_CPPFLAGS = $(AM_CPPFLAGS) -DCUDA_PARTIAL
+tests_cudasim_werkbank_eval_LDADD = libeval.a $(train_libs) $(cuda_sim_libs) $(mpi_libs)
 
 %D%/list.h: $(cuda_sim_tests) $(srcdir)/%D%/local.mk
 	@$(MKDIR_P) $(@D)
@@ -34,7 +50,7 @@ SUFFIXES += .simo
 	$(AM_V_CXX)$(CXX) $(cuda_sim_flags) -x c++ -c -o $@ $<
 $(cuda_sources:.cu=.simo): $(cuda_headers) $(cuda_sim_headers) $(srcdir)/kernels/ops.def
 
-check-cudasim: tests/cuda_run
+check-cudasim: tests/cuda_run %D%/werkbank-train %D%/werkbank-eval $(bin_PROGRAMS)
 	srcdir=$(srcdir) ./tests/cuda_run
 # Small mistakes in copies of the sources must be noticed; minutes.
 check-mutants: tests/cuda_run

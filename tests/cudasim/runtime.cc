@@ -453,6 +453,16 @@ cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *total)
 	return answer(sim_absent());
 }
 
+/* At the end of a program that is asked to tell: what it has left behind. */
+static struct teller {
+	~teller()
+	{
+		if (gpu.allocated && getenv("CUDASIM_LEFT"))
+			fprintf(stderr, "cudasim: %zu bytes of device memory are left\n",
+				gpu.allocated);
+	}
+} at_end;
+
 void sim_check_pointer(const struct sim_launch *l, const void *p)
 {
 	/* one element behind the end is a pointer, too */

@@ -1,0 +1,226 @@
+#!/bin/sh
+# cuda_train.sh - trainings, checkpoints, translations and ranks on the simulated GPU are those of the processor;
+# tests/cudasim/ has the programs with that GPU inside. Last line: the tally.
+set -u
+top=$PWD
+tmp=$(mktemp -d "${TMPDIR:-/tmp}/werkbank-cuda-XXXXXX")
+trap 'rm -rf "$tmp"' EXIT
+unset WERKBANK_HOME WERKBANK_RUN WERKBANK_BEAM WERKBANK_STEPS WERKBANK_BACKEND CUDASIM_GPUS
+OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 CUDASIM_LEFT=1
+export OMPI_ALLOW_RUN_AS_ROOT OMPI_ALLOW_RUN_AS_ROOT_CONFIRM CUDASIM_LEFT
+wb=$top/werkbank
+sim=$top/tests/cudasim/werkbank
+w=$tmp/w
+mkdir -p "$w/runs"
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/helpers.sh"
+
+if [ ! -x "$sim-train" ]; then
+	skip "trainings on the simulated GPU" "there is no C++ compiler"
+	tally
+	exit
+fi
+
+cat >"$tmp/tiny.ini" <<'END'
+[data]
+demo_pairs = 200
+merges = 60
+[model]
+d_model = 16
+d_ff = 32
+heads = 2
+encoder_layers = 1
+decoder_layers = 2
+[train]
+steps = 6
+warmup = 4
+batch_tokens = 64
+accumulate = 2
+clip = 1
+eval_every = 100000
+eval_sentences = 2
+samples = 2
+save_every = 3
+log_every = 1
+threads = 1
+bucket_mb = 0.01
+telemetry_every = 0
+[decode]
+max_length_extra = 8
+max_length_factor = 1
+END
+if ! "$wb" prep -q -C "$w" "$tmp/tiny.ini" >"$tmp/log" 2>&1; then
+	not_ok "prepare" "$(tail -n 3 "$tmp/log")"
+	tally
+	exit
+fi
+"$wb" shortlist -q -C "$w" tiny >"$tmp/log" 2>&1 || not_ok "shortlist" "$(tail -n 3 "$tmp/log")"
+mkdir "$tmp/dev"
+mv "$w"/corpora/*/dev.* "$tmp/dev"	# evaluations at the end of a run are tried once, below
+
+# recipe RUN KEY=VALUE... : the folder of a run, for a rank without the launcher.
+recipe() {
+	name=$1
+	shift
+	mkdir -p "$w/runs/$name"
+	cp "$tmp/tiny.ini" "$w/runs/$name/recipe.ini"
+	for pair; do
+		key=${pair%%=*}
+		sed -i "/^$key = /d" "$w/runs/$name/recipe.ini"
+		sed -i "/^\[train\]/a $key = ${pair#*=}" "$w/runs/$name/recipe.ini"
+	done
+	sed -i '1a corpus = tiny' "$w/runs/$name/recipe.ini"
+}
+
+# trains RUN : on this host alone, by the program with the simulated GPU.
+trains() {
+	"$sim-train" _rank -C "$w" --run "$1" >"$tmp/log" 2>&1 || not_ok "train $1" "$(tail -n 3 "$tmp/log")"
+	if grep 'cudasim:' "$tmp/log" >"$tmp/faults"; then not_ok "$1: no faults" "$(head -n 2 "$tmp/faults")"; fi
+}
+
+# Of steps that were done twice the last.
+losses() {
+	sed -n 's/.*"kind":"train",.*"step":\([0-9]*\),"loss":\([^,]*\),.*/\1 \2/p' "$w/runs/$1/journal.jsonl" |
+		awk '{ loss[$1] = $2 } END { for (step in loss) print step, loss[step] }' | sort -n
+}
+weights() { grep safetensors "$w/runs/$1/checkpoints/$2/SHA256SUMS"; }
+
+# near A B TOLERANCE : the losses of two runs, step by step.
+near() {
+	losses "$1" >"$tmp/a"
+	losses "$2" >"$tmp/b"
+	worst=$(join "$tmp/a" "$tmp/b" | awk '{ d = $2 - $3; if (d < 0) d = -d; if (d > m) m = d; n++ }
+		END { printf "%d %.3g %d\n", n, m, m <= '"$3"' }')
+	case $worst in
+	"6 "*" 1") ok "$2: losses as $1's (off by $(echo "$worst" | cut -d ' ' -f 2), allowed $3)" ;;
+	*) not_ok "$2: losses as $1's" "steps, largest difference, near: $worst" ;;
+	esac
+}
+
+# form A B STEP : files of the same names, tensors of the same names and shapes.
+form() {
+	for run in "$1" "$2"; do
+		(cd "$w/runs/$run/checkpoints/$3" && ls && for f in *.safetensors; do
+			n=$(od -A n -t u8 -N 8 "$f")
+			echo "$f $(wc -c <"$f") $(head -c $((n + 8)) "$f" | cksum)"
+		done) >"$tmp/form.$run"
+	done
+	equal "$2: checkpoints in form as $1's" "$tmp/form.$1" "$tmp/form.$2"
+}
+
+recipe cpu backend=cpu
+trains cpu
+recipe gpu backend=cuda
+trains gpu
+says_first=$(head -n 1 "$tmp/log")
+case $says_first in
+"training on GPU 0, simulated GPU ("*" GiB free); it takes "*" GiB") ok "the first line names the GPU" ;;
+*) not_ok "the first line names the GPU" "$says_first" ;;
+esac
+near cpu gpu 2e-4
+form cpu gpu 6
+same "the journal says so" "$(grep -c '"backend":"cuda","device":"GPU 0, simulated GPU' "$w/runs/gpu/journal.jsonl")" 1
+recipe auto steps=1
+trains auto
+same "auto takes the GPU" "$(grep -c '"backend":"cuda"' "$w/runs/auto/journal.jsonl")" 1
+
+# stopped and resumed, with an average of the weights
+recipe whole backend=cuda ema=0.9
+trains whole
+recipe parts backend=cuda ema=0.9 steps=3
+trains parts
+recipe parts backend=cuda ema=0.9
+trains parts
+same "resumed to the bit" "$(weights parts 6)" "$(weights whole 6)"
+recipe ema backend=cpu ema=0.9
+trains ema
+form ema whole 6
+recipe bf16 backend=cuda precision=bf16
+trains bf16
+recipe bf16_cpu backend=cpu precision=bf16
+trains bf16_cpu
+near bf16_cpu bf16 0.05
+
+# what one began the other goes on with
+cp -r "$w/runs/cpu" "$w/runs/there"
+cp -r "$w/runs/gpu" "$w/runs/back"
+rm -r "$w"/runs/there/checkpoints/6 "$w"/runs/back/checkpoints/6
+recipe there backend=cuda
+trains there
+recipe back backend=cpu
+"$wb-train" _rank -q -C "$w" --run back >"$tmp/log" 2>&1 || not_ok "train back" "$(tail -n 3 "$tmp/log")"
+near cpu there 2e-4
+near cpu back 2e-4
+
+# translations and scores
+recipe taught backend=cpu steps=200 save_every=100 learning_rate=4 warmup=50
+trains taught
+cat >"$tmp/text" <<'END'
+The old house is small .
+We like it .
+END
+cp "$tmp/dev"/* "$w/corpora/tiny"
+for backend in cpu cuda; do
+	for words in "--n-best 2" "--precision bf16 --beam 1" "--shortlist model --alignments --beam 2" \
+		"--checkpoint 100,200 --beam 2" "--sample --seed 3"; do
+		echo "translate $words"
+		# shellcheck disable=SC2086 # words
+		"$sim-eval" translate -q -C "$w" --run taught --backend $backend --threads 1 --checkpoint 200 $words "$tmp/text" 2>&1
+	done >"$tmp/text.$backend"
+	"$sim-eval" eval -q -C "$w" --run taught --set dev --backend $backend --threads 1 --beam 1 2>&1 |
+		grep -v 'tokens/s' >"$tmp/eval.$backend"
+done
+equal "translations: the same" "$tmp/text.cuda" "$tmp/text.cpu"
+equal "scores: the same" "$tmp/eval.cuda" "$tmp/eval.cpu"
+same "translations: all of them" "$(grep -c '[a-z]' "$tmp/text.cuda") $(grep -c werkbank "$tmp/text.cuda")" "17 0"
+recipe evaluated backend=cuda steps=2 eval_every=2
+trains evaluated
+same "an evaluation beside the training" "$(grep -c '"kind":"eval",.*"bleu"' "$w/runs/evaluated/journal.jsonl")" 1
+same "with its samples" "$(wc -l <"$w/runs/evaluated/samples.jsonl")" 2
+rm "$w"/corpora/tiny/dev.*
+
+# what cannot be
+recipe large backend=cuda batch_tokens=2000000
+says "a GPU that is too small" 78 'training needs [0-9.]+ GiB with batch_tokens 2000000, GPU 0 .*has 8.0 GiB' \
+	"$sim-train" _rank -q -C "$w" --run large
+recipe other backend=cuda gpu=3
+says "a GPU that is not there" 69 'GPU 3 was asked for, and this host has 1' "$sim-train" _rank -q -C "$w" --run other
+says "the doctor" 0 'simulated GPU' "$sim-train" doctor -C "$w"
+
+# ranks, whose messages go by the memory of the host
+if command -v mpirun >/dev/null && "$sim-train" --version | grep -q 'with MPI'; then
+	# two RUN : on two GPUs of this host
+	two() {
+		CUDASIM_GPUS=2 timeout 100 mpirun --oversubscribe --bind-to none --mca mpi_yield_when_idle 1 -n 2 \
+			"$sim-train" _rank -q -C "$w" --run "$1" >"$tmp/log" 2>&1 || not_ok "train $1" "$(grep -m 3 werkbank "$tmp/log")"
+		if grep 'cudasim:' "$tmp/log" >"$tmp/faults"; then not_ok "$1: no faults" "$(head -n 2 "$tmp/faults")"; fi
+	}
+	recipe two backend=cuda
+	two two
+	near gpu two 2e-4
+	recipe shards backend=cuda shard_optimizer=yes ema=0.9
+	two shards
+	near gpu shards 2e-4
+	form whole shards 6
+	recipe held backend=cuda shard_optimizer=yes wire=2bit
+	two held
+	recipe again backend=cuda shard_optimizer=yes wire=2bit steps=3
+	two again
+	recipe again backend=cuda shard_optimizer=yes wire=2bit
+	two again
+	same "shards, 2bit: resumed to the bit" "$(weights again 6)" "$(weights held 6)"
+	recipe local backend=cuda local_steps=3 ema=0.9
+	two local
+	recipe local_cpu backend=cpu local_steps=3 ema=0.9
+	two local_cpu
+	same "local steps: records" "$(losses local | wc -l)" 2
+	losses local | cut -c 1-6 >"$tmp/a"
+	losses local_cpu | cut -c 1-6 >"$tmp/b"
+	equal "local steps: losses as the processor's" "$tmp/a" "$tmp/b"
+	recipe alone backend=cuda
+	timeout 100 mpirun --oversubscribe --bind-to none -n 2 "$sim-train" _rank -q -C "$w" --run alone >"$tmp/log" 2>&1
+	same "more ranks than GPUs" "$(grep -c 'rank 1 of 2 on this host: GPU 1 was asked for, and this host has 1' "$tmp/log")" 1
+else
+	skip "ranks on GPUs" "there is no MPI"
+fi
+tally
