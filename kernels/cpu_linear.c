@@ -452,8 +452,8 @@ static vec add_to_part(struct softmax_part *part, const float *x, int64_t n)
 }
 
 /*
- * List the best of n numbers, those of columns first … of a row, without those below floor. (What is
- * not a number is not below it: there are always k.)
+ * List the best of n numbers, those of columns first … of a row, leaving out those below floor. (What
+ * is not a number is not below it: there are always k.)
  */
 static void list_best(const struct best *b, int64_t list, const float *x, int64_t n, int64_t first,
 		      float floor)
