@@ -3,7 +3,7 @@
 
 usage: pytorch_train.py [SOURCE TARGET] [--size tiny|base|big] [--vocabulary 32768] [--tokens 4096]
                         [--seconds 20] [--threads 0] [--precision fp32|bf16]
-                        [--compile [whole|layers]]
+                        [--compile [whole|layers]] [--device cpu|cuda]
 
 The options are those of tests/bench_train, also that sentences are made up where no
 text (in BPE pieces) is given. Batches are padded, of sentences sorted by length, up
@@ -11,7 +11,8 @@ to --tokens padded tokens a side: what PyTorch likes best. Counted are target to
 without padding, </s> included. A step is forward, backward, norm, fused Adam; some steps
 warm up. --compile: torch.compile with dynamic shapes (padded batches come in hundreds of them), of
 the whole model, or of each kind of layer and the loss, as PyTorch advises where compiling the
-whole takes too long ("regional compilation"). Kernels are found again where TORCHINDUCTOR_CACHE_DIR is kept.
+whole takes too long ("regional compilation"). Kernels are found again where TORCHINDUCTOR_CACHE_DIR is
+kept. Which tokens are padding is known before, so that a GPU is not waited for within a step.
 """
 import argparse
 import json
@@ -79,7 +80,7 @@ class Transformer(nn.Module):
     def begin(self, ids):
         return F.dropout(self.embed(ids) * math.sqrt(self.d) + self.positions[:ids.shape[1]], DROP)
 
-    def forward(self, source, mask, target, gold):
+    def forward(self, source, mask, target, gold, keep):
         x = self.begin(source)
         for m in self.encoder:
             x = m(x, None, mask, False) if isinstance(m, Attention) else m(x)
@@ -93,8 +94,7 @@ class Transformer(nn.Module):
                 layer += 1
             else:
                 x = m(x, None, None, True)
-        keep = gold != 0
-        return self.loss(self.decoder_norm(x)[keep], gold[keep])
+        return self.loss(self.decoder_norm(x).flatten(0, 1)[keep], gold.flatten()[keep])
 
     def loss(self, x, gold):
         y = F.linear(x, self.embed.weight)
@@ -149,9 +149,22 @@ def batches(pairs, tokens):
             source[i, :len(a) + 1] = torch.tensor(a + [1])
             target[i, :len(b) + 1] = torch.tensor([2] + b)
             gold[i, :len(b) + 1] = torch.tensor(b + [1])
-        out.append((source, (source != 0)[:, None, None, :], target, gold))
+        keep = gold.flatten().nonzero()[:, 0]  # here, for a GPU would have to be waited for
+        out.append((source, (source != 0)[:, None, None, :], target, gold, keep))
     random.Random(1).shuffle(out)
     return out
+
+
+def on(device, batch):
+    """The batch there; from pinned memory nobody waits for it."""
+    if device == "cpu":
+        return batch
+    return [x.pin_memory().to(device, non_blocking=True) for x in batch]
+
+
+def wait(device):
+    if device == "cuda":
+        torch.cuda.synchronize()
 
 
 def options():
@@ -162,6 +175,7 @@ def options():
     for name, value in (("vocabulary", 32768), ("tokens", 4096), ("seconds", 20), ("threads", 0)):
         p.add_argument("--" + name, type=int, default=value)
     p.add_argument("--compile", nargs="?", const="whole", choices=("whole", "layers"))
+    p.add_argument("--device", default="cpu", choices=("cpu", "cuda"))
     p.add_argument("--json", action="store_true", help="always so")
     return p.parse_args()
 
@@ -171,7 +185,7 @@ def main():
     if o.threads:
         torch.set_num_threads(o.threads)
     pairs, vocabulary = load(*o.text) if o.text else make_up(o.vocabulary)
-    model = Transformer(o.size, vocabulary)
+    model = Transformer(o.size, vocabulary).to(o.device)
     run = (model.compile_layers() if o.compile == "layers"
            else torch.compile(model, dynamic=True) if o.compile else model)
     adam = torch.optim.Adam(model.parameters(), lr=1e-4, betas=(0.9, 0.98), eps=1e-9, fused=True)
@@ -179,18 +193,21 @@ def main():
     step = tokens = padded = begun = cpu = s = 0
     while step <= warm_up or s < o.seconds:
         if step == warm_up:
+            wait(o.device)
             tokens = padded = 0
             begun, cpu = time.monotonic(), time.process_time()
-        source, mask, target, gold = todo[step % len(todo)]
-        n = int((gold != 0).sum())
-        with torch.autocast("cpu", torch.bfloat16, enabled=o.precision == "bf16"):
-            loss = run(source, mask, target, gold) / n
+        batch = todo[step % len(todo)]
+        n = len(batch[4])
+        with torch.autocast(o.device, torch.bfloat16, enabled=o.precision == "bf16"):
+            loss = run(*on(o.device, batch)) / n
         loss.backward()
         nn.utils.clip_grad_norm_(model.parameters(), 1e9)
         adam.step()
         adam.zero_grad(set_to_none=True)
-        tokens, padded, step = tokens + n, padded + gold.numel(), step + 1
+        tokens, padded, step = tokens + n, padded + batch[3].numel(), step + 1
         s = time.monotonic() - begun if step > warm_up else 0
+    wait(o.device)
+    s = time.monotonic() - begun
     steps, cpu = step - warm_up, time.process_time() - cpu
     print(json.dumps({"tool": f"PyTorch {torch.__version__}", "size": o.size, "precision": o.precision,
                       "compile": o.compile or "no", "batch_tokens": o.tokens, "vocabulary": vocabulary,
