@@ -10,6 +10,7 @@
 # with the addresses 10.98.0.1, 10.98.0.2, ... and are joined by veth pairs to a bridge that has a namespace too:
 # nothing of it is visible outside, several labs may be up at once, and all of it vanishes with the shell
 # that called lab_up, even if that was killed with SIGKILL (only the folder $LAB then stays).
+# LAB_PIN=yes gives each host one processor for itself, as far as there are enough.
 # As on real machines the interfaces have different names, and each host has a docker0 with the same address.
 #
 #	lab_need              returns 1 and says what is missing where there can be no lab
@@ -69,8 +70,11 @@ lab_switch() { nsenter --target "$(cat "$LAB/switch.pid")" --net "$@"; }
 # lab_enter HOST COMMAND... : into its namespaces, with the environment as it is
 lab_enter() {
 	lab_pid=$(cat "$LAB/$1/pid") || return 1
+	lab_core=
+	[ -z "${LAB_PIN:-}" ] || lab_core="taskset -c $((($(lab_of "$1") - 1) % $(getconf _NPROCESSORS_ONLN)))"
 	shift
-	nsenter --target "$lab_pid" --net --mount --uts --ipc --pid="/proc/$lab_pid/ns/pid_for_children" -- "$@"
+	# shellcheck disable=SC2086 # words
+	nsenter --target "$lab_pid" --net --mount --uts --ipc --pid="/proc/$lab_pid/ns/pid_for_children" -- $lab_core "$@"
 }
 
 lab_on() {

@@ -1,4 +1,5 @@
 /* t_leftover.c - records of running processes: who is meant, and who is never touched */
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -225,5 +226,46 @@ TEST(linkfile_reads_what_was_measured)
 	buf_add_str(&b, "{\"t\":");
 	check_int(linkfile_write(test_folder(), &b, &e), 0);
 	check_err(linkfile_read(&s, test_folder(), &e), ERR_DATA);
+	buf_free(&b);
+}
+
+TEST(linkfile_curve)
+{
+	static const char text[] = "{\"hosts\":[\"a\",\"b\",\"c\"],\"allreduce\":["
+		"{\"bytes\":1000,\"seconds\":0.001},"
+		"{\"bytes\":4000,\"seconds\":0.002,\"bf16_s\":0.0015,\"2bit_s\":-1},"
+		"{\"bytes\":4000,\"seconds\":9},{\"bytes\":\"x\"},7,"
+		"{\"bytes\":8000,\"seconds\":0.004,\"1bit_s\":0.001}],\"beside\":["
+		"{\"wire\":\"bf16\",\"bytes\":4000,\"seconds\":0.5,\"lost_s\":0},"
+		"{\"wire\":\"3bit\",\"bytes\":1},{\"wire\":\"fp32\",\"lost_s\":-1}]}";
+	struct buf b = { 0 };
+	struct link_curve c;
+	struct err e = { 0 };
+
+	check_int(linkfile_read_curve(&c, test_folder(), &e), 0);
+	check_int(c.hosts, 0);
+	check(isnan(link_curve_seconds(&c, 0, 1e6)));
+	buf_add_str(&b, text);
+	check_int(linkfile_write(test_folder(), &b, &e), 0);
+	check_int(linkfile_read_curve(&c, test_folder(), &e), 0);
+	check_int(c.hosts, 3);
+	check_int(c.n, 3);
+	check_near(link_curve_seconds(&c, 0, 10), 0.001, 1e-12);
+	check_near(link_curve_seconds(&c, 0, 2000), 0.001 * sqrt(2), 1e-12);
+	check_near(link_curve_seconds(&c, 0, 4000), 0.002, 1e-12);
+	check_near(link_curve_seconds(&c, 0, 6000), 0.003, 1e-12);
+	check_near(link_curve_seconds(&c, 0, 80000), 0.04, 1e-12);
+	/* of the others one point is known */
+	check_near(link_curve_seconds(&c, 1, 400), 0.0015, 1e-12);
+	check_near(link_curve_seconds(&c, 1, 8000), 0.003, 1e-12);
+	check(isnan(link_curve_seconds(&c, 2, 4000)));
+	check_near(link_curve_seconds(&c, 3, 16000), 0.002, 1e-12);
+	check_near(c.beside[1].seconds, 0.5, 0);
+	check_near(c.beside[1].lost_s, 0, 0);
+	check(isnan(c.beside[0].lost_s) && isnan(c.beside[2].bytes));
+	buf_clear(&b);
+	buf_add_str(&b, "[");
+	check_int(linkfile_write(test_folder(), &b, &e), 0);
+	check_err(linkfile_read_curve(&c, test_folder(), &e), ERR_DATA);
 	buf_free(&b);
 }

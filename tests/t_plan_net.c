@@ -179,6 +179,118 @@ TEST(plan_net_invariants)
 	check_int(plan_best(&job, &way, &(struct plan_step){ 0 }), PLAN_TREE);
 }
 
+/* 1 s for 100 MB between two hosts, fp32 alone; known from 1 KB, 1 MB and 4 MB. */
+static struct link_curve a_curve(void)
+{
+	struct link_curve c = { .hosts = 2, .n = 3 };
+
+	for (int w = 0; w < LINK_WIRES; w++) {
+		c.points[0].seconds[w] = c.points[1].seconds[w] = c.points[2].seconds[w] = NAN;
+		c.beside[w].bytes = c.beside[w].seconds = c.beside[w].lost_s = NAN;
+	}
+	c.points[0].bytes = 1e3;
+	c.points[0].seconds[PLAN_FP32] = 1e-3;
+	c.points[1].bytes = 1e6;
+	c.points[1].seconds[PLAN_FP32] = 1e-2;
+	c.points[2].bytes = 4e6;
+	c.points[2].seconds[PLAN_FP32] = 4e-2;
+	return c;
+}
+
+#define EXACT 1e-9
+
+TEST(plan_net_measured)
+{
+	struct plan_job job = a_job();
+	struct plan_way way = a_way();
+	struct link_curve curve = a_curve();
+	struct plan_step s;
+
+	way.measured = &curve;
+	way.link_bytes_s = 1;		/* not asked */
+	way.overlap = false;
+	check_near(planned(&job, &way).exposed_s, 1, EXACT);
+	check_near(planned(&job, &way).transfer_s, 1, EXACT);
+	/* A host of four sends 3/4 where one of two sends 1/2: 150 MB. */
+	way.hosts = way.accumulate = 4;
+	check_near(planned(&job, &way).exposed_s, 1.5, EXACT);
+	way.hosts = way.accumulate = 2;
+	/* Scatter alone, then all weights: two halves. Weights and moments, every second step. */
+	way.shard = true;
+	check_near(planned(&job, &way).exposed_s, 1, EXACT);
+	way.shard = false;
+	way.local_steps = 2;
+	check_near(planned(&job, &way).exposed_s, 1.5, EXACT);
+	way.local_steps = 1;
+	/* From 1 KB to 1 MB ten times as long for a thousand times the bytes: 27 times, 3 times. */
+	job.parameters = 27e3 / 4;
+	check_near(planned(&job, &way).exposed_s, 3e-3, EXACT);
+	job.parameters = 1;		/* shorter than the shortest it is never */
+	check_near(planned(&job, &way).exposed_s, 1e-3, EXACT);
+	job = a_job();
+	/* Not known of bf16: 50 MB at 100 MB/s, as without a curve. */
+	way.wire = PLAN_BF16;
+	way.link_bytes_s = 100e6;
+	check_near(planned(&job, &way).exposed_s, 0.5, 0.07);
+	/* Nor of rings: 2 * 1/2 * 100 MB at 50 MB/s. Nothing within a host. */
+	way.wire = PLAN_FP32;
+	way.link_bytes_s = 50e6;
+	plan_step(&job, &way, PLAN_RING, &s);
+	check_near(s.exposed_s, 2, 2 * NEAR);
+	way.hosts = 1;
+	check_near(planned(&job, &way).exposed_s, 0, 0);
+}
+
+TEST(plan_net_overlap_measured)
+{
+	struct plan_job job = a_job();
+	struct plan_way way = a_way();
+	struct link_curve curve = a_curve();
+	struct plan_step s;
+
+	way.measured = &curve;
+	/* One piece, and its last message. */
+	check_near(planned(&job, &way).exposed_s, 1, EXACT);
+	check_near(planned(&job, &way).compute_s, 0.9, EXACT);
+	/* Ten of 0.0999 s, ready each 0.06 s, and 0.001 s at the end: 0.06 + 1 - 0.6. */
+	way.bucket_bytes = 10e6;
+	check_near(planned(&job, &way).exposed_s, 0.46, EXACT);
+	/*
+	 * 20, 40, 40 MB, ready at 0.12, 0.36, 0.6: the first has ended at 0.3198, then 0.36 +
+	 * 0.3996, and 0.3996 and 0.001.
+	 */
+	way.bucket_bytes = 40e6;
+	check_near(planned(&job, &way).exposed_s, 0.36 + 2 * 0.3996 + 0.001 - 0.6, EXACT);
+	/* Nothing before the end for the last 50 MB: 20 MB at 0.24, the others at 0.6. */
+	job.late_parameters = 12.5e6;
+	check_near(planned(&job, &way).exposed_s, 2 * 0.3996 + 0.001, EXACT);
+	job.late_parameters = 0;
+	/*
+	 * Beside computing twice as long, and it computes at half its speed: from 0.06 on the 0.54 s
+	 * that are left of backward take 1.08, in which 0.54 of 0.999 are done.
+	 */
+	way.bucket_bytes = 10e6;
+	curve.beside[PLAN_FP32].bytes = 4e6;
+	curve.beside[PLAN_FP32].seconds = 0.08;
+	curve.beside[PLAN_FP32].lost_s = 0.04;
+	s = planned(&job, &way);
+	check_near(s.exposed_s, 0.999 - 0.54 + 0.001, EXACT);
+	check_near(s.compute_s, 0.9 + 0.54, EXACT);
+	check_near(s.step_s, 0.9 + 0.54 + 0.46, EXACT);
+	/* Not beside computing: as if everything were ready at its end, and it costs that nothing. */
+	curve.beside[PLAN_FP32].seconds = 1e9;
+	curve.beside[PLAN_FP32].lost_s = 0;
+	s = planned(&job, &way);
+	check_near(s.exposed_s, 1, 1e-6);
+	check_near(s.compute_s, 0.9, 1e-6);
+	/* Never below a twentieth of its speed: 0.54 s take 10.8, in them all of the 0.999 s are done. */
+	curve.beside[PLAN_FP32].seconds = curve.beside[PLAN_FP32].lost_s = 0.04;
+	s = planned(&job, &way);
+	check(isfinite(s.step_s) && s.compute_s > 0.9 && s.compute_s < 0.9 + 10.8);
+	way.overlap = false;
+	check_near(planned(&job, &way).step_s, 1.9, EXACT);
+}
+
 TEST(plan_net_fit)
 {
 	struct plan_job job = a_job();

@@ -2,10 +2,14 @@
 # throttle.sh [short|RATE...] - what a slow link costs, and what helps: two hosts of a laboratory (lab.sh) train a small
 # model at 100 Mbit/s, at 1 Gbit/s and without a limit, in several ways; beside each measured step stands what
 # "werkbank plan" says about it from runs at another rate. Writes a table, and throttle.json here. A bench, no test: on a
-# quiet machine, as all hosts share its cores. STEPS (default 40) of each run count, after 5 others.
+# quiet machine with a core for each host (LAB_PIN). On a busy one put the shell into a group of its own with many shares
+# (mkdir /sys/fs/cgroup/cpu/bench; echo 262144 >.../cpu.shares; echo $$ >.../cgroup.procs); not chrt, as the thread that
+# reduces never interrupts a rank that computes at the same real-time priority, so nothing overlaps.
+# STEPS (default 40) of each run count, after 5 others; WAYS are those to try (default: all).
 set -u
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/wbthrottle-XXXXXX")
 export ws="$tmp/ws"
+LAB_PIN=${LAB_PIN-yes}
 out=$PWD/throttle.json
 steps=${STEPS:-40}
 unset WERKBANK_HOME WERKBANK_RUN
@@ -65,6 +69,7 @@ number=0
 way() {
 	name=$1
 	shift
+	case " ${WAYS:-$name} " in *" $name "*) ;; *) return ;; esac
 	number=$((number + 1))
 	run=r$number
 	before=$(sent)

@@ -1,8 +1,11 @@
 /* bandwidth.c - see bandwidth.h */
 #include "train/bandwidth.h"
 
+#include <math.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "share/base/clock.h"
@@ -18,6 +21,15 @@
 #define MEASURE_S  0.3		/* for one number */
 #define MAX_ROUNDS 200
 #define BUCKET_MB  4.0		/* as --bucket-mb is by default */
+#define SMALLEST_WIRE ((int64_t)1 << 16)	/* bytes as fp32, for all forms on the wire */
+#define LARGEST_WIRE  ((int64_t)1 << 24)
+#define PAUSE_S	      20e-3	/* before each of these, as a step computes between reductions */
+#define BESIDE_BYTES  ((int64_t)1 << 22)
+#define BESIDE_LONGER 3.0	/* than the reduction the computing lasts */
+#define BESIDE_S      1.0	/* for one form, unless a single round takes longer */
+#define BESIDE_ROUNDS 9
+#define MAX_THREADS   256
+#define SENDS	   3		/* of which the quickest counts */
 #define FIRST_SEND ((int64_t)1 << 16)
 #define PINGS      40
 #define ALL_PAIRS  8		/* ranks up to which all pairs are measured */
@@ -45,40 +57,96 @@ static void put(struct json_writer *w, const char *key, double value)
 
 /* ---- all-reduce ------------------------------------------------------------- */
 
-/* Seconds of one all-reduce, the mean of rounds. */
-static int reduce_rounds(struct measuring *m, struct reduce *r, int rounds, double *seconds,
-			 struct err *e)
+static int by_size(const void *a, const void *b)
 {
-	double began, gate = 0;
-	int rc = m->c->sum_doubles(m->c, &gate, 1, e);	/* all of them begin together */
+	double x = *(const double *)a, y = *(const double *)b;
 
-	began = clock_mono_s();
-	for (int i = 0; !rc && i < rounds; i++)
-		rc = reduce_all(r, m->data, e);
-	*seconds = (clock_mono_s() - began) / rounds;
+	return (x > y) - (x < y);
+}
+
+static double median(double *x, int n)
+{
+	qsort(x, (size_t)n, sizeof(*x), by_size);
+	return x[n / 2];
+}
+
+/* All of them begin together. */
+static int gate(struct measuring *m, struct err *e)
+{
+	double nothing = 0;
+
+	return m->c->sum_doubles(m->c, &nothing, 1, e);
+}
+
+/* Seconds of one all-reduce, the median of at most MAX_ROUNDS, with a pause before each of them. */
+static int reduce_rounds(struct measuring *m, struct reduce *r, int rounds, double pause_s,
+			 double *seconds, struct err *e)
+{
+	double all[MAX_ROUNDS];
+	int rc = 0;
+
+	for (int i = 0; !rc && i < rounds; i++) {
+		double began;
+
+		usleep((useconds_t)(pause_s * 1e6));
+		rc = gate(m, e);
+		began = clock_mono_s();
+		if (!rc)
+			rc = reduce_all(r, m->data, e);
+		all[i] = clock_mono_s() - began;
+	}
+	if (!rc)
+		*seconds = median(all, rounds);
 	return rc;
 }
 
-/* With what a training reduces its gradients with. */
-static int measure_reduce(struct measuring *m, int64_t bytes, double *seconds, struct err *e)
+/* With what a training reduces its gradients with; NULL: failure. */
+static struct reduce *open_reduce(struct measuring *m, int64_t bytes, enum wire wire, bool thread,
+				  struct err *e)
 {
 	const struct reduce_how how = {
 		.buckets = buckets_make((size_t)bytes / sizeof(float), BUCKET_MB, m->c->size),
-		.wire = WIRE_FP32,
+		.wire = wire,
+		.thread = thread,
 	};
-	struct reduce *r = reduce_open(m->c, &how, e);
+
+	return reduce_open(m->c, &how, e);
+}
+
+static int measure_reduce(struct measuring *m, int64_t bytes, enum wire wire, double *seconds,
+			  struct err *e)
+{
+	const double pause_s = bytes < SMALLEST_WIRE ? 0 : PAUSE_S;
+	struct reduce *r = open_reduce(m, bytes, wire, false, e);
 	int32_t rounds;
-	int rc = r ? reduce_rounds(m, r, 1, seconds, e) : e->code;	/* opens connections */
+	int rc = r ? reduce_rounds(m, r, 1, 0, seconds, e) : e->code;	/* opens connections */
 
 	if (!rc)
-		rc = reduce_rounds(m, r, 1, seconds, e);
-	rounds = (int32_t)MIN(MAX_ROUNDS, MAX(1, MEASURE_S / MAX(*seconds, 1e-7)));
+		rc = reduce_rounds(m, r, 1, pause_s, seconds, e);
+	rounds = (int32_t)MIN(MAX_ROUNDS, MAX(1, MEASURE_S / MAX(*seconds + pause_s, 1e-7)));
 	if (!rc)
 		rc = m->c->broadcast(m->c, &rounds, sizeof(rounds), 0, e);
 	if (!rc && rounds > 1)
-		rc = reduce_rounds(m, r, rounds, seconds, e);
+		rc = reduce_rounds(m, r, rounds, pause_s, seconds, e);
 	reduce_free(r);
 	return rc ? rc : m->c->broadcast(m->c, seconds, sizeof(*seconds), 0, e);
+}
+
+/* The other forms on the wire, at sizes that gradients have. */
+static int measure_wires(struct measuring *m, int64_t bytes, struct err *e)
+{
+	int rc = 0;
+
+	for (enum wire w = WIRE_BF16; !rc && w <= WIRE_1BIT; w++) {
+		double seconds = 0;
+		char key[16];
+
+		rc = measure_reduce(m, bytes, w, &seconds, e);
+		snprintf(key, sizeof(key), "%s_s", compress_name(w));
+		if (!rc && is_first(m))
+			put(&m->w, key, seconds);
+	}
+	return rc;
 }
 
 static int measure_reduces(struct measuring *m, struct err *e)
@@ -88,16 +156,146 @@ static int measure_reduces(struct measuring *m, struct err *e)
 
 	for (int64_t bytes = SMALLEST; !rc && bytes <= LARGEST && seconds < LONG_ROUND;
 	     bytes *= 4) {
-		rc = measure_reduce(m, bytes, &seconds, e);
+		rc = measure_reduce(m, bytes, WIRE_FP32, &seconds, e);
+		if (!rc && is_first(m)) {
+			json_open(&m->w, '{');
+			json_key(&m->w, "bytes");
+			json_int(&m->w, bytes);
+			put(&m->w, "seconds", seconds);
+			put(&m->w, "algbw_bytes_s", (double)bytes / seconds);
+			put(&m->w, "busbw_bytes_s",
+			    network_busbw((double)bytes, m->c->size, seconds));
+		}
+		if (!rc && bytes >= SMALLEST_WIRE && bytes <= LARGEST_WIRE)
+			rc = measure_wires(m, bytes, e);
+		if (!rc && is_first(m))
+			json_close(&m->w, '}');
+	}
+	return rc;
+}
+
+/* ---- beside computing ---------------------------------------------------------- */
+
+struct work {
+	int64_t rounds;
+};
+
+static void *compute(void *arg)
+{
+	const struct work *w = arg;
+	volatile double x = 1;
+
+	for (int64_t i = 0; i < w->rounds; i++)
+		x = sqrt(x + 1);
+	return NULL;
+}
+
+/* Processors of this host that are this rank's. */
+static int processors(const struct measuring *m)
+{
+	cpu_set_t mine;
+	int n = sched_getaffinity(0, sizeof(mine), &mine) ? 1 : CPU_COUNT(&mine);
+
+	return MIN(MAX(n / m->c->local_size, 1), MAX_THREADS);
+}
+
+/* Seconds until all of n threads have computed that. */
+static double compute_all(struct work *w, int n)
+{
+	pthread_t threads[MAX_THREADS];
+	double began = clock_mono_s();
+	int started = 0;
+
+	while (started < n - 1 && !pthread_create(&threads[started], NULL, compute, w))
+		started++;
+	compute(w);
+	for (int i = 0; i < started; i++)
+		pthread_join(threads[i], NULL);
+	return clock_mono_s() - began;
+}
+
+/* Finds what takes all processors about so long. */
+static struct work work_of(double seconds, int n)
+{
+	struct work w = { 1 << 14 };
+	double took;
+
+	while ((took = compute_all(&w, n)) < 0.005)
+		w.rounds *= 2;
+	w.rounds = (int64_t)((double)w.rounds * seconds / took) + 1;
+	return w;
+}
+
+/* Computing alone, then with a reduction by its own thread: how late it is, how long that took. */
+static int beside_round(struct measuring *m, struct reduce *r, struct work *w, double numbers[2],
+			struct err *e)
+{
+	const int n = processors(m);
+	bool done = false;
+	double alone;
+	int rc = gate(m, e);
+
+	if (rc)
+		return rc;
+	alone = compute_all(w, n);
+	rc = gate(m, e);
+	if (rc)
+		return rc;
+	reduce_take_busy(r);
+	reduce_begin(r, m->data);
+	reduce_ready(r, 0);
+	numbers[0] = MAX(compute_all(w, n) - alone, 0);
+	while (!rc && !done) {
+		rc = reduce_poll(r, &done, e);
+		comm_pause(1e-3);
+	}
+	numbers[1] = reduce_take_busy(r);
+	return rc;
+}
+
+static int beside_rounds(struct measuring *m, struct reduce *r, double alone, double numbers[2],
+			 struct err *e)
+{
+	struct work w = work_of(BESIDE_LONGER * alone, processors(m));
+	const int rounds = (int)MIN(BESIDE_ROUNDS,
+				    MAX(1, BESIDE_S / (2 * BESIDE_LONGER * alone)));
+	double lost[BESIDE_ROUNDS], busy[BESIDE_ROUNDS];
+	int rc = 0;
+
+	for (int i = 0; !rc && i < rounds; i++) {
+		rc = beside_round(m, r, &w, numbers, e);
+		lost[i] = numbers[0];
+		busy[i] = numbers[1];
+	}
+	if (!rc) {
+		numbers[0] = median(lost, rounds);
+		numbers[1] = median(busy, rounds);
+	}
+	return rc;
+}
+
+static int measure_beside(struct measuring *m, struct err *e)
+{
+	int rc = 0;
+
+	for (enum wire w = WIRE_FP32; !rc && m->c->threads && w <= WIRE_1BIT; w++) {
+		struct reduce *r;
+		double alone = 0, numbers[2] = { 0 };
+
+		rc = measure_reduce(m, BESIDE_BYTES, w, &alone, e);
+		r = rc ? NULL : open_reduce(m, BESIDE_BYTES, w, true, e);
+		if (!rc)
+			rc = r ? beside_rounds(m, r, alone, numbers, e) : e->code;
+		reduce_free(r);
 		if (rc || !is_first(m))
 			continue;
 		json_open(&m->w, '{');
+		json_key(&m->w, "wire");
+		json_str(&m->w, compress_name(w));
 		json_key(&m->w, "bytes");
-		json_int(&m->w, bytes);
-		put(&m->w, "seconds", seconds);
-		put(&m->w, "algbw_bytes_s", (double)bytes / seconds);
-		put(&m->w, "busbw_bytes_s",
-		    network_busbw((double)bytes, m->c->size, seconds));
+		json_int(&m->w, BESIDE_BYTES);
+		put(&m->w, "seconds", numbers[1]);
+		put(&m->w, "lost_s", numbers[0]);
 		json_close(&m->w, '}');
 	}
 	return rc;
@@ -172,7 +370,14 @@ static int measure_from_here(struct measuring *m, int other, double numbers[2], 
 	seconds = 0;
 	for (int64_t bytes = FIRST_SEND; !rc && bytes <= LARGEST && seconds < MEASURE_S;
 	     bytes *= 4) {
-		rc = send_one(m, other, bytes, &seconds, e);
+		/* a lost packet costs 0.2 s and says nothing about the link */
+		seconds = INFINITY;
+		for (int i = 0; !rc && i < SENDS && (i == 0 || seconds < MEASURE_S); i++) {
+			double once;
+
+			rc = send_one(m, other, bytes, &once, e);
+			seconds = MIN(seconds, once);
+		}
 		/* what a byte takes, not what a message takes */
 		numbers[1] = (double)bytes / MAX(seconds - quickest, seconds / 10);
 	}
@@ -244,6 +449,7 @@ static int run(struct measuring *m, struct err *e)
 	} parts[] = {
 		{ "hosts", put_names },
 		{ "allreduce", measure_reduces },
+		{ "beside", measure_beside },
 		{ "pairs", measure_pairs },
 	};
 	int rc = 0;

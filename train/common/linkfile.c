@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "share/base/file.h"
 
@@ -17,31 +18,115 @@ static double positive(const struct json *v)
 	return isfinite(value) && value > 0 ? value : NAN;
 }
 
-int linkfile_read(struct link_speed *s, const char *workspace, struct err *e)
+/* *tree NULL: there is no such file. */
+static int read_tree(const char *workspace, struct json **tree, struct err *e)
 {
 	char *path = file_path(e, "%s/network.json", workspace);
 	struct buf text = { 0 };
-	struct json *tree = NULL;
 	int rc = path ? 0 : e->code;
 
-	*s = (struct link_speed){ .bytes_s = NAN, .latency_s = NAN };
+	*tree = NULL;
 	if (!rc && file_exists(path)) {
 		rc = file_read_all(path, MAX_BYTES, &text, e);
-		if (!rc && !(tree = json_parse(buf_text(&text), text.len, e)))
+		if (!rc && !(*tree = json_parse(buf_text(&text), text.len, e)))
 			rc = err_prefix(e, "%s", path);
-		if (!rc) {
-			s->measured = json_number(json_get(tree, "t"), 0);
-			s->hosts = (int64_t)json_len(json_get(tree, "hosts"));
-			s->bytes_s = positive(json_get(tree, "link_bytes_s"));
-			s->latency_s = positive(json_get(tree, "latency_s"));
-			snprintf(s->network, sizeof(s->network), "%s",
-				 json_text(json_get(tree, "network"), ""));
-		}
 	}
-	json_free(tree);
 	buf_free(&text);
 	free(path);
 	return rc;
+}
+
+int linkfile_read(struct link_speed *s, const char *workspace, struct err *e)
+{
+	struct json *tree;
+	int rc = read_tree(workspace, &tree, e);
+
+	*s = (struct link_speed){ .bytes_s = NAN, .latency_s = NAN };
+	if (tree) {
+		s->measured = json_number(json_get(tree, "t"), 0);
+		s->hosts = (int64_t)json_len(json_get(tree, "hosts"));
+		s->bytes_s = positive(json_get(tree, "link_bytes_s"));
+		s->latency_s = positive(json_get(tree, "latency_s"));
+		snprintf(s->network, sizeof(s->network), "%s",
+			 json_text(json_get(tree, "network"), ""));
+	}
+	json_free(tree);
+	return rc;
+}
+
+/* ---- the curve --------------------------------------------------------- */
+
+static const char *const WIRES[LINK_WIRES] = { "fp32", "bf16", "2bit", "1bit" };
+
+static void take_points(struct link_curve *c, const struct json *all)
+{
+	static const char *const keys[LINK_WIRES] = { "seconds", "bf16_s", "2bit_s", "1bit_s" };
+	double before = 0;
+
+	for (size_t i = 0; i < json_len(all) && c->n < LINK_POINTS; i++) {
+		const struct json *o = json_at(all, i);
+		double bytes = positive(json_get(o, "bytes"));
+
+		if (!(bytes > before))
+			continue;
+		before = c->points[c->n].bytes = bytes;
+		for (int w = 0; w < LINK_WIRES; w++)
+			c->points[c->n].seconds[w] = positive(json_get(o, keys[w]));
+		c->n++;
+	}
+}
+
+static void take_beside(struct link_curve *c, const struct json *all)
+{
+	for (size_t i = 0; i < json_len(all); i++) {
+		const struct json *o = json_at(all, i);
+		const char *wire = json_text(json_get(o, "wire"), "");
+
+		for (int w = 0; w < LINK_WIRES; w++)
+			if (!strcmp(wire, WIRES[w])) {
+				double lost = json_number(json_get(o, "lost_s"), NAN);
+
+				c->beside[w].bytes = positive(json_get(o, "bytes"));
+				c->beside[w].seconds = positive(json_get(o, "seconds"));
+				c->beside[w].lost_s = lost >= 0 ? lost : NAN;
+			}
+	}
+}
+
+int linkfile_read_curve(struct link_curve *c, const char *workspace, struct err *e)
+{
+	struct json *tree;
+	int rc = read_tree(workspace, &tree, e);
+
+	*c = (struct link_curve){ 0 };
+	for (int w = 0; w < LINK_WIRES; w++)
+		c->beside[w].bytes = c->beside[w].seconds = c->beside[w].lost_s = NAN;
+	if (tree) {
+		c->hosts = (int64_t)json_len(json_get(tree, "hosts"));
+		take_points(c, json_get(tree, "allreduce"));
+		take_beside(c, json_get(tree, "beside"));
+	}
+	json_free(tree);
+	return rc;
+}
+
+double link_curve_seconds(const struct link_curve *c, int wire, double bytes)
+{
+	double x = 0, y = NAN;		/* the largest that is not above */
+
+	for (size_t i = 0; i < c->n; i++) {
+		const double at = c->points[i].bytes, seconds = c->points[i].seconds[wire];
+
+		if (isnan(seconds))
+			continue;
+		if (bytes <= at && isnan(y))
+			return seconds;
+		if (bytes <= at)
+			return y * pow(bytes / x, log(seconds / y) / log(at / x));
+		x = at;
+		y = seconds;
+	}
+	return y * bytes / x;
 }
 
 int linkfile_write(const char *workspace, const struct buf *json, struct err *e)

@@ -154,10 +154,28 @@ static void find_link(const struct link_test *t, double *bytes_s, double *latenc
 	}
 }
 
+static void write_beside(const struct link_test *t, struct json_writer *w)
+{
+	static const char *const keys[] = { "bytes", "seconds", "lost_s" };
+	const struct json *all = json_get(t->seen, "beside");
+
+	json_key(w, "beside");
+	json_open(w, '[');
+	for (size_t i = 0; i < json_len(all); i++) {
+		json_open(w, '{');
+		probe_text(w, "wire", json_text(json_get(json_at(all, i), "wire"), "?"));
+		for (size_t k = 0; k < ARRAY_LEN(keys); k++)
+			probe_real(w, keys[k],
+				   json_number(json_get(json_at(all, i), keys[k]), NAN));
+		json_close(w, '}');
+	}
+	json_close(w, ']');
+}
+
 static void write_lists(const struct link_test *t, struct json_writer *w)
 {
 	static const char *const keys[] = { "bytes", "seconds", "algbw_bytes_s",
-					    "busbw_bytes_s" };
+					    "busbw_bytes_s", "bf16_s", "2bit_s", "1bit_s" };
 	const struct json *reduces = json_get(t->seen, "allreduce");
 	const struct json *pairs = json_get(t->seen, "pairs");
 
@@ -171,6 +189,7 @@ static void write_lists(const struct link_test *t, struct json_writer *w)
 		json_close(w, '}');
 	}
 	json_close(w, ']');
+	write_beside(t, w);
 	json_key(w, "pairs");
 	json_open(w, '[');
 	for (size_t i = 0; i < json_len(pairs); i++) {
@@ -209,20 +228,45 @@ static int write_document(struct link_test *t, struct err *e)
 	return buf_check(&t->document, e);
 }
 
+static void print_ms(const struct json *o, const char *key)
+{
+	double seconds = json_number(json_get(o, key), NAN);
+
+	if (isfinite(seconds))
+		printf("  %9.3f", seconds * 1e3);
+	else
+		printf("  %9s", "-");
+}
+
 static void print_reduces(const struct link_test *t)
 {
 	const struct json *all = json_get(t->seen, "allreduce");
+	const struct json *beside = json_get(t->seen, "beside");
 
-	printf("all-reduce over %lld ranks\n%12s  %12s  %12s  %12s\n",
-	       (long long)hosts_slots(&t->hosts), "bytes", "ms", "algbw MB/s", "busbw MB/s");
+	printf("all-reduce over %lld ranks\n%12s  %9s  %10s  %10s  %9s  %9s  %9s\n",
+	       (long long)hosts_slots(&t->hosts), "bytes", "ms", "algbw MB/s", "busbw MB/s",
+	       "bf16 ms", "2bit ms", "1bit ms");
 	for (size_t i = 0; i < json_len(all); i++) {
 		const struct json *o = json_at(all, i);
 
-		printf("%12lld  %12.3f  %12.1f  %12.1f\n",
-		       (long long)json_integer(json_get(o, "bytes"), 0),
-		       json_number(json_get(o, "seconds"), NAN) * 1e3,
-		       json_number(json_get(o, "algbw_bytes_s"), NAN) / 1e6,
+		printf("%12lld", (long long)json_integer(json_get(o, "bytes"), 0));
+		print_ms(o, "seconds");
+		printf("  %10.1f  %10.1f", json_number(json_get(o, "algbw_bytes_s"), NAN) / 1e6,
 		       json_number(json_get(o, "busbw_bytes_s"), NAN) / 1e6);
+		print_ms(o, "bf16_s");
+		print_ms(o, "2bit_s");
+		print_ms(o, "1bit_s");
+		putchar('\n');
+	}
+	for (size_t i = 0; i < json_len(beside); i++) {
+		const struct json *o = json_at(beside, i);
+
+		printf("%s%lld bytes as %s while all processors compute: %.3f ms, which costs "
+		       "%.3f ms of computing\n", i ? "" : "\n",
+		       (long long)json_integer(json_get(o, "bytes"), 0),
+		       json_text(json_get(o, "wire"), "?"),
+		       json_number(json_get(o, "seconds"), NAN) * 1e3,
+		       json_number(json_get(o, "lost_s"), NAN) * 1e3);
 	}
 }
 

@@ -55,6 +55,8 @@ struct cost {
 	double latency;		/* of each: not bytes, not processors */
 };
 
+#define LEAST_SPEED	0.05	/* of computing beside a reduction: both share the processors */
+
 static double ranks_of(const struct plan_way *w)
 {
 	return (double)w->hosts * (double)w->ranks_per_host;
@@ -70,16 +72,35 @@ static double bytes_out(const struct plan_way *w, enum plan_exchange x, double b
 	return x == PLAN_TREE ? 2 * bytes : network_bytes_sent(bytes, ranks_of(w));
 }
 
+/* Seconds as measured, NAN: was not. */
+static double measured(const struct plan_way *w, enum plan_exchange x, double bytes,
+		       enum plan_wire wire)
+{
+	const struct link_curve *c = w->measured;
+	double m;
+
+	if (!c || c->hosts < 2 || w->hosts < 2 || x != PLAN_DIRECT)
+		return NAN;
+	m = (double)c->hosts;
+	return link_curve_seconds(c, (int)wire, bytes_out(w, x, bytes) / network_bytes_sent(1, m));
+}
+
 /* Reduce bytes of fp32, in one piece, share (1, or 1/2: scatter or gather alone) of it. */
 static struct cost reduce(const struct plan_way *w, enum plan_exchange x, double bytes,
 			  enum plan_wire wire, double share)
 {
 	const double n = ranks_of(w), hosts = (double)w->hosts;
 	double wire_bytes = bytes * WIRES[wire].ratio, link, code = bytes * WIRES[wire].code_s;
+	double seen = measured(w, x, bytes, wire);
 	struct cost c = { 0 };
 
 	if (n <= 1)
 		return c;
+	if (isfinite(seen)) {
+		c.latency = fmin(measured(w, x, 0, wire), seen) * share;
+		c.each = seen * share;
+		return c;
+	}
 	if (w->hosts > 1)
 		c.latency = x == PLAN_RING ? 2 * (hosts - 1) * w->latency_s
 			  : x == PLAN_TREE ? 2 * ceil(log2(hosts)) * w->latency_s
@@ -103,7 +124,50 @@ static struct cost reduce(const struct plan_way *w, enum plan_exchange x, double
 
 struct exchanged {
 	double transfer_s, exposed_s, latency_s;
+	double delay_s;		/* that reductions beside computing cost it */
 };
+
+/* How fast reductions and computing go beside each other, of their speeds alone. */
+struct pace {
+	double reduce, compute;
+};
+
+static struct pace pace_beside(const struct plan_way *w, enum plan_exchange x)
+{
+	const struct link_curve *c = w->measured;
+	struct pace p = { 1, 1 };
+	double alone, beside, lost;
+
+	if (!c || !isfinite(measured(w, x, 0, w->wire)))
+		return p;
+	beside = c->beside[w->wire].seconds;
+	lost = c->beside[w->wire].lost_s;
+	alone = link_curve_seconds(c, (int)w->wire, c->beside[w->wire].bytes);
+	if (isfinite(beside) && isfinite(lost) && isfinite(alone)) {
+		p.reduce = fmin(alone / beside, 1);
+		p.compute = fmax(1 - lost / beside, LEAST_SPEED);
+	}
+	return p;
+}
+
+/* What all of a reduction takes in buckets of this many bytes, and the last of it more. */
+static struct cost whole(const struct plan_way *w, enum plan_exchange x, double bytes, double n,
+			 double share)
+{
+	struct cost c;
+
+	if (isfinite(measured(w, x, bytes, w->wire))) {
+		c = reduce(w, x, bytes, w->wire, share);
+		c.once = c.latency;
+		c.each = c.each - c.once;
+		c.latency *= ceil(n / DEPTH);
+		return c;
+	}
+	c = reduce(w, x, bytes / n, w->wire, share);
+	c.each *= n;
+	c.latency *= n;
+	return c;
+}
 
 /* Buckets one after the other, each not before its gradients are ready. */
 static void reduce_buckets(const struct plan_job *job, const struct plan_way *w,
@@ -112,19 +176,33 @@ static void reduce_buckets(const struct plan_job *job, const struct plan_way *w,
 	const double backward = BACKWARD_SHARE * job->micro_s;
 	const double bytes = 4 * job->parameters;
 	const double late = 4 * fmin(job->late_parameters, job->parameters);
-	double n = fmin(fmax(ceil(bytes / w->bucket_bytes), 1), MAX_BUCKETS);
-	double early = bytes > late ? ceil(n * (bytes - late) / bytes) : 0, now = 0;
-	struct cost c = reduce(w, x, bytes / n, w->wire, share);
+	const double n = fmin(fmax(ceil(bytes / w->bucket_bytes), 1), MAX_BUCKETS);
+	const double size = n < MAX_BUCKETS ? fmin(w->bucket_bytes, bytes) : bytes / n;
+	const struct cost c = whole(w, x, bytes, n, share);
+	const struct pace pace = pace_beside(w, x);
+	double now = 0, computed = 0, ended = backward, at = bytes;
 
-	for (double k = 1; k <= n; k++) {
-		double ready = k <= early ? backward * k / early : backward;
+	for (double k = n - 1; k >= 0; k--) {
+		const double from = k * size;	/* the bucket is from here to at */
+		double ready = from > late ? backward * (bytes - from) / (bytes - late) : backward;
+		double work = c.each * (at - from) / bytes, beside;
 
-		now = fmax(now, ready) + c.each;
+		at = from;
+		if (computed < ready) {		/* nothing is under way */
+			now += ready - computed;
+			computed = ready;
+			ended = now;
+		}
+		beside = fmin(work / pace.reduce, (backward - computed) / pace.compute);
+		computed += beside * pace.compute;
+		now += beside;
+		ended = beside > 0 ? now : ended;
+		now += fmax(work - beside * pace.reduce, 0);
 	}
-	now += c.once;
-	out->transfer_s = n * c.each + c.once;
-	out->latency_s = n * c.latency;
-	out->exposed_s = w->overlap ? fmax(now - backward, 0) : out->transfer_s;
+	out->transfer_s = c.each + c.once;
+	out->latency_s = c.latency;
+	out->exposed_s = w->overlap ? now + c.once - ended : out->transfer_s;
+	out->delay_s = w->overlap ? ended - backward : 0;
 }
 
 /* As train/trainer_average.c sends them. */
@@ -201,6 +279,7 @@ static void step(const struct plan_job *job, const struct plan_way *w, enum plan
 	exchange(job, w, x, &moved);
 	out->transfer_s = moved.transfer_s;
 	out->exposed_s = moved.exposed_s;
+	out->compute_s += moved.delay_s;
 	out->update_s = w->shard ? job->update_s / n : job->update_s;
 	out->step_s = out->compute_s + out->exposed_s + out->update_s + job->other_s;
 	out->exposed_share = out->exposed_s / out->step_s;

@@ -3,12 +3,9 @@
  *
  * A step of n ranks with A micro-batches (micro-batch i is rank i mod n's):
  *
- *	compute	ceil(A/n) * (micro + input)
- *	exposed	what the reduction lasts beyond the end of backward: with overlap_reduce, gradients
- *		become ready evenly through the last micro-batch's backward (2/3 of its time) and
- *		are reduced bucket by bucket in that order, those of the embedding (tied with the
- *		output) at its end; without, all of it. With local_steps the average of the
- *		weights (as wire says) and of both moments (fp32 or bf16), every so many steps.
+ *	compute	ceil(A/n) * (micro + input), and by how much reductions beside it delay it
+ *	exposed	what the reduction lasts beyond the end of backward. With local_steps the average of
+ *		the weights (as wire says) and of both moments (fp32 or bf16), every so many steps.
  *	update	norm and optimizer; 1/n of the latter with shard_optimizer
  *
  * A reduction of S bytes as fp32, w of each on the wire, over links of B bytes/s, latency a:
@@ -21,6 +18,19 @@
  * for each bucket; o is what one message costs a processor. A few buckets are under way at a time,
  * so latencies overlap, and what packs and sums the bytes works while others travel: the slower of
  * both counts. Several ranks of one host share its link (network_bytes_left()).
+ *
+ * Where "hosts bandwidth" has measured our own reductions (way.measured), direct is T(S n'/m'): T
+ * the curve measured with m hosts, n' = (n-1)/n, m' = (m-1)/m: the size at which a host there sends
+ * as much as one here. So packing, summing, messages, waiting and what short bursts get of a link
+ * are in it as they are.
+ *
+ * With overlap_reduce, buckets (as train/buckets.h cuts them: the first is what is left over) follow
+ * each other, each not before its gradients are ready: those of the arena from its end, evenly
+ * through the backward of the last micro-batch, b = 2/3 micro; those of the embedding (tied with the
+ * output) at its end. Each takes its share of T(S), and what comes last T(0), a reduction of next to
+ * nothing, more. A reduction that takes T alone, T' beside computing, and delays that by L, goes on
+ * at u = T/T' of its speed and leaves computing v = max(1 - L/T', 0.05) of its own; both are 1
+ * where that was not measured.
  */
 #ifndef WERKBANK_TRAIN_PLAN_H
 #define WERKBANK_TRAIN_PLAN_H
@@ -28,7 +38,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* As the choices of --wire. */
+#include "train/common/linkfile.h"
+
+/* As the choices of --wire, and the forms of linkfile.h. */
 enum plan_wire { PLAN_FP32, PLAN_BF16, PLAN_2BIT, PLAN_1BIT, PLAN_N_WIRES };
 
 enum plan_exchange { PLAN_DIRECT, PLAN_RING, PLAN_TREE, PLAN_N_EXCHANGES };
@@ -52,6 +64,7 @@ struct plan_way {
 	int64_t hosts, ranks_per_host;
 	double  link_bytes_s;	/* payload, one direction */
 	double  latency_s;
+	const struct link_curve *measured;	/* on this link; borrowed; NULL: was not */
 	enum plan_wire wire;
 	int64_t accumulate;	/* fewer than the ranks: as many as the ranks */
 	int64_t local_steps;

@@ -26,6 +26,7 @@ struct plan {
 	struct plan_way base;
 	struct plan_grid grid;
 	struct plan_run run;	/* zeroed without one */
+	struct link_curve curve;	/* what reductions took on the measured link */
 	enum link_origin link_origin;
 };
 
@@ -94,6 +95,10 @@ static int find_link(struct plan *p, const char *workspace, struct err *e)
 		fitted = plan_fit_link(&p->run.job, &p->run.way, p->run.exposed_s - wait);
 		p->link_origin = LINK_FITTED;
 	}
+	if (linkfile_read_curve(&p->curve, workspace, e))
+		return e->code;
+	if (seen.bytes_s > 0)
+		p->base.measured = &p->curve;
 	if (seen.bytes_s > 0 || fitted > 0) {
 		p->grid.payload = 1;	/* that is what was measured */
 		p->grid.links[p->grid.n_links++] = seen.bytes_s > 0 ? seen.bytes_s : fitted;

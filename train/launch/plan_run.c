@@ -148,15 +148,24 @@ static int64_t micros_of(int64_t accumulate, int64_t ranks, int64_t rank)
 	return MAX(accumulate / ranks + (rank < accumulate % ranks), 1);
 }
 
-/* Of the slowest rank, by the records of ranks; NAN: there is none. */
+/*
+ * Of the rank that the others wait for, by the records of ranks: a median over times, as another
+ * one may be the slowest each time. NAN: there is none.
+ */
 static double slowest_micro(struct reading *r, int64_t accumulate, int64_t ranks)
 {
-	double slowest = NAN;
+	struct series *first = r->n_ranks ? &r->ranks[0].compute : NULL;
 
-	for (size_t i = 0; i < r->n_ranks; i++)		/* a NAN gives way */
-		slowest = fmax(slowest, median(&r->ranks[i].compute) /
-						(double)micros_of(accumulate, ranks, (int64_t)i));
-	return slowest;
+	for (size_t k = 0; first && k < first->n; k++)
+		for (size_t i = 0; i < r->n_ranks; i++) {
+			const struct series *s = &r->ranks[i].compute;
+
+			if (k < s->n)
+				first->x[k] = fmax(i ? first->x[k] : 0,
+						   s->x[k] / (double)micros_of(accumulate, ranks,
+									       (int64_t)i));
+		}
+	return first ? median(first) : NAN;
 }
 
 static int64_t count_hosts(const struct reading *r)
