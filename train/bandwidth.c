@@ -18,13 +18,15 @@
 #define SMALLEST   ((int64_t)1 << 10)
 #define LARGEST    ((int64_t)1 << 26)	/* bytes */
 #define LONG_ROUND 2.0		/* seconds of an all-reduce after which no larger one is tried */
-#define MEASURE_S  0.3		/* for one number */
+#define MEASURE_S  0.4		/* for one number */
 #define MAX_ROUNDS 200
 #define BUCKET_MB  4.0		/* as --bucket-mb is by default */
 #define SMALLEST_WIRE ((int64_t)1 << 16)	/* bytes as fp32, for all forms on the wire */
 #define LARGEST_WIRE  ((int64_t)1 << 24)
 #define PAUSE_S	      20e-3	/* before each of these, as a step computes between reductions */
-#define BESIDE_BYTES  ((int64_t)1 << 22)
+#define QUICK_S	      0.5	/* what takes less is tried several times, for a median */
+#define QUICK_ROUNDS  5
+#define BESIDE_BYTES  ((int64_t)1 << 22)	/* beside computing, or less if they take longer */
 #define BESIDE_LONGER 3.0	/* than the reduction the computing lasts */
 #define BESIDE_S      1.0	/* for one form, unless a single round takes longer */
 #define BESIDE_ROUNDS 9
@@ -41,6 +43,7 @@ struct measuring {
 	const void **to;	/* owned: (size) each, for exchanges */
 	void  **from;
 	size_t *to_bytes, *from_bytes;
+	int64_t beside_bytes;	/* to reduce beside computing */
 	struct json_writer w;	/* first rank */
 };
 
@@ -123,7 +126,8 @@ static int measure_reduce(struct measuring *m, int64_t bytes, enum wire wire, do
 
 	if (!rc)
 		rc = reduce_rounds(m, r, 1, pause_s, seconds, e);
-	rounds = (int32_t)MIN(MAX_ROUNDS, MAX(1, MEASURE_S / MAX(*seconds + pause_s, 1e-7)));
+	rounds = (int32_t)MIN(MAX_ROUNDS, MAX(*seconds < QUICK_S ? QUICK_ROUNDS : 1,
+					      MEASURE_S / MAX(*seconds + pause_s, 1e-7)));
 	if (!rc)
 		rc = m->c->broadcast(m->c, &rounds, sizeof(rounds), 0, e);
 	if (!rc && rounds > 1)
@@ -168,6 +172,8 @@ static int measure_reduces(struct measuring *m, struct err *e)
 		}
 		if (!rc && bytes >= SMALLEST_WIRE && bytes <= LARGEST_WIRE)
 			rc = measure_wires(m, bytes, e);
+		if (bytes <= BESIDE_BYTES && seconds < QUICK_S)
+			m->beside_bytes = bytes;
 		if (!rc && is_first(m))
 			json_close(&m->w, '}');
 	}
@@ -282,8 +288,8 @@ static int measure_beside(struct measuring *m, struct err *e)
 		struct reduce *r;
 		double alone = 0, numbers[2] = { 0 };
 
-		rc = measure_reduce(m, BESIDE_BYTES, w, &alone, e);
-		r = rc ? NULL : open_reduce(m, BESIDE_BYTES, w, true, e);
+		rc = measure_reduce(m, m->beside_bytes, w, &alone, e);
+		r = rc ? NULL : open_reduce(m, m->beside_bytes, w, true, e);
 		if (!rc)
 			rc = r ? beside_rounds(m, r, alone, numbers, e) : e->code;
 		reduce_free(r);
@@ -293,7 +299,7 @@ static int measure_beside(struct measuring *m, struct err *e)
 		json_key(&m->w, "wire");
 		json_str(&m->w, compress_name(w));
 		json_key(&m->w, "bytes");
-		json_int(&m->w, BESIDE_BYTES);
+		json_int(&m->w, m->beside_bytes);
 		put(&m->w, "seconds", numbers[1]);
 		put(&m->w, "lost_s", numbers[0]);
 		json_close(&m->w, '}');
@@ -468,7 +474,7 @@ static int run(struct measuring *m, struct err *e)
 
 int bandwidth_measure(struct comm *c, struct buf *out, struct err *e)
 {
-	struct measuring m = { .c = c, .w = { .out = out } };
+	struct measuring m = { .c = c, .beside_bytes = SMALLEST, .w = { .out = out } };
 	size_t n = (size_t)c->size;
 	int rc;
 

@@ -5,8 +5,9 @@
  * (train/reduce.h); those of 64 KB to 16 MB in each form on the wire, and each after a pause, in
  * which a shaper's bucket fills as it does while a step computes. The median counts.
  *
- * Then, of 4 MB, while all processors of a rank compute: how long the reduction takes so, and by
- * how much the computing is late at its end, which is what sending, receiving and summing cost.
+ * Then, of 4 MB or what takes half a second, while all processors of a rank compute: how long the
+ * reduction takes so, and by how much the computing is late at its end, which is what sending,
+ * receiving and summing cost.
  *
  * Then messages between pairs of ranks: half the time of a round trip of 8 bytes, and the bytes a
  * second of one long message in one direction. Each measurement ends after a fraction of a second.
