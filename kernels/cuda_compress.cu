@@ -216,7 +216,7 @@ static __device__ struct levels choose_levels(struct lanes *lanes, const float *
 
 		lanes->levels.low = finite ? as_written(l.low) : __uint_as_float(0x7FC00000u);
 		lanes->levels.high = finite ? as_written(l.high) : __uint_as_float(0x7FC00000u);
-		lanes->levels.split = finite ? l.split : __uint_as_float(0x7FC00000u);
+		lanes->levels.split = finite ? l.split : 0;
 	}
 	__syncthreads();
 	return lanes->levels;

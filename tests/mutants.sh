@@ -108,4 +108,10 @@ mutant sum-grad-carried cuda_attention_grad cuda_ops 's/s, query, key == 0);/s, 
 mutant wait-for-a-copy cuda_dev cuda_memory 's/cuda_note(d, cudaEventSynchronize(d->stage\[i\].free), "waiting for a copy");//'
 mutant event-not-recorded cuda_dev cuda_memory 's/cuda_note(d, cudaEventRecord(d->stage\[i\].free, d->stream), "recording an event");//'
 mutant wait-for-results cuda_dev cuda_pinned '/void cuda_to_host/,/^}/s/cudaStreamSynchronize(d->stream)/cudaSuccess/'
+mutant event-queue-follows cuda_queue nccl_sums '/^void cuda_queue_follow/,/^}/s/order(q.*//'
+mutant event-ops-follow cuda_queue nccl_sums '/^void cuda_queue_lead/,/^}/s/order(q.*//'
+mutant barrier-wire-numbers cuda_compress cuda_wire '/y\[at.i + k\] = v\[k\];/,/__syncthreads/s/__syncthreads();//'
+mutant barrier-wire-codes cuda_compress cuda_wire '/codes\[WIRE_BLOCK + threadIdx.x\] = 0;/,/__syncthreads/s/__syncthreads();//'
+mutant sum-wire-lanes cuda_compress cuda_wire 's/k < WIRE_LANES; k++/k < WIRE_LANES - 1; k++/'
+mutant index-wire-own cuda_compress nccl_sums 's/y >= p.own ? y + 1 : y/y > p.own ? y + 1 : y/'
 tally

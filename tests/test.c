@@ -39,6 +39,11 @@ void test_fail(const char *file, int line, const char *fmt, ...)
 	fputc('\n', stderr);
 }
 
+int test_failures(void)
+{
+	return failures;
+}
+
 void test_skip(const char *why)
 {
 	skipped = 1;

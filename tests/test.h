@@ -16,6 +16,7 @@
 
 void test_fail(const char *file, int line, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
+int  test_failures(void);		/* of this process, until now */
 void test_skip(const char *why);	/* the test counts as skipped; return after it */
 bool test_check_int(const char *file, int line, const char *what, int64_t a, int64_t b);
 bool test_check_str(const char *file, int line, const char *what, const char *a, const char *b);

@@ -1,9 +1,9 @@
 # tests/cudasim: the .cu files compiled by the host compiler for a simulated GPU. "make check-cudasim".
 cuda_sim_headers = \
-	%D%/cuda_runtime.h %D%/cublasLt.h %D%/sim.h
+	%D%/cuda_runtime.h %D%/cublasLt.h %D%/nccl.h %D%/sim.h
 cuda_sim_sources = \
-	%D%/block.cc %D%/warp.cc %D%/runtime.cc %D%/stream.cc %D%/blas.cc $(cuda_sim_headers)
-cuda_sim_tests = %D%/t_cuda.c tests/t_cuda_model.c %D%/t_sim.cc
+	%D%/block.cc %D%/warp.cc %D%/runtime.cc %D%/stream.cc %D%/blas.cc %D%/nccl.cc $(cuda_sim_headers)
+cuda_sim_tests = %D%/t_cuda.c tests/t_cuda_model.c %D%/t_sim.cc %D%/t_nccl.c
 cuda_sim_includes = -I$(top_srcdir)/%D% -I$(top_srcdir) -I.
 cuda_sim_flags = -std=gnu++17 $(cuda_sim_includes) -D_GNU_SOURCE -DCUDA_PARTIAL $(DEFS) \
 	-O2 -g -fno-strict-aliasing -Wall -Wextra -Wno-unknown-warning-option -Wshadow=local -Wno-unknown-pragmas $(SAN_FLAGS)
@@ -13,7 +13,8 @@ EXTRA_DIST += $(cuda_sim_sources) $(cuda_sim_tests) tests/mutants.sh tests/gpu_t
 if HAVE_CXX
 check_PROGRAMS += tests/cuda_run
 tests_cuda_run_SOURCES = tests/test.c tests/test.h tests/ops_run.c tests/ops_run.h tests/ops_list.c \
-	tests/ops_list.h tests/small_model.h kernels/cuda_table.c $(cuda_sim_sources) $(cuda_sim_tests)
+	tests/ops_list.h tests/small_model.h kernels/cuda_table.c $(nccl_sources) \
+	tests/fake_ranks.c tests/fake_ranks.h %D%/ranks.c %D%/ranks.h $(cuda_sim_sources) $(cuda_sim_tests)
 nodist_tests_cuda_run_SOURCES = %D%/list.h
 tests_cuda_run_CPPFLAGS = -I$(top_srcdir)/%D% $(AM_CPPFLAGS) -I. -DCUDA_PARTIAL \
 	-DCUDA_SIMULATED -DTEST_LIST='"tests/cudasim/list.h"'

@@ -6,6 +6,7 @@
  *	runtime.cc	device memory, errors
  *	stream.cc	streams, events, graphs
  *	blas.cc		the few functions of cuBLASLt, with plain loops
+ *	nccl.cc		the few functions of NCCL, between processes
  *
  * Tests steer it through the functions below.
  */
@@ -33,6 +34,10 @@ size_t sim_allocated(void);
 uint64_t sim_threads_run(void);
 /* There is no GPU from now on, or there is one. */
 void sim_pretend_absent(bool absent);
+/* NCCL: from its n-th operation on this rank hangs, or the connections of all break; 0: never. */
+void sim_nccl_hang(int n);
+void sim_nccl_break(int n);
+void sim_nccl_absent(bool absent);	/* the library is not there */
 
 #ifdef __cplusplus
 }
@@ -62,6 +67,10 @@ void sim_memory_close(void);
 
 /* stream.cc: something for a stream to do, later. */
 cudaError_t sim_enqueue(cudaStream_t s, std::function<void()> what);
+/* … or to try again until it says true. */
+cudaError_t sim_enqueue_attempt(cudaStream_t s, std::function<bool()> what);
+/* Let streams do some of their work, as a GPU does that nobody waits for. */
+void sim_go_on(void);
 void sim_drain_all(void);
 
 #endif

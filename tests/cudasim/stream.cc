@@ -6,6 +6,7 @@
 #include <deque>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 #include <vector>
 
 struct sim_event {
@@ -16,7 +17,7 @@ struct sim_event {
 
 /* Something to do: run, or wait until the event has been reached so often. */
 struct work {
-	std::function<void()> run;
+	std::function<bool()> run;	/* false: it has to be tried again */
 	struct sim_event *event;	/* NULL: run */
 	uint64_t times;
 	bool record;			/* it reaches the event instead of waiting for it */
@@ -33,6 +34,7 @@ struct sim_stream {
 
 static std::vector<struct sim_stream *> streams;
 static struct sim_stream *capturing;
+static bool going_on;
 
 static cudaError_t answer(cudaError_t e)
 {
@@ -56,17 +58,19 @@ static double now(void)
 	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-static void run_one(struct sim_stream *s)
+/* false: it waits for other processes. */
+static bool run_one(struct sim_stream *s)
 {
 	struct work w = s->queue.front();
 
+	if (!w.event && sim_sticky() == cudaSuccess && !w.run())
+		return false;
 	s->queue.pop_front();
 	if (w.event && w.record) {
 		w.event->reached = w.times;
 		w.event->when = now();
-	} else if (!w.event && sim_sticky() == cudaSuccess) {
-		w.run();
 	}
+	return true;
 }
 
 /* The stream that has to go on for this one to go on; NULL: nobody does. */
@@ -107,7 +111,8 @@ static bool step(struct sim_stream *s, uint64_t how)
 		next = can[sim_random() % can.size()];
 	if (!next)
 		return false;
-	run_one(next);
+	if (!run_one(next))
+		usleep(50);
 	return true;
 }
 
@@ -136,6 +141,27 @@ static cudaError_t drain(struct sim_stream *s)
 	return answer(sim_sticky());
 }
 
+void sim_go_on(void)
+{
+	uint64_t most = sim_random() % 4;
+
+	if (sim_in_kernel() || capturing || going_on)
+		return;
+	going_on = true;
+	sim_memory_open();
+	for (uint64_t i = 0; i < most; i++) {
+		std::vector<struct sim_stream *> can;
+
+		for (struct sim_stream *s : streams)
+			if (runnable(s))
+				can.push_back(s);
+		if (can.empty() || !run_one(can[sim_random() % can.size()]))
+			break;
+	}
+	sim_memory_close();
+	going_on = false;
+}
+
 void sim_drain_all(void)
 {
 	for (size_t i = 0; i < streams.size(); i++)
@@ -156,6 +182,11 @@ static cudaError_t add(struct sim_stream *s, struct work w)
 }
 
 cudaError_t sim_enqueue(cudaStream_t s, std::function<void()> what)
+{
+	return add(s, { [what] { what(); return true; }, NULL, 0, false });
+}
+
+cudaError_t sim_enqueue_attempt(cudaStream_t s, std::function<bool()> what)
 {
 	return add(s, { what, NULL, 0, false });
 }

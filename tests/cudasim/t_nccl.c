@@ -1,0 +1,477 @@
+/* t_nccl.c - reductions between GPUs, by the stand-in for NCCL (nccl.cc), against those of hosts. */
+#include <math.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "kernels/cuda_queue.h"
+#include "share/base/mem.h"
+#include "share/base/rng.h"
+#include "tests/cudasim/ranks.h"
+#include "tests/cudasim/sim.h"
+#include "tests/fake_ranks.h"
+#include "tests/small_model.h"
+#include "train/adam.h"
+#include "train/comm_nccl.h"
+#include "train/compress.h"
+#include "train/reduce.h"
+
+enum { FLOATS = 9001, ROUNDS = 3, MOST_RANKS = 4 };
+
+static void fill(float *x, size_t n, uint32_t what)
+{
+	const struct rng_key key = rng_key_make(7, RNG_TEST, what, 0);
+
+	for (size_t i = 0; i < n; i++) {
+		const uint32_t u = rng_u32(key, i);
+
+		x[i] = ((float)(u & 0xFFFF) / 32768 - 1) * powf(2, 7 - (float)((u >> 16) % 24));
+	}
+}
+
+static struct dev *open_gpu(struct err *e)
+{
+	struct dev_options options = { .threads = 1 };
+	struct dev *d = ops_cuda()->open(&options, e);
+
+	if (!d)
+		test_fail(__FILE__, __LINE__, "%s", e->text);
+	return d;
+}
+
+/* ---- forms ------------------------------------------------------------------ */
+
+static void *to_gpu(struct dev *d, const void *from, size_t bytes)
+{
+	struct err e = { 0 };
+	void *p = ops_cuda()->alloc(d, bytes, &e);
+
+	check(p);
+	ops_cuda()->to_device(d, p, from, bytes);
+	return p;
+}
+
+/* n numbers there and back, by the GPU and by the host; bad: one of them is not finite. */
+static void compare_form(struct dev *d, struct queue *q, enum wire w, size_t n, bool bad)
+{
+	const struct ops *o = ops_cuda();
+	const size_t bytes = compress_bytes(w, n), size = n * sizeof(float);
+	float *x = malloc(size), *residual = malloc(size), *back = malloc(size);
+	unsigned char *wire = malloc(bytes), *want = malloc(bytes);
+	void *gpu_x, *gpu_residual, *gpu_wire;
+	struct wire_pieces p = {
+		.n = (int64_t)n, .each = (int64_t)(n + 511) / 512 * 512, .ranks = 1, .own = -1 };
+
+	fill(x, n, (uint32_t)n);
+	fill(residual, n, (uint32_t)n + 1);
+	if (bad)
+		x[n / 2] = n % 2 ? INFINITY : NAN;
+	memset(want, 0, bytes);
+	gpu_x = to_gpu(d, x, size);
+	gpu_residual = to_gpu(d, residual, size);
+	gpu_wire = to_gpu(d, want, bytes);
+	p.x = gpu_x;
+	p.residual = compress_feeds_back(w) ? gpu_residual : NULL;
+	cuda_queue_follow(q);
+	cuda_wire_encode(q, w, gpu_wire, &p);
+	cuda_wire_decode(q, w, &p, gpu_wire);
+	cuda_queue_lead(q);
+	compress_encode(w, want, x, p.residual ? residual : NULL, n);
+	o->to_host(d, wire, gpu_wire, bytes);
+	check(!memcmp(wire, want, bytes));
+	o->to_host(d, back, gpu_residual, size);
+	check(!memcmp(back, residual, size));
+	compress_decode(w, x, want, n);
+	o->to_host(d, back, gpu_x, size);
+	check(bad || !memcmp(back, x, size));
+	for (size_t i = 0; i < n; i++)
+		if (isnan(back[i]) != isnan(x[i]))
+			test_fail(__FILE__, __LINE__, "%s: number %zu", compress_name(w), i);
+	o->release(d, gpu_x);
+	o->release(d, gpu_residual);
+	o->release(d, gpu_wire);
+	free(x);
+	free(residual);
+	free(back);
+	free(wire);
+	free(want);
+}
+
+TEST(cuda_wire_equals_host)
+{
+	static const size_t sizes[] = { 1, 7, 130, 511, 512, 513, 1024 + 65, 2048 + 250 };
+	struct err e = { 0 };
+	struct dev *d = open_gpu(&e);
+	struct queue *q = d ? cuda_queue_open(d, &e) : NULL;
+
+	for (enum wire w = WIRE_FP32; check(q) && w <= WIRE_1BIT; w++)
+		for (size_t i = 0; i < ARRAY_LEN(sizes); i++) {
+			sim_seed(i);
+			compare_form(d, q, w, sizes[i], false);
+			compare_form(d, q, w, sizes[i], true);
+		}
+	cuda_queue_close(q);
+	check_err(ops_cuda()->sync(d, &e), 0);
+	ops_cuda()->close(d);
+	check_int(sim_allocated(), 0);
+}
+
+/* ---- reductions --------------------------------------------------------------- */
+
+struct reduction {
+	struct reduce_how how;
+	uint64_t seed;
+	float (*result)[FLOATS];	/* of each rank, in memory that they share */
+};
+
+static void contribution(float *x, int rank, int round)
+{
+	fill(x, FLOATS, (uint32_t)(100 + 10 * round + rank));
+}
+
+static void reduce_on_hosts(struct comm *c, void *arg)
+{
+	struct reduction *t = arg;
+	struct err e = { 0 };
+	struct reduce *r = reduce_open(c, &t->how, &e);
+	float *x = t->result[c->rank];
+
+	for (int round = 0; check(r) && round < ROUNDS; round++) {
+		contribution(x, c->rank, round);
+		check_err(reduce_all(r, x, &e), 0);
+	}
+	if (t->how.shards)
+		check_err(reduce_spread(r, x, &e), 0);
+	reduce_free(r);
+}
+
+/* A round: numbers come to the GPU from the end to the start, and are reduced as they come. */
+static bool reduce_round(struct reduce *r, struct dev *d, float *x, int rank, int round,
+			 struct err *e)
+{
+	static float host[FLOATS];
+	bool done = false;
+
+	contribution(host, rank, round);
+	reduce_begin(r, x);
+	for (size_t end = FLOATS; end;) {
+		const size_t from = end > 2000 ? end - 2000 : 0;
+
+		ops_cuda()->to_device(d, x + from, host + from, (end - from) * sizeof(*x));
+		reduce_ready(r, from);
+		end = from;
+	}
+	while (!done)
+		if (!check_err(reduce_poll(r, &done, e), 0)) {
+			test_fail(__FILE__, __LINE__, "%s", e->text);
+			return false;
+		}
+	return true;
+}
+
+static void reduce_on_gpus(struct comm *c, void *arg)
+{
+	struct reduction *t = arg;
+	struct reduce_how how = t->how;
+	const struct ops *o = ops_cuda();
+	struct err e = { 0 };
+	struct dev *d;
+	struct reduce *r;
+	float *x;
+
+	sim_seed(t->seed + (uint64_t)c->rank);
+	d = open_gpu(&e);
+	if (!check_err(comm_nccl_open(c, &e), 0))
+		return;
+	how.ops = o;
+	how.dev = d;
+	r = reduce_open(c, &how, &e);
+	x = o->alloc(d, FLOATS * sizeof(*x), &e);
+	for (int round = 0; check(r && x) && round < ROUNDS; round++)
+		if (!reduce_round(r, d, x, c->rank, round, &e))
+			return;
+	if (how.shards)
+		check_err(reduce_spread(r, x, &e), 0);
+	o->to_host(d, t->result[c->rank], x, FLOATS * sizeof(*x));
+	check_err((c->check)(c, &e), 0);
+	check_err(o->sync(d, &e), 0);
+	check(reduce_take_sent(r) > 0);
+	check(reduce_take_busy(r) > 0);
+	reduce_free(r);
+	o->release(d, x);
+	o->close(d);
+	check_int(sim_faults(NULL), 0);
+	check_int(sim_allocated(), 0);
+}
+
+/* The GPUs' sums against those of hosts; tolerance, of the sum of |x|: 0 for the same bits. */
+static void compare_reductions(int ranks, int on_host, enum wire w, bool shards, double tolerance)
+{
+	float (*all)[FLOATS] = ranks_memory(2 * MOST_RANKS * sizeof(*all));
+	struct reduction t = {
+		.how = { .buckets = buckets_make(FLOATS, 0.01, ranks), .wire = w, .shards = shards },
+		.seed = (uint64_t)(ranks * 100 + (int)w * 10 + shards), .result = all,
+	};
+	static float x[FLOATS], size[FLOATS];
+	double worst = 0;
+
+	if (!check(all))
+		return;
+	fake_ranks(ranks, reduce_on_hosts, &t);
+	t.result = all + MOST_RANKS;
+	check_int(ranks_run(ranks, on_host, reduce_on_gpus, &t, NULL), 0);
+	for (int i = 1; i < ranks; i++)
+		check(!memcmp(t.result[0], t.result[i], sizeof(*all)));
+	memset(size, 0, sizeof(size));
+	for (int i = 0; i < ranks; i++) {
+		contribution(x, i, ROUNDS - 1);
+		for (size_t k = 0; k < FLOATS; k++)
+			size[k] += fabsf(x[k]);
+	}
+	for (size_t k = 0; k < FLOATS; k++)
+		worst = fmax(worst, fabs((double)all[0][k] - t.result[0][k]) /
+					    fmax((double)size[k], 1e-30));
+	if (!(worst <= tolerance))
+		test_fail(__FILE__, __LINE__, "%d ranks, %s%s: %g of the sum", ranks,
+			  compress_name(w), shards ? ", shards" : "", worst);
+}
+
+TEST(nccl_sums_equal_those_of_hosts)
+{
+	for (int ranks = 2; ranks <= 4; ranks++)
+		for (enum wire w = WIRE_FP32; w <= WIRE_1BIT; w++)
+			compare_reductions(ranks, ranks, w, false, w == WIRE_FP32 ? 1e-6 : 0);
+}
+
+TEST(nccl_shards_equal_those_of_hosts)
+{
+	for (int ranks = 2; ranks <= 3; ranks++)
+		for (enum wire w = WIRE_FP32; w <= WIRE_1BIT; w++)
+			compare_reductions(ranks, ranks, w, true, w == WIRE_FP32 ? 1e-6 : 0);
+}
+
+/* Several ranks on several hosts: bf16 is NCCL's sum. */
+TEST(nccl_bf16_between_crowded_hosts_is_near)
+{
+	compare_reductions(4, 2, WIRE_BF16, false, 4 / 256.0);
+	compare_reductions(4, 2, WIRE_BF16, true, 4 / 256.0);
+	compare_reductions(4, 2, WIRE_2BIT, false, 0);
+}
+
+/* ---- what goes wrong ------------------------------------------------------------ */
+
+static void open_without_library(struct comm *c, void *arg)
+{
+	struct err e = { 0 };
+
+	(void)arg;
+	sim_nccl_absent(c->rank == 1);
+	open_gpu(&e);
+	check_err(comm_nccl_open(c, &e), ERR_UNAVAILABLE);
+	check_str(e.text, c->rank == 1 ? "the library libnccl.so.2 is not there"
+				       : "NCCL is not there on another host");
+	check(!c->gpus);
+	check_err(c->barrier(c, &e), 0);
+}
+
+TEST(nccl_is_used_by_all_ranks_or_none)
+{
+	check_int(ranks_run(3, 3, open_without_library, NULL, NULL), 0);
+}
+
+/* A rank is gone in the middle of a reduction: the others are told so, whatever they wait in. */
+static void lose_a_rank(struct comm *c, void *arg)
+{
+	struct reduce_how how = { .buckets = buckets_make(FLOATS, 0.01, c->size) };
+	const bool waits_in_sync = *(bool *)arg;
+	const struct ops *o = ops_cuda();
+	struct err e = { 0 };
+	struct dev *d = open_gpu(&e);
+	struct reduce *r;
+	float *x;
+	bool done = false;
+	int code = 0;
+
+	check_err(comm_nccl_open(c, &e), 0);
+	check_err(c->barrier(c, &e), 0);	/* all have met before one is lost */
+	how.ops = o;
+	how.dev = d;
+	r = reduce_open(c, &how, &e);
+	x = o->alloc(d, FLOATS * sizeof(*x), &e);
+	if (c->rank == 1)
+		sim_nccl_break(2);
+	reduce_begin(r, x);
+	reduce_ready(r, 0);
+	if (waits_in_sync)
+		check_err(o->sync(d, &e), 0);
+	while (!code)
+		code = waits_in_sync ? (c->check)(c, &e) : reduce_poll(r, &done, &e);
+	check_int(code, ERR_NOHOST);
+	if (!strstr(e.text, "of 3 failed to ") || !strstr(e.text, "NCCL: remote process exited"))
+		test_fail(__FILE__, __LINE__, "%s", e.text);
+	c->abort(c, test_failures() ? 1 : err_exit_status(code));
+}
+
+TEST(nccl_lost_rank_ends_the_others)
+{
+	for (int sync = 0; sync < 2; sync++) {
+		bool waits = sync;
+		int status[3];
+
+		check_int(ranks_run(3, 3, lose_a_rank, &waits, status), 3);
+		for (int i = 0; i < 3; i++)
+			check_int(status[i], 68);
+	}
+}
+
+/* The stand-in notices who calls something else. */
+static void call_differently(struct comm *c, void *arg)
+{
+	struct err e = { 0 };
+	struct dev *d = open_gpu(&e);
+	struct queue *q = cuda_queue_open(d, &e);
+	const char *last = "";
+	void *x = ops_cuda()->alloc(d, 4096, &e);
+
+	(void)arg;
+	check_err(comm_nccl_open(c, &e), 0);
+	sim_quiet(true);
+	cuda_queue_follow(q);
+	check_err(gpus_sum(c->gpus, x, c->rank ? 100 : 200, WIRE_FP32, cuda_queue_stream(q), &e), 0);
+	cuda_queue_lead(q);
+	check(ops_cuda()->sync(d, &e));
+	check(sim_faults(&last) > 0);
+	check(strstr(last, "expects message 0 of rank"));
+	_exit(test_failures() != 0);
+}
+
+TEST(nccl_stand_in_notices_other_calls)
+{
+	check_int(ranks_run(2, 2, call_differently, NULL, NULL), 0);
+}
+
+/* ---- training -------------------------------------------------------------------- */
+
+enum { STEPS = 3, BATCHES = 2 };
+
+struct training {
+	float *parameters;	/* (ranks, floats), shared */
+	double loss[4][STEPS];
+	size_t floats;
+	bool shards;
+};
+
+static const struct model_how quiet = { .smoothing = 0.1f, .grad_scale = 1.0f / 11, .seed = 3 };
+
+static void on_ready(void *arg, int64_t from)
+{
+	reduce_ready(arg, (size_t)from);
+}
+
+static bool other_batch(struct batch *b, int which)
+{
+	struct err e;
+
+	if (batch_alloc(b, SMALL_SENTENCES, SMALL_TOKENS, &e))
+		return false;
+	for (int s = 0; s < 3; s++)
+		small_add(b, s + 5 * which, small_lengths[(s + which) % 3][0],
+			  small_lengths[s][1]);
+	return true;
+}
+
+static int open_training(struct training *t, struct comm *c, struct model *m, struct adam *adam,
+			 struct reduce **r, struct err *e)
+{
+	struct reduce_how how = {
+		.buckets = buckets_make((size_t)model_floats(m), 0.01, c->size),
+		.shards = t->shards, .ops = model_get_ops(m), .dev = model_get_dev(m),
+	};
+	struct range own[64];
+
+	if (comm_nccl_open(c, e) || !(*r = reduce_open(c, &how, e)))
+		return e->code;
+	for (size_t i = 0; i < how.buckets.count && i < ARRAY_LEN(own); i++)
+		own[i] = buckets_piece(&how.buckets, i, c->rank);
+	return t->shards ? adam_set_parts(adam, own, how.buckets.count, e) : 0;
+}
+
+static void train_rank(struct comm *c, void *arg)
+{
+	struct training *t = arg;
+	struct model *m;
+	struct reduce *r = NULL;
+	struct batch batch[BATCHES];
+	struct adam adam;
+	struct err e = { 0 };
+
+	sim_seed(77 + (uint64_t)c->rank);
+	m = small_model("cuda", false);
+	if (!check(m && other_batch(&batch[0], 0) && other_batch(&batch[1], 1)))
+		return;
+	check_err(model_init(m, 8, &e), 0);
+	check_err(adam_open(&adam, m, 0.9, 0.98, 1e-9, &e), 0);
+	if (c->size > 1 && !check_err(open_training(t, c, m, &adam, &r, &e), 0))
+		return;
+	for (int i = 0; i < STEPS; i++) {
+		bool done = !r;
+
+		small_clear_grad(m);
+		if (r)
+			reduce_begin(r, model_grad_arena(m));
+		for (int k = c->rank; k < BATCHES; k += c->size) {
+			struct model_how how = quiet;
+			struct model_sums sums;
+
+			how.ready = r ? on_ready : NULL;
+			how.ready_arg = r;
+			check_err(model_forward_backward(m, &batch[k], &how, &sums, &e), 0);
+			t->loss[c->rank][i] += sums.loss;
+		}
+		if (r)
+			reduce_ready(r, 0);
+		while (!done && check_err(reduce_poll(r, &done, &e), 0))
+			;
+		adam_apply(&adam, i, 0.01, 1);
+		if (r && t->shards)
+			check_err(reduce_spread(r, model_param_arena(m), &e), 0);
+	}
+	model_get_ops(m)->to_host(model_get_dev(m), t->parameters + (size_t)c->rank * t->floats,
+				  model_param_arena(m), t->floats * sizeof(float));
+	check_err((c->check)(c, &e), 0);
+	reduce_free(r);
+	adam_close(&adam);
+	for (int k = 0; k < BATCHES; k++)
+		batch_free(&batch[k]);
+	model_free(m);
+	check_int(sim_faults(NULL), 0);
+	check_int(sim_allocated(), 0);
+}
+
+/* Two ranks with a batch each are one rank with both. */
+TEST(nccl_training_equals_one_rank)
+{
+	struct model *m = small_model("ref", false);
+	const size_t floats = m ? (size_t)model_floats(m) : 0;
+	struct training *t[3];
+
+	model_free(m);
+	for (int k = 0; k < 3; k++) {
+		t[k] = ranks_memory(sizeof(*t[k]));
+		t[k]->floats = floats;
+		t[k]->shards = k == 2;
+		t[k]->parameters = ranks_memory(2 * floats * sizeof(float));
+		check_int(ranks_run(k ? 2 : 1, 2, train_rank, t[k], NULL), 0);
+	}
+	for (int k = 1; k < 3; k++) {
+		double worst = 0;
+
+		for (size_t i = 0; i < floats; i++)
+			worst = fmax(worst,
+				     fabs((double)t[k]->parameters[i] - t[0]->parameters[i]));
+		check_near(worst, 0, 2e-4);
+		check(!memcmp(t[k]->parameters, t[k]->parameters + floats, floats * sizeof(float)));
+		for (int i = 0; i < STEPS; i++)
+			check_near(t[k]->loss[0][i] + t[k]->loss[1][i], t[0]->loss[0][i],
+				   1e-4 * t[0]->loss[0][i]);
+	}
+}
