@@ -3,7 +3,7 @@
  * frame, bytes to the terminal and processor time while idle and while hosts stream, memory.
  *
  * usage: bench_tui [--steps N] [--hosts N] [--gpus N] [--seconds N] [--rows N] [--cols N]
- *	[--program PATH] [--peer COMMAND] [--json]
+ *	[--program PATH] [--peer COMMAND [--name WORDS]] [--json]
  *
  * A journal as a training with the default options writes it is made in a temporary folder: a
  * record of the training every 10 steps of 0.1 s, all ranks and hosts every 100 steps. The
@@ -42,7 +42,7 @@
 
 struct bench {
 	int64_t steps, hosts, gpus, seconds, rows, cols;
-	const char *program, *peer;
+	const char *program, *peer, *name;
 	bool json;
 	char folder[100], run[160], path[200];	/* the workspace, the run in it, its journal */
 	unsigned seed;
@@ -486,7 +486,7 @@ static void measure_peer(struct bench *b)
 
 	start(&c, b, argv);
 	listen_to(&c, 3, NULL);
-	measure_stream(b, &c, b->peer, NULL);
+	measure_stream(b, &c, b->name ? b->name : b->peer, NULL);
 	stop(&c, b, "its memory at most");
 }
 
@@ -503,6 +503,7 @@ int main(int argc, char **argv)
 		{ "cols", NULL, &b.cols, NULL, "of the terminal" },
 		{ "program", &b.program, NULL, NULL, "the program to run" },
 		{ "peer", &b.peer, NULL, NULL, "a command to watch in its stead" },
+		{ "name", &b.name, NULL, NULL, "what to call that command" },
 		{ "json", NULL, NULL, &b.json, "print a JSON object a line" },
 	};
 	struct history *h;

@@ -111,6 +111,8 @@ says "one at a time" 75 'being trained already, by process' train a --detach
 says "status" 0 '^a: running \(pid [0-9]+\)' "$wb" status -C "$w" a
 says "status --json" 0 '"state":"running".*"ranks":1' "$wb" status -C "$w" --json a
 says "save" 0 'a is saved at step [0-9]+' "$wb" save -C "$w"
+says "save --json" 0 '^\{"v":1,"run":"a","done":"saved","step":[0-9]+\}$' "$wb" save -q -C "$w" --json
+says "evaluate --json" 0 '^\{"v":1,"run":"a","done":"evaluated","step":[0-9]+,"bleu":[0-9.]+\}$' "$wb" evaluate -q -C "$w" --json
 says "evaluate" 0 'a is evaluated at step [0-9]+: BLEU [0-9]' "$wb" evaluate -C "$w"
 says "attach leaves it running" 0 'a goes on; werkbank attach a comes back' timeout --preserve-status -s INT 1 "$wb" attach -C "$w"
 says "no such run" 66 "no run is called 'b'" "$wb" stop -C "$w" b
@@ -123,7 +125,7 @@ says "nothing to stop by name" 66 'the run a is not being trained: it is stopped
 nobody_left stop
 says "a second start" 0 '' train a --detach
 holds "it goes on" says_journal a 'going on from the checkpoint'
-says "stop --now" 0 'a is stopped' "$wb" stop -C "$w" --now a
+says "stop --now" 0 '^\{"v":1,"run":"a","state":"stopped","exit":[0-9]+\}$' "$wb" stop -q -C "$w" --json --now a
 holds "its state tells" says_state a '"event":"the training was ended at once, as asked"'
 nobody_left "stop --now"
 

@@ -20,18 +20,19 @@ echo "== werkbank, 1 host of 8 GPUs"
 $bench $size --hosts 1 | grep -v '^draw\|^first\|^open'
 if command -v htop >/dev/null; then
 	echo "== $(htop --version | head -n 1)"
-	$bench $size --peer "exec env HOME=$here htop -d 10"
+	$bench $size --peer "exec env HOME=$here htop -d 10" --name htop
 fi
 if command -v btop >/dev/null; then
 	mkdir -p "$here/btop"
 	printf 'update_ms = 1000\n' >"$here/btop/btop.conf"
 	echo "== $(btop --version | head -n 1)"
-	$bench $size --peer "exec env XDG_CONFIG_HOME=$here btop"
+	$bench $size --peer "exec env XDG_CONFIG_HOME=$here btop" --name btop
 fi
 nvtop=${NVTOP:-$(command -v nvtop || :)}
 if test -n "$nvtop"; then
 	${CC:-cc} -std=gnu11 -O2 -shared -fPIC -o "$here/libnvidia-ml.so.1" "$srcdir/tests/fake_nvml.c" \
 		"$srcdir/tests/peers/nvtop_nvml.c"
 	echo "== $("$nvtop" --version), 8 GPUs"
-	$bench $size --peer "exec env HOME=$here XDG_CONFIG_HOME=$here LD_LIBRARY_PATH=$here WERKBANK_FAKE_NVML=moving $nvtop -d 10"
+	$bench $size --peer "exec env HOME=$here XDG_CONFIG_HOME=$here LD_LIBRARY_PATH=$here WERKBANK_FAKE_NVML=moving $nvtop -d 10" \
+		--name nvtop
 fi

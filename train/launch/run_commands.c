@@ -13,6 +13,8 @@
 
 #include "share/base/clock.h"
 #include "share/base/file.h"
+#include "share/base/journal.h"
+#include "share/base/json.h"
 #include "share/base/text.h"
 #include "share/base/util.h"
 #include "train/launch/follow.h"
@@ -177,6 +179,70 @@ static int ask_and_wait(struct asking *a, struct err *e)
 	return code;
 }
 
+/* ---- what is said in the end: a sentence for people, with --json an object for programs ---- */
+
+static void open_object(struct json_writer *w, const char *run)
+{
+	json_open(w, '{');
+	json_key(w, "v");
+	json_int(w, 1);
+	json_key(w, "run");
+	json_str(w, run);
+}
+
+/* Ends the object and prints it. */
+static int print_object(struct json_writer *w, struct err *e)
+{
+	json_close(w, '}');
+	buf_add_char(w->out, '\n');
+	if (buf_check(w->out, e))
+		return e->code;
+	if (fwrite(w->out->data, 1, w->out->len, stdout) != w->out->len || fflush(stdout))
+		return err_set_errno(e, ERR_IO, "standard output cannot be written");
+	return 0;
+}
+
+/* {"v":1,"run":"demo","done":"evaluated","step":1200,"bleu":31.5} */
+static int print_done(const struct asking *a, struct err *e)
+{
+	struct buf out = { 0 };
+	struct json_writer w = { .out = &out };
+	int code;
+
+	open_object(&w, a->live.name);
+	json_key(&w, "done");
+	json_str(&w, a->done);
+	json_key(&w, "step");
+	json_int(&w, a->told.step);
+	if (!strcmp(a->told.kind, "eval")) {
+		json_key(&w, "bleu");
+		json_real(&w, a->told.bleu);
+	}
+	code = print_object(&w, e);
+	buf_free(&out);
+	return code;
+}
+
+/* {"v":1,"run":"demo","state":"stopped","exit":0} */
+static int print_end(const struct live *l, struct err *e)
+{
+	struct buf out = { 0 };
+	struct json_writer w = { .out = &out };
+	int code;
+
+	open_object(&w, l->name);
+	json_key(&w, "state");
+	json_str(&w, l->state);
+	json_key(&w, "exit");
+	if (l->exit >= 0)
+		json_int(&w, l->exit);
+	else
+		json_null(&w);
+	code = print_object(&w, e);
+	buf_free(&out);
+	return code;
+}
+
 int run_command_evaluate(const struct conf *c, int *status, struct err *e)
 {
 	struct asking a = { .c = c, .request = "evaluate", .done = "evaluated",
@@ -188,6 +254,8 @@ int run_command_evaluate(const struct conf *c, int *status, struct err *e)
 	if (!code && !c->quiet)
 		fprintf(stderr, "%s is evaluated at step %lld: BLEU %.2f\n", a.live.name,
 			(long long)a.told.step, a.told.bleu);
+	if (!code && c->json)
+		code = print_done(&a, e);
 	live_close(&a.live);
 	return code;
 }
@@ -204,6 +272,8 @@ int run_command_save(const struct conf *c, int *status, struct err *e)
 	if (!code && !c->quiet)
 		fprintf(stderr, "%s is saved at step %lld\n", a.live.name,
 			(long long)a.told.step);
+	if (!code && c->json)
+		code = print_done(&a, e);
 	live_close(&a.live);
 	return code;
 }
@@ -232,6 +302,8 @@ int run_command_stop(const struct conf *c, int *status, struct err *e)
 	}
 	if (!code && !c->quiet)
 		fprintf(stderr, "%s is %s\n", l.name, l.state);
+	if (!code && c->json)
+		code = print_end(&l, e);
 	live_close(&l);
 	return code;
 }
