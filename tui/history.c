@@ -1,7 +1,6 @@
 /* history.c - see history.h: the files of a run, followed. */
 #include "tui/history.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
@@ -21,10 +20,12 @@
 #include "share/base/text.h"
 #include "share/base/util.h"
 #include "tui/history_internal.h"
+#include "tui/names.h"
 
 #define LOCK_EVERY_S   2.0	/* the lock is tested this often while the run is said to live */
 #define CONSOLE_LINES  8	/* of console.log shown when a run went wrong */
 #define CONSOLE_BYTES  8192
+#define MAX_NAMED      10	/* runs that a message names */
 
 /*
  * Which version of a file was read last: replaced files have another inode, grown ones another
@@ -53,36 +54,24 @@ const char *run_state_name(enum run_state state)
 	return names[state];
 }
 
-/* Names of runs in the workspace for a message: "a, b, c". */
-static void list_runs(const char *workspace, struct buf *out)
-{
-	struct err ignored;
-	char *folder = file_path(&ignored, "%s/runs", workspace);
-	DIR *dir = folder ? opendir(folder) : NULL;
-	int n = 0;
-
-	if (dir)
-		for (struct dirent *d; (d = readdir(dir)) && n < 10;)
-			if (!paths_check_name("run", d->d_name, &ignored))
-				buf_printf(out, "%s%s", n++ ? ", " : "", d->d_name);
-	if (dir)
-		closedir(dir);
-	free(folder);
-}
-
 static int no_such_run(const char *workspace, const char *name, struct err *e)
 {
-	struct buf runs = { 0 };
+	struct buf text = { 0 };
+	struct names runs;
+	struct err ignored;
 
-	list_runs(workspace, &runs);
-	if (runs.len)
-		err_set(e, ERR_NOINPUT, "there is no run \"%s\" in %s; the runs there are %.300s",
-			name, workspace, buf_text(&runs));
-	else
+	if (names_of_runs(&runs, workspace, &ignored) || !runs.n) {
 		err_set(e, ERR_NOINPUT,
 			"there is no run in %s; start one with \"werkbank train RECIPE --run %s\"",
 			workspace, name);
-	buf_free(&runs);
+	} else {
+		for (size_t i = 0; i < runs.n && i < MAX_NAMED; i++)
+			buf_printf(&text, "%s%s", i ? ", " : "", runs.items[i]);
+		err_set(e, ERR_NOINPUT, "there is no run \"%s\" in %s; the runs there are %.300s",
+			name, workspace, buf_text(&text));
+	}
+	names_free(&runs);
+	buf_free(&text);
 	return e->code;
 }
 
@@ -435,30 +424,25 @@ static double changed_at(const char *folder)
 
 char *history_newest(const char *workspace, struct err *e)
 {
-	char *folder = file_path(e, "%s/runs", workspace), *newest = NULL;
-	DIR *dir;
+	struct names runs;
+	size_t newest = 0;
 	double when = -1;
+	char *name;
 
 	e->code = 0;
-	dir = folder ? opendir(folder) : NULL;
-	for (struct dirent *d; dir && (d = readdir(dir));) {
-		struct err ignored;
-		char *path;
-		double t;
+	if (names_of_runs(&runs, workspace, e))
+		return NULL;
+	for (size_t i = 0; i < runs.n; i++) {
+		char *path = file_path(e, "%s/runs/%s", workspace, runs.items[i]);
+		double t = path ? changed_at(path) : -1;
 
-		if (paths_check_name("run", d->d_name, &ignored) ||
-		    !(path = file_path(e, "%s/%s", folder, d->d_name)))
-			continue;
-		t = changed_at(path);
 		free(path);
-		if (t < when || (t == when && newest && strcmp(d->d_name, newest) < 0))
-			continue;
-		free(newest);
-		newest = mem_strdup(d->d_name, e);
-		when = t;
+		if (t >= when) {	/* of two at once the one named last */
+			newest = i;
+			when = t;
+		}
 	}
-	if (dir)
-		closedir(dir);
-	free(folder);
-	return newest;
+	name = runs.n ? mem_strdup(runs.items[newest], e) : NULL;
+	names_free(&runs);
+	return name;
 }

@@ -10,6 +10,7 @@
 #include "share/base/mem.h"
 #include "share/base/text.h"
 #include "share/base/util.h"
+#include "tui/settings.h"
 
 const struct action_info action_infos[ACTION_COUNT] = {
 #define ACT(id, name, group, keys, help) [ACTION_##id] = { name, group, keys, help },
@@ -177,35 +178,26 @@ static enum action find_action(const char *name)
 	return ACTION_NONE;
 }
 
-/* A line of a key-map file; where is "FILE:LINE". */
-static int read_line(struct keymap *map, const char *where, char *line, struct err *e)
+static int take_keys(void *to, const struct setting *s, struct err *e)
 {
-	char *equals = strchr(line, '='), *name, *keys, *copy;
-	enum action action;
+	struct keymap *map = to;
+	enum action action = find_action(s->name);
+	char *copy;
 
-	line = text_trim(line);
-	if (!*line || *line == '#')
-		return 0;
-	if (!equals)
-		return err_set(e, ERR_CONFIG, "%s: \"%.60s\" is not GROUP.NAME = KEYS", where,
-			       line);
-	*equals = 0;
-	name = text_trim(line);
-	keys = text_trim(equals + 1);
-	if (!(action = find_action(name)))
+	if (!action)
 		return err_set(e, ERR_CONFIG,
-			       "%s: there is no action %.60s; the settings view lists them", where,
-			       name);
-	for (const char *p = keys; *p;) {
+			       "%s: there is no action %.60s; the settings view lists them",
+			       s->where, s->name);
+	for (const char *p = s->value; *p;) {
 		if (*p == ' ')
 			p++;
 		else if (keys_next(&p) < 0)
 			return err_set(e, ERR_CONFIG,
 				       "%s: there is no key called as in \"%.60s\"; a key is a "
 				       "character, <Tab>, <Ctrl-L>, <Alt-x>, and < itself is <lt>",
-				       where, p);
+				       s->where, p);
 	}
-	if (!(copy = mem_strdup(keys, e)))
+	if (!(copy = mem_strdup(s->value, e)))
 		return e->code;
 	free(map->keys[action]);
 	map->keys[action] = copy;
@@ -214,20 +206,7 @@ static int read_line(struct keymap *map, const char *where, char *line, struct e
 
 int keymap_read(struct keymap *map, const char *path, const char *text, struct err *e)
 {
-	char *all = mem_strdup(text, e), *line = all, *next;
-	int status = all ? 0 : e->code;
-
-	for (int n = 1; line && !status; line = next, n++) {
-		char where[300];
-
-		next = strchr(line, '\n');
-		if (next)
-			*next++ = 0;
-		snprintf(where, sizeof(where), "%.250s:%d", path, n);
-		status = read_line(map, where, line, e);
-	}
-	free(all);
-	return status;
+	return settings_read(path, text, "GROUP.NAME = KEYS", take_keys, map, e);
 }
 
 void keymap_free(struct keymap *map)

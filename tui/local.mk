@@ -9,7 +9,8 @@ libtui_a_SOURCES = \
 	%D%/kept_lines.c %D%/kept_lines.h \
 	%D%/commands.c %D%/commands.h \
 	%D%/contrast.c %D%/contrast.h \
-	%D%/places.c   %D%/places.h \
+	%D%/places.c   %D%/places.h %D%/names.c %D%/names.h \
+	%D%/settings.c %D%/settings.h \
 	%D%/sample_book.c %D%/sample_book.h \
 	%D%/word_diff.c %D%/word_diff.h \
 	%D%/draw.c     %D%/draw.h \

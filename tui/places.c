@@ -1,7 +1,6 @@
 /* places.c - see places.h */
 #include "tui/places.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <math.h>
 #include <signal.h>
@@ -18,6 +17,7 @@
 #include "share/base/mem.h"
 #include "share/base/paths.h"
 #include "share/base/util.h"
+#include "tui/names.h"
 
 #define LIST_EVERY_S 2.0
 #define LOOK_EVERY_S 1.0	/* at state.json and the lock of a run */
@@ -228,51 +228,29 @@ static int by_life(const void *left, const void *right)
 
 /* ---- both ---- */
 
-/* Folders, and what may be one: some file systems do not say. */
-static int may_be_folder(const struct dirent *d)
-{
-	return d->d_type == DT_DIR || d->d_type == DT_UNKNOWN || d->d_type == DT_LNK;
-}
-
-/* What is below a folder by name; ends as scandir() does. */
-static int names_below(const char *folder, struct dirent ***found)
-{
-	*found = NULL;
-	return scandir(folder, found, may_be_folder, alphasort);
-}
-
 static int list_corpora(struct places *p, const char *workspace, struct err *e)
 {
-	char *folder = file_path(e, "%s/corpora", workspace);
-	struct dirent **found;
-	struct place_corpus *list = NULL;
-	int n = folder ? names_below(folder, &found) : -1;
-	size_t kept = 0;
-	struct err ignored;
+	struct place_corpus *list;
+	struct names found;
 
-	if (n > 0 && !(list = mem_alloc((size_t)n, sizeof(*list), e)))
-		n = 0;
-	for (int i = 0; i < n; i++) {
-		const struct place_corpus *known = places_corpus(p, found[i]->d_name);
-
-		if (!paths_check_name("corpus", found[i]->d_name, &ignored)) {
-			if (known)
-				list[kept] = *known;
-			else
-				list[kept] = (struct place_corpus){ .read = -1, .train = -1,
-					.dev = -1, .test = -1, .vocabulary = -1,
-					.manifest_seen = NAN };
-			snprintf(list[kept++].name, sizeof(list->name), "%.100s",
-				 found[i]->d_name);
-		}
-		free(found[i]);
+	if (names_of_corpora(&found, workspace, e))
+		return e->code;
+	if (!(list = mem_alloc(found.n + 1, sizeof(*list), e))) {
+		names_free(&found);
+		return e->code;
 	}
-	if (n >= 0)
-		free(found);
+	for (size_t i = 0; i < found.n; i++) {
+		const struct place_corpus *known = places_corpus(p, found.items[i]);
+
+		list[i] = known ? *known : (struct place_corpus){
+			.read = -1, .train = -1, .dev = -1, .test = -1, .vocabulary = -1,
+			.manifest_seen = NAN };
+		snprintf(list[i].name, sizeof(list[i].name), "%s", found.items[i]);
+	}
 	free(p->corpora);
-	free(folder);
 	p->corpora = list;
-	p->n_corpora = kept;
+	p->n_corpora = found.n;
+	names_free(&found);
 	return 0;
 }
 
@@ -288,40 +266,43 @@ static bool take_over_run(struct places *p, const char *name, struct place_run *
 	return false;
 }
 
+/* One whose journal cannot be followed now is looked for again the next time. */
+static bool place_run(struct places *p, const char *workspace, const char *name,
+		      struct place_run *to)
+{
+	struct err ignored;
+	char *folder = file_path(&ignored, "%s/runs/%s", workspace, name);
+	char *journal = folder ? file_path(&ignored, "%s/journal.jsonl", folder) : NULL;
+	bool placed = journal && (take_over_run(p, name, to) ||
+				  !begin_run(to, folder, name, &ignored));
+
+	if (placed)
+		to->changed = changed_at(file_exists(journal) ? journal : folder);
+	free(journal);
+	free(folder);
+	return placed;
+}
+
 static int list_runs(struct places *p, const char *workspace, struct err *e)
 {
-	char *folder = file_path(e, "%s/runs", workspace);
-	struct dirent **found;
-	struct place_run *list = NULL;
-	int n = folder ? names_below(folder, &found) : -1;
+	struct place_run *list;
+	struct names found;
 	size_t kept = 0;
-	struct err ignored;
 
-	if (n > 0 && !(list = mem_alloc((size_t)n, sizeof(*list), e)))
-		n = 0;
-	for (int i = 0; i < n; i++) {
-		const char *name = found[i]->d_name;
-		char *run = paths_check_name("run", name, &ignored) ? NULL :
-			file_path(&ignored, "%s/%s", folder, name);
-		char *journal = run ? file_path(&ignored, "%s/journal.jsonl", run) : NULL;
-
-		if (journal && (take_over_run(p, name, &list[kept]) ||
-				!begin_run(&list[kept], run, name, &ignored))) {
-			list[kept].changed = changed_at(file_exists(journal) ? journal : run);
-			kept++;
-		}
-		free(journal);
-		free(run);
-		free(found[i]);
+	if (names_of_runs(&found, workspace, e))
+		return e->code;
+	if (!(list = mem_alloc(found.n + 1, sizeof(*list), e))) {
+		names_free(&found);
+		return e->code;
 	}
-	if (n >= 0)
-		free(found);
+	for (size_t i = 0; i < found.n; i++)
+		kept += place_run(p, workspace, found.items[i], &list[kept]);
 	for (size_t i = 0; i < p->n_runs; i++)
 		free_run(&p->runs[i]);
 	free(p->runs);
-	free(folder);
 	p->runs = list;
 	p->n_runs = kept;
+	names_free(&found);
 	return 0;
 }
 

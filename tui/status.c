@@ -1,7 +1,6 @@
 /* status.c - see status.h */
 #include "tui/status.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
@@ -18,6 +17,7 @@
 #include "share/base/mem.h"
 #include "share/base/paths.h"
 #include "share/base/text.h"
+#include "tui/names.h"
 
 #define STATE_MAX_BYTES (8 << 20)	/* it names every host */
 #define HOSTS_NAMED	8
@@ -359,51 +359,6 @@ static void show_json(const struct status *s, struct json_writer *w)
 
 /* ---- all runs ---- */
 
-struct names {
-	char **items;	/* owned */
-	size_t n, cap;
-};
-
-static void names_free(struct names *l)
-{
-	for (size_t i = 0; i < l->n; i++)
-		free(l->items[i]);
-	free(l->items);
-}
-
-static int by_name(const void *a, const void *b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-/* The folders below runs/; a workspace without any gives none. */
-static int list_runs(struct names *l, const char *workspace, struct err *e)
-{
-	char *path = file_path(e, "%s/runs", workspace);
-	DIR *d = path ? opendir(path) : NULL;
-	int code = path ? 0 : e->code;
-
-	if (path && !d && errno != ENOENT)
-		code = err_set_errno(e, ERR_NOINPUT, "%s: cannot be listed", path);
-	for (struct dirent *f; d && !code && (f = readdir(d)) != NULL;) {
-		struct err ignored;
-
-		if (paths_check_name("run", f->d_name, &ignored))
-			continue;
-		code = mem_grow(&l->items, &l->cap, l->n + 1, sizeof(*l->items), e);
-		if (!code && !(l->items[l->n] = mem_strdup(f->d_name, e)))
-			code = e->code;
-		if (!code)
-			l->n++;
-	}
-	if (d)
-		closedir(d);
-	free(path);
-	if (l->n)
-		qsort(l->items, l->n, sizeof(*l->items), by_name);
-	return code;
-}
-
 /* The position of the wanted run, with the nearest name when there is none. */
 static int find_run(const struct names *l, const char *wanted, const char *workspace, size_t *at,
 		    struct err *e)
@@ -457,13 +412,13 @@ int status_report(const struct conf *c, struct buf *out, struct err *e)
 {
 	const char *wanted = c->n_arguments ? c->arguments[0] : c->run;
 	char *workspace = paths_workspace(c->workspace, e);
-	struct names l = { 0 };
+	struct names l;
 	size_t first = 0, last;
 	int code;
 
 	if (!workspace)
 		return e->code;
-	code = list_runs(&l, workspace, e);
+	code = names_of_runs(&l, workspace, e);
 	last = l.n;
 	if (!code && wanted) {
 		code = find_run(&l, wanted, workspace, &first, e);

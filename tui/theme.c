@@ -9,6 +9,7 @@
 #include "share/base/mem.h"
 #include "share/base/text.h"
 #include "share/base/util.h"
+#include "tui/settings.h"
 
 #define OWN -1
 #define B   THEME_BOLD
@@ -318,53 +319,32 @@ static int read_look(struct theme_style *s, const char *where, char *words, stru
 	return 0;
 }
 
-static int read_line(struct theme *t, const char *where, char *line, struct err *e)
+static int take_style(void *to, const struct setting *s, struct err *e)
 {
 	static const char *const names[] = {
 #define X(id, name, use) name,
 		THEME_STYLES(X)
 #undef X
 	};
-	char *equals, *name, *words;
+	struct theme *t = to;
+	const char *nearest;
 
-	line = text_trim(line);
-	if (!*line || *line == '#')
-		return 0;
-	if (!(equals = strchr(line, '=')))
-		return err_set(e, ERR_CONFIG, "%s: \"%.60s\" is not STYLE = LOOK", where, line);
-	*equals = 0;
-	name = text_trim(line);
-	words = text_trim(equals + 1);
-	if (!strcmp(name, "base")) {
-		if (!theme_builtin(t, words))
+	if (!strcmp(s->name, "base")) {
+		if (!theme_builtin(t, s->value))
 			return err_set(e, ERR_CONFIG,
 				       "%s: there is no theme %.40s; there are auto, dark, light, "
-				       "safe and mono", where, words);
+				       "safe and mono", s->where, s->value);
 		return 0;
 	}
 	for (size_t i = 0; i < STYLE_COUNT; i++)
-		if (!strcmp(names[i], name))
-			return read_look(&t->styles[i], where, words, e);
-	return err_set(e, ERR_CONFIG, "%s: there is no style %.40s (did you mean %s?)", where, name,
-		       text_nearest(name, names, STYLE_COUNT) ? text_nearest(name, names,
-									     STYLE_COUNT)
-							      : "normal");
+		if (!strcmp(names[i], s->name))
+			return read_look(&t->styles[i], s->where, s->value, e);
+	nearest = text_nearest(s->name, names, STYLE_COUNT);
+	return err_set(e, ERR_CONFIG, "%s: there is no style %.40s (did you mean %s?)", s->where,
+		       s->name, nearest ? nearest : "normal");
 }
 
 int theme_read(struct theme *t, const char *path, const char *text, struct err *e)
 {
-	char *all = mem_strdup(text, e), *line = all, *next;
-	int status = all ? 0 : e->code;
-
-	for (int n = 1; line && !status; line = next, n++) {
-		char where[300];
-
-		next = strchr(line, '\n');
-		if (next)
-			*next++ = 0;
-		snprintf(where, sizeof(where), "%.250s:%d", path, n);
-		status = read_line(t, where, line, e);
-	}
-	free(all);
-	return status;
+	return settings_read(path, text, "STYLE = LOOK", take_style, t, e);
 }

@@ -1,7 +1,6 @@
 /* world.c - see world.h */
 #include "tui/world.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -14,6 +13,7 @@
 #include "share/base/paths.h"
 #include "tui/history.h"
 #include "tui/jobs.h"
+#include "tui/names.h"
 #include "tui/wishes.h"
 
 #define COPY_MAX 100000	/* bytes: terminals refuse more, some of them much less */
@@ -61,29 +61,15 @@ int world_choose_run(struct world *w, const char *name, struct err *e)
 	return 0;
 }
 
-static int is_run(const struct dirent *d)
-{
-	struct err ignored;
-
-	return !paths_check_name("run", d->d_name, &ignored);
-}
-
 char **world_runs(const struct world *w, size_t *n, struct err *e)
 {
-	char *folder = file_path(e, "%s/runs", w->workspace), **names;
-	struct dirent **found = NULL;
-	int all = folder ? scandir(folder, &found, is_run, alphasort) : 0;
+	struct names l;
 
-	free(folder);
 	*n = 0;
-	names = mem_alloc((size_t)MAX(all, 0) + 1, sizeof(*names), e);
-	for (int i = 0; i < all; i++) {
-		if (names && (names[*n] = mem_strdup(found[i]->d_name, e)))
-			++*n;
-		free(found[i]);
-	}
-	free(found);
-	return names;
+	if (names_of_runs(&l, w->workspace, e))
+		return NULL;
+	*n = l.n;
+	return l.items;
 }
 
 void world_go(struct world *w, int tab)

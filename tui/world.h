@@ -61,7 +61,7 @@ struct world {
 /* Choose another run. On failure (ERR_NOINPUT, …) the old one stays. */
 int world_choose_run(struct world *w, const char *name, struct err *e);
 
-/* The names of all runs, sorted; *n of them, strings and array owned by the caller. NULL: ERR_NOMEM. */
+/* The names of all runs, sorted; *n of them, strings and array owned by the caller. NULL: ERR_NOINPUT, ERR_NOMEM. */
 char **world_runs(const struct world *w, size_t *n, struct err *e);
 
 /* Bring a tab to the front: enum tab of view.h. */
