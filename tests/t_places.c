@@ -8,6 +8,7 @@
 
 #include "share/base/file.h"
 #include "tui/contrast.h"
+#include "tui/names.h"
 #include "tui/places.h"
 #include "tui/sample_book.h"
 #include "tui/word_diff.h"
@@ -61,6 +62,32 @@ TEST(word_diff_of_very_many_words)
 	check_int(word_diff(text, text, parts), WORD_DIFF_MAX);
 	check_int(parts[WORD_DIFF_MAX - 1].len, 2 * WORD_DIFF_MAX + 2);
 	check(!parts[0].differs && !parts[WORD_DIFF_MAX - 1].differs);
+}
+
+TEST(names_are_of_folders)
+{
+	struct err e = { 0 };
+	char path[400];
+	struct names l;
+
+	snprintf(path, sizeof(path), "%s/nowhere", test_folder());
+	check_int(names_of_runs(&l, path, &e), 0);
+	check_int((int64_t)l.n, 0);
+	names_free(&l);
+	put("runs/two/state.json", "{}");
+	put("runs/One/state.json", "{}");
+	put("runs/.hidden/state.json", "{}");
+	put("runs/notes.txt", "a file is no run");
+	check_int(names_of_runs(&l, test_folder(), &e), 0);
+	if (check_int((int64_t)l.n, 2)) {
+		check_str(l.items[0], "One");
+		check_str(l.items[1], "two");
+	}
+	names_free(&l);
+	put("corpora", "no folder");
+	check_int(names_of_corpora(&l, test_folder(), &e), 0);
+	check_int((int64_t)l.n, 0);
+	names_free(&l);
 }
 
 TEST(places_finds_corpora_and_runs)
