@@ -11,6 +11,19 @@
 
 #define USUAL_LAST 5
 
+static int average(const struct conf *c, char *const *folders, size_t n, struct err *e)
+{
+	struct ckpt_source *from = mem_alloc(n, sizeof(*from), e);
+	int code = from ? 0 : e->code;
+
+	for (size_t i = 0; !code && i < n; i++)
+		from[i] = (struct ckpt_source){ folders[i], c->unaveraged };
+	if (!code)
+		code = ckpt_average(from, n, c->output, e);
+	free(from);
+	return code;
+}
+
 /* The folders that the arguments name: steps of the run, or folders. */
 static int find_arguments(const struct conf *c, char ***folders, size_t *n, struct err *e)
 {
@@ -52,7 +65,7 @@ int average_run(const struct conf *c, struct err *e)
 		return err_set(e, ERR_USAGE, "the average goes where? give --output FOLDER");
 	code = find(c, &folders, &n, e);
 	if (!code)
-		code = ckpt_average((const char *const *)folders, n, c->output, e);
+		code = average(c, folders, n, e);
 	if (!code && !c->quiet) {
 		fprintf(stderr, "%s is the mean of\n", c->output);
 		for (size_t i = 0; i < n; i++)

@@ -74,12 +74,14 @@ struct opening {
 	enum dtype packed;
 	enum engine_use use;
 	int32_t capacity;
+	bool unaveraged;
 };
 
 static int load_model(const struct opening *o, const char *folder, const struct model_shape *shape,
 		      struct safetensors **weights, struct model **model, struct err *e)
 {
-	struct model *m = *model = ckpt_open_model(folder, shape, o->ops, &o->dev, weights, e);
+	const struct ckpt_source from = { folder, o->unaveraged };
+	struct model *m = *model = ckpt_open_model(&from, shape, o->ops, &o->dev, weights, e);
 
 	if (!m || (o->ops->pack && model_pack(m, o->packed, e)))
 		return e->code;
@@ -91,9 +93,10 @@ static int load_model(const struct opening *o, const char *folder, const struct 
 static int load_member(struct engine *g, const struct opening *o, struct engine_member *m,
 		       struct err *e)
 {
+	const struct ckpt_source from = { m->folder, o->unaveraged };
 	struct ckpt_state state;
 
-	if (!(m->check = ckpt_check_start(m->folder, e)) ||
+	if (!(m->check = ckpt_check_start(&from, e)) ||
 	    ckpt_read_state(m->folder, false, &state, e))
 		return e->code;
 	if (strcmp(state.vocabulary_sha256, g->state.vocabulary_sha256) != 0)
@@ -116,6 +119,7 @@ static int open_models(struct engine *g, const struct conf *c, enum engine_use u
 			 .device = (int)c->gpu,
 			 .bf16 = c->precision == PRECISION_BF16 },
 		.packed = packed[c->precision], .use = use, .capacity = g->capacity,
+		.unaveraged = c->unaveraged,
 	};
 	struct model *models[DECODE_MAX_MODELS];
 	int32_t workers;
@@ -267,7 +271,8 @@ int engine_open(struct engine *g, struct conf *c, enum engine_use use, struct er
 {
 	memset(g, 0, sizeof(*g));
 	g->conf = c;
-	if (find_folders(g, c, e) || !(g->check = ckpt_check_start(g->folder, e)) ||
+	if (find_folders(g, c, e) ||
+	    !(g->check = ckpt_check_start(&(struct ckpt_source){ g->folder, c->unaveraged }, e)) ||
 	    ckpt_read_state(g->folder, false, &g->state, e) ||
 	    load_recipe(g, c, use == ENGINE_AS_TRAINED, e))
 		return prefer_damage(g, e);

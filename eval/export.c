@@ -16,6 +16,7 @@
 
 struct export {
 	const char *folder;		/* borrowed: the model */
+	const struct ckpt_source *from;	/* borrowed: its weights */
 	const char *to;			/* borrowed: what is made */
 	char *temporary;		/* owned: where it is made */
 	struct ckpt_state state;
@@ -79,7 +80,7 @@ static int write_vocabulary(const struct export *x, struct err *e)
 
 static int write_weights(const struct export *x, struct err *e)
 {
-	char *from = file_path(e, "%s/model.safetensors", x->folder);
+	char *from = file_path(e, "%s/%s", x->folder, ckpt_weights_name(x->from));
 	char *path = from ? file_path(e, "%s/model.bin", x->temporary) : NULL;
 	struct safetensors *weights = path ? safetensors_open(from, e) : NULL;
 	struct outfile out = { 0 };
@@ -159,11 +160,12 @@ static int make(struct export *x, struct err *e)
 	return code ? code : export_put_in_place(x->temporary, x->to, e);
 }
 
-int export_ctranslate2(const char *folder, bool int8, const char *to, struct err *e)
+int export_ctranslate2(const struct ckpt_source *from, bool int8, const char *to, struct err *e)
 {
-	struct export x = { .folder = folder, .to = to, .int8 = int8 };
+	const char *folder = from->folder;
+	struct export x = { .folder = folder, .from = from, .to = to, .int8 = int8 };
 	size_t n = strlen(to);
-	struct ckpt_check *check = ckpt_check_start(folder, e);
+	struct ckpt_check *check = ckpt_check_start(from, e);
 	int code = check ? ckpt_check_finish(check, e) : e->code;
 
 	if (!code)	/* moments of the optimizer may have been taken away */
@@ -185,6 +187,7 @@ int export_ctranslate2(const char *folder, bool int8, const char *to, struct err
 
 int export_run(const struct conf *c, struct err *e)
 {
+	struct ckpt_source from;
 	char *folder;
 	int code;
 
@@ -202,7 +205,8 @@ int export_run(const struct conf *c, struct err *e)
 			       "export to ctranslate2 has --precision fp32 and int8: CTranslate2 "
 			       "makes other types of fp32 as it loads");
 	folder = ckpt_resolve(c, e);
-	code = folder ? export_ctranslate2(folder, c->precision == PRECISION_INT8, c->output, e)
+	from = (struct ckpt_source){ folder, c->unaveraged };
+	code = folder ? export_ctranslate2(&from, c->precision == PRECISION_INT8, c->output, e)
 		      : e->code;
 	free(folder);
 	return code;

@@ -17,11 +17,12 @@
 
 #include "share/base/conf.h"
 #include "share/base/err.h"
+#include "train/ckpt.h"
 
 int export_run(const struct conf *c, struct err *e);
 
 /* The same for a model folder, to a folder that must not exist, or be empty. */
-int export_ctranslate2(const char *folder, bool int8, const char *to, struct err *e);
+int export_ctranslate2(const struct ckpt_source *from, bool int8, const char *to, struct err *e);
 
 /* Rename a finished folder to its name, which must not exist, or be an empty folder. */
 int export_put_in_place(const char *temporary, const char *to, struct err *e);

@@ -39,6 +39,16 @@ int heldout_print(struct buf *text, struct err *e)
 	return 0;
 }
 
+/* Where the checkpoint has both: which of them was measured; NULL: there are but one. */
+static const char *weights_word(const struct heldout *h)
+{
+	const struct ckpt_source own = { h->engine->folder, true };
+
+	if (!strcmp(ckpt_weights_name(&own), "model.safetensors"))
+		return NULL;
+	return h->engine->conf->unaveraged ? "unaveraged" : "average";
+}
+
 static void eval_json(const struct heldout *h, double nll, int64_t tokens, const struct ledger *l,
 		      struct buf *out)
 {
@@ -62,6 +72,10 @@ static void eval_json(const struct heldout *h, double nll, int64_t tokens, const
 		real_member(&w, "ppl", exp(nll));
 		int_member(&w, "nll_tokens", tokens);
 	}
+	if (weights_word(h)) {
+		json_key(&w, "weights");
+		json_str(&w, weights_word(h));
+	}
 	int_member(&w, "decoded_target_tokens", h->tokens);
 	real_member(&w, "decode_seconds", h->seconds);
 	real_member(&w, "decoded_target_tps", (double)h->tokens / h->seconds);
@@ -78,6 +92,8 @@ static void eval_text(const struct heldout *h, double nll, int64_t tokens, const
 {
 	buf_printf(out, "%s: %lld sentences, step %lld, beam %lld", h->set, (long long)h->n,
 		   (long long)h->engine->state.step, (long long)h->engine->conf->beam);
+	if (weights_word(h))
+		buf_printf(out, ", weights %s", weights_word(h));
 	if (h->engine->n_members)
 		buf_printf(out, ", with %d more models", h->engine->n_members);
 	buf_add_str(out, "\nBLEU ");

@@ -64,8 +64,9 @@ static float *load(const char *folder)
 TEST(average_is_the_mean)
 {
 	struct model *m[3] = { model_of(1), model_of(2), model_of(3) };
-	const char *folders[3] = { in_folder("checkpoints/1"), in_folder("checkpoints/2"),
-				   in_folder("checkpoints/3") };
+	const struct ckpt_source folders[3] = { { in_folder("checkpoints/1"), false },
+						{ in_folder("checkpoints/2"), false },
+						{ in_folder("checkpoints/3"), false } };
 	const char *to = in_folder("mean");
 	struct ckpt_state s;
 	struct err e = { 0 };
@@ -99,10 +100,12 @@ TEST(average_of_equal_models_is_the_model)
 {
 	struct model *m = model_of(7);
 	const char *folder = in_folder("checkpoints/5");
-	const char *same[7] = { folder, folder, folder, folder, folder, folder, folder };
+	struct ckpt_source same[7];
 	struct err e = { 0 };
 	float *w = NULL;
 
+	for (size_t i = 0; i < ARRAY_LEN(same); i++)
+		same[i] = (struct ckpt_source){ folder, false };
 	save(m, 5, 'a');
 	if (check_err(ckpt_average(same, 7, in_folder("mean/"), &e), 0))
 		w = load(in_folder("mean"));
@@ -114,7 +117,8 @@ TEST(average_of_equal_models_is_the_model)
 TEST(average_refuses_what_has_no_mean)
 {
 	struct model *m = model_of(7);
-	const char *folders[2] = { in_folder("checkpoints/1"), in_folder("checkpoints/2") };
+	const struct ckpt_source folders[2] = { { in_folder("checkpoints/1"), false },
+						{ in_folder("checkpoints/2"), false } };
 	struct err e = { 0 };
 	FILE *f;
 

@@ -445,10 +445,10 @@ static void compare_mapped(const char *backend, enum dtype precision, bool is_ma
 	struct dev_options options = { .threads = 2 };
 	struct err e = { 0 };
 	const struct ops *ops = ops_find(backend, &e);
+	const struct ckpt_source from = { in_folder("checkpoints/1"), false };
 	struct safetensors *weights = NULL;
 	struct model *loaded = model_new(&shape, ops, &options, &e);
-	struct model *mapped = ckpt_open_model(in_folder("checkpoints/1"), &shape, ops, &options,
-					       &weights, &e);
+	struct model *mapped = ckpt_open_model(&from, &shape, ops, &options, &weights, &e);
 
 	if (check(loaded) && check(mapped)) {
 		check_err(ckpt_load_weights(in_folder("checkpoints/1"), loaded, &e), 0);
@@ -485,7 +485,8 @@ static struct model *open_small(const struct model_shape *shape, struct safetens
 {
 	const struct dev_options options = { .threads = 1 };
 
-	return ckpt_open_model(in_folder("checkpoints/1"), shape, ops_cpu(), &options, weights, e);
+	return ckpt_open_model(&(struct ckpt_source){ in_folder("checkpoints/1"), false }, shape,
+			       ops_cpu(), &options, weights, e);
 }
 
 TEST(ckpt_is_mapped)
@@ -515,7 +516,8 @@ TEST(ckpt_is_mapped)
 
 static int check_folder(struct err *e)
 {
-	struct ckpt_check *c = ckpt_check_start(in_folder("checkpoints/1"), e);
+	const struct ckpt_source from = { in_folder("checkpoints/1"), false };
+	struct ckpt_check *c = ckpt_check_start(&from, e);
 
 	return c ? ckpt_check_finish(c, e) : e->code;
 }

@@ -229,6 +229,13 @@ static void check_texts(const char *folder)
 	buf_free(&text);
 }
 
+static int export_to(const char *folder, bool int8, const char *to, struct err *e)
+{
+	const struct ckpt_source from = { folder, false };
+
+	return export_ctranslate2(&from, int8, to, e);
+}
+
 TEST(export_writes_all_tensors)
 {
 	/* of weights that are exact in any format: only a change of the format changes them */
@@ -245,7 +252,7 @@ TEST(export_writes_all_tensors)
 		struct reader r;
 		struct err e = { 0 };
 
-		if (!check_err(export_ctranslate2(folder, int8, to, &e), 0))
+		if (!check_err(export_to(folder, int8, to, &e), 0))
 			test_fail(__FILE__, __LINE__, "%s", e.text);
 		snprintf(path, sizeof(path), "%s/model.bin", to);
 		if (read_model(&r, path)) {
@@ -274,13 +281,13 @@ TEST(export_leaves_what_is_there)
 	if (!folder)
 		return;
 	check(mkdir(to, 0777) == 0);
-	check_err(export_ctranslate2(folder, false, to, &e), 0);	/* empty: used */
+	check_err(export_to(folder, false, to, &e), 0);	/* empty: used */
 	/* without the moments of the optimizer, which no translation needs */
 	check(unlink(small_path("checkpoints/1/optimizer.safetensors")) == 0);
-	check_err(export_ctranslate2(folder, true, to, &e), ERR_CANTCREAT);
+	check_err(export_to(folder, true, to, &e), ERR_CANTCREAT);
 	check(strstr(e.text, "taken is there already") != NULL);
 	snprintf(path, sizeof(path), "%s.%ld.tmp", to, (long)getpid());
 	check(!file_exists(path));
-	check_err(export_ctranslate2(test_folder(), true, small_path("none"), &e), ERR_DATA);
+	check_err(export_to(test_folder(), true, small_path("none"), &e), ERR_DATA);
 	check(!file_exists(small_path("none")));
 }

@@ -19,12 +19,13 @@ static const char codes[] = "#version: 0.2\n";
 /* A checkpoint, its export (fp32 or int8) in FOLDER/ct2; NULL after a failed check. */
 static const char *make_export(bool int8)
 {
+	struct ckpt_source from = { 0 };
 	const char *folder;
 	struct err e = { 0 };
 
 	check_err(file_write_all(small_path("bpe.codes"), codes, sizeof(codes) - 1, &e), 0);
-	folder = small_checkpoint();
-	if (folder && !check_err(export_ctranslate2(folder, int8, small_path("ct2"), &e), 0)) {
+	folder = from.folder = small_checkpoint();
+	if (folder && !check_err(export_ctranslate2(&from, int8, small_path("ct2"), &e), 0)) {
 		test_fail(__FILE__, __LINE__, "%s", e.text);
 		return NULL;
 	}

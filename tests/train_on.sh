@@ -108,6 +108,40 @@ says "the imported run itself" 0 'beginning with the weights of .*taken/checkpoi
 	"$wb" train "$tmp/general.ini" --corpus general --run taken --steps 2
 present "which has moments now" "$r/taken/checkpoints/2/optimizer.safetensors"
 
+# ---- the moving average and the weights themselves ----------------------------------------
+number() { sed -n "s/.*\"$1\":\([0-9.eE+-]*\)[,}].*/\1/p" "$2" | tail -n 1; }
+says "a run with ema" 0 '' "$wb" train -q "$tmp/general.ini" --corpus general --run ema --ema 0.9 --eval-sentences 0 --learning-rate 20
+grep '"kind":"eval"' "$r/ema/journal.jsonl" >"$tmp/records"
+says "says that the average is scored" 0 '"step":12,.*"weights":"average"' cat "$tmp/records"
+"$wb" eval --run ema --checkpoint 12 --json -q >"$tmp/average" || not_ok "the average" "not scored"
+"$wb" eval --run ema --checkpoint 12 --json -q --unaveraged >"$tmp/itself" || not_ok "the weights" "not scored"
+says "eval says which" 0 '"weights":"average"' cat "$tmp/average"
+says "and which else" 0 '"weights":"unaveraged"' cat "$tmp/itself"
+same "the journal's loss is the average's" "$(number dev_nll "$tmp/records" | cut -c 1-8)" "$(number nll "$tmp/average" | cut -c 1-8)"
+same "and its BLEU" "$(number bleu "$tmp/records" | cut -c 1-8)" "$(number bleu "$tmp/average" | cut -c 1-8)"
+"$wb" train -q "$tmp/general.ini" --corpus general --run plain --learning-rate 20
+"$wb" eval --run plain --checkpoint 12 --json -q >"$tmp/plain"
+same "without it, weights are those beside the average" "$(number nll "$tmp/plain")" "$(number nll "$tmp/itself")"
+if [ "$(number nll "$tmp/average")" = "$(number nll "$tmp/itself")" ]; then not_ok "the two differ" "they do not"; else ok "the two differ"; fi
+says "a run without it has but one kind" 0 '' "$wb" eval --run plain --checkpoint 12 --json -q --unaveraged
+same "which is the same" "$(number nll "$tmp/out")" "$(number nll "$tmp/plain")"
+says "its export" 0 '' "$wb" export --run ema --checkpoint 12 --format ctranslate2 -o "$tmp/ct2-average" -q
+says "and that of the weights" 0 '' "$wb" export --run ema --checkpoint 12 --unaveraged --format ctranslate2 -o "$tmp/ct2-itself" -q
+says "plain ones'" 0 '' "$wb" export --run plain --checkpoint 12 --format ctranslate2 -o "$tmp/ct2-plain" -q
+equal "are the plain ones" "$tmp/ct2-itself/model.bin" "$tmp/ct2-plain/model.bin"
+if cmp -s "$tmp/ct2-average/model.bin" "$tmp/ct2-plain/model.bin"; then not_ok "the average's differ" "no"; else ok "the average's differ"; fi
+says "means of the weights" 0 '' "$wb" average --run ema 6 12 --unaveraged -o "$tmp/mean-itself" -q
+says "means of plain ones" 0 '' "$wb" average --run plain 6 12 -o "$tmp/mean-plain" -q
+equal "are the same" "$tmp/mean-itself/model.safetensors" "$tmp/mean-plain/model.safetensors"
+head -n 3 "$tmp/dev.en" >"$tmp/three"
+"$wb" translate --run ema --checkpoint 12 --unaveraged -q "$tmp/three" >"$tmp/a"
+"$wb" translate --run plain --checkpoint 12 -q "$tmp/three" >"$tmp/b"
+equal "translations too" "$tmp/a" "$tmp/b"
+cp -R "$r/ema/checkpoints/12" "$tmp/broken"
+printf X | dd of="$tmp/broken/training.safetensors" bs=1 seek=3000 conv=notrunc 2>/dev/null
+says "damage in what is not read" 0 '' "$wb" translate --model "$tmp/broken" -q "$tmp/three"
+says "damage in what is read" 65 'training.safetensors: is damaged' "$wb" translate --model "$tmp/broken" --unaveraged -q "$tmp/three"
+
 # ---- what does not fit ---------------------------------------------------------------------
 says "no such run" 66 'none: there is no such run' "$wb" train "$tmp/special.ini" --start-from none --run bad
 says "no such checkpoint" 66 'has no checkpoint "99"' "$wb" train "$tmp/special.ini" --start-from general:99 --run bad

@@ -21,7 +21,7 @@
 /* ---- sums -------------------------------------------------------------- */
 
 /* One line "HEX  NAME" of SHA256SUMS. */
-static int verify_line(const char *folder, char *line, bool moments, struct err *e)
+static int verify_line(const char *folder, char *line, enum ckpt_part part, struct err *e)
 {
 	char hex[HASH_SHA256_HEX];
 	char *name = line + HASH_SHA256_HEX + 1, *path;
@@ -32,7 +32,9 @@ static int verify_line(const char *folder, char *line, bool moments, struct err 
 	    memcmp(line + HASH_SHA256_HEX - 1, "  ", 2) != 0 || strchr(name, '/'))
 		return err_set(e, ERR_DATA, "%s/%s: a line is not \"SHA-256  NAME\"", folder,
 			       CKPT_SUMS);
-	if (!moments && (!strcmp(name, CKPT_MOMENTS) || !strcmp(name, CKPT_TRAINING)))
+	if (part != CKPT_WHOLE &&
+	    (!strcmp(name, CKPT_MOMENTS) ||
+	     !strcmp(name, part == CKPT_MODEL ? CKPT_TRAINING : CKPT_WEIGHTS)))
 		return 0;
 	path = file_path(e, "%s/%s", folder, name);
 	if (!path)
@@ -47,7 +49,7 @@ static int verify_line(const char *folder, char *line, bool moments, struct err 
 	return rc;
 }
 
-int ckpt_verify(const char *folder, bool moments, struct err *e)
+int ckpt_verify(const char *folder, enum ckpt_part part, struct err *e)
 {
 	struct buf sums = { 0 };
 	char *path = file_path(e, "%s/%s", folder, CKPT_SUMS), *line, *rest;
@@ -68,7 +70,7 @@ int ckpt_verify(const char *folder, bool moments, struct err *e)
 		}
 		*end = 0;
 		rest = end + 1;
-		rc = verify_line(folder, line, moments, e);
+		rc = verify_line(folder, line, part, e);
 		weights |= !rc && !strcmp(line + HASH_SHA256_HEX + 1, CKPT_WEIGHTS);
 		state |= !rc && !strcmp(line + HASH_SHA256_HEX + 1, CKPT_STATE);
 	}
@@ -79,28 +81,52 @@ int ckpt_verify(const char *folder, bool moments, struct err *e)
 	return rc;
 }
 
-int ckpt_weights_sum(const char *folder, char hex[HASH_SHA256_HEX], struct err *e)
+int ckpt_file_sum(const char *folder, const char *name, char hex[HASH_SHA256_HEX], struct err *e)
 {
 	struct buf sums = { 0 };
-	char *path = file_path(e, "%s/%s", folder, CKPT_SUMS);
-	int rc = path ? file_read_all(path, SMALL_FILE, &sums, e) : e->code;
-	const char *at = rc ? NULL : strstr(buf_text(&sums), "  " CKPT_WEIGHTS "\n");
+	char *path = file_path(e, "%s/%s", folder, CKPT_SUMS),
+	     *line = path ? file_path(e, "  %s\n", name) : NULL;
+	int rc = line ? file_read_all(path, SMALL_FILE, &sums, e) : e->code;
+	const char *at = rc ? NULL : strstr(buf_text(&sums), line);
 
 	if (!rc && (!at || at - sums.data < HASH_SHA256_HEX - 1))
-		rc = err_set(e, ERR_DATA, "%s: does not name %s", path, CKPT_WEIGHTS);
+		rc = err_set(e, ERR_DATA, "%s: does not name %s", path, name);
 	if (!rc) {
 		memcpy(hex, at - (HASH_SHA256_HEX - 1), HASH_SHA256_HEX - 1);
 		hex[HASH_SHA256_HEX - 1] = 0;
 	}
 	buf_free(&sums);
+	free(line);
 	free(path);
 	return rc;
+}
+
+int ckpt_weights_sum(const char *folder, char hex[HASH_SHA256_HEX], struct err *e)
+{
+	return ckpt_file_sum(folder, CKPT_WEIGHTS, hex, e);
+}
+
+const char *ckpt_weights_name(const struct ckpt_source *s)
+{
+	struct err ignored;
+	char *path = s->unaveraged ? file_path(&ignored, "%s/%s", s->folder, CKPT_TRAINING) : NULL;
+	bool both = path && file_exists(path);
+
+	free(path);
+	return both ? CKPT_TRAINING : CKPT_WEIGHTS;
+}
+
+/* The part of the folder that these weights are of. */
+static enum ckpt_part part_of(const struct ckpt_source *s)
+{
+	return strcmp(ckpt_weights_name(s), CKPT_WEIGHTS) ? CKPT_UNAVERAGED : CKPT_MODEL;
 }
 
 struct ckpt_check {
 	pthread_t thread;
 	bool threaded;
 	char *folder;			/* owned */
+	enum ckpt_part part;
 	struct err result;
 };
 
@@ -108,22 +134,23 @@ static void *check(void *arg)
 {
 	struct ckpt_check *c = arg;
 
-	if (!ckpt_verify(c->folder, false, &c->result))
+	if (!ckpt_verify(c->folder, c->part, &c->result))
 		c->result.code = 0;
 	return NULL;
 }
 
-struct ckpt_check *ckpt_check_start(const char *folder, struct err *e)
+struct ckpt_check *ckpt_check_start(const struct ckpt_source *s, struct err *e)
 {
 	struct ckpt_check *c = mem_alloc(1, sizeof(*c), e);
 
 	if (!c)
 		return NULL;
-	c->folder = mem_strdup(folder, e);
+	c->folder = mem_strdup(s->folder, e);
 	if (!c->folder) {
 		free(c);
 		return NULL;
 	}
+	c->part = part_of(s);
 	c->threaded = !pthread_create(&c->thread, NULL, check, c);
 	return c;
 }
@@ -216,7 +243,7 @@ int ckpt_read_state(const char *folder, bool verify, struct ckpt_state *s, struc
 	int rc = path ? 0 : e->code;
 
 	if (!rc && verify)
-		rc = ckpt_verify(folder, true, e);
+		rc = ckpt_verify(folder, CKPT_WHOLE, e);
 	if (!rc)
 		rc = file_read_all(path, SMALL_FILE, &text, e);
 	if (!rc) {
@@ -359,11 +386,12 @@ static const float **find_tensors(const struct safetensors *file, const struct m
 	return tensors;
 }
 
-struct model *ckpt_open_model(const char *folder, const struct model_shape *shape,
+struct model *ckpt_open_model(const struct ckpt_source *s, const struct model_shape *shape,
 			      const struct ops *ops, const struct dev_options *o,
 			      struct safetensors **weights, struct err *e)
 {
-	char *path = file_path(e, "%s/%s", folder, CKPT_WEIGHTS);
+	const char *name = ckpt_weights_name(s);
+	char *path = file_path(e, "%s/%s", s->folder, name);
 	const float **tensors = NULL;
 	struct model *m = NULL;
 
@@ -377,7 +405,7 @@ struct model *ckpt_open_model(const char *folder, const struct model_shape *shap
 		goto out;
 	m = tensors ? model_new_mapped(shape, ops, o, tensors, e) : model_new(shape, ops, o, e);
 	if (m && (tensors ? count_tensors(*weights, path, m, 1, e) :
-			    ckpt_load_weights(folder, m, e))) {
+			    load_weights(s->folder, name, m, model_param_arena(m), e))) {
 		model_free(m);
 		m = NULL;
 	}

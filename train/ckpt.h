@@ -78,20 +78,29 @@ struct ckpt_arenas {
  */
 int ckpt_read_state(const char *folder, bool verify, struct ckpt_state *s, struct err *e);
 
+/* Which weights of a model folder. */
+struct ckpt_source {
+	const char *folder;		/* borrowed */
+	bool unaveraged;		/* not their moving average, where the folder has both */
+};
+
+/* The name of the file that has them. */
+const char *ckpt_weights_name(const struct ckpt_source *s);
+
 /*
  * The same check of SHA256SUMS on a thread of its own, while other work goes on; the moments of
  * the optimizer are left out. NULL: ERR_NOMEM. finish waits for it and frees it: 0, or ERR_DATA
  * naming the file. NULL is fine for finish.
  */
 struct ckpt_check;
-struct ckpt_check *ckpt_check_start(const char *folder, struct err *e);
+struct ckpt_check *ckpt_check_start(const struct ckpt_source *s, struct err *e);
 int ckpt_check_finish(struct ckpt_check *c, struct err *e);
 
 /*
  * A model with the weights of a folder, for decoding: mapped where backend and file allow it, else
  * loaded. *weights must be closed after the model; NULL when loaded. NULL: failure as below.
  */
-struct model *ckpt_open_model(const char *folder, const struct model_shape *shape,
+struct model *ckpt_open_model(const struct ckpt_source *s, const struct model_shape *shape,
 			      const struct ops *ops, const struct dev_options *o,
 			      struct safetensors **weights, struct err *e);
 

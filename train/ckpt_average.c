@@ -42,15 +42,17 @@ static bool same_shape(const struct model_shape *a, const struct model_shape *b)
 	       a->vocabulary == b->vocabulary && a->real_vocabulary == b->real_vocabulary;
 }
 
-static int open_part(struct averaging *a, size_t i, const char *folder, struct err *e)
+static int open_part(struct averaging *a, size_t i, const struct ckpt_source *from, struct err *e)
 {
+	const char *folder = from->folder, *name = ckpt_weights_name(from);
+	const enum ckpt_part part = strcmp(name, CKPT_WEIGHTS) ? CKPT_UNAVERAGED : CKPT_MODEL;
 	struct part *p = &a->parts[i];
 	const struct part *first = &a->parts[0];
 	char *path;
 
 	p->folder = folder;
-	if (ckpt_verify(folder, false, e) || ckpt_read_state(folder, false, &p->state, e) ||
-	    ckpt_weights_sum(folder, p->sum, e))
+	if (ckpt_verify(folder, part, e) || ckpt_read_state(folder, false, &p->state, e) ||
+	    ckpt_file_sum(folder, name, p->sum, e))
 		return e->code;
 	if (strcmp(p->state.vocabulary_sha256, first->state.vocabulary_sha256) != 0)
 		return err_set(e, ERR_DATA,
@@ -66,7 +68,7 @@ static int open_part(struct averaging *a, size_t i, const char *folder, struct e
 			       p->state.shape.decoder_layers, first->folder);
 	if (p->state.step > a->parts[a->newest].state.step)
 		a->newest = i;
-	path = file_path(e, "%s/%s", folder, CKPT_WEIGHTS);
+	path = file_path(e, "%s/%s", folder, name);
 	p->weights = path ? safetensors_open(path, e) : NULL;
 	free(path);
 	return p->weights ? 0 : e->code;
@@ -236,7 +238,7 @@ static void close_averaging(struct averaging *a)
 	buf_free(&a->sums);
 }
 
-int ckpt_average(const char *const *folders, size_t n, const char *to, struct err *e)
+int ckpt_average(const struct ckpt_source *from, size_t n, const char *to, struct err *e)
 {
 	struct averaging a = { .n = n };
 	size_t length = strlen(to);
@@ -252,7 +254,7 @@ int ckpt_average(const char *const *folders, size_t n, const char *to, struct er
 	a.temporary = file_path(e, "%.*s.%ld.tmp", (int)length, to, (long)getpid());
 	rc = a.parts && a.data && a.temporary ? 0 : e->code;
 	for (size_t i = 0; !rc && i < n; i++)
-		rc = open_part(&a, i, folders[i], e);
+		rc = open_part(&a, i, &from[i], e);
 	if (!rc)
 		rc = list_tensors(&a, e);
 	if (!rc) {

@@ -14,15 +14,16 @@
 #include <stddef.h>
 
 #include "share/base/err.h"
+#include "train/ckpt.h"
 
 #define CKPT_AVERAGE_MAX 1000
 
 /*
- * Average the models of n folders into the folder to, which must not be there (or be empty). Each
+ * Average the weights of n folders into the folder to, which must not be there (or be empty). Each
  * weight is the sum in double, in the order of the folders, over n, rounded to float once: the
  * mean of equal models is that model. The models are mapped; memory: one tensor. ERR_DATA: one is
  * damaged, or of another shape or vocabulary; ERR_CANTCREAT: to is there.
  */
-int ckpt_average(const char *const *folders, size_t n, const char *to, struct err *e);
+int ckpt_average(const struct ckpt_source *from, size_t n, const char *to, struct err *e);
 
 #endif

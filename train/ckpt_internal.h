@@ -28,9 +28,13 @@ int ckpt_list(const char *run_folder, int64_t **steps, size_t *n, struct err *e)
 int64_t ckpt_link_step(const char *run_folder, const char *link);
 
 /*
- * Check every line of SHA256SUMS, but not the optimizer's moments unless they are asked for.
- * ERR_DATA naming the file.
+ * Check every line of SHA256SUMS: of the whole checkpoint, or without the optimizer's moments and the
+ * weights that are not asked for. ERR_DATA naming the file.
  */
-int ckpt_verify(const char *folder, bool moments, struct err *e);
+enum ckpt_part { CKPT_WHOLE, CKPT_MODEL, CKPT_UNAVERAGED };
+int ckpt_verify(const char *folder, enum ckpt_part part, struct err *e);
+
+/* SHA-256 of a file as SHA256SUMS has it. */
+int ckpt_file_sum(const char *folder, const char *name, char hex[65], struct err *e);
 
 #endif

@@ -71,6 +71,10 @@ static int write_scores(struct evaluation *v, const struct json *line, struct er
 		json_key(w, "signature");
 		json_str(w, signature);
 	}
+	if (v->weights) {
+		json_key(w, "weights");
+		json_str(w, "average");
+	}
 	json_key(w, "best");
 	json_bool(w, evaluations_would_be_best(v->before, v->best_metric, v->bleu, v->nll));
 	return journal_end(v->journal, e);

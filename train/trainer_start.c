@@ -22,7 +22,7 @@ bool starting_is_bare(const char *checkpoint, const struct ckpt_state *found)
 /* What is read is what SHA256SUMS says, moments of its optimizer apart. */
 static int load(struct trainer *t, const char *folder, struct ckpt_state *found, struct err *e)
 {
-	struct ckpt_check *check = ckpt_check_start(folder, e);
+	struct ckpt_check *check = ckpt_check_start(&(struct ckpt_source){ folder, false }, e);
 	int rc = check ? ckpt_check_finish(check, e) : e->code;
 
 	if (!rc)

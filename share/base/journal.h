@@ -41,7 +41,8 @@
  *	          and host), busbw_bytes_s, link_bytes_s, late_rank, late_host
  *	eval      bleu (0..100), signature,
  *	          dev_nll, train_nll (no dropout, no smoothing, nats per token),
- *	          dev_ppl, seconds, best (bool: by best-metric), shares (ranks that did their part
+ *	          dev_ppl, seconds, weights ("average": their moving average; absent: as they are),
+ *	          best (bool: by best-metric), shares (ranks that did their part
  *	          of it, where they share it)
  *	          of an imported log (start: imported): dev_loss and pseudo_bleu instead, see
  *	          train/openseq2seq.h
