@@ -104,6 +104,15 @@ struct dev {
 		cudaEvent_t free;	/* owned; what was copied from it has arrived */
 	} stage[CUDA_STAGES];
 	int next_stage;
+	/* what is sent ahead, by turns from two pieces of pinned memory: cuda_send() */
+	cudaStream_t copies;		/* owned */
+	cudaEvent_t turned;		/* owned: what was called before the last turn has ended */
+	struct {
+		char       *data;	/* owned, pinned */
+		size_t      bytes, used;
+		cudaEvent_t arrived;	/* owned */
+	} lane[2];
+	int next_lane;
 	int64_t frequencies_for;	/* the width that CUDA_SCRATCH_FREQUENCIES is filled for */
 	struct cuda_products *products;	/* owned; NULL: none yet */
 };
@@ -120,8 +129,11 @@ void *cuda_get_scratch(struct dev *d, enum cuda_scratch which, size_t n, size_t 
 /* out[c] += the sum over p of parts[p * cols + c], in the order of p. */
 void cuda_add_parts(struct dev *d, float *out, const float *parts, int64_t n_parts, int64_t cols);
 
-/* cuda_linear.cu */
+/* cuda_linear.cu: all memory that products of a training need. */
+void cuda_products_reserve(struct dev *d, const struct dev_limits *most);
 void cuda_products_close(struct cuda_products *p);
+/* cuda_embed.cu: the same for the embedding of this width. */
+void cuda_embed_reserve(struct dev *d, int64_t d_model);
 
 /* ---- bf16 ------------------------------------------------------------------------------- */
 

@@ -37,6 +37,8 @@ void *cuda_alloc(struct dev *d, size_t bytes, struct err *e);
 void cuda_release(struct dev *d, void *p);
 void cuda_to_device(struct dev *d, void *to, const void *from, size_t bytes);
 void cuda_to_host(struct dev *d, void *to, const void *from, size_t bytes);
+void cuda_send(struct dev *d, void *to, const void *from, size_t bytes);
+void cuda_turn(struct dev *d);
 int cuda_sync(struct dev *d, struct err *e);
 int cuda_reserve(struct dev *d, const struct dev_limits *most, struct err *e);
 

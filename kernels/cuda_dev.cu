@@ -116,9 +116,17 @@ static void prepare(struct dev *d)
 		  cudaDeviceGetAttribute(&d->shared_most, cudaDevAttrMaxSharedMemoryPerBlockOptin,
 					 d->device),
 		  "asking for shared memory");
-	if (!d->fault.code)
-		cuda_note(d, cudaStreamCreateWithFlags(&d->stream, cudaStreamNonBlocking),
-			  "making a stream");
+	if (d->fault.code)
+		return;
+	cuda_note(d, cudaStreamCreateWithFlags(&d->stream, cudaStreamNonBlocking),
+		  "making a stream");
+	cuda_note(d, cudaStreamCreateWithFlags(&d->copies, cudaStreamNonBlocking),
+		  "making a stream");
+	cuda_note(d, cudaEventCreateWithFlags(&d->turned, cudaEventDisableTiming),
+		  "making an event");
+	for (int i = 0; i < 2; i++)
+		cuda_note(d, cudaEventCreateWithFlags(&d->lane[i].arrived, cudaEventDisableTiming),
+			  "making an event");
 }
 
 struct dev *cuda_open(const struct dev_options *options, struct err *e)
@@ -153,6 +161,15 @@ void cuda_close(struct dev *d)
 			(void)cudaEventDestroy(d->stage[i].free);
 		(void)cudaFreeHost(d->stage[i].data);
 	}
+	for (int i = 0; i < 2; i++) {
+		if (d->lane[i].arrived)
+			(void)cudaEventDestroy(d->lane[i].arrived);
+		(void)cudaFreeHost(d->lane[i].data);
+	}
+	if (d->turned)
+		(void)cudaEventDestroy(d->turned);
+	if (d->copies)
+		(void)cudaStreamDestroy(d->copies);
 	if (d->stream)
 		(void)cudaStreamDestroy(d->stream);
 	free(d);
@@ -211,18 +228,6 @@ void *cuda_get_scratch(struct dev *d, enum cuda_scratch which, size_t n, size_t 
 	return bigger;
 }
 
-/* Upper bounds of what the ops of a training take: see each enum cuda_scratch where it is used. */
-int cuda_reserve(struct dev *d, const struct dev_limits *most, struct err *e)
-{
-	const size_t tokens = (size_t)most->tokens, width = (size_t)CEIL_DIV(most->width, 8) * 8;
-
-	(void)cuda_get_scratch(d, CUDA_SCRATCH_SUMS, tokens / 32 + 3072, width * sizeof(float));
-	(void)cuda_get_scratch(d, CUDA_SCRATCH_SORT, 4 * (tokens + 64) + tokens / 8 + 256,
-			       sizeof(int32_t));
-	(void)cuda_get_scratch(d, CUDA_SCRATCH_A, tokens, width * sizeof(float));
-	return cuda_sync(d, e);
-}
-
 /* ---- copies ------------------------------------------------------------------------------- */
 
 /* The next piece of pinned memory, once what was copied from it has arrived; -1: a fault. */
@@ -272,4 +277,85 @@ void cuda_to_host(struct dev *d, void *to, const void *from, size_t bytes)
 	cuda_note(d, cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, d->stream),
 		  "copying from the GPU");
 	cuda_note(d, cudaStreamSynchronize(d->stream), "waiting for a copy");
+}
+
+/* ---- what is sent ahead ---------------------------------------------------------------------- */
+
+#define LANE_ARRAYS 7	/* of ids and the like, that are sent for a batch */
+
+/*
+ * Room for so many bytes in the pinned memory of this turn, from bytes rounded to 64; NULL: a
+ * fault. Its copies of two turns ago were behind what was called three turns ago, so the host
+ * waits here only when it is so far ahead of the GPU.
+ */
+static char *take_lane(struct dev *d, size_t bytes)
+{
+	auto *lane = &d->lane[d->next_lane];
+
+	if (d->fault.code)
+		return NULL;
+	if (!lane->used)
+		cuda_note(d, cudaEventSynchronize(lane->arrived), "waiting for a copy");
+	if (lane->used + bytes > lane->bytes) {
+		cuda_note(d, cudaStreamSynchronize(d->copies), "waiting for copies");
+		(void)cudaFreeHost(lane->data);
+		lane->data = NULL;
+		lane->bytes = 0;
+		cuda_note(d, cudaMallocHost((void **)&lane->data, bytes + bytes / 4),
+			  "pinned memory");
+		if (d->fault.code)
+			return NULL;
+		lane->bytes = bytes + bytes / 4;
+		lane->used = 0;
+	}
+	return lane->data + lane->used;
+}
+
+void cuda_send(struct dev *d, void *to, const void *from, size_t bytes)
+{
+	const size_t room = CEIL_DIV(bytes, 64) * 64;
+	char *pinned = bytes ? take_lane(d, room) : NULL;
+
+	if (!pinned)
+		return;
+	memcpy(pinned, from, bytes);
+	d->lane[d->next_lane].used += room;
+	cuda_note(d, cudaMemcpyAsync(to, pinned, bytes, cudaMemcpyHostToDevice, d->copies),
+		  "copying to the GPU");
+}
+
+void cuda_turn(struct dev *d)
+{
+	auto *lane = &d->lane[d->next_lane];
+
+	cuda_note(d, cudaEventRecord(lane->arrived, d->copies), "recording an event");
+	cuda_note(d, cudaStreamWaitEvent(d->stream, lane->arrived, 0), "waiting for an event");
+	cuda_note(d, cudaEventRecord(d->turned, d->stream), "recording an event");
+	cuda_note(d, cudaStreamWaitEvent(d->copies, d->turned, 0), "waiting for an event");
+	d->next_lane = 1 - d->next_lane;
+	d->lane[d->next_lane].used = 0;
+}
+
+/* ---- memory before the run ----------------------------------------------------------------- */
+
+/*
+ * Upper bounds of what the ops of a training take: see each enum cuda_scratch where it is used.
+ * After that nothing of a step takes memory: neither the GPU's nor pinned memory.
+ */
+int cuda_reserve(struct dev *d, const struct dev_limits *most, struct err *e)
+{
+	const size_t tokens = (size_t)most->tokens, width = (size_t)CEIL_DIV(most->width, 8) * 8,
+		     head = (size_t)MAX(most->d_model, most->heads);
+
+	(void)cuda_get_scratch(d, CUDA_SCRATCH_SUMS, tokens / 32 + 3072, width * sizeof(float));
+	(void)cuda_get_scratch(d, CUDA_SCRATCH_SORT, 4 * (tokens + 64) + tokens / 8 + 256,
+			       sizeof(int32_t));
+	(void)cuda_get_scratch(d, CUDA_SCRATCH_ATTENTION, tokens, head * sizeof(float));
+	cuda_products_reserve(d, most);
+	cuda_embed_reserve(d, most->d_model);
+	for (int i = 0; i < CUDA_STAGES; i++)
+		(void)take_stage(d);
+	for (int i = 0; i < 2; i++, d->next_lane = 1 - d->next_lane)
+		(void)take_lane(d, LANE_ARRAYS * (tokens + 64) * sizeof(int32_t));
+	return cuda_sync(d, e);
 }

@@ -39,6 +39,11 @@ static const double *frequencies(struct dev *d, int64_t cols)
 	return f;
 }
 
+void cuda_embed_reserve(struct dev *d, int64_t d_model)
+{
+	(void)frequencies(d, d_model);
+}
+
 static __device__ __forceinline__ float sinusoid(int32_t position, int64_t col, int64_t half,
 						 const double *frequency)
 {

@@ -4,7 +4,14 @@
  * Training and encoding go through cuBLASLt. It counts columns first, so that
  * our (M, N) rows are its (N, M) columns: out^T = b^T a^T, without copying
  * anything. An algorithm is asked for once for each kind of product, sizes
- * rounded up, because the number of tokens is another one in every batch.
+ * rounded up, because the number of tokens is another one in every batch. It is the library's own
+ * first choice: one found by the clock could be another one in the next run, which would then not
+ * repeat this one's bits. Workspace has one size, taken before the run.
+ *
+ * Epilogues are not used in training, where they would save nothing: the bias of ReLU is added where
+ * dropout has to pass anyway, that of a branch in add_norm, and a bias's gradient is summed, in an
+ * order of its own that runs repeat, by the kernels that have just made the elements and still hold
+ * them in registers (relu_dropout_grad, add_norm_grad).
  *
  * Packed weights (panels.h) are read as they are: the 32 outputs of a panel are
  * the 32 lanes of a warp, so every unit is read once, 128 bytes at a time, by a
@@ -139,6 +146,19 @@ static struct cuda_products *products_of(struct dev *d)
 	}
 	d->products = p;
 	return p;
+}
+
+void cuda_products_reserve(struct dev *d, const struct dev_limits *most)
+{
+	const int64_t inner = most->tokens * (CEIL_DIV(most->width, 8) * 8),
+		      logits = most->head_rows * (CEIL_DIV(most->vocabulary, 8) * 8);
+
+	(void)products_of(d);
+	(void)cuda_get_scratch(d, CUDA_SCRATCH_BLAS, 1, WORKSPACE);
+	if (!d->bf16)
+		return;
+	(void)cuda_get_scratch(d, CUDA_SCRATCH_A, (size_t)MAX(inner, logits), sizeof(uint16_t));
+	(void)cuda_get_scratch(d, CUDA_SCRATCH_B, (size_t)inner, sizeof(uint16_t));
 }
 
 static cudaDataType_t type_of(struct tensor t)

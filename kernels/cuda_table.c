@@ -17,6 +17,8 @@ const struct ops *ops_cuda(void)
 		.to_host = cuda_to_host,
 		.sync = cuda_sync,
 		.reserve = cuda_reserve,
+		.send = cuda_send,
+		.turn = cuda_turn,
 		.wants_rounded = true,
 		.open_queue = cuda_queue_open,
 #define OP(name, args, names) .name = cuda_##name,

@@ -88,6 +88,7 @@ struct dev_limits {
 	int64_t head_rows;	/* rows of logits at one time */
 	int64_t head_width;	/* columns of an attention head */
 	int64_t sentence;	/* tokens of a sentence */
+	int64_t d_model, heads, vocabulary;
 };
 
 /* A GPU of this host. */
@@ -113,6 +114,14 @@ struct ops {
 	/* Waits for the data. */
 	void (*to_host)(struct dev *d, void *to, const void *from, size_t bytes);
 	int  (*sync)(struct dev *d, struct err *e);
+	/*
+	 * As to_device, but beside the ops that were called since the last turn: those called after
+	 * the next turn find what was sent, and what is sent after that turn arrives when those
+	 * called before it have ended. So who has two places for something, and calls turn each time
+	 * when it has sent, sends the next one while the last one is used. NULL: to_device does it.
+	 */
+	void (*send)(struct dev *d, void *to, const void *from, size_t bytes);
+	void (*turn)(struct dev *d);
 	/*
 	 * Take the memory that ops need for themselves, now instead of when they first need it. NULL:
 	 * they need none.

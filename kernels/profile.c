@@ -121,6 +121,16 @@ static void watch_to_device(struct dev *d, void *to, const void *from, size_t by
 	note(watched_of(d), OP_TO_DEVICE, "to_device", &work, since);
 }
 
+static void watch_send(struct dev *d, void *to, const void *from, size_t bytes)
+{
+	watched_of(d)->ops->send(watched_of(d)->dev, to, from, bytes);
+}
+
+static void watch_turn(struct dev *d)
+{
+	watched_of(d)->ops->turn(watched_of(d)->dev);
+}
+
 static void watch_to_host(struct dev *d, void *to, const void *from, size_t bytes)
 {
 	const struct work work = { .bytes = (double)bytes };
@@ -173,6 +183,8 @@ struct profile *profile_new(const struct ops *ops, struct err *e)
 		.to_host = watch_to_host,
 		.sync = watch_sync,
 		.reserve = ops->reserve ? watch_reserve : NULL,
+		.send = ops->send ? watch_send : NULL,
+		.turn = ops->turn ? watch_turn : NULL,
 		.wants_rounded = ops->wants_rounded,
 		.open_queue = ops->open_queue ? watch_open_queue : NULL,
 #define OP(name, args, names) .name = ops->name ? watch_##name : NULL,

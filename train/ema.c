@@ -78,7 +78,7 @@ void ema_update(struct ema *a, int64_t step, int64_t steps)
 
 	for (int64_t t = step - steps + 1; t <= step; t++)
 		kept *= fmin(a->decay, (1 + (double)t) / (10 + (double)t));
-	blend(a, model_param_arena(a->model), (float)(1 - kept));
+	blend(a, model_param_read(a->model), (float)(1 - kept));
 }
 
 void ema_place(const struct ema *a, float *arena)

@@ -398,6 +398,9 @@ int model_reserve_training(struct model *m, int32_t tokens, int32_t sentences, s
 		.head_rows = MIN(tokens, MODEL_HEAD_ROWS),
 		.head_width = s->d_model / s->heads,
 		.sentence = MIN(tokens, USUAL_SENTENCE),
+		.d_model = s->d_model,
+		.heads = s->heads,
+		.vocabulary = s->vocabulary,
 	};
 
 	if (reserve(m, tokens, sentences, MODEL_USE_TRAIN, e))
@@ -522,6 +525,11 @@ struct model_tally *model_tally(struct model *m)                     { return m-
 float *model_param_arena(struct model *m)
 {
 	m->stale = true;
+	return m->param;
+}
+
+const float *model_param_read(const struct model *m)
+{
 	return m->param;
 }
 

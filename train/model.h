@@ -215,6 +215,7 @@ struct dev *model_get_dev(const struct model *m);
  * batch: where products read a copy of the weights in bf16 it is made anew then.
  */
 float *model_param_arena(struct model *m);
+const float *model_param_read(const struct model *m);	/* the same, only to be read */
 /*
  * The same for the optimizer, which keeps that copy as it is told by adam_step.rounded: *rounded =
  * its place, or NULL where there is none or it will be made anew.

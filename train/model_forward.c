@@ -169,7 +169,29 @@ void model_decoder_forward(const struct pass *p)
 
 static void bring(const struct model *m, int32_t *to, const int32_t *from, int32_t n)
 {
-	m->ops->to_device(m->dev, to, from, (size_t)n * sizeof(*from));
+	const size_t bytes = (size_t)n * sizeof(*from);
+
+	if (m->ops->send)
+		m->ops->send(m->dev, to, from, bytes);
+	else
+		m->ops->to_device(m->dev, to, from, bytes);
+}
+
+/* To the side that the last pass has not used, and which the one before it may be using still. */
+static void bring_batch(struct model *m, const struct batch *b)
+{
+	const struct device_batch *ids = &m->acts.sides[m->side = m->ops->send ? 1 - m->side : 0];
+
+	bring(m, ids->source, b->source, b->n_source);
+	bring(m, ids->source_position, b->source_position, b->n_source);
+	bring(m, ids->source_start, b->source_start, b->n + 1);
+	bring(m, ids->target_in, b->target_in, b->n_target);
+	bring(m, ids->target_out, b->target_out, b->n_target);
+	bring(m, ids->target_position, b->target_position, b->n_target);
+	bring(m, ids->target_start, b->target_start, b->n + 1);
+	if (m->ops->send)
+		m->ops->turn(m->dev);
+	m->acts.ids = *ids;
 }
 
 /* Who sees whom: in the encoder, in the decoder, across. */
@@ -205,13 +227,7 @@ int model_pass_begin(struct pass *p, struct err *e)
 			     tensor_f32(m->param, 1, m->floats));
 	m->stale = false;
 	model_acts_set_rows(&m->acts, b->n_source, b->n_target);
-	bring(m, ids->source, b->source, b->n_source);
-	bring(m, ids->source_position, b->source_position, b->n_source);
-	bring(m, ids->source_start, b->source_start, b->n + 1);
-	bring(m, ids->target_in, b->target_in, b->n_target);
-	bring(m, ids->target_out, b->target_out, b->n_target);
-	bring(m, ids->target_position, b->target_position, b->n_target);
-	bring(m, ids->target_start, b->target_start, b->n + 1);
+	bring_batch(m, b);
 	count_pairs(b, pairs);
 	p->encoder_self = (struct attention_shape){
 		.q_start = ids->source_start,

@@ -54,7 +54,8 @@ struct device_batch {
 /* Views into the arena; rows of the tensors follow the batch of the current pass. */
 struct model_acts {
 	struct stack_act encoder, decoder;
-	struct device_batch ids;
+	struct device_batch sides[2];	/* batches by turns: one travels while the other is used */
+	struct device_batch ids;	/* that of the current pass */
 	struct tensor memory_kv;	/* (source T, 2DL) */
 	struct tensor branch;		/* (T, D) a sublayer's output; in backward its gradient */
 	struct tensor logits;		/* (MODEL_HEAD_ROWS, V) */
@@ -84,6 +85,7 @@ struct model {
 	void *packed;			/* owned, on the backend's side: model_pack(); or NULL */
 	struct model_acts acts;
 	void *arena;			/* owned, on the backend's side */
+	int side;			/* of acts.sides, that the current pass uses */
 	int64_t tokens;			/* of the batches in acts.tally */
 	int32_t cap_tokens, cap_sentences;	/* 0: nothing reserved yet */
 };

@@ -111,7 +111,9 @@ bool model_acts_plan(struct model_acts *a, const struct model_shape *s, int32_t 
 	const int64_t D = s->d_model, memory = 2 * D * s->decoder_layers;
 	const bool training = use == MODEL_USE_TRAIN;
 
-	plan_ids(&a->ids, tokens, sentences, c);
+	plan_ids(&a->sides[0], tokens, sentences, c);
+	plan_ids(&a->sides[1], tokens, sentences, c);
+	a->ids = a->sides[0];
 	plan_stack(&a->encoder, s, tokens, false, training, c);
 	if (use != MODEL_USE_ENCODE)
 		plan_stack(&a->decoder, s, tokens, true, training, c);

@@ -67,6 +67,7 @@ struct trainer {
 	struct bpe_dropout *dropout;	/* NULL: sentences are as in the shard */
 	struct loader *loader;
 	struct batch batch;
+	bool    loaded;			/* it is the next step's first */
 	struct model *model;
 	double  need;			/* bytes of memory that it takes where it computes */
 	char    device[300];		/* what computes, and why; ops_describe() */

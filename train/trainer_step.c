@@ -27,8 +27,9 @@ static int micro_batch(struct trainer *t, struct model_how *how, bool last, doub
 	double begun = clock_mono_s(), loaded;
 
 	at_phase(t, PULSE_INPUT);
-	if (loader_next(t->loader, &t->batch, e))
+	if (!t->loaded && loader_next(t->loader, &t->batch, e))
 		return e->code;
+	t->loaded = false;
 	loaded = clock_mono_s();
 	at_phase(t, PULSE_COMPUTE);
 	if (last && reduces_gradients(t) && t->conf->overlap_reduce && arena_is_host(t->model)) {
@@ -77,7 +78,7 @@ static int accumulate(struct trainer *t, uint64_t first, double sums[N_SUMS], st
 	};
 	uint64_t at;
 
-	while ((at = loader_position(t->loader)) < end) {
+	while ((at = loader_position(t->loader) - (t->loaded ? ranks : 0)) < end) {
 		how.micro = (uint32_t)(at - first);
 		if (micro_batch(t, &how, at + ranks >= end, sums, e))
 			return e->code;
@@ -210,6 +211,20 @@ static int update_together(struct trainer *t, struct adam_update how, const doub
 	return t->reduce_how.shards ? spread(t, e) : 0;
 }
 
+/* While a GPU is still busy with this step: it shall not wait for the next one. */
+static int load_ahead(struct trainer *t, struct err *e)
+{
+	const double begun = clock_mono_s();
+
+	if (t->loaded || t->state.step + 1 >= t->conf->steps)
+		return 0;
+	if (loader_next(t->loader, &t->batch, e))
+		return e->code;
+	t->loaded = true;
+	t->times.input += clock_mono_s() - begun;
+	return 0;
+}
+
 /* The backend clips and judges by itself, and is waited for when it has been told everything. */
 static int update_alone(struct trainer *t, const struct adam_update *how, double sums[N_SUMS],
 			struct err *e)
@@ -219,7 +234,7 @@ static int update_alone(struct trainer *t, const struct adam_update *how, double
 
 	adam_measure_and_update(&t->adam, how);
 	t->times.update += clock_mono_s() - begun;
-	if (take_losses(t, sums, &squares, e))
+	if (load_ahead(t, e) || take_losses(t, sums, &squares, e))
 		return e->code;
 	t->grad_norm = sqrt(squares) * how->scale;
 	return judge(t, sums, e);

@@ -28,7 +28,28 @@ static struct {
 	bool quiet, absent;
 	uint64_t random;
 	std::map<const void *, int> shared_limit;
+	uint64_t waits, allocations;
 } gpu;
+
+void sim_count_wait(void)
+{
+	gpu.waits++;
+}
+
+void sim_count_allocation(void)
+{
+	gpu.allocations++;
+}
+
+uint64_t sim_waits(void)
+{
+	return gpu.waits;
+}
+
+uint64_t sim_allocations(void)
+{
+	return gpu.allocations;
+}
 
 /* ---- errors --------------------------------------------------------------------------- */
 
@@ -340,6 +361,7 @@ cudaError_t cudaMalloc(void **p, size_t bytes)
 {
 	size_t whole, front;
 
+	sim_count_allocation();
 	*p = NULL;
 	if (sim_absent() || bytes == 0)
 		return answer(sim_absent());
@@ -388,6 +410,7 @@ cudaError_t cudaFree(void *p)
 		return answer(gpu.sticky);
 	if (at == gpu.blocks.end())
 		return answer(cudaErrorInvalidValue);
+	sim_count_wait();
 	sim_drain_all();
 	check_edges(at->first, at->second);
 	gpu.allocated -= at->second;
@@ -400,6 +423,7 @@ cudaError_t cudaFree(void *p)
 
 cudaError_t cudaMallocHost(void **p, size_t bytes)
 {
+	sim_count_allocation();
 	if (sim_absent())
 		return answer(sim_absent());
 	*p = malloc(bytes ? bytes : 1);

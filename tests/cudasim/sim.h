@@ -32,6 +32,9 @@ void sim_forget(void);
 size_t sim_allocated(void);
 /* Threads that ran until now: proof that something did. */
 uint64_t sim_threads_run(void);
+/* How often the host has waited for a stream, and asked for memory, streams or events. */
+uint64_t sim_waits(void);
+uint64_t sim_allocations(void);
 /* There is no GPU from now on, or there is one. */
 void sim_pretend_absent(bool absent);
 /* NCCL: from its n-th operation on this rank hangs, or the connections of all break; 0: never. */
@@ -64,6 +67,9 @@ bool sim_is_pinned(const void *p);
 /* Device memory can be seen between these two. */
 void sim_memory_open(void);
 void sim_memory_close(void);
+
+void sim_count_wait(void);
+void sim_count_allocation(void);
 
 /* stream.cc: something for a stream to do, later. */
 cudaError_t sim_enqueue(cudaStream_t s, std::function<void()> what);

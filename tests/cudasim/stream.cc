@@ -242,6 +242,7 @@ cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, enum cudaM
 
 		return sim_enqueue(s, [=] { memcpy(to, kept.data(), bytes); });
 	}
+	sim_count_wait();
 	e = copy_late(to, from, bytes, s);
 	return e ? e : drain(s);
 }
@@ -257,6 +258,7 @@ cudaError_t cudaMemsetAsync(void *to, int value, size_t bytes, cudaStream_t s)
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t *s, unsigned)
 {
+	sim_count_allocation();
 	if (sim_absent())
 		return answer(sim_absent());
 	*s = new sim_stream();
@@ -294,17 +296,20 @@ cudaError_t cudaStreamSynchronize(cudaStream_t s)
 {
 	if (known(s) && s->capturing)
 		return answer(cudaErrorStreamCaptureInvalidated);
+	sim_count_wait();
 	return drain(s);
 }
 
 cudaError_t cudaDeviceSynchronize(void)
 {
+	sim_count_wait();
 	sim_drain_all();
 	return answer(sim_absent());
 }
 
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t *e, unsigned flags)
 {
+	sim_count_allocation();
 	*e = new sim_event();
 	(*e)->timed = !(flags & cudaEventDisableTiming);
 	return answer(sim_absent());
