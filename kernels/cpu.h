@@ -128,6 +128,17 @@ static inline float *cpu_row(struct tensor t, int64_t row)
 	return (float *)t.data + row * t.stride;
 }
 
+/* The same for a tensor of either type. */
+static inline void *cpu_any_row(struct tensor t, int64_t row)
+{
+	return tensor_rows(t, row, 1).data;
+}
+
+static inline bool cpu_is_half(struct tensor t)
+{
+	return t.dtype == DTYPE_BF16;
+}
+
 /*
  * The table for machine level number i (0: plain, 1: x86-64-v3, 2: x86-64-v4), NULL: not built or
  * not usable here.

@@ -90,17 +90,14 @@ static int64_t units(const struct operand *x, int64_t n_k)
 	return x->pairs ? (n_k + 1) / 2 : n_k;
 }
 
-/* Rounded to bf16, in the upper halves. */
-VEC_INLINE vec_int round_bits(vec x)
-{
-	vec_int u = (vec_int)x, nan = (u & 0x7FFFFFFF) > 0x7F800000;
-	vec_int rounded = u + 0x7FFF + (u >> 16 & 1);
-
-	return ((nan & (u | 0x400000)) | (~nan & rounded)) & (int32_t)0xFFFF0000;
-}
-
 /* Two vectors to pairs, the first in the lower halves. Where there are pairs there is more. */
 #if HAVE_PAIRS
+/* The same from vectors whose lower halves are 0 and are not looked at. */
+VEC_INLINE vec joined_bits(vec low, vec high)
+{
+	return (vec)_mm512_or_si512(_mm512_srli_epi32((__m512i)low, 16), (__m512i)high);
+}
+
 PAIRS_TARGET static inline vec pair_bits(vec low, vec high)
 {
 	const __m512i order = _mm512_set_epi16(31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25,
@@ -130,6 +127,8 @@ VEC_INLINE vec pair_bits(vec low, vec high)
 	return low;
 }
 
+#define joined_bits pair_bits
+
 #define to_pairs to_bf16
 #endif
 
@@ -137,18 +136,14 @@ static void to_bf16(uint16_t *to, const float *from, int64_t n)
 {
 	int64_t i = 0;
 
-#if defined(__AVX512F__)
 	for (; i + VEC_LANES <= n; i += VEC_LANES)
-		_mm256_storeu_si256(
-			(__m256i *)(void *)(to + i),
-			_mm512_cvtepi32_epi16((__m512i)(round_bits(vec_load(from + i)) >> 16)));
-#endif
+		vec_store_halves(to + i, vec_load(from + i));
 	for (; i < n; i++)
 		to[i] = bf16_from_float(from[i]);
 }
 
-/* n floats as units that lie one after the other; the last pair is filled with 0. */
-static void pack_row(float *to, const struct operand *x, const float *from, int64_t n)
+/* n elements as units that lie one after the other; the last pair is filled with 0. */
+static void pack_floats(float *to, const struct operand *x, const float *from, int64_t n)
 {
 	if (x->pairs) {
 		uint16_t *half = (uint16_t *)to;
@@ -158,35 +153,45 @@ static void pack_row(float *to, const struct operand *x, const float *from, int6
 			half[n] = 0;
 	} else if (x->round) {
 		for (int64_t k = 0; k < n; k += VEC_LANES)
-			vec_store_part(to + k, (vec)round_bits(vec_load_part(from + k, n - k, 0)),
+			vec_store_part(to + k,
+				       (vec)vec_round_bits(vec_load_part(from + k, n - k, 0)),
 				       n - k);
 	} else {
 		memcpy(to, from, (size_t)n * sizeof(*to));
 	}
 }
 
-/* Row i of x, elements [k, k + n), as floats: in place, or in room. */
-static const float *row_floats(float *room, const struct operand *x, int64_t i, int64_t k,
-			       int64_t n)
+static void pack_halves(float *to, const struct operand *x, const uint16_t *from, int64_t n)
 {
-	int64_t at = i * x->outer + k * x->inner;
+	if (x->pairs) {
+		uint16_t *half = (uint16_t *)to;
 
-	if (x->dtype == DTYPE_F32 && x->inner == 1)
-		return (const float *)x->data + at;
-	for (int64_t kk = 0; kk < n; kk++, at += x->inner)
-		room[kk] = x->dtype == DTYPE_F32 ? ((const float *)x->data)[at]
-						 : bf16_to_float(((const uint16_t *)x->data)[at]);
-	return room;
+		memcpy(half, from, (size_t)n * sizeof(*half));
+		if (n & 1)
+			half[n] = 0;
+	} else {
+		for (int64_t k = 0; k < n; k += VEC_LANES)
+			vec_store_part(to + k, vec_load_halves_part(from + k, n - k, 0), n - k);
+	}
+}
+
+/* Row i of x, elements [k, k + n), contiguous: inner is 1. */
+static void pack_row(float *to, const struct operand *x, int64_t i, int64_t k, int64_t n)
+{
+	int64_t at = i * x->outer + k;
+
+	if (x->dtype == DTYPE_BF16)
+		pack_halves(to, x, (const uint16_t *)x->data + at, n);
+	else
+		pack_floats(to, x, (const float *)x->data + at, n);
 }
 
 /* Rows [first, first + panel) one after the other, ROW_PITCH apart. Missing rows are 0. */
 static void pack_by_row(float *to, const struct operand *x, int64_t first, int64_t k, int64_t n_k)
 {
-	float room[2 * BLOCK_K];
-
 	for (int64_t i = 0; i < PANEL_M; i++, to += ROW_PITCH) {
 		if (first + i < x->n)
-			pack_row(to, x, row_floats(room, x, first + i, k, n_k), n_k);
+			pack_row(to, x, first + i, k, n_k);
 		else
 			memset(to, 0, (size_t)units(x, n_k) * sizeof(*to));
 	}
@@ -202,12 +207,11 @@ static void pack_turned(float *to, const struct operand *x, int64_t first, int64
 	int64_t n_units = units(x, n_k);
 
 	for (int64_t i = 0; i < panel; i += VEC_LANES) {
-		float room[2 * BLOCK_K], row[VEC_LANES][ROW_PITCH];
+		float row[VEC_LANES][ROW_PITCH];
 
 		for (int64_t j = 0; j < VEC_LANES; j++) {
 			if (first + i + j < x->n && i + j < panel)
-				pack_row(row[j], x, row_floats(room, x, first + i + j, k, n_k),
-					 n_k);
+				pack_row(row[j], x, first + i + j, k, n_k);
 			else
 				memset(row[j], 0, (size_t)n_units * sizeof(**row));
 		}
@@ -226,16 +230,24 @@ static void pack_turned(float *to, const struct operand *x, int64_t first, int64
 }
 
 /*
- * Ask for n floats of each of `rows` rows that will be needed soon; they lie too far apart for the
+ * Ask for n elements of each of `rows` rows that will be needed soon; they lie too far apart for the
  * machine to guess. Beyond the end of the data nothing happens, so addresses are only numbers here.
  */
-static void ask_for(const float *row, int64_t ahead, int64_t stride, int64_t rows, int64_t n)
+VEC_INLINE void ask_for(const void *row, int64_t ahead, int64_t stride, int64_t rows, int64_t n,
+			const bool half)
 {
+	const int64_t size = half ? 2 : 4;
+
 	for (int64_t r = ahead; r < ahead + rows; r++)
-		for (int64_t i = 0; i < n; i += 16)
-			__builtin_prefetch(
-				(const void *)((uintptr_t)row +
-					       (uintptr_t)(r * stride + i) * sizeof(*row)));
+		for (int64_t i = 0; i < n; i += 64 / size)
+			__builtin_prefetch((const void *)((uintptr_t)row +
+							  (uintptr_t)((r * stride + i) * size)));
+}
+
+/* Element (i, k) of data that are contiguous along i. */
+VEC_INLINE const void *place_along(const struct operand *x, int64_t i, int64_t k, const bool half)
+{
+	return (const char *)x->data + (i + k * x->inner) * (half ? 2 : 4);
 }
 
 /*
@@ -243,72 +255,87 @@ static void ask_for(const float *row, int64_t ahead, int64_t stride, int64_t row
  * are read and stored: what goes beyond the panel's rows is overwritten by the next k, and after the
  * last there is room.
  */
-VEC_INLINE void along_floats(float *to, int64_t size, const struct operand *x, int64_t first,
-			     int64_t n_panels, int64_t k, int64_t n_k, const int panel)
+VEC_INLINE void along_units(float *to, int64_t size, const struct operand *x, int64_t first,
+			    int64_t n_panels, int64_t k, int64_t n_k, const int panel,
+			    const bool half)
 {
 	for (int64_t kk = 0; kk < n_k; kk++, to += panel) {
-		const float *row = (const float *)x->data + first + (k + kk) * x->inner;
+		const void *row = place_along(x, first, k + kk, half);
 		int64_t n = x->n - first;
 
-		ask_for(row, AHEAD, x->inner, 1, MIN(n, n_panels * panel));
-		for (int64_t p = 0; p < n_panels; p++, row += panel, n -= panel) {
+		ask_for(row, AHEAD, x->inner, 1, MIN(n, n_panels * panel), half);
+		for (int64_t p = 0; p < n_panels; p++, n -= panel) {
 			for (int64_t i = 0; i < panel; i += VEC_LANES) {
 				int64_t part = n - i;
-				vec y = part > 0 ? vec_load_part(row + i, part, 0) : vec_set(0);
+				vec y = part > 0 ? vec_get(row, p * panel + i, part, 0, half)
+						 : vec_set(0);
 
-				vec_store(to + p * size + i, x->round ? (vec)round_bits(y) : y);
+				vec_store(to + p * size + i,
+					  x->round && !half ? (vec)vec_round_bits(y) : y);
 			}
 		}
 	}
 }
 
 /* The same with two rows at a time. */
-PAIRS_TARGET static inline void along_pairs(float *to, int64_t size, const struct operand *x,
-					    int64_t first, int64_t n_panels, int64_t k,
-					    int64_t n_k, const int panel)
+PAIRS_TARGET static inline __attribute__((always_inline)) void
+along_pairs(float *to, int64_t size, const struct operand *x, int64_t first, int64_t n_panels,
+	    int64_t k, int64_t n_k, const int panel, const bool half)
 {
 	for (int64_t kk = 0; kk < n_k; kk += 2, to += panel) {
-		const float *row = (const float *)x->data + first + (k + kk) * x->inner;
-		int64_t n = x->n - first, next = kk + 1 < n_k ? x->inner : 0;
+		const bool two = kk + 1 < n_k;
+		const void *row = place_along(x, first, k + kk, half),
+			   *next = two ? place_along(x, first, k + kk + 1, half) : row;
+		int64_t n = x->n - first;
 
-		ask_for(row, AHEAD, x->inner, 2, MIN(n, n_panels * panel));
-		for (int64_t p = 0; p < n_panels; p++, row += panel, n -= panel) {
+		ask_for(row, AHEAD, x->inner, 2, MIN(n, n_panels * panel), half);
+		for (int64_t p = 0; p < n_panels; p++, n -= panel) {
 			VEC_UNROLL for (int i = 0; i < panel; i += VEC_LANES) {
-				int64_t part = n - i;
+				int64_t part = n - i, at = p * panel + i;
 				vec low = vec_set(0), high = vec_set(0);
 
 				if (part > 0) {
-					low = vec_load_part(row + i, part, 0);
-					high = next ? vec_load_part(row + next + i, part, 0) : high;
+					low = vec_get(row, at, part, 0, half);
+					high = two ? vec_get(next, at, part, 0, half) : high;
 				}
-				vec_store(to + p * size + i, pair_bits(low, high));
+				vec_store(to + p * size + i, half ? joined_bits(low, high)
+								  : pair_bits(low, high));
 			}
 		}
 	}
 }
 
+PAIRS_TARGET static inline __attribute__((always_inline)) void
+pack_along(float *to, int64_t size, const struct operand *x, int64_t first, int64_t n_panels,
+	   int64_t k, int64_t n_k, const int panel)
+{
+	if (x->pairs && x->dtype == DTYPE_BF16)
+		along_pairs(to, size, x, first, n_panels, k, n_k, panel, true);
+	else if (x->pairs)
+		along_pairs(to, size, x, first, n_panels, k, n_k, panel, false);
+	else if (x->dtype == DTYPE_BF16)
+		along_units(to, size, x, first, n_panels, k, n_k, panel, true);
+	else
+		along_units(to, size, x, first, n_panels, k, n_k, panel, false);
+}
+
 PAIRS_TARGET static void pack_along_a(float *to, int64_t size, const struct operand *x,
 				      int64_t first, int64_t n_panels, int64_t k, int64_t n_k)
 {
-	if (x->pairs)
-		along_pairs(to, size, x, first, n_panels, k, n_k, PANEL_M);
-	else
-		along_floats(to, size, x, first, n_panels, k, n_k, PANEL_M);
+	pack_along(to, size, x, first, n_panels, k, n_k, PANEL_M);
 }
 
 PAIRS_TARGET static void pack_along_b(float *to, int64_t size, const struct operand *x,
 				      int64_t first, int64_t n_panels, int64_t k, int64_t n_k)
 {
-	if (x->pairs)
-		along_pairs(to, size, x, first, n_panels, k, n_k, PANEL_N);
-	else
-		along_floats(to, size, x, first, n_panels, k, n_k, PANEL_N);
+	pack_along(to, size, x, first, n_panels, k, n_k, PANEL_N);
 }
 
 /* ---- the product -------------------------------------------------------------------- */
 
 struct product {
 	struct tensor out;
+	struct tensor partial;		/* out, or floats in its place before the last pass */
 	struct operand a, b;
 	int64_t n_k;
 	bool accumulate;
@@ -318,6 +345,32 @@ struct product {
 	int64_t block_panels;		/* of the operand that is not packed whole */
 	float *whole, *blocks;		/* packed: the smaller operand; a block for each thread */
 };
+
+/* Elements [k, k + n_k) of the sums: out of from, when add, into to. */
+struct pass {
+	int64_t k, n_k;
+	struct tensor from, to;
+	bool add;
+	bool direct;		/* a tile can be made in its place */
+};
+
+/*
+ * Sums of several passes stay floats until the last, whatever out is: rounding each pass would
+ * add up.
+ */
+static struct pass pass_at(const struct product *p, int64_t k, int64_t n_k)
+{
+	bool first = k == 0, last = k + n_k >= p->n_k;
+	struct pass pass = {
+		.k = k, .n_k = n_k,
+		.from = first ? p->out : p->partial, .to = last ? p->out : p->partial,
+		.add = p->accumulate || !first,
+	};
+
+	pass.direct = pass.to.dtype == DTYPE_F32 &&
+		      (!pass.add || pass.from.data == pass.to.data);
+	return pass;
+}
 
 static void pack_a(const struct product *p, float *to, int64_t first, int64_t n, int64_t k,
 		   int64_t n_k)
@@ -332,7 +385,7 @@ static void pack_a(const struct product *p, float *to, int64_t first, int64_t n,
 static void pack_b(const struct product *p, float *to, int64_t first, int64_t n, int64_t k,
 		   int64_t n_k)
 {
-	if (p->b.outer == 1 && p->b.dtype == DTYPE_F32)
+	if (p->b.outer == 1)
 		pack_along_b(to, p->b_panel, &p->b, first * PANEL_N, n, k, n_k);
 	else
 		for (int64_t i = 0; i < n; i++)
@@ -342,71 +395,69 @@ static void pack_b(const struct product *p, float *to, int64_t first, int64_t n,
 
 /* A tile at the edge, or of bf16: through a whole one. */
 static void edge_tile(const struct product *p, const struct panels *panels, int64_t row,
-		      int64_t col, bool add)
+		      int64_t col, const struct pass *pass)
 {
 	int64_t n_rows = MIN(PANEL_M, p->out.rows - row), n_cols = MIN(PANEL_N, p->out.cols - col);
 	float sums[PANEL_M * PANEL_N];
 
 	p->tile(sums, PANEL_N, panels, false);
 	for (int64_t i = 0; i < n_rows; i++) {
-		int64_t at = (row + i) * p->out.stride + col;
-		const float *from = sums + i * PANEL_N;
+		const void *from = cpu_any_row(pass->from, row + i);
+		void *to = cpu_any_row(pass->to, row + i);
 
-		if (p->out.dtype == DTYPE_BF16) {
-			uint16_t *to = (uint16_t *)p->out.data + at;
+		for (int64_t j = 0; j < n_cols; j += VEC_LANES) {
+			vec y = vec_load(sums + i * PANEL_N + j);
 
-			for (int64_t j = 0; j < n_cols; j++)
-				to[j] = bf16_from_float(from[j] + (add ? bf16_to_float(to[j]) : 0));
-		} else {
-			float *to = (float *)p->out.data + at;
-
-			for (int64_t j = 0; j < n_cols; j++)
-				to[j] = from[j] + (add ? to[j] : 0);
+			if (pass->add)
+				y += vec_get(from, col + j, n_cols - j, 0, cpu_is_half(pass->from));
+			vec_put(to, col + j, y, n_cols - j, cpu_is_half(pass->to));
 		}
 	}
 }
 
-static void one_tile(const struct product *p, const float *a, const float *b, int64_t n_units,
-		     int64_t row, int64_t col, bool add)
+static void one_tile(const struct product *p, const float *a, const float *b,
+		     const struct pass *pass, int64_t row, int64_t col)
 {
-	struct panels panels = { a, b, n_units, p->a_by_row };
+	struct panels panels = { a, b, units(&p->a, pass->n_k), p->a_by_row };
 
-	if (row + PANEL_M <= p->out.rows && col + PANEL_N <= p->out.cols &&
-	    p->out.dtype == DTYPE_F32)
-		p->tile((float *)p->out.data + row * p->out.stride + col, p->out.stride, &panels,
-			add);
+	if (row + PANEL_M <= p->out.rows && col + PANEL_N <= p->out.cols && pass->direct)
+		p->tile((float *)pass->to.data + row * pass->to.stride + col, pass->to.stride,
+			&panels, pass->add);
 	else
-		edge_tile(p, &panels, row, col, add);
+		edge_tile(p, &panels, row, col, pass);
 }
 
 /* Rows of the block with number i, against all of b. */
-static void row_block(const struct product *p, float *packed, int64_t i, int64_t k, int64_t n_k)
+static void row_block(const struct product *p, float *packed, int64_t i, const struct pass *pass)
 {
 	int64_t first = i * p->block_panels,
 		last = MIN(first + p->block_panels, CEIL_DIV(p->out.rows, PANEL_M));
-	int64_t n_units = units(&p->a, n_k);
 
-	pack_a(p, packed, first, last - first, k, n_k);
+	pack_a(p, packed, first, last - first, pass->k, pass->n_k);
 	for (int64_t col = 0; col < CEIL_DIV(p->out.cols, PANEL_N); col++)
 		for (int64_t panel = first; panel < last; panel++)
 			one_tile(p, packed + (panel - first) * p->a_panel,
-				 p->whole + col * p->b_panel, n_units, panel * PANEL_M,
-				 col * PANEL_N, p->accumulate || k > 0);
+				 p->whole + col * p->b_panel, pass, panel * PANEL_M, col * PANEL_N);
 }
 
 /* Columns of the block with number i, against all of a. */
-static void col_block(const struct product *p, float *packed, int64_t i, int64_t k, int64_t n_k)
+static void col_block(const struct product *p, float *packed, int64_t i, const struct pass *pass)
 {
 	int64_t first = i * p->block_panels,
 		last = MIN(first + p->block_panels, CEIL_DIV(p->out.cols, PANEL_N));
-	int64_t n_units = units(&p->a, n_k);
 
-	pack_b(p, packed, first, last - first, k, n_k);
+	pack_b(p, packed, first, last - first, pass->k, pass->n_k);
 	for (int64_t panel = first; panel < last; panel++)
 		for (int64_t row = 0; row < CEIL_DIV(p->out.rows, PANEL_M); row++)
 			one_tile(p, p->whole + row * p->a_panel,
-				 packed + (panel - first) * p->b_panel, n_units, row * PANEL_M,
-				 panel * PANEL_N, p->accumulate || k > 0);
+				 packed + (panel - first) * p->b_panel, pass, row * PANEL_M,
+				 panel * PANEL_N);
+}
+
+/* Elements of k that a pass takes. */
+static int64_t pass_length(const struct product *p)
+{
+	return p->a.pairs ? 2 * BLOCK_K : BLOCK_K;
 }
 
 static void multiply(struct dev *d, const struct product *p, bool b_whole)
@@ -415,7 +466,7 @@ static void multiply(struct dev *d, const struct product *p, bool b_whole)
 		b_panels = CEIL_DIV(p->out.cols, PANEL_N);
 	int64_t n_whole = b_whole ? b_panels : a_panels;
 	int64_t n_blocks = CEIL_DIV(b_whole ? a_panels : b_panels, p->block_panels);
-	int64_t step = p->a.pairs ? 2 * BLOCK_K : BLOCK_K;
+	int64_t step = pass_length(p);
 
 #pragma omp parallel num_threads(d->threads)
 	{
@@ -423,26 +474,48 @@ static void multiply(struct dev *d, const struct product *p, bool b_whole)
 						    (b_whole ? p->a_panel : p->b_panel);
 
 		for (int64_t k = 0; k == 0 || k < p->n_k; k += step) {
-			int64_t n_k = MIN(step, p->n_k - k);
+			const struct pass pass = pass_at(p, k, MIN(step, p->n_k - k));
 
 #pragma omp for schedule(static)
 			for (int64_t i = 0; i < n_whole; i += BLOCK_PANELS) {
+				int64_t n = MIN(BLOCK_PANELS, n_whole - i);
+
 				if (b_whole)
-					pack_b(p, p->whole + i * p->b_panel, i,
-					       MIN(BLOCK_PANELS, n_whole - i), k, n_k);
+					pack_b(p, p->whole + i * p->b_panel, i, n, k, pass.n_k);
 				else
-					pack_a(p, p->whole + i * p->a_panel, i,
-					       MIN(BLOCK_PANELS, n_whole - i), k, n_k);
+					pack_a(p, p->whole + i * p->a_panel, i, n, k, pass.n_k);
 			}
 #pragma omp for schedule(dynamic)
 			for (int64_t i = 0; i < n_blocks; i++) {
 				if (b_whole)
-					row_block(p, packed, i, k, n_k);
+					row_block(p, packed, i, &pass);
 				else
-					col_block(p, packed, i, k, n_k);
+					col_block(p, packed, i, &pass);
 			}
 		}
 	}
+}
+
+/* Memory of a product; false: the fault is noted. */
+static bool make_room(struct dev *d, struct product *p, bool b_whole)
+{
+	int64_t a_panels = CEIL_DIV(p->out.rows, PANEL_M),
+		b_panels = CEIL_DIV(p->out.cols, PANEL_N);
+
+	p->a_panel = p->a_by_row ? PANEL_M * ROW_PITCH : PANEL_M * BLOCK_K + VEC_LANES;
+	p->b_panel = PANEL_N * BLOCK_K;
+	p->block_panels =
+		MAX(1, MIN(BLOCK_PANELS, CEIL_DIV(b_whole ? a_panels : b_panels, 2 * d->threads)));
+	p->whole = cpu_scratch(d, CPU_SCRATCH_A, (size_t)(b_whole ? b_panels : a_panels),
+			       (size_t)(b_whole ? p->b_panel : p->a_panel) * sizeof(float));
+	p->blocks = cpu_scratch(d, CPU_SCRATCH_B, (size_t)(d->threads * p->block_panels),
+				(size_t)(b_whole ? p->a_panel : p->b_panel) * sizeof(float));
+	p->partial = p->out;
+	if (cpu_is_half(p->out) && p->n_k > pass_length(p))
+		p->partial = tensor_f32(cpu_scratch(d, CPU_SCRATCH_SUMS, (size_t)p->out.rows,
+						    (size_t)p->out.cols * sizeof(float)),
+					p->out.rows, p->out.cols);
+	return p->whole && p->blocks && p->partial.data;
 }
 
 void CPU(matmul)(struct dev *d, struct tensor out, struct tensor a, struct tensor b,
@@ -457,11 +530,9 @@ void CPU(matmul)(struct dev *d, struct tensor out, struct tensor a, struct tenso
 		       how.b_transposed ? 1 : b.stride, d->bf16, pairs },
 		.n_k = how.a_transposed ? a.rows : a.cols,
 		.accumulate = how.accumulate,
-		.a_by_row = !how.a_transposed || a.dtype == DTYPE_BF16,
+		.a_by_row = !how.a_transposed,
 		.tile = pairs ? tile_pairs : tile_floats,
-		.b_panel = PANEL_N * BLOCK_K,
 	};
-	int64_t a_panels = CEIL_DIV(out.rows, PANEL_M), b_panels = CEIL_DIV(out.cols, PANEL_N);
 
 	if (out.rows == 0 || out.cols == 0)
 		return;
@@ -469,13 +540,6 @@ void CPU(matmul)(struct dev *d, struct tensor out, struct tensor a, struct tenso
 		return;
 	if (d->onednn && cpu_onednn_matmul(d, out, a, b, how, to_bf16))
 		return;
-	p.a_panel = p.a_by_row ? PANEL_M * ROW_PITCH : PANEL_M * BLOCK_K + VEC_LANES;
-	p.block_panels =
-		MAX(1, MIN(BLOCK_PANELS, CEIL_DIV(b_whole ? a_panels : b_panels, 2 * d->threads)));
-	p.whole = cpu_scratch(d, CPU_SCRATCH_A, (size_t)(b_whole ? b_panels : a_panels),
-			      (size_t)(b_whole ? p.b_panel : p.a_panel) * sizeof(float));
-	p.blocks = cpu_scratch(d, CPU_SCRATCH_B, (size_t)(d->threads * p.block_panels),
-			       (size_t)(b_whole ? p.a_panel : p.b_panel) * sizeof(float));
-	if (p.whole && p.blocks)
+	if (make_room(d, &p, b_whole))
 		multiply(d, &p, b_whole);
 }

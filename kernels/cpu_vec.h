@@ -61,6 +61,33 @@ VEC_INLINE vec vec_load_halves(const uint16_t *p)
 #endif
 }
 
+/* Rounded to bf16, in the upper halves. */
+VEC_INLINE vec_int vec_round_bits(vec x)
+{
+	vec_int u = (vec_int)x, nan = (u & 0x7FFFFFFF) > 0x7F800000;
+	vec_int rounded = u + 0x7FFF + (u >> 16 & 1);
+
+	return ((nan & (u | 0x400000)) | (~nan & rounded)) & (int32_t)0xFFFF0000;
+}
+
+VEC_INLINE void vec_store_halves(uint16_t *p, vec x)
+{
+	vec_int bits = vec_round_bits(x);
+
+#if defined(__AVX512F__)
+	_mm256_storeu_si256((__m256i *)(void *)p,
+			    _mm512_cvtepi32_epi16(_mm512_srli_epi32((__m512i)bits, 16)));
+#elif defined(__AVX2__)
+	__m256i low = _mm256_srli_epi32((__m256i)bits, 16);
+	__m256i both = _mm256_permute4x64_epi64(_mm256_packus_epi32(low, low), 0x08);
+
+	_mm_storeu_si128((__m128i *)(void *)p, _mm256_castsi256_si128(both));
+#else
+	for (int i = 0; i < VEC_LANES; i++)
+		p[i] = (uint16_t)((uint32_t)bits[i] >> 16);
+#endif
+}
+
 VEC_INLINE void vec_store(float *p, vec x)
 {
 	*(vec_unaligned *)p = x;
@@ -102,6 +129,64 @@ VEC_INLINE void vec_store_part(float *p, vec x, int64_t n)
 	for (int64_t i = 0; i < n; i++)
 		p[i] = x[i];
 #endif
+}
+
+/* The same two for bf16. */
+VEC_INLINE vec vec_load_halves_part(const uint16_t *p, int64_t n, float other)
+{
+	vec x = vec_set(other);
+
+	if (n >= VEC_LANES)
+		return vec_load_halves(p);
+#if defined(__AVX512BW__) && defined(__AVX512VL__)
+	const __mmask16 mask = (__mmask16)((1u << n) - 1);
+	__m512i halves = _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(mask, p));
+
+	x = (vec)_mm512_mask_slli_epi32((__m512i)x, mask, halves, 16);
+#else
+	vec_int bits = (vec_int)x;
+
+	for (int64_t i = 0; i < n; i++)
+		bits[i] = (int32_t)((uint32_t)p[i] << 16);
+	x = (vec)bits;
+#endif
+	return x;
+}
+
+VEC_INLINE void vec_store_halves_part(uint16_t *p, vec x, int64_t n)
+{
+	if (n >= VEC_LANES) {
+		vec_store_halves(p, x);
+		return;
+	}
+#if defined(__AVX512BW__) && defined(__AVX512VL__)
+	_mm512_mask_cvtepi32_storeu_epi16(
+		p, (__mmask16)((1u << n) - 1),
+		_mm512_srli_epi32((__m512i)vec_round_bits(x), 16));
+#else
+	vec_int bits = vec_round_bits(x);
+
+	for (int64_t i = 0; i < n; i++)
+		p[i] = (uint16_t)((uint32_t)bits[i] >> 16);
+#endif
+}
+
+/*
+ * Element i of a row of either type, and n from there; half is a constant wherever these are
+ * inlined.
+ */
+VEC_INLINE vec vec_get(const void *row, int64_t i, int64_t n, float other, const bool half)
+{
+	return half ? vec_load_halves_part((const uint16_t *)row + i, n, other)
+		    : vec_load_part((const float *)row + i, n, other);
+}
+
+VEC_INLINE void vec_put(void *row, int64_t i, vec x, int64_t n, const bool half)
+{
+	if (half)
+		vec_store_halves_part((uint16_t *)row + i, x, n);
+	else
+		vec_store_part((float *)row + i, x, n);
 }
 
 /* where yes is all ones: a, where it is 0: b. */
