@@ -116,32 +116,60 @@ static void small_product(struct small s)
 
 /* ---- a head of a sentence ------------------------------------------------------------ */
 
-/* Rows of one side and columns of one head. */
+/* Rows of one side and columns of one head, as floats. */
 struct view {
 	float *data;
 	int64_t stride;
 };
 
-static struct view view_of(struct tensor t, int64_t row, int64_t col)
+/* The place in t of so many rows and columns. */
+static struct tensor part_of(struct tensor t, int64_t row, int64_t rows, int64_t col, int64_t cols)
 {
-	return (struct view){ cpu_row(t, row) + col, t.stride };
+	return tensor_columns(tensor_rows(t, row, rows), col, cols);
+}
+
+static void copy_in(float *to, int64_t stride, struct tensor from)
+{
+	for (int64_t r = 0; r < from.rows; r++, to += stride) {
+		const void *row = cpu_any_row(from, r);
+
+		if (cpu_is_half(from))
+			for (int64_t c = 0; c < from.cols; c += VEC_LANES)
+				vec_store(to + c, vec_get(row, c, from.cols - c, 0, true));
+		else
+			memcpy(to, row, (size_t)from.cols * sizeof(*to));
+		for (int64_t c = from.cols; c < stride; c++)
+			to[c] = 0;
+	}
 }
 
 /*
- * The same with rows that may be read to the end of their last vector: in place, or a copy in room
- * (rows, WHOLE(cols)).
+ * Rows that may be read to the end of their last vector: x itself, or a copy in room (rows,
+ * WHOLE(cols)).
  */
-static struct view view_padded(struct view x, int64_t rows, int64_t cols, float *room)
+static struct view bring(struct tensor x, float *room)
 {
-	int64_t stride = WHOLE(cols);
+	int64_t stride = WHOLE(x.cols);
 
-	if (cols % VEC_LANES == 0)
-		return x;
-	for (int64_t r = 0; r < rows; r++) {
-		memcpy(room + r * stride, x.data + r * x.stride, (size_t)cols * sizeof(*room));
-		memset(room + r * stride + cols, 0, (size_t)(stride - cols) * sizeof(*room));
-	}
+	if (!cpu_is_half(x) && x.cols % VEC_LANES == 0)
+		return (struct view){ x.data, x.stride };
+	copy_in(room, stride, x);
 	return (struct view){ room, stride };
+}
+
+/* Where results for x are made: in x, or in room, from where put_back() rounds them. */
+static struct view result_of(struct tensor x, float *room)
+{
+	return cpu_is_half(x) ? (struct view){ room, WHOLE(x.cols) }
+			      : (struct view){ x.data, x.stride };
+}
+
+static void put_back(struct tensor x, struct view from)
+{
+	for (int64_t r = 0; cpu_is_half(x) && r < x.rows; r++)
+		for (int64_t c = 0; c < x.cols; c += VEC_LANES)
+			vec_put(cpu_any_row(x, r), c, vec_load(from.data + r * from.stride + c),
+				x.cols - c, true);
 }
 
 /* x (rows, cols) as to (cols, stride), filled up with zeros to the end of the last vector. */
@@ -228,14 +256,15 @@ static int64_t longest(const int32_t *start, int32_t n)
 
 /* Scratch for one thread: where the pieces begin, in floats. */
 struct room {
-	float *k_transposed, *v_transposed, *k, *v; /* each WHOLE(n_k) x WHOLE(n_cols) at most */
-	float *q, *dout;				/* BLOCK_Q x WHOLE(n_cols) */
+	float *k_transposed, *v_transposed;	/* each WHOLE(n_k) x WHOLE(n_cols) at most */
+	float *k, *v, *dk, *dv;			/* the same */
+	float *q, *out, *dout, *dq;			/* BLOCK_Q x WHOLE(n_cols) */
 	float *scores, *dscores, *factors;		/* BLOCK_Q x WHOLE(n_k) */
 };
 
 static size_t room_floats(int64_t n_k, int64_t n_cols)
 {
-	return (size_t)(4 * WHOLE(n_k) * WHOLE(n_cols) + 2 * BLOCK_Q * WHOLE(n_cols) +
+	return (size_t)(6 * WHOLE(n_k) * WHOLE(n_cols) + 4 * BLOCK_Q * WHOLE(n_cols) +
 			3 * BLOCK_Q * WHOLE(n_k));
 }
 
@@ -243,14 +272,26 @@ static struct room room_at(float *p, int64_t n_k, int64_t n_cols)
 {
 	int64_t side = WHOLE(n_k) * WHOLE(n_cols), block = BLOCK_Q * WHOLE(n_cols),
 		table = BLOCK_Q * WHOLE(n_k);
+	float *blocks = p + 6 * side, *tables = blocks + 4 * block;
 
 	return (struct room){
-		.k_transposed = p, .v_transposed = p + side, .k = p + 2 * side, .v = p + 3 * side,
-		.q = p + 4 * side, .dout = p + 4 * side + block,
-		.scores = p + 4 * side + 2 * block,
-		.dscores = p + 4 * side + 2 * block + table,
-		.factors = p + 4 * side + 2 * block + 2 * table,
+		.k_transposed = p, .v_transposed = p + side,
+		.k = p + 2 * side, .v = p + 3 * side, .dk = p + 4 * side, .dv = p + 5 * side,
+		.q = blocks, .out = blocks + block, .dout = blocks + 2 * block,
+		.dq = blocks + 3 * block,
+		.scores = tables, .dscores = tables + table, .factors = tables + 2 * table,
 	};
+}
+
+/* All rows of keys, or n of the queries from first, of the head. */
+static struct tensor keys_of(struct tensor t, const struct head *h)
+{
+	return part_of(t, h->first_k, h->n_k, h->first_col, h->n_cols);
+}
+
+static struct tensor queries_of(struct tensor t, const struct head *h, int64_t first, int64_t n)
+{
+	return part_of(t, h->first_q + first, n, h->first_col, h->n_cols);
 }
 
 /* ---- forward ----------------------------------------------------------------------- */
@@ -294,15 +335,14 @@ struct forward {
 
 static void attend(const struct forward *f, const struct head *h, const struct room *room)
 {
-	struct view v = view_padded(view_of(f->v, h->first_k, h->first_col), h->n_k, h->n_cols,
-				    room->v);
+	struct view k = bring(keys_of(f->k, h), room->k), v = bring(keys_of(f->v, h), room->v);
 
-	transpose(room->k_transposed, h->stride, view_of(f->k, h->first_k, h->first_col), h->n_k,
-		  h->n_cols);
+	transpose(room->k_transposed, h->stride, k, h->n_k, h->n_cols);
 	for (int64_t first = 0; first < h->n_q; first += BLOCK_Q) {
 		int64_t n = MIN(BLOCK_Q, h->n_q - first), n_k = visible(h, first + n - 1);
-		struct view q = view_of(f->q, h->first_q + first, h->first_col);
-		struct view out = view_of(f->out, h->first_q + first, h->first_col);
+		struct tensor to = queries_of(f->out, h, first, n);
+		struct view q = bring(queries_of(f->q, h, first, n), room->q),
+			    out = result_of(to, room->out);
 
 		small_product((struct small){ room->scores, h->stride, q.data, q.stride, 1,
 					      room->k_transposed, h->stride, n, WHOLE(n_k),
@@ -316,6 +356,7 @@ static void attend(const struct forward *f, const struct head *h, const struct r
 				      visible(h, first + i));
 		small_product((struct small){ out.data, out.stride, room->scores, h->stride, 1,
 					      v.data, v.stride, n, h->n_cols, n_k, false });
+		put_back(to, out);
 	}
 }
 
@@ -327,10 +368,6 @@ void CPU(attention)(struct dev *d, struct tensor out, float *lse, struct tensor 
 	struct forward f = { .out = out, .q = q, .k = k, .v = v, .lse = lse, .shape = shape };
 	float *scratch;
 
-	if ((out.dtype | q.dtype | k.dtype | v.dtype) != DTYPE_F32) {
-		ref_attention(NULL, out, lse, q, k, v, shape, drop);
-		return;
-	}
 	scratch = cpu_scratch(d, CPU_SCRATCH_THREADS, (size_t)d->threads,
 			      floats * sizeof(*scratch));
 	if (!scratch)
@@ -387,13 +424,31 @@ static float dot(const float *a, const float *b, int64_t n)
 	return vec_sum(sum);
 }
 
-/* Weights and gradients of the scores of n queries from first, into room. */
-static void block_grad(const struct backward *b, const struct head *h, const struct room *room,
-		       int64_t first, int64_t n)
+/* What a block of n queries from first is. */
+struct block {
+	struct view q, dout, out;
+	int64_t first, n;
+};
+
+static struct block block_at(const struct backward *b, const struct head *h,
+			     const struct room *room, int64_t first)
 {
-	int64_t n_k = visible(h, first + n - 1), row = h->first_q + first;
-	struct view q = view_of(b->q, row, h->first_col),
-		    dout = view_of(b->dout, row, h->first_col);
+	int64_t n = MIN(BLOCK_Q, h->n_q - first);
+
+	return (struct block){
+		.q = bring(queries_of(b->q, h, first, n), room->q),
+		.dout = bring(queries_of(b->dout, h, first, n), room->dout),
+		.out = bring(queries_of(b->out, h, first, n), room->out),
+		.first = first, .n = n,
+	};
+}
+
+/* Weights and gradients of the scores of a block's queries, into room. */
+static void block_grad(const struct backward *b, const struct head *h, const struct room *room,
+		       const struct block *at)
+{
+	const struct view q = at->q, dout = at->dout, out = at->out;
+	int64_t n = at->n, n_k = visible(h, at->first + n - 1), row = h->first_q + at->first;
 
 	small_product((struct small){ room->scores, h->stride, q.data, q.stride, 1,
 				      room->k_transposed, h->stride, n, WHOLE(n_k), h->n_cols,
@@ -402,46 +457,43 @@ static void block_grad(const struct backward *b, const struct head *h, const str
 				      room->v_transposed, h->stride, n, WHOLE(n_k), h->n_cols,
 				      false });
 	if (!b->mask.ones)
-		head_mask(h, &b->mask, room->factors, first, n);
+		head_mask(h, &b->mask, room->factors, at->first, n);
 	for (int64_t i = 0; i < n; i++)
 		weigh_grad(h, room->scores + i * h->stride, room->dscores + i * h->stride,
 			   b->mask.ones ? NULL : room->factors + i * h->stride,
-			   visible(h, first + i), b->lse[(row + i) * h->count + h->index],
-			   dot(dout.data + i * dout.stride, cpu_row(b->out, row + i) + h->first_col,
-			       h->n_cols));
+			   visible(h, at->first + i), b->lse[(row + i) * h->count + h->index],
+			   dot(dout.data + i * dout.stride, out.data + i * out.stride, h->n_cols));
 }
 
 static void attend_grad(const struct backward *b, const struct head *h, const struct room *room)
 {
-	struct view k = view_of(b->k, h->first_k, h->first_col),
-		    v = view_of(b->v, h->first_k, h->first_col);
-	struct view dk = view_of(b->dk, h->first_k, h->first_col),
-		    dv = view_of(b->dv, h->first_k, h->first_col);
-	struct view k_padded = view_padded(k, h->n_k, h->n_cols, room->k);
+	struct tensor to_k = keys_of(b->dk, h), to_v = keys_of(b->dv, h);
+	struct view dk = result_of(to_k, room->dk), dv = result_of(to_v, room->dv);
+	struct view k = bring(keys_of(b->k, h), room->k), v = bring(keys_of(b->v, h), room->v);
 	int64_t first = 0;
 
 	transpose(room->k_transposed, h->stride, k, h->n_k, h->n_cols);
 	transpose(room->v_transposed, h->stride, v, h->n_k, h->n_cols);
 	do {	/* once even without queries, for then the gradients of the keys are zero */
-		int64_t n = MIN(BLOCK_Q, h->n_q - first), row = h->first_q + first;
-		struct view dq = view_of(b->dq, row, h->first_col);
-		struct view q = view_padded(view_of(b->q, row, h->first_col), n, h->n_cols,
-					    room->q);
-		struct view dout = view_padded(view_of(b->dout, row, h->first_col), n, h->n_cols,
-					       room->dout);
+		struct block at = block_at(b, h, room, first);
+		struct tensor to = queries_of(b->dq, h, first, at.n);
+		struct view dq = result_of(to, room->dq);
 
-		if (n > 0)
-			block_grad(b, h, room, first, n);
+		if (at.n > 0)
+			block_grad(b, h, room, &at);
 		small_product((struct small){ dq.data, dq.stride, room->dscores, h->stride, 1,
-					      k_padded.data, k_padded.stride, n, h->n_cols, h->n_k,
-					      false });
+					      k.data, k.stride, at.n, h->n_cols, h->n_k, false });
 		small_product((struct small){ dk.data, dk.stride, room->dscores, 1, h->stride,
-					      q.data, q.stride, h->n_k, h->n_cols, n, first > 0 });
-		small_product((struct small){ dv.data, dv.stride, room->scores, 1, h->stride,
-					      dout.data, dout.stride, h->n_k, h->n_cols, n,
+					      at.q.data, at.q.stride, h->n_k, h->n_cols, at.n,
 					      first > 0 });
+		small_product((struct small){ dv.data, dv.stride, room->scores, 1, h->stride,
+					      at.dout.data, at.dout.stride, h->n_k, h->n_cols, at.n,
+					      first > 0 });
+		put_back(to, dq);
 		first += BLOCK_Q;
 	} while (first < h->n_q);
+	put_back(to_k, dk);
+	put_back(to_v, dv);
 }
 
 void CPU(attention_grad)(struct dev *d, struct tensor dq, struct tensor dk, struct tensor dv,
@@ -463,11 +515,6 @@ void CPU(attention_grad)(struct dev *d, struct tensor dq, struct tensor dk, stru
 			      .shape = shape };
 	float *scratch;
 
-	if ((dq.dtype | dk.dtype | dv.dtype | dout.dtype | out.dtype | q.dtype | k.dtype |
-	     v.dtype) != DTYPE_F32) {
-		ref_attention_grad(NULL, dq, dk, dv, dout, out, lse, q, k, v, shape, drop);
-		return;
-	}
 	scratch = cpu_scratch(d, CPU_SCRATCH_THREADS, (size_t)d->threads,
 			      floats * sizeof(*scratch));
 	if (!scratch)

@@ -5,8 +5,12 @@
 #include "kernels/cpu_vec.h"
 #include "kernels/ref.h"
 
-static void norm_row(float *out, float *mean, float *rstd, const float *x, const float *scale,
-		     const float *shift, int64_t n)
+/*
+ * The residual stream is always of floats here; what comes from products and goes into them may be
+ * bf16. half says so, and is a constant wherever a row is inlined.
+ */
+VEC_INLINE void norm_row(void *out, float *mean, float *rstd, const float *x, const float *scale,
+			 const float *shift, int64_t n, const bool half)
 {
 	vec sum = vec_set(0), squares = vec_set(0);
 	float m, r;
@@ -20,8 +24,12 @@ static void norm_row(float *out, float *mean, float *rstd, const float *x, const
 		squares += away * away;
 	}
 	r = 1 / sqrtf(vec_sum(squares) / (float)n + NORM_EPSILON);
-	for (int64_t c = 0; c < n; c++)
-		out[c] = (x[c] - m) * r * scale[c] + shift[c];
+	for (int64_t c = 0; c < n; c += VEC_LANES)
+		vec_put(out, c,
+			(vec_load_part(x + c, n - c, 0) - m) * r *
+					vec_load_part(scale + c, n - c, 0) +
+				vec_load_part(shift + c, n - c, 0),
+			n - c, half);
 	*mean = m;
 	*rstd = r;
 }
@@ -32,19 +40,27 @@ struct norming {
 	const float *scale, *shift;
 };
 
+VEC_INLINE void norm_some(const struct norming *n, int64_t first, int64_t last, const bool half)
+{
+	for (int64_t t = first; t < last; t++)
+		norm_row(cpu_any_row(n->out, t), n->mean + t, n->rstd + t, cpu_row(n->x, t),
+			 n->scale, n->shift, n->x.cols, half);
+}
+
 static void norm_rows(const void *context, int64_t first, int64_t last)
 {
 	const struct norming *n = context;
 
-	for (int64_t t = first; t < last; t++)
-		norm_row(cpu_row(n->out, t), n->mean + t, n->rstd + t, cpu_row(n->x, t), n->scale,
-			 n->shift, n->x.cols);
+	if (cpu_is_half(n->out))
+		norm_some(n, first, last, true);
+	else
+		norm_some(n, first, last, false);
 }
 
 void CPU(norm)(struct dev *d, struct tensor out, float *mean, float *rstd, struct tensor x,
 	       const float *scale, const float *shift)
 {
-	if ((out.dtype | x.dtype) != DTYPE_F32) {
+	if (x.dtype != DTYPE_F32) {
 		ref_norm(NULL, out, mean, rstd, x, scale, shift);
 		return;
 	}
@@ -52,20 +68,23 @@ void CPU(norm)(struct dev *d, struct tensor out, float *mean, float *rstd, struc
 		 &(struct norming){ out, x, mean, rstd, scale, shift });
 }
 
-static void sum_row(float *sum, const float *residual, const float *branch, const float *bias,
-		    struct mask *m, uint64_t first, int64_t cols)
+VEC_INLINE void sum_row(float *sum, const float *residual, const void *branch, const float *bias,
+			struct mask *m, uint64_t first, int64_t cols, const bool half)
 {
 	for (int64_t c = 0; c < cols; c += MASK_CHUNK) {
-		int64_t n = MIN(MASK_CHUNK, cols - c);
-		const float *factor = mask_row(m, first + (uint64_t)c, n);
+		int64_t end = MIN(c + MASK_CHUNK, cols);
+		const float *factor = mask_row(m, first + (uint64_t)c, end - c);
 
-		if (bias)
-			for (int64_t i = 0; i < n; i++)
-				sum[c + i] = residual[c + i] +
-					     (branch[c + i] + bias[c + i]) * factor[i];
-		else
-			for (int64_t i = 0; i < n; i++)
-				sum[c + i] = residual[c + i] + branch[c + i] * factor[i];
+		for (int64_t i = c; i < end; i += VEC_LANES) {
+			vec x = vec_get(branch, i, end - i, 0, half);
+
+			if (bias)
+				x += vec_load_part(bias + i, end - i, 0);
+			vec_store_part(sum + i,
+				       vec_load_part(residual + i, end - i, 0) +
+					       x * vec_load_part(factor + i - c, end - i, 0),
+				       end - i);
+		}
 	}
 }
 
@@ -83,9 +102,17 @@ static void add_rows(const void *context, int64_t first, int64_t last)
 	struct mask m;
 
 	mask_init(&m, a->drop);
-	for (int64_t t = first; t < last; t++)
-		sum_row(cpu_row(sum, t), cpu_row(a->residual, t), cpu_row(a->branch, t), a->bias,
-			&m, (uint64_t)(t * sum.cols), sum.cols);
+	for (int64_t t = first; t < last; t++) {
+		float *to = cpu_row(sum, t);
+		const float *residual = cpu_row(a->residual, t);
+		const void *branch = cpu_any_row(a->branch, t);
+		uint64_t at = (uint64_t)(t * sum.cols);
+
+		if (cpu_is_half(a->branch))
+			sum_row(to, residual, branch, a->bias, &m, at, sum.cols, true);
+		else
+			sum_row(to, residual, branch, a->bias, &m, at, sum.cols, false);
+	}
 	norm_rows(&a->norm, first, last);
 }
 
@@ -93,7 +120,7 @@ void CPU(add_norm)(struct dev *d, struct tensor sum, struct tensor out, float *m
 		   struct tensor residual, struct tensor branch, const float *bias,
 		   const float *scale, const float *shift, struct dropout drop)
 {
-	if ((sum.dtype | out.dtype | residual.dtype | branch.dtype) != DTYPE_F32) {
+	if ((sum.dtype | residual.dtype) != DTYPE_F32) {
 		ref_add_norm(NULL, sum, out, mean, rstd, residual, branch, bias, scale, shift,
 			     drop);
 		return;
@@ -110,18 +137,19 @@ void CPU(add_norm)(struct dev *d, struct tensor sum, struct tensor out, float *m
  */
 struct row_grad {
 	float *dx, *dscale, *dshift;
-	const float *dout, *x, *scale;
+	const void *dout;
+	const float *x, *scale;
 	float mean, rstd;
 	bool accumulate;
 };
 
-static void norm_row_grad(struct row_grad r, int64_t n)
+VEC_INLINE void norm_row_grad(struct row_grad r, int64_t n, const bool half)
 {
 	vec g_sum = vec_set(0), gn_sum = vec_set(0);
 	float g_mean, gn_mean;
 
 	for (int64_t c = 0; c < n; c += VEC_LANES) {
-		vec dout = vec_load_part(r.dout + c, n - c, 0),
+		vec dout = vec_get(r.dout, c, n - c, 0, half),
 		    g = dout * vec_load_part(r.scale + c, n - c, 0);
 		vec normed = (vec_load_part(r.x + c, n - c, 0) - r.mean) * r.rstd;
 
@@ -134,7 +162,8 @@ static void norm_row_grad(struct row_grad r, int64_t n)
 	g_mean = vec_sum(g_sum) / (float)n;
 	gn_mean = vec_sum(gn_sum) / (float)n;
 	for (int64_t c = 0; c < n; c += VEC_LANES) {
-		vec g = vec_load_part(r.dout + c, n - c, 0) * vec_load_part(r.scale + c, n - c, 0);
+		vec g = vec_get(r.dout, c, n - c, 0, half) *
+			vec_load_part(r.scale + c, n - c, 0);
 		vec normed = (vec_load_part(r.x + c, n - c, 0) - r.mean) * r.rstd;
 		vec dx = r.rstd * (g - g_mean - normed * gn_mean);
 
@@ -144,18 +173,19 @@ static void norm_row_grad(struct row_grad r, int64_t n)
 }
 
 /* dbranch = dropout'(dsum); dbias +=. */
-static void branch_row_grad(float *dbranch, float *dbias, const float *dsum, struct mask *m,
-			    uint64_t first, int64_t cols)
+VEC_INLINE void branch_row_grad(void *dbranch, float *dbias, const float *dsum, struct mask *m,
+				uint64_t first, int64_t cols, const bool half)
 {
 	for (int64_t c = 0; c < cols; c += MASK_CHUNK) {
-		int64_t n = MIN(MASK_CHUNK, cols - c);
-		const float *factor = mask_row(m, first + (uint64_t)c, n);
+		int64_t end = MIN(c + MASK_CHUNK, cols);
+		const float *factor = mask_row(m, first + (uint64_t)c, end - c);
 
-		for (int64_t i = c; i < c + n; i++) {
-			float g = dsum[i] * factor[i - c];
+		for (int64_t i = c; i < end; i += VEC_LANES) {
+			vec g = vec_load_part(dsum + i, end - i, 0) *
+				vec_load_part(factor + i - c, end - i, 0);
 
-			dbranch[i] = g;
-			dbias[i] += g;
+			vec_put(dbranch, i, g, end - i, half);
+			vec_store_part(dbias + i, vec_load_part(dbias + i, end - i, 0) + g, end - i);
 		}
 	}
 }
@@ -180,13 +210,24 @@ static void part_grad(const struct grads *g, float *sums, int64_t first, int64_t
 	if (g->dbranch.data)
 		mask_init(&m, g->drop);
 	for (int64_t t = first; t < last; t++) {
-		norm_row_grad((struct row_grad){ cpu_row(g->dx, t), sums, sums + n,
-						 cpu_row(g->dout, t), cpu_row(g->x, t), g->scale,
-						 g->mean[t], g->rstd[t], g->accumulate },
-			      n);
-		if (g->dbranch.data)
-			branch_row_grad(cpu_row(g->dbranch, t), sums + 2 * n, cpu_row(g->dx, t), &m,
-					(uint64_t)(t * n), n);
+		const struct row_grad row = {
+			cpu_row(g->dx, t), sums, sums + n, cpu_any_row(g->dout, t),
+			cpu_row(g->x, t), g->scale, g->mean[t], g->rstd[t], g->accumulate
+		};
+		uint64_t at = (uint64_t)(t * n);
+
+		if (cpu_is_half(g->dout))
+			norm_row_grad(row, n, true);
+		else
+			norm_row_grad(row, n, false);
+		if (!g->dbranch.data)
+			continue;
+		if (cpu_is_half(g->dbranch))
+			branch_row_grad(cpu_any_row(g->dbranch, t), sums + 2 * n, row.dx, &m, at, n,
+					true);
+		else
+			branch_row_grad(cpu_any_row(g->dbranch, t), sums + 2 * n, row.dx, &m, at, n,
+					false);
 	}
 }
 
@@ -212,7 +253,7 @@ void CPU(norm_grad)(struct dev *d, struct tensor dx, float *dscale, float *dshif
 		    struct tensor dout, struct tensor x, const float *mean, const float *rstd,
 		    const float *scale, bool accumulate)
 {
-	if ((dx.dtype | dout.dtype | x.dtype) != DTYPE_F32)
+	if ((dx.dtype | x.dtype) != DTYPE_F32)
 		ref_norm_grad(NULL, dx, dscale, dshift, dout, x, mean, rstd, scale, accumulate);
 	else
 		all_grads(d, &(struct grads){ .dx = dx,
@@ -231,7 +272,7 @@ void CPU(add_norm_grad)(struct dev *d, struct tensor dsum, struct tensor dbranch
 			const float *mean, const float *rstd, const float *scale,
 			struct dropout drop)
 {
-	if ((dsum.dtype | dbranch.dtype | dout.dtype | sum.dtype) != DTYPE_F32)
+	if ((dsum.dtype | sum.dtype) != DTYPE_F32)
 		ref_add_norm_grad(NULL, dsum, dbranch, dbias, dscale, dshift, dout, sum, mean, rstd,
 				  scale, drop);
 	else

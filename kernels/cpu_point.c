@@ -124,12 +124,20 @@ void CPU(embed_grad)(struct dev *d, struct tensor dtable, struct tensor dout, co
 
 /* ---- relu ---------------------------------------------------------------------- */
 
+/* n elements from x on; half is a constant wherever this is inlined. */
+VEC_INLINE void relu_some(void *x, const float *bias, const float *factor, int64_t n,
+			  const bool half)
+{
+	for (int64_t i = 0; i < n; i += VEC_LANES) {
+		vec y = vec_get(x, i, n - i, 0, half) + vec_load_part(bias + i, n - i, 0);
+
+		vec_put(x, i, vec_max(y, vec_set(0)) * vec_load_part(factor + i, n - i, 0), n - i,
+			half);
+	}
+}
+
 void CPU(relu_dropout)(struct dev *d, struct tensor x, const float *bias, struct dropout drop)
 {
-	if (x.dtype != DTYPE_F32) {
-		ref_relu_dropout(NULL, x, bias, drop);
-		return;
-	}
 #pragma omp parallel num_threads(cpu_threads(d, x.rows * x.cols))
 	{
 		struct mask m;
@@ -138,30 +146,27 @@ void CPU(relu_dropout)(struct dev *d, struct tensor x, const float *bias, struct
 #pragma omp for schedule(static)
 		for (int64_t t = 0; t < x.rows; t++) {
 			for (int64_t c = 0; c < x.cols; c += MASK_CHUNK) {
-				int64_t n = MIN(MASK_CHUNK, x.cols - c), i = 0;
-				float *to = cpu_row(x, t) + c;
-				const float *b = bias + c,
-					    *factor = mask_row(&m, (uint64_t)(t * x.cols + c), n);
+				int64_t n = MIN(MASK_CHUNK, x.cols - c);
+				const float *factor = mask_row(&m, (uint64_t)(t * x.cols + c), n);
+				void *to = cpu_any_row(tensor_columns(x, c, n), t);
 
-				for (; i + VEC_LANES <= n; i += VEC_LANES)
-					vec_store(to + i,
-						  vec_max(vec_load(to + i) + vec_load(b + i),
-							  vec_set(0)) *
-							  vec_load(factor + i));
-				for (; i < n; i++)
-					to[i] = to[i] + b[i] > 0 ? (to[i] + b[i]) * factor[i] : 0;
+				if (cpu_is_half(x))
+					relu_some(to, bias + c, factor, n, true);
+				else
+					relu_some(to, bias + c, factor, n, false);
 			}
 		}
 	}
 }
 
-static void relu_row_grad(float *g, const float *y, float *sum, float scale, int64_t n)
+VEC_INLINE void relu_row_grad(void *g, const void *y, float *sum, float scale, int64_t n,
+			      const bool half)
 {
 	for (int64_t c = 0; c < n; c += VEC_LANES) {
-		vec passed = vec_load_part(g + c, n - c, 0) * scale;
+		vec passed = vec_get(g, c, n - c, 0, half) * scale;
 
-		passed = vec_choose(vec_load_part(y + c, n - c, 0) > 0, passed, vec_set(0));
-		vec_store_part(g + c, passed, n - c);
+		passed = vec_choose(vec_get(y, c, n - c, 0, half) > 0, passed, vec_set(0));
+		vec_put(g, c, passed, n - c, half);
 		vec_store_part(sum + c, vec_load_part(sum + c, n - c, 0) + passed, n - c);
 	}
 }
@@ -173,7 +178,7 @@ void CPU(relu_dropout_grad)(struct dev *d, struct tensor dx, float *dbias, struc
 	int64_t part_rows = cpu_part_rows(dx.rows), n_parts = CEIL_DIV(dx.rows, part_rows);
 	float *sums;
 
-	if ((dx.dtype | y.dtype) != DTYPE_F32) {
+	if (dx.dtype != y.dtype) {
 		ref_relu_dropout_grad(NULL, dx, dbias, y, drop);
 		return;
 	}
@@ -185,8 +190,14 @@ void CPU(relu_dropout_grad)(struct dev *d, struct tensor dx, float *dbias, struc
 		float *sum = sums + p * dx.cols;
 
 		memset(sum, 0, (size_t)dx.cols * sizeof(*sum));
-		for (int64_t t = p * part_rows; t < MIN((p + 1) * part_rows, dx.rows); t++)
-			relu_row_grad(cpu_row(dx, t), cpu_row(y, t), sum, scale, dx.cols);
+		for (int64_t t = p * part_rows; t < MIN((p + 1) * part_rows, dx.rows); t++) {
+			void *to = cpu_any_row(dx, t), *from = cpu_any_row(y, t);
+
+			if (cpu_is_half(dx))
+				relu_row_grad(to, from, sum, scale, dx.cols, true);
+			else
+				relu_row_grad(to, from, sum, scale, dx.cols, false);
+		}
 	}
 	vec_add_parts(dbias, sums, n_parts, dx.cols, dx.cols);
 }
