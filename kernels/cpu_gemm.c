@@ -40,13 +40,22 @@ struct panels {
 	bool by_row;		/* a's layout: row after row, else PANEL_M rows for each k */
 };
 
-typedef void tile_function(float *to, int64_t stride, const struct panels *p, bool add);
+/* Where a tile goes, and what it is added to. */
+struct corner {
+	const float *from;	/* or NULL */
+	void *to;
+	int64_t stride, to_stride;	/* of from, of to */
+	bool half;			/* to is bf16 */
+};
+
+typedef void tile_function(const struct corner *at, const struct panels *p);
 
 #define TILE_NAME tile_floats
 #define TILE_TARGET
 #define TILE_VEC vec
 #define TILE_UNIT float
 #define TILE_MULTIPLY(sum, x, y) ((sum) + (x) * (y))
+#define TILE_STORE_HALVES(p, x) vec_store_halves(p, x)
 #include "kernels/cpu_gemm_tile.h"
 
 #if defined(__AVX512F__)
@@ -57,6 +66,8 @@ typedef void tile_function(float *to, int64_t stride, const struct panels *p, bo
 #define TILE_VEC vec_int
 #define TILE_UNIT int32_t
 #define TILE_MULTIPLY(sum, x, y) (vec)_mm512_dpbf16_ps((__m512)(sum), (__m512bh)(x), (__m512bh)(y))
+#define TILE_STORE_HALVES(p, x)                                                                    \
+	_mm256_storeu_si256((__m256i *)(void *)(p), (__m256i)_mm512_cvtneps_pbh((__m512)(x)))
 #include "kernels/cpu_gemm_tile.h"
 
 static bool machine_has_pairs(void)
@@ -367,8 +378,7 @@ static struct pass pass_at(const struct product *p, int64_t k, int64_t n_k)
 		.add = p->accumulate || !first,
 	};
 
-	pass.direct = pass.to.dtype == DTYPE_F32 &&
-		      (!pass.add || pass.from.data == pass.to.data);
+	pass.direct = !pass.add || !cpu_is_half(pass.from);
 	return pass;
 }
 
@@ -393,14 +403,14 @@ static void pack_b(const struct product *p, float *to, int64_t first, int64_t n,
 				    PANEL_N);
 }
 
-/* A tile at the edge, or of bf16: through a whole one. */
+/* A tile at the edge, or that is added to bf16: through a whole one. */
 static void edge_tile(const struct product *p, const struct panels *panels, int64_t row,
 		      int64_t col, const struct pass *pass)
 {
 	int64_t n_rows = MIN(PANEL_M, p->out.rows - row), n_cols = MIN(PANEL_N, p->out.cols - col);
 	float sums[PANEL_M * PANEL_N];
 
-	p->tile(sums, PANEL_N, panels, false);
+	p->tile(&(struct corner){ .to = sums, .to_stride = PANEL_N }, panels);
 	for (int64_t i = 0; i < n_rows; i++) {
 		const void *from = cpu_any_row(pass->from, row + i);
 		void *to = cpu_any_row(pass->to, row + i);
@@ -420,9 +430,15 @@ static void one_tile(const struct product *p, const float *a, const float *b,
 {
 	struct panels panels = { a, b, units(&p->a, pass->n_k), p->a_by_row };
 
+	struct corner at = {
+		.from = pass->add ? cpu_row(pass->from, row) + col : NULL,
+		.to = tensor_columns(tensor_rows(pass->to, row, 1), col, 1).data,
+		.stride = pass->from.stride, .to_stride = pass->to.stride,
+		.half = cpu_is_half(pass->to),
+	};
+
 	if (row + PANEL_M <= p->out.rows && col + PANEL_N <= p->out.cols && pass->direct)
-		p->tile((float *)pass->to.data + row * pass->to.stride + col, pass->to.stride,
-			&panels, pass->add);
+		p->tile(&at, &panels);
 	else
 		edge_tile(p, &panels, row, col, pass);
 }

@@ -7,12 +7,13 @@
  *	TILE_VEC	the type of a vector of units
  *	TILE_UNIT	the type of a unit: a float, or a pair of bf16 in 32 bits
  *	TILE_MULTIPLY(sum, x, y)	sum + x y in each lane
+ *	TILE_STORE_HALVES(p, x)	x rounded to bf16
  *
- * sums = a panel of a times a panel of b. The layouts of a differ: unit (row, k)
+ * to = from + a panel of a times a panel of b. The layouts of a differ: unit (row, k)
  * lies at a[row * row_step + k * k_step].
  */
 
-TILE_TARGET static void TILE_NAME(float *to, int64_t stride, const struct panels *p, bool add)
+TILE_TARGET static void TILE_NAME(const struct corner *at, const struct panels *p)
 {
 	const TILE_UNIT *a = (const TILE_UNIT *)p->a, *b = (const TILE_UNIT *)p->b;
 	const int64_t n_k = p->n_k;
@@ -43,12 +44,22 @@ TILE_TARGET static void TILE_NAME(float *to, int64_t stride, const struct panels
 				sum[i][v] = TILE_MULTIPLY(sum[i][v], a[i] - (TILE_VEC){ 0 }, y[v]);
 		}
 	}
-	VEC_UNROLL for (int i = 0; i < PANEL_M; i++) {
-		VEC_UNROLL for (int v = 0; v < TILE_VECS; v++) {
-			float *at = to + i * stride + v * VEC_LANES;
+	if (at->from)
+		VEC_UNROLL for (int i = 0; i < PANEL_M; i++)
+			VEC_UNROLL for (int v = 0; v < TILE_VECS; v++)
+				sum[i][v] += vec_load(at->from + i * at->stride + v * VEC_LANES);
+	if (at->half) {
+		uint16_t *to = at->to;
 
-			vec_store(at, add ? sum[i][v] + vec_load(at) : sum[i][v]);
-		}
+		VEC_UNROLL for (int i = 0; i < PANEL_M; i++)
+			VEC_UNROLL for (int v = 0; v < TILE_VECS; v++)
+				TILE_STORE_HALVES(to + i * at->to_stride + v * VEC_LANES, sum[i][v]);
+	} else {
+		float *to = at->to;
+
+		VEC_UNROLL for (int i = 0; i < PANEL_M; i++)
+			VEC_UNROLL for (int v = 0; v < TILE_VECS; v++)
+				vec_store(to + i * at->to_stride + v * VEC_LANES, sum[i][v]);
 	}
 }
 
@@ -57,3 +68,4 @@ TILE_TARGET static void TILE_NAME(float *to, int64_t stride, const struct panels
 #undef TILE_VEC
 #undef TILE_UNIT
 #undef TILE_MULTIPLY
+#undef TILE_STORE_HALVES

@@ -64,8 +64,7 @@ VEC_INLINE vec vec_load_halves(const uint16_t *p)
 /* Rounded to bf16, in the upper halves. */
 VEC_INLINE vec_int vec_round_bits(vec x)
 {
-	vec_int u = (vec_int)x, nan = (u & 0x7FFFFFFF) > 0x7F800000;
-	vec_int rounded = u + 0x7FFF + (u >> 16 & 1);
+	vec_int u = (vec_int)x, nan = x != x, rounded = u + 0x7FFF + (u >> 16 & 1);
 
 	return ((nan & (u | 0x400000)) | (~nan & rounded)) & (int32_t)0xFFFF0000;
 }

@@ -350,7 +350,9 @@ void model_free(struct model *m)
 static int reserve(struct model *m, int32_t tokens, int32_t sentences, enum model_use use,
 		   struct err *e)
 {
-	struct carve count = { 0 }, carve = { 0 };
+	const enum dtype dtype =
+		use == MODEL_USE_TRAIN && m->options.bf16 ? DTYPE_BF16 : DTYPE_F32;
+	struct carve count = { .dtype = dtype }, carve = { .dtype = dtype };
 
 	if (m->cap_tokens)
 		return err_set(e, ERR_INTERNAL, "the model's activations are reserved already");

@@ -27,7 +27,11 @@ static void product_grad(const struct pass *p, struct tensor din, struct tensor 
 
 static struct tensor wide(const struct pass *p, int64_t rows, int64_t cols)
 {
-	return tensor_f32(p->m->acts.wide.data, rows, cols);
+	struct tensor t = p->m->acts.wide;
+
+	t.rows = rows;
+	t.cols = t.stride = cols;
+	return t;
 }
 
 /* From dout of a point to dsum and the gradient of the branch that led to it. */

@@ -113,6 +113,7 @@ struct carve {
 	char *base;
 	size_t used;		/* bytes so far */
 	bool overflow;
+	enum dtype dtype;	/* of the activations that may be bf16 */
 };
 
 /* What the activations are for; each needs all that those before it need. */

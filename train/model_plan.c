@@ -44,19 +44,34 @@ static void *take(struct carve *c, int64_t n, size_t size)
 	return p;
 }
 
-static struct tensor take_tensor(struct carve *c, int64_t rows, int64_t cols)
+static struct tensor take_any(struct carve *c, int64_t rows, int64_t cols, enum dtype dtype)
 {
 	size_t n;
 
 	if (!mem_mul((size_t)rows, (size_t)cols, &n) || n > INT64_MAX)
 		c->overflow = true;
-	return tensor_f32(c->overflow ? NULL : take(c, rows * cols, sizeof(float)), rows, cols);
+	return (struct tensor){
+		.data = c->overflow ? NULL : take(c, rows * cols, dtype_bytes(dtype)),
+		.rows = rows, .cols = cols, .stride = cols, .dtype = dtype,
+	};
+}
+
+/* Always of floats. */
+static struct tensor take_floats(struct carve *c, int64_t rows, int64_t cols)
+{
+	return take_any(c, rows, cols, DTYPE_F32);
+}
+
+/* Of what products are made from, or make. */
+static struct tensor take_tensor(struct carve *c, int64_t rows, int64_t cols)
+{
+	return take_any(c, rows, cols, c->dtype);
 }
 
 static struct norm_point take_point(struct carve *c, int64_t tokens, int64_t d_model)
 {
 	return (struct norm_point){
-		.sum = take_tensor(c, tokens, d_model), .out = take_tensor(c, tokens, d_model),
+		.sum = take_floats(c, tokens, d_model), .out = take_tensor(c, tokens, d_model),
 		.mean = take(c, tokens, sizeof(float)), .rstd = take(c, tokens, sizeof(float)),
 	};
 }
@@ -117,17 +132,18 @@ bool model_acts_plan(struct model_acts *a, const struct model_shape *s, int32_t 
 	plan_stack(&a->encoder, s, tokens, false, training, c);
 	if (use != MODEL_USE_ENCODE)
 		plan_stack(&a->decoder, s, tokens, true, training, c);
-	a->memory_kv = take_tensor(c, tokens, memory + 16); /* rows in different cache sets */
+	/* a cache line more: rows in different cache sets */
+	a->memory_kv = take_tensor(c, tokens, memory + 64 / (int64_t)dtype_bytes(c->dtype));
 	a->memory_kv.cols = memory;
 	a->branch = take_tensor(c, tokens, D);
 	if (use == MODEL_USE_ENCODE)
 		return !c->overflow;
-	a->logits = take_tensor(c, MIN(tokens, MODEL_HEAD_ROWS), s->vocabulary);
-	a->losses = take_tensor(c, 2, tokens);
+	a->logits = take_floats(c, MIN(tokens, MODEL_HEAD_ROWS), s->vocabulary);
+	a->losses = take_floats(c, 2, tokens);
 	a->tally = take(c, 1, sizeof(*a->tally));
 	if (training) {
 		a->dmemory_kv = take_tensor(c, tokens, memory);
-		a->dsum = take_tensor(c, tokens, D);
+		a->dsum = take_floats(c, tokens, D);
 		a->dout = take_tensor(c, tokens, D);
 		a->wide = take_tensor(c, tokens, MAX(s->d_ff, 3 * D));
 	}
