@@ -11,16 +11,22 @@
 
 /* ---- how each op is called ---------------------------------------------------- */
 
-/* out (rows, cols), inner dimension third. */
+/*
+ * out (rows, cols), inner dimension third. With HALF_CACHE as in training: weights, and the
+ * gradients of weights, are floats.
+ */
 static void run_matmul(struct run *r, const struct op_case *c)
 {
 	struct matmul_how how = { c->flags & A_TRANSPOSED, c->flags & B_TRANSPOSED,
 				  c->flags & ACCUMULATE };
-	struct tensor out = run_tensor(r, how.accumulate ? CHANGED : OUTPUT, c->rows, c->cols);
-	struct tensor a = how.a_transposed ? run_tensor(r, INPUT, c->third, c->rows)
-					   : run_tensor(r, INPUT, c->rows, c->third);
-	struct tensor b = how.b_transposed ? run_tensor(r, INPUT, c->cols, c->third)
-					   : run_tensor(r, INPUT, c->third, c->cols);
+	const enum role role = how.accumulate ? CHANGED : OUTPUT;
+	struct tensor out = how.a_transposed ? run_tensor(r, role, c->rows, c->cols)
+					     : run_halves(r, role, c->rows, c->cols);
+	struct tensor a = how.a_transposed ? run_halves(r, INPUT, c->third, c->rows)
+					   : run_halves(r, INPUT, c->rows, c->third);
+	struct tensor b = how.b_transposed   ? run_tensor(r, INPUT, c->cols, c->third)
+			  : how.a_transposed ? run_halves(r, INPUT, c->third, c->cols)
+					     : run_tensor(r, INPUT, c->third, c->cols);
 
 	r->ops->matmul(r->dev, out, a, b, how);
 }
@@ -104,7 +110,7 @@ static void run_embed_grad(struct run *r, const struct op_case *c)
 
 static void run_norm(struct run *r, const struct op_case *c)
 {
-	struct tensor out = run_tensor(r, OUTPUT, c->rows, c->cols),
+	struct tensor out = run_halves(r, OUTPUT, c->rows, c->cols),
 		      x = run_tensor(r, INPUT, c->rows, c->cols);
 	float *mean = run_floats(r, OUTPUT, c->rows), *rstd = run_floats(r, OUTPUT, c->rows);
 
@@ -116,7 +122,7 @@ static void run_norm_grad(struct run *r, const struct op_case *c)
 {
 	bool accumulate = c->flags & ACCUMULATE;
 	struct tensor dx = run_tensor(r, accumulate ? CHANGED : OUTPUT, c->rows, c->cols);
-	struct tensor dout = run_tensor(r, INPUT, c->rows, c->cols),
+	struct tensor dout = run_halves(r, INPUT, c->rows, c->cols),
 		      x = run_tensor(r, INPUT, c->rows, c->cols);
 	float *dscale = run_floats(r, CHANGED, c->cols), *dshift = run_floats(r, CHANGED, c->cols);
 	float *mean = run_floats(r, INPUT, c->rows), *rstd = run_floats(r, INPUT, c->rows);
@@ -129,9 +135,9 @@ static void run_add_norm(struct run *r, const struct op_case *c)
 {
 	bool in_place = c->flags & IN_PLACE;
 	struct tensor sum = run_tensor(r, in_place ? CHANGED : OUTPUT, c->rows, c->cols);
-	struct tensor out = run_tensor(r, OUTPUT, c->rows, c->cols);
+	struct tensor out = run_halves(r, OUTPUT, c->rows, c->cols);
 	struct tensor residual = in_place ? sum : run_tensor(r, INPUT, c->rows, c->cols);
-	struct tensor branch = run_tensor(r, INPUT, c->rows, c->cols);
+	struct tensor branch = run_halves(r, INPUT, c->rows, c->cols);
 	float *mean = run_floats(r, OUTPUT, c->rows), *rstd = run_floats(r, OUTPUT, c->rows);
 	float *bias = c->flags & NO_BIAS ? NULL : run_floats(r, INPUT, c->cols);
 
@@ -143,8 +149,8 @@ static void run_add_norm(struct run *r, const struct op_case *c)
 static void run_add_norm_grad(struct run *r, const struct op_case *c)
 {
 	struct tensor dsum = run_tensor(r, CHANGED, c->rows, c->cols),
-		      dbranch = run_tensor(r, OUTPUT, c->rows, c->cols);
-	struct tensor dout = run_tensor(r, INPUT, c->rows, c->cols),
+		      dbranch = run_halves(r, OUTPUT, c->rows, c->cols);
+	struct tensor dout = run_halves(r, INPUT, c->rows, c->cols),
 		      sum = run_tensor(r, INPUT, c->rows, c->cols);
 	float *dbias = c->flags & NO_BIAS ? NULL : run_floats(r, CHANGED, c->cols);
 	float *dscale = run_floats(r, CHANGED, c->cols), *dshift = run_floats(r, CHANGED, c->cols);

@@ -27,7 +27,8 @@ enum case_flags {
 	IN_PLACE     = 1 << 7,
 	CAUSAL       = 1 << 8,
 	CROSS        = 1 << 9,	/* keys of another length than queries */
-	HALF_CACHE   = 1 << 11,	/* what is kept is bf16, the rest is not */
+	HALF_CACHE   = 1 << 11,	/* what is kept is bf16, the rest is not; of training: what
+				 * products read and make, beside a residual stream of floats */
 	ALIGNED      = 1 << 12,	/* everything begins at a multiple of 64 bytes */
 	COARSE       = 1 << 10,	/* only nine different numbers, so that many are equal */
 };

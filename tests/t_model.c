@@ -574,10 +574,13 @@ TEST(model_training_memory)
 				    .vocabulary = 32768,
 				    .real_vocabulary = 32768};
 	struct err e;
-	size_t small, large;
+	size_t small, large, halves;
 
-	check_err(model_training_bytes(&shape, 1024, 512, &small, &e), 0);
-	check_err(model_training_bytes(&shape, 4096, 2048, &large, &e), 0);
+	check_err(model_training_bytes(&shape, 1024, 512, false, &small, &e), 0);
+	check_err(model_training_bytes(&shape, 4096, 2048, false, &large, &e), 0);
+	check_err(model_training_bytes(&shape, 4096, 2048, true, &halves, &e), 0);
 	check(small > 4 * 4 * (size_t)60880896 && large > small);
 	check(large < (size_t)4 << 30);
+	/* weights, moments and the residual stream stay as they are */
+	check(halves < large - large / 5 && halves > large / 2);
 }

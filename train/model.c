@@ -347,11 +347,19 @@ void model_free(struct model *m)
 
 #define USUAL_SENTENCE 1024	/* tokens; for longer ones ops take more when they meet them */
 
+/*
+ * Training alone is long enough to gain by activations in bf16; evaluation and decoding keep all
+ * the bits that products give them.
+ */
+static enum dtype dtype_of_acts(enum model_use use, bool bf16)
+{
+	return use == MODEL_USE_TRAIN && bf16 ? DTYPE_BF16 : DTYPE_F32;
+}
+
 static int reserve(struct model *m, int32_t tokens, int32_t sentences, enum model_use use,
 		   struct err *e)
 {
-	const enum dtype dtype =
-		use == MODEL_USE_TRAIN && m->options.bf16 ? DTYPE_BF16 : DTYPE_F32;
+	const enum dtype dtype = dtype_of_acts(use, m->options.bf16);
 	struct carve count = { .dtype = dtype }, carve = { .dtype = dtype };
 
 	if (m->cap_tokens)
@@ -435,10 +443,10 @@ struct model *model_share(struct model *m, int32_t tokens, int32_t sentences, st
 }
 
 int model_training_bytes(const struct model_shape *shape, int32_t tokens, int32_t sentences,
-			 size_t *bytes, struct err *e)
+			 bool bf16, size_t *bytes, struct err *e)
 {
 	struct model_acts acts = { 0 };
-	struct carve count = { 0 };
+	struct carve count = { .dtype = dtype_of_acts(MODEL_USE_TRAIN, bf16) };
 	struct model_param *params = NULL;
 	size_t n_params, flat;
 	int64_t floats;

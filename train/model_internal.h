@@ -14,6 +14,13 @@
  * that the next sublayer reads. An encoder layer l has its sublayers between
  * points 2l, 2l+1, 2l+2; a decoder layer between 3l … 3l+3. What the last
  * point's norm gives is the output of the stack.
+ *
+ * Training with bf16 products keeps in bf16 what products read or make: norms' outputs, queries,
+ * keys, values and mixes, hidden layers, branches, and the gradients of all these. They would be
+ * rounded on their way into a product anyway, and the op that makes them still computes with
+ * floats. Floats stay: sum and dsum, to which every layer adds a little; logits, from which the
+ * loss and its gradient come; lse, mean, rstd, losses; weights, and their gradients, which are
+ * sums over all tokens.
  */
 #ifndef WERKBANK_TRAIN_MODEL_INTERNAL_H
 #define WERKBANK_TRAIN_MODEL_INTERNAL_H
