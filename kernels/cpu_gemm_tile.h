@@ -53,7 +53,8 @@ TILE_TARGET static void TILE_NAME(const struct corner *at, const struct panels *
 
 		VEC_UNROLL for (int i = 0; i < PANEL_M; i++)
 			VEC_UNROLL for (int v = 0; v < TILE_VECS; v++)
-				TILE_STORE_HALVES(to + i * at->to_stride + v * VEC_LANES, sum[i][v]);
+				TILE_STORE_HALVES(to + i * at->to_stride + v * VEC_LANES,
+						  sum[i][v]);
 	} else {
 		float *to = at->to;
 

@@ -185,7 +185,8 @@ VEC_INLINE void branch_row_grad(void *dbranch, float *dbias, const float *dsum, 
 				vec_load_part(factor + i - c, end - i, 0);
 
 			vec_put(dbranch, i, g, end - i, half);
-			vec_store_part(dbias + i, vec_load_part(dbias + i, end - i, 0) + g, end - i);
+			g += vec_load_part(dbias + i, end - i, 0);
+			vec_store_part(dbias + i, g, end - i);
 		}
 	}
 }
