@@ -366,7 +366,10 @@ template <enum access A, bool ADD> static __global__ void norm_grad_wide(struct 
 				     sum);
 }
 
-/* The sums over rows, column by column, of what the kernel above left. */
+/*
+ * The sums over rows, column by column, of what the kernel above left. dbranch may have been
+ * rounded, dx is what it was made from.
+ */
 template <bool ADD> static __global__ void norm_wide_sums(struct norm_grad_work w)
 {
 	const int64_t col = (int64_t)blockIdx.x * BLOCK + threadIdx.x;
@@ -382,7 +385,9 @@ template <bool ADD> static __global__ void norm_wide_sums(struct norm_grad_work 
 
 		total[SUM_SCALE] += g * (load1(w.x, row, col) - w.mean[row]) * w.rstd[row];
 		total[SUM_SHIFT] += g;
-		total[SUM_BIAS] += ADD ? load1(w.dbranch, row, col) : 0;
+		if (ADD && dropout_keep(w.drop.key, (uint64_t)(row * w.dx.cols + col),
+					w.drop.threshold))
+			total[SUM_BIAS] += load1(w.dx, row, col) * w.drop.scale;
 	}
 	for (int s = 0; s < (ADD ? SUM_COUNT : SUM_BIAS); s++)
 		part[s * w.dx.cols + col] = total[s];
