@@ -2,7 +2,8 @@
 # aarch64.sh - the same model translates the same on aarch64, which qemu plays: run it in a build folder,
 #	tests/peers/aarch64.sh FOLDER MODEL FILE
 # FOLDER is what share/packaging/aarch64.sh made, MODEL a model folder, FILE raw source text. Scores may differ by
-# 0.001 (sums are rounded in another order), with int8 by 0.01; of the translations none may.
+# 0.001 (sums are rounded in another order), with int8 by 0.02; of the translations none may. (An input of a product that
+# is rounded to the other int8 moves a score of -8.1 by 0.0103; int8 itself moved that one by 0.055.)
 set -eu
 folder=$1 model=$2 file=$3
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/werkbank-aarch64-XXXXXX")
@@ -15,7 +16,7 @@ for precision in fp32 int8; do
 		./werkbank-eval "$@" >"$tmp/here"
 		arm "$@" >"$tmp/there"
 		limit=0.001
-		[ $precision = fp32 ] || limit=0.01
+		[ $precision = fp32 ] || limit=0.02
 		paste "$tmp/here" "$tmp/there" | awk -F '\t' -v limit=$limit -v what="$precision beam $beam" '
 			{ n++; d = $1 - $3; if (d < 0) d = -d; if (d > worst) worst = d; if ($2 != $4) other++ }
 			END { printf "%s: %d lines, %d translated otherwise, scores differ by at most %.6f (may: %s)\n",
