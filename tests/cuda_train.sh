@@ -187,7 +187,7 @@ recipe other backend=cuda gpu=3
 says "a GPU that is not there" 69 'GPU 3 was asked for, and this host has 1' "$sim-train" _rank -q -C "$w" --run other
 says "the doctor" 0 'simulated GPU' "$sim-train" doctor -C "$w"
 
-# ranks, whose messages go by the memory of the host
+# ranks: "two" by NCCL, the others (a moving average, 2bit, local steps) by the memory of the host
 if command -v mpirun >/dev/null && "$sim-train" --version | grep -q 'with MPI'; then
 	# two RUN : on two GPUs of this host
 	two() {

@@ -21,6 +21,7 @@
 #include "share/base/paths.h"
 #include "share/base/proc.h"
 #include "share/base/util.h"
+#include "train/comm_nccl.h"
 #include "train/common/host_cpu.h"
 #include "train/common/host_gpu.h"
 
@@ -192,7 +193,15 @@ static void look_at_cuda(struct findings *all)
 {
 	struct finding *f = begin(all, "CUDA and NCCL");
 #if defined(HAVE_CUDA) && defined(HAVE_NCCL)
-	FOUND(f, "built in");
+	char text[120];
+
+	if (comm_nccl_find(text, sizeof(text))) {
+		FOUND(f, "built in, NCCL %s", text);
+	} else {
+		f->state = LIMITED;
+		FOUND(f, "built in, but %s", text);
+		ADVICE(f, "gradients of several GPUs go by the memory of hosts: install libnccl2");
+	}
 #elif defined(HAVE_CUDA)
 	f->state = LIMITED;
 	FOUND(f, "CUDA is built in, NCCL is not");

@@ -166,8 +166,12 @@ struct reduce_how average_moments_how(const struct reduce_how *weights);
 /*
  * trainer_mirror.c: messages between ranks begin and end in the memory of the host. Where a GPU
  * computes, arenas pass through t->mirror, one arena of the host that there is with several ranks
- * alone; else these functions copy nothing.
+ * alone; else these functions copy nothing. Gradients and pieces of weights do not where NCCL connects the
+ * GPUs, which mirror_connect() tries after the model is open: not yet with local steps, a moving average, 2bit
+ * and 1bit.
  */
+int  mirror_connect(struct trainer *t, struct err *e);
+float *mirror_of_gradients(struct trainer *t);	/* what is reduced: the arena itself, or t->mirror */
 int  mirror_open(struct trainer *t, struct err *e);
 void mirror_close(struct trainer *t);
 size_t mirror_memory(const struct trainer *t, bool own_memory);	/* bytes on the host, of one rank */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "share/base/mem.h"
+#include "train/comm_nccl.h"
 
 int mirror_open(struct trainer *t, struct err *e)
 {
@@ -26,6 +27,37 @@ void mirror_close(struct trainer *t)
 size_t mirror_memory(const struct trainer *t, bool own_memory)
 {
 	return t->comm->size > 1 && own_memory ? t->reduce_how.buckets.floats * sizeof(float) : 0;
+}
+
+int mirror_connect(struct trainer *t, struct err *e)
+{
+	const struct ops *o = model_get_ops(t->model);
+	const struct conf *c = t->conf;
+
+	if (t->comm->size == 1 || !o->open_queue || c->local_steps > 1 || c->ema > 0 ||
+	    compress_feeds_back(t->reduce_how.wire))
+		return 0;
+	if (!comm_nccl_open(t->comm, e)) {
+		t->reduce_how.ops = o;
+		t->reduce_how.dev = model_get_dev(t->model);
+		return 0;
+	}
+	if (e->code != ERR_UNAVAILABLE)
+		return e->code;
+	report_event(t, "info", "gradients go by way of the hosts' memory: %s", e->text);
+	e->code = 0;
+	return 0;
+}
+
+/* Do gradients pass through the mirror? */
+static bool is_between(const struct trainer *t)
+{
+	return !arena_is_host(t->model) && !t->reduce_how.dev;
+}
+
+float *mirror_of_gradients(struct trainer *t)
+{
+	return t->reduce_how.dev ? model_grad_arena(t->model) : t->mirror;
 }
 
 int mirror_broadcast(struct trainer *t, float *arena, struct err *e)
@@ -56,7 +88,7 @@ static void take_own(struct trainer *t, const float *arena)
 
 int mirror_spread(struct trainer *t, float *arena, struct err *e)
 {
-	if (arena_is_host(t->model))
+	if (!is_between(t))
 		return reduce_spread(t->reduce, arena, e);
 	take_own(t, arena);
 	if (reduce_spread(t->reduce, t->mirror, e))
@@ -71,7 +103,7 @@ void mirror_take_gradients(struct trainer *t)
 	const struct buckets *b = &t->reduce_how.buckets;
 	const float *arena = model_grad_arena(t->model);
 
-	for (size_t i = 0; i < b->count && !arena_is_host(t->model); i++) {
+	for (size_t i = 0; i < b->count && is_between(t); i++) {
 		const struct range r = buckets_at(b, i);
 
 		(void)arena_look(t->model, arena + r.at, t->mirror + r.at, r.n);
@@ -84,7 +116,7 @@ void mirror_put_gradients(struct trainer *t)
 	const struct buckets *b = &t->reduce_how.buckets;
 	float *arena = model_grad_arena(t->model);
 
-	for (size_t i = 0; i < b->count && !arena_is_host(t->model); i++) {
+	for (size_t i = 0; i < b->count && is_between(t); i++) {
 		const struct range r = t->reduce_how.shards ? buckets_piece(b, i, t->comm->rank)
 							    : buckets_at(b, i);
 

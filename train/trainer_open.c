@@ -205,7 +205,8 @@ static int open_model(struct trainer *t, struct err *e)
 	t->model = model_new(shape, ops, &options, e);
 	if (!t->model || model_reserve_training(t->model, tokens, sentences, e) ||
 	    adam_open(&t->adam, t->model, c->beta1, c->beta2, c->epsilon, e) ||
-	    mirror_open(t, e) || open_reduction(t, e) || batch_alloc(&t->batch, sentences, tokens, e))
+	    mirror_open(t, e) || mirror_connect(t, e) || open_reduction(t, e) ||
+	    batch_alloc(&t->batch, sentences, tokens, e))
 		return e->code;
 	t->sched = (struct sched){
 		.factor = c->learning_rate, .warmup = c->warmup, .d_model = shape->d_model};

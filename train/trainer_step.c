@@ -32,7 +32,8 @@ static int micro_batch(struct trainer *t, struct model_how *how, bool last, doub
 	t->loaded = false;
 	loaded = clock_mono_s();
 	at_phase(t, PULSE_COMPUTE);
-	if (last && reduces_gradients(t) && t->conf->overlap_reduce && arena_is_host(t->model)) {
+	if (last && reduces_gradients(t) && t->conf->overlap_reduce &&
+	    mirror_of_gradients(t) == model_grad_arena(t->model)) {
 		how->ready = on_ready;
 		how->ready_arg = t->reduce;
 	}
@@ -293,7 +294,10 @@ static int optimize(struct trainer *t, double sums[N_SUMS], struct err *e)
 	rc = update_together(t, how, sums, e);
 	if (!rc)
 		rc = model_get_ops(t->model)->sync(model_get_dev(t->model), e);
+	if (!rc)
+		rc = t->comm->check(t->comm, e);	/* sums of a lost rank are none */
 	t->times.update += clock_mono_s() - begun;
+	t->times.exposed += reduce_take_exposed(t->reduce);
 	return rc;
 }
 
@@ -320,7 +324,7 @@ int trainer_step(struct trainer *t, struct err *e)
 		profile_pause(t->profile, false);
 	o->zero(model_get_dev(t->model), grads, (size_t)model_floats(t->model) * sizeof(float));
 	if (reduces_gradients(t))
-		reduce_begin(t->reduce, t->mirror);
+		reduce_begin(t->reduce, mirror_of_gradients(t));
 	if (accumulate(t, t->state.loader_position, sums, e) || reduce_step(t, sums, e) ||
 	    optimize(t, sums, e))
 		return e->code;
