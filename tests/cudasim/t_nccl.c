@@ -208,7 +208,8 @@ static void compare_reductions(int ranks, int on_host, enum wire w, bool shards,
 {
 	float (*all)[FLOATS] = ranks_memory(2 * MOST_RANKS * sizeof(*all));
 	struct reduction t = {
-		.how = { .buckets = buckets_make(FLOATS, 0.01, ranks), .wire = w, .shards = shards },
+		.how = {.buckets = buckets_make(FLOATS, 0.01, ranks), .wire = w,
+			.shards = shards},
 		.seed = (uint64_t)(ranks * 100 + (int)w * 10 + shards), .result = all,
 	};
 	static float x[FLOATS], size[FLOATS];
@@ -336,7 +337,8 @@ static void call_differently(struct comm *c, void *arg)
 	check_err(comm_nccl_open(c, &e), 0);
 	sim_quiet(true);
 	cuda_queue_follow(q);
-	check_err(gpus_sum(c->gpus, x, c->rank ? 100 : 200, WIRE_FP32, cuda_queue_stream(q), &e), 0);
+	check_err(gpus_sum(c->gpus, x, c->rank ? 100 : 200, WIRE_FP32, cuda_queue_stream(q), &e),
+		  0);
 	cuda_queue_lead(q);
 	check(ops_cuda()->sync(d, &e));
 	check(sim_faults(&last) > 0);
