@@ -53,6 +53,7 @@ $(cuda_sources:.cu=.simo): $(cuda_headers) $(cuda_sim_headers) $(srcdir)/kernels
 
 check-cudasim: tests/cuda_run %D%/werkbank-train %D%/werkbank-eval $(bin_PROGRAMS)
 	srcdir=$(srcdir) ./tests/cuda_run
+	WERKBANK_SHARE=$(abs_top_srcdir)/share sh $(srcdir)/tests/cuda_train.sh
 # Small mistakes in copies of the sources must be noticed; minutes.
 check-mutants: tests/cuda_run
 	COMPILE='$(CXX) -std=gnu++17 -D_GNU_SOURCE -DCUDA_PARTIAL $(DEFS) -w -x c++ -c' \
