@@ -21,7 +21,7 @@
 	AREA(qkv,          3 * s->shape->d_model) \
 	AREA(inner,        s->shape->d_ff) \
 	AREA(logits,       logits_of(s)) \
-	AREA(mask,         masked_of(s))		/* 0: a word of the row's sentence, else UNLIKELY */ \
+	AREA(mask,         masked_of(s))	/* 0: a word of the row's, else UNLIKELY */ \
 	AREA(mean,         1) \
 	AREA(rstd,         1) \
 	AREA(values,       STEPPER_MAX_K) \

@@ -59,8 +59,8 @@ static int find_device(int device, int *count, struct err *e)
 	if (device >= 0 && device < *count)
 		return 0;
 	return err_set(e, ERR_UNAVAILABLE,
-		       "GPU %d was asked for, and this host has %d (they are counted from 0): start "
-		       "no more ranks on a host than it has GPUs, or choose with --gpu",
+		       "GPU %d was asked for, and this host has %d (they are counted from 0): "
+		       "start no more ranks on a host than it has GPUs, or choose with --gpu",
 		       device, *count);
 }
 

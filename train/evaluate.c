@@ -209,8 +209,8 @@ int evaluate_run_child(const struct evaluate_child *c, struct err *e)
 int evaluate_alone(struct evaluation *v, const char *const *more)
 {
 	const struct evaluate_child child = {
-		.workspace = v->workspace, .run = v->run, .step = v->step, .gpu = v->gpu, .more = more,
-		.stop = v->stop, .take = evaluate_take, .arg = v,
+		.workspace = v->workspace, .run = v->run, .step = v->step, .gpu = v->gpu,
+		.more = more, .stop = v->stop, .take = evaluate_take, .arg = v,
 	};
 
 	if (!evaluate_run_child(&child, &v->trouble) && v->bleu < 0)

@@ -42,8 +42,8 @@ static int run_share(const struct evaluation *v, const struct shares *s, const c
 	char slice[64], threads[24];
 	const char *const more[] = { "--slice", slice, "--threads", threads, NULL };
 	const struct evaluate_child child = {
-		.workspace = v->workspace, .run = v->run, .step = v->step, .gpu = v->gpu, .model = model,
-		.more = more, .stop = v->stop, .take = keep_line, .arg = out,
+		.workspace = v->workspace, .run = v->run, .step = v->step, .gpu = v->gpu,
+		.model = model, .more = more, .stop = v->stop, .take = keep_line, .arg = out,
 	};
 
 	snprintf(slice, sizeof(slice), "%lld/%lld", (long long)s->index, (long long)s->count);

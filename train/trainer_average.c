@@ -9,7 +9,7 @@
 
 struct average {
 	struct reduce *moments;		/* owned */
-	float *base;			/* (floats) owned, the host's: weights after the last time */
+	float *base;		/* (floats) owned, the host's: weights after the last time */
 	double sums[N_SUMS];		/* of this rank since then */
 };
 

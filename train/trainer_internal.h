@@ -171,7 +171,8 @@ struct reduce_how average_moments_how(const struct reduce_how *weights);
  * and 1bit.
  */
 int  mirror_connect(struct trainer *t, struct err *e);
-float *mirror_of_gradients(struct trainer *t);	/* what is reduced: the arena itself, or t->mirror */
+/* What is reduced: the arena itself, or t->mirror. */
+float *mirror_of_gradients(struct trainer *t);
 int  mirror_open(struct trainer *t, struct err *e);
 void mirror_close(struct trainer *t);
 size_t mirror_memory(const struct trainer *t, bool own_memory);	/* bytes on the host, of one rank */
