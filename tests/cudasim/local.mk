@@ -23,6 +23,7 @@ tests_cuda_run_LDADD = $(cuda_sources:.cu=.simo) libeval.a $(train_libs) $(mpi_l
 TESTS += tests/cuda_run
 
 # The programs with the simulated GPU inside, beside each other, for tests/cuda_train.sh.
+TESTS += tests/cuda_train.sh
 check_LIBRARIES = %D%/libcudasim.a
 tests_cudasim_libcudasim_a_SOURCES = $(cuda_sim_sources)
 tests_cudasim_libcudasim_a_CXXFLAGS = $(cuda_sim_flags)
