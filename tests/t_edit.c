@@ -172,8 +172,10 @@ TEST(edit_lines_are_kept)
 	memset(line, 'x', sizeof(line) - 1);
 	line[sizeof(line) - 1] = 0;
 	for (int i = 0; i < 1000; i++) {
-		snprintf(line, 6, "%05d", i);
-		line[5] = 'x';
+		char number[16];
+
+		snprintf(number, sizeof(number), "%05d", i);
+		memcpy(line, number, 5);
 		check_int(kept_lines_add(path, line, &e), 0);
 	}
 	check(!stat(path, &st) && (st.st_mode & 0777) == 0600);
