@@ -176,7 +176,8 @@ for backend in cpu cuda; do
 done
 equal "translations: the same" "$tmp/text.cuda" "$tmp/text.cpu"
 equal "scores: the same" "$tmp/eval.cuda" "$tmp/eval.cpu"
-same "translations: all of them" "$(grep -c '[a-z]' "$tmp/text.cuda") $(grep -c werkbank "$tmp/text.cuda")" "17 0"
+# five headings and the translations, of which a hardly trained model may leave some empty; no messages
+same "translations: not errors" "$(($(grep -c '[a-z]' "$tmp/text.cuda") >= 12)) $(grep -c werkbank "$tmp/text.cuda")" "1 0"
 recipe evaluated backend=cuda steps=2 eval_every=2
 trains evaluated
 same "an evaluation beside the training" "$(grep -c '"kind":"eval",.*"bleu"' "$w/runs/evaluated/journal.jsonl")" 1

@@ -92,8 +92,12 @@ says "also when the first model is gone" 0 '' "$wb" train -q "$tmp/special.ini" 
 mv "$r/moved" "$r/general"
 says "not from another one" 78 'begun with --start-from .general. and cannot go on' "$wb" train -q "$tmp/special.ini" --start-from general:6
 says "a checkpoint by its step" 0 'general/checkpoints/6 \(step 6' "$wb" train "$tmp/special.ini" --start-from general:6 --run six --steps 1
-says "two ranks begin alike" 0 'beginning with the weights' "$wb" train "$tmp/special.ini" --run two --ranks 2 --accumulate 2 --steps 1
-equal "with the same weights" "$r/special/checkpoints/0/model.safetensors" "$r/two/checkpoints/0/model.safetensors"
+if command -v mpirun >/dev/null && "$wb-train" --version | grep -q "with MPI"; then
+	says "two ranks begin alike" 0 'beginning with the weights' "$wb" train "$tmp/special.ini" --run two --ranks 2 --accumulate 2 --steps 1
+	equal "with the same weights" "$r/special/checkpoints/0/model.safetensors" "$r/two/checkpoints/0/model.safetensors"
+else
+	skip "two ranks begin alike" "there is no MPI"
+fi
 
 # ---- from an imported model ------------------------------------------------------------
 says "exported" 0 '' "$wb" export --run general --checkpoint "$best" --format ctranslate2 -o "$tmp/ct2" -q
