@@ -1,24 +1,13 @@
 /* cuda_blas.cu - see cuda_blas.h */
 #include "kernels/cuda_blas.h"
 
-#include <dlfcn.h>
 #include <stdio.h>
+
+#include "kernels/toolkit_library.h"
 
 #define TEXT2(x) #x
 #define TEXT(x)	 TEXT2(x)
 #define LIBRARY	 "libcublasLt.so." TEXT(CUBLAS_VER_MAJOR)
-
-/* Where the linker looks, and else where the toolkit was when this was built. */
-static void *open_library(void)
-{
-	void *library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
-
-#ifdef CUDA_LIBRARY_DIR
-	if (!library)
-		library = dlopen(CUDA_LIBRARY_DIR "/" LIBRARY, RTLD_NOW | RTLD_LOCAL);
-#endif
-	return library;
-}
 
 static bool find_all(struct cuda_blas *b, void *library)
 {
@@ -38,7 +27,7 @@ const struct cuda_blas *cuda_blas_load(const char **why)
 	static void *library;
 
 	if (!library) {
-		library = open_library();
+		library = TOOLKIT_LIBRARY(LIBRARY);
 		if (!library) {
 			*why = "the library " LIBRARY " of CUDA is not there";
 			return NULL;

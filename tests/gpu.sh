@@ -6,7 +6,8 @@
 #	build      configure --with-cuda and make, in gpu-build/; no network; configure may come along
 #	checked    the op tests under compute-sanitizer: memcheck, racecheck
 #	ops        every op against its definition, and the same bits again
-#	agree      100 steps of training and some translations beside the CPU's; the same bits again, also when resumed
+#	agree      100 steps of training and some translations beside the CPU's; the same bits again
+#	resume     40 steps at once and in two halves: the same weights and moments, to the bit
 #	bench      each op by itself: time, GB/s, TFLOP/s, share of the roof (tests/bench_ops)
 #	profile    the time of every op in steps of base and big
 #	tiny base big    training at 4K to 64K tokens a batch, in alternation with PyTorch, compiled and not
@@ -31,6 +32,7 @@ tokens_list=${TOKENS:-4096 16384 65536}
 each=${SECONDS_EACH:-12}
 backend=${BACKEND:-cuda}
 roof=${ROOF:-8192}
+export WERKBANK_SHARE="$here/share"
 jobs=$(nproc 2>/dev/null || echo 4)
 mkdir -p "$build" "$OUT"
 failed=0
@@ -60,13 +62,32 @@ do_checked() {
 
 # tests WORD : those of that name; one that is skipped shows nothing and counts as failed
 tests() {
-	cd "$build" && WERKBANK_SHARE=$here/share srcdir=$here tests/run "$1" >tests.txt
+	cd "$build" && srcdir=$here tests/run "$1" >tests.txt
 	cat tests.txt
 	grep -q '^ok  ' tests.txt && ! grep -qE '^(FAILED|skipped)' tests.txt
 }
 
 do_ops() { tests ops_cuda; }
 do_agree() { tests cuda_; }
+
+# trained RUN STEPS... : up to each of them in a process of its own
+trained() {
+	name=$1
+	shift
+	for steps in "$@"; do
+		"$build/werkbank" train -q -C resume resume.ini --run "$name" --backend "$backend" --precision bf16 --steps "$steps" || return 1
+	done
+}
+
+# hashes of a run's weights and moments
+arrays() { head -n 2 "resume/runs/$1/checkpoints/40/SHA256SUMS"; }
+
+do_resume() {
+	mkdir -p "$OUT" && cd "$OUT" && rm -rf resume || return 1
+	printf '[data]\ndemo_pairs = 2000\nmerges = 200\n[train]\nbatch_tokens = 1024\nwarmup = 10\neval_every = 100000\n' >resume.ini
+	"$build/werkbank" prep -q -C resume resume.ini && trained whole 40 && trained halves 20 40 &&
+		[ "$(arrays whole)" = "$(arrays halves)" ]
+}
 
 do_bench() {
 	cd "$build" && tests/bench_ops --backend "$backend" --size base --tokens "${tokens_list##* }" --roof "$roof" --json
@@ -199,7 +220,7 @@ do_table() {
 	} >"$here/share/doc/gpu/results.md.tmp" && mv "$here/share/doc/gpu/results.md.tmp" "$here/share/doc/gpu/results.md"
 }
 
-all="build checked ops agree bench profile tiny base big decode real score table"
+all="build checked ops agree resume bench profile tiny base big decode real score table"
 if [ "${1:-}" = --inside ]; then "do_$2"; exit; fi
 command -v nvidia-smi >/dev/null && nvidia-smi --query-gpu=name,driver_version,memory.total --format=csv,noheader
 # shellcheck disable=SC2048,SC2086 # words

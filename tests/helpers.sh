@@ -5,6 +5,8 @@
 #	says NAME STATUS WORDS COMMAND...   its exit status, and the words (an extended regular expression; '': any)
 #	                                    in what it wrote to the files $said; they are $tmp/out and $tmp/err
 #	same NAME A B; equal NAME FILE FILE; absent NAME PATH; present NAME PATH
+#	losses RUN                          step and loss of each, of those done twice the last; runs are in $w/runs
+#	near A B TOLERANCE STEPS            the losses of two runs, step by step, and how many there are
 #	tally                               the last line, which tests/tally.sh counts; fails when a test did
 
 passed=0 failed=0 skipped=0
@@ -32,6 +34,22 @@ same() { if [ "$2" = "$3" ]; then ok "$1"; else not_ok "$1" "'$2' is not '$3'"; 
 equal() { if cmp -s "$2" "$3"; then ok "$1"; else not_ok "$1" "$2 and $3 differ"; fi; }
 absent() { if [ -e "$2" ]; then not_ok "$1" "$2 is there"; else ok "$1"; fi; }
 present() { if [ -e "$2" ]; then ok "$1"; else not_ok "$1" "$2 is not there"; fi; }
+
+losses() {
+	# shellcheck disable=SC2154 # w
+	sed -n 's/.*"kind":"train",.*"step":\([0-9]*\),"loss":\([^,]*\),.*/\1 \2/p' "$w/runs/$1/journal.jsonl" |
+		awk '{ loss[$1] = $2 } END { for (step in loss) print step, loss[step] }' | sort
+}
+near() {
+	losses "$1" >"$tmp/a"
+	losses "$2" >"$tmp/b"
+	worst=$(join "$tmp/a" "$tmp/b" | awk '{ d = $2 - $3; if (d < 0) d = -d; if (d > m) m = d; n++ }
+		END { printf "%d %.3g %d\n", n, m, m <= '"$3"' }')
+	case $worst in
+	"$4 "*" 1") ok "$2: losses as $1's over $4 steps (off by $(echo "$worst" | cut -d ' ' -f 2), allowed $3)" ;;
+	*) not_ok "$2: losses as $1's" "steps, largest difference, near: $worst" ;;
+	esac
+}
 
 tally() {
 	echo "$passed passed, $failed failed, $skipped skipped"

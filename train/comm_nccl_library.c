@@ -1,22 +1,11 @@
 /* comm_nccl_library.c - see comm_nccl_library.h */
 #include "train/comm_nccl_library.h"
 
-#include <dlfcn.h>
 #include <stdbool.h>
 
+#include "kernels/toolkit_library.h"
+
 #define LIBRARY "libnccl.so.2"
-
-/* Where the linker looks, and else beside the toolkit with which this was built. */
-static void *open_library(void)
-{
-	void *library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
-
-#ifdef CUDA_LIBRARY_DIR
-	if (!library)
-		library = dlopen(CUDA_LIBRARY_DIR "/" LIBRARY, RTLD_NOW | RTLD_LOCAL);
-#endif
-	return library;
-}
 
 static bool find_all(struct nccl_library *l, void *library)
 {
@@ -36,7 +25,7 @@ const struct nccl_library *nccl_load(const char **why)
 	static void *library;
 
 	if (!library) {
-		library = open_library();
+		library = TOOLKIT_LIBRARY(LIBRARY);
 		if (!library) {
 			*why = "the library " LIBRARY " is not there";
 			return NULL;
