@@ -87,6 +87,7 @@ enum cuda_scratch {
 #define CUDA_STAGE_BYTES ((size_t)256 << 10)
 
 struct cuda_products;
+struct cuda_graphs;
 
 struct dev {
 	int  device;
@@ -115,6 +116,7 @@ struct dev {
 	int next_lane;
 	int64_t frequencies_for;	/* the width that CUDA_SCRATCH_FREQUENCIES is filled for */
 	struct cuda_products *products;	/* owned; NULL: none yet */
+	struct cuda_graphs *graphs;	/* owned; NULL: not wanted */
 };
 
 /* Note that this call failed, unless something did before. */
@@ -132,6 +134,10 @@ void cuda_add_parts(struct dev *d, float *out, const float *parts, int64_t n_par
 /* cuda_linear.cu: all memory that products of a training need. */
 void cuda_products_reserve(struct dev *d, const struct dev_limits *most);
 void cuda_products_close(struct cuda_products *p);
+/* cuda_graph.cu: graphs from now on; forget all, as their arguments are no longer true. */
+int  cuda_graphs_open(struct dev *d, struct err *e);
+void cuda_graphs_drop(struct dev *d);
+void cuda_graphs_close(struct dev *d);
 /* cuda_embed.cu: the same for the embedding of this width. */
 void cuda_embed_reserve(struct dev *d, int64_t d_model);
 

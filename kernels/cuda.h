@@ -9,6 +9,7 @@
  *	cuda_attention.cu	attention within short sentences
  *	cuda_loss.cu	label-smoothed cross entropy
  *	cuda_decode.cu	one step of beam search
+ *	cuda_graph.cu	ops that come again and again
  *	cuda_table.c	all of them as a table
  *	cuda_queue.cu	beside the ops: another stream, ordered against theirs (cuda_queue.h)
  *	cuda_compress.cu	forms of gradients on the wire
@@ -41,6 +42,10 @@ void cuda_send(struct dev *d, void *to, const void *from, size_t bytes);
 void cuda_turn(struct dev *d);
 int cuda_sync(struct dev *d, struct err *e);
 int cuda_reserve(struct dev *d, const struct dev_limits *most, struct err *e);
+int cuda_graph_begin(struct dev *d, const struct graph_key *key);
+void cuda_graph_cut(struct dev *d);
+void cuda_graph_end(struct dev *d);
+void cuda_graph_play(struct dev *d, int piece);
 
 #ifdef CUDA_PARTIAL	/* ops that are not written yet are NULL in the table */
 #define OP(name, args, names) void cuda_##name args __attribute__((weak));

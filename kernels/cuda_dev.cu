@@ -141,8 +141,9 @@ struct dev *cuda_open(const struct dev_options *options, struct err *e)
 	d->device = options->device;
 	d->bf16 = options->bf16;
 	prepare(d);
-	if (d->fault.code) {
+	if (d->fault.code)
 		err_set(e, ERR_UNAVAILABLE, "%s", d->fault.text);
+	if (d->fault.code || (options->graphs && cuda_graphs_open(d, e))) {
 		cuda_close(d);
 		return NULL;
 	}
@@ -153,6 +154,7 @@ void cuda_close(struct dev *d)
 {
 	if (!d)
 		return;
+	cuda_graphs_close(d);
 	cuda_products_close(d->products);
 	for (int i = 0; i < CUDA_SCRATCH_COUNT; i++)
 		(void)cudaFree(d->scratch[i].data);
@@ -219,6 +221,7 @@ void *cuda_get_scratch(struct dev *d, enum cuda_scratch which, size_t n, size_t 
 	if (d->scratch[which].data && bytes <= d->scratch[which].bytes)
 		return d->scratch[which].data;
 	bytes += bytes / 4 + 256; /* so that slowly growing needs do not ask each time */
+	cuda_graphs_drop(d);	  /* they know the old place */
 	cuda_note(d, cudaMalloc(&bigger, bytes), "memory for an op");
 	if (!bigger)
 		return NULL;

@@ -21,6 +21,10 @@ const struct ops *ops_cuda(void)
 		.turn = cuda_turn,
 		.wants_rounded = true,
 		.open_queue = cuda_queue_open,
+		.graph_begin = cuda_graph_begin,
+		.graph_cut = cuda_graph_cut,
+		.graph_end = cuda_graph_end,
+		.graph_play = cuda_graph_play,
 #define OP(name, args, names) .name = cuda_##name,
 #include "kernels/ops.def"
 #undef OP

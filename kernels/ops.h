@@ -40,6 +40,7 @@ struct dev_options {
 	bool decoding;		/* CPU threads help with packed weights and attention_step alone */
 	int  device;		/* GPU number on this host */
 	bool bf16;		/* products round their inputs to bf16 and accumulate in fp32 */
+	bool graphs;		/* a GPU keeps what comes again and again: struct graph_key */
 	struct profile *profile;	/* borrowed; only for the ops of kernels/profile.h */
 };
 
@@ -91,6 +92,23 @@ struct dev_limits {
 	int64_t d_model, heads, vocabulary;
 };
 
+/*
+ * Ops that come again and again with the very same arguments, over memory with other contents, reach a
+ * GPU in one call each time: a graph (CUDA Programming Guide, "CUDA Graphs"). The key says, in bytes,
+ * all that their arguments follow from; what it does not use is 0.
+ *
+ *	n = o->graph_begin(d, &key);
+ *	for (i = 0; i < n; i++)			they are kept, in n pieces
+ *		o->graph_play(d, i), …		what belongs between pieces
+ *	if (!n) {
+ *		ops …; o->graph_cut(d); …	what belongs between pieces
+ *		ops …; o->graph_end(d);
+ *	}
+ *
+ * Between begin and cut or end there is nothing but ops: no copies, no sync, no memory taken.
+ */
+struct graph_key { uint64_t word[16]; };
+
 /* A GPU of this host. */
 struct dev_facts {
 	int    count;			/* how many there are */
@@ -131,6 +149,11 @@ struct ops {
 	bool wants_rounded;
 	/* Work beside the ops, cuda_queue.h; NULL: there is no such thing here. */
 	struct queue *(*open_queue)(struct dev *d, struct err *e);
+	/* struct graph_key; NULL: every op goes its own way here, as also with 0 from begin. */
+	int  (*graph_begin)(struct dev *d, const struct graph_key *key);
+	void (*graph_cut)(struct dev *d);
+	void (*graph_end)(struct dev *d);
+	void (*graph_play)(struct dev *d, int piece);
 #define OP(name, args, names) void (*name) args;
 #include "kernels/ops.def"
 #undef OP

@@ -116,6 +116,63 @@ TEST(cuda_memory)
 }
 
 /* Without a driver the program says so. */
+/* x = 2 x + y, in two pieces. The pieces that were kept before. */
+static int run_in_pieces(struct dev *d, float *x, float *y, uint64_t key)
+{
+	const struct ops *o = ops_cuda();
+	const struct graph_key k = { { key } };
+	const int n = o->graph_begin(d, &k);
+
+	for (int i = 0; i < n; i++)
+		o->graph_play(d, i);
+	if (n)
+		return n;
+	o->add(d, tensor_f32(x, 1, 4), tensor_f32(x, 1, 4));
+	o->graph_cut(d);
+	o->add(d, tensor_f32(x, 1, 4), tensor_f32(y, 1, 4));
+	o->graph_end(d);
+	return 0;
+}
+
+/* The first time ops run as they are called, the second time they are kept, then they are played. */
+static void graphs(bool wanted, int keys)
+{
+	const struct dev_options options = { .graphs = wanted };
+	const struct ops *o = ops_cuda();
+	struct err e = { 0 };
+	struct dev *d = cuda_open(&options, &e);
+	float *x = o->alloc(d, 16, &e), *y = o->alloc(d, 16, &e), host[4] = { 0 };
+	float want = 0;
+
+	for (int i = 0; i < 4; i++)
+		for (int k = 0; k < keys; k++) {
+			const float now[4] = { (float)(i + k), 1, 1, 1 };
+
+			o->to_device(d, y, now, sizeof(now));
+			o->to_device(d, x, host, sizeof(host));
+			/* with more keys than there are places each has gone when it comes again */
+			check_int(run_in_pieces(d, x, y, (uint64_t)k + 1),
+				  wanted && keys < 100 && i > 1 ? 2 : 0);
+			want = 2 * host[0] + now[0];
+			o->to_host(d, host, x, sizeof(host));
+			check_near(host[0], want, 0);
+			host[0] = (float)(k % 7);
+		}
+	check_int(o->sync(d, &e), 0);
+	o->release(d, x);
+	o->release(d, y);
+	cuda_close(d);
+	sim_forget();
+	check_int(sim_allocated(), 0);
+}
+
+TEST(cuda_graphs)
+{
+	graphs(false, 3);
+	graphs(true, 3);
+	graphs(true, 400);
+}
+
 TEST(cuda_absent)
 {
 	struct dev_options options = { .threads = 1 };
