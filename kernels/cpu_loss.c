@@ -48,13 +48,15 @@ static float exp_pass(float *x, int64_t n, float largest, bool store)
 	return vec_sum(sum);
 }
 
-void CPU(cross_entropy)(struct dev *d, struct tensor logits, float *loss, float *nll,
-			const int32_t *targets, int64_t n_real, float smoothing, float grad_scale)
+void CPU(cross_entropy)(struct dev *d, struct tensor dlogits, float *loss, float *nll,
+			struct tensor logits, const int32_t *targets, int64_t n_real,
+			float smoothing, float grad_scale)
 {
 	float rest = smoothing / (float)n_real;
 
-	if (logits.dtype != DTYPE_F32) {
-		ref_cross_entropy(NULL, logits, loss, nll, targets, n_real, smoothing, grad_scale);
+	if (logits.dtype != DTYPE_F32 || (grad_scale != 0 && dlogits.data != logits.data)) {
+		ref_cross_entropy(NULL, dlogits, loss, nll, logits, targets, n_real, smoothing,
+				  grad_scale);
 		return;
 	}
 #pragma omp parallel for num_threads(cpu_threads(d, logits.rows * logits.cols)) schedule(static)

@@ -150,14 +150,13 @@ static struct cuda_products *products_of(struct dev *d)
 
 void cuda_products_reserve(struct dev *d, const struct dev_limits *most)
 {
-	const int64_t inner = most->tokens * (CEIL_DIV(most->width, 8) * 8),
-		      logits = most->head_rows * (CEIL_DIV(most->vocabulary, 8) * 8);
+	const int64_t inner = most->tokens * (CEIL_DIV(most->width, 8) * 8);
 
 	(void)products_of(d);
 	(void)cuda_get_scratch(d, CUDA_SCRATCH_BLAS, 1, WORKSPACE);
 	if (!d->bf16)
 		return;
-	(void)cuda_get_scratch(d, CUDA_SCRATCH_A, (size_t)MAX(inner, logits), sizeof(uint16_t));
+	(void)cuda_get_scratch(d, CUDA_SCRATCH_A, (size_t)inner, sizeof(uint16_t));
 	(void)cuda_get_scratch(d, CUDA_SCRATCH_B, (size_t)inner, sizeof(uint16_t));
 }
 

@@ -1,5 +1,5 @@
 /*
- * cuda_loss.cu - see cuda.h: label-smoothed cross entropy and its gradient in the logits' place.
+ * cuda_loss.cu - see cuda.h: label-smoothed cross entropy and its gradient, maybe in the logits' place.
  *
  * A block has a row and goes through it twice: the greatest, the sum of
  * exponentials and the plain sum at once, then the gradient. The second time
@@ -15,7 +15,7 @@
 #define LOWEST -3.0e38f
 
 struct loss_work {
-	struct tensor logits;
+	struct tensor grad, logits;
 	float *loss, *nll;
 	const int32_t *targets;
 	int64_t n_real;
@@ -80,18 +80,18 @@ template <enum access A> static __global__ void cross_entropy(struct loss_work w
 
 			v[i] = col + i < w.n_real ? (__expf(v[i] - lse) - y) * w.grad_scale : 0;
 		}
-		store8<A>(w.logits, row, col, v);
+		store8<A>(w.grad, row, col, v);
 	}
 }
 
-extern "C" void cuda_cross_entropy(struct dev *d, struct tensor logits, float *loss, float *nll,
-				   const int32_t *targets, int64_t n_real, float smoothing,
-				   float grad_scale)
+extern "C" void cuda_cross_entropy(struct dev *d, struct tensor dlogits, float *loss, float *nll,
+				   struct tensor logits, const int32_t *targets, int64_t n_real,
+				   float smoothing, float grad_scale)
 {
-	const struct loss_work w = {logits, loss,      nll,	  targets,
-				    n_real, smoothing, grad_scale};
+	const struct loss_work w = {grad_scale == 0 ? logits : dlogits,
+				    logits, loss, nll, targets, n_real, smoothing, grad_scale};
 
 	if (logits.rows)
-		LAUNCH_ACCESS(d, access_of(logits), cross_entropy, (unsigned)logits.rows, THREADS,
-			      0, w);
+		LAUNCH_ACCESS(d, access_of(logits, w.grad), cross_entropy, (unsigned)logits.rows,
+			      THREADS, 0, w);
 }

@@ -147,6 +147,11 @@ struct ops {
 	int  (*reserve)(struct dev *d, const struct dev_limits *most, struct err *e);
 	/* Products that round to bf16 are faster where the weights are bf16 already. */
 	bool wants_rounded;
+	/*
+	 * Logits are best made so many rows at a time, which a cache keeps between product and loss,
+	 * and their gradient elsewhere, rounded as products read it. 0: in place.
+	 */
+	int32_t loss_rows;
 	/* Work beside the ops, cuda_queue.h; NULL: there is no such thing here. */
 	struct queue *(*open_queue)(struct dev *d, struct err *e);
 	/* struct graph_key; NULL: every op goes its own way here, as also with 0 from begin. */

@@ -16,8 +16,9 @@ static double log_sum_exp_row(struct tensor x, int64_t row, int64_t n)
  * The target distribution is y_c = smoothing / n_real, and 1 - smoothing more at the target; it
  * sums to one, so loss = -sum y_c log p_c = lse - sum y_c x_c and its gradient is p_c - y_c.
  */
-void REF(cross_entropy)(struct dev *d, struct tensor logits, float *loss, float *nll,
-			const int32_t *targets, int64_t n_real, float smoothing, float grad_scale)
+void REF(cross_entropy)(struct dev *d, struct tensor dlogits, float *loss, float *nll,
+			struct tensor logits, const int32_t *targets, int64_t n_real,
+			float smoothing, float grad_scale)
 {
 	double rest = smoothing / (double)n_real;
 
@@ -33,7 +34,7 @@ void REF(cross_entropy)(struct dev *d, struct tensor logits, float *loss, float 
 		for (int64_t c = 0; c < logits.cols && grad_scale != 0; c++) {
 			double y = rest + (c == targets[t] ? 1.0 - smoothing : 0);
 
-			ref_set(logits, t, c,
+			ref_set(dlogits, t, c,
 				c < n_real ? (exp(ref_get(logits, t, c) - lse) - y) * grad_scale
 					   : 0);
 		}

@@ -144,11 +144,11 @@ struct work work_attention_grad(struct dev *d, struct tensor dq, struct tensor d
 				       2 * (bytes(q) + bytes(k) + bytes(v)) };
 }
 
-struct work work_cross_entropy(struct dev *d, struct tensor logits, float *loss, float *nll,
-			       const int32_t *targets, int64_t n_real, float smoothing,
-			       float grad_scale)
+struct work work_cross_entropy(struct dev *d, struct tensor dlogits, float *loss, float *nll,
+			       struct tensor logits, const int32_t *targets, int64_t n_real,
+			       float smoothing, float grad_scale)
 {
-	return moved(bytes(logits) * (grad_scale != 0 ? 2 : 1));
+	return moved(bytes(logits) + (grad_scale != 0 ? bytes(dlogits) : 0));
 }
 
 struct work work_add(struct dev *d, struct tensor x, struct tensor y)

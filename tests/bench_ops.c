@@ -252,8 +252,9 @@ static void run_attention_grad(struct bench *b, struct dev *d, const struct line
 static void run_cross_entropy(struct bench *b, struct dev *d, const struct line *l)
 {
 	(void)l;
-	b->o->cross_entropy(d, tensor_f32(b->logits, HEAD_ROWS, b->s.V), b->x[0], b->x[1], b->ids,
-			    b->s.V - 3, 0.1f, 1e-4f);
+	const struct tensor logits = tensor_f32(b->logits, HEAD_ROWS, b->s.V);
+
+	b->o->cross_entropy(d, logits, b->x[0], b->x[1], logits, b->ids, b->s.V - 3, 0.1f, 1e-4f);
 }
 
 static void run_add(struct bench *b, struct dev *d, const struct line *l)

@@ -26,21 +26,31 @@ static inline struct model_shape small_shape(void)
 				    .real_vocabulary = 29};
 }
 
-/* A model on a backend ("ref", "cpu"), reserved for training; NULL after a failed check. */
-static inline struct model *small_model(const char *backend, bool bf16)
+/* A model reserved for training; NULL after a failed check. ops is borrowed. */
+static inline struct model *small_model_on(const struct ops *ops, bool bf16)
 {
 	struct model_shape shape = small_shape();
 	struct dev_options options = { .threads = 2, .bf16 = bf16 };
 	struct err e = { 0 };
-	const struct ops *ops = ops_find(backend, &e);
-	struct model *m = ops ? model_new(&shape, ops, &options, &e) : NULL;
+	struct model *m = model_new(&shape, ops, &options, &e);
 
 	if (!m || model_reserve_training(m, SMALL_TOKENS, SMALL_SENTENCES, &e)) {
-		test_fail(__FILE__, __LINE__, "%s: %s", backend, e.text);
+		test_fail(__FILE__, __LINE__, "%s: %s", ops->name, e.text);
 		model_free(m);
 		return NULL;
 	}
 	return m;
+}
+
+/* The same on a backend by its name, "ref" or "cpu". */
+static inline struct model *small_model(const char *backend, bool bf16)
+{
+	struct err e = { 0 };
+	const struct ops *ops = ops_find(backend, &e);
+
+	if (!ops)
+		test_fail(__FILE__, __LINE__, "%s", e.text);
+	return ops ? small_model_on(ops, bf16) : NULL;
 }
 
 /* Add sentence s of the formulas' batch. */

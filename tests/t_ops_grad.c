@@ -393,8 +393,8 @@ static double loss_value(void *context)
 	struct loss_check *m = context;
 	double sum = 0;
 
-	double_cross_entropy(NULL, view(m->logits), m->loss.x, m->nll.x, loss_targets, 9,
-			     m->smoothing, 0);
+	double_cross_entropy(NULL, view(m->grad), m->loss.x, m->nll.x, view(m->logits),
+			     loss_targets, 9, m->smoothing, 0);
 	for (int t = 0; t < 5; t++)
 		sum += 0.25 * m->loss.x[t];
 	return sum;
@@ -412,8 +412,10 @@ TEST(ops_grad_cross_entropy)
 		m.copy = matrix_zero(m.logits);
 		memcpy(m.grad.x, m.logits.x, 60 * sizeof(double));
 		memcpy(m.copy.x, m.logits.x, 60 * sizeof(double));
-		double_cross_entropy(NULL, view(m.grad), m.loss.x, m.nll.x, loss_targets, 9,
-				     m.smoothing, 0.25);
+		/* in place, and elsewhere */
+		double_cross_entropy(NULL, view(m.grad), m.loss.x, m.nll.x,
+				     view(i ? m.logits : m.grad), loss_targets, 9, m.smoothing,
+				     0.25);
 		compare("cross_entropy logits", m.logits, m.grad, loss_value, &m);
 		for (int t = 0; t < 5 && i == 0; t++)
 			check_near(m.loss.x[t], m.nll.x[t], 1e-12);
@@ -432,11 +434,11 @@ TEST(ops_cross_entropy_values)
 	int32_t target = 3;
 	struct tensor logits = { x, 1, 8, 8, DTYPE_F32 };
 
-	double_cross_entropy(NULL, logits, &loss, &nll, &target, 8, 0.1, 0);
+	double_cross_entropy(NULL, logits, &loss, &nll, logits, &target, 8, 0.1, 0);
 	check_near(loss, log(8), 1e-12);
 	check_near(nll, log(8), 1e-12);
 	x[3] = 50;
-	double_cross_entropy(NULL, logits, &loss, &nll, &target, 8, 0.1, 0);
+	double_cross_entropy(NULL, logits, &loss, &nll, logits, &target, 8, 0.1, 0);
 	check_near(nll, 0, 1e-12);
 	check_near(loss, 0.1 * 50 * 7 / 8, 1e-9);
 }

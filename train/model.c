@@ -360,7 +360,7 @@ static int reserve(struct model *m, int32_t tokens, int32_t sentences, enum mode
 		   struct err *e)
 {
 	const enum dtype dtype = dtype_of_acts(use, m->options.bf16);
-	struct carve count = { .dtype = dtype }, carve = { .dtype = dtype };
+	struct carve count = { .dtype = dtype, .loss_rows = m->ops->loss_rows }, carve = count;
 
 	if (m->cap_tokens)
 		return err_set(e, ERR_INTERNAL, "the model's activations are reserved already");
@@ -405,7 +405,7 @@ int model_reserve_training(struct model *m, int32_t tokens, int32_t sentences, s
 	const struct dev_limits most = {
 		.tokens = tokens,
 		.width = MAX(MAX(s->d_ff, 3 * s->d_model), 2 * s->d_model * s->decoder_layers),
-		.head_rows = MIN(tokens, MODEL_HEAD_ROWS),
+		.head_rows = MIN(tokens, MODEL_HEAD_ROWS(DTYPE_F32)),
 		.head_width = s->d_model / s->heads,
 		.sentence = MIN(tokens, USUAL_SENTENCE),
 		.d_model = s->d_model,
@@ -443,10 +443,11 @@ struct model *model_share(struct model *m, int32_t tokens, int32_t sentences, st
 }
 
 int model_training_bytes(const struct model_shape *shape, int32_t tokens, int32_t sentences,
-			 bool bf16, size_t *bytes, struct err *e)
+			 const struct ops *ops, bool bf16, size_t *bytes, struct err *e)
 {
 	struct model_acts acts = { 0 };
-	struct carve count = { .dtype = dtype_of_acts(MODEL_USE_TRAIN, bf16) };
+	struct carve count = { .dtype = dtype_of_acts(MODEL_USE_TRAIN, bf16),
+			       .loss_rows = ops->loss_rows };
 	struct model_param *params = NULL;
 	size_t n_params, flat;
 	int64_t floats;

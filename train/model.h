@@ -115,11 +115,11 @@ int model_reserve_encoding(struct model *m, int32_t tokens, int32_t sentences, s
 int model_reserve_training(struct model *m, int32_t tokens, int32_t sentences, struct err *e);
 
 /*
- * Bytes that model_reserve_training() will take on a device opened with or without bf16, parameters,
+ * Bytes that model_reserve_training() will take on a device of ops opened with or without bf16, parameters,
  * gradients and moments included.
  */
 int model_training_bytes(const struct model_shape *shape, int32_t tokens, int32_t sentences,
-			 bool bf16, size_t *bytes, struct err *e);
+			 const struct ops *ops, bool bf16, size_t *bytes, struct err *e);
 
 /* Random initial weights, the same on every backend. */
 int model_init(struct model *m, uint64_t seed, struct err *e);

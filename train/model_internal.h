@@ -29,7 +29,8 @@
 
 #include "train/model.h"
 
-#define MODEL_HEAD_ROWS 1024	/* tokens whose logits exist at one time */
+/* Tokens whose logits' gradient exists at one time: as many bytes in either type. */
+#define MODEL_HEAD_ROWS(dtype) ((dtype) == DTYPE_BF16 ? 2048 : 1024)
 
 struct norm_point {
 	struct tensor sum;	/* (T, D) the residual stream */
@@ -65,10 +66,11 @@ struct model_acts {
 	struct device_batch ids;	/* that of the current pass */
 	struct tensor memory_kv;	/* (source T, 2DL) */
 	struct tensor branch;		/* (T, D) a sublayer's output; in backward its gradient */
-	struct tensor logits;		/* (MODEL_HEAD_ROWS, V) */
+	struct tensor logits;		/* (ops->loss_rows, or as dlogits, V) */
 	struct tensor losses;		/* (2, target T) with smoothing, without */
 	struct model_tally *tally;
 	/* training only */
+	struct tensor dlogits;		/* (MODEL_HEAD_ROWS, V) logits itself without ops->loss_rows */
 	struct tensor dmemory_kv;	/* (source T, 2DL) */
 	struct tensor dsum;		/* (T, D) gradient of the residual stream */
 	struct tensor dout;		/* (T, D) gradient of a norm's output */
@@ -121,6 +123,7 @@ struct carve {
 	size_t used;		/* bytes so far */
 	bool overflow;
 	enum dtype dtype;	/* of the activations that may be bf16 */
+	int32_t loss_rows;	/* of the backend */
 };
 
 /* What the activations are for; each needs all that those before it need. */

@@ -120,6 +120,16 @@ static void plan_ids(struct device_batch *b, int64_t tokens, int64_t sentences, 
 	b->target_start    = take(c, sentences + 1, sizeof(int32_t));
 }
 
+static void plan_logits(struct model_acts *a, const struct model_shape *s, int64_t tokens,
+			bool training, struct carve *c)
+{
+	const bool apart = training && c->loss_rows;
+	const int64_t most = MIN(tokens, MODEL_HEAD_ROWS(apart ? c->dtype : DTYPE_F32));
+
+	a->logits = take_floats(c, apart ? MIN(most, c->loss_rows) : most, s->vocabulary);
+	a->dlogits = apart ? take_tensor(c, most, s->vocabulary) : a->logits;
+}
+
 bool model_acts_plan(struct model_acts *a, const struct model_shape *s, int32_t tokens,
 		     int32_t sentences, enum model_use use, struct carve *c)
 {
@@ -138,7 +148,7 @@ bool model_acts_plan(struct model_acts *a, const struct model_shape *s, int32_t 
 	a->branch = take_tensor(c, tokens, D);
 	if (use == MODEL_USE_ENCODE)
 		return !c->overflow;
-	a->logits = take_floats(c, MIN(tokens, MODEL_HEAD_ROWS), s->vocabulary);
+	plan_logits(a, s, tokens, training, c);
 	a->losses = take_floats(c, 2, tokens);
 	a->tally = take(c, 1, sizeof(*a->tally));
 	if (training) {

@@ -65,7 +65,7 @@ static int count_memory(const struct trainer *t, const struct ops *ops, double *
 	size_t need;
 
 	if (model_training_bytes(&t->state.shape, (int32_t)t->conf->batch_tokens,
-				 loader_max_sentences(t->loader),
+				 loader_max_sentences(t->loader), ops,
 				 t->conf->precision == PRECISION_BF16, &need, e))
 		return e->code;
 	*compute = (double)need + (double)averaging_memory(t);
