@@ -243,7 +243,8 @@ static void run_attention_grad(struct run *r, const struct op_case *c)
 static void run_cross_entropy(struct run *r, const struct op_case *c)
 {
 	const bool apart = c->flags & HALF_CACHE, gradient = c->flags & ACCUMULATE;
-	struct tensor logits = run_tensor(r, gradient && !apart ? CHANGED : INPUT, c->rows, c->cols),
+	const enum role role = gradient && !apart ? CHANGED : INPUT;
+	struct tensor logits = run_tensor(r, role, c->rows, c->cols),
 		      dlogits = apart ? run_halves(r, OUTPUT, c->rows, c->cols) : logits;
 	float *loss = run_floats(r, OUTPUT, c->rows), *nll = run_floats(r, OUTPUT, c->rows);
 	int32_t targets[MOST_INTS];
@@ -251,7 +252,8 @@ static void run_cross_entropy(struct run *r, const struct op_case *c)
 	for (int64_t t = 0; t < c->rows; t++)
 		targets[t] = (int32_t)run_random(r, (uint64_t)t, (uint32_t)c->third);
 	r->ops->cross_entropy(r->dev, dlogits, loss, nll, logits,
-			      run_ints(r, targets, c->rows), c->third, c->dropout, gradient ? 100.0f : 0);
+			      run_ints(r, targets, c->rows), c->third, c->dropout,
+			      gradient ? 100.0f : 0);
 }
 
 static void run_add(struct run *r, const struct op_case *c)

@@ -70,7 +70,7 @@ struct model_acts {
 	struct tensor losses;		/* (2, target T) with smoothing, without */
 	struct model_tally *tally;
 	/* training only */
-	struct tensor dlogits;		/* (MODEL_HEAD_ROWS, V) logits itself without ops->loss_rows */
+	struct tensor dlogits;		/* (MODEL_HEAD_ROWS, V); logits without ops->loss_rows */
 	struct tensor dmemory_kv;	/* (source T, 2DL) */
 	struct tensor dsum;		/* (T, D) gradient of the residual stream */
 	struct tensor dout;		/* (T, D) gradient of a norm's output */
