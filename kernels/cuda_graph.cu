@@ -78,14 +78,15 @@ static void begin_piece(struct dev *d)
 static void end_piece(struct dev *d, struct graph *g)
 {
 	cudaGraph_t captured = NULL;
-	cudaGraphExec_t *more, piece = NULL;
+	cudaGraphExec_t *more = NULL, piece = NULL;
 
 	cuda_note(d, cudaStreamEndCapture(d->stream, &captured), "ending a graph");
 	if (captured) {
 		cuda_note(d, cudaGraphInstantiate(&piece, captured, 0), "making a graph");
 		(void)cudaGraphDestroy(captured);
 	}
-	more = piece ? (cudaGraphExec_t *)realloc(g->piece, (size_t)(g->n + 1) * sizeof(*more)) : NULL;
+	if (piece)
+		more = (cudaGraphExec_t *)realloc(g->piece, (size_t)(g->n + 1) * sizeof(*more));
 	if (!more) {
 		cuda_note(d, cudaErrorMemoryAllocation, "a graph (see the option cuda_graphs)");
 		if (piece)

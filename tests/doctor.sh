@@ -16,6 +16,10 @@ says "all programs are there" 0 '^programs +good .* complete' doctor
 says "a workspace that is not there yet" 0 "^workspace .*$tmp/w \\(made when first needed\\)" doctor
 says "no programs beside: no mpirun, no ssh" 0 '^other hosts +missing  ssh is missing, rsync is missing' doctor PATH=/nonexistent
 says "what they would bring" 0 'install ssh for training on other hosts' doctor PATH=/nonexistent
+mkdir -p "$tmp/slow"
+printf '#!/bin/sh\nexec sleep 60\n' >"$tmp/slow/mpirun"
+chmod +x "$tmp/slow/mpirun"
+says "an mpirun that hangs" 0 '^MPI .*(mpirun does not answer|not built in$)' doctor PATH="$tmp/slow:$PATH"
 says "a terminal without a name" 0 'TERM not set' doctor TERM=
 says "a terminal that shows ASCII" 0 '^terminal +(limited|missing) .*characters ASCII' doctor LC_ALL=C TERM=xterm
 mkdir -p "$tmp/proc"

@@ -5,6 +5,7 @@
 #include <langinfo.h>
 #include <locale.h>
 #include <math.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -215,46 +216,70 @@ static void look_at_cuda(struct findings *all)
 
 /* ---- what starts and connects ------------------------------------------ */
 
-/* The first line that "mpirun --version" says; false: it cannot be run. */
-static bool ask_mpirun(char *line, size_t room)
+#define MPIRUN_ANSWERS_S 5.0
+
+/* Read a program's output to its end, as much of it as there is room for; false: that took too long. */
+static bool read_answer(int fd, char *text, size_t room, double seconds)
+{
+	const double until = clock_mono_s() + seconds;
+	struct pollfd out = { .fd = fd, .events = POLLIN };
+	size_t n = 0;
+	ssize_t got = 1;
+
+	while (got > 0 && n < room - 1) {
+		const double left = until - clock_mono_s();
+
+		if (left <= 0 || poll(&out, 1, (int)(left * 1000) + 1) == 0)
+			break;
+		got = read(fd, text + n, room - 1 - n);
+		if (got < 0 && errno == EINTR)
+			got = 1;
+		else if (got > 0)
+			n += (size_t)got;
+	}
+	text[n] = 0;
+	return got <= 0 || n == room - 1;
+}
+
+/* The first line that "mpirun --version" says; NULL, or why there is none. */
+static const char *ask_mpirun(char *line, size_t room)
 {
 	const char *const argv[] = { "mpirun", "--version", NULL };
 	struct proc p;
 	struct err ignored = { 0 };
 	char path[4096];
-	ssize_t n = 0, got;
 	int status;
 
-	if (!proc_find("mpirun", path, sizeof(path)) ||
-	    proc_start(&p, argv, PROC_PIPE_OUT, &ignored))
-		return false;
-	while ((size_t)n < room - 1) {
-		got = read(p.out, line + n, room - 1 - (size_t)n);
-		if (got > 0)
-			n += got;
-		else if (!got || errno != EINTR)
-			break;
+	if (!proc_find("mpirun", path, sizeof(path)))
+		return "mpirun is not found";
+	if (proc_start(&p, argv, PROC_PIPE_OUT, &ignored))
+		return "mpirun does not start";
+	if (!read_answer(p.out, line, room, MPIRUN_ANSWERS_S)) {
+		proc_stop(&p, 1);
+		return "mpirun does not answer";
 	}
-	line[n] = 0;
 	line[strcspn(line, "\n")] = 0;
-	return !proc_wait(&p, &status, &ignored) && !status;
+	if (proc_wait(&p, &status, &ignored) || status)
+		return "mpirun --version fails";
+	return NULL;
 }
 
 static void look_at_mpi(struct findings *all)
 {
 	struct finding *f = begin(all, "MPI");
 	char line[100];
-	bool there = ask_mpirun(line, sizeof(line));
+	const char *trouble = ask_mpirun(line, sizeof(line));
 
 #ifdef HAVE_MPI
-	FOUND(f, "built in; %s", there ? line : "mpirun is not found");
-	if (!there) {
+	FOUND(f, "built in; %s", trouble ? trouble : line);
+	if (trouble) {
 		f->state = LIMITED;
-		ADVICE(f, "one rank only: install openmpi-bin to train on several ranks and hosts");
+		ADVICE(f, "one rank only: install openmpi-bin, or mend it, to train on several "
+			  "ranks and hosts");
 	}
 #else
 	f->state = MISSING;
-	FOUND(f, "not built in%s%s", there ? ", though there is " : "", there ? line : "");
+	FOUND(f, "not built in%s%s", trouble ? "" : ", though there is ", trouble ? "" : line);
 	ADVICE(f, "one rank only: install libopenmpi-dev and build again to train on several "
 	       "ranks and hosts");
 #endif
