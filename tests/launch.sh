@@ -207,6 +207,8 @@ if command -v mpirun >/dev/null 2>&1 && "$top/werkbank-train" --version | grep -
 	chmod +x "$tmp/ssh"
 	says "--show" 0 "^mpirun -n 2 .*--hostfile $w/runs/s/hosts .*plm_rs?sh_agent '[^']*werkbank-launch _ssh --ssh=ssh%20-i%20k $w/runs/s/hosts'.*werkbank-train _rank -C $w --run s\$" \
 		train s --hosts nodea,nodeb --ssh 'ssh -i k' --show
+	says "a remote shell by its path from here" 0 "_ssh --ssh=$PWD/\\./tests/no-shell%20-v " \
+		train s --hosts nodea,nodeb --ssh './tests/no-shell -v' --show
 	absent "--show does nothing" "$w/runs/s"
 	says "more ranks than micro-batches" 78 '3 ranks share the micro-batches of a step, but accumulate is 2' train s --hosts a,b:2 --no-preflight
 	says "two hosts" 0 '' train s --hosts nodea,nodeb --ssh "$tmp/ssh" --no-preflight --steps 60 --quiet

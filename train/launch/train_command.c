@@ -80,6 +80,23 @@ static int share_absolute(struct err *e)
 	return code;
 }
 
+/* A remote shell that is named by its path, with its options behind. */
+static int ssh_absolute(char **ssh, struct err *e)
+{
+	const char *first = *ssh ? *ssh : "";
+	const bool is_path = memchr(first, '/', strcspn(first, " \t\n'\"\\")) != NULL;
+
+	return is_path ? make_absolute(ssh, e) : 0;
+}
+
+static int all_absolute(struct training *t, struct err *e)
+{
+	if (make_absolute(&t->workspace, e) || make_absolute(&t->trainer, e) ||
+	    make_absolute(&t->launcher, e) || ssh_absolute(&t->conf->ssh, e))
+		return e->code;
+	return share_absolute(e);
+}
+
 /*
  * The model that the run begins with, or once it has one its own newest checkpoint. Owned by the caller;
  * NULL with e->code 0: random weights.
@@ -426,15 +443,8 @@ int train_command_run(struct conf *c, int *status, struct err *e)
 		code = e->code;
 	if (!code && !(t.launcher = paths_sister("werkbank-launch", e)))
 		code = e->code;
-	if (!code && (c->hosts || c->detach || isatty(STDERR_FILENO) == 1)) {
-		code = make_absolute(&t.workspace, e);
-		if (!code)
-			code = make_absolute(&t.trainer, e);
-		if (!code)
-			code = make_absolute(&t.launcher, e);
-		if (!code)
-			code = share_absolute(e);
-	}
+	if (!code && (c->hosts || c->detach || isatty(STDERR_FILENO) == 1))
+		code = all_absolute(&t, e);
 	if (!code)
 		code = read_hosts(&t, e);
 	if (!code)
