@@ -126,7 +126,7 @@ static void plan_logits(struct model_acts *a, const struct model_shape *s, int64
 	const bool apart = training && c->loss_rows;
 	const int64_t most = MIN(tokens, MODEL_HEAD_ROWS(apart ? c->dtype : DTYPE_F32));
 
-	a->logits = take_floats(c, apart ? MIN(most, c->loss_rows) : most, s->vocabulary);
+	a->logits = take_floats(c, c->loss_rows ? MIN(most, c->loss_rows) : most, s->vocabulary);
 	a->dlogits = apart ? take_tensor(c, most, s->vocabulary) : a->logits;
 }
 
