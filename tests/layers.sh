@@ -37,7 +37,7 @@ if grep -rn '#include "train/launch/' share kernels data train eval tui --includ
 	echo "^ only train/launch/ may include train/launch/"; status=1
 fi
 
-only curses     tui/term.c
+only curses     tui/term
 only mpi.h      train/comm_mpi.c
 only nccl       train/comm_nccl
 only cuda       kernels/cuda

@@ -1,4 +1,4 @@
-/* ckpt_internal.h - what ckpt.c (reading) and ckpt_save.c (writing) share. */
+/* ckpt_internal.h - what ckpt.c (reading), ckpt_find.c and ckpt_save.c (writing) share. */
 #ifndef WERKBANK_TRAIN_CKPT_INTERNAL_H
 #define WERKBANK_TRAIN_CKPT_INTERNAL_H
 

@@ -2,7 +2,7 @@
 noinst_LIBRARIES += libtrain.a
 libtrain_a_SOURCES = \
 	%D%/adam.c        %D%/adam.h        %D%/arena.c       %D%/arena.h \
-	%D%/ckpt.c        %D%/ckpt.h        %D%/ckpt_internal.h %D%/ckpt_save.c \
+	%D%/ckpt.c        %D%/ckpt.h        %D%/ckpt_internal.h %D%/ckpt_find.c %D%/ckpt_save.c \
 	%D%/ckpt_average.c %D%/ckpt_average.h \
 	%D%/buckets.c     %D%/buckets.h     %D%/compress.c    %D%/compress.h \
 	%D%/comm.c        %D%/comm.h        %D%/reduce.c      %D%/reduce.h \

@@ -55,7 +55,7 @@ libtui_a_SOURCES += %D%/view_translate.c %D%/console.c %D%/console.h \
 libtui_a_SOURCES += %D%/view_log.c
 
 if HAVE_CURSES
-libtui_a_SOURCES += %D%/term.c
+libtui_a_SOURCES += %D%/term.c %D%/term_read.c %D%/term_internal.h
 else
 libtui_a_SOURCES += %D%/term_none.c
 endif
