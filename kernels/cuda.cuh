@@ -83,6 +83,7 @@ enum cuda_scratch {
 	CUDA_SCRATCH_COUNT
 };
 
+#define CUDA_BLAS_BYTES  ((size_t)32 << 20)	/* cuBLASLt's own */
 #define CUDA_STAGES      4
 #define CUDA_STAGE_BYTES ((size_t)256 << 10)
 
@@ -131,15 +132,15 @@ void *cuda_get_scratch(struct dev *d, enum cuda_scratch which, size_t n, size_t 
 /* out[c] += the sum over p of parts[p * cols + c], in the order of p. */
 void cuda_add_parts(struct dev *d, float *out, const float *parts, int64_t n_parts, int64_t cols);
 
-/* cuda_linear.cu: all memory that products of a training need. */
-void cuda_products_reserve(struct dev *d, const struct dev_limits *most);
+/* cuda_linear.cu: open the library. */
+void cuda_products_open(struct dev *d);
 void cuda_products_close(struct cuda_products *p);
 /* cuda_graph.cu: graphs from now on; forget all, as their arguments are no longer true. */
 int  cuda_graphs_open(struct dev *d, struct err *e);
 void cuda_graphs_drop(struct dev *d);
 void cuda_graphs_close(struct dev *d);
-/* cuda_embed.cu: the same for the embedding of this width. */
-void cuda_embed_reserve(struct dev *d, int64_t d_model);
+/* cuda_embed.cu: fill what the embedding of this width reads. */
+void cuda_embed_prepare(struct dev *d, int64_t d_model);
 
 /* ---- bf16 ------------------------------------------------------------------------------- */
 

@@ -42,6 +42,7 @@ void cuda_send(struct dev *d, void *to, const void *from, size_t bytes);
 void cuda_turn(struct dev *d);
 int cuda_sync(struct dev *d, struct err *e);
 int cuda_reserve(struct dev *d, const struct dev_limits *most, struct err *e);
+struct dev_needs cuda_needs(const struct dev_limits *most);
 int cuda_graph_begin(struct dev *d, const struct graph_key *key);
 void cuda_graph_cut(struct dev *d);
 void cuda_graph_end(struct dev *d);

@@ -209,9 +209,22 @@ void cuda_release(struct dev *d, void *p)
 	(void)cudaFree(p); /* waits for what still uses it */
 }
 
-void *cuda_get_scratch(struct dev *d, enum cuda_scratch which, size_t n, size_t size)
+static void *take_scratch(struct dev *d, enum cuda_scratch which, size_t bytes)
 {
 	void *bigger = NULL;
+
+	cuda_graphs_drop(d); /* they know the old place */
+	cuda_note(d, cudaMalloc(&bigger, bytes), "memory for an op");
+	if (!bigger)
+		return NULL;
+	(void)cudaFree(d->scratch[which].data);
+	d->scratch[which].data = bigger;
+	d->scratch[which].bytes = bytes;
+	return bigger;
+}
+
+void *cuda_get_scratch(struct dev *d, enum cuda_scratch which, size_t n, size_t size)
+{
 	size_t bytes;
 
 	if (!mem_mul(n, size, &bytes) || bytes > SIZE_MAX / 2) {
@@ -220,15 +233,8 @@ void *cuda_get_scratch(struct dev *d, enum cuda_scratch which, size_t n, size_t 
 	}
 	if (d->scratch[which].data && bytes <= d->scratch[which].bytes)
 		return d->scratch[which].data;
-	bytes += bytes / 4 + 256; /* so that slowly growing needs do not ask each time */
-	cuda_graphs_drop(d);	  /* they know the old place */
-	cuda_note(d, cudaMalloc(&bigger, bytes), "memory for an op");
-	if (!bigger)
-		return NULL;
-	(void)cudaFree(d->scratch[which].data);
-	d->scratch[which].data = bigger;
-	d->scratch[which].bytes = bytes;
-	return bigger;
+	/* more, so that slowly growing needs do not ask each time */
+	return take_scratch(d, which, bytes + bytes / 4 + 256);
 }
 
 /* ---- copies ------------------------------------------------------------------------------- */
@@ -286,6 +292,11 @@ void cuda_to_host(struct dev *d, void *to, const void *from, size_t bytes)
 
 #define LANE_ARRAYS 7	/* of ids and the like, that are sent for a batch */
 
+static size_t lane_bytes(size_t wanted)
+{
+	return wanted + wanted / 4;
+}
+
 /*
  * Room for so many bytes in the pinned memory of this turn, from bytes rounded to 64; NULL: a
  * fault. Its copies of two turns ago were behind what was called three turns ago, so the host
@@ -304,11 +315,11 @@ static char *take_lane(struct dev *d, size_t bytes)
 		(void)cudaFreeHost(lane->data);
 		lane->data = NULL;
 		lane->bytes = 0;
-		cuda_note(d, cudaMallocHost((void **)&lane->data, bytes + bytes / 4),
+		cuda_note(d, cudaMallocHost((void **)&lane->data, lane_bytes(bytes)),
 			  "pinned memory");
 		if (d->fault.code)
 			return NULL;
-		lane->bytes = bytes + bytes / 4;
+		lane->bytes = lane_bytes(bytes);
 		lane->used = 0;
 	}
 	return lane->data + lane->used;
@@ -341,24 +352,62 @@ void cuda_turn(struct dev *d)
 
 /* ---- memory before the run ----------------------------------------------------------------- */
 
+/* n * size; so many that nobody has them, where that is more than can be said. */
+static size_t times(int64_t n, size_t size)
+{
+	size_t bytes;
+
+	return mem_mul((size_t)n, size, &bytes) ? MIN(bytes, SIZE_MAX / 32) : SIZE_MAX / 32;
+}
+
 /*
- * Upper bounds of what the ops of a training take: see each enum cuda_scratch where it is used.
- * After that nothing of a step takes memory: neither the GPU's nor pinned memory.
+ * Upper bounds of what the ops of a training take: see each enum cuda_scratch where it is used. All
+ * that products read is of the type that they want.
  */
+static void scratch_needs(const struct dev_limits *most, size_t bytes[CUDA_SCRATCH_COUNT])
+{
+	const int64_t tokens = most->tokens, width = CEIL_DIV(most->width, 8) * 8;
+
+	memset(bytes, 0, CUDA_SCRATCH_COUNT * sizeof(*bytes));
+	bytes[CUDA_SCRATCH_SUMS] = times(tokens / 32 + 3072, (size_t)width * sizeof(float));
+	bytes[CUDA_SCRATCH_BLAS] = CUDA_BLAS_BYTES;
+	bytes[CUDA_SCRATCH_SORT] =
+		times(4 * (tokens + 64) + tokens / 8 + 256, sizeof(int32_t));
+	bytes[CUDA_SCRATCH_FREQUENCIES] = times(MAX(most->d_model / 2, (int64_t)1), sizeof(double));
+	bytes[CUDA_SCRATCH_ATTENTION] =
+		times(tokens, (size_t)MAX(most->d_model, most->heads) * sizeof(float));
+}
+
+static size_t lane_needs(const struct dev_limits *most)
+{
+	return times(LANE_ARRAYS * (most->tokens + 64), sizeof(int32_t));
+}
+
+struct dev_needs cuda_needs(const struct dev_limits *most)
+{
+	struct dev_needs n = {0, CUDA_STAGES * CUDA_STAGE_BYTES + 2 * lane_bytes(lane_needs(most))};
+	size_t bytes[CUDA_SCRATCH_COUNT];
+
+	scratch_needs(most, bytes);
+	for (int i = 0; i < CUDA_SCRATCH_COUNT; i++)
+		n.own += bytes[i];
+	return n;
+}
+
+/* After that nothing of a step takes memory: neither the GPU's nor pinned memory. */
 int cuda_reserve(struct dev *d, const struct dev_limits *most, struct err *e)
 {
-	const size_t tokens = (size_t)most->tokens, width = (size_t)CEIL_DIV(most->width, 8) * 8,
-		     head = (size_t)MAX(most->d_model, most->heads);
+	size_t bytes[CUDA_SCRATCH_COUNT];
 
-	(void)cuda_get_scratch(d, CUDA_SCRATCH_SUMS, tokens / 32 + 3072, width * sizeof(float));
-	(void)cuda_get_scratch(d, CUDA_SCRATCH_SORT, 4 * (tokens + 64) + tokens / 8 + 256,
-			       sizeof(int32_t));
-	(void)cuda_get_scratch(d, CUDA_SCRATCH_ATTENTION, tokens, head * sizeof(float));
-	cuda_products_reserve(d, most);
-	cuda_embed_reserve(d, most->d_model);
+	scratch_needs(most, bytes);
+	for (int i = 0; i < CUDA_SCRATCH_COUNT; i++)
+		if (bytes[i] > d->scratch[i].bytes)
+			(void)take_scratch(d, (enum cuda_scratch)i, bytes[i]);
+	cuda_products_open(d);
+	cuda_embed_prepare(d, most->d_model);
 	for (int i = 0; i < CUDA_STAGES; i++)
 		(void)take_stage(d);
 	for (int i = 0; i < 2; i++, d->next_lane = 1 - d->next_lane)
-		(void)take_lane(d, LANE_ARRAYS * (tokens + 64) * sizeof(int32_t));
+		(void)take_lane(d, lane_needs(most));
 	return cuda_sync(d, e);
 }

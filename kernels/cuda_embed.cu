@@ -39,7 +39,7 @@ static const double *frequencies(struct dev *d, int64_t cols)
 	return f;
 }
 
-void cuda_embed_reserve(struct dev *d, int64_t d_model)
+void cuda_embed_prepare(struct dev *d, int64_t d_model)
 {
 	(void)frequencies(d, d_model);
 }

@@ -17,6 +17,7 @@ const struct ops *ops_cuda(void)
 		.to_host = cuda_to_host,
 		.sync = cuda_sync,
 		.reserve = cuda_reserve,
+		.needs = cuda_needs,
 		.send = cuda_send,
 		.turn = cuda_turn,
 		.wants_rounded = true,

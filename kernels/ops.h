@@ -89,7 +89,13 @@ struct dev_limits {
 	int64_t head_rows;	/* rows of logits at one time */
 	int64_t head_width;	/* columns of an attention head */
 	int64_t sentence;	/* tokens of a sentence */
-	int64_t d_model, heads, vocabulary;
+	int64_t d_model, heads;
+};
+
+/* Bytes that a backend takes for itself. */
+struct dev_needs {
+	size_t own;	/* where alloc() takes its from */
+	size_t host;	/* of the host's, for copies */
 };
 
 /*
@@ -145,6 +151,8 @@ struct ops {
 	 * they need none.
 	 */
 	int  (*reserve)(struct dev *d, const struct dev_limits *most, struct err *e);
+	/* What that takes, to be asked before any device is opened. NULL: not worth counting. */
+	struct dev_needs (*needs)(const struct dev_limits *most);
 	/* Products that round to bf16 are faster where the weights are bf16 already. */
 	bool wants_rounded;
 	/*

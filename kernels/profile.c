@@ -183,6 +183,7 @@ struct profile *profile_new(const struct ops *ops, struct err *e)
 		.to_host = watch_to_host,
 		.sync = watch_sync,
 		.reserve = ops->reserve ? watch_reserve : NULL,
+		.needs = ops->needs,
 		.send = ops->send ? watch_send : NULL,
 		.turn = ops->turn ? watch_turn : NULL,
 		.wants_rounded = ops->wants_rounded,

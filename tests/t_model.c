@@ -603,13 +603,20 @@ TEST(model_training_memory)
 				    .vocabulary = 32768,
 				    .real_vocabulary = 32768};
 	struct err e;
-	size_t small, large, halves;
+	struct dev_options fp32 = { 0 }, bf16 = { .bf16 = true };
+	struct model_size size = { &shape, ops_cpu(), &fp32, 1024, 512 };
+	struct dev_needs small, large, halves;
 
-	check_err(model_training_bytes(&shape, 1024, 512, ops_ref(), false, &small, &e), 0);
-	check_err(model_training_bytes(&shape, 4096, 2048, ops_ref(), false, &large, &e), 0);
-	check_err(model_training_bytes(&shape, 4096, 2048, ops_ref(), true, &halves, &e), 0);
-	check(small > 4 * 4 * (size_t)60880896 && large > small);
-	check(large < (size_t)4 << 30);
+	check_err(model_training_needs(&size, &small, &e), 0);
+	size.tokens = 4096;
+	size.sentences = 2048;
+	check_err(model_training_needs(&size, &large, &e), 0);
+	size.options = &bf16;
+	check_err(model_training_needs(&size, &halves, &e), 0);
+	check(small.own > 4 * 4 * (size_t)60880896 && large.own > small.own);
+	check(large.own < (size_t)4 << 30);
 	/* weights, moments and the residual stream stay as they are */
-	check(halves < large - large / 5 && halves > large / 2);
+	check(halves.own < large.own - large.own / 5 && halves.own > large.own / 2);
+	shape.heads = 0;
+	check_err(model_training_needs(&size, &halves, &e), ERR_CONFIG);
 }

@@ -399,10 +399,10 @@ int model_reserve_encoding(struct model *m, int32_t tokens, int32_t sentences, s
 	return reserve(m, tokens, sentences, MODEL_USE_ENCODE, e);
 }
 
-int model_reserve_training(struct model *m, int32_t tokens, int32_t sentences, struct err *e)
+/* What the ops of a training in batches of so many tokens meet. */
+static struct dev_limits limits_of(const struct model_shape *s, int32_t tokens)
 {
-	const struct model_shape *s = &m->shape;
-	const struct dev_limits most = {
+	return (struct dev_limits){
 		.tokens = tokens,
 		.width = MAX(MAX(s->d_ff, 3 * s->d_model), 2 * s->d_model * s->decoder_layers),
 		.head_rows = MIN(tokens, MODEL_HEAD_ROWS(DTYPE_F32)),
@@ -410,8 +410,12 @@ int model_reserve_training(struct model *m, int32_t tokens, int32_t sentences, s
 		.sentence = MIN(tokens, USUAL_SENTENCE),
 		.d_model = s->d_model,
 		.heads = s->heads,
-		.vocabulary = s->vocabulary,
 	};
+}
+
+int model_reserve_training(struct model *m, int32_t tokens, int32_t sentences, struct err *e)
+{
+	const struct dev_limits most = limits_of(&m->shape, tokens);
 
 	if (reserve(m, tokens, sentences, MODEL_USE_TRAIN, e))
 		return e->code;
@@ -442,27 +446,34 @@ struct model *model_share(struct model *m, int32_t tokens, int32_t sentences, st
 	return own;
 }
 
-int model_training_bytes(const struct model_shape *shape, int32_t tokens, int32_t sentences,
-			 const struct ops *ops, bool bf16, size_t *bytes, struct err *e)
+int model_training_needs(const struct model_size *s, struct dev_needs *needs, struct err *e)
 {
+	const bool bf16 = s->options->bf16;
+	const size_t each = 4 * sizeof(float) +
+			    (bf16 && s->ops->wants_rounded ? sizeof(uint16_t) : 0);
 	struct model_acts acts = { 0 };
 	struct carve count = { .dtype = dtype_of_acts(MODEL_USE_TRAIN, bf16),
-			       .loss_rows = ops->loss_rows };
+			       .loss_rows = s->ops->loss_rows };
+	struct dev_limits most;
 	struct model_param *params = NULL;
 	size_t n_params, flat;
 	int64_t floats;
-	int rc = model_params(shape, &params, &n_params, &floats, e);
+	int rc = model_params(s->shape, &params, &n_params, &floats, e);
 
 	free(params);
 	if (rc)
 		return rc;
-	rc = model_acts_alloc(&acts, shape, e);
-	if (!rc && (!model_acts_plan(&acts, shape, tokens, sentences, MODEL_USE_TRAIN, &count) ||
-		    !mem_mul((size_t)floats, 4 * sizeof(float), &flat) ||
-		    __builtin_add_overflow(flat, count.used, bytes)))
+	most = limits_of(s->shape, s->tokens);
+	*needs = s->ops->needs ? s->ops->needs(&most) : (struct dev_needs){ 0 };
+	rc = model_acts_alloc(&acts, s->shape, e);
+	if (!rc && (!model_acts_plan(&acts, s->shape, s->tokens, s->sentences, MODEL_USE_TRAIN,
+				     &count) ||
+		    !mem_mul((size_t)floats, each, &flat) ||
+		    __builtin_add_overflow(needs->own, flat, &needs->own) ||
+		    __builtin_add_overflow(needs->own, count.used, &needs->own)))
 		rc = err_set(e, ERR_NOMEM,
 			     "training with %d tokens does not fit into memory: lower batch_tokens",
-			     tokens);
+			     s->tokens);
 	model_acts_free(&acts);
 	return rc;
 }

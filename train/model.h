@@ -114,12 +114,19 @@ int model_reserve_forward(struct model *m, int32_t tokens, int32_t sentences, st
 int model_reserve_encoding(struct model *m, int32_t tokens, int32_t sentences, struct err *e);
 int model_reserve_training(struct model *m, int32_t tokens, int32_t sentences, struct err *e);
 
+/* A model to be trained, which is not there yet; all borrowed. */
+struct model_size {
+	const struct model_shape *shape;
+	const struct ops *ops;
+	const struct dev_options *options;
+	int32_t tokens, sentences;	/* as for model_reserve_training() */
+};
+
 /*
- * Bytes that model_reserve_training() will take on a device of ops opened with or without bf16, parameters,
- * gradients and moments included.
+ * What it will take, before anything is opened: parameters, their copy in bf16 where products read
+ * one, gradients, moments, activations, and what ops need for themselves.
  */
-int model_training_bytes(const struct model_shape *shape, int32_t tokens, int32_t sentences,
-			 const struct ops *ops, bool bf16, size_t *bytes, struct err *e);
+int model_training_needs(const struct model_size *s, struct dev_needs *needs, struct err *e);
 
 /* Random initial weights, the same on every backend. */
 int model_init(struct model *m, uint64_t seed, struct err *e);

@@ -57,22 +57,20 @@ static int copy_into_run(const struct trainer *t, const char *name, struct err *
 /* ---- the model --------------------------------------------------------- */
 
 /* Bytes that a rank takes: where it computes, and for what goes between ranks on the host. */
-static int count_memory(const struct trainer *t, const struct ops *ops, double *compute,
+static int count_memory(const struct trainer *t, const struct model_size *size, double *compute,
 			double *exchange, struct err *e)
 {
 	const struct reduce_how *how = &t->reduce_how, moments = average_moments_how(how);
 	const double arena = (double)how->buckets.floats * sizeof(float);
-	size_t need;
+	struct dev_needs need;
 
-	if (model_training_bytes(&t->state.shape, (int32_t)t->conf->batch_tokens,
-				 loader_max_sentences(t->loader), ops,
-				 t->conf->precision == PRECISION_BF16, &need, e))
+	if (model_training_needs(size, &need, e))
 		return e->code;
-	*compute = (double)need + (double)averaging_memory(t);
-	*exchange = 0;
+	*compute = (double)need.own + (double)averaging_memory(t);
+	*exchange = (double)need.host;
 	if (t->comm->size == 1)
 		return 0;
-	*exchange = (double)reduce_memory(how) + (double)mirror_memory(t, ops->own_memory);
+	*exchange += (double)reduce_memory(how) + (double)mirror_memory(t, size->ops->own_memory);
 	if (how->shards)
 		*compute -= 2 * arena * (1 - 1 / (double)t->comm->size);
 	if (t->conf->local_steps > 1)
@@ -100,13 +98,14 @@ static int check_gpu(struct trainer *t, const struct ops *ops, struct err *e)
 }
 
 /* What the model, its training and its reductions take on this host, where several ranks may be. */
-static int check_memory(struct trainer *t, const struct ops *ops, struct err *e)
+static int check_memory(struct trainer *t, const struct model_size *size, struct err *e)
 {
+	const struct ops *ops = size->ops;
 	const double have = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE),
 		     ranks = t->comm->local_size;
 	double exchange = 0, all;
 
-	if (count_memory(t, ops, &t->need, &exchange, e) || (ops->look && check_gpu(t, ops, e)))
+	if (count_memory(t, size, &t->need, &exchange, e) || (ops->look && check_gpu(t, ops, e)))
 		return e->code;
 	all = (ops->own_memory ? 0 : t->need) + exchange;
 	if (have > 0 && all * ranks > have)
@@ -191,15 +190,17 @@ static int open_model(struct trainer *t, struct err *e)
 	const int32_t tokens = (int32_t)c->batch_tokens,
 		      sentences = loader_max_sentences(t->loader);
 	struct model_shape *shape = &t->state.shape;
+	struct model_size size = {shape, NULL, &options, tokens, sentences};
 
 	if (ops && c->profile) {
 		t->profile = options.profile = profile_new(ops, e);
 		t->profiled_steps = -1;
 		ops = t->profile ? profile_ops(t->profile) : NULL;
 	}
+	size.ops = ops;
 	if (!ops ||
 	    model_shape_from_conf(shape, c, vocab_size(t->vocab), vocab_real_size(t->vocab), e) ||
-	    plan_reduction(t, e) || check_memory(t, ops, e))
+	    plan_reduction(t, e) || check_memory(t, &size, e))
 		return e->code;
 	ops_describe(ops, backends[c->backend], options.device, t->device, sizeof(t->device));
 	t->model = model_new(shape, ops, &options, e);

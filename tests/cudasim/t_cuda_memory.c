@@ -1,0 +1,78 @@
+/*
+ * t_cuda_memory.c - what a training takes of a GPU is what was said before anything was opened, on
+ * the simulated one (sim.h).
+ */
+#include "share/base/util.h"
+#include "tests/cudasim/sim.h"
+#include "tests/small_model.h"
+#include "train/adam.h"
+
+static const struct model_how how = { .dropout = 0.1f, .attention_dropout = 0.1f,
+				      .relu_dropout = 0.1f, .smoothing = 0.1f, .grad_scale = 1 };
+
+/* A batch as large as batches get, of two sentences. */
+static bool fill(struct batch *b, int32_t tokens, struct err *e)
+{
+	int32_t ids[128];
+
+	if (batch_alloc(b, SMALL_SENTENCES, tokens, e))
+		return false;
+	batch_clear(b);
+	for (int32_t i = 0; i < tokens; i++)
+		ids[i] = 4 + 3 * i % 21;
+	return batch_add(b, 0, ids, tokens - 3, ids, tokens - 3) && batch_add(b, 1, ids, 1, ids, 1);
+}
+
+/* Take it, train with it: it is what was said, and stays that. */
+static void check_needs(const struct model_size *s)
+{
+	const size_t before = sim_allocated();
+	struct err e = { 0 };
+	struct dev_needs said = { 0 };
+	struct model_sums sums;
+	struct batch batch = { 0 };
+	struct adam adam = { 0 };
+	struct model *m;
+
+	check_err(model_training_needs(s, &said, &e), 0);
+	m = model_new(s->shape, s->ops, s->options, &e);
+	if (check(m && !model_reserve_training(m, s->tokens, s->sentences, &e) &&
+		  !adam_open(&adam, m, 0.9, 0.98, 1e-9, &e) && !model_init(m, 5, &e) &&
+		  fill(&batch, s->tokens, &e))) {
+		/* some doubles of the optimizer's are not counted */
+		check_near((double)(sim_allocated() - before), (double)said.own, 512);
+		for (int i = 0; i < 2; i++) {
+			const struct adam_update u = { .step = i, .rate = 0.01, .scale = 0.1,
+						       .clip = 1 };
+
+			check_err(model_forward_backward(m, &batch, &how, NULL, &e), 0);
+			adam_measure_and_update(&adam, &u);
+			check_err(model_take_sums(m, &sums, &e), 0);
+			check_err(model_evaluate(m, &batch, 0.1f, &sums, &e), 0);
+		}
+		check_near((double)(sim_allocated() - before), (double)said.own, 512);
+	}
+	adam_close(&adam);
+	batch_free(&batch);
+	model_free(m);
+	sim_forget();
+	check_int(sim_allocated(), before);
+}
+
+TEST(cuda_memory_is_what_was_said)
+{
+	/* heads for tensor cores, and others; an odd width; a vocabulary larger than the rest */
+	const struct model_shape shapes[] = { small_shape(), { 64, 40, 1, 1, 1, 32, 29 },
+					      { 36, 50, 2, 2, 1, 3000, 2998 } };
+
+	for (size_t i = 0; i < ARRAY_LEN(shapes); i++)
+		for (int bf16 = 0; bf16 < 2; bf16++)
+			for (int32_t tokens = 10; tokens <= 76; tokens += 66) {
+				const struct dev_options o = { .threads = 1, .bf16 = bf16 };
+				const struct model_size s = { &shapes[i], ops_cuda(), &o, tokens,
+							      SMALL_SENTENCES };
+
+				check_needs(&s);
+			}
+	check_int(sim_faults(NULL), 0);
+}
