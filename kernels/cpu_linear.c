@@ -1,5 +1,5 @@
 /*
- * cpu_linear.c - see cpu.h, panels.h: products with weights that were packed before.
+ * cpu_linear.c - see cpu.h, panels.h: products with weights that were packed before, and with others by matmul.
  *
  * The rows of a are brought into units once; then each task takes some panels
  * and multiplies all rows (or a block of them that stays in cache) by each,
@@ -385,6 +385,24 @@ static int product_threads(const struct dev *d, struct tensor packed, int64_t ro
 	return n_units / 10 + n_units * rows / 100 < WORTH_A_HELPER_NS ? 1 : d->team_threads;
 }
 
+/* Weights that are not packed. */
+static void linear_as_stored(struct dev *d, const struct linear *l)
+{
+	static const struct dropout none;
+
+	CPU(matmul)(d, l->out, l->a, l->packed, (struct matmul_how){ .b_transposed = true });
+	if (l->bias && l->relu) {
+		CPU(relu_dropout)(d, l->out, l->bias, none);
+		return;
+	}
+	for (int64_t m = 0; m < l->out.rows && (l->bias || l->relu); m++)
+		for (int64_t n = 0; n < l->out.cols; n++) {
+			float x = ref_get(l->out, m, n) + (l->bias ? l->bias[n] : 0);
+
+			ref_set(l->out, m, n, l->relu ? fmaxf(x, 0) : x);
+		}
+}
+
 void CPU(linear)(struct dev *d, struct tensor out, struct tensor a, struct tensor packed,
 		 const float *bias, bool relu)
 {
@@ -393,6 +411,10 @@ void CPU(linear)(struct dev *d, struct tensor out, struct tensor a, struct tenso
 
 	if (out.rows == 0 || out.cols == 0)
 		return;
+	if (!tensor_is_packed(packed)) {
+		linear_as_stored(d, &l);
+		return;
+	}
 	if ((out.dtype | a.dtype) != DTYPE_F32 || a.cols == 0) {
 		ref_linear(NULL, out, a, packed, bias, relu);
 		return;

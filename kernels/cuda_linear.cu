@@ -8,10 +8,12 @@
  * first choice: one found by the clock could be another one in the next run, which would then not
  * repeat this one's bits. Workspace has one size, taken before the run.
  *
- * Epilogues are not used in training, where they would save nothing: the bias of ReLU is added where
- * dropout has to pass anyway, that of a branch in add_norm, and a bias's gradient is summed, in an
- * order of its own that runs repeat, by the kernels that have just made the elements and still hold
- * them in registers (relu_dropout_grad, add_norm_grad).
+ * Of epilogues bias and ReLU are used where nothing drops out: evaluation, and the encoder before
+ * decoding. In training they would save nothing: the bias of ReLU is added where dropout has to pass
+ * anyway, that of a branch in add_norm, and a bias's gradient is summed, in an order of its own that
+ * runs repeat, by the kernels that have just made the elements and still hold them in registers
+ * (relu_dropout_grad, add_norm_grad). The library wants a bias of the result's type; ours are floats,
+ * so results in bf16 get theirs in a pass of its own.
  *
  * Packed weights (panels.h) are read as they are: the 32 outputs of a panel are
  * the 32 lanes of a warp, so every unit is read once, 128 bytes at a time, by a
@@ -25,15 +27,24 @@
 #include "kernels/cuda_blas.h"
 #include "kernels/panels.h"
 
-#define WORKSPACE  ((size_t)32 << 20) /* of cuBLASLt */
 #define MOST_KINDS 512
 
 /* What an algorithm depends on; compared byte by byte, so filled with zeros first. */
 struct kind {
 	int64_t m, n, k;
 	int64_t a_stride, b_stride, out_stride;
-	uint32_t a_alignment, b_alignment, out_alignment;
-	uint8_t a_type, b_type, out_type, a_transposed, b_transposed, accumulate, has_algorithm;
+	uint32_t a_alignment, b_alignment, out_alignment; /* of bias, where it is less than out's */
+	uint8_t a_type, b_type, out_type, a_transposed, b_transposed, accumulate, has_bias, relu,
+		has_algorithm;
+};
+
+/* out = a b, as how says; then + bias, unless NULL, and what is negative becomes 0. */
+struct product {
+	struct tensor out, a, b;
+	struct matmul_how how;
+	const float *bias;
+	bool relu;
+	int64_t inner;
 };
 
 struct cuda_products {
@@ -91,9 +102,17 @@ static struct tensor in_type(struct dev *d, struct tensor x, enum dtype type,
 
 #define TILE 16
 
-static __global__ void product_slowly(struct tensor out, struct tensor a, struct tensor b,
-				      struct matmul_how how, int64_t inner)
+static __device__ __forceinline__ float finished(const struct product &p, float x, int64_t col)
 {
+	x += p.bias ? p.bias[col] : 0;
+	return p.relu ? fmaxf(x, 0) : x;
+}
+
+static __global__ void product_slowly(struct product p)
+{
+	const struct tensor out = p.out, a = p.a, b = p.b;
+	const struct matmul_how how = p.how;
+	const int64_t inner = p.inner;
 	SHARED(float, x, [TILE][TILE + 1]);
 	SHARED(float, y, [TILE][TILE + 1]);
 	const int64_t row = (int64_t)blockIdx.y * TILE + threadIdx.y,
@@ -116,7 +135,25 @@ static __global__ void product_slowly(struct tensor out, struct tensor a, struct
 		__syncthreads();
 	}
 	if (row < out.rows && col < out.cols)
-		store1(out, row, col, sum + (how.accumulate ? load1(out, row, col) : 0));
+		store1(out, row, col,
+		       finished(p, sum + (how.accumulate ? load1(out, row, col) : 0), col));
+}
+
+/* What the library's epilogue did not do. */
+template <enum access A> static __global__ void finish(struct product p)
+{
+	const int64_t eights = (p.out.cols + 7) / 8;
+	const int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x, row = i / eights,
+		      col = (i - row * eights) * 8;
+	float v[8];
+
+	if (row >= p.out.rows)
+		return;
+	load8<A>(v, p.out, row, col);
+#pragma unroll
+	for (int j = 0; j < 8; j++)
+		v[j] = finished(p, v[j], min(col + j, p.out.cols - 1));
+	store8<A>(p.out, row, col, v);
 }
 
 /* ---- cuBLASLt ---------------------------------------------------------------------------------- */
@@ -148,16 +185,9 @@ static struct cuda_products *products_of(struct dev *d)
 	return p;
 }
 
-void cuda_products_reserve(struct dev *d, const struct dev_limits *most)
+void cuda_products_open(struct dev *d)
 {
-	const int64_t inner = most->tokens * (CEIL_DIV(most->width, 8) * 8);
-
 	(void)products_of(d);
-	(void)cuda_get_scratch(d, CUDA_SCRATCH_BLAS, 1, WORKSPACE);
-	if (!d->bf16)
-		return;
-	(void)cuda_get_scratch(d, CUDA_SCRATCH_A, (size_t)inner, sizeof(uint16_t));
-	(void)cuda_get_scratch(d, CUDA_SCRATCH_B, (size_t)inner, sizeof(uint16_t));
 }
 
 static cudaDataType_t type_of(struct tensor t)
@@ -165,11 +195,16 @@ static cudaDataType_t type_of(struct tensor t)
 	return t.dtype == DTYPE_BF16 ? CUDA_R_16BF : CUDA_R_32F;
 }
 
+/* At most 16, which is as much as the library asks for. */
+static uint32_t lowest_bit(uintptr_t bits)
+{
+	bits |= 16;
+	return (uint32_t)(bits & -bits);
+}
+
 static uint32_t alignment_of(struct tensor t)
 {
-	uintptr_t bits = (uintptr_t)t.data | (uintptr_t)t.stride * dtype_bytes(t.dtype) | 16;
-
-	return (uint32_t)(bits & -bits);
+	return lowest_bit((uintptr_t)t.data | (uintptr_t)t.stride * dtype_bytes(t.dtype));
 }
 
 /* One that is not far above and that many sizes share: four steps from one power of two to the next. */
@@ -182,27 +217,30 @@ static int64_t rounded_up(int64_t n)
 	return CEIL_DIV(n, step) * step;
 }
 
-static struct kind kind_of(struct tensor out, struct tensor a, struct tensor b,
-			   struct matmul_how how, int64_t inner)
+static struct kind kind_of(const struct product *p)
 {
 	struct kind k;
 
 	memset(&k, 0, sizeof(k));
-	k.m = rounded_up(out.rows);
-	k.n = rounded_up(out.cols);
-	k.k = rounded_up(inner);
-	k.a_stride = a.stride;
-	k.b_stride = b.stride;
-	k.out_stride = out.stride;
-	k.a_alignment = alignment_of(a);
-	k.b_alignment = alignment_of(b);
-	k.out_alignment = alignment_of(out);
-	k.a_type = (uint8_t)a.dtype;
-	k.b_type = (uint8_t)b.dtype;
-	k.out_type = (uint8_t)out.dtype;
-	k.a_transposed = how.a_transposed;
-	k.b_transposed = how.b_transposed;
-	k.accumulate = how.accumulate;
+	k.m = rounded_up(p->out.rows);
+	k.n = rounded_up(p->out.cols);
+	k.k = rounded_up(p->inner);
+	k.a_stride = p->a.stride;
+	k.b_stride = p->b.stride;
+	k.out_stride = p->out.stride;
+	k.a_alignment = alignment_of(p->a);
+	k.b_alignment = alignment_of(p->b);
+	k.out_alignment = alignment_of(p->out);
+	if (p->bias)
+		k.out_alignment = MIN(k.out_alignment, lowest_bit((uintptr_t)p->bias));
+	k.a_type = (uint8_t)p->a.dtype;
+	k.b_type = (uint8_t)p->b.dtype;
+	k.out_type = (uint8_t)p->out.dtype;
+	k.a_transposed = p->how.a_transposed;
+	k.b_transposed = p->how.b_transposed;
+	k.accumulate = p->how.accumulate;
+	k.has_bias = p->bias != NULL;
+	k.relu = p->relu;
 	return k;
 }
 
@@ -224,25 +262,46 @@ static void call_free(const struct cuda_blas *blas, struct call *c)
 		(void)blas->MatrixLayoutDestroy(c->out);
 }
 
-/* b comes first there: see above. */
-static bool call_make(const struct cuda_blas *blas, struct call *c, struct tensor out,
-		      struct tensor a, struct tensor b, struct matmul_how how)
+static bool set(const struct cuda_blas *blas, struct call *c, cublasLtMatmulDescAttributes_t which,
+		const void *value, size_t size)
 {
-	cublasOperation_t first = how.b_transposed ? CUBLAS_OP_T : CUBLAS_OP_N,
-			  second = how.a_transposed ? CUBLAS_OP_T : CUBLAS_OP_N;
+	return !blas->MatmulDescSetAttribute(c->how, which, value, size);
+}
+
+static bool set_epilogue(const struct cuda_blas *blas, struct call *c, const struct product *p)
+{
+	const cublasLtEpilogue_t what = !p->bias  ? CUBLASLT_EPILOGUE_RELU
+					: p->relu ? CUBLASLT_EPILOGUE_RELU_BIAS
+						  : CUBLASLT_EPILOGUE_BIAS;
+	const cudaDataType_t type = CUDA_R_32F;
+
+	if (!p->bias && !p->relu)
+		return true;
+	return set(blas, c, CUBLASLT_MATMUL_DESC_EPILOGUE, &what, sizeof(what)) &&
+	       (!p->bias || (set(blas, c, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &p->bias,
+				 sizeof(p->bias)) &&
+			     set(blas, c, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, &type,
+				 sizeof(type))));
+}
+
+static bool make_layout(const struct cuda_blas *blas, cublasLtMatrixLayout_t *l, struct tensor t)
+{
+	return !blas->MatrixLayoutCreate(l, type_of(t), (uint64_t)t.cols, (uint64_t)t.rows,
+					 t.stride);
+}
+
+/* b comes first there: see above. */
+static bool call_make(const struct cuda_blas *blas, struct call *c, const struct product *p)
+{
+	const cublasOperation_t first = p->how.b_transposed ? CUBLAS_OP_T : CUBLAS_OP_N,
+				second = p->how.a_transposed ? CUBLAS_OP_T : CUBLAS_OP_N;
 
 	memset(c, 0, sizeof(*c));
 	return !blas->MatmulDescCreate(&c->how, CUBLAS_COMPUTE_32F, CUDA_R_32F) &&
-	       !blas->MatmulDescSetAttribute(c->how, CUBLASLT_MATMUL_DESC_TRANSA, &first,
-					     sizeof(first)) &&
-	       !blas->MatmulDescSetAttribute(c->how, CUBLASLT_MATMUL_DESC_TRANSB, &second,
-					     sizeof(second)) &&
-	       !blas->MatrixLayoutCreate(&c->b, type_of(b), (uint64_t)b.cols, (uint64_t)b.rows,
-					 b.stride) &&
-	       !blas->MatrixLayoutCreate(&c->a, type_of(a), (uint64_t)a.cols, (uint64_t)a.rows,
-					 a.stride) &&
-	       !blas->MatrixLayoutCreate(&c->out, type_of(out), (uint64_t)out.cols,
-					 (uint64_t)out.rows, out.stride);
+	       set(blas, c, CUBLASLT_MATMUL_DESC_TRANSA, &first, sizeof(first)) &&
+	       set(blas, c, CUBLASLT_MATMUL_DESC_TRANSB, &second, sizeof(second)) &&
+	       set_epilogue(blas, c, p) && make_layout(blas, &c->b, p->b) &&
+	       make_layout(blas, &c->a, p->a) && make_layout(blas, &c->out, p->out);
 }
 
 /* Ask for the algorithm of this call. */
@@ -252,7 +311,7 @@ static bool find_algorithm(struct cuda_products *p, struct kind *k, const struct
 	const struct cuda_blas *blas = p->blas;
 	cublasLtMatmulPreference_t wish = NULL;
 	cublasLtMatmulHeuristicResult_t best;
-	const uint64_t workspace = WORKSPACE;
+	const uint64_t workspace = CUDA_BLAS_BYTES;
 	int found = 0;
 	bool good = !blas->MatmulPreferenceCreate(&wish);
 
@@ -296,51 +355,74 @@ static int algorithm_for(struct cuda_products *p, struct kind k, const struct ca
 	return i;
 }
 
-static bool product_by_library(struct dev *d, struct tensor out, struct tensor a, struct tensor b,
-			       struct matmul_how how, int64_t inner)
+static bool product_by_library(struct dev *d, const struct product *p)
 {
-	struct cuda_products *p = products_of(d);
-	void *workspace = p ? cuda_get_scratch(d, CUDA_SCRATCH_BLAS, 1, WORKSPACE) : NULL;
-	const float one = 1, beta = how.accumulate ? 1 : 0;
+	struct cuda_products *all = products_of(d);
+	void *workspace =
+		all ? cuda_get_scratch(d, CUDA_SCRATCH_BLAS, 1, CUDA_BLAS_BYTES) : NULL;
+	const float one = 1, beta = p->how.accumulate ? 1 : 0;
 	struct call c;
 	bool good;
 	int i;
 
 	if (!workspace)
 		return false;
-	good = call_make(p->blas, &c, out, a, b, how);
-	i = good ? algorithm_for(p, kind_of(out, a, b, how, inner), &c) : -1;
-	good = i >= 0 && !p->blas->Matmul(p->handle, c.how, &one, b.data, c.b, a.data, c.a, &beta,
-					  out.data, c.out, out.data, c.out, &p->algorithm[i],
-					  workspace, WORKSPACE, d->stream);
-	call_free(p->blas, &c);
+	good = call_make(all->blas, &c, p);
+	i = good ? algorithm_for(all, kind_of(p), &c) : -1;
+	good = i >= 0 && !all->blas->Matmul(all->handle, c.how, &one, p->b.data, c.b, p->a.data,
+					    c.a, &beta, p->out.data, c.out, p->out.data, c.out,
+					    &all->algorithm[i], workspace, CUDA_BLAS_BYTES,
+					    d->stream);
+	call_free(all->blas, &c);
 	return good;
 }
 
-/* ---- matmul --------------------------------------------------------------------------------------- */
+static void product_anyhow(struct dev *d, const struct product *p)
+{
+	if (!product_by_library(d, p) && !d->fault.code)
+		LAUNCH(d, product_slowly,
+		       dim3((unsigned)CEIL_DIV(p->out.cols, TILE),
+			    (unsigned)CEIL_DIV(p->out.rows, TILE)),
+		       dim3(TILE, TILE), 0, *p);
+}
+
+/* ---- matmul, and linear without packing -------------------------------------------------------- */
+
+static void multiply(struct dev *d, struct product p)
+{
+	const bool halves =
+		d->bf16 || (p.a.dtype == DTYPE_BF16 && p.b.dtype == DTYPE_BF16);
+	const bool apart = halves && p.out.dtype == DTYPE_BF16 && (p.bias || p.relu);
+	const enum dtype type = halves ? DTYPE_BF16 : DTYPE_F32;
+	struct tensor out = p.out;
+	struct product alone;
+
+	p.inner = p.how.a_transposed ? p.a.rows : p.a.cols;
+	if (out.rows == 0 || out.cols == 0 || p.inner == 0)
+		return;
+	p.a = in_type(d, p.a, type, CUDA_SCRATCH_A);
+	p.b = in_type(d, p.b, type, CUDA_SCRATCH_B);
+	if (!halves && out.dtype == DTYPE_BF16) /* the library has no such product */
+		p.out = in_type(d, out, DTYPE_F32, CUDA_SCRATCH_OUT);
+	if (!p.a.data || !p.b.data || !p.out.data)
+		return;
+	alone = p;
+	if (apart) {
+		alone.bias = NULL;
+		alone.relu = false;
+	}
+	product_anyhow(d, &alone);
+	if (apart)
+		LAUNCH_ACCESS(d, access_of(out, p.bias), finish,
+			      (unsigned)CEIL_DIV(out.rows * CEIL_DIV(out.cols, 8), 256), 256, 0, p);
+	if (p.out.data != out.data)
+		convert_to(d, out, p.out);
+}
 
 extern "C" void cuda_matmul(struct dev *d, struct tensor out, struct tensor a, struct tensor b,
 			    struct matmul_how how)
 {
-	const int64_t inner = how.a_transposed ? a.rows : a.cols;
-	const bool halves = d->bf16 || (a.dtype == DTYPE_BF16 && b.dtype == DTYPE_BF16);
-	const enum dtype type = halves ? DTYPE_BF16 : DTYPE_F32;
-	struct tensor result = out;
-
-	if (out.rows == 0 || out.cols == 0 || inner == 0)
-		return;
-	a = in_type(d, a, type, CUDA_SCRATCH_A);
-	b = in_type(d, b, type, CUDA_SCRATCH_B);
-	if (!halves && out.dtype == DTYPE_BF16) /* the library has no such product */
-		result = in_type(d, out, DTYPE_F32, CUDA_SCRATCH_OUT);
-	if (!a.data || !b.data || !result.data)
-		return;
-	if (!product_by_library(d, result, a, b, how, inner) && !d->fault.code)
-		LAUNCH(d, product_slowly,
-		       dim3((unsigned)CEIL_DIV(out.cols, TILE), (unsigned)CEIL_DIV(out.rows, TILE)),
-		       dim3(TILE, TILE), 0, result, a, b, how, inner);
-	if (result.data != out.data)
-		convert_to(d, out, result);
+	multiply(d, {out, a, b, how, NULL, false, 0});
 }
 
 /* ---- packing ---------------------------------------------------------------------------------------- */
@@ -541,11 +623,10 @@ static __global__ void __launch_bounds__(LINEAR_WARPS * 32)
 	}
 }
 
-extern "C" void cuda_linear(struct dev *d, struct tensor out, struct tensor a, struct tensor packed,
-			    const float *bias, bool relu)
+static void linear_packed(struct dev *d, struct tensor out, struct tensor a, struct tensor packed,
+			  struct linear_how how)
 {
 	const struct panels p = panels_of(packed);
-	const struct linear_how how = {bias, relu};
 	const dim3 grid((unsigned)CEIL_DIV(panel_count(packed), LINEAR_WARPS),
 			(unsigned)CEIL_DIV(out.rows, LINEAR_ROWS));
 	uint32_t *units;
@@ -562,6 +643,15 @@ extern "C" void cuda_linear(struct dev *d, struct tensor out, struct tensor a, s
 		      scales, a, p.n_units);
 	LAUNCH_PACKED(d, packed.dtype, linear, grid, LINEAR_WARPS * 32, 0, out,
 		      (const uint32_t *)units, (const float *)scales, p, how);
+}
+
+extern "C" void cuda_linear(struct dev *d, struct tensor out, struct tensor a, struct tensor packed,
+			    const float *bias, bool relu)
+{
+	if (tensor_is_packed(packed))
+		linear_packed(d, out, a, packed, {bias, relu});
+	else
+		multiply(d, {out, a, packed, {false, true, false}, bias, relu, 0});
 }
 
 extern "C" void cuda_linear_top_k(struct dev *d, float *values, int32_t *ids, struct tensor a,

@@ -7,7 +7,7 @@
  * once more with double in the place of float to check each gradient against
  * differences; so nothing here may depend on the size of a float.
  *
- * Only ref_matmul() looks at d.
+ * Only ref_matmul() and ref_linear() look at d.
  */
 #ifndef WERKBANK_KERNELS_REF_H
 #define WERKBANK_KERNELS_REF_H

@@ -1,4 +1,4 @@
-/* ref_linear.c - see ref.h and panels.h: products with weights that were packed before. */
+/* ref_linear.c - see ref.h and panels.h: products with weights as they are kept. */
 #include "kernels/panels.h"
 #include "kernels/ref.h"
 
@@ -69,11 +69,14 @@ void REF(pack)(struct dev *d, struct tensor packed, struct tensor b)
 /* Element (n, k) as a number; of int8 the integer. */
 static double weight(struct tensor packed, int64_t n, int64_t k)
 {
-	const unsigned char *from = place(packed, n, k);
+	const unsigned char *from;
 	uint16_t half;
 	int8_t q;
 	float x;
 
+	if (!tensor_is_packed(packed))
+		return ref_get(packed, n, k);
+	from = place(packed, n, k);
 	if (packed.dtype == DTYPE_PACKED_INT8) {
 		memcpy(&q, from, sizeof(q));
 		return q;
@@ -86,10 +89,15 @@ static double weight(struct tensor packed, int64_t n, int64_t k)
 	return x;
 }
 
+static double as_bf16(double x)
+{
+	return bf16_to_float(bf16_from_float((float)x));
+}
+
 static double input(enum dtype packed, float x, float amax)
 {
 	return packed == DTYPE_PACKED_INT8   ? quantised(x, amax)
-	       : packed == DTYPE_PACKED_BF16 ? bf16_to_float(bf16_from_float(x))
+	       : packed == DTYPE_PACKED_BF16 ? as_bf16(x)
 					     : x;
 }
 
@@ -98,15 +106,19 @@ struct row {
 	struct tensor a, packed;
 	int64_t m;
 	float amax;
+	bool rounded;		/* both become bf16, as in matmul */
 };
 
 static double product(const struct row *r, int64_t n)
 {
 	double sum = 0;
 
-	for (int64_t k = 0; k < r->a.cols; k++)
-		sum += input(r->packed.dtype, (float)ref_get(r->a, r->m, k), r->amax) *
-		       weight(r->packed, n, k);
+	for (int64_t k = 0; k < r->a.cols; k++) {
+		double x = input(r->packed.dtype, (float)ref_get(r->a, r->m, k), r->amax),
+		       w = weight(r->packed, n, k);
+
+		sum += r->rounded ? as_bf16(x) * as_bf16(w) : x * w;
+	}
 	if (r->packed.dtype == DTYPE_PACKED_INT8)
 		sum *= r->amax / 127 * panel_scales(r->packed)[n];
 	return sum;
@@ -115,9 +127,10 @@ static double product(const struct row *r, int64_t n)
 void REF(linear)(struct dev *d, struct tensor out, struct tensor a, struct tensor packed,
 		 const float *bias, bool relu)
 {
-	(void)d;
+	const bool rounded = !tensor_is_packed(packed) && ((struct ref_dev *)d)->bf16;
+
 	for (int64_t m = 0; m < out.rows; m++) {
-		struct row r = { a, packed, m, greatest(a, m) };
+		struct row r = { a, packed, m, greatest(a, m), rounded };
 
 		for (int64_t n = 0; n < out.cols; n++) {
 			double x = product(&r, n) + (bias ? bias[n] : 0);
@@ -137,7 +150,7 @@ void REF(linear_top_k)(struct dev *d, float *values, int32_t *ids, struct tensor
 {
 	(void)d;
 	for (int64_t m = 0; m < a.rows; m++) {
-		struct row r = { a, packed, m, greatest(a, m) };
+		struct row r = { a, packed, m, greatest(a, m), false };
 
 		REF(best_of_row)(values + m * k, ids + m * k, element, &r, n_real, k);
 	}

@@ -45,7 +45,8 @@ struct work work_pack(struct dev *d, struct tensor packed, struct tensor b)
 
 static const char *precision_of(struct tensor packed)
 {
-	return packed.dtype == DTYPE_PACKED_INT8   ? "int8"
+	return !tensor_is_packed(packed)	   ? "not packed"
+	       : packed.dtype == DTYPE_PACKED_INT8 ? "int8"
 	       : packed.dtype == DTYPE_PACKED_BF16 ? "bf16"
 						   : "fp32";
 }

@@ -53,16 +53,21 @@ static void run_pack(struct run *r, const struct op_case *c)
 	r->ops->pack(r->dev, packed_tensor(r, c), b);
 }
 
-/* out (rows, cols), inner dimension third; ACCUMULATE here stands for relu. */
+/*
+ * out (rows, cols), inner dimension third; ACCUMULATE here stands for relu. Fourth 0: weights are
+ * not packed, with HALF_CACHE they and the input are bf16.
+ */
 static void run_linear(struct run *r, const struct op_case *c)
 {
 	struct tensor out = run_tensor(r, OUTPUT, c->rows, c->cols);
-	struct tensor a = run_tensor(r, INPUT, c->rows, c->third);
-	struct tensor b = run_tensor(r, INPUT, c->cols, c->third), packed = packed_tensor(r, c);
+	struct tensor a = run_halves(r, INPUT, c->rows, c->third);
+	struct tensor b = run_halves(r, INPUT, c->cols, c->third),
+		      weight = c->fourth ? packed_tensor(r, c) : b;
 	float *bias = c->flags & NO_BIAS ? NULL : run_floats(r, INPUT, c->cols);
 
-	r->ops->pack(r->dev, packed, b);
-	r->ops->linear(r->dev, out, a, packed, bias, c->flags & ACCUMULATE);
+	if (c->fourth)
+		r->ops->pack(r->dev, weight, b);
+	r->ops->linear(r->dev, out, a, weight, bias, c->flags & ACCUMULATE);
 }
 
 /* cols outputs, of which all but two are real; the 7 best (or all) are wanted. */

@@ -73,13 +73,9 @@ int model_pack(struct model *m, enum dtype precision, struct err *e)
 void model_linear(const struct model *m, struct tensor out, struct tensor in, struct tensor weight,
 		  const struct tensor *bias, bool relu)
 {
-	static const struct dropout none;
-
-	if (tensor_is_packed(weight)) {
+	if (bias || relu || tensor_is_packed(weight))
 		m->ops->linear(m->dev, out, in, weight, bias ? bias->data : NULL, relu);
-		return;
-	}
-	m->ops->matmul(m->dev, out, in, weight, (struct matmul_how){ .b_transposed = true });
-	if (relu)
-		m->ops->relu_dropout(m->dev, out, bias->data, none);
+	else
+		m->ops->matmul(m->dev, out, in, weight,
+			       (struct matmul_how){ .b_transposed = true });
 }

@@ -144,6 +144,13 @@ static bool types_are_known(const struct sim_blas_desc *m, cudaDataType_t a, cud
 	return a == CUDA_R_32F && b == CUDA_R_32F && c == CUDA_R_32F && d == CUDA_R_32F;
 }
 
+/* The bias is of the result's type, on the device, one number for each of its rows. */
+static bool bias_is_known(const struct sim_blas_desc *m, const struct sim_blas_layout *d)
+{
+	return !(m->epilogue & CUBLASLT_EPILOGUE_BIAS) ||
+	       (m->bias && m->bias_type == d->type && m->compute != CUBLAS_COMPUTE_32I);
+}
+
 /* What was promised about alignment is kept in the algorithm and held against every call. */
 cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDesc_t m,
 					      cublasLtMatrixLayout_t a, cublasLtMatrixLayout_t b,
@@ -152,7 +159,8 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDe
 					      cublasLtMatmulHeuristicResult_t *results, int *found)
 {
 	*found = 0;
-	if (wanted < 1 || !types_are_known(m, a->type, b->type, c->type, d->type))
+	if (wanted < 1 || !types_are_known(m, a->type, b->type, c->type, d->type) ||
+	    !bias_is_known(m, d))
 		return CUBLAS_STATUS_NOT_SUPPORTED;
 	memset(results, 0, sizeof(*results));
 	for (int i = 0; i < 4; i++)
@@ -250,6 +258,14 @@ static bool fits(const void *p, const struct sim_blas_layout *l, uint64_t alignm
 	       (uintptr_t)p % alignment == 0 && (uintptr_t)p % bytes == 0;
 }
 
+/* The library reads it in pieces as large as those in which it writes the result. */
+static bool bias_fits(const struct sim_blas_desc *m, const struct sim_blas_layout *d,
+		      uint64_t alignment)
+{
+	return sim_is_device(m->bias, d->rows * type_bytes(m->bias_type)) &&
+	       (uintptr_t)m->bias % alignment == 0;
+}
+
 cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t m, const void *alpha,
 			      const void *a, cublasLtMatrixLayout_t a_layout, const void *b,
 			      cublasLtMatrixLayout_t b_layout, const void *beta, const void *c,
@@ -266,12 +282,14 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t m, const vo
 	    (tb ? b_layout->rows : b_layout->cols) != d_layout->cols ||
 	    (ta ? a_layout->rows : a_layout->cols) != (tb ? b_layout->cols : b_layout->rows))
 		return CUBLAS_STATUS_INVALID_VALUE;
-	if (!types_are_known(m, a_layout->type, b_layout->type, c_layout->type, d_layout->type))
+	if (!types_are_known(m, a_layout->type, b_layout->type, c_layout->type, d_layout->type) ||
+	    !bias_is_known(m, d_layout))
 		return CUBLAS_STATUS_NOT_SUPPORTED;
 	if (workspace_bytes < used || (used && !sim_is_device(workspace, used)))
 		return CUBLAS_STATUS_INVALID_VALUE;
 	if (!fits(a, a_layout, algo->data[0]) || !fits(b, b_layout, algo->data[1]) ||
-	    !fits(c, c_layout, algo->data[2]) || !fits(d, d_layout, algo->data[3])) {
+	    !fits(c, c_layout, algo->data[2]) || !fits(d, d_layout, algo->data[3]) ||
+	    (m->epilogue & CUBLASLT_EPILOGUE_BIAS && !bias_fits(m, d_layout, algo->data[3]))) {
 		sim_fault(
 			"cublasLtMatmul: a matrix is not on the device or not aligned as was said");
 		return CUBLAS_STATUS_INVALID_VALUE;

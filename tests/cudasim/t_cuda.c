@@ -80,6 +80,40 @@ TEST(cuda_bits)
 	}
 }
 
+/* The bias of a product may lie anywhere, however well its other operands do. */
+TEST(cuda_linear_bias)
+{
+	enum { ROWS = 5, COLS = 16, INNER = 8, BIAS = COLS + 4 };
+	const struct ops *o = ops_cuda();
+	const struct dev_options options = { .bf16 = true };
+	struct err e = { 0 };
+	struct dev *d = o->open(&options, &e);
+	float *a = o->alloc(d, ROWS * INNER * sizeof(float), &e),
+	      *b = o->alloc(d, COLS * INNER * sizeof(float), &e),
+	      *bias = o->alloc(d, BIAS * sizeof(float), &e),
+	      *out = o->alloc(d, ROWS * COLS * sizeof(float), &e), host[BIAS],
+	      got[ROWS * COLS];
+
+	for (int i = 0; i < BIAS; i++)
+		host[i] = (float)(i % 5 - 2);
+	o->to_device(d, bias, host, sizeof(host));
+	for (int shift = 0; shift < 4; shift++) {
+		o->linear(d, tensor_f32(out, ROWS, COLS), tensor_f32(a, ROWS, INNER),
+			  tensor_f32(b, COLS, INNER), bias + shift, true);
+		o->to_host(d, got, out, sizeof(got));
+		for (int i = 0; i < ROWS * COLS; i++)
+			check_near(got[i], MAX(host[i % COLS + shift], 0), 0);
+	}
+	check_int(o->sync(d, &e), 0);
+	o->release(d, a);
+	o->release(d, b);
+	o->release(d, bias);
+	o->release(d, out);
+	o->close(d);
+	check_int(sim_faults(NULL), 0);
+	check_int(sim_allocated(), 0);
+}
+
 TEST(cuda_memory)
 {
 	const struct ops *o = ops_cuda();
