@@ -2,8 +2,10 @@
 # mutants.sh - does the simulated GPU notice? Each mutant is one small mistake in a copy of the GPU's
 # sources, of the kinds that pass by chance on a real GPU; the tests must fail with it.
 #
-#	make check-mutants		minutes; not part of "make check"
-#	make check-mutants ONLY=barrier	those with this in their name
+#	make check-mutants			all, a good half hour; not part of "make check"
+#	make check-mutants ONLY='barrier top'	those with one of these words in their name
+#	make check-mutants PART=2/3		the second of every three
+#	make check-mutants KEPT=FILE		names of those noticed are kept in FILE, and passed over the next time
 #
 # From make: COMPILE (ends with -c), LINK (with @OUT@), the names of objects in it, srcdir.
 set -u
@@ -12,12 +14,39 @@ tmp=$(mktemp -d "${TMPDIR:-/tmp}/werkbank-mutants.XXXXXX") || exit 1
 trap 'rm -rf "$tmp"' EXIT
 # shellcheck source=tests/helpers.sh
 . "$srcdir/tests/helpers.sh"
+number=0 part=${PART:-1/1}
+: >"$tmp/pass"
+
+# Is this one wanted?
+wanted() {
+	number=$((number + 1))
+	[ $((number % ${part#*/})) -eq $((${part%/*} % ${part#*/})) ] || return 1
+	[ -z "${KEPT:-}" ] || ! grep -qsx -- "$1" "$KEPT" || return 1
+	for word in ${ONLY:-}; do
+		case $1 in *"$word"*) return 0 ;; esac
+	done
+	[ -z "${ONLY:-}" ]
+}
+
+# try PROGRAM TESTS OPS : who hangs has failed
+try() {
+	got=0
+	OPS=$3 timeout 600 "$1" "$2" >"$tmp/log" 2>&1 || got=$?
+}
+
+# Without a mistake the tests pass: else to fail would mean nothing.
+passes() {
+	! grep -qx -- "$1 $2" "$tmp/pass" || return 0
+	try tests/cuda_run "$1" "$2"
+	[ "$got" -eq 0 ] && echo "$1 $2" >>"$tmp/pass"
+}
 
 # mutant NAME FILE TESTS SED [OPS] : FILE (of kernels/, without .cu), or HEADER.cuh:FILE when SED changes what FILE includes
 # (shared:FILE: cuda.cuh); OPS: only cases of ops that begin so are tried.
 mutant() {
-	name=$1 file=$2 words=$3 change=$4
-	case $name in *"${ONLY:-}"*) ;; *) return ;; esac
+	name=$1 file=$2 words=$3 change=$4 ops=${5:-}
+	wanted "$name" || return
+	since=$(date +%s)
 	changed=$file.cu
 	case $file in
 	shared:*) file=${file#shared:} changed=cuda.cuh ;;
@@ -39,26 +68,30 @@ mutant() {
 		not_ok "$name" "does not link: $(tail -n 1 "$tmp/log")"
 		return
 	fi
-	got=0
-	OPS=${5:-} "$tmp/run" "$words" >"$tmp/log" 2>&1 || got=$?
+	if ! passes "$words" "$ops"; then
+		not_ok "$name" "'$words' fails without it: $(grep -m 1 -i fail "$tmp/log")"
+		return
+	fi
+	try "$tmp/run" "$words" "$ops"
 	if [ "$got" -eq 0 ]; then
 		not_ok "$name" "lives: nothing of '$words' fails"
 	else
-		ok "$name"
+		ok "$name ($(($(date +%s) - since)) s)"
+		[ -z "${KEPT:-}" ] || echo "$name" >>"$KEPT"
 	fi
 }
 
 # ---- barriers --------------------------------------------------------------------------------
 mutant barrier-column-sums cuda_point cuda_ops \
-	'/sums\[threadIdx.y\]\[k \* 32 + threadIdx.x\] = /,/__syncthreads/s/__syncthreads();//'
-mutant barrier-add-parts cuda_point cuda_ops '/sums\[threadIdx.y\]\[threadIdx.x\] = sum;/,/__syncthreads/s/__syncthreads();//'
+	'/sums\[threadIdx.y\]\[k \* 32 + threadIdx.x\] = /,/__syncthreads/s/__syncthreads();//' relu
+mutant barrier-add-parts cuda_point cuda_ops '/sums\[threadIdx.y\]\[threadIdx.x\] = sum;/,/__syncthreads/s/__syncthreads();//' relu
 mutant barrier-block-sum shared:cuda_point cuda_ops \
-	'/sums\[threadIdx.x \/ 32\] = x;/,/__syncthreads/s/__syncthreads();//'
-mutant barrier-sort-scan cuda_embed cuda_ops '/warps\[warp\] = before;/,/__syncthreads/s/__syncthreads();//'
-mutant barrier-sort-count cuda_embed cuda_ops '/seen\[threadIdx.x\] = 0;/,/__syncthreads/s/__syncthreads();//'
-mutant barrier-tile-read cuda_linear cuda_ops '/x\[r\]\[u\] = /,/__syncthreads/s/__syncthreads();//'
-mutant barrier-tile-written-over cuda_linear cuda_ops '/const int many = /,/__syncthreads/s/__syncthreads();//'
-mutant syncwarp-sort-read cuda_embed cuda_ops '/int32_t to = real/,/__syncwarp/s/__syncwarp();//'
+	'/sums\[threadIdx.x \/ 32\] = x;/,/__syncthreads/s/__syncthreads();//' sum_squares
+mutant barrier-sort-scan cuda_embed cuda_ops '/warps\[warp\] = before;/,/__syncthreads/s/__syncthreads();//' embed_grad
+mutant barrier-sort-count cuda_embed cuda_ops '/seen\[threadIdx.x\] = 0;/,/__syncthreads/s/__syncthreads();//' embed_grad
+mutant barrier-tile-read cuda_linear cuda_ops '/x\[r\]\[u\] = /,/__syncthreads/s/__syncthreads();//' linear
+mutant barrier-tile-written-over cuda_linear cuda_ops '/const int many = /,/__syncthreads/s/__syncthreads();//' linear
+mutant syncwarp-sort-read cuda_embed cuda_ops '/int32_t to = real/,/__syncwarp/s/__syncwarp();//' embed_grad
 mutant barrier-norm-averages cuda_norm cuda_ops '/warps\[turn\]\[threadIdx/,/__syncthreads/s/__syncthreads();//' norm_grad
 mutant barrier-norm-turns cuda_norm cuda_ops 's/turn = 1 - turn/turn = 0/' norm_grad
 mutant barrier-norm-sums cuda_norm cuda_ops '/sums\[threadIdx.y\]\[threadIdx.x\] = sum;/,/__syncthreads/s/__syncthreads();//' norm_grad
@@ -68,16 +101,17 @@ mutant barrier-attention-v cuda_attention cuda_ops '/v is there/s/__syncthreads(
 mutant barrier-attention-v-used cuda_attention cuda_ops '/all have read v/s/__syncthreads();//' attention
 mutant barrier-attention-k-used cuda_attention cuda_ops '/all have read k/s/__syncthreads();//' attention
 mutant barrier-grad-dscore cuda_attention_grad cuda_ops '/backward_pairs(b, tiles/,/if (query/s/__syncthreads();//' attention_grad
+mutant barrier-grad-tiles cuda_attention_grad cuda_ops '/all have read the tiles/s/__syncthreads();//' attention_grad
 mutant copy-attention-v cuda_attention cuda_ops '/copy_commit();/,/v is there/s/copy_wait<1>/copy_wait<2>/' attention
 mutant copy-grad cuda_attention_grad cuda_ops '/load_queries<A>(tiles/,/copy_wait/s/copy_wait<0>/copy_wait<1>/' attention_grad
 
 # ---- one too many, one too few -----------------------------------------------------------------
-mutant index-last-row cuda_point cuda_ops 's/last = min(first + ROWS_A_PART, dx.rows)/last = min(first + ROWS_A_PART, dx.rows - 1)/'
-mutant index-store-behind shared:cuda_point cuda_ops 's/if (col + i < t.cols)/if (col + i <= t.cols)/'
-mutant index-run-goes-on cuda_embed cuda_ops 's/bool goes_on = first > 0 \&\& /bool goes_on = first > CHUNK \&\& /'
-mutant index-next-chunk cuda_embed cuda_ops 's/int64_t c = blockIdx.x + 1;/int64_t c = blockIdx.x + 2;/'
-mutant index-panel cuda_linear cuda_ops 's/w\[(from + u) \* PANEL_WIDTH\]/w[(from + u + 1) * PANEL_WIDTH]/'
-mutant index-dropout shared:cuda_point cuda_ops 's/(row \* cols + col) >> 3/(row * cols + col + 8) >> 3/'
+mutant index-last-row cuda_point cuda_ops 's/last = min(first + ROWS_A_PART, dx.rows)/last = min(first + ROWS_A_PART, dx.rows - 1)/' relu
+mutant index-store-behind shared:cuda_point cuda_ops 's/if (col + i < t.cols)/if (col + i <= t.cols)/' relu
+mutant index-run-goes-on cuda_embed cuda_ops 's/bool goes_on = first > 0 \&\& /bool goes_on = first > CHUNK \&\& /' embed_grad
+mutant index-next-chunk cuda_embed cuda_ops 's/int64_t c = blockIdx.x + 1;/int64_t c = blockIdx.x + 2;/' embed_grad
+mutant index-panel cuda_linear cuda_ops 's/w\[(from + u) \* PANEL_WIDTH\]/w[(from + u + 1) * PANEL_WIDTH]/' linear
+mutant index-dropout shared:cuda_point cuda_ops 's/(row \* cols + col) >> 3/(row * cols + col + 8) >> 3/' relu
 mutant index-loss-last cuda_loss cuda_ops 's/col + i < w.n_real ? (__expf/col + i <= w.n_real ? (__expf/' cross
 mutant index-norm-last cuda_norm cuda_ops 's/last = min(first + w.rows_a_part, w.dx.rows), col/last = min(first + w.rows_a_part, w.dx.rows - 1), col/' norm_grad
 mutant index-step-length cuda_decode cuda_ops 's/j < length\[row\]; h++/j <= length[row]; h++/' attention_step
@@ -88,14 +122,17 @@ mutant index-attention-causal cuda_attention cuda_ops 's/w.causal \&\& key > que
 mutant index-attention-dropout cuda_attention cuda_ops 's/key + t \/ 2 \* 8/key + t % 2 * 8/' attention
 mutant index-grad-causal cuda_attention_grad cuda_ops 's/!w.causal || j <= i)/!w.causal || j < i)/' attention_grad
 mutant index-grad-dropout cuda_attention_grad cuda_ops 's/keeps >> (16 \* half + in_tile)/keeps >> (16 * half + in_tile ^ 1)/' attention_grad
+mutant epilogue-without-relu cuda_linear cuda_ops 's/p->relu ? CUBLASLT_EPILOGUE_RELU_BIAS/p->relu ? CUBLASLT_EPILOGUE_BIAS/' linear
+mutant epilogue-bias-alignment cuda_linear cuda_linear_bias 's/k.out_alignment = MIN.*/;/'
+mutant epilogue-twice cuda_linear cuda_ops '/if (apart) {/,/}/s/alone.relu = false/;/; /if (apart) {/,/}/s/alone.bias = NULL/;/' linear
 mutant index-any-dropout cuda_attention_any cuda_ops 's/>> j % 8 \& 1/>> (j + 1) % 8 \& 1/' attention_grad
 
 # ---- reductions ----------------------------------------------------------------------------------
-mutant sum-half-a-warp shared:cuda_point cuda_ops '/T warp_sum/,/^}/s/with = 16/with = 8/'
-mutant sum-replaces cuda_point cuda_ops 's/out\[col\] += sum;/out[col] = sum;/'
-mutant sum-parts-twice cuda_point cuda_ops '/for (int64_t p = threadIdx.y; p < n_parts/s/p += 8/p += 4/'
-mutant sum-of-one-warp shared:cuda_point cuda_ops '/int i = 0; i < THREADS \/ 32; i++/,/total += sums/s/i = 0;/i = 1;/'
-mutant greatest-without-sign cuda_linear cuda_ops 's/fabsf(load1(x, row, k))/load1(x, row, k)/'
+mutant sum-half-a-warp shared:cuda_point cuda_ops '/T warp_sum/,/^}/s/with = 16/with = 8/' sum_squares
+mutant sum-replaces cuda_point cuda_ops 's/out\[col\] += sum;/out[col] = sum;/' relu
+mutant sum-parts-twice cuda_point cuda_ops '/for (int64_t p = threadIdx.y; p < n_parts/s/p += 8/p += 4/' relu
+mutant sum-of-one-warp shared:cuda_point cuda_ops '/int i = 0; i < THREADS \/ 32; i++/,/total += sums/s/i = 0;/i = 1;/' sum_squares
+mutant greatest-without-sign cuda_linear cuda_ops 's/fabsf(load1(x, row, k))/load1(x, row, k)/' linear
 mutant sum-norm-replaces cuda_norm cuda_ops 's/threadIdx.y\] += sum;/threadIdx.y] = sum;/' norm_grad
 mutant sum-step-weights cuda_attention.cuh:cuda_decode cuda_ops 's/+ other->weights \* its/+ other->weights/' attention_step
 mutant sum-any-groups cuda_attention_any cuda_ops '/void join_groups/,/^}/s/with < 32/with < 16/' attention_grad

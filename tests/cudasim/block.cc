@@ -53,6 +53,7 @@ static struct {
 	int   n, running, done;
 	int   at_barrier, votes, result;
 	bool  active, faulted, left_deep;
+	bool  prompt;			/* asynchronous copies arrive at once, else as late as they may */
 	const struct sim_launch *launch;
 	const std::function<void()> *body;
 #if defined(__x86_64__)
@@ -338,13 +339,22 @@ void sim_warp(unsigned mask, sim_joint *joint, void *given)
 			now.fiber[f->warp * 32 + i].state = READY;
 }
 
+static void arrive(const struct copy &c)
+{
+	memcpy(c.to, c.from, (size_t)c.valid);
+	memset((char *)c.to + c.valid, 0, (size_t)(c.bytes - c.valid));
+}
+
 void sim_copy_async(void *to, const void *from, int bytes, int valid)
 {
 	struct fiber *f = &now.fiber[now.running];
 
 	if ((uintptr_t)to % (unsigned)bytes || (uintptr_t)from % (unsigned)bytes)
 		sim_fault("an asynchronous copy of %d bytes is not aligned", bytes);
-	f->copies->push_back({ to, from, bytes, valid, f->groups });
+	if (now.prompt)
+		arrive({ to, from, bytes, valid, f->groups });
+	else
+		f->copies->push_back({ to, from, bytes, valid, f->groups });
 }
 
 void sim_copy_commit(void)
@@ -357,12 +367,8 @@ void sim_copy_wait(int n)
 	struct fiber *f = &now.fiber[now.running];
 	size_t i = 0;
 
-	for (; i < f->copies->size() && (*f->copies)[i].group < f->groups - n; i++) {
-		struct copy c = (*f->copies)[i];
-
-		memcpy(c.to, c.from, (size_t)c.valid);
-		memset((char *)c.to + c.valid, 0, (size_t)(c.bytes - c.valid));
-	}
+	for (; i < f->copies->size() && (*f->copies)[i].group < f->groups - n; i++)
+		arrive((*f->copies)[i]);
 	f->copies->erase(f->copies->begin(), f->copies->begin() + (ptrdiff_t)i);
 }
 
@@ -421,6 +427,7 @@ static bool run_block(uint3 block, const struct sim_launch *l)
 		make_fiber(i, l->block);
 	shuffle(order, (size_t)now.n);
 	const bool hasty = sim_random() % 2;
+	now.prompt = sim_random() % 2;
 
 	while (now.done < now.n && !now.faulted) {
 		for (int i = 0; i < now.n && !now.faulted; i++)
