@@ -29,6 +29,7 @@ static int load_recipe(struct engine *g, struct conf *c, bool as_trained, struct
 	char *path = file_path(e, "%s/recipe.ini", g->folder);
 	int64_t threads = c->threads, workers = c->workers, gpu = c->gpu;
 	int backend = c->backend, precision = c->precision, code;
+	bool graphs = c->cuda_graphs;
 
 	if (!path)
 		return e->code;
@@ -44,6 +45,8 @@ static int load_recipe(struct engine *g, struct conf *c, bool as_trained, struct
 		c->backend = backend;
 	if (!as_trained && !is_given(c, "gpu"))
 		c->gpu = gpu;
+	if (!as_trained && !is_given(c, "cuda_graphs"))
+		c->cuda_graphs = graphs;
 	if (!as_trained && !is_given(c, "precision"))
 		c->precision = precision;
 	conf_apply_size(c);
@@ -117,6 +120,7 @@ static int open_models(struct engine *g, const struct conf *c, enum engine_use u
 		.dev = { .threads = (int)c->threads,
 			 .decoding = use == ENGINE_TRANSLATE,
 			 .device = (int)c->gpu,
+			 .graphs = c->cuda_graphs,
 			 .bf16 = c->precision == PRECISION_BF16 },
 		.packed = packed[c->precision], .use = use, .capacity = g->capacity,
 		.unaveraged = c->unaveraged,

@@ -185,6 +185,7 @@ static int open_model(struct trainer *t, struct err *e)
 	struct dev_options options = {
 		.threads = trainer_threads(t),
 		.device = trainer_gpu(t),
+		.graphs = c->cuda_graphs,
 		.bf16 = c->precision == PRECISION_BF16,
 	};
 	const int32_t tokens = (int32_t)c->batch_tokens,
