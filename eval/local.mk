@@ -32,7 +32,7 @@ libeval_a_SOURCES = \
 	%D%/sides.c     %D%/sides.h \
 	%D%/statistics.c %D%/statistics.h \
 	%D%/take.c      %D%/take.h      %D%/take.def \
-	%D%/stepper.c   %D%/stepper.h \
+	%D%/stepper.c   %D%/stepper.h   %D%/stepper_internal.h %D%/stepper_memory.c %D%/stepper_words.c \
 	%D%/steer.c     %D%/steer.h     %D%/steer_internal.h %D%/terms.c \
 	%D%/suggest.c   %D%/suggest.h \
 	%D%/ter.c       %D%/ter.h       %D%/ter_shift.c %D%/ter_shift.h \

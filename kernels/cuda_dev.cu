@@ -288,6 +288,25 @@ void cuda_to_host(struct dev *d, void *to, const void *from, size_t bytes)
 	cuda_note(d, cudaStreamSynchronize(d->stream), "waiting for a copy");
 }
 
+/* By way of pinned memory, so that the driver does not wait by itself; there it has to fit. */
+int cuda_fetch(struct dev *d, void *to, const void *from, size_t bytes, struct err *e)
+{
+	const int i = bytes <= CUDA_STAGE_BYTES ? take_stage(d) : -1;
+	int code;
+
+	if (i < 0)
+		cuda_to_host(d, to, from, bytes);
+	else if (bytes)
+		cuda_note(d,
+			  cudaMemcpyAsync(d->stage[i].data, from, bytes, cudaMemcpyDeviceToHost,
+					  d->stream),
+			  "copying from the GPU");
+	code = cuda_sync(d, e);
+	if (i >= 0 && !code)
+		memcpy(to, d->stage[i].data, bytes);
+	return code;
+}
+
 /* ---- what is sent ahead ---------------------------------------------------------------------- */
 
 #define LANE_ARRAYS 7	/* of ids and the like, that are sent for a batch */

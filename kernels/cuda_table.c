@@ -16,6 +16,7 @@ const struct ops *ops_cuda(void)
 		.to_device = cuda_to_device,
 		.to_host = cuda_to_host,
 		.sync = cuda_sync,
+		.fetch = cuda_fetch,
 		.reserve = cuda_reserve,
 		.needs = cuda_needs,
 		.send = cuda_send,

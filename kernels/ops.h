@@ -138,6 +138,8 @@ struct ops {
 	/* Waits for the data. */
 	void (*to_host)(struct dev *d, void *to, const void *from, size_t bytes);
 	int  (*sync)(struct dev *d, struct err *e);
+	/* Both in one: to_host of something small, and sync, with one wait. NULL: one after the other. */
+	int  (*fetch)(struct dev *d, void *to, const void *from, size_t bytes, struct err *e);
 	/*
 	 * As to_device, but beside the ops that were called since the last turn: those called after
 	 * the next turn find what was sent, and what is sent after that turn arrives when those

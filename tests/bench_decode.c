@@ -2,14 +2,16 @@
  * bench_decode.c - how fast the decoder is, on random weights of a real size.
  *
  * usage: bench_decode [--size tiny|base|big] [--vocabulary V] [--beam B] [--batch N] [--length L]
- *	[--precision fp32|bf16|int8] [--threads K] [--workers W] [--backend cpu|ref|…] [--json]
+ *	[--precision fp32|bf16|int8] [--threads K] [--workers W] [--backend cpu|ref|…] [--no-graphs]
+ *	[--json]
  *
  * Every sentence has L source tokens and gets exactly L target tokens: the
  * weights are turned away from </s>. tests/peers/ctranslate2_decode.py does the
  * same with CTranslate2. Prints target tokens per second (of the best
  * hypotheses), milliseconds and seconds of CPU per batch, the best of several
  * batches; on a machine with other work only the last says something. With more than one
- * worker the sentences are divided among them.
+ * worker the sentences are divided among them. --no-graphs: on a GPU every op of a step is started by
+ * itself.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -30,7 +32,7 @@ struct bench {
 	const char *backend;
 	const char *size, *precision;
 	int64_t vocabulary, beam, sentences, length, threads, workers;
-	bool json;
+	bool json, no_graphs;
 };
 
 static const struct model_shape shapes[] = {
@@ -64,11 +66,12 @@ static void report(const struct bench *b, double tokens, double s, double cpu)
 	if (b->json)
 		printf("{\"tool\":\"werkbank\",\"size\":\"%s\",\"vocabulary\":%d,\"beam\":%lld,"
 		       "\"batch\":%lld,\"length\":%lld,\"precision\":\"%s\",\"backend\":\"%s\","
-		       "\"threads\":%lld,\"workers\":%lld,\"target_tokens_per_second\":%.1f,"
-		       "\"ms\":%.2f,\"cpu_seconds\":%.3f}\n",
+		       "\"threads\":%lld,\"workers\":%lld,\"graphs\":%s,"
+		       "\"target_tokens_per_second\":%.1f,\"ms\":%.2f,\"cpu_seconds\":%.3f}\n",
 		       b->size, b->shape.vocabulary, (long long)b->beam, (long long)b->sentences,
 		       (long long)b->length, b->precision, b->backend, (long long)b->threads,
-		       (long long)b->workers, tokens / s, s * 1000, cpu);
+		       (long long)b->workers, b->no_graphs ? "false" : "true", tokens / s, s * 1000,
+		       cpu);
 	else
 		printf("%s %s %s beam %lld, %lld sentences, %lld threads, %lld workers: %.0f "
 		       "target tokens/s, %.1f ms, %.3f CPU s\n",
@@ -124,6 +127,7 @@ static int run(const struct bench *b, struct err *e)
 							    : DTYPE_PACKED_F32;
 	struct dev_options dev = { .threads = (int)b->threads,
 				   .decoding = true,
+				   .graphs = !b->no_graphs,
 				   .bf16 = packed == DTYPE_PACKED_BF16 };
 	const struct ops *ops = ops_find(b->backend, e);
 	struct model *m = ops ? model_new(&b->shape, ops, &dev, e) : NULL;
@@ -162,9 +166,12 @@ static int parse(struct bench *b, int argc, char **argv)
 	};
 
 	for (int i = 1; i < argc; i++) {
-		bool known = !strcmp(argv[i], "--json");
+		const bool json = !strcmp(argv[i], "--json"),
+			   no_graphs = !strcmp(argv[i], "--no-graphs");
+		bool known = json || no_graphs;
 
-		b->json |= known;
+		b->json |= json;
+		b->no_graphs |= no_graphs;
 		for (size_t o = 0; o < ARRAY_LEN(options) && !known && i + 1 < argc; o++) {
 			if (strcmp(argv[i], options[o].name))
 				continue;

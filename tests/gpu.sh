@@ -11,7 +11,7 @@
 #	bench      each op by itself: time, GB/s, TFLOP/s, share of the roof (tests/bench_ops)
 #	profile    the time of every op in steps of base and big
 #	tiny base big    training at 4K to 64K tokens a batch, in alternation with PyTorch, compiled and not
-#	decode     translation, base, beam 1 and 4
+#	decode     translation, base, beam 1 and 4, steps as graphs and op by op
 #	real       preparing and training base on real text for minutes (in $DATA, ../shared/data unless it says otherwise)
 #	score      … going on with it for some more, and its BLEU
 #	table      share/doc/gpu/results.md from all results
@@ -127,7 +127,10 @@ do_decode() {
 	cd "$build" || return 1
 	for beam in 1 4; do
 		for batch in ${BATCHES:-1 32 128 512}; do
-			tests/bench_decode --backend "$backend" --size "${SIZE:-base}" --precision bf16 --beam $beam --batch "$batch" --json || return 1
+			for graphs in "" --no-graphs; do
+				tests/bench_decode --backend "$backend" --size "${SIZE:-base}" --precision bf16 --beam $beam --batch "$batch" \
+					$graphs --json || return 1
+			done
 		done
 	done
 }
@@ -213,7 +216,7 @@ do_table() {
 			table $size tool:tool compile:compiled batch_tokens:batch_tokens target_tokens_per_second:target_tokens/s \
 				source_tokens_per_second:source_tokens/s step_s:s_a_step gflops:GFLOP/s roof_share:share_of_roof
 		done
-		table decode beam:beam batch:sentences target_tokens_per_second:target_tokens/s
+		table decode beam:beam batch:sentences graphs:graphs target_tokens_per_second:target_tokens/s
 		table bench roof:roof_of bf16_gflops:bf16_GFLOP/s fp32_gflops:fp32_GFLOP/s memory_gbs:GB/s
 		table bench op:op precision:precision best_ms:ms gflops:GFLOP/s gbs:GB/s roof_share:share_of_roof
 		table score set:set step:step sentences:sentences bleu:BLEU signature:signature

@@ -20,7 +20,7 @@ test_sources += %D%/t_archive.c %D%/t_tensorboard.c %D%/t_report.c %D%/t_ter.c %
 test_sources += %D%/t_outlets.c %D%/t_openseq2seq.c
 test_sources += %D%/t_fleet.c %D%/t_plot.c
 test_sources += %D%/t_ranks.c %D%/small_run.h
-test_sources += %D%/t_cuda_model.c
+test_sources += %D%/t_cuda_model.c %D%/t_cuda_decode.c
 tests_run_CPPFLAGS = $(AM_CPPFLAGS) -I. $(ARCHIVE_CFLAGS)
 tests_run_LDADD = liblaunch.a libtui.a libeval.a $(train_libs) $(mpi_libs) $(CURSES_LIBS)
 

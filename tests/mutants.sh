@@ -7,7 +7,7 @@
 #	make check-mutants PART=2/3		the second of every three
 #	make check-mutants KEPT=FILE		names of those noticed are kept in FILE, and passed over the next time
 #
-# From make: COMPILE (ends with -c), LINK (with @OUT@), the names of objects in it, srcdir.
+# From make: COMPILE and COMPILE_C (end with -c), LINK (with @OUT@), the names of objects in it, srcdir.
 set -u
 : "${COMPILE:?run this by make check-mutants}" "${LINK:?}" "${srcdir:?}"
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/werkbank-mutants.XXXXXX") || exit 1
@@ -42,29 +42,36 @@ passes() {
 }
 
 # mutant NAME FILE TESTS SED [OPS] : FILE (of kernels/, without .cu), or HEADER.cuh:FILE when SED changes what FILE includes
-# (shared:FILE: cuda.cuh); OPS: only cases of ops that begin so are tried.
+# (shared:FILE: cuda.cuh), or FOLDER/FILE, a .c file that tells the GPU what to do; OPS: only cases of ops that begin so are tried.
 mutant() {
 	name=$1 file=$2 words=$3 change=$4 ops=${5:-}
 	wanted "$name" || return
 	since=$(date +%s)
-	changed=$file.cu
+	changed=$file.cu folder=kernels
 	case $file in
+	*/*) folder=${file%/*} changed=${file##*/}.c ;;
 	shared:*) file=${file#shared:} changed=cuda.cuh ;;
 	*.cuh:*) changed=${file%%:*} file=${file#*:} ;;
 	esac
-	rm -rf "$tmp/kernels"
-	mkdir "$tmp/kernels"
-	cp "$srcdir/kernels/cuda.cuh" "$srcdir/kernels/$file.cu" "$tmp/kernels"
-	sed "$change" "$srcdir/kernels/$changed" >"$tmp/kernels/$changed"
-	if cmp -s "$srcdir/kernels/$changed" "$tmp/kernels/$changed"; then
+	compile="$COMPILE -O1 -I'$tmp' $COMPILE_MORE" source=$tmp/kernels/$file.cu
+	instead="s|kernels/$file\\.simo|$tmp/mutant.o|; s|@OUT@|$tmp/run|"
+	rm -rf "${tmp:?}/$folder"
+	mkdir "$tmp/$folder"
+	if [ "$folder" = kernels ]; then
+		cp "$srcdir/kernels/cuda.cuh" "$srcdir/kernels/$file.cu" "$tmp/kernels"
+	else	# linked before the library that has the right one
+		compile=$COMPILE_C source=$tmp/$folder/$changed instead="s|@OUT@|$tmp/run $tmp/mutant.o|"
+	fi
+	sed "$change" "$srcdir/$folder/$changed" >"$tmp/$folder/$changed"
+	if cmp -s "$srcdir/$folder/$changed" "$tmp/$folder/$changed"; then
 		not_ok "$name" "the change does not fit $changed any more"
 		return
 	fi
-	if ! eval "$COMPILE -O1 -I'$tmp' $COMPILE_MORE -o '$tmp/mutant.o' '$tmp/kernels/$file.cu'" >"$tmp/log" 2>&1; then
+	if ! eval "$compile -o '$tmp/mutant.o' '$source'" >"$tmp/log" 2>&1; then
 		not_ok "$name" "does not compile: $(grep -m 1 error "$tmp/log")"
 		return
 	fi
-	if ! eval "$(printf '%s' "$LINK" | sed "s|kernels/$file\\.simo|$tmp/mutant.o|; s|@OUT@|$tmp/run|")" >"$tmp/log" 2>&1; then
+	if ! eval "$(printf '%s' "$LINK" | sed "$instead")" >"$tmp/log" 2>&1; then
 		not_ok "$name" "does not link: $(tail -n 1 "$tmp/log")"
 		return
 	fi
@@ -157,4 +164,12 @@ mutant barrier-wire-numbers cuda_compress cuda_wire '/y\[at.i + k\] = v\[k\];/,/
 mutant barrier-wire-codes cuda_compress cuda_wire '/codes\[WIRE_BLOCK + threadIdx.x\] = 0;/,/__syncthreads/s/__syncthreads();//'
 mutant sum-wire-lanes cuda_compress cuda_wire 's/k < WIRE_LANES; k++/k < WIRE_LANES - 1; k++/'
 mutant index-wire-own cuda_compress nccl_sums 's/y >= p.own ? y + 1 : y/y > p.own ? y + 1 : y/'
+
+# ---- what is kept as a graph -------------------------------------------------------------------------
+mutant graph-key-cache eval/stepper cuda_graphs_decode 's/(uintptr_t)s->cache, (uint64_t)s->cache_rows,/0, 0,/'
+mutant graph-key-rows eval/stepper cuda_graphs_decode 's/(uint64_t)s->rows, (uint64_t)k,/0, (uint64_t)k,/'
+mutant graph-pad-slot eval/stepper cuda_graphs_decode 's/(int32_t)s->cache_used + r,/(int32_t)s->cache_used + (real ? r : 0),/'
+mutant graph-pad-room eval/stepper cuda_graphs_decode 's/stepper_reserve_cache(s, s->rows, e)/stepper_reserve_cache(s, rows->n, e)/'
+mutant graph-length eval/stepper cuda_graphs_true 's/\[BROUGHT_LENGTH\] = step + 1/[BROUGHT_LENGTH] = step + 1 + (step > 2)/'
+mutant wait-for-fetched cuda_dev cuda_graphs_decode '/^int cuda_fetch/,/^}/s/code = cuda_sync(d, e);/code = 0;/'
 tally

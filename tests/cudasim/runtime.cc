@@ -28,7 +28,7 @@ static struct {
 	bool quiet, absent;
 	uint64_t random;
 	std::map<const void *, int> shared_limit;
-	uint64_t waits, allocations;
+	uint64_t waits, allocations, copies, starts, graphs;
 } gpu;
 
 void sim_count_wait(void)
@@ -39,6 +39,32 @@ void sim_count_wait(void)
 void sim_count_allocation(void)
 {
 	gpu.allocations++;
+}
+
+void sim_count_copy(void)
+{
+	gpu.copies++;
+}
+
+void sim_count_start(bool graph)
+{
+	gpu.starts++;
+	gpu.graphs += graph;
+}
+
+uint64_t sim_copies(void)
+{
+	return gpu.copies;
+}
+
+uint64_t sim_starts(void)
+{
+	return gpu.starts;
+}
+
+uint64_t sim_graphs(void)
+{
+	return gpu.graphs;
 }
 
 uint64_t sim_waits(void)

@@ -35,6 +35,10 @@ uint64_t sim_threads_run(void);
 /* How often the host has waited for a stream, and asked for memory, streams or events. */
 uint64_t sim_waits(void);
 uint64_t sim_allocations(void);
+/* How often it has begun a copy, started a kernel or a graph, and a graph. */
+uint64_t sim_copies(void);
+uint64_t sim_starts(void);
+uint64_t sim_graphs(void);
 /* There is no GPU from now on, or there is one. */
 void sim_pretend_absent(bool absent);
 /* NCCL: from its n-th operation on this rank hangs, or the connections of all break; 0: never. */
@@ -70,6 +74,8 @@ void sim_memory_close(void);
 
 void sim_count_wait(void);
 void sim_count_allocation(void);
+void sim_count_copy(void);
+void sim_count_start(bool graph);
 
 /* stream.cc: something for a stream to do, later. */
 cudaError_t sim_enqueue(cudaStream_t s, std::function<void()> what);

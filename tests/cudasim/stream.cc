@@ -206,6 +206,8 @@ void sim_enqueue_kernel(const struct sim_launch *l, std::function<void()> body)
 {
 	struct sim_launch kept = *l;
 
+	if (!capturing)
+		sim_count_start(false);
 	if (!launch_is_possible(l)) {
 		sim_set_error(cudaErrorInvalidConfiguration, false);
 		return;
@@ -231,6 +233,7 @@ cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, enum cudaM
 
 	if (bytes == 0)
 		return answer(sim_absent());
+	sim_count_copy();
 	if (to_device != sim_is_device(to, bytes) || from_device != sim_is_device(from, bytes))
 		return answer(cudaErrorInvalidValue);
 	if ((to_device || sim_is_pinned(to)) && (from_device || sim_is_pinned(from)))
@@ -398,6 +401,7 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t x, cudaStream_t s)
 {
 	cudaError_t e = cudaSuccess;
 
+	sim_count_start(true);
 	for (const struct work &w : x->works)
 		e = e ? e : add(s, w);
 	return e;
