@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "data/slots.h"
 #include "share/base/mem.h"
 
 #define BLOCK_ENTRIES ((size_t)1 << 18)
@@ -14,8 +15,6 @@ struct bpe_block {
 };
 
 /* ---- finding a pair ---- */
-
-#define HASH_HALF 0xFFFFFFFF00000000u
 
 static uint64_t hash_of(int32_t left, int32_t right)
 {
@@ -32,33 +31,10 @@ static size_t slot_of(const struct bpe_pairs *p, int32_t left, int32_t right, ui
 	for (uint64_t s; (s = p->slots[at]) != 0; at = (at + 1) & mask) {
 		const struct bpe_pair *q = &p->all[(uint32_t)s - 1];
 
-		if (!((s ^ hash) & HASH_HALF) && q->left == left && q->right == right)
+		if (!((s ^ hash) & SLOT_HASH) && q->left == left && q->right == right)
 			break;
 	}
 	return at;
-}
-
-static int grow_slots(struct bpe_pairs *p, struct err *e)
-{
-	size_t n = p->n_slots ? p->n_slots * 2 : 1024;
-	uint64_t *slots = mem_alloc(n, sizeof(*slots), e);
-
-	if (!slots)
-		return e->code;
-	for (size_t i = 0; i < p->n_slots; i++) {
-		uint64_t s = p->slots[i];
-		size_t at = (size_t)(s >> 32) & (n - 1);
-
-		if (!s)
-			continue;
-		while (slots[at])
-			at = (at + 1) & (n - 1);
-		slots[at] = s;
-	}
-	free(p->slots);
-	p->slots = slots;
-	p->n_slots = n;
-	return 0;
 }
 
 int bpe_pairs_get(struct bpe_pairs *p, int32_t left, int32_t right, uint32_t *pair, struct err *e)
@@ -66,7 +42,7 @@ int bpe_pairs_get(struct bpe_pairs *p, int32_t left, int32_t right, uint32_t *pa
 	uint64_t hash = hash_of(left, right);
 	size_t at;
 
-	if (p->n * 2 >= p->n_slots && grow_slots(p, e))
+	if (p->n * 2 >= p->n_slots && slots_grow(&p->slots, &p->n_slots, 1024, e))
 		return e->code;
 	at = slot_of(p, left, right, hash);
 	if (!p->slots[at]) {
@@ -75,7 +51,7 @@ int bpe_pairs_get(struct bpe_pairs *p, int32_t left, int32_t right, uint32_t *pa
 		if (mem_grow(&p->all, &p->cap_all, p->n + 1, sizeof(*p->all), e))
 			return e->code;
 		p->all[p->n++] = (struct bpe_pair){ .left = left, .right = right };
-		p->slots[at] = (hash & HASH_HALF) | p->n;
+		p->slots[at] = (hash & SLOT_HASH) | p->n;
 	}
 	*pair = (uint32_t)p->slots[at] - 1;
 	return 0;

@@ -98,8 +98,7 @@ static void show_side_json(struct asked *a, int side)
 
 	json_key(w, side_names[side]);
 	json_open(w, '{');
-	json_key(w, "text");
-	json_strn(w, buf_text(&a->text[side]), a->text[side].len);
+	json_put_strn(w, "text", buf_text(&a->text[side]), a->text[side].len);
 	json_key(w, "pieces");
 	json_open(w, '[');
 	for (i = 0; i < a->n[side]; i++)
@@ -118,10 +117,8 @@ static void begin_json(struct asked *a, const struct origin *from)
 	struct json_writer *w = &a->writer;
 
 	json_open(w, '{');
-	json_key(w, "file");
-	json_str(w, a->origins.texts[from->text].name);
-	json_key(w, "line");
-	json_int(w, from->line);
+	json_put_str(w, "file", a->origins.texts[from->text].name);
+	json_put_int(w, "line", from->line);
 }
 
 static int show_pair(struct asked *a, int64_t pair, struct err *e)
@@ -133,8 +130,7 @@ static int show_pair(struct asked *a, int64_t pair, struct err *e)
 		return e->code;
 	if (a->c->json) {
 		begin_json(a, &from);
-		json_key(&a->writer, "pair");
-		json_int(&a->writer, pair);
+		json_put_int(&a->writer, "pair", pair);
 	} else {
 		printf("pair %lld of train.shard: %s:%lld\n", (long long)pair,
 		       a->origins.texts[from.text].name, (long long)from.line);
@@ -208,10 +204,8 @@ static int why_kept(struct asked *a, const struct origin *from, int64_t pair, st
 		return e->code;
 	if (a->c->json) {
 		begin_json(a, from);
-		json_key(&a->writer, "kept");
-		json_bool(&a->writer, true);
-		json_key(&a->writer, "pair");
-		json_int(&a->writer, pair);
+		json_put_bool(&a->writer, "kept", true);
+		json_put_int(&a->writer, "pair", pair);
 	} else {
 		printf("%s:%lld: kept, as pair %lld of train.shard\n",
 		       a->origins.texts[from->text].name, (long long)from->line, (long long)pair);
@@ -233,12 +227,9 @@ static int why_dropped(struct asked *a, const struct origin *from, struct err *e
 	meaning = clean_rule_meaning(clean_rule_find(rule));
 	if (a->c->json) {
 		begin_json(a, from);
-		json_key(&a->writer, "kept");
-		json_bool(&a->writer, false);
-		json_key(&a->writer, "rule");
-		json_str(&a->writer, rule);
-		json_key(&a->writer, "meaning");
-		json_str(&a->writer, meaning);
+		json_put_bool(&a->writer, "kept", false);
+		json_put_str(&a->writer, "rule", rule);
+		json_put_str(&a->writer, "meaning", meaning);
 	} else {
 		printf("%s:%lld: dropped by the rule '%s': %s\n",
 		       a->origins.texts[from->text].name, (long long)from->line, rule, meaning);

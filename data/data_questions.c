@@ -17,12 +17,6 @@
 #define STEP_BYTES ((size_t)1 << 20)
 #define MANY	   20		/* rows shown where nobody says how many */
 
-static void add_text(struct json_writer *w, const char *key, const char *text, size_t n)
-{
-	json_key(w, key);
-	json_strn(w, text, n);
-}
-
 static void add_count(struct json_writer *w, const char *key, int64_t n)
 {
 	json_key(w, key);
@@ -87,11 +81,10 @@ static void list_one(const char *name, const struct json *m, struct json_writer 
 			   (long long)vocabulary);
 	} else {
 		json_open(w, '{');
-		add_text(w, "name", name, strlen(name));
-		json_key(w, "ready");
-		json_bool(w, m != NULL);
-		add_text(w, "source_language", source, strlen(source));
-		add_text(w, "target_language", target, strlen(target));
+		json_put_strn(w, "name", name, strlen(name));
+		json_put_bool(w, "ready", m != NULL);
+		json_put_strn(w, "source_language", source, strlen(source));
+		json_put_strn(w, "target_language", target, strlen(target));
 		add_count(w, "read", json_integer(json_get(pairs, "read"), -1));
 		add_count(w, "train", train);
 		add_count(w, "dev", json_integer(json_get(pairs, "dev"), -1));
@@ -144,14 +137,12 @@ static void dropped_row(const struct ledger_row *r, struct json_writer *w, struc
 {
 	if (w->out) {
 		json_open(w, '{');
-		add_text(w, "file", r->file.text, r->file.n);
-		add_text(w, "line", r->line.text, r->line.n);
-		json_key(w, "rule");
-		json_str(w, clean_rule_name(r->rule));
-		json_key(w, "meaning");
-		json_str(w, clean_rule_meaning(r->rule));
-		add_text(w, "source", r->source.text, r->source.n);
-		add_text(w, "target", r->target.text, r->target.n);
+		json_put_strn(w, "file", r->file.text, r->file.n);
+		json_put_strn(w, "line", r->line.text, r->line.n);
+		json_put_str(w, "rule", clean_rule_name(r->rule));
+		json_put_str(w, "meaning", clean_rule_meaning(r->rule));
+		json_put_strn(w, "source", r->source.text, r->source.n);
+		json_put_strn(w, "target", r->target.text, r->target.n);
 		json_close(w, '}');
 		return;
 	}
@@ -240,7 +231,7 @@ int data_vocabulary(struct conf *c, const char *folder, struct err *e)
 		}
 		json_open(&w, '{');
 		add_count(&w, "id", id);
-		add_text(&w, "piece", vocab_piece(v, id), strlen(vocab_piece(v, id)));
+		json_put_strn(&w, "piece", vocab_piece(v, id), strlen(vocab_piece(v, id)));
 		add_count(&w, "count", vocab_frequency(v, id));
 		json_close(&w, '}');
 	}
@@ -278,10 +269,10 @@ static void steps_json(const struct bpe_trace *t, struct json_writer *w)
 		json_open(w, '{');
 		if (s->rank >= 0) {
 			add_count(w, "merge", s->rank + 1);
-			add_text(w, "left", s->left, strlen(s->left));
-			add_text(w, "right", s->right, strlen(s->right));
+			json_put_strn(w, "left", s->left, strlen(s->left));
+			json_put_strn(w, "right", s->right, strlen(s->right));
 		}
-		add_text(w, "symbols", s->symbols, strlen(s->symbols));
+		json_put_strn(w, "symbols", s->symbols, strlen(s->symbols));
 		json_close(w, '}');
 	}
 	json_close(w, ']');
@@ -293,14 +284,14 @@ static void word_json(const struct split *s, size_t at, const struct bpe_trace *
 	const struct split_word *word = &s->word[at];
 
 	json_open(w, '{');
-	add_text(w, "word", buf_text(&s->tokens) + word->start, word->len);
+	json_put_strn(w, "word", buf_text(&s->tokens) + word->start, word->len);
 	json_key(w, "pieces");
 	json_open(w, '[');
 	for (size_t i = word->first; i < word->first + word->n; i++) {
 		const struct split_piece *p = &s->piece[i];
 
 		json_open(w, '{');
-		add_text(w, "piece", buf_text(&s->pieces) + p->start, p->len);
+		json_put_strn(w, "piece", buf_text(&s->pieces) + p->start, p->len);
 		add_count(w, "id", p->id);
 		add_count(w, "count", p->count);
 		json_close(w, '}');

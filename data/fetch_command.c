@@ -28,24 +28,18 @@ static void add_json(struct json_writer *w, const struct manifest *m, const stru
 	size_t i;
 
 	json_open(w, '{');
-	json_key(w, "corpus");
-	json_str(w, m->name);
+	json_put_str(w, "corpus", m->name);
 	json_key(w, "archives");
 	json_open(w, '[');
 	for (i = 0; i < m->n; i++) {
 		if (!list[i].url)
 			continue;
 		json_open(w, '{');
-		json_key(w, "name");
-		json_str(w, m->archives[i].name);
-		json_key(w, "url");
-		json_str(w, list[i].url);
-		json_key(w, "bytes");
-		json_int(w, list[i].bytes);
-		json_key(w, "sha256");
-		json_str(w, list[i].sha256);
-		json_key(w, "path");
-		json_str(w, list[i].path);
+		json_put_str(w, "name", m->archives[i].name);
+		json_put_str(w, "url", list[i].url);
+		json_put_int(w, "bytes", list[i].bytes);
+		json_put_str(w, "sha256", list[i].sha256);
+		json_put_str(w, "path", list[i].path);
 		json_close(w, '}');
 	}
 	json_close(w, ']');

@@ -90,8 +90,7 @@ static void add_text(struct json_writer *w, const char *key, const char *text)
 {
 	if (!text || !*text)
 		return;
-	json_key(w, key);
-	json_str(w, text);
+	json_put_str(w, key, text);
 }
 
 static int write_note(const struct part *p, struct err *e)
@@ -101,17 +100,15 @@ static int write_note(const struct part *p, struct err *e)
 	int rc;
 
 	json_open(&w, '{');
-	json_key(&w, "v");
-	json_int(&w, 1);
+	json_put_int(&w, "v", 1);
 	add_text(&w, "url", p->origin.url);
 	add_text(&w, "etag", p->origin.etag);
 	add_text(&w, "last_modified", p->origin.last_modified);
 	add_text(&w, "content", p->origin.content);
-	json_key(&w, "total");
-	json_int(&w, p->origin.total);
+	json_put_int(&w, "total", p->origin.total);
 	json_close(&w, '}');
 	buf_add_char(&b, '\n');
-	rc = buf_check(&b, e) ? e->code : file_write_all(p->note, b.data, b.len, e);
+	rc = file_write_buf(p->note, &b, e);
 	buf_free(&b);
 	return rc;
 }

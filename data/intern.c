@@ -5,9 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "data/slots.h"
 #include "share/base/mem.h"
-
-#define HASH_HALF 0xFFFFFFFF00000000u
 
 /* ---- short strings, eight bytes at a time ---- */
 
@@ -80,7 +79,7 @@ static size_t find_slot(const struct intern *t, const char *text, size_t n, uint
 	for (uint64_t s; (s = t->slots[at]) != 0; at = (at + 1) & mask) {
 		const struct intern_entry *entry;
 
-		if ((s ^ hash) & HASH_HALF)
+		if ((s ^ hash) & SLOT_HASH)
 			continue;
 		entry = &t->entries[(uint32_t)s - 1];
 		if (entry->len == n && is_same(t->bytes + entry->start, text, n))
@@ -96,36 +95,13 @@ int32_t intern_find(const struct intern *t, const char *text, size_t n)
 	return (int32_t)(uint32_t)t->slots[find_slot(t, text, n, hash_of(text, n))] - 1;
 }
 
-static int grow_slots(struct intern *t, struct err *e)
-{
-	size_t n = t->n_slots ? t->n_slots * 2 : 64;
-	uint64_t *slots = mem_alloc(n, sizeof(*slots), e);
-
-	if (!slots)
-		return e->code;
-	for (size_t i = 0; i < t->n_slots; i++) {
-		uint64_t s = t->slots[i];
-		size_t at = (size_t)(s >> 32) & (n - 1);
-
-		if (!s)
-			continue;
-		while (slots[at])
-			at = (at + 1) & (n - 1);
-		slots[at] = s;
-	}
-	free(t->slots);
-	t->slots = slots;
-	t->n_slots = n;
-	return 0;
-}
-
 int intern_add(struct intern *t, const char *text, size_t n, int32_t *index, struct err *e)
 {
 	uint64_t hash = hash_of(text, n);
 	size_t at;
 
 	/* Grown while half full, so that a free slot always ends a search. */
-	if ((size_t)t->n * 2 >= t->n_slots && grow_slots(t, e))
+	if ((size_t)t->n * 2 >= t->n_slots && slots_grow(&t->slots, &t->n_slots, 64, e))
 		return e->code;
 	at = find_slot(t, text, n, hash);
 	if (t->slots[at]) {
@@ -144,7 +120,7 @@ int intern_add(struct intern *t, const char *text, size_t n, int32_t *index, str
 	t->entries[t->n] = (struct intern_entry){ .start = t->n_bytes, .len = (uint32_t)n };
 	t->n_bytes += n;
 	*index = t->n++;
-	t->slots[at] = (hash & HASH_HALF) | (uint32_t)t->n;
+	t->slots[at] = (hash & SLOT_HASH) | (uint32_t)t->n;
 	return 0;
 }
 

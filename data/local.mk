@@ -23,7 +23,7 @@ libdata_a_SOURCES = \
 	%D%/fetch_transfer.c %D%/fetch_transfer.h \
 	%D%/fetch_command.c %D%/fetch_command.h \
 	%D%/gunzip.c      %D%/gunzip.h      %D%/inflate.h \
-	%D%/intern.c      %D%/intern.h \
+	%D%/intern.c      %D%/intern.h      %D%/slots.c       %D%/slots.h \
 	%D%/line_flow.c   %D%/line_flow.h \
 	%D%/leb.c         %D%/leb.h \
 	%D%/ledger.c \

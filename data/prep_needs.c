@@ -169,22 +169,16 @@ static void print_json(struct json_writer *w, const struct prep *p, const struct
 	int i;
 
 	json_open(w, '{');
-	json_key(w, "corpus");
-	json_str(w, p->c->corpus);
-	json_key(w, "folder");
-	json_str(w, p->folder);
-	json_key(w, "ready");
-	json_bool(w, ready);
+	json_put_str(w, "corpus", p->c->corpus);
+	json_put_str(w, "folder", p->folder);
+	json_put_bool(w, "ready", ready);
 	json_key(w, "stages");
 	json_open(w, '[');
 	for (i = 0; i < plan->n; i++) {
 		json_open(w, '{');
-		json_key(w, "name");
-		json_str(w, plan->stages[i].name);
-		json_key(w, "run");
-		json_bool(w, plan->steps[i].run && !ready);
-		json_key(w, "why");
-		json_str(w, ready ? "" : plan->steps[i].why);
+		json_put_str(w, "name", plan->stages[i].name);
+		json_put_bool(w, "run", plan->steps[i].run && !ready);
+		json_put_str(w, "why", ready ? "" : plan->steps[i].why);
 		json_close(w, '}');
 	}
 	json_close(w, ']');
@@ -194,12 +188,9 @@ static void print_json(struct json_writer *w, const struct prep *p, const struct
 		if (is_to_fetch(&p->texts.files[k]))
 			json_str(w, p->texts.files[k].archive);
 	json_close(w, ']');
-	json_key(w, "memory_bytes");
-	json_int(w, n->memory);
-	json_key(w, "disk_bytes");
-	json_int(w, n->disk);
-	json_key(w, "disk_free_bytes");
-	json_int(w, n->free);
+	json_put_int(w, "memory_bytes", n->memory);
+	json_put_int(w, "disk_bytes", n->disk);
+	json_put_int(w, "disk_free_bytes", n->free);
 	json_close(w, '}');
 	buf_add_char(w->out, '\n');
 }

@@ -58,8 +58,7 @@ static void add_options(struct json_writer *w, const struct conf *c, const char 
 		snprintf(name, sizeof(name), "%.*s", (int)n, word);
 		buf_clear(&value);
 		conf_value(c, name, &value);
-		json_key(w, name);
-		json_strn(w, buf_text(&value), value.len);
+		json_put_strn(w, name, buf_text(&value), value.len);
 	}
 	json_close(w, '}');
 	buf_free(&value);
@@ -96,10 +95,8 @@ static int add_pieces(struct json_writer *w, const struct prep *p, struct err *e
 	struct buf pieces = { 0 };
 	int rc = p->c->pieces_from ? prep_pieces_describe(p, &pieces, e) : 0;
 
-	if (!rc && p->c->pieces_from) {
-		json_key(w, "pieces");
-		json_str(w, buf_text(&pieces));
-	}
+	if (!rc && p->c->pieces_from)
+		json_put_str(w, "pieces", buf_text(&pieces));
 	buf_free(&pieces);
 	return rc;
 }
@@ -124,8 +121,7 @@ static void add_inputs(struct json_writer *w, struct prep_plan *plan, const char
 	json_open(w, '{');
 	while (next_word(&list, &word, &n)) {
 		snprintf(name, sizeof(name), "%.*s", (int)n, word);
-		json_key(w, name);
-		json_str(w, find_step(plan, word, n)->key);
+		json_put_str(w, name, find_step(plan, word, n)->key);
 	}
 	json_close(w, '}');
 }
@@ -149,10 +145,8 @@ static int find_key(struct prep_plan *plan, struct prep *p, int i, struct err *e
 	int rc = 0;
 
 	json_open(&w, '{');
-	json_key(&w, "stage");
-	json_str(&w, s->name);
-	json_key(&w, "version");
-	json_int(&w, s->version);
+	json_put_str(&w, "stage", s->name);
+	json_put_int(&w, "version", s->version);
 	add_options(&w, p->c, s->options);
 	if (s->texts == PREP_TEXTS_PIECES)
 		rc = add_pieces(&w, p, e);

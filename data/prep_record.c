@@ -288,12 +288,9 @@ static void add_files(struct json_writer *w, const struct prep_files *files)
 	json_open(w, '[');
 	for (i = 0; i < files->n; i++) {
 		json_open(w, '{');
-		json_key(w, "name");
-		json_str(w, files->items[i].name);
-		json_key(w, "bytes");
-		json_int(w, files->items[i].bytes);
-		json_key(w, "sha256");
-		json_str(w, files->items[i].sha256);
+		json_put_str(w, "name", files->items[i].name);
+		json_put_int(w, "bytes", files->items[i].bytes);
+		json_put_str(w, "sha256", files->items[i].sha256);
 		json_close(w, '}');
 	}
 	json_close(w, ']');
@@ -308,19 +305,15 @@ int prep_record_write(struct prep *p, const char *stage, const struct prep_done 
 	int rc;
 
 	json_open(&w, '{');
-	json_key(&w, "v");
-	json_int(&w, RECORD_VERSION);
-	json_key(&w, "key");
-	json_str(&w, done->step->key);
+	json_put_int(&w, "v", RECORD_VERSION);
+	json_put_str(&w, "key", done->step->key);
 	json_key(&w, "depends");
 	buf_add(&b, done->step->depends.data, done->step->depends.len);
 	w.need_comma = true;
-	json_key(&w, "seconds");
-	json_real(&w, done->seconds);
+	json_put_real(&w, "seconds", done->seconds);
 	json_key(&w, "pairs_in");
 	json_int(&w, done->before->pairs[0] ? done->before->pairs[0] : p->numbers.read);
-	json_key(&w, "pairs_out");
-	json_int(&w, p->numbers.pairs[0] ? p->numbers.pairs[0] : p->numbers.read);
+	json_put_int(&w, "pairs_out", p->numbers.pairs[0] ? p->numbers.pairs[0] : p->numbers.read);
 	add_numbers(&w, done->before, &p->numbers);
 	add_files(&w, files);
 	json_close(&w, '}');

@@ -29,24 +29,12 @@ static int write_recipe(struct prep *p, struct err *e)
 	return rc;
 }
 
-static void add_int(struct json_writer *w, const char *key, int64_t value)
-{
-	json_key(w, key);
-	json_int(w, value);
-}
-
-static void add_text(struct json_writer *w, const char *key, const char *value)
-{
-	json_key(w, key);
-	json_str(w, value);
-}
-
 /* Of a member its bytes are not known one by one. */
 static void add_side(struct json_writer *w, const struct texts *texts, const struct text *t,
 		     const char *bytes_key)
 {
 	if (!t->member)
-		add_int(w, bytes_key, file_size(texts->files[t->file].path));
+		json_put_int(w, bytes_key, file_size(texts->files[t->file].path));
 }
 
 static void add_sources(struct json_writer *w, const struct texts *t)
@@ -57,8 +45,8 @@ static void add_sources(struct json_writer *w, const struct texts *t)
 	json_open(w, '[');
 	for (i = 0; i < t->n; i++) {
 		json_open(w, '{');
-		add_text(w, "set", t->pairs[i].set);
-		add_text(w, "name", t->pairs[i].name);
+		json_put_str(w, "set", t->pairs[i].set);
+		json_put_str(w, "name", t->pairs[i].name);
 		add_side(w, t, &t->pairs[i].source, "source_bytes");
 		add_side(w, t, &t->pairs[i].target, "target_bytes");
 		json_close(w, '}');
@@ -72,10 +60,10 @@ static void add_sources(struct json_writer *w, const struct texts *t)
 		if (!f->archive)
 			continue;
 		json_open(w, '{');
-		add_text(w, "name", f->archive);
-		add_text(w, "url", f->url ? f->url : "");
-		add_int(w, "bytes", f->bytes);
-		add_text(w, "sha256", f->sha256);
+		json_put_str(w, "name", f->archive);
+		json_put_str(w, "url", f->url ? f->url : "");
+		json_put_int(w, "bytes", f->bytes);
+		json_put_str(w, "sha256", f->sha256);
 		json_close(w, '}');
 	}
 	json_close(w, ']');
@@ -103,13 +91,13 @@ static void add_of_sets(struct json_writer *w, const struct prep *p, const int64
 
 	for (i = first; i < (int)ARRAY_LEN(always); i++) {
 		set = find_set(t, always[i]);
-		add_int(w, always[i], set < 0 ? 0 : numbers[set]);
+		json_put_int(w, always[i], set < 0 ? 0 : numbers[set]);
 	}
 	/* one without pairs was left out: its archive does not hold it */
 	for (i = 0; i < t->n_sets; i++)
 		if (pairs[i] && strcmp(t->sets[i], "train") && strcmp(t->sets[i], "dev") &&
 		    strcmp(t->sets[i], "test"))
-			add_int(w, t->sets[i], numbers[i]);
+			json_put_int(w, t->sets[i], numbers[i]);
 }
 
 static void add_tokens(struct json_writer *w, const struct prep *p)
@@ -125,9 +113,9 @@ static void add_tokens(struct json_writer *w, const struct prep *p)
 		set = find_set(&p->texts, always[i]);
 		json_key(w, always[i]);
 		json_open(w, '{');
-		add_int(w, "source", set < 0 ? 0 : n->source_tokens[set]);
-		add_int(w, "target", set < 0 ? 0 : n->target_tokens[set]);
-		add_int(w, "unknown", set < 0 ? 0 : n->unknown_tokens[set]);
+		json_put_int(w, "source", set < 0 ? 0 : n->source_tokens[set]);
+		json_put_int(w, "target", set < 0 ? 0 : n->target_tokens[set]);
+		json_put_int(w, "unknown", set < 0 ? 0 : n->unknown_tokens[set]);
 		json_close(w, '}');
 	}
 	json_close(w, '}');
@@ -140,20 +128,20 @@ static void add_counts(struct json_writer *w, const struct prep *p)
 
 	json_key(w, "pairs");
 	json_open(w, '{');
-	add_int(w, "read", n->read);
+	json_put_int(w, "read", n->read);
 	add_of_sets(w, p, n->pairs, 0);
 	json_close(w, '}');
 	json_key(w, "dropped");
 	json_open(w, '{');
 	for (rule = CLEAN_KEEP + 1; rule < CLEAN_N_RULES; rule++)
-		add_int(w, clean_rule_name((enum clean_rule)rule), n->dropped[rule]);
+		json_put_int(w, clean_rule_name((enum clean_rule)rule), n->dropped[rule]);
 	json_close(w, '}');
 	json_key(w, "held_out_in_train");
 	json_open(w, '{');
 	add_of_sets(w, p, n->in_train, 1);
 	json_close(w, '}');
-	add_int(w, "merges", n->merges);
-	add_int(w, "vocabulary", n->vocabulary);
+	json_put_int(w, "merges", n->merges);
+	json_put_int(w, "vocabulary", n->vocabulary);
 	add_tokens(w, p);
 }
 
@@ -178,14 +166,12 @@ static void add_stages(struct json_writer *w, const struct prep_plan *plan)
 		const struct json *r = plan->steps[i].record;
 
 		json_open(w, '{');
-		add_text(w, "name", plan->stages[i].name);
-		json_key(w, "seconds");
-		json_real(w, json_number(json_get(r, "seconds"), 0));
-		json_key(w, "kept");
-		json_bool(w, !plan->steps[i].run);
-		add_int(w, "pairs_in", json_integer(json_get(r, "pairs_in"), 0));
-		add_int(w, "pairs_out", json_integer(json_get(r, "pairs_out"), 0));
-		add_int(w, "bytes", bytes_written(r));
+		json_put_str(w, "name", plan->stages[i].name);
+		json_put_real(w, "seconds", json_number(json_get(r, "seconds"), 0));
+		json_put_bool(w, "kept", !plan->steps[i].run);
+		json_put_int(w, "pairs_in", json_integer(json_get(r, "pairs_in"), 0));
+		json_put_int(w, "pairs_out", json_integer(json_get(r, "pairs_out"), 0));
+		json_put_int(w, "bytes", bytes_written(r));
 		json_close(w, '}');
 	}
 	json_close(w, ']');
@@ -204,9 +190,9 @@ static int add_files(struct json_writer *w, struct prep *p, const struct prep_pl
 	json_key(w, "files");
 	json_open(w, '[');
 	json_open(w, '{');
-	add_text(w, "name", "recipe.ini");
-	add_int(w, "bytes", rc ? -1 : file_size(path));
-	add_text(w, "sha256", rc ? "" : hex);
+	json_put_str(w, "name", "recipe.ini");
+	json_put_int(w, "bytes", rc ? -1 : file_size(path));
+	json_put_str(w, "sha256", rc ? "" : hex);
 	json_close(w, '}');
 	for (i = 0; !rc && i < plan->n; i++)
 		rc = prep_files_of_json(plan->steps[i].record, &files, e);
@@ -214,9 +200,9 @@ static int add_files(struct json_writer *w, struct prep *p, const struct prep_pl
 		if (!strncmp(files.items[k].name, "work/", 5))
 			continue;
 		json_open(w, '{');
-		add_text(w, "name", files.items[k].name);
-		add_int(w, "bytes", files.items[k].bytes);
-		add_text(w, "sha256", files.items[k].sha256);
+		json_put_str(w, "name", files.items[k].name);
+		json_put_int(w, "bytes", files.items[k].bytes);
+		json_put_str(w, "sha256", files.items[k].sha256);
 		json_close(w, '}');
 	}
 	json_close(w, ']');
@@ -232,14 +218,13 @@ int prep_report(struct prep *p, const struct prep_plan *plan, struct buf *manife
 	int rc = write_recipe(p, e);
 
 	json_open(&w, '{');
-	add_int(&w, "v", CORPUS_VERSION);
-	add_text(&w, "name", p->c->corpus);
-	add_text(&w, "recipe", p->c->recipe);
-	json_key(&w, "time");
-	json_real(&w, clock_wall_s());
-	add_int(&w, "seed", p->c->seed);
-	add_text(&w, "source_language", p->c->source_language);
-	add_text(&w, "target_language", p->c->target_language);
+	json_put_int(&w, "v", CORPUS_VERSION);
+	json_put_str(&w, "name", p->c->corpus);
+	json_put_str(&w, "recipe", p->c->recipe);
+	json_put_real(&w, "time", clock_wall_s());
+	json_put_int(&w, "seed", p->c->seed);
+	json_put_str(&w, "source_language", p->c->source_language);
+	json_put_str(&w, "target_language", p->c->target_language);
 	add_sources(&w, &p->texts);
 	add_counts(&w, p);
 	add_stages(&w, plan);

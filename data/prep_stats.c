@@ -49,22 +49,9 @@ void prep_stats_add(struct prep_stats *s, struct text_stats *t, const struct wor
 
 /* ---- JSON ---- */
 
-static void add_int(struct json_writer *w, const char *key, int64_t value)
-{
-	json_key(w, key);
-	json_int(w, value);
-}
-
-static void add_text(struct json_writer *w, const char *key, const char *value)
-{
-	json_key(w, key);
-	json_str(w, value);
-}
-
 static void add_share(struct json_writer *w, const char *key, int64_t part, int64_t of)
 {
-	json_key(w, key);
-	json_real(w, of ? (double)part / (double)of : 0);
+	json_put_real(w, key, of ? (double)part / (double)of : 0);
 }
 
 static void add_dropped(struct json_writer *w, const int64_t *dropped, bool also_none)
@@ -75,7 +62,7 @@ static void add_dropped(struct json_writer *w, const int64_t *dropped, bool also
 	json_open(w, '{');
 	for (rule = CLEAN_KEEP + 1; rule < CLEAN_N_RULES; rule++)
 		if (dropped[rule] || also_none)
-			add_int(w, clean_rule_name((enum clean_rule)rule), dropped[rule]);
+			json_put_int(w, clean_rule_name((enum clean_rule)rule), dropped[rule]);
 	json_close(w, '}');
 }
 
@@ -87,7 +74,7 @@ static void add_bins(struct json_writer *w, const char *key, const int64_t bins[
 		n--;
 	json_key(w, key);
 	json_open(w, '{');
-	add_int(w, "step", STATS_BIN);
+	json_put_int(w, "step", STATS_BIN);
 	json_key(w, "lines");
 	json_open(w, '[');
 	for (i = 0; i < n; i++)
@@ -101,10 +88,10 @@ static void add_one_side(struct json_writer *w, const char *key, const char *lan
 {
 	json_key(w, key);
 	json_open(w, '{');
-	add_text(w, "language", language);
-	add_int(w, "words", s->words);
-	add_int(w, "tokens", s->tokens);
-	add_int(w, "one_piece", s->one_piece);
+	json_put_str(w, "language", language);
+	json_put_int(w, "words", s->words);
+	json_put_int(w, "tokens", s->tokens);
+	json_put_int(w, "one_piece", s->one_piece);
 	add_share(w, "tokens_per_word", s->tokens, s->words);
 	add_share(w, "whole_words", s->one_piece, s->words);
 	add_bins(w, "words_a_line", s->by_words);
@@ -122,13 +109,13 @@ static void add_texts(struct json_writer *w, const struct prep *p, const struct 
 		const struct text_stats *t = &s->texts[i];
 
 		json_open(w, '{');
-		add_text(w, "name", p->texts.pairs[i].name);
-		add_int(w, "pairs", t->pairs);
-		add_int(w, "kept", t->kept);
-		add_int(w, "source_bytes", t->bytes[0]);
-		add_int(w, "target_bytes", t->bytes[1]);
-		add_int(w, "source_words", t->words[0]);
-		add_int(w, "target_words", t->words[1]);
+		json_put_str(w, "name", p->texts.pairs[i].name);
+		json_put_int(w, "pairs", t->pairs);
+		json_put_int(w, "kept", t->kept);
+		json_put_int(w, "source_bytes", t->bytes[0]);
+		json_put_int(w, "target_bytes", t->bytes[1]);
+		json_put_int(w, "source_words", t->words[0]);
+		json_put_int(w, "target_words", t->words[1]);
 		add_dropped(w, t->dropped, false);
 		json_close(w, '}');
 	}
@@ -146,12 +133,12 @@ static void add_held_out(struct json_writer *w, const struct prep *p)
 		if (!n->pairs[set])
 			continue;	/* left out: its archive does not hold it */
 		json_open(w, '{');
-		add_text(w, "set", p->texts.sets[set]);
-		add_int(w, "pairs", n->pairs[set]);
-		add_int(w, "source_tokens", n->source_tokens[set]);
-		add_int(w, "target_tokens", n->target_tokens[set]);
-		add_int(w, "unknown_tokens", n->unknown_tokens[set]);
-		add_int(w, "in_train", n->in_train[set]);
+		json_put_str(w, "set", p->texts.sets[set]);
+		json_put_int(w, "pairs", n->pairs[set]);
+		json_put_int(w, "source_tokens", n->source_tokens[set]);
+		json_put_int(w, "target_tokens", n->target_tokens[set]);
+		json_put_int(w, "unknown_tokens", n->unknown_tokens[set]);
+		json_put_int(w, "in_train", n->in_train[set]);
 		json_close(w, '}');
 	}
 	json_close(w, ']');
@@ -163,10 +150,10 @@ static void add_pairs(struct json_writer *w, const struct prep *p)
 
 	json_key(w, "pairs");
 	json_open(w, '{');
-	add_int(w, "read", p->numbers.read);
+	json_put_int(w, "read", p->numbers.read);
 	for (set = 0; set < p->texts.n_sets; set++)
 		if (p->numbers.pairs[set])
-			add_int(w, p->texts.sets[set], p->numbers.pairs[set]);
+			json_put_int(w, p->texts.sets[set], p->numbers.pairs[set]);
 	json_close(w, '}');
 }
 
@@ -175,18 +162,18 @@ static void write_json(struct json_writer *w, const struct prep *p, const struct
 	struct buf value = { 0 };
 
 	json_open(w, '{');
-	add_int(w, "v", 1);
-	add_text(w, "name", p->c->corpus);
-	add_text(w, "source_language", p->c->source_language);
-	add_text(w, "target_language", p->c->target_language);
+	json_put_int(w, "v", 1);
+	json_put_str(w, "name", p->c->corpus);
+	json_put_str(w, "source_language", p->c->source_language);
+	json_put_str(w, "target_language", p->c->target_language);
 	conf_value(p->c, "segmentation", &value);
-	add_text(w, "segmentation", buf_text(&value));
+	json_put_str(w, "segmentation", buf_text(&value));
 	add_pairs(w, p);
 	add_dropped(w, p->numbers.dropped, true);
 	add_texts(w, p, s);
-	add_int(w, "distinct_words", p->numbers.distinct_words);
-	add_int(w, "merges", p->numbers.merges);
-	add_int(w, "vocabulary", p->numbers.vocabulary);
+	json_put_int(w, "distinct_words", p->numbers.distinct_words);
+	json_put_int(w, "merges", p->numbers.merges);
+	json_put_int(w, "vocabulary", p->numbers.vocabulary);
 	add_one_side(w, "source", p->c->source_language, &s->sides[0]);
 	add_one_side(w, "target", p->c->target_language, &s->sides[1]);
 	add_held_out(w, p);

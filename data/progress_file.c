@@ -34,28 +34,19 @@ static void begin(const struct progress *p, struct json_writer *w, const char *s
 
 	gethostname(host, sizeof(host) - 1);
 	json_open(w, '{');
-	json_key(w, "v");
-	json_int(w, 1);
-	json_key(w, "pid");
-	json_int(w, getpid());
-	json_key(w, "host");
-	json_str(w, host);
-	json_key(w, "t");
-	json_real(w, now);
-	json_key(w, "began");
-	json_real(w, now - ago);
-	json_key(w, "stage");
-	json_str(w, stage);
+	json_put_int(w, "v", 1);
+	json_put_int(w, "pid", getpid());
+	json_put_str(w, "host", host);
+	json_put_real(w, "t", now);
+	json_put_real(w, "began", now - ago);
+	json_put_str(w, "stage", stage);
 }
 
 static void add_amount(struct json_writer *w, int64_t done, int64_t total, double rate)
 {
-	json_key(w, "done");
-	json_int(w, done);
-	json_key(w, "total");
-	json_int(w, total);
-	json_key(w, "rate");
-	json_real(w, rate);
+	json_put_int(w, "done", done);
+	json_put_int(w, "total", total);
+	json_put_real(w, "rate", rate);
 }
 
 static void finish(struct progress *p, struct json_writer *w)
@@ -88,8 +79,7 @@ void progress_keep(struct progress *p, int64_t done, bool now)
 	if (!is_time(p, now))
 		return;
 	begin(p, &w, p->stage);
-	json_key(&w, "unit");
-	json_str(&w, p->unit);
+	json_put_str(&w, "unit", p->unit);
 	add_amount(&w, done, p->total, seconds > 0 ? (double)done / seconds : 0);
 	finish(p, &w);
 }
@@ -104,8 +94,7 @@ void progress_keep_archives(struct progress *p, const struct progress_archive *a
 	if (!is_time(p, false))
 		return;
 	begin(p, &w, "fetch");
-	json_key(&w, "unit");
-	json_str(&w, "bytes");
+	json_put_str(&w, "unit", "bytes");
 	json_key(&w, "archives");
 	json_open(&w, '[');
 	for (size_t i = 0; i < n; i++) {
@@ -113,13 +102,10 @@ void progress_keep_archives(struct progress *p, const struct progress_archive *a
 		total = total < 0 || archives[i].total <= 0 ? -1 : total + archives[i].total;
 		rate += archives[i].rate;
 		json_open(&w, '{');
-		json_key(&w, "name");
-		json_str(&w, archives[i].name);
+		json_put_str(&w, "name", archives[i].name);
 		add_amount(&w, archives[i].done, archives[i].total, archives[i].rate);
-		if (archives[i].words) {
-			json_key(&w, "words");
-			json_str(&w, archives[i].words);
-		}
+		if (archives[i].words)
+			json_put_str(&w, "words", archives[i].words);
 		json_close(&w, '}');
 	}
 	json_close(&w, ']');

@@ -104,27 +104,18 @@ int receipt_write(const struct receipt *r, const char *path, struct err *e)
 	int rc;
 
 	json_open(&w, '{');
-	json_key(&w, "v");
-	json_int(&w, 1);
-	json_key(&w, "url");
-	json_str(&w, r->url);
-	json_key(&w, "trust");
-	json_str(&w, trusts[r->trust]);
-	json_key(&w, "bytes");
-	json_int(&w, r->sums.bytes);
-	json_key(&w, "sha256");
-	json_str(&w, r->sums.sha256);
-	if (r->sums.md5[0]) {
-		json_key(&w, "md5");
-		json_str(&w, r->sums.md5);
-	}
-	json_key(&w, "inode");
-	json_int(&w, r->inode);
-	json_key(&w, "mtime_ns");
-	json_int(&w, r->mtime_ns);
+	json_put_int(&w, "v", 1);
+	json_put_str(&w, "url", r->url);
+	json_put_str(&w, "trust", trusts[r->trust]);
+	json_put_int(&w, "bytes", r->sums.bytes);
+	json_put_str(&w, "sha256", r->sums.sha256);
+	if (r->sums.md5[0])
+		json_put_str(&w, "md5", r->sums.md5);
+	json_put_int(&w, "inode", r->inode);
+	json_put_int(&w, "mtime_ns", r->mtime_ns);
 	json_close(&w, '}');
 	buf_add_char(&b, '\n');
-	rc = buf_check(&b, e) ? e->code : file_write_all(path, b.data, b.len, e);
+	rc = file_write_buf(path, &b, e);
 	buf_free(&b);
 	return rc;
 }

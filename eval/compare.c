@@ -97,8 +97,7 @@ static void print_json(const struct comparison *x, struct buf *out)
 
 	json_open(&w, '{');
 	metric_name(&x->systems[0].metric, &text);
-	json_key(&w, "name");
-	json_str(&w, buf_text(&text));
+	json_put_str(&w, "name", buf_text(&text));
 	json_key(&w, "test");
 	json_str(&w, x->test == TEST_BOOTSTRAP ? "paired bootstrap"
 					       : "paired approximate randomisation");
@@ -106,24 +105,19 @@ static void print_json(const struct comparison *x, struct buf *out)
 	json_open(&w, '[');
 	for (size_t i = 0; i < x->n; i++) {
 		json_open(&w, '{');
-		json_key(&w, "system");
-		json_str(&w, x->systems[i].name);
-		json_key(&w, "score");
-		json_real(&w, x->systems[i].score);
+		json_put_str(&w, "system", x->systems[i].name);
+		json_put_real(&w, "score", x->systems[i].score);
 		score_tools_confidence_json(&w, &x->systems[i].confidence);
 		if (i > 0) {
-			json_key(&w, "p");
-			json_real(&w, x->systems[i].p);
-			json_key(&w, "verdict");
-			json_str(&w, verdict(x, i));
+			json_put_real(&w, "p", x->systems[i].p);
+			json_put_str(&w, "verdict", verdict(x, i));
 		}
 		json_close(&w, '}');
 	}
 	json_close(&w, ']');
 	buf_clear(&text);
 	sign(x, &text);
-	json_key(&w, "signature");
-	json_str(&w, buf_text(&text));
+	json_put_str(&w, "signature", buf_text(&text));
 	json_close(&w, '}');
 	buf_free(&text);
 }

@@ -27,19 +27,11 @@ struct export {
 static int write_text(const struct export *x, const char *name, struct buf *text, struct err *e)
 {
 	char *path = file_path(e, "%s/%s", x->temporary, name);
-	int code = path ? buf_check(text, e) : e->code;
+	int code = path ? file_write_buf(path, text, e) : e->code;
 
-	if (!code)
-		code = file_write_all(path, text->data, text->len, e);
 	free(path);
 	buf_free(text);
 	return code;
-}
-
-static void text_member(struct json_writer *w, const char *key, const char *text)
-{
-	json_key(w, key);
-	json_str(w, text);
 }
 
 static int write_config(const struct export *x, struct err *e)
@@ -48,18 +40,15 @@ static int write_config(const struct export *x, struct err *e)
 	struct json_writer w = { .out = &text };
 
 	json_open(&w, '{');
-	json_key(&w, "add_source_bos");
-	json_bool(&w, false);
-	json_key(&w, "add_source_eos");
-	json_bool(&w, true);
-	text_member(&w, "bos_token", vocab_piece(x->vocab, TOKEN_START));
-	text_member(&w, "decoder_start_token", vocab_piece(x->vocab, TOKEN_START));
-	text_member(&w, "eos_token", vocab_piece(x->vocab, TOKEN_END));
+	json_put_bool(&w, "add_source_bos", false);
+	json_put_bool(&w, "add_source_eos", true);
+	json_put_str(&w, "bos_token", vocab_piece(x->vocab, TOKEN_START));
+	json_put_str(&w, "decoder_start_token", vocab_piece(x->vocab, TOKEN_START));
+	json_put_str(&w, "eos_token", vocab_piece(x->vocab, TOKEN_END));
 	json_key(&w, "layer_norm_epsilon");
 	json_real(&w, 1e-6);		/* NORM_EPSILON, not rounded to a float */
-	json_key(&w, "multi_query_attention");
-	json_bool(&w, false);
-	text_member(&w, "unk_token", vocab_piece(x->vocab, TOKEN_UNKNOWN));
+	json_put_bool(&w, "multi_query_attention", false);
+	json_put_str(&w, "unk_token", vocab_piece(x->vocab, TOKEN_UNKNOWN));
 	json_close(&w, '}');
 	buf_add_char(&text, '\n');
 	return write_text(x, "config.json", &text, e);

@@ -20,8 +20,7 @@ static const struct {
 static void open_line(struct json_writer *w, const char *kind)
 {
 	json_open(w, '{');
-	json_key(w, "kind");
-	json_str(w, kind);
+	json_put_str(w, "kind", kind);
 }
 
 static void close_line(struct json_writer *w)
@@ -29,12 +28,6 @@ static void close_line(struct json_writer *w)
 	json_close(w, '}');
 	buf_add_char(w->out, '\n');
 	w->need_comma = false;
-}
-
-static void count(struct json_writer *w, const char *key, int64_t x)
-{
-	json_key(w, key);
-	json_int(w, x);
 }
 
 /* ---- one share --------------------------------------------------------- */
@@ -59,15 +52,13 @@ static void hypotheses(const struct heldout *h, struct heldout_slice slice, stru
 {
 	for (int64_t i = slice.index; i < h->n; i += slice.count) {
 		open_line(w, "hypothesis");
-		count(w, "id", i);
-		json_key(w, "text");
-		json_str(w, h->hypotheses[i]);
+		json_put_int(w, "id", i);
+		json_put_str(w, "text", h->hypotheses[i]);
 		close_line(w);
 	}
 	open_line(w, "decoded");
-	count(w, "tokens", h->tokens);
-	json_key(w, "seconds");
-	json_real(w, h->seconds);
+	json_put_int(w, "tokens", h->tokens);
+	json_put_real(w, "seconds", h->seconds);
 	close_line(w);
 }
 
@@ -77,18 +68,15 @@ static void batches(const struct heldout_batches *b, const char *shard, struct j
 		if (b->tokens[i] < 0)
 			continue;
 		open_line(w, "batch");
-		json_key(w, "shard");
-		json_str(w, shard);
-		count(w, "n", i);
-		json_key(w, "nll");
-		json_real(w, b->nll[i]);
-		count(w, "tokens", b->tokens[i]);
+		json_put_str(w, "shard", shard);
+		json_put_int(w, "n", i);
+		json_put_real(w, "nll", b->nll[i]);
+		json_put_int(w, "tokens", b->tokens[i]);
 		close_line(w);
 	}
 	open_line(w, "batches");
-	json_key(w, "shard");
-	json_str(w, shard);
-	count(w, "n", b->n);
+	json_put_str(w, "shard", shard);
+	json_put_int(w, "n", b->n);
 	close_line(w);
 }
 
@@ -109,9 +97,9 @@ static int do_slice(struct heldout *h, struct heldout_slice slice, struct buf *o
 		heldout_batches_free(&b);
 	}
 	open_line(&w, "slice");
-	count(&w, "step", h->engine->state.step);
-	count(&w, "index", slice.index);
-	count(&w, "count", slice.count);
+	json_put_int(&w, "step", h->engine->state.step);
+	json_put_int(&w, "index", slice.index);
+	json_put_int(&w, "count", slice.count);
 	close_line(&w);
 	return code;
 }

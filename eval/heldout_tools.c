@@ -12,24 +12,6 @@
 #include "share/base/file.h"
 #include "share/base/json.h"
 
-static void real_member(struct json_writer *w, const char *key, double value)
-{
-	json_key(w, key);
-	json_real(w, value);
-}
-
-static void text_member(struct json_writer *w, const char *key, const char *value)
-{
-	json_key(w, key);
-	json_str(w, value);
-}
-
-static void int_member(struct json_writer *w, const char *key, int64_t value)
-{
-	json_key(w, key);
-	json_int(w, value);
-}
-
 int heldout_print(struct buf *text, struct err *e)
 {
 	if (buf_check(text, e))
@@ -56,29 +38,27 @@ static void eval_json(const struct heldout *h, double nll, int64_t tokens, const
 	const struct conf *c = h->engine->conf;
 
 	json_open(&w, '{');
-	text_member(&w, "set", h->set);
-	text_member(&w, "model", h->engine->folder);
-	int_member(&w, "step", h->engine->state.step);
-	int_member(&w, "models", 1 + h->engine->n_members);
-	int_member(&w, "sentences", h->n);
-	int_member(&w, "beam", c->beam);
-	real_member(&w, "alpha", c->alpha);
-	real_member(&w, "bleu", h->bleu.score);
-	text_member(&w, "signature", buf_text(&h->signature));
+	json_put_str(&w, "set", h->set);
+	json_put_str(&w, "model", h->engine->folder);
+	json_put_int(&w, "step", h->engine->state.step);
+	json_put_int(&w, "models", 1 + h->engine->n_members);
+	json_put_int(&w, "sentences", h->n);
+	json_put_int(&w, "beam", c->beam);
+	json_put_real(&w, "alpha", c->alpha);
+	json_put_real(&w, "bleu", h->bleu.score);
+	json_put_str(&w, "signature", buf_text(&h->signature));
 	score_tools_bleu_json(&w, &h->bleu);
-	real_member(&w, "chrf2", h->chrf);
+	json_put_real(&w, "chrf2", h->chrf);
 	if (tokens > 0) {
-		real_member(&w, "nll", nll);
-		real_member(&w, "ppl", exp(nll));
-		int_member(&w, "nll_tokens", tokens);
+		json_put_real(&w, "nll", nll);
+		json_put_real(&w, "ppl", exp(nll));
+		json_put_int(&w, "nll_tokens", tokens);
 	}
-	if (weights_word(h)) {
-		json_key(&w, "weights");
-		json_str(&w, weights_word(h));
-	}
-	int_member(&w, "decoded_target_tokens", h->tokens);
-	real_member(&w, "decode_seconds", h->seconds);
-	real_member(&w, "decoded_target_tps", (double)h->tokens / h->seconds);
+	if (weights_word(h))
+		json_put_str(&w, "weights", weights_word(h));
+	json_put_int(&w, "decoded_target_tokens", h->tokens);
+	json_put_real(&w, "decode_seconds", h->seconds);
+	json_put_real(&w, "decoded_target_tps", (double)h->tokens / h->seconds);
 	if (c->ledger) {
 		json_key(&w, "ledger");
 		ledger_json(l, &w);
@@ -188,11 +168,11 @@ static void sample_record(const struct heldout *h, int64_t i, struct buf *out)
 	struct json_writer w = { .out = out };
 
 	json_open(&w, '{');
-	text_member(&w, "kind", "sample");
-	int_member(&w, "id", i);
-	text_member(&w, "source", h->sources[i]);
-	text_member(&w, "reference", h->references[i]);
-	text_member(&w, "hypothesis", h->hypotheses[i]);
+	json_put_str(&w, "kind", "sample");
+	json_put_int(&w, "id", i);
+	json_put_str(&w, "source", h->sources[i]);
+	json_put_str(&w, "reference", h->references[i]);
+	json_put_str(&w, "hypothesis", h->hypotheses[i]);
 	json_close(&w, '}');
 	buf_add_char(out, '\n');
 }
@@ -204,20 +184,20 @@ void heldout_records(const struct heldout *h, double dev_nll, double train_nll, 
 	struct json_writer w = { .out = out };
 
 	json_open(&w, '{');
-	text_member(&w, "kind", "eval");
-	int_member(&w, "step", h->engine->state.step);
-	real_member(&w, "bleu", h->bleu.score);
-	text_member(&w, "signature", buf_text(&h->signature));
-	real_member(&w, "chrf2", h->chrf);
-	real_member(&w, "dev_nll", dev_nll);
-	real_member(&w, "train_nll", train_nll);
-	real_member(&w, "dev_ppl", exp(dev_nll));
-	int_member(&w, "sentences", h->n);
+	json_put_str(&w, "kind", "eval");
+	json_put_int(&w, "step", h->engine->state.step);
+	json_put_real(&w, "bleu", h->bleu.score);
+	json_put_str(&w, "signature", buf_text(&h->signature));
+	json_put_real(&w, "chrf2", h->chrf);
+	json_put_real(&w, "dev_nll", dev_nll);
+	json_put_real(&w, "train_nll", train_nll);
+	json_put_real(&w, "dev_ppl", exp(dev_nll));
+	json_put_int(&w, "sentences", h->n);
 	if (h->seconds > 0)
-		real_member(&w, "decoded_target_tps", (double)h->tokens / h->seconds);
-	real_member(&w, "seconds", seconds);
+		json_put_real(&w, "decoded_target_tps", (double)h->tokens / h->seconds);
+	json_put_real(&w, "seconds", seconds);
 	if (h->shares > 0)
-		int_member(&w, "shares", h->shares);
+		json_put_int(&w, "shares", h->shares);
 	json_close(&w, '}');
 	buf_add_char(out, '\n');
 	for (int64_t i = 0; i < MIN(c->samples, h->n); i++)

@@ -19,10 +19,8 @@
 static int write_into(const char *folder, const char *name, struct buf *text, struct err *e)
 {
 	char *path = file_path(e, "%s/%s", folder, name);
-	int code = path ? buf_check(text, e) : e->code;
+	int code = path ? file_write_buf(path, text, e) : e->code;
 
-	if (!code)
-		code = file_write_all(path, buf_text(text), text->len, e);
 	free(path);
 	return code;
 }
@@ -34,12 +32,9 @@ static int write_state(const char *folder, const struct openseq2seq *seen, struc
 	int code;
 
 	json_open(&w, '{');
-	json_key(&w, "state");
-	json_str(&w, seen->finished ? "finished" : "unknown");
-	json_key(&w, "attempt");
-	json_int(&w, seen->starts);
-	json_key(&w, "event");
-	json_str(&w, "imported from a log of OpenSeq2Seq");
+	json_put_str(&w, "state", seen->finished ? "finished" : "unknown");
+	json_put_int(&w, "attempt", seen->starts);
+	json_put_str(&w, "event", "imported from a log of OpenSeq2Seq");
 	json_close(&w, '}');
 	buf_add_char(&text, '\n');
 	code = write_into(folder, "state.json", &text, e);

@@ -394,19 +394,11 @@ static int write_model(struct importing *m, struct err *e)
 static int write_text(const struct importing *m, const char *name, struct buf *text, struct err *e)
 {
 	char *path = file_path(e, "%s/%s", m->temporary, name);
-	int code = path ? buf_check(text, e) : e->code;
+	int code = path ? file_write_buf(path, text, e) : e->code;
 
-	if (!code)
-		code = file_write_all(path, buf_text(text), text->len, e);
 	free(path);
 	buf_free(text);
 	return code;
-}
-
-static void text_member(struct json_writer *w, const char *key, const char *text)
-{
-	json_key(w, key);
-	json_str(w, text);
 }
 
 /* What makes the model a run: two links, a recipe, a state, and a journal that says whence. */
@@ -423,22 +415,18 @@ static int write_run(struct importing *m, struct err *e)
 	free(link);
 	snprintf(origin, sizeof(origin), "weights imported from %.500s", m->file);
 	json_open(&j, '{');
-	json_key(&j, "v");
-	json_int(&j, 1);
-	text_member(&j, "kind", "event");
-	json_key(&j, "t");
-	json_int(&j, (int64_t)time(NULL));
-	json_key(&j, "step");
-	json_int(&j, 0);
-	text_member(&j, "level", "info");
-	text_member(&j, "text", origin);
+	json_put_int(&j, "v", 1);
+	json_put_str(&j, "kind", "event");
+	json_put_int(&j, "t", (int64_t)time(NULL));
+	json_put_int(&j, "step", 0);
+	json_put_str(&j, "level", "info");
+	json_put_str(&j, "text", origin);
 	json_close(&j, '}');
 	buf_add_char(&journal, '\n');
 	json_open(&s, '{');
-	text_member(&s, "state", "finished");
-	json_key(&s, "attempt");
-	json_int(&s, 1);
-	text_member(&s, "event", origin);
+	json_put_str(&s, "state", "finished");
+	json_put_int(&s, "attempt", 1);
+	json_put_str(&s, "event", origin);
 	json_close(&s, '}');
 	buf_add_char(&state, '\n');
 	conf_write_recipe(m->c, &recipe);

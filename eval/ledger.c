@@ -152,12 +152,6 @@ void ledger_text(const struct ledger *l, struct buf *out)
 	}
 }
 
-static void text_member(struct json_writer *w, const char *key, const char *value)
-{
-	json_key(w, key);
-	json_str(w, value);
-}
-
 void ledger_json(const struct ledger *l, struct json_writer *w)
 {
 	struct buf signature = { 0 };
@@ -171,15 +165,14 @@ void ledger_json(const struct ledger *l, struct json_writer *w)
 		if (l->metrics[i].n == 0)
 			continue;
 		json_open(w, '{');
-		text_member(w, "id", kinds[i].id);
-		text_member(w, "name", kinds[i].name);
-		json_key(w, "score");
-		json_real(w, metric_score(&l->metrics[i]) * unit);
+		json_put_str(w, "id", kinds[i].id);
+		json_put_str(w, "name", kinds[i].name);
+		json_put_real(w, "score", metric_score(&l->metrics[i]) * unit);
 		score_tools_confidence_json(w, &c);
 		buf_clear(&signature);
 		sign(l, i, &signature);
-		text_member(w, "signature", buf_text(&signature));
-		text_member(w, "compare", kinds[i].compare);
+		json_put_str(w, "signature", buf_text(&signature));
+		json_put_str(w, "compare", kinds[i].compare);
 		json_close(w, '}');
 	}
 	json_close(w, ']');
@@ -216,7 +209,7 @@ static void print_all(const struct ledger *ledgers, const struct sides *s, bool 
 	for (size_t i = 0; i < s->n_hypotheses; i++) {
 		if (json) {
 			json_open(&w, '{');
-			text_member(&w, "system", s->names[i]);
+			json_put_str(&w, "system", s->names[i]);
 			json_key(&w, "ledger");
 			ledger_json(&ledgers[i], &w);
 			json_close(&w, '}');

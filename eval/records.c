@@ -140,16 +140,11 @@ static int write_jsonl(struct records *r, struct err *e)
 		const char *tag = intern_text(&r->tags, p->tag, &n);
 
 		json_open(&w, '{');
-		json_key(&w, "run");
-		json_str(&w, r->run);
-		json_key(&w, "t");
-		json_real(&w, p->t);
-		json_key(&w, "step");
-		json_int(&w, p->step);
-		json_key(&w, "tag");
-		json_strn(&w, tag, n);
-		json_key(&w, "value");
-		json_real(&w, p->value);
+		json_put_str(&w, "run", r->run);
+		json_put_real(&w, "t", p->t);
+		json_put_int(&w, "step", p->step);
+		json_put_strn(&w, "tag", tag, n);
+		json_put_real(&w, "value", p->value);
 		json_close(&w, '}');
 		buf_add_char(&line, '\n');
 		sink_put(&s, &line);

@@ -88,23 +88,17 @@ void report_markdown(const struct evidence *v, const struct answers *a, struct b
 
 /* ---- JSON -------------------------------------------------------------- */
 
-static void put_text(struct json_writer *w, const char *key, const char *text)
-{
-	json_key(w, key);
-	json_str(w, text);
-}
-
 static void put_fact(struct json_writer *w, const struct fact *f)
 {
 	json_open(w, '{');
-	put_text(w, "name", f->name);
+	json_put_str(w, "name", f->name);
 	json_key(w, "value");
 	if (*f->text)
 		json_str(w, f->text);
 	else
 		json_real(w, f->value);
 	if (*f->unit)
-		put_text(w, "unit", f->unit);
+		json_put_str(w, "unit", f->unit);
 	json_close(w, '}');
 }
 
@@ -113,19 +107,18 @@ void report_json(const struct evidence *v, const struct answers *a, struct buf *
 	struct json_writer w = {.out = out};
 
 	json_open(&w, '{');
-	json_key(&w, "v");
-	json_int(&w, 1);
-	put_text(&w, "run", v->run);
+	json_put_int(&w, "v", 1);
+	json_put_str(&w, "run", v->run);
 	json_key(&w, "answers");
 	json_open(&w, '[');
 	for (size_t i = 0; i < a->n; i++) {
 		const struct answer *one = &a->all[i];
 
 		json_open(&w, '{');
-		put_text(&w, "id", one->id);
-		put_text(&w, "question", one->question);
-		put_text(&w, "verdict", verdict_name(one->verdict));
-		put_text(&w, "sentence", one->sentence);
+		json_put_str(&w, "id", one->id);
+		json_put_str(&w, "question", one->question);
+		json_put_str(&w, "verdict", verdict_name(one->verdict));
+		json_put_str(&w, "sentence", one->sentence);
 		json_key(&w, "evidence");
 		json_open(&w, '[');
 		for (size_t k = 0; k < one->n_facts; k++)

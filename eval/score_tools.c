@@ -28,14 +28,10 @@ void score_tools_bleu_json(struct json_writer *w, const struct bleu_score *s)
 	for (int i = 0; i < BLEU_ORDER; i++)
 		json_real(w, s->precisions[i]);
 	json_close(w, ']');
-	json_key(w, "bp");
-	json_real(w, s->bp);
-	json_key(w, "ratio");
-	json_real(w, ratio(s));
-	json_key(w, "hypothesis_length");
-	json_int(w, s->hypothesis_length);
-	json_key(w, "reference_length");
-	json_int(w, s->reference_length);
+	json_put_real(w, "bp", s->bp);
+	json_put_real(w, "ratio", ratio(s));
+	json_put_int(w, "hypothesis_length", s->hypothesis_length);
+	json_put_int(w, "reference_length", s->reference_length);
 }
 
 void score_tools_bleu_text(struct buf *out, const struct bleu_score *s)
@@ -51,17 +47,9 @@ void score_tools_confidence_json(struct json_writer *w, const struct confidence 
 {
 	json_key(w, "confidence");
 	json_open(w, '{');
-	json_key(w, "mean");
-	json_real(w, c->mean);
-	json_key(w, "interval");
-	json_real(w, c->interval);
+	json_put_real(w, "mean", c->mean);
+	json_put_real(w, "interval", c->interval);
 	json_close(w, '}');
-}
-
-static void json_text_member(struct json_writer *w, const char *key, const char *text)
-{
-	json_key(w, key);
-	json_str(w, text);
 }
 
 /* Print what a buffer holds and a line end; the caller's stream may be closed or full. */
@@ -129,10 +117,8 @@ static void ter_members(struct json_writer *w, const struct metric *m)
 	struct ter_score s;
 
 	ter_score(m->ter, &s);
-	json_key(w, "edits");
-	json_int(w, s.edits);
-	json_key(w, "reference_length");
-	json_real(w, s.reference_length);
+	json_put_int(w, "edits", s.edits);
+	json_put_real(w, "reference_length", s.reference_length);
 }
 
 static void print_json(const struct metric *m, const struct doubt *d, struct buf *out)
@@ -143,9 +129,8 @@ static void print_json(const struct metric *m, const struct doubt *d, struct buf
 	metric_name(m, &name);
 	sign(&signature, m, d);
 	json_open(&w, '{');
-	json_text_member(&w, "name", buf_text(&name));
-	json_key(&w, "score");
-	json_real(&w, metric_score(m));
+	json_put_str(&w, "name", buf_text(&name));
+	json_put_real(&w, "score", metric_score(m));
 	if (d->asked)
 		score_tools_confidence_json(&w, &d->c);
 	if (m->bleu)
@@ -154,9 +139,8 @@ static void print_json(const struct metric *m, const struct doubt *d, struct buf
 		chrf_members(&w, m);
 	else
 		ter_members(&w, m);
-	json_key(&w, "segments");
-	json_int(&w, (int64_t)m->n);
-	json_text_member(&w, "signature", buf_text(&signature));
+	json_put_int(&w, "segments", (int64_t)m->n);
+	json_put_str(&w, "signature", buf_text(&signature));
 	json_close(&w, '}');
 	buf_free(&name);
 	buf_free(&signature);

@@ -28,8 +28,7 @@ static void write_error(struct json_writer *w, const struct json *request, const
 {
 	json_open(w, '{');
 	write_id(w, request);
-	json_key(w, "error");
-	json_str(w, text);
+	json_put_str(w, "error", text);
 	json_close(w, '}');
 }
 
@@ -49,12 +48,9 @@ static void write_hypothesis(struct json_writer *w, const struct engine *g,
 {
 	const struct decode_hypothesis *y = &t->result.hypotheses[h];
 
-	json_key(w, "text");
-	json_str(w, t->texts[h]);
-	json_key(w, "score");
-	json_real(w, y->score);
-	json_key(w, "log_prob");
-	json_real(w, y->log_prob);
+	json_put_str(w, "text", t->texts[h]);
+	json_put_real(w, "score", y->score);
+	json_put_real(w, "log_prob", y->log_prob);
 	write_pieces(w, g, "tokens", y->tokens, y->n);
 	json_key(w, "token_log_probs");
 	json_open(w, '[');
@@ -82,22 +78,17 @@ struct wanted {
 static void write_alternatives(struct json_writer *w, const struct engine *g,
 			       const struct wanted *x)
 {
-	json_key(w, "at");
-	json_int(w, x->at);
+	json_put_int(w, "at", x->at);
 	json_key(w, "alternatives");
 	json_open(w, '[');
 	for (int32_t i = 0; i < x->n_alternatives; i++) {
 		const struct suggestion *s = &x->alternatives[i];
 
 		json_open(w, '{');
-		json_key(w, "piece");
-		json_str(w, vocab_piece(pipeline_vocab(g->pipeline), s->token));
-		json_key(w, "word");
-		json_str(w, s->word);
-		json_key(w, "log_prob");
-		json_real(w, s->log_prob);
-		json_key(w, "prefix");
-		json_str(w, s->prefix);
+		json_put_str(w, "piece", vocab_piece(pipeline_vocab(g->pipeline), s->token));
+		json_put_str(w, "word", s->word);
+		json_put_real(w, "log_prob", s->log_prob);
+		json_put_str(w, "prefix", s->prefix);
 		json_close(w, '}');
 	}
 	json_close(w, ']');
@@ -111,14 +102,10 @@ static void write_translation(struct json_writer *w, const struct engine *g,
 	write_id(w, request);
 	write_hypothesis(w, g, t, 0);
 	write_pieces(w, g, "source_tokens", t->source, t->n_source);
-	if (x->terms_left > 0) {
-		json_key(w, "terms_left");
-		json_int(w, x->terms_left);
-	}
-	if (t->result.truncated) {
-		json_key(w, "truncated");
-		json_bool(w, true);
-	}
+	if (x->terms_left > 0)
+		json_put_int(w, "terms_left", x->terms_left);
+	if (t->result.truncated)
+		json_put_bool(w, "truncated", true);
 	if (x->n_alternatives >= 0)
 		write_alternatives(w, g, x);
 	if (x->options.n_best > 1) {
@@ -353,18 +340,12 @@ static void say_ready(const struct engine *g, const struct decode_options *o, st
 	struct json_writer w = { .out = out };
 
 	json_open(&w, '{');
-	json_key(&w, "ready");
-	json_bool(&w, true);
-	json_key(&w, "source_language");
-	json_str(&w, g->conf->source_language);
-	json_key(&w, "target_language");
-	json_str(&w, g->conf->target_language);
-	json_key(&w, "step");
-	json_int(&w, g->state.step);
-	json_key(&w, "beam");
-	json_int(&w, o->beam);
-	json_key(&w, "alpha");
-	json_real(&w, o->alpha);
+	json_put_bool(&w, "ready", true);
+	json_put_str(&w, "source_language", g->conf->source_language);
+	json_put_str(&w, "target_language", g->conf->target_language);
+	json_put_int(&w, "step", g->state.step);
+	json_put_int(&w, "beam", o->beam);
+	json_put_real(&w, "alpha", o->alpha);
 	json_close(&w, '}');
 	buf_add_char(out, '\n');
 }

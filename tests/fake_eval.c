@@ -149,12 +149,9 @@ static void write_sentence(struct json_writer *w, const struct sentence *s, int 
 	for (int i = 0; i < s->n; i++)
 		sum += log_prob(s->words[i].piece, i);
 	join(s, s->n, &text);
-	json_key(w, "text");
-	json_str(w, buf_text(&text));
-	json_key(w, "score");
-	json_real(w, round(sum / MAX(s->n, 1) * 1e4) / 1e4);
-	json_key(w, "log_prob");
-	json_real(w, round(sum * 1e4) / 1e4);
+	json_put_str(w, "text", buf_text(&text));
+	json_put_real(w, "score", round(sum / MAX(s->n, 1) * 1e4) / 1e4);
+	json_put_real(w, "log_prob", round(sum * 1e4) / 1e4);
 	json_key(w, "tokens");
 	json_open(w, '[');
 	for (int i = 0; i < s->n; i++)
@@ -182,8 +179,7 @@ static void write_alternatives(struct json_writer *w, const struct sentence *s, 
 	while (at > 0 && s->words[at - 1].joins)
 		at--;
 	join(s, at, &before);
-	json_key(w, "at");
-	json_int(w, at);
+	json_put_int(w, "at", at);
 	json_key(w, "alternatives");
 	json_open(w, '[');
 	for (int64_t i = 0; i < n && i < (int64_t)ARRAY_LEN(words); i++) {
@@ -192,14 +188,10 @@ static void write_alternatives(struct json_writer *w, const struct sentence *s, 
 		snprintf(prefix, sizeof(prefix), "%s%s%s", buf_text(&before), at ? " " : "",
 			 words[i]);
 		json_open(w, '{');
-		json_key(w, "piece");
-		json_str(w, words[i]);
-		json_key(w, "word");
-		json_str(w, words[i]);
-		json_key(w, "log_prob");
-		json_real(w, log(0.5) * (double)(i + 1));
-		json_key(w, "prefix");
-		json_str(w, prefix);
+		json_put_str(w, "piece", words[i]);
+		json_put_str(w, "word", words[i]);
+		json_put_real(w, "log_prob", log(0.5) * (double)(i + 1));
+		json_put_str(w, "prefix", prefix);
 		json_close(w, '}');
 	}
 	json_close(w, ']');
@@ -208,14 +200,12 @@ static void write_alternatives(struct json_writer *w, const struct sentence *s, 
 
 static void write_error(struct json_writer *w, const char *text)
 {
-	json_key(w, "error");
-	json_str(w, text);
+	json_put_str(w, "error", text);
 }
 
 static void write_lies(struct json_writer *w)
 {
-	json_key(w, "text");
-	json_str(w, "bad \x1b[2J");
+	json_put_str(w, "text", "bad \x1b[2J");
 	json_key(w, "tokens");
 	json_open(w, '[');
 	json_str(w, "bad");
@@ -226,8 +216,7 @@ static void write_lies(struct json_writer *w)
 	json_int(w, 1000000);
 	json_int(w, -5);
 	json_close(w, ']');
-	json_key(w, "n_best");
-	json_str(w, "none");
+	json_put_str(w, "n_best", "none");
 }
 
 static void write_answer(struct json_writer *w, const struct json *request, const char *text)
@@ -306,8 +295,7 @@ static void serve(void)
 		if (!misbehave(text)) {
 			buf_clear(&out);
 			json_open(&w, '{');
-			json_key(&w, "id");
-			json_int(&w, json_integer(json_get(request, "id"), -1));
+			json_put_int(&w, "id", json_integer(json_get(request, "id"), -1));
 			if (text_starts_with(text, "wrong"))
 				write_error(&w, "the fake was asked to be wrong");
 			else if (text_starts_with(text, "lies"))

@@ -23,8 +23,7 @@ TEST(json_write_and_read_back)
 	struct json *root;
 
 	json_open(&w, '{');
-	json_key(&w, "text \"quoted\"");
-	json_str(&w, "tab\t nl\n esc\x1B del\x7F bad\xFF \xC3\xA4");
+	json_put_str(&w, "text \"quoted\"", "tab\t nl\n esc\x1B del\x7F bad\xFF \xC3\xA4");
 	json_key(&w, "list");
 	json_open(&w, '[');
 	json_int(&w, INT64_MIN);
@@ -167,8 +166,7 @@ TEST(journal_written_and_followed)
 	if (!check(j != NULL))
 		goto out;
 	w = journal_begin(j, "train", 7);
-	json_key(w, "loss");
-	json_real(w, 2.5);
+	json_put_real(w, "loss", 2.5);
 	check_int(journal_end(j, &e), 0);
 	check_int(journal_next(r, &v, &e), 1);
 	check_str(json_text(json_get(v, "kind"), ""), "train");

@@ -52,12 +52,6 @@ static bool is_first(const struct measuring *m)
 	return m->c->rank == 0;
 }
 
-static void put(struct json_writer *w, const char *key, double value)
-{
-	json_key(w, key);
-	json_real(w, value);
-}
-
 /* ---- all-reduce ------------------------------------------------------------- */
 
 static int by_size(const void *a, const void *b)
@@ -148,7 +142,7 @@ static int measure_wires(struct measuring *m, int64_t bytes, struct err *e)
 		rc = measure_reduce(m, bytes, w, &seconds, e);
 		snprintf(key, sizeof(key), "%s_s", compress_name(w));
 		if (!rc && is_first(m))
-			put(&m->w, key, seconds);
+			json_put_real(&m->w, key, seconds);
 	}
 	return rc;
 }
@@ -163,11 +157,10 @@ static int measure_reduces(struct measuring *m, struct err *e)
 		rc = measure_reduce(m, bytes, WIRE_FP32, &seconds, e);
 		if (!rc && is_first(m)) {
 			json_open(&m->w, '{');
-			json_key(&m->w, "bytes");
-			json_int(&m->w, bytes);
-			put(&m->w, "seconds", seconds);
-			put(&m->w, "algbw_bytes_s", (double)bytes / seconds);
-			put(&m->w, "busbw_bytes_s",
+			json_put_int(&m->w, "bytes", bytes);
+			json_put_real(&m->w, "seconds", seconds);
+			json_put_real(&m->w, "algbw_bytes_s", (double)bytes / seconds);
+			json_put_real(&m->w, "busbw_bytes_s",
 			    network_busbw((double)bytes, m->c->size, seconds));
 		}
 		if (!rc && bytes >= SMALLEST_WIRE && bytes <= LARGEST_WIRE)
@@ -296,12 +289,10 @@ static int measure_beside(struct measuring *m, struct err *e)
 		if (rc || !is_first(m))
 			continue;
 		json_open(&m->w, '{');
-		json_key(&m->w, "wire");
-		json_str(&m->w, compress_name(w));
-		json_key(&m->w, "bytes");
-		json_int(&m->w, m->beside_bytes);
-		put(&m->w, "seconds", numbers[1]);
-		put(&m->w, "lost_s", numbers[0]);
+		json_put_str(&m->w, "wire", compress_name(w));
+		json_put_int(&m->w, "bytes", m->beside_bytes);
+		json_put_real(&m->w, "seconds", numbers[1]);
+		json_put_real(&m->w, "lost_s", numbers[0]);
 		json_close(&m->w, '}');
 	}
 	return rc;
@@ -407,12 +398,10 @@ static int measure_pair(struct measuring *m, int from, int to, struct err *e)
 	if (rc || !is_first(m))
 		return rc;
 	json_open(&m->w, '{');
-	json_key(&m->w, "from");
-	json_int(&m->w, from);
-	json_key(&m->w, "to");
-	json_int(&m->w, to);
-	put(&m->w, "latency_s", numbers[0]);
-	put(&m->w, "bytes_s", numbers[1]);
+	json_put_int(&m->w, "from", from);
+	json_put_int(&m->w, "to", to);
+	json_put_real(&m->w, "latency_s", numbers[0]);
+	json_put_real(&m->w, "bytes_s", numbers[1]);
 	json_close(&m->w, '}');
 	return 0;
 }

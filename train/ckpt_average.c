@@ -141,27 +141,21 @@ static int write_origin(const struct averaging *a, struct err *e)
 	int rc = path ? 0 : e->code;
 
 	json_open(&w, '{');
-	json_key(&w, "v");
-	json_int(&w, 1);
+	json_put_int(&w, "v", 1);
 	json_key(&w, "models");
 	json_open(&w, '[');
 	for (size_t i = 0; i < a->n; i++) {
 		json_open(&w, '{');
-		json_key(&w, "folder");
-		json_str(&w, a->parts[i].folder);
-		json_key(&w, "step");
-		json_int(&w, a->parts[i].state.step);
-		json_key(&w, "weights_sha256");
-		json_str(&w, a->parts[i].sum);
+		json_put_str(&w, "folder", a->parts[i].folder);
+		json_put_int(&w, "step", a->parts[i].state.step);
+		json_put_str(&w, "weights_sha256", a->parts[i].sum);
 		json_close(&w, '}');
 	}
 	json_close(&w, ']');
 	json_close(&w, '}');
 	buf_add_char(&b, '\n');
 	if (!rc)
-		rc = buf_check(&b, e);
-	if (!rc)
-		rc = file_write_all(path, b.data, b.len, e);
+		rc = file_write_buf(path, &b, e);
 	buf_free(&b);
 	free(path);
 	return rc;

@@ -118,12 +118,6 @@ static int write_optimizer(struct saving *s, struct err *e)
 
 /* ---- the rest of the folder -------------------------------------------- */
 
-static void put_int(struct json_writer *w, const char *key, int64_t v)
-{
-	json_key(w, key);
-	json_int(w, v);
-}
-
 static int write_state(const struct saving *s, struct err *e)
 {
 	const struct ckpt_state *state = s->state;
@@ -134,38 +128,33 @@ static int write_state(const struct saving *s, struct err *e)
 	int rc = path ? 0 : e->code;
 
 	json_open(&w, '{');
-	put_int(&w, "v", 1);
-	put_int(&w, "step", state->step);
-	put_int(&w, "loader_position", (int64_t)state->loader_position);
-	put_int(&w, "seed", (int64_t)state->seed);
-	json_key(&w, "seconds");
-	json_real(&w, state->seconds);
-	json_key(&w, "best_bleu");
-	json_real(&w, state->best_bleu);
-	put_int(&w, "best_step", state->best_step);
+	json_put_int(&w, "v", 1);
+	json_put_int(&w, "step", state->step);
+	json_put_int(&w, "loader_position", (int64_t)state->loader_position);
+	json_put_int(&w, "seed", (int64_t)state->seed);
+	json_put_real(&w, "seconds", state->seconds);
+	json_put_real(&w, "best_bleu", state->best_bleu);
+	json_put_int(&w, "best_step", state->best_step);
 	json_key(&w, "shape");
 	json_open(&w, '{');
-	put_int(&w, "d_model", shape->d_model);
-	put_int(&w, "d_ff", shape->d_ff);
-	put_int(&w, "heads", shape->heads);
-	put_int(&w, "encoder_layers", shape->encoder_layers);
-	put_int(&w, "decoder_layers", shape->decoder_layers);
-	put_int(&w, "vocabulary", shape->vocabulary);
-	put_int(&w, "real_vocabulary", shape->real_vocabulary);
+	json_put_int(&w, "d_model", shape->d_model);
+	json_put_int(&w, "d_ff", shape->d_ff);
+	json_put_int(&w, "heads", shape->heads);
+	json_put_int(&w, "encoder_layers", shape->encoder_layers);
+	json_put_int(&w, "decoder_layers", shape->decoder_layers);
+	json_put_int(&w, "vocabulary", shape->vocabulary);
+	json_put_int(&w, "real_vocabulary", shape->real_vocabulary);
 	json_close(&w, '}');
-	json_key(&w, "vocabulary_sha256");
-	json_str(&w, state->vocabulary_sha256);
+	json_put_str(&w, "vocabulary_sha256", state->vocabulary_sha256);
 	if (s->from->n > CKPT_RESIDUAL) {
-		put_int(&w, "residual_ranks", s->from->n - CKPT_RESIDUAL);
-		put_int(&w, "residual_wire", state->residual_wire);
-		put_int(&w, "residual_bucket", state->residual_bucket);
+		json_put_int(&w, "residual_ranks", s->from->n - CKPT_RESIDUAL);
+		json_put_int(&w, "residual_wire", state->residual_wire);
+		json_put_int(&w, "residual_bucket", state->residual_bucket);
 	}
 	json_close(&w, '}');
 	buf_add_char(&b, '\n');
 	if (!rc)
-		rc = buf_check(&b, e);
-	if (!rc)
-		rc = file_write_all(path, b.data, b.len, e);
+		rc = file_write_buf(path, &b, e);
 	buf_free(&b);
 	free(path);
 	return rc;
@@ -378,9 +367,7 @@ static int write_recipe(const struct saving *s, const struct conf *c, struct err
 
 	conf_write_recipe(c, &text);
 	if (!rc)
-		rc = buf_check(&text, e);
-	if (!rc)
-		rc = file_write_all(path, text.data, text.len, e);
+		rc = file_write_buf(path, &text, e);
 	buf_free(&text);
 	free(path);
 	return rc;

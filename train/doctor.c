@@ -404,16 +404,11 @@ static void put_json(const struct findings *all, struct buf *out)
 		const struct finding *f = &all->all[i];
 
 		json_open(&w, '{');
-		json_key(&w, "what");
-		json_str(&w, f->what);
-		json_key(&w, "state");
-		json_str(&w, state_names[f->state]);
-		json_key(&w, "found");
-		json_str(&w, f->found);
-		if (f->advice[0]) {
-			json_key(&w, "advice");
-			json_str(&w, f->advice);
-		}
+		json_put_str(&w, "what", f->what);
+		json_put_str(&w, "state", state_names[f->state]);
+		json_put_str(&w, "found", f->found);
+		if (f->advice[0])
+			json_put_str(&w, "advice", f->advice);
 		json_close(&w, '}');
 	}
 	json_close(&w, ']');

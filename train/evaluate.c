@@ -37,13 +37,11 @@ static int write_sample(const struct evaluation *v, const struct json *line, str
 	static const char *const texts[] = { "source", "reference", "hypothesis" };
 	struct json_writer *w = journal_begin(v->samples, "sample", v->step);
 
-	json_key(w, "id");
-	json_int(w, json_integer(json_get(line, "id"), -1));
+	json_put_int(w, "id", json_integer(json_get(line, "id"), -1));
 	for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
 		const char *text = json_text(json_get(line, texts[i]), "");
 
-		json_key(w, texts[i]);
-		json_strn(w, text, fitting(text));
+		json_put_strn(w, texts[i], text, fitting(text));
 	}
 	return journal_end(v->samples, e);
 }
@@ -64,17 +62,12 @@ static int write_scores(struct evaluation *v, const struct json *line, struct er
 			x = clock_mono_s() - v->began;	/* the child saw the end of it only */
 		if (!json_get(line, numbers[i]))
 			continue;		/* unknown is absent */
-		json_key(w, numbers[i]);
-		json_real(w, x);
+		json_put_real(w, numbers[i], x);
 	}
-	if (signature) {
-		json_key(w, "signature");
-		json_str(w, signature);
-	}
-	if (v->weights) {
-		json_key(w, "weights");
-		json_str(w, "average");
-	}
+	if (signature)
+		json_put_str(w, "signature", signature);
+	if (v->weights)
+		json_put_str(w, "weights", "average");
 	json_key(w, "best");
 	json_bool(w, evaluations_would_be_best(v->before, v->best_metric, v->bleu, v->nll));
 	return journal_end(v->journal, e);

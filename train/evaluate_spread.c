@@ -187,10 +187,8 @@ static int sort_out(struct evaluation *v, const char *part, struct buf *parts, s
 		return 0;
 	}
 	w = journal_begin(v->journal, "event", v->step);
-	json_key(w, "level");
-	json_str(w, "warning");
-	json_key(w, "text");
-	json_str(w, part + strlen(FAILED));
+	json_put_str(w, "level", "warning");
+	json_put_str(w, "text", part + strlen(FAILED));
 	return journal_end(v->journal, e);
 }
 

@@ -127,8 +127,7 @@ int evaluations_write(const char *run_folder, const struct evaluations *v, struc
 	int rc = path ? 0 : e->code;
 
 	json_open(&w, '{');
-	json_key(&w, "v");
-	json_int(&w, 2);
+	json_put_int(&w, "v", 2);
 	json_key(&w, "evaluations");
 	json_open(&w, '[');
 	for (size_t i = 0; i < v->n; i++) {
@@ -142,9 +141,7 @@ int evaluations_write(const char *run_folder, const struct evaluations *v, struc
 	json_close(&w, '}');
 	buf_add_char(&b, '\n');
 	if (!rc)
-		rc = buf_check(&b, e);
-	if (!rc)
-		rc = file_write_all(path, b.data, b.len, e);
+		rc = file_write_buf(path, &b, e);
 	buf_free(&b);
 	free(path);
 	return rc;

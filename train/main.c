@@ -58,20 +58,17 @@ static int print_json(const struct model_param *params, size_t n, int64_t floats
 	json_open(&w, '[');
 	for (size_t i = 0; i < n; i++) {
 		json_open(&w, '{');
-		json_key(&w, "name");
-		json_str(&w, params[i].name);
+		json_put_str(&w, "name", params[i].name);
 		json_key(&w, "shape");
 		json_open(&w, '[');
 		json_int(&w, params[i].rows);
 		json_int(&w, params[i].cols);
 		json_close(&w, ']');
-		json_key(&w, "count");
-		json_int(&w, params[i].rows * params[i].cols);
+		json_put_int(&w, "count", params[i].rows * params[i].cols);
 		json_close(&w, '}');
 	}
 	json_close(&w, ']');
-	json_key(&w, "total");
-	json_int(&w, floats);
+	json_put_int(&w, "total", floats);
 	json_close(&w, '}');
 	rc = buf_check(&b, e);
 	if (!rc)

@@ -290,31 +290,13 @@ static void place_evals(struct log *l)
 
 /* ---- records ----------------------------------------------------------- */
 
-static void put_real(struct json_writer *w, const char *key, double v)
-{
-	json_key(w, key);
-	json_real(w, v);
-}
-
-static void put_int(struct json_writer *w, const char *key, int64_t v)
-{
-	json_key(w, key);
-	json_int(w, v);
-}
-
-static void put_str(struct json_writer *w, const char *key, const char *text)
-{
-	json_key(w, key);
-	json_str(w, text);
-}
-
 static void begin(struct json_writer *w, const char *kind, double t, int64_t step)
 {
 	json_open(w, '{');
-	put_int(w, "v", 1);
-	put_str(w, "kind", kind);
-	put_real(w, "t", t);
-	put_int(w, "step", step);
+	json_put_int(w, "v", 1);
+	json_put_str(w, "kind", kind);
+	json_put_real(w, "t", t);
+	json_put_int(w, "step", step);
 }
 
 static void end(struct json_writer *w)
@@ -328,13 +310,13 @@ static void put_start(struct json_writer *w, const struct log *l, const char *ru
 		      int64_t step, int64_t attempt)
 {
 	begin(w, "start", t, step);
-	put_str(w, "run", run);
-	put_int(w, "attempt", attempt);
-	put_str(w, "imported", "OpenSeq2Seq");
+	json_put_str(w, "run", run);
+	json_put_int(w, "attempt", attempt);
+	json_put_str(w, "imported", "OpenSeq2Seq");
 	if (l->seen->ranks > 0)
-		put_int(w, "ranks", l->seen->ranks);
+		json_put_int(w, "ranks", l->seen->ranks);
 	if (l->seen->parameters > 0)
-		put_int(w, "parameters", l->seen->parameters);
+		json_put_int(w, "parameters", l->seen->parameters);
 	end(w);
 }
 
@@ -344,13 +326,13 @@ static void put_entry(struct json_writer *w, const struct entry *x, double t)
 
 	begin(w, x->what == TRAIN ? "train" : "eval", t, x->step);
 	if (x->has_loss)
-		put_real(w, name, x->loss);
+		json_put_real(w, name, x->loss);
 	if (x->has_loss && !isfinite(x->loss))
-		put_str(w, "nonfinite", name);
+		json_put_str(w, "nonfinite", name);
 	if (!isnan(x->step_s))
-		put_real(w, "step_s", x->step_s);
+		json_put_real(w, "step_s", x->step_s);
 	if (!isnan(x->pseudo_bleu))
-		put_real(w, "pseudo_bleu", x->pseudo_bleu);
+		json_put_real(w, "pseudo_bleu", x->pseudo_bleu);
 	end(w);
 }
 
@@ -368,8 +350,8 @@ static void put_note(struct json_writer *w, const struct openseq2seq *s, double 
 	if (!isnan(s->avg_objects))
 		buf_printf(&text, "; %g tokens a second, source and target", s->avg_objects);
 	begin(w, "event", t, MAX(s->last_step, 0));
-	put_str(w, "level", "info");
-	put_str(w, "text", buf_text(&text));
+	json_put_str(w, "level", "info");
+	json_put_str(w, "text", buf_text(&text));
 	end(w);
 	buf_free(&text);
 }
@@ -412,8 +394,8 @@ static void put_all(struct log *l, const char *run, double end_t, struct buf *jo
 	if (!l->seen->finished)
 		return;
 	begin(&w, "stop", end_t, MAX(l->seen->last_step, 0));
-	put_str(&w, "reason", "finished");
-	put_int(&w, "exit", 0);
+	json_put_str(&w, "reason", "finished");
+	json_put_int(&w, "exit", 0);
 	end(&w);
 }
 

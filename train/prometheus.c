@@ -380,21 +380,6 @@ void prometheus_page(const struct prometheus *p, struct buf *page)
 	}
 }
 
-static int write_all(int fd, const char *bytes, size_t n)
-{
-	while (n > 0) {
-		ssize_t done = write(fd, bytes, n);
-
-		if (done < 0 && errno == EINTR)
-			continue;
-		if (done < 0)
-			return -1;
-		bytes += done;
-		n -= (size_t)done;
-	}
-	return 0;
-}
-
 int prometheus_write(const struct prometheus *p, const char *path, struct err *e)
 {
 	struct buf page = {0};
@@ -406,7 +391,7 @@ int prometheus_write(const struct prometheus *p, const char *path, struct err *e
 		rc = buf_check(&page, e);
 	if (!rc) {
 		fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-		if (fd < 0 || write_all(fd, buf_text(&page), page.len) ||
+		if (fd < 0 || file_put(fd, buf_text(&page), page.len) ||
 		    rename(temporary, path))
 			rc = err_set_errno(e, ERR_CANTCREAT, "%s: cannot be written", path);
 		if (fd >= 0)

@@ -199,10 +199,8 @@ static void note(struct pulse *p, const char *level, int64_t step, const char *t
 	if (!j)
 		return;
 	w = journal_begin(j, "event", step);
-	json_key(w, "level");
-	json_str(w, level);
-	json_key(w, "text");
-	json_str(w, text);
+	json_put_str(w, "level", level);
+	json_put_str(w, "text", text);
 	journal_end(j, &ignored);
 }
 
@@ -219,10 +217,8 @@ static void note_stop(struct pulse *p, int64_t step)
 	if (!j)
 		return;
 	w = journal_begin(j, "stop", step);
-	json_key(w, "reason");
-	json_str(w, "failed");
-	json_key(w, "exit");
-	json_int(w, err_exit_status(ERR_NOHOST));
+	json_put_str(w, "reason", "failed");
+	json_put_int(w, "exit", err_exit_status(ERR_NOHOST));
 	journal_end(j, &ignored);
 }
 

@@ -21,8 +21,7 @@ static void describe(struct json_writer *w, const struct safetensors_item *item,
 {
 	json_key(w, item->name);
 	json_open(w, '{');
-	json_key(w, "dtype");
-	json_str(w, "F32");
+	json_put_str(w, "dtype", "F32");
 	json_key(w, "shape");
 	json_open(w, '[');
 	if (item->rows != 1)

@@ -278,10 +278,8 @@ static int tell(struct telemetry *t, int rank, int kind, const char *text, int64
 		return 0;
 	t->told[rank] |= 1u << kind;
 	w = journal_begin(j, "event", step);
-	json_key(w, "level");
-	json_str(w, "warning");
-	json_key(w, "text");
-	json_str(w, text);
+	json_put_str(w, "level", "warning");
+	json_put_str(w, "text", text);
 	return journal_end(j, e);
 }
 

@@ -15,8 +15,7 @@ static void put_real(struct json_writer *w, const char *key, double v, double di
 {
 	if (!isfinite(v))
 		return;
-	json_key(w, key);
-	json_real(w, round(v * digits) / digits);
+	json_put_real(w, key, round(v * digits) / digits);
 }
 
 static void put_seconds(struct json_writer *w, const char *key, double v)
@@ -28,16 +27,14 @@ static void put_count(struct json_writer *w, const char *key, double v)
 {
 	if (!(v >= 0 && v < 9e18))
 		return;
-	json_key(w, key);
-	json_int(w, (int64_t)(v + 0.5));
+	json_put_int(w, key, (int64_t)(v + 0.5));
 }
 
 static void put_text(struct json_writer *w, const char *key, const char *text)
 {
 	if (!*text)
 		return;
-	json_key(w, key);
-	json_str(w, text);
+	json_put_str(w, key, text);
 }
 
 /* ---- what the rows say ------------------------------------------------- */
@@ -149,8 +146,7 @@ static int write_rank(const struct telemetry_row *row, int rank, int64_t step, s
 	struct json_writer *w = journal_begin(j, "rank", step);
 	const struct step_times *m = &row->mean;
 
-	json_key(w, "rank");
-	json_int(w, rank);
+	json_put_int(w, "rank", rank);
 	put_text(w, "host", row->host);
 	if (row->steps) {
 		put_seconds(w, "step_s", m->step);
@@ -172,14 +168,11 @@ static void put_gpu(struct json_writer *w, const struct host_gpu *g, enum detail
 	char words[200];
 
 	json_open(w, '{');
-	json_key(w, "index");
-	json_int(w, g->index);
+	json_put_int(w, "index", g->index);
 	if (detail < THE_MOST_NEEDED)
 		put_text(w, "name", g->name);
-	if (g->lost || g->mig) {
-		json_key(w, g->lost ? "lost" : "mig");
-		json_bool(w, true);
-	}
+	if (g->lost || g->mig)
+		json_put_bool(w, g->lost ? "lost" : "mig", true);
 	put_real(w, "util", g->util, 1e3);
 	put_count(w, "memory_used", g->memory_used);
 	put_count(w, "memory_total", g->memory_total);
@@ -255,8 +248,7 @@ static int write_host(const struct telemetry_row *row, int64_t step, struct jour
 	const struct host_report *h = &row->report;
 
 	put_text(w, "host", row->host);
-	json_key(w, "ranks");
-	json_int(w, row->local_size);
+	json_put_int(w, "ranks", row->local_size);
 	put_real(w, "cpu", h->cpu, 1e4);
 	put_real(w, "load", h->load, 100);
 	put_real(w, "waits_cpu", h->waits_cpu, 1e4);
@@ -281,18 +273,15 @@ static int write_verdict(const struct telemetry_rows *r, const struct network_ev
 
 	network_judge(v, &verdict);
 	w = journal_begin(j, "verdict", step);
-	json_key(w, "network");
-	json_str(w, network_answer_name(verdict.answer));
-	json_key(w, "text");
-	json_str(w, verdict.text);
+	json_put_str(w, "network", network_answer_name(verdict.answer));
+	json_put_str(w, "text", verdict.text);
 	put_real(w, "exposed_share", verdict.exposed_share, 1e4);
 	put_count(w, "predicted_bytes", verdict.predicted_bytes);
 	put_count(w, "observed_bytes", verdict.observed_bytes);
 	put_count(w, "busbw_bytes_s", verdict.busbw_bytes_s);
 	put_count(w, "link_bytes_s", verdict.link_bytes_s);
 	if (v->slowest_rank >= 0 && v->slowest_share > TELEMETRY_LATE_SHARE) {
-		json_key(w, "late_rank");
-		json_int(w, v->slowest_rank);
+		json_put_int(w, "late_rank", v->slowest_rank);
 		put_text(w, "late_host", telemetry_row(r, v->slowest_rank)->host);
 	}
 	return journal_end(j, e);

@@ -22,18 +22,6 @@ static void put_real(struct json_writer *w, const char *key, double v)
 	json_real(w, v);	/* null when it is not finite */
 }
 
-static void put_int(struct json_writer *w, const char *key, int64_t v)
-{
-	json_key(w, key);
-	json_int(w, v);
-}
-
-static void put_str(struct json_writer *w, const char *key, const char *v)
-{
-	json_key(w, key);
-	json_str(w, v);
-}
-
 /* How often a run was started, this time included. */
 static int64_t count_attempts(const struct trainer *t)
 {
@@ -67,7 +55,7 @@ static void put_options(struct json_writer *w, const struct conf *c)
 	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
 		buf_clear(&value);
 		conf_value(c, names[i], &value);
-		put_str(w, names[i], buf_text(&value));
+		json_put_str(w, names[i], buf_text(&value));
 	}
 	json_close(w, '}');
 	buf_free(&value);
@@ -91,19 +79,19 @@ int report_start(struct trainer *t, struct err *e)
 		fprintf(stderr, "training on %s; it takes %.2f GiB%s\n", t->device,
 			t->need / (1 << 30), t->comm->size > 1 ? " for each rank" : "");
 	w = journal_begin(t->journal, "start", t->state.step);
-	put_str(w, "run", c->run);
-	put_int(w, "attempt", attempt);
-	put_str(w, "host", host);
-	put_int(w, "pid", getpid());
-	put_int(w, "ranks", t->comm->size);
-	put_int(w, "hosts", t->hosts);
-	put_int(w, "parameters", model_floats(t->model));
-	put_str(w, "precision", c->precision == PRECISION_BF16 ? "bf16" : "fp32");
-	put_str(w, "backend", model_get_ops(t->model)->name);
-	put_str(w, "device", t->device);
-	put_int(w, "memory", (int64_t)t->need);
-	put_int(w, "vocabulary", t->state.shape.vocabulary);
-	put_int(w, "pairs", shard_pairs(t->shard));
+	json_put_str(w, "run", c->run);
+	json_put_int(w, "attempt", attempt);
+	json_put_str(w, "host", host);
+	json_put_int(w, "pid", getpid());
+	json_put_int(w, "ranks", t->comm->size);
+	json_put_int(w, "hosts", t->hosts);
+	json_put_int(w, "parameters", model_floats(t->model));
+	json_put_str(w, "precision", c->precision == PRECISION_BF16 ? "bf16" : "fp32");
+	json_put_str(w, "backend", model_get_ops(t->model)->name);
+	json_put_str(w, "device", t->device);
+	json_put_int(w, "memory", (int64_t)t->need);
+	json_put_int(w, "vocabulary", t->state.shape.vocabulary);
+	json_put_int(w, "pairs", shard_pairs(t->shard));
 	put_options(w, c);
 	return journal_end(t->journal, e);
 }
@@ -154,7 +142,7 @@ static int put_record(struct trainer *t)
 	put_real(w, "lr", t->rate);
 	put_real(w, "grad_norm", t->grad_norm);
 	if (odd)
-		put_str(w, "nonfinite", odd);
+		json_put_str(w, "nonfinite", odd);
 	put_real(w, "source_tps", m->source_tokens / m->seconds);
 	put_real(w, "target_tps", m->target_tokens / m->seconds);
 	put_real(w, "step_s", m->seconds / (double)m->steps);
@@ -237,8 +225,8 @@ int report_save(struct trainer *t, int64_t bytes, double seconds)
 		return 0;
 	snprintf(path, sizeof(path), "checkpoints/%lld", (long long)t->state.step);
 	w = journal_begin(t->journal, "save", t->state.step);
-	put_str(w, "path", path);
-	put_int(w, "bytes", bytes);
+	json_put_str(w, "path", path);
+	json_put_int(w, "bytes", bytes);
 	put_real(w, "seconds", seconds);
 	return end_record(t);
 }
@@ -265,8 +253,8 @@ int report_event(struct trainer *t, const char *level, const char *fmt, ...)
 	if (!t->conf->quiet)
 		fprintf(stderr, "%s: %s\n", level, text);
 	w = journal_begin(t->journal, "event", t->state.step);
-	put_str(w, "level", level);
-	put_str(w, "text", text);
+	json_put_str(w, "level", level);
+	json_put_str(w, "text", text);
 	return end_record(t);
 }
 
@@ -294,7 +282,7 @@ int report_stop(struct trainer *t, const char *reason, int exit_status, struct e
 	if (report_profile(t, e))
 		return e->code;
 	w = journal_begin(t->journal, "stop", t->state.step);
-	put_str(w, "reason", reason);
-	put_int(w, "exit", exit_status);
+	json_put_str(w, "reason", reason);
+	json_put_int(w, "exit", exit_status);
 	return journal_end(t->journal, e);
 }

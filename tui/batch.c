@@ -18,12 +18,6 @@
 #include "tui/sample_book.h"
 #include "tui/word_diff.h"
 
-static void put_real(struct json_writer *w, const char *key, double value)
-{
-	json_key(w, key);
-	json_real(w, value);
-}
-
 static void put_count(struct json_writer *w, const char *key, int64_t value)
 {
 	json_key(w, key);
@@ -85,11 +79,11 @@ static void runs_json(const struct side_by_side *s, struct buf *out)
 		put_text(&w, "state", r->state);
 		put_count(&w, "step", r->step);
 		put_count(&w, "steps", r->steps);
-		put_real(&w, "loss", r->loss);
-		put_real(&w, "bleu", r->bleu);
-		put_real(&w, "best_bleu", r->best_bleu);
+		json_put_real(&w, "loss", r->loss);
+		json_put_real(&w, "bleu", r->bleu);
+		json_put_real(&w, "best_bleu", r->best_bleu);
 		put_count(&w, "best_step", r->best_step);
-		put_real(&w, "target_tps", r->target_tps);
+		json_put_real(&w, "target_tps", r->target_tps);
 		json_close(&w, '}');
 	}
 	json_close(&w, ']');

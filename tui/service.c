@@ -333,10 +333,8 @@ static void answer_with_error(struct slot *slot, const char *text)
 	struct json_writer w = { .out = &b };
 
 	json_open(&w, '{');
-	json_key(&w, "id");
-	json_int(&w, slot->id);
-	json_key(&w, "error");
-	json_str(&w, text);
+	json_put_int(&w, "id", slot->id);
+	json_put_str(&w, "error", text);
 	json_close(&w, '}');
 	if (!b.failed && !service_answer_read(&a, b.data, b.len, &ignored))
 		settle(slot, &a);

@@ -24,21 +24,15 @@ int service_request_write(const struct service_request *r, int64_t id, struct bu
 	struct json_writer w = { .out = out };
 
 	json_open(&w, '{');
-	json_key(&w, "id");
-	json_int(&w, id);
-	json_key(&w, "text");
-	json_str(&w, r->text);
-	if (r->prefix && *r->prefix) {
-		json_key(&w, "prefix");
-		json_str(&w, r->prefix);
-	}
+	json_put_int(&w, "id", id);
+	json_put_str(&w, "text", r->text);
+	if (r->prefix && *r->prefix)
+		json_put_str(&w, "prefix", r->prefix);
 	write_terms(&w, "force", r->force, r->n_force);
 	write_terms(&w, "forbid", r->forbid, r->n_forbid);
 	if (r->alternatives > 0) {
-		json_key(&w, "alternatives");
-		json_int(&w, r->alternatives);
-		json_key(&w, "at");
-		json_int(&w, r->at);
+		json_put_int(&w, "alternatives", r->alternatives);
+		json_put_int(&w, "at", r->at);
 	}
 	json_close(&w, '}');
 	buf_add_char(out, '\n');

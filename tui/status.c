@@ -305,12 +305,6 @@ static void show_text(const struct status *s, double now, struct buf *out)
 	}
 }
 
-static void put_number(struct json_writer *w, const char *key, double value)
-{
-	json_key(w, key);
-	json_real(w, value);
-}
-
 /* Unknown counts are null, as unknown reals are. */
 static void put_count(struct json_writer *w, const char *key, int64_t value)
 {
@@ -324,35 +318,29 @@ static void put_count(struct json_writer *w, const char *key, int64_t value)
 static void show_json(const struct status *s, struct json_writer *w)
 {
 	json_open(w, '{');
-	json_key(w, "run");
-	json_str(w, s->name);
-	json_key(w, "state");
-	json_str(w, s->state);
-	json_key(w, "alive");
-	json_bool(w, s->alive);
+	json_put_str(w, "run", s->name);
+	json_put_str(w, "state", s->state);
+	json_put_bool(w, "alive", s->alive);
 	put_count(w, "pid", s->pid);
 	put_count(w, "attempt", s->attempt);
 	put_count(w, "ranks", s->ranks);
 	put_count(w, "exit", s->exit);
 	put_count(w, "restarts", s->restarts);
-	json_key(w, "host");
-	json_str(w, s->host);
+	json_put_str(w, "host", s->host);
 	put_count(w, "hosts", s->n_hosts);
-	json_key(w, "network");
-	json_str(w, s->network);
-	json_key(w, "event");
-	json_str(w, s->event);
-	put_number(w, "started", s->started);
-	put_number(w, "latest", s->latest);
+	json_put_str(w, "network", s->network);
+	json_put_str(w, "event", s->event);
+	json_put_real(w, "started", s->started);
+	json_put_real(w, "latest", s->latest);
 	put_count(w, "step", s->step);
 	put_count(w, "steps", s->steps);
-	put_number(w, "loss", s->loss);
-	put_number(w, "lr", s->lr);
-	put_number(w, "source_tps", s->source_tps);
-	put_number(w, "target_tps", s->target_tps);
-	put_number(w, "bleu", s->bleu);
+	json_put_real(w, "loss", s->loss);
+	json_put_real(w, "lr", s->lr);
+	json_put_real(w, "source_tps", s->source_tps);
+	json_put_real(w, "target_tps", s->target_tps);
+	json_put_real(w, "bleu", s->bleu);
 	put_count(w, "bleu_step", s->bleu_step);
-	put_number(w, "best_bleu", s->best_bleu);
+	json_put_real(w, "best_bleu", s->best_bleu);
 	put_count(w, "best_step", s->best_step);
 	json_close(w, '}');
 }
@@ -381,10 +369,8 @@ static int show_all(const struct names *l, size_t first, size_t last, const char
 
 	if (as_json) {
 		json_open(&w, '{');
-		json_key(&w, "v");
-		json_int(&w, 1);
-		json_key(&w, "workspace");
-		json_str(&w, workspace);
+		json_put_int(&w, "v", 1);
+		json_put_str(&w, "workspace", workspace);
 		json_key(&w, "runs");
 		json_open(&w, '[');
 	}

@@ -130,6 +130,39 @@ int file_write_all(const char *path, const void *bytes, size_t n, struct err *e)
 	return outfile_commit(&o, e);
 }
 
+int file_write_buf(const char *path, const struct buf *b, struct err *e)
+{
+	return buf_check(b, e) ? e->code : file_write_all(path, b->data, b->len, e);
+}
+
+int file_put(int fd, const void *bytes, size_t n)
+{
+	const char *at = bytes;
+
+	while (n) {
+		ssize_t done = write(fd, at, n);
+
+		if (done < 0 && errno == EINTR)
+			continue;
+		if (done < 0)
+			return -1;
+		at += done;
+		n -= (size_t)done;
+	}
+	return 0;
+}
+
+bool file_first_line(const char *path, char *line, size_t size)
+{
+	FILE *f = fopen(path, "re");
+	const bool there = f && fgets(line, (int)size, f);
+
+	if (f)
+		fclose(f);
+	line[there ? strcspn(line, "\n") : 0] = 0;
+	return there;
+}
+
 int file_read_all(const char *path, size_t limit, struct buf *b, struct err *e)
 {
 	size_t start = b->len, got;

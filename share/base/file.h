@@ -38,6 +38,14 @@ void outfile_abandon(struct outfile *o);
 
 /* Replace path by these bytes, atomically. */
 int file_write_all(const char *path, const void *bytes, size_t n, struct err *e);
+/* The same with what a buffer holds, unless memory ran out while it was filled. */
+int file_write_buf(const char *path, const struct buf *b, struct err *e);
+
+/* All n bytes to a descriptor, whatever interrupts; -1 with errno: they could not all be written. */
+int file_put(int fd, const void *bytes, size_t n);
+
+/* The first line of a small file, without its end; false, and "": there is none. */
+bool file_first_line(const char *path, char *line, size_t size);
 
 /* Append the whole file to b. Larger than limit bytes (0: none): ERR_DATA. */
 int file_read_all(const char *path, size_t limit, struct buf *b, struct err *e);

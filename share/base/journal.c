@@ -65,16 +65,11 @@ struct json_writer *journal_begin(struct journal *j, const char *kind, int64_t s
 	buf_clear(&j->line);
 	*w = (struct json_writer){ .out = &j->line };
 	json_open(w, '{');
-	json_key(w, "v");
-	json_int(w, 1);
-	json_key(w, "kind");
-	json_str(w, kind);
-	json_key(w, "t");
-	json_real(w, (double)(int64_t)(clock_wall_s() * 1000) / 1000);
-	if (step >= 0) {
-		json_key(w, "step");
-		json_int(w, step);
-	}
+	json_put_int(w, "v", 1);
+	json_put_str(w, "kind", kind);
+	json_put_real(w, "t", (double)(int64_t)(clock_wall_s() * 1000) / 1000);
+	if (step >= 0)
+		json_put_int(w, "step", step);
 	return w;
 }
 

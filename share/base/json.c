@@ -117,3 +117,35 @@ void json_null(struct json_writer *w)
 	separate(w);
 	buf_add_str(w->out, "null");
 }
+
+/* ---- members ----------------------------------------------------------- */
+
+void json_put_str(struct json_writer *w, const char *key, const char *text)
+{
+	json_key(w, key);
+	json_str(w, text);
+}
+
+void json_put_strn(struct json_writer *w, const char *key, const char *text, size_t n)
+{
+	json_key(w, key);
+	json_strn(w, text, n);
+}
+
+void json_put_int(struct json_writer *w, const char *key, int64_t value)
+{
+	json_key(w, key);
+	json_int(w, value);
+}
+
+void json_put_real(struct json_writer *w, const char *key, double value)
+{
+	json_key(w, key);
+	json_real(w, value);
+}
+
+void json_put_bool(struct json_writer *w, const char *key, bool value)
+{
+	json_key(w, key);
+	json_bool(w, value);
+}

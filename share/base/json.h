@@ -3,7 +3,7 @@
  *
  * Writer:
  *	struct json_writer w = { .out = &b };
- *	json_open(&w, '{'); json_key(&w, "step"); json_int(&w, 7); json_close(&w, '}');
+ *	json_open(&w, '{'); json_put_int(&w, "step", 7); json_close(&w, '}');
  * Commas are its business. Non-finite numbers become null. Strings must be
  * UTF-8; control characters are escaped, invalid bytes become U+FFFD.
  *
@@ -39,6 +39,13 @@ void json_int(struct json_writer *w, int64_t value);
 void json_real(struct json_writer *w, double value);	/* shortest text that reads back the same */
 void json_bool(struct json_writer *w, bool value);
 void json_null(struct json_writer *w);
+
+/* A member: its key and its value. */
+void json_put_str(struct json_writer *w, const char *key, const char *text);
+void json_put_strn(struct json_writer *w, const char *key, const char *text, size_t n);
+void json_put_int(struct json_writer *w, const char *key, int64_t value);
+void json_put_real(struct json_writer *w, const char *key, double value);
+void json_put_bool(struct json_writer *w, const char *key, bool value);
 
 struct json;			/* a value in a tree */
 

@@ -22,21 +22,6 @@
 
 /* ---- what is known of processes ---------------------------------------- */
 
-/* The first line of a small file without its end; false: there is none. */
-static bool read_line(const char *path, char *to, size_t size)
-{
-	FILE *f = fopen(path, "re");
-	bool ok = f && fgets(to, (int)size, f);
-
-	if (f)
-		fclose(f);
-	if (ok)
-		to[strcspn(to, "\n")] = 0;
-	else
-		to[0] = 0;
-	return ok;
-}
-
 /* The name in field 2 may hold blanks and brackets: the last bracket ends it. */
 int64_t leftover_started(int64_t pid)
 {
@@ -44,7 +29,7 @@ int64_t leftover_started(int64_t pid)
 	long long value;
 
 	snprintf(path, sizeof(path), "/proc/%lld/stat", (long long)pid);
-	if (pid <= 0 || !read_line(path, line, sizeof(line)) || !(at = strrchr(line, ')')))
+	if (pid <= 0 || !file_first_line(path, line, sizeof(line)) || !(at = strrchr(line, ')')))
 		return -1;
 	if (at[1] == ' ' && (at[2] == 'Z' || at[2] == 'X'))
 		return -1;	/* dead, only not fetched by its parent yet */
@@ -61,7 +46,7 @@ static void read_here(char boot[40], char pid_space[40])
 	ssize_t n = readlink("/proc/self/ns/pid", pid_space, 39);
 
 	pid_space[n > 0 ? n : 0] = 0;
-	read_line("/proc/sys/kernel/random/boot_id", boot, 40);
+	file_first_line("/proc/sys/kernel/random/boot_id", boot, 40);
 }
 
 /* ---- the folder -------------------------------------------------------- */
@@ -94,38 +79,24 @@ static char *folder_path(bool make, struct err *e)
 
 /* ---- records ------------------------------------------------------------ */
 
-static void write_text(struct json_writer *w, const char *key, const char *text)
-{
-	json_key(w, key);
-	json_str(w, text);
-}
-
-static void write_int(struct json_writer *w, const char *key, int64_t value)
-{
-	json_key(w, key);
-	json_int(w, value);
-}
-
 void leftover_write(const struct leftover *l, struct json_writer *w)
 {
 	json_open(w, '{');
-	write_text(w, "run", l->run);
-	write_int(w, "rank", l->rank);
-	write_text(w, "folder", l->folder);
-	write_text(w, "host", l->host);
-	write_text(w, "tag", l->tag);
-	write_int(w, "pid", l->pid);
-	write_int(w, "started", l->started);
-	write_text(w, "boot", l->boot);
-	write_text(w, "pid_space", l->pid_space);
-	write_int(w, "parent", l->parent);
-	write_int(w, "parent_started", l->parent_started);
+	json_put_str(w, "run", l->run);
+	json_put_int(w, "rank", l->rank);
+	json_put_str(w, "folder", l->folder);
+	json_put_str(w, "host", l->host);
+	json_put_str(w, "tag", l->tag);
+	json_put_int(w, "pid", l->pid);
+	json_put_int(w, "started", l->started);
+	json_put_str(w, "boot", l->boot);
+	json_put_str(w, "pid_space", l->pid_space);
+	json_put_int(w, "parent", l->parent);
+	json_put_int(w, "parent_started", l->parent_started);
 	if (l->file[0]) {
-		write_text(w, "file", l->file);
-		json_key(w, "alive");
-		json_bool(w, l->alive);
-		json_key(w, "orphan");
-		json_bool(w, l->orphan);
+		json_put_str(w, "file", l->file);
+		json_put_bool(w, "alive", l->alive);
+		json_put_bool(w, "orphan", l->orphan);
 	}
 	json_close(w, '}');
 }

@@ -113,10 +113,8 @@ static void tell(struct life *l, const char *level, const char *fmt, ...)
 	if (!j)
 		return;
 	w = journal_begin(j, "event", l->seen.step);
-	json_key(w, "level");
-	json_str(w, level);
-	json_key(w, "text");
-	json_str(w, l->event);
+	json_put_str(w, "level", level);
+	json_put_str(w, "text", l->event);
 	journal_end(j, &ignored);
 	journal_free(j);
 }

@@ -32,24 +32,10 @@ struct view {
 	bool leave;
 };
 
-static void put(const char *text, size_t n)
-{
-	while (n) {
-		ssize_t done = write(STDERR_FILENO, text, n);
-
-		if (done < 0 && errno == EINTR)
-			continue;
-		if (done <= 0)
-			return;
-		text += done;
-		n -= (size_t)done;
-	}
-}
-
 static void wipe(struct view *v)
 {
 	if (v->drawn)
-		put("\r\033[K", 4);
+		file_put(STDERR_FILENO, "\r\033[K", 4);
 	v->drawn = false;
 	v->shown[0] = 0;
 }
@@ -62,7 +48,7 @@ static void show_lines(struct view *v)
 	while (v->console >= 0 && (n = read(v->console, bytes, sizeof(bytes))) > 0) {
 		wipe(v);
 		if (!v->f->quiet)
-			put(bytes, (size_t)n);
+			file_put(STDERR_FILENO, bytes, (size_t)n);
 	}
 }
 
@@ -103,7 +89,7 @@ static void show_progress(struct view *v)
 		return;
 	wipe(v);
 	snprintf(v->shown, sizeof(v->shown), "%s", line);
-	put(line, strlen(line));
+	file_put(STDERR_FILENO, line, strlen(line));
 	v->drawn = line[0] != 0;
 }
 
@@ -119,13 +105,13 @@ static void take_signal(struct view *v)
 		return;
 	}
 	if (v->drawn)
-		put("\n", 1);
+		file_put(STDERR_FILENO, "\n", 1);
 	v->drawn = false;
 	live_read(v->f->run);
 	if (v->f->run->alive &&
 	    live_stop(v->f->run, v->asked++ > 0 || info.ssi_signo == SIGQUIT, &trouble)) {
-		put(trouble.text, strlen(trouble.text));
-		put("\n", 1);
+		file_put(STDERR_FILENO, trouble.text, strlen(trouble.text));
+		file_put(STDERR_FILENO, "\n", 1);
 	}
 }
 
@@ -185,7 +171,7 @@ int follow_run(const struct follow *f, bool *left, int *status, struct err *e)
 			take_signal(&v);
 	}
 	if (v.leave && v.drawn)
-		put("\n", 1);
+		file_put(STDERR_FILENO, "\n", 1);
 	else
 		wipe(&v);
 	*left = v.leave;

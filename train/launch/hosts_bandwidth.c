@@ -163,9 +163,9 @@ static void write_beside(const struct link_test *t, struct json_writer *w)
 	json_open(w, '[');
 	for (size_t i = 0; i < json_len(all); i++) {
 		json_open(w, '{');
-		probe_text(w, "wire", json_text(json_get(json_at(all, i), "wire"), "?"));
+		json_put_str(w, "wire", json_text(json_get(json_at(all, i), "wire"), "?"));
 		for (size_t k = 0; k < ARRAY_LEN(keys); k++)
-			probe_real(w, keys[k],
+			json_put_real(w, keys[k],
 				   json_number(json_get(json_at(all, i), keys[k]), NAN));
 		json_close(w, '}');
 	}
@@ -184,7 +184,7 @@ static void write_lists(const struct link_test *t, struct json_writer *w)
 	for (size_t i = 0; i < json_len(reduces); i++) {
 		json_open(w, '{');
 		for (size_t k = 0; k < ARRAY_LEN(keys); k++)
-			probe_real(w, keys[k],
+			json_put_real(w, keys[k],
 				   json_number(json_get(json_at(reduces, i), keys[k]), NAN));
 		json_close(w, '}');
 	}
@@ -196,10 +196,10 @@ static void write_lists(const struct link_test *t, struct json_writer *w)
 		const struct json *p = json_at(pairs, i);
 
 		json_open(w, '{');
-		probe_text(w, "from", name_of(t, p, "from"));
-		probe_text(w, "to", name_of(t, p, "to"));
-		probe_real(w, "latency_s", json_number(json_get(p, "latency_s"), NAN));
-		probe_real(w, "bytes_s", json_number(json_get(p, "bytes_s"), NAN));
+		json_put_str(w, "from", name_of(t, p, "from"));
+		json_put_str(w, "to", name_of(t, p, "to"));
+		json_put_real(w, "latency_s", json_number(json_get(p, "latency_s"), NAN));
+		json_put_real(w, "bytes_s", json_number(json_get(p, "bytes_s"), NAN));
 		json_close(w, '}');
 	}
 	json_close(w, ']');
@@ -212,16 +212,16 @@ static int write_document(struct link_test *t, struct err *e)
 
 	find_link(t, &bytes_s, &latency_s);
 	json_open(&w, '{');
-	probe_int(&w, "v", 1);
-	probe_real(&w, "t", clock_wall_s());
-	probe_text(&w, "network", t->network);
+	json_put_int(&w, "v", 1);
+	json_put_real(&w, "t", clock_wall_s());
+	json_put_str(&w, "network", t->network);
 	json_key(&w, "hosts");
 	json_open(&w, '[');
 	for (size_t i = 0; i < t->hosts.n; i++)
 		json_str(&w, t->hosts.all[i].name);
 	json_close(&w, ']');
-	probe_real(&w, "link_bytes_s", bytes_s);
-	probe_real(&w, "latency_s", latency_s);
+	json_put_real(&w, "link_bytes_s", bytes_s);
+	json_put_real(&w, "latency_s", latency_s);
 	write_lists(t, &w);
 	json_close(&w, '}');
 	buf_add_char(&t->document, '\n');

@@ -209,8 +209,8 @@ static int write_orders(const struct cleaning *c, size_t host, struct buf *out, 
 	if (!n)
 		return 0;
 	json_open(&w, '{');
-	probe_text(&w, "ask", "end");
-	probe_real(&w, "grace", GRACE_S);
+	json_put_str(&w, "ask", "end");
+	json_put_real(&w, "grace", GRACE_S);
 	json_key(&w, "records");
 	json_open(&w, '[');
 	for (size_t i = 0; i < c->n_found; i++)
@@ -271,13 +271,13 @@ static void write_found(struct cleaning *c, const struct hosts_answers *a,
 		const struct found *f = &c->found[i];
 
 		json_open(w, '{');
-		probe_text(w, "host", c->task->hosts->all[f->host].name);
-		probe_text(w, "run", f->l.run);
-		probe_int(w, "rank", f->l.rank);
-		probe_int(w, "pid", f->l.pid);
-		probe_text(w, "folder", f->l.folder);
-		probe_text(w, "launcher", f->l.tag);
-		probe_text(w, "outcome", outcome(c, a, f));
+		json_put_str(w, "host", c->task->hosts->all[f->host].name);
+		json_put_str(w, "run", f->l.run);
+		json_put_int(w, "rank", f->l.rank);
+		json_put_int(w, "pid", f->l.pid);
+		json_put_str(w, "folder", f->l.folder);
+		json_put_str(w, "launcher", f->l.tag);
+		json_put_str(w, "outcome", outcome(c, a, f));
 		json_close(w, '}');
 	}
 }

@@ -37,12 +37,9 @@ static void print_json(const struct hosts *h, struct buf *out)
 	json_open(&w, '[');
 	for (size_t i = 0; i < h->n; i++) {
 		json_open(&w, '{');
-		json_key(&w, "host");
-		json_str(&w, h->all[i].name);
-		json_key(&w, "slots");
-		json_int(&w, h->all[i].slots);
-		json_key(&w, "port");
-		json_int(&w, h->all[i].port ? h->all[i].port : SSH_PORT);
+		json_put_str(&w, "host", h->all[i].name);
+		json_put_int(&w, "slots", h->all[i].slots);
+		json_put_int(&w, "port", h->all[i].port ? h->all[i].port : SSH_PORT);
 		json_close(&w, '}');
 	}
 	json_close(&w, ']');

@@ -321,7 +321,7 @@ static int write_question(const struct syncing *s, struct buf *out, struct err *
 	struct json_writer w = { .out = out };
 
 	json_open(&w, '{');
-	probe_text(&w, "ask", "sums");
+	json_put_str(&w, "ask", "sums");
 	json_key(&w, "files");
 	json_open(&w, '[');
 	for (size_t i = 0; i < s->n_files; i++)
@@ -403,12 +403,12 @@ static int tell(const struct syncing *s, struct err *e)
 
 		if (json) {
 			json_open(&w, '{');
-			probe_text(&w, "host", name);
-			probe_text(&w, "state", state_of(h));
-			probe_int(&w, "sent_bytes", h->sent);
-			probe_real(&w, "seconds", h->seconds);
+			json_put_str(&w, "host", name);
+			json_put_str(&w, "state", state_of(h));
+			json_put_int(&w, "sent_bytes", h->sent);
+			json_put_real(&w, "seconds", h->seconds);
 			if (!h->here && !h->done)
-				probe_text(&w, "trouble", h->trouble);
+				json_put_str(&w, "trouble", h->trouble);
 			json_close(&w, '}');
 		} else if (!h->here && !h->done) {
 			buf_printf(&out, "%s: failed: %s\n", name, h->trouble);

@@ -274,26 +274,7 @@ static void member(struct json_writer *w, const char *key, double x)
 {
 	if (!isfinite(x))
 		return;
-	json_key(w, key);
-	json_real(w, x);
-}
-
-static void count(struct json_writer *w, const char *key, int64_t x)
-{
-	json_key(w, key);
-	json_int(w, x);
-}
-
-static void word(struct json_writer *w, const char *key, const char *x)
-{
-	json_key(w, key);
-	json_str(w, x);
-}
-
-static void truth(struct json_writer *w, const char *key, bool x)
-{
-	json_key(w, key);
-	json_bool(w, x);
+	json_put_real(w, key, x);
 }
 
 static void json_row(struct json_writer *w, const struct plan *p, const struct plan_way *way)
@@ -302,15 +283,15 @@ static void json_row(struct json_writer *w, const struct plan *p, const struct p
 
 	plan_step(&p->job, way, PLAN_DIRECT, &s);
 	json_open(w, '{');
-	count(w, "hosts", way->hosts);
-	count(w, "ranks", way->hosts * way->ranks_per_host);
+	json_put_int(w, "hosts", way->hosts);
+	json_put_int(w, "ranks", way->hosts * way->ranks_per_host);
 	member(w, "link_bytes_s", way->link_bytes_s);
 	member(w, "latency_s", way->latency_s);
-	word(w, "wire", plan_wire_name(way->wire));
-	count(w, "accumulate", s.accumulate);
-	count(w, "local_steps", way->local_steps);
-	truth(w, "overlap_reduce", way->overlap);
-	truth(w, "shard_optimizer", way->shard);
+	json_put_str(w, "wire", plan_wire_name(way->wire));
+	json_put_int(w, "accumulate", s.accumulate);
+	json_put_int(w, "local_steps", way->local_steps);
+	json_put_bool(w, "overlap_reduce", way->overlap);
+	json_put_bool(w, "shard_optimizer", way->shard);
 	member(w, "bucket_bytes", way->bucket_bytes);
 	member(w, "step_s", s.step_s);
 	member(w, "compute_s", s.compute_s);
@@ -323,9 +304,9 @@ static void json_row(struct json_writer *w, const struct plan *p, const struct p
 	member(w, "target_tps", s.target_tps);
 	member(w, "hours", s.hours);
 	member(w, "cost", s.cost);
-	word(w, "limit", plan_limit_name(s.limit));
+	json_put_str(w, "limit", plan_limit_name(s.limit));
 	if (way->hosts > 1) {
-		word(w, "best_exchange", plan_exchange_name(plan_best(&p->job, way, &s)));
+		json_put_str(w, "best_exchange", plan_exchange_name(plan_best(&p->job, way, &s)));
 		plan_step(&p->job, way, PLAN_RING, &s);
 		member(w, "ring_step_s", s.step_s);
 		plan_step(&p->job, way, PLAN_TREE, &s);
@@ -341,9 +322,9 @@ static void json_base(struct json_writer *w, const struct plan *p)
 	json_key(w, "base");
 	json_open(w, '{');
 	if (p->conf->run) {
-		word(w, "run", p->conf->run);
-		count(w, "ranks", p->run.ranks);
-		count(w, "hosts", p->run.way.hosts);
+		json_put_str(w, "run", p->conf->run);
+		json_put_int(w, "ranks", p->run.ranks);
+		json_put_int(w, "hosts", p->run.way.hosts);
 		member(w, "step_s", p->run.step_s);
 		member(w, "exposed_s", p->run.exposed_s);
 	}
@@ -355,7 +336,7 @@ static void json_base(struct json_writer *w, const struct plan *p)
 	member(w, "late_bytes", 4 * p->job.late_parameters);
 	if (p->job.target_tokens > 0)
 		member(w, "target_tokens", p->job.target_tokens);
-	word(w, "link", origins[p->link_origin]);
+	json_put_str(w, "link", origins[p->link_origin]);
 	json_close(w, '}');
 }
 

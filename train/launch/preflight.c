@@ -57,11 +57,11 @@ static int write_request(const struct asking *a, struct buf *out, struct err *e)
 	struct json_writer w = { .out = out };
 
 	json_open(&w, '{');
-	probe_text(&w, "ask", "facts");
+	json_put_str(&w, "ask", "facts");
 	if (a->how->workspace)
-		probe_text(&w, "workspace", a->how->workspace);
+		json_put_str(&w, "workspace", a->how->workspace);
 	if (a->how->workspace && a->how->corpus)
-		probe_text(&w, "corpus", a->how->corpus);
+		json_put_str(&w, "corpus", a->how->corpus);
 	json_key(&w, "peers");
 	json_open(&w, '[');
 	for (size_t i = 0; i < a->hosts->n && i < MAX_PEERS; i++)
@@ -169,20 +169,20 @@ static int write_meeting(const struct preflight *p, struct json *const *facts, s
 	size_t callees[PREFLIGHT_CALLS], n = preflight_callees(p, i, callees, PREFLIGHT_CALLS);
 
 	json_open(&w, '{');
-	probe_text(&w, "ask", "meet");
-	probe_int(&w, "self", (int64_t)i);
-	probe_int(&w, "port", json_integer(json_get(facts[i], "free_port"), 0));
-	probe_real(&w, "seconds", seconds);
-	probe_int(&w, "expect", (int64_t)n);	/* as many call it as it calls */
+	json_put_str(&w, "ask", "meet");
+	json_put_int(&w, "self", (int64_t)i);
+	json_put_int(&w, "port", json_integer(json_get(facts[i], "free_port"), 0));
+	json_put_real(&w, "seconds", seconds);
+	json_put_int(&w, "expect", (int64_t)n);	/* as many call it as it calls */
 	json_key(&w, "peers");
 	json_open(&w, '[');
 	for (size_t k = 0; k < n; k++) {
 		const struct json *peer = facts[callees[k]];
 
 		json_open(&w, '{');
-		probe_int(&w, "index", (int64_t)callees[k]);
-		probe_text(&w, "address", p->hosts[callees[k]].address);
-		probe_int(&w, "port", json_integer(json_get(peer, "free_port"), 0));
+		json_put_int(&w, "index", (int64_t)callees[k]);
+		json_put_str(&w, "address", p->hosts[callees[k]].address);
+		json_put_int(&w, "port", json_integer(json_get(peer, "free_port"), 0));
 		json_close(&w, '}');
 	}
 	json_close(&w, ']');

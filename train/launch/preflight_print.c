@@ -76,34 +76,34 @@ void preflight_print(const struct preflight *p, FILE *out)
 static void put_known(struct json_writer *w, const char *key, int64_t value)
 {
 	if (value >= 0)
-		probe_int(w, key, value);
+		json_put_int(w, key, value);
 }
 
 static void put_host(struct json_writer *w, const struct preflight_host *h)
 {
 	json_open(w, '{');
-	probe_text(w, "host", h->host->name);
-	probe_int(w, "slots", h->host->slots);
-	probe_text(w, "state", level_names[worst_of(h)]);
-	probe_bool(w, "alive", h->alive);
-	probe_real(w, "seconds", h->seconds);
+	json_put_str(w, "host", h->host->name);
+	json_put_int(w, "slots", h->host->slots);
+	json_put_str(w, "state", level_names[worst_of(h)]);
+	json_put_bool(w, "alive", h->alive);
+	json_put_real(w, "seconds", h->seconds);
 	put_known(w, "cores", h->cores);
 	put_known(w, "gpus", h->gpus);
 	put_known(w, "memory", h->memory);
 	put_known(w, "disk_free", h->disk_free);
 	if (h->alive)
-		probe_real(w, "clock_skew_s", h->clock_skew_s);
+		json_put_real(w, "clock_skew_s", h->clock_skew_s);
 	if (h->interface[0])
-		probe_text(w, "interface", h->interface);
+		json_put_str(w, "interface", h->interface);
 	if (h->address[0])
-		probe_text(w, "address", h->address);
+		json_put_str(w, "address", h->address);
 	json_key(w, "findings");
 	json_open(w, '[');
 	for (size_t k = 0; k < h->n_findings; k++) {
 		json_open(w, '{');
-		probe_text(w, "level", level_names[h->findings[k].level]);
-		probe_text(w, "what", h->findings[k].what);
-		probe_text(w, "text", h->findings[k].text);
+		json_put_str(w, "level", level_names[h->findings[k].level]);
+		json_put_str(w, "what", h->findings[k].what);
+		json_put_str(w, "text", h->findings[k].text);
 		json_close(w, '}');
 	}
 	json_close(w, ']');
@@ -117,9 +117,9 @@ int preflight_print_json(const struct preflight *p, FILE *out, struct err *e)
 	int rc;
 
 	json_open(&w, '{');
-	probe_text(&w, "verdict", level_names[p->worst]);
+	json_put_str(&w, "verdict", level_names[p->worst]);
 	if (p->network[0])
-		probe_text(&w, "network", p->network);
+		json_put_str(&w, "network", p->network);
 	json_key(&w, "hosts");
 	json_open(&w, '[');
 	for (size_t i = 0; i < p->n; i++)

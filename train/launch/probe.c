@@ -20,44 +20,6 @@
 
 /* ---- helpers -------------------------------------------------------------- */
 
-void probe_text(struct json_writer *w, const char *key, const char *text)
-{
-	json_key(w, key);
-	json_str(w, text);
-}
-
-void probe_int(struct json_writer *w, const char *key, int64_t value)
-{
-	json_key(w, key);
-	json_int(w, value);
-}
-
-void probe_real(struct json_writer *w, const char *key, double value)
-{
-	json_key(w, key);
-	json_real(w, value);
-}
-
-void probe_bool(struct json_writer *w, const char *key, bool value)
-{
-	json_key(w, key);
-	json_bool(w, value);
-}
-
-bool probe_line(const char *path, char *to, size_t size)
-{
-	FILE *f = fopen(path, "re");
-	bool ok = f && fgets(to, (int)size, f);
-
-	if (f)
-		fclose(f);
-	if (ok)
-		to[strcspn(to, "\n")] = 0;
-	else
-		to[0] = 0;
-	return ok;
-}
-
 /* ---- leftovers ------------------------------------------------------------- */
 
 static int answer_leftovers(const struct json *request, struct json_writer *w, struct err *e)
@@ -103,13 +65,13 @@ static void end_one(const struct leftover *l, double grace_s, struct json_writer
 	const char *how;
 
 	json_open(w, '{');
-	probe_text(w, "run", l->run);
-	probe_int(w, "rank", l->rank);
-	probe_int(w, "pid", l->pid);
+	json_put_str(w, "run", l->run);
+	json_put_int(w, "rank", l->rank);
+	json_put_int(w, "pid", l->pid);
 	if (leftover_end(l, grace_s, &how, &e))
-		probe_text(w, "trouble", e.text);
+		json_put_str(w, "trouble", e.text);
 	else	/* it may have gone already when it was asked to */
-		probe_text(w, "ended", l->alive && !strcmp(how, "gone") ? "terminated" : how);
+		json_put_str(w, "ended", l->alive && !strcmp(how, "gone") ? "terminated" : how);
 	json_close(w, '}');
 }
 
@@ -160,12 +122,12 @@ static int answer_sums(const struct json *request, struct json_writer *w, struct
 		char hex[HASH_SHA256_HEX];
 
 		json_open(w, '{');
-		probe_text(w, "file", path);
+		json_put_str(w, "file", path);
 		if (hash_file(path, hex, &trouble)) {
-			probe_text(w, "trouble", trouble.text);
+			json_put_str(w, "trouble", trouble.text);
 		} else {
-			probe_int(w, "bytes", file_size(path));
-			probe_text(w, "sha256", hex);
+			json_put_int(w, "bytes", file_size(path));
+			json_put_str(w, "sha256", hex);
 		}
 		json_close(w, '}');
 	}
@@ -182,10 +144,10 @@ static void add_self(struct json_writer *w)
 
 	if (gethostname(host, sizeof(host) - 1))
 		host[0] = 0;
-	probe_text(w, "werkbank", PACKAGE_VERSION);
-	probe_text(w, "host", host);
+	json_put_str(w, "werkbank", PACKAGE_VERSION);
+	json_put_str(w, "host", host);
 	if (user)
-		probe_text(w, "user", user->pw_name);
+		json_put_str(w, "user", user->pw_name);
 }
 
 int probe_answer(const struct json *request, struct buf *out, struct err *e)
@@ -211,7 +173,7 @@ int probe_answer(const struct json *request, struct buf *out, struct err *e)
 		json_open(&w, '{');
 		add_self(&w);
 		rc = questions[i].answer(request, &w, e);
-		probe_real(&w, "time", clock_wall_s());
+		json_put_real(&w, "time", clock_wall_s());
 		json_close(&w, '}');
 		buf_add_char(out, '\n');
 		return rc ? rc : buf_check(out, e);
@@ -250,9 +212,9 @@ static int request_of(const struct conf *c, struct json **request, struct err *e
 
 	json_open(&w, '{');
 	if (c->workspace)
-		probe_text(&w, "workspace", c->workspace);
+		json_put_str(&w, "workspace", c->workspace);
 	if (c->corpus)
-		probe_text(&w, "corpus", c->corpus);
+		json_put_str(&w, "corpus", c->corpus);
 	json_close(&w, '}');
 	rc = buf_check(&text, e);
 	if (!rc && !(*request = json_parse(text.data, text.len, e)))

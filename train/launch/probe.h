@@ -42,14 +42,6 @@ int  probe_meet(const struct json *request, struct json_writer *w, struct err *e
 
 /* ---- small things that all of them need ---- */
 
-void probe_text(struct json_writer *w, const char *key, const char *text);
-void probe_int(struct json_writer *w, const char *key, int64_t value);
-void probe_real(struct json_writer *w, const char *key, double value);
-void probe_bool(struct json_writer *w, const char *key, bool value);
-
-/* The first line of a small file, without its end; false: there is none. */
-bool probe_line(const char *path, char *to, size_t size);
-
 /* Sum of a file to compare it by: of size and samples when it is larger than 64 MiB. */
 int probe_sample(const char *path, char hex[65], bool *sampled, struct err *e);
 

@@ -27,8 +27,7 @@ static void add_first_line(struct json_writer *w, const struct remote_job *job)
 {
 	const struct buf *b = job->out.len ? &job->out : &job->err;
 
-	json_key(w, "text");
-	json_strn(w, buf_text(b), strcspn(buf_text(b), "\n"));
+	json_put_strn(w, "text", buf_text(b), strcspn(buf_text(b), "\n"));
 }
 
 /* What mpirun says, and what it starts on the other hosts: found as ssh finds it. */
@@ -42,12 +41,12 @@ static void add_mpi(struct json_writer *w, const struct remote_job *job)
 	if (job->status == 0)
 		add_first_line(w, job);
 	else
-		probe_text(w, "trouble", job->trouble[0] ? job->trouble : "mpirun failed");
+		json_put_str(w, "trouble", job->trouble[0] ? job->trouble : "mpirun failed");
 	for (size_t i = 0; i < ARRAY_LEN(daemons); i++)
 		if (proc_find(daemons[i], path, sizeof(path)))
-			probe_text(w, "daemon", path);
+			json_put_str(w, "daemon", path);
 	if (proc_find("rsync", path, sizeof(path)))
-		probe_bool(w, "rsync", true);
+		json_put_bool(w, "rsync", true);
 	json_close(w, '}');
 }
 
@@ -58,13 +57,13 @@ static void add_trainer(struct json_writer *w, const char *program, const struct
 
 	json_key(w, "trainer");
 	json_open(w, '{');
-	probe_text(w, "file", program);
+	json_put_str(w, "file", program);
 	if (!hash_file(program, hex, &e))
-		probe_text(w, "sha256", hex);
+		json_put_str(w, "sha256", hex);
 	if (job->status == 0)
 		add_first_line(w, job);
 	else
-		probe_text(w, "trouble", job->trouble[0] ? job->trouble : buf_text(&job->err));
+		json_put_str(w, "trouble", job->trouble[0] ? job->trouble : buf_text(&job->err));
 	json_close(w, '}');
 }
 
@@ -153,12 +152,12 @@ static int add_corpus(struct json_writer *w, const char *workspace, const char *
 			return e->code;
 		if (file_exists(path)) {
 			json_open(w, '{');
-			probe_text(w, "name", names[i]);
-			probe_int(w, "bytes", file_size(path));
+			json_put_str(w, "name", names[i]);
+			json_put_int(w, "bytes", file_size(path));
 			if (probe_sample(path, hex, &sampled, &trouble))
-				probe_text(w, "trouble", trouble.text);
+				json_put_str(w, "trouble", trouble.text);
 			else
-				probe_text(w, sampled ? "sampled" : "sha256", hex);
+				json_put_str(w, sampled ? "sampled" : "sha256", hex);
 			json_close(w, '}');
 		}
 		free(path);
@@ -178,9 +177,9 @@ static void add_room(struct json_writer *w, const char *key, const char *path)
 		*slash = 0;
 	if (statvfs(folder, &s))
 		return;
-	probe_int(w, key, (int64_t)s.f_bavail * (int64_t)s.f_frsize);
+	json_put_int(w, key, (int64_t)s.f_bavail * (int64_t)s.f_frsize);
 	if (s.f_files && !s.f_favail)
-		probe_bool(w, "no_inodes", true);
+		json_put_bool(w, "no_inodes", true);
 }
 
 static int add_workspace(struct json_writer *w, const struct json *request, struct err *e)
@@ -195,11 +194,11 @@ static int add_workspace(struct json_writer *w, const struct json *request, stru
 		return 0;
 	json_key(w, "workspace");
 	json_open(w, '{');
-	probe_bool(w, "there", !access(workspace, F_OK));
-	probe_bool(w, "writable", !access(workspace, W_OK | X_OK));
+	json_put_bool(w, "there", !access(workspace, F_OK));
+	json_put_bool(w, "writable", !access(workspace, W_OK | X_OK));
 	add_room(w, "free", workspace);
 	if (marker)
-		probe_bool(w, "marker", !access(marker, F_OK));
+		json_put_bool(w, "marker", !access(marker, F_OK));
 	if (corpus)
 		rc = add_corpus(w, workspace, corpus, e);
 	json_close(w, '}');

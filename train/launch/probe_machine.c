@@ -7,6 +7,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "share/base/file.h"
 #include "share/base/util.h"
 #include "train/launch/probe.h"
 
@@ -20,7 +21,7 @@ static int64_t count_cores(void)
 
 	if (!sched_getaffinity(0, sizeof(set), &set))
 		cores = CPU_COUNT(&set);
-	if (probe_line("/sys/fs/cgroup/cpu.max", line, sizeof(line)) &&
+	if (file_first_line("/sys/fs/cgroup/cpu.max", line, sizeof(line)) &&
 	    sscanf(line, "%lld %lld", &quota, &period) == 2 && period > 0) {
 		limited = MAX(1, (quota + period - 1) / period);
 		cores = MIN(cores, limited);
@@ -36,9 +37,9 @@ static void add_memory(struct json_writer *w)
 
 	while (f && fgets(line, sizeof(line), f)) {
 		if (sscanf(line, "MemTotal: %lld kB", &kb) == 1)
-			probe_int(w, "memory", kb * 1024);
+			json_put_int(w, "memory", kb * 1024);
 		else if (sscanf(line, "MemAvailable: %lld kB", &kb) == 1)
-			probe_int(w, "memory_free", kb * 1024);
+			json_put_int(w, "memory_free", kb * 1024);
 	}
 	if (f)
 		fclose(f);
@@ -57,9 +58,9 @@ static void add_gpus(struct json_writer *w)
 	if (!n && !glob("/dev/nvidia[0-9]*", 0, NULL, &found))
 		n = found.gl_pathc;
 	globfree(&found);
-	probe_int(w, "gpus", (int64_t)n);
-	if (probe_line("/proc/driver/nvidia/version", driver, sizeof(driver)))
-		probe_text(w, "gpu_driver", driver);
+	json_put_int(w, "gpus", (int64_t)n);
+	if (file_first_line("/proc/driver/nvidia/version", driver, sizeof(driver)))
+		json_put_str(w, "gpu_driver", driver);
 }
 
 /* A file of "key=value" lines says KillUserProcesses=yes; the last one counts. */
@@ -110,20 +111,20 @@ static void add_limits(struct json_writer *w)
 	/* Only RDMA has to lock memory. */
 	if (!glob("/sys/class/infiniband/*", 0, NULL, &found) &&
 	    !getrlimit(RLIMIT_MEMLOCK, &limit) && limit.rlim_cur != RLIM_INFINITY)
-		probe_int(w, "lockable", (int64_t)limit.rlim_cur);
+		json_put_int(w, "lockable", (int64_t)limit.rlim_cur);
 	globfree(&found);
 	if (!getrlimit(RLIMIT_NOFILE, &limit) && limit.rlim_cur != RLIM_INFINITY)
-		probe_int(w, "open_files", (int64_t)limit.rlim_cur);
-	probe_bool(w, "session_kills", session_kills());
+		json_put_int(w, "open_files", (int64_t)limit.rlim_cur);
+	json_put_bool(w, "session_kills", session_kills());
 }
 
 void probe_machine(struct json_writer *w)
 {
 	char boot[40];
 
-	if (probe_line("/proc/sys/kernel/random/boot_id", boot, sizeof(boot)))
-		probe_text(w, "boot", boot);
-	probe_int(w, "cores", count_cores());
+	if (file_first_line("/proc/sys/kernel/random/boot_id", boot, sizeof(boot)))
+		json_put_str(w, "boot", boot);
+	json_put_int(w, "cores", count_cores());
 	add_memory(w);
 	add_gpus(w);
 	add_limits(w);

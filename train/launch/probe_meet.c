@@ -264,13 +264,13 @@ static void tell(const struct meeting *m, struct json_writer *w)
 		const struct peer *p = &m->peers[i];
 
 		json_open(w, '{');
-		probe_int(w, "index", p->index);
+		json_put_int(w, "index", p->index);
 		if (p->state == DONE && p->met >= 0) {
-			probe_int(w, "answered", p->met);
-			probe_real(w, "seconds", p->seconds);
+			json_put_int(w, "answered", p->met);
+			json_put_real(w, "seconds", p->seconds);
 		} else {
 			/* dropped on the way: the try is still open when the time is over */
-			probe_text(w, "trouble", strerror(p->error ? p->error : ETIMEDOUT));
+			json_put_str(w, "trouble", strerror(p->error ? p->error : ETIMEDOUT));
 		}
 		json_close(w, '}');
 	}

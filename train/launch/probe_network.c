@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "share/base/file.h"
 #include "share/base/util.h"
 #include "train/launch/probe.h"
 
@@ -36,11 +37,11 @@ static void add_cidr(struct json_writer *w, const struct ifaddrs *i)
 	int bits = prefix_bits(i->ifa_netmask);
 
 	if (inet_ntop(AF_INET, &net, text, sizeof(text)))
-		probe_text(w, "address", text);
+		json_put_str(w, "address", text);
 	net.s_addr &= ((const struct sockaddr_in *)(const void *)i->ifa_netmask)->sin_addr.s_addr;
 	if (inet_ntop(AF_INET, &net, text, sizeof(text))) {
 		snprintf(cidr, sizeof(cidr), "%s/%d", text, bits);
-		probe_text(w, "network", cidr);
+		json_put_str(w, "network", cidr);
 	}
 }
 
@@ -56,14 +57,14 @@ static void add_interface(struct json_writer *w, const struct ifaddrs *i)
 	long mbit;
 
 	json_open(w, '{');
-	probe_text(w, "name", i->ifa_name);
+	json_put_str(w, "name", i->ifa_name);
 	add_cidr(w, i);
-	probe_bool(w, "loopback", i->ifa_flags & IFF_LOOPBACK);
-	probe_bool(w, "carrier", i->ifa_flags & IFF_RUNNING);
+	json_put_bool(w, "loopback", i->ifa_flags & IFF_LOOPBACK);
+	json_put_bool(w, "carrier", i->ifa_flags & IFF_RUNNING);
 	snprintf(path, sizeof(path), "/sys/class/net/%.200s/speed", i->ifa_name);
 	/* -1 or an error where nobody knows, as with virtual ones */
-	if (probe_line(path, line, sizeof(line)) && (mbit = strtol(line, NULL, 10)) > 0)
-		probe_int(w, "mbit_s", mbit);
+	if (file_first_line(path, line, sizeof(line)) && (mbit = strtol(line, NULL, 10)) > 0)
+		json_put_int(w, "mbit_s", mbit);
 	json_close(w, '}');
 }
 
@@ -81,9 +82,9 @@ static void add_source(struct json_writer *w, const struct sockaddr_in *to)
 	if (fd >= 0 && !connect(fd, (const struct sockaddr *)&there, sizeof(there)) &&
 	    !getsockname(fd, (struct sockaddr *)&here, &n) &&
 	    inet_ntop(AF_INET, &here.sin_addr, text, sizeof(text)))
-		probe_text(w, "source", text);
+		json_put_str(w, "source", text);
 	else
-		probe_text(w, "trouble", strerror(errno));
+		json_put_str(w, "trouble", strerror(errno));
 	if (fd >= 0)
 		close(fd);
 }
@@ -96,7 +97,7 @@ static void add_route(struct json_writer *w, const char *name)
 	char text[INET_ADDRSTRLEN];
 
 	json_open(w, '{');
-	probe_text(w, "name", name);
+	json_put_str(w, "name", name);
 	json_key(w, "addresses");
 	json_open(w, '[');
 	for (const struct addrinfo *a = found; a && n < MAX_ADDRESSES; a = a->ai_next, n++)
@@ -105,7 +106,7 @@ static void add_route(struct json_writer *w, const char *name)
 			json_str(w, text);
 	json_close(w, ']');
 	if (rc)
-		probe_text(w, "trouble", gai_strerror(rc));
+		json_put_str(w, "trouble", gai_strerror(rc));
 	else
 		add_source(w, (const struct sockaddr_in *)(const void *)found->ai_addr);
 	json_close(w, '}');
@@ -141,7 +142,7 @@ void probe_network(const struct json *peers, struct json_writer *w)
 		json_close(w, ']');
 		freeifaddrs(all);
 	}
-	probe_int(w, "free_port", free_port());
+	json_put_int(w, "free_port", free_port());
 	if (!peers)
 		return;
 	setenv("RES_OPTIONS", "timeout:2 attempts:1", 0);	/* a dead name server */

@@ -184,10 +184,8 @@ static int ask_and_wait(struct asking *a, struct err *e)
 static void open_object(struct json_writer *w, const char *run)
 {
 	json_open(w, '{');
-	json_key(w, "v");
-	json_int(w, 1);
-	json_key(w, "run");
-	json_str(w, run);
+	json_put_int(w, "v", 1);
+	json_put_str(w, "run", run);
 }
 
 /* Ends the object and prints it. */
@@ -210,14 +208,10 @@ static int print_done(const struct asking *a, struct err *e)
 	int code;
 
 	open_object(&w, a->live.name);
-	json_key(&w, "done");
-	json_str(&w, a->done);
-	json_key(&w, "step");
-	json_int(&w, a->told.step);
-	if (!strcmp(a->told.kind, "eval")) {
-		json_key(&w, "bleu");
-		json_real(&w, a->told.bleu);
-	}
+	json_put_str(&w, "done", a->done);
+	json_put_int(&w, "step", a->told.step);
+	if (!strcmp(a->told.kind, "eval"))
+		json_put_real(&w, "bleu", a->told.bleu);
 	code = print_object(&w, e);
 	buf_free(&out);
 	return code;
@@ -231,8 +225,7 @@ static int print_end(const struct live *l, struct err *e)
 	int code;
 
 	open_object(&w, l->name);
-	json_key(&w, "state");
-	json_str(&w, l->state);
+	json_put_str(&w, "state", l->state);
 	json_key(&w, "exit");
 	if (l->exit >= 0)
 		json_int(&w, l->exit);

@@ -216,10 +216,8 @@ static void put_boot_id(struct json_writer *w)
 	struct buf text = { 0 };
 	struct err ignored;	/* unknown: absent */
 
-	if (!file_read_all("/proc/sys/kernel/random/boot_id", 100, &text, &ignored)) {
-		json_key(w, "boot_id");
-		json_str(w, text_trim(text.data));
-	}
+	if (!file_read_all("/proc/sys/kernel/random/boot_id", 100, &text, &ignored))
+		json_put_str(w, "boot_id", text_trim(text.data));
 	buf_free(&text);
 }
 
@@ -232,12 +230,6 @@ static void put_str(struct json_writer *w, const char *key, const char *text)
 		json_null(w);
 }
 
-static void put_int(struct json_writer *w, const char *key, int64_t value)
-{
-	json_key(w, key);
-	json_int(w, value);
-}
-
 static void put_hosts(struct json_writer *w, const struct hosts *h)
 {
 	json_key(w, "hosts");
@@ -245,7 +237,7 @@ static void put_hosts(struct json_writer *w, const struct hosts *h)
 	for (size_t i = 0; h && i < h->n; i++) {
 		json_open(w, '{');
 		put_str(w, "host", h->all[i].name);
-		put_int(w, "slots", h->all[i].slots);
+		json_put_int(w, "slots", h->all[i].slots);
 		json_close(w, '}');
 	}
 	json_close(w, ']');
@@ -257,8 +249,8 @@ static void put_holder(struct json_writer *w)
 	char host[256] = "";
 
 	gethostname(host, sizeof(host) - 1);
-	put_int(w, "pid", getpid());
-	put_int(w, "pid_start", leftover_started(getpid()));
+	json_put_int(w, "pid", getpid());
+	json_put_int(w, "pid_start", leftover_started(getpid()));
 	put_str(w, "host", host);
 	put_boot_id(w);
 }
@@ -273,25 +265,23 @@ int rundir_write_state(const struct rundir *r, const struct run_state *s, struct
 	if (!path)
 		return e->code;
 	json_open(&w, '{');
-	put_int(&w, "v", 1);
+	json_put_int(&w, "v", 1);
 	put_str(&w, "state", s->name);
 	put_holder(&w);
-	json_key(&w, "started");
-	json_real(&w, r->started);
-	put_int(&w, "attempt", r->attempt);
-	put_int(&w, "ranks", s->ranks);
+	json_put_real(&w, "started", r->started);
+	json_put_int(&w, "attempt", r->attempt);
+	json_put_int(&w, "ranks", s->ranks);
 	json_key(&w, "exit");
 	if (s->status < 0)
 		json_null(&w);
 	else
 		json_int(&w, s->status);
-	put_int(&w, "restarts", s->restarts);
+	json_put_int(&w, "restarts", s->restarts);
 	put_hosts(&w, s->hosts);
 	put_str(&w, "network", s->network);
 	put_str(&w, "event", s->event);
 	put_str(&w, "asked_by", s->asked_by);
-	json_key(&w, "detached");
-	json_bool(&w, s->detached);
+	json_put_bool(&w, "detached", s->detached);
 	json_close(&w, '}');
 	buf_add_char(&text, '\n');
 	code = buf_check(&text, e);

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "share/base/clock.h"
+#include "share/base/file.h"
 #include "share/base/util.h"
 
 #define READ_BYTES	4096
@@ -61,21 +62,7 @@ int supervise_open(struct supervisor *s, const char *console, const char *progre
 
 /* ---- what is said ---- */
 
-/* A whole write; what cannot be written (terminal gone, disk full) must not stop a training. */
-static void put(int fd, const char *text, size_t n)
-{
-	while (n) {
-		ssize_t done = write(fd, text, n);
-
-		if (done < 0 && errno == EINTR)
-			continue;
-		if (done <= 0)
-			return;
-		text += done;
-		n -= (size_t)done;
-	}
-}
-
+/* What cannot be written (terminal gone, disk full) must not stop a training: file_put() may fail. */
 /* The line as it stands, for followers; always as many bytes, so that none is of an older one. */
 static void show_progress(struct supervisor *s)
 {
@@ -95,7 +82,7 @@ static void show_progress(struct supervisor *s)
 static void end_line(struct supervisor *s)
 {
 	buf_add_char(&s->line, '\n');
-	put(s->console, buf_text(&s->line), s->line.len);
+	file_put(s->console, buf_text(&s->line), s->line.len);
 	buf_clear(&s->line);
 	s->logged = clock_mono_s();
 }
@@ -147,7 +134,7 @@ static bool pass_on(struct supervisor *s)
 		s->tick(s->context);	/* before anybody reads what it said */
 	}
 	if (s->echo)
-		put(STDERR_FILENO, bytes, (size_t)n);
+		file_put(STDERR_FILENO, bytes, (size_t)n);
 	log_lines(s, bytes, (size_t)n);
 	return true;
 }
@@ -164,12 +151,12 @@ void supervise_say(struct supervisor *s, const char *fmt, ...)
 	buf_printf(&text, "werkbank: %s\n", said);
 	if (s->echo) {
 		if (isatty(STDERR_FILENO) && s->line.len)
-			put(STDERR_FILENO, "\n", 1);	/* below the line of progress */
-		put(STDERR_FILENO, buf_text(&text), text.len);
+			file_put(STDERR_FILENO, "\n", 1);	/* below the line of progress */
+		file_put(STDERR_FILENO, buf_text(&text), text.len);
 	}
 	if (s->line.len)
 		end_line(s);
-	put(s->console, buf_text(&text), text.len);
+	file_put(s->console, buf_text(&text), text.len);
 	show_progress(s);
 	buf_free(&text);
 }
