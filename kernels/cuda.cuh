@@ -95,6 +95,7 @@ struct dev {
 	int  processors;		/* multiprocessors */
 	int  shared_most;		/* bytes of shared memory that a block may ask for */
 	bool bf16;
+	bool tensor_cores;		/* of bf16: from compute capability 8 on */
 	cudaStream_t stream;		/* owned */
 	struct err fault;		/* the first since the last sync; code 0: none */
 	struct {
@@ -447,6 +448,13 @@ template <int THREADS> static __device__ __forceinline__ float block_max(float x
 
 /* ---- tensor cores, one warp ----------------------------------------------------------------- */
 
+/* Kernels for chips that have none for bf16 are left empty, and nobody starts them: dev.tensor_cores. */
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+#define HAS_TENSOR_CORES false
+#else
+#define HAS_TENSOR_CORES true
+#endif
+
 /*
  * d (16, 8) += a (16, 16) b (16, 8), bf16 into float. With lane = 4 * group + t: a[0], a[1] are
  * columns 2t, 2t + 1 of rows group, group + 8; a[2], a[3] the same 8 columns later; b[0], b[1] are
@@ -463,22 +471,6 @@ static __device__ __forceinline__ void mma_bf16(float d[4], const uint32_t a[4],
 	    "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
 	    : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
 	    : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
-#elif defined(__CUDA_ARCH__)
-	/* chips before bf16: what the tensor cores do, by hand */
-	int lane = threadIdx.x % 32, row = lane & ~3, col = lane % 4 * 8;
-
-	for (int t = 0; t < 4; t++) {
-		uint32_t x[4], y[2][2];
-
-		for (int i = 0; i < 4; i++)
-			x[i] = __shfl_sync(ALL_LANES, a[i], row + t);
-		for (int i = 0; i < 4; i++)
-			y[i / 2][i % 2] = __shfl_sync(ALL_LANES, b[i % 2], col + i / 2 * 4 + t);
-		for (int i = 0; i < 4; i++)
-			for (int k = 0; k < 2; k++)
-				d[i] += bf16_low(x[i / 2 + 2 * k]) * bf16_low(y[i % 2][k]) +
-					bf16_high(x[i / 2 + 2 * k]) * bf16_high(y[i % 2][k]);
-	}
 #endif
 }
 
@@ -492,7 +484,7 @@ static __device__ __forceinline__ void load_matrices(uint32_t out[4], const void
 {
 #if defined(CUDASIM)
 	sim_ldmatrix(out, row, 4, TRANSPOSED);
-#elif defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 750
+#elif defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
 	uint32_t at = (uint32_t)__cvta_generic_to_shared(row);
 
 	if (TRANSPOSED)
@@ -504,19 +496,6 @@ static __device__ __forceinline__ void load_matrices(uint32_t out[4], const void
 		asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
 			     : "=r"(out[0]), "=r"(out[1]), "=r"(out[2]), "=r"(out[3])
 			     : "r"(at) : "memory");
-#elif defined(__CUDA_ARCH__)
-	int lane = threadIdx.x % 32, group = lane / 4, t = lane % 4;
-
-	for (int m = 0; m < 4; m++) {
-		const uint16_t *even, *odd;
-
-		even = (const uint16_t *)__shfl_sync(ALL_LANES, (unsigned long long)row,
-						     8 * m + (TRANSPOSED ? 2 * t : group));
-		odd = (const uint16_t *)__shfl_sync(ALL_LANES, (unsigned long long)row,
-						    8 * m + (TRANSPOSED ? 2 * t + 1 : group));
-		out[m] = TRANSPOSED ? even[group] | (uint32_t)odd[group] << 16
-				    : even[2 * t] | (uint32_t)odd[2 * t + 1] << 16;
-	}
 #endif
 }
 

@@ -157,7 +157,7 @@ attention_tiles(struct attention_work w)
 	int seen = w.causal ? min(s.n_k, f.query + 16) : s.n_k;
 	uint32_t left[4][4];
 
-	if (first >= s.n_q)
+	if (!HAS_TENSOR_CORES || first >= s.n_q)
 		return;
 	if (f.query >= s.n_q)
 		seen = 0;

@@ -206,7 +206,7 @@ backward_tile(struct backward *b, struct backward_tiles<SIZE> &tiles,
 }
 
 template <enum access A, int N_WARPS>
-static __global__ void __launch_bounds__(N_WARPS * 32, 12 / N_WARPS)
+static __global__ void __launch_bounds__(N_WARPS * 32, (A == ACCESS_BF16 ? 12 : 8) / N_WARPS)
 attention_grad_tiles(struct attention_work w)
 {
 	enum { SIZE = N_WARPS * 16 };
@@ -215,7 +215,7 @@ attention_grad_tiles(struct attention_work w)
 	const struct sentence s = sentence_at(w, blockIdx.x);
 	const float one[2] = {1, 1};
 
-	for (int key = 0; key == 0 || key < s.n_k; key += SIZE) {
+	for (int key = 0; HAS_TENSOR_CORES && (key == 0 || key < s.n_k); key += SIZE) {
 		struct backward b = {};
 
 		b.key = key + threadIdx.x / 32 * 16;

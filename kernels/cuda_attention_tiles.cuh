@@ -162,7 +162,7 @@ static __device__ __forceinline__ void store_rows(struct tensor out, int64_t row
 /* Do tensor cores take these? Types apart, which access_of() has seen. */
 static inline bool is_for_tiles(struct dev *d, const struct attention_work &w, enum access access)
 {
-	return w.q.cols == (int64_t)w.heads * WIDTH &&
+	return d->tensor_cores && w.q.cols == (int64_t)w.heads * WIDTH &&
 	       (access == ACCESS_BF16 || (access != ACCESS_ANY && d->bf16));
 }
 

@@ -75,7 +75,8 @@ static __device__ __forceinline__ struct soft_sum step_columns(const struct step
 }
 
 template <enum access A, int LANES>
-static __global__ void __launch_bounds__(STEP_WARPS * 32, 4) attention_step(struct step_work w)
+static __global__ void __launch_bounds__(STEP_WARPS * 32, A == ACCESS_F32 ? 3 : 4)
+attention_step(struct step_work w)
 {
 	const struct tensor q = head_of(w.q, blockIdx.y, w.heads),
 			    k = head_of(w.k, blockIdx.y, w.heads),

@@ -108,6 +108,8 @@ int cuda_sync(struct dev *d, struct err *e)
 
 static void prepare(struct dev *d)
 {
+	int major = 0;
+
 	cuda_note(d, cudaSetDevice(d->device), "choosing the GPU");
 	cuda_note(d,
 		  cudaDeviceGetAttribute(&d->processors, cudaDevAttrMultiProcessorCount, d->device),
@@ -116,6 +118,10 @@ static void prepare(struct dev *d)
 		  cudaDeviceGetAttribute(&d->shared_most, cudaDevAttrMaxSharedMemoryPerBlockOptin,
 					 d->device),
 		  "asking for shared memory");
+	cuda_note(d,
+		  cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, d->device),
+		  "asking for the compute capability");
+	d->tensor_cores = major >= 8;
 	if (d->fault.code)
 		return;
 	cuda_note(d, cudaStreamCreateWithFlags(&d->stream, cudaStreamNonBlocking),

@@ -574,7 +574,7 @@ static __global__ void make_input(uint32_t *units, float *scales, struct tensor 
 
 /* Some rows by some panels; a lane has one output of each row. */
 template <enum dtype TYPE>
-static __global__ void __launch_bounds__(LINEAR_WARPS * 32)
+static __global__ void __launch_bounds__(LINEAR_WARPS * 32, 3)
 	linear(struct tensor out, const uint32_t *units, const float *scales, struct panels p,
 	       struct linear_how how)
 {

@@ -2,19 +2,25 @@
 # gpu_table.sh - what each GPU kernel takes of a Hopper multiprocessor, and what it does there, as a table.
 #
 #	sh tests/gpu_table.sh >share/doc/gpu/kernels.md		no GPU needed; minutes of compiling
+#	sh tests/gpu_table.sh 90				for this chip alone
 #
-# Needs nvcc ($NVCC), and nvdisasm for the last columns ($NVDISASM; without it they are "-").
+# Needs nvcc ($NVCC), and nvdisasm for some columns ($NVDISASM; without it they are "-").
 #
 #	registers, shared, stack, spills   as ptxas counts them: a thread's, a block's, a thread's, a thread's
 #	threads, warps                     of a block as it is launched; on a multiprocessor at one time, of 64
 #	ld128, st128                       instructions that read or write 16 bytes of global memory; other sizes in brackets
 #	mma                                instructions of the tensor cores
 #	local                              accesses to local memory: where spills and arrays with computed indices live
+#	sm_80, …                           registers on other chips that this nvcc knows, + bytes of spills
 set -eu
 cd "$(dirname "$0")/.."
 NVCC=${NVCC:-$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)}
 NVDISASM=${NVDISASM:-$(command -v nvdisasm || true)}
 chip=${1:-90}
+others=
+[ $# -gt 0 ] || for n in 70 75 80 86 89; do
+	! "$NVCC" --list-gpu-code | grep -qx "sm_$n" || others="$others $n"
+done
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 
@@ -26,7 +32,7 @@ threads_of() {
 	attention*tiles*4\>) echo 128; return ;;
 	esac
 	case ${1%%<*} in
-	attention_*|copy_rows|step_weights) echo 128 ;;
+	attention_*|copy_rows|step_weights|*_pieces) echo 128 ;;
 	norm_grad_rows) echo 64 ;;	# with 512 columns
 	norm_add_sums) echo 1024 ;;
 	embed|fill_frequencies|pack|make_input|linear|embed_grad_*) echo 128 ;;
@@ -34,18 +40,9 @@ threads_of() {
 	esac
 }
 
-echo "# Kernels on sm_$chip"
-echo
-echo "Made by \`tests/gpu_table.sh\` with $("$NVCC" --version | sed -n 's/.*release \([0-9.]*\).*/nvcc \1/p'); what the columns are is said there."
-echo
-echo "| file | kernel | registers | shared | stack | spills | threads | warps | ld128 (other) | st128 (other) | mma | local |"
-echo "|---|---|---|---|---|---|---|---|---|---|---|---|"
-for source in kernels/cuda_*.cu; do
-	name=$(basename "$source" .cu)
-	[ "$name" != cuda_blas ] || continue
-	"$NVCC" -std=c++17 -O3 -arch="sm_$chip" -cubin -Xptxas -v -I. -D_GNU_SOURCE -o "$tmp/$name.cubin" "$source" 2>"$tmp/log"
-	: >"$tmp/sass"
-	[ -z "$NVDISASM" ] || "$NVDISASM" -c "$tmp/$name.cubin" >"$tmp/sass"
+# compile SOURCE CHIP CUBIN : a line for each kernel: its name, registers, shared memory, stack, spills
+compile() {
+	"$NVCC" -std=c++17 -O3 -arch="sm_$2" -cubin -Xptxas -v -I. -D_GNU_SOURCE -o "$3" "$1" 2>"$tmp/log"
 	awk '
 	/Compiling entry function/ { split($0, q, "'\''"); kernel = q[2] }
 	/bytes stack frame/ { stack[kernel] = $1; spill[kernel] = $5 + $9 }
@@ -55,9 +52,28 @@ for source in kernels/cuda_*.cu; do
 			if ($i ~ /^smem/) s[kernel] = $(i - 2)
 		}
 		print kernel, r[kernel], s[kernel] + 0, stack[kernel] + 0, spill[kernel] + 0
-	}' "$tmp/log" | while read -r kernel registers shared stack spills; do
+	}' "$tmp/log"
+}
+
+echo "# Kernels on sm_$chip"
+echo
+echo "Made by \`tests/gpu_table.sh\` with $("$NVCC" --version | sed -n 's/.*release \([0-9.]*\).*/nvcc \1/p'); what the columns are is said there."
+echo
+head= rule=
+for n in $others; do head="$head sm_$n |" rule="$rule---|"; done
+echo "| file | kernel | registers | shared | stack | spills | threads | warps | ld128 (other) | st128 (other) | mma | local |$head"
+echo "|---|---|---|---|---|---|---|---|---|---|---|---|$rule"
+: >"$tmp/spilt"
+for source in kernels/cuda_*.cu; do
+	name=$(basename "$source" .cu)
+	[ "$name" != cuda_blas ] || continue
+	compile "$source" "$chip" "$tmp/$name.cubin" >"$tmp/kernels"
+	for n in $others; do compile "$source" "$n" "$tmp/other.cubin" >"$tmp/sm_$n"; done
+	: >"$tmp/sass"
+	[ -z "$NVDISASM" ] || "$NVDISASM" -c "$tmp/$name.cubin" >"$tmp/sass"
+	while read -r kernel registers shared stack spills; do
 		plain=$(echo "$kernel" | c++filt | sed 's/^void //; s/(anonymous namespace):://; s/_INTERNAL[^:]*:://; s/(access)0/f32/; s/(access)1/bf16/;
-			s/(access)2/mixed/; s/(access)3/any/; s/(dtype)2/f32/; s/(dtype)3/bf16/; s/(dtype)4/int8/; s/(int)//g; s/(bool)//g; s/(.*//')
+			s/(access)2/mixed/; s/(access)3/any/; s/(dtype)2/f32/; s/(dtype)3/bf16/; s/(dtype)4/int8/; s/(wire)0/fp32/; s/(wire)1/bf16/; s/(wire)2/2bit/; s/(wire)3/1bit/; s/(int)//g; s/(bool)//g; s/(.*//')
 		threads=$(threads_of "$plain")
 		counts=$(awk -v kernel="$kernel" '
 			/^\.text\./ { on = $0 == ".text." kernel ":" }
@@ -73,6 +89,17 @@ for source in kernels/cuda_*.cu; do
 			if (b * w > 64) b = int(64 / w)
 			if (s > 0 && int(233472 / (s + 1024)) < b) b = int(233472 / (s + 1024))
 			printf "%d", b * w }' >"$tmp/warps"
-		echo "| $name | $plain | $registers | $shared | $stack | $spills | $threads | $(cat "$tmp/warps") | $counts |"
-	done
+		rest=
+		for n in $others; do
+			rest="$rest $(awk -v kernel="$kernel" '$1 == kernel { print $2 ($5 ? " + " $5 : "") }' "$tmp/sm_$n") |"
+		done
+		echo "| $name | $plain | $registers | $shared | $stack | $spills | $threads | $(cat "$tmp/warps") | $counts |$rest"
+		case "$spills$rest" in 0*+*|[1-9]*) echo "$plain" >>"$tmp/spilt" ;; esac
+	done <"$tmp/kernels"
 done
+echo
+if [ -s "$tmp/spilt" ]; then
+	echo "Registers are spilt by: $(paste -sd , "$tmp/spilt" | sed 's/,/, /g')."
+else
+	echo "No kernel spills a register$([ -z "$others" ] || echo ", on none of these chips")."
+fi

@@ -154,7 +154,6 @@ mutant event-not-recorded cuda_dev cuda_memory 's/cuda_note(d, cudaEventRecord(d
 mutant wait-for-sent cuda_dev cuda_step_sends 's/cuda_note(d, cudaStreamWaitEvent(d->stream, lane->arrived, 0), "waiting for an event");//'
 mutant wait-for-used cuda_dev cuda_step_sends 's/cuda_note(d, cudaStreamWaitEvent(d->copies, d->turned, 0), "waiting for an event");//'
 mutant wait-for-lane cuda_dev cuda_step_sends 's/cuda_note(d, cudaEventSynchronize(lane->arrived), "waiting for a copy");//'
-mutant turn-too-late cuda_dev cuda_step_sends 's/d->next_lane = 1 - d->next_lane;$//'
 mutant adam-rounds-before cuda_point cuda_step_rounds 's/bf16_pair(p.x, p.y),/bf16_pair(p.x, p.x),/'
 mutant adam-changes-all cuda_point cuda_step_leaves 's/if (isnan(now.factor))/if (0)/'
 mutant wait-for-results cuda_dev cuda_pinned '/void cuda_to_host/,/^}/s/cudaStreamSynchronize(d->stream)/cudaSuccess/'

@@ -126,17 +126,22 @@ AC_DEFUN([WERKBANK_WITH_CUDA], [
   AC_ARG_VAR([NVCCFLAGS], [more flags for nvcc])
   found=no
   AS_IF([test "x$with_cuda" != xno], [
-    AS_CASE([$with_cuda], [yes|check], [cuda_dir=/usr/local/cuda], [cuda_dir=$with_cuda; with_cuda=yes])
+    cuda_dir=/usr/local/cuda cuda_dir_given=no
+    AS_CASE([$with_cuda], [yes|check], [], [cuda_dir=$with_cuda; with_cuda=yes cuda_dir_given=yes])
     AC_PATH_PROG([NVCC], [nvcc], [], [$cuda_dir/bin$PATH_SEPARATOR$PATH])
     AS_IF([test -n "$NVCC"], [
-      CUDA_CPPFLAGS="-isystem $cuda_dir/include"
+      # Another nvcc has its headers and libraries beside it, or, from a distribution's package, where all are.
+      AS_IF([test $cuda_dir_given = no && test "$NVCC" != "$cuda_dir/bin/nvcc"],
+        [cuda_dir=`readlink -f "$NVCC" | sed 's|/bin/nvcc$||'`])
+      AS_IF([test -e "$cuda_dir/include/cuda_runtime.h" && test "$cuda_dir" != /usr],
+        [CUDA_CPPFLAGS="-isystem $cuda_dir/include"])
       save_LIBS=$LIBS
-      for d in lib64 lib; do
+      for d in "$cuda_dir/lib64" "$cuda_dir/lib" ""; do
         for l in "-lcudart_static -lrt -ldl" -lcudart; do
-          AS_IF([test $found = no && test -d "$cuda_dir/$d"], [
-            CUDA_LIBS="-L$cuda_dir/$d $l"
+          AS_IF([test $found = no && { test -z "$d" || test -d "$d"; }], [
+            CUDA_LIBS="${d:+-L$d }$l"
             LIBS="$CUDA_LIBS $save_LIBS"
-            AC_LINK_IFELSE([AC_LANG_CALL([], [cudaGetLastError])], [found=yes; CUDA_LIBRARY_DIR=$cuda_dir/$d])])
+            AC_LINK_IFELSE([AC_LANG_CALL([], [cudaGetLastError])], [found=yes; CUDA_LIBRARY_DIR=$d])])
         done
       done
       LIBS=$save_LIBS])])
@@ -144,11 +149,12 @@ AC_DEFUN([WERKBANK_WITH_CUDA], [
   AS_IF([test $werkbank_cuda = yes && test -z "$NVCC_GENCODE"], [
     AC_MSG_CHECKING([which GPUs $NVCC compiles for])
     werkbank_chips=" `"$NVCC" --list-gpu-code 2>/dev/null | tr '\n' ' '`"
+    last=
     for n in 70 75 80 86 89 90; do
-      AS_CASE([$werkbank_chips], [*" sm_$n "*], [NVCC_GENCODE="$NVCC_GENCODE -gencode=arch=compute_$n,code=sm_$n"])
+      AS_CASE([$werkbank_chips], [*" sm_$n "*], [last=$n NVCC_GENCODE="$NVCC_GENCODE -gencode=arch=compute_$n,code=sm_$n"])
     done
-    AS_CASE([$werkbank_chips], [*" sm_90 "*], [NVCC_GENCODE="$NVCC_GENCODE -gencode=arch=compute_90,code=compute_90"],
-      [NVCC_GENCODE="-arch=native"])
+    AS_IF([test -n "$last"], [NVCC_GENCODE="$NVCC_GENCODE -gencode=arch=compute_$last,code=compute_$last"],
+      [NVCC_GENCODE="-arch=all-major"])
     AC_MSG_RESULT([$NVCC_GENCODE])])
   AS_IF([test $werkbank_cuda = yes], [AC_DEFINE([HAVE_CUDA], [1], [CUDA backend is built])],
         [CUDA_CPPFLAGS=; CUDA_LIBS=])
