@@ -12,7 +12,7 @@
 /* NaN: some sum is not finite, and nothing may change. */
 RNG_INLINE float adam_factor(const struct adam_step *s)
 {
-	double scale = s->grad_scale, length;
+	double scale = s->tokens ? s->grad_scale / *s->tokens : s->grad_scale, length;
 
 	if (s->loss && !isfinite(*s->loss))
 		return NAN;

@@ -261,7 +261,7 @@ void CPU(sum_squares)(struct dev *d, double *out, const float *x, int64_t n)
 				: 0;
 	for (int p = 0; p < SQUARE_PARTS; p++)
 		total += part[p];
-	*out = total;
+	*out += total;
 }
 
 /* The definition's own order: a few thousand losses a batch. */
@@ -304,6 +304,19 @@ void CPU(adam)(struct dev *d, float *param, float *m, float *v, const float *gra
 		for (int64_t j = i; step.rounded && j < i + many; j++)
 			step.rounded[j] = bf16_from_float(param[j]);
 	}
+}
+
+static void scale_piece(float *x, int64_t n, float by)
+{
+	for (int64_t i = 0; i < n; i++)
+		x[i] *= by;
+}
+
+void CPU(scale)(struct dev *d, float *x, int64_t n, float by)
+{
+#pragma omp parallel for num_threads(cpu_threads(d, n)) schedule(static)
+	for (int64_t i = 0; i < n; i += FLAT_PIECE)
+		scale_piece(x + i, MIN(FLAT_PIECE, n - i), by);
 }
 
 static void blend_piece(float *restrict x, const float *restrict y, int64_t n, float share)

@@ -188,7 +188,7 @@ static __global__ void sum_squares_total(double *out, const double *parts, int n
 		sum += parts[i];
 	sum = block_sum<THREADS>(sum);
 	if (threadIdx.x == 0)
-		*out = sum;
+		*out += sum;
 }
 
 extern "C" void cuda_sum_squares(struct dev *d, double *out, const float *x, int64_t n)
@@ -339,7 +339,34 @@ extern "C" void cuda_adam(struct dev *d, float *param, float *m, float *v, const
 	       grad + at, n - at, s);
 }
 
-/* ---- moving averages ----------------------------------------------------------------------------- */
+/* ---- means, and means that move ------------------------------------------------------------------ */
+
+static __global__ void scale_fours(float4 *x, int64_t n, float by)
+{
+	for (int64_t i = first_index(); i < n; i += all_threads()) {
+		const float4 a = x[i];
+
+		x[i] = make_float4(a.x * by, a.y * by, a.z * by, a.w * by);
+	}
+}
+
+static __global__ void scale_ones(float *x, int64_t n, float by)
+{
+	for (int64_t i = first_index(); i < n; i += all_threads())
+		x[i] *= by;
+}
+
+extern "C" void cuda_scale(struct dev *d, float *x, int64_t n, float by)
+{
+	int64_t n4 = access_is_aligned(x) ? n / 4 : 0, at = n4 * 4;
+
+	if (n4)
+		LAUNCH(d, scale_fours, blocks_for(n4, MOST_BLOCKS), THREADS, 0, (float4 *)x, n4,
+		       by);
+	if (at < n)
+		LAUNCH(d, scale_ones, blocks_for(n - at, MOST_BLOCKS), THREADS, 0, x + at, n - at,
+		       by);
+}
 
 static __global__ void blend_fours(float4 *x, const float4 *y, int64_t n, float share)
 {

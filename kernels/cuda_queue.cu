@@ -3,6 +3,11 @@
 
 #include <stdlib.h>
 
+static void make_event(struct dev *d, cudaEvent_t *e, unsigned flags)
+{
+	cuda_note(d, cudaEventCreateWithFlags(e, flags), "making an event");
+}
+
 struct queue *cuda_queue_open(struct dev *d, struct err *e)
 {
 	struct queue *q = (struct queue *)mem_alloc(1, sizeof(*q), e);
@@ -15,8 +20,13 @@ struct queue *cuda_queue_open(struct dev *d, struct err *e)
 	cuda_note(d, cudaDeviceGetStreamPriorityRange(&least, &greatest), "asking for priorities");
 	cuda_note(d, cudaStreamCreateWithPriority(&q->stream, cudaStreamNonBlocking, greatest),
 		  "making a stream");
-	cuda_note(d, cudaEventCreateWithFlags(&q->ops, cudaEventDisableTiming), "making an event");
-	cuda_note(d, cudaEventCreateWithFlags(&q->done, cudaEventDisableTiming), "making an event");
+	make_event(d, &q->ops, cudaEventDisableTiming);
+	make_event(d, &q->done, cudaEventDisableTiming);
+	make_event(d, &q->mark, cudaEventDisableTiming);
+	for (int i = 0; i < CUDA_SPANS * QUEUE_SPANS; i++) {
+		make_event(d, &q->spans[i / QUEUE_SPANS].begin[i % QUEUE_SPANS], cudaEventDefault);
+		make_event(d, &q->spans[i / QUEUE_SPANS].end[i % QUEUE_SPANS], cudaEventDefault);
+	}
 	if (cuda_sync(d, e)) {
 		cuda_queue_close(q);
 		return NULL;
@@ -41,6 +51,8 @@ void cuda_queue_close(struct queue *q)
 		(void)cudaEventDestroy(q->ops);
 	if (q->done)
 		(void)cudaEventDestroy(q->done);
+	if (q->mark)
+		(void)cudaEventDestroy(q->mark);
 	if (q->stream)
 		(void)cudaStreamDestroy(q->stream);
 	free(q);
@@ -82,14 +94,43 @@ void cuda_queue_zero(struct queue *q, void *p, size_t bytes)
 		cuda_note(q->d, cudaMemsetAsync(p, 0, bytes, q->stream), "clearing memory");
 }
 
+void cuda_queue_mark(struct queue *q)
+{
+	cuda_note(q->d, cudaEventRecord(q->mark, q->d->stream), "recording an event");
+}
+
+/* After a fault it counts as passed: sync() tells. */
+bool cuda_queue_passed(struct queue *q)
+{
+	const bool passed = cudaEventQuery(q->mark) != cudaErrorNotReady;
+
+	(void)cudaGetLastError(); /* "not ready" is no fault */
+	return passed;
+}
+
+/* Few numbers: a thread for a column. */
+static __global__ void add_rows(double *sums, const double *rows, int n, int cols)
+{
+	const int col = (int)threadIdx.x;
+	double sum = 0;
+
+	if (col >= cols)
+		return;
+	for (int i = 0; i < n; i++)
+		sum += rows[i * cols + col];
+	sums[col] = sum;
+}
+
+void cuda_queue_add_rows(struct queue *q, double *sums, const double *rows, int32_t n, int32_t cols)
+{
+	QUEUE_LAUNCH(q, add_rows, 1, QUEUE_COLUMNS, sums, rows, n, cols);
+}
+
 /* ---- spans ------------------------------------------------------------------------------- */
 
-static void record(struct queue *q, cudaEvent_t *e, cudaStream_t s)
+static void record(struct queue *q, cudaEvent_t e, cudaStream_t s)
 {
-	if (!*e)
-		cuda_note(q->d, cudaEventCreateWithFlags(e, cudaEventDefault), "making an event");
-	if (*e)
-		cuda_note(q->d, cudaEventRecord(*e, s), "recording an event");
+	cuda_note(q->d, cudaEventRecord(e, s), "recording an event");
 }
 
 void cuda_span_begin(struct queue *q, enum cuda_span which)
@@ -98,7 +139,7 @@ void cuda_span_begin(struct queue *q, enum cuda_span which)
 
 	if (s->begun - s->taken >= QUEUE_SPANS)
 		return;
-	record(q, &s->begin[s->begun % QUEUE_SPANS],
+	record(q, s->begin[s->begun % QUEUE_SPANS],
 	       which == CUDA_SPAN_OPS ? q->d->stream : q->stream);
 	s->begun++;
 }
@@ -109,7 +150,7 @@ void cuda_span_end(struct queue *q, enum cuda_span which)
 
 	if (s->ended == s->begun)
 		return;
-	record(q, &s->end[s->ended % QUEUE_SPANS], q->stream);
+	record(q, s->end[s->ended % QUEUE_SPANS], q->stream);
 	s->ended++;
 }
 

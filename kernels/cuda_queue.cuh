@@ -8,7 +8,7 @@
 #define QUEUE_SPANS 128		/* of a kind, at a time; more are not measured */
 
 struct queue_spans {
-	cudaEvent_t begin[QUEUE_SPANS], end[QUEUE_SPANS];	/* owned; NULL: not needed yet */
+	cudaEvent_t begin[QUEUE_SPANS], end[QUEUE_SPANS];	/* owned */
 	uint64_t begun, ended, taken;
 };
 
@@ -16,6 +16,7 @@ struct queue {
 	struct dev *d;			/* borrowed */
 	cudaStream_t stream;		/* owned */
 	cudaEvent_t ops, done;		/* owned: where each side was */
+	cudaEvent_t mark;		/* owned; cuda_queue_mark() */
 	struct queue_spans spans[CUDA_SPANS];
 };
 

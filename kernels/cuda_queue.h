@@ -27,6 +27,14 @@ void cuda_queue_follow(struct queue *q);
 void cuda_queue_lead(struct queue *q);
 void cuda_queue_copy(struct queue *q, void *to, const void *from, size_t bytes);
 void cuda_queue_zero(struct queue *q, void *p, size_t bytes);
+/* sums (cols <= QUEUE_COLUMNS) = the sums of the columns of rows (n, cols), in their order. */
+#define QUEUE_COLUMNS 32
+void cuda_queue_add_rows(struct queue *q, double *sums, const double *rows, int32_t n,
+			 int32_t cols);
+
+/* Remember where the ops are; have they come there since? */
+void cuda_queue_mark(struct queue *q);
+bool cuda_queue_passed(struct queue *q);
 
 /* Seconds of the GPU: of the queue between begin and end, or from where the ops are at begin. */
 enum cuda_span { CUDA_SPAN_QUEUE, CUDA_SPAN_OPS, CUDA_SPANS };

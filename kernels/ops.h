@@ -69,7 +69,7 @@ struct attention_shape {
 	int64_t pairs;		/* of a query and a key it sees, for accounts only; 0: unknown */
 };
 
-/* squares and loss lie on the backend's side: nobody has to wait for them to be there. */
+/* tokens, squares and loss lie on the backend's side: nobody has to wait for them to be there. */
 struct adam_step {
 	float  rate;		/* learning rate of this step */
 	float  beta1, beta2, epsilon;
@@ -77,6 +77,7 @@ struct adam_step {
 	float  correction2;	/* 1 - beta2^t */
 	double grad_scale;	/* the gradient is multiplied by this first */
 	double clip;		/* and then so that its length is at most this; 0: as it is */
+	const double *tokens;	/* … and divided by this; NULL: 1 */
 	const double *squares;	/* of the whole gradient, unscaled; NULL: clip is 0 */
 	const double *loss;	/* if it, or *squares, is not finite nothing changes; or NULL */
 	uint16_t *rounded;	/* (n) becomes the parameters as bf16, in the same pass; or NULL */

@@ -105,7 +105,7 @@ void REF(sum_squares)(struct dev *d, double *out, const float *x, int64_t n)
 	(void)d;
 	for (int64_t i = 0; i < n; i++)
 		sum += (double)x[i] * x[i];
-	*out = sum;
+	*out += sum;
 }
 
 void REF(row_sums)(struct dev *d, double *out, struct tensor x)
@@ -139,6 +139,13 @@ void REF(adam)(struct dev *d, float *param, float *m, float *v, const float *gra
 		if (s.rounded)
 			s.rounded[i] = bf16_from_float((float)param[i]);
 	}
+}
+
+void REF(scale)(struct dev *d, float *x, int64_t n, float by)
+{
+	(void)d;
+	for (int64_t i = 0; i < n; i++)
+		x[i] *= by;
 }
 
 void REF(blend)(struct dev *d, float *x, const float *y, int64_t n, float share)

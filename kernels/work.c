@@ -183,6 +183,11 @@ struct work work_adam(struct dev *d, float *param, float *m, float *v, const flo
 	return moved((7 * 4.0 + (step.rounded ? 2.0 : 0)) * (double)n);
 }
 
+struct work work_scale(struct dev *d, float *x, int64_t n, float by)
+{
+	return moved(2 * 4.0 * (double)n);
+}
+
 struct work work_blend(struct dev *d, float *x, const float *y, int64_t n, float share)
 {
 	return moved(3 * 4.0 * (double)n);

@@ -5,7 +5,7 @@ set -u
 top=$PWD
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/werkbank-cuda-XXXXXX")
 trap 'rm -rf "$tmp"' EXIT
-unset WERKBANK_HOME WERKBANK_RUN WERKBANK_BEAM WERKBANK_STEPS WERKBANK_BACKEND CUDASIM_GPUS
+unset WERKBANK_HOME WERKBANK_RUN WERKBANK_BEAM WERKBANK_STEPS WERKBANK_BACKEND CUDASIM_GPUS CUDASIM_HANG CUDASIM_NO_NCCL CUDASIM_WAITS
 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 CUDASIM_LEFT=1
 export OMPI_ALLOW_RUN_AS_ROOT OMPI_ALLOW_RUN_AS_ROOT_CONFIRM CUDASIM_LEFT
 wb=$top/werkbank
@@ -199,12 +199,15 @@ recipe other backend=cuda gpu=3
 says "a GPU that is not there" 69 'GPU 3 was asked for, and this host has 1' "$sim-train" _rank -q -C "$w" --run other
 says "the doctor" 0 'simulated GPU' "$sim-train" doctor -C "$w"
 
-# ranks: "two" by NCCL, the others (a moving average, 2bit, local steps) by the memory of the host
+# ranks, by NCCL
 if command -v mpirun >/dev/null && "$sim-train" --version | grep -q 'with MPI'; then
 	# two RUN : on two GPUs of this host
-	two() {
+	start_two() {
 		CUDASIM_GPUS=2 timeout 100 mpirun --oversubscribe --bind-to none --mca mpi_yield_when_idle 1 -n 2 \
-			"$sim-train" _rank -q -C "$w" --run "$1" >"$tmp/log" 2>&1 || not_ok "train $1" "$(grep -m 3 werkbank "$tmp/log")"
+			"$sim-train" _rank -q -C "$w" --run "$1" >"$tmp/log" 2>&1
+	}
+	two() {
+		start_two "$1" || not_ok "train $1" "$(grep -m 3 werkbank "$tmp/log")"
 		if grep 'cudasim:' "$tmp/log" >"$tmp/faults"; then not_ok "$1: no faults" "$(head -n 2 "$tmp/faults")"; fi
 	}
 	recipe two backend=cuda
@@ -221,6 +224,28 @@ if command -v mpirun >/dev/null && "$sim-train" --version | grep -q 'with MPI'; 
 	recipe again backend=cuda shard_optimizer=yes wire=2bit
 	two again
 	same "shards, 2bit: resumed to the bit" "$(weights again 6)" "$(weights held 6)"
+	# what NCCL sums of two ranks and what hosts do have the same bits, however it goes
+	both() {
+		run=$1
+		shift
+		recipe "$run" backend=cuda steps=2 "$@"
+		two "$run"
+		same "$run: by NCCL" "$(grep -c 'by way of the hosts' "$w/runs/$run/journal.jsonl")" 0
+		recipe "$run.hosts" backend=cuda steps=2 "$@"
+		CUDASIM_NO_NCCL=1 two "$run.hosts"
+		same "$run: not by NCCL" "$(grep -c 'by way of the hosts' "$w/runs/$run.hosts/journal.jsonl")" 1
+		same "$run: to the bit" "$(weights "$run" 2)" "$(weights "$run.hosts" 2)"
+	}
+	both plain wire=fp32
+	both after wire=2bit overlap_reduce=no
+	both bits wire=1bit shard_optimizer=yes
+	both apart wire=2bit local_steps=2 ema=0.9
+	recipe owned backend=cuda steps=2 shard_optimizer=yes
+	two owned
+	same "shards: the plain optimizer's weights" "$(weights owned 2)" "$(weights plain 2)"
+	recipe overlapped backend=cuda steps=2 wire=2bit
+	two overlapped
+	same "overlap changes nothing" "$(weights overlapped 2)" "$(weights after 2)"
 	recipe local backend=cuda local_steps=3 ema=0.9
 	two local
 	recipe local_cpu backend=cpu local_steps=3 ema=0.9
@@ -229,6 +254,35 @@ if command -v mpirun >/dev/null && "$sim-train" --version | grep -q 'with MPI'; 
 	losses local | cut -c 1-6 >"$tmp/a"
 	losses local_cpu | cut -c 1-6 >"$tmp/b"
 	equal "local steps: losses as the processor's" "$tmp/a" "$tmp/b"
+	# a rank hangs inside NCCL: the watchdog ends the job, which goes on with the same bits
+	recipe hung backend=cuda hang_after=4 late_after=2
+	CUDASIM_HANG=1:20 start_two hung
+	same "a rank that hangs: the status" $? 75
+	same "… the sentence" "$(grep -c 'nothing has moved for [0-9]* s, so the watchdog ends the job' "$tmp/log")" 1
+	same "… the record" "$(grep -c '"kind":"stop".*"failed"' "$w/runs/hung/journal.jsonl")" 1
+	same "… both waited in the reduction" "$(grep -c ' the reduction ' "$w/runs/hung/hang.txt")" 2
+	two hung
+	same "… and goes on" "$(weights hung 6)" "$(weights two 6)"
+
+	# each rank translates its share on its GPU
+	cp "$tmp/dev"/dev.shard "$w/corpora/tiny"
+	for file in "$tmp/dev"/dev.??; do
+		head -n 2 "$file" >"$w/corpora/tiny/${file##*/}"
+	done
+	recipe shared backend=cuda steps=2
+	two shared
+	same "an evaluation in shares" "$(grep -c '"kind":"eval".*"shares":2' "$w/runs/shared/journal.jsonl")" 1
+	recipe unshared backend=cuda steps=2
+	cp -r "$w/runs/shared/checkpoints" "$w/runs/unshared"
+	rm -f "$w"/runs/unshared/checkpoints/evaluated.json
+	trains unshared
+	rm "$w"/corpora/tiny/dev.*
+	for run in shared unshared; do
+		grep '"kind":"eval"' "$w/runs/$run/journal.jsonl" | grep -o '"\(bleu\|dev_nll\|train_nll\)":[^,]*' >"$tmp/eval.$run"
+		sed 's/"t":[^,]*,//' "$w/runs/$run/samples.jsonl" >>"$tmp/eval.$run"
+	done
+	equal "… has one rank's numbers and translations" "$tmp/eval.shared" "$tmp/eval.unshared"
+	same "… and some of each" "$(wc -l <"$tmp/eval.shared")" 5
 	recipe alone backend=cuda
 	timeout 100 mpirun --oversubscribe --bind-to none -n 2 "$sim-train" _rank -q -C "$w" --run alone >"$tmp/log" 2>&1
 	same "more ranks than GPUs" "$(grep -c 'rank 1 of 2 on this host: GPU 1 was asked for, and this host has 1' "$tmp/log")" 1

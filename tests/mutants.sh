@@ -159,6 +159,13 @@ mutant adam-changes-all cuda_point cuda_step_leaves 's/if (isnan(now.factor))/if
 mutant wait-for-results cuda_dev cuda_pinned '/void cuda_to_host/,/^}/s/cudaStreamSynchronize(d->stream)/cudaSuccess/'
 mutant event-queue-follows cuda_queue nccl_sums '/^void cuda_queue_follow/,/^}/s/order(q.*//'
 mutant event-ops-follow cuda_queue nccl_sums '/^void cuda_queue_lead/,/^}/s/order(q.*//'
+mutant event-ops-follow-the-last cuda_queue nccl_training '/^void cuda_queue_lead/,/^}/s/order(q.*//'
+mutant event-queue-follows-squares cuda_queue nccl_training '/^void cuda_queue_follow/,/^}/s/order(q.*//'
+mutant residual-not-kept cuda_compress nccl_sums 's/store4(at.residual, at.i, at.m, lost);/;/'
+mutant residual-not-fed-back cuda_compress nccl_sums 's/v\[k\] += residual\[k\];/;/'
+mutant sum-numbers-of-ranks cuda_queue nccl_training '/void add_rows/,/^}/s/i < n; i++/i < n - 1; i++/'
+mutant sum-squares-replaced cuda_point nccl_training 's/\*out += sum;/*out = sum;/'
+mutant adam-without-tokens cuda_point cuda_ops 's/now.factor = adam_factor(&s);/s.tokens = NULL, now.factor = adam_factor(\&s);/' adam
 mutant barrier-wire-numbers cuda_compress cuda_wire '/y\[at.i + k\] = v\[k\];/,/__syncthreads/s/__syncthreads();//'
 mutant barrier-wire-codes cuda_compress cuda_wire '/codes\[WIRE_BLOCK + threadIdx.x\] = 0;/,/__syncthreads/s/__syncthreads();//'
 mutant sum-wire-lanes cuda_compress cuda_wire 's/k < WIRE_LANES; k++/k < WIRE_LANES - 1; k++/'

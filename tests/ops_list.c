@@ -275,7 +275,8 @@ static void run_zero(struct run *r, const struct op_case *c)
 
 static void run_sum_squares(struct run *r, const struct op_case *c)
 {
-	double *out = run_doubles(r, NULL, 1);
+	const double before = 7;
+	double *out = run_doubles(r, &before, 1);
 
 	r->ops->sum_squares(r->dev, out, run_floats(r, INPUT, c->cols), c->cols);
 }
@@ -307,7 +308,7 @@ static void run_copy(struct run *r, const struct op_case *c)
 
 /*
  * With HALF_CACHE and the copy in bf16. third: 0 all is known; 1 clipped to a tenth, 2 clipped to
- * more than there is, 3 and 4 the squares, the loss are not finite.
+ * more than there is, 3 and 4 the squares, the loss are not finite, 5 as 2 and of three tokens.
  */
 static void run_adam(struct run *r, const struct op_case *c)
 {
@@ -326,15 +327,22 @@ static void run_adam(struct run *r, const struct op_case *c)
 	if (c->flags & HALF_CACHE)
 		step.rounded = run_halves(r, CHANGED, 1, c->cols).data;
 	if (c->third) {
-		step.clip = sqrt(squares) * (c->third == 2 ? 0.71 : 0.07);
+		step.clip = sqrt(squares) * (c->third == 2 || c->third == 5 ? 0.71 : 0.07);
 		step.squares = run_number(r, squares);
 		step.loss = run_number(r, loss);
+		if (c->third == 5)
+			step.tokens = run_number(r, 3);
 	}
 	/* second moments are never negative: the squares of random numbers */
 	r->ops->zero(r->dev, v.data, (size_t)c->cols * sizeof(float));
 	for (int i = 0; i < 3; i++)
 		r->ops->adam(r->dev, param, m, v.data, run_floats(r, INPUT, c->cols), c->cols,
 			     step);
+}
+
+static void run_scale(struct run *r, const struct op_case *c)
+{
+	r->ops->scale(r->dev, run_floats(r, CHANGED, c->cols), c->cols, 1.0f / 3);
 }
 
 static void run_blend(struct run *r, const struct op_case *c)

@@ -76,7 +76,7 @@ void adam_close(struct adam *a)
 	*a = (struct adam){ 0 };
 }
 
-int adam_squares_room(struct adam *a, size_t n, struct err *e)
+static int squares_room(struct adam *a, size_t n, struct err *e)
 {
 	const struct ops *o = model_get_ops(a->model);
 	struct dev *d = model_get_dev(a->model);
@@ -96,13 +96,22 @@ int adam_squares_room(struct adam *a, size_t n, struct err *e)
 	return 0;
 }
 
+int adam_squares_begin(struct adam *a, size_t n, struct err *e)
+{
+	if (squares_room(a, n, e))
+		return e->code;
+	model_get_ops(a->model)->zero(model_get_dev(a->model), a->squares,
+				      n * sizeof(*a->squares));
+	return 0;
+}
+
 void adam_square(struct adam *a, size_t number, struct range r)
 {
 	model_get_ops(a->model)->sum_squares(model_get_dev(a->model), a->squares + number,
 					     model_grad_arena(a->model) + r.at, (int64_t)r.n);
 }
 
-const double *adam_read_squares(struct adam *a, size_t n)
+double *adam_read_squares(struct adam *a, size_t n)
 {
 	if (n)
 		model_get_ops(a->model)->to_host(model_get_dev(a->model), a->read, a->squares,
@@ -110,11 +119,24 @@ const double *adam_read_squares(struct adam *a, size_t n)
 	return a->read;
 }
 
+void adam_measure(struct adam *a, const struct range *ranges, size_t n)
+{
+	const struct ops *o = model_get_ops(a->model);
+	double *squares = &model_tally(a->model)->squares;
+
+	o->zero(model_get_dev(a->model), squares, sizeof(*squares));
+	for (size_t i = 0; i < n; i++)
+		if (ranges[i].n)
+			o->sum_squares(model_get_dev(a->model), squares,
+				       model_grad_arena(a->model) + ranges[i].at,
+				       (int64_t)ranges[i].n);
+}
+
 static void measure(struct adam *a)
 {
-	model_get_ops(a->model)->sum_squares(model_get_dev(a->model),
-					     &model_tally(a->model)->squares,
-					     model_grad_arena(a->model), model_floats(a->model));
+	const struct range all = { 0, (size_t)model_floats(a->model) };
+
+	adam_measure(a, &all, 1);
 }
 
 double adam_grad_norm(struct adam *a)
@@ -139,6 +161,7 @@ static struct adam_step step_of(const struct adam *a, const struct adam_update *
 		.correction1 = (float)-expm1(t * log(a->beta1)),
 		.correction2 = (float)-expm1(t * log(a->beta2)),
 		.grad_scale = how->scale,
+		.tokens = how->tokens ? &model_tally(a->model)->target : NULL,
 		.clip = how->clip,
 	};
 }
@@ -169,12 +192,17 @@ void adam_apply(struct adam *a, int64_t step, double rate, double scale)
 	apply(a, step_of(a, &how));
 }
 
-void adam_measure_and_update(struct adam *a, const struct adam_update *update)
+void adam_update_measured(struct adam *a, const struct adam_update *update)
 {
 	struct adam_step how = step_of(a, update);
 
-	measure(a);
 	how.squares = &model_tally(a->model)->squares;
 	how.loss = &model_tally(a->model)->loss;
 	apply(a, how);
+}
+
+void adam_measure_and_update(struct adam *a, const struct adam_update *how)
+{
+	measure(a);
+	adam_update_measured(a, how);
 }

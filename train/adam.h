@@ -8,6 +8,7 @@
 #ifndef WERKBANK_TRAIN_ADAM_H
 #define WERKBANK_TRAIN_ADAM_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -36,13 +37,13 @@ void adam_close(struct adam *a);
 int adam_set_parts(struct adam *a, const struct range *parts, size_t n, struct err *e);
 
 /*
- * Sums of squares of ranges of the gradient as it lies in the arena: room for n of them, then each
- * by a number below n, nobody waits; then all are read at once. *sums is borrowed until there is
- room for more.
+ * n sums of squares of ranges of the gradient as it lies in the arena: they begin with 0, then each
+ * range is added to one of them, nobody waits; then all are read at once. What is read is borrowed until
+ * they begin again, and may be written to.
  */
-int  adam_squares_room(struct adam *a, size_t n, struct err *e);
+int  adam_squares_begin(struct adam *a, size_t n, struct err *e);
 void adam_square(struct adam *a, size_t number, struct range r);
-const double *adam_read_squares(struct adam *a, size_t n);
+double *adam_read_squares(struct adam *a, size_t n);
 
 /* The length of the whole gradient as it lies in the arena; waits. */
 double adam_grad_norm(struct adam *a);
@@ -52,6 +53,7 @@ struct adam_update {
 	int64_t step;
 	double rate;
 	double scale;		/* the gradient is multiplied by this */
+	bool   tokens;		/* … and divided by model_tally()'s target tokens */
 	double clip;		/* and then so that its length is at most this; 0: as it is */
 };
 
@@ -59,10 +61,14 @@ struct adam_update {
 void adam_apply(struct adam *a, int64_t step, double rate, double scale);
 
 /*
- * Measure the whole gradient and update with it, without a wait: the backend clips by itself, and
- * leaves everything as it is where the gradient's length or model_tally()'s loss is not finite.
- * model_take_sums() tells the sum of squares.
+ * model_tally()'s squares = those of these ranges of the gradient; then an update, clipped by what is there
+ * and left out where that or model_tally()'s loss is not finite. The backend does both by itself,
+ * nobody waits; model_take_sums() tells the sum of squares.
  */
+void adam_measure(struct adam *a, const struct range *ranges, size_t n);
+void adam_update_measured(struct adam *a, const struct adam_update *how);
+
+/* Both, with the whole gradient. */
 void adam_measure_and_update(struct adam *a, const struct adam_update *how);
 
 #endif

@@ -199,6 +199,17 @@ int gpus_spread(struct gpus *g, float *x, size_t each, void *stream, struct err 
 			"spread weights", e);
 }
 
+int gpus_gather(struct gpus *g, void *all, const void *own, size_t bytes, void *stream,
+		struct err *e)
+{
+	if (begin_call(g, e))
+		return refuse(g, e);
+	return end_call(g,
+			g->nccl->AllGather(own, all, bytes, ncclUint8, g->comm,
+					   (cudaStream_t)stream),
+			"sum up", e);
+}
+
 /* All messages as one group: in which order they go is NCCL's. */
 static ncclResult_t send_and_receive(struct gpus *g, const struct comm_exchange *x,
 				     cudaStream_t stream)

@@ -42,6 +42,9 @@ int gpus_sum_part(struct gpus *g, void *x, size_t each, enum wire type, void *st
 		  struct err *e);
 /* x (ranks * each) floats: the parts of all ranks. */
 int gpus_spread(struct gpus *g, float *x, size_t each, void *stream, struct err *e);
+/* all (ranks * bytes): what the ranks have in own (bytes), in their order. */
+int gpus_gather(struct gpus *g, void *all, const void *own, size_t bytes, void *stream,
+		struct err *e);
 /* x->channel does not matter: exchanges are matched in their order. */
 int gpus_exchange(struct gpus *g, const struct comm_exchange *x, void *stream, struct err *e);
 

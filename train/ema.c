@@ -66,10 +66,25 @@ static void blend(struct ema *a, const float *arena, float share)
 	}
 }
 
+/* 0 + 1 * (y - 0) is y to the last bit. */
+static void copy(const struct ema *a, float *x, const float *y, size_t n)
+{
+	const struct ops *o = model_get_ops(a->model);
+
+	if (!n)
+		return;
+	o->zero(model_get_dev(a->model), x, n * sizeof(*x));
+	o->blend(model_get_dev(a->model), x, y, (int64_t)n, 1);
+}
+
 void ema_set(struct ema *a, const float *arena)
 {
-	model_get_ops(a->model)->zero(model_get_dev(a->model), a->average, ema_memory(a->floats));
-	blend(a, arena, 1);		/* 0 + 1 * (x - 0) is x to the last bit */
+	float *average = a->average;
+
+	for (size_t i = 0; i < a->n; i++) {
+		copy(a, average, arena + a->parts[i].at, a->parts[i].n);
+		average += a->parts[i].n;
+	}
 }
 
 void ema_update(struct ema *a, int64_t step, int64_t steps)
@@ -86,12 +101,8 @@ void ema_place(const struct ema *a, float *arena)
 	const float *from = a->average;
 
 	for (size_t i = 0; i < a->n; i++) {
-		const struct range p = a->parts[i];
-
-		if (p.n)
-			model_get_ops(a->model)->to_host(model_get_dev(a->model), arena + p.at,
-							 from, p.n * sizeof(*from));
-		from += p.n;
+		copy(a, arena + a->parts[i].at, from, a->parts[i].n);
+		from += a->parts[i].n;
 	}
 }
 

@@ -35,7 +35,7 @@ void ema_set(struct ema *a, const float *arena);
 /* After so many steps more, the last of which was step. */
 void ema_update(struct ema *a, int64_t step, int64_t steps);
 
-/* Put the parts where they belong in an arena of the host's memory. */
+/* Put the parts where they belong in an arena on the backend's side. */
 void ema_place(const struct ema *a, float *arena);
 
 /* The average of a whole model, on the backend's side; borrowed. */

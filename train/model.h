@@ -136,13 +136,14 @@ struct model_sums {
 	double  loss;		/* label-smoothed, nats */
 	double  nll;		/* without smoothing, nats */
 	int64_t tokens;		/* target tokens, </s> included */
-	double  squares;	/* model_take_sums(): what lies at model_tally()->squares; else 0 */
+	double  squares, target, source;	/* model_take_sums(): what the tally says; else 0 */
 };
 
 /* Numbers of a step that stay on the backend's side, to be read all at once. */
 struct model_tally {
 	double loss, nll;	/* of the batches since they were taken */
 	double squares;		/* the optimizer's: of the gradient's elements */
+	double target, source;	/* the trainer's: tokens of the step, of all ranks */
 };
 
 struct model_how {

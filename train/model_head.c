@@ -75,7 +75,8 @@ int model_take_sums(struct model *m, struct model_sums *sums, struct err *e)
 
 	m->ops->to_host(m->dev, &tally, m->acts.tally, sizeof(tally));
 	*sums = (struct model_sums){
-		.loss = tally.loss, .nll = tally.nll, .tokens = m->tokens, .squares = tally.squares
+		.loss = tally.loss, .nll = tally.nll, .tokens = m->tokens,
+		.squares = tally.squares, .target = tally.target, .source = tally.source,
 	};
 	model_drop_sums(m);
 	return m->ops->sync(m->dev, e);

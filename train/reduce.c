@@ -53,6 +53,22 @@ int reduce_spread(struct reduce *r, float *x, struct err *e)
 	return r->kind->spread(r, x, e);
 }
 
+int reduce_numbers(struct reduce *r, double *x, size_t n, struct err *e)
+{
+	return r->kind->numbers(r, x, n, e);
+}
+
+bool reduce_is_reached(struct reduce *r)
+{
+	return r->kind->is_reached(r);
+}
+
+static void measure(struct reduce *r)
+{
+	if (r->kind->measure)
+		r->kind->measure(r);
+}
+
 double reduce_take_sent(struct reduce *r)
 {
 	const double sent = r->sent;
@@ -63,16 +79,20 @@ double reduce_take_sent(struct reduce *r)
 
 double reduce_take_busy(struct reduce *r)
 {
-	const double busy = r->busy;
+	double busy;
 
+	measure(r);
+	busy = r->busy;
 	r->busy = 0;
 	return busy;
 }
 
 double reduce_take_exposed(struct reduce *r)
 {
-	const double exposed = r->exposed;
+	double exposed;
 
+	measure(r);
+	exposed = r->exposed;
 	r->exposed = 0;
 	return exposed;
 }

@@ -63,6 +63,15 @@ int  reduce_poll(struct reduce *r, bool *done, struct err *e);
 /* The array that is complete now: ready, and wait. */
 int  reduce_all(struct reduce *r, float *x, struct err *e);
 
+/*
+ * Of a GPU, after done: its x (n <= REDUCE_NUMBERS) becomes the sums over ranks, added up in their order. As above, ops
+ * that are called afterwards find them and the host waits for nothing.
+ */
+#define REDUCE_NUMBERS 8
+int  reduce_numbers(struct reduce *r, double *x, size_t n, struct err *e);
+/* Of a GPU: has it come to where reduce_ready(r, 0) was called? Never waits. */
+bool reduce_is_reached(struct reduce *r);
+
 /* Each rank's own pieces of x, as they are, to all others; all of x is defined afterwards. */
 int  reduce_spread(struct reduce *r, float *x, struct err *e);
 

@@ -29,6 +29,7 @@ struct gpu_reduce {
 	/* On the GPU; out and in: (ranks * stride). stage: the same memory, (ranks * largest) floats. */
 	unsigned char *memory, *out, *in, *sum;	/* memory is owned, the others lie in it */
 	float *stage;
+	double *rows;			/* on the GPU: (ranks * REDUCE_NUMBERS), owned */
 	void **pointers;		/* owned: (2 ranks) */
 	size_t *bytes;			/* owned: (2 ranks) */
 
@@ -161,10 +162,12 @@ static int sum_by_nccl(struct gpu_reduce *r, size_t bucket, struct err *e)
 
 /* ---- the caller's side -------------------------------------------------------- */
 
-static void take_times(struct gpu_reduce *r)
+static void gpu_measure(struct reduce *base)
 {
-	r->base.busy += cuda_span_take(r->queue, CUDA_SPAN_QUEUE);
-	r->base.exposed += cuda_span_take(r->queue, CUDA_SPAN_OPS);
+	struct gpu_reduce *r = (struct gpu_reduce *)base;
+
+	base->busy += cuda_span_take(r->queue, CUDA_SPAN_QUEUE);
+	base->exposed += cuda_span_take(r->queue, CUDA_SPAN_OPS);
 }
 
 static void gpu_begin(struct reduce *base, float *x)
@@ -194,8 +197,10 @@ static void gpu_ready(struct reduce *base, size_t from)
 
 	if (r->ended || r->trouble.code)
 		return;
-	if (from == 0)
+	if (from == 0) {
 		cuda_span_begin(r->queue, CUDA_SPAN_OPS);
+		cuda_queue_mark(r->queue);
+	}
 	for (; r->begun < b->count && buckets_at(b, r->begun).at >= from; r->begun++) {
 		if (!follows)
 			cuda_queue_follow(r->queue);
@@ -220,8 +225,26 @@ static int gpu_poll(struct reduce *base, bool *done, struct err *e)
 	}
 	if (base->comm->check(base->comm, e))
 		return e->code;
-	take_times(r);
 	*done = r->ended;
+	return 0;
+}
+
+static bool gpu_is_reached(struct reduce *base)
+{
+	return cuda_queue_passed(((struct gpu_reduce *)base)->queue);
+}
+
+/* A row of each rank to all; then each adds up the same numbers in the same order. */
+static int gpu_numbers(struct reduce *base, double *x, size_t n, struct err *e)
+{
+	struct gpu_reduce *r = (struct gpu_reduce *)base;
+
+	cuda_queue_follow(r->queue);
+	if (gpus_gather(base->comm->gpus, r->rows, x, n * sizeof(*x), cuda_queue_stream(r->queue),
+			e))
+		return e->code;
+	cuda_queue_add_rows(r->queue, x, r->rows, base->comm->size, (int32_t)n);
+	cuda_queue_lead(r->queue);
 	return 0;
 }
 
@@ -260,7 +283,6 @@ static int gpu_spread(struct reduce *base, float *x, struct err *e)
 	cuda_span_end(r->queue, CUDA_SPAN_QUEUE);
 	cuda_queue_lead(r->queue);
 	cuda_span_end(r->queue, CUDA_SPAN_OPS);
-	take_times(r);
 	return 0;
 }
 
@@ -282,13 +304,13 @@ static int get_memory(struct gpu_reduce *r, struct err *e)
 	const struct reduce_how *how = &r->base.how;
 	const size_t ranks = how->buckets.ranks, largest = largest_each(&how->buckets);
 	const size_t exchanged = (2 * ranks + 1) * r->stride;
-	const size_t staged = how->shards || how->wire != WIRE_FP32
-				      ? ranks * largest * sizeof(float) : 0;
+	const size_t staged = ranks * largest * sizeof(float);
 
 	r->memory = how->ops->alloc(how->dev, MAX(MAX(exchanged, staged), (size_t)1), e);
+	r->rows = how->ops->alloc(how->dev, ranks * REDUCE_NUMBERS * sizeof(*r->rows), e);
 	r->pointers = mem_alloc(2 * ranks, sizeof(*r->pointers), e);
 	r->bytes = mem_alloc(2 * ranks, sizeof(*r->bytes), e);
-	if (!r->memory || !r->pointers || !r->bytes)
+	if (!r->memory || !r->rows || !r->pointers || !r->bytes)
 		return e->code;
 	r->out = r->memory;
 	r->in = r->out + ranks * r->stride;
@@ -306,6 +328,7 @@ static void gpu_free(struct reduce *base)
 
 	cuda_queue_close(r->queue);
 	base->how.ops->release(base->how.dev, r->memory);
+	base->how.ops->release(base->how.dev, r->rows);
 	base->how.ops->release(base->how.dev, base->residual);
 	free(r->pointers);
 	free(r->bytes);
@@ -340,4 +363,7 @@ const struct reduce_kind reduce_on_gpu = {
 	.ready = gpu_ready,
 	.poll = gpu_poll,
 	.spread = gpu_spread,
+	.numbers = gpu_numbers,
+	.is_reached = gpu_is_reached,
+	.measure = gpu_measure,
 };

@@ -29,6 +29,10 @@ struct reduce_kind {
 	void   (*ready)(struct reduce *r, size_t from);
 	int    (*poll)(struct reduce *r, bool *done, struct err *e);
 	int    (*spread)(struct reduce *r, float *x, struct err *e);
+	/* of a GPU's arrays only: */
+	int    (*numbers)(struct reduce *r, double *x, size_t n, struct err *e);
+	bool   (*is_reached)(struct reduce *r);
+	void   (*measure)(struct reduce *r);	/* busy and exposed are brought up to date */
 };
 
 extern const struct reduce_kind reduce_on_host, reduce_on_gpu;

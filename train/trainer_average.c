@@ -9,7 +9,7 @@
 
 struct average {
 	struct reduce *moments;		/* owned */
-	float *base;		/* (floats) owned, the host's: weights after the last time */
+	float *base;		/* (floats) owned, the backend's: weights after the last time */
 	double sums[N_SUMS];		/* of this rank since then */
 };
 
@@ -22,21 +22,53 @@ struct reduce_how average_moments_how(const struct reduce_how *weights)
 	return how;
 }
 
+/* ---- whole arenas, on the backend's side -------------------------------- */
+
+#define COLUMNS 4096	/* of a matrix that backends share among their processors */
+
+/* x += y */
+static void add(const struct trainer *t, float *x, float *y)
+{
+	const struct ops *o = model_get_ops(t->model);
+	const int64_t n = model_floats(t->model), rows = n / COLUMNS, rest = n - rows * COLUMNS;
+
+	if (rows)
+		o->add(model_get_dev(t->model), tensor_f32(x, rows, COLUMNS),
+		       tensor_f32(y, rows, COLUMNS));
+	x += n - rest;
+	y += n - rest;
+	if (rest)
+		o->add(model_get_dev(t->model), tensor_f32(x, 1, rest), tensor_f32(y, 1, rest));
+}
+
+static void clear(const struct trainer *t, float *x)
+{
+	model_get_ops(t->model)->zero(model_get_dev(t->model), x,
+				      (size_t)model_floats(t->model) * sizeof(*x));
+}
+
+static void scale(const struct trainer *t, float *x, float by)
+{
+	model_get_ops(t->model)->scale(model_get_dev(t->model), x, model_floats(t->model), by);
+}
+
+/* ---- opening and closing ------------------------------------------------- */
+
 int average_open(struct trainer *t, struct err *e)
 {
-	const size_t n = (size_t)model_floats(t->model);
+	const size_t bytes = (size_t)model_floats(t->model) * sizeof(float);
 	const struct reduce_how how = average_moments_how(&t->reduce_how);
+	struct average *a = t->average = mem_alloc(1, sizeof(*t->average), e);
 
-	t->average = mem_alloc(1, sizeof(*t->average), e);
-	if (!t->average)
+	if (!a)
 		return e->code;
-	t->average->moments = reduce_open(t->comm, &how, e);
-	t->average->base = t->average->moments ? mem_alloc_aligned(n, sizeof(float), e) : NULL;
-	if (!t->average->base)
+	a->moments = reduce_open(t->comm, &how, e);
+	if (a->moments)
+		a->base = model_get_ops(t->model)->alloc(model_get_dev(t->model), bytes, e);
+	if (!a->base)
 		return e->code;
-	model_get_ops(t->model)->to_host(model_get_dev(t->model), t->average->base,
-					 model_param_arena(t->model), n * sizeof(float));
-	return model_get_ops(t->model)->sync(model_get_dev(t->model), e);
+	add(t, a->base, model_param_arena(t->model));
+	return 0;
 }
 
 void average_close(struct trainer *t)
@@ -44,7 +76,8 @@ void average_close(struct trainer *t)
 	if (!t->average)
 		return;
 	reduce_free(t->average->moments);
-	free(t->average->base);
+	if (t->average->base)
+		model_get_ops(t->model)->release(model_get_dev(t->model), t->average->base);
 	free(t->average);
 	t->average = NULL;
 }
@@ -58,38 +91,33 @@ bool average_is_due(const struct trainer *t)
 	       step % c->eval_every == 0 || step == c->steps;
 }
 
-static void scale(float *x, size_t n, float by)
-{
-	for (size_t i = 0; i < n; i++)
-		x[i] *= by;
-}
-
+/*
+ * The mean of what weights have changed passes through the arena of gradients. No backend may fuse these operations,
+ * so that ranks of different machines go on with the same bits.
+ */
 static int average_weights(struct trainer *t, struct err *e)
 {
-	const size_t n = (size_t)model_floats(t->model);
-	float *arena = model_param_arena(t->model), *change = t->mirror, *base = t->average->base,
-	      *w = arena_view(t->model, arena, change, n);	/* of a GPU: where change will be */
-	const float share = 1 / (float)t->comm->size;
+	float *w = model_param_arena(t->model), *base = t->average->base,
+	      *change = model_grad_arena(t->model);
 
-	for (size_t i = 0; i < n; i++)
-		change[i] = w[i] - base[i];
-	if (reduce_all(t->reduce, change, e))
+	clear(t, change);
+	add(t, change, base);
+	scale(t, change, -1);
+	add(t, change, w);
+	if (mirror_sum(t, t->reduce, change, e))
 		return e->code;
-	for (size_t i = 0; i < n; i++)
-		w[i] = base[i] = base[i] + change[i] * share;
-	arena_put(t->model, arena, w, n);
+	scale(t, change, 1 / (float)t->comm->size);
+	add(t, base, change);
+	clear(t, w);
+	add(t, w, base);
 	return 0;
 }
 
 static int average_moments(struct trainer *t, float *arena, struct err *e)
 {
-	const size_t n = (size_t)model_floats(t->model);
-	float *view = arena_view(t->model, arena, t->mirror, n);
-
-	if (reduce_all(t->average->moments, view, e))
+	if (mirror_sum(t, t->average->moments, arena, e))
 		return e->code;
-	scale(view, n, 1 / (float)t->comm->size);
-	arena_put(t->model, arena, view, n);
+	scale(t, arena, 1 / (float)t->comm->size);
 	return 0;
 }
 
@@ -112,7 +140,7 @@ int average_step(struct trainer *t, double sums[N_SUMS], struct err *e)
 		return e->code;
 	t->times.wait += clock_mono_s() - begun;
 	if (average_weights(t, e) || average_moments(t, t->adam.first, e) ||
-	    average_moments(t, t->adam.second, e))
+	    average_moments(t, t->adam.second, e) || mirror_settle(t, e))
 		return e->code;
 	t->times.exposed += clock_mono_s() - begun;
 	t->times.transfer += reduce_take_busy(t->reduce) + reduce_take_busy(a->moments);

@@ -75,12 +75,12 @@ int averaging_whole(struct trainer *t, const float **whole, struct err *e)
 	*whole = t->ema ? ema_arena(t->ema) : NULL;
 	if (!t->ema || t->comm->size == 1)
 		return 0;
-	ema_place(t->ema, t->mirror);
-	if (reduce_spread(t->reduce, t->mirror, e))
+	ema_place(t->ema, arena);
+	if (mirror_spread(t, arena, e) || mirror_settle(t, e))
 		return e->code;
-	arena_put(t->model, arena, t->mirror, (size_t)model_floats(t->model));
 	reduce_take_sent(t->reduce);		/* no part of a step */
 	reduce_take_busy(t->reduce);
+	reduce_take_exposed(t->reduce);
 	*whole = arena;
 	return 0;
 }

@@ -84,7 +84,7 @@ struct trainer {
 	float *mirror;
 	struct average *average;	/* local steps only */
 	bool    together;		/* all ranks are in the same state */
-	double *norms;			/* (ranks) owned: squares of the gradient, by owner */
+	struct range *own;		/* (buckets) owned: pieces of this rank */
 	struct telemetry *telemetry;
 	struct pulse *pulse;
 	struct sched sched;
@@ -166,12 +166,11 @@ struct reduce_how average_moments_how(const struct reduce_how *weights);
 /*
  * trainer_mirror.c: messages between ranks begin and end in the memory of the host. Where a GPU
  * computes, arenas pass through t->mirror, one arena of the host that there is with several ranks
- * alone; else these functions copy nothing. Gradients and pieces of weights do not where NCCL connects the
- * GPUs, which mirror_connect() tries after the model is open: not yet with local steps, a moving average, 2bit
- * and 1bit.
+ * alone; else these functions copy nothing. Where NCCL connects the GPUs, which mirror_connect() tries after
+ * the model is open, what is summed and spread does not; checkpoints and beginnings do.
  */
 int  mirror_connect(struct trainer *t, struct err *e);
-/* What is reduced: the arena itself, or t->mirror. */
+/* What of gradients is reduced: the arena itself, or t->mirror. */
 float *mirror_of_gradients(struct trainer *t);
 int  mirror_open(struct trainer *t, struct err *e);
 void mirror_close(struct trainer *t);
@@ -180,6 +179,13 @@ size_t mirror_memory(const struct trainer *t, bool own_memory);	/* bytes on the 
 int  mirror_broadcast(struct trainer *t, float *arena, struct err *e);
 /* Each rank's own pieces of an arena to all others; reduce_spread(). */
 int  mirror_spread(struct trainer *t, float *arena, struct err *e);
+/* reduce_all() of an arena. */
+int  mirror_sum(struct trainer *t, struct reduce *r, float *arena, struct err *e);
+/* Wait until what was summed or spread is there: did all ranks do their part? */
+int  mirror_settle(struct trainer *t, struct err *e);
+/* This rank's residual (reduce.h) in the host's memory, maybe in t->mirror; and t->mirror becomes it. */
+const float *mirror_of_residual(struct trainer *t);
+void mirror_set_residual(struct trainer *t);
 /* The gradient's buckets to where they are summed, and back as far as this rank needs them. */
 void mirror_take_gradients(struct trainer *t);
 void mirror_put_gradients(struct trainer *t);

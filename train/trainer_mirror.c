@@ -2,6 +2,7 @@
 #include "train/trainer_internal.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "share/base/mem.h"
 #include "train/comm_nccl.h"
@@ -32,10 +33,8 @@ size_t mirror_memory(const struct trainer *t, bool own_memory)
 int mirror_connect(struct trainer *t, struct err *e)
 {
 	const struct ops *o = model_get_ops(t->model);
-	const struct conf *c = t->conf;
 
-	if (t->comm->size == 1 || !o->open_queue || c->local_steps > 1 || c->ema > 0 ||
-	    compress_feeds_back(t->reduce_how.wire))
+	if (t->comm->size == 1 || !o->open_queue)
 		return 0;
 	if (!comm_nccl_open(t->comm, e)) {
 		t->reduce_how.ops = o;
@@ -72,6 +71,45 @@ int mirror_broadcast(struct trainer *t, float *arena, struct err *e)
 	if (!is_first(t))
 		arena_put(t->model, arena, view, n);
 	return 0;
+}
+
+int mirror_settle(struct trainer *t, struct err *e)
+{
+	return model_get_ops(t->model)->sync(model_get_dev(t->model), e) ||
+			       t->comm->check(t->comm, e)
+		       ? e->code
+		       : 0;
+}
+
+int mirror_sum(struct trainer *t, struct reduce *r, float *arena, struct err *e)
+{
+	const size_t n = (size_t)model_floats(t->model);
+	float *view = is_between(t) ? arena_view(t->model, arena, t->mirror, n) : arena;
+
+	if (reduce_all(r, view, e))
+		return e->code;
+	arena_put(t->model, arena, view, n);
+	return 0;
+}
+
+const float *mirror_of_residual(struct trainer *t)
+{
+	const float *own = reduce_residual(t->reduce);
+
+	return t->reduce_how.dev ? arena_look(t->model, own, t->mirror,
+					      (size_t)model_floats(t->model))
+				 : own;
+}
+
+void mirror_set_residual(struct trainer *t)
+{
+	const size_t n = (size_t)model_floats(t->model);
+	float *own = reduce_residual(t->reduce);
+
+	if (t->reduce_how.dev)
+		arena_put(t->model, own, t->mirror, n);
+	else
+		memcpy(own, t->mirror, n * sizeof(*own));
 }
 
 /* The pieces of this rank, between arena and mirror. */

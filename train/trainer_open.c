@@ -63,6 +63,7 @@ static int count_memory(const struct trainer *t, const struct model_size *size, 
 	const struct reduce_how *how = &t->reduce_how, moments = average_moments_how(how);
 	const double arena = (double)how->buckets.floats * sizeof(float);
 	struct dev_needs need;
+	double sums;		/* on the host, or by NCCL on the GPU */
 
 	if (model_training_needs(size, &need, e))
 		return e->code;
@@ -70,11 +71,16 @@ static int count_memory(const struct trainer *t, const struct model_size *size, 
 	*exchange = (double)need.host;
 	if (t->comm->size == 1)
 		return 0;
-	*exchange += (double)reduce_memory(how) + (double)mirror_memory(t, size->ops->own_memory);
+	sums = (double)reduce_memory(how);
 	if (how->shards)
 		*compute -= 2 * arena * (1 - 1 / (double)t->comm->size);
-	if (t->conf->local_steps > 1)
-		*exchange += arena + (double)reduce_memory(&moments);
+	if (t->conf->local_steps > 1) {
+		*compute += arena;
+		sums += (double)reduce_memory(&moments);
+	}
+	if (size->ops->open_queue)
+		*compute += sums;
+	*exchange += sums + (double)mirror_memory(t, size->ops->own_memory);
 	return 0;
 }
 
@@ -156,25 +162,16 @@ static int plan_reduction(struct trainer *t, struct err *e)
 static int open_reduction(struct trainer *t, struct err *e)
 {
 	const struct buckets *b = &t->reduce_how.buckets;
-	struct range *own;
-	int rc;
 
 	if (t->comm->size == 1)
 		return 0;
 	t->reduce = reduce_open(t->comm, &t->reduce_how, e);
-	t->norms = t->reduce ? mem_alloc((size_t)t->comm->size, sizeof(*t->norms), e) : NULL;
-	if (!t->norms)
-		return e->code;
-	if (!t->reduce_how.shards)
-		return 0;
-	own = mem_alloc(b->count, sizeof(*own), e);
-	if (!own)
+	t->own = t->reduce ? mem_alloc(b->count, sizeof(*t->own), e) : NULL;
+	if (!t->own)
 		return e->code;
 	for (size_t i = 0; i < b->count; i++)
-		own[i] = buckets_piece(b, i, t->comm->rank);
-	rc = adam_set_parts(&t->adam, own, b->count, e);
-	free(own);
-	return rc;
+		t->own[i] = buckets_piece(b, i, t->comm->rank);
+	return t->reduce_how.shards ? adam_set_parts(&t->adam, t->own, b->count, e) : 0;
 }
 
 static int open_model(struct trainer *t, struct err *e)
@@ -308,25 +305,23 @@ static int share_residuals(struct trainer *t, struct err *e)
 {
 	const struct ckpt_state *s = &t->state;
 	const size_t bytes = (size_t)model_floats(t->model) * sizeof(float);
-	float *arena = t->mirror, *own = reduce_residual(t->reduce);
 
 	if (!s->residual_ranks)
 		return 0;
-	if (!own || s->residual_ranks != t->comm->size ||
+	if (!reduce_residual(t->reduce) || s->residual_ranks != t->comm->size ||
 	    s->residual_wire != (int32_t)t->reduce_how.wire ||
 	    s->residual_bucket != (int64_t)t->reduce_how.buckets.each)
 		return report_event(t, "info",
 				    "what compression had held back for %d ranks is left out: "
 				    "ranks, wire or bucket_mb have changed",
 				    s->residual_ranks);
-	if (!is_first(t))
-		return comm_receive(t->comm, own, bytes, 0, e);
-	for (int rank = t->comm->size - 1; rank >= 0; rank--) {
-		if (ckpt_load_arena(t->resumed, t->model, CKPT_RESIDUAL + rank, arena, e) ||
-		    (rank && comm_send(t->comm, arena, bytes, rank, e)))
+	if (!is_first(t) && comm_receive(t->comm, t->mirror, bytes, 0, e))
+		return e->code;
+	for (int rank = t->comm->size - 1; is_first(t) && rank >= 0; rank--)
+		if (ckpt_load_arena(t->resumed, t->model, CKPT_RESIDUAL + rank, t->mirror, e) ||
+		    (rank && comm_send(t->comm, t->mirror, bytes, rank, e)))
 			return e->code;
-	}
-	memcpy(own, arena, bytes);
+	mirror_set_residual(t);
 	return 0;
 }
 
@@ -532,7 +527,7 @@ void close_trainer(struct trainer *t)
 	ema_free(t->ema);
 	adam_close(&t->adam);
 	evaluations_free(&t->evaluations);
-	free(t->norms);
+	free(t->own);
 	free(t->resumed);
 	free(t->start_text);
 	model_free(t->model);

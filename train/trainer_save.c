@@ -73,7 +73,7 @@ static int collect(void *arg, int which, struct ckpt_arena *found, struct err *e
 	if (which < CKPT_RESIDUAL)
 		*found = (struct ckpt_arena){ .x = moments };
 	else if (rank == 0)
-		found->x = reduce_residual(t->reduce);
+		found->x = mirror_of_residual(t);
 	else
 		return comm_receive(t->comm, t->mirror,
 				    (size_t)model_floats(t->model) * sizeof(float), rank, e);
@@ -94,7 +94,7 @@ static int give(struct trainer *t, int n, struct err *e)
 	    (send_parts(t, t->adam.first, e) || send_parts(t, t->adam.second, e)))
 		return e->code;
 	if (n > CKPT_RESIDUAL)
-		return comm_send(t->comm, reduce_residual(t->reduce),
+		return comm_send(t->comm, mirror_of_residual(t),
 				 (size_t)model_floats(t->model) * sizeof(float), 0, e);
 	return 0;
 }

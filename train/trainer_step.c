@@ -13,6 +13,12 @@ static bool reduces_gradients(const struct trainer *t)
 	return t->reduce && !t->average;
 }
 
+/* … and losses, by GPUs that reach each other. */
+static bool reduces_on_gpus(const struct trainer *t)
+{
+	return reduces_gradients(t) && t->reduce_how.dev;
+}
+
 /* ---- gradients --------------------------------------------------------- */
 
 static void on_ready(void *arg, int64_t from)
@@ -46,21 +52,20 @@ static int micro_batch(struct trainer *t, struct model_how *how, bool last, doub
 	return 0;
 }
 
-/*
- * Wait for the backend, the only time in a step: a GPU has got all of it by then. What it still
- * had to do was computing.
- */
+/* Wait for the backend, the only time in a step: a GPU has got all of it by then. */
 static int take_losses(struct trainer *t, double sums[N_SUMS], double *squares, struct err *e)
 {
-	const double begun = clock_mono_s();
 	struct model_sums all;
 
 	if (model_take_sums(t->model, &all, e))
 		return e->code;
-	t->times.compute += clock_mono_s() - begun;
-	sums[SUM_LOSS] += all.loss;
-	sums[SUM_NLL] += all.nll;
+	sums[SUM_LOSS] = all.loss;
+	sums[SUM_NLL] = all.nll;
 	*squares = all.squares;
+	if (!reduces_on_gpus(t))
+		return 0;
+	sums[SUM_TARGET] = all.target;
+	sums[SUM_SOURCE] = all.source;
 	return 0;
 }
 
@@ -85,6 +90,31 @@ static int accumulate(struct trainer *t, uint64_t first, double sums[N_SUMS], st
 			return e->code;
 	}
 	return 0;
+}
+
+/*
+ * GPUs sum up what is left of the gradient, then losses, tokens and the squares of the pieces that each owns, so
+ * that the sharded optimizer and the plain one find the same length. Nothing here waits.
+ */
+static int reduce_on_gpus(struct trainer *t, const double sums[N_SUMS], struct err *e)
+{
+	const double tokens[] = { sums[SUM_TARGET], sums[SUM_SOURCE] };
+	struct model_tally *tally = model_tally(t->model);
+	bool done;
+
+	reduce_ready(t->reduce, 0);
+	if (reduce_poll(t->reduce, &done, e))
+		return e->code;
+	adam_measure(&t->adam, t->own, t->reduce_how.buckets.count);
+	model_get_ops(t->model)->to_device(model_get_dev(t->model), &tally->target, tokens,
+					   sizeof(tokens));
+	return reduce_numbers(t->reduce, &tally->loss, sizeof(*tally) / sizeof(double), e);
+}
+
+static void take_transfer(struct trainer *t)
+{
+	t->times.transfer += reduce_take_busy(t->reduce);
+	t->times.sent_bytes += reduce_take_sent(t->reduce);
 }
 
 /*
@@ -115,8 +145,7 @@ static int reduce_gradients(struct trainer *t, double sums[N_SUMS], struct err *
 		comm_pause(t->times.exposed);
 	}
 	mirror_put_gradients(t);
-	t->times.transfer += reduce_take_busy(t->reduce);
-	t->times.sent_bytes += reduce_take_sent(t->reduce);
+	take_transfer(t);
 	return 0;
 }
 
@@ -135,26 +164,19 @@ static bool measures(const struct trainer *t, int rank)
 static int grad_norm(struct trainer *t, double *norm, struct err *e)
 {
 	const struct buckets *b = &t->reduce_how.buckets;
-	const int ranks = t->comm->size;
-	const double *squares;
-	double sum = 0;
-	size_t n = 0;
+	const size_t ranks = (size_t)t->comm->size;
+	double sum = 0, *squares;
 
-	if (adam_squares_room(&t->adam, b->count * (size_t)ranks, e))
+	if (adam_squares_begin(&t->adam, ranks, e))
 		return e->code;
-	for (int rank = 0; rank < ranks; rank++)
+	for (int rank = 0; rank < t->comm->size; rank++)
 		for (size_t i = 0; i < b->count && measures(t, rank); i++)
-			adam_square(&t->adam, n++, buckets_piece(b, i, rank));
-	squares = adam_read_squares(&t->adam, n);
-	for (int rank = 0; rank < ranks; rank++) {
-		t->norms[rank] = 0;
-		for (size_t i = 0; i < b->count && measures(t, rank); i++)
-			t->norms[rank] += *squares++;
-	}
-	if (t->reduce_how.shards && t->comm->sum_doubles(t->comm, t->norms, (size_t)ranks, e))
+			adam_square(&t->adam, (size_t)rank, buckets_piece(b, i, rank));
+	squares = adam_read_squares(&t->adam, ranks);
+	if (t->reduce_how.shards && t->comm->sum_doubles(t->comm, squares, ranks, e))
 		return e->code;
-	for (int rank = 0; rank < ranks; rank++)
-		sum += t->norms[rank];
+	for (size_t rank = 0; rank < ranks; rank++)
+		sum += squares[rank];
 	*norm = sqrt(sum);
 	return 0;
 }
@@ -168,8 +190,7 @@ static int spread(struct trainer *t, struct err *e)
 		return e->code;
 	t->times.exposed += clock_mono_s() - begun;
 	t->times.update -= clock_mono_s() - begun;
-	t->times.transfer += reduce_take_busy(t->reduce);
-	t->times.sent_bytes += reduce_take_sent(t->reduce);
+	take_transfer(t);
 	return 0;
 }
 
@@ -194,8 +215,8 @@ static int judge(struct trainer *t, const double sums[N_SUMS], struct err *e)
 			    isfinite(sums[SUM_LOSS]) ? "gradient" : "loss");
 }
 
-/* With the gradient of all ranks, whose length the host has to know. */
-static int update_together(struct trainer *t, struct adam_update how, const double sums[N_SUMS],
+/* With the gradient of all ranks, which were summed by hosts. */
+static int update_by_host(struct trainer *t, struct adam_update how, const double sums[N_SUMS],
 			   struct err *e)
 {
 	int rc = grad_norm(t, &t->grad_norm, e);
@@ -226,18 +247,78 @@ static int load_ahead(struct trainer *t, struct err *e)
 	return 0;
 }
 
-/* The backend clips and judges by itself, and is waited for when it has been told everything. */
-static int update_alone(struct trainer *t, const struct adam_update *how, double sums[N_SUMS],
-			struct err *e)
+/* Gradients, losses and lengths of all ranks, an update, and weights for all: told, not waited for. */
+static int tell_update(struct trainer *t, struct adam_update how, const double sums[N_SUMS],
+		       struct err *e)
+{
+	if (!reduces_on_gpus(t)) {
+		adam_measure_and_update(&t->adam, &how);
+		return 0;
+	}
+	if (reduce_on_gpus(t, sums, e))
+		return e->code;
+	how.scale = 1;
+	how.tokens = true;
+	adam_update_measured(&t->adam, &how);
+	return t->reduce_how.shards ? mirror_spread(t, model_param_arena(t->model), e) : 0;
+}
+
+/*
+ * Until backward has ended here, and then everywhere, as far as hosts can tell: so the watchdog knows
+ * who holds up the others, and the slowest rank is told from the network. The GPU has been told everything
+ * and does not wait for this.
+ */
+static int meet(struct trainer *t, struct err *e)
 {
 	const double begun = clock_mono_s();
-	double squares;
+	struct comm_request *everybody;
+	double nothing = 0;
 
-	adam_measure_and_update(&t->adam, how);
-	t->times.update += clock_mono_s() - begun;
-	if (load_ahead(t, e) || take_losses(t, sums, &squares, e))
+	at_phase(t, PULSE_COMPUTE);
+	while (!reduce_is_reached(t->reduce)) {
+		if (t->comm->check(t->comm, e))
+			return e->code;
+		comm_pause(clock_mono_s() - begun);
+	}
+	at_phase(t, PULSE_REDUCE);
+	if (t->comm->begin_sum(t->comm, &nothing, 1, &everybody, e))
 		return e->code;
-	t->grad_norm = sqrt(squares) * how->scale;
+	t->times.compute += clock_mono_s() - begun;
+	t->times.wait -= clock_mono_s();
+	if (comm_wait(t->comm, everybody, e))
+		return e->code;
+	t->times.wait += clock_mono_s();
+	return 0;
+}
+
+/* What the GPU has done since its backward ended, and whether the others have done their part. */
+static int take_times(struct trainer *t, double seconds, struct err *e)
+{
+	t->times.exposed = fmin(fmax(reduce_take_exposed(t->reduce), t->times.wait), seconds);
+	t->times.update += seconds - t->times.exposed;
+	take_transfer(t);
+	return t->comm->check(t->comm, e);	/* sums of a lost rank are none */
+}
+
+/* The backend clips and judges by itself, and is waited for when it has been told everything. */
+static int update_by_backend(struct trainer *t, const struct adam_update *how,
+			     double sums[N_SUMS], struct err *e)
+{
+	double begun = clock_mono_s(), squares;
+
+	if (tell_update(t, *how, sums, e))
+		return e->code;
+	t->times.update += clock_mono_s() - begun;
+	if (load_ahead(t, e) || (reduces_on_gpus(t) && meet(t, e)))
+		return e->code;
+	begun = clock_mono_s() - t->times.wait;
+	if (take_losses(t, sums, &squares, e))
+		return e->code;
+	if (!reduces_on_gpus(t))
+		t->times.compute += clock_mono_s() - begun;
+	else if (take_times(t, clock_mono_s() - begun, e))
+		return e->code;
+	t->grad_norm = sqrt(squares) * (1 / sums[SUM_TARGET]);
 	return judge(t, sums, e);
 }
 
@@ -289,26 +370,27 @@ static int optimize(struct trainer *t, double sums[N_SUMS], struct err *e)
 	int rc;
 
 	at_phase(t, PULSE_UPDATE);
-	if (!reduces_gradients(t))
-		return update_alone(t, &how, sums, e);
-	rc = update_together(t, how, sums, e);
+	if (!reduces_gradients(t) || reduces_on_gpus(t))
+		return update_by_backend(t, &how, sums, e);
+	rc = update_by_host(t, how, sums, e);
 	if (!rc)
 		rc = model_get_ops(t->model)->sync(model_get_dev(t->model), e);
-	if (!rc)
-		rc = t->comm->check(t->comm, e);	/* sums of a lost rank are none */
 	t->times.update += clock_mono_s() - begun;
-	t->times.exposed += reduce_take_exposed(t->reduce);
 	return rc;
 }
 
 /* The sums of all ranks, with which the reduction ends, need the losses. */
 static int reduce_step(struct trainer *t, double sums[N_SUMS], struct err *e)
 {
+	const double begun = clock_mono_s();
 	double squares;
 
-	if (!reduces_gradients(t))
+	if (!reduces_gradients(t) || reduces_on_gpus(t))
 		return 0;
-	return take_losses(t, sums, &squares, e) ? e->code : reduce_gradients(t, sums, e);
+	if (take_losses(t, sums, &squares, e))
+		return e->code;
+	t->times.compute += clock_mono_s() - begun;
+	return reduce_gradients(t, sums, e);
 }
 
 int trainer_step(struct trainer *t, struct err *e)

@@ -403,6 +403,15 @@ const char *ncclGetLastError(ncclComm_t)
 	return "";
 }
 
+/* CUDASIM_HANG=RANK:N is for programs what sim_nccl_hang() is for tests. */
+static void hang_as_told(int rank)
+{
+	const char *text = getenv("CUDASIM_HANG"), *n = text ? strchr(text, ':') : NULL;
+
+	if (n && strtol(text, NULL, 10) == rank)
+		sim_nccl_hang((int)strtol(n + 1, NULL, 10));
+}
+
 ncclResult_t ncclCommInitRankConfig(ncclComm_t *comm, int ranks, ncclUniqueId id, int rank,
 				    ncclConfig_t *config)
 {
@@ -422,6 +431,7 @@ ncclResult_t ncclCommInitRankConfig(ncclComm_t *comm, int ranks, ncclUniqueId id
 	c = *comm = new ncclComm();
 	c->rank = rank;
 	c->ranks = ranks;
+	hang_as_told(rank);
 	c->thread = pthread_self();
 	c->meeting = (struct meeting *)p;
 	if (++c->meeting->arrived == ranks)
@@ -505,5 +515,5 @@ const struct nccl_library *nccl_load(const char **why)
 	};
 
 	*why = "the library libnccl.so.2 is not there";
-	return nccl.absent ? NULL : &library;
+	return nccl.absent || getenv("CUDASIM_NO_NCCL") ? NULL : &library;
 }

@@ -510,6 +510,9 @@ static struct teller {
 		if (gpu.allocated && getenv("CUDASIM_LEFT"))
 			fprintf(stderr, "cudasim: %zu bytes of device memory are left\n",
 				gpu.allocated);
+		if (getenv("CUDASIM_WAITS"))
+			fprintf(stderr, "simulated GPU: waited for %llu times\n",
+				(unsigned long long)sim_waits());
 	}
 } at_end;
 

@@ -45,6 +45,10 @@ void sim_pretend_absent(bool absent);
 void sim_nccl_hang(int n);
 void sim_nccl_break(int n);
 void sim_nccl_absent(bool absent);	/* the library is not there */
+/*
+ * Programs listen to the environment: CUDASIM_GPUS=N, CUDASIM_NO_NCCL, CUDASIM_HANG=RANK:N; CUDASIM_LEFT and
+ * CUDASIM_WAITS make them say at the end what is left of memory and how often they waited.
+ */
 
 #ifdef __cplusplus
 }

@@ -13,6 +13,7 @@
 #include "train/adam.h"
 #include "train/comm_nccl.h"
 #include "train/compress.h"
+#include "train/model_internal.h"
 #include "train/reduce.h"
 
 enum { FLOATS = 9001, ROUNDS = 3, MOST_RANKS = 4 };
@@ -357,9 +358,19 @@ enum { STEPS = 3, BATCHES = 2 };
 
 struct training {
 	float *parameters;	/* (ranks, floats), shared */
-	double loss[4][STEPS];
+	struct model_sums sums[4][STEPS];	/* as each rank reads them */
 	size_t floats;
 	bool shards;
+};
+
+/* A rank of it. */
+struct trainee {
+	struct model *m;
+	struct adam adam;
+	struct reduce *reduce;		/* NULL: one rank alone */
+	struct reduce_how how;
+	struct range own[64];
+	struct batch batch[BATCHES];
 };
 
 static const struct model_how quiet = { .smoothing = 0.1f, .grad_scale = 1.0f / 11, .seed = 3 };
@@ -381,75 +392,122 @@ static bool other_batch(struct batch *b, int which)
 	return true;
 }
 
-static int open_training(struct training *t, struct comm *c, struct model *m, struct adam *adam,
-			 struct reduce **r, struct err *e)
+static int open_training(struct trainee *t, struct comm *c, bool shards, struct err *e)
 {
-	struct reduce_how how = {
-		.buckets = buckets_make((size_t)model_floats(m), 0.01, c->size),
-		.shards = t->shards, .ops = model_get_ops(m), .dev = model_get_dev(m),
-	};
-	struct range own[64];
+	struct model *m = t->m = small_model("cuda", false);
 
-	if (comm_nccl_open(c, e) || !(*r = reduce_open(c, &how, e)))
+	if (!check(m && other_batch(&t->batch[0], 0) && other_batch(&t->batch[1], 1)) ||
+	    model_init(m, 8, e) || adam_open(&t->adam, m, 0.9, 0.98, 1e-9, e))
+		return -1;
+	if (c->size == 1)
+		return 0;
+	t->how = (struct reduce_how){
+		.buckets = buckets_make((size_t)model_floats(m), 0.01, c->size),
+		.shards = shards, .ops = model_get_ops(m), .dev = model_get_dev(m),
+	};
+	if (comm_nccl_open(c, e) || !(t->reduce = reduce_open(c, &t->how, e)))
 		return e->code;
-	for (size_t i = 0; i < how.buckets.count && i < ARRAY_LEN(own); i++)
-		own[i] = buckets_piece(&how.buckets, i, c->rank);
-	return t->shards ? adam_set_parts(adam, own, how.buckets.count, e) : 0;
+	for (size_t i = 0; i < t->how.buckets.count && i < ARRAY_LEN(t->own); i++)
+		t->own[i] = buckets_piece(&t->how.buckets, i, c->rank);
+	return shards ? adam_set_parts(&t->adam, t->own, t->how.buckets.count, e) : 0;
+}
+
+/* As in train/trainer_step.c: clipped, by the tokens and the length of all ranks. */
+static void told_update(struct trainee *t, int step, double tokens, struct err *e)
+{
+	const struct adam_update how = { .step = step, .rate = 0.01,
+					 .scale = t->reduce ? 1 : 1 / tokens,
+					 .tokens = t->reduce != NULL, .clip = 0.02 };
+	const double counts[] = { tokens, 2 * tokens };
+	struct model_tally *tally = model_tally(t->m);
+	bool done = false;
+
+	if (!t->reduce) {
+		adam_measure_and_update(&t->adam, &how);
+		return;
+	}
+	reduce_ready(t->reduce, 0);
+	check_err(reduce_poll(t->reduce, &done, e), 0);
+	check(done);
+	adam_measure(&t->adam, t->own, t->how.buckets.count);
+	t->how.ops->to_device(t->how.dev, &tally->target, counts, sizeof(counts));
+	check_err(reduce_numbers(t->reduce, &tally->loss, sizeof(*tally) / sizeof(double), e), 0);
+	adam_update_measured(&t->adam, &how);
+	if (t->how.shards)
+		check_err(reduce_spread(t->reduce, model_param_arena(t->m), e), 0);
+}
+
+/* All of a step is told before anybody waits. */
+static void train_step(struct trainee *t, struct comm *c, int step, struct model_sums *sums)
+{
+	const uint64_t waits = sim_waits(), allocations = sim_allocations();
+	struct err e = { 0 };
+	double tokens = 0;
+
+	t->m->ops->zero(t->m->dev, model_grad_arena(t->m),
+			(size_t)model_floats(t->m) * sizeof(float));
+	if (t->reduce)
+		reduce_begin(t->reduce, model_grad_arena(t->m));
+	for (int k = c->rank; k < BATCHES; k += c->size) {
+		struct model_how how = quiet;
+
+		how.ready = t->reduce && k + c->size >= BATCHES ? on_ready : NULL;
+		how.ready_arg = t->reduce;
+		check_err(model_forward_backward(t->m, &t->batch[k], &how, NULL, &e), 0);
+		tokens += t->batch[k].n_target;
+	}
+	told_update(t, step, tokens, &e);
+	check_int(sim_waits() - waits, 0);
+	check_int(step ? sim_allocations() - allocations : 0, 0);
+	check_err(model_take_sums(t->m, sums, &e), 0);
+	check_int(sim_waits() - waits, 3);	/* the copy's; two find everything done */
+	check_err((c->check)(c, &e), 0);
 }
 
 static void train_rank(struct comm *c, void *arg)
 {
 	struct training *t = arg;
-	struct model *m;
-	struct reduce *r = NULL;
-	struct batch batch[BATCHES];
-	struct adam adam;
+	struct trainee r = { 0 };
 	struct err e = { 0 };
 
 	sim_seed(77 + (uint64_t)c->rank);
-	m = small_model("cuda", false);
-	if (!check(m && other_batch(&batch[0], 0) && other_batch(&batch[1], 1)))
+	if (!check_err(open_training(&r, c, t->shards, &e), 0))
 		return;
-	check_err(model_init(m, 8, &e), 0);
-	check_err(adam_open(&adam, m, 0.9, 0.98, 1e-9, &e), 0);
-	if (c->size > 1 && !check_err(open_training(t, c, m, &adam, &r, &e), 0))
-		return;
-	for (int i = 0; i < STEPS; i++) {
-		bool done = !r;
-
-		small_clear_grad(m);
-		if (r)
-			reduce_begin(r, model_grad_arena(m));
-		for (int k = c->rank; k < BATCHES; k += c->size) {
-			struct model_how how = quiet;
-			struct model_sums sums;
-
-			how.ready = r ? on_ready : NULL;
-			how.ready_arg = r;
-			check_err(model_forward_backward(m, &batch[k], &how, &sums, &e), 0);
-			t->loss[c->rank][i] += sums.loss;
-		}
-		if (r)
-			reduce_ready(r, 0);
-		while (!done && check_err(reduce_poll(r, &done, &e), 0))
-			;
-		adam_apply(&adam, i, 0.01, 1);
-		if (r && t->shards)
-			check_err(reduce_spread(r, model_param_arena(m), &e), 0);
-	}
-	model_get_ops(m)->to_host(model_get_dev(m), t->parameters + (size_t)c->rank * t->floats,
-				  model_param_arena(m), t->floats * sizeof(float));
+	for (int i = 0; i < STEPS; i++)
+		train_step(&r, c, i, &t->sums[c->rank][i]);
+	r.m->ops->to_host(r.m->dev, t->parameters + (size_t)c->rank * t->floats,
+			  model_param_arena(r.m), t->floats * sizeof(float));
 	check_err((c->check)(c, &e), 0);
-	reduce_free(r);
-	adam_close(&adam);
+	reduce_free(r.reduce);
+	adam_close(&r.adam);
 	for (int k = 0; k < BATCHES; k++)
-		batch_free(&batch[k]);
-	model_free(m);
+		batch_free(&r.batch[k]);
+	model_free(r.m);
 	check_int(sim_faults(NULL), 0);
 	check_int(sim_allocated(), 0);
 }
 
-/* Two ranks with a batch each are one rank with both. */
+/* What the ranks read is the same on both, and what one rank finds. */
+static void compare_sums(const struct training *t, const struct training *one)
+{
+	for (int i = 0; i < STEPS; i++) {
+		const struct model_sums *a = &t->sums[0][i], *b = &t->sums[1][i],
+					*want = &one->sums[0][i];
+
+		check(a->loss == b->loss && a->nll == b->nll && a->squares == b->squares);
+		check_near(a->loss, want->loss, 1e-4 * want->loss);
+		check_near(a->nll, want->nll, 1e-4 * want->nll);
+		check_near(a->squares, want->squares, 1e-3 * want->squares);
+		check(a->target == (double)(a->tokens + b->tokens));
+		check(a->source == 2 * a->target);
+		check_int(a->tokens + b->tokens, want->tokens);
+	}
+}
+
+/*
+ * Two ranks with a batch each are one rank with both. Sharded or not: two terms have one sum, so their
+ * bits are the same.
+ */
 TEST(nccl_training_equals_one_rank)
 {
 	struct model *m = small_model("ref", false);
@@ -472,8 +530,9 @@ TEST(nccl_training_equals_one_rank)
 				     fabs((double)t[k]->parameters[i] - t[0]->parameters[i]));
 		check_near(worst, 0, 2e-4);
 		check(!memcmp(t[k]->parameters, t[k]->parameters + floats, floats * sizeof(float)));
-		for (int i = 0; i < STEPS; i++)
-			check_near(t[k]->loss[0][i] + t[k]->loss[1][i], t[0]->loss[0][i],
-				   1e-4 * t[0]->loss[0][i]);
+		compare_sums(t[k], t[0]);
 	}
+	check(!memcmp(t[1]->parameters, t[2]->parameters, floats * sizeof(float)));
+	for (int i = 0; i < STEPS; i++)
+		check(t[1]->sums[0][i].squares == t[2]->sums[0][i].squares);
 }
