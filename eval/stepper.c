@@ -73,6 +73,7 @@ int stepper_begin(struct stepper *s, const struct batch *b, const struct stepper
 		  struct err *e)
 {
 	const int64_t longest = MIN(how->max_steps, b->max_source + 8);
+	const int64_t padding = stepper_size(s, how->max_rows) - how->max_rows;
 
 	s->batch = b;
 	s->all = how->all;
@@ -82,7 +83,7 @@ int stepper_begin(struct stepper *s, const struct batch *b, const struct stepper
 	if (stepper_choose_words(s, e) || stepper_reserve(s, how, e))
 		return e->code;
 	/* Most translations are about as long as their source; more is added when it is needed. */
-	if (stepper_reserve_cache(s, b->n_source + stepper_size(s, how->max_rows) * longest, e) ||
+	if (stepper_reserve_cache(s, b->n_source + how->max_rows * longest + padding, e) ||
 	    stepper_show_words(s, e))
 		return e->code;
 	show_sources(s);

@@ -173,6 +173,10 @@ mutant index-wire-own cuda_compress nccl_sums 's/y >= p.own ? y + 1 : y/y > p.ow
 
 # ---- what is kept as a graph -------------------------------------------------------------------------
 mutant graph-key-cache eval/stepper cuda_graphs_decode 's/(uintptr_t)s->cache, (uint64_t)s->cache_rows,/0, 0,/'
+mutant graph-key-areas eval/stepper cuda_graphs_decode \
+	's/(uintptr_t)s->block, (uint64_t)s->cap_rows,/0, 0,/; s/(uint64_t)s->stride, (uint64_t)s->cross_stride,/0, 0,/'
+mutant graph-key-best eval/stepper cuda_graphs_decode 's/(uint64_t)k, aligned,/0, aligned,/'
+mutant graph-parents eval/stepper cuda_graphs_true 's/step > 0 ? rows->parent\[r\] : 0/0/'
 mutant graph-key-rows eval/stepper cuda_graphs_decode 's/(uint64_t)s->rows, (uint64_t)k,/0, (uint64_t)k,/'
 mutant graph-pad-slot eval/stepper cuda_graphs_decode 's/(int32_t)s->cache_used + r,/(int32_t)s->cache_used + (real ? r : 0),/'
 mutant graph-pad-room eval/stepper cuda_graphs_decode 's/stepper_reserve_cache(s, s->rows, e)/stepper_reserve_cache(s, rows->n, e)/'

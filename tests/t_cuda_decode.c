@@ -30,7 +30,7 @@
 
 static const int32_t words[] = { 4, 7, 5, 11, 6, 9, 10, 8, 4, 4, 5, 11 };
 static const struct decode_source sources[] = {
-	{ words, 3 }, { words + 2, 5 }, { words, 0 }, { words + 1, 4 },
+	{ words, 3 }, { words + 2, 4 }, { words, 0 }, { words + 1, 3 },
 };
 #define N_SOURCES (sizeof(sources) / sizeof(sources[0]))
 
@@ -84,20 +84,26 @@ static struct model *open_model(enum way way, enum dtype packed)
 	return NULL;
 }
 
-/* Translations longer than their sources: the cache has to grow on the way. */
+/*
+ * Translations longer than their sources: the cache has to grow on the way, for the rows that pad
+ * alone when there would still be room for the others.
+ */
 static const struct decode_options usual = { .beam = 2,
 					     .n_best = 2,
 					     .alpha = 0.6,
 					     .max_length_factor = 1,
-					     .max_length_extra = 11,
+					     .max_length_extra = 13,
 					     .decode_tokens = 96,
 					     .temperature = 1,
 					     .top_p = 1,
 					     .alignments = true };
 
-#define RUNS 3
+#define RUNS 4
 
-/* The same sources again and again, each time in another way; decoders come and go. */
+/*
+ * The same sources again and again: longer than before, in areas that had to grow; in between with
+ * as many rows of which less is asked; by another decoder of the same model.
+ */
 static bool run(struct model *m, const struct decode_options *o,
 		struct decode_result (*r)[N_SOURCES])
 {
@@ -108,11 +114,12 @@ static bool run(struct model *m, const struct decode_options *o,
 	for (int i = 0; i < RUNS && good; i++) {
 		struct decode_options now = *o;
 
-		if (i == 2) {	/* fewer rows, in areas that are smaller */
+		now.max_length_extra -= i == 0 ? 3 : i == 3 ? 9 : 0;
+		if (i == 1 && !o->sample)
+			now.beam = now.n_best = 1;
+		if (i == 3) {
 			decoder_free(d);
 			d = NULL;
-			now.beam = now.n_best = o->sample ? o->beam : 1;
-			now.max_length_extra = 4;
 		}
 		if (!d)
 			d = decoder_new(m, TOKENS, 1, &e);
@@ -262,11 +269,11 @@ TEST(cuda_graphs_step)
 	struct decoder *d = m ? decoder_new(m, TOKENS, 1, &e) : NULL;
 
 	if (d) {
-		const struct cost longer = cost_of(d, 13), less = cost_of(d, 6);
+		const struct cost longer = cost_of(d, 12), less = cost_of(d, 6);
 
-		check_int(longer.waits - less.waits, COUNTED * 7);
-		check_int(longer.copies - less.copies, COUNTED * 2 * 7);
-		check_int(longer.starts - less.starts, COUNTED * 7);
+		check_int(longer.waits - less.waits, COUNTED * 6);
+		check_int(longer.copies - less.copies, COUNTED * 2 * 6);
+		check_int(longer.starts - less.starts, COUNTED * 6);
 	}
 	decoder_free(d);
 	model_free(m);
