@@ -59,7 +59,7 @@ echo "# Kernels on sm_$chip"
 echo
 echo "Made by \`tests/gpu_table.sh\` with $("$NVCC" --version | sed -n 's/.*release \([0-9.]*\).*/nvcc \1/p'); what the columns are is said there."
 echo
-head= rule=
+head='' rule=''
 for n in $others; do head="$head sm_$n |" rule="$rule---|"; done
 echo "| file | kernel | registers | shared | stack | spills | threads | warps | ld128 (other) | st128 (other) | mma | local |$head"
 echo "|---|---|---|---|---|---|---|---|---|---|---|---|$rule"

@@ -25,7 +25,7 @@ static struct {
 	cudaError_t last, sticky;
 	int n_faults;
 	char fault[700];
-	bool quiet, absent;
+	bool quiet, absent, old;
 	uint64_t random;
 	std::map<const void *, int> shared_limit;
 	uint64_t waits, allocations, copies, starts, graphs;
@@ -191,6 +191,16 @@ void sim_pretend_absent(bool absent)
 	gpu.absent = absent;
 }
 
+void sim_pretend_old(bool old)
+{
+	gpu.old = old;
+}
+
+bool sim_is_old(void)
+{
+	return gpu.old;
+}
+
 cudaError_t sim_absent(void)
 {
 	return gpu.absent ? cudaErrorInsufficientDriver : gpu.sticky;
@@ -255,7 +265,7 @@ cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr which, int de
 		*value = 3;
 		break;
 	case cudaDevAttrComputeCapabilityMajor:
-		*value = 9;
+		*value = gpu.old ? 7 : 9;
 		break;
 	case cudaDevAttrComputeCapabilityMinor:
 		*value = 0;

@@ -41,6 +41,8 @@ uint64_t sim_starts(void);
 uint64_t sim_graphs(void);
 /* There is no GPU from now on, or there is one. */
 void sim_pretend_absent(bool absent);
+/* It is from before tensor cores for bf16, or it is not. */
+void sim_pretend_old(bool old);
 /* NCCL: from its n-th operation on this rank hangs, or the connections of all break; 0: never. */
 void sim_nccl_hang(int n);
 void sim_nccl_break(int n);
@@ -69,6 +71,7 @@ int sim_shared_limit(const void *kernel);
 uint64_t sim_random(void);
 void sim_set_error(cudaError_t e, bool sticky);
 cudaError_t sim_sticky(void);
+bool sim_is_old(void);
 cudaError_t sim_absent(void);		/* cudaSuccess: there is a GPU */
 bool sim_is_device(const void *p, size_t bytes);
 bool sim_is_pinned(const void *p);

@@ -21,12 +21,11 @@ static bool is_written(const char *op)
 }
 
 /*
- * Every case in several orders of threads, blocks and streams, with and without whole vectors. OPS
- * in the environment: only ops whose name begins so, for tests/mutants.sh.
+ * Every case in several orders of threads, blocks and streams, with and without whole vectors; only
+ * (or NULL): ops whose name begins so, which tests/mutants.sh says as OPS in the environment.
  */
-static void compare(uint64_t seed, int flags)
+static void compare(uint64_t seed, int flags, const char *only)
 {
-	const char *only = getenv("OPS");
 
 	for (size_t i = 0; i < ops_n_cases; i++) {
 		struct op_case c = ops_cases[i];
@@ -43,21 +42,30 @@ TEST(cuda_ops)
 {
 	uint64_t before = sim_threads_run();
 
-	compare(1, 0);
+	compare(1, 0, getenv("OPS"));
 	check(sim_threads_run() > before);
 	check_int(sim_allocated(), 0);
 }
 
 TEST(cuda_ops_aligned)
 {
-	compare(1000, ALIGNED);
+	compare(1000, ALIGNED, getenv("OPS"));
 	check_int(sim_allocated(), 0);
 }
 
 TEST(cuda_ops_other_order)
 {
-	compare(2000, ALIGNED);
-	compare(3000, 0);
+	compare(2000, ALIGNED, getenv("OPS"));
+	compare(3000, 0, getenv("OPS"));
+}
+
+/* Without tensor cores for bf16. */
+TEST(cuda_old)
+{
+	sim_pretend_old(true);
+	compare(5000, ALIGNED, "attention");
+	sim_pretend_old(false);
+	check_int(sim_faults(NULL), 0);
 }
 
 /* The same bits in every order. */

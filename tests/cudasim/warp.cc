@@ -104,6 +104,8 @@ void sim_mma_bf16(float d[4], const uint32_t a[4], const uint32_t b[2])
 {
 	struct fragments f = { d, a, b };
 
+	if (sim_is_old())
+		sim_fault("this GPU has no tensor cores for bf16");
 	sim_warp(0xFFFFFFFFu, multiply, &f);
 }
 
