@@ -2,7 +2,7 @@
 # gpu_table.sh - what each GPU kernel takes of a Hopper multiprocessor, and what it does there, as a table.
 #
 #	sh tests/gpu_table.sh >share/doc/gpu/kernels.md		no GPU needed; minutes of compiling
-#	sh tests/gpu_table.sh 90				for this chip alone
+#	sh tests/gpu_table.sh 90				for this chip alone; FILES=kernels/cuda_point.cu: of this file alone
 #
 # Needs nvcc ($NVCC), and nvdisasm for some columns ($NVDISASM; without it they are "-").
 #
@@ -11,7 +11,8 @@
 #	ld128, st128                       instructions that read or write 16 bytes of global memory; other sizes in brackets
 #	mma                                instructions of the tensor cores
 #	local                              accesses to local memory: where spills and arrays with computed indices live
-#	sm_80, …                           registers on other chips that this nvcc knows, + bytes of spills
+#	sm_80, …                           registers on other chips that this nvcc knows, + bytes of spills; what needs
+#	                                   tensor cores for bf16 is empty before sm_80
 set -eu
 cd "$(dirname "$0")/.."
 NVCC=${NVCC:-$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)}
@@ -64,7 +65,7 @@ for n in $others; do head="$head sm_$n |" rule="$rule---|"; done
 echo "| file | kernel | registers | shared | stack | spills | threads | warps | ld128 (other) | st128 (other) | mma | local |$head"
 echo "|---|---|---|---|---|---|---|---|---|---|---|---|$rule"
 : >"$tmp/spilt"
-for source in kernels/cuda_*.cu; do
+for source in ${FILES:-kernels/cuda_*.cu}; do
 	name=$(basename "$source" .cu)
 	[ "$name" != cuda_blas ] || continue
 	compile "$source" "$chip" "$tmp/$name.cubin" >"$tmp/kernels"
@@ -101,5 +102,5 @@ echo
 if [ -s "$tmp/spilt" ]; then
 	echo "Registers are spilt by: $(paste -sd , "$tmp/spilt" | sed 's/,/, /g')."
 else
-	echo "No kernel spills a register$([ -z "$others" ] || echo ", on none of these chips")."
+	echo "No kernel spills a register$([ -z "$others" ] || echo " on any of these chips")."
 fi
