@@ -35,6 +35,7 @@ threads_of() {
 	case ${1%%<*} in
 	attention_*|copy_rows|step_weights|*_pieces) echo 128 ;;
 	norm_grad_rows) echo 64 ;;	# with 512 columns
+	add_rows) echo 32 ;;
 	norm_add_sums) echo 1024 ;;
 	embed|fill_frequencies|pack|make_input|linear|embed_grad_*) echo 128 ;;
 	*) echo 256 ;;
