@@ -148,20 +148,20 @@ for file in "$tmp/dev"/dev.??; do	# the simulated GPU is slow
 	head -n 2 "$file" >"$w/corpora/tiny/${file##*/}"
 done
 # what may be wished for: words of the target that the model knows
-read -r said other rest <"$tmp/dev"/dev.de
-other=${rest%% *}
-sed "s/\$/	$said/" "$tmp/text" >"$tmp/begun"
-printf 'house\t%s\nit\t%s\n' "$other" "$said" >"$tmp/terms"
+read -r spoken forced rest <"$tmp/dev"/dev.de
+forced=${rest%% *}
+sed "s/\$/	$spoken/" "$tmp/text" >"$tmp/begun"
+printf 'house\t%s\nit\t%s\n' "$forced" "$spoken" >"$tmp/terms"
 cat >"$tmp/asked" <<END
 {"id":1,"text":"The old house is small .","alternatives":5,"at":1}
-{"id":2,"text":"We like it .","force":["$other"],"n_best":2,"beam":3}
-{"id":3,"text":"The old house is small .","forbid":["$said"],"alternatives":3,"at":0}
-{"id":4,"text":"We like it .","prefix":"$said","terms":{"like":"$other"}}
+{"id":2,"text":"We like it .","force":["$forced"],"n_best":2,"beam":3}
+{"id":3,"text":"The old house is small .","forbid":["$spoken"],"alternatives":3,"at":0}
+{"id":4,"text":"We like it .","prefix":"$spoken","terms":{"like":"$forced"}}
 END
 for backend in cpu cuda; do
 	for words in "--n-best 2 --beam 2" "--precision bf16 --beam 1" "--shortlist model --alignments --beam 2" \
 		"--checkpoint 100,200 --beam 2" "--sample --seed 3" "--n-best 3 --beam 4 --alignments" \
-		"--terms $tmp/terms --beam 2" "--forbid $said --beam 2 --n-best 2" "--shortlist model --forbid $said --beam 2" \
+		"--terms $tmp/terms --beam 2" "--forbid $spoken --beam 2 --n-best 2" "--shortlist model --forbid $spoken --beam 2" \
 		"--shortlist model --sample --top-k 5 --n-best 2" "--shortlist model --terms $tmp/terms --precision int8 --beam 2"; do
 		echo "translate $words"
 		# shellcheck disable=SC2086 # words
@@ -179,9 +179,9 @@ for backend in cpu cuda; do
 done
 equal "translations: the same" "$tmp/text.cuda" "$tmp/text.cpu"
 equal "beginnings: the same" "$tmp/begun.cuda" "$tmp/begun.cpu"
-same "beginnings: kept" "$(grep -c "^$said" "$tmp/begun.cuda")" 6
+same "beginnings: kept" "$(grep -c "^$spoken" "$tmp/begun.cuda")" 6
 equal "the service: the same answers" "$tmp/asked.cuda" "$tmp/asked.cpu"
-same "the service: alternatives, phrases" "$(grep -c '"alternatives":\[{' "$tmp/asked.cuda") $(grep -c "\"text\":\"[^\"]*$other" "$tmp/asked.cuda")" "2 2"
+same "the service: alternatives, phrases" "$(grep -c '"alternatives":\[{' "$tmp/asked.cuda") $(grep -c "\"text\":\"[^\"]*$forced" "$tmp/asked.cuda")" "2 2"
 equal "scores: the same" "$tmp/eval.cuda" "$tmp/eval.cpu"
 # headings and the translations, of which a hardly trained model may leave some empty; no messages
 same "translations: not errors" "$(($(grep -c '[a-z]' "$tmp/text.cuda") >= 24)) $(grep -c '^werkbank' "$tmp/text.cuda")" "1 0"
