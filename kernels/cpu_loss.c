@@ -61,7 +61,15 @@ void CPU(cross_entropy)(struct dev *d, struct tensor dlogits, float *loss, float
 	}
 #pragma omp parallel for num_threads(cpu_threads(d, logits.rows * logits.cols)) schedule(static)
 	for (int64_t t = 0; t < logits.rows; t++) {
-		float *x = cpu_row(logits, t), at_target = x[targets[t]];
+		float *x = cpu_row(logits, t);
+
+		if (targets[t] < 0) {
+			loss[t] = nll[t] = 0;
+			for (int64_t c = 0; c < logits.cols && grad_scale != 0; c++)
+				x[c] = 0;
+			continue;
+		}
+		float at_target = x[targets[t]];
 		struct row_sums s = first_pass(x, n_real);
 		float sum = exp_pass(x, n_real, s.largest, grad_scale != 0);
 		float lse = s.largest + logf(sum), a = grad_scale / sum, b = rest * grad_scale;

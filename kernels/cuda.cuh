@@ -347,16 +347,25 @@ struct drop {
 	struct rng_key key;
 	uint32_t threshold;	/* 0: everything is kept */
 	float    scale;
+	const uint32_t *moment;	/* see drop_now() */
 };
 
 static inline struct drop drop_of(struct dropout how)
 {
-	struct drop d = { how.key, 0, 1 };
+	struct drop d = { how.key, 0, 1, NULL };
 
 	if (how.rate > 0) {
 		d.threshold = dropout_threshold(how.rate);
 		d.scale = dropout_scale(how.rate);
+		d.moment = how.moment;
 	}
+	return d;
+}
+
+/* A kernel that drops begins with this: the host may have told it long before the moment was known. */
+static __device__ __forceinline__ struct drop drop_now(struct drop d)
+{
+	d.key = dropout_key(d.key, d.moment);
 	return d;
 }
 

@@ -86,8 +86,9 @@ static __device__ __forceinline__ void forward_drop(float p[2][4], const struct 
 {
 	const int group = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
 	const int64_t row = s.first_q + query + group + t % 2 * 8;
+	/* read here, each time: there is no register left to keep the moment in */
 	struct rng_block b = rng_block_at(
-		w.drop.key, attention_block(row, s.head, w.heads, key + t / 2 * 8));
+		drop_now(w.drop).key, attention_block(row, s.head, w.heads, key + t / 2 * 8));
 
 	quad_turn(b.v);
 #pragma unroll

@@ -102,6 +102,7 @@ attention_rows(struct attention_work w, int lanes)
 	const struct group g = group_of_lane(lanes);
 	const int32_t last = min((int32_t)(blockIdx.y + 1) * ROWS, s.n_q);
 
+	w.drop = drop_now(w.drop);
 	for (int32_t i = blockIdx.y * ROWS + threadIdx.x / 32; i < last; i += WARPS) {
 		const int64_t row = s.first_q + i;
 
@@ -191,6 +192,7 @@ attention_dq(struct attention_work w, int lanes)
 	const struct group g = group_of_lane(lanes);
 	const int32_t last = min((int32_t)(blockIdx.y + 1) * ROWS, s.n_q);
 
+	w.drop = drop_now(w.drop);
 	for (int32_t i = blockIdx.y * ROWS + threadIdx.x / 32; i < last; i += WARPS) {
 		const int64_t row = s.first_q + i;
 		struct grad_row r = grad_row_of<A>(w, s);
@@ -257,6 +259,7 @@ attention_dkv(struct attention_work w, int lanes)
 	const struct group g = group_of_lane(lanes);
 	const int32_t last = min((int32_t)(blockIdx.y + 1) * ROWS, s.n_k);
 
+	w.drop = drop_now(w.drop);
 	for (int32_t j = blockIdx.y * ROWS + threadIdx.x / 32; j < last; j += WARPS) {
 		const int64_t key = s.first_k + j;
 		struct grad_row r = grad_row_of<A>(w, s);

@@ -215,6 +215,9 @@ attention_grad_tiles(struct attention_work w)
 	const struct sentence s = sentence_at(w, blockIdx.x);
 	const float one[2] = {1, 1};
 
+	if (!s.n_q && !s.n_k)
+		return;
+	w.drop = drop_now(w.drop);
 	for (int key = 0; HAS_TENSOR_CORES && (key == 0 || key < s.n_k); key += SIZE) {
 		struct backward b = {};
 

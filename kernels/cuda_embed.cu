@@ -72,6 +72,7 @@ static __global__ void embed(struct tensor out, struct tensor table, const int32
 
 	if (row >= out.rows)
 		return;
+	drop = drop_now(drop);
 	id = ids[row];
 	position = positions[row];
 	if (id >= 0)
@@ -300,6 +301,7 @@ static __global__ void embed_grad_runs(struct tensor dtable, float *parts, struc
 
 	if (col >= dtable.cols)
 		return;
+	drop = drop_now(drop);
 	for (int64_t i = first; i < last; i++) {
 		uint32_t key = s.key[i];
 		int64_t row = s.place[i];

@@ -45,10 +45,29 @@ static __device__ __forceinline__ void see_eight(struct seen *s, const float v[8
 	}
 }
 
+/* A row without a target: all threads of the block. */
+template <enum access A>
+static __device__ __forceinline__ void costs_nothing(const struct loss_work &w, int64_t row)
+{
+	const float none[8] = {0};
+
+	if (threadIdx.x == 0)
+		w.loss[row] = w.nll[row] = 0;
+	if (w.grad_scale == 0)
+		return;
+	for (int64_t col = threadIdx.x * 8; col < w.grad.cols; col += THREADS * 8)
+		store8<A>(w.grad, row, col, none);
+}
+
 template <enum access A> static __global__ void cross_entropy(struct loss_work w)
 {
 	const int64_t row = blockIdx.x;
 	const int32_t target = w.targets[row];
+
+	if (target < 0) {
+		costs_nothing<A>(w, row);
+		return;
+	}
 	const float at_target = load1(w.logits, row, target);
 	const float rest = w.smoothing / (float)w.n_real, most = 1 - w.smoothing;
 	struct seen s = {LOWEST, 0, 0};

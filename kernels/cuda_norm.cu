@@ -90,6 +90,8 @@ static __global__ void norm_rows(struct norm_work w)
 
 	if (row >= w.sum.rows)
 		return;
+	if (ADD)
+		w.drop = drop_now(w.drop);
 #pragma unroll
 	for (int e = 0; e < KEPT; e++) {
 		const int64_t col = first + e * 256;
@@ -128,6 +130,8 @@ template <enum access A, bool ADD> static __global__ void norm_wide_rows(struct 
 
 	if (row >= w.sum.rows)
 		return;
+	if (ADD)
+		w.drop = drop_now(w.drop);
 	for (int64_t col = first; col < cols; col += 256) {
 		if (ADD)
 			add_branch<A>(v, w, row, col);
@@ -316,6 +320,8 @@ static __global__ void __launch_bounds__(MOST_THREADS) norm_grad_rows(struct nor
 	float total[SUM_COUNT][8] = {};
 	int turn = 0;
 
+	if (ADD)
+		w.drop = drop_now(w.drop);
 	for (int64_t row = first; row < last; row += AT_ONCE, turn = 1 - turn) {
 		struct grad_eight at[AT_ONCE];
 		float sum[AT_ONCE][2] = {}, b[8];
@@ -356,6 +362,8 @@ template <enum access A, bool ADD> static __global__ void norm_grad_wide(struct 
 
 	if (row >= w.dx.rows)
 		return;
+	if (ADD)
+		w.drop = drop_now(w.drop);
 	for (int64_t col = first; col < w.dx.cols; col += 256)
 		row_sums<A>(sum, w, load_eight<A>(w, row, col, w.mean[row], w.rstd[row]), col);
 	sum[0] = warp_sum(sum[0]) / (float)w.dx.cols;
@@ -380,6 +388,8 @@ template <bool ADD> static __global__ void norm_wide_sums(struct norm_grad_work 
 
 	if (col >= w.dx.cols)
 		return;
+	if (ADD)
+		w.drop = drop_now(w.drop);
 	for (int64_t row = first; row < last; row++) {
 		const float g = load1(w.dout, row, col);
 

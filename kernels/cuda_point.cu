@@ -52,6 +52,7 @@ static __global__ void relu_dropout(struct tensor x, const float *bias, struct d
 {
 	const int64_t eights = (x.cols + 7) / 8;
 
+	drop = drop_now(drop);
 	for (int64_t i = first_index(); i < x.rows * eights; i += all_threads()) {
 		struct eight at = eight_at(i, eights);
 		float v[8], b[8], m[8];

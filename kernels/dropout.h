@@ -8,6 +8,8 @@
 #ifndef WERKBANK_KERNELS_DROPOUT_H
 #define WERKBANK_KERNELS_DROPOUT_H
 
+#include <stddef.h>
+
 #include "share/base/rng.h"
 
 /* An element is dropped when its 16 bits are below this. */
@@ -19,6 +21,16 @@ RNG_INLINE uint32_t dropout_threshold(float rate)
 RNG_INLINE float dropout_scale(float rate)
 {
 	return 65536.0f / (65536.0f - (float)dropout_threshold(rate));
+}
+
+/* The key at the moment; see struct dropout. */
+RNG_INLINE struct rng_key dropout_key(struct rng_key key, const uint32_t *moment)
+{
+	if (moment != NULL) {
+		key.step = moment[0];
+		key.sub = moment[1];
+	}
+	return key;
 }
 
 RNG_INLINE int dropout_keep(struct rng_key key, uint64_t i, uint32_t threshold)

@@ -46,8 +46,10 @@ struct dev_options {
 
 /* Dropout: element i of the op's output is kept when dropout_keep(…, i); kernels/dropout.h. */
 struct dropout {
-	float          rate;	/* 0: keep everything, unscaled */
-	struct rng_key key;
+	float           rate;	/* 0: keep everything, unscaled */
+	struct rng_key  key;
+	/* (2) on the backend's side: step and sub of the key when the op runs; NULL: they are in it */
+	const uint32_t *moment;
 };
 
 struct matmul_how {
@@ -91,6 +93,7 @@ struct dev_limits {
 	int64_t head_width;	/* columns of an attention head */
 	int64_t sentence;	/* tokens of a sentence */
 	int64_t d_model, heads;
+	int64_t sent;		/* bytes from one turn to the next */
 };
 
 /* Bytes that a backend takes for itself. */

@@ -64,8 +64,9 @@ static inline double ref_dropout(struct dropout drop, uint64_t i)
 {
 	if (drop.rate <= 0)
 		return 1;
-	return dropout_keep(drop.key, i, dropout_threshold(drop.rate)) ? dropout_scale(drop.rate)
-								       : 0;
+	if (!dropout_keep(dropout_key(drop.key, drop.moment), i, dropout_threshold(drop.rate)))
+		return 0;
+	return dropout_scale(drop.rate);
 }
 
 /* The same for element (row, col) of t's shape. */

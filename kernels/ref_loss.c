@@ -24,6 +24,12 @@ void REF(cross_entropy)(struct dev *d, struct tensor dlogits, float *loss, float
 
 	(void)d;
 	for (int64_t t = 0; t < logits.rows; t++) {
+		if (targets[t] < 0) {
+			loss[t] = nll[t] = 0;
+			for (int64_t c = 0; c < logits.cols && grad_scale != 0; c++)
+				ref_set(dlogits, t, c, 0);
+			continue;
+		}
 		double lse = log_sum_exp_row(logits, t, n_real),
 		       at_target = ref_get(logits, t, targets[t]), sum = 0;
 

@@ -62,7 +62,7 @@ struct bench {
 	double *sum;
 };
 
-static const struct dropout drop = { 0.1f, { 1, 2, RNG_DROPOUT, 3, 4 } };
+static const struct dropout drop = { .rate = 0.1f, .key = { 1, 2, RNG_DROPOUT, 3, 4 } };
 
 static int by_value(const void *a, const void *b)
 {

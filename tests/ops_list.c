@@ -181,6 +181,12 @@ static void run_relu_dropout_grad(struct run *r, const struct op_case *c)
 				  run_dropout(r));
 }
 
+/* Is there nothing on this side (0: queries) of sentence s? */
+static bool is_gap(const struct op_case *c, int side, int64_t s)
+{
+	return c->flags & GAPS && (s % 5 == 4 || (c->flags & CROSS && s % 5 == 3 - side));
+}
+
 /* rows sentences of up to third tokens, fourth heads; the first has one token. */
 static struct attention_shape random_sentences(struct run *r, const struct op_case *c,
 					       int64_t *q_rows, int64_t *k_rows)
@@ -197,6 +203,8 @@ static struct attention_shape random_sentences(struct run *r, const struct op_ca
 			length = s == 0 ? 1 : s == 1 ? (int32_t)c->third : length;
 			if (side == 1 && !(c->flags & CROSS))
 				length = start[0][s + 1] - start[0][s];
+			if (is_gap(c, side, s))
+				length = 0;
 			start[side][s + 1] = start[side][s] + length;
 			longest[side] = MAX(longest[side], length);
 		}
@@ -240,8 +248,10 @@ static void run_attention_grad(struct run *r, const struct op_case *c)
 		      out = run_tensor(r, OUTPUT, q_rows, c->cols);
 	float *lse = run_floats(r, OUTPUT, q_rows * c->fourth);
 
-	r->ops->attention(r->dev, out, lse, q, k, v, shape, run_dropout(r));
-	r->ops->attention_grad(r->dev, dq, dk, dv, dout, out, lse, q, k, v, shape, run_dropout(r));
+	struct dropout drop = run_dropout(r);
+
+	r->ops->attention(r->dev, out, lse, q, k, v, shape, drop);
+	r->ops->attention_grad(r->dev, dq, dk, dv, dout, out, lse, q, k, v, shape, drop);
 }
 
 /* third of the columns are real; without ACCUMULATE there is no gradient; HALF_CACHE: it has a place of its own. */
@@ -255,7 +265,9 @@ static void run_cross_entropy(struct run *r, const struct op_case *c)
 	int32_t targets[MOST_INTS];
 
 	for (int64_t t = 0; t < c->rows; t++)
-		targets[t] = (int32_t)run_random(r, (uint64_t)t, (uint32_t)c->third);
+		targets[t] = c->flags & GAPS && t % 3 == 1
+				     ? -1
+				     : (int32_t)run_random(r, (uint64_t)t, (uint32_t)c->third);
 	r->ops->cross_entropy(r->dev, dlogits, loss, nll, logits,
 			      run_ints(r, targets, c->rows), c->third, c->dropout,
 			      gradient ? 100.0f : 0);

@@ -30,6 +30,8 @@ enum case_flags {
 	HALF_CACHE   = 1 << 11,	/* what is kept is bf16, the rest is not; of training: what
 				 * products read and make, beside a residual stream of floats */
 	ALIGNED      = 1 << 12,	/* everything begins at a multiple of 64 bytes */
+	MOMENT       = 1 << 13,	/* step and sub of dropout's key lie in memory */
+	GAPS         = 1 << 14,	/* sentences without queries or keys; targets that are none */
 	COARSE       = 1 << 10,	/* only nine different numbers, so that many are equal */
 };
 
@@ -68,7 +70,7 @@ struct tensor run_halves(struct run *r, enum role role, int64_t rows, int64_t co
 float *run_floats(struct run *r, enum role role, int64_t n);
 double *run_doubles(struct run *r, const double *values, int64_t n);	/* begins with them */
 int32_t *run_ints(struct run *r, const int32_t *values, int64_t n);	/* values NULL: an output */
-struct dropout run_dropout(const struct run *r);
+struct dropout run_dropout(struct run *r);	/* once a case */
 uint32_t run_random(const struct run *r, uint64_t i, uint32_t below);
 
 /* Run a case and keep what came out; false when the backend failed (reported). */

@@ -102,7 +102,7 @@ static void free_all(struct matrix *first, size_t bytes)
 
 static struct dropout some_dropout(double rate)
 {
-	return (struct dropout){ rate, rng_key_make(5, RNG_DROPOUT, 1, 2) };
+	return (struct dropout){ .rate = rate, .key = rng_key_make(5, RNG_DROPOUT, 1, 2) };
 }
 
 /* ---- matmul: the products that its gradients are ------------------------------------ */
