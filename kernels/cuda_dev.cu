@@ -315,8 +315,6 @@ int cuda_fetch(struct dev *d, void *to, const void *from, size_t bytes, struct e
 
 /* ---- what is sent ahead ---------------------------------------------------------------------- */
 
-#define LANE_ARRAYS 7	/* of ids and the like, that are sent for a batch */
-
 static size_t lane_bytes(size_t wanted)
 {
 	return wanted + wanted / 4;
@@ -403,14 +401,10 @@ static void scratch_needs(const struct dev_limits *most, size_t bytes[CUDA_SCRAT
 		times(tokens, (size_t)MAX(most->d_model, most->heads) * sizeof(float));
 }
 
-static size_t lane_needs(const struct dev_limits *most)
-{
-	return times(LANE_ARRAYS * (most->tokens + 64), sizeof(int32_t));
-}
-
 struct dev_needs cuda_needs(const struct dev_limits *most)
 {
-	struct dev_needs n = {0, CUDA_STAGES * CUDA_STAGE_BYTES + 2 * lane_bytes(lane_needs(most))};
+	struct dev_needs n = {0, CUDA_STAGES * CUDA_STAGE_BYTES +
+					 2 * lane_bytes((size_t)most->sent)};
 	size_t bytes[CUDA_SCRATCH_COUNT];
 
 	scratch_needs(most, bytes);
@@ -433,6 +427,6 @@ int cuda_reserve(struct dev *d, const struct dev_limits *most, struct err *e)
 	for (int i = 0; i < CUDA_STAGES; i++)
 		(void)take_stage(d);
 	for (int i = 0; i < 2; i++, d->next_lane = 1 - d->next_lane)
-		(void)take_lane(d, lane_needs(most));
+		(void)take_lane(d, (size_t)most->sent);
 	return cuda_sync(d, e);
 }

@@ -3,7 +3,7 @@
  *
  *	tests/bench_train [SOURCE TARGET] [--size tiny|base|big] [--vocabulary 32768] [--tokens 4096]
  *			  [--seconds 20] [--threads 0] [--precision fp32|bf16] [--backend cpu|cuda] [--profile]
- *			  [--roof 8192] [--json]
+ *			  [--roof 8192] [--no-graphs] [--shapes BATCHES] [--json]
  *
  * SOURCE and TARGET are text in BPE pieces; without them sentences are made up: Zipf's
  * distribution of tokens, lengths as in WMT's training text. The batches are those
@@ -11,7 +11,8 @@
  * processor time a step over all threads, which says more on a machine that does
  * other things too. Operations are those of the matrix products and of attention, and
  * the roof is what this machine's vector units can do (roof.h), measured just before; of a GPU what its library
- * reaches with large products, and with --profile alone it waits for each op, to know its time.
+ * reaches with large products, and with --profile alone it waits for each op, to know its time; it trains by CUDA graphs, and
+ * with --no-graphs op by op. --shapes trains nothing: it says how many rows graphs add to so many batches, and how many there are.
  * tests/peers/pytorch_train.py is the same with PyTorch.
  */
 #include <stdio.h>
@@ -27,6 +28,7 @@
 #include "tests/bench.h"
 #include "tests/rig.h"
 #include "tests/roof.h"
+#include "train/model_internal.h"
 
 #define WARM_UP   2
 #define MAX_WORDS 250
@@ -36,7 +38,8 @@ struct bench {
 	struct conf conf;
 	const char *source, *target, *size, *precision, *backend;
 	int64_t tokens, threads, seconds, vocabulary, roof_side;
-	bool json, profile;
+	int64_t shapes;
+	bool json, profile, no_graphs;
 	char folder[200];
 	struct vocab *vocab;		/* NULL: sentences are made up */
 	struct shard *shard;
@@ -155,6 +158,8 @@ static int prepare(struct bench *b, struct err *e)
 
 static int describe(const struct bench *b, struct rig_how *how, struct err *e)
 {
+	const bool gpu = !strcmp(b->backend, "cuda");
+
 	*how = (struct rig_how){
 		.backend = b->backend,
 		.shard = b->shard,
@@ -163,7 +168,8 @@ static int describe(const struct bench *b, struct rig_how *how, struct err *e)
 		.bf16 = !strcmp(b->precision, "bf16"),
 		.dropout = 0.1f,
 		.rate = 1e-4,
-		.timed = b->profile || strcmp(b->backend, "cuda") != 0,
+		.timed = b->profile || !gpu,
+		.graphs = gpu && !b->profile && !b->no_graphs,
 	};
 	return model_shape_from_conf(&how->shape, &b->conf, (int32_t)b->vocabulary,
 				     b->vocab ? vocab_real_size(b->vocab) : (int32_t)b->vocabulary,
@@ -180,8 +186,8 @@ struct tally {
 
 static void add_up(struct tally *t, struct rig *r)
 {
-	size_t n;
-	const struct profile_entry *list = profile_entries(r->profile, &n);
+	size_t n = 0;
+	const struct profile_entry *list = r->profile ? profile_entries(r->profile, &n) : NULL;
 
 	for (size_t i = 0; i < n; i++) {
 		t->flops += list[i].flops;
@@ -190,6 +196,23 @@ static void add_up(struct tally *t, struct rig *r)
 			t->matmul_flops += list[i].flops;
 		}
 	}
+}
+
+/* What profiles count of a batch: products, and attention's pairs of a query and a key. */
+static double flops_of(const struct model_shape *s, const struct batch *b)
+{
+	const double D = s->d_model, F = s->d_ff, V = s->vocabulary, E = s->encoder_layers,
+		     L = s->decoder_layers;
+	double source = E * (4 * D * D + 2 * D * F) + 2 * L * D * D,
+	       target = L * (6 * D * D + 2 * D * F) + V * D, pairs = 0;
+
+	for (int32_t i = 0; i < b->n; i++) {
+		const double x = b->source_start[i + 1] - b->source_start[i],
+			     y = b->target_start[i + 1] - b->target_start[i];
+
+		pairs += E * x * x + L * (y * (y + 1) / 2 + x * y);
+	}
+	return 6 * (b->n_source * source + b->n_target * target) + 14 * D * pairs;
 }
 
 /* Of the roof of the processor time that was used: also where others use the machine. */
@@ -206,15 +229,16 @@ static double rate(double work, double seconds)
 static void print_json(const struct bench *b, const struct tally *t, struct rig *r,
 		       const struct roof *roof, double peak)
 {
-	printf("{\"tool\":\"werkbank\",\"size\":\"%s\",\"precision\":\"%s\",\"batch_tokens\":%lld,"
+	printf("{\"tool\":\"%s\",\"size\":\"%s\",\"precision\":\"%s\",\"batch_tokens\":%lld,"
 	       "\"vocabulary\":%lld,\"parameters\":%lld,\"steps\":%d,\"seconds\":%.3f,"
 	       "\"target_tokens_per_second\":%.1f,\"source_tokens_per_second\":%.1f,"
 	       "\"target_tokens_per_cpu_second\":%.1f,\"step_s\":%.4f,\"cpu_s\":%.4f,"
 	       "\"loss\":%.4f,\"grad_norm\":%.4f,\"step_gflop\":%.2f,\"gflops\":%.1f,"
 	       "\"roof_gflops\":%.1f,\"roof_share\":%.4f,\"matmul_gflops\":%.1f,"
 	       "\"matmul_roof_share\":%.4f,\"cpu_roof_share\":%.4f,\"roof_memory_gbs\":%.1f}\n",
-	       b->size, b->precision, (long long)b->tokens, (long long)b->vocabulary,
-	       (long long)model_floats(r->m), t->steps, t->seconds, t->target / t->seconds,
+	       b->no_graphs ? "werkbank, no graphs" : "werkbank", b->size, b->precision,
+	       (long long)b->tokens, (long long)b->vocabulary, (long long)model_floats(r->m),
+	       t->steps, t->seconds, t->target / t->seconds,
 	       t->source / t->seconds, t->target / t->cpu, t->seconds / t->steps, t->cpu / t->steps,
 	       t->loss, r->norm, t->flops / t->steps * 1e-9, t->flops / t->seconds * 1e-9,
 	       peak * 1e-9, t->flops / t->seconds / peak,
@@ -257,7 +281,8 @@ static int steps(struct bench *b, struct rig *r, struct tally *t, struct err *e)
 
 		if (i == WARM_UP) {
 			*t = (struct tally){ 0 };
-			profile_clear(r->profile);
+			if (r->profile)
+				profile_clear(r->profile);
 			begun = clock_mono_s();
 			cpu = (double)clock();
 		}
@@ -265,6 +290,7 @@ static int steps(struct bench *b, struct rig *r, struct tally *t, struct err *e)
 		t->loss = sums.loss / (double)sums.tokens;
 		t->target += (double)sums.tokens;
 		t->source += r->batch.n_source;
+		t->flops += r->profile ? 0 : flops_of(&r->how.shape, &r->batch);
 		t->steps++;
 		t->seconds = i < WARM_UP ? 0 : clock_mono_s() - begun;
 	}
@@ -291,6 +317,60 @@ static int measure_device(const struct bench *b, struct roof *roof, struct err *
 	return rc;
 }
 
+/* A shape that has come, as bytes. */
+struct shape {
+	struct extent x;
+	int64_t times;
+};
+
+static void note_shape(struct shape *list, int64_t *n, struct extent x)
+{
+	int64_t i = 0;
+
+	while (i < *n && memcmp(&list[i].x, &x, sizeof(x)) != 0)
+		i++;
+	if (i == *n)
+		list[(*n)++] = (struct shape){ .x = x };
+	list[i].times++;
+}
+
+static int count_shapes(const struct bench *b, struct err *e)
+{
+	struct loader_options order = { .seed = 1, .batch_tokens = (int32_t)b->tokens, .ranks = 1 };
+	struct loader *loader = loader_new(b->shard, &order, e);
+	struct shape *list = mem_alloc((size_t)b->shapes, sizeof(*list), e);
+	struct batch batch = { 0 };
+	int64_t n = 0, often = 0, rows[2] = { 0 }, real[2] = { 0 };
+	int rc = loader && list ? batch_alloc(&batch, loader_max_sentences(loader),
+					      (int32_t)b->tokens, e)
+				: e->code;
+
+	for (int64_t i = 0; !rc && i < b->shapes && !(rc = loader_next(loader, &batch, e)); i++) {
+		const struct extent x = model_extent(&batch, (int32_t)b->tokens, true);
+
+		note_shape(list, &n, x);
+		rows[0] += x.source;
+		rows[1] += x.target;
+		real[0] += batch.n_source;
+		real[1] += batch.n_target;
+	}
+	for (int64_t i = 0; i < n; i++)
+		often += list[i].times > 8 ? list[i].times : 0;
+	if (!rc)
+		printf("%lld batches of %lld tokens: %lld shapes; of those that came more than 8 "
+		       "times are %.1f %% of the batches; %.2f %% rows more of source, %.2f %% of "
+		       "target\n",
+		       (long long)b->shapes, (long long)b->tokens, (long long)n,
+		       100.0 * (double)often / (double)b->shapes,
+		       100.0 * (double)(rows[0] - real[0]) / (double)real[0],
+		       100.0 * (double)(rows[1] - real[1]) / (double)real[1]);
+	batch_free(&batch);
+	free(list);
+	if (loader)
+		loader_free(loader);
+	return rc;
+}
+
 static int run(struct bench *b, struct err *e)
 {
 	struct rig r = { 0 };
@@ -299,6 +379,8 @@ static int run(struct bench *b, struct err *e)
 	struct tally t = { 0 };
 	int rc = describe(b, &how, e);
 
+	if (b->shapes)
+		return rc ? rc : count_shapes(b, e);
 	if (!rc)
 		rc = strcmp(b->backend, "cuda") ? roof_measure(&roof, (int)b->threads, e)
 						 : measure_device(b, &roof, e);
@@ -326,6 +408,8 @@ int main(int argc, char **argv)
 		{ "precision", &b.precision, NULL, NULL, "fp32 or bf16" },
 		{ "backend", &b.backend, NULL, NULL, "cpu, ref or cuda" },
 		{ "roof", NULL, &b.roof_side, NULL, "side of the products that show a GPU's roof" },
+		{ "no-graphs", NULL, NULL, &b.no_graphs, "on a GPU op by op, not by graphs" },
+		{ "shapes", NULL, &b.shapes, NULL, "only count the shapes of so many batches" },
 		{ "profile", NULL, NULL, &b.profile, "where the time goes, on standard error" },
 		{ "json", NULL, NULL, &b.json, "print one JSON object" },
 	};

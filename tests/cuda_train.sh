@@ -108,6 +108,24 @@ recipe auto steps=1
 trains auto
 same "auto takes the GPU" "$(grep -c '"backend":"cuda"' "$w/runs/auto/journal.jsonl")" 1
 
+# by graphs, which is the usual way, as op by op
+played() { grep -c '^graphs started: [1-9]' "$tmp/log"; }
+recipe long backend=cuda batch_tokens=100 accumulate=3 precision=bf16
+CUDASIM_GRAPHS=1 trains long
+same "graphs are there" "$(played)" 1
+recipe plain backend=cuda batch_tokens=100 accumulate=3 precision=bf16 cuda_graphs=no
+CUDASIM_GRAPHS=1 trains plain
+same "and are not" "$(played)" 0
+same "by graphs: the same bits" "$(weights long 6)" "$(weights plain 6)"
+losses long >"$tmp/a"
+losses plain >"$tmp/b"
+equal "by graphs: the same losses" "$tmp/a" "$tmp/b"
+recipe turns backend=cuda batch_tokens=100 accumulate=3 steps=3 precision=bf16
+trains turns
+recipe turns backend=cuda batch_tokens=100 accumulate=3 precision=bf16
+trains turns
+same "by graphs: resumed to the bit" "$(weights turns 6)" "$(weights plain 6)"
+
 # stopped and resumed, with an average of the weights
 recipe whole backend=cuda ema=0.9
 trains whole
@@ -211,8 +229,13 @@ if command -v mpirun >/dev/null && "$sim-train" --version | grep -q 'with MPI'; 
 		if grep 'cudasim:' "$tmp/log" >"$tmp/faults"; then not_ok "$1: no faults" "$(head -n 2 "$tmp/faults")"; fi
 	}
 	recipe two backend=cuda
-	two two
+	CUDASIM_GRAPHS=1 two two
 	near gpu two 2e-4 6
+	same "two: graphs are there" "$(played)" 2
+	recipe two_plain backend=cuda cuda_graphs=no
+	CUDASIM_GRAPHS=1 two two_plain
+	same "two: graphs are not" "$(played)" 0
+	same "two: the same bits" "$(weights two 6)" "$(weights two_plain 6)"
 	recipe shards backend=cuda shard_optimizer=yes ema=0.9
 	two shards
 	near gpu shards 2e-4 6

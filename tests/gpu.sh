@@ -103,13 +103,14 @@ do_profile() {
 ours() { (cd "$build" && tests/bench_train --backend "$backend" --precision bf16 --roof "$roof" --seconds "$each" --json "$@"); }
 theirs() { "$PYTHON" "$here/tests/peers/pytorch_train.py" --device "$device" --precision bf16 --seconds "$each" "$@"; }
 
-# training SIZE : ours, PyTorch, PyTorch compiled, ours again
+# training SIZE : ours, ours without graphs, PyTorch, PyTorch compiled, ours again
 training() {
 	device=cuda
 	[ "$backend" = cuda ] || device=cpu
 	"$PYTHON" -c 'import torch' || device=
 	for tokens in $tokens_list; do
 		ours --size "$1" --tokens "$tokens" || return 1
+		[ "$backend" != cuda ] || ours --size "$1" --tokens "$tokens" --no-graphs || return 1
 		if [ -n "$device" ]; then
 			theirs --size "$1" --tokens "$tokens" || return 1
 			theirs --size "$1" --tokens "$tokens" --compile || return 1

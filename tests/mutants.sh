@@ -183,4 +183,18 @@ mutant graph-pad-slot eval/stepper cuda_graphs_decode 's/(int32_t)s->cache_used 
 mutant graph-pad-room eval/stepper cuda_graphs_decode 's/stepper_reserve_cache(s, s->rows, e)/stepper_reserve_cache(s, rows->n, e)/'
 mutant graph-length eval/stepper cuda_graphs_true 's/\[BROUGHT_LENGTH\] = step + 1/[BROUGHT_LENGTH] = step + 1 + (step > 2)/'
 mutant wait-for-fetched cuda_dev cuda_graphs_decode '/^int cuda_fetch/,/^}/s/code = cuda_sync(d, e);/code = 0;/'
+mutant moment-point shared:cuda_point cuda_ops 's/d.key = dropout_key(d.key, d.moment);//' relu_dropout
+mutant moment-norm cuda_norm cuda_ops 's/w.drop = drop_now(w.drop);//' add_norm
+mutant moment-embed cuda_embed cuda_ops 's/drop = drop_now(drop);//' embed
+mutant moment-attention cuda_attention cuda_ops 's/drop_now(w.drop).key/w.drop.key/' attention
+mutant moment-attention-grad cuda_attention_grad cuda_ops 's/w.drop = drop_now(w.drop);//' attention_grad
+mutant moment-attention-any cuda_attention_any cuda_ops 's/w.drop = drop_now(w.drop);//' attention
+mutant target-of-nothing cuda_loss cuda_ops 's/if (target < 0)/if (target < -1)/' cross
+mutant graph-played-once cuda_graph cuda_graphs_end 's/if (g \&\& piece < g->n)/if (g \&\& piece < 1)/'
+mutant graph-key-side train/model_backward cuda_graphs_train 's/two(x->sentences, p->m->side)/two(x->sentences, 0)/'
+mutant graph-key-extent train/model_backward cuda_graphs_train 's/two(x->source, x->target)/0/; s/two(x->max_source, x->max_target)/0/'
+mutant graph-key-sentences train/model_backward cuda_graphs_train 's/two(x->sentences, p->m->side)/two(0, p->m->side)/'
+mutant graph-key-ready train/model_backward cuda_graphs_end 's/how->ready != NULL,/0,/'
+mutant graph-pads-cost train/model_batch cuda_graphs_train 's/fill(to->target_out, b->target_out, b->n_target, x->target, -1)/fill(to->target_out, b->target_out, b->n_target, x->target, 5)/'
+mutant graph-pads-join train/model_batch cuda_graphs_train 's/to\[n + 1\] = MIN(to\[n\] + most, rows)/to[n + 1] = rows/'
 tally

@@ -73,18 +73,24 @@ int rig_make_shard(const char *path, int32_t vocabulary, int32_t sentences, stru
 int rig_open(struct rig *r, const struct rig_how *how, struct err *e)
 {
 	struct loader_options order = { .seed = 1, .batch_tokens = how->tokens, .ranks = 1 };
-	struct dev_options options = { .threads = how->threads, .bf16 = how->bf16 };
+	struct dev_options options = { .threads = how->threads, .bf16 = how->bf16,
+				       .graphs = how->graphs };
 	const struct ops *ops = ops_find(how->backend, e);
 	int32_t sentences;
 
 	r->how = *how;
 	r->loader = ops ? loader_new(how->shard, &order, e) : NULL;
-	r->profile = options.profile = r->loader ? profile_new(ops, e) : NULL;
-	if (!r->profile)
+	if (!r->loader)
 		return e->code;
-	profile_wait(r->profile, how->timed);
+	if (!how->graphs) {
+		r->profile = options.profile = profile_new(ops, e);
+		if (!r->profile)
+			return e->code;
+		profile_wait(r->profile, how->timed);
+		ops = profile_ops(r->profile);
+	}
 	sentences = loader_max_sentences(r->loader);
-	r->m = model_new(&how->shape, profile_ops(r->profile), &options, e);
+	r->m = model_new(&how->shape, ops, &options, e);
 	if (!r->m || model_reserve_training(r->m, how->tokens, sentences, e) ||
 	    model_init(r->m, 1, e) || adam_open(&r->adam, r->m, 0.9, 0.98, 1e-9, e) ||
 	    batch_alloc(&r->batch, sentences, how->tokens, e))

@@ -27,11 +27,12 @@ struct rig_how {
 	float   dropout;		/* all three kinds */
 	double  rate;			/* learning rate */
 	bool    timed;		/* wait after each op: true seconds in the profile, on a GPU too */
+	bool    graphs;		/* as trainings do on a GPU: CUDA graphs, and no profile */
 };
 
 struct rig {
 	struct rig_how how;
-	struct profile *profile;
+	struct profile *profile;	/* NULL: how.graphs */
 	struct model *m;
 	struct adam adam;
 	struct loader *loader;
@@ -45,7 +46,7 @@ struct rig {
  */
 int rig_make_shard(const char *path, int32_t vocabulary, int32_t sentences, struct err *e);
 
-/* All ops go through r->profile, which counts them. On failure too rig_close() is due. */
+/* All ops go through r->profile, if any, which counts them. On failure too rig_close() is due. */
 int  rig_open(struct rig *r, const struct rig_how *how, struct err *e);
 /* The next batch, gradients, norm, Adam with label smoothing 0.1; number counts from 0. */
 int  rig_step(struct rig *r, int number, struct model_sums *sums, struct err *e);

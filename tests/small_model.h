@@ -30,7 +30,7 @@ static inline struct model_shape small_shape(void)
 static inline struct model *small_model_on(const struct ops *ops, bool bf16)
 {
 	struct model_shape shape = small_shape();
-	struct dev_options options = { .threads = 2, .bf16 = bf16 };
+	struct dev_options options = { .threads = 2, .bf16 = bf16, .graphs = true };
 	struct err e = { 0 };
 	struct model *m = model_new(&shape, ops, &options, &e);
 

@@ -246,6 +246,32 @@ TEST(model_logits_in_pieces)
 	}
 }
 
+/* Each step and each micro-batch drops other elements, and the same ones again. */
+TEST(model_drops_by_step_and_micro_batch)
+{
+	static const uint32_t moments[][2] = { { 0, 0 }, { 1, 0 }, { 0, 1 }, { 0, 0 } };
+	struct model *m = small_model("cpu", false);
+	double loss[4] = { 0 };
+	struct batch b;
+	struct err e;
+
+	if (!m || !small_batch(&b))
+		return;
+	formula_weights(m);
+	for (int i = 0; i < 4; i++) {
+		const struct model_how how = { .dropout = 0.3f, .smoothing = 0.1f, .grad_scale = 1,
+					       .step = moments[i][0], .micro = moments[i][1] };
+		struct model_sums sums = { 0 };
+
+		check_err(model_forward_backward(m, &b, &how, &sums, &e), 0);
+		loss[i] = sums.loss;
+	}
+	check(loss[0] != loss[1] && loss[0] != loss[2] && loss[1] != loss[2]);
+	check_near(loss[3], loss[0], 0);
+	batch_free(&b);
+	model_free(m);
+}
+
 /* ---- gradients by finite differences ------------------------------------ */
 
 static const struct model_how all_dropout = {
@@ -619,4 +645,34 @@ TEST(model_training_memory)
 	check(halves.own < large.own - large.own / 5 && halves.own > large.own / 2);
 	shape.heads = 0;
 	check_err(model_training_needs(&size, &halves, &e), ERR_CONFIG);
+}
+
+/* For a backend that keeps graphs. */
+static int kept_never(struct dev *d, const struct graph_key *key)
+{
+	(void)d;
+	(void)key;
+	return 0;
+}
+
+/* Whole granules of rows need hardly more where there are graphs, others are rounded up. */
+TEST(model_memory_for_graphs)
+{
+	const struct model_shape shape = { 512, 2048, 8, 6, 6, 32768, 32768 };
+	const struct dev_options plain = { 0 }, graphs = { .graphs = true };
+	struct ops table = *ops_ref();
+	struct model_size size = { &shape, &table, &graphs, 4096, 2048 };
+	struct dev_needs want, even, more;
+	struct err e;
+
+	check_err(model_training_needs(&size, &want, &e), 0);	/* it has none */
+	table.graph_begin = kept_never;
+	check_err(model_training_needs(&size, &even, &e), 0);
+	size.tokens++;
+	check_err(model_training_needs(&size, &more, &e), 0);
+	check(even.own > want.own && even.own - want.own < (size_t)1 << 20);
+	check(more.own > even.own + even.own / 200 && more.own < even.own + even.own / 16);
+	size.options = &plain;
+	check_err(model_training_needs(&size, &more, &e), 0);
+	check(more.own < want.own + want.own / 1000);
 }

@@ -9,7 +9,7 @@ libtrain_a_SOURCES = \
 	%D%/reduce_host.c %D%/reduce_internal.h \
 	%D%/ema.c         %D%/ema.h \
 	%D%/model.c       %D%/model.h       %D%/params.def \
-	%D%/model_internal.h %D%/model_backward.c %D%/model_forward.c %D%/model_head.c %D%/model_pack.c %D%/model_plan.c \
+	%D%/model_internal.h %D%/model_backward.c %D%/model_batch.c %D%/model_forward.c %D%/model_head.c %D%/model_pack.c %D%/model_plan.c \
 	%D%/openseq2seq.c %D%/openseq2seq.h \
 	%D%/outlets.c     %D%/outlets.h     %D%/prometheus.c  %D%/prometheus.h \
 	%D%/safetensors.c %D%/safetensors.h \

@@ -230,6 +230,12 @@ static void set_scattered_views(struct model_weights *w, const struct model_shap
 	w->output = w->embed;
 }
 
+/* Does a backend opened so keep graphs? */
+static bool keeps(const struct ops *ops, const struct dev_options *o)
+{
+	return o->graphs && ops->graph_begin;
+}
+
 /* A model without parameters. */
 static struct model *new_model(const struct model_shape *shape, const struct ops *ops,
 			       const struct dev_options *o, struct err *e)
@@ -241,6 +247,7 @@ static struct model *new_model(const struct model_shape *shape, const struct ops
 	m->shape = *shape;
 	m->ops = ops;
 	m->options = *o;
+	m->options.graphs = keeps(ops, o);
 	if (model_params(shape, &m->params, &m->n_params, &m->floats, e) ||
 	    alloc_views(&m->weights, shape, e) || alloc_views(&m->grads, shape, e) ||
 	    model_acts_alloc(&m->acts, shape, e) || !(m->dev = ops->open(o, e))) {
@@ -335,6 +342,7 @@ void model_free(struct model *m)
 		m->ops->close(m->dev);
 	}
 	model_acts_free(&m->acts);
+	free(m->staging);
 	free(m->weights.encoder);
 	free(m->weights.decoder);
 	free(m->grads.encoder);
@@ -360,6 +368,8 @@ static int reserve(struct model *m, int32_t tokens, int32_t sentences, enum mode
 		   struct err *e)
 {
 	const enum dtype dtype = dtype_of_acts(use, m->options.bf16);
+	const bool pads = use == MODEL_USE_TRAIN && m->options.graphs;
+	const struct extent most = model_most(tokens, sentences, pads);
 	struct carve count = { .dtype = dtype, .loss_rows = m->ops->loss_rows }, carve = count;
 
 	if (m->cap_tokens)
@@ -368,7 +378,7 @@ static int reserve(struct model *m, int32_t tokens, int32_t sentences, enum mode
 		return err_set(e, ERR_INTERNAL,
 			       "activations for %d tokens and %d sentences were asked for", tokens,
 			       sentences);
-	if (!model_acts_plan(&m->acts, &m->shape, tokens, sentences, use, &count))
+	if (!model_acts_plan(&m->acts, &m->shape, &most, use, &count))
 		return err_set(
 			e, ERR_NOMEM,
 			"activations for %d tokens do not fit into memory: lower batch_tokens",
@@ -383,7 +393,11 @@ static int reserve(struct model *m, int32_t tokens, int32_t sentences, enum mode
 		set_views(&m->grads, &m->shape, m->grad);
 	}
 	carve.base = m->arena;
-	model_acts_plan(&m->acts, &m->shape, tokens, sentences, use, &carve);
+	model_acts_plan(&m->acts, &m->shape, &most, use, &carve);
+	m->staging = mem_alloc(model_batch_bytes(&most), 1, e);
+	if (!m->staging)
+		return e->code;
+	m->pads = pads;
 	m->cap_tokens = tokens;
 	m->cap_sentences = sentences;
 	return 0;
@@ -399,27 +413,29 @@ int model_reserve_encoding(struct model *m, int32_t tokens, int32_t sentences, s
 	return reserve(m, tokens, sentences, MODEL_USE_ENCODE, e);
 }
 
-/* What the ops of a training in batches of so many tokens meet. */
-static struct dev_limits limits_of(const struct model_shape *s, int32_t tokens)
+/* What the ops of a training meet in batches of at most this extent. */
+static struct dev_limits limits_of(const struct model_shape *s, const struct extent *most)
 {
 	return (struct dev_limits){
-		.tokens = tokens,
+		.tokens = most->source,
 		.width = MAX(MAX(s->d_ff, 3 * s->d_model), 2 * s->d_model * s->decoder_layers),
-		.head_rows = MIN(tokens, MODEL_HEAD_ROWS(DTYPE_F32)),
+		.head_rows = MIN(most->source, MODEL_HEAD_ROWS(DTYPE_F32)),
 		.head_width = s->d_model / s->heads,
-		.sentence = MIN(tokens, USUAL_SENTENCE),
+		.sentence = MIN(most->source, USUAL_SENTENCE),
 		.d_model = s->d_model,
 		.heads = s->heads,
+		.sent = (int64_t)model_batch_bytes(most),
 	};
 }
 
 int model_reserve_training(struct model *m, int32_t tokens, int32_t sentences, struct err *e)
 {
-	const struct dev_limits most = limits_of(&m->shape, tokens);
+	const struct extent most = model_most(tokens, sentences, m->options.graphs);
+	const struct dev_limits limits = limits_of(&m->shape, &most);
 
 	if (reserve(m, tokens, sentences, MODEL_USE_TRAIN, e))
 		return e->code;
-	return m->ops->reserve ? m->ops->reserve(m->dev, &most, e) : 0;
+	return m->ops->reserve ? m->ops->reserve(m->dev, &limits, e) : 0;
 }
 
 struct model *model_share(struct model *m, int32_t tokens, int32_t sentences, struct err *e)
@@ -451,10 +467,11 @@ int model_training_needs(const struct model_size *s, struct dev_needs *needs, st
 	const bool bf16 = s->options->bf16;
 	const size_t each = 4 * sizeof(float) +
 			    (bf16 && s->ops->wants_rounded ? sizeof(uint16_t) : 0);
+	const struct extent most = model_most(s->tokens, s->sentences, keeps(s->ops, s->options));
 	struct model_acts acts = { 0 };
 	struct carve count = { .dtype = dtype_of_acts(MODEL_USE_TRAIN, bf16),
 			       .loss_rows = s->ops->loss_rows };
-	struct dev_limits most;
+	struct dev_limits limits;
 	struct model_param *params = NULL;
 	size_t n_params, flat;
 	int64_t floats;
@@ -463,11 +480,10 @@ int model_training_needs(const struct model_size *s, struct dev_needs *needs, st
 	free(params);
 	if (rc)
 		return rc;
-	most = limits_of(s->shape, s->tokens);
-	*needs = s->ops->needs ? s->ops->needs(&most) : (struct dev_needs){ 0 };
+	limits = limits_of(s->shape, &most);
+	*needs = s->ops->needs ? s->ops->needs(&limits) : (struct dev_needs){ 0 };
 	rc = model_acts_alloc(&acts, s->shape, e);
-	if (!rc && (!model_acts_plan(&acts, s->shape, s->tokens, s->sentences, MODEL_USE_TRAIN,
-				     &count) ||
+	if (!rc && (!model_acts_plan(&acts, s->shape, &most, MODEL_USE_TRAIN, &count) ||
 		    !mem_mul((size_t)floats, each, &flat) ||
 		    __builtin_add_overflow(needs->own, flat, &needs->own) ||
 		    __builtin_add_overflow(needs->own, count.used, &needs->own)))

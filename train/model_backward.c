@@ -8,6 +8,7 @@
 #include "train/model_internal.h"
 
 #include <math.h>
+#include <string.h>
 
 /* A norm's parameters with their gradients. */
 struct norm_pair {
@@ -129,11 +130,23 @@ static void end_stack(const struct pass *p, enum model_stack stack, struct norm_
 			   model_dropout(p, stack, 0, SITE_EMBEDDING));
 }
 
-/* Gradients are final from first on, which is the lowest of them in the arena. */
+/*
+ * Gradients are final from first on, which is the lowest of them in the arena. What is kept as a
+ * graph ends here if somebody wants to know, and with the last of them.
+ */
 static void ready(const struct pass *p, struct tensor first)
 {
-	if (p->how->ready)
-		p->how->ready(p->how->ready_arg, (const float *)first.data - p->m->grad);
+	struct model *m = p->m;
+	const int64_t from = (const float *)first.data - m->grad;
+
+	if (p->graph && from == 0)
+		m->ops->graph_end(m->dev);
+	if (!p->how->ready)
+		return;
+	if (p->graph && from > 0)
+		m->ops->graph_cut(m->dev);
+	m->ready_at[m->n_ready++] = from;
+	p->how->ready(p->how->ready_arg, from);
 }
 
 #define NORM(w, g, field) \
@@ -146,7 +159,7 @@ static void decoder_backward(const struct pass *p)
 	const struct model *m = p->m;
 	const struct model_acts *a = &m->acts;
 
-	clear_dsum(p, p->b->n_target);
+	clear_dsum(p, p->extent.target);
 	for (int32_t i = m->shape.decoder_layers - 1; i >= 0; i--) {
 		const struct model_decoder_layer *w = &m->weights.decoder[i],
 						 *g = &m->grads.decoder[i];
@@ -178,10 +191,10 @@ static void encoder_backward(const struct pass *p)
 	const struct model_acts *a = &m->acts;
 	const int32_t n = m->shape.encoder_layers;
 
-	product_grad(p, with_rows(a->dout, p->b->n_source), m->grads.cross_kv, a->dmemory_kv,
+	product_grad(p, with_rows(a->dout, p->extent.source), m->grads.cross_kv, a->dmemory_kv,
 		     a->encoder.points[2 * n].out, m->weights.cross_kv);
 	ready(p, m->grads.cross_kv);
-	clear_dsum(p, p->b->n_source);
+	clear_dsum(p, p->extent.source);
 	for (int32_t i = n - 1; i >= 0; i--) {
 		const struct model_encoder_layer *w = &m->weights.encoder[i],
 						 *g = &m->grads.encoder[i];
@@ -204,10 +217,71 @@ static void encoder_backward(const struct pass *p)
 	ready(p, m->grads.embed);
 }
 
+/* ---- a pass ------------------------------------------------------------------------------ */
+
+static uint64_t two(int32_t a, int32_t b)
+{
+	return (uint64_t)(uint32_t)a << 32 | (uint32_t)b;
+}
+
+static uint64_t two_floats(float a, float b)
+{
+	int32_t bits[2];
+
+	memcpy(&bits[0], &a, sizeof(a));
+	memcpy(&bits[1], &b, sizeof(b));
+	return two(bits[0], bits[1]);
+}
+
+/* All that the arguments of a pass's ops follow from, besides the model itself. */
+static struct graph_key key_of(const struct pass *p)
+{
+	const struct model_how *how = p->how;
+	const struct extent *x = &p->extent;
+
+	return (struct graph_key){ {
+		two(x->source, x->target),
+		two(x->max_source, x->max_target),
+		two(x->sentences, p->m->side),
+		two_floats(how->dropout, how->attention_dropout),
+		two_floats(how->relu_dropout, how->smoothing),
+		two_floats(how->grad_scale, 0),
+		how->seed,
+		how->ready != NULL,
+	} };
+}
+
+static void compute(const struct pass *p)
+{
+	p->m->n_ready = 0;
+	model_encoder_forward(p);
+	model_decoder_forward(p);
+	model_head(p, true);
+	model_head_sums(p);
+	decoder_backward(p);
+	encoder_backward(p);
+}
+
+/* The same by graphs, each of which ends where something is ready; false: there are none yet. */
+static bool replay(const struct pass *p)
+{
+	const struct model *m = p->m;
+	const struct graph_key key = key_of(p);
+	const int n = m->ops->graph_begin(m->dev, &key);
+
+	for (int i = 0; i < n; i++) {
+		m->ops->graph_play(m->dev, i);
+		if (p->how->ready)
+			p->how->ready(p->how->ready_arg, m->ready_at[i]);
+	}
+	return n > 0;
+}
+
 int model_forward_backward(struct model *m, const struct batch *b, const struct model_how *how,
 			   struct model_sums *sums, struct err *e)
 {
-	struct pass p = { .m = m, .b = b, .how = how, .smoothing = how->smoothing };
+	struct pass p = { .m = m, .b = b, .how = how, .smoothing = how->smoothing,
+			  .graph = m->pads };
 
 	if (!m->grad)
 		return err_set(e, ERR_INTERNAL, "the model was not reserved for training");
@@ -215,11 +289,8 @@ int model_forward_backward(struct model *m, const struct batch *b, const struct 
 		return e->code;
 	if (sums)
 		model_drop_sums(m);
-	model_encoder_forward(&p);
-	model_decoder_forward(&p);
-	model_head(&p, true);
-	model_head_sums(&p);
-	decoder_backward(&p);
-	encoder_backward(&p);
+	m->tokens += b->n_target;
+	if (!p.graph || !replay(&p))
+		compute(&p);
 	return sums ? model_take_sums(m, sums, e) : 0;
 }

@@ -20,7 +20,8 @@ struct dropout model_dropout(const struct pass *p, enum model_stack stack, int32
 	drop.rate = site == SITE_SELF_WEIGHTS || site == SITE_CROSS_WEIGHTS ? how->attention_dropout
 		    : site == SITE_RELU					    ? how->relu_dropout
 									    : how->dropout;
-	drop.key = rng_key_make(how->seed, RNG_DROPOUT | number << 8, how->step, how->micro);
+	drop.key = rng_key_make(how->seed, RNG_DROPOUT | number << 8, 0, 0);
+	drop.moment = p->m->acts.ids.moment;
 	return drop;
 }
 
@@ -167,33 +168,6 @@ void model_decoder_forward(const struct pass *p)
 
 /* ---- a pass ------------------------------------------------------------ */
 
-static void bring(const struct model *m, int32_t *to, const int32_t *from, int32_t n)
-{
-	const size_t bytes = (size_t)n * sizeof(*from);
-
-	if (m->ops->send)
-		m->ops->send(m->dev, to, from, bytes);
-	else
-		m->ops->to_device(m->dev, to, from, bytes);
-}
-
-/* To the side that the last pass has not used, and which the one before it may be using still. */
-static void bring_batch(struct model *m, const struct batch *b)
-{
-	const struct device_batch *ids = &m->acts.sides[m->side = m->ops->send ? 1 - m->side : 0];
-
-	bring(m, ids->source, b->source, b->n_source);
-	bring(m, ids->source_position, b->source_position, b->n_source);
-	bring(m, ids->source_start, b->source_start, b->n + 1);
-	bring(m, ids->target_in, b->target_in, b->n_target);
-	bring(m, ids->target_out, b->target_out, b->n_target);
-	bring(m, ids->target_position, b->target_position, b->n_target);
-	bring(m, ids->target_start, b->target_start, b->n + 1);
-	if (m->ops->send)
-		m->ops->turn(m->dev);
-	m->acts.ids = *ids;
-}
-
 /* Who sees whom: in the encoder, in the decoder, across. */
 static void count_pairs(const struct batch *b, int64_t pairs[3])
 {
@@ -213,6 +187,7 @@ int model_pass_begin(struct pass *p, struct err *e)
 	struct model *m = p->m;
 	const struct batch *b = p->b;
 	const struct device_batch *ids = &m->acts.ids;
+	const struct extent *x = &p->extent;
 	int64_t pairs[3];
 
 	if (b->n < 1 || b->n > m->cap_sentences || b->n_source < 1 || b->n_source > m->cap_tokens ||
@@ -226,35 +201,36 @@ int model_pass_begin(struct pass *p, struct err *e)
 			     (struct tensor){ m->rounded, 1, m->floats, m->floats, DTYPE_BF16 },
 			     tensor_f32(m->param, 1, m->floats));
 	m->stale = false;
-	model_acts_set_rows(&m->acts, b->n_source, b->n_target);
-	bring_batch(m, b);
+	p->extent = model_extent(b, m->cap_tokens, p->graph);
+	model_acts_set_rows(&m->acts, x->source, x->target);
+	model_bring_batch(p);
 	count_pairs(b, pairs);
 	p->encoder_self = (struct attention_shape){
 		.q_start = ids->source_start,
 		.k_start = ids->source_start,
-		.n = b->n,
+		.n = x->sentences,
 		.heads = m->shape.heads,
-		.max_q = b->max_source,
-		.max_k = b->max_source,
+		.max_q = x->max_source,
+		.max_k = x->max_source,
 		.pairs = pairs[0],
 	};
 	p->decoder_self = (struct attention_shape){
 		.q_start = ids->target_start,
 		.k_start = ids->target_start,
-		.n = b->n,
+		.n = x->sentences,
 		.heads = m->shape.heads,
-		.max_q = b->max_target,
-		.max_k = b->max_target,
+		.max_q = x->max_target,
+		.max_k = x->max_target,
 		.causal = true,
 		.pairs = pairs[1],
 	};
 	p->cross = (struct attention_shape){
 		.q_start = ids->target_start,
 		.k_start = ids->source_start,
-		.n = b->n,
+		.n = x->sentences,
 		.heads = m->shape.heads,
-		.max_q = b->max_target,
-		.max_k = b->max_source,
+		.max_q = x->max_target,
+		.max_k = x->max_source,
 		.pairs = pairs[2],
 	};
 	return 0;
@@ -268,6 +244,7 @@ int model_evaluate(struct model *m, const struct batch *b, float smoothing, stru
 	if (model_pass_begin(&p, e))
 		return e->code;
 	model_drop_sums(m);
+	m->tokens = b->n_target;
 	model_encoder_forward(&p);
 	model_decoder_forward(&p);
 	model_head(&p, false);
@@ -283,6 +260,7 @@ int model_predict(struct model *m, const struct batch *b, int32_t *ids, struct m
 	if (model_pass_begin(&p, e))
 		return e->code;
 	model_drop_sums(m);
+	m->tokens = b->n_target;
 	model_encoder_forward(&p);
 	model_decoder_forward(&p);
 	model_head(&p, false);

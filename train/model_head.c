@@ -40,10 +40,10 @@ void model_head(const struct pass *p, bool gradients)
 	const struct model_acts *a = &m->acts;
 	const struct tensor states = a->decoder.points[a->decoder.n_points - 1].out;
 
-	for (int64_t first = 0, n; first < p->b->n_target; first += n) {
+	for (int64_t first = 0, n; first < p->extent.target; first += n) {
 		struct tensor dlogits;
 
-		n = MIN(a->dlogits.rows, p->b->n_target - first);
+		n = MIN(a->dlogits.rows, p->extent.target - first);
 		dlogits = with_rows(a->dlogits, n);
 		losses(p, first, dlogits, gradients ? p->how->grad_scale : 0);
 		if (!gradients)
@@ -57,10 +57,9 @@ void model_head(const struct pass *p, bool gradients)
 
 void model_head_sums(const struct pass *p)
 {
-	struct model *m = p->m;
+	const struct model *m = p->m;
 
 	m->ops->row_sums(m->dev, &m->acts.tally->loss, m->acts.losses);
-	m->tokens += p->b->n_target;
 }
 
 void model_drop_sums(struct model *m)

@@ -5,6 +5,7 @@
  *	model.c           shapes, the list of tensors, life and death, initial weights
  *	model_pack.c      weights packed for decoding
  *	model_plan.c      one arena for all activations, sized before the run
+ *	model_batch.c     batches on their way to the backend, made alike where it keeps graphs
  *	model_forward.c   encoder, decoder, evaluation
  *	model_head.c      the tied output layer and its loss, in chunks of tokens
  *	model_backward.c  gradients
@@ -31,6 +32,8 @@
 
 /* Tokens whose logits' gradient exists at one time: as many bytes in either type. */
 #define MODEL_HEAD_ROWS(dtype) ((dtype) == DTYPE_BF16 ? 2048 : 1024)
+/* Calls of model_how.ready in one backward. */
+#define MODEL_MOST_READY (2 * MODEL_MAX_LAYERS + 3)
 
 struct norm_point {
 	struct tensor sum;	/* (T, D) the residual stream */
@@ -53,8 +56,9 @@ struct stack_act {
 	int32_t n_points, n_layers;
 };
 
-/* A batch on the backend's side. */
+/* A batch on the backend's side, or on its way there; one piece of memory, in this order. */
 struct device_batch {
+	uint32_t *moment;	/* (2) of dropout: step, micro-batch */
 	int32_t *source, *source_position, *source_start;
 	int32_t *target_in, *target_out, *target_position, *target_start;
 };
@@ -62,7 +66,7 @@ struct device_batch {
 /* Views into the arena; rows of the tensors follow the batch of the current pass. */
 struct model_acts {
 	struct stack_act encoder, decoder;
-	struct device_batch sides[2];	/* batches by turns: one travels while the other is used */
+	void *sides[2];		/* batches by turns: one travels while the other is used */
 	struct device_batch ids;	/* that of the current pass */
 	struct tensor memory_kv;	/* (source T, 2DL) */
 	struct tensor branch;		/* (T, D) a sublayer's output; in backward its gradient */
@@ -94,18 +98,29 @@ struct model {
 	void *packed;			/* owned, on the backend's side: model_pack(); or NULL */
 	struct model_acts acts;
 	void *arena;			/* owned, on the backend's side */
+	void *staging;			/* owned: where a batch is written before it is sent */
 	int side;			/* of acts.sides, that the current pass uses */
+	bool pads;			/* training goes by graphs: model_batch.c */
+	int32_t n_ready;
+	int64_t ready_at[MODEL_MOST_READY];	/* what model_how.ready is told, call by call */
 	int64_t tokens;			/* of the batches in acts.tally */
 	int32_t cap_tokens, cap_sentences;	/* 0: nothing reserved yet */
+};
+
+/* A batch's rows, sentences and longest sentences as the backend sees them. */
+struct extent {
+	int32_t source, target, sentences, max_source, max_target;
 };
 
 /* One pass over one batch. */
 struct pass {
 	struct model *m;
 	const struct batch *b;
+	struct extent extent;
 	const struct model_how *how;	/* NULL: no dropout */
 	float smoothing;
 	bool  predict;			/* ids.target_in becomes the likeliest tokens */
+	bool  graph;			/* the backend keeps it, or has kept it */
 	struct attention_shape encoder_self, decoder_self, cross;
 };
 
@@ -131,10 +146,20 @@ enum model_use { MODEL_USE_ENCODE, MODEL_USE_EVALUATE, MODEL_USE_TRAIN };
 
 int  model_acts_alloc(struct model_acts *a, const struct model_shape *s, struct err *e);
 void model_acts_free(struct model_acts *a);
-bool model_acts_plan(struct model_acts *a, const struct model_shape *s, int32_t tokens,
-		     int32_t sentences, enum model_use use, struct carve *c);
+bool model_acts_plan(struct model_acts *a, const struct model_shape *s, const struct extent *most,
+		     enum model_use use, struct carve *c);
+/* The next n elements of the arena, 64-byte aligned; NULL while only counting. */
+void *model_take(struct carve *c, int64_t n, size_t size);
 /* Set the rows of every view for a batch. */
 void model_acts_set_rows(struct model_acts *a, int32_t n_source, int32_t n_target);
+
+/* model_batch.c: what memory has to be there for; what a batch is for the backend. */
+struct extent model_most(int32_t tokens, int32_t sentences, bool pads);
+struct extent model_extent(const struct batch *b, int32_t most_tokens, bool pads);
+size_t model_batch_bytes(const struct extent *x);	/* that are sent for it */
+void model_plan_ids(struct device_batch *b, const struct extent *x, struct carve *c);
+/* Send the batch of a pass, whose extent is known; its place is acts.ids. */
+void model_bring_batch(const struct pass *p);
 
 /* model_forward.c */
 int model_pass_begin(struct pass *p,

@@ -29,8 +29,7 @@ void model_acts_free(struct model_acts *a)
 	*a = (struct model_acts){ 0 };
 }
 
-/* The next n elements of the arena, 64-byte aligned; NULL while only counting. */
-static void *take(struct carve *c, int64_t n, size_t size)
+void *model_take(struct carve *c, int64_t n, size_t size)
 {
 	size_t bytes, end;
 	void *p = c->base ? c->base + c->used : NULL;
@@ -51,7 +50,7 @@ static struct tensor take_any(struct carve *c, int64_t rows, int64_t cols, enum 
 	if (!mem_mul((size_t)rows, (size_t)cols, &n) || n > INT64_MAX)
 		c->overflow = true;
 	return (struct tensor){
-		.data = c->overflow ? NULL : take(c, rows * cols, dtype_bytes(dtype)),
+		.data = c->overflow ? NULL : model_take(c, rows * cols, dtype_bytes(dtype)),
 		.rows = rows, .cols = cols, .stride = cols, .dtype = dtype,
 	};
 }
@@ -72,7 +71,8 @@ static struct norm_point take_point(struct carve *c, int64_t tokens, int64_t d_m
 {
 	return (struct norm_point){
 		.sum = take_floats(c, tokens, d_model), .out = take_tensor(c, tokens, d_model),
-		.mean = take(c, tokens, sizeof(float)), .rstd = take(c, tokens, sizeof(float)),
+		.mean = model_take(c, tokens, sizeof(float)),
+		.rstd = model_take(c, tokens, sizeof(float)),
 	};
 }
 
@@ -82,14 +82,14 @@ static struct layer_act take_layer(struct carve *c, const struct model_shape *s,
 	struct layer_act l = {
 		.qkv = take_tensor(c, tokens, 3 * (int64_t)s->d_model),
 		.self_mix = take_tensor(c, tokens, s->d_model),
-		.self_lse = take(c, tokens * s->heads, sizeof(float)),
+		.self_lse = model_take(c, tokens * s->heads, sizeof(float)),
 		.hidden = take_tensor(c, tokens, s->d_ff),
 	};
 
 	if (cross) {
 		l.cross_q = take_tensor(c, tokens, s->d_model);
 		l.cross_mix = take_tensor(c, tokens, s->d_model);
-		l.cross_lse = take(c, tokens * s->heads, sizeof(float));
+		l.cross_lse = model_take(c, tokens * s->heads, sizeof(float));
 	}
 	return l;
 }
@@ -109,17 +109,6 @@ static void plan_stack(struct stack_act *a, const struct model_shape *s, int64_t
 			i == 0 || every_layer ? take_layer(c, s, tokens, cross) : a->layers[0];
 }
 
-static void plan_ids(struct device_batch *b, int64_t tokens, int64_t sentences, struct carve *c)
-{
-	b->source          = take(c, tokens, sizeof(int32_t));
-	b->source_position = take(c, tokens, sizeof(int32_t));
-	b->target_in       = take(c, tokens, sizeof(int32_t));
-	b->target_out      = take(c, tokens, sizeof(int32_t));
-	b->target_position = take(c, tokens, sizeof(int32_t));
-	b->source_start    = take(c, sentences + 1, sizeof(int32_t));
-	b->target_start    = take(c, sentences + 1, sizeof(int32_t));
-}
-
 static void plan_logits(struct model_acts *a, const struct model_shape *s, int64_t tokens,
 			bool training, struct carve *c)
 {
@@ -130,15 +119,16 @@ static void plan_logits(struct model_acts *a, const struct model_shape *s, int64
 	a->dlogits = apart ? take_tensor(c, most, s->vocabulary) : a->logits;
 }
 
-bool model_acts_plan(struct model_acts *a, const struct model_shape *s, int32_t tokens,
-		     int32_t sentences, enum model_use use, struct carve *c)
+bool model_acts_plan(struct model_acts *a, const struct model_shape *s, const struct extent *most,
+		     enum model_use use, struct carve *c)
 {
-	const int64_t D = s->d_model, memory = 2 * D * s->decoder_layers;
+	const int64_t D = s->d_model, memory = 2 * D * s->decoder_layers, tokens = most->source;
 	const bool training = use == MODEL_USE_TRAIN;
 
-	plan_ids(&a->sides[0], tokens, sentences, c);
-	plan_ids(&a->sides[1], tokens, sentences, c);
-	a->ids = a->sides[0];
+	for (int i = 0; i < 2; i++) {
+		a->sides[i] = model_take(c, 0, 1);
+		model_plan_ids(&a->ids, most, c);
+	}
 	plan_stack(&a->encoder, s, tokens, false, training, c);
 	if (use != MODEL_USE_ENCODE)
 		plan_stack(&a->decoder, s, tokens, true, training, c);
@@ -150,7 +140,7 @@ bool model_acts_plan(struct model_acts *a, const struct model_shape *s, int32_t 
 		return !c->overflow;
 	plan_logits(a, s, tokens, training, c);
 	a->losses = take_floats(c, 2, tokens);
-	a->tally = take(c, 1, sizeof(*a->tally));
+	a->tally = model_take(c, 1, sizeof(*a->tally));
 	if (training) {
 		a->dmemory_kv = take_tensor(c, tokens, memory);
 		a->dsum = take_floats(c, tokens, D);

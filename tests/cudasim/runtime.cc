@@ -523,6 +523,9 @@ static struct teller {
 		if (getenv("CUDASIM_WAITS"))
 			fprintf(stderr, "simulated GPU: waited for %llu times\n",
 				(unsigned long long)sim_waits());
+		if (getenv("CUDASIM_GRAPHS"))
+			fprintf(stderr, "graphs started: %llu\n",
+				(unsigned long long)sim_graphs());
 	}
 } at_end;
 
