@@ -45,7 +45,8 @@ int cuda_fetch(struct dev *d, void *to, const void *from, size_t bytes, struct e
 int cuda_reserve(struct dev *d, const struct dev_limits *most, struct err *e);
 struct dev_needs cuda_needs(const struct dev_limits *most);
 int cuda_graph_begin(struct dev *d, const struct graph_key *key);
-void cuda_graph_cut(struct dev *d);
+void cuda_graph_pause(struct dev *d);
+void cuda_graph_resume(struct dev *d);
 void cuda_graph_end(struct dev *d);
 void cuda_graph_play(struct dev *d, int piece);
 

@@ -129,12 +129,16 @@ int cuda_graph_begin(struct dev *d, const struct graph_key *key)
 	return 0;
 }
 
-void cuda_graph_cut(struct dev *d)
+void cuda_graph_pause(struct dev *d)
 {
-	if (!d->graphs || !d->graphs->capturing)
-		return;
-	end_piece(d, d->graphs->now);
-	begin_piece(d);
+	if (d->graphs && d->graphs->capturing)
+		end_piece(d, d->graphs->now);
+}
+
+void cuda_graph_resume(struct dev *d)
+{
+	if (d->graphs && d->graphs->capturing)
+		begin_piece(d);
 }
 
 void cuda_graph_end(struct dev *d)

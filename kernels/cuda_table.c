@@ -25,7 +25,8 @@ const struct ops *ops_cuda(void)
 		.loss_rows = 256, /* of 32,000 floats, 33 MB: less than the L2 of 40 and more */
 		.open_queue = cuda_queue_open,
 		.graph_begin = cuda_graph_begin,
-		.graph_cut = cuda_graph_cut,
+		.graph_pause = cuda_graph_pause,
+		.graph_resume = cuda_graph_resume,
 		.graph_end = cuda_graph_end,
 		.graph_play = cuda_graph_play,
 #define OP(name, args, names) .name = cuda_##name,

@@ -111,11 +111,12 @@ struct dev_needs {
  *	for (i = 0; i < n; i++)			they are kept, in n pieces
  *		o->graph_play(d, i), …		what belongs between pieces
  *	if (!n) {
- *		ops …; o->graph_cut(d); …	what belongs between pieces
- *		ops …; o->graph_end(d);
+ *		ops …; o->graph_pause(d);
+ *		…				what belongs between pieces
+ *		o->graph_resume(d); ops …; o->graph_end(d);
  *	}
  *
- * Between begin and cut or end there is nothing but ops: no copies, no sync, no memory taken.
+ * Within a piece there is nothing but ops: no copies, no sync, no other queues, no memory taken.
  */
 struct graph_key { uint64_t word[16]; };
 
@@ -170,7 +171,8 @@ struct ops {
 	struct queue *(*open_queue)(struct dev *d, struct err *e);
 	/* struct graph_key; NULL: every op goes its own way here, as also with 0 from begin. */
 	int  (*graph_begin)(struct dev *d, const struct graph_key *key);
-	void (*graph_cut)(struct dev *d);
+	void (*graph_pause)(struct dev *d);
+	void (*graph_resume)(struct dev *d);
 	void (*graph_end)(struct dev *d);
 	void (*graph_play)(struct dev *d, int piece);
 #define OP(name, args, names) void (*name) args;

@@ -173,6 +173,7 @@ mutant sum-wire-lanes cuda_compress cuda_wire 's/k < WIRE_LANES; k++/k < WIRE_LA
 mutant index-wire-own cuda_compress nccl_sums 's/y >= p.own ? y + 1 : y/y > p.own ? y + 1 : y/'
 
 # ---- what is kept as a graph -------------------------------------------------------------------------
+mutant graph-goes-on cuda_graph cuda_graphs '/^void cuda_graph_pause/,/^}/s/end_piece(d, d->graphs->now);/end_piece(d, d->graphs->now), begin_piece(d);/; /^void cuda_graph_resume/,/^}/s/begin_piece(d);/;/'
 mutant graph-key-cache eval/stepper cuda_graphs_decode 's/(uintptr_t)s->cache, (uint64_t)s->cache_rows,/0, 0,/'
 mutant graph-key-areas eval/stepper cuda_graphs_decode \
 	's/(uintptr_t)s->block, (uint64_t)s->cap_rows,/0, 0,/; s/(uint64_t)s->stride, (uint64_t)s->cross_stride,/0, 0,/'

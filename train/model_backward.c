@@ -144,9 +144,11 @@ static void ready(const struct pass *p, struct tensor first)
 	if (!p->how->ready)
 		return;
 	if (p->graph && from > 0)
-		m->ops->graph_cut(m->dev);
+		m->ops->graph_pause(m->dev);
 	m->ready_at[m->n_ready++] = from;
 	p->how->ready(p->how->ready_arg, from);
+	if (p->graph && from > 0)
+		m->ops->graph_resume(m->dev);
 }
 
 #define NORM(w, g, field) \

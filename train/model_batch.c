@@ -3,7 +3,7 @@
  *
  * All of it goes over in one piece. Where a GPU keeps what comes again (struct graph_key) batches of many
  * shapes become batches of few: rows that stand for nothing follow the real ones, up to a multiple of
- * a granule, in sentences of their own that are no longer than the longest may be, and sentences without
+ * a granule or the most there may be, in sentences of their own that are no longer than the longest may be, and sentences without
  * rows follow those. Such a row has no token (its embedding is its position's alone), costs nothing
  * and is seen by none but its like: what it adds to gradients is exactly zero.
  */
@@ -37,23 +37,24 @@ static int32_t power_of_two(int32_t n, int32_t least)
 
 struct extent model_most(int32_t tokens, int32_t sentences, bool pads)
 {
-	const int32_t each = granule(tokens), rows = pads ? multiple(tokens, each) : tokens;
+	const int32_t rows = pads ? multiple(tokens, LEAST_ROWS) : tokens;
 
 	if (pads)
-		sentences = power_of_two(sentences + each / LEAST_LENGTH, LEAST_SENTENCES);
+		sentences = power_of_two(sentences + granule(tokens) / LEAST_LENGTH,
+					 LEAST_SENTENCES);
 	return (struct extent){ .source = rows, .target = rows, .sentences = sentences };
 }
 
 struct extent model_extent(const struct batch *b, int32_t most_tokens, bool pads)
 {
 	struct extent x = { b->n_source, b->n_target, b->n, b->max_source, b->max_target };
-	const int32_t each = granule(most_tokens);
+	const int32_t each = granule(most_tokens), most = multiple(most_tokens, LEAST_ROWS);
 	int32_t more;
 
 	if (!pads)
 		return x;
-	x.source = multiple(b->n_source, each);
-	x.target = multiple(b->n_target, each);
+	x.source = MIN(multiple(b->n_source, each), most);
+	x.target = MIN(multiple(b->n_target, each), most);
 	x.max_source = power_of_two(b->max_source, LEAST_LENGTH);
 	x.max_target = power_of_two(b->max_target, LEAST_LENGTH);
 	more = MAX(CEIL_DIV(x.source - b->n_source, x.max_source),

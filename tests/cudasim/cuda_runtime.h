@@ -244,6 +244,7 @@ enum cudaError_t {
 	cudaErrorInvalidResourceHandle = 400,
 	cudaErrorNotReady = 600,
 	cudaErrorLaunchFailure = 719,
+	cudaErrorStreamCaptureUnsupported = 900,
 	cudaErrorStreamCaptureInvalidated = 901,
 };
 

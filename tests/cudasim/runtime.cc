@@ -399,6 +399,8 @@ cudaError_t cudaMalloc(void **p, size_t bytes)
 
 	sim_count_allocation();
 	*p = NULL;
+	if (sim_capturing())
+		return answer(cudaErrorStreamCaptureUnsupported);
 	if (sim_absent() || bytes == 0)
 		return answer(sim_absent());
 	if (bytes > TOTAL || gpu.allocated + bytes > TOTAL || !make_arena())
@@ -460,6 +462,8 @@ cudaError_t cudaFree(void *p)
 cudaError_t cudaMallocHost(void **p, size_t bytes)
 {
 	sim_count_allocation();
+	if (sim_capturing())
+		return answer(cudaErrorStreamCaptureUnsupported);
 	if (sim_absent())
 		return answer(sim_absent());
 	*p = malloc(bytes ? bytes : 1);

@@ -91,6 +91,8 @@ cudaError_t sim_enqueue_attempt(cudaStream_t s, std::function<bool()> what);
 /* Let streams do some of their work, as a GPU does that nobody waits for. */
 void sim_go_on(void);
 void sim_drain_all(void);
+/* Is a stream being captured? Then nobody takes memory. */
+bool sim_capturing(void);
 
 #endif
 #endif

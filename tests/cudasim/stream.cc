@@ -162,6 +162,11 @@ void sim_go_on(void)
 	going_on = false;
 }
 
+bool sim_capturing(void)
+{
+	return capturing;
+}
+
 void sim_drain_all(void)
 {
 	for (size_t i = 0; i < streams.size(); i++)
@@ -325,8 +330,19 @@ cudaError_t cudaEventDestroy(cudaEvent_t e)
 	return answer(sim_sticky());
 }
 
+/*
+ * An event of a stream that is captured, or one that it waits for, draws other streams into the
+ * capture, which then have to be joined again: nobody here wants that.
+ */
+static bool in_capture(cudaStream_t s)
+{
+	return known(s) && s->capturing;
+}
+
 cudaError_t cudaEventRecord(cudaEvent_t e, cudaStream_t s)
 {
+	if (in_capture(s))
+		return answer(cudaErrorStreamCaptureUnsupported);
 	e->recorded++;
 	return add(s, { nullptr, e, e->recorded, true });
 }
@@ -334,6 +350,8 @@ cudaError_t cudaEventRecord(cudaEvent_t e, cudaStream_t s)
 /* Waits for what was recorded until now, so for nothing if nothing was. */
 cudaError_t cudaStreamWaitEvent(cudaStream_t s, cudaEvent_t e, unsigned)
 {
+	if (in_capture(s))
+		return answer(cudaErrorStreamCaptureUnsupported);
 	return add(s, { nullptr, e, e->recorded, false });
 }
 

@@ -347,12 +347,18 @@ TEST(sim_graph)
 	float *a = device_floats(1), *b = device_floats(1), host;
 	cudaGraph_t graph;
 	cudaGraphExec_t exec;
+	cudaEvent_t event;
+	void *none;
 
+	cudaEventCreateWithFlags(&event, cudaEventDisableTiming);
 	LAUNCH(gpu(), put, 1, 1, 0, a, 1.0f);
 	LAUNCH(gpu(), put, 1, 1, 0, b, 2.0f);
 	cudaStreamBeginCapture(gpu()->stream, cudaStreamCaptureModeThreadLocal);
 	LAUNCH(gpu(), add_to, 1, 1, 0, a, (const float *)b);
 	check(cudaStreamSynchronize(gpu()->stream) != cudaSuccess);	/* nobody waits in a capture */
+	check(cudaEventRecord(event, gpu()->stream) != cudaSuccess);	/* nor draws others into it */
+	check(cudaStreamWaitEvent(gpu()->stream, event, 0) != cudaSuccess);
+	check(cudaMalloc(&none, 16) != cudaSuccess);
 	cudaStreamEndCapture(gpu()->stream, &graph);
 	cudaGraphInstantiate(&exec, graph);
 	cudaGraphDestroy(graph);
@@ -362,6 +368,7 @@ TEST(sim_graph)
 	cudaMemcpyAsync(&host, a, sizeof(host), cudaMemcpyDeviceToHost, gpu()->stream);
 	check_near(host, 7, 0);
 	cudaGraphExecDestroy(exec);
+	cudaEventDestroy(event);
 	cudaFree(a);
 	cudaFree(b);
 }
