@@ -259,13 +259,13 @@ if command -v mpirun >/dev/null && "$sim-train" --version | grep -q 'with MPI'; 
 		same "$run: not by NCCL" "$(grep -c 'by way of the hosts' "$w/runs/$run.hosts/journal.jsonl")" 1
 		same "$run: to the bit" "$(weights "$run" 2)" "$(weights "$run.hosts" 2)"
 	}
-	both plain wire=fp32
+	both exact wire=fp32
 	both after wire=2bit overlap_reduce=no
 	both bits wire=1bit shard_optimizer=yes
 	both apart wire=2bit local_steps=2 ema=0.9
 	recipe owned backend=cuda steps=2 shard_optimizer=yes
 	two owned
-	same "shards: the plain optimizer's weights" "$(weights owned 2)" "$(weights plain 2)"
+	same "shards: the plain optimizer's weights" "$(weights owned 2)" "$(weights exact 2)"
 	recipe overlapped backend=cuda steps=2 wire=2bit
 	two overlapped
 	same "overlap changes nothing" "$(weights overlapped 2)" "$(weights after 2)"
