@@ -1,4 +1,5 @@
-# tests/cudasim: the .cu files compiled by the host compiler for a simulated GPU. "make check-cudasim".
+# tests/cudasim: the .cu files compiled by the host compiler for a simulated GPU. "make check-cudasim". First of all
+# tests, because they take longest: the others run beside them.
 cuda_sim_headers = \
 	%D%/cuda_runtime.h %D%/cublasLt.h %D%/nccl.h %D%/sim.h
 cuda_sim_sources = \
