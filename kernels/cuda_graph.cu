@@ -11,6 +11,7 @@
 #include <string.h>
 
 #define MOST_GRAPHS 192
+#define WITHOUT	    " (cuda_graphs = no does without)"
 
 struct graph {
 	struct graph_key key;
@@ -71,7 +72,7 @@ static void begin_piece(struct dev *d)
 {
 	/* Only this thread's calls have to be such as can be captured. */
 	cuda_note(d, cudaStreamBeginCapture(d->stream, cudaStreamCaptureModeThreadLocal),
-		  "beginning a graph");
+		  "beginning a graph" WITHOUT);
 }
 
 /* What was captured is told the GPU, and kept. */
@@ -80,22 +81,22 @@ static void end_piece(struct dev *d, struct graph *g)
 	cudaGraph_t captured = NULL;
 	cudaGraphExec_t *more = NULL, piece = NULL;
 
-	cuda_note(d, cudaStreamEndCapture(d->stream, &captured), "ending a graph");
+	cuda_note(d, cudaStreamEndCapture(d->stream, &captured), "ending a graph" WITHOUT);
 	if (captured) {
-		cuda_note(d, cudaGraphInstantiate(&piece, captured, 0), "making a graph");
+		cuda_note(d, cudaGraphInstantiate(&piece, captured, 0), "making a graph" WITHOUT);
 		(void)cudaGraphDestroy(captured);
 	}
 	if (piece)
 		more = (cudaGraphExec_t *)realloc(g->piece, (size_t)(g->n + 1) * sizeof(*more));
 	if (!more) {
-		cuda_note(d, cudaErrorMemoryAllocation, "a graph (see the option cuda_graphs)");
+		cuda_note(d, cudaErrorMemoryAllocation, "keeping a graph" WITHOUT);
 		if (piece)
 			(void)cudaGraphExecDestroy(piece);
 		return;
 	}
 	g->piece = more;
 	g->piece[g->n++] = piece;
-	cuda_note(d, cudaGraphLaunch(piece, d->stream), "starting a graph");
+	cuda_note(d, cudaGraphLaunch(piece, d->stream), "starting a graph" WITHOUT);
 }
 
 int cuda_graphs_open(struct dev *d, struct err *e)
@@ -156,5 +157,5 @@ void cuda_graph_play(struct dev *d, int piece)
 	const struct graph *g = d->graphs ? d->graphs->now : NULL;
 
 	if (g && piece < g->n)
-		cuda_note(d, cudaGraphLaunch(g->piece[piece], d->stream), "starting a graph");
+		cuda_note(d, cudaGraphLaunch(g->piece[piece], d->stream), "starting a graph" WITHOUT);
 }
