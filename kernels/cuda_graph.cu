@@ -157,5 +157,6 @@ void cuda_graph_play(struct dev *d, int piece)
 	const struct graph *g = d->graphs ? d->graphs->now : NULL;
 
 	if (g && piece < g->n)
-		cuda_note(d, cudaGraphLaunch(g->piece[piece], d->stream), "starting a graph" WITHOUT);
+		cuda_note(d, cudaGraphLaunch(g->piece[piece], d->stream),
+			  "starting a graph" WITHOUT);
 }
