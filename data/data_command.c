@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "data/clean.h"
-#include "data/corpus.h"
+#include "data/text/clean.h"
+#include "data/source/corpus.h"
 #include "data/origin.h"
-#include "data/pipeline.h"
-#include "data/shard.h"
+#include "data/subword/pipeline.h"
+#include "data/shard/shard.h"
 #include "share/base/file.h"
 #include "share/base/json.h"
 #include "share/base/mem.h"

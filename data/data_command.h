@@ -16,7 +16,7 @@
 #ifndef WERKBANK_DATA_DATA_COMMAND_H
 #define WERKBANK_DATA_DATA_COMMAND_H
 
-#include "share/base/conf.h"
+#include "share/conf/conf.h"
 #include "share/base/err.h"
 
 /* c->arguments: the question, the corpus, what is asked for. */
@@ -25,7 +25,7 @@ int data_command_run(struct conf *c, struct err *e);
 /* Print stats.json and the stages of manifest.json, both in the folder, as tables or JSON. */
 int data_print_stats(const char *folder, bool json, struct err *e);
 
-/* data_questions.c: answers that need no shard. folder: of the corpus. */
+/* data_queries.c: answers that need no shard. folder: of the corpus. */
 int data_list(struct conf *c, struct err *e);
 int data_dropped(struct conf *c, const char *folder, struct err *e);
 int data_vocabulary(struct conf *c, const char *folder, struct err *e);

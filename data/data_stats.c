@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "data/clean.h"
+#include "data/text/clean.h"
 #include "data/data_command.h"
 #include "share/base/file.h"
 #include "share/base/json.h"

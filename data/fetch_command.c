@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "data/manifest.h"
-#include "data/obtain.h"
-#include "data/progress.h"
+#include "data/source/manifest.h"
+#include "data/source/obtain.h"
+#include "data/source/progress.h"
 #include "share/base/file.h"
 #include "share/base/json.h"
 #include "share/base/mem.h"

@@ -8,7 +8,7 @@
 #ifndef WERKBANK_DATA_FETCH_COMMAND_H
 #define WERKBANK_DATA_FETCH_COMMAND_H
 
-#include "share/base/conf.h"
+#include "share/conf/conf.h"
 #include "share/base/err.h"
 
 int fetch_command_run(struct conf *c, struct err *e);

@@ -3,12 +3,12 @@
 #include <string.h>
 
 #include "data/data_command.h"
-#include "data/demo.h"
+#include "data/demo/demo.h"
 #include "data/fetch_command.h"
-#include "data/prep.h"
-#include "data/shortlist.h"
+#include "data/prep/prep.h"
+#include "data/shard/shortlist.h"
 #include "data/tools.h"
-#include "share/base/conf.h"
+#include "share/conf/conf.h"
 
 static int run(struct conf *c, int argc, char **argv, struct err *e)
 {

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "data/shuffle.h"
+#include "data/shard/shuffle.h"
 #include "share/base/file.h"
 #include "share/base/json.h"
 #include "share/base/lines.h"

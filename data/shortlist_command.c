@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "data/shortlist.h"
+#include "data/shard/shortlist.h"
 #include "share/base/clock.h"
 #include "share/base/file.h"
 #include "share/base/mem.h"

@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "data/bpe.h"
-#include "data/clean.h"
-#include "data/line_flow.h"
-#include "data/tokenize.h"
+#include "data/subword/bpe.h"
+#include "data/text/clean.h"
+#include "share/base/line_flow.h"
+#include "data/text/tokenize.h"
 #include "data/tools_internal.h"
 #include "share/base/file.h"
 #include "share/base/flow.h"

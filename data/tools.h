@@ -12,7 +12,7 @@
 
 #include <stddef.h>
 
-#include "share/base/conf.h"
+#include "share/conf/conf.h"
 #include "share/base/err.h"
 
 struct data_tool {

@@ -5,7 +5,7 @@
 #include <stddef.h>
 
 #include "share/base/buf.h"
-#include "share/base/conf.h"
+#include "share/conf/conf.h"
 #include "share/base/err.h"
 
 /* What a command does to each line, on several threads: each has a tool of its own. */

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "data/sp.h"
+#include "data/subword/sp.h"
 #include "data/tools_internal.h"
 #include "share/base/file.h"
 #include "share/base/flow.h"

@@ -2,17 +2,17 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "eval/average.h"
-#include "eval/compare.h"
-#include "eval/export.h"
-#include "eval/heldout.h"
-#include "eval/import.h"
-#include "eval/ledger.h"
-#include "eval/report.h"
-#include "eval/score_tools.h"
-#include "eval/serve.h"
-#include "eval/translate.h"
-#include "share/base/conf.h"
+#include "eval/evaluate/average.h"
+#include "eval/evaluate/compare.h"
+#include "eval/exchange/model_export.h"
+#include "eval/evaluate/heldout.h"
+#include "eval/exchange/import.h"
+#include "eval/evaluate/score_ledger.h"
+#include "eval/report/report.h"
+#include "eval/evaluate/score_tools.h"
+#include "eval/translate/serve.h"
+#include "eval/translate/translate.h"
+#include "share/conf/conf.h"
 
 static int bleu(struct conf *c, struct err *e)
 {

@@ -3,12 +3,12 @@
 #include "config.h"
 #endif
 
-#include "kernels/ops.h"
+#include "kernels/ops/ops.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "kernels/cpu.h"
+#include "kernels/cpu/cpu.h"
 
 const struct ops *cpu_table_plain(void);
 const struct ops *cpu_table_v3(void);

@@ -12,7 +12,7 @@
 
 enum {
 #define OP(name, args, names) OP_##name,
-#include "kernels/ops.def"
+#include "kernels/ops/ops.def"
 #undef OP
 	OP_TO_DEVICE, OP_TO_HOST, N_OPS
 };
@@ -72,7 +72,7 @@ static void note(struct watched *watched, int op, const char *name, const struct
 		watched->ops->name names;                                                          \
 		note(watched, OP_##name, #name, &work, since);                                     \
 	}
-#include "kernels/ops.def"
+#include "kernels/ops/ops.def"
 #undef OP
 
 /* ---- what is not an op ----------------------------------------------------- */
@@ -189,7 +189,7 @@ struct profile *profile_new(const struct ops *ops, struct err *e)
 		.wants_rounded = ops->wants_rounded,
 		.open_queue = ops->open_queue ? watch_open_queue : NULL,
 #define OP(name, args, names) .name = ops->name ? watch_##name : NULL,
-#include "kernels/ops.def"
+#include "kernels/ops/ops.def"
 #undef OP
 	};
 	return p;

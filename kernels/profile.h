@@ -20,7 +20,7 @@
 
 #include <stdio.h>
 
-#include "kernels/ops.h"
+#include "kernels/ops/ops.h"
 #include "share/base/json.h"
 
 struct profile_entry {

@@ -1,7 +1,7 @@
 /* work.c - see work.h */
 #include "kernels/work.h"
 
-#include "kernels/panels.h"
+#include "kernels/ops/panels.h"
 
 /* Every op has its function with all of the op's arguments; most look at few of them. */
 #pragma GCC diagnostic ignored "-Wunused-parameter"

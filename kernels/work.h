@@ -9,7 +9,7 @@
 #ifndef WERKBANK_KERNELS_WORK_H
 #define WERKBANK_KERNELS_WORK_H
 
-#include "kernels/ops.h"
+#include "kernels/ops/ops.h"
 
 struct work {
 	const char *kind;	/* static text that tells calls of one op apart, or NULL */
@@ -18,7 +18,7 @@ struct work {
 };
 
 #define OP(name, args, names) struct work work_##name args;
-#include "kernels/ops.def"
+#include "kernels/ops/ops.def"
 #undef OP
 
 #endif

@@ -38,17 +38,17 @@ if grep -rn '#include "train/launch/' share kernels data train eval tui --includ
 fi
 
 only curses     tui/term
-only mpi.h      train/comm_mpi.c
+only mpi.h      train/comm/comm_mpi.c
 only nccl       train/comm_nccl
 only cuda       kernels/cuda
-only oneapi     kernels/cpu_matmul.c
+only oneapi     kernels/cpu/cpu_matmul.c
 only curl       data/fetch
-only archive    data/archive.c
-only zlib.h     data/inflate_zlib.c
-only isa-l      data/inflate_isal.c
-only pcre2      data/rewrite.c
+only archive    data/source/archive.c
+only zlib.h     data/source/inflate_zlib.c
+only isa-l      data/source/inflate_isal.c
+only pcre2      data/text/rewrite.c
 only openssl    share/base/hash.c
-only unicode    data/sp_unicode.c
+only unicode    data/subword/sp_unicode.c
 
 # never WORDS : functions nobody calls, because they are too easy to misuse.
 never() {

@@ -13,7 +13,7 @@
 #include "share/base/mem.h"
 #include "share/base/util.h"
 #include "train/common/network.h"
-#include "train/reduce.h"
+#include "train/comm/reduce.h"
 
 #define SMALLEST   ((int64_t)1 << 10)
 #define LARGEST    ((int64_t)1 << 26)	/* bytes */

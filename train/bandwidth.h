@@ -2,7 +2,7 @@
  * bandwidth.h - how fast the ranks of a job speak with each other, measured.
  *
  * All-reduces of 1 KB to 64 MB over all ranks, with what gradients are reduced with
- * (train/reduce.h); those of 64 KB to 16 MB in each form on the wire, and each after a pause, in
+ * (train/comm/reduce.h); those of 64 KB to 16 MB in each form on the wire, and each after a pause, in
  * which a shaper's bucket fills as it does while a step computes. The median counts.
  *
  * Then, of 4 MB or what takes half a second, while all processors of a rank compute: how long the
@@ -18,7 +18,7 @@
 
 #include "share/base/buf.h"
 #include "share/base/err.h"
-#include "train/comm.h"
+#include "train/comm/comm.h"
 
 /*
  * Collective. The first rank adds to out one JSON object, the members hosts (a name for each

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "config.h"
-#include "kernels/ops.h"
+#include "kernels/ops/ops.h"
 #include "share/base/clock.h"
 #include "share/base/file.h"
 #include "share/base/flow.h"
@@ -22,7 +22,7 @@
 #include "share/base/paths.h"
 #include "share/base/proc.h"
 #include "share/base/util.h"
-#include "train/comm_nccl.h"
+#include "train/comm/comm_nccl.h"
 #include "train/common/host_cpu.h"
 #include "train/common/host_gpu.h"
 

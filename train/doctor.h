@@ -8,7 +8,7 @@
 #ifndef WERKBANK_TRAIN_DOCTOR_H
 #define WERKBANK_TRAIN_DOCTOR_H
 
-#include "share/base/conf.h"
+#include "share/conf/conf.h"
 #include "share/base/err.h"
 
 /*

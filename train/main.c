@@ -5,16 +5,16 @@
 #include <string.h>
 
 #include "config.h"
-#include "share/base/conf.h"
+#include "share/conf/conf.h"
 #include "share/base/file.h"
 #include "share/base/json.h"
 #include "share/base/paths.h"
 #include "train/bandwidth.h"
-#include "train/comm.h"
+#include "train/comm/comm.h"
 #include "train/doctor.h"
 #include "train/common/leftover.h"
-#include "train/model.h"
-#include "train/trainer.h"
+#include "train/model/model.h"
+#include "train/trainer/trainer.h"
 
 static volatile sig_atomic_t asked_to_stop;
 

@@ -1,64 +1,12 @@
 # tui: the workbench on a terminal, and the face of every command.
 noinst_LIBRARIES += libtui.a
-libtui_a_SOURCES = \
-	%D%/actions.def \
-	%D%/batch.c    %D%/batch.h    %D%/batch_watch.c \
-	%D%/app.c      %D%/app.h %D%/app_internal.h \
-	%D%/app_files.c %D%/app_keys.c %D%/app_text.c %D%/app_turn.c \
-	%D%/keep.c     %D%/keep.h \
-	%D%/kept_lines.c %D%/kept_lines.h \
-	%D%/commands.c %D%/commands.h \
-	%D%/contrast.c %D%/contrast.h \
-	%D%/places.c   %D%/places.h %D%/names.c %D%/names.h \
-	%D%/settings.c %D%/settings.h \
-	%D%/sample_book.c %D%/sample_book.h \
-	%D%/word_diff.c %D%/word_diff.h \
-	%D%/draw.c     %D%/draw.h \
-	%D%/edit.c     %D%/edit_draw.c %D%/edit.h %D%/edit_internal.h \
-	%D%/figures.c  %D%/figures.h \
-	%D%/export.c   %D%/export.h \
-	%D%/fleet.c    %D%/fleet.h %D%/fleet_split.c \
-	%D%/grid.c     %D%/grid.h \
-	%D%/history.c  %D%/history.h %D%/history_internal.h \
-	%D%/history_records.c \
-	%D%/hosts_panes.c %D%/hosts_panes.h %D%/hosts_table.c \
-	%D%/keys.c     %D%/keys.h \
-	%D%/layout.c   %D%/layout.h \
-	%D%/log_lines.c %D%/log_lines.h \
-	%D%/plot.c     %D%/plot.h %D%/plot_axes.c %D%/plot_internal.h %D%/plot_stack.c \
-	%D%/run_panes.c %D%/run_panes.h %D%/run_plots.c \
-	%D%/series.c   %D%/series.h \
-	%D%/service.c  %D%/service_answer.c %D%/service.h \
-	%D%/sight.c    %D%/sight.h %D%/split.c %D%/split.h \
-	%D%/status.c   %D%/status.h \
-	%D%/theme.c    %D%/theme.h \
-	%D%/term.h     %D%/view.h \
-	%D%/tabs.def   %D%/wizard.h \
-	%D%/frame.c    %D%/frame.h \
-	%D%/jobs.c     %D%/jobs.h \
-	%D%/prompt.c   %D%/prompt.h \
-	%D%/wizard.c   %D%/view_wizard.c \
-	%D%/world.c    %D%/world.h %D%/wishes.h \
-	%D%/view_help.c %D%/view_report.c %D%/view_settings.c
-# Each view has its line, so that those who write them do not meet.
-libtui_a_SOURCES += %D%/view_home.c %D%/list.c %D%/list.h %D%/steps.c %D%/steps.h \
-	%D%/recipes.c %D%/recipes.h
-libtui_a_SOURCES += %D%/view_data.c %D%/data_book.c %D%/data_book.h \
-	%D%/data_panes.c %D%/data_panes.h %D%/data_lists.c
-libtui_a_SOURCES += %D%/view_run.c
-libtui_a_SOURCES += %D%/view_hosts.c
-libtui_a_SOURCES += %D%/view_compare.c %D%/compare_book.c %D%/compare_book.h
-libtui_a_SOURCES += %D%/view_samples.c
-libtui_a_SOURCES += %D%/view_translate.c %D%/console.c %D%/console.h \
-	%D%/console_panes.c %D%/console_panes.h %D%/console_words.c %D%/console_words.h \
-	%D%/checkpoints.c %D%/checkpoints.h %D%/translate_file.c %D%/translate_file.h
-libtui_a_SOURCES += %D%/view_log.c
-
-if HAVE_CURSES
-libtui_a_SOURCES += %D%/term.c %D%/term_read.c %D%/term_internal.h
-else
-libtui_a_SOURCES += %D%/term_none.c
-endif
+libtui_a_SOURCES =
+include %D%/term/local.mk
+include %D%/plot/local.mk
+include %D%/run/local.mk
+include %D%/app/local.mk
+include %D%/translate/local.mk
+include %D%/views/local.mk
 libtui_a_CPPFLAGS = $(AM_CPPFLAGS) $(CURSES_CFLAGS)
 
 bin_PROGRAMS += werkbank
@@ -71,7 +19,7 @@ dist_man5_MANS = share/man/werkbank-checkpoint.5 share/man/werkbank-corpus.5 \
 	share/man/werkbank-journal.5 share/man/werkbank-manifest.5 share/man/werkbank-run.5 \
 	share/man/werkbank-shard.5 share/man/werkbank-workbench.5 share/man/werkbank-weights.5
 man1dir = $(mandir)/man1
-commands = `sed -n 's/^CMD("\([a-z][^"]*\)".*/\1/p' $(srcdir)/share/base/commands.def`
+commands = `sed -n 's/^CMD("\([a-z][^"]*\)".*/\1/p' $(srcdir)/share/conf/commands.def`
 if CAN_RUN
 all-local: man/stamp
 man/stamp: werkbank$(EXEEXT)

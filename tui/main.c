@@ -1,9 +1,9 @@
 /* main.c - werkbank: the face. Some commands run here, the others are done by its sisters. */
 #include <stdio.h>
 
-#include "share/base/conf.h"
+#include "share/conf/conf.h"
 #include "share/base/err.h"
-#include "tui/commands.h"
+#include "tui/app/commands.h"
 
 int main(int argc, char **argv)
 {

@@ -45,7 +45,7 @@
  *	          best (bool: by best-metric), shares (ranks that did their part
  *	          of it, where they share it)
  *	          of an imported log (start: imported): dev_loss and pseudo_bleu instead, see
- *	          train/openseq2seq.h
+ *	          train/record/openseq2seq.h
  *	save      path, bytes, seconds
  *	profile   with --profile, at the end: seconds and steps of this attempt (the first
  *	          step apart), ops: a list, longest first, of op, calls, s (all of them),

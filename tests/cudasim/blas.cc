@@ -2,7 +2,7 @@
 #include <cublasLt.h>
 #include <cuda_runtime.h>
 
-#include "kernels/cuda_blas.h"
+#include "kernels/cuda/cuda_blas.h"
 #include "tests/cudasim/sim.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /*
- * cublasLt.h - the part of cuBLASLt that kernels/cuda_linear.cu uses, for the simulator (sim.h).
+ * cublasLt.h - the part of cuBLASLt that kernels/cuda/cuda_linear.cu uses, for the simulator (sim.h).
  * The names are NVIDIA's, the numbers are not. Computed in blas.cc.
  */
 #ifndef CUDASIM_CUBLASLT_H

@@ -4,18 +4,18 @@ cuda_sim_headers = \
 	%D%/cuda_runtime.h %D%/cublasLt.h %D%/nccl.h %D%/sim.h
 cuda_sim_sources = \
 	%D%/block.cc %D%/warp.cc %D%/runtime.cc %D%/stream.cc %D%/blas.cc %D%/nccl.cc $(cuda_sim_headers)
-cuda_sim_tests = %D%/t_cuda.c %D%/t_cuda_memory.c %D%/t_cuda_step.c %D%/t_cuda_graphs.c tests/t_cuda_model.c tests/t_cuda_decode.c %D%/t_sim.cc %D%/t_nccl.c
+cuda_sim_tests = %D%/t_cuda.c %D%/t_cuda_memory.c %D%/t_cuda_step.c %D%/t_cuda_graphs.c tests/kernels/t_cuda_model.c tests/kernels/t_cuda_decode.c %D%/t_sim.cc %D%/t_nccl.c
 cuda_sim_includes = -I$(top_srcdir)/%D% -I$(top_srcdir) -I.
 cuda_sim_flags = -std=gnu++17 $(cuda_sim_includes) -D_GNU_SOURCE -DCUDA_PARTIAL $(DEFS) \
 	-O2 -g -fno-strict-aliasing -Wall -Wextra -Wno-unknown-warning-option -Wshadow=local -Wno-unknown-pragmas $(SAN_FLAGS)
-EXTRA_DIST += $(cuda_sim_sources) $(cuda_sim_tests) tests/mutants.sh tests/gpu_table.sh tests/cuda_train.sh share/doc/gpu/kernels.md \
+EXTRA_DIST += $(cuda_sim_sources) $(cuda_sim_tests) tests/cudasim/gpu.sh tests/cudasim/mutants.sh tests/cudasim/gpu_table.sh tests/cudasim/cuda_train.sh share/doc/gpu/kernels.md \
 	share/doc/gpu/roofs.md
 
 if HAVE_CXX
 check_PROGRAMS += tests/cuda_run
-tests_cuda_run_SOURCES = tests/test.c tests/test.h tests/ops_run.c tests/ops_run.h tests/ops_list.c \
-	tests/ops_list.h tests/small_model.h kernels/cuda_table.c $(nccl_sources) \
-	tests/fake_ranks.c tests/fake_ranks.h %D%/ranks.c %D%/ranks.h $(cuda_sim_sources) $(cuda_sim_tests)
+tests_cuda_run_SOURCES = tests/test.c tests/test.h tests/kernels/ops_run.c tests/kernels/ops_run.h tests/kernels/ops_list.c \
+	tests/kernels/ops_list.h tests/train/small_model.h kernels/cuda/cuda_table.c $(nccl_sources) \
+	tests/train/fake_ranks.c tests/train/fake_ranks.h %D%/ranks.c %D%/ranks.h $(cuda_sim_sources) $(cuda_sim_tests)
 nodist_tests_cuda_run_SOURCES = %D%/list.h
 tests_cuda_run_CPPFLAGS = -I$(top_srcdir)/%D% $(AM_CPPFLAGS) -I. -DCUDA_PARTIAL \
 	-DCUDA_SIMULATED -DTEST_LIST='"tests/cudasim/list.h"'
@@ -23,13 +23,13 @@ tests_cuda_run_CXXFLAGS = $(cuda_sim_flags)
 tests_cuda_run_LDADD = $(cuda_sources:.cu=.simo) libeval.a $(train_libs) $(mpi_libs)
 TESTS += tests/cuda_run
 
-# The programs with the simulated GPU inside, beside each other, for tests/cuda_train.sh.
-TESTS += tests/cuda_train.sh
+# The programs with the simulated GPU inside, beside each other, for tests/cudasim/cuda_train.sh.
+TESTS += tests/cudasim/cuda_train.sh
 check_LIBRARIES = %D%/libcudasim.a
 tests_cudasim_libcudasim_a_SOURCES = $(cuda_sim_sources)
 tests_cudasim_libcudasim_a_CXXFLAGS = $(cuda_sim_flags)
 check_PROGRAMS += %D%/werkbank-train %D%/werkbank-eval
-cuda_sim_program = kernels/cuda_table.c $(nccl_sources)
+cuda_sim_program = kernels/cuda/cuda_table.c $(nccl_sources)
 cuda_sim_libs = $(cuda_sources:.cu=.simo) %D%/libcudasim.a
 tests_cudasim_werkbank_train_SOURCES = $(werkbank_train_SOURCES) $(cuda_sim_program)
 nodist_EXTRA_tests_cudasim_werkbank_train_SOURCES = %D%/runtime.cc	# linked as C++
@@ -51,18 +51,18 @@ SUFFIXES += .simo
 .cu.simo:
 	@$(MKDIR_P) $(@D)
 	$(AM_V_CXX)$(CXX) $(cuda_sim_flags) -x c++ -c -o $@ $<
-$(cuda_sources:.cu=.simo): $(cuda_headers) $(cuda_sim_headers) $(srcdir)/kernels/ops.def
+$(cuda_sources:.cu=.simo): $(cuda_headers) $(cuda_sim_headers) $(srcdir)/kernels/ops/ops.def
 
 check-cudasim: tests/cuda_run %D%/werkbank-train %D%/werkbank-eval $(bin_PROGRAMS)
 	srcdir=$(srcdir) ./tests/cuda_run
-	WERKBANK_SHARE=$(abs_top_srcdir)/share sh $(srcdir)/tests/cuda_train.sh
+	WERKBANK_SHARE=$(abs_top_srcdir)/share sh $(srcdir)/tests/cudasim/cuda_train.sh
 # Small mistakes in copies of the sources must be noticed; minutes.
 check-mutants: tests/cuda_run
 	COMPILE='$(CXX) -std=gnu++17 -D_GNU_SOURCE -DCUDA_PARTIAL $(DEFS) -w -x c++ -c' \
 	COMPILE_MORE='$(cuda_sim_includes)' \
 	COMPILE_C='$(CC) $(DEFS) $(DEFAULT_INCLUDES) $(AM_CPPFLAGS) $(CPPFLAGS) $(AM_CFLAGS) $(CFLAGS) -w -c' \
 	LINK='$(CXX) $(AM_LDFLAGS) $(LDFLAGS) -o @OUT@ $(tests_cuda_run_OBJECTS) $(tests_cuda_run_LDADD) $(LIBS)' \
-	srcdir=$(srcdir) ONLY='$(ONLY)' PART='$(PART)' KEPT='$(KEPT)' sh $(srcdir)/tests/mutants.sh
+	srcdir=$(srcdir) ONLY='$(ONLY)' PART='$(PART)' KEPT='$(KEPT)' sh $(srcdir)/tests/cudasim/mutants.sh
 else
 check-cudasim:
 	@echo "the simulated GPU needs a C++ compiler"; exit 1

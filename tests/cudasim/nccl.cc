@@ -26,7 +26,7 @@
 #include <vector>
 
 extern "C" {
-#include "train/comm_nccl_library.h"
+#include "train/comm/comm_nccl_library.h"
 }
 
 #define MOST_RANKS 4
@@ -505,7 +505,7 @@ void sim_nccl_absent(bool absent)
 	nccl.absent = absent;
 }
 
-/* In the place of train/comm_nccl_library.c. */
+/* In the place of train/comm/comm_nccl_library.c. */
 const struct nccl_library *nccl_load(const char **why)
 {
 	static const struct nccl_library library = {

@@ -1,5 +1,5 @@
 /*
- * nccl.h - the part of NCCL that train/comm_nccl.c uses, for the simulator (sim.h). The names are
+ * nccl.h - the part of NCCL that train/comm/comm_nccl.c uses, for the simulator (sim.h). The names are
  * NVIDIA's. Computed in nccl.cc, between processes of this machine.
  */
 #ifndef CUDASIM_NCCL_H

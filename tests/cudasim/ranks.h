@@ -5,7 +5,7 @@
 #ifndef CUDASIM_RANKS_H
 #define CUDASIM_RANKS_H
 
-#include "train/comm.h"
+#include "train/comm/comm.h"
 
 /*
  * Call body once for each rank, each in a process; on_host of them share a host. Returns how many

@@ -1,9 +1,9 @@
 /* t_cuda.c - the GPU backend on the simulated GPU (sim.h), against the definition and the CPU. */
 #include <stdlib.h>
 
-#include "kernels/cuda.h"
+#include "kernels/cuda/cuda.h"
 #include "tests/cudasim/sim.h"
-#include "tests/ops_list.h"
+#include "tests/kernels/ops_list.h"
 #include "tests/test.h"
 
 /* Is the op there? While the backend grows some are not. */
@@ -15,14 +15,14 @@ static bool is_written(const char *op)
 	if (!strcmp(op, "linear_top_k") && !o->top_k)
 		return false;	/* it is made with the other */
 #define OP(name, args, names) found = found || (!strcmp(op, #name) && o->name);
-#include "kernels/ops.def"
+#include "kernels/ops/ops.def"
 #undef OP
 	return found;
 }
 
 /*
  * Every case in several orders of threads, blocks and streams, with and without whole vectors; only
- * (or NULL): ops whose name begins so, which tests/mutants.sh says as OPS in the environment.
+ * (or NULL): ops whose name begins so, which tests/cudasim/mutants.sh says as OPS in the environment.
  */
 static void compare(uint64_t seed, int flags, const char *only)
 {

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 
 #include "tests/cudasim/sim.h"
-#include "tests/small_model.h"
-#include "train/adam.h"
-#include "train/model_internal.h"
+#include "tests/train/small_model.h"
+#include "train/model/adam.h"
+#include "train/model/model_internal.h"
 
 enum { TOKENS = 76, SENTENCES = 9, STEPS = 5 };
 

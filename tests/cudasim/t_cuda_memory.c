@@ -4,8 +4,8 @@
  */
 #include "share/base/util.h"
 #include "tests/cudasim/sim.h"
-#include "tests/small_model.h"
-#include "train/adam.h"
+#include "tests/train/small_model.h"
+#include "train/model/adam.h"
 
 static const struct model_how how = { .dropout = 0.1f, .attention_dropout = 0.1f,
 				      .relu_dropout = 0.1f, .smoothing = 0.1f, .grad_scale = 1 };

@@ -5,11 +5,11 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "kernels/bf16.h"
+#include "kernels/ops/bf16.h"
 #include "tests/cudasim/sim.h"
-#include "tests/small_model.h"
-#include "train/adam.h"
-#include "train/model_internal.h"
+#include "tests/train/small_model.h"
+#include "train/model/adam.h"
+#include "train/model/model_internal.h"
 
 #define LONG_TOKENS 76
 

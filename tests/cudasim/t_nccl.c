@@ -3,18 +3,18 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "kernels/cuda_queue.h"
+#include "kernels/cuda/cuda_queue.h"
 #include "share/base/mem.h"
 #include "share/base/rng.h"
 #include "tests/cudasim/ranks.h"
 #include "tests/cudasim/sim.h"
-#include "tests/fake_ranks.h"
-#include "tests/small_model.h"
-#include "train/adam.h"
-#include "train/comm_nccl.h"
-#include "train/compress.h"
-#include "train/model_internal.h"
-#include "train/reduce.h"
+#include "tests/train/fake_ranks.h"
+#include "tests/train/small_model.h"
+#include "train/model/adam.h"
+#include "train/comm/comm_nccl.h"
+#include "train/comm/compress.h"
+#include "train/model/model_internal.h"
+#include "train/comm/reduce.h"
 
 enum { FLOATS = 9001, ROUNDS = 3, MOST_RANKS = 4 };
 
@@ -412,7 +412,7 @@ static int open_training(struct trainee *t, struct comm *c, bool shards, struct 
 	return shards ? adam_set_parts(&t->adam, t->own, t->how.buckets.count, e) : 0;
 }
 
-/* As in train/trainer_step.c: clipped, by the tokens and the length of all ranks. */
+/* As in train/trainer/trainer_step.c: clipped, by the tokens and the length of all ranks. */
 static void told_update(struct trainee *t, int step, double tokens, struct err *e)
 {
 	const struct adam_update how = { .step = step, .rate = 0.01,

@@ -1,7 +1,7 @@
 /* t_sim.cc - the simulated GPU finds what kernels do wrong, and leaves good ones alone. */
 #include <cuda_runtime.h>
 
-#include "kernels/cuda.cuh"
+#include "kernels/cuda/cuda.cuh"
 
 extern "C" {
 #include "tests/test.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "share/base/buf.h"
-#include "share/base/conf.h"
+#include "share/conf/conf.h"
 #include "share/base/journal.h"
 #include "share/base/json.h"
 #include "share/base/lines.h"

@@ -1,16 +1,16 @@
-/* console.c - what a translator answers, and what is typed. See fuzz.h */
+/* translate_console.c - what a translator answers, and what is typed. See fuzz.h */
 #include <stdbool.h>
 #include <string.h>
 
 #include "share/base/text.h"
 #include "share/base/util.h"
 #include "tests/fuzz/fuzz.h"
-#include "tui/console.h"
-#include "tui/console_panes.h"
-#include "tui/console_words.h"
-#include "tui/edit.h"
-#include "tui/keys.h"
-#include "tui/service.h"
+#include "tui/translate/translate_console.h"
+#include "tui/translate/translate_console_panes.h"
+#include "tui/translate/translate_console_words.h"
+#include "tui/term/edit.h"
+#include "tui/term/keys.h"
+#include "tui/translate/service.h"
 
 /* Drawn, nothing goes beyond the rectangle. */
 static void only_inside(const struct grid *g, struct rect r)

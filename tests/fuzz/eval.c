@@ -2,10 +2,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "eval/foreign.h"
-#include "eval/import_words.h"
-#include "eval/npz.h"
-#include "eval/take.h"
+#include "eval/exchange/import_reader.h"
+#include "eval/exchange/import_vocabulary.h"
+#include "eval/exchange/npz.h"
+#include "eval/exchange/weight_map.h"
 #include "share/base/mem.h"
 #include "tests/fuzz/fuzz.h"
 

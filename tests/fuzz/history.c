@@ -1,4 +1,4 @@
-/* history.c - a run's journal on the screen of the workbench. See fuzz.h */
+/* run_history.c - a run's journal on the screen of the workbench. See fuzz.h */
 #include <locale.h>
 #include <math.h>
 #include <stdio.h>
@@ -10,8 +10,8 @@
 #include "share/base/json.h"
 #include "share/base/util.h"
 #include "tests/fuzz/fuzz.h"
-#include "tui/history.h"
-#include "tui/view.h"
+#include "tui/run/run_history.h"
+#include "tui/app/view.h"
 
 #define ROWS 24
 #define COLS 80

@@ -8,7 +8,7 @@
 #include "train/common/host_cpu.h"
 #include "train/common/host_disk.h"
 #include "train/common/host_net.h"
-#include "train/pulse_internal.h"
+#include "train/watch/heartbeat_internal.h"
 
 static void read_network(const char *text)
 {

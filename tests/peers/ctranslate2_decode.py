@@ -8,7 +8,7 @@ Usage: ctranslate2_decode.py speed BUILD [--size tiny,base] [--beam 4,1] [--batc
        ctranslate2_decode.py random BUILD FOLDER [--size base]      a model folder of random weights, to measure with
 
 BUILD is the folder in which Werkbank was built. speed: random weights of a real size, 25 source tokens, exactly 25
-target tokens, as tests/bench_decode.c does it, in turn with CTranslate2 in float32 and int8; with many sentences
+target tokens, as tests/bench/bench_decode.c does it, in turn with CTranslate2 in float32 and int8; with many sentences
 CTranslate2 runs both with threads inside its products and with as many workers, and the better counts. Prints target
 tokens per second and CPU seconds (which a busy machine changes less) of the best round, and ratios to CTranslate2's
 best. model: a trained model folder and what werkbank export makes of it; both translate the same sentences, both

@@ -5,7 +5,7 @@
 # usage: front_ends.sh [ROWS COLS SECONDS]
 #
 # Peers that are installed are measured: htop, btop (both once a second), nvtop. nvtop (or NVTOP=PATH) is given eight
-# made-up GPUs that change each second: tests/fake_nvml.c, which the workbench's own tests use, and nvtop_nvml.c.
+# made-up GPUs that change each second: tests/train/fake_nvml.c, which the workbench's own tests use, and nvtop_nvml.c.
 set -eu
 srcdir=${srcdir:-$(cd "$(dirname "$0")/../.." && pwd)}
 rows=${1:-40} cols=${2:-120} seconds=${3:-20}
@@ -30,7 +30,7 @@ if command -v btop >/dev/null; then
 fi
 nvtop=${NVTOP:-$(command -v nvtop || :)}
 if test -n "$nvtop"; then
-	${CC:-cc} -std=gnu11 -O2 -shared -fPIC -o "$here/libnvidia-ml.so.1" "$srcdir/tests/fake_nvml.c" \
+	${CC:-cc} -std=gnu11 -O2 -shared -fPIC -o "$here/libnvidia-ml.so.1" "$srcdir/tests/train/fake_nvml.c" \
 		"$srcdir/tests/peers/nvtop_nvml.c"
 	echo "== $("$nvtop" --version), 8 GPUs"
 	$bench $size --peer "exec env HOME=$here XDG_CONFIG_HOME=$here LD_LIBRARY_PATH=$here WERKBANK_FAKE_NVML=moving $nvtop -d 10" \

@@ -4,7 +4,7 @@
 # MOSES    the folder scripts/ of Moses (tokenizer/, training/, ems/)
 # DATA     the real data: newstest/ multi30k/ mixed/ noisy/ systems/
 # PROGRAM  werkbank-data (default: the one of the current folder)
-# RECORD=1 prints the SHA-256 of Moses' outputs instead, as tests/t_text.c holds them.
+# RECORD=1 prints the SHA-256 of Moses' outputs instead, as tests/data/t_text.c holds them.
 # RACE=1  only races.
 #
 # Exits with 1 when any line differs. Some minutes on one core.

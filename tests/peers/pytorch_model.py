@@ -3,7 +3,7 @@
 
 The model is built here once more, from PyTorch's own functions and in double
 precision, with weights and a batch that follow from formulas which
-tests/t_model.c knows too. Usage: pytorch_model.py [OUTPUT]
+tests/train/t_model.c knows too. Usage: pytorch_model.py [OUTPUT]
 """
 import math
 import os
@@ -20,7 +20,7 @@ END, START = 1, 2
 
 
 def shapes():
-    """Name and shape of every tensor, in the order of train/params.def."""
+    """Name and shape of every tensor, in the order of train/model/params.def."""
     def norm(name):
         return [(f"{name}.scale", (D,)), (f"{name}.shift", (D,))]
 

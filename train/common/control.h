@@ -1,6 +1,6 @@
 /* control.h - requests to a live run: words in the file runs/NAME/control, one a line. */
-#ifndef WERKBANK_TRAIN_CONTROL_H
-#define WERKBANK_TRAIN_CONTROL_H
+#ifndef WERKBANK_TRAIN_COMMON_CONTROL_H
+#define WERKBANK_TRAIN_COMMON_CONTROL_H
 
 #include <stdbool.h>
 

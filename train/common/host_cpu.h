@@ -4,8 +4,8 @@
  * Linux's proc(5): /proc/stat, /proc/meminfo, /proc/loadavg; Documentation/accounting/psi.rst
  * for /proc/pressure, where "some" is the time in which at least one task waited.
  */
-#ifndef WERKBANK_TRAIN_HOST_CPU_H
-#define WERKBANK_TRAIN_HOST_CPU_H
+#ifndef WERKBANK_TRAIN_COMMON_HOST_CPU_H
+#define WERKBANK_TRAIN_COMMON_HOST_CPU_H
 
 #include "train/common/host_file.h"
 

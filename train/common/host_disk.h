@@ -4,8 +4,8 @@
  * Linux's Documentation/admin-guide/iostats.rst for /proc/diskstats (sectors of 512 bytes),
  * proc_pid_mountinfo(5).
  */
-#ifndef WERKBANK_TRAIN_HOST_DISK_H
-#define WERKBANK_TRAIN_HOST_DISK_H
+#ifndef WERKBANK_TRAIN_COMMON_HOST_DISK_H
+#define WERKBANK_TRAIN_COMMON_HOST_DISK_H
 
 #include "train/common/host_file.h"
 

@@ -5,8 +5,8 @@
  * an argument, so that tests bring trees of their own, and parse texts in functions of their own,
  * which take anything. A number that is not known is NAN, never 0.
  */
-#ifndef WERKBANK_TRAIN_HOST_FILE_H
-#define WERKBANK_TRAIN_HOST_FILE_H
+#ifndef WERKBANK_TRAIN_COMMON_HOST_FILE_H
+#define WERKBANK_TRAIN_COMMON_HOST_FILE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -8,8 +8,8 @@
  *
  * Whatever a driver does not tell is NAN. Not for two threads at once.
  */
-#ifndef WERKBANK_TRAIN_HOST_GPU_H
-#define WERKBANK_TRAIN_HOST_GPU_H
+#ifndef WERKBANK_TRAIN_COMMON_HOST_GPU_H
+#define WERKBANK_TRAIN_COMMON_HOST_GPU_H
 
 #include "share/base/err.h"
 #include "train/common/host_file.h"

@@ -5,8 +5,8 @@
  * /sys/class/net (Documentation/ABI/testing/sysfs-class-net), InfiniBand from
  * /sys/class/infiniband (sysfs-class-infiniband): RDMA goes past /proc/net/dev.
  */
-#ifndef WERKBANK_TRAIN_HOST_NET_H
-#define WERKBANK_TRAIN_HOST_NET_H
+#ifndef WERKBANK_TRAIN_COMMON_HOST_NET_H
+#define WERKBANK_TRAIN_COMMON_HOST_NET_H
 
 #include <sys/socket.h>
 

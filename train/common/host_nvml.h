@@ -5,8 +5,8 @@
  * prototypes of our own: no header of NVIDIA's is needed to build, and a driver that lacks a
  * function only tells less.
  */
-#ifndef WERKBANK_TRAIN_HOST_NVML_H
-#define WERKBANK_TRAIN_HOST_NVML_H
+#ifndef WERKBANK_TRAIN_COMMON_HOST_NVML_H
+#define WERKBANK_TRAIN_COMMON_HOST_NVML_H
 
 #include "train/common/host_gpu.h"
 

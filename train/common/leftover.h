@@ -14,8 +14,8 @@
  *	… work …
  *	leftover_forget(record);
  */
-#ifndef WERKBANK_TRAIN_LEFTOVER_H
-#define WERKBANK_TRAIN_LEFTOVER_H
+#ifndef WERKBANK_TRAIN_COMMON_LEFTOVER_H
+#define WERKBANK_TRAIN_COMMON_LEFTOVER_H
 
 #include <stdbool.h>
 #include <stddef.h>

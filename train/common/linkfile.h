@@ -15,8 +15,8 @@
  * Read by "werkbank plan" and by telemetry, for interfaces whose speed the kernel
  * does not know.
  */
-#ifndef WERKBANK_TRAIN_LINKFILE_H
-#define WERKBANK_TRAIN_LINKFILE_H
+#ifndef WERKBANK_TRAIN_COMMON_LINKFILE_H
+#define WERKBANK_TRAIN_COMMON_LINKFILE_H
 
 #include <stdbool.h>
 #include <stdint.h>

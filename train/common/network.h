@@ -10,8 +10,8 @@
  *
  * busbw = algbw * 2 (n-1)/n with algbw = S / seconds: comparable with the link.
  */
-#ifndef WERKBANK_TRAIN_NETWORK_H
-#define WERKBANK_TRAIN_NETWORK_H
+#ifndef WERKBANK_TRAIN_COMMON_NETWORK_H
+#define WERKBANK_TRAIN_COMMON_NETWORK_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -22,7 +22,7 @@ double network_ring_seconds(double bytes, double nodes, double link_bytes_s, dou
 double network_tree_seconds(double bytes, double nodes, double link_bytes_s, double latency_s);
 double network_bytes_sent(double bytes, double nodes);	/* by each node: 2 (n-1)/n S */
 /*
- * By each host when every rank sends its parts straight to the other ranks (train/reduce.h)
+ * By each host when every rank sends its parts straight to the other ranks (train/comm/reduce.h)
  * and the ranks are spread evenly; with one rank a host the same as network_bytes_sent().
  */
 double network_bytes_left(double bytes, double ranks, double hosts);

@@ -5,10 +5,10 @@
  * its vocabulary and its codes: else its weights mean nothing here. Read are small files alone:
  * state.json, and the hashes of vocab.tsv, bpe.codes and sentencepiece.model.
  */
-#ifndef WERKBANK_TRAIN_START_FROM_H
-#define WERKBANK_TRAIN_START_FROM_H
+#ifndef WERKBANK_TRAIN_COMMON_START_FROM_H
+#define WERKBANK_TRAIN_COMMON_START_FROM_H
 
-#include "share/base/conf.h"
+#include "share/conf/conf.h"
 #include "share/base/err.h"
 
 /* Before conf_apply_size(): sizes that nobody has given become the model's. */

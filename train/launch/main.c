@@ -3,15 +3,15 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "share/base/conf.h"
+#include "share/conf/conf.h"
 #include "share/base/err.h"
-#include "train/launch/hosts_command.h"
-#include "train/launch/job_command.h"
-#include "train/launch/plan_command.h"
-#include "train/launch/probe.h"
-#include "train/launch/run_commands.h"
-#include "train/launch/ssh_agent.h"
-#include "train/launch/train_command.h"
+#include "train/launch/hosts/hosts_command.h"
+#include "train/launch/run/job_command.h"
+#include "train/launch/plan/plan_command.h"
+#include "train/launch/hosts/probe.h"
+#include "train/launch/run/run_commands.h"
+#include "train/launch/hosts/rsh_agent.h"
+#include "train/launch/run/train_command.h"
 
 static int hosts(struct conf *c, int *status, struct err *e)
 {

@@ -1,0 +1,363 @@
+/* data_queries.c - see data_command.h: lists of corpora, dropped pairs, vocabulary, splitting */
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "data/source/corpus.h"
+#include "data/data_command.h"
+#include "data/drop_ledger_read.h"
+#include "data/subword/piece_trace.h"
+#include "share/base/file.h"
+#include "share/base/json.h"
+#include "share/base/paths.h"
+#include "share/base/text.h"
+
+#define JSON_LIMIT (64u << 20)	/* bytes */
+#define STEP_BYTES ((size_t)1 << 20)
+#define MANY	   20		/* rows shown where nobody says how many */
+
+static void add_count(struct json_writer *w, const char *key, int64_t n)
+{
+	json_key(w, key);
+	if (n < 0)
+		json_null(w);
+	else
+		json_int(w, n);
+}
+
+/* Write what was gathered, and be done with it. */
+static int put(struct buf *out, int rc, struct err *e)
+{
+	if (!rc)
+		rc = buf_check(out, e);
+	if (!rc && fwrite(buf_text(out), 1, out->len, stdout) != out->len)
+		rc = err_set_errno(e, ERR_IO, "standard output: cannot be written");
+	buf_free(out);
+	return rc;
+}
+
+/* Argument number i as a number from low on; fallback when it is not there. */
+static int count_argument(const struct conf *c, int i, const char *what, int64_t low,
+			  int64_t *value, struct err *e)
+{
+	if (i >= c->n_arguments || (text_to_int(c->arguments[i], value) && *value >= low))
+		return 0;
+	return err_set(e, ERR_USAGE, "%s must be a number from %lld on, not '%s'", what,
+		       (long long)low, c->arguments[i]);
+}
+
+/* ---- list ---- */
+
+static struct json *read_manifest(const char *folder)
+{
+	struct err ignored;
+	char *path = file_path(&ignored, "%s/manifest.json", folder);
+	struct json *root = NULL;
+	struct buf text = { 0 };
+
+	if (path && !file_read_all(path, JSON_LIMIT, &text, &ignored))
+		root = json_parse(buf_text(&text), text.len, &ignored);
+	buf_free(&text);
+	free(path);
+	return root;
+}
+
+static void list_one(const char *name, const struct json *m, struct json_writer *w,
+		     struct buf *out)
+{
+	const struct json *pairs = json_get(m, "pairs");
+	int64_t train = json_integer(json_get(pairs, "train"), -1),
+		vocabulary = json_integer(json_get(m, "vocabulary"), -1);
+	const char *source = json_text(json_get(m, "source_language"), "?"),
+		   *target = json_text(json_get(m, "target_language"), "?");
+
+	if (!w->out && !m) {
+		buf_printf(out, "%s: not prepared\n", name);
+	} else if (!w->out) {
+		buf_printf(out, "%s: %s to %s, %lld pairs of %lld read, vocabulary of %lld\n",
+			   name, source, target, (long long)train,
+			   (long long)json_integer(json_get(pairs, "read"), -1),
+			   (long long)vocabulary);
+	} else {
+		json_open(w, '{');
+		json_put_strn(w, "name", name, strlen(name));
+		json_put_bool(w, "ready", m != NULL);
+		json_put_strn(w, "source_language", source, strlen(source));
+		json_put_strn(w, "target_language", target, strlen(target));
+		add_count(w, "read", json_integer(json_get(pairs, "read"), -1));
+		add_count(w, "train", train);
+		add_count(w, "dev", json_integer(json_get(pairs, "dev"), -1));
+		add_count(w, "test", json_integer(json_get(pairs, "test"), -1));
+		add_count(w, "vocabulary", vocabulary);
+		json_close(w, '}');
+	}
+}
+
+int data_list(struct conf *c, struct err *e)
+{
+	char *workspace = paths_workspace(c->workspace, e);
+	char *corpora = workspace ? file_path(e, "%s/corpora", workspace) : NULL;
+	struct dirent **found = NULL;
+	struct buf out = { 0 };
+	struct json_writer w = { .out = c->json ? &out : NULL };
+	int n = corpora ? scandir(corpora, &found, NULL, alphasort) : 0, rc = corpora ? 0 : e->code;
+
+	if (c->json) {
+		json_open(&w, '{');
+		json_key(&w, "corpora");
+		json_open(&w, '[');
+	}
+	for (int i = 0; i < n; i++) {
+		struct err ignored;
+		char *folder = paths_check_name("corpus", found[i]->d_name, &ignored) ? NULL :
+			file_path(&ignored, "%s/%s", corpora, found[i]->d_name);
+		struct json *m = folder ? read_manifest(folder) : NULL;
+
+		if (folder)
+			list_one(found[i]->d_name, m, &w, &out);
+		json_free(m);
+		free(folder);
+		free(found[i]);
+	}
+	free(found);
+	if (c->json) {
+		json_close(&w, ']');
+		json_close(&w, '}');
+		buf_add_char(&out, '\n');
+	}
+	free(corpora);
+	free(workspace);
+	return put(&out, rc, e);
+}
+
+/* ---- dropped ---- */
+
+static void dropped_row(const struct ledger_row *r, struct json_writer *w, struct buf *out)
+{
+	if (w->out) {
+		json_open(w, '{');
+		json_put_strn(w, "file", r->file.text, r->file.n);
+		json_put_strn(w, "line", r->line.text, r->line.n);
+		json_put_str(w, "rule", clean_rule_name(r->rule));
+		json_put_str(w, "meaning", clean_rule_meaning(r->rule));
+		json_put_strn(w, "source", r->source.text, r->source.n);
+		json_put_strn(w, "target", r->target.text, r->target.n);
+		json_close(w, '}');
+		return;
+	}
+	buf_printf(out, "%.*s:%.*s  %s: %s\n  source  ", (int)r->file.n, r->file.text,
+		   (int)r->line.n, r->line.text, clean_rule_name(r->rule),
+		   clean_rule_meaning(r->rule));
+	utf8_repair(out, r->source.text, r->source.n);
+	buf_add_str(out, "\n  target  ");
+	utf8_repair(out, r->target.text, r->target.n);
+	buf_add_char(out, '\n');
+}
+
+static void add_rules(const struct ledger_rows *l, struct json_writer *w)
+{
+	json_open(w, '{');
+	json_key(w, "dropped");
+	json_open(w, '{');
+	for (int rule = CLEAN_KEEP + 1; rule < CLEAN_N_RULES; rule++)
+		add_count(w, clean_rule_name((enum clean_rule)rule),
+			  ledger_rows_count(l, (enum clean_rule)rule));
+	json_close(w, '}');
+	json_key(w, "rows");
+	json_open(w, '[');
+}
+
+int data_dropped(struct conf *c, const char *folder, struct err *e)
+{
+	const char *rule = c->n_arguments > 2 ? c->arguments[2] : "all";
+	char *path = file_path(e, "%s/ledger.tsv", folder);
+	struct ledger_rows *l = NULL;
+	struct buf out = { 0 };
+	struct json_writer w = { .out = c->json ? &out : NULL };
+	int64_t count = MANY;
+	struct ledger_row row;
+	int rc = path ? 0 : e->code;
+
+	if (!rc && strcmp(rule, "all") && clean_rule_find(rule) == CLEAN_KEEP)
+		rc = err_set(e, ERR_USAGE, "there is no rule '%s'; data stats names them, and "
+			     "'all' is all of them", rule);
+	if (!rc)
+		rc = count_argument(c, 3, "COUNT", 1, &count, e);
+	if (!rc && !(l = ledger_rows_open(path, e)))
+		rc = e->code;
+	if (!rc)
+		ledger_rows_filter(l, clean_rule_find(rule), "");
+	while (!rc && (rc = ledger_rows_more(l, STEP_BYTES, e)) > 0)
+		rc = 0;
+	if (!rc && c->json)
+		add_rules(l, &w);
+	for (size_t i = 0; !rc && i < ledger_rows_n(l) && (int64_t)i < count; i++) {
+		ledger_rows_get(l, i, &row);
+		dropped_row(&row, &w, &out);
+	}
+	if (!rc && c->json) {
+		json_close(&w, ']');
+		json_close(&w, '}');
+		buf_add_char(&out, '\n');
+	}
+	ledger_rows_free(l);
+	free(path);
+	return put(&out, rc, e);
+}
+
+/* ---- vocab ---- */
+
+int data_vocabulary(struct conf *c, const char *folder, struct err *e)
+{
+	const char *word = c->n_arguments > 2 ? c->arguments[2] : "";
+	char *path = file_path(e, "%s/vocab.tsv", folder);
+	struct vocab *v = path ? vocab_open(path, e) : NULL;
+	struct buf out = { 0 };
+	struct json_writer w = { .out = &out };
+	int64_t count = INT64_MAX;
+	int rc = v ? count_argument(c, 3, "COUNT", 1, &count, e) : e->code;
+
+	if (!rc && c->json)
+		json_open(&w, '[');
+	for (int32_t id = 0; !rc && id < vocab_real_size(v) && count > 0; id++) {
+		if (!strstr(vocab_piece(v, id), word))
+			continue;
+		count--;
+		if (!c->json) {
+			buf_printf(&out, "%d\t%s\t%lld\n", (int)id, vocab_piece(v, id),
+				   (long long)vocab_frequency(v, id));
+			continue;
+		}
+		json_open(&w, '{');
+		add_count(&w, "id", id);
+		json_put_strn(&w, "piece", vocab_piece(v, id), strlen(vocab_piece(v, id)));
+		add_count(&w, "count", vocab_frequency(v, id));
+		json_close(&w, '}');
+	}
+	if (!rc && c->json) {
+		json_close(&w, ']');
+		buf_add_char(&out, '\n');
+	}
+	vocab_close(v);
+	free(path);
+	return put(&out, rc, e);
+}
+
+/* ---- split ---- */
+
+static void steps_text(const struct bpe_trace *t, struct buf *out)
+{
+	for (size_t i = 0; i < t->n; i++) {
+		const struct bpe_step *s = &t->steps[i];
+
+		if (s->rank < 0)
+			buf_printf(out, "           %s\n", s->symbols);
+		else
+			buf_printf(out, "  %7d  %s    (%s + %s)\n", s->rank + 1, s->symbols,
+				   s->left, s->right);
+	}
+}
+
+static void steps_json(const struct bpe_trace *t, struct json_writer *w)
+{
+	json_key(w, "steps");
+	json_open(w, '[');
+	for (size_t i = 0; i < t->n; i++) {
+		const struct bpe_step *s = &t->steps[i];
+
+		json_open(w, '{');
+		if (s->rank >= 0) {
+			add_count(w, "merge", s->rank + 1);
+			json_put_strn(w, "left", s->left, strlen(s->left));
+			json_put_strn(w, "right", s->right, strlen(s->right));
+		}
+		json_put_strn(w, "symbols", s->symbols, strlen(s->symbols));
+		json_close(w, '}');
+	}
+	json_close(w, ']');
+}
+
+static void word_json(const struct split *s, size_t at, const struct bpe_trace *t,
+		      struct json_writer *w)
+{
+	const struct split_word *word = &s->word[at];
+
+	json_open(w, '{');
+	json_put_strn(w, "word", buf_text(&s->tokens) + word->start, word->len);
+	json_key(w, "pieces");
+	json_open(w, '[');
+	for (size_t i = word->first; i < word->first + word->n; i++) {
+		const struct split_piece *p = &s->piece[i];
+
+		json_open(w, '{');
+		json_put_strn(w, "piece", buf_text(&s->pieces) + p->start, p->len);
+		add_count(w, "id", p->id);
+		add_count(w, "count", p->count);
+		json_close(w, '}');
+	}
+	json_close(w, ']');
+	steps_json(t, w);
+	json_close(w, '}');
+}
+
+static void word_text(const struct split *s, size_t at, const struct bpe_trace *t,
+		      struct buf *out)
+{
+	const struct split_word *word = &s->word[at];
+
+	buf_add(out, buf_text(&s->tokens) + word->start, word->len);
+	buf_add_str(out, "  =");
+	for (size_t i = word->first; i < word->first + word->n; i++)
+		buf_printf(out, "  %.*s (id %d, %lld times)", (int)s->piece[i].len,
+			   buf_text(&s->pieces) + s->piece[i].start, (int)s->piece[i].id,
+			   (long long)s->piece[i].count);
+	buf_add_char(out, '\n');
+	steps_text(t, out);
+}
+
+/* Which side the sentence is of: the source's, unless a third argument says "target". */
+static int side_argument(const struct conf *c, enum pipeline_side *side, struct err *e)
+{
+	*side = SIDE_SOURCE;
+	if (c->n_arguments < 4 || !strcmp(c->arguments[3], "source"))
+		return 0;
+	*side = SIDE_TARGET;
+	return strcmp(c->arguments[3], "target") ?
+		err_set(e, ERR_USAGE, "'%s' is none of source, target", c->arguments[3]) : 0;
+}
+
+int data_split(struct conf *c, const char *folder, struct err *e)
+{
+	struct splitter *s = NULL;
+	struct split parts = { 0 };
+	struct bpe_trace trace = { 0 };
+	struct buf out = { 0 };
+	struct json_writer w = { .out = &out };
+	enum pipeline_side side;
+	int rc = side_argument(c, &side, e);
+
+	if (!rc && c->n_arguments < 3)
+		rc = err_set(e, ERR_USAGE, "data split needs CORPUS and a SENTENCE in quotes");
+	if (!rc && !(s = splitter_open(folder, e)))
+		rc = e->code;
+	if (!rc)
+		rc = splitter_line(s, side, c->arguments[2], strlen(c->arguments[2]), &parts, e);
+	if (!rc && c->json)
+		json_open(&w, '[');
+	for (size_t i = 0; !rc && i < parts.n_words; i++) {
+		rc = splitter_trace(s, &parts, i, &trace, e);
+		if (!rc && c->json)
+			word_json(&parts, i, &trace, &w);
+		else if (!rc)
+			word_text(&parts, i, &trace, &out);
+	}
+	if (!rc && c->json) {
+		json_close(&w, ']');
+		buf_add_char(&out, '\n');
+	}
+	bpe_trace_free(&trace);
+	split_free(&parts);
+	splitter_close(s);
+	return put(&out, rc, e);
+}

@@ -1,0 +1,248 @@
+/*
+ * demo_grammar.h - inside the built-in corpus: its words, its patterns.
+ *
+ * Only demo*.c include this. share/demo/lexicon.txt and patterns.txt explain
+ * the two files; strings of the structs below point into their text.
+ *
+ *	demo_lexicon.c   reads lexicon.txt          demo_words.c     inflects
+ *	demo_patterns.c  reads patterns.txt         demo_sentence.c  fills a pattern and says it twice
+ */
+#ifndef WERKBANK_DATA_DEMO_DEMO_GRAMMAR_H
+#define WERKBANK_DATA_DEMO_DEMO_GRAMMAR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "share/base/buf.h"
+#include "share/base/err.h"
+#include "share/base/rng.h"
+
+/* ---- the two files, split into entries of fields ---- */
+
+#define DEMO_MAX_FIELDS 64
+
+/*
+ * Calls entry() for each line that is neither blank nor a comment, with its blank-separated fields.
+ */
+struct demo_table {
+	const char *path;
+	int64_t     line;
+	char       *fields[DEMO_MAX_FIELDS];
+	int         n;
+};
+typedef int (*demo_entry)(void *closure, const struct demo_table *t, struct err *e);
+
+/* Read share/demo/NAME into text (which then owns every string) and hand out its entries. */
+int demo_read(const char *name, struct buf *text, demo_entry entry, void *closure, struct err *e);
+
+/* ERR_DATA about the entry at hand. */
+int demo_complain(const struct demo_table *t, struct err *e, const char *what);
+
+/* ---- words ---- */
+
+enum demo_gender { MASCULINE, FEMININE, NEUTER, PLURAL, N_GENDERS };
+enum demo_case   { NOMINATIVE, ACCUSATIVE, DATIVE, GENITIVE, N_CASES };
+enum demo_person { PERSON_I, PERSON_YOU, PERSON_HE, PERSON_WE, PERSON_THEY, N_PERSONS };
+enum demo_side   { ENGLISH, GERMAN };
+
+#define DEMO_MAX_CLASSES 24
+
+struct demo_classes {
+	char *names[DEMO_MAX_CLASSES];
+	int   n;
+};
+
+struct demo_noun {
+	char *singular, *plural;	/* English; plural "-": none */
+	char *german, *genitive, *german_plural;
+	enum demo_gender gender;
+	struct demo_classes classes;	/* the first one is its own singular */
+	bool weak, mass, single, public;
+};
+
+struct demo_name { char *text; enum demo_gender gender; };
+
+struct demo_adjective {
+	char *english, *english_more;	/* more: comparative, "-": with "more" */
+	char *german, *stem, *german_more;	/* german_more "-": none */
+	struct demo_classes classes;
+};
+
+struct demo_verb {
+	char *base, *third, *past, *participle, *ing;
+	char *infinitive, *first, *second, *third_german, *participle_german, *auxiliary, *prefix,
+		*imperative;
+	char *preposition;		/* of its object; NULL: none */
+	enum demo_case object_case;
+	struct demo_classes classes;	/* kinds, objects and flags together */
+};
+
+struct demo_place { char *english, *german; struct demo_classes classes; };
+struct demo_agree { char *word; char *forms[N_PERSONS]; };
+struct demo_word  { char *list, *english, *german; };
+
+/* Grows by mem_grow(); n of cap in use. */
+#define DEMO_ARRAY(type, name) struct { type *at; size_t n, cap; } name
+
+struct demo_lexicon {
+	struct buf text;		/* owns the strings */
+	DEMO_ARRAY(struct demo_noun, nouns);
+	DEMO_ARRAY(struct demo_name, names);
+	DEMO_ARRAY(struct demo_adjective, adjectives);
+	DEMO_ARRAY(struct demo_verb, verbs);
+	DEMO_ARRAY(struct demo_place, places);
+	DEMO_ARRAY(struct demo_agree, agrees);
+	DEMO_ARRAY(struct demo_word, words);
+};
+
+int  demo_lexicon_read(struct demo_lexicon *x, struct err *e);
+void demo_lexicon_free(struct demo_lexicon *x);
+
+bool demo_has_class(const struct demo_classes *c, const char *name);
+/* The row of [agree] for word; NULL: none. */
+const struct demo_agree *demo_find_agree(const struct demo_lexicon *x, const char *word);
+
+/* ---- noun phrases ---- */
+
+enum demo_determiner {
+	DET_NONE,
+	DET_THE,
+	DET_A,
+	DET_THIS,
+	DET_EVERY,
+	DET_WHICH,
+	DET_KEIN,
+	DET_COUNT,
+	DET_MANY,
+	DET_SOME,
+	DET_MY,
+	DET_YOUR,
+	DET_HIS,
+	DET_HER,
+	DET_OUR,
+	DET_THEIR
+};
+
+/* A pronoun, a name, or a noun with what stands before it. */
+struct demo_phrase {
+	int pronoun;			/* index into the table of pronouns, -1: none */
+	const struct demo_name *name;
+	const struct demo_noun *noun;
+	const struct demo_adjective *adjective;	/* NULL: none */
+	enum demo_determiner determiner;
+	int  count;			/* of DET_COUNT: 2..12 */
+	bool plural;
+};
+
+enum demo_form { FORM_FULL, FORM_BARE, FORM_POSSESSIVE, FORM_PRONOUN, FORM_RELATIVE };
+
+#define DEMO_N_PRONOUNS 7		/* I you he she we they it */
+
+/* Append the phrase; words are followed by a blank. */
+void demo_say_phrase(struct buf *out, enum demo_side side, const struct demo_phrase *p,
+		     enum demo_case c, enum demo_form form);
+
+enum demo_person demo_phrase_person(const struct demo_phrase *p);
+enum demo_gender demo_phrase_gender(const struct demo_phrase *p); /* German; PLURAL for plurals */
+/* Is there one English pronoun for it? (Not for a child.) */
+bool demo_phrase_has_pronoun(const struct demo_phrase *p);
+/* The possessive determiner that refers to it: my, your, his … */
+enum demo_determiner demo_phrase_owner(const struct demo_phrase *p);
+
+/* ---- other words; each appended with a blank behind ---- */
+
+enum demo_verb_form {
+	VERB_S,
+	VERB_BASE,
+	VERB_PAST,
+	VERB_PART,
+	VERB_ING, /* English; PART both */
+	VERB_FIN,
+	VERB_PRE,
+	VERB_SUB,
+	VERB_INF,
+	VERB_ZU,
+	VERB_AUX,
+	VERB_REFL,
+	VERB_IMP /* German */
+};
+
+void demo_say_verb(struct buf *out, enum demo_side side, const struct demo_verb *v,
+		   enum demo_verb_form form, enum demo_person person);
+void demo_say_number(struct buf *out, enum demo_side side, int n);	/* 1..99 in words */
+/* Append a word with _ as blanks; "-" and "" add nothing. */
+void demo_say(struct buf *out, const char *word);
+
+/* ---- patterns ---- */
+
+enum demo_kind {
+	KIND_WHO,
+	KIND_PRON,
+	KIND_NOUN,
+	KIND_NAME,
+	KIND_VERB,
+	KIND_ADJ,
+	KIND_WORD,
+	KIND_NUM,
+	KIND_DIGITS,
+	KIND_PLACE,
+	KIND_GOAL
+};
+
+#define DEMO_MAX_SLOTS 12
+#define DEMO_MAX_ITEMS 40
+
+struct demo_slot {
+	char name;			/* a capital letter */
+	enum demo_kind kind;
+	struct demo_classes arguments;	/* after : */
+	struct demo_classes filters;	/* after / */
+	int refers;			/* slot named by the only argument, -1: none */
+	int filter_refers;		/* slot named by own:X or fits:X, -1: none */
+	int low, high;			/* of num and digits */
+};
+
+struct demo_item {
+	char *text;			/* literal, or word of [agree] */
+	int slot;			/* -1: literal or agree */
+	int refers;			/* slot after the dot, or one of the two below, -1: none */
+	bool agrees;			/* text is a row of [agree] */
+	bool object_case;		/* .obj.V */
+	bool kein, comparative;
+	enum demo_case c;
+	enum demo_form form;
+	enum demo_verb_form verb_form;
+};
+enum { REFERS_HE = 100, REFERS_THEY };
+
+struct demo_pattern {
+	int64_t line;
+	int weight;
+	struct demo_slot slots[DEMO_MAX_SLOTS];
+	int n_slots;
+	struct demo_item items[2][DEMO_MAX_ITEMS];	/* by enum demo_side */
+	int n_items[2];
+};
+
+struct demo_patterns {
+	struct buf text;
+	DEMO_ARRAY(struct demo_pattern, all);
+	int total_weight;
+};
+
+int  demo_patterns_read(struct demo_patterns *p, const struct demo_lexicon *x, struct err *e);
+void demo_patterns_free(struct demo_patterns *p);
+
+/* ---- sentences ---- */
+
+/* Numbers drawn from one stream of the counter-based generator. */
+struct demo_dice { struct rng_key key; uint64_t next; };
+
+/*
+ * One try at a sentence pair: chooses a pattern, fills it, writes both sides.
+ * False when the choices do not go together (the caller tries again).
+ */
+bool demo_sentence(const struct demo_lexicon *x, const struct demo_patterns *p, struct demo_dice *d,
+		   struct buf *english, struct buf *german);
+
+#endif

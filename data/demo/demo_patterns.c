@@ -1,0 +1,251 @@
+/* demo_patterns.c - see demo_grammar.h: reading patterns.txt */
+#include "data/demo/demo_grammar.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "share/base/mem.h"
+#include "share/base/text.h"
+
+static const struct { const char *name; enum demo_kind kind; } kinds[] = {
+	{ "who", KIND_WHO }, { "pron", KIND_PRON }, { "noun", KIND_NOUN }, { "name", KIND_NAME },
+	{ "verb", KIND_VERB }, { "adj", KIND_ADJ }, { "word", KIND_WORD }, { "num", KIND_NUM },
+	{ "digits", KIND_DIGITS },
+	{ "place", KIND_PLACE }, { "goal", KIND_GOAL },
+};
+
+static const struct { const char *name; enum demo_verb_form form;
+} verb_forms[] = {
+	{"s", VERB_S},	   {"base", VERB_BASE}, {"past", VERB_PAST}, {"part", VERB_PART},
+	{"ing", VERB_ING}, {"fin", VERB_FIN},	{"pre", VERB_PRE},   {"sub", VERB_SUB},
+	{"inf", VERB_INF}, {"zu", VERB_ZU},	{"aux", VERB_AUX},   {"refl", VERB_REFL},
+	{"imp", VERB_IMP},
+};
+
+static int find_slot(const struct demo_pattern *p, const char *name)
+{
+	int i;
+
+	for (i = 0; name[0] && !name[1] && i < p->n_slots; i++)
+		if (p->slots[i].name == name[0])
+			return i;
+	return -1;
+}
+
+/* The words of a list like "a,b" or "a/b", cut in place. */
+static int split_list(struct demo_classes *c, char *text, char comma, const struct demo_table *t,
+		      struct err *e)
+{
+	char *next;
+
+	for (; text && *text; text = next) {
+		next = strchr(text, comma);
+		if (next)
+			*next++ = 0;
+		if (c->n == DEMO_MAX_CLASSES)
+			return demo_complain(t, e, "a list is longer than expected");
+		c->names[c->n++] = text;
+	}
+	return 0;
+}
+
+static int read_range(struct demo_slot *s, const struct demo_table *t, struct err *e)
+{
+	char *dash = s->arguments.n == 1 ? strchr(s->arguments.names[0], '-') : NULL;
+	int64_t low, high;
+
+	if (!dash)
+		return demo_complain(t, e, "a number slot is num:LOW-HIGH");
+	*dash = 0;
+	if (!text_to_int(s->arguments.names[0], &low) || !text_to_int(dash + 1, &high) || low < 0 ||
+	    high < low || high > 99)
+		return demo_complain(t, e, "a number slot is num:LOW-HIGH with at most 99");
+	s->low = (int)low;
+	s->high = (int)high;
+	return 0;
+}
+
+/* own:X and fits:X among the filters name a slot. */
+static int resolve_filter(struct demo_slot *s, const struct demo_pattern *p,
+			  const struct demo_table *t, struct err *e)
+{
+	char *colon;
+	int i;
+
+	for (i = 0; i < s->filters.n; i++) {
+		colon = strchr(s->filters.names[i], ':');
+		if (!colon)
+			continue;
+		*colon = 0;
+		s->filter_refers = find_slot(p, colon + 1);
+		if (s->filter_refers < 0)
+			return demo_complain(t, e, "a filter names a slot that is not there");
+	}
+	return 0;
+}
+
+/* S=noun:V,w/def/plain */
+static int read_slot(struct demo_pattern *p, char *text, const struct demo_table *t, struct err *e)
+{
+	struct demo_slot *s = &p->slots[p->n_slots];
+	char *slash, *colon;
+	size_t i;
+
+	if (p->n_slots == DEMO_MAX_SLOTS || text[0] < 'A' || text[0] > 'Z' || text[1] != '=' ||
+	    find_slot(p, (char[]){ text[0], 0 }) >= 0)
+		return demo_complain(t, e, "a slot is LETTER=KIND, each letter once");
+	*s = (struct demo_slot){ .name = text[0], .refers = -1, .filter_refers = -1 };
+	text += 2;
+	slash = strchr(text, '/');
+	if (slash)
+		*slash++ = 0;
+	colon = strchr(text, ':');
+	if (colon)
+		*colon++ = 0;
+	for (i = 0; i < ARRAY_LEN(kinds) && strcmp(kinds[i].name, text); i++)
+		;
+	if (i == ARRAY_LEN(kinds))
+		return demo_complain(t, e, "unknown kind of slot");
+	s->kind = kinds[i].kind;
+	if (split_list(&s->arguments, colon, ',', t, e) ||
+	    split_list(&s->filters, slash, '/', t, e) || resolve_filter(s, p, t, e))
+		return e->code;
+	if (s->arguments.n == 1)
+		s->refers = find_slot(p, s->arguments.names[0]);
+	p->n_slots++;
+	return s->kind == KIND_NUM || s->kind == KIND_DIGITS ? read_range(s, t, e) : 0;
+}
+
+/* One word after a dot; a capital letter, he or they is what the item refers to. */
+static int read_modifier(struct demo_item *m, const struct demo_pattern *p, const char *word,
+			 const struct demo_table *t, struct err *e)
+{
+	static const char *const cases[N_CASES] = { "nom", "acc", "dat", "gen" };
+	static const char *const forms[] = { "full", "bare", "poss", "pron", "rel" };
+	size_t i;
+
+	for (i = 0; i < N_CASES; i++)
+		if (!strcmp(word, cases[i])) {
+			m->c = (enum demo_case)i;
+			return 0;
+		}
+	for (i = 0; i < ARRAY_LEN(forms); i++)
+		if (!strcmp(word, forms[i])) {
+			m->form = (enum demo_form)i;
+			return 0;
+		}
+	for (i = 0; i < ARRAY_LEN(verb_forms); i++)
+		if (!strcmp(word, verb_forms[i].name)) {
+			m->verb_form = verb_forms[i].form;
+			return 0;
+		}
+	if (!strcmp(word, "obj"))
+		return m->object_case = true, 0;
+	if (!strcmp(word, "kein"))
+		return m->kein = true, 0;
+	if (!strcmp(word, "comp"))
+		return m->comparative = true, 0;
+	m->refers = !strcmp(word, "he")	    ? REFERS_HE
+		    : !strcmp(word, "they") ? REFERS_THEY
+					    : find_slot(p, word);
+	return m->refers < 0 ? demo_complain(t, e, "an unknown word after a dot") : 0;
+}
+
+static int read_item(struct demo_pattern *p, enum demo_side side, char *text,
+		     const struct demo_lexicon *x, const struct demo_table *t, struct err *e)
+{
+	struct demo_item *m = &p->items[side][p->n_items[side]];
+	char *dot = text[1] ? strchr(text, '.') : NULL, *next;
+
+	if (p->n_items[side]++ == DEMO_MAX_ITEMS)
+		return demo_complain(t, e, "a sentence is longer than expected");
+	*m = (struct demo_item){ .text = text, .slot = -1, .refers = -1 };
+	if (dot)
+		*dot++ = 0;
+	m->slot = find_slot(p, text);
+	if (m->slot < 0 && dot) {
+		m->agrees = true;
+		if (!demo_find_agree(x, text))
+			return demo_complain(t, e,
+					     "a word with a dot is neither a slot nor in [agree]");
+	}
+	for (; dot && *dot; dot = next) {
+		next = strchr(dot, '.');
+		if (next)
+			*next++ = 0;
+		if (read_modifier(m, p, dot, t, e))
+			return e->code;
+	}
+	if ((m->agrees || m->object_case) && m->refers < 0)
+		return demo_complain(t, e, "a word has nothing to agree with");
+	return 0;
+}
+
+struct reading {
+	struct demo_patterns *patterns;
+	const struct demo_lexicon *lexicon;
+};
+
+static int begin_pattern(struct reading *r, const struct demo_table *t, struct err *e)
+{
+	struct demo_patterns *all = r->patterns;
+	struct demo_pattern *p;
+	int64_t weight;
+	int i;
+
+	if (t->n < 2 || !text_to_int(t->fields[1], &weight) || weight < 1 || weight > 1000)
+		return demo_complain(t, e, "a pattern begins \"pattern WEIGHT\", weight 1 to 1000");
+	if (mem_grow(&all->all.at, &all->all.cap, all->all.n + 1, sizeof(*p), e))
+		return e->code;
+	p = &all->all.at[all->all.n++];
+	memset(p, 0, sizeof(*p));
+	p->line = t->line;
+	p->weight = (int)weight;
+	all->total_weight += p->weight;
+	for (i = 2; i < t->n; i++)
+		if (read_slot(p, t->fields[i], t, e))
+			return e->code;
+	return 0;
+}
+
+static int read_entry(void *closure, const struct demo_table *t, struct err *e)
+{
+	struct reading *r = closure;
+	struct demo_pattern *p =
+		r->patterns->all.n ? &r->patterns->all.at[r->patterns->all.n - 1] : NULL;
+	enum demo_side side;
+	int i;
+
+	if (!strcmp(t->fields[0], "pattern"))
+		return begin_pattern(r, t, e);
+	side = !strcmp(t->fields[0], "en") ? ENGLISH : GERMAN;
+	if (!p || (side == GERMAN && strcmp(t->fields[0], "de")) || p->n_items[side])
+		return demo_complain(
+			t, e, "expected \"pattern\", then one line \"en\" and one line \"de\"");
+	for (i = 1; i < t->n; i++)
+		if (read_item(p, side, t->fields[i], r->lexicon, t, e))
+			return e->code;
+	return 0;
+}
+
+int demo_patterns_read(struct demo_patterns *p, const struct demo_lexicon *x, struct err *e)
+{
+	struct reading r = { p, x };
+	size_t i;
+
+	*p = (struct demo_patterns){ 0 };
+	if (demo_read("demo/patterns.txt", &p->text, read_entry, &r, e))
+		return e->code;
+	for (i = 0; i < p->all.n; i++)
+		if (!p->all.at[i].n_items[ENGLISH] || !p->all.at[i].n_items[GERMAN])
+			return err_set(e, ERR_DATA,
+				       "patterns.txt line %lld: the pattern lacks a sentence",
+				       (long long)p->all.at[i].line);
+	return p->all.n ? 0 : err_set(e, ERR_DATA, "patterns.txt holds no pattern");
+}
+
+void demo_patterns_free(struct demo_patterns *p)
+{
+	free(p->all.at);
+	buf_free(&p->text);
+}

@@ -1,0 +1,550 @@
+/* demo_sentence.c - see demo_grammar.h: filling a pattern and saying it in both languages */
+#include "data/demo/demo_grammar.h"
+
+#include <string.h>
+
+#include "share/base/util.h"
+
+/* What a slot was filled with. */
+struct filled {
+	struct demo_phrase phrase; /* who pron noun name, and the noun of place and goal */
+	const struct demo_verb *verb;
+	const struct demo_adjective *adjective;
+	const struct demo_word *word;
+	const struct demo_place *place;
+	int number;
+};
+
+struct sentence {
+	const struct demo_lexicon *x;
+	const struct demo_pattern *p;
+	struct demo_dice *dice;
+	struct filled filled[DEMO_MAX_SLOTS];
+	int n;					/* filled so far */
+};
+
+/* ---- choosing ---- */
+
+static uint32_t roll(struct demo_dice *d, uint32_t sides)
+{
+	return (uint32_t)(((uint64_t)rng_u32(d->key, d->next++) * sides) >> 32);
+}
+
+/* True in so many of a hundred. */
+static bool chance(struct demo_dice *d, uint32_t percent)
+{
+	return roll(d, 100) < percent;
+}
+
+static bool shares_class(const struct demo_classes *a, const struct demo_classes *b)
+{
+	int i;
+
+	for (i = 0; i < a->n; i++)
+		if (demo_has_class(b, a->names[i]))
+			return true;
+	return false;
+}
+
+static bool is_used(const struct sentence *s, const struct demo_noun *n)
+{
+	int i;
+
+	for (i = 0; i < s->n; i++)
+		if (s->filled[i].phrase.noun == n)
+			return true;
+	return false;
+}
+
+/* Classes that say what a noun is rather than how it behaves: two of them make nouns comparable. */
+static bool is_comparable(const struct demo_noun *a, const struct demo_noun *b)
+{
+	return a->classes.n > 1 && b->classes.n > 1 &&
+	       !strcmp(a->classes.names[1], b->classes.names[1]);
+}
+
+static bool noun_fits(const struct sentence *s, const struct demo_slot *slot,
+		      const struct demo_noun *n)
+{
+	const struct filled *other = slot->refers >= 0 ? &s->filled[slot->refers] : NULL;
+
+	if (is_used(s, n) || (n->single && demo_has_class(&slot->filters, "pl")))
+		return false;
+	if (n->mass &&
+	    (demo_has_class(&slot->filters, "sg") || demo_has_class(&slot->filters, "which")))
+		return false;
+	if (other && other->verb)
+		return shares_class(&n->classes, &other->verb->classes);
+	if (other)
+		return is_comparable(n, other->phrase.noun);
+	return shares_class(&n->classes, &slot->arguments);
+}
+
+static const struct demo_noun *choose_noun(struct sentence *s, const struct demo_slot *slot)
+{
+	const struct demo_noun *n = s->x->nouns.at;
+	uint32_t fitting = 0, pick;
+	size_t i;
+
+	for (i = 0; i < s->x->nouns.n; i++)
+		fitting += noun_fits(s, slot, n + i);
+	if (!fitting)
+		return NULL;
+	pick = roll(s->dice, fitting);
+	for (i = 0;; i++)
+		if (noun_fits(s, slot, n + i) && !pick--)
+			return n + i;
+}
+
+/* Are they the same, or of one topic (their first class)? */
+static bool is_rival(const struct demo_adjective *a, const struct demo_adjective *b)
+{
+	return b && !strcmp(a->classes.names[0], b->classes.names[0]);
+}
+
+static bool adjective_fits(const struct sentence *s, const struct demo_phrase *p,
+			   const struct demo_adjective *a, bool comparative)
+{
+	int i;
+
+	for (i = 0; i < s->n; i++)
+		if (is_rival(a, s->filled[i].adjective) ||
+		    is_rival(a, s->filled[i].phrase.adjective))
+			return false;
+	if (comparative && (!strcmp(a->german_more, "-") || !strcmp(a->english_more, "-")))
+		return false;
+	if (!p->noun)
+		return demo_has_class(&a->classes, "person");
+	return shares_class(&a->classes, &p->noun->classes);
+}
+
+static const struct demo_adjective *choose_adjective(struct sentence *s,
+						     const struct demo_phrase *p, bool comparative)
+{
+	const struct demo_adjective *a = s->x->adjectives.at;
+	uint32_t fitting = 0, pick;
+	size_t i;
+
+	for (i = 0; i < s->x->adjectives.n; i++)
+		fitting += adjective_fits(s, p, a + i, comparative);
+	if (!fitting)
+		return NULL;
+	pick = roll(s->dice, fitting);
+	for (i = 0;; i++)
+		if (adjective_fits(s, p, a + i, comparative) && !pick--)
+			return a + i;
+}
+
+static enum demo_determiner choose_possessive(struct sentence *s)
+{
+	return (enum demo_determiner)(DET_MY + roll(s->dice, 6));
+}
+
+static enum demo_determiner choose_singular(struct sentence *s, const struct demo_noun *n,
+					    const struct demo_classes *f)
+{
+	bool kin = demo_has_class(&n->classes, "kin"), definite = demo_has_class(f, "def");
+	uint32_t r = roll(s->dice, 100);
+
+	if (demo_has_class(f, "a"))
+		return n->mass ? DET_NONE : DET_A;
+	if (kin)
+		return r < 25 && n->single ? DET_THE : choose_possessive(s);
+	if (r < (definite ? 55 : 35))
+		return DET_THE;
+	if (r < (definite ? 65 : 42))
+		return DET_THIS;
+	if (!definite && r < 75)
+		return n->mass ? DET_NONE : DET_A;
+	return n->public ? DET_THE : choose_possessive(s);
+}
+
+static enum demo_determiner choose_plural(struct sentence *s, const struct demo_noun *n,
+					  const struct demo_classes *f)
+{
+	bool kin = demo_has_class(&n->classes, "kin"), definite = demo_has_class(f, "def");
+	bool count = demo_has_class(f, "count");
+	uint32_t r = roll(s->dice, 100);
+
+	if (demo_has_class(f, "a"))
+		return DET_NONE;
+	if (count)
+		return r < 70 ? DET_COUNT : r < 85 ? DET_MANY : DET_SOME;
+	if (kin)
+		return choose_possessive(s);
+	if (r < (definite ? 60 : 32))
+		return DET_THE;
+	if (r < (definite ? 75 : 40))
+		return DET_THIS;
+	if (!definite && r < 82)
+		return r < 58 ? DET_NONE : r < 74 ? DET_COUNT : r < 78 ? DET_MANY : DET_SOME;
+	return n->public ? DET_THE : choose_possessive(s);
+}
+
+static void choose_determiner(struct sentence *s, struct demo_phrase *p,
+			      const struct demo_slot *slot)
+{
+	const struct demo_classes *f = &slot->filters;
+
+	p->count = 2 + (int)roll(s->dice, 11);
+	if (demo_has_class(f, "the"))
+		p->determiner = DET_THE;
+	else if (demo_has_class(f, "which"))
+		p->determiner = DET_WHICH;
+	else if (demo_has_class(f, "every"))
+		p->determiner = DET_EVERY;
+	else if (demo_has_class(f, "bare"))
+		p->determiner = DET_NONE;
+	else if (demo_has_class(f, "own"))
+		p->determiner = demo_phrase_owner(&s->filled[slot->filter_refers].phrase);
+	else if (p->plural)
+		p->determiner = choose_plural(s, p->noun, f);
+	else
+		p->determiner = choose_singular(s, p->noun, f);
+}
+
+/* A noun with its number, determiner and perhaps an adjective. */
+static bool fill_noun(struct sentence *s, struct demo_phrase *p, const struct demo_slot *slot)
+{
+	const struct demo_classes *f = &slot->filters;
+
+	p->noun = choose_noun(s, slot);
+	if (!p->noun)
+		return false;
+	p->plural = demo_has_class(f, "pl") || (!p->noun->single && !demo_has_class(f, "sg") &&
+		    !demo_has_class(f, "every") && chance(s->dice, 30));
+	choose_determiner(s, p, slot);
+	if (!demo_has_class(f, "plain") && chance(s->dice, 30))
+		p->adjective = choose_adjective(s, p, false);
+	return !demo_has_class(f, "has") || demo_phrase_has_pronoun(p);
+}
+
+static bool fill_pronoun(struct sentence *s, struct demo_phrase *p)
+{
+	enum demo_person me, other;
+	int i;
+
+	p->pronoun = (int)roll(s->dice, 6);
+	me = demo_phrase_person(p);
+	/* "I see me", "we see me": another pronoun of the same person does not go with it */
+	for (i = 0; i < s->n; i++) {
+		if (s->filled[i].phrase.pronoun < 0)
+			continue;
+		other = demo_phrase_person(&s->filled[i].phrase);
+		if (me == other && (me == PERSON_YOU || me == PERSON_I || me == PERSON_WE))
+			return false;
+		if ((me == PERSON_I && other == PERSON_WE) ||
+		    (me == PERSON_WE && other == PERSON_I))
+			return false;
+	}
+	return true;
+}
+
+static bool fill_who(struct sentence *s, struct demo_phrase *p, const struct demo_slot *slot)
+{
+	static char person[] = "person", kin[] = "kin";
+	struct demo_slot people = *slot;
+	uint32_t r = roll(s->dice, 100);
+
+	if (r < 45) {
+		p->pronoun = (int)roll(s->dice, 6);
+		return true;
+	}
+	if (r < 60) {
+		p->name = &s->x->names.at[roll(s->dice, (uint32_t)s->x->names.n)];
+		return true;
+	}
+	people.refers = -1;
+	people.arguments.n = 0;
+	people.arguments.names[people.arguments.n++] = person;
+	people.arguments.names[people.arguments.n++] = kin;
+	return fill_noun(s, p, &people);
+}
+
+static bool verb_fits(const struct sentence *s, const struct demo_slot *slot,
+		      const struct demo_verb *v)
+{
+	const struct demo_classes *f = &slot->filters, *own = &v->classes;
+	const struct demo_noun *object;
+	int i;
+
+	for (i = 0; i < s->n; i++)
+		if (s->filled[i].verb == v)
+			return false;
+	if (demo_has_class(f, "dyn") && demo_has_class(own, "stative"))
+		return false;
+	if ((demo_has_class(f, "past") && demo_has_class(own, "nopast")) ||
+	    (demo_has_class(f, "will") && demo_has_class(own, "nowill")) ||
+	    (demo_has_class(f, "pass") && demo_has_class(own, "nopass")))
+		return false;
+	if (demo_has_class(f, "clear") && !strcmp(v->base, v->past))
+		return false;
+	if (demo_has_class(f, "imp") && !strcmp(v->imperative, "-"))
+		return false;
+	if (demo_has_class(f, "free") && demo_has_class(own, "refl"))
+		return false;
+	if (demo_has_class(f, "person") && !demo_has_class(own, "person"))
+		return false;
+	object = demo_has_class(f, "fits") ? s->filled[slot->filter_refers].phrase.noun : NULL;
+	if (object && !shares_class(&object->classes, own))
+		return false;
+	for (i = 0; i < slot->arguments.n; i++)
+		if (!strcmp(own->names[0], slot->arguments.names[i]) ||
+		    (strcmp(own->names[0], "acc") && demo_has_class(own, slot->arguments.names[i])))
+			return true;
+	return false;
+}
+
+static const struct demo_verb *choose_verb(struct sentence *s, const struct demo_slot *slot)
+{
+	const struct demo_verb *v = s->x->verbs.at;
+	uint32_t fitting = 0, pick;
+	size_t i;
+
+	for (i = 0; i < s->x->verbs.n; i++)
+		fitting += verb_fits(s, slot, v + i);
+	if (!fitting)
+		return NULL;
+	pick = roll(s->dice, fitting);
+	for (i = 0;; i++)
+		if (verb_fits(s, slot, v + i) && !pick--)
+			return v + i;
+}
+
+static const struct demo_word *choose_word(struct sentence *s, const char *list)
+{
+	const struct demo_word *w = s->x->words.at;
+	uint32_t fitting = 0, pick;
+	size_t i;
+
+	for (i = 0; i < s->x->words.n; i++)
+		fitting += !strcmp(w[i].list, list);
+	if (!fitting)
+		return NULL;
+	pick = roll(s->dice, fitting);
+	for (i = 0;; i++)
+		if (!strcmp(w[i].list, list) && !pick--)
+			return w + i;
+}
+
+/* A place whose classes hold the filter's one, or a goal: a noun and what stands before it. */
+static bool fill_place(struct sentence *s, struct filled *f, const struct demo_slot *slot)
+{
+	static char sg[] = "sg", the[] = "the";
+	struct demo_slot where = *slot;
+
+	if (slot->kind == KIND_PLACE) {
+		f->place = &s->x->places.at[roll(s->dice, (uint32_t)s->x->places.n)];
+		if (!shares_class(&slot->filters, &f->place->classes))
+			return false;
+		where.arguments = f->place->classes;
+	}
+	where.filters.n = 0;
+	where.filters.names[where.filters.n++] = sg;
+	if (slot->kind == KIND_GOAL || chance(s->dice, 75))
+		where.filters.names[where.filters.n++] = the;
+	return fill_noun(s, &f->phrase, &where);
+}
+
+static bool fill_slot(struct sentence *s, const struct demo_slot *slot)
+{
+	struct filled *f = &s->filled[s->n];
+	bool comparative = demo_has_class(&slot->filters, "comp");
+
+	*f = (struct filled){ .phrase = { .pronoun = -1 } };
+	switch (slot->kind) {
+	case KIND_WHO:   return fill_who(s, &f->phrase, slot);
+	case KIND_PRON:  return fill_pronoun(s, &f->phrase);
+	case KIND_NOUN:  return fill_noun(s, &f->phrase, slot);
+	case KIND_NAME:
+		return f->phrase.name = &s->x->names.at[roll(s->dice, (uint32_t)s->x->names.n)],
+		       true;
+	case KIND_VERB:  return (f->verb = choose_verb(s, slot));
+	case KIND_ADJ:
+		return (f->adjective =
+				choose_adjective(s, &s->filled[slot->refers].phrase, comparative));
+	case KIND_WORD:  return (f->word = choose_word(s, slot->arguments.names[0]));
+	case KIND_NUM:
+	case KIND_DIGITS:
+		f->number = slot->low + (int)roll(s->dice, (uint32_t)(slot->high - slot->low + 1));
+		return true;
+	case KIND_PLACE:
+	case KIND_GOAL:  return fill_place(s, f, slot);
+	}
+	return false;
+}
+
+/* ---- saying ---- */
+
+static enum demo_person person_of(const struct sentence *s, int refers)
+{
+	if (refers == REFERS_HE || refers < 0)
+		return PERSON_HE;
+	return refers == REFERS_THEY ? PERSON_THEY : demo_phrase_person(&s->filled[refers].phrase);
+}
+
+static void say_word(struct buf *out, const struct sentence *s, const char *word,
+		     const struct demo_item *m)
+{
+	const struct demo_agree *a = word[0] == '@' ? demo_find_agree(s->x, word + 1) : NULL;
+
+	demo_say(out, a ? a->forms[person_of(s, m->refers)] : word);
+}
+
+/*
+ * Places stand still (dative) unless the item says otherwise; a goal's preposition follows from its
+ * noun.
+ */
+static void say_place(struct buf *out, enum demo_side side, const struct filled *f,
+		      const struct demo_item *m)
+{
+	bool zu = !f->place && demo_has_class(&f->phrase.noun->classes, "to_zu");
+	enum demo_case c = f->place ? DATIVE : zu ? DATIVE : ACCUSATIVE;
+
+	if (f->place)
+		demo_say(out, side == ENGLISH ? f->place->english : f->place->german);
+	else
+		demo_say(out, side == ENGLISH ? "to" : zu ? "zu" : "in");
+	demo_say_phrase(out, side, &f->phrase, m->c != NOMINATIVE ? m->c : c, FORM_FULL);
+}
+
+static void say_phrase(struct buf *out, enum demo_side side, const struct sentence *s,
+		       const struct demo_item *m)
+{
+	struct demo_phrase p = s->filled[m->slot].phrase;
+	const struct demo_verb *v;
+	enum demo_case c = m->c;
+
+	if (m->object_case) {
+		v = s->filled[m->refers].verb;
+		c = v->object_case;
+		if (v->preposition)
+			demo_say(out, v->preposition);
+	}
+	if (m->kein)
+		p.determiner = DET_KEIN;
+	demo_say_phrase(out, side, &p, c, m->form);
+}
+
+static void say_item(struct buf *out, enum demo_side side, const struct sentence *s,
+		     const struct demo_item *m)
+{
+	const struct filled *f = m->slot >= 0 ? &s->filled[m->slot] : NULL;
+
+	if (m->agrees)
+		demo_say(out, demo_find_agree(s->x, m->text)->forms[person_of(s, m->refers)]);
+	else if (!f)
+		demo_say(out, m->text);
+	else if (f->verb)
+		demo_say_verb(out, side, f->verb, m->verb_form, person_of(s, m->refers));
+	else if (f->adjective && m->comparative)
+		demo_say(out,
+			 side == ENGLISH ? f->adjective->english_more : f->adjective->german_more);
+	else if (f->adjective)
+		demo_say(out, side == ENGLISH ? f->adjective->english : f->adjective->german);
+	else if (f->word)
+		say_word(out, s, side == ENGLISH ? f->word->english : f->word->german, m);
+	else if (s->p->slots[m->slot].kind == KIND_NUM)
+		demo_say_number(out, side, f->number);
+	else if (s->p->slots[m->slot].kind == KIND_DIGITS)
+		buf_printf(out, "%d ", f->number);
+	else if (s->p->slots[m->slot].kind == KIND_PLACE || s->p->slots[m->slot].kind == KIND_GOAL)
+		say_place(out, side, f, m);
+	else
+		say_phrase(out, side, s, m);
+}
+
+/* ---- from words to a written sentence ---- */
+
+static bool is_word(const char *w, size_t n, const char *text)
+{
+	return strlen(text) == n && !memcmp(w, text, n);
+}
+
+/* "in dem" is written "im"; NULL: the two stay apart. */
+static const char *contraction(const char *a, size_t na, const char *b, size_t nb)
+{
+	static const char *const table[][3] = {
+		{"in", "dem", "im"},   {"in", "das", "ins"}, {"an", "dem", "am"},
+		{"an", "das", "ans"},  {"zu", "dem", "zum"}, {"zu", "der", "zur"},
+		{"von", "dem", "vom"},
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_LEN(table); i++)
+		if (is_word(a, na, table[i][0]) && is_word(b, nb, table[i][1]))
+			return table[i][2];
+	return NULL;
+}
+
+/*
+ * Capital letter for a first word; ä, ö and ü are C3 A4, C3 B6 and C3 BC in UTF-8, their capitals
+ * 0x20 less.
+ */
+static void capitalise(char *text)
+{
+	unsigned char *t = (unsigned char *)text;
+
+	if (t[0] >= 'a' && t[0] <= 'z')
+		t[0] -= 'a' - 'A';
+	else if (t[0] == 0xC3 && t[1] >= 0xA0)
+		t[1] -= 0x20;
+}
+
+/* words holds the sentence with a blank behind each word; returns how many words it has. */
+static int write_sentence(struct buf *out, const struct buf *words, enum demo_side side)
+{
+	const char *w = buf_text(words), *next, *joined;
+	size_t n, m;
+	int count = 0;
+
+	buf_clear(out);
+	for (; *w; w = next, count++) {
+		n = strcspn(w, " ");
+		next = w + n + (w[n] == ' ');
+		m = strcspn(next, " ");
+		if (out->len && !strchr(".,?", *w))
+			buf_add_char(out, ' ');
+		joined = side == GERMAN ? contraction(w, n, next, m) : NULL;
+		if (joined) {
+			buf_add_str(out, joined);
+			next += m + (next[m] == ' ');
+		} else if (side == ENGLISH && is_word(w, n, "a") && strchr("aeiou", *next)) {
+			buf_add_str(out, "an");
+		} else {
+			buf_add(out, w, n);
+		}
+	}
+	if (out->len)
+		capitalise(out->data);
+	return count;
+}
+
+#define LONGEST 15		/* words of a sentence, punctuation included */
+
+bool demo_sentence(const struct demo_lexicon *x, const struct demo_patterns *p, struct demo_dice *d,
+		   struct buf *english, struct buf *german)
+{
+	struct sentence s = { .x = x, .p = p->all.at, .dice = d };
+	int pick = (int)roll(d, (uint32_t)p->total_weight), i;
+	struct buf words = { 0 };
+	bool ok = false;
+	enum demo_side side;
+
+	while (pick >= s.p->weight)
+		pick -= s.p++->weight;
+	for (s.n = 0; s.n < s.p->n_slots; s.n++)
+		if (!fill_slot(&s, &s.p->slots[s.n]))
+			goto out;
+	for (side = ENGLISH; side <= GERMAN; side++) {
+		buf_clear(&words);
+		for (i = 0; i < s.p->n_items[side]; i++)
+			say_item(&words, side, &s, &s.p->items[side][i]);
+		if (write_sentence(side == ENGLISH ? english : german, &words, side) > LONGEST)
+			goto out;
+	}
+	ok = true;
+out:
+	buf_free(&words);
+	return ok;
+}

@@ -1,0 +1,379 @@
+/* block_words.c - see block_words.h */
+#include "data/prep/block_words.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "data/text/chars.h"
+#include "data/text/clean.h"
+#include "data/subword/pipeline.h"
+#include "data/words/word_cache.h"
+#include "share/base/hash.h"
+#include "share/base/lines.h"
+#include "share/base/mem.h"
+#include "share/base/text.h"
+
+#define SLACK 32		/* zeros behind a line: it is looked at in steps of 16 bytes */
+
+struct block_reader {
+	struct pipeline *pipeline;
+	const struct scripts *scripts;	/* borrowed */
+	uint32_t writing[2];		/* scripts of the languages, by enum pipeline_side */
+	bool repair;
+	struct buf tokens, clean;	/* of the current line */
+	struct word_cache *cache;	/* owned */
+	/*
+	 * Unknown words of all blocks are counted: the cache has ~ of that count for one. What is
+	 * below the first of this block belongs to an earlier one and is unknown again.
+	 */
+	int64_t first_unknown;
+};
+
+struct word_cache *word_cache_new(struct err *e)
+{
+	return mem_alloc_aligned(1, sizeof(struct word_cache), e);
+}
+
+struct block_reader *block_reader_new(const struct conf *c, const struct scripts *s, struct err *e)
+{
+	struct block_reader *r = mem_alloc(1, sizeof(*r), e);
+
+	if (!r)
+		return NULL;
+	r->scripts = s;
+	r->repair = c->repair;
+	r->writing[SIDE_SOURCE] = scripts_of_language(c->source_language);
+	r->writing[SIDE_TARGET] = scripts_of_language(c->target_language);
+	r->pipeline = pipeline_open(NULL, c, e);
+	r->cache = r->pipeline ? word_cache_new(e) : NULL;
+	if (r->cache)
+		return r;
+	block_reader_free(r);
+	return NULL;
+}
+
+void block_reader_free(struct block_reader *r)
+{
+	if (!r)
+		return;
+	pipeline_close(r->pipeline);
+	buf_free(&r->tokens);
+	buf_free(&r->clean);
+	free(r->cache);
+	free(r);
+}
+
+void block_words_free(struct block_words *w)
+{
+	free(w->lines);
+	free(w->numbers);
+	free(w->unknown);
+	free(w->of_long);
+	buf_free(&w->bytes);
+	intern_free(&w->longs);
+	*w = (struct block_words){ 0 };
+}
+
+/* ---- words ---- */
+
+static int add_unknown(struct block_words *out, const char *text, size_t n, struct err *e)
+{
+	if (mem_grow(&out->unknown, &out->cap_unknown, out->n_unknown + 1, sizeof(*out->unknown),
+		     e))
+		return e->code;
+	out->unknown[out->n_unknown++] =
+		(struct block_word){ .start = out->bytes.len, .len = (uint32_t)n };
+	buf_add(&out->bytes, text, n);
+	return 0;
+}
+
+/* One that does not fit into the cache. */
+static int add_long(struct block_words *out, const char *text, size_t n, int32_t *number,
+		    struct err *e)
+{
+	int32_t next = out->longs.n, index;
+
+	if (intern_add(&out->longs, text, n, &index, e))
+		return e->code;
+	if (index == next) {
+		if (mem_grow(&out->of_long, &out->cap_longs, (size_t)index + 1,
+			     sizeof(*out->of_long), e) ||
+		    add_unknown(out, text, n, e))
+			return e->code;
+		out->of_long[index] = (int32_t)out->n_unknown - 1;
+	}
+	*number = ~out->of_long[index];
+	return 0;
+}
+
+static bool fits_cache(const char *text, size_t n)
+{
+	return n <= WORD_CACHE_BYTES && !memchr(text, 0, n);
+}
+
+/* A word whose set is on its way. */
+struct pending {
+	const char *text;
+	size_t n;
+	struct word_key key;
+	struct word_cache_entry *set;	/* NULL: it does not fit into the cache */
+};
+
+static int add_short(struct block_reader *r, struct block_words *out, const struct pending *p,
+		     int32_t *number, struct err *e)
+{
+	int64_t next = r->first_unknown + (int64_t)out->n_unknown;
+	int64_t *known = word_cache_at(p->set, p->key, ~next);
+
+	if (*known < 0 && (~*known < r->first_unknown || ~*known == next)) {
+		*known = ~next;
+		if (add_unknown(out, p->text, p->n, e))
+			return e->code;
+	}
+	*number = *known < 0 ? (int32_t)(*known + r->first_unknown) : (int32_t)*known;
+	return 0;
+}
+
+/* The end of the word at text: the next blank, or end. */
+static inline const char *word_end(const char *text, const char *end)
+{
+	const uint64_t ones = 0x0101010101010101u, highs = 0x8080808080808080u;
+
+	for (; text < end; text += 8) {
+		uint64_t w, found;
+
+		memcpy(&w, text, 8);
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+		w = __builtin_bswap64(w);
+#endif
+		w ^= ones * ' ';
+		found = (w - ones) & ~w & highs;	/* exact up to the first blank */
+		if (found) {
+			text += __builtin_ctzll(found) / 8;
+			break;
+		}
+	}
+	return text < end ? text : end;
+}
+
+#define AHEAD 32		/* words whose sets are fetched at a time */
+
+/* Up to AHEAD words of a clean line, from *text on, which moves behind them. How many. */
+static int split(struct block_reader *r, const char **text, const char *end, bool has_nul,
+		 struct pending *to)
+{
+	int n = 0;
+
+	for (; *text < end && n < AHEAD; n++) {
+		const char *start = *text, *stop = word_end(start, end);
+		struct pending *p = &to[n];
+
+		*p = (struct pending){ .text = start, .n = (size_t)(stop - start) };
+		if (p->n <= WORD_CACHE_BYTES && (!has_nul || fits_cache(start, p->n))) {
+			p->key = word_key(start, p->n);
+			p->set = word_cache_set(r->cache, p->key);
+		}
+		*text = stop + 1;
+	}
+	return n;
+}
+
+/* The words of a clean line: separated by one blank each, none at the ends. */
+static int add_words(struct block_reader *r, struct block_words *out, const char *text, size_t n,
+		     struct side_line *l, struct err *e)
+{
+	const char *end = text + n;
+	bool has_nul = n && memchr(text, 0, n);
+	struct pending words[AHEAD];
+	int32_t *to;
+
+	if (mem_grow(&out->numbers, &out->cap_numbers, out->n_numbers + n / 2 + 1,
+		     sizeof(*out->numbers), e))
+		return e->code;
+	to = out->numbers + out->n_numbers;
+	while (text < end) {
+		int count = split(r, &text, end, has_nul, words);
+
+		for (const struct pending *p = words; p < words + count; p++, to++) {
+			/* characters are at most as many as bytes */
+			if (p->n > l->longest)
+				l->longest = (uint32_t)MAX(utf8_count(p->text, p->n), l->longest);
+			if (p->set ? add_short(r, out, p, to, e)
+				   : add_long(out, p->text, p->n, to, e))
+				return e->code;
+		}
+	}
+	l->n = (uint32_t)((size_t)(to - out->numbers) - out->n_numbers);
+	out->n_numbers += l->n;
+	return 0;
+}
+
+/* ---- lines ---- */
+
+typedef unsigned char bytes16 __attribute__((vector_size(16)));
+
+static inline bytes16 load16(const char *p)
+{
+	bytes16 v;
+
+	memcpy(&v, p, sizeof(v));
+	return v;
+}
+
+static inline bool is_any(bytes16 v)
+{
+	uint64_t halves[2];
+
+	memcpy(halves, &v, sizeof(v));
+	return halves[0] | halves[1];
+}
+
+/* Is one of the characters that begin at p … p + 15 a blank of more than one byte? */
+static bool has_wide_blank(const char *p, const char *end)
+{
+	uint32_t c;
+
+	for (const char *stop = MIN(p + 16, end); p < stop; p++)
+		if ((unsigned char)*p >= 0xc2) {
+			utf8_decode(p, (size_t)(end - p), &c);
+			if (chars_is_blank(c))
+				return true;
+		}
+	return false;
+}
+
+/*
+ * Would clean_squeeze() leave the line as it is? So it is for nearly all that comes out of
+ * tokenising. SLACK zeros stand behind it. Blanks of more than one byte begin with C2, E1, E2
+ * or E3.
+ */
+static bool is_clean(const char *text, size_t n)
+{
+	const char *end = text + n;
+
+	if (n && (text[0] == ' ' || end[-1] == ' '))
+		return false;
+	for (const char *p = text; p < end; p += 16) {
+		bytes16 v = load16(p), next = load16(p + 1);
+
+		if (is_any((bytes16)(v == '|') | (bytes16)((bytes16)(v - '\t') <= 4) |
+			   ((bytes16)(v == ' ') & (bytes16)(next == ' '))))
+			return false;
+		if (is_any((bytes16)(v == 0xc2) | (bytes16)((bytes16)(v - 0xe1) <= 2)) &&
+		    has_wide_blank(p, end))
+			return false;
+	}
+	return true;
+}
+
+/* Zeros behind the text, not counted in it. */
+static void pad(struct buf *b)
+{
+	char *to = buf_reserve(b, SLACK);
+
+	if (to)
+		memset(to, 0, SLACK);
+}
+
+static int add_line(struct block_reader *r, enum pipeline_side side, const struct lines *in,
+		    struct block_words *out, struct err *e)
+{
+	struct buf *clean = &r->tokens;
+	struct scripts_count letters;
+	struct side_line *l;
+
+	if (mem_grow(&out->lines, &out->cap, out->n + 1, sizeof(*out->lines), e))
+		return e->code;
+	buf_clear(&r->tokens);
+	if (pipeline_tokenize(r->pipeline, side, in->text, in->len, &r->tokens, e))
+		return e->code;
+	pad(clean);
+	if (!buf_check(clean, e) && !is_clean(clean->data, clean->len)) {
+		clean = &r->clean;
+		buf_clear(clean);
+		clean_squeeze(buf_text(&r->tokens), r->tokens.len, false, clean);
+		pad(clean);
+	}
+	if (buf_check(clean, e))
+		return e->code;
+	scripts_count(r->scripts, r->writing[side], in->text, in->len, &letters);
+	l = &out->lines[out->n++];
+	*l = (struct side_line){ .hash = hash_bytes(in->text, in->len),
+				 .bytes = (uint32_t)in->len,
+				 .characters = (uint32_t)letters.characters,
+				 .letters = (uint32_t)letters.letters,
+				 .foreign = (uint32_t)letters.foreign };
+	return add_words(r, out, buf_text(clean), clean->len, l, e);
+}
+
+/* What the last block of this memory has found out is known from now on. */
+static void learn(struct block_reader *r, const struct block_words *w)
+{
+	for (size_t i = 0; w->is_numbered && i < w->n_unknown; i++) {
+		const struct block_word *u = &w->unknown[i];
+		const char *text = w->bytes.data + u->start;
+		struct word_key k;
+
+		if (!fits_cache(text, u->len))
+			continue;
+		k = word_key(text, u->len);
+		*word_cache_at(word_cache_set(r->cache, k), k, 0) = u->number;
+	}
+}
+
+int block_reader_words(struct block_reader *r, const struct block *b, const struct text *t,
+		       struct block_words *out, struct err *e)
+{
+	enum pipeline_side side = b->text % 2 ? SIDE_TARGET : SIDE_SOURCE;
+	struct lines in;
+	int got;
+
+	learn(r, out);
+	out->n = out->n_numbers = out->n_unknown = 0;
+	out->is_numbered = false;
+	buf_clear(&out->bytes);
+	intern_clear(&out->longs);
+	if (lines_open_memory(&in, t->name, b->bytes, b->n, b->first, e))
+		return e->code;
+	in.repair = r->repair;
+	while ((got = lines_next(&in, e)) > 0)
+		if (add_line(r, side, &in, out, e)) {
+			got = e->code;
+			break;
+		}
+	lines_close(&in);
+	r->first_unknown += (int64_t)out->n_unknown;
+	pad(&out->bytes);	/* for learn() */
+	return got < 0 ? got : buf_check(&out->bytes, e);
+}
+
+int block_words_number(struct block_words *w, struct intern *table, struct err *e)
+{
+	for (size_t i = 0; i < w->n_unknown; i++)
+		if (intern_add(table, w->bytes.data + w->unknown[i].start, w->unknown[i].len,
+			       &w->unknown[i].number, e))
+			return e->code;
+	for (size_t i = 0; i < w->n_numbers; i++)
+		if (w->numbers[i] < 0)
+			w->numbers[i] = w->unknown[~w->numbers[i]].number;
+	w->is_numbered = true;
+	return 0;
+}
+
+int block_reader_lines(struct block_reader *r, const struct block *b, const struct text *t,
+		       struct buf *out, struct err *e)
+{
+	struct lines in;
+	int got;
+
+	buf_clear(out);
+	if (lines_open_memory(&in, t->name, b->bytes, b->n, b->first, e))
+		return e->code;
+	in.repair = r->repair;
+	while ((got = lines_next(&in, e)) > 0) {
+		buf_add(out, in.text, in.len);
+		buf_add_char(out, '\n');
+	}
+	lines_close(&in);
+	return got < 0 ? got : buf_check(out, e);
+}

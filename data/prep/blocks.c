@@ -1,0 +1,320 @@
+/* blocks.c - see blocks.h */
+#include "data/prep/blocks.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "data/source/archive.h"
+#include "data/source/manifest.h"
+#include "data/text/sgm.h"
+#include "share/base/mem.h"
+
+struct blocks {
+	const struct texts *texts;
+	bool repair;
+	size_t next;		/* file (archives), then text (plain ones) to begin with */
+	bool plain;		/* all archives are done */
+	int64_t done;		/* bytes of the files before the one at hand */
+
+	struct archive_reader *archive;	/* NULL: none at hand */
+	const char **names;	/* owned: the members wanted of it, … */
+	size_t *wanted;		/* owned: … and the texts that they are */
+	size_t n_wanted;
+	int file;		/* the plain file at hand, -1: none */
+	int64_t file_bytes;	/* read of it */
+
+	bool open;		/* a text has begun and not ended */
+	size_t text;
+	int64_t lines;		/* of it, in blocks so far */
+	struct sgm sgm;
+	bool is_sgm;
+	struct buf rest;	/* the beginning of a line, for the next block */
+};
+
+const struct text *blocks_text(const struct texts *t, size_t k)
+{
+	return k % 2 ? &t->pairs[k / 2].target : &t->pairs[k / 2].source;
+}
+
+struct blocks *blocks_open(const struct texts *t, bool repair, struct err *e)
+{
+	struct blocks *b = mem_alloc(1, sizeof(*b), e);
+
+	if (!b)
+		return NULL;
+	*b = (struct blocks){ .texts = t, .repair = repair, .file = -1 };
+	b->names = mem_alloc(2 * t->n, sizeof(*b->names), e);
+	b->wanted = b->names ? mem_alloc(2 * t->n, sizeof(*b->wanted), e) : NULL;
+	if (b->wanted)
+		return b;
+	blocks_close(b);
+	return NULL;
+}
+
+void blocks_close(struct blocks *b)
+{
+	if (!b)
+		return;
+	if (b->is_sgm)
+		sgm_close(&b->sgm);
+	archive_close(b->archive);
+	if (b->file >= 0)
+		close(b->file);
+	free(b->names);
+	free(b->wanted);
+	buf_free(&b->rest);
+	free(b);
+}
+
+void block_free(struct block *k)
+{
+	free(k->bytes);
+	*k = (struct block){ 0 };
+}
+
+int64_t blocks_total(const struct blocks *b)
+{
+	const struct texts *t = b->texts;
+	int64_t total = 0;
+
+	for (size_t i = 0; i < t->n_files; i++)
+		if (t->files[i].archive)
+			total += t->files[i].bytes;
+	for (size_t k = 0; k < 2 * t->n; k++)
+		if (!blocks_text(t, k)->member)
+			total += t->files[blocks_text(t, k)->file].bytes;
+	return total;
+}
+
+static int64_t position(const struct blocks *b)
+{
+	return b->done + (b->archive ? archive_position(b->archive) : b->file_bytes);
+}
+
+/* Bytes of the text at hand: a lines_read. */
+static int64_t read_text(void *from, void *to, size_t room, struct err *e)
+{
+	struct blocks *b = from;
+	ssize_t got;
+
+	if (b->archive)
+		return archive_read(b->archive, to, room, e);
+	do
+		got = read(b->file, to, room);
+	while (got < 0 && errno == EINTR);
+	if (got < 0)
+		return err_set_errno(e, ERR_IO, "%s: cannot be read",
+				     blocks_text(b->texts, b->text)->name);
+	b->file_bytes += got;
+	return got;
+}
+
+/* ---- from text to text ---- */
+
+static int begin_text(struct blocks *b, size_t text, struct err *e)
+{
+	const struct text *t = blocks_text(b->texts, text);
+
+	b->open = true;
+	b->text = text;
+	b->lines = 0;
+	buf_clear(&b->rest);
+	if (!sgm_is_name(t->name))
+		return 1;
+	if (sgm_open_reader(&b->sgm, t->name, read_text, b, e))
+		return e->code;
+	b->is_sgm = true;
+	b->sgm.in.repair = b->repair;
+	return 1;
+}
+
+static void end_text(struct blocks *b)
+{
+	b->open = false;
+	if (b->is_sgm)
+		sgm_close(&b->sgm);
+	b->is_sgm = false;
+	if (b->file < 0)
+		return;
+	close(b->file);
+	b->file = -1;
+	b->done += b->file_bytes;
+	b->file_bytes = 0;
+}
+
+static int open_archive(struct blocks *b, size_t file, struct err *e)
+{
+	const struct texts *t = b->texts;
+
+	b->n_wanted = 0;
+	for (size_t k = 0; k < 2 * t->n; k++) {
+		const struct text *text = blocks_text(t, k);
+
+		if ((size_t)text->file != file || !text->member)
+			continue;
+		b->names[b->n_wanted] = text->member;
+		b->wanted[b->n_wanted++] = k;
+	}
+	if (!b->n_wanted)
+		return 0;
+	b->archive = archive_open(t->files[file].path, b->names, b->n_wanted, e);
+	if (!b->archive)
+		return e->code;
+	for (size_t i = 0; i < b->n_wanted; i++)
+		if (manifest_set_is_extra(t->pairs[b->wanted[i] / 2].set))
+			archive_allow_missing(b->archive, i);
+	return 0;
+}
+
+/* The next member of the archives: 1; 0: there are no more. */
+static int next_member(struct blocks *b, struct err *e)
+{
+	const struct texts *t = b->texts;
+	size_t member;
+	int got;
+
+	for (;;) {
+		if (b->archive) {
+			got = archive_next(b->archive, &member, e);
+			if (got)
+				return got < 0 ? got : begin_text(b, b->wanted[member], e);
+			archive_close(b->archive);
+			b->archive = NULL;
+			b->done += t->files[b->next++].bytes;
+		}
+		while (b->next < t->n_files && !t->files[b->next].archive)
+			b->next++;
+		if (b->next == t->n_files)
+			return 0;
+		if (open_archive(b, b->next, e))
+			return e->code;
+		if (!b->archive)	/* nothing of it is needed */
+			b->done += t->files[b->next++].bytes;
+	}
+}
+
+/* The next plain file: 1; 0: there are no more. */
+static int next_file(struct blocks *b, struct err *e)
+{
+	const struct texts *t = b->texts;
+	const char *path;
+
+	while (b->next < 2 * t->n && blocks_text(t, b->next)->member)
+		b->next++;
+	if (b->next == 2 * t->n)
+		return 0;
+	path = t->files[blocks_text(t, b->next)->file].path;
+	b->file = open(path, O_RDONLY | O_CLOEXEC);
+	if (b->file < 0)
+		return err_set_errno(e, ERR_NOINPUT, "%s: cannot be read", path);
+	posix_fadvise(b->file, 0, 0, POSIX_FADV_SEQUENTIAL);
+	return begin_text(b, b->next++, e);
+}
+
+static int next_text(struct blocks *b, struct err *e)
+{
+	int got;
+
+	if (!b->plain) {
+		got = next_member(b, e);
+		if (got)
+			return got;
+		b->plain = true;
+		b->next = 0;
+	}
+	return next_file(b, e);
+}
+
+/* ---- from block to block ---- */
+
+/* Segments become lines: none holds an LF. */
+static int fill_segments(struct blocks *b, struct block *to, struct err *e)
+{
+	int got = 1;
+
+	while (to->n < BLOCK_BYTES && (got = sgm_next(&b->sgm, e)) > 0) {
+		if (mem_grow(&to->bytes, &to->cap, to->n + b->sgm.len + 1, 1, e))
+			return e->code;
+		memcpy(to->bytes + to->n, b->sgm.text, b->sgm.len);
+		to->n += b->sgm.len;
+		to->bytes[to->n++] = '\n';
+	}
+	to->is_last = !got;
+	return got < 0 ? got : 0;
+}
+
+/* What stands behind the last LF is kept for the next block. false: there is no LF. */
+static bool cut(struct blocks *b, struct block *to)
+{
+	const char *lf = memrchr(to->bytes, '\n', to->n);
+	size_t n = lf ? (size_t)(lf - to->bytes) + 1 : 0;
+
+	if (!lf)
+		return false;
+	buf_add(&b->rest, to->bytes + n, to->n - n);
+	to->n = n;
+	return true;
+}
+
+/*
+ * Up to a line's end. A line that is too long is given out as far as it has come: whoever cuts
+ * the block into lines knows its number and refuses it.
+ */
+static int fill_lines(struct blocks *b, struct block *to, struct err *e)
+{
+	size_t rest = b->rest.len;
+
+	if (mem_grow(&to->bytes, &to->cap, MAX(rest, BLOCK_BYTES), 1, e))
+		return e->code;
+	if (rest)
+		memcpy(to->bytes, b->rest.data, rest);
+	to->n = rest;
+	buf_clear(&b->rest);
+	for (;;) {
+		int64_t got;
+
+		if (mem_grow(&to->bytes, &to->cap, to->n + 1, 1, e))
+			return e->code;
+		got = read_text(b, to->bytes + to->n, to->cap - to->n, e);
+		to->n += got > 0 ? (size_t)got : 0;
+		to->is_last = !got;
+		if (got <= 0)
+			return (int)got;
+		if (to->n >= BLOCK_BYTES && (cut(b, to) || to->n > LINES_MAX_BYTES))
+			return buf_check(&b->rest, e);
+	}
+}
+
+static int64_t count_lines(const struct block *k)
+{
+	int64_t lines = k->n && k->bytes[k->n - 1] != '\n';
+
+	for (size_t i = 0; i < k->n; i++)
+		lines += k->bytes[i] == '\n';
+	return lines;
+}
+
+int blocks_next(struct blocks *b, struct block *to, struct err *e)
+{
+	int got;
+
+	if (!b->open) {
+		got = next_text(b, e);
+		if (got <= 0)
+			return got;
+	}
+	to->n = 0;
+	to->text = b->text;
+	to->first = b->lines + 1;
+	if (b->is_sgm ? fill_segments(b, to, e) : fill_lines(b, to, e))
+		return e->code;
+	to->lines = count_lines(to);
+	to->position = position(b);
+	b->lines += to->lines;
+	if (to->is_last)
+		end_text(b);
+	return 1;
+}

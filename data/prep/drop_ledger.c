@@ -1,0 +1,93 @@
+/* ledger.c - see clean.h */
+#include <stdlib.h>
+#include <string.h>
+
+#include "data/text/clean.h"
+#include "share/base/file.h"
+#include "share/base/mem.h"
+
+struct ledger {
+	struct outfile out;
+	int64_t counts[CLEAN_N_RULES];
+};
+
+struct ledger *ledger_create(const char *path, struct err *e)
+{
+	struct ledger *l = mem_alloc(1, sizeof(*l), e);
+
+	if (!l)
+		return NULL;
+	if (outfile_open(&l->out, path, e)) {
+		free(l);
+		return NULL;
+	}
+	/* outfile_commit() finds what failed to be written */
+	fputs("file\tline\trule\tsource\ttarget\n", l->out.stream);
+	return l;
+}
+
+/* The start of a text that ends between two characters; utf8: a continuation is 10xxxxxx. */
+static size_t cut(const char *text, size_t n)
+{
+	size_t end = LEDGER_TEXT_BYTES;
+
+	if (n <= end)
+		return n;
+	while (end > 0 && ((unsigned char)text[end] & 0xC0) == 0x80)
+		end--;
+	return end;
+}
+
+/* A name or text with a tab or LF in it must not break the table. */
+static void put_field(FILE *out, const char *text, size_t n, char instead)
+{
+	size_t i, first = 0;
+
+	for (i = 0; i < n; i++) {
+		if ((unsigned char)text[i] >= ' ' && text[i] != 0x7F)
+			continue;
+		fwrite(text + first, 1, i - first, out);
+		putc(instead, out);
+		first = i + 1;
+	}
+	fwrite(text + first, 1, n - first, out);
+}
+
+int ledger_drop(struct ledger *l, const struct ledger_line *line, struct err *e)
+{
+	FILE *out = l->out.stream;
+
+	if (line->rule <= CLEAN_KEEP || line->rule >= CLEAN_N_RULES)
+		return err_set(e, ERR_INTERNAL, "%s:%lld: %d is no rule that drops a pair",
+			       line->file, (long long)line->line, (int)line->rule);
+	l->counts[line->rule]++;
+	put_field(out, line->file, strlen(line->file), '?');
+	fprintf(out, "\t%lld\t%s\t", (long long)line->line, clean_rule_name(line->rule));
+	put_field(out, line->source, cut(line->source, line->n_source), ' ');
+	putc('\t', out);
+	put_field(out, line->target, cut(line->target, line->n_target), ' ');
+	if (putc('\n', out) == EOF || ferror(out))
+		return err_set_errno(e, ERR_IO, "%s: cannot be written", l->out.path);
+	return 0;
+}
+
+int64_t ledger_count(const struct ledger *l, enum clean_rule rule)
+{
+	return rule > CLEAN_KEEP && rule < CLEAN_N_RULES ? l->counts[rule] : 0;
+}
+
+int ledger_finish(struct ledger *l, struct err *e)
+{
+	int rc = outfile_commit(&l->out, e);
+
+	free(l);
+	return rc;
+}
+
+void ledger_cancel(struct ledger *l)
+{
+	if (!l)
+		return;
+	outfile_abandon(&l->out);
+	free(l);
+}

@@ -1,0 +1,93 @@
+/* parallel.c - see parallel.h */
+#include "data/prep/parallel.h"
+
+static int open_text(struct parallel_text *t, const char *path, bool repair, struct err *e)
+{
+	*t = (struct parallel_text){ .path = path, .is_sgm = sgm_is_name(path) };
+	if (t->is_sgm) {
+		if (sgm_open(&t->sgm, path, e))
+			return e->code;
+		t->sgm.in.repair = repair;
+		return 0;
+	}
+	if (lines_open(&t->lines, path, e))
+		return e->code;
+	t->lines.repair = repair;
+	return 0;
+}
+
+static int next_text(struct parallel_text *t, struct err *e)
+{
+	int got;
+
+	if (t->is_sgm) {
+		got = sgm_next(&t->sgm, e);
+		t->text = t->sgm.text;
+		t->len = t->sgm.len;
+	} else {
+		got = lines_next(&t->lines, e);
+		t->text = t->lines.text;
+		t->len = t->lines.len;
+	}
+	return got;
+}
+
+static void close_text(struct parallel_text *t)
+{
+	if (t->is_sgm)
+		sgm_close(&t->sgm);
+	else
+		lines_close(&t->lines);
+}
+
+int parallel_open(struct parallel *p, const char *source, const char *target, bool repair,
+		  struct err *e)
+{
+	p->number = 0;
+	if (open_text(&p->source, source, repair, e))
+		return e->code;
+	if (open_text(&p->target, target, repair, e)) {
+		close_text(&p->source);
+		return e->code;
+	}
+	return 0;
+}
+
+/* One side ended after n lines; the other has gone on to line n + 1: how far does it reach? */
+static int report_lengths(struct parallel *p, bool source_ended, struct err *e)
+{
+	struct parallel_text *rest = source_ended ? &p->target : &p->source;
+	long long n = (long long)p->number, more = n + 1;
+	int got;
+
+	while ((got = next_text(rest, e)) > 0)
+		more++;
+	if (got < 0)
+		return e->code;
+	return err_set(e, ERR_DATA,
+		       "%s has %lld lines but %s has %lld: line N of one must belong to line N of "
+		       "the other",
+		       p->source.path, source_ended ? n : more, p->target.path,
+		       source_ended ? more : n);
+}
+
+int parallel_next(struct parallel *p, struct err *e)
+{
+	int source = next_text(&p->source, e), target;
+
+	if (source < 0)
+		return source;
+	target = next_text(&p->target, e);
+	if (target < 0)
+		return target;
+	if (source != target)
+		return report_lengths(p, !source, e);
+	p->number += source;
+	return source;
+}
+
+void parallel_close(struct parallel *p)
+{
+	close_text(&p->source);
+	close_text(&p->target);
+}

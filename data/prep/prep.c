@@ -1,0 +1,344 @@
+/* prep.c - see prep.h: the stages, and what surrounds them */
+#include "data/prep/prep.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "data/source/corpus.h"
+#include "data/prep/prep_report.h"
+#include "share/base/clock.h"
+#include "share/base/file.h"
+#include "share/base/flow.h"
+#include "share/base/text.h"
+
+static const struct prep_stage stages[] = {
+	{ "read", prep_read, 2, PREP_TEXTS_CONTENTS,
+	  "source_language target_language repair normalize tokenize tokenize=yes?escape "
+	  "tokenize=yes?aggressive",
+	  "", "work/words work/side-%K.source work/side-%K.target %H.%S %H.%T" },
+	{ "judge", prep_judge, 1, PREP_TEXTS_NOT,
+	  "min_words max_words max_ratio max_word_chars drop_duplicates drop_copies max_foreign "
+	  "max_char_ratio overlap",
+	  "read", "work/verdicts work/counts" },
+	{ "learn", prep_learn_pieces, 1, PREP_TEXTS_PIECES,
+	  "segmentation segmentation=bpe?merges segmentation=bpe?min_frequency "
+	  "segmentation=sentencepiece?vocabulary_size",
+	  "judge", "%M work/%V" },
+	{ "encode", prep_encode, 1, PREP_TEXTS_NOT, "max_tokens", "judge learn",
+	  "vocab.tsv work/ids work/verdicts.final" },
+	{ "pack", prep_pack_shards, 1, PREP_TEXTS_NOT, "seed", "encode", "%P.shard" },
+	{ "ledger", prep_write_ledger, 1, PREP_TEXTS_NAMES, "", "pack", "ledger.tsv stats.json" },
+};
+
+/* ---- the folder ---- */
+
+/* One preparation of a corpus at a time. *fd stays open as long as the lock is held. */
+static int lock_folder(struct prep *p, int *fd, struct err *e)
+{
+	const char *path = prep_path(p, e, "lock");
+
+	if (!path)
+		return e->code;
+	*fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+	if (*fd < 0)
+		return err_set_errno(e, ERR_CANTCREAT, "%s: cannot be made", path);
+	if (!flock(*fd, LOCK_EX | LOCK_NB))
+		return 0;
+	if (errno == EWOULDBLOCK)
+		return err_set(e, ERR_TEMPFAIL,
+			       "%s: another preparation is at work on this corpus", p->folder);
+	return err_set_errno(e, ERR_IO, "%s: cannot be locked", path);
+}
+
+/* What a killed preparation left that no stage knows of; with the lock held nobody writes here. */
+static void remove_leftovers(const char *folder, bool (*is_leftover)(const char *name))
+{
+	DIR *d = opendir(folder);
+	struct dirent *entry;
+
+	while (d && (entry = readdir(d)) != NULL)
+		if (is_leftover(entry->d_name))
+			unlinkat(dirfd(d), entry->d_name, 0);
+	if (d)
+		closedir(d);
+}
+
+/* What was being written is NAME.PID.tmp. */
+static bool is_temporary(const char *name)
+{
+	return text_ends_with(name, ".tmp");
+}
+
+/* Buckets of the shuffle do not outlive their stage. */
+static bool is_passing(const char *name)
+{
+	return is_temporary(name) || text_starts_with(name, "bucket.");
+}
+
+/*
+ * Nothing of an earlier preparation counts from here on, and files of it that this one will not
+ * write go: of a set that the recipe no longer has, or of the other segmentation. Until
+ * they are gone their list is kept in work/.
+ */
+static int remove_stale(struct prep *p, const struct json *old, struct err *e)
+{
+	struct prep_files known = { 0 }, files = { 0 };
+	const char *path;
+	size_t i;
+	int rc = prep_files_of_json(old, &files, e);
+
+	for (i = 0; !rc && i < ARRAY_LEN(stages); i++)
+		rc = prep_files_of_stage(p, &stages[i], true, &known, e);
+	for (i = 0; !rc && i < files.n; i++) {
+		if (prep_files_has(&known, files.items[i].name))
+			continue;
+		path = prep_path(p, e, "%s", files.items[i].name);
+		if (!path || (unlink(path) && errno != ENOENT))
+			rc = path ? err_set_errno(e, ERR_CANTCREAT, "%s: cannot be removed", path)
+				  : e->code;
+	}
+	prep_files_free(&known);
+	prep_files_free(&files);
+	return rc;
+}
+
+static int withdraw_manifest(struct prep *p, struct err *e)
+{
+	char *manifest = file_path(e, "%s/manifest.json", p->folder);
+	char *old = manifest ? file_path(e, "%s/manifest.old", p->work) : NULL;
+	struct buf text = { 0 };
+	struct json *root = NULL;
+	int rc = old ? 0 : e->code;
+
+	if (!rc && rename(manifest, old) && errno != ENOENT)
+		rc = err_set_errno(e, ERR_CANTCREAT, "%s: cannot be removed", manifest);
+	if (!rc && file_exists(old)) {
+		struct err ignored = { 0 };
+
+		/* one that cannot be read names nothing */
+		if (!file_read_all(old, 0, &text, &ignored))
+			root = json_parse(buf_text(&text), text.len, &ignored);
+		rc = remove_stale(p, root, e);
+		if (!rc)
+			unlink(old);
+	}
+	json_free(root);
+	buf_free(&text);
+	free(manifest);
+	free(old);
+	return rc;
+}
+
+/* ---- what is said ---- */
+
+static void say_plan(struct prep *p, const struct prep_plan *plan, const struct prep_needs *n)
+{
+	char memory[PREP_SIZE_TEXT], disk[PREP_SIZE_TEXT], room[PREP_SIZE_TEXT];
+	struct buf kept = { 0 };
+	int i;
+
+	for (i = 0; i < plan->n; i++)
+		if (!plan->steps[i].run)
+			buf_printf(&kept, " %s", plan->stages[i].name);
+	if (kept.len)
+		progress_note(&p->progress, "done already and kept:%s", buf_text(&kept));
+	if (prep_plan_count(plan))
+		progress_note(&p->progress,
+			      "needs at most %s of memory and %s of disk (%s free)",
+			      prep_size_text(memory, n->memory), prep_size_text(disk, n->disk),
+			      n->free < 0 ? "unknown" : prep_size_text(room, n->free));
+	buf_free(&kept);
+}
+
+static int64_t pairs_of(const struct prep *p, const char *set)
+{
+	int i;
+
+	for (i = 0; i < p->texts.n_sets; i++)
+		if (!strcmp(p->texts.sets[i], set))
+			return p->numbers.pairs[i];
+	return 0;
+}
+
+static void say_summary(struct prep *p, double seconds)
+{
+	const struct prep_numbers *n = &p->numbers;
+
+	progress_note(&p->progress,
+		      "%s is ready in %s: %lld training pairs of %lld read, %lld dev, %lld test, "
+		      "vocabulary of %lld (%.1f s)",
+		      p->c->corpus, p->folder, (long long)n->pairs[0], (long long)n->read,
+		      (long long)pairs_of(p, "dev"), (long long)pairs_of(p, "test"),
+		      (long long)n->vocabulary, seconds);
+}
+
+static int print_manifest(const struct buf *manifest, struct err *e)
+{
+	if (fwrite(manifest->data, 1, manifest->len, stdout) != manifest->len || fflush(stdout))
+		return err_set_errno(e, ERR_IO, "standard output: cannot be written");
+	return 0;
+}
+
+/* ---- preparing ---- */
+
+static int run_stages(struct prep *p, struct prep_plan *plan, struct buf *manifest, struct err *e)
+{
+	struct prep_needs needs = prep_estimate(p, plan);
+
+	say_plan(p, plan, &needs);
+	if (prep_check_room(p, &needs, e) || withdraw_manifest(p, e) ||
+	    prep_plan_run(plan, p, e) || (p->c->keep_text && prep_keep_text(p, e)) ||
+	    prep_report(p, plan, manifest, e))
+		return e->code;
+	return p->c->keep_work ? 0 : file_remove_tree(p->work, e);
+}
+
+static bool is_any_missing(const struct texts *t)
+{
+	size_t i;
+
+	for (i = 0; i < t->n_files; i++)
+		if (!t->files[i].path)
+			return true;
+	return false;
+}
+
+/* Find the texts, in one of the two ways of texts.h, and make the plan. */
+static int find_plan(struct prep *p, struct prep_plan *plan, typeof(texts_find) find,
+		     struct err *e)
+{
+	*plan = (struct prep_plan){ .stages = stages, .n = ARRAY_LEN(stages) };
+	if (find(&p->texts, p->c, p->work, &p->progress, e))
+		return e->code;
+	return prep_plan_make(plan, p, e);
+}
+
+/* Archives are fetched only when they have to be read. */
+static int find_plan_and_fetch(struct prep *p, struct prep_plan *plan, struct err *e)
+{
+	int rc = find_plan(p, plan, texts_look, e);
+
+	if (rc || !plan->steps[0].run || !is_any_missing(&p->texts))
+		return rc;
+	prep_plan_free(plan);
+	texts_free(&p->texts);
+	return find_plan(p, plan, texts_find, e);
+}
+
+/* With the folder locked. */
+static int prepare(struct prep *p, struct err *e)
+{
+	struct prep_plan plan = { 0 };
+	double began = clock_mono_s();
+	struct buf manifest = { 0 };
+	int rc = file_make_folders(p->work, e);
+
+	remove_leftovers(p->folder, is_temporary);
+	remove_leftovers(p->work, is_passing);
+	if (!rc)
+		rc = find_plan_and_fetch(p, &plan, e);
+	if (!rc)
+		rc = run_stages(p, &plan, &manifest, e);
+	if (!rc) {
+		say_summary(p, clock_mono_s() - began);
+		if (p->c->json)
+			rc = print_manifest(&manifest, e);
+	}
+	prep_plan_free(&plan);
+	buf_free(&manifest);
+	return rc;
+}
+
+/* --dry-run: nothing on disk is changed, nothing is fetched. */
+static int say_what_would_run(struct prep *p, struct err *e)
+{
+	struct prep_plan plan = { 0 };
+	struct prep_needs needs;
+	struct err ignored = { 0 };
+	bool ready = false;
+	int rc = find_plan(p, &plan, texts_look, e);
+
+	/* made with other options is no failure here: the plan says what of it is kept */
+	if (!p->c->force && corpus_is_ready(p->c, &ready, &ignored))
+		ready = false;
+	if (!rc) {
+		needs = prep_estimate(p, &plan);
+		rc = prep_print_plan(p, &plan, &needs, ready, e);
+	}
+	prep_plan_free(&plan);
+	return rc;
+}
+
+static void prep_free(struct prep *p)
+{
+	texts_free(&p->texts);
+	intern_free(&p->words);
+	free(p->work);
+	free(p->folder);
+}
+
+/* Print manifest.json of a corpus that is there. */
+static int show_manifest(struct prep *p, struct err *e)
+{
+	struct buf text = { 0 };
+	const char *path = prep_path(p, e, "manifest.json");
+	int rc = path ? file_read_all(path, 0, &text, e) : e->code;
+
+	if (!rc)
+		rc = print_manifest(&text, e);
+	buf_free(&text);
+	return rc;
+}
+
+static int prepare_unless_ready(struct prep *p, struct err *e)
+{
+	bool ready = false;
+
+	if (!p->c->force && corpus_is_ready(p->c, &ready, e))
+		return e->code;
+	/* texts may be asked for later; the stages are kept */
+	if (!ready || p->c->keep_text)
+		return prepare(p, e);
+	progress_note(&p->progress,
+		      "%s is ready in %s already, with the same options; --force looks at every "
+		      "file of it again",
+		      p->c->corpus, p->folder);
+	return p->c->json ? show_manifest(p, e) : 0;
+}
+
+int prep_run(struct conf *c, struct err *e)
+{
+	struct prep p = { .c = c, .threads = flow_threads((int)c->threads) };
+	int rc = -1, lock = -1;
+	char *progress = NULL;
+
+	if (c->n_arguments != 1)
+		return err_set(e, ERR_USAGE, "prep needs one argument: the RECIPE");
+	if (conf_load_recipe(c, c->arguments[0], e))
+		return e->code;
+	progress_init(&p.progress, c->quiet);
+	p.folder = corpus_folder(c, e);
+	p.work = p.folder ? file_path(e, "%s/work", p.folder) : NULL;
+	if (p.work && c->dry_run)
+		rc = say_what_would_run(&p, e);
+	else if (p.work && !file_make_folders(p.folder, e) && !lock_folder(&p, &lock, e)) {
+		/* what it says of a preparation that did not end well stays */
+		progress = file_path(e, "%s/progress.json", p.folder);
+		p.progress.path = progress;
+		if (progress)	/* until the first stage begins */
+			progress_begin(&p.progress, "texts", 0, "files");
+		rc = progress ? prepare_unless_ready(&p, e) : e->code;
+		if (!rc)
+			unlink(progress);
+	}
+	if (lock >= 0)
+		close(lock);
+	free(progress);
+	prep_free(&p);
+	return rc ? e->code : 0;
+}

@@ -1,0 +1,239 @@
+/* prep_encode.c - see prep_stages.h: pieces of each word, over-long pairs, the vocabulary, ids */
+#include <stdlib.h>
+#include <string.h>
+
+#include "data/subword/pipeline.h"
+#include "data/prep/prep_pairs.h"
+#include "data/prep/prep_pieces.h"
+#include "data/words/vocab.h"
+#include "data/prep/word_ids.h"
+#include "share/base/file.h"
+#include "share/base/mem.h"
+
+/* Pieces have numbers here, in the order of their first appearance; ids come later. */
+struct encoding {
+	struct prep *p;
+	int32_t n_words;
+	int64_t *counts;	/* owned: (n_words), of each word in the pairs still kept */
+	struct buf verdicts;
+	struct intern pieces;
+	struct word_ids words;	/* numbers of pieces at first, ids in the end */
+	size_t n_numbers, cap_numbers;
+	uint16_t *length;	/* owned: (n_words) pieces of each, 65,535 at most */
+	int64_t source_tokens, target_tokens, dropped;
+};
+
+/* ---- pieces ---- */
+
+static int add_piece(struct encoding *q, const char *text, size_t n, struct err *e)
+{
+	struct word_ids *w = &q->words;
+
+	if (q->n_numbers == UINT32_MAX)
+		return err_set(e, ERR_DATA, "the distinct words have too many pieces");
+	if (mem_grow(&w->ids, &q->cap_numbers, q->n_numbers + 1, sizeof(*w->ids), e))
+		return e->code;
+	return intern_add(&q->pieces, text, n, &w->ids[q->n_numbers++], e);
+}
+
+static int add_word(void *context, int32_t word, const char *pieces, size_t n, struct err *e)
+{
+	struct encoding *q = context;
+	const char *end = pieces + n, *stop;
+	size_t before = q->n_numbers;
+
+	for (; pieces < end; pieces = stop + 1) {
+		stop = memchr(pieces, ' ', (size_t)(end - pieces));
+		if (!stop)
+			stop = end;
+		if (stop > pieces && add_piece(q, pieces, (size_t)(stop - pieces), e))
+			return e->code;
+	}
+	/* made sums later: words without a count are not given */
+	q->words.start[word + 1] = (uint32_t)(q->n_numbers - before);
+	q->length[word] = (uint16_t)MIN(q->n_numbers - before, UINT16_MAX);
+	return 0;
+}
+
+static int find_pieces(struct encoding *q, struct err *e)
+{
+	struct word_ids *w = &q->words;
+
+	w->n_words = q->n_words;
+	w->start = mem_alloc((size_t)q->n_words + 1, sizeof(*w->start), e);
+	q->length = w->start ? mem_alloc((size_t)q->n_words, sizeof(*q->length), e) : NULL;
+	if (!q->length || prep_each_word(q->p, q->counts, add_word, q, e))
+		return e->code;
+	for (int32_t i = 0; i < q->n_words; i++)
+		w->start[i + 1] += w->start[i];
+	return 0;
+}
+
+/* ---- pairs ---- */
+
+static int64_t pieces_of(const struct encoding *q, const int32_t *words, int32_t n)
+{
+	int64_t sum = 0;
+
+	for (int32_t i = 0; i < n; i++)
+		sum += q->length[words[i]];
+	return sum;
+}
+
+static void forget_words(struct encoding *q, const int32_t *words, int32_t n)
+{
+	for (int32_t i = 0; i < n; i++)
+		q->counts[words[i]]--;
+}
+
+static int measure_pair(void *context, const struct pair_words *pair, struct err *e)
+{
+	struct encoding *q = context;
+	int64_t source = pieces_of(q, pair->source, pair->n_source),
+		target = pieces_of(q, pair->target, pair->n_target);
+
+	(void)e;
+	if (MAX(source, target) <= q->p->c->max_tokens) {
+		q->source_tokens += source;
+		q->target_tokens += target;
+		return 0;
+	}
+	q->verdicts.data[pair->number] = CLEAN_TOKENS;
+	q->dropped++;
+	forget_words(q, pair->source, pair->n_source);
+	forget_words(q, pair->target, pair->n_target);
+	return 0;
+}
+
+static int drop_long_pairs(struct encoding *q, struct err *e)
+{
+	struct prep *p = q->p;
+	int64_t kept = prep_count_kept(&q->verdicts);
+	struct buf verdicts = { 0 };	/* as they were: which pairs are given does not change */
+	const char *path;
+	int rc;
+
+	buf_add(&verdicts, q->verdicts.data, q->verdicts.len);
+	rc = buf_check(&verdicts, e);
+	if (!rc)
+		rc = prep_each_pair(p, &verdicts, q->n_words, measure_pair, q, e);
+	buf_free(&verdicts);
+	if (rc)
+		return rc;
+	p->numbers.dropped[CLEAN_TOKENS] = q->dropped;
+	p->numbers.pairs[0] = kept - q->dropped;
+	p->numbers.source_tokens[0] = q->source_tokens;
+	p->numbers.target_tokens[0] = q->target_tokens;
+	if (kept == q->dropped)
+		return err_set(e, ERR_DATA,
+			       "no training pair has at most %lld tokens a side: raise max_tokens",
+			       (long long)p->c->max_tokens);
+	path = prep_path(p, e, "work/verdicts.final");
+	return path ? file_write_all(path, q->verdicts.data, q->verdicts.len, e) : e->code;
+}
+
+/* ---- vocabulary and ids ---- */
+
+/* How often each piece stands in the pairs that are still kept; owned by the caller. */
+static int64_t *count_pieces(const struct encoding *q, struct err *e)
+{
+	const struct word_ids *w = &q->words;
+	int64_t *times = mem_alloc((size_t)q->pieces.n, sizeof(*times), e);
+
+	for (int32_t i = 0; times && i < w->n_words; i++)
+		for (uint32_t k = w->start[i]; k < w->start[i + 1]; k++)
+			times[w->ids[k]] += q->counts[i];
+	return times;
+}
+
+static int write_vocabulary(struct encoding *q, const char *path, struct err *e)
+{
+	struct pipeline *pieces = pipeline_open_pieces(q->p->folder, q->p->c, e);
+	struct vocab_counter *counter = pieces ? vocab_counter_new(e) : NULL;
+	int64_t *times = counter ? count_pieces(q, e) : NULL;
+	int rc = times ? 0 : e->code;
+
+	for (int32_t i = 0; !rc && i < q->pieces.n; i++) {
+		size_t n;
+		const char *text = intern_text(&q->pieces, i, &n);
+
+		if (times[i] > 0)
+			rc = vocab_count(counter, text, n, times[i], e);
+	}
+	if (!rc && pipeline_order(pieces))
+		rc = vocab_write_in_order(counter, pipeline_order(pieces), path, e);
+	else if (!rc)
+		rc = vocab_write(counter, path, e);
+	pipeline_close(pieces);
+	vocab_counter_free(counter);
+	free(times);
+	return rc;
+}
+
+/* In place: numbers of pieces become ids; words that no pair holds any more lose theirs. */
+static void make_ids(struct encoding *q, const int32_t *id_of_piece)
+{
+	struct word_ids *w = &q->words;
+	uint32_t to = 0, from = 0;
+
+	for (int32_t i = 0; i < w->n_words; i++) {
+		uint32_t end = w->start[i + 1];
+
+		for (; from < end; from++)
+			if (q->counts[i] > 0)
+				w->ids[to++] = id_of_piece[w->ids[from]];
+		w->start[i + 1] = to;
+	}
+}
+
+static int write_ids(struct encoding *q, const char *vocab_path, struct err *e)
+{
+	struct vocab *v = vocab_open(vocab_path, e);
+	int32_t *id_of_piece = v ? mem_alloc((size_t)q->pieces.n, sizeof(*id_of_piece), e) : NULL;
+	const char *path;
+	int rc = id_of_piece ? 0 : e->code;
+
+	for (int32_t i = 0; !rc && i < q->pieces.n; i++) {
+		size_t n;
+		const char *text = intern_text(&q->pieces, i, &n);
+
+		id_of_piece[i] = vocab_id(v, text, n);
+	}
+	if (!rc) {
+		q->p->numbers.vocabulary = vocab_size(v);
+		make_ids(q, id_of_piece);
+		path = prep_path(q->p, e, "work/ids");
+		rc = path ? word_ids_save(&q->words, path, e) : e->code;
+	}
+	free(id_of_piece);
+	vocab_close(v);
+	return rc;
+}
+
+int prep_encode(struct prep *p, struct err *e)
+{
+	struct encoding q = { .p = p };
+	const struct intern *words = prep_words(p, e);
+	char *vocab = words ? file_path(e, "%s/vocab.tsv", p->folder) : NULL;
+	int rc = vocab ? 0 : e->code;
+
+	progress_begin(&p->progress, "encode", p->numbers.read, "pairs");
+	if (!rc) {
+		q.n_words = words->n;
+		q.counts = prep_read_counts(p, words->n, e);
+		rc = q.counts ? prep_read_verdicts(p, "verdicts", &q.verdicts, e) : e->code;
+	}
+	if (!rc && !(rc = find_pieces(&q, e)) && !(rc = drop_long_pairs(&q, e)))
+		rc = p->c->pieces_from ? prep_pieces_take_vocabulary(p, e)
+				       : write_vocabulary(&q, vocab, e);
+	if (!rc && !(rc = write_ids(&q, vocab, e)))
+		progress_end(&p->progress, "%lld pairs, %lld over-long ones dropped",
+			     (long long)p->numbers.pairs[0], (long long)q.dropped);
+	free(vocab);
+	free(q.counts);
+	buf_free(&q.verdicts);
+	intern_free(&q.pieces);
+	word_ids_free(&q.words);
+	free(q.length);
+	return rc;
+}

@@ -1,0 +1,393 @@
+/*
+ * prep_export.c - see prep_stages.h: text again, under the names of the reference scripts
+ *
+ *	bpe (tensorflow/nmt wmt16_en_de.sh)		sentencepiece (OpenSeq2Seq get_en_de.sh)
+ *	train.tok.clean.LANG				train.clean.LANG
+ *	train.tok.clean.bpe.32000.LANG			train.clean.LANG.shuffled
+ *	bpe.32000					train.clean.LANG.shuffled.BPE_common.32K.tok
+ *							m_common.model m_common.vocab
+ *	SET.tok.LANG SET.tok.bpe.32000.LANG		SET.LANG.BPE_common.32K.tok
+ *
+ * ".tok" before a language stands only where the recipe tokenises. A text that is not shuffled holds
+ * what the reference holds, also pairs that max_tokens keeps out of the shards; line i of a
+ * shuffled one is pair i of train.shard. Sentences are made again from the words that
+ * reading them had left, and from the pieces of each word.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "data/prep/parallel.h"
+#include "data/subword/pipeline.h"
+#include "data/prep/external_shuffle.h"
+#include "data/prep/prep_pairs.h"
+#include "data/shard/shuffle.h"
+#include "share/base/file.h"
+#include "share/base/mem.h"
+#include "share/base/rng.h"
+
+#define NAME_BYTES 64
+
+enum { SOURCE, TARGET };
+
+/* Both sides of one text. */
+struct texts_out {
+	struct outfile side[2];
+};
+
+struct keeping {
+	struct prep *p;
+	const struct intern *words;
+	const char *tok;		/* ".tok", or "" */
+	char mark[48];			/* ".bpe.32000", or ".BPE_common.32K.tok" */
+	/* the pieces of each word, joined by blanks */
+	struct buf pieces;
+	size_t *end;			/* owned: (words->n) in pieces */
+	struct texts_out plain, split;
+	struct buf line;
+	/* shuffled */
+	struct placer *placer;		/* owned; NULL: nothing is shuffled */
+	struct buf final;		/* verdicts */
+	struct shuffle order;
+	int64_t placed;
+};
+
+/* ---- names ---- */
+
+/* How the reference calls what is split; sizes as people write them: 32K, 50000. */
+static void name_mark(struct keeping *k)
+{
+	long long size = k->p->c->vocabulary_size;
+
+	if (k->p->c->segmentation == SEGMENTATION_BPE)
+		snprintf(k->mark, sizeof(k->mark), ".bpe.%lld", (long long)k->p->c->merges);
+	else if (size % 1024 == 0)
+		snprintf(k->mark, sizeof(k->mark), ".BPE_common.%lldK.tok", size / 1024);
+	else
+		snprintf(k->mark, sizeof(k->mark), ".BPE_common.%lld.tok", size);
+}
+
+static const char *language(const struct keeping *k, int side)
+{
+	return side == SOURCE ? k->p->c->source_language : k->p->c->target_language;
+}
+
+enum form { PLAIN, SPLIT = 1, SHUFFLED = 2 };
+
+/* text/STEM.LANG with what the form puts before or behind LANG, for both sides. */
+static int open_texts(struct keeping *k, struct texts_out *o, const char *stem, int form,
+		      struct err *e)
+{
+	bool is_bpe = k->p->c->segmentation == SEGMENTATION_BPE;
+	const char *mark = form & SPLIT ? k->mark : "";
+
+	for (int side = SOURCE; side <= TARGET; side++) {
+		const char *path = prep_path(k->p, e, "text/%s%s.%s%s%s", stem, is_bpe ? mark : "",
+					     language(k, side), form & SHUFFLED ? ".shuffled" : "",
+					     is_bpe ? "" : mark);
+
+		if (!path || outfile_open(&o->side[side], path, e))
+			return e->code;
+	}
+	return 0;
+}
+
+static int close_texts(struct texts_out *o, struct err *e)
+{
+	int rc = outfile_commit(&o->side[SOURCE], e);
+
+	return rc ? rc : outfile_commit(&o->side[TARGET], e);
+}
+
+static void abandon_texts(struct texts_out *o)
+{
+	outfile_abandon(&o->side[SOURCE]);
+	outfile_abandon(&o->side[TARGET]);
+}
+
+/* ---- lines ---- */
+
+static int put_line(struct keeping *k, struct outfile *o, struct err *e)
+{
+	buf_add_char(&k->line, '\n');
+	if (buf_check(&k->line, e))
+		return e->code;
+	if (fwrite(k->line.data, 1, k->line.len, o->stream) != k->line.len)
+		return err_set_errno(e, ERR_IO, "%s: cannot be written", o->path);
+	return 0;
+}
+
+static int put_words(struct keeping *k, struct outfile *o, const int32_t *words, int32_t n,
+		     struct err *e)
+{
+	buf_clear(&k->line);
+	for (int32_t i = 0; i < n; i++) {
+		size_t len;
+		const char *text = intern_text(k->words, words[i], &len);
+
+		if (i)
+			buf_add_char(&k->line, ' ');
+		buf_add(&k->line, text, len);
+	}
+	return put_line(k, o, e);
+}
+
+static int put_pieces(struct keeping *k, struct outfile *o, const int32_t *words, int32_t n,
+		      struct err *e)
+{
+	buf_clear(&k->line);
+	for (int32_t i = 0; i < n; i++) {
+		size_t start = words[i] ? k->end[words[i] - 1] : 0, len = k->end[words[i]] - start;
+
+		if (len && k->line.len)
+			buf_add_char(&k->line, ' ');
+		buf_add(&k->line, k->pieces.data + start, len);
+	}
+	return put_line(k, o, e);
+}
+
+static int put_both(struct keeping *k, const int32_t *source, int32_t n_source,
+		    const int32_t *target, int32_t n_target, struct err *e)
+{
+	if (put_words(k, &k->plain.side[SOURCE], source, n_source, e) ||
+	    put_words(k, &k->plain.side[TARGET], target, n_target, e))
+		return e->code;
+	if (!k->split.side[SOURCE].stream)
+		return 0;
+	if (put_pieces(k, &k->split.side[SOURCE], source, n_source, e) ||
+	    put_pieces(k, &k->split.side[TARGET], target, n_target, e))
+		return e->code;
+	return 0;
+}
+
+/* ---- train ---- */
+
+static int keep_pieces(void *context, int32_t word, const char *pieces, size_t n, struct err *e)
+{
+	struct keeping *k = context;
+
+	buf_add(&k->pieces, pieces, n);
+	k->end[word] = k->pieces.len;
+	return buf_check(&k->pieces, e);
+}
+
+static int find_pieces(struct keeping *k, struct err *e)
+{
+	int64_t *counts = prep_read_counts(k->p, k->words->n, e);
+	int rc;
+
+	k->end = counts ? mem_alloc((size_t)k->words->n, sizeof(*k->end), e) : NULL;
+	rc = k->end ? prep_each_word(k->p, counts, keep_pieces, k, e) : e->code;
+	for (int32_t i = 1; !rc && i < k->words->n; i++)	/* words that were not given */
+		k->end[i] = MAX(k->end[i], k->end[i - 1]);
+	free(counts);
+	return rc;
+}
+
+static int keep_pair(void *context, const struct pair_words *pair, struct err *e)
+{
+	struct keeping *k = context;
+
+	if (put_both(k, pair->source, pair->n_source, pair->target, pair->n_target, e))
+		return e->code;
+	if (!k->placer || k->final.data[pair->number] != CLEAN_KEEP)
+		return 0;
+	return placer_put(k->placer, shuffle_inverse_at(&k->order, k->placed++), pair->source,
+			  pair->n_source, pair->target, pair->n_target, e);
+}
+
+static int keep_shuffled(void *context, const int32_t *source, int32_t n_source,
+			 const int32_t *target, int32_t n_target, struct err *e)
+{
+	return put_both(context, source, n_source, target, n_target, e);
+}
+
+static int begin_shuffling(struct keeping *k, struct err *e)
+{
+	struct prep *p = k->p;
+	struct placer_options o = { .limit = k->words->n, .threads = p->threads };
+	char *stem = file_path(e, "%s/bucket", p->work);
+	int rc = stem ? prep_read_verdicts(p, "verdicts.final", &k->final, e) : e->code;
+
+	if (!rc) {
+		o.stem = stem;
+		o.places = prep_count_kept(&k->final);
+		o.expected_bytes = 4 * (p->numbers.source_tokens[0] + p->numbers.target_tokens[0]);
+		k->order = shuffle_make(o.places, rng_key_make((uint64_t)p->c->seed, RNG_SHUFFLE,
+							       UINT32_MAX, 0));
+		k->placer = placer_new(&o, e);
+		rc = k->placer ? 0 : e->code;
+	}
+	free(stem);
+	return rc;
+}
+
+/* Every pair that was kept by the rules, in the order of the sources. */
+static int keep_in_order(struct keeping *k, const char *stem, struct err *e)
+{
+	struct buf verdicts = { 0 };
+	int rc = prep_read_verdicts(k->p, "verdicts", &verdicts, e);
+
+	if (!rc)
+		rc = open_texts(k, &k->plain, stem, PLAIN, e);
+	if (!rc && !k->placer)
+		rc = open_texts(k, &k->split, stem, SPLIT, e);
+	if (!rc)
+		rc = prep_each_pair(k->p, &verdicts, k->words->n, keep_pair, k, e);
+	if (!rc)
+		rc = close_texts(&k->plain, e);
+	if (!rc && !k->placer)
+		rc = close_texts(&k->split, e);
+	buf_free(&verdicts);
+	return rc;
+}
+
+/* The pairs of the shard, in its order. */
+static int keep_in_places(struct keeping *k, const char *stem, struct err *e)
+{
+	int rc = open_texts(k, &k->plain, stem, SHUFFLED, e);
+
+	if (!rc)
+		rc = open_texts(k, &k->split, stem, SHUFFLED | SPLIT, e);
+	if (!rc)
+		rc = placer_run(k->placer, keep_shuffled, k, e);
+	if (!rc)
+		rc = close_texts(&k->plain, e);
+	return rc ? rc : close_texts(&k->split, e);
+}
+
+static int keep_train(struct keeping *k, struct err *e)
+{
+	char stem[NAME_BYTES];
+	int rc = find_pieces(k, e);
+
+	snprintf(stem, sizeof(stem), "train%s.clean", k->tok);
+	if (!rc && k->p->c->segmentation == SEGMENTATION_SENTENCEPIECE)
+		rc = begin_shuffling(k, e);
+	if (!rc)
+		rc = keep_in_order(k, stem, e);
+	return rc || !k->placer ? rc : keep_in_places(k, stem, e);
+}
+
+/* ---- the other sets ---- */
+
+static int keep_line(struct keeping *k, struct pipeline *tools, int side, const char *text,
+		     size_t n, struct err *e)
+{
+	struct buf tokens = { 0 };
+	int rc = pipeline_tokenize(tools, side == SOURCE ? SIDE_SOURCE : SIDE_TARGET, text, n,
+				   &tokens, e);
+
+	if (!rc && k->plain.side[side].stream) {
+		buf_clear(&k->line);
+		buf_add(&k->line, buf_text(&tokens), tokens.len);
+		rc = put_line(k, &k->plain.side[side], e);
+	}
+	if (!rc) {
+		buf_clear(&k->line);
+		rc = pipeline_word(tools, buf_text(&tokens), tokens.len, &k->line, e);
+	}
+	buf_free(&tokens);
+	return rc ? rc : put_line(k, &k->split.side[side], e);
+}
+
+static int keep_lines(struct keeping *k, struct pipeline *tools, const char *set, struct err *e)
+{
+	char *source = file_path(e, "%s/%s.%s", k->p->folder, set, language(k, SOURCE));
+	char *target = source ? file_path(e, "%s/%s.%s", k->p->folder, set, language(k, TARGET)) :
+				NULL;
+	struct parallel in;
+	int got = target ? parallel_open(&in, source, target, false, e) : e->code;
+
+	if (!got) {
+		while ((got = parallel_next(&in, e)) > 0)
+			if (keep_line(k, tools, SOURCE, in.source.text, in.source.len, e) ||
+			    keep_line(k, tools, TARGET, in.target.text, in.target.len, e)) {
+				got = e->code;
+				break;
+			}
+		parallel_close(&in);
+	}
+	free(source);
+	free(target);
+	return got;
+}
+
+static int keep_set(struct keeping *k, struct pipeline *tools, const char *set, struct err *e)
+{
+	char stem[NAME_BYTES];
+	int rc = 0;
+
+	snprintf(stem, sizeof(stem), "%s%s", set, k->tok);
+	if (*k->tok)
+		rc = open_texts(k, &k->plain, stem, PLAIN, e);
+	if (!rc)
+		rc = open_texts(k, &k->split, stem, SPLIT, e);
+	if (!rc)
+		rc = keep_lines(k, tools, set, e);
+	if (!rc && *k->tok)
+		rc = close_texts(&k->plain, e);
+	return rc ? rc : close_texts(&k->split, e);
+}
+
+static int keep_sets(struct keeping *k, struct err *e)
+{
+	struct pipeline *tools = pipeline_open_pieces(k->p->folder, k->p->c, e);
+	int rc = tools ? 0 : e->code;
+
+	for (int i = 1; !rc && i < k->p->texts.n_sets; i++)
+		rc = keep_set(k, tools, k->p->texts.sets[i], e);
+	pipeline_close(tools);
+	return rc;
+}
+
+/* ---- codes ---- */
+
+static int copy(struct keeping *k, const char *from, const char *to, struct err *e)
+{
+	const char *path = prep_path(k->p, e, "text/%s", to);
+	char *source = path ? file_path(e, "%s/%s", k->p->folder, from) : NULL;
+	int rc = source ? file_copy(source, path, e) : e->code;
+
+	free(source);
+	return rc;
+}
+
+static int copy_codes(struct keeping *k, struct err *e)
+{
+	int rc;
+
+	if (k->p->c->segmentation == SEGMENTATION_BPE)
+		return copy(k, "bpe.codes", k->mark + 1, e);
+	rc = copy(k, "sentencepiece.model", "m_common.model", e);
+	if (rc || k->p->c->pieces_from)
+		return rc;
+	return copy(k, "work/sentencepiece.vocab", "m_common.vocab", e);
+}
+
+int prep_keep_text(struct prep *p, struct err *e)
+{
+	struct keeping k = { .p = p, .words = prep_words(p, e),
+			     .tok = p->c->tokenize ? ".tok" : "" };
+	const char *folder = k.words ? prep_path(p, e, "text") : NULL;
+	int rc = folder ? file_make_folders(folder, e) : e->code;
+
+	name_mark(&k);
+	progress_begin(&p->progress, "text", p->numbers.read, "pairs");
+	if (!rc)
+		rc = keep_train(&k, e);
+	if (!rc)
+		rc = keep_sets(&k, e);
+	if (!rc)
+		rc = copy_codes(&k, e);
+	if (!rc)
+		progress_end(&p->progress, "texts of %d sets in %s/text", p->texts.n_sets,
+			     p->folder);
+	abandon_texts(&k.plain);
+	abandon_texts(&k.split);
+	placer_free(k.placer);
+	buf_free(&k.pieces);
+	buf_free(&k.line);
+	buf_free(&k.final);
+	free(k.end);
+	return rc;
+}

@@ -1,0 +1,322 @@
+/* prep_filter.c - see prep_stages.h: which training pairs are kept, and how often each word stands in them */
+#include <stdlib.h>
+#include <string.h>
+
+#include "data/prep/parallel.h"
+#include "data/prep/prep_stages.h"
+#include "data/prep/token_column.h"
+#include "share/base/file.h"
+#include "share/base/hash.h"
+#include "share/base/mem.h"
+#include "share/base/util.h"
+
+/* ---- what is known of the held-out sets, and of the pairs before ---- */
+
+/* The pairs of a held-out set, as hashes of both sides; sorted. */
+struct held_out {
+	uint64_t *keys;		/* owned */
+	size_t n, cap;
+};
+
+/*
+ * Hashes of pairs that were there before: open addressing at half full at most, 0 is free. 16
+ * bytes a pair.
+ */
+struct seen {
+	uint64_t *slots;	/* owned; NULL: nobody asks */
+	size_t n_slots;
+};
+
+struct judging {
+	struct prep *p;
+	struct clean_options options;
+	struct held_out held[PREP_MAX_SETS];	/* none of train */
+	struct seen seen;
+	struct outfile verdicts;
+	int64_t *counts;	/* owned: of each word */
+	int64_t at;		/* pairs judged */
+};
+
+/* One key for both sides of a pair; not their sum, which would not tell the sides apart. */
+static uint64_t pair_key(uint64_t source, uint64_t target)
+{
+	return source * 0x9E3779B97F4A7C15u + target;
+}
+
+static int compare_keys(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static int read_held_out(struct prep *p, const char *set, struct held_out *h, struct err *e)
+{
+	char *source = file_path(e, "%s/%s.%s", p->folder, set, p->c->source_language);
+	char *target = source ? file_path(e, "%s/%s.%s", p->folder, set, p->c->target_language)
+			      : NULL;
+	struct parallel in;
+	int got = target ? parallel_open(&in, source, target, false, e) : e->code;
+
+	if (!got) {
+		while ((got = parallel_next(&in, e)) > 0) {
+			if (mem_grow(&h->keys, &h->cap, h->n + 1, sizeof(*h->keys), e)) {
+				got = e->code;
+				break;
+			}
+			h->keys[h->n++] = pair_key(hash_bytes(in.source.text, in.source.len),
+						   hash_bytes(in.target.text, in.target.len));
+		}
+		parallel_close(&in);
+	}
+	if (!got && h->n)
+		qsort(h->keys, h->n, sizeof(*h->keys), compare_keys);
+	free(source);
+	free(target);
+	return got;
+}
+
+/* Is the pair in a held-out set? Counted for each of them. */
+static bool is_held_out(struct judging *k, uint64_t key)
+{
+	bool found = false;
+	int set;
+
+	for (set = 1; set < k->p->texts.n_sets; set++) {
+		const struct held_out *h = &k->held[set];
+
+		if (!h->n || !bsearch(&key, h->keys, h->n, sizeof(key), compare_keys))
+			continue;
+		k->p->numbers.in_train[set]++;
+		found = true;
+	}
+	return found;
+}
+
+static int seen_alloc(struct seen *s, int64_t pairs, struct err *e)
+{
+	s->n_slots = 2 * (size_t)MAX(pairs, 1);
+	s->slots = mem_alloc(s->n_slots, sizeof(*s->slots), e);
+	return s->slots ? 0 : e->code;
+}
+
+/* Was the key there before? It is afterwards. */
+static bool is_seen(struct seen *s, uint64_t key)
+{
+	size_t at;
+
+	key += !key;		/* 0 is taken */
+	/* the high bits of a product spread keys over a table of any size */
+	at = (size_t)((unsigned __int128)(key * 0x9E3779B97F4A7C15u) * s->n_slots >> 64);
+	while (s->slots[at]) {
+		if (s->slots[at] == key)
+			return true;
+		at = at + 1 == s->n_slots ? 0 : at + 1;
+	}
+	s->slots[at] = key;
+	return false;
+}
+
+/* ---- judging ---- */
+
+static struct clean_side side_of(const struct side_line *line)
+{
+	return (struct clean_side){.words = line->n,
+				   .longest = line->longest,
+				   .characters = line->characters,
+				   .letters = line->letters,
+				   .foreign = line->foreign,
+				   .hash = line->hash};
+}
+
+/* The rules that need to know other pairs come last, so that only what is kept so far is asked. */
+static enum clean_rule judge_pair(struct judging *k, const struct side_line *source,
+				  const struct side_line *target)
+{
+	const struct conf *c = k->p->c;
+	struct clean_side s = side_of(source), t = side_of(target);
+	enum clean_rule rule = clean_judge(&k->options, &s, &t);
+	uint64_t key = pair_key(source->hash, target->hash);
+
+	if (rule)
+		return rule;
+	if (c->overlap != OVERLAP_IGNORE && is_held_out(k, key) && c->overlap == OVERLAP_DROP)
+		return CLEAN_OVERLAP;
+	if (k->seen.slots && is_seen(&k->seen, key))
+		return CLEAN_DUPLICATE;
+	return CLEAN_KEEP;
+}
+
+static void count_words(int64_t *counts, const struct side_line *line)
+{
+	uint32_t i;
+
+	for (i = 0; i < line->n; i++)
+		counts[line->words[i]]++;
+}
+
+static int judge_next(struct judging *k, const struct side_line *source,
+		      const struct side_line *target, struct err *e)
+{
+	struct prep_numbers *n = &k->p->numbers;
+	enum clean_rule rule = judge_pair(k, source, target);
+
+	progress_at(&k->p->progress, ++k->at);
+	if (putc((int)rule, k->verdicts.stream) == EOF)
+		return err_set_errno(e, ERR_IO, "%s: cannot be written", k->verdicts.path);
+	if (rule) {
+		n->dropped[rule]++;
+		return 0;
+	}
+	n->pairs[0]++;
+	count_words(k->counts, source);
+	count_words(k->counts, target);
+	return 0;
+}
+
+static int judge_readers(struct judging *k, struct side_reader *source,
+			 struct side_reader *target, size_t number, struct err *e)
+{
+	struct side_line s, t;
+	int got;
+
+	if (side_lines(source) != side_lines(target))
+		return err_set(e, ERR_DATA, "%s/side-%zu: the sides have %lld and %lld lines: %s",
+			       k->p->work, number, (long long)side_lines(source),
+			       (long long)side_lines(target), "remove work and prepare again");
+	while ((got = side_next(source, &s, e)) > 0) {
+		got = side_next(target, &t, e);
+		if (got == 1)
+			got = judge_next(k, &s, &t, e);
+		if (got < 0)
+			break;
+	}
+	return got;
+}
+
+static int judge_text(struct judging *k, size_t number, struct err *e)
+{
+	struct prep *p = k->p;
+	int32_t n_words = p->words.n;
+	const char *path = prep_path(p, e, "work/side-%zu.source", number);
+	struct side_reader *source = path ? side_open(path, n_words, e) : NULL, *target = NULL;
+	int rc;
+
+	path = source ? prep_path(p, e, "work/side-%zu.target", number) : NULL;
+	if (path)
+		target = side_open(path, n_words, e);
+	rc = target ? judge_readers(k, source, target, number, e) : e->code;
+	side_close(source);
+	side_close(target);
+	return rc;
+}
+
+/* ---- before and after ---- */
+
+static struct clean_options options_of(const struct conf *c)
+{
+	return (struct clean_options){.min_words = c->min_words,
+				      .max_words = c->max_words,
+				      .max_word_chars = c->max_word_chars,
+				      .max_ratio = c->max_ratio,
+				      .drop_copies = c->drop_copies,
+				      .check_script = c->max_foreign < 1,
+				      .max_foreign = c->max_foreign,
+				      .max_char_ratio = c->max_char_ratio};
+}
+
+static int begin(struct judging *k, struct err *e)
+{
+	struct prep *p = k->p;
+	struct prep_numbers *n = &p->numbers;
+	const char *path;
+	int set;
+
+	memset(n->dropped, 0, sizeof(n->dropped));
+	memset(n->in_train, 0, sizeof(n->in_train));
+	n->pairs[0] = 0;
+	if (!prep_words(p, e))
+		return e->code;
+	k->options = options_of(p->c);
+	k->counts = mem_alloc((size_t)p->words.n, sizeof(*k->counts), e);
+	if (!k->counts)
+		return e->code;
+	if (p->c->overlap != OVERLAP_IGNORE)
+		for (set = 1; set < p->texts.n_sets; set++)
+			if (n->pairs[set] &&	/* else it was left out, and has no files */
+			    read_held_out(p, p->texts.sets[set], &k->held[set], e))
+				return e->code;
+	if (p->c->drop_duplicates && seen_alloc(&k->seen, n->read, e))
+		return e->code;
+	path = prep_path(p, e, "work/verdicts");
+	return path ? outfile_open(&k->verdicts, path, e) : e->code;
+}
+
+static int check_some_left(const struct prep *p, int64_t judged, struct err *e)
+{
+	const char *first = p->texts.pairs[0].name;
+
+	if (!judged)
+		return err_set(e, ERR_DATA, "%s: the training text is empty", first);
+	if (!p->numbers.pairs[0])
+		return err_set(e, ERR_DATA,
+			       "%s: none of %lld training pairs is left after cleaning: see "
+			       "min_words, max_words, max_ratio",
+			       first, (long long)judged);
+	return 0;
+}
+
+static int write_counts(struct judging *k, struct err *e)
+{
+	const char *path = prep_path(k->p, e, "work/counts");
+
+	return path ? file_write_all(path, k->counts, (size_t)k->p->words.n * sizeof(*k->counts),
+				     e)
+		    : e->code;
+}
+
+static void warn_held_out(struct prep *p)
+{
+	int set;
+
+	for (set = 1; set < p->texts.n_sets; set++)
+		if (p->numbers.in_train[set] && p->c->overlap == OVERLAP_WARN)
+			progress_note(&p->progress,
+				      "note: %lld training pairs are equal to one of the %s set: "
+				      "its score will flatter",
+				      (long long)p->numbers.in_train[set], p->texts.sets[set]);
+		else if (p->numbers.in_train[set])
+			progress_note(&p->progress,
+				      "note: %lld training pairs are equal to one of the %s set: "
+				      "dropped",
+				      (long long)p->numbers.in_train[set], p->texts.sets[set]);
+}
+
+int prep_judge(struct prep *p, struct err *e)
+{
+	struct judging k = { .p = p };
+	size_t i;
+	int rc, set;
+
+	progress_begin(&p->progress, "judge", p->numbers.read, "pairs");
+	rc = begin(&k, e);
+	for (i = 0; !rc && i < p->texts.n_train; i++)
+		rc = judge_text(&k, i, e);
+	if (!rc)
+		rc = check_some_left(p, k.at, e);
+	if (!rc)
+		rc = write_counts(&k, e);
+	if (!rc)
+		rc = outfile_commit(&k.verdicts, e);
+	if (!rc) {
+		progress_end(&p->progress, "%lld of %lld pairs kept",
+			     (long long)p->numbers.pairs[0], (long long)k.at);
+		warn_held_out(p);
+	}
+	outfile_abandon(&k.verdicts);
+	for (set = 0; set < PREP_MAX_SETS; set++)
+		free(k.held[set].keys);
+	free(k.seen.slots);
+	free(k.counts);
+	return rc;
+}

@@ -1,0 +1,168 @@
+/* prep_ledger.c - see prep_stages.h: what was dropped and why, and what the corpus is like */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "data/prep/prep_stages.h"
+#include "data/prep/prep_stats.h"
+#include "data/prep/token_column.h"
+#include "data/prep/word_ids.h"
+#include "share/base/buf.h"
+#include "share/base/file.h"
+#include "share/base/mem.h"
+
+struct accounting {
+	struct prep *p;
+	struct ledger *ledger;	/* owned; NULL when finished */
+	FILE *verdicts;		/* owned */
+	struct word_ids ids;
+	struct prep_stats stats;
+	struct buf text[2];
+	int64_t at;
+};
+
+/* The words of a side with blanks between, as far as the ledger shows them. */
+static void join(const struct intern *words, const struct side_line *line, struct buf *out)
+{
+	const char *text;
+	uint32_t i;
+	size_t n;
+
+	buf_clear(out);
+	for (i = 0; i < line->n && out->len <= LEDGER_TEXT_BYTES; i++) {
+		text = intern_text(words, line->words[i], &n);
+		if (i)
+			buf_add_char(out, ' ');
+		buf_add(out, text, n);
+	}
+}
+
+static int drop(struct accounting *a, size_t number, int64_t line, enum clean_rule rule,
+		const struct side_line sides[2], struct err *e)
+{
+	struct ledger_line l = { .file = a->p->texts.pairs[number].name, .line = line,
+				 .rule = rule };
+
+	join(&a->p->words, &sides[0], &a->text[0]);
+	join(&a->p->words, &sides[1], &a->text[1]);
+	if (buf_check(&a->text[0], e) || buf_check(&a->text[1], e))
+		return e->code;
+	l.source = buf_text(&a->text[0]);
+	l.n_source = a->text[0].len;
+	l.target = buf_text(&a->text[1]);
+	l.n_target = a->text[1].len;
+	return ledger_drop(a->ledger, &l, e);
+}
+
+static int account_pair(struct accounting *a, size_t number, int64_t line,
+			const struct side_line sides[2], struct err *e)
+{
+	int rule = getc(a->verdicts);
+
+	if (rule == EOF || rule >= CLEAN_N_RULES)
+		return err_set(e, ERR_DATA,
+			       "%s/verdicts.final: is damaged: remove it and prepare again",
+			       a->p->work);
+	progress_at(&a->p->progress, ++a->at);
+	prep_stats_add(&a->stats, &a->stats.texts[number], &a->ids, (enum clean_rule)rule,
+		       &sides[0], &sides[1]);
+	return rule ? drop(a, number, line, (enum clean_rule)rule, sides, e) : 0;
+}
+
+static int account_readers(struct accounting *a, size_t number, struct side_reader *source,
+			   struct side_reader *target, struct err *e)
+{
+	struct side_line sides[2];
+	int64_t line = 0;
+	int got;
+
+	while ((got = side_next(source, &sides[0], e)) > 0) {
+		got = side_next(target, &sides[1], e);
+		if (got == 1)
+			got = account_pair(a, number, ++line, sides, e);
+		if (got < 0)
+			break;
+	}
+	return got;
+}
+
+static int account_text(struct accounting *a, size_t number, struct err *e)
+{
+	struct prep *p = a->p;
+	const char *path = prep_path(p, e, "work/side-%zu.source", number);
+	struct side_reader *source = path ? side_open(path, p->words.n, e) : NULL, *target = NULL;
+	int rc;
+
+	path = source ? prep_path(p, e, "work/side-%zu.target", number) : NULL;
+	if (path)
+		target = side_open(path, p->words.n, e);
+	rc = target ? account_readers(a, number, source, target, e) : e->code;
+	side_close(source);
+	side_close(target);
+	return rc;
+}
+
+static int load_ids(struct accounting *a, struct err *e)
+{
+	struct prep *p = a->p;
+	const char *path = prep_path(p, e, "work/ids");
+	int rc = path ? word_ids_load(&a->ids, path, (int32_t)p->numbers.vocabulary, e) : e->code;
+
+	if (!rc && a->ids.n_words != p->words.n)
+		rc = err_set(e, ERR_DATA, "%s: has %d words, not %d: remove it and prepare again",
+			     path, (int)a->ids.n_words, (int)p->words.n);
+	return rc;
+}
+
+static int begin(struct accounting *a, struct err *e)
+{
+	struct prep *p = a->p;
+	const char *path;
+
+	a->stats.texts = mem_alloc(p->texts.n_train, sizeof(*a->stats.texts), e);
+	if (!a->stats.texts || !prep_words(p, e) || load_ids(a, e))
+		return e->code;
+	path = prep_path(p, e, "work/verdicts.final");
+	if (!path)
+		return e->code;
+	a->verdicts = fopen(path, "rbe");
+	if (!a->verdicts)
+		return err_set_errno(e, ERR_NOINPUT, "%s: cannot be read", path);
+	path = prep_path(p, e, "ledger.tsv");
+	a->ledger = path ? ledger_create(path, e) : NULL;
+	return a->ledger ? 0 : e->code;
+}
+
+static int finish(struct accounting *a, struct err *e)
+{
+	struct ledger *l = a->ledger;
+	int64_t dropped = a->p->numbers.read - a->p->numbers.pairs[0];
+
+	a->ledger = NULL;
+	if (ledger_finish(l, e) || prep_stats_write(a->p, &a->stats, e))
+		return e->code;
+	progress_end(&a->p->progress, "%lld pairs dropped of %lld", (long long)dropped,
+		     (long long)a->p->numbers.read);
+	return 0;
+}
+
+int prep_write_ledger(struct prep *p, struct err *e)
+{
+	struct accounting a = { .p = p };
+	size_t i;
+	int rc;
+
+	progress_begin(&p->progress, "ledger", p->numbers.read, "pairs");
+	rc = begin(&a, e);
+	for (i = 0; !rc && i < p->texts.n_train; i++)
+		rc = account_text(&a, i, e);
+	if (!rc)
+		rc = finish(&a, e);
+	ledger_cancel(a.ledger);
+	if (a.verdicts)
+		fclose(a.verdicts);
+	word_ids_free(&a.ids);
+	buf_free(&a.text[0]);
+	buf_free(&a.text[1]);
+	free(a.stats.texts);
+	return rc;
+}

@@ -1,0 +1,157 @@
+/* prep_pieces.c - see prep_pieces.h */
+#include "data/prep/prep_pieces.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "data/subword/bpe_codes.h"
+#include "data/words/vocab.h"
+#include "share/base/file.h"
+#include "share/base/hash.h"
+#include "share/base/paths.h"
+#include "share/base/util.h"
+
+static const char *codes_name(const struct conf *c)
+{
+	return c->segmentation == SEGMENTATION_BPE ? "bpe.codes" : "sentencepiece.model";
+}
+
+/* A file of the folder that pieces_from names, owned; NULL: ERR_NOINPUT. */
+static char *find_file(const struct prep *p, const char *name, struct err *e)
+{
+	char *folder = paths_model(p->c->workspace, p->c->pieces_from, e);
+	char *path = folder ? file_path(e, "%s/%s", folder, name) : NULL;
+
+	free(folder);
+	if (!path || file_exists(path))
+		return path;
+	err_set(e, ERR_NOINPUT, "pieces_from: there is no %s: neither a model's folder nor that of "
+		"a corpus prepared with this segmentation", path);
+	free(path);
+	return NULL;
+}
+
+/* Text that is split into other words has other pieces than the codes were learnt from. */
+static int check_text(const struct conf *now, const struct conf *then, const char *path,
+		      struct err *e)
+{
+	static const char *const names[] = { "source_language", "target_language", "normalize",
+					     "tokenize", "escape", "aggressive", "segmentation" };
+	struct buf a = { 0 }, b = { 0 };
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < ARRAY_LEN(names); i++) {
+		buf_clear(&a);
+		buf_clear(&b);
+		conf_value(now, names[i], &a);
+		conf_value(then, names[i], &b);
+		if (buf_check(&a, e) || buf_check(&b, e))
+			rc = e->code;
+		else if (strcmp(buf_text(&a), buf_text(&b)) != 0)
+			rc = err_set(e, ERR_CONFIG, "pieces_from: %s has %s = %s, this recipe "
+				     "'%s': pieces are those of the same text only; set it so "
+				     "here, too", path, names[i], buf_text(&b), buf_text(&a));
+	}
+	buf_free(&a);
+	buf_free(&b);
+	return rc;
+}
+
+/* It would lose its pieces before it takes them. */
+static int check_other(const struct prep *p, const char *recipe, struct err *e)
+{
+	char *own = file_path(e, "%s/recipe.ini", p->folder);
+	struct stat a, b;
+	int rc = own ? 0 : e->code;
+
+	if (!rc && !stat(recipe, &a) && !stat(own, &b) && a.st_dev == b.st_dev &&
+	    a.st_ino == b.st_ino)
+		rc = err_set(e, ERR_CONFIG, "pieces_from: %s is the corpus itself: name another, "
+			     "or leave it out", p->c->pieces_from);
+	free(own);
+	return rc;
+}
+
+static int check_recipe(const struct prep *p, struct err *e)
+{
+	char *path = find_file(p, "recipe.ini", e);
+	struct conf then;
+	int rc;
+
+	if (!path)
+		return e->code;
+	rc = check_other(p, path, e);
+	if (!rc)
+		rc = conf_init(&then, e);
+	if (!rc) {
+		rc = conf_load_recipe(&then, path, e);
+		if (!rc)
+			rc = check_text(p->c, &then, path, e);
+		conf_free(&then);
+	}
+	free(path);
+	return rc;
+}
+
+int prep_pieces_describe(const struct prep *p, struct buf *out, struct err *e)
+{
+	const char *const names[] = { codes_name(p->c), "vocab.tsv" };
+	int rc = check_recipe(p, e);
+
+	for (size_t i = 0; !rc && i < ARRAY_LEN(names); i++) {
+		char hex[HASH_SHA256_HEX], *path = find_file(p, names[i], e);
+
+		rc = path ? hash_file(path, hex, e) : e->code;
+		if (!rc)
+			buf_printf(out, "%s%s %s", i ? " " : "", names[i], hex);
+		free(path);
+	}
+	return rc ? rc : buf_check(out, e);
+}
+
+static int copy(const struct prep *p, const char *name, struct err *e)
+{
+	char *from = find_file(p, name, e),
+	     *to = from ? file_path(e, "%s/%s", p->folder, name) : NULL;
+	int rc = to ? file_copy(from, to, e) : e->code;
+
+	free(from);
+	free(to);
+	return rc;
+}
+
+/* So many there are, for the report. */
+static int count_merges(struct prep *p, struct err *e)
+{
+	struct bpe_codes codes = { 0 };
+	const char *path = prep_path(p, e, "bpe.codes");
+	int rc = path ? bpe_codes_read(&codes, path, e) : e->code;
+
+	if (!rc)
+		p->numbers.merges = codes.n_rules;
+	bpe_codes_free(&codes);
+	return rc;
+}
+
+int prep_pieces_take_codes(struct prep *p, struct err *e)
+{
+	struct vocab *v;
+	char *path;
+	int rc = copy(p, codes_name(p->c), e);
+
+	if (rc || p->c->segmentation == SEGMENTATION_BPE)
+		return rc ? rc : count_merges(p, e);
+	path = find_file(p, "vocab.tsv", e);
+	v = path ? vocab_open(path, e) : NULL;
+	p->numbers.merges = v ? vocab_real_size(v) : 0;
+	rc = v ? 0 : e->code;
+	vocab_close(v);
+	free(path);
+	return rc;
+}
+
+int prep_pieces_take_vocabulary(const struct prep *p, struct err *e)
+{
+	return copy(p, "vocab.tsv", e);
+}

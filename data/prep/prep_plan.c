@@ -1,0 +1,406 @@
+/* prep_plan.c - see prep_plan.h */
+#include "data/prep/prep_plan.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "data/prep/prep_pieces.h"
+#include "share/base/clock.h"
+#include "share/base/file.h"
+#include "share/base/util.h"
+
+/* ---- what a stage depends on ---- */
+
+/* The next word of a list separated by blanks; false at its end. */
+static bool next_word(const char **list, const char **word, size_t *n)
+{
+	*word = *list + strspn(*list, " ");
+	*n = strcspn(*word, " ");
+	*list = *word + *n;
+	return *n > 0;
+}
+
+/* Does a condition "A=VALUE" hold? */
+static bool holds(const struct conf *c, const char *condition, size_t n)
+{
+	char name[64];
+	struct buf value = { 0 };
+	size_t is = strcspn(condition, "=");
+	bool yes;
+
+	snprintf(name, sizeof(name), "%.*s", (int)is, condition);
+	conf_value(c, name, &value);
+	yes = value.len == n - is - 1 && !memcmp(buf_text(&value), condition + is + 1, value.len);
+	buf_free(&value);
+	return yes;
+}
+
+static void add_options(struct json_writer *w, const struct conf *c, const char *list)
+{
+	struct buf value = { 0 };
+	const char *word, *mark;
+	char name[64];
+	size_t n;
+
+	json_key(w, "options");
+	json_open(w, '{');
+	while (next_word(&list, &word, &n)) {
+		mark = memchr(word, '?', n);
+		if (mark && !holds(c, word, (size_t)(mark - word)))
+			continue;
+		if (mark) {
+			n -= (size_t)(mark + 1 - word);
+			word = mark + 1;
+		}
+		snprintf(name, sizeof(name), "%.*s", (int)n, word);
+		buf_clear(&value);
+		conf_value(c, name, &value);
+		json_put_strn(w, name, buf_text(&value), value.len);
+	}
+	json_close(w, '}');
+	buf_free(&value);
+}
+
+/* One text a line of texts_describe(), or their names. */
+static int add_texts(struct json_writer *w, const struct texts *t, enum prep_texts which,
+		     struct err *e)
+{
+	struct buf all = { 0 };
+	const char *line;
+	size_t i, n;
+	int rc;
+
+	if (which == PREP_TEXTS_CONTENTS)
+		texts_describe(t, &all);
+	rc = buf_check(&all, e);
+	json_key(w, "texts");
+	json_open(w, '[');
+	for (line = buf_text(&all); *line; line += n + (line[n] == '\n')) {
+		n = strcspn(line, "\n");
+		json_strn(w, line, n);
+	}
+	for (i = 0; which == PREP_TEXTS_NAMES && i < t->n; i++)
+		json_str(w, t->pairs[i].name);
+	json_close(w, ']');
+	buf_free(&all);
+	return rc;
+}
+
+/* Those that are taken from elsewhere; without them nothing, as ever. */
+static int add_pieces(struct json_writer *w, const struct prep *p, struct err *e)
+{
+	struct buf pieces = { 0 };
+	int rc = p->c->pieces_from ? prep_pieces_describe(p, &pieces, e) : 0;
+
+	if (!rc && p->c->pieces_from)
+		json_put_str(w, "pieces", buf_text(&pieces));
+	buf_free(&pieces);
+	return rc;
+}
+
+static struct prep_step *find_step(struct prep_plan *plan, const char *name, size_t n)
+{
+	int i;
+
+	for (i = 0; i < plan->n; i++)
+		if (strlen(plan->stages[i].name) == n && !memcmp(plan->stages[i].name, name, n))
+			return &plan->steps[i];
+	return NULL;
+}
+
+static void add_inputs(struct json_writer *w, struct prep_plan *plan, const char *list)
+{
+	const char *word;
+	char name[64];
+	size_t n;
+
+	json_key(w, "inputs");
+	json_open(w, '{');
+	while (next_word(&list, &word, &n)) {
+		snprintf(name, sizeof(name), "%.*s", (int)n, word);
+		json_put_str(w, name, find_step(plan, word, n)->key);
+	}
+	json_close(w, '}');
+}
+
+static int sha256_of(const struct buf *b, char hex[HASH_SHA256_HEX], struct err *e)
+{
+	struct hash *h = hash_new(HASH_SHA256, e);
+	int rc = h ? hash_add(h, b->data, b->len, e) : e->code;
+
+	if (!rc)
+		rc = hash_hex(h, hex, e);
+	hash_free(h);
+	return rc;
+}
+
+static int find_key(struct prep_plan *plan, struct prep *p, int i, struct err *e)
+{
+	const struct prep_stage *s = &plan->stages[i];
+	struct prep_step *step = &plan->steps[i];
+	struct json_writer w = { .out = &step->depends };
+	int rc = 0;
+
+	json_open(&w, '{');
+	json_put_str(&w, "stage", s->name);
+	json_put_int(&w, "version", s->version);
+	add_options(&w, p->c, s->options);
+	if (s->texts == PREP_TEXTS_PIECES)
+		rc = add_pieces(&w, p, e);
+	else if (s->texts != PREP_TEXTS_NOT)
+		rc = add_texts(&w, &p->texts, s->texts, e);
+	add_inputs(&w, plan, s->inputs);
+	json_close(&w, '}');
+	if (!rc)
+		rc = buf_check(&step->depends, e);
+	return rc ? rc : sha256_of(&step->depends, step->key, e);
+}
+
+/* ---- why it has to run ---- */
+
+static bool PRINTF_LIKE(2, 3) because(struct prep_step *step, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(step->why, sizeof(step->why), fmt, ap);
+	va_end(ap);
+	step->run = true;
+	return true;
+}
+
+static const char *or_none(const char *value)
+{
+	return *value ? value : "(none)";
+}
+
+static bool options_differ(struct prep_step *step, const struct json *then, const struct json *now)
+{
+	const struct json *value;
+	const char *name, *old, *new;
+	size_t i;
+
+	for (i = 0; (name = json_member(now, i, &value)); i++) {
+		if (!json_get(then, name))
+			return because(step, "option %s is new to it", name);
+		old = json_text(json_get(then, name), "");
+		new = json_text(value, "");
+		if (strcmp(old, new))
+			return because(step, "option %s was %s, is %s", name, or_none(old),
+				       or_none(new));
+	}
+	return json_len(then) != json_len(now) && because(step, "it depends on other options now");
+}
+
+static bool texts_differ(struct prep_step *step, const struct texts *t, const struct json *then,
+			 const struct json *now)
+{
+	size_t i;
+
+	if (json_len(then) != json_len(now))
+		return because(step, "sources changed: %zu pairs of texts instead of %zu",
+			       json_len(now), json_len(then));
+	for (i = 0; i < json_len(now); i++)
+		if (strcmp(json_text(json_at(then, i), ""), json_text(json_at(now, i), "")))
+			return because(step, "sources changed: %s",
+				       i < t->n ? t->pairs[i].name : "?");
+	return false;
+}
+
+static bool inputs_differ(struct prep_step *step, const struct json *then, const struct json *now)
+{
+	const struct json *key;
+	const char *name;
+	size_t i;
+
+	for (i = 0; (name = json_member(now, i, &key)); i++)
+		if (strcmp(json_text(json_get(then, name), ""), json_text(key, "")))
+			return because(step, "reads from %s", name);
+	return json_len(then) != json_len(now) && because(step, "it reads from other stages now");
+}
+
+/* Taken from elsewhere now, or then, or other ones. */
+static bool pieces_differ(struct prep_step *step, const struct json *then, const struct json *now)
+{
+	const char *old = json_text(json_get(then, "pieces"), ""),
+		   *new = json_text(json_get(now, "pieces"), "");
+
+	return strcmp(old, new) &&
+	       because(step, !*old ? "pieces_from is new to it" :
+			     !*new ? "pieces_from is no longer given" :
+				     "pieces_from has other pieces now");
+}
+
+/* Something of what it depends on has changed: what? */
+static int explain_change(struct prep_step *step, const struct texts *t, struct err *e)
+{
+	const struct json *then = json_get(step->record, "depends");
+	struct json *now = json_parse(buf_text(&step->depends), step->depends.len, e);
+
+	if (!now)
+		return e->code;
+	if (json_integer(json_get(then, "version"), -1) !=
+	    json_integer(json_get(now, "version"), -1))
+		because(step, "it was done by another version of werkbank");
+	else if (!pieces_differ(step, then, now) &&
+		 !options_differ(step, json_get(then, "options"), json_get(now, "options")) &&
+		 !texts_differ(step, t, json_get(then, "texts"), json_get(now, "texts")) &&
+		 !inputs_differ(step, json_get(then, "inputs"), json_get(now, "inputs")))
+		because(step, "its record is damaged");
+	json_free(now);
+	return 0;
+}
+
+/* Are the files still what the record says? */
+static int check_files(struct prep *p, struct prep_step *step, struct err *e)
+{
+	struct prep_files files = { 0 };
+	char hex[HASH_SHA256_HEX];
+	const char *path;
+	int64_t bytes;
+	size_t i;
+	int rc = prep_files_of_json(step->record, &files, e);
+
+	for (i = 0; !rc && !step->run && i < files.n; i++) {
+		path = prep_path(p, e, "%s", files.items[i].name);
+		if (!path) {
+			rc = e->code;
+			break;
+		}
+		bytes = file_size(path);
+		if (bytes < 0)
+			because(step, "output %s is missing", files.items[i].name);
+		else if (bytes != files.items[i].bytes)
+			because(step, "output %s has changed", files.items[i].name);
+		else if (p->c->force && !(rc = hash_file(path, hex, e)) &&
+			 strcmp(hex, files.items[i].sha256))
+			because(step, "output %s has changed", files.items[i].name);
+	}
+	prep_files_free(&files);
+	return rc;
+}
+
+static int judge_step(struct prep_plan *plan, struct prep *p, int i, struct err *e)
+{
+	struct prep_step *step = &plan->steps[i];
+
+	step->record = prep_record_read(p, plan->stages[i].name);
+	if (!step->record) {
+		because(step, "never run");
+		return 0;
+	}
+	if (strcmp(json_text(json_get(step->record, "key"), ""), step->key))
+		return explain_change(step, &p->texts, e);
+	return check_files(p, step, e);
+}
+
+int prep_plan_make(struct prep_plan *plan, struct prep *p, struct err *e)
+{
+	int i, rc = 0;
+
+	for (i = 0; !rc && i < plan->n; i++) {
+		rc = find_key(plan, p, i, e);
+		if (!rc)
+			rc = judge_step(plan, p, i, e);
+	}
+	return rc;
+}
+
+int prep_plan_count(const struct prep_plan *plan)
+{
+	int i, n = 0;
+
+	for (i = 0; i < plan->n; i++)
+		n += plan->steps[i].run;
+	return n;
+}
+
+void prep_plan_free(struct prep_plan *plan)
+{
+	int i;
+
+	for (i = 0; i < plan->n; i++) {
+		buf_free(&plan->steps[i].depends);
+		json_free(plan->steps[i].record);
+	}
+	*plan = (struct prep_plan){ 0 };
+}
+
+/* ---- running ---- */
+
+static int remove_file(struct prep *p, const char *name, struct err *e)
+{
+	const char *path = prep_path(p, e, "%s", name);
+
+	if (!path)
+		return e->code;
+	if (unlink(path) && errno != ENOENT)
+		return err_set_errno(e, ERR_CANTCREAT, "%s: cannot be removed", path);
+	return 0;
+}
+
+/* The record first: what it names does not count from then on. */
+static int discard(struct prep *p, const struct prep_stage *stage, struct prep_step *step,
+		   struct err *e)
+{
+	struct prep_files files = { 0 };
+	char name[64];
+	size_t i;
+	int rc = step->record ? prep_files_of_json(step->record, &files, e) : 0;
+
+	snprintf(name, sizeof(name), "work/%s.json", stage->name);
+	if (!rc)
+		rc = remove_file(p, name, e);
+	for (i = 0; !rc && i < files.n; i++)
+		rc = remove_file(p, files.items[i].name, e);
+	prep_files_free(&files);
+	json_free(step->record);
+	step->record = NULL;
+	return rc;
+}
+
+static int run_step(struct prep *p, const struct prep_stage *stage, struct prep_step *step,
+		    struct err *e)
+{
+	struct prep_numbers before = p->numbers;
+	struct prep_done done = { .step = step, .before = &before };
+	struct prep_files files = { 0 };
+	double began = clock_mono_s();
+	int rc = discard(p, stage, step, e);
+
+	if (!rc)
+		rc = stage->run(p, e);
+	if (!rc)
+		rc = prep_files_of_stage(p, stage, false, &files, e);
+	if (!rc)
+		rc = prep_files_measure(p, &files, e);
+	done.seconds = clock_mono_s() - began;
+	if (!rc)
+		rc = prep_record_write(p, stage->name, &done, &files, e);
+	prep_files_free(&files);
+	if (rc)
+		return rc;
+	step->record = prep_record_read(p, stage->name);
+	return step->record ? 0
+			    : err_set(e, ERR_IO, "%s/%s.json: cannot be read back", p->work,
+				      stage->name);
+}
+
+int prep_plan_run(struct prep_plan *plan, struct prep *p, struct err *e)
+{
+	int i;
+
+	p->numbers = (struct prep_numbers){ 0 };
+	for (i = 0; i < plan->n; i++) {
+		struct prep_step *step = &plan->steps[i];
+
+		if (!step->run)
+			prep_record_numbers(step->record, &p->numbers);
+		else if (run_step(p, &plan->stages[i], step, e))
+			return e->code;
+	}
+	return 0;
+}

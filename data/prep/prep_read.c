@@ -1,0 +1,376 @@
+/*
+ * prep_read.c - see prep_stages.h: the texts, read once, become numbers of words
+ *
+ *	one thread: blocks of lines, out of archives and files (blocks.h)
+ *	p->threads: each block on its own (block_words.h)
+ *	one thread: the words of a block into the one table, its lines into the file of its side
+ *
+ * So words are numbered in the order in which the texts are read, whatever the number of
+ * threads. A block is about a megabyte and takes three with all that becomes of it; there are two
+ * more of them than threads. The table of words is what needs memory: 40 to 60 bytes for each
+ * distinct word, as it doubles when it is full.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "data/prep/block_words.h"
+#include "data/prep/blocks.h"
+#include "data/source/manifest.h"
+#include "data/prep/prep_stages.h"
+#include "data/prep/token_column.h"
+#include "share/base/clock.h"
+#include "share/base/file.h"
+#include "share/base/flow.h"
+#include "share/base/mem.h"
+
+struct slot {
+	struct block block;
+	struct block_words words;	/* of training text */
+	struct buf text;		/* of held-out text */
+};
+
+struct reading {
+	struct prep *p;
+	struct blocks *blocks;
+	struct scripts *scripts;
+	struct block_reader **tools;	/* owned: (workers) */
+	int workers;
+	struct intern words;		/* of all training texts */
+	struct side_writer *side;	/* the file of the text at hand: … */
+	struct outfile held;		/* … one of both */
+	int64_t *lines;			/* owned: of each text; -1: was not there, or not yet */
+};
+
+static bool is_train(const struct reading *r, size_t text)
+{
+	return text / 2 < r->p->texts.n_train;
+}
+
+/* The file that a text leaves in work/. */
+static const char *path_of(struct reading *r, size_t text, struct err *e)
+{
+	return prep_path(r->p, e, "work/%s-%zu.%s", is_train(r, text) ? "side" : "text", text / 2,
+			 text % 2 ? "target" : "source");
+}
+
+/* ---- the three steps ---- */
+
+static int make(void *context, void *slot, struct err *e)
+{
+	return blocks_next(((struct reading *)context)->blocks, &((struct slot *)slot)->block, e);
+}
+
+static int work(void *context, int worker, void *slot, struct err *e)
+{
+	struct reading *r = context;
+	struct slot *s = slot;
+	const struct text *t = blocks_text(&r->p->texts, s->block.text);
+
+	if (is_train(r, s->block.text))
+		return block_reader_words(r->tools[worker], &s->block, t, &s->words, e);
+	return block_reader_lines(r->tools[worker], &s->block, t, &s->text, e);
+}
+
+static int begin_text(struct reading *r, size_t text, struct err *e)
+{
+	const char *path = path_of(r, text, e);
+
+	r->lines[text] = 0;
+	if (!path)
+		return e->code;
+	if (!is_train(r, text))
+		return outfile_open(&r->held, path, e);
+	r->side = side_create(path, e);
+	return r->side ? 0 : e->code;
+}
+
+static int check_lengths(const struct reading *r, size_t pair, struct err *e)
+{
+	const struct text_pair *p = &r->p->texts.pairs[pair];
+	const int64_t *n = &r->lines[2 * pair];
+
+	if (n[0] == n[1])
+		return 0;
+	return err_set(e, ERR_DATA,
+		       "%s has %lld lines but %s has %lld: line N of one must belong to line N of "
+		       "the other",
+		       p->source.name, (long long)n[0], p->target.name, (long long)n[1]);
+}
+
+static int end_text(struct reading *r, size_t text, struct err *e)
+{
+	struct side_writer *side = r->side;
+	int rc;
+
+	r->side = NULL;
+	rc = side ? side_finish(side, e) : outfile_commit(&r->held, e);
+	if (!rc && r->lines[text ^ 1] >= 0)
+		rc = check_lengths(r, text / 2, e);
+	return rc;
+}
+
+/* The lines of a block, in words of the table. */
+static int put_lines(struct reading *r, struct block_words *w, struct err *e)
+{
+	int32_t *next = w->numbers;
+
+	if (block_words_number(w, &r->words, e))
+		return e->code;
+	for (size_t i = 0; i < w->n; i++) {
+		w->lines[i].words = next;
+		next += w->lines[i].n;
+		if (side_put(r->side, &w->lines[i], e))
+			return e->code;
+	}
+	return 0;
+}
+
+static int take(void *context, void *slot, struct err *e)
+{
+	struct reading *r = context;
+	struct slot *s = slot;
+	const struct block *b = &s->block;
+	struct prep_numbers *n = &r->p->numbers;
+
+	if (b->first == 1 && begin_text(r, b->text, e))
+		return e->code;
+	if (is_train(r, b->text)) {
+		*(b->text % 2 ? &n->target_bytes : &n->source_bytes) += (int64_t)b->n;
+		if (put_lines(r, &s->words, e))
+			return e->code;
+	} else if (s->text.len && fwrite(s->text.data, s->text.len, 1, r->held.stream) != 1) {
+		return err_set_errno(e, ERR_IO, "%s: cannot be written", r->held.path);
+	}
+	r->lines[b->text] += b->lines;
+	progress_at(&r->p->progress, b->position);
+	return b->is_last ? end_text(r, b->text, e) : 0;
+}
+
+static int read_all(struct reading *r, struct err *e)
+{
+	int threads = r->p->threads > 1 ? r->p->threads : 0, n_slots = threads + 2;
+	struct slot *slots = mem_alloc((size_t)n_slots, sizeof(*slots), e);
+	struct flow f = { make, work, take, r, slots, sizeof(*slots), n_slots, threads };
+	int rc = slots ? flow_run(&f, e) : e->code;
+
+	for (int i = 0; slots && i < n_slots; i++) {
+		block_free(&slots[i].block);
+		block_words_free(&slots[i].words);
+		buf_free(&slots[i].text);
+	}
+	free(slots);
+	return rc;
+}
+
+/* ---- held-out sets ---- */
+
+static bool is_of_set(const struct reading *r, size_t pair, int set)
+{
+	return !strcmp(r->p->texts.pairs[pair].set, r->p->texts.sets[set]);
+}
+
+/* Append work/text-K of a text to the file of its set, and remove it. */
+static int join_text(struct reading *r, size_t text, struct outfile *out, struct err *e)
+{
+	const char *path = path_of(r, text, e);
+	char bytes[1 << 14];
+	FILE *in = path ? fopen(path, "rbe") : NULL;
+	size_t n;
+	int rc = 0;
+
+	if (!in)
+		return path ? err_set_errno(e, ERR_IO, "%s: cannot be read", path) : e->code;
+	while ((n = fread(bytes, 1, sizeof(bytes), in)) > 0)
+		if (fwrite(bytes, 1, n, out->stream) != n) {
+			rc = err_set_errno(e, ERR_IO, "%s: cannot be written", out->path);
+			break;
+		}
+	if (!rc && ferror(in))
+		rc = err_set_errno(e, ERR_IO, "%s: cannot be read", path);
+	fclose(in);
+	if (!rc)
+		remove(path);
+	return rc;
+}
+
+/* SET.LANG: a side of all pairs of a set. A set that was left out has none. */
+static int join_set(struct reading *r, int set, size_t side, struct err *e)
+{
+	struct prep *p = r->p;
+	const char *path = prep_path(p, e, "%s.%s", p->texts.sets[set],
+				     side ? p->c->target_language : p->c->source_language);
+	struct outfile out = { 0 };
+	int rc = 0;
+
+	if (!path)
+		return e->code;
+	if (!p->numbers.pairs[set]) {
+		remove(path);
+		return 0;
+	}
+	rc = outfile_open(&out, path, e);
+	for (size_t i = p->texts.n_train; !rc && i < p->texts.n; i++)
+		if (is_of_set(r, i, set))
+			rc = join_text(r, 2 * i + side, &out, e);
+	if (!rc)
+		rc = outfile_commit(&out, e);
+	outfile_abandon(&out);
+	return rc;
+}
+
+/* Pairs of a held-out set; 0: a further set that its archive does not hold. */
+static int count_set(struct reading *r, int set, struct err *e)
+{
+	const struct texts *t = &r->p->texts;
+	int64_t pairs = 0;
+
+	for (size_t i = t->n_train; i < t->n; i++) {
+		const struct text_pair *pair = &t->pairs[i];
+		const int64_t *lines = &r->lines[2 * i];
+
+		if (!is_of_set(r, i, set))
+			continue;
+		if (lines[0] < 0 || lines[1] < 0) {
+			progress_note(&r->p->progress,
+				      "note: the archive does not hold %s: set %s is left out",
+				      (lines[0] < 0 ? &pair->source : &pair->target)->name,
+				      t->sets[set]);
+			pairs = 0;
+			break;
+		}
+		if (!lines[0])
+			return err_set(e, ERR_DATA,
+				       "%s: is empty: a %s set needs at least one sentence",
+				       pair->source.name, t->sets[set]);
+		pairs += lines[0];
+	}
+	r->p->numbers.pairs[set] = pairs;
+	return 0;
+}
+
+/* Sets that the recipe does not have leave no files, also none of an earlier preparation. */
+static int remove_old_sets(struct prep *p, struct err *e)
+{
+	static const char *const names[] = { "dev", "test" };
+
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		const char *path;
+		int set = 0;
+
+		while (set < p->texts.n_sets && strcmp(p->texts.sets[set], names[i]))
+			set++;
+		if (set < p->texts.n_sets)
+			continue;
+		path = prep_path(p, e, "%s.%s", names[i], p->c->source_language);
+		if (path)
+			remove(path);
+		path = path ? prep_path(p, e, "%s.%s", names[i], p->c->target_language) : NULL;
+		if (!path)
+			return e->code;
+		remove(path);
+	}
+	return 0;
+}
+
+static int hold_out(struct reading *r, struct err *e)
+{
+	const struct texts *t = &r->p->texts;
+
+	for (int set = 1; set < t->n_sets; set++)
+		if (count_set(r, set, e) || join_set(r, set, 0, e) || join_set(r, set, 1, e))
+			return e->code;
+	/* what a set that was left out has left */
+	for (size_t i = 2 * t->n_train; i < 2 * t->n; i++) {
+		const char *path = path_of(r, i, e);
+
+		if (!path)
+			return e->code;
+		remove(path);
+	}
+	return remove_old_sets(r->p, e);
+}
+
+/* ---- the stage ---- */
+
+static int open_reading(struct reading *r, struct err *e)
+{
+	const struct texts *t = &r->p->texts;
+
+	r->lines = mem_alloc(2 * t->n, sizeof(*r->lines), e);
+	for (size_t i = 0; r->lines && i < 2 * t->n; i++)
+		r->lines[i] = -1;
+	r->scripts = r->lines ? scripts_new(e) : NULL;
+	r->tools = r->scripts ? mem_alloc((size_t)r->workers, sizeof(struct block_reader *), e)
+			      : NULL;
+	for (int i = 0; r->tools && i < r->workers; i++) {
+		r->tools[i] = block_reader_new(r->p->c, r->scripts, e);
+		if (!r->tools[i])
+			return e->code;
+	}
+	r->blocks = r->tools ? blocks_open(t, r->p->c->repair, e) : NULL;
+	return r->blocks ? 0 : e->code;
+}
+
+static void close_reading(struct reading *r)
+{
+	for (int i = 0; r->tools && i < r->workers; i++)
+		block_reader_free(r->tools[i]);
+	free(r->tools);
+	scripts_free(r->scripts);
+	blocks_close(r->blocks);
+	side_cancel(r->side);
+	outfile_abandon(&r->held);
+	intern_free(&r->words);
+	free(r->lines);
+}
+
+/* What was found out; the table of words is kept for the stages that follow. */
+static int finish(struct reading *r, struct err *e)
+{
+	struct prep *p = r->p;
+	const char *path;
+
+	for (size_t i = 0; i < p->texts.n_train; i++)
+		p->numbers.read += r->lines[2 * i];
+	if (!p->numbers.read)
+		return err_set(e, ERR_DATA, "%s: the training text is empty",
+			       p->texts.pairs[0].name);
+	if (hold_out(r, e))
+		return e->code;
+	p->numbers.distinct_words = r->words.n;
+	path = prep_path(p, e, "work/words");
+	if (!path || words_save(&r->words, path, e))
+		return e->code;
+	p->words = r->words;
+	r->words = (struct intern){ 0 };
+	return 0;
+}
+
+int prep_read(struct prep *p, struct err *e)
+{
+	struct reading r = { .p = p, .workers = MAX(p->threads, 1) };
+	struct prep_numbers *n = &p->numbers;
+	int rc;
+
+	intern_free(&p->words);
+	n->read = n->source_bytes = n->target_bytes = n->distinct_words = 0;
+	memset(n->pairs, 0, sizeof(n->pairs));
+	rc = texts_make(&p->texts, p->c, e);
+	if (!rc)
+		rc = open_reading(&r, e);
+	progress_begin(&p->progress, "read", rc ? 0 : blocks_total(r.blocks), "bytes");
+	if (!rc)
+		rc = read_all(&r, e);
+	if (!rc)
+		rc = finish(&r, e);
+	if (!rc) {
+		double mb = (double)(n->source_bytes + n->target_bytes) / 1e6;
+		double seconds = MAX(clock_mono_s() - p->progress.began_s, 1e-9);
+
+		progress_end(&p->progress, "%lld pairs, %.1f MB (%.0f MB/s), %lld distinct words",
+			     (long long)n->read, mb, mb / seconds, (long long)n->distinct_words);
+	}
+	close_reading(&r);
+	return rc;
+}

@@ -1,0 +1,327 @@
+/* prep_record.c - see prep_plan.h: the files of stages, and the records of what was done */
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "data/prep/prep_plan.h"
+#include "share/base/file.h"
+#include "share/base/flow.h"
+#include "share/base/mem.h"
+
+#define RECORD_VERSION 1
+#define RECORD_LIMIT   (4u << 20)	/* bytes */
+
+/* ---- lists of files ---- */
+
+/* Takes over name, also on failure. */
+static int add_file(struct prep_files *files, char *name, struct err *e)
+{
+	struct prep_file f = { .name = name, .bytes = -1 };
+
+	if (!name || mem_grow(&files->items, &files->cap, files->n + 1, sizeof(f), e)) {
+		free(name);
+		return e->code;
+	}
+	files->items[files->n++] = f;
+	return 0;
+}
+
+/* Only these three become shards; other held-out sets are kept as text. */
+static bool is_packed(const char *set)
+{
+	return !strcmp(set, "train") || !strcmp(set, "dev") || !strcmp(set, "test");
+}
+
+static bool is_sentencepiece(const struct prep *p)
+{
+	return p->c->segmentation == SEGMENTATION_SENTENCEPIECE;
+}
+
+/* The name that one part of a pattern stands for, with %K %H %P being text or set number i. */
+static char *expand(const struct prep *p, const char *pattern, size_t n, size_t i, struct err *e)
+{
+	struct buf b = { 0 };
+	size_t at;
+
+	for (at = 0; at < n; at++) {
+		if (pattern[at] != '%') {
+			buf_add_char(&b, pattern[at]);
+			continue;
+		}
+		switch (pattern[++at]) {
+		case 'K': buf_printf(&b, "%zu", i); break;
+		case 'H':
+		case 'P': buf_add_str(&b, p->texts.sets[i]); break;
+		case 'S': buf_add_str(&b, p->c->source_language); break;
+		case 'T': buf_add_str(&b, p->c->target_language); break;
+		case 'V': buf_add_str(&b, "sentencepiece.vocab"); break;
+		default:
+			buf_add_str(&b, is_sentencepiece(p) ? "sentencepiece.model" : "bpe.codes");
+		}
+	}
+	return buf_take(&b, e);
+}
+
+struct pattern {
+	const char *text;
+	size_t n;
+	bool also_empty;	/* sets without pairs too */
+};
+
+static int add_pattern(const struct prep *p, const struct pattern *q, struct prep_files *files,
+		       struct err *e)
+{
+	const char *pattern = q->text;
+	size_t n = q->n;
+	bool texts = memmem(pattern, n, "%K", 2), held_out = memmem(pattern, n, "%H", 2);
+	bool packed = memmem(pattern, n, "%P", 2);
+	size_t i, end = texts ? p->texts.n_train : held_out || packed ? (size_t)p->texts.n_sets : 1;
+
+	if (memmem(pattern, n, "%V", 2) && (!is_sentencepiece(p) || p->c->pieces_from))
+		return 0;
+	for (i = held_out ? 1 : 0; i < end; i++) {
+		if (packed && !is_packed(p->texts.sets[i]))
+			continue;
+		if ((packed || held_out) && !q->also_empty && !p->numbers.pairs[i])
+			continue;
+		if (add_file(files, expand(p, pattern, n, i, e), e))
+			return e->code;
+	}
+	return 0;
+}
+
+int prep_files_of_stage(const struct prep *p, const struct prep_stage *stage, bool also_empty,
+			struct prep_files *files, struct err *e)
+{
+	struct pattern q = { .also_empty = also_empty };
+	const char *s = stage->outputs;
+
+	for (; *(s += strspn(s, " ")); s += q.n) {
+		q.text = s;
+		q.n = strcspn(s, " ");
+		if (add_pattern(p, &q, files, e))
+			return e->code;
+	}
+	return 0;
+}
+
+/* Does a name from a file stay within the folder of the corpus? */
+static bool is_inside(const char *name)
+{
+	return *name && *name != '/' && !strstr(name, "..");
+}
+
+int prep_files_of_json(const struct json *object, struct prep_files *files, struct err *e)
+{
+	const struct json *list = json_get(object, "files"), *item;
+	struct prep_file *f;
+	const char *name;
+	size_t i;
+
+	for (i = 0; i < json_len(list); i++) {
+		item = json_at(list, i);
+		name = json_text(json_get(item, "name"), "");
+		if (!is_inside(name))
+			return err_set(e, ERR_DATA, "'%s' is no name of a file of a corpus",
+				       name);
+		if (add_file(files, mem_strdup(name, e), e))
+			return e->code;
+		f = &files->items[files->n - 1];
+		f->bytes = json_integer(json_get(item, "bytes"), -1);
+		snprintf(f->sha256, sizeof(f->sha256), "%s",
+			 json_text(json_get(item, "sha256"), ""));
+	}
+	return 0;
+}
+
+bool prep_files_has(const struct prep_files *files, const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < files->n; i++)
+		if (!strcmp(files->items[i].name, name))
+			return true;
+	return false;
+}
+
+void prep_files_free(struct prep_files *files)
+{
+	size_t i;
+
+	for (i = 0; i < files->n; i++)
+		free(files->items[i].name);
+	free(files->items);
+	*files = (struct prep_files){ 0 };
+}
+
+/* ---- measuring them ---- */
+
+struct measuring {
+	const struct prep *p;
+	struct prep_files *files;
+	size_t next;
+};
+
+static int next_file(void *context, void *slot, struct err *e)
+{
+	struct measuring *m = context;
+
+	(void)e;
+	if (m->next == m->files->n)
+		return 0;
+	*(struct prep_file **)slot = &m->files->items[m->next++];
+	return 1;
+}
+
+static int measure(void *context, int worker, void *slot, struct err *e)
+{
+	const struct measuring *m = context;
+	struct prep_file *f = *(struct prep_file **)slot;
+	char *path = file_path(e, "%s/%s", m->p->folder, f->name);
+	int rc = path ? hash_file(path, f->sha256, e) : e->code;
+
+	(void)worker;
+	f->bytes = rc ? -1 : file_size(path);
+	free(path);
+	return rc;
+}
+
+static int take_nothing(void *context, void *slot, struct err *e)
+{
+	(void)context;
+	(void)slot;
+	(void)e;
+	return 0;
+}
+
+int prep_files_measure(struct prep *p, struct prep_files *files, struct err *e)
+{
+	struct measuring m = { .p = p, .files = files };
+	struct prep_file *slots[8];
+	struct flow f = { next_file, measure, take_nothing, &m, slots, sizeof(slots[0]),
+			  ARRAY_LEN(slots), MIN(MAX(p->threads, 1), (int)ARRAY_LEN(slots)) };
+
+	return flow_run(&f, e);
+}
+
+/* ---- numbers ---- */
+
+/* Every field of struct prep_numbers: its name in records, where it is, how many it has. */
+#define NUMBER(field, n) { #field, offsetof(struct prep_numbers, field), n }
+static const struct { const char *name; size_t offset, n; } numbers[] = {
+	NUMBER(read, 1),
+	NUMBER(source_bytes, 1),
+	NUMBER(target_bytes, 1),
+	NUMBER(distinct_words, 1),
+	NUMBER(dropped, CLEAN_N_RULES),
+	NUMBER(merges, 1),
+	NUMBER(vocabulary, 1),
+	NUMBER(pairs, PREP_MAX_SETS),
+	NUMBER(source_tokens, PREP_MAX_SETS),
+	NUMBER(target_tokens, PREP_MAX_SETS),
+	NUMBER(unknown_tokens, PREP_MAX_SETS),
+	NUMBER(in_train, PREP_MAX_SETS),
+};
+#undef NUMBER
+
+/* Those that differ from before. A stage that reads from this one starts with all of them. */
+static void add_numbers(struct json_writer *w, const struct prep_numbers *before,
+			const struct prep_numbers *now)
+{
+	size_t i, k;
+
+	json_key(w, "numbers");
+	json_open(w, '{');
+	for (i = 0; i < ARRAY_LEN(numbers); i++) {
+		const char *a = (const char *)before + numbers[i].offset;
+		const int64_t *b = (const void *)((const char *)now + numbers[i].offset);
+
+		if (!memcmp(a, b, numbers[i].n * sizeof(*b)))
+			continue;
+		json_key(w, numbers[i].name);
+		json_open(w, '[');
+		for (k = 0; k < numbers[i].n; k++)
+			json_int(w, b[k]);
+		json_close(w, ']');
+	}
+	json_close(w, '}');
+}
+
+void prep_record_numbers(const struct json *record, struct prep_numbers *n)
+{
+	const struct json *all = json_get(record, "numbers"), *list;
+	int64_t *to;
+	size_t i, k;
+
+	for (i = 0; i < ARRAY_LEN(numbers); i++) {
+		list = json_get(all, numbers[i].name);
+		to = (void *)((char *)n + numbers[i].offset);
+		for (k = 0; k < numbers[i].n && k < json_len(list); k++)
+			to[k] = json_integer(json_at(list, k), 0);
+	}
+}
+
+/* ---- records ---- */
+
+struct json *prep_record_read(struct prep *p, const char *stage)
+{
+	struct err ignored = { 0 };
+	struct buf text = { 0 };
+	struct json *record = NULL;
+	const char *path = prep_path(p, &ignored, "work/%s.json", stage);
+
+	if (path && file_exists(path) && !file_read_all(path, RECORD_LIMIT, &text, &ignored))
+		record = json_parse(buf_text(&text), text.len, &ignored);
+	if (json_integer(json_get(record, "v"), 0) != RECORD_VERSION) {
+		json_free(record);
+		record = NULL;
+	}
+	buf_free(&text);
+	return record;
+}
+
+static void add_files(struct json_writer *w, const struct prep_files *files)
+{
+	size_t i;
+
+	json_key(w, "files");
+	json_open(w, '[');
+	for (i = 0; i < files->n; i++) {
+		json_open(w, '{');
+		json_put_str(w, "name", files->items[i].name);
+		json_put_int(w, "bytes", files->items[i].bytes);
+		json_put_str(w, "sha256", files->items[i].sha256);
+		json_close(w, '}');
+	}
+	json_close(w, ']');
+}
+
+int prep_record_write(struct prep *p, const char *stage, const struct prep_done *done,
+		      struct prep_files *files, struct err *e)
+{
+	struct buf b = { 0 };
+	struct json_writer w = { .out = &b };
+	const char *path;
+	int rc;
+
+	json_open(&w, '{');
+	json_put_int(&w, "v", RECORD_VERSION);
+	json_put_str(&w, "key", done->step->key);
+	json_key(&w, "depends");
+	buf_add(&b, done->step->depends.data, done->step->depends.len);
+	w.need_comma = true;
+	json_put_real(&w, "seconds", done->seconds);
+	json_key(&w, "pairs_in");
+	json_int(&w, done->before->pairs[0] ? done->before->pairs[0] : p->numbers.read);
+	json_put_int(&w, "pairs_out", p->numbers.pairs[0] ? p->numbers.pairs[0] : p->numbers.read);
+	add_numbers(&w, done->before, &p->numbers);
+	add_files(&w, files);
+	json_close(&w, '}');
+	buf_add_char(&b, '\n');
+	rc = buf_check(&b, e);
+	path = rc ? NULL : prep_path(p, e, "work/%s.json", stage);
+	if (!rc)
+		rc = path ? file_write_all(path, b.data, b.len, e) : e->code;
+	buf_free(&b);
+	return rc;
+}

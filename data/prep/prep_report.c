@@ -1,0 +1,241 @@
+/* prep_report.c - see prep.h: recipe.ini and manifest.json */
+#include "data/prep/prep_report.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "data/source/corpus.h"
+#include "share/base/clock.h"
+#include "share/base/file.h"
+
+/* The [data] section of the resolved recipe: what the corpus depends on. */
+static int write_recipe(struct prep *p, struct err *e)
+{
+	const char *path;
+	char *end;
+	struct buf b = { 0 };
+	int rc;
+
+	conf_write_recipe(p->c, &b);
+	rc = buf_check(&b, e);
+	end = rc ? NULL : strstr(buf_text(&b), "\n[data]");
+	end = end ? strstr(end + 1, "\n[") : NULL;
+	if (end)
+		buf_truncate(&b, (size_t)(end - b.data));
+	path = prep_path(p, e, "recipe.ini");
+	if (!rc)
+		rc = path ? file_write_all(path, b.data, b.len, e) : e->code;
+	buf_free(&b);
+	return rc;
+}
+
+/* Of a member its bytes are not known one by one. */
+static void add_side(struct json_writer *w, const struct texts *texts, const struct text *t,
+		     const char *bytes_key)
+{
+	if (!t->member)
+		json_put_int(w, bytes_key, file_size(texts->files[t->file].path));
+}
+
+static void add_sources(struct json_writer *w, const struct texts *t)
+{
+	size_t i;
+
+	json_key(w, "sources");
+	json_open(w, '[');
+	for (i = 0; i < t->n; i++) {
+		json_open(w, '{');
+		json_put_str(w, "set", t->pairs[i].set);
+		json_put_str(w, "name", t->pairs[i].name);
+		add_side(w, t, &t->pairs[i].source, "source_bytes");
+		add_side(w, t, &t->pairs[i].target, "target_bytes");
+		json_close(w, '}');
+	}
+	json_close(w, ']');
+	json_key(w, "archives");
+	json_open(w, '[');
+	for (i = 0; i < t->n_files; i++) {
+		const struct text_file *f = &t->files[i];
+
+		if (!f->archive)
+			continue;
+		json_open(w, '{');
+		json_put_str(w, "name", f->archive);
+		json_put_str(w, "url", f->url ? f->url : "");
+		json_put_int(w, "bytes", f->bytes);
+		json_put_str(w, "sha256", f->sha256);
+		json_close(w, '}');
+	}
+	json_close(w, ']');
+}
+
+/* ---- numbers of sets: train, dev and test always, then those that there are ---- */
+
+static int find_set(const struct texts *t, const char *name)
+{
+	int i;
+
+	for (i = 0; i < t->n_sets; i++)
+		if (!strcmp(t->sets[i], name))
+			return i;
+	return -1;
+}
+
+static void add_of_sets(struct json_writer *w, const struct prep *p, const int64_t *numbers,
+			int first)
+{
+	static const char *const always[] = { "train", "dev", "test" };
+	const int64_t *pairs = p->numbers.pairs;
+	const struct texts *t = &p->texts;
+	int i, set;
+
+	for (i = first; i < (int)ARRAY_LEN(always); i++) {
+		set = find_set(t, always[i]);
+		json_put_int(w, always[i], set < 0 ? 0 : numbers[set]);
+	}
+	/* one without pairs was left out: its archive does not hold it */
+	for (i = 0; i < t->n_sets; i++)
+		if (pairs[i] && strcmp(t->sets[i], "train") && strcmp(t->sets[i], "dev") &&
+		    strcmp(t->sets[i], "test"))
+			json_put_int(w, t->sets[i], numbers[i]);
+}
+
+static void add_tokens(struct json_writer *w, const struct prep *p)
+{
+	static const char *const always[] = { "train", "dev", "test" };
+	const struct prep_numbers *n = &p->numbers;
+	size_t i;
+	int set;
+
+	json_key(w, "tokens");
+	json_open(w, '{');
+	for (i = 0; i < ARRAY_LEN(always); i++) {
+		set = find_set(&p->texts, always[i]);
+		json_key(w, always[i]);
+		json_open(w, '{');
+		json_put_int(w, "source", set < 0 ? 0 : n->source_tokens[set]);
+		json_put_int(w, "target", set < 0 ? 0 : n->target_tokens[set]);
+		json_put_int(w, "unknown", set < 0 ? 0 : n->unknown_tokens[set]);
+		json_close(w, '}');
+	}
+	json_close(w, '}');
+}
+
+static void add_counts(struct json_writer *w, const struct prep *p)
+{
+	const struct prep_numbers *n = &p->numbers;
+	int rule;
+
+	json_key(w, "pairs");
+	json_open(w, '{');
+	json_put_int(w, "read", n->read);
+	add_of_sets(w, p, n->pairs, 0);
+	json_close(w, '}');
+	json_key(w, "dropped");
+	json_open(w, '{');
+	for (rule = CLEAN_KEEP + 1; rule < CLEAN_N_RULES; rule++)
+		json_put_int(w, clean_rule_name((enum clean_rule)rule), n->dropped[rule]);
+	json_close(w, '}');
+	json_key(w, "held_out_in_train");
+	json_open(w, '{');
+	add_of_sets(w, p, n->in_train, 1);
+	json_close(w, '}');
+	json_put_int(w, "merges", n->merges);
+	json_put_int(w, "vocabulary", n->vocabulary);
+	add_tokens(w, p);
+}
+
+static int64_t bytes_written(const struct json *record)
+{
+	const struct json *files = json_get(record, "files");
+	int64_t sum = 0;
+	size_t i;
+
+	for (i = 0; i < json_len(files); i++)
+		sum += json_integer(json_get(json_at(files, i), "bytes"), 0);
+	return sum;
+}
+
+static void add_stages(struct json_writer *w, const struct prep_plan *plan)
+{
+	int i;
+
+	json_key(w, "stages");
+	json_open(w, '[');
+	for (i = 0; i < plan->n; i++) {
+		const struct json *r = plan->steps[i].record;
+
+		json_open(w, '{');
+		json_put_str(w, "name", plan->stages[i].name);
+		json_put_real(w, "seconds", json_number(json_get(r, "seconds"), 0));
+		json_put_bool(w, "kept", !plan->steps[i].run);
+		json_put_int(w, "pairs_in", json_integer(json_get(r, "pairs_in"), 0));
+		json_put_int(w, "pairs_out", json_integer(json_get(r, "pairs_out"), 0));
+		json_put_int(w, "bytes", bytes_written(r));
+		json_close(w, '}');
+	}
+	json_close(w, ']');
+}
+
+/* Those of the stages outside work/, whose hashes are known, and recipe.ini. */
+static int add_files(struct json_writer *w, struct prep *p, const struct prep_plan *plan,
+		     struct err *e)
+{
+	struct prep_files files = { 0 };
+	char hex[HASH_SHA256_HEX];
+	const char *path = prep_path(p, e, "recipe.ini");
+	size_t k;
+	int i, rc = path ? hash_file(path, hex, e) : e->code;
+
+	json_key(w, "files");
+	json_open(w, '[');
+	json_open(w, '{');
+	json_put_str(w, "name", "recipe.ini");
+	json_put_int(w, "bytes", rc ? -1 : file_size(path));
+	json_put_str(w, "sha256", rc ? "" : hex);
+	json_close(w, '}');
+	for (i = 0; !rc && i < plan->n; i++)
+		rc = prep_files_of_json(plan->steps[i].record, &files, e);
+	for (k = 0; !rc && k < files.n; k++) {
+		if (!strncmp(files.items[k].name, "work/", 5))
+			continue;
+		json_open(w, '{');
+		json_put_str(w, "name", files.items[k].name);
+		json_put_int(w, "bytes", files.items[k].bytes);
+		json_put_str(w, "sha256", files.items[k].sha256);
+		json_close(w, '}');
+	}
+	json_close(w, ']');
+	prep_files_free(&files);
+	return rc;
+}
+
+int prep_report(struct prep *p, const struct prep_plan *plan, struct buf *manifest,
+		struct err *e)
+{
+	struct json_writer w = { .out = manifest };
+	const char *path;
+	int rc = write_recipe(p, e);
+
+	json_open(&w, '{');
+	json_put_int(&w, "v", CORPUS_VERSION);
+	json_put_str(&w, "name", p->c->corpus);
+	json_put_str(&w, "recipe", p->c->recipe);
+	json_put_real(&w, "time", clock_wall_s());
+	json_put_int(&w, "seed", p->c->seed);
+	json_put_str(&w, "source_language", p->c->source_language);
+	json_put_str(&w, "target_language", p->c->target_language);
+	add_sources(&w, &p->texts);
+	add_counts(&w, p);
+	add_stages(&w, plan);
+	if (!rc)
+		rc = add_files(&w, p, plan, e);
+	json_close(&w, '}');
+	buf_add_char(manifest, '\n');
+	if (!rc)
+		rc = buf_check(manifest, e);
+	path = prep_path(p, e, "manifest.json");
+	if (!rc)
+		rc = path ? file_write_all(path, manifest->data, manifest->len, e) : e->code;
+	return rc;
+}

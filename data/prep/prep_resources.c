@@ -1,0 +1,239 @@
+/* prep_resources.c - see prep_report.h: memory and disk that a preparation will take, and the plan */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/statvfs.h>
+
+#include "data/prep/prep_report.h"
+#include "share/base/json.h"
+#include "share/base/util.h"
+
+/*
+ * All from the bytes of the texts, B, unpacked; upper estimates, calibrated on 50 MB of real text and
+ * on 1.1 GB grown from it, whose words have the frequencies of WMT16's (1.3 GB).
+ *
+ * B itself: of archives that are not read yet what the manifest says, else some 3.5 times their
+ * size (text under gzip), and a guess for the grammar; then it is not exact, and nobody is refused
+ * for it.
+ *
+ * Distinct words: Heaps' law, 12 * B^0.6 where the text is tokenised: 0.5 M of 50 MB (really
+ * 0.19 M), 3.2 M of 1.1 GB (3.1 M); 20 * B^0.6 where punctuation sticks to words. Each takes
+ * WORD_BYTES in the table, LEARN_BYTES more while merges are learnt (its symbols, and the pairs they
+ * are in), ENCODE_BYTES while it is encoded. Buckets of the shuffle, caches: BASE_BYTES; blocks of
+ * lines: THREAD_BYTES a thread. Pairs seen before (drop_duplicates): SEEN_BYTES each, at least
+ * PAIR_BYTES of text a pair. Of the 1.1 GB: 1.1 GB said, 0.86 used; with SentencePiece 1.7 and 1.44.
+ *
+ * Disk: sides and words take 0.6 of B (a word is one to three bytes instead of six), counts and
+ * pieces of words 0.1, shards half of B (a token is two bytes; four where the vocabulary has more
+ * than 65,536 entries), the buckets of the shuffle as much again for a while. The ledger: what is
+ * dropped is a few per cent.
+ */
+#define ARCHIVE_RATIO  3.5
+#define DEMO_BYTES     160	/* a pair of the grammar, both sides */
+#define WORD_BYTES     60
+#define LEARN_BYTES    240
+#define ENCODE_BYTES   150
+#define BASE_BYTES     (64.0 * (1 << 20))
+#define THREAD_BYTES   (24.0 * (1 << 20))
+#define SEEN_BYTES     16
+#define PAIR_BYTES     150
+
+static double bytes_of_texts(const struct prep *p, bool *is_exact)
+{
+	double sum = 0;
+	size_t i;
+
+	*is_exact = !p->texts.is_demo;
+	if (p->texts.is_demo)
+		sum = (double)p->c->demo_pairs * DEMO_BYTES;
+	for (i = 0; i < p->texts.n_files; i++) {
+		const struct text_file *f = &p->texts.files[i];
+
+		if (f->archive && f->text_bytes >= 0)
+			sum += (double)f->text_bytes;
+		else
+			sum += (double)MAX(f->bytes, 0) * (f->archive ? ARCHIVE_RATIO : 1);
+		*is_exact = *is_exact && !f->archive;
+	}
+	return sum;
+}
+
+static bool will_run(const struct prep_plan *plan, const char *stage)
+{
+	int i;
+
+	for (i = 0; i < plan->n; i++)
+		if (!strcmp(plan->stages[i].name, stage))
+			return plan->steps[i].run;
+	return false;
+}
+
+/* What reading found out, where that is done. */
+static void look_into_record(const struct prep_plan *plan, struct prep_needs *n, double *words)
+{
+	struct prep_numbers known = { 0 };
+
+	if (plan->steps[0].run)
+		return;
+	prep_record_numbers(plan->steps[0].record, &known);
+	n->text_bytes = known.source_bytes + known.target_bytes;
+	n->is_exact = true;
+	*words = (double)known.distinct_words;
+}
+
+/* Where the folder is, or will be: the nearest one above it that is there. */
+static int64_t free_bytes(const char *folder)
+{
+	char path[4096];
+	struct statvfs fs;
+	char *slash;
+
+	snprintf(path, sizeof(path), "%s", folder);
+	while (statvfs(*path ? path : "/", &fs)) {
+		slash = strrchr(path, '/');
+		if (!slash)
+			return statvfs(".", &fs) ? -1 : (int64_t)fs.f_bavail * (int64_t)fs.f_frsize;
+		*slash = 0;
+	}
+	return (int64_t)fs.f_bavail * (int64_t)fs.f_frsize;
+}
+
+struct prep_needs prep_estimate(const struct prep *p, const struct prep_plan *plan)
+{
+	struct prep_needs n = { .free = -1 };
+	double text = bytes_of_texts(p, &n.is_exact), words, word_bytes = WORD_BYTES, memory;
+	bool is_bpe = p->c->segmentation == SEGMENTATION_BPE;
+	double id_bytes = (is_bpe ? p->c->merges : p->c->vocabulary_size) > 60000 ? 1.0 : 0.5;
+
+	n.text_bytes = (int64_t)text;
+	words = (p->c->tokenize ? 12 : 20) * pow(MAX(text, 1), 0.6);
+	look_into_record(plan, &n, &words);
+	text = (double)n.text_bytes;
+	if (will_run(plan, "learn"))
+		word_bytes += LEARN_BYTES;
+	else if (will_run(plan, "encode"))
+		word_bytes += ENCODE_BYTES;
+	memory = BASE_BYTES + THREAD_BYTES * p->threads + words * word_bytes;
+	if (will_run(plan, "judge") && p->c->drop_duplicates)
+		memory += text / PAIR_BYTES * SEEN_BYTES;
+	n.memory = (int64_t)memory;
+	if (will_run(plan, "read"))
+		n.disk += (int64_t)(text * (p->texts.is_demo ? 1.6 : 0.6));
+	if (will_run(plan, "encode"))
+		n.disk += (int64_t)(text * 0.1);
+	if (will_run(plan, "pack"))
+		n.disk += (int64_t)(text * 2 * id_bytes);
+	if (will_run(plan, "ledger"))
+		n.disk += (int64_t)(text * 0.05);
+	if (p->c->keep_text)
+		n.disk += (int64_t)(text * 6);
+	n.free = free_bytes(p->folder);
+	return n;
+}
+
+const char *prep_size_text(char out[PREP_SIZE_TEXT], int64_t bytes)
+{
+	static const char *const units[] = { "kB", "MB", "GB", "TB" };
+	double n = (double)bytes / 1000;
+	size_t unit = 0;
+
+	for (; n >= 1000 && unit + 1 < ARRAY_LEN(units); unit++)
+		n /= 1000;
+	snprintf(out, PREP_SIZE_TEXT, "%.*f %s", n < 10 ? 1 : 0, n, units[unit]);
+	return out;
+}
+
+int prep_check_room(const struct prep *p, const struct prep_needs *n, struct err *e)
+{
+	char disk[PREP_SIZE_TEXT], room[PREP_SIZE_TEXT];
+
+	if (!n->is_exact || n->free < 0 || n->free >= n->disk)
+		return 0;
+	return err_set(e, ERR_IO,
+		       "%s: the preparation may take %s of disk, and %s are free: make room, or "
+		       "choose another workspace with -C",
+		       p->folder, prep_size_text(disk, n->disk), prep_size_text(room, n->free));
+}
+
+/* ---- the plan ---- */
+
+static bool is_to_fetch(const struct text_file *f)
+{
+	return f->archive && !f->path;
+}
+
+static void print_json(struct json_writer *w, const struct prep *p, const struct prep_plan *plan,
+		       const struct prep_needs *n, bool ready)
+{
+	size_t k;
+	int i;
+
+	json_open(w, '{');
+	json_put_str(w, "corpus", p->c->corpus);
+	json_put_str(w, "folder", p->folder);
+	json_put_bool(w, "ready", ready);
+	json_key(w, "stages");
+	json_open(w, '[');
+	for (i = 0; i < plan->n; i++) {
+		json_open(w, '{');
+		json_put_str(w, "name", plan->stages[i].name);
+		json_put_bool(w, "run", plan->steps[i].run && !ready);
+		json_put_str(w, "why", ready ? "" : plan->steps[i].why);
+		json_close(w, '}');
+	}
+	json_close(w, ']');
+	json_key(w, "fetch");
+	json_open(w, '[');
+	for (k = 0; k < p->texts.n_files; k++)
+		if (is_to_fetch(&p->texts.files[k]))
+			json_str(w, p->texts.files[k].archive);
+	json_close(w, ']');
+	json_put_int(w, "memory_bytes", n->memory);
+	json_put_int(w, "disk_bytes", n->disk);
+	json_put_int(w, "disk_free_bytes", n->free);
+	json_close(w, '}');
+	buf_add_char(w->out, '\n');
+}
+
+static void print_table(struct buf *b, const struct prep *p, const struct prep_plan *plan,
+			const struct prep_needs *n, bool ready)
+{
+	char memory[PREP_SIZE_TEXT], disk[PREP_SIZE_TEXT], room[PREP_SIZE_TEXT];
+	size_t k;
+	int i;
+
+	buf_printf(b, "%-8s %-7s %s\n", "stage", "", "why");
+	for (i = 0; i < plan->n; i++) {
+		bool run = plan->steps[i].run && !ready;
+
+		buf_printf(b, "%-8s %-7s %s\n", plan->stages[i].name, run ? "to run" : "kept",
+			   run ? plan->steps[i].why : "");
+	}
+	for (k = 0; k < p->texts.n_files; k++)
+		if (is_to_fetch(&p->texts.files[k]))
+			buf_printf(b, "to fetch: %s\n", p->texts.files[k].archive);
+	if (ready)
+		buf_printf(b, "%s is ready, with the same options\n", p->c->corpus);
+	else
+		buf_printf(b, "needs at most %s of memory and %s of disk (%s free)\n",
+			   prep_size_text(memory, n->memory), prep_size_text(disk, n->disk),
+			   n->free < 0 ? "unknown" : prep_size_text(room, n->free));
+}
+
+int prep_print_plan(struct prep *p, const struct prep_plan *plan, const struct prep_needs *n,
+		    bool ready, struct err *e)
+{
+	struct buf b = { 0 };
+	struct json_writer w = { .out = &b };
+	int rc;
+
+	if (p->c->json)
+		print_json(&w, p, plan, n, ready);
+	else
+		print_table(&b, p, plan, n, ready);
+	rc = buf_check(&b, e);
+	if (!rc && (fwrite(b.data, 1, b.len, stdout) != b.len || fflush(stdout)))
+		rc = err_set_errno(e, ERR_IO, "standard output: cannot be written");
+	buf_free(&b);
+	return rc;
+}

@@ -1,0 +1,288 @@
+/* prep_shards.c - see prep_stages.h: ids into shards */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "data/prep/parallel.h"
+#include "data/subword/pipeline.h"
+#include "data/prep/external_shuffle.h"
+#include "data/prep/prep_pairs.h"
+#include "data/shard/shard.h"
+#include "data/shard/shuffle.h"
+#include "data/prep/word_ids.h"
+#include "share/base/file.h"
+#include "share/base/mem.h"
+#include "share/base/rng.h"
+
+/* A sentence's ids, grown as needed. */
+struct ids {
+	int32_t *at;		/* owned */
+	size_t n, cap;
+};
+
+#define NEAR 3
+
+/* A word as it is looked up: one cache line even for those that are not frequent. */
+struct near_word {
+	uint32_t n;		/* ids */
+	int32_t ids[NEAR];	/* the first ones */
+};
+
+struct packing {
+	struct prep *p;
+	const struct vocab *vocab;
+	struct shard_writer *writer;	/* owned; NULL: none is being written */
+	int set;			/* its number */
+	struct ids source, target;
+	/* of train */
+	struct word_ids words;
+	struct near_word *near;		/* owned: (words.n_words) */
+	struct shuffle order;
+	struct placer *placer;		/* owned */
+};
+
+static int64_t count_unknown(const int32_t *ids, int32_t n)
+{
+	int64_t unknown = 0;
+
+	for (int32_t i = 0; i < n; i++)
+		unknown += ids[i] == TOKEN_UNKNOWN;
+	return unknown;
+}
+
+static int append(void *context, const int32_t *source, int32_t n_source, const int32_t *target,
+		  int32_t n_target, struct err *e)
+{
+	struct packing *k = context;
+	struct prep_numbers *n = &k->p->numbers;
+
+	n->pairs[k->set]++;
+	n->source_tokens[k->set] += n_source;
+	n->target_tokens[k->set] += n_target;
+	n->unknown_tokens[k->set] += count_unknown(source, n_source);
+	n->unknown_tokens[k->set] += count_unknown(target, n_target);
+	return shard_append(k->writer, source, n_source, target, n_target, e);
+}
+
+static int begin_shard(struct packing *k, int set, struct err *e)
+{
+	struct prep_numbers *n = &k->p->numbers;
+	const char *path = prep_path(k->p, e, "%s.shard", k->p->texts.sets[set]);
+
+	k->set = set;
+	n->pairs[set] = n->source_tokens[set] = n->target_tokens[set] = n->unknown_tokens[set] = 0;
+	k->writer = path ? shard_create(path, vocab_size(k->vocab), vocab_sha256(k->vocab), e) :
+			   NULL;
+	return k->writer ? 0 : e->code;
+}
+
+/* A set without pairs has no shard; one of an earlier preparation is removed. */
+static int end_shard(struct packing *k, const char *set, bool is_empty, struct err *e)
+{
+	struct shard_writer *w = k->writer;
+	const char *path;
+
+	k->writer = NULL;
+	if (!is_empty)
+		return shard_finish(w, e);
+	shard_cancel(w);
+	path = prep_path(k->p, e, "%s.shard", set);
+	if (path)
+		remove(path);
+	return path ? 0 : e->code;
+}
+
+/* ---- train: words of pairs, in a shuffled order ---- */
+
+static int make_near(struct packing *k, struct err *e)
+{
+	const struct word_ids *w = &k->words;
+
+	k->near = mem_alloc((size_t)w->n_words, sizeof(*k->near), e);
+	for (int32_t i = 0; k->near && i < w->n_words; i++) {
+		struct near_word *near = &k->near[i];
+
+		near->n = w->start[i + 1] - w->start[i];
+		for (uint32_t m = 0; m < MIN(near->n, NEAR); m++)
+			near->ids[m] = w->ids[w->start[i] + m];
+	}
+	return k->near ? 0 : e->code;
+}
+
+static int add_words(struct packing *k, struct ids *to, const int32_t *words, int32_t n,
+		     struct err *e)
+{
+	size_t at = 0;
+
+	for (int32_t i = 0; i < n; i++) {
+		const struct near_word *near = &k->near[words[i]];
+
+		if (at + near->n + NEAR > to->cap &&
+		    mem_grow(&to->at, &to->cap, at + near->n + NEAR, sizeof(*to->at), e))
+			return e->code;
+		/* all of them, also those that are not there: that needs no decision */
+		memcpy(to->at + at, near->ids, sizeof(near->ids));
+		if (near->n > NEAR)
+			memcpy(to->at + at + NEAR,
+			       k->words.ids + k->words.start[words[i]] + NEAR,
+			       (near->n - NEAR) * sizeof(*to->at));
+		at += near->n;
+	}
+	to->n = at;
+	if (at > INT32_MAX)
+		return err_set(e, ERR_DATA, "%s: a sentence is too long", k->p->work);
+	return 0;
+}
+
+static int place_pair(void *context, const struct pair_words *pair, struct err *e)
+{
+	struct packing *k = context;
+
+	if (add_words(k, &k->source, pair->source, pair->n_source, e) ||
+	    add_words(k, &k->target, pair->target, pair->n_target, e))
+		return e->code;
+	return placer_put(k->placer, shuffle_inverse_at(&k->order, pair->kept), k->source.at,
+			  (int32_t)k->source.n, k->target.at, (int32_t)k->target.n, e);
+}
+
+/* How much the ids of all pairs take, about: words and ids are numbers of some two bytes. */
+static int64_t expected_bytes(struct prep *p, struct err *e)
+{
+	int64_t sum = 0;
+
+	for (size_t i = 0; i < p->texts.n_train; i++) {
+		const char *path = prep_path(p, e, "work/side-%d.source", (int)i);
+
+		sum += path ? MAX(file_size(path), 0) : 0;
+		path = prep_path(p, e, "work/side-%d.target", (int)i);
+		sum += path ? MAX(file_size(path), 0) : 0;
+	}
+	return p->numbers.vocabulary > 65536 ? 2 * sum : sum;
+}
+
+static int place_pairs(struct packing *k, struct err *e)
+{
+	struct prep *p = k->p;
+	struct buf verdicts = { 0 };
+	struct placer_options o = { .limit = vocab_size(k->vocab), .threads = p->threads,
+				    .expected_bytes = expected_bytes(p, e) };
+	char *stem = file_path(e, "%s/bucket", p->work);
+	int rc = stem ? prep_read_verdicts(p, "verdicts.final", &verdicts, e) : e->code;
+
+	if (!rc) {
+		o.stem = stem;
+		o.places = prep_count_kept(&verdicts);
+		k->order = shuffle_make(o.places, rng_key_make((uint64_t)p->c->seed, RNG_SHUFFLE,
+							       UINT32_MAX, 0));
+		k->placer = placer_new(&o, e);
+		rc = k->placer ? prep_each_pair(p, &verdicts, k->words.n_words, place_pair, k, e) :
+				 e->code;
+	}
+	free(stem);
+	buf_free(&verdicts);
+	return rc;
+}
+
+static int pack_train(struct packing *k, struct err *e)
+{
+	const char *path = prep_path(k->p, e, "work/ids");
+	int rc = path ? word_ids_load(&k->words, path, vocab_size(k->vocab), e) : e->code;
+
+	if (!rc)
+		rc = make_near(k, e);
+	if (!rc)
+		rc = place_pairs(k, e);
+	word_ids_free(&k->words);
+	free(k->near);
+	k->near = NULL;
+	if (!rc)
+		rc = begin_shard(k, 0, e);
+	if (!rc)
+		rc = placer_run(k->placer, append, k, e);
+	placer_free(k->placer);
+	k->placer = NULL;
+	return rc ? rc : end_shard(k, "train", false, e);
+}
+
+/* ---- dev and test: raw text, in its order ---- */
+
+static int encode_line(struct packing *k, struct pipeline *tools, const struct parallel *in,
+		       struct err *e)
+{
+	k->source.n = k->target.n = 0;
+	if (pipeline_encode(tools, SIDE_SOURCE, in->source.text, in->source.len, &k->source.at,
+			    &k->source.n, &k->source.cap, e) ||
+	    pipeline_encode(tools, SIDE_TARGET, in->target.text, in->target.len, &k->target.at,
+			    &k->target.n, &k->target.cap, e))
+		return e->code;
+	if (MAX(k->source.n, k->target.n) > INT32_MAX)
+		return err_set(e, ERR_DATA, "a line of %s is too long",
+			       k->p->texts.sets[k->set]);
+	return append(k, k->source.at, (int32_t)k->source.n, k->target.at, (int32_t)k->target.n, e);
+}
+
+static int encode_texts(struct packing *k, struct pipeline *tools, const char *set, struct err *e)
+{
+	const struct conf *c = k->p->c;
+	char *source = file_path(e, "%s/%s.%s", k->p->folder, set, c->source_language);
+	char *target = source ? file_path(e, "%s/%s.%s", k->p->folder, set, c->target_language) :
+				NULL;
+	struct parallel in;
+	int got = target ? parallel_open(&in, source, target, false, e) : e->code;
+
+	if (!got) {
+		while ((got = parallel_next(&in, e)) > 0)
+			if (encode_line(k, tools, &in, e)) {
+				got = e->code;
+				break;
+			}
+		parallel_close(&in);
+	}
+	free(source);
+	free(target);
+	return got;
+}
+
+static int pack_held_out(struct packing *k, struct pipeline *tools, const char *set, struct err *e)
+{
+	struct prep *p = k->p;
+	int number = 1, rc;
+
+	while (number < p->texts.n_sets && strcmp(p->texts.sets[number], set) != 0)
+		number++;
+	if (number == p->texts.n_sets)
+		return end_shard(k, set, true, e);
+	rc = begin_shard(k, number, e);
+	if (!rc)
+		rc = encode_texts(k, tools, set, e);
+	return rc ? rc : end_shard(k, set, p->numbers.pairs[number] == 0, e);
+}
+
+int prep_pack_shards(struct prep *p, struct err *e)
+{
+	struct packing k = { .p = p };
+	struct pipeline *tools;
+	int rc;
+
+	progress_begin(&p->progress, "pack", p->numbers.read, "pairs");
+	tools = pipeline_open(p->folder, p->c, e);
+	rc = tools ? 0 : e->code;
+	if (!rc) {
+		k.vocab = pipeline_vocab(tools);
+		p->numbers.vocabulary = vocab_size(k.vocab);
+		rc = pack_train(&k, e);
+	}
+	if (!rc)
+		rc = pack_held_out(&k, tools, "dev", e);
+	if (!rc)
+		rc = pack_held_out(&k, tools, "test", e);
+	if (!rc)
+		progress_end(&p->progress, "%lld source and %lld target tokens",
+			     (long long)p->numbers.source_tokens[0],
+			     (long long)p->numbers.target_tokens[0]);
+	shard_cancel(k.writer);
+	pipeline_close(tools);
+	free(k.source.at);
+	free(k.target.at);
+	return rc;
+}

@@ -1,0 +1,200 @@
+/* prep_stats.c - see prep_stats.h */
+#include "data/prep/prep_stats.h"
+
+#include "share/base/file.h"
+#include "share/base/json.h"
+#include "share/base/util.h"
+
+static void count_length(int64_t bins[STATS_BINS], int64_t length)
+{
+	bins[MIN(MAX(length - 1, 0) / STATS_BIN, STATS_BINS - 1)]++;
+}
+
+static void add_side(struct side_stats *s, const struct word_ids *ids, const struct side_line *line)
+{
+	int64_t tokens = 0, whole = 0;
+	uint32_t i;
+
+	for (i = 0; i < line->n; i++) {
+		const uint32_t *start = &ids->start[line->words[i]];
+		uint32_t pieces = start[1] - start[0];
+
+		tokens += pieces;
+		whole += pieces == 1;
+	}
+	s->words += line->n;
+	s->tokens += tokens;
+	s->one_piece += whole;
+	count_length(s->by_words, line->n);
+	count_length(s->by_tokens, tokens);
+}
+
+void prep_stats_add(struct prep_stats *s, struct text_stats *t, const struct word_ids *ids,
+		    enum clean_rule rule, const struct side_line *source,
+		    const struct side_line *target)
+{
+	t->pairs++;
+	t->bytes[0] += source->bytes;
+	t->bytes[1] += target->bytes;
+	t->words[0] += source->n;
+	t->words[1] += target->n;
+	if (rule != CLEAN_KEEP) {
+		t->dropped[rule]++;
+		return;
+	}
+	t->kept++;
+	add_side(&s->sides[0], ids, source);
+	add_side(&s->sides[1], ids, target);
+}
+
+/* ---- JSON ---- */
+
+static void add_share(struct json_writer *w, const char *key, int64_t part, int64_t of)
+{
+	json_put_real(w, key, of ? (double)part / (double)of : 0);
+}
+
+static void add_dropped(struct json_writer *w, const int64_t *dropped, bool also_none)
+{
+	int rule;
+
+	json_key(w, "dropped");
+	json_open(w, '{');
+	for (rule = CLEAN_KEEP + 1; rule < CLEAN_N_RULES; rule++)
+		if (dropped[rule] || also_none)
+			json_put_int(w, clean_rule_name((enum clean_rule)rule), dropped[rule]);
+	json_close(w, '}');
+}
+
+static void add_bins(struct json_writer *w, const char *key, const int64_t bins[STATS_BINS])
+{
+	int i, n = STATS_BINS;
+
+	while (n > 0 && !bins[n - 1])
+		n--;
+	json_key(w, key);
+	json_open(w, '{');
+	json_put_int(w, "step", STATS_BIN);
+	json_key(w, "lines");
+	json_open(w, '[');
+	for (i = 0; i < n; i++)
+		json_int(w, bins[i]);
+	json_close(w, ']');
+	json_close(w, '}');
+}
+
+static void add_one_side(struct json_writer *w, const char *key, const char *language,
+			 const struct side_stats *s)
+{
+	json_key(w, key);
+	json_open(w, '{');
+	json_put_str(w, "language", language);
+	json_put_int(w, "words", s->words);
+	json_put_int(w, "tokens", s->tokens);
+	json_put_int(w, "one_piece", s->one_piece);
+	add_share(w, "tokens_per_word", s->tokens, s->words);
+	add_share(w, "whole_words", s->one_piece, s->words);
+	add_bins(w, "words_a_line", s->by_words);
+	add_bins(w, "tokens_a_line", s->by_tokens);
+	json_close(w, '}');
+}
+
+static void add_texts(struct json_writer *w, const struct prep *p, const struct prep_stats *s)
+{
+	size_t i;
+
+	json_key(w, "texts");
+	json_open(w, '[');
+	for (i = 0; i < p->texts.n_train; i++) {
+		const struct text_stats *t = &s->texts[i];
+
+		json_open(w, '{');
+		json_put_str(w, "name", p->texts.pairs[i].name);
+		json_put_int(w, "pairs", t->pairs);
+		json_put_int(w, "kept", t->kept);
+		json_put_int(w, "source_bytes", t->bytes[0]);
+		json_put_int(w, "target_bytes", t->bytes[1]);
+		json_put_int(w, "source_words", t->words[0]);
+		json_put_int(w, "target_words", t->words[1]);
+		add_dropped(w, t->dropped, false);
+		json_close(w, '}');
+	}
+	json_close(w, ']');
+}
+
+static void add_held_out(struct json_writer *w, const struct prep *p)
+{
+	const struct prep_numbers *n = &p->numbers;
+	int set;
+
+	json_key(w, "held_out");
+	json_open(w, '[');
+	for (set = 1; set < p->texts.n_sets; set++) {
+		if (!n->pairs[set])
+			continue;	/* left out: its archive does not hold it */
+		json_open(w, '{');
+		json_put_str(w, "set", p->texts.sets[set]);
+		json_put_int(w, "pairs", n->pairs[set]);
+		json_put_int(w, "source_tokens", n->source_tokens[set]);
+		json_put_int(w, "target_tokens", n->target_tokens[set]);
+		json_put_int(w, "unknown_tokens", n->unknown_tokens[set]);
+		json_put_int(w, "in_train", n->in_train[set]);
+		json_close(w, '}');
+	}
+	json_close(w, ']');
+}
+
+static void add_pairs(struct json_writer *w, const struct prep *p)
+{
+	int set;
+
+	json_key(w, "pairs");
+	json_open(w, '{');
+	json_put_int(w, "read", p->numbers.read);
+	for (set = 0; set < p->texts.n_sets; set++)
+		if (p->numbers.pairs[set])
+			json_put_int(w, p->texts.sets[set], p->numbers.pairs[set]);
+	json_close(w, '}');
+}
+
+static void write_json(struct json_writer *w, const struct prep *p, const struct prep_stats *s)
+{
+	struct buf value = { 0 };
+
+	json_open(w, '{');
+	json_put_int(w, "v", 1);
+	json_put_str(w, "name", p->c->corpus);
+	json_put_str(w, "source_language", p->c->source_language);
+	json_put_str(w, "target_language", p->c->target_language);
+	conf_value(p->c, "segmentation", &value);
+	json_put_str(w, "segmentation", buf_text(&value));
+	add_pairs(w, p);
+	add_dropped(w, p->numbers.dropped, true);
+	add_texts(w, p, s);
+	json_put_int(w, "distinct_words", p->numbers.distinct_words);
+	json_put_int(w, "merges", p->numbers.merges);
+	json_put_int(w, "vocabulary", p->numbers.vocabulary);
+	add_one_side(w, "source", p->c->source_language, &s->sides[0]);
+	add_one_side(w, "target", p->c->target_language, &s->sides[1]);
+	add_held_out(w, p);
+	json_close(w, '}');
+	buf_add_char(w->out, '\n');
+	buf_free(&value);
+}
+
+int prep_stats_write(struct prep *p, const struct prep_stats *s, struct err *e)
+{
+	struct buf b = { 0 };
+	struct json_writer w = { .out = &b };
+	const char *path = prep_path(p, e, "stats.json");
+	int rc = path ? 0 : e->code;
+
+	if (!rc) {
+		write_json(&w, p, s);
+		rc = buf_check(&b, e);
+	}
+	if (!rc)
+		rc = file_write_all(path, b.data, b.len, e);
+	buf_free(&b);
+	return rc;
+}

@@ -1,0 +1,52 @@
+/*
+ * prep_stats.h - what the ledger stage counts while it walks over all pairs, as stats.json.
+ *
+ *	{"v":1, "name", "source_language", "target_language", "segmentation",
+ *	 "pairs":{"read", "train", "dev", …}, "dropped":{RULE: pairs, …},
+ *	 "texts":[{"name", "pairs", "kept", "source_bytes", "target_bytes", "source_words",
+ *	           "target_words", "dropped":{RULE: pairs of those that are not 0}}, …],
+ *	 "distinct_words", "merges", "vocabulary",
+ *	 "source":{"language", "words", "tokens", "one_piece", "tokens_per_word", "whole_words",
+ *	           "words_a_line":{"step":5, "lines":[of 1 to 5 words, of 6 to 10, …]},
+ *	           "tokens_a_line":…}, "target":…,
+ *	 "held_out":[{"set", "pairs", "source_tokens", "target_tokens", "unknown_tokens",
+ *	              "in_train"}, …]}
+ *
+ * texts: of training, in their order; bytes and words of all their pairs. source and target:
+ * of the pairs that were kept. one_piece: words of the running text that stay whole, a share
+ * of whole_words; tokens_per_word is also called fertility. It holds no times: equal
+ * corpora have equal files.
+ */
+#ifndef WERKBANK_DATA_PREP_PREP_STATS_H
+#define WERKBANK_DATA_PREP_PREP_STATS_H
+
+#include "data/prep/prep_stages.h"
+#include "data/prep/token_column.h"
+#include "data/prep/word_ids.h"
+
+#define STATS_BIN  5	/* lengths 1 … 5 are counted together, 6 … 10, … */
+#define STATS_BINS 100	/* the last one holds all that are longer */
+
+struct side_stats {
+	int64_t words, tokens, one_piece;
+	int64_t by_words[STATS_BINS], by_tokens[STATS_BINS];	/* lines */
+};
+
+struct text_stats {
+	int64_t pairs, kept, bytes[2], words[2];
+	int64_t dropped[CLEAN_N_RULES];
+};
+
+struct prep_stats {
+	struct side_stats sides[2];	/* source, target */
+	struct text_stats *texts;	/* owned: of each training text */
+};
+
+/* One pair of a text: a dropped one counts for the text only. */
+void prep_stats_add(struct prep_stats *s, struct text_stats *t, const struct word_ids *ids,
+		    enum clean_rule rule, const struct side_line *source,
+		    const struct side_line *target);
+
+int  prep_stats_write(struct prep *p, const struct prep_stats *s, struct err *e);
+
+#endif

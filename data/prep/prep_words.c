@@ -1,0 +1,104 @@
+/* prep_words.c - see prep_pairs.h: each distinct word encoded once */
+#include <stdlib.h>
+
+#include "data/subword/pipeline.h"
+#include "data/prep/prep_pairs.h"
+#include "share/base/flow.h"
+#include "share/base/mem.h"
+
+#define BLOCK 2048		/* words */
+
+/* The words first … first + n - 1 of those to encode, and the pieces of each. */
+struct block {
+	int32_t n, words[BLOCK];
+	struct buf pieces;
+	size_t end[BLOCK];
+};
+
+struct encoding {
+	struct prep *p;
+	const struct intern *words;
+	const int64_t *counts;
+	struct pipeline **tools;	/* owned: one a worker */
+	int workers;
+	int32_t next;			/* word */
+	word_take take;
+	void *context;
+};
+
+static int make_block(void *context, void *slot, struct err *e)
+{
+	struct encoding *q = context;
+	struct block *b = slot;
+
+	(void)e;
+	for (b->n = 0; q->next < q->words->n && b->n < BLOCK; q->next++)
+		if (q->counts[q->next] > 0)
+			b->words[b->n++] = q->next;
+	return b->n > 0;
+}
+
+static int encode_block(void *context, int worker, void *slot, struct err *e)
+{
+	struct encoding *q = context;
+	struct block *b = slot;
+
+	buf_clear(&b->pieces);
+	for (int32_t i = 0; i < b->n; i++) {
+		size_t n;
+		const char *word = intern_text(q->words, b->words[i], &n);
+
+		if (pipeline_word(q->tools[worker], word, n, &b->pieces, e))
+			return e->code;
+		b->end[i] = b->pieces.len;
+	}
+	return buf_check(&b->pieces, e);
+}
+
+static int take_block(void *context, void *slot, struct err *e)
+{
+	struct encoding *q = context;
+	const struct block *b = slot;
+	const char *text = buf_text(&b->pieces);
+
+	for (int32_t i = 0, n = b->n; i < n; i++) {
+		size_t start = i ? b->end[i - 1] : 0;
+
+		if (q->take(q->context, b->words[i], text + start, b->end[i] - start, e))
+			return e->code;
+	}
+	return 0;
+}
+
+static int open_tools(struct encoding *q, struct err *e)
+{
+	q->tools = mem_alloc((size_t)q->workers, sizeof(struct pipeline *), e);
+	for (int i = 0; q->tools && i < q->workers; i++) {
+		q->tools[i] = pipeline_open_pieces(q->p->folder, q->p->c, e);
+		if (!q->tools[i])
+			return e->code;
+	}
+	return q->tools ? 0 : e->code;
+}
+
+int prep_each_word(struct prep *p, const int64_t *counts, word_take take, void *context,
+		   struct err *e)
+{
+	int threads = p->threads > 1 ? p->threads : 0, n_slots = threads + 2;
+	struct encoding q = { .p = p, .words = prep_words(p, e), .counts = counts, .take = take,
+			      .context = context, .workers = MAX(threads, 1) };
+	struct block *slots = mem_alloc((size_t)n_slots, sizeof(*slots), e);
+	struct flow f = { make_block, encode_block, take_block, &q, slots, sizeof(*slots), n_slots,
+			  threads };
+	int rc = q.words && slots ? open_tools(&q, e) : e->code;
+
+	if (!rc)
+		rc = flow_run(&f, e);
+	for (int i = 0; slots && i < n_slots; i++)
+		buf_free(&slots[i].pieces);
+	for (int i = 0; q.tools && i < q.workers; i++)
+		pipeline_close(q.tools[i]);
+	free(q.tools);
+	free(slots);
+	return rc;
+}

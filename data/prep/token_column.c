@@ -1,0 +1,453 @@
+/* token_column.c - see token_column.h */
+#include "data/prep/token_column.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "data/words/leb.h"
+#include "share/base/file.h"
+#include "share/base/mem.h"
+#include "share/base/util.h"
+
+#define HEADER_BYTES  32
+#define LINE_BYTES    14	/* the shortest line: its hash and six numbers */
+#define CHUNK_BYTES   ((size_t)1 << 18)
+#define CHUNK_WORDS   8192
+#define VERSION       1
+
+static const char side_magic[8] = "WBSIDE\n", words_magic[8] = "WBWORDS";
+
+/* ---- writing ---- */
+
+struct output {
+	struct outfile file;
+	unsigned char *bytes;	/* owned: not yet in the stream */
+	size_t n, cap;
+};
+
+static void put_fixed(unsigned char *to, uint64_t value, int bytes)
+{
+	for (int i = 0; i < bytes; i++)
+		to[i] = (unsigned char)(value >> 8 * i);
+}
+
+static int flush(struct output *o, struct err *e)
+{
+	if (o->n && fwrite(o->bytes, 1, o->n, o->file.stream) != o->n)
+		return err_set_errno(e, ERR_IO, "%s: cannot be written", o->file.path);
+	o->n = 0;
+	return 0;
+}
+
+/* Room for so many more bytes, at once. NULL: failure. */
+static unsigned char *reserve(struct output *o, size_t bytes, struct err *e)
+{
+	if (o->n >= CHUNK_BYTES && flush(o, e))
+		return NULL;
+	return mem_grow(&o->bytes, &o->cap, o->n + bytes, 1, e) ? NULL : o->bytes + o->n;
+}
+
+static void cancel_output(struct output *o)
+{
+	outfile_abandon(&o->file);
+	free(o->bytes);
+	*o = (struct output){ 0 };
+}
+
+static int open_output(struct output *o, const char *path, struct err *e)
+{
+	unsigned char *header;
+
+	*o = (struct output){ 0 };
+	if (outfile_open(&o->file, path, e))
+		return e->code;
+	header = reserve(o, CHUNK_BYTES, e);
+	if (!header) {
+		cancel_output(o);
+		return e->code;
+	}
+	memset(header, 0, HEADER_BYTES);
+	o->n = HEADER_BYTES;
+	return 0;
+}
+
+/* The header last, since only now its numbers are known. */
+static int finish_output(struct output *o, const char magic[8], uint64_t a, uint64_t b,
+			 struct err *e)
+{
+	unsigned char header[HEADER_BYTES] = { 0 };
+	int rc = flush(o, e);
+
+	memcpy(header, magic, 8);
+	put_fixed(header + 8, VERSION, 4);
+	put_fixed(header + 16, a, 8);
+	put_fixed(header + 24, b, 8);
+	if (!rc && (fseeko(o->file.stream, 0, SEEK_SET) ||
+		    fwrite(header, sizeof(header), 1, o->file.stream) != 1))
+		rc = err_set_errno(e, ERR_IO, "%s: cannot be written", o->file.path);
+	if (!rc)
+		rc = outfile_commit(&o->file, e);
+	cancel_output(o);
+	return rc;
+}
+
+struct side_writer {
+	struct output out;
+	uint64_t lines, words;
+};
+
+struct side_writer *side_create(const char *path, struct err *e)
+{
+	struct side_writer *w = mem_alloc(1, sizeof(*w), e);
+
+	if (w && !open_output(&w->out, path, e))
+		return w;
+	free(w);
+	return NULL;
+}
+
+int side_put(struct side_writer *w, const struct side_line *line, struct err *e)
+{
+	const uint32_t numbers[] = { line->bytes, line->characters, line->letters,
+				     line->foreign, line->longest, line->n };
+	unsigned char *to;
+
+	/* n is below 2^32: no overflow */
+	to = reserve(&w->out, 8 + (ARRAY_LEN(numbers) + (size_t)line->n) * LEB_MAX + LEB_SLACK, e);
+	if (!to)
+		return e->code;
+	put_fixed(to, line->hash, 8);
+	to += 8;
+	for (size_t i = 0; i < ARRAY_LEN(numbers); i++)
+		to = leb_put(to, numbers[i]);
+	for (uint32_t i = 0; i < line->n; i++)
+		to = leb_put(to, (uint32_t)line->words[i]);
+	w->out.n = (size_t)(to - w->out.bytes);
+	w->lines++;
+	w->words += line->n;
+	return 0;
+}
+
+int side_finish(struct side_writer *w, struct err *e)
+{
+	int rc = finish_output(&w->out, side_magic, w->lines, w->words, e);
+
+	free(w);
+	return rc;
+}
+
+void side_cancel(struct side_writer *w)
+{
+	if (!w)
+		return;
+	cancel_output(&w->out);
+	free(w);
+}
+
+/* ---- reading ---- */
+
+struct input {
+	char *path;		/* owned: for messages */
+	int fd;
+	unsigned char *bytes;	/* owned; LEB_SLACK zeros stand behind the last byte */
+	size_t cap;
+	unsigned char *at, *end;	/* what is in memory and not used yet */
+	uint64_t rest;		/* bytes of the file that are not in memory yet */
+};
+
+static int damaged(const struct input *in, const char *what, struct err *e)
+{
+	return err_set(e, ERR_DATA, "%s: is damaged (%s): remove it and prepare again", in->path,
+		       what);
+}
+
+static uint64_t left(const struct input *in)
+{
+	return (uint64_t)(in->end - in->at) + in->rest;
+}
+
+static int fill(struct input *in, struct err *e)
+{
+	size_t room = in->cap - LEB_SLACK - (size_t)(in->end - in->bytes);
+	size_t want = room < in->rest ? room : (size_t)in->rest;
+	ssize_t got;
+
+	do
+		got = read(in->fd, in->end, want);
+	while (got < 0 && errno == EINTR);
+	if (got < 0)
+		return err_set_errno(e, ERR_IO, "%s: cannot be read", in->path);
+	if (!got)
+		return damaged(in, "it became shorter", e);
+	in->end += got;
+	in->rest -= (uint64_t)got;
+	memset(in->end, 0, LEB_SLACK);
+	return 0;
+}
+
+/* Have n bytes in memory, or all that are left when these are fewer. */
+static int need(struct input *in, uint64_t n, struct err *e)
+{
+	size_t here = (size_t)(in->end - in->at), wanted;
+
+	if (here >= n || !in->rest)
+		return 0;
+	wanted = (size_t)MIN(n, left(in)) + LEB_SLACK;
+	memmove(in->bytes, in->at, here);
+	if (mem_grow(&in->bytes, &in->cap, MAX(wanted, CHUNK_BYTES), 1, e))
+		return e->code;
+	in->at = in->bytes;
+	in->end = in->bytes + here;
+	while ((size_t)(in->end - in->at) + LEB_SLACK < wanted)
+		if (fill(in, e))
+			return e->code;
+	return 0;
+}
+
+static void close_input(struct input *in)
+{
+	if (in->fd >= 0)
+		close(in->fd);
+	free(in->path);
+	free(in->bytes);
+	*in = (struct input){ .fd = -1 };
+}
+
+static uint64_t get_fixed(const unsigned char *from, int bytes)
+{
+	uint64_t value = 0;
+
+	for (int i = 0; i < bytes; i++)
+		value |= (uint64_t)from[i] << 8 * i;
+	return value;
+}
+
+static int read_header(struct input *in, const char magic[8], uint64_t *a, uint64_t *b,
+		       struct err *e)
+{
+	if (need(in, HEADER_BYTES, e))
+		return e->code;
+	if (left(in) < HEADER_BYTES)
+		return damaged(in, "it has no header", e);
+	if (memcmp(in->at, magic, 8))
+		return damaged(in, "it begins with something else", e);
+	if (get_fixed(in->at + 8, 4) != VERSION || get_fixed(in->at + 12, 4))
+		return err_set(e, ERR_DATA,
+			       "%s: is of version %llu, expected %d: remove it and prepare again",
+			       in->path, (unsigned long long)get_fixed(in->at + 8, 4), VERSION);
+	*a = get_fixed(in->at + 16, 8);
+	*b = get_fixed(in->at + 24, 8);
+	in->at += HEADER_BYTES;
+	return 0;
+}
+
+/* a, b: the two numbers of the header. */
+static int open_input(struct input *in, const char *path, const char magic[8], uint64_t *a,
+		      uint64_t *b, struct err *e)
+{
+	struct stat s;
+
+	*in = (struct input){ .path = mem_strdup(path, e), .fd = -1 };
+	if (!in->path || mem_grow(&in->bytes, &in->cap, CHUNK_BYTES, 1, e))
+		goto fail;
+	in->at = in->end = in->bytes;
+	in->fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (in->fd < 0 || fstat(in->fd, &s)) {
+		err_set_errno(e, ERR_NOINPUT, "%s: cannot be read", path);
+		goto fail;
+	}
+	if (!S_ISREG(s.st_mode)) {
+		err_set(e, ERR_DATA, "%s: is no plain file", path);
+		goto fail;
+	}
+	in->rest = (uint64_t)s.st_size;
+	if (!read_header(in, magic, a, b, e))
+		return 0;
+fail:
+	close_input(in);
+	return e->code;
+}
+
+/* ---- sides ---- */
+
+struct side_reader {
+	struct input in;
+	uint64_t lines, lines_left, words_left;
+	uint32_t n_words;	/* entries of the table */
+	int32_t *words;		/* owned: of the current line */
+	size_t cap;
+};
+
+struct side_reader *side_open(const char *path, int32_t n_words, struct err *e)
+{
+	struct side_reader *r = mem_alloc(1, sizeof(*r), e);
+
+	if (!r)
+		return NULL;
+	if (open_input(&r->in, path, side_magic, &r->lines, &r->words_left, e)) {
+		free(r);
+		return NULL;
+	}
+	r->lines_left = r->lines;
+	r->n_words = (uint32_t)MAX(n_words, 0);
+	if (r->lines > left(&r->in) / LINE_BYTES ||
+	    r->words_left > left(&r->in) - r->lines * LINE_BYTES) {
+		damaged(&r->in, "it is shorter than its header says", e);
+		side_close(r);
+		return NULL;
+	}
+	return r;
+}
+
+int64_t side_lines(const struct side_reader *r)
+{
+	return (int64_t)r->lines;
+}
+
+void side_close(struct side_reader *r)
+{
+	if (!r)
+		return;
+	close_input(&r->in);
+	free(r->words);
+	free(r);
+}
+
+static int read_words(struct side_reader *r, uint32_t n, struct err *e)
+{
+	struct input *in = &r->in;
+	int32_t *to = r->words;
+
+	while (n) {
+		size_t now = MIN(n, CHUNK_WORDS);
+		uint32_t bad = 0;
+
+		if (need(in, now * LEB_MAX, e))
+			return e->code;
+		in->at = leb_get_many(in->at, in->end, to, now, r->n_words, &bad);
+		if (bad)
+			return damaged(in, "it names a word that is not in the table", e);
+		if (in->at > in->end)
+			return damaged(in, "it ends within a line", e);
+		to += now;
+		n -= (uint32_t)now;
+	}
+	return 0;
+}
+
+/* Do the numbers of a line fit together, and into the file? */
+static bool is_possible(const struct side_reader *r, const struct side_line *l)
+{
+	return l->characters <= l->bytes && l->letters <= l->characters &&
+	       l->foreign <= l->letters && l->n <= r->words_left && l->n <= left(&r->in) &&
+	       (l->longest > 0) == (l->n > 0);
+}
+
+int side_next(struct side_reader *r, struct side_line *line, struct err *e)
+{
+	uint32_t *const numbers[] = { &line->bytes, &line->characters, &line->letters,
+				      &line->foreign, &line->longest, &line->n };
+	struct input *in = &r->in;
+	bool fine = true;
+
+	if (!r->lines_left) {
+		if (r->words_left || left(in))
+			return damaged(in, "it is longer than its header says", e);
+		return 0;
+	}
+	if (need(in, 8 + ARRAY_LEN(numbers) * LEB_MAX, e))
+		return e->code;
+	if (left(in) < LINE_BYTES)
+		return damaged(in, "it ends within a line", e);
+	line->hash = get_fixed(in->at, 8);
+	in->at += 8;
+	for (size_t i = 0; i < ARRAY_LEN(numbers); i++)
+		fine = leb_get(&in->at, in->end, numbers[i]) && fine;
+	if (in->at > in->end)
+		return damaged(in, "it ends within a line", e);
+	if (!fine || !is_possible(r, line))
+		return damaged(in, "the numbers of a line do not fit together", e);
+	if (mem_grow(&r->words, &r->cap, line->n, sizeof(*r->words), e) ||
+	    read_words(r, line->n, e))
+		return e->code;
+	line->words = r->words;
+	r->words_left -= line->n;
+	r->lines_left--;
+	return 1;
+}
+
+/* ---- the table of words ---- */
+
+/*
+ * "WBWORDS\0", version, 0, words, bytes of all of them; then each word: its length as LEB128, its
+ * bytes.
+ */
+int words_save(const struct intern *words, const char *path, struct err *e)
+{
+	struct output out;
+	uint64_t bytes = 0;
+
+	if (open_output(&out, path, e))
+		return e->code;
+	for (int32_t i = 0; i < words->n; i++) {
+		size_t n;
+		const char *text = intern_text(words, i, &n);
+		unsigned char *to = reserve(&out, n + LEB_MAX + LEB_SLACK, e);
+
+		if (!to) {
+			cancel_output(&out);
+			return e->code;
+		}
+		to = leb_put(to, (uint32_t)n);
+		if (n)
+			memcpy(to, text, n);
+		out.n = (size_t)(to - out.bytes) + n;
+		bytes += n;
+	}
+	return finish_output(&out, words_magic, (uint64_t)words->n, bytes, e);
+}
+
+static int load_word(struct intern *words, struct input *in, uint64_t *bytes, struct err *e)
+{
+	int32_t index, next = words->n;
+	uint32_t n;
+
+	if (need(in, LEB_MAX, e))
+		return e->code;
+	if (!leb_get(&in->at, in->end, &n))
+		return damaged(in, "a word has no length", e);
+	if (in->at > in->end || n > left(in) || n > *bytes)
+		return damaged(in, "it ends within a word", e);
+	if (need(in, n, e) || intern_add(words, (const char *)in->at, n, &index, e))
+		return e->code;
+	if (index != next)
+		return damaged(in, "it holds a word twice", e);
+	in->at += n;
+	*bytes -= n;
+	return 0;
+}
+
+int words_load(struct intern *words, const char *path, struct err *e)
+{
+	struct input in;
+	uint64_t n, bytes;
+	int rc = 0;
+
+	if (open_input(&in, path, words_magic, &n, &bytes, e))
+		return e->code;
+	if (n > INT32_MAX || n > left(&in) || bytes > left(&in) - n)
+		rc = damaged(&in, "it is shorter than its header says", e);
+	for (; !rc && n; n--)
+		rc = load_word(words, &in, &bytes, e);
+	if (!rc && (bytes || left(&in)))
+		rc = damaged(&in, "it is longer than its header says", e);
+	close_input(&in);
+	if (rc)
+		intern_free(words);
+	return rc;
+}

@@ -1,0 +1,482 @@
+/* loader.c - see loader.h */
+#include "data/shard/loader.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "data/shard/shuffle.h"
+#include "share/base/mem.h"
+
+#define WINDOW_PAIRS 65536	/* sorted together, about; more for very large batches */
+#define WINDOW_LIMIT (1 << 21)
+#define SAMPLE_PAIRS 2000	/* by which growth is measured … */
+#define SPARE	     0.99	/* … and what is used of the room that it leaves */
+
+enum { SHUFFLE_PAIRS = RNG_SHUFFLE | 1 << 8, SHUFFLE_BATCHES = RNG_SHUFFLE | 2 << 8 };
+
+struct entry {
+	int64_t pair;
+	int32_t n_source, n_target;	/* with their special tokens */
+};
+
+/*
+ * With dropout the next micro-batch is made by a thread while training is at the one before.
+ * Everything in struct loader is that thread's while it runs: join_ahead() before touching it.
+ */
+struct ahead {
+	pthread_t thread;
+	bool is_running, is_filled;	/* is_filled: batch is micro-batch number, or failed */
+	uint64_t number;
+	struct batch batch;		/* owned */
+	int rc;
+	struct err e;
+};
+
+/* A planned window: micro-batch k is the entries first[k] … first[k + 1] - 1. */
+struct loader {
+	const struct shard *shard;	/* borrowed */
+	struct loader_options options;
+	int64_t pairs, windows;		/* of an epoch */
+	int32_t max_length;		/* longest side of any pair, with its special token */
+	uint64_t next;			/* number of this rank's next micro-batch */
+	double   done;			/* epochs */
+
+	uint64_t epoch;
+	int64_t window;			/* the planned one, of that epoch */
+	uint64_t base;			/* number of its first micro-batch */
+	int64_t n_entries, n_batches;
+	struct entry *entry, *unsorted;	/* owned: one block, (largest window) each */
+	int64_t *first;			/* owned: (n_batches + 1) */
+	size_t cap_first;
+	int64_t *bucket;		/* owned: (max_length + 1), for counting */
+	int32_t *source, *target;	/* owned: one block, (max_length) each: the pair at hand */
+	int64_t source_limit, target_limit;	/* tokens of a side that are planned for a batch */
+	/* with dropout: the pair at hand, split anew */
+	struct side {
+		int32_t *ids;		/* owned */
+		size_t n, cap;
+	} sides[2];
+	struct ahead ahead;
+
+	uint64_t *epoch_base; /* owned: number of the first micro-batch of epochs planned so far */
+	size_t n_epoch_base, cap_epoch_base;
+};
+
+static struct entry entry_of(const struct loader *l, int64_t pair)
+{
+	struct entry x = { .pair = pair };
+
+	shard_lengths(l->shard, pair, &x.n_source, &x.n_target);
+	x.n_source++;
+	x.n_target++;
+	return x;
+}
+
+static int32_t entry_length(const struct entry *x)
+{
+	return MAX(x->n_source, x->n_target);
+}
+
+static int64_t window_start(const struct loader *l, int64_t w)
+{
+	/* Windows of equal size: no small rest at the end of an epoch. */
+	return (int64_t)((unsigned __int128)w * (uint64_t)l->pairs / (uint64_t)l->windows);
+}
+
+/* ---- planning ---- */
+
+/* The pairs of a window in shuffled order, sorted by length; equal lengths stay shuffled. */
+static void sort_window(struct loader *l)
+{
+	struct shuffle order = shuffle_make(l->pairs, rng_key_make(l->options.seed, SHUFFLE_PAIRS,
+								   (uint32_t)l->epoch, 0));
+	int64_t start = window_start(l, l->window), n = window_start(l, l->window + 1) - start,
+		sum = 0;
+
+	for (int32_t k = 0; k <= l->max_length; k++)
+		l->bucket[k] = 0;
+	/* Three plain loops, so that the loads of one, which miss the cache, overlap. */
+	for (int64_t i = 0; i < n; i++)
+		l->unsorted[i].pair = shuffle_at(&order, start + i);
+	for (int64_t i = 0; i < n; i++)
+		l->unsorted[i] = entry_of(l, l->unsorted[i].pair);
+	for (int64_t i = 0; i < n; i++)
+		l->bucket[entry_length(&l->unsorted[i])]++;
+	for (int32_t k = 0; k <= l->max_length; k++) {
+		int64_t here = l->bucket[k];
+
+		l->bucket[k] = sum;
+		sum += here;
+	}
+	for (int64_t i = 0; i < n; i++)
+		l->entry[l->bucket[entry_length(&l->unsorted[i])]++] = l->unsorted[i];
+	l->n_entries = n;
+}
+
+/* Cut the sorted window where a side would exceed batch_tokens. */
+static int cut_window(struct loader *l, struct err *e)
+{
+	int64_t source = 0, target = 0;
+
+	l->n_batches = 0;
+	for (int64_t i = 0; i < l->n_entries; i++) {
+		source += l->entry[i].n_source;
+		target += l->entry[i].n_target;
+		if (i && source <= l->source_limit && target <= l->target_limit)
+			continue;
+		if (mem_grow(&l->first, &l->cap_first, (size_t)l->n_batches + 2, sizeof(*l->first),
+			     e))
+			return e->code;
+		l->first[l->n_batches++] = i;
+		source = l->entry[i].n_source;
+		target = l->entry[i].n_target;
+	}
+	l->first[l->n_batches] = l->n_entries;
+	return 0;
+}
+
+static int plan_window(struct loader *l, uint64_t epoch, int64_t window, uint64_t base,
+		       struct err *e)
+{
+	l->epoch = epoch;
+	l->window = window;
+	l->base = base;
+	sort_window(l);
+	return cut_window(l, e);
+}
+
+static int remember_epoch(struct loader *l, uint64_t epoch, uint64_t base, struct err *e)
+{
+	if (epoch < l->n_epoch_base)
+		return 0;
+	if (mem_grow(&l->epoch_base, &l->cap_epoch_base, l->n_epoch_base + 1,
+		     sizeof(*l->epoch_base), e))
+		return e->code;
+	l->epoch_base[l->n_epoch_base++] = base;
+	return 0;
+}
+
+/* Plan windows up to the one that holds micro-batch position; it is not before the current one. */
+static int walk_to(struct loader *l, uint64_t position, struct err *e)
+{
+	while (position >= l->base + (uint64_t)l->n_batches) {
+		uint64_t base = l->base + (uint64_t)l->n_batches, epoch = l->epoch;
+		int64_t window = l->window + 1;
+
+		if (window == l->windows) {
+			window = 0;
+			if (remember_epoch(l, ++epoch, base, e))
+				return e->code;
+		}
+		if (plan_window(l, epoch, window, base, e))
+			return e->code;
+	}
+	return 0;
+}
+
+/* ---- opening ---- */
+
+static int measure(struct loader *l, struct err *e)
+{
+	for (int64_t i = 0; i < l->pairs; i++) {
+		struct entry x = entry_of(l, i);
+
+		if (entry_length(&x) > l->options.batch_tokens)
+			return err_set(
+				e, ERR_CONFIG,
+				"batch-tokens is %d, but pair %" PRId64
+				" of the training shard has %d source and %d target tokens "
+				"(special tokens counted); raise batch-tokens or lower max-tokens",
+				l->options.batch_tokens, i, x.n_source, x.n_target);
+		l->max_length = MAX(l->max_length, entry_length(&x));
+	}
+	return 0;
+}
+
+static int allocate(struct loader *l, struct err *e)
+{
+	int64_t window = MAX((int64_t)WINDOW_PAIRS, 2 * (int64_t)l->options.batch_tokens), largest;
+
+	window = MIN(window, WINDOW_LIMIT);
+	l->windows = MAX((l->pairs + window / 2) / window, 1);
+	largest = l->pairs / l->windows + 1;
+	l->entry = mem_alloc((size_t)largest, 2 * sizeof(*l->entry), e);
+	l->bucket = mem_alloc((size_t)l->max_length + 1, sizeof(*l->bucket), e);
+	l->source = mem_alloc((size_t)l->max_length, 2 * sizeof(*l->source), e);
+	if (!l->entry || !l->bucket || !l->source)
+		return e->code;
+	l->unsorted = l->entry + largest;
+	l->target = l->source + l->max_length;
+	return 0;
+}
+
+/* ---- BPE-dropout ---- */
+
+static int split_side(struct loader *l, const struct bpe_dropout_place *place, const int32_t *ids,
+		      int32_t n, struct err *e)
+{
+	struct side *s = &l->sides[place->side];
+
+	s->n = 0;
+	if (bpe_dropout_sentence(l->options.dropout, place, ids, n, &s->ids, &s->n, &s->cap, e))
+		return e->code;
+	return mem_grow(&s->ids, &s->cap, 1, sizeof(*s->ids), e);
+}
+
+/* Read a pair and split it as it will be in this epoch. */
+static int split_pair(struct loader *l, const struct entry *x, uint64_t epoch, struct err *e)
+{
+	struct bpe_dropout_place place = { x->pair, (uint32_t)epoch, 0 };
+
+	shard_read(l->shard, x->pair, l->source, l->target);
+	if (split_side(l, &place, l->source, x->n_source - 1, e))
+		return e->code;
+	place.side = 1;
+	return split_side(l, &place, l->target, x->n_target - 1, e);
+}
+
+/* How much longer do sentences become? Then so much less is planned. */
+static int find_limits(struct loader *l, struct err *e)
+{
+	int64_t n = MIN(l->pairs, SAMPLE_PAIRS), before[2] = { 0 }, after[2] = { 0 };
+	double room = (double)l->options.batch_tokens;
+
+	l->source_limit = l->target_limit = l->options.batch_tokens;
+	if (!l->options.dropout)
+		return 0;
+	for (int64_t i = 0; i < n; i++) {
+		struct entry x = entry_of(l, (int64_t)((unsigned __int128)i * (uint64_t)l->pairs /
+						       (uint64_t)n));
+
+		if (split_pair(l, &x, 0, e))
+			return e->code;
+		before[0] += x.n_source;
+		before[1] += x.n_target;
+		after[0] += (int64_t)l->sides[0].n + 1;
+		after[1] += (int64_t)l->sides[1].n + 1;
+	}
+	l->source_limit = (int64_t)(room * SPARE * (double)before[0] / (double)after[0]);
+	l->target_limit = (int64_t)(room * SPARE * (double)before[1] / (double)after[1]);
+	return 0;
+}
+
+/*
+ * The side as it was split, or as it is in the shard: where it would be longer than any there, or
+ * where the others of its batch leave no room for it.
+ */
+static const int32_t *choose(const struct loader *l, int side, const int32_t *usual, int64_t others,
+			     int32_t *n)
+{
+	const struct side *s = &l->sides[side];
+
+	if ((int64_t)s->n >= l->max_length || (int64_t)s->n + 1 + others > l->options.batch_tokens)
+		return usual;
+	*n = (int32_t)s->n;
+	return s->ids;
+}
+
+struct loader *loader_new(const struct shard *s, const struct loader_options *o, struct err *e)
+{
+	struct loader *l = mem_alloc(1, sizeof(*l), e);
+
+	if (!l)
+		return NULL;
+	l->shard = s;
+	l->options = *o;
+	l->pairs = shard_pairs(s);
+	l->next = (uint64_t)o->rank;
+	if (o->ranks < 1 || o->rank < 0 || o->rank >= o->ranks || o->batch_tokens < 1)
+		err_set(e, ERR_INTERNAL, "rank %d of %d with batches of %d tokens cannot load data",
+			o->rank, o->ranks, o->batch_tokens);
+	else if (!l->pairs)
+		err_set(e, ERR_DATA, "the training shard holds no pairs; prepare the corpus again");
+	else if (!measure(l, e) && !allocate(l, e) && !find_limits(l, e) &&
+		 !remember_epoch(l, 0, 0, e) && !plan_window(l, 0, 0, 0, e))
+		return l;
+	loader_free(l);
+	return NULL;
+}
+
+/* ---- micro-batches ---- */
+
+/* others_…: tokens of the rest of its batch, as they are by now, or as they are in the shard. */
+static int add_pair(struct loader *l, struct batch *b, const struct entry *x,
+		    int64_t others_source, int64_t others_target, struct err *e)
+{
+	const int32_t *source = l->source, *target = l->target;
+	int32_t n_source = x->n_source - 1, n_target = x->n_target - 1;
+
+	if (!l->options.dropout) {
+		shard_read(l->shard, x->pair, l->source, l->target);
+	} else {
+		if (split_pair(l, x, l->epoch, e))
+			return e->code;
+		source = choose(l, 0, l->source, others_source, &n_source);
+		target = choose(l, 1, l->target, others_target, &n_target);
+	}
+	if (batch_add(b, x->pair, source, n_source, target, n_target))
+		return 0;
+	return err_set(e, ERR_INTERNAL,
+		       "a batch with room for %d sentences and %d tokens is too small "
+		       "for batch-tokens %d",
+		       b->cap_n, b->cap_tokens, l->options.batch_tokens);
+}
+
+/* Micro-batch number, in the current window or behind it, into b. */
+static int fill(struct loader *l, uint64_t number, struct batch *b, struct err *e)
+{
+	struct shuffle order;
+	int64_t k, rest_source = 0, rest_target = 0;
+
+	batch_clear(b);
+	if (walk_to(l, number, e))
+		return e->code;
+	order = shuffle_make(l->n_batches, rng_key_make(l->options.seed, SHUFFLE_BATCHES,
+							(uint32_t)l->epoch, (uint32_t)l->window));
+	k = shuffle_at(&order, (int64_t)(number - l->base));
+	for (int64_t i = l->first[k]; i < l->first[k + 1]; i++) {
+		rest_source += l->entry[i].n_source;
+		rest_target += l->entry[i].n_target;
+	}
+	for (int64_t i = l->first[k]; i < l->first[k + 1]; i++) {
+		const struct entry *x = &l->entry[i];
+
+		rest_source -= x->n_source;
+		rest_target -= x->n_target;
+		if (add_pair(l, b, x, b->n_source + rest_source, b->n_target + rest_target, e))
+			return e->code;
+	}
+	return 0;
+}
+
+static double epochs_done(const struct loader *l)
+{
+	uint64_t done = l->next > l->base ? l->next - l->base : 0;
+	int64_t batches = (int64_t)MIN(done, (uint64_t)l->n_batches);
+	double in_window = (double)l->n_entries * (double)batches / (double)l->n_batches;
+
+	return (double)l->epoch +
+	       ((double)window_start(l, l->window) + in_window) / (double)l->pairs;
+}
+
+/* ---- one batch ahead ---- */
+
+static void *fill_ahead(void *argument)
+{
+	struct loader *l = argument;
+	struct ahead *a = &l->ahead;
+
+	a->rc = fill(l, a->number, &a->batch, &a->e);
+	return NULL;
+}
+
+static void join_ahead(struct loader *l)
+{
+	if (l->ahead.is_running)
+		pthread_join(l->ahead.thread, NULL);
+	l->ahead.is_running = false;
+}
+
+/* Begin with the next micro-batch, in a batch as large as b. No thread: it is made when its turn comes. */
+static int start_ahead(struct loader *l, const struct batch *b, struct err *e)
+{
+	struct ahead *a = &l->ahead;
+
+	if (a->batch.cap_n != b->cap_n || a->batch.cap_tokens != b->cap_tokens) {
+		batch_free(&a->batch);
+		if (batch_alloc(&a->batch, b->cap_n, b->cap_tokens, e))
+			return e->code;
+	}
+	a->number = l->next;
+	a->e = (struct err){ 0 };
+	a->is_filled = a->is_running = !pthread_create(&a->thread, NULL, fill_ahead, l);
+	return 0;
+}
+
+/* The batch that was made ahead changes places with b. */
+static int take_ahead(struct loader *l, struct batch *b, struct err *e)
+{
+	struct ahead *a = &l->ahead;
+	struct batch other = *b;
+
+	join_ahead(l);
+	if (!a->is_filled || a->number != l->next || a->batch.cap_n != b->cap_n ||
+	    a->batch.cap_tokens != b->cap_tokens)
+		return loader_seek(l, l->next, e) ? e->code : fill(l, l->next, b, e);
+	a->is_filled = false;
+	if (a->rc) {
+		*e = a->e;
+		return a->rc;
+	}
+	*b = a->batch;
+	a->batch = other;
+	return 0;
+}
+
+/* ---- the interface ---- */
+
+int loader_next(struct loader *l, struct batch *b, struct err *e)
+{
+	int rc = l->options.dropout ? take_ahead(l, b, e) : fill(l, l->next, b, e);
+
+	if (rc)
+		return rc;
+	l->next += (uint64_t)l->options.ranks;
+	l->done = epochs_done(l);
+	return l->options.dropout ? start_ahead(l, b, e) : 0;
+}
+
+uint64_t loader_position(const struct loader *l)
+{
+	return l->next;
+}
+
+int loader_seek(struct loader *l, uint64_t position, struct err *e)
+{
+	uint64_t ranks = (uint64_t)l->options.ranks, rank = (uint64_t)l->options.rank;
+	size_t epoch;
+
+	join_ahead(l);
+	l->ahead.is_filled = false;
+	epoch = l->n_epoch_base - 1;
+	position += (rank + ranks - position % ranks) % ranks;
+	/* From the last known epoch before it, unless the current window is nearer. */
+	while (l->epoch_base[epoch] > position)
+		epoch--;
+	if ((position < l->base || epoch > l->epoch) &&
+	    plan_window(l, epoch, 0, l->epoch_base[epoch], e))
+		return e->code;
+	if (walk_to(l, position, e))
+		return e->code;
+	l->next = position;
+	l->done = epochs_done(l);
+	return 0;
+}
+
+double loader_epoch(const struct loader *l)
+{
+	return l->done;
+}
+
+int32_t loader_max_sentences(const struct loader *l)
+{
+	return (int32_t)MIN((int64_t)l->options.batch_tokens, l->pairs);
+}
+
+void loader_free(struct loader *l)
+{
+	if (!l)
+		return;
+	join_ahead(l);
+	batch_free(&l->ahead.batch);
+	free(l->entry);
+	free(l->first);
+	free(l->bucket);
+	free(l->source);
+	free(l->sides[0].ids);
+	free(l->sides[1].ids);
+	free(l->epoch_base);
+	free(l);
+}

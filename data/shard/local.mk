@@ -1,0 +1,6 @@
+# data/shard: what training reads: shards of token ids, packed batches, the shuffled loader, shortlists.
+# Enter at shard.h and loader.h.
+# May use: data/subword, data/words, share.
+libdata_a_SOURCES += \
+	%D%/loader.c %D%/loader.h %D%/shard.c %D%/shard.h %D%/shortlist.c %D%/shortlist.h \
+	%D%/shortlist_learn.c %D%/shuffle.c %D%/shuffle.h %D%/token_batch.c %D%/token_batch.h

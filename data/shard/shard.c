@@ -1,0 +1,489 @@
+/* shard.c - see shard.h */
+#include "data/shard/shard.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "share/base/file.h"
+#include "share/base/mem.h"
+
+#define SHARD_MAGIC   "WBSHARD\n"
+#define SHARD_ORDER   0x01020304u
+#define SHARD_SWAPPED 0x04030201u
+#define SHARD_VERSION 2u
+#define HEX_DIGITS    (HASH_SHA256_HEX - 1)
+#define BLOCK	      16	/* pairs for each number of the index */
+#define NARROW_IDS    65536	/* entries of a vocabulary whose ids fit into 16 bits */
+#define BUFFER_BYTES  ((size_t)256 << 10)	/* taken at once */
+
+struct header {
+	char     magic[8];
+	uint32_t order, version;
+	int64_t  pairs, source_tokens, target_tokens;
+	int32_t  vocabulary;
+	uint16_t id_bytes, length_bytes;
+	char     vocabulary_sha256[HEX_DIGITS];
+	char     checksum[HEX_DIGITS];
+};
+
+static_assert(sizeof(struct header) == 176, "the header is as shard.h draws it");
+#define CHECKED_HEADER offsetof(struct header, checksum)
+
+static uint64_t index_entries(int64_t pairs)
+{
+	return CEIL_DIV((uint64_t)pairs, BLOCK) + 1;
+}
+
+/* ---- writing ---- */
+
+struct shard_writer {
+	struct header header;
+	struct outfile out;
+	struct hash *hash;	/* owned */
+	unsigned char *buffer;	/* owned: (BUFFER_BYTES) not yet hashed and written */
+	size_t n_buffer;
+	uint64_t *index;	/* owned: one for each begun block of pairs */
+	size_t cap_index;
+	uint32_t *lengths;	/* owned: (2 * pairs) */
+	size_t cap_lengths;
+	uint32_t longest;
+};
+
+static void writer_free(struct shard_writer *w)
+{
+	hash_free(w->hash);
+	free(w->buffer);
+	free(w->index);
+	free(w->lengths);
+	free(w);
+}
+
+void shard_cancel(struct shard_writer *w)
+{
+	if (!w)
+		return;
+	outfile_abandon(&w->out);
+	writer_free(w);
+}
+
+static int put(struct shard_writer *w, const void *bytes, size_t n, struct err *e)
+{
+	if (n && fwrite(bytes, 1, n, w->out.stream) != n)
+		return err_set_errno(e, ERR_IO, "cannot write %s", w->out.path);
+	return 0;
+}
+
+static int put_hashed(struct shard_writer *w, const void *bytes, size_t n, struct err *e)
+{
+	int rc = put(w, bytes, n, e);
+
+	return rc || !n ? rc : hash_add(w->hash, bytes, n, e);
+}
+
+static int flush(struct shard_writer *w, struct err *e)
+{
+	size_t n = w->n_buffer;
+
+	w->n_buffer = 0;
+	return put_hashed(w, w->buffer, n, e);
+}
+
+struct shard_writer *shard_create(const char *path, int32_t vocabulary,
+				  const char vocabulary_sha256[HASH_SHA256_HEX], struct err *e)
+{
+	struct shard_writer *w = mem_alloc(1, sizeof(*w), e);
+
+	if (!w)
+		return NULL;
+	if (vocabulary < 1 || strlen(vocabulary_sha256) != HEX_DIGITS) {
+		err_set(e, ERR_INTERNAL, "%s: a shard needs a vocabulary and its SHA-256", path);
+		goto fail;
+	}
+	memcpy(w->header.magic, SHARD_MAGIC, sizeof(w->header.magic));
+	w->header.order = SHARD_ORDER;
+	w->header.version = SHARD_VERSION;
+	w->header.vocabulary = vocabulary;
+	w->header.id_bytes = vocabulary <= NARROW_IDS ? 2 : 4;
+	memcpy(w->header.vocabulary_sha256, vocabulary_sha256, HEX_DIGITS);
+	w->hash = hash_new(HASH_SHA256, e);
+	w->buffer = w->hash ? mem_alloc(BUFFER_BYTES, 1, e) : NULL;
+	if (!w->buffer || outfile_open(&w->out, path, e))
+		goto fail;
+	if (put(w, &w->header, sizeof(w->header), e))	/* holds the place */
+		goto fail;
+	return w;
+fail:
+	shard_cancel(w);
+	return NULL;
+}
+
+static int refuse_id(const struct shard_writer *w, const char *side, int32_t id, struct err *e)
+{
+	return err_set(e, ERR_DATA, "%s: pair %" PRId64 ": %s id %d is not in the vocabulary of %d",
+		       w->out.path, w->header.pairs, side, id, w->header.vocabulary);
+}
+
+/* Into the buffer, as many as it holds at a time, in the width of the file. */
+static int append_side(struct shard_writer *w, const char *side, const int32_t *ids, int32_t n,
+		       struct err *e)
+{
+	size_t width = w->header.id_bytes;
+
+	for (int32_t room; n > 0; n -= room, ids += room) {
+		unsigned char *to = w->buffer + w->n_buffer;
+
+		room = (int32_t)MIN((size_t)n, (BUFFER_BYTES - w->n_buffer) / width);
+		for (int32_t i = 0; i < room; i++)
+			if ((uint32_t)ids[i] >= (uint32_t)w->header.vocabulary)
+				return refuse_id(w, side, ids[i], e);
+		for (int32_t i = 0; width == 2 && i < room; i++) {
+			uint16_t id = (uint16_t)ids[i];
+
+			memcpy(to + 2 * (size_t)i, &id, sizeof(id));
+		}
+		if (width == 4)
+			memcpy(to, ids, (size_t)room * width);
+		w->n_buffer += (size_t)room * width;
+		if (w->n_buffer == BUFFER_BYTES && flush(w, e))
+			return e->code;
+	}
+	return 0;
+}
+
+int shard_append(struct shard_writer *w, const int32_t *source, int32_t n_source,
+		 const int32_t *target, int32_t n_target, struct err *e)
+{
+	struct header *h = &w->header;
+	size_t i = (size_t)h->pairs;
+
+	if (n_source < 0 || n_target < 0)
+		return err_set(e, ERR_INTERNAL, "%s: a negative length", w->out.path);
+	if (mem_grow(&w->lengths, &w->cap_lengths, 2 * i + 2, sizeof(*w->lengths), e) ||
+	    mem_grow(&w->index, &w->cap_index, i / BLOCK + 1, sizeof(*w->index), e))
+		return e->code;
+	if (i % BLOCK == 0)
+		w->index[i / BLOCK] = (uint64_t)(h->source_tokens + h->target_tokens);
+	if (append_side(w, "source", source, n_source, e) ||
+	    append_side(w, "target", target, n_target, e))
+		return e->code;
+	w->lengths[2 * i] = (uint32_t)n_source;
+	w->lengths[2 * i + 1] = (uint32_t)n_target;
+	w->longest = MAX(w->longest, (uint32_t)MAX(n_source, n_target));
+	h->pairs++;
+	h->source_tokens += n_source;
+	h->target_tokens += n_target;
+	return 0;
+}
+
+static int put_lengths(struct shard_writer *w, struct err *e)
+{
+	size_t n = 2 * (size_t)w->header.pairs;
+	uint16_t *narrow = (uint16_t *)(void *)w->lengths;
+
+	/* In place: each is read before what it becomes is written at or before it. */
+	for (size_t i = 0; w->header.length_bytes == 2 && i < n; i++) {
+		uint32_t length = w->lengths[i];
+
+		memcpy(narrow + i, &(uint16_t){ (uint16_t)length }, sizeof(*narrow));
+	}
+	return put_hashed(w, w->lengths, n * w->header.length_bytes, e);
+}
+
+/* What follows the ids. */
+static int put_tables(struct shard_writer *w, struct err *e)
+{
+	static const char pad[8];
+	struct header *h = &w->header;
+	uint64_t ids = (uint64_t)(h->source_tokens + h->target_tokens);
+	size_t rest = ids * h->id_bytes % sizeof(pad), blocks = index_entries(h->pairs);
+
+	h->length_bytes = w->longest <= UINT16_MAX ? 2 : 4;
+	if (mem_grow(&w->index, &w->cap_index, blocks, sizeof(*w->index), e))
+		return e->code;
+	w->index[blocks - 1] = ids;
+	if (flush(w, e) || put_hashed(w, pad, rest ? sizeof(pad) - rest : 0, e) ||
+	    put_hashed(w, w->index, blocks * sizeof(*w->index), e))
+		return e->code;
+	return put_lengths(w, e);
+}
+
+int shard_finish(struct shard_writer *w, struct err *e)
+{
+	char hex[HASH_SHA256_HEX];
+	int rc;
+
+	if ((rc = put_tables(w, e)) || (rc = hash_add(w->hash, &w->header, CHECKED_HEADER, e)) ||
+	    (rc = hash_hex(w->hash, hex, e)))
+		goto out;
+	memcpy(w->header.checksum, hex, HEX_DIGITS);
+	if (fseeko(w->out.stream, 0, SEEK_SET)) {
+		rc = err_set_errno(e, ERR_IO, "cannot write %s", w->out.path);
+		goto out;
+	}
+	if (!(rc = put(w, &w->header, sizeof(w->header), e)))
+		rc = outfile_commit(&w->out, e);
+out:
+	outfile_abandon(&w->out);
+	writer_free(w);
+	return rc;
+}
+
+/* ---- reading ---- */
+
+struct shard {
+	struct map map;
+	struct header header;
+	const unsigned char *ids;	/* in the map, as are the next two */
+	const uint64_t *index;
+	const void *lengths;
+	int32_t longest;
+	char vocabulary_sha256[HASH_SHA256_HEX];
+};
+
+static int32_t id_at(const struct shard *s, uint64_t i)
+{
+	return s->header.id_bytes == 2 ? ((const uint16_t *)(const void *)s->ids)[i] :
+					 ((const int32_t *)(const void *)s->ids)[i];
+}
+
+static uint32_t length_at(const struct shard *s, int64_t i)
+{
+	return s->header.length_bytes == 2 ? ((const uint16_t *)s->lengths)[i] :
+					     ((const uint32_t *)s->lengths)[i];
+}
+
+static int check_header(const char *path, const struct header *h, size_t len, struct err *e)
+{
+	if (len < sizeof(*h))
+		return err_set(e, ERR_DATA, "%s: %zu bytes are too few for a token shard; "
+			       "prepare the corpus again", path, len);
+	if (memcmp(h->magic, SHARD_MAGIC, sizeof(h->magic)))
+		return err_set(e, ERR_DATA, "%s: this is not a token shard", path);
+	if (h->order == SHARD_SWAPPED)
+		return err_set(e, ERR_DATA, "%s: written on a machine with the other byte order; "
+			       "prepare the corpus on this one", path);
+	if (h->order != SHARD_ORDER)
+		return err_set(e, ERR_DATA, "%s: damaged: the byte order mark is %08x", path,
+			       h->order);
+	if (h->version != SHARD_VERSION)
+		return err_set(e, ERR_DATA, "%s: shard version %u, this program reads version %u; "
+			       "prepare the corpus again", path, h->version, SHARD_VERSION);
+	if (h->vocabulary < 1)
+		return err_set(e, ERR_DATA, "%s: damaged: a vocabulary of %d entries", path,
+			       h->vocabulary);
+	if (h->id_bytes != (h->vocabulary <= NARROW_IDS ? 2 : 4) ||
+	    (h->length_bytes != 2 && h->length_bytes != 4))
+		return err_set(e, ERR_DATA, "%s: damaged: ids of %u and lengths of %u bytes", path,
+			       h->id_bytes, h->length_bytes);
+	return 0;
+}
+
+/* Do the counts and the length of the file belong together? Places ids, index and lengths. */
+static int check_counts(struct shard *s, const char *path, struct err *e)
+{
+	const struct header *h = &s->header;
+	uint64_t len = s->map.len, ids, id_bytes, index_bytes;
+
+	/* Each bounded by the length of the file first, so that the sums below cannot wrap. */
+	if (h->pairs < 0 || (uint64_t)h->pairs > len / (2 * sizeof(uint16_t)) ||
+	    h->source_tokens < 0 || (uint64_t)h->source_tokens > len / sizeof(uint16_t) ||
+	    h->target_tokens < 0 || (uint64_t)h->target_tokens > len / sizeof(uint16_t))
+		return err_set(e, ERR_DATA,
+			       "%s: damaged: %" PRId64 " pairs with %" PRId64 " + %" PRId64
+			       " tokens cannot be in %" PRIu64 " bytes",
+			       path, h->pairs, h->source_tokens, h->target_tokens, len);
+	ids = (uint64_t)h->source_tokens + (uint64_t)h->target_tokens;
+	id_bytes = CEIL_DIV(ids * h->id_bytes, 8) * 8;
+	index_bytes = index_entries(h->pairs) * sizeof(*s->index);
+	if (sizeof(*h) + id_bytes + index_bytes + 2 * (uint64_t)h->pairs * h->length_bytes != len)
+		return err_set(e, ERR_DATA,
+			       "%s: damaged: %" PRIu64 " bytes, but %" PRId64 " pairs with %" PRIu64
+			       " tokens need another length (was it cut?)",
+			       path, len, h->pairs, ids);
+	s->ids = s->map.data + sizeof(*h);
+	s->index = (const uint64_t *)(const void *)(s->ids + id_bytes);
+	s->lengths = s->ids + id_bytes + index_bytes;
+	return 0;
+}
+
+/* The largest of n ids from number first on; a negative one is a large one here. */
+static uint32_t largest_id(const struct shard *s, uint64_t first, uint64_t n)
+{
+	const uint16_t *narrow = (const uint16_t *)(const void *)s->ids + first;
+	const uint32_t *wide = (const uint32_t *)(const void *)s->ids + first;
+	uint32_t top = 0;
+	uint16_t top16 = 0;
+
+	if (s->header.id_bytes == 4) {
+		for (uint64_t i = 0; i < n; i++)
+			top = MAX(top, wide[i]);
+		return top;
+	}
+	for (uint64_t i = 0; i < n; i++)
+		top16 = MAX(top16, narrow[i]);
+	return top16;
+}
+
+/* Checksum and ids in one go, so that the file comes through the processor's cache once. */
+static int check_bytes(const struct shard *s, const char *path, uint32_t *top, struct err *e)
+{
+	const struct header *h = &s->header;
+	uint64_t ids = (uint64_t)(h->source_tokens + h->target_tokens), at = 0, n;
+	uint64_t step = BUFFER_BYTES / h->id_bytes;
+	const unsigned char *rest = s->ids + ids * h->id_bytes;
+	size_t n_rest = s->map.len - (size_t)(rest - s->map.data);
+	char hex[HASH_SHA256_HEX];
+	struct hash *hash = hash_new(HASH_SHA256, e);
+	int rc = hash ? 0 : e->code;
+
+	for (; !rc && at < ids; at += n) {
+		n = MIN(step, ids - at);
+		*top = MAX(*top, largest_id(s, at, n));
+		rc = hash_add(hash, s->ids + at * h->id_bytes, n * h->id_bytes, e);
+	}
+	if (!rc && !(rc = hash_add(hash, rest, n_rest, e)) &&
+	    !(rc = hash_add(hash, s->map.data, CHECKED_HEADER, e)) &&
+	    !(rc = hash_hex(hash, hex, e)) && memcmp(hex, h->checksum, HEX_DIGITS))
+		rc = err_set(e, ERR_DATA,
+			     "%s: damaged: its SHA-256 is %s, its header says %.*s; "
+			     "prepare the corpus again",
+			     path, hex, (int)HEX_DIGITS, h->checksum);
+	hash_free(hash);
+	return rc;
+}
+
+static int check_index(struct shard *s, const char *path, struct err *e)
+{
+	const struct header *h = &s->header;
+	int64_t source = 0, target = 0, n = h->pairs;
+	uint32_t longest = 0;
+
+	/* Stopping at the first excess, so that the sums cannot wrap. */
+	for (int64_t i = 0; i <= n && source <= h->source_tokens && target <= h->target_tokens;
+	     i++) {
+		if ((i % BLOCK == 0 || i == n) &&
+		    s->index[CEIL_DIV(i, BLOCK)] != (uint64_t)(source + target))
+			return err_set(e, ERR_DATA,
+				       "%s: damaged: the index says that %" PRIu64
+				       " ids come before pair %" PRId64 ", by the lengths %" PRId64,
+				       path, s->index[CEIL_DIV(i, BLOCK)], i, source + target);
+		if (i == n)
+			break;
+		longest = MAX(longest, MAX(length_at(s, 2 * i), length_at(s, 2 * i + 1)));
+		source += length_at(s, 2 * i);
+		target += length_at(s, 2 * i + 1);
+	}
+	if (source != h->source_tokens || target != h->target_tokens || longest >= INT32_MAX)
+		return err_set(e, ERR_DATA, "%s: damaged: the pairs do not cover all tokens", path);
+	s->longest = (int32_t)longest;
+	return 0;
+}
+
+static int check_vocabulary(const struct shard *s, const char *path, uint32_t top, struct err *e)
+{
+	uint64_t n = (uint64_t)(s->header.source_tokens + s->header.target_tokens);
+
+	if (top < (uint32_t)s->header.vocabulary)
+		return 0;
+	for (uint64_t i = 0; i < n; i++)
+		if ((uint32_t)id_at(s, i) >= (uint32_t)s->header.vocabulary)
+			return err_set(e, ERR_DATA,
+				       "%s: damaged: token %" PRIu64
+				       " has id %d, the vocabulary has %d",
+				       path, i, id_at(s, i), s->header.vocabulary);
+	return 0;
+}
+
+struct shard *shard_open(const char *path, struct err *e)
+{
+	struct shard *s = mem_alloc(1, sizeof(*s), e);
+	uint32_t top = 0;
+
+	if (!s)
+		return NULL;
+	if (map_open(&s->map, path, e)) {
+		free(s);
+		return NULL;
+	}
+	if (s->map.len)
+		memcpy(&s->header, s->map.data, MIN(s->map.len, sizeof(s->header)));
+	memcpy(s->vocabulary_sha256, s->header.vocabulary_sha256, HEX_DIGITS);
+	if (check_header(path, &s->header, s->map.len, e) || check_counts(s, path, e) ||
+	    check_bytes(s, path, &top, e) || check_index(s, path, e) ||
+	    check_vocabulary(s, path, top, e)) {
+		shard_close(s);
+		return NULL;
+	}
+	return s;
+}
+
+int64_t shard_pairs(const struct shard *s)
+{
+	return s->header.pairs;
+}
+
+int64_t shard_source_tokens(const struct shard *s)
+{
+	return s->header.source_tokens;
+}
+
+int64_t shard_target_tokens(const struct shard *s)
+{
+	return s->header.target_tokens;
+}
+
+int32_t shard_vocabulary(const struct shard *s)
+{
+	return s->header.vocabulary;
+}
+
+const char *shard_vocabulary_sha256(const struct shard *s)
+{
+	return s->vocabulary_sha256;
+}
+
+int32_t shard_longest(const struct shard *s)
+{
+	return s->longest;
+}
+
+void shard_lengths(const struct shard *s, int64_t i, int32_t *n_source, int32_t *n_target)
+{
+	*n_source = (int32_t)length_at(s, 2 * i);
+	*n_target = (int32_t)length_at(s, 2 * i + 1);
+}
+
+static void copy_ids(const struct shard *s, uint64_t from, int32_t n, int32_t *to)
+{
+	const uint16_t *narrow = (const uint16_t *)(const void *)s->ids + from;
+
+	if (s->header.id_bytes == 4 && n)
+		memcpy(to, s->ids + from * sizeof(*to), (size_t)n * sizeof(*to));
+	else
+		for (int32_t k = 0; k < n; k++)
+			to[k] = narrow[k];
+}
+
+void shard_read(const struct shard *s, int64_t i, int32_t *source, int32_t *target)
+{
+	uint64_t at = s->index[i / BLOCK];
+	int32_t n_source, n_target;
+
+	for (int64_t k = 2 * (i - i % BLOCK); k < 2 * i; k++)
+		at += length_at(s, k);
+	shard_lengths(s, i, &n_source, &n_target);
+	copy_ids(s, at, n_source, source);
+	copy_ids(s, at + (uint64_t)n_source, n_target, target);
+}
+
+void shard_close(struct shard *s)
+{
+	if (!s)
+		return;
+	map_close(&s->map);
+	free(s);
+}

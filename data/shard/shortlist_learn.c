@@ -1,0 +1,399 @@
+/* shortlist_learn.c - learning from pairs; see shortlist.h */
+#include <stdlib.h>
+#include <string.h>
+
+#include "data/shard/token_batch.h"
+#include "data/shard/shortlist.h"
+#include "share/base/mem.h"
+#include "share/base/util.h"
+
+#define CANDIDATES 100		/* of a source token, that model 1 chooses from */
+#define SAMPLE	   1000		/* pairs with a source token that candidates are counted in */
+#define LEAST	   1e-6f	/* probability of a token that is kept */
+
+/* A target token of a list, with its score. */
+struct entry {
+	int32_t id;
+	float   score;
+};
+
+struct learner {
+	const struct shard *shard;	/* borrowed */
+	const struct shortlist_how *how;
+	int32_t vocabulary;
+	int64_t pairs;			/* that are looked at */
+	int32_t *source, *target;	/* (longest) owned: the pair at hand, each token once */
+	int32_t *times;			/* (longest) owned: how often each of target is there */
+	int32_t n_source, n_target;
+	int64_t reading;		/* counts sides that are read */
+	int64_t *seen;			/* (vocabulary) owned: the last side that had it … */
+	int32_t *slot;			/* … and its place in target; owned */
+	int32_t *in_source, *in_target;	/* (vocabulary) owned: pairs with it */
+	int64_t *first;			/* (vocabulary + 1) owned: where its pairs are in where */
+	int32_t *where;			/* owned: numbers of pairs with each source token */
+	struct entry *entries;		/* (vocabulary, CANDIDATES) owned; of model 1 */
+	float   *gained;		/* (vocabulary, CANDIDATES) owned */
+	int32_t *n_entries;		/* (vocabulary) owned */
+	double  *empty, *empty_gained;	/* (vocabulary) owned: of the empty word */
+	int32_t *counts, *touched;	/* (vocabulary) owned */
+};
+
+/* ---- pairs ------------------------------------------------------------- */
+
+static int64_t pair_number(const struct learner *x, int64_t i)
+{
+	return (int64_t)((double)i * (double)shard_pairs(x->shard) / (double)x->pairs);
+}
+
+/* Each token once, in the order in which they come; times may be NULL. */
+static int32_t make_unique(struct learner *x, int32_t *ids, int32_t n, int32_t *times)
+{
+	const int64_t mark = ++x->reading;
+	int32_t kept = 0;
+
+	for (int32_t i = 0; i < n; i++) {
+		const int32_t id = ids[i];
+
+		if (id < N_SPECIAL_TOKENS)
+			continue;
+		if (x->seen[id] == mark) {
+			if (times)
+				times[x->slot[id]]++;
+			continue;
+		}
+		x->seen[id] = mark;
+		x->slot[id] = kept;
+		if (times)
+			times[kept] = 1;
+		ids[kept++] = id;
+	}
+	return kept;
+}
+
+/* Read pair i; afterwards seen and slot tell of target. */
+static void read_pair(struct learner *x, int64_t i)
+{
+	const int64_t number = pair_number(x, i);
+	int32_t n_source, n_target;
+
+	shard_lengths(x->shard, number, &n_source, &n_target);
+	shard_read(x->shard, number, x->source, x->target);
+	x->n_source = make_unique(x, x->source, n_source, NULL);
+	x->n_target = make_unique(x, x->target, n_target, x->times);
+}
+
+/* ---- candidates -------------------------------------------------------- */
+
+static void count_tokens(struct learner *x)
+{
+	for (int64_t i = 0; i < x->pairs; i++) {
+		read_pair(x, i);
+		for (int32_t k = 0; k < x->n_source; k++)
+			x->in_source[x->source[k]]++;
+		for (int32_t k = 0; k < x->n_target; k++)
+			x->in_target[x->target[k]]++;
+	}
+}
+
+/* For each source token, up to SAMPLE pairs that have it, spread over all. */
+static int find_pairs(struct learner *x, struct err *e)
+{
+	int32_t *met = mem_alloc((size_t)x->vocabulary, sizeof(*met), e);
+	int64_t total = 0;
+
+	if (!met)
+		return e->code;
+	for (int32_t id = 0; id < x->vocabulary; id++) {
+		x->first[id] = total;
+		total += MIN(x->in_source[id], SAMPLE);
+	}
+	x->first[x->vocabulary] = total;
+	x->where = mem_alloc((size_t)MAX(total, 1), sizeof(*x->where), e);
+	for (int64_t i = 0; x->where && i < x->pairs; i++) {
+		read_pair(x, i);
+		for (int32_t k = 0; k < x->n_source; k++) {
+			const int32_t id = x->source[k];
+			const int64_t room = x->first[id + 1] - x->first[id],
+				      place = met[id] * room / x->in_source[id];
+
+			/* the first one that falls to each place */
+			if (met[id] == 0 || (met[id] - 1) * room / x->in_source[id] != place)
+				x->where[x->first[id] + place] = (int32_t)i;
+			met[id]++;
+		}
+	}
+	free(met);
+	return x->where ? 0 : e->code;
+}
+
+static int by_falling_score(const void *a, const void *b)
+{
+	const struct entry *x = a, *y = b;
+
+	if (x->score != y->score)
+		return x->score < y->score ? 1 : -1;
+	return x->id < y->id ? -1 : x->id > y->id;
+}
+
+/* Is a a worse entry than b? Of equal ones the later token is. */
+static bool is_worse(const struct entry *a, const struct entry *b)
+{
+	return a->score < b->score || (a->score == b->score && a->id > b->id);
+}
+
+/* Into a heap of at most CANDIDATES, the worst of which is on top. */
+static void keep_entry(struct entry *heap, int32_t *n, struct entry x)
+{
+	int32_t at = 0;
+
+	if (*n < CANDIDATES) {
+		for (at = (*n)++; at > 0 && is_worse(&x, &heap[(at - 1) / 2]); at = (at - 1) / 2)
+			heap[at] = heap[(at - 1) / 2];
+		heap[at] = x;
+		return;
+	}
+	if (!is_worse(&heap[0], &x))
+		return;
+	for (int32_t child; (child = 2 * at + 1) < *n; at = child) {
+		if (child + 1 < *n && is_worse(&heap[child + 1], &heap[child]))
+			child++;
+		if (!is_worse(&heap[child], &x))
+			break;
+		heap[at] = heap[child];
+	}
+	heap[at] = x;
+}
+
+/* The candidates of one source token, with equal probabilities. */
+static void choose_candidates(struct learner *x, int32_t id)
+{
+	struct entry *list = x->entries + (int64_t)id * CANDIDATES;
+	const int64_t n = x->first[id + 1] - x->first[id];
+	int32_t touched = 0;
+
+	for (int64_t i = 0; i < n; i++) {
+		read_pair(x, x->where[x->first[id] + i]);
+		for (int32_t k = 0; k < x->n_target; k++)
+			if (x->counts[x->target[k]]++ == 0)
+				x->touched[touched++] = x->target[k];
+	}
+	for (int32_t k = 0; k < touched; k++) {
+		const int32_t t = x->touched[k];
+		const double together = (double)x->counts[t] / (double)n * x->in_source[id];
+
+		keep_entry(list, &x->n_entries[id],
+			   (struct entry){ t, (float)(2 * together / ((double)x->in_source[id] +
+								      x->in_target[t])) });
+		x->counts[t] = 0;
+	}
+	for (int32_t k = 0; k < x->n_entries[id]; k++)
+		list[k].score = 1 / (float)x->n_entries[id];
+}
+
+/* ---- IBM model 1 ------------------------------------------------------- */
+
+/* What the pair at hand adds to the expected counts. room: (longest) scratch. */
+static void expect(struct learner *x, double *room)
+{
+	for (int32_t k = 0; k < x->n_target; k++)
+		room[k] = x->empty[x->target[k]];
+	for (int turn = 0; turn < 2; turn++) {
+		for (int32_t i = 0; i < x->n_source; i++) {
+			const int64_t at = (int64_t)x->source[i] * CANDIDATES;
+
+			for (int32_t c = 0; c < x->n_entries[x->source[i]]; c++) {
+				const struct entry *a = &x->entries[at + c];
+				const int32_t k = x->slot[a->id];
+
+				if (k >= x->n_target || x->target[k] != a->id)
+					continue;
+				if (turn == 0)
+					room[k] += (double)a->score;
+				else
+					x->gained[at + c] +=
+						(float)(x->times[k] * (double)a->score / room[k]);
+			}
+		}
+	}
+	for (int32_t k = 0; k < x->n_target; k++)
+		x->empty_gained[x->target[k]] +=
+			x->times[k] * x->empty[x->target[k]] / room[k];
+}
+
+static void maximize(struct learner *x)
+{
+	double total = 0;
+
+	for (int32_t id = 0; id < x->vocabulary; id++) {
+		const int64_t at = (int64_t)id * CANDIDATES;
+		double sum = 0;
+
+		for (int32_t c = 0; c < x->n_entries[id]; c++)
+			sum += (double)x->gained[at + c];
+		for (int32_t c = 0; c < x->n_entries[id]; c++) {
+			if (sum > 0)
+				x->entries[at + c].score = (float)((double)x->gained[at + c] / sum);
+			x->gained[at + c] = 0;
+		}
+		total += x->empty_gained[id];
+	}
+	for (int32_t id = 0; id < x->vocabulary; id++) {
+		x->empty[id] = total > 0 ? x->empty_gained[id] / total : 0;
+		x->empty_gained[id] = 0;
+	}
+}
+
+static int fit(struct learner *x, struct err *e)
+{
+	double *room = mem_alloc((size_t)MAX(shard_longest(x->shard), 1), sizeof(*room), e);
+
+	for (int32_t id = 0; room && id < x->vocabulary; id++)
+		x->empty[id] = 1 / (double)x->vocabulary;
+	for (int32_t r = 0; room && r < x->how->rounds; r++) {
+		for (int64_t i = 0; i < x->pairs; i++) {
+			read_pair(x, i);
+			expect(x, room);
+		}
+		maximize(x);
+	}
+	free(room);
+	return room ? 0 : e->code;
+}
+
+/* ---- what is kept ------------------------------------------------------ */
+
+static int by_id(const void *a, const void *b)
+{
+	const int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* The best of a list into out, rising: how many. */
+static int32_t keep_best(struct learner *x, int32_t id, int32_t *out)
+{
+	struct entry *list = x->entries + (int64_t)id * CANDIDATES;
+	const int32_t most = MIN(x->how->each, SHORTLIST_MAX_EACH);
+	int32_t n = 0;
+
+	if (id < N_SPECIAL_TOKENS)
+		return 0;
+	qsort(list, (size_t)x->n_entries[id], sizeof(*list), by_falling_score);
+	out[n++] = id;
+	for (int32_t c = 0; c < x->n_entries[id] && n < most && list[c].score >= LEAST; c++)
+		if (list[c].id != id)
+			out[n++] = list[c].id;
+	qsort(out, (size_t)n, sizeof(*out), by_id);
+	return n;
+}
+
+/* The target tokens in the most pairs, rising. */
+static int32_t keep_frequent(struct learner *x, int32_t *out)
+{
+	struct entry *all = x->entries;		/* done with; it has room for vocabulary entries */
+	int32_t n = 0, kept;
+
+	for (int32_t id = N_SPECIAL_TOKENS; id < x->vocabulary; id++)
+		if (x->in_target[id] > 0)
+			all[n++] = (struct entry){ id, (float)x->in_target[id] };
+	qsort(all, (size_t)n, sizeof(*all), by_falling_score);
+	kept = MIN(n, x->how->frequent);
+	for (int32_t i = 0; i < kept; i++)
+		out[i] = all[i].id;
+	qsort(out, (size_t)kept, sizeof(*out), by_id);
+	return kept;
+}
+
+static int write_lists(struct learner *x, const char *path, struct err *e)
+{
+	const size_t each = (size_t)MIN(x->how->each, CANDIDATES + 1), v = (size_t)x->vocabulary;
+	int32_t *lists = mem_alloc(v, each * sizeof(*lists), e);
+	int32_t *start = lists ? mem_alloc(v + 1, sizeof(*start), e) : NULL;
+	int32_t *frequent = start ? mem_alloc(v, sizeof(*frequent), e) : NULL;
+	int rc = frequent ? 0 : e->code;
+
+	for (int32_t id = 0; !rc && id < x->vocabulary; id++)
+		start[id + 1] = start[id] + keep_best(x, id, lists + start[id]);
+	if (!rc)
+		rc = shortlist_write(path,
+				     &(struct shortlist_parts){
+					     .vocabulary = x->vocabulary,
+					     .vocabulary_sha256 = shard_vocabulary_sha256(x->shard),
+					     .frequent = frequent,
+					     .n_frequent = keep_frequent(x, frequent),
+					     .start = start, .lists = lists },
+				     e);
+	free(lists);
+	free(start);
+	free(frequent);
+	return rc;
+}
+
+/* ---- all of it --------------------------------------------------------- */
+
+static int get_memory(struct learner *x, struct err *e)
+{
+	const size_t v = (size_t)x->vocabulary, longest = (size_t)MAX(shard_longest(x->shard), 1);
+	struct { void *at; size_t n, size; } blocks[] = {
+		{ &x->source, longest, sizeof(int32_t) }, { &x->target, longest, sizeof(int32_t) },
+		{ &x->times, longest, sizeof(int32_t) }, { &x->seen, v, sizeof(int64_t) },
+		{ &x->slot, v, sizeof(int32_t) }, { &x->in_source, v, sizeof(int32_t) },
+		{ &x->in_target, v, sizeof(int32_t) }, { &x->counts, v, sizeof(int32_t) },
+		{ &x->touched, v, sizeof(int32_t) }, { &x->n_entries, v, sizeof(int32_t) },
+		{ &x->first, v + 1, sizeof(int64_t) }, { &x->empty, v, sizeof(double) },
+		{ &x->empty_gained, v, sizeof(double) },
+		{ &x->gained, v, CANDIDATES * sizeof(float) },
+		{ &x->entries, v, CANDIDATES * sizeof(struct entry) },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(blocks); i++) {
+		void *p = mem_alloc(blocks[i].n, blocks[i].size, e);
+
+		if (!p)
+			return e->code;
+		memcpy(blocks[i].at, &p, sizeof(p));
+	}
+	return 0;
+}
+
+static void free_memory(struct learner *x)
+{
+	free(x->source);
+	free(x->target);
+	free(x->times);
+	free(x->seen);
+	free(x->slot);
+	free(x->in_source);
+	free(x->in_target);
+	free(x->counts);
+	free(x->touched);
+	free(x->n_entries);
+	free(x->first);
+	free(x->where);
+	free(x->empty);
+	free(x->empty_gained);
+	free(x->gained);
+	free(x->entries);
+}
+
+int shortlist_learn(const struct shard *s, const struct shortlist_how *how, const char *path,
+		    struct err *e)
+{
+	struct learner x = { .shard = s, .how = how, .vocabulary = shard_vocabulary(s) };
+	int rc;
+
+	x.pairs = MIN(MIN(how->pairs, shard_pairs(s)), INT32_MAX - 2);
+	rc = get_memory(&x, e);
+	if (!rc) {
+		count_tokens(&x);
+		rc = find_pairs(&x, e);
+	}
+	for (int32_t id = N_SPECIAL_TOKENS; !rc && id < x.vocabulary; id++)
+		choose_candidates(&x, id);
+	if (!rc)
+		rc = fit(&x, e);
+	if (!rc)
+		rc = write_lists(&x, path, e);
+	free_memory(&x);
+	return rc;
+}

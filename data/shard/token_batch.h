@@ -1,0 +1,46 @@
+/*
+ * batch.h - a packed batch: sentences one behind the other, no padding.
+ *
+ *	source      x1 … xn </s>          one row of n_source tokens
+ *	target_in   <s> y1 … ym           what the decoder reads
+ *	target_out  y1 … ym </s>          what it must say; both n_target tokens
+ *
+ * Sentence s is [source_start[s], source_start[s+1]) and likewise for targets.
+ */
+#ifndef WERKBANK_DATA_SHARD_TOKEN_BATCH_H
+#define WERKBANK_DATA_SHARD_TOKEN_BATCH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "share/base/err.h"
+
+/* Ids of the special tokens, the first lines of every vocabulary. */
+enum { TOKEN_PAD = 0, TOKEN_END = 1, TOKEN_START = 2, TOKEN_UNKNOWN = 3, N_SPECIAL_TOKENS = 4 };
+
+struct batch {
+	int32_t  n;			/* sentences */
+	int32_t  n_source, n_target;	/* tokens */
+	int32_t  max_source, max_target;	/* longest sentence of each side */
+	int32_t *source, *source_position;		/* (n_source) */
+	int32_t *target_in, *target_out, *target_position;	/* (n_target) */
+	int32_t *source_start, *target_start;		/* (n + 1) */
+	int64_t *pair;			/* (n) numbers of the pairs in the shard */
+	int32_t  cap_n, cap_tokens;	/* room for this many */
+	void    *memory;		/* owned: one block for all of the above */
+};
+
+/* Room for max_tokens tokens a side and max_sentences sentences. Freed by batch_free(). */
+int  batch_alloc(struct batch *b, int32_t max_sentences, int32_t max_tokens, struct err *e);
+void batch_clear(struct batch *b);
+
+/*
+ * Add a pair without its special tokens. target may be NULL (translation):
+ * then the pair has no target tokens, not even <s>. False when there is no
+ * room; then nothing was added.
+ */
+bool batch_add(struct batch *b, int64_t pair, const int32_t *source, int32_t n_source,
+	       const int32_t *target, int32_t n_target);
+void batch_free(struct batch *b);
+
+#endif

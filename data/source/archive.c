@@ -1,0 +1,394 @@
+/* archive.c - see archive.h */
+#include "data/source/archive.h"
+
+#include <archive.h>
+#include <archive_entry.h>
+#include <ctype.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "data/source/gunzip.h"
+#include "share/base/file.h"
+#include "share/base/mem.h"
+
+#define BLOCK_BYTES  (1u << 20)
+#define BOMB_BYTES   ((int64_t)64 << 20)	/* from here on … */
+#define BOMB_RATIO   200	/* … more unpacked than packed by this factor is no corpus */
+#define MAX_ENTRIES  100000
+
+struct archive_reader {
+	struct archive *a;		/* owned: the members */
+	struct gunzip  *gunzip;		/* owned: what a reads from, … */
+	struct archive *unpacker;	/* … or this, for other ways of packing; owned */
+	int64_t unpacked;		/* bytes that came out of either */
+	bool    is_bomb;
+	struct err failure;		/* of gunzip: code 0, or the reason */
+	char   *path;			/* owned */
+	const char *const *names;	/* borrowed */
+	size_t  n;
+	bool   *found;			/* owned: (n) */
+	bool   *optional;		/* owned: (n) may be missing */
+	size_t  at;			/* the wanted member at hand, n: none */
+	int64_t entries;
+	int64_t given;			/* bytes handed out, of all members */
+};
+
+/* The end of path from a slash on, or all of it; a folder's name may end with a slash. */
+static bool is_member(const char *path, const char *name)
+{
+	size_t n = strlen(path), m = strlen(name);
+
+	while (n && path[n - 1] == '/')
+		n--;
+	if (n < m || memcmp(path + n - m, name, m))
+		return false;
+	return n == m || path[n - m - 1] == '/';
+}
+
+/* The wanted member of that path (of several the one with the longest name), n: it is none. */
+static size_t find_member(const struct archive_reader *r, const char *path)
+{
+	size_t best = r->n;
+
+	for (size_t i = 0; i < r->n; i++)
+		if (is_member(path, r->names[i]) &&
+		    (best == r->n || strlen(r->names[i]) > strlen(r->names[best])))
+			best = i;
+	return best;
+}
+
+/* The member at hand, else the first that was not found yet; NULL: all were. */
+static const char *member_at(const struct archive_reader *r)
+{
+	if (r->at < r->n)
+		return r->names[r->at];
+	for (size_t i = 0; i < r->n; i++)
+		if (!r->found[i])
+			return r->names[i];
+	return NULL;
+}
+
+/* The sentence for what a or the unpacking below it reported. */
+static int damaged(const struct archive_reader *r, struct err *e)
+{
+	const char *member = member_at(r), *why = archive_error_string(r->a);
+
+	if (r->is_bomb)
+		return err_set(e, ERR_DATA,
+			       "%s: unpacks to more than %d times its size %s %s: this is no "
+			       "corpus",
+			       r->path, BOMB_RATIO, member ? "before the end of member" : "behind",
+			       member ? member : "the last member that is needed");
+	if (r->failure.code && r->failure.code != ERR_DATA)
+		return err_set(e, r->failure.code, "%s: %s", r->path, r->failure.text);
+	if (r->failure.code)
+		why = r->failure.text;
+	return err_set(e, ERR_DATA,
+		       "%s: damaged or cut short %s %s (%s): remove it and fetch it again", r->path,
+		       member ? "at member" : "behind the last member",
+		       member ? member : "that is needed", why ? why : "no reason given");
+}
+
+/* ---- what is packed as a whole, .tgz and the like: unpacked first, in blocks ---- */
+
+int64_t archive_position(const struct archive_reader *r)
+{
+	if (r->gunzip)
+		return gunzip_position(r->gunzip);
+	return archive_filter_bytes(r->unpacker ? r->unpacker : r->a, -1);
+}
+
+/* Bytes that came out are counted, never those that a header announces. */
+static bool is_bomb(const struct archive_reader *r, int64_t unpacked)
+{
+	return unpacked > BOMB_BYTES && unpacked / MAX(archive_position(r), 1) > BOMB_RATIO;
+}
+
+/* The next unpacked block: its length, 0: the end, < 0: damaged() says why. */
+static int64_t unpack(struct archive_reader *r, const void **block)
+{
+	size_t n = 0;
+	la_int64_t offset;
+	int64_t got;
+
+	if (r->gunzip) {
+		got = gunzip_next(r->gunzip, block, &r->failure);
+	} else {
+		int rc;
+
+		do	/* a block may be empty */
+			rc = archive_read_data_block(r->unpacker, block, &n, &offset);
+		while (rc >= ARCHIVE_WARN && rc != ARCHIVE_EOF && !n);
+		got = rc == ARCHIVE_EOF ? 0 : rc >= ARCHIVE_WARN ? (int64_t)n : -1;
+		if (got < 0)
+			err_set(&r->failure, ERR_DATA, "%s", archive_error_string(r->unpacker));
+	}
+	r->unpacked += MAX(got, 0);
+	r->is_bomb = is_bomb(r, r->unpacked);
+	return r->is_bomb ? -1 : got;
+}
+
+/* What a reads from: the reason of a failure stays in the reader. */
+static la_ssize_t read_unpacked(struct archive *a, void *reader, const void **block)
+{
+	int64_t got = unpack(reader, block);
+
+	if (got < 0)
+		archive_set_error(a, EIO, "it cannot be unpacked");
+	return got < 0 ? ARCHIVE_FATAL : got;
+}
+
+/* Behind the end of the members there may be more, which must be sound as well. */
+static int unpack_rest(struct archive_reader *r, struct err *e)
+{
+	const void *block;
+	int64_t got = 1;
+
+	while ((r->gunzip || r->unpacker) && got > 0)
+		got = unpack(r, &block);
+	return got < 0 ? damaged(r, e) : 0;
+}
+
+/* ---- which members, and which never ---- */
+
+static int check_path(const struct archive_reader *r, const char *path, struct err *e)
+{
+	const char *p = path;
+
+	if (*p == '/')
+		return err_set(e, ERR_DATA,
+			       "%s: member %s has an absolute path: this is no honest corpus",
+			       r->path, path);
+	while (*p) {
+		size_t n = strcspn(p, "/\\");
+
+		if (n == 2 && p[0] == '.' && p[1] == '.')
+			return err_set(e, ERR_DATA,
+				       "%s: member %s has \"..\" in its path: this is no honest "
+				       "corpus",
+				       r->path, path);
+		p += n + (p[n] != 0);
+	}
+	return 0;
+}
+
+static const char *kind_name(struct archive_entry *entry)
+{
+	if (archive_entry_hardlink(entry))
+		return "a hard link";
+	switch (archive_entry_filetype(entry)) {
+	case AE_IFREG: return NULL;
+	case AE_IFLNK: return "a symbolic link";
+	case AE_IFDIR: return "a folder";
+	case AE_IFCHR:
+	case AE_IFBLK: return "a device";
+	case AE_IFIFO: return "a named pipe";
+	default:       return "something special";
+	}
+}
+
+/* Is this entry wanted, and may it be read? 1, 0: pass it over, < 0. */
+static int judge(struct archive_reader *r, struct archive_entry *entry, struct err *e)
+{
+	const char *path = archive_entry_pathname_utf8(entry), *kind;
+	size_t i;
+
+	if (!path)
+		path = archive_entry_pathname(entry);
+	if (++r->entries > MAX_ENTRIES)
+		return err_set(e, ERR_DATA, "%s: has more than %d members: this is no corpus",
+			       r->path, MAX_ENTRIES);
+	if (!path)		/* a name in no known character set: no one can have asked for it */
+		return 0;
+	if (check_path(r, path, e))
+		return e->code;
+	i = find_member(r, path);
+	if (i == r->n)
+		return 0;
+	kind = kind_name(entry);
+	if (kind)
+		return err_set(e, ERR_DATA, "%s: member %s is %s, a file was expected", r->path,
+			       path, kind);
+	if (r->found[i])
+		return err_set(e, ERR_DATA,
+			       "%s: member %s is there twice: which one is meant cannot be known",
+			       r->path, r->names[i]);
+	r->found[i] = true;
+	r->at = i;
+	return 1;
+}
+
+/* ---- reading ---- */
+
+void archive_allow_missing(struct archive_reader *r, size_t member)
+{
+	r->optional[member] = true;
+}
+
+int archive_next(struct archive_reader *r, size_t *member, struct err *e)
+{
+	struct archive_entry *entry;
+	int rc;
+
+	/* passes over what was not read of the member at hand */
+	while ((rc = archive_read_next_header(r->a, &entry)) == ARCHIVE_OK || rc == ARCHIVE_WARN) {
+		int wanted;
+
+		r->at = r->n;
+		wanted = judge(r, entry, e);
+		if (wanted) {
+			*member = r->at;
+			return wanted;
+		}
+	}
+	if (rc != ARCHIVE_EOF)
+		return damaged(r, e);
+	r->at = r->n;
+	for (size_t i = 0; i < r->n; i++)
+		if (!r->found[i] && !r->optional[i])
+			return err_set(e, ERR_DATA, "%s: holds no member %s", r->path, r->names[i]);
+	return unpack_rest(r, e);
+}
+
+int64_t archive_read(struct archive_reader *r, void *to, size_t room, struct err *e)
+{
+	la_ssize_t got;
+
+	if (r->at == r->n)
+		return 0;
+	got = archive_read_data(r->a, to, room);
+	r->given += MAX(got, 0);
+	r->is_bomb = r->is_bomb || is_bomb(r, r->given);	/* a .zip, holes of a sparse file */
+	if (got < 0 || r->is_bomb)
+		return damaged(r, e);
+	if (!got)
+		r->at = r->n;
+	return got;
+}
+
+/* The whole file as one stream of bytes, for what is packed otherwise than by gzip. */
+static struct archive *open_unpacker(const char *path)
+{
+	struct archive *a = archive_read_new();
+	struct archive_entry *entry;
+
+	if (!a)
+		return NULL;
+	archive_read_support_filter_bzip2(a);
+	archive_read_support_filter_xz(a);
+	archive_read_support_filter_zstd(a);
+	archive_read_support_format_raw(a);
+	if (archive_read_open_filename(a, path, BLOCK_BYTES) == ARCHIVE_OK &&
+	    archive_read_next_header(a, &entry) == ARCHIVE_OK)
+		return a;
+	archive_read_free(a);
+	return NULL;
+}
+
+enum packing { PACKED_NOT, PACKED_GZIP, PACKED_OTHERWISE };
+
+static enum packing packing_of(const char *path)
+{
+	unsigned char head[6] = { 0 };
+	FILE *f = fopen(path, "rbe");
+	size_t n = f ? fread(head, 1, sizeof(head), f) : 0;
+
+	if (f)
+		fclose(f);
+	if (n >= 2 && !memcmp(head, "\x1f\x8b", 2))
+		return PACKED_GZIP;
+	if (!memcmp(head, "BZh", 3) || !memcmp(head, "\xfd" "7zXZ", 5) ||
+	    !memcmp(head, "\x28\xb5\x2f\xfd", 4))
+		return PACKED_OTHERWISE;
+	return PACKED_NOT;
+}
+
+static int open_members(struct archive_reader *r, struct err *e)
+{
+	enum packing packing = packing_of(r->path);
+	int rc;
+
+	archive_read_support_format_tar(r->a);
+	if (packing == PACKED_NOT) {
+		archive_read_support_format_zip_seekable(r->a);	/* its end must be there */
+		rc = archive_read_open_filename(r->a, r->path, BLOCK_BYTES);
+		return rc == ARCHIVE_OK ? 0 : damaged(r, e);
+	}
+	if (packing == PACKED_GZIP)
+		r->gunzip = gunzip_open(r->path, &r->failure);
+	else
+		r->unpacker = open_unpacker(r->path);
+	if (!r->gunzip && !r->unpacker)
+		return damaged(r, e);
+	rc = archive_read_open(r->a, r, NULL, read_unpacked, NULL);
+	return rc == ARCHIVE_OK ? 0 : damaged(r, e);
+}
+
+struct archive_reader *archive_open(const char *path, const char *const *names, size_t n,
+				    struct err *e)
+{
+	struct archive_reader *r = mem_alloc(1, sizeof(*r), e);
+
+	if (!r)
+		return NULL;
+	*r = (struct archive_reader){ .names = names, .n = n, .at = n };
+	r->path = mem_strdup(path, e);
+	r->found = r->path ? mem_alloc(n, sizeof(*r->found), e) : NULL;
+	r->optional = r->found ? mem_alloc(n, sizeof(*r->optional), e) : NULL;
+	if (!r->optional)
+		goto fail;
+	r->a = archive_read_new();
+	if (!r->a)
+		err_set(e, ERR_NOMEM, "%s: out of memory", path);
+	else if (!file_exists(path))
+		err_set(e, ERR_NOINPUT, "%s: there is no such archive", path);
+	else if (!open_members(r, e))
+		return r;
+fail:
+	archive_close(r);
+	return NULL;
+}
+
+void archive_close(struct archive_reader *r)
+{
+	if (!r)
+		return;
+	if (r->a)
+		archive_read_free(r->a);
+	if (r->unpacker)
+		archive_read_free(r->unpacker);
+	gunzip_close(r->gunzip);
+	free(r->path);
+	free(r->found);
+	free(r->optional);
+	free(r);
+}
+
+int archive_check_kind(const char *path, struct err *e)
+{
+	unsigned char head[512] = { 0 };
+	FILE *f = fopen(path, "rbe");
+	size_t n, i = 0;
+
+	if (!f)
+		return err_set_errno(e, ERR_NOINPUT, "%s: cannot be read", path);
+	n = fread(head, 1, sizeof(head), f);
+	fclose(f);
+	if (!n)
+		return err_set(e, ERR_DATA, "%s: is empty", path);
+	if (!memcmp(head, "\x1f\x8b", 2) || !memcmp(head, "PK\3\4", 4) || !memcmp(head, "BZh", 3) ||
+	    !memcmp(head, "\xfd" "7zXZ", 5) || !memcmp(head, "\x28\xb5\x2f\xfd", 4) ||
+	    !memcmp(head + 257, "ustar", 5))
+		return 0;
+	while (i < n && isspace(head[i]))
+		i++;
+	if (i < n && head[i] == '<')
+		return err_set(e, ERR_DATA,
+			       "%s: is a web page, not an archive: the address has moved or asks "
+			       "for a log-in",
+			       path);
+	return err_set(e, ERR_DATA, "%s: is not an archive (.tgz, .tar, .zip, …)", path);
+}

@@ -1,0 +1,149 @@
+/* corpus.c - see corpus.h */
+#include "data/source/corpus.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "share/base/file.h"
+#include "share/base/json.h"
+#include "share/base/paths.h"
+
+#define MANIFEST_LIMIT (16u << 20)	/* bytes */
+
+char *corpus_folder(const struct conf *c, struct err *e)
+{
+	char *workspace, *folder;
+
+	if (!c->corpus) {
+		err_set(e, ERR_USAGE, "no corpus is named: give a recipe, or --corpus NAME");
+		return NULL;
+	}
+	if (paths_check_name("corpus", c->corpus, e))
+		return NULL;
+	workspace = paths_workspace(c->workspace, e);
+	folder = workspace ? file_path(e, "%s/corpora/%s", workspace, c->corpus) : NULL;
+	free(workspace);
+	return folder;
+}
+
+/* Does every file that the manifest lists have its size? */
+static bool has_files(const char *folder, const struct json *manifest)
+{
+	const struct json *files = json_get(manifest, "files"), *f;
+	struct err ignored;
+	char *path;
+	bool good = json_len(files) > 0;
+	size_t i;
+
+	for (i = 0; good && i < json_len(files); i++) {
+		f = json_at(files, i);
+		path = file_path(&ignored, "%s/%s", folder, json_text(json_get(f, "name"), "?"));
+		good = path && file_size(path) == json_integer(json_get(f, "bytes"), -1);
+		free(path);
+	}
+	return good;
+}
+
+/* ERR_CONFIG naming the first option of [data] in which the two differ. */
+static int compare_options(const struct conf *now, const struct conf *then, const char *folder,
+			   struct err *e)
+{
+	struct buf a = { 0 }, b = { 0 };
+	const char *section, *name;
+	size_t i;
+	int rc = 0;
+
+	for (i = 0; !rc && (name = conf_option_at(i, &section)); i++) {
+		/*
+		 * its name says where the corpus is, not what; repair acts on bad input only,
+		 * settled by now
+		 */
+		if (strcmp(section, "data") || !strcmp(name, "corpus") || !strcmp(name, "repair"))
+			continue;
+		buf_clear(&a);
+		buf_clear(&b);
+		conf_value(now, name, &a);
+		conf_value(then, name, &b);
+		if (buf_check(&a, e) || buf_check(&b, e))
+			rc = e->code;
+		else if (strcmp(buf_text(&a), buf_text(&b)))
+			rc = err_set(e, ERR_CONFIG,
+				     "%s: was prepared with %s = %s, now asked for is '%s': "
+				     "give --force, which redoes only what depends on that "
+				     "(--dry-run shows it), or another --corpus NAME",
+				     folder, name, b.len ? buf_text(&b) : "(none)", buf_text(&a));
+	}
+	buf_free(&a);
+	buf_free(&b);
+	return rc;
+}
+
+static int check_seed(const struct conf *c, const char *folder, const struct json *manifest,
+		      struct err *e)
+{
+	int64_t seed = json_integer(json_get(manifest, "seed"), -1);
+
+	if (seed == c->seed)
+		return 0;
+	return err_set(e, ERR_CONFIG,
+		       "%s: was prepared with seed %lld, now asked for is %lld: give --force, "
+		       "which redoes only what depends on that, or another --corpus NAME",
+		       folder, (long long)seed, (long long)c->seed);
+}
+
+static int check_recipe(const struct conf *c, const char *folder, struct err *e)
+{
+	struct conf then;
+	char *path = file_path(e, "%s/recipe.ini", folder);
+	int rc;
+
+	if (!path)
+		return e->code;
+	rc = conf_init(&then, e);
+	if (!rc) {
+		rc = conf_load_recipe(&then, path, e);
+		if (!rc)
+			rc = compare_options(c, &then, folder, e);
+		conf_free(&then);
+	}
+	free(path);
+	return rc;
+}
+
+int corpus_is_ready(const struct conf *c, bool *ready, struct err *e)
+{
+	char *folder = corpus_folder(c, e), *path;
+	struct buf text = { 0 };
+	struct json *manifest = NULL;
+	int rc = -1;
+
+	*ready = false;
+	path = folder ? file_path(e, "%s/manifest.json", folder) : NULL;
+	if (!path)
+		goto out;
+	rc = 0;
+	if (!file_exists(path))
+		goto out;
+	rc = file_read_all(path, MANIFEST_LIMIT, &text, e);
+	if (rc)
+		goto out;
+	manifest = json_parse(buf_text(&text), text.len, e);
+	if (!manifest) {
+		rc = err_prefix(e, "%s: damaged, prepare the corpus again with --force", path);
+		goto out;
+	}
+	/* something was removed, or all is of an earlier version: as good as not there */
+	if (json_integer(json_get(manifest, "v"), 0) != CORPUS_VERSION ||
+	    !has_files(folder, manifest))
+		goto out;
+	rc = check_recipe(c, folder, e);
+	if (!rc)
+		rc = check_seed(c, folder, manifest, e);
+	*ready = !rc;
+out:
+	json_free(manifest);
+	buf_free(&text);
+	free(path);
+	free(folder);
+	return rc ? e->code : 0;
+}

@@ -1,0 +1,260 @@
+/* fetch_part.c - see fetch_part.h */
+#include "data/source/fetch_part.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "share/base/file.h"
+#include "share/base/json.h"
+#include "share/base/mem.h"
+#include "share/base/text.h"
+
+#define HASH_AT_ONCE (4u << 20)
+#define NOTE_MAX     (64u << 10)
+
+static void free_origin(struct part_origin *o)
+{
+	free(o->url);
+	free(o->etag);
+	free(o->last_modified);
+	*o = (struct part_origin){ .total = -1 };
+}
+
+/* ---- the note ---- */
+
+static int copy_text(char **to, const char *text, struct err *e)
+{
+	*to = text && *text ? mem_strdup(text, e) : NULL;
+	return text && *text && !*to ? e->code : 0;
+}
+
+static int copy_origin(struct part_origin *to, const struct part_origin *from, struct err *e)
+{
+	struct part_origin o = { .total = from->total };
+
+	memcpy(o.content, from->content, sizeof(o.content));
+	if (copy_text(&o.url, from->url, e) || copy_text(&o.etag, from->etag, e) ||
+	    copy_text(&o.last_modified, from->last_modified, e)) {
+		free_origin(&o);
+		return e->code;
+	}
+	free_origin(to);
+	*to = o;
+	return 0;
+}
+
+/* Becomes part of a request: nothing but what a header may hold. */
+static const char *take_text(const struct json *root, const char *key)
+{
+	const char *text = json_text(json_get(root, key), ""), *at;
+
+	for (at = text; *at; at++)
+		if (iscntrl((unsigned char)*at))
+			return "";
+	return text;
+}
+
+/* A note that cannot be read says nothing: then the part begins again. */
+static int read_note(struct part *p, struct err *e)
+{
+	struct err ignored = { 0 };
+	struct buf text = { 0 };
+	struct json *root = NULL;
+	struct part_origin o = { .total = -1 };
+	const char *content;
+	int rc = 0;
+
+	if (!file_read_all(p->note, NOTE_MAX, &text, &ignored))
+		root = json_parse(buf_text(&text), text.len, &ignored);
+	if (root) {
+		o.url = (char *)take_text(root, "url");
+		o.etag = (char *)take_text(root, "etag");
+		o.last_modified = (char *)take_text(root, "last_modified");
+		o.total = json_integer(json_get(root, "total"), -1);
+		content = json_text(json_get(root, "content"), "");
+		if (strlen(content) < sizeof(o.content))
+			memcpy(o.content, content, strlen(content));
+		rc = copy_origin(&p->origin, &o, e);
+	}
+	json_free(root);
+	buf_free(&text);
+	return rc;
+}
+
+static void add_text(struct json_writer *w, const char *key, const char *text)
+{
+	if (!text || !*text)
+		return;
+	json_put_str(w, key, text);
+}
+
+static int write_note(const struct part *p, struct err *e)
+{
+	struct buf b = { 0 };
+	struct json_writer w = { .out = &b };
+	int rc;
+
+	json_open(&w, '{');
+	json_put_int(&w, "v", 1);
+	add_text(&w, "url", p->origin.url);
+	add_text(&w, "etag", p->origin.etag);
+	add_text(&w, "last_modified", p->origin.last_modified);
+	add_text(&w, "content", p->origin.content);
+	json_put_int(&w, "total", p->origin.total);
+	json_close(&w, '}');
+	buf_add_char(&b, '\n');
+	rc = file_write_buf(p->note, &b, e);
+	buf_free(&b);
+	return rc;
+}
+
+/* ---- the file ---- */
+
+static int reset_sums(struct part *p, struct err *e)
+{
+	hash_free(p->sha256_sum);
+	hash_free(p->md5_sum);
+	p->md5_sum = NULL;
+	p->hashed = 0;
+	p->sha256_sum = hash_new(HASH_SHA256, e);
+	if (!p->sha256_sum)
+		return e->code;
+	if (p->md5)
+		p->md5_sum = hash_new(HASH_MD5, e);
+	return p->md5 && !p->md5_sum ? e->code : 0;
+}
+
+int part_open(struct part *p, const char *path, bool md5, struct err *e)
+{
+	struct stat s;
+
+	*p = (struct part){ .path = path, .fd = -1, .md5 = md5, .origin = { .total = -1 } };
+	p->note = file_path(e, "%s.json", path);
+	if (!p->note || reset_sums(p, e))
+		goto fail;
+	p->fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
+	if (p->fd < 0 || fstat(p->fd, &s)) {
+		err_set_errno(e, ERR_CANTCREAT, "%s: cannot be written", path);
+		goto fail;
+	}
+	if (!S_ISREG(s.st_mode)) {
+		err_set(e, ERR_CANTCREAT, "%s: is in the way: it is no file", path);
+		goto fail;
+	}
+	p->bytes = s.st_size;
+	if (read_note(p, e))
+		goto fail;
+	return 0;
+fail:
+	part_close(p);
+	return e->code;
+}
+
+void part_close(struct part *p)
+{
+	if (p->fd >= 0)
+		close(p->fd);
+	p->fd = -1;
+	hash_free(p->sha256_sum);
+	hash_free(p->md5_sum);
+	p->sha256_sum = p->md5_sum = NULL;
+	free_origin(&p->origin);
+	free(p->note);
+	p->note = NULL;
+}
+
+void part_remove(struct part *p)
+{
+	if (p->note)
+		unlink(p->note);
+	if (p->path)
+		unlink(p->path);
+	part_close(p);
+}
+
+bool part_may_continue(const struct part *p, const struct fetch_address *a, const char **if_range)
+{
+	const struct part_origin *o = &p->origin;
+	bool same_url = o->url && !strcmp(o->url, a->url);
+	bool same_content = *a->content && !strcmp(o->content, a->content);
+
+	*if_range = NULL;
+	if (!p->bytes || (o->total >= 0 && p->bytes > o->total) ||
+	    (a->bytes >= 0 && p->bytes > a->bytes) || text_starts_with(a->url, "file:"))
+		return false;
+	/* a weak ETag does not promise the same bytes: it is no condition (RFC 9110, 13.1.5) */
+	if (same_url && o->etag && !text_starts_with(o->etag, "W/"))
+		*if_range = o->etag;
+	else if (same_url)
+		*if_range = o->last_modified;
+	return same_content || *if_range;
+}
+
+int part_hash(struct part *p, bool *more, struct err *e)
+{
+	unsigned char *block = mem_alloc(HASH_AT_ONCE, 1, e);
+	ssize_t n = 0;
+	int rc = block ? 0 : e->code;
+
+	*more = false;
+	if (!rc)
+		n = pread(p->fd, block, (size_t)MIN(p->bytes - p->hashed, HASH_AT_ONCE), p->hashed);
+	if (n < 0)
+		rc = err_set_errno(e, ERR_IO, "%s: cannot be read", p->path);
+	if (n > 0 && (hash_add(p->sha256_sum, block, (size_t)n, e) ||
+		      (p->md5 && hash_add(p->md5_sum, block, (size_t)n, e))))
+		rc = e->code;
+	if (!rc) {
+		p->hashed += n;
+		if (!n)
+			p->bytes = p->hashed;	/* somebody cut it */
+		*more = p->hashed < p->bytes;
+	}
+	free(block);
+	return rc;
+}
+
+int part_begin(struct part *p, const struct part_origin *origin, struct err *e)
+{
+	if (ftruncate(p->fd, 0))
+		return err_set_errno(e, ERR_IO, "%s: cannot be emptied", p->path);
+	p->bytes = 0;
+	if (reset_sums(p, e) || copy_origin(&p->origin, origin, e))
+		return e->code;
+	return write_note(p, e);
+}
+
+int part_add(struct part *p, const void *bytes, size_t n, struct err *e)
+{
+	const unsigned char *at = bytes;
+	ssize_t written;
+
+	for (; n; at += written, n -= (size_t)written) {
+		written = pwrite(p->fd, at, n, p->bytes);
+		if (written < 0 && errno == EINTR)
+			written = 0;
+		if (written < 0)
+			return err_set_errno(e, ERR_IO, "%s: cannot be written", p->path);
+		if (hash_add(p->sha256_sum, at, (size_t)written, e) ||
+		    (p->md5 && hash_add(p->md5_sum, at, (size_t)written, e)))
+			return e->code;
+		p->bytes += written;
+		p->hashed += written;
+	}
+	return 0;
+}
+
+int part_finish(struct part *p, struct fetch_sums *s, struct err *e)
+{
+	*s = (struct fetch_sums){ .bytes = p->bytes };
+	if (fsync(p->fd))
+		return err_set_errno(e, ERR_IO, "%s: cannot be written", p->path);
+	if (hash_hex(p->sha256_sum, s->sha256, e) || (p->md5 && hash_hex(p->md5_sum, s->md5, e)))
+		return e->code;
+	return 0;
+}

@@ -1,0 +1,403 @@
+/* fetch_transfer.c - see fetch_transfer.h */
+#include "config.h"
+
+#include "data/source/fetch_transfer.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "share/base/text.h"
+
+#define CONNECT_S     30L
+#define STALL_BYTES   1024L	/* a second, below which a transfer stalls */
+#define MAX_REDIRECTS 10L
+#define BLOCK_BYTES   (256L << 10)	/* that are taken at once */
+#define MAX_IGNORED   (256 << 10)	/* bytes of a page that says why there is no file */
+
+static long status_of(const struct transfer *t)
+{
+	long status = 0;
+
+	curl_easy_getinfo(t->easy, CURLINFO_RESPONSE_CODE, &status);
+	return status;
+}
+
+/* ---- the head ---- */
+
+/* The value of a header line when it is called name, cut to size; false: it is another. */
+static bool header_value(const char *line, size_t n, const char *name, char *value, size_t size)
+{
+	size_t len = strlen(name), i;
+
+	if (n <= len || line[len] != ':' || strncasecmp(line, name, len))
+		return false;
+	line += len + 1;
+	n -= len + 1;
+	while (n && isspace((unsigned char)*line)) {
+		line++;
+		n--;
+	}
+	while (n && isspace((unsigned char)line[n - 1]))
+		n--;
+	*value = 0;
+	if (n >= size)
+		return true;	/* longer than any: as if it were not there */
+	for (i = 0; i < n; i++)
+		if (iscntrl((unsigned char)line[i]))
+			return true;
+	memcpy(value, line, n);
+	value[n] = 0;
+	return true;
+}
+
+/* A number of digits only at *text, which moves behind it; -1: none. */
+static int64_t take_number(const char **text)
+{
+	int64_t n = 0;
+
+	if (!isdigit((unsigned char)**text))
+		return -1;
+	for (; isdigit((unsigned char)**text); (*text)++) {
+		if (n > (INT64_MAX - 9) / 10)
+			return -1;
+		n = n * 10 + (**text - '0');
+	}
+	return n;
+}
+
+/* "bytes 5-9/10", the total perhaps *; with 416: bytes, blank, star, slash, 10. */
+static void read_range(struct answer *a, const char *value)
+{
+	int64_t start = -1;
+
+	if (strncasecmp(value, "bytes ", 6))
+		return;
+	value += 6;
+	if (*value == '*') {
+		value++;
+	} else {
+		start = take_number(&value);
+		if (start < 0 || *value++ != '-' || take_number(&value) < start)
+			return;
+	}
+	if (*value++ != '/')
+		return;
+	a->range_start = start;
+	a->range_total = take_number(&value);
+}
+
+static size_t take_header(char *line, size_t size, size_t n, void *closure)
+{
+	struct transfer *t = closure;
+	struct answer *a = &t->answer;
+	char value[300];
+
+	(void)size;	/* is 1 */
+	if (n > 5 && !strncmp(line, "HTTP/", 5))
+		*a = (struct answer){ .range_start = -1, .range_total = -1 };
+	else if (header_value(line, n, "ETag", value, sizeof(a->etag)))
+		memcpy(a->etag, value, strlen(value) + 1);
+	else if (header_value(line, n, "Last-Modified", value, sizeof(a->last_modified)))
+		memcpy(a->last_modified, value, strlen(value) + 1);
+	else if (header_value(line, n, "Content-Range", value, sizeof(value)))
+		read_range(a, value);
+	else if (header_value(line, n, "Content-Type", value, sizeof(value)))
+		a->page = !strncasecmp(value, "text/html", 9) ||
+			  !strncasecmp(value, "application/xhtml", 17);
+	return n;
+}
+
+/* ---- the body ---- */
+
+static int decide(struct transfer *t, enum verdict verdict)
+{
+	t->judged = true;
+	t->verdict = verdict;
+	return -1;
+}
+
+static int refuse_page(struct transfer *t)
+{
+	err_set(&t->err, ERR_DATA,
+		"%s: is a web page, not an archive (a log-in or error page?)",
+		t->address->url);
+	return decide(t, VERDICT_NEXT);
+}
+
+static bool looks_like_page(const char *bytes, size_t n)
+{
+	while (n && isspace((unsigned char)*bytes)) {
+		bytes++;
+		n--;
+	}
+	return n && *bytes == '<';
+}
+
+static int check_total(struct transfer *t)
+{
+	if (t->address->bytes < 0 || t->total < 0 || t->total == t->address->bytes)
+		return 0;
+	err_set(&t->err, ERR_DATA, "%s: has %lld bytes, should have %lld", t->address->url,
+		(long long)t->total, (long long)t->address->bytes);
+	return decide(t, VERDICT_NEXT);
+}
+
+/* 200: the whole file, whatever was asked for. */
+static int begin_whole(struct transfer *t)
+{
+	curl_off_t length = -1;
+	struct part_origin o = { .url = (char *)t->address->url, .etag = t->answer.etag,
+				 .last_modified = t->answer.last_modified, .total = -1 };
+
+	if (!curl_easy_getinfo(t->easy, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &length))
+		o.total = t->total = length;
+	if (strlen(t->address->content) < sizeof(o.content))
+		memcpy(o.content, t->address->content, strlen(t->address->content));
+	if (check_total(t))
+		return -1;
+	if (part_begin(t->part, &o, &t->err) || t->check_room(t->closure, &t->err))
+		return decide(t, VERDICT_STOP);
+	return 0;
+}
+
+/* 206: is it the rest of the same file? */
+static int begin_rest(struct transfer *t)
+{
+	const struct part_origin *o = &t->part->origin;
+	const struct answer *a = &t->answer;
+	bool same_url = o->url && !strcmp(o->url, t->address->url);
+
+	t->total = a->range_total >= 0 ? a->range_total : o->total;
+	if (check_total(t))
+		return -1;
+	if (a->range_start != t->offset || (o->total >= 0 && t->total != o->total) ||
+	    (same_url && o->etag && a->etag[0] && strcmp(o->etag, a->etag))) {
+		err_set(&t->err, ERR_PROTOCOL,
+			"%s: the server continues with something else than what was begun",
+			t->address->url);
+		return decide(t, VERDICT_RESTART);
+	}
+	if (t->check_room(t->closure, &t->err))
+		return decide(t, VERDICT_STOP);
+	return 0;
+}
+
+/* Before the first byte, with the head complete. */
+static int begin(struct transfer *t, const char *bytes, size_t n)
+{
+	long status = status_of(t);
+
+	t->begun = true;
+	if (status == 206 && !t->offset) {
+		err_set(&t->err, ERR_PROTOCOL,
+			"%s: the server gives a part (206) where all was asked for",
+			t->address->url);
+		return decide(t, VERDICT_NEXT);
+	}
+	if (status != 206 && (t->answer.page || looks_like_page(bytes, n)))
+		return refuse_page(t);
+	return status == 206 ? begin_rest(t) : begin_whole(t);
+}
+
+static bool has_file(long status)
+{
+	return !status || status == 200 || status == 206;	/* 0: not HTTP */
+}
+
+/* Anything but n ends the transfer; t->judged says why. */
+static size_t take_bytes(char *bytes, size_t size, size_t n, void *closure)
+{
+	struct transfer *t = closure;
+
+	(void)size;	/* is 1 */
+	if (!has_file(status_of(t))) {
+		t->passed_over += (int64_t)n;
+		return t->passed_over <= MAX_IGNORED ? n : 0;
+	}
+	if (!t->begun && begin(t, bytes, n))
+		return 0;
+	if (t->address->bytes >= 0 && t->part->bytes + (int64_t)n > t->address->bytes) {
+		err_set(&t->err, ERR_DATA, "%s: is longer than the %lld bytes it should have",
+			t->address->url, (long long)t->address->bytes);
+		decide(t, VERDICT_NEXT);
+		return 0;
+	}
+	if (part_add(t->part, bytes, n, &t->err)) {
+		decide(t, VERDICT_STOP);
+		return 0;
+	}
+	return n;
+}
+
+/* ---- starting ---- */
+
+static int set_protocols(CURL *easy)
+{
+#if LIBCURL_VERSION_NUM >= 0x075500
+	return (int)curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https,file") |
+	       (int)curl_easy_setopt(easy, CURLOPT_REDIR_PROTOCOLS_STR, "http,https");
+#else
+	return (int)curl_easy_setopt(easy, CURLOPT_PROTOCOLS,
+				     (long)(CURLPROTO_HTTP | CURLPROTO_HTTPS | CURLPROTO_FILE)) |
+	       (int)curl_easy_setopt(easy, CURLOPT_REDIR_PROTOCOLS,
+				     (long)(CURLPROTO_HTTP | CURLPROTO_HTTPS));
+#endif
+}
+
+static int set_options(struct transfer *t, long stall_s)
+{
+	CURL *easy = t->easy;
+	int bad = set_protocols(easy);
+
+	bad |= (int)curl_easy_setopt(easy, CURLOPT_URL, t->address->url);
+	bad |= (int)curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, t->why);
+	bad |= (int)curl_easy_setopt(easy, CURLOPT_PRIVATE, t);
+	bad |= (int)curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, take_bytes);
+	bad |= (int)curl_easy_setopt(easy, CURLOPT_WRITEDATA, t);
+	bad |= (int)curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, take_header);
+	bad |= (int)curl_easy_setopt(easy, CURLOPT_HEADERDATA, t);
+	bad |= (int)curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+	bad |= (int)curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 1L);
+	bad |= (int)curl_easy_setopt(easy, CURLOPT_MAXREDIRS, MAX_REDIRECTS);
+	bad |= (int)curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT, CONNECT_S);
+	bad |= (int)curl_easy_setopt(easy, CURLOPT_LOW_SPEED_LIMIT, STALL_BYTES);
+	bad |= (int)curl_easy_setopt(easy, CURLOPT_LOW_SPEED_TIME, stall_s);
+	bad |= (int)curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, BLOCK_BYTES);
+	bad |= (int)curl_easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L);
+	bad |= (int)curl_easy_setopt(easy, CURLOPT_USERAGENT, "werkbank/" PACKAGE_VERSION);
+	return bad;
+}
+
+/* Range as text, not as CURLOPT_RESUME_FROM: then a server that ignores it is heard out. */
+static int set_range(struct transfer *t, const char *if_range)
+{
+	char text[400];
+	int bad;
+
+	snprintf(text, sizeof(text), "%lld-", (long long)t->offset);
+	bad = (int)curl_easy_setopt(t->easy, CURLOPT_RANGE, text);
+	if (!if_range)
+		return bad;
+	snprintf(text, sizeof(text), "If-Range: %.300s", if_range);
+	t->headers = curl_slist_append(NULL, text);
+	bad |= (int)curl_easy_setopt(t->easy, CURLOPT_HTTPHEADER, t->headers);
+	return bad || !t->headers;
+}
+
+int transfer_start(struct transfer *t, const char *if_range, long stall_s, CURLM *multi,
+		   struct err *e)
+{
+	t->easy = curl_easy_init();
+	t->total = -1;
+	t->answer = (struct answer){ .range_start = -1, .range_total = -1 };
+	if (!t->easy)
+		return err_set(e, ERR_NOMEM, "out of memory for a transfer");
+	if (set_options(t, stall_s) || (t->offset && set_range(t, if_range)) ||
+	    curl_multi_add_handle(multi, t->easy)) {
+		transfer_close(t, NULL);
+		return err_set(e, ERR_INTERNAL, "%s: libcurl does not take an option",
+			       t->address->url);
+	}
+	return 0;
+}
+
+void transfer_close(struct transfer *t, CURLM *multi)
+{
+	if (t->easy && multi)
+		curl_multi_remove_handle(multi, t->easy);
+	curl_easy_cleanup(t->easy);
+	curl_slist_free_all(t->headers);
+	t->easy = NULL;
+	t->headers = NULL;
+}
+
+/* ---- the end ---- */
+
+/* 416 answers a part that is complete, or one that is too long. */
+static enum verdict judge_unsatisfiable(struct transfer *t, struct err *e)
+{
+	if (t->offset && t->answer.range_total == t->offset)
+		return VERDICT_ARRIVED;
+	err_set(e, ERR_PROTOCOL, "%s: the server cannot continue at byte %lld (416)",
+		t->address->url, (long long)t->offset);
+	return t->offset ? VERDICT_RESTART : VERDICT_NEXT;
+}
+
+static enum verdict judge_status(struct transfer *t, double *retry_after_s, struct err *e)
+{
+	long status = status_of(t);
+	curl_off_t wait = 0;
+	int64_t all;
+
+	if (has_file(status)) {
+		if (!t->begun && begin(t, "", 0)) {	/* no byte came */
+			*e = t->err;
+			return t->verdict;
+		}
+		/* without a Content-Length the end of the connection is only said to be the end */
+		all = t->total >= 0 ? t->total : t->address->bytes;
+		if (all < 0 || t->part->bytes >= all)
+			return VERDICT_ARRIVED;
+		err_set(e, ERR_PROTOCOL, "%s: cannot be fetched: %lld of %lld bytes came",
+			t->address->url, (long long)t->part->bytes, (long long)all);
+		return VERDICT_AGAIN;
+	}
+	if (status == 416)
+		return judge_unsatisfiable(t, e);
+	err_set(e, ERR_UNAVAILABLE, "%s: the server answers %ld", t->address->url, status);
+	if (!curl_easy_getinfo(t->easy, CURLINFO_RETRY_AFTER, &wait) && wait > 0)
+		*retry_after_s = (double)wait;
+	return status == 408 || status == 425 || status == 429 ||
+	       (status >= 500 && status != 501 && status != 505) ? VERDICT_AGAIN : VERDICT_NEXT;
+}
+
+/* What a failure of libcurl is here, and whether it may pass. */
+static int code_of(CURLcode rc, enum verdict *verdict)
+{
+	*verdict = VERDICT_AGAIN;
+	switch (rc) {
+	case CURLE_COULDNT_RESOLVE_PROXY:
+	case CURLE_COULDNT_RESOLVE_HOST:
+	case CURLE_COULDNT_CONNECT:        return ERR_NOHOST;
+	case CURLE_OPERATION_TIMEDOUT:     return ERR_TEMPFAIL;
+	case CURLE_PARTIAL_FILE:
+	case CURLE_RECV_ERROR:
+	case CURLE_SEND_ERROR:
+	case CURLE_GOT_NOTHING:
+	case CURLE_HTTP2:
+	case CURLE_HTTP2_STREAM:
+	case CURLE_SSL_CONNECT_ERROR:      return ERR_PROTOCOL;
+	default:                           break;
+	}
+	*verdict = VERDICT_NEXT;
+	switch (rc) {
+	case CURLE_UNSUPPORTED_PROTOCOL:
+	case CURLE_URL_MALFORMAT:          return ERR_USAGE;
+	case CURLE_FILE_COULDNT_READ_FILE: return ERR_NOINPUT;
+	case CURLE_OUT_OF_MEMORY:
+		*verdict = VERDICT_STOP;
+		return ERR_NOMEM;
+	default:                           return ERR_PROTOCOL;
+	}
+}
+
+enum verdict transfer_judge(struct transfer *t, CURLcode rc, double *retry_after_s, struct err *e)
+{
+	enum verdict verdict;
+	int code;
+
+	*retry_after_s = 0;
+	if (t->judged) {
+		*e = t->err;
+		return t->verdict;
+	}
+	if (!rc || t->passed_over > MAX_IGNORED)
+		return judge_status(t, retry_after_s, e);
+	code = code_of(rc, &verdict);
+	err_set(e, code, "%s: cannot be fetched: %s", t->address->url,
+		t->why[0] ? t->why : curl_easy_strerror(rc));
+	return verdict;
+}

@@ -1,0 +1,125 @@
+/* gunzip.c - see gunzip.h */
+#include "data/source/gunzip.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "data/source/inflate.h"
+#include "share/base/mem.h"
+
+#define IN_BYTES  ((size_t)256 << 10)
+#define OUT_BYTES ((size_t)256 << 10)	/* what is unpacked stays in the second-level cache */
+
+struct gunzip {
+	struct inflate *inflate;	/* owned */
+	int fd;
+	unsigned char *in, *out;	/* owned */
+	const unsigned char *at;	/* in … in + IN_BYTES: what comes next, … */
+	size_t n;			/* … and how much of it is here */
+	int64_t read;			/* bytes of the file that were read */
+	bool within;			/* a member has begun and not ended */
+	bool ended;			/* nothing more comes */
+};
+
+struct gunzip *gunzip_open(const char *path, struct err *e)
+{
+	struct gunzip *g = mem_alloc(1, sizeof(*g), e);
+
+	if (!g)
+		return NULL;
+	*g = (struct gunzip){ .fd = -1, .within = true };
+	g->inflate = inflate_new(e);
+	g->in = g->inflate ? mem_alloc(IN_BYTES, 1, e) : NULL;
+	g->out = g->in ? mem_alloc(OUT_BYTES, 1, e) : NULL;
+	if (g->out) {
+		g->fd = open(path, O_RDONLY | O_CLOEXEC);
+		if (g->fd >= 0) {
+			posix_fadvise(g->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
+			return g;
+		}
+		err_set_errno(e, ERR_NOINPUT, "it cannot be opened");
+	}
+	gunzip_close(g);
+	return NULL;
+}
+
+/* Have at least two bytes of input where the file has them. */
+static int fill(struct gunzip *g, struct err *e)
+{
+	ssize_t got;
+
+	while (g->n < 2) {
+		if (g->n)
+			g->in[0] = *g->at;
+		g->at = g->in;
+		do
+			got = read(g->fd, g->in + g->n, IN_BYTES - g->n);
+		while (got < 0 && errno == EINTR);
+		if (got < 0)
+			return err_set_errno(e, ERR_IO, "it cannot be read");
+		if (!got)
+			return 0;
+		g->n += (size_t)got;
+		g->read += got;
+	}
+	return 0;
+}
+
+/* One member ended: does another begin? */
+static void begin_next(struct gunzip *g)
+{
+	g->within = g->n >= 2 && g->at[0] == 0x1F && g->at[1] == 0x8B;
+	g->ended = !g->within;
+	if (g->within)
+		inflate_again(g->inflate);
+}
+
+int64_t gunzip_next(struct gunzip *g, const void **block, struct err *e)
+{
+	struct inflate_io io = { .out = g->out, .room = OUT_BYTES };
+	int got;
+
+	*block = g->out;
+	while (io.room == OUT_BYTES && !g->ended) {
+		if (fill(g, e))
+			return e->code;
+		if (!g->within) {
+			begin_next(g);
+			continue;
+		}
+		if (!g->n)
+			return err_set(e, ERR_DATA, "it is cut short after %lld bytes",
+				       (long long)g->read);
+		io.in = g->at;
+		io.n_in = g->n;
+		got = inflate_step(g->inflate, &io, e);
+		g->at = io.in;
+		g->n = io.n_in;
+		if (got < 0)
+			return got;
+		if (got == INFLATE_MORE && io.room && g->n)	/* it asks for what it has */
+			return err_set(e, ERR_DATA, "unpacking does not get on");
+		g->within = got != INFLATE_END;
+	}
+	return (int64_t)(OUT_BYTES - io.room);
+}
+
+int64_t gunzip_position(const struct gunzip *g)
+{
+	return g->read - (int64_t)g->n;
+}
+
+void gunzip_close(struct gunzip *g)
+{
+	if (!g)
+		return;
+	if (g->fd >= 0)
+		close(g->fd);
+	inflate_free(g->inflate);
+	free(g->in);
+	free(g->out);
+	free(g);
+}

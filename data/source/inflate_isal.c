@@ -1,0 +1,67 @@
+/* inflate_isal.c - see inflate.h */
+#include "data/source/inflate.h"
+
+#include <isa-l/igzip_lib.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "share/base/mem.h"
+
+struct inflate {
+	struct inflate_state s;
+};
+
+struct inflate *inflate_new(struct err *e)
+{
+	struct inflate *i = mem_alloc(1, sizeof(*i), e);
+
+	if (i) {
+		isal_inflate_init(&i->s);
+		i->s.crc_flag = ISAL_GZIP;
+	}
+	return i;
+}
+
+static const char *reason(int code)
+{
+	switch (code) {
+	case ISAL_INVALID_BLOCK:      return "invalid block";
+	case ISAL_INVALID_SYMBOL:     return "invalid code";
+	case ISAL_INVALID_LOOKBACK:   return "invalid distance";
+	case ISAL_INVALID_WRAPPER:    return "not gzip";
+	case ISAL_UNSUPPORTED_METHOD: return "an unknown way of packing";
+	case ISAL_INCORRECT_CHECKSUM: return "incorrect checksum";
+	default:                      return "invalid data";
+	}
+}
+
+int inflate_step(struct inflate *i, struct inflate_io *io, struct err *e)
+{
+	uint32_t in = (uint32_t)MIN(io->n_in, UINT32_MAX);
+	uint32_t room = (uint32_t)MIN(io->room, UINT32_MAX);
+	int rc;
+
+	i->s.next_in = (uint8_t *)io->in;
+	i->s.avail_in = in;
+	i->s.next_out = io->out;
+	i->s.avail_out = room;
+	rc = isal_inflate(&i->s);
+	io->in += in - i->s.avail_in;
+	io->n_in -= in - i->s.avail_in;
+	io->out += room - i->s.avail_out;
+	io->room -= room - i->s.avail_out;
+	if (rc != ISAL_DECOMP_OK && rc != ISAL_END_INPUT && rc != ISAL_OUT_OVERFLOW)
+		return err_set(e, ERR_DATA, "%s", reason(rc));
+	return i->s.block_state == ISAL_BLOCK_FINISH ? INFLATE_END : INFLATE_MORE;
+}
+
+void inflate_again(struct inflate *i)
+{
+	isal_inflate_reset(&i->s);
+	i->s.crc_flag = ISAL_GZIP;
+}
+
+void inflate_free(struct inflate *i)
+{
+	free(i);
+}

@@ -1,0 +1,638 @@
+/* obtain.c - see obtain.h */
+#include "data/source/obtain.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "data/source/archive.h"
+#include "data/source/fetch.h"
+#include "data/source/receipt.h"
+#include "share/base/file.h"
+#include "share/base/mem.h"
+#include "share/base/paths.h"
+#include "share/base/util.h"
+
+/* One archive on its way. */
+struct wanted {
+	const struct manifest_archive *archive;
+	const struct conf *conf;
+	struct progress *progress;
+	char *path, *part, *note;	/* owned: NAME, NAME.part, NAME.json */
+	const char *own;		/* borrowed: the address of --url; NULL: none */
+	struct fetch_address *addresses;	/* owned */
+	size_t n_addresses;
+	struct receipt receipt;		/* what was here, or was once */
+	bool here;
+	bool told;			/* what is to be said about what was here has been said */
+	struct obtained *result;
+};
+
+/* ---- what is published ---- */
+
+static bool has_hash(const struct manifest_sums *s)
+{
+	return s->sha256[0] || s->md5[0];
+}
+
+/* Is it what is published? what names the bytes. */
+static int compare_sums(const struct manifest_sums *published, const char *what,
+			const struct file_sums *s, struct err *e)
+{
+	if (published->bytes >= 0 && s->bytes != published->bytes)
+		return err_set(e, ERR_DATA, "%s: has %lld bytes, should have %lld", what,
+			       (long long)s->bytes, (long long)published->bytes);
+	if (published->sha256[0] && strcmp(published->sha256, s->sha256))
+		return err_set(e, ERR_DATA,
+			       "%s: is damaged or another file: SHA-256 is %s, should be %s", what,
+			       s->sha256, published->sha256);
+	if (published->md5[0] && strcmp(published->md5, s->md5))
+		return err_set(e, ERR_DATA,
+			       "%s: is damaged or another file: MD5 is %s, should be %s", what,
+			       s->md5, published->md5);
+	return 0;
+}
+
+/* Is it the archive as published, or as one of its addresses gives it? */
+static int compare_any(const struct manifest_archive *a, const char *what,
+		       const struct file_sums *s, struct err *e)
+{
+	struct err ignored = { 0 };
+	size_t i;
+
+	for (i = 0; i < a->n_urls; i++)
+		if (!compare_sums(&a->urls[i].sums, what, s, &ignored))
+			return 0;
+	return compare_sums(&a->sums, what, s, e);
+}
+
+static bool has_any_hash(const struct manifest_archive *a)
+{
+	bool any = has_hash(&a->sums);
+	size_t i;
+
+	for (i = 0; i < a->n_urls; i++)
+		any = any || has_hash(&a->urls[i].sums);
+	return any;
+}
+
+static bool wants_md5(const struct manifest_archive *a)
+{
+	bool any = a->sums.md5[0];
+	size_t i;
+
+	for (i = 0; i < a->n_urls; i++)
+		any = any || a->urls[i].sums.md5[0];
+	return any;
+}
+
+/* Where no hash says that all of it is here, reading it to its end does. */
+static int read_through(const struct manifest_archive *a, const char *path, struct err *e)
+{
+	const char **names = mem_alloc(a->n_members, sizeof(*names), e);
+	struct archive_reader *r;
+	size_t i, n = 0;
+	int rc = -1;
+
+	for (i = 0; names && i < a->n_members; i++)
+		if (!manifest_set_is_extra(a->members[i].set))
+			names[n++] = a->members[i].path;
+	r = names ? archive_open(path, names, n, e) : NULL;
+	while (r && (rc = archive_next(r, &i, e)) > 0)
+		;
+	archive_close(r);
+	free(names);
+	return rc ? e->code : 0;
+}
+
+/* ---- archives that are here ---- */
+
+/* They may be looked at twice; what is to be said about one is said once. */
+static void PRINTF_LIKE(2, 3) note(const struct wanted *w, const char *fmt, ...)
+{
+	char text[1000];
+	va_list ap;
+
+	if (w->told)
+		return;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	progress_note(w->progress, "note: %s", text);
+}
+
+static int give(struct wanted *w, const char *url, const struct file_sums *s, struct err *e)
+{
+	struct obtained *o = w->result;
+
+	o->path = mem_strdup(w->path, e);
+	o->url = o->path ? mem_strdup(url, e) : NULL;
+	o->bytes = s->bytes;
+	memcpy(o->sha256, s->sha256, sizeof(o->sha256));
+	return o->url ? 0 : e->code;
+}
+
+/* --dry-run writes nothing, not even what it found out. */
+static int keep_receipt(const struct wanted *w, const struct receipt *r, struct err *e)
+{
+	return w->conf->dry_run ? 0 : receipt_write(r, w->note, e);
+}
+
+/* It lies here and nothing says since when: right by its hash, or the first of its kind. */
+static int adopt(struct wanted *w, const struct stat *st, struct err *e)
+{
+	struct err other = { 0 };
+	struct receipt r = { .trust = has_any_hash(w->archive) ? TRUST_PUBLISHED : TRUST_PINNED };
+	int rc = 0;
+
+	progress_begin(w->progress, w->archive->name, st->st_size, "bytes");
+	if (archive_check_kind(w->path, &other) || file_sums(w->path, &r.sums, &other) ||
+	    compare_any(w->archive, w->path, &r.sums, &other) ||
+	    (r.trust == TRUST_PINNED && read_through(w->archive, w->path, &other))) {
+		note(w, "%s; fetching it again", other.text);
+		return 0;
+	}
+	note(w, "%s: was here without a receipt; %s", w->path,
+	     r.trust == TRUST_PINNED ? "its SHA-256 is recorded" : "it is what is published");
+	r.url = mem_strdup(w->path, e);
+	receipt_note_file(&r, st);
+	rc = r.url ? keep_receipt(w, &r, e) : e->code;
+	receipt_free(&w->receipt);
+	w->receipt = r;
+	w->here = !rc;
+	return rc;
+}
+
+/* Somebody touched it: are the bytes the same? */
+static int look_again(struct wanted *w, const struct stat *st, struct err *e)
+{
+	struct file_sums s;
+
+	if (file_sums(w->path, &s, e))
+		return e->code;
+	w->here = !strcmp(s.sha256, w->receipt.sums.sha256);
+	if (!w->here) {
+		note(w, "%s: was changed since it was fetched; fetching it again", w->path);
+		return 0;
+	}
+	w->receipt.sums = s;
+	receipt_note_file(&w->receipt, st);
+	return keep_receipt(w, &w->receipt, e);
+}
+
+/* It is what the receipt says: is that what is wanted now? */
+static void compare_wishes(struct wanted *w)
+{
+	struct err other = { 0 };
+
+	if (w->own) {
+		w->here = !strcmp(w->own, w->receipt.url);
+	} else if (w->receipt.trust == TRUST_OWN) {
+		note(w,
+		     "%s: is from %s, an address of your own; remove it to have it fetched from "
+		     "where the manifest says",
+		     w->path, w->receipt.url);
+	} else if (compare_any(w->archive, w->path, &w->receipt.sums, &other)) {
+		w->here = false;
+		note(w, "%s; fetching it again", other.text);
+	}
+}
+
+static int look(struct wanted *w, struct err *e)
+{
+	struct stat st;
+	int rc;
+
+	receipt_free(&w->receipt);
+	if (receipt_read(&w->receipt, w->note, e))
+		return e->code;
+	if (stat(w->path, &st) || !S_ISREG(st.st_mode))
+		return 0;
+	if (!w->receipt.url) {
+		rc = w->own ? 0 : adopt(w, &st, e);
+	} else if (receipt_is_of(&w->receipt, &st) &&
+		   (w->receipt.sums.md5[0] || !wants_md5(w->archive))) {
+		w->here = true;
+		rc = 0;
+	} else {
+		rc = look_again(w, &st, e);
+	}
+	if (!rc && w->here)
+		compare_wishes(w);
+	return !rc && w->here ? give(w, w->receipt.url, &w->receipt.sums, e) : rc;
+}
+
+/* ---- --from ---- */
+
+/* The archive in a folder: by its name, else by the file name of one of its addresses. */
+static char *find_in(const struct manifest_archive *a, const char *dir, struct err *e)
+{
+	char *path = file_path(e, "%s/%s", dir, a->name), *other;
+	const char *slash;
+	size_t i;
+
+	for (i = 0; path && file_size(path) < 0 && i < a->n_urls; i++) {
+		slash = strrchr(a->urls[i].url, '/');
+		other = slash && slash[1] ? file_path(e, "%s/%s", dir, slash + 1) : NULL;
+		if (other && file_size(other) >= 0) {
+			free(path);
+			return other;
+		}
+		free(other);
+	}
+	return path;
+}
+
+/* The user's copy is used where it lies. */
+static int take_from(struct wanted *w, struct err *e)
+{
+	struct err other = { 0 };
+	struct file_sums s;
+
+	if (archive_check_kind(w->path, e) || file_sums(w->path, &s, e))
+		return e->code;
+	if (compare_any(w->archive, w->path, &s, &other))
+		progress_note(w->progress, "note: %s; taken, because --from names it", other.text);
+	return give(w, w->path, &s, e);
+}
+
+/* All that are missing are named before any is read. */
+static int take_all_from(struct wanted *list, size_t n, const char *dir, struct err *e)
+{
+	struct buf missing = { 0 };
+	size_t i;
+	int rc = 0;
+
+	for (i = 0; i < n && !rc; i++) {
+		char *path = find_in(list[i].archive, dir, e);
+
+		if (!path)
+			rc = e->code;
+		else if (file_size(path) < 0)
+			buf_printf(&missing, "%s%s", missing.len ? ", " : "",
+				   list[i].archive->name);
+		free(list[i].path);
+		list[i].path = path;
+	}
+	if (!rc && missing.len)
+		rc = err_set(e, ERR_NOINPUT,
+			     "%.300s: there is no such archive in %s (--from): put it there under "
+			     "that name, or leave --from out to have it fetched",
+			     buf_text(&missing), dir);
+	buf_free(&missing);
+	for (i = 0; i < n && !rc; i++)
+		rc = take_from(&list[i], e);
+	return rc;
+}
+
+/* ---- fetching ---- */
+
+/* Refused when it is not what it was on first use, where nothing else says what it should be. */
+static int check_pin(const struct wanted *w, const char *url, const struct file_sums *s,
+		     struct err *e)
+{
+	if (w->receipt.trust != TRUST_PINNED || !w->receipt.url || w->conf->force ||
+	    !strcmp(w->receipt.sums.sha256, s->sha256))
+		return 0;
+	return err_set(e, ERR_DATA,
+		       "%s: gives other bytes than when %s was first fetched: SHA-256 is %s, was "
+		       "%s; if that is right, accept it with --force",
+		       url, w->archive->name, s->sha256, w->receipt.sums.sha256);
+}
+
+/* An archive's complaint names the file it read; the user knows it by its address. */
+static int complain_of(const char *url, const char *part, struct err *e)
+{
+	char text[sizeof(e->text)];
+	size_t n = strlen(part);
+
+	if (strncmp(e->text, part, n))
+		return e->code;
+	memcpy(text, e->text, sizeof(text));
+	return err_set(e, e->code, "%s%s", url, text + n);
+}
+
+static int check_arrived(struct wanted *w, size_t address, const struct file_sums *s,
+			 enum trust *trust, struct buf *remark, struct err *e)
+{
+	static const struct manifest_sums nothing = { .bytes = -1 };
+	const char *url = w->addresses[address].url;
+	const struct manifest_sums *published = w->own ? &w->archive->sums :
+						w->archive->n_urls ?
+						&w->archive->urls[address].sums : &nothing;
+	struct err differs = { 0 };
+	bool equal = !compare_sums(published, url, s, &differs);
+
+	*trust = w->own ? TRUST_OWN : has_hash(published) ? TRUST_PUBLISHED : TRUST_PINNED;
+	if (archive_check_kind(w->part, e))
+		return complain_of(url, w->part, e);
+	if (!equal && !w->own) {
+		*e = differs;
+		return e->code;
+	}
+	if (*trust == TRUST_PINNED && check_pin(w, url, s, e))
+		return e->code;
+	if ((!equal || !has_hash(published)) && read_through(w->archive, w->part, e))
+		return complain_of(url, w->part, e);
+	if (!equal)
+		buf_printf(remark, "note: %s; taken, because --url asked for it", differs.text);
+	return 0;
+}
+
+/* The receipt first: a crash between the two leaves a pin, never an archive that nobody checked. */
+static int put_in_place(struct wanted *w, const char *url, enum trust trust,
+			const struct file_sums *s, struct err *e)
+{
+	struct receipt r = { .trust = trust, .sums = *s };
+	struct stat st;
+	int rc = -1;
+
+	r.url = mem_strdup(url, e);
+	if (!r.url)
+		return e->code;
+	if (stat(w->part, &st)) {
+		err_set_errno(e, ERR_IO, "%s: cannot be read", w->part);
+	} else {
+		receipt_note_file(&r, &st);
+		rc = receipt_write(&r, w->note, e);
+	}
+	if (!rc && rename(w->part, w->path))
+		rc = err_set_errno(e, ERR_CANTCREAT, "%s: cannot be put in place", w->path);
+	receipt_free(&r);
+	return rc ? e->code : give(w, url, s, e);
+}
+
+static int arrived(void *closure, size_t address, const struct fetch_sums *s, struct buf *remark,
+		   struct err *e)
+{
+	struct wanted *w = closure;
+	struct file_sums sums = { .bytes = s->bytes };
+	enum trust trust;
+
+	memcpy(sums.sha256, s->sha256, sizeof(sums.sha256));
+	memcpy(sums.md5, s->md5, sizeof(sums.md5));
+	if (check_arrived(w, address, &sums, &trust, remark, e))
+		return e->code;
+	return put_in_place(w, w->addresses[address].url, trust, &sums, e);
+}
+
+static int list_addresses(struct wanted *w, struct err *e)
+{
+	const struct manifest_archive *a = w->archive;
+	size_t i;
+
+	w->n_addresses = w->own ? 1 : a->n_urls;
+	if (!w->n_addresses)
+		return err_set(e, ERR_CONFIG,
+			       "%s: the manifest gives no url for it: use --url %s=URL, or --from "
+			       "DIR",
+			       a->name, a->name);
+	w->addresses = mem_alloc(w->n_addresses, sizeof(*w->addresses), e);
+	if (!w->addresses)
+		return e->code;
+	w->addresses[0] = (struct fetch_address){ .url = w->own, .content = "", .bytes = -1 };
+	for (i = 0; !w->own && i < a->n_urls; i++) {
+		const struct manifest_sums *s = &a->urls[i].sums;
+
+		w->addresses[i] = (struct fetch_address){
+			.url = a->urls[i].url, .bytes = s->bytes,
+			.content = s->sha256[0] ? s->sha256 : s->md5 };
+	}
+	return 0;
+}
+
+static int fetch_missing(struct wanted *list, size_t n, const struct conf *c, struct progress *p,
+			 struct err *e)
+{
+	struct fetch_limits limits = { .transfers = (int)c->transfers, .tries = (int)c->tries,
+				       .wait_s = c->retry_wait, .stall_s = (long)c->stall };
+	struct fetch_job *jobs = mem_alloc(n, sizeof(*jobs), e);
+	size_t i, missing = 0;
+	int rc = jobs ? 0 : e->code;
+
+	for (i = 0; !rc && i < n; i++) {
+		struct wanted *w = &list[i];
+
+		if (w->here)
+			continue;
+		rc = list_addresses(w, e);
+		jobs[missing++] = (struct fetch_job){
+			.name = w->archive->name, .part = w->part, .addresses = w->addresses,
+			.n_addresses = w->n_addresses, .md5 = wants_md5(w->archive),
+			.arrived = arrived, .closure = w };
+	}
+	if (!rc)
+		rc = fetch_all(jobs, missing, &limits, p, e);
+	free(jobs);
+	return rc;
+}
+
+/* ---- all of them ---- */
+
+/* One at a time fetches into a folder; another waits, and then finds the archives here. */
+static int lock_folder(const char *folder, struct progress *p, int *fd, struct err *e)
+{
+	char *path = file_path(e, "%s/lock", folder);
+	int rc = 0, busy;
+
+	if (!path)
+		return e->code;
+	*fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
+	busy = *fd >= 0 ? flock(*fd, LOCK_EX | LOCK_NB) : 0;
+	if (busy && errno == EWOULDBLOCK) {
+		progress_note(p, "note: %s: another fetch is at work here; waiting for it", folder);
+		while ((busy = flock(*fd, LOCK_EX)) && errno == EINTR)
+			;
+	}
+	if (*fd < 0)
+		rc = err_set_errno(e, ERR_CANTCREAT, "%s: cannot be made", path);
+	else if (busy)
+		rc = err_set_errno(e, ERR_IO, "%s: cannot be locked", path);
+	free(path);
+	return rc;
+}
+
+/* URL of --url NAME=URL, the last one; NULL: none. */
+static const char *own_url(const struct conf *c, const char *name)
+{
+	size_t n = strlen(name), i;
+
+	for (i = c->url.n; i-- > 0; )
+		if (!strncmp(c->url.items[i], name, n) && c->url.items[i][n] == '=')
+			return c->url.items[i] + n + 1;
+	return NULL;
+}
+
+/* --url NAME=URL must mean an archive that there is. */
+static int check_urls(const struct manifest *m, const struct conf *c, struct err *e)
+{
+	size_t i, k, n;
+
+	for (i = 0; i < c->url.n; i++) {
+		n = strcspn(c->url.items[i], "=");
+		if (!c->url.items[i][n])
+			return err_set(e, ERR_USAGE, "--url %s: expected NAME=URL",
+				       c->url.items[i]);
+		for (k = 0; k < m->n; k++)
+			if (strlen(m->archives[k].name) == n &&
+			    !strncmp(m->archives[k].name, c->url.items[i], n))
+				break;
+		if (k == m->n)
+			return err_set(e, ERR_USAGE,
+				       "--url %s: the manifest has no archive called %.*s; its "
+				       "first is %s",
+				       c->url.items[i], (int)n, c->url.items[i],
+				       m->archives[0].name);
+	}
+	return 0;
+}
+
+static int prepare(struct wanted *list, const struct manifest *m, const char *folder,
+		   struct obtained *results, struct err *e)
+{
+	size_t i;
+
+	for (i = 0; i < m->n; i++) {
+		struct wanted *w = &list[i];
+
+		w->archive = &m->archives[i];
+		w->result = &results[i];
+		w->path = file_path(e, "%s/%s", folder, w->archive->name);
+		w->part = w->path ? file_path(e, "%s.part", w->path) : NULL;
+		w->note = w->part ? file_path(e, "%s.json", w->path) : NULL;
+		if (!w->note)
+			return e->code;
+	}
+	return 0;
+}
+
+/* Look at all; *missing: not all of them are here. */
+static int look_at_all(struct wanted *list, size_t n, bool *missing, struct err *e)
+{
+	size_t i;
+
+	*missing = false;
+	for (i = 0; i < n; i++) {
+		if (!list[i].here && look(&list[i], e))
+			return e->code;
+		list[i].told = true;
+		*missing = *missing || !list[i].here;
+	}
+	return 0;
+}
+
+/* What is to be done about archives: fetch those that are not here, all of them, none. */
+enum how { FETCH, FETCH_AGAIN, LOOK };
+
+/* An archive that is not here, as it was when it was, else as it is published. */
+static void expect_missing(struct wanted *list, size_t n)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		const struct wanted *w = &list[i];
+		struct obtained *o = w->result;
+
+		if (w->here)
+			continue;
+		o->bytes = w->receipt.url ? w->receipt.sums.bytes : w->archive->sums.bytes;
+		memcpy(o->sha256,
+		       w->receipt.url ? w->receipt.sums.sha256 : w->archive->sums.sha256,
+		       sizeof(o->sha256));
+	}
+}
+
+static int obtain_here(struct wanted *list, size_t n, const char *folder, enum how how,
+		       struct err *e)
+{
+	bool missing = true, again = how == FETCH_AGAIN;
+	int rc = again ? 0 : look_at_all(list, n, &missing, e), lock = -1;
+	size_t i;
+
+	if (!rc && missing && how == LOOK)
+		expect_missing(list, n);
+	if (rc || !missing || how == LOOK)
+		return rc;
+	rc = file_make_folders(folder, e);
+	if (!rc)
+		rc = lock_folder(folder, list->progress, &lock, e);
+	for (i = 0; !rc && again && i < n; i++)
+		rc = receipt_read(&list[i].receipt, list[i].note, e);
+	if (!rc && !again)
+		rc = look_at_all(list, n, &missing, e);	/* the other one may have fetched them */
+	if (!rc && missing)
+		rc = fetch_missing(list, n, list->conf, list->progress, e);
+	if (lock >= 0)
+		close(lock);
+	return rc;
+}
+
+static void free_wanted(struct wanted *list, size_t n)
+{
+	size_t i;
+
+	for (i = 0; list && i < n; i++) {
+		free(list[i].path);
+		free(list[i].part);
+		free(list[i].note);
+		free(list[i].addresses);
+		receipt_free(&list[i].receipt);
+	}
+	free(list);
+}
+
+static int obtain(const struct manifest *m, const struct conf *c, enum how how,
+		  struct progress *p, struct obtained *results, struct err *e)
+{
+	struct wanted *list;
+	char *workspace = NULL, *folder = NULL;
+	size_t i;
+	int rc = -1;
+
+	for (i = 0; i < m->n; i++)
+		results[i] = (struct obtained){ 0 };
+	list = mem_alloc(m->n, sizeof(*list), e);
+	if (!list || check_urls(m, c, e))
+		goto out;
+	workspace = paths_workspace(c->workspace, e);
+	folder = workspace ? file_path(e, "%s/archives/%s", workspace, m->name) : NULL;
+	if (!folder || prepare(list, m, folder, results, e))
+		goto out;
+	for (i = 0; i < m->n; i++) {
+		list[i].conf = c;
+		list[i].progress = p;
+		list[i].own = own_url(c, list[i].archive->name);
+	}
+	rc = c->from ? take_all_from(list, m->n, c->from, e)
+		     : obtain_here(list, m->n, folder, how, e);
+out:
+	free_wanted(list, m->n);
+	free(workspace);
+	free(folder);
+	return rc ? e->code : 0;
+}
+
+int obtain_all(const struct manifest *m, const struct conf *c, bool again, struct progress *p,
+	       struct obtained *results, struct err *e)
+{
+	return obtain(m, c, again ? FETCH_AGAIN : FETCH, p, results, e);
+}
+
+int obtain_look(const struct manifest *m, const struct conf *c, struct progress *p,
+		struct obtained *results, struct err *e)
+{
+	return obtain(m, c, LOOK, p, results, e);
+}
+
+void obtained_free(struct obtained *o)
+{
+	free(o->path);
+	free(o->url);
+	*o = (struct obtained){ 0 };
+}

@@ -1,0 +1,99 @@
+/* progress.c - see progress.h */
+#include "data/source/progress.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "share/base/clock.h"
+
+#define BAR_WIDTH     30
+#define TERMINAL_S    0.1	/* between two drawings */
+#define PIPE_S        10.0
+
+void progress_init(struct progress *p, bool quiet)
+{
+	const char *term = getenv("TERM");
+
+	*p = (struct progress){ .quiet = quiet,
+				.terminal = isatty(2) && term && strcmp(term, "dumb") != 0 };
+}
+
+void progress_begin(struct progress *p, const char *stage, int64_t total, const char *unit)
+{
+	p->stage = stage;
+	p->unit = unit;
+	p->total = total;
+	p->next_look = 1;
+	p->began_s = p->shown_s = clock_mono_s();
+	progress_keep(p, 0, true);
+}
+
+static void draw_bar(const struct progress *p, int64_t done, double rate)
+{
+	int filled = (int)(BAR_WIDTH * (double)MIN(done, p->total) / (double)p->total);
+
+	fprintf(stderr, "\r%s [%.*s%*s] %lld/%lld %s, %.0f/s\033[K", p->stage, filled,
+		"##############################",
+		BAR_WIDTH - filled, "", (long long)done, (long long)p->total, p->unit, rate);
+}
+
+void progress_show(struct progress *p, int64_t done)
+{
+	double now = clock_mono_s(), rate = (double)done / MAX(now - p->began_s, 1e-9);
+
+	/* look at the clock about twenty times a second, whatever a step costs */
+	p->next_look = done + MAX((int64_t)(rate / 20), 1);
+	progress_keep(p, done, false);
+	if (p->quiet || now - p->shown_s < (p->terminal ? TERMINAL_S : PIPE_S))
+		return;
+	p->shown_s = now;
+	if (p->terminal && p->total > 0)
+		draw_bar(p, done, rate);
+	else if (p->terminal)
+		fprintf(stderr, "\r%s %lld %s, %.0f/s\033[K", p->stage, (long long)done, p->unit,
+			rate);
+	else if (p->total > 0)
+		fprintf(stderr, "%s: %lld of %lld %s, %.0f/s\n", p->stage, (long long)done,
+			(long long)p->total, p->unit, rate);
+	else
+		fprintf(stderr, "%s: %lld %s, %.0f/s\n", p->stage, (long long)done, p->unit, rate);
+}
+
+static void PRINTF_LIKE(2, 0) say(const struct progress *p, const char *fmt, va_list ap)
+{
+	if (p->terminal)
+		fputs("\r\033[K", stderr);
+	vfprintf(stderr, fmt, ap);
+}
+
+double progress_end(struct progress *p, const char *fmt, ...)
+{
+	double seconds = clock_mono_s() - p->began_s;
+	va_list ap;
+
+	if (p->quiet)
+		return seconds;
+	if (p->terminal)
+		fputs("\r\033[K", stderr);
+	fprintf(stderr, "%s: ", p->stage);
+	va_start(ap, fmt);
+	vfprintf(stderr, fmt, ap);
+	va_end(ap);
+	fprintf(stderr, " (%.1f s)\n", seconds);
+	return seconds;
+}
+
+void progress_note(struct progress *p, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (p->quiet)
+		return;
+	va_start(ap, fmt);
+	say(p, fmt, ap);
+	va_end(ap);
+	fputc('\n', stderr);
+}

@@ -1,0 +1,114 @@
+/* progress_file.c - see progress.h: what a long command is at, in a file */
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "data/source/progress.h"
+#include "share/base/clock.h"
+#include "share/base/file.h"
+#include "share/base/json.h"
+
+#define KEEP_S 0.25	/* between two versions */
+
+/* No fsync: of a machine that lost its power nobody asks how far it was. */
+static void replace(const char *path, const struct buf *text)
+{
+	struct err ignored;
+	char *temporary = file_path(&ignored, "%s.%ld.tmp", path, (long)getpid());
+	FILE *out = temporary ? fopen(temporary, "we") : NULL;
+
+	if (out) {
+		bool bad = fwrite(text->data, 1, text->len, out) != text->len;
+
+		bad |= fclose(out) != 0;
+		if (bad || rename(temporary, path))
+			unlink(temporary);
+	}
+	free(temporary);
+}
+
+static void begin(const struct progress *p, struct json_writer *w, const char *stage)
+{
+	char host[256] = "";
+	double ago = clock_mono_s() - p->began_s, now = clock_wall_s();
+
+	gethostname(host, sizeof(host) - 1);
+	json_open(w, '{');
+	json_put_int(w, "v", 1);
+	json_put_int(w, "pid", getpid());
+	json_put_str(w, "host", host);
+	json_put_real(w, "t", now);
+	json_put_real(w, "began", now - ago);
+	json_put_str(w, "stage", stage);
+}
+
+static void add_amount(struct json_writer *w, int64_t done, int64_t total, double rate)
+{
+	json_put_int(w, "done", done);
+	json_put_int(w, "total", total);
+	json_put_real(w, "rate", rate);
+}
+
+static void finish(struct progress *p, struct json_writer *w)
+{
+	struct err ignored;
+
+	json_close(w, '}');
+	buf_add_char(w->out, '\n');
+	if (!buf_check(w->out, &ignored))
+		replace(p->path, w->out);
+	buf_free(w->out);
+}
+
+static bool is_time(struct progress *p, bool now)
+{
+	double t = clock_mono_s();
+
+	if (!p->path || (!now && t - p->kept_s < KEEP_S))
+		return false;
+	p->kept_s = t;
+	return true;
+}
+
+void progress_keep(struct progress *p, int64_t done, bool now)
+{
+	struct buf b = { 0 };
+	struct json_writer w = { .out = &b };
+	double seconds = clock_mono_s() - p->began_s;
+
+	if (!is_time(p, now))
+		return;
+	begin(p, &w, p->stage);
+	json_put_str(&w, "unit", p->unit);
+	add_amount(&w, done, p->total, seconds > 0 ? (double)done / seconds : 0);
+	finish(p, &w);
+}
+
+void progress_keep_archives(struct progress *p, const struct progress_archive *archives, size_t n)
+{
+	struct buf b = { 0 };
+	struct json_writer w = { .out = &b };
+	int64_t done = 0, total = 0;
+	double rate = 0;
+
+	if (!is_time(p, false))
+		return;
+	begin(p, &w, "fetch");
+	json_put_str(&w, "unit", "bytes");
+	json_key(&w, "archives");
+	json_open(&w, '[');
+	for (size_t i = 0; i < n; i++) {
+		done += archives[i].done;
+		total = total < 0 || archives[i].total <= 0 ? -1 : total + archives[i].total;
+		rate += archives[i].rate;
+		json_open(&w, '{');
+		json_put_str(&w, "name", archives[i].name);
+		add_amount(&w, archives[i].done, archives[i].total, archives[i].rate);
+		if (archives[i].words)
+			json_put_str(&w, "words", archives[i].words);
+		json_close(&w, '}');
+	}
+	json_close(&w, ']');
+	add_amount(&w, done, total > 0 ? total : 0, rate);
+	finish(p, &w);
+}

@@ -1,0 +1,354 @@
+/* texts.c - see texts.h */
+#include "data/source/texts.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "data/source/manifest.h"
+#include "data/source/obtain.h"
+#include "share/base/file.h"
+#include "share/base/mem.h"
+
+_Static_assert(MANIFEST_MAX_SETS <= TEXTS_MAX_SETS, "every set of a manifest has its place");
+
+static void free_text(struct text *t)
+{
+	free(t->member);
+	free(t->name);
+}
+
+static void free_pair(struct text_pair *p)
+{
+	free_text(&p->source);
+	free_text(&p->target);
+	free(p->name);
+}
+
+/* Takes over what the pair owns, also on failure. */
+static int add_pair(struct texts *t, struct text_pair *p, struct err *e)
+{
+	if (!p->name || !p->source.name || !p->target.name ||
+	    mem_grow(&t->pairs, &t->cap, t->n + 1, sizeof(*p), e)) {
+		free_pair(p);
+		return e->code;
+	}
+	t->pairs[t->n++] = *p;
+	return 0;
+}
+
+static void set_name(struct text_pair *p, const char *set)
+{
+	snprintf(p->set, sizeof(p->set), "%s", set);
+}
+
+/* A further one, zeroed. NULL: failure. */
+static struct text_file *add_file(struct texts *t, struct err *e)
+{
+	if (mem_grow(&t->files, &t->cap_files, t->n_files + 1, sizeof(*t->files), e))
+		return NULL;
+	t->files[t->n_files] = (struct text_file){ 0 };
+	return &t->files[t->n_files++];
+}
+
+/* ---- files ---- */
+
+/* The number of a file in t->files: read and hashed when it is new. < 0: failure. */
+static int find_file(struct texts *t, const char *path, const char *set, struct err *e)
+{
+	struct text_file *f;
+	size_t i;
+
+	for (i = 0; i < t->n_files; i++)
+		if (!strcmp(t->files[i].path, path))
+			return (int)i;
+	if (file_size(path) < 0)
+		return err_set(e, ERR_NOINPUT, "%s: there is no such file (%s text)", path, set);
+	f = add_file(t, e);
+	if (!f || !(f->path = mem_strdup(path, e)) || hash_file(path, f->sha256, e))
+		return e->code;
+	f->bytes = file_size(path);
+	return (int)i;
+}
+
+static int add_files(struct texts *t, const char *set, const struct conf_list *source,
+		     const struct conf_list *target, struct err *e)
+{
+	if (source->n != target->n)
+		return err_set(
+			e, ERR_CONFIG,
+			"%s_source names %zu files and %s_target %zu: each needs its other side",
+			set, source->n, set, target->n);
+	for (size_t i = 0; i < source->n; i++) {
+		const char *from = source->items[i], *to = target->items[i];
+		struct text_pair p = { .source.file = find_file(t, from, set, e) };
+
+		if (p.source.file < 0)
+			return e->code;
+		p.target.file = find_file(t, to, set, e);
+		if (p.target.file < 0)
+			return e->code;
+		set_name(&p, set);
+		p.name = mem_strdup(from, e);
+		p.source.name = p.name ? mem_strdup(from, e) : NULL;
+		p.target.name = p.source.name ? mem_strdup(to, e) : NULL;
+		if (add_pair(t, &p, e))
+			return e->code;
+	}
+	return 0;
+}
+
+/* ---- archives ---- */
+
+static bool is_side(const struct manifest_member *m, const char *set, const char *language)
+{
+	return !strcmp(m->set, set) && !strcmp(m->language, language);
+}
+
+/* The n-th member of a set in a language, NULL when there are fewer. */
+static const struct manifest_member *nth_member(const struct manifest_archive *a, const char *set,
+						const char *language, size_t n)
+{
+	for (size_t i = 0; i < a->n_members; i++)
+		if (is_side(&a->members[i], set, language) && !n--)
+			return &a->members[i];
+	return NULL;
+}
+
+static int member_text(struct text *t, int file, const struct manifest_archive *a,
+		       const struct manifest_member *m, struct err *e)
+{
+	t->file = file;
+	t->member = mem_strdup(m->path, e);
+	t->name = t->member ? file_path(e, "%s:%s", a->name, m->path) : NULL;
+	return t->name ? 0 : e->code;
+}
+
+/* The n-th member of the source language belongs to the n-th of the target language. */
+static int pair_members(struct texts *t, int file, const struct manifest_archive *a,
+			const char *set, const struct conf *c, struct err *e)
+{
+	const struct manifest_member *from, *to;
+
+	for (size_t n = 0;; n++) {
+		struct text_pair p = { .source.file = file };
+
+		from = nth_member(a, set, c->source_language, n);
+		to = nth_member(a, set, c->target_language, n);
+		if (!from && !to)
+			return 0;
+		if (!from || !to)
+			return err_set(e, ERR_CONFIG,
+				       "the manifest gives %s more %s members in %s than in %s: "
+				       "each needs its other side",
+				       a->name, set, from ? c->source_language : c->target_language,
+				       from ? c->target_language : c->source_language);
+		set_name(&p, set);
+		if (!member_text(&p.source, file, a, from, e) &&
+		    !member_text(&p.target, file, a, to, e))
+			p.name = mem_strdup(p.source.name, e);
+		if (add_pair(t, &p, e))
+			return e->code;
+	}
+}
+
+/* All sets of an archive, each when its first member comes. */
+static int add_members(struct texts *t, int file, const struct manifest_archive *a,
+		       const struct conf *c, struct err *e)
+{
+	for (size_t i = 0; i < a->n_members; i++) {
+		const char *set = a->members[i].set;
+		size_t k = 0;
+
+		while (strcmp(a->members[k].set, set))
+			k++;
+		if (k == i && pair_members(t, file, a, set, c, e))
+			return e->code;
+	}
+	return 0;
+}
+
+/* Takes over the path and the address of what was obtained. */
+static int add_archive(struct texts *t, const struct manifest_archive *a, struct obtained *from,
+		       struct err *e)
+{
+	struct text_file *f = add_file(t, e);
+
+	if (!f)
+		return e->code;
+	f->path = from->path;
+	f->url = from->url;
+	f->bytes = from->bytes;
+	f->text_bytes = a->text_bytes;
+	memcpy(f->sha256, from->sha256, sizeof(f->sha256));
+	from->path = from->url = NULL;
+	f->archive = mem_strdup(a->name, e);
+	return f->archive ? 0 : e->code;
+}
+
+/* How archives are found: obtain_look(), or obtain_all() but for what it says of again. */
+typedef int (*archives_find)(const struct manifest *m, const struct conf *c, struct progress *p,
+			     struct obtained *list, struct err *e);
+
+static int fetch_missing(const struct manifest *m, const struct conf *c, struct progress *p,
+			 struct obtained *list, struct err *e)
+{
+	return obtain_all(m, c, false, p, list, e);
+}
+
+static int add_manifest(struct texts *t, const struct conf *c, archives_find find,
+			struct progress *p, struct err *e)
+{
+	struct manifest m;
+	struct obtained *list = NULL;
+	int rc = manifest_read(&m, c->manifest, e);
+
+	if (rc)
+		return rc;
+	list = mem_alloc(m.n, sizeof(*list), e);
+	rc = list ? find(&m, c, p, list, e) : e->code;
+	for (size_t i = 0; !rc && i < m.n; i++) {
+		rc = add_archive(t, &m.archives[i], &list[i], e);
+		if (!rc)
+			rc = add_members(t, (int)i, &m.archives[i], c, e);
+	}
+	for (size_t i = 0; list && i < m.n; i++)
+		obtained_free(&list[i]);
+	free(list);
+	manifest_free(&m);
+	return rc;
+}
+
+/* ---- sets ---- */
+
+static int number_of_set(const struct texts *t, const char *set)
+{
+	int k = 0;
+
+	while (k < t->n_sets && strcmp(t->sets[k], set))
+		k++;
+	return k;
+}
+
+static void name_sets(struct texts *t)
+{
+	static const char *const first[] = { "train", "dev", "test" };
+
+	t->n_sets = 0;
+	for (size_t k = 0; k <= ARRAY_LEN(first); k++)
+		for (size_t i = 0; i < t->n; i++) {
+			const char *set = t->pairs[i].set;
+
+			if ((k == ARRAY_LEN(first) || !strcmp(set, first[k])) &&
+			    number_of_set(t, set) == t->n_sets && t->n_sets < TEXTS_MAX_SETS)
+				t->sets[t->n_sets++] = set;
+		}
+}
+
+/* Put the pairs in the order of their sets, and count those of train. */
+static int order_pairs(struct texts *t, struct err *e)
+{
+	struct text_pair *ordered = mem_alloc(MAX(t->n, 1), sizeof(*ordered), e);
+	size_t n = 0;
+
+	if (!ordered)
+		return e->code;
+	name_sets(t);
+	for (int k = 0; k < t->n_sets; k++)
+		for (size_t i = 0; i < t->n; i++)
+			if (number_of_set(t, t->pairs[i].set) == k)
+				ordered[n++] = t->pairs[i];
+	free(t->pairs);
+	t->pairs = ordered;
+	t->cap = MAX(t->n, 1);
+	name_sets(t);		/* the names have moved */
+	for (t->n_train = 0; t->n_train < t->n; t->n_train++)
+		if (strcmp(t->pairs[t->n_train].set, "train"))
+			break;
+	return 0;
+}
+
+/* ---- all together ---- */
+
+static int find_all(struct texts *t, const struct conf *c, const char *work, archives_find find,
+		    struct progress *p, struct err *e)
+{
+	if (add_files(t, "train", &c->train_source, &c->train_target, e) ||
+	    add_files(t, "dev", &c->dev_source, &c->dev_target, e) ||
+	    add_files(t, "test", &c->test_source, &c->test_target, e) ||
+	    (c->demo_pairs && texts_add_demo(t, c, work, e)) ||
+	    (c->manifest && add_manifest(t, c, find, p, e)) || order_pairs(t, e))
+		return e->code;
+	if (!t->n_train)
+		return err_set(e, ERR_CONFIG, "manifest %s has no training text in %s and %s",
+			       c->manifest, c->source_language, c->target_language);
+	return 0;
+}
+
+static int check_and_find(struct texts *t, const struct conf *c, const char *work,
+			  archives_find find, struct progress *p, struct err *e)
+{
+	int ways = (c->demo_pairs > 0) + (c->manifest != NULL) +
+		   (c->train_source.n + c->train_target.n > 0);
+
+	*t = (struct texts){ 0 };
+	if (!ways)
+		return err_set(
+			e, ERR_CONFIG,
+			"the recipe names no training text: give train_source and train_target, "
+			"a manifest, or demo_pairs");
+	if (ways > 1)
+		return err_set(
+			e, ERR_CONFIG,
+			"demo_pairs, manifest and train_source exclude each other: give one of "
+			"them");
+	if (!strcmp(c->source_language, c->target_language))
+		return err_set(e, ERR_CONFIG, "source_language and target_language are both %s",
+			       c->source_language);
+	if (find_all(t, c, work, find, p, e)) {
+		texts_free(t);
+		return e->code;
+	}
+	return 0;
+}
+
+int texts_find(struct texts *t, const struct conf *c, const char *work, struct progress *p,
+	       struct err *e)
+{
+	return check_and_find(t, c, work, fetch_missing, p, e);
+}
+
+int texts_look(struct texts *t, const struct conf *c, const char *work, struct progress *p,
+	       struct err *e)
+{
+	return check_and_find(t, c, work, obtain_look, p, e);
+}
+
+static void describe_text(const struct texts *t, const struct text *text, struct buf *out)
+{
+	buf_printf(out, "\t%s\t%s", t->files[text->file].sha256, text->member ? text->member : "");
+}
+
+void texts_describe(const struct texts *t, struct buf *out)
+{
+	for (size_t i = 0; i < t->n; i++) {
+		buf_add_str(out, t->pairs[i].set);
+		describe_text(t, &t->pairs[i].source, out);
+		describe_text(t, &t->pairs[i].target, out);
+		buf_add_char(out, '\n');
+	}
+}
+
+void texts_free(struct texts *t)
+{
+	for (size_t i = 0; i < t->n; i++)
+		free_pair(&t->pairs[i]);
+	for (size_t i = 0; i < t->n_files; i++) {
+		free(t->files[i].path);
+		free(t->files[i].archive);
+		free(t->files[i].url);
+	}
+	free(t->pairs);
+	free(t->files);
+	*t = (struct texts){ 0 };
+}

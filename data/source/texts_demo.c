@@ -1,0 +1,160 @@
+/* texts_demo.c - see texts.h: the texts that the built-in grammar makes */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "data/demo/demo.h"
+#include "data/source/texts.h"
+#include "share/base/file.h"
+#include "share/base/mem.h"
+#include "share/base/paths.h"
+
+#define HELD_OUT 500	/* pairs in dev and in test, … */
+#define SHARE    20	/* … but no more than one for so many of training */
+
+/*
+ * The held-out sets come first from the grammar, so that they stay the same however many pairs
+ * train.
+ */
+static const char *const sets[] = { "dev", "test", "train" };
+
+static int64_t pairs_of(const struct conf *c, const char *set)
+{
+	if (!strcmp(set, "train"))
+		return c->demo_pairs;
+	return MAX(MIN(c->demo_pairs / SHARE, HELD_OUT), 1);
+}
+
+/* Add what a shipped file holds. */
+static int add_shipped(struct hash *h, const char *name, struct err *e)
+{
+	char *path = paths_shipped(name, e), hex[HASH_SHA256_HEX];
+	int rc = path ? hash_file(path, hex, e) : e->code;
+
+	if (!rc)
+		rc = hash_add(h, hex, sizeof(hex), e);
+	free(path);
+	return rc;
+}
+
+/* What decides about a text: the grammar, the version of what reads it, numbers, set, language. */
+static int describe(char hex[HASH_SHA256_HEX], const struct conf *c, const char *set,
+		    const char *language, struct err *e)
+{
+	struct hash *h = hash_new(HASH_SHA256, e);
+	char text[200];
+	int n, rc = -1;
+
+	if (!h)
+		return e->code;
+	n = snprintf(text, sizeof(text), "demo 1 %lld %lld %s %s", (long long)c->seed,
+		     (long long)c->demo_pairs, set, language);
+	if (!hash_add(h, text, (size_t)n, e) && !add_shipped(h, "demo/lexicon.txt", e) &&
+	    !add_shipped(h, "demo/patterns.txt", e))
+		rc = hash_hex(h, hex, e);
+	hash_free(h);
+	return rc ? e->code : 0;
+}
+
+static int add_text(struct texts *t, struct text *text, const struct conf *c, const char *work,
+		    const char *set, const char *language, struct err *e)
+{
+	struct text_file *f;
+
+	if (mem_grow(&t->files, &t->cap_files, t->n_files + 1, sizeof(*t->files), e))
+		return e->code;
+	text->file = (int)t->n_files;
+	f = &t->files[t->n_files++];
+	*f = (struct text_file){ .path = file_path(e, "%s/demo-%s.%s", work, set, language) };
+	text->name = f->path ? mem_strdup(f->path, e) : NULL;
+	return text->name ? describe(f->sha256, c, set, language, e) : e->code;
+}
+
+int texts_add_demo(struct texts *t, const struct conf *c, const char *work, struct err *e)
+{
+	bool from_german = !strcmp(c->source_language, "de") && !strcmp(c->target_language, "en");
+
+	if (!from_german && (strcmp(c->source_language, "en") || strcmp(c->target_language, "de")))
+		return err_set(e, ERR_CONFIG, "the built-in grammar knows en and de, not %s and %s",
+			       c->source_language, c->target_language);
+	for (size_t i = 0; i < ARRAY_LEN(sets); i++) {
+		struct text_pair *p;
+
+		if (mem_grow(&t->pairs, &t->cap, t->n + 1, sizeof(*p), e))
+			return e->code;
+		p = &t->pairs[t->n++];
+		*p = (struct text_pair){ .name = mem_strdup("demo", e) };
+		snprintf(p->set, sizeof(p->set), "%s", sets[i]);
+		if (!p->name || add_text(t, &p->source, c, work, sets[i], c->source_language, e) ||
+		    add_text(t, &p->target, c, work, sets[i], c->target_language, e))
+			return e->code;
+	}
+	t->is_demo = true;
+	return 0;
+}
+
+/* ---- making them ---- */
+
+/* The file of a demo text. */
+static struct text_file *file_of(struct texts *t, const char *set, bool target)
+{
+	size_t i = 0;
+
+	while (strcmp(t->pairs[i].set, set))
+		i++;
+	return &t->files[target ? t->pairs[i].target.file : t->pairs[i].source.file];
+}
+
+static int write_set(struct demo *d, int64_t pairs, struct text_file *const files[2],
+		     struct err *e)
+{
+	struct outfile out[2] = { { 0 }, { 0 } };
+	struct buf text[2] = { { 0 }, { 0 } };
+	int rc = -1;
+
+	if (outfile_open(&out[0], files[0]->path, e) || outfile_open(&out[1], files[1]->path, e))
+		goto out;
+	for (; pairs > 0; pairs--) {
+		if (demo_next(d, &text[0], &text[1], e))
+			goto out;
+		for (int k = 0; k < 2; k++) {
+			buf_add_char(&text[k], '\n');
+			if (buf_check(&text[k], e))
+				goto out;
+			/* trouble with the stream: the commit says why */
+			fwrite(text[k].data, 1, text[k].len, out[k].stream);
+		}
+	}
+	rc = outfile_commit(&out[0], e);
+	if (!rc)
+		rc = outfile_commit(&out[1], e);
+	for (int k = 0; !rc && k < 2; k++)
+		files[k]->bytes = file_size(files[k]->path);
+out:
+	for (int k = 0; k < 2; k++) {
+		outfile_abandon(&out[k]);
+		buf_free(&text[k]);
+	}
+	return rc ? e->code : 0;
+}
+
+int texts_make(struct texts *t, const struct conf *c, struct err *e)
+{
+	struct demo *d;
+	int rc = 0;
+
+	if (!t->is_demo)
+		return 0;
+	d = demo_open((uint64_t)c->seed, e);
+	if (!d)
+		return e->code;
+	for (size_t i = 0; !rc && i < ARRAY_LEN(sets); i++) {
+		bool from_german = !strcmp(c->source_language, "de");
+		struct text_file *const files[2] = { file_of(t, sets[i], from_german),
+						     file_of(t, sets[i], !from_german) };
+
+		rc = write_set(d, pairs_of(c, sets[i]), files, e);
+	}
+	demo_close(d);
+	return rc;
+}

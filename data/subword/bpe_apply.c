@@ -1,0 +1,515 @@
+/* bpe_apply.c - see bpe.h */
+#include "data/subword/bpe.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "data/subword/bpe_codes.h"
+#include "data/subword/bpe_line.h"
+#include "data/words/intern.h"
+#include "data/words/short_word.h"
+#include "share/base/lines.h"
+#include "share/base/mem.h"
+#include "share/base/text.h"
+
+#define CACHE_BYTES ((size_t)128 << 20)	/* then it starts again: input may be endless */
+#define CACHE_WORD  256			/* longer words are not kept */
+#define FRONT_SETS  8192u		/* a power of two */
+
+/* A symbol of the word at hand: bytes start … end - 1 of it. */
+struct node {
+	int32_t symbol;		/* -1: in no merge; -2: merged into its left neighbour */
+	int32_t previous, next;	/* nodes, -1: none */
+	size_t  start, end;
+};
+
+struct pieces {			/* of the word at hand */
+	const char **text;
+	size_t *len, n, cap_text, cap_len;
+};
+
+/* What does not change while lines are split. */
+struct settings {
+	struct bpe_codes codes;
+	char *separator;		/* owned */
+	struct intern vocabulary;	/* pieces that are frequent enough; none: no limit */
+};
+
+struct bpe {
+	struct settings *set;		/* owned, or borrowed from another one */
+	bool is_shared;			/* borrowed */
+
+	struct intern words;		/* the cache … */
+	struct cached {
+		size_t start, len;
+	} * cached; /* owned: … and what each became, in split */
+	size_t cap_cached;
+	struct buf split;
+	/*
+	 * The short words found last: two for each hash, the later one first; a line of the
+	 * processor's cache.
+	 */
+	struct front {
+		struct short_word word;
+		struct cached found;
+	} (*front)[2];			/* owned: (FRONT_SETS) */
+
+	struct node *nodes;		/* owned, as are the next ones: work space for one word */
+	size_t cap_nodes;
+	uint64_t *heap;			/* rank << 32 | node */
+	size_t n_heap, cap_heap;
+	int32_t *batch;
+	size_t cap_batch;
+	struct pieces pieces;
+	struct buf scratch;
+};
+
+/* ---- settings ---- */
+
+struct bpe *bpe_open(const char *codes_path, struct err *e)
+{
+	struct bpe *b = mem_alloc(1, sizeof(*b), e);
+
+	if (!b)
+		return NULL;
+	b->set = mem_alloc(1, sizeof(*b->set), e);
+	if (b->set && (b->set->separator = mem_strdup("@@", e)) != NULL &&
+	    !bpe_codes_read(&b->set->codes, codes_path, e))
+		return b;
+	bpe_close(b);
+	return NULL;
+}
+
+struct bpe *bpe_share(const struct bpe *first, struct err *e)
+{
+	struct bpe *b = mem_alloc(1, sizeof(*b), e);
+
+	if (b) {
+		b->set = first->set;
+		b->is_shared = true;
+	}
+	return b;
+}
+
+static void forget_words(struct bpe *b)
+{
+	intern_free(&b->words);
+	buf_free(&b->split);
+	free(b->cached);
+	free(b->front);
+	b->cached = NULL;
+	b->front = NULL;
+	b->cap_cached = 0;
+}
+
+int bpe_set_separator(struct bpe *b, const char *separator, struct err *e)
+{
+	char *copy = mem_strdup(separator, e);
+
+	if (!copy)
+		return e->code;
+	free(b->set->separator);
+	b->set->separator = copy;
+	forget_words(b);
+	return 0;
+}
+
+int bpe_limit_vocabulary(struct bpe *b, const char *path, int64_t threshold, struct err *e)
+{
+	struct lines in;
+	int got;
+
+	if (lines_open(&in, path, e))
+		return e->code;
+	intern_free(&b->set->vocabulary);
+	forget_words(b);
+	while ((got = lines_next(&in, e)) > 0) {
+		const char *text = in.text, *blank;
+		size_t n = in.len;
+		int64_t count;
+		int32_t id;
+
+		bpe_trim(&text, &n);
+		blank = memchr(text, ' ', n);
+		if (!blank)
+			blank = memrchr(text, '\t', n);		/* vocab.tsv */
+		buf_clear(&b->scratch);
+		if (blank)
+			buf_add(&b->scratch, blank + 1, n - (size_t)(blank + 1 - text));
+		if (!blank || blank == text || !text_to_int(buf_text(&b->scratch), &count)) {
+			got = err_set(e, ERR_DATA,
+				      "%s: line %lld: expected a piece, a blank and its frequency",
+				      path, (long long)in.number);
+			break;
+		}
+		if (count >= threshold &&
+		    intern_add(&b->set->vocabulary, text, (size_t)(blank - text), &id, e)) {
+			got = e->code;
+			break;
+		}
+	}
+	lines_close(&in);
+	return got;
+}
+
+void bpe_close(struct bpe *b)
+{
+	if (!b)
+		return;
+	forget_words(b);
+	if (b->set && !b->is_shared) {
+		free(b->set->separator);
+		bpe_codes_free(&b->set->codes);
+		intern_free(&b->set->vocabulary);
+		free(b->set);
+	}
+	free(b->nodes);
+	free(b->heap);
+	free(b->batch);
+	free(b->pieces.text);
+	free(b->pieces.len);
+	buf_free(&b->scratch);
+	free(b);
+}
+
+/* ---- merging one word ---- */
+
+static int push(struct bpe *b, int32_t node, struct err *e)
+{
+	const struct node *v = &b->nodes[node];
+	int32_t symbol = v->next < 0 ? -1 : b->nodes[v->next].symbol;
+	const struct bpe_rule *r = bpe_codes_find(&b->set->codes, v->symbol, symbol);
+	uint64_t key;
+	size_t i;
+
+	if (!r)
+		return 0;
+	if (mem_grow(&b->heap, &b->cap_heap, b->n_heap + 1, sizeof(*b->heap), e))
+		return e->code;
+	key = (uint64_t)(uint32_t)r->rank << 32 | (uint32_t)node;
+	for (i = b->n_heap++; i && b->heap[(i - 1) / 2] > key; i = (i - 1) / 2)
+		b->heap[i] = b->heap[(i - 1) / 2];
+	b->heap[i] = key;
+	return 0;
+}
+
+static uint64_t pop(struct bpe *b)
+{
+	uint64_t top = b->heap[0], moving = b->heap[--b->n_heap];
+	size_t i = 0;
+
+	for (size_t child; (child = 2 * i + 1) < b->n_heap; i = child) {
+		if (child + 1 < b->n_heap && b->heap[child + 1] < b->heap[child])
+			child++;
+		if (moving <= b->heap[child])
+			break;
+		b->heap[i] = b->heap[child];
+	}
+	b->heap[i] = moving;
+	return top;
+}
+
+static int add_node(struct bpe *b, size_t *n, const char *symbol, size_t len, size_t start,
+		    size_t end, struct err *e)
+{
+	if (*n >= INT32_MAX - 1)
+		return err_set(e, ERR_DATA, "a word of more than %d characters", INT32_MAX - 1);
+	if (mem_grow(&b->nodes, &b->cap_nodes, *n + 1, sizeof(*b->nodes), e))
+		return e->code;
+	b->nodes[*n] = (struct node){
+		.symbol = intern_find(&b->set->codes.symbols, symbol, len),
+		.previous = (int32_t)*n - 1, .next = (int32_t)*n + 1, .start = start, .end = end,
+	};
+	++*n;
+	return 0;
+}
+
+/* Cut the word into characters. The last one carries "</w>"; in 0.1 it is followed by it. */
+static int spell(struct bpe *b, const char *word, size_t n, size_t *n_nodes, struct err *e)
+{
+	*n_nodes = 0;
+	for (size_t i = 0, len; i < n; i += len) {
+		len = bpe_char_length(word + i, n - i);
+		buf_clear(&b->scratch);
+		if (i + len == n && !b->set->codes.has_end_symbol) {
+			buf_add(&b->scratch, word + i, len);
+			buf_add_str(&b->scratch, BPE_WORD_END);
+			if (buf_check(&b->scratch, e) ||
+			    add_node(b, n_nodes, b->scratch.data, b->scratch.len, i, n, e))
+				return e->code;
+		} else if (add_node(b, n_nodes, word + i, len, i, i + len, e)) {
+			return e->code;
+		}
+	}
+	if (b->set->codes.has_end_symbol &&
+	    add_node(b, n_nodes, BPE_WORD_END, BPE_WORD_END_BYTES, n, n, e))
+		return e->code;
+	b->nodes[*n_nodes - 1].next = -1;
+	return 0;
+}
+
+/*
+ * Merge all pairs of the lowest rank, left to right; see which pairs that made; until none is left.
+ */
+static int merge_nodes(struct bpe *b, size_t n_nodes, struct err *e)
+{
+	b->n_heap = 0;
+	for (size_t i = 0; i < n_nodes; i++)
+		if (push(b, (int32_t)i, e))
+			return e->code;
+	while (b->n_heap) {
+		uint64_t rank = b->heap[0] >> 32;
+		size_t n = 0;
+
+		while (b->n_heap && b->heap[0] >> 32 == rank) {
+			int32_t at = (int32_t)(pop(b) & UINT32_MAX);
+			struct node *v = &b->nodes[at],
+				    *next = v->next < 0 ? NULL : &b->nodes[v->next];
+			const struct bpe_rule *r = next ?
+				bpe_codes_find(&b->set->codes, v->symbol, next->symbol) : NULL;
+
+			if (!r || (uint64_t)r->rank != rank)
+				continue;	/* a neighbour was merged since */
+			v->symbol = r->merged;
+			v->end = next->end;
+			next->symbol = -2;
+			v->next = next->next;
+			next->next = -1;
+			if (v->next >= 0)
+				b->nodes[v->next].previous = at;
+			if (mem_grow(&b->batch, &b->cap_batch, n + 1, sizeof(*b->batch), e))
+				return e->code;
+			b->batch[n++] = at;
+		}
+		for (size_t i = 0; i < n; i++) {
+			int32_t at = b->batch[i], previous = b->nodes[at].previous;
+
+			if ((previous >= 0 && push(b, previous, e)) || push(b, at, e))
+				return e->code;
+		}
+	}
+	return 0;
+}
+
+/* ---- pieces ---- */
+
+static int add_piece(struct bpe *b, const char *text, size_t len, struct err *e)
+{
+	struct pieces *p = &b->pieces;
+
+	if (mem_grow(&p->text, &p->cap_text, p->n + 1, sizeof(*p->text), e) ||
+	    mem_grow(&p->len, &p->cap_len, p->n + 1, sizeof(*p->len), e))
+		return e->code;
+	p->text[p->n] = text;
+	p->len[p->n++] = len;
+	return 0;
+}
+
+static bool is_in_vocabulary(struct bpe *b, const char *text, size_t n, bool is_last)
+{
+	buf_clear(&b->scratch);
+	buf_add(&b->scratch, text, n);
+	if (!is_last)
+		buf_add_str(&b->scratch, b->set->separator);
+	return intern_find(&b->set->vocabulary, buf_text(&b->scratch), b->scratch.len) >= 0;
+}
+
+/* Take back the merges of a piece until its parts are in the vocabulary or single characters. */
+static int split_piece(struct bpe *b, const char *text, size_t n, bool is_last, struct err *e)
+{
+	const char *left, *right;
+	size_t n_left, n_right;
+	int32_t id;
+
+	if (is_in_vocabulary(b, text, n, is_last))
+		return add_piece(b, text, n, e);
+	buf_clear(&b->scratch);
+	buf_add(&b->scratch, text, n);
+	if (is_last)
+		buf_add_str(&b->scratch, BPE_WORD_END);
+	id = n ? intern_find(&b->set->codes.symbols, buf_text(&b->scratch), b->scratch.len) : -1;
+	if (id < 0 || b->set->codes.back[id].left < 0)
+		return add_piece(b, text, n, e);
+	left = intern_text(&b->set->codes.symbols, b->set->codes.back[id].left, &n_left);
+	right = intern_text(&b->set->codes.symbols, b->set->codes.back[id].right, &n_right);
+	if (is_last)
+		n_right -= MIN(n_right, BPE_WORD_END_BYTES);
+	if (split_piece(b, left, n_left, false, e))
+		return e->code;
+	return split_piece(b, right, n_right, is_last, e);
+}
+
+/* Append what the word becomes. */
+static int encode(struct bpe *b, const char *word, size_t n, struct buf *out, struct err *e)
+{
+	size_t n_nodes;
+
+	if (bpe_char_length(word, n) == n) {
+		buf_add(out, word, n);
+		return buf_check(out, e);
+	}
+	if (spell(b, word, n, &n_nodes, e) || merge_nodes(b, n_nodes, e))
+		return e->code;
+	b->pieces.n = 0;
+	for (int32_t i = 0, next; i >= 0; i = next) {
+		const struct node *v = &b->nodes[i];
+		size_t len = v->end - v->start;
+
+		next = v->next;
+		if (next >= 0 && b->nodes[next].start == n)
+			next = -1;	/* a "</w>" that stayed alone is not written */
+		if (b->set->vocabulary.n ? split_piece(b, word + v->start, len, next < 0, e) :
+				      add_piece(b, word + v->start, len, e))
+			return e->code;
+	}
+	for (size_t i = 0; i < b->pieces.n; i++) {
+		buf_add(out, b->pieces.text[i], b->pieces.len[i]);
+		if (i + 1 < b->pieces.n) {
+			buf_add_str(out, b->set->separator);
+			buf_add_char(out, ' ');
+		}
+	}
+	return buf_check(out, e);
+}
+
+/* What a word of at most CACHE_WORD bytes becomes, through the cache; borrowed. */
+static int find_cached(struct bpe *b, const char *word, size_t n, struct cached *found,
+		       struct err *e)
+{
+	int32_t known = b->words.n, i;
+	size_t start;
+
+	if (mem_grow(&b->cached, &b->cap_cached, (size_t)known + 1, sizeof(*b->cached), e) ||
+	    intern_add(&b->words, word, n, &i, e))
+		return e->code;
+	if (i == known) {
+		start = b->split.len;
+		b->cached[i] = (struct cached){ start, 0 };
+		if (encode(b, word, n, &b->split, e))
+			return e->code;
+		b->cached[i].len = b->split.len - start;
+	}
+	*found = b->cached[i];
+	return 0;
+}
+
+/* The same for a short word; most of those have been met a moment ago. */
+static inline int find_short(struct bpe *b, const char *text, size_t n, struct short_word w,
+			     struct cached *found, struct err *e)
+{
+	struct front *set = b->front[short_word_hash(w) & (FRONT_SETS - 1)];
+
+	if (!short_word_is(set[0].word, w)) {
+		struct front first = set[1];
+
+		if (!short_word_is(first.word, w)) {
+			if (find_cached(b, text, n, &first.found, e))
+				return e->code;
+			first.word = w;
+		}
+		set[1] = set[0];
+		set[0] = first;
+	}
+	*found = set[0].found;
+	return 0;
+}
+
+/* Append it; sixteen bytes at once where there is room for that on both sides. */
+static inline void add_found(const struct bpe *b, struct cached found, struct buf *out)
+{
+	const char *from = b->split.data + found.start;
+
+	if (found.len <= 16 && out->cap - out->len > 16 && b->split.cap - found.start >= 16) {
+		memcpy(out->data + out->len, from, 16);
+		out->len += found.len;
+		out->data[out->len] = 0;
+	} else {
+		buf_add(out, from, found.len);
+	}
+}
+
+/* ---- lines ---- */
+
+/* Words of one line without its margins. */
+static int apply_words(struct bpe *b, const char *p, size_t n, struct buf *out, struct err *e)
+{
+	const char *end = p + n;
+	bool is_first = true;
+
+	while (p < end) {
+		struct short_word w;
+		struct cached found;
+		size_t len;
+
+		if (*p == ' ') {
+			p++;
+			continue;
+		}
+		if (!is_first)
+			buf_add_char(out, ' ');
+		is_first = false;
+		len = short_word_cut(p, end, &w);
+		if (len) {
+			if (find_short(b, p, len, w, &found, e))
+				return e->code;
+			add_found(b, found, out);
+		} else {
+			const char *blank = memchr(p, ' ', (size_t)(end - p));
+
+			len = (size_t)((blank ? blank : end) - p);
+			if (len > CACHE_WORD ? encode(b, p, len, out, e) :
+					       find_cached(b, p, len, &found, e))
+				return e->code;
+			if (len <= CACHE_WORD)
+				add_found(b, found, out);
+		}
+		p += len + 1;
+	}
+	return 0;
+}
+
+int bpe_apply_line(struct bpe *b, const char *line, size_t n, struct buf *out, struct err *e)
+{
+	if (intern_memory(&b->words) + b->split.cap > CACHE_BYTES)
+		forget_words(b);
+	if (!b->front) {
+		b->front = mem_alloc_aligned(FRONT_SETS, sizeof(*b->front), e);
+		if (!b->front)
+			return e->code;
+	}
+	for (size_t len; n; line += len, n -= len) {
+		const char *text = line;
+		size_t n_text = len = bpe_line_length(line, n), before;
+
+		bpe_trim(&text, &n_text);
+		before = (size_t)(text - line);
+		if (!n_text) {
+			buf_add(out, line, len);
+			continue;
+		}
+		buf_add(out, line, before);
+		if (apply_words(b, text, n_text, out, e))
+			return e->code;
+		buf_add(out, text + n_text, len - before - n_text);
+	}
+	return buf_check(out, e);
+}
+
+void bpe_undo_line(const char *separator, const char *line, size_t n, struct buf *out)
+{
+	size_t n_mark = strlen(separator);
+
+	for (const char *end = line + n, *at; n_mark; line = at + n_mark + 1) {
+		at = memmem(line, (size_t)(end - line), separator, n_mark);
+		while (at && at + n_mark < end && at[n_mark] != ' ')
+			at = memmem(at + 1, (size_t)(end - at - 1), separator, n_mark);
+		n = (size_t)(end - line);
+		if (!at)
+			break;
+		buf_add(out, line, (size_t)(at - line));
+		if (at + n_mark == end)
+			return;
+	}
+	buf_add(out, line, n);
+}

@@ -1,0 +1,252 @@
+/* bpe_codes.c - see bpe_codes.h */
+#include "data/subword/bpe_codes.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "data/subword/bpe_line.h"
+#include "share/base/file.h"
+#include "share/base/mem.h"
+#include "share/base/text.h"
+
+#define MAX_CODES_BYTES ((size_t)1 << 30)
+#define VERSION_MARK    "#version:"
+#define MARK_BYTES      (sizeof(VERSION_MARK) - 1)
+
+/* ---- the table of merges ---- */
+
+static uint64_t key_of(int32_t left, int32_t right)
+{
+	return (uint64_t)(uint32_t)left << 32 | (uint32_t)right;
+}
+
+static size_t slot_of(const struct bpe_rule *rules, size_t n_slots, uint64_t key)
+{
+	uint64_t hash = key * 0x9E3779B97F4A7C15u;
+	size_t mask = n_slots - 1, at = (size_t)(hash ^ hash >> 32) & mask;
+
+	while (rules[at].merged >= 0 && rules[at].key != key)
+		at = (at + 1) & mask;
+	return at;
+}
+
+const struct bpe_rule *bpe_codes_find(const struct bpe_codes *c, int32_t left, int32_t right)
+{
+	const struct bpe_rule *r;
+
+	if (left < 0 || right < 0 || !c->n_slots)
+		return NULL;
+	r = &c->rules[slot_of(c->rules, c->n_slots, key_of(left, right))];
+	return r->merged >= 0 ? r : NULL;
+}
+
+static int grow_rules(struct bpe_codes *c, struct err *e)
+{
+	size_t n = c->n_slots ? c->n_slots * 2 : 1024;
+	struct bpe_rule *rules = mem_alloc(n, sizeof(*rules), e);
+
+	if (!rules)
+		return e->code;
+	for (size_t i = 0; i < n; i++)
+		rules[i].merged = -1;
+	for (size_t i = 0; i < c->n_slots; i++)
+		if (c->rules[i].merged >= 0)
+			rules[slot_of(rules, n, c->rules[i].key)] = c->rules[i];
+	free(c->rules);
+	c->rules = rules;
+	c->n_slots = n;
+	return 0;
+}
+
+struct code {
+	int32_t left, right;
+};
+
+static int add_rule(struct bpe_codes *c, struct code code, int32_t rank, struct buf *scratch,
+		    struct err *e)
+{
+	uint64_t key = key_of(code.left, code.right);
+	const char *text;
+	int32_t merged;
+	size_t n, at;
+
+	buf_clear(scratch);
+	text = intern_text(&c->symbols, code.left, &n);
+	buf_add(scratch, text, n);
+	text = intern_text(&c->symbols, code.right, &n);
+	buf_add(scratch, text, n);
+	if (buf_check(scratch, e) ||
+	    intern_add(&c->symbols, scratch->data, scratch->len, &merged, e) ||
+	    (c->n_rules * 2 >= c->n_slots && grow_rules(c, e)))
+		return e->code;
+	at = slot_of(c->rules, c->n_slots, key);
+	if (c->rules[at].merged < 0) {
+		c->rules[at] = (struct bpe_rule){ .key = key, .rank = rank, .merged = merged };
+		c->n_rules++;
+	}
+	return 0;
+}
+
+/* ---- reading ---- */
+
+/* The version of a "#version: 0.2" line; ".0" at its end does not count. */
+static int read_version(struct bpe_codes *c, const char *path, const char *line, size_t n,
+			struct err *e)
+{
+	const char *at = line + MARK_BYTES;
+	size_t len = n - MARK_BYTES;
+
+	bpe_trim(&at, &len);
+	while (len > 3 && !memcmp(at + len - 2, ".0", 2))
+		len -= 2;
+	if (len != 3 || (memcmp(at, "0.1", 3) && memcmp(at, "0.2", 3)))
+		return err_set(e, ERR_DATA,
+			       "%s: line 1: BPE codes of version \"%.*s\", expected 0.1 or 0.2",
+			       path, (int)MIN(len, 20), at);
+	c->has_end_symbol = at[2] == '1';
+	return 0;
+}
+
+static int read_code(struct bpe_codes *c, struct code *code, const char *line, size_t n,
+		     struct err *e)
+{
+	const char *blank, *second;
+	size_t n_second;
+
+	if (!utf8_valid(line, n))
+		return err_set(e, ERR_DATA, "not UTF-8 text; these are no BPE codes");
+	bpe_trim(&line, &n);
+	blank = memchr(line, ' ', n);
+	second = blank ? blank + 1 : line;
+	n_second = n - (size_t)(second - line);
+	if (!blank || memchr(second, ' ', n_second))
+		return err_set(e, ERR_DATA,
+			       "expected two pieces separated by one blank, found \"%.*s\"",
+			       (int)MIN(n, 80), line);
+	if (intern_add(&c->symbols, line, (size_t)(blank - line), &code->left, e))
+		return e->code;
+	return intern_add(&c->symbols, second, n_second, &code->right, e);
+}
+
+/* How each symbol was merged: of several ways, the one whose last line comes first. */
+static int make_ways_back(struct bpe_codes *c, const struct code *codes, size_t n, struct err *e)
+{
+	bool *is_seen = mem_alloc(c->n_slots, sizeof(*is_seen), e);
+
+	c->back = is_seen ? mem_alloc((size_t)c->symbols.n, sizeof(*c->back), e) : NULL;
+	if (!c->back) {
+		free(is_seen);
+		return e->code;
+	}
+	for (int32_t i = 0; i < c->symbols.n; i++)
+		c->back[i] = (struct bpe_back){ -1, -1 };
+	while (n--) {
+		size_t at = slot_of(c->rules, c->n_slots, key_of(codes[n].left, codes[n].right));
+
+		if (!is_seen[at])
+			c->back[c->rules[at].merged] =
+				(struct bpe_back){codes[n].left, codes[n].right};
+		is_seen[at] = true;
+	}
+	free(is_seen);
+	return 0;
+}
+
+static int read_lines(struct bpe_codes *c, const char *path, const char *at, const char *end,
+		      struct err *e)
+{
+	struct code *codes = NULL;
+	struct buf scratch = { 0 };
+	size_t n = 0, cap = 0;
+	int64_t number = 1;
+	int rc = 0;
+
+	c->has_end_symbol = true;	/* without a version line */
+	for (const char *next; !rc && at < end; at = next, number++) {
+		const char *lf = memchr(at, '\n', (size_t)(end - at));
+		size_t len = (size_t)((lf ? lf : end) - at);
+
+		next = lf ? lf + 1 : end;
+		if (number == 1 && len >= MARK_BYTES && !memcmp(at, VERSION_MARK, MARK_BYTES)) {
+			rc = read_version(c, path, at, len, e);
+			continue;
+		}
+		if ((rc = mem_grow(&codes, &cap, n + 1, sizeof(*codes), e)))
+			break;
+		rc = read_code(c, &codes[n], at, len, e);
+		if (!rc)
+			rc = add_rule(c, codes[n], (int32_t)n, &scratch, e);
+		if (rc)
+			err_prefix(e, "%s: line %" PRId64, path, number);
+		n++;
+	}
+	if (!rc)
+		rc = make_ways_back(c, codes, n, e);
+	buf_free(&scratch);
+	free(codes);
+	return rc;
+}
+
+int bpe_codes_read(struct bpe_codes *c, const char *path, struct err *e)
+{
+	struct buf file = { 0 };
+	int rc = file_read_all(path, MAX_CODES_BYTES, &file,
+			       e); /* so there are fewer than 2^31 lines */
+
+	while (!rc && file.len && file.data[file.len - 1] == '\n')
+		buf_truncate(&file, file.len - 1);
+	if (!rc && !file.len)
+		rc = err_set(e, ERR_DATA, "%s: the file of BPE codes is empty", path);
+	if (!rc)
+		rc = read_lines(c, path, file.data, file.data + file.len, e);
+	buf_free(&file);
+	return rc;
+}
+
+/* All ways to make piece number id of two others. */
+static int add_ways_to(struct bpe_codes *c, int32_t id, struct buf *scratch, struct err *e)
+{
+	size_t n;
+	const char *text = intern_text(&c->symbols, id, &n);
+
+	for (size_t i = bpe_char_length(text, n); i < n; i += bpe_char_length(text + i, n - i)) {
+		struct code code = { intern_find(&c->symbols, text, i),
+				     intern_find(&c->symbols, text + i, n - i) };
+
+		if (code.left >= N_SPECIAL_TOKENS && code.right >= N_SPECIAL_TOKENS &&
+		    add_rule(c, code, id, scratch, e))
+			return e->code;
+	}
+	return 0;
+}
+
+int bpe_codes_of_vocab(struct bpe_codes *c, const struct vocab *v, struct err *e)
+{
+	struct buf scratch = { 0 };
+	int32_t id, size = vocab_real_size(v);
+	int rc = 0;
+
+	c->back = mem_alloc((size_t)size, sizeof(*c->back), e);
+	if (!c->back)
+		return e->code;
+	for (int32_t i = 0; i < size; i++) {
+		const char *text = vocab_piece(v, i);
+
+		c->back[i] = (struct bpe_back){ -1, -1 };
+		if (intern_add(&c->symbols, text, strlen(text), &id, e))
+			return e->code;
+	}
+	for (id = N_SPECIAL_TOKENS; !rc && id < size; id++)
+		rc = add_ways_to(c, id, &scratch, e);
+	buf_free(&scratch);
+	return rc;
+}
+
+void bpe_codes_free(struct bpe_codes *c)
+{
+	intern_free(&c->symbols);
+	free(c->back);
+	free(c->rules);
+	*c = (struct bpe_codes){ 0 };
+}

@@ -1,0 +1,328 @@
+/* bpe_count.c - counting words before BPE is learned: see bpe.h */
+#include <stdlib.h>
+#include <string.h>
+
+#include "data/subword/bpe.h"
+#include "data/subword/bpe_line.h"
+#include "data/words/intern.h"
+#include "share/base/line_flow.h"
+#include "data/words/short_word.h"
+#include "share/base/mem.h"
+#include "share/base/util.h"
+
+#define FRONT_SLOTS 8192u	/* a power of two: what fits into the cache next to the processor */
+#define WAITING	    16u
+
+struct counted {
+	struct short_word word;
+	int64_t count;			/* 0: a free slot */
+};
+
+/*
+ * The words of one thread. Most words of a text are a few thousand: they are
+ * counted in front, where there is one slot for each hash; what is displaced
+ * there waits until its slot among all words has come from memory.
+ */
+struct table {
+	struct counted *front;	/* owned: (FRONT_SLOTS), NULL: not used yet */
+	struct counted waiting[WAITING];
+	unsigned next;			/* the one of them that waits longest */
+	struct counted *slots;		/* owned: (n_slots, a power of two) hash table */
+	size_t n, n_slots;
+	struct intern words;		/* the longer words … */
+	int64_t *counts;		/* owned: (words.n) … and how often they occur */
+	size_t cap;
+};
+
+struct bpe_learner {
+	struct table *tables;	/* owned: (n) the first one for all that is not added by threads */
+	size_t n, cap;
+};
+
+static int make_tables(struct bpe_learner *l, size_t n, struct err *e)
+{
+	if (mem_grow(&l->tables, &l->cap, n, sizeof(*l->tables), e))
+		return e->code;
+	while (l->n < n)
+		l->tables[l->n++] = (struct table){ .cap = 0 };
+	return 0;
+}
+
+struct bpe_learner *bpe_learner_new(struct err *e)
+{
+	struct bpe_learner *l = mem_alloc(1, sizeof(*l), e);
+
+	if (l && !make_tables(l, 1, e))
+		return l;
+	free(l);
+	return NULL;
+}
+
+static void table_free(struct table *t)
+{
+	free(t->front);
+	free(t->slots);
+	intern_free(&t->words);
+	free(t->counts);
+	*t = (struct table){ .cap = 0 };
+}
+
+void bpe_learner_free(struct bpe_learner *l)
+{
+	for (size_t i = 0; l && i < l->n; i++)
+		table_free(&l->tables[i]);
+	if (l)
+		free(l->tables);
+	free(l);
+}
+
+/* ---- words ---- */
+
+static int count_long(struct table *t, const char *word, size_t n, int64_t count, struct err *e)
+{
+	int32_t known = t->words.n, i;
+
+	if (intern_add(&t->words, word, n, &i, e))
+		return e->code;
+	if (i == known) {
+		if (mem_grow(&t->counts, &t->cap, (size_t)known + 1, sizeof(*t->counts), e))
+			return e->code;
+		t->counts[known] = 0;
+	}
+	t->counts[i] += count;
+	return 0;
+}
+
+/* The slot of the word, or the free one where it belongs. The high half of a hash chooses it. */
+static struct counted *find(const struct table *t, struct short_word w)
+{
+	size_t mask = t->n_slots - 1, at = (size_t)(short_word_hash(w) >> 32) & mask;
+
+	while (t->slots[at].count && !short_word_is(t->slots[at].word, w))
+		at = (at + 1) & mask;
+	return &t->slots[at];
+}
+
+static int grow_slots(struct table *t, struct err *e)
+{
+	struct counted *old = t->slots;
+	size_t n_old = t->n_slots, n = n_old ? n_old * 2 : 1024;
+	struct counted *new = mem_alloc(n, sizeof(*new), e);
+
+	if (!new)
+		return e->code;
+	t->slots = new;
+	t->n_slots = n;
+	for (size_t i = 0; i < n_old; i++)
+		if (old[i].count)
+			*find(t, old[i].word) = old[i];
+	free(old);
+	return 0;
+}
+
+static int add_short(struct table *t, const struct counted *w, struct err *e)
+{
+	struct counted *slot;
+
+	if (t->n >= t->n_slots / 4 * 3 && grow_slots(t, e))
+		return e->code;
+	slot = find(t, w->word);
+	if (slot->count) {
+		slot->count += w->count;
+	} else {
+		*slot = *w;
+		t->n++;
+	}
+	return 0;
+}
+
+/* Count the word (or none, with count 0) among all words, after others. */
+static inline int add_later(struct table *t, const struct counted *w, struct err *e)
+{
+	uint64_t hash = short_word_hash(w->word);
+	struct counted first = t->waiting[t->next];
+
+	t->waiting[t->next] = *w;
+	t->next = (t->next + 1) % WAITING;
+	if (t->n_slots)
+		__builtin_prefetch(&t->slots[(size_t)(hash >> 32) & (t->n_slots - 1)], 1);
+	return first.count ? add_short(t, &first, e) : 0;
+}
+
+static inline int count_short(struct table *t, const struct counted *w, struct err *e)
+{
+	struct counted *f = &t->front[short_word_hash(w->word) & (FRONT_SLOTS - 1)], old = *f;
+
+	if (short_word_is(f->word, w->word)) {
+		f->count += w->count;
+		return 0;
+	}
+	*f = *w;
+	return old.count ? add_later(t, &old, e) : 0;
+}
+
+/* Everything into slots. */
+static int settle(struct table *t, struct err *e)
+{
+	static const struct counted none = { .count = 0 };
+
+	for (size_t i = 0; t->front && i < FRONT_SLOTS; i++)
+		if (t->front[i].count && add_later(t, &t->front[i], e))
+			return e->code;
+	for (size_t i = 0; i < WAITING; i++)
+		if (add_later(t, &none, e))
+			return e->code;
+	free(t->front);
+	t->front = NULL;
+	return 0;
+}
+
+/* The words of text, which holds no end of a line. */
+static int count_words(struct table *t, const char *p, const char *end, int64_t count,
+		       struct err *e)
+{
+	while (p < end) {
+		struct counted w = { .count = count };
+		const char *blank;
+		unsigned n;
+
+		if (*p == ' ') {
+			p++;
+			continue;
+		}
+		n = short_word_cut(p, end, &w.word);
+		if (n) {
+			if (count_short(t, &w, e))
+				return e->code;
+			p += n + 1;
+			continue;
+		}
+		blank = memchr(p, ' ', (size_t)(end - p));
+		if (!blank)
+			blank = end;
+		if (count_long(t, p, (size_t)(blank - p), count, e))
+			return e->code;
+		p = blank + 1;
+	}
+	return 0;
+}
+
+/* ---- lines ---- */
+
+/* May the text hold more than one line of bpe_line.h? */
+static bool may_have_ends(const char *text, size_t n)
+{
+	size_t i = 0;
+	uint64_t found = 0;
+
+	for (; i + 8 <= n; i += 8) {
+		uint64_t x = short_word_load(text + i);
+		uint64_t lead = (x & SHORT_WORD_BYTES(0xDF)) ^ SHORT_WORD_BYTES(0xC2);
+
+		/* control characters; 0xC2 and 0xE2, with which the longer ends begin */
+		found |= (x - SHORT_WORD_BYTES(0x20)) & ~x;
+		found |= (lead - SHORT_WORD_BYTES(1)) & ~lead;
+	}
+	for (; i < n; i++)
+		if ((unsigned char)text[i] < 0x20 || ((unsigned char)text[i] & 0xDF) == 0xC2)
+			return true;
+	return (found & SHORT_WORD_BYTES(0x80)) != 0;
+}
+
+static int count_line(struct table *t, const char *line, size_t n, int64_t count, struct err *e)
+{
+	if (!t->front) {
+		t->front = mem_alloc(FRONT_SLOTS, sizeof(*t->front), e);
+		if (!t->front)
+			return e->code;
+	}
+	if (!may_have_ends(line, n))
+		return count_words(t, line, line + n, count, e);
+	for (size_t len; n; line += len, n -= len) {
+		size_t end = len = bpe_line_length(line, n);
+
+		while (end && bpe_is_margin(line[end - 1]))
+			end--;
+		if (count_words(t, line, line + end, count, e))
+			return e->code;
+	}
+	return 0;
+}
+
+int bpe_learner_add_word(struct bpe_learner *l, const char *word, size_t n, int64_t count,
+			 struct err *e)
+{
+	return count_line(&l->tables[0], word, n, count, e);
+}
+
+int bpe_learner_add_line(struct bpe_learner *l, const char *line, size_t n, struct err *e)
+{
+	return count_line(&l->tables[0], line, n, 1, e);
+}
+
+/* ---- files ---- */
+
+static int line_of_file(void *context, int worker, const char *text, size_t n, struct buf *out,
+			struct err *e)
+{
+	struct bpe_learner *l = context;
+
+	(void)out;
+	return count_line(&l->tables[worker], text, n, 1, e);
+}
+
+int bpe_learner_add_file(struct bpe_learner *l, const char *path, bool repair, int threads,
+			 struct err *e)
+{
+	struct line_flow f = { line_of_file, NULL, l, repair, threads };
+
+	return make_tables(l, (size_t)MAX(threads, 1), e) ? e->code : line_flow_run(&f, path, e);
+}
+
+/* ---- giving the words away ---- */
+
+static int merge_table(struct table *to, struct table *from, struct err *e)
+{
+	if (settle(from, e))
+		return e->code;
+	for (size_t i = 0; i < from->n_slots; i++)
+		if (from->slots[i].count && add_later(to, &from->slots[i], e))
+			return e->code;
+	for (int32_t i = 0; i < from->words.n; i++) {
+		size_t n;
+		const char *text = intern_text(&from->words, i, &n);
+
+		if (count_long(to, text, n, from->counts[i], e))
+			return e->code;
+	}
+	table_free(from);
+	return 0;
+}
+
+int bpe_learner_give(struct bpe_learner *l, bpe_word_taker *take, void *context, struct err *e)
+{
+	struct table *t = &l->tables[0];
+
+	for (size_t k = 1; k < l->n; k++)
+		if (merge_table(t, &l->tables[k], e))
+			return e->code;
+	if (settle(t, e))
+		return e->code;
+	for (size_t i = 0; i < t->n_slots; i++) {
+		char text[16];
+		size_t n;
+
+		short_word_text(t->slots[i].word, text, &n);
+		if (t->slots[i].count && take(context, text, n, t->slots[i].count, e))
+			return e->code;
+	}
+	for (int32_t i = 0; i < t->words.n; i++) {
+		size_t n;
+		const char *text = intern_text(&t->words, i, &n);
+
+		if (take(context, text, n, t->counts[i], e))
+			return e->code;
+	}
+	table_free(t);
+	return 0;
+}

@@ -1,0 +1,474 @@
+/* bpe_dropout.c - see bpe_dropout.h */
+#include "data/subword/bpe_dropout.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "data/subword/bpe_codes.h"
+#include "data/subword/bpe_line.h"
+#include "share/base/file.h"
+#include "share/base/mem.h"
+#include "share/base/rng.h"
+
+#define CACHE_BYTES ((size_t)64 << 20)	/* then it starts again */
+#define MARK	    "@@"
+#define MARK_BYTES  2
+#define SP_SPACE    "\xe2\x96\x81"	/* U+2581 */
+#define ALWAYS	    65536u		/* draws are below */
+#define STALE	    -2
+
+/* Draws of 16 bits: position 2^20 * pair + block of the stream of a word, eight in a block. */
+struct draws {
+	struct rng_key key;
+	uint64_t position;
+	struct rng_block block;
+	uint32_t n;
+};
+
+/* A word as it was seen first. */
+struct word {
+	size_t  start;		/* its characters as symbols, in struct bpe_dropout.symbols */
+	int32_t n;
+	int32_t merges;		/* that make its usual pieces; 0: it cannot be split otherwise */
+};
+
+/*
+ * A symbol is a number in codes.symbols; a character that is in no merge stands as
+ * -1 - its id in the vocabulary.
+ */
+struct bpe_dropout {
+	const struct vocab *vocab;	/* borrowed */
+	struct bpe_codes codes;
+	bool is_bpe;
+	uint32_t threshold;		/* a merge is left out when its draw is below */
+	uint64_t seed;
+	bool *goes_on;			/* owned: (vocabulary) see find_borders() */
+	int32_t *id_of_symbol;		/* owned: (codes.symbols.n) -1: not in the vocabulary */
+
+	struct intern known;		/* words, as the bytes of their ids */
+	struct word *words;		/* owned: (known.n) */
+	size_t cap_words;
+	int32_t *symbols;		/* owned */
+	size_t n_symbols, cap_symbols;
+	int32_t *of_one;		/* owned: (vocabulary) words of one piece; -1: not seen */
+
+	int32_t *at;			/* owned: symbols of the word at hand */
+	struct rule {			/* owned: of each symbol with the next one */
+		int32_t rank, merged;	/* rank -1: they do not merge; STALE: to be found */
+		bool is_out;		/* left out of the choice */
+	} *rules;
+	size_t cap_at, cap_rules;
+	int32_t n;			/* symbols at hand */
+	struct buf text;
+};
+
+/* ---- opening ---- */
+
+static int find_ids(struct bpe_dropout *d, struct err *e)
+{
+	const struct intern *symbols = &d->codes.symbols;
+
+	d->id_of_symbol = mem_alloc((size_t)symbols->n, sizeof(*d->id_of_symbol), e);
+	for (int32_t i = 0; d->id_of_symbol && i < symbols->n; i++) {
+		size_t n;
+		const char *text = intern_text(symbols, i, &n);
+		bool is_end = n > BPE_WORD_END_BYTES && !memcmp(text + n - BPE_WORD_END_BYTES,
+								BPE_WORD_END, BPE_WORD_END_BYTES);
+
+		buf_clear(&d->text);
+		buf_add(&d->text, text, d->is_bpe && is_end ? n - BPE_WORD_END_BYTES : n);
+		if (d->is_bpe && !is_end)
+			buf_add_str(&d->text, MARK);
+		if (buf_check(&d->text, e))
+			return e->code;
+		d->id_of_symbol[i] = vocab_id(d->vocab, d->text.data, d->text.len);
+		if (d->id_of_symbol[i] == TOKEN_UNKNOWN)
+			d->id_of_symbol[i] = -1;
+	}
+	return d->id_of_symbol ? 0 : e->code;
+}
+
+static int find_borders(struct bpe_dropout *d, struct err *e)
+{
+	int32_t size = vocab_size(d->vocab);
+
+	d->goes_on = mem_alloc((size_t)size, sizeof(*d->goes_on), e);
+	d->of_one = d->goes_on ? mem_alloc((size_t)size, sizeof(*d->of_one), e) : NULL;
+	for (int32_t i = 0; d->of_one && i < size; i++) {
+		const char *text = vocab_piece(d->vocab, i);
+		size_t n = strlen(text);
+
+		d->of_one[i] = -1;
+		if (d->is_bpe)		/* is the next piece of the same word? */
+			d->goes_on[i] = n > MARK_BYTES && !strcmp(text + n - MARK_BYTES, MARK);
+		else			/* is this one of the same word as the one before? */
+			d->goes_on[i] = strncmp(text, SP_SPACE, strlen(SP_SPACE)) != 0;
+	}
+	return d->of_one ? 0 : e->code;
+}
+
+static int read_merges(struct bpe_dropout *d, const char *folder, struct err *e)
+{
+	char *path;
+	int rc;
+
+	if (!d->is_bpe)
+		return bpe_codes_of_vocab(&d->codes, d->vocab, e);
+	path = file_path(e, "%s/bpe.codes", folder);
+	rc = path ? bpe_codes_read(&d->codes, path, e) : e->code;
+	if (!rc && d->codes.has_end_symbol)
+		rc = err_set(e, ERR_DATA, "%s: BPE codes of version 0.1 cannot be left out at "
+			     "random; prepare the corpus again", path);
+	free(path);
+	return rc;
+}
+
+struct bpe_dropout *bpe_dropout_open(const char *folder, const struct conf *c,
+				     const struct vocab *v, struct err *e)
+{
+	struct bpe_dropout *d = mem_alloc(1, sizeof(*d), e);
+
+	if (!d)
+		return NULL;
+	d->vocab = v;
+	d->is_bpe = c->segmentation == SEGMENTATION_BPE;
+	d->threshold = (uint32_t)(c->bpe_dropout * ALWAYS + 0.5);
+	d->seed = (uint64_t)c->seed;
+	if (!read_merges(d, folder, e) && !find_ids(d, e) && !find_borders(d, e))
+		return d;
+	bpe_dropout_close(d);
+	return NULL;
+}
+
+static void forget_words(struct bpe_dropout *d)
+{
+	intern_free(&d->known);
+	d->n_symbols = 0;
+	for (int32_t i = 0; i < vocab_size(d->vocab); i++)
+		d->of_one[i] = -1;
+}
+
+void bpe_dropout_close(struct bpe_dropout *d)
+{
+	if (!d)
+		return;
+	bpe_codes_free(&d->codes);
+	free(d->goes_on);
+	free(d->id_of_symbol);
+	intern_free(&d->known);
+	free(d->words);
+	free(d->symbols);
+	free(d->of_one);
+	free(d->at);
+	free(d->rules);
+	buf_free(&d->text);
+	free(d);
+}
+
+/* ---- merging ---- */
+
+static inline bool is_left_out(const struct bpe_dropout *d, struct draws *r)
+{
+	uint32_t k = r->n++ & 7, two;
+
+	if (!k)
+		r->block = rng_block_at(r->key, r->position++);
+	two = r->block.v[k >> 1];
+	return (k & 1 ? two >> 16 : two & 0xFFFF) < d->threshold;
+}
+
+/* The rules of symbols that changed; all are in the choice again. */
+static void find_rules(struct bpe_dropout *d)
+{
+	for (int32_t i = 0; i < d->n; i++) {
+		const struct bpe_rule *r;
+
+		d->rules[i].is_out = false;
+		if (d->rules[i].rank != STALE)
+			continue;
+		r = i + 1 < d->n ? bpe_codes_find(&d->codes, d->at[i], d->at[i + 1]) : NULL;
+		d->rules[i].rank = r ? r->rank : -1;
+		d->rules[i].merged = r ? r->merged : -1;
+	}
+}
+
+/* The merge to try next: of the lowest rank, the leftmost. -1: none. */
+static int32_t find_best(const struct bpe_dropout *d)
+{
+	int32_t best = -1;
+
+	for (int32_t i = 0; i + 1 < d->n; i++)
+		if (d->rules[i].rank >= 0 && !d->rules[i].is_out &&
+		    (best < 0 || d->rules[i].rank < d->rules[best].rank))
+			best = i;
+	return best;
+}
+
+/* Do this merge, and all of its kind behind it that are not left out and do not overlap. */
+static int32_t merge_all(struct bpe_dropout *d, int32_t first, struct draws *r)
+{
+	int32_t rank = d->rules[first].rank, to = first, merges = 0;
+
+	for (int32_t i = first; i < d->n; to++) {
+		bool same = d->rules[i].rank == rank && !d->rules[i].is_out;
+
+		if (same && (i == first || !r || !is_left_out(d, r))) {
+			d->at[to] = d->rules[i].merged;
+			d->rules[to].rank = STALE;
+			if (to)
+				d->rules[to - 1].rank = STALE;
+			merges++;
+			i += 2;
+		} else {
+			d->at[to] = d->at[i];
+			d->rules[to] = d->rules[i++];
+		}
+	}
+	d->n = to;
+	return merges;
+}
+
+/*
+ * Merge the symbols at hand. At each step all merges are in the choice again. Draws are made only for
+ * those that decide: the best one, the next best when that is left out, and so on; whatever the others
+ * drew would change nothing. Without r none is left out. Returns how many merges were made.
+ */
+static int32_t merge_symbols(struct bpe_dropout *d, struct draws *r)
+{
+	int32_t merges = 0, best;
+
+	for (;;) {
+		find_rules(d);
+		while ((best = find_best(d)) >= 0 && r && is_left_out(d, r))
+			d->rules[best].is_out = true;
+		if (best < 0)
+			return merges;
+		merges += merge_all(d, best, r);
+	}
+}
+
+static int take_word(struct bpe_dropout *d, const int32_t *symbols, int32_t n, struct err *e)
+{
+	if (mem_grow(&d->at, &d->cap_at, (size_t)n, sizeof(*d->at), e) ||
+	    mem_grow(&d->rules, &d->cap_rules, (size_t)n, sizeof(*d->rules), e))
+		return e->code;
+	memcpy(d->at, symbols, (size_t)n * sizeof(*symbols));
+	for (int32_t i = 0; i < n; i++)
+		d->rules[i].rank = STALE;
+	d->n = n;
+	return 0;
+}
+
+/* ---- symbols and ids ---- */
+
+struct ids {
+	int32_t **at;
+	size_t *n, *cap;
+};
+
+/* False: the symbol cannot be said in the vocabulary. */
+static int add_symbol(const struct bpe_dropout *d, int32_t symbol, struct ids *out, bool *good,
+		      struct err *e)
+{
+	int32_t id = symbol < 0 ? -1 - symbol : d->id_of_symbol[symbol];
+
+	if (id < 0 && d->codes.back[symbol].left >= 0) {
+		if (add_symbol(d, d->codes.back[symbol].left, out, good, e))
+			return e->code;
+		return add_symbol(d, d->codes.back[symbol].right, out, good, e);
+	}
+	*good = *good && id >= 0;
+	if (mem_grow(out->at, out->cap, *out->n + 1, sizeof(**out->at), e))
+		return e->code;
+	(*out->at)[(*out->n)++] = id;
+	return 0;
+}
+
+/* The symbols at hand. When they cannot be said: *good is false, and nothing was added. */
+static int add_symbols(const struct bpe_dropout *d, struct ids *out, bool *good, struct err *e)
+{
+	size_t before = *out->n;
+
+	*good = true;
+	for (int32_t i = 0; i < d->n && *good; i++)
+		if (add_symbol(d, d->at[i], out, good, e))
+			return e->code;
+	if (!*good)
+		*out->n = before;
+	return 0;
+}
+
+/* The text of a word's pieces. False: a special token is among them. */
+static bool spell(struct bpe_dropout *d, const int32_t *ids, int32_t n)
+{
+	buf_clear(&d->text);
+	for (int32_t i = 0; i < n; i++) {
+		const char *text = vocab_piece(d->vocab, ids[i]);
+		size_t len = strlen(text);
+
+		if (ids[i] < N_SPECIAL_TOKENS)
+			return false;
+		buf_add(&d->text, text, d->is_bpe && d->goes_on[ids[i]] ? len - MARK_BYTES : len);
+	}
+	return d->text.len > 0;
+}
+
+static int32_t symbol_of(const struct bpe_dropout *d, const char *text, size_t n, bool is_last)
+{
+	char name[4 + BPE_WORD_END_BYTES];
+	size_t len = n;
+	int32_t symbol;
+
+	memcpy(name, text, n);
+	if (d->is_bpe && is_last) {
+		memcpy(name + n, BPE_WORD_END, BPE_WORD_END_BYTES);
+		len += BPE_WORD_END_BYTES;
+	}
+	symbol = intern_find(&d->codes.symbols, name, len);
+	if (symbol >= 0)
+		return symbol;
+	if (d->is_bpe && !is_last) {
+		memcpy(name + n, MARK, MARK_BYTES);
+		n += MARK_BYTES;
+	}
+	return -1 - vocab_id(d->vocab, name, n);
+}
+
+/* d->text as symbols into the pool. */
+static int cut(struct bpe_dropout *d, struct word *w, struct err *e)
+{
+	const char *text = d->text.data;
+	size_t n = d->text.len;
+
+	for (size_t i = 0, len; i < n; i += len) {
+		len = bpe_char_length(text + i, n - i);
+		if (mem_grow(&d->symbols, &d->cap_symbols, d->n_symbols + 1, sizeof(*d->symbols),
+			     e))
+			return e->code;
+		d->symbols[d->n_symbols++] = symbol_of(d, text + i, len, i + len == n);
+		w->n++;
+	}
+	return 0;
+}
+
+/*
+ * Does merging all give just these pieces? Then w->merges says how many; else, and when it is
+ * a single character, the word will stay as it is.
+ */
+static int try_merging(struct bpe_dropout *d, struct word *w, const int32_t *ids, int32_t n,
+		       struct err *e)
+{
+	int32_t *again = NULL;
+	size_t n_again = 0, cap = 0;
+	struct ids out = { &again, &n_again, &cap };
+	bool good = false;
+	int32_t merges = 0;
+	int rc = take_word(d, d->symbols + w->start, w->n, e);
+
+	if (!rc) {
+		merges = merge_symbols(d, NULL);
+		rc = add_symbols(d, &out, &good, e);
+	}
+	if (!rc && good && n_again == (size_t)n && !memcmp(again, ids, n_again * sizeof(*again)))
+		w->merges = merges;
+	free(again);
+	return rc;
+}
+
+static int learn_word(struct bpe_dropout *d, struct word *w, const int32_t *ids, int32_t n,
+		      struct err *e)
+{
+	*w = (struct word){ .start = d->n_symbols };
+	if (!spell(d, ids, n))
+		return buf_check(&d->text, e);
+	if (buf_check(&d->text, e) || cut(d, w, e))
+		return e->code;
+	return try_merging(d, w, ids, n, e);
+}
+
+static int find_word(struct bpe_dropout *d, const int32_t *ids, int32_t n, const struct word **w,
+		     struct err *e)
+{
+	int32_t i = n == 1 ? d->of_one[*ids] : -1, known = d->known.n;
+
+	if (i < 0) {
+		if (intern_memory(&d->known) + d->n_symbols * sizeof(*d->symbols) > CACHE_BYTES) {
+			forget_words(d);
+			known = 0;
+		}
+		if (mem_grow(&d->words, &d->cap_words, (size_t)known + 1, sizeof(*d->words), e) ||
+		    intern_add(&d->known, (const char *)ids, (size_t)n * sizeof(*ids), &i, e))
+			return e->code;
+		if (i == known && learn_word(d, &d->words[i], ids, n, e))
+			return e->code;
+		if (n == 1)
+			d->of_one[*ids] = i;
+	}
+	*w = &d->words[i];
+	return 0;
+}
+
+/* ---- sentences ---- */
+
+static int add_ids(struct ids *out, const int32_t *ids, int32_t n, struct err *e)
+{
+	if (mem_grow(out->at, out->cap, *out->n + (size_t)n, sizeof(*ids), e))
+		return e->code;
+	memcpy(*out->at + *out->n, ids, (size_t)n * sizeof(*ids));
+	*out->n += (size_t)n;
+	return 0;
+}
+
+static int split_word(struct bpe_dropout *d, struct draws *r, const int32_t *ids, int32_t n,
+		      struct ids *out, struct err *e)
+{
+	struct draws again = *r;
+	const struct word *w = NULL;
+	int32_t kept = 0;
+	bool good;
+
+	if (find_word(d, ids, n, &w, e))
+		return e->code;
+	/* As long as nothing is left out, one draw is made for each merge: mostly that is all. */
+	while (kept < w->merges && !is_left_out(d, r))
+		kept++;
+	if (kept == w->merges)
+		return add_ids(out, ids, n, e);
+	if (take_word(d, d->symbols + w->start, w->n, e))
+		return e->code;
+	merge_symbols(d, &again);
+	if (add_symbols(d, out, &good, e))
+		return e->code;
+	return good ? 0 : add_ids(out, ids, n, e);
+}
+
+static int32_t end_of_word(const struct bpe_dropout *d, const int32_t *ids, int32_t from, int32_t n)
+{
+	int32_t end = from + 1;
+
+	while (end < n && d->goes_on[d->is_bpe ? ids[end - 1] : ids[end]])
+		end++;
+	return end;
+}
+
+int bpe_dropout_sentence(struct bpe_dropout *d, const struct bpe_dropout_place *place,
+			 const int32_t *ids, int32_t n, int32_t **out, size_t *n_out, size_t *cap,
+			 struct err *e)
+{
+	struct ids to = { out, n_out, cap };
+	uint32_t word = 0;
+
+	for (int32_t i = 0, end; i < n; i = end, word++) {
+		struct draws r = {
+			.key = rng_key_make(d->seed, RNG_PIECES | place->side << 8, place->epoch,
+					    word),
+			.position = (uint64_t)place->pair << 20,
+		};
+
+		end = end_of_word(d, ids, i, n);
+		if (split_word(d, &r, ids + i, end - i, &to, e))
+			return e->code;
+	}
+	return 0;
+}

@@ -1,0 +1,475 @@
+/* bpe_merger.c - see bpe_merger.h */
+#include "data/subword/bpe_merger.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "data/subword/bpe_words.h"
+#include "share/base/mem.h"
+#include "share/base/util.h"
+
+#define AHEAD 12	/* words asked of memory before they are needed */
+#define FEW   512	/* pairs of the first symbols are counted without a hash table */
+
+/* ---- words ---- */
+
+static bool is_before(const void *argument, const struct bpe_pair *a, const struct bpe_pair *b)
+{
+	const struct bpe_merger *m = argument;
+
+	return m->dialect->is_before(m, a, b);
+}
+
+/* The first call sets up the engine. */
+static int begin(struct bpe_merger *m, struct err *e)
+{
+	if (m->work)
+		return 0;
+	m->pairs.is_exact = !m->dialect->is_as_subword_nmt;
+	m->pairs.is_before = is_before;
+	m->pairs.argument = m;
+	m->work = mem_alloc(1, sizeof(*m->work), e);
+	return m->work ? 0 : e->code;
+}
+
+int bpe_merger_symbol(struct bpe_merger *m, const char *text, size_t n, int32_t *symbol,
+		      struct err *e)
+{
+	return intern_add(&m->symbols, text, n, symbol, e);
+}
+
+int bpe_merger_add_word(struct bpe_merger *m, const int32_t *symbols, size_t n, int64_t count,
+			unsigned flags, struct err *e)
+{
+	struct bpe_merger_work *k;
+	uint32_t *cells;
+
+	if (begin(m, e))
+		return e->code;
+	k = m->work;
+	if (n < 2)
+		return 0;	/* no pair in it, now or later */
+	if (n > WORD_SYMBOLS || k->n_cells > UINT32_MAX - WORD_HEAD - n)
+		return err_set(e, ERR_NOMEM, "too many words to learn merges from, "
+			       "or one too long (%zu symbols)", n);
+	if (mem_grow(&k->cells, &k->cap_cells, k->n_cells + WORD_HEAD + n, sizeof(*cells), e))
+		return e->code;
+	cells = k->cells + k->n_cells;
+	cells[0] = (uint32_t)n;
+	if (flags & BPE_WORD_HAS_SPACE && !m->pairs.is_exact)
+		cells[0] |= WORD_SPACE;
+	cells[1] = (uint32_t)count;
+	cells[2] = (uint32_t)((uint64_t)count >> 32);
+	memcpy(cells + WORD_HEAD, symbols, n * sizeof(*symbols));
+	k->n_cells += WORD_HEAD + n;
+	k->longest = MAX(k->longest, (uint32_t)n);
+	return 0;
+}
+
+/* ---- the first count ---- */
+
+struct first {
+	uint32_t *few;		/* owned: (FEW, FEW) pair + 1 of two early symbols */
+	uint32_t *n_places;	/* owned: of each pair */
+	uint32_t **places;	/* owned: where the next place of each pair goes */
+	size_t cap;
+};
+
+static int find_pair(struct bpe_merger *m, struct first *f, const int32_t *s, uint32_t *pair,
+		     struct err *e)
+{
+	uint32_t *known = s[0] < FEW && s[1] < FEW ? &f->few[s[0] * FEW + s[1]] : NULL;
+
+	if (known && *known) {
+		*pair = *known - 1;
+		return 0;
+	}
+	if (bpe_pairs_get(&m->pairs, s[0], s[1], pair, e))
+		return e->code;
+	if (known)
+		*known = *pair + 1;
+	return 0;
+}
+
+static int count_first(struct bpe_merger *m, struct first *f, struct err *e)
+{
+	const struct bpe_merger_work *k = m->work;
+	size_t known;
+
+	for (uint32_t at = 0; at < k->n_cells; at += WORD_HEAD + word_n(k, at)) {
+		const int32_t *s = word_symbols(k, at);
+		int64_t count = word_count(k, at);
+
+		for (uint32_t n = word_n(k, at); n > 1; n--, s++) {
+			uint32_t pair;
+
+			known = m->pairs.n;
+			if (find_pair(m, f, s, &pair, e) ||
+			    mem_grow(&f->n_places, &f->cap, m->pairs.n, sizeof(*f->n_places), e))
+				return e->code;
+			if (pair == known)
+				f->n_places[pair] = 0;
+			f->n_places[pair]++;
+			m->pairs.all[pair].count += count;
+		}
+	}
+	return 0;
+}
+
+static int place_first(struct bpe_merger *m, struct first *f, struct err *e)
+{
+	struct bpe_merger_work *k = m->work;
+
+	f->places = mem_alloc(m->pairs.n, sizeof(*f->places), e);
+	if (!f->places)
+		return e->code;
+	for (uint32_t i = 0; i < m->pairs.n; i++)
+		if (bpe_pairs_count(&m->pairs, i, 0, e) ||
+		    bpe_pairs_more_places(&m->pairs, i, f->n_places[i], &f->places[i], e))
+			return e->code;
+	for (uint32_t at = 0; at < k->n_cells; at += WORD_HEAD + word_n(k, at)) {
+		const int32_t *s = word_symbols(k, at);
+
+		for (uint32_t n = word_n(k, at); n > 1; n--, s++) {
+			uint32_t pair;
+
+			if (find_pair(m, f, s, &pair, e))
+				return e->code;
+			*f->places[pair]++ = at;
+		}
+		if (k->cells[at] & WORD_SPACE && bpe_make_odd(m, at, NULL, e))
+			return e->code;
+	}
+	return 0;
+}
+
+/* Bars a pair that the dialect does not allow. */
+static void ask(struct bpe_merger *m, uint32_t pair)
+{
+	struct bpe_pair *q = &m->pairs.all[pair];
+
+	q->is_barred = m->dialect->may_merge && !m->dialect->may_merge(m, q->left, q->right);
+}
+
+int bpe_merger_start(struct bpe_merger *m, struct err *e)
+{
+	struct first f = { 0 };
+	int rc = begin(m, e);
+
+	if (!rc) {
+		f.few = mem_alloc(FEW * FEW, sizeof(*f.few), e);
+		m->work->old = mem_alloc(m->work->longest, sizeof(*m->work->old), e);
+		rc = f.few && m->work->old ? 0 : e->code;
+	}
+	if (!rc)
+		rc = count_first(m, &f, e);
+	if (!rc)
+		rc = place_first(m, &f, e);
+	for (uint32_t i = 0; !rc && i < m->pairs.n; i++)
+		ask(m, i);
+	if (!rc)
+		rc = bpe_pairs_start(&m->pairs, e);
+	free(f.few);
+	free(f.n_places);
+	free(f.places);
+	return rc;
+}
+
+/* ---- merging in one word ---- */
+
+int bpe_join(struct bpe_merger *m, int32_t left, int32_t right, int32_t *joined, struct err *e)
+{
+	struct buf *scratch = &m->work->scratch;
+	const char *text;
+	size_t n;
+
+	buf_clear(scratch);
+	text = intern_text(&m->symbols, left, &n);
+	buf_add(scratch, text, n);
+	text = intern_text(&m->symbols, right, &n);
+	buf_add(scratch, text, n);
+	return buf_check(scratch, e) ? e->code :
+	       intern_add(&m->symbols, scratch->data, scratch->len, joined, e);
+}
+
+uint32_t bpe_replace(const struct bpe_merge *g, const int32_t *old, uint32_t n, int32_t *s)
+{
+	uint32_t out = 0;
+
+	for (uint32_t i = 0; i < n; out++) {
+		bool here = i + 1 < n && old[i] == g->left && old[i + 1] == g->right;
+
+		s[out] = here ? g->merged : old[i];
+		i += here ? 2 : 1;
+	}
+	return out;
+}
+
+/* Room for n more events. */
+static inline int reserve(struct bpe_side *d, size_t n, struct err *e)
+{
+	if (d->n_events + n <= d->cap_events)
+		return 0;
+	return mem_grow(&d->events, &d->cap_events, d->n_events + n, sizeof(*d->events), e);
+}
+
+/* The symbol before (or after) an occurrence in the word at place. There is room for the event. */
+static inline int note(struct bpe_side *d, int32_t symbol, int64_t count, uint32_t place,
+		       struct err *e)
+{
+	struct bpe_neighbour *of = &d->of[symbol];
+
+	if (!of->n++) {
+		if (mem_grow(&d->seen, &d->cap_seen, d->n_seen + 1, sizeof(*d->seen), e))
+			return e->code;
+		d->seen[d->n_seen++] = symbol;
+	}
+	of->count += count;
+	d->events[d->n_events++] = (struct bpe_event){ symbol, place };
+	return 0;
+}
+
+/*
+ * Rewrite a word from its first occurrence (at i) on, in place. What stands before an
+ * occurrence is noted in k->before: the merged symbol itself where another
+ * occurrence does; what comes after, unless that is an occurrence, in k->after.
+ */
+static int merge_here(struct bpe_merger_work *k, const struct bpe_merge *g, uint32_t place,
+		      uint32_t i, struct err *e)
+{
+	int32_t *s = word_symbols(k, place), previous = i ? s[i - 1] : -1;
+	uint32_t n = word_n(k, place), out = i;
+	int64_t count = word_count(k, place);
+
+	if (reserve(&k->before, n, e) || reserve(&k->after, n, e))
+		return e->code;
+	while (i < n) {
+		int32_t symbol = s[i];
+
+		if (symbol == g->left && i + 1 < n && s[i + 1] == g->right) {
+			if (previous >= 0 && note(&k->before, previous, count, place, e))
+				return e->code;
+			symbol = g->merged;
+			i += 2;
+		} else {
+			if (previous == g->merged && note(&k->after, symbol, count, place, e))
+				return e->code;
+			i++;
+		}
+		s[out++] = previous = symbol;
+	}
+	word_set_n(k, place, out);
+	return 0;
+}
+
+/* Is this more than the simple case: new and old occurrences of the merged symbol, or a a a? */
+static bool is_special(const struct bpe_merge *g, const int32_t *s, uint32_t n)
+{
+	if (g->is_known)
+		for (uint32_t i = 0; i < n; i++)
+			if (s[i] == g->merged)
+				return true;
+	if (g->left == g->right)
+		for (uint32_t i = 2; i < n; i++)
+			if (s[i] == g->left && s[i - 1] == g->left && s[i - 2] == g->left)
+				return true;
+	return false;
+}
+
+static int merge_in_word(struct bpe_merger *m, const struct bpe_merge *g, uint32_t place,
+			 struct err *e)
+{
+	struct bpe_merger_work *k = m->work;
+	const int32_t *s = word_symbols(k, place);
+	uint32_t n = word_n(k, place), i = 0;
+
+	if (k->cells[place] & WORD_ODD) {
+		if (bpe_take_tally(k, g->pair, place) <= 0)
+			return 0;
+	} else {
+		while (i + 1 < n && (s[i] != g->left || s[i + 1] != g->right))
+			i++;
+		if (i + 1 >= n)
+			return 0;
+		if ((!g->is_known && g->left != g->right) || !is_special(g, s, n))
+			return merge_here(k, g, place, i, e);
+		if (!m->pairs.is_exact && bpe_make_odd(m, place, g, e))
+			return e->code;
+	}
+	if (mem_grow(&k->later, &k->cap_later, k->n_later + 1, sizeof(*k->later), e))
+		return e->code;
+	k->later[k->n_later++] = place;
+	return 0;
+}
+
+/* ---- what that does to the pairs ---- */
+
+/*
+ * The pairs of one side: each symbol x before the merged pair (left right) had
+ * a pair (x left) and has a pair (x merged) now; after it accordingly. Where
+ * the neighbour is another occurrence, (right left) became (merged merged).
+ */
+static int count_side(struct bpe_merger *m, const struct bpe_merge *g, struct bpe_side *d,
+		      struct err *e)
+{
+	bool is_before_it = d == &m->work->before;
+
+	for (size_t i = 0; i < d->n_seen; i++) {
+		int32_t x = d->seen[i], y = x == g->merged ? g->right : x;
+		struct bpe_neighbour *of = &d->of[x];
+		uint32_t old, new;
+		size_t known;
+
+		if (bpe_pairs_get(&m->pairs, is_before_it ? y : g->right,
+				  is_before_it ? g->left : y, &old, e) ||
+		    bpe_pairs_count(&m->pairs, old, -of->count, e))
+			return e->code;
+		known = m->pairs.n;
+		if (bpe_pairs_get(&m->pairs, is_before_it ? x : g->merged,
+				  is_before_it ? g->merged : x, &new, e) ||
+		    bpe_pairs_count(&m->pairs, new, of->count, e) ||
+		    bpe_pairs_more_places(&m->pairs, new, of->n, &of->places, e))
+			return e->code;
+		if (new == known)
+			ask(m, new);
+	}
+	for (size_t i = 0; i < d->n_events; i++)
+		*d->of[d->events[i].symbol].places++ = d->events[i].place;
+	for (size_t i = 0; i < d->n_seen; i++)
+		d->of[d->seen[i]] = (struct bpe_neighbour){ 0 };
+	d->n_seen = d->n_events = 0;
+	return 0;
+}
+
+/* One of the words that are not simple, with exact counts: all of its pairs are counted again. */
+static int merge_exactly(struct bpe_merger *m, const struct bpe_merge *g, uint32_t place,
+			 struct err *e)
+{
+	struct bpe_merger_work *k = m->work;
+	uint32_t n_old = word_n(k, place), n, pair, *at;
+	int32_t *s = word_symbols(k, place), *old = k->old;
+	int64_t count = word_count(k, place);
+
+	memcpy(old, s, n_old * sizeof(*s));
+	n = bpe_replace(g, old, n_old, s);
+	word_set_n(k, place, n);
+	/* A word may be on the list twice. */
+	for (uint32_t i = 0; i + 1 < n_old && n < n_old; i++)
+		if (bpe_pairs_get(&m->pairs, old[i], old[i + 1], &pair, e) ||
+		    bpe_pairs_count(&m->pairs, pair, -count, e))
+			return e->code;
+	for (uint32_t i = 0; i + 1 < n && n < n_old; i++) {
+		size_t known = m->pairs.n;
+
+		if (bpe_pairs_get(&m->pairs, s[i], s[i + 1], &pair, e) ||
+		    bpe_pairs_count(&m->pairs, pair, count, e))
+			return e->code;
+		if (pair == known)
+			ask(m, pair);
+		if (s[i] != g->merged && s[i + 1] != g->merged)
+			continue;
+		if (bpe_pairs_more_places(&m->pairs, pair, 1, &at, e))
+			return e->code;
+		*at = place;
+	}
+	return 0;
+}
+
+static int merge_later(struct bpe_merger *m, const struct bpe_merge *g, struct err *e)
+{
+	struct bpe_merger_work *k = m->work;
+
+	for (size_t i = 0; i < k->n_later; i++)
+		if (m->pairs.is_exact ? merge_exactly(m, g, k->later[i], e) :
+					bpe_merge_odd(m, g, k->later[i], e))
+			return e->code;
+	k->n_later = 0;
+	return 0;
+}
+
+/* ---- merging everywhere ---- */
+
+static int make_room(struct bpe_side *d, size_t n, struct err *e)
+{
+	size_t old = d->cap;
+
+	if (mem_grow(&d->of, &d->cap, n, sizeof(*d->of), e))
+		return e->code;
+	memset(d->of + old, 0, (d->cap - old) * sizeof(*d->of));
+	return 0;
+}
+
+int bpe_merger_merge(struct bpe_merger *m, uint32_t pair, int32_t *merged, struct err *e)
+{
+	struct bpe_pair *q = &m->pairs.all[pair];
+	struct bpe_merge g = { .left = q->left, .right = q->right, .pair = pair };
+	struct bpe_merger_work *k = m->work;
+	const uint32_t *places = q->places;	/* stays where it is, whatever grows */
+	uint32_t n_places = q->n_places;
+	int32_t known = m->symbols.n;
+
+	if (bpe_join(m, g.left, g.right, &g.merged, e) ||
+	    make_room(&k->before, (size_t)m->symbols.n, e) ||
+	    make_room(&k->after, (size_t)m->symbols.n, e))
+		return e->code;
+	g.is_known = g.merged < known;
+	q->places = NULL;
+	q->n_places = q->cap_places = 0;
+	for (uint32_t i = 0; i < n_places; i++) {
+		if (i + AHEAD < n_places)
+			__builtin_prefetch(k->cells + places[i + AHEAD], 1);
+		if (merge_in_word(m, &g, places[i], e))
+			return e->code;
+	}
+	if (count_side(m, &g, &k->before, e) || count_side(m, &g, &k->after, e) ||
+	    merge_later(m, &g, e))
+		return e->code;
+	m->pairs.all[pair].count = 0;
+	*merged = g.merged;
+	if (bpe_pairs_settle(&m->pairs, e))
+		return e->code;
+	if (!m->pairs.is_exact && k->step % 100 == 0)
+		bpe_pairs_prune(&m->pairs);
+	k->step++;
+	return 0;
+}
+
+int bpe_merger_best(struct bpe_merger *m, uint32_t *pair, struct err *e)
+{
+	if (bpe_pairs_best(&m->pairs, pair))
+		return 1;
+	if (bpe_pairs_restart(&m->pairs, m->work->step, e))
+		return e->code;
+	return bpe_pairs_best(&m->pairs, pair);
+}
+
+void bpe_merger_drop(struct bpe_merger *m, uint32_t pair)
+{
+	m->pairs.all[pair].is_barred = true;
+}
+
+static void side_free(struct bpe_side *d)
+{
+	free(d->of);
+	free(d->seen);
+	free(d->events);
+}
+
+void bpe_merger_free(struct bpe_merger *m)
+{
+	struct bpe_merger_work *k = m->work;
+
+	intern_free(&m->symbols);
+	bpe_pairs_free(&m->pairs);
+	if (!k)
+		return;
+	free(k->cells);
+	side_free(&k->before);
+	side_free(&k->after);
+	free(k->later);
+	free(k->old);
+	free(k->tallies);
+	buf_free(&k->scratch);
+	free(k);
+	m->work = NULL;
+}

@@ -1,0 +1,313 @@
+/* bpe_pairs.c - see bpe_pairs.h */
+#include "data/subword/bpe_pairs.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "data/words/slots.h"
+#include "share/base/mem.h"
+
+#define BLOCK_ENTRIES ((size_t)1 << 18)
+
+struct bpe_block {
+	struct bpe_block *next;
+	uint32_t entries[];	/* given out from the end down */
+};
+
+/* ---- finding a pair ---- */
+
+static uint64_t hash_of(int32_t left, int32_t right)
+{
+	uint64_t h = ((uint64_t)(uint32_t)left << 32 | (uint32_t)right) * 0x9E3779B97F4A7C15u;
+
+	return (h ^ h >> 29) * 0xBF58476D1CE4E5B9u;
+}
+
+/* The slot of the pair, or the free one where it belongs. The high half of a hash chooses it. */
+static size_t slot_of(const struct bpe_pairs *p, int32_t left, int32_t right, uint64_t hash)
+{
+	size_t mask = p->n_slots - 1, at = (size_t)(hash >> 32) & mask;
+
+	for (uint64_t s; (s = p->slots[at]) != 0; at = (at + 1) & mask) {
+		const struct bpe_pair *q = &p->all[(uint32_t)s - 1];
+
+		if (!((s ^ hash) & SLOT_HASH) && q->left == left && q->right == right)
+			break;
+	}
+	return at;
+}
+
+int bpe_pairs_get(struct bpe_pairs *p, int32_t left, int32_t right, uint32_t *pair, struct err *e)
+{
+	uint64_t hash = hash_of(left, right);
+	size_t at;
+
+	if (p->n * 2 >= p->n_slots && slots_grow(&p->slots, &p->n_slots, 1024, e))
+		return e->code;
+	at = slot_of(p, left, right, hash);
+	if (!p->slots[at]) {
+		if (p->n >= UINT32_MAX - 1)
+			return err_set(e, ERR_NOMEM, "too many distinct pairs of symbols");
+		if (mem_grow(&p->all, &p->cap_all, p->n + 1, sizeof(*p->all), e))
+			return e->code;
+		p->all[p->n++] = (struct bpe_pair){ .left = left, .right = right };
+		p->slots[at] = (hash & SLOT_HASH) | p->n;
+	}
+	*pair = (uint32_t)p->slots[at] - 1;
+	return 0;
+}
+
+/* ---- counting ---- */
+
+int bpe_pairs_count(struct bpe_pairs *p, uint32_t pair, int64_t times, struct err *e)
+{
+	struct bpe_pair *q = &p->all[pair];
+
+	q->count += times;
+	if (!q->is_live && !p->is_exact) {
+		if (mem_grow(&p->live, &p->cap_live, p->n_live + 1, sizeof(*p->live), e))
+			return e->code;
+		p->live[p->n_live++] = pair;
+		q->is_live = true;
+	}
+	if (times > 0 && !q->is_raised) {
+		if (mem_grow(&p->raised, &p->cap_raised, p->n_raised + 1, sizeof(*p->raised), e))
+			return e->code;
+		p->raised[p->n_raised++] = pair;
+		q->is_raised = true;
+	}
+	return 0;
+}
+
+/* Entries of the arena. What a longer list leaves behind goes with the learning. */
+static uint32_t *new_places(struct bpe_pairs *p, size_t n, struct err *e)
+{
+	if (p->block_left < n) {
+		size_t size = MAX(BLOCK_ENTRIES, n);
+		struct bpe_block *block = malloc(sizeof(*block) + size * sizeof(*block->entries));
+
+		if (!block) {
+			err_set(e, ERR_NOMEM, "out of memory for the places of pairs");
+			return NULL;
+		}
+		block->next = p->blocks;
+		p->blocks = block;
+		p->block_left = size;
+	}
+	p->block_left -= n;
+	return p->blocks->entries + p->block_left;
+}
+
+int bpe_pairs_more_places(struct bpe_pairs *p, uint32_t pair, uint32_t n, uint32_t **places,
+			  struct err *e)
+{
+	struct bpe_pair *q = &p->all[pair];
+	size_t need = (size_t)q->n_places + n, cap;
+	uint32_t *all;
+
+	if (need > UINT32_MAX / 2)
+		return err_set(e, ERR_NOMEM, "too many places of one pair of symbols");
+	if (need > q->cap_places) {
+		/* Most lists are made at once and never grow. */
+		cap = q->n_places ? MAX(need, 2 * (size_t)q->cap_places) : need;
+		all = new_places(p, cap, e);
+		if (!all)
+			return e->code;
+		if (q->n_places)
+			memcpy(all, q->places, q->n_places * sizeof(*all));
+		q->places = all;
+		q->cap_places = (uint32_t)cap;
+	}
+	*places = q->places + q->n_places;
+	q->n_places = (uint32_t)need;
+	return 0;
+}
+
+/* ---- the heap ---- */
+
+static bool is_above(const struct bpe_pairs *p, struct bpe_ranked x, struct bpe_ranked y)
+{
+	if (x.count != y.count)
+		return x.count > y.count;
+	return p->is_before(p->argument, &p->all[x.pair], &p->all[y.pair]);
+}
+
+static void sift_down(struct bpe_pairs *p, size_t i)
+{
+	struct bpe_ranked moving = p->heap[i];
+
+	for (size_t child; (child = 2 * i + 1) < p->n_heap; i = child) {
+		if (child + 1 < p->n_heap && is_above(p, p->heap[child + 1], p->heap[child]))
+			child++;
+		if (!is_above(p, p->heap[child], moving))
+			break;
+		p->heap[i] = p->heap[child];
+	}
+	p->heap[i] = moving;
+}
+
+static int push(struct bpe_pairs *p, uint32_t pair, struct err *e)
+{
+	struct bpe_ranked new = { p->all[pair].count, pair };
+	size_t i = p->n_heap;
+
+	if (mem_grow(&p->heap, &p->cap_heap, p->n_heap + 1, sizeof(*p->heap), e))
+		return e->code;
+	p->n_heap++;
+	for (size_t up; i > 0; i = up) {
+		up = (i - 1) / 2;
+		if (!is_above(p, new, p->heap[up]))
+			break;
+		p->heap[i] = p->heap[up];
+	}
+	p->heap[i] = new;
+	return 0;
+}
+
+static bool is_reaching(const struct bpe_pairs *p, const struct bpe_pair *q)
+{
+	return (q->is_live || p->is_exact) && !q->is_barred && (double)q->count >= p->threshold;
+}
+
+bool bpe_pairs_best(struct bpe_pairs *p, uint32_t *pair)
+{
+	while (p->n_heap) {
+		struct bpe_ranked *top = &p->heap[0];
+		const struct bpe_pair *q = &p->all[top->pair];
+
+		if (is_reaching(p, q) && q->count == top->count) {
+			*pair = top->pair;
+			return true;
+		}
+		/* Out of date. What rose has been pushed since; what fell goes down. */
+		if (is_reaching(p, q) && q->count < top->count)
+			top->count = q->count;
+		else
+			*top = p->heap[--p->n_heap];
+		sift_down(p, 0);
+	}
+	return false;
+}
+
+int bpe_pairs_settle(struct bpe_pairs *p, struct err *e)
+{
+	for (size_t i = 0; i < p->n_raised; i++) {
+		struct bpe_pair *q = &p->all[p->raised[i]];
+
+		q->is_raised = false;
+		if (is_reaching(p, q) && push(p, p->raised[i], e))
+			return e->code;
+	}
+	p->n_raised = 0;
+	return 0;
+}
+
+/* ---- starting again: exact counts ---- */
+
+/* The heap again, of all pairs that reach half of what the best one reaches. */
+static int look_again(struct bpe_pairs *p, struct err *e)
+{
+	int64_t most = 0;
+
+	p->n_heap = 0;
+	for (size_t i = 0; i < p->n; i++)
+		if (!p->all[i].is_barred)
+			most = MAX(most, p->all[i].count);
+	p->threshold = most > 1 ? (double)most / 2 : 1;
+	for (size_t i = 0; i < p->n; i++)
+		if (is_reaching(p, &p->all[i]) && push(p, (uint32_t)i, e))
+			return e->code;
+	return 0;
+}
+
+/* ---- starting again: the two tables of subword-nmt ---- */
+
+static int rebuild_heap(struct bpe_pairs *p, struct err *e)
+{
+	p->n_heap = 0;
+	for (size_t i = 0; i < p->n_live; i++)
+		if (is_reaching(p, &p->all[p->live[i]]) && push(p, p->live[i], e))
+			return e->code;
+	return 0;
+}
+
+/* As prune_stats() treats a pair: negative counts are added, others replace what was there. */
+static void prune_one(struct bpe_pair *q)
+{
+	if (q->count >= 0)
+		q->full = q->count;
+	else if (q->full > INT64_MIN / 4)
+		q->full += q->count;	/* doubles at each restart: far down, it may as well stay */
+	q->count = 0;
+	q->is_live = false;
+}
+
+void bpe_pairs_prune(struct bpe_pairs *p)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < p->n_live; i++) {
+		struct bpe_pair *q = &p->all[p->live[i]];
+
+		if ((double)q->count < p->threshold)
+			prune_one(q);
+		else
+			p->live[kept++] = p->live[i];
+	}
+	p->n_live = kept;
+}
+
+int bpe_pairs_start(struct bpe_pairs *p, struct err *e)
+{
+	int64_t most = 0;
+
+	for (size_t i = 0; i < p->n; i++) {
+		p->all[i].full = p->all[i].count;
+		p->all[i].is_raised = false;
+		most = MAX(most, p->all[i].count);
+	}
+	p->n_raised = 0;
+	p->threshold = (double)most / 10;
+	return p->is_exact ? look_again(p, e) : rebuild_heap(p, e);
+}
+
+int bpe_pairs_restart(struct bpe_pairs *p, int64_t step, struct err *e)
+{
+	int64_t most = INT64_MIN;
+
+	if (p->is_exact)
+		return look_again(p, e);
+	bpe_pairs_prune(p);
+	for (size_t i = 0; i < p->n; i++)
+		most = MAX(most, p->all[i].full);
+	p->threshold = (double)most * (double)step / ((double)step + 10000.0);
+	p->n_live = 0;
+	for (size_t i = 0; i < p->n; i++) {
+		struct bpe_pair *q = &p->all[i];
+
+		/* In both tables now; the rare ones are pruned at once. */
+		q->count = q->full;
+		q->is_live = true;
+		if ((double)q->count < p->threshold)
+			prune_one(q);
+		else if (mem_grow(&p->live, &p->cap_live, p->n_live + 1, sizeof(*p->live), e))
+			return e->code;
+		else
+			p->live[p->n_live++] = (uint32_t)i;
+	}
+	return rebuild_heap(p, e);
+}
+
+void bpe_pairs_free(struct bpe_pairs *p)
+{
+	for (struct bpe_block *next; p->blocks; p->blocks = next) {
+		next = p->blocks->next;
+		free(p->blocks);
+	}
+	free(p->all);
+	free(p->slots);
+	free(p->heap);
+	free(p->live);
+	free(p->raised);
+	*p = (struct bpe_pairs){ 0 };
+}

@@ -1,0 +1,216 @@
+/* bpe_tally.c - see bpe_words.h */
+#include "data/subword/bpe_words.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "data/subword/bpe_line.h"
+#include "share/base/mem.h"
+
+/* ---- tallies ---- */
+
+static size_t tally_slot(const struct bpe_merger_work *k, uint32_t pair, uint32_t place)
+{
+	uint64_t h = ((uint64_t)place << 32 | pair) * 0x9E3779B97F4A7C15u;
+	size_t mask = k->n_tally_slots - 1, at = (size_t)(h ^ h >> 32) & mask;
+
+	while (k->tallies[at].is_used &&
+	       (k->tallies[at].pair != pair || k->tallies[at].place != place))
+		at = (at + 1) & mask;
+	return at;
+}
+
+static int grow_tallies(struct bpe_merger_work *k, struct err *e)
+{
+	struct bpe_tally *old = k->tallies;
+	size_t n_old = k->n_tally_slots, n = n_old ? n_old * 2 : 256;
+	struct bpe_tally *new = mem_alloc(n, sizeof(*new), e);
+
+	if (!new)
+		return e->code;
+	k->tallies = new;
+	k->n_tally_slots = n;
+	for (size_t i = 0; i < n_old; i++)
+		if (old[i].is_used)
+			new[tally_slot(k, old[i].pair, old[i].place)] = old[i];
+	free(old);
+	return 0;
+}
+
+static int add_tally(struct bpe_merger_work *k, uint32_t pair, uint32_t place, int times,
+		     struct err *e)
+{
+	struct bpe_tally *t;
+
+	if (k->n_tallies * 2 >= k->n_tally_slots && grow_tallies(k, e))
+		return e->code;
+	t = &k->tallies[tally_slot(k, pair, place)];
+	if (!t->is_used) {
+		*t = (struct bpe_tally){ .pair = pair, .place = place, .is_used = true };
+		k->n_tallies++;
+	}
+	t->tally += times;
+	return 0;
+}
+
+int32_t bpe_take_tally(struct bpe_merger_work *k, uint32_t pair, uint32_t place)
+{
+	struct bpe_tally *t;
+	int32_t tally;
+
+	if (!k->n_tally_slots)
+		return 0;
+	t = &k->tallies[tally_slot(k, pair, place)];
+	tally = t->tally;
+	t->tally = 0;
+	return tally;
+}
+
+int bpe_make_odd(struct bpe_merger *m, uint32_t place, const struct bpe_merge *g, struct err *e)
+{
+	struct bpe_merger_work *k = m->work;
+	const int32_t *s = word_symbols(k, place);
+	uint32_t n = word_n(k, place), pair;
+
+	for (uint32_t i = 0; i + 1 < n; i++) {
+		if (bpe_pairs_get(&m->pairs, s[i], s[i + 1], &pair, e))
+			return e->code;
+		if ((!g || pair != g->pair) && add_tally(k, pair, place, 1, e))
+			return e->code;
+	}
+	k->cells[place] |= WORD_ODD;
+	return 0;
+}
+
+/* One more (or one fewer) of a pair in an odd word. */
+static int count_odd(struct bpe_merger *m, const int32_t *pair_of, uint32_t place, int times,
+		     struct err *e)
+{
+	uint32_t pair, *at;
+
+	if (bpe_pairs_get(&m->pairs, pair_of[0], pair_of[1], &pair, e) ||
+	    bpe_pairs_count(&m->pairs, pair, times * word_count(m->work, place), e) ||
+	    bpe_pairs_more_places(&m->pairs, pair, 1, &at, e))
+		return e->code;
+	*at = place;	/* also for one fewer: the tally has to be found when the pair is merged */
+	return add_tally(m->work, pair, place, times, e);
+}
+
+/* ---- words with white space ---- */
+
+static bool has_space_at(const char *text, size_t n)
+{
+	return n && bpe_is_space(text, bpe_char_length(text, n));
+}
+
+/*
+ * Does symbol s end in the string of g->left, from its start or after white space, from byte from
+ * on?
+ */
+static bool ends_in_left(const struct intern *symbols, const struct bpe_merge *g, int32_t s,
+			 size_t from)
+{
+	size_t n, n_left, start, before;
+	const char *text = intern_text(symbols, s, &n);
+	const char *left = intern_text(symbols, g->left, &n_left);
+
+	if (n < n_left || n - n_left < from || memcmp(text + n - n_left, left, n_left))
+		return false;
+	start = before = n - n_left;
+	while (before && ((unsigned char)text[--before] & 0xC0) == 0x80)
+		;
+	return start == 0 || has_space_at(text + before, start - before);
+}
+
+static bool begins_with_right(const struct intern *symbols, const struct bpe_merge *g, int32_t s)
+{
+	size_t n, n_right;
+	const char *text = intern_text(symbols, s, &n);
+	const char *right = intern_text(symbols, g->right, &n_right);
+
+	return n >= n_right && !memcmp(text, right, n_right) &&
+	       (n == n_right || has_space_at(text + n_right, n - n_right));
+}
+
+/*
+ * As bpe_replace() for words with white space such as U+00A0 in them. subword-nmt
+ * replaces in the symbols joined by blanks, with white space as the edge of a
+ * symbol; so there the pair may also be found inside symbols.
+ */
+static int replace_in_text(struct bpe_merger *m, const struct bpe_merge *g, uint32_t n, int32_t *s,
+			   uint32_t *n_new, struct err *e)
+{
+	const int32_t *old = m->work->old;
+	size_t n_right, from = 0;	/* where in old[i] the next match may begin */
+	uint32_t out = 0;
+
+	intern_text(&m->symbols, g->right, &n_right);
+	s[0] = old[0];
+	for (uint32_t i = 0; i + 1 < n; i++) {
+		if (ends_in_left(&m->symbols, g, old[i], from) &&
+		    begins_with_right(&m->symbols, g, old[i + 1])) {
+			if (bpe_join(m, s[out], old[i + 1], &s[out], e))
+				return e->code;
+			from = n_right;
+		} else {
+			s[++out] = old[i + 1];
+			from = 0;
+		}
+	}
+	*n_new = out + 1;
+	return 0;
+}
+
+/* ---- merging ---- */
+
+/* Take back the pairs that overlapped with an occurrence of the merged pair in the old word. */
+static int uncount(struct bpe_merger *m, const struct bpe_merge *g, uint32_t place, uint32_t n,
+		   struct err *e)
+{
+	const int32_t *old = m->work->old;
+
+	for (uint32_t i = 0; i + 1 < n; i++) {
+		if (old[i] != g->left || old[i + 1] != g->right)
+			continue;
+		if (i && count_odd(m, old + i - 1, place, -1, e))
+			return e->code;
+		/* In A B C B C the pair C B is taken back by the next occurrence. */
+		if (i + 2 < n && (old[i + 2] != g->left || i + 3 >= n || old[i + 3] != g->right) &&
+		    count_odd(m, old + i + 1, place, -1, e))
+			return e->code;
+		i++;
+	}
+	return 0;
+}
+
+/* Count the pairs with the merged symbol in the new word, also (as subword-nmt) those of before. */
+static int recount(struct bpe_merger *m, const struct bpe_merge *g, uint32_t place, struct err *e)
+{
+	const int32_t *s = word_symbols(m->work, place);
+	uint32_t n = word_n(m->work, place);
+
+	for (uint32_t i = 0; i < n; i++) {
+		if (s[i] != g->merged)
+			continue;
+		if (i && count_odd(m, s + i - 1, place, 1, e))
+			return e->code;
+		if (i + 1 < n && s[i + 1] != g->merged && count_odd(m, s + i, place, 1, e))
+			return e->code;
+	}
+	return 0;
+}
+
+int bpe_merge_odd(struct bpe_merger *m, const struct bpe_merge *g, uint32_t place, struct err *e)
+{
+	struct bpe_merger_work *k = m->work;
+	uint32_t n = word_n(k, place), n_new = 0;
+	int32_t *s = word_symbols(k, place);
+
+	memcpy(k->old, s, n * sizeof(*s));
+	if (!(k->cells[place] & WORD_SPACE))
+		n_new = bpe_replace(g, k->old, n, s);
+	else if (replace_in_text(m, g, n, s, &n_new, e))
+		return e->code;
+	word_set_n(k, place, n_new);
+	return uncount(m, g, place, n, e) ? e->code : recount(m, g, place, e);
+}

@@ -1,0 +1,163 @@
+/* bpe_trace.c - see bpe_trace.h */
+#include "data/subword/bpe_trace.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "data/subword/bpe_line.h"
+#include "share/base/mem.h"
+
+/* A symbol of the word at hand. Characters that are in no merge have the number -1. */
+struct symbol {
+	int32_t number;
+	size_t  start, len;	/* of its text in word.text */
+};
+
+struct word {
+	char text[BPE_TRACE_MAX_BYTES + BPE_WORD_END_BYTES + 1];
+	struct symbol symbols[BPE_TRACE_MAX_BYTES + 1];
+	size_t n;
+};
+
+static void add_symbol(struct word *w, const struct bpe_codes *c, size_t start, size_t len)
+{
+	w->symbols[w->n++] = (struct symbol){
+		intern_find(&c->symbols, w->text + start, len), start, len };
+}
+
+/* In files of version 0.1 the end of the word is a symbol of its own. */
+static void spell(struct word *w, const struct bpe_codes *c, enum bpe_trace_kind kind,
+		  const char *word, size_t n)
+{
+	bool ends = kind == BPE_TRACE_SUBWORD_NMT;
+
+	memcpy(w->text, word, n);
+	memcpy(w->text + n, BPE_WORD_END, BPE_WORD_END_BYTES);
+	for (size_t i = 0, len; i < n; i += len) {
+		bool carries;
+
+		len = bpe_char_length(word + i, n - i);
+		carries = ends && i + len == n && !c->has_end_symbol;
+		add_symbol(w, c, i, carries ? len + BPE_WORD_END_BYTES : len);
+	}
+	if (ends && c->has_end_symbol)
+		add_symbol(w, c, n, BPE_WORD_END_BYTES);
+}
+
+/* The merge of the lowest rank among neighbours, NULL: none; the leftmost is at *at. */
+static const struct bpe_rule *find_merge(const struct word *w, const struct bpe_codes *c,
+					 size_t *at)
+{
+	const struct bpe_rule *best = NULL;
+
+	for (size_t i = 0; i + 1 < w->n; i++) {
+		const struct bpe_rule *r = bpe_codes_find(c, w->symbols[i].number,
+							  w->symbols[i + 1].number);
+
+		if (r && (!best || r->rank < best->rank)) {
+			best = r;
+			*at = i;
+		}
+	}
+	return best;
+}
+
+static void join(struct word *w, const struct bpe_rule *r, size_t at)
+{
+	w->symbols[at].number = r->merged;
+	w->symbols[at].len += w->symbols[at + 1].len;
+	memmove(&w->symbols[at + 1], &w->symbols[at + 2],
+		(w->n - at - 2) * sizeof(w->symbols[0]));
+	w->n--;
+}
+
+/* The text of left, right and all symbols; pointers into it once it does not grow any more. */
+static int note(struct bpe_trace *t, const struct word *w, int32_t rank,
+		const struct symbol pair[2], struct err *e)
+{
+	struct buf *b;
+	const char *text;
+
+	if (mem_grow(&t->steps, &t->cap, t->n + 1, sizeof(*t->steps), e) ||
+	    mem_grow(&t->texts, &t->cap_texts, t->n + 1, sizeof(*t->texts), e))
+		return e->code;
+	b = &t->texts[t->n];
+	*b = (struct buf){ 0 };
+	for (int i = 0; i < 2; i++) {
+		if (pair)
+			buf_add(b, w->text + pair[i].start, pair[i].len);
+		buf_add_char(b, 0);
+	}
+	for (size_t i = 0; i < w->n; i++) {
+		if (i)
+			buf_add_char(b, ' ');
+		buf_add(b, w->text + w->symbols[i].start, w->symbols[i].len);
+	}
+	buf_add_char(b, 0);
+	if (buf_check(b, e)) {
+		buf_free(b);
+		return e->code;
+	}
+	text = b->data;
+	t->steps[t->n].rank = rank;
+	t->steps[t->n].left = pair ? text : NULL;
+	text += strlen(text) + 1;
+	t->steps[t->n].right = pair ? text : NULL;
+	t->steps[t->n++].symbols = text + strlen(text) + 1;
+	return 0;
+}
+
+/* Do the merge of lowest rank, wherever it applies or once; 0: there is none left. */
+static int step(struct bpe_trace *t, struct word *w, const struct bpe_codes *c,
+		enum bpe_trace_kind kind, struct err *e)
+{
+	size_t at = 0;
+	const struct bpe_rule *r = find_merge(w, c, &at), *same;
+	struct symbol pair[2];
+
+	if (!r)
+		return 0;
+	memcpy(pair, &w->symbols[at], sizeof(pair));
+	join(w, r, at);
+	for (size_t i = at + 1; kind == BPE_TRACE_SUBWORD_NMT && i + 1 < w->n; i++) {
+		same = bpe_codes_find(c, w->symbols[i].number, w->symbols[i + 1].number);
+		if (same && same->rank == r->rank)
+			join(w, r, i);
+	}
+	return note(t, w, r->rank, pair, e) ? e->code : 1;
+}
+
+int bpe_trace_word(const struct bpe_codes *c, enum bpe_trace_kind kind, const char *word,
+		   size_t n, struct bpe_trace *t, struct err *e)
+{
+	struct word w;
+	int got;
+
+	bpe_trace_clear(t);
+	w.n = 0;
+	if (n > BPE_TRACE_MAX_BYTES)
+		return err_set(e, ERR_DATA, "a word of %zu bytes; at most %d are followed", n,
+			       BPE_TRACE_MAX_BYTES);
+	spell(&w, c, kind, word, n);
+	if (note(t, &w, -1, NULL, e))
+		return e->code;
+	while ((got = step(t, &w, c, kind, e)) > 0)
+		;
+	return got;
+}
+
+void bpe_trace_clear(struct bpe_trace *t)
+{
+	for (size_t i = 0; i < t->n; i++)
+		buf_free(&t->texts[i]);
+	t->n = 0;
+}
+
+void bpe_trace_free(struct bpe_trace *t)
+{
+	bpe_trace_clear(t);
+	free(t->steps);
+	free(t->texts);
+	*t = (struct bpe_trace){ 0 };
+}

@@ -1,0 +1,205 @@
+/* pipeline.c - see pipeline.h */
+#include "data/subword/pipeline.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "data/subword/bpe.h"
+#include "data/subword/sp.h"
+#include "data/text/tokenize.h"
+#include "share/base/file.h"
+#include "share/base/mem.h"
+
+/* The tools of one language; each NULL where the recipe does without. */
+struct side_tools {
+	struct normalizer  *normalizer;
+	struct tokenizer   *tokenizer;
+	struct detokenizer *detokenizer;
+};
+
+struct pipeline {
+	struct side_tools sides[2];
+	struct bpe   *bpe;		/* of these two, one; NULL both: text only */
+	struct sp    *sp;
+	struct vocab *vocab;		/* NULL: text only */
+	struct buf a, b;		/* between steps */
+};
+
+static int open_side(struct side_tools *s, const char *language, const struct conf *c,
+		     struct err *e)
+{
+	struct tokenizer_options o = {
+		.language = language, .escape = c->escape, .aggressive = c->aggressive};
+
+	if (c->normalize && !(s->normalizer = normalizer_new(language, e)))
+		return e->code;
+	if (!c->tokenize)
+		return 0;
+	s->tokenizer = tokenizer_new(&o, e);
+	s->detokenizer = s->tokenizer ? detokenizer_new(language, e) : NULL;
+	return s->detokenizer ? 0 : e->code;
+}
+
+static int open_pieces(struct pipeline *p, const char *folder, int segmentation, struct err *e)
+{
+	bool is_bpe = segmentation == SEGMENTATION_BPE;
+	char *path = file_path(e, "%s/%s", folder, is_bpe ? "bpe.codes" : "sentencepiece.model");
+
+	if (path && is_bpe)
+		p->bpe = bpe_open(path, e);
+	else if (path)
+		p->sp = sp_open(path, e);
+	free(path);
+	return p->bpe || p->sp ? 0 : e->code;
+}
+
+static int open_vocab(struct pipeline *p, const char *folder, struct err *e)
+{
+	char *path = file_path(e, "%s/vocab.tsv", folder);
+
+	if (path)
+		p->vocab = vocab_open(path, e);
+	free(path);
+	return p->vocab ? 0 : e->code;
+}
+
+struct pipeline *pipeline_open_pieces(const char *folder, const struct conf *c, struct err *e)
+{
+	struct pipeline *p = mem_alloc(1, sizeof(*p), e);
+
+	if (!p)
+		return NULL;
+	if (open_side(&p->sides[SIDE_SOURCE], c->source_language, c, e) ||
+	    open_side(&p->sides[SIDE_TARGET], c->target_language, c, e) ||
+	    (folder && open_pieces(p, folder, c->segmentation, e))) {
+		pipeline_close(p);
+		return NULL;
+	}
+	return p;
+}
+
+struct pipeline *pipeline_open(const char *folder, const struct conf *c, struct err *e)
+{
+	struct pipeline *p = pipeline_open_pieces(folder, c, e);
+
+	if (!p || !folder || !open_vocab(p, folder, e))
+		return p;
+	pipeline_close(p);
+	return NULL;
+}
+
+const struct vocab *pipeline_vocab(const struct pipeline *p)
+{
+	return p->vocab;
+}
+
+const struct intern *pipeline_order(const struct pipeline *p)
+{
+	return p->sp ? sp_pieces(p->sp) : NULL;
+}
+
+int pipeline_tokenize(struct pipeline *p, enum pipeline_side side, const char *line, size_t n,
+		      struct buf *out, struct err *e)
+{
+	struct side_tools *s = &p->sides[side];
+
+	if (s->normalizer) {
+		buf_clear(&p->a);
+		if (normalizer_line(s->normalizer, line, n, &p->a, e) || buf_check(&p->a, e))
+			return e->code;
+		line = buf_text(&p->a);
+		n = p->a.len;
+	}
+	if (s->tokenizer)
+		return tokenizer_line(s->tokenizer, line, n, out, e);
+	buf_add(out, line, n);
+	return buf_check(out, e);
+}
+
+int pipeline_word(struct pipeline *p, const char *word, size_t n, struct buf *out, struct err *e)
+{
+	return p->sp ? sp_apply_line(p->sp, word, n, out, e) :
+		       bpe_apply_line(p->bpe, word, n, out, e);
+}
+
+int pipeline_pieces_to_ids(const struct vocab *v, const char *pieces, size_t n, int32_t **ids,
+			   size_t *n_ids, size_t *cap, struct err *e)
+{
+	const char *end = pieces + n, *stop;
+
+	for (; pieces < end; pieces = stop + 1) {
+		stop = memchr(pieces, ' ', (size_t)(end - pieces));
+		if (!stop)
+			stop = end;
+		if (stop == pieces)
+			continue;
+		if (mem_grow(ids, cap, *n_ids + 1, sizeof(**ids), e))
+			return e->code;
+		(*ids)[(*n_ids)++] = vocab_id(v, pieces, (size_t)(stop - pieces));
+	}
+	return 0;
+}
+
+int pipeline_encode(struct pipeline *p, enum pipeline_side side, const char *line, size_t n,
+		    int32_t **ids, size_t *n_ids, size_t *cap, struct err *e)
+{
+	buf_clear(&p->b);
+	if (pipeline_tokenize(p, side, line, n, &p->b, e))
+		return e->code;
+	/* the tokenised line is in b; a is free again and takes the pieces */
+	buf_clear(&p->a);
+	if (pipeline_word(p, buf_text(&p->b), p->b.len, &p->a, e))
+		return e->code;
+	return pipeline_pieces_to_ids(p->vocab, buf_text(&p->a), p->a.len, ids, n_ids, cap, e);
+}
+
+int pipeline_decode(struct pipeline *p, enum pipeline_side side, const int32_t *ids, size_t n,
+		    struct buf *out, struct err *e)
+{
+	struct side_tools *s = &p->sides[side];
+	size_t i;
+
+	buf_clear(&p->a);
+	buf_clear(&p->b);
+	for (i = 0; i < n; i++) {
+		if (ids[i] < 0 || ids[i] >= vocab_size(p->vocab))
+			return err_set(e, ERR_DATA,
+				       "token id %d is not in the vocabulary of %d entries",
+				       (int)ids[i], (int)vocab_size(p->vocab));
+		if (ids[i] == TOKEN_PAD || ids[i] == TOKEN_END || ids[i] == TOKEN_START)
+			continue;
+		if (p->a.len)
+			buf_add_char(&p->a, ' ');
+		buf_add_str(&p->a, vocab_piece(p->vocab, ids[i]));
+	}
+	if (p->sp && sp_undo_line(p->sp, buf_text(&p->a), p->a.len, &p->b, e))
+		return e->code;
+	if (!p->sp)
+		bpe_undo_line("@@", buf_text(&p->a), p->a.len, &p->b);
+	if (buf_check(&p->a, e) || buf_check(&p->b, e))
+		return e->code;
+	if (s->detokenizer)
+		return detokenizer_line(s->detokenizer, buf_text(&p->b), p->b.len, out, e);
+	buf_add(out, buf_text(&p->b), p->b.len);
+	return buf_check(out, e);
+}
+
+void pipeline_close(struct pipeline *p)
+{
+	enum pipeline_side side;
+
+	if (!p)
+		return;
+	for (side = SIDE_SOURCE; side <= SIDE_TARGET; side++) {
+		normalizer_free(p->sides[side].normalizer);
+		tokenizer_free(p->sides[side].tokenizer);
+		detokenizer_free(p->sides[side].detokenizer);
+	}
+	bpe_close(p->bpe);
+	sp_close(p->sp);
+	vocab_close(p->vocab);
+	buf_free(&p->a);
+	buf_free(&p->b);
+	free(p);
+}

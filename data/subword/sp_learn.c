@@ -1,0 +1,405 @@
+/*
+ * sp_learn.c - see sp.h
+ *
+ * Learns what SentencePiece's BPE trainer learns with its defaults: words begin
+ * with "▁"; a piece has at most 16 characters, all of one script; the most
+ * frequent pair is merged, of equal ones that of fewer characters, then the
+ * first by bytes. A pair that spells a piece there already is (ab+c after a+bc)
+ * is left alone. Pairs and merging are bpe_merger.h's.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "data/subword/bpe_merger.h"
+#include "data/subword/sp.h"
+#include "data/subword/sp_count.h"
+#include "data/subword/sp_model.h"
+#include "data/subword/sp_rules.h"
+#include "data/subword/sp_unicode.h"
+#include "share/base/file.h"
+#include "share/base/mem.h"
+#include "share/base/text.h"
+#include "share/base/util.h"
+
+#define MAX_PIECE   16			/* characters */
+#define N_CODEPOINTS 0x110000
+#define ANY_SCRIPT  (-1)
+
+static const char *const specials[] = { "<pad>", "</s>", "<s>", "<unk>" };
+static const enum sp_type special_types[] = { SP_CONTROL, SP_CONTROL, SP_CONTROL, SP_UNKNOWN };
+
+/* What decides whether a symbol may be merged; of its characters. */
+struct facts {
+	int chars;			/* 0: not known yet */
+	int first, last;		/* scripts at both ends; ANY_SCRIPT: goes with all */
+};
+
+struct character {
+	uint32_t codepoint;
+	int64_t  count;
+};
+
+struct learning {
+	struct sp_normalizer normalizer;
+	struct buf rules;		/* its rules as bytes */
+	struct sp_counts words;		/* normalised, each begins with "▁" */
+	int64_t *char_counts;		/* owned: (N_CODEPOINTS) */
+	struct character *chars;	/* owned: those of the vocabulary, most frequent first */
+	size_t n_chars;
+	struct bpe_merger merger;
+	struct facts *facts;		/* owned: of symbols */
+	int32_t *symbols;		/* owned: work space for one word */
+	size_t cap_symbols;
+	struct buf text;
+	struct sp_model model;
+};
+
+/* ---- words as the trainer sees them ---- */
+
+/* The names of special tokens in the text become tabs, which no piece may hold. */
+static void hide_specials(struct buf *text)
+{
+	for (size_t i = 0; i < ARRAY_LEN(specials); i++) {
+		size_t n = strlen(specials[i]);
+		char *at = text->data;
+
+		while ((at = memmem(at, text->len - (size_t)(at - text->data), specials[i], n))) {
+			*at = '\t';
+			memmove(at + 1, at + n, text->len - (size_t)(at + n - text->data));
+			buf_truncate(text, text->len - n + 1);
+		}
+	}
+}
+
+/* Count what stands from one "▁" to the next, and all characters. */
+static int count_normalized(struct learning *k, int64_t count, struct err *e)
+{
+	const char *text = k->text.data, *end = text + k->text.len;
+
+	for (const char *next; text < end; text = next) {
+		next = memmem(text + 1, (size_t)(end - text - 1), SP_SPACE, SP_SPACE_BYTES);
+		if (!next)
+			next = end;
+		if (sp_count_text(&k->words, text, (size_t)(next - text), count, e))
+			return e->code;
+		for (const char *at = text; at < next;) {
+			uint32_t c;
+
+			at += utf8_decode(at, (size_t)(next - at), &c);
+			if (c)
+				k->char_counts[c] += count;
+		}
+	}
+	return 0;
+}
+
+static int normalize_words(struct learning *k, const struct sp_counts *raw, struct err *e)
+{
+	k->char_counts = mem_alloc(N_CODEPOINTS, sizeof(*k->char_counts), e);
+	if (!k->char_counts || sp_rules_nmt_nfkc(&k->rules, e) ||
+	    charsmap_read(&k->normalizer.rules, k->rules.data, k->rules.len, "nmt_nfkc", e))
+		return e->code;
+	for (int32_t i = 0; i < raw->texts.n; i++) {
+		size_t n;
+		const char *text = intern_text(&raw->texts, i, &n);
+
+		buf_clear(&k->text);
+		if (sp_normalize(&k->normalizer, text, n, &k->text, NULL, e))
+			return e->code;
+		if (!k->text.len)
+			continue;
+		if (memchr(k->text.data, '<', k->text.len))
+			hide_specials(&k->text);
+		if (count_normalized(k, raw->counts[i], e))
+			return e->code;
+	}
+	if (!k->words.texts.n)
+		return err_set(e, ERR_DATA, "there is no text to learn from");
+	return 0;
+}
+
+static int compare_characters(const void *a, const void *b)
+{
+	const struct character *x = a, *y = b;
+
+	if (x->count != y->count)
+		return x->count > y->count ? -1 : 1;
+	return (x->codepoint > y->codepoint) - (x->codepoint < y->codepoint);
+}
+
+/*
+ * The characters of the vocabulary: all, but for those that a share in single precision does not
+ * see. (SentencePiece stops when the share of what is covered is 1 as a float, so that of a large
+ * text the very rarest characters stay out.)
+ */
+static int choose_characters(struct learning *k, struct err *e)
+{
+	int64_t all = 0, covered = 0;
+	size_t n = 0, used;
+
+	for (uint32_t c = 0; c < N_CODEPOINTS; c++) {
+		all += k->char_counts[c];
+		n += k->char_counts[c] > 0;
+	}
+	k->chars = mem_alloc(n, sizeof(*k->chars), e);
+	if (!k->chars)
+		return e->code;
+	n = 0;
+	for (uint32_t c = 0; c < N_CODEPOINTS; c++)
+		if (k->char_counts[c])
+			k->chars[n++] = (struct character){ c, k->char_counts[c] };
+	qsort(k->chars, n, sizeof(*k->chars), compare_characters);
+	for (used = 0; used < n; used++) {
+		if ((float)((double)covered / (double)all) >= 1)
+			break;
+		covered += k->chars[used].count;
+	}
+	for (size_t i = 0; i < used; i++)
+		if (k->chars[i].codepoint != '\t')
+			k->chars[k->n_chars++] = k->chars[i];
+	/* from here on: 1 for those of the vocabulary */
+	memset(k->char_counts, 0, N_CODEPOINTS * sizeof(*k->char_counts));
+	for (size_t i = 0; i < k->n_chars; i++)
+		k->char_counts[k->chars[i].codepoint] = 1;
+	return 0;
+}
+
+/* ---- merging ---- */
+
+static struct facts find_facts(const char *text, size_t n)
+{
+	struct facts f = { .first = ANY_SCRIPT, .last = ANY_SCRIPT };
+
+	for (size_t i = 0; i < n; f.chars++) {
+		uint32_t c;
+		int script;
+
+		i += utf8_decode(text + i, n - i, &c);
+		if (c == 0x2581)
+			continue;
+		script = sp_unicode_script(c);
+		if (script < 0)
+			continue;	/* like the one before */
+		if (f.first == ANY_SCRIPT)
+			f.first = script;
+		f.last = script;
+	}
+	return f;
+}
+
+static struct facts facts_of(const struct bpe_merger *m, int32_t symbol)
+{
+	const struct learning *k = m->context;
+	struct facts *f = &k->facts[symbol];
+
+	if (!f->chars) {
+		size_t n;
+		const char *text = intern_text(&m->symbols, symbol, &n);
+
+		*f = find_facts(text, n);
+	}
+	return *f;
+}
+
+static bool may_merge(const struct bpe_merger *m, int32_t left, int32_t right)
+{
+	struct facts a = facts_of(m, left), b = facts_of(m, right);
+
+	return a.chars + b.chars <= MAX_PIECE &&
+	       (a.last == ANY_SCRIPT || b.first == ANY_SCRIPT || a.last == b.first);
+}
+
+/* The joined strings of two pairs, by bytes. */
+static int compare_joined(const struct bpe_merger *m, const struct bpe_pair *a,
+			  const struct bpe_pair *b)
+{
+	char text[2][8 * MAX_PIECE];	/* a character has at most 4 bytes */
+	size_t n[2];
+	const struct bpe_pair *pairs[2] = { a, b };
+	int d;
+
+	for (int i = 0; i < 2; i++) {
+		size_t n_left, n_right;
+		const char *left = intern_text(&m->symbols, pairs[i]->left, &n_left);
+		const char *right = intern_text(&m->symbols, pairs[i]->right, &n_right);
+
+		memcpy(text[i], left, n_left);
+		memcpy(text[i] + n_left, right, n_right);
+		n[i] = n_left + n_right;
+	}
+	d = memcmp(text[0], text[1], MIN(n[0], n[1]));
+	return d ? d : (n[0] > n[1]) - (n[0] < n[1]);
+}
+
+static bool is_before(const struct bpe_merger *m, const struct bpe_pair *a,
+		      const struct bpe_pair *b)
+{
+	int chars_a = facts_of(m, a->left).chars + facts_of(m, a->right).chars;
+	int chars_b = facts_of(m, b->left).chars + facts_of(m, b->right).chars;
+	int d;
+
+	if (chars_a != chars_b)
+		return chars_a < chars_b;
+	d = compare_joined(m, a, b);
+	if (d)
+		return d < 0;
+	/* the same piece in two ways: SentencePiece takes either */
+	return facts_of(m, a->left).chars < facts_of(m, b->left).chars;
+}
+
+static const struct bpe_dialect dialect = { .is_before = is_before, .may_merge = may_merge };
+
+/* A word as rows of symbols: characters outside the vocabulary stand between rows. */
+static int add_rows(struct learning *k, const char *text, size_t n, int64_t count, struct err *e)
+{
+	size_t n_row = 0;
+
+	for (size_t i = 0, len; i <= n; i += len) {
+		uint32_t c = 0;
+
+		len = i < n ? utf8_decode(text + i, n - i, &c) : 1;
+		if (i < n && k->char_counts[c]) {
+			if (mem_grow(&k->symbols, &k->cap_symbols, n_row + 1, sizeof(*k->symbols),
+				     e) ||
+			    bpe_merger_symbol(&k->merger, text + i, len, &k->symbols[n_row++], e))
+				return e->code;
+			continue;
+		}
+		if (n_row > 1 &&
+		    bpe_merger_add_word(&k->merger, k->symbols, n_row, count, 0, e))
+			return e->code;
+		n_row = 0;
+	}
+	return 0;
+}
+
+static int start_merging(struct learning *k, size_t merges, struct err *e)
+{
+	k->merger.dialect = &dialect;
+	k->merger.context = k;
+	k->facts = mem_alloc(k->n_chars + merges + 1, sizeof(*k->facts), e);
+	if (!k->facts)
+		return e->code;
+	for (int32_t i = 0; i < k->words.texts.n; i++) {
+		size_t n;
+		const char *text = intern_text(&k->words.texts, i, &n);
+
+		if (add_rows(k, text, n, k->words.counts[i], e))
+			return e->code;
+	}
+	sp_counts_free(&k->words);
+	return bpe_merger_start(&k->merger, e);
+}
+
+static int add_piece(struct learning *k, const char *text, size_t n, size_t number, struct err *e)
+{
+	return sp_model_add(&k->model, text, n, -(float)number, SP_NORMAL, e);
+}
+
+static int merge_pairs(struct learning *k, size_t merges, struct err *e)
+{
+	size_t n_pieces = 0;
+	uint32_t i;
+	int got = 0;
+
+	while (n_pieces < merges && (got = bpe_merger_best(&k->merger, &i, e)) > 0) {
+		const struct bpe_pair *pair = &k->merger.pairs.all[i];
+		int32_t merged;
+		size_t n;
+		const char *text;
+
+		buf_clear(&k->text);
+		text = intern_text(&k->merger.symbols, pair->left, &n);
+		buf_add(&k->text, text, n);
+		text = intern_text(&k->merger.symbols, pair->right, &n);
+		buf_add(&k->text, text, n);
+		if (buf_check(&k->text, e))
+			return e->code;
+		if (intern_find(&k->merger.symbols, k->text.data, k->text.len) >= 0) {
+			bpe_merger_drop(&k->merger, i);
+			continue;
+		}
+		if (add_piece(k, k->text.data, k->text.len, n_pieces++, e) ||
+		    bpe_merger_merge(&k->merger, i, &merged, e))
+			return e->code;
+	}
+	if (got < 0)
+		return e->code;
+	for (size_t c = 0; c < k->n_chars; c++) {
+		char bytes[4];
+
+		if (add_piece(k, bytes, utf8_encode(k->chars[c].codepoint, bytes), n_pieces + c,
+			      e))
+			return e->code;
+	}
+	return 0;
+}
+
+/* ---- all of it ---- */
+
+static int learn_pieces(struct learning *k, int64_t vocabulary_size, struct err *e)
+{
+	size_t least, merges;
+
+	if (choose_characters(k, e))
+		return e->code;
+	least = ARRAY_LEN(specials) + k->n_chars;
+	if ((uint64_t)vocabulary_size < least)
+		return err_set(e, ERR_CONFIG, "a vocabulary of %lld entries is too small: the text "
+			       "has %zu different characters, so that %zu is the least "
+			       "(--vocabulary-size)", (long long)vocabulary_size, k->n_chars,
+			       least);
+	merges = (size_t)vocabulary_size - least;
+	for (size_t i = 0; i < ARRAY_LEN(specials); i++)
+		if (sp_model_add(&k->model, specials[i], strlen(specials[i]), 0, special_types[i],
+				 e))
+			return e->code;
+	if (start_merging(k, merges, e))
+		return e->code;
+	return merge_pairs(k, merges, e);
+}
+
+static int write_files(struct learning *k, const char *model_path, const char *vocab_path,
+		       struct err *e)
+{
+	struct buf bytes = { 0 };
+	int rc = sp_model_write(&k->model, "nmt_nfkc", &k->rules, &bytes, e);
+
+	if (!rc)
+		rc = file_write_all(model_path, bytes.data, bytes.len, e);
+	buf_clear(&bytes);
+	if (!rc && vocab_path)
+		rc = sp_model_write_vocabulary(&k->model, &bytes, e);
+	if (!rc && vocab_path)
+		rc = file_write_all(vocab_path, bytes.data, bytes.len, e);
+	buf_free(&bytes);
+	return rc;
+}
+
+int sp_learn(struct sp_learner *l, int64_t vocabulary_size, const char *model_path,
+	     const char *vocab_path, int64_t *learned, struct err *e)
+{
+	struct learning k = {
+		.normalizer = { .add_dummy_prefix = true, .remove_extra_whitespaces = true,
+				.escape_whitespaces = true },
+	};
+	int rc = normalize_words(&k, &l->raw, e);
+
+	sp_counts_free(&l->raw);
+	if (!rc)
+		rc = learn_pieces(&k, vocabulary_size, e);
+	if (!rc)
+		rc = write_files(&k, model_path, vocab_path, e);
+	*learned = k.model.pieces.n;
+	sp_normalizer_free(&k.normalizer);
+	buf_free(&k.rules);
+	sp_counts_free(&k.words);
+	free(k.char_counts);
+	free(k.chars);
+	bpe_merger_free(&k.merger);
+	free(k.facts);
+	free(k.symbols);
+	buf_free(&k.text);
+	sp_model_free(&k.model);
+	return rc;
+}

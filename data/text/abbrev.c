@@ -1,0 +1,177 @@
+/* abbrev.c - see abbrev.h */
+#include "data/text/abbrev.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "data/text/lang_files.h"
+#include "share/base/buf.h"
+#include "share/base/hash.h"
+#include "share/base/mem.h"
+#include "share/base/text.h"
+#include "share/base/util.h"
+
+#define SLOTS     2048u			/* of the hash table: a power of 2 */
+#define MOST      (SLOTS / 2)		/* words of one language */
+#define MOST_BYTES 16u			/* of one word */
+
+struct slot {
+	char    word[MOST_BYTES];
+	uint8_t n;			/* bytes; 0: empty slot */
+	uint8_t kind;
+};
+
+struct abbrev {
+	size_t n_words;
+	struct slot slots[SLOTS];
+};
+
+static struct slot *slot_of(const struct abbrev *a, const char *word, size_t n)
+{
+	size_t i = (size_t)hash_bytes(word, n) % SLOTS;
+
+	while (a->slots[i].n && (a->slots[i].n != n || memcmp(a->slots[i].word, word, n)))
+		i = (i + 1) % SLOTS;
+	return (struct slot *)&a->slots[i];
+}
+
+enum abbrev_kind abbrev_find(const struct abbrev *a, const char *word, size_t n)
+{
+	return n == 0 || n > MOST_BYTES ? ABBREV_NONE : (enum abbrev_kind)slot_of(a, word, n)->kind;
+}
+
+static int add(struct abbrev *a, const char *word, size_t n, enum abbrev_kind kind, struct err *e)
+{
+	struct slot *s;
+
+	if (n == 0 || n > MOST_BYTES || a->n_words == MOST)
+		return err_set(e, ERR_INTERNAL,
+			       "the abbreviation \"%.*s\" is too long (%u bytes at most) "
+			       "or one too many (%u at most)",
+			       (int)n, word, MOST_BYTES, MOST);
+	s = slot_of(a, word, n);
+	if (!s->n)
+		a->n_words++;
+	memcpy(s->word, word, n);
+	s->n = (uint8_t)n;
+	s->kind = (uint8_t)kind;
+	return 0;
+}
+
+/* value is 1 to 39. */
+static int add_roman(struct abbrev *a, int64_t value, struct err *e)
+{
+	static const char *const ones[] = {"",	"I",  "II",  "III",  "IV",
+					   "V", "VI", "VII", "VIII", "IX"};
+	struct buf b = { 0 };
+	int rc;
+
+	for (int64_t tens = value / 10; tens > 0; tens--)
+		buf_add_char(&b, 'X');
+	buf_add_str(&b, ones[value % 10]);
+	rc = buf_check(&b, e);
+	if (!rc)
+		rc = add(a, b.data, b.len, ABBREV_WORD, e);
+	for (size_t i = 0; !rc && i < b.len; i++)
+		b.data[i] = (char)(b.data[i] | 0x20);
+	if (!rc)
+		rc = add(a, b.data, b.len, ABBREV_WORD, e);
+	buf_free(&b);
+	return rc;
+}
+
+/* "letters A Z", "numbers 1 99", "roman 1 20": first and last are the two words after the kind. */
+static int add_range(struct abbrev *a, const char *kind, const char *first, const char *last,
+		     struct err *e)
+{
+	int64_t from, to;
+	bool letters = !strcmp(kind, "letters"), roman = !strcmp(kind, "roman");
+	int rc = 0;
+
+	if (letters) {
+		from = (unsigned char)first[0];
+		to = (unsigned char)last[0];
+	} else if (!text_to_int(first, &from) || !text_to_int(last, &to) || from < 1 ||
+		   (roman && to > 39)) {
+		return err_set(e, ERR_INTERNAL,
+			       "\"%s %s %s\" is no range in a list of abbreviations", kind, first,
+			       last);
+	}
+	for (int64_t i = from; !rc && i <= to; i++) {
+		struct buf b = { 0 };
+
+		if (roman) {
+			rc = add_roman(a, i, e);
+			continue;
+		}
+		if (letters)
+			buf_add_char(&b, (char)i);
+		else
+			buf_printf(&b, "%d", (int)i);
+		rc = buf_check(&b, e);
+		if (!rc)
+			rc = add(a, b.data, b.len, ABBREV_WORD, e);
+		buf_free(&b);
+	}
+	return rc;
+}
+
+static int read_line(struct abbrev *a, char *line, struct err *e)
+{
+	char *rest = NULL, *word, *last;
+	char *kind = strtok_r(line, " ", &rest);
+	enum abbrev_kind k = ABBREV_WORD;
+
+	if (!kind || kind[0] == '#')
+		return 0;
+	if (!strcmp(kind, "letters") || !strcmp(kind, "numbers") || !strcmp(kind, "roman")) {
+		word = strtok_r(NULL, " ", &rest);
+		last = strtok_r(NULL, " ", &rest);
+		return add_range(a, kind, word ? word : "", last ? last : "", e);
+	}
+	if (!strcmp(kind, "counted"))
+		k = ABBREV_COUNTED;
+	else if (strcmp(kind, "words"))
+		return err_set(e, ERR_INTERNAL, "\"%s\" is no kind in a list of abbreviations "
+			       "(letters, numbers, roman, words, counted)", kind);
+	while ((word = strtok_r(NULL, " ", &rest)))
+		if (add(a, word, strlen(word), k, e))
+			return e->code;
+	return 0;
+}
+
+static const char *list_of(const char *language)
+{
+	const char *english = "";
+
+	for (size_t i = 0; i < ARRAY_LEN(lang_files); i++) {
+		if (!strcmp(lang_files[i].name, language))
+			return lang_files[i].text;
+		if (!strcmp(lang_files[i].name, "en"))
+			english = lang_files[i].text;
+	}
+	return english;
+}
+
+struct abbrev *abbrev_open(const char *language, struct err *e)
+{
+	struct abbrev *a = mem_alloc(1, sizeof(*a), e);
+	char *text = mem_strdup(list_of(language), e);
+	char *line, *rest = NULL;
+	int rc = a && text ? 0 : e->code;
+
+	for (line = text ? strtok_r(text, "\n", &rest) : NULL; !rc && line;
+	     line = strtok_r(NULL, "\n", &rest))
+		rc = read_line(a, line, e);
+	free(text);
+	if (!rc)
+		return a;
+	abbrev_close(a);
+	return NULL;
+}
+
+void abbrev_close(struct abbrev *a)
+{
+	free(a);
+}

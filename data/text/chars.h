@@ -1,0 +1,47 @@
+/*
+ * chars.h - the kinds of characters that Moses' tools tell apart.
+ *
+ * As Perl sees them in Unicode text: what is a letter comes from PCRE2's
+ * tables (equal to Perl's of the same Unicode version), what is blank is here.
+ */
+#ifndef WERKBANK_DATA_TEXT_CHARS_H
+#define WERKBANK_DATA_TEXT_CHARS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "data/text/rewrite.h"
+#include "share/base/err.h"
+
+enum chars_kind {			/* bits of charclass_of() */
+	CHARS_ALNUM    = 1,		/* \p{IsAlnum}: Alphabetic or Nd */
+	CHARS_ALPHA    = 2,		/* \p{IsAlpha}: Alphabetic */
+	CHARS_LOWER    = 4,		/* \p{IsLower}: Lowercase */
+	CHARS_NUMBER   = 8,		/* \p{IsN} */
+	CHARS_CURRENCY = 16,		/* \p{IsSc} */
+	CHARS_DIGIT    = 32,		/* 0 to 9 */
+};
+
+/* A class with the kinds above. Owned by the caller; NULL: failure. */
+struct charclass *chars_new(struct err *e);
+
+/* Kinds of the first and the last character of well-formed text; 0 when it is empty. */
+unsigned chars_first(struct charclass *c, const char *text, size_t n);
+unsigned chars_last(struct charclass *c, const char *text, size_t n);
+
+/* Perl's \s in Unicode text (not U+180E, U+200B, U+FEFF). */
+static inline bool chars_is_blank(uint32_t c)
+{
+	if (c <= ' ')
+		return c == ' ' || (c >= '\t' && c <= '\r');
+	if (c < 0x1680)
+		return c == 0x85 || c == 0xa0;
+	return c == 0x1680 || (c >= 0x2000 && c <= 0x200a) || c == 0x2028 || c == 0x2029 ||
+	       c == 0x202f || c == 0x205f || c == 0x3000;
+}
+
+/* Is the whole of well-formed text blank? True for the empty text. */
+bool chars_all_blank(const char *text, size_t n);
+
+#endif

@@ -1,0 +1,94 @@
+/*
+ * word_cache.h - numbers of the words that a worker meets again and again.
+ *
+ * The table of all words is one, too large for a processor's cache, and only one thread may
+ * write to it. But nine of ten words of a text are among the few ten thousand most frequent ones:
+ * each worker keeps those that it has met of late, of up to WORD_CACHE_BYTES, in a table
+ * of fixed size. Four words share a set; a hit moves a word one place up, a new one takes
+ * the last place. It is only a memory of what was found out elsewhere: whatever it has
+ * forgotten is looked up again, and results never depend on it.
+ */
+#ifndef WERKBANK_DATA_WORDS_WORD_CACHE_H
+#define WERKBANK_DATA_WORDS_WORD_CACHE_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "share/base/err.h"
+
+#define WORD_CACHE_BYTES 16	/* of the longest word in it */
+#define WORD_CACHE_SLACK 16	/* bytes from the start of a word on are read in any case */
+
+#define WORD_CACHE_BITS  14	/* sets */
+#define WORD_CACHE_WAYS  4
+
+/* A word of up to 16 bytes, none of them NUL: filled up with zeros. */
+struct word_key { uint64_t low, high; };
+
+struct word_cache_entry {
+	struct word_key key;	/* both 0: none */
+	int64_t number;
+};
+
+struct word_cache {
+	struct word_cache_entry sets[1 << WORD_CACHE_BITS][WORD_CACHE_WAYS];
+};
+
+struct word_cache *word_cache_new(struct err *e);	/* give it back with free() */
+
+/* n from 1 to WORD_CACHE_BYTES. */
+static inline struct word_key word_key(const char *text, size_t n)
+{
+	struct word_key k;
+
+	memcpy(&k.low, text, 8);
+	memcpy(&k.high, text + 8, 8);
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+	k.low = __builtin_bswap64(k.low);
+	k.high = __builtin_bswap64(k.high);
+#endif
+	k.low &= ~(uint64_t)0 >> (n < 8 ? 64 - 8 * n : 0);
+	k.high = n <= 8 ? 0 : k.high & ~(uint64_t)0 >> (n < 16 ? 128 - 8 * n : 0);
+	return k;
+}
+
+/* The set of a word: asked for before its words are, it is fetched meanwhile. */
+static inline struct word_cache_entry *word_cache_set(struct word_cache *c, struct word_key k)
+{
+	uint64_t h = (k.low ^ (k.high << 29 | k.high >> 35)) * 0x9E3779B97F4A7C15u;
+	struct word_cache_entry *set;
+
+	h = (h ^ h >> 32) * 0xD6E8FEB86659FD93u;
+	set = c->sets[h >> (64 - WORD_CACHE_BITS)];
+	__builtin_prefetch(set);
+	__builtin_prefetch((const char *)(set + WORD_CACHE_WAYS) - 1);
+	return set;
+}
+
+/*
+ * Where the number of a word is. One that was not there gets the last place of its set with the
+ * number missing.
+ */
+static inline int64_t *word_cache_at(struct word_cache_entry *set, struct word_key k,
+				     int64_t missing)
+{
+	struct word_cache_entry *e = &set[WORD_CACHE_WAYS - 1];
+
+	for (int i = 0; i < WORD_CACHE_WAYS; i++) {
+		struct word_cache_entry swap;
+
+		if (set[i].key.low != k.low || set[i].key.high != k.high)
+			continue;
+		if (!i)
+			return &set[0].number;
+		swap = set[i - 1];
+		set[i - 1] = set[i];
+		set[i] = swap;
+		return &set[i - 1].number;
+	}
+	*e = (struct word_cache_entry){ k, missing };
+	return &e->number;
+}
+
+#endif

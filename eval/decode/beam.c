@@ -1,0 +1,300 @@
+/* beam.c - see beam.h */
+#include "eval/decode/beam_internal.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "data/shard/token_batch.h"
+#include "eval/decode/sampling.h"
+#include "share/base/mem.h"
+
+/* <pad>, <s>, <unk>: each may stand among a row's best and is passed over. */
+#define N_NEVER_CHOSEN 3
+
+struct beam *beam_new(const struct decode_options *o, const struct decode_wish *wish,
+		      uint64_t number, int32_t max_length, struct err *e)
+{
+	struct beam *b = mem_alloc(1, sizeof(*b), e);
+
+	if (!b)
+		return NULL;
+	b->o = *o;
+	b->max_length = max_length;
+	b->n_live = 1;
+	b->live[0].node = -1;
+	b->live[0].progress.phrase = -1;
+	b->wish = wish;
+	b->number = number;
+	return b;
+}
+
+void beam_free(struct beam *b)
+{
+	if (!b)
+		return;
+	free(b->nodes);
+	free(b->candidates);
+	free(b);
+}
+
+int32_t beam_width(const struct decode_options *o)
+{
+	return beam_candidates(o) + N_NEVER_CHOSEN;
+}
+
+static double penalty(const struct beam *b, int32_t length)
+{
+	return pow((5.0 + length) / 6.0, b->o.alpha);
+}
+
+/* Of equal ones the earlier stays in front. */
+void beam_finish(struct beam *b, const struct live *from, double log_prob)
+{
+	struct finished f = { from->node, log_prob, log_prob / penalty(b, b->length + 1),
+			      from->sample, false };
+	int32_t i;
+
+	if (b->n_finished == b->o.n_best && !(f.score > b->finished[b->n_finished - 1].score))
+		return;
+	if (b->n_finished < b->o.n_best)
+		b->n_finished++;
+	for (i = b->n_finished - 1; i > 0 && f.score > b->finished[i - 1].score; i--)
+		b->finished[i] = b->finished[i - 1];
+	b->finished[i] = f;
+}
+
+/*
+ * The best continuation not yet taken, over all live hypotheses: a merge of
+ * rows that fall. at[i] is the place in row i; ties go to the earlier row.
+ * False: the rows are used up.
+ */
+static bool next_candidate(const struct beam *b, const struct beam_found *found, int32_t *at,
+			   int32_t *row, double *log_prob, int32_t *token)
+{
+	*row = -1;
+	for (int32_t i = 0; i < b->n_live; i++) {
+		const float *values = found->values + (int64_t)i * found->k;
+		const int32_t *ids = found->ids + (int64_t)i * found->k;
+
+		while (at[i] < found->k && beam_never_chosen(ids[at[i]]))
+			at[i]++;
+		if (at[i] == found->k || !(b->live[i].log_prob + (double)values[at[i]] > -INFINITY))
+			continue;
+		if (*row < 0 || b->live[i].log_prob + (double)values[at[i]] > *log_prob) {
+			*row = i;
+			*log_prob = b->live[i].log_prob + (double)values[at[i]];
+			*token = ids[at[i]];
+		}
+	}
+	if (*row < 0)
+		return false;
+	at[*row]++;
+	return true;
+}
+
+/* Nothing that lives can still come before the worst finished hypothesis that is wanted. */
+static bool is_decided(const struct beam *b)
+{
+	if (b->n_finished < b->o.n_best)
+		return false;
+	if (b->n_live == 0 || b->o.beam == 1)
+		return true;
+	/* Log-probabilities only fall, and the longest hypothesis is divided by most. */
+	return b->live[0].log_prob / penalty(b, b->max_length) <=
+	       b->finished[b->n_finished - 1].score;
+}
+
+/* ---- steps: the hypotheses that live next ------------------------------ */
+
+/* The best continuations over all live hypotheses. */
+static int32_t search(struct beam *b, const struct beam_found *found, struct beam_next *next)
+{
+	int32_t at[DECODE_MAX_BEAM] = { 0 }, row, token = 0, n = 0;
+	double log_prob = 0;
+
+	for (int32_t taken = 0; taken < beam_candidates(&b->o); taken++) {
+		if (!next_candidate(b, found, at, &row, &log_prob, &token))
+			break;
+		if (token == TOKEN_END) {
+			beam_finish(b, &b->live[row], log_prob);
+			continue;
+		}
+		if (n == b->o.beam)
+			continue;
+		next[n++] = (struct beam_next){
+			.live = { .log_prob = log_prob }, .row = row, .token = token,
+			.value = found->values[(int64_t)row * found->k + at[row] - 1]
+		};
+	}
+	return n;
+}
+
+/* The next token of the prefix: there is one live hypothesis. */
+static int32_t force(struct beam *b, const struct beam_found *found, struct beam_next *next)
+{
+	const int32_t token = b->wish->prefix[b->length];
+	const float value = found->all[token];
+
+	*next = (struct beam_next){ .live = b->live[0], .token = token, .value = value };
+	next->live.log_prob += (double)value;
+	next->live.progress = beam_progress(b, &b->live[0].progress, token);
+	return 1;
+}
+
+/* Draw a token for each; at first, for each of the n_best from the same row. -1: failure. */
+static int32_t sample(struct beam *b, const struct beam_found *found, struct beam_next *next,
+		      struct err *e)
+{
+	const int32_t first = b->wish ? b->wish->n_prefix : 0;
+	const int32_t draws = b->length == first ? b->o.n_best : b->n_live;
+	int32_t n = 0;
+
+	for (int32_t i = 0; i < draws; i++) {
+		const int32_t row = b->length == first ? 0 : i;
+		const float *all = found->all + (int64_t)row * found->stride;
+		struct live from = b->live[row];
+		int32_t token;
+
+		if (b->length == first)
+			from.sample = i;
+		token = pick_sample(all, found->n_real, &b->o,
+				    rng_key_make(b->o.seed, RNG_DECODE, (uint32_t)b->number,
+						 (uint32_t)from.sample),
+				    (uint64_t)b->length, e);
+		if (token < 0)
+			return -1;
+		if (token == TOKEN_END) {
+			const double log_prob = from.log_prob + (double)all[token];
+
+			b->finished[b->n_finished++] =
+				(struct finished){ from.node, log_prob,
+						   log_prob / penalty(b, b->length + 1),
+						   from.sample, false };
+			continue;
+		}
+		next[n] = (struct beam_next){ .live = from, .row = row, .token = token,
+					      .value = all[token] };
+		next[n++].live.log_prob += (double)all[token];
+	}
+	return n;
+}
+
+bool beam_wants_best(const struct beam *b)
+{
+	return !b->o.sample && !beam_in_prefix(b);
+}
+
+int beam_advance(struct beam *b, const struct beam_found *found, struct beam_live *live,
+		 struct err *e)
+{
+	struct beam_next next[DECODE_MAX_BEAM];
+	int32_t n = 0;
+	bool forced = beam_in_prefix(b);
+
+	live->n = 0;
+	if (mem_grow(&b->nodes, &b->cap_nodes, b->n_nodes + DECODE_MAX_BEAM, sizeof(*b->nodes), e))
+		return e->code;
+	if (forced)
+		n = force(b, found, next);
+	else if (b->o.sample)
+		n = sample(b, found, next, e);
+	else if (b->wish && b->wish->n_phrases > 0)
+		n = beam_constrained(b, found, next, &n, e) ? -1 : n;
+	else
+		n = search(b, found, next);
+	if (n < 0)
+		return e->code;
+	for (int32_t i = 0; i < n; i++) {
+		const struct beam_next *x = &next[i];
+
+		b->nodes[b->n_nodes] = (struct node){ b->live[x->row].node, x->token,
+						      found->aligned ? found->aligned[x->row] : 0,
+						      x->value };
+		next[i].live.node = (int32_t)b->n_nodes++;
+		live->parent[i] = x->row;
+		live->token[i] = x->token;
+	}
+	for (int32_t i = 0; i < n; i++)
+		b->live[i] = next[i].live;
+	b->n_live = n;
+	b->length++;
+	b->over = n == 0 || b->length >= b->max_length ||
+		  (!forced && !b->o.sample && is_decided(b));
+	live->n = b->over ? 0 : n;
+	return 0;
+}
+
+/* Write the path that ends at node into h. */
+static int unroll(const struct beam *b, int32_t node, struct decode_hypothesis *h, struct err *e)
+{
+	int32_t n = 0;
+
+	for (int32_t i = node; i >= 0; i = b->nodes[i].parent)
+		n++;
+	h->n = n;
+	h->tokens = mem_alloc((size_t)MAX(n, 1), sizeof(*h->tokens), e);
+	if (!h->tokens)
+		return e->code;
+	if (b->o.alignments) {
+		h->aligned = mem_alloc((size_t)MAX(n, 1), sizeof(*h->aligned), e);
+		if (!h->aligned)
+			return e->code;
+	}
+	if (b->o.token_scores) {
+		h->log_probs = mem_alloc((size_t)MAX(n, 1), sizeof(*h->log_probs), e);
+		if (!h->log_probs)
+			return e->code;
+	}
+	for (int32_t i = node; i >= 0; i = b->nodes[i].parent) {
+		h->tokens[--n] = b->nodes[i].token;
+		if (h->aligned)
+			h->aligned[n] = b->nodes[i].aligned;
+		if (h->log_probs)
+			h->log_probs[n] = b->nodes[i].log_prob;
+	}
+	return 0;
+}
+
+static int by_sample(const void *a, const void *b)
+{
+	const struct finished *x = a, *y = b;
+
+	return x->sample < y->sample ? -1 : x->sample > y->sample;
+}
+
+/* Those that have come to their end, and those that were cut off, as they shall be given. */
+static int32_t order(const struct beam *b, struct finished list[2 * DECODE_MAX_BEAM])
+{
+	int32_t n = b->n_finished;
+
+	memcpy(list, b->finished, (size_t)n * sizeof(*list));
+	/* Too few came to an end: the best that were cut off take the other places. */
+	for (int32_t i = 0; i < b->n_live && n < MAX(1, b->o.n_best); i++)
+		list[n++] = (struct finished){ b->live[i].node, b->live[i].log_prob,
+					       b->live[i].log_prob / penalty(b, b->length),
+					       b->live[i].sample, true };
+	if (b->o.sample)
+		qsort(list, (size_t)n, sizeof(*list), by_sample);
+	return n;
+}
+
+int beam_result(const struct beam *b, struct decode_result *result, struct err *e)
+{
+	struct finished list[2 * DECODE_MAX_BEAM];
+	const int32_t n = order(b, list);
+	struct decode_hypothesis *h;
+
+	result->hypotheses = mem_alloc((size_t)MAX(n, 1), sizeof(*result->hypotheses), e);
+	if (!result->hypotheses)
+		return e->code;
+	for (const struct finished *f = list; f < list + n; f++) {
+		h = &result->hypotheses[result->n++];
+		*h = (struct decode_hypothesis){ .log_prob = f->log_prob,
+						 .score = f->score,
+						 .finished = !f->cut };
+		if (unroll(b, f->node, h, e))
+			return e->code;
+	}
+	return 0;
+}

@@ -1,0 +1,522 @@
+/* decode.c - see decode.h */
+#include "eval/decode/decode.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "eval/decode/decode_internal.h"
+#include "eval/decode/sampling.h"
+#include "share/base/flow.h"
+#include "share/base/mem.h"
+
+/*
+ * Rows of a step are limited so that the logits of a large vocabulary stay small:
+ * decode_tokens / 8, at most 1024.
+ */
+#define MAX_ROWS 1024
+#define MAX_FULL_ROWS 64	/* where all logits come to the host: 8 MB for 32,000 tokens */
+#define MAX_LISTED_ROWS 64	/* with a shortlist: the words of few sentences are few */
+
+/* A source with its place in the caller's list. */
+struct sorted {
+	int32_t n;
+	size_t  place;
+};
+
+/* Sources that are decoded together: the sorted ones from first on. */
+struct piece {
+	size_t first, n;
+};
+
+static void worker_free(struct worker *w)
+{
+	for (int32_t i = 0; i < w->n_models; i++)
+		stepper_free(w->steppers[i]);
+	batch_free(&w->batch);
+	free(w->beams);
+	free(w->ints);
+	allowed_free(&w->words);
+	free(w->wishes);
+	free(w->all);
+	free(w->other);
+	*w = (struct worker){ .model = NULL };
+}
+
+static int worker_init(struct worker *w, struct model *const *models, int32_t n, int32_t capacity,
+		       struct err *e)
+{
+	w->model = models[0];
+	for (; w->n_models < n; w->n_models++) {
+		w->steppers[w->n_models] = stepper_new(models[w->n_models], e);
+		if (!w->steppers[w->n_models])
+			return e->code;
+	}
+	return batch_alloc(&w->batch, MAX(1, capacity / 2), capacity, e) ? e->code : 0;
+}
+
+struct decoder *decoder_new_ensemble(struct model *const *models, int32_t n, int32_t capacity,
+				     int32_t workers, struct err *e)
+{
+	struct decoder *d = mem_alloc(1, sizeof(*d), e);
+
+	if (!d)
+		return NULL;
+	for (; d->n_models < n; d->n_models++)
+		d->made_of[d->n_models] = models[d->n_models];
+	d->capacity = capacity;
+	d->n_workers = MAX(1, workers);
+	if (worker_init(&d->alone, models, n, capacity, e)) {
+		decoder_free(d);
+		return NULL;
+	}
+	return d;
+}
+
+struct decoder *decoder_new(struct model *m, int32_t capacity, int32_t workers, struct err *e)
+{
+	return decoder_new_ensemble(&m, 1, capacity, workers, e);
+}
+
+static void free_workers(struct decoder *d)
+{
+	for (int32_t i = 0; d->workers && i < d->n_workers; i++)
+		worker_free(&d->workers[i]);
+	for (int32_t i = 0; d->models && i < d->n_workers * d->n_models; i++)
+		model_free(d->models[i]);
+	free(d->workers);
+	free(d->models);
+	d->workers = NULL;
+	d->models = NULL;
+}
+
+void decoder_free(struct decoder *d)
+{
+	if (!d)
+		return;
+	worker_free(&d->alone);
+	free_workers(d);
+	free(d);
+}
+
+static int make_workers(struct decoder *d, struct err *e)
+{
+	const int32_t n = d->n_models;
+
+	if (d->workers)
+		return 0;
+	d->workers = mem_alloc((size_t)d->n_workers, sizeof(*d->workers), e);
+	d->models = mem_alloc((size_t)d->n_workers, (size_t)n * sizeof(*d->models), e);
+	if (!d->workers || !d->models)
+		goto fail;
+	for (int32_t i = 0; i < d->n_workers * n; i++) {
+		d->models[i] = model_share(d->made_of[i % n], d->capacity,
+					   MAX(1, d->capacity / 2), e);
+		if (!d->models[i])
+			goto fail;
+	}
+	for (int32_t i = 0; i < d->n_workers; i++)
+		if (worker_init(&d->workers[i], &d->models[i * n], n, d->capacity, e))
+			goto fail;
+	return 0;
+fail:
+	free_workers(d);
+	return e->code;
+}
+
+int decode_options_from_conf(struct decode_options *o, const struct conf *c, struct err *e)
+{
+	memset(o, 0, sizeof(*o));
+	o->beam = (int32_t)c->beam;
+	o->n_best = (int32_t)c->n_best;
+	o->alpha = c->alpha;
+	o->max_length_factor = c->max_length_factor;
+	o->max_length_extra = (int32_t)c->max_length_extra;
+	o->decode_tokens = (int32_t)c->decode_tokens;
+	o->alignments = c->alignments;
+	o->sample = c->sample;
+	o->temperature = c->temperature;
+	o->top_k = (int32_t)c->top_k;
+	o->top_p = c->top_p;
+	o->seed = (uint64_t)c->seed;
+	if (o->sample)
+		o->beam = o->n_best;
+	if (o->n_best > o->beam)
+		return err_set(e, ERR_USAGE,
+			       "%d translations per sentence need a beam of at least as many, and "
+			       "it is %d: give --beam %d",
+			       o->n_best, o->beam, o->n_best);
+	return 0;
+}
+
+void decode_results_free(struct decode_result *results, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		for (int32_t h = 0; results[i].hypotheses && h < results[i].n; h++) {
+			free(results[i].hypotheses[h].tokens);
+			free(results[i].hypotheses[h].aligned);
+			free(results[i].hypotheses[h].log_probs);
+		}
+		free(results[i].hypotheses);
+		memset(&results[i], 0, sizeof(results[i]));
+	}
+}
+
+/* Longest first, so that the largest batch comes first; equal lengths in the caller's order. */
+static int by_length(const void *a, const void *b)
+{
+	const struct sorted *x = a, *y = b;
+
+	if (x->n != y->n)
+		return x->n < y->n ? 1 : -1;
+	return x->place > y->place ? 1 : -1;
+}
+
+int decode_reserve(struct worker *d, int32_t sentences, int32_t rows, struct err *e)
+{
+	size_t n = (size_t)rows, need;
+	int32_t *at;
+
+	if (mem_grow(&d->beams, &d->cap_sentences, (size_t)sentences, sizeof(*d->beams), e))
+		return e->code;
+	if (rows <= d->cap_rows)
+		return 0;
+	if (!mem_mul(n, 7 + 2 * STEPPER_MAX_K, &need))
+		return err_set(e, ERR_NOMEM, "%d rows are too many to decode at once", rows);
+	free(d->ints);
+	d->cap_rows = 0;
+	at = d->ints = mem_alloc(need, sizeof(*at), e);
+	if (!at)
+		return e->code;
+	d->rows.sentence = at;
+	d->rows.parent = at + n;
+	d->rows.token = at + 2 * n;
+	d->next.sentence = at + 3 * n;
+	d->next.parent = at + 4 * n;
+	d->next.token = at + 5 * n;
+	d->found.aligned = at + 6 * n;
+	d->found.ids = at + 7 * n;
+	d->found.values = (float *)(at + (7 + STEPPER_MAX_K) * n);
+	d->cap_rows = rows;
+	return 0;
+}
+
+static int32_t max_length(const struct decode_options *o, int32_t n_source)
+{
+	double n = floor(o->max_length_factor * n_source) + o->max_length_extra;
+
+	return n < 1 ? 1 : n > 1e6 ? 1000000 : (int32_t)n;
+}
+
+/* Must steps be taken with all tokens in view? */
+static bool is_full(const struct decode_options *o, int32_t n_models)
+{
+	return o->sample || o->wishes || o->forbid || n_models > 1;
+}
+
+int decode_look(struct worker *d, struct stepper_found *found, struct err *e)
+{
+	const int32_t vocabulary = model_get_shape(d->model)->vocabulary,
+		      n_real = model_get_shape(d->model)->real_vocabulary;
+	const size_t floats = (size_t)d->rows.n * (size_t)vocabulary;
+
+	if (mem_grow(&d->all, &d->cap_all, floats, sizeof(*d->all), e) ||
+	    (d->n_models > 1 &&
+	     mem_grow(&d->other, &d->cap_other, floats, sizeof(*d->other), e)))
+		return e->code;
+	for (int32_t i = 0; i < d->n_models; i++) {
+		found->all = i ? d->other : d->all;
+		if (stepper_step(d->steppers[i], &d->rows, 0, found, e))
+			return e->code;
+		found->aligned = NULL;		/* the first one's */
+		for (int32_t r = 0; i && r < d->rows.n; r++)
+			pick_add(d->all + (int64_t)r * vocabulary,
+				 d->other + (int64_t)r * vocabulary, n_real);
+	}
+	for (int32_t r = 0; d->n_models > 1 && r < d->rows.n; r++)
+		pick_shift(d->all + (int64_t)r * vocabulary, n_real, -log(d->n_models));
+	return 0;
+}
+
+/* What the search of the sentence whose rows are first .. end sees. */
+static struct beam_found view(struct worker *d, const int32_t *aligned, int32_t first, int32_t end,
+			      int32_t k, bool full)
+{
+	const int32_t vocabulary = model_get_shape(d->model)->vocabulary,
+		      n_real = model_get_shape(d->model)->real_vocabulary;
+	const struct beam_found own = {
+		.values = d->found.values + (int64_t)first * k,
+		.ids = d->found.ids + (int64_t)first * k,
+		.aligned = aligned ? aligned + first : NULL,
+		.k = k,
+		.all = full ? d->all + (int64_t)first * vocabulary : NULL,
+		.stride = vocabulary,
+		.n_real = n_real,
+	};
+
+	if (full)
+		beam_forbid(d->beams[d->rows.sentence[first]], d->all + (int64_t)first * vocabulary,
+			    vocabulary);
+	if (full && beam_wants_best(d->beams[d->rows.sentence[first]]))
+		for (int64_t r = first; r < end; r++)
+			pick_best(d->all + r * vocabulary, n_real, k, d->found.values + r * k,
+				  d->found.ids + r * k);
+	return own;
+}
+
+/* One step of all sentences of the batch. */
+static int step(struct worker *d, const struct decode_options *o, int32_t k, struct err *e)
+{
+	const bool full = is_full(o, d->n_models);
+	struct stepper_found found = d->found;
+	struct stepper_rows swap;
+	struct beam_live live;
+	int32_t *aligned = o->alignments ? d->found.aligned : NULL;
+
+	found.aligned = aligned;
+	if (full ? decode_look(d, &found, e)
+		 : stepper_step(d->steppers[0], &d->rows, k, &found, e))
+		return e->code;
+	d->next.n = 0;
+	for (int32_t r = 0, end; r < d->rows.n; r = end) {
+		int32_t sentence = d->rows.sentence[r];
+		struct beam_found own;
+
+		for (end = r; end < d->rows.n && d->rows.sentence[end] == sentence; )
+			end++;
+		own = view(d, aligned, r, end, k, full);
+		if (beam_advance(d->beams[sentence], &own, &live, e))
+			return e->code;
+		for (int32_t i = 0; i < live.n; i++) {
+			d->next.sentence[d->next.n] = sentence;
+			d->next.parent[d->next.n] = r + live.parent[i];
+			d->next.token[d->next.n++] = live.token[i];
+		}
+	}
+	swap = d->rows;
+	d->rows = d->next;
+	d->next = swap;
+	return 0;
+}
+
+/* Tokens that a wish adds to the greatest length. */
+static int32_t wished_length(const struct decode_wish *w)
+{
+	int32_t n = w->n_prefix;
+
+	for (int32_t i = 0; i < w->n_phrases; i++)
+		n += w->phrases[i].n;
+	return n;
+}
+
+/* Begin with the batch; with a shortlist, with its words alone. */
+static int begin_steps(struct worker *d, const struct decode_options *o,
+		       const struct sorted *places, int32_t steps, struct err *e)
+{
+	const struct stepper_how how = {
+		.max_rows = d->batch.n * o->beam, .max_steps = steps,
+		.all = is_full(o, d->n_models), .words = o->shortlist ? &d->words : NULL,
+	};
+
+	if (o->shortlist) {
+		if (mem_grow(&d->wishes, &d->cap_wishes, (size_t)d->batch.n, sizeof(*d->wishes),
+			     e))
+			return e->code;
+		for (int32_t i = 0; i < d->batch.n; i++)
+			d->wishes[i] = o->wishes ? &o->wishes[places[i].place] : NULL;
+		if (allowed_choose(&d->words, o->shortlist, model_get_shape(d->model)->vocabulary,
+				 &d->batch, d->wishes, e))
+			return e->code;
+	}
+	for (int32_t i = 0; i < d->n_models; i++)
+		if (stepper_begin(d->steppers[i], &d->batch, &how, e))
+			return e->code;
+	return 0;
+}
+
+/* Decode the n sources of d->batch; places says whose results they are. */
+static int decode_batch(struct worker *d, const struct decode_options *o,
+			const struct sorted *places, struct decode_result *results, struct err *e)
+{
+	int32_t n = d->batch.n, steps = 0, code = 0;
+	int32_t k = (int32_t)MIN(beam_width(o), model_get_shape(d->model)->real_vocabulary);
+
+	if (decode_reserve(d, n, n * o->beam, e))
+		return e->code;
+	memset(d->beams, 0, (size_t)n * sizeof(*d->beams));
+	for (int32_t i = 0; i < n; i++) {
+		const struct decode_wish *wish = o->wishes ? &o->wishes[places[i].place] : NULL;
+		int32_t longest =
+			max_length(o, d->batch.source_start[i + 1] - d->batch.source_start[i] - 1);
+
+		longest += wish ? wished_length(wish) : 0;
+		steps = MAX(steps, longest);
+		d->rows.sentence[i] = i;
+		d->rows.token[i] = TOKEN_START;
+		d->beams[i] = beam_new(o, wish, wish ? wish->number : places[i].place, longest, e);
+		if (!d->beams[i]) {
+			code = e->code;
+			goto out;
+		}
+	}
+	d->rows.n = n;
+	code = begin_steps(d, o, places, steps, e);
+	while (!code && d->rows.n > 0)
+		code = step(d, o, k, e);
+	for (int32_t i = 0; i < n && !code; i++)
+		code = beam_result(d->beams[i], &results[places[i].place], e);
+out:
+	for (int32_t i = 0; i < n; i++)
+		beam_free(d->beams[i]);
+	return code;
+}
+
+/* The result of a source of no tokens. */
+static int empty_result(const struct decode_options *o, struct decode_result *result, struct err *e)
+{
+	result->hypotheses = mem_alloc(1, sizeof(*result->hypotheses), e);
+	if (!result->hypotheses)
+		return e->code;
+	result->n = 1;
+	result->hypotheses->finished = true;
+	result->hypotheses->tokens = mem_alloc(1, sizeof(int32_t), e);
+	if (o->alignments && result->hypotheses->tokens)
+		result->hypotheses->aligned = mem_alloc(1, sizeof(int32_t), e);
+	if (!result->hypotheses->tokens || (o->alignments && !result->hypotheses->aligned))
+		return e->code;
+	return 0;
+}
+
+/* One call of decoder_run(). */
+struct job {
+	struct decoder *decoder;
+	const struct decode_options *options;
+	const struct decode_source *sources;
+	struct decode_result *results;
+	const struct sorted *sorted;	/* by falling length */
+	size_t n_sorted, taken;
+	int32_t tokens;			/* source tokens times beam of a batch, at most */
+};
+
+/* The next piece: sorted sources as far as they fit into a batch. Flow's make. */
+static int cut_piece(void *context, void *slot, struct err *e)
+{
+	struct job *job = context;
+	struct piece *piece = slot;
+	const struct decode_options *o = job->options;
+	int32_t most = is_full(o, job->decoder->n_models) ? MAX_FULL_ROWS :
+		       o->shortlist			    ? MAX_LISTED_ROWS :
+							      MAX_ROWS;
+	int32_t max_rows = MAX(o->beam, MIN(most, o->decode_tokens / 8));
+	int32_t capacity = job->decoder->capacity;
+	int64_t tokens = 0;
+
+	*piece = (struct piece){ job->taken, 0 };
+	for (; piece->first + piece->n < job->n_sorted; piece->n++) {
+		tokens += job->sorted[piece->first + piece->n].n + 1;
+		if (tokens > capacity || (int64_t)piece->n + 1 > MAX(1, capacity / 2) ||
+		    (piece->n > 0 && (tokens * o->beam > job->tokens ||
+				      ((int64_t)piece->n + 1) * o->beam > max_rows)))
+			break;
+	}
+	if (piece->n == 0 && piece->first < job->n_sorted)
+		return err_set(e, ERR_INTERNAL,
+			       "a sentence of %d tokens does not fit an empty batch",
+			       job->sorted[piece->first].n);
+	job->taken += piece->n;
+	return piece->n > 0;
+}
+
+static int decode_piece(struct job *job, struct worker *w, const struct piece *piece,
+			struct err *e)
+{
+	const struct sorted *sorted = job->sorted + piece->first;
+
+	batch_clear(&w->batch);
+	for (size_t i = 0; i < piece->n; i++)
+		if (!batch_add(&w->batch, (int64_t)sorted[i].place,
+			       job->sources[sorted[i].place].ids, sorted[i].n, NULL, 0))
+			return err_set(e, ERR_INTERNAL, "a batch of %zu sentences does not fit",
+				       piece->n);
+	return decode_batch(w, job->options, sorted, job->results, e);
+}
+
+/* Flow's work. */
+static int work(void *context, int worker, void *slot, struct err *e)
+{
+	struct job *job = context;
+
+	return decode_piece(job, &job->decoder->workers[worker], slot, e);
+}
+
+/* Flow's take: results are in their places already. */
+static int take(void *context, void *slot, struct err *e)
+{
+	(void)context, (void)slot, (void)e;
+	return 0;
+}
+
+static int run_alone(struct job *job, struct err *e)
+{
+	struct piece piece;
+	int code;
+
+	while ((code = cut_piece(job, &piece, e)) > 0)
+		if (decode_piece(job, &job->decoder->alone, &piece, e))
+			return e->code;
+	return code;
+}
+
+/* All workers at once, each with batches small enough that all have some. */
+static int run_workers(struct job *job, struct err *e)
+{
+	int32_t n = job->decoder->n_workers;
+	struct piece *slots;
+	struct flow flow = { cut_piece, work, take, job, NULL, sizeof(*slots), n + 2, n };
+	int64_t tokens = 0;
+	int code = make_workers(job->decoder, e);
+
+	if (code)
+		return code;
+	for (size_t i = 0; i < job->n_sorted; i++)
+		tokens += job->sorted[i].n + 1;
+	tokens = CEIL_DIV(tokens * job->options->beam, n);
+	job->tokens = (int32_t)MIN(job->tokens, tokens);
+	slots = mem_alloc((size_t)flow.n_slots, sizeof(*slots), e);
+	if (!slots)
+		return e->code;
+	flow.slots = slots;
+	code = flow_run(&flow, e);
+	free(slots);
+	return code;
+}
+
+int decoder_run(struct decoder *d, const struct decode_options *o,
+		const struct decode_source *sources, size_t n, struct decode_result *results,
+		struct err *e)
+{
+	struct sorted *sorted = mem_alloc(n, sizeof(*sorted), e);
+	struct job job = { d, o, sources, results, sorted, 0, 0, o->decode_tokens };
+	int code = 0;
+
+	memset(results, 0, n * sizeof(*results));
+	if (!sorted)
+		return e->code;
+	for (size_t i = 0; i < n && !code; i++) {
+		results[i].truncated = sources[i].n > d->capacity - 1;
+		if (sources[i].n == 0)
+			code = empty_result(o, &results[i], e);
+		else
+			sorted[job.n_sorted++] =
+				(struct sorted){ MIN(sources[i].n, d->capacity - 1), i };
+	}
+	qsort(sorted, job.n_sorted, sizeof(*sorted), by_length);
+	if (!code && d->n_workers > 1 && job.n_sorted >= 2 * (size_t)d->n_workers)
+		code = run_workers(&job, e);
+	else if (!code)
+		code = run_alone(&job, e);
+	free(sorted);
+	if (code)
+		decode_results_free(results, n);
+	return code;
+}

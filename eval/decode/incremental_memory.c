@@ -1,0 +1,166 @@
+/* incremental_memory.c - see incremental_internal.h: sizes, areas, the cache. */
+#include "eval/decode/incremental_internal.h"
+
+#include <stdlib.h>
+
+int64_t stepper_size(const struct stepper *s, int64_t n)
+{
+	int64_t size = 1, step = 16;
+
+	if (!s->padded)
+		return n;
+	while (size < n && size < 16)
+		size *= 2;
+	if (n <= size)
+		return size;
+	while (step * 8 <= n)
+		step *= 2;
+	return CEIL_DIV(n, step) * step;
+}
+
+/* Of a row. Packed weights of all tokens give the best ones without a matrix of logits. */
+int64_t stepper_logits_of(const struct stepper *s)
+{
+	if (s->words)
+		return s->n_words;
+	return s->all || !tensor_is_packed(s->weights->output) ? s->shape->vocabulary : 0;
+}
+
+/* Where memory is not the host's, the words of other sentences are made unlikely there. */
+int64_t stepper_masked_of(const struct stepper *s)
+{
+	return s->words && s->ops->own_memory ? s->n_words : 0;
+}
+
+/* ---- areas --------------------------------------------------------------- */
+
+/* Bytes of an area of rows * per_row elements, rounded up to 64; false when it does not fit. */
+static bool area_bytes(int64_t rows, int64_t per_row, size_t *bytes)
+{
+	size_t n;
+
+	if (!mem_mul((size_t)rows, (size_t)per_row, &n) || !mem_mul(n, 4, &n) || n > SIZE_MAX - 63)
+		return false;
+	*bytes = (n + 63) / 64 * 64;
+	return true;
+}
+
+static int too_many(int64_t rows, struct err *e)
+{
+	return err_set(e, ERR_NOMEM, "%lld rows are too many to decode at once", (long long)rows);
+}
+
+/* Carve the areas from the block, making it larger when needed. */
+static int reserve_areas(struct stepper *s, struct err *e)
+{
+	size_t total = 0, bytes, at = 0;
+
+#define AREA(name, per_row)                                                                        \
+	if (!area_bytes(s->cap_rows, per_row, &bytes) || total > SIZE_MAX - bytes)                 \
+		return too_many(s->cap_rows, e);                                                   \
+	total += bytes;
+	AREAS(AREA)
+#undef AREA
+	if (total > s->block_bytes) {
+		if (s->block)
+			s->ops->release(s->dev, s->block);
+		s->block_bytes = 0;
+		s->block = s->ops->alloc(s->dev, total, e);
+		if (!s->block)
+			return e->code;
+		s->block_bytes = total;
+	}
+#define AREA(name, per_row) \
+	s->a.name = (char *)s->block + at; \
+	area_bytes(s->cap_rows, per_row, &bytes); \
+	at += bytes;
+	AREAS(AREA)
+#undef AREA
+	return 0;
+}
+
+static int reserve_host(struct stepper *s, struct err *e)
+{
+	const size_t rows = (size_t)s->cap_rows, fetched = 2 * STEPPER_MAX_K + 2;
+	size_t total;
+
+	if (!mem_mul(rows, N_BROUGHT + fetched + (size_t)s->cross_stride, &total))
+		return too_many(s->cap_rows, e);
+	if (total > s->host_bytes / sizeof(*s->host)) {
+		free(s->host);
+		s->host_bytes = 0;
+		s->host = mem_alloc_aligned(total, sizeof(*s->host), e);
+		if (!s->host)
+			return e->code;
+		s->host_bytes = total * sizeof(*s->host);
+	}
+	s->bring = s->host;
+	s->fetched = s->bring + N_BROUGHT * rows;
+	s->sources = s->fetched + fetched * rows;
+	return 0;
+}
+
+/* A size that areas have: it only grows where they are to stay. */
+static void grow(const struct stepper *s, int64_t *size, int64_t n)
+{
+	*size = s->padded ? MAX(*size, stepper_size(s, n)) : n;
+}
+
+int stepper_reserve(struct stepper *s, const struct stepper_how *how, struct err *e)
+{
+	grow(s, &s->cap_rows, how->max_rows);
+	grow(s, &s->stride, how->max_steps);
+	grow(s, &s->cross_stride, s->batch->max_source);
+	if (s->cap_rows * s->stride > INT32_MAX)
+		return too_many(s->cap_rows, e);
+	return reserve_areas(s, e) ? e->code : reserve_host(s, e);
+}
+
+/* ---- the cache ----------------------------------------------------------- */
+
+/* Elements from one cache row to the next; a power of 2 would put all into the same cache sets. */
+static int64_t cache_stride(const struct stepper *s)
+{
+	return 2 * (int64_t)s->shape->d_model * s->shape->decoder_layers + 32;
+}
+
+static struct tensor cache_tensor(const struct stepper *s, void *cache, int64_t rows)
+{
+	int64_t cols = 2 * (int64_t)s->shape->d_model * s->shape->decoder_layers;
+
+	return (struct tensor){ cache, rows, cols, cache_stride(s), s->cache_dtype };
+}
+
+struct tensor stepper_cache(const struct stepper *s)
+{
+	return cache_tensor(s, s->cache, s->cache_rows);
+}
+
+int stepper_reserve_cache(struct stepper *s, int64_t rows, struct err *e)
+{
+	int64_t want = s->cache_used + rows;
+	size_t bytes;
+	void *larger;
+
+	if (want <= s->cache_rows)
+		return 0;
+	want = MAX(want, s->cache_rows + s->cache_rows / 2);
+	/* slots pass through ops as floats: they must not look like a NaN */
+	if (want > 0x7F000000 || !area_bytes(want, cache_stride(s), &bytes))
+		return err_set(e, ERR_NOMEM, "too many hypotheses at once: lower decode-tokens");
+	larger = s->ops->alloc(s->dev, bytes / 4 * dtype_bytes(s->cache_dtype), e);
+	if (!larger)
+		return e->code;
+	if (s->cache_used)
+		s->ops->copy(s->dev, cache_tensor(s, larger, s->cache_used),
+			     cache_tensor(s, s->cache, s->cache_used));
+	if (s->ops->sync(s->dev, e)) {
+		s->ops->release(s->dev, larger);
+		return e->code;
+	}
+	if (s->cache)
+		s->ops->release(s->dev, s->cache);
+	s->cache = larger;
+	s->cache_rows = want;
+	return 0;
+}

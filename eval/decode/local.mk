@@ -1,0 +1,9 @@
+# eval/decode: translation of token ids: beam search, sampling, incremental decoding, constraints, shortlists.
+# Enter at decode.h.
+# May use: train/model, kernels, data/shard, share.
+libeval_a_SOURCES += \
+	%D%/banned_phrases.c %D%/banned_phrases.h %D%/beam.c %D%/beam.h %D%/beam_constrain.c \
+	%D%/beam_internal.h %D%/decode.c %D%/decode.h %D%/decode_internal.h \
+	%D%/incremental.c %D%/incremental.h %D%/incremental_internal.h %D%/incremental_memory.c \
+	%D%/incremental_words.c %D%/sampling.c %D%/sampling.h \
+	%D%/shortlist_candidates.c %D%/shortlist_candidates.h

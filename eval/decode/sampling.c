@@ -1,0 +1,149 @@
+/* sampling.c - see sampling.h */
+#include "eval/decode/sampling.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "data/shard/token_batch.h"
+#include "share/base/mem.h"
+
+void pick_log_softmax(float *x, int32_t n)
+{
+	float most = -INFINITY;
+	double sum = 0;
+
+	for (int32_t i = 0; i < n; i++)
+		most = x[i] > most ? x[i] : most;
+	for (int32_t i = 0; i < n; i++)
+		sum += (double)expf(x[i] - most);
+	pick_shift(x, n, -((double)most + log(sum)));
+}
+
+void pick_add(float *sum, const float *x, int32_t n)
+{
+	for (int32_t i = 0; i < n; i++) {
+		const float high = sum[i] > x[i] ? sum[i] : x[i],
+			    low = sum[i] > x[i] ? x[i] : sum[i];
+
+		if (low > -INFINITY)
+			sum[i] = high + log1pf(expf(low - high));
+		else
+			sum[i] = high;
+	}
+}
+
+void pick_shift(float *x, int32_t n, double shift)
+{
+	for (int32_t i = 0; i < n; i++)
+		x[i] = (float)((double)x[i] + shift);
+}
+
+void pick_best(const float *x, int32_t n, int32_t k, float *values, int32_t *ids)
+{
+	int32_t have = 0;
+
+	for (int32_t i = 0; i < n; i++) {
+		int32_t at;
+
+		if (have == k && !(x[i] > values[k - 1]))
+			continue;
+		at = have < k ? have++ : k - 1;
+		for (; at > 0 && x[i] > values[at - 1]; at--) {
+			values[at] = values[at - 1];
+			ids[at] = ids[at - 1];
+		}
+		values[at] = x[i];
+		ids[at] = i;
+	}
+}
+
+/* ---- sampling ---------------------------------------------------------- */
+
+struct choice {
+	int32_t id;
+	float   x;
+};
+
+static bool is_chosen(int32_t id)
+{
+	return id != TOKEN_PAD && id != TOKEN_START && id != TOKEN_UNKNOWN;
+}
+
+static int by_falling_x(const void *a, const void *b)
+{
+	const struct choice *x = a, *y = b;
+
+	if (x->x != y->x)
+		return x->x < y->x ? 1 : -1;
+	return x->id < y->id ? -1 : 1;
+}
+
+/* Uniform in [0, 1), with 53 bits. */
+static double unit(struct rng_key key, uint64_t position)
+{
+	const struct rng_block block = rng_block_at(key, position);
+
+	return (double)(((uint64_t)block.v[0] << 32 | block.v[1]) >> 11) * 0x1p-53;
+}
+
+/* The first of the choices at which u of their weight is reached. */
+static int32_t draw(const struct choice *choices, int32_t n, double temperature, double u)
+{
+	double most = -INFINITY, total = 0, sum = 0;
+	int32_t last = TOKEN_END;
+
+	for (int32_t i = 0; i < n; i++)
+		most = fmax(most, (double)choices[i].x);
+	for (int32_t i = 0; i < n; i++)
+		total += exp(((double)choices[i].x - most) / temperature);
+	for (int32_t i = 0; i < n; i++) {
+		const double weight = exp(((double)choices[i].x - most) / temperature);
+
+		sum += weight;
+		if (weight > 0)
+			last = choices[i].id;
+		if (sum > u * total)
+			break;
+	}
+	return last;
+}
+
+/* How many of the most probable ones, sorted, have top_p of the weight together. */
+static int32_t nucleus(const struct choice *choices, int32_t n, double temperature, double top_p)
+{
+	const double most = (double)choices[0].x;
+	double total = 0, sum = 0;
+
+	for (int32_t i = 0; i < n; i++)
+		total += exp(((double)choices[i].x - most) / temperature);
+	for (int32_t i = 0; i < n; i++) {
+		sum += exp(((double)choices[i].x - most) / temperature);
+		if (sum >= top_p * total)
+			return i + 1;
+	}
+	return n;
+}
+
+int32_t pick_sample(const float *x, int32_t n, const struct decode_options *o, struct rng_key key,
+		    uint64_t position, struct err *e)
+{
+	struct choice *choices = mem_alloc((size_t)n, sizeof(*choices), e);
+	int32_t kept = 0, id;
+
+	if (!choices)
+		return -1;
+	for (int32_t i = 0; i < n; i++)
+		if (is_chosen(i))
+			choices[kept++] = (struct choice){ i, x[i] };
+	if (o->top_k > 0 || o->top_p < 1)
+		qsort(choices, (size_t)kept, sizeof(*choices), by_falling_x);
+	if (o->top_k > 0)
+		kept = MIN(kept, o->top_k);
+	if (o->top_p < 1)
+		kept = nucleus(choices, kept, o->temperature, o->top_p);
+	id = draw(choices, kept, o->temperature, unit(key, position));
+	free(choices);
+	return id;
+}

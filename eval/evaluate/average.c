@@ -1,0 +1,78 @@
+/* average.c - see average.h */
+#include "eval/evaluate/average.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "share/base/mem.h"
+#include "train/ckpt/ckpt.h"
+#include "train/ckpt/ckpt_average.h"
+
+#define USUAL_LAST 5
+
+static int average(const struct conf *c, char *const *folders, size_t n, struct err *e)
+{
+	struct ckpt_source *from = mem_alloc(n, sizeof(*from), e);
+	int code = from ? 0 : e->code;
+
+	for (size_t i = 0; !code && i < n; i++)
+		from[i] = (struct ckpt_source){ folders[i], c->unaveraged };
+	if (!code)
+		code = ckpt_average(from, n, c->output, e);
+	free(from);
+	return code;
+}
+
+/* The folders that the arguments name: steps of the run, or folders. */
+static int find_arguments(const struct conf *c, char ***folders, size_t *n, struct err *e)
+{
+	*folders = mem_alloc((size_t)c->n_arguments, sizeof(**folders), e);
+	if (!*folders)
+		return e->code;
+	for (; *n < (size_t)c->n_arguments; ++*n) {
+		const char *name = c->arguments[*n];
+
+		(*folders)[*n] = c->run ? ckpt_resolve_named(c, name, e) : mem_strdup(name, e);
+		if (!(*folders)[*n])
+			return e->code;
+	}
+	return 0;
+}
+
+static int find(const struct conf *c, char ***folders, size_t *n, struct err *e)
+{
+	if (c->n_arguments > 0 && c->last > 0)
+		return err_set(e, ERR_USAGE,
+			       "--last and %s were both given: one of them says what is averaged",
+			       c->arguments[0]);
+	if (c->n_arguments > 0)
+		return find_arguments(c, folders, n, e);
+	if (!c->run)
+		return err_set(e, ERR_USAGE,
+			       "average what? give --run NAME, with steps or --last N, or folders "
+			       "of models");
+	return ckpt_resolve_newest(c, c->last ? c->last : USUAL_LAST, folders, n, e);
+}
+
+int average_run(const struct conf *c, struct err *e)
+{
+	char **folders = NULL;
+	size_t n = 0;
+	int code;
+
+	if (!c->output)
+		return err_set(e, ERR_USAGE, "the average goes where? give --output FOLDER");
+	code = find(c, &folders, &n, e);
+	if (!code)
+		code = average(c, folders, n, e);
+	if (!code && !c->quiet) {
+		fprintf(stderr, "%s is the mean of\n", c->output);
+		for (size_t i = 0; i < n; i++)
+			fprintf(stderr, "\t%s\n", folders[i]);
+	}
+	for (size_t i = 0; i < n; i++)
+		free(folders[i]);
+	free(folders);
+	return code;
+}

@@ -1,0 +1,232 @@
+/* compare.c - see compare.h */
+#include "eval/evaluate/compare.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "eval/evaluate/compare_runs.h"
+#include "eval/metrics/resample.h"
+#include "eval/evaluate/score_tools.h"
+#include "eval/translate/segment_reader.h"
+#include "share/base/mem.h"
+#include "share/base/text.h"
+
+#define LEVEL 0.05		/* below, a difference is called significant */
+
+enum test { TEST_BOOTSTRAP, TEST_RANDOMISATION };	/* as in options.def */
+
+struct system {
+	const char   *name;		/* borrowed */
+	struct metric metric;
+	struct confidence confidence;
+	double score, p;
+};
+
+struct comparison {
+	const struct conf *conf;
+	struct system *systems;		/* (n) owned: the baseline first */
+	size_t   n;
+	enum test test;
+	int64_t  trials, draws;		/* of the test, for confidence */
+	uint64_t seed;
+};
+
+static int read_all(struct comparison *x, struct sides *s, struct err *e)
+{
+	struct metric_options o =
+		metric_options_from_conf((enum metric_kind)x->conf->metric, x->conf);
+	int code = 0;
+
+	for (size_t i = 0; i < x->n && !code; i++) {
+		x->systems[i].name = s->names[i];
+		code = metric_open(&x->systems[i].metric, &o, e);
+	}
+	while (!code && (code = sides_next(s, e)) > 0) {
+		code = 0;
+		for (size_t i = 0; i < x->n && !code; i++)
+			code = metric_add(&x->systems[i].metric, &s->texts[i], s->texts + x->n,
+					  s->n - x->n, e);
+	}
+	return code;
+}
+
+static int test_all(struct comparison *x, struct err *e)
+{
+	const struct metric *baseline = &x->systems[0].metric;
+
+	for (size_t i = 0; i < x->n; i++) {
+		struct system *s = &x->systems[i];
+
+		s->score = metric_score(&s->metric);
+		if (resample_confidence(&s->metric, x->seed, x->draws, &s->confidence, e))
+			return e->code;
+		if (i > 0 && (x->test == TEST_BOOTSTRAP ?
+				      resample_bootstrap(baseline, &s->metric, x->seed, x->trials,
+							 &s->p, e) :
+				      resample_randomisation(baseline, &s->metric, x->seed,
+							     x->trials, &s->p, e)))
+			return e->code;
+	}
+	return 0;
+}
+
+static const char *verdict(const struct comparison *x, size_t i)
+{
+	double gain = x->systems[i].score - x->systems[0].score;
+
+	if (metric_less_is_better(&x->systems[i].metric))
+		gain = -gain;
+	if (gain == 0)		/* however small p is then, see p_value() */
+		return "no difference";
+	if (x->systems[i].p >= LEVEL)
+		return "no significant difference";
+	return gain > 0 ? "better" : "worse";
+}
+
+static void sign(const struct comparison *x, struct buf *out)
+{
+	metric_signature(&x->systems[0].metric, out);
+	buf_printf(out, "|%s:%lld|seed:%llu", x->test == TEST_BOOTSTRAP ? "bs" : "ar",
+		   (long long)x->trials, (unsigned long long)x->seed);
+}
+
+static void print_json(const struct comparison *x, struct buf *out)
+{
+	struct json_writer w = { .out = out };
+	struct buf text = { 0 };
+
+	json_open(&w, '{');
+	metric_name(&x->systems[0].metric, &text);
+	json_put_str(&w, "name", buf_text(&text));
+	json_key(&w, "test");
+	json_str(&w, x->test == TEST_BOOTSTRAP ? "paired bootstrap"
+					       : "paired approximate randomisation");
+	json_key(&w, "systems");
+	json_open(&w, '[');
+	for (size_t i = 0; i < x->n; i++) {
+		json_open(&w, '{');
+		json_put_str(&w, "system", x->systems[i].name);
+		json_put_real(&w, "score", x->systems[i].score);
+		score_tools_confidence_json(&w, &x->systems[i].confidence);
+		if (i > 0) {
+			json_put_real(&w, "p", x->systems[i].p);
+			json_put_str(&w, "verdict", verdict(x, i));
+		}
+		json_close(&w, '}');
+	}
+	json_close(&w, ']');
+	buf_clear(&text);
+	sign(x, &text);
+	json_put_str(&w, "signature", buf_text(&text));
+	json_close(&w, '}');
+	buf_free(&text);
+}
+
+static void add_padded(struct buf *out, const char *text, size_t width)
+{
+	size_t have = utf8_count(text, strlen(text));
+
+	buf_add_str(out, text);
+	for (; have < width; have++)
+		buf_add_char(out, ' ');
+}
+
+static void print_text(const struct comparison *x, struct buf *out)
+{
+	size_t width = strlen("system");
+
+	for (size_t i = 0; i < x->n; i++)
+		width = MAX(width, utf8_count(x->systems[i].name, strlen(x->systems[i].name)));
+	metric_name(&x->systems[0].metric, out);
+	buf_printf(out, ", %s of %lld, against the first\n",
+		   x->test == TEST_BOOTSTRAP ? "paired bootstrap"
+					     : "paired approximate randomisation",
+		   (long long)x->trials);
+	add_padded(out, "system", width);
+	buf_add_str(out, "   score   mean \xC2\xB1 95 %          p\n");
+	for (size_t i = 0; i < x->n; i++) {
+		const struct system *s = &x->systems[i];
+
+		add_padded(out, s->name, width);
+		buf_printf(out, "  %6.2f  %6.2f \xC2\xB1 %5.2f", s->score, s->confidence.mean,
+			   s->confidence.interval);
+		if (i > 0)
+			buf_printf(out, "  %9.4f  %s", s->p, verdict(x, i));
+		buf_add_char(out, '\n');
+	}
+	sign(x, out);
+}
+
+static int print(const struct comparison *x, FILE *out, struct err *e)
+{
+	struct buf text = { 0 };
+	int code;
+
+	if (x->conf->json)
+		print_json(x, &text);
+	else
+		print_text(x, &text);
+	code = buf_check(&text, e);
+	if (!code && (fprintf(out, "%s\n", buf_text(&text)) < 0 || fflush(out)))
+		code = err_set_errno(e, ERR_IO, "the comparison cannot be written");
+	buf_free(&text);
+	return code;
+}
+
+/* The files that c names, compared; names: what they are called, NULL: by their paths. */
+static int compare_files(const struct conf *c, char *const *names, FILE *out, struct err *e)
+{
+	struct comparison x = { .conf = c,
+				.test = (enum test)c->test,
+				.seed = (uint64_t)c->resample_seed };
+	struct sides s = { 0 };
+	int code;
+
+	x.draws = c->resamples && x.test == TEST_BOOTSTRAP ? c->resamples : RESAMPLE_DRAWS;
+	x.trials = c->resamples		    ? c->resamples :
+		   x.test == TEST_BOOTSTRAP ? RESAMPLE_DRAWS :
+					      RESAMPLE_SHUFFLES;
+	x.n = (size_t)c->n_arguments;
+	x.systems = mem_alloc(x.n, sizeof(*x.systems), e);
+	code = x.systems ? sides_open(&s, c, e) : e->code;
+	if (!code)
+		code = read_all(&x, &s, e);
+	for (size_t i = 0; !code && names && i < x.n; i++)
+		x.systems[i].name = names[i];
+	if (!code)
+		code = test_all(&x, e);
+	if (!code)
+		code = print(&x, out, e);
+	for (size_t i = 0; x.systems && i < x.n; i++)
+		metric_close(&x.systems[i].metric);
+	free(x.systems);
+	sides_close(&s);
+	return code;
+}
+
+/* What runs translate, as if it had been in files. */
+static int compare_systems(const struct conf *c, FILE *out, struct err *e)
+{
+	struct compare_runs f;
+	struct conf files = *c;		/* shallow: nothing of it is given up here */
+	int code = compare_runs_translate(&f, c, e);
+
+	files.arguments = f.paths;
+	files.n_arguments = (int)f.n;
+	files.reference = (struct conf_list){ &f.reference, 1 };
+	if (!code)
+		code = compare_files(&files, f.names, out, e);
+	compare_runs_close(&f);
+	return code;
+}
+
+int compare_run(const struct conf *c, FILE *out, struct err *e)
+{
+	if (c->run && c->reference.n)
+		return err_set(e, ERR_USAGE, "--run and --reference were both given: runs have the "
+			       "references of their held-out set (--set)");
+	if (c->n_arguments < (c->run ? 1 : 2))
+		return err_set(e, ERR_USAGE, "compare needs BASELINE SYSTEM...: two files or more, "
+			       "or --run NAME and another run or :CHECKPOINT");
+	return c->run ? compare_systems(c, out, e) : compare_files(c, NULL, out, e);
+}

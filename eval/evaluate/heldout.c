@@ -1,0 +1,435 @@
+/* heldout.c - see heldout.h */
+#include "eval/evaluate/heldout.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "data/source/corpus.h"
+#include "data/shard/shard.h"
+#include "eval/metrics/chrf.h"
+#include "share/base/clock.h"
+#include "share/base/file.h"
+#include "share/base/lines.h"
+#include "share/base/mem.h"
+#include "share/base/paths.h"
+#include "share/base/rng.h"
+#include "share/base/text.h"
+
+#define CHUNK 512		/* sentences translated between two words of progress */
+
+static void free_lines(char **lines, int64_t n)
+{
+	for (int64_t i = 0; lines && i < n; i++)
+		free(lines[i]);
+	free(lines);
+}
+
+void heldout_close(struct heldout *h)
+{
+	free_lines(h->sources, h->n);
+	free_lines(h->references, h->n);
+	free_lines(h->hypotheses, h->n);
+	free(h->folder);
+	buf_free(&h->signature);
+	memset(h, 0, sizeof(*h));
+}
+
+static int read_lines(const char *path, int64_t limit, char ***lines, int64_t *n, struct err *e)
+{
+	struct lines in;
+	size_t cap = 0;
+	int got;
+
+	*n = 0;
+	if (lines_open(&in, path, e))
+		return e->code;
+	while ((got = lines_next(&in, e)) > 0 && (limit == 0 || *n < limit)) {
+		if (mem_grow(lines, &cap, (size_t)*n + 1, sizeof(**lines), e) ||
+		    !((*lines)[*n] = mem_strdup(in.text, e))) {
+			got = e->code;
+			break;
+		}
+		++*n;
+	}
+	lines_close(&in);
+	return MIN(got, 0);
+}
+
+static int read_side(struct heldout *h, const char *language, int64_t limit, char ***lines,
+		     int64_t *n, struct err *e)
+{
+	char *path = file_path(e, "%s/%s.%s", h->folder, h->set, language);
+	int code;
+
+	if (!path)
+		return e->code;
+	code = read_lines(path, limit, lines, n, e);
+	if (code == ERR_NOINPUT)
+		err_prefix(e, "the corpus has no held-out set %s (--set says which)", h->set);
+	free(path);
+	return code;
+}
+
+int heldout_open(struct heldout *h, struct engine *g, const char *set, int64_t limit, struct err *e)
+{
+	int64_t n_references = 0;
+	int code;
+
+	memset(h, 0, sizeof(*h));
+	h->engine = g;
+	h->set = set;
+	h->folder = corpus_folder(g->conf, e);
+	if (!h->folder || paths_check_name("held-out set", set, e))
+		return e->code;
+	code = read_side(h, g->conf->source_language, limit, &h->sources, &h->n, e);
+	if (!code)
+		code = read_side(h, g->conf->target_language, limit, &h->references, &n_references,
+				 e);
+	if (!code && h->n != n_references)
+		code = err_set(e, ERR_DATA, "%s/%s.%s has %lld lines, but %s.%s has %lld",
+			       h->folder, set, g->conf->source_language, (long long)h->n, set,
+			       g->conf->target_language, (long long)n_references);
+	if (!code && h->n == 0)
+		code = err_set(e, ERR_DATA, "%s/%s.%s is empty: there is nothing to translate",
+			       h->folder, set, g->conf->source_language);
+	if (!code && !(h->hypotheses = mem_alloc((size_t)h->n, sizeof(*h->hypotheses), e)))
+		code = e->code;
+	if (code) {
+		free_lines(h->references, n_references);	/* they may not be h->n */
+		h->references = NULL;
+	}
+	return code;
+}
+
+/* A hypothesis goes through JSON when ranks share the work: as it would be afterwards, always. */
+static int keep(struct heldout *h, int64_t at, char *text, struct err *e)
+{
+	struct buf repaired = { 0 };
+
+	h->hypotheses[at] = text;
+	if (utf8_valid(text, strlen(text)))
+		return 0;
+	utf8_repair(&repaired, text, strlen(text));
+	free(text);
+	h->hypotheses[at] = buf_take(&repaired, e);
+	return h->hypotheses[at] ? 0 : e->code;
+}
+
+/* Translate the n sentences of these numbers into hypotheses. */
+static int decode_chunk(struct heldout *h, const struct decode_options *o, const int64_t *numbers,
+			size_t n, struct err *e)
+{
+	struct engine_translation translations[CHUNK];
+	struct engine_line lines[CHUNK] = { { .text = NULL } };
+	int code = 0;
+
+	for (size_t i = 0; i < n; i++)
+		lines[i] = (struct engine_line){ .text = h->sources[numbers[i]],
+						 .n = strlen(h->sources[numbers[i]]),
+						 .number = (uint64_t)numbers[i] };
+	if (engine_translate(h->engine, o, lines, n, translations, e))
+		return e->code;
+	for (size_t i = 0; i < n && !code; i++) {
+		const struct decode_hypothesis *best = &translations[i].result.hypotheses[0];
+
+		h->tokens += best->n + best->finished;
+		code = keep(h, numbers[i], translations[i].texts[0], e);
+		translations[i].texts[0] = NULL;
+	}
+	engine_translations_free(translations, n);
+	return code;
+}
+
+int heldout_score(struct heldout *h, struct err *e)
+{
+	struct bleu *bleu = bleu_new(&bleu_usual, e);
+	struct chrf *chrf = chrf_new(&chrf_usual, e);
+	struct chrf_score chrf_result;
+	int code = bleu && chrf ? 0 : e->code;
+
+	for (int64_t i = 0; i < h->n && !code; i++) {
+		struct score_text hypothesis = { h->hypotheses[i], strlen(h->hypotheses[i]) };
+		struct score_text reference = { h->references[i], strlen(h->references[i]) };
+
+		code = bleu_add(bleu, &hypothesis, &reference, 1, e);
+		if (!code)
+			code = chrf_add(chrf, &hypothesis, &reference, 1, e);
+	}
+	if (!code) {
+		bleu_score(bleu, &h->bleu);
+		bleu_signature(bleu, &h->signature);
+		chrf_score(chrf, &chrf_result);
+		h->chrf = chrf_result.score;
+		code = buf_check(&h->signature, e);
+	}
+	bleu_free(bleu);
+	chrf_free(chrf);
+	return code;
+}
+
+int heldout_translate(struct heldout *h, struct heldout_slice slice, bool progress, struct err *e)
+{
+	struct decode_options o;
+	double start = clock_mono_s();
+	int64_t numbers[CHUNK];
+	size_t n = 0;
+
+	if (decode_options_from_conf(&o, h->engine->conf, e))
+		return e->code;
+	o.n_best = 1;
+	o.alignments = false;
+	for (int64_t i = slice.index; i < h->n; i += slice.count) {
+		if (!h->hypotheses[i])
+			numbers[n++] = i;
+		if (n < CHUNK && i + slice.count < h->n)
+			continue;
+		if (n && decode_chunk(h, &o, numbers, n, e))
+			return e->code;
+		n = 0;
+		if (progress)
+			fprintf(stderr, "\r%lld of %lld sentences", (long long)i + 1,
+				(long long)h->n);
+	}
+	h->seconds += clock_mono_s() - start;
+	if (progress)
+		fputs("\r\033[K", stderr);
+	return 0;
+}
+
+int heldout_decode(struct heldout *h, bool progress, struct err *e)
+{
+	if (heldout_translate(h, (struct heldout_slice){ 0, 1 }, progress, e))
+		return e->code;
+	return heldout_score(h, e);
+}
+
+static int compare_pairs(const void *a, const void *b)
+{
+	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* The numbers of the pairs to measure, rising, owned by the caller; *n of them. */
+static int64_t *choose_pairs(int64_t pairs, int64_t sample, int64_t *n, struct err *e)
+{
+	/* A fixed seed of its own: runs of different seeds are measured on the same pairs. */
+	struct rng_key key = rng_key_make(0, RNG_SAMPLE, 0, 0);
+	int64_t count = sample > 0 && sample < pairs ? sample : pairs, kept = 0;
+	int64_t *chosen = mem_alloc((size_t)count, sizeof(*chosen), e);
+
+	if (!chosen)
+		return NULL;
+	for (int64_t i = 0; i < count; i++)
+		chosen[i] = count == pairs ? i
+					   : (int64_t)(((uint64_t)rng_u32(key, (uint64_t)i) *
+							(uint64_t)pairs) >>
+						       32);
+	qsort(chosen, (size_t)count, sizeof(*chosen), compare_pairs);
+	for (int64_t i = 0; i < count; i++)
+		if (kept == 0 || chosen[kept - 1] != chosen[i])
+			chosen[kept++] = chosen[i];
+	*n = kept;
+	return chosen;
+}
+
+/* ---- likelihoods ------------------------------------------------------- */
+
+#define MAX_BATCHES (1 << 26)	/* of a shard; more are no shard of ours */
+
+bool heldout_note_batch(struct heldout_batches *b, int64_t at, double nll, int64_t tokens)
+{
+	struct err ignored;
+
+	if (at < 0 || at >= MAX_BATCHES ||
+	    mem_grow(&b->nll, &b->cap_nll, (size_t)at + 1, sizeof(*b->nll), &ignored) ||
+	    mem_grow(&b->tokens, &b->cap_tokens, (size_t)at + 1, sizeof(*b->tokens), &ignored))
+		return false;
+	for (; b->n <= at; b->n++)
+		b->tokens[b->n] = -1;
+	b->nll[at] = nll;
+	b->tokens[at] = tokens;
+	return true;
+}
+
+double heldout_mean(const struct heldout_batches *b, int64_t *tokens)
+{
+	double nll = 0;
+
+	*tokens = 0;
+	for (int64_t i = 0; i < b->n; i++) {
+		nll += b->nll[i];
+		*tokens += b->tokens[i];
+	}
+	return *tokens > 0 ? nll / (double)*tokens : NAN;
+}
+
+void heldout_batches_free(struct heldout_batches *b)
+{
+	free(b->nll);
+	free(b->tokens);
+	memset(b, 0, sizeof(*b));
+}
+
+/* Where measuring is. */
+struct measuring {
+	const struct engine *g;
+	struct heldout_slice slice;
+	struct heldout_batches *out;
+	int64_t at;			/* number of the batch that is being filled */
+	struct metric *pseudo;		/* NULL: not wanted */
+	int32_t *best;			/* (capacity) the likeliest tokens, for pseudo */
+};
+
+/* Ids up to the first </s> as words. */
+static void write_ids(struct buf *out, const int32_t *ids, int32_t n)
+{
+	buf_clear(out);
+	for (int32_t i = 0; i < n && ids[i] != TOKEN_END; i++)
+		buf_printf(out, "%d ", ids[i]);
+}
+
+/* Score what the model would have said, token by token, against the batch's targets. */
+static int score_forced(struct measuring *m, const struct batch *b, struct err *e)
+{
+	struct buf hypothesis = { 0 }, reference = { 0 };
+	int code = 0;
+
+	for (int32_t i = 0; i < b->n && !code; i++) {
+		const int32_t first = b->target_start[i], n = b->target_start[i + 1] - first;
+		struct score_text ours, theirs;
+
+		write_ids(&hypothesis, m->best + first, n);
+		write_ids(&reference, b->target_out + first, n);
+		code = buf_check(&hypothesis, e) ? e->code : buf_check(&reference, e);
+		ours = (struct score_text){ buf_text(&hypothesis), hypothesis.len };
+		theirs = (struct score_text){ buf_text(&reference), reference.len };
+		if (!code)
+			code = metric_add(m->pseudo, &ours, &theirs, 1, e);
+	}
+	buf_free(&hypothesis);
+	buf_free(&reference);
+	return code;
+}
+
+static int evaluate_batch(struct measuring *m, const struct batch *b, struct model_sums *sums,
+			  struct err *e)
+{
+	if (!m->pseudo)
+		return model_evaluate(m->g->model, b, 0, sums, e);
+	if (model_predict(m->g->model, b, m->best, sums, e))
+		return e->code;
+	return score_forced(m, b, e);
+}
+
+/* Measure what the batch holds, if it is of the slice and was not yet, and empty it. */
+static int add_batch(struct measuring *m, struct batch *b, struct err *e)
+{
+	struct model_sums sums;
+	int64_t at = m->at;
+	bool known = at < m->out->n && m->out->tokens[at] >= 0;
+
+	if (b->n == 0)
+		return 0;
+	m->at++;
+	if (!known && at % m->slice.count == m->slice.index) {
+		if (evaluate_batch(m, b, &sums, e))
+			return e->code;
+	} else {
+		sums.nll = known ? m->out->nll[at] : 0;
+		sums.tokens = known ? m->out->tokens[at] : -1;
+	}
+	batch_clear(b);
+	if (!heldout_note_batch(m->out, at, sums.nll, sums.tokens))
+		return err_set(e, ERR_NOMEM, "there is no memory for %lld batches",
+			       (long long)at + 1);
+	return 0;
+}
+
+static int measure(struct measuring *m, const struct shard *s, const int64_t *chosen, int64_t n,
+		   struct err *e)
+{
+	const int32_t capacity = m->g->capacity;
+	struct batch b = { 0 };
+	size_t room = (size_t)shard_longest(s);
+	int32_t *source = mem_alloc(room, 2 * sizeof(*source), e);
+	int32_t *target = source ? source + room : NULL;
+	int code = source ? batch_alloc(&b, capacity / 2, capacity, e) : e->code;
+
+	for (int64_t i = 0; i < n && !code; i++) {
+		int32_t n_source, n_target;
+
+		shard_lengths(s, chosen[i], &n_source, &n_target);
+		shard_read(s, chosen[i], source, target);
+		if (batch_add(&b, chosen[i], source, n_source, target, n_target))
+			continue;
+		code = add_batch(m, &b, e);
+		/* A pair longer than the capacity is left out. */
+		if (!code)
+			batch_add(&b, chosen[i], source, n_source, target, n_target);
+	}
+	if (!code)
+		code = add_batch(m, &b, e);
+	batch_free(&b);
+	free(source);
+	return code;
+}
+
+static int measure_shard(const struct heldout *h, const char *shard, int64_t sample,
+			 struct measuring *m, struct err *e)
+{
+	char *path = file_path(e, "%s/%s", h->folder, shard);
+	struct shard *s = path ? shard_open(path, e) : NULL;
+	int64_t *chosen = NULL, n = 0;
+	int code = s ? 0 : e->code;
+
+	if (!code && strcmp(shard_vocabulary_sha256(s), h->engine->state.vocabulary_sha256))
+		code = err_set(e, ERR_DATA,
+			       "%s was made with another vocabulary than the model: the corpus has "
+			       "been prepared anew",
+			       path);
+	if (!code) {
+		chosen = choose_pairs(shard_pairs(s), sample, &n, e);
+		code = chosen ? measure(m, s, chosen, n, e) : e->code;
+	}
+	m->out->n = m->at;	/* others may have said there were more */
+	free(chosen);
+	shard_close(s);
+	free(path);
+	return code;
+}
+
+int heldout_measure(const struct heldout *h, const char *shard, int64_t sample,
+		    struct heldout_slice slice, struct heldout_batches *b, struct err *e)
+{
+	struct measuring m = { .g = h->engine, .slice = slice, .out = b };
+
+	return measure_shard(h, shard, sample, &m, e);
+}
+
+int heldout_forced(const struct heldout *h, const char *shard, struct metric *pseudo, double *nll,
+		   int64_t *tokens, struct err *e)
+{
+	struct heldout_batches b = { 0 };
+	struct measuring m = { .g = h->engine, .slice = { 0, 1 }, .out = &b, .pseudo = pseudo };
+	int code;
+
+	m.best = mem_alloc((size_t)h->engine->capacity, sizeof(*m.best), e);
+	code = m.best ? measure_shard(h, shard, 0, &m, e) : e->code;
+	*nll = heldout_mean(&b, tokens);
+	heldout_batches_free(&b);
+	free(m.best);
+	return code;
+}
+
+int heldout_nll(const struct heldout *h, const char *shard, int64_t sample, double *nll,
+		int64_t *tokens, struct err *e)
+{
+	struct heldout_batches b = { 0 };
+	int code = heldout_measure(h, shard, sample, (struct heldout_slice){ 0, 1 }, &b, e);
+
+	*nll = heldout_mean(&b, tokens);
+	heldout_batches_free(&b);
+	return code;
+}

@@ -1,0 +1,284 @@
+/* heldout_slices.c - an evaluation whose work ranks share, see heldout.h */
+#include "eval/evaluate/heldout.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "share/base/clock.h"
+#include "share/base/file.h"
+#include "share/base/json.h"
+#include "share/base/lines.h"
+#include "share/base/mem.h"
+#include "share/base/text.h"
+
+static const struct {
+	const char *name;
+	int64_t sample;
+} SHARDS[] = { { "dev.shard", 0 }, { "train.shard", HELDOUT_TRAIN_SAMPLE } };
+
+static void open_line(struct json_writer *w, const char *kind)
+{
+	json_open(w, '{');
+	json_put_str(w, "kind", kind);
+}
+
+static void close_line(struct json_writer *w)
+{
+	json_close(w, '}');
+	buf_add_char(w->out, '\n');
+	w->need_comma = false;
+}
+
+/* ---- one share --------------------------------------------------------- */
+
+static int read_slice(const char *text, struct heldout_slice *s, struct err *e)
+{
+	const char *slash = strchr(text, '/');
+	char index[24];
+	size_t n = slash ? (size_t)(slash - text) : 0;
+
+	if (slash && n < sizeof(index)) {
+		memcpy(index, text, n);
+		index[n] = 0;
+		if (text_to_int(index, &s->index) && text_to_int(slash + 1, &s->count) &&
+		    s->index >= 0 && s->count > s->index)
+			return 0;
+	}
+	return err_set(e, ERR_USAGE, "--slice \"%s\": write I/N with I from 0 to N - 1", text);
+}
+
+static void hypotheses(const struct heldout *h, struct heldout_slice slice, struct json_writer *w)
+{
+	for (int64_t i = slice.index; i < h->n; i += slice.count) {
+		open_line(w, "hypothesis");
+		json_put_int(w, "id", i);
+		json_put_str(w, "text", h->hypotheses[i]);
+		close_line(w);
+	}
+	open_line(w, "decoded");
+	json_put_int(w, "tokens", h->tokens);
+	json_put_real(w, "seconds", h->seconds);
+	close_line(w);
+}
+
+static void batches(const struct heldout_batches *b, const char *shard, struct json_writer *w)
+{
+	for (int64_t i = 0; i < b->n; i++) {
+		if (b->tokens[i] < 0)
+			continue;
+		open_line(w, "batch");
+		json_put_str(w, "shard", shard);
+		json_put_int(w, "n", i);
+		json_put_real(w, "nll", b->nll[i]);
+		json_put_int(w, "tokens", b->tokens[i]);
+		close_line(w);
+	}
+	open_line(w, "batches");
+	json_put_str(w, "shard", shard);
+	json_put_int(w, "n", b->n);
+	close_line(w);
+}
+
+static int do_slice(struct heldout *h, struct heldout_slice slice, struct buf *out, struct err *e)
+{
+	struct json_writer w = { .out = out };
+	int code = heldout_translate(h, slice, false, e);
+
+	if (code)
+		return code;
+	hypotheses(h, slice, &w);
+	for (size_t i = 0; !code && i < ARRAY_LEN(SHARDS); i++) {
+		struct heldout_batches b = { 0 };
+
+		code = heldout_measure(h, SHARDS[i].name, SHARDS[i].sample, slice, &b, e);
+		if (!code)
+			batches(&b, SHARDS[i].name, &w);
+		heldout_batches_free(&b);
+	}
+	open_line(&w, "slice");
+	json_put_int(&w, "step", h->engine->state.step);
+	json_put_int(&w, "index", slice.index);
+	json_put_int(&w, "count", slice.count);
+	close_line(&w);
+	return code;
+}
+
+int heldout_run_slice(struct conf *c, struct err *e)
+{
+	struct heldout_slice slice;
+	struct engine g;
+	struct heldout h = { 0 };
+	struct buf text = { 0 };
+	int code;
+
+	if (read_slice(c->slice, &slice, e))
+		return e->code;
+	code = heldout_open_dev(&h, &g, c, e);
+	if (!code)
+		code = do_slice(&h, slice, &text, e);
+	if (!code)
+		code = heldout_print(&text, e);
+	buf_free(&text);
+	heldout_close(&h);
+	engine_close(&g);
+	return code;
+}
+
+/* ---- all of them ------------------------------------------------------- */
+
+struct merge {
+	struct engine engine;		/* opened only when something is missing */
+	bool    opened;
+	struct heldout h;
+	struct heldout_batches shards[ARRAY_LEN(SHARDS)];
+	int64_t lengths[ARRAY_LEN(SHARDS)];	/* batches they have; -1: nobody said */
+	double  seconds;		/* of the longest share's decoding */
+	int64_t shares;			/* that came to their end */
+};
+
+static int take_hypothesis(struct heldout *h, const struct json *line, struct err *e)
+{
+	int64_t id = json_integer(json_get(line, "id"), -1);
+	const char *text = json_text(json_get(line, "text"), NULL);
+
+	if (id < 0 || id >= h->n || !text || h->hypotheses[id])
+		return 0;
+	h->hypotheses[id] = mem_strdup(text, e);
+	return h->hypotheses[id] ? 0 : e->code;
+}
+
+static void take_batch(struct merge *m, const struct json *line, bool length)
+{
+	const char *shard = json_text(json_get(line, "shard"), "");
+	int64_t n = json_integer(json_get(line, "n"), -1);
+	int64_t tokens = json_integer(json_get(line, "tokens"), -1);
+	double nll = json_number(json_get(line, "nll"), NAN);
+
+	for (size_t i = 0; i < ARRAY_LEN(SHARDS); i++)
+		if (!strcmp(shard, SHARDS[i].name)) {
+			if (length)
+				m->lengths[i] = n;
+			else if (tokens >= 0)	/* a diverged model's NAN stays one */
+				heldout_note_batch(&m->shards[i], n, nll, tokens);
+		}
+}
+
+static int take_line(struct merge *m, const char *text, size_t n, struct err *e)
+{
+	struct json *line = json_parse(text, n, e);
+	const char *kind = json_text(json_get(line, "kind"), "");
+	int code = 0;
+
+	if (!line) {		/* a share that broke off: what is missing is done here */
+		e->code = 0;
+	} else if (!strcmp(kind, "hypothesis")) {
+		code = take_hypothesis(&m->h, line, e);
+	} else if (!strcmp(kind, "batch") || !strcmp(kind, "batches")) {
+		take_batch(m, line, !strcmp(kind, "batches"));
+	} else if (!strcmp(kind, "decoded")) {
+		m->h.tokens += json_integer(json_get(line, "tokens"), 0);
+		m->seconds = fmax(m->seconds, json_number(json_get(line, "seconds"), 0));
+	} else if (!strcmp(kind, "slice")) {
+		m->shares++;
+	}
+	json_free(line);
+	return code;
+}
+
+static int read_parts(struct merge *m, const char *path, struct err *e)
+{
+	struct lines in;
+	int got;
+
+	if (lines_open(&in, path, e))
+		return e->code;
+	while ((got = lines_next(&in, e)) > 0)
+		if (take_line(m, in.text, in.len, e)) {
+			got = e->code;
+			break;
+		}
+	lines_close(&in);
+	return MIN(got, 0);
+}
+
+/* The model, on the first use: a complete evaluation needs no weights. */
+static int need_engine(struct merge *m, struct conf *c, struct err *e)
+{
+	if (m->opened)
+		return 0;
+	free(m->engine.folder);
+	m->opened = true;
+	return heldout_open_engine(&m->engine, c, e);
+}
+
+static int fill(struct merge *m, struct conf *c, struct err *e)
+{
+	const struct heldout_slice all = { 0, 1 };
+	bool missing = false;
+
+	for (int64_t i = 0; i < m->h.n; i++)
+		missing |= !m->h.hypotheses[i];
+	if (missing && (need_engine(m, c, e) || heldout_translate(&m->h, all, false, e)))
+		return e->code;
+	for (size_t s = 0; s < ARRAY_LEN(SHARDS); s++) {
+		struct heldout_batches *b = &m->shards[s];
+
+		missing = m->lengths[s] < 0 || m->lengths[s] != b->n;
+		for (int64_t i = 0; i < b->n; i++)
+			missing |= b->tokens[i] < 0;
+		if (!missing)
+			continue;
+		if (need_engine(m, c, e) ||
+		    heldout_measure(&m->h, SHARDS[s].name, SHARDS[s].sample, all, b, e))
+			return e->code;
+	}
+	return 0;
+}
+
+/* The recipe and the state of the checkpoint, without its weights. */
+static int open_light(struct merge *m, struct conf *c, struct err *e)
+{
+	struct engine *g = &m->engine;
+	char *recipe;
+	int code;
+
+	g->conf = c;
+	g->folder = ckpt_resolve(c, e);
+	if (!g->folder || ckpt_read_state(g->folder, false, &g->state, e))
+		return e->code;
+	recipe = file_path(e, "%s/recipe.ini", g->folder);
+	code = recipe ? conf_load_recipe(c, recipe, e) : e->code;
+	free(recipe);
+	return code ? code : heldout_open(&m->h, g, "dev", c->eval_sentences, e);
+}
+
+int heldout_run_parts(struct conf *c, struct err *e)
+{
+	struct merge m = { .lengths = { -1, -1 } };
+	struct buf text = { 0 };
+	double start = clock_mono_s(), nll[ARRAY_LEN(SHARDS)];
+	int64_t tokens;
+	int code = open_light(&m, c, e);
+
+	if (!code)
+		code = read_parts(&m, c->parts, e);
+	if (!code)
+		code = fill(&m, c, e);
+	if (!code)
+		code = heldout_score(&m.h, e);
+	for (size_t i = 0; i < ARRAY_LEN(SHARDS); i++) {
+		nll[i] = heldout_mean(&m.shards[i], &tokens);
+		heldout_batches_free(&m.shards[i]);
+	}
+	m.h.seconds = fmax(m.seconds, m.h.seconds);
+	m.h.shares = m.shares;
+	if (!code) {
+		heldout_records(&m.h, nll[0], nll[1], clock_mono_s() - start, &text);
+		code = heldout_print(&text, e);
+	}
+	buf_free(&text);
+	heldout_close(&m.h);
+	engine_close(&m.engine);
+	return code;
+}

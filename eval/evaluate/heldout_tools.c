@@ -1,0 +1,253 @@
+/* heldout_tools.c - the commands eval and _evaluate, see heldout.h */
+#include "eval/evaluate/heldout.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "eval/evaluate/score_ledger.h"
+#include "eval/evaluate/score_tools.h"
+#include "share/base/clock.h"
+#include "share/base/file.h"
+#include "share/base/json.h"
+
+int heldout_print(struct buf *text, struct err *e)
+{
+	if (buf_check(text, e))
+		return e->code;
+	if (fputs(buf_text(text), stdout) < 0 || fflush(stdout))
+		return err_set_errno(e, ERR_IO, "the evaluation cannot be written");
+	return 0;
+}
+
+/* Where the checkpoint has both: which of them was measured; NULL: there are but one. */
+static const char *weights_word(const struct heldout *h)
+{
+	const struct ckpt_source own = { h->engine->folder, true };
+
+	if (!strcmp(ckpt_weights_name(&own), "model.safetensors"))
+		return NULL;
+	return h->engine->conf->unaveraged ? "unaveraged" : "average";
+}
+
+static void eval_json(const struct heldout *h, double nll, int64_t tokens, const struct ledger *l,
+		      struct buf *out)
+{
+	struct json_writer w = { .out = out };
+	const struct conf *c = h->engine->conf;
+
+	json_open(&w, '{');
+	json_put_str(&w, "set", h->set);
+	json_put_str(&w, "model", h->engine->folder);
+	json_put_int(&w, "step", h->engine->state.step);
+	json_put_int(&w, "models", 1 + h->engine->n_members);
+	json_put_int(&w, "sentences", h->n);
+	json_put_int(&w, "beam", c->beam);
+	json_put_real(&w, "alpha", c->alpha);
+	json_put_real(&w, "bleu", h->bleu.score);
+	json_put_str(&w, "signature", buf_text(&h->signature));
+	score_tools_bleu_json(&w, &h->bleu);
+	json_put_real(&w, "chrf2", h->chrf);
+	if (tokens > 0) {
+		json_put_real(&w, "nll", nll);
+		json_put_real(&w, "ppl", exp(nll));
+		json_put_int(&w, "nll_tokens", tokens);
+	}
+	if (weights_word(h))
+		json_put_str(&w, "weights", weights_word(h));
+	json_put_int(&w, "decoded_target_tokens", h->tokens);
+	json_put_real(&w, "decode_seconds", h->seconds);
+	json_put_real(&w, "decoded_target_tps", (double)h->tokens / h->seconds);
+	if (c->ledger) {
+		json_key(&w, "ledger");
+		ledger_json(l, &w);
+	}
+	json_close(&w, '}');
+	buf_add_char(out, '\n');
+}
+
+static void eval_text(const struct heldout *h, double nll, int64_t tokens, const struct ledger *l,
+		      struct buf *out)
+{
+	buf_printf(out, "%s: %lld sentences, step %lld, beam %lld", h->set, (long long)h->n,
+		   (long long)h->engine->state.step, (long long)h->engine->conf->beam);
+	if (weights_word(h))
+		buf_printf(out, ", weights %s", weights_word(h));
+	if (h->engine->n_members)
+		buf_printf(out, ", with %d more models", h->engine->n_members);
+	buf_add_str(out, "\nBLEU ");
+	score_tools_bleu_text(out, &h->bleu);
+	buf_printf(out, "\n%s\nchrF2 %.2f\n", buf_text(&h->signature), h->chrf);
+	if (tokens > 0)
+		buf_printf(out, "NLL %.4f nats per target token, perplexity %.2f\n", nll, exp(nll));
+	buf_printf(out, "%.0f target tokens/s (%lld in %.1f s)\n", (double)h->tokens / h->seconds,
+		   (long long)h->tokens, h->seconds);
+	if (h->engine->conf->ledger) {
+		buf_add_char(out, '\n');
+		ledger_text(l, out);
+	}
+}
+
+/*
+ * The likelihood of the set's shard; a set that has none gives 0 tokens. pseudo: its pseudo-BLEU
+ * too, NULL: no.
+ */
+static int set_nll(const struct heldout *h, struct metric *pseudo, double *nll, int64_t *tokens,
+		   struct err *e)
+{
+	char *name = file_path(e, "%s.shard", h->set);
+	char *path = file_path(e, "%s/%s.shard", h->folder, h->set);
+	int code = name && path ? 0 : e->code;
+
+	*nll = NAN;
+	*tokens = 0;
+	/* an ensemble has no likelihood of its own here: it is measured model by model */
+	if (!code && !h->engine->n_members && file_exists(path))
+		code = pseudo ? heldout_forced(h, name, pseudo, nll, tokens, e) :
+				heldout_nll(h, name, 0, nll, tokens, e);
+	free(name);
+	free(path);
+	return code;
+}
+
+/* Score the translations in every way. */
+static int keep_ledger(const struct heldout *h, struct ledger *l, struct err *e)
+{
+	const struct conf *c = h->engine->conf;
+
+	for (int64_t i = 0; i < h->n; i++) {
+		struct score_text hypothesis = { h->hypotheses[i], strlen(h->hypotheses[i]) };
+		struct score_text reference = { h->references[i], strlen(h->references[i]) };
+
+		if (ledger_add(l, &hypothesis, &reference, 1, e))
+			return e->code;
+	}
+	return ledger_judge(l, (uint64_t)c->resample_seed,
+			    c->resamples ? c->resamples : RESAMPLE_DRAWS, e);
+}
+
+int heldout_run_eval(struct conf *c, struct err *e)
+{
+	struct engine g;
+	struct heldout h = { 0 };
+	struct ledger l = { 0 };
+	struct buf text = { 0 };
+	int64_t tokens = 0;
+	double nll = 0;
+	int code = engine_open(&g, c, ENGINE_EVALUATE, e);
+
+	if (!code)
+		code = engine_check(&g, e);
+	if (!code)
+		code = heldout_open(&h, &g, c->set, 0, e);
+	if (!code && c->ledger)
+		code = ledger_open(&l, c->target_language, e);
+	if (!code)
+		code = heldout_decode(&h, isatty(STDERR_FILENO) && !c->quiet, e);
+	if (!code)
+		code = set_nll(&h, c->ledger ? &l.metrics[LEDGER_PSEUDO] : NULL, &nll, &tokens, e);
+	if (!code && c->ledger)
+		code = keep_ledger(&h, &l, e);
+	if (!code) {
+		if (c->json)
+			eval_json(&h, nll, tokens, &l, &text);
+		else
+			eval_text(&h, nll, tokens, &l, &text);
+		code = heldout_print(&text, e);
+	}
+	buf_free(&text);
+	ledger_close(&l);
+	heldout_close(&h);
+	engine_close(&g);
+	return code;
+}
+
+static void sample_record(const struct heldout *h, int64_t i, struct buf *out)
+{
+	struct json_writer w = { .out = out };
+
+	json_open(&w, '{');
+	json_put_str(&w, "kind", "sample");
+	json_put_int(&w, "id", i);
+	json_put_str(&w, "source", h->sources[i]);
+	json_put_str(&w, "reference", h->references[i]);
+	json_put_str(&w, "hypothesis", h->hypotheses[i]);
+	json_close(&w, '}');
+	buf_add_char(out, '\n');
+}
+
+void heldout_records(const struct heldout *h, double dev_nll, double train_nll, double seconds,
+		     struct buf *out)
+{
+	const struct conf *c = h->engine->conf;
+	struct json_writer w = { .out = out };
+
+	json_open(&w, '{');
+	json_put_str(&w, "kind", "eval");
+	json_put_int(&w, "step", h->engine->state.step);
+	json_put_real(&w, "bleu", h->bleu.score);
+	json_put_str(&w, "signature", buf_text(&h->signature));
+	json_put_real(&w, "chrf2", h->chrf);
+	json_put_real(&w, "dev_nll", dev_nll);
+	json_put_real(&w, "train_nll", train_nll);
+	json_put_real(&w, "dev_ppl", exp(dev_nll));
+	json_put_int(&w, "sentences", h->n);
+	if (h->seconds > 0)
+		json_put_real(&w, "decoded_target_tps", (double)h->tokens / h->seconds);
+	json_put_real(&w, "seconds", seconds);
+	if (h->shares > 0)
+		json_put_int(&w, "shares", h->shares);
+	json_close(&w, '}');
+	buf_add_char(out, '\n');
+	for (int64_t i = 0; i < MIN(c->samples, h->n); i++)
+		sample_record(h, i, out);
+}
+
+static int evaluate(struct heldout *h, double start, struct buf *out, struct err *e)
+{
+	double dev_nll, train_nll;
+	int64_t tokens;
+
+	if (heldout_decode(h, false, e) || heldout_nll(h, "dev.shard", 0, &dev_nll, &tokens, e) ||
+	    heldout_nll(h, "train.shard", HELDOUT_TRAIN_SAMPLE, &train_nll, &tokens, e))
+		return e->code;
+	heldout_records(h, dev_nll, train_nll, clock_mono_s() - start, out);
+	return 0;
+}
+
+int heldout_open_engine(struct engine *g, struct conf *c, struct err *e)
+{
+	return engine_open(g, c, ENGINE_AS_TRAINED, e) ? e->code : engine_check(g, e);
+}
+
+int heldout_open_dev(struct heldout *h, struct engine *g, struct conf *c, struct err *e)
+{
+	int code = heldout_open_engine(g, c, e);
+
+	return code ? code : heldout_open(h, g, "dev", c->eval_sentences, e);
+}
+
+static int run_alone(struct conf *c, struct err *e)
+{
+	struct engine g;
+	struct heldout h = { 0 };
+	struct buf text = { 0 };
+	double start = clock_mono_s();
+	int code = heldout_open_dev(&h, &g, c, e);
+
+	if (!code)
+		code = evaluate(&h, start, &text, e);
+	if (!code)
+		code = heldout_print(&text, e);
+	buf_free(&text);
+	heldout_close(&h);
+	engine_close(&g);
+	return code;
+}
+
+int heldout_run_evaluate(struct conf *c, struct err *e)
+{
+	return c->slice ? heldout_run_slice(c, e) : c->parts ? heldout_run_parts(c, e)
+							     : run_alone(c, e);
+}

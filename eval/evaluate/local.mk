@@ -1,0 +1,8 @@
+# eval/evaluate: scores of held-out sets and of files: eval, bleu, chrf, ter, compare, average.
+# Enter at heldout.h and compare.h.
+# May use: eval/translate, eval/metrics, train, data, share.
+libeval_a_SOURCES += \
+	%D%/average.c %D%/average.h %D%/compare.c %D%/compare.h \
+	%D%/compare_runs.c %D%/compare_runs.h %D%/heldout.c %D%/heldout.h %D%/heldout_slices.c \
+	%D%/heldout_tools.c %D%/score_ledger.c %D%/score_ledger.h \
+	%D%/score_tools.c %D%/score_tools.h

@@ -1,0 +1,250 @@
+/* ledger.c - see score_ledger.h */
+#include "eval/evaluate/score_ledger.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "eval/evaluate/score_tools.h"
+#include "eval/translate/segment_reader.h"
+#include "share/base/mem.h"
+#include "share/base/text.h"
+#include "share/base/util.h"
+
+#define BLEU_WITH(tokenizer, lowercase, split) \
+	{ .kind = METRIC_BLEU, .bleu = { tokenizer, BLEU_EXP, -1, lowercase, false, split } }
+#define CHRF_WITH(words) { .kind = METRIC_CHRF, .chrf = { 6, words, 2, false } }
+
+/* What the rows are; in the order of enum ledger_row. */
+static const struct kind {
+	const char *id, *name;
+	bool tokenised;			/* of text that Moses' tokenizer cut */
+	double unit;			/* what a score of 100 is written as */
+	struct metric_options options;
+	const char *compare;
+} kinds[LEDGER_ROWS] = {
+	{ "bleu", "BLEU", false, 100, BLEU_WITH(SCORE_13A, false, false),
+	  "the one to publish; sacreBLEU of anybody on this test set" },
+	{ "bleu-lc", "BLEU, lower case", false, 100, BLEU_WITH(SCORE_13A, true, false),
+	  "sacreBLEU -lc and uncased scores of WMT" },
+	{ "bleu-intl", "BLEU, international", false, 100, BLEU_WITH(SCORE_INTL, false, false),
+	  "sacreBLEU --tokenize intl and mteval-v14 --international-tokenization" },
+	{ "multi-bleu", "multi-bleu", true, 100, BLEU_WITH(SCORE_MULTI_BLEU, false, false),
+	  "multi-bleu.perl after Moses' tokenizer, reference tokenised the same way" },
+	{ "multi-bleu-lc", "multi-bleu, lower case", true, 100,
+	  BLEU_WITH(SCORE_MULTI_BLEU, true, false), "multi-bleu.perl -lc, the same way" },
+	{ "compound-split", "multi-bleu, compounds split", true, 100,
+	  BLEU_WITH(SCORE_MULTI_BLEU, false, true),
+	  "older papers that split hyphens before multi-bleu.perl (Vaswani et al. 2017)" },
+	{ "chrf2", "chrF2", false, 100, CHRF_WITH(0), "sacreBLEU -m chrf" },
+	{ "chrf2++", "chrF2++", false, 100, CHRF_WITH(2), "sacreBLEU -m chrf --chrf-word-order 2" },
+	{ "ter", "TER (less is better)", false, 100,
+	  { .kind = METRIC_TER, .ter = { false } }, "sacreBLEU -m ter" },
+	{ "pseudo-bleu", "pseudo-BLEU, teacher-forced", false, 1,
+	  BLEU_WITH(SCORE_MULTI_BLEU, false, false),
+	  "\"Eval BLUE score\" of old logs, 0 to 1; never with a BLEU: nothing was translated" },
+};
+
+int ledger_open(struct ledger *l, const char *language, struct err *e)
+{
+	struct tokenizer_options o = { language, true, false };
+
+	memset(l, 0, sizeof(*l));
+	l->language = mem_strdup(language, e);
+	l->tokenizer = l->language ? tokenizer_new(&o, e) : NULL;
+	if (!l->tokenizer)
+		return e->code;
+	for (int i = 0; i < LEDGER_ROWS; i++)
+		if (metric_open(&l->metrics[i], &kinds[i].options, e))
+			return e->code;
+	return 0;
+}
+
+void ledger_close(struct ledger *l)
+{
+	for (int i = 0; i < LEDGER_ROWS; i++)
+		metric_close(&l->metrics[i]);
+	for (size_t i = 0; i < l->cap_tokens; i++)
+		buf_free(&l->tokens[i]);
+	free(l->tokens);
+	free(l->texts);
+	free(l->language);
+	tokenizer_free(l->tokenizer);
+	memset(l, 0, sizeof(*l));
+}
+
+static int tokenise(struct ledger *l, size_t i, const struct score_text *text, struct err *e)
+{
+	buf_clear(&l->tokens[i]);
+	if (tokenizer_line(l->tokenizer, text->text, text->n, &l->tokens[i], e) ||
+	    buf_check(&l->tokens[i], e))
+		return e->code;
+	l->texts[i] = (struct score_text){ buf_text(&l->tokens[i]), l->tokens[i].len };
+	return 0;
+}
+
+/* The segment's texts as tokens: the hypothesis, then its references. */
+static int tokenise_all(struct ledger *l, const struct score_text *hypothesis,
+			const struct score_text *references, size_t n, struct err *e)
+{
+	size_t had = l->cap_tokens;
+
+	if (mem_grow(&l->tokens, &l->cap_tokens, n + 1, sizeof(*l->tokens), e))
+		return e->code;
+	if (l->cap_tokens > had)
+		memset(l->tokens + had, 0, (l->cap_tokens - had) * sizeof(*l->tokens));
+	if (mem_grow(&l->texts, &l->cap_texts, n + 1, sizeof(*l->texts), e) ||
+	    tokenise(l, 0, hypothesis, e))
+		return e->code;
+	for (size_t i = 0; i < n; i++)
+		if (tokenise(l, i + 1, &references[i], e))
+			return e->code;
+	return 0;
+}
+
+int ledger_add(struct ledger *l, const struct score_text *hypothesis,
+	       const struct score_text *references, size_t n, struct err *e)
+{
+	int code = tokenise_all(l, hypothesis, references, n, e);
+
+	for (int i = 0; i < LEDGER_PSEUDO && !code; i++)
+		code = kinds[i].tokenised ?
+			       metric_add(&l->metrics[i], &l->texts[0], l->texts + 1, n, e) :
+			       metric_add(&l->metrics[i], hypothesis, references, n, e);
+	return code;
+}
+
+int ledger_judge(struct ledger *l, uint64_t seed, int64_t draws, struct err *e)
+{
+	l->seed = seed;
+	l->draws = draws;
+	for (int i = 0; i < LEDGER_ROWS; i++)
+		if (l->metrics[i].n &&
+		    resample_confidence(&l->metrics[i], seed, draws, &l->confidence[i], e))
+			return e->code;
+	return 0;
+}
+
+static void sign(const struct ledger *l, int i, struct buf *out)
+{
+	metric_signature(&l->metrics[i], out);
+	if (kinds[i].tokenised)
+		buf_printf(out, "|text:moses-%s", l->language);
+	if (i == LEDGER_PSEUDO)
+		buf_add_str(out, "|text:pieces|teacher-forced:yes");
+	buf_printf(out, "|bs:%lld|seed:%llu", (long long)l->draws, (unsigned long long)l->seed);
+}
+
+void ledger_text(const struct ledger *l, struct buf *out)
+{
+	buf_printf(out, "%-28s   score   mean \xC2\xB1 95 %%      compare with\n", "");
+	for (int i = 0; i < LEDGER_ROWS; i++) {
+		const struct confidence *c = &l->confidence[i];
+		const double unit = kinds[i].unit / 100;
+		const int digits = unit < 1 ? 4 : 2;
+
+		if (l->metrics[i].n == 0)
+			continue;
+		buf_printf(out, "%-28s  %6.*f  %6.*f \xC2\xB1 %6.*f  %s\n  ", kinds[i].name, digits,
+			   metric_score(&l->metrics[i]) * unit, digits, c->mean * unit, digits,
+			   c->interval * unit, kinds[i].compare);
+		sign(l, i, out);
+		buf_add_char(out, '\n');
+	}
+}
+
+void ledger_json(const struct ledger *l, struct json_writer *w)
+{
+	struct buf signature = { 0 };
+
+	json_open(w, '[');
+	for (int i = 0; i < LEDGER_ROWS; i++) {
+		const double unit = kinds[i].unit / 100;
+		struct confidence c = { l->confidence[i].mean * unit,
+					l->confidence[i].interval * unit };
+
+		if (l->metrics[i].n == 0)
+			continue;
+		json_open(w, '{');
+		json_put_str(w, "id", kinds[i].id);
+		json_put_str(w, "name", kinds[i].name);
+		json_put_real(w, "score", metric_score(&l->metrics[i]) * unit);
+		score_tools_confidence_json(w, &c);
+		buf_clear(&signature);
+		sign(l, i, &signature);
+		json_put_str(w, "signature", buf_text(&signature));
+		json_put_str(w, "compare", kinds[i].compare);
+		json_close(w, '}');
+	}
+	json_close(w, ']');
+	buf_free(&signature);
+}
+
+/* ---- the command ------------------------------------------------------- */
+
+static int read_all(struct ledger *ledgers, struct sides *s, const struct conf *c, struct err *e)
+{
+	const size_t n = s->n_hypotheses;
+	int code = 0;
+
+	for (size_t i = 0; i < n && !code; i++)
+		code = ledger_open(&ledgers[i], c->language, e);
+	while (!code && (code = sides_next(s, e)) > 0) {
+		code = 0;
+		for (size_t i = 0; i < n && !code; i++)
+			code = ledger_add(&ledgers[i], &s->texts[i], s->texts + n, s->n - n, e);
+	}
+	for (size_t i = 0; i < n && !code; i++)
+		code = ledger_judge(&ledgers[i], (uint64_t)c->resample_seed,
+				    c->resamples ? c->resamples : RESAMPLE_DRAWS, e);
+	return code;
+}
+
+static void print_all(const struct ledger *ledgers, const struct sides *s, bool json,
+		      struct buf *out)
+{
+	struct json_writer w = { .out = out };
+
+	if (json)
+		json_open(&w, '[');
+	for (size_t i = 0; i < s->n_hypotheses; i++) {
+		if (json) {
+			json_open(&w, '{');
+			json_put_str(&w, "system", s->names[i]);
+			json_key(&w, "ledger");
+			ledger_json(&ledgers[i], &w);
+			json_close(&w, '}');
+		} else {
+			buf_printf(out, "%s%s\n", i ? "\n" : "", s->names[i]);
+			ledger_text(&ledgers[i], out);
+		}
+	}
+	if (json) {
+		json_close(&w, ']');
+		buf_add_char(out, '\n');
+	}
+}
+
+int ledger_run(const struct conf *c, FILE *out, struct err *e)
+{
+	struct ledger *ledgers = NULL;
+	struct buf text = { 0 };
+	struct sides s = { 0 };
+	int code = sides_open(&s, c, e);
+
+	if (!code && !(ledgers = mem_alloc(s.n_hypotheses, sizeof(*ledgers), e)))
+		code = e->code;
+	if (!code)
+		code = read_all(ledgers, &s, c, e);
+	if (!code) {
+		print_all(ledgers, &s, c->json, &text);
+		code = buf_check(&text, e);
+	}
+	if (!code && (fputs(buf_text(&text), out) < 0 || fflush(out)))
+		code = err_set_errno(e, ERR_IO, "the ledger cannot be written");
+	for (size_t i = 0; ledgers && i < s.n_hypotheses; i++)
+		ledger_close(&ledgers[i]);
+	free(ledgers);
+	buf_free(&text);
+	sides_close(&s);
+	return code;
+}

@@ -1,0 +1,62 @@
+/*
+ * score_ledger.h - all the BLEUs there are, and chrF and TER, each named and with what it may be compared.
+ *
+ *	struct ledger l;
+ *	ledger_open(&l, "de", e);
+ *	ledger_add(&l, &hypothesis, references, n, e);	each segment: raw text
+ *	ledger_judge(&l, seed, draws, e);
+ *	ledger_text(&l, &out);
+ *	ledger_close(&l);
+ *
+ * Numbers that are all called BLEU differ by several points for one and the same translation.
+ */
+#ifndef WERKBANK_EVAL_EVALUATE_SCORE_LEDGER_H
+#define WERKBANK_EVAL_EVALUATE_SCORE_LEDGER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "data/text/tokenize.h"
+#include "eval/metrics/metric.h"
+#include "eval/metrics/resample.h"
+#include "share/base/buf.h"
+#include "share/conf/conf.h"
+#include "share/base/err.h"
+#include "share/base/json.h"
+
+enum ledger_row {
+	LEDGER_BLEU, LEDGER_BLEU_LC, LEDGER_BLEU_INTL,
+	LEDGER_MULTI_BLEU, LEDGER_MULTI_BLEU_LC, LEDGER_COMPOUND_SPLIT,
+	LEDGER_CHRF, LEDGER_CHRF_PLUS, LEDGER_TER,
+	LEDGER_PSEUDO,		/* not of segments: the owner fills metrics[LEDGER_PSEUDO] */
+	LEDGER_ROWS
+};
+
+struct ledger {
+	struct metric     metrics[LEDGER_ROWS];
+	struct confidence confidence[LEDGER_ROWS];	/* after ledger_judge() */
+	uint64_t seed;
+	int64_t  draws;
+	char    *language;		/* owned */
+	struct tokenizer  *tokenizer;	/* owned: Moses' */
+	struct buf        *tokens;	/* (cap_tokens) owned: of a segment's texts */
+	struct score_text *texts;	/* (cap_texts) owned */
+	size_t cap_tokens, cap_texts;
+};
+
+int  ledger_open(struct ledger *l, const char *language, struct err *e);
+int  ledger_add(struct ledger *l, const struct score_text *hypothesis,
+		const struct score_text *references, size_t n, struct err *e);
+int  ledger_judge(struct ledger *l, uint64_t seed, int64_t draws, struct err *e);
+
+/* A table. Rows without a segment are left out. */
+void ledger_text(const struct ledger *l, struct buf *out);
+/* An array of objects: id, name, score, confidence, signature, compare. */
+void ledger_json(const struct ledger *l, struct json_writer *w);
+void ledger_close(struct ledger *l);
+
+/* The command ledger: each file of c->arguments against c->reference; print to out. */
+int  ledger_run(const struct conf *c, FILE *out, struct err *e);
+
+#endif

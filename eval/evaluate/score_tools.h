@@ -1,0 +1,33 @@
+/* score_tools.h - the commands bleu, chrf and ter: files in, a score out. */
+#ifndef WERKBANK_EVAL_EVALUATE_SCORE_TOOLS_H
+#define WERKBANK_EVAL_EVALUATE_SCORE_TOOLS_H
+
+#include <stdio.h>
+
+#include "eval/metrics/bleu.h"
+#include "eval/metrics/resample.h"
+#include "share/conf/conf.h"
+#include "share/base/err.h"
+#include "share/base/json.h"
+
+/*
+ * Score c->arguments[0] (none or "-": standard input) against the files of
+ * c->reference; print to out.
+ */
+int score_tools_bleu(const struct conf *c, FILE *out, struct err *e);
+int score_tools_chrf(const struct conf *c, FILE *out, struct err *e);
+int score_tools_ter(const struct conf *c, FILE *out, struct err *e);
+
+/*
+ * Members "counts", "totals", "precisions", "bp", "ratio", "hypothesis_length",
+ * "reference_length" of an open object.
+ */
+void score_tools_bleu_json(struct json_writer *w, const struct bleu_score *s);
+
+/* A member "confidence":{"mean":…,"interval":…} of an open object. */
+void score_tools_confidence_json(struct json_writer *w, const struct confidence *c);
+
+/* "22.67 56.2/28.7/16.9/10.3 (BP 0.985, ratio 0.985, hypothesis 60395, reference 61287)" */
+void score_tools_bleu_text(struct buf *out, const struct bleu_score *s);
+
+#endif

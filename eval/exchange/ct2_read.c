@@ -1,0 +1,192 @@
+/* ct2_read.c - model.bin of CTranslate2 as a list of tensors; see import_reader.h, and ct2.h for the format */
+#include <string.h>
+
+#include "eval/exchange/ct2.h"
+#include "eval/exchange/import_reader.h"
+#include "share/base/mem.h"
+#include "share/base/text.h"
+
+#define MOST_TENSORS 20000	/* 64 layers of both stacks with all their scales are 8,000 */
+#define MAX_DIMS     8
+
+struct reader {
+	const unsigned char *at, *end;
+	struct foreign *f;
+	struct err *e;
+};
+
+static int cut(struct reader *r)
+{
+	return err_set(r->e, ERR_DATA, "%s: not a model.bin of CTranslate2, or cut short: it ends "
+		       "inside of tensor %zu", r->f->path, r->f->n + 1);
+}
+
+static int get_number(struct reader *r, size_t bytes, uint32_t *v)
+{
+	*v = 0;
+	if ((size_t)(r->end - r->at) < bytes)
+		return cut(r);
+	for (size_t i = 0; i < bytes; i++)
+		*v |= (uint32_t)*r->at++ << 8 * i;
+	return 0;
+}
+
+/* Its length counts the NUL at its end. */
+static int get_text(struct reader *r, const char **text)
+{
+	uint32_t n;
+
+	if (get_number(r, 2, &n))
+		return r->e->code;
+	if (!n || n > (size_t)(r->end - r->at))
+		return cut(r);
+	*text = (const char *)r->at;
+	r->at += n;
+	if (strlen(*text) != n - 1 || !utf8_valid(*text, n - 1))
+		return err_set(r->e, ERR_DATA, "%s: the name of tensor %zu is no text", r->f->path,
+			       r->f->n + 1);
+	return 0;
+}
+
+/* Room for one more. */
+static struct foreign_tensor *next(struct reader *r)
+{
+	struct foreign *f = r->f;
+
+	if (f->n == MOST_TENSORS) {
+		err_set(r->e, ERR_DATA, "%s: has more than %d tensors", f->path, MOST_TENSORS);
+		return NULL;
+	}
+	return mem_grow(&f->all, &f->cap, f->n + 1, sizeof(*f->all), r->e) ? NULL : &f->all[f->n];
+}
+
+/* rows and cols from the sizes that follow. */
+static int get_shape(struct reader *r, struct foreign_tensor *t)
+{
+	uint32_t n_dims, size;
+
+	if (get_number(r, 1, &n_dims))
+		return r->e->code;
+	if (n_dims > MAX_DIMS)
+		return err_set(r->e, ERR_DATA, "%s: \"%s\" has %u dimensions", r->f->path, t->name,
+			       n_dims);
+	t->n_dims = (int32_t)n_dims;
+	t->rows = t->cols = 1;
+	for (uint32_t i = 0; i < n_dims; i++) {
+		if (get_number(r, 4, &size))
+			return r->e->code;
+		if (__builtin_mul_overflow(t->rows, t->cols, &t->rows))
+			return cut(r);
+		t->cols = size;
+	}
+	return 0;
+}
+
+static int get_tensor(struct reader *r)
+{
+	static const enum foreign_type types[] = { FOREIGN_F32, FOREIGN_I8, FOREIGN_I16,
+						   FOREIGN_I32, FOREIGN_F16, FOREIGN_BF16 };
+	struct foreign_tensor *t = next(r);
+	uint32_t type, bytes;
+	int64_t expected;
+
+	if (!t)
+		return r->e->code;
+	*t = (struct foreign_tensor){ .n_dims = 0 };
+	if (get_text(r, &t->name) || get_shape(r, t) || get_number(r, 1, &type) ||
+	    get_number(r, 4, &bytes))
+		return r->e->code;
+	if (type >= ARRAY_LEN(types))
+		return err_set(r->e, ERR_DATA, "%s: \"%s\" is of an unknown type, %u", r->f->path,
+			       t->name, type);
+	t->type = types[type];
+	if (__builtin_mul_overflow(t->rows, t->cols, &expected) ||
+	    __builtin_mul_overflow(expected, (int64_t)foreign_bytes(t->type), &expected) ||
+	    expected != bytes || !bytes)
+		return err_set(r->e, ERR_DATA, "%s: \"%s\" has %u bytes, which is not what its "
+			       "shape asks for", r->f->path, t->name, bytes);
+	if (bytes > (size_t)(r->end - r->at))
+		return cut(r);
+	t->data = r->at;
+	r->at += bytes;
+	r->f->n++;
+	return 0;
+}
+
+/* The same tensor by another name. */
+static int get_alias(struct reader *r)
+{
+	struct foreign_tensor *t = next(r), *same;
+	const char *alias, *name;
+
+	if (!t || get_text(r, &alias) || get_text(r, &name))
+		return r->e->code;
+	same = foreign_find(r->f, name);
+	if (!same)
+		return err_set(r->e, ERR_DATA, "%s: \"%s\" stands for \"%s\", which is not there",
+			       r->f->path, alias, name);
+	*t = *same;
+	t->name = alias;
+	r->f->n++;
+	return 0;
+}
+
+static int get_head(struct reader *r, uint32_t *tensors)
+{
+	uint32_t version, revision;
+	const char *kind;
+
+	if (get_number(r, 4, &version))
+		return r->e->code;
+	if (version != CT2_FILE_VERSION)
+		return err_set(r->e, ERR_DATA, "%s: is of version %u of CTranslate2's format, only "
+			       "%d is read: convert it with a CTranslate2 of today", r->f->path,
+			       version, CT2_FILE_VERSION);
+	if (get_text(r, &kind) || get_number(r, 4, &revision) || get_number(r, 4, tensors))
+		return r->e->code;
+	if (strcmp(kind, "TransformerSpec") != 0)
+		return err_set(r->e, ERR_DATA, "%s: is a %.60s, not a TransformerSpec, a "
+			       "Transformer with encoder and decoder", r->f->path, kind);
+	if (revision > CT2_SPEC_REVISION)
+		return err_set(r->e, ERR_DATA, "%s: is a TransformerSpec of revision %u, which is "
+			       "newer than the %d that is known", r->f->path, revision,
+			       CT2_SPEC_REVISION);
+	return 0;
+}
+
+int foreign_open_ct2(struct foreign *f, const char *path, struct err *e)
+{
+	struct reader r = { .f = f, .e = e };
+	uint32_t n, aliases;
+
+	*f = (struct foreign){ .path = path };
+	if (map_open(&f->map, path, e))
+		return e->code;
+	if (!f->map.len)
+		return err_set(e, ERR_DATA, "%s: is empty", path);
+	r.at = f->map.data;
+	r.end = r.at + f->map.len;
+	if (get_head(&r, &n))
+		return e->code;
+	for (uint32_t i = 0; i < n; i++)
+		if (get_tensor(&r))
+			return e->code;
+	if (get_number(&r, 4, &aliases))
+		return e->code;
+	for (uint32_t i = 0; i < aliases; i++)
+		if (get_alias(&r))
+			return e->code;
+	if (r.at != r.end)
+		return err_set(e, ERR_DATA, "%s: has %zu bytes behind its last tensor", path,
+			       (size_t)(r.end - r.at));
+	return 0;
+}
+
+bool foreign_looks_like_ct2(const unsigned char *bytes, size_t n)
+{
+	/* version below 256, the length of the kind's name, and the end of "...Spec" */
+	if (n < 8 || !bytes[0] || bytes[1] || bytes[2] || bytes[3] || bytes[5])
+		return false;
+	return bytes[4] >= 6 && n >= 6u + bytes[4] &&
+	       !memcmp(bytes + 6 + bytes[4] - 5, "Spec", 5);
+}

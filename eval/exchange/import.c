@@ -1,0 +1,176 @@
+/* import.c - see import.h */
+#include "eval/exchange/import.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "eval/exchange/model_export.h"
+#include "eval/exchange/import_reader.h"
+#include "eval/exchange/import_model.h"
+#include "eval/exchange/npz.h"
+#include "share/base/file.h"
+#include "share/base/json.h"
+#include "share/base/paths.h"
+#include "train/record/openseq2seq.h"
+
+static int write_into(const char *folder, const char *name, struct buf *text, struct err *e)
+{
+	char *path = file_path(e, "%s/%s", folder, name);
+	int code = path ? file_write_buf(path, text, e) : e->code;
+
+	free(path);
+	return code;
+}
+
+static int write_state(const char *folder, const struct openseq2seq *seen, struct err *e)
+{
+	struct buf text = {0};
+	struct json_writer w = {.out = &text};
+	int code;
+
+	json_open(&w, '{');
+	json_put_str(&w, "state", seen->finished ? "finished" : "unknown");
+	json_put_int(&w, "attempt", seen->starts);
+	json_put_str(&w, "event", "imported from a log of OpenSeq2Seq");
+	json_close(&w, '}');
+	buf_add_char(&text, '\n');
+	code = write_into(folder, "state.json", &text, e);
+	buf_free(&text);
+	return code;
+}
+
+/* The log's journal; the file was written to for the last time when the training ended. */
+static int read_log(const char *path, const char *run, struct buf *journal,
+		    struct openseq2seq *seen, struct err *e)
+{
+	struct stat st;
+	struct map map;
+	struct err why = {0};
+	int code;
+
+	if (stat(path, &st) != 0)
+		return err_set_errno(e, ERR_NOINPUT, "%s cannot be read", path);
+	if (map_open(&map, path, e))
+		return e->code;
+	code = openseq2seq_read((const char *)map.data, map.len, run, (double)st.st_mtime, journal,
+				seen, &why);
+	map_close(&map);
+	return code ? err_set(e, code, "%s: %s", path, why.text) : 0;
+}
+
+static void tell(const char *run, const struct openseq2seq *seen)
+{
+	fprintf(stderr,
+		"run %s: %lld training records up to step %lld, %lld evaluations (teacher-forced "
+		"BLEU, no translation's)\n",
+		run, (long long)seen->trains, (long long)seen->last_step, (long long)seen->evals);
+}
+
+/* ---- what is it? ------------------------------------------------------- */
+
+static int recognise_file(const char *path, enum import_kind *kind, struct err *e)
+{
+	static const char pickle[] = "\x80\x02";
+	struct map map;
+	int code = map_open(&map, path, e);
+
+	if (code)
+		return code;
+	*kind = IMPORT_LOG;
+	if (foreign_looks_like_ct2(map.data, map.len))
+		*kind = IMPORT_CTRANSLATE2;
+	else if (foreign_looks_like_safetensors(map.data, map.len))
+		*kind = IMPORT_SAFETENSORS;
+	else if (map.len > 4 && !memcmp(map.data, "PK\3\4", 4))
+		code = npz_explain(path, map.data, map.len, e);
+	else if (map.len > 2 && !memcmp(map.data, pickle, 2))
+		code = err_set(e, ERR_DATA, "%s: a pickle is a program, which is not run here: "
+			       "write the weights as safetensors, see werkbank-weights(5)", path);
+	map_close(&map);
+	return code;
+}
+
+int import_recognise(const char *path, enum import_kind *kind, char **file, struct err *e)
+{
+	static const char *const names[] = { "model.bin", "model.safetensors", "model.npz" };
+	struct stat st;
+
+	*file = NULL;
+	if (stat(path, &st) != 0)
+		return err_set_errno(e, ERR_NOINPUT, "%s cannot be read", path);
+	for (size_t i = 0; S_ISDIR(st.st_mode) && i < ARRAY_LEN(names) && !*file; i++) {
+		*file = file_path(e, "%s/%s", path, names[i]);
+		if (!*file)
+			return e->code;
+		if (!file_exists(*file)) {
+			free(*file);
+			*file = NULL;
+		}
+	}
+	if (S_ISREG(st.st_mode))
+		*file = file_path(e, "%s", path);
+	else if (!*file)
+		return err_set(e, ERR_USAGE, "%s is not a file, nor a folder with model.bin or "
+			       "model.safetensors: import takes weights, or nohup.out, the output "
+			       "of a training of OpenSeq2Seq", path);
+	return *file ? recognise_file(*file, kind, e) : e->code;
+}
+
+/* ---- a log ------------------------------------------------------------- */
+
+static int import_log(const struct conf *c, struct err *e)
+{
+	struct buf journal = {0};
+	struct openseq2seq seen;
+	char *workspace = NULL, *to = NULL, *temporary = NULL, *runs = NULL;
+	int code;
+
+	if (!c->run)
+		return err_set(e, ERR_USAGE, "import as which run? give --run NAME");
+	if (paths_check_name("run", c->run, e))
+		return e->code;
+	workspace = paths_workspace(c->workspace, e);
+	runs = workspace ? file_path(e, "%s/runs", workspace) : NULL;
+	to = runs ? file_path(e, "%s/%s", runs, c->run) : NULL;
+	temporary = to ? file_path(e, "%s/import.%ld.tmp", workspace, (long)getpid()) : NULL;
+	if (!temporary)
+		code = e->code;
+	else if (file_exists(to))
+		code = err_set(e, ERR_CANTCREAT,
+			       "there is a run called %s already: give another --run", c->run);
+	else
+		code = read_log(c->arguments[0], c->run, &journal, &seen, e);
+	if (!code && !(code = file_make_folders(runs, e)) &&
+	    !(code = file_make_folders(temporary, e))) {
+		code = write_into(temporary, "journal.jsonl", &journal, e);
+		if (!code)
+			code = write_state(temporary, &seen, e);
+		if (!code)
+			code = export_put_in_place(temporary, to, e);
+		if (code)
+			file_remove_tree(temporary, &(struct err){0});
+	}
+	if (!code && !c->quiet)
+		tell(c->run, &seen);
+	buf_free(&journal);
+	free(temporary);
+	free(to);
+	free(runs);
+	free(workspace);
+	return code;
+}
+
+int import_run(struct conf *c, struct err *e)
+{
+	enum import_kind kind;
+	char *file;
+	int code = import_recognise(c->arguments[0], &kind, &file, e);
+
+	if (!code)
+		code = kind == IMPORT_LOG ? import_log(c, e) : import_model(c, kind, file, e);
+	free(file);
+	return code;
+}

@@ -1,0 +1,161 @@
+/* import_vocabulary.c - see import_vocabulary.h */
+#include "eval/exchange/import_vocabulary.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "data/shard/token_batch.h"
+#include "share/base/file.h"
+#include "share/base/mem.h"
+#include "share/base/text.h"
+
+#define MAX_FILE ((size_t)1 << 28)	/* bytes; larger is not a vocabulary */
+
+static int add(struct words *w, const char *word, struct err *e)
+{
+	if (mem_grow(&w->items, &w->cap, w->n + 1, sizeof(*w->items), e))
+		return e->code;
+	w->items[w->n++] = word;
+	return 0;
+}
+
+static int read_array(struct words *w, const char *path, struct err *e)
+{
+
+	w->tree = json_parse(buf_text(&w->text), w->text.len, e);
+	if (!w->tree)
+		return err_prefix(e, "%s", path);
+	for (const struct json *x = json_first(w->tree); x; x = json_next(w->tree, x)) {
+		const char *word = json_text(x, NULL);
+
+		if (!word)
+			return err_set(e, ERR_DATA, "%s: element %zu is no text: expected an array "
+				       "of tokens", path, w->n + 1);
+		if (add(w, word, e))
+			return e->code;
+	}
+	return 0;
+}
+
+/* Cut off a tab and a count. */
+static void cut_count(char *line)
+{
+	char *tab = strrchr(line, '\t');
+	int64_t count;
+
+	if (tab && tab != line && text_to_int(tab + 1, &count))
+		*tab = 0;
+}
+
+static int read_lines(struct words *w, const char *path, struct err *e)
+{
+	char *at = w->text.data, *end = at + w->text.len;
+
+	while (at < end) {
+		char *lf = memchr(at, '\n', (size_t)(end - at)), *stop = lf ? lf : end;
+
+		*stop = 0;	/* buf keeps a NUL behind its end */
+		if (stop > at && stop[-1] == '\r')
+			stop[-1] = 0;
+		if (strlen(at) + 1 < (size_t)(stop - at) || !utf8_valid(at, strlen(at)))
+			return err_set(e, ERR_DATA, "%s: line %zu is not UTF-8 text", path,
+				       w->n + 1);
+		cut_count(at);
+		if (add(w, at, e))
+			return e->code;
+		at = stop + 1;
+	}
+	return 0;
+}
+
+int words_open(struct words *w, const char *path, struct err *e)
+{
+	int code;
+
+	*w = (struct words){ .n = 0 };
+	code = file_read_all(path, MAX_FILE, &w->text, e);
+	if (code)
+		return code;
+	code = w->text.len && w->text.data[0] == '[' ? read_array(w, path, e)
+						     : read_lines(w, path, e);
+	if (!code && !w->n)
+		code = err_set(e, ERR_DATA, "%s: holds no tokens", path);
+	return code;
+}
+
+void words_close(struct words *w)
+{
+	free(w->items);
+	json_free(w->tree);
+	buf_free(&w->text);
+	*w = (struct words){ .n = 0 };
+}
+
+/* The rows of the special tokens, in the order of ours; -1: none. */
+static void find_special(const struct words *w, const struct words_special *s,
+			 int64_t at[N_SPECIAL_TOKENS])
+{
+	const char *names[N_SPECIAL_TOKENS + 1] = {
+		[TOKEN_PAD] = "<pad>", [TOKEN_END] = s->end, [TOKEN_START] = s->start,
+		[TOKEN_UNKNOWN] = s->unknown, [N_SPECIAL_TOKENS] = "<blank>"
+	};
+
+	for (size_t k = 0; k < N_SPECIAL_TOKENS; k++)
+		at[k] = -1;
+	for (size_t k = 0; k < ARRAY_LEN(names); k++)
+		for (size_t i = 0; i < w->n && at[k % N_SPECIAL_TOKENS] < 0; i++)
+			if (!strcmp(w->items[i], names[k]))
+				at[k % N_SPECIAL_TOKENS] = (int64_t)i;
+}
+
+static int check_special(const struct words_special *s, const int64_t at[N_SPECIAL_TOKENS],
+			 struct err *e)
+{
+	const char *names[N_SPECIAL_TOKENS] = { "<pad> or <blank>", s->end, s->start, s->unknown };
+
+	for (size_t k = 0; k < N_SPECIAL_TOKENS; k++)
+		if (at[k] < 0)
+			return err_set(e, ERR_DATA, "the vocabulary has no %.60s: a row that the "
+				       "model was not trained with would take part in every "
+				       "prediction", names[k]);
+	return 0;
+}
+
+int words_write(const struct words *w, const struct words_special *s, const char *path,
+		int32_t **rows, int32_t *n, struct err *e)
+{
+	static const char head[] = "<pad>\t0\n</s>\t0\n<s>\t0\n<unk>\t0\n";
+	int64_t at[N_SPECIAL_TOKENS];
+	struct buf text = { 0 };
+	int code;
+
+	*n = 0;
+	find_special(w, s, at);
+	if (check_special(s, at, e))
+		return e->code;
+	*rows = w->n < INT32_MAX / 8 ? mem_alloc(w->n, sizeof(**rows), e) : NULL;
+	if (!*rows)
+		return err_set(e, ERR_NOMEM, "a vocabulary of %zu tokens", w->n);
+	for (; *n < N_SPECIAL_TOKENS; ++*n)
+		(*rows)[*n] = (int32_t)at[*n];
+	buf_add_str(&text, head);
+	for (size_t i = 0; i < w->n; i++) {
+		if ((int64_t)i == at[0] || (int64_t)i == at[1] || (int64_t)i == at[2] ||
+		    (int64_t)i == at[3])
+			continue;
+		if (strchr(w->items[i], '\n')) {
+			buf_free(&text);
+			return err_set(e, ERR_DATA, "token %zu of the vocabulary holds the end of "
+				       "a line", i + 1);
+		}
+		(*rows)[(*n)++] = (int32_t)i;
+		buf_printf(&text, "%s\t0\n", w->items[i]);
+	}
+	for (int i = 0; (*n + i) % 8; i++)
+		buf_printf(&text, "<unused%d>\t0\n", i);
+	code = buf_check(&text, e);
+	if (!code)
+		code = file_write_all(path, text.data, text.len, e);
+	buf_free(&text);
+	return code;
+}

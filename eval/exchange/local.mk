@@ -1,0 +1,9 @@
+# eval/exchange: models and records of other programs: CTranslate2, PyTorch, NumPy, OpenSeq2Seq; exports.
+# Enter at import.h and model_export.h.
+# May use: train, data, eval/metrics, share.
+libeval_a_SOURCES += \
+	%D%/ct2.c %D%/ct2.def %D%/ct2.h %D%/ct2_read.c %D%/import.c %D%/import.h \
+	%D%/import_model.c %D%/import_model.h %D%/import_reader.c %D%/import_reader.h \
+	%D%/import_vocabulary.c %D%/import_vocabulary.h %D%/model_export.c %D%/model_export.h \
+	%D%/npz.c %D%/npz.h %D%/records.c %D%/records.h \
+	%D%/weight_map.c %D%/weight_map.def %D%/weight_map.h

@@ -1,0 +1,202 @@
+/* export.c - see export.h */
+#include "eval/exchange/model_export.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "data/words/vocab.h"
+#include "eval/exchange/ct2.h"
+#include "eval/exchange/records.h"
+#include "share/base/file.h"
+#include "share/base/json.h"
+#include "share/base/mem.h"
+#include "train/ckpt/ckpt.h"
+
+struct export {
+	const char *folder;		/* borrowed: the model */
+	const struct ckpt_source *from;	/* borrowed: its weights */
+	const char *to;			/* borrowed: what is made */
+	char *temporary;		/* owned: where it is made */
+	struct ckpt_state state;
+	struct vocab *vocab;		/* owned */
+	bool int8;
+};
+
+static int write_text(const struct export *x, const char *name, struct buf *text, struct err *e)
+{
+	char *path = file_path(e, "%s/%s", x->temporary, name);
+	int code = path ? file_write_buf(path, text, e) : e->code;
+
+	free(path);
+	buf_free(text);
+	return code;
+}
+
+static int write_config(const struct export *x, struct err *e)
+{
+	struct buf text = { 0 };
+	struct json_writer w = { .out = &text };
+
+	json_open(&w, '{');
+	json_put_bool(&w, "add_source_bos", false);
+	json_put_bool(&w, "add_source_eos", true);
+	json_put_str(&w, "bos_token", vocab_piece(x->vocab, TOKEN_START));
+	json_put_str(&w, "decoder_start_token", vocab_piece(x->vocab, TOKEN_START));
+	json_put_str(&w, "eos_token", vocab_piece(x->vocab, TOKEN_END));
+	json_key(&w, "layer_norm_epsilon");
+	json_real(&w, 1e-6);		/* NORM_EPSILON, not rounded to a float */
+	json_put_bool(&w, "multi_query_attention", false);
+	json_put_str(&w, "unk_token", vocab_piece(x->vocab, TOKEN_UNKNOWN));
+	json_close(&w, '}');
+	buf_add_char(&text, '\n');
+	return write_text(x, "config.json", &text, e);
+}
+
+static int write_vocabulary(const struct export *x, struct err *e)
+{
+	struct buf text = { 0 };
+	struct json_writer w = { .out = &text };
+
+	json_open(&w, '[');
+	for (int32_t i = 0; i < x->state.shape.real_vocabulary; i++)
+		json_str(&w, vocab_piece(x->vocab, i));
+	json_close(&w, ']');
+	buf_add_char(&text, '\n');
+	return write_text(x, "shared_vocabulary.json", &text, e);
+}
+
+static int write_weights(const struct export *x, struct err *e)
+{
+	char *from = file_path(e, "%s/%s", x->folder, ckpt_weights_name(x->from));
+	char *path = from ? file_path(e, "%s/model.bin", x->temporary) : NULL;
+	struct safetensors *weights = path ? safetensors_open(from, e) : NULL;
+	struct outfile out = { 0 };
+	int code = weights ? outfile_open(&out, path, e) : e->code;
+
+	if (!code)
+		code = ct2_write(out.stream, weights, &x->state.shape, x->int8, e);
+	if (!code)
+		code = outfile_commit(&out, e);
+	else
+		outfile_abandon(&out);
+	safetensors_close(weights);
+	free(path);
+	free(from);
+	return code;
+}
+
+/* What brings text to pieces and back goes along. */
+static int copy_pipeline(const struct export *x, struct err *e)
+{
+	static const char *const names[] = { "recipe.ini", "vocab.tsv", "bpe.codes",
+					     "sentencepiece.model" };
+	int code = 0;
+
+	for (size_t i = 0; i < ARRAY_LEN(names) && !code; i++) {
+		char *from = file_path(e, "%s/%s", x->folder, names[i]);
+		char *to = from ? file_path(e, "%s/%s", x->temporary, names[i]) : NULL;
+
+		code = to ? 0 : e->code;
+		if (!code && file_exists(from))
+			code = file_copy(from, to, e);
+		free(from);
+		free(to);
+	}
+	return code;
+}
+
+static int open_vocabulary(struct export *x, struct err *e)
+{
+	char *path = file_path(e, "%s/vocab.tsv", x->folder);
+
+	x->vocab = path ? vocab_open(path, e) : NULL;
+	free(path);
+	if (!x->vocab)
+		return e->code;
+	if (vocab_size(x->vocab) != x->state.shape.vocabulary ||
+	    strcmp(vocab_sha256(x->vocab), x->state.vocabulary_sha256))
+		return err_set(e, ERR_DATA,
+			       "%s/vocab.tsv is not the vocabulary that the model was trained with",
+			       x->folder);
+	return 0;
+}
+
+/* rename() replaces an empty folder, and nothing else. */
+int export_put_in_place(const char *temporary, const char *to, struct err *e)
+{
+	if (rename(temporary, to) == 0)
+		return 0;
+	if (errno == ENOTEMPTY || errno == EEXIST || errno == ENOTDIR)
+		return err_set(e, ERR_CANTCREAT,
+			       "%s is there already: remove it, or give another --output", to);
+	return err_set_errno(e, ERR_CANTCREAT, "%s cannot be made", to);
+}
+
+static int make(struct export *x, struct err *e)
+{
+	int code = file_make_folders(x->temporary, e);
+
+	if (!code)
+		code = write_config(x, e);
+	if (!code)
+		code = write_vocabulary(x, e);
+	if (!code)
+		code = copy_pipeline(x, e);
+	if (!code)
+		code = write_weights(x, e);
+	return code ? code : export_put_in_place(x->temporary, x->to, e);
+}
+
+int export_ctranslate2(const struct ckpt_source *from, bool int8, const char *to, struct err *e)
+{
+	const char *folder = from->folder;
+	struct export x = { .folder = folder, .from = from, .to = to, .int8 = int8 };
+	size_t n = strlen(to);
+	struct ckpt_check *check = ckpt_check_start(from, e);
+	int code = check ? ckpt_check_finish(check, e) : e->code;
+
+	if (!code)	/* moments of the optimizer may have been taken away */
+		code = ckpt_read_state(folder, false, &x.state, e);
+	if (!code)
+		code = open_vocabulary(&x, e);
+	while (n > 1 && to[n - 1] == '/')
+		n--;
+	if (!code) {
+		x.temporary = file_path(e, "%.*s.%ld.tmp", (int)n, to, (long)getpid());
+		code = x.temporary ? make(&x, e) : e->code;
+	}
+	if (code && x.temporary)
+		file_remove_tree(x.temporary, &(struct err){ 0 });
+	vocab_close(x.vocab);
+	free(x.temporary);
+	return code;
+}
+
+int export_run(const struct conf *c, struct err *e)
+{
+	struct ckpt_source from;
+	char *folder;
+	int code;
+
+	if (c->format && records_knows(c->format))
+		return records_export(c, e);
+	if (!c->format || strcmp(c->format, "ctranslate2"))
+		return err_set(e, ERR_USAGE,
+			       "export to which format? give --format ctranslate2, tensorboard, "
+			       "csv, jsonl or prometheus%s%s",
+			       c->format ? ", not " : "", c->format ? c->format : "");
+	if (!c->output)
+		return err_set(e, ERR_USAGE, "export to where? give --output FOLDER");
+	if (c->precision == PRECISION_BF16)
+		return err_set(e, ERR_USAGE,
+			       "export to ctranslate2 has --precision fp32 and int8: CTranslate2 "
+			       "makes other types of fp32 as it loads");
+	folder = ckpt_resolve(c, e);
+	from = (struct ckpt_source){ folder, c->unaveraged };
+	code = folder ? export_ctranslate2(&from, c->precision == PRECISION_INT8, c->output, e)
+		      : e->code;
+	free(folder);
+	return code;
+}

@@ -1,0 +1,471 @@
+/* weight_map.c - see weight_map.h */
+#include "eval/exchange/weight_map.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "eval/exchange/ct2.h"
+#include "share/base/mem.h"
+#include "share/base/text.h"
+
+enum group { GROUP_model, GROUP_encoder, GROUP_decoder };
+enum kind { KIND_take, KIND_maybe, KIND_zero, KIND_drop };
+
+/* ct2.def's kinds of tensors: all are taken; a slice is the 2D rows of its layer. */
+enum { OF_matrix = 0, OF_vector = 0, OF_slice = 2 };
+
+static const struct rule {
+	enum take_scheme scheme;
+	enum group group;
+	enum kind kind;
+	const char *theirs;
+	int of, from, rows;		/* in units of d_model */
+	const char *ours;
+	int to;
+} rules[] = {
+#define TAKE(scheme, group, kind, theirs, of, from, rows, ours, to) \
+	{ TAKE_##scheme, GROUP_##group, KIND_##kind, theirs, of, from, rows, ours, to },
+#include "eval/exchange/weight_map.def"
+#undef TAKE
+#define CT2_TENSOR(group, kind, theirs, ours) \
+	{ TAKE_ctranslate2, GROUP_##group, KIND_take, theirs, OF_##kind, 0, OF_##kind, ours, 0 },
+#define CT2_ALIAS(theirs, same)
+#define CT2_NUMBER(theirs, type, value)
+#define CT2_POSITIONS(theirs)
+#include "eval/exchange/ct2.def"
+#undef CT2_TENSOR
+#undef CT2_ALIAS
+#undef CT2_NUMBER
+#undef CT2_POSITIONS
+};
+
+/* Where the sizes can be seen, by scheme; NULL: the first table that no rule names. */
+static const struct {
+	const char *table, *ffn, *encoder, *decoder;
+} sights[] = {
+	[TAKE_own] = { "embed", "encoder.0.ffn.in", "encoder.%d.self.qkv", "decoder.%d.self.qkv" },
+	[TAKE_ctranslate2] = { "decoder/embeddings/weight", "encoder/layer_0/ffn/linear_0/weight",
+			       "encoder/layer_%d/self_attention/linear_0/weight",
+			       "decoder/layer_%d/self_attention/linear_0/weight" },
+	[TAKE_pytorch] = { NULL, "encoder.layers.0.linear1.weight",
+			   "encoder.layers.%d.self_attn.in_proj_weight",
+			   "decoder.layers.%d.self_attn.in_proj_weight" },
+};
+
+/* ---- finding ----------------------------------------------------------- */
+
+/* Their tensor of this name in a layer; NULL: none, its name is in name. */
+static struct foreign_tensor *find(const struct take *t, const char *pattern, int32_t layer,
+				   char name[256])
+{
+	const char *mark = strstr(pattern, "%d");
+
+	if (mark)
+		snprintf(name, 256, "%s%.*s%d%s", t->prefix, (int)(mark - pattern), pattern,
+			 layer, mark + 2);
+	else
+		snprintf(name, 256, "%s%s", t->prefix, pattern);
+	return foreign_find(t->f, name);
+}
+
+static bool is_positions(const struct foreign_tensor *x)
+{
+	return strstr(x->name, "pos") || !strcmp(x->name, "pe") || text_ends_with(x->name, ".pe");
+}
+
+/* Is it one of those of nn.Transformer itself? */
+static bool is_of_layers(const struct take *t, const char *name)
+{
+	static const char *const parts[] = { "encoder.layers.", "decoder.layers.", "encoder.norm.",
+					     "decoder.norm." };
+
+	if (!text_starts_with(name, t->prefix))
+		return false;
+	for (size_t i = 0; i < ARRAY_LEN(parts); i++)
+		if (text_starts_with(name + strlen(t->prefix), parts[i]))
+			return true;
+	return false;
+}
+
+static bool is_table(const struct take *t, const struct foreign_tensor *x)
+{
+	return x->n_dims == 2 && !is_positions(x) && !is_of_layers(t, x->name);
+}
+
+static int recognise(struct take *t, struct err *e)
+{
+	static const char mark[] = "encoder.layers.0.self_attn.in_proj_weight";
+
+	if (foreign_find(t->f, "decoder/layer_0/self_attention/linear_0/weight")) {
+		t->scheme = TAKE_ctranslate2;
+		return 0;
+	}
+	if (foreign_find(t->f, "embed") && foreign_find(t->f, "decoder.cross.kv")) {
+		t->scheme = TAKE_own;
+		return 0;
+	}
+	for (size_t i = 0; i < t->f->n; i++) {
+		const char *name = t->f->all[i].name;
+
+		if (text_ends_with(name, mark) &&
+		    strlen(name) - strlen(mark) < sizeof(t->prefix)) {
+			snprintf(t->prefix, sizeof(t->prefix), "%.*s",
+				 (int)(strlen(name) - strlen(mark)), name);
+			t->scheme = TAKE_pytorch;
+			return 0;
+		}
+	}
+	return err_set(e, ERR_DATA, "%s: its %zu tensors (\"%.60s\", ...) are not called as those "
+		       "of a Transformer of Werkbank, CTranslate2 or PyTorch's nn.Transformer "
+		       "(encoder.layers.0.self_attn.in_proj_weight, ...) are", t->f->path, t->f->n,
+		       t->f->n ? t->f->all[0].name : "");
+}
+
+/* ---- sizes ------------------------------------------------------------- */
+
+static int count_layers(const struct take *t, const char *pattern, int32_t *n, struct err *e)
+{
+	char name[256];
+
+	for (*n = 0; *n <= MODEL_MAX_LAYERS && find(t, pattern, *n, name); ++*n)
+		;
+	if (*n < 1 || *n > MODEL_MAX_LAYERS)
+		return err_set(e, ERR_DATA, "%s: a stack of %d layers, called \"%s\" and so on, is "
+			       "none that can be had (1 to %d)", t->f->path, *n, name,
+			       MODEL_MAX_LAYERS);
+	return 0;
+}
+
+static int find_sizes(struct take *t, struct err *e)
+{
+	const struct foreign_tensor *ffn;
+	struct model_shape *s = &t->shape;
+	char name[256];
+
+	if (sights[t->scheme].table)
+		t->table = find(t, sights[t->scheme].table, 0, name);
+	for (size_t i = 0; !sights[t->scheme].table && !t->table && i < t->f->n; i++)
+		if (is_table(t, &t->f->all[i]))
+			t->table = &t->f->all[i];
+	if (!t->table || t->table->n_dims != 2)
+		return err_set(e, ERR_DATA, "%s: there is no table of embeddings, a tensor of "
+			       "vocabulary x d_model", t->f->path);
+	ffn = find(t, sights[t->scheme].ffn, 0, name);
+	if (!ffn)
+		return err_set(e, ERR_DATA, "%s: there is no \"%s\"", t->f->path, name);
+	if (t->table->rows > INT32_MAX / 8 || t->table->cols > 65536 || ffn->rows > 1 << 20)
+		return err_set(e, ERR_DATA, "%s: a table of %lld x %lld and layers of %lld are "
+			       "too large", t->f->path, (long long)t->table->rows,
+			       (long long)t->table->cols, (long long)ffn->rows);
+	s->d_model = (int32_t)t->table->cols;
+	s->d_ff = (int32_t)ffn->rows;
+	s->vocabulary = s->real_vocabulary = (int32_t)t->table->rows;
+	if (count_layers(t, sights[t->scheme].encoder, &s->encoder_layers, e))
+		return e->code;
+	return count_layers(t, sights[t->scheme].decoder, &s->decoder_layers, e);
+}
+
+/* ---- what the architecture decides ------------------------------------- */
+
+/* What a number of CTranslate2 means when it is not as ours. */
+static const char *meaning(const char *name)
+{
+	static const struct {
+		const char *end, *text;
+	} known[] = {
+		{ "/pre_norm", "the model is post-norm, each norm comes after its residual sum, "
+			       "and Werkbank's Transformer is pre-norm" },
+		{ "/activation", "the activation of its feed-forward layers is not ReLU" },
+		{ "/scale_embeddings", "its embeddings are not multiplied by the root of d_model" },
+		{ "/alibi", "it has ALiBi instead of positions that are added" },
+		{ "/multi_query_attention", "its heads share their keys and values" },
+		{ "/start_from_zero_embedding", "its decoder starts from zeros, not from <s>" },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(known); i++)
+		if (text_ends_with(name, known[i].end))
+			return known[i].text;
+	return "that is another architecture";
+}
+
+/* A number of CTranslate2 must be there and be this; which head is for alignments does not matter. */
+static int check_number(struct take *t, const char *name, double want, struct err *e)
+{
+	struct foreign_tensor *x = foreign_find(t->f, name);
+	double have;
+
+	if (!x && !text_ends_with(name, "_norm"))	/* of a later revision: 0 */
+		return 0;
+	have = x ? foreign_number(x) : (double)NAN;
+	if (x)
+		x->used = true;
+	if (have == want || strstr(name, "/alignment_"))
+		return 0;
+	return err_set(e, ERR_DATA, "%s: %s is %g, not %g: %s", t->f->path, name, have, want,
+		       meaning(name));
+}
+
+static int check_numbers(struct take *t, struct err *e)
+{
+	struct foreign_tensor *x = foreign_find(t->f, "encoder/num_heads");
+	double heads = x ? foreign_number(x) : (double)NAN;
+
+	if (!(heads >= 1 && heads <= 128))
+		return err_set(e, ERR_DATA, "%s: \"encoder/num_heads\", the number of attention "
+			       "heads, is not there or not in 1 to 128", t->f->path);
+	t->shape.heads = (int32_t)heads;
+#define CT2_TENSOR(group, kind, theirs, ours)
+#define CT2_ALIAS(theirs, same)
+#define CT2_NUMBER(theirs, type, value) \
+	if (check_number(t, theirs, value, e)) \
+		return e->code;
+#define CT2_POSITIONS(theirs)
+#include "eval/exchange/ct2.def"
+#undef CT2_TENSOR
+#undef CT2_ALIAS
+#undef CT2_NUMBER
+#undef CT2_POSITIONS
+	if (!foreign_find(t->f, "decoder/position_encodings/encodings"))
+		return err_set(e, ERR_DATA, "%s: there is no "
+			       "\"decoder/position_encodings/encodings\": without it CTranslate2 "
+			       "counts positions from 1, and Werkbank's Transformer from 0",
+			       t->f->path);
+	return 0;
+}
+
+int take_open(struct take *t, struct foreign *f, struct err *e)
+{
+	*t = (struct take){ .f = f };
+	if (recognise(t, e) || find_sizes(t, e))
+		return e->code;
+	return t->scheme == TAKE_ctranslate2 ? check_numbers(t, e) : 0;
+}
+
+/* ---- taking ------------------------------------------------------------ */
+
+struct taking {
+	struct take *t;
+	const struct model_shape *shape;
+	struct model_param *params;	/* owned */
+	size_t n_params;
+	float *arena;
+	float *row, *other;		/* owned: of d_model */
+};
+
+static const struct model_param *find_param(const struct taking *k, const char *pattern,
+					    int32_t layer)
+{
+	const char *mark = strstr(pattern, "%d");
+	char name[64];
+
+	if (mark)
+		snprintf(name, sizeof(name), "%.*s%d%s", (int)(mark - pattern), pattern, layer,
+			 mark + 2);
+	else
+		snprintf(name, sizeof(name), "%s", pattern);
+	for (size_t i = 0; i < k->n_params; i++)
+		if (!strcmp(k->params[i].name, name))
+			return &k->params[i];
+	return NULL;
+}
+
+static int wrong_shape(const struct taking *k, const struct foreign_tensor *x, int64_t rows,
+		       int64_t cols, struct err *e)
+{
+	return err_set(e, ERR_DATA, "%s: \"%s\" is %lld x %lld, where %lld x %lld was expected",
+		       k->t->f->path, x->name, (long long)x->rows, (long long)x->cols,
+		       (long long)rows, (long long)cols);
+}
+
+/* A part of a bias that has no place in ours. */
+static int check_zero(struct taking *k, const struct foreign_tensor *x, int64_t from, int64_t n,
+		      struct err *e)
+{
+	const int64_t d = k->shape->d_model;
+
+	for (int64_t at = from; at < from + n; at += d) {
+		int64_t some = MIN(d, from + n - at);
+
+		if (foreign_read(k->t->f, x, 0, at, some, k->row, e))
+			return e->code;
+		for (int64_t i = 0; i < some; i++)
+			if (k->row[i] != 0)
+				return err_set(e, ERR_DATA, "%s: \"%s\" is not zero: the model has "
+					       "a bias where Werkbank's Transformer has none (its "
+					       "attention and its output have no biases)",
+					       k->t->f->path, x->name);
+	}
+	return 0;
+}
+
+static int take_rows(struct taking *k, const struct rule *r, const struct foreign_tensor *x,
+		     int32_t layer, struct err *e)
+{
+	const int64_t d = k->shape->d_model;
+	const struct model_param *p = find_param(k, r->ours, layer);
+	int64_t rows, to;
+
+	if (!p)
+		return err_set(e, ERR_INTERNAL, "there is no tensor \"%s\"", r->ours);
+	rows = r->rows ? r->rows * d : p->rows;
+	to = r->to * d;
+	if (!strcmp(r->ours, "decoder.cross.kv"))
+		to += 2 * d * layer;
+	if (x->cols != p->cols || x->rows != (r->rows ? r->of * d : p->rows) ||
+	    to + rows > p->rows)
+		return wrong_shape(k, x, r->rows ? r->of * d : p->rows, p->cols, e);
+	for (int64_t i = 0; i < rows; i++)
+		if (foreign_read(k->t->f, x, r->from * d + i, 0, p->cols,
+				 k->arena + p->offset + (to + i) * p->cols, e))
+			return e->code;
+	return 0;
+}
+
+static int take_one(struct taking *k, const struct rule *r, int32_t layer, struct err *e)
+{
+	const int64_t d = k->shape->d_model;
+	char name[256];
+	struct foreign_tensor *x = find(k->t, r->theirs, layer, name);
+
+	if (!x && r->kind == KIND_take)
+		return err_set(e, ERR_DATA, "%s: there is no tensor \"%s\": this is another "
+			       "architecture", k->t->f->path, name);
+	if (!x || x == k->t->table)
+		return 0;
+	x->used = true;
+	if (r->kind == KIND_take || r->kind == KIND_maybe)
+		return take_rows(k, r, x, layer, e);
+	if (x->rows != 1 || x->cols != r->of * d)
+		return wrong_shape(k, x, 1, r->of * d, e);
+	return r->kind == KIND_drop ? 0 : check_zero(k, x, r->from * d, r->rows * d, e);
+}
+
+static int take_all(struct taking *k, struct err *e)
+{
+	const struct model_shape *s = k->shape;
+
+	for (size_t i = 0; i < ARRAY_LEN(rules); i++) {
+		int32_t layers = rules[i].group == GROUP_encoder   ? s->encoder_layers
+				 : rules[i].group == GROUP_decoder ? s->decoder_layers
+								   : 1;
+
+		for (int32_t layer = 0; rules[i].scheme == k->t->scheme && layer < layers; layer++)
+			if (take_one(k, &rules[i], layer, e))
+				return e->code;
+	}
+	for (size_t i = 0; k->t->scheme == TAKE_own && i < k->n_params; i++) {
+		const struct rule same = { .scheme = TAKE_own, .theirs = k->params[i].name,
+					   .ours = k->params[i].name };
+
+		if (take_one(k, &same, 0, e))
+			return e->code;
+	}
+	return 0;
+}
+
+static int take_table(struct taking *k, const int32_t *rows, struct err *e)
+{
+	const struct foreign_tensor *x = k->t->table;
+	const struct model_param *p = find_param(k, "embed", 0);
+	int32_t n = k->shape->real_vocabulary;
+
+	if (!rows && x->rows == k->shape->vocabulary)
+		n = k->shape->vocabulary;
+	if (x->rows != n && !rows)
+		return err_set(e, ERR_DATA, "%s: \"%s\" has %lld rows, but the vocabulary %d "
+			       "entries: it is another one", k->t->f->path, x->name,
+			       (long long)x->rows, n);
+	for (int32_t i = 0; i < n; i++)
+		if (foreign_read(k->t->f, x, rows ? rows[i] : i, 0, p->cols,
+				 k->arena + p->offset + i * p->cols, e))
+			return e->code;
+	k->t->table->used = true;
+	return 0;
+}
+
+/* ---- what is left over ------------------------------------------------- */
+
+/* Another table must be the one that was taken. */
+static int check_same(struct taking *k, const struct foreign_tensor *x, struct err *e)
+{
+	const struct foreign_tensor *table = k->t->table;
+	const int64_t d = k->shape->d_model;
+
+	if (x->rows != table->rows || x->cols != table->cols)
+		return wrong_shape(k, x, table->rows, table->cols, e);
+	for (int64_t r = 0; r < x->rows && x->data != table->data; r++) {
+		if (foreign_read(k->t->f, x, r, 0, d, k->row, e) ||
+		    foreign_read(k->t->f, table, r, 0, d, k->other, e))
+			return e->code;
+		if (memcmp(k->row, k->other, (size_t)d * sizeof(float)) != 0)
+			return err_set(e, ERR_DATA, "%s: \"%s\" and \"%s\" differ, but Werkbank's "
+				       "Transformer has one table for source, target and output",
+				       k->t->f->path, table->name, x->name);
+	}
+	return 0;
+}
+
+/* Half precision rounds them; the angle of a far position is only known to some digits. */
+static int check_positions(struct taking *k, const struct foreign_tensor *x, struct err *e)
+{
+	const int64_t d = k->shape->d_model;
+	const float coarse = x->type == FOREIGN_BF16	? 0x1p-8f
+			     : x->type == FOREIGN_F16 ? 0x1p-11f
+						      : 1e-5f;
+
+	if (x->cols != d)
+		return wrong_shape(k, x, x->rows, d, e);
+	for (int64_t r = 0; r < MIN(x->rows, CT2_POSITIONS_ROWS); r++) {
+		if (foreign_read(k->t->f, x, r, 0, d, k->row, e))
+			return e->code;
+		ct2_position_row(k->other, d, r);
+		for (int64_t i = 0; i < d; i++)
+			if (!(fabsf(k->row[i] - k->other[i]) <= coarse + (float)r * 1e-6f))
+				return err_set(e, ERR_DATA, "%s: \"%s\", position %lld: these are "
+					       "not the sinusoids of Werkbank's Transformer (sines "
+					       "in the first half, cosines in the second, the "
+					       "first position 0)", k->t->f->path, x->name,
+					       (long long)r);
+	}
+	return 0;
+}
+
+static int check_left(struct taking *k, const struct foreign_tensor *x, struct err *e)
+{
+	if (is_positions(x))
+		return check_positions(k, x, e);
+	if (x->n_dims == 0 && foreign_number(x) == 0)	/* something that is switched off */
+		return 0;
+	if (x->n_dims == 1 && x->cols == k->t->table->rows && text_ends_with(x->name, "bias"))
+		return check_zero(k, x, 0, x->cols, e);
+	if (x->n_dims == 2 && x->rows == k->t->table->rows && x->cols == k->t->table->cols)
+		return check_same(k, x, e);
+	return err_set(e, ERR_DATA, "%s: Werkbank's Transformer has no place for \"%s\": this is "
+		       "another architecture", k->t->f->path, x->name);
+}
+
+int take_weights(struct take *t, const struct model_shape *shape, const int32_t *rows,
+		 float *arena, struct err *e)
+{
+	struct taking k = { .t = t, .shape = shape, .arena = arena };
+	int64_t floats;
+	int code = model_params(shape, &k.params, &k.n_params, &floats, e);
+
+	k.row = code ? NULL : mem_alloc((size_t)shape->d_model, sizeof(*k.row), e);
+	k.other = k.row ? mem_alloc((size_t)shape->d_model, sizeof(*k.other), e) : NULL;
+	if (!code && !k.other)
+		code = e->code;
+	if (!code)
+		code = take_all(&k, e);
+	if (!code)
+		code = take_table(&k, rows, e);
+	for (size_t i = 0; !code && i < t->f->n; i++)
+		if (!t->f->all[i].used)		/* after reading: scales are used by then */
+			code = check_left(&k, &t->f->all[i], e);
+	free(k.params);
+	free(k.row);
+	free(k.other);
+	return code;
+}

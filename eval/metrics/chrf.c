@@ -1,0 +1,254 @@
+/* chrf.c - see chrf.h */
+#include "config.h"
+#include "eval/metrics/chrf.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "eval/metrics/ngrams.h"
+#include "eval/metrics/unicode.h"
+#include "share/base/mem.h"
+#include "share/base/text.h"
+
+const struct chrf_options chrf_usual = { 6, 0, 2, false };
+
+/* A text as two rows of symbols. */
+struct symbols {
+	uint32_t *items;		/* owned */
+	size_t    n, cap;
+};
+
+struct chrf {
+	struct chrf_options o;
+	size_t  n_references;
+	int64_t segments;
+	struct chrf_counts sum;
+	/* scratch */
+	struct ngrams char_ngrams, word_ngrams;
+	struct words   words;
+	struct buf     lowered;
+	struct symbols chars, word_numbers;
+};
+
+struct chrf *chrf_new(const struct chrf_options *o, struct err *e)
+{
+	struct chrf *c = mem_alloc(1, sizeof(*c), e);
+
+	if (!c)
+		return NULL;
+	c->o = *o;
+	c->char_ngrams.order = o->char_order;
+	c->word_ngrams.order = o->word_order;
+	return c;
+}
+
+void chrf_free(struct chrf *c)
+{
+	if (!c)
+		return;
+	ngrams_free(&c->char_ngrams);
+	ngrams_free(&c->word_ngrams);
+	words_free(&c->words);
+	buf_free(&c->lowered);
+	free(c->chars.items);
+	free(c->word_numbers.items);
+	free(c);
+}
+
+static int push(struct symbols *s, uint32_t item, struct err *e)
+{
+	if (mem_grow(&s->items, &s->cap, s->n + 1, sizeof(*s->items), e))
+		return e->code;
+	s->items[s->n++] = item;
+	return 0;
+}
+
+static int push_word(struct chrf *c, const char *word, size_t n, struct err *e)
+{
+	uint32_t number;
+
+	if (words_number(&c->words, word, n, &number, e))
+		return e->code;
+	return push(&c->word_numbers, number, e);
+}
+
+/* Punctuation of ASCII. */
+static bool is_mark(char c)
+{
+	return (c >= '!' && c <= '/') || (c >= ':' && c <= '@') || (c >= '[' && c <= '`') ||
+	       (c >= '{' && c <= '~');
+}
+
+/*
+ * One mark of ASCII is taken off a word of more than one character: off its end,
+ * else off its start. "(hi)" gives "(hi" and ")", as the peers do.
+ */
+static int add_word(struct chrf *c, const char *word, size_t n, struct err *e)
+{
+	bool single = utf8_count(word, n) == 1;
+	bool at_end = !single && is_mark(word[n - 1]);
+	bool at_start = !single && !at_end && is_mark(word[0]);
+
+	if (at_end)
+		return push_word(c, word, n - 1, e) ? e->code : push_word(c, word + n - 1, 1, e);
+	if (at_start)
+		return push_word(c, word, 1, e) ? e->code : push_word(c, word + 1, n - 1, e);
+	return push_word(c, word, n, e);
+}
+
+static int split(struct chrf *c, const struct score_text *t, struct err *e)
+{
+	const char *text = t->text;
+	size_t n = t->n, word = 0;
+
+	c->chars.n = c->word_numbers.n = 0;
+	if (c->o.lowercase) {
+		buf_clear(&c->lowered);
+		unicode_lower(&c->lowered, text, n);
+		if (buf_check(&c->lowered, e))
+			return e->code;
+		text = buf_text(&c->lowered);
+		n = c->lowered.len;
+	}
+	/* A white-space character, or the end, closes the word that began at word. */
+	for (size_t i = 0; i <= n; ) {
+		size_t blank = i < n ? unicode_space(text + i, n - i) : 1;
+		uint32_t codepoint;
+
+		if (blank) {
+			if (c->o.word_order > 0 && i > word &&
+			    add_word(c, text + word, i - word, e))
+				return e->code;
+			i += blank;
+			word = i;
+			continue;
+		}
+		i += utf8_decode(text + i, n - i, &codepoint);
+		if (push(&c->chars, codepoint, e))
+			return e->code;
+	}
+	return 0;
+}
+
+/* F score of counts, 0..100. */
+static double f_score(const struct chrf *c, const struct chrf_counts *counts)
+{
+	double precision = 0, recall = 0, factor = c->o.beta * c->o.beta;
+	int used = 0;
+
+	for (int k = 0; k < c->o.char_order + c->o.word_order; k++) {
+		if (counts->hypothesis[k] == 0 || counts->reference[k] == 0)
+			continue;
+		precision += (double)counts->matches[k] / (double)counts->hypothesis[k];
+		recall += (double)counts->matches[k] / (double)counts->reference[k];
+		used++;
+	}
+	if (used == 0)
+		return 0;
+	precision /= used;
+	recall /= used;
+	if (precision + recall == 0)
+		return 0;
+	return 100 * ((1 + factor) * precision * recall / (factor * precision + recall));
+}
+
+static void count_orders(struct chrf_counts *counts, int first, const struct ngrams *g,
+			 size_t n_hypothesis, size_t n_reference)
+{
+	for (int k = 0; k < g->order; k++) {
+		counts->reference[first + k] = ngrams_total(n_reference, k + 1);
+		/* Where the reference has nothing to match, the hypothesis is not blamed. */
+		counts->hypothesis[first + k] =
+			counts->reference[first + k] ? ngrams_total(n_hypothesis, k + 1) : 0;
+		counts->matches[first + k] = g->matches[k];
+	}
+}
+
+int chrf_add(struct chrf *c, const struct score_text *hypothesis,
+	     const struct score_text *references, size_t n, struct err *e)
+{
+	struct chrf_counts best = { 0 }, own = { 0 };
+	double best_score = -1;
+	size_t n_chars, n_words;
+
+	if (n == 0 || (c->segments > 0 && n != c->n_references))
+		return err_set(e, ERR_DATA,
+			       "segment %lld has %zu references, and the ones before it %zu",
+			       (long long)c->segments + 1, n, c->n_references);
+	if (split(c, hypothesis, e) ||
+	    ngrams_hypothesis(&c->char_ngrams, c->chars.items, c->chars.n, e) ||
+	    ngrams_hypothesis(&c->word_ngrams, c->word_numbers.items, c->word_numbers.n, e))
+		return e->code;
+	n_chars = c->chars.n;
+	n_words = c->word_numbers.n;
+	for (size_t r = 0; r < n; r++) {
+		double score;
+
+		if (split(c, &references[r], e))
+			return e->code;
+		if (r > 0) {
+			ngrams_forget(&c->char_ngrams);
+			ngrams_forget(&c->word_ngrams);
+		}
+		ngrams_reference(&c->char_ngrams, c->chars.items, c->chars.n);
+		ngrams_reference(&c->word_ngrams, c->word_numbers.items, c->word_numbers.n);
+		count_orders(&own, 0, &c->char_ngrams, n_chars, c->chars.n);
+		count_orders(&own, c->o.char_order, &c->word_ngrams, n_words, c->word_numbers.n);
+		score = f_score(c, &own);
+		if (score > best_score) {
+			best_score = score;
+			best = own;
+		}
+	}
+	c->n_references = n;
+	c->segments++;
+	for (int k = 0; k < c->o.char_order + c->o.word_order; k++) {
+		c->sum.hypothesis[k] += best.hypothesis[k];
+		c->sum.reference[k] += best.reference[k];
+		c->sum.matches[k] += best.matches[k];
+	}
+	return 0;
+}
+
+void chrf_score(const struct chrf *c, struct chrf_score *score)
+{
+	score->score = f_score(c, &c->sum);
+	score->orders = c->o.char_order + c->o.word_order;
+	score->counts = c->sum;
+	score->segments = c->segments;
+}
+
+size_t chrf_sums(const struct chrf *c, int64_t sums[CHRF_MAX_SUMS])
+{
+	size_t orders = (size_t)(c->o.char_order + c->o.word_order);
+
+	memcpy(sums, c->sum.hypothesis, orders * sizeof(*sums));
+	memcpy(sums + orders, c->sum.reference, orders * sizeof(*sums));
+	memcpy(sums + 2 * orders, c->sum.matches, orders * sizeof(*sums));
+	return 3 * orders;
+}
+
+double chrf_of_sums(const struct chrf *c, const int64_t *sums)
+{
+	size_t orders = (size_t)(c->o.char_order + c->o.word_order);
+	struct chrf_counts counts;
+
+	memcpy(counts.hypothesis, sums, orders * sizeof(*sums));
+	memcpy(counts.reference, sums + orders, orders * sizeof(*sums));
+	memcpy(counts.matches, sums + 2 * orders, orders * sizeof(*sums));
+	return f_score(c, &counts);
+}
+
+void chrf_name(const struct chrf *c, struct buf *out)
+{
+	buf_printf(out, "chrF%g", c->o.beta);
+	for (int i = 0; i < c->o.word_order; i++)
+		buf_add_char(out, '+');
+}
+
+void chrf_signature(const struct chrf *c, struct buf *out)
+{
+	buf_printf(out, "werkbank|chrf|refs:%zu|case:%s|nc:%d|nw:%d|beta:%g|space:no|v:%s",
+		   c->n_references, c->o.lowercase ? "lc" : "mixed", c->o.char_order,
+		   c->o.word_order, c->o.beta, PACKAGE_VERSION);
+}

@@ -1,0 +1,64 @@
+/*
+ * chrf.h - chrF (Popović 2015) and chrF++ (Popović 2017) with the digits of sacreBLEU 2.x.
+ *
+ * Character n-grams of the text without white space, word n-grams besides when
+ * word_order > 0 (2: chrF++). Precision and recall are averaged over the orders
+ * that occur on both sides, over the whole corpus; F gives recall beta times the
+ * weight of precision. Of several references each segment takes the one that
+ * scores best for it.
+ */
+#ifndef WERKBANK_EVAL_METRICS_CHRF_H
+#define WERKBANK_EVAL_METRICS_CHRF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "eval/metrics/bleu.h"
+
+#define CHRF_MAX_CHAR_ORDER 20
+#define CHRF_MAX_WORD_ORDER 4
+#define CHRF_MAX_ORDERS     (CHRF_MAX_CHAR_ORDER + CHRF_MAX_WORD_ORDER)
+#define CHRF_MAX_SUMS       (3 * CHRF_MAX_ORDERS)
+
+struct chrf_options {
+	int    char_order, word_order;
+	double beta;
+	bool   lowercase;
+};
+
+/* chrF2: 6, 0, 2, cased. */
+extern const struct chrf_options chrf_usual;
+
+/* N-grams of each order, characters first. */
+struct chrf_counts {
+	int64_t hypothesis[CHRF_MAX_ORDERS], reference[CHRF_MAX_ORDERS], matches[CHRF_MAX_ORDERS];
+};
+
+struct chrf_score {
+	double  score;			/* 0..100 */
+	int     orders;
+	struct chrf_counts counts;
+	int64_t segments;
+};
+
+struct chrf;
+
+struct chrf *chrf_new(const struct chrf_options *o, struct err *e);	/* NULL: failure */
+int chrf_add(struct chrf *c, const struct score_text *hypothesis,
+	     const struct score_text *references, size_t n, struct err *e);
+void chrf_score(const struct chrf *c, struct chrf_score *score);
+
+/* What a score depends on, as bleu_sums(): returns how many numbers, three for each order. */
+size_t chrf_sums(const struct chrf *c, int64_t sums[CHRF_MAX_SUMS]);
+double chrf_of_sums(const struct chrf *c, const int64_t *sums);
+
+/*
+ * Append "werkbank|chrf|refs:1|case:mixed|nc:6|nw:0|beta:2|space:no|v:0.1"; the name
+ * alone by chrf_name().
+ */
+void chrf_signature(const struct chrf *c, struct buf *out);
+void chrf_name(const struct chrf *c, struct buf *out);			/* "chrF2++" */
+void chrf_free(struct chrf *c);
+
+#endif

@@ -1,0 +1,61 @@
+/*
+ * metric.h - BLEU, chrF and TER behind one face, for whoever only wants the score of segments.
+ *
+ *	struct metric m;
+ *	metric_open(&m, &options, e);
+ *	metric_add(&m, &hypothesis, references, n, e);	each segment
+ *	metric_score(&m);
+ *	metric_close(&m);
+ *
+ * Each segment's share of the numbers a score depends on is kept, a row each, so that the score
+ * of any choice of segments is a sum away: see resample.h.
+ */
+#ifndef WERKBANK_EVAL_METRICS_METRIC_H
+#define WERKBANK_EVAL_METRICS_METRIC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "eval/metrics/bleu.h"
+#include "eval/metrics/chrf.h"
+#include "eval/metrics/ter.h"
+#include "share/conf/conf.h"
+
+#define METRIC_MAX_SUMS CHRF_MAX_SUMS
+
+enum metric_kind { METRIC_BLEU, METRIC_CHRF, METRIC_TER };	/* as in options.def */
+
+struct metric_options {
+	enum metric_kind    kind;
+	struct bleu_options bleu;	/* of which those of the kind count */
+	struct chrf_options chrf;
+	struct ter_options  ter;
+};
+
+struct metric {
+	enum metric_kind kind;
+	struct bleu *bleu;		/* owned: one of them */
+	struct chrf *chrf;
+	struct ter  *ter;
+	int64_t *rows;			/* (n, width) owned: of each segment */
+	size_t   n, width, cap;
+};
+
+/* What the command line asks for: tokenizer, smoothing, word_order, … */
+struct metric_options metric_options_from_conf(enum metric_kind kind, const struct conf *c);
+
+int metric_open(struct metric *m, const struct metric_options *o, struct err *e);
+int metric_add(struct metric *m, const struct score_text *hypothesis,
+	       const struct score_text *references, size_t n, struct err *e);
+
+double metric_score(const struct metric *m);
+/* The score that sums of rows come to. */
+double metric_of_sums(const struct metric *m, const int64_t *sums);
+bool   metric_less_is_better(const struct metric *m);
+
+void metric_name(const struct metric *m, struct buf *out);		/* "BLEU", "chrF2++" */
+void metric_signature(const struct metric *m, struct buf *out);
+void metric_close(struct metric *m);
+
+#endif

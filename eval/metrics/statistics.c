@@ -1,0 +1,121 @@
+/* statistics.c - see statistics.h */
+#include "eval/metrics/statistics.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "share/base/mem.h"
+#include "share/base/rng.h"
+#include "share/base/util.h"
+
+#define SLOPE_POINTS 64
+#define RESAMPLES    400
+#define SEED	     12345
+
+double stat_mean(const double *x, size_t n)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < n; i++)
+		sum += x[i];
+	return n ? sum / (double)n : NAN;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* Of values that are sorted already. */
+static double quantile_of(const double *x, size_t n, double q)
+{
+	double at = q * (double)(n - 1), low = floor(at);
+	size_t i = (size_t)low;
+
+	return i + 1 < n ? x[i] + (at - low) * (x[i + 1] - x[i]) : x[n - 1];
+}
+
+double stat_quantile(const double *x, size_t n, double q)
+{
+	struct err ignored; /* no memory: unknown */
+	double *sorted = n ? mem_alloc(n, sizeof(*x), &ignored) : NULL, v = NAN;
+
+	if (sorted) {
+		memcpy(sorted, x, n * sizeof(*x));
+		qsort(sorted, n, sizeof(*x), by_value);
+		v = quantile_of(sorted, n, q);
+	}
+	free(sorted);
+	return v;
+}
+
+double stat_median(const double *x, size_t n)
+{
+	return stat_quantile(x, n, 0.5);
+}
+
+double stat_correlation(const double *x, const double *y, size_t n)
+{
+	double mx = stat_mean(x, n), my = stat_mean(y, n), xx = 0, yy = 0, xy = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		xx += (x[i] - mx) * (x[i] - mx);
+		yy += (y[i] - my) * (y[i] - my);
+		xy += (x[i] - mx) * (y[i] - my);
+	}
+	return n > 2 && xx > 0 && yy > 0 ? xy / sqrt(xx * yy) : NAN;
+}
+
+/* The median slope of the points whose numbers are in pick; room holds all of their pairs. */
+static double median_slope(const double *x, const double *y, const size_t *pick, size_t n,
+			   double *room)
+{
+	size_t pairs = 0;
+
+	for (size_t i = 0; i < n; i++)
+		for (size_t j = i + 1; j < n; j++)
+			if (x[pick[i]] != x[pick[j]])
+				room[pairs++] =
+					(y[pick[j]] - y[pick[i]]) / (x[pick[j]] - x[pick[i]]);
+	if (!pairs)
+		return NAN;
+	qsort(room, pairs, sizeof(*room), by_value);
+	return quantile_of(room, pairs, 0.5);
+}
+
+struct slope stat_slope(const double *x, const double *y, size_t n)
+{
+	struct slope s = {NAN, NAN, NAN};
+	const struct rng_key key = rng_key_make(SEED, RNG_BOOTSTRAP, 0, 0);
+	const size_t m = MIN(n, SLOPE_POINTS);
+	size_t pick[SLOPE_POINTS], again[SLOPE_POINTS], found = 0;
+	double slopes[RESAMPLES], *room;
+	struct err ignored;
+
+	room = m > 1 ? mem_alloc(m * (m - 1) / 2, sizeof(*room), &ignored) : NULL;
+	if (!room)
+		return s;
+	for (size_t i = 0; i < m; i++)
+		pick[i] = i * n / m;
+	s.median = median_slope(x, y, pick, m, room);
+	for (size_t k = 0; k < RESAMPLES; k++) {
+		double v;
+
+		for (size_t i = 0; i < m; i++)
+			again[i] = pick[rng_u32(key, k * m + i) % m];
+		v = median_slope(x, y, again, m, room);
+		if (!isnan(v))
+			slopes[found++] = v;
+	}
+	if (found) {
+		qsort(slopes, found, sizeof(*slopes), by_value);
+		s.low = quantile_of(slopes, found, 0.025);
+		s.high = quantile_of(slopes, found, 0.975);
+	}
+	free(room);
+	return s;
+}

@@ -1,0 +1,189 @@
+/* answers.c - see answers.h: the table of questions, and what the files of answers share */
+#include "eval/report/answers.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "eval/metrics/statistics.h"
+#include "share/base/mem.h"
+
+static const struct {
+	const char *id, *question;
+	answer_fn *find;
+} questions[] = {
+	{"duration", "How long did it take, and where did the time go?", answer_duration},
+	{"fully-trained", "Is the model fully trained?", answer_fully_trained},
+	{"overfitting", "Does it overfit?", answer_overfitting},
+	{"stable", "Was training stable?", answer_stable},
+	{"gpus-used", "Were the GPUs really used?", answer_gpus_used},
+	{"network-bound", "Is the network the bottleneck?", answer_network_bound},
+	{"input-bound", "Did training wait for its data?", answer_input_bound},
+	{"stragglers", "Did one rank hold up the others?", answer_stragglers},
+	{"learning-rate", "What is this learning-rate curve?", answer_learning_rate},
+	{"data-size", "How big was the training set?", answer_data_size},
+	{"checkpoint-contents", "What is in a checkpoint?", answer_checkpoint_contents},
+	{"checkpoint-size", "How big is a checkpoint?", answer_checkpoint_size},
+	{"step-time", "How long does a step take?", answer_step_time},
+	{"network-correlation", "How does the step time follow the network?", answer_correlation},
+};
+
+const char *verdict_name(enum verdict v)
+{
+	static const char *const names[] = {
+		[VERDICT_UNKNOWN] = "not enough data",
+		[VERDICT_YES] = "yes",
+		[VERDICT_NO] = "no",
+		[VERDICT_TOLD] = "told",
+	};
+
+	return names[v];
+}
+
+int answers_find(struct answers *a, const struct evidence *v, struct err *e)
+{
+	a->n = 0;
+	a->all = mem_alloc(ARRAY_LEN(questions), sizeof(*a->all), e);
+	if (!a->all)
+		return e->code;
+	for (size_t i = 0; i < ARRAY_LEN(questions); i++) {
+		struct answer *one = &a->all[a->n++];
+
+		one->id = questions[i].id;
+		one->question = questions[i].question;
+		if (questions[i].find(one, v, e))
+			return e->code;
+	}
+	return 0;
+}
+
+void answers_free(struct answers *a)
+{
+	for (size_t i = 0; i < a->n; i++)
+		for (size_t k = 0; k < a->all[i].n_curves; k++)
+			free(a->all[i].curves[k].points.x);
+	free(a->all);
+	*a = (struct answers){0};
+}
+
+void answer_say(struct answer *a, enum verdict v, const char *fmt, ...)
+{
+	size_t n = strlen(a->sentence);
+	va_list ap;
+
+	a->verdict = v;
+	va_start(ap, fmt);
+	vsnprintf(a->sentence + n, sizeof(a->sentence) - n, fmt, ap);
+	va_end(ap);
+}
+
+/* The next free fact; the last one again when a table of facts is full. */
+static struct fact *next_fact(struct answer *a, const char *name, const char *unit)
+{
+	struct fact *f = &a->facts[MIN(a->n_facts, ANSWER_MAX_FACTS - 1)];
+
+	a->n_facts = MIN(a->n_facts + 1, ANSWER_MAX_FACTS);
+	*f = (struct fact){.value = NAN};
+	snprintf(f->name, sizeof(f->name), "%s", name);
+	snprintf(f->unit, sizeof(f->unit), "%s", unit);
+	return f;
+}
+
+void answer_fact(struct answer *a, const char *name, double value, const char *unit)
+{
+	if (isfinite(value)) /* what is not known is not said */
+		next_fact(a, name, unit)->value = value;
+}
+
+void answer_fact_text(struct answer *a, const char *name, const char *fmt, ...)
+{
+	struct fact *f = next_fact(a, name, "");
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(f->text, sizeof(f->text), fmt, ap);
+	va_end(ap);
+}
+
+int answer_curve(struct answer *a, const char *name, const void *array, size_t n, size_t size,
+		 size_t x_offset, size_t y_offset, struct err *e)
+{
+	struct curve *c = &a->curves[a->n_curves];
+
+	if (evidence_columns(&c->points, array, n, size, x_offset, y_offset, e))
+		return e->code;
+	c->name = name;
+	if (c->points.n)
+		a->n_curves++;
+	else
+		free(c->points.x);
+	return 0;
+}
+
+/* The mean of one member of the points that have it. */
+static double mean_of(const struct train_point *p, size_t n, size_t offset)
+{
+	double sum = 0, known = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		double v;
+
+		memcpy(&v, (const char *)&p[i] + offset, sizeof(v));
+		if (isfinite(v)) {
+			sum += v;
+			known++;
+		}
+	}
+	return known > 0 ? sum / known : NAN;
+}
+
+struct train_point answer_settled(const struct evidence *v)
+{
+	const size_t from = v->n_train / 2;
+	struct train_point mean;
+
+	/* all members are doubles */
+	for (size_t at = 0; at < sizeof(mean); at += sizeof(double)) {
+		double m = mean_of(v->train + from, v->n_train - from, at);
+
+		memcpy((char *)&mean + at, &m, sizeof(m));
+	}
+	return mean;
+}
+
+char *answer_seconds(char out[ANSWER_TEXT], double s)
+{
+	if (!isfinite(s))
+		snprintf(out, ANSWER_TEXT, "unknown");
+	else if (s >= 5400)
+		snprintf(out, ANSWER_TEXT, "%.0f h %02d min", floor(s / 3600),
+			 (int)fmod(s / 60, 60));
+	else if (s >= 90)
+		snprintf(out, ANSWER_TEXT, "%.1f min", s / 60);
+	else if (s >= 0.9995 || s == 0)
+		snprintf(out, ANSWER_TEXT, "%.3g s", s);
+	else
+		snprintf(out, ANSWER_TEXT, "%.3g ms", s * 1e3);
+	return out;
+}
+
+char *answer_bytes(char out[ANSWER_TEXT], double bytes)
+{
+	static const struct {
+		double size;
+		const char *name;
+	} units[] = {
+		{1e12, "TB"}, {1e9, "GB"}, {1e6, "MB"}, {1e3, "KB"}, {1, "bytes"},
+	};
+	size_t i = 0;
+
+	while (i + 1 < ARRAY_LEN(units) && bytes < units[i].size * 0.9995)
+		i++;
+	if (isfinite(bytes))
+		snprintf(out, ANSWER_TEXT, "%.4g %s", bytes / units[i].size, units[i].name);
+	else
+		snprintf(out, ANSWER_TEXT, "unknown");
+	return out;
+}

@@ -1,0 +1,87 @@
+/*
+ * answers.h - the questions that people have about a run, answered from its evidence.
+ *
+ * An answer is a verdict, one sentence with its numbers, the evidence behind it and,
+ * where it helps, a plot. Each question is a row of the table in answers.c; the functions
+ * are in answers_*.c by subject. A question whose evidence is missing is answered "not
+ * enough data", never by a guess.
+ */
+#ifndef WERKBANK_EVAL_REPORT_ANSWERS_H
+#define WERKBANK_EVAL_REPORT_ANSWERS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "eval/report/evidence.h"
+#include "share/base/util.h"
+
+enum verdict { VERDICT_UNKNOWN, VERDICT_YES, VERDICT_NO, VERDICT_TOLD };
+
+/* One number or text that the sentence rests on. */
+struct fact {
+	char name[72];
+	char unit[16];		/* "" for texts and counts */
+	char text[160];		/* of a text; "": the value is meant */
+	double value;
+};
+
+#define ANSWER_MAX_FACTS  24
+#define ANSWER_MAX_CURVES 3
+
+struct curve {
+	const char *name;	/* a string constant */
+	struct columns points;	/* owned */
+};
+
+struct answer {
+	const char *id, *question;	/* of the table */
+	enum verdict verdict;
+	char sentence[640];
+	struct fact facts[ANSWER_MAX_FACTS];
+	size_t n_facts;
+	const char *x_name, *y_name;	/* of the plot: string constants */
+	struct curve curves[ANSWER_MAX_CURVES];
+	size_t n_curves;
+};
+
+struct answers {
+	struct answer *all;	/* owned */
+	size_t n;
+};
+
+/* All questions, in the order of the table. answers_free() in any case. */
+int  answers_find(struct answers *a, const struct evidence *v, struct err *e);
+void answers_free(struct answers *a);
+
+/* "yes", "no", "not enough data", "told" (where the question is not one of yes or no). */
+const char *verdict_name(enum verdict v);
+
+/* ---- for answers_*.c ---- */
+
+typedef int answer_fn(struct answer *a, const struct evidence *v, struct err *e);
+
+answer_fn answer_duration, answer_fully_trained, answer_overfitting, answer_stable,
+	answer_learning_rate, answer_gpus_used, answer_network_bound, answer_input_bound,
+	answer_stragglers, answer_step_time, answer_correlation, answer_data_size,
+	answer_checkpoint_contents, answer_checkpoint_size;
+
+void answer_say(struct answer *a, enum verdict v, const char *fmt, ...) PRINTF_LIKE(3, 4);
+void answer_fact(struct answer *a, const char *name, double value, const char *unit);
+void answer_fact_text(struct answer *a, const char *name, const char *fmt, ...) PRINTF_LIKE(3, 4);
+
+/* A curve of one array of the evidence. */
+#define ANSWER_CURVE(a, name, array, n, type, x, y, e) \
+	answer_curve(a, name, array, n, sizeof(struct type), offsetof(struct type, x), \
+		     offsetof(struct type, y), e)
+int answer_curve(struct answer *a, const char *name, const void *array, size_t n, size_t size,
+		 size_t x_offset, size_t y_offset, struct err *e);
+
+/* The means over the later half of the train records: the run as it went when it had settled. */
+struct train_point answer_settled(const struct evidence *v);
+
+#define ANSWER_TEXT 32
+/* "2 h 05 min", "3.4 s"; "243 MB", "1.2 GB". Both return out. */
+char *answer_seconds(char out[ANSWER_TEXT], double s);
+char *answer_bytes(char out[ANSWER_TEXT], double bytes);
+
+#endif

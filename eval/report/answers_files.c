@@ -1,0 +1,249 @@
+/* answers_files.c - time, data, checkpoints; answers.h */
+#include <dirent.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "eval/report/answers.h"
+#include "eval/metrics/statistics.h"
+#include "share/base/file.h"
+#include "train/ckpt/ckpt.h"
+
+/* ---- duration ---------------------------------------------------------- */
+
+/* Where the time of a run went, in seconds. */
+struct times {
+	double wall, training, input, evaluating, saving, lost, down;
+};
+
+static struct times find_times(const struct evidence *v)
+{
+	struct times t = {.wall = v->last_t - v->first_t, .lost = v->lost_s};
+	bool input = false;
+
+	for (size_t i = 0; i < v->n_train; i++) {
+		const struct train_point *p = &v->train[i];
+
+		if (isfinite(p->step_s) && p->steps > 0)
+			t.training += p->step_s * p->steps;
+		if (isfinite(p->input_s) && p->steps > 0) {
+			t.input += p->input_s * p->steps;
+			input = true;
+		}
+	}
+	for (size_t i = 0; i < v->n_evals; i++)
+		t.evaluating += isfinite(v->evals[i].seconds) ? v->evals[i].seconds : 0;
+	for (size_t i = 0; i < v->n_saves; i++)
+		t.saving += isfinite(v->saves[i].seconds) ? v->saves[i].seconds : 0;
+	t.training -= t.input;
+	t.down = MAX(t.wall - t.training - t.input - t.evaluating - t.saving - t.lost, 0);
+	if (!input)
+		t.input = NAN;
+	return t;
+}
+
+static void say_end(struct answer *a, const struct evidence *v, double step)
+{
+	const double left = (double)v->recipe.steps - step;
+	const struct train_point mean = answer_settled(v);
+	char eta[ANSWER_TEXT];
+
+	if (!strcmp(v->reason, "finished"))
+		answer_say(a, VERDICT_TOLD, "; it is finished.");
+	else if (!strcmp(v->reason, "asked"))
+		answer_say(a, VERDICT_TOLD, "; it was asked to stop and can go on.");
+	else if (!strcmp(v->reason, "failed"))
+		answer_say(a, VERDICT_TOLD, "; it failed: %.200s", v->last_error);
+	else
+		answer_say(a, VERDICT_TOLD, "; the %.0f steps that are left take %s at this rate.",
+			   MAX(left, 0), answer_seconds(eta, MAX(left, 0) * mean.step_s));
+}
+
+int answer_duration(struct answer *a, const struct evidence *v, struct err *e)
+{
+	const struct times t = find_times(v);
+	double step = v->n_train ? v->train[v->n_train - 1].step : 0, tokens = 0;
+	char text[ANSWER_TEXT];
+
+	(void)e;
+	for (size_t i = 0; i < v->n_train; i++)
+		if (isfinite(v->train[i].target_tps) && isfinite(v->train[i].step_s))
+			tokens += v->train[i].target_tps * v->train[i].step_s * v->train[i].steps;
+	if (!v->n_train || !(t.wall > 0)) {
+		answer_say(a, VERDICT_UNKNOWN, "No step was recorded.");
+		return 0;
+	}
+	answer_fact(a, "wall clock", t.wall, "s");
+	answer_fact(a, "training steps", t.training, "s");
+	answer_fact(a, "waiting for batches", t.input, "s");
+	answer_fact(a, "evaluating", t.evaluating, "s");
+	answer_fact(a, "saving", t.saving, "s");
+	answer_fact(a, "steps that were done again", t.lost, "s");
+	answer_fact(a, "starting, standing still, other", t.down, "s");
+	answer_fact(a, "goodput: training steps of the wall clock", t.training / t.wall, "");
+	answer_fact(a, "attempts", (double)v->n_attempts, "");
+	answer_fact(a, "steps", step, "");
+	answer_fact(a, "target tokens", tokens, "tokens");
+	answer_say(a, VERDICT_TOLD,
+		   "%s for %.0f steps and %.3g target tokens in %zu attempt%s; %.0f %% of it was "
+		   "training",
+		   answer_seconds(text, t.wall), step, tokens, v->n_attempts,
+		   v->n_attempts == 1 ? "" : "s", 100 * t.training / t.wall);
+	say_end(a, v, step);
+	return 0;
+}
+
+/* ---- data -------------------------------------------------------------- */
+
+static double number_at(const struct json *root, const char *a, const char *b, const char *c)
+{
+	const struct json *v = json_get(json_get(root, a), b);
+
+	return json_number(c ? json_get(v, c) : v, NAN);
+}
+
+/* Bytes of the raw text of a set. */
+static double source_bytes(const struct json *manifest, const char *set)
+{
+	const struct json *sources = json_get(manifest, "sources");
+	double sum = 0;
+
+	for (size_t i = 0; i < json_len(sources); i++) {
+		const struct json *s = json_at(sources, i);
+
+		if (!strcmp(json_text(json_get(s, "set"), ""), set))
+			sum += json_number(json_get(s, "source_bytes"), 0) +
+			       json_number(json_get(s, "target_bytes"), 0);
+	}
+	return sum;
+}
+
+static double file_bytes(const struct json *manifest, const char *name)
+{
+	const struct json *files = json_get(manifest, "files");
+
+	for (size_t i = 0; i < json_len(files); i++)
+		if (!strcmp(json_text(json_get(json_at(files, i), "name"), ""), name))
+			return json_number(json_get(json_at(files, i), "bytes"), NAN);
+	return NAN;
+}
+
+int answer_data_size(struct answer *a, const struct evidence *v, struct err *e)
+{
+	const struct json *m = v->manifest, *dropped = json_get(m, "dropped"), *value;
+	double raw = source_bytes(m, "train"), read = number_at(m, "pairs", "read", NULL),
+	       kept = number_at(m, "pairs", "train", NULL);
+	char text[ANSWER_TEXT], name[48];
+	const char *rule;
+
+	(void)e;
+	if (!m) {
+		answer_say(a, VERDICT_UNKNOWN, "The corpus of this run is not in the workspace.");
+		return 0;
+	}
+	answer_fact(a, "raw text, both sides", raw, "bytes");
+	answer_fact(a, "pairs read", read, "lines");
+	for (size_t i = 0; (rule = json_member(dropped, i, &value)) != NULL; i++)
+		if (json_number(value, 0) > 0) {
+			snprintf(name, sizeof(name), "dropped: %.38s", rule);
+			answer_fact(a, name, json_number(value, 0), "lines");
+		}
+	answer_fact(a, "pairs to train on", kept, "lines");
+	answer_fact(a, "BPE merges", json_number(json_get(m, "merges"), NAN), "");
+	answer_fact(a, "vocabulary", json_number(json_get(m, "vocabulary"), NAN), "");
+	answer_fact(a, "source tokens", number_at(m, "tokens", "train", "source"), "tokens");
+	answer_fact(a, "target tokens", number_at(m, "tokens", "train", "target"), "tokens");
+	answer_fact(a, "train.shard", file_bytes(m, "train.shard"), "bytes");
+	answer_fact(a, "epochs", v->n_train ? v->train[v->n_train - 1].epoch : NAN, "");
+	answer_say(a, VERDICT_TOLD,
+		   "%s of raw text, %.0f pairs; %.0f were kept: %.4g source and %.4g target tokens",
+		   answer_bytes(text, raw), read, kept, number_at(m, "tokens", "train", "source"),
+		   number_at(m, "tokens", "train", "target"));
+	answer_say(a, VERDICT_TOLD, " in a file of %s; training saw it %.2f times.",
+		   answer_bytes(text, file_bytes(m, "train.shard")),
+		   v->n_train ? v->train[v->n_train - 1].epoch : 0);
+	return 0;
+}
+
+/* ---- checkpoints ------------------------------------------------------- */
+
+static const struct {
+	const char *name, *holds;
+} files[] = {
+	{"model.safetensors", "the weights, fp32 (in TensorFlow a part of .data)"},
+	{"training.safetensors", "the weights that training goes on from, where the model's are "
+				 "their average"},
+	{"optimizer.safetensors", "Adam's two moments, fp32 (in TensorFlow a part of .data)"},
+	{"state.json", "step, place in the data, seed, best BLEU (TensorFlow: .index and more)"},
+	{"SHA256SUMS", "what each file must be; sha256sum -c checks it"},
+	{"recipe.ini", "every option with its origin (the model's graph: .meta)"},
+	{"vocab.tsv", "token, number, frequency"},
+	{"bpe.codes", "the merges that split words"},
+	{"sentencepiece.model", "the pieces that split words"},
+};
+
+static double size_of(const char *folder, const char *name)
+{
+	struct err ignored;
+	char *path = file_path(&ignored, "%s/%s", folder, name);
+	struct stat st;
+	double bytes = path && stat(path, &st) == 0 ? (double)st.st_size : NAN;
+
+	free(path);
+	return bytes;
+}
+
+int answer_checkpoint_contents(struct answer *a, const struct evidence *v, struct err *e)
+{
+	char *folder = ckpt_find_last(v->folder, e), text[ANSWER_TEXT];
+	size_t n = 0;
+
+	e->code = 0;
+	for (size_t i = 0; folder && i < ARRAY_LEN(files); i++) {
+		double bytes = size_of(folder, files[i].name);
+
+		if (!isfinite(bytes))
+			continue;
+		n++;
+		answer_fact_text(a, files[i].name, "%s: %s", answer_bytes(text, bytes),
+				 files[i].holds);
+	}
+	if (!n)
+		answer_say(a, VERDICT_UNKNOWN, "The run has no checkpoint.");
+	else
+		answer_say(a, VERDICT_TOLD,
+			   "%zu files that are a model of their own: weights, optimizer, state, "
+			   "vocabulary, splitting of words, recipe and their checksums.",
+			   n);
+	free(folder);
+	return 0;
+}
+
+int answer_checkpoint_size(struct answer *a, const struct evidence *v, struct err *e)
+{
+	char *folder = ckpt_find_last(v->folder, e), text[3][ANSWER_TEXT];
+	double model = folder ? size_of(folder, "model.safetensors") : NAN,
+	       moments = folder ? size_of(folder, "optimizer.safetensors") : NAN, total = 0;
+
+	e->code = 0;
+	for (size_t i = 0; folder && i < ARRAY_LEN(files); i++) {
+		double bytes = size_of(folder, files[i].name);
+
+		total += isfinite(bytes) ? bytes : 0;
+	}
+	if (isfinite(model)) {
+		answer_fact(a, "weights", model, "bytes");
+		answer_fact(a, "optimizer", moments, "bytes");
+		answer_fact(a, "all files", total, "bytes");
+		answer_fact(a, "parameters", v->parameters, "");
+		answer_say(a, VERDICT_TOLD, "%s: %s of weights and %s of Adam's moments.",
+			   answer_bytes(text[0], total), answer_bytes(text[1], model),
+			   answer_bytes(text[2], moments));
+	} else {
+		answer_say(a, VERDICT_UNKNOWN, "The run has no checkpoint.");
+	}
+	free(folder);
+	return 0;
+}

@@ -1,0 +1,416 @@
+/* answers_machine.c - GPUs, network, input, stragglers, the time of a step; answers.h */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "eval/report/answers.h"
+#include "eval/metrics/statistics.h"
+#include "share/base/mem.h"
+#include "train/common/network.h"
+
+#define BUSY	   0.9 /* utilisation of a GPU that is called busy */
+#define MOSTLY	   0.7 /* share of a step that computing should have */
+#define INPUT_MUCH 0.1 /* share of a step spent waiting for batches */
+#define STRAGGLER  1.2 /* compute time over the median rank's */
+#define OFTEN	   0.5 /* share of the records in which it must be so */
+#define MAX_RANKS  4096
+
+/* ---- GPUs -------------------------------------------------------------- */
+
+/* Dense peak of bf16 (fp16 where that is all there is), in FLOP/s; makers' data sheets. */
+static const struct {
+	const char *name;
+	double flops;
+} peaks[] = {
+	{"P100", 19e12}, {"V100", 125e12}, {"T4", 65e12},    {"A100", 312e12}, {"A10", 125e12},
+	{"L4", 121e12},	 {"L40", 181e12},  {"H100", 989e12}, {"H200", 989e12}, {"B200", 2250e12},
+};
+
+/* The longest name that is part of the GPU's: L40 before L4. */
+static double peak_of(const char *gpu)
+{
+	double flops = NAN;
+	size_t longest = 0;
+
+	for (size_t i = 0; i < ARRAY_LEN(peaks); i++)
+		if (strlen(peaks[i].name) > longest && strstr(gpu, peaks[i].name)) {
+			longest = strlen(peaks[i].name);
+			flops = peaks[i].flops;
+		}
+	return flops;
+}
+
+/* Floating-point operations of training, by second: 6 for each weight that a token meets. */
+static double flops_done(const struct evidence *v, const struct train_point *mean)
+{
+	const struct conf *c = &v->recipe;
+	double d = (double)c->d_model, f = (double)c->d_ff;
+	double encoder = (double)c->encoder_layers * (4 * d * d + 2 * d * f);
+	double cross_kv = (double)c->decoder_layers * 2 * d * d; /* of source tokens */
+	double decoder = (double)c->decoder_layers * (6 * d * d + 2 * d * f) + d * v->vocabulary;
+
+	return 6 * (mean->source_tps * (encoder + cross_kv) + mean->target_tps * decoder);
+}
+
+/* Means over the host records that tell of GPUs. */
+static struct host_point gpu_means(const struct evidence *v)
+{
+	struct host_point m = {.gpu_util = 0, .gpu_power_w = 0, .gpu_power_limit_w = 0};
+	double util = 0, power = 0;
+
+	for (size_t i = 0; i < v->n_host; i++) {
+		const struct host_point *p = &v->host[i];
+
+		m.gpus = MAX(m.gpus, p->gpus);
+		if (p->gpus > 0 && isfinite(p->gpu_util)) {
+			m.gpu_util += p->gpu_util;
+			util++;
+		}
+		if (p->gpus > 0 && isfinite(p->gpu_power_w) && p->gpu_power_limit_w > 0) {
+			m.gpu_power_w += p->gpu_power_w;
+			m.gpu_power_limit_w += p->gpu_power_limit_w;
+			power++;
+		}
+		if (*p->gpu_name)
+			memcpy(m.gpu_name, p->gpu_name, sizeof(m.gpu_name));
+	}
+	m.gpu_util = util > 0 ? m.gpu_util / util : NAN;
+	m.gpu_power_w = power > 0 ? m.gpu_power_w / power : NAN;
+	m.gpu_power_limit_w = power > 0 ? m.gpu_power_limit_w / power : NAN;
+	return m;
+}
+
+int answer_gpus_used(struct answer *a, const struct evidence *v, struct err *e)
+{
+	const struct host_point gpu = gpu_means(v);
+	const struct train_point mean = answer_settled(v);
+	double share = mean.compute_s / mean.step_s;
+	double mfu = flops_done(v, &mean) / (peak_of(gpu.gpu_name) * v->ranks);
+
+	a->x_name = "step";
+	a->y_name = "utilisation of the GPUs";
+	if (ANSWER_CURVE(a, "utilisation", v->host, v->n_host, host_point, step, gpu_util, e))
+		return e->code;
+	answer_fact(a, "share of a step that computes", share, "");
+	answer_fact(a, "FLOP/s, all ranks", flops_done(v, &mean), "FLOP/s");
+	if (gpu.gpus < 1) {
+		answer_say(a, VERDICT_UNKNOWN, "No GPU took part%s.",
+			   !strcmp(v->backend, "cpu") ? ": the run computed on the CPU"
+						      : ", or none was watched");
+		return 0;
+	}
+	answer_fact_text(a, "GPU", "%s", gpu.gpu_name);
+	answer_fact(a, "utilisation", gpu.gpu_util, "");
+	answer_fact(a, "power", gpu.gpu_power_w, "W");
+	answer_fact(a, "power limit", gpu.gpu_power_limit_w, "W");
+	answer_fact(a, "model FLOP utilisation", mfu, "");
+	if (!isfinite(share) || !isfinite(gpu.gpu_util)) {
+		answer_say(a, VERDICT_UNKNOWN,
+			   "Either the utilisation of the GPUs or the computing share of a step "
+			   "was not recorded.");
+		return 0;
+	}
+	if (share >= MOSTLY && gpu.gpu_util >= BUSY)
+		answer_say(a, VERDICT_YES,
+			   "They were %.0f %% busy and %.0f %% of a step was computing",
+			   100 * gpu.gpu_util, 100 * share);
+	else if (gpu.gpu_util >= BUSY)
+		answer_say(a, VERDICT_NO,
+			   "Nvidia-smi would say %.0f %% busy, but only %.0f %% of a step was "
+			   "computing; a GPU that waits in a reduction counts as busy",
+			   100 * gpu.gpu_util, 100 * share);
+	else
+		answer_say(a, VERDICT_NO,
+			   "They were %.0f %% busy, %.0f %% of a step was "
+			   "computing",
+			   100 * gpu.gpu_util, 100 * share);
+	if (isfinite(mfu))
+		answer_say(a, a->verdict, " (%.0f %% of the peak's FLOP/s)", 100 * mfu);
+	answer_say(a, a->verdict, ".");
+	return 0;
+}
+
+/* ---- the network ------------------------------------------------------- */
+
+/* Bytes that the host sent in a step; older records only know its rate, pauses between steps included. */
+static double sent_a_step(const struct host_point *p, double step_s)
+{
+	return isfinite(p->tx_step_bytes) ? p->tx_step_bytes : p->tx_bytes_s * step_s;
+}
+
+/* Of the host that sends most, over the later half of its records. */
+static void busiest_host(const struct evidence *v, struct network_evidence *n)
+{
+	double most = -1;
+
+	n->observed_bytes = n->link_bytes_s = n->retransmits_s = NAN;
+	for (size_t i = v->n_host; i > 0 && i > v->n_host / 2; i--) {
+		const struct host_point *p = &v->host[i - 1];
+		double sum = 0, resent = 0, count = 0;
+
+		for (size_t k = v->n_host / 2; k < v->n_host; k++)
+			if (!strcmp(v->host[k].host, p->host) &&
+			    isfinite(sent_a_step(&v->host[k], n->step_s))) {
+				sum += sent_a_step(&v->host[k], n->step_s);
+				resent += isfinite(v->host[k].retransmits_s)
+						  ? v->host[k].retransmits_s
+						  : 0;
+				count++;
+			}
+		if (count > 0 && sum / count > most) {
+			most = sum / count;
+			n->observed_bytes = most;
+			n->retransmits_s = resent / count;
+			n->link_bytes_s = p->link_bytes_s;
+		}
+		if (v->n_host - i >= 256) /* every host has been seen by now */
+			break;
+	}
+}
+
+static double wire_ratio(const struct evidence *v)
+{
+	static const double ratios[] = {1, 0.5, 1.0 / 16, 1.0 / 32}; /* as wire is */
+
+	return ratios[MIN((size_t)v->recipe.wire, ARRAY_LEN(ratios) - 1)];
+}
+
+static struct network_evidence gather(const struct evidence *v)
+{
+	const struct train_point mean = answer_settled(v);
+	struct network_evidence n = {
+		.ranks = isfinite(v->ranks) ? (int64_t)v->ranks : 0,
+		.hosts = v->hosts,
+		.step_s = mean.step_s,
+		.compute_s = mean.compute_s,
+		.exposed_s = mean.exposed_s,
+		.wait_s = mean.wait_s,
+		.gradient_bytes = v->parameters * sizeof(float),
+		.wire_ratio = wire_ratio(v),
+		.reductions = 1.0 / (double)MAX(v->recipe.local_steps, 1),
+		.transfer_s = NAN,
+		.slowest_share = NAN,
+		.slowest_rank = -1,
+	};
+
+	busiest_host(v, &n);
+	return n;
+}
+
+int answer_network_bound(struct answer *a, const struct evidence *v, struct err *e)
+{
+	const struct network_evidence n = gather(v);
+	struct network_verdict found;
+
+	a->x_name = "step";
+	a->y_name = "seconds a step";
+	if (ANSWER_CURVE(a, "step", v->train, v->n_train, train_point, step, step_s, e) ||
+	    ANSWER_CURVE(a, "computing", v->train, v->n_train, train_point, step, compute_s, e) ||
+	    ANSWER_CURVE(a, "waiting for reductions", v->train, v->n_train, train_point, step,
+			 exposed_s, e))
+		return e->code;
+	network_judge(&n, &found);
+	answer_fact(a, "ranks", (double)n.ranks, "");
+	answer_fact(a, "hosts", n.hosts > 0 ? (double)n.hosts : NAN, "");
+	answer_fact(a, "step", n.step_s, "s");
+	answer_fact(a, "computing", n.compute_s, "s");
+	answer_fact(a, "share of a step spent waiting for reductions", found.exposed_share, "");
+	answer_fact(a, "gradient", n.gradient_bytes, "bytes");
+	answer_fact(a, "bytes a step and host, predicted", found.predicted_bytes, "bytes");
+	answer_fact(a, "bytes a step and host, observed", found.observed_bytes, "bytes");
+	answer_fact(a, "link", n.link_bytes_s, "bytes/s");
+	answer_fact(a, "TCP segments sent again", n.retransmits_s, "1/s");
+	answer_fact_text(a, "kind", "%s", network_answer_name(found.answer));
+	answer_say(a,
+		   found.answer == NETWORK_UNKNOWN ? VERDICT_UNKNOWN
+		   : found.answer == NETWORK_LINK || found.answer == NETWORK_LOSS ||
+				   found.answer == NETWORK_LATENCY
+			   ? VERDICT_YES
+			   : VERDICT_NO,
+		   "%s.", found.text);
+	return 0;
+}
+
+/* ---- input ------------------------------------------------------------- */
+
+int answer_input_bound(struct answer *a, const struct evidence *v, struct err *e)
+{
+	const struct train_point mean = answer_settled(v);
+	double share = mean.input_s / mean.step_s;
+
+	a->x_name = "step";
+	a->y_name = "seconds a step";
+	if (ANSWER_CURVE(a, "step", v->train, v->n_train, train_point, step, step_s, e) ||
+	    ANSWER_CURVE(a, "waiting for a batch", v->train, v->n_train, train_point, step, input_s,
+			 e))
+		return e->code;
+	answer_fact(a, "waiting for a batch", mean.input_s, "s");
+	answer_fact(a, "share of a step", share, "");
+	if (!isfinite(share))
+		answer_say(a, VERDICT_UNKNOWN, "No record says how long steps waited for batches.");
+	else if (share > INPUT_MUCH)
+		answer_say(a, VERDICT_YES,
+			   "%.0f %% of a step was waiting for the next batch; a faster disk or "
+			   "more processors for the loader would help.",
+			   100 * share);
+	else
+		answer_say(a, VERDICT_NO, "%.1f %% of a step was waiting for the next batch.",
+			   100 * share);
+	return 0;
+}
+
+/* ---- stragglers -------------------------------------------------------- */
+
+/* The records of one moment are those of one step. Whose compute was above the median's? */
+static size_t count_late(const struct evidence *v, double *late, size_t *moments)
+{
+	double compute[MAX_RANKS];
+	size_t worst = 0;
+
+	*moments = 0;
+	for (size_t i = 0, next; i < v->n_rank; i = next) {
+		size_t n = 0;
+		double median;
+
+		for (next = i; next < v->n_rank && v->rank[next].step == v->rank[i].step; next++)
+			if (n < MAX_RANKS && isfinite(v->rank[next].compute_s))
+				compute[n++] = v->rank[next].compute_s;
+		if (n < 2)
+			continue;
+		(*moments)++;
+		median = stat_quantile(compute, n, n == 2 ? 0 : 0.5);
+		for (size_t k = i; k < next; k++)
+			if (v->rank[k].rank >= 0 && v->rank[k].rank < MAX_RANKS &&
+			    v->rank[k].compute_s > STRAGGLER * median)
+				late[(size_t)v->rank[k].rank]++;
+	}
+	for (size_t r = 1; r < MAX_RANKS; r++)
+		if (late[r] > late[worst])
+			worst = r;
+	return worst;
+}
+
+int answer_stragglers(struct answer *a, const struct evidence *v, struct err *e)
+{
+	double *late = mem_alloc(MAX_RANKS, sizeof(*late), e);
+	size_t moments, worst;
+
+	if (!late)
+		return e->code;
+	worst = count_late(v, late, &moments);
+	answer_fact(a, "records that compare the ranks", (double)moments, "");
+	if (!moments) {
+		answer_say(a, isfinite(v->ranks) && v->ranks == 1 ? VERDICT_NO : VERDICT_UNKNOWN,
+			   isfinite(v->ranks) && v->ranks == 1 ? "One rank trained alone."
+							       : "No record compares the ranks.");
+	} else if (late[worst] > OFTEN * (double)moments) {
+		answer_fact(a, "rank", (double)worst, "");
+		answer_fact(a, "records in which it was late", late[worst], "");
+		answer_say(a, VERDICT_YES,
+			   "Rank %zu computed more than %.1f times as long as the others in "
+			   "%.0f of %zu records; look at its host.",
+			   worst, STRAGGLER, late[worst], moments);
+	} else {
+		answer_say(a, VERDICT_NO, "No rank was late in more than half of %zu records.",
+			   moments);
+	}
+	free(late);
+	return 0;
+}
+
+/* ---- the time of a step ------------------------------------------------ */
+
+int answer_step_time(struct answer *a, const struct evidence *v, struct err *e)
+{
+	const struct train_point mean = answer_settled(v);
+	char text[3][ANSWER_TEXT];
+	struct columns c;
+
+	a->x_name = "step";
+	a->y_name = "seconds a step";
+	if (ANSWER_CURVE(a, "step", v->train, v->n_train, train_point, step, step_s, e) ||
+	    evidence_columns(&c, v->train, v->n_train, sizeof(*v->train),
+			     offsetof(struct train_point, step),
+			     offsetof(struct train_point, step_s), e))
+		return e->code;
+	if (c.n) {
+		answer_fact(a, "mean", stat_mean(c.y, c.n), "s");
+		answer_fact(a, "median", stat_median(c.y, c.n), "s");
+		answer_fact(a, "95th percentile", stat_quantile(c.y, c.n, 0.95), "s");
+		answer_fact(a, "source tokens a second, all ranks", mean.source_tps, "tokens/s");
+		answer_fact(a, "target tokens a second, all ranks", mean.target_tps, "tokens/s");
+		answer_fact(a, "waiting for a batch", mean.input_s, "s");
+		answer_fact(a, "computing", mean.compute_s, "s");
+		answer_fact(a, "waiting for reductions", mean.exposed_s, "s");
+		answer_fact(a, "updating", mean.update_s, "s");
+		answer_say(a, VERDICT_TOLD,
+			   "One step, that is one update over all ranks, takes %s in the mean, %s "
+			   "in the median, and 95 %% of the steps take less than %s; %.0f target "
+			   "tokens a second.",
+			   answer_seconds(text[0], stat_mean(c.y, c.n)),
+			   answer_seconds(text[1], stat_median(c.y, c.n)),
+			   answer_seconds(text[2], stat_quantile(c.y, c.n, 0.95)), mean.target_tps);
+	} else {
+		answer_say(a, VERDICT_UNKNOWN, "No step was recorded.");
+	}
+	free(c.x);
+	return 0;
+}
+
+/* ---- step time against the network ------------------------------------- */
+
+/* Beside each train record the rate of the busiest host at that time. */
+static size_t pair_up(const struct evidence *v, double *step_s, double *rate)
+{
+	size_t n = 0, h = 0;
+
+	for (size_t i = 0; i < v->n_train; i++) {
+		double most = NAN;
+
+		while (h < v->n_host && v->host[h].t < v->train[i].t)
+			h++;
+		for (size_t k = h; k < v->n_host && v->host[k].t - v->train[i].t < 5; k++)
+			if (!(v->host[k].tx_bytes_s <= most))
+				most = v->host[k].tx_bytes_s;
+		if (!isfinite(most) || !isfinite(v->train[i].step_s))
+			continue;
+		step_s[n] = v->train[i].step_s;
+		rate[n++] = most;
+	}
+	return n;
+}
+
+int answer_correlation(struct answer *a, const struct evidence *v, struct err *e)
+{
+	const struct network_evidence seen = gather(v);
+	struct network_verdict found;
+	double *x = mem_alloc(MAX(v->n_train, 1), 2 * sizeof(*x), e), r;
+	size_t n;
+	char bytes[2][ANSWER_TEXT];
+
+	if (!x)
+		return e->code;
+	n = pair_up(v, x, x + v->n_train);
+	r = stat_correlation(x, x + v->n_train, n);
+	network_judge(&seen, &found);
+	answer_fact(a, "records with both", (double)n, "");
+	answer_fact(a, "Pearson's r of step time and rate sent", r, "");
+	answer_fact(a, "bytes a step and host, predicted", found.predicted_bytes, "bytes");
+	answer_fact(a, "bytes a step and host, observed", found.observed_bytes, "bytes");
+	if (isfinite(v->ranks) && v->ranks == 1)
+		answer_say(a, VERDICT_TOLD, "One rank alone: steps send nothing.");
+	else if (n < 8 || !isfinite(r))
+		answer_say(a, VERDICT_UNKNOWN,
+			   "Too few records hold both the time of a step and the network's rate.");
+	else
+		answer_say(a, VERDICT_TOLD,
+			   "r = %.2f: %s. A step should send %s from each host, %s were seen.", r,
+			   r < -0.5  ? "slow steps are those in which the network carried less"
+			   : r > 0.5 ? "slow steps are those in which the network carried more"
+				     : "the time of a step hardly goes with the network's rate",
+			   answer_bytes(bytes[0], found.predicted_bytes),
+			   answer_bytes(bytes[1], found.observed_bytes));
+	free(x);
+	return 0;
+}

@@ -1,0 +1,392 @@
+/* evidence.c - see evidence.h */
+#include "eval/report/evidence.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "data/source/corpus.h"
+#include "share/base/file.h"
+#include "share/base/journal.h"
+#include "share/base/mem.h"
+#include "share/base/paths.h"
+#include "share/base/util.h"
+
+#define MANIFEST_LIMIT (64u << 20)
+#define MOST_STEPS     1e15
+#define SENSIBLE       1e30 /* no number that was measured is beyond this */
+
+/* ---- records into structs ---------------------------------------------- */
+
+/* Which member of a struct a field of a record fills. */
+struct field {
+	const char *name;
+	size_t offset;
+};
+
+#define FIELD(type, name)                                                                          \
+	{                                                                                          \
+#name, offsetof(struct type, name)                                                 \
+	}
+
+static const struct field train_fields[] = {
+	FIELD(train_point, t),
+	FIELD(train_point, step),
+	FIELD(train_point, loss),
+	FIELD(train_point, nll),
+	FIELD(train_point, lr),
+	FIELD(train_point, grad_norm),
+	FIELD(train_point, source_tps),
+	FIELD(train_point, target_tps),
+	FIELD(train_point, step_s),
+	FIELD(train_point, epoch),
+	FIELD(train_point, input_s),
+	FIELD(train_point, compute_s),
+	FIELD(train_point, exposed_s),
+	FIELD(train_point, wait_s),
+	FIELD(train_point, update_s),
+	FIELD(train_point, sent_bytes),
+	{NULL, 0},
+};
+
+static const struct field eval_fields[] = {
+	FIELD(eval_point, t),	      FIELD(eval_point, step),
+	FIELD(eval_point, bleu),      FIELD(eval_point, dev_nll),
+	FIELD(eval_point, train_nll), FIELD(eval_point, dev_ppl),
+	FIELD(eval_point, seconds),   {NULL, 0},
+};
+
+static const struct field save_fields[] = {
+	FIELD(save_point, t),
+	FIELD(save_point, step),
+	FIELD(save_point, bytes),
+	FIELD(save_point, seconds),
+	{NULL, 0},
+};
+
+static const struct field rank_fields[] = {
+	FIELD(rank_point, t),
+	FIELD(rank_point, step),
+	FIELD(rank_point, rank),
+	FIELD(rank_point, compute_s),
+	FIELD(rank_point, step_s),
+	FIELD(rank_point, wait_s),
+	{NULL, 0},
+};
+
+static const struct field host_fields[] = {
+	FIELD(host_point, t),
+	FIELD(host_point, step),
+	FIELD(host_point, cpu),
+	FIELD(host_point, rx_bytes_s),
+	FIELD(host_point, tx_bytes_s),
+	FIELD(host_point, link_bytes_s),
+	FIELD(host_point, retransmits_s),
+	FIELD(host_point, tx_step_bytes),
+	{NULL, 0},
+};
+
+static const struct field start_fields[] = {
+	FIELD(attempt, t),
+	FIELD(attempt, step),
+	FIELD(attempt, ranks),
+	{NULL, 0},
+};
+
+static void take_fields(void *to, const struct field *fields, const struct json *record)
+{
+	for (const struct field *f = fields; f->name; f++) {
+		double v = json_number(json_get(record, f->name), NAN);
+
+		memcpy((char *)to + f->offset, &v, sizeof(v));
+	}
+}
+
+/* The mean of a field over the GPUs of a host that tell it. */
+static double mean_of_gpus(const struct json *gpus, const char *field)
+{
+	double sum = 0, known = 0;
+
+	for (size_t i = 0; i < json_len(gpus); i++) {
+		double v = json_number(json_get(json_at(gpus, i), field), NAN);
+
+		if (!isnan(v)) {
+			sum += v;
+			known++;
+		}
+	}
+	return known > 0 ? sum / known : NAN;
+}
+
+static void take_gpus(struct host_point *p, const struct json *record)
+{
+	const struct json *gpus = json_get(record, "gpus");
+
+	snprintf(p->host, sizeof(p->host), "%.63s", json_text(json_get(record, "host"), ""));
+	snprintf(p->gpu_name, sizeof(p->gpu_name), "%.63s",
+		 json_text(json_get(json_at(gpus, 0), "name"), ""));
+	p->gpus = (double)json_len(gpus);
+	p->gpu_util = mean_of_gpus(gpus, "util");
+	p->gpu_power_w = mean_of_gpus(gpus, "power_w");
+	p->gpu_power_limit_w = mean_of_gpus(gpus, "power_limit_w");
+}
+
+static bool is_step(double x)
+{
+	return x >= 0 && x <= MOST_STEPS;
+}
+
+/* ---- kinds of records -------------------------------------------------- */
+
+/* Steps beyond this one were done again by the attempt that begins here. */
+static void forget_beyond(struct evidence *v, double step)
+{
+	while (v->n_train && v->train[v->n_train - 1].step > step) {
+		const struct train_point *p = &v->train[--v->n_train];
+
+		if (!isnan(p->step_s) && p->steps > 0)
+			v->lost_s += p->step_s * p->steps;
+	}
+	while (v->n_evals && v->evals[v->n_evals - 1].step > step)
+		v->n_evals--;
+}
+
+static int take_start(struct evidence *v, const struct json *r, struct err *e)
+{
+	struct attempt *a;
+
+	if (mem_grow(&v->attempts, &v->cap_attempts, v->n_attempts + 1, sizeof(*a), e))
+		return e->code;
+	a = &v->attempts[v->n_attempts++];
+	take_fields(a, start_fields, r);
+	forget_beyond(v, isnan(a->step) ? 0 : a->step);
+	v->ranks = a->ranks;
+	v->parameters = json_number(json_get(r, "parameters"), v->parameters);
+	v->vocabulary = json_number(json_get(r, "vocabulary"), v->vocabulary);
+	snprintf(v->run, sizeof(v->run), "%.127s", json_text(json_get(r, "run"), v->run));
+	snprintf(v->precision, sizeof(v->precision), "%.15s",
+		 json_text(json_get(r, "precision"), ""));
+	snprintf(v->backend, sizeof(v->backend), "%.15s", json_text(json_get(r, "backend"), ""));
+	v->reason[0] = 0;
+	return 0;
+}
+
+static int take_train(struct evidence *v, const struct json *r, struct err *e)
+{
+	double before = v->n_train ? v->train[v->n_train - 1].step : 0;
+	struct train_point *p;
+
+	if (mem_grow(&v->train, &v->cap_train, v->n_train + 1, sizeof(*p), e))
+		return e->code;
+	p = &v->train[v->n_train];
+	take_fields(p, train_fields, r);
+	if (!is_step(p->step))
+		return 0;
+	p->steps = p->step - before;
+	v->nonfinite += json_get(r, "nonfinite") != NULL;
+	v->n_train++;
+	return 0;
+}
+
+static int take_eval(struct evidence *v, const struct json *r, struct err *e)
+{
+	struct eval_point *p;
+
+	if (mem_grow(&v->evals, &v->cap_evals, v->n_evals + 1, sizeof(*p), e))
+		return e->code;
+	p = &v->evals[v->n_evals];
+	take_fields(p, eval_fields, r);
+	if (isnan(p->dev_nll))		/* an imported log has but this */
+		p->dev_nll = json_number(json_get(r, "dev_loss"), NAN);
+	v->n_evals += is_step(p->step);
+	return 0;
+}
+
+static int take_save(struct evidence *v, const struct json *r, struct err *e)
+{
+	if (mem_grow(&v->saves, &v->cap_saves, v->n_saves + 1, sizeof(*v->saves), e))
+		return e->code;
+	take_fields(&v->saves[v->n_saves++], save_fields, r);
+	return 0;
+}
+
+static int take_rank(struct evidence *v, const struct json *r, struct err *e)
+{
+	if (mem_grow(&v->rank, &v->cap_rank, v->n_rank + 1, sizeof(*v->rank), e))
+		return e->code;
+	take_fields(&v->rank[v->n_rank], rank_fields, r);
+	v->n_rank += v->rank[v->n_rank].rank >= 0 && is_step(v->rank[v->n_rank].step);
+	return 0;
+}
+
+static int take_host(struct evidence *v, const struct json *r, struct err *e)
+{
+	struct host_point *p;
+	bool known = false;
+
+	if (mem_grow(&v->host, &v->cap_host, v->n_host + 1, sizeof(*p), e))
+		return e->code;
+	p = &v->host[v->n_host];
+	take_fields(p, host_fields, r);
+	take_gpus(p, r);
+	for (size_t i = v->n_host; i > 0 && !known && v->n_host - i < 4096; i--)
+		known = !strcmp(v->host[i - 1].host, p->host);
+	v->hosts += !known;
+	v->n_host++;
+	return 0;
+}
+
+static int take_event(struct evidence *v, const struct json *r, struct err *e)
+{
+	const char *level = json_text(json_get(r, "level"), "");
+
+	(void)e;
+	v->warnings += !strcmp(level, "warning");
+	if (!strcmp(level, "error")) {
+		v->errors++;
+		snprintf(v->last_error, sizeof(v->last_error), "%.399s",
+			 json_text(json_get(r, "text"), ""));
+	}
+	return 0;
+}
+
+static int take_stop(struct evidence *v, const struct json *r, struct err *e)
+{
+	(void)e;
+	snprintf(v->reason, sizeof(v->reason), "%.15s", json_text(json_get(r, "reason"), ""));
+	return 0;
+}
+
+static const struct {
+	const char *kind;
+	int (*take)(struct evidence *v, const struct json *r, struct err *e);
+} kinds[] = {
+	{"start", take_start}, {"train", take_train}, {"eval", take_eval},   {"save", take_save},
+	{"rank", take_rank},   {"host", take_host},   {"event", take_event}, {"stop", take_stop},
+};
+
+static int take(struct evidence *v, const struct json *r, struct err *e)
+{
+	const char *kind = json_text(json_get(r, "kind"), "");
+	double t = json_number(json_get(r, "t"), NAN);
+
+	if (isnan(v->first_t))
+		v->first_t = t;
+	if (!isnan(t))
+		v->last_t = t;
+	for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
+		if (!strcmp(kinds[i].kind, kind))
+			return kinds[i].take(v, r, e);
+	return 0;
+}
+
+/* ---- files ------------------------------------------------------------- */
+
+static int read_journal(struct evidence *v, struct err *e)
+{
+	char *path = file_path(e, "%s/journal.jsonl", v->folder);
+	struct journal_reader *r = path ? journal_reader_open(path, e) : NULL;
+	const struct json *record;
+	int got = r ? 0 : e->code;
+
+	while (r && (got = journal_next(r, &record, e)) > 0)
+		if (take(v, record, e)) {
+			got = e->code;
+			break;
+		}
+	if (r)
+		v->bad_lines = journal_bad_lines(r);
+	journal_reader_free(r);
+	free(path);
+	return got;
+}
+
+static int read_recipe(struct evidence *v, struct err *e)
+{
+	char *path = file_path(e, "%s/recipe.ini", v->folder);
+	int rc = path ? 0 : e->code;
+
+	if (!rc && file_exists(path))
+		rc = conf_load_recipe(&v->recipe, path, e);
+	if (!rc)
+		conf_apply_size(&v->recipe);
+	free(path);
+	return rc;
+}
+
+/* A corpus that is gone is no failure: what it was is unknown then. */
+static void read_manifest(struct evidence *v)
+{
+	struct err ignored;
+	struct buf text = {0};
+	char *path;
+
+	v->corpus = corpus_folder(&v->recipe, &ignored);
+	path = v->corpus ? file_path(&ignored, "%s/manifest.json", v->corpus) : NULL;
+	if (path && !file_read_all(path, MANIFEST_LIMIT, &text, &ignored))
+		v->manifest = json_parse(buf_text(&text), text.len, &ignored);
+	free(path);
+	buf_free(&text);
+}
+
+int evidence_open(struct evidence *v, const char *workspace, const char *run, struct err *e)
+{
+	int rc;
+
+	*v = (struct evidence){
+		.parameters = NAN, .vocabulary = NAN, .ranks = NAN, .first_t = NAN, .last_t = NAN};
+	rc = conf_init(&v->recipe, e);
+	if (rc || paths_check_name("run", run, e))
+		return e->code;
+	snprintf(v->run, sizeof(v->run), "%.127s", run);
+	v->folder = file_path(e, "%s/runs/%s", workspace, run);
+	if (!v->folder)
+		return e->code;
+	if (!file_exists(v->folder))
+		return err_set(e, ERR_NOINPUT, "no run is called '%s' in %s", run, workspace);
+	if (read_recipe(v, e) || conf_set(&v->recipe, "workspace", workspace, "report", e) ||
+	    read_journal(v, e))
+		return e->code;
+	read_manifest(v);
+	return 0;
+}
+
+void evidence_close(struct evidence *v)
+{
+	conf_free(&v->recipe);
+	json_free(v->manifest);
+	free(v->folder);
+	free(v->corpus);
+	free(v->attempts);
+	free(v->train);
+	free(v->evals);
+	free(v->saves);
+	free(v->rank);
+	free(v->host);
+	*v = (struct evidence){0};
+}
+
+int evidence_columns(struct columns *c, const void *array, size_t n, size_t size, size_t x_offset,
+		     size_t y_offset, struct err *e)
+{
+	*c = (struct columns){0};
+	if (!n)
+		return 0;
+	c->x = mem_alloc(n, 2 * sizeof(*c->x), e);
+	if (!c->x)
+		return e->code;
+	c->y = c->x + n;
+	for (size_t i = 0; i < n; i++) {
+		const char *element = (const char *)array + i * size;
+		double x, y;
+
+		memcpy(&x, element + x_offset, sizeof(x));
+		memcpy(&y, element + y_offset, sizeof(y));
+		if (fabs(x) <= SENSIBLE && fabs(y) <= SENSIBLE) {
+			c->x[c->n] = x;
+			c->y[c->n++] = y;
+		}
+	}
+	return 0;
+}

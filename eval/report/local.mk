@@ -1,0 +1,7 @@
+# eval/report: a run explained: its records as numbers, a question and an answer each, text, HTML, plots.
+# Enter at evidence.h (the numbers) and answers.h (the questions).
+# May use: train/common, train/record, share.
+libeval_a_SOURCES += \
+	%D%/answers.c %D%/answers.h %D%/answers_files.c %D%/answers_learning.c \
+	%D%/answers_machine.c %D%/evidence.c %D%/evidence.h %D%/report.c %D%/report.h \
+	%D%/report_html.c %D%/report_plot.c %D%/report_text.c

@@ -1,0 +1,92 @@
+/* report_html.c - a report as one HTML file that needs nothing else; see report.h */
+#include "eval/report/report.h"
+
+#include <string.h>
+
+static const char head[] =
+	"<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+	"<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+	"<style>\n"
+	":root{color-scheme:light dark;--ink:#222;--paper:#fff;--faint:#767676;--line:#ccc;"
+	"--a:#0072b2;--b:#d55e00;--c:#009e73}\n"
+	"@media(prefers-color-scheme:dark){:root{--ink:#ddd;--paper:#181818;--faint:#999;"
+	"--line:#444;--a:#56b4e9;--b:#e69f00;--c:#33c39c}}\n"
+	"body{font:16px/1.5 system-ui,sans-serif;color:var(--ink);background:var(--paper);"
+	"max-width:52rem;margin:2rem auto;padding:0 1rem}\n"
+	"h2{font-size:1.15rem;margin:2.2rem 0 .4rem}\n"
+	"table{border-collapse:collapse;font-size:.9rem}\n"
+	"td{padding:.1rem 1rem .1rem 0;border-bottom:1px solid var(--line)}\n"
+	"td+td{font-variant-numeric:tabular-nums}\n"
+	".verdict{font-weight:600}\n.faint{color:var(--faint)}\n"
+	"svg{width:100%;height:auto;margin:.6rem 0}\n"
+	"svg text{fill:var(--faint);font-size:11px}\n"
+	"svg .axis{stroke:var(--line);fill:none}\n"
+	"svg .c0{stroke:var(--a)}svg .c1{stroke:var(--b);stroke-dasharray:6 3}"
+	"svg .c2{stroke:var(--c);stroke-dasharray:2 3}\n"
+	"svg polyline{fill:none;stroke-width:1.6}\n"
+	"</style>\n";
+
+static void add_escaped(struct buf *out, const char *text)
+{
+	for (; *text; text++) {
+		switch (*text) {
+		case '&':
+			buf_add_str(out, "&amp;");
+			break;
+		case '<':
+			buf_add_str(out, "&lt;");
+			break;
+		case '>':
+			buf_add_str(out, "&gt;");
+			break;
+		case '"':
+			buf_add_str(out, "&quot;");
+			break;
+		default:
+			buf_add_char(out, (unsigned char)*text < ' ' ? ' ' : *text);
+		}
+	}
+}
+
+static void add_facts(const struct answer *a, struct buf *out)
+{
+	struct buf value = {0};
+
+	buf_add_str(out, "<table>\n");
+	for (size_t i = 0; i < a->n_facts; i++) {
+		buf_clear(&value);
+		report_fact(&a->facts[i], &value);
+		buf_add_str(out, "<tr><td>");
+		add_escaped(out, a->facts[i].name);
+		buf_add_str(out, "</td><td>");
+		add_escaped(out, buf_text(&value));
+		buf_add_str(out, "</td></tr>\n");
+	}
+	buf_add_str(out, "</table>\n");
+	out->failed |= value.failed;
+	buf_free(&value);
+}
+
+void report_html(const struct evidence *v, const struct answers *a, struct buf *out)
+{
+	buf_add_str(out, head);
+	buf_add_str(out, "<title>");
+	add_escaped(out, v->run);
+	buf_add_str(out, " - report</title>\n</head>\n<body>\n<h1>Report of the run ");
+	add_escaped(out, v->run);
+	buf_add_str(out, "</h1>\n");
+	for (size_t i = 0; i < a->n; i++) {
+		const struct answer *one = &a->all[i];
+
+		buf_printf(out, "<h2 id=\"%s\">%s</h2>\n<p>", one->id, one->question);
+		if (one->verdict != VERDICT_TOLD)
+			buf_printf(out, "<span class=\"verdict\">%s.</span> ",
+				   verdict_name(one->verdict));
+		add_escaped(out, one->sentence);
+		buf_add_str(out, "</p>\n");
+		report_plot_svg(one, out);
+		if (one->n_facts)
+			add_facts(one, out);
+	}
+	buf_add_str(out, "</body>\n</html>\n");
+}

@@ -1,0 +1,87 @@
+/* report_text.c - the report for a terminal, without any markup; see report.h */
+#include "eval/report/report.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "share/base/text.h"
+#include "share/base/util.h"
+
+#define WIDTH 78	/* columns */
+
+/* Text from anywhere: nothing of it moves the cursor. */
+static void add_word(struct buf *out, const char *word, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		buf_add_char(out, iscntrl((unsigned char)word[i]) ? ' ' : word[i]);
+}
+
+/* Words, broken into lines that begin with so many blanks; the first line has begun at column at. */
+static void add_wrapped(struct buf *out, const char *text, size_t at, size_t indent)
+{
+	while (*text) {
+		size_t n = strcspn(text, " "), columns = utf8_count(text, n);
+
+		if (at > indent && at + 1 + columns > WIDTH) {
+			buf_printf(out, "\n%*s", (int)indent, "");
+			at = indent;
+		} else if (at > indent) {
+			buf_add_char(out, ' ');
+			at++;
+		}
+		add_word(out, text, n);
+		at += columns;
+		text += n;
+		text += strspn(text, " ");
+	}
+	buf_add_char(out, '\n');
+}
+
+static void add_facts(const struct answer *a, struct buf *out)
+{
+	struct buf value = {0};
+	size_t width = 0;
+
+	for (size_t i = 0; i < a->n_facts; i++)
+		width = MAX(width, utf8_count(a->facts[i].name, strlen(a->facts[i].name)));
+	for (size_t i = 0; i < a->n_facts; i++) {
+		const char *name = a->facts[i].name;
+		size_t have = utf8_count(name, strlen(name));
+
+		buf_clear(&value);
+		report_fact(&a->facts[i], &value);
+		buf_add_str(out, "    ");
+		add_word(out, name, strlen(name));
+		buf_printf(out, "%*s  ", (int)(width - have), "");
+		add_word(out, buf_text(&value), strlen(buf_text(&value)));
+		buf_add_char(out, '\n');
+	}
+	out->failed |= value.failed;
+	buf_free(&value);
+}
+
+static void add_answer(const struct answer *a, struct buf *out)
+{
+	size_t at = 2;
+
+	buf_printf(out, "\n%s\n  ", a->question);
+	if (a->verdict != VERDICT_TOLD) {
+		const char *name = verdict_name(a->verdict);
+
+		buf_printf(out, "%c%s.", toupper((unsigned char)name[0]), name + 1);
+		at += strlen(name) + 1;
+	}
+	add_wrapped(out, a->sentence, at, 2);
+	add_facts(a, out);
+	report_plot_text(a, out);
+}
+
+void report_text(const struct evidence *v, const struct answers *a, struct buf *out)
+{
+	buf_add_str(out, "Report of the run ");
+	add_word(out, v->run, strlen(v->run));
+	buf_add_char(out, '\n');
+	for (size_t i = 0; i < a->n; i++)
+		add_answer(&a->all[i], out);
+}

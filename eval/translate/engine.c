@@ -1,0 +1,490 @@
+/* engine.c - see engine.h */
+#include "eval/translate/engine.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "share/base/file.h"
+#include "share/base/flow.h"
+#include "share/base/mem.h"
+#include "share/base/text.h"
+
+#define MIN_CAPACITY 1024	/* tokens: a longer sentence is cut, see decode_result.truncated */
+
+/* Was the option given by whoever started this program, rather than by a recipe? */
+static bool is_given(const struct conf *c, const char *option)
+{
+	const char *origin = conf_origin(c, option);
+
+	return !strcmp(origin, "command line") || text_starts_with(origin, "WERKBANK_");
+}
+
+/*
+ * Load the recipe of the model folder; what belongs to the machine it was trained on
+ * stays behind.
+ */
+static int load_recipe(struct engine *g, struct conf *c, bool as_trained, struct err *e)
+{
+	char *path = file_path(e, "%s/recipe.ini", g->folder);
+	int64_t threads = c->threads, workers = c->workers, gpu = c->gpu;
+	int backend = c->backend, precision = c->precision, code;
+	bool graphs = c->cuda_graphs;
+
+	if (!path)
+		return e->code;
+	code = conf_load_recipe(c, path, e);
+	free(path);
+	if (code)
+		return code;
+	if (!as_trained && !is_given(c, "threads"))
+		c->threads = threads;
+	if (!as_trained && !is_given(c, "workers"))
+		c->workers = workers;
+	if (!as_trained && !is_given(c, "backend"))
+		c->backend = backend;
+	if (!as_trained && !is_given(c, "gpu"))
+		c->gpu = gpu;
+	if (!as_trained && !is_given(c, "cuda_graphs"))
+		c->cuda_graphs = graphs;
+	if (!as_trained && !is_given(c, "precision"))
+		c->precision = precision;
+	conf_apply_size(c);
+	return 0;
+}
+
+static int check_vocabulary(const struct engine *g, struct err *e)
+{
+	const struct vocab *v = pipeline_vocab(g->pipeline);
+
+	if (vocab_size(v) != g->state.shape.vocabulary)
+		return err_set(e, ERR_DATA,
+			       "%s/vocab.tsv has %d entries, but the model was trained with %d: it "
+			       "is the vocabulary of another corpus",
+			       g->folder, vocab_size(v), g->state.shape.vocabulary);
+	if (strcmp(vocab_sha256(v), g->state.vocabulary_sha256))
+		return err_set(e, ERR_DATA,
+			       "%s/vocab.tsv is not the vocabulary that the model was trained with "
+			       "(sha256 %.12s, expected %.12s)",
+			       g->folder, vocab_sha256(v), g->state.vocabulary_sha256);
+	return 0;
+}
+
+/* How models are opened. */
+struct opening {
+	const struct ops *ops;
+	struct dev_options dev;
+	enum dtype packed;
+	enum engine_use use;
+	int32_t capacity;
+	bool unaveraged;
+};
+
+static int load_model(const struct opening *o, const char *folder, const struct model_shape *shape,
+		      struct safetensors **weights, struct model **model, struct err *e)
+{
+	const struct ckpt_source from = { folder, o->unaveraged };
+	struct model *m = *model = ckpt_open_model(&from, shape, o->ops, &o->dev, weights, e);
+
+	if (!m || (o->ops->pack && model_pack(m, o->packed, e)))
+		return e->code;
+	return o->use == ENGINE_TRANSLATE ?
+		       model_reserve_encoding(m, o->capacity, o->capacity / 2, e) :
+		       model_reserve_forward(m, o->capacity, o->capacity / 2, e);
+}
+
+static int load_member(struct engine *g, const struct opening *o, struct engine_member *m,
+		       struct err *e)
+{
+	const struct ckpt_source from = { m->folder, o->unaveraged };
+	struct ckpt_state state;
+
+	if (!(m->check = ckpt_check_start(&from, e)) ||
+	    ckpt_read_state(m->folder, false, &state, e))
+		return e->code;
+	if (strcmp(state.vocabulary_sha256, g->state.vocabulary_sha256) != 0)
+		return err_set(e, ERR_DATA,
+			       "%s has another vocabulary than %s: they cannot translate together",
+			       m->folder, g->folder);
+	return load_model(o, m->folder, &state.shape, &m->weights, &m->model, e);
+}
+
+static int open_models(struct engine *g, const struct conf *c, enum engine_use use, struct err *e)
+{
+	static const char *const backends[] = { "auto", "cpu", "ref", "cuda" };
+	static const enum dtype packed[] = { [PRECISION_FP32] = DTYPE_PACKED_F32,
+					     [PRECISION_BF16] = DTYPE_PACKED_BF16,
+					     [PRECISION_INT8] = DTYPE_PACKED_INT8 };
+	const struct opening o = {
+		.ops = ops_find(backends[c->backend], e),
+		.dev = { .threads = (int)c->threads,
+			 .decoding = use == ENGINE_TRANSLATE,
+			 .device = (int)c->gpu,
+			 .graphs = c->cuda_graphs,
+			 .bf16 = c->precision == PRECISION_BF16 },
+		.packed = packed[c->precision], .use = use, .capacity = g->capacity,
+		.unaveraged = c->unaveraged,
+	};
+	struct model *models[DECODE_MAX_MODELS];
+	int32_t workers;
+
+	if (!o.ops)
+		return e->code;
+	if (!o.ops->pack && c->precision == PRECISION_INT8)
+		return err_set(e, ERR_UNAVAILABLE,
+			       "backend %s does not translate with int8: try --precision bf16, or "
+			       "--backend cpu",
+			       o.ops->name);
+	if (load_model(&o, g->folder, &g->state.shape, &g->weights, &g->model, e))
+		return e->code;
+	models[0] = g->model;
+	for (int32_t i = 0; i < g->n_members; i++) {
+		if (load_member(g, &o, &g->members[i], e))
+			return e->code;
+		models[i + 1] = g->members[i].model;
+	}
+	workers = !o.ops->pack || o.ops->own_memory ? 1 : c->workers ? (int32_t)c->workers
+						: flow_threads((int)c->threads);
+	g->decoder = decoder_new_ensemble(models, 1 + g->n_members, g->capacity, workers, e);
+	return g->decoder ? 0 : e->code;
+}
+
+/* SentencePiece: a blank begins a word, and so does punctuation, which stands without one. */
+static bool begins_word(const char *piece)
+{
+	return text_starts_with(piece, "\xe2\x96\x81") ||
+	       (*piece > ' ' && *piece <= '~' && !isalnum((unsigned char)*piece));
+}
+
+/* Which tokens go on in the next one; or, of SentencePiece, begin a word. */
+static int find_words(struct engine *g, struct err *e)
+{
+	const struct vocab *v = pipeline_vocab(g->pipeline);
+	const bool marks_begin = pipeline_order(g->pipeline) != NULL;
+	const int32_t n = vocab_real_size(v);
+	bool *flags = mem_alloc((size_t)n, sizeof(*flags), e);
+
+	if (!flags)
+		return e->code;
+	if (marks_begin)
+		g->begins = flags;
+	else
+		g->joins = flags;
+	for (int32_t i = 0; i < n; i++)
+		flags[i] = marks_begin ? begins_word(vocab_piece(v, i))
+				       : text_ends_with(vocab_piece(v, i), "@@");
+	return 0;
+}
+
+/* --shortlist: a file, or the model's own. */
+static int open_shortlist(struct engine *g, const struct conf *c, struct err *e)
+{
+	const struct vocab *v = pipeline_vocab(g->pipeline);
+	char *path;
+
+	if (!c->shortlist)
+		return 0;
+	path = strcmp(c->shortlist, "model") ? mem_strdup(c->shortlist, e)
+					     : file_path(e, "%s/" SHORTLIST_FILE, g->folder);
+	if (!path)
+		return e->code;
+	g->shortlist = shortlist_open(path, vocab_size(v), vocab_sha256(v), e);
+	free(path);
+	return g->shortlist ? 0 : e->code;
+}
+
+/* ---- which models ------------------------------------------------------ */
+
+/* One more: the first is the engine's own. Takes the folder over. */
+static int add_folder(struct engine *g, char *folder, struct err *e)
+{
+	if (!folder)
+		return e->code;
+	if (!g->folder) {
+		g->folder = folder;
+		return 0;
+	}
+	if (g->n_members == DECODE_MAX_MODELS - 1) {
+		free(folder);
+		return err_set(e, ERR_USAGE, "at most %d models translate together",
+			       DECODE_MAX_MODELS);
+	}
+	g->members[g->n_members++].folder = folder;
+	return 0;
+}
+
+/* The checkpoints of a run, separated by commas. */
+static int add_checkpoints(struct engine *g, const struct conf *c, struct err *e)
+{
+	const char *at = c->checkpoint;
+
+	while (at) {
+		const char *comma = strchr(at, ',');
+		const size_t n = comma ? (size_t)(comma - at) : strlen(at);
+		char *name = file_path(e, "%.*s", (int)n, at);
+		int code = name ? add_folder(g, ckpt_resolve_named(c, name, e), e) : e->code;
+
+		free(name);
+		if (code)
+			return code;
+		at = comma ? comma + 1 : NULL;
+	}
+	return 0;
+}
+
+static int find_folders(struct engine *g, const struct conf *c, struct err *e)
+{
+	bool several = c->run && !c->model && strchr(c->checkpoint, ',');
+	int code = several ? add_checkpoints(g, c, e) : add_folder(g, ckpt_resolve(c, e), e);
+
+	for (size_t i = 0; i < c->ensemble.n && !code; i++)
+		code = add_folder(g, mem_strdup(c->ensemble.items[i], e), e);
+	return code;
+}
+
+/* ---- opening and closing ----------------------------------------------- */
+
+int engine_check(struct engine *g, struct err *e)
+{
+	struct err fault = { 0 };
+
+	for (int32_t i = 0; i < g->n_members; i++) {
+		struct engine_member *m = &g->members[i];
+
+		if (ckpt_check_finish(m->check, &fault) && !g->fault.code)
+			g->fault = fault;
+		m->check = NULL;
+	}
+	if (g->check && ckpt_check_finish(g->check, &fault))
+		g->fault = fault;
+	g->check = NULL;
+	if (g->fault.code)
+		*e = g->fault;
+	return g->fault.code;
+}
+
+/* Opening failed: if that is because a file is damaged or missing, say so instead. */
+static int prefer_damage(struct engine *g, struct err *e)
+{
+	if (e->code == ERR_DATA || e->code == ERR_NOINPUT)
+		engine_check(g, e);
+	return e->code;
+}
+
+int engine_open(struct engine *g, struct conf *c, enum engine_use use, struct err *e)
+{
+	memset(g, 0, sizeof(*g));
+	g->conf = c;
+	if (find_folders(g, c, e) ||
+	    !(g->check = ckpt_check_start(&(struct ckpt_source){ g->folder, c->unaveraged }, e)) ||
+	    ckpt_read_state(g->folder, false, &g->state, e) ||
+	    load_recipe(g, c, use == ENGINE_AS_TRAINED, e))
+		return prefer_damage(g, e);
+	g->capacity = (int32_t)MAX(c->decode_tokens / c->beam, MIN_CAPACITY);
+	g->pipeline = pipeline_open(g->folder, c, e);
+	if (!g->pipeline || check_vocabulary(g, e) || find_words(g, e) ||
+	    open_shortlist(g, c, e) || open_models(g, c, use, e))
+		return prefer_damage(g, e);
+	return 0;
+}
+
+void engine_close(struct engine *g)
+{
+	decoder_free(g->decoder);
+	model_free(g->model);
+	safetensors_close(g->weights);
+	ckpt_check_finish(g->check, &(struct err){ 0 });
+	for (int32_t i = 0; i < g->n_members; i++) {
+		struct engine_member *m = &g->members[i];
+
+		model_free(m->model);
+		safetensors_close(m->weights);
+		ckpt_check_finish(m->check, &(struct err){ 0 });
+		free(m->folder);
+	}
+	shortlist_close(g->shortlist);
+	free(g->joins);
+	free(g->begins);
+	pipeline_close(g->pipeline);
+	free(g->folder);
+	memset(g, 0, sizeof(*g));
+}
+
+void engine_translations_free(struct engine_translation *translations, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		struct engine_translation *t = &translations[i];
+
+		for (int32_t h = 0; t->texts && h < t->result.n; h++)
+			free(t->texts[h]);
+		free(t->texts);
+		free(t->source);
+		decode_results_free(&t->result, 1);
+		memset(t, 0, sizeof(*t));
+	}
+}
+
+static int encode(struct engine *g, const struct engine_line *line, struct engine_translation *t,
+		  struct err *e)
+{
+	size_t n = 0, cap = 0;
+
+	if (pipeline_encode(g->pipeline, SIDE_SOURCE, line->text, line->n, &t->source, &n, &cap, e))
+		return e->code;
+	if (n > INT32_MAX)
+		return err_set(e, ERR_DATA, "a line of %zu tokens is too long", n);
+	t->n_source = (int32_t)n;
+	return 0;
+}
+
+/* The hypotheses as raw text. */
+static int write_texts(struct engine *g, struct engine_translation *t, struct err *e)
+{
+	t->texts = mem_alloc((size_t)t->result.n, sizeof(*t->texts), e);
+	if (!t->texts)
+		return e->code;
+	for (int32_t h = 0; h < t->result.n; h++) {
+		const struct decode_hypothesis *y = &t->result.hypotheses[h];
+		struct buf text = { 0 };
+
+		if (pipeline_decode(g->pipeline, SIDE_TARGET, y->tokens, (size_t)y->n, &text, e)) {
+			buf_free(&text);
+			return e->code;
+		}
+		buf_add(&text, "", 0);		/* an empty translation is a string too */
+		t->texts[h] = buf_take(&text, e);
+		if (!t->texts[h])
+			return e->code;
+	}
+	return 0;
+}
+
+/* What is wanted of each translation; owned, as is what it refers to. */
+struct wishes {
+	struct decode_wish *all;
+	int32_t **prefixes;
+	size_t n;
+};
+
+static void free_wishes(struct wishes *w)
+{
+	for (size_t i = 0; w->prefixes && i < w->n; i++)
+		free(w->prefixes[i]);
+	free(w->prefixes);
+	free(w->all);
+}
+
+static int make_wish(struct engine *g, const struct engine_line *line, struct decode_wish *wish,
+		     int32_t **prefix, struct err *e)
+{
+	size_t n = 0, cap = 0;
+
+	wish->number = line->number;
+	if (line->n_prefix && pipeline_encode(g->pipeline, SIDE_TARGET, line->prefix,
+					      line->n_prefix, prefix, &n, &cap, e))
+		return e->code;
+	if (n > (size_t)g->capacity)
+		return err_set(e, ERR_DATA, "a prefix of %zu tokens is too long", n);
+	wish->prefix = *prefix;
+	wish->n_prefix = (int32_t)n;
+	wish->phrases = line->phrases;
+	wish->n_phrases = line->n_phrases;
+	return 0;
+}
+
+/* Nothing is wished for: all stays NULL, and decoding is faster. */
+static int make_wishes(struct engine *g, const struct decode_options *o,
+		       const struct engine_line *lines, size_t n, struct wishes *w, struct err *e)
+{
+	bool wanted = o->sample;
+
+	for (size_t i = 0; i < n && !wanted; i++)
+		wanted = lines[i].n_prefix > 0 || lines[i].n_phrases > 0;
+	if (!wanted)
+		return 0;
+	w->all = mem_alloc(n, sizeof(*w->all), e);
+	w->prefixes = mem_alloc(n, sizeof(*w->prefixes), e);
+	w->n = n;
+	if (!w->all || !w->prefixes)
+		return e->code;
+	for (size_t i = 0; i < n; i++)
+		if (make_wish(g, &lines[i], &w->all[i], &w->prefixes[i], e))
+			return e->code;
+	return 0;
+}
+
+int engine_translate(struct engine *g, const struct decode_options *options,
+		     const struct engine_line *lines, size_t n,
+		     struct engine_translation *translations, struct err *e)
+{
+	struct decode_source *sources = mem_alloc(n, sizeof(*sources), e);
+	struct decode_result *results = mem_alloc(n, sizeof(*results), e);
+	struct decode_options o = *options;
+	struct wishes wishes = { 0 };
+	int code = sources && results ? engine_check(g, e) : e->code;
+
+	memset(translations, 0, n * sizeof(*translations));
+	for (size_t i = 0; i < n && !code; i++) {
+		code = encode(g, &lines[i], &translations[i], e);
+		if (!code)
+			sources[i] = (struct decode_source){ translations[i].source,
+							     translations[i].n_source };
+	}
+	if (!code)
+		code = make_wishes(g, &o, lines, n, &wishes, e);
+	o.wishes = wishes.all;
+	o.joins = g->joins;
+	o.begins = g->begins;
+	o.shortlist = g->shortlist;
+	if (!code)
+		code = decoder_run(g->decoder, &o, sources, n, results, e);
+	for (size_t i = 0; i < n && !code; i++)
+		translations[i].result = results[i];
+	for (size_t i = 0; i < n && !code; i++)
+		code = write_texts(g, &translations[i], e);
+	if (code)
+		engine_translations_free(translations, n);
+	free_wishes(&wishes);
+	free(sources);
+	free(results);
+	return code;
+}
+
+bool engine_goes_on(const struct engine *g, const int32_t *tokens, int32_t n, int32_t i)
+{
+	if (g->joins)
+		return g->joins[tokens[i]];
+	return i + 1 < n && !g->begins[tokens[i + 1]];
+}
+
+/* The number of the word that source token n belongs to. */
+static int32_t source_word(const struct engine *g, const struct engine_translation *t, int32_t n)
+{
+	int32_t word = 0;
+
+	for (int32_t i = 0; i < n && i < t->n_source; i++)
+		word += !engine_goes_on(g, t->source, t->n_source, i);
+	return word;
+}
+
+void engine_word_alignment(const struct engine *g, const struct engine_translation *t,
+			   int32_t hypothesis, struct buf *out)
+{
+	const struct decode_hypothesis *h = &t->result.hypotheses[hypothesis];
+	int32_t target = 0, begin = 0;
+	size_t start = out->len;
+
+	for (int32_t i = 0; i < h->n && h->aligned; i++) {
+		int32_t word = source_word(g, t, h->aligned[i]);
+		bool said = false;
+
+		for (int32_t j = begin; j < i; j++)
+			said |= source_word(g, t, h->aligned[j]) == word;
+		if (!said)
+			buf_printf(out, "%s%d-%d", out->len > start ? " " : "", word, target);
+		if (!engine_goes_on(g, h->tokens, h->n, i)) {
+			target++;
+			begin = i + 1;
+		}
+	}
+}

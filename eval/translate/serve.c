@@ -1,0 +1,398 @@
+/* serve.c - see serve.h */
+#include "eval/translate/serve.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "eval/translate/suggest.h"
+#include "share/base/json.h"
+#include "share/base/lines.h"
+
+static void write_id(struct json_writer *w, const struct json *request)
+{
+	const struct json *id = json_get(request, "id");
+	double number = json_number(id, NAN);
+
+	json_key(w, "id");
+	if (json_text(id, NULL))
+		json_str(w, json_text(id, NULL));
+	else if (number == floor(number) && fabs(number) < 9e15)
+		json_int(w, (int64_t)number);
+	else if (!isnan(number))
+		json_real(w, number);
+	else
+		json_null(w);
+}
+
+static void write_error(struct json_writer *w, const struct json *request, const char *text)
+{
+	json_open(w, '{');
+	write_id(w, request);
+	json_put_str(w, "error", text);
+	json_close(w, '}');
+}
+
+static void write_pieces(struct json_writer *w, const struct engine *g, const char *key,
+			 const int32_t *ids, int32_t n)
+{
+	json_key(w, key);
+	json_open(w, '[');
+	for (int32_t i = 0; i < n; i++)
+		json_str(w, vocab_piece(pipeline_vocab(g->pipeline), ids[i]));
+	json_close(w, ']');
+}
+
+/* The members of one translation. */
+static void write_hypothesis(struct json_writer *w, const struct engine *g,
+			     const struct engine_translation *t, int32_t h)
+{
+	const struct decode_hypothesis *y = &t->result.hypotheses[h];
+
+	json_put_str(w, "text", t->texts[h]);
+	json_put_real(w, "score", y->score);
+	json_put_real(w, "log_prob", y->log_prob);
+	write_pieces(w, g, "tokens", y->tokens, y->n);
+	json_key(w, "token_log_probs");
+	json_open(w, '[');
+	for (int32_t i = 0; i < y->n; i++)
+		json_real(w, (double)y->log_probs[i]);
+	json_close(w, ']');
+	json_key(w, "alignment");
+	json_open(w, '[');
+	for (int32_t i = 0; i < y->n; i++)
+		json_int(w, y->aligned[i]);
+	json_close(w, ']');
+}
+
+/* What was asked for, besides the text. */
+struct wanted {
+	struct decode_options options;
+	struct phrases phrases;
+	struct terms *terms;		/* owned: of this request; NULL: none */
+	struct forbid *forbid;		/* owned; NULL: none but the usual ones */
+	int32_t terms_left;
+	int32_t at, n_alternatives;
+	struct suggestion alternatives[DECODE_MAX_ALTERNATIVES];	/* (n_alternatives) */
+};
+
+static void write_alternatives(struct json_writer *w, const struct engine *g,
+			       const struct wanted *x)
+{
+	json_put_int(w, "at", x->at);
+	json_key(w, "alternatives");
+	json_open(w, '[');
+	for (int32_t i = 0; i < x->n_alternatives; i++) {
+		const struct suggestion *s = &x->alternatives[i];
+
+		json_open(w, '{');
+		json_put_str(w, "piece", vocab_piece(pipeline_vocab(g->pipeline), s->token));
+		json_put_str(w, "word", s->word);
+		json_put_real(w, "log_prob", s->log_prob);
+		json_put_str(w, "prefix", s->prefix);
+		json_close(w, '}');
+	}
+	json_close(w, ']');
+}
+
+static void write_translation(struct json_writer *w, const struct engine *g,
+			      const struct json *request, const struct engine_translation *t,
+			      const struct wanted *x)
+{
+	json_open(w, '{');
+	write_id(w, request);
+	write_hypothesis(w, g, t, 0);
+	write_pieces(w, g, "source_tokens", t->source, t->n_source);
+	if (x->terms_left > 0)
+		json_put_int(w, "terms_left", x->terms_left);
+	if (t->result.truncated)
+		json_put_bool(w, "truncated", true);
+	if (x->n_alternatives >= 0)
+		write_alternatives(w, g, x);
+	if (x->options.n_best > 1) {
+		json_key(w, "n_best");
+		json_open(w, '[');
+		for (int32_t h = 0; h < t->result.n; h++) {
+			json_open(w, '{');
+			write_hypothesis(w, g, t, h);
+			json_close(w, '}');
+		}
+		json_close(w, ']');
+	}
+	json_close(w, '}');
+}
+
+/* The options of one request. A value out of range: ERR_USAGE. */
+static int read_options(struct decode_options *o, const struct json *request, struct err *e)
+{
+	int64_t n_best = json_integer(json_get(request, "n_best"), o->n_best);
+	int64_t beam = json_integer(json_get(request, "beam"), MAX(o->beam, n_best));
+	double alpha = json_number(json_get(request, "alpha"), o->alpha);
+
+	if (beam < 1 || beam > DECODE_MAX_BEAM)
+		return err_set(e, ERR_USAGE, "beam is %lld, but must be from 1 to %d",
+			       (long long)beam, DECODE_MAX_BEAM);
+	if (n_best < 1 || n_best > beam)
+		return err_set(e, ERR_USAGE, "n_best is %lld, but must be from 1 to the beam, %lld",
+			       (long long)n_best, (long long)beam);
+	if (!(alpha >= 0 && alpha <= 10))
+		return err_set(e, ERR_USAGE, "alpha is %g, but must be from 0 to 10", alpha);
+	o->n_best = (int32_t)n_best;
+	o->beam = (int32_t)beam;
+	o->alpha = alpha;
+	o->alignments = true;
+	o->token_scores = true;
+	return 0;
+}
+
+/* Line ends inside a text are blanks to the pipeline, which works line by line. */
+static void add_one_line(struct buf *b, const char *text)
+{
+	size_t start = b->len;
+
+	buf_add_str(b, text);
+	for (size_t i = start; i < b->len; i++)
+		if (b->data[i] == '\n' || b->data[i] == '\r')
+			b->data[i] = ' ';
+}
+
+/* An empty list, or nothing, is a list of no phrases. */
+static bool is_list(const struct json *v)
+{
+	const struct json *member;
+
+	return !json_text(v, NULL) && isnan(json_number(v, NAN)) && !json_member(v, 0, &member);
+}
+
+/* String number i of a list; not one, or none in it: ERR_USAGE. */
+static const char *phrase_at(const struct json *list, size_t i, const char *name, struct err *e)
+{
+	const char *text = json_text(json_at(list, i), NULL);
+
+	if (!text || !*text)
+		err_set(e, ERR_USAGE,
+			"%s must be a list of phrases, each a string that is not empty", name);
+	return text && *text ? text : NULL;
+}
+
+/* The phrases that must, and those that must not, be in the translation. */
+static int read_phrases(struct wanted *x, const struct service *s, const struct json *request,
+			struct err *e)
+{
+	const struct json *force = json_get(request, "force");
+	const struct json *forbid = json_get(request, "forbid");
+	const char *text;
+
+	if (!is_list(force) || !is_list(forbid))
+		return err_set(e, ERR_USAGE, "force and forbid are lists of phrases");
+	for (size_t i = 0; i < json_len(force); i++)
+		if (!(text = phrase_at(force, i, "force", e)) ||
+		    phrases_add(&x->phrases, s->engine, text, strlen(text), e))
+			return e->code;
+	x->options.forbid = s->steering.forbid;
+	if (json_len(forbid) == 0)
+		return 0;
+	x->forbid = forbid_new(s->engine->pipeline, s->steering.forbid, e);
+	if (!x->forbid)
+		return e->code;
+	for (size_t i = 0; i < json_len(forbid); i++)
+		if (!(text = phrase_at(forbid, i, "forbid", e)) ||
+		    forbid_add(x->forbid, text, strlen(text), e))
+			return e->code;
+	x->options.forbid = x->forbid;
+	return 0;
+}
+
+/* The request's own terms. */
+static int read_terms(struct wanted *x, const struct service *s, const struct json *request,
+		      struct err *e)
+{
+	const struct json *terms = json_get(request, "terms"), *target;
+	const char *source;
+
+	if (!terms)
+		return 0;
+	x->terms = terms_new(s->engine, s->steering.terms, e);
+	if (!x->terms)
+		return e->code;
+	for (size_t i = 0; i < json_len(terms); i++) {
+		const char *text;
+
+		source = json_member(terms, i, &target);
+		text = source ? json_text(target, NULL) : NULL;
+		if (!text)
+			return err_set(e, ERR_USAGE,
+				       "terms must be an object: {\"source\":\"target\"}");
+		if (terms_add(x->terms, source, strlen(source), text, strlen(text), e))
+			return e->code;
+	}
+	return terms_finish(x->terms, x->options.forbid, e);
+}
+
+/* What the text, and what was asked for, makes of the translation. */
+static int read_wishes(struct wanted *x, const struct service *s, const struct json *request,
+		       const struct buf *text, struct err *e)
+{
+	if (read_phrases(x, s, request, e) || read_terms(x, s, request, e) ||
+	    terms_find(x->terms ? x->terms : s->steering.terms, buf_text(text), text->len,
+		       &x->phrases, &x->terms_left, e))
+		return e->code;
+	if (x->options.sample && x->phrases.n > 0)
+		return err_set(e, ERR_USAGE, "nothing can be forced into a translation that is "
+					     "drawn (--sample)");
+	return phrases_agree(&x->phrases, s->engine, x->options.forbid, e);
+}
+
+/* Which place alternatives are asked for; n_alternatives -1: they are not. */
+static int read_place(struct wanted *x, const struct json *request, struct err *e)
+{
+	const int64_t n = json_integer(json_get(request, "alternatives"), -1);
+	const int64_t at = json_integer(json_get(request, "at"), -1);
+
+	x->n_alternatives = -1;
+	if (!json_get(request, "alternatives"))
+		return 0;
+	if (n < 1 || n > DECODE_MAX_ALTERNATIVES || at < 0)
+		return err_set(e, ERR_USAGE,
+			       "alternatives must be from 1 to %d, and at the number of a token, "
+			       "from 0",
+			       DECODE_MAX_ALTERNATIVES);
+	x->n_alternatives = (int32_t)n;
+	x->at = (int32_t)MIN(at, INT32_MAX);
+	return 0;
+}
+
+static int find_alternatives(struct wanted *x, struct engine *g,
+			     const struct engine_translation *t, struct err *e)
+{
+	const struct decode_hypothesis *best = &t->result.hypotheses[0];
+
+	if (x->n_alternatives < 0)
+		return 0;
+	x->at = MIN(x->at, best->n);
+	return suggest(g, t, best, x->at, x->alternatives, &x->n_alternatives, e);
+}
+
+static int answer(const struct service *s, const struct json *request, struct json_writer *w,
+		  struct err *e)
+{
+	const char *text = json_text(json_get(request, "text"), NULL);
+	const char *prefix = json_text(json_get(request, "prefix"), "");
+	struct wanted x = { .options = s->usual, .n_alternatives = -1 };
+	struct engine_translation t = { 0 };
+	struct engine_line input;
+	struct buf line = { 0 };
+	int code;
+
+	if (!text)
+		return err_set(e, ERR_USAGE,
+			       "a request is one JSON object with the member text, a string");
+	if (read_options(&x.options, request, e))
+		return e->code;
+	add_one_line(&line, text);
+	code = buf_check(&line, e);
+	if (!code)
+		code = read_place(&x, request, e);
+	if (!code)
+		code = read_wishes(&x, s, request, &line, e);
+	input = (struct engine_line){ .text = buf_text(&line), .n = line.len,
+				      .prefix = prefix, .n_prefix = strlen(prefix),
+				      .phrases = x.phrases.all, .n_phrases = x.phrases.n };
+	if (!code)
+		code = engine_translate(s->engine, &x.options, &input, 1, &t, e);
+	if (!code)
+		code = find_alternatives(&x, s->engine, &t, e);
+	if (!code)
+		write_translation(w, s->engine, request, &t, &x);
+	if (!code)
+		suggestions_free(x.alternatives, x.n_alternatives);
+	terms_free(x.terms);
+	forbid_free(x.forbid);
+	phrases_free(&x.phrases);
+	engine_translations_free(&t, 1);
+	buf_free(&line);
+	return code;
+}
+
+int serve_answer(const struct service *s, const char *line, size_t n, struct buf *out,
+		 struct err *e)
+{
+	struct json_writer w = { .out = out };
+	struct err trouble = { 0 };
+	struct json *request = json_parse(line, n, &trouble);
+
+	if (!request || answer(s, request, &w, &trouble))
+		write_error(&w, request, trouble.text);
+	json_free(request);
+	buf_add_char(out, '\n');
+	return buf_check(out, e);
+}
+
+static int put(struct buf *text, struct err *e)
+{
+	if (fwrite(text->data, 1, text->len, stdout) != text->len || fflush(stdout))
+		return err_set_errno(e, ERR_IO, "the answer cannot be written");
+	buf_clear(text);
+	return 0;
+}
+
+static void say_ready(const struct engine *g, const struct decode_options *o, struct buf *out)
+{
+	struct json_writer w = { .out = out };
+
+	json_open(&w, '{');
+	json_put_bool(&w, "ready", true);
+	json_put_str(&w, "source_language", g->conf->source_language);
+	json_put_str(&w, "target_language", g->conf->target_language);
+	json_put_int(&w, "step", g->state.step);
+	json_put_int(&w, "beam", o->beam);
+	json_put_real(&w, "alpha", o->alpha);
+	json_close(&w, '}');
+	buf_add_char(out, '\n');
+}
+
+static int serve(const struct service *s, struct err *e)
+{
+	struct buf text = { 0 };
+	struct lines in;
+	int got;
+
+	if (lines_open(&in, NULL, e))
+		return e->code;
+	in.repair = true;	/* one bad byte must not end the service */
+	say_ready(s->engine, &s->usual, &text);
+	got = buf_check(&text, e);
+	if (!got)
+		got = put(&text, e);
+	while (!got) {
+		int more = lines_next(&in, e);
+
+		if (more <= 0) {
+			got = more;
+			break;
+		}
+		got = serve_answer(s, in.text, in.len, &text, e);
+		if (!got)
+			got = put(&text, e);
+	}
+	lines_close(&in);
+	buf_free(&text);
+	return got;
+}
+
+int serve_run(struct conf *c, struct err *e)
+{
+	struct service s = { 0 };
+	struct engine g;
+	int code = engine_open(&g, c, ENGINE_TRANSLATE, e);
+
+	s.engine = &g;
+	if (!code)
+		code = decode_options_from_conf(&s.usual, c, e);
+	if (!code)
+		code = steering_open(&s.steering, &g, c, e);
+	if (!code)
+		code = serve(&s, e);
+	steering_close(&s.steering);
+	engine_close(&g);
+	return code;
+}

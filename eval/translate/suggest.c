@@ -1,0 +1,82 @@
+/* suggest.c - see suggest.h */
+#include "eval/translate/suggest.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "share/base/mem.h"
+
+/* Raw text of tokens, owned by the caller. */
+static char *text_of(struct engine *g, const int32_t *tokens, int32_t n, struct err *e)
+{
+	struct buf text = { 0 };
+	char *raw = NULL;
+
+	if (!pipeline_decode(g->pipeline, SIDE_TARGET, tokens, (size_t)n, &text, e)) {
+		buf_add(&text, "", 0);
+		raw = buf_take(&text, e);
+	}
+	buf_free(&text);
+	return raw;
+}
+
+/* row: the tokens before the place, of which those from word on are in the same word. */
+static int write_suggestion(struct engine *g, int32_t *row, int32_t at, int32_t word,
+			    const struct decode_alternative *a, struct suggestion *s, struct err *e)
+{
+	const bool ends = a->tokens[0] == TOKEN_END;
+	const int32_t n = ends ? at : at + a->n;
+
+	*s = (struct suggestion){ .token = a->tokens[0], .log_prob = a->log_prob };
+	memcpy(row + at, a->tokens, (size_t)a->n * sizeof(*row));
+	if (g->begins && !ends && g->begins[a->tokens[0]])
+		word = at;
+	s->word = ends ? mem_strdup("", e) : text_of(g, row + word, n - word, e);
+	s->prefix = s->word ? text_of(g, row, n, e) : NULL;
+	if (s->prefix)
+		return 0;
+	free(s->word);
+	return e->code;
+}
+
+void suggestions_free(struct suggestion *list, int32_t n)
+{
+	for (int32_t i = 0; i < n; i++) {
+		free(list[i].word);
+		free(list[i].prefix);
+	}
+}
+
+int suggest(struct engine *g, const struct engine_translation *t,
+	    const struct decode_hypothesis *h, int32_t at, struct suggestion *list, int32_t *n,
+	    struct err *e)
+{
+	const struct decode_options o = { .joins = g->joins, .begins = g->begins };
+	const struct decode_source source = { t->source, t->n_source };
+	struct decode_alternative found[DECODE_MAX_ALTERNATIVES];
+	int32_t n_found = *n, word = at, longest = 0, code;
+	int32_t *row = NULL;
+
+	*n = 0;
+	code = decoder_alternatives(g->decoder, &o, &source, h->tokens, at, found, &n_found, e);
+	if (code)
+		return code;
+	while (word > 0 && (g->joins ? g->joins[h->tokens[word - 1]] :
+			    word == at || !g->begins[h->tokens[word]]))
+		word--;
+	for (int32_t i = 0; i < n_found; i++)
+		longest = MAX(longest, found[i].n);
+	row = mem_alloc((size_t)at + (size_t)longest, sizeof(*row), e);
+	if (row)
+		memcpy(row, h->tokens, (size_t)at * sizeof(*row));
+	code = row ? 0 : e->code;
+	for (; *n < n_found && !code; ++*n)
+		code = write_suggestion(g, row, at, word, &found[*n], &list[*n], e);
+	if (code) {
+		suggestions_free(list, *n);
+		*n = 0;
+	}
+	decode_alternatives_free(found, n_found);
+	free(row);
+	return code;
+}

@@ -1,0 +1,233 @@
+/* translate.c - see translate.h */
+#include "eval/translate/translate.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "eval/translate/engine.h"
+#include "eval/translate/constraint_options.h"
+#include "share/base/file.h"
+#include "share/base/lines.h"
+#include "share/base/mem.h"
+
+#define CHUNK_LINES 1024	/* translated together: enough to fill batches of like length */
+#define CHUNK_FIRST 64	/* the first time; then twice as many: who waits sees something soon */
+
+/* Lines read but not yet translated. */
+struct chunk {
+	struct buf text;			/* all lines, one behind the other */
+	size_t ends[CHUNK_LINES];		/* where each ends in text */
+	size_t n;
+	int64_t first;				/* number of the first line */
+};
+
+struct translate {
+	struct engine engine;
+	struct decode_options options;
+	const struct conf *conf;		/* borrowed */
+	struct steering steering;
+	FILE  *out;
+	struct chunk chunk;
+	struct phrases *terms;			/* (CHUNK_LINES) owned; NULL: no terms */
+	struct buf row;
+};
+
+static int write_row(struct translate *t, int64_t line, const struct engine_translation *x,
+		     int32_t h, struct err *e)
+{
+	const struct decode_hypothesis *y = &x->result.hypotheses[h];
+
+	buf_clear(&t->row);
+	if (t->options.n_best > 1)
+		buf_printf(&t->row, "%lld\t", (long long)line);
+	if (t->conf->scores)
+		buf_printf(&t->row, "%.6f\t", y->score);
+	buf_add_str(&t->row, x->texts[h]);
+	if (t->options.alignments) {
+		buf_add_char(&t->row, '\t');
+		engine_word_alignment(&t->engine, x, h, &t->row);
+	}
+	buf_add_char(&t->row, '\n');
+	if (buf_check(&t->row, e))
+		return e->code;
+	if (fwrite(t->row.data, 1, t->row.len, t->out) != t->row.len)
+		return err_set_errno(e, ERR_IO, "the translation cannot be written");
+	return 0;
+}
+
+/* With --prefix what is behind a tab is how the translation must begin. */
+static struct engine_line read_line(const struct translate *t, const char *text, size_t n,
+				    uint64_t number)
+{
+	const char *tab = t->conf->prefix ? memchr(text, '\t', n) : NULL;
+	struct engine_line line = { .text = text, .n = n, .number = number };
+
+	if (tab) {
+		line.n = (size_t)(tab - text);
+		line.prefix = tab + 1;
+		line.n_prefix = n - line.n - 1;
+	}
+	return line;
+}
+
+/* What the terms want of line i of the chunk. */
+static int mind_terms(struct translate *t, size_t i, struct engine_line *line, struct err *e)
+{
+	struct phrases *p = &t->terms[i];
+	int32_t left;
+
+	p->n = 0;
+	if (terms_find(t->steering.terms, line->text, line->n, p, &left, e))
+		return e->code;
+	line->phrases = p->all;
+	line->n_phrases = p->n;
+	if (left > 0 && !t->conf->quiet)
+		fprintf(stderr, "werkbank: line %llu has %d terms; only the first %d are minded\n",
+			(unsigned long long)line->number, p->n + left, p->n);
+	return 0;
+}
+
+static void warn_truncated(const struct translate *t, size_t i, const struct engine_translation *x)
+{
+	if (x->result.truncated && !t->conf->quiet)
+		fprintf(stderr,
+			"werkbank: line %lld has %d tokens; only the first %d are translated\n",
+			(long long)(t->chunk.first + (int64_t)i), x->n_source,
+			t->engine.capacity - 1);
+}
+
+static int flush_chunk(struct translate *t, struct err *e)
+{
+	struct chunk *c = &t->chunk;
+	struct engine_line lines[CHUNK_LINES];
+	struct engine_translation *translations;
+	int code = 0;
+
+	if (c->n == 0)
+		return 0;
+	translations = mem_alloc(c->n, sizeof(*translations), e);
+	if (!translations)
+		return e->code;
+	for (size_t i = 0, at = 0; i < c->n && !code; at = c->ends[i++]) {
+		lines[i] = read_line(t, buf_text(&c->text) + at, c->ends[i] - at,
+				     (uint64_t)c->first + i);
+		if (t->terms)
+			code = mind_terms(t, i, &lines[i], e);
+	}
+	if (code) {
+		free(translations);
+		return code;
+	}
+	code = engine_translate(&t->engine, &t->options, lines, c->n, translations, e);
+	for (size_t i = 0; i < c->n && !code; i++) {
+		const struct decode_result *r = &translations[i].result;
+
+		warn_truncated(t, i, &translations[i]);
+		for (int32_t h = 0; h < r->n && !code; h++)
+			code = write_row(t, c->first + (int64_t)i, &translations[i], h, e);
+	}
+	if (!code && fflush(t->out))
+		code = err_set_errno(e, ERR_IO, "the translation cannot be written");
+	engine_translations_free(translations, c->n);
+	free(translations);
+	c->n = 0;
+	buf_clear(&c->text);
+	return code;
+}
+
+static void prompt(const struct translate *t)
+{
+	fprintf(stderr, "%s> ", t->conf->source_language);
+	fflush(stderr);
+}
+
+static int translate_lines(struct translate *t, struct lines *in, bool interactive, struct err *e)
+{
+	size_t at_once = interactive ? 1 : CHUNK_FIRST;
+	int got;
+
+	if (interactive)
+		prompt(t);
+	while ((got = lines_next(in, e)) > 0) {
+		struct chunk *c = &t->chunk;
+
+		if (c->n == 0)
+			c->first = in->number;
+		buf_add(&c->text, in->text, in->len);
+		if (buf_check(&c->text, e))
+			return e->code;
+		c->ends[c->n++] = c->text.len;
+		if (c->n == at_once) {
+			if (flush_chunk(t, e))
+				return e->code;
+			at_once = interactive ? 1 : MIN(2 * at_once, (size_t)CHUNK_LINES);
+		}
+		if (interactive)
+			prompt(t);
+	}
+	if (interactive && got == 0)
+		fputc('\n', stderr);
+	if (got == 0)
+		return flush_chunk(t, e);
+	/* A bad line: what came before it is translated all the same, then the fault is told. */
+	flush_chunk(t, &(struct err){ 0 });
+	return got;
+}
+
+static int run(struct translate *t, struct conf *c, struct err *e)
+{
+	const char *path = c->n_arguments > 0 ? c->arguments[0] : "-";
+	bool interactive =
+		!strcmp(path, "-") && !c->output && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
+	struct outfile file = { 0 };
+	struct lines in;
+	int code;
+
+	t->out = stdout;
+	if (lines_open(&in, path, e))
+		return e->code;
+	in.repair = c->repair;
+	if (c->output && outfile_open(&file, c->output, e)) {
+		lines_close(&in);
+		return e->code;
+	}
+	if (c->output)
+		t->out = file.stream;
+	code = translate_lines(t, &in, interactive, e);
+	lines_close(&in);
+	if (!c->output)
+		return code;
+	if (!code)
+		return outfile_commit(&file, e);
+	outfile_abandon(&file);
+	return code;
+}
+
+int translate_run(struct conf *c, struct err *e)
+{
+	struct translate *t = mem_alloc(1, sizeof(*t), e);
+	int code;
+
+	if (!t)
+		return e->code;
+	t->conf = c;
+	code = engine_open(&t->engine, c, ENGINE_TRANSLATE, e);
+	if (!code)
+		code = decode_options_from_conf(&t->options, c, e);
+	if (!code)
+		code = steering_open(&t->steering, &t->engine, c, e);
+	t->options.forbid = t->steering.forbid;
+	if (!code && t->steering.terms &&
+	    !(t->terms = mem_alloc(CHUNK_LINES, sizeof(*t->terms), e)))
+		code = e->code;
+	if (!code)
+		code = run(t, c, e);
+	steering_close(&t->steering);
+	free(t->terms);
+	engine_close(&t->engine);
+	buf_free(&t->chunk.text);
+	buf_free(&t->row);
+	free(t);
+	return code;
+}

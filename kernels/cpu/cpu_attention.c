@@ -1,0 +1,531 @@
+/*
+ * cpu_attention.c - see cpu.h: attention within each sentence.
+ *
+ * Sentences are short, so one thread does one (sentence, head) after the other,
+ * BLOCK_Q queries at a time: keys and values are laid out in scratch so that
+ * both products run over whole vectors, and the scores of a block stay in the
+ * first cache. Who does which changes nothing in the results.
+ */
+#include "kernels/cpu/cpu.h"
+
+#include "kernels/cpu/cpu_mask.h"
+#include "kernels/cpu/cpu_vec.h"
+#include "kernels/ref/ref.h"
+
+#define BLOCK_Q 32
+/* n rounded up to whole vectors, and whole blocks of Philox. */
+#define WHOLE(n) (CEIL_DIV(n, MAX(VEC_LANES, 8)) * MAX(VEC_LANES, 8))
+
+/* ---- small products --------------------------------------------------------------- */
+
+#define MOST_ROWS 12
+#define MOST_VECS 4
+#define TILE_VECS (VEC_LANES == 16 ? 4 : 2)
+
+/* How many rows of so many vectors fit into the registers. */
+#if VEC_LANES == 16
+#define TILE_ROWS(vecs) ((vecs) == 1 ? 12 : (vecs) == 2 ? 8 : (vecs) == 3 ? 6 : 4)
+#else
+#define TILE_ROWS(vecs) ((vecs) == 1 ? 8 : 4)
+#endif
+
+/*
+ * out (m, n) = or += a b. b's rows can be read to the end of the last vector; out is written up to
+ * n only.
+ */
+struct small {
+	float *out;
+	int64_t out_stride;
+	const float *a;		/* element (i, k) is a[i * a_row + k * a_col] */
+	int64_t a_row, a_col;
+	const float *b;
+	int64_t b_stride;
+	int64_t m, n, k;
+	bool accumulate;
+};
+
+VEC_INLINE void tile(const struct small *s, int64_t i, int64_t j, const int rows, const int vecs)
+{
+	const float *a = s->a + i * s->a_row, *b = s->b + j;
+	vec sum[MOST_ROWS][MOST_VECS];
+
+	VEC_UNROLL for (int r = 0; r < rows; r++)
+		VEC_UNROLL for (int v = 0; v < vecs; v++)
+			sum[r][v] = vec_set(0);
+	for (int64_t k = 0; k < s->k; k++, a += s->a_col, b += s->b_stride) {
+		vec y[MOST_VECS];
+
+		VEC_UNROLL for (int v = 0; v < vecs; v++)
+			y[v] = vec_load(b + v * VEC_LANES);
+		VEC_UNROLL for (int r = 0; r < rows; r++)
+			VEC_UNROLL for (int v = 0; v < vecs; v++)
+				sum[r][v] += vec_set(a[r * s->a_row]) * y[v];
+	}
+	VEC_UNROLL for (int r = 0; r < rows; r++) {
+		VEC_UNROLL for (int v = 0; v < vecs; v++) {
+			float *to = s->out + (i + r) * s->out_stride + j + v * VEC_LANES;
+			int64_t left = s->n - j - v * VEC_LANES;
+
+			if (s->accumulate)
+				sum[r][v] += vec_load_part(to, left, 0);
+			vec_store_part(to, sum[r][v], left);
+		}
+	}
+}
+
+/*
+ * All rows of so many vectors of columns. What is left after whole tiles is one more: sentences are
+ * short, and several small tiles would each wait for their own sums.
+ */
+VEC_INLINE void tile_column(const struct small *s, int64_t j, const int vecs)
+{
+	int64_t i = 0;
+
+	for (; i + TILE_ROWS(vecs) <= s->m; i += TILE_ROWS(vecs))
+		tile(s, i, j, TILE_ROWS(vecs), vecs);
+	switch (s->m - i) {
+#define LAST(rows)                                                                                 \
+	case rows:                                                                                 \
+		tile(s, i, j, MIN(rows, TILE_ROWS(vecs)), vecs);                                   \
+		break;
+	LAST(1) LAST(2) LAST(3) LAST(4) LAST(5) LAST(6) LAST(7) LAST(8) LAST(9) LAST(10) LAST(11)
+#undef LAST
+	}
+}
+
+static void small_product(struct small s)
+{
+	for (int64_t j = 0; j < s.n; j += TILE_VECS * VEC_LANES) {
+		switch (MIN(TILE_VECS, CEIL_DIV(s.n - j, VEC_LANES))) {
+		case 1:
+			tile_column(&s, j, 1);
+			break;
+		case 2:
+			tile_column(&s, j, 2);
+			break;
+#if VEC_LANES == 16
+		case 3:
+			tile_column(&s, j, 3);
+			break;
+		default:
+			tile_column(&s, j, 4);
+#endif
+		}
+	}
+}
+
+/* ---- a head of a sentence ------------------------------------------------------------ */
+
+/* Rows of one side and columns of one head, as floats. */
+struct view {
+	float *data;
+	int64_t stride;
+};
+
+/* The place in t of so many rows and columns. */
+static struct tensor part_of(struct tensor t, int64_t row, int64_t rows, int64_t col, int64_t cols)
+{
+	return tensor_columns(tensor_rows(t, row, rows), col, cols);
+}
+
+static void copy_in(float *to, int64_t stride, struct tensor from)
+{
+	for (int64_t r = 0; r < from.rows; r++, to += stride) {
+		const void *row = cpu_any_row(from, r);
+
+		if (cpu_is_half(from))
+			for (int64_t c = 0; c < from.cols; c += VEC_LANES)
+				vec_store(to + c, vec_get(row, c, from.cols - c, 0, true));
+		else
+			memcpy(to, row, (size_t)from.cols * sizeof(*to));
+		for (int64_t c = from.cols; c < stride; c++)
+			to[c] = 0;
+	}
+}
+
+/*
+ * Rows that may be read to the end of their last vector: x itself, or a copy in room (rows,
+ * WHOLE(cols)).
+ */
+static struct view bring(struct tensor x, float *room)
+{
+	int64_t stride = WHOLE(x.cols);
+
+	if (!cpu_is_half(x) && x.cols % VEC_LANES == 0)
+		return (struct view){ x.data, x.stride };
+	copy_in(room, stride, x);
+	return (struct view){ room, stride };
+}
+
+/* Where results for x are made: in x, or in room, from where put_back() rounds them. */
+static struct view result_of(struct tensor x, float *room)
+{
+	return cpu_is_half(x) ? (struct view){ room, WHOLE(x.cols) }
+			      : (struct view){ x.data, x.stride };
+}
+
+static void put_back(struct tensor x, struct view from)
+{
+	for (int64_t r = 0; cpu_is_half(x) && r < x.rows; r++)
+		for (int64_t c = 0; c < x.cols; c += VEC_LANES)
+			vec_put(cpu_any_row(x, r), c, vec_load(from.data + r * from.stride + c),
+				x.cols - c, true);
+}
+
+/* x (rows, cols) as to (cols, stride), filled up with zeros to the end of the last vector. */
+static void transpose(float *to, int64_t stride, struct view x, int64_t rows, int64_t cols)
+{
+	static const float nothing[VEC_LANES];
+
+	for (int64_t r = 0; r < stride; r += VEC_LANES) {
+		for (int64_t c = 0; c < cols; c += VEC_LANES) {
+			vec square[VEC_LANES];
+
+			if (c + VEC_LANES <= cols) {
+				VEC_UNROLL for (int i = 0; i < VEC_LANES; i++)
+					square[i] = vec_load(
+						r + i < rows ? x.data + (r + i) * x.stride + c
+							     : nothing);
+				vec_transpose(square);
+				VEC_UNROLL for (int i = 0; i < VEC_LANES; i++)
+					vec_store(to + (c + i) * stride + r, square[i]);
+				continue;
+			}
+			VEC_UNROLL for (int i = 0; i < VEC_LANES; i++)
+				square[i] = r + i < rows
+						  ? vec_load_part(x.data + (r + i) * x.stride + c,
+								  cols - c, 0)
+						  : vec_set(0);
+			vec_transpose(square);
+			VEC_UNROLL for (int i = 0; i < VEC_LANES; i++)
+				if (c + i < cols)
+					vec_store(to + (c + i) * stride + r, square[i]);
+		}
+	}
+}
+
+struct head {
+	int64_t first_q, n_q, first_k, n_k;	/* rows */
+	int64_t index, count;			/* this head, of so many */
+	int64_t first_col, n_cols;
+	int64_t stride;				/* of the rows of scores: WHOLE(n_k) */
+	float scale;
+	bool causal;
+};
+
+static struct head head_at(struct tensor q, struct attention_shape shape, int64_t item)
+{
+	int64_t s = item / shape.heads, h = item % shape.heads, n_cols = q.cols / shape.heads;
+	int64_t n_k = shape.k_start[s + 1] - shape.k_start[s];
+
+	return (struct head){
+		.first_q = shape.q_start[s], .n_q = shape.q_start[s + 1] - shape.q_start[s],
+		.first_k = shape.k_start[s], .n_k = n_k,
+		.index = h, .count = shape.heads,
+		.first_col = h * n_cols, .n_cols = n_cols,
+		.stride = WHOLE(n_k),
+		.scale = 1 / sqrtf((float)n_cols),
+		.causal = shape.causal,
+	};
+}
+
+/* Keys that query i sees. */
+static int64_t visible(const struct head *h, int64_t i)
+{
+	return h->causal ? MIN(i + 1, h->n_k) : h->n_k;
+}
+
+/* Dropout's factors for queries [first, first + n) of the sentence. */
+static void head_mask(const struct head *h, const struct mask *m, float *to, int64_t first,
+		      int64_t n)
+{
+	uint64_t row = (uint64_t)((h->first_q + first) * h->count + h->index);
+
+	mask_table(m, to, h->stride, row << 12, (uint64_t)h->count << 12, n,
+		   visible(h, first + n - 1));
+}
+
+static int64_t longest(const int32_t *start, int32_t n)
+{
+	int64_t most = 1;
+
+	for (int32_t s = 0; s < n; s++)
+		most = MAX(most, start[s + 1] - start[s]);
+	return most;
+}
+
+/* Scratch for one thread: where the pieces begin, in floats. */
+struct room {
+	float *k_transposed, *v_transposed;	/* each WHOLE(n_k) x WHOLE(n_cols) at most */
+	float *k, *v, *dk, *dv;			/* the same */
+	float *q, *out, *dout, *dq;			/* BLOCK_Q x WHOLE(n_cols) */
+	float *scores, *dscores, *factors;		/* BLOCK_Q x WHOLE(n_k) */
+};
+
+static size_t room_floats(int64_t n_k, int64_t n_cols)
+{
+	return (size_t)(6 * WHOLE(n_k) * WHOLE(n_cols) + 4 * BLOCK_Q * WHOLE(n_cols) +
+			3 * BLOCK_Q * WHOLE(n_k));
+}
+
+static struct room room_at(float *p, int64_t n_k, int64_t n_cols)
+{
+	int64_t side = WHOLE(n_k) * WHOLE(n_cols), block = BLOCK_Q * WHOLE(n_cols),
+		table = BLOCK_Q * WHOLE(n_k);
+	float *blocks = p + 6 * side, *tables = blocks + 4 * block;
+
+	return (struct room){
+		.k_transposed = p, .v_transposed = p + side,
+		.k = p + 2 * side, .v = p + 3 * side, .dk = p + 4 * side, .dv = p + 5 * side,
+		.q = blocks, .out = blocks + block, .dout = blocks + 2 * block,
+		.dq = blocks + 3 * block,
+		.scores = tables, .dscores = tables + table, .factors = tables + 2 * table,
+	};
+}
+
+/* All rows of keys, or n of the queries from first, of the head. */
+static struct tensor keys_of(struct tensor t, const struct head *h)
+{
+	return part_of(t, h->first_k, h->n_k, h->first_col, h->n_cols);
+}
+
+static struct tensor queries_of(struct tensor t, const struct head *h, int64_t first, int64_t n)
+{
+	return part_of(t, h->first_q + first, n, h->first_col, h->n_cols);
+}
+
+/* ---- forward ----------------------------------------------------------------------- */
+
+/*
+ * Scores of n keys to weights, times dropout's factors (NULL: none); zeros to the end of the row.
+ * Returns log sum exp.
+ */
+static float weigh(const struct head *h, float *x, const float *factor, int64_t n)
+{
+	vec largest = vec_set(-INFINITY), sum = vec_set(0);
+	float best, total, share;
+
+	for (int64_t j = 0; j < n; j += VEC_LANES)
+		largest = vec_max(vec_load_part(x + j, n - j, -INFINITY), largest);
+	best = vec_largest(largest);
+	for (int64_t j = 0; j < n; j += VEC_LANES) {
+		vec y = vec_exp((vec_load_part(x + j, n - j, -INFINITY) - best) * h->scale);
+
+		sum += y;
+		vec_store(x + j, y);
+	}
+	total = vec_sum(sum);
+	share = 1 / total;
+	for (int64_t j = 0; j < n; j += VEC_LANES) {
+		vec y = vec_load(x + j) * share;
+
+		vec_store(x + j, factor ? y * vec_load(factor + j) : y);
+	}
+	for (int64_t j = CEIL_DIV(n, VEC_LANES) * VEC_LANES; j < h->stride; j++)
+		x[j] = 0;
+	return best * h->scale + logf(total);
+}
+
+struct forward {
+	struct tensor out, q, k, v;
+	float *lse;
+	struct attention_shape shape;
+	struct mask mask;
+};
+
+static void attend(const struct forward *f, const struct head *h, const struct room *room)
+{
+	struct view k = bring(keys_of(f->k, h), room->k), v = bring(keys_of(f->v, h), room->v);
+
+	transpose(room->k_transposed, h->stride, k, h->n_k, h->n_cols);
+	for (int64_t first = 0; first < h->n_q; first += BLOCK_Q) {
+		int64_t n = MIN(BLOCK_Q, h->n_q - first), n_k = visible(h, first + n - 1);
+		struct tensor to = queries_of(f->out, h, first, n);
+		struct view q = bring(queries_of(f->q, h, first, n), room->q),
+			    out = result_of(to, room->out);
+
+		small_product((struct small){ room->scores, h->stride, q.data, q.stride, 1,
+					      room->k_transposed, h->stride, n, WHOLE(n_k),
+					      h->n_cols, false });
+		if (!f->mask.ones)
+			head_mask(h, &f->mask, room->factors, first, n);
+		for (int64_t i = 0; i < n; i++)
+			f->lse[(h->first_q + first + i) * h->count + h->index] =
+				weigh(h, room->scores + i * h->stride,
+				      f->mask.ones ? NULL : room->factors + i * h->stride,
+				      visible(h, first + i));
+		small_product((struct small){ out.data, out.stride, room->scores, h->stride, 1,
+					      v.data, v.stride, n, h->n_cols, n_k, false });
+		put_back(to, out);
+	}
+}
+
+void CPU(attention)(struct dev *d, struct tensor out, float *lse, struct tensor q, struct tensor k,
+		    struct tensor v, struct attention_shape shape, struct dropout drop)
+{
+	int64_t n_k = longest(shape.k_start, shape.n), n_cols = q.cols / shape.heads;
+	size_t floats = room_floats(n_k, n_cols);
+	struct forward f = { .out = out, .q = q, .k = k, .v = v, .lse = lse, .shape = shape };
+	float *scratch;
+
+	scratch = cpu_scratch(d, CPU_SCRATCH_THREADS, (size_t)d->threads,
+			      floats * sizeof(*scratch));
+	if (!scratch)
+		return;
+	mask_init(&f.mask, drop);
+#pragma omp parallel for num_threads(d->threads) schedule(dynamic, 4)
+	for (int64_t item = 0; item < (int64_t)shape.n * shape.heads; item++) {
+		struct head h = head_at(q, shape, item);
+		struct room room = room_at(scratch + (size_t)cpu_thread_number() * floats, n_k,
+					   n_cols);
+
+		attend(&f, &h, &room);
+	}
+}
+
+/* ---- gradients ----------------------------------------------------------------------- */
+
+struct backward {
+	struct tensor dq, dk, dv, dout, out, q, k, v;
+	const float *lse;
+	struct attention_shape shape;
+	struct mask mask;
+};
+
+/*
+ * One row: scores become the weights of v, dscores (dout . v) the gradients of the scores, over n
+ * keys; zeros to the end of the row. See ref_attention.c for the formula.
+ */
+static void weigh_grad(const struct head *h, float *scores, float *dscores, const float *factor,
+		       int64_t n, float lse, float average)
+{
+	for (int64_t j = 0; j < h->stride; j += VEC_LANES) {
+		vec p, dp, f;
+
+		if (j >= n) {
+			vec_store(scores + j, vec_set(0));
+			vec_store(dscores + j, vec_set(0));
+			continue;
+		}
+		p = vec_exp(vec_load_part(scores + j, n - j, -INFINITY) * h->scale - lse);
+		f = factor ? vec_load_part(factor + j, n - j, 0) : vec_set(1);
+		dp = vec_load_part(dscores + j, n - j, 0);
+		vec_store(scores + j, p * f);
+		vec_store(dscores + j, p * (f * dp - average) * h->scale);
+	}
+}
+
+static float dot(const float *a, const float *b, int64_t n)
+{
+	vec sum = vec_set(0);
+
+	for (int64_t c = 0; c < n; c += VEC_LANES)
+		sum += vec_load_part(a + c, n - c, 0) * vec_load_part(b + c, n - c, 0);
+	return vec_sum(sum);
+}
+
+/* What a block of n queries from first is. */
+struct block {
+	struct view q, dout, out;
+	int64_t first, n;
+};
+
+static struct block block_at(const struct backward *b, const struct head *h,
+			     const struct room *room, int64_t first)
+{
+	int64_t n = MIN(BLOCK_Q, h->n_q - first);
+
+	return (struct block){
+		.q = bring(queries_of(b->q, h, first, n), room->q),
+		.dout = bring(queries_of(b->dout, h, first, n), room->dout),
+		.out = bring(queries_of(b->out, h, first, n), room->out),
+		.first = first, .n = n,
+	};
+}
+
+/* Weights and gradients of the scores of a block's queries, into room. */
+static void block_grad(const struct backward *b, const struct head *h, const struct room *room,
+		       const struct block *at)
+{
+	const struct view q = at->q, dout = at->dout, out = at->out;
+	int64_t n = at->n, n_k = visible(h, at->first + n - 1), row = h->first_q + at->first;
+
+	small_product((struct small){ room->scores, h->stride, q.data, q.stride, 1,
+				      room->k_transposed, h->stride, n, WHOLE(n_k), h->n_cols,
+				      false });
+	small_product((struct small){ room->dscores, h->stride, dout.data, dout.stride, 1,
+				      room->v_transposed, h->stride, n, WHOLE(n_k), h->n_cols,
+				      false });
+	if (!b->mask.ones)
+		head_mask(h, &b->mask, room->factors, at->first, n);
+	for (int64_t i = 0; i < n; i++)
+		weigh_grad(h, room->scores + i * h->stride, room->dscores + i * h->stride,
+			   b->mask.ones ? NULL : room->factors + i * h->stride,
+			   visible(h, at->first + i), b->lse[(row + i) * h->count + h->index],
+			   dot(dout.data + i * dout.stride, out.data + i * out.stride, h->n_cols));
+}
+
+static void attend_grad(const struct backward *b, const struct head *h, const struct room *room)
+{
+	struct tensor to_k = keys_of(b->dk, h), to_v = keys_of(b->dv, h);
+	struct view dk = result_of(to_k, room->dk), dv = result_of(to_v, room->dv);
+	struct view k = bring(keys_of(b->k, h), room->k), v = bring(keys_of(b->v, h), room->v);
+	int64_t first = 0;
+
+	transpose(room->k_transposed, h->stride, k, h->n_k, h->n_cols);
+	transpose(room->v_transposed, h->stride, v, h->n_k, h->n_cols);
+	do {	/* once even without queries, for then the gradients of the keys are zero */
+		struct block at = block_at(b, h, room, first);
+		struct tensor to = queries_of(b->dq, h, first, at.n);
+		struct view dq = result_of(to, room->dq);
+
+		if (at.n > 0)
+			block_grad(b, h, room, &at);
+		small_product((struct small){ dq.data, dq.stride, room->dscores, h->stride, 1,
+					      k.data, k.stride, at.n, h->n_cols, h->n_k, false });
+		small_product((struct small){ dk.data, dk.stride, room->dscores, 1, h->stride,
+					      at.q.data, at.q.stride, h->n_k, h->n_cols, at.n,
+					      first > 0 });
+		small_product((struct small){ dv.data, dv.stride, room->scores, 1, h->stride,
+					      at.dout.data, at.dout.stride, h->n_k, h->n_cols, at.n,
+					      first > 0 });
+		put_back(to, dq);
+		first += BLOCK_Q;
+	} while (first < h->n_q);
+	put_back(to_k, dk);
+	put_back(to_v, dv);
+}
+
+void CPU(attention_grad)(struct dev *d, struct tensor dq, struct tensor dk, struct tensor dv,
+			 struct tensor dout, struct tensor out, const float *lse, struct tensor q,
+			 struct tensor k, struct tensor v, struct attention_shape shape,
+			 struct dropout drop)
+{
+	int64_t n_k = longest(shape.k_start, shape.n), n_cols = q.cols / shape.heads;
+	size_t floats = room_floats(n_k, n_cols);
+	struct backward b = { .dq = dq,
+			      .dk = dk,
+			      .dv = dv,
+			      .dout = dout,
+			      .out = out,
+			      .q = q,
+			      .k = k,
+			      .v = v,
+			      .lse = lse,
+			      .shape = shape };
+	float *scratch;
+
+	scratch = cpu_scratch(d, CPU_SCRATCH_THREADS, (size_t)d->threads,
+			      floats * sizeof(*scratch));
+	if (!scratch)
+		return;
+	mask_init(&b.mask, drop);
+#pragma omp parallel for num_threads(d->threads) schedule(dynamic, 4)
+	for (int64_t item = 0; item < (int64_t)shape.n * shape.heads; item++) {
+		struct head h = head_at(q, shape, item);
+		struct room room = room_at(scratch + (size_t)cpu_thread_number() * floats, n_k,
+					   n_cols);
+
+		attend_grad(&b, &h, &room);
+	}
+}

@@ -1,0 +1,354 @@
+/* cpu_decode.c - see cpu.h: what decoding needs. */
+#include "kernels/cpu/cpu.h"
+
+#include <assert.h>
+
+#include "kernels/ops/bf16.h"
+#include "kernels/cpu/cpu_top.h"
+#include "kernels/cpu/cpu_vec.h"
+#include "kernels/ref/ref.h"
+
+/*
+ * A row of the cache, of floats or of bf16; half is a constant wherever these are inlined. part:
+ * how many elements there are from col on.
+ */
+VEC_INLINE vec load(struct tensor t, int64_t row, int64_t col, int64_t part, const bool half)
+{
+	const uint16_t *p = (const uint16_t *)t.data + row * t.stride + col;
+	uint16_t rest[VEC_LANES] = { 0 };
+
+	if (!half)
+		return vec_load_part(cpu_row(t, row) + col, part, 0);
+	if (part >= VEC_LANES)
+		return vec_load_halves(p);
+	memcpy(rest, p, (size_t)part * sizeof(*p));
+	return vec_load_halves(rest);
+}
+
+VEC_INLINE float dot(const float *a, struct tensor b, int64_t row, int64_t col, int64_t n,
+		     const bool half)
+{
+	vec sum = vec_set(0);
+
+	for (int64_t c = 0; c < n; c += VEC_LANES)
+		sum += vec_load_part(a + c, n - c, 0) * load(b, row, col + c, n - c, half);
+	return vec_sum(sum);
+}
+
+/* Scores to weights that sum to one; n is rounded up to whole vectors and the rest filled. */
+static void softmax(float *x, int64_t n)
+{
+	vec largest = vec_set(-INFINITY), sum = vec_set(0);
+	float best, share;
+
+	for (int64_t j = n; j % VEC_LANES; j++)
+		x[j] = -INFINITY;
+	for (int64_t j = 0; j < n; j += VEC_LANES)
+		largest = vec_max(vec_load(x + j), largest);
+	best = vec_largest(largest);
+	for (int64_t j = 0; j < n; j += VEC_LANES) {
+		vec y = vec_exp(vec_load(x + j) - best);
+
+		sum += y;
+		vec_store(x + j, y);
+	}
+	share = 1 / vec_sum(sum);
+	for (int64_t j = 0; j < n; j += VEC_LANES)
+		vec_store(x + j, vec_load(x + j) * share);
+}
+
+struct step {
+	struct tensor out, q, k, v;
+	int64_t row;
+	const int32_t *index;
+	int32_t length, heads;
+};
+
+#define STEP_ROWS 4	/* that a thread takes at once */
+#define SUMS 16		/* vectors of the result that are made at once */
+#define AHEAD 2		/* cache rows that are asked for in advance */
+
+/* The cache rows of a hypothesis lie anywhere: only we know which one comes next. */
+static void ask_for(struct tensor t, const struct step *s, int32_t j, int64_t first, int64_t n)
+{
+	int64_t size = (int64_t)dtype_bytes(t.dtype);
+
+	if (j < s->length) {
+		const char *row = (const char *)t.data + s->index[j] * t.stride * size;
+
+		for (int64_t i = first * size; i < (first + n) * size; i += 64)
+			__builtin_prefetch(row + i);
+	}
+}
+
+/* Weights of all heads, room apart; each row of k is read once, from one end to the other. */
+VEC_INLINE void weigh(const struct step *s, float *score, int64_t room, const bool half)
+{
+	int64_t n = s->q.cols / s->heads;
+	const float *q = cpu_row(s->q, s->row);
+	float scale = 1 / sqrtf((float)n);
+
+	for (int32_t j = 0; j < s->length; j++) {
+		ask_for(s->k, s, j + AHEAD, 0, s->k.cols);
+		for (int32_t h = 0; h < s->heads; h++)
+			score[h * room + j] =
+				dot(q + h * n, s->k, s->index[j], h * n, n, half) * scale;
+	}
+	for (int32_t h = 0; h < s->heads; h++)
+		softmax(score + h * room, s->length);
+}
+
+/*
+ * Vectors first to first + SUMS of the weighted sum of v's rows; they may be of several heads, but
+ * none is of two.
+ */
+VEC_INLINE void mix_vectors(const struct step *s, const float *score, int64_t room, int64_t first,
+			    const bool half)
+{
+	int64_t n = s->q.cols / s->heads;
+	const float *weight[SUMS];
+	vec sum[SUMS];
+
+	VEC_UNROLL for (int i = 0; i < SUMS; i++) {
+		sum[i] = vec_set(0);
+		weight[i] = score + (first + i * VEC_LANES) / n * room;
+	}
+	for (int32_t j = 0; j < s->length; j++) {
+		int32_t row = s->index[j];
+
+		ask_for(s->v, s, j + AHEAD, first, SUMS * VEC_LANES);
+		VEC_UNROLL for (int i = 0; i < SUMS; i++)
+			sum[i] += weight[i][j] *
+				  load(s->v, row, first + i * VEC_LANES, VEC_LANES, half);
+	}
+	VEC_UNROLL for (int i = 0; i < SUMS; i++)
+		vec_store(cpu_row(s->out, s->row) + first + i * VEC_LANES, sum[i]);
+}
+
+/* The same for n columns of one head. */
+VEC_INLINE void mix_columns(const struct step *s, const float *weight, int64_t first, int64_t n,
+			    const bool half)
+{
+	for (int64_t c = first; c < first + n; c += VEC_LANES) {
+		int64_t part = first + n - c;
+		vec sum = vec_set(0);
+
+		for (int32_t j = 0; j < s->length; j++)
+			sum += weight[j] * load(s->v, s->index[j], c, part, half);
+		vec_store_part(cpu_row(s->out, s->row) + c, sum, part);
+	}
+}
+
+VEC_INLINE void mix(const struct step *s, const float *score, int64_t room, const bool half)
+{
+	int64_t n = s->q.cols / s->heads, c = 0;
+
+	if (n % VEC_LANES == 0)
+		for (; c + SUMS * VEC_LANES <= s->q.cols; c += SUMS * VEC_LANES)
+			mix_vectors(s, score, room, c, half);
+	for (int64_t part; c < s->q.cols; c += part) {
+		part = MIN(n - c % n, s->q.cols - c);
+		mix_columns(s, score + c / n * room, c, part, half);
+	}
+}
+
+static void attend_floats(const struct step *s, float *score, int64_t room)
+{
+	weigh(s, score, room, false);
+	mix(s, score, room, false);
+}
+
+static void attend_halves(const struct step *s, float *score, int64_t room)
+{
+	weigh(s, score, room, true);
+	mix(s, score, room, true);
+}
+
+/* All rows of a step. */
+struct steps {
+	struct tensor out, q, k, v;
+	float *weights;			/* (rows, stride) or NULL */
+	const int32_t *index, *length;
+	int64_t stride, room;
+	int32_t heads;
+	float *scratch;			/* (threads, heads, room) */
+};
+
+static void attend_row(const struct steps *a, int64_t r, float *score)
+{
+	struct step s = { a->out, a->q, a->k, a->v, r, a->index + r * a->stride, a->length[r],
+			  a->heads };
+	float *w = a->weights ? a->weights + r * a->stride : NULL, part = 1 / (float)a->heads;
+
+	if (a->k.dtype == DTYPE_BF16)
+		attend_halves(&s, score, a->room);
+	else
+		attend_floats(&s, score, a->room);
+	if (w)
+		memset(w, 0, (size_t)a->stride * sizeof(*w));
+	for (int32_t h = 0; h < a->heads && w; h++)
+		for (int32_t j = 0; j < s.length; j++)
+			w[j] += score[h * a->room + j] * part;
+}
+
+static void attend_rows(const void *context, int thread, int64_t part)
+{
+	const struct steps *a = context;
+	int64_t end = MIN((part + 1) * STEP_ROWS, a->q.rows);
+
+	for (int64_t r = part * STEP_ROWS; r < end; r++)
+		attend_row(a, r, a->scratch + thread * a->heads * a->room);
+}
+
+void CPU(attention_step)(struct dev *d, struct tensor out, float *weights, struct tensor q,
+			 struct tensor k, struct tensor v, const int32_t *index,
+			 const int32_t *length, int64_t index_stride, int32_t heads)
+{
+	struct steps s = {
+		.out = out, .q = q, .k = k, .v = v, .weights = weights,
+		.index = index, .length = length, .stride = index_stride, .heads = heads,
+		.room = CEIL_DIV(index_stride, VEC_LANES) * VEC_LANES,
+	};
+
+	if ((out.dtype | q.dtype) != DTYPE_F32 || k.dtype != v.dtype) {
+		ref_attention_step(NULL, out, weights, q, k, v, index, length, index_stride, heads);
+		return;
+	}
+	s.scratch = cpu_scratch(d, CPU_SCRATCH_THREADS, (size_t)(d->team_threads * heads),
+				(size_t)s.room * sizeof(*s.scratch));
+	if (s.scratch)
+		cpu_team_run(d->team, cpu_team_threads(d, q.rows * q.cols),
+			     CEIL_DIV(q.rows, STEP_ROWS), attend_rows, &s);
+}
+
+static void copy_row(struct tensor to, int64_t to_row, struct tensor from, int64_t from_row)
+{
+	size_t bytes = dtype_bytes(to.dtype);
+
+	memcpy((char *)to.data + (size_t)(to_row * to.stride) * bytes,
+	       (char *)from.data + (size_t)(from_row * from.stride) * bytes,
+	       (size_t)to.cols * bytes);
+}
+
+struct copying {
+	struct tensor out, x;
+	const int32_t *index;
+};
+
+static void gather_part(const void *context, int64_t first, int64_t last)
+{
+	const struct copying *c = context;
+
+	for (int64_t r = first; r < last; r++)
+		copy_row(c->out, r, c->x, c->index[r]);
+}
+
+void CPU(gather_rows)(struct dev *d, struct tensor out, struct tensor x, const int32_t *index)
+{
+	if (out.dtype != x.dtype) {
+		ref_gather_rows(NULL, out, x, index);
+		return;
+	}
+	cpu_rows(d, out.rows, out.cols, gather_part, &(struct copying){ out, x, index });
+}
+
+static void round_row(struct tensor to, int64_t to_row, struct tensor from, int64_t from_row)
+{
+	uint16_t *half = (uint16_t *)to.data + to_row * to.stride;
+	const float *x = cpu_row(from, from_row);
+
+	for (int64_t c = 0; c < to.cols; c++)
+		half[c] = bf16_from_float(x[c]);
+}
+
+static void scatter_part(const void *context, int64_t first, int64_t last)
+{
+	const struct copying *c = context;
+
+	for (int64_t r = first; r < last; r++)
+		copy_row(c->out, c->index[r], c->x, r);
+}
+
+static void round_part(const void *context, int64_t first, int64_t last)
+{
+	const struct copying *c = context;
+
+	for (int64_t r = first; r < last; r++)
+		round_row(c->out, c->index[r], c->x, r);
+}
+
+void CPU(scatter_rows)(struct dev *d, struct tensor out, struct tensor x, const int32_t *index)
+{
+	bool round = out.dtype == DTYPE_BF16 && x.dtype == DTYPE_F32;
+
+	if (out.dtype != x.dtype && !round) {
+		ref_scatter_rows(NULL, out, x, index);
+		return;
+	}
+	cpu_rows(d, x.rows, x.cols, round ? round_part : scatter_part,
+		 &(struct copying){ out, x, index });
+}
+
+static void copy_part(const void *context, int64_t first, int64_t last)
+{
+	const struct copying *c = context;
+
+	for (int64_t r = first; r < last; r++)
+		if (c->out.dtype == c->x.dtype)
+			copy_row(c->out, r, c->x, r);
+		else
+			round_row(c->out, r, c->x, r);
+}
+
+void CPU(copy)(struct dev *d, struct tensor out, struct tensor x)
+{
+	if (out.dtype != x.dtype && out.dtype != DTYPE_BF16)
+		ref_copy(NULL, out, x);
+	else
+		cpu_rows(d, x.rows, x.cols, copy_part, &(struct copying){ out, x, NULL });
+}
+
+#define TOP_STEP (4 * VEC_LANES)
+
+static void top_k_row(float *values, int32_t *ids, const float *x, int64_t n_real, int32_t k)
+{
+	int32_t n = 0;
+	int64_t c = 0;
+	vec sum = vec_set(0);
+	float largest, log_sum;
+
+	for (; c < n_real; c += TOP_STEP) {
+		int64_t last = MIN(c + TOP_STEP, n_real);
+
+		if (n == k && last - c == TOP_STEP) {
+			vec best = vec_max(vec_max(vec_load(x + c), vec_load(x + c + VEC_LANES)),
+					   vec_max(vec_load(x + c + 2 * VEC_LANES),
+						   vec_load(x + c + 3 * VEC_LANES)));
+
+			if (vec_largest(best) <= values[k - 1])
+				continue;
+		}
+		for (int64_t i = c; i < last; i++)
+			if (n < k || x[i] > values[k - 1])
+				n = cpu_top_insert(values, ids, n, k, x[i], (int32_t)i);
+	}
+	largest = values[0];
+	for (c = 0; c < n_real; c += VEC_LANES)
+		sum += vec_exp(vec_load_part(x + c, n_real - c, -INFINITY) - largest);
+	log_sum = logf(vec_sum(sum));
+	for (int32_t i = 0; i < k; i++)
+		values[i] = values[i] - largest - log_sum;
+}
+
+void CPU(top_k)(struct dev *d, float *values, int32_t *ids, struct tensor logits, int64_t n_real,
+		int32_t k)
+{
+	assert(k <= n_real);
+	if (logits.dtype != DTYPE_F32) {
+		ref_top_k(NULL, values, ids, logits, n_real, k);
+		return;
+	}
+#pragma omp parallel for num_threads(cpu_threads(d, logits.rows * logits.cols)) schedule(static)
+	for (int64_t r = 0; r < logits.rows; r++)
+		top_k_row(values + r * k, ids + r * k, cpu_row(logits, r), n_real, k);
+}

@@ -1,0 +1,632 @@
+/*
+ * cpu_linear.c - see cpu.h, panels.h: products with weights that were packed before, and with others by matmul.
+ *
+ * The rows of a are brought into units once; then each task takes some panels
+ * and multiplies all rows (or a block of them that stays in cache) by each,
+ * TILE_ROWS rows and two vectors of outputs at a time, in registers.
+ */
+#include "kernels/cpu/cpu.h"
+
+#include <float.h>
+
+#include "kernels/ops/bf16.h"
+#include "kernels/cpu/cpu_top.h"
+#include "kernels/cpu/cpu_vec.h"
+#include "kernels/ops/panels.h"
+#include "kernels/ref/ref.h"
+
+#if VEC_LANES == 16
+#define TILE_ROWS 12
+#else
+#define TILE_ROWS 4
+#endif
+#define PACK_UNITS 16		/* units along K that packing brings over at a time */
+#define BLOCK_BYTES (256 << 10)	/* of a's rows: they stay in the second cache */
+#define TASK_PANELS 16		/* at most */
+#define WORTH_A_HELPER_NS 20000
+#define PREPARE_ROWS 16		/* that a thread takes at once */
+
+#define JOIN2(a, b) a##b
+#define JOIN(a, b) JOIN2(a, b)
+
+/* What a tile is made from; the pointers are to its corner. */
+struct tile {
+	const int32_t *a, *b;	/* units */
+	int64_t pitch, n_units;	/* from one row of a to the next; along K */
+	int64_t ahead;		/* ask for the units that lie so far behind those of b */
+	float *out;
+	int64_t stride, n_cols;	/* n_cols: of them at most two vectors are made */
+	int n_rows;
+	bool relu;
+	const float *bias;	/* or NULL */
+	const float *a_scales, *b_scales;	/* of integers */
+	const int32_t *b_sums;
+};
+
+typedef void tile_function(const struct tile *t);
+
+/* ---- the kinds of units --------------------------------------------------------- */
+
+#define TILE_NAME tile_floats
+#define TILE_TARGET
+#define TILE_UNIT float
+#define TILE_VEC vec
+#define TILE_SUM vec
+#define TILE_MULTIPLY(sum, x, y) ((sum) + (x) * (y))
+#define TILE_INTEGERS 0
+#define TILE_SHIFT 0
+#include "kernels/cpu/cpu_linear_tile.h"
+
+/* Pairs of bf16: each half is the upper half of a float. */
+VEC_INLINE vec multiply_pairs(vec sum, vec_int x, vec_int y)
+{
+	sum += (vec)(x << 16) * (vec)(y << 16);
+	return sum + (vec)(x & (int32_t)0xFFFF0000) * (vec)(y & (int32_t)0xFFFF0000);
+}
+
+#define TILE_NAME tile_pairs
+#define TILE_TARGET
+#define TILE_UNIT int32_t
+#define TILE_VEC vec_int
+#define TILE_SUM vec
+#define TILE_MULTIPLY(sum, x, y) multiply_pairs(sum, x, y)
+#define TILE_INTEGERS 0
+#define TILE_SHIFT 0
+#include "kernels/cpu/cpu_linear_tile.h"
+
+/*
+ * Four products of bytes -127 … 127. Multiplying unsigned by signed bytes, two products fit into
+ * 16 bits when none is -128: |x| times y with the sign of x.
+ */
+VEC_INLINE vec_int multiply_bytes(vec_int sum, vec_int x, vec_int y)
+{
+#if defined(__AVX512F__)
+	__m512i a = (__m512i)x, b = (__m512i)y;
+	__m512i turned = _mm512_mask_sub_epi8(b, _mm512_movepi8_mask(a), _mm512_setzero_si512(), b);
+	__m512i pairs = _mm512_maddubs_epi16(_mm512_abs_epi8(a), turned);
+
+	return sum + (vec_int)_mm512_madd_epi16(pairs, _mm512_set1_epi16(1));
+#elif defined(__AVX2__)
+	__m256i a = (__m256i)x, turned = _mm256_sign_epi8((__m256i)y, a);
+	__m256i pairs = _mm256_maddubs_epi16(_mm256_abs_epi8(a), turned);
+
+	return sum + (vec_int)_mm256_madd_epi16(pairs, _mm256_set1_epi16(1));
+#else
+	return sum + (x << 24 >> 24) * (y << 24 >> 24) + (x << 16 >> 24) * (y << 16 >> 24) +
+	       (x << 8 >> 24) * (y << 8 >> 24) + (x >> 24) * (y >> 24);
+#endif
+}
+
+#define TILE_NAME tile_bytes
+#define TILE_TARGET
+#define TILE_UNIT int32_t
+#define TILE_VEC vec_int
+#define TILE_SUM vec_int
+#define TILE_MULTIPLY(sum, x, y) multiply_bytes(sum, x, y)
+#define TILE_INTEGERS 1
+#define TILE_SHIFT 0
+#include "kernels/cpu/cpu_linear_tile.h"
+
+#if defined(__AVX512F__)
+#define TILE_NAME tile_pairs_native
+#define TILE_TARGET __attribute__((target("avx512bf16")))
+#define TILE_UNIT int32_t
+#define TILE_VEC vec_int
+#define TILE_SUM vec
+#define TILE_MULTIPLY(sum, x, y) (vec)_mm512_dpbf16_ps((__m512)(sum), (__m512bh)(x), (__m512bh)(y))
+#define TILE_INTEGERS 0
+#define TILE_SHIFT 0
+#include "kernels/cpu/cpu_linear_tile.h"
+
+/* The instruction wants a unsigned: its bytes are 128 more than they should be. */
+#define TILE_NAME tile_bytes_native
+#define TILE_TARGET __attribute__((target("avx512vnni")))
+#define TILE_UNIT int32_t
+#define TILE_VEC vec_int
+#define TILE_SUM vec_int
+#define TILE_MULTIPLY(sum, x, y) \
+	(vec_int)_mm512_dpbusd_epi32((__m512i)(sum), (__m512i)(x), (__m512i)(y))
+#define TILE_INTEGERS 1
+#define TILE_SHIFT 128
+#include "kernels/cpu/cpu_linear_tile.h"
+
+static tile_function *native_tile(enum dtype kind)
+{
+	if (kind == DTYPE_PACKED_BF16 && __builtin_cpu_supports("avx512bf16"))
+		return tile_pairs_native;
+	if (kind == DTYPE_PACKED_INT8 && __builtin_cpu_supports("avx512vnni"))
+		return tile_bytes_native;
+	return NULL;
+}
+#else
+static tile_function *native_tile(enum dtype kind)
+{
+	(void)kind;
+	return NULL;
+}
+#endif
+
+/* ---- rows to units ------------------------------------------------------------------ */
+
+static float greatest(const float *x, int64_t n)
+{
+	vec amax = vec_set(0);
+
+	for (int64_t k = 0; k < n; k += VEC_LANES) {
+		vec y = vec_load_part(x + k, n - k, 0);
+
+		amax = vec_max((vec)((vec_int)y & 0x7FFFFFFF), amax);
+	}
+	return vec_largest(amax);
+}
+
+/* n floats to integers of up to 127, with the sign bit turned over where flip says so. */
+static void to_bytes(int8_t *to, const float *from, int64_t n, float amax, int flip)
+{
+	float factor = amax > 0 ? 127 / amax : 0;
+	int64_t k = 0;
+
+#if defined(__AVX512F__)
+	for (; k + VEC_LANES <= n; k += VEC_LANES) {
+		__m512i q = _mm512_cvtps_epi32((__m512)(vec_load(from + k) * factor));
+		__m128i bytes = _mm_xor_si128(_mm512_cvtepi32_epi8(q), _mm_set1_epi8((char)flip));
+
+		_mm_storeu_si128((__m128i *)(void *)(to + k), bytes);
+	}
+#endif
+	for (; k < n; k++)
+		to[k] = (int8_t)((int)fminf(fmaxf(rintf(from[k] * factor), -127), 127) ^ flip);
+}
+
+static void to_halves(uint16_t *to, const float *from, int64_t n)
+{
+	for (int64_t k = 0; k < n; k++)
+		to[k] = bf16_from_float(from[k]);
+}
+
+/* A row as units; the last one is filled up. */
+static void to_units(int32_t *to, const float *from, int64_t n, enum dtype kind, float amax,
+		     int flip)
+{
+	if (kind == DTYPE_PACKED_INT8) {
+		to[(n - 1) / 4] = 0;
+		to_bytes((int8_t *)to, from, n, amax, flip);
+	} else if (kind == DTYPE_PACKED_BF16) {
+		to[(n - 1) / 2] = 0;
+		to_halves((uint16_t *)(void *)to, from, n);
+	} else {
+		memcpy(to, from, (size_t)n * sizeof(*from));
+	}
+}
+
+/* Outputs [first, first + 32) of b, missing ones 0. row: room for a panel's units, row after row. */
+static void pack_panel(struct tensor packed, struct tensor b, int64_t panel, int32_t *row)
+{
+	int64_t n_units = panel_units(packed), first = panel * PANEL_WIDTH;
+	int32_t *to = panel_data(packed, panel);
+
+	for (int64_t i = 0; i < PANEL_WIDTH; i++) {
+		const float *from = cpu_row(b, first + i);
+		float amax = 0;
+
+		if (first + i >= packed.rows) {
+			memset(row + i * n_units, 0, (size_t)n_units * sizeof(*row));
+		} else {
+			if (packed.dtype == DTYPE_PACKED_INT8)
+				amax = greatest(from, b.cols);
+			to_units(row + i * n_units, from, b.cols, packed.dtype, amax, 0);
+		}
+		if (packed.dtype == DTYPE_PACKED_INT8) {
+			const int8_t *q = (const int8_t *)(row + i * n_units);
+			int32_t sum = 0;
+
+			for (int64_t k = 0; k < 4 * n_units; k++)
+				sum += q[k];
+			panel_scales(packed)[first + i] = amax / 127;
+			panel_sums(packed)[first + i] = sum;
+		}
+	}
+	for (int64_t u = 0; u < n_units; u += PACK_UNITS)
+		for (int64_t i = 0; i < PANEL_WIDTH; i++)
+			for (int64_t v = u; v < MIN(u + PACK_UNITS, n_units); v++)
+				to[v * PANEL_WIDTH + i] = row[i * n_units + v];
+}
+
+struct packing {
+	struct tensor packed, b;
+	int32_t *room;		/* (threads, size) */
+	int64_t size;
+};
+
+static void pack_part(const void *context, int thread, int64_t panel)
+{
+	const struct packing *p = context;
+
+	pack_panel(p->packed, p->b, panel, p->room + thread * p->size);
+}
+
+void CPU(pack)(struct dev *d, struct tensor packed, struct tensor b)
+{
+	int64_t size = panel_units(packed) * PANEL_WIDTH;
+	int32_t *room;
+
+	if (b.dtype != DTYPE_F32 || b.cols == 0) {
+		ref_pack(NULL, packed, b);
+		return;
+	}
+	room = cpu_scratch(d, CPU_SCRATCH_THREADS, (size_t)d->team_threads,
+			   (size_t)size * sizeof(*room));
+	if (!room)
+		return;
+	cpu_team_run(d->team, d->team_threads, panel_count(packed), pack_part,
+		     &(struct packing){ packed, b, room, size });
+}
+
+/* ---- the product ------------------------------------------------------------------------ */
+
+struct linear {
+	struct tensor out, a, packed;
+	const float *bias;
+	bool relu;
+	tile_function *tile;
+	int flip;
+	int64_t n_units, pitch;
+	int32_t *units;		/* a's rows, pitch apart */
+	float *scales;		/* of a's rows */
+	int64_t block_rows, n_blocks, task_panels, n_tasks;
+};
+
+static void prepare_row(const struct linear *l, int64_t row)
+{
+	const float *from = cpu_row(l->a, row);
+	float amax = l->packed.dtype == DTYPE_PACKED_INT8 ? greatest(from, l->a.cols) : 0;
+
+	l->scales[row] = amax / 127;
+	to_units(l->units + row * l->pitch, from, l->a.cols, l->packed.dtype, amax, l->flip);
+}
+
+static void prepare_rows(const void *context, int thread, int64_t part)
+{
+	const struct linear *l = context;
+	int64_t end = MIN((part + 1) * PREPARE_ROWS, l->a.rows);
+
+	(void)thread;
+	for (int64_t row = part * PREPARE_ROWS; row < end; row++)
+		prepare_row(l, row);
+}
+
+/* Rows [first, last) by one panel, to columns to … of out. */
+static void one_panel(const struct linear *l, int64_t panel, int64_t to, int64_t first,
+		      int64_t last)
+{
+	for (int64_t row = first; row < last; row += TILE_ROWS) {
+		struct tile t = {
+			.a = l->units + row * l->pitch,
+			.a_scales = l->scales + row,
+			.pitch = l->pitch,
+			.n_units = l->n_units,
+			.stride = l->out.stride,
+			.n_rows = (int)MIN(TILE_ROWS, last - row),
+			.relu = l->relu,
+		};
+
+		/* while the first rows are made, the next panel comes into the cache */
+		t.ahead = row == first ? l->n_units * PANEL_WIDTH : 0;
+		for (int64_t i = 0; i < PANEL_WIDTH; i += 2 * VEC_LANES) {
+			int64_t col = panel * PANEL_WIDTH + i;
+
+			t.n_cols = l->out.cols - to - i;
+			if (t.n_cols <= 0)
+				break;
+			t.b = panel_data(l->packed, panel) + i;
+			t.out = cpu_row(l->out, row) + to + i;
+			t.bias = l->bias ? l->bias + col : NULL;
+			t.b_scales = panel_scales(l->packed) + col;
+			t.b_sums = panel_sums(l->packed) + col;
+			l->tile(&t);
+		}
+	}
+}
+
+static void one_task(const void *context, int thread, int64_t task)
+{
+	const struct linear *l = context;
+	int64_t first = task % l->n_blocks * l->block_rows,
+		last = MIN(first + l->block_rows, l->out.rows);
+	int64_t panel = task / l->n_blocks * l->task_panels;
+	int64_t end = MIN(panel + l->task_panels, panel_count(l->packed));
+
+	(void)thread;
+	for (; panel < end; panel++)
+		one_panel(l, panel, panel * PANEL_WIDTH, first, last);
+}
+
+static void choose_tile(struct linear *l)
+{
+	enum dtype kind = l->packed.dtype;
+
+	l->tile = native_tile(kind);
+	l->flip = l->tile && kind == DTYPE_PACKED_INT8 ? -128 : 0;
+	if (!l->tile)
+		l->tile = kind == DTYPE_PACKED_INT8   ? tile_bytes
+			  : kind == DTYPE_PACKED_BF16 ? tile_pairs
+						      : tile_floats;
+}
+
+/* Bring a's rows into units. False: no memory, noted in d. */
+static bool prepare(struct dev *d, struct linear *l)
+{
+	int64_t elements = l->a.rows * l->a.cols;
+
+	choose_tile(l);
+	l->n_units = panel_units(l->packed);
+	/* not a multiple of 4 KiB, so that rows lie in different sets of the cache */
+	l->pitch = CEIL_DIV(l->n_units, 16) * 16 + 16;
+	l->block_rows = MAX(2, BLOCK_BYTES / (l->pitch * 4 * TILE_ROWS)) * TILE_ROWS;
+	l->units = cpu_scratch(d, CPU_SCRATCH_A, (size_t)l->a.rows,
+			       (size_t)l->pitch * sizeof(*l->units));
+	l->scales = cpu_scratch(d, CPU_SCRATCH_B, (size_t)l->a.rows, sizeof(*l->scales));
+	if (!l->units || !l->scales)
+		return false;
+	cpu_team_run(d->team, cpu_team_threads(d, elements / 4), CEIL_DIV(l->a.rows, PREPARE_ROWS),
+		     prepare_rows, l);
+	return true;
+}
+
+/*
+ * How many threads the multiplying is worth. A helper that is awake comes in within a microsecond,
+ * but one that sleeps takes fifty, and small products alone do not keep it awake. Nanoseconds:
+ * weights come at about 40 bytes, and 100 units are multiplied, in one.
+ */
+static int product_threads(const struct dev *d, struct tensor packed, int64_t rows)
+{
+	int64_t n_units = packed.rows * panel_units(packed);
+
+	return n_units / 10 + n_units * rows / 100 < WORTH_A_HELPER_NS ? 1 : d->team_threads;
+}
+
+/* Weights that are not packed. */
+static void linear_as_stored(struct dev *d, const struct linear *l)
+{
+	static const struct dropout none;
+
+	CPU(matmul)(d, l->out, l->a, l->packed, (struct matmul_how){ .b_transposed = true });
+	if (l->bias && l->relu) {
+		CPU(relu_dropout)(d, l->out, l->bias, none);
+		return;
+	}
+	for (int64_t m = 0; m < l->out.rows && (l->bias || l->relu); m++)
+		for (int64_t n = 0; n < l->out.cols; n++) {
+			float x = ref_get(l->out, m, n) + (l->bias ? l->bias[n] : 0);
+
+			ref_set(l->out, m, n, l->relu ? fmaxf(x, 0) : x);
+		}
+}
+
+void CPU(linear)(struct dev *d, struct tensor out, struct tensor a, struct tensor packed,
+		 const float *bias, bool relu)
+{
+	struct linear l = { .out = out, .a = a, .packed = packed, .bias = bias, .relu = relu };
+	int64_t panels = panel_count(packed);
+
+	if (out.rows == 0 || out.cols == 0)
+		return;
+	if (!tensor_is_packed(packed)) {
+		linear_as_stored(d, &l);
+		return;
+	}
+	if ((out.dtype | a.dtype) != DTYPE_F32 || a.cols == 0) {
+		ref_linear(NULL, out, a, packed, bias, relu);
+		return;
+	}
+	if (!prepare(d, &l))
+		return;
+	l.n_blocks = CEIL_DIV(out.rows, l.block_rows);
+	l.task_panels = MAX(1, MIN(TASK_PANELS, panels * l.n_blocks / (4 * d->team_threads)));
+	l.n_tasks = CEIL_DIV(panels, l.task_panels) * l.n_blocks;
+	cpu_team_run(d->team, product_threads(d, packed, out.rows), l.n_tasks, one_task, &l);
+}
+
+/* ---- the product of which only the best is wanted ---------------------------------------- */
+
+/*
+ * Columns come in chunks, whose products stay in the cache while they are looked at, and these in
+ * slices: a row's sum of exponentials is one for each slice. Parts are some slices that follow on
+ * each other, and have their own lists of the best, so that nothing depends on who did which. What
+ * a thread has found in its parts before only tells it what need not be listed.
+ */
+#define CHUNK_PANELS 8
+#define CHUNK (CHUNK_PANELS * PANEL_WIDTH)
+#define SLICE (4 * CHUNK)
+#define CHUNK_ROWS (8 * TILE_ROWS)	/* at most */
+
+/* Each lane for itself: the largest seen, and the sum of e^(x - largest). */
+struct softmax_part {
+	float largest[VEC_LANES], sum[VEC_LANES];
+};
+
+struct best {
+	struct linear l;
+	int64_t n_real;
+	int32_t k, n_threads;
+	int64_t n_parts;
+	float *chunks;			/* (threads, block_rows, CHUNK) */
+	struct softmax_part *parts;	/* (slices, rows) */
+	float *values;			/* (parts, rows, k) falling */
+	int32_t *ids;			/* the same */
+	int32_t *n;			/* (parts, rows) how many are listed */
+	float *floors;			/* (threads, rows) there are k that are as large */
+};
+
+/* n numbers join the sum; gives the largest of them and those before. */
+static vec add_to_part(struct softmax_part *part, const float *x, int64_t n)
+{
+	vec old = vec_load(part->largest), largest = old, sum;
+
+	for (int64_t i = 0; i < n; i += VEC_LANES)
+		largest = vec_max(vec_load_part(x + i, n - i, -INFINITY), largest);
+	sum = vec_load(part->sum) * vec_exp(old - largest);
+	for (int64_t i = 0; i < n; i += VEC_LANES)
+		sum += vec_exp(vec_load_part(x + i, n - i, -INFINITY) - largest);
+	vec_store(part->largest, largest);
+	vec_store(part->sum, sum);
+	return largest;
+}
+
+/*
+ * List the best of n numbers, those of columns first … of a row, leaving out those below floor. (What
+ * is not a number is not below it: there are always k.)
+ */
+static void list_best(const struct best *b, int64_t list, const float *x, int64_t n, int64_t first,
+		      float floor)
+{
+	float *values = b->values + list * b->k;
+	int32_t *ids = b->ids + list * b->k, n_listed = b->n[list];
+
+	for (int64_t i = 0; i < n; i += VEC_LANES) {
+		int64_t end = MIN(i + VEC_LANES, n);
+
+		if (!vec_any(~(vec_load_part(x + i, n - i, -INFINITY) < floor)))
+			continue;
+		for (int64_t j = i; j < end; j++)
+			if (n_listed < b->k ? !(x[j] < floor) : x[j] > values[b->k - 1])
+				n_listed = cpu_top_insert(values, ids, n_listed, b->k, x[j],
+							  (int32_t)(first + j));
+		if (n_listed == b->k)
+			floor = MAX(floor, values[b->k - 1]);
+	}
+	b->n[list] = n_listed;
+}
+
+/* What the part that is being made is to list. */
+struct listing {
+	int thread;
+	int64_t part;
+};
+
+static void one_chunk(const struct best *b, struct listing to, int64_t col, int64_t row,
+		      int64_t n_rows)
+{
+	struct linear l = b->l;
+	int64_t n = MIN(CHUNK, b->n_real - col), first = col / PANEL_WIDTH;
+	float *chunk = b->chunks + to.thread * l.block_rows * CHUNK;
+
+	l.out = tensor_f32(chunk, n_rows, CHUNK);
+	l.units += row * l.pitch;
+	l.scales += row;
+	for (int64_t p = first; p < MIN(first + CHUNK_PANELS, panel_count(l.packed)); p++)
+		one_panel(&l, p, (p - first) * PANEL_WIDTH, 0, n_rows);
+	for (int64_t i = 0; i < n_rows; i++, chunk += CHUNK) {
+		int64_t list = to.part * l.a.rows + row + i;
+		float *floor = &b->floors[to.thread * l.a.rows + row + i];
+		vec largest = add_to_part(&b->parts[col / SLICE * l.a.rows + row + i], chunk, n);
+
+		if (!vec_any(~(largest < *floor)))
+			continue;
+		list_best(b, list, chunk, n, col, *floor);
+		if (b->n[list] == b->k)
+			*floor = MAX(*floor, b->values[(list + 1) * b->k - 1]);
+	}
+}
+
+static void one_part(const void *context, int thread, int64_t part)
+{
+	const struct best *b = context;
+	const struct listing to = { thread, part };
+	int64_t slices = CEIL_DIV(b->n_real, SLICE), rows = b->l.a.rows;
+	int64_t first = part * slices / b->n_parts * SLICE;
+	int64_t last = MIN((part + 1) * slices / b->n_parts * SLICE, b->n_real);
+
+	for (int64_t col = first; col < last; col += CHUNK)
+		for (int64_t row = 0; row < rows; row += b->l.block_rows)
+			one_chunk(b, to, col, row, MIN(b->l.block_rows, rows - row));
+}
+
+/* The logarithm of a row's sum of exponentials. */
+static float log_sum_of(const struct best *b, int64_t row)
+{
+	int64_t n_slices = CEIL_DIV(b->n_real, SLICE), rows = b->l.a.rows;
+	vec all = vec_set(-FLT_MAX), sum = vec_set(0);
+	float largest;
+
+	for (int64_t s = 0; s < n_slices; s++)
+		all = vec_max(vec_load(b->parts[s * rows + row].largest), all);
+	largest = vec_largest(all);
+	for (int64_t s = 0; s < n_slices; s++) {
+		const struct softmax_part *part = &b->parts[s * rows + row];
+
+		sum += vec_load(part->sum) * vec_exp(vec_load(part->largest) - largest);
+	}
+	return largest + logf(vec_sum(sum));
+}
+
+/* Parts are in the order of their columns; of equal numbers the first column comes first. */
+static void join_lists(const struct best *b, float *values, int32_t *ids, int64_t row)
+{
+	float log_sum = log_sum_of(b, row);
+	int32_t n = 0;
+
+	for (int64_t part = 0; part < b->n_parts; part++) {
+		int64_t list = part * b->l.a.rows + row;
+
+		for (int32_t i = 0; i < b->n[list]; i++)
+			n = cpu_top_merge(values, ids, n, b->k, b->values[list * b->k + i],
+					  b->ids[list * b->k + i]);
+	}
+	for (int32_t i = 0; i < b->k; i++)
+		values[i] -= log_sum;
+}
+
+/* One block of scratch for everything. False: no memory, noted in d. */
+static bool reserve_best(struct dev *d, struct best *b)
+{
+	int64_t n_rows = b->l.a.rows, n_blocks = CEIL_DIV(n_rows, MIN(b->l.block_rows, CHUNK_ROWS));
+	size_t threads = (size_t)b->n_threads, rows = (size_t)n_rows;
+	size_t lists = (size_t)b->n_parts * rows, chunk;
+	size_t parts = (size_t)CEIL_DIV(b->n_real, SLICE) * rows;
+	float *at;
+
+	b->l.block_rows = CEIL_DIV(CEIL_DIV(n_rows, n_blocks), TILE_ROWS) * TILE_ROWS;
+	chunk = (size_t)b->l.block_rows * CHUNK;
+	at = cpu_scratch(d, CPU_SCRATCH_THREADS,
+			 threads * chunk + parts * 2 * VEC_LANES +
+				 lists * (size_t)(2 * b->k + 1) + threads * rows,
+			 sizeof(*at));
+	if (!at)
+		return false;
+	b->chunks = at;
+	b->parts = (struct softmax_part *)(void *)(at + threads * chunk);
+	b->values = at + threads * chunk + parts * 2 * VEC_LANES;
+	b->ids = (int32_t *)(void *)(b->values + lists * (size_t)b->k);
+	b->n = b->ids + lists * (size_t)b->k;
+	b->floors = (float *)(void *)(b->n + lists);
+	memset(b->n, 0, lists * sizeof(*b->n));
+	for (size_t i = 0; i < threads * rows; i++)
+		b->floors[i] = -INFINITY;
+	for (size_t i = 0; i < parts; i++)
+		for (int j = 0; j < VEC_LANES; j++) {
+			b->parts[i].largest[j] = -FLT_MAX;
+			b->parts[i].sum[j] = 0;
+		}
+	return true;
+}
+
+void CPU(linear_top_k)(struct dev *d, float *values, int32_t *ids, struct tensor a,
+		       struct tensor packed, int64_t n_real, int32_t k)
+{
+	struct best b = { .l = { .a = a, .packed = packed }, .n_real = n_real, .k = k };
+
+	if (a.rows == 0)
+		return;
+	if (a.dtype != DTYPE_F32 || a.cols == 0) {
+		ref_linear_top_k(NULL, values, ids, a, packed, n_real, k);
+		return;
+	}
+	b.n_threads = product_threads(d, packed, a.rows);
+	b.n_parts = b.n_threads == 1 ? 1 : CEIL_DIV(n_real, SLICE);
+	if (!prepare(d, &b.l) || !reserve_best(d, &b))
+		return;
+	cpu_team_run(d->team, b.n_threads, b.n_parts, one_part, &b);
+	for (int64_t row = 0; row < a.rows; row++)
+		join_lists(&b, values + row * k, ids + row * k, row);
+}

@@ -1,0 +1,292 @@
+/* cpu_norm.c - see cpu.h: layer normalisation, alone and behind a residual sum. */
+#include "kernels/cpu/cpu.h"
+
+#include "kernels/cpu/cpu_mask.h"
+#include "kernels/cpu/cpu_vec.h"
+#include "kernels/ref/ref.h"
+
+/*
+ * The residual stream is always of floats here; what comes from products and goes into them may be
+ * bf16. half says so, and is a constant wherever a row is inlined.
+ */
+VEC_INLINE void norm_row(void *out, float *mean, float *rstd, const float *x, const float *scale,
+			 const float *shift, int64_t n, const bool half)
+{
+	vec sum = vec_set(0), squares = vec_set(0);
+	float m, r;
+
+	for (int64_t c = 0; c < n; c += VEC_LANES)
+		sum += vec_load_part(x + c, n - c, 0);
+	m = vec_sum(sum) / (float)n;
+	for (int64_t c = 0; c < n; c += VEC_LANES) {
+		vec away = vec_load_part(x + c, n - c, m) - m;
+
+		squares += away * away;
+	}
+	r = 1 / sqrtf(vec_sum(squares) / (float)n + NORM_EPSILON);
+	for (int64_t c = 0; c < n; c += VEC_LANES)
+		vec_put(out, c,
+			(vec_load_part(x + c, n - c, 0) - m) * r *
+					vec_load_part(scale + c, n - c, 0) +
+				vec_load_part(shift + c, n - c, 0),
+			n - c, half);
+	*mean = m;
+	*rstd = r;
+}
+
+struct norming {
+	struct tensor out, x;
+	float *mean, *rstd;
+	const float *scale, *shift;
+};
+
+VEC_INLINE void norm_some(const struct norming *n, int64_t first, int64_t last, const bool half)
+{
+	for (int64_t t = first; t < last; t++)
+		norm_row(cpu_any_row(n->out, t), n->mean + t, n->rstd + t, cpu_row(n->x, t),
+			 n->scale, n->shift, n->x.cols, half);
+}
+
+static void norm_rows(const void *context, int64_t first, int64_t last)
+{
+	const struct norming *n = context;
+
+	if (cpu_is_half(n->out))
+		norm_some(n, first, last, true);
+	else
+		norm_some(n, first, last, false);
+}
+
+void CPU(norm)(struct dev *d, struct tensor out, float *mean, float *rstd, struct tensor x,
+	       const float *scale, const float *shift)
+{
+	if (x.dtype != DTYPE_F32) {
+		ref_norm(NULL, out, mean, rstd, x, scale, shift);
+		return;
+	}
+	cpu_rows(d, x.rows, x.cols, norm_rows,
+		 &(struct norming){ out, x, mean, rstd, scale, shift });
+}
+
+VEC_INLINE void sum_row(float *sum, const float *residual, const void *branch, const float *bias,
+			struct mask *m, uint64_t first, int64_t cols, const bool half)
+{
+	for (int64_t c = 0; c < cols; c += MASK_CHUNK) {
+		int64_t end = MIN(c + MASK_CHUNK, cols);
+		const float *factor = mask_row(m, first + (uint64_t)c, end - c);
+
+		for (int64_t i = c; i < end; i += VEC_LANES) {
+			vec x = vec_get(branch, i, end - i, 0, half);
+
+			if (bias)
+				x += vec_load_part(bias + i, end - i, 0);
+			vec_store_part(sum + i,
+				       vec_load_part(residual + i, end - i, 0) +
+					       x * vec_load_part(factor + i - c, end - i, 0),
+				       end - i);
+		}
+	}
+}
+
+struct adding {
+	struct norming norm;		/* x: the sum */
+	struct tensor residual, branch;
+	const float *bias;
+	struct dropout drop;
+};
+
+static void add_rows(const void *context, int64_t first, int64_t last)
+{
+	const struct adding *a = context;
+	const struct tensor sum = a->norm.x;
+	struct mask m;
+
+	mask_init(&m, a->drop);
+	for (int64_t t = first; t < last; t++) {
+		float *to = cpu_row(sum, t);
+		const float *residual = cpu_row(a->residual, t);
+		const void *branch = cpu_any_row(a->branch, t);
+		uint64_t at = (uint64_t)(t * sum.cols);
+
+		if (cpu_is_half(a->branch))
+			sum_row(to, residual, branch, a->bias, &m, at, sum.cols, true);
+		else
+			sum_row(to, residual, branch, a->bias, &m, at, sum.cols, false);
+	}
+	norm_rows(&a->norm, first, last);
+}
+
+void CPU(add_norm)(struct dev *d, struct tensor sum, struct tensor out, float *mean, float *rstd,
+		   struct tensor residual, struct tensor branch, const float *bias,
+		   const float *scale, const float *shift, struct dropout drop)
+{
+	if ((sum.dtype | residual.dtype) != DTYPE_F32) {
+		ref_add_norm(NULL, sum, out, mean, rstd, residual, branch, bias, scale, shift,
+			     drop);
+		return;
+	}
+	cpu_rows(d, sum.rows, sum.cols, add_rows,
+		 &(struct adding){ { out, sum, mean, rstd, scale, shift },
+				   residual, branch, bias, drop });
+}
+
+/* ---- gradients ------------------------------------------------------------------ */
+
+/*
+ * One row: dx (+)= its gradient, dscale += and dshift += its share. See ref_norm.c for the formula.
+ */
+struct row_grad {
+	float *dx, *dscale, *dshift;
+	const void *dout;
+	const float *x, *scale;
+	float mean, rstd;
+	bool accumulate;
+};
+
+VEC_INLINE void norm_row_grad(struct row_grad r, int64_t n, const bool half)
+{
+	vec g_sum = vec_set(0), gn_sum = vec_set(0);
+	float g_mean, gn_mean;
+
+	for (int64_t c = 0; c < n; c += VEC_LANES) {
+		vec dout = vec_get(r.dout, c, n - c, 0, half),
+		    g = dout * vec_load_part(r.scale + c, n - c, 0);
+		vec normed = (vec_load_part(r.x + c, n - c, 0) - r.mean) * r.rstd;
+
+		g_sum += g;
+		gn_sum += g * normed;
+		vec_store_part(r.dscale + c, vec_load_part(r.dscale + c, n - c, 0) + dout * normed,
+			       n - c);
+		vec_store_part(r.dshift + c, vec_load_part(r.dshift + c, n - c, 0) + dout, n - c);
+	}
+	g_mean = vec_sum(g_sum) / (float)n;
+	gn_mean = vec_sum(gn_sum) / (float)n;
+	for (int64_t c = 0; c < n; c += VEC_LANES) {
+		vec g = vec_get(r.dout, c, n - c, 0, half) *
+			vec_load_part(r.scale + c, n - c, 0);
+		vec normed = (vec_load_part(r.x + c, n - c, 0) - r.mean) * r.rstd;
+		vec dx = r.rstd * (g - g_mean - normed * gn_mean);
+
+		vec_store_part(r.dx + c, r.accumulate ? dx + vec_load_part(r.dx + c, n - c, 0) : dx,
+			       n - c);
+	}
+}
+
+/* dbranch = dropout'(dsum); dbias +=. */
+VEC_INLINE void branch_row_grad(void *dbranch, float *dbias, const float *dsum, struct mask *m,
+				uint64_t first, int64_t cols, const bool half)
+{
+	for (int64_t c = 0; c < cols; c += MASK_CHUNK) {
+		int64_t end = MIN(c + MASK_CHUNK, cols);
+		const float *factor = mask_row(m, first + (uint64_t)c, end - c);
+
+		for (int64_t i = c; i < end; i += VEC_LANES) {
+			vec g = vec_load_part(dsum + i, end - i, 0) *
+				vec_load_part(factor + i - c, end - i, 0);
+
+			vec_put(dbranch, i, g, end - i, half);
+			g += vec_load_part(dbias + i, end - i, 0);
+			vec_store_part(dbias + i, g, end - i);
+		}
+	}
+}
+
+/* What both gradients share; dbranch.data is NULL for the plain one. */
+struct grads {
+	struct tensor dx, dbranch;
+	float *dbias, *dscale, *dshift;
+	struct tensor dout, x;
+	const float *mean, *rstd, *scale;
+	struct dropout drop;
+	bool accumulate;
+};
+
+/* The columns' sums of one part: scale, shift, bias, each x.cols long. */
+static void part_grad(const struct grads *g, float *sums, int64_t first, int64_t last)
+{
+	int64_t n = g->x.cols;
+	struct mask m;
+
+	memset(sums, 0, (size_t)(3 * n) * sizeof(*sums));
+	if (g->dbranch.data)
+		mask_init(&m, g->drop);
+	for (int64_t t = first; t < last; t++) {
+		const struct row_grad row = {
+			cpu_row(g->dx, t), sums, sums + n, cpu_any_row(g->dout, t),
+			cpu_row(g->x, t), g->scale, g->mean[t], g->rstd[t], g->accumulate
+		};
+		uint64_t at = (uint64_t)(t * n);
+
+		if (cpu_is_half(g->dout))
+			norm_row_grad(row, n, true);
+		else
+			norm_row_grad(row, n, false);
+		if (!g->dbranch.data)
+			continue;
+		if (cpu_is_half(g->dbranch))
+			branch_row_grad(cpu_any_row(g->dbranch, t), sums + 2 * n, row.dx, &m, at, n,
+					true);
+		else
+			branch_row_grad(cpu_any_row(g->dbranch, t), sums + 2 * n, row.dx, &m, at, n,
+					false);
+	}
+}
+
+static void all_grads(struct dev *d, const struct grads *g)
+{
+	int64_t n = g->x.cols, part_rows = cpu_part_rows(g->x.rows),
+		n_parts = CEIL_DIV(g->x.rows, part_rows);
+	float *sums = cpu_scratch(d, CPU_SCRATCH_SUMS, (size_t)n_parts,
+				  3 * (size_t)n * sizeof(*sums));
+
+	if (!sums)
+		return;
+#pragma omp parallel for num_threads(cpu_threads(d, g->x.rows * n)) schedule(static)
+	for (int64_t p = 0; p < n_parts; p++)
+		part_grad(g, sums + p * 3 * n, p * part_rows, MIN((p + 1) * part_rows, g->x.rows));
+	vec_add_parts(g->dscale, sums, n_parts, 3 * n, n);
+	vec_add_parts(g->dshift, sums + n, n_parts, 3 * n, n);
+	if (g->dbias)
+		vec_add_parts(g->dbias, sums + 2 * n, n_parts, 3 * n, n);
+}
+
+void CPU(norm_grad)(struct dev *d, struct tensor dx, float *dscale, float *dshift,
+		    struct tensor dout, struct tensor x, const float *mean, const float *rstd,
+		    const float *scale, bool accumulate)
+{
+	if ((dx.dtype | x.dtype) != DTYPE_F32)
+		ref_norm_grad(NULL, dx, dscale, dshift, dout, x, mean, rstd, scale, accumulate);
+	else
+		all_grads(d, &(struct grads){ .dx = dx,
+					      .dscale = dscale,
+					      .dshift = dshift,
+					      .dout = dout,
+					      .x = x,
+					      .mean = mean,
+					      .rstd = rstd,
+					      .scale = scale,
+					      .accumulate = accumulate });
+}
+
+void CPU(add_norm_grad)(struct dev *d, struct tensor dsum, struct tensor dbranch, float *dbias,
+			float *dscale, float *dshift, struct tensor dout, struct tensor sum,
+			const float *mean, const float *rstd, const float *scale,
+			struct dropout drop)
+{
+	if ((dsum.dtype | sum.dtype) != DTYPE_F32)
+		ref_add_norm_grad(NULL, dsum, dbranch, dbias, dscale, dshift, dout, sum, mean, rstd,
+				  scale, drop);
+	else
+		all_grads(d, &(struct grads){ .dx = dsum,
+					      .dbranch = dbranch,
+					      .dbias = dbias,
+					      .dscale = dscale,
+					      .dshift = dshift,
+					      .dout = dout,
+					      .x = sum,
+					      .mean = mean,
+					      .rstd = rstd,
+					      .scale = scale,
+					      .drop = drop,
+					      .accumulate = true });
+}

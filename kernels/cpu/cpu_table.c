@@ -1,0 +1,30 @@
+/* cpu_table.c - see cpu.h: the CPU backend as a table, for one machine level. */
+#include "kernels/cpu/cpu.h"
+
+const struct ops *CPU(table)(void);
+
+static bool usable(void)
+{
+	return true;
+}
+
+const struct ops *CPU(table)(void)
+{
+	static const struct ops table = {
+		.name = "cpu",
+		.usable = usable,
+		.open = cpu_open,
+		.close = cpu_close,
+		.alloc = cpu_alloc,
+		.release = cpu_release,
+		.to_device = cpu_copy,
+		.to_host = cpu_copy,
+		.sync = cpu_sync,
+		.reserve = cpu_reserve,
+#define OP(name, args, names) .name = CPU(name),
+#include "kernels/ops/ops.def"
+#undef OP
+	};
+
+	return &table;
+}

@@ -1,0 +1,160 @@
+/*
+ * cuda_attention.cuh - what the kernels of attention share: cuda_attention.cu has tensor cores and
+ * heads of 64 columns, cuda_attention_any.cu takes everything, cuda_decode.cu has one step.
+ */
+#ifndef WERKBANK_KERNELS_CUDA_CUDA_ATTENTION_CUH
+#define WERKBANK_KERNELS_CUDA_CUDA_ATTENTION_CUH
+
+#include "kernels/cuda/cuda.cuh"
+
+/* The arguments of attention and attention_grad. */
+struct attention_work {
+	struct tensor out, q, k, v;
+	float *lse;
+	const int32_t *q_start, *k_start;
+	int32_t heads;
+	bool causal;
+	float scale;			/* of scores */
+	struct drop drop;
+	struct tensor dq, dk, dv, dout;	/* backward */
+	float *scratch;			/* backward; each says what for */
+};
+
+void cuda_attention_any(struct dev *d, struct attention_work w, struct attention_shape shape);
+void cuda_attention_grad_any(struct dev *d, struct attention_work w, struct attention_shape shape);
+
+/* Block x of a grid has a sentence and a head. */
+struct sentence {
+	int32_t head;
+	int64_t first_q, first_k;	/* rows */
+	int32_t n_q, n_k;
+};
+
+static __device__ __forceinline__ struct sentence sentence_at(const struct attention_work &w,
+							      unsigned pair)
+{
+	const unsigned i = pair / w.heads;
+	struct sentence s;
+
+	s.head = (int32_t)(pair - i * w.heads);
+	s.first_q = w.q_start[i];
+	s.first_k = w.k_start[i];
+	s.n_q = (int32_t)(w.q_start[i + 1] - s.first_q);
+	s.n_k = (int32_t)(w.k_start[i + 1] - s.first_k);
+	return s;
+}
+
+/* The columns of one head. */
+static __device__ __forceinline__ struct tensor head_of(struct tensor t, int32_t head,
+							int32_t heads)
+{
+	t.cols /= heads;
+	t.data = (char *)t.data + (t.dtype == DTYPE_BF16 ? 2 : 4) * head * t.cols;
+	return t;
+}
+
+/* The block of random numbers for eight keys, of which j is one, of a query's row. */
+static __device__ __forceinline__ uint64_t attention_block(int64_t row, int32_t head, int32_t heads,
+							   int32_t j)
+{
+	return (uint64_t)(row * heads + head) << 9 | (uint64_t)(j >> 3);
+}
+
+/* ---- groups of lanes side by side, eight columns each -------------------------------------- */
+
+/* Lanes for heads of this width: a power of two. Wider heads take several rounds. */
+static inline int group_lanes(int64_t width)
+{
+	int lanes = 1;
+
+	while (lanes < 32 && lanes * 8 < width)
+		lanes *= 2;
+	return lanes;
+}
+
+/* load8(), but nothing behind the last column. */
+template <enum access A>
+static __device__ __forceinline__ void load_part(float v[8], struct tensor t, int64_t row,
+						 int64_t col)
+{
+#pragma unroll
+	for (int i = 0; i < 8; i++)
+		v[i] = 0;
+	if (col < t.cols)
+		load8<A>(v, t, row, col);
+}
+
+/* The product of two rows, on all lanes of the group; a: this lane's first eight columns of q. */
+template <enum access A>
+static __device__ __forceinline__ float group_dot(const float a[8], struct tensor q, int64_t q_row,
+						  struct tensor k, int64_t k_row, int64_t col,
+						  int lanes)
+{
+	float x[8], y[8], sum = 0;
+
+	load_part<A>(y, k, k_row, col);
+#pragma unroll
+	for (int i = 0; i < 8; i++)
+		sum += a[i] * y[i];
+	for (col += lanes * 8; col < q.cols; col += lanes * 8) {
+		load8<A>(x, q, q_row, col);
+		load8<A>(y, k, k_row, col);
+#pragma unroll
+		for (int i = 0; i < 8; i++)
+			sum += x[i] * y[i];
+	}
+	for (int with = lanes / 2; with > 0; with /= 2)
+		sum += __shfl_xor_sync(ALL_LANES, sum, with);
+	return sum;
+}
+
+/* The softmax so far of a group, and eight columns of its sum of v. */
+struct soft_sum {
+	float greatest, weights, v[8];
+};
+
+/* Below every score; finite, so that differences are numbers. */
+#define LOWEST -3.0e38f
+
+/* One more key; keep: what dropout multiplies its weight by. */
+static __device__ __forceinline__ void soft_take(struct soft_sum *s, float score, float keep,
+						 const float v[8])
+{
+	const float greatest = fmaxf(s->greatest, score), old = __expf(s->greatest - greatest),
+		    weight = __expf(score - greatest);
+
+	s->greatest = greatest;
+	s->weights = s->weights * old + weight;
+#pragma unroll
+	for (int i = 0; i < 8; i++)
+		s->v[i] = s->v[i] * old + weight * keep * v[i];
+}
+
+static __device__ __forceinline__ void soft_join(struct soft_sum *s, const struct soft_sum *other)
+{
+	const float greatest = fmaxf(s->greatest, other->greatest),
+		    own = __expf(s->greatest - greatest), its = __expf(other->greatest - greatest);
+
+	s->greatest = greatest;
+	s->weights = s->weights * own + other->weights * its;
+#pragma unroll
+	for (int i = 0; i < 8; i++)
+		s->v[i] = s->v[i] * own + other->v[i] * its;
+}
+
+/* Join the groups of a warp. */
+static __device__ __forceinline__ void soft_join_warp(struct soft_sum *s, int lanes)
+{
+	for (int with = lanes; with < 32; with *= 2) {
+		struct soft_sum other;
+
+		other.greatest = __shfl_xor_sync(ALL_LANES, s->greatest, with);
+		other.weights = __shfl_xor_sync(ALL_LANES, s->weights, with);
+#pragma unroll
+		for (int i = 0; i < 8; i++)
+			other.v[i] = __shfl_xor_sync(ALL_LANES, s->v[i], with);
+		soft_join(s, &other);
+	}
+}
+
+#endif

@@ -1,0 +1,189 @@
+/*
+ * cuda_attention_tiles.cuh - attention on tensor cores: what forward (cuda_attention.cu) and
+ * backward (cuda_attention_grad.cu) share. For heads of 64 columns that are bf16, or may be
+ * rounded to it.
+ *
+ * Scores lie in registers as tensor cores leave them (cuda.cuh): with lane = 4 * group + t,
+ * element e of a 16 by 8 tile is row group + 8 * (e / 2), column 2 * t + e % 2.
+ */
+#ifndef WERKBANK_KERNELS_CUDA_CUDA_ATTENTION_TILES_CUH
+#define WERKBANK_KERNELS_CUDA_CUDA_ATTENTION_TILES_CUH
+
+#include "kernels/cuda/cuda_attention.cuh"
+
+#include <math.h>
+
+#define WIDTH 64		/* of a head */
+#define PITCH (WIDTH + 8)	/* of a row in shared memory: eight rows touch all banks */
+#define LOG2E 1.44269504088896340736f
+#define LN2   0.69314718055994530942f
+
+static __device__ __forceinline__ float exp_2(float x)
+{
+#if defined(__CUDA_ARCH__)
+	float y;
+
+	asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+	return y;
+#else
+	return exp2f(x);
+#endif
+}
+
+/* Four lanes turn a 4 by 4 matrix over: v[i] of lane t becomes v[t] of lane i. */
+template <class T> static __device__ __forceinline__ void quad_turn(T v[4])
+{
+	const int t = threadIdx.x % 4;
+
+#pragma unroll
+	for (int by = 1; by <= 2; by *= 2) {
+		const bool upper = t & by;
+
+#pragma unroll
+		for (int i = 0; i < 4; i++) {
+			if (i & by)
+				continue;
+			T got = __shfl_xor_sync(ALL_LANES, upper ? v[i] : v[i + by], by);
+
+			v[i] = upper ? got : v[i];
+			v[i + by] = upper ? v[i + by] : got;
+		}
+	}
+}
+
+/* Rows [first, first + n) of a head to shared memory, as bf16, zeros up to rows; they come late. */
+template <enum access A>
+static __device__ __forceinline__ void load_tile(uint16_t (*tile)[PITCH], struct tensor t,
+						 int64_t first, int n, int rows)
+{
+	for (int i = threadIdx.x; i < rows * 8; i += blockDim.x) {
+		const int r = i / 8, c = i % 8 * 8;
+		float v[8] = {0};
+
+		if (is_bf16<A>(t)) {
+			const uint16_t *from = (const uint16_t *)t.data;
+
+			copy_async16(&tile[r][c],
+				     from + (r < n ? (first + r) * t.stride + c : 0),
+				     r < n ? 16 : 0);
+			continue;
+		}
+		if (r < n)
+			load8<A>(v, t, first + r, c);
+		*(uint4 *)&tile[r][c] = pack8(v);
+	}
+}
+
+/* 16 rows of a tile as the left side of products: columns 16 k and on in a[k]. */
+static __device__ __forceinline__ void load_left(uint32_t a[4][4], const uint16_t (*tile)[PITCH],
+						 int row)
+{
+	const int lane = threadIdx.x % 32;
+
+#pragma unroll
+	for (int k = 0; k < 4; k++)
+		load_matrices<false>(a[k], &tile[row + lane % 16][k * 16 + lane / 16 * 8]);
+}
+
+/* acc (16, 16) += a (16, 64) times rows [row, row + 16) of a tile, turned over. */
+static __device__ __forceinline__ void multiply_rows(float acc[2][4], const uint32_t a[4][4],
+						     const uint16_t (*tile)[PITCH], int row)
+{
+	const int lane = threadIdx.x % 32, r = row + lane / 16 * 8 + lane % 8,
+		  c = lane / 8 % 2 * 8;
+
+#pragma unroll
+	for (int k = 0; k < 4; k++) {
+		uint32_t b[4];
+
+		load_matrices<false>(b, &tile[r][k * 16 + c]);
+		mma_bf16(acc[0], a[k], b);
+		mma_bf16(acc[1], a[k], b + 2);
+	}
+}
+
+/* acc (16, 64) += a (16, 16) times rows [row, row + 16) of a tile. */
+static __device__ __forceinline__ void multiply_columns(float acc[8][4], const uint32_t a[4],
+							const uint16_t (*tile)[PITCH], int row)
+{
+	const int lane = threadIdx.x % 32;
+
+#pragma unroll
+	for (int k = 0; k < 4; k++) {
+		uint32_t b[4];
+
+		load_matrices<true>(b, &tile[row + lane % 16][k * 16 + lane / 16 * 8]);
+		mma_bf16(acc[2 * k], a, b);
+		mma_bf16(acc[2 * k + 1], a, b + 2);
+	}
+}
+
+/* 16 by 16 floats as the left side of a product. */
+static __device__ __forceinline__ void pack_left(uint32_t a[4], const float p[2][4])
+{
+#pragma unroll
+	for (int i = 0; i < 4; i++)
+		a[i] = bf16_pair(p[i / 2][i % 2 * 2], p[i / 2][i % 2 * 2 + 1]);
+}
+
+/* acc * factor to rows [row, row + 16), n of them real; half: the row group or the one 8 below. */
+template <enum access A>
+static __device__ __forceinline__ void store_rows(struct tensor out, int64_t row, int n,
+						  const float acc[8][4], const float factor[2])
+{
+	const int group = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
+
+#pragma unroll
+	for (int half = 0; half < 2; half++) {
+#pragma unroll
+		for (int part = 0; part < 2; part++) {
+			float even[4], odd[4], v[8];
+
+#pragma unroll
+			for (int i = 0; i < 4; i++) {
+				even[i] = acc[4 * part + i][2 * half] * factor[half];
+				odd[i] = acc[4 * part + i][2 * half + 1] * factor[half];
+			}
+			quad_turn(even);
+			quad_turn(odd);
+#pragma unroll
+			for (int i = 0; i < 4; i++) {
+				v[2 * i] = even[i];
+				v[2 * i + 1] = odd[i];
+			}
+			if (group + 8 * half < n)
+				store8<A>(out, row + group + 8 * half, 32 * part + 8 * t, v);
+		}
+	}
+}
+
+/* ---- the host's side ------------------------------------------------------------------------- */
+
+/* Do tensor cores take these? Types apart, which access_of() has seen. */
+static inline bool is_for_tiles(struct dev *d, const struct attention_work &w, enum access access)
+{
+	return d->tensor_cores && w.q.cols == (int64_t)w.heads * WIDTH &&
+	       (access == ACCESS_BF16 || (access != ACCESS_ANY && d->bf16));
+}
+
+static inline struct attention_work attention_work_of(struct tensor out, float *lse,
+						      struct tensor q, struct tensor k,
+						      struct tensor v,
+						      const struct attention_shape *shape)
+{
+	struct attention_work w = {};
+
+	w.out = out;
+	w.q = q;
+	w.k = k;
+	w.v = v;
+	w.lse = lse;
+	w.q_start = shape->q_start;
+	w.k_start = shape->k_start;
+	w.heads = shape->heads;
+	w.causal = shape->causal;
+	w.scale = 1 / sqrtf((float)(q.cols / shape->heads));
+	return w;
+}
+
+#endif

@@ -1,0 +1,393 @@
+/*
+ * cuda_compress.cu - see cuda_queue.h: the forms of train/comm/compress.h on the GPU, to the bit.
+ *
+ * One block of threads for one WIRE_BLOCK of numbers, four neighbours to a thread. Levels are means, and the
+ * sums under them are taken in the order of compress.c: WIRE_LANES side by side, by as many threads.
+ */
+#include "kernels/cuda/cuda_queue.cuh"
+
+#define FOUR	     4
+#define WIRE_THREADS (WIRE_BLOCK / FOUR)
+#define PAST_MOST    8 /* codes behind the last number, so that whole bytes can be made of them */
+
+/* Numbers in a byte. */
+template <enum wire W> static __device__ __forceinline__ int per_byte()
+{
+	return W == WIRE_2BIT ? 4 : 8;
+}
+
+/* Bytes of a whole block. */
+template <enum wire W> static __device__ __forceinline__ int64_t block_bytes()
+{
+	return W == WIRE_FP32	? WIRE_BLOCK * (int64_t)sizeof(float)
+	       : W == WIRE_BF16 ? WIRE_BLOCK * (int64_t)sizeof(uint16_t)
+				: WIRE_LEVEL_BYTES + WIRE_BLOCK / per_byte<W>();
+}
+
+/* What a block of threads works on: m numbers from x, written at bytes. */
+struct place {
+	float *x, *residual;
+	unsigned char *bytes;
+	int m, i;		/* i: the first of this thread's four */
+};
+
+/* false: there is nothing. base: piece 0 as it is written. */
+template <enum wire W>
+static __device__ bool find_place(struct place *at, const struct wire_pieces &p, int piece,
+				  const unsigned char *base, int64_t stride)
+{
+	const int64_t from = piece * p.each, in_piece = (int64_t)blockIdx.x * WIRE_BLOCK,
+		      n = min(p.each, p.n - from);
+
+	if (in_piece >= n)
+		return false;
+	at->x = p.x + from + in_piece;
+	at->residual = p.residual ? p.residual + from + in_piece : NULL;
+	at->bytes = (unsigned char *)base + piece * stride + blockIdx.x * block_bytes<W>();
+	at->m = (int)min((int64_t)WIRE_BLOCK, n - in_piece);
+	at->i = (int)threadIdx.x * FOUR;
+	return true;
+}
+
+/* The pieces of all but the own, one in each row of the grid. */
+static __device__ __forceinline__ int other_piece(const struct wire_pieces &p)
+{
+	const int y = (int)blockIdx.y;
+
+	return p.own >= 0 && y >= p.own ? y + 1 : y;
+}
+
+/* ---- four numbers ------------------------------------------------------------------------ */
+
+static __device__ __forceinline__ void load4(float v[FOUR], const float *x, int i, int m)
+{
+	if (i + FOUR <= m) {
+		const float4 all = *(const float4 *)(x + i);
+
+		v[0] = all.x, v[1] = all.y, v[2] = all.z, v[3] = all.w;
+		return;
+	}
+	for (int k = 0; k < FOUR; k++)
+		v[k] = i + k < m ? x[i + k] : 0;
+}
+
+static __device__ __forceinline__ void store4(float *x, int i, int m, const float v[FOUR])
+{
+	if (i + FOUR <= m) {
+		*(float4 *)(x + i) = make_float4(v[0], v[1], v[2], v[3]);
+		return;
+	}
+	for (int k = 0; k < FOUR; k++)
+		if (i + k < m)
+			x[i + k] = v[k];
+}
+
+/* What a level is, of the two in front of a block. */
+static __device__ __forceinline__ float level_of(const unsigned char *in, bool high)
+{
+	return bf16_low(((const uint16_t *)in)[high]);
+}
+
+template <enum wire W>
+static __device__ __forceinline__ float code_says(int code, float low, float high)
+{
+	const float level = W == WIRE_2BIT && code & 1 ? high : low;
+
+	return code >> (W == WIRE_2BIT) & 1 ? -level : level;
+}
+
+template <enum wire W>
+static __device__ __forceinline__ void read4(float v[FOUR], const unsigned char *in, int i, int m)
+{
+	constexpr int per = W == WIRE_2BIT ? 4 : 8, bits = 8 / per, whole = WIRE_BLOCK / per;
+	const float low = level_of(in, false), high = level_of(in, true);
+	const int bytes = CEIL_DIV(m, per);
+
+	in += WIRE_LEVEL_BYTES;
+	if (m == WIRE_BLOCK) {
+		const uint32_t codes = *(const uint32_t *)(in + i % whole) >> i / whole * bits;
+
+		for (int k = 0; k < FOUR; k++)
+			v[k] = code_says<W>((int)(codes >> 8 * k), low, high);
+		return;
+	}
+	for (int k = 0; k < FOUR; k++)
+		v[k] = i + k < m ? code_says<W>(in[(i + k) % bytes] >> (i + k) / bytes * bits, low,
+						high)
+				 : 0;
+}
+
+template <>
+__device__ __forceinline__ void read4<WIRE_FP32>(float v[FOUR], const unsigned char *in, int i,
+						 int m)
+{
+	load4(v, (const float *)in, i, m);
+}
+
+template <>
+__device__ __forceinline__ void read4<WIRE_BF16>(float v[FOUR], const unsigned char *in, int i,
+						 int m)
+{
+	const uint16_t *h = (const uint16_t *)in;
+
+	if (i + FOUR <= m) {
+		const uint2 all = *(const uint2 *)(h + i);
+
+		v[0] = bf16_low(all.x), v[1] = bf16_high(all.x);
+		v[2] = bf16_low(all.y), v[3] = bf16_high(all.y);
+		return;
+	}
+	for (int k = 0; k < FOUR; k++)
+		v[k] = i + k < m ? bf16_low(h[i + k]) : 0;
+}
+
+/* ---- levels ------------------------------------------------------------------------------- */
+
+struct levels {
+	float low, high, split;
+};
+
+struct lanes {
+	float sum[WIRE_LANES], count[WIRE_LANES];
+	struct levels levels;
+};
+
+/*
+ * Sum of |y| over those of at least split, and how many they are, for thread 0, which alone gets
+ * them. All threads call it.
+ */
+static __device__ float sum_from(struct lanes *lanes, const float *y, int m, float split,
+				 float *count)
+{
+	const int whole = m / WIRE_LANES * WIRE_LANES, t = (int)threadIdx.x;
+	float sum = 0, n = 0;
+
+	if (t < WIRE_LANES) {
+		for (int i = t; i < whole; i += WIRE_LANES) {
+			const float a = fabsf(y[i]);
+
+			sum += a >= split ? a : 0;
+			n += a >= split ? 1 : 0;
+		}
+		lanes->sum[t] = sum;
+		lanes->count[t] = n;
+	}
+	__syncthreads();
+	sum = n = 0;
+	for (int k = 0; t == 0 && k < WIRE_LANES; k++) {
+		sum += lanes->sum[k];
+		n += lanes->count[k];
+	}
+	for (int i = whole; t == 0 && i < m; i++) {
+		const float a = fabsf(y[i]);
+
+		sum += a >= split ? a : 0;
+		n += a >= split ? 1 : 0;
+	}
+	*count = n;
+	return sum;
+}
+
+static __device__ __forceinline__ float as_written(float x)
+{
+	return bf16_low(bf16_round_slowly(x));
+}
+
+/* All threads call it, with y there for all of them. */
+template <enum wire W>
+static __device__ struct levels choose_levels(struct lanes *lanes, const float *y, int m)
+{
+	struct levels l = { 0, 0, 0 };
+	float n, above, high, sum = sum_from(lanes, y, m, 0, &n);
+
+	l.low = sum / (float)m;
+	if (W == WIRE_2BIT) {
+		l.split = WIRE_SPLIT * l.low;
+		if (threadIdx.x == 0)
+			lanes->levels.split = l.split;
+		__syncthreads();
+		l.split = lanes->levels.split;
+		high = sum_from(lanes, y, m, l.split, &above);
+		l.low = (float)m > above ? fmaxf(sum - high, 0) / ((float)m - above) : 0;
+		l.high = above > 0 ? high / above : 0;
+	}
+	if (threadIdx.x == 0) {
+		const bool finite = isfinite(sum) && n == (float)m;
+
+		lanes->levels.low = finite ? as_written(l.low) : __uint_as_float(0x7FC00000u);
+		lanes->levels.high = finite ? as_written(l.high) : __uint_as_float(0x7FC00000u);
+		lanes->levels.split = finite ? l.split : 0;
+	}
+	__syncthreads();
+	return lanes->levels;
+}
+
+/* ---- a block is written -------------------------------------------------------------------- */
+
+/* v: this thread's numbers; they become what is written of them. */
+template <enum wire W> static __device__ void write_block(const struct place &at, float v[FOUR])
+{
+	SHARED(float, y, [WIRE_BLOCK]);
+	SHARED(unsigned char, codes, [WIRE_BLOCK + PAST_MOST]);
+	SHARED(struct lanes, lanes, [1]);
+	const int bytes = (at.m + per_byte<W>() - 1) / per_byte<W>(), bits = 8 / per_byte<W>();
+	float residual[FOUR], lost[FOUR];
+	struct levels l;
+
+	if (at.residual) {
+		load4(residual, at.residual, at.i, at.m);
+		for (int k = 0; k < FOUR; k++)
+			v[k] += residual[k];
+	}
+	for (int k = 0; k < FOUR; k++)
+		y[at.i + k] = v[k];
+	__syncthreads();
+	l = choose_levels<W>(lanes, y, at.m);
+	for (int k = 0; k < FOUR; k++) {
+		const bool far = W == WIRE_2BIT && fabsf(v[k]) >= l.split, negative = v[k] < 0;
+		const float level = far ? l.high : l.low, written = negative ? -level : level;
+
+		lost[k] = v[k] - written;
+		codes[at.i + k] = (unsigned char)(at.i + k >= at.m ? 0
+						  : W == WIRE_2BIT ? far | negative << 1
+								   : negative);
+		v[k] = written;
+	}
+	if (threadIdx.x < PAST_MOST)
+		codes[WIRE_BLOCK + threadIdx.x] = 0;
+	__syncthreads();
+	for (int j = (int)threadIdx.x; j < bytes; j += WIRE_THREADS) {
+		int byte = 0;
+
+		for (int k = 0; k < per_byte<W>(); k++)
+			byte |= codes[k * bytes + j] << k * bits;
+		at.bytes[WIRE_LEVEL_BYTES + j] = (unsigned char)byte;
+	}
+	if (threadIdx.x == 0) {
+		((uint16_t *)at.bytes)[0] = (uint16_t)bf16_round_slowly(l.low);
+		((uint16_t *)at.bytes)[1] = (uint16_t)bf16_round_slowly(l.high);
+	}
+	if (at.residual && isfinite(l.low))
+		store4(at.residual, at.i, at.m, lost);
+}
+
+template <> __device__ void write_block<WIRE_BF16>(const struct place &at, float v[FOUR])
+{
+	uint16_t *h = (uint16_t *)at.bytes;
+	uint32_t bits[FOUR];
+
+	for (int k = 0; k < FOUR; k++) {
+		bits[k] = bf16_round_slowly(v[k]);
+		v[k] = bf16_low(bits[k]);
+	}
+	if (at.i + FOUR <= at.m) {
+		*(uint2 *)(h + at.i) = make_uint2(bits[0] | bits[1] << 16, bits[2] | bits[3] << 16);
+		return;
+	}
+	for (int k = 0; k < FOUR; k++)
+		if (at.i + k < at.m)
+			h[at.i + k] = (uint16_t)bits[k];
+}
+
+template <> __device__ void write_block<WIRE_FP32>(const struct place &at, float v[FOUR])
+{
+	store4((float *)at.bytes, at.i, at.m, v);
+}
+
+/* ---- kernels -------------------------------------------------------------------------------- */
+
+template <enum wire W>
+static __global__ void __launch_bounds__(WIRE_THREADS)
+	encode_pieces(unsigned char *out, struct wire_pieces p)
+{
+	struct place at;
+	float v[FOUR];
+
+	if (!find_place<W>(&at, p, other_piece(p), out, p.stride))
+		return;
+	load4(v, at.x, at.i, at.m);
+	write_block<W>(at, v);
+}
+
+template <enum wire W>
+static __global__ void __launch_bounds__(WIRE_THREADS)
+	decode_pieces(struct wire_pieces p, const unsigned char *in)
+{
+	struct place at;
+	float v[FOUR];
+
+	if (!find_place<W>(&at, p, other_piece(p), in, p.stride))
+		return;
+	read4<W>(v, at.bytes, at.i, at.m);
+	store4(at.x, at.i, at.m, v);
+}
+
+template <enum wire W>
+static __global__ void __launch_bounds__(WIRE_THREADS)
+	sum_pieces(unsigned char *sum, struct wire_pieces p, const unsigned char *in)
+{
+	struct place at;
+	float v[FOUR], term[FOUR];
+
+	if (!find_place<W>(&at, p, p.own, sum, 0))
+		return;
+	for (int j = 0; j < p.ranks; j++) {
+		if (j == p.own)
+			load4(term, at.x, at.i, at.m);
+		else
+			read4<W>(term, in + j * p.stride + blockIdx.x * block_bytes<W>(), at.i,
+				 at.m);
+		for (int k = 0; k < FOUR; k++)
+			v[k] = j ? v[k] + term[k] : term[k];
+	}
+	if (sum)
+		write_block<W>(at, v);
+	store4(at.x, at.i, at.m, v);
+}
+
+/* ---- entries ---------------------------------------------------------------------------------- */
+
+/* One kernel of the four; the grid has a block for each WIRE_BLOCK of a piece. */
+#define LAUNCH_WIRE(q, w, kernel, p, rows, ...) \
+	do { \
+		const dim3 grid((unsigned)CEIL_DIV(MIN((p)->each, (p)->n), WIRE_BLOCK), \
+				(unsigned)(rows)); \
+\
+		if (grid.x == 0 || grid.y == 0) \
+			break; \
+		switch (w) { \
+		case WIRE_FP32: \
+			QUEUE_LAUNCH(q, kernel<WIRE_FP32>, grid, WIRE_THREADS, __VA_ARGS__); \
+			break; \
+		case WIRE_BF16: \
+			QUEUE_LAUNCH(q, kernel<WIRE_BF16>, grid, WIRE_THREADS, __VA_ARGS__); \
+			break; \
+		case WIRE_2BIT: \
+			QUEUE_LAUNCH(q, kernel<WIRE_2BIT>, grid, WIRE_THREADS, __VA_ARGS__); \
+			break; \
+		case WIRE_1BIT: \
+			QUEUE_LAUNCH(q, kernel<WIRE_1BIT>, grid, WIRE_THREADS, __VA_ARGS__); \
+			break; \
+		} \
+	} while (0)
+
+static int others(const struct wire_pieces *p)
+{
+	return p->own >= 0 ? p->ranks - 1 : p->ranks;
+}
+
+void cuda_wire_encode(struct queue *q, enum wire w, void *out, const struct wire_pieces *p)
+{
+	LAUNCH_WIRE(q, w, encode_pieces, p, others(p), (unsigned char *)out, *p);
+}
+
+void cuda_wire_decode(struct queue *q, enum wire w, const struct wire_pieces *p, const void *in)
+{
+	LAUNCH_WIRE(q, w, decode_pieces, p, others(p), *p, (const unsigned char *)in);
+}
+
+void cuda_wire_sum(struct queue *q, enum wire w, void *sum, const struct wire_pieces *p,
+		   const void *in)
+{
+	LAUNCH_WIRE(q, w, sum_pieces, p, 1, (unsigned char *)sum, *p, (const unsigned char *)in);
+}

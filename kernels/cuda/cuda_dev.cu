@@ -1,0 +1,432 @@
+/* cuda_dev.cu - see cuda.h: the opened GPU, its memory, copies to and from it. */
+#include "kernels/cuda/cuda.cuh"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/cuda/cuda_blas.h"
+
+/* ---- is there one? ------------------------------------------------------------------- */
+
+static bool find_trouble(char *text, size_t size)
+{
+	int n = 0, major = 0, driver = 0;
+	cudaError_t error = cudaGetDeviceCount(&n);
+	const char *why;
+
+	(void)cudaGetLastError();
+	if (error != cudaSuccess || n == 0) {
+		(void)cudaDriverGetVersion(&driver);
+		if (driver == 0)
+			snprintf(text, size, "there is no NVIDIA driver on this machine");
+		else
+			snprintf(text, size, "the driver (for CUDA %d.%d) finds no GPU: %s",
+				 driver / 1000, driver % 1000 / 10, cudaGetErrorString(error));
+		return true;
+	}
+	if (cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, 0) == cudaSuccess &&
+	    major < 7) {
+		snprintf(text, size, "the GPU has compute capability %d, and 7 is the least",
+			 major);
+		return true;
+	}
+	if (!cuda_blas_load(&why)) {
+		snprintf(text, size, "%s", why);
+		return true;
+	}
+	return false;
+}
+
+const char *cuda_trouble(void)
+{
+	static char text[400];
+
+	return find_trouble(text, sizeof(text)) ? text : NULL;
+}
+
+bool cuda_usable(void)
+{
+	return !cuda_trouble();
+}
+
+/* Is there a GPU of that number? */
+static int find_device(int device, int *count, struct err *e)
+{
+	*count = 0;
+	if (cudaGetDeviceCount(count) != cudaSuccess)
+		(void)cudaGetLastError();
+	if (device >= 0 && device < *count)
+		return 0;
+	return err_set(e, ERR_UNAVAILABLE,
+		       "GPU %d was asked for, and this host has %d (they are counted from 0): "
+		       "start no more ranks on a host than it has GPUs, or choose with --gpu",
+		       device, *count);
+}
+
+int cuda_look(int device, struct dev_facts *facts, struct err *e)
+{
+	struct cudaDeviceProp prop;
+
+	memset(facts, 0, sizeof(*facts));
+	if (find_device(device, &facts->count, e))
+		return e->code;
+	if (cudaGetDeviceProperties(&prop, device) == cudaSuccess)
+		snprintf(facts->name, sizeof(facts->name), "%.90s", prop.name);
+	if (cudaSetDevice(device) != cudaSuccess ||
+	    cudaMemGetInfo(&facts->free_bytes, &facts->total_bytes) != cudaSuccess)
+		return err_set(e, ERR_UNAVAILABLE, "GPU %d: %s", device,
+			       cudaGetErrorString(cudaGetLastError()));
+	return 0;
+}
+
+/* ---- errors ---------------------------------------------------------------------------- */
+
+void cuda_note(struct dev *d, cudaError_t error, const char *what)
+{
+	if (error == cudaSuccess || d->fault.code)
+		return;
+	err_set(&d->fault, error == cudaErrorMemoryAllocation ? ERR_NOMEM : ERR_INTERNAL,
+		"GPU %d: %s: %s (%s)", d->device, what, cudaGetErrorString(error),
+		cudaGetErrorName(error));
+}
+
+int cuda_sync(struct dev *d, struct err *e)
+{
+	int code;
+
+	cuda_note(d, cudaStreamSynchronize(d->stream), "waiting for kernels");
+	code = d->fault.code;
+	if (code) {
+		err_set(e, code, "%s", d->fault.text);
+		d->fault.code = 0;
+	}
+	return code;
+}
+
+/* ---- life ------------------------------------------------------------------------------- */
+
+static void prepare(struct dev *d)
+{
+	int major = 0;
+
+	cuda_note(d, cudaSetDevice(d->device), "choosing the GPU");
+	cuda_note(d,
+		  cudaDeviceGetAttribute(&d->processors, cudaDevAttrMultiProcessorCount, d->device),
+		  "asking for multiprocessors");
+	cuda_note(d,
+		  cudaDeviceGetAttribute(&d->shared_most, cudaDevAttrMaxSharedMemoryPerBlockOptin,
+					 d->device),
+		  "asking for shared memory");
+	cuda_note(d,
+		  cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, d->device),
+		  "asking for the compute capability");
+	d->tensor_cores = major >= 8;
+	if (d->fault.code)
+		return;
+	cuda_note(d, cudaStreamCreateWithFlags(&d->stream, cudaStreamNonBlocking),
+		  "making a stream");
+	cuda_note(d, cudaStreamCreateWithFlags(&d->copies, cudaStreamNonBlocking),
+		  "making a stream");
+	cuda_note(d, cudaEventCreateWithFlags(&d->turned, cudaEventDisableTiming),
+		  "making an event");
+	for (int i = 0; i < 2; i++)
+		cuda_note(d, cudaEventCreateWithFlags(&d->lane[i].arrived, cudaEventDisableTiming),
+			  "making an event");
+}
+
+struct dev *cuda_open(const struct dev_options *options, struct err *e)
+{
+	int count;
+	struct dev *d = find_device(options->device, &count, e)
+				? NULL
+				: (struct dev *)mem_alloc(1, sizeof(*d), e);
+
+	if (!d)
+		return NULL;
+	d->device = options->device;
+	d->bf16 = options->bf16;
+	prepare(d);
+	if (d->fault.code)
+		err_set(e, ERR_UNAVAILABLE, "%s", d->fault.text);
+	if (d->fault.code || (options->graphs && cuda_graphs_open(d, e))) {
+		cuda_close(d);
+		return NULL;
+	}
+	return d;
+}
+
+void cuda_close(struct dev *d)
+{
+	if (!d)
+		return;
+	cuda_graphs_close(d);
+	cuda_products_close(d->products);
+	for (int i = 0; i < CUDA_SCRATCH_COUNT; i++)
+		(void)cudaFree(d->scratch[i].data);
+	for (int i = 0; i < CUDA_STAGES; i++) {
+		if (d->stage[i].free)
+			(void)cudaEventDestroy(d->stage[i].free);
+		(void)cudaFreeHost(d->stage[i].data);
+	}
+	for (int i = 0; i < 2; i++) {
+		if (d->lane[i].arrived)
+			(void)cudaEventDestroy(d->lane[i].arrived);
+		(void)cudaFreeHost(d->lane[i].data);
+	}
+	if (d->turned)
+		(void)cudaEventDestroy(d->turned);
+	if (d->copies)
+		(void)cudaStreamDestroy(d->copies);
+	if (d->stream)
+		(void)cudaStreamDestroy(d->stream);
+	free(d);
+}
+
+/* ---- memory ------------------------------------------------------------------------------ */
+
+void *cuda_alloc(struct dev *d, size_t bytes, struct err *e)
+{
+	void *p = NULL;
+	cudaError_t error = bytes > SIZE_MAX / 2 ? cudaErrorMemoryAllocation
+						 : cudaMalloc(&p, MAX(bytes, (size_t)1));
+	size_t free_bytes = 0, total = 0;
+
+	if (error == cudaSuccess) {
+		cuda_note(d, cudaMemsetAsync(p, 0, MAX(bytes, (size_t)1), d->stream),
+			  "clearing memory");
+		return p;
+	}
+	(void)cudaGetLastError();
+	(void)cudaMemGetInfo(&free_bytes, &total);
+	if (error == cudaErrorMemoryAllocation)
+		err_set(e, ERR_NOMEM,
+			"GPU %d: out of memory: %zu MiB were asked for, %zu of %zu MiB are free",
+			d->device, bytes >> 20, free_bytes >> 20, total >> 20);
+	else
+		err_set(e, ERR_INTERNAL, "GPU %d: allocation of %zu bytes: %s", d->device, bytes,
+			cudaGetErrorString(error));
+	return NULL;
+}
+
+void cuda_release(struct dev *d, void *p)
+{
+	(void)d;
+	(void)cudaFree(p); /* waits for what still uses it */
+}
+
+static void *take_scratch(struct dev *d, enum cuda_scratch which, size_t bytes)
+{
+	void *bigger = NULL;
+
+	cuda_graphs_drop(d); /* they know the old place */
+	cuda_note(d, cudaMalloc(&bigger, bytes), "memory for an op");
+	if (!bigger)
+		return NULL;
+	(void)cudaFree(d->scratch[which].data);
+	d->scratch[which].data = bigger;
+	d->scratch[which].bytes = bytes;
+	return bigger;
+}
+
+void *cuda_get_scratch(struct dev *d, enum cuda_scratch which, size_t n, size_t size)
+{
+	size_t bytes;
+
+	if (!mem_mul(n, size, &bytes) || bytes > SIZE_MAX / 2) {
+		cuda_note(d, cudaErrorMemoryAllocation, "memory for an op");
+		return NULL;
+	}
+	if (d->scratch[which].data && bytes <= d->scratch[which].bytes)
+		return d->scratch[which].data;
+	/* more, so that slowly growing needs do not ask each time */
+	return take_scratch(d, which, bytes + bytes / 4 + 256);
+}
+
+/* ---- copies ------------------------------------------------------------------------------- */
+
+/* The next piece of pinned memory, once what was copied from it has arrived; -1: a fault. */
+static int take_stage(struct dev *d)
+{
+	int i = d->next_stage;
+
+	if (d->fault.code)
+		return -1;
+	if (!d->stage[i].data) {
+		cuda_note(d, cudaMallocHost((void **)&d->stage[i].data, CUDA_STAGE_BYTES),
+			  "pinned memory");
+		if (!d->fault.code)
+			cuda_note(
+				d,
+				cudaEventCreateWithFlags(&d->stage[i].free, cudaEventDisableTiming),
+				"making an event");
+	} else {
+		cuda_note(d, cudaEventSynchronize(d->stage[i].free), "waiting for a copy");
+	}
+	d->next_stage = (i + 1) % CUDA_STAGES;
+	return d->fault.code ? -1 : i;
+}
+
+/* The caller's memory is free at once; nobody waits unless all pieces are on their way. */
+void cuda_to_device(struct dev *d, void *to, const void *from, size_t bytes)
+{
+	for (size_t at = 0; at < bytes; at += CUDA_STAGE_BYTES) {
+		size_t n = MIN(bytes - at, CUDA_STAGE_BYTES);
+		int i = take_stage(d);
+
+		if (i < 0)
+			return;
+		memcpy(d->stage[i].data, (const char *)from + at, n);
+		cuda_note(d,
+			  cudaMemcpyAsync((char *)to + at, d->stage[i].data, n,
+					  cudaMemcpyHostToDevice, d->stream),
+			  "copying to the GPU");
+		cuda_note(d, cudaEventRecord(d->stage[i].free, d->stream), "recording an event");
+	}
+}
+
+void cuda_to_host(struct dev *d, void *to, const void *from, size_t bytes)
+{
+	if (!bytes)
+		return;
+	cuda_note(d, cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, d->stream),
+		  "copying from the GPU");
+	cuda_note(d, cudaStreamSynchronize(d->stream), "waiting for a copy");
+}
+
+/* By way of pinned memory, so that the driver does not wait by itself; there it has to fit. */
+int cuda_fetch(struct dev *d, void *to, const void *from, size_t bytes, struct err *e)
+{
+	const int i = bytes <= CUDA_STAGE_BYTES ? take_stage(d) : -1;
+	int code;
+
+	if (i < 0)
+		cuda_to_host(d, to, from, bytes);
+	else if (bytes)
+		cuda_note(d,
+			  cudaMemcpyAsync(d->stage[i].data, from, bytes, cudaMemcpyDeviceToHost,
+					  d->stream),
+			  "copying from the GPU");
+	code = cuda_sync(d, e);
+	if (i >= 0 && !code)
+		memcpy(to, d->stage[i].data, bytes);
+	return code;
+}
+
+/* ---- what is sent ahead ---------------------------------------------------------------------- */
+
+static size_t lane_bytes(size_t wanted)
+{
+	return wanted + wanted / 4;
+}
+
+/*
+ * Room for so many bytes in the pinned memory of this turn, from bytes rounded to 64; NULL: a
+ * fault. Its copies of two turns ago were behind what was called three turns ago, so the host
+ * waits here only when it is so far ahead of the GPU.
+ */
+static char *take_lane(struct dev *d, size_t bytes)
+{
+	auto *lane = &d->lane[d->next_lane];
+
+	if (d->fault.code)
+		return NULL;
+	if (!lane->used)
+		cuda_note(d, cudaEventSynchronize(lane->arrived), "waiting for a copy");
+	if (lane->used + bytes > lane->bytes) {
+		cuda_note(d, cudaStreamSynchronize(d->copies), "waiting for copies");
+		(void)cudaFreeHost(lane->data);
+		lane->data = NULL;
+		lane->bytes = 0;
+		cuda_note(d, cudaMallocHost((void **)&lane->data, lane_bytes(bytes)),
+			  "pinned memory");
+		if (d->fault.code)
+			return NULL;
+		lane->bytes = lane_bytes(bytes);
+		lane->used = 0;
+	}
+	return lane->data + lane->used;
+}
+
+void cuda_send(struct dev *d, void *to, const void *from, size_t bytes)
+{
+	const size_t room = CEIL_DIV(bytes, 64) * 64;
+	char *pinned = bytes ? take_lane(d, room) : NULL;
+
+	if (!pinned)
+		return;
+	memcpy(pinned, from, bytes);
+	d->lane[d->next_lane].used += room;
+	cuda_note(d, cudaMemcpyAsync(to, pinned, bytes, cudaMemcpyHostToDevice, d->copies),
+		  "copying to the GPU");
+}
+
+void cuda_turn(struct dev *d)
+{
+	auto *lane = &d->lane[d->next_lane];
+
+	cuda_note(d, cudaEventRecord(lane->arrived, d->copies), "recording an event");
+	cuda_note(d, cudaStreamWaitEvent(d->stream, lane->arrived, 0), "waiting for an event");
+	cuda_note(d, cudaEventRecord(d->turned, d->stream), "recording an event");
+	cuda_note(d, cudaStreamWaitEvent(d->copies, d->turned, 0), "waiting for an event");
+	d->next_lane = 1 - d->next_lane;
+	d->lane[d->next_lane].used = 0;
+}
+
+/* ---- memory before the run ----------------------------------------------------------------- */
+
+/* n * size; so many that nobody has them, where that is more than can be said. */
+static size_t times(int64_t n, size_t size)
+{
+	size_t bytes;
+
+	return mem_mul((size_t)n, size, &bytes) ? MIN(bytes, SIZE_MAX / 32) : SIZE_MAX / 32;
+}
+
+/*
+ * Upper bounds of what the ops of a training take: see each enum cuda_scratch where it is used. All
+ * that products read is of the type that they want.
+ */
+static void scratch_needs(const struct dev_limits *most, size_t bytes[CUDA_SCRATCH_COUNT])
+{
+	const int64_t tokens = most->tokens, width = CEIL_DIV(most->width, 8) * 8;
+
+	memset(bytes, 0, CUDA_SCRATCH_COUNT * sizeof(*bytes));
+	bytes[CUDA_SCRATCH_SUMS] = times(tokens / 32 + 3072, (size_t)width * sizeof(float));
+	bytes[CUDA_SCRATCH_BLAS] = CUDA_BLAS_BYTES;
+	bytes[CUDA_SCRATCH_SORT] =
+		times(4 * (tokens + 64) + tokens / 8 + 256, sizeof(int32_t));
+	bytes[CUDA_SCRATCH_FREQUENCIES] = times(MAX(most->d_model / 2, (int64_t)1), sizeof(double));
+	bytes[CUDA_SCRATCH_ATTENTION] =
+		times(tokens, (size_t)MAX(most->d_model, most->heads) * sizeof(float));
+}
+
+struct dev_needs cuda_needs(const struct dev_limits *most)
+{
+	struct dev_needs n = {0, CUDA_STAGES * CUDA_STAGE_BYTES +
+					 2 * lane_bytes((size_t)most->sent)};
+	size_t bytes[CUDA_SCRATCH_COUNT];
+
+	scratch_needs(most, bytes);
+	for (int i = 0; i < CUDA_SCRATCH_COUNT; i++)
+		n.own += bytes[i];
+	return n;
+}
+
+/* After that nothing of a step takes memory: neither the GPU's nor pinned memory. */
+int cuda_reserve(struct dev *d, const struct dev_limits *most, struct err *e)
+{
+	size_t bytes[CUDA_SCRATCH_COUNT];
+
+	scratch_needs(most, bytes);
+	for (int i = 0; i < CUDA_SCRATCH_COUNT; i++)
+		if (bytes[i] > d->scratch[i].bytes)
+			(void)take_scratch(d, (enum cuda_scratch)i, bytes[i]);
+	cuda_products_open(d);
+	cuda_embed_prepare(d, most->d_model);
+	for (int i = 0; i < CUDA_STAGES; i++)
+		(void)take_stage(d);
+	for (int i = 0; i < 2; i++, d->next_lane = 1 - d->next_lane)
+		(void)take_lane(d, (size_t)most->sent);
+	return cuda_sync(d, e);
+}

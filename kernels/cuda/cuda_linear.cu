@@ -1,0 +1,675 @@
+/*
+ * cuda_linear.cu - see cuda.h: products of matrices, and products with packed weights.
+ *
+ * Training and encoding go through cuBLASLt. It counts columns first, so that
+ * our (M, N) rows are its (N, M) columns: out^T = b^T a^T, without copying
+ * anything. An algorithm is asked for once for each kind of product, sizes
+ * rounded up, because the number of tokens is another one in every batch. It is the library's own
+ * first choice: one found by the clock could be another one in the next run, which would then not
+ * repeat this one's bits. Workspace has one size, taken before the run.
+ *
+ * Of epilogues bias and ReLU are used where nothing drops out: evaluation, and the encoder before
+ * decoding. In training they would save nothing: the bias of ReLU is added where dropout has to pass
+ * anyway, that of a branch in add_norm, and a bias's gradient is summed, in an order of its own that
+ * runs repeat, by the kernels that have just made the elements and still hold them in registers
+ * (relu_dropout_grad, add_norm_grad). The library wants a bias of the result's type; ours are floats,
+ * so results in bf16 get theirs in a pass of its own.
+ *
+ * Packed weights (panels.h) are read as they are: the 32 outputs of a panel are
+ * the 32 lanes of a warp, so every unit is read once, 128 bytes at a time, by a
+ * block that has a few rows of the input in shared memory.
+ */
+#include "kernels/cuda/cuda.cuh"
+
+#include <stdlib.h>
+#include <type_traits>
+
+#include "kernels/cuda/cuda_blas.h"
+#include "kernels/ops/panels.h"
+
+#define MOST_KINDS 512
+
+/* What an algorithm depends on; compared byte by byte, so filled with zeros first. */
+struct kind {
+	int64_t m, n, k;
+	int64_t a_stride, b_stride, out_stride;
+	uint32_t a_alignment, b_alignment, out_alignment; /* of bias, where it is less than out's */
+	uint8_t a_type, b_type, out_type, a_transposed, b_transposed, accumulate, has_bias, relu,
+		has_algorithm;
+};
+
+/* out = a b, as how says; then + bias, unless NULL, and what is negative becomes 0. */
+struct product {
+	struct tensor out, a, b;
+	struct matmul_how how;
+	const float *bias;
+	bool relu;
+	int64_t inner;
+};
+
+struct cuda_products {
+	const struct cuda_blas *blas; /* borrowed */
+	cublasLtHandle_t handle;      /* owned */
+	int n_kinds;
+	struct kind kind[MOST_KINDS];
+	cublasLtMatmulAlgo_t algorithm[MOST_KINDS];
+};
+
+/* ---- conversion ---------------------------------------------------------------------------- */
+
+template <enum access A> static __global__ void convert(struct tensor out, struct tensor x)
+{
+	const int64_t eights = (x.cols + 7) / 8;
+	const int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x, row = i / eights,
+		      col = (i - row * eights) * 8;
+	float v[8];
+
+	if (row >= x.rows)
+		return;
+	load8<A>(v, x, row, col);
+	store8<A>(out, row, col, v);
+}
+
+static void convert_to(struct dev *d, struct tensor out, struct tensor x)
+{
+	LAUNCH_ACCESS(d, access_of(out, x), convert,
+		      (unsigned)CEIL_DIV(x.rows * CEIL_DIV(x.cols, 8), 256), 256, 0, out, x);
+}
+
+extern "C" void cuda_copy(struct dev *d, struct tensor out, struct tensor x)
+{
+	if (x.rows && x.cols)
+		convert_to(d, out, x);
+}
+
+/* x in this type: as it is, or a copy in scratch memory. data NULL: no memory. */
+static struct tensor in_type(struct dev *d, struct tensor x, enum dtype type,
+			     enum cuda_scratch where)
+{
+	struct tensor copy = x;
+
+	if (x.dtype == type)
+		return x;
+	copy.dtype = type;
+	copy.stride = CEIL_DIV(x.cols, 8) * 8;
+	copy.data = cuda_get_scratch(d, where, (size_t)(x.rows * copy.stride), dtype_bytes(type));
+	if (copy.data)
+		convert_to(d, copy, x);
+	return copy;
+}
+
+/* ---- a product without a library, for what the library does not do -------------------------- */
+
+#define TILE 16
+
+static __device__ __forceinline__ float finished(const struct product &p, float x, int64_t col)
+{
+	x += p.bias ? p.bias[col] : 0;
+	return p.relu ? fmaxf(x, 0) : x;
+}
+
+static __global__ void product_slowly(struct product p)
+{
+	const struct tensor out = p.out, a = p.a, b = p.b;
+	const struct matmul_how how = p.how;
+	const int64_t inner = p.inner;
+	SHARED(float, x, [TILE][TILE + 1]);
+	SHARED(float, y, [TILE][TILE + 1]);
+	const int64_t row = (int64_t)blockIdx.y * TILE + threadIdx.y,
+		      col = (int64_t)blockIdx.x * TILE + threadIdx.x;
+	float sum = 0;
+
+	for (int64_t k = 0; k < inner; k += TILE) {
+		int64_t i = k + threadIdx.x, j = k + threadIdx.y;
+
+		x[threadIdx.y][threadIdx.x] = row >= out.rows || i >= inner ? 0
+					      : how.a_transposed	    ? load1(a, i, row)
+									    : load1(a, row, i);
+		y[threadIdx.y][threadIdx.x] = col >= out.cols || j >= inner ? 0
+					      : how.b_transposed	    ? load1(b, col, j)
+									    : load1(b, j, col);
+		__syncthreads();
+#pragma unroll
+		for (int l = 0; l < TILE; l++)
+			sum += x[threadIdx.y][l] * y[l][threadIdx.x];
+		__syncthreads();
+	}
+	if (row < out.rows && col < out.cols)
+		store1(out, row, col,
+		       finished(p, sum + (how.accumulate ? load1(out, row, col) : 0), col));
+}
+
+/* What the library's epilogue did not do. */
+template <enum access A> static __global__ void finish(struct product p)
+{
+	const int64_t eights = (p.out.cols + 7) / 8;
+	const int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x, row = i / eights,
+		      col = (i - row * eights) * 8;
+	float v[8];
+
+	if (row >= p.out.rows)
+		return;
+	load8<A>(v, p.out, row, col);
+#pragma unroll
+	for (int j = 0; j < 8; j++)
+		v[j] = finished(p, v[j], min(col + j, p.out.cols - 1));
+	store8<A>(p.out, row, col, v);
+}
+
+/* ---- cuBLASLt ---------------------------------------------------------------------------------- */
+
+void cuda_products_close(struct cuda_products *p)
+{
+	if (p)
+		(void)p->blas->Destroy(p->handle);
+	free(p);
+}
+
+static struct cuda_products *products_of(struct dev *d)
+{
+	const char *why;
+	struct cuda_products *p = d->products;
+	struct err e = {};
+
+	if (p)
+		return p;
+	p = (struct cuda_products *)mem_alloc(1, sizeof(*p), &e);
+	if (!p || !(p->blas = cuda_blas_load(&why)) || p->blas->Create(&p->handle)) {
+		free(p);
+		if (!d->fault.code)
+			err_set(&d->fault, ERR_UNAVAILABLE, "GPU %d: cuBLASLt does not start",
+				d->device);
+		return NULL;
+	}
+	d->products = p;
+	return p;
+}
+
+void cuda_products_open(struct dev *d)
+{
+	(void)products_of(d);
+}
+
+static cudaDataType_t type_of(struct tensor t)
+{
+	return t.dtype == DTYPE_BF16 ? CUDA_R_16BF : CUDA_R_32F;
+}
+
+/* At most 16, which is as much as the library asks for. */
+static uint32_t lowest_bit(uintptr_t bits)
+{
+	bits |= 16;
+	return (uint32_t)(bits & -bits);
+}
+
+static uint32_t alignment_of(struct tensor t)
+{
+	return lowest_bit((uintptr_t)t.data | (uintptr_t)t.stride * dtype_bytes(t.dtype));
+}
+
+/* One that is not far above and that many sizes share: four steps from one power of two to the next. */
+static int64_t rounded_up(int64_t n)
+{
+	int64_t step = 16;
+
+	while (step * 8 <= n)
+		step *= 2;
+	return CEIL_DIV(n, step) * step;
+}
+
+static struct kind kind_of(const struct product *p)
+{
+	struct kind k;
+
+	memset(&k, 0, sizeof(k));
+	k.m = rounded_up(p->out.rows);
+	k.n = rounded_up(p->out.cols);
+	k.k = rounded_up(p->inner);
+	k.a_stride = p->a.stride;
+	k.b_stride = p->b.stride;
+	k.out_stride = p->out.stride;
+	k.a_alignment = alignment_of(p->a);
+	k.b_alignment = alignment_of(p->b);
+	k.out_alignment = alignment_of(p->out);
+	if (p->bias)
+		k.out_alignment = MIN(k.out_alignment, lowest_bit((uintptr_t)p->bias));
+	k.a_type = (uint8_t)p->a.dtype;
+	k.b_type = (uint8_t)p->b.dtype;
+	k.out_type = (uint8_t)p->out.dtype;
+	k.a_transposed = p->how.a_transposed;
+	k.b_transposed = p->how.b_transposed;
+	k.accumulate = p->how.accumulate;
+	k.has_bias = p->bias != NULL;
+	k.relu = p->relu;
+	return k;
+}
+
+/* What one call of the library needs. */
+struct call {
+	cublasLtMatmulDesc_t how;
+	cublasLtMatrixLayout_t a, b, out;
+};
+
+static void call_free(const struct cuda_blas *blas, struct call *c)
+{
+	if (c->how)
+		(void)blas->MatmulDescDestroy(c->how);
+	if (c->a)
+		(void)blas->MatrixLayoutDestroy(c->a);
+	if (c->b)
+		(void)blas->MatrixLayoutDestroy(c->b);
+	if (c->out)
+		(void)blas->MatrixLayoutDestroy(c->out);
+}
+
+static bool set(const struct cuda_blas *blas, struct call *c, cublasLtMatmulDescAttributes_t which,
+		const void *value, size_t size)
+{
+	return !blas->MatmulDescSetAttribute(c->how, which, value, size);
+}
+
+static bool set_epilogue(const struct cuda_blas *blas, struct call *c, const struct product *p)
+{
+	const cublasLtEpilogue_t what = !p->bias  ? CUBLASLT_EPILOGUE_RELU
+					: p->relu ? CUBLASLT_EPILOGUE_RELU_BIAS
+						  : CUBLASLT_EPILOGUE_BIAS;
+	const cudaDataType_t type = CUDA_R_32F;
+
+	if (!p->bias && !p->relu)
+		return true;
+	return set(blas, c, CUBLASLT_MATMUL_DESC_EPILOGUE, &what, sizeof(what)) &&
+	       (!p->bias || (set(blas, c, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &p->bias,
+				 sizeof(p->bias)) &&
+			     set(blas, c, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, &type,
+				 sizeof(type))));
+}
+
+static bool make_layout(const struct cuda_blas *blas, cublasLtMatrixLayout_t *l, struct tensor t)
+{
+	return !blas->MatrixLayoutCreate(l, type_of(t), (uint64_t)t.cols, (uint64_t)t.rows,
+					 t.stride);
+}
+
+/* b comes first there: see above. */
+static bool call_make(const struct cuda_blas *blas, struct call *c, const struct product *p)
+{
+	const cublasOperation_t first = p->how.b_transposed ? CUBLAS_OP_T : CUBLAS_OP_N,
+				second = p->how.a_transposed ? CUBLAS_OP_T : CUBLAS_OP_N;
+
+	memset(c, 0, sizeof(*c));
+	return !blas->MatmulDescCreate(&c->how, CUBLAS_COMPUTE_32F, CUDA_R_32F) &&
+	       set(blas, c, CUBLASLT_MATMUL_DESC_TRANSA, &first, sizeof(first)) &&
+	       set(blas, c, CUBLASLT_MATMUL_DESC_TRANSB, &second, sizeof(second)) &&
+	       set_epilogue(blas, c, p) && make_layout(blas, &c->b, p->b) &&
+	       make_layout(blas, &c->a, p->a) && make_layout(blas, &c->out, p->out);
+}
+
+/* Ask for the algorithm of this call. */
+static bool find_algorithm(struct cuda_products *p, struct kind *k, const struct call *c,
+			   cublasLtMatmulAlgo_t *algorithm)
+{
+	const struct cuda_blas *blas = p->blas;
+	cublasLtMatmulPreference_t wish = NULL;
+	cublasLtMatmulHeuristicResult_t best;
+	const uint64_t workspace = CUDA_BLAS_BYTES;
+	int found = 0;
+	bool good = !blas->MatmulPreferenceCreate(&wish);
+
+#define WISH(which, value)                                                                         \
+	good = good && !blas->MatmulPreferenceSetAttribute(wish, CUBLASLT_MATMUL_PREF_##which,     \
+							   &value, sizeof(value))
+	WISH(MAX_WORKSPACE_BYTES, workspace);
+	WISH(MIN_ALIGNMENT_A_BYTES, k->b_alignment);
+	WISH(MIN_ALIGNMENT_B_BYTES, k->a_alignment);
+	WISH(MIN_ALIGNMENT_C_BYTES, k->out_alignment);
+	WISH(MIN_ALIGNMENT_D_BYTES, k->out_alignment);
+#undef WISH
+	good = good &&
+	       !blas->MatmulAlgoGetHeuristic(p->handle, c->how, c->b, c->a, c->out, c->out, wish, 1,
+					     &best, &found) &&
+	       found > 0;
+	if (wish)
+		(void)blas->MatmulPreferenceDestroy(wish);
+	if (good)
+		*algorithm = best.algo;
+	k->has_algorithm = good;
+	return good;
+}
+
+/* Number of the algorithm for this call, found before or now; -1: the library has none. */
+static int algorithm_for(struct cuda_products *p, struct kind k, const struct call *c)
+{
+	int i = 0;
+
+	k.has_algorithm = 1;
+	while (i < p->n_kinds && memcmp(&p->kind[i], &k, sizeof(k)) != 0)
+		i++;
+	if (i < p->n_kinds)
+		return i;
+	if (i == MOST_KINDS)
+		p->n_kinds = i = 0; /* begin anew: so many kinds are not of one model */
+	p->kind[i] = k;
+	if (!find_algorithm(p, &p->kind[i], c, &p->algorithm[i]))
+		return -1;
+	p->n_kinds = i + 1;
+	return i;
+}
+
+static bool product_by_library(struct dev *d, const struct product *p)
+{
+	struct cuda_products *all = products_of(d);
+	void *workspace =
+		all ? cuda_get_scratch(d, CUDA_SCRATCH_BLAS, 1, CUDA_BLAS_BYTES) : NULL;
+	const float one = 1, beta = p->how.accumulate ? 1 : 0;
+	struct call c;
+	bool good;
+	int i;
+
+	if (!workspace)
+		return false;
+	good = call_make(all->blas, &c, p);
+	i = good ? algorithm_for(all, kind_of(p), &c) : -1;
+	good = i >= 0 && !all->blas->Matmul(all->handle, c.how, &one, p->b.data, c.b, p->a.data,
+					    c.a, &beta, p->out.data, c.out, p->out.data, c.out,
+					    &all->algorithm[i], workspace, CUDA_BLAS_BYTES,
+					    d->stream);
+	call_free(all->blas, &c);
+	return good;
+}
+
+static void product_anyhow(struct dev *d, const struct product *p)
+{
+	if (!product_by_library(d, p) && !d->fault.code)
+		LAUNCH(d, product_slowly,
+		       dim3((unsigned)CEIL_DIV(p->out.cols, TILE),
+			    (unsigned)CEIL_DIV(p->out.rows, TILE)),
+		       dim3(TILE, TILE), 0, *p);
+}
+
+/* ---- matmul, and linear without packing -------------------------------------------------------- */
+
+static void multiply(struct dev *d, struct product p)
+{
+	const bool halves =
+		d->bf16 || (p.a.dtype == DTYPE_BF16 && p.b.dtype == DTYPE_BF16);
+	const bool apart = halves && p.out.dtype == DTYPE_BF16 && (p.bias || p.relu);
+	const enum dtype type = halves ? DTYPE_BF16 : DTYPE_F32;
+	struct tensor out = p.out;
+	struct product alone;
+
+	p.inner = p.how.a_transposed ? p.a.rows : p.a.cols;
+	if (out.rows == 0 || out.cols == 0 || p.inner == 0)
+		return;
+	p.a = in_type(d, p.a, type, CUDA_SCRATCH_A);
+	p.b = in_type(d, p.b, type, CUDA_SCRATCH_B);
+	if (!halves && out.dtype == DTYPE_BF16) /* the library has no such product */
+		p.out = in_type(d, out, DTYPE_F32, CUDA_SCRATCH_OUT);
+	if (!p.a.data || !p.b.data || !p.out.data)
+		return;
+	alone = p;
+	if (apart) {
+		alone.bias = NULL;
+		alone.relu = false;
+	}
+	product_anyhow(d, &alone);
+	if (apart)
+		LAUNCH_ACCESS(d, access_of(out, p.bias), finish,
+			      (unsigned)CEIL_DIV(out.rows * CEIL_DIV(out.cols, 8), 256), 256, 0, p);
+	if (p.out.data != out.data)
+		convert_to(d, out, p.out);
+}
+
+extern "C" void cuda_matmul(struct dev *d, struct tensor out, struct tensor a, struct tensor b,
+			    struct matmul_how how)
+{
+	multiply(d, {out, a, b, how, NULL, false, 0});
+}
+
+/* ---- packing ---------------------------------------------------------------------------------------- */
+
+/* The parts of a block of packed weights. */
+struct panels {
+	uint32_t *units;
+	float *scales;
+	int32_t *sums;
+	int64_t rows, cols, n_units; /* N, K, U */
+};
+
+static struct panels panels_of(struct tensor packed)
+{
+	struct panels p;
+
+	p.units = (uint32_t *)packed.data;
+	p.scales = panel_scales(packed);
+	p.sums = panel_sums(packed);
+	p.rows = packed.rows;
+	p.cols = packed.cols;
+	p.n_units = panel_units(packed);
+	return p;
+}
+
+static __device__ __forceinline__ int quantised(float x, float factor)
+{
+	return (int)fminf(fmaxf(rintf(x * factor), -127), 127);
+}
+
+/* Unit u of a row, whose factor is 127 / amax; packing counts elements behind the last as 0. */
+template <enum dtype TYPE>
+static __device__ __forceinline__ uint32_t make_unit(struct tensor x, int64_t row, int64_t u,
+						     float factor)
+{
+	uint32_t unit = 0;
+
+	if constexpr (TYPE == DTYPE_PACKED_F32) {
+		unit = __float_as_uint(load1(x, row, u));
+	} else if constexpr (TYPE == DTYPE_PACKED_BF16) {
+		unit = bf16_pair(load1(x, row, 2 * u),
+				 2 * u + 1 < x.cols ? load1(x, row, 2 * u + 1) : 0);
+	} else {
+#pragma unroll
+		for (int i = 0; i < 4; i++)
+			if (4 * u + i < x.cols)
+				unit |= (uint32_t)(quantised(load1(x, row, 4 * u + i), factor) &
+						   0xFF)
+					<< 8 * i;
+	}
+	return unit;
+}
+
+/* The greatest magnitude of a row, for a warp, on every lane. */
+static __device__ __forceinline__ float row_greatest(struct tensor x, int64_t row)
+{
+	float most = 0;
+
+	for (int64_t k = threadIdx.x % 32; k < x.cols; k += 32)
+		most = fmaxf(most, fabsf(load1(x, row, k)));
+	return warp_max(most);
+}
+
+static __device__ __forceinline__ float factor_of(float greatest)
+{
+	return greatest > 0 ? 127 / greatest : 0;
+}
+
+/* A warp packs one output; rows beyond the last one become zeros. */
+template <enum dtype TYPE> static __global__ void pack(struct panels p, struct tensor b)
+{
+	const int64_t n = (int64_t)blockIdx.x * 4 + threadIdx.x / 32, lane = threadIdx.x % 32;
+	uint32_t *to = p.units + n / PANEL_WIDTH * p.n_units * PANEL_WIDTH + n % PANEL_WIDTH;
+	const bool real = n < p.rows;
+	float most = TYPE == DTYPE_PACKED_INT8 && real ? row_greatest(b, n) : 0;
+	int sum = 0;
+
+	for (int64_t u = lane; u < p.n_units; u += 32) {
+		uint32_t unit = real ? make_unit<TYPE>(b, n, u, factor_of(most)) : 0;
+
+		to[u * PANEL_WIDTH] = unit;
+		if (TYPE == DTYPE_PACKED_INT8)
+			sum = __dp4a((int)unit, 0x01010101, sum);
+	}
+	if (TYPE != DTYPE_PACKED_INT8)
+		return;
+	sum = warp_sum(sum);
+	if (lane == 0) {
+		p.scales[n] = most / 127;
+		p.sums[n] = sum;
+	}
+}
+
+/* One launch for each kind of packed weights. */
+#define LAUNCH_PACKED(d, type, kernel, grid, block, shared, ...)                                   \
+	do {                                                                                       \
+		if (type == DTYPE_PACKED_INT8)                                                     \
+			LAUNCH(d, kernel<DTYPE_PACKED_INT8>, grid, block, shared, __VA_ARGS__);    \
+		else if (type == DTYPE_PACKED_BF16)                                                \
+			LAUNCH(d, kernel<DTYPE_PACKED_BF16>, grid, block, shared, __VA_ARGS__);    \
+		else                                                                               \
+			LAUNCH(d, kernel<DTYPE_PACKED_F32>, grid, block, shared, __VA_ARGS__);     \
+	} while (0)
+
+extern "C" void cuda_pack(struct dev *d, struct tensor packed, struct tensor b)
+{
+	LAUNCH_PACKED(d, packed.dtype, pack, (unsigned)(panel_count(packed) * PANEL_WIDTH / 4), 128,
+		      0, panels_of(packed), b);
+}
+
+/* ---- products with packed weights ------------------------------------------------------------------- */
+
+#define LINEAR_ROWS  16 /* of the input, for a block */
+#define LINEAR_WARPS 4	/* each with a panel of its own */
+#define LINEAR_UNITS 64 /* along K, in shared memory at one time */
+
+struct linear_how {
+	const float *bias;
+	bool relu;
+};
+
+/* sum += one unit of the input by one unit of weights. */
+template <enum dtype TYPE, class SUM>
+static __device__ __forceinline__ void multiply_unit(SUM *sum, uint32_t x, uint32_t w)
+{
+	if (TYPE == DTYPE_PACKED_INT8)
+		*sum = (SUM)__dp4a((int)x, (int)w, (int)*sum);
+	else if (TYPE == DTYPE_PACKED_BF16)
+		*sum += bf16_low(x) * bf16_low(w) + bf16_high(x) * bf16_high(w);
+	else
+		*sum += __uint_as_float(x) * __uint_as_float(w);
+}
+
+/* Rows of the input as units, quantised or rounded as the weights are; scales only for int8. */
+template <enum dtype TYPE>
+static __global__ void make_input(uint32_t *units, float *scales, struct tensor a, int64_t n_units)
+{
+	const int64_t row = (int64_t)blockIdx.x * 4 + threadIdx.x / 32, lane = threadIdx.x % 32;
+	float most;
+
+	if (row >= a.rows)
+		return;
+	most = TYPE == DTYPE_PACKED_INT8 ? row_greatest(a, row) : 0;
+	for (int64_t u = lane; u < n_units; u += 32)
+		units[row * n_units + u] = make_unit<TYPE>(a, row, u, factor_of(most));
+	if (TYPE == DTYPE_PACKED_INT8 && lane == 0)
+		scales[row] = most / 127;
+}
+
+/* Some rows by some panels; a lane has one output of each row. */
+template <enum dtype TYPE>
+static __global__ void __launch_bounds__(LINEAR_WARPS * 32, 3)
+	linear(struct tensor out, const uint32_t *units, const float *scales, struct panels p,
+	       struct linear_how how)
+{
+	typedef typename std::conditional<TYPE == DTYPE_PACKED_INT8, int, float>::type sum_type;
+	SHARED(uint32_t, x, [LINEAR_ROWS][LINEAR_UNITS]);
+	const int lane = threadIdx.x % 32;
+	const int64_t panel = (int64_t)blockIdx.x * LINEAR_WARPS + threadIdx.x / 32,
+		      n = panel * PANEL_WIDTH + lane, first = (int64_t)blockIdx.y * LINEAR_ROWS;
+	const bool real = panel * PANEL_WIDTH < p.rows;
+	const uint32_t *w = p.units + (real ? panel : 0) * p.n_units * PANEL_WIDTH + lane;
+	sum_type sum[LINEAR_ROWS] = {0};
+
+	for (int64_t from = 0; from < p.n_units; from += LINEAR_UNITS) {
+		const int many = (int)min((int64_t)LINEAR_UNITS, p.n_units - from);
+
+		__syncthreads();
+		for (int i = threadIdx.x; i < LINEAR_ROWS * LINEAR_UNITS; i += LINEAR_WARPS * 32) {
+			int r = i / LINEAR_UNITS, u = i % LINEAR_UNITS;
+
+			x[r][u] = first + r < out.rows && u < many
+					  ? units[(first + r) * p.n_units + from + u]
+					  : 0;
+		}
+		__syncthreads();
+#pragma unroll 4
+		for (int u = 0; u < many; u++) {
+			uint32_t weight = w[(from + u) * PANEL_WIDTH];
+
+#pragma unroll
+			for (int r = 0; r < LINEAR_ROWS; r++)
+				multiply_unit<TYPE>(&sum[r], x[r][u], weight);
+		}
+	}
+	if (n >= out.cols)
+		return;
+#pragma unroll
+	for (int r = 0; r < LINEAR_ROWS; r++) {
+		float y = (float)sum[r];
+
+		if (first + r >= out.rows)
+			break;
+		if (TYPE == DTYPE_PACKED_INT8)
+			y *= scales[first + r] * p.scales[n];
+		y += how.bias ? how.bias[n] : 0;
+		store1(out, first + r, n, how.relu ? fmaxf(y, 0) : y);
+	}
+}
+
+static void linear_packed(struct dev *d, struct tensor out, struct tensor a, struct tensor packed,
+			  struct linear_how how)
+{
+	const struct panels p = panels_of(packed);
+	const dim3 grid((unsigned)CEIL_DIV(panel_count(packed), LINEAR_WARPS),
+			(unsigned)CEIL_DIV(out.rows, LINEAR_ROWS));
+	uint32_t *units;
+	float *scales;
+
+	if (!out.rows)
+		return;
+	units = (uint32_t *)cuda_get_scratch(d, CUDA_SCRATCH_A, (size_t)a.rows,
+					     (size_t)(p.n_units + 1) * sizeof(*units));
+	if (!units)
+		return;
+	scales = (float *)(void *)(units + a.rows * p.n_units);
+	LAUNCH_PACKED(d, packed.dtype, make_input, (unsigned)CEIL_DIV(a.rows, 4), 128, 0, units,
+		      scales, a, p.n_units);
+	LAUNCH_PACKED(d, packed.dtype, linear, grid, LINEAR_WARPS * 32, 0, out,
+		      (const uint32_t *)units, (const float *)scales, p, how);
+}
+
+extern "C" void cuda_linear(struct dev *d, struct tensor out, struct tensor a, struct tensor packed,
+			    const float *bias, bool relu)
+{
+	if (tensor_is_packed(packed))
+		linear_packed(d, out, a, packed, {bias, relu});
+	else
+		multiply(d, {out, a, packed, {false, true, false}, bias, relu, 0});
+}
+
+extern "C" void cuda_linear_top_k(struct dev *d, float *values, int32_t *ids, struct tensor a,
+				  struct tensor packed, int64_t n_real, int32_t k)
+{
+	/* logits of so many rows at a time stay in the cache of the second level */
+	const int64_t most = (24 << 20) / (int64_t)sizeof(float) / packed.rows,
+		      rows = MIN(a.rows, MAX(most, 1));
+	struct tensor logits = {NULL, rows, packed.rows, CEIL_DIV(packed.rows, 8) * 8, DTYPE_F32};
+
+	logits.data = cuda_get_scratch(d, CUDA_SCRATCH_OUT, (size_t)rows,
+				       (size_t)logits.stride * sizeof(float));
+	for (int64_t first = 0; first < a.rows && logits.data; first += rows) {
+		int64_t n = MIN(rows, a.rows - first);
+
+		struct tensor part = tensor_rows(logits, 0, n);
+
+		cuda_linear(d, part, tensor_rows(a, first, n), packed, NULL, false);
+		cuda_top_k(d, values + first * k, ids + first * k, part, n_real, k);
+	}
+}

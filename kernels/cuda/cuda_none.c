@@ -1,0 +1,12 @@
+/* cuda_none.c - stands in when CUDA is not built. */
+#include "kernels/ops/ops.h"
+
+const struct ops *ops_cuda(void)
+{
+	return NULL;
+}
+
+const char *ops_cuda_trouble(void)
+{
+	return "this build is without CUDA";
+}

@@ -1,0 +1,499 @@
+/*
+ * cuda_norm.cu - see cuda.h: layer normalisation, alone and behind a residual sum.
+ *
+ * Forward: a warp has a row, which stays in its registers when it is no wider
+ * than transformers are. Backward: a thread has eight columns and goes down the
+ * rows of its block, two at a time, so that the sums over rows stay in
+ * registers. Rows of more eights than a block has threads take a slower way: a
+ * warp for each row, then a pass for the sums over rows.
+ */
+#include "kernels/cuda/cuda.cuh"
+
+#define WARPS 8
+#define BLOCK (WARPS * 32)
+
+/* ---- forward ------------------------------------------------------------------------------ */
+
+struct norm_work {
+	struct tensor sum, out;		/* sum: what is normalised */
+	float *mean, *rstd;
+	struct tensor residual, branch;	/* of which sum is made, or NULL data */
+	const float *bias, *scale, *shift;
+	struct drop drop;
+};
+
+/* Eight columns of residual + dropout(branch + bias), which go to sum. */
+template <enum access A>
+static __device__ __forceinline__ void add_branch(float v[8], const struct norm_work &w,
+						  int64_t row, int64_t col)
+{
+	float b[8], m[8], bias[8] = {0};
+
+	load8<A>(v, w.residual, row, col);
+	load8<A>(b, w.branch, row, col);
+	if (w.bias)
+		load8<A>(bias, w.bias, col, w.sum.cols);
+	drop8<A>(m, w.drop, row, col, w.sum.cols);
+#pragma unroll
+	for (int i = 0; i < 8; i++)
+		v[i] += (b[i] + bias[i]) * m[i];
+	store8<A>(w.sum, row, col, v);
+	if (is_bf16<A>(w.sum))
+#pragma unroll
+		for (int i = 0; i < 8; i++)
+			v[i] = bf16_rounded(v[i]);
+}
+
+/* What eight columns add to the sum, and to the squares around the mean. */
+static __device__ __forceinline__ float sum_of(const float v[8], int64_t n)
+{
+	float total = 0;
+
+#pragma unroll
+	for (int i = 0; i < 8; i++)
+		total += i < n ? v[i] : 0;
+	return total;
+}
+
+static __device__ __forceinline__ float squares_of(const float v[8], int64_t n, float mean)
+{
+	float total = 0;
+
+#pragma unroll
+	for (int i = 0; i < 8; i++)
+		total += i < n ? (v[i] - mean) * (v[i] - mean) : 0;
+	return total;
+}
+
+template <enum access A>
+static __device__ __forceinline__ void norm_eight(float v[8], const struct norm_work &w,
+						  int64_t row, int64_t col, float mean, float rstd)
+{
+	float scale[8], shift[8];
+
+	load8<A>(scale, w.scale, col, w.sum.cols);
+	load8<A>(shift, w.shift, col, w.sum.cols);
+#pragma unroll
+	for (int i = 0; i < 8; i++)
+		v[i] = (v[i] - mean) * rstd * scale[i] + shift[i];
+	store8<A>(w.out, row, col, v);
+}
+
+/* Rows of at most KEPT eights a lane. */
+template <enum access A, int KEPT, bool ADD>
+static __global__ void norm_rows(struct norm_work w)
+{
+	const int64_t row = (int64_t)blockIdx.x * WARPS + threadIdx.x / 32, cols = w.sum.cols;
+	const int64_t first = threadIdx.x % 32 * 8;
+	const float width = (float)cols;
+	float v[KEPT][8], total = 0, squares = 0, mean, rstd;
+
+	if (row >= w.sum.rows)
+		return;
+	if (ADD)
+		w.drop = drop_now(w.drop);
+#pragma unroll
+	for (int e = 0; e < KEPT; e++) {
+		const int64_t col = first + e * 256;
+
+		if (col >= cols)
+			continue;
+		if (ADD)
+			add_branch<A>(v[e], w, row, col);
+		else
+			load8<A>(v[e], w.sum, row, col);
+		total += sum_of(v[e], cols - col);
+	}
+	mean = warp_sum(total) / width;
+#pragma unroll
+	for (int e = 0; e < KEPT; e++)
+		if (first + e * 256 < cols)
+			squares += squares_of(v[e], cols - first - e * 256, mean);
+	rstd = rsqrtf(warp_sum(squares) / width + NORM_EPSILON);
+#pragma unroll
+	for (int e = 0; e < KEPT; e++)
+		if (first + e * 256 < cols)
+			norm_eight<A>(v[e], w, row, first + e * 256, mean, rstd);
+	if (first == 0) {
+		w.mean[row] = mean;
+		w.rstd[row] = rstd;
+	}
+}
+
+/* Rows of any width, read three times. */
+template <enum access A, bool ADD> static __global__ void norm_wide_rows(struct norm_work w)
+{
+	const int64_t row = (int64_t)blockIdx.x * WARPS + threadIdx.x / 32, cols = w.sum.cols;
+	const int64_t first = threadIdx.x % 32 * 8;
+	const float width = (float)cols;
+	float v[8], total = 0, squares = 0, mean, rstd;
+
+	if (row >= w.sum.rows)
+		return;
+	if (ADD)
+		w.drop = drop_now(w.drop);
+	for (int64_t col = first; col < cols; col += 256) {
+		if (ADD)
+			add_branch<A>(v, w, row, col);
+		else
+			load8<A>(v, w.sum, row, col);
+		total += sum_of(v, cols - col);
+	}
+	mean = warp_sum(total) / width;
+	for (int64_t col = first; col < cols; col += 256) {
+		load8<A>(v, w.sum, row, col);
+		squares += squares_of(v, cols - col, mean);
+	}
+	rstd = rsqrtf(warp_sum(squares) / width + NORM_EPSILON);
+	for (int64_t col = first; col < cols; col += 256) {
+		load8<A>(v, w.sum, row, col);
+		norm_eight<A>(v, w, row, col, mean, rstd);
+	}
+	if (first == 0) {
+		w.mean[row] = mean;
+		w.rstd[row] = rstd;
+	}
+}
+
+template <enum access A, bool ADD> static void launch_norm(struct dev *d, const struct norm_work &w)
+{
+	const unsigned grid = (unsigned)CEIL_DIV(w.sum.rows, WARPS);
+
+	if (w.sum.cols <= 512)
+		LAUNCH(d, (norm_rows<A, 2, ADD>), grid, BLOCK, 0, w);
+	else if (w.sum.cols <= 1024)
+		LAUNCH(d, (norm_rows<A, 4, ADD>), grid, BLOCK, 0, w);
+	else
+		LAUNCH(d, (norm_wide_rows<A, ADD>), grid, BLOCK, 0, w);
+}
+
+template <bool ADD>
+static void start_norm(struct dev *d, enum access access, const struct norm_work &w)
+{
+	if (!w.sum.rows)
+		return;
+	switch (access) {
+	case ACCESS_F32:
+		launch_norm<ACCESS_F32, ADD>(d, w);
+		break;
+	case ACCESS_BF16:
+		launch_norm<ACCESS_BF16, ADD>(d, w);
+		break;
+	case ACCESS_MIXED:
+		launch_norm<ACCESS_MIXED, ADD>(d, w);
+		break;
+	default:
+		launch_norm<ACCESS_ANY, ADD>(d, w);
+	}
+}
+
+extern "C" void cuda_norm(struct dev *d, struct tensor out, float *mean, float *rstd,
+			  struct tensor x, const float *scale, const float *shift)
+{
+	const struct norm_work w = {x, out, mean, rstd, x, x, NULL, scale, shift, {}};
+
+	start_norm<false>(d, access_of(out, x, scale, shift), w);
+}
+
+extern "C" void cuda_add_norm(struct dev *d, struct tensor sum, struct tensor out, float *mean,
+			      float *rstd, struct tensor residual, struct tensor branch,
+			      const float *bias, const float *scale, const float *shift,
+			      struct dropout drop)
+{
+	const struct norm_work w = {sum,    out,  mean,	 rstd,	residual,
+				    branch, bias, scale, shift, drop_of(drop)};
+
+	start_norm<true>(d, access_of(sum, out, residual, branch, bias, scale, shift), w);
+}
+
+/* ---- backward ------------------------------------------------------------------------------- */
+
+/* Sums over rows that come out: of dscale, dshift and dbias, one after the other in a part. */
+enum norm_sum { SUM_SCALE, SUM_SHIFT, SUM_BIAS, SUM_COUNT };
+
+struct norm_grad_work {
+	struct tensor dx, dout, x;
+	const float *mean, *rstd, *scale;
+	bool accumulate;
+	struct tensor dbranch;		/* with ADD */
+	struct drop drop;
+	float *parts;			/* (parts, SUM_COUNT, cols) */
+	int64_t rows_a_part;
+};
+
+/* One row's eight columns on their way. */
+struct grad_eight {
+	float g[8], n[8];		/* dout; (x - mean) * rstd */
+};
+
+template <enum access A>
+static __device__ __forceinline__ struct grad_eight
+load_eight(const struct norm_grad_work &w, int64_t row, int64_t col, float mean, float rstd)
+{
+	struct grad_eight at;
+
+	load8<A>(at.g, w.dout, row, col);
+	load8<A>(at.n, w.x, row, col);
+#pragma unroll
+	for (int i = 0; i < 8; i++)
+		at.n[i] = (at.n[i] - mean) * rstd;
+	return at;
+}
+
+/* The gradient of a row from its two sums; dbranch is what the branch's is then. */
+template <enum access A, bool ADD>
+static __device__ __forceinline__ void
+finish_eight(float dbranch[8], const struct norm_grad_work &w, const struct grad_eight &at,
+	     int64_t row, int64_t col, const float sum[2])
+{
+	const float rstd = w.rstd[row];
+	float v[8] = {0}, scale[8];
+
+	if (ADD || w.accumulate)
+		load8<A>(v, w.dx, row, col);
+	load8<A>(scale, w.scale, col, w.dx.cols);
+#pragma unroll
+	for (int i = 0; i < 8; i++)
+		v[i] += rstd * (at.g[i] * scale[i] - sum[0] - at.n[i] * sum[1]);
+	store8<A>(w.dx, row, col, v);
+	if (!ADD)
+		return;
+	drop8<A>(dbranch, w.drop, row, col, w.dx.cols);
+#pragma unroll
+	for (int i = 0; i < 8; i++)
+		dbranch[i] *= is_bf16<A>(w.dx) ? bf16_rounded(v[i]) : v[i];
+	store8<A>(w.dbranch, row, col, dbranch);
+}
+
+/* What eight columns add to the sums of g * scale and of g * scale * n. */
+template <enum access A>
+static __device__ __forceinline__ void row_sums(float sum[2], const struct norm_grad_work &w,
+						const struct grad_eight &at, int64_t col)
+{
+	float scale[8];
+
+	load8<A>(scale, w.scale, col, w.dx.cols);
+#pragma unroll
+	for (int i = 0; i < 8; i++) {
+		sum[0] += at.g[i] * scale[i];
+		sum[1] += at.g[i] * scale[i] * at.n[i];
+	}
+}
+
+#define MOST_THREADS 256	/* of a block that has a row in eights */
+#define AT_ONCE	     2		/* rows */
+
+/*
+ * Averages over the row of each sum, on every thread. One barrier is enough: turn says which half
+ * of the memory is used, and the other is not written before all have passed this barrier.
+ */
+static __device__ __forceinline__ void row_averages(float sum[AT_ONCE][2], float width, int turn)
+{
+	SHARED(float, warps, [2][MOST_THREADS / 32][AT_ONCE * 2]);
+	const int lane = threadIdx.x % 32, n_warps = blockDim.x / 32;
+
+#pragma unroll
+	for (int i = 0; i < AT_ONCE * 2; i++) {
+		float total = warp_sum(sum[i / 2][i % 2]);
+
+		if (lane == 0)
+			warps[turn][threadIdx.x / 32][i] = total;
+		sum[i / 2][i % 2] = 0;
+	}
+	__syncthreads();
+	for (int k = 0; k < n_warps; k++)
+#pragma unroll
+		for (int i = 0; i < AT_ONCE * 2; i++)
+			sum[i / 2][i % 2] += warps[turn][k][i];
+#pragma unroll
+	for (int i = 0; i < AT_ONCE * 2; i++)
+		sum[i / 2][i % 2] /= width;
+}
+
+template <enum access A, bool ADD>
+static __global__ void __launch_bounds__(MOST_THREADS) norm_grad_rows(struct norm_grad_work w)
+{
+	const int64_t first = (int64_t)blockIdx.x * w.rows_a_part,
+		      last = min(first + w.rows_a_part, w.dx.rows), col = (int64_t)threadIdx.x * 8;
+	const bool real = col < w.dx.cols;
+	float *part = w.parts + (int64_t)blockIdx.x * SUM_COUNT * w.dx.cols;
+	float total[SUM_COUNT][8] = {};
+	int turn = 0;
+
+	if (ADD)
+		w.drop = drop_now(w.drop);
+	for (int64_t row = first; row < last; row += AT_ONCE, turn = 1 - turn) {
+		struct grad_eight at[AT_ONCE];
+		float sum[AT_ONCE][2] = {}, b[8];
+
+#pragma unroll
+		for (int r = 0; r < AT_ONCE; r++) {
+			if (!real || row + r >= last)
+				continue;
+			at[r] = load_eight<A>(w, row + r, col, w.mean[row + r], w.rstd[row + r]);
+			row_sums<A>(sum[r], w, at[r], col);
+		}
+		row_averages(sum, (float)w.dx.cols, turn);
+#pragma unroll
+		for (int r = 0; r < AT_ONCE; r++) {
+			if (!real || row + r >= last)
+				continue;
+			finish_eight<A, ADD>(b, w, at[r], row + r, col, sum[r]);
+#pragma unroll
+			for (int i = 0; i < 8; i++) {
+				total[SUM_SCALE][i] += at[r].g[i] * at[r].n[i];
+				total[SUM_SHIFT][i] += at[r].g[i];
+				total[SUM_BIAS][i] += ADD ? b[i] : 0;
+			}
+		}
+	}
+#pragma unroll
+	for (int s = 0; s < (ADD ? SUM_COUNT : SUM_BIAS); s++)
+		if (real)
+			store8<A>(part + s * w.dx.cols, col, w.dx.cols, total[s]);
+}
+
+/* Rows of any width: a warp for each. */
+template <enum access A, bool ADD> static __global__ void norm_grad_wide(struct norm_grad_work w)
+{
+	const int64_t row = (int64_t)blockIdx.x * WARPS + threadIdx.x / 32,
+		      first = threadIdx.x % 32 * 8;
+	float sum[2] = {0, 0}, b[8];
+
+	if (row >= w.dx.rows)
+		return;
+	if (ADD)
+		w.drop = drop_now(w.drop);
+	for (int64_t col = first; col < w.dx.cols; col += 256)
+		row_sums<A>(sum, w, load_eight<A>(w, row, col, w.mean[row], w.rstd[row]), col);
+	sum[0] = warp_sum(sum[0]) / (float)w.dx.cols;
+	sum[1] = warp_sum(sum[1]) / (float)w.dx.cols;
+	for (int64_t col = first; col < w.dx.cols; col += 256)
+		finish_eight<A, ADD>(b, w,
+				     load_eight<A>(w, row, col, w.mean[row], w.rstd[row]), row, col,
+				     sum);
+}
+
+/*
+ * The sums over rows, column by column, of what the kernel above left. dbranch may have been
+ * rounded, dx is what it was made from.
+ */
+template <bool ADD> static __global__ void norm_wide_sums(struct norm_grad_work w)
+{
+	const int64_t col = (int64_t)blockIdx.x * BLOCK + threadIdx.x;
+	const int64_t first = (int64_t)blockIdx.y * w.rows_a_part,
+		      last = min(first + w.rows_a_part, w.dx.rows);
+	float *part = w.parts + (int64_t)blockIdx.y * SUM_COUNT * w.dx.cols;
+	float total[SUM_COUNT] = {};
+
+	if (col >= w.dx.cols)
+		return;
+	if (ADD)
+		w.drop = drop_now(w.drop);
+	for (int64_t row = first; row < last; row++) {
+		const float g = load1(w.dout, row, col);
+
+		total[SUM_SCALE] += g * (load1(w.x, row, col) - w.mean[row]) * w.rstd[row];
+		total[SUM_SHIFT] += g;
+		if (ADD && dropout_keep(w.drop.key, (uint64_t)(row * w.dx.cols + col),
+					w.drop.threshold))
+			total[SUM_BIAS] += load1(w.dx, row, col) * w.drop.scale;
+	}
+	for (int s = 0; s < (ADD ? SUM_COUNT : SUM_BIAS); s++)
+		part[s * w.dx.cols + col] = total[s];
+}
+
+struct norm_sums {
+	float *scale, *shift, *bias;	/* (cols) each; may be NULL */
+};
+
+/* 32 rows of 32 threads share the parts of 32 columns of one sum. */
+static __global__ void norm_add_sums(struct norm_sums to, const float *parts, int n_parts,
+				     int64_t cols)
+{
+	SHARED(float, sums, [32][33]);
+	const int64_t col = (int64_t)blockIdx.x * 32 + threadIdx.x;
+	const float *from = parts + blockIdx.y * cols + col;
+	float *out = blockIdx.y == SUM_SCALE   ? to.scale
+		     : blockIdx.y == SUM_SHIFT ? to.shift
+					       : to.bias;
+	float sum = 0;
+
+	if (!out)
+		return;
+#pragma unroll 8
+	for (int p = threadIdx.y; p < n_parts; p += 32)
+		sum += col < cols ? from[p * SUM_COUNT * cols] : 0;
+	sums[threadIdx.y][threadIdx.x] = sum;
+	__syncthreads();
+	sum = warp_sum(sums[threadIdx.x][threadIdx.y]);
+	/* warp y has the sum of column y of the 32 */
+	if (threadIdx.x == 0 && (int64_t)blockIdx.x * 32 + threadIdx.y < cols)
+		out[(int64_t)blockIdx.x * 32 + threadIdx.y] += sum;
+}
+
+#define MOST_PARTS 1024
+
+/* One launch for each way of access, of a kernel that has ADD as well. */
+#define LAUNCH_ACCESS_ADD(d, access, kernel, grid, block, ...) \
+	do { \
+		if ((access) == ACCESS_F32) \
+			LAUNCH(d, (kernel<ACCESS_F32, ADD>), grid, block, 0, __VA_ARGS__); \
+		else if ((access) == ACCESS_BF16) \
+			LAUNCH(d, (kernel<ACCESS_BF16, ADD>), grid, block, 0, __VA_ARGS__); \
+		else if ((access) == ACCESS_MIXED) \
+			LAUNCH(d, (kernel<ACCESS_MIXED, ADD>), grid, block, 0, __VA_ARGS__); \
+		else \
+			LAUNCH(d, (kernel<ACCESS_ANY, ADD>), grid, block, 0, __VA_ARGS__); \
+	} while (0)
+
+template <bool ADD>
+static void start_norm_grad(struct dev *d, enum access access, struct norm_grad_work w,
+			    const struct norm_sums &sums)
+{
+	const int64_t cols = w.dx.cols, rows = w.dx.rows;
+	const unsigned threads = (unsigned)(CEIL_DIV(cols, 256) * 32);
+	const dim3 all_sums((unsigned)CEIL_DIV(cols, 32), ADD ? SUM_COUNT : SUM_BIAS);
+	int n_parts;
+
+	w.rows_a_part = MAX(CEIL_DIV(rows, MOST_PARTS), (int64_t)8);
+	n_parts = (int)CEIL_DIV(rows, w.rows_a_part);
+	w.parts = (float *)cuda_get_scratch(d, CUDA_SCRATCH_SUMS,
+					    (size_t)n_parts * (size_t)(SUM_COUNT * cols),
+					    sizeof(*w.parts));
+	if (!w.parts || !rows)
+		return;
+	if (threads <= MOST_THREADS) {
+		LAUNCH_ACCESS_ADD(d, access, norm_grad_rows, (unsigned)n_parts, threads, w);
+	} else {
+		LAUNCH_ACCESS_ADD(d, access, norm_grad_wide, (unsigned)CEIL_DIV(rows, WARPS), BLOCK,
+				  w);
+		LAUNCH(d, norm_wide_sums<ADD>,
+		       dim3((unsigned)CEIL_DIV(cols, BLOCK), (unsigned)n_parts), BLOCK, 0, w);
+	}
+	LAUNCH(d, norm_add_sums, all_sums, dim3(32, 32), 0, sums, (const float *)w.parts, n_parts,
+	       cols);
+}
+
+extern "C" void cuda_norm_grad(struct dev *d, struct tensor dx, float *dscale, float *dshift,
+			       struct tensor dout, struct tensor x, const float *mean,
+			       const float *rstd, const float *scale, bool accumulate)
+{
+	const struct norm_grad_work w = {dx, dout, x, mean, rstd, scale, accumulate, dx, {}, NULL,
+					 0};
+	const struct norm_sums sums = {dscale, dshift, NULL};
+
+	start_norm_grad<false>(d, access_of(dx, dout, x, scale), w, sums);
+}
+
+extern "C" void cuda_add_norm_grad(struct dev *d, struct tensor dsum, struct tensor dbranch,
+				   float *dbias, float *dscale, float *dshift, struct tensor dout,
+				   struct tensor sum, const float *mean, const float *rstd,
+				   const float *scale, struct dropout drop)
+{
+	const struct norm_grad_work w = {dsum, dout, sum,     mean,	     rstd, scale,
+					 true, dbranch, drop_of(drop), NULL, 0};
+	const struct norm_sums sums = {dscale, dshift, dbias};
+
+	start_norm_grad<true>(d, access_of(dsum, dbranch, dout, sum, scale), w, sums);
+}

@@ -1,0 +1,401 @@
+/*
+ * cuda_point.cu - see cuda.h: what works element by element, and sums.
+ *
+ * All of these move bytes and nothing else: 16 bytes an access, eight columns a
+ * thread, grids that cover the shape. Sums are made in two steps, parts by
+ * blocks and then their total in order, so that every run gives the same bits.
+ */
+#include "kernels/cuda/cuda.cuh"
+
+#include <math.h>
+
+#include "kernels/ops/adam_factor.h"
+
+#define THREADS 256
+
+/* Blocks of THREADS for n things, at most most of them. */
+static unsigned blocks_for(int64_t n, int64_t most)
+{
+	return (unsigned)MAX(MIN(CEIL_DIV(n, THREADS), most), 1);
+}
+
+#define MOST_BLOCKS ((int64_t)1 << 20)
+
+/* Eights of a tensor, row after row: number i is at (row, col). */
+struct eight {
+	int64_t row, col;
+};
+
+static __device__ __forceinline__ struct eight eight_at(int64_t i, int64_t eights)
+{
+	struct eight e;
+
+	e.row = i / eights;
+	e.col = (i - e.row * eights) * 8;
+	return e;
+}
+
+static __device__ __forceinline__ int64_t first_index(void)
+{
+	return (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+}
+
+static __device__ __forceinline__ int64_t all_threads(void)
+{
+	return (int64_t)gridDim.x * blockDim.x;
+}
+
+/* ---- ReLU and dropout ------------------------------------------------------------------- */
+
+template <enum access A>
+static __global__ void relu_dropout(struct tensor x, const float *bias, struct drop drop)
+{
+	const int64_t eights = (x.cols + 7) / 8;
+
+	drop = drop_now(drop);
+	for (int64_t i = first_index(); i < x.rows * eights; i += all_threads()) {
+		struct eight at = eight_at(i, eights);
+		float v[8], b[8], m[8];
+
+		load8<A>(v, x, at.row, at.col);
+		load8<A>(b, bias, at.col, x.cols);
+		drop8<A>(m, drop, at.row, at.col, x.cols);
+#pragma unroll
+		for (int k = 0; k < 8; k++)
+			v[k] = v[k] + b[k] > 0 ? (v[k] + b[k]) * m[k] : 0;
+		store8<A>(x, at.row, at.col, v);
+	}
+}
+
+extern "C" void cuda_relu_dropout(struct dev *d, struct tensor x, const float *bias,
+				  struct dropout drop)
+{
+	LAUNCH_ACCESS(d, access_of(x, bias), relu_dropout,
+		      blocks_for(x.rows * CEIL_DIV(x.cols, 8), MOST_BLOCKS), THREADS, 0, x, bias,
+		      drop_of(drop));
+}
+
+/* A block of 32 by 8 threads sums 256 columns of ROWS_A_PART rows. */
+#define ROWS_A_PART 64
+
+template <enum access A>
+static __global__ void relu_dropout_grad(struct tensor dx, float *parts, struct tensor y,
+					 float scale)
+{
+	SHARED(float, sums, [8][32 * 8]);
+	const int64_t col = ((int64_t)blockIdx.x * 32 + threadIdx.x) * 8;
+	const int64_t first = (int64_t)blockIdx.y * ROWS_A_PART,
+		      last = min(first + ROWS_A_PART, dx.rows);
+	float sum[8] = {0};
+
+	for (int64_t row = first + threadIdx.y; row < last && col < dx.cols; row += 8) {
+		float g[8], v[8];
+
+		load8<A>(g, dx, row, col);
+		load8<A>(v, y, row, col);
+#pragma unroll
+		for (int k = 0; k < 8; k++) {
+			g[k] = v[k] > 0 ? g[k] * scale : 0;
+			sum[k] += g[k];
+		}
+		store8<A>(dx, row, col, g);
+	}
+#pragma unroll
+	for (int k = 0; k < 8; k++)
+		sums[threadIdx.y][k * 32 + threadIdx.x] = sum[k];
+	__syncthreads();
+	/* thread (x, y) adds up column 8 x + y */
+	if (col + threadIdx.y < dx.cols) {
+		float total = 0;
+
+#pragma unroll
+		for (int k = 0; k < 8; k++)
+			total += sums[k][threadIdx.y * 32 + threadIdx.x];
+		parts[(int64_t)blockIdx.y * dx.cols + col + threadIdx.y] = total;
+	}
+}
+
+extern "C" void cuda_relu_dropout_grad(struct dev *d, struct tensor dx, float *dbias,
+				       struct tensor y, struct dropout drop)
+{
+	const int64_t n_parts = CEIL_DIV(dx.rows, ROWS_A_PART);
+	const dim3 grid((unsigned)CEIL_DIV(dx.cols, 256), (unsigned)n_parts), block(32, 8);
+	float *parts = (float *)cuda_get_scratch(d, CUDA_SCRATCH_SUMS, (size_t)(n_parts * dx.cols),
+						 sizeof(*parts));
+
+	if (!parts || !dx.rows)
+		return;
+	LAUNCH_ACCESS(d, access_of(dx, y), relu_dropout_grad, grid, block, 0, dx, parts, y,
+		      drop_of(drop).scale);
+	cuda_add_parts(d, dbias, parts, n_parts, dx.cols);
+}
+
+/* ---- sums ----------------------------------------------------------------------------------- */
+
+/* Eight rows of 32 threads share the parts of 32 columns. */
+static __global__ void add_parts(float *out, const float *parts, int64_t n_parts, int64_t cols)
+{
+	SHARED(float, sums, [8][32]);
+	const int64_t col = (int64_t)blockIdx.x * 32 + threadIdx.x;
+	float sum = 0;
+
+	for (int64_t p = threadIdx.y; p < n_parts && col < cols; p += 8)
+		sum += parts[p * cols + col];
+	sums[threadIdx.y][threadIdx.x] = sum;
+	__syncthreads();
+	if (threadIdx.y != 0 || col >= cols)
+		return;
+#pragma unroll
+	for (int i = 1; i < 8; i++)
+		sum += sums[i][threadIdx.x];
+	out[col] += sum;
+}
+
+void cuda_add_parts(struct dev *d, float *out, const float *parts, int64_t n_parts, int64_t cols)
+{
+	LAUNCH(d, add_parts, (unsigned)CEIL_DIV(cols, 32), dim3(32, 8), 0, out, parts, n_parts,
+	       cols);
+}
+
+#define MOST_PARTS 1024
+
+static __global__ void sum_squares_parts(double *parts, const float *x, int64_t n)
+{
+	double sum = 0;
+
+	if ((uintptr_t)x % 16 == 0) {
+		for (int64_t i = first_index(); i < n / 4; i += all_threads()) {
+			float4 v = ((const float4 *)x)[i];
+
+			sum += (double)v.x * v.x + (double)v.y * v.y + (double)v.z * v.z +
+			       (double)v.w * v.w;
+		}
+		for (int64_t i = n / 4 * 4 + first_index(); i < n; i += all_threads())
+			sum += (double)x[i] * x[i];
+	} else {
+		for (int64_t i = first_index(); i < n; i += all_threads())
+			sum += (double)x[i] * x[i];
+	}
+	sum = block_sum<THREADS>(sum);
+	if (threadIdx.x == 0)
+		parts[blockIdx.x] = sum;
+}
+
+static __global__ void sum_squares_total(double *out, const double *parts, int n)
+{
+	double sum = 0;
+
+	for (int i = threadIdx.x; i < n; i += THREADS)
+		sum += parts[i];
+	sum = block_sum<THREADS>(sum);
+	if (threadIdx.x == 0)
+		*out += sum;
+}
+
+extern "C" void cuda_sum_squares(struct dev *d, double *out, const float *x, int64_t n)
+{
+	unsigned blocks = blocks_for(CEIL_DIV(n, 16), MOST_PARTS);
+	double *parts =
+		(double *)cuda_get_scratch(d, CUDA_SCRATCH_SUMS, MOST_PARTS, sizeof(*parts));
+
+	if (!parts)
+		return;
+	LAUNCH(d, sum_squares_parts, blocks, THREADS, 0, parts, x, n);
+	LAUNCH(d, sum_squares_total, 1, THREADS, 0, out, parts, (int)blocks);
+}
+
+#define ROW_THREADS 512
+
+/* A block has a row: of the losses of a batch, so they are few. */
+static __global__ void row_sums(double *out, struct tensor x)
+{
+	double sum = 0;
+
+	for (int64_t col = threadIdx.x; col < x.cols; col += ROW_THREADS)
+		sum += load1(x, blockIdx.x, col);
+	sum = block_sum<ROW_THREADS>(sum);
+	if (threadIdx.x == 0)
+		out[blockIdx.x] += sum;
+}
+
+extern "C" void cuda_row_sums(struct dev *d, double *out, struct tensor x)
+{
+	if (x.rows)
+		LAUNCH(d, row_sums, (unsigned)x.rows, ROW_THREADS, 0, out, x);
+}
+
+/* ---- simple things ---------------------------------------------------------------------------- */
+
+template <enum access A> static __global__ void add(struct tensor x, struct tensor y)
+{
+	const int64_t eights = (x.cols + 7) / 8;
+
+	for (int64_t i = first_index(); i < x.rows * eights; i += all_threads()) {
+		struct eight at = eight_at(i, eights);
+		float a[8], b[8];
+
+		load8<A>(a, x, at.row, at.col);
+		load8<A>(b, y, at.row, at.col);
+#pragma unroll
+		for (int k = 0; k < 8; k++)
+			a[k] += b[k];
+		store8<A>(x, at.row, at.col, a);
+	}
+}
+
+extern "C" void cuda_add(struct dev *d, struct tensor x, struct tensor y)
+{
+	LAUNCH_ACCESS(d, access_of(x, y), add,
+		      blocks_for(x.rows * CEIL_DIV(x.cols, 8), MOST_BLOCKS), THREADS, 0, x, y);
+}
+
+extern "C" void cuda_zero(struct dev *d, void *p, size_t bytes)
+{
+	if (bytes)
+		cuda_note(d, cudaMemsetAsync(p, 0, bytes, d->stream), "clearing memory");
+}
+
+/* ---- Adam ---------------------------------------------------------------------------------------- */
+
+/* What is the same for all elements; factor is NaN where nothing may change. */
+struct adam_now {
+	float beta1, beta2, epsilon, rate, factor;
+};
+
+/* Made by each thread from numbers that no host has seen, so grids for it are no larger than fit. */
+static __device__ __forceinline__ struct adam_now adam_begin(struct adam_step s)
+{
+	struct adam_now now;
+
+	now.beta1 = s.beta1;
+	now.beta2 = s.beta2;
+	now.epsilon = s.epsilon;
+	now.rate = s.rate * sqrtf(s.correction2) / s.correction1;
+	now.factor = adam_factor(&s);
+	return now;
+}
+
+static __device__ __forceinline__ void adam_one(float *param, float *m, float *v, float grad,
+						struct adam_now s)
+{
+	float g = grad * s.factor;
+
+	*m = s.beta1 * *m + (1 - s.beta1) * g;
+	*v = s.beta2 * *v + (1 - s.beta2) * g * g;
+	*param -= s.rate * *m / (sqrtf(*v) + s.epsilon);
+}
+
+static __global__ void adam_fours(float4 *param, float4 *m, float4 *v, const float4 *grad,
+				  int64_t n, struct adam_step s)
+{
+	const struct adam_now now = adam_begin(s);
+
+	if (isnan(now.factor))
+		return;
+	for (int64_t i = first_index(); i < n; i += all_threads()) {
+		float4 p = param[i], a = m[i], b = v[i], g = grad[i];
+
+		adam_one(&p.x, &a.x, &b.x, g.x, now);
+		adam_one(&p.y, &a.y, &b.y, g.y, now);
+		adam_one(&p.z, &a.z, &b.z, g.z, now);
+		adam_one(&p.w, &a.w, &b.w, g.w, now);
+		param[i] = p;
+		m[i] = a;
+		v[i] = b;
+		if (s.rounded)
+			((uint2 *)s.rounded)[i] = make_uint2(bf16_pair(p.x, p.y),
+							     bf16_pair(p.z, p.w));
+	}
+}
+
+static __global__ void adam_ones(float *param, float *m, float *v, const float *grad, int64_t n,
+				 struct adam_step s)
+{
+	const struct adam_now now = adam_begin(s);
+
+	if (isnan(now.factor))
+		return;
+	for (int64_t i = first_index(); i < n; i += all_threads()) {
+		adam_one(&param[i], &m[i], &v[i], grad[i], now);
+		if (s.rounded)
+			s.rounded[i] = bf16_one(param[i]);
+	}
+}
+
+extern "C" void cuda_adam(struct dev *d, float *param, float *m, float *v, const float *grad,
+			  int64_t n, struct adam_step s)
+{
+	const int64_t most = 8 * d->processors;
+	bool fours = access_is_aligned(param) && access_is_aligned(m) && access_is_aligned(v) &&
+		     access_is_aligned(grad) && (uintptr_t)s.rounded % sizeof(uint2) == 0;
+	int64_t n4 = fours ? n / 4 : 0, at = n4 * 4;
+
+	if (n4)
+		LAUNCH(d, adam_fours, blocks_for(n4, most), THREADS, 0, (float4 *)param,
+		       (float4 *)m, (float4 *)v, (const float4 *)grad, n4, s);
+	if (at == n)
+		return;
+	s.rounded = s.rounded ? s.rounded + at : NULL;
+	LAUNCH(d, adam_ones, blocks_for(n - at, most), THREADS, 0, param + at, m + at, v + at,
+	       grad + at, n - at, s);
+}
+
+/* ---- means, and means that move ------------------------------------------------------------------ */
+
+static __global__ void scale_fours(float4 *x, int64_t n, float by)
+{
+	for (int64_t i = first_index(); i < n; i += all_threads()) {
+		const float4 a = x[i];
+
+		x[i] = make_float4(a.x * by, a.y * by, a.z * by, a.w * by);
+	}
+}
+
+static __global__ void scale_ones(float *x, int64_t n, float by)
+{
+	for (int64_t i = first_index(); i < n; i += all_threads())
+		x[i] *= by;
+}
+
+extern "C" void cuda_scale(struct dev *d, float *x, int64_t n, float by)
+{
+	int64_t n4 = access_is_aligned(x) ? n / 4 : 0, at = n4 * 4;
+
+	if (n4)
+		LAUNCH(d, scale_fours, blocks_for(n4, MOST_BLOCKS), THREADS, 0, (float4 *)x, n4,
+		       by);
+	if (at < n)
+		LAUNCH(d, scale_ones, blocks_for(n - at, MOST_BLOCKS), THREADS, 0, x + at, n - at,
+		       by);
+}
+
+static __global__ void blend_fours(float4 *x, const float4 *y, int64_t n, float share)
+{
+	for (int64_t i = first_index(); i < n; i += all_threads()) {
+		float4 a = x[i], b = y[i];
+
+		a.x += share * (b.x - a.x);
+		a.y += share * (b.y - a.y);
+		a.z += share * (b.z - a.z);
+		a.w += share * (b.w - a.w);
+		x[i] = a;
+	}
+}
+
+static __global__ void blend_ones(float *x, const float *y, int64_t n, float share)
+{
+	for (int64_t i = first_index(); i < n; i += all_threads())
+		x[i] += share * (y[i] - x[i]);
+}
+
+extern "C" void cuda_blend(struct dev *d, float *x, const float *y, int64_t n, float share)
+{
+	int64_t n4 = access_is_aligned(x) && access_is_aligned(y) ? n / 4 : 0, at = n4 * 4;
+
+	if (n4)
+		LAUNCH(d, blend_fours, blocks_for(n4, MOST_BLOCKS), THREADS, 0, (float4 *)x,
+		       (const float4 *)y, n4, share);
+	if (at < n)
+		LAUNCH(d, blend_ones, blocks_for(n - at, MOST_BLOCKS), THREADS, 0, x + at, y + at,
+		       n - at, share);
+}

@@ -1,0 +1,173 @@
+/* cuda_queue.cu - see cuda_queue.h: the queue and its order; the forms are in cuda_compress.cu. */
+#include "kernels/cuda/cuda_queue.cuh"
+
+#include <stdlib.h>
+
+static void make_event(struct dev *d, cudaEvent_t *e, unsigned flags)
+{
+	cuda_note(d, cudaEventCreateWithFlags(e, flags), "making an event");
+}
+
+struct queue *cuda_queue_open(struct dev *d, struct err *e)
+{
+	struct queue *q = (struct queue *)mem_alloc(1, sizeof(*q), e);
+	int least = 0, greatest = 0;
+
+	if (!q)
+		return NULL;
+	q->d = d;
+	/* Others wait for what goes between GPUs: it may run before the ops that are waiting. */
+	cuda_note(d, cudaDeviceGetStreamPriorityRange(&least, &greatest), "asking for priorities");
+	cuda_note(d, cudaStreamCreateWithPriority(&q->stream, cudaStreamNonBlocking, greatest),
+		  "making a stream");
+	make_event(d, &q->ops, cudaEventDisableTiming);
+	make_event(d, &q->done, cudaEventDisableTiming);
+	make_event(d, &q->mark, cudaEventDisableTiming);
+	for (int i = 0; i < CUDA_SPANS * QUEUE_SPANS; i++) {
+		make_event(d, &q->spans[i / QUEUE_SPANS].begin[i % QUEUE_SPANS], cudaEventDefault);
+		make_event(d, &q->spans[i / QUEUE_SPANS].end[i % QUEUE_SPANS], cudaEventDefault);
+	}
+	if (cuda_sync(d, e)) {
+		cuda_queue_close(q);
+		return NULL;
+	}
+	return q;
+}
+
+void cuda_queue_close(struct queue *q)
+{
+	if (!q)
+		return;
+	if (q->stream)
+		(void)cudaStreamSynchronize(q->stream);
+	for (int k = 0; k < CUDA_SPANS; k++)
+		for (int i = 0; i < QUEUE_SPANS; i++) {
+			if (q->spans[k].begin[i])
+				(void)cudaEventDestroy(q->spans[k].begin[i]);
+			if (q->spans[k].end[i])
+				(void)cudaEventDestroy(q->spans[k].end[i]);
+		}
+	if (q->ops)
+		(void)cudaEventDestroy(q->ops);
+	if (q->done)
+		(void)cudaEventDestroy(q->done);
+	if (q->mark)
+		(void)cudaEventDestroy(q->mark);
+	if (q->stream)
+		(void)cudaStreamDestroy(q->stream);
+	free(q);
+}
+
+void *cuda_queue_stream(struct queue *q)
+{
+	return q->stream;
+}
+
+/* A wait is for what was recorded when it was asked for, so one event serves any number of them. */
+static void order(struct queue *q, cudaStream_t first, cudaEvent_t at, cudaStream_t then)
+{
+	cuda_note(q->d, cudaEventRecord(at, first), "recording an event");
+	cuda_note(q->d, cudaStreamWaitEvent(then, at, 0), "waiting for an event");
+}
+
+void cuda_queue_follow(struct queue *q)
+{
+	order(q, q->d->stream, q->ops, q->stream);
+}
+
+void cuda_queue_lead(struct queue *q)
+{
+	order(q, q->stream, q->done, q->d->stream);
+}
+
+void cuda_queue_copy(struct queue *q, void *to, const void *from, size_t bytes)
+{
+	if (bytes)
+		cuda_note(q->d,
+			  cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, q->stream),
+			  "copying on the GPU");
+}
+
+void cuda_queue_zero(struct queue *q, void *p, size_t bytes)
+{
+	if (bytes)
+		cuda_note(q->d, cudaMemsetAsync(p, 0, bytes, q->stream), "clearing memory");
+}
+
+void cuda_queue_mark(struct queue *q)
+{
+	cuda_note(q->d, cudaEventRecord(q->mark, q->d->stream), "recording an event");
+}
+
+/* After a fault it counts as passed: sync() tells. */
+bool cuda_queue_passed(struct queue *q)
+{
+	const bool passed = cudaEventQuery(q->mark) != cudaErrorNotReady;
+
+	(void)cudaGetLastError(); /* "not ready" is no fault */
+	return passed;
+}
+
+/* Few numbers: a thread for a column. */
+static __global__ void add_rows(double *sums, const double *rows, int n, int cols)
+{
+	const int col = (int)threadIdx.x;
+	double sum = 0;
+
+	if (col >= cols)
+		return;
+	for (int i = 0; i < n; i++)
+		sum += rows[i * cols + col];
+	sums[col] = sum;
+}
+
+void cuda_queue_add_rows(struct queue *q, double *sums, const double *rows, int32_t n, int32_t cols)
+{
+	QUEUE_LAUNCH(q, add_rows, 1, QUEUE_COLUMNS, sums, rows, n, cols);
+}
+
+/* ---- spans ------------------------------------------------------------------------------- */
+
+static void record(struct queue *q, cudaEvent_t e, cudaStream_t s)
+{
+	cuda_note(q->d, cudaEventRecord(e, s), "recording an event");
+}
+
+void cuda_span_begin(struct queue *q, enum cuda_span which)
+{
+	struct queue_spans *s = &q->spans[which];
+
+	if (s->begun - s->taken >= QUEUE_SPANS)
+		return;
+	record(q, s->begin[s->begun % QUEUE_SPANS],
+	       which == CUDA_SPAN_OPS ? q->d->stream : q->stream);
+	s->begun++;
+}
+
+void cuda_span_end(struct queue *q, enum cuda_span which)
+{
+	struct queue_spans *s = &q->spans[which];
+
+	if (s->ended == s->begun)
+		return;
+	record(q, s->end[s->ended % QUEUE_SPANS], q->stream);
+	s->ended++;
+}
+
+double cuda_span_take(struct queue *q, enum cuda_span which)
+{
+	struct queue_spans *s = &q->spans[which];
+	double seconds = 0;
+	float ms;
+
+	for (; s->taken < s->ended; s->taken++) {
+		const uint64_t i = s->taken % QUEUE_SPANS;
+
+		if (cudaEventQuery(s->end[i]) != cudaSuccess ||
+		    cudaEventElapsedTime(&ms, s->begin[i], s->end[i]) != cudaSuccess)
+			break;
+		seconds += ms > 0 ? (double)ms / 1e3 : 0;
+	}
+	(void)cudaGetLastError(); /* "not ready" is no fault */
+	return seconds;
+}

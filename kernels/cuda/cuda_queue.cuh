@@ -1,0 +1,29 @@
+/* cuda_queue.cuh - an opened queue, for the files that give it work. Inside kernels/ only. */
+#ifndef WERKBANK_KERNELS_CUDA_CUDA_QUEUE_CUH
+#define WERKBANK_KERNELS_CUDA_CUDA_QUEUE_CUH
+
+#include "kernels/cuda/cuda.cuh"
+#include "kernels/cuda/cuda_queue.h"
+
+#define QUEUE_SPANS 128		/* of a kind, at a time; more are not measured */
+
+struct queue_spans {
+	cudaEvent_t begin[QUEUE_SPANS], end[QUEUE_SPANS];	/* owned */
+	uint64_t begun, ended, taken;
+};
+
+struct queue {
+	struct dev *d;			/* borrowed */
+	cudaStream_t stream;		/* owned */
+	cudaEvent_t ops, done;		/* owned: where each side was */
+	cudaEvent_t mark;		/* owned; cuda_queue_mark() */
+	struct queue_spans spans[CUDA_SPANS];
+};
+
+#define QUEUE_LAUNCH(q, kernel, grid, block, ...) \
+	do { \
+		CUDA_LAUNCH(kernel, grid, block, 0, (q)->stream, __VA_ARGS__); \
+		cuda_note((q)->d, cudaGetLastError(), #kernel); \
+	} while (0)
+
+#endif

@@ -1,0 +1,192 @@
+/*
+ * ref_attention.c - see ref.h: attention within each sentence of a packed batch (Vaswani et al.
+ * 2017, 3.2).
+ */
+#include "kernels/ref/ref.h"
+
+/* One query of one head, with the keys of its sentence. */
+struct query {
+	int64_t row;			/* of q and out */
+	int64_t first_key, n_keys;
+	int64_t first_col, n_cols;	/* of the head */
+	int64_t head, heads;
+};
+
+static struct query query_at(struct tensor q, struct attention_shape shape, int32_t s, int32_t row,
+			     int32_t head)
+{
+	int64_t i = row - shape.q_start[s], n_keys = shape.k_start[s + 1] - shape.k_start[s];
+	int64_t n_cols = q.cols / shape.heads;
+
+	return (struct query){
+		.row = row,
+		.first_key = shape.k_start[s],
+		.n_keys = shape.causal ? MIN(i + 1, n_keys) : n_keys,
+		.first_col = head * n_cols,
+		.n_cols = n_cols,
+		.head = head,
+		.heads = shape.heads,
+	};
+}
+
+static double dot(struct query at, struct tensor x, int64_t x_row, struct tensor y, int64_t y_row)
+{
+	double sum = 0;
+
+	for (int64_t c = at.first_col; c < at.first_col + at.n_cols; c++)
+		sum += (double)ref_get(x, x_row, c) * ref_get(y, y_row, c);
+	return sum;
+}
+
+static double score(struct query at, struct tensor q, struct tensor k, int64_t j)
+{
+	return dot(at, q, at.row, k, at.first_key + j) / sqrt((double)at.n_cols);
+}
+
+static double dropout_of(struct query at, struct dropout drop, int64_t j)
+{
+	return ref_dropout(drop, (uint64_t)(at.row * at.heads + at.head) << 12 | (uint64_t)j);
+}
+
+static double log_sum_exp(struct query at, struct tensor q, struct tensor k)
+{
+	double best = -INFINITY, sum = 0;
+
+	for (int64_t j = 0; j < at.n_keys; j++)
+		best = fmax(best, score(at, q, k, j));
+	for (int64_t j = 0; j < at.n_keys; j++)
+		sum += exp(score(at, q, k, j) - best);
+	return best + log(sum);
+}
+
+/* Sums are kept in double for so many columns at a time. */
+#define CHUNK 64
+
+static void attend(struct query at, struct tensor out, float *lse, struct tensor q, struct tensor k,
+		   struct tensor v, struct dropout drop)
+{
+	double whole = log_sum_exp(at, q, k);
+	int64_t last_col = at.first_col + at.n_cols;
+
+	for (int64_t first = at.first_col; first < last_col; first += CHUNK) {
+		int64_t n = MIN(CHUNK, last_col - first);
+		double sum[CHUNK] = { 0 };
+
+		for (int64_t j = 0; j < at.n_keys; j++) {
+			double w = exp(score(at, q, k, j) - whole) * dropout_of(at, drop, j);
+
+			for (int64_t c = 0; c < n; c++)
+				sum[c] += w * ref_get(v, at.first_key + j, first + c);
+		}
+		for (int64_t c = 0; c < n; c++)
+			ref_set(out, at.row, first + c, sum[c]);
+	}
+	lse[at.row * at.heads + at.head] = (float)whole;
+}
+
+void REF(attention)(struct dev *d, struct tensor out, float *lse, struct tensor q, struct tensor k,
+		    struct tensor v, struct attention_shape shape, struct dropout drop)
+{
+	(void)d;
+	for (int32_t s = 0; s < shape.n; s++)
+		for (int32_t row = shape.q_start[s]; row < shape.q_start[s + 1]; row++)
+			for (int32_t h = 0; h < shape.heads; h++)
+				attend(query_at(q, shape, s, row, h), out, lse, q, k, v, drop);
+}
+
+/* All that the gradients are made from. */
+struct grad {
+	struct tensor dout, out, q, k, v;
+	const float *lse;
+	struct attention_shape shape;
+	struct dropout drop;
+};
+
+/* What one query and one key of its sentence do to each other. */
+struct pair {
+	double dscore;		/* gradient of q . k */
+	double weight;		/* of v in out */
+};
+
+/*
+ * With p = softmax(scores) and m what dropout multiplies by, out = sum_j p_j m_j v_j, so
+ * dp_j = m_j (dout . v_j), dscore_j = p_j (dp_j - sum_i p_i dp_i), and that sum is dout . out.
+ */
+static struct pair pair_grad(const struct grad *g, struct query at, int64_t j)
+{
+	double lse = g->lse[at.row * at.heads + at.head], p, m, dp;
+
+	if (j >= at.n_keys)
+		return (struct pair){ 0, 0 };
+	p = exp(score(at, g->q, g->k, j) - lse);
+	m = dropout_of(at, g->drop, j);
+	dp = m * dot(at, g->dout, at.row, g->v, at.first_key + j);
+	return (struct pair){
+		.dscore = p * (dp - dot(at, g->dout, at.row, g->out, at.row)) /
+			  sqrt((double)at.n_cols),
+		.weight = p * m,
+	};
+}
+
+static void query_grad(const struct grad *g, struct tensor dq, struct query at)
+{
+	int64_t last_col = at.first_col + at.n_cols;
+
+	for (int64_t first = at.first_col; first < last_col; first += CHUNK) {
+		int64_t n = MIN(CHUNK, last_col - first);
+		double sum[CHUNK] = { 0 };
+
+		for (int64_t j = 0; j < at.n_keys; j++) {
+			struct pair p = pair_grad(g, at, j);
+
+			for (int64_t c = 0; c < n; c++)
+				sum[c] += p.dscore * ref_get(g->k, at.first_key + j, first + c);
+		}
+		for (int64_t c = 0; c < n; c++)
+			ref_set(dq, at.row, first + c, sum[c]);
+	}
+}
+
+/* Key j of sentence s, head h. */
+static void key_grad(const struct grad *g, struct tensor dk, struct tensor dv, int32_t s, int32_t h,
+		     int64_t j)
+{
+	int64_t n_cols = g->q.cols / g->shape.heads, last_col = (h + 1) * n_cols,
+		key = g->shape.k_start[s] + j;
+
+	for (int64_t first = h * n_cols; first < last_col; first += CHUNK) {
+		int64_t n = MIN(CHUNK, last_col - first);
+		double k_sum[CHUNK] = { 0 }, v_sum[CHUNK] = { 0 };
+
+		for (int32_t row = g->shape.q_start[s]; row < g->shape.q_start[s + 1]; row++) {
+			struct pair p = pair_grad(g, query_at(g->q, g->shape, s, row, h), j);
+
+			for (int64_t c = 0; c < n; c++) {
+				k_sum[c] += p.dscore * ref_get(g->q, row, first + c);
+				v_sum[c] += p.weight * ref_get(g->dout, row, first + c);
+			}
+		}
+		for (int64_t c = 0; c < n; c++) {
+			ref_set(dk, key, first + c, k_sum[c]);
+			ref_set(dv, key, first + c, v_sum[c]);
+		}
+	}
+}
+
+void REF(attention_grad)(struct dev *d, struct tensor dq, struct tensor dk, struct tensor dv,
+			 struct tensor dout, struct tensor out, const float *lse, struct tensor q,
+			 struct tensor k, struct tensor v, struct attention_shape shape,
+			 struct dropout drop)
+{
+	struct grad g = { dout, out, q, k, v, lse, shape, drop };
+
+	(void)d;
+	for (int32_t s = 0; s < shape.n; s++) {
+		for (int32_t h = 0; h < shape.heads; h++) {
+			for (int32_t row = shape.q_start[s]; row < shape.q_start[s + 1]; row++)
+				query_grad(&g, dq, query_at(q, shape, s, row, h));
+			for (int32_t j = 0; j < shape.k_start[s + 1] - shape.k_start[s]; j++)
+				key_grad(&g, dk, dv, s, h, j);
+		}
+	}
+}

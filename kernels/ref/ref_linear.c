@@ -1,0 +1,157 @@
+/* ref_linear.c - see ref.h and panels.h: products with weights as they are kept. */
+#include "kernels/ops/panels.h"
+#include "kernels/ref/ref.h"
+
+/* Where the bytes of element (n, k) are. */
+static unsigned char *place(struct tensor packed, int64_t n, int64_t k)
+{
+	int64_t elements = panel_unit(packed.dtype);
+	int64_t unit = k / elements * PANEL_WIDTH + n % PANEL_WIDTH;
+
+	return (unsigned char *)(panel_data(packed, n / PANEL_WIDTH) + unit) +
+	       k % elements * (4 / elements);
+}
+
+/* A row's scale is its greatest magnitude / 127. */
+static float greatest(struct tensor t, int64_t row)
+{
+	float amax = 0;
+
+	for (int64_t k = 0; k < t.cols; k++)
+		amax = fmaxf(amax, fabsf((float)ref_get(t, row, k)));
+	return amax;
+}
+
+static int8_t quantised(float x, float amax)
+{
+	float y = amax > 0 ? rintf(x * (127 / amax)) : 0;
+
+	return (int8_t)fminf(fmaxf(y, -127), 127);
+}
+
+/* An element as bytes of the packed kind. */
+static void put(struct tensor packed, int64_t n, int64_t k, float x, float amax)
+{
+	unsigned char *to = place(packed, n, k);
+
+	if (packed.dtype == DTYPE_PACKED_INT8) {
+		int8_t q = quantised(x, amax);
+
+		memcpy(to, &q, sizeof(q));
+		panel_sums(packed)[n] += q;
+	} else if (packed.dtype == DTYPE_PACKED_BF16) {
+		uint16_t half = bf16_from_float(x);
+
+		memcpy(to, &half, sizeof(half));
+	} else {
+		memcpy(to, &x, sizeof(x));
+	}
+}
+
+void REF(pack)(struct dev *d, struct tensor packed, struct tensor b)
+{
+	size_t bytes;
+
+	(void)d;
+	if (!panel_bytes(packed, &bytes))
+		return;
+	memset(packed.data, 0, bytes);
+	for (int64_t n = 0; n < packed.rows; n++) {
+		float amax = greatest(b, n);
+
+		if (packed.dtype == DTYPE_PACKED_INT8)
+			panel_scales(packed)[n] = amax / 127;
+		for (int64_t k = 0; k < packed.cols; k++)
+			put(packed, n, k, (float)ref_get(b, n, k), amax);
+	}
+}
+
+/* Element (n, k) as a number; of int8 the integer. */
+static double weight(struct tensor packed, int64_t n, int64_t k)
+{
+	const unsigned char *from;
+	uint16_t half;
+	int8_t q;
+	float x;
+
+	if (!tensor_is_packed(packed))
+		return ref_get(packed, n, k);
+	from = place(packed, n, k);
+	if (packed.dtype == DTYPE_PACKED_INT8) {
+		memcpy(&q, from, sizeof(q));
+		return q;
+	}
+	if (packed.dtype == DTYPE_PACKED_BF16) {
+		memcpy(&half, from, sizeof(half));
+		return bf16_to_float(half);
+	}
+	memcpy(&x, from, sizeof(x));
+	return x;
+}
+
+static double as_bf16(double x)
+{
+	return bf16_to_float(bf16_from_float((float)x));
+}
+
+static double input(enum dtype packed, float x, float amax)
+{
+	return packed == DTYPE_PACKED_INT8   ? quantised(x, amax)
+	       : packed == DTYPE_PACKED_BF16 ? as_bf16(x)
+					     : x;
+}
+
+/* Row m of a by output n. */
+struct row {
+	struct tensor a, packed;
+	int64_t m;
+	float amax;
+	bool rounded;		/* both become bf16, as in matmul */
+};
+
+static double product(const struct row *r, int64_t n)
+{
+	double sum = 0;
+
+	for (int64_t k = 0; k < r->a.cols; k++) {
+		double x = input(r->packed.dtype, (float)ref_get(r->a, r->m, k), r->amax),
+		       w = weight(r->packed, n, k);
+
+		sum += r->rounded ? as_bf16(x) * as_bf16(w) : x * w;
+	}
+	if (r->packed.dtype == DTYPE_PACKED_INT8)
+		sum *= r->amax / 127 * panel_scales(r->packed)[n];
+	return sum;
+}
+
+void REF(linear)(struct dev *d, struct tensor out, struct tensor a, struct tensor packed,
+		 const float *bias, bool relu)
+{
+	const bool rounded = !tensor_is_packed(packed) && ((struct ref_dev *)d)->bf16;
+
+	for (int64_t m = 0; m < out.rows; m++) {
+		struct row r = { a, packed, m, greatest(a, m), rounded };
+
+		for (int64_t n = 0; n < out.cols; n++) {
+			double x = product(&r, n) + (bias ? bias[n] : 0);
+
+			ref_set(out, m, n, relu ? fmax(x, 0) : x);
+		}
+	}
+}
+
+static float element(const void *row, int64_t n)
+{
+	return (float)product(row, n);
+}
+
+void REF(linear_top_k)(struct dev *d, float *values, int32_t *ids, struct tensor a,
+		       struct tensor packed, int64_t n_real, int32_t k)
+{
+	(void)d;
+	for (int64_t m = 0; m < a.rows; m++) {
+		struct row r = { a, packed, m, greatest(a, m), false };
+
+		REF(best_of_row)(values + m * k, ids + m * k, element, &r, n_real, k);
+	}
+}

@@ -1,0 +1,29 @@
+/* ref_matmul.c - see ref.h */
+#include "kernels/ref/ref.h"
+
+static double input(bool bf16, struct tensor t, int64_t row, int64_t col)
+{
+	double x = ref_get(t, row, col);
+
+	return bf16 ? bf16_to_float(bf16_from_float((float)x)) : x;
+}
+
+void REF(matmul)(struct dev *d, struct tensor out, struct tensor a, struct tensor b,
+		 struct matmul_how how)
+{
+	bool bf16 = ((struct ref_dev *)d)->bf16;
+	int64_t n_k = how.a_transposed ? a.rows : a.cols;
+
+	for (int64_t m = 0; m < out.rows; m++) {
+		for (int64_t n = 0; n < out.cols; n++) {
+			double sum = how.accumulate ? ref_get(out, m, n) : 0;
+
+			for (int64_t k = 0; k < n_k; k++)
+				sum += input(bf16, a, how.a_transposed ? k : m,
+					     how.a_transposed ? m : k) *
+				       input(bf16, b, how.b_transposed ? n : k,
+					     how.b_transposed ? k : n);
+			ref_set(out, m, n, sum);
+		}
+	}
+}

@@ -1,0 +1,97 @@
+/* line_flow.c - see line_flow.h */
+#include "share/base/line_flow.h"
+
+#include <stdlib.h>
+
+#include "share/base/flow.h"
+#include "share/base/lines.h"
+#include "share/base/mem.h"
+
+#define BLOCK_BYTES ((size_t)256 << 10)
+
+struct block {
+	struct buf text, out;
+	int64_t first;		/* number of its first line */
+	bool is_waiting;
+	int rc;			/* how the lines went; those before the failure are in out */
+	struct err e;
+};
+
+struct run {
+	const struct line_flow *f;
+	struct lines in;
+};
+
+static int make(void *context, void *slot, struct err *e)
+{
+	struct run *r = context;
+	struct block *b = slot;
+
+	b->first = r->in.number + 1;
+	return lines_take(&r->in, BLOCK_BYTES, &b->text, &b->is_waiting, e);
+}
+
+static int each_line(struct run *r, int worker, struct block *b, struct err *e)
+{
+	struct lines in;
+	int got;
+
+	if (lines_open_memory(&in, r->in.name, b->text.data, b->text.len, b->first, e))
+		return e->code;
+	in.repair = r->f->repair;
+	while ((got = lines_next(&in, e)) > 0) {
+		got = r->f->line(r->f->context, worker, in.text, in.len, &b->out, e);
+		if (got)
+			break;
+	}
+	if (!got)
+		got = buf_check(&b->out, e);
+	lines_close(&in);
+	return got;
+}
+
+static int work(void *context, int worker, void *slot, struct err *e)
+{
+	struct block *b = slot;
+
+	(void)e;	/* told when the block is taken, after what came before the failure */
+	buf_clear(&b->out);
+	b->rc = each_line(context, worker, b, &b->e);
+	return 0;
+}
+
+static int take(void *context, void *slot, struct err *e)
+{
+	struct run *r = context;
+	struct block *b = slot;
+
+	if (r->f->take && b->out.len &&
+	    r->f->take(r->f->context, &b->out, b->is_waiting, e))
+		return e->code;
+	if (b->rc)
+		*e = b->e;
+	return b->rc;
+}
+
+int line_flow_run(const struct line_flow *f, const char *path, struct err *e)
+{
+	struct run r = { .f = f };
+	int n_blocks = f->threads + 2, rc;
+	struct block *blocks = mem_alloc((size_t)n_blocks, sizeof(*blocks), e);
+	struct flow flow = { make, work, take, &r, blocks, sizeof(*blocks), n_blocks,
+			     f->threads > 1 ? f->threads : 0 };
+
+	if (!blocks)
+		return e->code;
+	rc = lines_open(&r.in, path, e);
+	if (!rc) {
+		rc = flow_run(&flow, e);
+		lines_close(&r.in);
+	}
+	for (int i = 0; i < n_blocks; i++) {
+		buf_free(&blocks[i].text);
+		buf_free(&blocks[i].out);
+	}
+	free(blocks);
+	return rc;
+}

@@ -1,0 +1,185 @@
+/*
+ * conf.h - options: their values, where each came from, and how users see them.
+ *
+ * options.def holds the options, commands.def the subcommands. A value comes
+ * from, in rising order: the default, the recipe's file, the environment
+ * (WERKBANK_NAME), the command line. conf_parse_command() does all of it for a
+ * program's main():
+ *
+ *	struct conf c;
+ *	conf_init(&c);
+ *	conf_parse_command(&c, "data", argc, argv, e);	sets c.command and c.arguments
+ *	conf_load_recipe(&c, path, e);				[section] key = value, # and ; comments
+ *	… c.batch_tokens, conf_origin(&c, "batch_tokens") …
+ *	conf_free(&c);
+ *
+ * Values given on the command line survive a recipe loaded after them.
+ * Unknown names and keys are ERR_USAGE / ERR_CONFIG with the nearest name,
+ * values out of range give the range, recipes give file and line.
+ */
+#ifndef WERKBANK_SHARE_CONF_CONF_H
+#define WERKBANK_SHARE_CONF_CONF_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "share/base/buf.h"
+#include "share/base/err.h"
+
+struct conf_list {
+	char  **items;		/* owned */
+	size_t  n;
+};
+
+struct conf {
+#define OPT_INT(section, name, letter, def, lo, hi, help)  int64_t name;
+#define OPT_REAL(section, name, letter, def, lo, hi, help) double name;
+#define OPT_BOOL(section, name, letter, def, help)         bool name;
+#define OPT_STR(section, name, letter, def, arg, help)     char *name;	/* owned; NULL: not given */
+#define OPT_ENUM(section, name, letter, def, choices, help) int name;	/* index into choices */
+#define OPT_LIST(section, name, letter, arg, help)         struct conf_list name;
+#include "share/conf/options.def"
+#undef OPT_INT
+#undef OPT_REAL
+#undef OPT_BOOL
+#undef OPT_STR
+#undef OPT_ENUM
+#undef OPT_LIST
+	const char *command;		/* name in commands.def; NULL: none was given */
+	char      **arguments;		/* borrowed from argv */
+	int         n_arguments;
+	char       *recipe;		/* owned: path of the recipe that was loaded, NULL: none */
+	struct conf_origin *origins;	/* owned, private: one per option, see conf_origin() */
+};
+
+/* Choices of the enumerations that code asks for, in the order of options.def. */
+enum conf_size      { SIZE_TINY, SIZE_BASE, SIZE_BIG };
+enum conf_precision { PRECISION_FP32, PRECISION_BF16, PRECISION_INT8 };
+enum conf_backend   { BACKEND_AUTO, BACKEND_CPU, BACKEND_REF, BACKEND_CUDA };
+enum conf_overlap   { OVERLAP_WARN, OVERLAP_DROP, OVERLAP_IGNORE };
+enum conf_segmentation { SEGMENTATION_BPE, SEGMENTATION_SENTENCEPIECE };
+
+int  conf_init(struct conf *c, struct err *e);
+void conf_free(struct conf *c);
+
+/*
+ * Parse argv of one of the five programs: argv[1] is the subcommand (it must
+ * be one of this program's), then its options and arguments in any order, "--"
+ * ends options. The number of arguments is checked against commands.def.
+ * --help and --version are only recorded. argv is reordered.
+ */
+int conf_parse_command(struct conf *c, const char *program, int argc, char **argv, struct err *e);
+
+/*
+ * What a main() ends with: when code is not 0, say "werkbank COMMAND: text" on
+ * standard error; the exit status for code. c may be only zeroed.
+ */
+int conf_exit_status(const struct conf *c, int code, const struct err *e);
+
+/*
+ * Answer --help and --version on out: true when the program has nothing more
+ * to do. Every main() asks right after conf_parse_command().
+ */
+bool conf_answered(const struct conf *c, FILE *out);
+
+/*
+ * Set one option from text as a user writes it (name with - or _). origin is "command line",
+ * "FILE:LINE", …
+ */
+int conf_set(struct conf *c, const char *name, const char *value, const char *origin,
+	     struct err *e);
+
+/*
+ * Load a recipe. name is a path when it holds a slash or ends in .ini, else
+ * the name of one shipped in share/recipes. A key "include = NAME" in section
+ * [recipe] loads that one first. Relative paths of files in [data] are taken from the
+ * recipe's folder when they exist there, else from the current folder;
+ * ${NAME} in a value is replaced from the environment (unset: ERR_CONFIG).
+ * A value may stand in "double quotes". Where nothing names the corpus, it is
+ * called like the recipe. A recipe that conf_write_recipe() wrote keeps the
+ * origins it notes.
+ */
+int conf_load_recipe(struct conf *c, const char *name, struct err *e);
+
+/*
+ * The same for n bytes of text that were read elsewhere, as if from the file path, which need not
+ * be here.
+ */
+int conf_load_recipe_text(struct conf *c, const char *path, const char *text, size_t n,
+			  struct err *e);
+
+/* What a recipe is called by its path: "some/demo.ini" is demo. */
+void conf_recipe_name(const char *path, char *name, size_t size);
+
+/* Fill d_model, d_ff, heads and layers that are 0 from the size. */
+void conf_apply_size(struct conf *c);
+
+/*
+ * Where a value came from: "default", "recipe.ini:12", "WERKBANK_BEAM", "command line",
+ * "size base". Borrowed.
+ */
+const char *conf_origin(const struct conf *c, const char *name);
+
+/*
+ * Every option of the recipe sections as a recipe that loads to the same values, each with
+ * "# origin".
+ */
+void conf_write_recipe(const struct conf *c, struct buf *out);
+
+/* The value of one option as text, as conf_set() takes it. */
+void conf_value(const struct conf *c, const char *name, struct buf *out);
+
+/*
+ * Name and section of option number i, for walking over all of them; NULL past the end. Borrowed.
+ */
+const char *conf_option_at(size_t i, const char **section);
+
+/* ---- the tables, for forms and lists ---- */
+
+enum conf_kind { CONF_INT, CONF_REAL, CONF_BOOL, CONF_STR, CONF_ENUM, CONF_LIST };
+
+/* What the tables say of an option. All borrowed. */
+struct conf_row {
+	enum conf_kind kind;
+	const char *section, *name;	/* name with _ */
+	const char *detail;		/* the argument; enumerations: the choices "a|b|c" */
+	const char *help;
+};
+
+/* The row of an option; false: there is none of that name (with - or _). */
+bool conf_row_of(const char *name, struct conf_row *out);
+
+/* Whether a command takes an option; false for a command or option that does not exist. */
+bool conf_takes(const char *command, const char *option);
+
+/* What follows the options of a command, as the usage line has it; NULL: no such command. */
+const char *conf_arguments_of(const char *command);
+
+/* Whether text is a value of an option: 0, or ERR_USAGE saying what is expected. */
+int  conf_check(const char *name, const char *value, struct err *e);
+
+/* What an option is for, with its range and default, as --help has it. */
+void conf_explain(const char *name, struct buf *out);
+
+/* Choice number i of an enumeration's detail, its length through *n; NULL past the end. Borrowed. */
+const char *conf_choice(const char *choices, int i, size_t *n);
+
+/* ---- what users read ---- */
+
+/* The version, and what was built in. */
+void conf_version(struct buf *out);
+/* Help: of one command, or (NULL) the list of commands. */
+void conf_help(const char *command, struct buf *out);
+/* A manual page in roff: NULL werkbank(1), "train" werkbank-train(1), "recipe" werkbank-recipe(5). */
+int  conf_man_page(const char *page, struct buf *out, struct err *e);
+/* Completion for "bash", "zsh" or "fish". */
+int  conf_completion(const char *shell, struct buf *out, struct err *e);
+
+/*
+ * The program ("data", …) that does a command; NULL: no such command, then *nearest is the most
+ * similar or NULL.
+ */
+const char *conf_program_of(const char *command, const char **nearest);
+
+#endif

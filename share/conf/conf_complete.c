@@ -1,0 +1,469 @@
+/*
+ * conf_complete.c - see conf.h: completion of shells.
+ *
+ * What stands where is known from the tables: commands, options, choices, and the words of a
+ * command's arguments ("pbs|slurm RECIPE"). Names that change (runs, corpora, recipes) are asked
+ * for when they are wanted, by "werkbank _names KIND".
+ */
+#include "config.h"
+
+#include "share/conf/conf.h"
+
+#include <string.h>
+
+#include "share/conf/conf_internal.h"
+
+/* ---- what may stand somewhere ---- */
+
+static bool is_hidden(const struct conf_command *cmd)
+{
+	return cmd->name[0] == '_';
+}
+
+static bool has_choices(const struct conf_option *o)
+{
+	return o->kind == CONF_ENUM ||
+	       (o->kind == CONF_STR && o->detail && strchr(o->detail, '|') && o->detail[0] >= 'a');
+}
+
+/* "a|b|c" as "a b c"; words in capitals stand for something else and are left out. */
+static void add_choices(const char *choices, struct buf *out)
+{
+	const char *at, *space = "";
+	size_t n;
+
+	for (int i = 0; (at = conf_choice(choices, i, &n)) != NULL; i++)
+		if (*at < 'A' || *at > 'Z') {
+			buf_printf(out, "%s%.*s", space, (int)n, at);
+			space = " ";
+		}
+}
+
+static void add_command_names(struct buf *out)
+{
+	const char *space = "";
+
+	for (size_t i = 0; i < conf_n_commands; i++)
+		if (!is_hidden(&conf_commands[i])) {
+			buf_printf(out, "%s%s", space, conf_commands[i].name);
+			space = " ";
+		}
+}
+
+/* Names in the workspace or among what is shipped, for words of usage lines and values. */
+static const struct { const char *word, *kind; } named[] = {
+	{ "RUN", "runs" }, { "CORPUS", "corpora" },
+	{ "RECIPE", "recipes" }, { "MANIFEST", "manifests" },
+};
+
+/* The kind of names that an option takes; NULL: none. */
+static const char *names_of_option(const struct conf_option *o)
+{
+	if (!strcmp(o->name, "run"))
+		return "runs";
+	return strcmp(o->name, "corpus") ? NULL : "corpora";
+}
+
+/*
+ * Word number i of a command's arguments: choices as words into choices, else the kind of names;
+ * NULL and no choices: a file, or nothing.
+ */
+static const char *argument_at(const struct conf_command *cmd, int i, struct buf *choices)
+{
+	char words[200], *at, *word, *rest;
+
+	snprintf(words, sizeof(words), "%s", cmd->arguments);
+	word = strtok_r(words, " ", &rest);
+	while (word && i-- > 0)
+		word = strtok_r(NULL, " ", &rest);
+	if (!word)
+		return NULL;
+	word += strspn(word, "[");
+	at = word + strcspn(word, "].");
+	*at = 0;
+	for (size_t k = 0; k < ARRAY_LEN(named); k++)
+		if (!strcmp(word, named[k].word))
+			return named[k].kind;
+	if (!strcmp(word, "COMMAND"))
+		add_command_names(choices);
+	else if (*word >= 'a' && *word <= 'z')
+		add_choices(word, choices);
+	return NULL;
+}
+
+#define MAX_ARGUMENTS 3	/* of which completion knows something */
+
+/* Text inside single quotes of a shell; zsh's specs also need \ before : [ ]. */
+static void add_quoted(struct buf *out, const char *text, bool spec)
+{
+	for (; *text; text++) {
+		if (*text == '\'')
+			buf_add_str(out, "'\\''");
+		else if (spec && strchr(":[]\\", *text))
+			buf_printf(out, "\\%c", *text);
+		else
+			buf_add_char(out, *text);
+	}
+}
+
+/* ---- bash ---- */
+
+/* The options of a command as words: --name, --no-name. */
+static void add_options(const struct conf_command *cmd, struct buf *out)
+{
+	const char *space = "";
+
+	for (size_t i = 0; i < conf_n_options; i++) {
+		const struct conf_option *o = &conf_options[i];
+		char dashed[CONF_NAME_MAX];
+
+		if (!conf_command_takes(cmd, cmd->program, o))
+			continue;
+		buf_printf(out, "%s--%s", space, conf_dashed(o->name, dashed));
+		if (o->kind == CONF_BOOL && o->def != 0)
+			buf_printf(out, " --no-%s", dashed);
+		space = " ";
+	}
+}
+
+/* "--name" or, where its letter is nobody else's before it, "-n | --name". */
+static void bash_pattern(const struct conf_option *o, struct buf *out)
+{
+	char dashed[CONF_NAME_MAX];
+	char letter = conf_letter_of(NULL, o);
+
+	if (letter)
+		buf_printf(out, "-%c | ", letter);
+	buf_printf(out, "--%s", conf_dashed(o->name, dashed));
+}
+
+static const char bash_head[] =
+	"# bash completion of werkbank, made by werkbank _completion bash\n"
+	"# shellcheck shell=bash\n"
+	"_werkbank()\n"
+	"{\n"
+	"\tlocal cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}\n"
+	"\tlocal command='' words='' kind='' folder='' word i n=0\n"
+	"\tCOMPREPLY=()\n"
+	"\t# \"--name=value\" comes as three words\n"
+	"\tif [[ $cur == = ]]; then\n"
+	"\t\tcur=''\n"
+	"\telif [[ $prev == = ]]; then\n"
+	"\t\tprev=${COMP_WORDS[COMP_CWORD-2]}\n"
+	"\tfi\n"
+	"\tfor ((i = 1; i < COMP_CWORD; i++)); do\n"
+	"\t\tword=${COMP_WORDS[i]}\n"
+	"\t\tcase $word in\n";
+
+/* How far the line is: the command, the workspace, how many arguments before the cursor. */
+static void bash_walk(struct buf *out)
+{
+	const char *bar = "\t\t";
+
+	buf_add_str(out, bash_head);
+	for (size_t i = 0; i < conf_n_options; i++) {
+		if (conf_options[i].kind == CONF_BOOL)
+			continue;
+		buf_add_str(out, bar);
+		bash_pattern(&conf_options[i], out);
+		bar = " | ";
+	}
+	buf_add_str(out,
+		")\n"
+		"\t\t\t[[ ${COMP_WORDS[i+1]} == = ]] && ((i++))\n"
+		"\t\t\t((i++))\n"
+		"\t\t\tcase $word in -C | --workspace) folder=${COMP_WORDS[i]} ;; esac ;;\n"
+		"\t\t-*) ;;\n"
+		"\t\t*)\n"
+		"\t\t\tif [[ -z $command ]]; then command=$word; else ((n++)); fi ;;\n"
+		"\t\tesac\n"
+		"\tdone\n");
+}
+
+/* Values of the option before the cursor; one whose values nobody knows is left to files. */
+static void bash_values(struct buf *out)
+{
+	buf_add_str(out, "\tcase $prev in\n");
+	for (size_t i = 0; i < conf_n_options; i++) {
+		const struct conf_option *o = &conf_options[i];
+
+		if (!has_choices(o) && !names_of_option(o))
+			continue;
+		buf_add_str(out, "\t");
+		bash_pattern(o, out);
+		if (has_choices(o)) {
+			buf_add_str(out, ") words='");
+			add_choices(o->detail, out);
+			buf_add_str(out, "' ;;\n");
+		} else {
+			buf_printf(out, ") kind=%s ;;\n", names_of_option(o));
+		}
+	}
+	buf_add_str(out, "\tesac\n"
+			 "\tif [[ -z $words$kind ]] && ((i > COMP_CWORD)); then\n"
+			 "\t\treturn\n"
+			 "\tfi\n");
+}
+
+static void bash_command(const struct conf_command *cmd, struct buf *out)
+{
+	buf_printf(out, "\t\t%s:*:-*) words='", cmd->name);
+	add_options(cmd, out);
+	buf_add_str(out, "' ;;\n");
+	for (int i = 0; i < MAX_ARGUMENTS; i++) {
+		struct buf choices = { 0 };
+		const char *kind = argument_at(cmd, i, &choices);
+
+		if (kind)
+			buf_printf(out, "\t\t%s:%d:*) kind=%s ;;\n", cmd->name, i, kind);
+		else if (choices.len)
+			buf_printf(out, "\t\t%s:%d:*) words='%s' ;;\n", cmd->name, i,
+				   buf_text(&choices));
+		buf_free(&choices);
+	}
+}
+
+static void bash(struct buf *out)
+{
+	bash_walk(out);
+	bash_values(out);
+	buf_add_str(out, "\tif [[ -z $command && -z $words$kind ]]; then\n\t\twords='");
+	add_command_names(out);
+	buf_add_str(out, " --help --version'\n"
+			 "\telif [[ -z $words$kind ]]; then\n"
+			 "\t\tcase $command:$n:$cur in\n");
+	for (size_t i = 0; i < conf_n_commands; i++)
+		if (!is_hidden(&conf_commands[i]))
+			bash_command(&conf_commands[i], out);
+	buf_add_str(out,
+		"\t\tesac\n"
+		"\tfi\n"
+		"\tif [[ -n $kind ]]; then\n"
+		"\t\twords=$(\"${COMP_WORDS[0]/#~/$HOME}\" _names ${folder:+-C \"$folder\"} $kind "
+		"2>/dev/null)\n"
+		"\tfi\n"
+		"\tif [[ -n $words ]]; then\n"
+		"\t\tmapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$cur\")\n"
+		"\tfi\n"
+		"\tif [[ $kind == recipes ]]; then\n"
+		"\t\tmapfile -t -O ${#COMPREPLY[@]} COMPREPLY < <(compgen -f -X '!*.ini' -- "
+		"\"$cur\")\n"
+		"\tfi\n"
+		"}\n"
+		"complete -o default -F _werkbank werkbank\n");
+}
+
+/* ---- zsh ---- */
+
+/* ":what:action" of an option that takes a value. */
+static void zsh_value(const struct conf_option *o, const char *dashed, struct buf *out)
+{
+	if (o->kind == CONF_BOOL)
+		return;
+	if (has_choices(o)) {
+		buf_printf(out, ":%s:(", dashed);
+		add_choices(o->detail, out);
+		buf_add_char(out, ')');
+	} else if (names_of_option(o)) {
+		buf_printf(out, ":%s:_werkbank_names %s", dashed, names_of_option(o));
+	} else {
+		buf_printf(out, ":%s:_files%s", dashed, strcmp(o->detail, "DIR") ? "" : " -/");
+	}
+}
+
+/* One spec for each way to write the option. */
+static void zsh_option(const struct conf_command *cmd, const struct conf_option *o, struct buf *out)
+{
+	char dashed[CONF_NAME_MAX], name[2][CONF_NAME_MAX + 8];
+	char letter = conf_letter_of(cmd, o);
+	int n = 0;
+
+	conf_dashed(o->name, dashed);
+	snprintf(name[n++], sizeof(name[0]), "--%s%s", dashed, o->kind == CONF_BOOL ? "" : "=");
+	if (letter)
+		snprintf(name[n++], sizeof(name[0]), "-%c%s", letter,
+			 o->kind == CONF_BOOL ? "" : "+");
+	else if (o->kind == CONF_BOOL && o->def != 0)
+		snprintf(name[n++], sizeof(name[0]), "--no-%s", dashed);
+	for (int i = 0; i < n; i++) {
+		buf_add_str(out, " \\\n\t\t'");
+		if (o->kind == CONF_LIST)
+			buf_add_char(out, '*');
+		else if (letter)
+			buf_printf(out, "(-%c --%s)", letter, dashed);
+		buf_printf(out, "%s[", name[i]);
+		add_quoted(out, o->help, true);
+		buf_add_char(out, ']');
+		zsh_value(o, dashed, out);
+		buf_add_char(out, '\'');
+	}
+}
+
+static void zsh_command(const struct conf_command *cmd, struct buf *out)
+{
+	buf_printf(out, "%s)\n\tshift words; (( CURRENT-- ))\n\t_arguments -s", cmd->name);
+	for (size_t i = 0; i < conf_n_options; i++)
+		if (conf_command_takes(cmd, cmd->program, &conf_options[i]))
+			zsh_option(cmd, &conf_options[i], out);
+	for (int i = 0; i < MAX_ARGUMENTS; i++) {
+		struct buf choices = { 0 };
+		const char *kind = argument_at(cmd, i, &choices);
+
+		if (kind)
+			buf_printf(out, " \\\n\t\t'%d:%s:_werkbank_names %s'", i + 1, kind, kind);
+		else if (choices.len)
+			buf_printf(out, " \\\n\t\t'%d:what:(%s)'", i + 1, buf_text(&choices));
+		buf_free(&choices);
+	}
+	buf_add_str(out, " \\\n\t\t'*:file:_files'\n\t;;\n");
+}
+
+static void zsh(struct buf *out)
+{
+	buf_add_str(out,
+		"#compdef werkbank\n"
+		"# zsh completion of werkbank, made by werkbank _completion zsh\n"
+		"local werkbank_program=${(Q)words[1]/#\\~/$HOME}\n"
+		"local -a werkbank_folder\n"
+		"local -i werkbank_at=${words[(I)(-C|--workspace)]}\n"
+		"(( werkbank_at )) && werkbank_folder=(-C ${(Q)words[werkbank_at+1]/#\\~/$HOME})\n"
+		"(( $+functions[_werkbank_names] )) || _werkbank_names() {\n"
+		"\tlocal -a names\n"
+		"\tnames=(${(f)\"$($werkbank_program _names $werkbank_folder ${@[-1]} "
+		"2>/dev/null)\"})\n"
+		"\tcompadd \"${@[1,-2]}\" -a names\n"
+		"\t[[ ${@[-1]} != recipes ]] || _files -g '*.ini'\n"
+		"}\n"
+		"if (( CURRENT == 2 )); then\n\tlocal -a commands=(\n");
+	for (size_t i = 0; i < conf_n_commands; i++) {
+		if (is_hidden(&conf_commands[i]))
+			continue;
+		buf_printf(out, "\t'%s:", conf_commands[i].name);
+		add_quoted(out, conf_commands[i].help, true);
+		buf_add_str(out, "'\n");
+	}
+	buf_add_str(out, "\t)\n\t_describe command commands\n\treturn\nfi\ncase $words[2] in\n");
+	for (size_t c = 0; c < conf_n_commands; c++)
+		if (!is_hidden(&conf_commands[c]))
+			zsh_command(&conf_commands[c], out);
+	buf_add_str(out, "esac\n");
+}
+
+/* ---- fish ---- */
+
+static void fish_option(const struct conf_command *cmd, const struct conf_option *o,
+			struct buf *out)
+{
+	char dashed[CONF_NAME_MAX];
+
+	buf_printf(out, "complete -c werkbank -n '__werkbank_does %s' -l %s", cmd->name,
+		   conf_dashed(o->name, dashed));
+	if (conf_letter_of(cmd, o))
+		buf_printf(out, " -s %c", o->letter);
+	if (has_choices(o)) {
+		buf_add_str(out, " -x -a '");
+		add_choices(o->detail, out);
+		buf_add_char(out, '\'');
+	} else if (names_of_option(o)) {
+		buf_printf(out, " -x -a '(__werkbank_names %s)'", names_of_option(o));
+	} else if (o->kind != CONF_BOOL) {
+		buf_add_str(out, " -r -F");
+	}
+	buf_add_str(out, " -d '");
+	add_quoted(out, o->help, false);
+	buf_add_str(out, "'\n");
+	if (o->kind == CONF_BOOL && o->def != 0)
+		buf_printf(out, "complete -c werkbank -n '__werkbank_does %s' -l no-%s\n",
+			   cmd->name, dashed);
+}
+
+static void fish_command(const struct conf_command *cmd, struct buf *out)
+{
+	buf_printf(out, "complete -c werkbank -n __werkbank_begins -f -a %s -d '", cmd->name);
+	add_quoted(out, cmd->help, false);
+	buf_add_str(out, "'\n");
+	for (size_t i = 0; i < conf_n_options; i++)
+		if (conf_command_takes(cmd, cmd->program, &conf_options[i]))
+			fish_option(cmd, &conf_options[i], out);
+	for (int i = 0; i < MAX_ARGUMENTS; i++) {
+		struct buf choices = { 0 };
+		const char *kind = argument_at(cmd, i, &choices);
+
+		if (kind)
+			buf_printf(out,
+				   "complete -c werkbank -n '__werkbank_does %s %d' %s-a "
+				   "'(__werkbank_names %s)'\n",
+				   cmd->name, i, strcmp(kind, "recipes") ? "-f " : "", kind);
+		else if (choices.len)
+			buf_printf(out,
+				   "complete -c werkbank -n '__werkbank_does %s %d' -f -a '%s'\n",
+				   cmd->name, i, buf_text(&choices));
+		buf_free(&choices);
+	}
+}
+
+static void fish(struct buf *out)
+{
+	const char *space = " ";
+
+	buf_add_str(out,
+		"# fish completion of werkbank, made by werkbank _completion fish\n"
+		"function __werkbank_begins\n"
+		"\ttest (count (commandline -opc)) -eq 1\n"
+		"end\n"
+		"# __werkbank_does COMMAND [N]: it is this command, with N arguments so far\n"
+		"function __werkbank_does\n"
+		"\tset -l line (commandline -opc)\n"
+		"\ttest (count $line) -ge 2; and test $line[2] = $argv[1]; or return 1\n"
+		"\ttest (count $argv) -eq 1; and return 0\n"
+		"\tset -l n 0\n"
+		"\tset -l value no\n"
+		"\tfor word in $line[3..-1]\n"
+		"\t\tif test $value = yes\n"
+		"\t\t\tset value no\n"
+		"\t\telse if contains -- $word");
+	for (size_t i = 0; i < conf_n_options; i++) {
+		char dashed[CONF_NAME_MAX];
+
+		if (conf_options[i].kind == CONF_BOOL)
+			continue;
+		buf_printf(out, "%s--%s", space, conf_dashed(conf_options[i].name, dashed));
+		if (conf_letter_of(NULL, &conf_options[i]))
+			buf_printf(out, " -%c", conf_options[i].letter);
+	}
+	buf_add_str(out,
+		"\n"
+		"\t\t\tset value yes\n"
+		"\t\telse if not string match -q -- '-*' $word\n"
+		"\t\t\tset n (math $n + 1)\n"
+		"\t\tend\n"
+		"\tend\n"
+		"\ttest $n -eq $argv[2]\n"
+		"end\n"
+		"function __werkbank_names\n"
+		"\tset -l line (commandline -opc)\n"
+		"\tset -l folder\n"
+		"\tfor i in (seq 2 (math (count $line) - 1))\n"
+		"\t\tif contains -- $line[$i] -C --workspace\n"
+		"\t\t\tset folder -C $line[(math $i + 1)]\n"
+		"\t\tend\n"
+		"\tend\n"
+		"\t$line[1] _names $folder $argv[1] 2>/dev/null\n"
+		"end\n");
+	for (size_t c = 0; c < conf_n_commands; c++)
+		if (!is_hidden(&conf_commands[c]))
+			fish_command(&conf_commands[c], out);
+}
+
+int conf_completion(const char *shell, struct buf *out, struct err *e)
+{
+	if (!strcmp(shell, "bash"))
+		bash(out);
+	else if (!strcmp(shell, "zsh"))
+		zsh(out);
+	else if (!strcmp(shell, "fish"))
+		fish(out);
+	else
+		return err_set(e, ERR_USAGE, "'%s' is not one of bash, zsh, fish", shell);
+	return buf_check(out, e);
+}

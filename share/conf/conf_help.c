@@ -1,0 +1,267 @@
+/* conf_help.c - see conf.h: what users read on the terminal. */
+#include "config.h"
+
+#include "share/conf/conf.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "share/conf/conf_internal.h"
+
+#define HELP_WIDTH 80	/* columns */
+#define HELP_INDENT 30	/* where explanations begin */
+#define COMMAND_INDENT 16
+
+static const struct { const char *section, *title; } titles[] = {
+	{ "data", "Data" }, { "model", "Model" }, { "train", "Training" },
+	{ "decode", "Decoding" }, { "tool", "This command" },
+};
+
+/* Text in columns indent..HELP_WIDTH; the first line continues one that is already column wide. */
+static void add_wrapped(struct buf *out, const char *text, size_t column, size_t indent)
+{
+	if (column + 2 > indent && column > 0) {
+		buf_add_char(out, '\n');
+		column = 0;
+	}
+	buf_printf(out, "%*s", (int)(indent - column), "");
+	column = indent;
+	while (*(text += strspn(text, " "))) {
+		size_t n = strcspn(text, " ");
+
+		if (column > indent && column + 1 + n > HELP_WIDTH) {
+			buf_printf(out, "\n%*s", (int)indent, "");
+			column = indent;
+		} else if (column > indent) {
+			buf_add_char(out, ' ');
+			column++;
+		}
+		buf_add(out, text, n);
+		column += n;
+		text += n;
+	}
+	buf_add_char(out, '\n');
+}
+
+char conf_letter_of(const struct conf_command *cmd, const struct conf_option *o)
+{
+	for (const struct conf_option *before = conf_options; before < o; before++)
+		if (o->letter && before->letter == o->letter &&
+		    (!cmd || conf_command_takes(cmd, cmd->program, before)))
+			return 0;
+	return o->letter;
+}
+
+void conf_usage_of(const struct conf_option *o, char letter, struct buf *out)
+{
+	char dashed[CONF_NAME_MAX];
+
+	if (letter)
+		buf_printf(out, "-%c, ", letter);
+	else
+		buf_add_str(out, "    ");
+	buf_printf(out, "--%s%s", o->kind == CONF_BOOL && o->def != 0 ? "[no-]" : "",
+		   conf_dashed(o->name, dashed));
+	if (o->kind != CONF_BOOL)
+		buf_printf(out, " %s", o->detail);
+}
+
+void conf_describe(const struct conf_option *o, struct buf *out)
+{
+	size_t n = strlen(o->help);
+	bool remark = n && o->help[n - 1] == ')';	/* ours goes into the same brackets */
+	const char *open = remark ? "; " : " (", *choice;
+
+	buf_add(out, o->help, n - (remark ? 1 : 0));
+	switch (o->kind) {
+	case CONF_INT:
+	case CONF_REAL:
+		buf_printf(out, "%s%.15g to %.15g, default %.15g)", open, o->lo, o->hi, o->def);
+		return;
+	case CONF_ENUM:
+		choice = conf_choice(o->detail, (int)o->def, &n);
+		buf_printf(out, "%sdefault %.*s)", open, (int)n, choice);
+		return;
+	case CONF_STR:
+		if (o->text) {
+			buf_printf(out, "%sdefault %s)", open, o->text);
+			return;
+		}
+		break;
+	case CONF_LIST:
+		buf_printf(out, "%smay be repeated)", open);
+		return;
+	case CONF_BOOL:
+		if (o->def != 0) {
+			buf_printf(out, "%sdefault yes)", open);
+			return;
+		}
+		break;
+	}
+	if (remark)
+		buf_add_char(out, ')');
+}
+
+static void help_option(const struct conf_option *o, char letter, struct buf *out)
+{
+	struct buf text = { 0 };
+	size_t start = out->len;
+
+	buf_add_str(out, "  ");
+	conf_usage_of(o, letter, out);
+	conf_describe(o, &text);
+	add_wrapped(out, buf_text(&text), out->len - start, HELP_INDENT);
+	buf_free(&text);
+}
+
+static void help_options(const struct conf_command *cmd, struct buf *out)
+{
+	for (size_t t = 0; t < ARRAY_LEN(titles); t++) {
+		bool titled = false;
+
+		for (size_t i = 0; i < conf_n_options; i++) {
+			const struct conf_option *o = &conf_options[i];
+
+			if (strcmp(o->section, titles[t].section) ||
+			    !conf_command_takes(cmd, cmd->program, o))
+				continue;
+			if (!titled)
+				buf_printf(out, "\n%s:\n", titles[t].title);
+			titled = true;
+			help_option(o, conf_letter_of(cmd, o), out);
+		}
+	}
+}
+
+void conf_sentence(const char *text, struct buf *out)
+{
+	buf_add_char(out, (char)toupper((unsigned char)text[0]));
+	buf_printf(out, "%s.", text + 1);
+}
+
+static void help_command(const struct conf_command *cmd, struct buf *out)
+{
+	struct buf text = { 0 };
+
+	buf_printf(out, "Usage: werkbank %s [OPTION]...%s%s\n\n", cmd->name,
+		   *cmd->arguments ? " " : "", cmd->arguments);
+	conf_sentence(cmd->help, &text);
+	add_wrapped(out, buf_text(&text), 0, 0);
+	help_options(cmd, out);
+	buf_free(&text);
+}
+
+static void help_all(struct buf *out)
+{
+	buf_add_str(out,
+		"Usage: werkbank [COMMAND] [OPTION]... [ARGUMENT]...\n"
+		"\n"
+		"Werkbank is a workbench for machine translation: it prepares parallel text,\n"
+		"trains a Transformer, watches the training, evaluates and translates. Without a\n"
+		"command on a terminal it opens the workbench.\n"
+		"\n"
+		"Commands:\n");
+	for (size_t i = 0; i < conf_n_commands; i++) {
+		const struct conf_command *cmd = &conf_commands[i];
+		size_t start = out->len;
+
+		if (cmd->name[0] == '_')
+			continue;
+		buf_printf(out, "  %s", cmd->name);
+		add_wrapped(out, cmd->help, out->len - start, COMMAND_INDENT);
+	}
+	buf_add_str(out,
+		"\n"
+		"werkbank COMMAND --help shows the options of a command. Each option can also\n"
+		"stand in a recipe (name = value) or in the environment (WERKBANK_NAME).\n"
+		"Corpora and runs live in the workspace: -C DIR, else $WERKBANK_HOME, else\n"
+		"./werkbank.d.\n");
+}
+
+void conf_help(const char *command, struct buf *out)
+{
+	const struct conf_command *cmd = command ? conf_find_command(command) : NULL;
+
+	if (cmd)
+		help_command(cmd, out);
+	else
+		help_all(out);
+}
+
+/* What configure found. config.h is asked here and in the registries of backends only. */
+static const struct { const char *name; bool built; } features[] = {
+#ifdef HAVE_CURSES
+	{ "workbench on the terminal", true },
+#else
+	{ "workbench on the terminal", false },
+#endif
+#ifdef HAVE_ONEDNN
+	{ "oneDNN", true },
+#else
+	{ "oneDNN", false },
+#endif
+#ifdef HAVE_CUDA
+	{ "CUDA", true },
+#else
+	{ "CUDA", false },
+#endif
+#ifdef HAVE_MPI
+	{ "MPI", true },
+#else
+	{ "MPI", false },
+#endif
+#ifdef HAVE_NCCL
+	{ "NCCL", true },
+#else
+	{ "NCCL", false },
+#endif
+#ifdef HAVE_VECTOR_VARIANTS
+	{ "x86-64-v3 and -v4 kernels", true },
+#else
+	{ "x86-64-v3 and -v4 kernels", false },
+#endif
+};
+
+void conf_version(struct buf *out)
+{
+	buf_add_str(out, "werkbank " PACKAGE_VERSION "\n");
+	for (int built = 1; built >= 0; built--) {
+		int n = 0;
+
+		for (size_t i = 0; i < ARRAY_LEN(features); i++)
+			if (features[i].built == built)
+				buf_printf(out, "%s%s",
+					   n++	   ? ", "
+					   : built ? "built with: "
+						   : "without: ",
+					   features[i].name);
+		if (n)
+			buf_add_char(out, '\n');
+	}
+}
+
+bool conf_answered(const struct conf *c, FILE *out)
+{
+	struct buf text = { 0 };
+
+	if (!c->help && !c->version)
+		return false;
+	if (c->help)
+		conf_help(c->command, &text);
+	else
+		conf_version(&text);
+	fputs(buf_text(&text), out);
+	buf_free(&text);
+	return true;
+}
+
+int conf_exit_status(const struct conf *c, int code, const struct err *e)
+{
+	/* users never typed the commands between programs, which begin with _ */
+	bool typed = c->command && c->command[0] != '_';
+
+	if (code)
+		fprintf(stderr, "werkbank%s%s: %s\n", typed ? " " : "",
+			typed ? c->command : "", e->text);
+	return err_exit_status(code);
+}

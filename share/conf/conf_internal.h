@@ -1,0 +1,93 @@
+/*
+ * conf_internal.h - the option and command tables as rows, for the conf_*.c files only.
+ *
+ * Everybody else uses conf.h. An option is found by its row; its value lies in
+ * struct conf at row->offset. Ranks say who may overwrite whom: a source of
+ * lower rank never touches a value of a higher one.
+ */
+#ifndef WERKBANK_SHARE_CONF_CONF_INTERNAL_H
+#define WERKBANK_SHARE_CONF_CONF_INTERNAL_H
+
+#include "share/conf/conf.h"
+
+enum conf_rank { RANK_DEFAULT, RANK_RECIPE, RANK_ENVIRONMENT, RANK_LINE };
+
+struct conf_option {
+	enum conf_kind kind;
+	const char *section;
+	const char *name;	/* with _ */
+	char        letter;	/* 0: none */
+	size_t      offset;	/* of the value in struct conf */
+	double      def;	/* numbers, booleans, enumerations */
+	double      lo, hi;
+	const char *detail; /* strings, lists: what the argument is; enumerations: the choices */
+	const char *text;	/* strings: the default, NULL: none */
+	const char *help;
+};
+
+struct conf_command {
+	const char *name, *program, *sections, *options, *arguments, *help;
+};
+
+struct conf_origin {
+	char          *text;	/* owned; NULL: "default" */
+	enum conf_rank rank;
+};
+
+extern const struct conf_option  conf_options[];
+extern const size_t              conf_n_options;
+extern const struct conf_command conf_commands[];
+extern const size_t              conf_n_commands;
+
+/* The row of a name written with - or _, NULL: none. */
+const struct conf_option *conf_find_option(const char *name);
+const struct conf_command *conf_find_command(const char *name);
+
+/* Whether a command takes an option. NULL stands for a program called without a command. */
+bool conf_command_takes(const struct conf_command *cmd, const char *program,
+			const struct conf_option *o);
+
+/* Whether a word is among words separated by blanks. */
+bool conf_has_word(const char *words, const char *word);
+
+/* The name as users write it, with -. Returns out. */
+#define CONF_NAME_MAX 40
+const char *conf_dashed(const char *name, char out[CONF_NAME_MAX]);
+
+/* Where a value comes from, and how messages call the option. */
+struct conf_source {
+	enum conf_rank rank;
+	const char *origin;	/* borrowed */
+	const char *label;	/* "--beam", "demo.ini:3: beam", "WERKBANK_BEAM" */
+	int         code;	/* of errors: ERR_USAGE or ERR_CONFIG */
+};
+
+/*
+ * Set from text if the source's rank allows it. A list gets one item more from the
+ * command line, and is replaced by items separated by blanks from anywhere else.
+ */
+int conf_assign(struct conf *c, const struct conf_option *o, const char *value,
+		const struct conf_source *s, struct err *e);
+
+/* Read WERKBANK_NAME for every option that the command takes. */
+int conf_read_environment(struct conf *c, const struct conf_command *cmd, const char *program,
+			  struct err *e);
+
+/*
+ * The letter of an option for a command, 0: none. Where a command takes two options of one letter,
+ * it is the first one's. cmd NULL: among all options.
+ */
+char conf_letter_of(const struct conf_command *cmd, const struct conf_option *o);
+
+/* "-b, --beam N" and the sentence that explains it: for help, man page and completion. */
+void conf_usage_of(const struct conf_option *o, char letter, struct buf *out);
+void conf_describe(const struct conf_option *o, struct buf *out);
+/* Text with a capital first and a full stop last. */
+void conf_sentence(const char *text, struct buf *out);
+
+static inline void *conf_slot(const struct conf *c, const struct conf_option *o)
+{
+	return (char *)(uintptr_t)c + o->offset;
+}
+
+#endif

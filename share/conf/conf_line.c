@@ -1,0 +1,272 @@
+/* conf_line.c - see conf.h: options from the command line and from the environment. */
+#include "share/conf/conf.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "share/conf/conf_internal.h"
+#include "share/base/text.h"
+
+/* A walk over argv: options are taken out, arguments are moved together behind the command. */
+struct walk {
+	struct conf *c;
+	const struct conf_command *cmd;	/* NULL: none was given */
+	const char *program;
+	int argc, at;
+	char **argv;
+};
+
+static const char *of_command(const struct walk *w, char out[64])
+{
+	if (w->cmd)
+		snprintf(out, 64, "%s", w->cmd->name);
+	else if (!strcmp(w->program, "tui"))
+		snprintf(out, 64, "werkbank without a command");
+	else
+		snprintf(out, 64, "werkbank-%s without a command", w->program);
+	return out;
+}
+
+/* No such option here: it may be misspelt, or belong to another command. */
+static int unknown_option(const struct walk *w, const char *name, struct err *e)
+{
+	const struct conf_option *o = conf_find_option(name);
+	const char *names[200], *near;
+	char who[64], dashed[CONF_NAME_MAX], plain[CONF_NAME_MAX];
+	size_t n = 0, used = 0;
+	char takers[160] = "";
+
+	of_command(w, who);
+	for (size_t i = 0; o && i < conf_n_commands && used < sizeof(takers); i++) {
+		const struct conf_command *cmd = &conf_commands[i];
+
+		if (cmd->name[0] != '_' && conf_command_takes(cmd, cmd->program, o))
+			used += (size_t)snprintf(takers + used, sizeof(takers) - used, "%s%s",
+						 used ? ", " : "", cmd->name);
+	}
+	if (o)
+		return err_set(e, ERR_USAGE, "%s takes no option --%s; it is for %s", who,
+			       conf_dashed(o->name, dashed), takers);
+	for (size_t i = 0; i < conf_n_options && n < ARRAY_LEN(names); i++)
+		if (conf_command_takes(w->cmd, w->program, &conf_options[i]))
+			names[n++] = conf_options[i].name;
+	snprintf(plain, sizeof(plain), "%s", name);
+	for (char *p = plain; *p; p++)
+		if (*p == '-')
+			*p = '_';
+	near = text_nearest(plain, names, n);
+	if (near)
+		return err_set(e, ERR_USAGE, "%s takes no option --%s (did you mean --%s?)", who,
+			       name, conf_dashed(near, dashed));
+	return err_set(e, ERR_USAGE, "%s takes no option --%s; --help lists those it takes", who,
+		       name);
+}
+
+static int take_value(struct walk *w, const struct conf_option *o, const char *value, struct err *e)
+{
+	char dashed[CONF_NAME_MAX], label[CONF_NAME_MAX + 2];
+	struct conf_source s = { RANK_LINE, "command line", label, ERR_USAGE };
+
+	snprintf(label, sizeof(label), "--%s", conf_dashed(o->name, dashed));
+	if (!value) {
+		if (w->at + 1 >= w->argc)
+			return err_set(e, ERR_USAGE, "%s needs a value: %s", label, o->detail);
+		value = w->argv[++w->at];
+		if (value[0] == '-' && value[1] == '-')
+			return err_set(
+				e, ERR_USAGE,
+				"%s needs a value, but %s follows; write %s=%s if that is meant",
+				label, value, label, value);
+	}
+	return conf_assign(w->c, o, value, &s, e);
+}
+
+static int take_switch(struct walk *w, const struct conf_option *o, const char *value,
+		       struct err *e)
+{
+	char dashed[CONF_NAME_MAX], label[CONF_NAME_MAX + 2];
+	struct conf_source s = { RANK_LINE, "command line", label, ERR_USAGE };
+
+	snprintf(label, sizeof(label), "--%s", conf_dashed(o->name, dashed));
+	return conf_assign(w->c, o, value, &s, e);
+}
+
+/* "--name", "--name=value", "--no-name"; word is what follows the two dashes. */
+static int long_option(struct walk *w, const char *word, struct err *e)
+{
+	char name[CONF_NAME_MAX];
+	const char *value = strchr(word, '=');
+	size_t n = value ? (size_t)(value - word) : strlen(word);
+	const struct conf_option *o;
+
+	snprintf(name, sizeof(name), "%.*s", (int)n, word);
+	o = n < sizeof(name) ? conf_find_option(name) : NULL;
+	if (!o && !strncmp(name, "no-", 3)) {
+		o = conf_find_option(name + 3);
+		if (o && o->kind == CONF_BOOL && conf_command_takes(w->cmd, w->program, o)) {
+			if (value)
+				return err_set(e, ERR_USAGE, "--%s takes no value", name);
+			return take_switch(w, o, "no", e);
+		}
+		if (o && o->kind != CONF_BOOL)
+			return err_set(e, ERR_USAGE,
+				       "--%s: only switches can be turned off, --%s takes a value",
+				       name, name + 3);
+	}
+	if (!o || !conf_command_takes(w->cmd, w->program, o))
+		return unknown_option(w, name, e);
+	if (o->kind == CONF_BOOL)
+		return take_switch(w, o, value ? value + 1 : "yes", e);
+	return take_value(w, o, value ? value + 1 : NULL, e);
+}
+
+/* "-q", "-l de", "-lde", "-ql de": letters after one dash. */
+static int short_options(struct walk *w, const char *letters, struct err *e)
+{
+	for (; *letters; letters++) {
+		const struct conf_option *o = NULL;
+		char who[64];
+		int code;
+
+		for (size_t i = 0; i < conf_n_options && !o; i++)
+			if (conf_options[i].letter == *letters &&
+			    conf_command_takes(w->cmd, w->program, &conf_options[i]))
+				o = &conf_options[i];
+		if (!o)
+			return err_set(e, ERR_USAGE,
+				       "%s takes no option -%c; --help lists those it takes",
+				       of_command(w, who), *letters);
+		if (o->kind != CONF_BOOL)
+			return take_value(w, o, letters[1] ? letters + 1 : NULL, e);
+		code = take_switch(w, o, "yes", e);
+		if (code)
+			return code;
+	}
+	return 0;
+}
+
+static int walk_line(struct walk *w, struct err *e)
+{
+	bool options = true;
+	int code = 0;
+
+	for (; !code && w->at < w->argc; w->at++) {
+		char *word = w->argv[w->at];
+
+		if (options && !strcmp(word, "--"))
+			options = false;
+		else if (options && word[0] == '-' && word[1] == '-')
+			code = long_option(w, word + 2, e);
+		else if (options && word[0] == '-' && word[1])
+			code = short_options(w, word + 1, e);
+		else
+			w->c->arguments[w->c->n_arguments++] = word;
+	}
+	return code;
+}
+
+/* How many arguments a usage line such as "SOURCE TARGET [LEDGER]" or "[FILE...]" stands for. */
+static void count_arguments(const char *usage, int *least, int *most)
+{
+	*least = *most = 0;
+	for (const char *p = usage; *p; p += strcspn(p, " "), p += strspn(p, " ")) {
+		if (*p != '[')
+			++*least;
+		++*most;
+	}
+	if (strstr(usage, "..."))
+		*most = 1 << 30;
+}
+
+static int check_arguments(const struct walk *w, struct err *e)
+{
+	const struct conf *c = w->c;
+	const char *usage = w->cmd ? w->cmd->arguments : "";
+	char who[64];
+	int least, most;
+
+	if (c->help || c->version)
+		return 0;
+	count_arguments(usage, &least, &most);
+	if (c->n_arguments < least)
+		return err_set(e, ERR_USAGE, "%s needs %s%s; --help says more", of_command(w, who),
+			       usage, c->n_arguments ? ", and not all of it was given" : "");
+	if (c->n_arguments > most && !w->cmd && conf_find_command(c->arguments[0]))
+		return err_set(e, ERR_USAGE, "the command comes first: werkbank %s [OPTION]...",
+			       c->arguments[0]);
+	if (c->n_arguments > most)
+		return err_set(e, ERR_USAGE,
+			       "%s has no use for the argument '%s'; --help says what it takes",
+			       of_command(w, who), c->arguments[most]);
+	return 0;
+}
+
+/* argv[1] as a command of this program. */
+static int find_command(struct walk *w, struct err *e)
+{
+	const char *word = w->argc > 1 ? w->argv[1] : NULL, *near = NULL;
+	char hint[TEXT_HINT_MAX];
+
+	if (!word || word[0] == '-')
+		return 0;
+	w->cmd = conf_find_command(word);
+	if (!w->cmd) {
+		conf_program_of(word, &near);
+		return err_set(e, ERR_USAGE,
+			       "no command is called '%s'%s; werkbank --help lists them", word,
+			       text_hint(hint, near));
+	}
+	if (strcmp(w->cmd->program, w->program))
+		return err_set(e, ERR_USAGE, "werkbank%s%s does not do '%s'; type werkbank %s",
+			       strcmp(w->program, "tui") ? "-" : "",
+			       strcmp(w->program, "tui") ? w->program : "", word, word);
+	w->c->command = w->cmd->name;
+	return 0;
+}
+
+int conf_parse_command(struct conf *c, const char *program, int argc, char **argv, struct err *e)
+{
+	struct walk w = { .c = c, .program = program, .argc = argc, .argv = argv };
+	int code = find_command(&w, e);
+
+	if (code)
+		return code;
+	w.at = w.cmd ? 2 : 1;
+	c->arguments = argv + MIN(w.at, argc);
+	c->n_arguments = 0;
+	code = walk_line(&w, e);
+	if (!code)
+		code = check_arguments(&w, e);
+	if (!code && !w.cmd && strcmp(program, "tui") && !c->help && !c->version)
+		code = err_set(e, ERR_USAGE,
+			       "werkbank-%s needs a command; werkbank --help lists them", program);
+	return code ? code : conf_read_environment(c, w.cmd, program, e);
+}
+
+int conf_read_environment(struct conf *c, const struct conf_command *cmd, const char *program,
+			  struct err *e)
+{
+	for (size_t i = 0; i < conf_n_options; i++) {
+		const struct conf_option *o = &conf_options[i];
+		char name[CONF_NAME_MAX + 12];
+		struct conf_source s = { RANK_ENVIRONMENT, name, name, ERR_CONFIG };
+		const char *value;
+		char *p = name + 9;
+		int code;
+
+		if (!strcmp(o->name, "help") || !strcmp(o->name, "version") ||
+		    !conf_command_takes(cmd, program, o))
+			continue;
+		snprintf(name, sizeof(name), "WERKBANK_%s", o->name);
+		for (; *p; p++)
+			*p = (char)toupper((unsigned char)*p);
+		value = getenv(name);
+		if (!value || !*value)
+			continue;
+		code = conf_assign(c, o, value, &s, e);
+		if (code)
+			return code;
+	}
+	return 0;
+}

@@ -1,0 +1,341 @@
+/* conf_man.c - see conf.h: manual pages of the program, of each command, and of recipes. */
+#include "config.h"
+
+#include "share/conf/conf.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "share/conf/conf_internal.h"
+
+/* Text for roff: - is a minus, \ and a leading . or ' are made plain. */
+static void add_roff(struct buf *out, const char *text)
+{
+	if (*text == '.' || *text == '\'')
+		buf_add_str(out, "\\&");
+	for (; *text; text++) {
+		if (*text == '-')
+			buf_add_str(out, "\\-");
+		else if (*text == '\\')
+			buf_add_str(out, "\\e");
+		else if (*text == '\'')
+			buf_add_str(out, "\\(aq");
+		else if (*text == '^')
+			buf_add_str(out, "\\(ha");
+		else
+			buf_add_char(out, *text);
+	}
+}
+
+static void add_upper(struct buf *out, const char *text)
+{
+	for (; *text; text++)
+		if (*text == '-')
+			buf_add_str(out, "\\-");
+		else
+			buf_add_char(out, (char)toupper((unsigned char)*text));
+}
+
+static void man_title(const char *name, int section, const char *about, struct buf *out)
+{
+	char words[200];
+
+	buf_add_str(out, ".\\\" Made by werkbank _man from the tables of options and commands.\n"
+			 ".TH WERKBANK");
+	if (name) {
+		buf_add_str(out, "\\-");
+		add_upper(out, name);
+	}
+	buf_printf(out, " %d " RELEASE_DATE " \"werkbank %s\" \"%s\"\n.SH NAME\nwerkbank", section,
+		   PACKAGE_VERSION, section == 1 ? "User Commands" : "File Formats");
+	if (name) {
+		buf_add_str(out, "\\-");
+		add_roff(out, name);
+	}
+	/* whatis wants few words: what stands before a remark */
+	snprintf(words, sizeof(words), "%.*s", (int)strcspn(about, ":;("), about);
+	while (*words && words[strlen(words) - 1] == ' ')
+		words[strlen(words) - 1] = 0;
+	buf_add_str(out, " \\- ");
+	add_roff(out, words);
+	buf_add_char(out, '\n');
+}
+
+/* ---- options ---- */
+
+static const struct { const char *section, *title; } sections[] = {
+	{ "data", "DATA OPTIONS" },      { "model", "MODEL OPTIONS" },
+	{ "train", "TRAINING OPTIONS" }, { "decode", "DECODING OPTIONS" },
+	{ "tool", "OTHER OPTIONS" },
+};
+
+static void man_explain(const struct conf_option *o, struct buf *out)
+{
+	struct buf text = { 0 };
+
+	conf_describe(o, &text);
+	add_roff(out, buf_text(&text));
+	buf_add_str(out, ".\n");
+	buf_free(&text);
+}
+
+/* As it is typed; letter: what it is called with one dash, 0: nothing. */
+static void man_option(const struct conf_option *o, char letter, struct buf *out)
+{
+	struct buf text = { 0 };
+	const char *usage;
+
+	conf_usage_of(o, letter, &text);
+	usage = buf_text(&text);
+	buf_add_str(out, ".TP\n.B ");
+	add_roff(out, usage + strspn(usage, " "));
+	buf_add_char(out, '\n');
+	buf_free(&text);
+	man_explain(o, out);
+}
+
+/* As it is written in a recipe. */
+static void man_key(const struct conf_option *o, struct buf *out)
+{
+	buf_add_str(out, ".TP\n.B ");
+	add_roff(out, o->name);
+	buf_add_str(out, " = ");
+	add_roff(out, o->kind == CONF_BOOL ? "yes|no" : o->detail);
+	buf_add_char(out, '\n');
+	man_explain(o, out);
+}
+
+/* ---- parts that pages share ---- */
+
+static void man_environment(struct buf *out)
+{
+	buf_add_str(
+		out,
+		".SH ENVIRONMENT\n"
+		".TP\n.B WERKBANK_HOME\nThe workspace, where \\-C is not given.\n"
+		".TP\n.B WERKBANK_SHARE\nThe folder of shipped recipes and corpus manifests.\n"
+		".TP\n.B WERKBANK_\\fINAME\\fR\nThe value of option NAME, in capitals and with _.\n"
+		".TP\n.B NO_COLOR\nNo colours on the terminal.\n");
+}
+
+static void man_exit_status(struct buf *out)
+{
+	static const struct { const char *status, *text; } errors[] = {
+#define X(id, status, text) { #status, text },
+		ERR_CODES(X)
+#undef X
+	};
+
+	buf_add_str(out, ".SH EXIT STATUS\n"
+			 "0 for success, otherwise as in \\fBsysexits.h\\fR:\n");
+	for (size_t i = 0; i < ARRAY_LEN(errors); i++)
+		buf_printf(out, ".TP\n.B %s\n%s\n", errors[i].status, errors[i].text);
+}
+
+static void man_synopsis(const struct conf_command *cmd, struct buf *out)
+{
+	buf_add_str(out, ".B werkbank ");
+	add_roff(out, cmd->name);
+	buf_add_str(out, "\n[\\fIoption\\fR]...");
+	if (*cmd->arguments) {
+		buf_add_char(out, ' ');
+		add_roff(out, cmd->arguments);
+	}
+	buf_add_char(out, '\n');
+}
+
+/* ---- werkbank(1) ---- */
+
+/* The options of one command that come singly; sections are described once, further down. */
+static void man_command(const struct conf_command *cmd, struct buf *out)
+{
+	struct buf text = { 0 };
+	int n = 0;
+
+	buf_add_str(out, ".SS ");
+	add_roff(out, cmd->name);
+	buf_add_char(out, '\n');
+	man_synopsis(cmd, out);
+	buf_add_str(out, ".PP\n");
+	conf_sentence(cmd->help, &text);
+	add_roff(out, buf_text(&text));
+	buf_add_char(out, '\n');
+	if (*cmd->sections) {
+		buf_add_str(out, "Takes the options of these sections of a recipe: ");
+		add_roff(out, cmd->sections);
+		buf_add_str(out, ".\n");
+	}
+	for (size_t i = 0; i < conf_n_options; i++)
+		if (conf_has_word(cmd->options, conf_options[i].name)) {
+			char dashed[CONF_NAME_MAX];
+
+			buf_add_str(out, n++ ? ",\n" : "Options:\n");
+			buf_add_str(out, "\\fB\\-\\-");
+			add_roff(out, conf_dashed(conf_options[i].name, dashed));
+			buf_add_str(out, "\\fR");
+			if (conf_letter_of(cmd, &conf_options[i]) &&
+			    !conf_letter_of(NULL, &conf_options[i]))	/* only here */
+				buf_printf(out, " (\\-%c)", conf_options[i].letter);
+		}
+	if (n)
+		buf_add_str(out, ".\n");
+	buf_free(&text);
+}
+
+static void man_all(struct buf *out)
+{
+	man_title(NULL, 1, "a workbench for machine translation", out);
+	buf_add_str(out, ".SH SYNOPSIS\n"
+			 ".B werkbank\n"
+			 "[\\fIcommand\\fR] [\\fIoption\\fR]... [\\fIargument\\fR]...\n"
+			 ".SH DESCRIPTION\n"
+			 "Werkbank prepares parallel text, trains a Transformer on it, watches the "
+			 "training,\n"
+			 "evaluates and translates.\n"
+			 "Without a command on a terminal it opens the workbench.\n"
+			 "Results go to standard output, progress and remarks to standard error.\n"
+			 ".PP\n"
+			 "A value comes from, in rising order: the default, the recipe, the "
+			 "environment, the\n"
+			 "command line.\n"
+			 ".SH COMMANDS\n"
+			 "Each has a page of its own, \\fBwerkbank\\-\\fICOMMAND\\fR(1).\n");
+	for (size_t i = 0; i < conf_n_commands; i++)
+		if (conf_commands[i].name[0] != '_')
+			man_command(&conf_commands[i], out);
+	for (size_t t = 0; t < ARRAY_LEN(sections); t++) {
+		buf_printf(out, ".SH %s\n", sections[t].title);
+		for (size_t i = 0; i < conf_n_options; i++)
+			if (!strcmp(conf_options[i].section, sections[t].section))
+				man_option(&conf_options[i], conf_letter_of(NULL, &conf_options[i]),
+					   out);
+	}
+	man_environment(out);
+	buf_add_str(out,
+		".SH FILES\n"
+		".TP\n.I werkbank.d/corpora/NAME\nA prepared corpus.\n"
+		".TP\n.I werkbank.d/runs/NAME\nA run: recipe.ini, state.json, journal.jsonl, "
+		"checkpoints.\n");
+	man_exit_status(out);
+	buf_add_str(out,
+		".SH SEE ALSO\n"
+		".BR werkbank\\-recipe (5),\n.BR werkbank\\-corpus (5),\n"
+		".BR werkbank\\-manifest (5),\n.BR werkbank\\-run (5),\n"
+		".BR werkbank\\-journal (5),\n.BR werkbank\\-checkpoint (5)\n");
+}
+
+/* ---- werkbank-COMMAND(1) ---- */
+
+static void man_one(const struct conf_command *cmd, struct buf *out)
+{
+	struct buf text = { 0 };
+
+	man_title(cmd->name, 1, cmd->help, out);
+	buf_add_str(out, ".SH SYNOPSIS\n");
+	man_synopsis(cmd, out);
+	buf_add_str(out, ".SH DESCRIPTION\n");
+	conf_sentence(cmd->help, &text);
+	add_roff(out, buf_text(&text));
+	buf_add_char(out, '\n');
+	buf_free(&text);
+	if (*cmd->sections)
+		buf_add_str(out, ".PP\nWhat is not given on the command line comes from the "
+				 "environment, else from the\nrecipe, else it is the default.\n");
+	for (size_t t = 0; t < ARRAY_LEN(sections); t++) {
+		bool own = !strcmp(sections[t].section, "tool"), titled = false;
+
+		for (size_t i = 0; i < conf_n_options; i++) {
+			const struct conf_option *o = &conf_options[i];
+
+			if (strcmp(o->section, sections[t].section) ||
+			    !conf_command_takes(cmd, cmd->program, o))
+				continue;
+			if (!titled)
+				buf_printf(out, ".SH %s\n", own && !*cmd->sections ?
+					   "OPTIONS" : sections[t].title);
+			titled = true;
+			man_option(o, conf_letter_of(cmd, o), out);
+		}
+	}
+	man_exit_status(out);
+	buf_add_str(out, ".SH SEE ALSO\n.BR werkbank (1)");
+	if (*cmd->sections)
+		buf_add_str(out, ",\n.BR werkbank\\-recipe (5)");
+	if (conf_has_word(cmd->options, "run"))
+		buf_add_str(out, ",\n.BR werkbank\\-run (5)");
+	buf_add_char(out, '\n');
+}
+
+/* ---- werkbank-recipe(5) ---- */
+
+static void man_recipe(struct buf *out)
+{
+	static const char *const titles[] = { "DATA", "MODEL", "TRAIN", "DECODE" };
+
+	man_title("recipe", 5, "what is to be prepared, trained and decoded", out);
+	buf_add_str(
+		out,
+		".SH DESCRIPTION\n"
+		"A recipe is a text file in UTF\\-8, at most 1 MiB, of sections and keys:\n"
+		".PP\n.nf\n"
+		"[recipe]\n"
+		"include = demo\n"
+		"[train]\n"
+		"steps = 20000    # a comment\n"
+		".fi\n.PP\n"
+		"A key is the name of an option, written with _ or \\-; it stands in the section "
+		"that is given\n"
+		"below, and once.\n"
+		"A comment begins with # or ; at the start of a line or after a blank.\n"
+		"A value may stand in \"double quotes\", with \\e\" \\e\\e and \\en inside.\n"
+		"Items of a list are separated by blanks.\n"
+		"\\fB${NAME}\\fR is replaced from the environment; a variable that is not set is "
+		"an error.\n"
+		"Paths in [data] are taken from the folder of the recipe when they exist there, "
+		"else from the\n"
+		"current folder.\n"
+		".PP\n"
+		"Where commands take a RECIPE, a name with a slash or ending in .ini is a path, "
+		"any other\n"
+		"name one of the shipped recipes.\n"
+		"The corpus and the run are called like the recipe, unless something else is "
+		"said.\n"
+		".SH RECIPE\n"
+		".TP\n.B include = NAME\nLoad that recipe first; up to 8 deep.\n"
+		".TP\n.B description = TEXT\nFor people.\n");
+	for (size_t t = 0; t < ARRAY_LEN(titles); t++) {
+		buf_printf(out, ".SH %s\n", titles[t]);
+		for (size_t i = 0; i < conf_n_options; i++)
+			if (!strcmp(conf_options[i].section, sections[t].section))
+				man_key(&conf_options[i], out);
+	}
+	buf_add_str(
+		out,
+		".SH RESOLVED RECIPES\n"
+		"The recipe.ini of a corpus, a run or a model holds every option, each with a "
+		"comment that says\n"
+		"where its value came from.\n"
+		"It begins with \\fB# werkbank recipe, resolved\\fR and loads to the same values "
+		"again.\n"
+		".SH FILES\n"
+		".TP\n.I recipes/NAME.ini\nA shipped recipe, in WERKBANK_SHARE or the "
+		"installation's share folder.\n"
+		".SH SEE ALSO\n"
+		".BR werkbank (1),\n.BR werkbank\\-prep (1),\n.BR werkbank\\-train (1),\n"
+		".BR werkbank\\-manifest (5)\n");
+}
+
+int conf_man_page(const char *page, struct buf *out, struct err *e)
+{
+	const struct conf_command *cmd = page ? conf_find_command(page) : NULL;
+
+	if (!page)
+		man_all(out);
+	else if (cmd && cmd->name[0] != '_')
+		man_one(cmd, out);
+	else if (!strcmp(page, "recipe"))
+		man_recipe(out);
+	else
+		return err_set(e, ERR_USAGE, "'%s' is neither a command nor \"recipe\"", page);
+	return buf_check(out, e);
+}

@@ -1,0 +1,524 @@
+/* conf_recipe.c - see conf.h: recipes, read and written. */
+#include "share/conf/conf.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "share/conf/conf_internal.h"
+#include "share/base/file.h"
+#include "share/base/mem.h"
+#include "share/base/paths.h"
+#include "share/base/text.h"
+
+#define RECIPE_MAX_BYTES (1u << 20)
+#define RECIPE_MAX_DEPTH 8	/* of include */
+
+/* The first line of what conf_write_recipe() writes: then the comments are origins. */
+#define RESOLVED_MARK "# werkbank recipe, resolved"
+
+/* One file on its way in. */
+struct recipe {
+	struct conf *c;
+	const char *path;	/* borrowed */
+	const char *base;	/* its last part: for origins */
+	int         line;
+	int         depth;
+	bool        resolved;	/* comments are origins */
+	char        section[16];
+	int        *seen;	/* owned: line that set each option, 0: none yet */
+};
+
+static int load_file(struct conf *c, const char *path, int depth, struct err *e);
+
+static int wrong(const struct recipe *r, struct err *e, const char *text, const char *about)
+{
+	return err_set(e, ERR_CONFIG, "%s:%d: %s%s%s", r->path, r->line, about ? about : "",
+		       about ? ": " : "", text);
+}
+
+/* ---- values: quotes, comments, ${VARIABLES} ---- */
+
+/*
+ * A comment begins with # or ; at the start or after a blank, outside quotes. Cuts it off; returns
+ * it, or NULL.
+ */
+static char *cut_comment(char *text)
+{
+	bool quoted = false;
+
+	for (char *p = text; *p; p++) {
+		if (*p == '\\' && quoted && p[1])
+			p++;
+		else if (*p == '"')
+			quoted = !quoted;
+		else if (!quoted && (*p == '#' || *p == ';') &&
+			 (p == text || p[-1] == ' ' || p[-1] == '\t')) {
+			*p = 0;
+			return p + 1;
+		}
+	}
+	return NULL;
+}
+
+/* Append the value of ${NAME} that begins at text; *end is set behind it. */
+static int expand_variable(const struct recipe *r, const char *text, const char **end,
+			   struct buf *out, struct err *e)
+{
+	const char *close = strchr(text, '}');
+	char name[100];
+	const char *value;
+
+	if (!close || close == text + 2 || (size_t)(close - text - 2) >= sizeof(name))
+		return wrong(r, e, "'${' is not followed by NAME}", NULL);
+	snprintf(name, sizeof(name), "%.*s", (int)(close - text - 2), text + 2);
+	value = getenv(name);
+	if (!value)
+		return wrong(r, e, "this environment variable is not set", name);
+	buf_add_str(out, value);
+	*end = close + 1;
+	return 0;
+}
+
+/*
+ * Replace variables; a whole value in "double quotes" loses them (\" \\ \n \$ inside). Lists keep
+ * theirs for the splitter, but for \${, which is no variable.
+ */
+static int expand(const struct recipe *r, const char *text, bool is_list, struct buf *out,
+		  struct err *e)
+{
+	size_t n = strlen(text);
+	bool quoted = !is_list && n >= 2 && text[0] == '"' && text[n - 1] == '"';
+	const char *end = text + n - (quoted ? 1 : 0);
+	int code;
+
+	for (const char *p = text + (quoted ? 1 : 0); p < end;) {
+		if (p[0] == '$' && p[1] == '{') {
+			code = expand_variable(r, p, &p, out, e);
+			if (code)
+				return code;
+		} else if (quoted && p[0] == '\\' && p + 1 < end) {
+			buf_add_char(out, p[1] == 'n' ? '\n' : p[1]);
+			p += 2;
+		} else if (is_list && !strncmp(p, "\\${", 3)) {
+			buf_add_str(out, "${");
+			p += 3;
+		} else {
+			buf_add_char(out, *p++);
+		}
+	}
+	return buf_check(out, e);
+}
+
+/* ---- relative paths ---- */
+
+/*
+ * Make path absolute if it names something in the recipe's folder; else it is left for the current
+ * folder.
+ */
+static int settle_path(const struct recipe *r, char **path, struct err *e)
+{
+	char *folder = NULL, *full = NULL, *beside = NULL;
+	int code = 0;
+
+	if (!*path || **path == '/' || !**path)
+		return 0;
+	folder = mem_strdup(r->path, e);
+	if (!folder)
+		return e->code;
+	folder[r->base - r->path] = 0;
+	full = realpath(*folder ? folder : ".", NULL);
+	if (full) {
+		beside = file_path(e, "%s/%s", full, *path);
+		if (!beside)
+			code = e->code;
+		else if (file_exists(beside)) {
+			free(*path);
+			*path = beside;
+			beside = NULL;
+		}
+	}
+	free(beside);
+	free(full);
+	free(folder);
+	return code;
+}
+
+static int settle_paths(const struct recipe *r, const struct conf_option *o, struct err *e)
+{
+	void *slot = conf_slot(r->c, o);
+	int code = 0;
+
+	if (strcmp(o->section, "data") || !o->detail || strcmp(o->detail, "FILE"))
+		return 0;
+	if (o->kind == CONF_STR)
+		return settle_path(r, slot, e);
+	for (size_t i = 0; o->kind == CONF_LIST && !code && i < ((struct conf_list *)slot)->n; i++)
+		code = settle_path(r, &((struct conf_list *)slot)->items[i], e);
+	return code;
+}
+
+/* ---- lines ---- */
+
+static int unknown_key(const struct recipe *r, const char *key, struct err *e)
+{
+	const struct conf_option *o = conf_find_option(key);
+	const char *names[200];
+	char hint[TEXT_HINT_MAX];
+	size_t n = 0;
+
+	if (o && !strcmp(o->section, "tool"))
+		return err_set(e, ERR_CONFIG, "%s:%d: %s is for the command line only", r->path,
+			       r->line, key);
+	if (o)
+		return err_set(e, ERR_CONFIG, "%s:%d: %s belongs under [%s], not [%s]", r->path,
+			       r->line, key, o->section, r->section);
+	for (size_t i = 0; i < conf_n_options && n < ARRAY_LEN(names); i++)
+		if (strcmp(conf_options[i].section, "tool"))
+			names[n++] = conf_options[i].name;
+	return err_set(e, ERR_CONFIG, "%s:%d: no option is called '%s'%s", r->path, r->line, key,
+		       text_hint(hint, text_nearest(key, names, n)));
+}
+
+static int set_key(struct recipe *r, const char *key, const char *value, char *comment,
+		   struct err *e)
+{
+	const struct conf_option *o = conf_find_option(key);
+	char label[300], origin[160];
+	struct conf_source s = { RANK_RECIPE, origin, label, ERR_CONFIG };
+	struct buf text = { 0 };
+	int code;
+
+	if (!o || strcmp(o->section, r->section))
+		return unknown_key(r, key, e);
+	if (r->seen[o - conf_options])
+		return err_set(e, ERR_CONFIG, "%s:%d: %s is set twice, first in line %d", r->path,
+			       r->line, key, r->seen[o - conf_options]);
+	r->seen[o - conf_options] = r->line;
+	snprintf(label, sizeof(label), "%s:%d: %s", r->path, r->line, key);
+	snprintf(origin, sizeof(origin), "%s:%d", r->base, r->line);
+	if (r->resolved && comment && *text_trim(comment))
+		snprintf(origin, sizeof(origin), "%s", text_trim(comment));
+	code = expand(r, value, o->kind == CONF_LIST, &text, e);
+	if (!code && r->c->origins[o - conf_options].rank <= RANK_RECIPE) {
+		code = conf_assign(r->c, o, buf_text(&text), &s, e);
+		if (!code)
+			code = settle_paths(r, o, e);
+	}
+	buf_free(&text);
+	return code;
+}
+
+static int set_section(struct recipe *r, char *line, struct err *e)
+{
+	static const char *const known[] = { "recipe", "data", "model", "train", "decode" };
+	char *end = strchr(line, ']');
+	char hint[TEXT_HINT_MAX];
+	const char *name;
+
+	if (!end || end[1])
+		return wrong(r, e, "expected [section]", NULL);
+	*end = 0;
+	name = text_trim(line + 1);
+	for (size_t i = 0; i < ARRAY_LEN(known); i++)
+		if (!strcmp(name, known[i])) {
+			snprintf(r->section, sizeof(r->section), "%s", name);
+			return 0;
+		}
+	return err_set(e, ERR_CONFIG, "%s:%d: no section is called [%s]%s", r->path, r->line, name,
+		       text_hint(hint, text_nearest(name, known, ARRAY_LEN(known))));
+}
+
+static int name_to_path(const char *name, const struct recipe *from, char **path, struct err *e);
+
+static int include(struct recipe *r, const char *name, struct err *e)
+{
+	char *path = NULL;
+	int code;
+
+	if (r->depth >= RECIPE_MAX_DEPTH)
+		return wrong(r, e, "recipes include each other without end", name);
+	code = name_to_path(name, r, &path, e);
+	if (!code)
+		code = load_file(r->c, path, r->depth + 1, e);
+	else
+		err_prefix(e, "%s:%d", r->path, r->line);
+	free(path);
+	return code;
+}
+
+/* includes: this walk takes only the includes, so that they come first wherever they stand. */
+static int one_line(struct recipe *r, char *line, bool includes, struct err *e)
+{
+	char *comment = cut_comment(line), *equals, *key, *value;
+	struct buf name = { 0 };
+	int code;
+
+	line = text_trim(line);
+	if (!*line)
+		return 0;
+	if (*line == '[')
+		return set_section(r, line, e);
+	equals = strchr(line, '=');
+	if (!equals)
+		return wrong(r, e, "expected key = value", NULL);
+	*equals = 0;
+	key = text_trim(line);
+	value = text_trim(equals + 1);
+	if (!r->section[0])
+		return wrong(r, e, "expected a [section] before the first key", NULL);
+	if (strcmp(r->section, "recipe"))
+		return includes ? 0 : set_key(r, key, value, comment, e);
+	if (!strcmp(key, "description"))
+		return 0;
+	if (strcmp(key, "include"))
+		return wrong(r, e, "[recipe] knows only include and description", key);
+	if (!includes)
+		return 0;
+	code = expand(r, value, false, &name, e);
+	if (!code)
+		code = include(r, buf_text(&name), e);
+	buf_free(&name);
+	return code;
+}
+
+static int walk_lines(struct recipe *r, const char *text, size_t n, bool includes, struct err *e)
+{
+	struct buf line = { 0 };
+	const char *end = text + n;
+	int code = 0;
+
+	r->line = 0;
+	r->section[0] = 0;
+	while (!code && text < end) {
+		const char *stop = memchr(text, '\n', (size_t)(end - text));
+
+		if (!stop)
+			stop = end;
+		r->line++;
+		buf_clear(&line);
+		buf_add(&line, text, (size_t)(stop - text));
+		code = buf_check(&line, e);
+		if (!code && (memchr(text, 0, (size_t)(stop - text)) ||
+			      !utf8_valid(text, (size_t)(stop - text))))
+			code = wrong(r, e, "this is not UTF-8 text", NULL);
+		if (!code)
+			code = one_line(r, line.data, includes, e);
+		text = stop + 1;
+	}
+	buf_free(&line);
+	return code;
+}
+
+static int load_text(struct conf *c, const char *path, const char *text, size_t n, int depth,
+		     struct err *e)
+{
+	const char *slash = strrchr(path, '/');
+	struct recipe r = {.c = c, .path = path, .base = slash ? slash + 1 : path, .depth = depth};
+	int code;
+
+	r.seen = mem_alloc(conf_n_options, sizeof(*r.seen), e);
+	if (!r.seen)
+		return e->code;
+	if (n >= 3 && !memcmp(text, "\xEF\xBB\xBF", 3)) {
+		text += 3;
+		n -= 3;
+	}
+	r.resolved = n >= strlen(RESOLVED_MARK) &&
+		     !memcmp(text, RESOLVED_MARK, strlen(RESOLVED_MARK));
+	code = walk_lines(&r, text, n, true, e);
+	if (!code)
+		code = walk_lines(&r, text, n, false, e);
+	free(r.seen);
+	return code;
+}
+
+static int load_file(struct conf *c, const char *path, int depth, struct err *e)
+{
+	struct buf bytes = { 0 };
+	int code = file_read_all(path, RECIPE_MAX_BYTES, &bytes, e);
+
+	if (!code)
+		code = load_text(c, path, buf_text(&bytes), bytes.len, depth, e);
+	buf_free(&bytes);
+	return code;
+}
+
+/* ---- names of recipes ---- */
+
+/* No shipped recipe has this name: say which there are. */
+static int unknown_recipe(const char *name, struct err *e)
+{
+	struct err ignored;
+	char *folder = paths_shipped("recipes", &ignored);
+	DIR *d = folder ? opendir(folder) : NULL;
+	char names[32][60], hint[TEXT_HINT_MAX];
+	const char *list[32];
+	struct buf all = { 0 };
+	size_t n = 0;
+
+	for (struct dirent *f; d && n < ARRAY_LEN(list) && (f = readdir(d)) != NULL;)
+		if (text_ends_with(f->d_name, ".ini") && strlen(f->d_name) < sizeof(names[0])) {
+			snprintf(names[n], sizeof(names[n]), "%.*s", (int)strlen(f->d_name) - 4,
+				 f->d_name);
+			buf_printf(&all, "%s%s", n ? ", " : "", names[n]);
+			list[n] = names[n];
+			n++;
+		}
+	if (d)
+		closedir(d);
+	free(folder);
+	err_set(e, ERR_NOINPUT,
+		"no recipe is called '%s'%s; shipped are: %s; your own is given as ./%s.ini", name,
+		text_hint(hint, text_nearest(name, list, n)),
+		n ? buf_text(&all) : "none that could be found", name);
+	buf_free(&all);
+	return e->code;
+}
+
+/*
+ * A name with a slash or .ini is a path (from the including recipe's folder when it is there), else
+ * a shipped recipe.
+ */
+static int name_to_path(const char *name, const struct recipe *from, char **path, struct err *e)
+{
+	struct err ignored;
+	char file[120];
+
+	if (strchr(name, '/') || text_ends_with(name, ".ini")) {
+		*path = mem_strdup(name, e);
+		if (!*path)
+			return e->code;
+		return from ? settle_path(from, path, e) : 0;
+	}
+	snprintf(file, sizeof(file), "recipes/%s.ini", name);
+	*path = paths_shipped(file, &ignored);
+	return *path ? 0 : unknown_recipe(name, e);
+}
+
+void conf_recipe_name(const char *path, char *name, size_t size)
+{
+	const char *slash = strrchr(path, '/');
+
+	snprintf(name, size, "%s", slash ? slash + 1 : path);
+	if (text_ends_with(name, ".ini"))
+		name[strlen(name) - 4] = 0;
+}
+
+/* The corpus is called like the recipe unless something says otherwise. */
+static int name_corpus(struct conf *c, const char *path, struct err *e)
+{
+	char name[256];
+
+	if (c->corpus)
+		return 0;
+	conf_recipe_name(path, name, sizeof(name));
+	return conf_set(c, "corpus", name, "the recipe's name", e);
+}
+
+int conf_load_recipe(struct conf *c, const char *name, struct err *e)
+{
+	char *path = NULL;
+	int code = name_to_path(name, NULL, &path, e);
+
+	if (!code)
+		code = load_file(c, path, 1, e);
+	if (!code)
+		code = name_corpus(c, path, e);
+	if (code) {
+		free(path);
+		return code;
+	}
+	free(c->recipe);
+	c->recipe = path;
+	return 0;
+}
+
+int conf_load_recipe_text(struct conf *c, const char *path, const char *text, size_t n,
+			  struct err *e)
+{
+	char *copy = mem_strdup(path, e);
+	int code = copy ? load_text(c, path, text, n, 1, e) : e->code;
+
+	if (!code)
+		code = name_corpus(c, path, e);
+	if (code) {
+		free(copy);
+		return code;
+	}
+	free(c->recipe);
+	c->recipe = copy;
+	return 0;
+}
+
+/* ---- writing ---- */
+
+/*
+ * A string as the reader takes it back: in quotes where blanks, comments, quotes or variables need
+ * them.
+ */
+static void add_string(struct buf *out, const char *text)
+{
+	size_t n = strlen(text);
+
+	if (n && !strpbrk(text, "\"\\#;\n\r$") && !isspace((unsigned char)text[0]) &&
+	    !isspace((unsigned char)text[n - 1])) {
+		buf_add_str(out, text);
+		return;
+	}
+	buf_add_char(out, '"');
+	for (; *text; text++) {
+		if (*text == '\n') {
+			buf_add_str(out, "\\n");
+			continue;
+		}
+		if (strchr("\"\\$", *text))
+			buf_add_char(out, '\\');
+		buf_add_char(out, *text);
+	}
+	buf_add_char(out, '"');
+}
+
+static void add_line(const struct conf *c, const struct conf_option *o, struct buf *out)
+{
+	struct buf value = { 0 };
+	size_t start = out->len, width;
+
+	conf_value(c, o->name, &value);
+	if (o->kind == CONF_STR && !*(char **)conf_slot(c, o)) {
+		buf_printf(out, "# %s is not given\n", o->name);
+	} else {
+		buf_printf(out, "%s = ", o->name);
+		if (o->kind == CONF_STR)
+			add_string(out, buf_text(&value));
+		else
+			for (const char *p = buf_text(&value); *p; p++) {
+				if (p[0] == '$' && p[1] == '{')
+					buf_add_char(out, '\\');
+				buf_add_char(out, *p);
+			}
+		width = out->len - start;
+		buf_printf(out, "%*s # %s\n", width < 32 ? (int)(32 - width) : 0, "",
+			   conf_origin(c, o->name));
+	}
+	buf_free(&value);
+}
+
+void conf_write_recipe(const struct conf *c, struct buf *out)
+{
+	const char *section = "";
+
+	buf_add_str(out, RESOLVED_MARK ": every option, and where its value came from\n");
+	for (size_t i = 0; i < conf_n_options; i++) {
+		const struct conf_option *o = &conf_options[i];
+
+		if (!strcmp(o->section, "tool"))
+			continue;
+		if (strcmp(section, o->section)) {
+			section = o->section;
+			buf_printf(out, "\n[%s]\n", section);
+		}
+		add_line(c, o, out);
+	}
+}

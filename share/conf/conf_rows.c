@@ -1,0 +1,50 @@
+/* conf_rows.c - see conf.h: the tables, for forms and lists. */
+#include "share/conf/conf.h"
+
+#include <string.h>
+
+#include "share/conf/conf_internal.h"
+
+bool conf_row_of(const char *name, struct conf_row *out)
+{
+	const struct conf_option *o = conf_find_option(name);
+
+	if (o)
+		*out = (struct conf_row){ .kind = o->kind, .section = o->section, .name = o->name,
+					  .detail = o->detail, .help = o->help };
+	return o != NULL;
+}
+
+bool conf_takes(const char *command, const char *option)
+{
+	const struct conf_command *cmd = conf_find_command(command);
+	const struct conf_option *o = conf_find_option(option);
+
+	return cmd && o && conf_command_takes(cmd, cmd->program, o);
+}
+
+const char *conf_arguments_of(const char *command)
+{
+	const struct conf_command *cmd = conf_find_command(command);
+
+	return cmd ? cmd->arguments : NULL;
+}
+
+int conf_check(const char *name, const char *value, struct err *e)
+{
+	struct conf scratch = { 0 };
+	int code = conf_init(&scratch, e);
+
+	if (!code)
+		code = conf_set(&scratch, name, value, "check", e);
+	conf_free(&scratch);
+	return code;
+}
+
+void conf_explain(const char *name, struct buf *out)
+{
+	const struct conf_option *o = conf_find_option(name);
+
+	if (o)
+		conf_describe(o, out);
+}

@@ -1,0 +1,430 @@
+/* t_conf.c - options: command lines, recipes, the environment, origins, help. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "share/base/buf.h"
+#include "share/conf/conf.h"
+#include "share/base/file.h"
+#include "tests/test.h"
+
+#define MAX_WORDS 12
+
+/* Parse "werkbank-PROGRAM words..."; the code, the text in e. */
+static int parse(struct conf *c, const char *program, const char *line, struct err *e)
+{
+	static char words[600], *argv[MAX_WORDS + 2];
+	int argc = 1;
+
+	argv[0] = words + sizeof(words) - 1;
+	snprintf(words, sizeof(words) - 1, "%s", line);
+	for (char *p = words; *p && argc < MAX_WORDS; argc++) {
+		argv[argc] = p;
+		p += strcspn(p, " ");
+		if (*p)
+			*p++ = 0;
+	}
+	argv[argc] = NULL;
+	check_int(conf_init(c, e), 0);
+	return conf_parse_command(c, program, argc, argv, e);
+}
+
+/* Parsing must fail with this code and a text that holds each of the words. */
+static void refuse(const char *program, const char *line, int code, const char *a, const char *b)
+{
+	struct conf c;
+	struct err e = { 0 };
+
+	check_err(parse(&c, program, line, &e), code);
+	if (!strstr(e.text, a) || !strstr(e.text, b))
+		test_fail(__FILE__, __LINE__, "'%s': \"%s\" does not name '%s' and '%s'", line,
+			  e.text, a, b);
+	conf_free(&c);
+}
+
+static const char *write_recipe(const char *name, const char *text)
+{
+	static char path[300];
+	struct err e;
+
+	snprintf(path, sizeof(path), "%s/%s", test_folder(), name);
+	check_int(file_write_all(path, text, strlen(text), &e), 0);
+	return path;
+}
+
+static void refuse_recipe(const char *text, const char *a, const char *b)
+{
+	struct conf c;
+	struct err e = { 0 };
+
+	check_int(conf_init(&c, &e), 0);
+	check_err(conf_load_recipe(&c, write_recipe("bad.ini", text), &e), ERR_CONFIG);
+	if (!strstr(e.text, a) || !strstr(e.text, b))
+		test_fail(__FILE__, __LINE__, "\"%s\" does not name '%s' and '%s'", e.text, a, b);
+	conf_free(&c);
+}
+
+TEST(conf_defaults)
+{
+	struct conf c;
+	struct err e;
+
+	check_int(conf_init(&c, &e), 0);
+	check_int(c.beam, 4);
+	check_near(c.alpha, 0.6, 0);
+	check(c.tokenize && !c.json && !c.corpus && c.train_source.n == 0);
+	check_str(c.source_language, "en");
+	check_int(c.size, SIZE_TINY);
+	check_str(conf_origin(&c, "beam"), "default");
+	conf_free(&c);
+	conf_free(&c);
+}
+
+/* merges and vocabulary_size share the letter s: it is whichever the command takes first. */
+TEST(conf_shared_letter)
+{
+	static const struct {
+		const char *command;
+		int64_t merges, vocabulary_size;
+		const char *letter, *other;
+	} cases[] = {
+		{ "bpe-learn", 1234, 32768, "-s, --merges N", NULL },
+		{ "sp-learn", 32000, 1234, "-s, --vocabulary-size N", NULL },
+		{ "prep", 1234, 32768, "-s, --merges N", "    --vocabulary-size N" },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct conf c;
+		struct err e;
+		struct buf line = { 0 }, help = { 0 };
+
+		buf_printf(&line, "%s -s 1234 x", cases[i].command);
+		check_int(parse(&c, "data", buf_text(&line), &e), 0);
+		check_int(c.merges, cases[i].merges);
+		check_int(c.vocabulary_size, cases[i].vocabulary_size);
+		conf_free(&c);
+		conf_help(cases[i].command, &help);
+		check(strstr(buf_text(&help), cases[i].letter) != NULL);
+		check(!cases[i].other || strstr(buf_text(&help), cases[i].other) != NULL);
+		buf_free(&line);
+		buf_free(&help);
+	}
+}
+
+TEST(conf_line_forms)
+{
+	struct conf c;
+	struct err e;
+
+	check_int(parse(&c, "eval", "translate -b 7 --alpha=1.5 in.txt --no-escape", &e),
+		  ERR_USAGE);
+	conf_free(&c);
+	check_int(parse(&c, "data", "tokenize -ade in.txt", &e),
+		  ERR_USAGE); /* -d is no letter of its */
+	conf_free(&c);
+	check_int(parse(&c, "data", "tokenize -al de --no-escape --repair=no -- -strange.txt", &e),
+		  0);
+	check_str(c.command, "tokenize");
+	check(c.aggressive && !c.escape && !c.repair);
+	check_str(c.language, "de");
+	check_int(c.n_arguments, 1);
+	check_str(c.arguments[0], "-strange.txt");
+	check_str(conf_origin(&c, "language"), "command line");
+	conf_free(&c);
+	check_int(parse(&c, "eval", "translate --run x - --beam 2 --beam 3", &e), 0);
+	check_int(c.beam, 3);
+	check_str(c.arguments[0], "-");
+	conf_free(&c);
+	check_int(parse(&c, "eval", "bleu -r a -r b --smooth-value -1 hyp --reference=c", &e), 0);
+	check_int(c.reference.n, 3);
+	check_str(c.reference.items[2], "c");
+	check_near(c.smooth_value, -1, 0);
+	check_str(c.arguments[0], "hyp");
+	conf_free(&c);
+	check_int(parse(&c, "launch", "train --size big demo --precision=bf16", &e), 0);
+	check_int(c.size, SIZE_BIG);
+	check_int(c.precision, PRECISION_BF16);
+	conf_free(&c);
+	check_int(parse(&c, "tui", "", &e), 0);
+	check(!c.command);
+	conf_free(&c);
+	check_int(parse(&c, "tui", "-C ws --color never", &e), 0);
+	check(!c.command);
+	check_str(c.workspace, "ws");
+	conf_free(&c);
+	/* the missing RECIPE does not matter then */
+	check_int(parse(&c, "launch", "train --help", &e), 0);
+	check(c.help);
+	conf_free(&c);
+}
+
+TEST(conf_line_errors)
+{
+	refuse("launch", "trian demo", ERR_USAGE, "'trian'", "train?");
+	refuse("data", "train demo", ERR_USAGE, "werkbank-data", "train");
+	refuse("launch", "train demo --beem 3", ERR_USAGE, "--beem", "--beam?");
+	refuse("launch", "train demo --n-best 3", ERR_USAGE, "takes no option --n-best",
+	       "translate");
+	refuse("launch", "train demo --beam", ERR_USAGE, "--beam", "needs a value");
+	refuse("launch", "train demo --run --beam", ERR_USAGE, "--run", "--run=--beam");
+	refuse("launch", "train demo --beam 12abc", ERR_USAGE, "--beam: '12abc'",
+	       "whole number from 1 to 64");
+	refuse("launch", "train demo --beam 65", ERR_USAGE, "'65'", "1 to 64");
+	refuse("launch", "train demo --beam=", ERR_USAGE, "''", "1 to 64");
+	refuse("launch", "train demo --alpha nan", ERR_USAGE, "--alpha", "0 to 10");
+	refuse("launch", "train demo --alpha 1e999", ERR_USAGE, "--alpha", "0 to 10");
+	refuse("launch", "train demo --size bigg", ERR_USAGE, "'bigg'", "did you mean big?");
+	refuse("launch", "train demo --size zzzzz", ERR_USAGE, "tiny, base, big", "zzzzz");
+	refuse("launch", "train demo --no-beam", ERR_USAGE, "--no-beam", "takes a value");
+	refuse("launch", "train demo --no-tokenize=yes", ERR_USAGE, "--no-tokenize", "no value");
+	refuse("launch", "train demo --tokenize=perhaps", ERR_USAGE, "--tokenize", "yes nor no");
+	refuse("launch", "train", ERR_USAGE, "train needs RECIPE", "--help");
+	refuse("launch", "train demo more", ERR_USAGE, "'more'", "train");
+	refuse("launch", "train demo -x", ERR_USAGE, "-x", "train");
+	refuse("launch", "", ERR_USAGE, "werkbank-launch needs a command", "--help");
+	refuse("tui", "--color never train", ERR_USAGE, "command comes first", "werkbank train");
+	refuse("data", "clean a b c", ERR_USAGE, "clean needs SOURCE", "not all");
+}
+
+TEST(conf_environment)
+{
+	struct conf c;
+	struct err e;
+
+	setenv("WERKBANK_BEAM", "9", 1);
+	setenv("WERKBANK_STEPS", "70", 1);
+	check_int(parse(&c, "eval", "translate", &e), 0);
+	check_int(c.beam, 9);
+	check_str(conf_origin(&c, "beam"), "WERKBANK_BEAM");
+	check_int(c.steps, 100000);	/* not an option of translate */
+	conf_free(&c);
+	check_int(parse(&c, "eval", "translate --beam 2", &e), 0);
+	check_int(c.beam, 2);
+	conf_free(&c);
+	setenv("WERKBANK_BEAM", "many", 1);
+	refuse("eval", "translate", ERR_CONFIG, "WERKBANK_BEAM", "many");
+	unsetenv("WERKBANK_BEAM");
+	check_int(parse(&c, "launch", "train x", &e), 0);
+	check_int(conf_load_recipe(&c, write_recipe("x.ini", "[train]\nsteps = 5\n"), &e), 0);
+	check_int(c.steps, 70);
+	check_str(conf_origin(&c, "steps"), "WERKBANK_STEPS");
+	conf_free(&c);
+	unsetenv("WERKBANK_STEPS");
+}
+
+TEST(conf_recipe)
+{
+	struct conf c;
+	struct err e;
+
+	setenv("CORPUS_PLACE", "/some/place", 1);
+	check_int(parse(&c, "launch", "train x --beam 11", &e), 0);
+	write_recipe("parent.ini", "[train]\nsteps = 7\nwarmup = 3\n");
+	write_recipe("here.en", "a\n");
+	check_int(conf_load_recipe(&c, write_recipe("my.ini",
+		"\xEF\xBB\xBF# a comment\r\n"
+		"[data]\r\n"
+		"train-source = here.en nowhere.en \"with blank\" ${CORPUS_PLACE}/a   ; four\n"
+		"  dev_source=${CORPUS_PLACE}/dev.en\n"
+		"tokenize = no # yes?\n"
+		"source_language = \"de # not\"\n"
+		"[ train ]\n"
+		"warmup = 12\n"
+		"[recipe]\n"
+		"description = what it is for\n"
+		"include = parent.ini\n"
+		"[decode]\n"
+		"beam = 5\n"
+		"alpha = 1"), &e), 0);
+	check_int(c.steps, 7);
+	check_int(c.warmup, 12);	/* included first, wherever it stands */
+	check_int(c.beam, 11);		/* the command line stays */
+	check_near(c.alpha, 1, 0);
+	check(!c.tokenize);
+	check_str(c.source_language, "de # not");
+	check_int(c.train_source.n, 4);
+	check(c.train_source.items[0][0] == '/' && strstr(c.train_source.items[0], "/here.en"));
+	check_str(c.train_source.items[1], "nowhere.en");
+	check_str(c.train_source.items[2], "with blank");
+	check_str(c.train_source.items[3], "/some/place/a");
+	check_str(c.dev_source.items[0], "/some/place/dev.en");
+	check_str(c.corpus, "my");
+	check_str(conf_origin(&c, "warmup"), "my.ini:8");
+	check_str(conf_origin(&c, "steps"), "parent.ini:2");
+	check_str(conf_origin(&c, "beam"), "command line");
+	check(c.recipe && strstr(c.recipe, "/my.ini"));
+	conf_free(&c);
+}
+
+TEST(conf_recipe_errors)
+{
+	unsetenv("NOT_SET_ANYWHERE");
+	refuse_recipe("[train]\nstep = 3\n", "bad.ini:2", "steps?");
+	refuse_recipe("[train]\nsteps = 3x\n", "bad.ini:2: steps", "'3x'");
+	refuse_recipe("\n\n[train]\nsteps = 3\nsteps = 4\n", "bad.ini:5", "line 4");
+	refuse_recipe("[trian]\nsteps = 3\n", "bad.ini:1", "train?");
+	refuse_recipe("[data]\nsteps = 3\n", "bad.ini:2", "under [train]");
+	refuse_recipe("[data]\nrun = x\n", "bad.ini:2", "command line only");
+	refuse_recipe("steps = 3\n", "bad.ini:1", "[section]");
+	refuse_recipe("[train]\nsteps\n", "bad.ini:2", "key = value");
+	refuse_recipe("[train\nsteps = 1\n", "bad.ini:1", "expected [section]");
+	refuse_recipe("[data]\ncorpus = ${NOT_SET_ANYWHERE}\n", "NOT_SET_ANYWHERE", "not set");
+	refuse_recipe("[data]\ncorpus = ${unclosed\n", "bad.ini:2", "${");
+	refuse_recipe("[data]\ncorpus = \xff\n", "bad.ini:2", "UTF-8");
+	refuse_recipe("[recipe]\ninclude = bad.ini\n", "bad.ini", "without end");
+	refuse_recipe("[recipe]\nsteps = 1\n", "bad.ini:2", "include");
+}
+
+TEST(conf_recipe_names)
+{
+	struct conf c;
+	struct err e;
+
+	check_int(conf_init(&c, &e), 0);
+	check_err(conf_load_recipe(&c, "./not-there.ini", &e), ERR_NOINPUT);
+	check(strstr(e.text, "not-there.ini"));
+	check_err(conf_load_recipe(&c, "dmo", &e), ERR_NOINPUT);
+	check(strstr(e.text, "dmo"));
+	conf_free(&c);
+}
+
+/* Every recipe option, as text, of one configuration. */
+static void all_values(const struct conf *c, struct buf *out)
+{
+	const char *section, *name;
+
+	for (size_t i = 0; (name = conf_option_at(i, &section)) != NULL; i++)
+		if (strcmp(section, "tool")) {
+			buf_printf(out, "%s=", name);
+			conf_value(c, name, out);
+			buf_add_char(out, '\n');
+		}
+}
+
+TEST(conf_resolved_recipe)
+{
+	struct conf a, b;
+	struct err e = { 0 };
+	struct buf text = { 0 }, before = { 0 }, after = { 0 };
+
+	check_int(parse(&a, "launch",
+			"train x --learning-rate 0.1 --max-ratio 3.3333333333333335 --seed 12", &e),
+		  0);
+	check_int(conf_set(&a, "corpus", " odd # \"name\" ${HOME} \\ ", "command line", &e), 0);
+	check_int(conf_set(&a, "dev_source", "one \"two words\" \"#x\" ${HOME}", "somewhere", &e),
+		  0);
+	check_int(conf_set(&a, "size", "base", "somewhere", &e), 0);
+	conf_apply_size(&a);
+	check_int(a.d_model, 512);
+	check_int(a.decoder_layers, 6);
+	check_str(conf_origin(&a, "d_model"), "size base");
+	conf_write_recipe(&a, &text);
+	all_values(&a, &before);
+	check_int(conf_init(&b, &e), 0);
+	check_int(conf_load_recipe(&b, write_recipe("resolved.ini", buf_text(&text)), &e), 0);
+	check_str(e.text, "");
+	all_values(&b, &after);
+	check_str(buf_text(&after), buf_text(&before));
+	check_str(conf_origin(&b, "seed"), "command line");
+	check_str(conf_origin(&b, "d_model"), "size base");
+	check_str(conf_origin(&b, "beam"), "default");
+	conf_free(&a);
+	conf_free(&b);
+	buf_free(&text);
+	buf_free(&before);
+	buf_free(&after);
+}
+
+TEST(conf_set_by_name)
+{
+	struct conf c;
+	struct err e;
+	struct buf b = { 0 };
+
+	check_int(conf_init(&c, &e), 0);
+	check_int(conf_set(&c, "batch-tokens", "512", "settings", &e), 0);
+	check_int(conf_set(&c, "batch_tokens", "1024", "settings", &e), 0);
+	check_int(c.batch_tokens, 1024);
+	check_err(conf_set(&c, "batch_token", "1", "settings", &e), ERR_USAGE);
+	check(strstr(e.text, "batch_tokens"));
+	check_err(conf_set(&c, "batch_tokens", "1", "settings", &e), ERR_USAGE);
+	check_int(c.batch_tokens, 1024);
+	conf_value(&c, "epsilon", &b);
+	check_str(buf_text(&b), "1e-09");
+	buf_free(&b);
+	conf_free(&c);
+}
+
+TEST(conf_help_fits)
+{
+	static const char *const commands[] = {NULL, "train", "translate", "prep", "bleu", "watch"};
+	struct buf b = { 0 };
+
+	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+		size_t lines = 0;
+
+		buf_clear(&b);
+		conf_help(commands[i], &b);
+		for (const char *p = buf_text(&b); *p;
+		     p += strcspn(p, "\n"), p += *p == '\n', lines++)
+			if (strcspn(p, "\n") > 80 ||
+			    (strcspn(p, "\n") && p[strcspn(p, "\n") - 1] == ' '))
+				test_fail(__FILE__, __LINE__, "bad line: %.*s",
+					  (int)strcspn(p, "\n"), p);
+		check(lines > 5);
+	}
+	buf_clear(&b);
+	conf_help("bleu", &b);
+	check(strstr(buf_text(&b), "--lowercase") && !strstr(buf_text(&b), "--merges"));
+	buf_free(&b);
+}
+
+TEST(conf_programs)
+{
+	const char *near = NULL;
+
+	check_str(conf_program_of("prep", &near), "data");
+	check_str(conf_program_of("train", NULL), "launch");
+	check(!conf_program_of("prpe", &near));
+	check_str(near, "prep");
+	check(!conf_program_of("xyzzyplugh", &near) && !near);
+}
+
+TEST(conf_documents)
+{
+	static const char *const shells[] = { "bash", "zsh", "fish" };
+	const char *section, *name;
+	struct buf b = { 0 };
+	struct err e;
+
+	check_int(conf_man_page(NULL, &b, &e), 0);
+	for (size_t i = 0; (name = conf_option_at(i, &section)) != NULL; i++) {
+		char roff[80], *p = roff;
+
+		for (const char *n = name; *n; n++)
+			if (*n == '_') {
+				*p++ = '\\';
+				*p++ = '-';
+			} else {
+				*p++ = *n;
+			}
+		*p = 0;
+		if (!strstr(buf_text(&b), roff))
+			test_fail(__FILE__, __LINE__, "the man page lacks %s", name);
+	}
+	for (size_t i = 0; i < 3; i++) {
+		buf_clear(&b);
+		check_int(conf_completion(shells[i], &b, &e), 0);
+		check(strstr(buf_text(&b), "batch-tokens") && !strstr(buf_text(&b), "_rank"));
+	}
+	check_err(conf_completion("csh", &b, &e), ERR_USAGE);
+	buf_clear(&b);
+	check_int(conf_man_page("bpe-learn", &b, &e), 0);
+	check(strstr(buf_text(&b), "min\\-frequency") && !strstr(buf_text(&b), "warmup"));
+	buf_clear(&b);
+	check_int(conf_man_page("recipe", &b, &e), 0);
+	check(strstr(buf_text(&b), "batch_tokens") && !strstr(buf_text(&b), "n_best"));
+	check_err(conf_man_page("_rank", &b, &e), ERR_USAGE);
+	check_err(conf_man_page("no-such-page", &b, &e), ERR_USAGE);
+	buf_free(&b);
+}

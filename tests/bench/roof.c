@@ -1,0 +1,204 @@
+/* roof.c - see roof.h */
+#include "tests/bench/roof.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#ifdef _OPENMP
+#include <omp.h>
+#endif
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+#include "share/base/clock.h"
+#include "share/base/mem.h"
+#include "share/base/util.h"
+
+#define ROUNDS 100000
+#define REPEATS 12
+#define BLOCK_BYTES ((size_t)64 << 20)	/* a thread */
+
+/* ROUNDS times so many operations; the result is needed, so that nothing is left out. */
+typedef float loop(float x);
+
+struct unit {
+	const char *name;
+	loop *run;
+	double operations;	/* of one round */
+};
+
+static float plain_fp32(float x)
+{
+	float sum[12] = { 0 }, total = 0;
+
+	for (int i = 0; i < ROUNDS; i++)
+		for (int c = 0; c < 12; c++)
+			sum[c] = sum[c] * x + x;
+	for (int c = 0; c < 12; c++)
+		total += sum[c];
+	return total;
+}
+
+#if defined(__x86_64__)
+/*
+ * An accumulator each, for an array of them would live in memory; and each passes through an
+ * empty asm, or the compiler sees that all of them are equal and computes one. There are as many
+ * as the latency of an instruction needs.
+ */
+#define TWELVE(do) \
+	do(0) do(1) do(2) do(3) do(4) do(5) do(6) do(7) do(8) do(9) do(10) do(11)
+#define SIXTEEN(do) TWELVE(do) do(12) do(13) do(14) do(15)
+#define KEEP(x) __asm__ volatile("" : "+v"(x));
+
+#define LOOP(name, target_text, type, times, begin, from, step, reduce)                            \
+	__attribute__((target(target_text))) static float name(float x)                            \
+	{                                                                                          \
+		type y = from;                                                                     \
+                                                                                                   \
+		times(begin)                                                                       \
+		for (int i = 0; i < ROUNDS; i++) {                                                 \
+			times(step)                                                                \
+		}                                                                                  \
+		times(reduce)                                                                      \
+		return x;                                                                          \
+	}
+
+#define BEGIN_256(i) __m256 s##i = _mm256_setzero_ps();
+#define STEP_256(i) s##i = _mm256_fmadd_ps(y, y, s##i); KEEP(s##i)
+#define SUM_256(i)  x += _mm256_cvtss_f32(s##i);
+LOOP(avx2_fp32, "avx2,fma", __m256, TWELVE, BEGIN_256, _mm256_set1_ps(x), STEP_256, SUM_256)
+
+#define BEGIN_512(i) __m512 s##i = _mm512_setzero_ps();
+#define STEP_512(i) s##i = _mm512_fmadd_ps(y, y, s##i); KEEP(s##i)
+#define SUM_512(i)  x += _mm512_cvtss_f32(s##i);
+LOOP(avx512_fp32, "avx512f", __m512, SIXTEEN, BEGIN_512, _mm512_set1_ps(x), STEP_512, SUM_512)
+
+#define STEP_BF16(i) s##i = _mm512_dpbf16_ps(s##i, (__m512bh)y, (__m512bh)y); KEEP(s##i)
+LOOP(avx512_bf16, "avx512f,avx512bf16", __m512, SIXTEEN, BEGIN_512, _mm512_set1_ps(x), STEP_BF16,
+     SUM_512)
+
+#define BEGIN_INT8(i) __m512i s##i = _mm512_setzero_si512();
+#define STEP_INT8(i) s##i = _mm512_dpbusd_epi32(s##i, y, y); KEEP(s##i)
+#define SUM_INT8(i)  x += (float)_mm512_cvtsi512_si32(s##i);
+LOOP(avx512_int8, "avx512f,avx512vnni", __m512i, SIXTEEN, BEGIN_INT8, _mm512_set1_epi8((char)x),
+     STEP_INT8, SUM_INT8)
+#endif
+
+/* The widest of each kind that this machine has; run NULL: none. */
+static void find_units(struct unit *fp32, struct unit *bf16, struct unit *int8)
+{
+	*fp32 = (struct unit){ "scalar", plain_fp32, 12 * 2 };
+	*bf16 = *int8 = (struct unit){ 0 };
+#if defined(__x86_64__)
+	if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+		*fp32 = (struct unit){ "AVX2", avx2_fp32, 12 * 16 };
+	if (__builtin_cpu_supports("avx512f"))
+		*fp32 = (struct unit){ "AVX-512", avx512_fp32, 16 * 32 };
+	if (__builtin_cpu_supports("avx512bf16"))
+		*bf16 = (struct unit){ "bf16", avx512_bf16, 16 * 64 };
+	if (__builtin_cpu_supports("avx512vnni"))
+		*int8 = (struct unit){ "VNNI", avx512_int8, 16 * 128 };
+#endif
+}
+
+/* All threads at the same time, the best of several tries of each: others may use the machine. */
+static double peak(const struct unit *u, int threads)
+{
+	double total = 0;
+	float sum = 0;
+
+	if (!u->run)
+		return 0;
+#pragma omp parallel num_threads(threads) reduction(+ : sum, total)
+	{
+		double best = 0;
+
+		for (int i = 0; i < REPEATS; i++) {
+			double begun = clock_mono_s(), s;
+
+			sum += u->run(1e-3f);
+			s = clock_mono_s() - begun;
+			best = MAX(best, u->operations * ROUNDS / s);
+		}
+		total += best;
+	}
+	return sum < 0 ? 0 : total;
+}
+
+#define LANES 64
+
+/* Sums of many lanes, so that it is reading that takes the time. */
+static uint32_t read_all(const uint32_t *p, size_t n)
+{
+	uint32_t sum[LANES] = { 0 }, total = 0;
+
+	for (size_t i = 0; i + LANES <= n; i += LANES)
+		for (size_t j = 0; j < LANES; j++)
+			sum[j] += p[i + j];
+	for (size_t j = 0; j < LANES; j++)
+		total += sum[j];
+	return total;
+}
+
+static int thread_number(void)
+{
+#ifdef _OPENMP
+	return omp_get_thread_num();
+#else
+	return 0;
+#endif
+}
+
+static int memory_rate(struct roof *r, struct err *e)
+{
+	const size_t n = BLOCK_BYTES / sizeof(uint32_t);
+	uint32_t *block = mem_alloc_aligned(BLOCK_BYTES, (size_t)r->threads, e), sum = 0;
+	double total = 0;
+
+	if (!block)
+		return e->code;
+#pragma omp parallel for num_threads(r->threads) schedule(static)
+	for (size_t i = 0; i < n * (size_t)r->threads; i++)
+		block[i] = (uint32_t)i;
+#pragma omp parallel num_threads(r->threads) reduction(+ : sum, total)
+	{
+		const uint32_t *own = block + (size_t)thread_number() * n;
+		double best = 0;
+
+		for (int i = 0; i < REPEATS; i++) {
+			double begun = clock_mono_s(), s;
+
+			sum += read_all(own, n);
+			s = clock_mono_s() - begun;
+			best = MAX(best, (double)BLOCK_BYTES / s);
+		}
+		total += best;
+	}
+	r->memory = total;
+	block[0] = sum;
+	free(block);
+	return 0;
+}
+
+int roof_measure(struct roof *r, int threads, struct err *e)
+{
+	struct unit fp32, bf16, int8;
+
+#ifdef _OPENMP
+	*r = (struct roof){ .threads = threads > 0 ? threads : omp_get_num_procs() };
+#else
+	*r = (struct roof){ .threads = 1 };
+	(void)threads;
+#endif
+	find_units(&fp32, &bf16, &int8);
+	r->units = int8.run && bf16.run ? "AVX-512 with bf16 and VNNI" : fp32.name;
+	r->fp32 = peak(&fp32, r->threads);
+	r->bf16 = bf16.run ? peak(&bf16, r->threads) : r->fp32;
+	r->int8 = peak(&int8, r->threads);
+	return memory_rate(r, e);
+}
+
+double roof_seconds(const struct roof *r, double top, double flops, double bytes)
+{
+	return MAX(top > 0 ? flops / top : 0, bytes / r->memory);
+}

@@ -1,0 +1,107 @@
+#!/bin/sh
+# gpu_table.sh - what each GPU kernel takes of a Hopper multiprocessor, and what it does there, as a table.
+#
+#	sh tests/cudasim/gpu_table.sh >share/doc/gpu/kernels.md		no GPU needed; minutes of compiling
+#	sh tests/cudasim/gpu_table.sh 90				for this chip alone; FILES=kernels/cuda/cuda_point.cu: of this file alone
+#
+# Needs nvcc ($NVCC), and nvdisasm for some columns ($NVDISASM; without it they are "-").
+#
+#	registers, shared, stack, spills   as ptxas counts them: a thread's, a block's, a thread's, a thread's
+#	threads, warps                     of a block as it is launched; on a multiprocessor at one time, of 64
+#	ld128, st128                       instructions that read or write 16 bytes of global memory; other sizes in brackets
+#	mma                                instructions of the tensor cores
+#	local                              accesses to local memory: where spills and arrays with computed indices live
+#	sm_80, …                           registers on other chips that this nvcc knows, + bytes of spills; what needs
+#	                                   tensor cores for bf16 is empty before sm_80
+set -eu
+cd "$(dirname "$0")/../.."
+NVCC=${NVCC:-$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)}
+NVDISASM=${NVDISASM:-$(command -v nvdisasm || true)}
+chip=${1:-90}
+others=
+[ $# -gt 0 ] || for n in 70 75 80 86 89; do
+	! "$NVCC" --list-gpu-code | grep -qx "sm_$n" || others="$others $n"
+done
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+
+# threads_of KERNEL : of a block; 256 unless its launch says otherwise
+threads_of() {
+	case $1 in
+	attention*tiles*1\>) echo 32; return ;;
+	attention*tiles*2\>) echo 64; return ;;
+	attention*tiles*4\>) echo 128; return ;;
+	esac
+	case ${1%%<*} in
+	attention_*|copy_rows|step_weights|*_pieces) echo 128 ;;
+	norm_grad_rows) echo 64 ;;	# with 512 columns
+	add_rows) echo 32 ;;
+	norm_add_sums) echo 1024 ;;
+	embed|fill_frequencies|pack|make_input|linear|embed_grad_*) echo 128 ;;
+	*) echo 256 ;;
+	esac
+}
+
+# compile SOURCE CHIP CUBIN : a line for each kernel: its name, registers, shared memory, stack, spills
+compile() {
+	"$NVCC" -std=c++17 -O3 -arch="sm_$2" -cubin -Xptxas -v -I. -D_GNU_SOURCE -o "$3" "$1" 2>"$tmp/log"
+	awk '
+	/Compiling entry function/ { split($0, q, "'\''"); kernel = q[2] }
+	/bytes stack frame/ { stack[kernel] = $1; spill[kernel] = $5 + $9 }
+	/Used [0-9]+ registers/ {
+		for (i = 1; i <= NF; i++) {
+			if ($i == "registers,") r[kernel] = $(i - 1)
+			if ($i ~ /^smem/) s[kernel] = $(i - 2)
+		}
+		print kernel, r[kernel], s[kernel] + 0, stack[kernel] + 0, spill[kernel] + 0
+	}' "$tmp/log"
+}
+
+echo "# Kernels on sm_$chip"
+echo
+echo "Made by \`tests/cudasim/gpu_table.sh\` with $("$NVCC" --version | sed -n 's/.*release \([0-9.]*\).*/nvcc \1/p'); what the columns are is said there."
+echo
+head='' rule=''
+for n in $others; do head="$head sm_$n |" rule="$rule---|"; done
+echo "| file | kernel | registers | shared | stack | spills | threads | warps | ld128 (other) | st128 (other) | mma | local |$head"
+echo "|---|---|---|---|---|---|---|---|---|---|---|---|$rule"
+: >"$tmp/spilt"
+for source in ${FILES:-kernels/cuda_*.cu}; do
+	name=$(basename "$source" .cu)
+	[ "$name" != cuda_blas ] || continue
+	compile "$source" "$chip" "$tmp/$name.cubin" >"$tmp/kernels"
+	for n in $others; do compile "$source" "$n" "$tmp/other.cubin" >"$tmp/sm_$n"; done
+	: >"$tmp/sass"
+	[ -z "$NVDISASM" ] || "$NVDISASM" -c "$tmp/$name.cubin" >"$tmp/sass"
+	while read -r kernel registers shared stack spills; do
+		plain=$(echo "$kernel" | c++filt | sed 's/^void //; s/(anonymous namespace):://; s/_INTERNAL[^:]*:://; s/(access)0/f32/; s/(access)1/bf16/;
+			s/(access)2/mixed/; s/(access)3/any/; s/(dtype)2/f32/; s/(dtype)3/bf16/; s/(dtype)4/int8/; s/(wire)0/fp32/; s/(wire)1/bf16/; s/(wire)2/2bit/; s/(wire)3/1bit/; s/(int)//g; s/(bool)//g; s/(.*//')
+		threads=$(threads_of "$plain")
+		counts=$(awk -v kernel="$kernel" '
+			/^\.text\./ { on = $0 == ".text." kernel ":" }
+			on && /LDG\.E/ { if (/LDG\.E[.A-Z]*\.128/) a++; else b++ }
+			on && /STG\.E/ { if (/STG\.E[.A-Z]*\.128/) c++; else d++ }
+			on && /HMMA|IMMA|QGMMA|HGMMA/ { m++ }
+			on && /LDL|STL/ { l++ }
+			END { printf "%d (%d) | %d (%d) | %d | %d", a, b, c, d, m, l }' "$tmp/sass")
+		[ -n "$NVDISASM" ] || counts='- | - | - | -'
+		awk -v r="$registers" -v s="$shared" -v t="$threads" 'BEGIN {
+			w = t / 32; each = int((r * 32 + 255) / 256) * 256	# registers of a warp
+			b = int(int(65536 / each) / w); if (b > 32) b = 32
+			if (b * w > 64) b = int(64 / w)
+			if (s > 0 && int(233472 / (s + 1024)) < b) b = int(233472 / (s + 1024))
+			printf "%d", b * w }' >"$tmp/warps"
+		rest=
+		for n in $others; do
+			rest="$rest $(awk -v kernel="$kernel" '$1 == kernel { print $2 ($5 ? " + " $5 : "") }' "$tmp/sm_$n") |"
+		done
+		echo "| $name | $plain | $registers | $shared | $stack | $spills | $threads | $(cat "$tmp/warps") | $counts |$rest"
+		case "$spills$rest" in 0*+*|[1-9]*) echo "$plain" >>"$tmp/spilt" ;; esac
+	done <"$tmp/kernels"
+done
+echo
+if [ -s "$tmp/spilt" ]; then
+	echo "Registers are spilt by: $(paste -sd , "$tmp/spilt" | sed 's/,/, /g')."
+else
+	echo "No kernel spills a register$([ -z "$others" ] || echo " on any of these chips")."
+fi

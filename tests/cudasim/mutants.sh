@@ -1,0 +1,201 @@
+#!/bin/sh
+# mutants.sh - does the simulated GPU notice? Each mutant is one small mistake in a copy of the GPU's
+# sources, of the kinds that pass by chance on a real GPU; the tests must fail with it.
+#
+#	make check-mutants			all, a good half hour; not part of "make check"
+#	make check-mutants ONLY='barrier top'	those with one of these words in their name
+#	make check-mutants PART=2/3		the second of every three
+#	make check-mutants KEPT=FILE		names of those noticed are kept in FILE, and passed over the next time
+#
+# From make: COMPILE and COMPILE_C (end with -c), LINK (with @OUT@), the names of objects in it, srcdir.
+set -u
+: "${COMPILE:?run this by make check-mutants}" "${LINK:?}" "${srcdir:?}"
+tmp=$(mktemp -d "${TMPDIR:-/tmp}/werkbank-mutants.XXXXXX") || exit 1
+trap 'rm -rf "$tmp"' EXIT
+# shellcheck source=tests/helpers.sh
+. "$srcdir/tests/helpers.sh"
+number=0 part=${PART:-1/1}
+: >"$tmp/pass"
+
+# Is this one wanted?
+wanted() {
+	number=$((number + 1))
+	[ $((number % ${part#*/})) -eq $((${part%/*} % ${part#*/})) ] || return 1
+	[ -z "${KEPT:-}" ] || ! grep -qsx -- "$1" "$KEPT" || return 1
+	for word in ${ONLY:-}; do
+		case $1 in *"$word"*) return 0 ;; esac
+	done
+	[ -z "${ONLY:-}" ]
+}
+
+# try PROGRAM TESTS OPS : who hangs has failed
+try() {
+	got=0
+	OPS=$3 timeout 600 "$1" "$2" >"$tmp/log" 2>&1 || got=$?
+}
+
+# Without a mistake the tests pass: else to fail would mean nothing.
+passes() {
+	! grep -qx -- "$1 $2" "$tmp/pass" || return 0
+	try tests/cuda_run "$1" "$2"
+	[ "$got" -eq 0 ] && echo "$1 $2" >>"$tmp/pass"
+}
+
+# mutant NAME FILE TESTS SED [OPS] : FILE (of kernels/, without .cu), or HEADER.cuh:FILE when SED changes what FILE includes
+# (shared:FILE: cuda.cuh), or FOLDER/FILE, a .c file that tells the GPU what to do; OPS: only cases of ops that begin so are tried.
+mutant() {
+	name=$1 file=$2 words=$3 change=$4 ops=${5:-}
+	wanted "$name" || return
+	since=$(date +%s)
+	changed=$file.cu folder=kernels
+	case $file in
+	*/*) folder=${file%/*} changed=${file##*/}.c ;;
+	shared:*) file=${file#shared:} changed=cuda.cuh ;;
+	*.cuh:*) changed=${file%%:*} file=${file#*:} ;;
+	esac
+	compile="$COMPILE -O1 -I'$tmp' $COMPILE_MORE" source=$tmp/kernels/$file.cu
+	instead="s|kernels/$file\\.simo|$tmp/mutant.o|; s|@OUT@|$tmp/run|"
+	rm -rf "${tmp:?}/$folder"
+	mkdir "$tmp/$folder"
+	if [ "$folder" = kernels ]; then
+		cp "$srcdir/kernels/cuda/cuda.cuh" "$srcdir/kernels/$file.cu" "$tmp/kernels"
+	else	# linked before the library that has the right one
+		compile=$COMPILE_C source=$tmp/$folder/$changed instead="s|@OUT@|$tmp/run $tmp/mutant.o|"
+	fi
+	sed "$change" "$srcdir/$folder/$changed" >"$tmp/$folder/$changed"
+	if cmp -s "$srcdir/$folder/$changed" "$tmp/$folder/$changed"; then
+		not_ok "$name" "the change does not fit $changed any more"
+		return
+	fi
+	if ! eval "$compile -o '$tmp/mutant.o' '$source'" >"$tmp/log" 2>&1; then
+		not_ok "$name" "does not compile: $(grep -m 1 error "$tmp/log")"
+		return
+	fi
+	if ! eval "$(printf '%s' "$LINK" | sed "$instead")" >"$tmp/log" 2>&1; then
+		not_ok "$name" "does not link: $(tail -n 1 "$tmp/log")"
+		return
+	fi
+	if ! passes "$words" "$ops"; then
+		not_ok "$name" "'$words' fails without it: $(grep -m 1 -i fail "$tmp/log")"
+		return
+	fi
+	try "$tmp/run" "$words" "$ops"
+	if [ "$got" -eq 0 ]; then
+		not_ok "$name" "lives: nothing of '$words' fails"
+	else
+		ok "$name ($(($(date +%s) - since)) s)"
+		[ -z "${KEPT:-}" ] || echo "$name" >>"$KEPT"
+	fi
+}
+
+# ---- barriers --------------------------------------------------------------------------------
+mutant barrier-column-sums cuda_point cuda_ops \
+	'/sums\[threadIdx.y\]\[k \* 32 + threadIdx.x\] = /,/__syncthreads/s/__syncthreads();//' relu
+mutant barrier-add-parts cuda_point cuda_ops '/sums\[threadIdx.y\]\[threadIdx.x\] = sum;/,/__syncthreads/s/__syncthreads();//' relu
+mutant barrier-block-sum shared:cuda_point cuda_ops \
+	'/sums\[threadIdx.x \/ 32\] = x;/,/__syncthreads/s/__syncthreads();//' sum_squares
+mutant barrier-sort-scan cuda_embed cuda_ops '/warps\[warp\] = before;/,/__syncthreads/s/__syncthreads();//' embed_grad
+mutant barrier-sort-count cuda_embed cuda_ops '/seen\[threadIdx.x\] = 0;/,/__syncthreads/s/__syncthreads();//' embed_grad
+mutant barrier-tile-read cuda_linear cuda_ops '/x\[r\]\[u\] = /,/__syncthreads/s/__syncthreads();//' linear
+mutant barrier-tile-written-over cuda_linear cuda_ops '/const int many = /,/__syncthreads/s/__syncthreads();//' linear
+mutant syncwarp-sort-read cuda_embed cuda_ops '/int32_t to = real/,/__syncwarp/s/__syncwarp();//' embed_grad
+mutant barrier-norm-averages cuda_norm cuda_ops '/warps\[turn\]\[threadIdx/,/__syncthreads/s/__syncthreads();//' norm_grad
+mutant barrier-norm-turns cuda_norm cuda_ops 's/turn = 1 - turn/turn = 0/' norm_grad
+mutant barrier-norm-sums cuda_norm cuda_ops '/sums\[threadIdx.y\]\[threadIdx.x\] = sum;/,/__syncthreads/s/__syncthreads();//' norm_grad
+mutant barrier-step-groups cuda_decode cuda_ops '/sums\[warp\]\[lane\] = \*s;/,/__syncthreads/s/__syncthreads();//' attention_step
+mutant barrier-top-list cuda_decode cuda_ops '/list\[at\] = candidate/,/if (n\[0\]/s/__syncthreads();//' top_k
+mutant barrier-attention-v cuda_attention cuda_ops '/v is there/s/__syncthreads();//' attention
+mutant barrier-attention-v-used cuda_attention cuda_ops '/all have read v/s/__syncthreads();//' attention
+mutant barrier-attention-k-used cuda_attention cuda_ops '/all have read k/s/__syncthreads();//' attention
+mutant barrier-grad-dscore cuda_attention_grad cuda_ops '/backward_pairs(b, tiles/,/if (query/s/__syncthreads();//' attention_grad
+mutant barrier-grad-tiles cuda_attention_grad cuda_ops '/all have read the tiles/s/__syncthreads();//' attention_grad
+mutant copy-attention-v cuda_attention cuda_ops '/copy_commit();/,/v is there/s/copy_wait<1>/copy_wait<2>/' attention
+mutant copy-grad cuda_attention_grad cuda_ops '/load_queries<A>(tiles/,/copy_wait/s/copy_wait<0>/copy_wait<1>/' attention_grad
+
+# ---- one too many, one too few -----------------------------------------------------------------
+mutant index-last-row cuda_point cuda_ops 's/last = min(first + ROWS_A_PART, dx.rows)/last = min(first + ROWS_A_PART, dx.rows - 1)/' relu
+mutant index-store-behind shared:cuda_point cuda_ops 's/if (col + i < t.cols)/if (col + i <= t.cols)/' relu
+mutant index-run-goes-on cuda_embed cuda_ops 's/bool goes_on = first > 0 \&\& /bool goes_on = first > CHUNK \&\& /' embed_grad
+mutant index-next-chunk cuda_embed cuda_ops 's/int64_t c = blockIdx.x + 1;/int64_t c = blockIdx.x + 2;/' embed_grad
+mutant index-panel cuda_linear cuda_ops 's/w\[(from + u) \* PANEL_WIDTH\]/w[(from + u + 1) * PANEL_WIDTH]/' linear
+mutant index-dropout shared:cuda_point cuda_ops 's/(row \* cols + col) >> 3/(row * cols + col + 8) >> 3/' relu
+mutant index-loss-last cuda_loss cuda_ops 's/col + i < w.n_real ? (__expf/col + i <= w.n_real ? (__expf/' cross
+mutant index-norm-last cuda_norm cuda_ops 's/last = min(first + w.rows_a_part, w.dx.rows), col/last = min(first + w.rows_a_part, w.dx.rows - 1), col/' norm_grad
+mutant index-step-length cuda_decode cuda_ops 's/j < length\[row\]; h++/j <= length[row]; h++/' attention_step
+mutant index-top-ties cuda_decode cuda_ops 's/a.x == b.x \&\& a.id < b.id/a.x == b.x \&\& a.id > b.id/' top_k
+mutant index-top-bound cuda_decode cuda_ops 's/if (own < bound)/if (own <= bound)/' top_k
+mutant index-attention-last-key cuda_attention cuda_ops 's/key >= n_k ||/key > n_k ||/' attention
+mutant index-attention-causal cuda_attention cuda_ops 's/w.causal \&\& key > query)/w.causal \&\& key > query + 1)/' attention
+mutant index-attention-dropout cuda_attention cuda_ops 's/key + t \/ 2 \* 8/key + t % 2 * 8/' attention
+mutant index-grad-causal cuda_attention_grad cuda_ops 's/!w.causal || j <= i)/!w.causal || j < i)/' attention_grad
+mutant index-grad-dropout cuda_attention_grad cuda_ops 's/keeps >> (16 \* half + in_tile)/keeps >> (16 * half + in_tile ^ 1)/' attention_grad
+mutant epilogue-without-relu cuda_linear cuda_ops 's/p->relu ? CUBLASLT_EPILOGUE_RELU_BIAS/p->relu ? CUBLASLT_EPILOGUE_BIAS/' linear
+mutant epilogue-bias-alignment cuda_linear cuda_linear_bias 's/k.out_alignment = MIN.*/;/'
+mutant epilogue-twice cuda_linear cuda_ops '/if (apart) {/,/}/s/alone.relu = false/;/; /if (apart) {/,/}/s/alone.bias = NULL/;/' linear
+mutant chip-without-tensor-cores cuda_dev cuda_old 's/d->tensor_cores = major >= 8/d->tensor_cores = true/'
+mutant index-any-dropout cuda_attention_any cuda_ops 's/>> j % 8 \& 1/>> (j + 1) % 8 \& 1/' attention_grad
+
+# ---- reductions ----------------------------------------------------------------------------------
+mutant sum-half-a-warp shared:cuda_point cuda_ops '/T warp_sum/,/^}/s/with = 16/with = 8/' sum_squares
+mutant sum-replaces cuda_point cuda_ops 's/out\[col\] += sum;/out[col] = sum;/' relu
+mutant sum-parts-twice cuda_point cuda_ops '/for (int64_t p = threadIdx.y; p < n_parts/s/p += 8/p += 4/' relu
+mutant sum-of-one-warp shared:cuda_point cuda_ops '/int i = 0; i < THREADS \/ 32; i++/,/total += sums/s/i = 0;/i = 1;/' sum_squares
+mutant greatest-without-sign cuda_linear cuda_ops 's/fabsf(load1(x, row, k))/load1(x, row, k)/' linear
+mutant sum-norm-replaces cuda_norm cuda_ops 's/threadIdx.y\] += sum;/threadIdx.y] = sum;/' norm_grad
+mutant sum-step-weights cuda_attention.cuh:cuda_decode cuda_ops 's/+ other->weights \* its/+ other->weights/' attention_step
+mutant sum-any-groups cuda_attention_any cuda_ops '/void join_groups/,/^}/s/with < 32/with < 16/' attention_grad
+mutant sum-attention-greatest cuda_attention cuda_ops 's/__shfl_xor_sync(ALL_LANES, greatest, 2)/__shfl_xor_sync(ALL_LANES, greatest, 1)/' attention
+mutant sum-attention-turn cuda_attention_tiles.cuh:cuda_attention cuda_ops 's/by <= 2; by/by <= 1; by/' attention
+mutant sum-grad-delta cuda_attention_grad cuda_ops 's/sum += __shfl_xor_sync(ALL_LANES, sum, 4);//' attention_grad
+mutant sum-grad-carried cuda_attention_grad cuda_ops 's/s, query, key == 0);/s, query, true);/' attention_grad
+
+# ---- what is not ordered ---------------------------------------------------------------------------
+mutant wait-for-a-copy cuda_dev cuda_memory 's/cuda_note(d, cudaEventSynchronize(d->stage\[i\].free), "waiting for a copy");//'
+mutant event-not-recorded cuda_dev cuda_memory 's/cuda_note(d, cudaEventRecord(d->stage\[i\].free, d->stream), "recording an event");//'
+mutant wait-for-sent cuda_dev cuda_step_sends 's/cuda_note(d, cudaStreamWaitEvent(d->stream, lane->arrived, 0), "waiting for an event");//'
+mutant wait-for-used cuda_dev cuda_step_sends 's/cuda_note(d, cudaStreamWaitEvent(d->copies, d->turned, 0), "waiting for an event");//'
+mutant wait-for-lane cuda_dev cuda_step_sends 's/cuda_note(d, cudaEventSynchronize(lane->arrived), "waiting for a copy");//'
+mutant adam-rounds-before cuda_point cuda_step_rounds 's/bf16_pair(p.x, p.y),/bf16_pair(p.x, p.x),/'
+mutant adam-changes-all cuda_point cuda_step_leaves 's/if (isnan(now.factor))/if (0)/'
+mutant wait-for-results cuda_dev cuda_pinned '/void cuda_to_host/,/^}/s/cudaStreamSynchronize(d->stream)/cudaSuccess/'
+mutant event-queue-follows cuda_queue nccl_sums '/^void cuda_queue_follow/,/^}/s/order(q.*//'
+mutant event-ops-follow cuda_queue nccl_sums '/^void cuda_queue_lead/,/^}/s/order(q.*//'
+mutant event-ops-follow-the-last cuda_queue nccl_training '/^void cuda_queue_lead/,/^}/s/order(q.*//'
+mutant event-queue-follows-squares cuda_queue nccl_training '/^void cuda_queue_follow/,/^}/s/order(q.*//'
+mutant residual-not-kept cuda_compress nccl_sums 's/store4(at.residual, at.i, at.m, lost);/;/'
+mutant residual-not-fed-back cuda_compress nccl_sums 's/v\[k\] += residual\[k\];/;/'
+mutant sum-numbers-of-ranks cuda_queue nccl_training '/void add_rows/,/^}/s/i < n; i++/i < n - 1; i++/'
+mutant sum-squares-replaced cuda_point nccl_training 's/\*out += sum;/*out = sum;/'
+mutant adam-without-tokens cuda_point cuda_ops 's/now.factor = adam_factor(&s);/s.tokens = NULL, now.factor = adam_factor(\&s);/' adam
+mutant barrier-wire-numbers cuda_compress cuda_wire '/y\[at.i + k\] = v\[k\];/,/__syncthreads/s/__syncthreads();//'
+mutant barrier-wire-codes cuda_compress cuda_wire '/codes\[WIRE_BLOCK + threadIdx.x\] = 0;/,/__syncthreads/s/__syncthreads();//'
+mutant sum-wire-lanes cuda_compress cuda_wire 's/k < WIRE_LANES; k++/k < WIRE_LANES - 1; k++/'
+mutant index-wire-own cuda_compress nccl_sums 's/y >= p.own ? y + 1 : y/y > p.own ? y + 1 : y/'
+
+# ---- what is kept as a graph -------------------------------------------------------------------------
+mutant graph-goes-on cuda_graph cuda_graphs '/^void cuda_graph_pause/,/^}/s/end_piece(d, d->graphs->now);/end_piece(d, d->graphs->now), begin_piece(d);/; /^void cuda_graph_resume/,/^}/s/begin_piece(d);/;/'
+mutant graph-key-cache eval/stepper cuda_graphs_decode 's/(uintptr_t)s->cache, (uint64_t)s->cache_rows,/0, 0,/'
+mutant graph-key-areas eval/stepper cuda_graphs_decode \
+	's/(uintptr_t)s->block, (uint64_t)s->cap_rows,/0, 0,/; s/(uint64_t)s->stride, (uint64_t)s->cross_stride,/0, 0,/'
+mutant graph-key-best eval/stepper cuda_graphs_decode 's/(uint64_t)k, aligned,/0, aligned,/'
+mutant graph-parents eval/stepper cuda_graphs_true 's/step > 0 ? rows->parent\[r\] : 0/0/'
+mutant graph-key-rows eval/stepper cuda_graphs_decode 's/(uint64_t)s->rows, (uint64_t)k,/0, (uint64_t)k,/'
+mutant graph-pad-slot eval/stepper cuda_graphs_decode 's/(int32_t)s->cache_used + r,/(int32_t)s->cache_used + (real ? r : 0),/'
+mutant graph-pad-room eval/stepper cuda_graphs_decode 's/stepper_reserve_cache(s, s->rows, e)/stepper_reserve_cache(s, rows->n, e)/'
+mutant graph-length eval/stepper cuda_graphs_true 's/\[BROUGHT_LENGTH\] = step + 1/[BROUGHT_LENGTH] = step + 1 + (step > 2)/'
+mutant wait-for-fetched cuda_dev cuda_graphs_decode '/^int cuda_fetch/,/^}/s/code = cuda_sync(d, e);/code = 0;/'
+mutant moment-point shared:cuda_point cuda_ops 's/d.key = dropout_key(d.key, d.moment);//' relu_dropout
+mutant moment-norm cuda_norm cuda_ops 's/w.drop = drop_now(w.drop);//' add_norm
+mutant moment-embed cuda_embed cuda_ops 's/drop = drop_now(drop);//' embed
+mutant moment-attention cuda_attention cuda_ops 's/drop_now(w.drop).key/w.drop.key/' attention
+mutant moment-attention-grad cuda_attention_grad cuda_ops 's/w.drop = drop_now(w.drop);//' attention_grad
+mutant moment-attention-any cuda_attention_any cuda_ops 's/w.drop = drop_now(w.drop);//' attention
+mutant target-of-nothing cuda_loss cuda_ops 's/if (target < 0)/if (target < -1)/' cross
+mutant graph-played-once cuda_graph cuda_graphs_end 's/if (g \&\& piece < g->n)/if (g \&\& piece < 1)/'
+mutant graph-key-side train/model_backward cuda_graphs_train 's/two(x->sentences, p->m->side)/two(x->sentences, 0)/'
+mutant graph-key-extent train/model_backward cuda_graphs_train 's/two(x->source, x->target)/0/; s/two(x->max_source, x->max_target)/0/'
+mutant graph-key-sentences train/model_backward cuda_graphs_train 's/two(x->sentences, p->m->side)/two(0, p->m->side)/'
+mutant graph-key-ready train/model_backward cuda_graphs_end 's/how->ready != NULL,/0,/'
+mutant graph-pads-cost train/model_batch cuda_graphs_train 's/fill(to->target_out, b->target_out, b->n_target, x->target, -1)/fill(to->target_out, b->target_out, b->n_target, x->target, 5)/'
+mutant graph-pads-join train/model_batch cuda_graphs_train 's/to\[n + 1\] = MIN(to\[n\] + most, rows)/to[n + 1] = rows/'
+tally

@@ -1,0 +1,221 @@
+/* t_fetch.c - bars, parts and receipts; the network itself is tested by fetch.sh. */
+#include "tests/test.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "data/source/bars.h"
+#include "data/source/fetch_part.h"
+#include "data/source/receipt.h"
+#include "share/base/file.h"
+
+static char *write_text(const char *name, const char *text)
+{
+	struct err e = { 0 };
+	char *path = file_path(&e, "%s/%s", test_folder(), name);
+
+	if (!path || file_write_all(path, text, strlen(text), &e))
+		test_fail(__FILE__, __LINE__, "%s", e.text);
+	return path;
+}
+
+/* ---- bars ---- */
+
+TEST(bars_lines_of_a_known_and_an_unknown_total)
+{
+	struct bar_view v = { .name = "dev.tgz", .done = 25000000, .total = 100000000, .rate = 5e6,
+			      .name_width = 8 };
+	struct buf b = { 0 };
+
+	bars_line(&b, &v, 75);
+	check_str(buf_text(&b),
+		  "dev.tgz   [####               ]   25 %  25.0 MB of 100.0 MB  5.0 MB/s  0:15");
+	buf_clear(&b);
+	bars_line(&b, &v, 40);
+	check_str(buf_text(&b), "dev.tgz    25 %  5.0 MB/s  0:15");
+	buf_clear(&b);
+	v.total = -1;
+	v.words = "waiting";
+	bars_line(&b, &v, 75);
+	check_str(buf_text(&b), "dev.tgz   25.0 MB  waiting");
+	buf_free(&b);
+}
+
+/* Never wider than the terminal, whatever there is to say. */
+TEST(bars_lines_fit)
+{
+	static const int64_t amounts[] = { 0, 1, 999, 123456, 918311367, 900000000000 };
+
+	for (int width = 0; width <= 130; width++) {
+		for (size_t i = 0; i < ARRAY_LEN(amounts); i++) {
+			for (size_t k = 0; k < ARRAY_LEN(amounts); k++) {
+				struct bar_view v = {
+					.name = "training-parallel-commoncrawl.tgz",
+					.words = i == 5 ? "reading what is here" : NULL,
+					.done = amounts[i], .total = k ? amounts[k] : -1,
+					.rate = k == 4 ? 0.1 : (double)amounts[k],
+					.name_width = 33 };
+				struct buf b = { 0 };
+
+				bars_line(&b, &v, width);
+				if (b.len > (size_t)width)
+					test_fail(__FILE__, __LINE__, "%zu columns of %d: %s",
+						  b.len, width, buf_text(&b));
+				buf_free(&b);
+			}
+		}
+	}
+}
+
+/* ---- parts ---- */
+
+static const struct fetch_address here = { .url = "http://a/x", .content = "", .bytes = -1 };
+static const struct fetch_address mirror = { .url = "http://b/x", .content = "00ff", .bytes = -1 };
+
+/* What a part of ten bytes with this note may be continued from: "", or the condition ("-": none). */
+static const char *may_continue(const char *note, const struct fetch_address *a)
+{
+	static char condition[100];
+	struct err e = { 0 };
+	struct part p;
+	char *path = write_text("x.part", "0123456789"), *other = write_text("x.part.json", note);
+	const char *if_range = "";
+
+	snprintf(condition, sizeof(condition), "failed");
+	if (!part_open(&p, path, false, &e)) {
+		bool may = part_may_continue(&p, a, &if_range);
+
+		snprintf(condition, sizeof(condition), "%s", !may ? "" : if_range ? if_range : "-");
+		part_close(&p);
+	}
+	free(path);
+	free(other);
+	return condition;
+}
+
+TEST(part_is_continued_only_with_a_reason)
+{
+	static const struct { const char *note, *condition; } cases[] = {
+		{ "{\"url\":\"http://a/x\",\"etag\":\"\\\"1\\\"\",\"total\":20}", "\"1\"" },
+		{ "{\"url\":\"http://a/x\",\"etag\":\"\\\"1\\\"\",\"last_modified\":\"d\"}",
+		  "\"1\"" },
+		{ "{\"url\":\"http://a/x\",\"etag\":\"W/\\\"1\\\"\",\"last_modified\":\"d\"}",
+		  "d" },
+		{ "{\"url\":\"http://a/x\",\"etag\":\"W/\\\"1\\\"\",\"total\":20}", "" },
+		{ "{\"url\":\"http://a/x\",\"total\":20}", "" },
+		{ "{\"url\":\"http://c/x\",\"etag\":\"\\\"1\\\"\",\"total\":20}", "" },
+		{ "{\"url\":\"http://a/x\",\"etag\":\"\\\"1\\\"\",\"total\":9}", "" },
+		{ "{\"url\":\"http://a/x\",\"etag\":\"1\\r\\nHost: b\",\"total\":20}", "" },
+		{ "{\"url\":\"http://a/x\",\"etag\":7,\"total\":\"20\"}", "" },
+		{ "{\"url\":\"http://a/x\",\"etag\":\"\\\"1\\\"\"", "" },
+		{ "[]", "" }, { "", "" }, { "\377\376", "" },
+	};
+	static const char same[] = "{\"url\":\"http://c/x\",\"content\":\"00ff\",\"etag\":\"e\"}";
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++)
+		check_str(may_continue(cases[i].note, &here), cases[i].condition);
+	check_str(may_continue(same, &mirror), "-");
+	check_str(may_continue(same, &here), "");
+}
+
+TEST(part_hashes_what_was_there_and_what_comes)
+{
+	struct err e = { 0 };
+	struct fetch_sums s;
+	struct part p;
+	char *path = write_text("y.part", "abcdbcdecdefdefgefghfghighij");
+	bool more = true;
+
+	if (check_int(part_open(&p, path, true, &e), 0)) {
+		while (more && check_int(part_hash(&p, &more, &e), 0))
+			;
+		check_int(part_add(&p, "hijkijkljklmklmnlmnomnopnopq", 28, &e), 0);
+		check_int(part_finish(&p, &s, &e), 0);
+		check_int(s.bytes, 56);
+		/* FIPS 180-2, B.2; the MD5 by md5sum */
+		check_str(s.sha256,
+			  "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
+		check_str(s.md5, "8215ef0796a20bcaaae116d3876c664a");
+		check_int(file_size(path), 56);
+		part_remove(&p);
+		check(!file_exists(path));
+	}
+	free(path);
+}
+
+TEST(part_is_no_link_and_no_folder)
+{
+	struct err e = { 0 };
+	struct part p;
+	char *target = write_text("target", "untouched");
+	char *link = file_path(&e, "%s/link.part", test_folder());
+	char *folder = file_path(&e, "%s/folder.part", test_folder());
+
+	check_int(symlink(target, link), 0);
+	check(part_open(&p, link, false, &e) != 0);
+	check_int(mkdir(folder, 0777), 0);
+	check(part_open(&p, folder, false, &e) != 0);
+	check_int(file_size(target), 9);
+	unlink(link);
+	rmdir(folder);
+	free(target);
+	free(link);
+	free(folder);
+}
+
+/* ---- receipts ---- */
+
+TEST(receipt_says_whether_a_file_was_touched)
+{
+	struct err e = { 0 };
+	char url[] = "http://a/x";
+	struct receipt r = { .url = url, .trust = TRUST_PINNED }, back;
+	struct stat st;
+	char *path = write_text("z.tgz", "abc"), *note = file_path(&e, "%s.json", path);
+
+	check_int(file_sums(path, &r.sums, &e), 0);
+	check_str(r.sums.md5, "900150983cd24fb0d6963f7d28e17f72");
+	check_int(stat(path, &st), 0);
+	receipt_note_file(&r, &st);
+	check_int(receipt_write(&r, note, &e), 0);
+	check_int(receipt_read(&back, note, &e), 0);
+	check_str(back.url, "http://a/x");
+	check_int(back.trust, TRUST_PINNED);
+	check_str(back.sums.sha256, r.sums.sha256);
+	check(receipt_is_of(&back, &st));
+	st.st_mtim.tv_nsec ^= 1;
+	check(!receipt_is_of(&back, &st));
+	st.st_mtim.tv_nsec ^= 1;
+	st.st_size++;
+	check(!receipt_is_of(&back, &st));
+	st.st_size--;
+	st.st_ino++;
+	check(!receipt_is_of(&back, &st));
+	receipt_free(&back);
+	free(path);
+	free(note);
+}
+
+TEST(receipt_that_says_nothing_is_none)
+{
+	static const char *const texts[] = {
+		"", "{", "[]", "{\"url\":\"http://a\",\"trust\":\"own\",\"sha256\":\"00\"}",
+		"{\"url\":\"\",\"trust\":\"own\"}", "{\"url\":7}", "\377",
+		("{\"url\":\"http://a\",\"trust\":\"blind\",\"sha256\":"
+		 "\"248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1\"}"),
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+		struct err e = { 0 };
+		struct receipt r;
+		char *path = write_text("bad.json", texts[i]);
+
+		check_int(receipt_read(&r, path, &e), 0);
+		check(!r.url);
+		receipt_free(&r);
+		free(path);
+	}
+}

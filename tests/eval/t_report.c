@@ -1,0 +1,425 @@
+/* t_report.c - runs with a known answer, and what the report says of them. */
+#include "tests/test.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "eval/report/answers.h"
+#include "eval/report/report.h"
+#include "eval/metrics/statistics.h"
+#include "share/base/buf.h"
+#include "share/base/file.h"
+#include "share/base/rng.h"
+
+/* ---- runs made up ------------------------------------------------------ */
+
+#define MILLION 1e6
+
+/* What a made-up run is like; 0 means nothing special. */
+struct story {
+	const char *name;
+	int evals, ranks;
+	double parameters;
+	double floor, fall; /* development loss = floor + fall / sqrt(step) */
+	double rise;	    /* added to it per evaluation beyond the half */
+	double step_s, compute_s, input_s, exposed_s, wait_s;
+	double tx_bytes_s, link_bytes_s;
+	double late;	 /* rank 1 computes so many times as long */
+	double gpu_util; /* > 0: hosts have a GPU */
+	bool nan;	 /* a record is not finite */
+};
+
+static double noise(int i, int what)
+{
+	return rng_unit(rng_key_make(7, RNG_TEST, (uint32_t)what, 0), (uint64_t)i) - 0.5;
+}
+
+static void add_evals(struct buf *b, const struct story *s, int i, int step)
+{
+	double nll = s->floor + s->fall / sqrt(step) + 0.002 * noise(i, 1), train = nll - 0.2;
+
+	if (i > s->evals / 2) {
+		nll += s->rise * (i - s->evals / 2);
+		train -= s->rise * (i - s->evals / 2);
+	}
+	buf_printf(b,
+		   "{\"v\":1,\"kind\":\"eval\",\"t\":%d,\"step\":%d,\"bleu\":%.3f,"
+		   "\"dev_nll\":%.5f,\"train_nll\":%.5f,\"seconds\":2}\n",
+		   1000 + step, step, 60 - 12 * nll + 0.1 * noise(i, 2), nll, train);
+}
+
+static void add_hosts(struct buf *b, const struct story *s, int step)
+{
+	for (int h = 0; h < s->ranks && s->tx_bytes_s > 0; h++) {
+		buf_printf(b,
+			   "{\"v\":1,\"kind\":\"host\",\"t\":%d,\"step\":%d,\"host\":\"h%d\","
+			   "\"ranks\":1,\"cpu\":0.9,\"tx_bytes_s\":%.1f,\"rx_bytes_s\":%.1f,"
+			   "\"link_bytes_s\":%.1f",
+			   1000 + step, step, h, s->tx_bytes_s, s->tx_bytes_s, s->link_bytes_s);
+		if (s->gpu_util > 0)
+			buf_printf(b,
+				   ",\"gpus\":[{\"index\":0,\"name\":\"Tesla V100-SXM2\","
+				   "\"util\":%.3f,\"power_w\":150,\"power_limit_w\":300}]",
+				   s->gpu_util);
+		buf_add_str(b, "}\n");
+	}
+	for (int r = 0; r < s->ranks && s->ranks > 1; r++)
+		buf_printf(b,
+			   "{\"v\":1,\"kind\":\"rank\",\"t\":%d,\"step\":%d,\"rank\":%d,"
+			   "\"host\":\"h%d\",\"compute_s\":%.4f,\"step_s\":%.4f,\"wait_s\":%.4f}\n",
+			   1000 + step, step, r, r,
+			   s->compute_s * (r == 1 && s->late > 0 ? s->late : 1), s->step_s,
+			   s->wait_s);
+}
+
+static void add_number(struct buf *b, const char *name, double v)
+{
+	if (v > 0)
+		buf_printf(b, ",\"%s\":%.6f", name, v);
+}
+
+static void add_train(struct buf *b, const struct story *s, int step)
+{
+	double rate = 2 * pow(256, -0.5) * fmin(step * pow(400, -1.5), pow(step, -0.5));
+
+	buf_printf(b, "{\"v\":1,\"kind\":\"train\",\"t\":%d,\"step\":%d,", 1000 + step, step);
+	if (s->nan && step == 500)
+		buf_add_str(b, "\"loss\":null,\"nonfinite\":\"loss\"");
+	else
+		buf_printf(b, "\"loss\":%.4f,\"nll\":%.4f", 2 + 8 / sqrt(step), 1 + 8 / sqrt(step));
+	buf_printf(b, ",\"lr\":%.9g,\"grad_norm\":0.5,\"source_tps\":9000,\"target_tps\":9500",
+		   rate);
+	add_number(b, "step_s", s->step_s + 0.01 * s->step_s * noise(step, 3));
+	add_number(b, "compute_s", s->compute_s);
+	add_number(b, "input_s", s->input_s);
+	add_number(b, "exposed_s", s->exposed_s);
+	add_number(b, "wait_s", s->wait_s);
+	buf_add_str(b, ",\"epoch\":1}\n");
+}
+
+static bool write_run(const struct story *s)
+{
+	static const char recipe[] = "[data]\ncorpus = none\n[model]\nsize = tiny\nd_model = 256\n"
+				     "[train]\nlearning_rate = 2\nwarmup = 400\nsteps = 100000\n";
+	struct buf b = {0};
+	struct err e = {0};
+	char *folder = file_path(&e, "%s/runs/%s", test_folder(), s->name),
+	     *path = file_path(&e, "%s/journal.jsonl", folder),
+	     *ini = file_path(&e, "%s/recipe.ini", folder);
+	int rc;
+
+	buf_printf(&b,
+		   "{\"v\":1,\"kind\":\"start\",\"t\":1000,\"step\":0,\"run\":\"%s\","
+		   "\"ranks\":%d,\"parameters\":%.0f,\"backend\":\"%s\",\"vocabulary\":8000}\n",
+		   s->name, s->ranks, s->parameters, s->gpu_util > 0 ? "cuda" : "cpu");
+	for (int i = 1; i <= s->evals; i++) {
+		for (int k = 1; k <= 5; k++) {
+			add_train(&b, s, (i - 1) * 500 + k * 100);
+			add_hosts(&b, s, (i - 1) * 500 + k * 100);
+		}
+		add_evals(&b, s, i, i * 500);
+	}
+	rc = file_make_folders(folder, &e) ? e.code : file_write_all(path, b.data, b.len, &e);
+	if (!rc)
+		rc = file_write_all(ini, recipe, sizeof(recipe) - 1, &e);
+	check_int(rc, 0);
+	free(folder);
+	free(path);
+	free(ini);
+	buf_free(&b);
+	return !rc;
+}
+
+static const struct answer *find(const struct answers *a, const char *id)
+{
+	for (size_t i = 0; i < a->n; i++)
+		if (!strcmp(a->all[i].id, id))
+			return &a->all[i];
+	return NULL;
+}
+
+static double fact(const struct answer *a, const char *name)
+{
+	for (size_t i = 0; a && i < a->n_facts; i++)
+		if (!strcmp(a->facts[i].name, name))
+			return a->facts[i].value;
+	return NAN;
+}
+
+static const char *in_runs(const char *name)
+{
+	static char path[600];
+
+	snprintf(path, sizeof(path), "%s/runs/%s", test_folder(), name);
+	return path;
+}
+
+/* ---- verdicts ---------------------------------------------------------- */
+
+#define N_ASKED 6
+
+static const char *const asked[N_ASKED] = {"fully-trained", "overfitting", "network-bound",
+					   "input-bound",   "stragglers",  "stable"};
+
+/* Expected, in the order above: y yes, n no, ? not enough data. */
+static const struct {
+	struct story story;
+	const char *expected;
+} runs[] = {
+	{{"healthy", .evals = 12, .ranks = 1, .parameters = 2 * MILLION, .floor = 1, .fall = 60,
+	  .step_s = 0.5, .compute_s = 0.45, .input_s = 0.001},
+	 "nnnnny"},
+	{{"plateaued", .evals = 40, .ranks = 1, .parameters = 2 * MILLION, .floor = 1.5,
+	  .fall = 0.01, .step_s = 0.5, .compute_s = 0.45, .input_s = 0.001},
+	 "ynnnny"},
+	{{"overfitting", .evals = 20, .ranks = 1, .parameters = 2 * MILLION, .floor = 1.5,
+	  .fall = 1, .rise = 0.02, .step_s = 0.5, .compute_s = 0.45, .input_s = 0.001},
+	 "yynnny"},
+	{{"throttled", .evals = 12, .ranks = 2, .parameters = 2 * MILLION, .floor = 1, .fall = 60,
+	  .step_s = 0.95, .compute_s = 0.25, .input_s = 0.001, .exposed_s = 0.66, .wait_s = 0.02,
+	  .tx_bytes_s = 8.6e6, .link_bytes_s = 12.5e6},
+	 "nnynny"},
+	{{"starved", .evals = 12, .ranks = 1, .parameters = 2 * MILLION, .floor = 1, .fall = 60,
+	  .step_s = 0.9, .compute_s = 0.45, .input_s = 0.42},
+	 "nnnyny"},
+	{{"straggler", .evals = 12, .ranks = 3, .parameters = 2 * MILLION, .floor = 1, .fall = 60,
+	  .step_s = 0.9, .compute_s = 0.45, .input_s = 0.001, .exposed_s = 0.43, .wait_s = 0.41,
+	  .tx_bytes_s = 1.2e7, .link_bytes_s = 1.25e8, .late = 1.9},
+	 "nnnnyy"},
+	{{"diverging", .evals = 12, .ranks = 1, .parameters = 2 * MILLION, .floor = 1, .fall = 60,
+	  .step_s = 0.5, .compute_s = 0.45, .input_s = 0.001, .nan = true},
+	 "nnnnnn"},
+	{{"short", .evals = 1, .ranks = 1, .parameters = 2 * MILLION, .floor = 1, .fall = 60,
+	  .step_s = 0.5},
+	 "??n?ny"},
+};
+
+static char letter(const struct answer *a)
+{
+	static const char letters[] = {'?', 'y', 'n', 't'};
+
+	return a ? letters[a->verdict] : '!';
+}
+
+TEST(report_verdicts)
+{
+	for (size_t i = 0; i < ARRAY_LEN(runs); i++) {
+		struct evidence v = {0};
+		struct answers a = {0};
+		struct err e = {0};
+		char got[N_ASKED + 1] = "";
+
+		if (!write_run(&runs[i].story))
+			return;
+		if (check_int(evidence_open(&v, test_folder(), runs[i].story.name, &e), 0) &&
+		    check_int(answers_find(&a, &v, &e), 0))
+			for (size_t k = 0; k < N_ASKED; k++)
+				got[k] = letter(find(&a, asked[k]));
+		if (!check_str(got, runs[i].expected))
+			for (size_t k = 0; k < N_ASKED; k++)
+				if (got[k] != runs[i].expected[k])
+					fprintf(stderr, "\t%s: %s: %s\n", runs[i].story.name,
+						asked[k], find(&a, asked[k])->sentence);
+		answers_free(&a);
+		evidence_close(&v);
+	}
+}
+
+/*
+ * What was seen of the reference system, 60,880,896 parameters, of which one GPU alone computes
+ * 0.33 s a step. A ring sends 2 (n - 1) / n * 243.5 MB a step: 365.3 MB of four, 324.7 of three.
+ */
+static const struct {
+	struct story story;
+	double bytes;			/* a step and host */
+	double within;			/* of the rate that was seen, as exactly as it was read */
+} reference[] = {
+	/* four V100, 1.71 s a step; 213.6 MB/s, which nmon showed as about 200 MB/s */
+	{{"reference", .evals = 8, .ranks = 4, .parameters = 60880896, .floor = 1, .fall = 60,
+	  .step_s = 1.71, .compute_s = 0.33, .tx_bytes_s = 213.6e6, .gpu_util = 0.99},
+	 365.3e6, 0.03},
+	{{"as-read", .evals = 8, .ranks = 4, .parameters = 60880896, .floor = 1, .fall = 60,
+	  .step_s = 1.71, .compute_s = 0.33, .tx_bytes_s = 200e6, .gpu_util = 0.99},
+	 365.3e6, 0.07},
+	/* four T4, 1.28 s a step, 17.3 GB a minute */
+	{{"t4", .evals = 8, .ranks = 4, .parameters = 60880896, .floor = 1, .fall = 60,
+	  .step_s = 1.28, .compute_s = 0.33, .tx_bytes_s = 17.3e9 / 60, .gpu_util = 0.99},
+	 365.3e6, 0.03},
+	/* three GPUs, 33 s a step, on a port of 100 Mbit/s */
+	{{"port", .evals = 8, .ranks = 3, .parameters = 60880896, .floor = 1, .fall = 60,
+	  .step_s = 33, .compute_s = 0.33, .tx_bytes_s = 9.84e6, .link_bytes_s = 12.5e6,
+	  .gpu_util = 0.99},
+	 324.7e6, 0.03},
+};
+
+TEST(report_reference_system)
+{
+	for (size_t i = 0; i < ARRAY_LEN(reference); i++) {
+		const double bytes = reference[i].bytes;
+		struct evidence v = {0};
+		struct answers a = {0};
+		struct err e = {0};
+
+		if (!write_run(&reference[i].story) ||
+		    !check_int(evidence_open(&v, test_folder(), reference[i].story.name, &e), 0) ||
+		    !check_int(answers_find(&a, &v, &e), 0))
+			return;
+		check(letter(find(&a, "network-bound")) == 'y');
+		check_near(fact(find(&a, "network-bound"), "bytes a step and host, predicted"),
+			   bytes, 0.03 * bytes);
+		check_near(fact(find(&a, "network-bound"), "bytes a step and host, observed"),
+			   bytes, reference[i].within * bytes);
+		check(letter(find(&a, "gpus-used")) == 'n');
+		check(strstr(find(&a, "gpus-used")->sentence, "counts as busy") != NULL);
+		answers_free(&a);
+		evidence_close(&v);
+	}
+}
+
+/* A steep beginning does not promise more BLEU than there is, nor than the last doubling brought. */
+TEST(report_outlook_is_bounded)
+{
+	static const double bleus[] = {0.1, 0.5, 1, 30, 60, 95};
+	struct buf b = {0};
+	struct evidence v = {0};
+	struct answers a = {0};
+	struct err e = {0};
+
+	buf_add_str(&b, "{\"kind\":\"start\",\"t\":0,\"step\":0,\"ranks\":1}\n");
+	for (size_t i = 0; i < ARRAY_LEN(bleus); i++)
+		buf_printf(&b,
+			   "{\"kind\":\"eval\",\"t\":%zu,\"step\":%zu,\"bleu\":%g,"
+			   "\"dev_nll\":%g}\n",
+			   i + 1, 100 * (i + 1), bleus[i], 9.0 - (double)i);
+	if (!check_int(file_make_folders(in_runs("steep"), &e), 0) ||
+	    !check_int(file_write_all(in_runs("steep/journal.jsonl"), b.data, b.len, &e), 0) ||
+	    !check_int(evidence_open(&v, test_folder(), "steep", &e), 0) ||
+	    !check_int(answers_find(&a, &v, &e), 0))
+		return;
+	check(fact(find(&a, "fully-trained"), "BLEU per doubling of steps") > 100);
+	check_near(fact(find(&a, "fully-trained"), "BLEU that another doubling can bring at most"),
+		   5, 1e-9);
+	check(strstr(find(&a, "fully-trained")->sentence, "at most about 5.00 BLEU") != NULL);
+	answers_free(&a);
+	evidence_close(&v);
+	buf_free(&b);
+}
+
+/* ---- what is written --------------------------------------------------- */
+
+TEST(report_learning_rate)
+{
+	struct evidence v = {0};
+	struct answers a = {0};
+	struct err e = {0};
+
+	if (!write_run(&runs[0].story) ||
+	    !check_int(evidence_open(&v, test_folder(), "healthy", &e), 0) ||
+	    !check_int(answers_find(&a, &v, &e), 0))
+		return;
+	check_near(fact(find(&a, "learning-rate"), "peak"), 2 * pow(256, -0.5) * pow(400, -0.5),
+		   1e-9);
+	check(fact(find(&a, "learning-rate"), "largest deviation of the record from the formula") <
+	      1e-6);
+	check_near(fact(find(&a, "step-time"), "median"), 0.5, 0.01);
+	answers_free(&a);
+	evidence_close(&v);
+}
+
+/* Steps that a killed attempt did beyond its checkpoint count once. */
+TEST(report_restart)
+{
+	static const char journal[] =
+		"{\"kind\":\"start\",\"t\":0,\"step\":0,\"ranks\":1}\n"
+		"{\"kind\":\"train\",\"t\":10,\"step\":10,\"loss\":5,\"step_s\":1}\n"
+		"{\"kind\":\"train\",\"t\":20,\"step\":20,\"loss\":4,\"step_s\":1}\n"
+		"{\"kind\":\"start\",\"t\":40,\"step\":10,\"ranks\":1}\n"
+		"{\"kind\":\"train\",\"t\":50,\"step\":20,\"loss\":4,\"step_s\":1}\n";
+	struct evidence v = {0};
+	struct err e = {0};
+	char *folder = file_path(&e, "%s/runs/r", test_folder()),
+	     *path = file_path(&e, "%s/journal.jsonl", folder);
+
+	if (check_int(file_make_folders(folder, &e), 0) &&
+	    check_int(file_write_all(path, journal, sizeof(journal) - 1, &e), 0) &&
+	    check_int(evidence_open(&v, test_folder(), "r", &e), 0)) {
+		check_int(v.n_train, 2);
+		check_int(v.n_attempts, 2);
+		check_near(v.lost_s, 10, 0);
+		check_near(v.train[1].steps, 10, 0);
+	}
+	evidence_close(&v);
+	free(folder);
+	free(path);
+}
+
+/* Every form of it; nothing from the journal reaches HTML or a terminal as it is. */
+TEST(report_hostile)
+{
+	static const char journal[] =
+		"{\"kind\":\"start\",\"t\":0,\"step\":0,\"ranks\":1,\"run\":\"<b>\\u001b[2J|x\"}\n"
+		"{\"kind\":\"train\",\"t\":10,\"step\":1e300,\"loss\":1e308,\"step_s\":-1}\n"
+		"{\"kind\":\"train\",\"t\":10,\"step\":2,\"loss\":\"x\",\"step_s\":1}\n"
+		"{\"kind\":\"event\",\"level\":\"error\",\"text\":\"<script>\\u0007\"}\n"
+		"{\"kind\":\"host\",\"host\":7,\"gpus\":{\"a\":1}}\n{\"kind\":\"rank\",\"rank\":"
+		"1e9}\n"
+		"[1]\nnot json\n{\"kind\":\"stop\",\"reason\":\"failed\"}\n{\"kind\":";
+	struct evidence v = {0};
+	struct answers a = {0};
+	struct buf text[4] = {0};
+	struct err e = {0};
+	char *folder = file_path(&e, "%s/runs/h", test_folder()),
+	     *path = file_path(&e, "%s/journal.jsonl", folder);
+
+	if (check_int(file_make_folders(folder, &e), 0) &&
+	    check_int(file_write_all(path, journal, sizeof(journal) - 1, &e), 0) &&
+	    check_int(evidence_open(&v, test_folder(), "h", &e), 0) &&
+	    check_int(answers_find(&a, &v, &e), 0)) {
+		report_markdown(&v, &a, &text[0]);
+		report_html(&v, &a, &text[1]);
+		report_json(&v, &a, &text[2]);
+		report_text(&v, &a, &text[3]);
+		for (size_t i = 0; i < ARRAY_LEN(text); i++) {
+			check_int(buf_check(&text[i], &e), 0);
+			check(!strchr(buf_text(&text[i]), '\033') &&
+			      !strchr(buf_text(&text[i]), '\a'));
+		}
+		check(!strstr(buf_text(&text[1]), "<script>") &&
+		      strstr(buf_text(&text[1]), "&lt;script&gt;"));
+		json_free(json_parse(text[2].data, text[2].len, &e));
+		check_int(e.code, 0);
+	}
+	answers_free(&a);
+	evidence_close(&v);
+	for (size_t i = 0; i < ARRAY_LEN(text); i++)
+		buf_free(&text[i]);
+	free(folder);
+	free(path);
+}
+
+TEST(report_no_run)
+{
+	struct evidence v = {0};
+	struct err e = {0};
+
+	check_err(evidence_open(&v, test_folder(), "nothing", &e), ERR_NOINPUT);
+	evidence_close(&v);
+}
+
+/* ---- statistics -------------------------------------------------------- */
+
+TEST(statistics_known_values)
+{
+	const double x[] = {1, 2, 3, 4, 5}, y[] = {2, 4, 6, 8, 100};
+	struct slope s = stat_slope(x, y, 5);
+
+	check_near(stat_median(x, 5), 3, 0);
+	check_near(stat_quantile(x, 5, 0.25), 2, 0);
+	check_near(stat_quantile(x, 4, 0.5), 2.5, 0);
+	check_near(s.median, 2, 0); /* the outlier does not count */
+	check(s.low <= 2 && s.high >= 2);
+	check_near(stat_correlation(x, x, 5), 1, 1e-12);
+	check(isnan(stat_correlation(x, y, 1)) && isnan(stat_median(x, 0)));
+	check(isnan(stat_slope(x, y, 1).median));
+}

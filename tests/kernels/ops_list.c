@@ -1,0 +1,462 @@
+/* ops_list.c - see ops_list.h */
+#include "tests/kernels/ops_list.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "kernels/ops/panels.h"
+#include "tests/test.h"
+
+#define MOST_INTS 5000
+
+/* ---- how each op is called ---------------------------------------------------- */
+
+/*
+ * out (rows, cols), inner dimension third. With HALF_CACHE as in training: weights, and the
+ * gradients of weights, are floats.
+ */
+static void run_matmul(struct run *r, const struct op_case *c)
+{
+	struct matmul_how how = { c->flags & A_TRANSPOSED, c->flags & B_TRANSPOSED,
+				  c->flags & ACCUMULATE };
+	const enum role role = how.accumulate ? CHANGED : OUTPUT;
+	struct tensor out = how.a_transposed ? run_tensor(r, role, c->rows, c->cols)
+					     : run_halves(r, role, c->rows, c->cols);
+	struct tensor a = how.a_transposed ? run_halves(r, INPUT, c->third, c->rows)
+					   : run_halves(r, INPUT, c->rows, c->third);
+	struct tensor b = how.b_transposed   ? run_tensor(r, INPUT, c->cols, c->third)
+			  : how.a_transposed ? run_halves(r, INPUT, c->third, c->cols)
+					     : run_tensor(r, INPUT, c->third, c->cols);
+
+	r->ops->matmul(r->dev, out, a, b, how);
+}
+
+/* What a case packs into; fourth is its elements a unit. */
+static struct tensor packed_tensor(struct run *r, const struct op_case *c)
+{
+	struct tensor packed = { NULL, c->cols, c->third, 0,
+				 c->fourth == 4	  ? DTYPE_PACKED_INT8
+				 : c->fourth == 2 ? DTYPE_PACKED_BF16
+						  : DTYPE_PACKED_F32 };
+	size_t bytes;
+
+	if (!panel_bytes(packed, &bytes))
+		abort();
+	packed.data = run_ints(r, NULL, (int64_t)(bytes / sizeof(int32_t)));
+	return packed;
+}
+
+static void run_pack(struct run *r, const struct op_case *c)
+{
+	struct tensor b = run_tensor(r, INPUT, c->cols, c->third);
+
+	r->ops->pack(r->dev, packed_tensor(r, c), b);
+}
+
+/*
+ * out (rows, cols), inner dimension third; ACCUMULATE here stands for relu. Fourth 0: weights are
+ * not packed, with HALF_CACHE they and the input are bf16.
+ */
+static void run_linear(struct run *r, const struct op_case *c)
+{
+	struct tensor out = run_tensor(r, OUTPUT, c->rows, c->cols);
+	struct tensor a = run_halves(r, INPUT, c->rows, c->third);
+	struct tensor b = run_halves(r, INPUT, c->cols, c->third),
+		      weight = c->fourth ? packed_tensor(r, c) : b;
+	float *bias = c->flags & NO_BIAS ? NULL : run_floats(r, INPUT, c->cols);
+
+	if (c->fourth)
+		r->ops->pack(r->dev, weight, b);
+	r->ops->linear(r->dev, out, a, weight, bias, c->flags & ACCUMULATE);
+}
+
+/* cols outputs, of which all but two are real; the 7 best (or all) are wanted. */
+static void run_linear_top_k(struct run *r, const struct op_case *c)
+{
+	int64_t n_real = MAX(1, c->cols - 2), k = MIN(7, n_real);
+	float *values = run_floats(r, OUTPUT, c->rows * k);
+	int32_t *ids = run_ints(r, NULL, c->rows * k);
+	struct tensor a = run_tensor(r, INPUT, c->rows, c->third);
+	struct tensor b = run_tensor(r, INPUT, c->cols, c->third), packed = packed_tensor(r, c);
+
+	r->ops->pack(r->dev, packed, b);
+	r->ops->linear_top_k(r->dev, values, ids, a, packed, n_real, (int32_t)k);
+}
+
+/* rows tokens of a vocabulary of third, some of them -1; positions up to fourth. */
+static int32_t *random_ids(struct run *r, const struct op_case *c)
+{
+	int32_t ids[MOST_INTS];
+
+	for (int64_t t = 0; t < c->rows; t++)
+		ids[t] = (int32_t)run_random(r, (uint64_t)t, (uint32_t)c->third + 1) - 1;
+	return run_ints(r, ids, c->rows);
+}
+
+static void run_embed(struct run *r, const struct op_case *c)
+{
+	struct tensor out = run_tensor(r, OUTPUT, c->rows, c->cols),
+		      table = run_tensor(r, INPUT, c->third, c->cols);
+	int32_t *ids = random_ids(r, c), positions[MOST_INTS];
+
+	for (int64_t t = 0; t < c->rows; t++)
+		positions[t] = (int32_t)(t % c->fourth);
+	r->ops->embed(r->dev, out, table, ids, run_ints(r, positions, c->rows),
+		      sqrtf((float)c->cols), run_dropout(r));
+}
+
+static void run_embed_grad(struct run *r, const struct op_case *c)
+{
+	struct tensor dtable = run_tensor(r, CHANGED, c->third, c->cols),
+		      dout = run_tensor(r, INPUT, c->rows, c->cols);
+
+	r->ops->embed_grad(r->dev, dtable, dout, random_ids(r, c), 2.5f, run_dropout(r));
+}
+
+static void run_norm(struct run *r, const struct op_case *c)
+{
+	struct tensor out = run_halves(r, OUTPUT, c->rows, c->cols),
+		      x = run_tensor(r, INPUT, c->rows, c->cols);
+	float *mean = run_floats(r, OUTPUT, c->rows), *rstd = run_floats(r, OUTPUT, c->rows);
+
+	r->ops->norm(r->dev, out, mean, rstd, x, run_floats(r, INPUT, c->cols),
+		     run_floats(r, INPUT, c->cols));
+}
+
+static void run_norm_grad(struct run *r, const struct op_case *c)
+{
+	bool accumulate = c->flags & ACCUMULATE;
+	struct tensor dx = run_tensor(r, accumulate ? CHANGED : OUTPUT, c->rows, c->cols);
+	struct tensor dout = run_halves(r, INPUT, c->rows, c->cols),
+		      x = run_tensor(r, INPUT, c->rows, c->cols);
+	float *dscale = run_floats(r, CHANGED, c->cols), *dshift = run_floats(r, CHANGED, c->cols);
+	float *mean = run_floats(r, INPUT, c->rows), *rstd = run_floats(r, INPUT, c->rows);
+
+	r->ops->norm_grad(r->dev, dx, dscale, dshift, dout, x, mean, rstd,
+			  run_floats(r, INPUT, c->cols), accumulate);
+}
+
+static void run_add_norm(struct run *r, const struct op_case *c)
+{
+	bool in_place = c->flags & IN_PLACE;
+	struct tensor sum = run_tensor(r, in_place ? CHANGED : OUTPUT, c->rows, c->cols);
+	struct tensor out = run_halves(r, OUTPUT, c->rows, c->cols);
+	struct tensor residual = in_place ? sum : run_tensor(r, INPUT, c->rows, c->cols);
+	struct tensor branch = run_halves(r, INPUT, c->rows, c->cols);
+	float *mean = run_floats(r, OUTPUT, c->rows), *rstd = run_floats(r, OUTPUT, c->rows);
+	float *bias = c->flags & NO_BIAS ? NULL : run_floats(r, INPUT, c->cols);
+
+	r->ops->add_norm(r->dev, sum, out, mean, rstd, residual, branch, bias,
+			 run_floats(r, INPUT, c->cols), run_floats(r, INPUT, c->cols),
+			 run_dropout(r));
+}
+
+static void run_add_norm_grad(struct run *r, const struct op_case *c)
+{
+	struct tensor dsum = run_tensor(r, CHANGED, c->rows, c->cols),
+		      dbranch = run_halves(r, OUTPUT, c->rows, c->cols);
+	struct tensor dout = run_halves(r, INPUT, c->rows, c->cols),
+		      sum = run_tensor(r, INPUT, c->rows, c->cols);
+	float *dbias = c->flags & NO_BIAS ? NULL : run_floats(r, CHANGED, c->cols);
+	float *dscale = run_floats(r, CHANGED, c->cols), *dshift = run_floats(r, CHANGED, c->cols);
+	float *mean = run_floats(r, INPUT, c->rows), *rstd = run_floats(r, INPUT, c->rows);
+
+	r->ops->add_norm_grad(r->dev, dsum, dbranch, dbias, dscale, dshift, dout, sum, mean, rstd,
+			      run_floats(r, INPUT, c->cols), run_dropout(r));
+}
+
+static void run_relu_dropout(struct run *r, const struct op_case *c)
+{
+	struct tensor x = run_tensor(r, CHANGED, c->rows, c->cols);
+
+	r->ops->relu_dropout(r->dev, x, run_floats(r, INPUT, c->cols), run_dropout(r));
+}
+
+static void run_relu_dropout_grad(struct run *r, const struct op_case *c)
+{
+	struct tensor dx = run_tensor(r, CHANGED, c->rows, c->cols);
+	float *dbias = run_floats(r, CHANGED, c->cols);
+
+	r->ops->relu_dropout_grad(r->dev, dx, dbias, run_tensor(r, INPUT, c->rows, c->cols),
+				  run_dropout(r));
+}
+
+/* Is there nothing on this side (0: queries) of sentence s? */
+static bool is_gap(const struct op_case *c, int side, int64_t s)
+{
+	return c->flags & GAPS && (s % 5 == 4 || (c->flags & CROSS && s % 5 == 3 - side));
+}
+
+/* rows sentences of up to third tokens, fourth heads; the first has one token. */
+static struct attention_shape random_sentences(struct run *r, const struct op_case *c,
+					       int64_t *q_rows, int64_t *k_rows)
+{
+	int32_t start[2][MOST_INTS] = { { 0 } }, longest[2] = { 0 }, *given[2];
+	int64_t n = c->rows;
+
+	for (int side = 0; side < 2; side++) {
+		for (int64_t s = 0; s < n; s++) {
+			int32_t length = (int32_t)run_random(r, (uint64_t)(side * n + s),
+							     (uint32_t)c->third) +
+					 1;
+
+			length = s == 0 ? 1 : s == 1 ? (int32_t)c->third : length;
+			if (side == 1 && !(c->flags & CROSS))
+				length = start[0][s + 1] - start[0][s];
+			if (is_gap(c, side, s))
+				length = 0;
+			start[side][s + 1] = start[side][s] + length;
+			longest[side] = MAX(longest[side], length);
+		}
+		given[side] = run_ints(r, start[side], n + 1);
+	}
+	*q_rows = start[0][n];
+	*k_rows = start[1][n];
+	return (struct attention_shape){ .q_start = given[0],
+					 .k_start = given[1],
+					 .n = (int32_t)n,
+					 .heads = (int32_t)c->fourth,
+					 .max_q = longest[0],
+					 .max_k = longest[1],
+					 .causal = c->flags & CAUSAL };
+}
+
+static void run_attention(struct run *r, const struct op_case *c)
+{
+	int64_t q_rows, k_rows;
+	struct attention_shape shape = random_sentences(r, c, &q_rows, &k_rows);
+	struct tensor out = run_tensor(r, OUTPUT, q_rows, c->cols),
+		      q = run_tensor(r, INPUT, q_rows, c->cols);
+	struct tensor k = run_tensor(r, INPUT, k_rows, c->cols),
+		      v = run_tensor(r, INPUT, k_rows, c->cols);
+
+	r->ops->attention(r->dev, out, run_floats(r, OUTPUT, q_rows * c->fourth), q, k, v, shape,
+			  run_dropout(r));
+}
+
+static void run_attention_grad(struct run *r, const struct op_case *c)
+{
+	int64_t q_rows, k_rows;
+	struct attention_shape shape = random_sentences(r, c, &q_rows, &k_rows);
+	struct tensor dq = run_tensor(r, OUTPUT, q_rows, c->cols),
+		      dk = run_tensor(r, OUTPUT, k_rows, c->cols);
+	struct tensor dv = run_tensor(r, OUTPUT, k_rows, c->cols),
+		      dout = run_tensor(r, INPUT, q_rows, c->cols);
+	struct tensor q = run_tensor(r, INPUT, q_rows, c->cols),
+		      k = run_tensor(r, INPUT, k_rows, c->cols);
+	struct tensor v = run_tensor(r, INPUT, k_rows, c->cols),
+		      out = run_tensor(r, OUTPUT, q_rows, c->cols);
+	float *lse = run_floats(r, OUTPUT, q_rows * c->fourth);
+
+	struct dropout drop = run_dropout(r);
+
+	r->ops->attention(r->dev, out, lse, q, k, v, shape, drop);
+	r->ops->attention_grad(r->dev, dq, dk, dv, dout, out, lse, q, k, v, shape, drop);
+}
+
+/* third of the columns are real; without ACCUMULATE there is no gradient; HALF_CACHE: it has a place of its own. */
+static void run_cross_entropy(struct run *r, const struct op_case *c)
+{
+	const bool apart = c->flags & HALF_CACHE, gradient = c->flags & ACCUMULATE;
+	const enum role role = gradient && !apart ? CHANGED : INPUT;
+	struct tensor logits = run_tensor(r, role, c->rows, c->cols),
+		      dlogits = apart ? run_halves(r, OUTPUT, c->rows, c->cols) : logits;
+	float *loss = run_floats(r, OUTPUT, c->rows), *nll = run_floats(r, OUTPUT, c->rows);
+	int32_t targets[MOST_INTS];
+
+	for (int64_t t = 0; t < c->rows; t++)
+		targets[t] = c->flags & GAPS && t % 3 == 1
+				     ? -1
+				     : (int32_t)run_random(r, (uint64_t)t, (uint32_t)c->third);
+	r->ops->cross_entropy(r->dev, dlogits, loss, nll, logits,
+			      run_ints(r, targets, c->rows), c->third, c->dropout,
+			      gradient ? 100.0f : 0);
+}
+
+static void run_add(struct run *r, const struct op_case *c)
+{
+	struct tensor x = run_tensor(r, CHANGED, c->rows, c->cols);
+
+	r->ops->add(r->dev, x, run_tensor(r, INPUT, c->rows, c->cols));
+}
+
+static void run_zero(struct run *r, const struct op_case *c)
+{
+	r->ops->zero(r->dev, run_floats(r, CHANGED, c->cols), (size_t)c->cols * sizeof(float));
+}
+
+static void run_sum_squares(struct run *r, const struct op_case *c)
+{
+	const double before = 7;
+	double *out = run_doubles(r, &before, 1);
+
+	r->ops->sum_squares(r->dev, out, run_floats(r, INPUT, c->cols), c->cols);
+}
+
+/* A number that only the backend knows, and which is no output. */
+static const double *run_number(struct run *r, double x)
+{
+	int32_t bits[2];
+
+	memcpy(bits, &x, sizeof(bits));
+	return (const double *)(const void *)run_ints(r, bits, 2);
+}
+
+static void run_row_sums(struct run *r, const struct op_case *c)
+{
+	const double before[] = { 3, -5, 0.25, 1000 };
+
+	r->ops->row_sums(r->dev, run_doubles(r, before, c->rows),
+			 run_tensor(r, INPUT, c->rows, c->cols));
+}
+
+/* To bf16 with HALF_CACHE. */
+static void run_copy(struct run *r, const struct op_case *c)
+{
+	struct tensor out = run_halves(r, OUTPUT, c->rows, c->cols);
+
+	r->ops->copy(r->dev, out, run_tensor(r, INPUT, c->rows, c->cols));
+}
+
+/*
+ * With HALF_CACHE and the copy in bf16. third: 0 all is known; 1 clipped to a tenth, 2 clipped to
+ * more than there is, 3 and 4 the squares, the loss are not finite, 5 as 2 and of three tokens.
+ */
+static void run_adam(struct run *r, const struct op_case *c)
+{
+	struct adam_step step = { .rate = 0.01f,
+				  .beta1 = 0.9f,
+				  .beta2 = 0.98f,
+				  .epsilon = 1e-9f,
+				  .correction1 = 0.271f,
+				  .correction2 = 0.0588f,
+				  .grad_scale = 0.7 };
+	const double squares = c->third == 3 ? INFINITY : (double)c->cols,
+		     loss = c->third == 4 ? NAN : 2.5;
+	float *param = run_floats(r, CHANGED, c->cols), *m = run_floats(r, CHANGED, c->cols);
+	struct tensor v = run_tensor(r, CHANGED, 1, c->cols);
+
+	if (c->flags & HALF_CACHE)
+		step.rounded = run_halves(r, CHANGED, 1, c->cols).data;
+	if (c->third) {
+		step.clip = sqrt(squares) * (c->third == 2 || c->third == 5 ? 0.71 : 0.07);
+		step.squares = run_number(r, squares);
+		step.loss = run_number(r, loss);
+		if (c->third == 5)
+			step.tokens = run_number(r, 3);
+	}
+	/* second moments are never negative: the squares of random numbers */
+	r->ops->zero(r->dev, v.data, (size_t)c->cols * sizeof(float));
+	for (int i = 0; i < 3; i++)
+		r->ops->adam(r->dev, param, m, v.data, run_floats(r, INPUT, c->cols), c->cols,
+			     step);
+}
+
+static void run_scale(struct run *r, const struct op_case *c)
+{
+	r->ops->scale(r->dev, run_floats(r, CHANGED, c->cols), c->cols, 1.0f / 3);
+}
+
+static void run_blend(struct run *r, const struct op_case *c)
+{
+	float *x = run_floats(r, CHANGED, c->cols);
+
+	r->ops->blend(r->dev, x, run_floats(r, INPUT, c->cols), c->cols, 0.125f);
+}
+
+/* rows rows attend to up to third of 3 * rows cache rows, fourth heads. */
+static void run_attention_step(struct run *r, const struct op_case *c)
+{
+	int64_t n_cache = 3 * c->rows, stride = c->third + 3;
+	struct tensor out = run_tensor(r, OUTPUT, c->rows, c->cols),
+		      q = run_tensor(r, INPUT, c->rows, c->cols);
+	struct tensor k = run_halves(r, INPUT, n_cache, c->cols),
+		      v = run_halves(r, INPUT, n_cache, c->cols);
+	float *weights = c->flags & NO_BIAS ? NULL : run_floats(r, OUTPUT, c->rows * stride);
+	int32_t index[MOST_INTS], length[MOST_INTS];
+
+	for (int64_t i = 0; i < c->rows * stride; i++)
+		index[i] = (int32_t)run_random(r, (uint64_t)i, (uint32_t)n_cache);
+	for (int64_t i = 0; i < c->rows; i++)
+		length[i] = i == 0 ? (int32_t)c->third
+				   : (int32_t)run_random(r, (uint64_t)i, (uint32_t)c->third) + 1;
+	r->ops->attention_step(r->dev, out, weights, q, k, v, run_ints(r, index, c->rows * stride),
+			       run_ints(r, length, c->rows), stride, (int32_t)c->fourth);
+}
+
+static void run_gather_rows(struct run *r, const struct op_case *c)
+{
+	struct tensor out = run_tensor(r, OUTPUT, c->rows, c->cols),
+		      x = run_tensor(r, INPUT, c->third, c->cols);
+	int32_t index[MOST_INTS];
+
+	for (int64_t i = 0; i < c->rows; i++)
+		index[i] = (int32_t)run_random(r, (uint64_t)i, (uint32_t)c->third);
+	r->ops->gather_rows(r->dev, out, x, run_ints(r, index, c->rows));
+}
+
+/* Row i goes to row (7 i + 3) of third, which is no multiple of 7; the other rows stay. */
+static void run_scatter_rows(struct run *r, const struct op_case *c)
+{
+	struct tensor out = run_halves(r, CHANGED, c->third, c->cols),
+		      x = run_tensor(r, INPUT, c->rows, c->cols);
+	int32_t index[MOST_INTS];
+
+	for (int64_t i = 0; i < c->rows; i++)
+		index[i] = (int32_t)((7 * i + 3) % c->third);
+	r->ops->scatter_rows(r->dev, out, x, run_ints(r, index, c->rows));
+}
+
+/* third columns are real, the fourth best of them wanted. */
+static void run_top_k(struct run *r, const struct op_case *c)
+{
+	float *values = run_floats(r, OUTPUT, c->rows * c->fourth);
+	int32_t *ids = run_ints(r, NULL, c->rows * c->fourth);
+
+	r->ops->top_k(r->dev, values, ids, run_tensor(r, INPUT, c->rows, c->cols), c->third,
+		      (int32_t)c->fourth);
+}
+
+const struct op_entry ops_list[] = {
+#define OP(name, args, names) { #name, run_##name },
+#include "kernels/ops/ops.def"
+#undef OP
+};
+
+const size_t ops_n = ARRAY_LEN(ops_list);
+
+op_function *ops_function(const char *op)
+{
+	for (size_t i = 0; i < ARRAY_LEN(ops_list); i++)
+		if (strcmp(ops_list[i].name, op) == 0)
+			return ops_list[i].run;
+	return NULL;
+}
+
+/* ---- the cases ------------------------------------------------------------------ */
+
+const struct op_case ops_cases[] = {
+#include "tests/kernels/ops_cases.def"
+};
+
+const size_t ops_n_cases = ARRAY_LEN(ops_cases);
+
+void ops_compare(const struct ops *ops, const char *who, const struct op_case *c)
+{
+	struct run want, got;
+
+	if (run_case(&want, ops_ref(), 1, c, ops_function(c->op)))
+		run_check_untouched(&want, "ref");
+	if (run_case(&got, ops, 2, c, ops_function(c->op))) {
+		run_check_untouched(&got, who);
+		run_check_near(&want, &got, who);
+	}
+	run_free(&want);
+	run_free(&got);
+}
+
+void ops_compare_all(const struct ops *ops, const char *who)
+{
+	for (size_t i = 0; i < ops_n_cases; i++)
+		ops_compare(ops, who, &ops_cases[i]);
+}

@@ -1,0 +1,29 @@
+/*
+ * ops_list.h - every op with its cases, for tests of any backend.
+ *
+ * An op of kernels/ops/ops.def without a function here does not link, one without
+ * a case fails in t_ops.c.
+ */
+#ifndef WERKBANK_TESTS_KERNELS_OPS_LIST_H
+#define WERKBANK_TESTS_KERNELS_OPS_LIST_H
+
+#include "tests/kernels/ops_run.h"
+
+struct op_entry {
+	const char  *name;
+	op_function *run;
+};
+
+extern const struct op_entry ops_list[];
+extern const size_t ops_n;
+extern const struct op_case ops_cases[];
+extern const size_t ops_n_cases;
+
+/* How to call an op; NULL: there is none of that name. */
+op_function *ops_function(const char *op);
+
+/* One case, all cases, on a backend and on the definition; reports what differs. */
+void ops_compare(const struct ops *ops, const char *who, const struct op_case *c);
+void ops_compare_all(const struct ops *ops, const char *who);
+
+#endif

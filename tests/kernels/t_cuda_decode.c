@@ -1,0 +1,282 @@
+/*
+ * t_cuda_decode.c - steps of decoding as graphs, on padded rows, against steps whose every op is
+ * started by itself. In tests/run that is a real GPU, in tests/cuda_run the simulated one.
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "eval/decode/decode.h"
+#include "share/base/mem.h"
+#include "tests/train/small_model.h"
+
+#ifdef CUDA_SIMULATED
+#include "tests/cudasim/sim.h"
+#define COUNTED	    1	/* it counts what it is told */
+#define WORDS_APART 0	/* its products do not depend on the number of rows */
+#else
+#define sim_seed(seed)	 ((void)(seed))
+#define COUNTED 0
+#define sim_faults(last) 0
+#define sim_allocated()	 0
+#define sim_forget()	 ((void)0)
+#define sim_graphs()	 UINT64_C(0)
+#define sim_waits()	 UINT64_C(0)
+#define sim_copies()	 UINT64_C(0)
+#define sim_starts()	 UINT64_C(0)
+#define WORDS_APART 1e-3
+#endif
+
+#define TOKENS 64
+
+static const int32_t words[] = { 4, 7, 5, 11, 6, 9, 10, 8, 4, 4, 5, 11 };
+static const struct decode_source sources[] = {
+	{ words, 3 }, { words + 2, 4 }, { words, 0 }, { words + 1, 3 },
+};
+#define N_SOURCES (sizeof(sources) / sizeof(sources[0]))
+
+/* How steps reach the GPU. */
+enum way { GRAPHS, ONE_BY_ONE, UNPADDED, N_WAYS };
+
+static bool complete(void)
+{
+	const struct ops *o = ops_cuda();
+
+	if (o && o->usable())
+		return true;
+	test_skip("no GPU here");
+	return false;
+}
+
+/* Far from uniform, and </s> so unlikely that every translation has its greatest length. */
+static void sharpen(struct model *m)
+{
+	const int64_t d = model_get_shape(m)->d_model, n = model_floats(m);
+	float *w = small_copy(m, model_param_arena(m)), *end = w + TOKEN_END * d;
+	const float *shift = model_get_weights(m)->decoder_norm_shift.data;
+	const int64_t at = shift - model_param_read(m);
+
+	for (int64_t i = 0; i < n; i++)
+		w[i] *= 1.7f;
+	for (int64_t i = 0; i < d; i++)
+		w[at + i] = -6 * end[i];
+	small_set(m, w);
+	free(w);
+}
+
+static struct model *open_model(enum way way, enum dtype packed)
+{
+	static struct ops unpadded;
+	const struct model_shape shape = { 16, 24, 1, 1, 1, 40, 37 };
+	const struct dev_options options = { .threads = 1, .graphs = way == GRAPHS };
+	struct err e = { 0 };
+	struct model *m;
+
+	unpadded = *ops_cuda();
+	unpadded.graph_begin = NULL;
+	m = model_new(&shape, way == UNPADDED ? &unpadded : ops_cuda(), &options, &e);
+	if (m && !model_reserve_forward(m, TOKENS, TOKENS / 2, &e) && !model_init(m, 6, &e)) {
+		sharpen(m);
+		if (packed == DTYPE_F32 || !model_pack(m, packed, &e))
+			return m;
+	}
+	test_fail(__FILE__, __LINE__, "%s", e.text);
+	model_free(m);
+	return NULL;
+}
+
+/*
+ * Translations longer than their sources: the cache has to grow on the way, for the rows that pad
+ * alone when there would still be room for the others.
+ */
+static const struct decode_options usual = { .beam = 2,
+					     .n_best = 2,
+					     .alpha = 0.6,
+					     .max_length_factor = 1,
+					     .max_length_extra = 13,
+					     .decode_tokens = 96,
+					     .temperature = 1,
+					     .top_p = 1,
+					     .alignments = true };
+
+#define RUNS 4
+
+/*
+ * The same sources again and again: longer than before, in areas that had to grow; in between with
+ * as many rows of which less is asked; by another decoder of the same model.
+ */
+static bool run(struct model *m, const struct decode_options *o,
+		struct decode_result (*r)[N_SOURCES])
+{
+	struct err e = { 0 };
+	struct decoder *d = NULL;
+	bool good = true;
+
+	for (int i = 0; i < RUNS && good; i++) {
+		struct decode_options now = *o;
+
+		now.max_length_extra -= i == 0 ? 3 : i == 3 ? 9 : 0;
+		if (i == 1 && !o->sample)
+			now.beam = now.n_best = 1;
+		if (i == 3) {
+			decoder_free(d);
+			d = NULL;
+		}
+		if (!d)
+			d = decoder_new(m, TOKENS, 1, &e);
+		good = d && !decoder_run(d, &now, sources, N_SOURCES, r[i], &e);
+	}
+	if (!good)
+		test_fail(__FILE__, __LINE__, "%s", e.text);
+	decoder_free(d);
+	return good;
+}
+
+static void check_same(const struct decode_result *a, const struct decode_result *b, double apart)
+{
+	for (size_t i = 0; i < N_SOURCES; i++) {
+		check_int(a[i].n, b[i].n);
+		for (int32_t h = 0; h < MIN(a[i].n, b[i].n); h++) {
+			const struct decode_hypothesis *x = &a[i].hypotheses[h],
+						       *y = &b[i].hypotheses[h];
+			const size_t bytes = (size_t)MIN(x->n, y->n) * sizeof(*x->tokens);
+
+			check_int(x->n, y->n);
+			check(!memcmp(x->tokens, y->tokens, bytes));
+			check(!x->aligned || !memcmp(x->aligned, y->aligned, bytes));
+			check_near(x->log_prob, y->log_prob, apart);
+		}
+	}
+}
+
+static void compare(enum dtype packed, const struct decode_options *o, uint64_t least)
+{
+	static struct decode_result r[N_WAYS][RUNS][N_SOURCES];
+
+	for (enum way way = GRAPHS; way < N_WAYS; way++) {
+		const uint64_t before = sim_graphs();
+		struct model *m = open_model(way, packed);
+
+		sim_seed(70 + way);
+		if (!m || !run(m, o, r[way])) {
+			model_free(m);
+			return;
+		}
+		model_free(m);
+		check(way == GRAPHS ? sim_graphs() - before >= least : sim_graphs() == before);
+	}
+	for (int i = 0; i < RUNS; i++) {
+		check_same(r[GRAPHS][i], r[ONE_BY_ONE][i], 0);
+		check_same(r[ONE_BY_ONE][i], r[UNPADDED][i],
+			   packed == DTYPE_F32 ? WORDS_APART : 0);
+		for (enum way way = GRAPHS; way < N_WAYS; way++)
+			decode_results_free(r[way][i], N_SOURCES);
+	}
+	check_int(sim_faults(NULL), 0);
+	sim_forget();
+}
+
+TEST(cuda_graphs_decode)
+{
+	if (!complete())
+		return;
+	compare(DTYPE_F32, &usual, 30 * COUNTED);
+	compare(DTYPE_PACKED_BF16, &usual, 30 * COUNTED);
+	compare(DTYPE_PACKED_INT8, &usual, 30 * COUNTED);
+}
+
+/* All logits come to the host. */
+TEST(cuda_graphs_sample)
+{
+	struct decode_options o = usual;
+
+	if (!complete())
+		return;
+	o.sample = true;
+	o.n_best = o.beam = 2;
+	o.seed = 4;
+	compare(DTYPE_PACKED_BF16, &o, 30 * COUNTED);
+}
+
+/* What the model, run whole, says of these tokens (no </s> behind them). */
+static double log_prob_of(struct model *m, const struct decode_source *s, const int32_t *tokens,
+			  int32_t n)
+{
+	struct model_sums sums = { 0 };
+	struct batch b;
+	struct err e = { 0 };
+
+	check_int(batch_alloc(&b, 2, TOKENS, &e), 0);
+	check(batch_add(&b, 0, s->ids, s->n, tokens, n - 1));
+	b.target_out[n - 1] = tokens[n - 1];
+	check_err(model_evaluate(m, &b, 0, &sums, &e), 0);
+	batch_free(&b);
+	return -sums.nll;
+}
+
+/* Steps and the model run whole are of one opinion, whatever was played before. */
+TEST(cuda_graphs_true)
+{
+	struct decode_result r[RUNS][N_SOURCES];
+	struct model *m = complete() ? open_model(GRAPHS, DTYPE_F32) : NULL;
+
+	if (m && run(m, &usual, r))
+		for (int i = 0; i < RUNS; i++) {
+			for (size_t k = 0; k < N_SOURCES; k++) {
+				const struct decode_hypothesis *h = &r[i][k].hypotheses[0];
+
+				if (h->n)
+					check_near(h->log_prob,
+						   log_prob_of(m, &sources[k], h->tokens, h->n),
+						   2e-3);
+				check(!h->finished || !h->n);
+			}
+			decode_results_free(r[i], N_SOURCES);
+		}
+	model_free(m);
+	sim_forget();
+}
+
+/* What decoding takes that many steps: again and again, so that in the end all graphs are there. */
+struct cost {
+	uint64_t waits, copies, starts;
+};
+
+static struct cost cost_of(struct decoder *d, int32_t steps)
+{
+	struct decode_options o = usual;
+	struct decode_result r;
+	struct cost c = { 0 };
+	struct err e = { 0 };
+
+	o.max_length_factor = 0;
+	o.max_length_extra = steps;
+	for (int i = 0; i < 4; i++) {
+		c = (struct cost){ sim_waits(), sim_copies(), sim_starts() };
+		check_err(decoder_run(d, &o, &sources[1], 1, &r, &e), 0);
+		c = (struct cost){ sim_waits() - c.waits, sim_copies() - c.copies,
+				   sim_starts() - c.starts };
+		check_int(r.hypotheses[0].n, steps);
+		decode_results_free(&r, 1);
+	}
+	return c;
+}
+
+/* A step is one copy there, one graph, one copy back and one wait. */
+TEST(cuda_graphs_step)
+{
+	struct model *m = complete() ? open_model(GRAPHS, DTYPE_PACKED_BF16) : NULL;
+	struct err e = { 0 };
+	struct decoder *d = m ? decoder_new(m, TOKENS, 1, &e) : NULL;
+
+	if (d) {
+		const struct cost longer = cost_of(d, 12), less = cost_of(d, 6);
+
+		check_int(longer.waits - less.waits, COUNTED * 6);
+		check_int(longer.copies - less.copies, COUNTED * 2 * 6);
+		check_int(longer.starts - less.starts, COUNTED * 6);
+	}
+	decoder_free(d);
+	model_free(m);
+	check_int(sim_allocated(), 0);
+	sim_forget();
+}

@@ -1,0 +1,255 @@
+/*
+ * t_cuda_model.c - training and translation on the GPU, against the CPU. In tests/run that is a
+ * real GPU, in tests/cuda_run the simulated one.
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "eval/decode/decode.h"
+#include "tests/train/small_model.h"
+#include "train/model/adam.h"
+
+#ifdef CUDA_SIMULATED
+#include "tests/cudasim/sim.h"
+#define STEPS 3
+#else
+#define STEPS 100	/* a real one is faster, and has no seeds for the order of things */
+#define sim_seed(seed)	 ((void)(seed))
+#define sim_faults(last) 0
+#define sim_forget()	 ((void)0)
+#define sim_allocated()	 0
+#endif
+
+static const struct model_how all_dropout = { .dropout = 0.1f,
+					      .attention_dropout = 0.1f,
+					      .relu_dropout = 0.1f,
+					      .smoothing = 0.1f,
+					      .grad_scale = 1.0f / 11,
+					      .seed = 3,
+					      .step = 7 };
+
+/* Is there a GPU, and are all ops there? */
+static bool complete(void)
+{
+	const struct ops *o = ops_cuda();
+	bool all = true;
+
+	if (!o || !o->usable()) {
+		test_skip("no GPU here");
+		return false;
+	}
+#define OP(name, args, names) all = all && o->name;
+#include "kernels/ops/ops.def"
+#undef OP
+	if (!all)
+		test_skip("some ops are not written yet");
+	return all;
+}
+
+/* What some steps of training leave behind. */
+struct trained {
+	double loss[STEPS], norm[STEPS];
+	float *gradients, *parameters;	/* owned */
+	int64_t floats;
+};
+
+static bool train(struct trained *t, const char *backend, bool bf16)
+{
+	struct model *m = small_model(backend, bf16);
+	struct batch batch;
+	struct adam adam;
+	struct err e = { 0 };
+
+	*t = (struct trained){ .floats = 0 };
+	if (!m || !small_batch(&batch))
+		return false;
+	check_err(model_init(m, 8, &e), 0);
+	check_err(adam_open(&adam, m, 0.9, 0.98, 1e-9, &e), 0);
+	for (int i = 0; i < STEPS; i++) {
+		struct model_how how = all_dropout;
+		struct model_sums sums;
+
+		how.step += (uint32_t)i;
+		small_clear_grad(m);
+		if (!check_err(model_forward_backward(m, &batch, &how, &sums, &e), 0))
+			test_fail(__FILE__, __LINE__, "%s: %s", backend, e.text);
+		t->loss[i] = sums.loss;
+		t->norm[i] = adam_grad_norm(&adam);
+		adam_apply(&adam, i, 0.01, 1);
+	}
+	t->floats = model_floats(m);
+	t->gradients = small_copy(m, model_grad_arena(m));
+	t->parameters = small_copy(m, model_param_arena(m));
+	adam_close(&adam);
+	batch_free(&batch);
+	model_free(m);
+	return true;
+}
+
+static void trained_free(struct trained *t)
+{
+	free(t->gradients);
+	free(t->parameters);
+}
+
+static double worst_difference(const float *x, const float *y, int64_t n)
+{
+	double worst = 0;
+
+	for (int64_t i = 0; i < n; i++)
+		worst = fmax(worst, isfinite(x[i]) ? fabs((double)x[i] - y[i]) : INFINITY);
+	return worst;
+}
+
+static void compare_training(bool bf16, double limit)
+{
+	struct trained cpu, gpu;
+
+	if (!complete())
+		return;
+	if (train(&cpu, "cpu", bf16) && train(&gpu, "cuda", bf16)) {
+		for (int i = 0; i < STEPS; i++) {
+			check_near(gpu.loss[i], cpu.loss[i], limit * cpu.loss[i]);
+			check_near(gpu.norm[i], cpu.norm[i], limit * cpu.norm[i] * 10);
+		}
+		check_near(worst_difference(gpu.gradients, cpu.gradients, cpu.floats), 0,
+			   limit * 20);
+		trained_free(&gpu);
+	}
+	trained_free(&cpu);
+	check_int(sim_faults(NULL), 0);
+	check_int(sim_allocated(), 0);
+	sim_forget();
+}
+
+TEST(cuda_training_equals_cpu)
+{
+	compare_training(false, 2e-5);
+}
+
+TEST(cuda_training_in_bf16_near_cpu)
+{
+	compare_training(true, 4e-3);
+}
+
+/* The same bits whatever order threads, blocks and copies run in. */
+TEST(cuda_training_repeats)
+{
+	struct trained first, again;
+
+	if (!complete())
+		return;
+	sim_seed(11);
+	if (!train(&first, "cuda", true))
+		return;
+	for (uint64_t seed = 12; seed < 15; seed++) {
+		sim_seed(seed);
+		if (!train(&again, "cuda", true))
+			break;
+		check(!memcmp(first.parameters, again.parameters,
+			      (size_t)first.floats * sizeof(float)));
+		check(!memcmp(first.loss, again.loss, sizeof(first.loss)));
+		trained_free(&again);
+	}
+	trained_free(&first);
+}
+
+/* ---- translation ------------------------------------------------------------------------ */
+
+static const int32_t words[] = { 4, 7, 5, 11, 6, 9, 10, 8, 4, 4, 5, 11, 9, 6 };
+static const struct decode_source sources[] = {
+	{ words, 3 }, { words + 2, 7 }, { words + 1, 1 }, { words, 0 }, { words + 3, 11 },
+};
+#define N_SOURCES (sizeof(sources) / sizeof(sources[0]))
+
+/* Weights of one model, made larger so that its distributions are far from uniform. */
+static float *sharp_weights(void)
+{
+	struct model *m = small_model("cpu", false);
+	struct err e;
+	float *w = NULL;
+
+	if (m && !model_init(m, 6, &e))
+		w = small_copy(m, model_param_arena(m));
+	for (int64_t i = 0; w && i < model_floats(m); i++)
+		w[i] *= 1.7f;
+	model_free(m);
+	return w;
+}
+
+static bool translate(const char *backend, const float *weights, enum dtype packed, int32_t beam,
+		      struct decode_result *r)
+{
+	struct decode_options o = { .beam = beam,
+				    .n_best = MIN(beam, 2),
+				    .alpha = 0.6,
+				    .max_length_factor = 1.0,
+				    .max_length_extra = 6,
+				    .decode_tokens = 64 };
+	struct model_shape shape = small_shape();
+	struct dev_options options = { .threads = 1 };
+	struct err e = { 0 };
+	const struct ops *ops = ops_find(backend, &e);
+	struct model *m = ops ? model_new(&shape, ops, &options, &e) : NULL;
+	struct decoder *d = NULL;
+	bool good = m && !model_reserve_forward(m, SMALL_TOKENS, SMALL_TOKENS / 2, &e);
+
+	if (good)
+		small_set(m, weights);
+	if (good && tensor_is_packed((struct tensor){ .dtype = packed }))
+		good = !model_pack(m, packed, &e);
+	if (good)
+		good = (d = decoder_new(m, SMALL_TOKENS, 1, &e)) &&
+		       !decoder_run(d, &o, sources, N_SOURCES, r, &e);
+	if (!good)
+		test_fail(__FILE__, __LINE__, "%s: %s", backend, e.text);
+	decoder_free(d);
+	model_free(m);
+	return good;
+}
+
+static void compare_translations(enum dtype packed, int32_t beam)
+{
+	struct decode_result a[N_SOURCES], b[N_SOURCES];
+	float *weights = complete() ? sharp_weights() : NULL;
+	int tokens = 0;
+
+	if (!weights)
+		return;
+	if (translate("cpu", weights, packed, beam, a) &&
+	    translate("cuda", weights, packed, beam, b)) {
+		for (size_t i = 0; i < N_SOURCES; i++) {
+			const struct decode_hypothesis *x = &a[i].hypotheses[0],
+						       *y = &b[i].hypotheses[0];
+
+			check_int(a[i].n, b[i].n);
+			check_int(x->n, y->n);
+			check(x->n != y->n ||
+			      !memcmp(x->tokens, y->tokens, (size_t)x->n * sizeof(*x->tokens)));
+			check_near(x->log_prob, y->log_prob, 1e-3);
+			tokens += x->n;
+		}
+		decode_results_free(a, N_SOURCES);
+		decode_results_free(b, N_SOURCES);
+	}
+	check(tokens > 10);
+	free(weights);
+	check_int(sim_faults(NULL), 0);
+	sim_forget();
+}
+
+TEST(cuda_decode_greedy)
+{
+	compare_translations(DTYPE_F32, 1);
+}
+
+TEST(cuda_decode_beam)
+{
+	compare_translations(DTYPE_F32, 4);
+}
+
+TEST(cuda_decode_packed)
+{
+	compare_translations(DTYPE_PACKED_BF16, 4);
+	compare_translations(DTYPE_PACKED_INT8, 4);
+}

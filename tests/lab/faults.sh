@@ -1,0 +1,220 @@
+#!/bin/sh
+# faults.sh [long|NAME...] - what goes wrong while hosts of a laboratory (lab.sh) train together: each time the run must end
+# as if nothing had happened but the steps since its last checkpoint, or say what is wrong; and nobody may be left on
+# any host. Without a word a few faults are tried, with "long" all of them. Skipped without root, Open MPI and sshd.
+# A table tells for each: outcome, seconds until it was noticed, steps lost. Last line: the tally.
+set -u
+tmp=$(mktemp -d "${TMPDIR:-/tmp}/wbfaults-XXXXXX")
+export ws="$tmp/ws"
+trainer=$PWD/werkbank-train
+launcher=$PWD/werkbank
+# shellcheck disable=SC2317 # the trap calls it
+finish() {
+	lab_down
+	[ -n "${KEEP:-}" ] || rm -rf "$tmp"
+}
+unset WERKBANK_HOME WERKBANK_RUN
+. "$(dirname "$0")/../helpers.sh"
+. "$(dirname "$0")/lab.sh"
+. "$(dirname "$0")/lab_runs.sh"
+trap finish EXIT
+trap 'exit 1' INT TERM HUP
+runs_need || exit 77
+
+all="rank mpirun terminal stopped link cable gone disk corrupt version twice"
+case ${1:-} in
+'') chosen="rank stopped twice" ;;
+long) chosen=$all ;;
+*) chosen=$* ;;
+esac
+steps=400 save=50 moment=120
+late=2 hang=6
+table=$tmp/table
+
+# train RUN OPTION... : on two hosts unless said otherwise, by itself
+train() {
+	train_run=$1
+	shift
+	wb train "$tmp/tiny.ini" --run "$train_run" --hosts h1,h2 --steps $steps --save-every $save --late-after $late --hang-after $hang \
+		--telemetry-every 1 --quiet "$@"
+}
+
+# journal_after TIME EXPRESSION : the time of the first record after TIME that is like the expression, in seconds since then
+journal_after() {
+	grep -E "$2" "$ws/runs/$run/journal.jsonl" | awk -v since="$1" '
+		{ t = substr($0, index($0, "\"t\":") + 4); sub(/[,}].*/, "", t) }
+		t > since { printf "%.1f\n", t - since; found = 1; exit }
+		END { if (!found) print "-" }'
+}
+
+# lost : steps that were made again after the last start
+lost() {
+	grep -E '"kind":"(start|train)"' "$ws/runs/$run/journal.jsonl" | awk '
+		/"kind":"start"/ { starts++; if (highest > before) before = highest; first = 0; next }
+		{ step = substr($0, index($0, "\"step\":") + 7) + 0; if (!first) first = last_first = step; if (step > highest) highest = step }
+		END { if (starts < 2) print 0; else print (before >= last_first ? before - last_first + 1 : 0) }'
+}
+
+now() { date +%s.%N; }
+row() { printf '%-10s %-44s %9s %6s\n' "$@" | tee -a "$table"; }
+
+# ends NAME WHAT [NOTICED [MAX]] : the run is over, finished, and its losses (up to step MAX) are those of the calm run
+ends() {
+	until_over "$run" 120 || not_ok "$1" "it does not end"
+	attempts=$(records "$run" start run | wc -l)
+	same "$1: finished" "$(run_state "$run")" finished
+	agree "$1: as if nothing had happened" calm "$run" 1e-4 "${4:-$steps}"
+	nobody_left "$1"
+	row "$1" "$2; finished after $attempts starts" "${3:-$(journal_after "$since" '"kind":"(event|stop|start)"')}" "$(lost)"
+}
+
+# begin NAME OPTION... : a run that has come to the moment
+begin() {
+	run=$1
+	train "$@" --detach >"$tmp/$run.out" 2>&1 || { not_ok "$run" "it does not start: $(tail -n 3 "$tmp/$run.out")"; return 1; }
+	until_step "$run" $moment 60 || { not_ok "$run" "it does not come to step $moment: $(tail -n 3 "$ws/runs/$run/console.log")"; return 1; }
+}
+
+fault_rank() {
+	begin rank || return
+	since=$(now)
+	lab_kill h2 KILL werkbank-train
+	ends rank "kill -9 of a rank: started again"
+}
+
+fault_mpirun() {
+	begin mpirun || return
+	since=$(now)
+	lab_kill h1 KILL mpirun
+	ends mpirun "kill -9 of mpirun: started again"
+}
+
+# A terminal that goes away: the program that holds it is killed, so that its processes get SIGHUP.
+fault_terminal() {
+	run=terminal
+	command -v script >/dev/null || { skip terminal "no script (package bsdutils)"; return; }
+	# shellcheck disable=SC2154 # share: lab_runs.sh
+	lab_on h1 env WERKBANK_SHARE="$share" script -qc "'$launcher' train '$tmp/tiny.ini' -C '$ws' --run terminal --hosts h1,h2 \
+		--steps $steps --save-every $save" /dev/null >"$tmp/terminal.out" 2>&1 </dev/null &
+	until_step terminal $moment 60 || { not_ok terminal "it does not come to step $moment: $(tail -n 3 "$tmp/terminal.out")"; return; }
+	since=$(now)
+	lab_kill h1 KILL script
+	ends terminal "its terminal hung up: went on" -
+	same "terminal: no step is lost" "$(records terminal start run | wc -l) $(lost)" "1 0"
+}
+
+fault_stopped() {
+	begin stopped || return
+	since=$(now)
+	lab_kill h2 STOP werkbank-train
+	ends stopped "SIGSTOP of a rank: named, ended, started again"
+	named=$(grep '"kind":"event"' "$ws/runs/stopped/journal.jsonl" | grep -c 'h2')
+	if [ "$named" -gt 0 ]; then ok "stopped: the late host is named"; else not_ok "stopped: the late host is named" "no event names h2"; fi
+}
+
+fault_link() {
+	begin link || return
+	since=$(now)
+	lab_link h2 down
+	until [ "$(journal_after "$since" '"kind":"(event|stop)"')" != - ] || is_over link; do sleep 0.2; done
+	sleep $hang
+	lab_link h2 up
+	ends link "ip link set down there, up again: started again"
+}
+
+fault_cable() {
+	begin cable || return
+	since=$(now)
+	lab_cut h2
+	sleep $((hang * 3))
+	left=$(lab_pids h2 werkbank-train)
+	same "cable: the rank that was cut off ended itself" "$left" ""
+	lab_heal h2
+	ends cable "cable out, in again: started again"
+}
+
+fault_gone() {
+	run=gone
+	train gone --hosts h1,h2,h3 --elastic --detach >"$tmp/gone.out" 2>&1 || { not_ok gone "$(tail -n 3 "$tmp/gone.out")"; return; }
+	until_step gone $moment 60 || { not_ok gone "it does not come to step $moment"; return; }
+	since=$(now)
+	lab_gone h3
+	noticed=$(until_over gone 120; journal_after "$since" '"kind":"(event|stop|start)"')
+	# sums of three ranks and of two are rounded differently, which training makes grow
+	ends gone "a host of three is gone, --elastic: went on with two" "$noticed" $((moment + save + 30))
+	same "gone: ranks of the last start" "$(records gone start ranks | tail -n 1)" 2
+	lab_boot h3
+}
+
+fault_disk() {
+	mkdir -p "$ws/runs/disk/checkpoints"
+	run=disk
+	lab_small h1 "$ws/runs/disk/checkpoints" 400k
+	train disk --restarts 1 >"$tmp/disk.out" 2>&1
+	status=$?
+	if grep -qiE "no space|disk (is )?full|room" "$tmp/disk.out"; then ok "disk: it says so"; else not_ok "disk: it says so" "$(tail -n 3 "$tmp/disk.out")"; fi
+	nobody_left disk
+	row disk "full disk at a checkpoint: status $status, $(run_state disk) at step $(last_step disk)" - -
+	lab_on h1 mount -o remount,size=64m "$ws/runs/disk/checkpoints"
+	since=$(now)
+	train disk >"$tmp/disk.out" 2>&1
+	ends disk "room again, train again: went on"
+	lab_undo h1 "$ws/runs/disk/checkpoints"
+}
+
+fault_corrupt() {
+	begin corrupt || return
+	wb stop corrupt >"$tmp/stop.out" 2>&1 || not_ok "corrupt: stop" "$(tail -n 3 "$tmp/stop.out")"
+	newest=$(find "$ws/runs/corrupt/checkpoints" -mindepth 1 -maxdepth 1 -type d -name '[0-9]*' | sort -V | tail -n 1)
+	for file in "$newest"/*.safetensors; do
+		printf 'XXXXXXXX' | dd of="$file" bs=1 seek=20000 conv=notrunc 2>/dev/null
+	done
+	since=$(now)
+	train corrupt >"$tmp/corrupt.out" 2>&1
+	ends corrupt "newest checkpoint corrupt: the one before"
+}
+
+fault_version() {
+	run=version
+	cp "$trainer" "$tmp/other"
+	echo "another build" >>"$tmp/other"
+	lab_replace h2 "$trainer" "$tmp/other"
+	since=$(now)
+	train version >"$tmp/version.out" 2>&1
+	status=$?
+	if [ $status -ne 0 ] && grep -q 'h2.*' "$tmp/version.out"; then ok "version: refused"; else not_ok "version: refused" "status $status: $(tail -n 3 "$tmp/version.out")"; fi
+	nobody_left version
+	row version "another build on a host: refused with status $status" - 0
+	lab_undo h2 "$trainer"
+}
+
+fault_twice() {
+	begin twice || return
+	since=$(now)
+	train twice >"$tmp/twice.out" 2>&1
+	status=$?
+	if [ $status -ne 0 ] && grep -qE "twice|already|is being trained" "$tmp/twice.out"; then
+		ok "twice: the second is refused"
+	else
+		not_ok "twice: the second is refused" "status $status: $(tail -n 3 "$tmp/twice.out")"
+	fi
+	ends twice "second start of one name: status $status; the first" -
+	same "twice: no step is lost" "$(records twice start run | wc -l) $(lost)" "1 0"
+}
+
+recipe "$tmp/tiny.ini"
+lab_up 3 || exit 1
+wb prep "$tmp/tiny.ini" -q || not_ok "the corpus" "it cannot be prepared"
+run=calm
+says "undisturbed" 0 '' train calm
+nobody_left "undisturbed"
+row FAULT OUTCOME NOTICED LOST
+for fault in $chosen; do
+	case " $all " in
+	*" $fault "*) "fault_$fault" ;;
+	*) not_ok "$fault" "no such fault: $all" ;;
+	esac
+done
+echo
+cat "$table"
+tally

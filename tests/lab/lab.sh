@@ -1,0 +1,368 @@
+#!/bin/sh
+# lab.sh - a laboratory: several hosts on one machine, for tests of what needs many. To be sourced, or
+#
+#	tests/lab/lab.sh up N [COMMAND...]      build a lab of N hosts, run COMMAND (a shell) on the first, remove it
+#	LAB=DIR tests/lab/lab.sh on|rate|cut|heal|... ARGUMENTS    the functions below, on a lab that is up elsewhere
+#
+# A host is a process with namespaces of its own: network, host name, mounts, processes, IPC. So it has its
+# own addresses, /etc/hosts, home, /run, temporary files, boot id and sshd on port 22; everything else of
+# the file system is shared, unless lab_private or lab_replace says otherwise. Hosts are called h1, h2, ...
+# with the addresses 10.98.0.1, 10.98.0.2, ... and are joined by veth pairs to a bridge that has a namespace too:
+# nothing of it is visible outside, several labs may be up at once, and all of it vanishes with the shell
+# that called lab_up, even if that was killed with SIGKILL (only the folder $LAB then stays).
+# LAB_PIN=yes gives each host one processor for itself, as far as there are enough.
+# As on real machines the interfaces have different names, and each host has a docker0 with the same address.
+#
+#	lab_need              returns 1 and says what is missing where there can be no lab
+#	lab_up N              build it; sets LAB (its folder) and LAB_HOSTS (names). Not in a subshell
+#	lab_down              remove it; fine when there is none
+#	lab_on HOST COMMAND...      run there, as from a console
+#	lab_rate HOST RATE    shape its link in both directions: 100mbit, 1gbit, none
+#	lab_cut HOST          pull its cable: packets vanish silently;  lab_heal HOST: plug it in again
+#	lab_link HOST up|down       its interface, as ip link set does there: sending fails at once
+#	lab_gone HOST         power off: the cable is cut, all its processes are gone
+#	lab_boot HOST         start it (again): new boot id, empty /run, same home
+#	lab_private HOST DIR  DIR has contents of its own there (empty at first): no shared file system
+#	lab_small HOST DIR SIZE     DIR is a file system of SIZE there (tmpfs: 4m), to run full
+#	lab_replace HOST FILE OTHER      FILE reads as OTHER there (a program of another version, or none)
+#	lab_undo HOST PATH    takes back the last of these three for PATH
+#	lab_firewall HOST     only sshd can be reached from outside;  lab_firewall HOST off: everything again
+#	lab_skew HOST SECONDS processes started by sshd there from now on see a clock that is ahead
+#	lab_sshd HOST [LINE...]     stop sshd there, and start it with these lines of sshd_config; "off": do not
+#	lab_environment HOST NAME=VALUE...    what sshd gives its sessions besides (starts it anew)
+#	lab_pids HOST NAME    processes there whose program has this name (of at most 15 characters)
+#	lab_kill HOST SIGNAL NAME   kill -SIGNAL to all of these
+#	lab_left HOST         what runs there besides the lab itself, one "PID COMMAND" a line
+#	lab_bytes HOST        received and sent by its interface, in bytes
+
+lab_prefix=10.98.0
+lab_self=$(cd "$(dirname "$0")" && pwd)/lab.sh	# sourced by a script beside it, or run
+
+lab_missing() {
+	[ "$(id -u)" -eq 0 ] || { echo "root"; return; }
+	for lab_tool in ip:iproute2 tc:iproute2 unshare:util-linux nsenter:util-linux setpriv:util-linux \
+	    ssh:openssh-client ssh-keygen:openssh-client /usr/sbin/sshd:openssh-server; do
+		command -v "${lab_tool%:*}" >/dev/null 2>&1 || echo "${lab_tool%:*} (package ${lab_tool#*:})"
+	done
+	unshare --net --mount --uts --ipc --pid --fork sh -c '
+		mount -t proc proc /proc && mount -t sysfs sysfs /sys && ip link add name b type bridge &&
+		ip link add name v type veth peer name w' >/dev/null 2>&1 || echo "the right to make namespaces, bridges and veth pairs"
+}
+
+lab_need() {
+	lab_missing=$(lab_missing | paste -s -d ';' | sed 's/;/, /g')
+	[ -z "$lab_missing" ] || echo "no lab of hosts here; missing: $lab_missing"
+	[ -z "$lab_missing" ]
+}
+
+# lab_interface NUMBER : names differ from host to host
+lab_interface() {
+	case $(($1 % 4)) in
+	1) echo eth0 ;;
+	2) echo ens5 ;;
+	3) echo enp3s0 ;;
+	*) echo eth1 ;;
+	esac
+}
+lab_of() { echo "${1#h}"; }
+lab_switch() { nsenter --target "$(cat "$LAB/switch.pid")" --net "$@"; }
+
+# lab_enter HOST COMMAND... : into its namespaces, with the environment as it is
+lab_enter() {
+	lab_pid=$(cat "$LAB/$1/pid") || return 1
+	lab_core=
+	[ -z "${LAB_PIN:-}" ] || lab_core="taskset -c $((($(lab_of "$1") - 1) % $(getconf _NPROCESSORS_ONLN)))"
+	shift
+	# shellcheck disable=SC2086 # words
+	nsenter --target "$lab_pid" --net --mount --uts --ipc --pid="/proc/$lab_pid/ns/pid_for_children" -- $lab_core "$@"
+}
+
+lab_on() {
+	lab_name=$1
+	shift
+	lab_enter "$lab_name" env -u SSH_CONNECTION -u SSH_CLIENT -u SSH_TTY -u SSH_AUTH_SOCK HOME="$LAB/home" XDG_RUNTIME_DIR=/run/user \
+		TMPDIR=/run/tmp WERKBANK_RUNTIME=/run/werkbank "$@"
+}
+
+lab_up() {
+	LAB=$(mktemp -d "${TMPDIR:-/tmp}/wblab-XXXXXX") || return 1
+	LAB_HOSTS=
+	mkdir "$LAB/home"
+	ssh-keygen -q -t ed25519 -N '' -C lab -f "$LAB/key" || return 1
+	# root's home, for sshd and ssh, is a folder of the host's own
+	awk -F : -v OFS=: -v home="$LAB/home" '$3 == 0 { $6 = home; $7 = "/bin/sh" } { print }' /etc/passwd >"$LAB/passwd"
+	echo "hosts: files" >"$LAB/nsswitch"
+	echo "127.0.0.1 localhost" >"$LAB/hosts"
+	: >"$LAB/known_hosts"
+	lab_i=0
+	while [ $lab_i -lt "$1" ]; do
+		lab_i=$((lab_i + 1))
+		LAB_HOSTS="$LAB_HOSTS h$lab_i"
+		mkdir -p "$LAB/h$lab_i/home/.ssh"
+		ssh-keygen -q -t ed25519 -N '' -C "h$lab_i" -f "$LAB/h$lab_i/host_key" || return 1
+		echo "$lab_prefix.$lab_i h$lab_i" >>"$LAB/hosts"
+		echo "h$lab_i,$lab_prefix.$lab_i $(cut -d ' ' -f 1,2 "$LAB/h$lab_i/host_key.pub")" >>"$LAB/known_hosts"
+	done
+	LAB_HOSTS=${LAB_HOSTS# }
+	# shellcheck disable=SC2016 # for the shell there
+	setpriv --pdeathsig KILL unshare --net sh -c 'echo $$ >"$1" && exec sleep 1000000' sh "$LAB/switch.pid" &
+	lab_wait "the switch" test -s "$LAB/switch.pid" || return 1
+	lab_switch ip link add name br0 type bridge && lab_switch ip link set br0 up || return 1
+	for lab_name in $LAB_HOSTS; do
+		cp "$LAB/key" "$LAB/$lab_name/home/.ssh/id_ed25519"
+		cp "$LAB/key.pub" "$LAB/$lab_name/home/.ssh/authorized_keys"
+		cp "$LAB/known_hosts" "$LAB/$lab_name/home/.ssh/known_hosts"
+		lab_boot "$lab_name" || return 1
+	done
+}
+
+# lab_wait WHAT COMMAND... : until it holds, at most 10 seconds
+lab_wait() {
+	lab_what=$1 lab_tries=0
+	shift
+	until "$@" >/dev/null 2>&1; do
+		lab_tries=$((lab_tries + 1))
+		[ $lab_tries -lt 200 ] || { echo "lab: $lab_what did not come up" >&2; return 1; }
+		sleep 0.05
+	done
+}
+
+lab_boot() {
+	lab_n=$(lab_of "$1") lab_if=$(lab_interface "$(lab_of "$1")")
+	lab_halt "$1"
+	rm -f "$LAB/$1/ready"
+	cat /proc/sys/kernel/random/uuid >"$LAB/$1/boot_id"
+	setpriv --pdeathsig KILL unshare --net --mount --uts --ipc --pid --fork --kill-child \
+		sh "$lab_self" _host "$LAB" "$1" >"$LAB/$1/console" 2>&1 </dev/null &
+	echo $! >"$LAB/$1/pid"
+	lab_wait "host $1" test -e "$LAB/$1/ready" || { cat "$LAB/$1/console" >&2; return 1; }
+	lab_switch ip link add name "v$lab_n" type veth peer name "$lab_if" address "02:57:42:00:00:$(printf %02x "$lab_n")" netns "$(cat "$LAB/$1/pid")" || return 1
+	lab_switch ip link set "v$lab_n" master br0 up
+	lab_enter "$1" ip addr add "$lab_prefix.$lab_n/24" dev "$lab_if"
+	lab_enter "$1" ip link set "$lab_if" up
+	lab_enter "$1" ip link add name docker0 type bridge
+	lab_enter "$1" ip addr add 172.17.0.1/16 dev docker0
+	lab_enter "$1" ip link set docker0 up
+	lab_sshd "$1"
+}
+
+# The first process of a host: what is its own, then nothing but to collect orphans.
+lab_host() {
+	LAB=$1
+	mount -t proc proc /proc
+	mount -t sysfs sysfs /sys
+	mount -t tmpfs -o mode=755 tmpfs /run
+	mkdir -m 700 /run/sshd /run/user /run/tmp /run/werkbank
+	mount -t tmpfs -o mode=1777 tmpfs /dev/shm
+	mount --bind "$LAB/hosts" /etc/hosts
+	mount --bind "$LAB/passwd" /etc/passwd
+	[ ! -e /etc/nsswitch.conf ] || mount --bind "$LAB/nsswitch" /etc/nsswitch.conf
+	mount --bind "$LAB/$2/home" "$LAB/home"
+	mount --bind "$LAB/$2/boot_id" /proc/sys/kernel/random/boot_id
+	hostname "$2" 2>/dev/null || echo "$2" >/proc/sys/kernel/hostname
+	ip link set lo up
+	: >"$LAB/$2/ready"
+	while :; do
+		sleep 1000000 &
+		wait
+	done
+}
+
+lab_halt() {
+	[ -s "$LAB/$1/pid" ] || return 0
+	kill -9 "$(cat "$LAB/$1/pid")" 2>/dev/null
+	rm -f "$LAB/$1/pid" "$LAB/$1/sshd.pid"
+	lab_switch ip link del "v$(lab_of "$1")" 2>/dev/null
+	return 0
+}
+
+lab_down() {
+	[ -n "${LAB:-}" ] || return 0
+	for lab_name in $LAB_HOSTS; do
+		lab_halt "$lab_name" 2>/dev/null
+	done
+	[ ! -s "$LAB/switch.pid" ] || kill -9 "$(cat "$LAB/switch.pid")" 2>/dev/null
+	# the shell would report each of them as killed
+	wait 2>/dev/null
+	rm -rf "$LAB"
+	LAB='' LAB_HOSTS=''
+}
+
+lab_sshd() {
+	lab_name=$1
+	shift
+	[ ! -s "$LAB/$lab_name/sshd.pid" ] ||
+		lab_enter "$lab_name" sh -c 'kill "$(cat /run/sshd/pid)" 2>/dev/null; while [ -e /run/sshd/pid ]; do sleep 0.02; done'
+	rm -f "$LAB/$lab_name/sshd.pid"
+	[ "${1:-}" != off ] || return 0
+	cat >"$LAB/$lab_name/sshd_config" <<-END
+	HostKey $LAB/$lab_name/host_key
+	PidFile /run/sshd/pid
+	UsePAM no
+	StrictModes no
+	PermitRootLogin prohibit-password
+	PasswordAuthentication no
+	MaxStartups 200
+	UseDNS no
+	SetEnv XDG_RUNTIME_DIR=/run/user TMPDIR=/run/tmp WERKBANK_RUNTIME=/run/werkbank $(cat "$LAB/$lab_name/environment" 2>/dev/null)
+	END
+	[ $# -eq 0 ] || printf '%s\n' "$@" | cat - "$LAB/$lab_name/sshd_config" >"$LAB/$lab_name/sshd_config.new"
+	[ $# -eq 0 ] || mv "$LAB/$lab_name/sshd_config.new" "$LAB/$lab_name/sshd_config"
+	lab_enter "$lab_name" /usr/sbin/sshd -f "$LAB/$lab_name/sshd_config" -E "$LAB/$lab_name/sshd.log" || return 1
+	lab_wait "sshd on $lab_name" lab_enter "$lab_name" test -s /run/sshd/pid
+	echo running >"$LAB/$lab_name/sshd.pid"
+}
+
+lab_environment() {
+	lab_name=$1
+	shift
+	echo "$@" >"$LAB/$lab_name/environment"
+	lab_sshd "$lab_name"
+}
+
+lab_rate() {
+	lab_n=$(lab_of "$1") lab_if=$(lab_interface "$(lab_of "$1")") lab_tbf="rate $2 burst 64kb latency 30ms"
+	lab_switch tc qdisc del dev "v$lab_n" root 2>/dev/null
+	lab_enter "$1" tc qdisc del dev "$lab_if" root 2>/dev/null
+	[ "$2" != none ] || return 0
+	# shellcheck disable=SC2086 # words
+	lab_switch tc qdisc add dev "v$lab_n" root tbf $lab_tbf && lab_enter "$1" tc qdisc add dev "$lab_if" root tbf $lab_tbf
+}
+
+lab_cut() { lab_switch ip link set "v$(lab_of "$1")" nomaster; }
+lab_heal() { lab_switch ip link set "v$(lab_of "$1")" master br0; }
+lab_link() { lab_enter "$1" ip link set "$(lab_interface "$(lab_of "$1")")" "$2"; }
+lab_gone() { lab_cut "$1"; lab_halt "$1"; }
+
+lab_private() {
+	mkdir -p "$2" "$LAB/$1/private$2"
+	lab_enter "$1" mount --bind "$LAB/$1/private$2" "$2"
+}
+lab_small() { lab_enter "$1" mount -t tmpfs -o "size=$3" tmpfs "$2"; }
+lab_replace() { lab_enter "$1" mount --bind "$3" "$2"; }
+lab_undo() { lab_enter "$1" umount "$2"; }
+
+lab_firewall() {
+	# shellcheck disable=SC2016 # for the shell there
+	lab_enter "$1" sh -c '
+		if command -v nft; then
+			nft list table inet lab && nft delete table inet lab
+			[ "$1" != off ] || exit 0
+			nft add table inet lab && nft add chain inet lab in "{ type filter hook input priority 0; policy drop; }" &&
+			nft add rule inet lab in iif lo accept && nft add rule inet lab in ct state established,related accept &&
+			nft add rule inet lab in tcp dport 22 accept
+		elif command -v iptables; then
+			iptables -F INPUT
+			[ "$1" != off ] || exit 0
+			iptables -A INPUT -i lo -j ACCEPT && iptables -A INPUT -m state --state ESTABLISHED,RELATED -j ACCEPT &&
+			iptables -A INPUT -p tcp --dport 22 -j ACCEPT && iptables -A INPUT -j DROP
+		else
+			echo "neither iptables nor nft"; exit 1
+		fi' sh "${2:-on}" >"$LAB/firewall.log" 2>&1
+}
+
+# A library that adds to what the clock of the day says; needs a compiler.
+lab_skew() {
+	cat >"$LAB/skew.c" <<-'END'
+	#define _GNU_SOURCE
+	#include <stdlib.h>
+	#include <sys/syscall.h>
+	#include <sys/time.h>
+	#include <time.h>
+	#include <unistd.h>
+	static long ahead(void)
+	{
+		const char *text = getenv("LAB_SKEW");
+		return text ? strtol(text, NULL, 10) : 0;
+	}
+	int clock_gettime(clockid_t which, struct timespec *t)
+	{
+		long rc = syscall(SYS_clock_gettime, which, t);
+		if (!rc && (which == CLOCK_REALTIME || which == CLOCK_REALTIME_COARSE))
+			t->tv_sec += ahead();
+		return (int)rc;
+	}
+	int gettimeofday(struct timeval *t, void *zone)
+	{
+		struct timespec now;
+		(void)zone;
+		clock_gettime(CLOCK_REALTIME, &now);
+		t->tv_sec = now.tv_sec;
+		t->tv_usec = now.tv_nsec / 1000;
+		return 0;
+	}
+	time_t time(time_t *out)
+	{
+		struct timespec now;
+		clock_gettime(CLOCK_REALTIME, &now);
+		if (out)
+			*out = now.tv_sec;
+		return now.tv_sec;
+	}
+	END
+	"${CC:-cc}" -shared -fPIC -o "$LAB/skew.so" "$LAB/skew.c" 2>"$LAB/skew.log" || return 1
+	lab_environment "$1" "LD_PRELOAD=$LAB/skew.so" "LAB_SKEW=$2"
+}
+
+lab_pids() {
+	# shellcheck disable=SC2016 # for the shell there
+	lab_enter "$1" sh -c '
+		for lab_p in /proc/[0-9]*; do
+			read -r lab_comm 2>/dev/null <"$lab_p/comm" || continue
+			case $(cut -d ")" -f 2 "$lab_p/stat" 2>/dev/null) in " Z"* | "") continue ;; esac
+			[ "$lab_comm" != "$1" ] || echo "${lab_p#/proc/}"
+		done' sh "$2"
+}
+
+lab_kill() {
+	lab_victims=$(lab_pids "$1" "$3")
+	[ -n "$lab_victims" ] || { echo "lab: no $3 on $1" >&2; return 1; }
+	# shellcheck disable=SC2086 # words
+	lab_enter "$1" kill "-$2" $lab_victims
+}
+
+lab_left() {
+	# shellcheck disable=SC2016 # for the shell there
+	lab_enter "$1" sh -c '
+		sshd=$(cat /run/sshd/pid 2>/dev/null)
+		for p in /proc/[0-9]*; do
+			pid=${p#/proc/}
+			read -r stat 2>/dev/null <"$p/stat" || continue
+			rest=${stat##*) }
+			state=${rest%% *} parent=${rest#* } parent=${parent%% *}
+			[ "$state" != Z ] && [ "$pid" != 1 ] && [ "$pid" != $$ ] && [ "$parent" != $$ ] && [ "$pid" != "$sshd" ] || continue
+			command=$(tr "\0" " " 2>/dev/null <"$p/cmdline")
+			[ "$parent $command" != "1 sleep 1000000 " ] && [ -n "$command" ] || continue
+			echo "$pid $command"
+		done'
+}
+
+lab_bytes() {
+	lab_enter "$1" awk -F '[: ]+' -v i="$(lab_interface "$(lab_of "$1")")" '$2 == i { print $3, $11 } $1 == i { print $2, $10 }' /proc/net/dev
+}
+
+# ---- as a program ------------------------------------------------------------
+lab_main() {
+	command=$1
+	shift
+	case $command in
+	_host) lab_host "$@" ;;
+	up)
+		lab_need || exit 77
+		trap lab_down EXIT
+		trap 'exit 1' INT TERM HUP
+		lab_up "${1:-2}" || exit 1
+		[ $# -eq 0 ] || shift
+		echo "LAB=$LAB: $LAB_HOSTS; this is h1, and \"ssh h2\" works" >&2
+		[ $# -gt 0 ] || set -- "${SHELL:-/bin/sh}"
+		lab_on h1 "$@"
+		exit ;;
+	on | rate | cut | heal | link | gone | boot | private | small | replace | undo | firewall | skew | sshd | environment | pids | kill | left | bytes)
+		[ -d "${LAB:-}" ] || { echo "lab.sh: which lab? Set LAB to its folder" >&2; exit 64; }
+		"lab_$command" "$@" ;;
+	*) sed -n '2,/^$/s/^#\{0,1\} \{0,1\}//p' "$lab_self"; exit 64 ;;
+	esac
+}
+case $0 in
+lab.sh | */lab.sh) lab_main "${@:-help}" ;;
+esac

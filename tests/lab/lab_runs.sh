@@ -1,0 +1,132 @@
+# lab_runs.sh - trainings in a laboratory: a tiny recipe, and journals as numbers. Sourced after helpers.sh and lab.sh.
+# shellcheck shell=sh disable=SC2154 # what the script sets
+#
+# The script sets tmp (a folder of its own) and ws (the workspace), and is started in the build folder.
+#
+#	runs_need               returns 1 and says why where no training over hosts can be tried
+#	recipe FILE             a tiny model on a tiny corpus; what differs is said on command lines
+#	wb COMMAND...           werkbank on h1, with the workspace
+#	records RUN KIND FIELD...   those fields of the records of a kind, one record a line ("-": absent)
+#	agree NAME RUN RUN TOLERANCE MAX      two runs have the same losses at all steps up to MAX
+#	last_step RUN           of its journal, 0 without
+#	until_step RUN STEP SECONDS           wait for it; fails when the time is over or the run is
+#	until_over RUN SECONDS  wait until nobody holds its lock
+#	run_state RUN           running, finished, stopped, failed, ...
+#	nobody_left NAME        a test: no process of a training on any host, after 15 seconds at most
+
+top=$PWD
+share=${WERKBANK_SHARE:-$(cd "$(dirname "$0")/../../share" && pwd)}
+# ranks share cores here; a second of pause before another try is enough
+OMPI_MCA_mpi_yield_when_idle=1 WERKBANK_BACKOFF=1
+export OMPI_MCA_mpi_yield_when_idle WERKBANK_BACKOFF
+
+runs_need() {
+	lab_need || return 1
+	command -v mpirun >/dev/null 2>&1 || { echo "no training over hosts here; missing: mpirun (package openmpi-bin)"; return 1; }
+	"$top/werkbank-train" --version | grep -q "with MPI" || { echo "no training over hosts: this build is without MPI"; return 1; }
+}
+
+recipe() {
+	cat >"$1" <<-'END'
+	[data]
+	corpus = tiny
+	demo_pairs = 2000
+	merges = 300
+	[model]
+	d_model = 32
+	d_ff = 64
+	heads = 2
+	encoder_layers = 1
+	decoder_layers = 1
+	[train]
+	steps = 100
+	batch_tokens = 256
+	accumulate = 4
+	learning_rate = 0.2
+	warmup = 400
+	eval_every = 1000000
+	save_every = 1000000
+	eval_sentences = 8
+	samples = 2
+	threads = 1
+	log_every = 1
+	END
+}
+
+wb() {
+	wb_command=$1
+	shift
+	lab_on h1 env WERKBANK_SHARE="$share" "$top/werkbank" "$wb_command" -C "$ws" "$@"
+}
+
+records() {
+	[ -f "$ws/runs/$1/journal.jsonl" ] || return 0
+	records_run=$1 records_kind=$2
+	shift 2
+	grep "\"kind\":\"$records_kind\"" "$ws/runs/$records_run/journal.jsonl" | awk -v names="$*" '
+		BEGIN { n = split(names, name, " ") }
+		{
+			for (i = 1; i <= n; i++) {
+				at = index($0, "\"" name[i] "\":")
+				value = "-"
+				if (at) {
+					value = substr($0, at + length(name[i]) + 3)
+					if (substr(value, 1, 1) == "\"") {
+						value = substr(value, 2)
+						sub(/".*/, "", value)
+						gsub(/ /, "_", value)
+					} else
+						sub(/[,}].*/, "", value)
+				}
+				printf "%s%s", value, i < n ? " " : "\n"
+			}
+		}'
+}
+
+# Of a step that was made twice the last time counts.
+losses() { records "$1" train step loss | awk '{ loss[$1] = $2 } END { for (step in loss) print step, loss[step] }' | sort -n; }
+
+agree() {
+	losses "$2" >"$tmp/a"
+	losses "$3" >"$tmp/b"
+	agree_says=$(awk -v max="$5" -v tolerance="$4" '
+		NR == FNR { a[$1] = $2; next }
+		$1 <= max && $1 in a { n++; d = a[$1] > $2 ? a[$1] - $2 : $2 - a[$1]; if (d > worst) { worst = d; where = $1 } }
+		END { printf "%d steps, at most %.1e apart (at step %d)\n", n, worst, where; exit !(n == max && worst <= tolerance) }' "$tmp/a" "$tmp/b")
+	# shellcheck disable=SC2181 # of the assignment
+	if [ $? -eq 0 ]; then ok "$1: $agree_says"; else not_ok "$1" "$agree_says"; fi
+}
+
+last_step() { records "$1" train step | tail -n 1 | grep . || echo 0; }
+
+run_state() { sed -n 's/.*"state":"\([a-z]*\)".*/\1/p' "$ws/runs/$1/state.json" 2>/dev/null; }
+is_over() { [ -e "$ws/runs/$1/lock" ] && flock -n "$ws/runs/$1/lock" true; }
+
+until_step() {
+	runs_end=$(($(date +%s) + $3))
+	until [ "$(last_step "$1")" -ge "$2" ]; do
+		[ "$(date +%s)" -lt $runs_end ] || return 1
+		sleep 0.1
+	done
+}
+
+until_over() {
+	runs_end=$(($(date +%s) + $2))
+	until is_over "$1"; do
+		[ "$(date +%s)" -lt $runs_end ] || return 1
+		sleep 0.1
+	done
+}
+
+nobody_left() {
+	runs_end=$(($(date +%s) + 15))
+	while :; do
+		runs_left=
+		for runs_host in $LAB_HOSTS; do
+			[ ! -s "$LAB/$runs_host/pid" ] || runs_left=$runs_left$(lab_left "$runs_host" | sed "s/^/$runs_host: /")
+		done
+		[ -n "$runs_left" ] && [ "$(date +%s)" -lt $runs_end ] || break
+		sleep 0.2
+	done
+	if [ -z "$runs_left" ]; then ok "$1: nobody is left"; else not_ok "$1: nobody is left" "$(echo "$runs_left" | head -c 600)"; fi
+}

@@ -1,0 +1,6 @@
+# tests/lab: several hosts on one machine, each a network namespace with an sshd; needs root.
+# lab.sh builds and removes them; hosts.sh and faults.sh run on it, throttle.sh measures.
+# May use: the built programs only.
+dist_check_SCRIPTS += %D%/hosts.sh %D%/faults.sh
+TESTS += %D%/hosts.sh %D%/faults.sh
+EXTRA_DIST += %D%/lab.sh %D%/lab_runs.sh %D%/throttle.sh

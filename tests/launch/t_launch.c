@@ -1,0 +1,146 @@
+/* t_launch.c - what became of a job, and who would end it at log-out */
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "share/base/file.h"
+#include "share/base/util.h"
+#include "tests/test.h"
+#include "train/launch/run/attempts.h"
+#include "train/launch/run/detach.h"
+#include "train/launch/run/outcome.h"
+
+static char *write_file(const char *name, const char *text)
+{
+	struct err e;
+	char *path = file_path(&e, "%s/%s", test_folder(), name);
+
+	check_int(file_write_all(path, text, strlen(text), &e), 0);
+	return path;
+}
+
+#define START "{\"v\":1,\"kind\":\"start\",\"t\":1,\"step\":0}\n"
+#define STOP(reason, exit) \
+	"{\"v\":1,\"kind\":\"stop\",\"t\":2,\"step\":7,\"reason\":\"" reason \
+	"\",\"exit\":" #exit "}\n"
+
+TEST(outcome_of_jobs)
+{
+	static const struct {
+		const char *journal;	/* what the job writes */
+		int status;
+		bool asked, now;
+		enum outcome_verdict verdict;
+		int exit;
+	} cases[] = {
+		{ START STOP("finished", 0), 0, false, false, OUTCOME_FINISHED, 0 },
+		/* mpirun says 1 although all ranks ended well */
+		{ START STOP("finished", 0), 1, false, false, OUTCOME_FINISHED, 0 },
+		{ START STOP("asked", 75), 1, true, false, OUTCOME_STOPPED, 75 },
+		{ START STOP("asked", 75), 75, false, false, OUTCOME_STOPPED, 75 },
+		{ START STOP("failed", 74), 74, false, false, OUTCOME_AGAIN, 74 },
+		{ START STOP("failed", 68), 1, false, false, OUTCOME_AGAIN, 68 },
+		{ START STOP("failed", 74), 74, true, false, OUTCOME_FAILED, 74 },
+		{ START STOP("failed", 65), 65, false, false, OUTCOME_FAILED, 65 },
+		{ START STOP("failed", 78), 1, false, false, OUTCOME_FAILED, 78 },
+		{ START STOP("failed", 0), 0, false, false, OUTCOME_FAILED, 70 },
+		{ START, 137, false, false, OUTCOME_AGAIN, 137 },
+		{ START, 1, false, false, OUTCOME_AGAIN, 1 },
+		{ START, 0, false, false, OUTCOME_AGAIN, 70 },
+		/* no "stop": the watchdog's 75 is not the 75 of a stop */
+		{ START, 75, false, false, OUTCOME_AGAIN, 68 },
+		{ START, 137, true, false, OUTCOME_FAILED, 137 },
+		{ START, 137, true, true, OUTCOME_ENDED, 137 },
+		{ START, 65, false, false, OUTCOME_FAILED, 65 },
+		/* it was going on after an earlier stop */
+		{ START STOP("asked", 75) START, 137, false, false, OUTCOME_AGAIN, 137 },
+		/* it never began: what is wrong now is wrong the next time */
+		{ "", 1, false, false, OUTCOME_FAILED, 1 },
+		{ "", 255, false, false, OUTCOME_FAILED, 255 },
+		{ "", 64, false, false, OUTCOME_FAILED, 64 },
+		{ "", 0, false, false, OUTCOME_FINISHED, 0 },
+		{ "", 75, false, false, OUTCOME_STOPPED, 75 },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		char *path = write_file("journal.jsonl", START STOP("failed", 65)), why[160];
+		struct outcome o;
+		struct err e;
+		FILE *f;
+		int status = -1;
+
+		check_int(outcome_open(&o, path, &e), 0);
+		outcome_begin(&o);
+		f = fopen(path, "a");
+		fputs(cases[i].journal, f);
+		fclose(f);
+		outcome_update(&o);
+		if (!check_int(outcome_judge(&o, cases[i].status, cases[i].asked, cases[i].now,
+					     &status, why), cases[i].verdict) ||
+		    !check_int(status, cases[i].exit))
+			test_fail(__FILE__, __LINE__, "case %zu: %s", i, why);
+		outcome_close(&o);
+		free(path);
+	}
+}
+
+TEST(outcome_of_a_later_job)
+{
+	char *path = write_file("journal.jsonl", START), why[160];
+	struct outcome o;
+	struct err e;
+	int status;
+
+	check_int(outcome_open(&o, path, &e), 0);
+	o.ever = true;			/* one that was supervised did begin */
+	outcome_begin(&o);
+	/* a host that cannot be reached the second time may be back the third time */
+	check_int(outcome_judge(&o, 255, false, false, &status, why), OUTCOME_AGAIN);
+	outcome_close(&o);
+	free(path);
+}
+
+TEST(outcome_times)
+{
+	char *path = write_file("journal.jsonl",
+		"{\"v\":1,\"kind\":\"train\",\"t\":1,\"step\":10,\"step_s\":2}\n"
+		"{\"v\":1,\"kind\":\"save\",\"t\":1,\"step\":12,\"path\":\"x\",\"seconds\":20}\n"
+		"nonsense\n"
+		"{\"v\":1,\"kind\":\"train\",\"t\":1,\"step\":20,\"step_s\":1}\n");
+	struct outcome o;
+	struct err e;
+
+	check_int(outcome_open(&o, path, &e), 0);
+	check_near(o.save_s, 20, 1e-9);
+	check_near(o.step_s, 1.8, 1e-9);
+	check_int(o.step, 20);
+	check(!o.began && !o.ever);
+	outcome_close(&o);
+	free(path);
+}
+
+TEST(detach_at_log_out)
+{
+	static const struct { const char *cgroup, *answer; bool doomed; } cases[] = {
+		{ "0::/user.slice/user-1000.slice/session-4.scope\n", "b true", true },
+		{ "0::/user.slice/user-1000.slice/session-4.scope\n", "b false", false },
+		{ "0::/user.slice/user-1000.slice/session-4.scope\n", "", false },
+		{ "1:name=systemd:/user.slice/session-c2.scope\n", "b true", true },
+		{ "0::/user.slice/user@1000.service/app.slice/run-r1.scope\n", "b true", false },
+		{ "0::/\n", "b true", false },
+		{ "", "b true", false },
+	};
+	char cure[300];
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		char *cgroup = write_file("cgroup", cases[i].cgroup), script[80], *query;
+
+		snprintf(script, sizeof(script), "#!/bin/sh\necho '%s'\n", cases[i].answer);
+		query = write_file("busctl", script);
+		check_int(chmod(query, 0700), 0);
+		check_int(detach_is_doomed(cgroup, query, cure), cases[i].doomed);
+		free(cgroup);
+		free(query);
+	}
+	check(!detach_is_doomed("/nowhere/cgroup", "/nowhere/busctl", cure));
+}

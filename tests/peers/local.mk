@@ -1,0 +1,9 @@
+# tests/peers: other programs on the same data, for differences and ratios; never needed to build or use Werkbank.
+# Each script says at its head what it needs and what it prints.
+# May use: the built programs only.
+EXTRA_DIST += \
+	%D%/aarch64.sh %D%/bpe_compare.py %D%/bpe_speed.py %D%/ctranslate2_decode.py \
+	%D%/front_ends.sh %D%/import_models.py %D%/moses.sh %D%/nvtop_nvml.c \
+	%D%/prometheus_read.py %D%/pytorch_curve.py %D%/pytorch_model.py %D%/pytorch_train.py \
+	%D%/race.py %D%/safetensors_read.py %D%/score.py %D%/sentencepiece_compare.py \
+	%D%/tensorboard_read.py %D%/unicode_tables.py %D%/wishes.py %D%/wmt_size.sh

@@ -1,0 +1,259 @@
+#!/bin/sh
+# cli.sh - what users meet: exit statuses, messages, help, man page, completion, pipes, the launcher.
+# Last line: the tally, which tests/tally.sh counts.
+set -u
+srcdir=${srcdir:-.}
+top=$PWD
+tmp=$(mktemp -d "${TMPDIR:-/tmp}/werkbank-cli-XXXXXX")
+trap 'rm -rf "$tmp"' EXIT
+unset WERKBANK_HOME WERKBANK_RUN WERKBANK_BEAM WERKBANK_STEPS
+wb=$top/werkbank
+passed=0 failed=0 skipped=0
+
+for program in werkbank werkbank-data werkbank-launch werkbank-train werkbank-eval; do
+	[ -x "$top/$program" ] || { echo "$program is not here: run this in a build folder"; exit 1; }
+done
+
+ok() { passed=$((passed + 1)); echo "ok       $1"; }
+not_ok() { failed=$((failed + 1)); echo "FAILED   $1: $2"; }
+skip() { skipped=$((skipped + 1)); echo "skipped  $1: $2"; }
+
+# says STATUS WORDS COMMAND... : the exit status, and the words (an extended regular expression) on standard error.
+says() {
+	want=$1 words=$2
+	shift 2
+	name=$(printf '%s ' "$@" | sed "s|$top/||g; s|$tmp/||g")
+	got=0
+	"$@" >"$tmp/out" 2>"$tmp/err" </dev/null || got=$?
+	if [ "$got" -ne "$want" ]; then
+		not_ok "$name" "exit status $got, not $want; it said: $(head -c 300 "$tmp/err")"
+	elif [ -n "$words" ] && ! grep -qE -- "$words" "$tmp/err"; then
+		not_ok "$name" "nothing like '$words' in: $(head -c 300 "$tmp/err")"
+	elif [ "$want" -ne 0 ] && [ "$(wc -l <"$tmp/err")" -ne 1 ]; then
+		not_ok "$name" "more than one line of error: $(head -c 300 "$tmp/err")"
+	else
+		ok "$name"
+	fi
+}
+
+# holds NAME WORDS FILE : the file has a line like the words.
+holds() {
+	if grep -qE -- "$2" "$3"; then ok "$1"; else not_ok "$1" "nothing like '$2' in $3"; fi
+}
+
+# ---- the face -------------------------------------------------------------
+"$wb" </dev/null >"$tmp/help" 2>&1
+holds "alone in a pipe: help" '^Usage: werkbank' "$tmp/help"
+"$wb" --help >"$tmp/help2"
+if cmp -s "$tmp/help" "$tmp/help2"; then ok "--help is the same"; else not_ok "--help is the same" "it differs"; fi
+"$wb" --version >"$tmp/version"
+holds "--version" '^werkbank [0-9]+\.[0-9]+' "$tmp/version"
+holds "--version says what was built in" '^(built with|without): ' "$tmp/version"
+if NO_COLOR=1 "$wb" --help | grep -q "$(printf '\033')"; then
+	not_ok "NO_COLOR" "escape codes in the help"
+else
+	ok "NO_COLOR"
+fi
+
+says 64 "'trian' \(did you mean train\?\)" "$wb" trian demo
+says 64 "no command is called 'xyzzyplugh'" "$wb" xyzzyplugh
+says 64 'command comes first' "$wb" --color never train
+says 64 'takes no option --beem \(did you mean --beam\?\)' "$wb" translate --beem 3
+says 64 'status takes no option --beam' "$wb" status --beam 3
+says 64 "no command is called 'trian' \(did you mean train\?\)" "$wb" help trian
+says 66 "no run is called 'nothing'" "$wb" status -C "$tmp" nothing
+says 64 "'csh' is not one of bash" "$wb" _completion csh
+says 0 '' "$wb" status -C "$tmp/no-workspace"
+
+# ---- what the workbench shows, as commands ---------------------------------
+mkdir -p "$tmp/ws/runs"
+cp -r "$srcdir/tests/golden/run" "$tmp/ws/runs/one" && chmod -R u+w "$tmp/ws"
+cp -r "$tmp/ws/runs/one" "$tmp/ws/runs/two" && echo 'beam = 9' >"$tmp/ws/two.ini"
+{ echo '[decode]'; cat "$tmp/ws/two.ini"; } >"$tmp/ws/runs/two/recipe.ini"
+"$wb" watch --plain -C "$tmp/ws" one >"$tmp/out" 2>&1
+holds "watch --plain: the run" '^one: finished' "$tmp/out"
+holds "watch --plain: how far" '^\[#+\] 100 %  step 2,000' "$tmp/out"
+if [ "$(wc -l <"$tmp/out")" -le 24 ] && [ "$(awk 'length > 100' "$tmp/out" | wc -l)" = 0 ]; then
+	ok "watch --plain: one screen"
+else
+	not_ok "watch --plain: one screen" "$(wc -l <"$tmp/out") lines"
+fi
+"$wb" watch --plain -C "$tmp/ws" >"$tmp/out" 2>&1
+holds "watch --plain of a workspace" '^run two: finished, step 2,000' "$tmp/out"
+"$wb" watch --plain -C "$tmp/nothing" >"$tmp/out" 2>&1
+holds "watch --plain: nothing yet" '^next: werkbank prep demo$' "$tmp/out"
+says 64 'view: nowhere is none of home' "$wb" watch -C "$tmp/ws" --dump 24x80 --view nowhere
+says 64 'theme: there is no pink' "$wb" watch -C "$tmp/ws" --dump 24x80 --theme pink
+says 66 'there is no run "three"' "$wb" watch --plain -C "$tmp/ws" three
+"$wb" runs -C "$tmp/ws" one two >"$tmp/out" 2>&1
+holds "runs: options that differ" '^beam +[0-9]+ +9$' "$tmp/out"
+"$wb" runs -C "$tmp/ws" --json one two >"$tmp/out" 2>&1
+holds "runs --json" '"option":"beam","values":\["[0-9]+","9"\]' "$tmp/out"
+says 66 'there is no run "three"' "$wb" runs -C "$tmp/ws" one three
+"$wb" samples -C "$tmp/ws" one 0 >"$tmp/out" 2>&1
+holds "samples: new words are marked" '^0 +750  \{Der\}' "$tmp/out"
+"$wb" samples -C "$tmp/ws" one 0 --json >"$tmp/out" 2>&1
+holds "samples --json" '"checkpoints":\[\{"step":250,"hypothesis":"[^"]*","new_words":\[\]' "$tmp/out"
+says 64 "N must be the number" "$wb" samples -C "$tmp/ws" one x
+
+# ---- every command: --help on standard output, from the face and from the program itself ----
+sed -n 's/^CMD("\([^"]*\)", *\([a-z]*\),.*/\1 \2/p' "$srcdir/share/conf/commands.def" >"$tmp/commands"
+while read -r command program; do
+	sister=$top/werkbank-$program
+	[ "$program" != tui ] || sister=$wb
+	for by in "$wb" "$sister"; do
+		name="$(basename "$by") $command --help"
+		if ! "$by" "$command" --help >"$tmp/out" 2>"$tmp/err"; then
+			not_ok "$name" "it failed: $(head -c 200 "$tmp/err")"
+		elif [ -s "$tmp/err" ] || ! grep -q "^Usage: werkbank $command " "$tmp/out"; then
+			not_ok "$name" "no usage on standard output"
+		else
+			ok "$name"
+		fi
+	done
+	says 64 'takes no option --no-such-option' "$wb" "$command" --no-such-option
+done <"$tmp/commands"
+
+# ---- values, files, pipes ---------------------------------------------------
+says 64 "'12abc' is not a whole number from 1 to 64" "$wb" translate --beam 12abc
+says 64 "'65' is not a whole number from 1 to 64" "$wb" translate -b 65
+says 64 "is not one of 13a, none, intl, char" "$wb" bleu -r x --tokenizer 13b
+says 64 '--reference needs a value' "$wb" bleu -r
+says 64 'clean needs SOURCE TARGET' "$wb" clean one
+says 66 'no-such-file' "$wb" tokenize "$tmp/no-such-file"
+says 66 'no-such-file' "$wb" bleu -r "$tmp/no-such-file" "$srcdir/COPYING"
+says 66 "no recipe is called 'dmeo' \(did you mean demo\?\)" "$wb" prep -C "$tmp" dmeo
+printf '[train]\nstep = 3\n' >"$tmp/bad.ini"
+says 78 "bad.ini:2: no option is called 'step' \(did you mean steps\?\)" "$wb" train -C "$tmp" "$tmp/bad.ini"
+says 78 "WERKBANK_BEAM: 'lots'" env WERKBANK_BEAM=lots "$wb" translate --run x
+
+# a reader that leaves early ends the writer without a word
+yes 'Good morning, Mr. Smith!' | head -n 200000 >"$tmp/long"
+for command in tokenize normalize; do
+	("$wb" $command "$tmp/long" 2>"$tmp/err"; echo $? >"$tmp/rc") | head -n 1 >"$tmp/out"
+	if [ -s "$tmp/err" ] || [ ! -s "$tmp/out" ]; then
+		not_ok "$command | head -1" "it said: $(head -c 200 "$tmp/err")"
+	else
+		ok "$command | head -1"
+	fi
+done
+if [ -w /dev/full ]; then
+	"$wb" tokenize "$tmp/long" >/dev/full 2>"$tmp/err"
+	got=$?
+	if [ $got -eq 74 ] && [ -s "$tmp/err" ]; then ok "full disk"; else not_ok "full disk" "exit status $got"; fi
+fi
+
+# what is typed slowly comes out at once: the answer is read before the next line is written
+mkfifo "$tmp/questions" "$tmp/answers"
+timeout 20 "$wb" tokenize <"$tmp/questions" >"$tmp/answers" &
+exec 8>"$tmp/questions" 9<"$tmp/answers"
+for n in 1 2; do
+	echo "Line $n, please." >&8
+	read -r answer <&9
+	if [ "$answer" = "Line $n , please ." ]; then ok "answer $n comes at once"; else not_ok "answer $n" "$answer"; fi
+done
+exec 8>&- 9<&-
+wait $!
+"$wb" tokenize --threads 1 "$tmp/long" | cksum >"$tmp/one"
+"$wb" tokenize --threads 3 "$tmp/long" | cksum >"$tmp/three"
+if cmp -s "$tmp/one" "$tmp/three"; then ok "threads change nothing"; else not_ok "threads" "other bytes"; fi
+
+# ---- documents ---------------------------------------------------------------
+"$wb" _man >"$tmp/werkbank.1"
+if command -v groff >/dev/null 2>&1; then
+	groff -man -ww -Tutf8 -P-c "$tmp/werkbank.1" >"$tmp/man.txt" 2>"$tmp/err"
+	if [ -s "$tmp/err" ]; then not_ok "man page" "$(head -n 1 "$tmp/err")"; else ok "man page without a warning"; fi
+	holds "man page lists the options" 'warmup' "$tmp/man.txt"
+else
+	skip "man page" "no groff"
+fi
+if command -v bash >/dev/null 2>&1; then
+	"$wb" _completion bash >"$tmp/completion"
+	cat >"$tmp/complete.sh" <<-'END'
+	. "$1"
+	COMP_WORDS=(werkbank tra) COMP_CWORD=1; _werkbank; printf '%s ' "${COMPREPLY[@]}"
+	COMP_WORDS=(werkbank train --warm) COMP_CWORD=2; _werkbank; printf '%s ' "${COMPREPLY[@]}"
+	COMP_WORDS=(werkbank train --precision '') COMP_CWORD=3; _werkbank; printf '%s ' "${COMPREPLY[@]}"
+	END
+	bash "$tmp/complete.sh" "$tmp/completion" >"$tmp/out" 2>&1
+	holds "bash completion" '^train translate --warmup fp32 bf16 int8 $' "$tmp/out"
+else
+	skip "bash completion" "no bash"
+fi
+for shell in zsh fish; do
+	"$wb" _completion $shell >"$tmp/completion"
+	if ! command -v $shell >/dev/null 2>&1; then
+		skip "$shell completion" "no $shell"
+	elif $shell -n "$tmp/completion" 2>"$tmp/err"; then
+		ok "$shell completion"
+	else
+		not_ok "$shell completion" "$(head -n 1 "$tmp/err")"
+	fi
+done
+
+# ---- the launcher, with a trainer that only plays one --------------------------
+mkdir -p "$tmp/bin" "$tmp/w/corpora/my"
+cp "$top/werkbank-launch" "$tmp/bin/"
+cat >"$tmp/bin/werkbank-train" <<'END'
+#!/bin/sh
+echo "trainer: $*" >&2
+printf '\rstep 1 of 9\033[K\rstep 2\033[K\r\n' >&2
+trap 'echo saving >&2; exit 75' TERM
+i=0
+while [ $i -lt "${TICKS:-1}" ]; do sleep 0.1; i=$((i + 1)); done
+exit "${STATUS:-0}"
+END
+chmod +x "$tmp/bin/werkbank-train"
+printf '[train]\nsteps = 50\n' >"$tmp/my.ini"
+launch=$tmp/bin/werkbank-launch
+run=$tmp/w/runs/my
+
+says 66 'corpus my is not prepared.*werkbank prep' "$launch" train -C "$tmp/w" "$tmp/my.ini"
+echo '{}' >"$tmp/w/corpora/my/manifest.json"
+says 0 'trainer: _rank -C .*/w --run my' "$launch" train -C "$tmp/w" --steps 77 "$tmp/my.ini"
+holds "state: finished" '"state":"finished".*"attempt":1,.*"exit":0' "$run/state.json"
+holds "recipe.ini notes the command line" '^steps = 77 +# command line' "$run/recipe.ini"
+holds "console.log" '^trainer: _rank' "$run/console.log"
+holds "console.log: of a redrawn line the last state" '^step 2$' "$run/console.log"
+says 0 '' "$launch" train -C "$tmp/w" "$tmp/my.ini"
+holds "a resumed run keeps what was given by hand" '^steps = 77 +# command line' "$run/recipe.ini"
+says 78 "begun with --size 'tiny' and cannot go on with 'big'" "$launch" train -C "$tmp/w" --size big "$tmp/my.ini"
+says 78 '--d-model' "$launch" train -C "$tmp/w" --d-model 64 "$tmp/my.ini"
+says 0 '' "$launch" train -C "$tmp/w" --steps 99 "$tmp/my.ini"
+holds "steps may change" '^steps = 99 ' "$run/recipe.ini"
+STATUS=65 "$launch" train -C "$tmp/w" "$tmp/my.ini" 2>"$tmp/err"
+got=$?
+if [ $got -eq 65 ]; then ok "the trainer's status is ours"; else not_ok "the trainer's status is ours" "it is $got"; fi
+holds "state: failed" '"state":"failed".*"exit":65' "$run/state.json"
+
+: >"$tmp/live.err"
+TICKS=600 "$launch" train -C "$tmp/w" "$tmp/my.ini" 2>"$tmp/live.err" &
+pid=$!
+i=0
+while ! grep -q trainer: "$tmp/live.err" && [ $i -lt 300 ]; do sleep 0.1; i=$((i + 1)); done
+holds "state: running" "\"state\":\"running\",\"pid\":$pid,.*\"exit\":null" "$run/state.json"
+says 75 "being trained already, by process $pid" "$launch" train -C "$tmp/w" "$tmp/my.ini"
+"$wb" status -C "$tmp/w" my >"$tmp/out"
+holds "status of a live run" "^my: running \(pid $pid\)" "$tmp/out"
+kill -TERM $pid
+wait $pid
+got=$?
+if [ $got -eq 75 ]; then ok "SIGTERM: saved and stopped"; else not_ok "SIGTERM: saved and stopped" "status $got"; fi
+holds "the trainer was asked, not killed" '^saving' "$run/console.log"
+holds "state: stopped" '"state":"stopped".*"exit":75' "$run/state.json"
+
+: >"$tmp/live.err"
+TICKS=600 "$launch" train -C "$tmp/w" "$tmp/my.ini" 2>"$tmp/live.err" &
+pid=$!
+i=0
+while ! grep -q trainer: "$tmp/live.err" && [ $i -lt 300 ]; do sleep 0.1; i=$((i + 1)); done
+kill -KILL $pid
+wait $pid 2>/dev/null
+i=0
+while ! "$wb" status -C "$tmp/w" my | grep -q '^my: lost' && [ $i -lt 300 ]; do sleep 0.1; i=$((i + 1)); done
+"$wb" status -C "$tmp/w" my >"$tmp/out"
+holds "a killed launcher: its trainer ends too, the run is lost" '^my: lost' "$tmp/out"
+says 0 '' "$launch" train -C "$tmp/w" "$tmp/my.ini"
+
+echo "$passed passed, $failed failed, $skipped skipped"
+[ $failed -eq 0 ]

@@ -1,0 +1,35 @@
+#!/bin/sh
+# doctor.sh - what "werkbank doctor" says of machines that have this and lack that. Last line: the tally.
+set -u
+tmp=$(mktemp -d "${TMPDIR:-/tmp}/werkbank-doctor-XXXXXX")
+trap 'rm -rf "$tmp"' EXIT
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/../helpers.sh"
+wb=$PWD/werkbank
+unset WERKBANK_HOME WERKBANK_RUN
+
+# doctor ENVIRONMENT... : of a machine with that environment
+doctor() { env "$@" "$wb" doctor -C "$tmp/w"; }
+
+says "it finds the processor" 0 '^processor .*vectors: (AVX-512|AVX2|plain)' doctor
+says "all programs are there" 0 '^programs +good .* complete' doctor
+says "a workspace that is not there yet" 0 "^workspace .*$tmp/w \\(made when first needed\\)" doctor
+says "no programs beside: no mpirun, no ssh" 0 '^other hosts +missing  ssh is missing, rsync is missing' doctor PATH=/nonexistent
+says "what they would bring" 0 'install ssh for training on other hosts' doctor PATH=/nonexistent
+mkdir -p "$tmp/slow"
+printf '#!/bin/sh\nexec sleep 60\n' >"$tmp/slow/mpirun"
+chmod +x "$tmp/slow/mpirun"
+says "an mpirun that hangs" 0 '^MPI .*(mpirun does not answer|not built in$)' doctor PATH="$tmp/slow:$PATH"
+says "a terminal without a name" 0 'TERM not set' doctor TERM=
+says "a terminal that shows ASCII" 0 '^terminal +(limited|missing) .*characters ASCII' doctor LC_ALL=C TERM=xterm
+mkdir -p "$tmp/proc"
+printf 'MemTotal:        2000000 kB\nMemAvailable:    1000000 kB\n' >"$tmp/proc/meminfo"
+says "little memory" 0 '^memory +limited +2.0 GB, 1.0 GB of it free' doctor WERKBANK_PROC_ROOT="$tmp/proc"
+says "unreadable facts" 0 '^memory +limited +how much there is cannot be read' doctor WERKBANK_PROC_ROOT="$tmp/none"
+says "no GPU" 0 '^GPU +(missing|limited) +none' doctor WERKBANK_NVML="$tmp/none.so" WERKBANK_SYS_ROOT="$tmp"
+says "what computes" 0 '^computes +good +(the processor|GPU 0)' doctor
+says "GPUs" 0 '^GPU +(good|limited) +8 x ' doctor WERKBANK_NVML="$PWD/tests/fake_nvml.so" WERKBANK_FAKE_NVML=eight WERKBANK_SYS_ROOT="$tmp"
+says "as JSON" 0 '^\{"findings":\[\{"what":"processor","state":"[a-z]*","found":".*\}\]\}$' "$wb" doctor --json
+says "an option that it does not take" 64 'steps' "$wb" doctor --steps 3
+says "no room for what it says" 74 'cannot be written' sh -c '"$1" doctor >/dev/full' sh "$wb"
+tally

@@ -1,0 +1,678 @@
+/* t_model.c - the whole model: its size, its loss and its gradients. */
+#include <math.h>
+#include <stdio.h>
+
+#include "tests/train/small_model.h"
+#include "train/model/adam.h"
+#include "train/ckpt/safetensors.h"
+
+static int64_t count_floats(struct model_shape shape)
+{
+	struct model_param *params;
+	struct err e;
+	size_t n;
+	int64_t floats, sum = 0;
+
+	if (!check_err(model_params(&shape, &params, &n, &floats, &e), 0))
+		return -1;
+	for (size_t i = 0; i < n; i++) {
+		check_int(params[i].offset, sum);
+		sum += params[i].rows * params[i].cols;
+	}
+	check_int(sum, floats);
+	free(params);
+	return floats;
+}
+
+TEST(model_parameter_counts)
+{
+	struct model_shape base = {.d_model = 512,
+				   .d_ff = 2048,
+				   .heads = 8,
+				   .encoder_layers = 6,
+				   .decoder_layers = 6,
+				   .vocabulary = 32768,
+				   .real_vocabulary = 32768};
+	struct model_shape big = base;
+
+	check_int(count_floats(base), 60880896);
+	big.d_model = 1024;
+	big.d_ff = 4096;
+	big.heads = 16;
+	check_int(count_floats(big), 209842176);
+}
+
+TEST(model_names)
+{
+	struct model_shape shape = small_shape();
+	struct model_param *params;
+	struct err e;
+	size_t n;
+	int64_t floats;
+
+	if (!check_err(model_params(&shape, &params, &n, &floats, &e), 0))
+		return;
+	check_int(n, 1 + 2 * 10 + 3 + 2 * 14 + 2);
+	check_str(params[0].name, "embed");
+	check_str(params[1].name, "encoder.0.self.norm.scale");
+	check_str(params[11].name, "encoder.1.self.norm.scale");
+	check_str(params[23].name, "decoder.cross.kv");
+	check_str(params[n - 3].name, "decoder.1.ffn.out.bias");
+	check_str(params[n - 1].name, "decoder.norm.shift");
+	free(params);
+}
+
+TEST(model_shapes_that_cannot_be)
+{
+	struct model_shape good = small_shape(), s;
+	struct model_param *params;
+	struct err e;
+	size_t n;
+	int64_t floats;
+#define BAD(field, value) \
+	s = good; \
+	s.field = value; \
+	check_err(model_params(&s, &params, &n, &floats, &e), ERR_CONFIG);
+	BAD(heads, 5)
+	BAD(heads, 0)
+	BAD(d_model, 15)
+	BAD(d_ff, 0)
+	BAD(encoder_layers, 0)
+	BAD(decoder_layers, 65)
+	BAD(vocabulary, 30)
+	BAD(real_vocabulary, 33)
+	BAD(real_vocabulary, 3)
+#undef BAD
+}
+
+/* ---- against PyTorch --------------------------------------------------- */
+
+/* As weights() in tests/peers/pytorch_model.py. */
+static void formula_weights(struct model *m)
+{
+	struct model_param *params;
+	struct err e;
+	size_t n;
+	int64_t floats;
+	float *w = mem_alloc((size_t)model_floats(m), sizeof(*w), &e);
+
+	if (!w || !check_err(model_params(model_get_shape(m), &params, &n, &floats, &e), 0)) {
+		free(w);
+		return;
+	}
+	for (size_t p = 0; p < n; p++) {
+		const char *end = strstr(params[p].name, "norm.scale");
+		bool scale = end && !end[strlen("norm.scale")];
+
+		for (int64_t k = 0; k < params[p].rows * params[p].cols; k++) {
+			uint64_t i = (uint64_t)(params[p].offset + k);
+			double x = (double)((i * 2654435761u + 12345) % 4294967296u) /
+					   4294967296.0 * 0.6 -
+				   0.3;
+
+			w[i] = (float)(scale ? x + 1 : x);
+		}
+	}
+	small_set(m, w);
+	free(params);
+	free(w);
+}
+
+/*
+ * The largest difference of our gradient from the golden one, in units of the largest golden
+ * element.
+ */
+static void compare_gradients(struct model *m, const struct safetensors *golden, double tolerance)
+{
+	struct model_param *params;
+	struct err e;
+	size_t n;
+	int64_t floats;
+	float *grad = small_copy(m, model_grad_arena(m));
+
+	if (!grad || !check_err(model_params(model_get_shape(m), &params, &n, &floats, &e), 0)) {
+		free(grad);
+		return;
+	}
+	for (size_t p = 0; p < n; p++) {
+		const int64_t count = params[p].rows * params[p].cols;
+		const unsigned char *want =
+			safetensors_get(golden, params[p].name, params[p].rows, params[p].cols, &e);
+		double worst = 0, largest = 0;
+
+		if (!check(want))
+			continue;
+		for (int64_t k = 0; k < count; k++) {
+			float g;
+
+			memcpy(&g, want + 4 * k, sizeof(g));
+			worst = fmax(worst, fabs((double)grad[params[p].offset + k] - g));
+			largest = fmax(largest, fabs((double)g));
+		}
+		if (!(worst <= tolerance * largest))
+			test_fail(__FILE__, __LINE__, "%s: gradient of %s is off by %g of %g",
+				  model_get_ops(m)->name, params[p].name, worst, largest);
+	}
+	free(params);
+	free(grad);
+}
+
+static double golden_number(const struct safetensors *golden, const char *name)
+{
+	struct err e;
+	const unsigned char *data = safetensors_get(golden, name, 1, 1, &e);
+	float x = NAN;
+
+	if (data)
+		memcpy(&x, data, sizeof(x));
+	return x;
+}
+
+/*
+ * fp32 against PyTorch's float64: 2e-5 of a tensor's largest gradient; bf16 has 8 bits: 5 % in
+ * products of products.
+ */
+static void compare_with_pytorch(const char *backend, bool bf16)
+{
+	const char *srcdir = getenv("srcdir");
+	struct model_how how = { .smoothing = 0.1f, .grad_scale = 1 };
+	struct safetensors *golden;
+	struct model *m = small_model(backend, bf16);
+	struct model_sums sums;
+	struct batch b;
+	struct err e;
+	char path[500];
+	double tolerance = bf16 ? 2e-2 : 1e-6;
+
+	snprintf(path, sizeof(path), "%s/tests/golden/model.pytorch.safetensors",
+		 srcdir ? srcdir : ".");
+	golden = safetensors_open(path, &e);
+	if (!golden)
+		test_fail(__FILE__, __LINE__, "%s", e.text);
+	if (golden && m && small_batch(&b)) {
+		formula_weights(m);
+		check_err(model_forward_backward(m, &b, &how, &sums, &e), 0);
+		check_int(sums.tokens, 11);
+		check_near(sums.loss, golden_number(golden, "loss"), tolerance * sums.loss);
+		check_near(sums.nll, golden_number(golden, "nll"), tolerance * sums.nll);
+		compare_gradients(m, golden, bf16 ? 8e-2 : 2e-5);
+		batch_free(&b);
+	}
+	safetensors_close(golden);
+	model_free(m);
+}
+
+TEST(model_ref_equals_pytorch)
+{
+	compare_with_pytorch("ref", false);
+}
+
+TEST(model_cpu_equals_pytorch)
+{
+	compare_with_pytorch("cpu", false);
+}
+
+TEST(model_cpu_bf16_near_pytorch)
+{
+	compare_with_pytorch("cpu", true);
+}
+
+/* Logits made a few rows at a time, and their gradient apart, change nothing. */
+TEST(model_logits_in_pieces)
+{
+	struct ops pieces = *ops_ref();
+	const struct model_how how = { .smoothing = 0.1f, .grad_scale = 1 };
+	struct model *m[2] = { small_model("ref", false), NULL };
+	struct model_sums sums[2];
+	float *grad[2] = { NULL, NULL };
+	struct batch b;
+	struct err e;
+
+	pieces.loss_rows = 3;	/* of 11 */
+	m[1] = small_model_on(&pieces, false);
+	if (m[0] && m[1] && small_batch(&b)) {
+		for (int i = 0; i < 2; i++) {
+			formula_weights(m[i]);
+			check_err(model_forward_backward(m[i], &b, &how, &sums[i], &e), 0);
+			grad[i] = small_copy(m[i], model_grad_arena(m[i]));
+		}
+		check_near(sums[1].loss, sums[0].loss, 0);
+		check(!memcmp(grad[0], grad[1], (size_t)model_floats(m[0]) * sizeof(float)));
+		batch_free(&b);
+	}
+	for (int i = 0; i < 2; i++) {
+		free(grad[i]);
+		model_free(m[i]);
+	}
+}
+
+/* Each step and each micro-batch drops other elements, and the same ones again. */
+TEST(model_drops_by_step_and_micro_batch)
+{
+	static const uint32_t moments[][2] = { { 0, 0 }, { 1, 0 }, { 0, 1 }, { 0, 0 } };
+	struct model *m = small_model("cpu", false);
+	double loss[4] = { 0 };
+	struct batch b;
+	struct err e;
+
+	if (!m || !small_batch(&b))
+		return;
+	formula_weights(m);
+	for (int i = 0; i < 4; i++) {
+		const struct model_how how = { .dropout = 0.3f, .smoothing = 0.1f, .grad_scale = 1,
+					       .step = moments[i][0], .micro = moments[i][1] };
+		struct model_sums sums = { 0 };
+
+		check_err(model_forward_backward(m, &b, &how, &sums, &e), 0);
+		loss[i] = sums.loss;
+	}
+	check(loss[0] != loss[1] && loss[0] != loss[2] && loss[1] != loss[2]);
+	check_near(loss[3], loss[0], 0);
+	batch_free(&b);
+	model_free(m);
+}
+
+/* ---- gradients by finite differences ------------------------------------ */
+
+static const struct model_how all_dropout = {
+	.dropout = 0.1f,
+	.attention_dropout = 0.2f,
+	.relu_dropout = 0.15f,
+	.smoothing = 0.1f,
+	.grad_scale = 1,
+	.seed = 5,
+	.step = 3,
+	.micro = 1,
+};
+
+static double loss_at(struct model *m, const struct batch *b, const float *params)
+{
+	struct model_sums sums = { 0 };
+	struct err e;
+
+	small_set(m, params);
+	check_err(model_forward_backward(m, b, &all_dropout, &sums, &e), 0);
+	return sums.loss;
+}
+
+/*
+ * Along one random direction within each tensor, with all dropouts on. The masks are
+ * functions of their place, so the loss is smooth but for the kinks of ReLU.
+ */
+TEST(model_gradient_by_differences)
+{
+	const float h = 5e-4f;
+	struct model *m = small_model("ref", false);
+	struct model_param *params = NULL;
+	struct batch b;
+	struct err e;
+	size_t n = 0;
+	int64_t floats;
+	float *base, *grad, *moved;
+
+	if (!m || !small_batch(&b))
+		return;
+	formula_weights(m);
+	base = small_copy(m, model_param_arena(m));
+	moved = small_copy(m, model_param_arena(m));
+	small_clear_grad(m);
+	loss_at(m, &b, base);
+	grad = small_copy(m, model_grad_arena(m));
+	check_err(model_params(model_get_shape(m), &params, &n, &floats, &e), 0);
+	for (size_t p = 0; p < n; p++) {
+		const struct rng_key key = rng_key_make(9, RNG_TEST, (uint32_t)p, 0);
+		double along = 0, size = 0, up, down;
+
+		for (int64_t k = params[p].offset;
+		     k < params[p].offset + params[p].rows * params[p].cols; k++) {
+			float d = rng_unit(key, (uint64_t)k) < 0.5f ? -1 : 1;
+
+			moved[k] = base[k] + h * d;
+			along += (double)d * grad[k];
+			size += (double)grad[k] * grad[k];
+		}
+		up = loss_at(m, &b, moved);
+		for (int64_t k = params[p].offset;
+		     k < params[p].offset + params[p].rows * params[p].cols; k++)
+			moved[k] = 2 * base[k] - moved[k];
+		down = loss_at(m, &b, moved);
+		for (int64_t k = params[p].offset;
+		     k < params[p].offset + params[p].rows * params[p].cols; k++)
+			moved[k] = base[k];
+		if (!(fabs((up - down) / (2 * h) - along) <= 2e-2 * sqrt(size) + 5e-3))
+			test_fail(__FILE__, __LINE__, "%s: difference %g, gradient %g",
+				  params[p].name, (up - down) / (2 * h), along);
+	}
+	free(params);
+	free(base);
+	free(grad);
+	free(moved);
+	batch_free(&b);
+	model_free(m);
+}
+
+/* ---- learning ---------------------------------------------------------- */
+
+TEST(model_overfits_one_batch)
+{
+	struct model_how how = { .grad_scale = 1 };
+	struct model *m = small_model("cpu", false);
+	struct model_sums sums = { 0 };
+	struct adam adam;
+	struct batch b;
+	struct err e;
+
+	if (!m || !small_batch(&b))
+		return;
+	check_err(model_init(m, 3, &e), 0);
+	if (check_err(adam_open(&adam, m, 0.9, 0.98, 1e-9, &e), 0)) {
+		for (int step = 0; step < 150; step++) {
+			small_clear_grad(m);
+			check_err(model_forward_backward(m, &b, &how, &sums, &e), 0);
+			if (step == 0)
+				check(sums.nll / (double)sums.tokens > 2.5);
+			adam_apply(&adam, step, 3e-3, 1.0 / (double)sums.tokens);
+		}
+		check(sums.nll / (double)sums.tokens < 0.02);
+		check_err(model_evaluate(m, &b, 0, &sums, &e), 0);
+		check(sums.nll / (double)sums.tokens < 0.02);
+	}
+	adam_close(&adam);
+	batch_free(&b);
+	model_free(m);
+}
+
+/* ---- packing ----------------------------------------------------------- */
+
+TEST(model_packed_equals_alone)
+{
+	struct model_how how = { .smoothing = 0.1f, .grad_scale = 1 };
+	struct model *m = small_model("cpu", false);
+	struct model_sums together, alone, sum = { 0 };
+	struct batch b;
+	struct err e;
+	float *packed, *single;
+	double worst = 0;
+
+	if (!m || !small_batch(&b))
+		return;
+	check_err(model_init(m, 4, &e), 0);
+	check_err(model_forward_backward(m, &b, &how, &together, &e), 0);
+	packed = small_copy(m, model_grad_arena(m));
+	small_clear_grad(m);
+	for (int s = 0; s < 3; s++) {
+		batch_clear(&b);
+		small_add(&b, s, small_lengths[s][0], small_lengths[s][1]);
+		check_err(model_forward_backward(m, &b, &how, &alone, &e), 0);
+		sum.loss += alone.loss;
+		sum.nll += alone.nll;
+		sum.tokens += alone.tokens;
+	}
+	single = small_copy(m, model_grad_arena(m));
+	check_int(together.tokens, sum.tokens);
+	check_near(together.loss, sum.loss, 1e-5 * sum.loss);
+	check_near(together.nll, sum.nll, 1e-5 * sum.nll);
+	for (int64_t i = 0; i < model_floats(m); i++)
+		worst = fmax(worst, fabs((double)packed[i] - single[i]));
+	check_near(worst, 0, 2e-4);
+	free(packed);
+	free(single);
+	batch_free(&b);
+	model_free(m);
+}
+
+/* The forward pass alone lives in less memory and gives the same. */
+TEST(model_evaluates_in_less_memory)
+{
+	struct model_shape shape = small_shape();
+	struct dev_options options = { .threads = 1 };
+	struct err e;
+	struct model *training = small_model("cpu", false),
+		     *forward = model_new(&shape, ops_find("cpu", &e), &options, &e);
+	struct model_how how = { .smoothing = 0.1f, .grad_scale = 1 };
+	struct model_sums a, b, c;
+	struct batch batch;
+
+	if (!training || !check(forward) || !small_batch(&batch))
+		return;
+	check_err(model_reserve_forward(forward, SMALL_TOKENS, SMALL_SENTENCES, &e), 0);
+	check_err(model_reserve_forward(forward, SMALL_TOKENS, SMALL_SENTENCES, &e), ERR_INTERNAL);
+	check_err(model_init(training, 6, &e), 0);
+	check_err(model_init(forward, 6, &e), 0);
+	check_err(model_evaluate(training, &batch, 0.1f, &a, &e), 0);
+	check_err(model_evaluate(forward, &batch, 0.1f, &b, &e), 0);
+	check_err(model_forward_backward(training, &batch, &how, &c, &e), 0);
+	check_near(a.loss, b.loss, 0);
+	check_near(a.nll, b.nll, 0);
+	check_near(a.loss, c.loss, 1e-5);
+	check(model_grad_arena(forward) == NULL);
+	check_err(model_forward_backward(forward, &batch, &how, &c, &e), ERR_INTERNAL);
+	batch_free(&batch);
+	model_free(training);
+	model_free(forward);
+}
+
+TEST(model_refuses_a_batch_that_does_not_fit)
+{
+	struct model *m = small_model("cpu", false);
+	struct model_sums sums;
+	struct batch b;
+	struct err e;
+	int32_t words[SMALL_TOKENS] = { 0 };
+
+	if (!m || !check_err(batch_alloc(&b, 3, 2 * SMALL_TOKENS, &e), 0))
+		return;
+	check_err(model_evaluate(m, &b, 0, &sums, &e), ERR_INTERNAL);		/* empty */
+	check(batch_add(&b, 0, words, SMALL_TOKENS, words, 1)); /* and </s>: one too many */
+	check_err(model_evaluate(m, &b, 0, &sums, &e), ERR_INTERNAL);
+	batch_free(&b);
+	model_free(m);
+}
+
+/* ---- backends ---------------------------------------------------------- */
+
+TEST(model_cpu_equals_ref)
+{
+	struct model *cpu = small_model("cpu", false), *ref = small_model("ref", false);
+	struct model_sums a, b;
+	struct batch batch;
+	struct err e;
+	float *x, *y;
+	double worst = 0;
+
+	if (!cpu || !ref || !small_batch(&batch))
+		return;
+	check_err(model_init(cpu, 8, &e), 0);
+	check_err(model_init(ref, 8, &e), 0);
+	check_err(model_forward_backward(cpu, &batch, &all_dropout, &a, &e), 0);
+	check_err(model_forward_backward(ref, &batch, &all_dropout, &b, &e), 0);
+	check_near(a.loss, b.loss, 1e-5 * b.loss);
+	x = small_copy(cpu, model_grad_arena(cpu));
+	y = small_copy(ref, model_grad_arena(ref));
+	for (int64_t i = 0; i < model_floats(cpu); i++)
+		worst = fmax(worst, fabs((double)x[i] - y[i]));
+	check_near(worst, 0, 2e-4);
+	free(x);
+	free(y);
+	batch_free(&batch);
+	model_free(cpu);
+	model_free(ref);
+}
+
+/* The same bits again; other bits when seed, step or micro-batch name other masks. */
+TEST(model_repeats_bit_by_bit)
+{
+	struct model *m = small_model("cpu", false);
+	struct model_how how = all_dropout;
+	struct model_sums first, again, other;
+	struct batch b;
+	struct err e;
+	float *x, *y;
+
+	if (!m || !small_batch(&b))
+		return;
+	check_err(model_init(m, 8, &e), 0);
+	check_err(model_forward_backward(m, &b, &how, &first, &e), 0);
+	x = small_copy(m, model_grad_arena(m));
+	small_clear_grad(m);
+	check_err(model_forward_backward(m, &b, &how, &again, &e), 0);
+	y = small_copy(m, model_grad_arena(m));
+	check(first.loss == again.loss);
+	check(memcmp(x, y, (size_t)model_floats(m) * sizeof(*x)) == 0);
+	how.step++;
+	check_err(model_forward_backward(m, &b, &how, &other, &e), 0);
+	check(other.loss != first.loss);
+	how.step--;
+	how.micro++;
+	check_err(model_forward_backward(m, &b, &how, &other, &e), 0);
+	check(other.loss != first.loss);
+	how.micro--;
+	how.seed++;
+	check_err(model_forward_backward(m, &b, &how, &other, &e), 0);
+	check(other.loss != first.loss);
+	free(x);
+	free(y);
+	batch_free(&b);
+	model_free(m);
+}
+
+/* Gradients of a step with so many threads; NULL after a failed check. Owned by the caller. */
+static float *gradients_by(int threads, bool bf16)
+{
+	struct model_shape shape = small_shape();
+	struct dev_options options = { .threads = threads, .bf16 = bf16 };
+	struct err e = { 0 };
+	struct model *m = model_new(&shape, ops_cpu(), &options, &e);
+	struct model_sums sums;
+	struct batch b;
+	float *x = NULL;
+
+	if (m && !model_reserve_training(m, SMALL_TOKENS, SMALL_SENTENCES, &e) &&
+	    !model_init(m, 8, &e) && small_batch(&b)) {
+		if (!model_forward_backward(m, &b, &all_dropout, &sums, &e))
+			x = small_copy(m, model_grad_arena(m));
+		batch_free(&b);
+	}
+	if (!x)
+		test_fail(__FILE__, __LINE__, "%d threads: %s", threads, e.text);
+	model_free(m);
+	return x;
+}
+
+/* Our own products do not depend on the number of threads, by not one bit (oneDNN's may). */
+TEST(model_threads_change_nothing)
+{
+	const size_t bytes = 16 * 32 * sizeof(float);	/* of the table, which all else reaches */
+
+	for (int bf16 = 0; bf16 < 2; bf16++) {
+		float *one = gradients_by(1, bf16);
+
+		for (int threads = 2; one && threads <= 5; threads++) {
+			float *many = gradients_by(threads, bf16);
+
+			if (!many)
+				break;
+			check(memcmp(one, many, bytes) == 0);
+			free(many);
+		}
+		free(one);
+	}
+}
+
+TEST(model_initial_weights)
+{
+	struct model_shape shape = {.d_model = 64,
+				    .d_ff = 256,
+				    .heads = 4,
+				    .encoder_layers = 1,
+				    .decoder_layers = 1,
+				    .vocabulary = 1000,
+				    .real_vocabulary = 1000};
+	struct dev_options options = { 0 };
+	struct err e;
+	struct model *m = model_new(&shape, ops_ref(), &options, &e);
+	const struct model_weights *w;
+	const float *x;
+	double sum = 0, squares = 0, largest = 0;
+
+	if (!check(m) || !check_err(model_init(m, 1, &e), 0))
+		return;
+	w = model_get_weights(m);
+	x = w->embed.data;
+	for (int i = 0; i < 64000; i++) {
+		sum += x[i];
+		squares += (double)x[i] * x[i];
+	}
+	check_near(sum / 64000, 0, 0.002);
+	check_near(sqrt(squares / 64000), 0.125, 0.002);
+	x = w->encoder[0].self_qkv.data;
+	for (int i = 0; i < 3 * 64 * 64; i++)
+		largest = fmax(largest, fabs((double)x[i]));
+	check_near(largest, sqrt(6.0 / 128), 0.001);
+	largest = 0;
+	x = w->decoder[0].ffn_in.data;
+	for (int i = 0; i < 256 * 64; i++)
+		largest = fmax(largest, fabs((double)x[i]));
+	check_near(largest, sqrt(6.0 / 320), 0.001);
+	check(((float *)w->decoder_norm_scale.data)[63] == 1);
+	check(((float *)w->decoder_norm_shift.data)[63] == 0);
+	model_free(m);
+}
+
+TEST(model_training_memory)
+{
+	struct model_shape shape = {.d_model = 512,
+				    .d_ff = 2048,
+				    .heads = 8,
+				    .encoder_layers = 6,
+				    .decoder_layers = 6,
+				    .vocabulary = 32768,
+				    .real_vocabulary = 32768};
+	struct err e;
+	struct dev_options fp32 = { 0 }, bf16 = { .bf16 = true };
+	struct model_size size = { &shape, ops_cpu(), &fp32, 1024, 512 };
+	struct dev_needs small, large, halves;
+
+	check_err(model_training_needs(&size, &small, &e), 0);
+	size.tokens = 4096;
+	size.sentences = 2048;
+	check_err(model_training_needs(&size, &large, &e), 0);
+	size.options = &bf16;
+	check_err(model_training_needs(&size, &halves, &e), 0);
+	check(small.own > 4 * 4 * (size_t)60880896 && large.own > small.own);
+	check(large.own < (size_t)4 << 30);
+	/* weights, moments and the residual stream stay as they are */
+	check(halves.own < large.own - large.own / 5 && halves.own > large.own / 2);
+	shape.heads = 0;
+	check_err(model_training_needs(&size, &halves, &e), ERR_CONFIG);
+}
+
+/* For a backend that keeps graphs. */
+static int kept_never(struct dev *d, const struct graph_key *key)
+{
+	(void)d;
+	(void)key;
+	return 0;
+}
+
+/* Whole granules of rows need hardly more where there are graphs, others are rounded up. */
+TEST(model_memory_for_graphs)
+{
+	const struct model_shape shape = { 512, 2048, 8, 6, 6, 32768, 32768 };
+	const struct dev_options plain = { 0 }, graphs = { .graphs = true };
+	struct ops table = *ops_ref();
+	struct model_size size = { &shape, &table, &graphs, 4096, 2048 };
+	struct dev_needs want, even, more;
+	struct err e;
+
+	check_err(model_training_needs(&size, &want, &e), 0);	/* it has none */
+	table.graph_begin = kept_never;
+	check_err(model_training_needs(&size, &even, &e), 0);
+	size.tokens++;
+	check_err(model_training_needs(&size, &more, &e), 0);
+	check(even.own > want.own && even.own - want.own < (size_t)1 << 20);
+	check(more.own > even.own + even.own / 200 && more.own < even.own + even.own / 16);
+	size.options = &plain;
+	check_err(model_training_needs(&size, &more, &e), 0);
+	check(more.own < want.own + want.own / 1000);
+}

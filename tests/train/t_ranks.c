@@ -1,0 +1,361 @@
+/* t_ranks.c - whole runs of several ranks, which are threads of this process. */
+#include <sys/resource.h>
+
+#include "tests/train/fake_ranks.h"
+#include "tests/train/small_run.h"
+#include "train/comm/compress.h"
+
+struct job {
+	const struct conf *conf;
+	int rc[8];
+};
+
+static void train_rank(struct comm *c, void *arg)
+{
+	static const volatile sig_atomic_t never;
+	struct job *j = arg;
+	struct err e = { 0 };
+
+	j->rc[c->rank] = trainer_run(j->conf, c, &never, &e);
+	if (j->rc[c->rank])
+		test_fail(__FILE__, __LINE__, "rank %d: %s", c->rank, e.text);
+}
+
+static void train_on(const struct conf *c, const char *run, int ranks)
+{
+	struct conf own = *c;
+	struct job j = { .conf = &own };
+	struct err e;
+
+	own.run = mem_strdup(run, &e);
+	if (own.run && write_recipe(&own, run))
+		fake_ranks(ranks, train_rank, &j);
+	free(own.run);
+}
+
+static bool make_shared_conf(struct conf *c)
+{
+	if (!make_corpus() || !make_conf(c, "unnamed"))
+		return false;
+	set(c, "accumulate", "6");
+	set(c, "bucket_mb", "0.01");
+	set(c, "telemetry_every", "0");
+	/* steps small enough for rounding to stay rounding */
+	set(c, "warmup", "400");
+	set(c, "steps", "30");
+	return true;
+}
+
+/* The losses that a run's journal tells, of each step. */
+static int losses_of(const char *run, double *losses, int most)
+{
+	char path[600];
+	struct err e;
+	const struct json *record;
+	struct journal_reader *r;
+	int n = 0;
+
+	snprintf(path, sizeof(path), "%s/runs/%s/journal.jsonl", test_folder(), run);
+	r = journal_reader_open(path, &e);
+	while (r && n < most && journal_next(r, &record, &e) > 0)
+		if (!strcmp(json_text(json_get(record, "kind"), ""), "train"))
+			losses[n++] = json_number(json_get(record, "loss"), NAN);
+	journal_reader_free(r);
+	return n;
+}
+
+static int count_events(const char *run, const char *about)
+{
+	char path[600];
+	struct err e;
+	const struct json *record;
+	struct journal_reader *r;
+	int n = 0;
+
+	snprintf(path, sizeof(path), "%s/runs/%s/journal.jsonl", test_folder(), run);
+	r = journal_reader_open(path, &e);
+	while (r && journal_next(r, &record, &e) > 0)
+		n += strstr(json_text(json_get(record, "text"), ""), about) != NULL;
+	journal_reader_free(r);
+	return n;
+}
+
+static void check_near_losses(const char *a, const char *b, int n, double tolerance)
+{
+	double x[100] = { 0 }, y[100] = { 0 }, worst = 0;
+
+	check_int(losses_of(a, x, 100), n);
+	check_int(losses_of(b, y, 100), n);
+	for (int i = 0; i < n; i++)
+		worst = fmax(worst, fabs(x[i] - y[i]));
+	if (!(worst <= tolerance))
+		test_fail(__FILE__, __LINE__, "losses of %s and %s differ by %g", a, b, worst);
+}
+
+/*
+ * However many ranks, and however they reduce: the same losses. Whether reduction overlaps
+ * backward and whether the optimizer is sharded changes not a bit, clipping included.
+ */
+TEST(ranks_train_as_one_does)
+{
+	struct conf c;
+
+	if (!make_shared_conf(&c))
+		return;
+	set(&c, "steps", "100");
+	set(&c, "log_every", "1");
+	set(&c, "save_every", "1000");
+	train_on(&c, "one", 1);
+	for (int ranks = 2; ranks <= 3; ranks++) {
+		set(&c, "overlap_reduce", "yes");
+		set(&c, "shard_optimizer", "no");
+		train_on(&c, ranks == 2 ? "two" : "three", ranks);
+		set(&c, "overlap_reduce", "no");
+		train_on(&c, "after", ranks);
+		set(&c, "shard_optimizer", "yes");
+		train_on(&c, "shards", ranks);
+		check_near_losses("one", ranks == 2 ? "two" : "three", 100, 1e-6);
+		check_same_run(ranks == 2 ? "two" : "three", "after", 100);
+		check_same_run("after", "shards", 100);
+		check_err(file_remove_tree(at("runs/after"), &(struct err){ 0 }), 0);
+		check_err(file_remove_tree(at("runs/shards"), &(struct err){ 0 }), 0);
+	}
+	conf_free(&c);
+}
+
+/* With less on the wire the losses stay near those of fp32. */
+TEST(ranks_train_with_less_on_the_wire)
+{
+	static const struct { const char *wire; double tolerance; } cases[] = {
+		{"bf16", 1e-3}, {"2bit", 0.05}, {"1bit", 0.08},
+	};
+	double loss[100], exact[100], sent = 0, all = 0;
+	struct conf c;
+
+	if (!make_shared_conf(&c))
+		return;
+	set(&c, "steps", "100");
+	set(&c, "log_every", "10");
+	train_on(&c, "exact", 2);
+	check_int(losses_of("exact", exact, 100), 11);
+	count_records("exact", "train", "sent_bytes", &all);
+	check(all > 0);
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		set(&c, "wire", cases[i].wire);
+		train_on(&c, cases[i].wire, 2);
+		check_int(losses_of(cases[i].wire, loss, 100), 11);
+		check(loss[10] < loss[0] - 0.2);
+		check_near(loss[10], exact[10], cases[i].tolerance);
+		check(loss[10] != exact[10]);
+		count_records(cases[i].wire, "train", "sent_bytes", &sent);
+		check_near(sent / all, compress_ratio(WIRE_BF16 + (enum wire)i), 0.02);
+	}
+	conf_free(&c);
+}
+
+/* What is resumed equals what went through: moments in parts, residuals of each rank, averages. */
+TEST(ranks_resume_bit_by_bit)
+{
+	static const char *const cases[][8] = {
+		{"wire", "2bit", "shard_optimizer", "no", "local_steps", "1", "ema", "0"},
+		{"wire", "1bit", "shard_optimizer", "yes", "local_steps", "1", "ema", "0.9"},
+		{"wire", "fp32", "shard_optimizer", "yes", "local_steps", "1", "ema", "0"},
+		{"wire", "2bit", "shard_optimizer", "no", "local_steps", "4", "ema", "0.9"},
+		{"wire", "fp32", "shard_optimizer", "no", "local_steps", "1", "ema", "0.9"},
+	};
+	struct conf c;
+
+	if (!make_shared_conf(&c))
+		return;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		for (int k = 0; k < 8; k += 2)
+			set(&c, cases[i][k], cases[i][k + 1]);
+		set(&c, "steps", "30");
+		train_on(&c, "straight", 3);
+		set(&c, "steps", "10");
+		train_on(&c, "parts", 3);
+		set(&c, "steps", "30");
+		train_on(&c, "parts", 3);
+		check_same_run("straight", "parts", 30);
+		check(file_exists(at("runs/parts/checkpoints/30/residual.safetensors")) ==
+		      (cases[i][1][0] != 'f'));
+		check(file_exists(at("runs/parts/checkpoints/30/training.safetensors")) ==
+		      (strlen(cases[i][7]) > 1));
+		check_err(file_remove_tree(at("runs/straight"), &(struct err){ 0 }), 0);
+		check_err(file_remove_tree(at("runs/parts"), &(struct err){ 0 }), 0);
+	}
+	conf_free(&c);
+}
+
+/* A checkpoint of a sharded optimizer is like any other: for one rank, for more, without shards. */
+TEST(ranks_may_change_between_attempts)
+{
+	struct conf c;
+
+	if (!make_shared_conf(&c))
+		return;
+	set(&c, "log_every", "1");
+	train_on(&c, "one", 1);
+	set(&c, "steps", "10");
+	set(&c, "shard_optimizer", "yes");
+	set(&c, "wire", "fp32");
+	train_on(&c, "r", 3);
+	set(&c, "steps", "20");
+	train_on(&c, "r", 2);
+	set(&c, "steps", "30");
+	set(&c, "shard_optimizer", "no");
+	train_on(&c, "r", 1);
+	check_near_losses("one", "r", 30, 1e-4);
+	/* what compression held back belongs to as many ranks: it is left out, and that is said */
+	set(&c, "wire", "2bit");
+	set(&c, "steps", "40");
+	train_on(&c, "r", 2);
+	set(&c, "steps", "41");
+	train_on(&c, "r", 3);
+	check_int(count_events("r", "held back"), 1);
+	conf_free(&c);
+}
+
+/* Ranks that step alone learn as well, send less, and are one at checkpoints. */
+TEST(ranks_take_local_steps)
+{
+	double exact[20], loss[20], sent = 0, all = 0;
+	struct conf c;
+
+	if (!make_shared_conf(&c))
+		return;
+	set(&c, "steps", "100");
+	set(&c, "save_every", "50");
+	set(&c, "log_every", "20");
+	train_on(&c, "exact", 3);
+	set(&c, "local_steps", "12");
+	train_on(&c, "local", 3);
+	check_int(losses_of("exact", exact, 20), 6);
+	/* records come when losses are known: at 24, 48, 60, 84, 100 */
+	check_int(losses_of("local", loss, 20), 5);
+	check_near(loss[4], exact[5], 0.05);
+	check(loss[4] < loss[0] - 0.1);
+	count_records("exact", "train", "sent_bytes", &all);
+	count_records("local", "train", "sent_bytes", &sent);
+	check(sent > 0 && sent < all * 0.6);
+	conf_free(&c);
+}
+
+static void fail_to_save(struct comm *c, void *arg)
+{
+	static const volatile sig_atomic_t never;
+	struct job *j = arg;
+	struct err e = { 0 };
+
+	j->rc[c->rank] = trainer_run(j->conf, c, &never, &e);
+	check(strstr(e.text, "nor could the one before") != NULL);
+	check(strstr(e.text, "the newest is of step 10") != NULL);
+}
+
+/* A full disk: said once, tried again, then the end; the checkpoint before is untouched. */
+TEST(ranks_outlive_one_failed_save)
+{
+	struct rlimit limit, small;
+	struct conf c;
+	struct job j = { .conf = &c };
+	double status = 0, step = 0;
+
+	if (!make_shared_conf(&c) || !check_err(getrlimit(RLIMIT_FSIZE, &limit), 0))
+		return;
+	set(&c, "steps", "10");
+	set(&c, "shard_optimizer", "yes");
+	set(&c, "wire", "2bit");
+	train_on(&c, "r", 2);
+	set(&c, "run", "r");
+	set(&c, "steps", "100");
+	small = limit;
+	small.rlim_cur = 8000;
+	signal(SIGXFSZ, SIG_IGN);
+	check_err(setrlimit(RLIMIT_FSIZE, &small), 0);
+	fake_ranks(2, fail_to_save, &j);
+	check_err(setrlimit(RLIMIT_FSIZE, &limit), 0);
+	signal(SIGXFSZ, SIG_DFL);
+	check_int(j.rc[0], ERR_IO);
+	check_int(j.rc[1], ERR_IO);
+	count_records("r", "event", "step", &step);
+	check_near(step, 30, 0);
+	count_records("r", "stop", "exit", &status);
+	check_near(status, 74, 0);
+	check(!file_exists(at("runs/r/checkpoints/20.tmp")));
+	train_on(&c, "r", 2);		/* there is room again */
+	count_records("r", "save", "step", &step);
+	check_near(step, 100, 0);
+	conf_free(&c);
+}
+
+/* Impossible combinations are refused before anything is made. */
+static void refuse(struct comm *c, void *arg)
+{
+	static const volatile sig_atomic_t never;
+	struct job *j = arg;
+	struct err e = { 0 };
+
+	j->rc[c->rank] = trainer_run(j->conf, c, &never, &e);
+	check(strstr(e.text, "local_steps") != NULL);
+}
+
+TEST(ranks_refuse_what_cannot_be)
+{
+	struct conf c;
+	struct job j = { .conf = &c };
+
+	if (!make_shared_conf(&c))
+		return;
+	set(&c, "run", "r");
+	set(&c, "local_steps", "2");
+	set(&c, "shard_optimizer", "yes");
+	fake_ranks(2, refuse, &j);
+	check_int(j.rc[0], ERR_CONFIG);
+	check_int(j.rc[1], ERR_CONFIG);
+	check(!file_exists(at("runs/r")));
+	conf_free(&c);
+}
+
+/* Of a checkpoint: how far two runs' models are apart. */
+static double apart(const struct conf *c, const char *a, const char *b, int step)
+{
+	int64_t n = 0;
+	float *x = weights_of(c, a, step, &n), *y = weights_of(c, b, step, &n);
+	double worst = 0;
+
+	for (int64_t i = 0; x && y && i < n; i++)
+		worst = fmax(worst, fabs((double)x[i] - (double)y[i]));
+	free(x);
+	free(y);
+	return x && y ? worst : INFINITY;
+}
+
+/* However many ranks keep the average, and also when they change: it is what one rank has. */
+TEST(ranks_average_as_one_does)
+{
+	struct conf c;
+
+	if (!make_shared_conf(&c))
+		return;
+	train_on(&c, "plain", 1);
+	set(&c, "ema", "0.95");
+	train_on(&c, "one", 1);
+	check(apart(&c, "one", "plain", 30) > 1e-4);
+	for (int ranks = 2; ranks <= 3; ranks++) {
+		set(&c, "shard_optimizer", "no");
+		train_on(&c, "many", ranks);
+		set(&c, "shard_optimizer", "yes");
+		train_on(&c, "shards", ranks);
+		check_same_run("many", "shards", 30);
+		check(apart(&c, "one", "many", 30) < 1e-5);
+		check_err(file_remove_tree(at("runs/many"), &(struct err){ 0 }), 0);
+		check_err(file_remove_tree(at("runs/shards"), &(struct err){ 0 }), 0);
+	}
+	for (int i = 1; i <= 3; i++) {
+		set(&c, "steps", i == 1 ? "10" : i == 2 ? "20" : "30");
+		set(&c, "shard_optimizer", i == 2 ? "no" : "yes");
+		train_on(&c, "changing", 4 - i);
+	}
+	check(apart(&c, "one", "changing", 30) < 1e-5);
+	conf_free(&c);
+}

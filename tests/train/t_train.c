@@ -1,0 +1,574 @@
+/* t_train.c - the schedule, Adam, and whole runs: resumed, killed, shared by ranks. */
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "config.h"
+#include "share/base/paths.h"
+#include "share/base/proc.h"
+#include "tests/train/small_run.h"
+#include "train/model/adam.h"
+#include "train/common/control.h"
+#include "train/record/evaluations.h"
+#include "train/model/schedule.h"
+
+static bool same_to_4_digits(double x, const char *want)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%.3e", x);
+	return check_str(text, want);
+}
+
+/* OpenSeq2Seq's transformer-base: factor 2, 8000 steps of warm-up, d_model 512. */
+TEST(sched_reference_values)
+{
+	struct sched s = { .factor = 2, .warmup = 8000, .d_model = 512 };
+
+	same_to_4_digits(sched_rate(&s, 0), "1.235e-07");
+	same_to_4_digits(sched_rate(&s, 999), "1.235e-04");
+	same_to_4_digits(sched_rate(&s, 7999), "9.882e-04");
+	same_to_4_digits(sched_rate(&s, 15999), "6.988e-04");
+	same_to_4_digits(sched_rate(&s, 49999), "3.953e-04");
+	same_to_4_digits(sched_rate(&s, 299999), "1.614e-04");
+}
+
+/*
+ * The first update moves each weight by the rate against its gradient's sign, whatever the
+ * gradient's size.
+ */
+TEST(adam_first_step)
+{
+	struct model *m = small_model("cpu", false);
+	struct adam a;
+	struct err e;
+	float *before, *after, *grad;
+
+	if (!m || !check_err(adam_open(&a, m, 0.9, 0.997, 1e-9, &e), 0))
+		return;
+	check_err(model_init(m, 1, &e), 0);
+	before = small_copy(m, model_param_arena(m));
+	grad = small_copy(m, model_param_arena(m));
+	for (int64_t i = 0; i < model_floats(m); i++)
+		grad[i] = i % 3 ? (float)(i % 7) - 3 : 2;
+	model_get_ops(m)->to_device(model_get_dev(m), model_grad_arena(m), grad,
+				    (size_t)model_floats(m) * 4);
+	adam_apply(&a, 0, 0.01, 0.25);
+	after = small_copy(m, model_param_arena(m));
+	for (int64_t i = 0; i < model_floats(m); i++) {
+		double moved = (double)after[i] - before[i], want = grad[i] > 0	  ? -0.01
+								    : grad[i] < 0 ? 0.01
+										  : 0;
+
+		if (!(fabs(moved - want) < 1e-5)) {
+			test_fail(__FILE__, __LINE__, "weight %d moved by %g, not %g", (int)i,
+				  moved, want);
+			break;
+		}
+	}
+	free(before);
+	free(after);
+	free(grad);
+	adam_close(&a);
+	model_free(m);
+}
+
+TEST(train_run_learns_and_tells)
+{
+	struct conf c;
+	double loss = 0, exit_status = -1, step = 0;
+
+	if (!make_corpus() || !make_conf(&c, "r"))
+		return;
+	set(&c, "steps", "200");
+	set(&c, "warmup", "40");
+	set(&c, "dropout", "0");
+	set(&c, "attention_dropout", "0");
+	set(&c, "relu_dropout", "0");
+	set(&c, "label_smoothing", "0");
+	if (trains(&c)) {
+		check_int(count_records("r", "start", NULL, NULL), 1);
+		check_int(count_records("r", "train", "loss", &loss), 1 + 40);
+		check_int(count_records("r", "save", "step", &step), 20);
+		check_near(step, 200, 0);
+		check_int(count_records("r", "stop", "exit", &exit_status), 1);
+		check_near(exit_status, 0, 0);
+		check(loss > 0 && loss < 3.4);		/* ln 41 = 3.71 knows nothing */
+		check(file_exists(at("runs/r/checkpoints/200/vocab.tsv")));
+		check(!file_exists(at("runs/r/checkpoints/170")));
+	}
+	conf_free(&c);
+}
+
+/* Looking at the clock changes nothing, and the record accounts for the steps. */
+TEST(train_profile)
+{
+	struct conf c;
+	struct buf journal = { 0 };
+	double steps = 0;
+	struct err e;
+
+	if (!make_corpus() || !make_conf(&c, "plain"))
+		return;
+	check(trains(&c));
+	conf_free(&c);
+	if (!make_conf(&c, "watched"))
+		return;
+	set(&c, "profile", "yes");
+	check(trains(&c));
+	conf_free(&c);
+	check_same_run("plain", "watched", 30);
+	check_int(count_records("plain", "profile", NULL, NULL), 0);
+	check_int(count_records("watched", "profile", "steps", &steps), 1);
+	check_near(steps, 29, 0);
+	check_err(file_read_all(at("runs/watched/journal.jsonl"), 0, &journal, &e), 0);
+	check(strstr(buf_text(&journal), "{\"op\":\"adam\",\"calls\":29,"));
+	/* two micro-batches a step; 2 joins in the encoder, 3 in the decoder */
+	check(strstr(buf_text(&journal), "{\"op\":\"add_norm\",\"calls\":290,"));
+	buf_free(&journal);
+}
+
+/* A resumed run equals the uninterrupted one bit for bit. */
+TEST(train_resumes_bit_by_bit)
+{
+	struct conf straight, parts;
+	struct err e = { 0 };
+	double step = 0;
+
+	if (!make_corpus() || !make_conf(&straight, "straight") || !make_conf(&parts, "parts"))
+		return;
+	trains(&straight);
+	set(&parts, "steps", "10");
+	trains(&parts);
+	set(&parts, "steps", "30");
+	trains(&parts);
+	check_same_run("straight", "parts", 30);
+	check_int(count_records("parts", "start", "attempt", &step), 2);
+	check_near(step, 2, 0);
+
+	/* the newest checkpoint is damaged: from the one before */
+	check_err(file_write_all(at("runs/parts/checkpoints/30/optimizer.safetensors"), "x", 1, &e),
+		  0);
+	trains(&parts);
+	check_same_run("straight", "parts", 30);
+	conf_free(&straight);
+	conf_free(&parts);
+}
+
+/* Codes that make the words of the corpus of letters, which are in its vocabulary now. */
+static bool make_corpus_with_codes(void)
+{
+	static const char *const more[] = { "w@@", "0@@", "1@@", "2@@", "3@@" };
+	struct err e = { 0 };
+	struct buf text = { 0 };
+	int rc;
+
+	buf_add_str(&text, "#version: 0.2\n");
+	for (int i = 0; i < 4; i++)
+		buf_printf(&text, "w %d\n", i);
+	for (int i = 0; i < PIECES; i++)
+		if (i < 10)
+			buf_printf(&text, "w %d</w>\n", i);
+		else
+			buf_printf(&text, "w%d %d</w>\n", i / 10, i % 10);
+	rc = -1;
+	if (make_corpus())
+		rc = file_write_all(at("corpora/c/bpe.codes"), text.data, text.len, &e);
+	buf_clear(&text);
+	if (!rc)
+		rc = file_read_all(at("corpora/c/vocab.tsv"), 0, &text, &e);
+	/* letters after the words: the ids of the shard stay as they are */
+	buf_truncate(&text, (size_t)(strstr(buf_text(&text), "<unused0>") - buf_text(&text)));
+	for (size_t i = 0; i < ARRAY_LEN(more); i++)
+		buf_printf(&text, "%s\t1\n", more[i]);
+	for (int i = 0; i < 10; i++)
+		buf_printf(&text, "%d\t1\n", i);
+	for (int i = 0; (N_SPECIAL_TOKENS + PIECES + 15 + i) % 8; i++)
+		buf_printf(&text, "<unused%d>\t0\n", i);
+	if (!rc)
+		rc = file_write_all(at("corpora/c/vocab.tsv"), text.data, text.len, &e);
+	buf_free(&text);
+	return check_err(rc, 0) && make_shard();
+}
+
+TEST(train_with_dropped_merges_resumes_bit_by_bit)
+{
+	static const char *const runs[] = { "plain", "straight", "parts" };
+	struct conf c[3];
+	char *x, *y;
+
+	if (!make_corpus_with_codes())
+		return;
+	for (int i = 0; i < 3; i++) {
+		if (!make_conf(&c[i], runs[i]))
+			return;
+		set(&c[i], "bpe_dropout", i ? "0.3" : "0");
+	}
+	trains(&c[0]);
+	trains(&c[1]);
+	for (int steps = 7; steps <= 30; steps += 23) {
+		char number[12];
+
+		snprintf(number, sizeof(number), "%d", steps);
+		set(&c[2], "steps", number);
+		trains(&c[2]);
+	}
+	check_same_run("straight", "parts", 30);
+	x = print_of("straight", 30);
+	y = print_of("plain", 30);
+	check(strcmp(x, y) != 0);
+	free(x);
+	free(y);
+	for (int i = 0; i < 3; i++)
+		conf_free(&c[i]);
+}
+
+TEST(train_other_seeds_differ)
+{
+	struct conf c;
+	char *a, *b;
+
+	if (!make_corpus() || !make_conf(&c, "a"))
+		return;
+	set(&c, "steps", "5");
+	trains(&c);
+	set(&c, "run", "b");
+	set(&c, "seed", "2");
+	trains(&c);
+	a = print_of("a", 5);
+	b = print_of("b", 5);
+	check(strcmp(a, b) != 0);
+	free(a);
+	free(b);
+	conf_free(&c);
+}
+
+TEST(train_stops_when_asked)
+{
+	static const volatile sig_atomic_t now = 1, never = 0;
+	struct conf c;
+	struct err e = { 0 };
+	double exit_status = 0;
+
+	if (!make_corpus() || !make_conf(&c, "r"))
+		return;
+	check_err(train(&c, &now, &e), ERR_TEMPFAIL);
+	check(file_exists(at("runs/r/checkpoints/0/model.safetensors")));
+	check_int(count_records("r", "stop", "exit", &exit_status), 1);
+	check_near(exit_status, 75, 0);
+	check_err(file_write_all(at("runs/r/control"), "save\nnonsense\nstop\n", 19, &e), 0);
+	check_err(train(&c, &never, &e), ERR_TEMPFAIL);
+	check(!file_exists(at("runs/r/control")) && !file_exists(at("runs/r/control.taken")));
+	set(&c, "max_minutes", "0.0000001");
+	check_err(train(&c, &never, &e), 0);
+	check(!file_exists(at("runs/r/checkpoints/30")));
+	conf_free(&c);
+}
+
+TEST(train_refuses_what_does_not_match)
+{
+	static const volatile sig_atomic_t never;
+	struct conf c;
+	struct err e = { 0 };
+
+	if (!make_corpus() || !make_conf(&c, "r"))
+		return;
+	set(&c, "steps", "2");
+	trains(&c);
+	set(&c, "d_ff", "48");
+	check_err(train(&c, &never, &e), ERR_DATA);
+	check(strstr(e.text, "d_ff 32") != NULL);
+	set(&c, "d_ff", "32");
+	set(&c, "seed", "9");
+	check_err(train(&c, &never, &e), ERR_CONFIG);
+	set(&c, "seed", "1");
+
+	/* the corpus was prepared anew with other words */
+	check(make_corpus_of('x'));
+	check_err(train(&c, &never, &e), ERR_DATA);
+	check(strstr(e.text, "another vocabulary") != NULL);
+	/* the vocabulary is not the one that the shard was made with */
+	check(make_vocabulary(at("corpora/c/vocab.tsv"), 'y'));
+	check_err(train(&c, &never, &e), ERR_DATA);
+	check(strstr(e.text, "SHA-256") != NULL);
+	check_err(unlink(at("corpora/c/vocab.tsv")), 0);
+	check_err(train(&c, &never, &e), ERR_NOINPUT);
+	check(make_corpus());
+	trains(&c);
+	check_err(truncate(at("corpora/c/train.shard"), 1000), 0);
+	check_err(train(&c, &never, &e), ERR_DATA);
+	set(&c, "run", "../elsewhere");
+	check_err(train(&c, &never, &e), ERR_USAGE);
+	conf_free(&c);
+}
+
+/*
+ * Weights that are no numbers: steps are left out, and in the end the run says that it has
+ * diverged.
+ */
+TEST(train_notices_divergence)
+{
+	static const volatile sig_atomic_t never;
+	struct dev_options options = { .threads = 1 };
+	struct conf c;
+	struct ckpt_state s = { 0 };
+	struct err e = { 0 };
+	struct model *m;
+	double exit_status = 0;
+	int64_t bytes;
+	float *w;
+
+	if (!make_corpus() || !make_conf(&c, "r"))
+		return;
+	set(&c, "steps", "2");
+	trains(&c);
+	check_err(ckpt_read_state(at("runs/r/checkpoints/2"), true, &s, &e), 0);
+	m = model_new(&s.shape, ops_cpu(), &options, &e);
+	w = check(m) ? small_copy(m, model_param_arena(m)) : NULL;
+	if (w) {
+		for (int64_t i = 0; i < model_floats(m); i++)
+			w[i] = NAN;
+		small_set(m, w);
+		check_err(ckpt_save(at("runs/r"), &s, m, w, w, 3, &bytes, &e), 0);
+		set(&c, "steps", "100");
+		check_err(train(&c, &never, &e), ERR_DATA);
+		check(strstr(e.text, "diverged") != NULL);
+		check_int(count_records("r", "stop", "exit", &exit_status), 2);
+		check_near(exit_status, 65, 0);
+		check(count_records("r", "event", NULL, NULL) > 20);
+		check_int(count_records("r", "train", NULL, NULL), 2 + 19);	/* each is told */
+		check(!file_exists(at("runs/r/checkpoints/21")));
+	}
+	free(w);
+	model_free(m);
+	conf_free(&c);
+}
+
+/* ---- as processes ------------------------------------------------------ */
+
+static bool start_rank(struct proc *p, const char *program, const char *run)
+{
+	const char *const argv[] = {program, "_rank", "-C",	 test_folder(),
+				    "--run", run,     "--quiet", NULL};
+	struct err e = { 0 };
+
+	return check_err(proc_start(p, argv, PROC_OWN_GROUP, &e), 0);
+}
+
+/* Killed with SIGKILL four times in the middle, then left alone. */
+TEST(train_survives_kill)
+{
+	struct conf c;
+	struct err e = { 0 };
+	struct proc p;
+	char *program = paths_sister("werkbank-train", &e);
+	int status = -1;
+
+	if (!program) {
+		test_skip("werkbank-train is not built");
+		return;
+	}
+	if (!make_corpus() || !make_conf(&c, "straight"))
+		goto done;
+	set(&c, "steps", "300");
+	trains(&c);
+	write_recipe(&c, "killed");
+	for (int i = 0; i < 4 && start_rank(&p, program, "killed"); i++) {
+		int seen = count_records("killed", "train", NULL, NULL);
+
+		for (int wait = 0; wait < 20000 &&
+				   count_records("killed", "train", NULL, NULL) < seen + 3 + 3 * i;
+		     wait++)
+			usleep(1000);
+		kill(p.pid, SIGKILL);
+		check_err(proc_wait(&p, &status, &e), 0);
+		check_int(status, 128 + SIGKILL);
+	}
+	if (start_rank(&p, program, "killed")) {
+		check_err(proc_wait(&p, &status, &e), 0);
+		check_int(status, 0);
+		check_same_run("straight", "killed", 300);
+		check_int(count_records("killed", "start", NULL, NULL), 5);
+	}
+	conf_free(&c);
+done:
+	free(program);
+}
+
+TEST(train_saves_at_sigterm)
+{
+	struct conf c;
+	struct err e = { 0 };
+	struct proc p;
+	char *program = paths_sister("werkbank-train", &e);
+	int status = -1;
+
+	if (!program) {
+		test_skip("werkbank-train is not built");
+		return;
+	}
+	if (make_corpus() && make_conf(&c, "r")) {
+		set(&c, "steps", "100000000");
+		set(&c, "save_every", "100000000");
+		write_recipe(&c, "r");
+		if (start_rank(&p, program, "r")) {
+			for (int i = 0; i < 500 && count_records("r", "train", NULL, NULL) == 0;
+			     i++)
+				usleep(10000);
+			kill(p.pid, SIGTERM);
+			check_err(proc_wait(&p, &status, &e), 0);
+			check_int(status, 75);
+			check_int(count_records("r", "save", NULL, NULL), 1);
+		}
+		conf_free(&c);
+	}
+	free(program);
+}
+
+#ifdef HAVE_MPI
+static const bool built_with_mpi = true;
+#else
+static const bool built_with_mpi = false;
+#endif
+
+static bool open_mpi_is_here(void)
+{
+	const char *const argv[] = { "mpirun", "--version", NULL };
+	struct proc p;
+	struct err e;
+	char text[200];
+	ssize_t n;
+	int status = 1;
+
+	if (proc_start(&p, argv, PROC_PIPE_OUT, &e))
+		return false;
+	n = read(p.out, text, sizeof(text) - 1);
+	text[MAX(n, 0)] = 0;
+	return !proc_wait(&p, &status, &e) && status == 0 && strstr(text, "Open MPI");
+}
+
+/*
+ * Two ranks train on the same micro-batches as one: the same weights but for the order of
+ * additions.
+ */
+TEST(train_two_ranks_equal_one)
+{
+	struct conf c;
+	struct err e = { 0 };
+	struct proc p;
+	char *program = paths_sister("werkbank-train", &e);
+	const char *const argv[] = {"mpirun",
+				    "-n",
+				    "2",
+				    "--allow-run-as-root",
+				    "--oversubscribe",
+				    "--bind-to",
+				    "none",
+				    program,
+				    "_rank",
+				    "-C",
+				    test_folder(),
+				    "--run",
+				    "two",
+				    "--quiet",
+				    NULL};
+	int status = -1;
+	int64_t n = 0;
+	double worst = 0;
+	float *x, *y;
+
+	if (!program || !built_with_mpi || !open_mpi_is_here()) {
+		test_skip("built without MPI, or Open MPI's mpirun is not here");
+		free(program);
+		return;
+	}
+	if (make_corpus() && make_conf(&c, "one")) {
+		set(&c, "steps", "12");
+		trains(&c);
+		write_recipe(&c, "two");
+		if (check_err(proc_start(&p, argv, 0, &e), 0) &&
+		    check_err(proc_wait(&p, &status, &e), 0) && check_int(status, 0)) {
+			x = weights_of(&c, "one", 12, &n);
+			y = weights_of(&c, "two", 12, &n);
+			for (int64_t i = 0; x && y && i < n; i++)
+				worst = fmax(worst, fabs((double)x[i] - y[i]));
+			check(n > 1000);
+			check_near(
+				worst, 0,
+				/* Adam's first steps magnify the last bits of small gradients */
+				1e-3);
+			free(x);
+			free(y);
+		}
+		conf_free(&c);
+	}
+	free(program);
+}
+
+TEST(train_more_ranks_than_micro_batches)
+{
+	static const volatile sig_atomic_t never;
+	struct comm comm;
+	struct conf c;
+	struct err e = { 0 };
+
+	if (!make_corpus() || !make_conf(&c, "r"))
+		return;
+	check_err(comm_open(&comm, "one", NULL, NULL, &e), 0);
+	comm.size = 3;
+	check_err(trainer_run(&c, &comm, &never, &e), ERR_CONFIG);
+	check_err(comm_open(&comm, "telepathy", NULL, NULL, &e), ERR_USAGE);
+	conf_free(&c);
+}
+
+TEST(evaluations_come_back)
+{
+	struct evaluations v = { 0 }, again = { 0 };
+	struct err e = { 0 };
+
+	check_err(file_make_folders(at("checkpoints"), &e), 0);
+	check_err(evaluations_read(test_folder(), &v, &e), 0);
+	check_int(v.n, 0);
+	check(evaluations_best(&v, BEST_BLEU) == NULL);
+	check_int(evaluations_waited(&v, BEST_LOSS), 0);
+	check_err(evaluations_note(&v, (struct evaluated){ 100, 30.5, 1.75 }, &e), 0);
+	check(evaluations_would_be_best(&v, BEST_LOSS, 1, 1.5));
+	check(!evaluations_would_be_best(&v, BEST_LOSS, 99, 1.75));
+	check_err(evaluations_note(&v, (struct evaluated){ 200, 31.25, 1.5 }, &e), 0);
+	check_err(evaluations_note(&v, (struct evaluated){ 300, 31.25, NAN }, &e), 0);
+	check_err(evaluations_note(&v, (struct evaluated){ 400, 31, 1.25 }, &e), 0);
+	check_err(evaluations_write(test_folder(), &v, &e), 0);
+	check_err(evaluations_read(test_folder(), &again, &e), 0);
+	check_int(again.n, 4);
+	check_int(evaluations_best(&again, BEST_BLEU)->step, 200);
+	check_int(evaluations_best(&again, BEST_LOSS)->step, 400);
+	check_int(evaluations_waited(&again, BEST_BLEU), 2);
+	check_int(evaluations_waited(&again, BEST_LOSS), 0);
+	check(isnan(again.all[2].nll));
+	evaluations_cut(&again, 350);
+	check_int(evaluations_waited(&again, BEST_LOSS), 1);
+	check_err(evaluations_note(&again, (struct evaluated){ 200, 1, 1 }, &e), 0);
+	check_int(again.n, 2);
+	check_err(file_write_all(at("checkpoints/evaluated.json"), "{\"step", 6, &e), 0);
+	check_err(evaluations_read(test_folder(), &again, &e), ERR_DATA);
+	evaluations_free(&again);
+	evaluations_free(&v);
+}
+
+TEST(evaluations_of_the_first_version_come_back)
+{
+	static const char text[] = "{\"step\":300,\"best_step\":200,\"best_bleu\":31.25}\n";
+	struct evaluations v = { 0 };
+	struct err e = { 0 };
+
+	check_err(file_make_folders(at("checkpoints"), &e), 0);
+	check_err(file_write_all(at("checkpoints/evaluated.json"), text, sizeof(text) - 1, &e), 0);
+	check_err(evaluations_read(test_folder(), &v, &e), 0);
+	if (check_int(v.n, 2)) {
+		check_int(v.all[1].step, 300);
+		check_int(evaluations_best(&v, BEST_BLEU)->step, 200);
+		check_near(evaluations_best(&v, BEST_BLEU)->bleu, 31.25, 0);
+	}
+	evaluations_free(&v);
+}

@@ -1,0 +1,130 @@
+#!/bin/sh
+# screens_views.sh - the screens of home, data, compare and samples must be what tests/golden holds.
+# "UPDATE=1 make check TESTS=tests/tui/screens_views.sh" rewrites them; look at the difference before you keep it.
+set -eu
+srcdir=$(cd "${srcdir:-.}" && pwd)
+golden=$srcdir/tests/golden
+wb=$PWD/werkbank
+here=$(mktemp -d "${TMPDIR:-/tmp}/werkbank-views-XXXXXX")
+trap 'rm -rf "$here"' EXIT
+tmp=$here
+mkdir "$here/start"
+cd "$here/start"		# screens name the workspace, so it must be called the same everywhere
+. "$srcdir/tests/helpers.sh"
+HOME=$here XDG_CONFIG_HOME=$here/config XDG_STATE_HOME=$here/state TERM=xterm WERKBANK_NOW=1750000210
+export HOME XDG_CONFIG_HOME XDG_STATE_HOME TERM WERKBANK_NOW
+unset WERKBANK_HOME WERKBANK_GLYPHS NO_COLOR
+mkdir -p w
+
+corpus() {
+	mkdir -p "w/corpora/$1"
+	cp "$golden"/corpus/* "w/corpora/$1/"
+	chmod u+w "w/corpora/$1"/*
+	touch -d @1750000000 "w/corpora/$1"/*
+}
+run() {
+	mkdir -p "w/runs/$1"
+	cp "$golden"/run/* "w/runs/$1/"
+	chmod u+w "w/runs/$1"/*
+	touch -d "@$2" "w/runs/$1"/*
+}
+
+# screen FILE LOCALE OPTIONS... : draw it and compare. What this host is like is no part of it.
+screen() {
+	name=$1 locale=$2; shift 2
+	if ! LC_ALL=$locale "$wb" watch -C w "$@" >raw 2>err; then
+		not_ok "$name" "watch $* failed: $(cat err)"
+		return
+	fi
+	sed 's/^  .*: [0-9]* cores, load .*/  HOST/' raw >out
+	if LC_ALL=C grep -q "[$(printf '\001-\010\013-\037\177')]" out; then
+		not_ok "$name" "a control character came through"
+		return
+	fi
+	if test -n "${UPDATE:-}"; then cp out "$golden/$name.screen"; fi
+	if diff -u "$golden/$name.screen" out; then ok "$name"; else not_ok "$name" "it is another screen"; fi
+}
+
+utf8=
+for l in C.UTF-8 C.utf8 en_US.UTF-8; do
+	if test "$(LC_ALL=$l locale charmap 2>/dev/null)" = UTF-8; then utf8=$l; break; fi
+done
+
+# sizes NAME KEYS : the three sizes, in UTF-8 and ASCII.
+sizes() {
+	for size in 24x80 40x120 60x200; do
+		screen "$1-$size-ascii" C --dump $size --keys "$2"
+		test -z "$utf8" || screen "$1-$size" $utf8 --dump $size --keys "$2"
+	done
+}
+# one NAME KEYS : where the layout is that of another pane of the view.
+one() {
+	screen "$1-24x80-ascii" C --dump 24x80 --keys "$2"
+	test -z "$utf8" || screen "$1-40x120" $utf8 --dump 40x120 --keys "$2"
+}
+
+one home-empty 1
+one data-empty 2
+one compare-empty 5
+one samples-empty 6
+
+corpus tiny
+run first 1750000100
+run second 1750000200
+cat >w/runs/second/recipe.ini <<-'RECIPE'
+	[train]
+	steps = 2000
+	warmup = 400
+	[decode]
+	beam = 8
+RECIPE
+sed -n '1,60p' "$golden/run/journal.jsonl" >w/runs/second/journal.jsonl
+printf '{"v":1,"state":"stopped","attempt":1,"exit":75}' >w/runs/second/state.json
+touch -d @1750000200 w/runs/second/*
+# one that is being prepared by this very process
+mkdir -p w/corpora/wmt
+cat >w/corpora/wmt/progress.json <<-PROGRESS
+	{"v":1,"pid":$$,"host":"$(uname -n)","t":1750000209,"began":1750000150,"stage":"judge","unit":"pairs",
+	"done":1250000,"total":4500000,"rate":62500}
+PROGRESS
+# one whose preparation ended in the middle, on another host
+mkdir -p w/corpora/broken
+printf '{"v":1,"pid":7,"host":"elsewhere.","t":1749000000,"began":1749000000,"stage":"pack"}' >w/corpora/broken/progress.json
+
+sizes home 1
+sizes data '2ctiny<Enter>'
+sizes data-working 2
+sizes compare 5
+sizes samples 6
+one home-question '1j<Enter>'
+one home-filter '1/fir<Enter><Tab><Tab>'
+one data-dropped '2ctiny<Enter><Tab>j<Right><Right><Right>'
+one data-dropped-search '2ctiny<Enter><Tab>/teacher<Enter>'
+one data-vocabulary '2ctiny<Enter><Tab><Tab>/an<Enter>j'
+one data-split '2ctiny<Enter>iThe old teachers are reading.<Esc><Left>'
+one data-broken '2cbroken<Enter>'
+one compare-bleu '5mma<Tab>'
+one compare-one '5/SEC<Enter><Space>ssl'
+one samples-reference '6jd<Left><Left>'
+one samples-search '6/dog<Enter><Tab>'
+
+# Fetching: an archive with a bar, one that waits.
+cat >w/corpora/wmt/progress.json <<-PROGRESS
+	{"v":1,"pid":$$,"host":"$(uname -n)","t":1750000209,"began":1750000150,"stage":"fetch","unit":"bytes",
+	"archives":[{"name":"europarl.tgz","done":94371840,"total":188743680,"rate":4718592},
+	{"name":"dev\\u001b[2J.tgz","done":0,"total":-1,"rate":0,"words":"waiting"}],"done":94371840,"total":0,"rate":4718592}
+PROGRESS
+one data-fetching 2
+
+# Files that nobody should trust: what they hold is text, and nothing more.
+printf '{"v":2,"pairs":{"read":-9e99,"train":1e300},"stages":[7,{"name":"read","seconds":1e308,"pairs_in":-5}],"source_language":"\\u001b[2J\\u202e"}' \
+	>w/corpora/tiny/manifest.json
+{ printf 'x\n\033[2J\t\302\t\t\n\tlong\n'; printf '%05000d\t3\tratio\ta\tb\n' 0; printf 'no line end'; } >w/corpora/tiny/ledger.tsv
+printf '{"dropped":{"long":1e300,"\\u001b]0;x\\u0007":5},"source":{"words_a_line":{"step":-7,"lines":[-1,1e300,"x"]}}}' \
+	>w/corpora/tiny/stats.json
+printf '{"v":1,"kind":"sample","step":5,"id":0,"source":"\\u001b[2J a","reference":"\\u202e","hypothesis":"\\u0007 b"}\n' \
+	>w/runs/second/samples.jsonl
+one data-hostile '2ctiny<Enter>'
+one data-hostile-ledger '2ctiny<Enter><Tab>jj'
+one samples-hostile 6
+tally

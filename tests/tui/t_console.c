@@ -1,0 +1,336 @@
+/* t_console.c - the translate console: what it asks, what it shows, by a translator that is made up. */
+#include "tests/test.h"
+
+#include <locale.h>
+#include <math.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "share/base/clock.h"
+#include "share/base/file.h"
+#include "share/base/util.h"
+#include "tui/run/checkpoints.h"
+#include "tui/translate/translate_console.h"
+#include "tui/translate/translate_console_panes.h"
+
+static struct err e;
+
+static const char *fake(void)
+{
+	static char path[4096];
+	ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 32);
+
+	path[MAX(n, 0)] = 0;
+	*(strrchr(path, '/') + 1) = 0;
+	return strncat(path, "fake_eval", 30);
+}
+
+/* A workspace whose run has checkpoints 100 and 200, last is 200. */
+static void make_run(char workspace[4096])
+{
+	char path[4200];
+
+	snprintf(workspace, 4096, "%s/w", test_folder());
+	snprintf(path, sizeof(path), "%s/runs/demo/checkpoints/100", workspace);
+	check_int(file_make_folders(path, &e), 0);
+	snprintf(path, sizeof(path), "%s/runs/demo/checkpoints/200", workspace);
+	check_int(file_make_folders(path, &e), 0);
+	snprintf(path, sizeof(path), "%s/runs/demo/checkpoints/last", workspace);
+	check_int(symlink("200", path), 0);
+	snprintf(path, sizeof(path), "%s/runs/demo/checkpoints/best", workspace);
+	check_int(symlink("100", path), 0);
+}
+
+static void open_console(struct console *c)
+{
+	static char workspace[4096];
+
+	*c = (struct console){ 0 };
+	make_run(workspace);
+	check_int(console_open(c, workspace, &e), 0);
+	c->program = fake();
+	check_int(console_use(c, 0, "demo", 200, &e), 0);
+}
+
+/* Go on until nothing is awaited. */
+static void settle(struct console *c)
+{
+	double end = clock_mono_s() + 10;
+
+	do {
+		console_update(c, clock_mono_s());
+		poll(NULL, 0, 2);
+	} while (console_busy(c) && clock_mono_s() < end);
+	check(!console_busy(c));
+}
+
+static void type(struct console *c, const char *text)
+{
+	check_int(edit_set(&c->input, text, &e), 0);
+	check_int(console_changed(c, clock_mono_s(), &e), 0);
+	settle(c);
+}
+
+static const char *shown(const struct console *c)
+{
+	const struct service_translation *t = console_shown(c, c->side);
+
+	return t ? t->text : "(nothing)";
+}
+
+TEST(console_checkpoints)
+{
+	char workspace[4096];
+	struct checkpoints list;
+
+	make_run(workspace);
+	check_int(checkpoints_list(&list, workspace, "demo", &e), 0);
+	check_int((int64_t)list.n, 2);
+	check_int(list.steps[0], 200);
+	check_int(list.last, 200);
+	check_int(list.best, 100);
+	checkpoints_free(&list);
+	check_int(checkpoints_list(&list, workspace, "other", &e), 0);
+	check_int((int64_t)list.n, 0);
+	check_int(list.last, -1);
+	check_err(checkpoints_list(&list, workspace, "../demo", &e), ERR_USAGE);
+}
+
+TEST(console_translates)
+{
+	struct console c;
+
+	open_console(&c);
+	type(&c, "two dogs are running");
+	check_str(shown(&c), "zwei Hunde rennen");
+	check_int((int64_t)console_answer(&c, 0)->n, 4);
+	console_choose(&c, 2);
+	check_str(shown(&c), "zwei Rüden rennen");
+	console_choose(&c, 99);
+	check_int(c.choice, 4 - 1);
+	type(&c, "");
+	check_str(shown(&c), "(nothing)");
+	console_close(&c);
+}
+
+TEST(console_alternatives_and_prefix)
+{
+	struct console c;
+
+	open_console(&c);
+	type(&c, "two dogs are running");
+	console_move(&c, 0, clock_mono_s());
+	settle(&c);
+	if (check(console_others(&c) != NULL))
+		check_int((int64_t)console_others(&c)->n_alternatives, 5);
+	c.other = 3;
+	check_int(console_take_other(&c, clock_mono_s(), &e), 0);
+	settle(&c);
+	check_str(c.prefix, "viele");
+	check_str(shown(&c), "viele Hunde rennen");
+	check(!console_others(&c));
+	/* whoever stands on the words sees them without asking */
+	c.focus = CONSOLE_WORDS;
+	settle(&c);
+	check(console_others(&c) != NULL);
+	c.focus = CONSOLE_INPUT;
+	/* the cursor within a word: the word is not cut */
+	console_move(&c, 2, clock_mono_s());
+	check_int(console_hold(&c, clock_mono_s(), &e), 0);
+	check_str(c.prefix, "viele");
+	settle(&c);
+	console_move(&c, 99, clock_mono_s());
+	check_int(c.token, 4);
+	check_int(console_hold(&c, clock_mono_s(), &e), 0);
+	check_str(c.prefix, "viele Hunde rennen");
+	settle(&c);
+	/* another text begins anew */
+	type(&c, "a man");
+	check(!c.prefix);
+	check_str(shown(&c), "ein Mann");
+	console_close(&c);
+}
+
+TEST(console_terms)
+{
+	struct console c;
+
+	open_console(&c);
+	type(&c, "two dogs");
+	check_int(console_add_term(&c, &c.force, "heute", 0, &e), 0);
+	check_int(console_add_term(&c, &c.forbid, "zwei", 0, &e), 0);
+	check_err(console_add_term(&c, &c.forbid, "zwei", 0, &e), ERR_USAGE);
+	check_int(console_add_term(&c, &c.forbid, "  ", 0, &e), 0);
+	settle(&c);
+	check_str(shown(&c), "zwo Hunde heute");
+	check_int(console_free_all(&c, 0, &e), 0);
+	settle(&c);
+	check_str(shown(&c), "zwei Hunde");
+	for (int i = 0; i < CONSOLE_TERMS; i++) {
+		char term[16];
+
+		snprintf(term, sizeof(term), "w%d", i);
+		check_int(console_add_term(&c, &c.force, term, 0, &e), 0);
+	}
+	check_err(console_add_term(&c, &c.force, "one more", 0, &e), ERR_USAGE);
+	console_close(&c);
+}
+
+TEST(console_follows)
+{
+	struct console c;
+	char link[4200], other[4200];
+
+	open_console(&c);
+	check_int(console_use(&c, 0, "demo", 100, &e), 0);
+	c.follow = false;
+	type(&c, "two");
+	check_int(c.sides[0].step, 100);
+	c.follow = true;
+	c.looked = -INFINITY;
+	settle(&c);
+	check_int(c.sides[0].step, 200);
+	check_str(shown(&c), "zwei");
+	/* a checkpoint that appears while we look */
+	snprintf(other, sizeof(other), "%s/runs/demo/checkpoints/new", c.workspace);
+	snprintf(link, sizeof(link), "%s/runs/demo/checkpoints/last", c.workspace);
+	check_int(symlink("300", other), 0);
+	check_int(rename(other, link), 0);
+	c.looked = -INFINITY;
+	settle(&c);
+	check_int(c.sides[0].step, 300);
+	check_int(service_model(c.sides[0].service)->step, 300);
+	/* one that cannot be loaded: the old one goes on, and it is said why */
+	c.program = "/no such program";
+	check_int(symlink("400", other), 0);
+	check_int(rename(other, link), 0);
+	c.looked = -INFINITY;
+	settle(&c);
+	check_int(c.sides[0].step, 300);
+	check(strstr(c.trouble, "checkpoint 400") != NULL);
+	check_str(shown(&c), "zwei");
+	console_close(&c);
+}
+
+TEST(console_killed_in_the_middle)
+{
+	struct console c;
+
+	open_console(&c);
+	type(&c, "two");
+	check_int(edit_set(&c.input, "slow two dogs", &e), 0);
+	check_int(console_ask(&c, 0, &e), 0);
+	console_update(&c, clock_mono_s());
+	kill((pid_t)service_pid(c.sides[0].service), SIGKILL);
+	while (!service_deaths(c.sides[0].service))
+		console_update(&c, clock_mono_s());
+	check_int(service_state(c.sides[0].service), SERVICE_DOWN);
+	check_str(shown(&c), "zwei");	/* still there */
+	for (int i = 0; i < 500 && strcmp(shown(&c), "slow zwei Hunde"); i++) {
+		console_update(&c, clock_mono_s());
+		poll(NULL, 0, 10);
+	}
+	check_str(shown(&c), "slow zwei Hunde");
+	console_close(&c);
+}
+
+TEST(console_file)
+{
+	struct console c;
+	char in[4200], out[4200];
+	struct buf text = { 0 };
+	const struct translate_file_state *f;
+
+	open_console(&c);
+	snprintf(in, sizeof(in), "%s/in", c.workspace);
+	snprintf(out, sizeof(out), "%s/out", c.workspace);
+	for (int i = 0; i < 50000; i++)
+		buf_add_str(&text, "two dogs\n");
+	buf_add_str(&text, "a man");
+	check_int(file_write_all(in, text.data, text.len, &e), 0);
+	check_err(console_start_file(&c, "/no such file", out, clock_mono_s(), &e), ERR_NOINPUT);
+	check_int(console_start_file(&c, in, out, clock_mono_s(), &e), 0);
+	check_err(console_start_file(&c, in, out, clock_mono_s(), &e), ERR_TEMPFAIL);
+	check(!file_exists(out));
+	settle(&c);
+	f = translate_file_state(c.file);
+	check(!f->failed && !f->running);
+	check_int(f->lines, 50001);
+	check_int(f->done, 50001);
+	buf_clear(&text);
+	check_int(file_read_all(out, 0, &text, &e), 0);
+	check(strstr(buf_text(&text), "zwei Hunde\nein Mann\n") != NULL);
+	check_err(console_start_file(&c, in, out, clock_mono_s(), &e), ERR_CANTCREAT);
+	/* one that dies leaves nothing behind */
+	buf_clear(&text);
+	buf_add_str(&text, "two\ndie\n");
+	check_int(file_write_all(in, text.data, text.len, &e), 0);
+	snprintf(out, sizeof(out), "%s/out2", c.workspace);
+	check_int(console_start_file(&c, in, out, clock_mono_s(), &e), 0);
+	settle(&c);
+	f = translate_file_state(c.file);
+	check(f->failed);
+	check_str(f->trouble,
+		  "the translator was killed by signal 9: the fake was asked to die");
+	check(!file_exists(out));
+	buf_free(&text);
+	console_close(&c);
+}
+
+TEST(console_joins_pieces)
+{
+	const char *bpe[] = {"Zwei", "Hun@@", "de", ".", "@@"};
+	const char *sp[] = {"\u2581Zwei", "\u2581Hun", "de", "."};
+	struct service_translation t = { .tokens = bpe, .n = 5 };
+	struct buf b = { 0 };
+
+	console_join(&t, 0, 5, &b);
+	check_str(buf_text(&b), "Zwei Hunde . @@");
+	buf_clear(&b);
+	t = (struct service_translation){ .tokens = sp, .n = 4 };
+	console_join(&t, 0, 4, &b);
+	check_str(buf_text(&b), "Zwei Hunde.");
+	buf_clear(&b);
+	console_join(&t, 1, 99, &b);
+	check_str(buf_text(&b), "Hunde.");
+	buf_free(&b);
+}
+
+/* In every size, focus and with everything there is to show, nothing is drawn outside. */
+TEST(console_fits_everywhere)
+{
+	struct console c;
+
+	open_console(&c);
+	check_int(console_use(&c, 1, "demo", 100, &e), 0);
+	check_int(console_add_term(&c, &c.force, "heute", 0, &e), 0);
+	type(&c, "two dogs are running in the park and a man reads the newspaper in the house "
+		 "averyveryveryverylongwordthatdoesnotfitanywhereinanarrowscreenofanykind");
+	console_move(&c, 3, 0);
+	settle(&c);
+	for (int rows = 1; rows <= 70; rows += rows < 30 ? 1 : 7)
+		for (int cols = 1; cols <= 210; cols += cols < 60 ? 1 : 13) {
+			struct grid g = { .charset = GRID_ASCII };
+			struct console_sight s = { 0 };
+			struct rect body = { 1, 2, rows, cols };
+			bool outside = false;
+
+			c.focus = (enum console_pane)(cols % CONSOLE_PANES);
+			c.side = rows % 2;
+			check_int(grid_resize(&g, rows + 2, cols + 4, &e), 0);
+			console_layout(&c, &g, body, &s);
+			console_draw(&c, &g, &s, 0);
+			for (int y = 0; y < g.rows; y++)
+				for (int x = 0; x < g.cols; x++)
+					if (y < 1 || y > rows || x < 2 || x >= cols + 2)
+						outside |= grid_at(&g, y, x)->ch != ' ';
+			if (!check(!outside))
+				printf("at %d x %d\n", rows, cols);
+			grid_free(&g);
+		}
+	console_close(&c);
+}

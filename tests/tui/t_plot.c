@@ -1,0 +1,347 @@
+/* t_plot.c - plots: axes, smoothing, windows, marks, parts of a whole. */
+#include "tests/test.h"
+
+#include <locale.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "share/base/util.h"
+#include "tui/term/draw.h"
+#include "tui/plot/plot.h"
+#include "tui/plot/plot_viewport.h"
+#include "tui/app/view.h"
+
+#define ROWS 14
+#define COLS 70
+
+static struct err e;
+
+struct scene {
+	struct grid g;
+	struct series s;
+	struct plot_line line;
+	struct plot_area area;
+	struct plot p;
+	struct buf out;
+};
+
+static bool open_scene(struct scene *s, enum grid_charset charset)
+{
+	memset(s, 0, sizeof(*s));
+	if (charset != GRID_ASCII && !setlocale(LC_CTYPE, "C.UTF-8")) {
+		test_skip("this machine has no locale C.UTF-8");
+		return false;
+	}
+	s->g.charset = charset;
+	series_init(&s->s);
+	s->line = (struct plot_line){ &s->s, PLOT_LINE, STYLE_FIRST };
+	s->p = (struct plot){ .lines = &s->line, .n = 1, .x_end = 1000, .cursor = NAN,
+			      .area = &s->area };
+	return check_int(grid_resize(&s->g, ROWS, COLS, &e), 0);
+}
+
+static const char *draw(struct scene *s)
+{
+	struct rect box = { 0, 0, ROWS, COLS };
+
+	grid_clear(&s->g);
+	buf_clear(&s->out);
+	draw_box(&s->g, box, "t", false);
+	plot_draw(&s->g, box, &s->p);
+	grid_dump(&s->g, &s->out);
+	return buf_text(&s->out);
+}
+
+static void close_scene(struct scene *s)
+{
+	series_free(&s->s);
+	grid_free(&s->g);
+	buf_free(&s->out);
+}
+
+/* The row (from above) of the first ink in a column of the area; -1: none. */
+static int top_ink(const struct scene *s, int col)
+{
+	for (int row = 0; row < s->area.cells.rows; row++)
+		if (grid_at(&s->g, s->area.cells.row + row, s->area.cells.col + col)->ch != ' ')
+			return row;
+	return -1;
+}
+
+TEST(tui_plot_log_axes)
+{
+	struct scene s;
+	int middle, last;
+
+	if (!open_scene(&s, GRID_FULL))
+		return;
+	for (int i = 1; i <= 1000; i++)
+		series_add(&s.s, i, 1 / (double)i, &e);
+	s.p.log_x = s.p.log_y = true;
+	draw(&s);
+	/* A power law is a straight line: half of the way is half of the height. */
+	last = s.area.cells.cols - 1;
+	middle = top_ink(&s, last / 2);
+	check_int(top_ink(&s, 0), 0);
+	check(abs(top_ink(&s, last) - (s.area.cells.rows - 1)) <= 0);
+	check(abs(middle - (s.area.cells.rows - 1) / 2) <= 1);
+	check(strstr(buf_text(&s.out), "1e-2┤") != NULL);
+	check(strstr(buf_text(&s.out), " 100 ") != NULL);
+	check_near(s.area.x_from, 1, 1e-9);
+	check_near(plot_x_at(&s.area, s.area.cells.col + last / 2), sqrt(1000), 5);
+	/* What a logarithm cannot show is left out, and does not disturb. */
+	series_add(&s.s, 1001, -5, &e);
+	series_add(&s.s, 1002, 0, &e);
+	draw(&s);
+	check_int(top_ink(&s, 0), 0);
+	s.p.log_x = false;
+	s.p.x_from = -5;
+	draw(&s);
+	close_scene(&s);
+}
+
+TEST(tui_plot_window)
+{
+	struct scene s;
+	double from, to;
+
+	if (!open_scene(&s, GRID_FULL))
+		return;
+	for (int i = 0; i <= 1000; i++)
+		series_add(&s.s, i, i < 500 ? 100 : i, &e);
+	s.p.x_from = 600;
+	s.p.x_end = 700;
+	check(strstr(draw(&s), "700┤") != NULL);
+	check(!strstr(buf_text(&s.out), "100┤"));	/* the y axis is that of the window */
+	check(top_ink(&s, 0) >= s.area.cells.rows - 2);	/* the line comes in from the left … */
+	check_int(top_ink(&s, s.area.cells.cols - 1), 0);	/* … and leaves on the right */
+	check(strstr(buf_text(&s.out), " 650 ") || strstr(buf_text(&s.out), " 640 "));
+	plot_zoom(&s.area, 0.5, 650, 1000, &from, &to);
+	check_near(from, 625, 1e-9);
+	check_near(to, 675, 1e-9);
+	plot_zoom(&s.area, 100, 650, 1000, &from, &to);
+	check_near(from, 0, 1e-9);
+	check_near(to, 1000, 1e-9);
+	plot_pan(&s.area, 10, 1000, &from, &to);
+	check_near(from, 900, 1e-9);
+	plot_pan(&s.area, -10, 1000, &from, &to);
+	check_near(to, 100, 1e-9);
+	for (int i = 0; i < 100; i++) {
+		s.p.x_from = s.area.x_from;
+		plot_zoom(&s.area, 0.3, 333.3, 1000, &s.p.x_from, &s.p.x_end);
+		draw(&s);
+	}
+	check(s.p.x_end - s.p.x_from > 0);
+	s.p.x_from = 2000;
+	s.p.x_end = 3000;
+	check(strstr(draw(&s), "nothing here") != NULL);
+	close_scene(&s);
+}
+
+TEST(tui_plot_smooths_and_trims)
+{
+	struct scene s;
+	int rough = 0, smooth = 0;
+
+	if (!open_scene(&s, GRID_FULL))
+		return;
+	for (int i = 0; i <= 1000; i += 20)
+		series_add(&s.s, i, i % 40 ? 9 : 11, &e);
+	draw(&s);
+	for (int c = 5; c < s.area.cells.cols - 5; c++)
+		rough += abs(top_ink(&s, c) - top_ink(&s, c - 1));
+	s.p.smooth = 0.95;
+	draw(&s);
+	/* the colour of the line tells it from the raw curve behind */
+	for (int c = 25, before = -1; c < s.area.cells.cols - 1; c++)
+		for (int row = 0; row < s.area.cells.rows; row++)
+			if (grid_at(&s.g, s.area.cells.row + row, s.area.cells.col + c)->style ==
+			    STYLE_FIRST) {
+				smooth = MAX(smooth, before < 0 ? 0 : abs(row - before));
+				before = row;
+				break;
+			}
+	check(rough > 100 && smooth <= 1);
+	s.p.smooth = 0;
+	series_add(&s.s, 1000, 1e6, &e);	/* an outlier */
+	check(strstr(draw(&s), "M┤") != NULL);
+	s.p.trim = true;
+	check(!strstr(draw(&s), "M┤"));
+	close_scene(&s);
+}
+
+TEST(tui_plot_marks)
+{
+	static const enum grid_charset charsets[] = { GRID_ASCII, GRID_FULL };
+
+	for (size_t k = 0; k < ARRAY_LEN(charsets); k++) {
+		struct plot_mark marks[] = { { 0, 0x25B2, STYLE_WARN },
+					     { 500, 0x25B2, STYLE_BAD },
+					     { 501, 0x25B2, STYLE_GOOD },
+					     { 5000, 0x25B2, STYLE_GOOD } };
+		struct scene s;
+		int n = 0;
+
+		if (!open_scene(&s, charsets[k]))
+			return;
+		for (int i = 0; i <= 1000; i++)
+			series_add(&s.s, i, i, &e);
+		s.p.marks = marks;
+		s.p.n_marks = ARRAY_LEN(marks);
+		draw(&s);
+		/* Beside each other and beside labels, never upon them; none for what is not seen. */
+		for (int c = 0; c < COLS; c++)
+			n += grid_at(&s.g, ROWS - 1, c)->ch ==
+			     (charsets[k] == GRID_ASCII ? '^' : 0x25B2);
+		check_int(n, 3);
+		check(strstr(buf_text(&s.out), "400") != NULL);
+		check(strstr(buf_text(&s.out), "1,000") != NULL);
+		close_scene(&s);
+	}
+}
+
+TEST(tui_plot_parts_of_a_whole)
+{
+	struct series whole, a, b;
+	struct plot_part parts[] = { { &a, STYLE_FIRST }, { &b, STYLE_SECOND } };
+	struct plot_stack p = { .parts = parts, .n = 2, .whole = &whole };
+	struct rect box = { 0, 0, ROWS, COLS };
+	struct plot_area area;
+	struct grid g = { .charset = GRID_ASCII };
+	int n[2] = { 0 };
+
+	check_int(grid_resize(&g, ROWS, COLS, &e), 0);
+	series_init(&whole);
+	series_init(&a);
+	series_init(&b);
+	p.axes = (struct plot){ .x_end = 100, .cursor = NAN, .area = &area };
+	plot_stack_draw(&g, box, &p);	/* nothing yet */
+	for (int i = 0; i <= 100; i += 10) {	/* records farther apart than columns */
+		series_add(&whole, i, 2, &e);
+		series_add(&a, i, 1, &e);
+		series_add(&b, i, 0.5, &e);
+	}
+	grid_clear(&g);
+	draw_box(&g, box, "t", false);
+	plot_stack_draw(&g, box, &p);
+	for (int row = 0; row < area.cells.rows; row++)
+		for (int col = 0; col < area.cells.cols; col++)
+			for (size_t i = 0; i < 2; i++)
+				n[i] += grid_at(&g, area.cells.row + row,
+						area.cells.col + col)->ch == plot_fill(&g, i);
+	check_int(n[0], area.cells.cols * area.cells.rows / 2);
+	check_int(n[1], area.cells.cols * area.cells.rows / 4);
+	series_free(&whole);
+	series_free(&a);
+	series_free(&b);
+	grid_free(&g);
+}
+
+/* ---- how plots are looked at ---- */
+
+static void look(struct scene *s, struct sight *sight)
+{
+	s->p = (struct plot){ .lines = &s->line, .n = 1 };
+	sight_begin(sight);
+	sight_apply(sight, 3, 1000, &s->p);
+	draw(s);
+	s->area = sight->areas[3];
+}
+
+TEST(tui_sight_keys)
+{
+	struct sight sight;
+	struct scene s;
+
+	if (!open_scene(&s, GRID_FULL))
+		return;
+	for (int i = 0; i <= 1000; i += 100)
+		series_add(&s.s, i, i, &e);
+	sight_init(&sight);
+	look(&s, &sight);
+	check_near(s.p.smooth, 0.6, 0);
+	/* Samples lie farther apart than columns: each key goes to the next one. */
+	sight_act(&sight, ACTION_LEFT, 3, &s.s);
+	check_near(sight.cursor, 1000, 0);
+	sight_act(&sight, ACTION_LEFT, 3, &s.s);
+	sight_act(&sight, ACTION_LEFT, 3, &s.s);
+	check_near(sight.cursor, 800, 0);
+	check_near(sight_value(&s.s, sight.cursor), 800, 0);
+	for (int i = 0; i < 20; i++)
+		sight_act(&sight, ACTION_RIGHT, 3, &s.s);
+	check_near(sight.cursor, 1000, 0);
+	sight_act(&sight, ACTION_PLOT_IN, 3, &s.s);
+	look(&s, &sight);
+	check_near(sight.from, 500, 1e-6);
+	check_near(s.area.x_from, 500, 1e-6);
+	/* The window follows the cursor. */
+	for (int i = 0; i < 8; i++)
+		sight_act(&sight, ACTION_LEFT, 3, &s.s);
+	check(sight.cursor >= sight.from && sight.cursor <= sight.to && sight.from < 500);
+	sight_act(&sight, ACTION_PLOT_LATER, 3, &s.s);
+	check(sight.to <= 1000);
+	sight_act(&sight, ACTION_PLOT_ALL, 3, &s.s);
+	check(isnan(sight.from));
+	sight_act(&sight, ACTION_PLOT_LOG_Y, 3, &s.s);
+	sight_act(&sight, ACTION_PLOT_LOG_X, 3, &s.s);
+	look(&s, &sight);
+	check(s.p.log_x && s.p.log_y);
+	for (int i = 0; i < 20; i++)
+		sight_act(&sight, ACTION_PLOT_SMOOTHER, 3, &s.s);
+	check(sight_smooth(&sight) < 1);
+	for (int i = 0; i < 20; i++)
+		sight_act(&sight, ACTION_PLOT_ROUGHER, 3, &s.s);
+	check_near(sight_smooth(&sight), 0, 0);
+	check_int(sight_act(&sight, ACTION_QUIT, 3, &s.s), REACT_UNKNOWN);
+	close_scene(&s);
+}
+
+TEST(tui_sight_mouse)
+{
+	struct sight sight;
+	struct scene s;
+	struct mouse m = { .kind = MOUSE_PRESS, .button = 1 };
+	size_t plot = 99;
+	double x;
+
+	if (!open_scene(&s, GRID_FULL))
+		return;
+	for (int i = 0; i <= 1000; i += 100)
+		series_add(&s.s, i, i, &e);
+	sight_init(&sight);
+	look(&s, &sight);
+	check_int(sight_mouse(&sight, &m, &plot), REACT_UNKNOWN);	/* not on the plot */
+	m.row = s.area.cells.row + 2;
+	m.col = s.area.cells.col + s.area.cells.cols / 2;
+	check_int(sight_mouse(&sight, &m, &plot), REACT_REDRAW);
+	check_int(plot, 3);
+	check(fabs(sight.cursor - 500) < 20);
+	/* What is under the pointer stays there. */
+	x = plot_x_at(&s.area, m.col);
+	m.kind = MOUSE_WHEEL_UP;
+	for (int i = 0; i < 3; i++) {
+		sight_mouse(&sight, &m, &plot);
+		look(&s, &sight);
+		/* … but for labels of the y axis that are wider now */
+		check_near(plot_x_at(&s.area, m.col), x,
+			   2 * (s.area.x_end - s.area.x_from) / s.area.cells.cols);
+	}
+	/* Dragging to the left shows what is later. */
+	x = sight.from;
+	m = (struct mouse){ .kind = MOUSE_PRESS, .button = 3, .row = m.row, .col = m.col };
+	sight_mouse(&sight, &m, &plot);
+	m.kind = MOUSE_DRAG;
+	m.col -= 10;
+	sight_mouse(&sight, &m, &plot);
+	check(sight.from > x);
+	m.kind = MOUSE_RELEASE;
+	sight_mouse(&sight, &m, &plot);
+	m.kind = MOUSE_WHEEL_DOWN;
+	for (int i = 0; i < 20; i++) {
+		sight_mouse(&sight, &m, &plot);
+		look(&s, &sight);
+	}
+	check(isnan(sight.from));	/* all of it again */
+	close_scene(&s);
+}

@@ -1,0 +1,239 @@
+/* t_views.c - the panes of home, data, compare and samples at many sizes, with a corpus and runs. */
+#include "tests/test.h"
+
+#include <locale.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "share/base/file.h"
+#include "share/base/util.h"
+#include "tui/views/run_comparison.h"
+#include "tui/app/next_steps.h"
+#include "tui/app/view.h"
+#include "tui/app/view_requests.h"
+
+static struct err e;
+
+/* Copy a folder of tests/golden into the workspace. */
+static void copy(const char *golden, const char *const *names, size_t n, const char *to)
+{
+	const char *source = getenv("srcdir");
+	char from[600], path[600];
+
+	snprintf(path, sizeof(path), "%s/%s", test_folder(), to);
+	check_int(file_make_folders(path, &e), 0);
+	for (size_t i = 0; i < n; i++) {
+		snprintf(from, sizeof(from), "%s/tests/golden/%s/%s", source ? source : ".", golden,
+			 names[i]);
+		snprintf(path, sizeof(path), "%s/%s/%s", test_folder(), to, names[i]);
+		check_int(file_copy(from, path, &e), 0);
+	}
+}
+
+static bool open_world(struct world *w, char *workspace, size_t size)
+{
+	static const char *const of_run[] = { "journal.jsonl", "samples.jsonl", "recipe.ini",
+					      "state.json" };
+	static const char *const of_corpus[] = { "manifest.json", "stats.json", "ledger.tsv",
+						 "vocab.tsv", "bpe.codes", "recipe.ini" };
+
+	snprintf(workspace, size, "%s", test_folder());
+	copy("run", of_run, ARRAY_LEN(of_run), "runs/first");
+	copy("run", of_run, ARRAY_LEN(of_run), "runs/second");
+	copy("corpus", of_corpus, ARRAY_LEN(of_corpus), "corpora/tiny");
+	if (!check_int(world_open(w, workspace, &e), 0))
+		return false;
+	w->now = 1750000210;
+	w->front = true;
+	return check_int(world_choose_run(w, "first", &e), 0);
+}
+
+/* Cells that are not empty; beyond body there must be none, which the clip of the grid sees to. */
+static int cells_used(const struct grid *g)
+{
+	int n = 0;
+
+	for (int i = 0; i < g->rows * g->cols; i++)
+		n += g->cells[i].ch != ' ';
+	return n;
+}
+
+/* As the workbench draws: the view may not spoil what is around it, and says something. */
+static void draw_at(const struct view *v, void *state, struct world *w, int rows, int cols)
+{
+	struct grid g = { .charset = w->charset };
+	struct rect body = { 1, 2, rows, cols };
+	int used;
+
+	if (grid_resize(&g, rows + 2, cols + 4, &e))
+		return;
+	g.clip.row = body.row;
+	g.clip.col = body.col;
+	g.clip.rows = rows;
+	g.clip.cols = cols;
+	v->draw(state, &g, body, w);
+	used = cells_used(&g);
+	if (rows >= 5 && cols >= 12 && used < 6)
+		test_fail(__FILE__, __LINE__, "%s at %d x %d draws %d cells", v->name, rows, cols,
+			  used);
+	grid_free(&g);
+}
+
+static void come_to_rest(const struct view *v, void *state, struct world *w)
+{
+	for (int i = 0; i < 50; i++, w->news = 0)
+		if (!(v->update(state, w) & REACT_AGAIN))
+			break;
+}
+
+static void every_size(const struct view *v, const enum action *actions, const char *typed)
+{
+	char workspace[300];
+	struct world w;
+	void *state = calloc(1, v->state_size);
+
+	if (!state || !open_world(&w, workspace, sizeof(workspace))) {
+		free(state);
+		return;
+	}
+	w.charset = GRID_FULL;
+	while (history_update(w.history, w.now, 1, &e) == HISTORY_MORE)
+		;
+	w.news = NEWS_RUN | NEWS_HISTORY;
+	if (v->open)
+		check_int(v->open(state, &w, &e), 0);
+	come_to_rest(v, state, &w);
+	for (const enum action *a = actions; *a; a++) {
+		v->act(state, &w, *a);
+		come_to_rest(v, state, &w);
+	}
+	for (const char *p = typed; *p && v->key; p++)
+		v->key(state, &w, *p);
+	come_to_rest(v, state, &w);
+	for (int rows = 1; rows <= 60; rows += rows < 20 ? 1 : 7)
+		for (int cols = 1; cols <= 210; cols += cols < 30 ? 1 : 9)
+			draw_at(v, state, &w, rows, cols);
+	if (v->close)
+		v->close(state);
+	free(state);
+	world_close(&w);
+}
+
+static void every_size_of(const struct view *v, const enum action *actions, const char *typed)
+{
+	if (!setlocale(LC_CTYPE, "C.UTF-8")) {
+		test_skip("this machine has no locale C.UTF-8");
+		return;
+	}
+	every_size(v, actions, typed);
+}
+
+TEST(views_home_at_every_size)
+{
+	static const enum action actions[] = { ACTION_NEXT_PANE, ACTION_DOWN, ACTION_NEXT_PANE,
+					       ACTION_END, ACTION_NONE };
+
+	every_size_of(&view_home, actions, "");
+}
+
+TEST(views_data_at_every_size)
+{
+	static const enum action actions[] = { ACTION_NEXT_PANE, ACTION_NEXT_PANE,
+					       ACTION_NEXT_PANE, ACTION_NONE };
+
+	for (size_t first = 0; first < ARRAY_LEN(actions); first++)
+		every_size_of(&view_data, actions + first,
+			      first ? "" : "The old teachers, reading \"a book\".");
+}
+
+TEST(views_compare_at_every_size)
+{
+	static const enum action actions[] = { ACTION_DOWN, ACTION_COMPARE_METRIC,
+					       ACTION_COMPARE_AXIS, ACTION_NEXT_PANE, ACTION_NONE };
+
+	every_size_of(&view_compare, actions, "");
+}
+
+TEST(views_samples_at_every_size)
+{
+	static const enum action actions[] = { ACTION_END, ACTION_SAMPLES_AGAINST,
+					       ACTION_NEXT_PANE, ACTION_UP, ACTION_NONE };
+
+	every_size_of(&view_samples, actions, "");
+}
+
+TEST(compare_clock_goes_between_samples)
+{
+	struct series s;
+
+	series_init(&s);
+	check(isnan(compare_clock_at(&s, 3)));
+	check_int(series_add(&s, 10, 100, &e), 0);
+	check_int(series_add(&s, 20, 300, &e), 0);
+	check_near(compare_clock_at(&s, 5), 100, 1e-9);
+	check_near(compare_clock_at(&s, 10), 100, 1e-9);
+	check_near(compare_clock_at(&s, 15), 200, 1e-9);
+	check_near(compare_clock_at(&s, 20), 300, 1e-9);
+	check_near(compare_clock_at(&s, 99), 300, 1e-9);
+	/* joined points: from their lowest to their highest */
+	for (int i = 0; i < 3 * SERIES_POINTS; i++)
+		check_int(series_add(&s, 30 + 10 * i, 400 + 100 * i, &e), 0);
+	check(s.samples_a_point > 1);
+	check_near(compare_clock_at(&s, 10030), 400 + 100 * 1000, 200);
+	series_free(&s);
+}
+
+static void put(const char *name, const char *text)
+{
+	char path[400], folder[400];
+
+	snprintf(path, sizeof(path), "%s/%s", test_folder(), name);
+	snprintf(folder, sizeof(folder), "%s", path);
+	*strrchr(folder, '/') = 0;
+	check_int(file_make_folders(folder, &e), 0);
+	check_int(file_write_all(path, text, strlen(text), &e), 0);
+}
+
+/* The way of someone who always takes the first step. */
+TEST(steps_lead_from_nothing_to_a_translation)
+{
+	struct step steps[STEPS_MAX];
+	struct places p = { 0 };
+	char workspace[300];
+	size_t n;
+
+	snprintf(workspace, sizeof(workspace), "%s", test_folder());
+	places_update(&p, workspace, 1000, 1, &e);
+	n = steps_find(&p, workspace, false, steps);
+	check(n >= 2);
+	check_str(steps[0].argv[1], "prep");
+	check_str(steps[0].argv[2], "demo");
+	check(!steps[0].argv[3]);
+	/* while it is being prepared it is not offered again */
+	n = steps_find(&p, workspace, true, steps);
+	check(strcmp(steps[0].title, "Prepare the built-in corpus") != 0);
+	put("corpora/demo/manifest.json", "{\"v\":2,\"recipe\":\"demo\",\"pairs\":{\"train\":7}}");
+	places_update(&p, workspace, 1010, 1, &e);
+	steps_find(&p, workspace, false, steps);
+	check_str(steps[0].title, "Train a model on demo");
+	check_str(steps[0].argv[1], "train");
+	check_str(steps[0].argv[4], "demo");
+	check_str(steps[0].argv[5], "--detach");
+	put("runs/demo/journal.jsonl",
+	    "{\"v\":1,\"kind\":\"eval\",\"t\":6,\"step\":10,\"bleu\":12.5}\n");
+	put("runs/demo/state.json", "{\"v\":1,\"state\":\"finished\"}");
+	places_update(&p, workspace, 1020, 1, &e);
+	steps_find(&p, workspace, false, steps);
+	check_str(steps[0].title, "Translate with demo");
+	check_int(steps[0].kind, STEP_LOOK);
+	check_int(steps[0].tab, TAB_TRANSLATE);
+	put("runs/demo/state.json", "{\"v\":1,\"state\":\"stopped\"}");
+	places_update(&p, workspace, 1030, 1, &e);
+	n = steps_find(&p, workspace, false, steps);
+	check_str(steps[1].title, "Go on training demo");
+	steps_new_run(&p, "demo", steps[0].run);
+	check_str(steps[0].run, "demo-2");
+	places_free(&p);
+}

@@ -1,0 +1,747 @@
+/*
+ * t_workbench.c - the frame of the workbench: keys and themes from files, jobs, questions, forms,
+ * and every view at every size.
+ */
+#include "tests/test.h"
+
+#include <fcntl.h>
+#include <locale.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "share/base/clock.h"
+#include "share/base/file.h"
+#include "share/base/util.h"
+#include "tui/app/app_internal.h"
+#include "tui/app/frame.h"
+#include "tui/run/run_history.h"
+#include "tui/app/jobs.h"
+#include "tui/term/keys.h"
+#include "tui/app/prompt.h"
+#include "tui/term/theme.h"
+#include "tui/app/view.h"
+#include "tui/app/view_requests.h"
+#include "tui/app/wizard.h"
+
+static struct err e;
+
+/* ---- keys ---- */
+
+TEST(workbench_keymap_files)
+{
+	struct keymap map = { 0 };
+
+	/* the same letter in a group of its own, and nowhere else */
+	check_int(keys_action(&map, 'x', "form"), ACTION_FORM_RUN);
+	check_int(keys_action(&map, 'x', "run"), keys_action(&map, 'x', NULL));
+	check_int(keymap_read(&map, "keys", "# mine\n\nform.run = X <Alt-x>\n", &e), 0);
+	check_int(keymap_read(&map, "keys", "workbench.quit=Q", &e), 0);
+	check(keys_action(&map, 'x', "form") != ACTION_FORM_RUN);
+	check_int(keys_action(&map, 'X', "form"), ACTION_FORM_RUN);
+	check_int(keys_action(&map, KEY_ALT | 'x', "form"), ACTION_FORM_RUN);
+	check_int(keys_action(&map, 'Q', "run"), ACTION_QUIT);
+	check_int(keys_action(&map, 'q', "run"), ACTION_NONE);
+	check_str(keymap_keys(&map, ACTION_QUIT), "Q");
+	check_int(keymap_read(&map, "keys", "\nform.fly = x\n", &e), ERR_CONFIG);
+	check(strstr(e.text, "keys:2") && strstr(e.text, "form.fly"));
+	check_int(keymap_read(&map, "keys", "form.run = <Hyper-x>\n", &e), ERR_CONFIG);
+	check(strstr(e.text, "<Hyper-x>"));
+	check_int(keymap_read(&map, "keys", "form.run\n", &e), ERR_CONFIG);
+	keymap_free(&map);
+	check_int(keys_action(&map, 'q', "run"), ACTION_QUIT);
+}
+
+TEST(workbench_key_names)
+{
+	const char *p = "<Alt-x><Alt-ß>"
+			"<Alt->><Alt-Left><Ctrl-Right><F12><Backspace><Alt-Backspace>";
+
+	check_int(keys_next(&p), KEY_ALT | 'x');
+	check_int(keys_next(&p), KEY_ALT | 0xDF);
+	check_int(keys_next(&p), KEY_ALT | '>');
+	check_int(keys_next(&p), KEY_ALT | KEY_NAME_LEFT);
+	check_int(keys_next(&p), KEY_CTRL | KEY_NAME_RIGHT);
+	check_int(keys_next(&p), KEY_NAME_F12);
+	check_int(keys_next(&p), 0x7F);
+	check_int(keys_next(&p), KEY_ALT | 0x7F);
+	check_int(keys_next(&p), 0);
+	check(key_is_text('a') && key_is_text(' ') && key_is_text(0x65E5));
+	check(!key_is_text(0x1B) && !key_is_text(0x7F) && !key_is_text(0x9B));
+	check(!key_is_text(KEY_NAME_UP) && !key_is_text(KEY_ALT | 'a'));
+}
+
+/* ---- themes ---- */
+
+TEST(workbench_themes)
+{
+	struct theme t;
+	const char *what;
+
+	for (int i = 0; theme_name(i, &what); i++) {
+		check(theme_builtin(&t, theme_name(i, NULL)) && *what);
+		for (int s = 0; s < STYLE_COUNT; s++)
+			for (int d = 0; d < THEME_DEPTHS; d++) {
+				static const int most[] = { 256, 16, 8 };
+
+				check(t.styles[s].colour[d] < most[d] &&
+				      t.styles[s].ground[d] < most[d]);
+			}
+		/* Never colour alone: what must be told apart differs without any. */
+		check(t.styles[STYLE_BAD].plain_attributes !=
+		      t.styles[STYLE_GOOD].plain_attributes);
+		check(t.styles[STYLE_ADDED].plain_attributes !=
+		      t.styles[STYLE_REMOVED].plain_attributes);
+		check(t.styles[STYLE_SELECTED].plain_attributes & THEME_REVERSE);
+	}
+	check(theme_builtin(&t, "mono") && t.styles[STYLE_BAD].colour[THEME_256] == -1);
+	check(!theme_builtin(&t, "pink"));
+}
+
+TEST(workbench_theme_files)
+{
+	struct theme t;
+
+	theme_builtin(&t, "auto");
+	check_int(theme_read(&t, "t", "base = dark\nbad = 196 bold\n", &e), 0);
+	check_int(theme_read(&t, "t", "# mine\nselected=black on bright-cyan", &e), 0);
+	check_int(t.styles[STYLE_BAD].colour[THEME_256], 196);
+	check_int(t.styles[STYLE_BAD].colour[THEME_16], 9);
+	check_int(t.styles[STYLE_BAD].colour[THEME_8], 1);
+	check_int(t.styles[STYLE_BAD].attributes, THEME_BOLD);
+	check_int(t.styles[STYLE_SELECTED].ground[THEME_256], 14);
+	check_int(t.styles[STYLE_SELECTED].ground[THEME_8], 6);
+	check_int(t.styles[STYLE_FIRST].colour[THEME_256], 75);	/* of dark */
+	check_int(theme_read(&t, "t", "\nbda = 1\n", &e), ERR_CONFIG);
+	check(strstr(e.text, "t:2") && strstr(e.text, "bad"));
+	check_int(theme_read(&t, "t", "bad = 256\n", &e), ERR_CONFIG);
+	check_int(theme_read(&t, "t", "bad = shiny\n", &e), ERR_CONFIG);
+	check_int(theme_nearest(196, 8), 1);
+	check_int(theme_nearest(21, 16), 4);
+	check_int(theme_nearest(-1, 8), -1);
+}
+
+/* ---- jobs ---- */
+
+/* Until no job runs any more, at most ten seconds; the first job. */
+static const struct job *finish(struct jobs *j)
+{
+	for (int i = 0; i < 1000 && jobs_running(j); i++) {
+		jobs_update(j, 7);
+		usleep(10000);
+	}
+	check_int((int)jobs_running(j), 0);
+	return jobs_at(j, 0);
+}
+
+TEST(workbench_job_talks_and_ends)
+{
+	static const char *const argv[] = {
+		"sh", "-c",
+		"echo one; printf '10 %%\\r20 %%\\r30 %%\\n'; cat; echo bad >&2; exit 3", NULL
+	};
+	struct jobs *j = jobs_new(&e);
+	const struct job *job;
+
+	check_int(jobs_start(j, "talk", argv, 5, &e), 1);
+	job = finish(j);
+	check_int(job->state, JOB_FAILED);
+	check_int(job->status, 3);
+	check(job->started == 5 && job->ended == 7);
+	check_int((int)job->n_lines, 3);
+	for (size_t i = 0; i < job->n_lines; i++) {
+		const struct job_line *line = job_line(job, i);
+
+		check(!strcmp(line->text, "bad") == line->is_error);
+		check(!strcmp(line->text, "one") || !strcmp(line->text, "30 %") ||
+		      !strcmp(line->text, "bad"));
+	}
+	check_str(job->title, "talk");
+	check(!jobs_find(j, 2) && jobs_find(j, 1) == job);
+	jobs_free(j);
+}
+
+TEST(workbench_job_floods_and_is_stopped)
+{
+	static const char *const argv[] = { "sh", "-c", "yes 'much to say, all the time'", NULL };
+	static const char *const stubborn[] = {
+		"sh", "-c", "trap '' TERM; echo up; while :; do sleep 0.1; done", NULL
+	};
+	struct jobs *j = jobs_new(&e);
+	double start;
+	int id = jobs_start(j, "flood", argv, 1, &e);
+
+	start = clock_mono_s();
+	for (int i = 0; i < 50; i++) {
+		jobs_update(j, 1);
+		usleep(1000);
+	}
+	check(clock_mono_s() - start < 5);	/* one update takes in a bounded piece */
+	check_int((int)jobs_at(j, 0)->n_lines, JOB_LINES);
+	check_str(jobs_at(j, 0)->last, "much to say, all the time");
+	jobs_stop(j, id);
+	check_int(finish(j)->state, JOB_STOPPED);
+	id = jobs_start(j, "stubborn", stubborn, 1, &e);
+	for (int i = 0; i < 500 && !*jobs_find(j, id)->last; i++) {
+		jobs_update(j, 1);
+		usleep(10000);
+	}
+	jobs_stop(j, id);
+	jobs_update(j, 1);
+	check_int((int)jobs_running(j), 1);
+	jobs_stop(j, id);	/* the second time it is killed */
+	check_int(finish(j)->status, 128 + SIGKILL);
+	jobs_free(j);
+}
+
+TEST(workbench_job_leaves_a_child_behind)
+{
+	static const char *const argv[] = { "sh", "-c", "sleep 3 & echo done", NULL };
+	static const char *const missing[] = { "/nonexistent/program", NULL };
+	struct jobs *j = jobs_new(&e);
+	double start = clock_mono_s();
+
+	jobs_start(j, "detach", argv, 1, &e);
+	check_int(finish(j)->state, JOB_DONE);
+	check(clock_mono_s() - start < 2.5);	/* nobody waits for the child that holds the pipe */
+	check_str(jobs_at(j, 0)->last, "done");
+	check_int(jobs_start(j, "missing", missing, 1, &e), ERR_UNAVAILABLE);
+	check(strstr(e.text, "/nonexistent/program"));
+	for (int i = 0; i < JOB_MAX + 5; i++) {
+		static const char *const quick[] = { "true", NULL };
+
+		check(jobs_start(j, "quick", quick, 1, &e) > 0);
+		finish(j);
+	}
+	check_int((int)jobs_count(j), JOB_MAX);
+	jobs_free(j);
+}
+
+TEST(workbench_job_command_as_text)
+{
+	static const char *const argv[] = { "werkbank", "train", "a b", "it's", "", "--x=1", NULL };
+	struct buf out = { 0 };
+
+	jobs_command_text(argv, &out);
+	check_str(buf_text(&out), "werkbank train 'a b' 'it'\\''s' '' --x=1");
+	buf_free(&out);
+}
+
+/* ---- forms ---- */
+
+static size_t row_of(const struct wizard *z, const char *label)
+{
+	for (size_t i = 0; i < z->n; i++)
+		if (!strcmp(z->rows[i].label, label))
+			return i;
+	test_fail(__FILE__, __LINE__, "no row %s", label);
+	return 0;
+}
+
+static void check_line(const struct wizard *z, const char *want)
+{
+	struct buf line = { 0 };
+	char **argv = wizard_argv(z, &e);
+
+	jobs_command_text((const char *const *)argv, &line);
+	check_str(buf_text(&line), want);
+	wizard_free_argv(argv);
+	buf_free(&line);
+}
+
+TEST(workbench_forms)
+{
+	static const struct wizard_value values[] = { { "run", "first" }, { "max_minutes", NULL } };
+	static const struct wizard_value wrong[] = { { "beam_me_up", "1" } };
+	static const char *const recipes[] = { "demo", "multi30k" };
+	struct wizard_form form = {
+		.title = "Train", .command = "train", .argument = "demo",
+		.argument_label = "recipe", .argument_choices = recipes, .n_choices = 2,
+		.values = values, .n_values = 2, .go = -1,
+	};
+	struct buf text = { 0 };
+	struct wizard *z = wizard_new(&form, "w", &e);
+
+	if (!check(z != NULL))
+		return;
+	check_int((int)z->n_first, 3);
+	check_line(z, "werkbank train -C w demo --run first");
+	check_int(wizard_set(z, row_of(z, "max-minutes"), "-1", &e), ERR_USAGE);
+	check_int(wizard_set(z, row_of(z, "max-minutes"), "2.5", &e), 0);
+	check_int(wizard_set(z, row_of(z, "size"), "huge", &e), ERR_USAGE);
+	check_int(wizard_set(z, row_of(z, "size"), "big", &e), 0);
+	check_int(wizard_set(z, row_of(z, "tokenize"), "no", &e), 0);
+	check_int(wizard_set(z, row_of(z, "detach"), "yes", &e), 0);
+	check_int(wizard_set(z, row_of(z, "run"), NULL, &e), 0);
+	check_line(z, "werkbank train -C w demo --max-minutes 2.5 --no-tokenize --size big "
+		      "--detach");
+	wizard_default(z, row_of(z, "dropout"), &text);
+	check_str(buf_text(&text), "0.1");
+	buf_free(&text);
+	/* neither what the workbench answers itself nor options of other commands */
+	for (size_t i = 0; i < z->n; i++)
+		check(strcmp(z->rows[i].label, "workspace") && strcmp(z->rows[i].label, "quiet") &&
+		      strcmp(z->rows[i].label, "n-best"));
+	wizard_free(z);
+	form.values = wrong;
+	form.n_values = 1;
+	check(!wizard_new(&form, NULL, &e));
+	check(strstr(e.text, "beam_me_up"));
+}
+
+/* ---- what is remembered ---- */
+
+TEST(workbench_keeps)
+{
+	struct keep k = { 0 };
+	struct buf text = { 0 };
+	char key[32], longer[2000];
+
+	keep_read(&k, "view = run\n# no\nnonsense\nbad key = 1\nrun.zoom=yes\n = x\n");
+	check_int((int)k.n, 2);
+	check(!k.changed);
+	check_str(keep_get(&k, "view"), "run");
+	check_str(keep_get(&k, "run.zoom"), "yes");
+	keep_set(&k, "view", "run");
+	check(!k.changed);
+	keep_set(&k, "view", "log");
+	keep_set(&k, "run.zoom", NULL);
+	keep_set(&k, "evil", "a\nview = x");
+	memset(longer, 'a', sizeof(longer) - 1);
+	longer[sizeof(longer) - 1] = 0;
+	keep_set(&k, "long", longer);
+	keep_write(&k, &text);
+	check_str(buf_text(&text), "view = log\n");
+	check(k.changed && !keep_get(&k, "run.zoom"));
+	for (int i = 0; i < KEEP_MAX + 20; i++) {
+		snprintf(key, sizeof(key), "k%d", i);
+		keep_set(&k, key, "v");
+	}
+	check_int((int)k.n, KEEP_MAX);
+	buf_free(&text);
+	keep_free(&k);
+}
+
+/* ---- the world ---- */
+
+/* A workspace with the recorded run; false: skipped. */
+static bool open_world(struct world *w, char *workspace, size_t size)
+{
+	static const char *const files[] = { "journal.jsonl", "samples.jsonl", "recipe.ini",
+					     "state.json" };
+	const char *source = getenv("srcdir");
+	char from[600], to[600];
+
+	snprintf(workspace, size, "%s", test_folder());
+	snprintf(to, sizeof(to), "%s/runs/demo", workspace);
+	file_make_folders(to, &e);
+	for (size_t i = 0; i < ARRAY_LEN(files); i++) {
+		snprintf(from, sizeof(from), "%s/tests/golden/run/%s", source ? source : ".",
+			 files[i]);
+		snprintf(to, sizeof(to), "%s/runs/demo/%s", workspace, files[i]);
+		if (file_exists(from))
+			check_int(file_copy(from, to, &e), 0);
+	}
+	if (!check_int(world_open(w, workspace, &e), 0))
+		return false;
+	w->now = 1750000210;
+	w->keymap = NULL;
+	w->view = "run";
+	return check_int(world_choose_run(w, "demo", &e), 0);
+}
+
+TEST(workbench_world)
+{
+	char workspace[300], path[600], name[64];
+	struct world w;
+	struct buf text = { 0 };
+	char **names;
+	size_t n;
+
+	if (!open_world(&w, workspace, sizeof(workspace)))
+		return;
+	check(w.run && !strcmp(w.run, "demo") && w.wishes->news & NEWS_RUN);
+	check_int(world_choose_run(&w, "nobody", &e), ERR_NOINPUT);
+	check_str(w.run, "demo");
+	names = world_runs(&w, &n, &e);
+	if (check(names && n == 1))
+		check_str(names[0], "demo");
+	for (size_t i = 0; names && i < n; i++)
+		free(names[i]);
+	free(names);
+	/* an export never overwrites */
+	snprintf(name, sizeof(name), "export-%ld.csv", (long)getpid());
+	world_export(&w, name, "first");
+	world_export(&w, name, "second");
+	check_int(file_read_all(name, 100, &text, &e), 0);
+	check_str(buf_text(&text), "first");
+	check(strstr(w.wishes->said, "-2.csv") != NULL);
+	unlink(name);
+	snprintf(path, sizeof(path), "export-%ld-2.csv", (long)getpid());
+	check_int(unlink(path), 0);
+	/* looking only: a command is shown, not run */
+	w.readonly = true;
+	world_run(&w, "x", (const char *const[]){ "werkbank", "stop", "demo", NULL });
+	check(w.asking && w.wishes->prompt.kind == QUESTION_TEXT);
+	check_str(w.wishes->prompt.text, "werkbank stop demo");
+	buf_free(&text);
+	world_close(&w);
+}
+
+/* ---- every view at every size ---- */
+
+#define SENTINEL 0x7E	/* '~', drawn by no view */
+
+/* A margin of a row and two columns on every side shows what goes beyond the body. */
+#define MARGIN_ROWS 1
+#define MARGIN_COLS 2
+
+static bool is_margin(const struct grid *g, int row, int col)
+{
+	return row < MARGIN_ROWS || row >= g->rows - MARGIN_ROWS || col < MARGIN_COLS ||
+	       col >= g->cols - MARGIN_COLS;
+}
+
+/* Columns of the margin first of all: of the rows in the middle only their ends. */
+static int next_margin_col(const struct grid *g, int row, int col)
+{
+	col++;
+	return is_margin(g, row, col) ? col : g->cols - MARGIN_COLS;
+}
+
+/* The first cell of the margin that is no longer as it was; NULL: none. */
+static const struct cell *spilled(const struct grid *g)
+{
+	for (int row = 0; row < g->rows; row++)
+		for (int col = 0; col < g->cols; col = next_margin_col(g, row, col))
+			if (grid_at(g, row, col)->ch != SENTINEL)
+				return grid_at(g, row, col);
+	return NULL;
+}
+
+static int n_spilled;	/* of a view; told of only a few times */
+
+static void draw_at(const struct view *v, void *state, struct world *w, struct grid *g)
+{
+	struct rect body = { MARGIN_ROWS, MARGIN_COLS, g->rows - 2 * MARGIN_ROWS,
+			     g->cols - 2 * MARGIN_COLS };
+	const struct cell *c;
+
+	for (int row = 0; row < g->rows; row++)
+		for (int col = 0; col < g->cols; col = next_margin_col(g, row, col))
+			g->cells[row * g->cols + col].ch = SENTINEL;
+	v->draw(state, g, body, w);
+	/* smaller than this the workbench cuts off what a view draws too much */
+	if (body.rows >= 8 && body.cols >= 30 && (c = spilled(g)) && n_spilled++ < 5)
+		test_fail(__FILE__, __LINE__, "%s at %d x %d draws outside, at %d, %d", v->name,
+			  body.rows, body.cols, (int)((c - g->cells) / g->cols),
+			  (int)((c - g->cells) % g->cols));
+}
+
+static void draw_every_size(const struct view *v, struct world *w)
+{
+	bool all = getenv("WERKBANK_EVERY_SIZE") != NULL;
+	void *state = calloc(1, MAX(v->state_size, (size_t)1));
+	struct grid g = { .charset = w->charset };
+
+	n_spilled = 0;
+	w->view = v->name;
+	w->front = true;
+	w->news = NEWS_RUN | NEWS_HISTORY | NEWS_JOBS;
+	if (v->open && !check_int(v->open(state, w, &e), 0)) {
+		free(state);
+		return;
+	}
+	for (int i = 0; i < 100 && v->update; i++, w->news = 0)
+		if (!(v->update(state, w) & REACT_AGAIN))
+			break;
+	for (int rows = 1; rows <= 200; rows += all || rows < 12 ? 1 : 1 + rows / 5)
+		for (int cols = 1; cols <= 400; cols += all || cols < 48 ? 1 : 1 + cols / 7)
+			if (!grid_resize(&g, rows + 2 * MARGIN_ROWS, cols + 2 * MARGIN_COLS, &e))
+				draw_at(v, state, w, &g);
+	grid_free(&g);
+	if (v->close)
+		v->close(state);
+	free(state);
+}
+
+TEST(workbench_views_at_every_size)
+{
+	static const enum grid_charset charsets[] = { GRID_ASCII, GRID_FULL };
+	char workspace[300];
+	struct world w;
+
+	if (!setlocale(LC_CTYPE, "C.UTF-8")) {
+		test_skip("this machine has no locale C.UTF-8");
+		return;
+	}
+	if (!open_world(&w, workspace, sizeof(workspace)))
+		return;
+	while (history_update(w.history, w.now, 1, &e) == HISTORY_MORE)
+		;
+	for (size_t k = 0; k < ARRAY_LEN(charsets); k++) {
+		w.charset = charsets[k];
+		for (int tab = 0; tab < TAB_COUNT; tab++) {
+			w.wishes->caller = tab;
+			draw_every_size(view_tabs[tab], &w);
+		}
+		draw_every_size(&view_help, &w);
+		draw_every_size(&view_report, &w);
+	}
+	world_close(&w);
+}
+
+/* ---- any keys at all ---- */
+
+/* One of many keys, letters and names alike. */
+static int any_key(unsigned *seed)
+{
+	static const int named[] = {
+		KEY_NAME_UP, KEY_NAME_DOWN, KEY_NAME_LEFT, KEY_NAME_RIGHT, KEY_NAME_HOME,
+		KEY_NAME_END, KEY_NAME_PAGE_UP, KEY_NAME_PAGE_DOWN, KEY_NAME_BACKTAB,
+		KEY_NAME_DELETE, KEY_NAME_F1, '\t', '\r', 0x1B, KEY_BACKSPACE_CHAR, 0x0C,
+		KEY_ALT | KEY_NAME_RIGHT, KEY_ALT | 's', KEY_CTRL | KEY_NAME_LEFT, 0x17, 0x19, 0x1F,
+		0x65E5, 0x301,
+	};
+
+	*seed = *seed * 1103515245 + 12345;
+	if (*seed >> 16 & 1)
+		return named[(*seed >> 17) % ARRAY_LEN(named)];
+	return ' ' + 1 + (int)((*seed >> 17) % 94);
+}
+
+/* Keys, clicks, pastes and sizes in any order: nothing may fall over. */
+static void play(struct app *a, unsigned seed, int n)
+{
+	for (int i = 0; i < n; i++) {
+		struct mouse m = { .kind = (enum mouse_kind)(i % 5), .button = 1 };
+		unsigned reaction = app_key(a, any_key(&seed));
+
+		m.row = (int)(seed >> 8) % (a->grid.rows + 2) - 1;
+		m.col = (int)(seed >> 12) % (a->grid.cols + 2) - 1;
+		if (seed >> 20 & 1)
+			reaction |= app_mouse(a, &m);
+		if (i % 50 == 49)
+			reaction |= app_paste(a, "pasted \xC3\xA4\nlines\n");
+		(void)reaction;
+		for (int k = 0; k < 5 && app_update(a) & REACT_AGAIN; k++)
+			;
+		if (i % 40 == 39)
+			grid_resize(&a->grid, 1 + (int)(seed >> 9) % 50,
+				    1 + (int)(seed >> 15) % 150, &e);
+		app_draw(a);
+	}
+}
+
+static void play_in(const char *workspace, int n)
+{
+	struct app a = { .fixed_now = 1750000210, .grid = { .charset = GRID_FULL } };
+
+	if (!check_int(world_open(&a.world, workspace, &e), 0))
+		return;
+	a.wish = a.world.wishes;
+	a.world.keymap = &a.keymap;
+	a.world.readonly = true;	/* no command is started */
+	theme_builtin(&a.theme, "auto");
+	grid_resize(&a.grid, 24, 80, &e);
+	for (int tab = 0; tab < TAB_COUNT; tab++) {
+		app_show_tab(&a, tab);
+		play(&a, (unsigned)tab + 1, n);
+	}
+	/* nothing but what only reads */
+	for (size_t i = 0; i < jobs_count(a.world.jobs); i++)
+		check(!strncmp(jobs_at(a.world.jobs, i)->title, "report of ", 10));
+	app_close(&a);
+}
+
+TEST(workbench_survives_any_keys)
+{
+	char workspace[300], empty[400], here[4096];
+	struct world w;
+
+	if (!setlocale(LC_CTYPE, "C.UTF-8")) {
+		test_skip("this machine has no locale C.UTF-8");
+		return;
+	}
+	if (!open_world(&w, workspace, sizeof(workspace)) || !getcwd(here, sizeof(here)))
+		return;
+	world_close(&w);
+	snprintf(empty, sizeof(empty), "%s/empty", workspace);
+	file_make_folders(empty, &e);
+	/* what is exported goes into the test's folder */
+	if (!check(!chdir(empty)))
+		return;
+	play_in(workspace, 400);
+	play_in(empty, 200);
+	check(!chdir(here));
+}
+
+/* ---- the workbench as a whole, by its keys ---- */
+
+static void press(struct app *a, const char *keys)
+{
+	while (*keys) {
+		app_key(a, keys_next(&keys));
+		app_update(a);
+		app_draw(a);
+	}
+}
+
+/* Whether words stand on the screen. */
+static bool on_screen(struct app *a, const char *words)
+{
+	struct buf text = { 0 };
+	bool found;
+
+	app_draw(a);
+	grid_dump(&a->grid, &text);
+	found = strstr(buf_text(&text), words) != NULL;
+	buf_free(&text);
+	return found;
+}
+
+static bool open_app(struct app *a, bool readonly)
+{
+	*a = (struct app){ .fixed_now = 1750000210 };
+	if (!check_int(world_open(&a->world, test_folder(), &e), 0))
+		return false;
+	a->wish = a->world.wishes;
+	a->world.keymap = &a->keymap;
+	a->world.readonly = readonly;
+	a->world.now = a->fixed_now;
+	theme_builtin(&a->theme, "auto");
+	if (!check_int(grid_resize(&a->grid, 24, 80, &e), 0))
+		return false;
+	app_show_tab(a, TAB_LOG);
+	return true;
+}
+
+TEST(workbench_runs_a_command_after_a_yes)
+{
+	static const char *const argv[] = { "sh", "-c", "echo said; sleep 100", NULL };
+	struct app a;
+
+	if (!open_app(&a, false))
+		return;
+	world_run(&a.world, "talk", argv);
+	check(on_screen(&a, "sh -c 'echo said; sleep 100'"));
+	press(&a, "n");
+	check_int((int)jobs_count(a.world.jobs), 0);
+	world_run(&a.world, "talk", argv);
+	press(&a, "<Enter>");	/* not a yes */
+	check_int((int)jobs_count(a.world.jobs), 0);
+	press(&a, "y");
+	check_int((int)jobs_running(a.world.jobs), 1);
+	check(on_screen(&a, "started: talk"));
+	a.fixed_now += 10;
+	press(&a, "l");
+	check(on_screen(&a, "1 job"));
+	/* leaving asks, because the job would end */
+	check(!(app_key(&a, 'q') & REACT_QUIT));
+	check(on_screen(&a, "end the job that runs?"));
+	check(!(app_key(&a, 'n') & REACT_QUIT));
+	app_key(&a, 'q');
+	check(app_key(&a, 'y') & REACT_QUIT);
+	app_close(&a);
+}
+
+TEST(workbench_only_looks)
+{
+	static const char *const argv[] = { "touch", "werkbank-was-not-readonly", NULL };
+	struct app a;
+
+	if (!open_app(&a, true))
+		return;
+	world_run(&a.world, "write", argv);
+	press(&a, "yy<Enter>");
+	world_wizard(&a.world, &(struct wizard_form){ .title = "Look", .command = "status",
+						      .go = -1 });
+	press(&a, "<Ctrl-L>x");
+	check(on_screen(&a, "only to look"));
+	/* nothing but what only reads */
+	for (size_t i = 0; i < jobs_count(a.world.jobs); i++)
+		check(!strncmp(jobs_at(a.world.jobs, i)->title, "report of ", 10));
+	app_close(&a);
+}
+
+TEST(workbench_fills_a_form)
+{
+	static const struct wizard_value values[] = { { "run", "first" }, { "max_minutes", "2" },
+						      { "detach", "yes" } };
+	static const char *const recipes[] = { "demo", "multi30k" };
+	const struct wizard_form form = {
+		.title = "Train a model", .command = "train", .argument = "demo",
+		.argument_label = "recipe", .argument_choices = recipes, .n_choices = 2,
+		.values = values, .n_values = 3, .go = TAB_RUN,
+	};
+	const struct mouse click = { .kind = MOUSE_PRESS, .row = 3, .col = 9, .button = 1 };
+	struct app a;
+
+	if (!open_app(&a, false))
+		return;
+	world_wizard(&a.world, &form);
+	press(&a, "<Ctrl-L>");	/* the loop takes up the wish */
+	check(on_screen(&a, "Train a model") && on_screen(&a, "demo --run first"));
+	press(&a, "<Enter>mul<Enter>");
+	check(on_screen(&a, "multi30k --run first"));
+	press(&a, "j<Enter><Ctrl-U>second<Enter>");
+	check(on_screen(&a, "--run second"));
+	press(&a, "j<Enter><Ctrl-U>-3<Enter>");	/* out of its range */
+	check(on_screen(&a, "--max-minutes 2"));
+	press(&a, "jd/beam<Enter><Enter><Ctrl-U>7<Enter>");
+	check(on_screen(&a, "--beam 7") && !on_screen(&a, "--detach"));
+	check(on_screen(&a, "beam width") || on_screen(&a, "default 4"));
+	/* a click chooses the row of the run, another one asks for its value */
+	press(&a, "/<Ctrl-U><Enter>");
+	app_mouse(&a, &click);
+	press(&a, "d");
+	check(!on_screen(&a, "--run") && on_screen(&a, "werkbank train"));
+	app_mouse(&a, &click);
+	press(&a, "third<Enter>");
+	check(on_screen(&a, "--run third"));
+	press(&a, "<Esc>");
+	check(!on_screen(&a, "Train a model"));
+	check_int((int)jobs_count(a.world.jobs), 0);
+	/* a command that does not exist is said, not shown */
+	world_wizard(&a.world, &(struct wizard_form){ .title = "x", .command = "fly",
+						      .values = values, .n_values = 1 });
+	press(&a, "<Ctrl-L>");
+	check(on_screen(&a, "fly"));
+	app_close(&a);
+}
+
+TEST(workbench_frame_at_every_size)
+{
+	char workspace[300];
+	struct world w;
+
+	if (!open_world(&w, workspace, sizeof(workspace)))
+		return;
+	for (int rows = 1; rows <= 200; rows++)
+		for (int cols = 1; cols <= 400; cols += rows < 8 ? 1 : 37) {
+			struct grid g = { .charset = GRID_ASCII };
+			struct frame f;
+
+			frame_layout(rows, cols, &f);
+			check(f.tabs.rows + f.body.rows + f.foot.rows == rows && f.body.rows > 0);
+			if (!f.tabs.rows || rows > 8)
+				continue;
+			grid_resize(&g, rows, cols, &e);
+			for (int front = 0; front < TAB_COUNT; front++) {
+				int seen = 0;
+
+				grid_clear(&g);
+				frame_draw_tabs(&g, f.tabs, &w, front);
+				frame_draw_foot(&g, f.foot, &w, view_tabs[front], rows % 2);
+				/* where a tab is drawn, a click finds it */
+				for (int col = 0; col < cols; col++)
+					if (frame_tab_at(&g, f.tabs, &w, front, col) == front)
+						seen++;
+				check(seen > 0 || cols < 24);
+			}
+			grid_free(&g);
+		}
+	world_close(&w);
+}

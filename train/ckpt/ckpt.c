@@ -1,0 +1,456 @@
+/* ckpt.c - see ckpt.h: checking and reading; ckpt_find.c finds, ckpt_save.c writes */
+#include "train/ckpt/ckpt_internal.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "share/base/file.h"
+#include "share/base/hash.h"
+#include "share/base/json.h"
+#include "share/base/mem.h"
+#include "train/ckpt/safetensors.h"
+
+#define SMALL_FILE (1u << 20)		/* bytes of state.json and SHA256SUMS at most */
+
+/* ---- sums -------------------------------------------------------------- */
+
+/* One line "HEX  NAME" of SHA256SUMS. */
+static int verify_line(const char *folder, char *line, enum ckpt_part part, struct err *e)
+{
+	char hex[HASH_SHA256_HEX];
+	char *name = line + HASH_SHA256_HEX + 1, *path;
+	int rc;
+
+	if (strlen(line) <= HASH_SHA256_HEX + 1 ||
+	    strspn(line, "0123456789abcdef") != HASH_SHA256_HEX - 1 ||
+	    memcmp(line + HASH_SHA256_HEX - 1, "  ", 2) != 0 || strchr(name, '/'))
+		return err_set(e, ERR_DATA, "%s/%s: a line is not \"SHA-256  NAME\"", folder,
+			       CKPT_SUMS);
+	if (part != CKPT_WHOLE &&
+	    (!strcmp(name, CKPT_MOMENTS) ||
+	     !strcmp(name, part == CKPT_MODEL ? CKPT_TRAINING : CKPT_WEIGHTS)))
+		return 0;
+	path = file_path(e, "%s/%s", folder, name);
+	if (!path)
+		return e->code;
+	rc = hash_file(path, hex, e);
+	if (rc == ERR_NOINPUT)
+		rc = e->code = ERR_DATA;	/* it was promised */
+	if (!rc && memcmp(hex, line, HASH_SHA256_HEX - 1) != 0)
+		rc = err_set(e, ERR_DATA, "%s: is damaged: its SHA-256 is not the one in %s", path,
+			     CKPT_SUMS);
+	free(path);
+	return rc;
+}
+
+int ckpt_verify(const char *folder, enum ckpt_part part, struct err *e)
+{
+	struct buf sums = { 0 };
+	char *path = file_path(e, "%s/%s", folder, CKPT_SUMS), *line, *rest;
+	bool weights = false, state = false;
+	int rc = path ? file_read_all(path, SMALL_FILE, &sums, e) : e->code;
+
+	free(path);
+	if (rc == ERR_NOINPUT)
+		rc = err_set(e, ERR_DATA, "%s: is not a complete checkpoint: it has no %s", folder,
+			     CKPT_SUMS);
+	rest = sums.data;
+	while (!rc && rest && *rest) {
+		char *end = strchr(line = rest, '\n');
+
+		if (!end) {
+			rc = err_set(e, ERR_DATA, "%s/%s: is cut short", folder, CKPT_SUMS);
+			break;
+		}
+		*end = 0;
+		rest = end + 1;
+		rc = verify_line(folder, line, part, e);
+		weights |= !rc && !strcmp(line + HASH_SHA256_HEX + 1, CKPT_WEIGHTS);
+		state |= !rc && !strcmp(line + HASH_SHA256_HEX + 1, CKPT_STATE);
+	}
+	if (!rc && (!weights || !state))
+		rc = err_set(e, ERR_DATA, "%s/%s: does not name %s and %s", folder, CKPT_SUMS,
+			     CKPT_WEIGHTS, CKPT_STATE);
+	buf_free(&sums);
+	return rc;
+}
+
+int ckpt_file_sum(const char *folder, const char *name, char hex[HASH_SHA256_HEX], struct err *e)
+{
+	struct buf sums = { 0 };
+	char *path = file_path(e, "%s/%s", folder, CKPT_SUMS),
+	     *line = path ? file_path(e, "  %s\n", name) : NULL;
+	int rc = line ? file_read_all(path, SMALL_FILE, &sums, e) : e->code;
+	const char *at = rc ? NULL : strstr(buf_text(&sums), line);
+
+	if (!rc && (!at || at - sums.data < HASH_SHA256_HEX - 1))
+		rc = err_set(e, ERR_DATA, "%s: does not name %s", path, name);
+	if (!rc) {
+		memcpy(hex, at - (HASH_SHA256_HEX - 1), HASH_SHA256_HEX - 1);
+		hex[HASH_SHA256_HEX - 1] = 0;
+	}
+	buf_free(&sums);
+	free(line);
+	free(path);
+	return rc;
+}
+
+int ckpt_weights_sum(const char *folder, char hex[HASH_SHA256_HEX], struct err *e)
+{
+	return ckpt_file_sum(folder, CKPT_WEIGHTS, hex, e);
+}
+
+const char *ckpt_weights_name(const struct ckpt_source *s)
+{
+	struct err ignored;
+	char *path = s->unaveraged ? file_path(&ignored, "%s/%s", s->folder, CKPT_TRAINING) : NULL;
+	bool both = path && file_exists(path);
+
+	free(path);
+	return both ? CKPT_TRAINING : CKPT_WEIGHTS;
+}
+
+/* The part of the folder that these weights are of. */
+static enum ckpt_part part_of(const struct ckpt_source *s)
+{
+	return strcmp(ckpt_weights_name(s), CKPT_WEIGHTS) ? CKPT_UNAVERAGED : CKPT_MODEL;
+}
+
+struct ckpt_check {
+	pthread_t thread;
+	bool threaded;
+	char *folder;			/* owned */
+	enum ckpt_part part;
+	struct err result;
+};
+
+static void *check(void *arg)
+{
+	struct ckpt_check *c = arg;
+
+	if (!ckpt_verify(c->folder, c->part, &c->result))
+		c->result.code = 0;
+	return NULL;
+}
+
+struct ckpt_check *ckpt_check_start(const struct ckpt_source *s, struct err *e)
+{
+	struct ckpt_check *c = mem_alloc(1, sizeof(*c), e);
+
+	if (!c)
+		return NULL;
+	c->folder = mem_strdup(s->folder, e);
+	if (!c->folder) {
+		free(c);
+		return NULL;
+	}
+	c->part = part_of(s);
+	c->threaded = !pthread_create(&c->thread, NULL, check, c);
+	return c;
+}
+
+int ckpt_check_finish(struct ckpt_check *c, struct err *e)
+{
+	int rc;
+
+	if (!c)
+		return 0;
+	if (c->threaded)
+		pthread_join(c->thread, NULL);
+	else
+		check(c);
+	rc = c->result.code;
+	if (rc)
+		*e = c->result;
+	free(c->folder);
+	free(c);
+	return rc;
+}
+
+/* ---- state.json -------------------------------------------------------- */
+
+/* A whole number of the state in low .. high; the first that is not makes *bad its name. */
+static int64_t whole(const struct json *object, const char *key, int64_t low, int64_t high,
+		     const char **bad)
+{
+	int64_t v = json_integer(json_get(object, key), INT64_MIN);
+
+	if (v == INT64_MIN || v < low || v > high) {
+		if (!*bad)
+			*bad = key;
+		return low;
+	}
+	return v;
+}
+
+static int read_state(const struct json *root, const char *path, struct ckpt_state *s,
+		      struct err *e)
+{
+	const struct json *shape = json_get(root, "shape");
+	const char *bad = NULL, *hash = json_text(json_get(root, "vocabulary_sha256"), "");
+
+	*s = (struct ckpt_state){
+		.step = whole(root, "step", 0, INT64_MAX, &bad),
+		.loader_position = (uint64_t)whole(root, "loader_position", 0, INT64_MAX, &bad),
+		.seed = (uint64_t)whole(root, "seed", 0, INT64_MAX, &bad),
+		.seconds = json_number(json_get(root, "seconds"), 0),
+		.best_bleu = json_number(json_get(root, "best_bleu"), -1),
+		.best_step = whole(root, "best_step", -1, INT64_MAX, &bad),
+		.shape =
+			{
+				.d_model = (int32_t)whole(shape, "d_model", 1, INT32_MAX, &bad),
+				.d_ff = (int32_t)whole(shape, "d_ff", 1, INT32_MAX, &bad),
+				.heads = (int32_t)whole(shape, "heads", 1, INT32_MAX, &bad),
+				.encoder_layers = (int32_t)whole(shape, "encoder_layers", 1,
+								 MODEL_MAX_LAYERS, &bad),
+				.decoder_layers = (int32_t)whole(shape, "decoder_layers", 1,
+								 MODEL_MAX_LAYERS, &bad),
+				.vocabulary =
+					(int32_t)whole(shape, "vocabulary", 1, INT32_MAX, &bad),
+				.real_vocabulary = (int32_t)whole(shape, "real_vocabulary", 1,
+								  INT32_MAX, &bad),
+			},
+	};
+	if (bad)
+		return err_set(e, ERR_DATA,
+			       "%s: \"%s\" is missing or out of range: this is not a checkpoint of "
+			       "Werkbank",
+			       path, bad);
+	/* only where compression holds something back */
+	s->residual_ranks = (int32_t)json_integer(json_get(root, "residual_ranks"), 0);
+	s->residual_wire = (int32_t)json_integer(json_get(root, "residual_wire"), 0);
+	s->residual_bucket = json_integer(json_get(root, "residual_bucket"), 0);
+	if (strlen(hash) != HASH_SHA256_HEX - 1)
+		return err_set(e, ERR_DATA,
+			       "%s: \"vocabulary_sha256\" is missing: this is not a checkpoint of "
+			       "Werkbank",
+			       path);
+	memcpy(s->vocabulary_sha256, hash, HASH_SHA256_HEX);
+	return 0;
+}
+
+int ckpt_read_state(const char *folder, bool verify, struct ckpt_state *s, struct err *e)
+{
+	struct buf text = { 0 };
+	struct json *root = NULL;
+	char *path = file_path(e, "%s/%s", folder, CKPT_STATE);
+	int rc = path ? 0 : e->code;
+
+	if (!rc && verify)
+		rc = ckpt_verify(folder, CKPT_WHOLE, e);
+	if (!rc)
+		rc = file_read_all(path, SMALL_FILE, &text, e);
+	if (!rc) {
+		root = json_parse(buf_text(&text), text.len, e);
+		rc = root ? read_state(root, path, s, e) : err_prefix(e, "%s", path);
+	}
+	json_free(root);
+	buf_free(&text);
+	free(path);
+	return rc;
+}
+
+/* ---- tensors ----------------------------------------------------------- */
+
+typedef void store_function(struct model *m, float *to, const void *from, size_t bytes);
+
+static void store_on_backend(struct model *m, float *to, const void *from, size_t bytes)
+{
+	model_get_ops(m)->to_device(model_get_dev(m), to, from, bytes);
+}
+
+static void store_on_host(struct model *m, float *to, const void *from, size_t bytes)
+{
+	(void)m;
+	memcpy(to, from, bytes);
+}
+
+/* Bring the tensors NAME + suffix of an open file into an arena. */
+static int load_arena(const struct safetensors *file, struct model *m, const char *suffix,
+		      store_function *store, float *arena, struct err *e)
+{
+	struct model_param *params;
+	size_t n;
+	int64_t floats;
+	int rc = model_params(model_get_shape(m), &params, &n, &floats, e);
+
+	if (rc)
+		return rc;
+	for (size_t i = 0; !rc && i < n; i++) {
+		const struct model_param *p = &params[i];
+		const unsigned char *data;
+		char name[80];
+
+		snprintf(name, sizeof(name), "%s%s", p->name, suffix);
+		data = safetensors_get(file, name, p->rows, p->cols, e);
+		if (data)
+			store(m, arena + p->offset, data,
+			      (size_t)(p->rows * p->cols) * sizeof(float));
+		else
+			rc = e->code;
+	}
+	free(params);
+	return rc ? rc : model_get_ops(m)->sync(model_get_dev(m), e);
+}
+
+static int count_tensors(const struct safetensors *file, const char *path, struct model *m,
+			 size_t each, struct err *e)
+{
+	struct model_param *params;
+	size_t n;
+	int64_t floats;
+
+	if (model_params(model_get_shape(m), &params, &n, &floats, e))
+		return e->code;
+	free(params);
+	if (safetensors_count(file) != n * each)
+		return err_set(e, ERR_DATA,
+			       "%s: holds %zu tensors, the model has %zu: this is another model",
+			       path, safetensors_count(file), n * each);
+	return 0;
+}
+
+static int load_weights(const char *folder, const char *name, struct model *m, float *arena,
+			struct err *e)
+{
+	char *path = file_path(e, "%s/%s", folder, name);
+	struct safetensors *file = path ? safetensors_open(path, e) : NULL;
+	int rc = file ? load_arena(file, m, "", store_on_backend, arena, e) : e->code;
+
+	if (!rc)
+		rc = count_tensors(file, path, m, 1, e);
+	safetensors_close(file);
+	free(path);
+	return rc;
+}
+
+int ckpt_load_weights(const char *folder, struct model *m, struct err *e)
+{
+	return load_weights(folder, CKPT_WEIGHTS, m, model_param_arena(m), e);
+}
+
+int ckpt_load_average(const char *folder, struct model *m, float *arena, struct err *e)
+{
+	return load_weights(folder, CKPT_WEIGHTS, m, arena, e);
+}
+
+int ckpt_load_training(const char *folder, struct model *m, bool *average, struct err *e)
+{
+	char *path = file_path(e, "%s/%s", folder, CKPT_TRAINING);
+
+	if (!path)
+		return e->code;
+	*average = file_exists(path);
+	free(path);
+	return load_weights(folder, *average ? CKPT_TRAINING : CKPT_WEIGHTS, m,
+			    model_param_arena(m), e);
+}
+
+/* Where each tensor lies in the file, owned by the caller; NULL with e->code 0: not to be mapped. */
+static const float **find_tensors(const struct safetensors *file, const struct model_shape *shape,
+				  struct err *e)
+{
+	struct model_param *params = NULL;
+	const float **tensors = NULL;
+	int64_t floats;
+	size_t n;
+	bool aligned = true;
+
+	if (model_params(shape, &params, &n, &floats, e))
+		return NULL;
+	tensors = mem_alloc(n, sizeof(*tensors), e);
+	for (size_t i = 0; tensors && i < n; i++) {
+		const void *data = safetensors_get(file, params[i].name, params[i].rows,
+						   params[i].cols, e);
+
+		if (!data) {
+			free(tensors);
+			tensors = NULL;
+			break;
+		}
+		tensors[i] = data;
+		aligned &= (uintptr_t)data % sizeof(float) == 0;
+	}
+	free(params);
+	if (tensors && !aligned) {
+		free(tensors);
+		e->code = 0;
+		return NULL;
+	}
+	return tensors;
+}
+
+struct model *ckpt_open_model(const struct ckpt_source *s, const struct model_shape *shape,
+			      const struct ops *ops, const struct dev_options *o,
+			      struct safetensors **weights, struct err *e)
+{
+	const char *name = ckpt_weights_name(s);
+	char *path = file_path(e, "%s/%s", s->folder, name);
+	const float **tensors = NULL;
+	struct model *m = NULL;
+
+	*weights = path ? safetensors_open(path, e) : NULL;
+	if (!*weights)
+		goto out;
+	e->code = 0;
+	if (ops->pack && !ops->own_memory)
+		tensors = find_tensors(*weights, shape, e);
+	if (e->code)
+		goto out;
+	m = tensors ? model_new_mapped(shape, ops, o, tensors, e) : model_new(shape, ops, o, e);
+	if (m && (tensors ? count_tensors(*weights, path, m, 1, e) :
+			    load_weights(s->folder, name, m, model_param_arena(m), e))) {
+		model_free(m);
+		m = NULL;
+	}
+out:
+	if (!m || !tensors) {
+		safetensors_close(*weights);
+		*weights = NULL;
+	}
+	free(tensors);
+	free(path);
+	return m;
+}
+
+int ckpt_load_moments(const char *folder, struct model *m, float *first, float *second,
+		      struct err *e)
+{
+	char *path = file_path(e, "%s/%s", folder, CKPT_MOMENTS);
+	struct safetensors *file = path ? safetensors_open(path, e) : NULL;
+	int rc = file ? load_arena(file, m, ".m", store_on_backend, first, e) : e->code;
+
+	if (!rc)
+		rc = load_arena(file, m, ".v", store_on_backend, second, e);
+	if (!rc)
+		rc = count_tensors(file, path, m, 2, e);
+	safetensors_close(file);
+	free(path);
+	return rc;
+}
+
+int ckpt_load_arena(const char *folder, struct model *m, int which, float *arena, struct err *e)
+{
+	const bool residual = which >= CKPT_RESIDUAL;
+	char *path = file_path(e, "%s/%s", folder, residual ? CKPT_RESIDUALS : CKPT_MOMENTS);
+	struct safetensors *file = path ? safetensors_open(path, e) : NULL;
+	char suffix[16] = ".m";
+	int rc;
+
+	if (residual)
+		snprintf(suffix, sizeof(suffix), ".r%d", which - CKPT_RESIDUAL);
+	else if (which == CKPT_SECOND)
+		suffix[1] = 'v';
+	rc = !file ? e->code
+		   : load_arena(file, m, suffix, residual ? store_on_host : store_on_backend,
+				arena, e);
+	if (!rc && !residual)
+		rc = count_tensors(file, path, m, 2, e);
+	safetensors_close(file);
+	free(path);
+	return rc;
+}

@@ -1,0 +1,263 @@
+/* ckpt_average.c - see ckpt_average.h */
+#include "train/ckpt/ckpt_average.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "share/base/file.h"
+#include "share/base/hash.h"
+#include "share/base/json.h"
+#include "share/base/mem.h"
+#include "train/ckpt/ckpt_internal.h"
+
+#define CKPT_AVERAGE "average.json"
+
+/* One of the models. */
+struct part {
+	const char *folder;		/* borrowed */
+	struct ckpt_state state;
+	char sum[HASH_SHA256_HEX];	/* of its weights */
+	struct safetensors *weights;	/* owned */
+};
+
+struct averaging {
+	struct part *parts;		/* (n) owned */
+	const unsigned char **data;	/* (n) owned: the tensor that is being averaged */
+	size_t n, newest;
+	struct model_param *params;	/* owned */
+	struct safetensors_item *items;	/* (n_params) owned */
+	size_t n_params;
+	float *mean;			/* owned: room for the largest tensor */
+	char *temporary;		/* owned: the folder as it is made */
+	struct buf sums;
+};
+
+static bool same_shape(const struct model_shape *a, const struct model_shape *b)
+{
+	return a->d_model == b->d_model && a->d_ff == b->d_ff && a->heads == b->heads &&
+	       a->encoder_layers == b->encoder_layers && a->decoder_layers == b->decoder_layers &&
+	       a->vocabulary == b->vocabulary && a->real_vocabulary == b->real_vocabulary;
+}
+
+static int open_part(struct averaging *a, size_t i, const struct ckpt_source *from, struct err *e)
+{
+	const char *folder = from->folder, *name = ckpt_weights_name(from);
+	const enum ckpt_part part = strcmp(name, CKPT_WEIGHTS) ? CKPT_UNAVERAGED : CKPT_MODEL;
+	struct part *p = &a->parts[i];
+	const struct part *first = &a->parts[0];
+	char *path;
+
+	p->folder = folder;
+	if (ckpt_verify(folder, part, e) || ckpt_read_state(folder, false, &p->state, e) ||
+	    ckpt_file_sum(folder, name, p->sum, e))
+		return e->code;
+	if (strcmp(p->state.vocabulary_sha256, first->state.vocabulary_sha256) != 0)
+		return err_set(e, ERR_DATA,
+			       "%s has another vocabulary than %s: their weights do not mean the "
+			       "same and have no mean",
+			       folder, first->folder);
+	if (!same_shape(&p->state.shape, &first->state.shape))
+		return err_set(e, ERR_DATA,
+			       "%s is a model of another shape (d-model %d, d-ff %d, heads %d, "
+			       "layers %d and %d) than %s: they cannot be averaged",
+			       folder, p->state.shape.d_model, p->state.shape.d_ff,
+			       p->state.shape.heads, p->state.shape.encoder_layers,
+			       p->state.shape.decoder_layers, first->folder);
+	if (p->state.step > a->parts[a->newest].state.step)
+		a->newest = i;
+	path = file_path(e, "%s/%s", folder, name);
+	p->weights = path ? safetensors_open(path, e) : NULL;
+	free(path);
+	return p->weights ? 0 : e->code;
+}
+
+static int list_tensors(struct averaging *a, struct err *e)
+{
+	int64_t floats, largest = 1;
+
+	if (model_params(&a->parts[0].state.shape, &a->params, &a->n_params, &floats, e))
+		return e->code;
+	a->items = mem_alloc(a->n_params, sizeof(*a->items), e);
+	if (!a->items)
+		return e->code;
+	for (size_t i = 0; i < a->n_params; i++) {
+		const struct model_param *p = &a->params[i];
+
+		snprintf(a->items[i].name, sizeof(a->items[i].name), "%s", p->name);
+		a->items[i].rows = p->rows;
+		a->items[i].cols = p->cols;
+		largest = MAX(largest, p->rows * p->cols);
+	}
+	a->mean = mem_alloc((size_t)largest, sizeof(*a->mean), e);
+	return a->mean ? 0 : e->code;
+}
+
+/* The mean of tensor i; safetensors_write() asks for one after the other. */
+static const float *fetch(void *arg, size_t i, struct err *e)
+{
+	struct averaging *a = arg;
+	const struct safetensors_item *item = &a->items[i];
+	const int64_t floats = item->rows * item->cols;
+
+	for (size_t k = 0; k < a->n; k++) {
+		a->data[k] = safetensors_get(a->parts[k].weights, item->name, item->rows,
+					     item->cols, e);
+		if (!a->data[k])
+			return NULL;
+	}
+	for (int64_t j = 0; j < floats; j++) {
+		double sum = 0;
+		float x;
+
+		for (size_t k = 0; k < a->n; k++) {
+			memcpy(&x, a->data[k] + j * (int64_t)sizeof(x), sizeof(x));
+			sum += (double)x;
+		}
+		a->mean[j] = (float)(sum / (double)a->n);
+	}
+	for (size_t k = 0; k < a->n; k++)
+		map_forget(a->data[k], (size_t)floats * sizeof(float));
+	return a->mean;
+}
+
+static int write_weights(struct averaging *a, struct err *e)
+{
+	char *path = file_path(e, "%s/%s", a->temporary, CKPT_WEIGHTS);
+	int rc = path ? safetensors_write(path, a->items, a->n_params, fetch, a, e) : e->code;
+
+	free(path);
+	return rc;
+}
+
+/* What it was made from. */
+static int write_origin(const struct averaging *a, struct err *e)
+{
+	struct buf b = { 0 };
+	struct json_writer w = { .out = &b };
+	char *path = file_path(e, "%s/%s", a->temporary, CKPT_AVERAGE);
+	int rc = path ? 0 : e->code;
+
+	json_open(&w, '{');
+	json_put_int(&w, "v", 1);
+	json_key(&w, "models");
+	json_open(&w, '[');
+	for (size_t i = 0; i < a->n; i++) {
+		json_open(&w, '{');
+		json_put_str(&w, "folder", a->parts[i].folder);
+		json_put_int(&w, "step", a->parts[i].state.step);
+		json_put_str(&w, "weights_sha256", a->parts[i].sum);
+		json_close(&w, '}');
+	}
+	json_close(&w, ']');
+	json_close(&w, '}');
+	buf_add_char(&b, '\n');
+	if (!rc)
+		rc = file_write_buf(path, &b, e);
+	buf_free(&b);
+	free(path);
+	return rc;
+}
+
+/* Copy a file of the newest model, when it has it, and note its sum; from NULL: it is there. */
+static int add_file(struct averaging *a, const char *from, const char *name, struct err *e)
+{
+	char *path = file_path(e, "%s/%s", a->temporary, name);
+	char *source = path && from ? file_path(e, "%s/%s", from, name) : NULL;
+	char hex[HASH_SHA256_HEX];
+	int rc = path && (!from || source) ? 0 : e->code;
+
+	if (!rc && from && file_exists(source))
+		rc = file_copy(source, path, e);
+	if (!rc && file_exists(path)) {
+		rc = hash_file(path, hex, e);
+		if (!rc)
+			buf_printf(&a->sums, "%s  %s\n", hex, name);
+	}
+	free(source);
+	free(path);
+	return rc;
+}
+
+static int write_folder(struct averaging *a, struct err *e)
+{
+	static const char *const copies[] = { CKPT_STATE, CKPT_COPIES };
+	const char *newest = a->parts[a->newest].folder;
+	char *path;
+	int rc = file_make_folders(a->temporary, e);
+
+	if (!rc)
+		rc = write_weights(a, e);
+	if (!rc)
+		rc = write_origin(a, e);
+	if (!rc)
+		rc = add_file(a, NULL, CKPT_WEIGHTS, e);
+	if (!rc)
+		rc = add_file(a, NULL, CKPT_AVERAGE, e);
+	for (size_t i = 0; !rc && i < ARRAY_LEN(copies); i++)
+		rc = add_file(a, newest, copies[i], e);
+	if (!rc)
+		rc = buf_check(&a->sums, e);
+	if (rc)
+		return rc;
+	path = file_path(e, "%s/%s", a->temporary, CKPT_SUMS);
+	rc = path ? file_write_all(path, a->sums.data, a->sums.len, e) : e->code;
+	free(path);
+	return rc;
+}
+
+/* rename() replaces an empty folder, and nothing else. */
+static int put_in_place(const struct averaging *a, const char *to, struct err *e)
+{
+	if (rename(a->temporary, to) == 0)
+		return 0;
+	if (errno == ENOTEMPTY || errno == EEXIST || errno == ENOTDIR)
+		return err_set(e, ERR_CANTCREAT,
+			       "%s is there already: remove it, or give another --output", to);
+	return err_set_errno(e, ERR_CANTCREAT, "%s cannot be made", to);
+}
+
+static void close_averaging(struct averaging *a)
+{
+	for (size_t i = 0; a->parts && i < a->n; i++)
+		safetensors_close(a->parts[i].weights);
+	free(a->parts);
+	free(a->data);
+	free(a->params);
+	free(a->items);
+	free(a->mean);
+	free(a->temporary);
+	buf_free(&a->sums);
+}
+
+int ckpt_average(const struct ckpt_source *from, size_t n, const char *to, struct err *e)
+{
+	struct averaging a = { .n = n };
+	size_t length = strlen(to);
+	int rc;
+
+	if (n < 1 || n > CKPT_AVERAGE_MAX)
+		return err_set(e, ERR_USAGE, "%zu models cannot be averaged: give 1 to %d", n,
+			       CKPT_AVERAGE_MAX);
+	while (length > 1 && to[length - 1] == '/')
+		length--;
+	a.parts = mem_alloc(n, sizeof(*a.parts), e);
+	a.data = mem_alloc(n, sizeof(*a.data), e);
+	a.temporary = file_path(e, "%.*s.%ld.tmp", (int)length, to, (long)getpid());
+	rc = a.parts && a.data && a.temporary ? 0 : e->code;
+	for (size_t i = 0; !rc && i < n; i++)
+		rc = open_part(&a, i, &from[i], e);
+	if (!rc)
+		rc = list_tensors(&a, e);
+	if (!rc) {
+		rc = write_folder(&a, e);
+		if (!rc)
+			rc = put_in_place(&a, to, e);
+		if (rc)
+			file_remove_tree(a.temporary, &(struct err){ 0 });
+	}
+	close_averaging(&a);
+	return rc;
+}

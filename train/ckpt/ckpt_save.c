@@ -1,0 +1,413 @@
+/* ckpt_save.c - writing checkpoints; see ckpt.h */
+#include "train/ckpt/ckpt_internal.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "share/base/file.h"
+#include "share/base/hash.h"
+#include "share/base/json.h"
+#include "share/base/mem.h"
+#include "train/model/arena.h"
+#include "train/ckpt/safetensors.h"
+
+/* One checkpoint on its way. */
+struct saving {
+	const char *run_folder;		/* borrowed */
+	const struct ckpt_state *state;	/* borrowed */
+	struct model *m;		/* borrowed */
+	const struct ckpt_arenas *from;	/* borrowed */
+	char *folder;			/* owned: checkpoints/STEP.tmp */
+	struct model_param *params;	/* owned */
+	size_t n_params;
+	float *room;			/* owned: for the largest tensor of a GPU; else NULL */
+	struct ckpt_arena arena;	/* what is being written */
+	bool training;	/* the model's weights too, where the average is saved */
+	int first;	/* arena of the file that is being written; -1: weights */
+	struct buf sums;		/* SHA256SUMS so far */
+	int64_t bytes;
+};
+
+/* ---- tensors ----------------------------------------------------------- */
+
+/* Items are in the order of arenas, and of tensors in each. */
+static const float *fetch(void *arg, size_t i, struct err *e)
+{
+	struct saving *s = arg;
+	const struct model_param *p = &s->params[i % s->n_params];
+	const float *view;
+
+	if (i % s->n_params == 0 && s->first >= 0 &&
+	    s->from->get(s->from->arg, s->first + (int)(i / s->n_params), &s->arena, e))
+		return NULL;
+	view = s->arena.x + p->offset;
+	if (!s->arena.on_host)
+		view = arena_look(s->m, view, s->room, (size_t)(p->rows * p->cols));
+	return model_get_ops(s->m)->sync(model_get_dev(s->m), e) ? NULL : view;
+}
+
+/* What is behind the name of a tensor in an arena. */
+static void suffix_of(int which, char *out, size_t size)
+{
+	if (which == CKPT_FIRST || which == CKPT_SECOND)
+		snprintf(out, size, "%s", which == CKPT_FIRST ? ".m" : ".v");
+	else if (which >= CKPT_RESIDUAL)
+		snprintf(out, size, ".r%d", which - CKPT_RESIDUAL);
+	else
+		*out = 0;
+}
+
+/* A file of n_arenas arenas. */
+static int write_arenas(struct saving *s, const char *name, int first, int n_arenas, struct err *e)
+{
+	const size_t n = s->n_params * (size_t)n_arenas;
+	struct safetensors_item *items =
+		mem_alloc(s->n_params, (size_t)n_arenas * sizeof(*items), e);
+	char *path = items ? file_path(e, "%s/%s", s->folder, name) : NULL;
+	int rc = path ? 0 : e->code;
+
+	for (size_t i = 0; !rc && i < n; i++) {
+		const struct model_param *p = &s->params[i % s->n_params];
+		char suffix[16];
+
+		suffix_of(first + (int)(i / s->n_params), suffix, sizeof(suffix));
+		snprintf(items[i].name, sizeof(items[i].name), "%s%s", p->name, suffix);
+		items[i].rows = p->rows;
+		items[i].cols = p->cols;
+	}
+	s->first = first;
+	if (!rc)
+		rc = safetensors_write(path, items, n, fetch, s, e);
+	free(path);
+	free(items);
+	return rc;
+}
+
+static int write_weights(struct saving *s, struct err *e)
+{
+	int64_t floats, largest = 1;
+	int rc;
+
+	if (model_params(model_get_shape(s->m), &s->params, &s->n_params, &floats, e))
+		return e->code;
+	for (size_t i = 0; i < s->n_params; i++)
+		largest = MAX(largest, s->params[i].rows * s->params[i].cols);
+	if (!arena_is_host(s->m) && !(s->room = mem_alloc((size_t)largest, sizeof(*s->room), e)))
+		return e->code;
+	s->arena.x = s->from->average ? s->from->average : model_param_arena(s->m);
+	rc = write_arenas(s, CKPT_WEIGHTS, -1, 1, e);
+	if (rc || !s->training)
+		return rc;
+	s->arena.x = model_param_arena(s->m);
+	return write_arenas(s, CKPT_TRAINING, -1, 1, e);
+}
+
+static int write_optimizer(struct saving *s, struct err *e)
+{
+	int rc = write_arenas(s, CKPT_MOMENTS, CKPT_FIRST, 2, e);
+
+	if (!rc && s->from->n > CKPT_RESIDUAL)
+		rc = write_arenas(s, CKPT_RESIDUALS, CKPT_RESIDUAL, s->from->n - CKPT_RESIDUAL, e);
+	return rc;
+}
+
+/* ---- the rest of the folder -------------------------------------------- */
+
+static int write_state(const struct saving *s, struct err *e)
+{
+	const struct ckpt_state *state = s->state;
+	const struct model_shape *shape = &state->shape;
+	struct buf b = { 0 };
+	struct json_writer w = { .out = &b };
+	char *path = file_path(e, "%s/%s", s->folder, CKPT_STATE);
+	int rc = path ? 0 : e->code;
+
+	json_open(&w, '{');
+	json_put_int(&w, "v", 1);
+	json_put_int(&w, "step", state->step);
+	json_put_int(&w, "loader_position", (int64_t)state->loader_position);
+	json_put_int(&w, "seed", (int64_t)state->seed);
+	json_put_real(&w, "seconds", state->seconds);
+	json_put_real(&w, "best_bleu", state->best_bleu);
+	json_put_int(&w, "best_step", state->best_step);
+	json_key(&w, "shape");
+	json_open(&w, '{');
+	json_put_int(&w, "d_model", shape->d_model);
+	json_put_int(&w, "d_ff", shape->d_ff);
+	json_put_int(&w, "heads", shape->heads);
+	json_put_int(&w, "encoder_layers", shape->encoder_layers);
+	json_put_int(&w, "decoder_layers", shape->decoder_layers);
+	json_put_int(&w, "vocabulary", shape->vocabulary);
+	json_put_int(&w, "real_vocabulary", shape->real_vocabulary);
+	json_close(&w, '}');
+	json_put_str(&w, "vocabulary_sha256", state->vocabulary_sha256);
+	if (s->from->n > CKPT_RESIDUAL) {
+		json_put_int(&w, "residual_ranks", s->from->n - CKPT_RESIDUAL);
+		json_put_int(&w, "residual_wire", state->residual_wire);
+		json_put_int(&w, "residual_bucket", state->residual_bucket);
+	}
+	json_close(&w, '}');
+	buf_add_char(&b, '\n');
+	if (!rc)
+		rc = file_write_buf(path, &b, e);
+	buf_free(&b);
+	free(path);
+	return rc;
+}
+
+static int copy_file(const struct saving *s, const char *name, struct err *e)
+{
+	char *from = file_path(e, "%s/%s", s->run_folder, name),
+	     *to = file_path(e, "%s/%s", s->folder, name);
+	int rc = from && to ? 0 : e->code;
+
+	if (!rc && file_exists(from))
+		rc = file_copy(from, to, e);
+	free(from);
+	free(to);
+	return rc;
+}
+
+static int add_sum(struct saving *s, const char *name, struct err *e)
+{
+	char hex[HASH_SHA256_HEX];
+	char *path = file_path(e, "%s/%s", s->folder, name);
+	int rc = path ? 0 : e->code;
+
+	if (!rc && file_exists(path)) {
+		rc = hash_file(path, hex, e);
+		if (!rc)
+			buf_printf(&s->sums, "%s  %s\n", hex, name);
+		s->bytes += file_size(path);
+	}
+	free(path);
+	return rc;
+}
+
+static int write_small_files(struct saving *s, struct err *e)
+{
+	static const char *const copies[] = {CKPT_COPIES}, *const files[] = {
+		CKPT_WEIGHTS, CKPT_TRAINING, CKPT_MOMENTS, CKPT_RESIDUALS, CKPT_STATE};
+	char *path;
+	int rc = write_state(s, e);
+
+	for (size_t i = 0; !rc && i < ARRAY_LEN(copies); i++)
+		rc = copy_file(s, copies[i], e);
+	for (size_t i = 0; !rc && i < ARRAY_LEN(files); i++)
+		rc = add_sum(s, files[i], e);
+	for (size_t i = 0; !rc && i < ARRAY_LEN(copies); i++)
+		rc = add_sum(s, copies[i], e);
+	if (!rc)
+		rc = buf_check(&s->sums, e);
+	if (rc)
+		return rc;
+	path = file_path(e, "%s/%s", s->folder, CKPT_SUMS);
+	rc = path ? file_write_all(path, s->sums.data, s->sums.len, e) : e->code;
+	free(path);
+	return rc;
+}
+
+/* ---- putting it in place ----------------------------------------------- */
+
+static void sync_folder(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd >= 0) {
+		(void)fsync(fd);	/* some file systems cannot; the rename stands anyway */
+		close(fd);
+	}
+}
+
+/*
+ * STEP.tmp becomes STEP. One that is there already, from an attempt before, is swapped out and
+ * removed.
+ */
+static int put_in_place(const struct saving *s, struct err *e)
+{
+	char *folder =
+		file_path(e, "%s/checkpoints/%lld", s->run_folder, (long long)s->state->step);
+	char *parent = file_path(e, "%s/checkpoints", s->run_folder);
+	int rc = folder && parent ? 0 : e->code;
+
+	if (!rc && renameat2(AT_FDCWD, s->folder, AT_FDCWD, folder, RENAME_EXCHANGE) == 0) {
+		sync_folder(parent);
+		rc = file_remove_tree(s->folder, e);
+	} else if (!rc) {
+		if (errno != ENOENT)		/* a file system without exchange */
+			rc = file_remove_tree(folder, e);
+		if (!rc && rename(s->folder, folder))
+			rc = err_set_errno(e, ERR_CANTCREAT, "%s: cannot be put in place", folder);
+		if (!rc)
+			sync_folder(parent);
+	}
+	free(folder);
+	free(parent);
+	return rc;
+}
+
+/* checkpoints/NAME -> STEP, atomically. */
+static int point(const char *run_folder, const char *name, int64_t step, struct err *e)
+{
+	char *link = file_path(e, "%s/checkpoints/%s", run_folder, name);
+	char *temporary = link ? file_path(e, "%s.tmp", link) : NULL;
+	char target[32];
+	int rc = temporary ? 0 : e->code;
+
+	snprintf(target, sizeof(target), "%lld", (long long)step);
+	if (!rc) {
+		unlink(temporary);
+		if (symlink(target, temporary) || rename(temporary, link))
+			rc = err_set_errno(e, ERR_CANTCREAT, "%s: cannot be pointed to %s", link,
+					   target);
+	}
+	free(link);
+	free(temporary);
+	return rc;
+}
+
+int ckpt_set_best(const char *run_folder, int64_t step, struct err *e)
+{
+	return point(run_folder, "best", step, e);
+}
+
+/* Remove what a killed writer left, and the checkpoints beyond the newest keep ones. */
+static int prune(const char *run_folder, int keep, struct err *e)
+{
+	int64_t *steps, best = ckpt_link_step(run_folder, "best"),
+			last = ckpt_link_step(run_folder, "last");
+	size_t n;
+	int rc = ckpt_list(run_folder, &steps, &n, e);
+
+	for (size_t i = (size_t)MAX(keep, 1); !rc && i < n; i++) {
+		char *folder;
+
+		if (steps[i] == best || steps[i] == last)
+			continue;
+		folder = file_path(e, "%s/checkpoints/%lld", run_folder, (long long)steps[i]);
+		rc = folder ? file_remove_tree(folder, e) : e->code;
+		free(folder);
+	}
+	free(steps);
+	return rc;
+}
+
+static int remove_leftovers(const char *run_folder, struct err *e)
+{
+	char *path = file_path(e, "%s/checkpoints", run_folder);
+	DIR *folder = path ? opendir(path) : NULL;
+	struct dirent *entry;
+	int rc = path ? 0 : e->code;
+
+	while (!rc && folder && (entry = readdir(folder))) {
+		const char *dot = strchr(entry->d_name, '.');
+		char *leftover;
+
+		if (!dot || strcmp(dot, ".tmp") != 0 || entry->d_name[0] < '0' ||
+		    entry->d_name[0] > '9')
+			continue;
+		leftover = file_path(e, "%s/%s", path, entry->d_name);
+		rc = leftover ? file_remove_tree(leftover, e) : e->code;
+		free(leftover);
+	}
+	if (folder)
+		closedir(folder);
+	free(path);
+	return rc;
+}
+
+int ckpt_save_arenas(const char *run_folder, const struct ckpt_state *state, struct model *m,
+		     const struct ckpt_arenas *from, int keep, int64_t *bytes, struct err *e)
+{
+	struct saving s = {.run_folder = run_folder, .state = state, .m = m, .from = from,
+			   .training = from->average != NULL};
+	int rc = remove_leftovers(run_folder, e);
+
+	if (rc)
+		return rc;
+	s.folder = file_path(e, "%s/checkpoints/%lld.tmp", run_folder, (long long)state->step);
+	rc = s.folder ? file_make_folders(s.folder, e) : e->code;
+	if (!rc)
+		rc = write_weights(&s, e);
+	if (!rc)
+		rc = write_optimizer(&s, e);
+	if (!rc)
+		rc = write_small_files(&s, e);
+	if (!rc) {
+		sync_folder(s.folder);
+		rc = put_in_place(&s, e);
+	}
+	if (rc && s.folder) {
+		struct err ignored;
+
+		file_remove_tree(s.folder, &ignored);	/* give the disk back */
+	}
+	if (!rc)
+		rc = point(run_folder, "last", state->step, e);
+	if (!rc)
+		rc = prune(run_folder, keep, e);
+	*bytes = s.bytes;
+	buf_free(&s.sums);
+	free(s.room);
+	free(s.params);
+	free(s.folder);
+	return rc;
+}
+
+static int write_recipe(const struct saving *s, const struct conf *c, struct err *e)
+{
+	struct buf text = { 0 };
+	char *path = file_path(e, "%s/recipe.ini", s->folder);
+	int rc = path ? 0 : e->code;
+
+	conf_write_recipe(c, &text);
+	if (!rc)
+		rc = file_write_buf(path, &text, e);
+	buf_free(&text);
+	free(path);
+	return rc;
+}
+
+int ckpt_save_model(const char *folder, const struct ckpt_folder *of, struct model *m,
+		    const float *weights, struct err *e)
+{
+	const struct ckpt_arenas from = { .average = weights };
+	struct saving s = {.run_folder = of->corpus_folder, .state = of->state, .m = m,
+			   .from = &from};
+	int rc;
+
+	s.folder = file_path(e, "%s", folder);
+	rc = s.folder ? file_make_folders(s.folder, e) : e->code;
+	if (!rc)
+		rc = write_recipe(&s, of->conf, e);
+	if (!rc)
+		rc = write_weights(&s, e);
+	if (!rc)
+		rc = write_small_files(&s, e);
+	buf_free(&s.sums);
+	free(s.room);
+	free(s.params);
+	free(s.folder);
+	return rc;
+}
+
+static int get_moments(void *arg, int which, struct ckpt_arena *found, struct err *e)
+{
+	(void)e;
+	*found = (struct ckpt_arena){ .x = ((const float *const *)arg)[which] };
+	return 0;
+}
+
+int ckpt_save(const char *run_folder, const struct ckpt_state *state, struct model *m,
+	      const float *first, const float *second, int keep, int64_t *bytes, struct err *e)
+{
+	const float *moments[] = { first, second };
+	const struct ckpt_arenas from = { get_moments, moments, ARRAY_LEN(moments), NULL };
+
+	return ckpt_save_arenas(run_folder, state, m, &from, keep, bytes, e);
+}

@@ -1,0 +1,61 @@
+/* buckets.c - see buckets.h */
+#include "train/comm/buckets.h"
+
+#include "share/base/util.h"
+#include "train/comm/compress.h"
+
+static size_t round_up(size_t n, size_t to)
+{
+	return (n + to - 1) / to * to;
+}
+
+struct buckets buckets_make(size_t floats, double megabytes, int ranks)
+{
+	struct buckets b = { .floats = floats, .ranks = (size_t)ranks };
+	const double wanted = megabytes * 1e6 / sizeof(float);
+
+	b.each = wanted < (double)floats ? round_up((size_t)wanted + 1, COMPRESS_BLOCK)
+					 : round_up(MAX(floats, (size_t)1), COMPRESS_BLOCK);
+	b.count = (floats + b.each - 1) / b.each;
+	return b;
+}
+
+/* Buckets lie at multiples of their size, so that pieces of all but the first are whole blocks. */
+struct range buckets_at(const struct buckets *b, size_t bucket)
+{
+	const size_t at = (b->count - 1 - bucket) * b->each;
+
+	return (struct range){ at, MIN(b->each, b->floats - at) };
+}
+
+size_t buckets_each(const struct buckets *b, size_t bucket)
+{
+	return round_up((buckets_at(b, bucket).n + b->ranks - 1) / b->ranks, COMPRESS_BLOCK);
+}
+
+struct range buckets_piece(const struct buckets *b, size_t bucket, int rank)
+{
+	const struct range whole = buckets_at(b, bucket);
+	const size_t each = buckets_each(b, bucket);
+	const size_t from = MIN(each * (size_t)rank, whole.n);
+
+	return (struct range){ whole.at + from, MIN(each, whole.n - from) };
+}
+
+size_t buckets_owned(const struct buckets *b, int rank)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < b->count; i++)
+		n += buckets_piece(b, i, rank).n;
+	return n;
+}
+
+size_t buckets_largest_piece(const struct buckets *b)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < b->count; i++)
+		n = MAX(n, buckets_piece(b, i, 0).n);
+	return n;
+}

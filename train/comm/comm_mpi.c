@@ -1,0 +1,358 @@
+/*
+ * comm_mpi.c - the world of an MPI job; see comm.h
+ *
+ * Where MPI allows it, threads share the library under one lock that nobody holds while waiting:
+ * every collective is begun and then tested until it is done, asleep in between, because
+ * MPI's own waiting keeps a processor busy that the computing ranks of the host need.
+ */
+#include "train/comm/comm.h"
+
+#include <limits.h>
+#include <mpi.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "share/base/mem.h"
+#include "share/base/util.h"
+
+#define PIECE ((size_t)1 << 28)		/* elements of one call: counts are int */
+
+/*
+ * Bytes of one message of an exchange: what Open MPI sends over TCP without asking the receiver first,
+ * 64 KiB with its header. An answer to such a question would wait behind all that the receiver is
+ * itself sending over the same connection, and the link would idle in one direction so long.
+ */
+#define MESSAGE ((size_t)60 << 10)
+
+struct comm_request {
+	struct comm_request *next;	/* in the list of those that wait to be used again */
+	MPI_Request *parts;		/* (cap) owned */
+	size_t n, cap;
+};
+
+/* There is one MPI in a process. */
+struct world {
+	pthread_mutex_t lock;		/* of all that follows and of every call of MPI */
+	struct comm_request *spare;	/* owned */
+};
+
+static int failed(struct comm *c, int code, const char *doing, struct err *e)
+{
+	char text[MPI_MAX_ERROR_STRING];
+	int n = 0;
+
+	if (MPI_Error_string(code, text, &n))
+		n = 0;
+	return err_set(e, ERR_NOHOST, "rank %d of %d failed to %s: %.*s", c->rank, c->size, doing,
+		       n, text);
+}
+
+static void lock(struct comm *c)
+{
+	pthread_mutex_lock(&((struct world *)c->state)->lock);
+}
+
+static void unlock(struct comm *c)
+{
+	pthread_mutex_unlock(&((struct world *)c->state)->lock);
+}
+
+/* ---- requests: under the lock ------------------------------------------ */
+
+static void put_back(struct world *w, struct comm_request *r)
+{
+	r->n = 0;
+	r->next = w->spare;
+	w->spare = r;
+}
+
+/* One with room for n parts; NULL: ERR_NOMEM. */
+static struct comm_request *take(struct world *w, size_t n, struct err *e)
+{
+	struct comm_request *r = w->spare;
+
+	if (r)
+		w->spare = r->next;
+	else
+		r = mem_alloc(1, sizeof(*r), e);
+	if (r && mem_grow(&r->parts, &r->cap, n, sizeof(*r->parts), e)) {
+		put_back(w, r);
+		return NULL;
+	}
+	return r;
+}
+
+static int mpi_test(struct comm *c, struct comm_request *r, bool *done, struct err *e)
+{
+	int all = 1, rc;
+
+	if (r) {
+		lock(c);
+		rc = MPI_Testall((int)r->n, r->parts, &all, MPI_STATUSES_IGNORE);
+		if (rc || all)
+			put_back(c->state, r);
+		if (rc)
+			failed(c, rc, "communicate", e);
+		unlock(c);
+		if (rc)
+			return e->code;
+	}
+	*done = all != 0;
+	return 0;
+}
+
+/* ---- collectives ------------------------------------------------------- */
+
+typedef int begin_piece(void *x, int n, MPI_Datatype type, int argument, MPI_Request *r);
+
+static int begin_sum_piece(void *x, int n, MPI_Datatype type, int argument, MPI_Request *r)
+{
+	(void)argument;
+	return MPI_Iallreduce(MPI_IN_PLACE, x, n, type, MPI_SUM, MPI_COMM_WORLD, r);
+}
+
+static int begin_max_piece(void *x, int n, MPI_Datatype type, int argument, MPI_Request *r)
+{
+	(void)argument;
+	return MPI_Iallreduce(MPI_IN_PLACE, x, n, type, MPI_MAX, MPI_COMM_WORLD, r);
+}
+
+static int begin_broadcast_piece(void *x, int n, MPI_Datatype type, int argument, MPI_Request *r)
+{
+	return MPI_Ibcast(x, n, type, argument, MPI_COMM_WORLD, r);
+}
+
+/* Begin a collective over n elements, in pieces whose number an int can hold. */
+static int begin(struct comm *c, begin_piece *piece, void *x, size_t n, MPI_Datatype type,
+		 int argument, struct comm_request **r, struct err *e)
+{
+	struct comm_request *q;
+	int rc, bytes = 1;
+
+	lock(c);
+	*r = q = take(c->state, n / PIECE + 1, e);
+	rc = q ? MPI_Type_size(type, &bytes) : e->code;
+	for (size_t at = 0; q && !rc && at < n; at += PIECE)
+		rc = piece((char *)x + at * (size_t)bytes, (int)MIN(PIECE, n - at), type, argument,
+			   &q->parts[q->n++]);
+	if (q && rc)
+		failed(c, rc, "begin a collective", e);
+	unlock(c);
+	return rc ? e->code : 0;
+}
+
+static int collective(struct comm *c, begin_piece *piece, void *x, size_t n, MPI_Datatype type,
+		      int argument, struct err *e)
+{
+	struct comm_request *r;
+
+	return begin(c, piece, x, n, type, argument, &r, e) ? e->code : comm_wait(c, r, e);
+}
+
+/* The one that measures and moves much at once: MPI's own waiting is faster, and nothing else runs. */
+static int mpi_sum_floats(struct comm *c, float *x, size_t n, struct err *e)
+{
+	int rc = 0;
+
+	lock(c);
+	for (size_t at = 0; !rc && at < n; at += PIECE)
+		rc = MPI_Allreduce(MPI_IN_PLACE, x + at, (int)MIN(PIECE, n - at), MPI_FLOAT,
+				   MPI_SUM, MPI_COMM_WORLD);
+	if (rc)
+		failed(c, rc, "reduce", e);
+	unlock(c);
+	return rc ? e->code : 0;
+}
+
+static int mpi_sum_doubles(struct comm *c, double *x, size_t n, struct err *e)
+{
+	return collective(c, begin_sum_piece, x, n, MPI_DOUBLE, 0, e);
+}
+
+static int mpi_max_ints(struct comm *c, int64_t *x, size_t n, struct err *e)
+{
+	return collective(c, begin_max_piece, x, n, MPI_INT64_T, 0, e);
+}
+
+static int mpi_broadcast(struct comm *c, void *bytes, size_t n, int root, struct err *e)
+{
+	return collective(c, begin_broadcast_piece, bytes, n, MPI_BYTE, root, e);
+}
+
+static int mpi_begin_sum(struct comm *c, double *x, size_t n, struct comm_request **r,
+			 struct err *e)
+{
+	return begin(c, begin_sum_piece, x, n, MPI_DOUBLE, 0, r, e);
+}
+
+static int mpi_gather(struct comm *c, const void *mine, size_t n, void *all, struct err *e)
+{
+	struct comm_request *r;
+	int rc;
+
+	if (n > INT_MAX)
+		return err_set(e, ERR_INTERNAL, "%zu bytes are too many to gather at once", n);
+	lock(c);
+	r = take(c->state, 1, e);
+	rc = r ? MPI_Igather(mine, (int)n, MPI_BYTE, all, (int)n, MPI_BYTE, 0, MPI_COMM_WORLD,
+			     &r->parts[r->n++])
+	       : e->code;
+	if (r && rc)
+		failed(c, rc, "gather", e);
+	unlock(c);
+	return rc ? e->code : comm_wait(c, r, e);
+}
+
+static int mpi_barrier(struct comm *c, struct err *e)
+{
+	struct comm_request *r;
+	int rc;
+
+	lock(c);
+	r = take(c->state, 1, e);
+	rc = r ? MPI_Ibarrier(MPI_COMM_WORLD, &r->parts[r->n++]) : e->code;
+	if (r && rc)
+		failed(c, rc, "wait for the others", e);
+	unlock(c);
+	return rc ? e->code : comm_wait(c, r, e);
+}
+
+/* ---- exchanges --------------------------------------------------------- */
+
+static size_t pieces_of(const struct comm *c, const size_t *bytes)
+{
+	size_t n = 0;
+
+	for (int i = 0; i < c->size; i++)
+		n += i == c->rank ? 0 : CEIL_DIV(bytes[i], MESSAGE);
+	return n;
+}
+
+/* Everything from or to one rank. */
+static int begin_one(struct comm_request *q, void *from, const void *to, size_t n, int other,
+		     int channel)
+{
+	int rc = 0;
+
+	for (size_t at = 0; !rc && at < n; at += MESSAGE) {
+		const int count = (int)MIN(MESSAGE, n - at);
+		MPI_Request *r = &q->parts[q->n++];
+
+		if (from)
+			rc = MPI_Irecv((char *)from + at, count, MPI_BYTE, other, channel,
+				       MPI_COMM_WORLD, r);
+		else
+			rc = MPI_Isend((const char *)to + at, count, MPI_BYTE, other, channel,
+				       MPI_COMM_WORLD, r);
+	}
+	return rc;
+}
+
+/* Each rank begins with its neighbour, so that not all of them send to the same one at first. */
+static int mpi_exchange(struct comm *c, const struct comm_exchange *x, struct comm_request **r,
+			struct err *e)
+{
+	struct comm_request *q;
+	int rc = 0;
+
+	lock(c);
+	*r = q = take(c->state, pieces_of(c, x->to_bytes) + pieces_of(c, x->from_bytes), e);
+	for (int i = 1; q && !rc && i < c->size; i++) {
+		const int other = (c->rank - i + c->size) % c->size;
+
+		rc = begin_one(q, x->from[other], NULL, x->from_bytes[other], other, x->channel);
+	}
+	for (int i = 1; q && !rc && i < c->size; i++) {
+		const int other = (c->rank + i) % c->size;
+
+		rc = begin_one(q, NULL, x->to[other], x->to_bytes[other], other, x->channel);
+	}
+	if (rc)
+		failed(c, rc, "exchange with the others", e);
+	unlock(c);
+	return !q || rc ? e->code : 0;
+}
+
+/* ---- beginning and end ------------------------------------------------- */
+
+/* Who asks MPI for something waits for it. */
+static int mpi_check(struct comm *c, struct err *e)
+{
+	(void)c, (void)e;
+	return 0;
+}
+
+static void mpi_abort(struct comm *c, int status)
+{
+	if (c->size > 1)
+		MPI_Abort(MPI_COMM_WORLD, status);
+}
+
+static void mpi_close(struct comm *c)
+{
+	struct world *w = c->state;
+
+	MPI_Finalize();
+	while (w->spare) {
+		struct comm_request *next = w->spare->next;
+
+		free(w->spare->parts);
+		free(w->spare);
+		w->spare = next;
+	}
+	pthread_mutex_destroy(&w->lock);
+	free(w);
+}
+
+static int find_place(struct comm *c, struct err *e)
+{
+	MPI_Comm host;
+	int rc;
+
+	MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+	MPI_Comm_rank(MPI_COMM_WORLD, &c->rank);
+	MPI_Comm_size(MPI_COMM_WORLD, &c->size);
+	rc = MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, c->rank, MPI_INFO_NULL,
+				 &host);
+	if (rc)
+		return failed(c, rc, "find the ranks of its host", e);
+	MPI_Comm_rank(host, &c->local_rank);
+	MPI_Comm_size(host, &c->local_size);
+	MPI_Comm_free(&host);
+	return 0;
+}
+
+int comm_mpi_open(struct comm *c, int *argc, char ***argv, struct err *e)
+{
+	struct world *w;
+	int given;
+
+	if (MPI_Init_thread(argc, argv, MPI_THREAD_SERIALIZED, &given))
+		return err_set(e, ERR_UNAVAILABLE, "MPI cannot be started");
+	w = mem_alloc(1, sizeof(*w), e);
+	if (!w)
+		return e->code;		/* the end of this process ends the others */
+	pthread_mutex_init(&w->lock, NULL);
+	*c = (struct comm){
+		.name = "mpi",
+		.state = w,
+		.threads = given >= MPI_THREAD_SERIALIZED,
+		.sum_floats = mpi_sum_floats,
+		.sum_doubles = mpi_sum_doubles,
+		.max_ints = mpi_max_ints,
+		.broadcast = mpi_broadcast,
+		.gather = mpi_gather,
+		.barrier = mpi_barrier,
+		.begin_sum = mpi_begin_sum,
+		.exchange = mpi_exchange,
+		.test = mpi_test,
+		.check = mpi_check,
+		.abort = mpi_abort,
+		.close = mpi_close,
+	};
+	if (find_place(c, e)) {
+		mpi_close(c);
+		return e->code;
+	}
+	return 0;
+}

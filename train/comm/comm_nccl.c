@@ -1,0 +1,451 @@
+/* comm_nccl.c - see comm_nccl.h */
+#include "train/comm/comm_nccl.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "share/base/clock.h"
+#include "share/base/mem.h"
+#include "share/base/util.h"
+#include "train/comm/comm_nccl_library.h"
+#include "train/common/host_net.h"
+#include "train/comm/reduce_internal.h"
+
+#define MEET_S 300.0		/* seconds until all ranks have come to the beginning */
+#define LEAVE_S 10.0		/* and to the end */
+#define LOOK_MS 100		/* between two looks of the thread */
+
+struct gpus {
+	const struct nccl_library *nccl;
+	struct comm below;		/* the comm as it was */
+	char name[64];			/* what it is called now */
+	int rank, size;
+	bool crowded;
+
+	pthread_mutex_t lock;		/* of all that follows and of calls with comm */
+	pthread_cond_t wake;
+	pthread_t thread;
+	bool watched, quit;
+	ncclComm_t comm;		/* owned; NULL: aborted */
+	struct err trouble;		/* code 0: none */
+};
+
+/* ---- errors ------------------------------------------------------------- */
+
+/* The same sentence as MPI's. Under the lock. */
+static int failed(struct gpus *g, ncclResult_t code, const char *doing, struct err *e)
+{
+	const char *more = g->comm ? g->nccl->GetLastError(g->comm) : "";
+
+	return err_set(e, ERR_NOHOST, "rank %d of %d failed to %s: NCCL: %s%s%.300s", g->rank,
+		       g->size, doing, g->nccl->GetErrorString(code), more && *more ? ": " : "",
+		       more ? more : "");
+}
+
+/* What has gone wrong behind our back. Under the lock. */
+static int told(const struct gpus *g, struct err *e)
+{
+	if (g->trouble.code)
+		*e = g->trouble;
+	return g->trouble.code;
+}
+
+/* How the communicator is; a call that failed says so here as well. Under the lock. */
+static ncclResult_t state_of(struct gpus *g)
+{
+	ncclResult_t state = ncclSuccess, rc = g->nccl->CommGetAsyncError(g->comm, &state);
+
+	return rc == ncclSuccess ? state : rc;
+}
+
+/*
+ * After an error nobody may go on with it. Under the lock, which is given back meanwhile: an abort
+ * may take its time, and who wants to know what happened need not wait for it.
+ */
+static void abandon(struct gpus *g, ncclResult_t code)
+{
+	ncclComm_t comm = g->comm;
+
+	failed(g, code, "communicate", &g->trouble);
+	g->comm = NULL;
+	pthread_mutex_unlock(&g->lock);
+	g->nccl->CommAbort(comm);
+	pthread_mutex_lock(&g->lock);
+}
+
+static void *watch(void *arg)
+{
+	struct gpus *g = arg;
+
+	pthread_mutex_lock(&g->lock);
+	while (!g->quit && g->comm) {
+		const ncclResult_t state = state_of(g);
+		struct timespec until;
+
+		if (state != ncclSuccess && state != ncclInProgress) {
+			abandon(g, state);
+			break;
+		}
+		clock_gettime(CLOCK_REALTIME, &until);
+		until.tv_nsec += LOOK_MS * 1000000L;
+		until.tv_sec += until.tv_nsec / 1000000000L;
+		until.tv_nsec %= 1000000000L;
+		pthread_cond_timedwait(&g->wake, &g->lock, &until);
+	}
+	pthread_mutex_unlock(&g->lock);
+	return NULL;
+}
+
+/* ---- calls ---------------------------------------------------------------- */
+
+/*
+ * Until what was called has been handed to the GPU or has failed; limit_s 0: the watchdog's
+ * business. Under the lock, which is given back in between.
+ */
+static int settle(struct gpus *g, ncclResult_t rc, double limit_s, const char *doing,
+		  struct err *e)
+{
+	const double begun = clock_mono_s();
+
+	while (rc == ncclInProgress) {
+		const double waited = clock_mono_s() - begun;
+
+		if (limit_s > 0 && waited > limit_s)
+			return err_set(e, ERR_NOHOST,
+				       "rank %d of %d failed to %s: NCCL waits for other ranks "
+				       "since %.0f s",
+				       g->rank, g->size, doing, waited);
+		pthread_mutex_unlock(&g->lock);
+		comm_pause(waited);
+		pthread_mutex_lock(&g->lock);
+		if (told(g, e))
+			return e->code;
+		rc = state_of(g);
+	}
+	return rc == ncclSuccess ? 0 : failed(g, rc, doing, e);
+}
+
+static int begin_call(struct gpus *g, struct err *e)
+{
+	pthread_mutex_lock(&g->lock);
+	return told(g, e);
+}
+
+static int end_call(struct gpus *g, ncclResult_t rc, const char *doing, struct err *e)
+{
+	const int code = settle(g, rc, 0, doing, e);
+
+	pthread_mutex_unlock(&g->lock);
+	return code;
+}
+
+static int refuse(struct gpus *g, struct err *e)
+{
+	pthread_mutex_unlock(&g->lock);
+	return e->code;
+}
+
+static ncclDataType_t type_of(enum wire type)
+{
+	return type == WIRE_BF16 ? ncclBfloat16 : ncclFloat32;
+}
+
+static size_t bytes_of(enum wire type)
+{
+	return type == WIRE_BF16 ? 2 : 4;
+}
+
+bool gpus_are_crowded(const struct gpus *g)
+{
+	return g->crowded;
+}
+
+int gpus_sum(struct gpus *g, void *x, size_t n, enum wire type, void *stream, struct err *e)
+{
+	if (begin_call(g, e))
+		return refuse(g, e);
+	return end_call(g,
+			g->nccl->AllReduce(x, x, n, type_of(type), ncclSum, g->comm,
+					   (cudaStream_t)stream),
+			"reduce", e);
+}
+
+int gpus_sum_part(struct gpus *g, void *x, size_t each, enum wire type, void *stream,
+		  struct err *e)
+{
+	void *own = (char *)x + (size_t)g->rank * each * bytes_of(type);
+
+	if (begin_call(g, e))
+		return refuse(g, e);
+	return end_call(g,
+			g->nccl->ReduceScatter(x, own, each, type_of(type), ncclSum, g->comm,
+					       (cudaStream_t)stream),
+			"reduce", e);
+}
+
+int gpus_spread(struct gpus *g, float *x, size_t each, void *stream, struct err *e)
+{
+	const float *own = x + (size_t)g->rank * each;
+
+	if (begin_call(g, e))
+		return refuse(g, e);
+	return end_call(g,
+			g->nccl->AllGather(own, x, each, ncclFloat32, g->comm,
+					   (cudaStream_t)stream),
+			"spread weights", e);
+}
+
+int gpus_gather(struct gpus *g, void *all, const void *own, size_t bytes, void *stream,
+		struct err *e)
+{
+	if (begin_call(g, e))
+		return refuse(g, e);
+	return end_call(g,
+			g->nccl->AllGather(own, all, bytes, ncclUint8, g->comm,
+					   (cudaStream_t)stream),
+			"sum up", e);
+}
+
+/* All messages as one group: in which order they go is NCCL's. */
+static ncclResult_t send_and_receive(struct gpus *g, const struct comm_exchange *x,
+				     cudaStream_t stream)
+{
+	ncclResult_t rc = g->nccl->GroupStart(), end;
+
+	for (int i = 0; i < g->size && (rc == ncclSuccess || rc == ncclInProgress); i++) {
+		if (i == g->rank)
+			continue;
+		if (x->to_bytes[i])
+			rc = g->nccl->Send(x->to[i], x->to_bytes[i], ncclUint8, i, g->comm,
+					   stream);
+		if (x->from_bytes[i] && (rc == ncclSuccess || rc == ncclInProgress))
+			rc = g->nccl->Recv(x->from[i], x->from_bytes[i], ncclUint8, i, g->comm,
+					   stream);
+	}
+	end = g->nccl->GroupEnd();
+	return rc == ncclSuccess || rc == ncclInProgress ? end : rc;
+}
+
+int gpus_exchange(struct gpus *g, const struct comm_exchange *x, void *stream, struct err *e)
+{
+	if (begin_call(g, e))
+		return refuse(g, e);
+	return end_call(g, send_and_receive(g, x, (cudaStream_t)stream),
+			"exchange with the others", e);
+}
+
+/* ---- as a comm -------------------------------------------------------------- */
+
+static int gpus_check(struct comm *c, struct err *e)
+{
+	struct gpus *g = c->gpus;
+	ncclResult_t state;
+	int code;
+
+	pthread_mutex_lock(&g->lock);
+	state = g->comm ? state_of(g) : ncclSuccess;
+	if (state != ncclSuccess && state != ncclInProgress)
+		abandon(g, state);
+	code = told(g, e);
+	pthread_mutex_unlock(&g->lock);
+	return code;
+}
+
+static int gpus_test(struct comm *c, struct comm_request *r, bool *done, struct err *e)
+{
+	if (gpus_check(c, e))
+		return e->code;
+	return c->gpus->below.test(c, r, done, e);
+}
+
+/* This process is about to end and its GPU with it; an abort of NCCL's could hang here. */
+static void gpus_abort(struct comm *c, int status)
+{
+	c->gpus->below.abort(c, status);
+}
+
+static void stop_watching(struct gpus *g)
+{
+	if (!g->watched)
+		return;
+	pthread_mutex_lock(&g->lock);
+	g->quit = true;
+	pthread_cond_signal(&g->wake);
+	pthread_mutex_unlock(&g->lock);
+	pthread_join(g->thread, NULL);
+}
+
+static void free_gpus(struct gpus *g)
+{
+	stop_watching(g);
+	pthread_cond_destroy(&g->wake);
+	pthread_mutex_destroy(&g->lock);
+	free(g);
+}
+
+static void gpus_close(struct comm *c)
+{
+	struct gpus *g = c->gpus;
+	struct err ignored = { 0 };
+
+	stop_watching(g);
+	g->watched = false;
+	pthread_mutex_lock(&g->lock);
+	if (g->comm && !settle(g, g->nccl->CommFinalize(g->comm), LEAVE_S, "end", &ignored))
+		g->nccl->CommDestroy(g->comm);
+	else if (g->comm)
+		g->nccl->CommAbort(g->comm);
+	g->comm = NULL;
+	pthread_mutex_unlock(&g->lock);
+	*c = g->below;
+	free_gpus(g);
+	c->close(c);
+}
+
+/* ---- beginning --------------------------------------------------------------- */
+
+static const char *version_text(int version, char text[24])
+{
+	snprintf(text, 24, "%d.%d.%d", version / 10000, version / 100 % 100, version % 100);
+	return text;
+}
+
+/* The library and its version, where it is one that can be used. */
+static const struct nccl_library *find_library(int *version, const char **why)
+{
+	const struct nccl_library *l = nccl_load(why);
+
+	*version = 0;
+	if (l && l->GetVersion(version) != ncclSuccess) {
+		*why = "NCCL does not say its version";
+		l = NULL;
+	}
+	return l;
+}
+
+bool comm_nccl_find(char *text, size_t room)
+{
+	char version[24];
+	const char *why;
+	int number;
+
+	if (!find_library(&number, &why)) {
+		snprintf(text, room, "%s", why);
+		return false;
+	}
+	snprintf(text, room, "%s", version_text(number, version));
+	return true;
+}
+
+/* The same on all ranks, or none begins. */
+static int agree(struct comm *c, struct gpus *g, int version, const char *why, struct err *e)
+{
+	int64_t x[] = { g->nccl == NULL, version, -version, c->local_size };
+	char lower[24], higher[24];
+
+	if (c->max_ints(c, x, ARRAY_LEN(x), e))
+		return e->code;
+	g->crowded = x[3] > 1 && x[3] < c->size;
+	if (!g->nccl)
+		return err_set(e, ERR_UNAVAILABLE, "%s", why);
+	if (x[0])
+		return err_set(e, ERR_UNAVAILABLE, "NCCL is not there on another host");
+	if (x[1] != -x[2])
+		return err_set(e, ERR_UNAVAILABLE,
+			       "hosts have different versions of NCCL, %s to %s: install the same",
+			       version_text((int)-x[2], lower), version_text((int)x[1], higher));
+	return 0;
+}
+
+/* Between hosts the same network as everything else; each host has its own name for it. */
+static int choose_interface(const struct comm *c, struct err *e)
+{
+	const char *network = getenv("WERKBANK_NETWORK");
+	struct host_interface found;
+	struct host_roots roots;
+	char name[HOST_INTERFACE_MAX + 2];
+
+	if (getenv("NCCL_SOCKET_IFNAME") || !network || !*network || c->local_size == c->size)
+		return 0;
+	host_roots_find(&roots);
+	if (host_interface_find(network, &roots, &found, e))
+		return e->code;
+	snprintf(name, sizeof(name), "=%s", found.name);
+	setenv("NCCL_SOCKET_IFNAME", name, 0);
+	return 0;
+}
+
+static int meet(struct comm *c, struct gpus *g, struct err *e)
+{
+	struct { int64_t rc; ncclUniqueId id; } first = { 0 };
+	ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+	int code;
+
+	if (!c->rank)
+		first.rc = g->nccl->GetUniqueId(&first.id);
+	if (c->broadcast(c, &first, sizeof(first), 0, e))
+		return e->code;
+	pthread_mutex_lock(&g->lock);
+	config.blocking = 0;
+	code = first.rc ? failed(g, (ncclResult_t)first.rc, "find the others", e)
+			: settle(g,
+				 g->nccl->CommInitRankConfig(&g->comm, c->size, first.id, c->rank,
+							     &config),
+				 MEET_S, "find the others", e);
+	if (code && g->comm)
+		g->nccl->CommAbort(g->comm);
+	pthread_mutex_unlock(&g->lock);
+	return code;
+}
+
+/* Signals are for the thread that trains. */
+static int start_watching(struct gpus *g, struct err *e)
+{
+	sigset_t all, before;
+	int rc;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	rc = pthread_create(&g->thread, NULL, watch, g);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (rc)
+		return err_set(e, ERR_NOMEM, "no thread can be started for NCCL");
+	g->watched = true;
+	return 0;
+}
+
+int comm_nccl_open(struct comm *c, struct err *e)
+{
+	struct gpus *g = mem_alloc(1, sizeof(*g), e);
+	const char *why = "";
+	char version[24];
+	int number = 0;
+
+	if (!g)
+		return e->code;
+	pthread_mutex_init(&g->lock, NULL);
+	pthread_cond_init(&g->wake, NULL);
+	g->below = *c;
+	g->rank = c->rank;
+	g->size = c->size;
+	g->nccl = find_library(&number, &why);
+	if (agree(c, g, number, why, e) || choose_interface(c, e) || meet(c, g, e) ||
+	    start_watching(g, e)) {
+		free_gpus(g);
+		return e->code;
+	}
+	snprintf(g->name, sizeof(g->name), "%s and nccl %s", c->name,
+		 version_text(number, version));
+	c->name = g->name;
+	c->gpus = g;
+	c->gpu_reduce = &reduce_on_gpu;
+	c->test = gpus_test;
+	c->check = gpus_check;
+	c->abort = gpus_abort;
+	c->close = gpus_close;
+	return 0;
+}

@@ -1,0 +1,315 @@
+/* compress.c - see compress.h */
+#include "train/comm/compress.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "share/base/util.h"
+
+#define LEVEL_BYTES WIRE_LEVEL_BYTES
+#define LANES WIRE_LANES	/* for the sake of vectors */
+
+/* These loops are short and all the same to a compiler that is asked to look. */
+#if defined(__GNUC__) && !defined(__clang__)
+#define VECTORS __attribute__((optimize("O3", "no-trapping-math")))
+#else
+#define VECTORS
+#endif
+
+const char *compress_name(enum wire w)
+{
+	static const char *const names[] = { "fp32", "bf16", "2bit", "1bit" };
+
+	return names[w];
+}
+
+bool compress_feeds_back(enum wire w)
+{
+	return w == WIRE_2BIT || w == WIRE_1BIT;
+}
+
+/* Numbers in a byte. */
+static size_t per_byte(enum wire w)
+{
+	return w == WIRE_2BIT ? 4 : 8;
+}
+
+size_t compress_bytes(enum wire w, size_t n)
+{
+	const size_t whole = n / COMPRESS_BLOCK, rest = n % COMPRESS_BLOCK;
+
+	if (w == WIRE_FP32)
+		return n * sizeof(float);
+	if (w == WIRE_BF16)
+		return n * sizeof(uint16_t);
+	return whole * (LEVEL_BYTES + COMPRESS_BLOCK / per_byte(w)) +
+	       (rest ? LEVEL_BYTES + (rest + per_byte(w) - 1) / per_byte(w) : 0);
+}
+
+double compress_ratio(enum wire w)
+{
+	return (double)compress_bytes(w, COMPRESS_BLOCK) / (COMPRESS_BLOCK * sizeof(float));
+}
+
+/* ---- bf16 -------------------------------------------------------------- */
+
+static inline uint16_t to_bf16(float x)
+{
+	uint32_t u, quiet;
+
+	memcpy(&u, &x, sizeof(u));
+	quiet = (u & 0x7FFFFFFFu) > 0x7F800000u ? 0x00400000u : 0;
+	/* a NaN must not be rounded to infinity, nor lose what makes it one */
+	return (uint16_t)((quiet ? u | quiet : u + 0x7FFFu + ((u >> 16) & 1)) >> 16);
+}
+
+static inline float from_bf16(uint16_t h)
+{
+	uint32_t u = (uint32_t)h << 16;
+	float x;
+
+	memcpy(&x, &u, sizeof(x));
+	return x;
+}
+
+VECTORS static void encode_bf16(unsigned char *restrict out, const float *restrict x, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		uint16_t h = to_bf16(x[i]);
+
+		memcpy(out + 2 * i, &h, sizeof(h));
+	}
+}
+
+VECTORS static void decode_bf16(float *restrict x, const unsigned char *restrict in, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		uint16_t h;
+
+		memcpy(&h, in + 2 * i, sizeof(h));
+		x[i] = from_bf16(h);
+	}
+}
+
+/* ---- blocks of levels -------------------------------------------------- */
+
+struct levels {
+	float low, high, split;
+};
+
+static void put_levels(unsigned char *out, struct levels l)
+{
+	uint16_t h[2] = { to_bf16(l.low), to_bf16(l.high) };
+
+	memcpy(out, h, sizeof(h));
+}
+
+static struct levels get_levels(const unsigned char *in)
+{
+	uint16_t h[2];
+
+	memcpy(h, in, sizeof(h));
+	return (struct levels){ from_bf16(h[0]), from_bf16(h[1]), 0 };
+}
+
+/* Sum of |y| over those of at least split, and how many they are; a NaN is not counted. */
+VECTORS static float sum_from(const float *y, size_t m, float split, float *count)
+{
+	float sums[LANES] = { 0 }, counts[LANES] = { 0 }, sum = 0;
+	size_t i = 0;
+
+	for (; i + LANES <= m; i += LANES)
+		for (size_t k = 0; k < LANES; k++) {
+			float a = fabsf(y[i + k]);
+
+			sums[k] += a >= split ? a : 0;
+			counts[k] += a >= split ? 1 : 0;
+		}
+	*count = 0;
+	for (size_t k = 0; k < LANES; k++) {
+		sum += sums[k];
+		*count += counts[k];
+	}
+	for (; i < m; i++) {
+		float a = fabsf(y[i]);
+
+		sum += a >= split ? a : 0;
+		*count += a >= split ? 1 : 0;
+	}
+	return sum;
+}
+
+/* What get_levels() will say of a block. */
+static struct levels choose_levels(enum wire w, const float *y, size_t m)
+{
+	float n, above, sum = sum_from(y, m, 0, &n), high;
+	struct levels l = { sum / (float)m, 0, 0 };
+
+	if (w == WIRE_2BIT) {
+		l.split = COMPRESS_SPLIT * l.low;
+		high = sum_from(y, m, l.split, &above);
+		l.low = (float)m > above ? fmaxf(sum - high, 0) / ((float)m - above) : 0;
+		l.high = above > 0 ? high / above : 0;
+	}
+	l.low = from_bf16(to_bf16(l.low));
+	l.high = from_bf16(to_bf16(l.high));
+	return isfinite(sum) && n == (float)m ? l : (struct levels){ NAN, NAN, 0 };
+}
+
+/* codes[i]: 1 beyond the split, 2 negative; lost[i] = y - what the code says */
+VECTORS static void choose_codes_2bit(unsigned char *restrict codes, float *restrict lost,
+				      const float *restrict y, struct levels l, size_t m)
+{
+	for (size_t i = 0; i < m; i++) {
+		float a = fabsf(y[i]);
+		int far = a >= l.split, negative = y[i] < 0;
+		float level = far ? l.high : l.low;
+
+		codes[i] = (unsigned char)(far | negative << 1);
+		lost[i] = y[i] - (negative ? -level : level);
+	}
+}
+
+VECTORS static void choose_codes_1bit(unsigned char *restrict codes, float *restrict lost,
+				      const float *restrict y, struct levels l, size_t m)
+{
+	for (size_t i = 0; i < m; i++) {
+		int negative = y[i] < 0;
+
+		codes[i] = (unsigned char)negative;
+		lost[i] = y[i] - (negative ? -l.low : l.low);
+	}
+}
+
+/* out (q) = the codes of bits bits each; those past the last number are 0. */
+VECTORS static void pack(unsigned char *restrict out, const unsigned char *restrict codes, size_t q,
+			 size_t bits)
+{
+	memset(out, 0, q);
+	for (size_t k = 0; k * bits < 8; k++)
+		for (size_t j = 0; j < q; j++)
+			out[j] |= (unsigned char)(codes[k * q + j] << (k * bits));
+}
+
+static void encode_block(enum wire w, unsigned char *out, const float *x, float *residual, size_t m)
+{
+	const size_t q = (m + per_byte(w) - 1) / per_byte(w);
+	unsigned char codes[COMPRESS_BLOCK + 8];
+	float y[COMPRESS_BLOCK], lost[COMPRESS_BLOCK];
+	struct levels l;
+
+	for (size_t i = 0; i < m; i++)
+		y[i] = residual ? x[i] + residual[i] : x[i];
+	l = choose_levels(w, y, m);
+	if (w == WIRE_2BIT)
+		choose_codes_2bit(codes, lost, y, l, m);
+	else
+		choose_codes_1bit(codes, lost, y, l, m);
+	memset(codes + m, 0, q * per_byte(w) - m);
+	put_levels(out, l);
+	pack(out + LEVEL_BYTES, codes, q, 8 / per_byte(w));
+	if (residual && isfinite(l.low))
+		memcpy(residual, lost, m * sizeof(*lost));
+}
+
+VECTORS static void decode_2bit(float *restrict x, const unsigned char *restrict in,
+				struct levels l, size_t m, size_t q, bool add)
+{
+	for (size_t k = 0; k * q < m; k++) {
+		const size_t n = MIN(q, m - k * q);
+
+		for (size_t j = 0; j < n; j++) {
+			int code = in[j] >> (2 * k);
+			float level = code & 1 ? l.high : l.low, v = code & 2 ? -level : level;
+
+			x[k * q + j] = add ? x[k * q + j] + v : v;
+		}
+	}
+}
+
+VECTORS static void decode_1bit(float *restrict x, const unsigned char *restrict in,
+				struct levels l, size_t m, size_t q, bool add)
+{
+	for (size_t k = 0; k * q < m; k++) {
+		const size_t n = MIN(q, m - k * q);
+
+		for (size_t j = 0; j < n; j++) {
+			float v = in[j] >> k & 1 ? -l.low : l.low;
+
+			x[k * q + j] = add ? x[k * q + j] + v : v;
+		}
+	}
+}
+
+static void decode_blocks(enum wire w, float *x, const unsigned char *in, size_t n, bool add)
+{
+	for (size_t at = 0; at < n; at += COMPRESS_BLOCK) {
+		const size_t m = MIN((size_t)COMPRESS_BLOCK, n - at);
+		const size_t q = (m + per_byte(w) - 1) / per_byte(w);
+
+		if (w == WIRE_2BIT)
+			decode_2bit(x + at, in + LEVEL_BYTES, get_levels(in), m, q, add);
+		else
+			decode_1bit(x + at, in + LEVEL_BYTES, get_levels(in), m, q, add);
+		in += LEVEL_BYTES + q;
+	}
+}
+
+/* ---- all of them ------------------------------------------------------- */
+
+void compress_encode(enum wire w, void *out, const float *x, float *residual, size_t n)
+{
+	unsigned char *to = out;
+
+	if (w == WIRE_FP32) {
+		memcpy(out, x, n * sizeof(*x));
+		return;
+	}
+	if (w == WIRE_BF16) {
+		encode_bf16(out, x, n);
+		return;
+	}
+	for (size_t at = 0; at < n; at += COMPRESS_BLOCK) {
+		const size_t m = MIN((size_t)COMPRESS_BLOCK, n - at);
+
+		encode_block(w, to, x + at, residual ? residual + at : NULL, m);
+		to += compress_bytes(w, m);
+	}
+}
+
+void compress_decode(enum wire w, float *x, const void *in, size_t n)
+{
+	if (w == WIRE_FP32)
+		memcpy(x, in, n * sizeof(*x));
+	else if (w == WIRE_BF16)
+		decode_bf16(x, in, n);
+	else
+		decode_blocks(w, x, in, n, false);
+}
+
+VECTORS static void add_fp32(float *restrict x, const float *restrict y, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		x[i] += y[i];
+}
+
+VECTORS static void add_bf16(float *restrict x, const unsigned char *restrict in, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		uint16_t h;
+
+		memcpy(&h, in + 2 * i, sizeof(h));
+		x[i] += from_bf16(h);
+	}
+}
+
+void compress_add(enum wire w, float *x, const void *in, size_t n)
+{
+	if (w == WIRE_FP32)
+		add_fp32(x, in, n);
+	else if (w == WIRE_BF16)
+		add_bf16(x, in, n);
+	else
+		decode_blocks(w, x, in, n, true);
+}

@@ -1,0 +1,369 @@
+/*
+ * reduce_gpu.c - see reduce.h: arrays in the memory of GPUs that NCCL connects.
+ *
+ *	2bit, 1bit	pieces are exchanged and added as on hosts, by the GPU: the same bits as there
+ *	bf16		the same, except with several ranks on each of several hosts: there what every
+ *			rank sends to every other would cross the network as often as a host has
+ *			ranks, and NCCL's own sum is taken, which rounds to bf16 after each
+ *			addition: an error of up to (ranks - 1) 2^-9 instead of 2 2^-9 of the sum of |x|
+ *	fp32		NCCL's own sum: the order of additions is NCCL's, so the last bits are not
+ *			those of hosts, nor those with another number of ranks
+ *
+ * All ranks get the same bits in any case. Everything is in the order of one queue, so one
+ * set of buffers is enough.
+ */
+#include <stdlib.h>
+
+#include "kernels/cuda/cuda_queue.h"
+#include "share/base/mem.h"
+#include "train/comm/comm_nccl.h"
+#include "train/comm/reduce_internal.h"
+
+#define ALIGN ((size_t)256)	/* bytes, of what is sent and received */
+
+struct gpu_reduce {
+	struct reduce base;
+	struct queue *queue;		/* owned */
+	bool summed_by_nccl;
+	size_t stride;			/* bytes of the largest piece as it travels, and more */
+	/* On the GPU; out and in: (ranks * stride). stage: the same memory, (ranks * largest) floats. */
+	unsigned char *memory, *out, *in, *sum;	/* memory is owned, the others lie in it */
+	float *stage;
+	double *rows;			/* on the GPU: (ranks * REDUCE_NUMBERS), owned */
+	void **pointers;		/* owned: (2 ranks) */
+	size_t *bytes;			/* owned: (2 ranks) */
+
+	float *x;
+	size_t begun;			/* buckets that the queue has got */
+	bool ended;			/* … all of them */
+	struct err trouble;		/* code 0: none */
+};
+
+/* ---- pieces that are exchanged -------------------------------------------- */
+
+/* One message to each other rank and one from each; how much they are: of pieces. */
+static int exchange(struct gpu_reduce *r, size_t bucket, bool sums, struct err *e)
+{
+	const struct reduce *base = &r->base;
+	const struct buckets *b = &base->how.buckets;
+	const int ranks = base->comm->size;
+	const size_t own = compress_bytes(base->how.wire,
+					  buckets_piece(b, bucket, base->comm->rank).n);
+	const struct comm_exchange x = {
+		.to = (const void *const *)r->pointers, .to_bytes = r->bytes,
+		.from = r->pointers + ranks, .from_bytes = r->bytes + ranks,
+	};
+
+	for (int j = 0; j < ranks; j++) {
+		const size_t theirs = compress_bytes(base->how.wire,
+						     buckets_piece(b, bucket, j).n);
+
+		r->pointers[j] = sums ? r->sum : r->out + (size_t)j * r->stride;
+		r->pointers[ranks + j] = r->in + (size_t)j * r->stride;
+		r->bytes[j] = sums ? own : theirs;
+		r->bytes[ranks + j] = sums ? theirs : own;
+		r->base.sent += j == base->comm->rank ? 0 : (double)r->bytes[j];
+	}
+	return gpus_exchange(base->comm->gpus, &x, cuda_queue_stream(r->queue), e);
+}
+
+static int sum_by_exchange(struct gpu_reduce *r, size_t bucket, struct err *e)
+{
+	const struct reduce_how *how = &r->base.how;
+	const struct range whole = buckets_at(&how->buckets, bucket);
+	const struct wire_pieces p = {
+		.x = r->x + whole.at,
+		.residual = r->base.residual ? r->base.residual + whole.at : NULL,
+		.n = (int64_t)whole.n, .each = (int64_t)buckets_each(&how->buckets, bucket),
+		.stride = (int64_t)r->stride,
+		.ranks = r->base.comm->size, .own = r->base.comm->rank,
+	};
+
+	cuda_wire_encode(r->queue, how->wire, r->out, &p);
+	if (exchange(r, bucket, false, e))
+		return e->code;
+	cuda_wire_sum(r->queue, how->wire, how->shards ? NULL : r->sum, &p, r->in);
+	if (how->shards)
+		return 0;
+	if (exchange(r, bucket, true, e))
+		return e->code;
+	cuda_wire_decode(r->queue, how->wire, &p, r->in);
+	return 0;
+}
+
+/* ---- sums of NCCL's --------------------------------------------------------- */
+
+/* A run of numbers as one piece. */
+static struct wire_pieces one_piece(float *x, size_t n)
+{
+	return (struct wire_pieces){
+		.x = x, .n = (int64_t)n, .ranks = 1, .own = -1,
+		.each = (int64_t)(CEIL_DIV(n, (size_t)WIRE_BLOCK) * WIRE_BLOCK),
+	};
+}
+
+static int sum_whole(struct gpu_reduce *r, struct range whole, struct err *e)
+{
+	const struct wire_pieces p = one_piece(r->x + whole.at, whole.n);
+	const enum wire w = r->base.how.wire;
+	void *stream = cuda_queue_stream(r->queue);
+
+	if (w == WIRE_FP32)
+		return gpus_sum(r->base.comm->gpus, p.x, whole.n, w, stream, e);
+	cuda_wire_encode(r->queue, w, r->stage, &p);
+	if (gpus_sum(r->base.comm->gpus, r->stage, whole.n, w, stream, e))
+		return e->code;
+	cuda_wire_decode(r->queue, w, &p, r->stage);
+	return 0;
+}
+
+/* Parts are all of one size there, and the last pieces of a bucket may be shorter. */
+static int sum_part(struct gpu_reduce *r, size_t bucket, struct err *e)
+{
+	const struct reduce_how *how = &r->base.how;
+	const struct range whole = buckets_at(&how->buckets, bucket);
+	const struct range own = buckets_piece(&how->buckets, bucket, r->base.comm->rank);
+	const size_t ranks = how->buckets.ranks, each = buckets_each(&how->buckets, bucket);
+	const size_t size = compress_bytes(how->wire, 1);
+	const struct wire_pieces from = one_piece(r->x + whole.at, whole.n),
+				 to = one_piece(r->x + own.at, own.n);
+
+	if (how->wire == WIRE_FP32 && whole.n == ranks * each)
+		return gpus_sum_part(r->base.comm->gpus, r->x + whole.at, each, how->wire,
+				     cuda_queue_stream(r->queue), e);
+	cuda_wire_encode(r->queue, how->wire, r->stage, &from);
+	cuda_queue_zero(r->queue, (char *)r->stage + whole.n * size,
+			(ranks * each - whole.n) * size);
+	if (gpus_sum_part(r->base.comm->gpus, r->stage, each, how->wire,
+			  cuda_queue_stream(r->queue), e))
+		return e->code;
+	cuda_wire_decode(r->queue, how->wire, &to,
+			 (char *)r->stage + (size_t)r->base.comm->rank * each * size);
+	return 0;
+}
+
+/* What a rank sends in a ring. */
+static double ring_bytes(const struct reduce *base, size_t bucket, enum wire w, int rounds)
+{
+	const double n = base->comm->size;
+	const size_t bytes = compress_bytes(w, buckets_at(&base->how.buckets, bucket).n);
+
+	return rounds * (n - 1) / n * (double)bytes;
+}
+
+static int sum_by_nccl(struct gpu_reduce *r, size_t bucket, struct err *e)
+{
+	const struct reduce_how *how = &r->base.how;
+
+	r->base.sent += ring_bytes(&r->base, bucket, how->wire, how->shards ? 1 : 2);
+	return how->shards ? sum_part(r, bucket, e)
+			   : sum_whole(r, buckets_at(&how->buckets, bucket), e);
+}
+
+/* ---- the caller's side -------------------------------------------------------- */
+
+static void gpu_measure(struct reduce *base)
+{
+	struct gpu_reduce *r = (struct gpu_reduce *)base;
+
+	base->busy += cuda_span_take(r->queue, CUDA_SPAN_QUEUE);
+	base->exposed += cuda_span_take(r->queue, CUDA_SPAN_OPS);
+}
+
+static void gpu_begin(struct reduce *base, float *x)
+{
+	struct gpu_reduce *r = (struct gpu_reduce *)base;
+
+	r->x = x;
+	r->begun = 0;
+	r->ended = false;
+	r->trouble.code = 0;
+}
+
+static int sum_bucket(struct gpu_reduce *r, size_t bucket, struct err *e)
+{
+	cuda_span_begin(r->queue, CUDA_SPAN_QUEUE);
+	if (r->summed_by_nccl ? sum_by_nccl(r, bucket, e) : sum_by_exchange(r, bucket, e))
+		return e->code;
+	cuda_span_end(r->queue, CUDA_SPAN_QUEUE);
+	return 0;
+}
+
+static void gpu_ready(struct reduce *base, size_t from)
+{
+	struct gpu_reduce *r = (struct gpu_reduce *)base;
+	const struct buckets *b = &base->how.buckets;
+	bool follows = false;
+
+	if (r->ended || r->trouble.code)
+		return;
+	if (from == 0) {
+		cuda_span_begin(r->queue, CUDA_SPAN_OPS);
+		cuda_queue_mark(r->queue);
+	}
+	for (; r->begun < b->count && buckets_at(b, r->begun).at >= from; r->begun++) {
+		if (!follows)
+			cuda_queue_follow(r->queue);
+		follows = true;
+		if (sum_bucket(r, r->begun, &r->trouble))
+			return;
+	}
+	if (r->begun < b->count)
+		return;
+	cuda_queue_lead(r->queue);
+	cuda_span_end(r->queue, CUDA_SPAN_OPS);
+	r->ended = true;
+}
+
+static int gpu_poll(struct reduce *base, bool *done, struct err *e)
+{
+	struct gpu_reduce *r = (struct gpu_reduce *)base;
+
+	if (r->trouble.code) {
+		*e = r->trouble;
+		return e->code;
+	}
+	if (base->comm->check(base->comm, e))
+		return e->code;
+	*done = r->ended;
+	return 0;
+}
+
+static bool gpu_is_reached(struct reduce *base)
+{
+	return cuda_queue_passed(((struct gpu_reduce *)base)->queue);
+}
+
+/* A row of each rank to all; then each adds up the same numbers in the same order. */
+static int gpu_numbers(struct reduce *base, double *x, size_t n, struct err *e)
+{
+	struct gpu_reduce *r = (struct gpu_reduce *)base;
+
+	cuda_queue_follow(r->queue);
+	if (gpus_gather(base->comm->gpus, r->rows, x, n * sizeof(*x), cuda_queue_stream(r->queue),
+			e))
+		return e->code;
+	cuda_queue_add_rows(r->queue, x, r->rows, base->comm->size, (int32_t)n);
+	cuda_queue_lead(r->queue);
+	return 0;
+}
+
+/* The own piece into its place among parts of one size, and theirs back. */
+static int spread_bucket(struct gpu_reduce *r, float *x, size_t bucket, struct err *e)
+{
+	const struct buckets *b = &r->base.how.buckets;
+	const struct range whole = buckets_at(b, bucket);
+	const struct range own = buckets_piece(b, bucket, r->base.comm->rank);
+	const size_t each = buckets_each(b, bucket);
+	const bool even = whole.n == b->ranks * each;
+	float *parts = even ? x + whole.at : r->stage;
+
+	if (!even)
+		cuda_queue_copy(r->queue, parts + (own.at - whole.at), x + own.at,
+				own.n * sizeof(*x));
+	if (gpus_spread(r->base.comm->gpus, parts, each, cuda_queue_stream(r->queue), e))
+		return e->code;
+	if (!even)
+		cuda_queue_copy(r->queue, x + whole.at, parts, whole.n * sizeof(*x));
+	return 0;
+}
+
+static int gpu_spread(struct reduce *base, float *x, struct err *e)
+{
+	struct gpu_reduce *r = (struct gpu_reduce *)base;
+
+	cuda_span_begin(r->queue, CUDA_SPAN_OPS);
+	cuda_queue_follow(r->queue);
+	cuda_span_begin(r->queue, CUDA_SPAN_QUEUE);
+	for (size_t i = 0; i < base->how.buckets.count; i++) {
+		if (spread_bucket(r, x, i, e))
+			return e->code;
+		base->sent += ring_bytes(base, i, WIRE_FP32, 1);
+	}
+	cuda_span_end(r->queue, CUDA_SPAN_QUEUE);
+	cuda_queue_lead(r->queue);
+	cuda_span_end(r->queue, CUDA_SPAN_OPS);
+	return 0;
+}
+
+/* ---- life ------------------------------------------------------------------------ */
+
+static size_t round_up(size_t bytes)
+{
+	return CEIL_DIV(bytes, ALIGN) * ALIGN;
+}
+
+/* The first bucket may be shorter than the others. */
+static size_t largest_each(const struct buckets *b)
+{
+	return buckets_each(b, b->count - 1);
+}
+
+static int get_memory(struct gpu_reduce *r, struct err *e)
+{
+	const struct reduce_how *how = &r->base.how;
+	const size_t ranks = how->buckets.ranks, largest = largest_each(&how->buckets);
+	const size_t exchanged = (2 * ranks + 1) * r->stride;
+	const size_t staged = ranks * largest * sizeof(float);
+
+	r->memory = how->ops->alloc(how->dev, MAX(MAX(exchanged, staged), (size_t)1), e);
+	r->rows = how->ops->alloc(how->dev, ranks * REDUCE_NUMBERS * sizeof(*r->rows), e);
+	r->pointers = mem_alloc(2 * ranks, sizeof(*r->pointers), e);
+	r->bytes = mem_alloc(2 * ranks, sizeof(*r->bytes), e);
+	if (!r->memory || !r->rows || !r->pointers || !r->bytes)
+		return e->code;
+	r->out = r->memory;
+	r->in = r->out + ranks * r->stride;
+	r->sum = r->in + ranks * r->stride;
+	r->stage = (float *)(void *)r->memory;
+	if (!compress_feeds_back(how->wire))
+		return 0;
+	r->base.residual = how->ops->alloc(how->dev, how->buckets.floats * sizeof(float), e);
+	return r->base.residual ? 0 : e->code;
+}
+
+static void gpu_free(struct reduce *base)
+{
+	struct gpu_reduce *r = (struct gpu_reduce *)base;
+
+	cuda_queue_close(r->queue);
+	base->how.ops->release(base->how.dev, r->memory);
+	base->how.ops->release(base->how.dev, r->rows);
+	base->how.ops->release(base->how.dev, base->residual);
+	free(r->pointers);
+	free(r->bytes);
+	free(r);
+}
+
+static struct reduce *gpu_open(struct comm *comm, const struct reduce_how *how, struct err *e)
+{
+	struct gpu_reduce *r = mem_alloc(1, sizeof(*r), e);
+
+	if (!r)
+		return NULL;
+	r->base = (struct reduce){ .kind = &reduce_on_gpu, .comm = comm, .how = *how };
+	r->summed_by_nccl = how->wire == WIRE_FP32 ||
+			    (how->wire == WIRE_BF16 && gpus_are_crowded(comm->gpus));
+	if (!r->summed_by_nccl)
+		r->stride = round_up(compress_bytes(how->wire, largest_each(&how->buckets)));
+	r->queue = how->ops->open_queue(how->dev, e);
+	if (!r->queue || get_memory(r, e)) {
+		gpu_free(&r->base);
+		return NULL;
+	}
+	/* memory is cleared by the ops' side */
+	cuda_queue_follow(r->queue);
+	return &r->base;
+}
+
+const struct reduce_kind reduce_on_gpu = {
+	.open = gpu_open,
+	.free = gpu_free,
+	.begin = gpu_begin,
+	.ready = gpu_ready,
+	.poll = gpu_poll,
+	.spread = gpu_spread,
+	.numbers = gpu_numbers,
+	.is_reached = gpu_is_reached,
+	.measure = gpu_measure,
+};

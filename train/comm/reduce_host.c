@@ -1,0 +1,436 @@
+/* reduce_host.c - see reduce.h: arrays in the memory of the host, sent by the comm */
+#include "train/comm/reduce_internal.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "share/base/clock.h"
+#include "share/base/mem.h"
+
+#define DEPTH 4			/* buckets under way at a time */
+#define CHUNK ((size_t)8 * COMPRESS_BLOCK)	/* floats summed at a time */
+#define LOOK_US 50		/* between two looks at what is under way, beside backward */
+
+enum { CHANNEL_SCATTER, CHANNEL_GATHER };
+
+/* A bucket under way: contributions to the owners of pieces, then sums to all. */
+struct slot {
+	struct comm_request *request;
+	unsigned char *out, *in, *sum;	/* into memory; out and sum are NULL for fp32 */
+};
+
+struct host_reduce {
+	struct reduce base;
+	size_t piece_bytes;		/* of the largest piece as it travels */
+	unsigned char *memory;		/* owned: of all slots */
+	struct slot slots[DEPTH];	/* bucket i is in slot i mod DEPTH */
+	void **pointers;		/* owned: to and from of an exchange */
+	size_t *bytes;			/* owned */
+
+	/* Only for who drives: the thread, else the caller. */
+	float *x;
+	size_t begun, summed, ended;	/* how many buckets are so far */
+	double busy_since;
+
+	pthread_mutex_t lock;		/* of all that follows */
+	pthread_cond_t wake;
+	pthread_t thread;
+	bool threaded, quit;
+	bool active;			/* from reduce_begin() until the last bucket has ended */
+	bool hurry;			/* somebody waits for the end */
+	size_t ready;			/* x[ready ..] is final */
+	struct err trouble;		/* code 0: none */
+};
+
+/* ---- one exchange ------------------------------------------------------ */
+
+/* Rows of r->pointers and r->bytes. */
+enum { TO, FROM };
+
+static void **pointers(struct host_reduce *r, int row)
+{
+	return r->pointers + (size_t)row * r->base.how.buckets.ranks;
+}
+
+static size_t *bytes(struct host_reduce *r, int row)
+{
+	return r->bytes + (size_t)row * r->base.how.buckets.ranks;
+}
+
+static int exchange(struct host_reduce *r, int channel, struct comm_request **request,
+		    struct err *e)
+{
+	const struct comm_exchange x = {
+		.channel = channel,
+		.to = (const void *const *)pointers(r, TO), .to_bytes = bytes(r, TO),
+		.from = pointers(r, FROM), .from_bytes = bytes(r, FROM),
+	};
+
+	for (int j = 0; j < r->base.comm->size; j++)
+		r->base.sent += j == r->base.comm->rank ? 0 : (double)x.to_bytes[j];
+	return r->base.comm->exchange(r->base.comm, &x, request, e);
+}
+
+static int begin_scatter(struct host_reduce *r, struct slot *s, size_t bucket, struct err *e)
+{
+	const enum wire w = r->base.how.wire;
+	const struct range own = buckets_piece(&r->base.how.buckets, bucket, r->base.comm->rank);
+
+	for (int j = 0; j < r->base.comm->size; j++) {
+		const struct range p = buckets_piece(&r->base.how.buckets, bucket, j);
+		const size_t at = (size_t)j * r->piece_bytes;
+
+		pointers(r, TO)[j] = s->out ? s->out + at : (void *)(r->x + p.at);
+		if (s->out && j != r->base.comm->rank)
+			compress_encode(w, s->out + at, r->x + p.at,
+					r->base.residual ? r->base.residual + p.at : NULL, p.n);
+		pointers(r, FROM)[j] = s->in + at;
+		bytes(r, TO)[j] = compress_bytes(w, p.n);
+		bytes(r, FROM)[j] = compress_bytes(w, own.n);
+	}
+	return exchange(r, CHANNEL_SCATTER, &s->request, e);
+}
+
+/* x of the own piece = the sum, as all will have it. */
+static void sum_own(struct host_reduce *r, struct slot *s, size_t bucket)
+{
+	const enum wire w = r->base.how.wire;
+	const struct range own = buckets_piece(&r->base.how.buckets, bucket, r->base.comm->rank);
+	float sum[CHUNK];
+
+	for (size_t at = 0; at < own.n; at += CHUNK) {
+		const size_t n = MIN(CHUNK, own.n - at), skip = compress_bytes(w, at);
+		float *x = r->x + own.at + at;
+
+		for (int j = 0; j < r->base.comm->size; j++) {
+			const bool mine = j == r->base.comm->rank;
+			const void *term = mine ? (const void *)x
+						: s->in + (size_t)j * r->piece_bytes + skip;
+
+			(j ? compress_add : compress_decode)(mine ? WIRE_FP32 : w, sum, term, n);
+		}
+		if (r->base.how.shards || !s->sum) {
+			memcpy(x, sum, n * sizeof(*x));
+			continue;
+		}
+		compress_encode(w, s->sum + skip, sum,
+				r->base.residual ? r->base.residual + own.at + at : NULL, n);
+		compress_decode(w, x, s->sum + skip, n);
+	}
+}
+
+static int begin_gather(struct host_reduce *r, struct slot *s, size_t bucket, struct err *e)
+{
+	const enum wire w = r->base.how.wire;
+	const struct range own = buckets_piece(&r->base.how.buckets, bucket, r->base.comm->rank);
+
+	for (int j = 0; j < r->base.comm->size; j++) {
+		const struct range p = buckets_piece(&r->base.how.buckets, bucket, j);
+
+		pointers(r, TO)[j] = s->sum ? s->sum : (void *)(r->x + own.at);
+		pointers(r, FROM)[j] = s->sum ? s->in + (size_t)j * r->piece_bytes
+					      : (void *)(r->x + p.at);
+		bytes(r, TO)[j] = compress_bytes(w, own.n);
+		bytes(r, FROM)[j] = compress_bytes(w, p.n);
+	}
+	return exchange(r, CHANNEL_GATHER, &s->request, e);
+}
+
+static void take_sums(struct host_reduce *r, struct slot *s, size_t bucket)
+{
+	for (int j = 0; s->sum && j < r->base.comm->size; j++) {
+		const struct range p = buckets_piece(&r->base.how.buckets, bucket, j);
+
+		if (j != r->base.comm->rank)
+			compress_decode(r->base.how.wire, r->x + p.at,
+					s->in + (size_t)j * r->piece_bytes, p.n);
+	}
+}
+
+/* ---- all buckets ------------------------------------------------------- */
+
+static bool arrived(struct host_reduce *r, struct slot *s, struct err *e)
+{
+	bool done = false;
+
+	if (r->base.comm->test(r->base.comm, s->request, &done, e))
+		return false;
+	if (done)
+		s->request = NULL;
+	return done;
+}
+
+static void note_busy(struct host_reduce *r, bool was_busy)
+{
+	const bool is_busy = r->begun > r->ended;
+
+	if (is_busy && !was_busy)
+		r->busy_since = clock_mono_s();
+	if (!is_busy && was_busy)
+		r->base.busy += clock_mono_s() - r->busy_since;
+}
+
+/* Do all that can be done now. Each kind of exchange goes by the order of buckets, on all ranks. */
+static int advance(struct host_reduce *r, size_t ready, bool *progress, struct err *e)
+{
+	const struct buckets *b = &r->base.how.buckets;
+	const size_t before = r->begun + r->summed + r->ended;
+	const bool was_busy = r->begun > r->ended;
+
+	e->code = 0;
+	while (r->begun < b->count && r->begun - r->ended < DEPTH &&
+	       buckets_at(b, r->begun).at >= ready) {
+		if (begin_scatter(r, &r->slots[r->begun % DEPTH], r->begun, e))
+			return e->code;
+		r->begun++;
+	}
+	while (r->summed < r->begun) {
+		struct slot *s = &r->slots[r->summed % DEPTH];
+
+		if (!arrived(r, s, e))
+			break;
+		sum_own(r, s, r->summed);
+		if (!r->base.how.shards && begin_gather(r, s, r->summed, e))
+			return e->code;
+		r->summed++;
+	}
+	while (!e->code && r->ended < r->summed) {
+		struct slot *s = &r->slots[r->ended % DEPTH];
+
+		if (!r->base.how.shards) {
+			if (!arrived(r, s, e))
+				break;
+			take_sums(r, s, r->ended);
+		}
+		r->ended++;
+	}
+	note_busy(r, was_busy);
+	*progress = r->begun + r->summed + r->ended > before;
+	return e->code;
+}
+
+/* Under the lock: is there something to do, now or soon? */
+static bool has_work(const struct host_reduce *r)
+{
+	const struct buckets *b = &r->base.how.buckets;
+
+	return r->active && !r->trouble.code &&
+	       (r->ended < r->begun || (r->begun < b->count &&
+					buckets_at(b, r->begun).at >= r->ready));
+}
+
+static void *drive(void *arg)
+{
+	struct host_reduce *r = arg;
+	double last = clock_mono_s();
+
+	pthread_mutex_lock(&r->lock);
+	while (!r->quit) {
+		const size_t ready = r->ready;
+		const bool hurry = r->hurry;
+		struct err e = { 0 };
+		bool progress = false;
+
+		if (!has_work(r)) {
+			pthread_cond_wait(&r->wake, &r->lock);
+			continue;
+		}
+		pthread_mutex_unlock(&r->lock);
+		advance(r, ready, &progress, &e);
+		if (progress)
+			last = clock_mono_s();
+		else if (hurry)
+			comm_pause(clock_mono_s() - last);
+		else
+			usleep(LOOK_US);
+		pthread_mutex_lock(&r->lock);
+		if (e.code)
+			r->trouble = e;
+		r->active = r->ended < r->base.how.buckets.count;
+	}
+	pthread_mutex_unlock(&r->lock);
+	return NULL;
+}
+
+/* ---- life -------------------------------------------------------------- */
+
+static size_t slot_bytes(const struct reduce_how *how)
+{
+	const size_t piece = compress_bytes(how->wire, buckets_largest_piece(&how->buckets));
+
+	/* sizes of an array that is there: they do not overflow */
+	return piece * (how->wire == WIRE_FP32 ? how->buckets.ranks : 2 * how->buckets.ranks + 1);
+}
+
+size_t reduce_memory(const struct reduce_how *how)
+{
+	return DEPTH * slot_bytes(how) +
+	       (compress_feeds_back(how->wire) ? how->buckets.floats * sizeof(float) : 0);
+}
+
+/* Signals are for the thread that trains. */
+static int start_thread(struct host_reduce *r, struct err *e)
+{
+	sigset_t all, before;
+	int rc;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	rc = pthread_create(&r->thread, NULL, drive, r);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (rc)
+		return err_set(e, ERR_NOMEM, "no thread can be started for reductions");
+	r->threaded = true;
+	return 0;
+}
+
+static int get_memory(struct host_reduce *r, struct err *e)
+{
+	const struct reduce_how *how = &r->base.how;
+	const size_t ranks = how->buckets.ranks, each = slot_bytes(how);
+	const bool feeds_back = compress_feeds_back(how->wire);
+
+	r->piece_bytes = compress_bytes(how->wire, buckets_largest_piece(&how->buckets));
+	r->pointers = mem_alloc(2 * ranks, sizeof(*r->pointers), e);
+	r->bytes = mem_alloc(2 * ranks, sizeof(*r->bytes), e);
+	r->memory = mem_alloc_aligned(DEPTH, each, e);
+	if (feeds_back)
+		r->base.residual = mem_alloc_aligned(how->buckets.floats, sizeof(float), e);
+	if (!r->pointers || !r->bytes || !r->memory || (feeds_back && !r->base.residual))
+		return e->code;
+	for (size_t i = 0; i < DEPTH; i++) {
+		struct slot *s = &r->slots[i];
+
+		s->in = r->memory + i * each;
+		if (how->wire != WIRE_FP32) {
+			s->out = s->in + ranks * r->piece_bytes;
+			s->sum = s->out + ranks * r->piece_bytes;
+		}
+	}
+	return 0;
+}
+
+static void host_free(struct reduce *base)
+{
+	struct host_reduce *r = (struct host_reduce *)base;
+
+	if (r->threaded) {
+		pthread_mutex_lock(&r->lock);
+		r->quit = true;
+		pthread_cond_signal(&r->wake);
+		pthread_mutex_unlock(&r->lock);
+		pthread_join(r->thread, NULL);
+	}
+	pthread_cond_destroy(&r->wake);
+	pthread_mutex_destroy(&r->lock);
+	free(r->pointers);
+	free(r->bytes);
+	free(r->memory);
+	free(r->base.residual);
+	free(r);
+}
+
+static struct reduce *host_open(struct comm *comm, const struct reduce_how *how, struct err *e)
+{
+	struct host_reduce *r = mem_alloc(1, sizeof(*r), e);
+
+	if (!r)
+		return NULL;
+	r->base = (struct reduce){ .kind = &reduce_on_host, .comm = comm, .how = *how };
+	pthread_mutex_init(&r->lock, NULL);
+	pthread_cond_init(&r->wake, NULL);
+	if (get_memory(r, e) || (how->thread && comm->threads && start_thread(r, e))) {
+		host_free(&r->base);
+		return NULL;
+	}
+	return &r->base;
+}
+
+/* ---- the caller's side ------------------------------------------------- */
+
+static void host_begin(struct reduce *base, float *x)
+{
+	struct host_reduce *r = (struct host_reduce *)base;
+
+	pthread_mutex_lock(&r->lock);
+	r->x = x;
+	r->begun = r->summed = r->ended = 0;
+	r->ready = base->how.buckets.floats;
+	r->active = true;
+	r->hurry = false;
+	r->trouble.code = 0;
+	pthread_mutex_unlock(&r->lock);
+}
+
+static void host_ready(struct reduce *base, size_t from)
+{
+	struct host_reduce *r = (struct host_reduce *)base;
+	bool progress;
+
+	pthread_mutex_lock(&r->lock);
+	r->ready = MIN(r->ready, from);
+	if (r->threaded)
+		pthread_cond_signal(&r->wake);
+	else if (!r->trouble.code)
+		advance(r, r->ready, &progress, &r->trouble);
+	pthread_mutex_unlock(&r->lock);
+}
+
+static int host_poll(struct reduce *base, bool *done, struct err *e)
+{
+	struct host_reduce *r = (struct host_reduce *)base;
+	bool progress;
+	int rc;
+
+	pthread_mutex_lock(&r->lock);
+	r->hurry = true;
+	if (!r->threaded && !r->trouble.code) {
+		advance(r, r->ready, &progress, &r->trouble);
+		r->active = r->ended < base->how.buckets.count;
+	}
+	*done = !r->active;
+	rc = r->trouble.code;
+	if (rc)
+		*e = r->trouble;
+	pthread_mutex_unlock(&r->lock);
+	return rc;
+}
+
+static int host_spread(struct reduce *base, float *x, struct err *e)
+{
+	struct host_reduce *r = (struct host_reduce *)base;
+	const struct buckets *b = &base->how.buckets;
+	struct comm_request *requests[DEPTH];
+
+	for (size_t i = 0; i < b->count + DEPTH; i++) {
+		if (i >= DEPTH && i - DEPTH < b->count &&
+		    comm_wait(base->comm, requests[i % DEPTH], e))
+			return e->code;
+		if (i >= b->count)
+			continue;
+		for (int j = 0; j < base->comm->size; j++) {
+			const struct range own = buckets_piece(b, i, base->comm->rank),
+					   p = buckets_piece(b, i, j);
+
+			pointers(r, TO)[j] = x + own.at;
+			pointers(r, FROM)[j] = x + p.at;
+			bytes(r, TO)[j] = own.n * sizeof(*x);
+			bytes(r, FROM)[j] = p.n * sizeof(*x);
+		}
+		if (exchange(r, CHANNEL_GATHER, &requests[i % DEPTH], e))
+			return e->code;
+	}
+	return 0;
+}
+
+const struct reduce_kind reduce_on_host = {
+	.open = host_open,
+	.free = host_free,
+	.begin = host_begin,
+	.ready = host_ready,
+	.poll = host_poll,
+	.spread = host_spread,
+};

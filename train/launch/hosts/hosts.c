@@ -1,0 +1,465 @@
+/* hosts.c - see hosts.h */
+#include "train/launch/hosts/hosts.h"
+
+#include <arpa/inet.h>
+#include <ctype.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "share/base/buf.h"
+#include "share/base/file.h"
+#include "share/base/mem.h"
+#include "share/base/text.h"
+
+#define MAX_FILE   ((size_t)16 << 20)
+#define MAX_NAME   253
+#define MAX_LABEL  63
+#define SSH_PORT   22
+#define USER_PORTS 1024		/* from here on a number behind a name in a file is a port */
+
+/* ---- names ---- */
+
+static bool is_address6(const char *name)
+{
+	struct in6_addr address;
+
+	return inet_pton(AF_INET6, name, &address) == 1;
+}
+
+/* RFC 1123, with _ tolerated because people use it. */
+static bool is_host_name(const char *name)
+{
+	size_t label = 0, n = strlen(name);
+
+	if (!n || n > MAX_NAME)
+		return false;
+	for (size_t i = 0; i < n; i++) {
+		char c = name[i];
+
+		if (c == '.') {
+			if (!label || name[i - 1] == '-')
+				return false;
+			label = 0;
+			continue;
+		}
+		if (!isalnum((unsigned char)c) && c != '_' && (c != '-' || !label))
+			return false;
+		if (++label > MAX_LABEL)
+			return false;
+	}
+	/* "name." is the same name said in full */
+	return name[n - 1] != '-' && (label || n > 1);
+}
+
+int hosts_add(struct hosts *h, const char *name, int64_t slots, int64_t port, struct err *e)
+{
+	struct host *x;
+
+	if (!is_host_name(name) && !is_address6(name))
+		return err_set(e, ERR_DATA, "\"%.100s\" cannot be the name of a host", name);
+	if (slots < 1 || slots > HOSTS_MAX_SLOTS)
+		return err_set(e, ERR_DATA, "%lld slots on %s: 1 to %d were expected",
+			       (long long)slots, name, HOSTS_MAX_SLOTS);
+	if (port < 0 || port > 65535)
+		return err_set(e, ERR_DATA, "port %lld on %s: 1 to 65535 were expected",
+			       (long long)port, name);
+	for (size_t i = 0; i < h->n; i++) {
+		x = &h->all[i];
+		if (strcasecmp(x->name, name) != 0)
+			continue;
+		if (port && x->port && x->port != port)
+			return err_set(e, ERR_DATA, "%s has port %d and also port %lld", name,
+				       x->port, (long long)port);
+		if (x->slots + slots > HOSTS_MAX_SLOTS)
+			return err_set(e, ERR_DATA, "%s has more than %d slots", name,
+				       HOSTS_MAX_SLOTS);
+		x->slots += (int32_t)slots;
+		x->port = port ? (int32_t)port : x->port;
+		return 0;
+	}
+	if (h->n == HOSTS_MAX)
+		return err_set(e, ERR_DATA, "there are more than %d hosts", HOSTS_MAX);
+	if (mem_grow(&h->all, &h->cap, h->n + 1, sizeof(*h->all), e))
+		return e->code;
+	x = &h->all[h->n];
+	*x = (struct host){ mem_strdup(name, e), (int32_t)slots, (int32_t)port };
+	return x->name ? (h->n++, 0) : e->code;
+}
+
+/* ---- where we are, for messages ---- */
+
+struct parse {
+	struct hosts *hosts;
+	const char *source;	/* a file's name; NULL: a list */
+	int64_t line;
+	const char *text;	/* of the line */
+	const int32_t *tasks;	/* slots of the hosts in order (Slurm); NULL: as the text says */
+	size_t n_tasks, next_task;
+};
+
+/* The place in front of e's text. The code says whether a user or a file is to blame. */
+static int place(const struct parse *p, const char *at, struct err *e)
+{
+	size_t column = (size_t)(at - p->text) + 1;
+
+	if (e->code != ERR_DATA)
+		return e->code;		/* out of memory is at no place */
+	if (p->source)
+		return err_prefix(e, "%s:%lld:%zu", p->source, (long long)p->line, column);
+	e->code = ERR_USAGE;
+	return err_prefix(e, "host list, column %zu", column);
+}
+
+/* Digits only, from at to end; false: no number, or too large to be one of anything. */
+static bool take_number(const char *at, const char *end, int64_t *number)
+{
+	int64_t x = 0;
+
+	if (at == end || end - at > 9)
+		return false;
+	for (; at < end; at++) {
+		if (!isdigit((unsigned char)*at))
+			return false;
+		x = x * 10 + (*at - '0');
+	}
+	*number = x;
+	return true;
+}
+
+/* ---- Slurm's brackets ---- */
+
+struct expansion {
+	struct parse *p;
+	const char *at;		/* of the whole, for messages */
+	int64_t slots, port;
+};
+
+static int add_name(const struct expansion *x, const char *name, struct err *e)
+{
+	struct parse *p = x->p;
+	int64_t slots = x->slots;
+
+	if (p->tasks) {
+		if (p->next_task == p->n_tasks)
+			return err_set(e, ERR_DATA, "there are more hosts than numbers of tasks");
+		slots = p->tasks[p->next_task++];
+	}
+	return hosts_add(p->hosts, name, slots, x->port, e);
+}
+
+static int expand(const struct expansion *x, const char *head, const char *rest, const char *end,
+		  struct err *e);
+
+/* One of "07" and "01-08", between from and to, with what follows the bracket. */
+static int expand_range(const struct expansion *x, const char *head, const char *from,
+			const char *to, const char *rest, const char *end, struct err *e)
+{
+	const char *dash = memchr(from, '-', (size_t)(to - from));
+	int64_t first = 0, last = 0;
+	char name[MAX_NAME + 1];
+
+	if (!take_number(from, dash ? dash : to, &first) ||
+	    (dash && !take_number(dash + 1, to, &last)) || (dash && last < first))
+		return err_set(e, ERR_DATA, "\"%.*s\" is no range: [01-08,12] was expected",
+			       (int)MIN(to - from, 100), from);
+	if (!dash)
+		last = first;
+	if (last - first >= HOSTS_MAX)
+		return err_set(e, ERR_DATA, "\"%.*s\" are more than %d hosts",
+			       (int)MIN(to - from, 100), from, HOSTS_MAX);
+	for (int64_t i = first; i <= last; i++) {
+		int n = snprintf(name, sizeof(name), "%s%0*lld", head,
+				 (int)((dash ? dash : to) - from), (long long)i);
+
+		if (n < 0 || n > MAX_NAME)
+			return err_set(e, ERR_DATA, "\"%.100s…\" is too long for a host's name",
+				       head);
+		if (expand(x, name, rest, end, e))
+			return e->code;
+	}
+	return 0;
+}
+
+/* head is done; rest … end may have brackets. */
+static int expand(const struct expansion *x, const char *head, const char *rest, const char *end,
+		  struct err *e)
+{
+	const char *open = memchr(rest, '[', (size_t)(end - rest)), *close, *comma;
+	const char *stop = open ? open : end;
+	char name[MAX_NAME + 1];
+	int n = snprintf(name, sizeof(name), "%s%.*s", head, (int)MIN(stop - rest, 1000), rest);
+
+	if (n < 0 || n > MAX_NAME)
+		return err_set(e, ERR_DATA, "\"%.100s…\" is too long for a host's name", name);
+	if (!open)
+		return add_name(x, name, e);
+	close = memchr(open, ']', (size_t)(end - open));
+	if (!close)
+		return err_set(e, ERR_DATA, "the bracket of \"%.*s\" is not closed",
+			       (int)MIN(end - open, 100), open);
+	for (const char *from = open + 1; from <= close; from = comma + 1) {
+		comma = memchr(from, ',', (size_t)(close - from));
+		if (!comma)
+			comma = close;
+		if (expand_range(x, name, from, comma, close + 1, end, e))
+			return e->code;
+	}
+	return 0;
+}
+
+/* ---- one host ---- */
+
+/* NAME[:NUMBER] between at and end; slots > 0: the line said slots=. */
+static int parse_host(struct parse *p, const char *at, const char *end, int64_t slots,
+		      struct err *e)
+{
+	struct expansion x = { .p = p, .at = at, .slots = slots ? slots : 1 };
+	const char *colon = memrchr(at, ':', (size_t)(end - at)), *name_end = end;
+	char address[MAX_NAME + 1];
+	size_t n = (size_t)(end - at);
+	int64_t number;
+	bool in_brackets = *at == '[', is_address;
+
+	snprintf(address, sizeof(address), "%.*s", (int)MIN(n, sizeof(address) - 1), at);
+	is_address = is_address6(address);
+	if (memchr(at, '@', n)) {
+		err_set(e, ERR_DATA, "\"%.*s\" names a user: put that into ~/.ssh/config",
+			(int)MIN(n, 100), at);
+		return place(p, at, e);
+	}
+	if (colon && !is_address && (!in_brackets || colon[-1] == ']')) {
+		if (!take_number(colon + 1, end, &number) || number < 1) {
+			err_set(e, ERR_DATA, "\"%.*s\" is no count: NAME:SLOTS was expected",
+				(int)MIN(end - colon - 1, 100), colon + 1);
+			return place(p, colon + 1, e);
+		}
+		name_end = colon;
+		if (p->source && (slots || number == SSH_PORT || number >= USER_PORTS))
+			x.port = number;
+		else
+			x.slots = number;
+	}
+	if (in_brackets) {
+		snprintf(address, sizeof(address), "%.*s", (int)MIN(name_end - at, MAX_NAME), at);
+		if (name_end - at > 2 && name_end[-1] == ']')
+			address[name_end - at - 1] = 0;
+		if (!is_address6(address + 1)) {
+			err_set(e, ERR_DATA, "\"%.100s\" is no IPv6 address", address + 1);
+			return place(p, at, e);
+		}
+	}
+	if (is_address || in_brackets ? add_name(&x, in_brackets ? address + 1 : address, e)
+				      : expand(&x, "", at, name_end, e))
+		return place(p, at, e);
+	return 0;
+}
+
+/* ---- a list ---- */
+
+static bool is_between(char c)
+{
+	return c == ',' || c == ' ' || c == '\t' || c == '\r';
+}
+
+/* The end of the item at at: a comma or blank outside brackets. */
+static const char *item_end(const char *at)
+{
+	int depth = 0;
+
+	for (; *at && (depth || !is_between(*at)); at++)
+		depth += (*at == '[') - (*at == ']' && depth > 0);
+	return at;
+}
+
+static int parse_list(struct parse *p, struct err *e)
+{
+	const char *at = p->text, *end;
+
+	for (;; at = end) {
+		while (is_between(*at))
+			at++;
+		if (!*at)
+			return 0;
+		end = item_end(at);
+		if (parse_host(p, at, end, 0, e))
+			return e->code;
+	}
+}
+
+/* ---- a file ---- */
+
+/* KEY=VALUE, blanks around = allowed; *at moves behind it. */
+static int parse_key(const struct parse *p, const char **at, int64_t *slots, struct err *e)
+{
+	const char *key = *at, *value, *end;
+	size_t n = strcspn(key, "= \t");
+
+	value = key + n + strspn(key + n, " \t");
+	if (*value != '=') {
+		err_set(e, ERR_DATA, "\"%.*s\": slots=NUMBER was expected behind a host",
+			(int)MIN(n, 100), key);
+		return place(p, key, e);
+	}
+	value += 1 + strspn(value + 1, " \t");
+	end = value + strcspn(value, " \t\r");
+	*at = end;
+	if ((n == 5 && !strncmp(key, "slots", n)) || (n == 3 && !strncmp(key, "cpu", n)) ||
+	    (n == 5 && !strncmp(key, "count", n))) {
+		if (take_number(value, end, slots) && *slots > 0)
+			return 0;
+		err_set(e, ERR_DATA, "\"%.*s\" is no count: slots=NUMBER was expected",
+			(int)MIN(end - value, 100), value);
+		return place(p, value, e);
+	}
+	if (n == 9 && (!strncmp(key, "max_slots", n) || !strncmp(key, "max-slots", n)))
+		return 0;
+	err_set(e, ERR_DATA, "\"%.*s\" is not known: slots=NUMBER was expected", (int)MIN(n, 100),
+		key);
+	return place(p, key, e);
+}
+
+static int parse_line(struct parse *p, char *line, struct err *e)
+{
+	const char *at = line + strspn(line, " \t"), *end, *key;
+	int64_t slots = 0;
+
+	line[strcspn(line, "#")] = 0;
+	p->text = line;
+	if (!strchr(line, '='))
+		return parse_list(p, e);
+	end = at + strcspn(at, " \t=");
+	if (*end == '=') {
+		err_set(e, ERR_DATA, "the name of a host was expected at the beginning");
+		return place(p, at, e);
+	}
+	for (key = end; *(key += strspn(key, " \t\r"));)
+		if (parse_key(p, &key, &slots, e))
+			return e->code;
+	return parse_host(p, at, end, slots, e);
+}
+
+static int read_text(struct hosts *h, struct buf *text, const char *source, struct err *e)
+{
+	struct parse p = { .hosts = h, .source = source };
+	char *line = text->data, *next;
+	const char *start = buf_text(text) + strspn(buf_text(text), " \t\r\n");
+
+	if (strlen(buf_text(text)) != text->len)
+		return err_set(e, ERR_DATA, "%s: holds a NUL byte: a list of hosts was expected",
+			       source);
+	if (*start == '{' || (*start == '[' && strpbrk(start, "{\"")))
+		return hosts_read_aws(h, buf_text(text), text->len, source, e);
+	for (; line && *line; line = next) {
+		next = strchr(line, '\n');
+		if (next)
+			*next++ = 0;
+		p.line++;
+		if (parse_line(&p, line, e))
+			return e->code;
+	}
+	return h->n ? 0 : err_set(e, ERR_DATA, "%s: names no host", source);
+}
+
+static int read_file(struct hosts *h, const char *path, struct err *e)
+{
+	struct buf text = { 0 };
+	bool is_stdin = !strcmp(path, "-");
+	int rc = file_read_all(is_stdin ? "/dev/stdin" : path, MAX_FILE, &text, e);
+
+	if (!rc)
+		rc = read_text(h, &text, is_stdin ? "standard input" : path, e);
+	buf_free(&text);
+	return rc;
+}
+
+/* ---- Slurm ---- */
+
+/* "2(x3),1" as 2 2 2 1. */
+static int read_tasks(const char *text, int32_t **tasks, size_t *n, struct err *e)
+{
+	size_t cap = 0;
+
+	for (const char *at = text; *at;) {
+		char *end;
+		long count = strtol(at, &end, 10), times = 1;
+
+		if (end != at && end[0] == '(' && end[1] == 'x') {
+			times = strtol(end + 2, &end, 10);
+			if (*end == ')')
+				end++;
+			else
+				times = 0;
+		}
+		if (end == at || count < 1 || count > HOSTS_MAX_SLOTS || times < 1 ||
+		    times > HOSTS_MAX || (*end && *end != ','))
+			return err_set(e, ERR_DATA,
+				       "SLURM_TASKS_PER_NODE is \"%.100s\": 2(x3),1 was expected",
+				       text);
+		if (mem_grow(tasks, &cap, *n + (size_t)times, sizeof(**tasks), e))
+			return e->code;
+		while (times--)
+			(*tasks)[(*n)++] = (int32_t)count;
+		at = end + (*end == ',');
+	}
+	return 0;
+}
+
+static int read_slurm(struct hosts *h, const struct hosts_env *env, struct err *e)
+{
+	struct parse p = { .hosts = h, .text = env->slurm_nodelist };
+	int32_t *tasks = NULL;
+	size_t n = 0;
+	int rc = 0;
+
+	if (!env->slurm_nodelist)
+		return err_set(e, ERR_USAGE, "slurm: SLURM_JOB_NODELIST is not set: this is no job "
+			       "of Slurm");
+	if (env->slurm_tasks)
+		rc = read_tasks(env->slurm_tasks, &tasks, &n, e);
+	p.tasks = env->slurm_tasks ? tasks : NULL;
+	p.n_tasks = n;
+	if (!rc)
+		rc = parse_list(&p, e);
+	free(tasks);
+	return rc;
+}
+
+/* ---- which of them ---- */
+
+int hosts_read(struct hosts *h, const char *spec, const struct hosts_env *env, struct err *e)
+{
+	struct parse p = { .hosts = h, .text = spec };
+
+	if (!strcmp(spec, "slurm"))
+		return read_slurm(h, env, e);
+	if (!strcmp(spec, "pbs"))
+		return env->pbs_nodefile ? read_file(h, env->pbs_nodefile, e) :
+		       err_set(e, ERR_USAGE, "pbs: PBS_NODEFILE is not set: this is no job of PBS");
+	if (!strcmp(spec, "-") || strchr(spec, '/') || file_size(spec) >= 0)
+		return read_file(h, spec, e);
+	if (parse_list(&p, e))
+		return e->code;
+	if (h->n)
+		return 0;
+	return err_set(e, ERR_USAGE, "the host list is empty: a:2,b:2 was expected, or a file");
+}
+
+int64_t hosts_slots(const struct hosts *h)
+{
+	int64_t sum = 0;
+
+	for (size_t i = 0; i < h->n; i++)
+		sum += h->all[i].slots;
+	return sum;
+}
+
+void hosts_free(struct hosts *h)
+{
+	for (size_t i = 0; i < h->n; i++)
+		free(h->all[i].name);
+	free(h->all);
+	*h = (struct hosts){ 0 };
+}

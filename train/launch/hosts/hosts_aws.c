@@ -1,0 +1,108 @@
+/* hosts_aws.c - hosts from what "aws ec2 describe-instances" prints; see hosts.h */
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "share/base/json.h"
+#include "share/base/util.h"
+#include "train/launch/hosts/hosts.h"
+
+/* Where in the document we are: .Reservations[0].Instances[1] */
+#define PATH_MAX_BYTES 200
+
+/*
+ * GPUs of the instance types that have any: of the longest entry that is the
+ * beginning of a type's name (entries that end in a dot are whole families).
+ */
+static const struct { const char *type; int32_t gpus; } types[] = {
+	{ "g3.", 1 }, { "g3.8xlarge", 2 }, { "g3.16xlarge", 4 }, { "g3s.", 1 },
+	{ "g4ad.", 1 }, { "g4ad.8xlarge", 2 }, { "g4ad.16xlarge", 4 },
+	{ "g4dn.", 1 }, { "g4dn.12xlarge", 4 }, { "g4dn.metal", 8 },
+	{ "g5.", 1 }, { "g5.12xlarge", 4 }, { "g5.24xlarge", 4 }, { "g5.48xlarge", 8 },
+	{ "g5g.", 1 }, { "g5g.16xlarge", 2 }, { "g5g.metal", 2 },
+	{ "g6.", 1 }, { "g6.12xlarge", 4 }, { "g6.24xlarge", 4 }, { "g6.48xlarge", 8 },
+	{ "g6e.", 1 }, { "g6e.12xlarge", 4 }, { "g6e.24xlarge", 4 }, { "g6e.48xlarge", 8 },
+	{ "gr6.", 1 },
+	{ "p2.xlarge", 1 }, { "p2.8xlarge", 8 }, { "p2.16xlarge", 16 },
+	{ "p3.2xlarge", 1 }, { "p3.8xlarge", 4 }, { "p3.16xlarge", 8 }, { "p3dn.", 8 },
+	{ "p4d.", 8 }, { "p4de.", 8 }, { "p5.", 8 }, { "p5.4xlarge", 1 }, { "p5e.", 8 },
+	{ "p5en.", 8 }, { "p6-b200.", 8 }, { "p6-b300.", 8 },
+};
+
+static int32_t gpus_of(const char *type)
+{
+	size_t longest = 0;
+	int32_t gpus = 0;
+
+	for (size_t i = 0; i < ARRAY_LEN(types); i++) {
+		size_t n = strlen(types[i].type);
+
+		if (n > longest && !strncmp(types[i].type, type, n)) {
+			longest = n;
+			gpus = types[i].gpus;
+		}
+	}
+	return gpus;
+}
+
+struct walk {
+	struct hosts *hosts;
+	const char *source;
+	char path[PATH_MAX_BYTES];
+	int64_t instances, running;
+};
+
+static int take_instance(struct walk *w, const struct json *instance, struct err *e)
+{
+	const char *address = json_text(json_get(instance, "PrivateIpAddress"), NULL);
+	const char *type = json_text(json_get(instance, "InstanceType"), "");
+	const char *state =
+		json_text(json_get(json_get(instance, "State"), "Name"), "running");
+	int32_t gpus = gpus_of(type);
+	int rc;
+
+	w->instances++;
+	if (strcmp(state, "running") != 0)
+		return 0;
+	w->running++;
+	if (!address)
+		return err_set(e, ERR_DATA, "%s: %s: an instance that runs has no PrivateIpAddress",
+			       w->source, w->path);
+	rc = hosts_add(w->hosts, address, gpus ? gpus : 1, 0, e);
+	return rc == ERR_DATA ? err_prefix(e, "%s: %s.PrivateIpAddress", w->source, w->path) : rc;
+}
+
+/* Instances wherever they are: --query moves them about. The reader bounds the depth. */
+static int walk(struct walk *w, const struct json *v, struct err *e)
+{
+	size_t n = strlen(w->path);
+	const struct json *child;
+	const char *key;
+	int rc = 0;
+
+	if (json_get(v, "InstanceId") || json_get(v, "PrivateIpAddress"))
+		return take_instance(w, v, e);
+	for (size_t i = 0; !rc && i < json_len(v); i++) {
+		key = json_member(v, i, &child);
+		if (key)
+			snprintf(w->path + n, sizeof(w->path) - n, ".%s", key);
+		else
+			snprintf(w->path + n, sizeof(w->path) - n, "[%zu]", i);
+		rc = walk(w, key ? child : json_at(v, i), e);
+		w->path[n] = 0;
+	}
+	return rc;
+}
+
+int hosts_read_aws(struct hosts *h, const char *text, size_t n, const char *source, struct err *e)
+{
+	struct walk w = { .hosts = h, .source = source };
+	struct json *root = json_parse(text, n, e);
+	int rc = root ? walk(&w, root, e) : err_prefix(e, "%s", source);
+
+	json_free(root);
+	if (!rc && !w.running)
+		rc = err_set(e, ERR_DATA, "%s: none of its %lld instances runs", source,
+			     (long long)w.instances);
+	return rc;
+}

@@ -1,0 +1,337 @@
+/* hosts_bandwidth.c - "werkbank hosts bandwidth": the network measured; see hosts_command.h */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "share/base/clock.h"
+#include "share/base/file.h"
+#include "share/base/mem.h"
+#include "share/base/paths.h"
+#include "share/base/util.h"
+#include "train/launch/hosts/hosts_command.h"
+#include "train/common/linkfile.h"
+#include "train/launch/hosts/mpirun.h"
+#include "train/launch/hosts/preflight.h"
+#include "train/launch/hosts/probe.h"
+#include "train/launch/hosts/remote.h"
+
+#define START_S 120.0		/* for mpirun and the all-reduces */
+#define PAIR_S  5.0
+#define ALL_PAIRS 8
+
+struct link_test {
+	const struct hosts_task *task;
+	struct hosts hosts;		/* one slot each: links are measured, not memory */
+	struct host *copy;		/* owned */
+	char *launcher, *trainer;	/* owned */
+	char hostfile[64];
+	char network[64];
+	struct command_line line;
+	struct json *seen;		/* owned: what the ranks measured */
+	struct buf document;
+	bool alone;			/* all ranks on this host */
+};
+
+/* ---- before ------------------------------------------------------------------- */
+
+static int take_hosts(struct link_test *t, struct err *e)
+{
+	const struct hosts *h = t->task->hosts;
+
+	t->copy = mem_alloc(h->n, sizeof(*t->copy), e);
+	if (!t->copy)
+		return e->code;
+	memcpy(t->copy, h->all, h->n * sizeof(*h->all));
+	for (size_t i = 0; h->n > 1 && i < h->n; i++)
+		t->copy[i].slots = 1;
+	t->hosts = (struct hosts){ .all = t->copy, .n = h->n };
+	t->alone = mpirun_is_here(&t->hosts);
+	if (hosts_slots(&t->hosts) < 2)
+		return err_set(e, ERR_USAGE, "hosts bandwidth needs two hosts, or one with two "
+			       "slots: %s alone has nobody to speak with", h->all[0].name);
+	return 0;
+}
+
+/* Finds the network, and stops where mpirun would only hang. *status: not 0 then. */
+static int look_before(struct link_test *t, int *status, struct err *e)
+{
+	const struct preflight_how how = { .ssh = t->task->conf->ssh,
+		.network = t->task->conf->network, .deadline_s = t->task->conf->deadline };
+	struct preflight p;
+	bool any = false;
+	int rc;
+
+	if (t->alone)
+		return 0;
+	rc = preflight_run(&p, &t->hosts, &how, e);
+	if (rc)
+		return rc;
+	for (size_t i = 0; i < p.n; i++) {
+		any = any || p.hosts[i].alive;
+		for (size_t k = 0; k < p.hosts[i].n_findings; k++)
+			if (p.hosts[i].findings[k].level == FINDING_ERROR)
+				fprintf(stderr, "werkbank hosts: %s\n",
+					p.hosts[i].findings[k].text);
+	}
+	snprintf(t->network, sizeof(t->network), "%s", p.network);
+	*status = !any ? err_exit_status(ERR_NOHOST) : p.worst == FINDING_ERROR;
+	preflight_free(&p);
+	return 0;
+}
+
+static int write_hostfile(struct link_test *t, struct err *e)
+{
+	int fd;
+
+	snprintf(t->hostfile, sizeof(t->hostfile), "/tmp/werkbank-hosts-XXXXXX");
+	fd = mkstemp(t->hostfile);
+	if (fd < 0) {
+		t->hostfile[0] = 0;
+		return err_set_errno(e, ERR_CANTCREAT, "no file can be made in /tmp");
+	}
+	close(fd);
+	return mpirun_hostfile(&t->hosts, t->hostfile, e);
+}
+
+static int write_line(struct link_test *t, struct err *e)
+{
+	const struct mpirun_how how = { .hosts = &t->hosts, .hostfile = t->hostfile,
+		.network = t->network, .ssh = t->task->conf->ssh, .launcher = t->launcher,
+		.crowded = t->alone && hosts_slots(&t->hosts) > sysconf(_SC_NPROCESSORS_ONLN) };
+	int rc = mpirun_add(&t->line, &how, e);
+
+	if (!rc)
+		rc = command_line_add(&t->line, t->trainer, e);
+	return rc ? rc : command_line_add(&t->line, "_bandwidth", e);
+}
+
+/* ---- measuring -------------------------------------------------------------------- */
+
+static int run_ranks(struct link_test *t, struct err *e)
+{
+	struct host here = { .name = (char []){ "localhost" }, .slots = 1 };
+	double n = (double)hosts_slots(&t->hosts), pairs = n <= ALL_PAIRS ? n * (n - 1) : n;
+	const struct remote_how how = { .deadline_s = START_S + pairs * PAIR_S };
+	struct remote_job job = { .host = &here, .argv = (const char *const *)t->line.all };
+	const char *at;
+	int rc = remote_run_here(&job, 1, &how, e);
+
+	at = strstr(buf_text(&job.out), "{\"hosts\":");
+	if (!rc && (job.status != 0 || !at))
+		rc = err_set(e, ERR_NOHOST, "mpirun measured nothing (%s): %.300s",
+			     job.late ? "it took too long" : "it failed",
+			     job.err.len ? buf_text(&job.err) : job.trouble);
+	if (!rc && !(t->seen = json_parse(at, strcspn(at, "\n"), e)))
+		rc = e->code;
+	remote_free(&job, 1);
+	return rc;
+}
+
+/* ---- telling ----------------------------------------------------------------------- */
+
+static const char *name_of(const struct link_test *t, const struct json *pair, const char *end)
+{
+	size_t i = (size_t)json_integer(json_get(pair, end), 0);
+
+	/* by the names that the user gave, where there is one rank for each */
+	return t->hosts.n > 1 && i < t->hosts.n ? t->hosts.all[i].name :
+	       json_text(json_at(json_get(t->seen, "hosts"), i), "?");
+}
+
+static void find_link(const struct link_test *t, double *bytes_s, double *latency_s)
+{
+	const struct json *pairs = json_get(t->seen, "pairs");
+
+	*bytes_s = INFINITY;
+	*latency_s = 0;
+	for (size_t i = 0; i < json_len(pairs); i++) {
+		const struct json *p = json_at(pairs, i);
+
+		*bytes_s = MIN(*bytes_s, json_number(json_get(p, "bytes_s"), INFINITY));
+		*latency_s = MAX(*latency_s, json_number(json_get(p, "latency_s"), 0));
+	}
+}
+
+static void write_beside(const struct link_test *t, struct json_writer *w)
+{
+	static const char *const keys[] = { "bytes", "seconds", "lost_s" };
+	const struct json *all = json_get(t->seen, "beside");
+
+	json_key(w, "beside");
+	json_open(w, '[');
+	for (size_t i = 0; i < json_len(all); i++) {
+		json_open(w, '{');
+		json_put_str(w, "wire", json_text(json_get(json_at(all, i), "wire"), "?"));
+		for (size_t k = 0; k < ARRAY_LEN(keys); k++)
+			json_put_real(w, keys[k],
+				   json_number(json_get(json_at(all, i), keys[k]), NAN));
+		json_close(w, '}');
+	}
+	json_close(w, ']');
+}
+
+static void write_lists(const struct link_test *t, struct json_writer *w)
+{
+	static const char *const keys[] = { "bytes", "seconds", "algbw_bytes_s",
+					    "busbw_bytes_s", "bf16_s", "2bit_s", "1bit_s" };
+	const struct json *reduces = json_get(t->seen, "allreduce");
+	const struct json *pairs = json_get(t->seen, "pairs");
+
+	json_key(w, "allreduce");
+	json_open(w, '[');
+	for (size_t i = 0; i < json_len(reduces); i++) {
+		json_open(w, '{');
+		for (size_t k = 0; k < ARRAY_LEN(keys); k++)
+			json_put_real(w, keys[k],
+				   json_number(json_get(json_at(reduces, i), keys[k]), NAN));
+		json_close(w, '}');
+	}
+	json_close(w, ']');
+	write_beside(t, w);
+	json_key(w, "pairs");
+	json_open(w, '[');
+	for (size_t i = 0; i < json_len(pairs); i++) {
+		const struct json *p = json_at(pairs, i);
+
+		json_open(w, '{');
+		json_put_str(w, "from", name_of(t, p, "from"));
+		json_put_str(w, "to", name_of(t, p, "to"));
+		json_put_real(w, "latency_s", json_number(json_get(p, "latency_s"), NAN));
+		json_put_real(w, "bytes_s", json_number(json_get(p, "bytes_s"), NAN));
+		json_close(w, '}');
+	}
+	json_close(w, ']');
+}
+
+static int write_document(struct link_test *t, struct err *e)
+{
+	struct json_writer w = { .out = &t->document };
+	double bytes_s, latency_s;
+
+	find_link(t, &bytes_s, &latency_s);
+	json_open(&w, '{');
+	json_put_int(&w, "v", 1);
+	json_put_real(&w, "t", clock_wall_s());
+	json_put_str(&w, "network", t->network);
+	json_key(&w, "hosts");
+	json_open(&w, '[');
+	for (size_t i = 0; i < t->hosts.n; i++)
+		json_str(&w, t->hosts.all[i].name);
+	json_close(&w, ']');
+	json_put_real(&w, "link_bytes_s", bytes_s);
+	json_put_real(&w, "latency_s", latency_s);
+	write_lists(t, &w);
+	json_close(&w, '}');
+	buf_add_char(&t->document, '\n');
+	return buf_check(&t->document, e);
+}
+
+static void print_ms(const struct json *o, const char *key)
+{
+	double seconds = json_number(json_get(o, key), NAN);
+
+	if (isfinite(seconds))
+		printf("  %9.3f", seconds * 1e3);
+	else
+		printf("  %9s", "-");
+}
+
+static void print_reduces(const struct link_test *t)
+{
+	const struct json *all = json_get(t->seen, "allreduce");
+	const struct json *beside = json_get(t->seen, "beside");
+
+	printf("all-reduce over %lld ranks\n%12s  %9s  %10s  %10s  %9s  %9s  %9s\n",
+	       (long long)hosts_slots(&t->hosts), "bytes", "ms", "algbw MB/s", "busbw MB/s",
+	       "bf16 ms", "2bit ms", "1bit ms");
+	for (size_t i = 0; i < json_len(all); i++) {
+		const struct json *o = json_at(all, i);
+
+		printf("%12lld", (long long)json_integer(json_get(o, "bytes"), 0));
+		print_ms(o, "seconds");
+		printf("  %10.1f  %10.1f", json_number(json_get(o, "algbw_bytes_s"), NAN) / 1e6,
+		       json_number(json_get(o, "busbw_bytes_s"), NAN) / 1e6);
+		print_ms(o, "bf16_s");
+		print_ms(o, "2bit_s");
+		print_ms(o, "1bit_s");
+		putchar('\n');
+	}
+	for (size_t i = 0; i < json_len(beside); i++) {
+		const struct json *o = json_at(beside, i);
+
+		printf("%s%lld bytes as %s while all processors compute: %.3f ms, which costs "
+		       "%.3f ms of computing\n", i ? "" : "\n",
+		       (long long)json_integer(json_get(o, "bytes"), 0),
+		       json_text(json_get(o, "wire"), "?"),
+		       json_number(json_get(o, "seconds"), NAN) * 1e3,
+		       json_number(json_get(o, "lost_s"), NAN) * 1e3);
+	}
+}
+
+static void print_pairs(const struct link_test *t)
+{
+	const struct json *all = json_get(t->seen, "pairs");
+	double bytes_s, latency_s;
+
+	printf("\n%-20s  %-20s  %12s  %12s\n", "from", "to", "latency us", "MB/s");
+	for (size_t i = 0; i < json_len(all); i++) {
+		const struct json *p = json_at(all, i);
+
+		printf("%-20s  %-20s  %12.1f  %12.1f\n", name_of(t, p, "from"),
+		       name_of(t, p, "to"), json_number(json_get(p, "latency_s"), NAN) * 1e6,
+		       json_number(json_get(p, "bytes_s"), NAN) / 1e6);
+	}
+	find_link(t, &bytes_s, &latency_s);
+	printf("\nslowest link: %.1f MB/s = %.0f Mbit/s of payload in one direction%s%s\n",
+	       bytes_s / 1e6, bytes_s * 8 / 1e6, t->network[0] ? ", network " : "", t->network);
+}
+
+/* Memory of one host is no network: it is shown, not kept. */
+static int tell(struct link_test *t, struct err *e)
+{
+	int rc = write_document(t, e);
+
+	if (!rc && t->task->conf->json) {
+		fwrite(t->document.data, 1, t->document.len, stdout);
+	} else if (!rc) {
+		print_reduces(t);
+		print_pairs(t);
+	}
+	if (!rc && !t->alone)
+		rc = file_make_folders(t->task->workspace, e);
+	if (!rc && !t->alone)
+		rc = linkfile_write(t->task->workspace, &t->document, e);
+	return rc;
+}
+
+int hosts_bandwidth(const struct hosts_task *task, int *status, struct err *e)
+{
+	struct link_test t = { .task = task };
+	int rc = take_hosts(&t, e);
+
+	if (!rc && (!(t.launcher = paths_sister("werkbank-launch", e)) ||
+		    !(t.trainer = paths_sister("werkbank-train", e))))
+		rc = e->code;
+	if (!rc)
+		rc = look_before(&t, status, e);
+	if (!rc && !*status) {
+		rc = write_hostfile(&t, e);
+		if (!rc)
+			rc = write_line(&t, e);
+		if (!rc)
+			rc = run_ranks(&t, e);
+		if (!rc)
+			rc = tell(&t, e);
+	}
+	if (t.hostfile[0])
+		unlink(t.hostfile);
+	json_free(t.seen);
+	buf_free(&t.document);
+	command_line_free(&t.line);
+	free(t.launcher);
+	free(t.trainer);
+	free(t.copy);
+	return rc;
+}

@@ -1,0 +1,160 @@
+/* hosts_command.c - see hosts_command.h */
+#include "train/launch/hosts/hosts_command.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "share/base/buf.h"
+#include "share/base/file.h"
+#include "share/base/json.h"
+#include "share/base/paths.h"
+#include "share/base/util.h"
+#include "train/launch/hosts/hosts.h"
+#include "train/launch/hosts/preflight.h"
+
+#define SSH_PORT 22	/* where nothing else is said */
+
+/* ---- list ---- */
+
+static void print_table(const struct hosts *h, struct buf *out)
+{
+	int width = (int)strlen("host");
+
+	for (size_t i = 0; i < h->n; i++)
+		width = MAX(width, (int)strlen(h->all[i].name));
+	buf_printf(out, "%-*s  slots  port\n", width, "host");
+	for (size_t i = 0; i < h->n; i++)
+		buf_printf(out, "%-*s  %5d  %4d\n", width, h->all[i].name, h->all[i].slots,
+			   h->all[i].port ? h->all[i].port : SSH_PORT);
+}
+
+static void print_json(const struct hosts *h, struct buf *out)
+{
+	struct json_writer w = { .out = out };
+
+	json_open(&w, '[');
+	for (size_t i = 0; i < h->n; i++) {
+		json_open(&w, '{');
+		json_put_str(&w, "host", h->all[i].name);
+		json_put_int(&w, "slots", h->all[i].slots);
+		json_put_int(&w, "port", h->all[i].port ? h->all[i].port : SSH_PORT);
+		json_close(&w, '}');
+	}
+	json_close(&w, ']');
+	buf_add_char(out, '\n');
+}
+
+static int list(const struct hosts_task *t, int *status, struct err *e)
+{
+	struct buf out = { 0 };
+	int rc;
+
+	(void)status;
+	if (t->conf->json)
+		print_json(t->hosts, &out);
+	else
+		print_table(t->hosts, &out);
+	rc = buf_check(&out, e);
+	if (!rc)
+		fwrite(out.data, 1, out.len, stdout);
+	buf_free(&out);
+	return rc;
+}
+
+/* ---- check ---- */
+
+static int check(const struct hosts_task *t, int *status, struct err *e)
+{
+	const struct preflight_how how = {
+		.ssh = t->conf->ssh, .workspace = t->workspace, .corpus = t->conf->corpus,
+		.network = t->conf->network, .deadline_s = t->conf->deadline,
+	};
+	struct preflight p;
+	bool any = false;
+	int rc = preflight_run(&p, t->hosts, &how, e);
+
+	if (rc)
+		return rc;
+	if (t->conf->json)
+		rc = preflight_print_json(&p, stdout, e);
+	else
+		preflight_print(&p, stdout);
+	for (size_t i = 0; i < p.n; i++)
+		any = any || p.hosts[i].alive;
+	*status = !any ? err_exit_status(ERR_NOHOST) : p.worst == FINDING_ERROR;
+	preflight_free(&p);
+	return rc;
+}
+
+/* ---- which ---- */
+
+static const struct {
+	const char *name;
+	int (*run)(const struct hosts_task *t, int *status, struct err *e);
+} actions[] = {
+	{ "list", list },
+	{ "check", check },
+	{ "sync", hosts_sync },
+	{ "bandwidth", hosts_bandwidth },
+	{ "clean", hosts_clean },
+};
+
+/* As hosts see it: they have another current folder. */
+static char *absolute_workspace(const struct conf *c, struct err *e)
+{
+	char *path = paths_workspace(c->workspace, e), *real = path ? realpath(path, NULL) : NULL;
+	char here[4096];
+
+	if (!path || real) {
+		free(path);
+		return real;
+	}
+	if (path[0] == '/' || !getcwd(here, sizeof(here)))
+		return path;
+	real = file_path(e, "%s/%s", here, path);
+	free(path);
+	return real;
+}
+
+static int run(size_t action, const struct conf *c, int *status, struct err *e)
+{
+	const struct hosts_env env = { getenv("PBS_NODEFILE"), getenv("SLURM_JOB_NODELIST"),
+				       getenv("SLURM_TASKS_PER_NODE") };
+	struct hosts h = { 0 };
+	struct hosts_task t = { .conf = c, .hosts = &h };
+	char *workspace = absolute_workspace(c, e);
+	int rc = workspace ? 0 : e->code;
+
+	t.workspace = workspace;
+	for (int i = 1; !rc && i < c->n_arguments; i++)
+		rc = hosts_read(&h, c->arguments[i], &env, e);
+	if (!rc)
+		rc = actions[action].run(&t, status, e);
+	if (!rc && (fflush(stdout) || ferror(stdout)))
+		rc = err_set_errno(e, ERR_IO, "standard output cannot be written");
+	hosts_free(&h);
+	free(workspace);
+	return rc;
+}
+
+int hosts_command_run(const struct conf *c, int *status, struct err *e)
+{
+	struct buf names = { 0 };
+
+	for (size_t i = 0; i < ARRAY_LEN(actions); i++) {
+		buf_printf(&names, "%s%s", i ? ", " : "", actions[i].name);
+		if (!c->n_arguments || strcmp(c->arguments[0], actions[i].name) != 0)
+			continue;
+		buf_free(&names);
+		if (c->n_arguments < 2)
+			return err_set(e, ERR_USAGE, "hosts %s needs the hosts: a:2,b:2, a file, "
+				       "pbs or slurm", actions[i].name);
+		return run(i, c, status, e);
+	}
+	err_set(e, ERR_USAGE, "hosts can do: %.100s%s%.100s", buf_text(&names),
+		c->n_arguments ? ", not " : "", c->n_arguments ? c->arguments[0] : "");
+	buf_free(&names);
+	return e->code;
+}

@@ -1,0 +1,77 @@
+/* hosts_query.c - see hosts_query.h */
+#include "train/launch/hosts/hosts_query.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "share/base/mem.h"
+#include "share/base/paths.h"
+#include "share/base/util.h"
+
+struct json *hosts_find_answer(const struct remote_job *job, bool *noisy)
+{
+	const char *text = buf_text(&job->out), *at = strstr(text, "{\"werkbank\":");
+	struct err ignored;
+
+	*noisy = at && at != text;
+	return at ? json_parse(at, strcspn(at, "\n"), &ignored) : NULL;
+}
+
+static void take_answer(struct hosts_answers *a, size_t i, const struct remote_job *job)
+{
+	const char *said = job->err.len ? buf_text(&job->err) : buf_text(&job->out);
+	bool noisy;
+
+	if (job->status == 0)
+		a->of[i] = hosts_find_answer(job, &noisy);
+	if (a->of[i])
+		return;
+	if (job->trouble[0])
+		snprintf(a->trouble[i], sizeof(a->trouble[i]), "%s", job->trouble);
+	else
+		snprintf(a->trouble[i], sizeof(a->trouble[i]), "%.80s of %.80s does not answer "
+			 "(status %d: %.*s)", job->argv[0], job->host->name, job->status,
+			 (int)MIN(strcspn(said, "\n"), 150), said);
+}
+
+int hosts_ask(struct hosts_answers *a, const struct hosts *h, const struct buf *requests,
+	      const struct remote_how *how, struct err *e)
+{
+	char *launcher = paths_sister("werkbank-launch", e);
+	const char *const argv[] = { launcher, "_probe", NULL };
+	size_t n = 0, *who = mem_alloc(h->n, sizeof(*who), e);
+	int rc;
+
+	*a = (struct hosts_answers){ .n = h->n };
+	a->jobs = mem_alloc(h->n, sizeof(*a->jobs), e);
+	a->of = mem_alloc(h->n, sizeof(*a->of), e);
+	a->trouble = mem_alloc(h->n, sizeof(*a->trouble), e);
+	rc = launcher && who && a->jobs && a->of && a->trouble ? 0 : e->code;
+	for (size_t i = 0; !rc && i < h->n; i++) {
+		if (!requests[i].len)
+			continue;
+		a->jobs[n] = (struct remote_job){ .host = &h->all[i], .argv = argv,
+			.input = requests[i].data, .input_bytes = requests[i].len };
+		who[n++] = i;
+	}
+	if (!rc)
+		rc = remote_run(a->jobs, n, how, e);
+	for (size_t k = 0; !rc && k < n; k++)
+		take_answer(a, who[k], &a->jobs[k]);
+	free(who);
+	free(launcher);
+	return rc;
+}
+
+void hosts_answers_free(struct hosts_answers *a)
+{
+	for (size_t i = 0; a->of && i < a->n; i++)
+		json_free(a->of[i]);
+	if (a->jobs)
+		remote_free(a->jobs, a->n);
+	free(a->jobs);
+	free(a->of);
+	free(a->trouble);
+	*a = (struct hosts_answers){ 0 };
+}

@@ -1,0 +1,485 @@
+/*
+ * hosts_sync.c - "werkbank hosts sync": programs and corpus to hosts without a shared file
+ * system; see hosts_command.h
+ *
+ * A host that sees a file which was made here a moment ago shares the workspace. Others get the
+ * files by rsync over the same ssh, which goes on where it was broken off and sends what
+ * differs; then every host is asked for the SHA-256 of each file. manifest.json is sent
+ * last, so that a corpus cut short does not look prepared.
+ */
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "share/base/file.h"
+#include "share/base/hash.h"
+#include "share/base/mem.h"
+#include "share/base/paths.h"
+#include "share/base/util.h"
+#include "share/base/text.h"
+#include "train/launch/hosts/hosts_query.h"
+#include "train/launch/hosts/hosts_command.h"
+#include "train/launch/hosts/mpirun.h"
+#include "train/launch/hosts/probe.h"
+#include "train/launch/hosts/rsh_agent.h"
+
+#define COPY_S      (24 * 3600.0)	/* rsync itself gives up when nothing moves */
+#define VERIFY_S    600.0
+#define AT_ONCE     4		/* the link of this host is what limits */
+#define MAX_FILES   64
+#define NOT_FOUND   127
+#define SHIPPED     "recipes/demo.ini"
+
+struct sync_file {
+	char *path;		/* owned */
+	char sum[HASH_SHA256_HEX];
+};
+
+struct sync_host {
+	bool alive, shares, here, done;
+	bool same;		/* everything was there before */
+	double seconds;
+	int64_t sent;		/* bytes, as rsync counted them; -1: unknown */
+	char trouble[400];
+};
+
+struct syncing {
+	const struct hosts_task *task;
+	struct sync_host *of;		/* owned: (n) */
+	struct sync_file files[MAX_FILES];
+	size_t n_files;
+	char *share;			/* owned: shipped files; NULL: none found */
+	char *corpus;			/* owned; NULL: none asked for */
+	char *manifest;			/* owned: of the corpus */
+	char *bin;			/* owned: folder of the programs */
+	char *marker;			/* owned */
+};
+
+/* ---- what is to be there ------------------------------------------------------ */
+
+static int add_file(struct syncing *s, char *path, struct err *e)
+{
+	if (!path)
+		return e->code;
+	if (s->n_files == MAX_FILES) {
+		free(path);
+		return err_set(e, ERR_INTERNAL, "more than %d files", MAX_FILES);
+	}
+	s->files[s->n_files].path = path;
+	return hash_file(path, s->files[s->n_files++].sum, e);
+}
+
+static int add_programs(struct syncing *s, struct err *e)
+{
+	static const char *const names[] = { "werkbank", "werkbank-data", "werkbank-launch",
+					     "werkbank-train", "werkbank-eval" };
+	struct err none = { 0 };
+	char *shipped;
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < ARRAY_LEN(names); i++)
+		rc = add_file(s, paths_sister(names[i], e), e);
+	if (!rc && !(s->bin = mem_strdup(s->files[0].path, e)))
+		rc = e->code;
+	if (!rc)
+		*strrchr(s->bin, '/') = 0;
+	shipped = paths_shipped(SHIPPED, &none);
+	if (shipped) {
+		shipped[strlen(shipped) - strlen("/" SHIPPED)] = 0;
+		/* beside an installed program it is found as bin/../share, which rsync refuses */
+		s->share = realpath(shipped, NULL);
+		free(shipped);
+	}
+	return rc;
+}
+
+/* What a rank reads to take its share of an evaluation: dev.shard, dev.en, dev.de. */
+static int add_held_out(struct syncing *s, struct err *e)
+{
+	DIR *folder = opendir(s->corpus);
+	struct dirent *entry;
+	int rc = 0;
+
+	while (folder && !rc && (entry = readdir(folder)) != NULL)
+		if (text_starts_with(entry->d_name, "dev."))
+			rc = add_file(s, file_path(e, "%s/%s", s->corpus, entry->d_name), e);
+	if (folder)
+		closedir(folder);
+	return rc;
+}
+
+/* The manifest comes last: a corpus is there when it is. */
+static int add_corpus(struct syncing *s, struct err *e)
+{
+	static const struct { const char *name; bool always;
+	} files[] = { { "train.shard", true }, { "vocab.tsv", true },
+		      { "bpe.codes", false },	/* one way to split words or the other */
+		      { "sentencepiece.model", false } };
+	const char *corpus = s->task->conf->corpus;
+	int rc;
+
+	if (!corpus)
+		return 0;
+	rc = paths_check_name("corpus", corpus, e);
+	if (!rc && !(s->corpus = file_path(e, "%s/corpora/%s", s->task->workspace, corpus)))
+		rc = e->code;
+	for (size_t i = 0; !rc && i < ARRAY_LEN(files); i++) {
+		char *path = file_path(e, "%s/%s", s->corpus, files[i].name);
+
+		if (path && !files[i].always && !file_exists(path))
+			free(path);
+		else
+			rc = add_file(s, path, e);
+	}
+	if (!rc)
+		rc = add_held_out(s, e);
+	if (!rc)
+		rc = add_file(s, file_path(e, "%s/manifest.json", s->corpus), e);
+	if (!rc && !(s->manifest = mem_strdup(s->files[s->n_files - 1].path, e)))
+		rc = e->code;
+	return rc;
+}
+
+/* ---- who needs it ---------------------------------------------------------------- */
+
+static int make_marker(struct syncing *s, struct err *e)
+{
+	char host[256] = "?";
+
+	if (file_make_folders(s->task->workspace, e))
+		return e->code;
+	gethostname(host, sizeof(host) - 1);
+	s->marker = file_path(e, "%s/.seen-from-%s-%ld", s->task->workspace, host, (long)getpid());
+	return s->marker ? file_write_all(s->marker, "", 0, e) : e->code;
+}
+
+/* Each by ssh itself: there may be no Werkbank yet. Folders are made on the way. */
+static int look(struct syncing *s, struct err *e)
+{
+	static const char script[] = "[ -e \"$1\" ] && echo shared; shift; mkdir -p \"$@\" && "
+		"command -v rsync >/dev/null || echo 'rsync: not found' >&2";
+	const char *const argv[] = { "sh", "-c", script, "sh", s->marker, s->task->workspace,
+		s->bin, s->share ? s->share : s->bin, s->corpus ? s->corpus : s->bin, NULL };
+	const struct remote_how how = { .ssh = s->task->conf->ssh,
+					.deadline_s = s->task->conf->deadline };
+	size_t n = s->task->hosts->n;
+	struct remote_job *jobs = mem_alloc(n, sizeof(*jobs), e);
+	int rc = jobs ? 0 : e->code;
+
+	for (size_t i = 0; !rc && i < n; i++)
+		jobs[i] = (struct remote_job){ .host = &s->task->hosts->all[i], .argv = argv };
+	if (!rc)
+		rc = remote_run(jobs, n, &how, e);
+	for (size_t i = 0; !rc && i < n; i++) {
+		struct sync_host *h = &s->of[i];
+		const char *said = buf_text(&jobs[i].err);
+
+		h->here = remote_is_here(jobs[i].host);
+		h->alive = !jobs[i].trouble[0] && jobs[i].status == 0;
+		h->shares = strstr(buf_text(&jobs[i].out), "shared") != NULL;
+		if (jobs[i].trouble[0])
+			snprintf(h->trouble, sizeof(h->trouble), "%s", jobs[i].trouble);
+		else if (!h->alive)
+			snprintf(h->trouble, sizeof(h->trouble), "the folders cannot be made on "
+				 "%s: %.*s", jobs[i].host->name, (int)MIN(strcspn(said, "\n"), 200),
+				 said);
+		else if (strstr(said, "rsync: not found")) {
+			snprintf(h->trouble, sizeof(h->trouble), "%s has no rsync: install it "
+				 "there", jobs[i].host->name);
+			h->alive = h->shares || h->here;
+		}
+	}
+	if (jobs)
+		remote_free(jobs, n);
+	free(jobs);
+	return rc;
+}
+
+/* ---- copying ---------------------------------------------------------------------- */
+
+/* "-e" for rsync, which splits it at blanks and knows quotes. */
+static int write_shell(const struct syncing *s, const struct host *h, struct buf *out,
+		       struct err *e)
+{
+	struct command_line c = { 0 };
+	int rc = ssh_agent_words(&c, s->task->conf->ssh, e);
+
+	if (!rc) {
+		command_line_quote(&c, out);
+		buf_printf(out, " -x -o BatchMode=yes -o ConnectTimeout=10");
+		if (h->port)
+			buf_printf(out, " -p %d", h->port);
+		rc = buf_check(out, e);
+	}
+	command_line_free(&c);
+	return rc;
+}
+
+/* One call of rsync: paths keep their place (-R). Nothing shows up half-way under its name. */
+static int add_copy(const struct syncing *s, size_t i, bool last, struct command_line *c,
+		    struct err *e)
+{
+	static const char *const options[] = { "rsync", "-aLR", "--no-implied-dirs",
+					       "--partial-dir=.werkbank-partial",
+					       "--timeout=120", "--stats", "-e" };
+	const struct host *h = &s->task->hosts->all[i];
+	struct buf shell = { 0 };
+	char *to = file_path(e, "%s%s%s:/", strchr(h->name, ':') ? "[" : "", h->name,
+			     strchr(h->name, ':') ? "]" : "");
+	int rc = to ? write_shell(s, h, &shell, e) : e->code;
+
+	for (size_t k = 0; !rc && k < ARRAY_LEN(options); k++)
+		rc = command_line_add(c, options[k], e);
+	if (!rc)
+		rc = command_line_add(c, buf_text(&shell), e);
+	for (size_t k = 0; !rc && k < s->n_files; k++) {
+		bool is_manifest = s->manifest && !strcmp(s->files[k].path, s->manifest);
+
+		if (is_manifest == last && !(s->of[i].shares && s->corpus &&
+		    !strncmp(s->files[k].path, s->corpus, strlen(s->corpus))))
+			rc = command_line_add(c, s->files[k].path, e);
+	}
+	if (!rc && s->share && !last)
+		rc = command_line_add(c, s->share, e);
+	if (!rc)
+		rc = command_line_add(c, to, e);
+	buf_free(&shell);
+	free(to);
+	return rc;
+}
+
+static int64_t bytes_sent(const struct buf *stats)
+{
+	static const char words[] = "Total bytes sent: ";
+	const char *at = strstr(buf_text(stats), words);
+	int64_t n = 0;
+
+	if (!at)
+		return -1;
+	for (at += strlen(words); *at && *at != '\n'; at++)
+		if (*at >= '0' && *at <= '9')	/* "1,234,567" */
+			n = n * 10 + *at - '0';
+	return n;
+}
+
+static void take_copy(struct sync_host *h, const struct remote_job *job)
+{
+	const char *said = buf_text(&job->err), *name = job->host->name;
+
+	h->seconds += job->seconds;
+	if (job->status == 0) {
+		h->sent += bytes_sent(&job->out);
+		return;
+	}
+	h->done = false;
+	if (job->trouble[0] && job->status != NOT_FOUND)
+		snprintf(h->trouble, sizeof(h->trouble), "%s", job->trouble);
+	else
+		snprintf(h->trouble, sizeof(h->trouble), "copying to %s failed (rsync status %d): "
+			 "%.*s; the next hosts sync goes on from there", name, job->status,
+			 (int)MIN(strcspn(said, "\n"), 200), said);
+}
+
+/* Everything, or (last) what says that it is complete. */
+static int copy(struct syncing *s, bool last, struct err *e)
+{
+	const struct remote_how how = { .deadline_s = COPY_S, .at_once = AT_ONCE };
+	size_t n = s->task->hosts->n, n_jobs = 0;
+	struct remote_job *jobs = mem_alloc(n, sizeof(*jobs), e);
+	struct command_line *lines = mem_alloc(n, sizeof(*lines), e);
+	size_t *who = mem_alloc(n, sizeof(*who), e);
+	int rc = jobs && lines && who ? 0 : e->code;
+
+	for (size_t i = 0; !rc && i < n; i++) {
+		if (!s->of[i].done || s->of[i].same || (last && s->of[i].shares))
+			continue;
+		rc = add_copy(s, i, last, &lines[n_jobs], e);
+		jobs[n_jobs] = (struct remote_job){ .host = &s->task->hosts->all[i],
+			.argv = (const char *const *)lines[n_jobs].all };
+		who[n_jobs++] = i;
+	}
+	if (!rc)
+		rc = remote_run_here(jobs, n_jobs, &how, e);
+	for (size_t k = 0; !rc && k < n_jobs; k++)
+		take_copy(&s->of[who[k]], &jobs[k]);
+	for (size_t k = 0; lines && k < n_jobs; k++)
+		command_line_free(&lines[k]);
+	if (jobs)
+		remote_free(jobs, n_jobs);
+	free(jobs);
+	free(lines);
+	free(who);
+	return rc;
+}
+
+/* ---- verifying --------------------------------------------------------------------- */
+
+static int write_question(const struct syncing *s, struct buf *out, struct err *e)
+{
+	struct json_writer w = { .out = out };
+
+	json_open(&w, '{');
+	json_put_str(&w, "ask", "sums");
+	json_key(&w, "files");
+	json_open(&w, '[');
+	for (size_t i = 0; i < s->n_files; i++)
+		json_str(&w, s->files[i].path);
+	json_close(&w, ']');
+	json_close(&w, '}');
+	return buf_check(out, e);
+}
+
+static void compare(const struct syncing *s, size_t i, const struct json *answer,
+		    struct sync_host *h)
+{
+	const struct json *sums = json_get(answer, "sums");
+
+	for (size_t k = 0; k < s->n_files; k++)
+		if (strcmp(json_text(json_get(json_at(sums, k), "sha256"), ""), s->files[k].sum)) {
+			h->done = false;
+			snprintf(h->trouble, sizeof(h->trouble), "%.200s on %.80s is not as here "
+				 "after copying: is the disk full or damaged?", s->files[k].path,
+				 s->task->hosts->all[i].name);
+			return;
+		}
+}
+
+/* Hosts that have everything already need no rsync. */
+static int verify(struct syncing *s, bool before, struct err *e)
+{
+	const struct remote_how how = { .ssh = s->task->conf->ssh,
+					.deadline_s = s->task->conf->deadline + VERIFY_S };
+	size_t n = s->task->hosts->n;
+	struct buf *requests = mem_alloc(n, sizeof(*requests), e);
+	struct hosts_answers a = { 0 };
+	int rc = requests ? 0 : e->code;
+
+	for (size_t i = 0; !rc && i < n; i++)
+		if (s->of[i].done && (!before || s->of[i].shares) && !s->of[i].same)
+			rc = write_question(s, &requests[i], e);
+	if (!rc)
+		rc = hosts_ask(&a, s->task->hosts, requests, &how, e);
+	for (size_t i = 0; !rc && i < n; i++) {
+		if (!requests[i].len)
+			continue;
+		if (a.of[i]) {
+			compare(s, i, a.of[i], &s->of[i]);
+		} else {
+			s->of[i].done = false;
+			snprintf(s->of[i].trouble, sizeof(s->of[i].trouble), "%s", a.trouble[i]);
+		}
+		s->of[i].same = before && s->of[i].done;
+		s->of[i].done = before || s->of[i].done;
+	}
+	for (size_t i = 0; requests && i < n; i++)
+		buf_free(&requests[i]);
+	free(requests);
+	hosts_answers_free(&a);
+	return rc;
+}
+
+/* ---- telling ------------------------------------------------------------------------ */
+
+static const char *state_of(const struct sync_host *h)
+{
+	return h->here ? "this host" : !h->done ? "failed" : h->same ? "same file system" :
+		"copied";
+}
+
+static int tell(const struct syncing *s, struct err *e)
+{
+	struct buf out = { 0 };
+	struct json_writer w = { .out = &out };
+	bool json = s->task->conf->json;
+	int rc;
+
+	if (json)
+		json_open(&w, '[');
+	for (size_t i = 0; i < s->task->hosts->n; i++) {
+		const struct sync_host *h = &s->of[i];
+		const char *name = s->task->hosts->all[i].name;
+
+		if (json) {
+			json_open(&w, '{');
+			json_put_str(&w, "host", name);
+			json_put_str(&w, "state", state_of(h));
+			json_put_int(&w, "sent_bytes", h->sent);
+			json_put_real(&w, "seconds", h->seconds);
+			if (!h->here && !h->done)
+				json_put_str(&w, "trouble", h->trouble);
+			json_close(&w, '}');
+		} else if (!h->here && !h->done) {
+			buf_printf(&out, "%s: failed: %s\n", name, h->trouble);
+		} else {
+			buf_printf(&out, "%s: %s, %.1f MB sent in %.1f s, %zu files verified\n",
+				   name, state_of(h), (double)h->sent / 1e6, h->seconds,
+				   h->here ? 0 : s->n_files);
+		}
+	}
+	if (json) {
+		json_close(&w, ']');
+		buf_add_char(&out, '\n');
+	}
+	rc = buf_check(&out, e);
+	if (!rc)
+		fwrite(out.data, 1, out.len, stdout);
+	buf_free(&out);
+	return rc;
+}
+
+static int run(struct syncing *s, int *status, struct err *e)
+{
+	size_t n = s->task->hosts->n, alive = 0, needy = 0;
+	int rc = make_marker(s, e);
+
+	if (!rc)
+		rc = look(s, e);
+	for (size_t i = 0; !rc && i < n; i++) {
+		s->of[i].done = s->of[i].alive && !s->of[i].here &&
+				(s->of[i].shares || !s->of[i].trouble[0]);
+		alive += s->of[i].alive;
+		needy += s->of[i].done;
+	}
+	/* Programs may lie elsewhere than a shared workspace. */
+	if (!rc && needy)
+		rc = verify(s, true, e);
+	if (!rc && needy)
+		rc = copy(s, false, e);
+	if (!rc && needy && s->manifest)
+		rc = copy(s, true, e);
+	if (!rc && needy)
+		rc = verify(s, false, e);
+	if (!rc)
+		rc = tell(s, e);
+	for (size_t i = 0; !rc && i < n; i++)
+		*status = *status || (!s->of[i].here && !s->of[i].done);
+	if (!rc && !alive)
+		*status = err_exit_status(ERR_NOHOST);
+	return rc;
+}
+
+int hosts_sync(const struct hosts_task *t, int *status, struct err *e)
+{
+	struct syncing s = { .task = t };
+	int rc;
+
+	s.of = mem_alloc(t->hosts->n, sizeof(*s.of), e);
+	rc = s.of ? add_programs(&s, e) : e->code;
+	if (!rc)
+		rc = add_corpus(&s, e);
+	if (!rc)
+		rc = run(&s, status, e);
+	if (s.marker)
+		unlink(s.marker);
+	for (size_t i = 0; i < s.n_files; i++)
+		free(s.files[i].path);
+	free(s.of);
+	free(s.share);
+	free(s.corpus);
+	free(s.manifest);
+	free(s.bin);
+	free(s.marker);
+	return rc;
+}

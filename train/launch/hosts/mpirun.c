@@ -1,0 +1,363 @@
+/* mpirun.c - see mpirun.h */
+#include "train/launch/hosts/mpirun.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "share/base/file.h"
+#include "share/base/mem.h"
+#include "share/base/proc.h"
+#include "share/base/text.h"
+#include "share/base/util.h"
+
+extern char **environ;
+
+/* ---- a command line that grows ---- */
+
+int command_line_add(struct command_line *c, const char *word, struct err *e)
+{
+	int code = mem_grow(&c->all, &c->cap, c->n + 2, sizeof(*c->all), e);
+	char *copy = code ? NULL : mem_strdup(word, e);
+
+	if (!copy)
+		return e->code;
+	c->all[c->n++] = copy;
+	c->all[c->n] = NULL;
+	return 0;
+}
+
+void command_line_free(struct command_line *c)
+{
+	for (size_t i = 0; i < c->n; i++)
+		free(c->all[i]);
+	free(c->all);
+	*c = (struct command_line){ 0 };
+}
+
+static int add_all(struct command_line *c, const char *const *words, struct err *e)
+{
+	int code = 0;
+
+	for (; !code && *words; words++)
+		code = command_line_add(c, *words, e);
+	return code;
+}
+
+#define ADD(c, e, ...) add_all(c, (const char *const[]){ __VA_ARGS__, NULL }, e)
+
+static bool is_plain(char ch)
+{
+	return isalnum((unsigned char)ch) || (ch && strchr("_-./=,@+", ch));
+}
+
+void command_line_quote(const struct command_line *c, struct buf *out)
+{
+	for (size_t i = 0; i < c->n; i++) {
+		const char *p = c->all[i];
+		bool plain = *p != 0;
+
+		for (; *p && plain; p++)
+			plain = is_plain(*p) || *p == ':' || *p == '%';
+		if (i)
+			buf_add_char(out, ' ');
+		if (plain) {
+			buf_add_str(out, c->all[i]);
+			continue;
+		}
+		buf_add_char(out, '\'');
+		for (p = c->all[i]; *p; p++)
+			if (*p == '\'')
+				buf_add_str(out, "'\\''");
+			else
+				buf_add_char(out, *p);
+		buf_add_char(out, '\'');
+	}
+}
+
+/* ---- words inside the agent ---- */
+
+void mpirun_encode(const char *word, struct buf *out)
+{
+	for (; *word; word++)
+		if (is_plain(*word))
+			buf_add_char(out, *word);
+		else
+			buf_printf(out, "%%%02X", (unsigned)(unsigned char)*word);
+}
+
+static int hex(char ch)
+{
+	const char *digits = "0123456789ABCDEF";
+	const char *at = ch ? strchr(digits, toupper((unsigned char)ch)) : NULL;
+
+	return at ? (int)(at - digits) : -1;
+}
+
+void mpirun_decode(char *word)
+{
+	char *to = word;
+
+	while (*word) {
+		if (*word == '%' && hex(word[1]) >= 0 && hex(word[2]) >= 0) {
+			*to++ = (char)(hex(word[1]) * 16 + hex(word[2]));
+			word += 3;
+		} else {
+			*to++ = *word++;
+		}
+	}
+	*to = 0;
+}
+
+/* ---- hosts ---- */
+
+int mpirun_hostfile(const struct hosts *h, const char *path, struct err *e)
+{
+	struct buf text = { 0 };
+	int code;
+
+	for (size_t i = 0; i < h->n; i++) {
+		buf_printf(&text, "%s slots=%d", h->all[i].name, h->all[i].slots);
+		if (h->all[i].port)
+			buf_printf(&text, " # port %d", h->all[i].port);
+		buf_add_char(&text, '\n');
+	}
+	code = buf_check(&text, e);
+	if (!code)
+		code = file_write_all(path, buf_text(&text), text.len, e);
+	buf_free(&text);
+	return code;
+}
+
+/* "node7" and "node7.cluster.example" are the same host to us. */
+static bool is_our_name(const char *name)
+{
+	static const char *const always[] = { "localhost", "127.0.0.1", "::1" };
+	char ours[256] = "";
+	size_t n;
+
+	for (size_t i = 0; i < ARRAY_LEN(always); i++)
+		if (!strcasecmp(name, always[i]))
+			return true;
+	if (gethostname(ours, sizeof(ours) - 1) || !ours[0])
+		return false;
+	n = strcspn(ours, ".");
+	return !strcasecmp(name, ours) || (!strncasecmp(name, ours, n) && !name[n]);
+}
+
+bool mpirun_is_here(const struct hosts *h)
+{
+	return !h || h->n == 0 || (h->n == 1 && is_our_name(h->all[0].name));
+}
+
+int64_t mpirun_ranks(const struct mpirun_how *how)
+{
+	return how->ranks ? how->ranks : how->hosts ? hosts_slots(how->hosts) : 1;
+}
+
+/* ---- which mpirun ---- */
+
+static int parse_version(const char *program, const char *text, struct err *e)
+{
+	const char *name = strstr(text, "Open MPI"), *digits = name;
+
+	while (digits && *digits && *digits != '\n' && !isdigit((unsigned char)*digits))
+		digits++;
+	if (!digits || !isdigit((unsigned char)*digits))
+		return err_set(e, ERR_UNAVAILABLE,
+			       "%s is not Open MPI's (--version says \"%.*s\"): Open MPI 4 or 5 is "
+			       "needed, put its bin folder first in PATH", program,
+			       (int)MIN(strcspn(text, "\n"), 60u), text);
+	return *digits >= '5' || isdigit((unsigned char)digits[1]) ? 5 : 4;
+}
+
+int mpirun_major(const char *program, struct err *e)
+{
+	const char *name = program ? program : "mpirun";
+	const char *argv[] = { name, "--version", NULL };
+	char text[1024], rest[1024];
+	size_t n = 0;
+	struct proc p;
+	ssize_t got;
+	int status, code = proc_start(&p, argv, PROC_PIPE_OUT, e);
+
+	if (code)
+		return err_prefix(e, "ranks on several hosts, or several ranks, need Open MPI");
+	while ((got = read(p.out, n < sizeof(text) - 1 ? text + n : rest,
+			   n < sizeof(text) - 1 ? sizeof(text) - 1 - n : sizeof(rest))) != 0) {
+		if (got < 0 && errno != EINTR)
+			break;
+		if (got > 0 && n < sizeof(text) - 1)
+			n += (size_t)got;
+	}
+	text[n] = 0;
+	code = proc_wait(&p, &status, e);
+	return code ? code : parse_version(name, text, e);
+}
+
+/* Where mpirun lives when that is not a place where every host looks; false: it is. */
+static bool find_prefix(const char *program, char prefix[PATH_MAX])
+{
+	const char *name = program ? program : "mpirun";
+	bool found = strchr(name, '/') != NULL;
+	char *cut;
+
+	if (found)
+		snprintf(prefix, PATH_MAX, "%s", name);
+	else
+		found = proc_find(name, prefix, PATH_MAX);
+	if (!found || prefix[0] != '/')
+		return false;
+	for (int i = 0; i < 2; i++) {	/* off with /mpirun and /bin */
+		cut = strrchr(prefix, '/');
+		if (!cut || cut == prefix)
+			return false;
+		*cut = 0;
+	}
+	return strcmp(prefix, "/usr") != 0;
+}
+
+/* ---- the line ---- */
+
+/* How mpirun reaches a host: our own agent, which knows the ports and never asks. */
+static int add_agent(struct command_line *c, const struct mpirun_how *how, int major, struct err *e)
+{
+	const char *launcher = how->launcher ? how->launcher : "werkbank-launch";
+	struct buf agent = { 0 };
+	int code = 0;
+
+	if (launcher[strcspn(launcher, " \t\n:")])
+		return err_set(e, ERR_CONFIG,
+			       "%s: mpirun cannot call a program with a blank or a colon in its "
+			       "path; install Werkbank elsewhere", launcher);
+	buf_printf(&agent, "%s _ssh --ssh=", launcher);
+	mpirun_encode(how->ssh && *how->ssh ? how->ssh : "ssh", &agent);
+	buf_add_char(&agent, ' ');
+	mpirun_encode(how->hostfile ? how->hostfile : "", &agent);
+	code = buf_check(&agent, e);
+	if (!code && major >= 5)
+		code = ADD(c, e, "--prtemca", "plm_ssh_agent", buf_text(&agent), "--prtemca",
+			   "plm_ssh_no_tree_spawn", "1");
+	else if (!code)
+		code = ADD(c, e, "--mca", "plm_rsh_agent", buf_text(&agent), "--mca",
+			   "plm_rsh_no_tree_spawn", "1");
+	buf_free(&agent);
+	return code;
+}
+
+static bool is_address(const char *name)
+{
+	return strchr(name, ':') || !name[strspn(name, "0123456789.")];
+}
+
+/* Otherwise "node7.example.org" would be called as "node7", which may not be known. */
+static bool has_domain(const struct hosts *h)
+{
+	for (size_t i = 0; i < h->n; i++)
+		if (strchr(h->all[i].name, '.') && !is_address(h->all[i].name))
+			return true;
+	return false;
+}
+
+/*
+ * A host that vanishes without a word is noticed by mpirun's daemons after 20 s + 4 * 5 s,
+ * not after the eight minutes of the defaults.
+ */
+static int add_daemons(struct command_line *c, const struct mpirun_how *how, int major,
+		       struct err *e)
+{
+	static const char *const set[][2] = {
+		{ "oob_tcp_keepalive_time", "20" },
+		{ "oob_tcp_keepalive_intvl", "5" },
+		{ "oob_tcp_keepalive_probes", "4" },
+	};
+	const char *option = major >= 5 ? "--prtemca" : "--mca";
+	int code = 0;
+
+	for (size_t i = 0; !code && i < ARRAY_LEN(set); i++)
+		code = ADD(c, e, option, set[i][0], set[i][1]);
+	if (!code && has_domain(how->hosts))
+		code = ADD(c, e, option, major >= 5 ? "prte_keep_fqdn_hostnames"
+						   : "orte_keep_fqdn_hostnames", "1");
+	if (!code && how->network && *how->network)
+		code = ADD(c, e, "--mca", "btl_tcp_if_include", how->network, option,
+			   major >= 5 ? "prte_if_include" : "oob_tcp_if_include", how->network);
+	return code;
+}
+
+/* What ranks on other hosts get of our environment: a shell over there would not set it. */
+static int add_environment(struct command_line *c, const struct mpirun_how *how, struct err *e)
+{
+	static const char *const names[] = { "LD_LIBRARY_PATH", "OMP_", "GOMP_", "NCCL_" };
+	static const char *const kept[] = { "WERKBANK_SSH=", "WERKBANK_NETWORK=",
+					    "WERKBANK_HOSTS=" };
+	const char *const *all = how->environment ? how->environment
+						  : (const char *const *)environ;
+	char *network;
+	int code = 0;
+
+	for (; !code && *all; all++) {
+		size_t n = strcspn(*all, "=");
+		bool wanted = text_starts_with(*all, "WERKBANK_");
+		char name[128];
+
+		for (size_t i = 0; i < ARRAY_LEN(names); i++)
+			wanted = wanted || text_starts_with(*all, names[i]);
+		for (size_t i = 0; i < ARRAY_LEN(kept); i++)
+			wanted = wanted && !text_starts_with(*all, kept[i]);
+		if (!wanted || !(*all)[n] || n >= sizeof(name))
+			continue;
+		snprintf(name, sizeof(name), "%.*s", (int)n, *all);
+		code = ADD(c, e, "-x", name);
+	}
+	if (code || !how->network || !*how->network)
+		return code;
+	network = file_path(e, "WERKBANK_NETWORK=%s", how->network);
+	code = network ? ADD(c, e, "-x", network) : e->code;
+	free(network);
+	return code;
+}
+
+static int add_hosts(struct command_line *c, const struct mpirun_how *how, int major, struct err *e)
+{
+	char prefix[PATH_MAX];
+	bool over = mpirun_ranks(how) > hosts_slots(how->hosts);
+	int code = ADD(c, e, "--hostfile", how->hostfile ? how->hostfile : "", "--map-by",
+		       over && major >= 5 ? "slot:OVERSUBSCRIBE" : "slot", "--bind-to", "none");
+
+	if (!code && over && major < 5)
+		code = command_line_add(c, "--oversubscribe", e);
+	if (!code && find_prefix(how->program, prefix))
+		code = ADD(c, e, "--prefix", prefix);
+	if (!code)
+		code = add_agent(c, how, major, e);
+	if (!code)
+		code = add_daemons(c, how, major, e);
+	return code ? code : add_environment(c, how, e);
+}
+
+int mpirun_add(struct command_line *c, const struct mpirun_how *how, struct err *e)
+{
+	int major = how->major ? how->major : mpirun_major(how->program, e), code;
+	char ranks[24];
+
+	if (major < 0)
+		return major;
+	snprintf(ranks, sizeof(ranks), "%lld", (long long)mpirun_ranks(how));
+	code = ADD(c, e, how->program ? how->program : "mpirun", "-n", ranks);
+	if (!code && geteuid() == 0)
+		code = command_line_add(c, "--allow-run-as-root", e);
+	if (!code && mpirun_is_here(how->hosts))
+		code = major >= 5 ? ADD(c, e, "--map-by", "slot:OVERSUBSCRIBE", "--bind-to", "none")
+				  : ADD(c, e, "--oversubscribe", "--bind-to", "none");
+	else if (!code)
+		code = add_hosts(c, how, major, e);
+	if (!code && how->crowded)
+		code = ADD(c, e, "--mca", "mpi_yield_when_idle", "1");
+	return code;
+}

@@ -1,0 +1,333 @@
+/* preflight.c - see preflight.h: who is asked what, and what came back */
+#include "train/launch/hosts/preflight.h"
+
+#include <limits.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config.h"
+#include "share/base/clock.h"
+#include "share/base/mem.h"
+#include "share/base/paths.h"
+#include "share/base/util.h"
+#include "train/launch/hosts/hosts_query.h"
+#include "train/launch/hosts/preflight_internal.h"
+#include "train/launch/hosts/probe.h"
+#include "train/launch/hosts/remote.h"
+
+#define MAX_PEERS     128	/* names that each host looks up */
+#define MEET_LONGEST  5.0	/* seconds */
+
+/* ---- findings --------------------------------------------------------------- */
+
+void preflight_note(struct preflight_host *h, enum finding_level level, const char *what,
+		    const char *fmt, ...)
+{
+	struct err lost;
+	size_t cap = h->n_findings;
+	struct finding *f;
+	va_list ap;
+
+	if (mem_grow(&h->findings, &cap, h->n_findings + 1, sizeof(*h->findings), &lost))
+		return;
+	f = &h->findings[h->n_findings++];
+	*f = (struct finding){ .level = level };
+	snprintf(f->what, sizeof(f->what), "%s", what);
+	va_start(ap, fmt);
+	vsnprintf(f->text, sizeof(f->text), fmt, ap);
+	va_end(ap);
+}
+
+/* ---- asking ------------------------------------------------------------------- */
+
+struct asking {
+	const struct hosts *hosts;
+	const struct preflight_how *how;
+	char *launcher;			/* owned: the program on all hosts */
+	struct remote_job *jobs;	/* owned: (n) */
+	struct json **facts;		/* owned: (n) */
+	struct json *mine;		/* owned */
+	const char *argv[3];
+};
+
+/* Asks for facts; NULL-terminated names of all hosts as peers. */
+static int write_request(const struct asking *a, struct buf *out, struct err *e)
+{
+	struct json_writer w = { .out = out };
+
+	json_open(&w, '{');
+	json_put_str(&w, "ask", "facts");
+	if (a->how->workspace)
+		json_put_str(&w, "workspace", a->how->workspace);
+	if (a->how->workspace && a->how->corpus)
+		json_put_str(&w, "corpus", a->how->corpus);
+	json_key(&w, "peers");
+	json_open(&w, '[');
+	for (size_t i = 0; i < a->hosts->n && i < MAX_PEERS; i++)
+		json_str(&w, a->hosts->all[i].name);
+	json_close(&w, ']');
+	json_close(&w, '}');
+	return buf_check(out, e);
+}
+
+static int ask_myself(struct asking *a, const struct buf *request, struct err *e)
+{
+	struct json *r = json_parse(request->data, request->len, e);
+	struct buf answer = { 0 };
+	int rc = r ? probe_answer(r, &answer, e) : e->code;
+
+	if (!rc && !(a->mine = json_parse(answer.data, answer.len, e)))
+		rc = e->code;
+	json_free(r);
+	buf_free(&answer);
+	return rc;
+}
+
+static void note_silence(struct preflight_host *h, const struct remote_job *job)
+{
+	const char *said = job->err.len ? buf_text(&job->err) : buf_text(&job->out);
+
+	if (job->trouble[0])
+		preflight_note(h, FINDING_ERROR, job->status == 127 ? "build" : "ssh", "%s",
+			       job->trouble);
+	else
+		preflight_note(h, FINDING_ERROR, "build", "%s of %s does not answer (status %d: "
+			       "%.*s): is it another version? type: werkbank hosts sync",
+			       job->argv[0], h->host->name, job->status,
+			       (int)MIN(strcspn(said, "\n"), 120), said);
+}
+
+/*
+ * When its last byte came, a host had just looked at its clock: what lies between is the way
+ * here, which is short against anything that matters.
+ */
+static void take_answers(struct preflight *p, struct asking *a)
+{
+	for (size_t i = 0; i < p->n; i++) {
+		struct preflight_host *h = &p->hosts[i];
+		const struct remote_job *job = &a->jobs[i];
+		bool noisy = false;
+
+		h->seconds = job->seconds;
+		if (job->status == 0)
+			a->facts[i] = hosts_find_answer(job, &noisy);
+		h->alive = a->facts[i] != NULL;
+		if (!h->alive) {
+			note_silence(h, job);
+			continue;
+		}
+		h->clock_skew_s = json_number(json_get(a->facts[i], "time"), job->heard) -
+				  job->heard;
+		if (noisy)
+			preflight_note(h, FINDING_WARNING, "shell",
+				       "the start-up files of the shell on %s print something "
+				       "even without a terminal, which breaks rsync and others: "
+				       "print only in interactive shells", h->host->name);
+	}
+}
+
+static int ask(struct preflight *p, struct asking *a, struct err *e)
+{
+	const struct remote_how how = { .ssh = a->how->ssh, .deadline_s = a->how->deadline_s };
+	struct buf request = { 0 };
+	int rc = write_request(a, &request, e);
+
+	if (!rc)
+		rc = ask_myself(a, &request, e);
+	for (size_t i = 0; i < p->n; i++)
+		a->jobs[i] = (struct remote_job){ .host = p->hosts[i].host, .argv = a->argv,
+			.input = request.data, .input_bytes = request.len };
+	if (!rc)
+		rc = remote_run(a->jobs, p->n, &how, e);
+	if (!rc)
+		take_answers(p, a);
+	remote_free(a->jobs, p->n);
+	buf_free(&request);
+	return rc;
+}
+
+/* ---- ports ---------------------------------------------------------------------- */
+
+size_t preflight_callees(const struct preflight *p, size_t i, size_t *to, size_t max)
+{
+	size_t n = 0;
+
+	for (size_t k = 1; k < p->n && n < max; k++) {
+		size_t j = (i + k) % p->n;
+
+		if (p->hosts[j].alive && p->hosts[j].address[0])
+			to[n++] = j;
+	}
+	return n;
+}
+
+static int write_meeting(const struct preflight *p, struct json *const *facts, size_t i,
+			 double seconds, struct buf *out, struct err *e)
+{
+	struct json_writer w = { .out = out };
+	size_t callees[PREFLIGHT_CALLS], n = preflight_callees(p, i, callees, PREFLIGHT_CALLS);
+
+	json_open(&w, '{');
+	json_put_str(&w, "ask", "meet");
+	json_put_int(&w, "self", (int64_t)i);
+	json_put_int(&w, "port", json_integer(json_get(facts[i], "free_port"), 0));
+	json_put_real(&w, "seconds", seconds);
+	json_put_int(&w, "expect", (int64_t)n);	/* as many call it as it calls */
+	json_key(&w, "peers");
+	json_open(&w, '[');
+	for (size_t k = 0; k < n; k++) {
+		const struct json *peer = facts[callees[k]];
+
+		json_open(&w, '{');
+		json_put_int(&w, "index", (int64_t)callees[k]);
+		json_put_str(&w, "address", p->hosts[callees[k]].address);
+		json_put_int(&w, "port", json_integer(json_get(peer, "free_port"), 0));
+		json_close(&w, '}');
+	}
+	json_close(&w, ']');
+	json_close(&w, '}');
+	return buf_check(out, e);
+}
+
+static void judge_meeting(struct preflight *p, size_t i, const struct json *answer,
+			  struct json *const *facts)
+{
+	const struct json *met = json_get(answer, "met");
+	struct preflight_host *h = &p->hosts[i];
+
+	for (size_t k = 0; k < json_len(met); k++) {
+		const struct json *o = json_at(met, k);
+		int64_t j = json_integer(json_get(o, "index"), -1);
+		int64_t who = json_integer(json_get(o, "answered"), -1);
+		const char *trouble = json_text(json_get(o, "trouble"), NULL);
+		const struct preflight_host *to;
+
+		if (j < 0 || j >= (int64_t)p->n)
+			continue;
+		to = &p->hosts[j];
+		if (trouble)
+			preflight_note(h, FINDING_ERROR, "ports",
+				       "%s does not reach %s at %s, TCP port %lld (%s): open all "
+				       "TCP ports between the hosts, in their firewalls and in the "
+				       "cloud's security group", h->host->name, to->host->name,
+				       to->address, (long long)json_integer(
+				       json_get(facts[j], "free_port"), 0), trouble);
+		else if (who != j && who >= 0 && who < (int64_t)p->n)
+			preflight_note(h, FINDING_ERROR, "ports",
+				       "at %s, the address of %s, %s is reached by %s: two hosts "
+				       "have the same address, or the network is wrong; see "
+				       "--network", to->address, to->host->name,
+				       p->hosts[who].host->name, h->host->name);
+	}
+}
+
+static int meet(struct preflight *p, struct asking *a, struct err *e)
+{
+	const struct remote_how how = { .ssh = a->how->ssh, .deadline_s = a->how->deadline_s,
+					.at_once = (int)MIN(p->n, INT_MAX) };
+	double seconds = MIN(MEET_LONGEST, a->how->deadline_s / 2);
+	struct buf *requests = mem_alloc(p->n, sizeof(*requests), e);
+	size_t n = 0, *who = mem_alloc(p->n, sizeof(*who), e), some[2];
+	int rc = requests && who ? 0 : e->code;
+
+	for (size_t i = 0; !rc && i < p->n; i++) {
+		if (!p->hosts[i].alive || !p->hosts[i].address[0] ||
+		    !preflight_callees(p, i, some, 1))
+			continue;
+		rc = write_meeting(p, a->facts, i, seconds, &requests[n], e);
+		a->jobs[n] = (struct remote_job){ .host = p->hosts[i].host, .argv = a->argv,
+			.input = requests[n].data, .input_bytes = requests[n].len };
+		who[n++] = i;
+	}
+	if (!rc && n > 1)
+		rc = remote_run(a->jobs, n, &how, e);
+	for (size_t k = 0; !rc && n > 1 && k < n; k++) {
+		bool noisy;
+		struct json *answer = NULL;
+
+		if (a->jobs[k].status == 0)
+			answer = hosts_find_answer(&a->jobs[k], &noisy);
+		if (answer)
+			judge_meeting(p, who[k], answer, a->facts);
+		else
+			preflight_note(&p->hosts[who[k]], FINDING_WARNING, "ports",
+				       "whether %s reaches the others could not be tried: %s",
+				       p->hosts[who[k]].host->name,
+				       a->jobs[k].trouble[0] ? a->jobs[k].trouble :
+				       buf_text(&a->jobs[k].err));
+		json_free(answer);
+	}
+	remote_free(a->jobs, n);
+	for (size_t k = 0; requests && k < n; k++)
+		buf_free(&requests[k]);
+	free(requests);
+	free(who);
+	return rc;
+}
+
+/* ---- all of it -------------------------------------------------------------------- */
+
+static void find_worst(struct preflight *p)
+{
+	for (size_t i = 0; i < p->n; i++)
+		for (size_t k = 0; k < p->hosts[i].n_findings; k++)
+			p->worst = MAX(p->worst, p->hosts[i].findings[k].level);
+}
+
+static int run(struct preflight *p, struct asking *a, struct err *e)
+{
+	struct preflight_facts f = { .how = a->how };
+	int rc;
+
+	a->jobs = mem_alloc(p->n, sizeof(*a->jobs), e);
+	a->facts = a->jobs ? mem_alloc(p->n, sizeof(*a->facts), e) : NULL;
+	a->launcher = a->facts ? paths_sister("werkbank-launch", e) : NULL;
+	if (!a->launcher)
+		return e->code;
+	a->argv[0] = a->launcher;
+	a->argv[1] = "_probe";
+	rc = ask(p, a, e);
+	if (rc)
+		return rc;
+	f.mine = a->mine;
+	f.of = (const struct json *const *)a->facts;
+	preflight_judge(p, &f);
+	preflight_network(p, &f);
+	rc = meet(p, a, e);
+	find_worst(p);
+	return rc;
+}
+
+int preflight_run(struct preflight *p, const struct hosts *h, const struct preflight_how *how,
+		  struct err *e)
+{
+	struct asking a = { .hosts = h, .how = how };
+	int rc;
+
+	*p = (struct preflight){ .n = h->n };
+	p->hosts = mem_alloc(h->n, sizeof(*p->hosts), e);
+	if (!p->hosts)
+		return e->code;
+	for (size_t i = 0; i < h->n; i++)
+		p->hosts[i] = (struct preflight_host){ .host = &h->all[i], .cores = -1,
+			.memory = -1, .disk_free = -1, .gpus = -1 };
+	rc = run(p, &a, e);
+	for (size_t i = 0; a.facts && i < h->n; i++)
+		json_free(a.facts[i]);
+	free(a.facts);
+	free(a.jobs);
+	free(a.launcher);
+	json_free(a.mine);
+	if (rc)
+		preflight_free(p);
+	return rc;
+}
+
+void preflight_free(struct preflight *p)
+{
+	for (size_t i = 0; i < p->n && p->hosts; i++)
+		free(p->hosts[i].findings);
+	free(p->hosts);
+	*p = (struct preflight){ 0 };
+}

@@ -1,0 +1,317 @@
+/*
+ * probe_connect.c - do hosts reach each other over TCP? See probe.h.
+ *
+ * All hosts of a check do this at the same time: each listens on its port, calls those it
+ * was told to, and goes on until it reached all of them and was called by as many
+ * as it expects, or its seconds are over. Who calls says who it is and whom it
+ * wants; who answers says who it is: 16 bytes each way, so that neither a
+ * stranger's service nor a wrong machine passes for the host.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "share/base/clock.h"
+#include "share/base/mem.h"
+#include "share/base/util.h"
+#include "train/launch/hosts/probe.h"
+
+#define MAGIC     "WERKBANK"
+#define MESSAGE   16		/* bytes: magic, who, whom */
+#define MAX_PEERS 256
+#define MAX_CALLS 256		/* answered at the same time */
+#define RETRY_S   0.1		/* the other one may not listen yet */
+#define LONGEST_S 600
+#define TURN_MS   50
+
+enum state { WAITING, CONNECTING, ASKING, DONE };
+
+struct peer {
+	int64_t index;
+	struct sockaddr_in address;
+	enum state state;
+	int    fd;
+	double next, began, seconds;	/* when to try again; of the try; to the answer */
+	int    error;			/* errno of the last try; 0: none yet */
+	int64_t met;			/* who answered; -1: nobody */
+	unsigned char got[MESSAGE];
+	size_t n_got;
+};
+
+struct call {
+	int fd;			/* -1: free */
+	unsigned char got[MESSAGE];
+	size_t n_got;
+};
+
+struct meeting {
+	int64_t self, expected;
+	int listener;
+	struct peer *peers;	/* owned */
+	size_t n_peers;
+	struct call calls[MAX_CALLS];
+	int64_t heard[MAX_PEERS];
+	size_t n_heard;
+	struct pollfd fds[1 + MAX_PEERS + MAX_CALLS];
+};
+
+static void write_message(unsigned char to[MESSAGE], int64_t who, int64_t whom)
+{
+	uint32_t words[2] = { htonl((uint32_t)who), htonl((uint32_t)whom) };
+
+	memcpy(to, MAGIC, 8);
+	memcpy(to + 8, words, 8);
+}
+
+/* false: not one of ours. */
+static bool read_message(const unsigned char from[MESSAGE], int64_t *who, int64_t *whom)
+{
+	uint32_t words[2];
+
+	memcpy(words, from + 8, 8);
+	*who = (int32_t)ntohl(words[0]);
+	*whom = (int32_t)ntohl(words[1]);
+	return !memcmp(from, MAGIC, 8);
+}
+
+/* Some bytes of a message; -1: the other side is gone, 0: not all yet, 1: complete. */
+static int receive(int fd, unsigned char got[MESSAGE], size_t *n)
+{
+	ssize_t r = recv(fd, got + *n, MESSAGE - *n, MSG_DONTWAIT);
+
+	if (r < 0)
+		return errno == EAGAIN || errno == EINTR ? 0 : -1;
+	*n += (size_t)r;
+	return r == 0 ? -1 : *n == MESSAGE;
+}
+
+/* ---- calling ------------------------------------------------------------------- */
+
+static void try_again(struct peer *p, int error)
+{
+	if (p->fd >= 0)
+		close(p->fd);
+	p->fd = -1;
+	p->error = error;
+	p->state = WAITING;
+	p->next = clock_mono_s() + RETRY_S;
+}
+
+static void call_peer(struct peer *p)
+{
+	p->began = clock_mono_s();
+	p->n_got = 0;
+	p->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (p->fd < 0 || (connect(p->fd, (const struct sockaddr *)&p->address,
+				  sizeof(p->address)) && errno != EINPROGRESS))
+		try_again(p, errno);
+	else
+		p->state = CONNECTING;
+}
+
+static void go_on(struct meeting *m, struct peer *p)
+{
+	unsigned char message[MESSAGE];
+	socklen_t n = sizeof(int);
+	int error = 0, got;
+	int64_t whom;
+
+	if (p->state == CONNECTING) {
+		getsockopt(p->fd, SOL_SOCKET, SO_ERROR, &error, &n);
+		write_message(message, m->self, p->index);
+		if (!error && send(p->fd, message, MESSAGE, MSG_NOSIGNAL) != MESSAGE)
+			error = errno ? errno : EIO;
+		if (error)
+			try_again(p, error);
+		else
+			p->state = ASKING;
+		return;
+	}
+	got = receive(p->fd, p->got, &p->n_got);
+	if (got < 0) {
+		try_again(p, ECONNRESET);
+	} else if (got > 0) {
+		p->seconds = clock_mono_s() - p->began;
+		if (!read_message(p->got, &p->met, &whom))
+			p->met = -1;
+		p->error = p->met < 0 ? EPROTO : 0;
+		p->state = DONE;
+		close(p->fd);
+		p->fd = -1;
+	}
+}
+
+/* ---- being called ----------------------------------------------------------------- */
+
+static void answer_call(struct meeting *m)
+{
+	int fd = accept4(m->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+	for (size_t i = 0; i < MAX_CALLS && fd >= 0; i++)
+		if (m->calls[i].fd < 0) {
+			m->calls[i] = (struct call){ .fd = fd };
+			return;
+		}
+	if (fd >= 0)
+		close(fd);
+}
+
+static void hear(struct meeting *m, struct call *c)
+{
+	unsigned char message[MESSAGE];
+	int64_t who, whom;
+	int got = receive(c->fd, c->got, &c->n_got);
+
+	if (!got)
+		return;
+	if (got > 0 && read_message(c->got, &who, &whom)) {
+		write_message(message, m->self, who);
+		if (send(c->fd, message, MESSAGE, MSG_NOSIGNAL) == MESSAGE && whom == m->self &&
+		    m->n_heard < MAX_PEERS)
+			m->heard[m->n_heard++] = who;
+	}
+	close(c->fd);
+	c->fd = -1;
+}
+
+/* ---- the meeting -------------------------------------------------------------------- */
+
+static int open_listener(struct meeting *m, int64_t port, struct err *e)
+{
+	struct sockaddr_in any = { .sin_family = AF_INET, .sin_port = htons((uint16_t)port) };
+	int on = 1;
+
+	if (port < 1 || port > 65535)
+		return err_set(e, ERR_PROTOCOL, "_probe: %lld is no port", (long long)port);
+	m->listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (m->listener >= 0)
+		setsockopt(m->listener, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+	if (m->listener < 0 || bind(m->listener, (const struct sockaddr *)&any, sizeof(any)) ||
+	    listen(m->listener, 128))
+		return err_set_errno(e, ERR_UNAVAILABLE, "port %lld cannot be listened on",
+				     (long long)port);
+	return 0;
+}
+
+static int read_peers(struct meeting *m, const struct json *list, struct err *e)
+{
+	m->n_peers = json_len(list);
+	if (m->n_peers > MAX_PEERS)
+		return err_set(e, ERR_PROTOCOL, "_probe: %zu peers are too many", m->n_peers);
+	m->peers = mem_alloc(m->n_peers, sizeof(*m->peers), e);
+	if (!m->peers)
+		return e->code;
+	for (size_t i = 0; i < m->n_peers; i++) {
+		const struct json *o = json_at(list, i);
+		struct peer *p = &m->peers[i];
+		int64_t port = json_integer(json_get(o, "port"), 0);
+
+		*p = (struct peer){ .fd = -1, .met = -1 };
+		p->index = json_integer(json_get(o, "index"), -1);
+		p->address.sin_family = AF_INET;
+		p->address.sin_port = htons((uint16_t)port);
+		if (port < 1 || port > 65535 ||
+		    inet_pton(AF_INET, json_text(json_get(o, "address"), ""),
+			      &p->address.sin_addr) != 1)
+			return err_set(e, ERR_PROTOCOL, "_probe: peer %zu has no address", i);
+	}
+	return 0;
+}
+
+static bool is_over(const struct meeting *m)
+{
+	for (size_t i = 0; i < m->n_peers; i++)
+		if (m->peers[i].state != DONE)
+			return false;
+	return (int64_t)m->n_heard >= m->expected;
+}
+
+static void turn(struct meeting *m)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < m->n_peers; i++)
+		if (m->peers[i].state == WAITING && clock_mono_s() >= m->peers[i].next)
+			call_peer(&m->peers[i]);
+	m->fds[n++] = (struct pollfd){ .fd = m->listener, .events = POLLIN };
+	for (size_t i = 0; i < m->n_peers; i++)
+		m->fds[n++] = (struct pollfd){ .fd = m->peers[i].fd,
+			.events = m->peers[i].state == CONNECTING ? POLLOUT : POLLIN };
+	for (size_t i = 0; i < MAX_CALLS; i++)
+		m->fds[n++] = (struct pollfd){ .fd = m->calls[i].fd, .events = POLLIN };
+	if (poll(m->fds, n, TURN_MS) <= 0)
+		return;
+	for (size_t i = 0; i < m->n_peers; i++)
+		if (m->peers[i].fd >= 0 && m->fds[1 + i].revents)
+			go_on(m, &m->peers[i]);
+	for (size_t i = 0; i < MAX_CALLS; i++)
+		if (m->calls[i].fd >= 0 && m->fds[1 + m->n_peers + i].revents)
+			hear(m, &m->calls[i]);
+	if (m->fds[0].revents)
+		answer_call(m);
+}
+
+static void tell(const struct meeting *m, struct json_writer *w)
+{
+	json_key(w, "met");
+	json_open(w, '[');
+	for (size_t i = 0; i < m->n_peers; i++) {
+		const struct peer *p = &m->peers[i];
+
+		json_open(w, '{');
+		json_put_int(w, "index", p->index);
+		if (p->state == DONE && p->met >= 0) {
+			json_put_int(w, "answered", p->met);
+			json_put_real(w, "seconds", p->seconds);
+		} else {
+			/* dropped on the way: the try is still open when the time is over */
+			json_put_str(w, "trouble", strerror(p->error ? p->error : ETIMEDOUT));
+		}
+		json_close(w, '}');
+	}
+	json_close(w, ']');
+	json_key(w, "heard");
+	json_open(w, '[');
+	for (size_t i = 0; i < m->n_heard; i++)
+		json_int(w, m->heard[i]);
+	json_close(w, ']');
+}
+
+int probe_meet(const struct json *request, struct json_writer *w, struct err *e)
+{
+	struct meeting *m = mem_alloc(1, sizeof(*m), e);
+	double seconds = json_number(json_get(request, "seconds"), 5), until;
+	int rc;
+
+	if (!m)
+		return e->code;
+	m->listener = -1;
+	m->self = json_integer(json_get(request, "self"), -1);
+	m->expected = json_integer(json_get(request, "expect"), 0);
+	for (size_t i = 0; i < MAX_CALLS; i++)
+		m->calls[i].fd = -1;
+	rc = read_peers(m, json_get(request, "peers"), e);
+	if (!rc)
+		rc = open_listener(m, json_integer(json_get(request, "port"), 0), e);
+	until = clock_mono_s() + (seconds > 0 && seconds < LONGEST_S ? seconds : LONGEST_S);
+	while (!rc && !is_over(m) && clock_mono_s() < until)
+		turn(m);
+	if (!rc)
+		tell(m, w);
+	for (size_t i = 0; m->peers && i < m->n_peers; i++)
+		if (m->peers[i].fd >= 0)
+			close(m->peers[i].fd);
+	for (size_t i = 0; i < MAX_CALLS; i++)
+		if (m->calls[i].fd >= 0)
+			close(m->calls[i].fd);
+	if (m->listener >= 0)
+		close(m->listener);
+	free(m->peers);
+	free(m);
+	return rc;
+}

@@ -1,0 +1,215 @@
+/* probe_facts.c - programs, workspace and corpus of this host; see probe.h */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "share/base/file.h"
+#include "share/base/hash.h"
+#include "share/base/mem.h"
+#include "share/base/paths.h"
+#include "share/base/proc.h"
+#include "share/base/util.h"
+#include "train/launch/hosts/probe.h"
+#include "train/launch/hosts/remote.h"
+
+#define WHOLE_BYTES  ((int64_t)64 << 20)	/* up to here a file is summed as a whole */
+#define SAMPLES      128
+#define SAMPLE_BYTES 65536
+#define VERSION_S    10		/* for a program to say its version */
+
+/* ---- programs --------------------------------------------------------------- */
+
+/* The first line of what it wrote, standard output before standard error. */
+static void add_first_line(struct json_writer *w, const struct remote_job *job)
+{
+	const struct buf *b = job->out.len ? &job->out : &job->err;
+
+	json_put_strn(w, "text", buf_text(b), strcspn(buf_text(b), "\n"));
+}
+
+/* What mpirun says, and what it starts on the other hosts: found as ssh finds it. */
+static void add_mpi(struct json_writer *w, const struct remote_job *job)
+{
+	static const char *const daemons[] = { "orted", "prted" };
+	char path[4096];
+
+	json_key(w, "mpi");
+	json_open(w, '{');
+	if (job->status == 0)
+		add_first_line(w, job);
+	else
+		json_put_str(w, "trouble", job->trouble[0] ? job->trouble : "mpirun failed");
+	for (size_t i = 0; i < ARRAY_LEN(daemons); i++)
+		if (proc_find(daemons[i], path, sizeof(path)))
+			json_put_str(w, "daemon", path);
+	if (proc_find("rsync", path, sizeof(path)))
+		json_put_bool(w, "rsync", true);
+	json_close(w, '}');
+}
+
+static void add_trainer(struct json_writer *w, const char *program, const struct remote_job *job)
+{
+	struct err e = { 0 };
+	char hex[HASH_SHA256_HEX];
+
+	json_key(w, "trainer");
+	json_open(w, '{');
+	json_put_str(w, "file", program);
+	if (!hash_file(program, hex, &e))
+		json_put_str(w, "sha256", hex);
+	if (job->status == 0)
+		add_first_line(w, job);
+	else
+		json_put_str(w, "trouble", job->trouble[0] ? job->trouble : buf_text(&job->err));
+	json_close(w, '}');
+}
+
+static int add_programs(struct json_writer *w, struct err *e)
+{
+	struct host here = { .name = (char []){ "localhost" }, .slots = 1 };
+	struct err none = { 0 };
+	char *trainer = paths_sister("werkbank-train", &none);
+	const char *const ask_mpi[] = { "mpirun", "--version", NULL };
+	const char *const ask_trainer[] = { trainer, "--version", NULL };
+	struct remote_job jobs[] = {
+		{ .host = &here, .argv = ask_mpi }, { .host = &here, .argv = ask_trainer },
+	};
+	const struct remote_how how = { .deadline_s = VERSION_S };
+	int rc = remote_run_here(jobs, trainer ? 2 : 1, &how, e);
+
+	if (!rc) {
+		add_mpi(w, &jobs[0]);
+		if (trainer)
+			add_trainer(w, trainer, &jobs[1]);
+	}
+	remote_free(jobs, 2);
+	free(trainer);
+	return rc;
+}
+
+/* ---- files --------------------------------------------------------------------- */
+
+static int add_samples(struct hash *h, int fd, int64_t bytes, const char *path, struct err *e)
+{
+	static const int64_t last = SAMPLES - 1;
+	char piece[SAMPLE_BYTES];
+	int rc = hash_add(h, &bytes, sizeof(bytes), e);
+
+	for (int64_t i = 0; !rc && i <= last; i++) {
+		int64_t at = (bytes - SAMPLE_BYTES) / last * i;
+		ssize_t n = pread(fd, piece, sizeof(piece), at);
+
+		if (n != SAMPLE_BYTES)
+			rc = err_set_errno(e, ERR_IO, "%s: cannot be read", path);
+		else
+			rc = hash_add(h, piece, sizeof(piece), e);
+	}
+	return rc;
+}
+
+int probe_sample(const char *path, char hex[65], bool *sampled, struct err *e)
+{
+	int64_t bytes = file_size(path);
+	struct hash *h;
+	int fd, rc;
+
+	*sampled = bytes > WHOLE_BYTES;
+	if (!*sampled)
+		return hash_file(path, hex, e);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return err_set_errno(e, ERR_NOINPUT, "%s: cannot be read", path);
+	h = hash_new(HASH_SHA256, e);
+	rc = h ? add_samples(h, fd, bytes, path, e) : e->code;
+	if (!rc)
+		rc = hash_hex(h, hex, e);
+	hash_free(h);
+	close(fd);
+	return rc;
+}
+
+static int add_corpus(struct json_writer *w, const char *workspace, const char *corpus,
+		      struct err *e)
+{
+	/* what the ranks read, and what says whether it is the same preparation */
+	static const char *const names[] = { "manifest.json", "train.shard", "vocab.tsv",
+					     "bpe.codes", "sentencepiece.model" };
+
+	if (paths_check_name("corpus", corpus, e))
+		return e->code;
+	json_key(w, "corpus");
+	json_open(w, '[');
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		char *path = file_path(e, "%s/corpora/%s/%s", workspace, corpus, names[i]);
+		struct err trouble = { 0 };
+		char hex[HASH_SHA256_HEX];
+		bool sampled;
+
+		if (!path)
+			return e->code;
+		if (file_exists(path)) {
+			json_open(w, '{');
+			json_put_str(w, "name", names[i]);
+			json_put_int(w, "bytes", file_size(path));
+			if (probe_sample(path, hex, &sampled, &trouble))
+				json_put_str(w, "trouble", trouble.text);
+			else
+				json_put_str(w, sampled ? "sampled" : "sha256", hex);
+			json_close(w, '}');
+		}
+		free(path);
+	}
+	json_close(w, ']');
+	return 0;
+}
+
+/* The nearest folder above that exists: the workspace may not be there yet. */
+static void add_room(struct json_writer *w, const char *key, const char *path)
+{
+	struct statvfs s;
+	char folder[4096], *slash;
+
+	snprintf(folder, sizeof(folder), "%s", path);
+	while (statvfs(folder, &s) && (slash = strrchr(folder, '/')) && slash > folder)
+		*slash = 0;
+	if (statvfs(folder, &s))
+		return;
+	json_put_int(w, key, (int64_t)s.f_bavail * (int64_t)s.f_frsize);
+	if (s.f_files && !s.f_favail)
+		json_put_bool(w, "no_inodes", true);
+}
+
+static int add_workspace(struct json_writer *w, const struct json *request, struct err *e)
+{
+	const char *workspace = json_text(json_get(request, "workspace"), NULL);
+	const char *corpus = json_text(json_get(request, "corpus"), NULL);
+	const char *marker = json_text(json_get(request, "marker"), NULL);
+	int rc = 0;
+
+	add_room(w, "temporary_free", "/tmp");
+	if (!workspace)
+		return 0;
+	json_key(w, "workspace");
+	json_open(w, '{');
+	json_put_bool(w, "there", !access(workspace, F_OK));
+	json_put_bool(w, "writable", !access(workspace, W_OK | X_OK));
+	add_room(w, "free", workspace);
+	if (marker)
+		json_put_bool(w, "marker", !access(marker, F_OK));
+	if (corpus)
+		rc = add_corpus(w, workspace, corpus, e);
+	json_close(w, '}');
+	return rc;
+}
+
+int probe_facts(const struct json *request, struct json_writer *w, struct err *e)
+{
+	int rc = add_programs(w, e);
+
+	probe_machine(w);
+	probe_network(json_get(request, "peers"), w);
+	return rc ? rc : add_workspace(w, request, e);
+}

@@ -1,0 +1,367 @@
+/* remote.c - see remote.h */
+#include "train/launch/hosts/remote.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "share/base/clock.h"
+#include "share/base/mem.h"
+#include "share/base/proc.h"
+#include "share/base/util.h"
+#include "train/launch/hosts/mpirun.h"
+#include "train/launch/hosts/rsh_agent.h"
+
+#define MAX_OUT   (16u << 20)
+#define MAX_ERR   (64u << 10)
+#define PIECE     ((size_t)65536)
+#define AT_ONCE   32
+#define TURN_MS   20		/* the end of a process is looked for this often */
+#define MERCY_S   0.3		/* between SIGTERM and SIGKILL */
+#define CONNECT_S 10
+
+/* ---- the command line ---------------------------------------------------- */
+
+bool remote_is_here(const struct host *host)
+{
+	struct host copy = *host;
+	struct hosts one = { .all = &copy, .n = 1 };
+
+	return mpirun_is_here(&one);
+}
+
+/* All words in one block, pointers first. */
+static const char **pack(const struct command_line *c, struct err *e)
+{
+	size_t bytes = (c->n + 1) * sizeof(char *), at = bytes;
+	char *block;
+
+	for (size_t i = 0; i < c->n; i++)
+		bytes += strlen(c->all[i]) + 1;
+	block = mem_alloc(bytes, 1, e);
+	for (size_t i = 0; block && i < c->n; i++) {
+		size_t n = strlen(c->all[i]) + 1;
+
+		((const char **)(void *)block)[i] = memcpy(block + at, c->all[i], n);
+		at += n;
+	}
+	return (const char **)(void *)block;
+}
+
+static int add_all(struct command_line *c, const char *const *words, struct err *e)
+{
+	int code = 0;
+
+	for (; !code && *words; words++)
+		code = command_line_add(c, *words, e);
+	return code;
+}
+
+/* What follows the words of --ssh: ssh takes the first value of an option, so theirs win. */
+static int add_ssh(struct command_line *c, const struct host *host, double connect_s,
+		   struct err *e)
+{
+	char connect[40], port[16];
+	const char *const words[] = { "-x", "-T", "-o", "BatchMode=yes", "-o", connect,
+				      host->port ? "-p" : NULL, port, NULL };
+	int code;
+
+	snprintf(connect, sizeof(connect), "ConnectTimeout=%d", MAX(1, (int)connect_s));
+	snprintf(port, sizeof(port), "%d", host->port);
+	code = add_all(c, words, e);
+	return code ? code : command_line_add(c, host->name, e);
+}
+
+const char **remote_argv(const struct host *host, const char *ssh, const char *const *argv,
+			 double connect_s, struct err *e)
+{
+	struct command_line c = { 0 }, remote = { 0 };
+	struct buf quoted = { 0 };
+	const char **packed = NULL;
+	int code;
+
+	if (remote_is_here(host)) {
+		code = add_all(&c, argv, e);
+	} else {
+		code = ssh_agent_words(&c, ssh, e);
+		if (!code)
+			code = add_ssh(&c, host, connect_s, e);
+		if (!code)
+			code = add_all(&remote, argv, e);
+		if (!code) {
+			command_line_quote(&remote, &quoted);
+			code = buf_check(&quoted, e);
+		}
+		if (!code)
+			code = command_line_add(&c, buf_text(&quoted), e);
+	}
+	if (!code)
+		packed = pack(&c, e);
+	command_line_free(&c);
+	command_line_free(&remote);
+	buf_free(&quoted);
+	return packed;
+}
+
+/* ---- one process under way ------------------------------------------------ */
+
+struct child {
+	struct remote_job *job;	/* NULL: this place is free */
+	struct proc proc;
+	double began, until;
+	size_t given;		/* bytes of the input */
+	bool   told;		/* SIGTERM was sent */
+	bool   ended;
+};
+
+static void close_end(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
+
+static void set_nonblocking(int fd)
+{
+	if (fd >= 0)
+		fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
+}
+
+static int start(struct child *c, struct remote_job *job, const char *const *line,
+		 const struct remote_how *how)
+{
+	struct err e = { 0 };
+
+	*c = (struct child){ .began = clock_mono_s() };
+	c->until = c->began + how->deadline_s;
+	job->status = -1;
+	job->late = false;
+	job->trouble[0] = 0;
+	job->heard = 0;
+	if (proc_start(&c->proc, line, PROC_PIPE_IN | PROC_PIPE_OUT | PROC_PIPE_ERR |
+		       PROC_OWN_GROUP | PROC_DIE_WITH_PARENT, &e)) {
+		snprintf(job->trouble, sizeof(job->trouble), "%.250s", e.text);
+		return -1;
+	}
+	set_nonblocking(c->proc.in);
+	set_nonblocking(c->proc.out);
+	set_nonblocking(c->proc.err);
+	c->job = job;
+	return 0;
+}
+
+/* Reads what there is; closes at the end, or when there is more than anybody should write. */
+static void take(struct child *c, int *fd, struct buf *to, size_t most)
+{
+	for (;;) {
+		char nowhere[4096];	/* what is too much is read and dropped */
+		char *room = to->len < most ? buf_reserve(to, PIECE) : NULL;
+		ssize_t n = read(*fd, room ? room : nowhere, room ? PIECE : sizeof(nowhere));
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0) {
+			if (n == 0 || errno != EAGAIN)
+				close_end(fd);
+			return;
+		}
+		c->job->heard = clock_wall_s();
+		if (room) {
+			to->len = MIN(to->len + (size_t)n, most);
+			to->data[to->len] = 0;
+		}
+	}
+}
+
+static void give(struct child *c)
+{
+	const struct remote_job *job = c->job;
+
+	while (c->proc.in >= 0) {
+		size_t left = job->input ? job->input_bytes - c->given : 0;
+		ssize_t n = left ? write(c->proc.in, job->input + c->given, left) : 0;
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 && errno == EAGAIN)
+			return;
+		if (n <= 0)
+			close_end(&c->proc.in);
+		else
+			c->given += (size_t)n;
+	}
+}
+
+/* The group: ssh may have a ProxyCommand, rsync has an ssh. */
+static void kill_late(struct child *c, double now)
+{
+	if (now < c->until)
+		return;
+	kill(-c->proc.pid, c->told ? SIGKILL : SIGTERM);
+	c->job->late = true;
+	c->told = true;
+	c->until = now + MERCY_S;
+}
+
+static void finish(struct child *c, const struct remote_how *how)
+{
+	struct remote_job *job = c->job;
+	int status = -1;
+
+	if (!c->ended && !proc_ended(&c->proc, &status))
+		return;
+	c->ended = true;
+	/* What somebody else keeps open (a shared connection) is not waited for. */
+	if (c->proc.out >= 0)
+		take(c, &c->proc.out, &job->out, MAX_OUT);
+	if (c->proc.err >= 0)
+		take(c, &c->proc.err, &job->err, MAX_ERR);
+	close_end(&c->proc.in);
+	close_end(&c->proc.out);
+	close_end(&c->proc.err);
+	job->status = job->late ? -1 : status;
+	job->seconds = clock_mono_s() - c->began;
+	remote_explain(job, how->deadline_s);
+	if (!job->trouble[0] && job->out.len >= MAX_OUT)
+		snprintf(job->trouble, sizeof(job->trouble),
+			 "%.200s wrote more than %u MiB: that is no answer of Werkbank",
+			 job->host->name, MAX_OUT >> 20);
+	c->job = NULL;
+}
+
+/* ---- all of them ----------------------------------------------------------- */
+
+struct crowd {
+	struct remote_job *jobs;
+	const char ***lines;	/* NULL: each job's argv as it is */
+	size_t n, next, busy;
+	struct child *places;	/* owned: (n_places) */
+	size_t n_places;
+	struct pollfd *fds;	/* owned: (3 * n_places) */
+	const struct remote_how *how;
+};
+
+static void fill_places(struct crowd *w)
+{
+	for (size_t i = 0; i < w->n_places; i++)
+		while (!w->places[i].job && w->next < w->n) {
+			size_t k = w->next++;
+			const char *const *line = w->lines ? (const char *const *)w->lines[k] :
+							     w->jobs[k].argv;
+
+			start(&w->places[i], &w->jobs[k], line, w->how);
+		}
+}
+
+/* A place that has a process gets three entries, in the order in, out, err. */
+static size_t gather_fds(struct crowd *w)
+{
+	size_t n = 0;
+
+	w->busy = 0;
+	for (size_t i = 0; i < w->n_places; i++) {
+		const struct child *c = &w->places[i];
+
+		if (!c->job)
+			continue;
+		w->busy++;
+		w->fds[n++] = (struct pollfd){ .fd = c->proc.in, .events = POLLOUT };
+		w->fds[n++] = (struct pollfd){ .fd = c->proc.out, .events = POLLIN };
+		w->fds[n++] = (struct pollfd){ .fd = c->proc.err, .events = POLLIN };
+	}
+	return n;
+}
+
+static void serve(struct crowd *w)
+{
+	double now = clock_mono_s();
+	size_t k = 0;
+
+	for (size_t i = 0; i < w->n_places; i++) {
+		struct child *c = &w->places[i];
+
+		if (!c->job)
+			continue;
+		if (c->proc.in >= 0 && w->fds[k].revents)
+			give(c);
+		if (c->proc.out >= 0 && w->fds[k + 1].revents)
+			take(c, &c->proc.out, &c->job->out, MAX_OUT);
+		if (c->proc.err >= 0 && w->fds[k + 2].revents)
+			take(c, &c->proc.err, &c->job->err, MAX_ERR);
+		k += 3;
+		kill_late(c, now);
+		finish(c, w->how);
+	}
+}
+
+static int run_all(struct crowd *w, struct err *e)
+{
+	struct sigaction ignore = { .sa_handler = SIG_IGN }, before;
+	size_t n;
+	int rc = 0;
+
+	w->n_places = MIN(w->n, (size_t)(w->how->at_once > 0 ? w->how->at_once : AT_ONCE));
+	w->places = mem_alloc(w->n_places, sizeof(*w->places), e);
+	w->fds = w->places ? mem_alloc(3 * w->n_places, sizeof(*w->fds), e) : NULL;
+	if (!w->fds)
+		rc = e->code;
+	sigaction(SIGPIPE, &ignore, &before);	/* one that ends before it read its input */
+	while (!rc) {
+		fill_places(w);
+		n = gather_fds(w);
+		if (!w->busy)
+			break;
+		if (poll(w->fds, n, TURN_MS) < 0)
+			for (size_t i = 0; i < n; i++)
+				w->fds[i].revents = 0;
+		serve(w);
+	}
+	sigaction(SIGPIPE, &before, NULL);
+	free(w->places);
+	free(w->fds);
+	return rc;
+}
+
+int remote_run_here(struct remote_job *jobs, size_t n, const struct remote_how *how,
+		    struct err *e)
+{
+	struct crowd w = { .jobs = jobs, .n = n, .how = how };
+
+	return run_all(&w, e);
+}
+
+int remote_run(struct remote_job *jobs, size_t n, const struct remote_how *how, struct err *e)
+{
+	struct crowd w = { .jobs = jobs, .n = n, .how = how };
+	int rc = 0;
+
+	w.lines = mem_alloc(n, sizeof(*w.lines), e);
+	if (!w.lines)
+		return e->code;
+	for (size_t i = 0; !rc && i < n; i++) {
+		double connect_s = MIN(how->deadline_s * 0.7, CONNECT_S);
+
+		w.lines[i] = remote_argv(jobs[i].host, how->ssh, jobs[i].argv, connect_s, e);
+		rc = w.lines[i] ? 0 : e->code;
+	}
+	if (!rc)
+		rc = run_all(&w, e);
+	for (size_t i = 0; i < n; i++)
+		free(w.lines[i]);
+	free(w.lines);
+	return rc;
+}
+
+void remote_free(struct remote_job *jobs, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		buf_free(&jobs[i].out);
+		buf_free(&jobs[i].err);
+	}
+}

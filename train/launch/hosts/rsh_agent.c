@@ -1,0 +1,139 @@
+/* rsh_agent.c - see rsh_agent.h */
+#include "train/launch/hosts/rsh_agent.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "share/base/file.h"
+#include "share/base/text.h"
+#include "share/base/util.h"
+
+#define HOSTFILE_MAX_BYTES (16 << 20)
+
+int ssh_agent_host_at(int argc, const char *const *argv)
+{
+	bool hostfile = false;
+
+	for (int i = 2; i < argc; i++) {
+		if (!strcmp(argv[i], "--ssh"))
+			i++;
+		else if (argv[i][0] != '-' && hostfile)
+			return i;
+		else if (argv[i][0] != '-')
+			hostfile = true;
+	}
+	return argc;
+}
+
+/* One word of a command as a shell would split it, into word; the rest, NULL: a quote is open. */
+static const char *next_word(const char *p, struct buf *word)
+{
+	char quote = 0;
+
+	buf_clear(word);
+	for (; *p && (quote || !isspace((unsigned char)*p)); p++) {
+		if (quote ? *p == quote : *p == '\'' || *p == '"')
+			quote = quote ? 0 : *p;
+		else if (*p == '\\' && quote != '\'' && p[1])
+			buf_add_char(word, *++p);
+		else
+			buf_add_char(word, *p);
+	}
+	return quote ? NULL : p;
+}
+
+int ssh_agent_words(struct command_line *c, const char *command, struct err *e)
+{
+	struct buf word = { 0 };
+	const char *p = command;
+	int code = 0;
+
+	for (p += strspn(p, " \t\n"); !code && p && *p; p += p ? strspn(p, " \t\n") : 0) {
+		p = next_word(p, &word);
+		code = buf_check(&word, e);
+		if (!code && !p)
+			code = err_set(e, ERR_USAGE, "--ssh \"%s\": a quote is not closed",
+				       command);
+		if (!code)
+			code = command_line_add(c, buf_text(&word), e);
+		if (!p)
+			break;
+	}
+	buf_free(&word);
+	if (!code && !c->n)
+		code = err_set(e, ERR_USAGE, "--ssh is empty: ssh was expected");
+	return code;
+}
+
+/* The port noted for a host in a hostfile of ours; 0: none. */
+static int64_t port_of(char *text, const char *host)
+{
+	char *rest = NULL;
+
+	for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+		size_t n = strcspn(line, " \t");
+		const char *mark = strstr(line, "# port ");
+		int64_t port;
+
+		if (strncasecmp(line, host, n) || host[n] || !mark)
+			continue;
+		return text_to_int(mark + strlen("# port "), &port) ? port : 0;
+	}
+	return 0;
+}
+
+static int add_port(struct command_line *c, const char *hostfile, const char *host, struct err *e)
+{
+	struct buf text = { 0 };
+	char word[24];
+	int64_t port = 0;
+	int code = file_read_all(hostfile, HOSTFILE_MAX_BYTES, &text, e);
+
+	if (!code && text.len)
+		port = port_of(text.data, host);
+	buf_free(&text);
+	if (code || !port)
+		return code;
+	snprintf(word, sizeof(word), "%lld", (long long)port);
+	code = command_line_add(c, "-p", e);
+	return code ? code : command_line_add(c, word, e);
+}
+
+int ssh_agent_line(struct command_line *c, const char *ssh, const char *hostfile,
+		   const char *const *rest, struct err *e)
+{
+	static const char *const ours[] = { "-x", "-o", "BatchMode=yes", "-o" };
+	char connect[40];
+	int code = ssh_agent_words(c, ssh, e);
+
+	if (!code && hostfile && *hostfile)
+		code = add_port(c, hostfile, rest[0], e);
+	for (size_t i = 0; !code && i < ARRAY_LEN(ours); i++)
+		code = command_line_add(c, ours[i], e);
+	snprintf(connect, sizeof(connect), "ConnectTimeout=%d", SSH_CONNECT_SECONDS);
+	if (!code)
+		code = command_line_add(c, connect, e);
+	for (; !code && *rest; rest++)
+		code = command_line_add(c, *rest, e);
+	return code;
+}
+
+int ssh_agent_exec(const char *ssh, const char *hostfile, const char *const *rest, struct err *e)
+{
+	struct command_line c = { 0 };
+	int code = ssh_agent_line(&c, ssh, hostfile, rest, e);
+
+	/* a connection that ssh keeps open for later must not hold the lock of the run */
+	for (int fd = 3; fd < 256; fd++)
+		close(fd);
+	if (!code) {
+		execvp(c.all[0], c.all);
+		code = err_set_errno(e, ERR_UNAVAILABLE, "%s: cannot be run", c.all[0]);
+	}
+	command_line_free(&c);
+	return code;
+}

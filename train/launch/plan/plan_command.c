@@ -1,0 +1,408 @@
+/* plan_command.c - see plan_command.h */
+#include "train/launch/plan/plan_command.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "share/base/json.h"
+#include "share/base/paths.h"
+#include "share/base/util.h"
+#include "train/common/linkfile.h"
+#include "train/common/network.h"
+#include "train/launch/plan/plan.h"
+#include "train/launch/plan/plan_grid.h"
+#include "train/launch/plan/plan_run.h"
+
+#define USUAL_LATENCY_S 50e-6	/* Ethernet in one room */
+#define TIED_SHARE	0.3	/* of a model's parameters, for its embedding; where not known */
+
+enum link_origin { LINK_GIVEN, LINK_MEASURED, LINK_FITTED, LINK_ASSUMED };
+
+struct plan {
+	struct conf *conf;	/* borrowed */
+	struct plan_job job;
+	struct plan_way base;
+	struct plan_grid grid;
+	struct plan_run run;	/* zeroed without one */
+	struct link_curve curve;	/* what reductions took on the measured link */
+	enum link_origin link_origin;
+};
+
+/* ---- what is known ----------------------------------------------------- */
+
+static int read_job(struct plan *p, const char *workspace, struct err *e)
+{
+	struct conf *c = p->conf;
+
+	if (c->run && plan_run_read(&p->run, workspace, c->run, c, e))
+		return e->code;
+	p->job = p->run.job;
+	p->base = p->run.way;
+	plan_way_from_conf(&p->base, c);
+	if (!c->run) {
+		if (c->parameters == 0 || c->compute_s <= 0)
+			return err_set(e, ERR_USAGE, "what shall be planned? give --run NAME of a "
+				       "run that has trained, or --parameters N and --compute-s "
+				       "SECONDS");
+		p->base.hosts = p->base.ranks_per_host = 1;
+	}
+	if (c->parameters > 0) {
+		p->job.late_parameters = c->run ? p->job.late_parameters / p->job.parameters *
+							  (double)c->parameters
+						: TIED_SHARE * (double)c->parameters;
+		p->job.parameters = (double)c->parameters;
+	}
+	if (c->compute_s > 0)
+		p->job.micro_s = c->compute_s;
+	if (c->target_tokens > 0)
+		p->job.target_tokens = c->target_tokens;
+	p->job.total_tokens = p->job.target_tokens *
+			      (double)(c->run ? p->run.way.accumulate : c->accumulate) *
+			      (double)c->steps;
+	p->job.price = c->price;
+	return 0;
+}
+
+static void assume_links(struct plan *p)
+{
+	static const double speeds[] = { 100e6 / 8, 1e9 / 8, 10e9 / 8, 100e9 / 8 };
+
+	for (; p->grid.n_links < ARRAY_LEN(speeds); p->grid.n_links++)
+		p->grid.links[p->grid.n_links] = speeds[p->grid.n_links] * PLAN_PAYLOAD;
+	p->link_origin = LINK_ASSUMED;
+}
+
+static int find_link(struct plan *p, const char *workspace, struct err *e)
+{
+	struct link_speed seen;
+	double fitted = NAN;
+
+	if (linkfile_read(&seen, workspace, e))
+		return e->code;
+	p->base.latency_s = p->conf->latency_us > 0   ? p->conf->latency_us * 1e-6
+			    : isfinite(seen.latency_s) ? seen.latency_s
+						       : USUAL_LATENCY_S;
+	if (p->grid.n_links)
+		return 0;
+	p->link_origin = LINK_MEASURED;
+	if (!(seen.bytes_s > 0) && p->run.ranks > 1 && p->run.way.hosts > 1 &&
+	    isfinite(p->run.exposed_s)) {
+		double wait = isfinite(p->run.wait_s) ? p->run.wait_s : 0;
+
+		p->run.way.latency_s = p->base.latency_s;
+		fitted = plan_fit_link(&p->run.job, &p->run.way, p->run.exposed_s - wait);
+		p->link_origin = LINK_FITTED;
+	}
+	if (linkfile_read_curve(&p->curve, workspace, e))
+		return e->code;
+	if (seen.bytes_s > 0)
+		p->base.measured = &p->curve;
+	if (seen.bytes_s > 0 || fitted > 0) {
+		p->grid.payload = 1;	/* that is what was measured */
+		p->grid.links[p->grid.n_links++] = seen.bytes_s > 0 ? seen.bytes_s : fitted;
+	} else {
+		assume_links(p);
+	}
+	return 0;
+}
+
+/* ---- text -------------------------------------------------------------- */
+
+/* "27.5 h", "3.2 d", "41 min" */
+static void put_hours(struct buf *out, double hours)
+{
+	if (!isfinite(hours))
+		buf_printf(out, "  %8s", "-");
+	else if (hours < 2)
+		buf_printf(out, "  %6.1f m", hours * 60);
+	else if (hours < 100)
+		buf_printf(out, "  %6.1f h", hours);
+	else
+		buf_printf(out, "  %6.0f d", hours / 24);
+}
+
+/* A link by the speed that the user knows it by. */
+static void put_link(struct buf *out, const struct plan *p, const struct plan_way *w)
+{
+	char link[NETWORK_RATE_TEXT];
+
+	network_rate_text(link, w->link_bytes_s / p->grid.payload);
+	*strchr(link, '(') = 0;
+	buf_printf(out, "%.*s", (int)strlen(link) - 1, link);
+}
+
+static void put_row(struct buf *out, const struct plan *p, const struct plan_way *w)
+{
+	struct plan_step s, other;
+	enum plan_exchange best = plan_best(&p->job, w, &other);
+	char link[NETWORK_RATE_TEXT];
+
+	plan_step(&p->job, w, PLAN_DIRECT, &s);
+	network_rate_text(link, w->link_bytes_s / p->grid.payload);
+	*strchr(link, '(') = 0;
+	buf_printf(out, "%6lld  %-12s %-4s  %6lld  %5lld  %-4s  %8.3g  %5.1f%%  %5.1f%%",
+		   (long long)w->hosts, link, plan_wire_name(w->wire), (long long)s.accumulate,
+		   (long long)w->local_steps, w->overlap ? "yes" : "no", s.step_s,
+		   100 * s.exposed_share, 100 * s.efficiency);
+	if (isfinite(s.target_tps))
+		buf_printf(out, "  %9.0f", s.target_tps);
+	else
+		buf_printf(out, "  %9s", "-");
+	put_hours(out, s.hours);
+	if (isfinite(s.cost))
+		buf_printf(out, "  %9.2f", s.cost);
+	else
+		buf_printf(out, "  %9s", "-");
+	buf_printf(out, "  %-7s  %s %.3g\n", plan_limit_name(s.limit),
+		   w->hosts > 1 ? plan_exchange_name(best) : "-", other.step_s);
+}
+
+static void put_head(struct buf *out, const struct plan *p)
+{
+	static const char *const origins[] = { "as given", "as measured by hosts bandwidth",
+					       "as the run's waiting tells", "assumed" };
+	char link[NETWORK_RATE_TEXT];
+
+	if (p->conf->run)
+		buf_printf(out, "run %s: %lld ranks on %lld hosts, %.4g s a step (median of %lld "
+			   "records)", p->conf->run, (long long)p->run.ranks,
+			   (long long)p->run.way.hosts, p->run.step_s, (long long)p->run.records);
+	else
+		buf_add_str(out, "numbers given");
+	buf_printf(out, "\n%.4g s of forward and backward a micro-batch, %.1f MB of gradients\n",
+		   p->job.micro_s, 4 * p->job.parameters / 1e6);
+	buf_printf(out, "links %s", origins[p->link_origin]);
+	if (p->grid.payload < 1)
+		buf_printf(out, ", %.0f %% of their speed is payload", 100 * p->grid.payload);
+	else
+		buf_printf(out, ": %s of payload", network_rate_text(link, p->grid.links[0]));
+	buf_printf(out, "; latency %.0f us\n\n", p->base.latency_s * 1e6);
+	buf_add_str(out, " hosts  link         wire   accum.  local  over   step s  expos.  "
+			  "effic.   target/s      time       cost  limit    else\n");
+}
+
+/* ---- advice ------------------------------------------------------------ */
+
+static void say_changes(struct buf *out, const struct plan_way *was, const struct plan_way *is)
+{
+	if (is->overlap != was->overlap)
+		buf_add_str(out, " --overlap-reduce");
+	if (is->wire != was->wire)
+		buf_printf(out, " --wire %s", plan_wire_name(is->wire));
+	if (is->accumulate != was->accumulate)
+		buf_printf(out, " --accumulate %lld", (long long)is->accumulate);
+	if (is->local_steps != was->local_steps)
+		buf_printf(out, " --local-steps %lld", (long long)is->local_steps);
+}
+
+static double micros_s(const struct plan_step *s)
+{
+	return (double)s->accumulate / s->step_s;
+}
+
+/* One sentence about this number of hosts on this link; nothing where all is well. */
+static void advise(struct buf *out, const struct plan *p, struct plan_way way)
+{
+	struct plan_way gentle, best, alone = way;
+	struct plan_step as_is, then, one;
+	double times, more;
+
+	if (way.hosts == 1)
+		return;
+	alone.hosts = 1;
+	plan_step(&p->job, &alone, PLAN_DIRECT, &one);
+	plan_step(&p->job, &way, PLAN_DIRECT, &as_is);
+	way.accumulate = as_is.accumulate;
+	times = plan_advise(&p->job, &way, true, &gentle);
+	more = plan_advise(&p->job, &way, false, &best);
+	plan_step(&p->job, more > times ? &best : &gentle, PLAN_DIRECT, &then);
+	if (more <= 1 && as_is.exposed_share < NETWORK_MUCH)
+		return;
+	buf_printf(out, "With %lld hosts on ", (long long)way.hosts);
+	put_link(out, p, &way);
+	if (times > 1) {
+		buf_add_str(out, " use");
+		say_changes(out, &way, &gentle);
+		buf_printf(out, ": %.1fx faster", times);
+	}
+	if (more > times * 1.1) {
+		buf_add_str(out, times > 1 ? "; or" : " use");
+		say_changes(out, &way, &best);
+		buf_printf(out, ": %.1fx, but that changes the training", more);
+	}
+	if (micros_s(&then) <= micros_s(&one))
+		buf_printf(out, "%sthey train no faster than one host",
+			   more > 1 ? "; even so " : " ");
+	else if (more <= 1)
+		buf_printf(out, " %.0f %% of a step is waiting for the network, and nothing here "
+			   "mends that", 100 * as_is.exposed_share);
+}
+
+/* For each link and number of hosts, from the first way of each. */
+static int each_advice(const struct plan *p, struct buf *out, struct json_writer *json,
+		       struct err *e)
+{
+	size_t rows = plan_grid_rows(&p->grid);
+	size_t block = rows / (MAX(p->grid.n_links, 1) * p->grid.n_hosts);
+	struct buf sentence = { 0 };
+
+	for (size_t i = 0; i < rows; i += block) {
+		struct plan_way w;
+
+		plan_grid_at(&p->grid, i, &p->base, &w);
+		buf_clear(&sentence);
+		advise(&sentence, p, w);
+		if (sentence.len == 0)
+			continue;
+		if (json)
+			json_str(json, buf_text(&sentence));
+		else
+			buf_printf(out, "%s.\n", buf_text(&sentence));
+	}
+	if (buf_check(&sentence, e))
+		return e->code;
+	buf_free(&sentence);
+	return 0;
+}
+
+/* ---- JSON -------------------------------------------------------------- */
+
+/* What is unknown is absent. */
+static void member(struct json_writer *w, const char *key, double x)
+{
+	if (!isfinite(x))
+		return;
+	json_put_real(w, key, x);
+}
+
+static void json_row(struct json_writer *w, const struct plan *p, const struct plan_way *way)
+{
+	struct plan_step s;
+
+	plan_step(&p->job, way, PLAN_DIRECT, &s);
+	json_open(w, '{');
+	json_put_int(w, "hosts", way->hosts);
+	json_put_int(w, "ranks", way->hosts * way->ranks_per_host);
+	member(w, "link_bytes_s", way->link_bytes_s);
+	member(w, "latency_s", way->latency_s);
+	json_put_str(w, "wire", plan_wire_name(way->wire));
+	json_put_int(w, "accumulate", s.accumulate);
+	json_put_int(w, "local_steps", way->local_steps);
+	json_put_bool(w, "overlap_reduce", way->overlap);
+	json_put_bool(w, "shard_optimizer", way->shard);
+	member(w, "bucket_bytes", way->bucket_bytes);
+	member(w, "step_s", s.step_s);
+	member(w, "compute_s", s.compute_s);
+	member(w, "transfer_s", s.transfer_s);
+	member(w, "exposed_s", s.exposed_s);
+	member(w, "update_s", s.update_s);
+	member(w, "exposed_share", s.exposed_share);
+	member(w, "sent_bytes", s.sent_bytes);
+	member(w, "efficiency", s.efficiency);
+	member(w, "target_tps", s.target_tps);
+	member(w, "hours", s.hours);
+	member(w, "cost", s.cost);
+	json_put_str(w, "limit", plan_limit_name(s.limit));
+	if (way->hosts > 1) {
+		json_put_str(w, "best_exchange", plan_exchange_name(plan_best(&p->job, way, &s)));
+		plan_step(&p->job, way, PLAN_RING, &s);
+		member(w, "ring_step_s", s.step_s);
+		plan_step(&p->job, way, PLAN_TREE, &s);
+		member(w, "tree_step_s", s.step_s);
+	}
+	json_close(w, '}');
+}
+
+static void json_base(struct json_writer *w, const struct plan *p)
+{
+	static const char *const origins[] = { "given", "measured", "fitted", "assumed" };
+
+	json_key(w, "base");
+	json_open(w, '{');
+	if (p->conf->run) {
+		json_put_str(w, "run", p->conf->run);
+		json_put_int(w, "ranks", p->run.ranks);
+		json_put_int(w, "hosts", p->run.way.hosts);
+		member(w, "step_s", p->run.step_s);
+		member(w, "exposed_s", p->run.exposed_s);
+	}
+	member(w, "micro_s", p->job.micro_s);
+	member(w, "input_s", p->job.input_s);
+	member(w, "update_s", p->job.update_s);
+	member(w, "other_s", p->job.other_s);
+	member(w, "gradient_bytes", 4 * p->job.parameters);
+	member(w, "late_bytes", 4 * p->job.late_parameters);
+	if (p->job.target_tokens > 0)
+		member(w, "target_tokens", p->job.target_tokens);
+	json_put_str(w, "link", origins[p->link_origin]);
+	json_close(w, '}');
+}
+
+static int print_json(const struct plan *p, struct buf *out, struct err *e)
+{
+	struct json_writer w = { .out = out };
+	struct plan_way way;
+	int rc;
+
+	json_open(&w, '{');
+	json_base(&w, p);
+	json_key(&w, "rows");
+	json_open(&w, '[');
+	for (size_t i = 0; i < plan_grid_rows(&p->grid); i++) {
+		plan_grid_at(&p->grid, i, &p->base, &way);
+		json_row(&w, p, &way);
+	}
+	json_close(&w, ']');
+	json_key(&w, "advice");
+	json_open(&w, '[');
+	rc = each_advice(p, out, &w, e);
+	json_close(&w, ']');
+	json_close(&w, '}');
+	buf_add_char(out, '\n');
+	return rc;
+}
+
+static int print_text(const struct plan *p, struct buf *out, struct err *e)
+{
+	struct plan_way way;
+	size_t end;
+	int rc;
+
+	put_head(out, p);
+	for (size_t i = 0; i < plan_grid_rows(&p->grid); i++) {
+		plan_grid_at(&p->grid, i, &p->base, &way);
+		put_row(out, p, &way);
+	}
+	buf_add_char(out, '\n');
+	end = out->len;
+	rc = each_advice(p, out, NULL, e);
+	if (!rc && out->len == end)
+		buf_add_str(out, "The network is in nobody's way here.\n");
+	return rc;
+}
+
+int plan_command_run(struct conf *c, struct err *e)
+{
+	struct plan p = { .conf = c };
+	struct buf out = { 0 };
+	char *workspace = paths_workspace(c->workspace, e);
+	int rc = workspace ? 0 : e->code;
+
+	if (!rc)
+		rc = read_job(&p, workspace, e);
+	if (!rc)
+		rc = plan_grid_read(&p.grid, c, &p.base, e);
+	if (!rc)
+		rc = find_link(&p, workspace, e);
+	if (!rc)
+		rc = c->json ? print_json(&p, &out, e) : print_text(&p, &out, e);
+	if (!rc)
+		rc = buf_check(&out, e);
+	if (!rc && (fputs(buf_text(&out), stdout) < 0 || fflush(stdout)))
+		rc = err_set_errno(e, ERR_IO, "the plan cannot be written");
+	buf_free(&out);
+	free(workspace);
+	return rc;
+}

@@ -1,0 +1,212 @@
+/* plan_grid.c - see plan_grid.h */
+#include "train/launch/plan/plan_grid.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "share/base/mem.h"
+#include "share/base/text.h"
+#include "share/base/util.h"
+#include "train/common/network.h"
+#include "train/launch/plan/plan_run.h"
+
+typedef int take_fn(void *to, const char *word, struct err *e);
+
+/* Each word of "a,b c" is taken once; *n of them so far. */
+static int each_word(const char *list, size_t *n, take_fn *take, void *to, struct err *e)
+{
+	char *copy = mem_strdup(list, e), *at = copy, *word;
+	int rc = copy ? 0 : e->code;
+
+	while (!rc && (word = strsep(&at, ",")) != NULL) {
+		word = text_trim(word);
+		if (!*word)
+			continue;
+		if (*n >= PLAN_MAX_LIST)
+			rc = err_set(e, ERR_USAGE, "a plan takes at most %d of a kind: \"%s\"",
+				     PLAN_MAX_LIST, list);
+		else
+			rc = take(to, word, e);
+	}
+	free(copy);
+	return rc;
+}
+
+static int take_hosts(void *to, const char *word, struct err *e)
+{
+	struct plan_grid *g = to;
+	int64_t n;
+
+	if (!text_to_int(word, &n) || n < 1 || n > PLAN_MAX_HOSTS)
+		return err_set(e, ERR_USAGE,
+			       "--hosts-count: \"%s\" is no number of hosts (1 to %d)", word,
+			       PLAN_MAX_HOSTS);
+	g->hosts[g->n_hosts++] = n;
+	return 0;
+}
+
+static int take_link(void *to, const char *word, struct err *e)
+{
+	struct plan_grid *g = to;
+	double bytes_s;
+
+	if (network_rate_read(word, &bytes_s, e))
+		return err_prefix(e, "--link");
+	g->links[g->n_links++] = bytes_s * PLAN_PAYLOAD;
+	return 0;
+}
+
+/* ---- --vary ------------------------------------------------------------ */
+
+/* A value goes through the option's own row, so that ranges and words are checked alike. */
+struct varied {
+	struct plan_grid *grid;
+	struct conf scratch;
+	char name[40];
+};
+
+static size_t *count_of(struct plan_grid *g, const char *name)
+{
+	const struct { const char *name; size_t *n; } all[] = {
+		{ "wire", &g->n_wire },		      { "accumulate", &g->n_accumulate },
+		{ "local-steps", &g->n_local },	      { "overlap-reduce", &g->n_overlap },
+		{ "bucket-mb", &g->n_bucket },	      { "shard-optimizer", &g->n_shard },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(all); i++)
+		if (!strcmp(all[i].name, name))
+			return all[i].n;
+	return NULL;
+}
+
+static int take_varied(void *to, const char *word, struct err *e)
+{
+	struct varied *v = to;
+	struct plan_grid *g = v->grid;
+	struct plan_way w;
+
+	if (conf_set(&v->scratch, v->name, word, "--vary", e))
+		return err_prefix(e, "--vary");
+	plan_way_from_conf(&w, &v->scratch);
+	if (!strcmp(v->name, "wire"))
+		g->wire[g->n_wire++] = w.wire;
+	else if (!strcmp(v->name, "accumulate"))
+		g->accumulate[g->n_accumulate++] = w.accumulate;
+	else if (!strcmp(v->name, "local-steps"))
+		g->local[g->n_local++] = w.local_steps;
+	else if (!strcmp(v->name, "overlap-reduce"))
+		g->overlap[g->n_overlap++] = w.overlap;
+	else if (!strcmp(v->name, "bucket-mb"))
+		g->bucket[g->n_bucket++] = w.bucket_bytes;
+	else
+		g->shard[g->n_shard++] = w.shard;
+	return 0;
+}
+
+static int vary(struct plan_grid *g, const char *text, struct err *e)
+{
+	static const char *const names[] = { "wire", "accumulate", "local-steps", "overlap-reduce",
+					     "bucket-mb", "shard-optimizer" };
+	struct varied v = { .grid = g };
+	const char *equals = strchr(text, '=');
+	size_t length = equals ? (size_t)(equals - text) : 0, *n;
+	char hint[TEXT_HINT_MAX];
+	int rc;
+
+	if (!equals || length == 0 || length >= sizeof(v.name))
+		return err_set(e, ERR_USAGE, "--vary \"%s\": write NAME=VALUE,VALUE, for "
+			       "instance wire=fp32,bf16", text);
+	for (size_t i = 0; i < length; i++)
+		v.name[i] = text[i] == '_' ? '-' : text[i];
+	n = count_of(g, v.name);
+	if (!n)
+		return err_set(e, ERR_USAGE, "--vary: \"%s\" is nothing that a plan can vary%s",
+			       v.name, text_hint(hint, text_nearest(v.name, names,
+								    ARRAY_LEN(names))));
+	rc = conf_init(&v.scratch, e);
+	if (!rc)
+		rc = each_word(equals + 1, n, take_varied, &v, e);
+	if (!rc && *n == 0)
+		rc = err_set(e, ERR_USAGE, "--vary %s: no value is given", v.name);
+	conf_free(&v.scratch);
+	return rc;
+}
+
+/* ---- the whole --------------------------------------------------------- */
+
+static void fill_rest(struct plan_grid *g, const struct plan_way *base)
+{
+	static const int64_t hosts[] = { 1, 2, 4, 8, 16, 64, 256, 1024 };
+
+	if (g->n_hosts == 0)
+		for (; g->n_hosts < ARRAY_LEN(hosts); g->n_hosts++)
+			g->hosts[g->n_hosts] = hosts[g->n_hosts];
+	if (g->n_wire == 0)
+		g->wire[g->n_wire++] = base->wire;
+	if (g->n_accumulate == 0)
+		g->accumulate[g->n_accumulate++] = base->accumulate;
+	if (g->n_local == 0)
+		g->local[g->n_local++] = base->local_steps;
+	if (g->n_overlap == 0)
+		g->overlap[g->n_overlap++] = base->overlap;
+	if (g->n_bucket == 0)
+		g->bucket[g->n_bucket++] = base->bucket_bytes;
+	if (g->n_shard == 0)
+		g->shard[g->n_shard++] = base->shard;
+}
+
+int plan_grid_read(struct plan_grid *g, const struct conf *c, const struct plan_way *base,
+		   struct err *e)
+{
+	int rc = 0;
+
+	memset(g, 0, sizeof(*g));
+	g->payload = PLAN_PAYLOAD;
+	for (size_t i = 0; !rc && i < c->hosts_count.n; i++)
+		rc = each_word(c->hosts_count.items[i], &g->n_hosts, take_hosts, g, e);
+	for (size_t i = 0; !rc && i < c->link.n; i++)
+		rc = each_word(c->link.items[i], &g->n_links, take_link, g, e);
+	for (size_t i = 0; !rc && i < c->vary.n; i++)
+		rc = vary(g, c->vary.items[i], e);
+	if (!rc && c->hosts_count.n && g->n_hosts == 0)
+		rc = err_set(e, ERR_USAGE, "--hosts-count: no number is given");
+	if (!rc && c->link.n && g->n_links == 0)
+		rc = err_set(e, ERR_USAGE, "--link: no speed is given");
+	if (!rc)
+		fill_rest(g, base);
+	if (!rc && plan_grid_rows(g) > PLAN_MAX_ROWS)
+		rc = err_set(e, ERR_USAGE, "this plan has %zu rows, more than %d: vary less",
+			     plan_grid_rows(g), PLAN_MAX_ROWS);
+	return rc;
+}
+
+size_t plan_grid_rows(const struct plan_grid *g)
+{
+	/* PLAN_MAX_LIST to the eighth power is below 2^64 */
+	return MAX(g->n_links, 1) * g->n_hosts * g->n_wire * g->n_accumulate * g->n_local *
+	       g->n_overlap * g->n_bucket * g->n_shard;
+}
+
+/* The digit of *i in this base; *i is left with the rest. */
+static size_t digit(size_t *i, size_t base)
+{
+	size_t d = *i % base;
+
+	*i /= base;
+	return d;
+}
+
+void plan_grid_at(const struct plan_grid *g, size_t i, const struct plan_way *base,
+		  struct plan_way *way)
+{
+	*way = *base;
+	way->overlap = g->overlap[digit(&i, g->n_overlap)];
+	way->bucket_bytes = g->bucket[digit(&i, g->n_bucket)];
+	way->shard = g->shard[digit(&i, g->n_shard)];
+	way->local_steps = g->local[digit(&i, g->n_local)];
+	way->accumulate = g->accumulate[digit(&i, g->n_accumulate)];
+	way->wire = g->wire[digit(&i, g->n_wire)];
+	way->hosts = g->hosts[digit(&i, g->n_hosts)];
+	if (g->n_links)
+		way->link_bytes_s = g->links[digit(&i, g->n_links)];
+}

@@ -1,0 +1,43 @@
+/*
+ * plan_grid.h - which hosts, links and ways to reduce a plan goes through: the lists of
+ * --hosts-count, --link and --vary.
+ */
+#ifndef WERKBANK_TRAIN_LAUNCH_PLAN_PLAN_GRID_H
+#define WERKBANK_TRAIN_LAUNCH_PLAN_PLAN_GRID_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "share/conf/conf.h"
+#include "share/base/err.h"
+#include "train/launch/plan/plan.h"
+
+#define PLAN_MAX_LIST	64
+#define PLAN_MAX_HOSTS	1000000
+#define PLAN_MAX_ROWS	100000
+#define PLAN_PAYLOAD	0.94	/* of a link's speed: the rest is headers */
+
+/* Each list holds at least one entry after plan_grid_read(). */
+struct plan_grid {
+	int64_t hosts[PLAN_MAX_LIST], accumulate[PLAN_MAX_LIST], local[PLAN_MAX_LIST];
+	double  links[PLAN_MAX_LIST];	/* payload bytes/s, one direction */
+	double  payload;		/* these over the speeds that were named */
+	double  bucket[PLAN_MAX_LIST];	/* bytes */
+	enum plan_wire wire[PLAN_MAX_LIST];
+	bool    overlap[PLAN_MAX_LIST], shard[PLAN_MAX_LIST];
+	size_t  n_hosts, n_links, n_accumulate, n_local, n_bucket, n_wire, n_overlap, n_shard;
+};
+
+/*
+ * base: the way where a list does not say otherwise. links: empty when --link is not given. Words
+ * that are none and too many rows are ERR_USAGE.
+ */
+int plan_grid_read(struct plan_grid *g, const struct conf *c, const struct plan_way *base,
+		   struct err *e);
+
+/* How many ways there are, and the i-th: links turn slowest, then hosts. */
+size_t plan_grid_rows(const struct plan_grid *g);
+void plan_grid_at(const struct plan_grid *g, size_t i, const struct plan_way *base,
+		  struct plan_way *way);
+
+#endif

@@ -1,0 +1,284 @@
+/* plan_run.c - see plan_run.h */
+#include "train/launch/plan/plan_run.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "share/base/file.h"
+#include "share/base/journal.h"
+#include "share/base/mem.h"
+#include "share/base/paths.h"
+#include "share/base/util.h"
+
+#define MAX_RANKS 65536		/* more are no record of ours */
+
+enum { STEP, COMPUTE, EXPOSED, WAIT, UPDATE, INPUT, TPS, N_FIELDS };
+
+static const char *const FIELDS[N_FIELDS] = {
+	"step_s", "compute_s", "exposed_s", "wait_s", "update_s", "input_s", "target_tps",
+};
+
+struct series {
+	double *x;		/* owned */
+	size_t n, cap;
+};
+
+struct rank {
+	struct series compute;
+	char *host;		/* owned; NULL: no record */
+};
+
+struct reading {
+	struct series fields[N_FIELDS];
+	struct rank *ranks;	/* owned */
+	size_t n_ranks, cap_ranks;
+	int64_t train_records;
+	double started_ranks, hosts, parameters, vocabulary;	/* hosts 0: the run did not say */
+};
+
+static void forget(struct reading *r)
+{
+	for (size_t i = 0; i < r->n_ranks; i++) {
+		free(r->ranks[i].host);
+		free(r->ranks[i].compute.x);
+	}
+	r->n_ranks = 0;
+	r->train_records = 0;
+	for (size_t i = 0; i < N_FIELDS; i++)
+		r->fields[i].n = 0;
+}
+
+static void release(struct reading *r)
+{
+	forget(r);
+	free(r->ranks);
+	for (size_t i = 0; i < N_FIELDS; i++)
+		free(r->fields[i].x);
+}
+
+static int add(struct series *s, double x, struct err *e)
+{
+	if (!isfinite(x) || x < 0)
+		return 0;
+	if (mem_grow(&s->x, &s->cap, s->n + 1, sizeof(*s->x), e))
+		return e->code;
+	s->x[s->n++] = x;
+	return 0;
+}
+
+static int compare(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* NAN: there is none. The first is left out where there are more. */
+static double median(struct series *s)
+{
+	double *x = s->x + (s->n > 1);
+	size_t n = s->n - (s->n > 1);
+
+	if (n == 0)
+		return NAN;
+	qsort(x, n, sizeof(*x), compare);
+	return n % 2 ? x[n / 2] : (x[n / 2 - 1] + x[n / 2]) / 2;
+}
+
+static int take_rank(struct reading *r, const struct json *record, struct err *e)
+{
+	int64_t rank = json_integer(json_get(record, "rank"), -1);
+	double compute = json_number(json_get(record, "compute_s"), NAN);
+	const char *host = json_text(json_get(record, "host"), NULL);
+	struct rank *at;
+
+	if (rank < 0 || rank >= MAX_RANKS || !isfinite(compute) || compute < 0 || !host)
+		return 0;
+	if (mem_grow(&r->ranks, &r->cap_ranks, (size_t)rank + 1, sizeof(*r->ranks), e))
+		return e->code;
+	while (r->n_ranks <= (size_t)rank)
+		r->ranks[r->n_ranks++] = (struct rank){ 0 };
+	at = &r->ranks[rank];
+	if (!at->host && !(at->host = mem_strdup(host, e)))
+		return e->code;
+	return add(&at->compute, compute, e);
+}
+
+static int take(struct reading *r, const struct json *record, struct err *e)
+{
+	const char *kind = json_text(json_get(record, "kind"), "");
+	int rc = 0;
+
+	if (!strcmp(kind, "start")) {
+		forget(r);
+		r->started_ranks = json_number(json_get(record, "ranks"), 1);
+		r->hosts = json_number(json_get(record, "hosts"), 0);
+		r->parameters = json_number(json_get(record, "parameters"), 0);
+		r->vocabulary = json_number(json_get(record, "vocabulary"), 0);
+	} else if (!strcmp(kind, "train")) {
+		r->train_records++;
+		for (size_t i = 0; !rc && i < N_FIELDS; i++)
+			rc = add(&r->fields[i], json_number(json_get(record, FIELDS[i]), NAN), e);
+	} else if (!strcmp(kind, "rank")) {
+		rc = take_rank(r, record, e);
+	}
+	return rc;
+}
+
+static int read_journal(struct reading *r, const char *path, struct err *e)
+{
+	struct journal_reader *in = journal_reader_open(path, e);
+	const struct json *record;
+	int rc = in ? 1 : e->code;
+
+	while (rc > 0) {
+		rc = journal_next(in, &record, e);
+		if (rc > 0 && take(r, record, e))
+			rc = e->code;
+	}
+	journal_reader_free(in);
+	return rc;
+}
+
+/* ---- what it comes to -------------------------------------------------- */
+
+static int64_t micros_of(int64_t accumulate, int64_t ranks, int64_t rank)
+{
+	return MAX(accumulate / ranks + (rank < accumulate % ranks), 1);
+}
+
+/*
+ * Of the rank that the others wait for, by the records of ranks: a median over times, as another
+ * one may be the slowest each time. NAN: there is none.
+ */
+static double slowest_micro(struct reading *r, int64_t accumulate, int64_t ranks)
+{
+	struct series *first = r->n_ranks ? &r->ranks[0].compute : NULL;
+
+	for (size_t k = 0; first && k < first->n; k++)
+		for (size_t i = 0; i < r->n_ranks; i++) {
+			const struct series *s = &r->ranks[i].compute;
+
+			if (k < s->n)
+				first->x[k] = fmax(i ? first->x[k] : 0,
+						   s->x[k] / (double)micros_of(accumulate, ranks,
+									       (int64_t)i));
+		}
+	return first ? median(first) : NAN;
+}
+
+static int64_t count_hosts(const struct reading *r)
+{
+	int64_t hosts = 0;
+
+	for (size_t i = 0; i < r->n_ranks; i++) {
+		size_t j = 0;
+
+		if (!r->ranks[i].host)
+			continue;
+		while (j < i && (!r->ranks[j].host || strcmp(r->ranks[i].host, r->ranks[j].host)))
+			j++;
+		hosts += j == i;
+	}
+	return MAX(hosts, 1);
+}
+
+static double or_zero(double x)
+{
+	return isfinite(x) ? x : 0;
+}
+
+static int work_out(struct plan_run *out, struct reading *r, const struct conf *c,
+		    const char *run, struct err *e)
+{
+	double m[N_FIELDS], micro;
+	int64_t micros;
+
+	for (size_t i = 0; i < N_FIELDS; i++)
+		m[i] = median(&r->fields[i]);
+	out->records = r->train_records - (r->train_records > 1);
+	out->ranks = r->started_ranks >= 1 && r->started_ranks <= MAX_RANKS
+			     ? (int64_t)r->started_ranks : 1;
+	out->step_s = m[STEP];
+	out->exposed_s = m[EXPOSED];
+	out->wait_s = m[WAIT];
+	if (!(m[STEP] > 0) || !(r->parameters > 0))
+		return err_set(e, ERR_DATA,
+			       "the run \"%s\" has no record of a step yet: let it train for a "
+			       "while (records come every log_every = %lld steps)",
+			       run, (long long)c->log_every);
+	micros = micros_of(c->accumulate, out->ranks, 0);
+	micro = slowest_micro(r, c->accumulate, out->ranks);
+	if (!(micro > 0))
+		micro = m[COMPUTE] / (double)micros;
+	if (!(micro > 0) && out->ranks == 1)	/* all of the step is its own work */
+		micro = (m[STEP] - or_zero(m[UPDATE]) - or_zero(m[INPUT])) / (double)micros;
+	if (!(micro > 0))
+		return err_set(e, ERR_DATA,
+			       "the journal of the run \"%s\" does not say how long its ranks "
+			       "computed (compute_s): train it with this version, or give "
+			       "--compute-s and --parameters instead",
+			       run);
+	plan_way_from_conf(&out->way, c);
+	out->way.hosts = r->hosts >= 1 && r->hosts <= r->started_ranks ? (int64_t)r->hosts
+									: count_hosts(r);
+	out->way.ranks_per_host = CEIL_DIV(out->ranks, out->way.hosts);
+	out->job.micro_s = micro;
+	out->job.update_s = or_zero(m[UPDATE]) * (c->shard_optimizer ? (double)out->ranks : 1);
+	out->job.input_s = or_zero(m[INPUT]) / (double)micros;
+	if (isfinite(m[COMPUTE]) && isfinite(m[EXPOSED]))
+		out->job.other_s = fmax(m[STEP] - m[COMPUTE] - m[EXPOSED] - or_zero(m[UPDATE]) -
+						or_zero(m[INPUT]), 0);
+	out->job.parameters = r->parameters;
+	out->job.late_parameters = r->vocabulary * (double)c->d_model;
+	out->job.target_tokens = or_zero(m[TPS] * m[STEP] / (double)c->accumulate);
+	out->job.total_tokens = out->job.target_tokens * (double)c->accumulate * (double)c->steps;
+	return 0;
+}
+
+void plan_way_from_conf(struct plan_way *way, const struct conf *c)
+{
+	way->wire = (enum plan_wire)c->wire;
+	way->accumulate = c->accumulate;
+	way->local_steps = c->local_steps;
+	way->overlap = c->overlap_reduce;
+	way->shard = c->shard_optimizer;
+	way->bucket_bytes = c->bucket_mb * 1e6;
+}
+
+int plan_run_read(struct plan_run *out, const char *workspace, const char *run, struct conf *c,
+		  struct err *e)
+{
+	struct reading r = { 0 };
+	struct conf was = { 0 };	/* as it was trained, whatever the command line says now */
+	char *recipe = NULL, *journal = NULL;
+	int rc = paths_check_name("run", run, e);
+
+	memset(out, 0, sizeof(*out));
+	if (!rc)
+		rc = conf_init(&was, e);
+	if (!rc) {
+		recipe = file_path(e, "%s/runs/%s/recipe.ini", workspace, run);
+		journal = file_path(e, "%s/runs/%s/journal.jsonl", workspace, run);
+		rc = recipe && journal ? 0 : e->code;
+	}
+	if (!rc && !file_exists(recipe))
+		rc = err_set(e, ERR_NOINPUT, "there is no run \"%s\" in %s (--run says which, -C "
+			     "where)", run, workspace);
+	if (!rc)
+		rc = conf_load_recipe(&was, recipe, e);
+	if (!rc)
+		rc = conf_load_recipe(c, recipe, e);
+	if (!rc) {
+		conf_apply_size(&was);
+		rc = read_journal(&r, journal, e);
+	}
+	if (!rc)
+		rc = work_out(out, &r, &was, run, e);
+	release(&r);
+	conf_free(&was);
+	free(recipe);
+	free(journal);
+	return rc;
+}

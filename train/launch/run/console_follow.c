@@ -1,0 +1,185 @@
+/* console_follow.c - see console_follow.h */
+#include "train/launch/run/console_follow.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "share/base/file.h"
+#include "share/base/text.h"
+#include "share/base/util.h"
+
+#define LOOK_MS	   250
+#define READ_BYTES 65536
+#define PROGRESS_BYTES 512
+
+struct view {
+	const struct follow *f;
+	int  console, progress, signals;
+	sigset_t before;		/* the mask before signals were read */
+	bool terminal;
+	bool drawn;			/* a line of progress stands on the terminal */
+	char shown[PROGRESS_BYTES];
+	int  asked;
+	bool leave;
+};
+
+static void wipe(struct view *v)
+{
+	if (v->drawn)
+		file_put(STDERR_FILENO, "\r\033[K", 4);
+	v->drawn = false;
+	v->shown[0] = 0;
+}
+
+static void show_lines(struct view *v)
+{
+	static char bytes[READ_BYTES];
+	ssize_t n;
+
+	while (v->console >= 0 && (n = read(v->console, bytes, sizeof(bytes))) > 0) {
+		wipe(v);
+		if (!v->f->quiet)
+			file_put(STDERR_FILENO, bytes, (size_t)n);
+	}
+}
+
+static int open_file(const char *folder, const char *name)
+{
+	struct err ignored;
+	char *path = file_path(&ignored, "%s/%s", folder, name);
+	int fd = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+
+	free(path);
+	return fd;
+}
+
+static size_t columns(void)
+{
+	struct winsize size;
+
+	return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) || size.ws_col < 8 ? 80 : size.ws_col;
+}
+
+/* The line that the ranks redraw, cut to the width of the terminal (it is ASCII). */
+static void show_progress(struct view *v)
+{
+	char text[PROGRESS_BYTES], *line;
+	ssize_t n;
+
+	if (!v->terminal || v->f->quiet)
+		return;
+	if (v->progress < 0)		/* the supervisor may not have come to make it yet */
+		v->progress = open_file(v->f->run->folder, "progress");
+	if (v->progress < 0)
+		return;
+	n = pread(v->progress, text, sizeof(text) - 1, 0);
+	text[n > 0 ? n : 0] = 0;
+	line = text_trim(text);
+	line[MIN(strlen(line), columns() - 1)] = 0;
+	if (!strcmp(line, v->shown))
+		return;
+	wipe(v);
+	snprintf(v->shown, sizeof(v->shown), "%s", line);
+	file_put(STDERR_FILENO, line, strlen(line));
+	v->drawn = line[0] != 0;
+}
+
+static void take_signal(struct view *v)
+{
+	struct signalfd_siginfo info;
+	struct err trouble;
+
+	if (read(v->signals, &info, sizeof(info)) != (ssize_t)sizeof(info))
+		return;
+	if (info.ssi_signo == SIGHUP || !v->f->owner) {
+		v->leave = true;
+		return;
+	}
+	if (v->drawn)
+		file_put(STDERR_FILENO, "\n", 1);
+	v->drawn = false;
+	live_read(v->f->run);
+	if (v->f->run->alive &&
+	    live_stop(v->f->run, v->asked++ > 0 || info.ssi_signo == SIGQUIT, &trouble)) {
+		file_put(STDERR_FILENO, trouble.text, strlen(trouble.text));
+		file_put(STDERR_FILENO, "\n", 1);
+	}
+}
+
+static const int SIGNALS[] = { SIGINT, SIGTERM, SIGQUIT, SIGHUP };
+
+static int open_view(struct view *v, struct err *e)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	for (size_t i = 0; i < ARRAY_LEN(SIGNALS); i++)
+		sigaddset(&set, SIGNALS[i]);
+	signal(SIGPIPE, SIG_IGN);
+	if (sigprocmask(SIG_BLOCK, &set, &v->before))
+		return err_set_errno(e, ERR_INTERNAL, "signals cannot be blocked");
+	v->signals = signalfd(-1, &set, SFD_CLOEXEC);
+	if (v->signals < 0)
+		return err_set_errno(e, ERR_INTERNAL, "signals cannot be read");
+	v->terminal = isatty(STDERR_FILENO) == 1;
+	v->console = open_file(v->f->run->folder, "console.log");
+	v->progress = open_file(v->f->run->folder, "progress");
+	if (v->console >= 0)
+		lseek(v->console, v->f->from < 0 ? 0 : v->f->from,
+		      v->f->from < 0 ? SEEK_END : SEEK_SET);
+	return 0;
+}
+
+/* A second Ctrl-C while leaving asks for nothing more: what waits to be heard is thrown away. */
+static void close_view(struct view *v)
+{
+	const int fds[] = { v->console, v->progress, v->signals };
+
+	for (size_t i = 0; i < ARRAY_LEN(fds); i++)
+		if (fds[i] >= 0)
+			close(fds[i]);
+	if (v->signals < 0)
+		return;
+	for (size_t i = 0; i < ARRAY_LEN(SIGNALS); i++)
+		signal(SIGNALS[i], SIG_IGN);
+	sigprocmask(SIG_SETMASK, &v->before, NULL);
+}
+
+int follow_run(const struct follow *f, bool *left, int *status, struct err *e)
+{
+	struct view v = { .f = f, .console = -1, .progress = -1, .signals = -1 };
+	int code = open_view(&v, e);
+
+	while (!code && !v.leave) {
+		struct pollfd p = { v.signals, POLLIN, 0 };
+
+		live_read(f->run);	/* before what it said last is shown */
+		show_lines(&v);
+		if (!f->run->alive)
+			break;
+		show_progress(&v);
+		if (poll(&p, 1, LOOK_MS) > 0)
+			take_signal(&v);
+	}
+	if (v.leave && v.drawn)
+		file_put(STDERR_FILENO, "\n", 1);
+	else
+		wipe(&v);
+	*left = v.leave;
+	*status = 0;
+	if (!code && !v.leave) {
+		*status = live_status(f->run, e);
+		code = MIN(*status, 0);
+	}
+	close_view(&v);
+	return code;
+}

@@ -1,0 +1,204 @@
+/* detach.c - see detach.h */
+#include "train/launch/run/detach.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "share/base/buf.h"
+#include "share/base/file.h"
+#include "share/base/proc.h"
+
+#define QUERY_MS 2000
+
+/* What comes through the pipe: one write, far below PIPE_BUF. */
+struct report {
+	pid_t pid;
+	struct err trouble;	/* code 0: none */
+};
+
+static void close_others(int keep, int report)
+{
+	long most = sysconf(_SC_OPEN_MAX);
+
+	if (most < 0 || most > 4096)
+		most = 4096;
+	for (int fd = 3; fd < most; fd++)
+		if (fd != keep && fd != report)
+			close(fd);
+}
+
+static int take_streams(const char *console, struct err *e)
+{
+	int in = open("/dev/null", O_RDONLY), code = 0;
+	int out = open(console, O_WRONLY | O_CREAT | O_APPEND, 0666);
+
+	if (in < 0 || out < 0)
+		code = err_set_errno(e, ERR_CANTCREAT, "%s: cannot be written", console);
+	else if (dup2(in, 0) < 0 || dup2(out, 1) < 0 || dup2(out, 2) < 0)
+		code = err_set_errno(e, ERR_NOMEM, "standard streams cannot be replaced");
+	if (in > 2)
+		close(in);
+	if (out > 2)
+		close(out);
+	return code;
+}
+
+/* The first child leads the session only to have a child that does not: it can never get a terminal. */
+static int become_supervisor(struct detach *d, const char *console, const char *folder, int keep,
+			     struct err *e)
+{
+	pid_t pid;
+
+	if (setsid() < 0)
+		err_set_errno(e, ERR_INTERNAL, "no session of its own to be had");
+	pid = fork();
+	if (pid > 0)
+		_exit(0);
+	if (pid < 0)
+		err_set_errno(e, ERR_NOMEM, "the supervisor cannot be started");
+	d->pid = getpid();
+	signal(SIGHUP, SIG_IGN);
+	if (!e->code && chdir(folder))
+		err_set_errno(e, ERR_NOINPUT, "%s: cannot be entered", folder);
+	if (!e->code)
+		take_streams(console, e);
+	close_others(keep, d->report);
+	if (e->code) {
+		detach_failed(d, e);
+		_exit(err_exit_status(e->code));
+	}
+	return DETACH_SUPERVISOR;
+}
+
+static int hear(struct detach *d, pid_t first, struct err *e)
+{
+	struct report r;
+	ssize_t n;
+
+	while (waitpid(first, NULL, 0) < 0 && errno == EINTR)
+		;
+	do
+		n = read(d->report, &r, sizeof(r));
+	while (n < 0 && errno == EINTR);
+	close(d->report);
+	d->report = -1;
+	if (n != (ssize_t)sizeof(r))
+		return err_set(e, ERR_INTERNAL, "the supervisor ended before it had begun");
+	d->pid = r.pid;
+	if (r.trouble.code) {
+		r.trouble.text[sizeof(r.trouble.text) - 1] = 0;
+		return err_set(e, r.trouble.code, "%s", r.trouble.text);
+	}
+	return DETACH_STARTED;
+}
+
+int detach(struct detach *d, const char *console, const char *folder, int keep, struct err *e)
+{
+	int ends[2];
+	pid_t pid;
+
+	*d = (struct detach){ .pid = -1, .report = -1 };
+	e->code = 0;
+	if (pipe2(ends, O_CLOEXEC))
+		return err_set_errno(e, ERR_NOMEM, "no pipe to be had");
+	fflush(NULL);
+	pid = fork();
+	if (pid == 0) {
+		close(ends[0]);
+		d->report = ends[1];
+		return become_supervisor(d, console, folder, keep, e);
+	}
+	close(ends[1]);
+	d->report = ends[0];
+	if (pid < 0) {
+		close(ends[0]);
+		return err_set_errno(e, ERR_NOMEM, "the supervisor cannot be started");
+	}
+	return hear(d, pid, e);
+}
+
+static void send(struct detach *d, const struct report *r)
+{
+	if (d->report < 0)
+		return;
+	if (write(d->report, r, sizeof(*r)) < 0)
+		signal(SIGPIPE, SIG_IGN);	/* who started us is gone: so be it */
+	close(d->report);
+	d->report = -1;
+}
+
+void detach_ready(struct detach *d)
+{
+	struct report r;
+
+	memset(&r, 0, sizeof(r));
+	r.pid = getpid();
+	send(d, &r);
+}
+
+void detach_failed(struct detach *d, const struct err *e)
+{
+	struct report r;
+
+	memset(&r, 0, sizeof(r));
+	r.pid = getpid();
+	r.trouble = *e;
+	send(d, &r);
+}
+
+/* ---- log-out ---- */
+
+/* The unit "session-N.scope" holds what a log-in started, to be ended with it. */
+static bool is_in_session(const char *cgroup)
+{
+	struct buf text = { 0 };
+	struct err ignored;
+	const char *at;
+	bool found = false;
+
+	if (!file_read_all(cgroup, 1 << 16, &text, &ignored))
+		for (at = buf_text(&text); !found && (at = strstr(at, "/session-")) != NULL; at++)
+			found = strstr(at, ".scope") != NULL;
+	buf_free(&text);
+	return found;
+}
+
+/* "b true" from logind; no answer: most distributions leave it off. */
+static bool ends_processes(const char *query)
+{
+	const char *const argv[] = { query, "get-property", "org.freedesktop.login1",
+				     "/org/freedesktop/login1", "org.freedesktop.login1.Manager",
+				     "KillUserProcesses", NULL };
+	struct pollfd p = { .events = POLLIN };
+	struct err ignored;
+	struct proc child;
+	char text[100];
+	ssize_t n = 0;
+
+	if (proc_start(&child, argv, PROC_PIPE_OUT | PROC_PIPE_ERR, &ignored))
+		return false;
+	p.fd = child.out;
+	if (poll(&p, 1, QUERY_MS) > 0)
+		n = read(child.out, text, sizeof(text) - 1);
+	proc_stop(&child, 0.2);
+	text[n > 0 ? n : 0] = 0;
+	return strstr(text, "true") != NULL;
+}
+
+bool detach_is_doomed(const char *cgroup, const char *query, char cure[300])
+{
+	if (!is_in_session(cgroup) || !ends_processes(query))
+		return false;
+	snprintf(cure, 300,
+		 "systemd ends this training when you log out (KillUserProcesses=yes): stop it and "
+		 "start it by \"systemd-run --user --scope werkbank train ...\", after \"loginctl "
+		 "enable-linger\" once");
+	return true;
+}

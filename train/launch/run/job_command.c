@@ -1,0 +1,252 @@
+/* job_command.c - see job_command.h */
+#include "train/launch/run/job_command.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "share/base/file.h"
+#include "share/base/paths.h"
+#include "share/base/text.h"
+#include "train/launch/hosts/hosts.h"
+#include "train/launch/hosts/mpirun.h"
+
+struct job {
+	struct conf *conf;		/* borrowed */
+	const char *program;		/* borrowed */
+	char *workspace, *recipe;	/* owned: absolute where that matters */
+	const char *run;
+	char name[200];
+	struct hosts hosts;
+	struct command_line line;
+};
+
+/* ---- the command it runs ---- */
+
+/* What was given on this command line, but for what the script decides itself. */
+static bool is_passed_on(const struct conf *c, const char *name)
+{
+	static const char *const ours[] = { "workspace", "run", "hosts", "walltime", "output" };
+
+	for (size_t i = 0; i < ARRAY_LEN(ours); i++)
+		if (!strcmp(name, ours[i]))
+			return false;
+	return !strcmp(conf_origin(c, name), "command line");
+}
+
+static int add_pair(struct command_line *l, const char *option, const char *value, struct err *e)
+{
+	int code = command_line_add(l, option, e);
+
+	return code ? code : command_line_add(l, value, e);
+}
+
+static int add_options(struct job *j, struct err *e)
+{
+	const char *section, *name;
+	int code = 0;
+
+	for (size_t i = 0; !code && (name = conf_option_at(i, &section)) != NULL; i++) {
+		struct buf value = { 0 }, option = { 0 };
+
+		if (!is_passed_on(j->conf, name))
+			continue;
+		conf_value(j->conf, name, &value);
+		buf_printf(&option, "--%s=%s", name, buf_text(&value));
+		for (size_t k = 0; k < option.len && option.data[k] != '='; k++)
+			if (option.data[k] == '_')
+				option.data[k] = '-';
+		code = buf_check(&option, e);
+		if (!code)
+			code = command_line_add(&j->line, option.data, e);
+		buf_free(&value);
+		buf_free(&option);
+	}
+	return code;
+}
+
+static int build_line(struct job *j, bool slurm, struct err *e)
+{
+	struct command_line *l = &j->line;
+	char minutes[40];
+	int code = add_pair(l, j->program, "train", e);
+
+	snprintf(minutes, sizeof(minutes), "%.10g", j->conf->walltime);
+	if (!code)
+		code = add_pair(l, "-C", j->workspace, e);
+	if (!code)
+		code = add_pair(l, "--run", j->run, e);
+	if (!code)
+		code = add_pair(l, "--hosts", slurm ? "slurm" : "pbs", e);
+	if (!code)
+		code = add_pair(l, "--walltime", minutes, e);
+	if (!code)
+		code = add_options(j, e);
+	return code ? code : command_line_add(l, j->recipe, e);
+}
+
+/* ---- the script ---- */
+
+/* "1:30:00"; the batch system gets the full time, training stops before. */
+static void add_clock(struct buf *out, double minutes)
+{
+	long long s = (long long)(minutes * 60 + 0.5);
+
+	buf_printf(out, "%lld:%02lld:%02lld", s / 3600, s / 60 % 60, s % 60);
+}
+
+static void add_word(struct buf *out, const char *word)
+{
+	char *words[] = { (char *)(uintptr_t)word, NULL };
+	const struct command_line one = { words, 1, 1 };
+
+	command_line_quote(&one, out);
+}
+
+/* Hosts with as many slots beside each other: "2:ppn=4+1:ppn=8". */
+static void add_pbs_nodes(struct buf *out, const struct hosts *h)
+{
+	for (size_t i = 0, n; i < h->n; i += n) {
+		for (n = 1; i + n < h->n && h->all[i + n].slots == h->all[i].slots; n++)
+			;
+		buf_printf(out, "%s%zu:ppn=%d", i ? "+" : "", n, h->all[i].slots);
+	}
+}
+
+static void add_pbs_head(struct buf *out, const struct job *j)
+{
+	buf_printf(out, "#PBS -N %.15s\n#PBS -j oe\n#PBS -l nodes=", j->run);
+	add_pbs_nodes(out, &j->hosts);
+	buf_add_str(out, "\n#PBS -l walltime=");
+	add_clock(out, j->conf->walltime);
+	buf_add_str(out, "\n# Add what your cluster wants: a queue (-q), an account (-A), GPUs "
+		    "(:gpus=N behind ppn).\n");
+}
+
+static void add_slurm_head(struct buf *out, const struct job *j)
+{
+	bool same = true;
+
+	for (size_t i = 1; i < j->hosts.n; i++)
+		same = same && j->hosts.all[i].slots == j->hosts.all[0].slots;
+	buf_printf(out, "#SBATCH --job-name=%s\n#SBATCH --nodes=%zu\n", j->run, j->hosts.n);
+	if (same)
+		buf_printf(out, "#SBATCH --ntasks-per-node=%d\n", j->hosts.all[0].slots);
+	else
+		buf_printf(out, "#SBATCH --ntasks=%lld\n", (long long)hosts_slots(&j->hosts));
+	buf_add_str(out, "#SBATCH --time=");
+	add_clock(out, j->conf->walltime);
+	buf_add_str(out, "\n#SBATCH --requeue\n#SBATCH --open-mode=append\n"
+		    "# Add what your cluster wants: --partition, --account, --gpus-per-node=N.\n");
+}
+
+/* The launcher saves when it gets SIGTERM: so does a job that is taken back or cancelled. */
+static void add_body(struct buf *out, const struct job *j, bool slurm)
+{
+	buf_printf(out, "\ncd \"${%s:-.}\" || exit 66\n",
+		   slurm ? "SLURM_SUBMIT_DIR" : "PBS_O_WORKDIR");
+	buf_add_str(out, "state=");
+	add_word(out, j->workspace);
+	buf_printf(out, "/runs/%s/state.json\n", j->run);
+	command_line_quote(&j->line, out);
+	buf_add_str(out, " &\npid=$!\ntrap 'kill -TERM \"$pid\"' TERM\nwait \"$pid\"\nstatus=$?\n"
+		    "while kill -0 \"$pid\" 2>/dev/null; do\n\twait \"$pid\"\n\tstatus=$?\ndone\n"
+		    "\n# 75: everything is saved. Again only when time was what it wanted.\n"
+		    "if [ \"$status\" -eq 75 ] && grep -q '\"asked_by\":\"walltime\"' \"$state\"; "
+		    "then\n");
+	buf_add_str(out, slurm ? "\tscontrol requeue \"$SLURM_JOB_ID\"\n"
+			       : "\tqsub -W depend=afterany:\"$PBS_JOBID\" \"$0\"\n");
+	buf_add_str(out, "fi\nexit \"$status\"\n");
+}
+
+/* ---- all of it ---- */
+
+static char *absolute(const char *path, struct err *e)
+{
+	char here[PATH_MAX];
+
+	if (path[0] == '/' || !getcwd(here, sizeof(here)))
+		return file_path(e, "%s", path);
+	return file_path(e, "%s/%s", here, text_starts_with(path, "./") ? path + 2 : path);
+}
+
+static int read_job(struct job *j, struct err *e)
+{
+	const struct hosts_env env = { 0 };
+	struct conf *c = j->conf;
+	const char *recipe = c->arguments[1];
+	char *workspace = paths_workspace(c->workspace, e);
+	int code = workspace ? 0 : e->code;
+
+	if (!code && !(c->walltime > 0))
+		code = err_set(e, ERR_USAGE, "how long may one job run? give --walltime MINUTES");
+	if (!code)
+		code = conf_load_recipe(c, recipe, e);
+	if (!code) {
+		conf_recipe_name(c->recipe, j->name, sizeof(j->name));
+		j->run = c->run ? c->run : j->name;
+		code = paths_check_name("run", j->run, e);
+	}
+	/* slots are counted, names are not used: the batch system chooses the hosts */
+	if (!code)
+		code = hosts_read(&j->hosts, c->hosts ? c->hosts : "localhost", &env, e);
+	if (!code) {
+		j->workspace = absolute(workspace, e);
+		j->recipe = strchr(recipe, '/') || text_ends_with(recipe, ".ini")
+				    ? absolute(recipe, e) : file_path(e, "%s", recipe);
+		code = j->workspace && j->recipe ? 0 : e->code;
+	}
+	free(workspace);
+	return code;
+}
+
+int job_script(struct conf *c, const char *program, struct buf *out, struct err *e)
+{
+	const bool slurm = !strcmp(c->arguments[0], "slurm");
+	struct job j = { .conf = c, .program = program };
+	int code = 0;
+
+	if (!slurm && strcmp(c->arguments[0], "pbs"))
+		return err_set(e, ERR_USAGE, "job writes scripts for pbs or slurm, not '%.100s'",
+			       c->arguments[0]);
+	code = read_job(&j, e);
+	if (!code)
+		code = build_line(&j, slurm, e);
+	if (!code) {
+		buf_add_str(out, "#!/bin/bash\n");
+		if (slurm)
+			add_slurm_head(out, &j);
+		else
+			add_pbs_head(out, &j);
+		add_body(out, &j, slurm);
+		code = buf_check(out, e);
+	}
+	command_line_free(&j.line);
+	hosts_free(&j.hosts);
+	free(j.workspace);
+	free(j.recipe);
+	return code;
+}
+
+int job_command_run(struct conf *c, struct err *e)
+{
+	char *program = paths_sister("werkbank", e);
+	struct buf text = { 0 };
+	int code = program ? job_script(c, program, &text, e) : e->code;
+
+	if (!code && c->output) {
+		code = file_write_all(c->output, text.data, text.len, e);
+		if (!code && chmod(c->output, 0755))
+			code = err_set_errno(e, ERR_CANTCREAT, "%s: cannot be made executable",
+					     c->output);
+	} else if (!code && (fwrite(text.data, 1, text.len, stdout) != text.len ||
+			     fflush(stdout))) {
+		code = err_set_errno(e, ERR_IO, "standard output cannot be written");
+	}
+	buf_free(&text);
+	free(program);
+	return code;
+}

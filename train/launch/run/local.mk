@@ -1,0 +1,10 @@
+# train/launch/run: the life of a run seen from outside: start, supervise, restart, follow, stop; batch job scripts.
+# Enter at attempts.h (a run) and supervise.h (one job of it).
+# May use: train/launch/hosts, train/common, share.
+liblaunch_a_SOURCES += \
+	%D%/attempts.c %D%/attempts.h %D%/console_follow.c %D%/console_follow.h \
+	%D%/detach.c %D%/detach.h %D%/job_command.c %D%/job_command.h \
+	%D%/outcome.c %D%/outcome.h %D%/roll_call.c %D%/roll_call.h \
+	%D%/run_commands.c %D%/run_commands.h %D%/run_handle.c %D%/run_handle.h \
+	%D%/rundir.c %D%/rundir.h %D%/supervise.c %D%/supervise.h \
+	%D%/train_command.c %D%/train_command.h

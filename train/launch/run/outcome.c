@@ -1,0 +1,124 @@
+/* outcome.c - see outcome.h */
+#include "train/launch/run/outcome.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "share/base/util.h"
+
+#define FORGET 0.9	/* of the slowest step, at each record: what was long ago counts less */
+
+int outcome_open(struct outcome *o, const char *journal, struct err *e)
+{
+	*o = (struct outcome){ .step = -1 };
+	o->reader = journal_reader_open(journal, e);
+	if (!o->reader)
+		return e->code;
+	outcome_update(o);
+	outcome_begin(o);
+	o->ever = false;
+	return 0;
+}
+
+void outcome_close(struct outcome *o)
+{
+	journal_reader_free(o->reader);
+	o->reader = NULL;
+}
+
+void outcome_begin(struct outcome *o)
+{
+	outcome_update(o);
+	o->began = false;
+	o->reason[0] = 0;
+	o->exit = 0;
+}
+
+static void take(struct outcome *o, const struct json *r)
+{
+	const char *kind = json_text(json_get(r, "kind"), "");
+
+	if (!strcmp(kind, "start") || !strcmp(kind, "train") || !strcmp(kind, "save"))
+		o->step = json_integer(json_get(r, "step"), o->step);
+	if (!strcmp(kind, "start")) {
+		o->began = o->ever = true;
+		o->reason[0] = 0;
+	} else if (!strcmp(kind, "train")) {
+		o->step_s = MAX(o->step_s * FORGET, json_number(json_get(r, "step_s"), 0));
+	} else if (!strcmp(kind, "save")) {
+		o->save_s = MAX(o->save_s * FORGET, json_number(json_get(r, "seconds"), 0));
+	} else if (!strcmp(kind, "stop")) {
+		snprintf(o->reason, sizeof(o->reason), "%s",
+			 json_text(json_get(r, "reason"), "failed"));
+		o->exit = (int)json_integer(json_get(r, "exit"), 0);
+	}
+}
+
+/* A journal that cannot be read says nothing: then the exit status has to do. */
+void outcome_update(struct outcome *o)
+{
+	const struct json *record;
+	struct err ignored;
+
+	while (o->reader && journal_next(o->reader, &record, &ignored) > 0)
+		take(o, record);
+}
+
+/* What is wrong with the use, the data, the machine or the program is so at the next try as well. */
+static bool is_lasting(int status)
+{
+	static const int codes[] = { ERR_USAGE, ERR_DATA, ERR_NOINPUT, ERR_UNAVAILABLE,
+				     ERR_INTERNAL, ERR_NOMEM, ERR_PERM, ERR_CONFIG };
+
+	for (size_t i = 0; i < ARRAY_LEN(codes); i++)
+		if (status == err_exit_status(codes[i]))
+			return true;
+	return false;
+}
+
+static enum outcome_verdict judge_crash(const struct outcome *o, int status, bool asked,
+					int *exit, char why[160])
+{
+	const int hung = err_exit_status(ERR_TEMPFAIL);
+
+	*exit = status ? status : err_exit_status(ERR_INTERNAL);
+	if (status == hung)
+		snprintf(why, 160, "ended itself because a rank did not go on; see hang.txt");
+	else if (status > 128)
+		snprintf(why, 160, "was ended by signal %d (%s)", status - 128,
+			 strsignal(status - 128));
+	else
+		snprintf(why, 160, "ended with status %d before its end", status);
+	if (status == hung)
+		*exit = err_exit_status(ERR_NOHOST);	/* 75 would say that it is saved */
+	return asked || (!o->began && !o->ever) || (status < 128 && is_lasting(status))
+		       ? OUTCOME_FAILED : OUTCOME_AGAIN;
+}
+
+enum outcome_verdict outcome_judge(const struct outcome *o, int status, bool asked, bool ended_now,
+				   int *exit, char why[160])
+{
+	const int saved = err_exit_status(ERR_TEMPFAIL);
+	const char *reason = o->reason;
+
+	if (!o->began)		/* it never came to write anything */
+		reason = !status ? "finished" : status == saved ? "asked" : "";
+	why[0] = 0;
+	*exit = 0;
+	if (!strcmp(reason, "finished"))
+		return OUTCOME_FINISHED;
+	*exit = saved;
+	if (!strcmp(reason, "asked"))
+		return OUTCOME_STOPPED;
+	if (ended_now) {
+		*exit = status ? status : saved;
+		snprintf(why, 160, "was ended at once, as asked");
+		return OUTCOME_ENDED;
+	}
+	if (!reason[0])
+		return judge_crash(o, status, asked, exit, why);
+	*exit = o->exit > 0 && o->exit < 256 ? o->exit : err_exit_status(ERR_INTERNAL);
+	snprintf(why, 160, "failed with status %d (%s)", *exit, err_name(-*exit));
+	return asked || is_lasting(*exit) ? OUTCOME_FAILED : OUTCOME_AGAIN;
+}

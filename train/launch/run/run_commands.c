@@ -1,0 +1,369 @@
+/* run_commands.c - see run_commands.h */
+#include "train/launch/run/run_commands.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "share/base/clock.h"
+#include "share/base/file.h"
+#include "share/base/journal.h"
+#include "share/base/json.h"
+#include "share/base/text.h"
+#include "share/base/util.h"
+#include "train/launch/run/console_follow.h"
+#include "train/launch/run/run_handle.h"
+#include "train/launch/run/outcome.h"
+
+#define LOOK_US	       100000
+#define REMIND_S       15.0
+#define PATIENCE_S     900.0	/* $WERKBANK_PATIENCE: another number of seconds */
+#define ATTACH_LINES   10	/* of console.log shown first */
+#define TAIL_BYTES     4096
+#define READ_BYTES     65536
+
+static double patience(void)
+{
+	const char *given = getenv("WERKBANK_PATIENCE");
+	double s;
+
+	return given && text_to_real(given, &s) && s >= 0 ? s : PATIENCE_S;
+}
+
+/* ---- attach ---- */
+
+/* Where the last lines of console.log begin. */
+static int64_t tail_of(const struct live *l)
+{
+	struct err ignored;
+	char *path = file_path(&ignored, "%s/console.log", l->folder), text[TAIL_BYTES];
+	int fd = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+	int64_t size = fd < 0 ? 0 : lseek(fd, 0, SEEK_END), from = MAX(size - TAIL_BYTES, 0);
+	ssize_t n = fd < 0 ? 0 : pread(fd, text, sizeof(text), from);
+	int lines = 0;
+
+	while (n > 0 && (lines += text[n - 1] == '\n') <= ATTACH_LINES)
+		n--;
+	if (fd >= 0)
+		close(fd);
+	free(path);
+	return from + MAX(n, 0);
+}
+
+int run_command_attach(const struct conf *c, int *status, struct err *e)
+{
+	struct live l;
+	bool left = false;
+	int code = live_find(&l, c, true, e);
+
+	if (!code) {
+		const struct follow f = { .run = &l, .from = tail_of(&l), .quiet = c->quiet };
+
+		if (!c->quiet)
+			fprintf(stderr, "%s: %s; Ctrl-C leaves it running\n", l.name, l.state);
+		code = follow_run(&f, &left, status, e);
+		if (left && !c->quiet)
+			fprintf(stderr, "%s goes on; werkbank attach %s comes back to it\n", l.name,
+				l.name);
+	}
+	live_close(&l);
+	return code;
+}
+
+/* ---- save, evaluate ---- */
+
+/* Prints "waiting for …" now and then; false: it has been long enough. */
+static bool is_patient(const struct conf *c, double begun, double *reminded, const char *what)
+{
+	double now = clock_mono_s();
+
+	if (now - begun > patience())
+		return false;
+	if (now - *reminded >= REMIND_S && !c->quiet) {
+		fprintf(stderr, "waiting for %s (%.0f s)\n", what, now - begun);
+		*reminded = now;
+	}
+	usleep(LOOK_US);
+	return true;
+}
+
+/* What the journal has said of something that was asked for. */
+struct told {
+	const char *kind;	/* of the record that says it is done */
+	double  t;		/* of the newest one; -1: none yet */
+	int64_t step;		/* -1: none yet */
+	double  bleu;
+	char    trouble[300];	/* a warning since, with the word "evaluat"; "" none */
+};
+
+/* The newest such record is what says that the checkpoint is whole, or the translations scored. */
+static double told_at(struct journal_reader *r, struct told *w)
+{
+	const struct json *record;
+	struct err ignored;
+
+	while (journal_next(r, &record, &ignored) > 0) {
+		const char *kind = json_text(json_get(record, "kind"), "");
+		const char *text = json_text(json_get(record, "text"), "");
+
+		if (!strcmp(kind, w->kind)) {
+			w->t = json_number(json_get(record, "t"), w->t);
+			w->step = json_integer(json_get(record, "step"), w->step);
+			w->bleu = json_number(json_get(record, "bleu"), NAN);
+		} else if (!strcmp(kind, "event") && strstr(text, "evaluat") &&
+			   !strcmp(json_text(json_get(record, "level"), ""), "warning")) {
+			snprintf(w->trouble, sizeof(w->trouble), "%s", text);
+		}
+	}
+	return w->t;
+}
+
+/* A run that is asked for something, and what it says in its journal. */
+struct asking {
+	const struct conf *c;
+	const char *request;	/* word of control.h */
+	const char *done, *what;	/* "saved"; what is waited for */
+	struct live live;
+	struct journal_reader *journal;	/* owned */
+	struct told told;
+};
+
+static int wait_until_told(struct asking *a, struct err *e)
+{
+	double begun = clock_mono_s(), reminded = begun, now = clock_wall_s(), before;
+	bool evaluates = !strcmp(a->told.kind, "eval");
+	struct live *l = &a->live;
+	int code;
+
+	before = told_at(a->journal, &a->told);
+	a->told.trouble[0] = 0;
+	code = live_ask(l, a->request, e);
+	while (!code && told_at(a->journal, &a->told) <= before) {
+		live_read(l);
+		if (!l->alive)
+			return err_set(e, ERR_UNAVAILABLE,
+				       "the run %s has ended (%s) before it was %s", l->name,
+				       l->state, a->done);
+		if (evaluates && a->told.trouble[0])
+			return err_set(e, ERR_TEMPFAIL, "%s: %s", l->name, a->told.trouble);
+		/* a request in the very step of a checkpoint is answered by that one */
+		if (!evaluates && before >= now - 1 && clock_mono_s() - begun > 2)
+			break;
+		if (!is_patient(a->c, begun, &reminded, a->what))
+			code = err_set(e, ERR_TEMPFAIL, "the run %s was not %s for %.0f s; the "
+				       "request stands", l->name, a->done, patience());
+	}
+	return code;
+}
+
+static int ask_and_wait(struct asking *a, struct err *e)
+{
+	char *path = NULL;
+	int code = live_find(&a->live, a->c, true, e);
+
+	a->told.t = a->told.step = -1;
+	if (!code && !(path = file_path(e, "%s/journal.jsonl", a->live.folder)))
+		code = e->code;
+	if (!code && !(a->journal = journal_reader_open(path, e)))
+		code = e->code;
+	if (!code)
+		code = wait_until_told(a, e);
+	journal_reader_free(a->journal);
+	free(path);
+	return code;
+}
+
+/* ---- what is said in the end: a sentence for people, with --json an object for programs ---- */
+
+static void open_object(struct json_writer *w, const char *run)
+{
+	json_open(w, '{');
+	json_put_int(w, "v", 1);
+	json_put_str(w, "run", run);
+}
+
+/* Ends the object and prints it. */
+static int print_object(struct json_writer *w, struct err *e)
+{
+	json_close(w, '}');
+	buf_add_char(w->out, '\n');
+	if (buf_check(w->out, e))
+		return e->code;
+	if (fwrite(w->out->data, 1, w->out->len, stdout) != w->out->len || fflush(stdout))
+		return err_set_errno(e, ERR_IO, "standard output cannot be written");
+	return 0;
+}
+
+/* {"v":1,"run":"demo","done":"evaluated","step":1200,"bleu":31.5} */
+static int print_done(const struct asking *a, struct err *e)
+{
+	struct buf out = { 0 };
+	struct json_writer w = { .out = &out };
+	int code;
+
+	open_object(&w, a->live.name);
+	json_put_str(&w, "done", a->done);
+	json_put_int(&w, "step", a->told.step);
+	if (!strcmp(a->told.kind, "eval"))
+		json_put_real(&w, "bleu", a->told.bleu);
+	code = print_object(&w, e);
+	buf_free(&out);
+	return code;
+}
+
+/* {"v":1,"run":"demo","state":"stopped","exit":0} */
+static int print_end(const struct live *l, struct err *e)
+{
+	struct buf out = { 0 };
+	struct json_writer w = { .out = &out };
+	int code;
+
+	open_object(&w, l->name);
+	json_put_str(&w, "state", l->state);
+	json_key(&w, "exit");
+	if (l->exit >= 0)
+		json_int(&w, l->exit);
+	else
+		json_null(&w);
+	code = print_object(&w, e);
+	buf_free(&out);
+	return code;
+}
+
+int run_command_evaluate(const struct conf *c, int *status, struct err *e)
+{
+	struct asking a = { .c = c, .request = "evaluate", .done = "evaluated",
+			    .what = "the step under way to end, then for the evaluation",
+			    .told.kind = "eval" };
+	int code = ask_and_wait(&a, e);
+
+	*status = 0;
+	if (!code && !c->quiet)
+		fprintf(stderr, "%s is evaluated at step %lld: BLEU %.2f\n", a.live.name,
+			(long long)a.told.step, a.told.bleu);
+	if (!code && c->json)
+		code = print_done(&a, e);
+	live_close(&a.live);
+	return code;
+}
+
+int run_command_save(const struct conf *c, int *status, struct err *e)
+{
+	struct asking a = { .c = c, .request = "save", .done = "saved",
+			    .what = "the step or evaluation under way to end, then for the "
+				    "checkpoint",
+			    .told.kind = "save" };
+	int code = ask_and_wait(&a, e);
+
+	*status = 0;
+	if (!code && !c->quiet)
+		fprintf(stderr, "%s is saved at step %lld\n", a.live.name,
+			(long long)a.told.step);
+	if (!code && c->json)
+		code = print_done(&a, e);
+	live_close(&a.live);
+	return code;
+}
+
+/* ---- stop ---- */
+
+int run_command_stop(const struct conf *c, int *status, struct err *e)
+{
+	double begun = clock_mono_s(), reminded = begun;
+	struct live l;
+	int code = live_find(&l, c, true, e);
+
+	*status = 0;
+	if (!code)
+		code = live_stop(&l, c->now, e);
+	while (!code) {
+		live_read(&l);
+		if (!l.alive)
+			break;
+		if (!is_patient(c, begun, &reminded,
+				c->now ? "its processes to end"
+				       : "the step under way to end, then for the checkpoint"))
+			code = err_set(e, ERR_TEMPFAIL,
+				       "the run %s has not ended for %.0f s; the request stands, "
+				       "and stop --now ends it at once", l.name, patience());
+	}
+	if (!code && !c->quiet)
+		fprintf(stderr, "%s is %s\n", l.name, l.state);
+	if (!code && c->json)
+		code = print_end(&l, e);
+	live_close(&l);
+	return code;
+}
+
+/* ---- logs ---- */
+
+static int copy_log(const char *path, int64_t *end, struct err *e)
+{
+	static char bytes[READ_BYTES];
+	int fd = open(path, O_RDONLY | O_CLOEXEC), code = 0;
+	ssize_t n = 0;
+
+	if (fd < 0)
+		return err_set_errno(e, ERR_NOINPUT, "%s: cannot be read", path);
+	while (!code && (n = read(fd, bytes, sizeof(bytes))) > 0)
+		if (fwrite(bytes, 1, (size_t)n, stdout) != (size_t)n)
+			code = err_set_errno(e, ERR_IO, "standard output cannot be written");
+	if (!code && n < 0)
+		code = err_set_errno(e, ERR_IO, "%s: cannot be read", path);
+	if (!code && fflush(stdout))
+		code = err_set_errno(e, ERR_IO, "standard output cannot be written");
+	*end = lseek(fd, 0, SEEK_CUR);
+	close(fd);
+	return code;
+}
+
+/* As tail -f, but it ends with the run. */
+static int follow_log(struct live *l, const char *path, int64_t from, struct err *e)
+{
+	static char bytes[READ_BYTES];
+	int fd = open(path, O_RDONLY | O_CLOEXEC), code = 0;
+	bool alive = true;
+
+	if (fd < 0 || lseek(fd, from, SEEK_SET) < 0)
+		code = err_set_errno(e, ERR_NOINPUT, "%s: cannot be read", path);
+	while (!code && alive) {
+		ssize_t n;
+
+		live_read(l);
+		alive = l->alive;
+		while (!code && (n = read(fd, bytes, sizeof(bytes))) > 0)
+			if (fwrite(bytes, 1, (size_t)n, stdout) != (size_t)n || fflush(stdout))
+				code = err_set_errno(e, ERR_IO,
+						     "standard output cannot be written");
+		if (alive)
+			usleep(LOOK_US);
+	}
+	if (fd >= 0)
+		close(fd);
+	return code;
+}
+
+int run_command_logs(const struct conf *c, int *status, struct err *e)
+{
+	char *path = NULL;
+	int64_t end = 0;
+	struct live l;
+	int code = live_find(&l, c, false, e);
+
+	*status = 0;
+	if (!code && !(path = file_path(e, "%s/console.log", l.folder)))
+		code = e->code;
+	if (!code)
+		code = copy_log(path, &end, e);
+	if (!code && c->follow)
+		code = follow_log(&l, path, end, e);
+	free(path);
+	live_close(&l);
+	return code;
+}

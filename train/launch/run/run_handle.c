@@ -1,0 +1,219 @@
+/* run_handle.c - see run_handle.h */
+#include "train/launch/run/run_handle.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "share/base/file.h"
+#include "share/base/json.h"
+#include "share/base/paths.h"
+#include "share/base/text.h"
+#include "train/common/leftover.h"
+
+#define STATE_MAX_BYTES 65536
+
+/* ---- reading ---- */
+
+/* A lock that could be shared is held by nobody. */
+static bool is_locked(const char *folder)
+{
+	struct err ignored;
+	char *path = file_path(&ignored, "%s/lock", folder);
+	int fd = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+	bool locked = fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) && errno == EWOULDBLOCK;
+
+	if (fd >= 0)
+		close(fd);
+	free(path);
+	return locked;
+}
+
+static struct json *read_state(const char *folder)
+{
+	struct err ignored;
+	char *path = file_path(&ignored, "%s/state.json", folder);
+	struct buf text = { 0 };
+	struct json *root = NULL;
+
+	if (path && !file_read_all(path, STATE_MAX_BYTES, &text, &ignored))
+		root = json_parse(buf_text(&text), text.len, &ignored);
+	buf_free(&text);
+	free(path);
+	return root;
+}
+
+/* The recorded process is on this host, in this boot, and no other that has its number now. */
+static bool is_here(const struct json *state, int64_t pid)
+{
+	char host[256] = "", boot[64] = "";
+	FILE *f = fopen("/proc/sys/kernel/random/boot_id", "re");
+
+	if (f && fscanf(f, "%63s", boot) != 1)
+		boot[0] = 0;
+	if (f)
+		fclose(f);
+	gethostname(host, sizeof(host) - 1);
+	return pid > 0 && !strcmp(json_text(json_get(state, "host"), ""), host) &&
+	       !strcmp(json_text(json_get(state, "boot_id"), ""), boot) &&
+	       json_integer(json_get(state, "pid_start"), -2) == leftover_started(pid);
+}
+
+void live_read(struct live *l)
+{
+	struct json *state;
+	int64_t pid;
+
+	l->alive = is_locked(l->folder);
+	state = read_state(l->folder);
+	pid = json_integer(json_get(state, "pid"), -1);
+	l->here = is_here(state, pid);
+	l->pid = (pid_t)pid;
+	l->exit = (int)json_integer(json_get(state, "exit"), -1);
+	snprintf(l->state, sizeof(l->state), "%s", json_text(json_get(state, "state"), "unknown"));
+	snprintf(l->event, sizeof(l->event), "%s", json_text(json_get(state, "event"), ""));
+	json_free(state);
+}
+
+int live_status(const struct live *l, struct err *e)
+{
+	if (!strcmp(l->state, "finished"))
+		return 0;
+	if (!strcmp(l->state, "stopped") || !strcmp(l->state, "failed"))
+		return l->exit > 0 ? l->exit : err_exit_status(ERR_INTERNAL);
+	return err_set(e, ERR_UNAVAILABLE,
+		       "the supervisor of the run %s ended without a word; train it again to go on "
+		       "from its last checkpoint", l->name);
+}
+
+/* ---- finding ---- */
+
+/* When the run in this folder was begun, -1: it is none. */
+static double begun(const char *folder)
+{
+	struct json *state = read_state(folder);
+	double t = json_number(json_get(state, "started"), -1);
+
+	json_free(state);
+	return t;
+}
+
+/* The run begun last, of those that are alive if any is. */
+static int find_last(struct live *l, bool *alive, struct err *e)
+{
+	char *runs = file_path(e, "%s/runs", l->workspace);
+	DIR *d = runs ? opendir(runs) : NULL;
+	double last = -1;
+	struct err ignored;
+
+	*alive = false;
+	for (struct dirent *f; d && (f = readdir(d)) != NULL;) {
+		char *folder;
+		double t;
+		bool lives;
+
+		if (paths_check_name("run", f->d_name, &ignored))
+			continue;
+		folder = file_path(e, "%s/%s", runs, f->d_name);
+		lives = folder && is_locked(folder);
+		t = folder ? begun(folder) : -1;
+		if (t >= 0 && (lives > *alive || (lives == *alive && t > last))) {
+			last = t;
+			*alive = lives;
+			snprintf(l->name, sizeof(l->name), "%.100s", f->d_name);
+		}
+		free(folder);
+	}
+	if (d)
+		closedir(d);
+	free(runs);
+	return l->name[0] ? 0 : err_set(e, ERR_NOINPUT, "there is no run in %s", l->workspace);
+}
+
+int live_find(struct live *l, const struct conf *c, bool must_live, struct err *e)
+{
+	const char *name = c->n_arguments ? c->arguments[0] : c->run;
+	bool alive = false;
+	int code;
+
+	*l = (struct live){ .pid = -1, .exit = -1 };
+	l->workspace = paths_workspace(c->workspace, e);
+	if (!l->workspace)
+		return e->code;
+	if (name && (code = paths_check_name("run", name, e)) != 0)
+		return code;
+	if (name)
+		snprintf(l->name, sizeof(l->name), "%s", name);
+	else if ((code = find_last(l, &alive, e)) != 0)
+		return code;
+	l->folder = file_path(e, "%s/runs/%s", l->workspace, l->name);
+	if (!l->folder)
+		return e->code;
+	if (!file_exists(l->folder))
+		return err_set(e, ERR_NOINPUT, "no run is called '%s' in %s", name, l->workspace);
+	live_read(l);
+	if (must_live && !l->alive && !name)
+		return err_set(e, ERR_NOINPUT, "no run in %s is being trained", l->workspace);
+	if (must_live && !l->alive)
+		return err_set(e, ERR_NOINPUT, "the run %s is not being trained: it is %s", l->name,
+			       l->exit < 0 ? "lost" : l->state);
+	return 0;
+}
+
+void live_close(struct live *l)
+{
+	free(l->workspace);
+	free(l->folder);
+	l->workspace = l->folder = NULL;
+}
+
+/* ---- asking ---- */
+
+/* Appends a line; false: who reads the file took it away meanwhile, perhaps without the line. */
+static int append(const char *path, const char *line, bool *there, struct err *e)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+	struct stat ours, now;
+	int code = 0;
+
+	if (fd < 0 || write(fd, line, strlen(line)) != (ssize_t)strlen(line))
+		code = err_set_errno(e, ERR_CANTCREAT, "%s: cannot be written", path);
+	*there = !code && !fstat(fd, &ours) && !stat(path, &now) && ours.st_ino == now.st_ino;
+	if (fd >= 0)
+		close(fd);
+	return code;
+}
+
+static int request(const struct live *l, const char *file, const char *word, struct err *e)
+{
+	char *path = file_path(e, "%s/%s", l->folder, file), line[40];
+	bool there = false;
+	int code = path ? 0 : e->code;
+
+	snprintf(line, sizeof(line), "%s\n", word);
+	for (int i = 0; !code && !there && i < 2; i++)
+		code = append(path, line, &there, e);
+	free(path);
+	return code;
+}
+
+int live_ask(const struct live *l, const char *word, struct err *e)
+{
+	return request(l, "control", word, e);
+}
+
+/* A signal is heard during an evaluation, too; from another host only the files remain. */
+int live_stop(const struct live *l, bool now, struct err *e)
+{
+	if (l->here && !kill(l->pid, now ? SIGQUIT : SIGTERM))
+		return 0;
+	return now ? request(l, "control.now", "now", e) : live_ask(l, "stop", e);
+}

@@ -1,0 +1,309 @@
+/* rundir.c - see rundir.h */
+#include "train/launch/run/rundir.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "share/base/clock.h"
+#include "share/base/file.h"
+#include "share/base/json.h"
+#include "share/base/text.h"
+#include "train/common/leftover.h"
+
+#define STATE_MAX_BYTES 65536
+#define LOCK_TRIES 10		/* "status" holds the lock for a moment to see whether it is free */
+#define LOCK_PAUSE_US 50000
+
+char *rundir_file(const struct rundir *r, const char *name, struct err *e)
+{
+	return file_path(e, "%s/%s", r->path, name);
+}
+
+/* ---- the lock ---- */
+
+static int locked_by_other(const struct rundir *r, struct err *e)
+{
+	char text[32] = "";
+	ssize_t n = pread(r->lock, text, sizeof(text) - 1, 0);
+	int64_t pid;
+
+	if (n > 0)
+		text[n] = 0;
+	if (!text_to_int(text_trim(text), &pid))
+		return err_set(e, ERR_TEMPFAIL, "%s: this run is being trained already", r->path);
+	if (kill((pid_t)pid, 0) && errno == ESRCH)
+		return err_set(e, ERR_TEMPFAIL,
+			       "%s: this run is being trained already, by process %lld on another "
+			       "host; or that has ended and left some behind: see werkbank hosts "
+			       "clean localhost", r->path, (long long)pid);
+	return err_set(e, ERR_TEMPFAIL, "%s: this run is being trained already, by process %lld",
+		       r->path, (long long)pid);
+}
+
+int rundir_adopt(struct rundir *r, struct err *e)
+{
+	char pid[32];
+	int n = snprintf(pid, sizeof(pid), "%ld\n", (long)getpid());
+
+	if (ftruncate(r->lock, 0) || pwrite(r->lock, pid, (size_t)n, 0) != n)
+		return err_set_errno(e, ERR_IO, "%s/lock: cannot be written", r->path);
+	return 0;
+}
+
+static int take_lock(struct rundir *r, struct err *e)
+{
+	char *path = rundir_file(r, "lock", e);
+	int code = 0;
+
+	if (!path)
+		return e->code;
+	r->lock = open(path, O_RDWR | O_CREAT, 0666);	/* inherited by the ranks on purpose */
+	if (r->lock < 0)
+		code = err_set_errno(e, ERR_CANTCREAT, "%s: cannot be written", path);
+	for (int i = 0; !code && flock(r->lock, LOCK_EX | LOCK_NB); i++) {
+		if (errno != EWOULDBLOCK)
+			code = err_set_errno(e, ERR_UNAVAILABLE, "%s: cannot be locked", path);
+		else if (i == LOCK_TRIES)
+			code = locked_by_other(r, e);
+		else
+			usleep(LOCK_PAUSE_US);
+	}
+	free(path);
+	return code ? code : rundir_adopt(r, e);
+}
+
+static int64_t last_attempt(const struct rundir *r)
+{
+	struct err ignored;	/* no state, or an unreadable one: no attempt that counts */
+	char *path = rundir_file(r, "state.json", &ignored);
+	struct buf text = { 0 };
+	struct json *root = NULL;
+	int64_t attempt;
+
+	if (path && !file_read_all(path, STATE_MAX_BYTES, &text, &ignored))
+		root = json_parse(buf_text(&text), text.len, &ignored);
+	attempt = json_integer(json_get(root, "attempt"), 0);
+	json_free(root);
+	buf_free(&text);
+	free(path);
+	return attempt;
+}
+
+int rundir_open(struct rundir *r, const char *workspace, const char *name, struct err *e)
+{
+	int code;
+
+	*r = (struct rundir){ .lock = -1, .started = clock_wall_s() };
+	r->path = file_path(e, "%s/runs/%s", workspace, name);
+	if (!r->path)
+		return e->code;
+	code = file_make_folders(r->path, e);
+	if (!code)
+		code = take_lock(r, e);
+	if (!code)
+		r->attempt = last_attempt(r) + 1;
+	return code;
+}
+
+void rundir_close(struct rundir *r)
+{
+	if (r->lock >= 0)
+		close(r->lock);
+	free(r->path);
+	*r = (struct rundir){ .lock = -1 };
+}
+
+/* ---- the recipe ---- */
+
+/* Options whose change makes another model, or other data in another order. */
+static bool is_fixed(const char *section, const char *name)
+{
+	static const char *const order[] = { "seed", "batch_tokens", "accumulate", "start_from" };
+
+	if (!strcmp(section, "data") || !strcmp(section, "model"))
+		return true;
+	for (size_t i = 0; i < ARRAY_LEN(order); i++)
+		if (!strcmp(name, order[i]))
+			return true;
+	return false;
+}
+
+static bool was_given_by_hand(const struct conf *c, const char *name)
+{
+	const char *origin = conf_origin(c, name);
+
+	return !strcmp(origin, "command line") || text_starts_with(origin, "WERKBANK_");
+}
+
+/* One option of a resumed run: keep what was given by hand before, refuse what must not change. */
+static int settle_option(const struct rundir *r, struct conf *c, const struct conf *old,
+			 const char *section, const char *name, struct err *e)
+{
+	struct buf before = { 0 }, now = { 0 };
+	char dashed[64];
+	int code = 0;
+
+	conf_value(old, name, &before);
+	if (!was_given_by_hand(c, name) && was_given_by_hand(old, name))
+		code = conf_set(c, name, buf_text(&before), conf_origin(old, name), e);
+	conf_value(c, name, &now);
+	if (!code)
+		code = buf_check(&before, e) ? e->code : buf_check(&now, e);
+	if (!code && is_fixed(section, name) && strcmp(buf_text(&before), buf_text(&now))) {
+		snprintf(dashed, sizeof(dashed), "%s", name);
+		for (char *p = dashed; *p; p++)
+			if (*p == '_')
+				*p = '-';
+		code = err_set(e, ERR_CONFIG,
+			       "%s: this run was begun with --%s '%s' and cannot go on with"
+			       " '%s' (%s); give another --run NAME",
+			       r->path, dashed, buf_text(&before), buf_text(&now),
+			       conf_origin(c, name));
+	}
+	buf_free(&before);
+	buf_free(&now);
+	return code;
+}
+
+static int settle_with(const struct rundir *r, struct conf *c, const char *path, struct err *e)
+{
+	struct conf old;
+	const char *section, *name;
+	int code = conf_init(&old, e);
+
+	if (!code)
+		code = conf_load_recipe(&old, path, e);
+	for (size_t i = 0; !code && (name = conf_option_at(i, &section)) != NULL; i++)
+		if (strcmp(section, "tool"))
+			code = settle_option(r, c, &old, section, name, e);
+	conf_free(&old);
+	return code;
+}
+
+int rundir_settle(struct rundir *r, struct conf *c, struct err *e)
+{
+	char *path = rundir_file(r, "recipe.ini", e);
+	struct buf text = { 0 };
+	int code = 0;
+
+	if (!path)
+		return e->code;
+	r->resumed = file_exists(path);
+	if (r->resumed)
+		code = settle_with(r, c, path, e);
+	if (!code) {
+		conf_write_recipe(c, &text);
+		code = buf_check(&text, e);
+	}
+	if (!code)
+		code = file_write_all(path, text.data, text.len, e);
+	buf_free(&text);
+	free(path);
+	return code;
+}
+
+/* ---- the state ---- */
+
+static void put_boot_id(struct json_writer *w)
+{
+	struct buf text = { 0 };
+	struct err ignored;	/* unknown: absent */
+
+	if (!file_read_all("/proc/sys/kernel/random/boot_id", 100, &text, &ignored))
+		json_put_str(w, "boot_id", text_trim(text.data));
+	buf_free(&text);
+}
+
+static void put_str(struct json_writer *w, const char *key, const char *text)
+{
+	json_key(w, key);
+	if (text)
+		json_str(w, text);
+	else
+		json_null(w);
+}
+
+static void put_hosts(struct json_writer *w, const struct hosts *h)
+{
+	json_key(w, "hosts");
+	json_open(w, '[');
+	for (size_t i = 0; h && i < h->n; i++) {
+		json_open(w, '{');
+		put_str(w, "host", h->all[i].name);
+		json_put_int(w, "slots", h->all[i].slots);
+		json_close(w, '}');
+	}
+	json_close(w, ']');
+}
+
+/* Which process holds the lock, so that a recycled process id is not mistaken for it. */
+static void put_holder(struct json_writer *w)
+{
+	char host[256] = "";
+
+	gethostname(host, sizeof(host) - 1);
+	json_put_int(w, "pid", getpid());
+	json_put_int(w, "pid_start", leftover_started(getpid()));
+	put_str(w, "host", host);
+	put_boot_id(w);
+}
+
+int rundir_write_state(const struct rundir *r, const struct run_state *s, struct err *e)
+{
+	char *path = rundir_file(r, "state.json", e);
+	struct buf text = { 0 };
+	struct json_writer w = { .out = &text };
+	int code;
+
+	if (!path)
+		return e->code;
+	json_open(&w, '{');
+	json_put_int(&w, "v", 1);
+	put_str(&w, "state", s->name);
+	put_holder(&w);
+	json_put_real(&w, "started", r->started);
+	json_put_int(&w, "attempt", r->attempt);
+	json_put_int(&w, "ranks", s->ranks);
+	json_key(&w, "exit");
+	if (s->status < 0)
+		json_null(&w);
+	else
+		json_int(&w, s->status);
+	json_put_int(&w, "restarts", s->restarts);
+	put_hosts(&w, s->hosts);
+	put_str(&w, "network", s->network);
+	put_str(&w, "event", s->event);
+	put_str(&w, "asked_by", s->asked_by);
+	json_put_bool(&w, "detached", s->detached);
+	json_close(&w, '}');
+	buf_add_char(&text, '\n');
+	code = buf_check(&text, e);
+	if (!code)
+		code = file_write_all(path, text.data, text.len, e);
+	buf_free(&text);
+	free(path);
+	return code;
+}
+
+int64_t rundir_last_checkpoint(const struct rundir *r)
+{
+	struct err ignored;
+	char *path = rundir_file(r, "checkpoints", &ignored);
+	DIR *d = path ? opendir(path) : NULL;
+	int64_t last = -1, step;
+
+	for (struct dirent *f; d && (f = readdir(d)) != NULL;)
+		if (text_to_int(f->d_name, &step))
+			last = MAX(last, step);
+	if (d)
+		closedir(d);
+	free(path);
+	return last;
+}

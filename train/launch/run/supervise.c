@@ -1,0 +1,355 @@
+/* supervise.c - see supervise.h */
+#include "train/launch/run/supervise.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "share/base/clock.h"
+#include "share/base/file.h"
+#include "share/base/util.h"
+
+#define READ_BYTES	4096
+#define TICK_MS		1000
+#define LOG_REDRAWN_S	10.0	/* a line that is only redrawn comes into console.log this often */
+#define GRACE_S		5.0	/* for mpirun to end its ranks everywhere */
+#define LEAVE_S		2.0	/* for what the job left behind: to go by itself, then by SIGTERM */
+#define PROGRESS_BYTES	256
+
+static sigset_t wanted(void)
+{
+	static const int signals[] = { SIGINT, SIGTERM, SIGQUIT, SIGCHLD };
+	sigset_t set;
+
+	sigemptyset(&set);
+	for (size_t i = 0; i < ARRAY_LEN(signals); i++)
+		sigaddset(&set, signals[i]);
+	return set;
+}
+
+int supervise_open(struct supervisor *s, const char *console, const char *progress, struct err *e)
+{
+	sigset_t set = wanted();
+
+	s->proc = (struct proc){ .pid = -1, .in = -1, .out = -1, .err = -1 };
+	s->signals = s->console = s->progress = -1;
+	/* Our own terminal or reader may go away; the training stays. */
+	signal(SIGHUP, SIG_IGN);
+	signal(SIGPIPE, SIG_IGN);
+	if (sigprocmask(SIG_BLOCK, &set, NULL))
+		return err_set_errno(e, ERR_INTERNAL, "signals cannot be blocked");
+	if (prctl(PR_SET_CHILD_SUBREAPER, 1))
+		return err_set_errno(e, ERR_INTERNAL, "orphans cannot be adopted");
+	s->signals = signalfd(-1, &set, SFD_CLOEXEC);
+	if (s->signals < 0)
+		return err_set_errno(e, ERR_INTERNAL, "signals cannot be read");
+	s->console = open(console, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+	if (s->console < 0)
+		return err_set_errno(e, ERR_CANTCREAT, "%s: cannot be written", console);
+	s->progress = open(progress, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	return 0;		/* without a file of progress the training is as good */
+}
+
+/* ---- what is said ---- */
+
+/* What cannot be written (terminal gone, disk full) must not stop a training: file_put() may fail. */
+/* The line as it stands, for followers; always as many bytes, so that none is of an older one. */
+static void show_progress(struct supervisor *s)
+{
+	char text[PROGRESS_BYTES];
+	size_t n = MIN(s->line.len, sizeof(text) - 1);
+
+	if (s->progress < 0)
+		return;
+	memset(text, ' ', sizeof(text));
+	if (n)
+		memcpy(text, buf_text(&s->line), n);
+	text[sizeof(text) - 1] = '\n';
+	if (pwrite(s->progress, text, sizeof(text), 0) < 0)
+		return;			/* a full disk: they see an older one */
+}
+
+static void end_line(struct supervisor *s)
+{
+	buf_add_char(&s->line, '\n');
+	file_put(s->console, buf_text(&s->line), s->line.len);
+	buf_clear(&s->line);
+	s->logged = clock_mono_s();
+}
+
+/* A line is redrawn: the old one is worth keeping now and then. */
+static void start_again(struct supervisor *s)
+{
+	if (s->line.len && clock_mono_s() - s->logged >= LOG_REDRAWN_S)
+		end_line(s);
+	buf_clear(&s->line);
+}
+
+/*
+ * console.log gets whole lines, without escape sequences (which end with a
+ * letter); of a line that was redrawn with CR only its last state.
+ */
+static void log_lines(struct supervisor *s, const char *text, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (s->redraw && text[i] != '\n' && text[i] != '\r')
+			start_again(s);
+		if (text[i] == '\n')
+			end_line(s);
+		else if (text[i] == '\033')
+			s->escape = true;
+		else if (s->escape)
+			s->escape = !isalpha((unsigned char)text[i]);
+		else if (text[i] != '\r')
+			buf_add_char(&s->line, text[i]);
+		s->redraw = text[i] == '\r';
+		if (text[i] == '\n')
+			s->escape = false;
+	}
+	show_progress(s);
+}
+
+/* Pass on what is there; false at the end of the stream. */
+static bool pass_on(struct supervisor *s)
+{
+	char bytes[READ_BYTES];
+	ssize_t n = read(s->proc.err, bytes, sizeof(bytes));
+
+	if (n < 0 && (errno == EINTR || errno == EAGAIN))
+		return true;
+	if (n <= 0)
+		return false;
+	if (!s->spoke && s->tick) {
+		s->spoke = true;
+		s->tick(s->context);	/* before anybody reads what it said */
+	}
+	if (s->echo)
+		file_put(STDERR_FILENO, bytes, (size_t)n);
+	log_lines(s, bytes, (size_t)n);
+	return true;
+}
+
+void supervise_say(struct supervisor *s, const char *fmt, ...)
+{
+	struct buf text = { 0 };
+	char said[600];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(said, sizeof(said), fmt, ap);
+	va_end(ap);
+	buf_printf(&text, "werkbank: %s\n", said);
+	if (s->echo) {
+		if (isatty(STDERR_FILENO) && s->line.len)
+			file_put(STDERR_FILENO, "\n", 1);	/* below the line of progress */
+		file_put(STDERR_FILENO, buf_text(&text), text.len);
+	}
+	if (s->line.len)
+		end_line(s);
+	file_put(s->console, buf_text(&text), text.len);
+	show_progress(s);
+	buf_free(&text);
+}
+
+/* ---- stopping ---- */
+
+/* mpirun ends its ranks on all hosts when it gets SIGTERM; killed, it would only hope so. */
+void supervise_end(struct supervisor *s)
+{
+	if (s->proc.pid < 0)
+		return;
+	if (s->mpirun && !(s->kill_at > 0)) {
+		kill(s->proc.pid, SIGTERM);
+		s->kill_at = clock_mono_s() + GRACE_S;
+	} else {
+		kill(-s->proc.pid, SIGKILL);
+	}
+}
+
+/*
+ * mpirun forwards SIGUSR1; to SIGTERM it answers by killing the ranks before they could
+ * save.
+ */
+void supervise_stop(struct supervisor *s)
+{
+	if (s->asked++ > 0) {
+		s->ended_now = true;
+		supervise_end(s);
+		supervise_say(s, "ending the training at once");
+		return;
+	}
+	if (s->proc.pid >= 0)
+		kill(s->proc.pid, s->mpirun ? SIGUSR1 : SIGTERM);
+	supervise_say(s, "asked the training to save and stop; once more ends it at once");
+}
+
+static void take_signal(struct supervisor *s, int *status, bool *ended)
+{
+	struct signalfd_siginfo info;
+
+	if (read(s->signals, &info, sizeof(info)) != (ssize_t)sizeof(info))
+		return;
+	if (info.ssi_signo == SIGCHLD) {
+		*ended = *ended || proc_ended(&s->proc, status);
+		return;
+	}
+	if (*ended)
+		return;
+	if (info.ssi_signo == SIGQUIT && !s->asked)
+		s->asked = 1;
+	supervise_stop(s);
+	if (s->tick)
+		s->tick(s->context);
+}
+
+static void heed(struct supervisor *s, enum supervise_wish wish)
+{
+	if (wish == SUPERVISE_STOP && !s->asked) {
+		supervise_stop(s);
+	} else if (wish == SUPERVISE_END_NOW && !s->ended_now) {
+		s->asked = MAX(s->asked, 1);
+		supervise_stop(s);
+	}
+	if (s->kill_at > 0 && clock_mono_s() >= s->kill_at && s->proc.pid >= 0)
+		kill(-s->proc.pid, SIGKILL);
+}
+
+/* ---- what a job leaves behind ---- */
+
+/* A signal to each of our children; how many there are. 0: only see whether there is one. */
+static int signal_children(int number)
+{
+	char path[64], word[24];
+	int n = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%ld/children", (long)getpid());
+	f = fopen(path, "re");
+	while (f && fscanf(f, "%23s", word) == 1) {
+		pid_t pid = (pid_t)strtol(word, NULL, 10);
+
+		n++;
+		if (number)
+			kill(pid, number);
+	}
+	if (f)
+		fclose(f);
+	return n;
+}
+
+static bool are_gone(double seconds)
+{
+	double end = clock_mono_s() + seconds;
+
+	for (;;) {
+		while (waitpid(-1, NULL, WNOHANG) > 0)
+			;
+		if (!signal_children(0))
+			return true;
+		if (clock_mono_s() >= end)
+			return false;
+		usleep(20000);
+	}
+}
+
+/* Orphans of the job are our children: they may go by themselves, then they must. */
+static void end_rest(void)
+{
+	if (are_gone(LEAVE_S))
+		return;
+	signal_children(SIGCONT);
+	signal_children(SIGTERM);
+	for (int i = 0; i < 50 && !are_gone(i ? 0.1 : LEAVE_S); i++)
+		signal_children(SIGKILL);
+}
+
+/* ---- running ---- */
+
+static void follow(struct supervisor *s, int *status)
+{
+	bool ended = proc_ended(&s->proc, status), open = true;
+	double ticked = clock_mono_s();
+
+	/*
+	 * When it has ended, what is still in the pipe is taken, but nobody waits for a stray grandchild
+	 * to close it.
+	 */
+	while (!ended || open) {
+		struct pollfd p[2] = {{s->signals, POLLIN, 0},
+				      {open ? s->proc.err : -1, POLLIN, 0}};
+
+		if (poll(p, 2, ended ? 0 : TICK_MS) < 0 && errno != EINTR)
+			break;
+		if (p[1].revents)
+			open = pass_on(s);
+		else if (ended)
+			break;
+		if (p[0].revents)
+			take_signal(s, status, &ended);
+		if (!ended && s->tick && clock_mono_s() - ticked >= TICK_MS / 1000.0) {
+			ticked = clock_mono_s();
+			heed(s, s->tick(s->context));
+		}
+	}
+}
+
+int supervise_run(struct supervisor *s, const char *const *argv, int *status, struct err *e)
+{
+	int code;
+
+	s->spoke = false;
+	s->kill_at = 0;
+	s->logged = clock_mono_s();
+	code = proc_start(&s->proc, argv, PROC_PIPE_ERR | PROC_OWN_GROUP | PROC_DIE_WITH_PARENT, e);
+	if (code)
+		return code;
+	follow(s, status);
+	end_rest();
+	if (s->line.len)
+		end_line(s);
+	show_progress(s);
+	if (s->proc.err >= 0)
+		close(s->proc.err);
+	s->proc.err = -1;
+	return 0;
+}
+
+bool supervise_pause(struct supervisor *s, double seconds)
+{
+	double end = clock_mono_s() + seconds;
+	int ignored;
+
+	while (!s->asked && clock_mono_s() < end) {
+		struct pollfd p = { s->signals, POLLIN, 0 };
+		double left = MIN(end - clock_mono_s(), TICK_MS / 1000.0);
+		bool ended = false;
+
+		if (poll(&p, 1, (int)(MAX(left, 0.0) * 1000) + 1) > 0)
+			take_signal(s, &ignored, &ended);
+		if (s->tick)
+			heed(s, s->tick(s->context));
+	}
+	return !s->asked;
+}
+
+void supervise_close(struct supervisor *s)
+{
+	int *const all[] = { &s->console, &s->progress, &s->signals };
+
+	buf_free(&s->line);
+	for (size_t i = 0; i < ARRAY_LEN(all); i++) {
+		if (*all[i] >= 0)
+			close(*all[i]);
+		*all[i] = -1;
+	}
+}

@@ -1,0 +1,458 @@
+/* train_command.c - see train_command.h */
+#include "train/launch/run/train_command.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "share/base/file.h"
+#include "share/base/mem.h"
+#include "share/base/paths.h"
+#include "train/launch/run/attempts.h"
+#include "train/launch/run/detach.h"
+#include "train/launch/run/console_follow.h"
+#include "train/common/leftover.h"
+#include "train/launch/run/run_handle.h"
+#include "train/launch/hosts/preflight.h"
+#include "train/launch/run/rundir.h"
+#include "train/common/start_from.h"
+
+/* Everything that the command owns. */
+struct training {
+	struct conf *conf;		/* borrowed */
+	struct rundir dir;
+	struct hosts hosts;
+	char *workspace, *trainer, *launcher;
+	char *record;			/* of leftover_note() */
+	char  network[64];
+	const char *run;		/* borrowed: from --run, else the recipe's name */
+	char  name[200];		/* the recipe's name */
+	struct attempts attempts;
+};
+
+/* ---- what must be right ---- */
+
+static int check_corpus(const struct training *t, struct err *e)
+{
+	char *path;
+	int code = paths_check_name("corpus", t->conf->corpus, e);
+
+	if (code)
+		return code;
+	path = file_path(e, "%s/corpora/%s/manifest.json", t->workspace, t->conf->corpus);
+	if (!path)
+		return e->code;
+	if (!file_exists(path))
+		code = err_set(e, ERR_NOINPUT,
+			       "the corpus %s is not prepared in %s; type: werkbank prep -C %s %s",
+			       t->conf->corpus, t->workspace, t->workspace, t->conf->arguments[0]);
+	free(path);
+	return code;
+}
+
+/* Other hosts and a supervisor elsewhere need paths that do not depend on where we stand. */
+static int make_absolute(char **path, struct err *e)
+{
+	char *whole, here[PATH_MAX];
+
+	if ((*path)[0] == '/' || !getcwd(here, sizeof(here)))
+		return 0;
+	whole = file_path(e, "%s/%s", here, *path);
+	if (!whole)
+		return e->code;
+	free(*path);
+	*path = whole;
+	return 0;
+}
+
+static int share_absolute(struct err *e)
+{
+	const char *given = getenv("WERKBANK_SHARE");
+	char *share = given && *given ? file_path(e, "%s", given) : NULL;
+	int code = !given || !*given ? 0 : share ? make_absolute(&share, e) : e->code;
+
+	if (!code && share && setenv("WERKBANK_SHARE", share, 1))
+		code = err_set_errno(e, ERR_NOMEM, "the environment of the ranks cannot be set");
+	free(share);
+	return code;
+}
+
+/* A remote shell that is named by its path, with its options behind. */
+static int ssh_absolute(char **ssh, struct err *e)
+{
+	const char *first = *ssh ? *ssh : "";
+	const bool is_path = memchr(first, '/', strcspn(first, " \t\n'\"\\")) != NULL;
+
+	return is_path ? make_absolute(ssh, e) : 0;
+}
+
+static int all_absolute(struct training *t, struct err *e)
+{
+	if (make_absolute(&t->workspace, e) || make_absolute(&t->trainer, e) ||
+	    make_absolute(&t->launcher, e) || ssh_absolute(&t->conf->ssh, e))
+		return e->code;
+	return share_absolute(e);
+}
+
+/*
+ * The model that the run begins with, or once it has one its own newest checkpoint. Owned by the caller;
+ * NULL with e->code 0: random weights.
+ */
+static char *find_start(struct training *t, bool *own, struct err *e)
+{
+	struct conf *c = t->conf;
+	char *newest = file_path(e, "%s/runs/%s/checkpoints/last", t->workspace, t->run);
+
+	if (!newest || (c->start_from && strchr(c->start_from, '/') &&
+			make_absolute(&c->start_from, e))) {
+		free(newest);
+		return NULL;
+	}
+	e->code = 0;
+	*own = file_exists(newest);
+	if (*own && c->start_from)
+		return newest;
+	free(newest);
+	return c->start_from ? paths_model(c->workspace, c->start_from, e) : NULL;
+}
+
+/* Checked here, so that what cannot begin leaves no run behind. */
+static int check_start(struct training *t, struct err *e)
+{
+	bool own = false;
+	char *folder = find_start(t, &own, e),
+	     *corpus = file_path(e, "%s/corpora/%s", t->workspace, t->conf->corpus);
+	int code = corpus ? 0 : e->code;
+
+	if (!folder && !code)
+		code = e->code;
+	if (folder && !code)
+		code = start_from_adopt(folder, t->conf, e);
+	conf_apply_size(t->conf);
+	if (folder && !code && !own)
+		code = start_from_check(folder, corpus, t->conf, e);
+	free(corpus);
+	free(folder);
+	return code;
+}
+
+static int load(struct training *t, struct err *e)
+{
+	struct conf *c = t->conf;
+	int code = conf_load_recipe(c, c->arguments[0], e);
+
+	if (code)
+		return code;
+	if (c->precision == PRECISION_INT8)
+		return err_set(e, ERR_CONFIG,
+			       "precision = int8 is for translating and not for training: train "
+			       "with fp32 or bf16, then use --precision int8 with translate");
+	conf_recipe_name(c->recipe, t->name, sizeof(t->name));
+	t->run = c->run ? c->run : t->name;
+	t->workspace = paths_workspace(c->workspace, e);
+	code = t->workspace ? paths_check_name("run", t->run, e) : e->code;
+	if (!code)
+		code = check_corpus(t, e);
+	return code ? code : check_start(t, e);
+}
+
+/* ---- hosts ---- */
+
+/* More ranks than cores on a host, as far as we can tell: the others are taken to be like this one. */
+static bool is_crowded(const struct training *t)
+{
+	long cores = sysconf(_SC_NPROCESSORS_ONLN);
+	int64_t most = mpirun_is_here(t->attempts.hosts)
+			       ? attempts_ranks(&t->attempts, t->attempts.hosts) : 0;
+
+	for (size_t i = 0; i < t->hosts.n; i++)
+		most = MAX(most, t->hosts.all[i].slots);
+	return cores > 0 && most > cores;
+}
+
+static int read_hosts(struct training *t, struct err *e)
+{
+	const struct hosts_env env = { getenv("PBS_NODEFILE"), getenv("SLURM_JOB_NODELIST"),
+				       getenv("SLURM_TASKS_PER_NODE") };
+	struct conf *c = t->conf;
+	struct attempts *a = &t->attempts;
+	bool given = strcmp(conf_origin(c, "ranks"), "default") != 0;
+	int64_t ranks;
+	int code = c->hosts ? hosts_read(&t->hosts, c->hosts, &env, e) : 0;
+
+	if (code)
+		return code;
+	if (c->network)
+		snprintf(t->network, sizeof(t->network), "%s", c->network);
+	*a = (struct attempts){
+		.conf = c, .dir = &t->dir, .workspace = t->workspace, .run = t->run,
+		.trainer = t->trainer, .launcher = t->launcher,
+		.hosts = t->hosts.n ? &t->hosts : NULL,
+		.network = t->network[0] ? t->network : NULL,
+		.ranks = given || !c->hosts ? c->ranks : 0,
+	};
+	a->crowded = is_crowded(t);
+	ranks = attempts_ranks(a, a->hosts);
+	if (ranks > c->accumulate)
+		return err_set(e, ERR_CONFIG,
+			       "%lld ranks share the micro-batches of a step, but accumulate is "
+			       "%lld: set it to %lld or a multiple", (long long)ranks,
+			       (long long)c->accumulate, (long long)ranks);
+	return 0;
+}
+
+/* One line for each finding that matters. */
+static void say_findings(const struct preflight *p, bool quiet)
+{
+	for (size_t i = 0; i < p->n; i++)
+		for (size_t k = 0; k < p->hosts[i].n_findings; k++) {
+			const struct finding *f = &p->hosts[i].findings[k];
+
+			if (f->level == FINDING_ERROR || (f->level == FINDING_WARNING && !quiet))
+				fprintf(stderr, "%s: %s: %s: %s\n", p->hosts[i].host->name,
+					f->level == FINDING_ERROR ? "error" : "warning", f->what,
+					f->text);
+		}
+}
+
+static void take_findings(struct training *t, const struct preflight *p)
+{
+	if (p->network[0])
+		snprintf(t->network, sizeof(t->network), "%s", p->network);
+	t->attempts.network = t->network[0] ? t->network : NULL;
+	for (size_t i = 0; i < p->n; i++)
+		if (p->hosts[i].cores > 0 && p->hosts[i].host->slots > p->hosts[i].cores)
+			t->attempts.crowded = true;
+}
+
+/* May it start on these hosts? Finds the network between them, too. */
+static int preflight(struct training *t, struct err *e)
+{
+	const struct preflight_how how = {
+		.ssh = t->conf->ssh, .workspace = t->workspace, .corpus = t->conf->corpus,
+		.network = t->conf->network, .deadline_s = t->conf->deadline,
+	};
+	struct preflight p;
+	int code;
+
+	/* the network between the hosts must be known in any case: MPI would try all that they have */
+	if ((!t->conf->preflight && t->conf->network) || mpirun_is_here(t->attempts.hosts))
+		return 0;
+	code = preflight_run(&p, &t->hosts, &how, e);
+	if (code)
+		return code;
+	if (t->conf->preflight)
+		say_findings(&p, t->conf->quiet);
+	take_findings(t, &p);
+	if (t->conf->preflight && p.worst == FINDING_ERROR)
+		code = err_set(e, ERR_UNAVAILABLE,
+			       "the hosts are not ready, see above; \"werkbank hosts check\" says "
+			       "the same and more, --no-preflight starts nevertheless");
+	preflight_free(&p);
+	return code;
+}
+
+/* What every process of this run carries, so that it can be told from others'. */
+static int tag_run(struct err *e)
+{
+	char host[256] = "", tag[320];
+	uint64_t random = 0;
+
+	if (getrandom(&random, sizeof(random), 0) != (ssize_t)sizeof(random))
+		return err_set_errno(e, ERR_INTERNAL, "no random number to be had");
+	gethostname(host, sizeof(host) - 1);
+	snprintf(tag, sizeof(tag), "%s:%ld:%016llx", host, (long)getpid(),
+		 (unsigned long long)random);
+	if (setenv(LEFTOVER_TAG, tag, 1))
+		return err_set_errno(e, ERR_NOMEM, "the environment of the ranks cannot be set");
+	return 0;
+}
+
+/* ---- showing ---- */
+
+static int show(struct training *t, struct err *e)
+{
+	char *hostfile = file_path(e, "%s/runs/%s/hosts", t->workspace, t->run);
+	struct command_line c = { 0 };
+	struct buf text = { 0 };
+	int code = hostfile ? attempts_line(&t->attempts, t->attempts.hosts, hostfile, &c, e)
+			    : e->code;
+
+	if (!code) {
+		command_line_quote(&c, &text);
+		buf_add_char(&text, '\n');
+		code = buf_check(&text, e);
+	}
+	if (!code && (fwrite(text.data, 1, text.len, stdout) != text.len || fflush(stdout)))
+		code = err_set_errno(e, ERR_IO, "standard output cannot be written");
+	buf_free(&text);
+	command_line_free(&c);
+	free(hostfile);
+	return code;
+}
+
+/* ---- supervising ---- */
+
+/* The ranks redraw one line where somebody may look at a terminal. */
+static int supervise_here(struct training *t, int *status, struct err *e)
+{
+	struct err ignored;
+	int code;
+
+	t->record = leftover_note(t->dir.path, t->run, LEFTOVER_LAUNCHER, &ignored);
+	code = attempts_run(&t->attempts, status, e);
+	leftover_forget(t->record);
+	t->record = NULL;
+	return code;
+}
+
+/* Nobody reads our exit status: state.json and console.log are what there is to say it. */
+static int be_supervisor(struct training *t, struct detach *d, int *status, struct err *e)
+{
+	const struct run_state starting = {
+		.name = "starting", .ranks = attempts_ranks(&t->attempts, t->attempts.hosts),
+		.hosts = t->attempts.hosts, .network = t->attempts.network, .status = -1,
+		.detached = true,
+	};
+	int code = rundir_adopt(&t->dir, e);
+
+	t->attempts.detached = true;
+	if (!code)
+		code = rundir_write_state(&t->dir, &starting, e);
+	if (!code)
+		code = tag_run(e);
+	if (code) {
+		detach_failed(d, e);
+		return code;
+	}
+	detach_ready(d);
+	return supervise_here(t, status, e);
+}
+
+/* What became of it while we looked on. */
+static int look_on(struct training *t, struct live *l, int64_t from, int *status, struct err *e)
+{
+	const struct follow f = { .run = l, .from = from, .owner = true, .quiet = t->conf->quiet };
+	bool left;
+	int code = follow_run(&f, &left, status, e);
+
+	if (!code && !left && !strcmp(l->state, "failed") && l->event[0] && t->conf->quiet)
+		fprintf(stderr, "werkbank train: %s\n", l->event);
+	return code;
+}
+
+static int follow_detached(struct training *t, pid_t pid, int64_t from, int *status, struct err *e)
+{
+	const struct conf *c = t->conf;
+	struct live l = { .pid = -1 };
+	char cure[300];
+	int code = 0;
+
+	if (!c->quiet && detach_is_doomed("/proc/self/cgroup", "busctl", cure))
+		fprintf(stderr, "werkbank: %s\n", cure);
+	if (c->detach) {
+		if (!c->quiet)
+			fprintf(stderr, "%s is being trained by process %ld; see werkbank attach, "
+				"status, logs, save, stop\n", t->run, (long)pid);
+		return 0;
+	}
+	if (!c->quiet)
+		fprintf(stderr, "%s is supervised by process %ld, which goes on without this "
+			"terminal; Ctrl-C asks it to save and stop\n", t->run, (long)pid);
+	l.folder = mem_strdup(t->dir.path, e);
+	snprintf(l.name, sizeof(l.name), "%.100s", t->run);
+	if (!l.folder)
+		code = e->code;
+	/* the lock is the supervisor's alone from here on, so that it is free when that ends */
+	close(t->dir.lock);
+	t->dir.lock = -1;
+	if (!code)
+		code = look_on(t, &l, from, status, e);
+	live_close(&l);
+	return code;
+}
+
+static int train_detached(struct training *t, int *status, struct err *e)
+{
+	char *console = rundir_file(&t->dir, "console.log", e);
+	int64_t from = console ? MAX(file_size(console), 0) : 0;
+	struct detach d;
+	int code = console ? 0 : e->code;
+
+	if (!code && isatty(STDERR_FILENO) == 1 && setenv("WERKBANK_TERMINAL", "1", 1))
+		code = err_set_errno(e, ERR_NOMEM, "the environment of the ranks cannot be set");
+	if (!code)
+		code = detach(&d, console, t->dir.path, t->dir.lock, e);
+	free(console);
+	if (code == DETACH_SUPERVISOR)
+		return be_supervisor(t, &d, status, e);
+	return code == DETACH_STARTED ? follow_detached(t, d.pid, from, status, e) : code;
+}
+
+/* The ranks said why they ended; this says where to read it again. */
+static void tell(const struct training *t, int status)
+{
+	if (status && status != err_exit_status(ERR_TEMPFAIL) && !t->conf->quiet)
+		fprintf(stderr,
+			"werkbank train: the training ended with status %d; see %s/console.log\n",
+			status, t->dir.path);
+}
+
+static int start(struct training *t, int *status, struct err *e)
+{
+	bool detached = t->conf->detach || isatty(STDERR_FILENO) == 1;
+	char *folder = file_path(e, "%s/runs/%s", t->workspace, t->run);
+	bool exists = folder && file_exists(folder);
+	int code = folder ? 0 : e->code;
+
+	/* a new run whose hosts are not ready leaves nothing behind; of an old one the lock comes first */
+	if (!code && !exists)
+		code = preflight(t, e);
+	if (!code)
+		code = rundir_open(&t->dir, t->workspace, t->run, e);
+	if (!code && exists)
+		code = preflight(t, e);
+	if (!code)
+		code = rundir_settle(&t->dir, t->conf, e);
+	free(folder);
+	if (code)
+		return code;
+	if (detached) {
+		code = train_detached(t, status, e);
+	} else {
+		t->attempts.echo = true;
+		code = tag_run(e);
+		if (!code)
+			code = supervise_here(t, status, e);
+	}
+	if (!code)
+		tell(t, *status);
+	return code;
+}
+
+int train_command_run(struct conf *c, int *status, struct err *e)
+{
+	struct training t = { .conf = c, .dir = { .lock = -1 } };
+	int code = load(&t, e);
+
+	*status = 0;
+	if (!code && !(t.trainer = paths_sister("werkbank-train", e)))
+		code = e->code;
+	if (!code && !(t.launcher = paths_sister("werkbank-launch", e)))
+		code = e->code;
+	if (!code && (c->hosts || c->detach || isatty(STDERR_FILENO) == 1))
+		code = all_absolute(&t, e);
+	if (!code)
+		code = read_hosts(&t, e);
+	if (!code)
+		code = c->show ? show(&t, e) : start(&t, status, e);
+	rundir_close(&t.dir);
+	hosts_free(&t.hosts);
+	free(t.workspace);
+	free(t.trainer);
+	free(t.launcher);
+	return code;
+}

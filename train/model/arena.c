@@ -1,0 +1,28 @@
+/* arena.c - see arena.h */
+#include "train/model/arena.h"
+
+#include <string.h>
+
+bool arena_is_host(const struct model *m)
+{
+	return !model_get_ops(m)->own_memory;
+}
+
+const float *arena_look(const struct model *m, const float *x, float *room, size_t n)
+{
+	if (arena_is_host(m))
+		return x;
+	model_get_ops(m)->to_host(model_get_dev(m), room, x, n * sizeof(*x));
+	return room;
+}
+
+float *arena_view(const struct model *m, float *x, float *room, size_t n)
+{
+	return arena_look(m, x, room, n) == x ? x : room;
+}
+
+void arena_put(const struct model *m, float *x, const float *view, size_t n)
+{
+	if (view != x && n)
+		model_get_ops(m)->to_device(model_get_dev(m), x, view, n * sizeof(*x));
+}

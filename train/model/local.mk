@@ -1,0 +1,8 @@
+# train/model: the Transformer on packed batches: parameters, forward, backward, loss, Adam, moving average, schedule.
+# Enter at model.h; params.def lists every tensor once.
+# May use: kernels, data/shard, data/subword, share.
+libtrain_a_SOURCES += \
+	%D%/adam.c %D%/adam.h %D%/arena.c %D%/arena.h %D%/ema.c %D%/ema.h \
+	%D%/model.c %D%/model.h %D%/model_backward.c %D%/model_batch.c %D%/model_forward.c \
+	%D%/model_head.c %D%/model_internal.h %D%/model_pack.c %D%/model_plan.c %D%/params.def \
+	%D%/schedule.c %D%/schedule.h

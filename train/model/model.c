@@ -1,0 +1,578 @@
+/* model.c - see model.h */
+#include "train/model/model_internal.h"
+
+#include <math.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "share/base/mem.h"
+
+enum group { GROUP_model, GROUP_encoder, GROUP_decoder };
+enum init { INIT_table, INIT_glorot, INIT_glorot_ffn, INIT_one, INIT_zero };
+
+/* A row of params.def with the sizes of one shape filled in. */
+struct row {
+	enum group group;
+	const char *name;
+	int64_t rows, cols;
+	enum init init;
+	size_t field;		/* offset of the view in its struct */
+};
+
+#define OWNER_model   model_weights
+#define OWNER_encoder model_encoder_layer
+#define OWNER_decoder model_decoder_layer
+
+#define PARAM(...) + 1
+enum { N_ROWS = 0
+#include "train/model/params.def"
+};
+#undef PARAM
+
+static void fill_rows(const struct model_shape *s, struct row rows[N_ROWS])
+{
+	const int64_t D = s->d_model, F = s->d_ff, V = s->vocabulary, L = s->decoder_layers;
+	size_t n = 0;
+
+#define PARAM(group, field, name, n_rows, n_cols, init)                                            \
+	rows[n++] =                                                                                \
+		(struct row){GROUP_##group, name,	 n_rows,                                   \
+			     n_cols,	    INIT_##init, offsetof(struct OWNER_##group, field)};
+#include "train/model/params.def"
+#undef PARAM
+}
+
+/* A walk over all tensors in the order of the arena. */
+struct walk {
+	const struct model_shape *shape;
+	struct row rows[N_ROWS];
+	size_t first, last;	/* the rows of the current group are first .. last - 1 */
+	size_t at;		/* the current row */
+	int32_t layer;		/* of the current group, 0 for single tensors */
+};
+
+static int32_t group_layers(const struct walk *w)
+{
+	switch (w->rows[w->first].group) {
+	case GROUP_encoder: return w->shape->encoder_layers;
+	case GROUP_decoder: return w->shape->decoder_layers;
+	default:            return 1;
+	}
+}
+
+static void walk_group(struct walk *w, size_t first)
+{
+	w->first = w->at = first;
+	w->layer = 0;
+	for (w->last = first; w->last < N_ROWS && w->rows[w->last].group == w->rows[first].group;
+	     w->last++)
+		;
+}
+
+static void walk_begin(struct walk *w, const struct model_shape *shape)
+{
+	w->shape = shape;
+	fill_rows(shape, w->rows);
+	walk_group(w, 0);
+}
+
+/* The current row; NULL after the last one. */
+static const struct row *walk_row(const struct walk *w)
+{
+	return w->at < N_ROWS ? &w->rows[w->at] : NULL;
+}
+
+static void walk_next(struct walk *w)
+{
+	if (++w->at < w->last)
+		return;
+	w->at = w->first;
+	if (++w->layer == group_layers(w)) {
+		if (w->last < N_ROWS)
+			walk_group(w, w->last);
+		else
+			w->at = N_ROWS;
+	}
+}
+
+/* ---- shapes ------------------------------------------------------------ */
+
+static int check_shape(const struct model_shape *s, struct err *e)
+{
+	if (s->heads < 1 || s->d_model < 4 || s->d_model % 2)
+		return err_set(e, ERR_CONFIG,
+			       "d_model is %d and heads %d: d_model must be even and at least 4, "
+			       "heads at least 1",
+			       s->d_model, s->heads);
+	if (s->d_model % s->heads)
+		return err_set(
+			e, ERR_CONFIG,
+			"d_model %d cannot be divided into %d heads: choose heads that divide it",
+			s->d_model, s->heads);
+	if (s->d_ff < 1)
+		return err_set(e, ERR_CONFIG, "d_ff is %d: it must be at least 1", s->d_ff);
+	if (s->encoder_layers < 1 || s->decoder_layers < 1 ||
+	    s->encoder_layers > MODEL_MAX_LAYERS || s->decoder_layers > MODEL_MAX_LAYERS)
+		return err_set(e, ERR_CONFIG,
+			       "%d encoder and %d decoder layers: both must be 1..%d",
+			       s->encoder_layers, s->decoder_layers, MODEL_MAX_LAYERS);
+	if (s->vocabulary < 8 || s->vocabulary % 8)
+		return err_set(e, ERR_CONFIG,
+			       "the vocabulary has %d entries: a multiple of 8 is needed",
+			       s->vocabulary);
+	if (s->real_vocabulary < N_SPECIAL_TOKENS || s->real_vocabulary > s->vocabulary)
+		return err_set(e, ERR_CONFIG,
+			       "%d of %d vocabulary entries are said to exist: %d..%d are possible",
+			       s->real_vocabulary, s->vocabulary, N_SPECIAL_TOKENS, s->vocabulary);
+	return 0;
+}
+
+int model_shape_from_conf(struct model_shape *shape, const struct conf *c, int32_t vocabulary,
+			  int32_t real_vocabulary, struct err *e)
+{
+	*shape = (struct model_shape){
+		.d_model = (int32_t)c->d_model,
+		.d_ff = (int32_t)c->d_ff,
+		.heads = (int32_t)c->heads,
+		.encoder_layers = (int32_t)c->encoder_layers,
+		.decoder_layers = (int32_t)c->decoder_layers,
+		.vocabulary = vocabulary,
+		.real_vocabulary = real_vocabulary,
+	};
+	return check_shape(shape, e);
+}
+
+int model_params(const struct model_shape *shape, struct model_param **params, size_t *n_params,
+		 int64_t *n_floats, struct err *e)
+{
+	struct walk w;
+	const struct row *row;
+	struct model_param *list;
+	size_t n = 0;
+	int64_t offset = 0;
+
+	if (check_shape(shape, e))
+		return e->code;
+	list = mem_alloc(N_ROWS * (size_t)MAX(shape->encoder_layers, shape->decoder_layers),
+			 sizeof(*list), e);
+	if (!list)
+		return e->code;
+	for (walk_begin(&w, shape); (row = walk_row(&w)); walk_next(&w), n++) {
+		struct model_param *p = &list[n];
+		const char *mark = strstr(row->name, "%d");
+
+		if (mark)
+			snprintf(p->name, sizeof(p->name), "%.*s%d%s", (int)(mark - row->name),
+				 row->name, w.layer, mark + 2);
+		else
+			snprintf(p->name, sizeof(p->name), "%s", row->name);
+		p->rows = row->rows;
+		p->cols = row->cols;
+		p->offset = offset;
+		offset += p->rows * p->cols;	/* below 2^50 by the ranges of the options */
+	}
+	*params = list;
+	*n_params = n;
+	*n_floats = offset;
+	return 0;
+}
+
+/* ---- life and death ---------------------------------------------------- */
+
+static int alloc_views(struct model_weights *w, const struct model_shape *s, struct err *e)
+{
+	w->encoder = mem_alloc((size_t)s->encoder_layers, sizeof(*w->encoder), e);
+	w->decoder = mem_alloc((size_t)s->decoder_layers, sizeof(*w->decoder), e);
+	return w->encoder && w->decoder ? 0 : e->code;
+}
+
+/* The view of a tensor of w. */
+static void *view_of(struct model_weights *w, const struct row *row, int32_t layer)
+{
+	char *owner = row->group == GROUP_encoder   ? (char *)&w->encoder[layer]
+		      : row->group == GROUP_decoder ? (char *)&w->decoder[layer]
+						    : (char *)w;
+
+	return owner + row->field;
+}
+
+/* Point every view of w into the flat buffer. */
+static void set_views(struct model_weights *w, const struct model_shape *s, float *flat)
+{
+	struct walk walk;
+	const struct row *row;
+
+	for (walk_begin(&walk, s); (row = walk_row(&walk)); walk_next(&walk)) {
+		struct tensor view = tensor_f32(flat, row->rows, row->cols);
+
+		memcpy(view_of(w, row, walk.layer), &view, sizeof(view));
+		flat += row->rows * row->cols;
+	}
+	w->output = w->embed;
+}
+
+/* The same with every tensor in a place of its own. */
+static void set_scattered_views(struct model_weights *w, const struct model_shape *s,
+				const float *const *tensors)
+{
+	struct walk walk;
+	const struct row *row;
+
+	for (walk_begin(&walk, s); (row = walk_row(&walk)); walk_next(&walk)) {
+		/* nobody writes to weights that are not trained */
+		union { const float *from; float *to; } data = { .from = *tensors++ };
+		struct tensor view = tensor_f32(data.to, row->rows, row->cols);
+
+		memcpy(view_of(w, row, walk.layer), &view, sizeof(view));
+	}
+	w->output = w->embed;
+}
+
+/* Does a backend opened so keep graphs? */
+static bool keeps(const struct ops *ops, const struct dev_options *o)
+{
+	return o->graphs && ops->graph_begin;
+}
+
+/* A model without parameters. */
+static struct model *new_model(const struct model_shape *shape, const struct ops *ops,
+			       const struct dev_options *o, struct err *e)
+{
+	struct model *m = mem_alloc(1, sizeof(*m), e);
+
+	if (!m)
+		return NULL;
+	m->shape = *shape;
+	m->ops = ops;
+	m->options = *o;
+	m->options.graphs = keeps(ops, o);
+	if (model_params(shape, &m->params, &m->n_params, &m->floats, e) ||
+	    alloc_views(&m->weights, shape, e) || alloc_views(&m->grads, shape, e) ||
+	    model_acts_alloc(&m->acts, shape, e) || !(m->dev = ops->open(o, e))) {
+		model_free(m);
+		return NULL;
+	}
+	return m;
+}
+
+/* A weight's view becomes that of its rounded copy. */
+static bool view_rounded(void *context, struct tensor *view)
+{
+	struct model *m = context;
+
+	view->data = m->rounded + ((float *)view->data - m->param);
+	view->dtype = DTYPE_BF16;
+	return true;
+}
+
+static int take_rounded(struct model *m, struct err *e)
+{
+	m->rounded = m->ops->alloc(m->dev, (size_t)m->floats * sizeof(*m->rounded), e);
+	if (!m->rounded)
+		return e->code;
+	m->stale = true;
+	model_each_weight(m, view_rounded, m);
+	return 0;
+}
+
+void model_drop_rounded(struct model *m)
+{
+	if (!m->rounded)
+		return;
+	m->ops->release(m->dev, m->rounded);
+	m->rounded = NULL;
+	set_views(&m->weights, &m->shape, m->param);
+}
+
+struct model *model_new(const struct model_shape *shape, const struct ops *ops,
+			const struct dev_options *o, struct err *e)
+{
+	struct model *m = new_model(shape, ops, o, e);
+	size_t bytes;
+
+	if (!m)
+		return NULL;
+	if (!mem_mul((size_t)m->floats, sizeof(float), &bytes)) {
+		err_set(e, ERR_NOMEM, "a model of %lld parameters does not fit into memory",
+			(long long)m->floats);
+		goto fail;
+	}
+	m->param = ops->alloc(m->dev, bytes, e);
+	if (!m->param)
+		goto fail;
+	set_views(&m->weights, shape, m->param);
+	if (ops->wants_rounded && o->bf16 && take_rounded(m, e))
+		goto fail;
+	return m;
+fail:
+	model_free(m);
+	return NULL;
+}
+
+struct model *model_new_mapped(const struct model_shape *shape, const struct ops *ops,
+			       const struct dev_options *o, const float *const *tensors,
+			       struct err *e)
+{
+	struct model *m = new_model(shape, ops, o, e);
+
+	if (!m)
+		return NULL;
+	m->mapped = true;
+	set_scattered_views(&m->weights, shape, tensors);
+	return m;
+}
+
+void model_free(struct model *m)
+{
+	if (!m)
+		return;
+	if (m->shares) {
+		m->param = m->packed = NULL;
+		m->weights.encoder = NULL;
+		m->weights.decoder = NULL;
+	}
+	if (m->dev) {
+		m->ops->release(m->dev, m->param);
+		m->ops->release(m->dev, m->grad);
+		m->ops->release(m->dev, m->arena);
+		m->ops->release(m->dev, m->packed);
+		m->ops->release(m->dev, m->rounded);
+		m->ops->close(m->dev);
+	}
+	model_acts_free(&m->acts);
+	free(m->staging);
+	free(m->weights.encoder);
+	free(m->weights.decoder);
+	free(m->grads.encoder);
+	free(m->grads.decoder);
+	free(m->params);
+	free(m);
+}
+
+/* ---- memory of a run --------------------------------------------------- */
+
+#define USUAL_SENTENCE 1024	/* tokens; for longer ones ops take more when they meet them */
+
+/*
+ * Training alone is long enough to gain by activations in bf16; evaluation and decoding keep all
+ * the bits that products give them.
+ */
+static enum dtype dtype_of_acts(enum model_use use, bool bf16)
+{
+	return use == MODEL_USE_TRAIN && bf16 ? DTYPE_BF16 : DTYPE_F32;
+}
+
+static int reserve(struct model *m, int32_t tokens, int32_t sentences, enum model_use use,
+		   struct err *e)
+{
+	const enum dtype dtype = dtype_of_acts(use, m->options.bf16);
+	const bool pads = use == MODEL_USE_TRAIN && m->options.graphs;
+	const struct extent most = model_most(tokens, sentences, pads);
+	struct carve count = { .dtype = dtype, .loss_rows = m->ops->loss_rows }, carve = count;
+
+	if (m->cap_tokens)
+		return err_set(e, ERR_INTERNAL, "the model's activations are reserved already");
+	if (tokens < 1 || sentences < 1)
+		return err_set(e, ERR_INTERNAL,
+			       "activations for %d tokens and %d sentences were asked for", tokens,
+			       sentences);
+	if (!model_acts_plan(&m->acts, &m->shape, &most, use, &count))
+		return err_set(
+			e, ERR_NOMEM,
+			"activations for %d tokens do not fit into memory: lower batch_tokens",
+			tokens);
+	m->arena = m->ops->alloc(m->dev, count.used, e);
+	if (!m->arena)
+		return err_prefix(e, "activations for %d tokens (lower batch_tokens)", tokens);
+	if (use == MODEL_USE_TRAIN) {
+		m->grad = m->ops->alloc(m->dev, (size_t)m->floats * sizeof(float), e);
+		if (!m->grad)
+			return err_prefix(e, "gradients");
+		set_views(&m->grads, &m->shape, m->grad);
+	}
+	carve.base = m->arena;
+	model_acts_plan(&m->acts, &m->shape, &most, use, &carve);
+	m->staging = mem_alloc(model_batch_bytes(&most), 1, e);
+	if (!m->staging)
+		return e->code;
+	m->pads = pads;
+	m->cap_tokens = tokens;
+	m->cap_sentences = sentences;
+	return 0;
+}
+
+int model_reserve_forward(struct model *m, int32_t tokens, int32_t sentences, struct err *e)
+{
+	return reserve(m, tokens, sentences, MODEL_USE_EVALUATE, e);
+}
+
+int model_reserve_encoding(struct model *m, int32_t tokens, int32_t sentences, struct err *e)
+{
+	return reserve(m, tokens, sentences, MODEL_USE_ENCODE, e);
+}
+
+/* What the ops of a training meet in batches of at most this extent. */
+static struct dev_limits limits_of(const struct model_shape *s, const struct extent *most)
+{
+	return (struct dev_limits){
+		.tokens = most->source,
+		.width = MAX(MAX(s->d_ff, 3 * s->d_model), 2 * s->d_model * s->decoder_layers),
+		.head_rows = MIN(most->source, MODEL_HEAD_ROWS(DTYPE_F32)),
+		.head_width = s->d_model / s->heads,
+		.sentence = MIN(most->source, USUAL_SENTENCE),
+		.d_model = s->d_model,
+		.heads = s->heads,
+		.sent = (int64_t)model_batch_bytes(most),
+	};
+}
+
+int model_reserve_training(struct model *m, int32_t tokens, int32_t sentences, struct err *e)
+{
+	const struct extent most = model_most(tokens, sentences, m->options.graphs);
+	const struct dev_limits limits = limits_of(&m->shape, &most);
+
+	if (reserve(m, tokens, sentences, MODEL_USE_TRAIN, e))
+		return e->code;
+	return m->ops->reserve ? m->ops->reserve(m->dev, &limits, e) : 0;
+}
+
+struct model *model_share(struct model *m, int32_t tokens, int32_t sentences, struct err *e)
+{
+	struct model *own = mem_alloc(1, sizeof(*own), e);
+
+	if (!own)
+		return NULL;
+	*own = (struct model){ .shape = m->shape,
+			       .ops = m->ops,
+			       .options = m->options,
+			       .shares = true,
+			       .floats = m->floats,
+			       .param = m->param,
+			       .packed = m->packed,
+			       .weights = m->weights };
+	own->options.threads = 1;
+	own->dev = m->ops->open(&own->options, e);
+	if (!own->dev || model_acts_alloc(&own->acts, &own->shape, e) ||
+	    reserve(own, tokens, sentences, MODEL_USE_ENCODE, e)) {
+		model_free(own);
+		return NULL;
+	}
+	return own;
+}
+
+int model_training_needs(const struct model_size *s, struct dev_needs *needs, struct err *e)
+{
+	const bool bf16 = s->options->bf16;
+	const size_t each = 4 * sizeof(float) +
+			    (bf16 && s->ops->wants_rounded ? sizeof(uint16_t) : 0);
+	const struct extent most = model_most(s->tokens, s->sentences, keeps(s->ops, s->options));
+	struct model_acts acts = { 0 };
+	struct carve count = { .dtype = dtype_of_acts(MODEL_USE_TRAIN, bf16),
+			       .loss_rows = s->ops->loss_rows };
+	struct dev_limits limits;
+	struct model_param *params = NULL;
+	size_t n_params, flat;
+	int64_t floats;
+	int rc = model_params(s->shape, &params, &n_params, &floats, e);
+
+	free(params);
+	if (rc)
+		return rc;
+	limits = limits_of(s->shape, &most);
+	*needs = s->ops->needs ? s->ops->needs(&limits) : (struct dev_needs){ 0 };
+	rc = model_acts_alloc(&acts, s->shape, e);
+	if (!rc && (!model_acts_plan(&acts, s->shape, &most, MODEL_USE_TRAIN, &count) ||
+		    !mem_mul((size_t)floats, each, &flat) ||
+		    __builtin_add_overflow(needs->own, flat, &needs->own) ||
+		    __builtin_add_overflow(needs->own, count.used, &needs->own)))
+		rc = err_set(e, ERR_NOMEM,
+			     "training with %d tokens does not fit into memory: lower batch_tokens",
+			     s->tokens);
+	model_acts_free(&acts);
+	return rc;
+}
+
+/* ---- initial weights --------------------------------------------------- */
+
+static float normal(struct rng_key key, uint64_t i)
+{
+	struct rng_block b = rng_block_at(key, i >> 1);
+	const uint32_t *word = &b.v[(i & 1) * 2];
+	double u = ((double)word[0] + 1) / 4294967296.0, v = (double)word[1] / 4294967296.0;
+
+	return (float)(sqrt(-2 * log(u)) * cos(2 * M_PI * v));
+}
+
+static void init_tensor(float *x, const struct row *row, const struct model_shape *s,
+			struct rng_key key)
+{
+	const float deviation = 1 / sqrtf((float)s->d_model);
+	const float fan_sum = row->init == INIT_glorot_ffn ? (float)s->d_model + (float)s->d_ff
+							   : 2 * (float)s->d_model;
+	const float limit = sqrtf(6 / fan_sum);
+	const uint64_t n = (uint64_t)(row->rows * row->cols);
+
+	for (uint64_t i = 0; i < n; i++) {
+		switch (row->init) {
+		case INIT_table:      x[i] = deviation * normal(key, i); break;
+		case INIT_glorot:
+		case INIT_glorot_ffn: x[i] = limit * (2 * rng_unit(key, i) - 1); break;
+		case INIT_one:        x[i] = 1; break;
+		case INIT_zero:       x[i] = 0; break;
+		}
+	}
+}
+
+int model_init(struct model *m, uint64_t seed, struct err *e)
+{
+	struct walk w;
+	const struct row *row;
+	uint32_t number = 0;
+	float *room = NULL, *param = m->param;	/* of a GPU: one tensor at a time */
+	int64_t largest = 0;
+
+	for (size_t i = 0; i < m->n_params; i++)
+		largest = MAX(largest, m->params[i].rows * m->params[i].cols);
+	if (m->ops->own_memory && !(room = mem_alloc((size_t)largest, sizeof(*room), e)))
+		return e->code;
+	for (walk_begin(&w, &m->shape); (row = walk_row(&w)); walk_next(&w)) {
+		const int64_t n = row->rows * row->cols;
+
+		init_tensor(room ? room : param, row, &m->shape,
+			    rng_key_make(seed, RNG_INIT | number++ << 8, 0, 0));
+		if (room)
+			m->ops->to_device(m->dev, param, room, (size_t)n * sizeof(*room));
+		param += n;
+	}
+	free(room);
+	return m->ops->sync(m->dev, e);
+}
+
+/* ---- parts ------------------------------------------------------------- */
+
+const struct model_shape *model_get_shape(const struct model *m)     { return &m->shape; }
+const struct model_weights *model_get_weights(const struct model *m) { return &m->weights; }
+const struct ops *model_get_ops(const struct model *m)               { return m->ops; }
+struct dev *model_get_dev(const struct model *m)                     { return m->dev; }
+float *model_grad_arena(struct model *m)                             { return m->grad; }
+int64_t model_floats(const struct model *m)                          { return m->floats; }
+struct model_tally *model_tally(struct model *m)                     { return m->acts.tally; }
+
+float *model_param_arena(struct model *m)
+{
+	m->stale = true;
+	return m->param;
+}
+
+const float *model_param_read(const struct model *m)
+{
+	return m->param;
+}
+
+float *model_update_arena(struct model *m, uint16_t **rounded)
+{
+	*rounded = m->stale ? NULL : m->rounded;
+	return m->param;
+}

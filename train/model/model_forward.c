@@ -1,0 +1,281 @@
+/* model_forward.c - the way from tokens to states; see model_internal.h */
+#include "train/model/model_internal.h"
+
+#include <math.h>
+
+struct dropout model_dropout(const struct pass *p, enum model_stack stack, int32_t layer,
+			     enum model_site site)
+{
+	const struct model_how *how = p->how;
+	uint32_t number = site == SITE_EMBEDDING
+				  ? (uint32_t)stack
+				  : 2 +
+					    ((uint32_t)stack * MODEL_MAX_LAYERS + (uint32_t)layer) *
+						    N_LAYER_SITES +
+					    (uint32_t)site;
+	struct dropout drop = { 0 };
+
+	if (!how)
+		return drop;
+	drop.rate = site == SITE_SELF_WEIGHTS || site == SITE_CROSS_WEIGHTS ? how->attention_dropout
+		    : site == SITE_RELU					    ? how->relu_dropout
+									    : how->dropout;
+	drop.key = rng_key_make(how->seed, RNG_DROPOUT | number << 8, 0, 0);
+	drop.moment = p->m->acts.ids.moment;
+	return drop;
+}
+
+/* out = in times a weight stored as (outputs, inputs). */
+static void product(const struct pass *p, struct tensor out, struct tensor in, struct tensor weight)
+{
+	model_linear(p->m, out, in, weight, NULL, false);
+}
+
+/* One side of an attention: who looks at whom, and which weights fall out. */
+struct attend {
+	struct attention_shape shape;
+	struct dropout drop;
+};
+
+static void self_attention(const struct pass *p, struct tensor in, const struct layer_act *l,
+			   struct tensor qkv_weight, struct tensor out_weight, struct attend how)
+{
+	const int64_t D = p->m->shape.d_model;
+
+	product(p, l->qkv, in, qkv_weight);
+	p->m->ops->attention(p->m->dev, l->self_mix, l->self_lse, tensor_columns(l->qkv, 0, D),
+			     tensor_columns(l->qkv, D, D), tensor_columns(l->qkv, 2 * D, D),
+			     how.shape, how.drop);
+	product(p, with_rows(p->m->acts.branch, in.rows), l->self_mix, out_weight);
+}
+
+static void cross_attention(const struct pass *p, struct tensor in, int32_t layer,
+			    struct attend how)
+{
+	const int64_t D = p->m->shape.d_model;
+	const struct model_acts *a = &p->m->acts;
+	const struct layer_act *l = &a->decoder.layers[layer];
+	const struct model_decoder_layer *w = &p->m->weights.decoder[layer];
+
+	product(p, l->cross_q, in, w->cross_q);
+	p->m->ops->attention(p->m->dev, l->cross_mix, l->cross_lse, l->cross_q,
+			     tensor_columns(a->memory_kv, 2 * D * layer, D),
+			     tensor_columns(a->memory_kv, 2 * D * layer + D, D), how.shape,
+			     how.drop);
+	product(p, with_rows(a->branch, in.rows), l->cross_mix, w->cross_out);
+}
+
+static void feed_forward(const struct pass *p, struct tensor in, struct tensor hidden,
+			 struct tensor in_weight, struct tensor in_bias, struct tensor out_weight,
+			 struct dropout drop)
+{
+	if (drop.rate > 0) {
+		product(p, hidden, in, in_weight);
+		p->m->ops->relu_dropout(p->m->dev, hidden, vector(in_bias), drop);
+	} else {
+		model_linear(p->m, hidden, in, in_weight, &in_bias, true);
+	}
+	product(p, with_rows(p->m->acts.branch, in.rows), hidden, out_weight);
+}
+
+/* The branch that was just computed joins the residual stream; point[0] -> point[1]. */
+static void join(const struct pass *p, struct norm_point *point, const float *bias,
+		 struct tensor scale, struct tensor shift, struct dropout drop)
+{
+	struct norm_point *to = point + 1;
+
+	p->m->ops->add_norm(p->m->dev, to->sum, to->out, to->mean, to->rstd, point->sum,
+			    with_rows(p->m->acts.branch, point->sum.rows), bias, vector(scale),
+			    vector(shift), drop);
+}
+
+static void begin_stack(const struct pass *p, enum model_stack stack)
+{
+	const struct model *m = p->m;
+	const struct device_batch *ids = &m->acts.ids;
+	const struct model_weights *w = &m->weights;
+	bool encoder = stack == STACK_ENCODER;
+	struct norm_point *x = encoder ? m->acts.encoder.points : m->acts.decoder.points;
+
+	m->ops->embed(m->dev, x->sum, w->embed, encoder ? ids->source : ids->target_in,
+		      encoder ? ids->source_position : ids->target_position,
+		      sqrtf((float)m->shape.d_model), model_dropout(p, stack, 0, SITE_EMBEDDING));
+	m->ops->norm(
+		m->dev, x->out, x->mean, x->rstd, x->sum,
+		vector(encoder ? w->encoder[0].self_norm_scale : w->decoder[0].self_norm_scale),
+		vector(encoder ? w->encoder[0].self_norm_shift : w->decoder[0].self_norm_shift));
+}
+
+void model_encoder_forward(const struct pass *p)
+{
+	const struct model *m = p->m;
+	const struct model_acts *a = &m->acts;
+	const int32_t n = m->shape.encoder_layers;
+
+	begin_stack(p, STACK_ENCODER);
+	for (int32_t i = 0; i < n; i++) {
+		const struct model_encoder_layer *w = &m->weights.encoder[i];
+		const struct layer_act *l = &a->encoder.layers[i];
+		struct norm_point *x = &a->encoder.points[2 * i];
+		struct attend self = {p->encoder_self,
+				      model_dropout(p, STACK_ENCODER, i, SITE_SELF_WEIGHTS)};
+		bool last = i == n - 1;
+
+		self_attention(p, x[0].out, l, w->self_qkv, w->self_out, self);
+		join(p, &x[0], NULL, w->ffn_norm_scale, w->ffn_norm_shift,
+		     model_dropout(p, STACK_ENCODER, i, SITE_SELF));
+		feed_forward(p, x[1].out, l->hidden, w->ffn_in, w->ffn_in_bias, w->ffn_out,
+			     model_dropout(p, STACK_ENCODER, i, SITE_RELU));
+		join(p, &x[1], vector(w->ffn_out_bias),
+		     last ? m->weights.encoder_norm_scale : w[1].self_norm_scale,
+		     last ? m->weights.encoder_norm_shift : w[1].self_norm_shift,
+		     model_dropout(p, STACK_ENCODER, i, SITE_FFN));
+	}
+	product(p, a->memory_kv, a->encoder.points[2 * n].out, m->weights.cross_kv);
+}
+
+void model_decoder_forward(const struct pass *p)
+{
+	const struct model *m = p->m;
+	const struct model_acts *a = &m->acts;
+	const int32_t n = m->shape.decoder_layers;
+
+	begin_stack(p, STACK_DECODER);
+	for (int32_t i = 0; i < n; i++) {
+		const struct model_decoder_layer *w = &m->weights.decoder[i];
+		const struct layer_act *l = &a->decoder.layers[i];
+		struct norm_point *x = &a->decoder.points[3 * i];
+		struct attend self = {p->decoder_self,
+				      model_dropout(p, STACK_DECODER, i, SITE_SELF_WEIGHTS)};
+		struct attend cross = {p->cross,
+				       model_dropout(p, STACK_DECODER, i, SITE_CROSS_WEIGHTS)};
+		bool last = i == n - 1;
+
+		self_attention(p, x[0].out, l, w->self_qkv, w->self_out, self);
+		join(p, &x[0], NULL, w->cross_norm_scale, w->cross_norm_shift,
+		     model_dropout(p, STACK_DECODER, i, SITE_SELF));
+		cross_attention(p, x[1].out, i, cross);
+		join(p, &x[1], NULL, w->ffn_norm_scale, w->ffn_norm_shift,
+		     model_dropout(p, STACK_DECODER, i, SITE_CROSS));
+		feed_forward(p, x[2].out, l->hidden, w->ffn_in, w->ffn_in_bias, w->ffn_out,
+			     model_dropout(p, STACK_DECODER, i, SITE_RELU));
+		join(p, &x[2], vector(w->ffn_out_bias),
+		     last ? m->weights.decoder_norm_scale : w[1].self_norm_scale,
+		     last ? m->weights.decoder_norm_shift : w[1].self_norm_shift,
+		     model_dropout(p, STACK_DECODER, i, SITE_FFN));
+	}
+}
+
+/* ---- a pass ------------------------------------------------------------ */
+
+/* Who sees whom: in the encoder, in the decoder, across. */
+static void count_pairs(const struct batch *b, int64_t pairs[3])
+{
+	pairs[0] = pairs[1] = pairs[2] = 0;
+	for (int32_t s = 0; s < b->n; s++) {
+		int64_t source = b->source_start[s + 1] - b->source_start[s],
+			target = b->target_start[s + 1] - b->target_start[s];
+
+		pairs[0] += source * source;
+		pairs[1] += target * (target + 1) / 2;
+		pairs[2] += source * target;
+	}
+}
+
+int model_pass_begin(struct pass *p, struct err *e)
+{
+	struct model *m = p->m;
+	const struct batch *b = p->b;
+	const struct device_batch *ids = &m->acts.ids;
+	const struct extent *x = &p->extent;
+	int64_t pairs[3];
+
+	if (b->n < 1 || b->n > m->cap_sentences || b->n_source < 1 || b->n_source > m->cap_tokens ||
+	    b->n_target > m->cap_tokens)
+		return err_set(e, ERR_INTERNAL,
+			       "a batch of %d sentences, %d source and %d target tokens, "
+			       "but memory was reserved for %d sentences and %d tokens",
+			       b->n, b->n_source, b->n_target, m->cap_sentences, m->cap_tokens);
+	if (m->rounded && m->stale)
+		m->ops->copy(m->dev,
+			     (struct tensor){ m->rounded, 1, m->floats, m->floats, DTYPE_BF16 },
+			     tensor_f32(m->param, 1, m->floats));
+	m->stale = false;
+	p->extent = model_extent(b, m->cap_tokens, p->graph);
+	model_acts_set_rows(&m->acts, x->source, x->target);
+	model_bring_batch(p);
+	count_pairs(b, pairs);
+	p->encoder_self = (struct attention_shape){
+		.q_start = ids->source_start,
+		.k_start = ids->source_start,
+		.n = x->sentences,
+		.heads = m->shape.heads,
+		.max_q = x->max_source,
+		.max_k = x->max_source,
+		.pairs = pairs[0],
+	};
+	p->decoder_self = (struct attention_shape){
+		.q_start = ids->target_start,
+		.k_start = ids->target_start,
+		.n = x->sentences,
+		.heads = m->shape.heads,
+		.max_q = x->max_target,
+		.max_k = x->max_target,
+		.causal = true,
+		.pairs = pairs[1],
+	};
+	p->cross = (struct attention_shape){
+		.q_start = ids->target_start,
+		.k_start = ids->source_start,
+		.n = x->sentences,
+		.heads = m->shape.heads,
+		.max_q = x->max_target,
+		.max_k = x->max_source,
+		.pairs = pairs[2],
+	};
+	return 0;
+}
+
+int model_evaluate(struct model *m, const struct batch *b, float smoothing, struct model_sums *sums,
+		   struct err *e)
+{
+	struct pass p = { .m = m, .b = b, .smoothing = smoothing };
+
+	if (model_pass_begin(&p, e))
+		return e->code;
+	model_drop_sums(m);
+	m->tokens = b->n_target;
+	model_encoder_forward(&p);
+	model_decoder_forward(&p);
+	model_head(&p, false);
+	model_head_sums(&p);
+	return model_take_sums(m, sums, e);
+}
+
+int model_predict(struct model *m, const struct batch *b, int32_t *ids, struct model_sums *sums,
+		  struct err *e)
+{
+	struct pass p = { .m = m, .b = b, .predict = true };
+
+	if (model_pass_begin(&p, e))
+		return e->code;
+	model_drop_sums(m);
+	m->tokens = b->n_target;
+	model_encoder_forward(&p);
+	model_decoder_forward(&p);
+	model_head(&p, false);
+	model_head_sums(&p);
+	m->ops->to_host(m->dev, ids, m->acts.ids.target_in, (size_t)b->n_target * sizeof(*ids));
+	return model_take_sums(m, sums, e);
+}
+
+int model_encode(struct model *m, const struct batch *b, struct tensor *memory_kv, struct err *e)
+{
+	struct pass p = { .m = m, .b = b };
+
+	if (model_pass_begin(&p, e))
+		return e->code;
+	model_encoder_forward(&p);
+	*memory_kv = m->acts.memory_kv;
+	return m->ops->sync(m->dev, e);
+}

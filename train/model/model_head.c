@@ -1,0 +1,82 @@
+/*
+ * model_head.c - the output layer and its loss; see model_internal.h
+ *
+ * Logits of a whole batch would be larger than all other activations
+ * together, so their gradient lives for MODEL_HEAD_ROWS tokens at a time: product, loss,
+ * and while it is still warm both its products. A backend that says how many rows of logits
+ * its cache keeps makes them in smaller pieces, which never reach its memory, and products have
+ * large ones all the same.
+ */
+#include "train/model/model_internal.h"
+
+/* Losses of target tokens first …, and the gradient of their logits: dlogits has as many rows. */
+static void losses(const struct pass *p, int64_t first, struct tensor dlogits, float grad_scale)
+{
+	const struct model *m = p->m;
+	const struct model_acts *a = &m->acts;
+	const struct tensor states = a->decoder.points[a->decoder.n_points - 1].out;
+	float *loss = vector(a->losses) + first, *nll = loss + a->losses.stride;
+
+	for (int64_t at = 0, n; at < dlogits.rows; at += n) {
+		struct tensor logits;
+
+		n = MIN(a->logits.rows, dlogits.rows - at);
+		logits = with_rows(a->logits, n);
+		model_linear(m, logits, tensor_rows(states, first + at, n), m->weights.output, NULL,
+			     false);
+		if (p->predict)		/* the embedding has been: its ids are free */
+			m->ops->top_k(m->dev, loss + at, a->ids.target_in + first + at, logits,
+				      m->shape.real_vocabulary, 1);
+		m->ops->cross_entropy(m->dev, tensor_rows(dlogits, at, n), loss + at, nll + at,
+				      logits, a->ids.target_out + first + at,
+				      m->shape.real_vocabulary, p->smoothing, grad_scale);
+	}
+}
+
+void model_head(const struct pass *p, bool gradients)
+{
+	const struct model *m = p->m;
+	const struct ops *o = m->ops;
+	const struct model_acts *a = &m->acts;
+	const struct tensor states = a->decoder.points[a->decoder.n_points - 1].out;
+
+	for (int64_t first = 0, n; first < p->extent.target; first += n) {
+		struct tensor dlogits;
+
+		n = MIN(a->dlogits.rows, p->extent.target - first);
+		dlogits = with_rows(a->dlogits, n);
+		losses(p, first, dlogits, gradients ? p->how->grad_scale : 0);
+		if (!gradients)
+			continue;
+		o->matmul(m->dev, tensor_rows(a->dout, first, n), dlogits, m->weights.output,
+			  (struct matmul_how){0});
+		o->matmul(m->dev, m->grads.embed, dlogits, tensor_rows(states, first, n),
+			  (struct matmul_how){ .a_transposed = true, .accumulate = true });
+	}
+}
+
+void model_head_sums(const struct pass *p)
+{
+	const struct model *m = p->m;
+
+	m->ops->row_sums(m->dev, &m->acts.tally->loss, m->acts.losses);
+}
+
+void model_drop_sums(struct model *m)
+{
+	m->ops->zero(m->dev, m->acts.tally, offsetof(struct model_tally, squares));
+	m->tokens = 0;
+}
+
+int model_take_sums(struct model *m, struct model_sums *sums, struct err *e)
+{
+	struct model_tally tally;
+
+	m->ops->to_host(m->dev, &tally, m->acts.tally, sizeof(tally));
+	*sums = (struct model_sums){
+		.loss = tally.loss, .nll = tally.nll, .tokens = m->tokens,
+		.squares = tally.squares, .target = tally.target, .source = tally.source,
+	};
+	model_drop_sums(m);
+	return m->ops->sync(m->dev, e);
+}

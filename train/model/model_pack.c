@@ -1,0 +1,81 @@
+/* model_pack.c - weights packed for decoding; see model.h and kernels/ops/panels.h */
+#include "train/model/model_internal.h"
+
+#include "kernels/ops/panels.h"
+#include "share/base/file.h"
+
+bool model_each_weight(struct model *m, model_visit *visit, void *context)
+{
+	struct model_weights *w = &m->weights;
+	bool good = visit(context, &w->cross_kv) && visit(context, &w->output);
+
+	for (int32_t i = 0; good && i < m->shape.encoder_layers; i++) {
+		struct model_encoder_layer *l = &w->encoder[i];
+
+		good = visit(context, &l->self_qkv) && visit(context, &l->self_out) &&
+		       visit(context, &l->ffn_in) && visit(context, &l->ffn_out);
+	}
+	for (int32_t i = 0; good && i < m->shape.decoder_layers; i++) {
+		struct model_decoder_layer *l = &w->decoder[i];
+
+		good = visit(context, &l->self_qkv) && visit(context, &l->self_out) &&
+		       visit(context, &l->cross_q) && visit(context, &l->cross_out) &&
+		       visit(context, &l->ffn_in) && visit(context, &l->ffn_out);
+	}
+	return good;
+}
+
+struct packing {
+	struct model *m;
+	enum dtype precision;
+	size_t bytes;		/* so far; without a block they are only counted */
+};
+
+static bool pack_one(void *context, struct tensor *view)
+{
+	struct packing *p = context;
+	struct tensor packed = { NULL, view->rows, view->cols, 0, p->precision };
+	size_t bytes;
+
+	if (!panel_bytes(packed, &bytes) || bytes > SIZE_MAX / 4)
+		return false;
+	if (p->m->packed) {
+		packed.data = (char *)p->m->packed + p->bytes;
+		p->m->ops->pack(p->m->dev, packed, *view);
+		if (p->m->mapped)
+			map_forget(view->data, (size_t)(view->rows * view->cols) * sizeof(float));
+		*view = packed;
+	}
+	return !__builtin_add_overflow(p->bytes, (bytes + 63) / 64 * 64, &p->bytes);
+}
+
+int model_pack(struct model *m, enum dtype precision, struct err *e)
+{
+	struct packing p = { .m = m, .precision = precision };
+
+	if (!m->ops->pack)
+		return err_set(e, ERR_UNAVAILABLE, "backend %s has no packed weights",
+			       m->ops->name);
+	if (m->packed || m->grad)
+		return err_set(e, ERR_INTERNAL,
+			       "the weights are packed already, or are to be trained");
+	model_drop_rounded(m);
+	if (!model_each_weight(m, pack_one, &p))
+		return err_set(e, ERR_NOMEM, "the packed weights do not fit into memory");
+	m->packed = m->ops->alloc(m->dev, p.bytes, e);
+	if (!m->packed)
+		return e->code;
+	p.bytes = 0;
+	model_each_weight(m, pack_one, &p);
+	return m->ops->sync(m->dev, e);
+}
+
+void model_linear(const struct model *m, struct tensor out, struct tensor in, struct tensor weight,
+		  const struct tensor *bias, bool relu)
+{
+	if (bias || relu || tensor_is_packed(weight))
+		m->ops->linear(m->dev, out, in, weight, bias ? bias->data : NULL, relu);
+	else
+		m->ops->matmul(m->dev, out, in, weight,
+			       (struct matmul_how){ .b_transposed = true });
+}

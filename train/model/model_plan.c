@@ -1,0 +1,171 @@
+/* model_plan.c - the arena of activations; see model_internal.h */
+#include "train/model/model_internal.h"
+
+#include <stdlib.h>
+
+#include "share/base/mem.h"
+
+int model_acts_alloc(struct model_acts *a, const struct model_shape *s, struct err *e)
+{
+	a->encoder.n_layers = s->encoder_layers;
+	a->encoder.n_points = 2 * s->encoder_layers + 1;
+	a->decoder.n_layers = s->decoder_layers;
+	a->decoder.n_points = 3 * s->decoder_layers + 1;
+	a->encoder.points = mem_alloc((size_t)a->encoder.n_points, sizeof(struct norm_point), e);
+	a->encoder.layers = mem_alloc((size_t)a->encoder.n_layers, sizeof(struct layer_act), e);
+	a->decoder.points = mem_alloc((size_t)a->decoder.n_points, sizeof(struct norm_point), e);
+	a->decoder.layers = mem_alloc((size_t)a->decoder.n_layers, sizeof(struct layer_act), e);
+	if (a->encoder.points && a->encoder.layers && a->decoder.points && a->decoder.layers)
+		return 0;
+	return e->code;		/* the owner frees what is there */
+}
+
+void model_acts_free(struct model_acts *a)
+{
+	free(a->encoder.points);
+	free(a->encoder.layers);
+	free(a->decoder.points);
+	free(a->decoder.layers);
+	*a = (struct model_acts){ 0 };
+}
+
+void *model_take(struct carve *c, int64_t n, size_t size)
+{
+	size_t bytes, end;
+	void *p = c->base ? c->base + c->used : NULL;
+
+	if (!mem_mul((size_t)n, size, &bytes) || bytes > SIZE_MAX / 2 ||
+	    __builtin_add_overflow(c->used, (bytes + 63) / 64 * 64, &end) || end > SIZE_MAX / 2) {
+		c->overflow = true;
+		return NULL;
+	}
+	c->used = end;
+	return p;
+}
+
+static struct tensor take_any(struct carve *c, int64_t rows, int64_t cols, enum dtype dtype)
+{
+	size_t n;
+
+	if (!mem_mul((size_t)rows, (size_t)cols, &n) || n > INT64_MAX)
+		c->overflow = true;
+	return (struct tensor){
+		.data = c->overflow ? NULL : model_take(c, rows * cols, dtype_bytes(dtype)),
+		.rows = rows, .cols = cols, .stride = cols, .dtype = dtype,
+	};
+}
+
+/* Always of floats. */
+static struct tensor take_floats(struct carve *c, int64_t rows, int64_t cols)
+{
+	return take_any(c, rows, cols, DTYPE_F32);
+}
+
+/* Of what products are made from, or make. */
+static struct tensor take_tensor(struct carve *c, int64_t rows, int64_t cols)
+{
+	return take_any(c, rows, cols, c->dtype);
+}
+
+static struct norm_point take_point(struct carve *c, int64_t tokens, int64_t d_model)
+{
+	return (struct norm_point){
+		.sum = take_floats(c, tokens, d_model), .out = take_tensor(c, tokens, d_model),
+		.mean = model_take(c, tokens, sizeof(float)),
+		.rstd = model_take(c, tokens, sizeof(float)),
+	};
+}
+
+static struct layer_act take_layer(struct carve *c, const struct model_shape *s, int64_t tokens,
+				   bool cross)
+{
+	struct layer_act l = {
+		.qkv = take_tensor(c, tokens, 3 * (int64_t)s->d_model),
+		.self_mix = take_tensor(c, tokens, s->d_model),
+		.self_lse = model_take(c, tokens * s->heads, sizeof(float)),
+		.hidden = take_tensor(c, tokens, s->d_ff),
+	};
+
+	if (cross) {
+		l.cross_q = take_tensor(c, tokens, s->d_model);
+		l.cross_mix = take_tensor(c, tokens, s->d_model);
+		l.cross_lse = model_take(c, tokens * s->heads, sizeof(float));
+	}
+	return l;
+}
+
+/*
+ * Backward needs what every layer computed; a forward pass alone uses one layer's memory again and
+ * again.
+ */
+static void plan_stack(struct stack_act *a, const struct model_shape *s, int64_t tokens, bool cross,
+		       bool every_layer, struct carve *c)
+{
+	for (int32_t i = 0; i < a->n_points; i++)
+		a->points[i] =
+			i == 0 || every_layer ? take_point(c, tokens, s->d_model) : a->points[0];
+	for (int32_t i = 0; i < a->n_layers; i++)
+		a->layers[i] =
+			i == 0 || every_layer ? take_layer(c, s, tokens, cross) : a->layers[0];
+}
+
+static void plan_logits(struct model_acts *a, const struct model_shape *s, int64_t tokens,
+			bool training, struct carve *c)
+{
+	const bool apart = training && c->loss_rows;
+	const int64_t most = MIN(tokens, MODEL_HEAD_ROWS(apart ? c->dtype : DTYPE_F32));
+
+	a->logits = take_floats(c, c->loss_rows ? MIN(most, c->loss_rows) : most, s->vocabulary);
+	a->dlogits = apart ? take_tensor(c, most, s->vocabulary) : a->logits;
+}
+
+bool model_acts_plan(struct model_acts *a, const struct model_shape *s, const struct extent *most,
+		     enum model_use use, struct carve *c)
+{
+	const int64_t D = s->d_model, memory = 2 * D * s->decoder_layers, tokens = most->source;
+	const bool training = use == MODEL_USE_TRAIN;
+
+	for (int i = 0; i < 2; i++) {
+		a->sides[i] = model_take(c, 0, 1);
+		model_plan_ids(&a->ids, most, c);
+	}
+	plan_stack(&a->encoder, s, tokens, false, training, c);
+	if (use != MODEL_USE_ENCODE)
+		plan_stack(&a->decoder, s, tokens, true, training, c);
+	/* a cache line more: rows in different cache sets */
+	a->memory_kv = take_tensor(c, tokens, memory + 64 / (int64_t)dtype_bytes(c->dtype));
+	a->memory_kv.cols = memory;
+	a->branch = take_tensor(c, tokens, D);
+	if (use == MODEL_USE_ENCODE)
+		return !c->overflow;
+	plan_logits(a, s, tokens, training, c);
+	a->losses = take_floats(c, 2, tokens);
+	a->tally = model_take(c, 1, sizeof(*a->tally));
+	if (training) {
+		a->dmemory_kv = take_tensor(c, tokens, memory);
+		a->dsum = take_floats(c, tokens, D);
+		a->dout = take_tensor(c, tokens, D);
+		a->wide = take_tensor(c, tokens, MAX(s->d_ff, 3 * D));
+	}
+	return !c->overflow;
+}
+
+static void set_stack_rows(struct stack_act *a, int32_t rows)
+{
+	for (int32_t i = 0; i < a->n_points; i++)
+		a->points[i].sum.rows = a->points[i].out.rows = rows;
+	for (int32_t i = 0; i < a->n_layers; i++) {
+		struct layer_act *l = &a->layers[i];
+
+		l->qkv.rows = l->self_mix.rows = l->cross_q.rows = l->cross_mix.rows =
+			l->hidden.rows = rows;
+	}
+}
+
+void model_acts_set_rows(struct model_acts *a, int32_t n_source, int32_t n_target)
+{
+	set_stack_rows(&a->encoder, n_source);
+	set_stack_rows(&a->decoder, n_target);
+	a->memory_kv.rows = a->dmemory_kv.rows = n_source;
+	a->losses.cols = n_target;
+}

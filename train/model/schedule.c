@@ -1,0 +1,11 @@
+/* schedule.c - see sched.h */
+#include "train/model/schedule.h"
+
+#include <math.h>
+
+double sched_rate(const struct sched *s, int64_t step)
+{
+	double n = (double)step + 1, warmup = (double)s->warmup;
+
+	return s->factor / sqrt(s->d_model) * fmin(n / (warmup * sqrt(warmup)), 1 / sqrt(n));
+}

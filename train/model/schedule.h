@@ -1,0 +1,23 @@
+/*
+ * sched.h - the learning rate of a step.
+ *
+ * Linear warm-up, then the inverse square root of the step (Vaswani et al.
+ * 2017, 5.3), counted from 0 as OpenSeq2Seq does it:
+ *
+ *	factor * D^-0.5 * min((s + 1) * warmup^-1.5, (s + 1)^-0.5)
+ */
+#ifndef WERKBANK_TRAIN_MODEL_SCHEDULE_H
+#define WERKBANK_TRAIN_MODEL_SCHEDULE_H
+
+#include <stdint.h>
+
+struct sched {
+	double  factor;
+	int64_t warmup;		/* steps, at least 1 */
+	int32_t d_model;
+};
+
+/* The rate of step s, from 0. */
+double sched_rate(const struct sched *s, int64_t step);
+
+#endif

@@ -1,0 +1,146 @@
+/* metric_sinks.c - see metric_sinks.h */
+#include "train/record/metric_sinks.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "share/base/clock.h"
+#include "share/base/file.h"
+#include "share/base/mem.h"
+#include "share/base/util.h"
+#include "train/record/prometheus.h"
+#include "train/record/tensorboard.h"
+
+#define REWRITE_S 1.0
+
+enum { TO_TENSORBOARD, TO_PROMETHEUS, N_OUTLETS };
+
+struct outlets {
+	struct journal *journal, *samples;	/* borrowed */
+	struct tensorboard *board;		/* NULL: not wanted, or cannot be */
+	struct prometheus *metrics;		/* NULL: the same */
+	const char *page;			/* borrowed: the .prom file */
+	double written;				/* clock_mono_s() of the last page */
+	bool stale;				/* the page does not say all */
+	bool failed[N_OUTLETS];			/* at least once */
+	struct err trouble[N_OUTLETS];		/* to be said; code 0: nothing */
+};
+
+static void note_trouble(struct outlets *o, int which, const struct err *e)
+{
+	if (!o->failed[which])
+		o->trouble[which] = *e;
+	o->failed[which] = true;
+}
+
+static void write_page(struct outlets *o)
+{
+	struct err e = {0};
+
+	o->stale = false;
+	o->written = clock_mono_s();
+	if (prometheus_write(o->metrics, o->page, &e))
+		note_trouble(o, TO_PROMETHEUS, &e);
+}
+
+/* Some records are worth a page at once: nothing may follow them for a long time. */
+static bool is_urgent(const struct json *record)
+{
+	static const char *const kinds[] = {"start", "eval", "save", "stop"};
+	const char *kind = json_text(json_get(record, "kind"), "");
+
+	for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
+		if (!strcmp(kinds[i], kind))
+			return true;
+	return false;
+}
+
+static void take(void *arg, const char *line, size_t n)
+{
+	struct outlets *o = arg;
+	struct err e = {0};
+	struct json *record = json_parse(line, n, &e);
+
+	if (record && o->board && tensorboard_record(o->board, record, &e))
+		note_trouble(o, TO_TENSORBOARD, &e);
+	if (record && o->metrics) {
+		if (prometheus_record(o->metrics, record, &e))
+			note_trouble(o, TO_PROMETHEUS, &e);
+		o->stale = true;
+		if (is_urgent(record) || clock_mono_s() - o->written >= REWRITE_S)
+			write_page(o);
+	}
+	json_free(record);
+}
+
+static void open_board(struct outlets *o, const char *folder, int64_t first_step)
+{
+	struct err e = {0};
+	char *path = file_path(&e, "%s/tensorboard", folder);
+
+	if (path)
+		o->board = tensorboard_open(path, first_step, clock_wall_s(), &e);
+	if (!o->board)
+		note_trouble(o, TO_TENSORBOARD, &e);
+	free(path);
+}
+
+/* The page begins with what the journal says already: counters go on counting. */
+static void open_metrics(struct outlets *o, const char *folder, const char *run)
+{
+	struct err e = {0};
+	char *path = file_path(&e, "%s/journal.jsonl", folder);
+
+	o->metrics = path ? prometheus_new(run, &e) : NULL;
+	if (!o->metrics || prometheus_journal(o->metrics, path, &e))
+		note_trouble(o, TO_PROMETHEUS, &e);
+	free(path);
+}
+
+struct outlets *outlets_open(const struct conf *c, const char *folder, int64_t first_step,
+			     struct journal *journal, struct journal *samples, struct err *e)
+{
+	struct outlets *o = mem_alloc(1, sizeof(*o), e);
+
+	if (!o)
+		return NULL;
+	o->journal = journal;
+	o->samples = samples;
+	o->page = c->prometheus;
+	o->written = -REWRITE_S;
+	if (c->tensorboard)
+		open_board(o, folder, first_step);
+	if (c->prometheus)
+		open_metrics(o, folder, c->run);
+	if (journal && (o->board || o->metrics))
+		journal_listen(journal, take, o);
+	if (samples && o->board)
+		journal_listen(samples, take, o);
+	return o;
+}
+
+bool outlets_trouble(struct outlets *o, struct err *e)
+{
+	for (int i = 0; o && i < N_OUTLETS; i++)
+		if (o->trouble[i].code) {
+			*e = o->trouble[i];
+			o->trouble[i].code = 0;
+			return true;
+		}
+	return false;
+}
+
+void outlets_close(struct outlets *o)
+{
+	if (!o)
+		return;
+	if (o->journal)
+		journal_listen(o->journal, NULL, NULL);
+	if (o->samples)
+		journal_listen(o->samples, NULL, NULL);
+	if (o->metrics && o->stale)
+		write_page(o);
+	prometheus_free(o->metrics);
+	tensorboard_free(o->board);
+	free(o);
+}

@@ -1,0 +1,421 @@
+/* openseq2seq.c - see openseq2seq.h */
+#include "train/record/openseq2seq.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "share/base/json.h"
+#include "share/base/mem.h"
+#include "share/base/util.h"
+
+#define LINE_BYTES 500		/* of a line that are looked at */
+#define MOST_STEPS INT64_C(1000000000000)
+
+enum what { BEGIN, TRAIN, EVAL };
+
+struct entry {
+	enum what what;
+	int64_t step;		/* EVAL: after the next one was printed */
+	int64_t after, upto;	/* EVAL: its step is in (after, upto]; upto -1: unknown */
+	bool has_loss;
+	double loss;		/* EVAL: of the development set */
+	double step_s;		/* NAN: not said */
+	double pseudo_bleu;
+};
+
+struct log {
+	struct entry *entries;	/* owned */
+	size_t n, cap;
+	struct openseq2seq *seen;
+};
+
+/* ---- lines ------------------------------------------------------------- */
+
+/* What follows these words in text, blanks apart; NULL: they are not there. */
+static const char *behind(const char *text, const char *words)
+{
+	const char *at = strstr(text, words);
+
+	if (!at)
+		return NULL;
+	at += strlen(words);
+	while (*at == ' ')
+		at++;
+	return at;
+}
+
+/* The same where the text begins with them. */
+static const char *opening(const char *text, const char *words)
+{
+	return strncmp(text, words, strlen(words)) != 0 ? NULL : behind(text, words);
+}
+
+static bool get_real(const char *at, double *v)
+{
+	char *end;
+
+	if (!at)
+		return false;
+	*v = strtod(at, &end);
+	return end != at;
+}
+
+/* "60,880,896"; -1: no number, or an absurd one. */
+static int64_t get_count(const char *at)
+{
+	int64_t v = 0;
+	bool digits = false;
+
+	for (; at && v <= MOST_STEPS; at++) {
+		if (*at >= '0' && *at <= '9') {
+			v = v * 10 + (*at - '0');
+			digits = true;
+		} else if (*at != ',') {
+			break;
+		}
+	}
+	return digits && v <= MOST_STEPS ? v : -1;
+}
+
+/* "0:00:1.710" */
+static double get_time(const char *at)
+{
+	double seconds = 0;
+
+	for (int i = 0; at && i < 3; i++) {
+		char *end;
+		double v = strtod(at, &end);
+
+		if (end == at || !(v >= 0 && v < 1e9))
+			return NAN;
+		seconds = seconds * 60 + v;
+		if (*end != ':')
+			return i == 2 ? seconds : NAN;
+		at = end + 1;
+	}
+	return NAN;
+}
+
+static struct entry *add(struct log *l, enum what what, struct err *e)
+{
+	struct entry *x;
+
+	if (mem_grow(&l->entries, &l->cap, l->n + 1, sizeof(*l->entries), e))
+		return NULL;
+	x = &l->entries[l->n++];
+	*x = (struct entry){.what = what, .step = -1, .after = l->seen->last_step, .upto = -1,
+			    .loss = NAN, .step_s = NAN, .pseudo_bleu = NAN};
+	return x;
+}
+
+static struct entry *last_of(struct log *l, enum what what)
+{
+	struct entry *x = l->n ? &l->entries[l->n - 1] : NULL;
+
+	return x && x->what == what ? x : NULL;
+}
+
+/* A step that was printed before is done again: by another attempt. */
+static int take_step(struct log *l, const char *text, int64_t step, struct err *e)
+{
+	struct entry *x = NULL;
+
+	if (step <= l->seen->last_step || !l->seen->starts) {
+		size_t at = l->n;
+
+		while (at > 0 && l->entries[at - 1].what == EVAL && l->entries[at - 1].upto < 0)
+			at--;	/* evaluations since then are the new attempt's */
+		if (!add(l, BEGIN, e))
+			return e->code;
+		memmove(&l->entries[at + 1], &l->entries[at], (l->n - 1 - at) * sizeof(*x));
+		l->entries[at] = (struct entry){.what = BEGIN, .step = MAX(step - 1, 0)};
+		for (size_t i = at + 1; i < l->n; i++)
+			l->entries[i].after = step - 1;
+		l->seen->starts++;
+	}
+	for (size_t i = l->n; i > 0 && l->entries[i - 1].what == EVAL; i--)
+		l->entries[i - 1].upto = step;
+	l->seen->last_step = step;
+	x = add(l, TRAIN, e);
+	if (!x)
+		return e->code;
+	x->step = step;
+	x->has_loss = get_real(behind(text, "loss ="), &x->loss) ||
+		      get_real(behind(text, "loss:"), &x->loss);
+	x->step_s = get_time(behind(text, "time per step ="));
+	l->seen->trains++;
+	return 0;
+}
+
+/* The loss comes first; the score, where there is one, belongs to it. */
+static struct entry *take_eval(struct log *l, bool is_loss, struct err *e)
+{
+	struct entry *x = last_of(l, EVAL);
+
+	if (x && !is_loss && isnan(x->pseudo_bleu))
+		return x;
+	x = add(l, EVAL, e);
+	l->seen->evals += x != NULL;
+	return x;
+}
+
+/* What is said of the step that was printed last, and of the whole training. */
+static int take_rest(struct log *l, const char *text)
+{
+	struct openseq2seq *seen = l->seen;
+	struct entry *x = last_of(l, TRAIN);
+	const char *at;
+	double v;
+
+	if (x && get_real(opening(text, "Train loss:"), &v)) {
+		x->has_loss = true;
+		x->loss = v;
+	} else if (x && opening(text, "time per step =")) {
+		x->step_s = get_time(opening(text, "time per step ="));
+	} else if ((at = opening(text, "Total trainable parameters:")) != NULL)
+		seen->parameters = get_count(at);
+else if ((at = opening(text, "Building graph on Horovod rank:")) != NULL)
+		seen->ranks = MAX(seen->ranks, get_count(at) + 1);
+	else if (opening(text, "Finished training"))
+		seen->finished = true;
+	else if (get_real(opening(text, "Avg time per step:"), &v))
+		seen->avg_step_s = v;
+	else if (get_real(opening(text, "Avg objects per second:"), &v))
+		seen->avg_objects = v;
+	return 0;
+}
+
+/* text: what follows "*** " and blanks. */
+static int take_text(struct log *l, const char *text, struct err *e)
+{
+	const char *at = opening(text, "Global step");
+	struct entry *x;
+	double v;
+
+	if (!at && opening(text, "Epoch "))
+		at = behind(text, ", global step");
+	if (at)
+		return get_count(at) < 0 ? 0 : take_step(l, text, get_count(at), e);
+	if (get_real(opening(text, "Validation loss:"), &v)) {
+		x = take_eval(l, true, e);
+		if (!x)
+			return e->code;
+		x->has_loss = true;
+		x->loss = v;
+		return 0;
+	}
+	if (get_real(opening(text, "Eval BLUE score:"), &v) ||
+	    get_real(opening(text, "Eval BLEU score:"), &v)) {
+		x = take_eval(l, false, e);
+		if (!x)
+			return e->code;
+		x->pseudo_bleu = v;
+		return 0;
+	}
+	return take_rest(l, text);
+}
+
+static int take_lines(struct log *l, const char *bytes, size_t n, struct err *e)
+{
+	while (n > 0) {
+		const char *end = memchr(bytes, '\n', n);
+		size_t len = end ? (size_t)(end - bytes) : n;
+		char line[LINE_BYTES + 1];
+		const char *text;
+
+		memcpy(line, bytes, MIN(len, LINE_BYTES));
+		line[MIN(len, LINE_BYTES)] = 0;
+		text = behind(line, "*** ");
+		if (text && take_text(l, text, e))
+			return e->code;
+		bytes += len + (end != NULL);
+		n -= len + (end != NULL);
+	}
+	return 0;
+}
+
+/* ---- steps of evaluations ---------------------------------------------- */
+
+/* The multiple of the greatest power of ten in (after, upto]. */
+static int64_t roundest(int64_t after, int64_t upto)
+{
+	for (int64_t p = MOST_STEPS; p > 1; p /= 10)
+		if (upto / p * p > after)
+			return upto / p * p;
+	return upto;
+}
+
+/* The first evaluation is at step 0, the last one at the end: those between tell the interval. */
+static int64_t find_interval(const struct log *l)
+{
+	int64_t low = 0, high = MOST_STEPS, k = 0;
+
+	for (size_t i = 0; i < l->n; i++) {
+		const struct entry *x = &l->entries[i];
+
+		if (x->what != EVAL)
+			continue;
+		if (k > 0 && x->upto >= 0) {
+			low = MAX(low, MAX(x->after, 0) / k);	/* steps > after */
+			high = MIN(high, x->upto / k);
+		}
+		k++;
+	}
+	return k > 1 && high > low && high < MOST_STEPS ? roundest(low, high) : 0;
+}
+
+static void place_evals(struct log *l)
+{
+	int64_t every = l->seen->starts == 1 ? find_interval(l) : 0, k = 0;
+
+	l->seen->eval_every = every;
+	for (size_t i = 0; i < l->n; i++) {
+		struct entry *x = &l->entries[i];
+		int64_t step = every * k;
+
+		if (x->what != EVAL)
+			continue;
+		if (k == 0 && x->after <= 0)
+			x->step = 0;
+		else if (x->upto < 0)
+			x->step = MAX(x->after, 0);	/* the end: no step is printed any more */
+		else
+			x->step = every && step > x->after && step <= x->upto
+					  ? step
+					  : roundest(x->after, x->upto);
+		k++;
+	}
+}
+
+/* ---- records ----------------------------------------------------------- */
+
+static void begin(struct json_writer *w, const char *kind, double t, int64_t step)
+{
+	json_open(w, '{');
+	json_put_int(w, "v", 1);
+	json_put_str(w, "kind", kind);
+	json_put_real(w, "t", t);
+	json_put_int(w, "step", step);
+}
+
+static void end(struct json_writer *w)
+{
+	json_close(w, '}');
+	buf_add_char(w->out, '\n');
+	w->need_comma = false;
+}
+
+static void put_start(struct json_writer *w, const struct log *l, const char *run, double t,
+		      int64_t step, int64_t attempt)
+{
+	begin(w, "start", t, step);
+	json_put_str(w, "run", run);
+	json_put_int(w, "attempt", attempt);
+	json_put_str(w, "imported", "OpenSeq2Seq");
+	if (l->seen->ranks > 0)
+		json_put_int(w, "ranks", l->seen->ranks);
+	if (l->seen->parameters > 0)
+		json_put_int(w, "parameters", l->seen->parameters);
+	end(w);
+}
+
+static void put_entry(struct json_writer *w, const struct entry *x, double t)
+{
+	const char *name = x->what == TRAIN ? "loss" : "dev_loss";
+
+	begin(w, x->what == TRAIN ? "train" : "eval", t, x->step);
+	if (x->has_loss)
+		json_put_real(w, name, x->loss);
+	if (x->has_loss && !isfinite(x->loss))
+		json_put_str(w, "nonfinite", name);
+	if (!isnan(x->step_s))
+		json_put_real(w, "step_s", x->step_s);
+	if (!isnan(x->pseudo_bleu))
+		json_put_real(w, "pseudo_bleu", x->pseudo_bleu);
+	end(w);
+}
+
+static void put_note(struct json_writer *w, const struct openseq2seq *s, double t)
+{
+	struct buf text = {0};
+
+	buf_add_str(&text, "imported from a log of OpenSeq2Seq: losses are label-smoothed, less "
+			   "the least value of that; pseudo_bleu is teacher-forced");
+	if (s->eval_every)
+		buf_printf(&text, "; evaluations every %lld steps, as the log suggests",
+			   (long long)s->eval_every);
+	if (!isnan(s->avg_step_s))
+		buf_printf(&text, "; %g s a step by its own count", s->avg_step_s);
+	if (!isnan(s->avg_objects))
+		buf_printf(&text, "; %g tokens a second, source and target", s->avg_objects);
+	begin(w, "event", t, MAX(s->last_step, 0));
+	json_put_str(w, "level", "info");
+	json_put_str(w, "text", buf_text(&text));
+	end(w);
+	buf_free(&text);
+}
+
+/* Seconds from the entry before to this one; *before: the step of the last TRAIN. */
+static double seconds_of(const struct entry *x, int64_t *before)
+{
+	double s = 0;
+
+	if (x->what == BEGIN)
+		*before = x->step;
+	if (x->what != TRAIN)
+		return 0;
+	if (!isnan(x->step_s))
+		s = x->step_s * (double)MAX(x->step - *before, 0);
+	*before = x->step;
+	return s;
+}
+
+static void put_all(struct log *l, const char *run, double end_t, struct buf *journal)
+{
+	struct json_writer w = {.out = journal};
+	int64_t before = 0, attempt = 0;
+	double t;
+
+	for (size_t i = 0; i < l->n; i++)
+		l->seen->seconds += seconds_of(&l->entries[i], &before);
+	t = end_t - l->seen->seconds;
+	before = 0;
+	for (size_t i = 0; i < l->n; i++) {
+		const struct entry *x = &l->entries[i];
+
+		t += seconds_of(x, &before);
+		if (x->what == BEGIN)
+			put_start(&w, l, run, t, x->step, ++attempt);
+		else
+			put_entry(&w, x, t);
+	}
+	put_note(&w, l->seen, end_t);
+	if (!l->seen->finished)
+		return;
+	begin(&w, "stop", end_t, MAX(l->seen->last_step, 0));
+	json_put_str(&w, "reason", "finished");
+	json_put_int(&w, "exit", 0);
+	end(&w);
+}
+
+int openseq2seq_read(const char *bytes, size_t n, const char *run, double end_t,
+		     struct buf *journal, struct openseq2seq *seen, struct err *e)
+{
+	struct log l = {.seen = seen};
+	int code;
+
+	*seen = (struct openseq2seq){.last_step = -1, .parameters = -1, .ranks = -1,
+				     .avg_step_s = NAN, .avg_objects = NAN};
+	code = take_lines(&l, bytes, n, e);
+	if (!code && !seen->trains)
+		code = err_set(e, ERR_DATA, "nothing in it is of OpenSeq2Seq's log: no line has "
+					    "\"*** Global step N:\"");
+	if (!code) {
+		place_evals(&l);
+		put_all(&l, run, end_t, journal);
+		code = buf_check(journal, e);
+	}
+	free(l.entries);
+	return code;
+}

@@ -1,0 +1,223 @@
+/* evaluate.c - see evaluate.h */
+#include "train/trainer/evaluate_internal.h"
+
+#include <errno.h>
+#include <math.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "share/base/clock.h"
+#include "share/base/file.h"
+#include "share/base/paths.h"
+#include "share/base/proc.h"
+
+#define LINE_LIMIT (1u << 20)	/* bytes of one line of the child's output at most */
+#define TEXT_LIMIT 1000		/* bytes of one text of a sample in samples.jsonl at most */
+#define POLL_MS    200		/* how soon a request to stop is seen */
+
+/* ---- records ----------------------------------------------------------- */
+
+/* Bytes of text that fit, whole characters only. */
+static size_t fitting(const char *text)
+{
+	size_t n = strlen(text);
+
+	if (n <= TEXT_LIMIT)
+		return n;
+	for (n = TEXT_LIMIT; n > 0 && ((unsigned char)text[n] & 0xC0) == 0x80; n--)
+		;
+	return n;
+}
+
+static int write_sample(const struct evaluation *v, const struct json *line, struct err *e)
+{
+	static const char *const texts[] = { "source", "reference", "hypothesis" };
+	struct json_writer *w = journal_begin(v->samples, "sample", v->step);
+
+	json_put_int(w, "id", json_integer(json_get(line, "id"), -1));
+	for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+		const char *text = json_text(json_get(line, texts[i]), "");
+
+		json_put_strn(w, texts[i], text, fitting(text));
+	}
+	return journal_end(v->samples, e);
+}
+
+static int write_scores(struct evaluation *v, const struct json *line, struct err *e)
+{
+	static const char *const numbers[] = {"bleu", "dev_nll", "train_nll", "dev_ppl", "seconds",
+					     "shares"};
+	const char *signature = json_text(json_get(line, "signature"), NULL);
+	struct json_writer *w = journal_begin(v->journal, "eval", v->step);
+
+	v->bleu = json_number(json_get(line, "bleu"), -1);
+	v->nll = json_number(json_get(line, "dev_nll"), NAN);
+	for (size_t i = 0; i < ARRAY_LEN(numbers); i++) {
+		double x = json_number(json_get(line, numbers[i]), -1);
+
+		if (v->began > 0 && !strcmp(numbers[i], "seconds"))
+			x = clock_mono_s() - v->began;	/* the child saw the end of it only */
+		if (!json_get(line, numbers[i]))
+			continue;		/* unknown is absent */
+		json_put_real(w, numbers[i], x);
+	}
+	if (signature)
+		json_put_str(w, "signature", signature);
+	if (v->weights)
+		json_put_str(w, "weights", "average");
+	json_key(w, "best");
+	json_bool(w, evaluations_would_be_best(v->before, v->best_metric, v->bleu, v->nll));
+	return journal_end(v->journal, e);
+}
+
+int evaluate_take(void *arg, const char *text, size_t n, struct err *e)
+{
+	struct evaluation *v = arg;
+	struct json *line = json_parse(text, n, e);
+	const char *kind = json_text(json_get(line, "kind"), "");
+	int rc = 0;
+
+	if (!line)
+		return err_prefix(e, "werkbank-eval said something that is not JSON");
+	if (!strcmp(kind, "sample"))
+		rc = write_sample(v, line, e);
+	else if (!strcmp(kind, "eval"))
+		rc = write_scores(v, line, e);
+	json_free(line);
+	return rc;
+}
+
+/* ---- the child --------------------------------------------------------- */
+
+/* Take the whole lines out of what was read. */
+static int take_lines(const struct evaluate_child *c, struct buf *b, struct err *e)
+{
+	size_t start = 0;
+	char *end;
+
+	while (start < b->len && (end = memchr(b->data + start, '\n', b->len - start))) {
+		size_t n = (size_t)(end - (b->data + start));
+
+		if (n && c->take(c->arg, b->data + start, n, e))
+			return e->code;
+		start += n + 1;
+	}
+	if (start) {
+		memmove(b->data, b->data + start, b->len - start);
+		buf_truncate(b, b->len - start);
+	}
+	if (b->len > LINE_LIMIT)
+		return err_set(e, ERR_PROTOCOL, "werkbank-eval wrote a line of more than %u bytes",
+			       LINE_LIMIT);
+	return 0;
+}
+
+/* Read until the child closes its output. */
+static int listen_to(const struct evaluate_child *c, int fd, struct err *e)
+{
+	struct buf b = { 0 };
+	int rc = 0;
+
+	while (!rc) {
+		struct pollfd p = { .fd = fd, .events = POLLIN };
+		char *to = buf_reserve(&b, 65536);
+		ssize_t n;
+
+		if (*c->stop)
+			rc = err_set(e, ERR_TEMPFAIL, "the evaluation of step %lld was stopped",
+				     (long long)c->step);
+		else if (!to)
+			rc = buf_check(&b, e);
+		if (rc || poll(&p, 1, POLL_MS) <= 0)
+			continue;
+		n = read(fd, to, 65536);
+		if (n == 0)
+			break;
+		if (n < 0 && errno != EINTR && errno != EAGAIN)
+			rc = err_set_errno(e, ERR_IO, "werkbank-eval cannot be read");
+		if (n > 0) {
+			b.len += (size_t)n;
+			b.data[b.len] = 0;
+			rc = take_lines(c, &b, e);
+		}
+	}
+	buf_free(&b);
+	return rc;
+}
+
+static int run_child(const struct evaluate_child *c, const char *const argv[], struct err *e)
+{
+	struct proc child;
+	int status, rc = proc_start(&child, argv, PROC_PIPE_OUT | PROC_OWN_GROUP, e);
+
+	if (rc)
+		return rc;
+	rc = listen_to(c, child.out, e);
+	if (rc) {
+		proc_stop(&child, 3);
+		return rc;
+	}
+	rc = proc_wait(&child, &status, e);
+	if (!rc && status)
+		rc = err_set(e, ERR_UNAVAILABLE, "werkbank-eval ended with status %d (%s)", status,
+			     err_name(-status));
+	return rc;
+}
+
+int evaluate_run_child(const struct evaluate_child *c, struct err *e)
+{
+	const char *argv[24], *checkpoint[] = { "--checkpoint", NULL };
+	char *program = paths_sister("werkbank-eval", e), step[32], gpu[16];
+	int rc, n = 0;
+
+	if (!program)
+		return e->code;
+	snprintf(step, sizeof(step), "%lld", (long long)c->step);
+	checkpoint[1] = step;
+	argv[n++] = program;
+	argv[n++] = "_evaluate";
+	argv[n++] = "-C";
+	argv[n++] = c->workspace;
+	argv[n++] = c->model ? "--model" : "--run";
+	argv[n++] = c->model ? c->model : c->run;
+	for (size_t i = 0; !c->model && i < ARRAY_LEN(checkpoint); i++)
+		argv[n++] = checkpoint[i];
+	snprintf(gpu, sizeof(gpu), "%d", c->gpu);
+	if (c->gpu >= 0) {
+		argv[n++] = "--gpu";
+		argv[n++] = gpu;
+	}
+	for (size_t i = 0; c->more && c->more[i]; i++)
+		argv[n++] = c->more[i];
+	argv[n] = NULL;
+	rc = run_child(c, argv, e);
+	free(program);
+	return rc;
+}
+
+/* All of it, or (more: what others did) what is left of it, in one process. */
+int evaluate_alone(struct evaluation *v, const char *const *more)
+{
+	const struct evaluate_child child = {
+		.workspace = v->workspace, .run = v->run, .step = v->step, .gpu = v->gpu,
+		.more = more, .stop = v->stop, .take = evaluate_take, .arg = v,
+	};
+
+	if (!evaluate_run_child(&child, &v->trouble) && v->bleu < 0)
+		err_set(&v->trouble, ERR_PROTOCOL, "werkbank-eval gave no BLEU");
+	return v->trouble.code;
+}
+
+int evaluate_checkpoint(struct evaluation *v, struct err *e)
+{
+	v->bleu = -1;
+	v->nll = NAN;
+	v->trouble.code = 0;
+	if (v->comm->size > 1)
+		return evaluate_spread(v, e);
+	evaluate_alone(v, NULL);
+	return 0;
+}

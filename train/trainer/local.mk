@@ -1,0 +1,8 @@
+# train/trainer: the training loop: open, step, evaluate, average, save, report.
+# Enter at trainer.h; trainer_step.c is one optimizer step.
+# May use: every other room of train (not launch), data/shard, kernels, share.
+libtrain_a_SOURCES += \
+	%D%/evaluate.c %D%/evaluate.h %D%/evaluate_internal.h %D%/evaluate_ranks.c \
+	%D%/trainer.c %D%/trainer.h %D%/trainer_ema.c %D%/trainer_internal.h \
+	%D%/trainer_local_steps.c %D%/trainer_open.c %D%/trainer_report.c %D%/trainer_save.c \
+	%D%/trainer_staging.c %D%/trainer_start.c %D%/trainer_step.c

@@ -1,0 +1,149 @@
+/* trainer_local_steps.c - steps that ranks make alone; see trainer_internal.h */
+#include "train/trainer/trainer_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "share/base/clock.h"
+#include "share/base/mem.h"
+
+struct average {
+	struct reduce *moments;		/* owned */
+	float *base;		/* (floats) owned, the backend's: weights after the last time */
+	double sums[N_SUMS];		/* of this rank since then */
+};
+
+struct reduce_how average_moments_how(const struct reduce_how *weights)
+{
+	struct reduce_how how = *weights;
+
+	/* levels would make moments of 0, which Adam divides by */
+	how.wire = weights->wire == WIRE_FP32 ? WIRE_FP32 : WIRE_BF16;
+	return how;
+}
+
+/* ---- whole arenas, on the backend's side -------------------------------- */
+
+#define COLUMNS 4096	/* of a matrix that backends share among their processors */
+
+/* x += y */
+static void add(const struct trainer *t, float *x, float *y)
+{
+	const struct ops *o = model_get_ops(t->model);
+	const int64_t n = model_floats(t->model), rows = n / COLUMNS, rest = n - rows * COLUMNS;
+
+	if (rows)
+		o->add(model_get_dev(t->model), tensor_f32(x, rows, COLUMNS),
+		       tensor_f32(y, rows, COLUMNS));
+	x += n - rest;
+	y += n - rest;
+	if (rest)
+		o->add(model_get_dev(t->model), tensor_f32(x, 1, rest), tensor_f32(y, 1, rest));
+}
+
+static void clear(const struct trainer *t, float *x)
+{
+	model_get_ops(t->model)->zero(model_get_dev(t->model), x,
+				      (size_t)model_floats(t->model) * sizeof(*x));
+}
+
+static void scale(const struct trainer *t, float *x, float by)
+{
+	model_get_ops(t->model)->scale(model_get_dev(t->model), x, model_floats(t->model), by);
+}
+
+/* ---- opening and closing ------------------------------------------------- */
+
+int average_open(struct trainer *t, struct err *e)
+{
+	const size_t bytes = (size_t)model_floats(t->model) * sizeof(float);
+	const struct reduce_how how = average_moments_how(&t->reduce_how);
+	struct average *a = t->average = mem_alloc(1, sizeof(*t->average), e);
+
+	if (!a)
+		return e->code;
+	a->moments = reduce_open(t->comm, &how, e);
+	if (a->moments)
+		a->base = model_get_ops(t->model)->alloc(model_get_dev(t->model), bytes, e);
+	if (!a->base)
+		return e->code;
+	add(t, a->base, model_param_arena(t->model));
+	return 0;
+}
+
+void average_close(struct trainer *t)
+{
+	if (!t->average)
+		return;
+	reduce_free(t->average->moments);
+	if (t->average->base)
+		model_get_ops(t->model)->release(model_get_dev(t->model), t->average->base);
+	free(t->average);
+	t->average = NULL;
+}
+
+bool average_is_due(const struct trainer *t)
+{
+	const struct conf *c = t->conf;
+	const int64_t step = t->state.step;
+
+	return !t->average || step % c->local_steps == 0 || step % c->save_every == 0 ||
+	       step % c->eval_every == 0 || step == c->steps;
+}
+
+/*
+ * The mean of what weights have changed passes through the arena of gradients. No backend may fuse these operations,
+ * so that ranks of different machines go on with the same bits.
+ */
+static int average_weights(struct trainer *t, struct err *e)
+{
+	float *w = model_param_arena(t->model), *base = t->average->base,
+	      *change = model_grad_arena(t->model);
+
+	clear(t, change);
+	add(t, change, base);
+	scale(t, change, -1);
+	add(t, change, w);
+	if (mirror_sum(t, t->reduce, change, e))
+		return e->code;
+	scale(t, change, 1 / (float)t->comm->size);
+	add(t, base, change);
+	clear(t, w);
+	add(t, w, base);
+	return 0;
+}
+
+static int average_moments(struct trainer *t, float *arena, struct err *e)
+{
+	if (mirror_sum(t, t->average->moments, arena, e))
+		return e->code;
+	scale(t, arena, 1 / (float)t->comm->size);
+	return 0;
+}
+
+int average_step(struct trainer *t, double sums[N_SUMS], struct err *e)
+{
+	struct average *a = t->average;
+	const double begun = clock_mono_s();
+
+	for (int i = 0; i < N_SUMS; i++)
+		a->sums[i] += sums[i];
+	t->together = average_is_due(t);
+	if (!t->together) {
+		memset(sums, 0, N_SUMS * sizeof(*sums));
+		return 0;
+	}
+	at_phase(t, PULSE_REDUCE);
+	memcpy(sums, a->sums, sizeof(a->sums));
+	memset(a->sums, 0, sizeof(a->sums));
+	if (t->comm->sum_doubles(t->comm, sums, N_SUMS, e))
+		return e->code;
+	t->times.wait += clock_mono_s() - begun;
+	if (average_weights(t, e) || average_moments(t, t->adam.first, e) ||
+	    average_moments(t, t->adam.second, e) || mirror_settle(t, e))
+		return e->code;
+	t->times.exposed += clock_mono_s() - begun;
+	t->times.transfer += reduce_take_busy(t->reduce) + reduce_take_busy(a->moments);
+	t->times.sent_bytes += reduce_take_sent(t->reduce) + reduce_take_sent(a->moments);
+	return 0;
+}

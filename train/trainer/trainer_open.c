@@ -1,0 +1,549 @@
+/* trainer_open.c - opening a run, beginning it or going on; see trainer_internal.h */
+#include "train/trainer/trainer_internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "data/source/corpus.h"
+#include "data/shard/shortlist.h"
+#include "share/base/clock.h"
+#include "share/base/file.h"
+#include "share/base/mem.h"
+#include "share/base/paths.h"
+#include "train/record/evaluations.h"
+
+/* ---- the corpus -------------------------------------------------------- */
+
+static int open_corpus(struct trainer *t, struct err *e)
+{
+	char *shard, *vocab;
+
+	t->corpus = corpus_folder(t->conf, e);
+	if (!t->corpus)
+		return e->code;
+	shard = file_path(e, "%s/train.shard", t->corpus);
+	vocab = file_path(e, "%s/vocab.tsv", t->corpus);
+	t->vocab = shard && vocab ? vocab_open(vocab, e) : NULL;
+	t->shard = t->vocab ? shard_open(shard, e) : NULL;
+	if (t->shard && strcmp(shard_vocabulary_sha256(t->shard), vocab_sha256(t->vocab)) != 0)
+		err_set(e, ERR_DATA,
+			"%s was not made with %s: their SHA-256 differ; prepare the corpus again",
+			shard, vocab);
+	else if (t->shard && shard_pairs(t->shard) == 0)
+		err_set(e, ERR_DATA, "%s holds no pair to train on", shard);
+	else if (t->shard)
+		e->code = 0;
+	free(shard);
+	free(vocab);
+	return e->code;
+}
+
+/* A run keeps its own copy of what the model needs to read and write text. */
+static int copy_into_run(const struct trainer *t, const char *name, struct err *e)
+{
+	char *from = file_path(e, "%s/%s", t->corpus, name),
+	     *to = file_path(e, "%s/%s", t->folder, name);
+	int rc = from && to ? 0 : e->code;
+
+	if (!rc && file_exists(from) && !file_exists(to))
+		rc = file_copy(from, to, e);
+	free(from);
+	free(to);
+	return rc;
+}
+
+/* ---- the model --------------------------------------------------------- */
+
+/* Bytes that a rank takes: where it computes, and for what goes between ranks on the host. */
+static int count_memory(const struct trainer *t, const struct model_size *size, double *compute,
+			double *exchange, struct err *e)
+{
+	const struct reduce_how *how = &t->reduce_how, moments = average_moments_how(how);
+	const double arena = (double)how->buckets.floats * sizeof(float);
+	struct dev_needs need;
+	double sums;		/* on the host, or by NCCL on the GPU */
+
+	if (model_training_needs(size, &need, e))
+		return e->code;
+	*compute = (double)need.own + (double)averaging_memory(t);
+	*exchange = (double)need.host;
+	if (t->comm->size == 1)
+		return 0;
+	sums = (double)reduce_memory(how);
+	if (how->shards)
+		*compute -= 2 * arena * (1 - 1 / (double)t->comm->size);
+	if (t->conf->local_steps > 1) {
+		*compute += arena;
+		sums += (double)reduce_memory(&moments);
+	}
+	if (size->ops->open_queue)
+		*compute += sums;
+	*exchange += sums + (double)mirror_memory(t, size->ops->own_memory);
+	return 0;
+}
+
+/* The GPU of this rank, which is there and has room. */
+static int check_gpu(struct trainer *t, const struct ops *ops, struct err *e)
+{
+	struct dev_facts f;
+
+	if (ops->look(trainer_gpu(t), &f, e))
+		return err_prefix(e, "rank %d of %d on this host", t->comm->local_rank,
+				  t->comm->local_size);
+	if (t->need > (double)f.free_bytes)
+		return err_set(
+			e, ERR_CONFIG,
+			"training needs %.1f GiB with batch_tokens %lld, GPU %d (%s) has %.1f GiB, "
+			"of them %.1f free: lower batch_tokens (and raise accumulate)",
+			t->need / (1 << 30), (long long)t->conf->batch_tokens, trainer_gpu(t),
+			f.name, (double)f.total_bytes / (1 << 30),
+			(double)f.free_bytes / (1 << 30));
+	return 0;
+}
+
+/* What the model, its training and its reductions take on this host, where several ranks may be. */
+static int check_memory(struct trainer *t, const struct model_size *size, struct err *e)
+{
+	const struct ops *ops = size->ops;
+	const double have = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE),
+		     ranks = t->comm->local_size;
+	double exchange = 0, all;
+
+	if (count_memory(t, size, &t->need, &exchange, e) || (ops->look && check_gpu(t, ops, e)))
+		return e->code;
+	all = (ops->own_memory ? 0 : t->need) + exchange;
+	if (have > 0 && all * ranks > have)
+		return err_set(
+			e, ERR_CONFIG,
+			"training needs %.1f GiB with batch_tokens %lld%s, this machine has %.1f "
+			"GiB: lower batch_tokens (and raise accumulate)",
+			all * ranks / (1 << 30), (long long)t->conf->batch_tokens,
+			ranks > 1 ? " and its ranks" : "", have / (1 << 30));
+	return 0;
+}
+
+int trainer_gpu(const struct trainer *t)
+{
+	return (int)t->conf->gpu + t->comm->local_rank;
+}
+
+/* The processor cores are shared by the ranks of this host. */
+int trainer_threads(const struct trainer *t)
+{
+	long cores = sysconf(_SC_NPROCESSORS_ONLN);
+
+	if (t->conf->threads || t->comm->local_size == 1)
+		return (int)t->conf->threads;
+	return (int)MAX(cores / t->comm->local_size, 1);
+}
+
+/* How gradients, or what local steps change, go between ranks. */
+static int plan_reduction(struct trainer *t, struct err *e)
+{
+	const struct conf *c = t->conf;
+	struct model_param *params;
+	size_t n_params;
+	int64_t floats;
+
+	if (model_params(&t->state.shape, &params, &n_params, &floats, e))
+		return e->code;
+	free(params);
+	t->reduce_how = (struct reduce_how){
+		.buckets = buckets_make((size_t)floats, c->bucket_mb, t->comm->size),
+		.wire = (enum wire)c->wire,
+		.shards = c->shard_optimizer && t->comm->size > 1,
+		.thread = c->overlap_reduce,
+	};
+	return 0;
+}
+
+static int open_reduction(struct trainer *t, struct err *e)
+{
+	const struct buckets *b = &t->reduce_how.buckets;
+
+	if (t->comm->size == 1)
+		return 0;
+	t->reduce = reduce_open(t->comm, &t->reduce_how, e);
+	t->own = t->reduce ? mem_alloc(b->count, sizeof(*t->own), e) : NULL;
+	if (!t->own)
+		return e->code;
+	for (size_t i = 0; i < b->count; i++)
+		t->own[i] = buckets_piece(b, i, t->comm->rank);
+	return t->reduce_how.shards ? adam_set_parts(&t->adam, t->own, b->count, e) : 0;
+}
+
+static int open_model(struct trainer *t, struct err *e)
+{
+	static const char *const backends[] = { "auto", "cpu", "ref", "cuda" };
+	const struct conf *c = t->conf;
+	const struct ops *ops = ops_find(backends[c->backend], e);
+	struct dev_options options = {
+		.threads = trainer_threads(t),
+		.device = trainer_gpu(t),
+		.graphs = c->cuda_graphs,
+		.bf16 = c->precision == PRECISION_BF16,
+	};
+	const int32_t tokens = (int32_t)c->batch_tokens,
+		      sentences = loader_max_sentences(t->loader);
+	struct model_shape *shape = &t->state.shape;
+	struct model_size size = {shape, NULL, &options, tokens, sentences};
+
+	if (ops && c->profile) {
+		t->profile = options.profile = profile_new(ops, e);
+		t->profiled_steps = -1;
+		ops = t->profile ? profile_ops(t->profile) : NULL;
+	}
+	size.ops = ops;
+	if (!ops ||
+	    model_shape_from_conf(shape, c, vocab_size(t->vocab), vocab_real_size(t->vocab), e) ||
+	    plan_reduction(t, e) || check_memory(t, &size, e))
+		return e->code;
+	ops_describe(ops, backends[c->backend], options.device, t->device, sizeof(t->device));
+	t->model = model_new(shape, ops, &options, e);
+	if (!t->model || model_reserve_training(t->model, tokens, sentences, e) ||
+	    adam_open(&t->adam, t->model, c->beta1, c->beta2, c->epsilon, e) ||
+	    mirror_open(t, e) || mirror_connect(t, e) || open_reduction(t, e) ||
+	    batch_alloc(&t->batch, sentences, tokens, e))
+		return e->code;
+	t->sched = (struct sched){
+		.factor = c->learning_rate, .warmup = c->warmup, .d_model = shape->d_model};
+	return 0;
+}
+
+/* ---- beginning or going on --------------------------------------------- */
+
+static int check_same_model(const struct trainer *t, const struct ckpt_state *found,
+			    const char *folder, struct err *e)
+{
+	const struct model_shape *a = &found->shape, *b = &t->state.shape;
+	const struct { const char *name; int32_t was, is;
+	} sizes[] = {
+		{"d_model", a->d_model, b->d_model},
+		{"d_ff", a->d_ff, b->d_ff},
+		{"heads", a->heads, b->heads},
+		{"encoder_layers", a->encoder_layers, b->encoder_layers},
+		{"decoder_layers", a->decoder_layers, b->decoder_layers},
+		{"vocabulary", a->vocabulary, b->vocabulary},
+		{"real_vocabulary", a->real_vocabulary, b->real_vocabulary},
+	};
+
+	if (strcmp(found->vocabulary_sha256, t->state.vocabulary_sha256) != 0)
+		return err_set(e, ERR_DATA,
+			       "%s was trained with another vocabulary than %s/vocab.tsv: take the "
+			       "corpus it was "
+			       "trained on, or begin another run",
+			       folder, t->corpus);
+	for (size_t i = 0; i < ARRAY_LEN(sizes); i++)
+		if (sizes[i].was != sizes[i].is)
+			return err_set(e, ERR_DATA,
+				       "%s has %s %d, the recipe says %d: restore it, or begin "
+				       "another run",
+				       folder, sizes[i].name, sizes[i].was, sizes[i].is);
+	if (found->seed != t->state.seed)
+		return err_set(
+			e, ERR_CONFIG,
+			"%s was trained with seed %llu, the recipe says %llu: restore it, or begin "
+			"another run",
+			folder, (unsigned long long)found->seed, (unsigned long long)t->state.seed);
+	return 0;
+}
+
+/* Load the newest checkpoint into the first rank; without one begin with a model's or random weights. */
+static int load_or_init(struct trainer *t, struct err *e)
+{
+	struct ckpt_state found;
+	const char *folder = t->resumed = ckpt_find_last(t->folder, e);
+	int rc;
+
+	if (!folder && (e->code || t->conf->start_from))
+		return e->code ? e->code : starting_load(t, NULL, e);
+	if (!folder)
+		return model_init(t->model, t->state.seed, e);
+	rc = ckpt_read_state(folder, false, &found, e);
+	if (!rc && starting_is_bare(folder, &found))
+		return starting_load(t, folder, e);
+	if (!rc)
+		rc = check_same_model(t, &found, folder, e);
+	if (!rc)
+		rc = ckpt_load_training(folder, t->model, &t->resumed_average, e);
+	if (!rc && !t->reduce_how.shards)
+		rc = ckpt_load_moments(folder, t->model, t->adam.first, t->adam.second, e);
+	if (!rc)
+		rc = evaluations_read(t->folder, &t->evaluations, e);
+	if (!rc) {
+		t->state = found;
+		t->saved_step = found.step;
+		evaluations_cut(&t->evaluations, found.step);
+		trainer_take_evaluations(t);
+	}
+	return rc;
+}
+
+/* Each rank takes its parts of the first one's moments, which pass through the gradients. */
+static int share_parts(struct trainer *t, int which, struct err *e)
+{
+	float *arena = model_grad_arena(t->model),
+	      *own = which == CKPT_FIRST ? t->adam.first : t->adam.second;
+
+	if (is_first(t) && ckpt_load_arena(t->resumed, t->model, which, arena, e))
+		return e->code;
+	if (mirror_broadcast(t, arena, e))
+		return e->code;
+	for (size_t i = 0; i < t->adam.n_parts; i++) {
+		const struct range p = t->adam.parts[i];
+
+		arena_put(t->model, own, t->mirror + p.at, p.n);
+		own += p.n;
+	}
+	return 0;
+}
+
+/* What compression held back when the checkpoint was made, if it still fits. */
+static int share_residuals(struct trainer *t, struct err *e)
+{
+	const struct ckpt_state *s = &t->state;
+	const size_t bytes = (size_t)model_floats(t->model) * sizeof(float);
+
+	if (!s->residual_ranks)
+		return 0;
+	if (!reduce_residual(t->reduce) || s->residual_ranks != t->comm->size ||
+	    s->residual_wire != (int32_t)t->reduce_how.wire ||
+	    s->residual_bucket != (int64_t)t->reduce_how.buckets.each)
+		return report_event(t, "info",
+				    "what compression had held back for %d ranks is left out: "
+				    "ranks, wire or bucket_mb have changed",
+				    s->residual_ranks);
+	if (!is_first(t) && comm_receive(t->comm, t->mirror, bytes, 0, e))
+		return e->code;
+	for (int rank = t->comm->size - 1; is_first(t) && rank >= 0; rank--)
+		if (ckpt_load_arena(t->resumed, t->model, CKPT_RESIDUAL + rank, t->mirror, e) ||
+		    (rank && comm_send(t->comm, t->mirror, bytes, rank, e)))
+			return e->code;
+	mirror_set_residual(t);
+	return 0;
+}
+
+/* Every rank begins with the first one's weights, moments and state. */
+static int share_beginning(struct trainer *t, struct err *e)
+{
+	struct comm *k = t->comm;
+
+	if (k->size == 1)
+		return 0;
+	if (k->broadcast(k, &t->state, sizeof(t->state), 0, e) ||
+	    k->broadcast(k, &t->saved_step, sizeof(t->saved_step), 0, e) ||
+	    k->broadcast(k, &t->evaluated_step, sizeof(t->evaluated_step), 0, e) ||
+	    k->broadcast(k, &t->waited, sizeof(t->waited), 0, e) ||
+	    mirror_broadcast(t, model_param_arena(t->model), e))
+		return e->code;
+	if (t->saved_step < 0)
+		return 0;		/* moments of zero, as they are */
+	if (t->reduce_how.shards)
+		return share_parts(t, CKPT_FIRST, e) || share_parts(t, CKPT_SECOND, e)
+			       ? e->code
+			       : share_residuals(t, e);
+	return mirror_broadcast(t, t->adam.first, e) || mirror_broadcast(t, t->adam.second, e)
+		       ? e->code
+		       : share_residuals(t, e);
+}
+
+static int begin(struct trainer *t, struct err *e)
+{
+	const struct conf *c = t->conf;
+
+	t->saved_step = t->evaluated_step = -1;
+	t->state.seed = (uint64_t)c->seed;
+	t->state.best_bleu = -1;
+	t->state.best_step = -1;
+	memcpy(t->state.vocabulary_sha256, vocab_sha256(t->vocab),
+	       sizeof(t->state.vocabulary_sha256));
+	if (is_first(t) && load_or_init(t, e))
+		return e->code;
+	if (share_beginning(t, e) || loader_seek(t->loader, t->state.loader_position, e))
+		return e->code;
+	t->state.residual_wire = (int32_t)t->reduce_how.wire;
+	t->state.residual_bucket = (int64_t)t->reduce_how.buckets.each;
+	t->together = true;
+	t->told_step = t->state.step;
+	if ((t->comm->size > 1 && c->local_steps > 1 && average_open(t, e)) ||
+	    averaging_open(t, e))
+		return e->code;
+	t->seconds_before = t->state.seconds;
+	t->started = clock_mono_s();
+	return 0;
+}
+
+/* ---- opening and closing ----------------------------------------------- */
+
+static int open_records(struct trainer *t, struct err *e)
+{
+	char *journal = file_path(e, "%s/journal.jsonl", t->folder),
+	     *samples = file_path(e, "%s/samples.jsonl", t->folder);
+
+	t->journal = journal && samples ? journal_open(journal, e) : NULL;
+	t->samples = t->journal ? journal_open(samples, e) : NULL;
+	/* the launcher passes on what we say, and tells whether it says it to a terminal */
+	t->terminal = isatty(STDERR_FILENO) == 1 || getenv("WERKBANK_TERMINAL");
+	free(journal);
+	free(samples);
+	return t->samples ? 0 : e->code;
+}
+
+/* What cannot work with this number of ranks. */
+static int check_ranks(const struct trainer *t, struct err *e)
+{
+	const struct conf *c = t->conf;
+
+	if (c->accumulate < t->comm->size)
+		return err_set(e, ERR_CONFIG,
+			       "%d ranks share the micro-batches of a step, but accumulate is "
+			       "%lld: set it to %d or "
+			       "a multiple",
+			       t->comm->size, (long long)c->accumulate, t->comm->size);
+	if (t->comm->size > 1 && c->local_steps > 1 && c->shard_optimizer)
+		return err_set(e, ERR_CONFIG,
+			       "with local_steps %lld each rank needs all of Adam's moments, with "
+			       "shard_optimizer it has only its part: set local_steps to 1, or "
+			       "shard_optimizer to no",
+			       (long long)c->local_steps);
+	return 0;
+}
+
+/* The shards of all hosts must be one: else ranks would train on different text. */
+static int check_same_corpus(const struct trainer *t, struct err *e)
+{
+	struct { int64_t pairs; char vocabulary[65]; } first = { shard_pairs(t->shard), "" };
+
+	snprintf(first.vocabulary, sizeof(first.vocabulary), "%s", vocab_sha256(t->vocab));
+	if (t->comm->broadcast(t->comm, &first, sizeof(first), 0, e))
+		return e->code;
+	if (first.pairs != shard_pairs(t->shard) ||
+	    strcmp(first.vocabulary, vocab_sha256(t->vocab)) != 0)
+		return err_set(e, ERR_DATA,
+			       "%s/train.shard (%lld pairs) is not what the first rank has (%lld "
+			       "pairs): bring the corpus here again (hosts sync)",
+			       t->corpus, (long long)shard_pairs(t->shard),
+			       (long long)first.pairs);
+	return 0;
+}
+
+/* Early: what follows may hang too. */
+static int open_pulse(struct trainer *t, struct err *e)
+{
+	t->pulse = pulse_open(
+		&(struct pulse_how){
+			.late_after_s = t->conf->late_after,
+			.hang_after_s = t->conf->hang_after,
+			.network = getenv("WERKBANK_NETWORK"),
+			.folder = is_first(t) ? t->folder : NULL,
+		},
+		t->comm, e);
+	if (!t->pulse)
+		return e->code;
+	at_phase(t, PULSE_START);
+	return 0;
+}
+
+static int count_hosts(struct trainer *t, struct err *e)
+{
+	double firsts = t->comm->local_rank == 0;
+
+	if (t->comm->sum_doubles(t->comm, &firsts, 1, e))
+		return e->code;
+	t->hosts = (int64_t)firsts;
+	return 0;
+}
+
+static int open_telemetry(struct trainer *t, struct err *e)
+{
+	const struct reduce_how *how = &t->reduce_how;
+	const struct reduce_how moments = average_moments_how(how);
+	double ratio = compress_ratio(how->wire);
+
+	if (how->shards)
+		ratio = (ratio + 1) / 2;	/* weights come back as fp32 */
+	if (t->average)
+		ratio += 2 * compress_ratio(moments.wire);
+	t->telemetry = telemetry_open(
+		&(struct telemetry_how){
+			.every_s = t->conf->telemetry_every,
+			.network = getenv("WERKBANK_NETWORK"),
+			.workspace = t->workspace,
+			.gradient_bytes = (double)model_floats(t->model) * sizeof(float),
+			.local_steps = t->average ? t->conf->local_steps : 1,
+			.wire_ratio = ratio,
+		},
+		t->comm, e);
+	return t->telemetry ? 0 : e->code;
+}
+
+int open_trainer(struct trainer *t, struct err *e)
+{
+	const struct conf *c = t->conf;
+	struct loader_options options = {
+		.seed = (uint64_t)c->seed, .batch_tokens = (int32_t)c->batch_tokens,
+		.rank = t->comm->rank, .ranks = t->comm->size,
+	};
+
+	if (!c->run)
+		return err_set(e, ERR_USAGE, "which run? give --run NAME");
+	if (paths_check_name("run", c->run, e) || check_ranks(t, e))
+		return e->code;
+	t->workspace = paths_workspace(c->workspace, e);
+	t->folder = t->workspace ? file_path(e, "%s/runs/%s", t->workspace, c->run) : NULL;
+	if (!t->folder || open_corpus(t, e))
+		return e->code;
+	if (is_first(t) && (file_make_folders(t->folder, e) || copy_into_run(t, "vocab.tsv", e) ||
+			    copy_into_run(t, "bpe.codes", e) ||
+			    copy_into_run(t, "sentencepiece.model", e) ||
+			    copy_into_run(t, SHORTLIST_FILE, e) || open_records(t, e)))
+		return e->code;
+	if (open_pulse(t, e))
+		return e->code;
+	if (c->bpe_dropout > 0) {
+		t->dropout = bpe_dropout_open(t->corpus, c, t->vocab, e);
+		if (!t->dropout)
+			return e->code;
+		options.dropout = t->dropout;
+	}
+	if (check_same_corpus(t, e))
+		return e->code;
+	t->loader = loader_new(t->shard, &options, e);
+	if (!t->loader || open_model(t, e) || begin(t, e))
+		return e->code;
+	return count_hosts(t, e) ? e->code : open_telemetry(t, e);
+}
+
+void close_trainer(struct trainer *t)
+{
+	at_phase(t, PULSE_END);
+	pulse_free(t->pulse);
+	telemetry_free(t->telemetry);
+	average_close(t);
+	reduce_free(t->reduce);
+	mirror_close(t);
+	ema_free(t->ema);
+	adam_close(&t->adam);
+	evaluations_free(&t->evaluations);
+	free(t->own);
+	free(t->resumed);
+	free(t->start_text);
+	model_free(t->model);
+	profile_free(t->profile);
+	batch_free(&t->batch);
+	if (t->loader)
+		loader_free(t->loader);
+	bpe_dropout_close(t->dropout);
+	if (t->shard)
+		shard_close(t->shard);
+	if (t->vocab)
+		vocab_close(t->vocab);
+	outlets_close(t->outlets);
+	journal_free(t->journal);
+	journal_free(t->samples);
+	free(t->corpus);
+	free(t->folder);
+	free(t->workspace);
+}

@@ -1,0 +1,288 @@
+/*
+ * trainer_report.c - what a run tells: journal records, the progress line; see trainer_internal.h
+ */
+#include "train/trainer/trainer_internal.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "share/base/clock.h"
+#include "share/base/file.h"
+
+#define SHOW_TERMINAL_S 0.5	/* between progress lines */
+#define SHOW_PIPE_S     10.0
+
+static void put_real(struct json_writer *w, const char *key, double v)
+{
+	json_key(w, key);
+	json_real(w, v);	/* null when it is not finite */
+}
+
+/* How often a run was started, this time included. */
+static int64_t count_attempts(const struct trainer *t)
+{
+	struct err ignored;
+	char *path = file_path(&ignored, "%s/journal.jsonl", t->folder);
+	struct journal_reader *r = path ? journal_reader_open(path, &ignored) : NULL;
+	const struct json *record;
+	int64_t n = 1;
+
+	while (r && journal_next(r, &record, &ignored) > 0)
+		n += !strcmp(json_text(json_get(record, "kind"), ""), "start");
+	journal_reader_free(r);
+	free(path);
+	return n;
+}
+
+static void put_options(struct json_writer *w, const struct conf *c)
+{
+	static const char *const names[] = {
+		"size",		  "d_model",	    "d_ff",	     "heads",
+		"encoder_layers", "decoder_layers", "dropout",	     "attention_dropout",
+		"relu_dropout",	  "seed",	    "steps",	     "max_minutes",
+		"batch_tokens",	  "accumulate",	    "learning_rate", "warmup",
+		"beta1",	  "beta2",	    "clip",	     "label_smoothing",
+		"eval_every",	  "save_every",
+	};
+	struct buf value = { 0 };
+
+	json_key(w, "options");
+	json_open(w, '{');
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		buf_clear(&value);
+		conf_value(c, names[i], &value);
+		json_put_str(w, names[i], buf_text(&value));
+	}
+	json_close(w, '}');
+	buf_free(&value);
+}
+
+int report_start(struct trainer *t, struct err *e)
+{
+	const struct conf *c = t->conf;
+	struct json_writer *w;
+	char host[256] = "";
+	int64_t attempt;
+
+	if (!is_first(t))
+		return 0;
+	attempt = count_attempts(t);
+	t->outlets = outlets_open(c, t->folder, t->state.step + 1, t->journal, t->samples, e);
+	if (!t->outlets)
+		return e->code;
+	gethostname(host, sizeof(host) - 1);
+	if (!c->quiet)
+		fprintf(stderr, "training on %s; it takes %.2f GiB%s\n", t->device,
+			t->need / (1 << 30), t->comm->size > 1 ? " for each rank" : "");
+	w = journal_begin(t->journal, "start", t->state.step);
+	json_put_str(w, "run", c->run);
+	json_put_int(w, "attempt", attempt);
+	json_put_str(w, "host", host);
+	json_put_int(w, "pid", getpid());
+	json_put_int(w, "ranks", t->comm->size);
+	json_put_int(w, "hosts", t->hosts);
+	json_put_int(w, "parameters", model_floats(t->model));
+	json_put_str(w, "precision", c->precision == PRECISION_BF16 ? "bf16" : "fp32");
+	json_put_str(w, "backend", model_get_ops(t->model)->name);
+	json_put_str(w, "device", t->device);
+	json_put_int(w, "memory", (int64_t)t->need);
+	json_put_int(w, "vocabulary", t->state.shape.vocabulary);
+	json_put_int(w, "pairs", shard_pairs(t->shard));
+	put_options(w, c);
+	return journal_end(t->journal, e);
+}
+
+/* Means of a step. */
+static void put_times(struct json_writer *w, const struct step_times *sums, double steps)
+{
+	put_real(w, "input_s", sums->input / steps);
+	put_real(w, "compute_s", sums->compute / steps);
+	put_real(w, "exposed_s", sums->exposed / steps);
+	put_real(w, "wait_s", sums->wait / steps);
+	put_real(w, "update_s", sums->update / steps);
+	put_real(w, "sent_bytes", sums->sent_bytes / steps);
+}
+
+/*
+ * A record that cannot be written does not end a training, which a full disk may outlast: it is said
+ * once. If there is no room for checkpoints either, these will say so.
+ */
+static int end_record(struct trainer *t)
+{
+	struct err e;
+
+	if (!journal_end(t->journal, &e)) {
+		t->untold = false;
+		return 0;
+	}
+	if (!t->untold && !t->conf->quiet) {
+		report_end_line(t);
+		fprintf(stderr, "warning: records are lost: %s\n", e.text);
+	}
+	t->untold = true;
+	return 0;
+}
+
+static int put_record(struct trainer *t)
+{
+	const struct meter *m = &t->meter;
+	const double loss = m->loss / m->target_tokens, nll = m->nll / m->target_tokens;
+	const char *odd = !isfinite(loss)	    ? "loss"
+			  : !isfinite(nll)	    ? "nll"
+			  : !isfinite(t->grad_norm) ? "grad_norm"
+						    : NULL;
+	struct json_writer *w = journal_begin(t->journal, "train", t->state.step);
+
+	put_real(w, "loss", loss);
+	put_real(w, "nll", nll);
+	put_real(w, "lr", t->rate);
+	put_real(w, "grad_norm", t->grad_norm);
+	if (odd)
+		json_put_str(w, "nonfinite", odd);
+	put_real(w, "source_tps", m->source_tokens / m->seconds);
+	put_real(w, "target_tps", m->target_tokens / m->seconds);
+	put_real(w, "step_s", m->seconds / (double)m->steps);
+	put_real(w, "epoch", loader_epoch(t->loader));
+	put_times(w, &m->times, (double)m->steps);
+	return end_record(t);
+}
+
+/* "2 h 05 min", "7 min", "40 s" */
+static void say_seconds(char *text, size_t n, double s)
+{
+	if (s >= 5400)
+		snprintf(text, n, "%d h %02d min", (int)(s / 3600), (int)fmod(s / 60, 60));
+	else if (s >= 90)
+		snprintf(text, n, "%d min", (int)(s / 60 + 0.5));
+	else
+		snprintf(text, n, "%d s", (int)(s + 0.5));
+}
+
+/* Time left by steps and by the clock, whichever is less. */
+static double seconds_left(const struct trainer *t)
+{
+	double left = t->speed * (double)(t->conf->steps - t->state.step);
+
+	if (t->conf->max_minutes > 0)
+		left = fmin(left, t->conf->max_minutes * 60 - t->seconds_before -
+					  (clock_mono_s() - t->started));
+	return fmax(left, 0);
+}
+
+static void show_progress(struct trainer *t)
+{
+	const struct meter *m = &t->meter;
+	double now = clock_mono_s();
+	char left[40];
+
+	if (t->conf->quiet || m->steps == 0 ||
+	    now - t->shown < (t->terminal ? SHOW_TERMINAL_S : SHOW_PIPE_S))
+		return;
+	t->shown = now;
+	say_seconds(left, sizeof(left), seconds_left(t));
+	fprintf(stderr,
+		"%sstep %lld/%lld  loss %.3f  ppl %.2f  lr %.2e  %.0f target tok/s  epoch %.2f  %s "
+		"left%s",
+		t->terminal ? "\r" : "", (long long)t->state.step, (long long)t->conf->steps,
+		m->loss / m->target_tokens, exp(m->nll / m->target_tokens), t->rate,
+		m->target_tokens / m->seconds, loader_epoch(t->loader), left,
+		t->terminal ? "\033[K" : "\n");
+}
+
+int report_step(struct trainer *t)
+{
+	const int64_t step = t->state.step;
+	struct err trouble;
+	int rc = 0;
+
+	if (!is_first(t) || !t->together)
+		return 0;
+	t->speed = t->speed > 0
+			   ? t->speed + 0.1 * (t->meter.seconds / (double)t->meter.steps - t->speed)
+			   : t->meter.seconds;
+	show_progress(t);
+	if (step == 1 || step / t->conf->log_every > t->told_step / t->conf->log_every ||
+	    step == t->conf->steps || !t->finite) {
+		rc = put_record(t);
+		t->told_step = step;
+		t->meter = (struct meter){ 0 };
+	}
+	while (outlets_trouble(t->outlets, &trouble))
+		report_event(t, "warning", "%s", trouble.text);
+	return rc;
+}
+
+int report_save(struct trainer *t, int64_t bytes, double seconds)
+{
+	struct json_writer *w;
+	char path[64];
+
+	if (!is_first(t))
+		return 0;
+	snprintf(path, sizeof(path), "checkpoints/%lld", (long long)t->state.step);
+	w = journal_begin(t->journal, "save", t->state.step);
+	json_put_str(w, "path", path);
+	json_put_int(w, "bytes", bytes);
+	put_real(w, "seconds", seconds);
+	return end_record(t);
+}
+
+void report_end_line(struct trainer *t)
+{
+	if (is_first(t) && t->terminal && t->shown > 0 && !t->conf->quiet)
+		fputc('\n', stderr);
+	t->shown = 0;
+}
+
+int report_event(struct trainer *t, const char *level, const char *fmt, ...)
+{
+	struct json_writer *w;
+	char text[600];
+	va_list ap;
+
+	if (!is_first(t))
+		return 0;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	report_end_line(t);
+	if (!t->conf->quiet)
+		fprintf(stderr, "%s: %s\n", level, text);
+	w = journal_begin(t->journal, "event", t->state.step);
+	json_put_str(w, "level", level);
+	json_put_str(w, "text", text);
+	return end_record(t);
+}
+
+static int report_profile(struct trainer *t, struct err *e)
+{
+	struct json_writer *w;
+
+	if (!t->profile || t->profiled_steps < 1 || !is_first(t))
+		return 0;
+	report_end_line(t);
+	if (!t->conf->quiet)
+		profile_print(stderr, t->profile, t->profiled_s, t->profiled_steps);
+	w = journal_begin(t->journal, "profile", t->state.step);
+	profile_json(w, t->profile, t->profiled_s, t->profiled_steps);
+	return journal_end(t->journal, e);
+}
+
+int report_stop(struct trainer *t, const char *reason, int exit_status, struct err *e)
+{
+	struct json_writer *w;
+
+	if (!is_first(t))
+		return 0;
+	report_end_line(t);
+	if (report_profile(t, e))
+		return e->code;
+	w = journal_begin(t->journal, "stop", t->state.step);
+	json_put_str(w, "reason", reason);
+	json_put_int(w, "exit", exit_status);
+	return journal_end(t->journal, e);
+}

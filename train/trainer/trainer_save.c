@@ -1,0 +1,246 @@
+/* trainer_save.c - checkpoints and evaluations of a run; see trainer_internal.h */
+#include "train/trainer/trainer_internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "share/base/clock.h"
+#include "share/base/mem.h"
+#include "train/trainer/evaluate.h"
+
+#define AGAIN_S 60		/* after a failed save, unless one is due before */
+#define FAILED_SAVES 2		/* in a row that end the run */
+
+double trainer_seconds(const struct trainer *t)
+{
+	return t->seconds_before + (clock_mono_s() - t->started);
+}
+
+/* ---- arenas that lie on several ranks ---------------------------------- */
+
+/* What the ranks have given so far: all of them go through the same arenas in the same order. */
+struct collection {
+	struct trainer *t;
+	int next, n;		/* which arena; of so many */
+};
+
+/* Parts of the moments of a rank into the whole. */
+static void place_parts(const struct trainer *t, int rank, float *arena, const float *parts)
+{
+	const struct buckets *b = &t->reduce_how.buckets;
+
+	for (size_t i = 0; i < b->count; i++) {
+		const struct range p = buckets_piece(b, i, rank);
+
+		memcpy(arena + p.at, parts, p.n * sizeof(*parts));
+		parts += p.n;
+	}
+}
+
+/* The first rank's side: all parts, in the mirror of gradients, which nobody needs now. */
+static int collect_parts(struct trainer *t, const float *own, struct err *e)
+{
+	float *arena = t->mirror;
+	const size_t most = buckets_owned(&t->reduce_how.buckets, 0);
+	float *parts = mem_alloc(MAX(most, (size_t)1), sizeof(*parts), e);
+	int rc = parts ? 0 : e->code;
+
+	if (!rc)
+		place_parts(t, 0, arena, arena_look(t->model, own, parts, most));
+	for (int rank = 1; !rc && rank < t->comm->size; rank++) {
+		const size_t n = buckets_owned(&t->reduce_how.buckets, rank);
+
+		rc = comm_receive(t->comm, parts, n * sizeof(*parts), rank, e);
+		if (!rc)
+			place_parts(t, rank, arena, parts);
+	}
+	free(parts);
+	return rc;
+}
+
+static int collect(void *arg, int which, struct ckpt_arena *found, struct err *e)
+{
+	struct collection *c = arg;
+	struct trainer *t = c->t;
+	const float *moments = which == CKPT_FIRST ? t->adam.first : t->adam.second;
+	const int rank = which - CKPT_RESIDUAL;
+
+	c->next = which + 1;
+	*found = (struct ckpt_arena){ .x = t->mirror, .on_host = true };
+	if (which < CKPT_RESIDUAL && t->reduce_how.shards)
+		return collect_parts(t, moments, e);
+	if (which < CKPT_RESIDUAL)
+		*found = (struct ckpt_arena){ .x = moments };
+	else if (rank == 0)
+		found->x = mirror_of_residual(t);
+	else
+		return comm_receive(t->comm, t->mirror,
+				    (size_t)model_floats(t->model) * sizeof(float), rank, e);
+	return 0;
+}
+
+static int send_parts(struct trainer *t, const float *own, struct err *e)
+{
+	const size_t n = t->adam.floats;
+
+	return comm_send(t->comm, arena_look(t->model, own, t->mirror, n), n * sizeof(*own), 0, e);
+}
+
+/* What the other ranks do meanwhile. */
+static int give(struct trainer *t, int n, struct err *e)
+{
+	if (t->reduce_how.shards &&
+	    (send_parts(t, t->adam.first, e) || send_parts(t, t->adam.second, e)))
+		return e->code;
+	if (n > CKPT_RESIDUAL)
+		return comm_send(t->comm, mirror_of_residual(t),
+				 (size_t)model_floats(t->model) * sizeof(float), 0, e);
+	return 0;
+}
+
+/* ---- saving ------------------------------------------------------------ */
+
+/* The first rank's part. *failed: what became of the checkpoint; the value: whether ranks still talk. */
+static int save_here(struct trainer *t, int n, const float *average, struct err *failed,
+		     struct err *e)
+{
+	const double begun = clock_mono_s();
+	struct collection c = { t, 0, n };
+	const struct ckpt_arenas from = { collect, &c, n, average };
+	int64_t bytes;
+
+	failed->code = 0;
+	t->state.seconds = trainer_seconds(t);
+	ckpt_save_arenas(t->folder, &t->state, t->model, &from, (int)t->conf->keep, &bytes, failed);
+	while (c.next < n)		/* the others give all they have, wanted or not */
+		if (collect(&c, c.next, &(struct ckpt_arena){ 0 }, e))
+			return e->code;
+	if (!failed->code)
+		report_save(t, bytes, clock_mono_s() - begun);
+	return 0;
+}
+
+/* Every rank knows now that the save failed. */
+static int failed_save(struct trainer *t, const struct err *why, bool must, struct err *e)
+{
+	char newest[60] = "there is none yet";
+
+	t->failed_saves++;
+	if (t->saved_step >= 0)
+		snprintf(newest, sizeof(newest), "the newest is of step %lld",
+			 (long long)t->saved_step);
+	if (must || t->failed_saves >= FAILED_SAVES)
+		return err_set(e, ERR_IO,
+			       "the checkpoint of step %lld cannot be saved%s (%s): make room and "
+			       "train again: %.300s",
+			       (long long)t->state.step, must ? "" : ", nor could the one before",
+			       newest, why->text);
+	t->save_again = clock_mono_s() + AGAIN_S;
+	return report_event(t, "warning",
+			    "the checkpoint of step %lld could not be saved (%s); it is tried once "
+			    "more when the next one is due, or in %d s: %.300s",
+			    (long long)t->state.step, newest, AGAIN_S, why->text);
+}
+
+int trainer_save(struct trainer *t, bool must, struct err *e)
+{
+	const int n = CKPT_RESIDUAL +
+		      (t->reduce && reduce_residual(t->reduce) ? t->comm->size : 0);
+	struct err failed = { 0 };
+	const float *average;
+
+	if (t->telemetry)
+		telemetry_pause(t->telemetry);
+	if (t->saved_step == t->state.step)
+		return 0;
+	at_phase(t, PULSE_SAVE);
+	if (averaging_whole(t, &average, e) ||
+	    (is_first(t) ? save_here(t, n, average, &failed, e) : give(t, n, e)) ||
+	    t->comm->broadcast(t->comm, &failed, sizeof(failed), 0, e))
+		return e->code;
+	if (failed.code)
+		return failed_save(t, &failed, must, e);
+	t->saved_step = t->state.step;
+	t->failed_saves = 0;
+	t->save_again = 0;
+	return 0;
+}
+
+/* ---- evaluating -------------------------------------------------------- */
+
+void trainer_take_evaluations(struct trainer *t)
+{
+	const struct evaluations *v = &t->evaluations;
+	const struct evaluated *best =
+		evaluations_best(v, (enum best_metric)t->conf->best_metric);
+
+	t->waited = evaluations_waited(v, (enum best_metric)t->conf->stop_metric);
+	if (v->n > 0)
+		t->evaluated_step = v->all[v->n - 1].step;
+	if (best) {
+		t->state.best_bleu = best->bleu;
+		t->state.best_step = best->step;
+	}
+}
+
+/* What the first rank makes of an evaluation; one that failed is a warning. */
+static int evaluated_here(struct trainer *t, const struct evaluation *v, struct err *e)
+{
+	if (v->trouble.code == ERR_TEMPFAIL)
+		return 0; /* the loop sees the request too; it is done after resuming */
+	if (v->trouble.code)
+		return report_event(t, "warning", "the evaluation of step %lld failed: %s",
+				    (long long)v->step, v->trouble.text);
+	if (evaluations_note(&t->evaluations,
+			     (struct evaluated){ v->step, v->bleu, v->nll }, e))
+		return e->code;
+	trainer_take_evaluations(t);
+	if (t->state.best_step == v->step && ckpt_set_best(t->folder, v->step, e))
+		return e->code;
+	if (!t->conf->quiet)
+		fprintf(stderr, "step %lld: dev BLEU %.2f (best %.2f at step %lld)\n",
+			(long long)v->step, v->bleu, t->state.best_bleu,
+			(long long)t->state.best_step);
+	return evaluations_write(t->folder, &t->evaluations, e);
+}
+
+/* All ranks; afterwards all know whether it came through. */
+int trainer_evaluate(struct trainer *t, struct err *e)
+{
+	struct evaluation v = {
+		.workspace = t->workspace,
+		.run = t->conf->run,
+		.journal = t->journal,
+		.samples = t->samples,
+		.stop = t->stop,
+		.before = &t->evaluations,
+		.best_metric = (enum best_metric)t->conf->best_metric,
+		.comm = t->comm,
+		.conf = t->conf,
+		.folder = t->folder,
+		.corpus = t->corpus,
+		.state = &t->state,
+		.model = t->model,
+		.threads = trainer_threads(t),
+		.gpu = arena_is_host(t->model) ? -1 : trainer_gpu(t),
+		.unable = &t->no_share,
+	};
+
+	if (trainer_save(t, false, e))
+		return e->code;
+	if (t->saved_step != t->state.step)
+		return report_event(t, "warning",
+				    "step %lld is not evaluated: that takes its checkpoint",
+				    (long long)t->state.step);
+	v.step = t->state.step;
+	at_phase(t, PULSE_EVALUATE);
+	report_end_line(t);
+	if (averaging_whole(t, &v.weights, e) || evaluate_checkpoint(&v, e) ||
+	    (is_first(t) && evaluated_here(t, &v, e)))
+		return e->code;
+	return t->comm->broadcast(t->comm, &t->evaluated_step, sizeof(t->evaluated_step), 0, e) ||
+			       t->comm->broadcast(t->comm, &t->waited, sizeof(t->waited), 0, e)
+		       ? e->code
+		       : 0;
+}

@@ -1,0 +1,64 @@
+/* trainer_start.c - beginning with the weights of another model; see trainer_internal.h */
+#include "train/trainer/trainer_internal.h"
+
+#include <stdlib.h>
+
+#include "share/base/file.h"
+#include "share/base/mem.h"
+#include "share/base/paths.h"
+#include "train/common/start_from.h"
+
+/* Weights alone: what import makes of a run has no moments yet. */
+bool starting_is_bare(const char *checkpoint, const struct ckpt_state *found)
+{
+	struct err ignored;
+	char *moments = file_path(&ignored, "%s/optimizer.safetensors", checkpoint);
+	bool bare = found->step == 0 && moments && !file_exists(moments);
+
+	free(moments);
+	return bare;
+}
+
+/* What is read is what SHA256SUMS says, moments of its optimizer apart. */
+static int load(struct trainer *t, const char *folder, struct ckpt_state *found, struct err *e)
+{
+	struct ckpt_check *check = ckpt_check_start(&(struct ckpt_source){ folder, false }, e);
+	int rc = check ? ckpt_check_finish(check, e) : e->code;
+
+	if (!rc)
+		rc = ckpt_read_state(folder, false, found, e);
+	return rc ? rc : ckpt_load_weights(folder, t->model, e);
+}
+
+int starting_load(struct trainer *t, const char *checkpoint, struct err *e)
+{
+	char *folder = checkpoint ? mem_strdup(checkpoint, e)
+				  : paths_model(t->conf->workspace, t->conf->start_from, e);
+	struct ckpt_state found = { 0 };
+	char sum[65] = "";
+	int rc = folder ? start_from_check(folder, t->corpus, t->conf, e) : e->code;
+
+	if (!rc)
+		rc = load(t, folder, &found, e);
+	if (!rc)
+		rc = ckpt_weights_sum(folder, sum, e);
+	if (!rc)
+		t->start_text = file_path(e, "beginning with the weights of %s (step %lld, SHA-256 "
+					  "%.12s), all else anew", folder, (long long)found.step,
+					  sum);
+	free(folder);
+	return rc || !t->start_text ? e->code : 0;
+}
+
+int starting_tell(struct trainer *t, struct err *e)
+{
+	bool begun = t->start_text != NULL;
+
+	if (t->comm->broadcast(t->comm, &begun, sizeof(begun), 0, e))
+		return e->code;
+	if (!begun)
+		return 0;
+	if (is_first(t))
+		report_event(t, "info", "%s", t->start_text);
+	return trainer_evaluate(t, e);
+}

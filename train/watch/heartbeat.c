@@ -1,0 +1,695 @@
+/* heartbeat.c - see heartbeat.h */
+#include "train/watch/heartbeat.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/random.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "share/base/clock.h"
+#include "share/base/file.h"
+#include "share/base/journal.h"
+#include "share/base/mem.h"
+#include "train/common/host_net.h"
+#include "train/watch/heartbeat_internal.h"
+
+#define ADDRESSES   8		/* of the first rank, at most */
+#define STEPS       32		/* whose median is taken */
+#define PERIOD_S    1.0		/* between heartbeats; shorter when lateness is */
+#define LOST_WORDS  5		/* without an answer: other addresses are tried again */
+#define DRAIN_MOST  10000	/* datagrams in one turn: strangers' must not hold it up */
+#define MANY_RANKS  64		/* more: their words are read in bundles, not one by one */
+#define MANY_BYTES  (4 << 20)	/* room for these in the socket */
+#define LAST_WORDS  3		/* copies of a datagram that nobody answers */
+#define LAST_WISH_S 10		/* for writing the report, after which the process ends anyway */
+#define TEMPFAIL    75		/* EX_TEMPFAIL: can be resumed */
+
+/* What the first rank tells all others. Plain data. */
+struct hello {
+	unsigned char key[PULSE_KEY_BYTES];
+	int32_t family, n;		/* addresses; 0: the loopback's of each host */
+	uint16_t port;			/* network order */
+	unsigned char addresses[ADDRESSES][16];
+};
+
+struct pulse {
+	int rank, size;
+	double late_after_s, hang_after_s, period_s;
+	char *folder;			/* owned; NULL: none */
+	struct hello hello;
+	int socket, wake;		/* descriptors; -1 none */
+	pthread_t thread;
+	bool has_thread;
+	/* said by the thread that trains, read by ours */
+	_Atomic uint64_t place;		/* step + 1 above the eight bits of the phase */
+	_Atomic uint64_t since_ns, moves, began, ended;
+	_Atomic uint64_t took_ns[STEPS], n_took;
+	uint64_t step_ns;		/* of the thread that trains: when the step began */
+	_Atomic bool end;
+	/* of our thread */
+	uint64_t number;		/* of the last word */
+	/* first rank */
+	struct pulse_watch watch;
+	struct sockaddr_storage *peers;	/* owned: where words came from; ss_family 0: nowhere yet */
+	struct journal *journal;	/* opened when there is something to tell */
+	/* others */
+	bool   first_heard, first_ended, found;	/* found: the address that answers is known */
+	int    address;			/* of hello's, that answered */
+	uint64_t answered;		/* number of the word that was answered last */
+	uint64_t searched;		/* number of the first word of the search for an address */
+	double first_at, progress_at, turned_at;
+	uint64_t seen_moves;
+};
+
+/* ---- what the training says ---------------------------------------------- */
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static void count_step(struct pulse *p, uint64_t before, uint64_t step, uint64_t now)
+{
+	uint64_t n = atomic_load_explicit(&p->n_took, memory_order_relaxed);
+
+	if (p->step_ns && step == before + 1) {
+		atomic_store_explicit(&p->took_ns[n % STEPS], now - p->step_ns,
+				      memory_order_relaxed);
+		atomic_store_explicit(&p->n_took, n + 1, memory_order_release);
+	}
+	p->step_ns = now;
+}
+
+/* One thread writes: plain loads and stores suffice. */
+static void add_one(_Atomic uint64_t *counter)
+{
+	atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + 1,
+			      memory_order_relaxed);
+}
+
+void pulse_at(struct pulse *p, int64_t step, enum pulse_phase phase)
+{
+	uint64_t before, place, now;
+
+	if (!p)
+		return;
+	before = atomic_load_explicit(&p->place, memory_order_relaxed);
+	place = (uint64_t)(step + 1) << 8 | phase;
+	now = now_ns();
+	if (place != before) {
+		if ((before & 255) == PULSE_REDUCE)
+			add_one(&p->ended);
+		if (phase == PULSE_REDUCE)
+			add_one(&p->began);
+		if (place >> 8 != before >> 8)
+			count_step(p, before >> 8, place >> 8, now);
+		atomic_store_explicit(&p->since_ns, now, memory_order_relaxed);
+		atomic_store_explicit(&p->place, place, memory_order_relaxed);
+	}
+	add_one(&p->moves);
+}
+
+static int by_size(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+static double median_step(struct pulse *p)
+{
+	uint64_t took[STEPS], n = atomic_load_explicit(&p->n_took, memory_order_acquire);
+
+	n = MIN(n, STEPS);
+	if (!n)
+		return 0;
+	for (uint64_t i = 0; i < n; i++)
+		took[i] = atomic_load_explicit(&p->took_ns[i], memory_order_relaxed);
+	qsort(took, (size_t)n, sizeof(*took), by_size);
+	return (double)took[n / 2] * 1e-9;
+}
+
+/* This rank's word, numbered anew. */
+static struct pulse_word own_word(struct pulse *p)
+{
+	uint64_t place = atomic_load_explicit(&p->place, memory_order_relaxed);
+	uint64_t since = atomic_load_explicit(&p->since_ns, memory_order_relaxed), now = now_ns();
+	struct pulse_word w = {
+		.phase = (enum pulse_phase)(place & 255),
+		.rank = p->rank,
+		.number = ++p->number,
+		.step = (int64_t)(place >> 8) - 1,
+		.age_s = now > since ? (double)(now - since) * 1e-9 : 0,
+		.moves = atomic_load_explicit(&p->moves, memory_order_relaxed),
+		.ended = atomic_load_explicit(&p->ended, memory_order_relaxed),
+	};
+
+	/* read last: never less than what ended */
+	w.began = MAX(w.ended, atomic_load_explicit(&p->began, memory_order_relaxed));
+	return w;
+}
+
+/* ---- telling ------------------------------------------------------------- */
+
+/* Not even a full pipe may hold up the watchdog. */
+static void say(const char *text)
+{
+	struct pollfd out = { .fd = STDERR_FILENO, .events = POLLOUT };
+	char line[800];
+	int n = snprintf(line, sizeof(line), "werkbank: %.780s\n", text);
+
+	if (n > 0 && poll(&out, 1, 0) == 1 && out.revents & POLLOUT)
+		n = (int)write(STDERR_FILENO, line, (size_t)n);
+}
+
+/* The run's journal, by a handle of our own; NULL: none. */
+static struct journal *own_journal(struct pulse *p)
+{
+	struct err ignored = { 0 };	/* a full disk is for the training to notice */
+	char *path;
+
+	if (!p->journal && p->folder) {
+		path = file_path(&ignored, "%s/journal.jsonl", p->folder);
+		p->journal = path ? journal_open(path, &ignored) : NULL;
+		free(path);
+	}
+	return p->journal;
+}
+
+static void note(struct pulse *p, const char *level, int64_t step, const char *text)
+{
+	struct journal *j = own_journal(p);
+	struct err ignored = { 0 };
+	struct json_writer *w;
+
+	if (!j)
+		return;
+	w = journal_begin(j, "event", step);
+	json_put_str(w, "level", level);
+	json_put_str(w, "text", text);
+	journal_end(j, &ignored);
+}
+
+/*
+ * The launcher reads that the ranks have ended even where mpirun does not, because it waits for the
+ * daemon of a host that is gone. Not with 75, which would say that all is saved.
+ */
+static void note_stop(struct pulse *p, int64_t step)
+{
+	struct journal *j = own_journal(p);
+	struct err ignored = { 0 };
+	struct json_writer *w;
+
+	if (!j)
+		return;
+	w = journal_begin(j, "stop", step);
+	json_put_str(w, "reason", "failed");
+	json_put_int(w, "exit", err_exit_status(ERR_NOHOST));
+	journal_end(j, &ignored);
+}
+
+static void tell(void *to, const char *level, int64_t step, const char *text)
+{
+	say(text);
+	note(to, level, step, text);
+}
+
+/* A disk that hangs as well must not keep the process. */
+static void *end_anyway(void *unused)
+{
+	struct timespec wait = { LAST_WISH_S, 0 };
+
+	(void)unused;
+	while (nanosleep(&wait, &wait) && errno == EINTR)
+		;
+	_exit(TEMPFAIL);
+}
+
+static void end_job(struct pulse *p, double now, const char *why)
+{
+	struct buf report = { 0 };
+	struct err ignored = { 0 };
+	pthread_t thread;
+	char *path;
+	int64_t step = p->watch.peers[0].word.step;
+
+	if (!pthread_create(&thread, NULL, end_anyway, NULL))
+		pthread_detach(thread);
+	say(why);
+	path = p->folder ? file_path(&ignored, "%s/hang.txt", p->folder) : NULL;
+	if (path) {
+		pulse_watch_report(&p->watch, now, why, &report);
+		file_write_all(path, buf_text(&report), report.len, &ignored);
+	}
+	note(p, "error", step, why);
+	note_stop(p, step);
+	_exit(TEMPFAIL);
+}
+
+/* ---- datagrams ----------------------------------------------------------- */
+
+static socklen_t address_len(const struct sockaddr_storage *a)
+{
+	return a->ss_family == AF_INET ? sizeof(struct sockaddr_in) : sizeof(struct sockaddr_in6);
+}
+
+static void set_address(struct sockaddr_storage *to, int family, const void *bytes, uint16_t port)
+{
+	memset(to, 0, sizeof(*to));
+	to->ss_family = (sa_family_t)family;
+	if (family == AF_INET) {
+		((struct sockaddr_in *)to)->sin_port = port;
+		memcpy(&((struct sockaddr_in *)to)->sin_addr, bytes, 4);
+	} else {
+		((struct sockaddr_in6 *)to)->sin6_port = port;
+		memcpy(&((struct sockaddr_in6 *)to)->sin6_addr, bytes, 16);
+	}
+}
+
+static void send_word(struct pulse *p, const struct pulse_word *w,
+		      const struct sockaddr_storage *to)
+{
+	unsigned char bytes[PULSE_WORD_BYTES];
+
+	pulse_word_write(w, p->hello.key, bytes);
+	/* one that does not leave is like one that is lost on its way */
+	if (sendto(p->socket, bytes, sizeof(bytes), MSG_DONTWAIT | MSG_NOSIGNAL,
+		   (const struct sockaddr *)to, address_len(to)) < 0)
+		return;
+}
+
+/* The next datagram of this job; false: there is none now. */
+static bool receive(struct pulse *p, struct pulse_word *w, struct sockaddr_storage *from, int *left)
+{
+	unsigned char bytes[PULSE_WORD_BYTES + 1];
+	socklen_t len;
+	ssize_t n;
+
+	while ((*left)-- > 0) {
+		len = sizeof(*from);
+		n = recvfrom(p->socket, bytes, sizeof(bytes), MSG_DONTWAIT,
+			     (struct sockaddr *)from, &len);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+			return false;
+		if (n >= 0 && from->ss_family == p->hello.family &&
+		    pulse_word_read(w, p->hello.key, bytes, (size_t)n, p->size))
+			return true;
+	}
+	return false;
+}
+
+/* ---- the first rank's thread --------------------------------------------- */
+
+static void hear_others(struct pulse *p, double now)
+{
+	struct sockaddr_storage from;
+	struct pulse_word w, answer;
+	int left = DRAIN_MOST;
+
+	while (p->socket >= 0 && receive(p, &w, &from, &left)) {
+		if (w.is_answer || !w.rank)
+			continue;
+		p->peers[w.rank] = from;
+		pulse_watch_heard(&p->watch, &w, now);
+		answer = own_word(p);
+		answer.is_answer = true;
+		answer.number = w.number;
+		send_word(p, &answer, &from);
+	}
+}
+
+static void turn_first(struct pulse *p, double now)
+{
+	struct pulse_word own;
+	char why[900];
+
+	pulse_watch_turn(&p->watch, now, p->period_s);
+	hear_others(p, now);
+	own = own_word(p);
+	pulse_watch_heard(&p->watch, &own, now);
+	if (pulse_watch_look(&p->watch, now, median_step(p), why, sizeof(why)))
+		end_job(p, now, why);
+}
+
+/* ---- the other ranks' thread --------------------------------------------- */
+
+static void address_of(const struct pulse *p, int i, struct sockaddr_storage *to)
+{
+	static const unsigned char four[4] = { 127, 0, 0, 1 };
+	static const unsigned char six[16] = { [15] = 1 };
+	const struct hello *h = &p->hello;
+
+	if (!h->n)
+		set_address(to, h->family, h->family == AF_INET ? four : six, h->port);
+	else
+		set_address(to, h->family, h->addresses[i], h->port);
+}
+
+static void send_heartbeat(struct pulse *p)
+{
+	struct pulse_word w = own_word(p);
+	struct sockaddr_storage to;
+	int n = MAX(p->hello.n, 1);
+
+	if (p->found && w.number > p->answered + LOST_WORDS) {
+		p->found = false;
+		p->searched = w.number;
+	}
+	/* while none has answered, each in turn: the number of a word tells which it went to */
+	address_of(p, p->found ? p->address : (int)(w.number % (uint64_t)n), &to);
+	send_word(p, &w, &to);
+}
+
+static void hear_first(struct pulse *p, double now)
+{
+	struct sockaddr_storage from;
+	struct pulse_word w;
+	int left = DRAIN_MOST;
+
+	while (receive(p, &w, &from, &left)) {
+		if (!w.is_answer || w.rank || w.number > p->number)
+			continue;
+		p->first_heard = true;
+		p->first_at = now;
+		p->first_ended = w.phase == PULSE_END;
+		if (w.number <= p->answered)
+			continue;
+		p->answered = w.number;
+		if (!p->found && w.number >= p->searched)
+			p->address = (int)(w.number % (uint64_t)MAX(p->hello.n, 1));
+		p->found = true;
+	}
+}
+
+/* The first rank is gone or stopped, and without it nothing moves here either. */
+static void end_alone(struct pulse *p, double now)
+{
+	double limit = pulse_hang_after(p->hang_after_s, median_step(p));
+	uint64_t moves = atomic_load_explicit(&p->moves, memory_order_relaxed);
+	char text[300];
+
+	if (moves != p->seen_moves)
+		p->progress_at = now;
+	p->seen_moves = moves;
+	if (!p->first_heard || p->first_ended || now - p->first_at < limit ||
+	    now - p->progress_at < limit)
+		return;
+	snprintf(text, sizeof(text), "rank %d has heard nothing of the first rank for %.0f s and "
+		 "made no progress: it ends", p->rank, now - p->first_at);
+	say(text);
+	_exit(TEMPFAIL);
+}
+
+static void turn_other(struct pulse *p, double now)
+{
+	double gap = now - p->turned_at;
+
+	p->turned_at = now;
+	if (gap > fmax(3 * p->period_s, 2)) {	/* we were stopped ourselves: wait anew */
+		p->first_at += gap;
+		p->progress_at += gap;
+	}
+	hear_first(p, now);
+	send_heartbeat(p);
+	end_alone(p, now);
+}
+
+/* ---- the thread ---------------------------------------------------------- */
+
+/* So that nobody waits for a rank that has ended: told more than once, as datagrams get lost. */
+static void say_end(struct pulse *p)
+{
+	struct sockaddr_storage to;
+	struct pulse_word w;
+
+	atomic_store_explicit(&p->place,
+			      (atomic_load_explicit(&p->place, memory_order_relaxed) & ~255ull) |
+				      PULSE_END, memory_order_relaxed);
+	for (int copy = 0; p->socket >= 0 && copy < LAST_WORDS; copy++) {
+		w = own_word(p);
+		if (p->rank) {
+			address_of(p, p->found ? p->address : 0, &to);
+			send_word(p, &w, &to);
+			continue;
+		}
+		w.is_answer = true;
+		w.number = 0;		/* of no word: it is only heard */
+		for (int i = 1; i < p->size; i++)
+			if (p->peers[i].ss_family)
+				send_word(p, &w, &p->peers[i]);
+	}
+}
+
+static void *beat(void *argument)
+{
+	struct pulse *p = argument;
+	struct pollfd on[2] = { { .fd = p->wake, .events = POLLIN },
+				{ .fd = p->socket, .events = POLLIN } };
+	double next = clock_mono_s(), now, wait;
+	nfds_t n = p->socket >= 0 && (p->rank || p->size <= MANY_RANKS) ? 2 : 1;
+
+	while (!atomic_load(&p->end)) {
+		now = clock_mono_s();
+		if (now >= next) {
+			next = now + p->period_s;
+			if (p->rank)
+				turn_other(p, now);
+			else
+				turn_first(p, now);
+		} else if (p->socket >= 0) {
+			if (p->rank)
+				hear_first(p, now);
+			else
+				hear_others(p, now);
+		}
+		wait = next - clock_mono_s();
+		if (n == 1)
+			wait = fmin(wait, p->period_s / 4);
+		if (wait > 0)
+			poll(on, n, (int)(wait * 1000) + 1);
+	}
+	say_end(p);
+	return NULL;
+}
+
+/* ---- opening ------------------------------------------------------------- */
+
+static int bind_first(struct pulse *p, const struct sockaddr_storage *at, struct err *e)
+{
+	struct sockaddr_storage bound;
+	socklen_t len = sizeof(bound);
+	int bytes = MANY_BYTES;
+
+	p->socket = socket(at->ss_family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (p->socket < 0 || bind(p->socket, (const struct sockaddr *)at, address_len(at)) ||
+	    getsockname(p->socket, (struct sockaddr *)&bound, &len))
+		return err_set_errno(e, ERR_UNAVAILABLE, "the heartbeats of ranks need a UDP "
+				     "socket, which cannot be opened");
+	if (p->size > MANY_RANKS &&	/* less room only loses words, which come anew */
+	    setsockopt(p->socket, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof(bytes)))
+		bytes = 0;
+	p->hello.port = at->ss_family == AF_INET ? ((struct sockaddr_in *)&bound)->sin_port
+						 : ((struct sockaddr_in6 *)&bound)->sin6_port;
+	return 0;
+}
+
+static void add_address(struct hello *h, const struct sockaddr_storage *a)
+{
+	if (h->n >= ADDRESSES || a->ss_family != h->family)
+		return;
+	if (a->ss_family == AF_INET)
+		memcpy(h->addresses[h->n++], &((const struct sockaddr_in *)a)->sin_addr, 4);
+	else
+		memcpy(h->addresses[h->n++], &((const struct sockaddr_in6 *)a)->sin6_addr, 16);
+}
+
+/*
+ * Where the first rank listens. All on one host: the loopback. A network is given: there only.
+ * Else everywhere, and the others try which of the addresses reaches it, the default route's first.
+ */
+static int listen_first(struct pulse *p, const struct comm *c, const char *network, struct err *e)
+{
+	struct sockaddr_storage at, all[ADDRESSES];
+	static const unsigned char loopback[4] = { 127, 0, 0, 1 }, any[16] = { 0 };
+	struct host_interface found;
+	struct host_roots roots;
+	struct err why = { 0 };
+	const char *variable = getenv("WERKBANK_NETWORK");
+	bool given = (network && *network) || (variable && *variable);
+	int n;
+
+	p->hello.family = AF_INET;
+	if (c->local_size == c->size) {
+		set_address(&at, AF_INET, loopback, 0);
+		return bind_first(p, &at, e);
+	}
+	host_roots_find(&roots);
+	if (host_interface_find(network, &roots, &found, given ? e : &why) && given)
+		return e->code;
+	if (found.address.ss_family) {
+		p->hello.family = found.address.ss_family;
+		add_address(&p->hello, &found.address);
+	}
+	if (given)
+		return bind_first(p, &found.address, e);
+	n = host_addresses(all, ADDRESSES);
+	for (int i = 0; i < n; i++)
+		if (memcmp(&all[i], &found.address, sizeof(all[i])) != 0)
+			add_address(&p->hello, &all[i]);
+	set_address(&at, p->hello.family, any, 0);
+	return bind_first(p, &at, e);
+}
+
+static int open_first(struct pulse *p, const struct pulse_how *how, const struct comm *c,
+		      struct err *e)
+{
+	p->peers = mem_alloc((size_t)p->size, sizeof(*p->peers), e);
+	p->folder = how->folder ? mem_strdup(how->folder, e) : NULL;
+	if (!p->peers || (how->folder && !p->folder))
+		return e->code;
+	if (getrandom(p->hello.key, sizeof(p->hello.key), 0) != sizeof(p->hello.key))
+		return err_set_errno(e, ERR_UNAVAILABLE, "no random numbers can be had");
+	return p->size > 1 ? listen_first(p, c, how->network, e) : 0;
+}
+
+static int open_other(struct pulse *p, struct err *e)
+{
+	p->socket = socket(p->hello.family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	return p->socket < 0 ? err_set_errno(e, ERR_UNAVAILABLE, "the heartbeats of ranks need a "
+					     "UDP socket, which cannot be opened") : 0;
+}
+
+/* Did all succeed? Then nobody waits for a rank that has given up. */
+static int agree(struct comm *c, int rc, struct err *e)
+{
+	int64_t failed = rc != 0;
+	struct err after = { 0 };
+
+	if (c->max_ints(c, &failed, 1, &after))
+		return rc ? rc : err_set(e, after.code, "%s", after.text);
+	if (failed && !rc)
+		return err_set(e, ERR_UNAVAILABLE,
+			       "the heartbeat of another rank cannot be started");
+	return rc;
+}
+
+static int exchange(struct pulse *p, struct comm *c, struct err *e)
+{
+	char mine[64] = "";
+	char *all = p->rank ? NULL : mem_alloc((size_t)p->size, sizeof(mine), e);
+	int rc = p->rank || all ? 0 : e->code;
+
+	if (gethostname(mine, sizeof(mine) - 1))
+		snprintf(mine, sizeof(mine), "?");
+	rc = agree(c, rc, e);
+	if (!rc)
+		rc = c->broadcast(c, &p->hello, sizeof(p->hello), 0, e);
+	if (!rc)
+		rc = c->gather(c, mine, sizeof(mine), all, e);
+	if (!rc && !p->rank)
+		rc = pulse_watch_open(&p->watch, all, p->size, p->late_after_s, p->hang_after_s,
+				      clock_mono_s(), e);
+	free(all);
+	return rc;
+}
+
+/* Signals are for the thread that trains. */
+static int start_thread(struct pulse *p, struct err *e)
+{
+	sigset_t all, before;
+	int code;
+
+	p->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (p->wake < 0)
+		return err_set_errno(e, ERR_NOMEM, "the heartbeat cannot be started");
+	p->first_at = p->progress_at = p->turned_at = clock_mono_s();
+	p->watch.tell = tell;
+	p->watch.to = p;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	code = pthread_create(&p->thread, NULL, beat, p);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	p->has_thread = !code;
+	return code ? err_set(e, ERR_NOMEM, "the heartbeat cannot be started: %s", strerror(code))
+		    : 0;
+}
+
+static struct pulse *make(const struct pulse_how *how, const struct comm *c, struct err *e)
+{
+	struct pulse *p = mem_alloc(1, sizeof(*p), e);
+	double shortest = how->late_after_s;
+
+	if (!p)
+		return NULL;
+	if (how->hang_after_s > 0)
+		shortest = fmin(shortest, how->hang_after_s);
+	p->rank = c->rank;
+	p->size = c->size;
+	p->late_after_s = how->late_after_s;
+	p->hang_after_s = how->hang_after_s;
+	p->period_s = fmin(PERIOD_S, fmax(shortest / 10, 0.01));
+	p->socket = p->wake = -1;
+	atomic_store(&p->since_ns, now_ns());
+	return p;
+}
+
+struct pulse *pulse_open(const struct pulse_how *how, struct comm *c, struct err *e)
+{
+	struct pulse *p = make(how, c, e);
+	int rc = p ? 0 : e->code;
+
+	if (!rc && !p->rank)
+		rc = open_first(p, how, c, e);
+	rc = agree(c, rc, e);
+	if (!rc)
+		rc = exchange(p, c, e);
+	if (!rc && p->rank)
+		rc = open_other(p, e);
+	if (!rc)
+		rc = start_thread(p, e);
+	rc = agree(c, rc, e);
+	if (rc) {
+		pulse_free(p);
+		return NULL;
+	}
+	return p;
+}
+
+void pulse_free(struct pulse *p)
+{
+	uint64_t one = 1;
+
+	if (!p)
+		return;
+	if (p->has_thread) {
+		atomic_store(&p->end, true);
+		if (write(p->wake, &one, sizeof(one)) < 0)
+			one = 0;	/* then it wakes by itself within a period */
+		pthread_join(p->thread, NULL);
+	}
+	if (p->socket >= 0)
+		close(p->socket);
+	if (p->wake >= 0)
+		close(p->wake);
+	pulse_watch_close(&p->watch);
+	journal_free(p->journal);
+	free(p->peers);
+	free(p->folder);
+	free(p);
+}

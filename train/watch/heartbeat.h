@@ -1,0 +1,57 @@
+/*
+ * heartbeat.h - the heartbeat of ranks, and the watchdog that ends a job which hangs.
+ *
+ * A thread of each rank sends one datagram a second to the first rank: which
+ * step it is at, in which phase, since when, how many reductions it began and ended.
+ * It uses no MPI, so that it speaks while MPI waits. The first rank watches: a rank
+ * that holds up the others for late_after_s is named, with host, phase and
+ * step, on standard error and in the journal; after hang_after_s without progress of
+ * anybody it writes RUN/hang.txt (every rank's last word) and an event, and ends
+ * the process with EX_TEMPFAIL, upon which the launcher ends the rest. A rank
+ * that hears nothing from the first one for as long ends itself too.
+ *
+ * PULSE_REDUCE is wherever a rank waits for the others, whatever for: a rank that is
+ * anywhere else for late_after_s while one waits is late.
+ *
+ * PULSE_START and PULSE_SAVE may take 10 times as long as other phases before
+ * a rank counts as late or the job as hanging, PULSE_EVALUATE 240 times; calling pulse_at()
+ * again, even with the same step and phase, is a sign of progress. A rank whose heartbeats stop
+ * is given no such time. Ranks that never were heard (UDP is blocked) are told once
+ * and never counted as silent.
+ *
+ * The watchdog's "stop" record says failed, with exit 68, never asked: nothing was saved. It is
+ * there for the launcher, since mpirun may never end when a host is gone. hang.txt
+ * begins with the sentence of its "error" event.
+ */
+#ifndef WERKBANK_TRAIN_WATCH_HEARTBEAT_H
+#define WERKBANK_TRAIN_WATCH_HEARTBEAT_H
+
+#include <stdint.h>
+
+#include "share/base/err.h"
+#include "train/comm/comm.h"
+
+enum pulse_phase {
+	PULSE_START, PULSE_INPUT, PULSE_COMPUTE, PULSE_REDUCE, PULSE_UPDATE, PULSE_SAVE,
+	PULSE_EVALUATE,		/* may take long: the watchdog is patient with it */
+	PULSE_END,
+};
+
+struct pulse_how {
+	/* hang_after_s 0: max(60, 20 * median step); until the first step has ended 600 */
+	double late_after_s, hang_after_s;
+	const char *network;	/* borrowed: CIDR or interface between the hosts; NULL: found */
+	const char *folder;	/* borrowed: the run's, for the first rank; may be NULL elsewhere */
+};
+
+struct pulse;
+
+/* Collective. One rank alone: the watchdog watches itself. NULL: failure. */
+struct pulse *pulse_open(const struct pulse_how *how, struct comm *comm, struct err *e);
+
+/* Cheap, never blocks, never fails; p may be NULL. */
+void pulse_at(struct pulse *p, int64_t step, enum pulse_phase phase);
+
+void pulse_free(struct pulse *p);	/* may be NULL */
+
+#endif

@@ -1,0 +1,335 @@
+/* telemetry.c - see telemetry.h */
+#include "train/watch/telemetry.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "share/base/clock.h"
+#include "share/base/mem.h"
+#include "train/watch/telemetry_internal.h"
+
+#define LOOK_EVERY_S 1.0
+#define GRACE_S      2.0	/* for the thread to end: a driver or a file system may hang */
+
+struct telemetry {
+	struct telemetry_how how;	/* its texts are not used after the opening */
+	struct comm *comm;		/* borrowed */
+	struct step_times sum;
+	int64_t steps;
+	double reported;		/* clock_mono_s() of the last report */
+	struct telemetry_row row;	/* what this rank gives */
+	char  *all;			/* first rank: room for the rows of all */
+	double *order;			/* first rank: room for a number of each */
+	unsigned *told;			/* first rank: troubles of each rank's host, as bits */
+	/* first rank of a host */
+	struct host_watch *watch;	/* NULL: not watched */
+	bool counting;			/* steps are being made since counted_from */
+	struct host_net_sent counted_from;
+	double sent, again;		/* in steps: bytes, TCP segments sent again; NAN: unknown */
+	pthread_t thread;
+	bool has_thread;
+	pthread_mutex_t lock;
+	pthread_cond_t wake;
+	bool end, ended;		/* within the lock */
+};
+
+/* ---- the thread -------------------------------------------------------- */
+
+static struct timespec after(double seconds)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	t.tv_sec += (time_t)seconds;
+	t.tv_nsec += (long)((seconds - floor(seconds)) * 1e9);
+	if (t.tv_nsec >= 1000000000) {
+		t.tv_nsec -= 1000000000;
+		t.tv_sec++;
+	}
+	return t;
+}
+
+static void *watch(void *argument)
+{
+	struct telemetry *t = argument;
+	struct timespec until;
+
+	pthread_mutex_lock(&t->lock);
+	while (!t->end) {
+		until = after(LOOK_EVERY_S);
+		pthread_mutex_unlock(&t->lock);
+		host_watch_look(t->watch, clock_mono_s());
+		pthread_mutex_lock(&t->lock);
+		while (!t->end && !pthread_cond_timedwait(&t->wake, &t->lock, &until))
+			;
+	}
+	t->ended = true;
+	pthread_cond_broadcast(&t->wake);
+	pthread_mutex_unlock(&t->lock);
+	return NULL;
+}
+
+static void init_lock(struct telemetry *t)
+{
+	pthread_condattr_t how;
+
+	pthread_mutex_init(&t->lock, NULL);
+	pthread_condattr_init(&how);
+	pthread_condattr_setclock(&how, CLOCK_MONOTONIC);
+	pthread_cond_init(&t->wake, &how);
+	pthread_condattr_destroy(&how);
+}
+
+/* Signals are for the thread that trains. */
+static int start_thread(struct telemetry *t, struct err *e)
+{
+	sigset_t all, before;
+	int code;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	code = pthread_create(&t->thread, NULL, watch, t);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	t->has_thread = !code;
+	return code ? err_set(e, ERR_NOMEM, "the thread that watches the host cannot be started: "
+			      "%s", strerror(code)) : 0;
+}
+
+/* False: the thread hangs in a call that does not return, and needs what it uses. */
+static bool stop_thread(struct telemetry *t)
+{
+	struct timespec until = after(GRACE_S);
+	bool ended;
+
+	if (!t->has_thread)
+		return true;
+	pthread_mutex_lock(&t->lock);
+	t->end = true;
+	pthread_cond_broadcast(&t->wake);
+	while (!t->ended && !pthread_cond_timedwait(&t->wake, &t->lock, &until))
+		;
+	ended = t->ended;
+	pthread_mutex_unlock(&t->lock);
+	if (ended)
+		pthread_join(t->thread, NULL);
+	else
+		pthread_detach(t->thread);
+	return ended;
+}
+
+/* ---- opening and closing ----------------------------------------------- */
+
+static void clear_row(struct telemetry *t)
+{
+	struct telemetry_row *row = &t->row;
+
+	memset(row, 0, sizeof(*row));
+	if (gethostname(row->host, sizeof(row->host) - 1))
+		snprintf(row->host, sizeof(row->host), "?");
+	row->local_rank = t->comm->local_rank;
+	row->local_size = t->comm->local_size;
+	host_report_clear(&row->report);
+}
+
+static int open_first(struct telemetry *t, struct err *e)
+{
+	size_t n = (size_t)t->comm->size;
+
+	t->all = mem_alloc(n, sizeof(struct telemetry_row), e);
+	t->order = mem_alloc(n, sizeof(*t->order), e);
+	t->told = mem_alloc(n, sizeof(*t->told), e);
+	return t->all && t->order && t->told ? 0 : e->code;
+}
+
+struct telemetry *telemetry_open(const struct telemetry_how *how, struct comm *comm, struct err *e)
+{
+	struct telemetry *t = mem_alloc(1, sizeof(*t), e);
+	struct host_roots roots;
+
+	if (!t)
+		return NULL;
+	init_lock(t);
+	t->how = *how;
+	t->comm = comm;
+	t->reported = clock_mono_s();
+	if (!(how->every_s > 0))
+		return t;
+	if (!comm->rank && open_first(t, e))
+		goto failed;
+	if (!comm->local_rank) {
+		host_roots_find(&roots);
+		t->watch = host_watch_open(&roots, how->network, how->workspace, e);
+		if (!t->watch || start_thread(t, e))
+			goto failed;
+	}
+	return t;
+failed:
+	telemetry_free(t);
+	return NULL;
+}
+
+void telemetry_free(struct telemetry *t)
+{
+	if (!t)
+		return;
+	free(t->all);
+	free(t->order);
+	free(t->told);
+	if (!stop_thread(t))
+		return;			/* left behind, with what the thread uses */
+	host_watch_free(t->watch);
+	pthread_cond_destroy(&t->wake);
+	pthread_mutex_destroy(&t->lock);
+	free(t);
+}
+
+/* ---- steps ------------------------------------------------------------- */
+
+/*
+ * Bytes a step are of steps alone, not of what evaluations and checkpoints send: the interface's
+ * counters are read where a row of steps begins and where it ends.
+ */
+void telemetry_begin(struct telemetry *t)
+{
+	if (!t->watch || t->counting)
+		return;
+	host_watch_sent(t->watch, &t->counted_from);
+	t->counting = true;
+}
+
+void telemetry_pause(struct telemetry *t)
+{
+	struct host_net_sent now;
+
+	if (!t->counting)
+		return;
+	host_watch_sent(t->watch, &now);
+	t->sent += host_net_sent_between(&t->counted_from, &now);
+	t->again += t->counted_from.again_known && now.again_known
+			    ? (double)(now.again - t->counted_from.again) : NAN;
+	t->counting = false;
+}
+
+void telemetry_step(struct telemetry *t, const struct step_times *times)
+{
+	struct step_times *sum = &t->sum;
+
+	sum->input += times->input;
+	sum->compute += times->compute;
+	sum->exposed += times->exposed;
+	sum->wait += times->wait;
+	sum->update += times->update;
+	sum->step += times->step;
+	sum->transfer += times->transfer;
+	sum->sent_bytes += times->sent_bytes;
+	t->steps++;
+}
+
+bool telemetry_due(struct telemetry *t)
+{
+	return !t->comm->rank && t->how.every_s > 0 &&
+	       clock_mono_s() - t->reported >= t->how.every_s;
+}
+
+/* ---- reports ----------------------------------------------------------- */
+
+static void fill_row(struct telemetry *t)
+{
+	struct telemetry_row *row = &t->row;
+	double n = (double)t->steps;
+
+	clear_row(t);
+	row->steps = t->steps;
+	if (t->steps)
+		row->mean = (struct step_times){
+			.input = t->sum.input / n,     .compute = t->sum.compute / n,
+			.exposed = t->sum.exposed / n, .wait = t->sum.wait / n,
+			.update = t->sum.update / n,   .step = t->sum.step / n,
+			.transfer = t->sum.transfer / n,
+			.sent_bytes = t->sum.sent_bytes / n,
+		};
+	t->sum = (struct step_times){ 0 };
+	t->steps = 0;
+	if (!t->watch)
+		return;
+	telemetry_pause(t);
+	host_watch_take(t->watch, &row->report, row->gpus, HOST_GPUS_MAX);
+	row->report.tx_step_bytes = n > 0 ? t->sent / n : NAN;
+	row->report.retransmits_step = n > 0 ? t->again / n : NAN;
+	t->sent = t->again = 0;
+	if (!row->report.trouble[0])
+		snprintf(row->report.trouble, sizeof(row->report.trouble), "%.199s",
+			 host_watch_trouble(t->watch));
+}
+
+/* Said once for each host and kind of trouble. */
+static int tell(struct telemetry *t, int rank, int kind, const char *text, int64_t step,
+		struct journal *j, struct err *e)
+{
+	struct json_writer *w;
+
+	if (t->told[rank] & (1u << kind))
+		return 0;
+	t->told[rank] |= 1u << kind;
+	w = journal_begin(j, "event", step);
+	json_put_str(w, "level", "warning");
+	json_put_str(w, "text", text);
+	return journal_end(j, e);
+}
+
+static int tell_troubles(struct telemetry *t, const struct telemetry_rows *rows, int64_t step,
+			 struct journal *j, struct err *e)
+{
+	char text[400];
+	int rc = 0;
+
+	for (int i = 0; !rc && i < rows->n; i++) {
+		const struct telemetry_row *row = telemetry_row(rows, i);
+
+		if (row->report.trouble[0]) {
+			snprintf(text, sizeof(text), "%.63s: %.199s", row->host,
+				 row->report.trouble);
+			rc = tell(t, i, HOST_GPUS_MAX, text, step, j, e);
+		}
+		for (int k = 0; !rc && k < row->report.n_gpus; k++)
+			if (row->gpus[k].lost) {
+				snprintf(text, sizeof(text),
+					 "%.63s: GPU %d is lost: it fell off the bus or needs a "
+					 "reset; its processes must end and the machine be "
+					 "restarted", row->host, k);
+				rc = tell(t, i, k, text, step, j, e);
+			}
+	}
+	return rc;
+}
+
+int telemetry_report(struct telemetry *t, int64_t step, struct journal *journal, struct err *e)
+{
+	struct comm *c = t->comm;
+	struct telemetry_rows rows = { .bytes = t->all, .n = c->size };
+	int64_t most_gpus;
+
+	if (!(t->how.every_s > 0))
+		return 0;
+	fill_row(t);
+	most_gpus = t->row.report.n_gpus;
+	if (c->max_ints(c, &most_gpus, 1, e))
+		return e->code;
+	/* rows are as long as the host with the most GPUs needs them */
+	rows.row_bytes = offsetof(struct telemetry_row, gpus) +
+			 (size_t)most_gpus * sizeof(struct host_gpu);
+	if (c->gather(c, &t->row, rows.row_bytes, t->all, e))
+		return e->code;
+	t->reported = clock_mono_s();
+	if (c->rank || !journal)
+		return 0;
+	if (tell_troubles(t, &rows, step, journal, e))
+		return e->code;
+	return telemetry_write(&rows, &t->how, t->order, step, journal, e);
+}

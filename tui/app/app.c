@@ -1,0 +1,219 @@
+/* app.c - see app.h */
+#include "tui/app/app.h"
+
+#include <langinfo.h>
+#include <locale.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "share/base/clock.h"
+#include "share/base/paths.h"
+#include "share/base/text.h"
+#include "share/base/util.h"
+#include "tui/app/app_internal.h"
+#include "tui/app/jobs.h"
+
+#define TURN_MS   500	/* how often the run's files are looked at */
+#define SOON_MS   50	/* the same when a view asks for it */
+
+/* ---- on a terminal ---- */
+
+static int app_resize(struct app *a, struct err *e)
+{
+	int rows, cols;
+
+	term_size(a->term, &rows, &cols);
+	if (a->grid.cells && rows == a->grid.rows && cols == a->grid.cols)
+		return 0;
+	return grid_resize(&a->grid, rows, cols, e);
+}
+
+static unsigned app_wait(struct app *a, int timeout_ms)
+{
+	int fds[WORLD_WAKES + 2 * JOB_MAX], key;
+	size_t n = a->wish->n_wakes;
+	struct mouse m;
+
+	memcpy(fds, a->wish->wakes, n * sizeof(int));
+	n += jobs_fds(a->world.jobs, fds + n, ARRAY_LEN(fds) - n);
+	key = term_key(a->term, timeout_ms, fds, n);
+	switch (key) {
+	case TERM_ENDED:   return REACT_QUIT;
+	case TERM_RESIZED: return REACT_REDRAW;
+	case TERM_NOTHING: return REACT_NOTHING;
+	case TERM_PASTE:   return app_paste(a, term_pasted(a->term));
+	case TERM_MOUSE:
+		m = term_mouse(a->term);
+		return app_mouse(a, &m);
+	default: return app_key(a, key);
+	}
+}
+
+static int app_loop(struct app *a, struct err *e)
+{
+	unsigned reaction = REACT_REDRAW;
+
+	while (!(reaction & REACT_QUIT)) {
+		reaction |= app_update(a);
+		if (app_resize(a, e))
+			return e->code;
+		if (reaction & REACT_REPAINT)
+			term_repaint(a->term);
+		if (reaction & REACT_REDRAW) {
+			app_draw(a);
+			term_show(a->term, &a->grid);
+		}
+		reaction = app_wait(a, reaction & REACT_AGAIN  ? 0
+				       : reaction & REACT_SOON ? SOON_MS
+							       : TURN_MS);
+	}
+	return 0;
+}
+
+void app_set_look(struct app *a)
+{
+	term_set_look(a->term, &(struct term_look){ &a->theme, a->colours, a->mouse });
+}
+
+static int run_on_terminal(struct app *a, const struct conf *c, struct err *e)
+{
+	bool bad;
+	int status;
+
+	a->colours = theme_wants_colour(c->color, getenv("NO_COLOR"), &bad);
+	if (bad)
+		return err_set(e, ERR_USAGE, "color: %s is none of auto, always, never", c->color);
+	a->term = term_open(&(struct term_look){ &a->theme, a->colours, a->mouse }, e);
+	if (!a->term)
+		return e->code;
+	term_describe(a->term, a->terminal_text, sizeof(a->terminal_text));
+	status = app_loop(a, e);
+	term_close(a->term);
+	a->term = NULL;
+	app_remember(a);
+	return status;
+}
+
+/* ---- both ---- */
+
+static int choose_charset(enum grid_charset *charset, struct err *e)
+{
+	const char *wish = getenv("WERKBANK_GLYPHS"), *term = getenv("TERM");
+	bool utf8 = !strcmp(nl_langinfo(CODESET), "UTF-8");
+
+	/* The console of Linux has a font of 256 or 512 glyphs, without braille. */
+	*charset = !utf8 ? GRID_ASCII : term && !strcmp(term, "linux") ? GRID_PLAIN : GRID_FULL;
+	if (!wish || !*wish)
+		return 0;
+	if (!strcmp(wish, "ascii"))
+		*charset = GRID_ASCII;
+	else if (strcmp(wish, "plain") && strcmp(wish, "full"))
+		return err_set(e, ERR_CONFIG,
+			       "WERKBANK_GLYPHS: %.50s is none of ascii, plain, full", wish);
+	else if (!utf8)
+		return err_set(e, ERR_CONFIG,
+			       "WERKBANK_GLYPHS=%s needs a UTF-8 locale; LC_ALL=C.UTF-8 is one",
+			       wish);
+	else
+		*charset = !strcmp(wish, "plain") ? GRID_PLAIN : GRID_FULL;
+	return 0;
+}
+
+static int set_clock(struct app *a, struct err *e)
+{
+	const char *now = getenv("WERKBANK_NOW");
+
+	if (now && *now && (!text_to_real(now, &a->fixed_now) || !(a->fixed_now > 0)))
+		return err_set(e, ERR_CONFIG,
+			       "WERKBANK_NOW: %.50s is not a number of seconds since 1970", now);
+	a->world.now = a->fixed_now > 0 ? a->fixed_now : clock_wall_s();
+	return 0;
+}
+
+/* The tab to begin with: as the option says, the run for "watch", else where we were, else home. */
+static int first_tab(struct app *a, const struct conf *c, int *tab, struct err *e)
+{
+	const char *name = c->view ? c->view : c->command ? "run" : world_recall(&a->world, "view");
+
+	*tab = TAB_HOME;
+	for (int i = 0; name && i < TAB_COUNT; i++)
+		if (!strcmp(view_tabs[i]->name, name)) {
+			*tab = i;
+			return 0;
+		}
+	if (!c->view)
+		return 0;
+	return err_set(e, ERR_USAGE,
+		       "view: %.40s is none of home, data, run, hosts, compare, samples, "
+		       "translate, log, settings", c->view);
+}
+
+/* The theme asked for, else the one remembered, which may be gone meanwhile. */
+static int first_look(struct app *a, const struct conf *c, struct err *e)
+{
+	const char *kept = world_recall(&a->world, "theme"), *mouse;
+	struct err ignored;
+
+	a->world.theme = a->theme.name;
+	a->world.terminal = a->terminal_text;
+	mouse = world_recall(&a->world, "mouse");
+	a->mouse = c->mouse && !(mouse && !strcmp(mouse, "no") &&
+				 !strcmp(conf_origin(c, "mouse"), "default"));
+	a->world.mouse = a->mouse;
+	if (c->theme)
+		return app_load_theme(a, c->theme, e);
+	if (!kept || app_load_theme(a, kept, &ignored))
+		theme_builtin(&a->theme, "auto");
+	return 0;
+}
+
+static int app_start(struct app *a, const struct conf *c, struct err *e)
+{
+	const char *run = c->n_arguments > 0 ? c->arguments[0] : c->run;
+	int tab;
+
+	a->world.keymap = &a->keymap;
+	a->world.readonly = c->readonly;
+	if (!c->dump)
+		app_recall(a);
+	if (app_load_keymap(a, e) || first_look(a, c, e) || first_tab(a, c, &tab, e) ||
+	    (run && world_choose_run(&a->world, run, e)))
+		return e->code;
+	app_show_tab(a, tab);
+	return c->dump ? app_run_as_text(a, c, e) : run_on_terminal(a, c, e);
+}
+
+void app_close(struct app *a)
+{
+	app_end_overlay(a);
+	for (int i = 0; i < TAB_COUNT; i++)
+		app_view_end(view_tabs[i], a->tabs[i].state);
+	world_close(&a->world);
+	keymap_free(&a->keymap);
+	grid_free(&a->grid);
+}
+
+int app_run(const struct conf *c, struct err *e)
+{
+	struct app a = { 0 };
+	char *workspace = NULL;
+	int status;
+
+	setlocale(LC_CTYPE, "");
+	if (!(workspace = paths_workspace(c->workspace, e)))
+		return e->code;
+	if ((status = world_open(&a.world, workspace, e)))
+		goto out;
+	a.wish = a.world.wishes;
+	if (!(status = choose_charset(&a.grid.charset, e)) && !(status = set_clock(&a, e)))
+		status = app_start(&a, c, e);
+	app_close(&a);
+out:
+	free(workspace);
+	if (!status && term_signal()) {
+		signal(term_signal(), SIG_DFL);
+		raise(term_signal());
+	}
+	return status;
+}

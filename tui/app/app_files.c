@@ -1,0 +1,124 @@
+/*
+ * app_files.c - see app_internal.h: what is kept outside the workbench.
+ *
+ *	$XDG_CONFIG_HOME/werkbank/keys		key map (keys.h)
+ *	$XDG_CONFIG_HOME/werkbank/NAME.theme	themes (theme.h)
+ *	$XDG_STATE_HOME/werkbank/workbench	what is remembered (saved_state.h)
+ *	$XDG_STATE_HOME/werkbank/sentences	typed into the translate console (line_history.h)
+ *
+ * where those variables are not set: ~/.config, ~/.local/state.
+ */
+#include "tui/app/app_internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "share/base/file.h"
+
+#define MAX_FILE 100000	/* bytes of a file of ours */
+
+/* "FOLDER/werkbank/NAME" in the folder that variable names, else below the home; NULL: nowhere. */
+static char *place(const char *variable, const char *below_home, const char *name,
+		   const char *suffix)
+{
+	const char *folder = getenv(variable), *home = getenv("HOME");
+	struct err ignored;
+
+	/* the rule of these variables: what is not absolute does not count */
+	if (folder && *folder == '/')
+		return file_path(&ignored, "%s/werkbank/%s%s", folder, name, suffix);
+	if (home && *home == '/')
+		return file_path(&ignored, "%s/%s/werkbank/%s%s", home, below_home, name, suffix);
+	return NULL;
+}
+
+static char *config_path(const char *name, const char *suffix)
+{
+	return place("XDG_CONFIG_HOME", ".config", name, suffix);
+}
+
+int app_load_keymap(struct app *a, struct err *e)
+{
+	char *path = config_path("keys", "");
+	struct buf text = { 0 };
+	int status = 0;
+
+	if (path && file_exists(path)) {
+		status = file_read_all(path, MAX_FILE, &text, e);
+		if (!status)
+			status = keymap_read(&a->keymap, path, buf_text(&text), e);
+	}
+	free(path);
+	buf_free(&text);
+	return status;
+}
+
+int app_load_theme(struct app *a, const char *name, struct err *e)
+{
+	bool is_path = strchr(name, '/') != NULL;
+	struct theme theme;
+	struct buf text = { 0 };
+	struct err ignored;
+	char *path;
+	int status;
+
+	if (theme_builtin(&theme, name)) {
+		a->theme = theme;
+		return 0;
+	}
+	path = is_path ? file_path(&ignored, "%s", name) : config_path(name, ".theme");
+	if (!path || !file_exists(path)) {
+		status = err_set(e, ERR_USAGE,
+				 "theme: there is no %.60s; there are auto, dark, light, safe, "
+				 "mono, and files like %.200s",
+				 name, path ? path : "~/.config/werkbank/NAME.theme");
+		free(path);
+		return status;
+	}
+	theme_builtin(&theme, "auto");
+	status = file_read_all(path, MAX_FILE, &text, e);
+	if (!status)
+		status = theme_read(&theme, path, buf_text(&text), e);
+	if (!status) {
+		a->theme = theme;
+		snprintf(a->theme.name, sizeof(a->theme.name), "%s", name);
+	}
+	free(path);
+	buf_free(&text);
+	return status;
+}
+
+/* ---- what is remembered ---- */
+
+void app_recall(struct app *a)
+{
+	struct buf text = { 0 };
+	struct err ignored;
+	char *path;
+
+	a->wish->state_folder = place("XDG_STATE_HOME", ".local/state", "", "");
+	path = world_state_path(&a->world, "workbench");
+	if (path && file_exists(path) && !file_read_all(path, MAX_FILE, &text, &ignored))
+		keep_read(&a->wish->keep, buf_text(&text));
+	buf_free(&text);
+	free(path);
+}
+
+/* Nothing is lost that matters when this fails, so nobody hears of it. */
+void app_remember(struct app *a)
+{
+	struct buf text = { 0 };
+	struct err ignored;
+	char *path;
+
+	keep_set(&a->wish->keep, "view", view_tabs[a->front]->name);
+	if (!a->wish->keep.changed)
+		return;
+	path = world_state_path(&a->world, "workbench");
+	keep_write(&a->wish->keep, &text);
+	if (path && !file_make_folders(a->wish->state_folder, &ignored))
+		file_write_all(path, buf_text(&text), text.len, &ignored);
+	buf_free(&text);
+	free(path);
+}

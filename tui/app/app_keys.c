@@ -1,0 +1,216 @@
+/* app_keys.c - see app_internal.h: what keys, pastes, the mouse and answers do. */
+#include "tui/app/app_internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "share/base/util.h"
+#include "tui/app/frame.h"
+#include "tui/app/jobs.h"
+
+#define SAID_MIN_S 2	/* what was said stays this long in spite of keys */
+
+/* ---- answers ---- */
+
+static void start_command(struct app *a)
+{
+	struct world_wishes *wish = a->wish;
+	struct err e = { 0 };
+
+	if (!wish->command)
+		return;
+	if (jobs_start(a->world.jobs, wish->command_title, (const char *const *)wish->command,
+		       a->world.now, &e) < 0)
+		world_say(&a->world, STYLE_BAD, "%s", e.text);
+	else
+		world_say(&a->world, STYLE_GOOD, "started: %s", wish->command_title);
+	wishes_forget_command(wish);
+}
+
+unsigned app_answer(struct app *a, int owner, int question, const char *text)
+{
+	struct err e = { 0 };
+
+	if (owner >= 0) {
+		app_call(a, owner);
+		if (a->tabs[owner].state && view_tabs[owner]->answer)
+			return view_tabs[owner]->answer(a->tabs[owner].state, &a->world, question,
+						    text);
+	} else if (owner == CALLER_OVERLAY) {
+		app_call(a, owner);
+		if (a->overlay && a->overlay->answer)
+			return a->overlay->answer(a->overlay_state, &a->world, question, text);
+	} else if (owner == CALLER_COMMAND) {
+		if (text)
+			start_command(a);
+		else
+			wishes_forget_command(a->wish);
+	} else if (question == ASK_LEAVE) {
+		return text ? REACT_QUIT : REACT_REDRAW;
+	} else if (question == ASK_RUN && text && world_choose_run(&a->world, text, &e)) {
+		world_say(&a->world, STYLE_BAD, "%s", e.text);
+	}
+	return REACT_REDRAW | REACT_AGAIN;
+}
+
+/* ---- keys ---- */
+
+static unsigned ask_leave(struct app *a)
+{
+	size_t n = jobs_running(a->world.jobs);
+	char title[80];
+
+	if (!n)
+		return REACT_QUIT;
+	snprintf(title, sizeof(title), "leave, and end %s?",
+		 n == 1 ? "the job that runs" : "the jobs that run");
+	app_call(a, CALLER_APP);
+	world_ask(&a->world, &(struct question){
+			.kind = QUESTION_YES_NO, .id = ASK_LEAVE, .title = title,
+			.text = "Trainings that run by themselves go on." });
+	return REACT_REDRAW;
+}
+
+static unsigned ask_run(struct app *a)
+{
+	struct err e = { 0 };
+	size_t n;
+	char **names = world_runs(&a->world, &n, &e);
+
+	app_call(a, CALLER_APP);
+	if (names && n)
+		world_ask(&a->world, &(struct question){
+				.kind = QUESTION_CHOICE, .id = ASK_RUN, .title = "run",
+				.choices = (const char *const *)names, .n_choices = n });
+	else
+		world_say(&a->world, STYLE_WARN, "%s", names ? "there is no run yet" : e.text);
+	for (size_t i = 0; names && i < n; i++)
+		free(names[i]);
+	free(names);
+	return REACT_REDRAW;
+}
+
+/* What no view has claimed. */
+static unsigned app_act_itself(struct app *a, enum action action)
+{
+	if (action >= ACTION_GO_HOME && action < ACTION_GO_HOME + TAB_COUNT)
+		return app_show_tab(a, (int)(action - ACTION_GO_HOME));
+	switch (action) {
+	case ACTION_NEXT_TAB:	return app_show_tab(a, (a->front + 1) % TAB_COUNT);
+	case ACTION_PREV_TAB:	return app_show_tab(a, (a->front + TAB_COUNT - 1) % TAB_COUNT);
+	case ACTION_CHOOSE_RUN: return ask_run(a);
+	case ACTION_SCREENSHOT: world_screenshot(&a->world); return REACT_NOTHING;
+	case ACTION_HELP:	return app_show_overlay(a, &view_help);
+	case ACTION_REPORT:	return app_show_overlay(a, &view_report);
+	case ACTION_REPAINT:	return REACT_REDRAW | REACT_REPAINT;
+	case ACTION_BACK:	return REACT_BACK;
+	case ACTION_QUIT:	return ask_leave(a);
+	default:		return REACT_NOTHING;
+	}
+}
+
+static unsigned prompt_reaction(struct app *a, enum prompt_state state)
+{
+	struct prompt *p = &a->wish->prompt;
+	unsigned reaction;
+	int owner = p->owner, id = p->id;
+	char *answer = p->answer;
+
+	if (state == PROMPT_COPY)
+		world_copy(&a->world, p->text);
+	if (state != PROMPT_ANSWERED)
+		return REACT_REDRAW;
+	p->answer = NULL;
+	prompt_close(p);
+	reaction = app_answer(a, owner, id, answer);
+	free(answer);
+	return reaction | REACT_REDRAW;
+}
+
+/* A key for a view that is on the screen: as text first where it types, then as an action. */
+static unsigned view_key(struct app *a, const struct view *v, void *state, int key)
+{
+	enum action action = keys_action(&a->keymap, key, v->name);
+	unsigned reaction = REACT_UNKNOWN;
+
+	if (v->typing && v->typing(state) && v->key) {
+		reaction = v->key(state, &a->world, key);
+		if (!(reaction & REACT_UNKNOWN) || key_is_text(key))
+			return reaction;
+	}
+	if (action == ACTION_NONE)
+		return REACT_NOTHING;
+	if (v->act)
+		reaction = v->act(state, &a->world, action);
+	return reaction & REACT_UNKNOWN ? app_act_itself(a, action) : reaction;
+}
+
+unsigned app_key(struct app *a, int key)
+{
+	unsigned reaction;
+
+	if (*a->wish->said && a->world.now - a->wish->said_at >= SAID_MIN_S) {
+		*a->wish->said = 0;
+		a->wish->redraw = true;
+	}
+	if (a->wish->prompt.open) {
+		reaction = prompt_reaction(a, prompt_key(&a->wish->prompt, key));
+	} else if (a->overlay) {
+		app_call(a, CALLER_OVERLAY);
+		reaction = view_key(a, a->overlay, a->overlay_state, key);
+		if (reaction & REACT_BACK)
+			reaction |= app_end_overlay(a);
+	} else if (a->tabs[a->front].state) {
+		app_call(a, a->front);
+		reaction = view_key(a, view_tabs[a->front], a->tabs[a->front].state, key);
+	} else {
+		reaction = app_act_itself(a, keys_action(&a->keymap, key, NULL));
+	}
+	return reaction | app_carry_out(a);
+}
+
+unsigned app_paste(struct app *a, const char *text)
+{
+	const struct view *v = a->overlay ? a->overlay : view_tabs[a->front];
+	void *state = a->overlay ? a->overlay_state : a->tabs[a->front].state;
+	unsigned reaction = REACT_NOTHING;
+
+	app_call(a, a->overlay ? CALLER_OVERLAY : a->front);
+	if (a->wish->prompt.open)
+		reaction = prompt_reaction(a, prompt_paste(&a->wish->prompt, text));
+	else if (state && v->paste)
+		reaction = v->paste(state, &a->world, text);
+	else
+		world_say(&a->world, STYLE_WARN, "there is nothing here to paste into");
+	return reaction | app_carry_out(a);
+}
+
+unsigned app_mouse(struct app *a, const struct mouse *m)
+{
+	const struct view *v = a->overlay ? a->overlay : view_tabs[a->front];
+	void *state = a->overlay ? a->overlay_state : a->tabs[a->front].state;
+	unsigned reaction = REACT_NOTHING;
+	struct frame frame;
+	int tab;
+
+	if (a->wish->prompt.open) {
+		reaction = prompt_reaction(a, prompt_mouse(&a->wish->prompt, &a->grid, m));
+		return reaction | app_carry_out(a);
+	}
+	frame_layout(a->grid.rows, a->grid.cols, &frame);
+	if (frame.tabs.rows && m->row == frame.tabs.row) {
+		tab = frame_tab_at(&a->grid, frame.tabs, &a->world, a->front, m->col);
+		return m->kind == MOUSE_PRESS && tab >= 0 ? app_show_tab(a, tab) : REACT_NOTHING;
+	}
+	app_call(a, a->overlay ? CALLER_OVERLAY : a->front);
+	if (state && v->mouse)
+		reaction = v->mouse(state, &a->world, m);
+	/* Without an idea of its own a view scrolls. */
+	if (state && v->act && (!v->mouse || reaction & REACT_UNKNOWN) &&
+	    (m->kind == MOUSE_WHEEL_UP || m->kind == MOUSE_WHEEL_DOWN))
+		for (int i = 0; i < 3; i++)
+			reaction |= v->act(state, &a->world, m->kind == MOUSE_WHEEL_UP
+								     ? ACTION_UP
+								     : ACTION_DOWN);
+	return (reaction & ~(unsigned)REACT_UNKNOWN) | app_carry_out(a);
+}

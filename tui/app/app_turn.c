@@ -1,0 +1,312 @@
+/* app_turn.c - see app_internal.h: what goes on between keys. */
+#include "tui/app/app_internal.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "share/base/clock.h"
+#include "share/base/mem.h"
+#include "share/base/util.h"
+#include "tui/term/draw.h"
+#include "tui/app/frame.h"
+#include "tui/run/run_history.h"
+#include "tui/app/jobs.h"
+
+#define FIRST_BUDGET_S 0.01
+#define READ_BUDGET_S 0.05	/* of one look at the run's files: keys are answered in between */
+#define SAID_S    8	/* what was said stays at most so long */
+
+/* ---- tabs ---- */
+
+/* The state of a view, opened; NULL: e says why not. */
+static void *view_new(struct app *a, const struct view *v, struct err *e)
+{
+	void *state = mem_alloc(1, MAX(v->state_size, (size_t)1), e);
+
+	if (state && v->open && v->open(state, &a->world, e)) {
+		free(state);
+		return NULL;
+	}
+	return state;
+}
+
+void app_view_end(const struct view *v, void *state)
+{
+	if (!state)
+		return;
+	if (v->close)
+		v->close(state);
+	free(state);
+}
+
+/* Say to the world who is called, so that answers find their way back. */
+void app_call(struct app *a, int tab)
+{
+	a->wish->caller = tab;
+	a->world.front = tab == a->front && !a->overlay;
+}
+
+unsigned app_show_tab(struct app *a, int tab)
+{
+	struct tab_state *t = &a->tabs[tab];
+
+	app_view_end(a->overlay, a->overlay_state);
+	a->overlay = NULL;
+	a->overlay_state = NULL;
+	a->front = tab;
+	a->world.view = view_tabs[tab]->name;
+	app_call(a, tab);
+	if (!t->state) {
+		t->trouble = (struct err){ 0 };
+		t->state = view_new(a, view_tabs[tab], &t->trouble);
+		t->news = NEWS_RUN | NEWS_HISTORY | NEWS_JOBS;
+	}
+	return REACT_REDRAW | REACT_AGAIN;
+}
+
+unsigned app_show_overlay(struct app *a, const struct view *v)
+{
+	struct err e = { 0 };
+
+	app_view_end(a->overlay, a->overlay_state);
+	app_call(a, CALLER_OVERLAY);
+	a->overlay = v;
+	a->overlay_state = view_new(a, v, &e);
+	if (!a->overlay_state) {
+		a->overlay = NULL;
+		world_say(&a->world, STYLE_BAD, "%s", e.text);
+	}
+	return REACT_REDRAW;
+}
+
+unsigned app_end_overlay(struct app *a)
+{
+	if (!a->overlay)
+		return REACT_NOTHING;
+	app_view_end(a->overlay, a->overlay_state);
+	a->overlay = NULL;
+	a->overlay_state = NULL;
+	return REACT_REDRAW;
+}
+
+/* ---- what goes on ---- */
+
+/* Without a chosen run the first that appears is it. */
+static void find_run(struct app *a)
+{
+	struct err e = { 0 };
+	char *newest = history_newest(a->world.workspace, &e);
+
+	if (newest)
+		world_choose_run(&a->world, newest, &e);
+	free(newest);
+}
+
+static unsigned update_history(struct app *a)
+{
+	struct world *w = &a->world;
+	struct err e = { 0 };
+	int got;
+
+	if (!w->history)
+		find_run(a);
+	if (!w->history)
+		return REACT_NOTHING;
+	/* Before the first frame only what takes no time: a screen that fills beats none. */
+	got = history_update(w->history, w->now, w->rows ? READ_BUDGET_S : FIRST_BUDGET_S, &e);
+	if (got < 0) {
+		bool news = strcmp(e.text, a->trouble.text) != 0;
+
+		a->trouble = e;
+		w->trouble = a->trouble.text;
+		return news ? REACT_REDRAW : REACT_NOTHING;
+	}
+	if (*w->trouble) {
+		w->trouble = "";
+		got = MAX(got, HISTORY_CHANGED);
+	}
+	if (got != HISTORY_SAME)
+		a->wish->news |= NEWS_HISTORY;
+	/* While it runs, clocks on the screen go on. */
+	if (w->history->state == RUN_RUNNING && floor(w->now) != a->shown_second)
+		return REACT_REDRAW;
+	return got == HISTORY_MORE ? REACT_AGAIN : REACT_NOTHING;
+}
+
+static unsigned update_tab(struct app *a, int tab)
+{
+	struct tab_state *t = &a->tabs[tab];
+
+	app_call(a, tab);
+	a->world.news = t->news;
+	t->news = 0;
+	if (!t->state || !view_tabs[tab]->update)
+		return REACT_NOTHING;
+	if (tab == a->front)
+		return view_tabs[tab]->update(t->state, &a->world);
+	return view_tabs[tab]->update(t->state, &a->world) & ~(unsigned)REACT_REDRAW;
+}
+
+/* All open tabs are kept up to date, the one in front first. */
+unsigned app_update(struct app *a)
+{
+	struct world *w = &a->world;
+	unsigned reaction = REACT_NOTHING, news;
+
+	w->now = a->fixed_now > 0 ? a->fixed_now : clock_wall_s();
+	a->wish->n_wakes = 0;
+	reaction |= update_history(a);
+	if (jobs_update(w->jobs, w->now))
+		a->wish->news |= NEWS_JOBS;
+	news = a->wish->news;
+	a->wish->news = 0;
+	if (news)
+		reaction |= REACT_REDRAW;
+	for (int i = 0; i < TAB_COUNT; i++)
+		a->tabs[i].news |= news;
+	reaction |= update_tab(a, a->front);
+	for (int i = 0; i < TAB_COUNT; i++)
+		if (i != a->front)
+			reaction |= update_tab(a, i);
+	if (*a->wish->said && w->now - a->wish->said_at > SAID_S) {
+		*a->wish->said = 0;
+		reaction |= REACT_REDRAW;
+	}
+	return reaction | app_carry_out(a);
+}
+
+/* ---- drawing ---- */
+
+static void draw_trouble(struct grid *g, struct rect body, const char *text)
+{
+	struct span at = { body.row, body.col, body.cols, STYLE_BAD };
+
+	draw_text_wrapped(g, at, body.rows, 0, text);
+}
+
+static void draw_foot(struct app *a, struct rect foot, const struct view *v, void *state)
+{
+	if (!foot.rows)
+		return;
+	if (*a->wish->said)
+		draw_text(&a->grid, foot.row, 1, foot.cols - 2, a->wish->said_style, a->wish->said);
+	else
+		frame_draw_foot(&a->grid, foot, &a->world, v,
+				state && v->typing && v->typing(state));
+}
+
+static void clip(struct grid *g, struct rect r)
+{
+	g->clip.row = r.row;
+	g->clip.col = r.col;
+	g->clip.rows = r.rows;
+	g->clip.cols = r.cols;
+}
+
+void app_draw(struct app *a)
+{
+	const struct view *v = a->overlay ? a->overlay : view_tabs[a->front];
+	struct tab_state *t = &a->tabs[a->front];
+	struct world *w = &a->world;
+	struct frame frame;
+
+	w->rows = a->grid.rows;
+	w->cols = a->grid.cols;
+	w->charset = a->grid.charset;
+	a->shown_second = floor(w->now);
+	grid_clear(&a->grid);
+	frame_layout(a->grid.rows, a->grid.cols, &frame);
+	app_call(a, a->overlay ? CALLER_OVERLAY : a->front);
+	w->front = true;
+	clip(&a->grid, frame.body);	/* no view may spoil the frame, at no size */
+	if (a->overlay)
+		v->draw(a->overlay_state, &a->grid, frame.body, w);
+	else if (t->state)
+		v->draw(t->state, &a->grid, frame.body, w);
+	else
+		draw_trouble(&a->grid, frame.body, t->trouble.text);
+	clip(&a->grid, (struct rect){ 0 });
+	if (frame.tabs.rows)
+		frame_draw_tabs(&a->grid, frame.tabs, w, a->front);
+	draw_foot(a, frame.foot, v, a->overlay ? a->overlay_state : t->state);
+	if (a->wish->prompt.open)
+		prompt_draw(&a->wish->prompt, &a->grid);
+}
+
+/* ---- wishes ---- */
+
+static void copy_out(struct app *a)
+{
+	const char *text = buf_text(&a->wish->copy);
+
+	if (a->wish->copy.failed || !a->term || !term_copy(a->term, text))
+		world_say(&a->world, STYLE_WARN,
+			  "this terminal has no clipboard to write to; %zu bytes are not copied",
+			  strlen(text));
+	else
+		world_say(&a->world, STYLE_GOOD, "copied (%zu bytes)", strlen(text));
+	a->wish->copies = false;
+}
+
+static void screenshot(struct app *a)
+{
+	struct buf text = { 0 };
+
+	a->wish->screenshot = false;
+	app_draw(a);
+	grid_dump(&a->grid, &text);
+	world_export(&a->world, "werkbank-screen.txt", buf_text(&text));
+	buf_free(&text);
+}
+
+static void take_look(struct app *a)
+{
+	struct world_wishes *wish = a->wish;
+	struct err e = { 0 };
+
+	if (*wish->look && app_load_theme(a, wish->look, &e))
+		world_say(&a->world, STYLE_BAD, "%s", e.text);
+	else if (*wish->look)
+		keep_set(&wish->keep, "theme", wish->look);
+	*wish->look = 0;
+	if (wish->mouse >= 0) {
+		a->mouse = wish->mouse;
+		keep_set(&wish->keep, "mouse", a->mouse ? "yes" : "no");
+	}
+	wish->mouse = -1;
+	if (a->term) {
+		app_set_look(a);
+		term_describe(a->term, a->terminal_text, sizeof(a->terminal_text));
+	}
+	a->world.mouse = a->mouse;
+}
+
+/* Do what views have asked for. */
+unsigned app_carry_out(struct app *a)
+{
+	struct world_wishes *wish = a->wish;
+	unsigned reaction = REACT_NOTHING;
+
+	while (wish->n_called_off) {
+		struct called_off c = wish->called_off[--wish->n_called_off];
+
+		reaction |= app_answer(a, c.owner, c.id, NULL);
+	}
+	if (wish->go >= 0 && wish->go < TAB_COUNT)
+		reaction |= app_show_tab(a, wish->go);
+	wish->go = -1;
+	if (wish->wizard)
+		reaction |= app_show_overlay(a, &view_wizard);
+	if (*wish->look || wish->mouse >= 0)
+		take_look(a);
+	if (wish->copies)
+		copy_out(a);
+	if (wish->screenshot)
+		screenshot(a);
+	if (wish->redraw)
+		reaction |= REACT_REDRAW;
+	wish->redraw = false;
+	a->world.asking = wish->prompt.open;
+	return reaction;
+}

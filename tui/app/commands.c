@@ -1,0 +1,221 @@
+/* commands.c - see commands.h */
+#include "tui/app/commands.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "share/base/clock.h"
+#include "share/base/file.h"
+#include "share/base/paths.h"
+#include "share/base/text.h"
+#include "tui/app/app.h"
+#include "tui/app/text_commands.h"
+#include "tui/run/status.h"
+
+/*
+ * Threads that wait for each other spin for milliseconds by default. On a
+ * machine that others use too, they then spin while the one they wait for has
+ * no core: training was seen to be forty times slower. A short spin costs
+ * nothing where the machine is ours alone. It must be set before the OpenMP
+ * library is loaded, so here, for all that is started from here.
+ */
+static void spin_briefly(void)
+{
+	if (!getenv("OMP_WAIT_POLICY"))
+		setenv("GOMP_SPINCOUNT", "500", 0);
+}
+
+int commands_exec_sister(char **argv, struct err *e)
+{
+	const char *program = argv[0] && argv[1] ? conf_program_of(argv[1], NULL) : NULL;
+	char name[40], *path;
+
+	if (!program || !strcmp(program, "tui"))
+		return 0;
+	snprintf(name, sizeof(name), "werkbank-%s", program);
+	path = paths_sister(name, e);
+	if (!path)
+		return e->code;
+	argv[0] = path;
+	spin_briefly();
+	execv(path, argv);
+	err_set_errno(e, ERR_UNAVAILABLE, "%s: cannot be run", path);
+	free(path);
+	return e->code;
+}
+
+/* Write text to standard output. */
+static int put(struct buf *text, struct err *e)
+{
+	int code = buf_check(text, e);
+
+	if (!code && (fwrite(buf_text(text), 1, text->len, stdout) != text->len || fflush(stdout)))
+		code = err_set_errno(e, ERR_IO, "standard output cannot be written");
+	buf_free(text);
+	return code;
+}
+
+/* Write what make has made of c. */
+static int put_what(int (*make)(const struct conf *c, struct buf *out, struct err *e),
+		    const struct conf *c, struct err *e)
+{
+	struct buf text = { 0 };
+	int code = make(c, &text, e);
+
+	if (code) {
+		buf_free(&text);
+		return code;
+	}
+	return put(&text, e);
+}
+
+static int watch_plain(const struct conf *c, struct buf *out, struct err *e)
+{
+	const char *fixed = getenv("WERKBANK_NOW");
+	double now = clock_wall_s();
+
+	if (fixed && *fixed && !text_to_real(fixed, &now))
+		return err_set(e, ERR_CONFIG, "WERKBANK_NOW: %.50s is not a number of seconds "
+			       "since 1970", fixed);
+	return batch_watch(c, now, out, e);
+}
+
+static int watch(const struct conf *c, struct err *e)
+{
+	return c->plain ? put_what(watch_plain, c, e) : app_run(c, e);
+}
+
+static int status(const struct conf *c, struct err *e)
+{
+	return put_what(status_report, c, e);
+}
+
+static int runs(const struct conf *c, struct err *e)
+{
+	return put_what(batch_runs, c, e);
+}
+
+static int samples(const struct conf *c, struct err *e)
+{
+	return put_what(batch_samples, c, e);
+}
+
+static int help(const struct conf *c, struct err *e)
+{
+	const char *name = c->n_arguments ? c->arguments[0] : NULL, *near = NULL;
+	char hint[TEXT_HINT_MAX];
+	struct buf text = { 0 };
+
+	if (name && !conf_program_of(name, &near))
+		return err_set(e, ERR_USAGE,
+			       "no command is called '%s'%s; werkbank help lists them", name,
+			       text_hint(hint, near));
+	conf_help(name, &text);
+	return put(&text, e);
+}
+
+static int man(const struct conf *c, struct err *e)
+{
+	struct buf text = { 0 };
+	int code = conf_man_page(c->n_arguments ? c->arguments[0] : NULL, &text, e);
+
+	if (code) {
+		buf_free(&text);
+		return code;
+	}
+	return put(&text, e);
+}
+
+static int completion(const struct conf *c, struct err *e)
+{
+	struct buf text = { 0 };
+	int code = conf_completion(c->arguments[0], &text, e);
+
+	if (code) {
+		buf_free(&text);
+		return code;
+	}
+	return put(&text, e);
+}
+
+/* Names in a folder that end in suffix, without it; a folder that is not there has none. */
+static void list_names(const char *folder, const char *suffix, struct buf *out)
+{
+	struct dirent **found = NULL;
+	int n = scandir(folder, &found, NULL, alphasort);
+
+	for (int i = 0; i < n; i++) {
+		char *name = found[i]->d_name;
+		struct err ignored;
+
+		if (text_ends_with(name, suffix)) {
+			name[strlen(name) - strlen(suffix)] = 0;
+			if (!paths_check_name("file", name, &ignored))
+				buf_printf(out, "%s\n", name);
+		}
+		free(found[i]);
+	}
+	free(found);
+}
+
+/* For completion, so without a word about what is missing. */
+static int names(const struct conf *c, struct err *e)
+{
+	static const struct { const char *kind, *shipped, *suffix; } kinds[] = {
+		{ "runs", NULL, "" }, { "corpora", NULL, "" },
+		{ "recipes", "recipes", ".ini" }, { "manifests", "corpora", ".manifest" },
+	};
+	char *workspace = paths_workspace(c->workspace, e), *folder = NULL;
+	struct buf text = { 0 };
+	int code = workspace ? err_set(e, ERR_USAGE, "'%s' is not one of runs, corpora, recipes, "
+				       "manifests", c->arguments[0]) : e->code;
+
+	for (size_t i = 0; workspace && i < ARRAY_LEN(kinds); i++) {
+		if (strcmp(kinds[i].kind, c->arguments[0]))
+			continue;
+		folder = kinds[i].shipped ? paths_shipped(kinds[i].shipped, e)
+					  : file_path(e, "%s/%s", workspace, kinds[i].kind);
+		code = folder ? 0 : e->code;
+		if (folder)
+			list_names(folder, kinds[i].suffix, &text);
+		break;
+	}
+	free(folder);
+	free(workspace);
+	if (!code)
+		return put(&text, e);
+	buf_free(&text);
+	return code;
+}
+
+static const struct {
+	const char *name;
+	int (*run)(const struct conf *c, struct err *e);
+} own[] = {
+	{ "watch", watch },
+	{ "status", status },
+	{ "runs", runs },
+	{ "samples", samples },
+	{ "help", help },
+	{ "_man", man },
+	{ "_completion", completion },
+	{ "_names", names },
+};
+
+int commands_run(const struct conf *c, struct err *e)
+{
+	struct buf text = { 0 };
+
+	for (size_t i = 0; c->command && i < ARRAY_LEN(own); i++)
+		if (!strcmp(own[i].name, c->command))
+			return own[i].run(c, e);
+	if (c->command)
+		return err_set(e, ERR_INTERNAL, "the command %s has no code", c->command);
+	if (c->dump || (isatty(STDIN_FILENO) && isatty(STDOUT_FILENO)))
+		return app_run(c, e);
+	conf_help(NULL, &text);
+	return put(&text, e);
+}

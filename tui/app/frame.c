@@ -1,0 +1,214 @@
+/* frame.c - see frame.h */
+#include "tui/app/frame.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "share/base/util.h"
+#include "tui/term/draw.h"
+#include "tui/run/run_history.h"
+#include "tui/app/jobs.h"
+
+#define SHORT_TITLE 4	/* letters of a tab's title where there is little room */
+#define STATE_ROOM  14	/* columns: sign, blank, the longest word for a state */
+
+const struct view *const view_tabs[TAB_COUNT] = {
+#define TAB(id, table) [TAB_##id] = &table,
+#include "tui/app/tabs.def"
+#undef TAB
+};
+
+void frame_layout(int rows, int cols, struct frame *out)
+{
+	bool bars = rows >= 5;
+
+	out->tabs = (struct rect){ 0, 0, bars, bars ? cols : 0 };
+	out->body = (struct rect){ bars, 0, rows - 2 * bars, cols };
+	out->foot = (struct rect){ rows - 1, 0, bars, bars ? cols : 0 };
+}
+
+/* ---- tabs ---- */
+
+/* How much of the titles there is room for. */
+enum titles { TITLES_WHOLE, TITLES_SHORT, TITLES_NONE, TITLES_COUNT };
+
+static int tab_width(const char *title, enum titles how, bool front)
+{
+	int n = (int)strlen(title);
+
+	if (!front && how == TITLES_SHORT)
+		n = MIN(n, SHORT_TITLE);
+	if (!front && how == TITLES_NONE)
+		return 2;
+	return 2 + n + 1 + front;	/* "1 home ", in front " 1 home " */
+}
+
+static int all_width(enum titles how, int front)
+{
+	int all = 1;
+
+	for (int i = 0; i < TAB_COUNT; i++)
+		all += tab_width(view_tabs[i]->title, how, i == front);
+	return all;
+}
+
+static enum titles choose_titles(int cols, int name, int front)
+{
+	for (enum titles how = TITLES_WHOLE; how < TITLES_NONE; how++)
+		if (all_width(how, front) + name + STATE_ROOM + 1 <= cols)
+			return how;
+	return all_width(TITLES_SHORT, front) <= cols - 8 ? TITLES_SHORT : TITLES_NONE;
+}
+
+static int name_width(const struct grid *g, const struct world *w)
+{
+	return w->run ? MIN(grid_text_width(g, w->run), 24) : 0;
+}
+
+int frame_tab_at(const struct grid *g, struct rect r, const struct world *w, int front, int col)
+{
+	enum titles how = choose_titles(r.cols, name_width(g, w), front);
+	int at = r.col;
+
+	for (int i = 0; i < TAB_COUNT; i++) {
+		int width = tab_width(view_tabs[i]->title, how, i == front);
+
+		if (col >= at && col < at + width)
+			return i;
+		at += width;
+	}
+	return -1;
+}
+
+/* Sign and style of a state: never colour alone. */
+static const struct { uint32_t sign; enum style style; } looks[] = {
+	[RUN_UNKNOWN] = { '?', STYLE_DIM },	   [RUN_RUNNING] = { 0x25CF, STYLE_FIRST },
+	[RUN_FINISHED] = { 0x2713, STYLE_GOOD },   [RUN_STOPPED] = { 0x25A0, STYLE_WARN },
+	[RUN_FAILED] = { 0x2717, STYLE_BAD },	   [RUN_LOST] = { 0x2717, STYLE_BAD },
+};
+
+static void draw_run(struct grid *g, struct rect r, int left, const struct world *w)
+{
+	const char *state = w->history ? run_state_name(w->history->state) : "";
+	int right = r.col + r.cols - 2, n = grid_text_width(g, state), room;
+	enum run_state s = w->history ? w->history->state : RUN_UNKNOWN;
+
+	if (!w->run || right - left < 3)
+		return;
+	room = right - left - n - 3;
+	if (room < 4) {
+		/* the sign alone */
+		grid_put(g, r.row, right, looks[s].style, looks[s].sign);
+		draw_text_right(g, r.row, right - 2, right - 2 - left, STYLE_TITLE, w->run);
+		return;
+	}
+	draw_text_right(g, r.row, right, n, looks[s].style, state);
+	grid_put(g, r.row, right - n - 1, looks[s].style, looks[s].sign);
+	draw_text_right(g, r.row, right - n - 3, room, STYLE_TITLE, w->run);
+}
+
+void frame_draw_tabs(struct grid *g, struct rect r, const struct world *w, int front)
+{
+	enum titles how = choose_titles(r.cols, name_width(g, w), front);
+	int at = r.col;
+
+	for (int i = 0; i < TAB_COUNT; i++) {
+		int width = tab_width(view_tabs[i]->title, how, i == front);
+		enum style style = i == front ? STYLE_TAB_FRONT : STYLE_TAB;
+
+		if (at + width > r.cols)
+			break;
+		if (i == front)
+			for (int k = 0; k < width; k++)
+				grid_put(g, r.row, at + k, style, ' ');
+		grid_put(g, r.row, at + (i == front), style, (uint32_t)('1' + i));
+		if (i == front || how != TITLES_NONE)
+			grid_text(g, r.row, at + 2 + (i == front), width - 3 - (i == front), style,
+				  view_tabs[i]->title);
+		at += width;
+	}
+	draw_run(g, r, at + 1, w);
+}
+
+/* ---- foot ---- */
+
+/* The first words of an action's help, up to ; or : */
+static void label_of(enum action action, char *out, size_t size)
+{
+	const char *help = action_infos[action].help;
+
+	snprintf(out, size, "%.*s", (int)strcspn(help, ";:"), help);
+}
+
+/* The first key of an action; while text is typed the first one that is not part of it. */
+static void key_of(const struct keymap *map, enum action action, bool typing, char *out,
+		   size_t size)
+{
+	const char *p = keymap_keys(map, action);
+
+	*out = 0;
+	if (!typing) {
+		keys_describe(map, action, false, out, size);
+		return;
+	}
+	while (*p) {
+		const char *start = p;
+		int key = *p == ' ' ? ' ' : keys_next(&p), named;
+
+		if (key <= 0)
+			return;
+		if (p == start)
+			p++;
+		if (key_is_text(key) || key == '\r')
+			continue;
+		named = *start == '<';
+		snprintf(out, size, "%.*s", (int)(p - start) - 2 * named, start + named);
+		return;
+	}
+}
+
+/* "key word" when it fits before right; false: no room. */
+static bool draw_hint(struct grid *g, struct span *at, const struct world *w, enum action action,
+		      bool typing)
+{
+	char key[32], label[48];
+	int need;
+
+	key_of(w->keymap, action, typing, key, sizeof(key));
+	if (!*key)
+		return true;
+	label_of(action, label, sizeof(label));
+	need = grid_text_width(g, key) + 1 + grid_text_width(g, label);
+	if (need > at->width)
+		return false;
+	grid_text(g, at->row, at->col, need, STYLE_BRIGHT, key);
+	grid_text(g, at->row, at->col + grid_text_width(g, key) + 1, need, STYLE_DIM, label);
+	at->col += need + 3;
+	at->width -= need + 3;
+	return true;
+}
+
+void frame_draw_foot(struct grid *g, struct rect r, const struct world *w, const struct view *v,
+		     bool typing)
+{
+	static const enum action common[] = { ACTION_HELP, ACTION_QUIT, ACTION_NONE };
+	struct span at = { r.row, r.col + 1, r.cols - 2, STYLE_NORMAL };
+	size_t jobs = jobs_running(w->jobs);
+	char text[40];
+
+	if (*w->trouble) {
+		draw_text(g, r.row, at.col, at.width, STYLE_BAD, w->trouble);
+		return;
+	}
+	if (jobs) {
+		snprintf(text, sizeof(text), "%zu job%s", jobs, jobs == 1 ? "" : "s");
+		at.width -= draw_text_right(g, r.row, r.col + r.cols - 2, r.cols - 2, STYLE_FIRST,
+					    text) + 2;
+	}
+	for (const enum action *a = common; *a; a++)
+		if (!draw_hint(g, &at, w, *a, typing))
+			return;
+	for (const enum action *a = v->hints; a && *a; a++)
+		if (!draw_hint(g, &at, w, *a, typing))
+			return;
+}

@@ -1,0 +1,207 @@
+/* next_steps.c - see next_steps.h */
+#include "tui/app/next_steps.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "share/conf/conf.h"
+#include "share/base/file.h"
+#include "share/base/json.h"
+#include "share/base/paths.h"
+#include "tui/app/view.h"
+
+#define DEMO "demo"	/* the recipe of the built-in corpus */
+
+void steps_new_run(const struct places *p, const char *base, char out[101])
+{
+	bool taken = true;
+
+	snprintf(out, 101, "%.80s", base);
+	for (int n = 2; taken; n++) {
+		taken = false;
+		for (size_t i = 0; i < p->n_runs; i++)
+			taken |= !strcmp(p->runs[i].status.name, out);
+		if (taken)
+			snprintf(out, 101, "%.80s-%d", base, n);
+	}
+}
+
+/* Is there a shipped recipe of that name, and is it this file? */
+static bool is_shipped(const char *name, const char *path)
+{
+	struct err ignored;
+	char relative[160], *shipped;
+	bool same;
+
+	snprintf(relative, sizeof(relative), "recipes/%.100s.ini", name);
+	shipped = paths_shipped(relative, &ignored);
+	same = shipped && (!path || !strcmp(shipped, path));
+	free(shipped);
+	return same;
+}
+
+void steps_recipe_of(const char *workspace, const char *corpus, char *out, size_t size)
+{
+	struct err ignored;
+	char *path = file_path(&ignored, "%s/corpora/%s/manifest.json", workspace, corpus);
+	char name[101];
+	struct buf text = { 0 };
+	struct json *root = NULL;
+	const char *recipe;
+
+	if (path && file_exists(path) && !file_read_all(path, 64u << 20, &text, &ignored))
+		root = json_parse(buf_text(&text), text.len, &ignored);
+	recipe = json_text(json_get(root, "recipe"), "");
+	conf_recipe_name(recipe, name, sizeof(name));
+	if (*recipe && is_shipped(name, NULL) && (!file_exists(recipe) || is_shipped(name, recipe)))
+		snprintf(out, size, "%s", name);
+	else if (*recipe && file_exists(recipe))
+		snprintf(out, size, "%s", recipe);
+	else
+		snprintf(out, size, "%s/corpora/%s/recipe.ini", workspace, corpus);
+	json_free(root);
+	buf_free(&text);
+	free(path);
+}
+
+static struct step *add(struct step *steps, size_t *n, enum step_kind kind, const char *title,
+			const char *why)
+{
+	struct step *s = &steps[*n < STEPS_MAX ? (*n)++ : STEPS_MAX - 1];
+
+	*s = (struct step){ .kind = kind, .tab = -1 };
+	snprintf(s->title, sizeof(s->title), "%s", title);
+	snprintf(s->why, sizeof(s->why), "%s", why);
+	return s;
+}
+
+static void set_command(struct step *s, const char *const *words, size_t n)
+{
+	for (size_t i = 0; i < n && i + 1 < STEP_WORDS; i++)
+		s->argv[i] = words[i];
+}
+
+static void add_prep(struct step *steps, size_t *n, const char *title)
+{
+	struct step *s = add(steps, n, STEP_RUN, title,
+			     "sentences of a small grammar; takes seconds, needs no network");
+
+	set_command(s, (const char *const[]){ "werkbank", "prep", DEMO }, 3);
+}
+
+static void add_training(struct step *steps, size_t *n, const struct places *p,
+			 const char *workspace, const struct place_corpus *c)
+{
+	char title[80], why[160];
+	struct step *s;
+
+	snprintf(title, sizeof(title), "Train a model on %.50s", c->name);
+	snprintf(why, sizeof(why), "%.20s to %.20s; it goes on when you leave",
+		 c->source, c->target);
+	s = add(steps, n, STEP_RUN, title, why);
+	steps_recipe_of(workspace, c->name, s->text[0], sizeof(s->text[0]));
+	steps_new_run(p, c->name, s->text[1]);
+	snprintf(s->run, sizeof(s->run), "%.100s", s->text[1]);
+	set_command(s, (const char *const[]){ "werkbank", "train", s->text[0], "--run",
+					      s->text[1], "--detach" }, 6);
+}
+
+static void add_look(struct step *steps, size_t *n, const char *verb, const struct status *r,
+		     int tab, const char *why)
+{
+	char title[80];
+	struct step *s;
+
+	snprintf(title, sizeof(title), "%s %.60s", verb, r->name);
+	s = add(steps, n, STEP_LOOK, title, why);
+	snprintf(s->run, sizeof(s->run), "%s", r->name);
+	s->tab = tab;
+}
+
+static bool can_go_on(const struct status *r)
+{
+	return !r->alive && r->step > 0 &&
+	       (!strcmp(r->state, "stopped") || !strcmp(r->state, "lost") ||
+		!strcmp(r->state, "failed"));
+}
+
+static void add_going_on(struct step *steps, size_t *n, const char *workspace,
+			 const struct status *r)
+{
+	char title[80], why[160];
+	struct step *s;
+
+	snprintf(title, sizeof(title), "Go on training %.60s", r->name);
+	snprintf(why, sizeof(why), "%.15s at step %lld; it begins from its last checkpoint",
+		 r->state, (long long)r->step);
+	s = add(steps, n, STEP_RUN, title, why);
+	snprintf(s->text[0], sizeof(s->text[0]), "%.120s/runs/%.100s/recipe.ini", workspace,
+		 r->name);
+	snprintf(s->run, sizeof(s->run), "%s", r->name);
+	set_command(s, (const char *const[]){ "werkbank", "train", s->text[0], "--run", s->run,
+					      "--detach" }, 6);
+}
+
+static bool has_run(const struct places *p, const char *corpus)
+{
+	size_t len = strlen(corpus);
+
+	for (size_t i = 0; i < p->n_runs; i++)
+		if (!strncmp(p->runs[i].status.name, corpus, len) &&
+		    p->runs[i].status.best_step >= 0)
+			return true;
+	return false;
+}
+
+size_t steps_find(const struct places *p, const char *workspace, bool busy,
+		  struct step steps[STEPS_MAX])
+{
+	const struct place_corpus *newest = NULL;
+	size_t n = 0, alive = 0, scored = 0;
+
+	for (size_t i = 0; i < p->n_corpora; i++)
+		if (p->corpora[i].state == CORPUS_READY &&
+		    (!newest || p->corpora[i].changed > newest->changed))
+			newest = &p->corpora[i];
+	for (size_t i = 0; i < p->n_runs && n < 3; i++)
+		if (p->runs[i].status.alive) {
+			add_look(steps, &n, "Watch", &p->runs[i].status, TAB_RUN,
+				 "it is being trained");
+			alive++;
+		}
+	for (size_t i = 0; i < p->n_runs && scored < 1; i++)
+		if (p->runs[i].status.best_step >= 0) {
+			add_look(steps, &n, "Translate with", &p->runs[i].status, TAB_TRANSLATE,
+				 "type a sentence; its best checkpoint translates");
+			scored++;
+		}
+	for (size_t i = 0; i < p->n_runs && !alive && i < 1; i++)
+		if (can_go_on(&p->runs[i].status))
+			add_going_on(steps, &n, workspace, &p->runs[i].status);
+	if (newest && !alive && !busy && !has_run(p, newest->name))
+		add_training(steps, &n, p, workspace, newest);
+	if (!places_corpus(p, DEMO) && !busy)
+		add_prep(steps, &n, "Prepare the built-in corpus");
+	else if (places_corpus(p, DEMO) &&
+		 places_corpus(p, DEMO)->state == CORPUS_UNFINISHED && !busy)
+		add_prep(steps, &n, "Go on preparing the built-in corpus");
+	if (newest && !alive && !busy && has_run(p, newest->name))
+		add_training(steps, &n, p, workspace, newest);
+	if (p->n_runs > 1)
+		add_look(steps, &n, "Compare runs, from", &p->runs[0].status, TAB_COMPARE,
+			 "curves over each other, options that differ");
+	if (n < STEPS_MAX) {
+		struct step *s = add(steps, &n, STEP_FORM, "Prepare another corpus",
+				     "choose a recipe, look at its options");
+
+		set_command(s, (const char *const[]){ "prep" }, 1);
+	}
+	if (n < STEPS_MAX && p->n_corpora) {
+		struct step *s = add(steps, &n, STEP_FORM, "Train with other options",
+				     "choose a recipe, look at its options");
+
+		set_command(s, (const char *const[]){ "train" }, 1);
+	}
+	return n;
+}

@@ -1,0 +1,393 @@
+/* prompt.c - see prompt.h */
+#include "tui/app/prompt.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "share/base/mem.h"
+#include "share/base/util.h"
+#include "tui/term/draw.h"
+#include "tui/term/layout.h"
+
+#define BOX_COLS   76
+#define BOX_ROWS   22
+
+void prompt_close(struct prompt *p)
+{
+	for (size_t i = 0; i < p->n_choices; i++)
+		free(p->choices[i]);
+	free(p->choices);
+	free(p->title);
+	free(p->text);
+	free(p->answer);
+	edit_close(&p->line);
+	*p = (struct prompt){ 0 };
+}
+
+int prompt_ask(struct prompt *p, const struct question *q, struct err *e)
+{
+	prompt_close(p);
+	p->kind = q->kind;
+	p->id = q->id;
+	p->title = mem_strdup(q->title ? q->title : "", e);
+	p->text = mem_strdup(q->text ? q->text : "", e);
+	p->choices = mem_alloc(q->n_choices + 1, sizeof(*p->choices), e);
+	if (!p->title || !p->text || !p->choices)
+		goto fail;
+	for (size_t i = 0; i < q->n_choices; i++, p->n_choices++)
+		if (!(p->choices[i] = mem_strdup(q->choices[i], e)))
+			goto fail;
+	if (q->kind == QUESTION_LINE && edit_set(&p->line, p->text, e))
+		goto fail;
+	p->open = true;
+	return 0;
+fail:
+	prompt_close(p);
+	return e->code;
+}
+
+/* ---- choices ---- */
+
+/* Letters of ASCII count the same in both cases. */
+static bool contains(const char *text, const char *word)
+{
+	size_t n = strlen(word);
+
+	for (; *text; text++)
+		if (!strncasecmp(text, word, n))
+			return true;
+	return !n;
+}
+
+/* Choice number k of those that pass the filter; NULL: there are fewer. */
+static char *passing(const struct prompt *p, size_t k)
+{
+	for (size_t i = 0; i < p->n_choices; i++)
+		if (contains(p->choices[i], edit_text(&p->line)) && !k--)
+			return p->choices[i];
+	return NULL;
+}
+
+static size_t n_passing(const struct prompt *p)
+{
+	size_t n = 0;
+
+	while (passing(p, n))
+		n++;
+	return n;
+}
+
+/* ---- keys ---- */
+
+static enum prompt_state answer(struct prompt *p, const char *text)
+{
+	struct err ignored;
+
+	p->answer = text ? mem_strdup(text, &ignored) : NULL;
+	return PROMPT_ANSWERED;
+}
+
+static enum prompt_state key_yes_no(struct prompt *p, int key)
+{
+	if (key == 'y' || key == 'Y')
+		return answer(p, "yes");
+	if (key == 'n' || key == 'N' || key == 'q')
+		return answer(p, NULL);
+	return key == 'c' ? PROMPT_COPY : PROMPT_OPEN;
+}
+
+static enum prompt_state key_text(struct prompt *p, int key)
+{
+	switch (key) {
+	case 'j':
+	case KEY_NAME_DOWN: p->top++; break;
+	case 'k':
+	case KEY_NAME_UP:   p->top = MAX(p->top - 1, 0); break;
+	case ' ':
+	case KEY_NAME_PAGE_DOWN: p->top += BOX_ROWS - 6; break;
+	case KEY_NAME_PAGE_UP:   p->top = MAX(p->top - BOX_ROWS + 6, 0); break;
+	case 'c': return PROMPT_COPY;
+	case 'q':
+	case '\r': return answer(p, NULL);
+	default: break;
+	}
+	return PROMPT_OPEN;
+}
+
+static enum prompt_state key_choice(struct prompt *p, int key)
+{
+	size_t n = n_passing(p);
+
+	switch (key) {
+	case '\r':
+		return n ? answer(p, passing(p, p->chosen)) : PROMPT_OPEN;
+	case '\t':
+	case 'N' & 0x1F:
+	case KEY_NAME_DOWN: p->chosen += p->chosen + 1 < n; break;
+	case 'P' & 0x1F:
+	case KEY_NAME_BACKTAB:
+	case KEY_NAME_UP:   p->chosen -= p->chosen > 0; break;
+	case KEY_NAME_PAGE_DOWN: p->chosen = n ? MIN(p->chosen + 10, n - 1) : 0; break;
+	case KEY_NAME_PAGE_UP:   p->chosen -= MIN(p->chosen, (size_t)10); break;
+	default:
+		if (edit_key(&p->line, key) == EDIT_CHANGED)
+			p->chosen = 0;
+	}
+	return PROMPT_OPEN;
+}
+
+enum prompt_state prompt_key(struct prompt *p, int key)
+{
+	if (key == 0x1B || key == ('C' & 0x1F) || key == ('G' & 0x1F))
+		return answer(p, NULL);
+	switch (p->kind) {
+	case QUESTION_YES_NO: return key_yes_no(p, key);
+	case QUESTION_TEXT:   return key_text(p, key);
+	case QUESTION_CHOICE: return key_choice(p, key);
+	case QUESTION_LINE:   break;
+	}
+	if (key == '\r')
+		return answer(p, edit_text(&p->line));
+	edit_key(&p->line, key);
+	return PROMPT_OPEN;
+}
+
+enum prompt_state prompt_paste(struct prompt *p, const char *text)
+{
+	/* A pasted "y" must never be an answer. */
+	if (p->kind == QUESTION_LINE || p->kind == QUESTION_CHOICE)
+		edit_paste(&p->line, text);
+	return PROMPT_OPEN;
+}
+
+/* ---- drawing ---- */
+
+/* Draws text by lines; returns the rows they take. rows 0 only counts. */
+static int draw_words(struct grid *g, struct rect r, int skip, const char *text)
+{
+	int line = 0;
+
+	while (*text) {
+		size_t n = strcspn(text, "\n");
+		char part[1024];
+		struct span at = { r.row + MAX(line - skip, 0), r.col, r.cols, STYLE_NORMAL };
+		int lines;
+
+		memcpy(part, text, MIN(n, sizeof(part) - 1));
+		part[MIN(n, sizeof(part) - 1)] = 0;
+		lines = draw_text_wrapped(g, at, MAX(r.rows - MAX(line - skip, 0), 0),
+					  MAX(skip - line, 0), part);
+		line += MAX(lines, 1);
+		text += n + (text[n] == '\n');
+	}
+	return line;
+}
+
+static const char *foot_of(const struct prompt *p)
+{
+	switch (p->kind) {
+	case QUESTION_YES_NO: return *p->text ? "y yes   n no   c copy" : "y yes   n no";
+	case QUESTION_TEXT:   return "Esc back   c copy";
+	case QUESTION_CHOICE: return "Enter take   Up Down   type to narrow   Esc back";
+	case QUESTION_LINE:   break;
+	}
+	return "Enter done   Esc back";
+}
+
+/* ---- where things are ---- */
+
+struct places {
+	bool small;		/* no room for a box: the last row has it all */
+	struct rect box, body;	/* body: between its frame and the foot */
+	struct span foot;
+	struct span line;	/* what is typed; width 0: nothing is */
+	struct rect list;	/* choices; rows 0: none */
+};
+
+static int rows_wanted(const struct prompt *p, struct grid *g, int cols)
+{
+	int words = draw_words(g, (struct rect){ 0, 0, 0, cols }, 0, p->text);
+
+	if (p->kind == QUESTION_LINE)
+		return 3;
+	if (p->kind == QUESTION_CHOICE)
+		return 3 + (int)MIN(p->n_choices, (size_t)BOX_ROWS);
+	return words + 1 + (words > 0);
+}
+
+/* Behind the title, which has half of the row at most. */
+static void place_small(const struct prompt *p, const struct grid *g, struct places *at)
+{
+	int col = MIN(grid_text_width(g, p->title) + 1, g->cols / 2);
+
+	at->small = true;
+	at->box = (struct rect){ g->rows - 1, 0, 1, g->cols };
+	if (p->kind == QUESTION_LINE)
+		at->line = (struct span){ g->rows - 1, col, g->cols - col, STYLE_FOCUS };
+	else if (p->kind == QUESTION_CHOICE)
+		at->list = (struct rect){ g->rows - 1, col, 1, g->cols - col };
+	else
+		at->foot = (struct span){ g->rows - 1, col, g->cols - col, STYLE_DIM };
+}
+
+static void place(const struct prompt *p, struct grid *g, struct places *at)
+{
+	int cols = MIN(g->cols - 2, BOX_COLS), rows;
+	struct rect r;
+
+	*at = (struct places){ 0 };
+	if (g->rows < 6 || g->cols < 24) {
+		place_small(p, g, at);
+		return;
+	}
+	rows = MIN(MIN(rows_wanted(p, g, cols - 4) + 2, BOX_ROWS), g->rows);
+	at->box = (struct rect){ (g->rows - rows) / 2, (g->cols - cols) / 2, rows, cols };
+	r = layout_inside(at->box);
+	r.col++;
+	r.cols -= 2;
+	at->foot = (struct span){ r.row + r.rows - 1, r.col, r.cols, STYLE_DIM };
+	at->body = (struct rect){ r.row, r.col, r.rows - 1, r.cols };
+	if (p->kind == QUESTION_LINE || p->kind == QUESTION_CHOICE)
+		at->line = (struct span){ r.row, r.col, r.cols, STYLE_BRIGHT };
+	if (p->kind == QUESTION_CHOICE)
+		at->list = (struct rect){ r.row + 1, r.col, r.rows - 2, r.cols };
+}
+
+/* The choice in the first row of the list. */
+static size_t top_choice(const struct prompt *p, struct rect list)
+{
+	size_t rows = (size_t)MAX(list.rows, 1);
+
+	return p->chosen >= rows ? p->chosen - rows + 1 : 0;
+}
+
+/* ---- drawing it all ---- */
+
+static void draw_line(struct prompt *p, struct grid *g, struct span at)
+{
+	edit_draw(&p->line, g, (struct rect){ at.row, at.col, 1, at.width }, at.style, true);
+}
+
+static void draw_choices(const struct prompt *p, struct grid *g, struct rect r)
+{
+	size_t n = n_passing(p), rows = (size_t)MAX(r.rows, 1), top = top_choice(p, r);
+
+	if (!n)
+		draw_text(g, r.row, r.col, r.cols, STYLE_DIM, "nothing like this");
+	for (size_t i = 0; i < rows && top + i < n; i++) {
+		bool chosen = top + i == p->chosen;
+		int row = r.row + (int)i;
+
+		if (chosen)
+			for (int col = 0; col < r.cols; col++)
+				grid_put(g, row, r.col + col, STYLE_SELECTED, ' ');
+		grid_put(g, row, r.col, chosen ? STYLE_SELECTED : STYLE_NORMAL,
+			 chosen ? 0x25B8 : ' ');
+		draw_text(g, row, r.col + 2, r.cols - 2, chosen ? STYLE_SELECTED : STYLE_NORMAL,
+			  passing(p, top + i));
+	}
+}
+
+static void draw_small(struct prompt *p, struct grid *g, const struct places *at)
+{
+	for (int col = 0; col < g->cols; col++)
+		grid_put(g, at->box.row, col, STYLE_FOCUS, ' ');
+	draw_text(g, at->box.row, 0, g->cols, STYLE_FOCUS, p->title);
+	if (at->line.width)
+		draw_line(p, g, at->line);
+	else if (at->list.rows && passing(p, p->chosen))
+		draw_text(g, at->list.row, at->list.col, at->list.cols, STYLE_SELECTED,
+			  passing(p, p->chosen));
+	else
+		draw_text(g, at->foot.row, at->foot.col, at->foot.width, STYLE_DIM, foot_of(p));
+}
+
+void prompt_draw(struct prompt *p, struct grid *g)
+{
+	struct places at;
+
+	place(p, g, &at);
+	if (at.small) {
+		draw_small(p, g, &at);
+		return;
+	}
+	for (int row = 0; row < at.box.rows; row++)
+		for (int col = 0; col < at.box.cols; col++)
+			grid_put(g, at.box.row + row, at.box.col + col, STYLE_NORMAL, ' ');
+	draw_box(g, at.box, p->title, true);
+	draw_text(g, at.foot.row, at.foot.col, at.foot.width, at.foot.style, foot_of(p));
+	if (at.line.width)
+		draw_line(p, g, at.line);
+	else
+		draw_words(g, at.body, p->top, p->text);
+	if (at.list.rows)
+		draw_choices(p, g, at.list);
+}
+
+/* ---- the mouse ---- */
+
+static bool is_at(struct rect r, const struct mouse *m)
+{
+	return m->row >= r.row && m->row < r.row + r.rows && m->col >= r.col &&
+	       m->col < r.col + r.cols;
+}
+
+/* The key that the words of the foot at a column name; 0: none. Words lie three blanks apart. */
+static int key_at(const char *foot, int col)
+{
+	const char *words = foot, *next;
+
+	for (; (next = strstr(words, "   ")) && next + 3 - foot <= col; words = next + 3)
+		;
+	if (col < 0 || col >= (int)(next ? next - foot : (int)strlen(foot)))
+		return 0;
+	if (!strncmp(words, "Esc ", 4))
+		return 0x1B;
+	if (!strncmp(words, "Enter ", 6))
+		return '\r';
+	return words[1] == ' ' ? words[0] : 0;
+}
+
+static enum prompt_state press(struct prompt *p, const struct grid *g, const struct places *at,
+			       const struct mouse *m)
+{
+	size_t n = n_passing(p), choice;
+	int key;
+
+	if (at->line.width && m->row == at->line.row) {
+		edit_point(&p->line, g, (struct rect){ at->line.row, at->line.col, 1,
+						       at->line.width }, m->row, m->col);
+		return PROMPT_OPEN;
+	}
+	if (is_at(at->list, m)) {
+		choice = top_choice(p, at->list) + (size_t)(m->row - at->list.row);
+		if (choice >= n)
+			return PROMPT_OPEN;
+		p->chosen = choice;
+		return answer(p, passing(p, choice));
+	}
+	if (m->row != at->foot.row || !at->foot.width)
+		return PROMPT_OPEN;
+	key = key_at(foot_of(p), m->col - at->foot.col);
+	return key ? prompt_key(p, key) : PROMPT_OPEN;
+}
+
+enum prompt_state prompt_mouse(struct prompt *p, struct grid *g, const struct mouse *m)
+{
+	struct places at;
+
+	switch (m->kind) {
+	case MOUSE_WHEEL_UP:
+	case MOUSE_WHEEL_DOWN:
+		if (p->kind == QUESTION_TEXT || p->kind == QUESTION_CHOICE)
+			return prompt_key(p, m->kind == MOUSE_WHEEL_UP ? KEY_NAME_UP
+								       : KEY_NAME_DOWN);
+		return PROMPT_OPEN;
+	case MOUSE_PRESS:
+		place(p, g, &at);
+		return m->button == 1 ? press(p, g, &at, m) : PROMPT_OPEN;
+	default:
+		return PROMPT_OPEN;
+	}
+}

@@ -1,0 +1,207 @@
+/* text_command_watch.c - see batch.h: one screen of status in plain text */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "share/base/mem.h"
+#include "share/base/paths.h"
+#include "share/base/util.h"
+#include "tui/app/text_commands.h"
+#include "tui/term/number_format.h"
+#include "tui/run/run_history.h"
+#include "tui/run/workspace_index.h"
+#include "tui/app/next_steps.h"
+
+#define BAR_WIDTH  30
+#define LOG_LINES  8
+#define LIST_LINES 8	/* of corpora and of runs */
+#define NEXT_LINES 2
+#define WIDTH	   79
+
+/* What cannot act on a terminal: control characters become blanks, and a line is cut at WIDTH. */
+static void add_line(struct buf *out, const char *text)
+{
+	size_t from = out->len, n = strlen(text);
+
+	buf_add(out, text, MIN(n, (size_t)WIDTH * 4));
+	for (size_t i = from; i < out->len; i++)
+		if ((unsigned char)out->data[i] < ' ' || out->data[i] == 0x7F)
+			out->data[i] = ' ';
+	buf_add_char(out, '\n');
+}
+
+static void add_bar(struct buf *out, double share)
+{
+	int filled = isfinite(share) ? (int)(MIN(MAX(share, 0), 1) * BAR_WIDTH) : 0;
+
+	buf_add_char(out, '[');
+	for (int i = 0; i < BAR_WIDTH; i++)
+		buf_add_char(out, i < filled ? '#' : '-');
+	buf_add_char(out, ']');
+	if (isfinite(share))
+		buf_printf(out, " %.0f %%", 100 * MIN(MAX(share, 0), 1));
+}
+
+static void show_progress(const struct history *h, double now, struct buf *out)
+{
+	char step[FIGURE_BYTES], total[FIGURE_BYTES], elapsed[FIGURE_BYTES], left[FIGURE_BYTES];
+	double share = h->total_steps > 0 && h->step >= 0 ?
+		(double)h->step / (double)h->total_steps : NAN, spent = history_elapsed(h, now);
+
+	if (h->max_minutes > 0 && isfinite(spent))
+		share = MAX(isfinite(share) ? share : 0, spent / 60 / h->max_minutes);
+	if (h->state == RUN_FINISHED)
+		share = 1;
+	add_bar(out, share);
+	buf_printf(out, "  step %s of %s, %s spent, %s left\n", figure_count(step, h->step),
+		   figure_count(total, h->total_steps), figure_duration(elapsed, spent),
+		   figure_duration(left, history_remaining(h, now)));
+}
+
+static void show_figures(const struct history *h, struct buf *out)
+{
+	char a[FIGURE_BYTES], b[FIGURE_BYTES], c[FIGURE_BYTES], d[FIGURE_BYTES];
+
+	buf_printf(out, "loss %s   dev NLL %s   train NLL %s   learning rate %s\n",
+		   figure_fixed(a, h->loss.value, 3), figure_fixed(b, h->dev_nll.value, 3),
+		   figure_fixed(c, h->train_nll, 3), figure_value(d, h->rate.value));
+	buf_printf(out, "dev BLEU %s   best %s at step %s\n", figure_fixed(a, h->bleu.value, 2),
+		   figure_fixed(b, h->best_bleu, 2), figure_count(c, h->best_step));
+	buf_printf(out, "tokens/s: target %s, source %s   gradient norm %s   epoch %s\n",
+		   figure_value(a, h->target_tps.value), figure_value(b, h->source_tps.value),
+		   figure_value(c, h->grad_norm.value), figure_fixed(d, h->epoch, 2));
+}
+
+static void show_log(const struct history *h, struct buf *out)
+{
+	static const char *const kinds[] = {
+		[LINE_START] = "start", [LINE_EVAL] = "eval", [LINE_BEST] = "best",
+		[LINE_SAVE] = "save", [LINE_INFO] = "info", [LINE_WARNING] = "warning",
+		[LINE_ERROR] = "error", [LINE_STOP] = "stop", [LINE_CONSOLE] = "console" };
+	struct buf line = { 0 };
+
+	for (size_t i = h->n_lines - MIN(h->n_lines, (size_t)LOG_LINES); i < h->n_lines; i++) {
+		const struct history_line *l = history_line(h, i);
+		char step[FIGURE_BYTES];
+
+		buf_clear(&line);
+		buf_printf(&line, "%9s  %-8s %s", l->step < 0 ? "" : figure_count(step, l->step),
+			   kinds[l->kind], l->text);
+		add_line(out, buf_text(&line));
+	}
+	buf_free(&line);
+}
+
+static int show_run(const char *workspace, const char *name, double now, struct buf *out,
+		    struct err *e)
+{
+	struct history *h = history_open(workspace, name, e);
+	char ranks[48] = "";
+	int got;
+
+	if (!h)
+		return e->code;
+	while ((got = history_update(h, now, 1, e)) == HISTORY_MORE)
+		;
+	if (h->ranks > 1)
+		snprintf(ranks, sizeof(ranks), ", %lld ranks", (long long)h->ranks);
+	if (got >= 0) {
+		struct buf head = { 0 };
+
+		buf_printf(&head, "%s: %s%s%s%s", h->name, run_state_name(h->state),
+			   *h->host ? " on " : "", h->host, ranks);
+		add_line(out, buf_text(&head));
+		buf_free(&head);
+		show_progress(h, now, out);
+		show_figures(h, out);
+		show_log(h, out);
+	}
+	history_free(h);
+	return MIN(got, 0);
+}
+
+static void show_corpus(const struct place_corpus *c, struct buf *out)
+{
+	const struct prep_progress *p = &c->progress;
+	char a[FIGURE_BYTES], b[FIGURE_BYTES];
+
+	if (c->state == CORPUS_READY) {
+		buf_printf(out, "corpus %s: %s to %s, %s pairs, vocabulary of %s\n", c->name,
+			   c->source, c->target, figure_count(a, c->train),
+			   figure_count(b, c->vocabulary));
+		return;
+	}
+	buf_printf(out, "corpus %s: %s", c->name, corpus_state_name(c->state));
+	if (p->there) {
+		buf_printf(out, ", %s ", p->stage);
+		add_bar(out, prep_progress_share(p));
+		if (p->rate > 0)
+			buf_printf(out, " %s %s/s", figure_value(a, p->rate), p->unit);
+		if (isfinite(prep_progress_left(p)))
+			buf_printf(out, ", %s left", figure_duration(b, prep_progress_left(p)));
+	}
+	buf_add_char(out, '\n');
+}
+
+static void show_row(const struct status *s, struct buf *out)
+{
+	char a[FIGURE_BYTES], b[FIGURE_BYTES], c[FIGURE_BYTES];
+
+	buf_printf(out, "run %s: %s, step %s of %s, best BLEU %s\n", s->name, s->state,
+		   figure_count(a, s->step), figure_count(b, s->steps),
+		   figure_fixed(c, s->best_bleu, 2));
+}
+
+/* What the home view suggests: its first steps that are commands. */
+static void show_next(const struct places *p, const char *workspace, struct buf *out)
+{
+	struct step steps[STEPS_MAX];
+	size_t n = steps_find(p, workspace, false, steps), shown = 0;
+
+	for (size_t i = 0; i < n && shown < NEXT_LINES; i++) {
+		if (steps[i].kind != STEP_RUN)
+			continue;
+		buf_add_str(out, "next: ");
+		for (size_t k = 0; steps[i].argv[k]; k++)
+			buf_printf(out, "%s%s", k ? " " : "", steps[i].argv[k]);
+		buf_add_char(out, '\n');
+		shown++;
+	}
+}
+
+static void show_places(const struct places *p, const char *workspace, struct buf *out)
+{
+	buf_printf(out, "workspace %s\n", workspace);
+	for (size_t i = 0; i < p->n_corpora && i < LIST_LINES; i++)
+		show_corpus(&p->corpora[i], out);
+	for (size_t i = 0; i < p->n_runs && i < LIST_LINES; i++)
+		show_row(&p->runs[i].status, out);
+	if (p->n_corpora > LIST_LINES || p->n_runs > LIST_LINES)
+		buf_printf(out, "%zu corpora and %zu runs in all\n", p->n_corpora, p->n_runs);
+	if (!p->n_corpora && !p->n_runs)
+		buf_add_str(out, "nothing here yet\n");
+	show_next(p, workspace, out);
+}
+
+int batch_watch(const struct conf *c, double now, struct buf *out, struct err *e)
+{
+	char *workspace = paths_workspace(c->workspace, e);
+	const char *named = c->n_arguments ? c->arguments[0] : c->run;
+	struct places p = { 0 };
+	int rc = workspace ? 0 : e->code;
+
+	while (!rc && (rc = places_update(&p, workspace, now, 1, e)) == PLACES_MORE)
+		rc = 0;
+	rc = MIN(rc, 0);
+	if (!rc && !named)
+		show_places(&p, workspace, out);
+	/* the first is the one that is being trained, else the newest */
+	if (!rc && (named || p.n_runs)) {
+		if (!named)
+			buf_add_char(out, '\n');
+		rc = show_run(workspace, named ? named : p.runs[0].status.name, now, out, e);
+	}
+	places_free(&p);
+	free(workspace);
+	return rc ? rc : buf_check(out, e);
+}

@@ -1,0 +1,279 @@
+/* batch.c - see batch.h: runs side by side, samples */
+#include "tui/app/text_commands.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "share/base/file.h"
+#include "share/base/json.h"
+#include "share/base/mem.h"
+#include "share/base/paths.h"
+#include "share/base/text.h"
+#include "share/base/util.h"
+#include "tui/run/option_diff.h"
+#include "tui/term/number_format.h"
+#include "tui/run/run_history.h"
+#include "tui/run/workspace_index.h"
+#include "tui/run/sample_history.h"
+#include "tui/run/word_diff.h"
+
+static void put_count(struct json_writer *w, const char *key, int64_t value)
+{
+	json_key(w, key);
+	if (value < 0)
+		json_null(w);
+	else
+		json_int(w, value);
+}
+
+static void put_text(struct json_writer *w, const char *key, const char *text)
+{
+	json_key(w, key);
+	if (text)
+		json_str(w, text);
+	else
+		json_null(w);
+}
+
+/* ---- runs ---- */
+
+struct side_by_side {
+	const char *names[CONTRAST_MAX_RUNS];
+	struct status status[CONTRAST_MAX_RUNS];
+	size_t n;
+	struct contrast differ;
+};
+
+static int take_run(struct side_by_side *s, const char *workspace, const char *name, struct err *e)
+{
+	struct err unknown = { 0 };
+
+	if (paths_check_name("run", name, e))
+		return e->code;
+	if (s->n == CONTRAST_MAX_RUNS)
+		return err_set(e, ERR_USAGE, "at most %d runs side by side", CONTRAST_MAX_RUNS);
+	/* says which runs there are */
+	history_free(history_open(workspace, name, &unknown));
+	if (unknown.code)
+		return *e = unknown, e->code;
+	if (status_read(&s->status[s->n], workspace, name, e))
+		return e->code;
+	s->names[s->n] = s->status[s->n].name;
+	s->n++;
+	return 0;
+}
+
+static void runs_json(const struct side_by_side *s, struct buf *out)
+{
+	struct json_writer w = { .out = out };
+
+	json_open(&w, '{');
+	json_key(&w, "runs");
+	json_open(&w, '[');
+	for (size_t k = 0; k < s->n; k++) {
+		const struct status *r = &s->status[k];
+
+		json_open(&w, '{');
+		put_text(&w, "run", r->name);
+		put_text(&w, "state", r->state);
+		put_count(&w, "step", r->step);
+		put_count(&w, "steps", r->steps);
+		json_put_real(&w, "loss", r->loss);
+		json_put_real(&w, "bleu", r->bleu);
+		json_put_real(&w, "best_bleu", r->best_bleu);
+		put_count(&w, "best_step", r->best_step);
+		json_put_real(&w, "target_tps", r->target_tps);
+		json_close(&w, '}');
+	}
+	json_close(&w, ']');
+	json_key(&w, "differ");
+	json_open(&w, '[');
+	for (size_t i = 0; i < s->differ.n; i++) {
+		json_open(&w, '{');
+		put_text(&w, "option", s->differ.rows[i].option);
+		json_key(&w, "values");
+		json_open(&w, '[');
+		for (size_t k = 0; k < s->n; k++)
+			if (s->differ.rows[i].values[k])
+				json_str(&w, s->differ.rows[i].values[k]);
+			else
+				json_null(&w);
+		json_close(&w, ']');
+		json_close(&w, '}');
+	}
+	json_close(&w, ']');
+	json_close(&w, '}');
+	buf_add_char(out, '\n');
+}
+
+static void runs_row(struct buf *out, const char *label, size_t n, const char *const *cells)
+{
+	buf_printf(out, "%-20s", label);
+	for (size_t k = 0; k < n; k++)
+		buf_printf(out, "  %14.40s", cells[k] ? cells[k] : "-");
+	buf_add_char(out, '\n');
+}
+
+static void runs_text(const struct side_by_side *s, struct buf *out)
+{
+	char text[6][CONTRAST_MAX_RUNS][FIGURE_BYTES];
+	const char *rows[7][CONTRAST_MAX_RUNS];
+	static const char *const labels[] = { "state", "step", "loss", "dev BLEU", "best BLEU",
+					      "at step", "target tokens/s" };
+
+	for (size_t k = 0; k < s->n; k++) {
+		const struct status *r = &s->status[k];
+
+		rows[0][k] = r->state;
+		rows[1][k] = figure_count(text[0][k], r->step);
+		rows[2][k] = figure_fixed(text[1][k], r->loss, 3);
+		rows[3][k] = figure_fixed(text[2][k], r->bleu, 2);
+		rows[4][k] = figure_fixed(text[3][k], r->best_bleu, 2);
+		rows[5][k] = figure_count(text[4][k], r->best_step);
+		rows[6][k] = figure_value(text[5][k], r->target_tps);
+	}
+	runs_row(out, "", s->n, s->names);
+	for (size_t i = 0; i < ARRAY_LEN(labels); i++)
+		runs_row(out, labels[i], s->n, rows[i]);
+	if (s->n > 1)
+		buf_printf(out, "\n%zu options differ%s\n", s->differ.n, s->differ.n ? ":" : "");
+	for (size_t i = 0; i < s->differ.n; i++)
+		runs_row(out, s->differ.rows[i].option, s->n,
+			 (const char *const *)s->differ.rows[i].values);
+}
+
+int batch_runs(const struct conf *c, struct buf *out, struct err *e)
+{
+	char *workspace = paths_workspace(c->workspace, e);
+	struct side_by_side *s = mem_alloc(1, sizeof(*s), e);
+	struct places all = { 0 };
+	int rc = workspace && s ? 0 : e->code;
+
+	if (!rc && !c->n_arguments) {
+		while ((rc = places_update(&all, workspace, 0, 10, e)) == PLACES_MORE)
+			;
+		rc = MIN(rc, 0);
+	}
+	for (int i = 0; !rc && i < c->n_arguments; i++)
+		rc = take_run(s, workspace, c->arguments[i], e);
+	for (size_t i = 0; !rc && i < all.n_runs && i < CONTRAST_MAX_RUNS; i++)
+		rc = take_run(s, workspace, all.runs[i].status.name, e);
+	if (!rc && s->n)
+		rc = contrast_make(&s->differ, workspace, s->names, s->n, e);
+	if (!rc && c->json)
+		runs_json(s, out);
+	else if (!rc && s->n)
+		runs_text(s, out);
+	else if (!rc)
+		buf_printf(out, "no runs in %s\n", workspace);
+	if (s)
+		contrast_free(&s->differ);
+	places_free(&all);
+	free(s);
+	free(workspace);
+	return rc ? rc : buf_check(out, e);
+}
+
+/* ---- samples ---- */
+
+static void version_json(struct json_writer *w, const struct sample_version *v, const char *before)
+{
+	static struct word_part parts[WORD_DIFF_MAX];
+	size_t n = word_diff(v->hypothesis, before, parts);
+
+	json_open(w, '{');
+	put_count(w, "step", v->step);
+	put_text(w, "hypothesis", v->hypothesis);
+	json_key(w, "new_words");
+	json_open(w, '[');
+	for (size_t i = 0; i < n; i++)
+		if (parts[i].differs)
+			json_int(w, (int64_t)i);
+	json_close(w, ']');
+	json_close(w, '}');
+}
+
+static void sentence_json(struct json_writer *w, const struct sample_sentence *s)
+{
+	json_open(w, '{');
+	put_count(w, "id", s->id);
+	put_text(w, "source", s->source);
+	put_text(w, "reference", s->reference);
+	json_key(w, "checkpoints");
+	json_open(w, '[');
+	for (size_t v = 0; v < s->n; v++)
+		version_json(w, &s->versions[v], v ? s->versions[v - 1].hypothesis : NULL);
+	json_close(w, ']');
+	json_close(w, '}');
+}
+
+/* Words that the checkpoint before did not have there are in {braces}. */
+static void sentence_text(struct buf *out, const struct sample_sentence *s)
+{
+	static struct word_part parts[WORD_DIFF_MAX];
+
+	buf_printf(out, "%lld source     %s\n", (long long)s->id, s->source);
+	buf_printf(out, "%lld reference  %s\n", (long long)s->id, s->reference);
+	for (size_t v = 0; v < s->n; v++) {
+		const char *text = s->versions[v].hypothesis;
+		size_t n = word_diff(text, v ? s->versions[v - 1].hypothesis : NULL, parts);
+
+		buf_printf(out, "%lld %9lld ", (long long)s->id, (long long)s->versions[v].step);
+		for (size_t i = 0; i < n; i++)
+			buf_printf(out, parts[i].differs ? " {%.*s}" : " %.*s", (int)parts[i].len,
+				   text + parts[i].at);
+		buf_add_char(out, '\n');
+	}
+	buf_add_char(out, '\n');
+}
+
+/* The run that is meant, owned by the caller: named, or the newest. */
+static char *find_run(const struct conf *c, const char *workspace, struct err *e)
+{
+	const char *name = c->n_arguments ? c->arguments[0] : c->run;
+	char *newest;
+
+	if (name)
+		return mem_strdup(name, e);
+	newest = history_newest(workspace, e);
+	if (!newest && !e->code)
+		err_set(e, ERR_NOINPUT, "there is no run in %s", workspace);
+	return newest;
+}
+
+int batch_samples(const struct conf *c, struct buf *out, struct err *e)
+{
+	char *workspace = paths_workspace(c->workspace, e);
+	char *name = workspace ? find_run(c, workspace, e) : NULL;
+	struct history *h = name ? history_open(workspace, name, e) : NULL;
+	struct sample_book *b = h ? sample_book_open(h->folder, e) : NULL;
+	struct json_writer w = { .out = out };
+	int64_t only = -1;
+	int rc = b ? 0 : e->code;
+
+	if (!rc && c->n_arguments > 1 && (!text_to_int(c->arguments[1], &only) || only < 0))
+		rc = err_set(e, ERR_USAGE, "N must be the number of a sentence, not '%s'",
+			     c->arguments[1]);
+	while (!rc && (rc = sample_book_update(b, 1, e)) > 0)
+		rc = 0;
+	if (!rc && c->json)
+		json_open(&w, '[');
+	for (size_t i = 0; !rc && i < b->n; i++) {
+		if (only >= 0 && b->sentences[i].id != only)
+			continue;
+		if (c->json)
+			sentence_json(&w, &b->sentences[i]);
+		else
+			sentence_text(out, &b->sentences[i]);
+	}
+	if (!rc && c->json) {
+		json_close(&w, ']');
+		buf_add_char(out, '\n');
+	}
+	sample_book_free(b);
+	history_free(h);
+	free(name);
+	free(workspace);
+	return rc ? rc : buf_check(out, e);
+}

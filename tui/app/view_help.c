@@ -1,0 +1,134 @@
+/* view_help.c - the keys of the view in front and those that count everywhere, from actions.def. */
+#include <stdio.h>
+#include <string.h>
+
+#include "share/base/util.h"
+#include "tui/term/draw.h"
+#include "tui/app/view.h"
+
+#define KEYS_COLS 18
+
+struct help {
+	int top;	/* first line shown */
+	int page;	/* lines the last drawing had room for */
+	char filter[48];	/* only actions with these letters in their help or name */
+};
+
+/* A line of the screen: a heading, an action, or a blank line above a heading. */
+struct help_line { const char *heading; enum action action; };
+
+#define MAX_LINES (ACTION_COUNT + 12)
+
+static bool passes(enum action a, const char *filter)
+{
+	return strcasestr(action_infos[a].help, filter) || strcasestr(action_infos[a].name, filter);
+}
+
+static int add_group(struct help_line *lines, int n, const char *group, const char *filter)
+{
+	int first = n;
+
+	for (int a = 1; a < ACTION_COUNT; a++) {
+		if (strcmp(action_infos[a].group, group) || !passes((enum action)a, filter))
+			continue;
+		if (n == first) {
+			lines[n++] = (struct help_line){ 0 };
+			lines[n++] = (struct help_line){ .heading = group };
+		}
+		lines[n++] = (struct help_line){ .action = (enum action)a };
+	}
+	return n;
+}
+
+/* The view's own keys first, then the common ones. */
+static int lines_for(const struct help *h, const struct world *w, struct help_line lines[MAX_LINES])
+{
+	int n = w->view ? add_group(lines, 0, w->view, h->filter) : 0;
+
+	n = add_group(lines, n, "Panes", h->filter);
+	return add_group(lines, n, "Workbench", h->filter);
+}
+
+static void draw_line(struct grid *g, struct rect r, int row, const struct help_line *line,
+		      const struct world *w)
+{
+	char keys[64];
+
+	if (line->heading) {
+		draw_text(g, row, r.col + 2, r.cols - 2, STYLE_TITLE, line->heading);
+		return;
+	}
+	if (line->action == ACTION_NONE)
+		return;
+	keys_describe(w->keymap, line->action, true, keys, sizeof(keys));
+	draw_text(g, row, r.col + 4, MIN(KEYS_COLS, r.cols - 4), STYLE_BRIGHT, keys);
+	draw_text(g, row, r.col + KEYS_COLS + 5, r.cols - KEYS_COLS - 6, STYLE_NORMAL,
+		  action_infos[line->action].help);
+}
+
+static void help_draw(void *state, struct grid *g, struct rect body, const struct world *w)
+{
+	struct help *h = state;
+	struct rect r = layout_inside(body);
+	struct help_line lines[MAX_LINES];
+	char title[80];
+	int n = lines_for(h, w, lines);
+
+	h->page = MAX(r.rows, 1);
+	h->top = MAX(MIN(h->top, n - r.rows), 0);
+	snprintf(title, sizeof(title), *h->filter ? "keys with \"%s\"" : "keys", h->filter);
+	draw_box(g, body, title, false);
+	if (!n)
+		draw_text(g, r.row + MIN(1, r.rows - 1), r.col + 2, r.cols - 2, STYLE_DIM,
+			  "no key does anything like this");
+	for (int i = 0; i < r.rows && h->top + i < n; i++)
+		draw_line(g, r, r.row + i, &lines[h->top + i], w);
+}
+
+static unsigned help_act(void *state, struct world *w, enum action action)
+{
+	struct help *h = state;
+
+	switch (action) {
+	case ACTION_HELP_FILTER:
+		world_ask(w, &(struct question){ .kind = QUESTION_LINE, .title = "keys that do",
+						 .text = h->filter });
+		break;
+	case ACTION_DOWN:      h->top++; break;
+	case ACTION_UP:        h->top = MAX(h->top - 1, 0); break;
+	case ACTION_PAGE_DOWN: h->top += h->page; break;
+	case ACTION_PAGE_UP:   h->top = MAX(h->top - h->page, 0); break;
+	case ACTION_HOME:      h->top = 0; break;
+	case ACTION_END:       h->top = MAX_LINES; break;
+	case ACTION_HELP:
+	case ACTION_BACK:
+	case ACTION_QUIT:      return REACT_BACK;
+	default:               return REACT_UNKNOWN;
+	}
+	return REACT_REDRAW;
+}
+
+static unsigned help_answer(void *state, struct world *w, int question, const char *text)
+{
+	struct help *h = state;
+
+	(void)w;
+	(void)question;
+	snprintf(h->filter, sizeof(h->filter), "%s", text ? text : "");
+	h->top = 0;
+	return REACT_REDRAW;
+}
+
+static const enum action help_hints[] = {
+	ACTION_BACK, ACTION_HELP_FILTER, ACTION_DOWN, ACTION_UP, ACTION_NONE,
+};
+
+const struct view view_help = {
+	.name = "help",
+	.title = "keys",
+	.state_size = sizeof(struct help),
+	.act = help_act,
+	.draw = help_draw,
+	.answer = help_answer,
+	.hints = help_hints,
+};

@@ -1,0 +1,352 @@
+/* view_wizard.c - the form of wizard.h on the screen. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "share/base/util.h"
+#include "tui/term/draw.h"
+#include "tui/app/jobs.h"
+#include "tui/app/view.h"
+#include "tui/app/view_requests.h"
+#include "tui/app/wizard.h"
+
+#define LABEL_COLS 24
+#define MAX_LINES  1024	/* of the list: twice as many as there may be rows */
+
+enum { ASK_VALUE, ASK_FILTER };
+
+struct form {
+	struct wizard *z;	/* owned */
+	size_t chosen;		/* row of z */
+	size_t top;		/* of the lines that are shown */
+	int page;
+	char filter[64];	/* "": all rows */
+	struct rect list;	/* where the list was drawn, for the mouse */
+};
+
+static int form_open(void *state, struct world *w, struct err *e)
+{
+	struct form *f = state;
+
+	f->z = w->wishes->wizard;
+	w->wishes->wizard = NULL;
+	return f->z ? 0 : err_set(e, ERR_INTERNAL, "there is no form to show");
+}
+
+static void form_close(void *state)
+{
+	wizard_free(((struct form *)state)->z);
+}
+
+/* ---- which rows ---- */
+
+static bool passes(const struct form *f, size_t i)
+{
+	const struct wizard_row *r = &f->z->rows[i];
+
+	return strstr(r->label, f->filter) || (r->option.help && strstr(r->option.help, f->filter));
+}
+
+/* The row n passing ones after (before: n < 0) the chosen; as far as there are any. */
+static void move(struct form *f, int n)
+{
+	int step = n < 0 ? -1 : 1;
+	size_t at = f->chosen;
+
+	while (n) {
+		size_t next = at;
+
+		do
+			next += (size_t)step;
+		while (next < f->z->n && !passes(f, next));
+		if (next >= f->z->n)
+			break;
+		at = next;
+		n -= step;
+	}
+	f->chosen = at;
+}
+
+static void to_first(struct form *f)
+{
+	for (f->chosen = 0; f->chosen + 1 < f->z->n && !passes(f, f->chosen); f->chosen++)
+		;
+	if (!passes(f, f->chosen))
+		f->chosen = 0;
+	f->top = 0;
+}
+
+/* ---- changing ---- */
+
+static void ask_choice(struct form *f, struct world *w, const char *title)
+{
+	const struct conf_row *o = &f->z->rows[f->chosen].option;
+	const char *names[40];
+	char texts[40][48];
+	size_t n = 0, length;
+
+	for (const char *c; n < ARRAY_LEN(names) && (c = conf_choice(o->detail, (int)n, &length));
+	     n++) {
+		snprintf(texts[n], sizeof(texts[n]), "%.*s", (int)length, c);
+		names[n] = texts[n];
+	}
+	world_ask(w, &(struct question){ .kind = QUESTION_CHOICE, .id = ASK_VALUE, .title = title,
+					 .choices = names, .n_choices = n });
+}
+
+static void change(struct form *f, struct world *w)
+{
+	struct wizard_row *r = &f->z->rows[f->chosen];
+	struct buf now = { 0 };
+	struct err e = { 0 };
+
+	if (r->value)
+		buf_add_str(&now, r->value);
+	else
+		wizard_default(f->z, f->chosen, &now);
+	if (r->option.name && r->option.kind == CONF_BOOL) {
+		wizard_set(f->z, f->chosen, strcmp(buf_text(&now), "yes") ? "yes" : "no", &e);
+	} else if (r->option.name && r->option.kind == CONF_ENUM) {
+		ask_choice(f, w, r->label);
+	} else if (!r->option.name && f->z->n_choices) {
+		world_ask(w, &(struct question){ .kind = QUESTION_CHOICE, .id = ASK_VALUE,
+				.title = r->label,
+				.choices = (const char *const *)f->z->choices,
+				.n_choices = f->z->n_choices });
+	} else {
+		world_ask(w, &(struct question){ .kind = QUESTION_LINE, .id = ASK_VALUE,
+						 .title = r->label, .text = buf_text(&now) });
+	}
+	buf_free(&now);
+}
+
+static unsigned form_answer(void *state, struct world *w, int question, const char *text)
+{
+	struct form *f = state;
+	struct err e = { 0 };
+
+	if (question == ASK_FILTER) {
+		snprintf(f->filter, sizeof(f->filter), "%s", text ? text : "");
+		to_first(f);
+	} else if (text && wizard_set(f->z, f->chosen, text, &e)) {
+		world_say(w, STYLE_BAD, "%s", e.text);
+	}
+	return REACT_REDRAW;
+}
+
+static void command_line(const struct form *f, struct buf *out)
+{
+	struct err e = { 0 };
+	char **argv = wizard_argv(f->z, &e);
+
+	if (argv)
+		jobs_command_text((const char *const *)argv, out);
+	else
+		buf_add_str(out, e.text);
+	wizard_free_argv(argv);
+}
+
+static unsigned run(struct form *f, struct world *w)
+{
+	struct err e = { 0 };
+	char **argv;
+	int id = 0;
+
+	if (w->readonly) {
+		world_say(w, STYLE_WARN, "only to look (--readonly): the line can be copied");
+		return REACT_REDRAW;
+	}
+	argv = wizard_argv(f->z, &e);
+	if (argv)
+		id = jobs_start(w->jobs, f->z->title, (const char *const *)argv, w->now, &e);
+	wizard_free_argv(argv);
+	if (!argv || id < 0) {
+		world_say(w, STYLE_BAD, "%s", e.text);
+		return REACT_REDRAW;
+	}
+	world_say(w, STYLE_GOOD, "started: %s", f->z->title);
+	if (f->z->go >= 0)
+		world_go(w, f->z->go);
+	return REACT_BACK;
+}
+
+static unsigned form_act(void *state, struct world *w, enum action action)
+{
+	struct form *f = state;
+	struct buf line = { 0 };
+	struct err e = { 0 };
+
+	switch (action) {
+	case ACTION_DOWN:      move(f, 1); break;
+	case ACTION_UP:        move(f, -1); break;
+	case ACTION_PAGE_DOWN: move(f, f->page); break;
+	case ACTION_PAGE_UP:   move(f, -f->page); break;
+	case ACTION_HOME:      to_first(f); break;
+	case ACTION_END:       move(f, (int)f->z->n); break;
+	case ACTION_FORM_CHANGE: change(f, w); break;
+	case ACTION_FORM_RESET:  wizard_set(f->z, f->chosen, NULL, &e); break;
+	case ACTION_FORM_RUN:    return run(f, w);
+	case ACTION_FORM_COPY:
+		command_line(f, &line);
+		world_copy(w, buf_text(&line));
+		buf_free(&line);
+		break;
+	case ACTION_FORM_FILTER:
+		world_ask(w, &(struct question){ .kind = QUESTION_LINE, .id = ASK_FILTER,
+						 .title = "options with", .text = f->filter });
+		break;
+	case ACTION_BACK:
+	case ACTION_QUIT:      return REACT_BACK;
+	default:               return REACT_UNKNOWN;
+	}
+	return REACT_REDRAW;
+}
+
+static size_t list_lines(const struct form *f, size_t *lines, size_t *chosen);
+
+/* A click chooses a row, another one on it changes it. */
+static unsigned form_mouse(void *state, struct world *w, const struct mouse *m)
+{
+	struct form *f = state;
+	size_t lines[MAX_LINES], chosen = 0, n, at;
+
+	if (m->kind != MOUSE_PRESS)
+		return REACT_UNKNOWN;
+	if (m->row < f->list.row || m->row >= f->list.row + f->list.rows ||
+	    f->z->n * 2 > MAX_LINES)
+		return REACT_NOTHING;
+	n = list_lines(f, lines, &chosen);
+	at = f->top + (size_t)(m->row - f->list.row);
+	if (at >= n || lines[at] >= f->z->n)
+		return REACT_NOTHING;
+	if (f->chosen == lines[at])
+		change(f, w);
+	f->chosen = lines[at];
+	return REACT_REDRAW;
+}
+
+/* ---- drawing ---- */
+
+static void draw_row(const struct form *f, struct grid *g, struct rect r, int row, size_t i)
+{
+	const struct wizard_row *o = &f->z->rows[i];
+	bool chosen = i == f->chosen;
+	enum style look = chosen ? STYLE_SELECTED : o->value ? STYLE_BRIGHT : STYLE_DIM;
+	int cols = MIN(LABEL_COLS, r.cols / 2);
+	struct buf value = { 0 };
+
+	if (o->value)
+		buf_add_str(&value, o->value);
+	else
+		wizard_default(f->z, i, &value);
+	if (chosen)
+		for (int col = 0; col < r.cols; col++)
+			grid_put(g, row, r.col + col, look, ' ');
+	if (chosen)
+		grid_put(g, row, r.col, look, 0x25B8);
+	draw_text(g, row, r.col + 2, cols - 2, chosen ? look : STYLE_NORMAL, o->label);
+	/* what is given stands out by a sign, too */
+	if (o->value && o->option.name)
+		grid_put(g, row, r.col + cols, look, '=');
+	draw_text(g, row, r.col + cols + 2, r.cols - cols - 2, look,
+		  value.len ? buf_text(&value) : "-");
+	buf_free(&value);
+}
+
+/* Lines of the list: rows that pass, with a heading where the section changes among the others. */
+static size_t list_lines(const struct form *f, size_t *lines, size_t *chosen)
+{
+	const char *section = "";
+	size_t n = 0;
+
+	for (size_t i = 0; i < f->z->n; i++) {
+		const char *own = i < f->z->n_first ? "" : f->z->rows[i].option.section;
+
+		if (!passes(f, i))
+			continue;
+		if (strcmp(own, section))
+			lines[n++] = SIZE_MAX - i;
+		section = own;
+		if (i == f->chosen)
+			*chosen = n;
+		lines[n++] = i;
+	}
+	return n;
+}
+
+static void draw_list(struct form *f, struct grid *g, struct rect r)
+{
+	size_t lines[MAX_LINES], chosen = 0, n = 0, rows = (size_t)MAX(r.rows, 0);
+
+	f->list = r;
+	if (f->z->n * 2 <= MAX_LINES)
+		n = list_lines(f, lines, &chosen);
+	f->page = MAX(r.rows - 1, 1);
+	if (chosen < f->top + (chosen > 0))
+		f->top = chosen - (chosen > 0);
+	if (rows && chosen >= f->top + rows)
+		f->top = chosen - rows + 1;
+	if (!n)
+		draw_text(g, r.row, r.col + 2, r.cols - 2, STYLE_DIM, "no option like this");
+	for (size_t k = 0; k < rows && f->top + k < n; k++) {
+		size_t i = lines[f->top + k];
+		int row = r.row + (int)k;
+
+		if (i < f->z->n)
+			draw_row(f, g, r, row, i);
+		else
+			draw_text(g, row, r.col, r.cols, STYLE_TITLE,
+				  f->z->rows[SIZE_MAX - i].option.section);
+	}
+}
+
+static void form_draw(void *state, struct grid *g, struct rect body, const struct world *w)
+{
+	struct form *f = state;
+	struct rect r = layout_inside(body);
+	struct buf line = { 0 }, help = { 0 };
+	struct span at;
+	int rows;
+
+	(void)w;
+	draw_box(g, body, f->z->title, true);
+	r.col++;
+	r.cols -= 2;
+	if (r.rows < 1 || r.cols < 8)
+		return;
+	buf_add_str(&line, "$ ");
+	command_line(f, &line);
+	at = (struct span){ r.row, r.col, r.cols, STYLE_BRIGHT };
+	rows = MIN(draw_text_wrapped(g, at, 0, 0, buf_text(&line)), MAX(r.rows / 3, 1));
+	at.row = r.row + r.rows - rows;
+	draw_text_wrapped(g, at, rows, 0, buf_text(&line));
+	r.rows -= rows;
+	if (f->z->rows[f->chosen].option.name)
+		conf_explain(f->z->rows[f->chosen].option.name, &help);
+	if (r.rows >= 6) {
+		at = (struct span){ r.row + r.rows - 3, r.col, r.cols, STYLE_DIM };
+		draw_text_wrapped(g, at, 2, 0, buf_text(&help));
+		r.rows -= 4;
+	}
+	draw_list(f, g, r);
+	buf_free(&line);
+	buf_free(&help);
+}
+
+static const enum action form_hints[] = {
+	ACTION_FORM_CHANGE, ACTION_FORM_RUN,  ACTION_FORM_COPY, ACTION_FORM_RESET,
+	ACTION_FORM_FILTER, ACTION_BACK, ACTION_NONE,
+};
+
+const struct view view_wizard = {
+	.name = "form",
+	.title = "form",
+	.state_size = sizeof(struct form),
+	.open = form_open,
+	.act = form_act,
+	.draw = form_draw,
+	.close = form_close,
+	.mouse = form_mouse,
+	.answer = form_answer,
+	.hints = form_hints,
+};

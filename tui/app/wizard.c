@@ -1,0 +1,210 @@
+/* wizard.c - see wizard.h */
+#include "tui/app/wizard.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "share/base/mem.h"
+
+#define MAX_WORDS 60	/* of a command: jobs.c takes a few more */
+
+void wizard_free(struct wizard *z)
+{
+	if (!z)
+		return;
+	for (size_t i = 0; i < z->n; i++)
+		free(z->rows[i].value);
+	for (size_t i = 0; i < z->n_choices; i++)
+		free(z->choices[i]);
+	free(z->choices);
+	free(z->rows);
+	free(z->title);
+	free(z->command);
+	free(z->workspace);
+	free(z);
+}
+
+/* ---- rows ---- */
+
+static int add_row(struct wizard *z, const struct conf_row *option, const char *value,
+		   struct err *e)
+{
+	struct wizard_row *r = &z->rows[z->n];
+
+	*r = (struct wizard_row){ .option = *option };
+	snprintf(r->dashed, sizeof(r->dashed), "%s", option->name);
+	for (char *c = r->dashed; (c = strchr(c, '_'));)
+		*c = '-';
+	r->label = r->dashed;
+	if (value && !(r->value = mem_strdup(value, e)))
+		return e->code;
+	z->n++;
+	return 0;
+}
+
+static bool has_row(const struct wizard *z, const char *name)
+{
+	for (size_t i = 0; i < z->n; i++)
+		if (z->rows[i].option.name && !strcmp(z->rows[i].option.name, name))
+			return true;
+	return false;
+}
+
+/* Options that make no sense here: a job has no reader for them, or the workbench answers them. */
+static bool is_ours(const char *name)
+{
+	static const char *const ours[] = { "workspace", "help", "version",
+					    "quiet",	 "json", "color" };
+
+	for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++)
+		if (!strcmp(ours[i], name))
+			return true;
+	return false;
+}
+
+static int add_argument(struct wizard *z, const struct wizard_form *form, struct err *e)
+{
+	struct wizard_row *r = &z->rows[z->n];
+
+	snprintf(r->dashed, sizeof(r->dashed), "%s", form->argument_label);
+	r->label = r->dashed;
+	if (form->argument && !(r->value = mem_strdup(form->argument, e)))
+		return e->code;
+	z->n++;
+	if (!(z->choices = mem_alloc(form->n_choices + 1, sizeof(*z->choices), e)))
+		return e->code;
+	for (; z->n_choices < form->n_choices; z->n_choices++)
+		if (!(z->choices[z->n_choices] =
+			      mem_strdup(form->argument_choices[z->n_choices], e)))
+			return e->code;
+	return 0;
+}
+
+static int add_rows(struct wizard *z, const struct wizard_form *form, struct err *e)
+{
+	struct conf_row option;
+	const char *name, *section;
+
+	if (form->argument_label && add_argument(z, form, e))
+		return e->code;
+	for (size_t i = 0; i < form->n_values; i++) {
+		if (!conf_row_of(form->values[i].option, &option) ||
+		    !conf_takes(form->command, form->values[i].option))
+			return err_set(e, ERR_INTERNAL, "%s has no option %s", form->command,
+				       form->values[i].option);
+		if (add_row(z, &option, form->values[i].value, e))
+			return e->code;
+	}
+	z->n_first = z->n;
+	for (size_t i = 0; (name = conf_option_at(i, &section)); i++)
+		if (conf_takes(form->command, name) && !is_ours(name) && !has_row(z, name) &&
+		    conf_row_of(name, &option) && add_row(z, &option, NULL, e))
+			return e->code;
+	return 0;
+}
+
+struct wizard *wizard_new(const struct wizard_form *form, const char *workspace, struct err *e)
+{
+	struct wizard *z = mem_alloc(1, sizeof(*z), e);
+	const char *section;
+	size_t all = 1 + form->n_values;
+
+	if (!z)
+		return NULL;
+	while (conf_option_at(all - form->n_values - 1, &section))
+		all++;
+	z->go = form->go;
+	z->title = mem_strdup(form->title, e);
+	z->command = mem_strdup(form->command, e);
+	z->rows = mem_alloc(all, sizeof(*z->rows), e);
+	if (!z->title || !z->command || !z->rows ||
+	    (workspace && !(z->workspace = mem_strdup(workspace, e))) || add_rows(z, form, e)) {
+		wizard_free(z);
+		return NULL;
+	}
+	return z;
+}
+
+/* ---- values ---- */
+
+int wizard_set(struct wizard *z, size_t row, const char *value, struct err *e)
+{
+	struct wizard_row *r = &z->rows[row];
+	char *copy = NULL;
+
+	if (value && r->option.name && conf_check(r->option.name, value, e))
+		return e->code;
+	if (value && *value && !(copy = mem_strdup(value, e)))
+		return e->code;
+	free(r->value);
+	r->value = copy;
+	return 0;
+}
+
+void wizard_default(const struct wizard *z, size_t row, struct buf *out)
+{
+	struct conf c = { 0 };
+	struct err ignored;
+
+	if (!z->rows[row].option.name)
+		return;
+	if (!conf_init(&c, &ignored))
+		conf_value(&c, z->rows[row].option.name, out);
+	conf_free(&c);
+}
+
+/* ---- the command ---- */
+
+static int add_word(char **argv, size_t *n, const char *word, struct err *e)
+{
+	if (*n + 1 >= MAX_WORDS)
+		return err_set(e, ERR_USAGE,
+			       "a command of more than %d words; put the options into a recipe",
+			       MAX_WORDS);
+	argv[*n] = mem_strdup(word, e);
+	return argv[(*n)++] ? 0 : e->code;
+}
+
+static int add_option(char **argv, size_t *n, const struct wizard_row *r, struct err *e)
+{
+	bool boolean = r->option.kind == CONF_BOOL;
+	char name[64];
+
+	snprintf(name, sizeof(name), "--%s%s", boolean && !strcmp(r->value, "no") ? "no-" : "",
+		 r->dashed);
+	if (add_word(argv, n, name, e))
+		return e->code;
+	return boolean ? 0 : add_word(argv, n, r->value, e);
+}
+
+char **wizard_argv(const struct wizard *z, struct err *e)
+{
+	char **argv = mem_alloc(MAX_WORDS + 1, sizeof(*argv), e);
+	size_t n = 0;
+	int status;
+
+	if (!argv)
+		return NULL;
+	status = add_word(argv, &n, "werkbank", e) || add_word(argv, &n, z->command, e);
+	if (!status && z->workspace)
+		status = add_word(argv, &n, "-C", e) || add_word(argv, &n, z->workspace, e);
+	for (size_t i = 0; i < z->n && !status; i++) {
+		const struct wizard_row *r = &z->rows[i];
+
+		if (r->value)
+			status = r->option.name ? add_option(argv, &n, r, e)
+						: add_word(argv, &n, r->value, e);
+	}
+	if (!status)
+		return argv;
+	wizard_free_argv(argv);
+	return NULL;
+}
+
+void wizard_free_argv(char **argv)
+{
+	for (size_t i = 0; argv && argv[i]; i++)
+		free(argv[i]);
+	free(argv);
+}

@@ -1,0 +1,6 @@
+# tui/plot: plots in cells: series of numbers, lines, stacks, axes, zoom and cursor.
+# Enter at plot.h.
+# May use: tui/term, share.
+libtui_a_SOURCES += \
+	%D%/plot.c %D%/plot.h %D%/plot_axes.c %D%/plot_internal.h %D%/plot_stack.c \
+	%D%/plot_viewport.c %D%/plot_viewport.h %D%/series.c %D%/series.h

@@ -1,0 +1,329 @@
+/* plot.c - lines; see plot.h */
+#include "tui/plot/plot.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "share/base/util.h"
+#include "tui/term/draw.h"
+#include "tui/plot/plot_internal.h"
+
+#define FAR        8		/* canvases: beyond, a line's slope no longer matters */
+#define TRIM_SHARE 0.02		/* of the points, at either end */
+
+/* Bits of a cell's dots by [column][row], as braille numbers them. */
+static const unsigned braille[2][4] = { { 0x01, 0x02, 0x04, 0x40 }, { 0x08, 0x10, 0x20, 0x80 } };
+
+/* ---- the range of values ---- */
+
+static bool is_seen(const struct canvas *c, const struct series_point *p)
+{
+	double a = plot_dot_x(c, p->first), b = plot_dot_x(c, p->last);
+
+	return b >= 0 && a <= c->dots_x - 1;
+}
+
+struct range { double low, high; bool known; };
+
+static void widen(struct range *r, double low, double high)
+{
+	r->low = r->known ? MIN(r->low, low) : low;
+	r->high = r->known ? MAX(r->high, high) : high;
+	r->known = true;
+}
+
+static int by_size(const void *a, const void *b)
+{
+	float x = *(const float *)a, y = *(const float *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* Without the outermost means: of many points, every so manieth is looked at. */
+static struct range trimmed_range(const struct canvas *c, const struct plot *p)
+{
+	struct range r = { .known = false };
+	float values[SERIES_POINTS];
+	size_t all = 0, n = 0, every, cut;
+
+	for (size_t i = 0; i < p->n; i++)
+		all += p->lines[i].series->n;
+	every = all / SERIES_POINTS + 1;
+	for (size_t i = 0; i < p->n; i++)
+		for (size_t k = 0; k < p->lines[i].series->n && n < SERIES_POINTS; k += every) {
+			const struct series_point *q = &p->lines[i].series->points[k];
+
+			if (q->n && is_seen(c, q) && (!c->log_y || series_mean(q) > 0))
+				values[n++] = (float)series_mean(q);
+		}
+	if (!n)
+		return r;
+	qsort(values, n, sizeof(*values), by_size);
+	cut = (size_t)((double)n * TRIM_SHARE);
+	widen(&r, (double)values[cut], (double)values[n - 1 - cut]);
+	return r;
+}
+
+static struct range range_of(const struct canvas *c, const struct plot *p)
+{
+	struct range r = { .known = false };
+
+	if (p->trim)
+		r = trimmed_range(c, p);
+	for (size_t i = 0; i < p->n && !p->trim; i++) {
+		const struct series *s = p->lines[i].series;
+
+		for (size_t k = 0; k < s->n; k++) {
+			const struct series_point *q = &s->points[k];
+
+			if (!q->n || !is_seen(c, q))
+				continue;
+			if (!c->log_y)
+				widen(&r, (double)q->low, (double)q->high);
+			else if (q->high > 0)
+				widen(&r, q->low > 0 ? (double)q->low : (double)q->high,
+				      (double)q->high);
+		}
+	}
+	if (r.known && p->from_zero && !c->log_y)
+		widen(&r, 0, 0);
+	return r;
+}
+
+/* ---- dots ---- */
+
+/* The dots a cell shows already; 0 when it holds something else. */
+static unsigned cell_dots(const struct canvas *c, uint32_t ch)
+{
+	if (c->per_x == 2)
+		return ch > 0x2800 && ch <= 0x28FF ? ch - 0x2800 : 0;
+	if (c->g->charset == GRID_ASCII)
+		return ch == '\'' ? 1 : ch == '.' ? 2 : ch == ':' ? 3 : 0;
+	return ch == 0x2580 ? 1 : ch == 0x2584 ? 2 : ch == 0x2588 ? 3 : 0;
+}
+
+static uint32_t dots_cell(const struct canvas *c, unsigned dots)
+{
+	static const uint32_t halves[] = { ' ', 0x2580, 0x2584, 0x2588 };
+
+	return c->per_x == 2 ? 0x2800 + dots : halves[dots & 3];
+}
+
+static bool is_behind(enum style style)
+{
+	return style == STYLE_BAND || style == STYLE_FAINT;
+}
+
+static void dot(const struct canvas *c, int x, int y, enum style style)
+{
+	int row = c->area.row + y / c->per_y, col = c->area.col + x / c->per_x;
+	const struct cell *cell = grid_at(c->g, row, col);
+	unsigned bit = c->per_x == 2 ? braille[x & 1][y & 3] : 1u << (y & 1), dots;
+
+	if (!cell || x < 0 || y < 0 || x >= c->dots_x || y >= c->dots_y)
+		return;
+	dots = cell_dots(c, cell->ch);
+	/* What lies behind never hides the colour of a line, and gives way to its dots. */
+	if (dots && is_behind(style))
+		style = cell->style;
+	else if (is_behind(cell->style))
+		dots = 0;
+	grid_put(c->g, row, col, style, dots_cell(c, dots | bit));
+}
+
+struct spot { double x; int y; };	/* in dots */
+
+/* A straight line of dots, cut at the sides of the area; a dotted pen leaves gaps. */
+static void stroke(const struct canvas *c, struct spot a, struct spot b, enum style style,
+		   bool dotted)
+{
+	double right = c->dots_x - 1, x0 = MAX(a.x, 0.0), x1 = MIN(b.x, right);
+	double slope = b.x > a.x ? (b.y - a.y) / (b.x - a.x) : 0;
+	int from = (int)lround(x0), to = (int)lround(x1), y0, y1, n;
+
+	if (!(a.x <= right && b.x >= 0))
+		return;
+	y0 = (int)lround(a.y + (x0 - a.x) * slope);
+	y1 = b.x > a.x ? (int)lround(a.y + (x1 - a.x) * slope) : b.y;
+	n = MAX(to - from, abs(y1 - y0));
+	for (int i = 0; i <= n; i++) {
+		int x = n ? from + (int)lround((double)(to - from) * i / n) : from;
+		int y = n ? y0 + (int)lround((double)(y1 - y0) * i / n) : y0;
+
+		if (!dotted || x % (2 * c->per_x) < c->per_x)
+			dot(c, x, y, style);
+	}
+}
+
+/* ---- passes over a series ---- */
+
+enum pass { PASS_BAND, PASS_RAW, PASS_LINE };
+
+/* What falls into one column of dots. */
+struct column { int x; double sum, low, high; long n; };
+
+static bool is_dotted(enum plot_pen pen)
+{
+	return pen == PLOT_DOTTED || pen == PLOT_EXACT_DOTTED;
+}
+
+struct pen {
+	const struct canvas *c;
+	const struct plot_line *line;
+	enum pass pass;
+	struct column now;
+	struct spot before;
+	bool   down;		/* before is where the line has come to */
+};
+
+static void flush(struct pen *p)
+{
+	struct column *now = &p->now;
+	const struct canvas *c = p->c;
+	struct spot to;
+
+	if (!now->n)
+		return;
+	if (p->pass == PASS_BAND) {
+		int top = plot_dot_y(c, now->high), bottom = plot_dot_y(c, now->low);
+
+		if (now->n > 2 && bottom - top > 2)
+			for (int i = top; i <= bottom; i++)
+				dot(c, now->x, i, STYLE_BAND);
+	} else {
+		to = (struct spot){ now->x, plot_dot_y(c, now->sum / (double)now->n) };
+		stroke(c, p->down ? p->before : to, to,
+		       p->pass == PASS_RAW ? STYLE_FAINT : p->line->style,
+		       p->pass == PASS_LINE && is_dotted(p->line->pen));
+		p->before = to;
+		p->down = true;
+	}
+	now->n = 0;
+}
+
+static void add_point(struct pen *p, const struct series_point *q, int x, double value)
+{
+	struct column *now = &p->now;
+
+	if (now->n && x != now->x)
+		flush(p);
+	if (!now->n)
+		*now = (struct column){ .x = x, .low = (double)q->low, .high = (double)q->high };
+	now->low = MIN(now->low, (double)q->low);
+	now->high = MAX(now->high, (double)q->high);
+	now->sum += value * q->n;
+	now->n += q->n;
+}
+
+/* One pass over a series: the spread, the raw curve behind a smooth one, or the line itself. */
+static void draw_pass(const struct canvas *c, const struct plot_line *l, enum pass pass,
+		      double smooth)
+{
+	struct pen p = { .c = c, .line = l, .pass = pass };
+	struct smoother f = { .weight = smooth };
+	double edge = (double)FAR * c->dots_x;
+
+	for (size_t i = 0; i < l->series->n; i++) {
+		const struct series_point *q = &l->series->points[i];
+		double value = series_smooth(&f, q);
+		double x = plot_dot_x(c, q->first + (q->last - q->first) / 2);
+
+		if (isnan(value) || isnan(x) || (c->log_y && !(value > 0))) {
+			flush(&p);
+			p.down = p.down && isnan(x);
+			continue;
+		}
+		if (x > edge)
+			x = edge;
+		if (x < -edge)
+			x = -edge;
+		add_point(&p, q, (int)lround(x), value);
+		/* One point beyond the right edge leads the line there. */
+		if (x > c->dots_x)
+			break;
+	}
+	flush(&p);
+}
+
+static void draw_bullets(const struct canvas *c, const struct plot_line *l)
+{
+	const struct series *s = l->series;
+	size_t seen = 0;
+
+	for (size_t i = 0; i < s->n; i++)
+		seen += is_seen(c, &s->points[i]);
+	/* Bullets side by side would only be a fat line. */
+	if (seen * 3 > (size_t)c->area.cols)
+		return;
+	for (size_t i = 0; i < s->n; i++) {
+		double x = plot_dot_x(c, s->points[i].first), y = series_mean(&s->points[i]);
+
+		if (s->points[i].n && x >= -0.5 && x <= c->dots_x - 0.5 && (!c->log_y || y > 0))
+			grid_put(c->g, c->area.row + plot_dot_y(c, y) / c->per_y,
+				 c->area.col + (int)lround(x) / c->per_x, l->style, 0x2022);
+	}
+}
+
+/* A cross at the foot where something was not a number. */
+static void draw_gaps(const struct canvas *c, const struct plot_line *l)
+{
+	const struct series *s = l->series;
+	bool any = false;
+
+	for (size_t i = 0; i < s->n && !any; i++)
+		any = s->points[i].n > 0;
+	for (size_t i = 0; i < s->n && any; i++) {
+		const struct series_point *q = &s->points[i];
+		double x = plot_dot_x(c, q->first);
+
+		if (q->n < q->samples && x >= -0.5 && x <= c->dots_x - 0.5)
+			grid_put(c->g, c->area.row + c->area.rows - 1,
+				 c->area.col + (int)lround(x) / c->per_x, STYLE_BAD, 0x00D7);
+	}
+}
+
+/* ---- all of it ---- */
+
+static bool is_smoothed(const struct plot_line *l)
+{
+	return l->pen == PLOT_LINE || l->pen == PLOT_DOTTED;
+}
+
+static void draw_line(const struct canvas *c, const struct plot_line *l, double smooth)
+{
+	draw_pass(c, l, PASS_LINE, is_smoothed(l) ? smooth : 0);
+	/* A single point would be a single dot, which nobody sees. */
+	if (l->pen == PLOT_MARKED || l->series->n == 1)
+		draw_bullets(c, l);
+}
+
+void plot_draw(struct grid *g, struct rect box, const struct plot *p)
+{
+	struct canvas c;
+	struct range y = { .known = false };
+	bool drawn = plot_begin(&c, g, box, p);
+
+	if (drawn)
+		y = range_of(&c, p);
+	if (!y.known) {
+		struct rect r = layout_inside(box);
+		const char *text = p->x_from > 0 ? "nothing here" : "nothing measured yet";
+
+		if (r.rows >= 2 && r.cols >= 12)
+			draw_message(g, r, STYLE_DIM, (const char *const[]){ text }, 1);
+		return;
+	}
+	plot_y_axis(&c, y.low, y.high);
+	plot_x_axis(&c, box, p);
+	for (size_t i = 0; i < p->n; i++)
+		if (p->lines[i].pen == PLOT_LINE || p->lines[i].pen == PLOT_EXACT)
+			draw_pass(&c, &p->lines[i], PASS_BAND, 0);
+	for (size_t i = 0; i < p->n && p->smooth > 0; i++)
+		if (is_smoothed(&p->lines[i]))
+			draw_pass(&c, &p->lines[i], PASS_RAW, 0);
+	for (size_t i = 0; i < p->n; i++)
+		draw_line(&c, &p->lines[i], p->smooth);
+	for (size_t i = 0; i < p->n; i++)
+		draw_gaps(&c, &p->lines[i]);
+	plot_cursor(&c, p->cursor);
+}

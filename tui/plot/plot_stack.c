@@ -1,0 +1,102 @@
+/* plot_stack.c - parts of a whole over steps; see plot.h */
+#include "tui/plot/plot_internal.h"
+
+#include <math.h>
+
+#include "share/base/util.h"
+#include "tui/term/draw.h"
+
+uint32_t plot_fill(const struct grid *g, size_t part)
+{
+	static const uint32_t shades[PLOT_PARTS] = { 0x2588, 0x2593, 0x2592, 0x2591, 0x2022, 'x' };
+	static const char ascii[PLOT_PARTS] = { '#', '+', 'w', '~', '.', 'x' };
+
+	part = MIN(part, (size_t)PLOT_PARTS - 1);
+	return g->charset == GRID_ASCII ? (uint32_t)ascii[part] : shades[part];
+}
+
+/* Sums of what falls into a column of cells: of the whole, and of each part. */
+struct slice { double whole, parts[PLOT_PARTS]; };
+
+/* Sums of points from *at on whose middle lies left of the dot. */
+static double sum_until(const struct canvas *c, const struct series *s, size_t *at, double dot)
+{
+	double sum = 0;
+
+	for (; *at < s->n; (*at)++) {
+		const struct series_point *q = &s->points[*at];
+
+		if (plot_dot_x(c, q->first + (q->last - q->first) / 2) >= dot)
+			break;
+		if (q->n)
+			sum += q->sum;
+	}
+	return sum;
+}
+
+static void draw_slice(const struct canvas *c, const struct plot_stack *p, const struct slice *s,
+		       int col)
+{
+	for (int row = 0; row < c->area.rows; row++) {
+		double height = (c->area.rows - row - 0.5) / c->area.rows, below = 0;
+
+		for (size_t i = 0; i < p->n; i++) {
+			below += s->parts[i] / s->whole;
+			if (height > below)
+				continue;
+			grid_put(c->g, c->area.row + row, c->area.col + col, p->parts[i].style,
+				 plot_fill(c->g, i));
+			break;
+		}
+	}
+}
+
+static void draw_slices(const struct canvas *c, const struct plot_stack *p)
+{
+	struct slice before = { .whole = 0 };
+	size_t at[PLOT_PARTS + 1] = { 0 };
+	int held = 0;
+
+	/* What lies left of the area goes by first. */
+	sum_until(c, p->whole, &at[PLOT_PARTS], -0.5);
+	for (size_t i = 0; i < p->n; i++)
+		sum_until(c, p->parts[i].series, &at[i], -0.5);
+	for (int col = 0; col < c->area.cols; col++) {
+		double end = (col + 1) * c->per_x - 0.5;
+		struct slice s = { .whole = sum_until(c, p->whole, &at[PLOT_PARTS], end) };
+
+		for (size_t i = 0; i < p->n; i++)
+			s.parts[i] = sum_until(c, p->parts[i].series, &at[i], end);
+		/* Between records that are more than a column apart the last one holds. */
+		if (s.whole > 0) {
+			for (int k = 1; k <= held && before.whole > 0; k++)
+				draw_slice(c, p, &before, col - k);
+			held = 0;
+			before = s;
+			draw_slice(c, p, &s, col);
+		} else {
+			held++;
+		}
+	}
+}
+
+void plot_stack_draw(struct grid *g, struct rect box, const struct plot_stack *p)
+{
+	struct plot_stack q = *p;
+	struct canvas c;
+
+	q.n = MIN(q.n, (size_t)PLOT_PARTS);
+	if (!plot_begin(&c, g, box, &p->axes) || !p->whole->n) {
+		struct rect r = layout_inside(box);
+
+		if (r.rows >= 2 && r.cols >= 12)
+			draw_message(g, r, STYLE_DIM,
+				     (const char *const[]){ "nothing measured yet" }, 1);
+		return;
+	}
+	c.log_y = false;
+	plot_y_axis(&c, 0, 1);
+	plot_x_axis(&c, box, &p->axes);
+	draw_slices(&c, &q);
+	plot_cursor(&c, p->axes.cursor);
+}

@@ -1,0 +1,167 @@
+/* fleet_time_split.c - what follows from the records of hosts and ranks; see fleet.h */
+#include "tui/run/fleet.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "share/base/util.h"
+
+static double share_of(double part, double whole)
+{
+	return part >= 0 && whole > 0 ? MIN(part / whole, 1.0) : NAN;
+}
+
+struct fleet_split fleet_rank_split(const struct fleet_rank *r)
+{
+	double exposed = share_of(r->exposed_s, r->step_s), late = share_of(r->wait_s, r->step_s);
+	struct fleet_split s = {
+		.compute = share_of(r->compute_s, r->step_s),
+		.update = share_of(r->update_s, r->step_s),
+		.input = share_of(r->input_s, r->step_s),
+		.late = isfinite(exposed) && late > exposed ? exposed : late,
+	};
+
+	s.transfer = isnan(late) ? exposed : exposed - s.late;
+	return s;
+}
+
+/* Sums of parts, and of how many. */
+struct sums { double sum[5]; int n[5]; };
+
+static void add_split(struct sums *t, const struct fleet_rank *r)
+{
+	struct fleet_split s = fleet_rank_split(r);
+	const double parts[5] = { s.compute, s.update, s.late, s.transfer, s.input };
+
+	for (int k = 0; k < 5; k++)
+		if (isfinite(parts[k]))
+			t->sum[k] += parts[k], t->n[k]++;
+}
+
+struct fleet_split fleet_host_split(const struct fleet *f, int host)
+{
+	struct sums t = { .n = { 0 } };
+
+	if (host >= 0)
+		for (int i = f->hosts[host].first_rank; i >= 0; i = f->ranks[i].next)
+			add_split(&t, &f->ranks[i]);
+	for (size_t i = 0; host < 0 && i < f->n_ranks; i++)
+		if (f->ranks[i].known)
+			add_split(&t, &f->ranks[i]);
+	for (int k = 0; k < 5; k++)
+		t.sum[k] = t.n[k] ? t.sum[k] / t.n[k] : NAN;
+	return (struct fleet_split){ t.sum[0], t.sum[1], t.sum[2], t.sum[3], t.sum[4] };
+}
+
+void fleet_gpu_work(const struct fleet *f, int host, double work[FLEET_GPUS])
+{
+	const struct fleet_host *h = &f->hosts[host];
+	double sum = 0;
+	int here = 0, n = 0;
+
+	for (int i = h->first_rank; i >= 0; i = f->ranks[i].next, here++) {
+		const struct fleet_rank *r = &f->ranks[i];
+		double its = share_of(r->compute_s + (r->update_s > 0 ? r->update_s : 0),
+				      r->step_s);
+
+		if (here < FLEET_GPUS)
+			work[here] = its;
+		if (isfinite(its))
+			sum += its, n++;
+	}
+	if (here != (int)h->n_gpus)
+		for (size_t i = 0; i < FLEET_GPUS; i++)
+			work[i] = n ? sum / n : NAN;
+}
+
+static int by_size(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* The lower one of the middle two, as train/watch/telemetry.h: of two ranks the slower one is slow. */
+void fleet_settle(struct fleet *f)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < f->n_ranks; i++)
+		if (f->ranks[i].known && f->ranks[i].compute_s > 0)
+			f->order[n++] = f->ranks[i].compute_s;
+	if (n)
+		qsort(f->order, n, sizeof(*f->order), by_size);
+	f->median_compute = n ? f->order[(n - 1) / 2] : NAN;
+}
+
+double fleet_rank_pace(const struct fleet *f, size_t rank)
+{
+	if (rank >= f->n_ranks || !f->ranks[rank].known || !(f->ranks[rank].compute_s > 0))
+		return NAN;
+	return f->ranks[rank].compute_s / f->median_compute;
+}
+
+double fleet_host_pace(const struct fleet *f, int host, int64_t *slowest)
+{
+	double most = NAN;
+
+	*slowest = -1;
+	for (int i = f->hosts[host].first_rank; i >= 0; i = f->ranks[i].next) {
+		double pace = fleet_rank_pace(f, (size_t)i);
+
+		if (pace > most || (isnan(most) && isfinite(pace))) {
+			most = pace;
+			*slowest = i;
+		}
+	}
+	return most;
+}
+
+/* Sum over processors of what is known; NaN: of none. */
+static double sum_gpus(const struct fleet_host *h, double (*of)(const struct fleet_gpu *), int *n)
+{
+	double sum = 0;
+
+	*n = 0;
+	for (size_t i = 0; i < h->n_gpus; i++) {
+		double v = of(&h->gpus[i]);
+
+		if (isfinite(v))
+			sum += v, (*n)++;
+	}
+	return *n ? sum : NAN;
+}
+
+static double power_of(const struct fleet_gpu *g) { return g->power_w; }
+static double limit_of(const struct fleet_gpu *g) { return g->power_limit_w; }
+static double util_of(const struct fleet_gpu *g) { return g->util; }
+
+double fleet_host_power(const struct fleet_host *h)
+{
+	int n;
+
+	return sum_gpus(h, power_of, &n);
+}
+
+double fleet_host_power_limit(const struct fleet_host *h)
+{
+	int n;
+
+	return sum_gpus(h, limit_of, &n);
+}
+
+double fleet_host_util(const struct fleet_host *h)
+{
+	int n;
+	double sum = sum_gpus(h, util_of, &n);
+
+	return sum / n;
+}
+
+double fleet_link_share(const struct fleet_host *h)
+{
+	double busier = isnan(h->tx_bytes_s) || h->rx_bytes_s > h->tx_bytes_s ? h->rx_bytes_s
+									       : h->tx_bytes_s;
+
+	return share_of(busier, h->link_bytes_s);
+}

@@ -1,0 +1,99 @@
+/* log_lines.c - see log_lines.h */
+#include "tui/run/log_lines.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "share/base/util.h"
+
+static const struct { const char *word; enum style style; } kinds[] = {
+	[LINE_START]   = { "start", STYLE_NORMAL },   [LINE_EVAL]    = { "eval", STYLE_NORMAL },
+	[LINE_BEST]    = { "best", STYLE_GOOD },      [LINE_SAVE]    = { "saved", STYLE_DIM },
+	[LINE_INFO]    = { "info", STYLE_NORMAL },    [LINE_WARNING] = { "warning", STYLE_WARN },
+	[LINE_ERROR]   = { "error", STYLE_BAD },      [LINE_STOP]    = { "stop", STYLE_NORMAL },
+	[LINE_CONSOLE] = { "console", STYLE_DIM },
+};
+
+const char *log_word(enum history_kind kind)
+{
+	return kinds[kind].word;
+}
+
+enum style log_style(enum history_kind kind)
+{
+	return kinds[kind].style;
+}
+
+const char *log_clock(char out[FIGURE_BYTES], double t)
+{
+	time_t seconds = (time_t)t;
+	struct tm tm;
+
+	if (!(t >= 0 && t < 1e11) || !gmtime_r(&seconds, &tm) ||
+	    !strftime(out, FIGURE_BYTES, "%m-%d %H:%M:%S", &tm))
+		return figure_value(out, NAN);
+	return out;
+}
+
+const char *log_find(const char *text, const char *find)
+{
+	if (!find || !*find)
+		return NULL;
+	for (const char *c = find; *c; c++)
+		if (isupper((unsigned char)*c))
+			return strstr(text, find);
+	return strcasestr(text, find);
+}
+
+/* The text, and over it once more, marked, what was looked for. */
+static void draw_marked(struct grid *g, struct span at, const char *text, int left,
+			const char *find)
+{
+	const char *found = text;
+	size_t n = find ? strlen(find) : 0;
+
+	draw_text_from(g, at, text, left);
+	for (int i = 0; i < 16 && n && (found = log_find(found, find)); i++, found += n) {
+		char before[HISTORY_TEXT];
+		struct span here = at;
+
+		snprintf(before, sizeof(before), "%.*s", (int)(found - text), text);
+		here.col += grid_text_width(g, before) - left;
+		here.width = at.col + at.width - here.col;
+		here.style = STYLE_MARK;
+		if (here.col >= at.col && here.width > 0)
+			grid_text_part(g, here, found, n, 0);
+	}
+}
+
+void log_draw_row(struct grid *g, struct rect r, const struct log_row *row)
+{
+	const struct history_line *l = row->line;
+	enum style style = kinds[l->kind].style;
+	char text[FIGURE_BYTES];
+	int at = r.col + 1;
+
+	if (row->selected)
+		grid_put(g, r.row, r.col, STYLE_FOCUS, 0x25B8);
+	if (l->kind != LINE_CONSOLE || isfinite(l->t)) {
+		if (isfinite(row->first_t))
+			draw_text_right(g, r.row, at + 8, 9, STYLE_DIM,
+					figure_duration(text, l->t - row->first_t));
+		else
+			draw_text(g, r.row, at, 14, STYLE_DIM, log_clock(text, l->t));
+	}
+	at = r.col + (isfinite(row->first_t) ? 11 : 16);
+	if (l->step >= 0)
+		draw_text_right(g, r.row, at + 9, 10, STYLE_DIM, figure_count(text, l->step));
+	at += 12;
+	draw_text(g, r.row, at, MIN(7, r.col + r.cols - at),
+		  row->selected ? STYLE_SELECTED : style, kinds[l->kind].word);
+	at += 9;
+	if (style != STYLE_DIM)
+		style = STYLE_NORMAL;
+	draw_marked(g, (struct span){ r.row, at, r.col + r.cols - 1 - at, style }, l->text,
+		    row->left, row->find);
+}

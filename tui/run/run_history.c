@@ -1,0 +1,448 @@
+/* run_history.c - see run_history.h: the files of a run, followed. */
+#include "tui/run/run_history.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "share/base/clock.h"
+#include "share/conf/conf.h"
+#include "share/base/file.h"
+#include "share/base/journal.h"
+#include "share/base/mem.h"
+#include "share/base/paths.h"
+#include "share/base/text.h"
+#include "share/base/util.h"
+#include "tui/run/run_history_internal.h"
+#include "tui/run/workspace_names.h"
+
+#define LOCK_EVERY_S   2.0	/* the lock is tested this often while the run is said to live */
+#define CONSOLE_LINES  8	/* of console.log shown when a run went wrong */
+#define CONSOLE_BYTES  8192
+#define MAX_NAMED      10	/* runs that a message names */
+
+/*
+ * Which version of a file was read last: replaced files have another inode, grown ones another
+ * size.
+ */
+struct version { ino_t inode; off_t size; struct timespec changed; bool known; };
+
+struct history_files {
+	char *state_path, *recipe_path, *journal_path, *samples_path, *lock_path,
+		*console_path; /* owned */
+	struct version state, recipe, journal;
+	struct journal_reader *records, *samples;	/* owned */
+	enum run_state said;		/* what state.json says */
+	double lock_tested;		/* when; NaN: never */
+	bool   locked;			/* by the supervisor, when last tested */
+	bool   console_shown;
+};
+
+const char *run_state_name(enum run_state state)
+{
+	static const char *const names[] = {
+		[RUN_UNKNOWN] = "unknown", [RUN_RUNNING] = "running", [RUN_FINISHED] = "finished",
+		[RUN_STOPPED] = "stopped", [RUN_FAILED] = "failed",   [RUN_LOST] = "lost",
+	};
+
+	return names[state];
+}
+
+static int no_such_run(const char *workspace, const char *name, struct err *e)
+{
+	struct buf text = { 0 };
+	struct names runs;
+	struct err ignored;
+
+	if (names_of_runs(&runs, workspace, &ignored) || !runs.n) {
+		err_set(e, ERR_NOINPUT,
+			"there is no run in %s; start one with \"werkbank train RECIPE --run %s\"",
+			workspace, name);
+	} else {
+		for (size_t i = 0; i < runs.n && i < MAX_NAMED; i++)
+			buf_printf(&text, "%s%s", i ? ", " : "", runs.items[i]);
+		err_set(e, ERR_NOINPUT, "there is no run \"%s\" in %s; the runs there are %.300s",
+			name, workspace, buf_text(&text));
+	}
+	names_free(&runs);
+	buf_free(&text);
+	return e->code;
+}
+
+static struct history_files *open_files(const char *folder, struct err *e)
+{
+	struct history_files *f = mem_alloc(1, sizeof(*f), e);
+
+	if (!f)
+		return NULL;
+	f->lock_tested = NAN;
+	if ((f->state_path = file_path(e, "%s/state.json", folder)) &&
+	    (f->recipe_path = file_path(e, "%s/recipe.ini", folder)) &&
+	    (f->journal_path = file_path(e, "%s/journal.jsonl", folder)) &&
+	    (f->samples_path = file_path(e, "%s/samples.jsonl", folder)) &&
+	    (f->lock_path = file_path(e, "%s/lock", folder)) &&
+	    (f->console_path = file_path(e, "%s/console.log", folder)))
+		return f;
+	free(f->state_path);
+	free(f->recipe_path);
+	free(f->journal_path);
+	free(f->samples_path);
+	free(f->lock_path);
+	free(f);
+	return NULL;
+}
+
+static void free_files(struct history_files *f)
+{
+	if (!f)
+		return;
+	journal_reader_free(f->records);
+	journal_reader_free(f->samples);
+	free(f->state_path);
+	free(f->recipe_path);
+	free(f->journal_path);
+	free(f->samples_path);
+	free(f->lock_path);
+	free(f->console_path);
+	free(f);
+}
+
+/* Everything unknown; also when the journal was replaced by another. */
+static void forget(struct history *h)
+{
+	for (size_t i = 0; i < HISTORY_QUANTITIES; i++)
+		series_free(history_series(h, i));
+	fleet_free(&h->fleet);
+	for (size_t i = 0; i < h->n_samples; i++) {
+		free(h->samples[i].source);
+		free(h->samples[i].reference);
+		free(h->samples[i].hypothesis);
+	}
+	h->n_samples = h->first_line = h->n_lines = h->n_marks = 0;
+	h->imported = false;
+	h->attempt = h->ranks = h->parameters = h->exit_status = h->step = h->best_step =
+		h->attempt_step = -1;
+	h->epoch = h->best_bleu = h->train_nll = h->first_t = h->attempt_t = h->last_t = NAN;
+	h->before_s = 0;
+	h->ended = RUN_UNKNOWN;
+	*h->host = *h->precision = *h->backend = 0;
+}
+
+struct history *history_open(const char *workspace, const char *name, struct err *e)
+{
+	struct history *h;
+	struct stat st;
+
+	if (paths_check_name("run", name, e) || !(h = mem_alloc(1, sizeof(*h), e)))
+		return NULL;
+	forget(h);
+	h->total_steps = -1;
+	if (!(h->name = mem_strdup(name, e)) ||
+	    !(h->folder = file_path(e, "%s/runs/%s", workspace, name)) ||
+	    !(h->lines = mem_alloc(HISTORY_LINES, sizeof(*h->lines), e)) ||
+	    !(h->marks = mem_alloc(HISTORY_MARKS, sizeof(*h->marks), e)) ||
+	    !(h->files = open_files(h->folder, e)))
+		goto failed;
+	if (stat(h->folder, &st) || !S_ISDIR(st.st_mode)) {
+		no_such_run(workspace, name, e);
+		goto failed;
+	}
+	return h;
+failed:
+	history_free(h);
+	return NULL;
+}
+
+void history_free(struct history *h)
+{
+	if (!h)
+		return;
+	forget(h);
+	free_files(h->files);
+	free(h->lines);
+	free(h->marks);
+	free(h->folder);
+	free(h->name);
+	free(h);
+}
+
+/* True when the file is another one than when we last looked; missing files are never new. */
+static bool is_new(const char *path, struct version *v)
+{
+	struct stat st;
+	struct version now;
+
+	if (stat(path, &st))
+		return false;
+	now = (struct version){ st.st_ino, st.st_size, st.st_mtim, true };
+	if (v->known && v->inode == now.inode && v->size == now.size &&
+	    v->changed.tv_sec == now.changed.tv_sec && v->changed.tv_nsec == now.changed.tv_nsec)
+		return false;
+	*v = now;
+	return true;
+}
+
+/* Words for what else is "running": its supervisor is there, its ranks may not be. */
+static enum run_state state_by_name(const char *name)
+{
+	static const char *const under_way[] = { "queued", "starting", "restarting", "stopping" };
+
+	for (size_t i = 0; i < ARRAY_LEN(under_way); i++)
+		if (!strcmp(name, under_way[i]))
+			return RUN_RUNNING;
+	for (enum run_state s = RUN_RUNNING; s <= RUN_LOST; s++)
+		if (!strcmp(run_state_name(s), name))
+			return s;
+	return RUN_UNKNOWN;
+}
+
+static int read_state(struct history *h, struct err *e)
+{
+	struct buf text = { 0 };
+	struct json *state = NULL;
+
+	if (file_read_all(h->files->state_path, 1 << 20, &text, e) ||
+	    !(state = json_parse(buf_text(&text), text.len, e))) {
+		buf_free(&text);
+		return err_prefix(e, "%s", h->files->state_path);
+	}
+	h->files->said = state_by_name(json_text(json_get(state, "state"), ""));
+	h->attempt = json_integer(json_get(state, "attempt"), h->attempt);
+	h->exit_status = json_integer(json_get(state, "exit"), -1);
+	if (!*h->host)
+		history_copy_text(h->host, sizeof(h->host), json_text(json_get(state, "host"), ""));
+	json_free(state);
+	buf_free(&text);
+	return 0;
+}
+
+/* Where the run is to end. A recipe that cannot be read only leaves that unknown. */
+static void read_recipe(struct history *h)
+{
+	struct conf c;
+	struct err ignored;
+
+	if (conf_init(&c, &ignored))
+		return;
+	if (!conf_load_recipe(&c, h->files->recipe_path, &ignored)) {
+		h->total_steps = c.steps;
+		h->max_minutes = c.max_minutes;
+	}
+	conf_free(&c);
+}
+
+/* The supervisor holds the lock as long as it lives; we only look whether we could share it. */
+static bool is_locked(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	bool locked;
+
+	if (fd < 0)
+		return false;
+	locked = flock(fd, LOCK_SH | LOCK_NB) && errno == EWOULDBLOCK;
+	close(fd);
+	return locked;
+}
+
+static void judge_state(struct history *h, double now)
+{
+	struct history_files *f = h->files;
+
+	if (f->said == RUN_RUNNING && !(fabs(now - f->lock_tested) < LOCK_EVERY_S)) {
+		f->locked = is_locked(f->lock_path);
+		f->lock_tested = now;
+	}
+	if (f->said == RUN_UNKNOWN)
+		h->state = h->ended;	/* a journal that was copied here without its state.json */
+	else
+		h->state = f->said == RUN_RUNNING && !f->locked ? RUN_LOST : f->said;
+}
+
+/* The last lines of what the ranks printed: why a run went wrong often stands only there. */
+static void show_console(struct history *h)
+{
+	int64_t size = file_size(h->files->console_path);
+	FILE *in = size > 0 ? fopen(h->files->console_path, "re") : NULL;
+	char *line = NULL;
+	size_t cap = 0;
+	ssize_t n;
+	char last[CONSOLE_LINES][HISTORY_TEXT];
+	int count = 0;
+
+	h->files->console_shown = true;
+	if (!in)
+		return;
+	if (size > CONSOLE_BYTES &&
+	    (fseeko(in, size - CONSOLE_BYTES, SEEK_SET) || getline(&line, &cap, in) < 0))
+		size = 0;
+	while (size && (n = getline(&line, &cap, in)) > 0) {
+		line[strcspn(line, "\n")] = 0;
+		if (*line)
+			history_copy_text(last[count++ % CONSOLE_LINES], HISTORY_TEXT, line);
+	}
+	for (int i = MAX(count - CONSOLE_LINES, 0); i < count; i++)
+		history_copy_text(history_add_line(h, LINE_CONSOLE, NAN, -1)->text, HISTORY_TEXT,
+				  last[i % CONSOLE_LINES]);
+	free(line);
+	fclose(in);
+}
+
+/* The journal of a run that was begun anew under the same name is another file, or shorter. */
+static int reopen_when_replaced(struct history *h, struct err *e)
+{
+	struct history_files *f = h->files;
+	struct version before = f->journal;
+
+	if (is_new(f->journal_path, &f->journal) && before.known &&
+	    (before.inode != f->journal.inode || before.size > f->journal.size)) {
+		journal_reader_free(f->records);
+		journal_reader_free(f->samples);
+		f->records = f->samples = NULL;
+		forget(h);
+		f->state.known = f->recipe.known = f->console_shown = false;
+	}
+	if (!f->records && !(f->records = journal_reader_open(f->journal_path, e)))
+		return e->code;
+	if (!f->samples && !(f->samples = journal_reader_open(f->samples_path, e)))
+		return e->code;
+	return 0;
+}
+
+/* 1: changed; 0: nothing new; HISTORY_MORE when the time was up. */
+static int read_records(struct history *h, double until, struct err *e)
+{
+	const struct json *record;
+	int got, changed = HISTORY_SAME;
+
+	for (int n = 0; (got = journal_next(h->files->records, &record, e)) > 0; n++) {
+		if (history_take(h, record, e))
+			return e->code;
+		changed = HISTORY_CHANGED;
+		if (n % 64 == 63 && clock_mono_s() > until)
+			return HISTORY_MORE;
+	}
+	if (got < 0)
+		return got;
+	if (changed)
+		fleet_settle(&h->fleet);
+	for (int n = 0; (got = journal_next(h->files->samples, &record, e)) > 0; n++) {
+		if (history_take_sample(h, record, e))
+			return e->code;
+		changed = HISTORY_CHANGED;
+		if (n % 64 == 63 && clock_mono_s() > until)
+			return HISTORY_MORE;
+	}
+	return got < 0 ? got : changed;
+}
+
+int history_update(struct history *h, double now, double budget_s, struct err *e)
+{
+	struct history_files *f = h->files;
+	double until = clock_mono_s() + budget_s;
+	enum run_state before = h->state;
+	int status, changed = HISTORY_SAME;
+
+	if (reopen_when_replaced(h, e))
+		return e->code;
+	if (is_new(f->recipe_path, &f->recipe)) {
+		read_recipe(h);
+		changed = HISTORY_CHANGED;
+	}
+	if ((status = read_records(h, until, e)) < 0)
+		return status;
+	changed = MAX(changed, status);
+	/* After the records: state.json is the newer of the two. */
+	if (is_new(f->state_path, &f->state)) {
+		f->lock_tested = NAN;
+		if (read_state(h, e))
+			return e->code;
+		changed = MAX(changed, HISTORY_CHANGED);
+	}
+	judge_state(h, now);
+	if (h->state == RUN_RUNNING)
+		f->console_shown = false;
+	if ((h->state == RUN_FAILED || h->state == RUN_LOST) && !f->console_shown &&
+	    status != HISTORY_MORE)
+		show_console(h);
+	h->bad_lines = journal_bad_lines(f->records);
+	return h->state != before ? MAX(changed, HISTORY_CHANGED) : changed;
+}
+
+double history_elapsed(const struct history *h, double now)
+{
+	double end = h->state == RUN_RUNNING && now > h->last_t ? now : h->last_t;
+
+	/* in this order NaN stays NaN */
+	return h->before_s + (end < h->attempt_t ? 0 : end - h->attempt_t);
+}
+
+double history_remaining(const struct history *h, double now)
+{
+	double elapsed = history_elapsed(h, now), left = NAN, by_time;
+
+	if (h->state != RUN_RUNNING)
+		return NAN;
+	if (h->total_steps >= h->step && h->step > h->attempt_step && h->attempt_step >= 0 &&
+	    h->last_t > h->attempt_t)
+		left = (h->last_t - h->attempt_t) / (double)(h->step - h->attempt_step) *
+		       (double)(h->total_steps - h->step);
+	if (h->max_minutes > 0 && isfinite(elapsed)) {
+		by_time = MAX(h->max_minutes * 60 - elapsed, 0);
+		left = left < by_time ? left : by_time;
+	}
+	return left;
+}
+
+const struct history_line *history_line(const struct history *h, size_t i)
+{
+	return i < h->n_lines ? &h->lines[(h->first_line + i) % HISTORY_LINES] : NULL;
+}
+
+/* When a run's journal was last written, else its folder was made. */
+static double changed_at(const char *folder)
+{
+	static const char *const files[] = { "journal.jsonl", "state.json", "." };
+	struct err ignored;
+
+	for (size_t i = 0; i < ARRAY_LEN(files); i++) {
+		char *path = file_path(&ignored, "%s/%s", folder, files[i]);
+		struct stat st;
+		bool there = path && !stat(path, &st);
+
+		free(path);
+		if (there)
+			return (double)st.st_mtim.tv_sec + (double)st.st_mtim.tv_nsec * 1e-9;
+	}
+	return -1;
+}
+
+char *history_newest(const char *workspace, struct err *e)
+{
+	struct names runs;
+	size_t newest = 0;
+	double when = -1;
+	char *name;
+
+	e->code = 0;
+	if (names_of_runs(&runs, workspace, e))
+		return NULL;
+	for (size_t i = 0; i < runs.n; i++) {
+		char *path = file_path(e, "%s/runs/%s", workspace, runs.items[i]);
+		double t = path ? changed_at(path) : -1;
+
+		free(path);
+		if (t >= when) {	/* of two at once the one named last */
+			newest = i;
+			when = t;
+		}
+	}
+	name = runs.n ? mem_strdup(runs.items[newest], e) : NULL;
+	names_free(&runs);
+	return name;
+}

@@ -1,0 +1,21 @@
+/* run_history_internal.h - shared by run_history.c (files) and run_history_records.c (records). */
+#ifndef WERKBANK_TUI_RUN_RUN_HISTORY_INTERNAL_H
+#define WERKBANK_TUI_RUN_RUN_HISTORY_INTERNAL_H
+
+#include "share/base/json.h"
+#include "tui/run/run_history.h"
+
+/*
+ * A new line at the end of the log, to be filled; its text is "". Never NULL once history_open()
+ * succeeded.
+ */
+struct history_line *history_add_line(struct history *h, enum history_kind kind, double t,
+				      int64_t step);
+
+/* Take in one record of samples.jsonl. */
+int history_take_sample(struct history *h, const struct json *record, struct err *e);
+
+/* Cut text to at most n - 1 bytes of whole characters. */
+void history_copy_text(char *to, size_t n, const char *text);
+
+#endif

@@ -1,0 +1,384 @@
+/*
+ * run_history_records.c - records of the journal become series, samples and lines of the log; see
+ * run_history.h
+ */
+#include "tui/run/run_history_internal.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "share/base/mem.h"
+#include "share/base/text.h"
+#include "share/base/util.h"
+#include "tui/term/number_format.h"
+
+#define SERIES(field) offsetof(struct history, field)
+
+const struct history_quantity history_quantities[HISTORY_QUANTITIES] = {
+	{ "train/loss", "nats a token", SERIES(loss) },
+	{ "train/nll", "nats a token", SERIES(nll) },
+	{ "train/learning_rate", "", SERIES(rate) },
+	{ "train/gradient_norm", "", SERIES(grad_norm) },
+	{ "speed/source_tokens_per_second", "tokens/s", SERIES(source_tps) },
+	{ "speed/target_tokens_per_second", "tokens/s", SERIES(target_tps) },
+	{ "speed/step_seconds", "s", SERIES(step_s) },
+	{ "step/input_seconds", "s", SERIES(input_s) },
+	{ "step/compute_seconds", "s", SERIES(compute_s) },
+	{ "step/exposed_seconds", "s", SERIES(exposed_s) },
+	{ "step/wait_seconds", "s", SERIES(wait_s) },
+	{ "step/update_seconds", "s", SERIES(update_s) },
+	{ "step/transfer_seconds", "s", SERIES(transfer_s) },
+	{ "dev/nll", "nats a token", SERIES(dev_nll) },
+	{ "dev/bleu", "", SERIES(bleu) },
+	{ "dev/train_sample_nll", "nats a token", SERIES(sample_nll) },
+	{ "time/wall", "s", SERIES(wall) },
+	{ "time/training", "s", SERIES(elapsed) },
+	{ "time/target_tokens", "tokens", SERIES(tokens) },
+};
+
+struct series *history_series(struct history *h, size_t quantity)
+{
+	return (struct series *)((char *)h + history_quantities[quantity].offset);
+}
+
+#define MAX_STEP INT64_C(1000000000000)	/* beyond: not a step count */
+
+void history_copy_text(char *to, size_t n, const char *text)
+{
+	size_t len = strlen(text);
+
+	if (len >= n)
+		len = utf8_valid_prefix(text, n - 1);
+	memcpy(to, text, len);
+	to[len] = 0;
+}
+
+struct history_line *history_add_line(struct history *h, enum history_kind kind, double t,
+				      int64_t step)
+{
+	struct history_line *line;
+
+	if (h->n_lines < HISTORY_LINES) {
+		line = &h->lines[(h->first_line + h->n_lines++) % HISTORY_LINES];
+	} else {
+		line = &h->lines[h->first_line];
+		h->first_line = (h->first_line + 1) % HISTORY_LINES;
+	}
+	*line = (struct history_line){ .kind = kind, .t = t, .step = step };
+	return line;
+}
+
+/* When there are too many, room is made among those of the least important kind. */
+static int importance(enum history_kind kind)
+{
+	return kind == LINE_ERROR ? 4 : kind == LINE_START || kind == LINE_STOP ? 3
+	       : kind == LINE_WARNING ? 2 : 1;
+}
+
+static void add_mark(struct history *h, enum history_kind kind, int64_t step)
+{
+	size_t at, least = 0;
+
+	if (step < 0)
+		return;
+	if (h->n_marks == HISTORY_MARKS) {
+		for (size_t i = 1; i < h->n_marks; i++)
+			if (importance(h->marks[i].kind) < importance(h->marks[least].kind))
+				least = i;
+		if (importance(kind) < importance(h->marks[least].kind))
+			return;
+		h->n_marks--;
+		memmove(&h->marks[least], &h->marks[least + 1],
+			(h->n_marks - least) * sizeof(*h->marks));
+	}
+	for (at = h->n_marks; at > 0 && h->marks[at - 1].x > (double)step; at--)
+		h->marks[at] = h->marks[at - 1];
+	h->marks[at] = (struct history_mark){ (double)step, kind };
+	h->n_marks++;
+}
+
+static int64_t step_of(const struct json *r)
+{
+	int64_t step = json_integer(json_get(r, "step"), -1);
+
+	return step < 0 || step > MAX_STEP ? -1 : step;
+}
+
+/* Steps from here on are done again: forget what the series say of them. */
+static void go_back(struct history *h, int64_t step)
+{
+	for (size_t i = 0; i < HISTORY_QUANTITIES; i++)
+		series_cut(history_series(h, i), (double)step);
+	fleet_cut(&h->fleet, (double)step);
+	if (h->best_step < step)
+		return;
+	h->best_bleu = NAN;
+	h->best_step = -1;
+	for (size_t i = 0; i < h->bleu.n; i++) {
+		const struct series_point *p = &h->bleu.points[i];
+
+		if (p->n && !(p->high <= h->best_bleu)) {
+			h->best_bleu = (double)p->high;
+			h->best_step = (int64_t)p->first;
+		}
+	}
+}
+
+/* The steps of the whole run: among the options, which are text as users write them. */
+static int64_t total_of(const struct json *r)
+{
+	const struct json *v = json_get(json_get(r, "options"), "steps");
+	int64_t n = json_integer(v ? v : json_get(r, "steps"), -1);
+
+	if (n < 0 && !text_to_int(json_text(v, ""), &n))
+		return -1;
+	return n > 0 && n <= MAX_STEP ? n : -1;
+}
+
+static void take_start(struct history *h, const struct json *r, double t)
+{
+	struct history_line *line = history_add_line(h, LINE_START, t, -1);
+	int64_t step = step_of(r), total = total_of(r);
+	char parameters[FIGURE_BYTES], attempt[FIGURE_BYTES], ranks[48] = "";
+
+	if (isfinite(h->attempt_t) && isfinite(h->last_t))
+		h->before_s += MAX(h->last_t - h->attempt_t, 0);
+	h->attempt_t = t;
+	h->ended = RUN_UNKNOWN;
+	if (!isfinite(h->first_t))
+		h->first_t = t;
+	h->attempt = json_integer(json_get(r, "attempt"), h->attempt);
+	h->ranks = json_integer(json_get(r, "ranks"), -1);
+	h->parameters = json_integer(json_get(r, "parameters"), -1);
+	history_copy_text(h->host, sizeof(h->host), json_text(json_get(r, "host"), ""));
+	history_copy_text(h->precision, sizeof(h->precision),
+			  json_text(json_get(r, "precision"), ""));
+	history_copy_text(h->backend, sizeof(h->backend), json_text(json_get(r, "backend"), ""));
+	if (total >= 0)
+		h->total_steps = total;
+	if (step >= 0) {
+		line->step = h->step = step;
+		go_back(h, step + 1);
+	}
+	if (h->step >= 0)
+		add_mark(h, LINE_START, h->step);
+	h->imported = json_truth(json_get(r, "imported"), false) ||
+		      *json_text(json_get(r, "imported"), "");
+	fleet_start(&h->fleet);
+	h->attempt_step = step;
+	if (h->ranks > 1)
+		snprintf(ranks, sizeof(ranks), ", %" PRId64 " ranks", h->ranks);
+	snprintf(line->text, sizeof(line->text), "attempt %s%s%s: %s parameters, %s, %s%s",
+		 figure_count(attempt, h->attempt), *h->host ? " on " : "", h->host,
+		 figure_value(parameters, h->parameters >= 0 ? (double)h->parameters : NAN),
+		 *h->backend ? h->backend : "-", *h->precision ? h->precision : "-", ranks);
+}
+
+/* What is not a number is null and makes a gap; what is not known is absent and makes nothing. */
+static int add_sample(struct series *s, const struct json *r, const char *field, double x,
+		      double y, struct err *e)
+{
+	return isfinite(y) || json_get(r, field) ? series_add(s, x, y, e) : 0;
+}
+
+/* The clocks beside the steps. */
+static int take_clocks(struct history *h, double x, double t, double tps, double step_s,
+		       struct err *e)
+{
+	const struct series *before = &h->tokens;
+	double steps = x - (before->n ? before->points[before->n - 1].last : 0);
+	double seen = before->n && isfinite(before->value) ? before->value : 0;
+	double elapsed = isfinite(t) ? h->before_s + MAX(t - h->attempt_t, 0) : NAN;
+
+	if (series_add(&h->wall, x, t, e) || series_add(&h->elapsed, x, elapsed, e) ||
+	    series_add(&h->tokens, x, seen + tps * step_s * steps, e))
+		return e->code;
+	return 0;
+}
+
+/* In the order in which a record has them: finding them is then quick. */
+static const char *const train_fields[] = {
+	"loss", "nll", "lr", "grad_norm", "source_tps", "target_tps", "step_s", "epoch",
+	"input_s", "compute_s", "exposed_s", "wait_s", "update_s",
+};
+enum { AT_TPS = 5, AT_STEP_S = 6, AT_EPOCH = 7, AT_EXPOSED = 10, AT_WAIT = 11 };
+
+static int take_train(struct history *h, const struct json *r, double t, int64_t step,
+		      struct err *e)
+{
+	struct series *const to[ARRAY_LEN(train_fields)] = {
+		&h->loss, &h->nll, &h->rate, &h->grad_norm, &h->source_tps, &h->target_tps,
+		&h->step_s, NULL, &h->input_s, &h->compute_s, &h->exposed_s, &h->wait_s,
+		&h->update_s,
+	};
+	double v[ARRAY_LEN(train_fields)];
+
+	if (step < 0)
+		return 0;
+	if (h->loss.n && (double)step <= h->loss.points[h->loss.n - 1].last)
+		go_back(h, step);
+	if (h->attempt_step < 0)
+		h->attempt_step = step;
+	json_numbers(r, train_fields, ARRAY_LEN(train_fields), v);
+	if (isfinite(v[AT_EPOCH]))
+		h->epoch = v[AT_EPOCH];
+	if (v[AT_WAIT] > v[AT_EXPOSED])
+		v[AT_WAIT] = v[AT_EXPOSED];
+	for (size_t i = 0; i < ARRAY_LEN(to); i++)
+		if (to[i] && add_sample(to[i], r, train_fields[i], (double)step, v[i], e))
+			return e->code;
+	if (isfinite(v[AT_EXPOSED]) &&
+	    series_add(&h->transfer_s, (double)step,
+		       v[AT_EXPOSED] - (isfinite(v[AT_WAIT]) ? v[AT_WAIT] : 0), e))
+		return e->code;
+	return take_clocks(h, (double)step, t, v[AT_TPS], v[AT_STEP_S], e);
+}
+
+static int take_eval(struct history *h, const struct json *r, double t, int64_t step, struct err *e)
+{
+	const char *bleu_field = h->imported ? "pseudo_bleu" : "bleu",
+		   *dev_field = h->imported ? "dev_loss" : "dev_nll";
+	double bleu = json_number(json_get(r, bleu_field), NAN),
+	       dev = json_number(json_get(r, dev_field), NAN);
+	bool best = json_truth(json_get(r, "best"), false);
+	struct history_line *line;
+	char a[FIGURE_BYTES], b[FIGURE_BYTES], c[FIGURE_BYTES], d[FIGURE_BYTES];
+
+	if (step < 0)
+		return 0;
+	if (h->bleu.n && (double)step <= h->bleu.points[h->bleu.n - 1].last)
+		go_back(h, step);
+	h->train_nll = json_number(json_get(r, "train_nll"), NAN);
+	if (add_sample(&h->bleu, r, bleu_field, (double)step, bleu, e) ||
+	    add_sample(&h->dev_nll, r, dev_field, (double)step, dev, e) ||
+	    add_sample(&h->sample_nll, r, "train_nll", (double)step, h->train_nll, e))
+		return e->code;
+	if (isfinite(bleu) && !(bleu <= h->best_bleu)) {
+		h->best_bleu = bleu;
+		h->best_step = step;
+	}
+	line = history_add_line(h, best ? LINE_BEST : LINE_EVAL, t, step);
+	snprintf(line->text, sizeof(line->text), "BLEU %s   dev NLL %s   train NLL %s   %s s",
+		 figure_fixed(a, bleu, 2), figure_fixed(b, dev, 3),
+		 figure_fixed(c, h->train_nll, 3),
+		 figure_fixed(d, json_number(json_get(r, "seconds"), NAN), 1));
+	return 0;
+}
+
+static void take_save(struct history *h, const struct json *r, double t, int64_t step)
+{
+	struct history_line *line = history_add_line(h, LINE_SAVE, t, step);
+	const char *path = json_text(json_get(r, "path"), "checkpoint"),
+		   *folder = strstr(path, "checkpoints/");
+	char a[FIGURE_BYTES], b[FIGURE_BYTES];
+
+	/* The end of the path is what tells checkpoints apart. */
+	snprintf(line->text, sizeof(line->text), "%.*s   %s   %s s", 150, folder ? folder : path,
+		 figure_bytes(a, json_number(json_get(r, "bytes"), NAN)),
+		 figure_fixed(b, json_number(json_get(r, "seconds"), NAN), 1));
+}
+
+static void take_event(struct history *h, const struct json *r, double t, int64_t step)
+{
+	const char *level = json_text(json_get(r, "level"), "info");
+	enum history_kind kind = !strcmp(level, "error")     ? LINE_ERROR
+				 : !strcmp(level, "warning") ? LINE_WARNING
+							     : LINE_INFO;
+	struct history_line *line = history_add_line(h, kind, t, step);
+
+	history_copy_text(line->text, sizeof(line->text), json_text(json_get(r, "text"), ""));
+	add_mark(h, kind, step >= 0 ? step : h->step);
+}
+
+static void take_stop(struct history *h, const struct json *r, double t, int64_t step)
+{
+	const char *reason = json_text(json_get(r, "reason"), "-");
+	struct history_line *line = history_add_line(h, LINE_STOP, t, step);
+
+	add_mark(h, LINE_STOP, step >= 0 ? step : h->step);
+	h->exit_status = json_integer(json_get(r, "exit"), -1);
+	h->ended = !strcmp(reason, "finished") ? RUN_FINISHED
+		   : !strcmp(reason, "asked")  ? RUN_STOPPED
+					       : RUN_FAILED;
+	if (h->exit_status > 0)
+		snprintf(line->text, sizeof(line->text), "%.100s, exit status %" PRId64, reason,
+			 h->exit_status);
+	else
+		history_copy_text(line->text, sizeof(line->text), reason);
+}
+
+int history_take(struct history *h, const struct json *r, struct err *e)
+{
+	const char *kind = json_text(json_get(r, "kind"), "");
+	double t = json_number(json_get(r, "t"), NAN);
+	int64_t step = step_of(r);
+	int status = 0;
+
+	if (fabs(t) > 1e12)
+		t = NAN;
+	/* Many of these between two of the others. */
+	if (!strcmp(kind, "rank"))
+		return fleet_take_rank(&h->fleet, r, t, e);
+	if (!strcmp(kind, "host"))
+		return fleet_take_host(&h->fleet, r, t, step, e);
+	if (!strcmp(kind, "start"))
+		take_start(h, r, t);
+	else if (!strcmp(kind, "train"))
+		status = take_train(h, r, t, step, e);
+	else if (!strcmp(kind, "eval"))
+		status = take_eval(h, r, t, step, e);
+	else if (!strcmp(kind, "save"))
+		take_save(h, r, t, step);
+	else if (!strcmp(kind, "event"))
+		take_event(h, r, t, step);
+	else if (!strcmp(kind, "verdict"))
+		fleet_take_verdict(&h->fleet, r, t, step);
+	else if (!strcmp(kind, "stop"))
+		take_stop(h, r, t, step);
+	else
+		return 0;
+	if (step >= 0)
+		h->step = step;
+	if (isfinite(t))
+		h->last_t = t;
+	return status;
+}
+
+static int set_text(char **field, const struct json *r, const char *key, struct err *e)
+{
+	char *text = mem_strdup(json_text(json_get(r, key), ""), e);
+
+	if (!text)
+		return e->code;
+	free(*field);
+	*field = text;
+	return 0;
+}
+
+int history_take_sample(struct history *h, const struct json *r, struct err *e)
+{
+	int64_t id = json_integer(json_get(r, "id"), -1);
+	struct history_sample *s = NULL;
+
+	if (strcmp(json_text(json_get(r, "kind"), ""), "sample"))
+		return 0;
+	for (size_t i = 0; i < h->n_samples && !s; i++)
+		if (h->samples[i].id == id)
+			s = &h->samples[i];
+	if (!s && h->n_samples == HISTORY_SAMPLES)
+		return 0;
+	if (!s) {
+		s = &h->samples[h->n_samples];
+		*s = (struct history_sample){ .id = id };
+		h->n_samples++;
+	}
+	s->step = step_of(r);
+	if (set_text(&s->source, r, "source", e) || set_text(&s->reference, r, "reference", e) ||
+	    set_text(&s->hypothesis, r, "hypothesis", e))
+		return e->code;
+	return 0;
+}

@@ -1,0 +1,141 @@
+/* sample_history.c - see sample_history.h */
+#include "tui/run/sample_history.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "share/base/clock.h"
+#include "share/base/file.h"
+#include "share/base/journal.h"
+#include "share/base/json.h"
+#include "share/base/mem.h"
+#include "share/base/text.h"
+
+struct sample_book *sample_book_open(const char *run_folder, struct err *e)
+{
+	struct sample_book *b = mem_alloc(1, sizeof(*b), e);
+
+	if (b && (b->path = file_path(e, "%s/samples.jsonl", run_folder)) &&
+	    (b->sentences = mem_alloc(SAMPLE_SENTENCES, sizeof(*b->sentences), e)) &&
+	    (b->reader = journal_reader_open(b->path, e)))
+		return b;
+	sample_book_free(b);
+	return NULL;
+}
+
+void sample_book_free(struct sample_book *b)
+{
+	if (!b)
+		return;
+	for (size_t i = 0; i < b->n; i++) {
+		struct sample_sentence *s = &b->sentences[i];
+
+		for (size_t v = 0; v < s->n; v++)
+			free(s->versions[v].hypothesis);
+		free(s->source);
+		free(s->reference);
+	}
+	free(b->sentences);
+	journal_reader_free(b->reader);
+	free(b->path);
+	free(b);
+}
+
+/* At most SAMPLE_TEXT bytes of it, whole characters, owned by the caller. */
+static char *take_text(const struct json *record, const char *key, struct err *e)
+{
+	char *text = mem_strdup(json_text(json_get(record, key), ""), e);
+
+	if (text && strlen(text) > SAMPLE_TEXT)
+		text[utf8_valid_prefix(text, SAMPLE_TEXT)] = 0;
+	return text;
+}
+
+static struct sample_sentence *find(struct sample_book *b, int64_t id)
+{
+	for (size_t i = 0; i < b->n; i++)
+		if (b->sentences[i].id == id)
+			return &b->sentences[i];
+	return NULL;
+}
+
+static struct sample_sentence *add(struct sample_book *b, int64_t id, const struct json *record,
+				   struct err *e)
+{
+	struct sample_sentence *s = &b->sentences[b->n];
+
+	*s = (struct sample_sentence){ .id = id };
+	if (!(s->source = take_text(record, "source", e)) ||
+	    !(s->reference = take_text(record, "reference", e))) {
+		free(s->source);
+		return NULL;
+	}
+	b->n++;
+	return s;
+}
+
+static void cut_from(struct sample_sentence *s, int64_t step)
+{
+	while (s->n && s->versions[s->n - 1].step >= step)
+		free(s->versions[--s->n].hypothesis);
+}
+
+/* Forget every second one between the first and the last. */
+static void thin_out(struct sample_sentence *s)
+{
+	size_t kept = 0;
+
+	for (size_t v = 0; v < s->n; v++)
+		if (v % 2 && v + 1 < s->n)
+			free(s->versions[v].hypothesis);
+		else
+			s->versions[kept++] = s->versions[v];
+	s->n = kept;
+}
+
+static int take(struct sample_book *b, const struct json *record, struct err *e)
+{
+	int64_t id = json_integer(json_get(record, "id"), -1),
+		step = json_integer(json_get(record, "step"), -1);
+	struct sample_sentence *s = find(b, id);
+	char *text;
+
+	if (strcmp(json_text(json_get(record, "kind"), ""), "sample") || step < 0)
+		return 0;
+	if (!s && b->n == SAMPLE_SENTENCES)
+		return 0;
+	if (!s && !(s = add(b, id, record, e)))
+		return e->code;
+	cut_from(s, step);
+	if (s->n == SAMPLE_VERSIONS)
+		thin_out(s);
+	if (!(text = take_text(record, "hypothesis", e)))
+		return e->code;
+	s->versions[s->n++] = (struct sample_version){ step, text };
+	return 0;
+}
+
+int sample_book_update(struct sample_book *b, double budget_s, struct err *e)
+{
+	double until = clock_mono_s() + budget_s;
+	const struct json *record;
+	int got, changed = 0;
+
+	for (int n = 0; (got = journal_next(b->reader, &record, e)) > 0; n++) {
+		if (take(b, record, e))
+			return e->code;
+		changed = 1;
+		if (n % 64 == 63 && clock_mono_s() > until)
+			return 2;
+	}
+	return got < 0 ? got : changed;
+}
+
+int sample_version_at(const struct sample_sentence *s, int64_t step)
+{
+	int at = -1;
+
+	for (size_t v = 0; v < s->n && s->versions[v].step <= step; v++)
+		at = (int)v;
+	return at;
+}

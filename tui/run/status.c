@@ -1,0 +1,418 @@
+/* status.c - see status.h */
+#include "tui/run/status.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "share/base/clock.h"
+#include "share/base/file.h"
+#include "share/base/journal.h"
+#include "share/base/json.h"
+#include "share/base/mem.h"
+#include "share/base/paths.h"
+#include "share/base/text.h"
+#include "tui/run/workspace_names.h"
+
+#define STATE_MAX_BYTES (8 << 20)	/* it names every host */
+#define HOSTS_NAMED	8
+
+/* ---- reading ---- */
+
+/* A lock that can be taken belongs to nobody. */
+static bool is_locked(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	bool locked;
+
+	if (fd < 0)
+		return false;
+	locked = flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+	close(fd);
+	return locked;
+}
+
+/* "a, b:4 and 3 more" */
+static void name_hosts(struct status *s, const struct json *hosts)
+{
+	size_t n = json_len(hosts), used = 0;
+
+	s->n_hosts = (int64_t)n;
+	for (size_t i = 0; i < n && i < HOSTS_NAMED && used < sizeof(s->hosts); i++) {
+		const struct json *h = json_at(hosts, i);
+		int64_t slots = json_integer(json_get(h, "slots"), 1);
+		char count[24] = "";
+
+		if (slots > 1)
+			snprintf(count, sizeof(count), ":%lld", (long long)slots);
+		used += (size_t)snprintf(s->hosts + used, sizeof(s->hosts) - used, "%s%.40s%s",
+					 i ? ", " : "", json_text(json_get(h, "host"), "?"), count);
+	}
+	if (n > HOSTS_NAMED && used < sizeof(s->hosts))
+		snprintf(s->hosts + used, sizeof(s->hosts) - used, " and %zu more",
+			 n - HOSTS_NAMED);
+}
+
+static void copy_text(char *to, size_t size, const struct json *from)
+{
+	snprintf(to, size, "%s", json_text(from, ""));
+}
+
+static void read_state(struct status *s, const char *path)
+{
+	struct buf text = { 0 };
+	struct err ignored;	/* an unreadable state is an unknown one */
+	struct json *root = NULL;
+
+	if (!file_read_all(path, STATE_MAX_BYTES, &text, &ignored))
+		root = json_parse(buf_text(&text), text.len, &ignored);
+	snprintf(s->state, sizeof(s->state), "%s", json_text(json_get(root, "state"), "unknown"));
+	s->pid = json_integer(json_get(root, "pid"), -1);
+	s->attempt = json_integer(json_get(root, "attempt"), -1);
+	s->ranks = json_integer(json_get(root, "ranks"), -1);
+	s->exit = json_integer(json_get(root, "exit"), -1);
+	s->started = json_number(json_get(root, "started"), NAN);
+	s->restarts = json_integer(json_get(root, "restarts"), -1);
+	copy_text(s->host, sizeof(s->host), json_get(root, "host"));
+	copy_text(s->network, sizeof(s->network), json_get(root, "network"));
+	copy_text(s->event, sizeof(s->event), json_get(root, "event"));
+	name_hosts(s, json_get(root, "hosts"));
+	json_free(root);
+	buf_free(&text);
+}
+
+void status_take(struct status *s, const struct json *r)
+{
+	const char *kind = json_text(json_get(r, "kind"), "");
+
+	s->latest = json_number(json_get(r, "t"), s->latest);
+	if (!strcmp(kind, "train") || !strcmp(kind, "eval") || !strcmp(kind, "save"))
+		s->step = json_integer(json_get(r, "step"), s->step);
+	if (!strcmp(kind, "train")) {
+		s->loss = json_number(json_get(r, "loss"), NAN);
+		s->lr = json_number(json_get(r, "lr"), NAN);
+		s->source_tps = json_number(json_get(r, "source_tps"), NAN);
+		s->target_tps = json_number(json_get(r, "target_tps"), NAN);
+	} else if (!strcmp(kind, "eval")) {
+		s->bleu = json_number(json_get(r, "bleu"), NAN);
+		s->bleu_step = s->step;
+		if (!isnan(s->bleu) && !(s->best_bleu >= s->bleu)) {
+			s->best_bleu = s->bleu;
+			s->best_step = s->step;
+		}
+	}
+}
+
+static int read_journal(struct status *s, const char *path, struct err *e)
+{
+	struct journal_reader *r = journal_reader_open(path, e);
+	const struct json *record;
+	int got;
+
+	if (!r)
+		return e->code;
+	while ((got = journal_next(r, &record, e)) > 0)
+		status_take(s, record);
+	journal_reader_free(r);
+	return got;
+}
+
+/* How many steps the run is to have; unknown where the recipe cannot be read. */
+static int64_t planned_steps(const char *path)
+{
+	struct conf c;
+	struct err ignored;
+	int64_t steps = -1;
+
+	if (!conf_init(&c, &ignored) && !conf_load_recipe(&c, path, &ignored))
+		steps = c.steps;
+	conf_free(&c);
+	return steps;
+}
+
+/* Words for a launcher that has not written its last one yet. */
+static bool is_under_way(const char *state)
+{
+	static const char *const words[] = { "queued", "starting", "running", "restarting",
+					     "stopping" };
+
+	for (size_t i = 0; i < ARRAY_LEN(words); i++)
+		if (!strcmp(state, words[i]))
+			return true;
+	return false;
+}
+
+void status_begin(struct status *s, const char *name)
+{
+	*s = (struct status){.pid = -1,
+			     .restarts = -1,
+			     .step = -1,
+			     .steps = -1,
+			     .bleu_step = -1,
+			     .best_step = -1,
+			     .latest = NAN,
+			     .loss = NAN,
+			     .lr = NAN,
+			     .source_tps = NAN,
+			     .target_tps = NAN,
+			     .bleu = NAN,
+			     .best_bleu = NAN};
+	snprintf(s->name, sizeof(s->name), "%s", name);
+}
+
+int status_files(struct status *s, const char *folder, struct err *e)
+{
+	static const char *const files[] = { "lock", "state.json", "recipe.ini" };
+
+	s->n_hosts = 0;
+	s->hosts[0] = 0;
+	for (int i = 0; i < 3; i++) {
+		char *path = file_path(e, "%s/%s", folder, files[i]);
+
+		if (!path)
+			return e->code;
+		if (i == 0)
+			s->alive = is_locked(path);
+		else if (i == 1)
+			read_state(s, path);
+		else
+			s->steps = planned_steps(path);
+		free(path);
+	}
+	if (!s->alive && is_under_way(s->state))
+		snprintf(s->state, sizeof(s->state), "lost");
+	return 0;
+}
+
+int status_read(struct status *s, const char *workspace, const char *name, struct err *e)
+{
+	char *folder = file_path(e, "%s/runs/%s", workspace, name);
+	char *path = folder ? file_path(e, "%s/journal.jsonl", folder) : NULL;
+	int code = path ? 0 : e->code;
+
+	status_begin(s, name);
+	if (!code)
+		code = status_files(s, folder, e);
+	if (!code)
+		code = read_journal(s, path, e);
+	free(path);
+	free(folder);
+	return code;
+}
+
+/* ---- showing ---- */
+
+/* "12,345,678" */
+static void add_count(struct buf *out, double value)
+{
+	char digits[32];
+	int n = snprintf(digits, sizeof(digits), "%.0f", value);
+
+	for (int i = 0; i < n; i++) {
+		buf_add_char(out, digits[i]);
+		if ((n - 1 - i) % 3 == 0 && i < n - 1)
+			buf_add_char(out, ',');
+	}
+}
+
+static void add_age(struct buf *out, double seconds)
+{
+	if (seconds < 120)
+		buf_printf(out, "%.0f s", seconds);
+	else if (seconds < 7200)
+		buf_printf(out, "%.0f min", seconds / 60);
+	else if (seconds < 172800)
+		buf_printf(out, "%.1f h", seconds / 3600);
+	else
+		buf_printf(out, "%.1f days", seconds / 86400);
+}
+
+/* Where it runs and how often it was begun; what it is by itself goes without saying. */
+static void show_launch(const struct status *s, struct buf *out)
+{
+	const char *comma = "  ";
+
+	if (s->ranks > 1 || s->n_hosts) {
+		buf_printf(out, "%s%lld rank%s", comma, (long long)s->ranks,
+			   s->ranks == 1 ? "" : "s");
+		comma = ", ";
+	}
+	if (s->n_hosts)
+		buf_printf(out, " on %s%s%s%s", s->hosts, s->network[0] ? " (" : "", s->network,
+			   s->network[0] ? ")" : "");
+	if (s->attempt > 1) {
+		buf_printf(out, "%sattempt %lld", comma, (long long)s->attempt);
+		comma = ", ";
+	}
+	if (s->restarts > 0)
+		buf_printf(out, ", %lld restart%s", (long long)s->restarts,
+			   s->restarts == 1 ? "" : "s");
+	if (comma[0] == ',')
+		buf_add_char(out, '\n');
+	if (s->event[0])
+		buf_printf(out, "  %s\n", s->event);
+	if (!strcmp(s->state, "lost"))
+		buf_add_str(out, "  its launcher ended without a word; train it again to go on "
+			    "from its last checkpoint\n");
+}
+
+static void show_text(const struct status *s, double now, struct buf *out)
+{
+	char here[256] = "";
+
+	gethostname(here, sizeof(here) - 1);
+	buf_printf(out, "%s: %s", s->name, s->state);
+	if (s->alive && s->pid > 0)
+		buf_printf(out, " (pid %lld%s%s)", (long long)s->pid,
+			   s->host[0] && strcmp(s->host, here) ? " on " : "",
+			   s->host[0] && strcmp(s->host, here) ? s->host : "");
+	if (!strcmp(s->state, "failed") && s->exit >= 0)
+		buf_printf(out, " (exit %lld)", (long long)s->exit);
+	if (!isnan(s->latest)) {
+		buf_add_str(out, ", last record ");
+		add_age(out, MAX(0.0, now - s->latest));
+		buf_add_str(out, " ago");
+	}
+	buf_add_str(out, "\n  step ");
+	if (s->step < 0)
+		buf_add_str(out, "-");
+	else
+		add_count(out, (double)s->step);
+	if (s->steps >= 0) {
+		buf_add_str(out, " of ");
+		add_count(out, (double)s->steps);
+	}
+	if (!isnan(s->loss))
+		buf_printf(out, ", loss %.3f", s->loss);
+	if (!isnan(s->target_tps)) {
+		buf_add_str(out, ", ");
+		add_count(out, s->target_tps);
+		buf_add_str(out, " target tokens/s");
+	}
+	buf_add_char(out, '\n');
+	show_launch(s, out);
+	if (!isnan(s->bleu)) {
+		buf_printf(out, "  dev BLEU %.2f at step ", s->bleu);
+		add_count(out, (double)s->bleu_step);
+		buf_printf(out, ", best %.2f at step ", s->best_bleu);
+		add_count(out, (double)s->best_step);
+		buf_add_char(out, '\n');
+	}
+}
+
+/* Unknown counts are null, as unknown reals are. */
+static void put_count(struct json_writer *w, const char *key, int64_t value)
+{
+	json_key(w, key);
+	if (value < 0)
+		json_null(w);
+	else
+		json_int(w, value);
+}
+
+static void show_json(const struct status *s, struct json_writer *w)
+{
+	json_open(w, '{');
+	json_put_str(w, "run", s->name);
+	json_put_str(w, "state", s->state);
+	json_put_bool(w, "alive", s->alive);
+	put_count(w, "pid", s->pid);
+	put_count(w, "attempt", s->attempt);
+	put_count(w, "ranks", s->ranks);
+	put_count(w, "exit", s->exit);
+	put_count(w, "restarts", s->restarts);
+	json_put_str(w, "host", s->host);
+	put_count(w, "hosts", s->n_hosts);
+	json_put_str(w, "network", s->network);
+	json_put_str(w, "event", s->event);
+	json_put_real(w, "started", s->started);
+	json_put_real(w, "latest", s->latest);
+	put_count(w, "step", s->step);
+	put_count(w, "steps", s->steps);
+	json_put_real(w, "loss", s->loss);
+	json_put_real(w, "lr", s->lr);
+	json_put_real(w, "source_tps", s->source_tps);
+	json_put_real(w, "target_tps", s->target_tps);
+	json_put_real(w, "bleu", s->bleu);
+	put_count(w, "bleu_step", s->bleu_step);
+	json_put_real(w, "best_bleu", s->best_bleu);
+	put_count(w, "best_step", s->best_step);
+	json_close(w, '}');
+}
+
+/* ---- all runs ---- */
+
+/* The position of the wanted run, with the nearest name when there is none. */
+static int find_run(const struct names *l, const char *wanted, const char *workspace, size_t *at,
+		    struct err *e)
+{
+	char hint[TEXT_HINT_MAX];
+
+	for (*at = 0; *at < l->n; ++*at)
+		if (!strcmp(l->items[*at], wanted))
+			return 0;
+	return err_set(e, ERR_NOINPUT, "no run is called '%s' in %s%s", wanted, workspace,
+		       text_hint(hint, text_nearest(wanted, (const char *const *)l->items, l->n)));
+}
+
+static int show_all(const struct names *l, size_t first, size_t last, const char *workspace,
+		    bool as_json, struct buf *out, struct err *e)
+{
+	struct json_writer w = { .out = out };
+	double now = clock_wall_s();
+	struct status s;
+
+	if (as_json) {
+		json_open(&w, '{');
+		json_put_int(&w, "v", 1);
+		json_put_str(&w, "workspace", workspace);
+		json_key(&w, "runs");
+		json_open(&w, '[');
+	}
+	for (size_t i = first; i < last; i++) {
+		int code = status_read(&s, workspace, l->items[i], e);
+
+		if (code)
+			return code;
+		if (as_json)
+			show_json(&s, &w);
+		else
+			show_text(&s, now, out);
+	}
+	if (as_json) {
+		json_close(&w, ']');
+		json_close(&w, '}');
+		buf_add_char(out, '\n');
+	} else if (first == last) {
+		buf_printf(out, "no runs in %s; werkbank train RECIPE starts one\n", workspace);
+	}
+	return buf_check(out, e);
+}
+
+int status_report(const struct conf *c, struct buf *out, struct err *e)
+{
+	const char *wanted = c->n_arguments ? c->arguments[0] : c->run;
+	char *workspace = paths_workspace(c->workspace, e);
+	struct names l;
+	size_t first = 0, last;
+	int code;
+
+	if (!workspace)
+		return e->code;
+	code = names_of_runs(&l, workspace, e);
+	last = l.n;
+	if (!code && wanted) {
+		code = find_run(&l, wanted, workspace, &first, e);
+		last = first + 1;
+	}
+	if (!code)
+		code = show_all(&l, first, last, workspace, c->json, out, e);
+	names_free(&l);
+	free(workspace);
+	return code;
+}

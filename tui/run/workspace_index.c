@@ -1,0 +1,346 @@
+/* workspace_index.c - see workspace_index.h */
+#include "tui/run/workspace_index.h"
+
+#include <errno.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "share/base/clock.h"
+#include "share/base/file.h"
+#include "share/base/journal.h"
+#include "share/base/json.h"
+#include "share/base/mem.h"
+#include "share/base/paths.h"
+#include "share/base/util.h"
+#include "tui/run/workspace_names.h"
+
+#define LIST_EVERY_S 2.0
+#define LOOK_EVERY_S 1.0	/* at state.json and the lock of a run */
+#define LOOK_AGAIN_S 30.0	/* of one that is over */
+#define STALE_S	     15.0	/* a progress of another host without news is over */
+#define JSON_LIMIT   (64u << 20)
+
+const char *corpus_state_name(enum corpus_state state)
+{
+	static const char *const names[] = { "ready", "being prepared", "not finished" };
+
+	return names[state];
+}
+
+static struct json *read_json(const char *path, size_t limit)
+{
+	struct json *root = NULL;
+	struct buf text = { 0 };
+	struct err ignored;
+
+	if (file_exists(path) && !file_read_all(path, limit, &text, &ignored))
+		root = json_parse(buf_text(&text), text.len, &ignored);
+	buf_free(&text);
+	return root;
+}
+
+static void copy(char *to, size_t size, const struct json *from)
+{
+	snprintf(to, size, "%s", json_text(from, ""));
+}
+
+/* ---- progress.json ---- */
+
+/* A process of this host can be asked for; of another one only the age says something. */
+static bool is_alive(const struct json *root, double t, double now)
+{
+	char here[256] = "";
+	int64_t pid = json_integer(json_get(root, "pid"), -1);
+
+	gethostname(here, sizeof(here) - 1);
+	if (strcmp(json_text(json_get(root, "host"), ""), here))
+		return now - t < STALE_S;
+	return pid > 1 && pid < INT32_MAX && (!kill((pid_t)pid, 0) || errno == EPERM);
+}
+
+void prep_progress_read(struct prep_progress *p, const char *path, double now)
+{
+	struct json *root = read_json(path, 1u << 20);
+	const struct json *list = json_get(root, "archives");
+
+	*p = (struct prep_progress){ .there = json_integer(json_get(root, "v"), 0) == 1 };
+	p->t = json_number(json_get(root, "t"), NAN);
+	p->began = json_number(json_get(root, "began"), NAN);
+	p->done = json_integer(json_get(root, "done"), -1);
+	p->total = json_integer(json_get(root, "total"), 0);
+	p->rate = json_number(json_get(root, "rate"), NAN);
+	copy(p->stage, sizeof(p->stage), json_get(root, "stage"));
+	copy(p->unit, sizeof(p->unit), json_get(root, "unit"));
+	p->alive = p->there && is_alive(root, p->t, now);
+	for (size_t i = 0; i < json_len(list) && i < PLACES_ARCHIVES; i++) {
+		const struct json *a = json_at(list, i);
+
+		copy(p->archives[i].name, sizeof(p->archives[i].name), json_get(a, "name"));
+		copy(p->archives[i].words, sizeof(p->archives[i].words), json_get(a, "words"));
+		p->archives[i].done = json_integer(json_get(a, "done"), -1);
+		p->archives[i].total = json_integer(json_get(a, "total"), -1);
+		p->archives[i].rate = json_number(json_get(a, "rate"), NAN);
+		p->n_archives = i + 1;
+	}
+	json_free(root);
+}
+
+double prep_progress_share(const struct prep_progress *p)
+{
+	return p->total > 0 && p->done >= 0 ? MIN((double)p->done / (double)p->total, 1) : NAN;
+}
+
+double prep_progress_left(const struct prep_progress *p)
+{
+	return p->total > 0 && p->rate > 0 && p->alive ?
+		(double)MAX(p->total - p->done, 0) / p->rate : NAN;
+}
+
+/* ---- corpora ---- */
+
+static double changed_at(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) ? NAN :
+		(double)st.st_mtim.tv_sec + (double)st.st_mtim.tv_nsec * 1e-9;
+}
+
+static void read_corpus(struct place_corpus *c, const char *manifest)
+{
+	struct json *root = read_json(manifest, JSON_LIMIT);
+	const struct json *pairs = json_get(root, "pairs");
+
+	c->read = json_integer(json_get(pairs, "read"), -1);
+	c->train = json_integer(json_get(pairs, "train"), -1);
+	c->dev = json_integer(json_get(pairs, "dev"), -1);
+	c->test = json_integer(json_get(pairs, "test"), -1);
+	c->vocabulary = json_integer(json_get(root, "vocabulary"), -1);
+	copy(c->source, sizeof(c->source), json_get(root, "source_language"));
+	copy(c->target, sizeof(c->target), json_get(root, "target_language"));
+	json_free(root);
+}
+
+/* manifest.json is written last: it is what makes a corpus one. */
+static bool look_at_corpus(struct place_corpus *c, const char *folder, double now)
+{
+	struct err ignored;
+	char *manifest = file_path(&ignored, "%s/manifest.json", folder);
+	char *progress = file_path(&ignored, "%s/progress.json", folder);
+	double seen = manifest ? changed_at(manifest) : NAN;
+	struct place_corpus before = *c;
+
+	if (progress)
+		prep_progress_read(&c->progress, progress, now);
+	if (isfinite(seen) && seen != c->manifest_seen)
+		read_corpus(c, manifest);
+	c->manifest_seen = seen;
+	c->state = isfinite(seen) && !c->progress.alive ? CORPUS_READY :
+		   c->progress.alive ? CORPUS_WORKING : CORPUS_UNFINISHED;
+	c->changed = isfinite(seen) ? seen : changed_at(folder);
+	free(manifest);
+	free(progress);
+	return memcmp(&before, c, sizeof(before)) != 0;
+}
+
+const struct place_corpus *places_corpus(const struct places *p, const char *name)
+{
+	for (size_t i = 0; i < p->n_corpora; i++)
+		if (!strcmp(p->corpora[i].name, name))
+			return &p->corpora[i];
+	return NULL;
+}
+
+/* ---- runs ---- */
+
+static void free_run(struct place_run *r)
+{
+	journal_reader_free(r->journal);
+	free(r->folder);
+}
+
+/* Of a run that is over nothing changes but with its state.json; now and then we look all the same. */
+static bool has_news(struct place_run *r, double now)
+{
+	struct err ignored;
+	char *path = file_path(&ignored, "%s/state.json", r->folder);
+	double seen = path ? changed_at(path) : NAN;
+	bool same = seen == r->state_seen || (isnan(seen) && isnan(r->state_seen));
+
+	free(path);
+	r->state_seen = seen;
+	return !same || r->status.alive || fabs(now - r->looked) >= LOOK_AGAIN_S;
+}
+
+static int read_run(struct place_run *r, double now, double until, struct err *e)
+{
+	const struct json *record;
+	int got, changed = PLACES_SAME;
+
+	for (int n = 0; (got = journal_next(r->journal, &record, e)) > 0; n++) {
+		status_take(&r->status, record);
+		changed = PLACES_CHANGED;
+		r->whole = false;
+		if (n % 64 == 63 && clock_mono_s() > until)
+			return PLACES_MORE;
+	}
+	changed = r->whole ? changed : PLACES_CHANGED;
+	r->whole = true;
+	if (fabs(now - r->looked) < LOOK_EVERY_S || !has_news(r, now))
+		return changed;
+	r->looked = now;
+	/* one whose files cannot be read is one of which nothing is known */
+	return status_files(&r->status, r->folder, e) ? e->code : PLACES_CHANGED;
+}
+
+static int begin_run(struct place_run *r, const char *folder, const char *name, struct err *e)
+{
+	char *path = file_path(e, "%s/journal.jsonl", folder);
+
+	*r = (struct place_run){ .state_seen = NAN };
+	status_begin(&r->status, name);
+	r->folder = path ? mem_strdup(folder, e) : NULL;
+	if (r->folder)
+		r->journal = journal_reader_open(path, e);
+	r->looked = -1e9;
+	free(path);
+	if (r->journal)
+		return 0;
+	free_run(r);
+	return e->code;
+}
+
+static int by_life(const void *left, const void *right)
+{
+	const struct place_run *a = left, *b = right;
+
+	if (a->status.alive != b->status.alive)
+		return a->status.alive ? -1 : 1;
+	if (a->changed != b->changed)
+		return a->changed > b->changed ? -1 : 1;
+	return strcmp(a->status.name, b->status.name);
+}
+
+/* ---- both ---- */
+
+static int list_corpora(struct places *p, const char *workspace, struct err *e)
+{
+	struct place_corpus *list;
+	struct names found;
+
+	if (names_of_corpora(&found, workspace, e))
+		return e->code;
+	if (!(list = mem_alloc(found.n + 1, sizeof(*list), e))) {
+		names_free(&found);
+		return e->code;
+	}
+	for (size_t i = 0; i < found.n; i++) {
+		const struct place_corpus *known = places_corpus(p, found.items[i]);
+
+		list[i] = known ? *known : (struct place_corpus){
+			.read = -1, .train = -1, .dev = -1, .test = -1, .vocabulary = -1,
+			.manifest_seen = NAN };
+		snprintf(list[i].name, sizeof(list[i].name), "%s", found.items[i]);
+	}
+	free(p->corpora);
+	p->corpora = list;
+	p->n_corpora = found.n;
+	names_free(&found);
+	return 0;
+}
+
+static bool take_over_run(struct places *p, const char *name, struct place_run *to)
+{
+	for (size_t i = 0; i < p->n_runs; i++)
+		if (p->runs[i].journal && !strcmp(p->runs[i].status.name, name)) {
+			*to = p->runs[i];
+			p->runs[i].journal = NULL;
+			p->runs[i].folder = NULL;
+			return true;
+		}
+	return false;
+}
+
+/* One whose journal cannot be followed now is looked for again the next time. */
+static bool place_run(struct places *p, const char *workspace, const char *name,
+		      struct place_run *to)
+{
+	struct err ignored;
+	char *folder = file_path(&ignored, "%s/runs/%s", workspace, name);
+	char *journal = folder ? file_path(&ignored, "%s/journal.jsonl", folder) : NULL;
+	bool placed = journal && (take_over_run(p, name, to) ||
+				  !begin_run(to, folder, name, &ignored));
+
+	if (placed)
+		to->changed = changed_at(file_exists(journal) ? journal : folder);
+	free(journal);
+	free(folder);
+	return placed;
+}
+
+static int list_runs(struct places *p, const char *workspace, struct err *e)
+{
+	struct place_run *list;
+	struct names found;
+	size_t kept = 0;
+
+	if (names_of_runs(&found, workspace, e))
+		return e->code;
+	if (!(list = mem_alloc(found.n + 1, sizeof(*list), e))) {
+		names_free(&found);
+		return e->code;
+	}
+	for (size_t i = 0; i < found.n; i++)
+		kept += place_run(p, workspace, found.items[i], &list[kept]);
+	for (size_t i = 0; i < p->n_runs; i++)
+		free_run(&p->runs[i]);
+	free(p->runs);
+	p->runs = list;
+	p->n_runs = kept;
+	names_free(&found);
+	return 0;
+}
+
+int places_update(struct places *p, const char *workspace, double now, double budget_s,
+		  struct err *e)
+{
+	double until = clock_mono_s() + budget_s;
+	int changed = PLACES_SAME;
+
+	if (!p->listed || fabs(now - p->listed) >= LIST_EVERY_S) {
+		list_corpora(p, workspace, e);
+		if (!p->no_runs)
+			list_runs(p, workspace, e);
+		p->listed = now;
+		changed = PLACES_CHANGED;
+	}
+	for (size_t i = 0; i < p->n_corpora; i++) {
+		char *folder = file_path(e, "%s/corpora/%s", workspace, p->corpora[i].name);
+
+		if (folder && look_at_corpus(&p->corpora[i], folder, now))
+			changed = PLACES_CHANGED;
+		free(folder);
+	}
+	for (size_t i = 0; i < p->n_runs; i++) {
+		int got = read_run(&p->runs[i], now, until, e);
+
+		changed = MAX(changed, got);
+	}
+	if (changed == PLACES_CHANGED && p->n_runs)
+		qsort(p->runs, p->n_runs, sizeof(*p->runs), by_life);
+	return changed;
+}
+
+void places_free(struct places *p)
+{
+	for (size_t i = 0; i < p->n_runs; i++)
+		free_run(&p->runs[i]);
+	free(p->runs);
+	free(p->corpora);
+	*p = (struct places){ 0 };
+}

@@ -1,0 +1,82 @@
+/* workspace_names.c - see workspace_names.h */
+#include "tui/run/workspace_names.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "share/base/file.h"
+#include "share/base/mem.h"
+#include "share/base/paths.h"
+#include "share/base/util.h"
+
+void names_free(struct names *l)
+{
+	for (size_t i = 0; i < l->n; i++)
+		free(l->items[i]);
+	free(l->items);
+	*l = (struct names){ 0 };
+}
+
+/* Folders, and what may be one: some file systems do not say. */
+static int may_be_folder(const struct dirent *d)
+{
+	return d->d_type == DT_DIR || d->d_type == DT_UNKNOWN || d->d_type == DT_LNK;
+}
+
+static int by_bytes(const struct dirent **a, const struct dirent **b)
+{
+	return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+/* what: "run", "corpus", as paths_check_name() calls it. */
+static int list(struct names *l, const char *what, char *folder, struct err *e)
+{
+	struct dirent **found = NULL;
+	int all = scandir(folder, &found, may_be_folder, by_bytes), status = 0;
+	struct err ignored;
+
+	*l = (struct names){ 0 };
+	if (all < 0 && errno != ENOENT && errno != ENOTDIR)
+		return err_set_errno(e, ERR_NOINPUT, "%s: cannot be listed", folder);
+	if (!(l->items = mem_alloc((size_t)MAX(all, 0) + 1, sizeof(*l->items), e)))
+		status = e->code;
+	for (int i = 0; i < all; i++) {
+		if (!status && !paths_check_name(what, found[i]->d_name, &ignored)) {
+			if ((l->items[l->n] = mem_strdup(found[i]->d_name, e)))
+				l->n++;
+			else
+				status = e->code;
+		}
+		free(found[i]);
+	}
+	free(found);
+	if (status)
+		names_free(l);
+	return status;
+}
+
+static int list_below(struct names *l, const char *what, const char *workspace,
+		      const char *folder, struct err *e)
+{
+	char *path = file_path(e, "%s/%s", workspace, folder);
+	int status;
+
+	*l = (struct names){ 0 };
+	if (!path)
+		return e->code;
+	status = list(l, what, path, e);
+	free(path);
+	return status;
+}
+
+int names_of_runs(struct names *l, const char *workspace, struct err *e)
+{
+	return list_below(l, "run", workspace, "runs", e);
+}
+
+int names_of_corpora(struct names *l, const char *workspace, struct err *e)
+{
+	return list_below(l, "corpus", workspace, "corpora", e);
+}

@@ -1,0 +1,183 @@
+/* draw.c - see draw.h */
+#include "tui/term/draw.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "share/base/util.h"
+
+static void horizontal(struct grid *g, int row, int col, int n, enum style style, uint32_t glyph)
+{
+	for (int i = 0; i < n; i++)
+		grid_put(g, row, col + i, style, glyph);
+}
+
+void draw_box(struct grid *g, struct rect r, const char *title, bool focused)
+{
+	enum style style = focused ? STYLE_FOCUS : STYLE_BORDER;
+	int right = r.col + r.cols - 1, bottom = r.row + r.rows - 1, at;
+
+	if (r.rows < 2 || r.cols < 2)
+		return;
+	horizontal(g, r.row, r.col, r.cols, style, 0x2500);
+	horizontal(g, bottom, r.col, r.cols, style, 0x2500);
+	for (int row = r.row + 1; row < bottom; row++) {
+		grid_put(g, row, r.col, style, 0x2502);
+		grid_put(g, row, right, style, 0x2502);
+	}
+	grid_put(g, r.row, r.col, style, 0x256D);
+	grid_put(g, r.row, right, style, 0x256E);
+	grid_put(g, bottom, r.col, style, 0x2570);
+	grid_put(g, bottom, right, style, 0x256F);
+	if (!title || r.cols < 8)
+		return;
+	at = r.col + 2;
+	grid_put(g, r.row, at - 1, style, focused ? 0x25B8 : 0x2500);
+	grid_put(g, r.row, at++, style, ' ');
+	at += draw_text(g, r.row, at, r.cols - 5, focused ? STYLE_FOCUS : STYLE_TITLE, title);
+	grid_put(g, r.row, at, style, ' ');
+}
+
+int draw_text_from(struct grid *g, struct span at, const char *text, int skip)
+{
+	size_t n = strlen(text);
+
+	if (at.width <= 0)
+		return 0;
+	if (grid_text_width(g, text) - skip > at.width) {
+		int columns;
+
+		at.width--;
+		columns = grid_text_part(g, at, text, n, skip);
+		return columns + grid_put(g, at.row, at.col + columns, STYLE_DIM, 0x2026);
+	}
+	return grid_text_part(g, at, text, n, skip);
+}
+
+int draw_text(struct grid *g, int row, int col, int width, enum style style, const char *text)
+{
+	return draw_text_from(g, (struct span){ row, col, width, style }, text, 0);
+}
+
+int draw_text_right(struct grid *g, int row, int right, int width, enum style style,
+		    const char *text)
+{
+	int columns = MIN(grid_text_width(g, text), width);
+
+	return draw_text(g, row, right - columns + 1, columns, style, text);
+}
+
+/*
+ * Bytes of the first line of text in width columns: up to the last blank that fits, else as much as
+ * fits.
+ */
+static size_t first_line(const struct grid *g, const char *text, int width)
+{
+	size_t fit = grid_text_fit(g, text, width, NULL), n;
+
+	if (!text[fit] || text[fit] == ' ')
+		return fit;
+	for (n = fit; n > 0 && text[n - 1] != ' '; n--)
+		;
+	if (n > 0)
+		return n;
+	/*
+	 * not even one character is that narrow: take it all the same, or the caller would never
+	 * end
+	 */
+	for (n = MAX(fit, (size_t)1); ((unsigned char)text[n] & 0xC0) == 0x80; n++)
+		;
+	return n;
+}
+
+int draw_text_wrapped(struct grid *g, struct span at, int rows, int skip, const char *text)
+{
+	int line = 0;
+
+	if (at.width < 1)
+		return 0;
+	do {
+		size_t n = first_line(g, text, at.width);
+
+		if (line >= skip && line - skip < rows) {
+			struct span here = at;
+
+			here.row += line - skip;
+			grid_text_part(g, here, text, n, 0);
+		}
+		text += n;
+		while (*text == ' ')
+			text++;
+		line++;
+	} while (*text);
+	return line;
+}
+
+bool draw_fact(struct grid *g, int row, int *col, int right, const char *label, const char *value)
+{
+	int blank = *label && *value;
+	int need = grid_text_width(g, label) + blank + grid_text_width(g, value);
+
+	if (*col + need - 1 > right)
+		return false;
+	*col += grid_text(g, row, *col, need, STYLE_DIM, label) + blank;
+	*col += grid_text(g, row, *col, need, STYLE_BRIGHT, value) + 3;
+	return true;
+}
+
+void draw_bar(struct grid *g, int row, int col, int width, double fraction)
+{
+	int full = isfinite(fraction) ? (int)lround(MIN(MAX(fraction, 0.0), 1.0) * width) : 0;
+
+	horizontal(g, row, col, full, STYLE_FIRST, 0x2501);
+	horizontal(g, row, col + full, width - full, STYLE_BORDER, 0x2500);
+}
+
+void draw_message(struct grid *g, struct rect r, enum style style, const char *const *lines, int n)
+{
+	int widest = 0, row = r.row + MAX((r.rows - n) / 2, 0), col;
+
+	for (int i = 0; i < n; i++)
+		widest = MAX(widest, grid_text_width(g, lines[i]));
+	col = r.col + MAX((r.cols - widest) / 2, 0);
+	for (int i = 0; i < n && row + i < r.row + r.rows; i++)
+		draw_text(g, row + i, col, r.col + r.cols - col, i ? STYLE_NORMAL : style,
+			  lines[i]);
+}
+
+static int piece_width(const struct grid *g, const struct legend *p)
+{
+	int between = *p->label && *p->value;
+
+	return (p->sign ? 2 : 0) + grid_text_width(g, p->label) + between +
+	       grid_text_width(g, p->value);
+}
+
+void draw_legend(struct grid *g, struct rect box, const char *title, const struct legend *pieces,
+		 int n)
+{
+	int room = box.cols - grid_text_width(g, title) - 8, width = 0, at, fit = 0;
+
+	for (; fit < n; fit++) {
+		int w = piece_width(g, &pieces[fit]) + (fit ? 2 : 0);
+
+		if (width + w > room)
+			break;
+		width += w;
+	}
+	if (!fit)
+		return;
+	at = box.col + box.cols - 3 - width;
+	horizontal(g, box.row, at - 1, width + 2, STYLE_BORDER, ' ');
+	for (int i = 0; i < fit; i++) {
+		const struct legend *p = &pieces[i];
+
+		if (p->sign) {
+			grid_put(g, box.row, at, p->style, p->sign);
+			at += 2;
+		}
+		at += grid_text(g, box.row, at, width, STYLE_DIM, p->label) +
+		      (*p->label && *p->value);
+		at += grid_text(g, box.row, at, width, p->style, p->value) + 2;
+	}
+}

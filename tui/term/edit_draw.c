@@ -1,0 +1,227 @@
+/* edit_draw.c - see edit.h */
+#include <string.h>
+
+#include "share/base/util.h"
+#include "tui/term/edit_internal.h"
+
+#define CLUSTER 64	/* bytes of a character with its marks that count for its width */
+
+/* Columns of the character from start to end. */
+static int width_of(const struct edit *d, const struct grid *g, size_t start, size_t end)
+{
+	char one[CLUSTER];
+	size_t n = MIN(end - start, sizeof(one) - 1);
+
+	if (n < end - start)
+		while (n > 0 && ((unsigned char)d->text.data[start + n] & 0xC0) == 0x80)
+			n--;
+	memcpy(one, d->text.data + start, n);
+	one[n] = 0;
+	return grid_text_width(g, one);
+}
+
+static void draw_part(const struct edit *d, struct grid *g, struct span at, size_t start,
+		      size_t end)
+{
+	if (end > start)
+		grid_text_part(g, at, d->text.data + start, end - start, 0);
+}
+
+/* ---- several rows ---- */
+
+struct line { size_t start, end; };	/* bytes; end without the blanks it was broken at */
+
+/*
+ * The row that begins at start: as many characters as fit, broken behind the last
+ * blank among them. Returns where the next one begins.
+ */
+static size_t next_line(const struct edit *d, const struct grid *g, int width, struct line *l)
+{
+	size_t at = l->start, blank = 0;
+	int columns = 0;
+
+	while (at < d->text.len) {
+		size_t after = edit_after(d, at);
+		int w = width_of(d, g, at, after);
+
+		if (columns + w > width && d->text.data[at] != ' ' && at > l->start)
+			break;
+		/* Blanks that do not fit hang over the edge, but for one more row at most. */
+		if (columns + w > width && d->text.data[at] == ' ')
+			blank = after;
+		columns += w;
+		at = after;
+		if (d->text.data[at - 1] == ' ')
+			blank = at;
+		if (columns > 2 * width)
+			break;
+	}
+	l->end = at;
+	if (at < d->text.len && blank > l->start)
+		l->end = blank;
+	return l->end;
+}
+
+/* The row and column of byte at. The cursor behind a full row is on the next one. */
+static void find(const struct edit *d, const struct grid *g, int width, size_t at, int *row,
+		 int *col)
+{
+	struct line l = { 0 };
+
+	*row = 0;
+	for (;;) {
+		size_t next = next_line(d, g, width, &l);
+
+		if (at < next || next >= d->text.len)
+			break;
+		l.start = next;
+		++*row;
+	}
+	*col = 0;
+	for (size_t i = l.start; i < at;) {
+		size_t after = edit_after(d, i);
+
+		*col += width_of(d, g, i, after);
+		i = after;
+	}
+	if (*col >= width && at == d->text.len) {
+		*col = 0;
+		++*row;
+	}
+	*col = MIN(*col, width - 1);
+}
+
+int edit_rows(const struct edit *d, const struct grid *g, int width)
+{
+	int row, col;
+
+	if (width < 1)
+		return 1;
+	find(d, g, width, d->text.len, &row, &col);
+	return row + 1;
+}
+
+static void draw_cursor(const struct edit *d, struct grid *g, int row, int col)
+{
+	size_t end = edit_after(d, d->at);
+	int w = d->at < d->text.len ? width_of(d, g, d->at, end) : 0;
+
+	if (w)
+		draw_part(d, g, (struct span){ row, col, w, STYLE_CURSOR }, d->at, end);
+	else
+		grid_put(g, row, col, STYLE_CURSOR, ' ');
+}
+
+static void draw_rows(struct edit *d, struct grid *g, struct rect r, enum style style, bool active)
+{
+	struct line l = { 0 };
+	int row, col;
+
+	find(d, g, r.cols, d->at, &row, &col);
+	if (row < d->top)
+		d->top = row;
+	if (row >= d->top + r.rows)
+		d->top = row - r.rows + 1;
+	d->top = MAX(MIN(d->top, edit_rows(d, g, r.cols) - r.rows), 0);
+	for (int i = 0; i < d->top + r.rows && l.start < d->text.len; i++) {
+		size_t next = next_line(d, g, r.cols, &l);
+
+		if (i >= d->top)
+			draw_part(d, g, (struct span){ r.row + i - d->top, r.col, r.cols, style },
+				  l.start, l.end);
+		l.start = next;
+	}
+	if (active && row - d->top < r.rows)
+		draw_cursor(d, g, r.row + row - d->top, r.col + col);
+}
+
+/* ---- one row ---- */
+
+static int width_between(const struct edit *d, const struct grid *g, size_t start, size_t end)
+{
+	int columns = 0;
+
+	while (start < end) {
+		size_t after = edit_after(d, start);
+
+		columns += width_of(d, g, start, after);
+		start = after;
+	}
+	return columns;
+}
+
+/* Scroll so that the cursor is in sight, with a few columns around it where there is room. */
+static void scroll(struct edit *d, const struct grid *g, int width)
+{
+	int margin = MIN(width / 4, 8), used;
+
+	d->first = MIN(d->first, d->at);
+	if (d->first && width_between(d, g, d->first, d->at) < margin)
+		for (int i = 0; i < margin && d->first; i++)
+			d->first = edit_before(d, d->first);
+	used = width_between(d, g, d->first, d->at);
+	while (used > width - 2 && d->first < d->at) {
+		size_t after = edit_after(d, d->first);
+
+		used -= width_of(d, g, d->first, after);
+		d->first = after;
+	}
+	/* Nothing is scrolled out as long as all has room. */
+	while (d->first > 0) {
+		size_t before = edit_before(d, d->first);
+
+		if (width_between(d, g, before, d->text.len) > width - 1)
+			break;
+		d->first = before;
+	}
+}
+
+static void draw_row(struct edit *d, struct grid *g, struct rect r, enum style style, bool active)
+{
+	scroll(d, g, r.cols);
+	draw_part(d, g, (struct span){ r.row, r.col, r.cols, style }, d->first, d->text.len);
+	if (active)
+		draw_cursor(d, g, r.row, r.col + width_between(d, g, d->first, d->at));
+	/* Signs that the text goes on; the cursor is never under them. */
+	if (d->first && d->first < d->at)
+		grid_put(g, r.row, r.col, STYLE_DIM, '<');
+	if (r.cols > 2 && width_between(d, g, d->first, d->text.len) > r.cols)
+		grid_put(g, r.row, r.col + r.cols - 1, STYLE_DIM, '>');
+}
+
+void edit_draw(struct edit *d, struct grid *g, struct rect r, enum style style, bool active)
+{
+	if (r.rows < 1 || r.cols < 1)
+		return;
+	if (r.rows == 1)
+		draw_row(d, g, r, style, active);
+	else
+		draw_rows(d, g, r, style, active);
+}
+
+void edit_point(struct edit *d, const struct grid *g, struct rect r, int row, int col)
+{
+	struct line l = { .start = r.rows == 1 ? d->first : 0 };
+	int columns = 0;
+
+	if (r.cols < 1)
+		return;
+	if (r.rows > 1)
+		for (int i = 0; i < d->top + row - r.row; i++) {
+			size_t next = next_line(d, g, r.cols, &l);
+
+			if (next >= d->text.len)
+				break;
+			l.start = next;
+		}
+	d->at = l.start;
+	while (d->at < d->text.len) {
+		size_t after = edit_after(d, d->at);
+
+		columns += width_of(d, g, d->at, after);
+		if (columns > col - r.col)
+			break;
+		d->at = after;
+	}
+	d->killing = d->typing = false;
+}

@@ -1,0 +1,75 @@
+/* list.c - see list.h */
+#include "tui/term/list_widget.h"
+
+#include <stdio.h>
+
+#include "share/base/util.h"
+#include "tui/term/draw.h"
+#include "tui/term/number_format.h"
+
+bool list_act(struct list *l, enum action action, size_t n)
+{
+	size_t page = (size_t)MAX(l->page, 1);
+
+	switch (action) {
+	case ACTION_DOWN:
+		l->at++;
+		break;
+	case ACTION_UP:
+		l->at -= l->at > 0;
+		break;
+	case ACTION_PAGE_DOWN:
+		l->at += page;
+		break;
+	case ACTION_PAGE_UP:
+		l->at -= MIN(page, l->at);
+		break;
+	case ACTION_HOME:
+		l->at = 0;
+		break;
+	case ACTION_END:
+		l->at = n;
+		break;
+	default:
+		return false;
+	}
+	l->at = MIN(l->at, n ? n - 1 : 0);
+	return true;
+}
+
+size_t list_top(struct list *l, size_t n, int rows)
+{
+	size_t seen = (size_t)MAX(rows, 1);
+
+	l->page = rows;
+	l->at = MIN(l->at, n ? n - 1 : 0);
+	if (l->at < l->top)
+		l->top = l->at;
+	if (l->at >= l->top + seen)
+		l->top = l->at - seen + 1;
+	if (l->top + seen > n)
+		l->top = n > seen ? n - seen : 0;
+	return l->top;
+}
+
+void list_draw_chosen(struct grid *g, struct rect r, int row, bool focused)
+{
+	enum style style = focused ? STYLE_SELECTED : STYLE_NORMAL;
+
+	for (int col = r.col; focused && col < r.col + r.cols; col++)
+		grid_put(g, row, col, style, ' ');
+	if (r.cols > 2)
+		grid_put(g, row, r.col, style, focused ? '>' : 0x00B7);
+}
+
+void list_draw_place(struct grid *g, struct rect box, const struct list *l, size_t n)
+{
+	char text[2 * FIGURE_BYTES + 8], at[FIGURE_BYTES], all[FIGURE_BYTES];
+
+	if (n <= (size_t)MAX(box.rows - 2, 0) || box.rows < 2)
+		return;
+	snprintf(text, sizeof(text), " %s of %s ", figure_count(at, (int64_t)l->at + 1),
+		 figure_count(all, (int64_t)n));
+	draw_text_right(g, box.row + box.rows - 1, box.col + box.cols - 3, box.cols - 6, STYLE_DIM,
+			text);
+}

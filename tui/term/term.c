@@ -1,0 +1,409 @@
+/*
+ * term.c - see term.h: life, styles, what is shown, signals. term_read.c reads.
+ *
+ * Signals: those that ask for something (leave, stop, resize, go on) are
+ * blocked except while term_key() waits, and only set flags there. Those that
+ * report a crash write the terminal's restoring sequences, which were fetched
+ * when it was opened, by write(2) and die as they would have.
+ */
+#include "tui/term/term_internal.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <term.h>
+#include <termios.h>
+#include <unistd.h>
+#include <wchar.h>
+
+#include "share/base/buf.h"
+#include "share/base/mem.h"
+#include "share/base/text.h"
+#include "share/base/util.h"
+#include "tui/term/theme.h"
+
+static const int asking[] = { SIGTERM, SIGHUP, SIGINT, SIGQUIT, SIGTSTP, SIGCONT, SIGWINCH };
+static const int crashing[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT };
+
+/* What handlers may touch; there is one terminal. */
+static volatile sig_atomic_t leave_signal, stop_asked, resized;
+static struct {
+	struct termios modes;
+	char   restore[256];
+	size_t n;
+} before;
+
+static void on_asking(int signal)
+{
+	if (signal == SIGTSTP)
+		stop_asked = 1;
+	else if (signal == SIGWINCH || signal == SIGCONT)
+		resized = 1;
+	else
+		leave_signal = signal;
+}
+
+/* Installed with SA_RESETHAND: raising again does what would have happened without us. */
+static void on_crash(int signal)
+{
+	ssize_t written = write(STDOUT_FILENO, before.restore, before.n);
+
+	(void)written;
+	tcsetattr(STDIN_FILENO, TCSANOW, &before.modes);
+	raise(signal);
+}
+
+static void remember(const char *capability)
+{
+	const char *text = tigetstr(capability);
+	size_t n;
+
+	if (!text || text == (char *)-1 || strstr(text, "$<"))
+		return;
+	n = strlen(text);
+	if (before.n + n <= sizeof(before.restore)) {
+		memcpy(before.restore + before.n, text, n);
+		before.n += n;
+	}
+}
+
+static void catch_signals(struct terminal *t)
+{
+	struct sigaction ask = { .sa_handler = on_asking };
+	struct sigaction crash = {.sa_handler = on_crash,
+				  .sa_flags = (int)SA_RESETHAND | SA_ONSTACK};
+	stack_t stack = { .ss_sp = t->stack, .ss_size = (size_t)SIGSTKSZ };
+	sigset_t block;
+	size_t k = 0;
+
+	leave_signal = stop_asked = resized = 0;
+	sigemptyset(&block);
+	for (size_t i = 0; i < ARRAY_LEN(asking); i++) {
+		sigaddset(&block, asking[i]);
+		sigaction(asking[i], &ask, &t->old[k++]);
+	}
+	sigprocmask(SIG_BLOCK, &block, &t->outside);
+	if (t->stack)
+		sigaltstack(&stack, NULL);
+	for (size_t i = 0; i < ARRAY_LEN(crashing); i++)
+		sigaction(crashing[i], &crash, &t->old[k++]);
+}
+
+static void release_signals(struct terminal *t)
+{
+	stack_t none = { .ss_flags = SS_DISABLE };
+	size_t k = 0;
+
+	for (size_t i = 0; i < ARRAY_LEN(asking); i++)
+		sigaction(asking[i], &t->old[k++], NULL);
+	for (size_t i = 0; i < ARRAY_LEN(crashing); i++)
+		sigaction(crashing[i], &t->old[k++], NULL);
+	sigaltstack(&none, NULL);
+	sigprocmask(SIG_SETMASK, &t->outside, NULL);
+}
+
+static attr_t attributes(unsigned theme)
+{
+	return (theme & THEME_BOLD ? A_BOLD : 0) | (theme & THEME_DIM ? A_DIM : 0) |
+	       (theme & THEME_REVERSE ? A_REVERSE : 0) |
+	       (theme & THEME_UNDERLINE ? A_UNDERLINE : 0);
+}
+
+static void set_styles(struct terminal *t, const struct term_look *look)
+{
+	/*
+	 * Some terminals have no colours whatever we want; start_color() must still be tolerated by
+	 * them.
+	 */
+	bool colours = look->colours && has_colors() && start_color() == OK && COLORS >= 8 &&
+		       COLOR_PAIRS > STYLE_COUNT;
+	enum theme_depth depth = COLORS >= 256 ? THEME_256 : COLORS >= 16 ? THEME_16 : THEME_8;
+
+	if (colours)
+		use_default_colors();
+	t->colours = colours ? COLORS : 0;
+	for (int i = 0; i < STYLE_COUNT; i++) {
+		const struct theme_style *s = &look->theme->styles[i];
+		short colour = s->colour[depth], ground = s->ground[depth];
+
+		t->pairs[i] = 0;
+		t->attributes[i] = attributes(colours ? s->attributes : s->plain_attributes);
+		/* Eight colours have no grey: dim stands for it. */
+		if (colours && depth == THEME_8 && colour < 0 && s->plain_attributes & THEME_DIM)
+			t->attributes[i] |= A_DIM;
+		if (!colours || (colour < 0 && ground < 0) ||
+		    init_pair((short)(i + 1), colour, ground) == ERR)
+			continue;
+		t->pairs[i] = (short)(i + 1);
+	}
+}
+
+/* ---- requests beyond curses ---- */
+
+static const char requests_off[] = "\033[?1002l\033[?1006l\033[?2004l";
+
+static void send(const char *text)
+{
+	fputs(text, stdout);
+	fflush(stdout);
+}
+
+static void requests(struct terminal *t, bool on)
+{
+	if (!t->is_xterm)
+		return;
+	send(on ? "\033[?2004h" : requests_off);
+	if (on && t->mouse_on)
+		send("\033[?1002h\033[?1006h");
+}
+
+/* Terminals that do not know these requests might show parts of them. */
+static bool understands_requests(const char *name)
+{
+	static const char *const known[] = {
+		"xterm", "screen",  "tmux",   "rxvt",	 "putty", "alacritty", "foot",	  "st-",
+		"kitty", "wezterm", "mintty", "konsole", "gnome", "vte",       "ghostty", "contour",
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(known); i++)
+		if (text_starts_with(name, known[i]))
+			return true;
+	return false;
+}
+
+struct terminal *term_open(const struct term_look *look, struct err *e)
+{
+	struct terminal *t;
+	const char *name = getenv("TERM");
+
+	if (tcgetattr(STDIN_FILENO, &before.modes) || !isatty(STDOUT_FILENO) || !name || !*name ||
+	    !strcmp(name, "dumb")) {
+		err_set(e, ERR_UNAVAILABLE,
+			"the workbench needs a terminal on standard input and output (TERM is %s); "
+			"use \"werkbank status\", or \"werkbank watch --dump 24x80\" for one "
+			"screen as text",
+			name && *name ? name : "not set");
+		return NULL;
+	}
+	if (!(t = mem_alloc(1, sizeof(*t), e)))
+		return NULL;
+	t->stack = malloc((size_t)SIGSTKSZ);	/* without it only a stack overflow is not caught */
+	catch_signals(t);
+	/* newterm() comes back where initscr() would end the program. */
+	if (!(t->screen = newterm(NULL, stdout, stdin))) {
+		release_signals(t);
+		free(t->stack);
+		free(t);
+		err_set(e, ERR_UNAVAILABLE,
+			"this machine has no description of the terminal \"%.50s\"; set "
+			"TERM to one that it knows (often xterm), or use \"werkbank status\"",
+			name);
+		return NULL;
+	}
+	before.n = 0;
+	remember("sgr0");
+	remember("cnorm");
+	remember("rmkx");
+	remember("rmcup");
+	t->is_xterm = understands_requests(name);
+	t->mouse_on = look->mouse;
+	if (t->is_xterm && before.n + sizeof(requests_off) <= sizeof(before.restore)) {
+		memcpy(before.restore + before.n, requests_off, sizeof(requests_off) - 1);
+		before.n += sizeof(requests_off) - 1;
+	}
+	cbreak();
+	noecho();
+	nonl();
+	keypad(stdscr, TRUE);
+	nodelay(stdscr, TRUE);
+	intrflush(stdscr, FALSE);
+	set_escdelay(25);
+	curs_set(0);
+	if (t->is_xterm)
+		term_define_keys();
+	set_styles(t, look);
+	requests(t, true);
+	return t;
+}
+
+void term_set_look(struct terminal *t, const struct term_look *look)
+{
+	requests(t, false);
+	t->mouse_on = look->mouse;
+	set_styles(t, look);
+	requests(t, true);
+	term_repaint(t);
+}
+
+void term_close(struct terminal *t)
+{
+	if (!t)
+		return;
+	requests(t, false);
+	curs_set(1);
+	endwin();
+	delscreen(t->screen);
+	release_signals(t);
+	grid_free(&t->shown);
+	buf_free(&t->pasted);
+	free(t->stack);
+	free(t);
+}
+
+/* Follow the window: curses must not do it in a handler of its own. */
+static void follow_size(void)
+{
+	struct winsize w;
+
+	if (!ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) && w.ws_row && w.ws_col &&
+	    (w.ws_row != LINES || w.ws_col != COLS))
+		resizeterm(w.ws_row, w.ws_col);
+}
+
+void term_size(struct terminal *t, int *rows, int *cols)
+{
+	(void)t;
+	follow_size();
+	getmaxyx(stdscr, *rows, *cols);
+}
+
+void term_repaint(struct terminal *t)
+{
+	grid_free(&t->shown);
+	clearok(curscr, TRUE);
+}
+
+/* A copy of what was told to curses last: comparing cells is cheaper than telling it again. */
+static bool same_as_shown(struct terminal *t, const struct grid *g, int row, int col)
+{
+	const struct cell *is = grid_at(&t->shown, row, col);
+
+	return is && !memcmp(is, grid_at(g, row, col), sizeof(*is));
+}
+
+static void keep_shown(struct terminal *t, const struct grid *g)
+{
+	struct err ignored;
+	size_t n = (size_t)g->rows * (size_t)g->cols;
+
+	if ((t->shown.rows != g->rows || t->shown.cols != g->cols) &&
+	    grid_resize(&t->shown, g->rows, g->cols, &ignored))
+		return grid_free(&t->shown);
+	memcpy(t->shown.cells, g->cells, n * sizeof(*g->cells));
+}
+
+void term_show(struct terminal *t, const struct grid *g)
+{
+	if (t->shown.rows != g->rows || t->shown.cols != g->cols)
+		grid_free(&t->shown);
+	for (int row = 0; row < g->rows; row++)
+		for (int col = 0; col < g->cols; col++) {
+			const struct cell *c = grid_at(g, row, col);
+			wchar_t text[GRID_MARKS + 2] = { (wchar_t)c->ch };
+			cchar_t cell;
+
+			if (c->width == 0 || same_as_shown(t, g, row, col))
+				continue;
+			for (int i = 0; i < GRID_MARKS; i++)
+				text[i + 1] = (wchar_t)c->marks[i];
+			if (setcchar(&cell, text, t->attributes[c->style], t->pairs[c->style],
+				     NULL) == OK)
+				mvadd_wch(row, col, &cell);
+		}
+	refresh();
+	keep_shown(t, g);
+}
+
+/* Ctrl-Z: give the terminal back, stop, take it again when we are continued. */
+static void stop_here(struct terminal *t)
+{
+	struct sigaction stop = { .sa_handler = SIG_DFL }, ours;
+	sigset_t only;
+
+	stop_asked = 0;
+	def_prog_mode();
+	requests(t, false);
+	endwin();
+	sigaction(SIGTSTP, &stop, &ours);
+	sigemptyset(&only);
+	sigaddset(&only, SIGTSTP);
+	raise(SIGTSTP);
+	sigprocmask(SIG_UNBLOCK, &only, NULL);	/* here we stand still */
+	sigprocmask(SIG_BLOCK, &only, NULL);
+	sigaction(SIGTSTP, &ours, NULL);
+	resized = 1;
+}
+
+int term_signalled(struct terminal *t)
+{
+	if (leave_signal)
+		return TERM_ENDED;
+	if (stop_asked)
+		stop_here(t);
+	if (!resized)
+		return 0;
+	/* After a stop the shell had the terminal: set its modes again and send everything. */
+	resized = 0;
+	reset_prog_mode();
+	requests(t, true);
+	follow_size();
+	term_repaint(t);
+	return TERM_RESIZED;
+}
+
+/* ---- the clipboard ---- */
+
+static void add_base64(struct buf *out, const char *text)
+{
+	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				     "abcdefghijklmnopqrstuvwxyz0123456789+/";
+	size_t n = strlen(text);
+
+	for (size_t i = 0; i < n; i += 3) {
+		unsigned long v = (unsigned long)(unsigned char)text[i] << 16;
+
+		v |= i + 1 < n ? (unsigned long)(unsigned char)text[i + 1] << 8 : 0;
+		v |= i + 2 < n ? (unsigned long)(unsigned char)text[i + 2] : 0;
+		buf_add_char(out, digits[v >> 18 & 63]);
+		buf_add_char(out, digits[v >> 12 & 63]);
+		buf_add_char(out, i + 1 < n ? digits[v >> 6 & 63] : '=');
+		buf_add_char(out, i + 2 < n ? digits[v & 63] : '=');
+	}
+}
+
+bool term_copy(struct terminal *t, const char *text)
+{
+	struct buf code = { 0 }, out = { 0 };
+	/* GNU screen hands on what it is told to, in pieces of less than 768 bytes. */
+	bool screen = getenv("STY") && !getenv("TMUX");
+
+	if (!t->is_xterm)
+		return false;
+	buf_add_str(&code, "\033]52;c;");
+	add_base64(&code, text);
+	buf_add_str(&code, "\a");
+	for (size_t i = 0; screen && i < code.len; i += 700)
+		buf_printf(&out, "\033P%.700s\033\\", code.data + i);
+	send(buf_text(screen ? &out : &code));
+	buf_free(&code);
+	buf_free(&out);
+	return true;
+}
+
+void term_describe(const struct terminal *t, char *out, size_t size)
+{
+	char colours[40] = "no colours";
+
+	if (t->colours)
+		snprintf(colours, sizeof(colours), "%d colours", t->colours);
+	snprintf(out, size, "%.60s: %s%s%s", getenv("TERM") ? getenv("TERM") : "?", colours,
+		 t->is_xterm && t->mouse_on ? ", mouse" : ", no mouse",
+		 t->is_xterm ? ", pasting, clipboard" : ", no clipboard");
+}
+
+int term_signal(void)
+{
+	return leave_signal;
+}

@@ -1,0 +1,9 @@
+# tui/translate: the translate console: a translator as a child process, its questions and answers, its view.
+# Enter at service.h (the child) and translate_console.h.
+# May use: tui/app, tui/run, tui/term, share.
+libtui_a_SOURCES += \
+	%D%/service.c %D%/service.h %D%/service_answer.c \
+	%D%/translate_console.c %D%/translate_console.h \
+	%D%/translate_console_panes.c %D%/translate_console_panes.h \
+	%D%/translate_console_words.c %D%/translate_console_words.h \
+	%D%/translate_file.c %D%/translate_file.h %D%/view_translate.c

@@ -1,0 +1,604 @@
+/* service.c - see service.h */
+#include "tui/translate/service.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "share/base/mem.h"
+#include "share/base/proc.h"
+#include "share/base/util.h"
+
+#define MAX_LINE   (8u << 20)	/* bytes of an answer; a longer one is not one of ours */
+#define MAX_READ   (256u << 10)	/* bytes taken in at one turn */
+#define MAX_TRIES  2		/* times a request may go to a child */
+#define LONG_LIFE  60.0		/* a child that lived so long had no trouble with starting */
+#define ANSWER_S   60.0		/* to wait for an answer … */
+#define BYTE_S	   0.01		/* … and for each byte of the request */
+#define LOAD_S	   600.0	/* to wait for a model to be loaded */
+
+struct slot {
+	struct buf line;	/* the newest request, until it is answered; empty: none */
+	int64_t id;		/* of it */
+	int64_t floor;		/* answers up to this id were asked for before a forget */
+	int    n_best;		/* 0: as the beam */
+	double when;		/* not before */
+	bool   sent;		/* it is with the child */
+	int    tries;
+	struct service_answer answer;	/* the latest; without a tree: none */
+};
+
+struct service {
+	char **argv;		/* owned */
+	struct proc proc;	/* pid -1: none */
+	bool ready;
+	struct service_model model;
+	struct slot slots[SLOT_COUNT];
+	int64_t ids;		/* given so far */
+	/* the request that is with the child */
+	int64_t asked;		/* its id; 0: none */
+	int     asked_slot;
+	double  asked_at;
+	double  answer_s, load_s;	/* how long to wait; see service_set_patience() */
+	struct buf out;		/* bytes for the child … */
+	size_t  out_done;	/* … of which so many are written */
+	size_t  out_bytes;	/* of the request that is with the child */
+	struct buf in;		/* of a line that has not ended yet */
+	size_t  in_seen;	/* bytes of it without a line end */
+	struct buf err;		/* the same of standard error */
+	char said[400];		/* its last line on standard error */
+	char trouble[500];
+	double closed;		/* since when its output is closed; NaN: it is not */
+	int  deaths, row;	/* row: of deaths without an answer in between */
+	double started, again;	/* when it was started; when it is to be */
+};
+
+struct service *service_new(const char *const *argv, struct err *e)
+{
+	struct service *s = mem_alloc(1, sizeof(*s), e);
+	size_t n = 0;
+
+	if (!s)
+		return NULL;
+	s->proc = (struct proc){ .pid = -1, .in = -1, .out = -1, .err = -1 };
+	s->model.step = -1;
+	service_set_patience(s, ANSWER_S, LOAD_S);
+	while (argv[n])
+		n++;
+	if (!(s->argv = mem_alloc(n + 1, sizeof(*s->argv), e)))
+		goto fail;
+	for (size_t i = 0; i < n; i++)
+		if (!(s->argv[i] = mem_strdup(argv[i], e)))
+			goto fail;
+	return s;
+fail:
+	service_free(s);
+	return NULL;
+}
+
+void service_set_patience(struct service *s, double answer_s, double load_s)
+{
+	s->answer_s = answer_s;
+	s->load_s = load_s;
+}
+
+static void forget_slot(struct slot *slot)
+{
+	buf_free(&slot->line);
+	service_answer_free(&slot->answer);
+	*slot = (struct slot){ 0 };
+}
+
+void service_free(struct service *s)
+{
+	if (!s)
+		return;
+	proc_stop(&s->proc, 0);
+	for (int i = 0; i < SLOT_COUNT; i++)
+		forget_slot(&s->slots[i]);
+	buf_free(&s->out);
+	buf_free(&s->in);
+	buf_free(&s->err);
+	for (size_t i = 0; s->argv && s->argv[i]; i++)
+		free(s->argv[i]);
+	free(s->argv);
+	free(s);
+}
+
+/* ---- requests ---- */
+
+int64_t service_ask(struct service *s, const struct service_request *r, double when,
+		    struct err *e)
+{
+	struct slot *slot = &s->slots[r->slot];
+	struct buf line = { 0 };
+
+	if (service_request_write(r, s->ids + 1, &line, e)) {
+		buf_free(&line);
+		return e->code;
+	}
+	buf_free(&slot->line);
+	slot->line = line;
+	slot->id = ++s->ids;
+	slot->n_best = r->n_best;
+	slot->when = when;
+	slot->sent = false;
+	slot->tries = 0;
+	return slot->id;
+}
+
+void service_forget(struct service *s, enum service_slot slot)
+{
+	forget_slot(&s->slots[slot]);
+	s->slots[slot].floor = s->ids;
+}
+
+/* ---- the child's life ---- */
+
+static bool set_nonblocking(int fd)
+{
+	int flags = fcntl(fd, F_GETFL);
+
+	return flags >= 0 && fcntl(fd, F_SETFL, flags | O_NONBLOCK) >= 0;
+}
+
+static void start(struct service *s, double now)
+{
+	struct err e;
+
+	s->started = now;
+	s->again = NAN;
+	s->closed = NAN;
+	s->said[0] = 0;
+	s->ready = false;
+	s->asked = 0;
+	buf_clear(&s->out);
+	buf_clear(&s->in);
+	buf_clear(&s->err);
+	s->out_done = s->in_seen = 0;
+	if (proc_start(&s->proc, (const char *const *)s->argv,
+		       PROC_PIPE_IN | PROC_PIPE_OUT | PROC_PIPE_ERR | PROC_OWN_GROUP |
+			       PROC_DIE_WITH_PARENT,
+		       &e)) {
+		snprintf(s->trouble, sizeof(s->trouble), "%.390s", e.text);
+		s->deaths++;
+		s->row++;
+		s->again = now + 30;
+		return;
+	}
+	if (!set_nonblocking(s->proc.in) || !set_nonblocking(s->proc.out) ||
+	    !set_nonblocking(s->proc.err)) {
+		proc_stop(&s->proc, 0);
+		s->again = now + 30;
+	}
+}
+
+static void answer_with_error(struct slot *slot, const char *text);
+
+/* What it was asked is asked again, unless that seems to be what kills it. */
+static void ask_again(struct service *s)
+{
+	for (int i = 0; i < SLOT_COUNT; i++) {
+		struct slot *slot = &s->slots[i];
+
+		if (!slot->sent)
+			continue;
+		slot->sent = false;
+		if (slot->tries >= MAX_TRIES)
+			answer_with_error(slot, "the translator died of this request twice");
+	}
+	s->asked = 0;
+}
+
+static void died(struct service *s, const char *how, double now)
+{
+	static const double waits[] = {0.2, 1, 5, 30};
+
+	if (s->said[0])
+		snprintf(s->trouble, sizeof(s->trouble), "%s: %s", how, s->said);
+	else
+		snprintf(s->trouble, sizeof(s->trouble), "%s", how);
+	proc_stop(&s->proc, 0);
+	s->deaths++;
+	if (now - s->started > LONG_LIFE)
+		s->row = 0;
+	s->again = now + waits[MIN((size_t)s->row, ARRAY_LEN(waits) - 1)];
+	s->row++;
+	s->ready = false;
+	ask_again(s);
+}
+
+void service_restart(struct service *s)
+{
+	proc_stop(&s->proc, 0);
+	ask_again(s);
+	s->ready = false;
+	s->trouble[0] = 0;
+	s->row = 0;
+	s->again = -INFINITY;
+}
+
+/* ---- pipes ---- */
+
+/* write() to a pipe whose reader may be dead, without a SIGPIPE for the workbench. */
+static ssize_t write_quietly(int fd, const void *bytes, size_t n)
+{
+	struct timespec none = { 0 };
+	sigset_t pipe, before, pending;
+	ssize_t written;
+	int saved;
+	bool was_pending;
+
+	sigemptyset(&pipe);
+	sigaddset(&pipe, SIGPIPE);
+	sigpending(&pending);
+	was_pending = sigismember(&pending, SIGPIPE) == 1;
+	sigprocmask(SIG_BLOCK, &pipe, &before);
+	written = write(fd, bytes, n);
+	saved = errno;
+	if (written < 0 && saved == EPIPE && !was_pending)
+		while (sigtimedwait(&pipe, NULL, &none) < 0 && errno == EINTR)
+			;
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	errno = saved;
+	return written;
+}
+
+/* The child reads when it wants to; what it does not take now goes out later. */
+static void write_out(struct service *s)
+{
+	while (s->out_done < s->out.len) {
+		ssize_t n = write_quietly(s->proc.in, s->out.data + s->out_done,
+					  s->out.len - s->out_done);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return;	/* full; or broken, which reading will find out */
+		s->out_done += (size_t)n;
+	}
+	buf_clear(&s->out);
+	s->out_done = 0;
+}
+
+/* Send the first request whose time has come, when nothing is with the child. */
+static bool send_next(struct service *s, double now)
+{
+	if (!s->ready || s->asked)
+		return false;
+	for (int i = 0; i < SLOT_COUNT; i++) {
+		struct slot *slot = &s->slots[i];
+
+		if (!slot->line.len || slot->sent || slot->when > now)
+			continue;
+		buf_clear(&s->out);
+		s->out_done = 0;
+		/* How wide the beam is was not known before the child was ready. */
+		buf_printf(&s->out, "{\"n_best\":%d,",
+			   slot->n_best > 0 ? slot->n_best : s->model.beam);
+		buf_add(&s->out, slot->line.data + 1, slot->line.len - 1);
+		if (s->out.failed)
+			return false;
+		s->out_bytes = s->out.len;
+		slot->sent = true;
+		slot->tries++;
+		s->asked = slot->id;
+		s->asked_slot = i;
+		s->asked_at = now;
+		return true;
+	}
+	return false;
+}
+
+static void take_ready(struct service *s, const char *line, size_t n)
+{
+	struct err ignored;
+	struct json *j = json_parse(line, n, &ignored);
+
+	if (json_truth(json_get(j, "ready"), false)) {
+		s->ready = true;
+		s->trouble[0] = 0;
+		snprintf(s->model.source_language, sizeof(s->model.source_language), "%.15s",
+			 json_text(json_get(j, "source_language"), ""));
+		snprintf(s->model.target_language, sizeof(s->model.target_language), "%.15s",
+			 json_text(json_get(j, "target_language"), ""));
+		s->model.step = json_integer(json_get(j, "step"), -1);
+		s->model.beam = (int)MIN(MAX(json_integer(json_get(j, "beam"), 4), 1), 64);
+	}
+	json_free(j);
+}
+
+/* The slot's request is answered, by a. */
+static void settle(struct slot *slot, const struct service_answer *a)
+{
+	service_answer_free(&slot->answer);
+	slot->answer = *a;
+	if (a->id == slot->id) {
+		buf_clear(&slot->line);
+		slot->sent = false;
+	}
+}
+
+static void answer_with_error(struct slot *slot, const char *text)
+{
+	struct service_answer a = { 0 };
+	struct err ignored;
+	struct buf b = { 0 };
+	struct json_writer w = { .out = &b };
+
+	json_open(&w, '{');
+	json_put_int(&w, "id", slot->id);
+	json_put_str(&w, "error", text);
+	json_close(&w, '}');
+	if (!b.failed && !service_answer_read(&a, b.data, b.len, &ignored))
+		settle(slot, &a);
+	buf_free(&b);
+}
+
+static bool take_line(struct service *s, const char *line, size_t n, double now)
+{
+	struct service_answer a;
+	struct err e;
+
+	if (!s->ready) {
+		take_ready(s, line, n);
+		return s->ready;
+	}
+	if (service_answer_read(&a, line, n, &e)) {
+		snprintf(s->trouble, sizeof(s->trouble), "%.390s", e.text);
+		/* It may have been the answer: do not wait for another one. */
+		if (s->asked && s->slots[s->asked_slot].id == s->asked)
+			answer_with_error(&s->slots[s->asked_slot], s->trouble);
+		s->asked = 0;
+		return true;
+	}
+	if (a.id != s->asked) {
+		service_answer_free(&a);
+		return false;
+	}
+	a.seconds = now - s->asked_at;
+	s->asked = 0;
+	s->row = 0;
+	s->trouble[0] = 0;
+	/* An older request of the slot: better than nothing, until the newer answer comes. */
+	if (s->slots[s->asked_slot].id && a.id > s->slots[s->asked_slot].floor)
+		settle(&s->slots[s->asked_slot], &a);
+	else
+		service_answer_free(&a);
+	return true;
+}
+
+/* Up to MAX_READ bytes to b: true, or false at the end (or when it cannot be read). */
+static bool read_in(int fd, struct buf *b)
+{
+	for (size_t total = 0; total < MAX_READ;) {
+		char *room = buf_reserve(b, 65536);
+		ssize_t n = room ? read(fd, room, 65536) : -1;
+
+		if (!room)
+			return false;
+		if (n < 0)
+			return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR;
+		if (!n)
+			return false;
+		b->len += (size_t)n;
+		b->data[b->len] = 0;
+		total += (size_t)n;
+	}
+	return true;
+}
+
+static bool take_lines(struct service *s, double now)
+{
+	size_t start = 0;
+	bool news = false;
+
+	for (size_t i = s->in_seen; i < s->in.len; i++)
+		if (s->in.data[i] == '\n') {
+			news |= take_line(s, s->in.data + start, i - start, now);
+			start = i + 1;
+		}
+	memmove(s->in.data, s->in.data + start, s->in.len - start);
+	buf_truncate(&s->in, s->in.len - start);
+	s->in_seen = s->in.len;
+	return news;
+}
+
+/* Of what it says besides only the last line is kept. */
+static void take_errors(struct service *s)
+{
+	size_t end = s->err.len, start;
+
+	if (!end)
+		return;
+	while (end > 0 && (s->err.data[end - 1] == '\n' || s->err.data[end - 1] == '\r'))
+		end--;
+	for (start = end; start > 0 && s->err.data[start - 1] != '\n' &&
+			  s->err.data[start - 1] != '\r';
+	     start--)
+		;
+	if (end > start)
+		snprintf(s->said, sizeof(s->said), "%.*s",
+			 (int)MIN(end - start, sizeof(s->said) - 1), s->err.data + start);
+	if (end < s->err.len || s->err.len > 4096)
+		buf_clear(&s->err);	/* the line is whole, or too long to matter */
+}
+
+/* Its output is closed: it has ended, or is as good as that. */
+static bool take_end(struct service *s, double now)
+{
+	char how[80];
+	int status;
+
+	if (isnan(s->closed))
+		s->closed = now;
+	if (!proc_ended(&s->proc, &status)) {
+		if (now - s->closed < 0.2)
+			return false;
+		snprintf(how, sizeof(how), "the translator closed its output");
+	} else if (status > 128) {
+		snprintf(how, sizeof(how), "the translator was killed by signal %d", status - 128);
+	} else {
+		snprintf(how, sizeof(how), "the translator ended with status %d", status);
+	}
+	died(s, how, now);
+	return true;
+}
+
+static bool read_all(struct service *s, double now)
+{
+	bool open = read_in(s->proc.out, &s->in), news = false;
+
+	read_in(s->proc.err, &s->err);
+	take_errors(s);
+	if (s->in.len)
+		news |= take_lines(s, now);
+	if (s->in.len > MAX_LINE || s->in.failed) {
+		died(s, "the translator wrote a line without an end", now);
+		return true;
+	}
+	return news | (!open && take_end(s, now));
+}
+
+/* Seconds left until the child is given up; NaN: nothing is awaited of it. */
+static double patience_left(const struct service *s, double now)
+{
+	if (s->proc.pid < 0)
+		return NAN;
+	if (!s->ready)
+		return s->started + s->load_s - now;
+	if (!s->asked)
+		return NAN;
+	return s->asked_at + s->answer_s + BYTE_S * (double)s->out_bytes - now;
+}
+
+/* It lives, and says nothing. */
+static bool give_up(struct service *s, double now)
+{
+	struct slot *slot = &s->slots[s->asked_slot];
+	char how[120];
+
+	if (!(patience_left(s, now) <= 0))
+		return false;
+	if (!s->ready) {
+		snprintf(how, sizeof(how), "the translator was not ready after %.0f s",
+			 now - s->started);
+	} else {
+		snprintf(how, sizeof(how),
+			 "no answer for %.0f s: the translator was ended and is started again",
+			 now - s->asked_at);
+		if (slot->id == s->asked)
+			answer_with_error(slot, how);
+	}
+	died(s, how, now);
+	return true;
+}
+
+bool service_update(struct service *s, double now)
+{
+	bool news = false;
+
+	if (s->proc.pid < 0) {
+		if (!isnan(s->again) && s->again > now)
+			return false;
+		start(s, now);
+		return true;
+	}
+	news |= read_all(s, now);
+	if (s->proc.pid < 0 || give_up(s, now))
+		return true;
+	news |= send_next(s, now);
+	write_out(s);
+	return news;
+}
+
+/* ---- questions ---- */
+
+enum service_state service_state(const struct service *s)
+{
+	if (s->proc.pid < 0 && s->row)
+		return SERVICE_DOWN;
+	if (!s->ready)
+		return SERVICE_STARTING;
+	for (int i = 0; i < SLOT_COUNT; i++)
+		if (s->slots[i].line.len)
+			return SERVICE_WORKING;
+	return SERVICE_READY;
+}
+
+const struct service_model *service_model(const struct service *s)
+{
+	return &s->model;
+}
+
+const struct service_answer *service_answer(const struct service *s, enum service_slot slot)
+{
+	return s->slots[slot].answer.tree ? &s->slots[slot].answer : NULL;
+}
+
+bool service_waits(const struct service *s, enum service_slot slot, double *since)
+{
+	const struct slot *x = &s->slots[slot];
+
+	if (since)
+		*since = x->sent ? s->asked_at : NAN;
+	return x->line.len > 0;
+}
+
+double service_asked(const struct service *s)
+{
+	return s->proc.pid >= 0 && s->asked ? s->asked_at : NAN;
+}
+
+const char *service_trouble(const struct service *s)
+{
+	return s->trouble;
+}
+
+int service_deaths(const struct service *s)
+{
+	return s->deaths;
+}
+
+long service_pid(const struct service *s)
+{
+	return s->proc.pid;
+}
+
+double service_due(const struct service *s, double now)
+{
+	double due = NAN;
+
+	if (s->proc.pid < 0)
+		return isnan(s->again) ? 0 : MAX(s->again - now, 0.0);
+	if (s->out.len > s->out_done || !isnan(s->closed))
+		return 0.02;
+	due = patience_left(s, now);
+	if (!isnan(due))
+		due = MAX(due, 0.0);
+	for (int i = 0; i < SLOT_COUNT; i++) {
+		const struct slot *x = &s->slots[i];
+
+		if (s->ready && !s->asked && x->line.len && !x->sent)
+			due = isnan(due) ? MAX(x->when - now, 0.0)
+					 : MIN(due, MAX(x->when - now, 0.0));
+	}
+	return due;
+}
+
+size_t service_fds(const struct service *s, int *fds, size_t n)
+{
+	size_t k = 0;
+
+	if (s->proc.pid < 0)
+		return 0;
+	if (k < n)
+		fds[k++] = s->proc.out;
+	return k;
+}

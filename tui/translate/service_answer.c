@@ -1,0 +1,191 @@
+/* service_answer.c - see service.h: what goes over the pipes */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "share/base/mem.h"
+#include "share/base/util.h"
+#include "tui/translate/service.h"
+
+static void write_terms(struct json_writer *w, const char *key, const char *const *terms, size_t n)
+{
+	if (!n)
+		return;
+	json_key(w, key);
+	json_open(w, '[');
+	for (size_t i = 0; i < n; i++)
+		json_str(w, terms[i]);
+	json_close(w, ']');
+}
+
+int service_request_write(const struct service_request *r, int64_t id, struct buf *out,
+			  struct err *e)
+{
+	struct json_writer w = { .out = out };
+
+	json_open(&w, '{');
+	json_put_int(&w, "id", id);
+	json_put_str(&w, "text", r->text);
+	if (r->prefix && *r->prefix)
+		json_put_str(&w, "prefix", r->prefix);
+	write_terms(&w, "force", r->force, r->n_force);
+	write_terms(&w, "forbid", r->forbid, r->n_forbid);
+	if (r->alternatives > 0) {
+		json_put_int(&w, "alternatives", r->alternatives);
+		json_put_int(&w, "at", r->at);
+	}
+	json_close(&w, '}');
+	buf_add_char(out, '\n');
+	return buf_check(out, e);
+}
+
+/* ---- reading ---- */
+
+/* One allocation for all arrays of an answer, counted first. */
+struct room { char *at; };
+
+static void *take(struct room *room, size_t n, size_t size)
+{
+	void *p = room->at;
+
+	room->at += n * size;	/* within what sum() asked for */
+	return p;
+}
+
+static size_t text_count(const struct json *array)
+{
+	return json_len(array);
+}
+
+/* Bytes for the arrays of one translation; 0 when they cannot be counted. */
+static bool sum_translation(const struct json *t, size_t *bytes)
+{
+	size_t n;
+
+	if (!mem_mul(text_count(json_get(t, "tokens")), sizeof(char *) + 2 * sizeof(double), &n))
+		return false;
+	*bytes += n;
+	return true;
+}
+
+static void read_texts(const struct json *array, const char **out, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		out[i] = json_text(json_at(array, i), "");
+}
+
+static void read_translation(const struct json *j, struct service_translation *t, size_t n_source,
+			     struct room *room)
+{
+	const struct json *tokens = json_get(j, "tokens"), *probs = json_get(j, "token_log_probs"),
+			  *aligned = json_get(j, "alignment");
+
+	t->text = json_text(json_get(j, "text"), "");
+	t->score = json_number(json_get(j, "score"), NAN);
+	t->log_prob = json_number(json_get(j, "log_prob"), NAN);
+	t->n = json_len(tokens);
+	t->tokens = take(room, t->n, sizeof(char *));
+	t->log_probs = take(room, t->n, sizeof(double));
+	t->aligned = take(room, t->n, sizeof(double));
+	read_texts(tokens, t->tokens, t->n);
+	for (size_t i = 0; i < t->n; i++) {
+		int64_t a = json_integer(json_at(aligned, i), -1);
+
+		t->log_probs[i] = json_number(json_at(probs, i), NAN);
+		t->aligned[i] = a >= 0 && (uint64_t)a < n_source ? (int)a : -1;
+	}
+}
+
+static void read_alternatives(const struct json *array, struct service_answer *a,
+			      struct room *room)
+{
+	a->has_alternatives = array != NULL;
+	a->n_alternatives = json_len(array);
+	a->alternatives = take(room, a->n_alternatives, sizeof(*a->alternatives));
+	for (size_t i = 0; i < a->n_alternatives; i++) {
+		const struct json *j = json_at(array, i);
+
+		a->alternatives[i] = (struct service_alternative){
+			.piece = json_text(json_get(j, "piece"), ""),
+			.word = json_text(json_get(j, "word"), ""),
+			.log_prob = json_number(json_get(j, "log_prob"), NAN),
+			.prefix = json_text(json_get(j, "prefix"), NULL),
+		};
+	}
+}
+
+/* Bytes for all arrays. */
+static bool sum(const struct json *root, size_t *bytes)
+{
+	const struct json *list = json_get(root, "n_best");
+	size_t n;
+
+	*bytes = 0;
+	if (!mem_mul(MAX(json_len(list), (size_t)1), sizeof(struct service_translation), &n))
+		return false;
+	*bytes += n;
+	if (!mem_mul(json_len(json_get(root, "source_tokens")), sizeof(char *), &n))
+		return false;
+	*bytes += n;
+	if (!mem_mul(json_len(json_get(root, "alternatives")), sizeof(struct service_alternative),
+		     &n))
+		return false;
+	*bytes += n;
+	if (!json_len(list))
+		return sum_translation(root, bytes);
+	for (size_t i = 0; i < json_len(list); i++)
+		if (!sum_translation(json_at(list, i), bytes))
+			return false;
+	return true;
+}
+
+static int fill(struct service_answer *a, struct err *e)
+{
+	const struct json *root = a->tree, *list = json_get(root, "n_best"),
+			  *source = json_get(root, "source_tokens");
+	struct room room;
+	size_t bytes;
+
+	if (!sum(root, &bytes) || !(a->memory = mem_alloc(bytes, 1, e)))
+		return err_set(e, ERR_NOMEM, "there is no memory for the answer");
+	room.at = a->memory;
+	a->n = MAX(json_len(list), (size_t)1);
+	a->translations = take(&room, a->n, sizeof(*a->translations));
+	a->n_source = json_len(source);
+	a->source = take(&room, a->n_source, sizeof(char *));
+	read_texts(source, a->source, a->n_source);
+	read_alternatives(json_get(root, "alternatives"), a, &room);
+	if (!json_len(list))
+		read_translation(root, &a->translations[0], a->n_source, &room);
+	for (size_t i = 0; i < json_len(list); i++)
+		read_translation(json_at(list, i), &a->translations[i], a->n_source, &room);
+	return 0;
+}
+
+int service_answer_read(struct service_answer *a, const char *line, size_t n, struct err *e)
+{
+	*a = (struct service_answer){ 0 };
+	if (!(a->tree = json_parse(line, n, e)))
+		return e->code;
+	a->id = json_integer(json_get(a->tree, "id"), -1);
+	a->error = json_text(json_get(a->tree, "error"), NULL);
+	a->truncated = json_truth(json_get(a->tree, "truncated"), false);
+	if (a->error)
+		return 0;
+	if (!json_text(json_get(a->tree, "text"), NULL)) {
+		service_answer_free(a);
+		return err_set(e, ERR_PROTOCOL, "an answer has neither a text nor an error");
+	}
+	if (fill(a, e)) {
+		service_answer_free(a);
+		return e->code;
+	}
+	return 0;
+}
+
+void service_answer_free(struct service_answer *a)
+{
+	json_free(a->tree);
+	free(a->memory);
+	*a = (struct service_answer){ 0 };
+}

@@ -1,0 +1,573 @@
+/* translate_console.c - see translate_console.h */
+#include "tui/translate/translate_console.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "share/base/mem.h"
+#include "share/base/paths.h"
+#include "share/base/text.h"
+#include "share/base/util.h"
+#include "tui/run/checkpoints.h"
+
+#define LOOK_EVERY_S 1.0	/* for the newest checkpoint */
+
+int console_open(struct console *c, const char *workspace, struct err *e)
+{
+	c->follow = true;
+	c->looked = -INFINITY;
+	for (int i = 0; i < CONSOLE_SIDES; i++)
+		c->sides[i].step = c->sides[i].next_step = c->sides[i].failed_step = -1;
+	c->workspace = mem_strdup(workspace, e);
+	return c->workspace ? 0 : e->code;
+}
+
+static void free_terms(struct console_terms *t)
+{
+	for (size_t i = 0; i < t->n; i++)
+		free(t->terms[i]);
+	t->n = 0;
+}
+
+static void close_side(struct console_side *s)
+{
+	service_free(s->service);
+	service_free(s->next);
+	free(s->run);
+	*s = (struct console_side){ .step = -1, .next_step = -1, .failed_step = -1 };
+}
+
+void console_close(struct console *c)
+{
+	edit_close(&c->input);
+	for (int i = 0; i < CONSOLE_SIDES; i++)
+		close_side(&c->sides[i]);
+	translate_file_free(c->file);
+	free_terms(&c->force);
+	free_terms(&c->forbid);
+	free(c->prefix);
+	free(c->asked);
+	free(c->workspace);
+}
+
+/* ---- services ---- */
+
+/* A command that translates with a checkpoint of a run. */
+struct command {
+	char *program;		/* owned */
+	char step[24];
+	const char *argv[12];
+};
+
+/*
+ * By way of werkbank, which sets up its sister's surroundings. file NULL: as a service.
+ * The command is used where it stands: argv points into it.
+ */
+static int make_command(struct command *m, const struct console *c, const char *run, int64_t step,
+			const char *file, struct err *e)
+{
+	const char *line[] = {NULL,	"translate", "-C", c->workspace, "--run", run,
+			      "--checkpoint", m->step, file ? "--" : "--serve", file, NULL};
+
+	m->program = c->program ? mem_strdup(c->program, e) : paths_sister("werkbank", e);
+	if (!m->program)
+		return e->code;
+	snprintf(m->step, sizeof(m->step), "%lld", (long long)step);
+	line[0] = m->program;
+	memcpy(m->argv, line, sizeof(line));
+	return 0;
+}
+
+static struct service *start_service(const struct console *c, const char *run, int64_t step,
+				     struct err *e)
+{
+	struct command m;
+	struct service *s;
+
+	if (make_command(&m, c, run, step, NULL, e))
+		return NULL;
+	s = service_new(m.argv, e);
+	free(m.program);
+	return s;
+}
+
+int console_use(struct console *c, int side, const char *run, int64_t step, struct err *e)
+{
+	struct console_side fresh = { .step = step, .next_step = -1, .failed_step = -1 };
+
+	if (run) {
+		if (!(fresh.run = mem_strdup(run, e)))
+			return e->code;
+		fresh.is_best = step >= 0 && step == checkpoints_link(c->workspace, run, "best");
+		fresh.service = start_service(c, run, step, e);
+		if (!fresh.service) {
+			free(fresh.run);
+			return e->code;
+		}
+	}
+	close_side(&c->sides[side]);
+	c->sides[side] = fresh;
+	if (!run && c->side == side)
+		c->side = 0;
+	if (side == 0)
+		c->trouble[0] = 0;
+	return c->asked ? console_ask(c, 0, e) : 0;
+}
+
+/* ---- tokens ---- */
+
+static const char word_start[] = "\xE2\x96\x81";	/* U+2581: SentencePiece's blank */
+
+static bool is_sentencepiece(const struct service_translation *t)
+{
+	for (size_t i = 0; i < t->n; i++)
+		if (strstr(t->tokens[i], word_start))
+			return true;
+	return false;
+}
+
+/* Whether a BPE piece goes on in the next one. */
+static bool goes_on(const char *piece)
+{
+	return strlen(piece) > 2 && text_ends_with(piece, "@@");
+}
+
+/* The first token of the word that token at belongs to. */
+static size_t word_of(const struct service_translation *t, size_t at)
+{
+	bool sp = is_sentencepiece(t);
+
+	at = MIN(at, t->n);
+	while (at > 0 && at < t->n &&
+	       (sp ? !text_starts_with(t->tokens[at], word_start) : goes_on(t->tokens[at - 1])))
+		at--;
+	return at;
+}
+
+void console_join(const struct service_translation *t, size_t first, size_t last, struct buf *out)
+{
+	bool sp = is_sentencepiece(t), glued = true;
+
+	for (size_t i = first; i < last && i < t->n; i++) {
+		const char *piece = t->tokens[i];
+		size_t n = strlen(piece);
+
+		if (sp) {
+			bool starts = text_starts_with(piece, word_start);
+
+			if (starts && i > first)
+				buf_add_char(out, ' ');
+			buf_add_str(out, starts ? piece + sizeof(word_start) - 1 : piece);
+			continue;
+		}
+		if (!glued)
+			buf_add_char(out, ' ');
+		glued = goes_on(piece);
+		buf_add(out, piece, glued ? n - 2 : n);
+	}
+}
+
+/* ---- asking ---- */
+
+static void request(const struct console *c, struct service_request *r)
+{
+	*r = (struct service_request){
+		.text = c->asked,
+		.prefix = c->prefix,
+		.force = (const char *const *)c->force.terms,
+		.n_force = c->force.n,
+		.forbid = (const char *const *)c->forbid.terms,
+		.n_forbid = c->forbid.n,
+	};
+}
+
+static bool is_blank(const char *text)
+{
+	return !text[strspn(text, " ")];
+}
+
+static void forget_others(struct console *c)
+{
+	c->wants_others = false;
+	c->other = 0;
+	for (int i = 0; i < CONSOLE_SIDES; i++)
+		if (c->sides[i].service)
+			service_forget(c->sides[i].service, SLOT_ALTERNATIVES);
+}
+
+int console_ask(struct console *c, double when, struct err *e)
+{
+	struct service_request r;
+	char *text = mem_strdup(edit_text(&c->input), e);
+
+	if (!text)
+		return e->code;
+	free(c->asked);
+	c->asked = text;
+	forget_others(c);
+	request(c, &r);
+	for (int i = 0; i < CONSOLE_SIDES; i++) {
+		if (!c->sides[i].service)
+			continue;
+		if (is_blank(text))
+			service_forget(c->sides[i].service, SLOT_TEXT);
+		else if (service_ask(c->sides[i].service, &r, when, e) < 0)
+			return e->code;
+	}
+	return 0;
+}
+
+int console_changed(struct console *c, double now, struct err *e)
+{
+	if (c->asked && !strcmp(c->asked, edit_text(&c->input)))
+		return 0;
+	free(c->prefix);
+	c->prefix = NULL;
+	c->choice = c->token = 0;
+	return console_ask(c, now + CONSOLE_DEBOUNCE_S, e);
+}
+
+int console_ask_others(struct console *c, double now, struct err *e)
+{
+	const struct service_translation *t = console_shown(c, c->side);
+	struct service_request r;
+	struct buf before = { 0 };
+	int code = 0;
+
+	if (!t || console_is_old(c, c->side))
+		return 0;
+	request(c, &r);
+	r.slot = SLOT_ALTERNATIVES;
+	r.n_best = 1;
+	r.alternatives = CONSOLE_ALTERNATIVES;
+	r.at = c->token;
+	/* "at" counts in the best translation; another one is made the best by its beginning. */
+	if (c->choice > 0) {
+		console_join(t, 0, word_of(t, (size_t)c->token), &before);
+		code = buf_check(&before, e);
+		r.prefix = buf_text(&before);
+	}
+	c->other = 0;
+	if (!code && service_ask(c->sides[c->side].service, &r, now, e) < 0)
+		code = e->code;
+	c->wants_others = !code;
+	buf_free(&before);
+	return code;
+}
+
+/* ---- choosing ---- */
+
+void console_look_at(struct console *c, int side)
+{
+	if (side == c->side)
+		return;
+	forget_others(c);
+	c->side = side;
+	c->choice = 0;
+}
+
+void console_choose(struct console *c, int choice)
+{
+	const struct service_answer *a = console_answer(c, c->side);
+	int n = a && !a->error ? (int)a->n : 1;
+
+	choice = MAX(MIN(choice, n - 1), 0);
+	if (choice == c->choice)
+		return;
+	c->choice = choice;
+	c->token = 0;
+	forget_others(c);
+}
+
+void console_move(struct console *c, int token, double now)
+{
+	const struct service_translation *t = console_shown(c, c->side);
+	struct err ignored;
+
+	c->token = MAX(MIN(token, t ? (int)t->n : 0), 0);
+	forget_others(c);
+	if (t)
+		console_ask_others(c, now + CONSOLE_DEBOUNCE_S, &ignored);
+}
+
+static int set_prefix(struct console *c, const char *prefix, double now, struct err *e)
+{
+	char *copy = NULL;
+
+	if (!is_blank(prefix) && !(copy = mem_strdup(prefix, e)))
+		return e->code;
+	free(c->prefix);
+	c->prefix = copy;
+	c->choice = 0;
+	return console_ask(c, now, e);
+}
+
+int console_take_other(struct console *c, double now, struct err *e)
+{
+	const struct service_answer *a = console_others(c);
+	const struct service_alternative *x;
+
+	if (!a || c->other < 0 || (size_t)c->other >= a->n_alternatives)
+		return 0;
+	x = &a->alternatives[c->other];
+	if (!x->prefix)
+		return err_set(e, ERR_PROTOCOL, "this alternative cannot be taken: the translator "
+			       "does not say how the translation then begins");
+	/* The cursor stays on the word, which may have fewer tokens now. */
+	if (console_shown(c, c->side))
+		c->token = (int)word_of(console_shown(c, c->side), (size_t)c->token);
+	return set_prefix(c, x->prefix, now, e);
+}
+
+int console_hold(struct console *c, double now, struct err *e)
+{
+	const struct service_translation *t = console_shown(c, c->side);
+	struct buf b = { 0 };
+	int code;
+
+	if (t)
+		console_join(t, 0, word_of(t, (size_t)c->token), &b);
+	code = buf_check(&b, e);
+	if (!code)
+		code = set_prefix(c, buf_text(&b), now, e);
+	buf_free(&b);
+	return code;
+}
+
+int console_free_all(struct console *c, double now, struct err *e)
+{
+	free_terms(&c->force);
+	free_terms(&c->forbid);
+	return set_prefix(c, "", now, e);
+}
+
+int console_add_term(struct console *c, struct console_terms *to, const char *term, double now,
+		     struct err *e)
+{
+	if (is_blank(term))
+		return 0;
+	for (size_t i = 0; i < to->n; i++)
+		if (!strcmp(to->terms[i], term))
+			return err_set(e, ERR_USAGE, "\"%.100s\" is there already", term);
+	if (to->n == CONSOLE_TERMS)
+		return err_set(e, ERR_USAGE, "there are %d terms already, and no more can be added",
+			       CONSOLE_TERMS);
+	if (!(to->terms[to->n] = mem_strdup(term, e)))
+		return e->code;
+	to->n++;
+	return console_ask(c, now, e);
+}
+
+int console_start_file(struct console *c, const char *in, const char *out, double now,
+		       struct err *e)
+{
+	const struct console_side *s = &c->sides[0];
+	struct translate_file *f;
+	struct command m;
+
+	if (!s->run)
+		return err_set(e, ERR_NOINPUT, "there is no checkpoint to translate with");
+	if (c->file && translate_file_state(c->file)->running)
+		return err_set(e, ERR_TEMPFAIL, "%s is still being translated",
+			       translate_file_state(c->file)->in);
+	if (make_command(&m, c, s->run, s->step, in, e))
+		return e->code;
+	f = translate_file_start(m.argv, in, out, now, e);
+	free(m.program);
+	if (!f)
+		return e->code;
+	translate_file_free(c->file);
+	c->file = f;
+	return 0;
+}
+
+/* ---- each turn ---- */
+
+/* Side 0 goes on to a newer checkpoint: its service is started beside the old one. */
+static void look_for_newer(struct console *c, double now)
+{
+	struct console_side *s = &c->sides[0];
+	int64_t last;
+	struct err e;
+
+	if (!c->follow || !s->run || now - c->looked < LOOK_EVERY_S)
+		return;
+	c->looked = now;
+	last = checkpoints_link(c->workspace, s->run, "last");
+	if (last < 0 || last == s->step || last == s->failed_step ||
+	    (s->next && last == s->next_step))
+		return;
+	service_free(s->next);
+	s->next_step = last;
+	s->next = start_service(c, s->run, last, &e);
+	if (!s->next) {
+		s->failed_step = last;
+		snprintf(c->trouble, sizeof(c->trouble), "%.290s", e.text);
+	}
+}
+
+/* The newer one is ready: it takes over. It cannot be loaded: the old one stays. */
+static bool take_over(struct console *c)
+{
+	struct console_side *s = &c->sides[0];
+	struct err ignored;
+
+	if (!s->next)
+		return false;
+	if (service_deaths(s->next)) {
+		s->failed_step = s->next_step;
+		snprintf(c->trouble, sizeof(c->trouble), "checkpoint %lld: %.250s",
+			 (long long)s->next_step, service_trouble(s->next));
+		service_free(s->next);
+		s->next = NULL;
+		return true;
+	}
+	if (service_model(s->next)->step < 0)
+		return false;
+	service_free(s->service);
+	s->service = s->next;
+	s->step = s->next_step;
+	s->is_best = false;
+	s->next = NULL;
+	c->trouble[0] = 0;
+	if (c->asked)
+		console_ask(c, 0, &ignored);
+	return true;
+}
+
+/* Whoever stands on the words sees what else could stand there. */
+static void ask_when_seen(struct console *c, double now)
+{
+	struct err ignored;
+
+	if (c->focus != CONSOLE_INPUT && !c->wants_others)
+		console_ask_others(c, now, &ignored);
+}
+
+/* After an answer the cursor may stand behind the end. */
+static void keep_within(struct console *c)
+{
+	const struct service_answer *a = console_answer(c, c->side), *o = console_others(c);
+	const struct service_translation *t;
+
+	if (a && !a->error)
+		c->choice = MIN(c->choice, (int)a->n - 1);
+	if ((t = console_shown(c, c->side)))
+		c->token = MIN(c->token, (int)t->n);
+	if (o && o->n_alternatives)
+		c->other = MIN(c->other, (int)o->n_alternatives - 1);
+}
+
+/* Seconds of waiting go on on the screen. */
+static bool look_at_clock(struct console *c, double now)
+{
+	double longest = 0;
+	int before = c->waited;
+
+	for (int i = 0; i < CONSOLE_SIDES; i++)
+		if (c->sides[i].service && now - service_asked(c->sides[i].service) > longest)
+			longest = now - service_asked(c->sides[i].service);
+	c->waited = (int)MIN(longest, 1e6);
+	return c->waited != before;
+}
+
+bool console_update(struct console *c, double now)
+{
+	bool news = look_at_clock(c, now);
+
+	look_for_newer(c, now);
+	for (int i = 0; i < CONSOLE_SIDES; i++) {
+		if (c->sides[i].service)
+			news |= service_update(c->sides[i].service, now);
+		if (c->sides[i].next)
+			news |= service_update(c->sides[i].next, now);
+	}
+	news |= take_over(c);
+	if (c->file)
+		news |= translate_file_update(c->file, now);
+	keep_within(c);
+	ask_when_seen(c, now);
+	return news;
+}
+
+double console_due(const struct console *c, double now)
+{
+	double due = NAN;
+
+	for (int i = 0; i < CONSOLE_SIDES; i++) {
+		const struct service *both[] = {c->sides[i].service, c->sides[i].next};
+
+		for (size_t k = 0; k < ARRAY_LEN(both); k++) {
+			double d = both[k] ? service_due(both[k], now) : NAN;
+
+			if (!isnan(d))
+				due = isnan(due) ? d : MIN(due, d);
+		}
+	}
+	if (c->file && translate_file_state(c->file)->lines < 0 &&
+	    translate_file_state(c->file)->running)
+		due = 0;
+	return due;
+}
+
+bool console_busy(const struct console *c)
+{
+	for (int i = 0; i < CONSOLE_SIDES; i++) {
+		const struct console_side *s = &c->sides[i];
+
+		if (s->next || (s->service && (service_state(s->service) == SERVICE_STARTING ||
+					       service_state(s->service) == SERVICE_WORKING)))
+			return true;
+	}
+	return c->file && translate_file_state(c->file)->running;
+}
+
+size_t console_fds(const struct console *c, int *fds, size_t n)
+{
+	size_t k = 0;
+
+	for (int i = 0; i < CONSOLE_SIDES; i++) {
+		if (c->sides[i].service)
+			k += service_fds(c->sides[i].service, fds + k, n - k);
+		if (c->sides[i].next)
+			k += service_fds(c->sides[i].next, fds + k, n - k);
+	}
+	if (c->file && k < n && translate_file_fd(c->file) >= 0)
+		fds[k++] = translate_file_fd(c->file);
+	return k;
+}
+
+/* ---- what is shown ---- */
+
+const struct service_answer *console_answer(const struct console *c, int side)
+{
+	const struct service *s = c->sides[side].service;
+
+	return s ? service_answer(s, SLOT_TEXT) : NULL;
+}
+
+const struct service_translation *console_shown(const struct console *c, int side)
+{
+	const struct service_answer *a = console_answer(c, side);
+	size_t choice = side == c->side ? (size_t)c->choice : 0;
+
+	return a && !a->error && choice < a->n ? &a->translations[choice] : NULL;
+}
+
+const struct service_answer *console_others(const struct console *c)
+{
+	const struct service *s = c->sides[c->side].service;
+
+	if (!s || !c->wants_others || service_waits(s, SLOT_ALTERNATIVES, NULL))
+		return NULL;
+	return service_answer(s, SLOT_ALTERNATIVES);
+}
+
+bool console_is_old(const struct console *c, int side)
+{
+	const struct service *s = c->sides[side].service;
+
+	return s && service_waits(s, SLOT_TEXT, NULL);
+}

@@ -1,0 +1,468 @@
+/* translate_console_panes.c - see translate_console_panes.h; translate_console_words.c draws tokens and text */
+#include "tui/translate/translate_console_panes.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "share/base/util.h"
+#include "tui/translate/translate_console_words.h"
+#include "tui/term/draw.h"
+#include "tui/term/number_format.h"
+
+#define WIDE   100	/* columns from which two sides stand beside each other */
+#define SLOW_S 5	/* of waiting, from which on it is said */
+
+/* ---- where things go ---- */
+
+static bool has_wishes(const struct console *c)
+{
+	return c->prefix || c->force.n || c->forbid.n;
+}
+
+static int sides_of(const struct console *c)
+{
+	return c->sides[1].run ? 2 : 1;
+}
+
+/* Rows that the translation of a side takes in its box. */
+static int text_rows(const struct console *c, const struct grid *g, int side, int cols)
+{
+	const struct service_translation *t = console_shown(c, side);
+
+	return t ? console_text_rows(g, cols, t) : 1;
+}
+
+static int words_rows(const struct console *c, const struct grid *g, int side, int cols)
+{
+	return MAX(console_words_rows(g, console_answer(c, side), console_shown(c, side), cols), 6);
+}
+
+static void place_middle(const struct console *c, const struct grid *g, struct rect r,
+			 struct console_sight *s)
+{
+	struct layout_part halves[] = {{20, 0, 1, 0}, {20, 0, 1, 0}};
+	struct layout_part rows[2] = {{3, 0, 0, 0}, {3, 0, 1, 1}};
+	struct rect cols[2], cut[2];
+
+	layout_cols(r, halves, 2, cols);
+	for (int i = 0; i < 2; i++)
+		rows[0].min = MAX(rows[0].min, MIN(text_rows(c, g, i, cols[i].cols - 2) + 2, 7));
+	for (int i = 0; i < 2; i++) {
+		layout_rows(cols[i], rows, 2, cut);
+		s->text[i] = cut[0];
+		s->words[i] = cut[1];
+	}
+}
+
+void console_layout(const struct console *c, const struct grid *g, struct rect body,
+		    struct console_sight *s)
+{
+	bool two = sides_of(c) == 2, beside = two && body.cols >= WIDE;
+	int inner = beside ? body.cols / 2 - 2 : body.cols - 2;
+	int text0 = MIN(text_rows(c, g, 0, inner), 5) + 2,
+	    text1 = two ? MIN(text_rows(c, g, 1, inner), 5) + 2 : 0, words;
+	struct rect out[8];
+
+	if (beside)
+		text0 = MAX(text0, text1);
+	words = words_rows(c, g, c->side, inner);
+	if (beside)
+		words = MAX(words, words_rows(c, g, !c->side, inner));
+	words += 2;
+	{
+		struct layout_part parts[] = {
+			{1, 1, 0, 3},					   /* head */
+			{3, MIN(edit_rows(&c->input, g, body.cols - 2), 5) + 2, 2, 0}, /* input */
+			{3, text0, beside ? 2 : 1, 1},			   /* text */
+			{two && !beside ? 3 : 0, text1, two && !beside, 2},
+			{4, words, 3, 4},				   /* words */
+			{4, 0, 1, 5},					   /* lists */
+			{has_wishes(c), 1, 0, 2},
+			{c->file != NULL, 1, 0, 2},
+		};
+
+		layout_rows(body, parts, ARRAY_LEN(parts), out);
+	}
+	s->head = out[0];
+	s->input = out[1];
+	memset(s->text, 0, sizeof(s->text));
+	memset(s->words, 0, sizeof(s->words));
+	if (beside) {
+		struct rect middle = out[2];
+
+		middle.rows += out[4].rows;
+		place_middle(c, g, middle, s);
+	} else {
+		s->text[0] = out[2];
+		s->text[1] = out[3];
+		s->words[c->side] = out[4];
+	}
+	{
+		static const struct layout_part lists[] = {{30, 0, 3, 0}, {24, 0, 2, 1}};
+		struct rect cut[2];
+
+		layout_cols(out[5], lists, 2, cut);
+		s->n_best = cut[0];
+		s->others = cut[1];
+	}
+	s->wishes = out[6];
+	s->file = out[7];
+}
+
+/* ---- the rows without a box ---- */
+
+static const char *state_of(const struct console_side *s, enum style *style)
+{
+	*style = STYLE_DIM;
+	if (!s->service)
+		return "no checkpoint";
+	switch (service_state(s->service)) {
+	case SERVICE_STARTING:
+		return "loading";
+	case SERVICE_WORKING:
+		return "translating";
+	case SERVICE_DOWN:
+		*style = STYLE_BAD;
+		return "down";
+	default:
+		*style = STYLE_GOOD;
+		return "ready";
+	}
+}
+
+static void name_of(const struct console_side *s, char *out, size_t size)
+{
+	char step[FIGURE_BYTES];
+
+	if (s->run && s->step >= 0)
+		snprintf(out, size, "%s step %s", s->run, figure_count(step, s->step));
+	else
+		snprintf(out, size, "%s", s->run ? s->run : "");
+}
+
+static void draw_head(const struct console *c, struct grid *g, struct rect r)
+{
+	const struct console_side *s = &c->sides[0];
+	const struct service_answer *a = console_answer(c, 0);
+	int at = r.col + 1, right = r.col + r.cols - 2;
+	char text[160];
+	enum style style;
+	const char *state = state_of(s, &style);
+	char slow[80];
+
+	if (r.rows < 1)
+		return;
+	name_of(s, text, sizeof(text));
+	at += draw_text(g, r.row, at, right - at + 1, STYLE_TITLE, text) + 3;
+	if (c->waited >= SLOW_S) {
+		snprintf(slow, sizeof(slow), "no answer for %d s: Ctrl-R starts it again",
+			 c->waited);
+		state = slow;
+		style = STYLE_WARN;
+	}
+	at += draw_text(g, r.row, at, right - at + 1, style, state) + 3;
+	if (s->next) {
+		char step[FIGURE_BYTES];
+
+		snprintf(text, sizeof(text), "%s is being loaded",
+			 figure_count(step, s->next_step));
+		draw_fact(g, r.row, &at, right, "", text);
+	} else {
+		draw_fact(g, r.row, &at, right, c->follow ? "follows" : "",
+			  c->follow    ? "the newest checkpoint"
+			  : s->is_best ? "the best checkpoint"
+				       : "stays at this checkpoint");
+	}
+	if (c->trouble[0])
+		draw_text(g, r.row, at, right - at + 1, STYLE_BAD, c->trouble);
+	else if (a && a->seconds >= 2) {
+		snprintf(text, sizeof(text), "%.1f s", a->seconds);
+		draw_fact(g, r.row, &at, right, "took", text);
+	}
+}
+
+static void add_terms(char *out, size_t size, const struct console_terms *t)
+{
+	size_t n = 0;
+
+	*out = 0;
+	for (size_t i = 0; i < t->n && n + 1 < size; i++)
+		n += (size_t)snprintf(out + n, size - n, "%s%s", i ? ", " : "", t->terms[i]);
+}
+
+static void draw_wishes(const struct console *c, struct grid *g, struct rect r)
+{
+	const struct { const char *label; const struct console_terms *terms;
+	} both[] = {{"with", &c->force}, {"without", &c->forbid}};
+	int at = r.col + 1, right = r.col + r.cols - 2;
+	char text[400];
+
+	if (r.rows < 1)
+		return;
+	for (size_t i = 0; i < ARRAY_LEN(both); i++) {
+		if (!both[i].terms->n)
+			continue;
+		add_terms(text, sizeof(text), both[i].terms);
+		at += draw_text(g, r.row, at, right - at + 1, STYLE_DIM, both[i].label) + 1;
+		at += draw_text(g, r.row, at, right - at + 1, STYLE_WARN, text) + 3;
+	}
+	if (!c->prefix)
+		return;
+	at += draw_text(g, r.row, at, right - at + 1, STYLE_DIM, "begins") + 1;
+	draw_text(g, r.row, at, right - at + 1, STYLE_WARN, c->prefix);
+}
+
+static void draw_file(const struct console *c, struct grid *g, struct rect r)
+{
+	const struct translate_file_state *f;
+	char text[200], done[FIGURE_BYTES], all[FIGURE_BYTES], left[FIGURE_BYTES];
+	int at = r.col + 1, right = r.col + r.cols - 2;
+	double rate;
+
+	if (r.rows < 1)
+		return;
+	f = translate_file_state(c->file);
+	at += draw_text(g, r.row, at, MIN(right - at + 1, r.cols / 3), STYLE_BRIGHT, f->out) + 2;
+	if (f->failed) {
+		draw_text(g, r.row, at, right - at + 1, STYLE_BAD, f->trouble);
+		return;
+	}
+	if (!f->running) {
+		snprintf(text, sizeof(text), "done: %s lines", figure_count(done, f->done));
+		draw_text(g, r.row, at, right - at + 1, STYLE_GOOD, text);
+		return;
+	}
+	if (right - at > 60) {
+		draw_bar(g, r.row, at, 20, f->lines > 0 ? (double)f->done / (double)f->lines : 0);
+		at += 22;
+	}
+	rate = f->seconds > 0 ? (double)f->done / f->seconds : 0;
+	snprintf(text, sizeof(text), "%s of %s lines%s%s", figure_count(done, f->done),
+		 figure_count(all, f->lines), rate > 0 && f->lines > 0 ? ", left " : "",
+		 rate > 0 && f->lines > 0
+			 ? figure_duration(left, (double)(f->lines - f->done) / rate)
+			 : "");
+	draw_text(g, r.row, at, right - at + 1, STYLE_NORMAL, text);
+}
+
+/* ---- boxes ---- */
+
+static void draw_input(struct console *c, struct grid *g, struct rect r)
+{
+	const struct service *s = c->sides[0].service;
+	const char *language = s ? service_model(s)->source_language : "";
+	bool focused = c->focus == CONSOLE_INPUT;
+	char title[64];
+
+	if (r.rows < 3)
+		return;
+	snprintf(title, sizeof(title), "source%s%s", *language ? ", " : "", language);
+	draw_box(g, r, title, focused);
+	r = layout_inside(r);
+	if (!focused && !*edit_text(&c->input))
+		draw_text(g, r.row, r.col, r.cols, STYLE_DIM, "nothing yet");
+	edit_draw(&c->input, g, r, STYLE_NORMAL, focused);
+	if (focused && !*edit_text(&c->input))
+		draw_text(g, r.row, r.col + 2, r.cols - 2, STYLE_DIM, "type a sentence");
+}
+
+static void draw_trouble(const struct console_side *s, struct grid *g, struct rect r)
+{
+	char text[700];
+
+	snprintf(text, sizeof(text), "%s. It is started again in a moment.",
+		 service_trouble(s->service));
+	draw_text_wrapped(g, (struct span){ r.row, r.col, r.cols, STYLE_BAD }, r.rows, 0, text);
+}
+
+/* At the right of the border: what is to be known about the translation. */
+static void draw_remark(const struct console *c, struct grid *g, struct rect r, int side,
+			const char *title)
+{
+	const struct service_answer *a = console_answer(c, side);
+	const struct service_translation *t = console_shown(c, side),
+					 *other = console_shown(c, !side);
+	struct legend l = { .style = STYLE_WARN, .label = "", .value = "" };
+	char differ[40];
+
+	if (console_is_old(c, side)) {
+		l.sign = 0x2026;
+	} else if (a && a->truncated) {
+		l.value = "too long: its end is not translated";
+	} else if (t && other && sides_of(c) == 2) {
+		int n = console_other_words(t, other);
+
+		snprintf(differ, sizeof(differ), n == 1 ? "%d word differs" : "%d words differ",
+			 n);
+		l.style = n ? STYLE_ADDED : STYLE_DIM;
+		l.value = differ;
+	} else {
+		return;
+	}
+	draw_legend(g, r, title, &l, 1);
+}
+
+static void draw_text_box(const struct console *c, struct grid *g, struct rect r, int side)
+{
+	const struct console_side *s = &c->sides[side];
+	const struct service_answer *a = console_answer(c, side);
+	const struct service_translation *t = console_shown(c, side),
+					 *other = sides_of(c) == 2 ? console_shown(c, !side) : NULL;
+	const char *language = s->service ? service_model(s->service)->target_language : "";
+	char title[200], name[140] = "";
+	struct rect in = layout_inside(r);
+
+	if (r.rows < 3)
+		return;
+	if (sides_of(c) == 2)
+		name_of(s, name, sizeof(name));
+	snprintf(title, sizeof(title), "translation%s%s%s%s", *language ? ", " : "", language,
+		 *name ? ", " : "", name);
+	draw_box(g, r, title, false);
+	if (s->service && service_state(s->service) == SERVICE_DOWN && *service_trouble(s->service))
+		draw_trouble(s, g, in);
+	else if (a && a->error)
+		draw_text_wrapped(g, (struct span){ in.row, in.col, in.cols, STYLE_BAD }, in.rows,
+				  0, a->error);
+	else if (t)
+		console_draw_text(g, in, t, other);
+	draw_remark(c, g, r, side, title);
+}
+
+static void draw_words_box(const struct console *c, struct grid *g, struct rect r, int side,
+			   struct console_sight *s)
+{
+	static const struct legend signs[] = {
+		{'~', STYLE_SURE_3, "below 80 %", ""},
+		{'?', STYLE_SURE_1, "50 %", ""},
+		{'!', STYLE_SURE_0, "20 %", ""},
+	};
+	bool looked_at = side == c->side, focused = looked_at && c->focus == CONSOLE_WORDS;
+
+	if (r.rows < 3)
+		return;
+	draw_box(g, r, "words", focused);
+	draw_legend(g, r, "words", signs, ARRAY_LEN(signs));
+	if (console_shown(c, side))
+		console_draw_words(g, layout_inside(r), console_answer(c, side),
+				   console_shown(c, side),
+				   &(struct console_words){ .token = looked_at ? c->token : -1,
+							    .focused = focused,
+							    .sight = looked_at ? s : NULL });
+}
+
+/* The first row to show so that row at of n is among rows of them. */
+static int top_for(int at, int n, int rows)
+{
+	return MAX(MIN(at - rows / 2, n - rows), 0);
+}
+
+static void draw_n_best(const struct console *c, struct grid *g, struct rect r,
+			struct console_sight *s)
+{
+	const struct service_answer *a = console_answer(c, c->side);
+	bool focused = c->focus == CONSOLE_N_BESTS;
+	struct rect in = layout_inside(r);
+
+	if (r.rows < 3)
+		return;
+	draw_box(g, r, "best translations", focused);
+	if (!a || a->error)
+		return;
+	s->n_best_top = top_for(c->choice, (int)a->n, in.rows);
+	for (int i = s->n_best_top; i < (int)a->n && i - s->n_best_top < in.rows; i++) {
+		const struct service_translation *t = &a->translations[i];
+		int row = in.row + i - s->n_best_top;
+		char score[FIGURE_BYTES];
+
+		if (i == c->choice)
+			grid_put(g, row, in.col, focused ? STYLE_FOCUS : STYLE_DIM, 0x25B8);
+		draw_text_right(g, row, in.col + 7, 6, STYLE_DIM,
+				figure_fixed(score, t->score, 2));
+		console_draw_line(g, (struct span){ row, in.col + 10, in.cols - 10,
+						    i == c->choice && focused ? STYLE_SELECTED
+									      : STYLE_NORMAL },
+				  t->text, i ? a->translations[0].text : NULL);
+	}
+}
+
+/* Why there is no list of alternatives, or NULL. */
+static const char *no_others(const struct console *c)
+{
+	const struct service_answer *o = console_others(c);
+
+	if (!console_shown(c, c->side))
+		return "";
+	if (c->focus == CONSOLE_INPUT && !c->wants_others)
+		return "Esc, then the arrows: what else could stand at a word";
+	if (!o)
+		return "asking";
+	if (o->error)
+		return o->error;
+	if (!o->has_alternatives)
+		return "this translator does not name alternatives";
+	return o->n_alternatives ? NULL : "there is nothing else";
+}
+
+static void draw_others(const struct console *c, struct grid *g, struct rect r,
+			struct console_sight *s)
+{
+	const struct service_translation *t = console_shown(c, c->side);
+	const struct service_answer *o = console_others(c);
+	bool focused = c->focus == CONSOLE_OTHERS;
+	struct rect in = layout_inside(r);
+	char title[120] = "alternatives";
+	const char *why = no_others(c);
+
+	if (r.rows < 3)
+		return;
+	if (t && c->wants_others && c->token < (int)t->n)
+		snprintf(title, sizeof(title), "instead of %.90s", t->tokens[c->token]);
+	else if (t && c->wants_others)
+		snprintf(title, sizeof(title), "instead of the end");
+	draw_box(g, r, title, focused);
+	if (why) {
+		draw_text_wrapped(g, (struct span){ in.row, in.col, in.cols, STYLE_DIM }, in.rows,
+				  0, why);
+		return;
+	}
+	s->others_top = top_for(c->other, (int)o->n_alternatives, in.rows);
+	for (int i = s->others_top;
+	     i < (int)o->n_alternatives && i - s->others_top < in.rows; i++) {
+		const struct service_alternative *x = &o->alternatives[i];
+		int row = in.row + i - s->others_top, bar = MIN(in.cols / 4, 12);
+		char percent[FIGURE_BYTES];
+		double p = exp(x->log_prob);
+
+		if (i == c->other)
+			grid_put(g, row, in.col, focused ? STYLE_FOCUS : STYLE_DIM, 0x25B8);
+		if (p < 0.0005)
+			snprintf(percent, sizeof(percent), "<0.1%%");
+		else
+			snprintf(percent, sizeof(percent), p < 0.0995 ? "%.1f%%" : "%.0f%%",
+				 100 * p);
+		draw_text_right(g, row, in.col + 6, 5, STYLE_DIM,
+				isnan(x->log_prob) ? "-" : percent);
+		draw_bar(g, row, in.col + 8, bar, p);
+		draw_text(g, row, in.col + 9 + bar, in.cols - 9 - bar,
+			  i == c->other && focused ? STYLE_SELECTED : STYLE_NORMAL,
+			  *x->word ? x->word : strcmp(x->piece, "</s>") ? x->piece : "(the end)");
+	}
+}
+
+void console_draw(struct console *c, struct grid *g, struct console_sight *s, double now)
+{
+	(void)now;
+	s->n_spots = 0;
+	draw_head(c, g, s->head);
+	draw_input(c, g, s->input);
+	for (int i = 0; i < CONSOLE_SIDES; i++) {
+		draw_text_box(c, g, s->text[i], i);
+		draw_words_box(c, g, s->words[i], i, s);
+	}
+	draw_n_best(c, g, s->n_best, s);
+	draw_others(c, g, s->others, s);
+	draw_wishes(c, g, s->wishes);
+	draw_file(c, g, s->file);
+}

@@ -1,0 +1,393 @@
+/* translate_console_words.c - see translate_console_words.h */
+#include "tui/translate/translate_console_words.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "share/base/text.h"
+#include "share/base/util.h"
+
+#define MAX_TOKENS CONSOLE_SPOTS
+
+enum style console_shade(double log_prob, char *sign)
+{
+	double p = exp(log_prob);
+
+	*sign = isnan(p) || p >= 0.8 ? 0 : p >= 0.5 ? '~' : p >= 0.2 ? '?' : '!';
+	switch (*sign) {
+	case '~': return STYLE_SURE_3;
+	case '?': return STYLE_SURE_1;
+	case '!': return STYLE_SURE_0;
+	default:  return STYLE_SURE_4;
+	}
+}
+
+/* ---- running text ---- */
+
+struct word { const char *start; size_t n; };
+
+/* The next word of text from *at on; false at its end. */
+static bool next_word(const char **at, struct word *w)
+{
+	*at += strspn(*at, " ");
+	w->start = *at;
+	w->n = strcspn(*at, " ");
+	*at += w->n;
+	return w->n > 0;
+}
+
+static bool has_word(const char *text, struct word w)
+{
+	struct word x;
+
+	while (next_word(&text, &x))
+		if (x.n == w.n && !memcmp(x.start, w.start, w.n))
+			return true;
+	return false;
+}
+
+/* Columns of n bytes of text. */
+static int columns_of(const struct grid *g, const char *text, size_t n)
+{
+	char part[256];
+	int columns = 0;
+
+	while (n) {
+		size_t k = MIN(n, sizeof(part) - 1);
+
+		if (k < n)
+			while (k > 1 && ((unsigned char)text[k] & 0xC0) == 0x80)
+				k--;
+		memcpy(part, text, k);
+		part[k] = 0;
+		columns += grid_text_width(g, part);
+		text += k;
+		n -= k;
+	}
+	return columns;
+}
+
+/* What of a token can be found in the text: without the signs that join and part. */
+static struct word bare(const char *token)
+{
+	struct word w = { token, strlen(token) };
+
+	if (text_starts_with(token, "\xE2\x96\x81"))
+		w = (struct word){ token + 3, w.n - 3 };
+	else if (w.n > 2 && text_ends_with(token, "@@"))
+		w.n -= 2;
+	return w;
+}
+
+/* Walks through the tokens of a translation along with the words of its text. */
+struct shader {
+	const struct service_translation *t;
+	size_t token;
+	size_t used;	/* bytes of that token found in words before */
+};
+
+/* The style of a word: that of its least certain token. */
+static enum style shade_word(struct shader *s, struct word w)
+{
+	double least = NAN;
+	char sign;
+
+	while (w.n && s->token < s->t->n) {
+		struct word piece = bare(s->t->tokens[s->token]);
+		size_t n = piece.n - s->used;
+
+		/* Escaped, joined or parted otherwise in the text: as good as can be. */
+		if (n > w.n || memcmp(piece.start + s->used, w.start, n)) {
+			n = MIN(n, w.n);
+		}
+		least = isnan(least) ? s->t->log_probs[s->token]
+				     : MIN(least, s->t->log_probs[s->token]);
+		w.start += n;
+		w.n -= n;
+		s->token++;
+		s->used = 0;
+	}
+	return console_shade(least, &sign);
+}
+
+/* A place that moves on through the rows of a rectangle. */
+struct pen {
+	struct grid *to;	/* NULL: only count */
+	struct rect r;
+	int row, col;
+};
+
+static void put_part(const struct pen *p, enum style style, const char *text, size_t n)
+{
+	if (p->to && p->row < p->r.rows)
+		grid_text_part(p->to, (struct span){ p->r.row + p->row, p->r.col + p->col,
+						     p->r.cols - p->col, style }, text, n, 0);
+}
+
+static void put_word(const struct grid *g, struct pen *p, struct word w, enum style style)
+{
+	int columns = columns_of(g, w.start, w.n), blank = p->col > 0;
+
+	if (p->col + blank + columns > p->r.cols && p->col > 0) {
+		p->row++;
+		p->col = blank = 0;
+	}
+	p->col += blank;
+	/* A word wider than the row goes on in the next ones. */
+	while (columns > p->r.cols && p->r.cols > 0) {
+		char part[1024];
+		size_t n = MIN(w.n, sizeof(part) - 1), fit;
+
+		memcpy(part, w.start, n);
+		part[n] = 0;
+		fit = grid_text_fit(g, part, p->r.cols, NULL);
+		if (!fit || fit >= w.n)
+			break;
+		put_part(p, style, w.start, fit);
+		w.start += fit;
+		w.n -= fit;
+		columns = columns_of(g, w.start, w.n);
+		p->row++;
+	}
+	put_part(p, style, w.start, w.n);
+	p->col += columns;
+}
+
+int console_text_rows(const struct grid *g, int cols, const struct service_translation *t)
+{
+	struct pen pen = { .r = { .cols = cols } };
+	const char *at = t->text;
+	struct word w;
+
+	while (cols > 0 && next_word(&at, &w))
+		put_word(g, &pen, w, STYLE_NORMAL);
+	return pen.row + 1;
+}
+
+void console_draw_text(struct grid *g, struct rect r, const struct service_translation *t,
+		      const struct service_translation *other)
+{
+	struct shader shader = { .t = t };
+	struct pen pen = { .to = g, .r = r };
+	const char *at = t->text;
+	struct word w;
+
+	while (r.cols > 0 && pen.row < r.rows && next_word(&at, &w)) {
+		enum style style = shade_word(&shader, w);
+
+		if (other && !has_word(other->text, w))
+			style = STYLE_ADDED;
+		put_word(g, &pen, w, style);
+	}
+}
+
+int console_other_words(const struct service_translation *t,
+			const struct service_translation *other)
+{
+	const char *at = t->text;
+	struct word w;
+	int n = 0;
+
+	while (next_word(&at, &w))
+		n += !has_word(other->text, w);
+	return n;
+}
+
+void console_draw_line(struct grid *g, struct span at, const char *text, const char *other)
+{
+	int col = 0;
+	struct word w;
+
+	while (next_word(&text, &w)) {
+		int columns = columns_of(g, w.start, w.n), blank = col > 0;
+		struct span here = at;
+
+		if (col + blank + columns > at.width - (*text != 0)) {
+			grid_put(g, at.row, at.col + MIN(col + blank, at.width - 1), STYLE_DIM,
+				 0x2026);
+			return;
+		}
+		if (blank)
+			grid_put(g, at.row, at.col + col, at.style, ' ');
+		here.col += col + blank;
+		here.width = columns;
+		if (other && at.style == STYLE_NORMAL && !has_word(other, w))
+			here.style = STYLE_ADDED;
+		grid_text_part(g, here, w.start, w.n, 0);
+		col += blank + columns;
+	}
+}
+
+/* ---- tokens ---- */
+
+/* Where tokens stand when they flow through rows of some width. */
+struct flow { int line[MAX_TOKENS], col[MAX_TOKENS], width[MAX_TOKENS], n, lines; };
+
+static void flow(struct flow *f, const struct grid *g, const char *const *tokens, size_t n,
+		 int least, int cols)
+{
+	int line = 0, col = 0;
+
+	f->n = (int)MIN(n, (size_t)MAX_TOKENS);
+	for (int i = 0; i < f->n; i++) {
+		int shown = MIN(grid_text_width(g, tokens[i]), MAX(cols, 1)),
+		    width = MAX(shown, least);
+
+		if (col > 0 && col + width > cols) {
+			line++;
+			col = 0;
+		}
+		f->line[i] = line;
+		f->col[i] = col;
+		f->width[i] = shown;
+		col += width + 1;
+	}
+	f->lines = f->n ? line + 1 : 0;
+}
+
+#define SOURCE_ROWS 2	/* of a line of source tokens: token, number */
+#define TARGET_ROWS 3	/* of target tokens: token, probability, number */
+#define LEAST_SOURCE 2
+#define LEAST_TARGET 4
+
+int console_words_rows(const struct grid *g, const struct service_answer *a,
+		       const struct service_translation *t, int cols)
+{
+	struct flow f;
+	int rows = 1;
+
+	if (!a || !t)
+		return 0;
+	flow(&f, g, a->source, a->n_source, LEAST_SOURCE, cols);
+	rows += SOURCE_ROWS * f.lines;
+	flow(&f, g, t->tokens, t->n, LEAST_TARGET, cols);
+	return rows + TARGET_ROWS * f.lines;
+}
+
+/* Rows of r after the first top of what is drawn; -1: not seen. */
+static int seen_row(struct rect r, int top, int row)
+{
+	return row >= top && row - top < r.rows ? r.row + row - top : -1;
+}
+
+static void draw_sources(struct grid *g, struct rect r, int top, const struct service_answer *a,
+			 const struct flow *f, int looked_at)
+{
+	for (int i = 0; i < f->n; i++) {
+		int row = seen_row(r, top, SOURCE_ROWS * f->line[i]),
+		    below = seen_row(r, top, SOURCE_ROWS * f->line[i] + 1);
+		char number[16];
+
+		if (row >= 0)
+			grid_text(g, row, r.col + f->col[i], f->width[i],
+				  i == looked_at ? STYLE_CURSOR : STYLE_NORMAL, a->source[i]);
+		snprintf(number, sizeof(number), "%d", i + 1);
+		if (below >= 0)
+			grid_text(g, below, r.col + f->col[i], r.cols - f->col[i],
+				  i == looked_at ? STYLE_BRIGHT : STYLE_DIM, number);
+	}
+}
+
+static void draw_probability(struct grid *g, int row, int col, double log_prob)
+{
+	char sign, text[16];
+	enum style style = console_shade(log_prob, &sign);
+
+	if (isnan(log_prob))
+		snprintf(text, sizeof(text), "-");
+	else
+		snprintf(text, sizeof(text), "%.0f%c", 100 * exp(log_prob), sign);
+	grid_text(g, row, col, LEAST_TARGET, style == STYLE_SURE_4 ? STYLE_DIM : style, text);
+}
+
+static void draw_targets(struct grid *g, struct rect r, int top, int first,
+			 const struct service_translation *t, const struct flow *f,
+			 const struct console_words *how)
+{
+	for (int i = 0; i < f->n; i++) {
+		int base = first + TARGET_ROWS * f->line[i], col = r.col + f->col[i],
+		    row = seen_row(r, top, base), below = seen_row(r, top, base + 1),
+		    under = seen_row(r, top, base + 2);
+		enum style style;
+		char number[16], sign;
+
+		style = console_shade(t->log_probs[i], &sign);
+		if (i == how->token && how->focused)
+			style = STYLE_CURSOR;
+		else if (i == how->token)
+			style = STYLE_FOCUS;
+		if (row >= 0)
+			grid_text(g, row, col, f->width[i], style, t->tokens[i]);
+		if (below >= 0)
+			draw_probability(g, below, col, t->log_probs[i]);
+		if (t->aligned[i] >= 0)
+			snprintf(number, sizeof(number), "%d", t->aligned[i] + 1);
+		else
+			snprintf(number, sizeof(number), "-");
+		if (under >= 0)
+			grid_text(g, under, col, LEAST_TARGET,
+				  i == how->token ? STYLE_BRIGHT : STYLE_DIM, number);
+		if (how->sight && i < CONSOLE_SPOTS)
+			how->sight->spots[i] = row < 0 ? (struct rect){ 0 }
+						       : (struct rect){ row, col, TARGET_ROWS,
+									f->width[i] };
+	}
+	if (how->sight)
+		how->sight->n_spots = f->n;
+}
+
+/* The place behind the last token, when the cursor is there. */
+static void draw_end(struct grid *g, struct rect r, int top, int first, const struct flow *f,
+		     const struct console_words *how)
+{
+	int last = f->n - 1, row, col;
+
+	if (how->token != f->n || last < 0)
+		return;
+	row = seen_row(r, top, first + TARGET_ROWS * f->line[last]);
+	col = MIN(f->col[last] + MAX(f->width[last], LEAST_TARGET) + 1, r.cols - 1);
+	if (row >= 0)
+		grid_put(g, row, r.col + col, how->focused ? STYLE_CURSOR : STYLE_FOCUS, 0x25A0);
+}
+
+/* From the source token above, down and across to the target token below. */
+static void draw_link(struct grid *g, int row, int from, int to)
+{
+	if (from == to) {
+		grid_put(g, row, from, STYLE_FOCUS, 0x2502);
+		return;
+	}
+	for (int col = MIN(from, to) + 1; col < MAX(from, to); col++)
+		grid_put(g, row, col, STYLE_FOCUS, 0x2500);
+	grid_put(g, row, from, STYLE_FOCUS, from < to ? 0x2570 : 0x256F);
+	grid_put(g, row, to, STYLE_FOCUS, from < to ? 0x256E : 0x256D);
+}
+
+void console_draw_words(struct grid *g, struct rect r, const struct service_answer *a,
+			const struct service_translation *t, const struct console_words *how)
+{
+	struct flow source, target;
+	int looked_at = -1, first, all, top = 0, at;
+
+	if (r.rows < 1 || r.cols < 1)
+		return;
+	flow(&source, g, a->source, a->n_source, LEAST_SOURCE, r.cols);
+	flow(&target, g, t->tokens, t->n, LEAST_TARGET, r.cols);
+	first = SOURCE_ROWS * source.lines + 1;
+	all = first + TARGET_ROWS * target.lines;
+	if (how->token >= 0 && how->token < target.n)
+		looked_at = t->aligned[how->token];
+	/* Where not all has room, the cursor's row is seen. */
+	if (all > r.rows && target.n) {
+		at = first + TARGET_ROWS * target.line[MAX(MIN(how->token, target.n - 1), 0)];
+		top = MAX(MIN(at + TARGET_ROWS - r.rows, all - r.rows), 0);
+	}
+	draw_sources(g, r, top, a, &source, looked_at);
+	draw_targets(g, r, top, first, t, &target, how);
+	draw_end(g, r, top, first, &target, how);
+	if (looked_at >= 0 && looked_at < source.n && seen_row(r, top, first - 1) >= 0 &&
+	    source.line[looked_at] == source.lines - 1 && target.line[how->token] == 0)
+		draw_link(g, seen_row(r, top, first - 1), r.col + source.col[looked_at],
+			  r.col + target.col[how->token]);
+}

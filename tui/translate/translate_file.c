@@ -1,0 +1,220 @@
+/* translate_file.c - see translate_file.h */
+#include "tui/translate/translate_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "share/base/file.h"
+#include "share/base/mem.h"
+#include "share/base/proc.h"
+#include "share/base/util.h"
+
+#define BLOCK  65536
+#define BLOCKS 16	/* at one turn: counting 1 MiB takes well under a millisecond */
+
+struct translate_file {
+	struct translate_file_state state;
+	char *in_path, *out_path;	/* owned */
+	char trouble[500], said[400];
+	struct proc proc;
+	int counting;			/* the file, being counted; -1: it is done */
+	int64_t counted;
+	bool open_line;			/* the last byte counted was no line end */
+	struct outfile out;
+	bool writing;			/* out is open */
+	double started;
+	char block[BLOCK];
+};
+
+static bool set_nonblocking(int fd)
+{
+	int flags = fcntl(fd, F_GETFL);
+
+	return flags >= 0 && fcntl(fd, F_SETFL, flags | O_NONBLOCK) >= 0;
+}
+
+struct translate_file *translate_file_start(const char *const *argv, const char *in,
+					    const char *out, double now, struct err *e)
+{
+	struct translate_file *f = mem_alloc(1, sizeof(*f), e);
+
+	if (!f)
+		return NULL;
+	f->proc = (struct proc){ .pid = -1, .in = -1, .out = -1, .err = -1 };
+	f->started = now;
+	f->counting = -1;
+	f->state = (struct translate_file_state){ .lines = -1, .running = true,
+						  .trouble = f->trouble };
+	if (!(f->in_path = mem_strdup(in, e)) || !(f->out_path = mem_strdup(out, e)))
+		goto fail;
+	f->state.in = f->in_path;
+	f->state.out = f->out_path;
+	if ((f->counting = open(in, O_RDONLY | O_CLOEXEC)) < 0) {
+		err_set_errno(e, ERR_NOINPUT, "%s: cannot be read", in);
+		goto fail;
+	}
+	if (file_exists(out)) {
+		err_set(e, ERR_CANTCREAT, "%s: exists already; choose another name", out);
+		goto fail;
+	}
+	if (outfile_open(&f->out, out, e))
+		goto fail;
+	f->writing = true;
+	if (proc_start(&f->proc, argv,
+		       PROC_PIPE_OUT | PROC_PIPE_ERR | PROC_OWN_GROUP | PROC_DIE_WITH_PARENT, e))
+		goto fail;
+	if (set_nonblocking(f->proc.out) && set_nonblocking(f->proc.err))
+		return f;
+	err_set_errno(e, ERR_INTERNAL, "%s: its output cannot be read without waiting", argv[0]);
+fail:
+	translate_file_free(f);
+	return NULL;
+}
+
+void translate_file_free(struct translate_file *f)
+{
+	if (!f)
+		return;
+	proc_stop(&f->proc, 0);
+	if (f->writing)
+		outfile_abandon(&f->out);
+	if (f->counting >= 0)
+		close(f->counting);
+	free(f->in_path);
+	free(f->out_path);
+	free(f);
+}
+
+static int64_t line_ends(const char *bytes, size_t n)
+{
+	int64_t count = 0;
+
+	for (const char *p = bytes, *end = bytes + n; (p = memchr(p, '\n', (size_t)(end - p))); p++)
+		count++;
+	return count;
+}
+
+static bool count(struct translate_file *f)
+{
+	for (int i = 0; i < BLOCKS && f->counting >= 0; i++) {
+		ssize_t n = read(f->counting, f->block, BLOCK);
+
+		if (n > 0) {
+			f->counted += line_ends(f->block, (size_t)n);
+			f->open_line = f->block[n - 1] != '\n';
+		} else if (n == 0 || errno != EINTR) {
+			close(f->counting);
+			f->counting = -1;
+			f->state.lines = f->counted + f->open_line;
+			return true;
+		}
+	}
+	return false;
+}
+
+static void fail(struct translate_file *f, const char *why)
+{
+	if (!f->state.failed)
+		snprintf(f->trouble, sizeof(f->trouble), "%s", why);
+	f->state.failed = true;
+	f->state.running = false;
+	proc_stop(&f->proc, 0);
+	if (f->writing)
+		outfile_abandon(&f->out);
+	f->writing = false;
+}
+
+/* What it says on standard error; the last line is kept. */
+static void take_errors(struct translate_file *f)
+{
+	ssize_t n;
+
+	while ((n = read(f->proc.err, f->block, BLOCK - 1)) > 0) {
+		char *end = f->block + n, *start;
+
+		while (end > f->block && (end[-1] == '\n' || end[-1] == '\r'))
+			end--;
+		*end = 0;
+		start = strrchr(f->block, '\n');
+		start = start ? start + 1 : f->block;
+		if (*start)
+			snprintf(f->said, sizeof(f->said), "%.399s", start);
+	}
+}
+
+static void finish(struct translate_file *f)
+{
+	char how[500];
+	struct err e;
+	int status;
+
+	take_errors(f);
+	if (proc_wait(&f->proc, &status, &e)) {
+		fail(f, e.text);
+	} else if (status) {
+		snprintf(how, sizeof(how), "the translator %s %d%s%s",
+			 status > 128 ? "was killed by signal" : "ended with status",
+			 status > 128 ? status - 128 : status, f->said[0] ? ": " : "", f->said);
+		fail(f, how);
+	} else {
+		f->writing = false;
+		if (outfile_commit(&f->out, &e))
+			fail(f, e.text);
+	}
+	f->state.running = false;
+}
+
+/* true: there is news. At the end of its output it is about to end, so waiting for it is short. */
+static bool take_output(struct translate_file *f)
+{
+	bool news = false;
+
+	for (int i = 0; i < BLOCKS; i++) {
+		ssize_t n = read(f->proc.out, f->block, BLOCK);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+			return news;
+		if (n <= 0) {
+			finish(f);
+			return true;
+		}
+		f->state.done += line_ends(f->block, (size_t)n);
+		if (fwrite(f->block, 1, (size_t)n, f->out.stream) != (size_t)n) {
+			struct err e;
+
+			err_set_errno(&e, ERR_IO, "%s: cannot be written", f->out_path);
+			fail(f, e.text);
+			return true;
+		}
+		news = true;
+	}
+	return news;
+}
+
+bool translate_file_update(struct translate_file *f, double now)
+{
+	bool news;
+
+	if (!f->state.running)
+		return false;
+	f->state.seconds = now - f->started;
+	news = count(f);
+	take_errors(f);
+	return take_output(f) || news;
+}
+
+const struct translate_file_state *translate_file_state(const struct translate_file *f)
+{
+	return &f->state;
+}
+
+int translate_file_fd(const struct translate_file *f)
+{
+	return f->state.running ? f->proc.out : -1;
+}

@@ -1,0 +1,277 @@
+/* data_panes.c - see data_panes.h: head, stages, numbers */
+#include "tui/views/data_panes.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "share/base/util.h"
+#include "tui/term/draw.h"
+#include "tui/term/number_format.h"
+
+#define BAR	   24
+#define NARROW_BAR 10
+
+size_t data_rows(const struct data_book *b, const struct data_sight *s)
+{
+	switch (s->front) {
+	case DATA_DROPPED:
+		return b->ledger ? ledger_rows_n(b->ledger) : 0;
+	case DATA_VOCABULARY:
+		return !b->vocab ? 0 : *s->piece_word ? s->n_pieces :
+							(size_t)vocab_real_size(b->vocab);
+	case DATA_SPLIT:
+		return s->trace.n;
+	default:
+		return 0;
+	}
+}
+
+void data_draw_head(struct grid *g, struct rect r, const struct data_book *b)
+{
+	const struct place_corpus *c = &b->corpus;
+	static const struct { uint32_t sign; enum style style; } looks[] = {
+		[CORPUS_READY] = { 0x2713, STYLE_GOOD }, [CORPUS_WORKING] = { 0x25CF, STYLE_FIRST },
+		[CORPUS_UNFINISHED] = { 0x25A0, STYLE_WARN } };
+	int col = r.col + 2, right = r.col + r.cols - 1;
+	char text[3 * FIGURE_BYTES + 80], x[FIGURE_BYTES], y[FIGURE_BYTES], z[FIGURE_BYTES];
+
+	if (r.rows < 1)
+		return;
+	col += draw_text(g, r.row, col, right - col, STYLE_TITLE, *b->name ? b->name : "no corpus");
+	if (!*b->name)
+		return;
+	grid_put(g, r.row, col + 1, looks[c->state].style, looks[c->state].sign);
+	col += 3;
+	col += draw_text(g, r.row, col, right - col, looks[c->state].style,
+			 corpus_state_name(c->state)) + 3;
+	if (c->train < 0)
+		return;
+	snprintf(text, sizeof(text), "%s to %s   %s of %s pairs   vocabulary %s", c->source,
+		 c->target, figure_count(x, c->train), figure_count(y, c->read),
+		 figure_count(z, c->vocabulary));
+	draw_text(g, r.row, col, right - col, STYLE_NORMAL, text);
+}
+
+void data_draw_bar(struct grid *g, struct rect r, const struct data_sight *s)
+{
+	static const char *const names[DATA_PANES] = { "stages", "dropped pairs", "vocabulary",
+						       "split a sentence" };
+	int col = r.col + 2;
+
+	if (r.rows < 1)
+		return;
+	for (int i = 0; i < DATA_PANES; i++) {
+		bool front = (int)s->front == i;
+
+		if (front)
+			grid_put(g, r.row, col - 1, STYLE_FOCUS, '[');
+		col += draw_text(g, r.row, col, r.col + r.cols - col,
+				 front ? STYLE_FOCUS : STYLE_DIM, names[i]);
+		if (front)
+			grid_put(g, r.row, col, STYLE_FOCUS, ']');
+		col += 3;
+	}
+}
+
+/* ---- stages ---- */
+
+/* "12.3 of 45.6 MB  3.4 MB/s  0:12 left" */
+static void amount_text(char *out, size_t size, int64_t done, int64_t total, double rate,
+			double left, const char *unit)
+{
+	char a[FIGURE_BYTES], b[FIGURE_BYTES], c[FIGURE_BYTES], d[FIGURE_BYTES];
+	bool bytes = !strcmp(unit, "bytes");
+	const char *of = total > 0 ? " of " : "";
+
+	snprintf(out, size, "%s%s%s%s%s  %s%s/s  %s left",
+		 bytes ? figure_bytes(a, (double)done) : figure_count(a, done), of,
+		 total <= 0 ? "" : bytes ? figure_bytes(b, (double)total) : figure_count(b, total),
+		 bytes ? "" : " ", bytes ? "" : unit,
+		 bytes ? figure_bytes(c, rate) : figure_value(c, rate), "",
+		 figure_duration(d, left));
+}
+
+/* Where things go in a line of the stages, by its width. */
+struct stage_columns { int bar, bar_width, text; };
+
+static struct stage_columns stage_columns(struct rect in)
+{
+	if (in.cols >= 110)
+		return (struct stage_columns){ 34, BAR, 36 + BAR };
+	return (struct stage_columns){ 13, NARROW_BAR, 15 + NARROW_BAR };
+}
+
+static void draw_archive(struct grid *g, struct rect in, int row, const struct prep_progress *p,
+			 size_t i)
+{
+	const typeof(p->archives[i]) *a = &p->archives[i];
+	double share = a->total > 0 ? (double)a->done / (double)a->total : NAN;
+	double left = a->total > 0 && a->rate > 0 ? (double)(a->total - a->done) / a->rate : NAN;
+	struct stage_columns at = in.cols >= 110 ? stage_columns(in) :
+		(struct stage_columns){ 19, NARROW_BAR - 2, 19 + NARROW_BAR };
+	int right = in.col + in.cols;
+	char text[200];
+
+	draw_text(g, row, in.col + 2, MIN(at.bar - 3, right - in.col - 2), STYLE_NORMAL, a->name);
+	if (in.cols > at.text)
+		draw_bar(g, row, in.col + at.bar, at.bar_width, share);
+	amount_text(text, sizeof(text), a->done, a->total, a->rate, left, "bytes");
+	draw_text(g, row, in.col + at.text, in.cols - at.text, STYLE_DIM,
+		  *a->words ? a->words : text);
+}
+
+static void done_text(char *out, size_t size, const struct data_stage *s)
+{
+	char a[FIGURE_BYTES], b[FIGURE_BYTES], c[FIGURE_BYTES], d[FIGURE_BYTES];
+	double rate = s->seconds > 0 && s->in >= 0 ? (double)s->in / s->seconds : NAN;
+
+	if (s->kept)
+		snprintf(out, size, "kept: done by an earlier preparation, %s s",
+			 figure_fixed(a, s->seconds, 1));
+	else if (s->in == s->out)
+		snprintf(out, size, "%s pairs  %s s  %s/s  %s", figure_count(a, s->in),
+			 figure_fixed(b, s->seconds, 1), figure_value(c, rate),
+			 figure_bytes(d, s->bytes >= 0 ? (double)s->bytes : NAN));
+	else
+		snprintf(out, size, "%s of %s pairs  %s s  %s/s", figure_count(a, s->out),
+			 figure_count(b, s->in), figure_fixed(c, s->seconds, 1),
+			 figure_value(d, rate));
+}
+
+static void draw_stage(struct grid *g, struct rect in, int row, const struct data_book *b,
+		       const struct data_stage *s)
+{
+	static const struct { uint32_t sign; enum style style; } looks[] = {
+		[STAGE_WAITING] = { 0x00B7, STYLE_DIM },
+		[STAGE_RUNNING] = { 0x25CF, STYLE_FIRST },
+		[STAGE_DONE] = { 0x2713, STYLE_GOOD },	   [STAGE_ENDED] = { 0x2717, STYLE_BAD } };
+	const struct prep_progress *p = &b->corpus.progress;
+	struct stage_columns at = stage_columns(in);
+	int col = in.col + 2, right = in.col + in.cols;
+	char text[240] = "";
+
+	grid_put(g, row, col, looks[s->state].style, looks[s->state].sign);
+	draw_text(g, row, col + 2, MIN(7, right - col - 2), looks[s->state].style, s->name);
+	if (s->state != STAGE_RUNNING || at.bar > 30)
+		draw_text(g, row, col + 9, MIN(22, right - col - 9), STYLE_DIM, s->does);
+	if (s->state == STAGE_RUNNING) {
+		if (in.cols > at.text)
+			draw_bar(g, row, in.col + at.bar, at.bar_width, prep_progress_share(p));
+		amount_text(text, sizeof(text), p->done, p->total, p->rate, prep_progress_left(p),
+			    p->unit);
+		draw_text(g, row, in.col + at.text, in.cols - at.text, STYLE_BRIGHT, text);
+		return;
+	}
+	if (s->state == STAGE_DONE && isfinite(s->seconds))
+		done_text(text, sizeof(text), s);
+	else if (s->state == STAGE_ENDED)
+		snprintf(text, sizeof(text), "ended here; preparing again goes on with this stage");
+	draw_text(g, row, col + 32, right - col - 32,
+		  s->state == STAGE_ENDED ? STYLE_WARN : STYLE_NORMAL, text);
+}
+
+/* ---- numbers ---- */
+
+static void draw_rules(struct grid *g, struct rect box, const struct data_book *b)
+{
+	const struct json *dropped = json_get(b->stats, "dropped"), *n;
+	struct rect in = layout_inside(box);
+	int row = in.row, right = in.col + in.cols;
+	char count[FIGURE_BYTES];
+	const char *name;
+	double most = 1;
+
+	draw_box(g, box, "dropped, by rule", false);
+	for (size_t i = 0; json_member(dropped, i, &n); i++)
+		most = MAX(most, json_number(n, 0));
+	for (size_t i = 0; (name = json_member(dropped, i, &n)) && row < in.row + in.rows; i++) {
+		if (!json_integer(n, 0))
+			continue;
+		draw_text(g, row, in.col + 1, MIN(11, right - in.col - 1), STYLE_BRIGHT, name);
+		draw_text_right(g, row, in.col + 22, 10, STYLE_NORMAL,
+				figure_count(count, json_integer(n, 0)));
+		if (in.cols > 40)
+			draw_bar(g, row, in.col + 24, 12, json_number(n, 0) / most);
+		draw_text(g, row, in.col + 38, right - in.col - 38, STYLE_DIM,
+			  clean_rule_meaning(clean_rule_find(name)));
+		row++;
+	}
+	if (row == in.row && in.rows > 0)
+		draw_text(g, row, in.col + 1, in.cols - 1, STYLE_DIM, "no pair was dropped");
+}
+
+/* How many lines have how many words, as bars: one row a step of lengths. */
+static void draw_lengths(struct grid *g, struct rect box, const struct data_book *b,
+			 const char *side)
+{
+	const struct json *s = json_get(b->stats, side);
+	const struct json *lines = json_get(json_get(s, "words_a_line"), "lines");
+	int64_t step = json_integer(json_get(json_get(s, "words_a_line"), "step"), 1);
+	struct rect in = layout_inside(box);
+	char title[80], text[120], a[FIGURE_BYTES], c[FIGURE_BYTES];
+	double most = 1;
+
+	snprintf(title, sizeof(title), "%s, %s: words a line", side,
+		 json_text(json_get(s, "language"), "?"));
+	draw_box(g, box, title, false);
+	for (size_t i = 0; i < json_len(lines); i++)
+		most = MAX(most, json_number(json_at(lines, i), 0));
+	snprintf(text, sizeof(text), "%s pieces a word, %s %% of words whole",
+		 figure_fixed(a, json_number(json_get(s, "tokens_per_word"), NAN), 2),
+		 figure_fixed(c, 100 * json_number(json_get(s, "whole_words"), NAN), 0));
+	if (in.rows > 0 && s)
+		draw_text(g, in.row, in.col + 1, in.cols - 1, STYLE_DIM, text);
+	for (int i = 0; i < in.rows - 1 && (size_t)i < json_len(lines); i++) {
+		double n = json_number(json_at(lines, (size_t)i), 0);
+
+		snprintf(text, sizeof(text), "%lld-%lld", (long long)(i * step + 1),
+			 (long long)((i + 1) * step));
+		draw_text_right(g, in.row + 1 + i, in.col + 9, 9, STYLE_DIM, text);
+		draw_bar(g, in.row + 1 + i, in.col + 11, MAX(MIN(in.cols - 24, 40), 0), n / most);
+		draw_text_right(g, in.row + 1 + i, in.col + in.cols - 2, 11, STYLE_NORMAL,
+				figure_count(a, (int64_t)n));
+	}
+}
+
+void data_draw_stages(struct grid *g, struct rect r, const struct data_book *b, double now)
+{
+	const struct prep_progress *p = &b->corpus.progress;
+	int archives = (int)(p->alive ? p->n_archives : 0);
+	const struct layout_part parts[] = {
+		{ .min = DATA_N_STAGES + 2, .max = DATA_N_STAGES + archives + 2, .weight = 3 },
+		{ .min = 4, .max = 0, .weight = 1, .rank = 1 },
+		{ .min = 6, .max = 0, .weight = 2, .rank = 2 } };
+	const struct layout_part halves[] = { { .min = 40, .weight = 1 },
+					      { .min = 40, .weight = 1, .rank = 1 } };
+	struct rect rows[3], cols[2], in;
+	char spent[FIGURE_BYTES], title[60] = "stages";
+
+	layout_rows(r, parts, ARRAY_LEN(parts), rows);
+	/* numbers come with the last stage */
+	if (!rows[0].rows || !b->stats)
+		rows[0] = r;
+	if (!b->stats)
+		rows[0].rows = MIN(r.rows, parts[0].max);
+	if (p->alive && now >= p->began) {
+		snprintf(title, sizeof(title), "stages, %s for %s", p->stage,
+			 figure_duration(spent, now - p->began));
+	}
+	draw_box(g, rows[0], title, true);
+	in = layout_inside(rows[0]);
+	for (int i = 0; i < archives && i < in.rows; i++)
+		draw_archive(g, in, in.row + i, p, (size_t)i);
+	for (int i = 0; i < DATA_N_STAGES && archives + i < in.rows; i++)
+		draw_stage(g, in, in.row + archives + i, b, &b->stages[i]);
+	if (!b->stats)
+		return;
+	if (rows[1].rows > 2)
+		draw_rules(g, rows[1], b);
+	if (rows[2].rows < 3)
+		return;
+	layout_cols(rows[2], halves, 2, cols);
+	if (cols[0].cols)
+		draw_lengths(g, cols[0], b, "source");
+	if (cols[1].cols)
+		draw_lengths(g, cols[1], b, "target");
+}

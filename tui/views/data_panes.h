@@ -1,0 +1,42 @@
+/* data_panes.h - what the panes of the data view look like. */
+#ifndef WERKBANK_TUI_VIEWS_DATA_PANES_H
+#define WERKBANK_TUI_VIEWS_DATA_PANES_H
+
+#include "tui/run/corpus_details.h"
+#include "tui/term/edit.h"
+#include "tui/term/grid.h"
+#include "tui/term/layout.h"
+#include "tui/term/list_widget.h"
+
+/* Where the user has moved to, and what he looks for. */
+struct data_sight {
+	enum data_pane front;
+	struct list lists[DATA_PANES];
+	enum clean_rule rule;		/* CLEAN_KEEP: all */
+	char   dropped_word[101], piece_word[101];
+	/* entries of the vocabulary with piece_word in them; unused when that is "" */
+	int32_t *pieces;		/* owned */
+	size_t n_pieces, cap_pieces;
+	/* splitting */
+	struct edit line;
+	bool   typing;
+	enum pipeline_side side;
+	struct split split;		/* of the line */
+	struct bpe_trace trace;		/* of the word at */
+	size_t word;
+	char   split_trouble[200];
+};
+
+size_t data_rows(const struct data_book *b, const struct data_sight *s);
+
+void data_draw_head(struct grid *g, struct rect r, const struct data_book *b);
+void data_draw_bar(struct grid *g, struct rect r, const struct data_sight *s);
+void data_draw_stages(struct grid *g, struct rect r, const struct data_book *b, double now);
+void data_draw_dropped(struct grid *g, struct rect r, const struct data_book *b,
+		       struct data_sight *s);
+void data_draw_vocabulary(struct grid *g, struct rect r, const struct data_book *b,
+			  struct data_sight *s);
+void data_draw_split(struct grid *g, struct rect r, const struct data_book *b,
+		     struct data_sight *s);
+
+#endif

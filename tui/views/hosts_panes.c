@@ -1,0 +1,363 @@
+/* hosts_panes.c - processors and plots of the hosts view; see hosts_panes.h */
+#include "tui/views/hosts_panes.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "share/base/util.h"
+#include "tui/term/draw.h"
+#include "tui/term/number_format.h"
+#include "tui/plot/plot.h"
+#include "tui/run/time_split.h"
+
+#define BAR_COLS  14
+#define LABEL_COLS 12	/* of a row of the heat map */
+#define HEAT_LEVELS 5
+#define COOL_C 25.0	/* temperatures from here … */
+#define HOT_C  95.0	/* … to here fill the scale */
+
+const struct fleet_host *hosts_chosen(const struct history *h, const struct hosts_sight *s)
+{
+	if (!h || !h->fleet.n_hosts)
+		return NULL;
+	return &h->fleet.hosts[MAX(MIN(s->chosen, (int)h->fleet.n_hosts - 1), 0)];
+}
+
+/* ---- the processors of a host ---- */
+
+/* Pieces of a row, left to right; what does not fit is left out from the right. */
+static void put_piece(struct grid *g, int row, int *at, int right, int width, enum style style,
+		      const char *text)
+{
+	if (*at + width - 1 > right)
+		return;
+	draw_text_right(g, row, *at + width - 1, width, style, text);
+	*at += width + 2;
+}
+
+static enum style heat_style(double celsius)
+{
+	return celsius >= 90 ? STYLE_BAD : celsius >= 83 ? STYLE_WARN : STYLE_NORMAL;
+}
+
+static void draw_gpu_head(struct grid *g, struct rect r)
+{
+	int at = r.col + 1, right = r.col + r.cols - 2;
+
+	put_piece(g, r.row, &at, right, 3, STYLE_DIM, "gpu");
+	if (at + BAR_COLS - 1 <= right)
+		draw_text(g, r.row, at, BAR_COLS, STYLE_DIM, "working, waits");
+	at += BAR_COLS + 2;
+	put_piece(g, r.row, &at, right, 5, STYLE_DIM, "works");
+	put_piece(g, r.row, &at, right, 5, STYLE_DIM, "busy");
+	put_piece(g, r.row, &at, right, 8, STYLE_DIM, "power");
+	put_piece(g, r.row, &at, right, 5, STYLE_DIM, "temp");
+	put_piece(g, r.row, &at, right, 7, STYLE_DIM, "memory");
+	put_piece(g, r.row, &at, right, 8, STYLE_DIM, "clock");
+	if (at < right - 4)
+		draw_text(g, r.row, at, right - at + 1, STYLE_DIM, "throttled by; name");
+}
+
+static void draw_gpu(struct grid *g, struct rect r, const struct fleet_gpu *k, double work)
+{
+	int at = r.col + 1, right = r.col + r.cols - 2;
+	bool throttled = *k->throttle && strcmp(k->throttle, "none");
+	char text[FIGURE_BYTES], value[FIGURE_BYTES];
+	double working = isnan(work) ? NAN : work * k->util;
+
+	put_piece(g, r.row, &at, right, 3, STYLE_NORMAL, figure_count(text, k->index));
+	if (k->lost) {
+		draw_text(g, r.row, at, right - at + 1, STYLE_BAD, "lost");
+		return;
+	}
+	if (at + BAR_COLS - 1 <= right)
+		split_draw_work(g, r.row, at, BAR_COLS, working, k->util);
+	at += BAR_COLS + 2;
+	put_piece(g, r.row, &at, right, 5, STYLE_BRIGHT, split_percent(text, working));
+	put_piece(g, r.row, &at, right, 5, STYLE_NORMAL, split_percent(text, k->util));
+	if (isfinite(k->power_w))
+		snprintf(text, sizeof(text), "%.10s W", figure_value(value, round(k->power_w)));
+	else
+		figure_value(text, NAN);
+	put_piece(g, r.row, &at, right, 8, STYLE_NORMAL, text);
+	if (isfinite(k->temperature_c))
+		snprintf(text, sizeof(text), "%.0f C", MIN(MAX(k->temperature_c, -999.0), 9999.0));
+	else
+		figure_value(text, NAN);
+	put_piece(g, r.row, &at, right, 5, heat_style(k->temperature_c), text);
+	put_piece(g, r.row, &at, right, 7, STYLE_NORMAL, figure_bytes(text, k->memory_used));
+	if (isfinite(k->sm_mhz))
+		snprintf(text, sizeof(text), "%.10s MHz", figure_value(value, round(k->sm_mhz)));
+	else
+		figure_value(text, NAN);
+	put_piece(g, r.row, &at, right, 8, STYLE_NORMAL, text);
+	if (throttled && at < right)
+		at += draw_text(g, r.row, at, right - at + 1, STYLE_WARN, k->throttle) + 2;
+	if (at < right - 4)
+		draw_text(g, r.row, at, right - at + 1, STYLE_DIM, k->name);
+}
+
+void hosts_draw_gpus(struct grid *g, struct rect box, const struct history *h,
+		     struct hosts_sight *s)
+{
+	const struct fleet_host *k = hosts_chosen(h, s);
+	struct rect r = layout_inside(box);
+	char title[FLEET_NAME + 32];
+	double work[FLEET_GPUS];
+	int rows = r.rows - 1, *top = &s->top[HOSTS_GPUS];
+
+	snprintf(title, sizeof(title), "GPUs%s%s", k ? " of " : "", k ? k->name : "");
+	draw_box(g, box, title, s->focus == HOSTS_GPUS);
+	if (!k || !k->n_gpus) {
+		draw_message(g, r, STYLE_DIM,
+			     (const char *const[]){ "this host has told of none" }, 1);
+		return;
+	}
+	if (rows < 1)
+		return;
+	fleet_gpu_work(&h->fleet, (int)(k - h->fleet.hosts), work);
+	*top = MAX(MIN(*top, (int)k->n_gpus - rows), 0);
+	draw_gpu_head(g, r);
+	for (int i = 0; i < rows && *top + i < (int)k->n_gpus; i++)
+		draw_gpu(g, (struct rect){ r.row + 1 + i, r.col, 1, r.cols }, &k->gpus[*top + i],
+			 work[*top + i]);
+	if (s->focus == HOSTS_GPUS)
+		s->page = rows;
+}
+
+/* ---- heat maps ---- */
+
+static const char *const metric_names[METRICS] = {
+	[METRIC_WORKING] = "working", [METRIC_UTIL] = "busy",
+	[METRIC_MEMORY] = "memory", [METRIC_POWER] = "power of limit",
+	[METRIC_TEMPERATURE] = "temperature", [METRIC_CLOCK] = "clock of most",
+};
+
+/* 0..1; NaN: not known. */
+static double metric_of(const struct fleet_gpu *k, double work, enum hosts_metric metric)
+{
+	switch (metric) {
+	case METRIC_UTIL:   return k->util;
+	case METRIC_MEMORY: return k->memory_used / k->memory_total;
+	case METRIC_POWER:  return k->power_w / k->power_limit_w;
+	case METRIC_TEMPERATURE: return (k->temperature_c - COOL_C) / (HOT_C - COOL_C);
+	case METRIC_CLOCK:  return k->sm_mhz / k->sm_max_mhz;
+	default:	    return isnan(work) ? k->util : work * k->util;
+	}
+}
+
+/* Shade and colour say the same. Unknown is a question mark, lost a cross. */
+static void put_heat(struct grid *g, int row, int col, int width, double share, bool lost)
+{
+	static const uint32_t shades[HEAT_LEVELS] = { 0x00B7, 0x2591, 0x2592, 0x2593, 0x2588 };
+	static const char ascii[HEAT_LEVELS] = { '.', '-', '+', 'x', '#' };
+	int level = share >= 0 ? MIN((int)(share * HEAT_LEVELS), HEAT_LEVELS - 1) : -1;
+	uint32_t sign = lost ? 0x00D7 : '?';
+
+	if (level >= 0 && !lost)
+		sign = g->charset == GRID_ASCII ? (uint32_t)ascii[level] : shades[level];
+	for (int i = 0; i < width; i++)
+		grid_put(g, row, col + i,
+			 lost	      ? STYLE_BAD
+			 : level < 0 ? STYLE_DIM
+				     : (enum style)(STYLE_HEAT_0 + level),
+			 sign);
+}
+
+/* The scale at the right end of the upper border. */
+static void draw_scale(struct grid *g, struct rect box, const char *title)
+{
+	int at = box.col + box.cols - 16;
+
+	if (grid_text_width(g, title) + 24 > box.cols)
+		return;
+	at += grid_text(g, box.row, at, 3, STYLE_DIM, " 0 ");
+	for (int i = 0; i < HEAT_LEVELS; i++)
+		put_heat(g, box.row, at++, 1, (i + 0.5) / HEAT_LEVELS, false);
+	grid_text(g, box.row, at, 7, STYLE_DIM, " 100 % ");
+}
+
+static void draw_heat_row(struct grid *g, struct rect r, const struct history *h, int host,
+			  const struct hosts_sight *s, int cell)
+{
+	const struct fleet_host *k = &h->fleet.hosts[host];
+	int at = r.col + LABEL_COLS + 1;
+	double work[FLEET_GPUS];
+
+	draw_text(g, r.row, r.col + 1, LABEL_COLS - 1,
+		  host == s->chosen ? STYLE_SELECTED : STYLE_NORMAL, k->name);
+	fleet_gpu_work(&h->fleet, host, work);
+	for (size_t n = 0; n < k->n_gpus && at + cell <= r.col + r.cols; n++, at += cell)
+		put_heat(g, r.row, at, MAX(cell - 1, 1), metric_of(&k->gpus[n], work[n], s->metric),
+			 k->gpus[n].lost);
+}
+
+/*
+ * A row a host, a cell a processor; many hosts stand in several columns, and cells are as wide as
+ * lets all of them in. Those that do not fit are scrolled to by the chosen one.
+ */
+static void draw_heat_of_all(struct grid *g, struct rect r, const struct history *h,
+			     struct hosts_sight *s)
+{
+	int all = (int)h->fleet.n_hosts, widest = 1, cell = 4, across = 1;
+	int *top = &s->top[HOSTS_HEAT];
+
+	for (int i = 0; i < all; i++)
+		widest = MAX(widest, (int)h->fleet.hosts[i].n_gpus);
+	for (; cell >= 1; cell--) {
+		across = MAX(r.cols / (LABEL_COLS + 2 + widest * cell), 1);
+		if (LABEL_COLS + 2 + widest * cell <= r.cols && across * r.rows >= all)
+			break;
+	}
+	cell = MAX(cell, 1);
+	if (s->chosen < *top || s->chosen >= *top + across * r.rows)
+		*top = s->chosen - across * r.rows / 2;
+	*top = MAX(MIN(*top, all - across * r.rows), 0);
+	for (int i = 0; i < across * r.rows && *top + i < all; i++) {
+		struct rect row = { r.row + i % r.rows, r.col + i / r.rows * (r.cols / across), 1,
+				    r.cols / across };
+
+		draw_heat_row(g, row, h, *top + i, s, cell);
+	}
+}
+
+/* A row a processor of the chosen host, the run from left to right. */
+static void draw_heat_over_time(struct grid *g, struct rect r, const struct fleet_host *k,
+				const struct hosts_sight *s)
+{
+	int room = r.cols - LABEL_COLS - 2, columns = MAX((int)k->columns, 1);
+
+	for (int i = 0; i < r.rows && i < (int)k->n_gpus; i++) {
+		const struct fleet_trail *t = s->metric == METRIC_POWER ? &k->gpus[i].power
+									 : &k->gpus[i].working;
+		char text[FIGURE_BYTES];
+
+		figure_count(text, k->gpus[i].index);
+		draw_text(g, r.row + i, r.col + 1, 4, STYLE_DIM, "gpu");
+		draw_text(g, r.row + i, r.col + 5, LABEL_COLS - 5, STYLE_NORMAL, text);
+		for (int c = 0; c < room; c++) {
+			/* Fixed and compressed: the trail fills half of the row at least. */
+			int width = columns > FLEET_TRAIL / 2 ? FLEET_TRAIL : FLEET_TRAIL / 2;
+			int at = c * width / room;
+
+			if (at >= columns)
+				break;
+			put_heat(g, r.row + i, r.col + LABEL_COLS + 1 + c, 1,
+				 t->share[at] == FLEET_UNKNOWN ? NAN : t->share[at] / 250.0, false);
+		}
+	}
+}
+
+void hosts_draw_heat(struct grid *g, struct rect box, const struct history *h,
+		     struct hosts_sight *s)
+{
+	const struct fleet_host *k = hosts_chosen(h, s);
+	struct rect r = layout_inside(box);
+	char title[FLEET_NAME + 64];
+	bool power = s->metric == METRIC_POWER;
+
+	if (s->over_time && k)
+		snprintf(title, sizeof(title), "%s over the run, GPUs of %s",
+			 metric_names[power ? METRIC_POWER : METRIC_WORKING], k->name);
+	else
+		snprintf(title, sizeof(title), "all GPUs: %s", metric_names[s->metric]);
+	draw_box(g, box, title, s->focus == HOSTS_HEAT);
+	if (!k || r.rows < 1 || r.cols < LABEL_COLS + 4)
+		return;
+	draw_scale(g, box, title);
+	if (s->over_time)
+		draw_heat_over_time(g, r, k, s);
+	else
+		draw_heat_of_all(g, r, h, s);
+	if (s->focus == HOSTS_HEAT)
+		s->page = r.rows;
+}
+
+/* ---- over steps ---- */
+
+struct host_plot {
+	const char *title;
+	struct plot_line lines[2];
+	const char *labels[2];
+	bool share;		/* 0..1: figures are per cent */
+};
+
+static bool plot_of(const struct fleet_host *k, enum hosts_pane pane, struct host_plot *p)
+{
+	*p = (struct host_plot){ .title = pane == HOSTS_NET ? "network, bit/s" : "working, busy" };
+	if (!k)
+		return false;
+	if (pane == HOSTS_NET) {
+		p->lines[0] = (struct plot_line){ &k->rx, PLOT_LINE, STYLE_FIRST };
+		p->lines[1] = (struct plot_line){ &k->tx, PLOT_DOTTED, STYLE_SECOND };
+		p->labels[0] = "in";
+		p->labels[1] = "out";
+	} else {
+		p->lines[0] = (struct plot_line){ &k->working, PLOT_LINE, STYLE_FIRST };
+		p->lines[1] = (struct plot_line){ &k->busy, PLOT_DOTTED, STYLE_SECOND };
+		p->labels[0] = "works";
+		p->labels[1] = "busy";
+		p->share = true;
+	}
+	return true;
+}
+
+static void draw_host_plot(struct grid *g, struct rect box, enum hosts_pane pane,
+			   const struct history *h, struct hosts_sight *s)
+{
+	static const uint32_t signs[] = { 0x2500, 0x2504 };
+	const struct fleet_host *k = hosts_chosen(h, s);
+	struct host_plot what;
+	struct plot p = { .n = 2, .from_zero = true };
+	struct legend pieces[3];
+	char values[3][FIGURE_BYTES];
+	int n = 0;
+
+	if (!plot_of(k, pane, &what)) {
+		draw_box(g, box, what.title, s->focus == pane);
+		return;
+	}
+	p.lines = what.lines;
+	sight_apply(&s->plots, pane, h->step > 0 ? plot_x_end((double)h->step,
+							      (double)h->total_steps) : 0, &p);
+	draw_box(g, box, what.title, s->focus == pane);
+	plot_draw(g, box, &p);
+	if (isfinite(s->plots.cursor))
+		pieces[n++] = (struct legend){ 0, STYLE_BRIGHT, "step",
+					       figure_count(values[2], (int64_t)s->plots.cursor) };
+	for (int i = 0; i < 2; i++) {
+		double v = sight_value(what.lines[i].series, s->plots.cursor);
+
+		if (what.share)
+			split_percent(values[i], v);
+		else
+			figure_value(values[i], v);
+		pieces[n++] = (struct legend){ signs[i], what.lines[i].style, what.labels[i],
+					       values[i] };
+	}
+	draw_legend(g, box, what.title, pieces, n);
+	if (s->focus == pane)
+		s->page = MAX(box.rows - 2, 1);
+}
+
+void hosts_draw_net(struct grid *g, struct rect box, const struct history *h,
+		    struct hosts_sight *s)
+{
+	draw_host_plot(g, box, HOSTS_NET, h, s);
+}
+
+void hosts_draw_work(struct grid *g, struct rect box, const struct history *h,
+		     struct hosts_sight *s)
+{
+	draw_host_plot(g, box, HOSTS_WORK, h, s);
+}
+
+const struct series *hosts_line(const struct history *h, const struct hosts_sight *s)
+{
+	const struct fleet_host *k = hosts_chosen(h, s);
+	struct host_plot p;
+
+	return plot_of(k, s->focus == HOSTS_NET ? HOSTS_NET : HOSTS_WORK, &p) ? p.lines[0].series
+									      : NULL;
+}

@@ -1,0 +1,375 @@
+/* hosts_table.c - the table of hosts, the verdict, the ranks; see hosts_panes.h */
+#include "tui/views/hosts_panes.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "share/base/util.h"
+#include "tui/term/draw.h"
+#include "tui/term/number_format.h"
+#include "tui/run/time_split.h"
+
+#define STALE_S  60	/* of a run that goes on: nobody has heard of the host for so long */
+#define BAR_COLS 12
+#define NAME_MIN 9
+
+enum column { COL_CPU, COL_MEMORY, COL_IN, COL_OUT, COL_LINK, COL_RESENT, COL_UTIL, COL_WORKING,
+	      COL_POWER, COL_STEP, COL_PACE, COLUMNS };
+
+/* What is dropped first has the highest rank. */
+static const struct { const char *title; int width, rank; } columns[COLUMNS] = {
+	[COL_CPU] = { "cpu", 5, 5 },	     [COL_MEMORY] = { "memory", 7, 8 },
+	[COL_IN] = { "in bit/s", 9, 2 },     [COL_OUT] = { "out bit/s", 9, 1 },
+	[COL_LINK] = { "link", 5, 3 },	     [COL_RESENT] = { "resent/s", 9, 4 },
+	[COL_UTIL] = { "busy", 5, 7 },	     [COL_WORKING] = { "working", BAR_COLS + 6, 0 },
+	[COL_POWER] = { "power", 8, 6 },     [COL_STEP] = { "step", 8, 9 },
+	[COL_PACE] = { "pace", 6, 1 },
+};
+
+/* What is known of a host and what follows from it, for one row. */
+struct facts {
+	const struct fleet_host *host;
+	struct fleet_split split;
+	double util, working, power, link, pace, step_s;
+};
+
+static struct facts facts_of(const struct fleet *f, int host)
+{
+	const struct fleet_host *h = &f->hosts[host];
+	int64_t slowest;
+	struct facts k = {
+		.host = h,
+		.split = fleet_host_split(f, host),
+		.util = h->n_gpus ? fleet_host_util(h) : h->cpu,
+		.working = h->working.value,
+		.power = fleet_host_power(h),
+		.link = fleet_link_share(h),
+		.pace = fleet_host_pace(f, host, &slowest),
+	};
+
+	k.step_s = h->first_rank >= 0 ? f->ranks[h->first_rank].step_s : NAN;
+	return k;
+}
+
+/* Columns that fit beside the name; returns the width of the name. */
+static int choose_columns(int width, bool *shown)
+{
+	int need = NAME_MIN + 3;
+
+	for (int i = 0; i < COLUMNS; i++) {
+		shown[i] = true;
+		need += columns[i].width + 1;
+	}
+	while (need > width) {
+		int worst = -1;
+
+		for (int i = 0; i < COLUMNS; i++)
+			if (shown[i] && (worst < 0 || columns[i].rank > columns[worst].rank))
+				worst = i;
+		if (worst < 0)
+			break;
+		shown[worst] = false;
+		need -= columns[worst].width + 1;
+	}
+	return NAME_MIN + MAX(width - need, 0);
+}
+
+static int longest_name(const struct grid *g, const struct fleet *f)
+{
+	int most = NAME_MIN;
+
+	for (size_t i = 0; i < f->n_hosts; i++)
+		most = MAX(most, grid_text_width(g, f->hosts[i].name));
+	return most;
+}
+
+static const char *milliseconds(char out[FIGURE_BYTES], double s)
+{
+	char text[FIGURE_BYTES];
+
+	if (!(s >= 0 && s < 1e6))
+		return figure_value(out, NAN);
+	snprintf(out, FIGURE_BYTES, "%.12s ms", figure_value(text, s * 1000));
+	return out;
+}
+
+/* The text of a cell, and its style where it says something. */
+static const char *cell_text(const struct facts *k, enum column c, char out[FIGURE_BYTES],
+			     enum style *style)
+{
+	const struct fleet_host *h = k->host;
+	char text[FIGURE_BYTES];
+
+	*style = STYLE_NORMAL;
+	switch (c) {
+	case COL_CPU:
+		return split_percent(out, h->cpu);
+	case COL_MEMORY:
+		if (h->memory_used > 0.95 * h->memory_total)
+			*style = STYLE_WARN;
+		return split_percent(out, h->memory_used / h->memory_total);
+	case COL_IN:
+		return figure_value(out, h->rx_bytes_s * 8);
+	case COL_OUT:
+		return figure_value(out, h->tx_bytes_s * 8);
+	case COL_LINK:
+		if (k->link > 0.9)
+			*style = STYLE_WARN;
+		return split_percent(out, k->link);
+	case COL_RESENT:
+		if (h->retransmits_s >= 1)
+			*style = STYLE_WARN;
+		return figure_value(out, h->retransmits_s);
+	case COL_UTIL:
+		return split_percent(out, k->util);
+	case COL_POWER:
+		if (!isfinite(k->power))
+			return figure_value(out, NAN);
+		snprintf(out, FIGURE_BYTES, "%.12s W", figure_value(text, round(k->power)));
+		return out;
+	case COL_STEP:
+		return milliseconds(out, k->step_s);
+	case COL_PACE:
+		if (!isfinite(k->pace))
+			return figure_value(out, NAN);
+		if (k->pace > FLEET_LATE)
+			*style = STYLE_BAD;
+		snprintf(out, FIGURE_BYTES, "x%.2f", MIN(k->pace, 99.0));
+		return out;
+	default:
+		return figure_value(out, NAN);
+	}
+}
+
+static void draw_sign(struct grid *g, int row, int col, const struct facts *k,
+		      const struct history *h, double now)
+{
+	bool stale = h->state == RUN_RUNNING && now - k->host->t > STALE_S;
+
+	if (!k->host->present)
+		grid_put(g, row, col, STYLE_DIM, '-');
+	else if (k->pace > FLEET_LATE)
+		grid_put(g, row, col, STYLE_BAD, '!');
+	else if (stale)
+		grid_put(g, row, col, STYLE_WARN, '?');
+	else
+		grid_put(g, row, col, STYLE_GOOD, 0x25CF);
+}
+
+static void draw_row(struct grid *g, struct rect r, int row, const struct facts *k, int name_cols,
+		     const bool *shown, enum style name_style)
+{
+	int at = r.col + 3;
+	char text[FIGURE_BYTES];
+
+	draw_text(g, row, at, name_cols, k->host->present ? name_style : STYLE_DIM, k->host->name);
+	at += name_cols + 1;
+	for (int c = 0; c < COLUMNS; c++) {
+		enum style style;
+
+		if (!shown[c])
+			continue;
+		if (c == COL_WORKING) {
+			split_draw_work(g, row, at, BAR_COLS, k->working, k->util);
+			draw_text_right(g, row, at + columns[c].width - 1, 5, STYLE_BRIGHT,
+					split_percent(text, k->working));
+		} else {
+			const char *value = cell_text(k, (enum column)c, text, &style);
+
+			draw_text_right(g, row, at + columns[c].width - 1, columns[c].width,
+					k->host->present ? style : STYLE_DIM, value);
+		}
+		at += columns[c].width + 1;
+	}
+}
+
+static void draw_head(struct grid *g, struct rect r, int name_cols, const bool *shown)
+{
+	int at = r.col + 3;
+
+	draw_text(g, r.row, at, name_cols, STYLE_DIM, "host");
+	at += name_cols + 1;
+	for (int c = 0; c < COLUMNS; c++)
+		if (shown[c]) {
+			if (c == COL_WORKING)
+				draw_text(g, r.row, at, columns[c].width, STYLE_DIM,
+					  "working, waits");
+			else
+				draw_text_right(g, r.row, at + columns[c].width - 1,
+						columns[c].width, STYLE_DIM, columns[c].title);
+			at += columns[c].width + 1;
+		}
+}
+
+/* The first row shown, so that the chosen one is among them. */
+static int scroll_to(int top, int chosen, int rows, int all)
+{
+	if (chosen < top)
+		top = chosen;
+	if (chosen >= top + rows)
+		top = chosen - rows + 1;
+	return MAX(MIN(top, all - rows), 0);
+}
+
+static int count_late(const struct fleet *f)
+{
+	int64_t slowest;
+	int n = 0;
+
+	for (size_t i = 0; i < f->n_hosts; i++)
+		n += fleet_host_pace(f, (int)i, &slowest) > FLEET_LATE;
+	return n;
+}
+
+void hosts_draw_table(struct grid *g, struct rect box, const struct history *h, double now,
+		      struct hosts_sight *s)
+{
+	const struct fleet *f = &h->fleet;
+	struct rect r = layout_inside(box);
+	int rows = r.rows - 1, all = (int)f->n_hosts, name_cols;
+	char count[FIGURE_BYTES], below[FIGURE_BYTES], tardy[FIGURE_BYTES];
+	bool shown[COLUMNS];
+	struct legend pieces[3];
+	int n = 0, late = count_late(f);
+
+	draw_box(g, box, "hosts", s->focus == HOSTS_TABLE);
+	if (rows < 1)
+		return;
+	s->chosen = MAX(MIN(s->chosen, all - 1), 0);
+	s->top[HOSTS_TABLE] = scroll_to(s->top[HOSTS_TABLE], s->chosen, rows, all);
+	s->first_row = r.row + 1;
+	name_cols = MIN(choose_columns(r.cols - 1, shown), longest_name(g, f));
+	draw_head(g, r, name_cols, shown);
+	for (int i = 0; i < rows && s->top[HOSTS_TABLE] + i < all; i++) {
+		int which = s->top[HOSTS_TABLE] + i;
+		struct facts k = facts_of(f, which);
+
+		draw_sign(g, r.row + 1 + i, r.col + 1, &k, h, now);
+		draw_row(g, r, r.row + 1 + i, &k, name_cols, shown,
+			 which == s->chosen ? STYLE_SELECTED : STYLE_NORMAL);
+		if (which == s->chosen)
+			grid_put(g, r.row + 1 + i, r.col, STYLE_FOCUS, 0x25B8);
+	}
+	if (s->top[HOSTS_TABLE] + rows < all)
+		pieces[n++] = (struct legend){ 0x2193, STYLE_BRIGHT, "more below",
+					       figure_count(below,
+							    all - rows - s->top[HOSTS_TABLE]) };
+	if (late)
+		pieces[n++] = (struct legend){ '!', STYLE_BAD, "late", figure_count(tardy, late) };
+	pieces[n++] = (struct legend){ 0, STYLE_BRIGHT, "hosts", figure_count(count, all) };
+	draw_legend(g, box, "hosts", pieces, n);
+	if (s->focus == HOSTS_TABLE)
+		s->page = rows;
+}
+
+/* ---- the verdict ---- */
+
+static enum style verdict_style(const char *network)
+{
+	if (!strcmp(network, "no"))
+		return STYLE_GOOD;
+	if (!strcmp(network, "slightly"))
+		return STYLE_WARN;
+	return !strcmp(network, "unknown") ? STYLE_DIM : STYLE_BAD;
+}
+
+void hosts_draw_verdict(struct grid *g, struct rect r, const struct fleet *f)
+{
+	const struct fleet_verdict *v = &f->verdict;
+	struct fleet_split all = fleet_host_split(f, -1);
+	char text[SPLIT_PARTS][FIGURE_BYTES], late[32 + FLEET_NAME];
+	int at = r.col + 1, right = r.col + r.cols - 2;
+	double parts[SPLIT_PARTS];
+
+	if (!isfinite(v->t) && !*v->text) {
+		draw_text(g, r.row, at, r.cols - 2, STYLE_DIM,
+			  "the network has not been judged yet");
+	} else {
+		at += draw_text(g, r.row, at, 40, STYLE_DIM, "limited by the network: ");
+		at += draw_text(g, r.row, at, right - at, verdict_style(v->network), v->network);
+		draw_text(g, r.row, at + 3, right - at - 2, STYLE_NORMAL, v->text);
+	}
+	if (r.rows < 2)
+		return;
+	at = r.col + 1;
+	r.row++;
+	if (v->late_rank >= 0) {
+		snprintf(late, sizeof(late), "rank %" PRId64 " %s %s", v->late_rank,
+			 *v->late_host ? "on" : "", v->late_host);
+		at += draw_text(g, r.row, at, right - at, STYLE_BAD, "late: ");
+		at += draw_text(g, r.row, at, right - at, STYLE_BRIGHT, late) + 3;
+	}
+	split_list(&all, parts);
+	for (size_t i = 0; i < SPLIT_PARTS; i++)
+		if (isfinite(parts[i]))
+			draw_fact(g, r.row, &at, right, split_looks[i].label,
+				  split_percent(text[i], parts[i]));
+	if (v->predicted_bytes > 0)
+		draw_fact(g, r.row, &at, right, "predicted a step",
+			  figure_bytes(text[0], v->predicted_bytes));
+	if (v->observed_bytes > 0)
+		draw_fact(g, r.row, &at, right, "seen", figure_bytes(text[0], v->observed_bytes));
+	if (v->busbw_bytes_s > 0) {
+		snprintf(late, sizeof(late), "%.20sbit/s",
+			 figure_value(text[0], v->busbw_bytes_s * 8));
+		draw_fact(g, r.row, &at, right, "bus", late);
+	}
+}
+
+/* ---- ranks ---- */
+
+static void draw_rank(struct grid *g, struct rect r, const struct fleet *f, int rank)
+{
+	const struct fleet_rank *k = &f->ranks[rank];
+	struct fleet_split split = fleet_rank_split(k);
+	double pace = fleet_rank_pace(f, (size_t)rank);
+	int right = r.col + r.cols - 1, at = r.col + 1;
+	char text[FIGURE_BYTES];
+
+	draw_text_right(g, r.row, at + 4, 5, STYLE_NORMAL, figure_count(text, rank));
+	at += 6;
+	draw_text_right(g, r.row, at + 8, 9, STYLE_NORMAL, milliseconds(text, k->step_s));
+	at += 10;
+	if (isfinite(pace)) {
+		snprintf(text, sizeof(text), "x%.2f", MIN(pace, 99.0));
+		draw_text_right(g, r.row, right - 1, 6,
+				pace > FLEET_LATE ? STYLE_BAD : STYLE_NORMAL, text);
+	}
+	if (right - 7 - at > 3)
+		split_draw_bar(g, r.row, at, right - 8 - at, &split);
+}
+
+void hosts_draw_ranks(struct grid *g, struct rect box, const struct history *h,
+		      struct hosts_sight *s)
+{
+	const struct fleet *f = &h->fleet;
+	const struct fleet_host *host = hosts_chosen(h, s);
+	struct rect r = layout_inside(box);
+	char title[FLEET_NAME + 32], text[SPLIT_PARTS][FIGURE_BYTES];
+	struct legend pieces[SPLIT_PARTS];
+	struct fleet_split split;
+	int all = 0, skip;
+
+	snprintf(title, sizeof(title), "ranks%s%s", host ? " of " : "", host ? host->name : "");
+	draw_box(g, box, title, s->focus == HOSTS_RANKS);
+	for (int i = host ? host->first_rank : -1; i >= 0; i = f->ranks[i].next)
+		all++;
+	if (!all) {
+		draw_message(g, r, STYLE_DIM, (const char *const[]){ "no rank has told yet" }, 1);
+		return;
+	}
+	skip = s->top[HOSTS_RANKS] = MAX(MIN(s->top[HOSTS_RANKS], all - r.rows), 0);
+	for (int i = host->first_rank, row = 0; i >= 0 && row < r.rows; i = f->ranks[i].next) {
+		if (skip-- > 0)
+			continue;
+		draw_rank(g, (struct rect){ r.row + row, r.col, 1, r.cols }, f, i);
+		row++;
+	}
+	split = fleet_host_split(f, s->chosen);
+	draw_legend(g, box, title, pieces,
+		    split_legend(g, &split, box.cols < 100, pieces, text));
+	if (s->focus == HOSTS_RANKS)
+		s->page = MAX(r.rows, 1);
+}

@@ -1,0 +1,237 @@
+/* run_comparison.c - see run_comparison.h */
+#include "tui/views/run_comparison.h"
+
+#include <math.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "share/base/mem.h"
+#include "share/base/util.h"
+
+#define LIST_EVERY_S 3.0
+#define BUDGET_S     0.02
+#define FIRST_CHOSEN 3		/* runs chosen when the view is opened */
+
+const char *const compare_metric_names[COMPARE_METRICS] = {
+	"training loss", "dev NLL", "dev BLEU", "learning rate", "gradient norm",
+	"target tokens/s" };
+const char *const compare_axis_names[COMPARE_AXES] = {
+	"steps", "minutes of training", "million target tokens" };
+
+static const size_t offsets[COMPARE_METRICS] = {
+	offsetof(struct history, loss), offsetof(struct history, dev_nll),
+	offsetof(struct history, bleu), offsetof(struct history, rate),
+	offsetof(struct history, grad_norm), offsetof(struct history, target_tps) };
+
+static void free_run(struct compare_run *r)
+{
+	history_free(r->own);
+	free(r->curve.points);
+}
+
+void compare_free(struct compare_book *b)
+{
+	for (size_t i = 0; i < b->n; i++)
+		free_run(&b->runs[i]);
+	free(b->runs);
+	contrast_free(&b->differ);
+	*b = (struct compare_book){ 0 };
+}
+
+struct history *compare_history(const struct compare_run *r, const struct world *w)
+{
+	if (!r->chosen)
+		return NULL;
+	return w->run && w->history && !strcmp(w->run, r->name) ? w->history : r->own;
+}
+
+bool compare_toggle(struct compare_book *b, size_t i)
+{
+	struct compare_run *r = &b->runs[i];
+
+	if (!r->chosen && b->n_chosen == CONTRAST_MAX_RUNS)
+		return false;
+	r->chosen = !r->chosen;
+	b->n_chosen += r->chosen ? 1 : (size_t)-1;
+	b->stale = true;
+	if (!r->chosen) {
+		history_free(r->own);
+		r->own = NULL;
+		r->curve.n = 0;
+	}
+	return true;
+}
+
+/* ---- which runs there are ---- */
+
+static bool take_over(struct compare_book *b, const char *name, struct compare_run *to)
+{
+	for (size_t i = 0; i < b->n; i++)
+		if (!strcmp(b->runs[i].name, name)) {
+			*to = b->runs[i];
+			b->runs[i] = (struct compare_run){ 0 };
+			return true;
+		}
+	return false;
+}
+
+static int list(struct compare_book *b, const struct world *w, struct err *e)
+{
+	size_t n = 0, chosen = 0;
+	char **names = world_runs(w, &n, e);
+	struct compare_run *runs = names ? mem_alloc(n, sizeof(*runs), e) : NULL;
+
+	for (size_t i = 0; runs && i < n; i++) {
+		if (!take_over(b, names[i], &runs[i]))
+			snprintf(runs[i].name, sizeof(runs[i].name), "%s", names[i]);
+		chosen += runs[i].chosen;
+	}
+	for (size_t i = 0; names && i < n; i++)
+		free(names[i]);
+	free(names);
+	if (!runs)
+		return e->code;
+	b->stale |= chosen != b->n_chosen;
+	for (size_t i = 0; i < b->n; i++)
+		free_run(&b->runs[i]);
+	free(b->runs);
+	b->runs = runs;
+	b->n = n;
+	b->n_chosen = chosen;
+	return 0;
+}
+
+/* At first the workbench's run and the ones beside it. */
+static void choose_first(struct compare_book *b, const struct world *w)
+{
+	for (size_t i = 0; i < b->n; i++)
+		if (w->run && !strcmp(w->run, b->runs[i].name))
+			compare_toggle(b, i);
+	for (size_t i = 0; i < b->n && b->n_chosen < FIRST_CHOSEN; i++)
+		if (!b->runs[i].chosen)
+			compare_toggle(b, i);
+}
+
+/* ---- curves ---- */
+
+double compare_clock_at(const struct series *clock, double x)
+{
+	size_t low = 0, high = clock->n;
+
+	if (!clock->n)
+		return NAN;
+	while (low < high) {	/* the first point that ends at x or behind it */
+		size_t middle = low + (high - low) / 2;
+
+		if (clock->points[middle].last >= x)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	if (low == clock->n)
+		return (double)clock->points[low - 1].high;
+	if (x >= clock->points[low].first) {
+		const struct series_point *p = &clock->points[low];
+		double share = p->last > p->first ? (x - p->first) / (p->last - p->first) : 1;
+
+		return (double)p->low + share * ((double)p->high - (double)p->low);
+	}
+	if (!low)
+		return (double)clock->points[0].low;
+	{
+		const struct series_point *p = &clock->points[low - 1], *q = &clock->points[low];
+		double share = (x - p->last) / (q->first - p->last);
+
+		return (double)p->high + share * ((double)q->low - (double)p->high);
+	}
+}
+
+static int make_curve(const struct compare_book *b, struct compare_run *r,
+		      const struct history *h, struct err *e)
+{
+	const struct series *from = (const void *)((const char *)h + offsets[b->metric]);
+	const struct series *clock = b->axis == COMPARE_TIME ? &h->elapsed : &h->tokens;
+	double unit = b->axis == COMPARE_TIME ? 60 : 1e6;
+	size_t n = 0;
+
+	if (!r->curve.points &&
+	    !(r->curve.points = mem_alloc(SERIES_POINTS, sizeof(*r->curve.points), e)))
+		return e->code;
+	for (size_t i = 0; i < from->n && n < SERIES_POINTS; i++) {
+		struct series_point p = from->points[i];
+
+		if (b->axis != COMPARE_STEP) {
+			p.first = compare_clock_at(clock, p.first) / unit;
+			p.last = compare_clock_at(clock, p.last) / unit;
+		}
+		if (isfinite(p.first) && isfinite(p.last))
+			r->curve.points[n++] = p;
+	}
+	r->curve.n = n;
+	r->curve.samples_a_point = from->samples_a_point;
+	r->curve.value = from->value;
+	r->end = n ? r->curve.points[n - 1].last : NAN;
+	r->changed = false;
+	return 0;
+}
+
+static unsigned update_run(struct compare_book *b, struct compare_run *r, struct world *w,
+			   struct err *e)
+{
+	bool is_worlds = w->run && w->history && !strcmp(w->run, r->name);
+	struct history *h;
+	int got = HISTORY_SAME;
+
+	if (is_worlds && r->own) {
+		history_free(r->own);
+		r->own = NULL;
+	}
+	if (!is_worlds && !r->own && !(r->own = history_open(w->workspace, r->name, e)))
+		return REACT_NOTHING;
+	if (!is_worlds)
+		got = history_update(r->own, w->now, BUDGET_S, e);
+	h = compare_history(r, w);
+	r->changed |= got > HISTORY_SAME || (is_worlds && w->news & (NEWS_HISTORY | NEWS_RUN));
+	if (!r->changed && !b->stale && r->curve.points)
+		return REACT_NOTHING;
+	make_curve(b, r, h, e);
+	return REACT_REDRAW | (got == HISTORY_MORE ? REACT_AGAIN : 0);
+}
+
+unsigned compare_update(struct compare_book *b, struct world *w, struct err *e)
+{
+	const char *names[CONTRAST_MAX_RUNS];
+	unsigned reaction = REACT_NOTHING;
+	size_t n = 0;
+	bool first = !b->listed;
+
+	if (first || fabs(w->now - b->listed) >= LIST_EVERY_S) {
+		b->listed = w->now;
+		if (list(b, w, e))
+			return REACT_NOTHING;
+		if (first || !b->n_chosen)
+			choose_first(b, w);
+	}
+	for (size_t i = 0; i < b->n; i++)
+		if (b->runs[i].chosen) {
+			reaction |= update_run(b, &b->runs[i], w, e);
+			names[n++] = b->runs[i].name;
+		}
+	if (b->stale) {
+		contrast_make(&b->differ, w->workspace, names, n, e);
+		reaction |= REACT_REDRAW;
+	}
+	b->stale = false;
+	return reaction;
+}
+
+double compare_value(const struct compare_run *r, double x)
+{
+	const struct series_point *p = isfinite(x) ? series_nearest(&r->curve, x) : NULL;
+
+	if (!r->curve.n)
+		return NAN;
+	return isfinite(x) ? (p && p->n ? p->sum / p->n : NAN) : r->curve.value;
+}

@@ -1,0 +1,234 @@
+/* run_panes.c - see run_panes.h */
+#include "tui/views/run_panes.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+#include "share/base/util.h"
+#include "tui/term/draw.h"
+#include "tui/term/number_format.h"
+#include "tui/run/log_lines.h"
+
+#define LABEL_COLS 11	/* "hypothesis " */
+
+/* ---- samples ---- */
+
+struct sample_text { const char *label, *text; enum style style; };
+
+/*
+ * Draw lines first..first+rows of a sample with its three texts; returns its lines in all, the
+ * blank below included.
+ */
+static int draw_sample(struct grid *g, struct rect r, int first, const struct history_sample *s,
+		       bool wrap, int left)
+{
+	const struct sample_text texts[] = {
+		{ "source", s->source, STYLE_NORMAL }, { "reference", s->reference, STYLE_NORMAL },
+		{ "hypothesis", s->hypothesis, STYLE_BRIGHT },
+	};
+	int line = 0;
+
+	for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+		const char *text = texts[i].text ? texts[i].text : "";
+		int row = r.row + line - first, rows = r.row + r.rows - row;
+		struct span at = {row, r.col + LABEL_COLS + 1, r.cols - LABEL_COLS - 2,
+				  texts[i].style};
+
+		if (line >= first && line - first < r.rows)
+			draw_text(g, row, r.col + 1, LABEL_COLS, STYLE_DIM, texts[i].label);
+		if (!wrap) {
+			if (line >= first && line - first < r.rows)
+				draw_text_from(g, at, text, left);
+			line++;
+			continue;
+		}
+		at.row = MAX(row, r.row);
+		line += draw_text_wrapped(g, at, MIN(rows, r.rows), MAX(first - line, 0), text);
+	}
+	return line + 1;
+}
+
+void run_draw_samples(struct grid *g, struct rect box, const struct history *h, struct run_sight *s)
+{
+	struct rect r = layout_inside(box), none = { 0, 0, 0, r.cols };
+	bool focused = s->focus == PANE_SAMPLES, wrap = r.rows >= 6;
+	char count[FIGURE_BYTES], step[FIGURE_BYTES];
+	struct legend pieces[2];
+	int all = 0, line = 0;
+
+	draw_box(g, box, "samples", focused);
+	if (!h->n_samples) {
+		draw_message(g, r, STYLE_DIM,
+			     (const char *const[]){"the first evaluation will show some"}, 1);
+		return;
+	}
+	for (size_t i = 0; i < h->n_samples; i++)
+		all += draw_sample(g, none, 0, &h->samples[i], wrap, 0);
+	s->top = MAX(MIN(s->top, all - 1 - r.rows), 0);
+	for (size_t i = 0; i < h->n_samples && line < s->top + r.rows; i++) {
+		struct rect here = r;
+		int first = MAX(s->top - line, 0);
+
+		here.row += MAX(line - s->top, 0);
+		here.rows = r.row + r.rows - here.row;
+		line += draw_sample(g, here, first, &h->samples[i], wrap, s->left[PANE_SAMPLES]);
+	}
+	pieces[0] =
+		(struct legend){0, STYLE_BRIGHT, "step", figure_count(step, h->samples[0].step)};
+	pieces[1] = (struct legend){0, STYLE_BRIGHT, "sentences",
+				    figure_count(count, (int64_t)h->n_samples)};
+	draw_legend(g, box, "samples", pieces, 2);
+	if (focused)
+		s->page = MAX(r.rows, 1);
+}
+
+/* ---- log ---- */
+
+void run_draw_log(struct grid *g, struct rect box, const struct history *h, struct run_sight *s)
+{
+	struct rect r = layout_inside(box);
+	bool focused = s->focus == PANE_LOG;
+	int all = (int)h->n_lines, first;
+	char bad[FIGURE_BYTES], back[FIGURE_BYTES];
+	struct legend pieces[2];
+	int n = 0;
+
+	draw_box(g, box, "log", focused);
+	s->up = MAX(MIN(s->up, all - r.rows), 0);
+	first = MAX(all - r.rows - s->up, 0);
+	for (int i = 0; i < r.rows && first + i < all; i++)
+		log_draw_row(g, (struct rect){ r.row + i, r.col, 1, r.cols },
+			     &(struct log_row){ history_line(h, (size_t)(first + i)), h->first_t,
+						s->left[PANE_LOG], NULL, false });
+	if (!all)
+		draw_message(g, r, STYLE_DIM, (const char *const[]){"nothing has been written yet"},
+			     1);
+	if (s->up)
+		pieces[n++] = (struct legend){0x2193, STYLE_BRIGHT, "more below",
+					      figure_count(back, s->up)};
+	if (h->bad_lines)
+		pieces[n++] = (struct legend){0, STYLE_WARN, "unreadable records",
+					      figure_count(bad, h->bad_lines)};
+	draw_legend(g, box, "log", pieces, n);
+	if (focused)
+		s->page = MAX(r.rows, 1);
+}
+
+/* ---- the two rows at the top ---- */
+
+static const struct { uint32_t sign; enum style style; } state_looks[] = {
+	[RUN_UNKNOWN]  = { '-', STYLE_DIM },          [RUN_RUNNING] = { 0x25CF, STYLE_GOOD },
+	[RUN_FINISHED] = { 0x2713, STYLE_GOOD },      [RUN_STOPPED] = { 0x25A0, STYLE_WARN },
+	[RUN_FAILED]   = { 0x2717, STYLE_BAD },       [RUN_LOST]    = { '?', STYLE_BAD },
+};
+
+void run_draw_title(struct grid *g, struct rect r, const struct history *h)
+{
+	const char *state = run_state_name(h->state);
+	int at = r.col + 1, right = r.col + r.cols - 2 - grid_text_width(g, state);
+	char text[FIGURE_BYTES];
+
+	grid_text(g, r.row, right + 1, r.cols, state_looks[h->state].style, state);
+	grid_put(g, r.row, right - 1, state_looks[h->state].style, state_looks[h->state].sign);
+	right -= 4;
+	at += draw_text(g, r.row, at, right - at, STYLE_TITLE, h->name) + 3;
+	if (h->parameters >= 0)
+		draw_fact(g, r.row, &at, right, figure_value(text, (double)h->parameters),
+			  "parameters");
+	if (*h->backend)
+		draw_fact(g, r.row, &at, right, h->backend, h->precision);
+	if (h->ranks > 1)
+		draw_fact(g, r.row, &at, right, figure_count(text, h->ranks), "ranks");
+	if (h->attempt > 1)
+		draw_fact(g, r.row, &at, right, "attempt", figure_count(text, h->attempt));
+	if (*h->host)
+		draw_fact(g, r.row, &at, right, "on", h->host);
+}
+
+static double progress(const struct history *h, double elapsed)
+{
+	double by_steps =
+		h->total_steps > 0 && h->step >= 0 ? (double)h->step / (double)h->total_steps : NAN;
+	double by_time = h->max_minutes > 0 ? elapsed / (h->max_minutes * 60) : NAN;
+
+	if (h->state == RUN_FINISHED)
+		return 1;
+	return by_time > by_steps || isnan(by_steps) ? by_time : by_steps;
+}
+
+static const struct history_line *line_at(const struct history *h, double step, double within)
+{
+	const struct history_line *best = NULL;
+
+	for (size_t i = 0; i < h->n_lines; i++) {
+		const struct history_line *l = history_line(h, i);
+		bool tells = l->kind == LINE_INFO || l->kind == LINE_WARNING ||
+			     l->kind == LINE_ERROR || l->kind == LINE_START;
+
+		if (tells && l->step >= 0 && fabs((double)l->step - step) <= within &&
+		    (!best || fabs((double)l->step - step) < fabs((double)best->step - step)))
+			best = l;
+	}
+	return best;
+}
+
+/* The row while the plots are read at a step: when that was, and what happened there. */
+static void draw_reading(struct grid *g, struct rect r, const struct history *h,
+			 const struct sight *s)
+{
+	int at = r.col + 1, right = r.col + r.cols - 2;
+	const struct history_line *l;
+	char text[FIGURE_BYTES];
+
+	draw_fact(g, r.row, &at, right, "at step", figure_count(text, (int64_t)s->cursor));
+	draw_fact(g, r.row, &at, right, "after",
+		  figure_duration(text, sight_value(&h->elapsed, s->cursor)));
+	draw_fact(g, r.row, &at, right, "tokens",
+		  figure_value(text, sight_value(&h->tokens, s->cursor)));
+	draw_fact(g, r.row, &at, right, "UTC",
+		  log_clock(text, sight_value(&h->wall, s->cursor)));
+	l = line_at(h, s->cursor, s->whole / 60);
+	if (l && right - at > 12) {
+		at += draw_text(g, r.row, at, right - at, log_style(l->kind), log_word(l->kind));
+		at += draw_text(g, r.row, at, right - at, STYLE_DIM, " at ");
+		at += draw_text(g, r.row, at, right - at, STYLE_DIM,
+				figure_count(text, l->step)) + 1;
+		draw_text(g, r.row, at, right - at + 1, STYLE_NORMAL, l->text);
+	}
+}
+
+void run_draw_facts(struct grid *g, struct rect r, const struct history *h,
+		    const struct run_sight *s, double now)
+{
+	int at = r.col + 1, right = r.col + r.cols - 2;
+	double elapsed = history_elapsed(h, now), done = progress(h, elapsed),
+	       left = history_remaining(h, now);
+	char step[FIGURE_BYTES], total[FIGURE_BYTES], text[3 * FIGURE_BYTES];
+
+	if (isfinite(s->plots.cursor)) {
+		draw_reading(g, r, h, &s->plots);
+		return;
+	}
+	figure_count(step, h->step);
+	if (h->total_steps > 0)
+		snprintf(text, sizeof(text), "%s / %s", step, figure_count(total, h->total_steps));
+	else
+		snprintf(text, sizeof(text), "%s", step);
+	draw_fact(g, r.row, &at, right, "step", text);
+	if (isfinite(done) && at + 20 < right) {
+		int width = r.cols >= 110 ? 24 : 12;
+
+		draw_bar(g, r.row, at - 1, width, done);
+		at += width;
+		snprintf(text, sizeof(text), "%.0f %%", floor(MIN(MAX(done, 0.0), 1.0) * 100));
+		at += draw_text(g, r.row, at, 6, STYLE_BRIGHT, text) + 3;
+	}
+	draw_fact(g, r.row, &at, right, "epoch", figure_fixed(text, h->epoch, 2));
+	draw_fact(g, r.row, &at, right, "elapsed", figure_duration(text, elapsed));
+	if (h->state == RUN_RUNNING)
+		draw_fact(g, r.row, &at, right, "left", figure_duration(text, left));
+	if (h->state == RUN_FAILED && h->exit_status > 0)
+		draw_fact(g, r.row, &at, right, "exit", figure_count(text, h->exit_status));
+	draw_fact(g, r.row, &at, right, "best BLEU", figure_fixed(text, h->best_bleu, 2));
+}

@@ -1,0 +1,254 @@
+/* run_plots.c - the plots of the run view; see run_panes.h */
+#include "tui/views/run_panes.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "share/base/util.h"
+#include "tui/term/draw.h"
+#include "tui/views/csv_export.h"
+#include "tui/term/number_format.h"
+#include "tui/plot/plot.h"
+#include "tui/run/time_split.h"
+
+/* Signs that stand in legends for the pens of plot.h. */
+static const uint32_t pen_signs[] = {
+	[PLOT_LINE] = 0x2500, [PLOT_DOTTED] = 0x2504, [PLOT_MARKED] = 0x2022,
+	[PLOT_EXACT] = 0x2500, [PLOT_EXACT_DOTTED] = 0x2504,
+};
+
+static const char *const pane_titles[PANE_COUNT] = {
+	[PANE_LOSS] = "loss",	   [PANE_BLEU] = "BLEU, dev", [PANE_RATE] = "learning rate",
+	[PANE_SPEED] = "tokens/s", [PANE_GRAD] = "gradient norm", [PANE_SPLIT] = "step",
+};
+
+/* ---- what a pane plots ---- */
+
+struct pane_plot {
+	struct plot_line lines[3];
+	const char *labels[3], *tags[3];
+	size_t n;
+	bool from_zero;
+	int decimals;		/* of its figures; -1: as figure_value() likes */
+};
+
+static void add_line(struct pane_plot *p, const struct series *s, enum plot_pen pen,
+		     const char *label, const char *tag)
+{
+	static const enum style styles[] = { STYLE_FIRST, STYLE_SECOND, STYLE_THIRD };
+
+	p->lines[p->n] = (struct plot_line){ s, pen, styles[p->n] };
+	p->labels[p->n] = label;
+	p->tags[p->n++] = tag;
+}
+
+/* A narrow pane abbreviates. */
+static struct pane_plot plot_of(const struct history *h, enum run_pane pane, bool narrow)
+{
+	struct pane_plot p = { .from_zero = true, .decimals = -1 };
+
+	switch (pane) {
+	case PANE_LOSS:
+		add_line(&p, &h->loss, PLOT_LINE, "train", "train/loss");
+		add_line(&p, &h->dev_nll, PLOT_MARKED, h->imported ? "dev" : narrow ? "dev"
+										    : "dev NLL",
+			 "dev/nll");
+		/* Without dropout and smoothing: what the dev set's may be compared with. */
+		if (h->sample_nll.n && !narrow)
+			add_line(&p, &h->sample_nll, PLOT_EXACT_DOTTED, "train NLL",
+				 "dev/train_sample_nll");
+		p.from_zero = false;
+		p.decimals = narrow ? 2 : 3;
+		break;
+	case PANE_BLEU:
+		add_line(&p, &h->bleu, PLOT_MARKED, "", "dev/bleu");
+		p.decimals = 2;
+		break;
+	case PANE_SPEED:
+		add_line(&p, &h->target_tps, PLOT_LINE, narrow ? "tgt" : "target",
+			 "speed/target_tokens_per_second");
+		add_line(&p, &h->source_tps, PLOT_DOTTED, narrow ? "src" : "source",
+			 "speed/source_tokens_per_second");
+		break;
+	case PANE_GRAD:
+		add_line(&p, &h->grad_norm, PLOT_LINE, "", "train/gradient_norm");
+		break;
+	default:
+		add_line(&p, &h->rate, PLOT_EXACT, "", "train/learning_rate");
+	}
+	return p;
+}
+
+size_t run_series(const struct history *h, enum run_pane pane,
+		  struct export_item items[RUN_LINES])
+{
+	struct pane_plot p;
+
+	if (pane >= PANE_SAMPLES)
+		return 0;
+	if (pane == PANE_SPLIT) {
+		const struct export_item all[RUN_LINES] = {
+			{ &h->compute_s, "step/compute_seconds" },
+			{ &h->update_s, "step/update_seconds" },
+			{ &h->wait_s, "step/wait_seconds" },
+			{ &h->transfer_s, "step/transfer_seconds" },
+			{ &h->input_s, "step/input_seconds" },
+			{ &h->step_s, "speed/step_seconds" },
+		};
+
+		for (size_t i = 0; i < RUN_LINES; i++)
+			items[i] = all[i];
+		return RUN_LINES;
+	}
+	p = plot_of(h, pane, false);
+	for (size_t i = 0; i < p.n; i++)
+		items[i] = (struct export_item){ p.lines[i].series, p.tags[i] };
+	return p.n;
+}
+
+/* ---- marks ---- */
+
+void run_collect_marks(const struct history *h, struct run_sight *s)
+{
+	static const struct { enum style style; uint32_t sign; } looks[] = {
+		[LINE_START] = { STYLE_MARK, 0x25B2 },	 [LINE_STOP] = { STYLE_DIM, 0x25A0 },
+		[LINE_WARNING] = { STYLE_WARN, '!' },	 [LINE_ERROR] = { STYLE_BAD, 0x2717 },
+		[LINE_INFO] = { STYLE_MARK, 'i' },	 [LINE_CONSOLE] = { STYLE_DIM, 'i' },
+	};
+
+	s->n_marks = 0;
+	for (size_t i = 0; i < h->n_marks; i++) {
+		enum history_kind kind = h->marks[i].kind;
+
+		/* Where a run ends its curves end, too. */
+		if (kind == LINE_STOP && h->marks[i].x >= (double)h->step)
+			continue;
+		s->marks[s->n_marks++] = (struct plot_mark){ h->marks[i].x, looks[kind].sign,
+							     looks[kind].style };
+	}
+}
+
+/* ---- drawing ---- */
+
+/* The step that the plots are read at; returns how many pieces that makes. */
+static int step_piece(const struct sight *s, struct legend *piece, char text[FIGURE_BYTES])
+{
+	if (!isfinite(s->cursor))
+		return 0;
+	*piece = (struct legend){ 0, STYLE_BRIGHT, "step", figure_count(text, (int64_t)s->cursor) };
+	return 1;
+}
+
+/* How the axes differ from what one expects, behind the title. */
+static void name_pane(const struct sight *s, enum run_pane pane, char *out, size_t size)
+{
+	snprintf(out, size, "%s%s%s", pane_titles[pane],
+		 pane != PANE_SPLIT && s->log_y >> pane & 1 ? ", log" : "",
+		 isfinite(s->from) ? ", part" : "");
+}
+
+static void draw_plot_legend(struct grid *g, struct rect box, const char *title,
+			     const struct history *h, const struct pane_plot *p,
+			     const struct sight *s)
+{
+	char values[3][FIGURE_BYTES], step[FIGURE_BYTES], best[FIGURE_BYTES],
+		best_step[FIGURE_BYTES + 8];
+	struct legend pieces[6];
+	int n = step_piece(s, pieces, step);
+
+	for (size_t i = 0; i < p->n; i++) {
+		double v = sight_value(p->lines[i].series, s->cursor);
+
+		pieces[n] = (struct legend){
+			0,
+			STYLE_BRIGHT,
+			p->labels[i],
+			p->decimals < 0 ? figure_value(values[i], v)
+					: figure_fixed(values[i], v, p->decimals),
+		};
+		if (p->n > 1) {		/* a single line needs no key */
+			pieces[n].sign = pen_signs[p->lines[i].pen];
+			pieces[n].style = p->lines[i].style;
+		}
+		n++;
+	}
+	if (p->lines[0].series == &h->bleu && h->best_step >= 0 && !isfinite(s->cursor)) {
+		snprintf(best_step, sizeof(best_step), "at %s", figure_count(step, h->best_step));
+		pieces[n++] = (struct legend){0x2605, STYLE_GOOD, "best",
+					      figure_fixed(best, h->best_bleu, 2)};
+		pieces[n++] = (struct legend){ 0, STYLE_DIM, best_step, "" };
+	}
+	draw_legend(g, box, title, pieces, n);
+}
+
+static double axis_end(const struct history *h)
+{
+	bool done = h->state == RUN_FINISHED || h->state == RUN_STOPPED || h->state == RUN_FAILED;
+
+	if (h->step <= 0)
+		return 0;
+	return done ? (double)h->step : plot_x_end((double)h->step, (double)h->total_steps);
+}
+
+static double part_at(const struct series *part, const struct series *whole, double cursor)
+{
+	return part->n ? sight_value(part, cursor) / sight_value(whole, cursor) : NAN;
+}
+
+static void draw_split(struct grid *g, struct rect box, const struct history *h,
+		       struct run_sight *s, const char *title)
+{
+	const struct plot_part parts[SPLIT_PARTS] = {
+		[SPLIT_COMPUTE] = { &h->compute_s, split_looks[SPLIT_COMPUTE].style },
+		[SPLIT_UPDATE] = { &h->update_s, split_looks[SPLIT_UPDATE].style },
+		[SPLIT_LATE] = { &h->wait_s, split_looks[SPLIT_LATE].style },
+		[SPLIT_TRANSFER] = { &h->transfer_s, split_looks[SPLIT_TRANSFER].style },
+		[SPLIT_INPUT] = { &h->input_s, split_looks[SPLIT_INPUT].style },
+	};
+	struct plot_stack stack = { .parts = parts, .n = SPLIT_PARTS, .whole = &h->step_s };
+	double at = s->plots.cursor;
+	struct fleet_split split = {
+		.compute = part_at(&h->compute_s, &h->step_s, at),
+		.update = part_at(&h->update_s, &h->step_s, at),
+		.late = part_at(&h->wait_s, &h->step_s, at),
+		.transfer = part_at(&h->transfer_s, &h->step_s, at),
+		.input = part_at(&h->input_s, &h->step_s, at),
+	};
+	char text[SPLIT_PARTS][FIGURE_BYTES], step[FIGURE_BYTES], each[FIGURE_BYTES];
+	char seconds[FIGURE_BYTES + 4];
+	struct legend pieces[SPLIT_PARTS + 2];
+	int n = step_piece(&s->plots, pieces, step);
+
+	stack.axes.marks = s->marks;
+	stack.axes.n_marks = s->n_marks;
+	sight_apply(&s->plots, PANE_SPLIT, axis_end(h), &stack.axes);
+	plot_stack_draw(g, box, &stack);
+	if (h->step_s.n) {
+		snprintf(seconds, sizeof(seconds), "%.20s s",
+			 figure_value(each, sight_value(&h->step_s, at)));
+		pieces[n++] = (struct legend){ 0, STYLE_BRIGHT, "", seconds };
+		n += split_legend(g, &split, box.cols < 70, &pieces[n], text);
+	}
+	draw_legend(g, box, title, pieces, n);
+}
+
+void run_draw_plot(struct grid *g, struct rect box, enum run_pane pane, const struct history *h,
+		   struct run_sight *s)
+{
+	struct pane_plot p = plot_of(h, pane, box.cols < 48);
+	struct plot plot = { .lines = p.lines, .n = p.n, .from_zero = p.from_zero,
+			     .marks = s->marks, .n_marks = s->n_marks };
+	char title[60];
+
+	name_pane(&s->plots, pane, title, sizeof(title));
+	draw_box(g, box, title, s->focus == pane);
+	if (pane == PANE_SPLIT) {
+		draw_split(g, box, h, s, title);
+	} else {
+		sight_apply(&s->plots, pane, axis_end(h), &plot);
+		plot_draw(g, box, &plot);
+		draw_plot_legend(g, box, title, h, &p, &s->plots);
+	}
+	if (s->focus == pane)
+		s->page = MAX(box.rows - 2, 1);
+}

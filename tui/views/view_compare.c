@@ -1,0 +1,353 @@
+/* view_compare.c - runs over each other, and the options in which they differ. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "share/base/util.h"
+#include "tui/views/run_comparison.h"
+#include "tui/term/draw.h"
+#include "tui/views/csv_export.h"
+#include "tui/term/number_format.h"
+#include "tui/term/list_widget.h"
+#include "tui/plot/plot_viewport.h"
+
+enum compare_pane { COMPARE_LIST, COMPARE_DIFFER, COMPARE_PANES };
+
+struct compare_view {
+	struct compare_book book;
+	struct sight sight;
+	struct list lists[COMPARE_PANES];
+	enum compare_pane focus;
+	int left;		/* runs scrolled out of the table */
+	char wanted[60];	/* what was searched for last */
+};
+
+/* How the curves of the first, second, … chosen run are told apart, also without colour. */
+static const struct { enum style style; enum plot_pen pen; const char *sample; } looks[] = {
+	{ STYLE_FIRST, PLOT_LINE, "---" },   { STYLE_SECOND, PLOT_DOTTED, ". ." },
+	{ STYLE_THIRD, PLOT_MARKED, "-o-" }, { STYLE_FOURTH, PLOT_LINE, "---" },
+	{ STYLE_FIFTH, PLOT_DOTTED, ". ." }, { STYLE_SIXTH, PLOT_MARKED, "-o-" },
+	{ STYLE_FIRST, PLOT_DOTTED, ". ." }, { STYLE_SECOND, PLOT_LINE, "---" },
+};
+
+static int compare_open(void *state, struct world *w, struct err *e)
+{
+	struct compare_view *c = state;
+
+	(void)w;
+	(void)e;
+	sight_init(&c->sight);
+	return 0;
+}
+
+static void compare_close(void *state)
+{
+	struct compare_view *c = state;
+
+	compare_free(&c->book);
+}
+
+static unsigned compare_look(void *state, struct world *w)
+{
+	struct compare_view *c = state;
+	struct err e = { 0 };
+
+	return w->front ? compare_update(&c->book, w, &e) : REACT_NOTHING;
+}
+
+/* ---- keys ---- */
+
+static const struct compare_run *first_chosen(const struct compare_book *b)
+{
+	for (size_t i = 0; i < b->n; i++)
+		if (b->runs[i].chosen)
+			return &b->runs[i];
+	return NULL;
+}
+
+/* The table as CSV: what came of the runs, then the options that differ. */
+static void export_table(const struct compare_view *c, struct world *w)
+{
+	const struct compare_book *b = &c->book;
+	struct buf out = { 0 };
+	size_t k = 0;
+
+	export_field(&out, "option", b->n_chosen ? ',' : '\n');
+	for (size_t i = 0; i < b->n; i++)
+		if (b->runs[i].chosen)
+			export_field(&out, b->runs[i].name, ++k == b->n_chosen ? '\n' : ',');
+	export_field(&out, compare_metric_names[b->metric], b->n_chosen ? ',' : '\n');
+	k = 0;
+	for (size_t i = 0; i < b->n; i++)
+		if (b->runs[i].chosen)
+			export_number(&out, compare_value(&b->runs[i], c->sight.cursor),
+				      ++k == b->n_chosen ? '\n' : ',');
+	for (size_t row = 0; row < b->differ.n; row++) {
+		export_field(&out, b->differ.rows[row].option, ',');
+		for (k = 0; k < b->n_chosen; k++)
+			export_field(&out, b->differ.rows[row].values[k] ?
+				     b->differ.rows[row].values[k] : "",
+				     k + 1 == b->n_chosen ? '\n' : ',');
+	}
+	world_export(w, "compare.csv", buf_text(&out));
+	buf_free(&out);
+}
+
+static unsigned toggle(struct compare_view *c, struct world *w)
+{
+	size_t at = c->lists[COMPARE_LIST].at;
+
+	if (at < c->book.n && !compare_toggle(&c->book, at))
+		world_say(w, STYLE_WARN, "at most %d runs over each other", CONTRAST_MAX_RUNS);
+	return REACT_REDRAW | REACT_AGAIN;
+}
+
+/* Another axis: where the window was says nothing there. */
+static void next_axis(struct compare_view *c)
+{
+	c->book.axis = (c->book.axis + 1) % COMPARE_AXES;
+	c->book.stale = true;
+	c->sight.from = c->sight.to = c->sight.cursor = NAN;
+}
+
+static unsigned compare_act(void *state, struct world *w, enum action action)
+{
+	struct compare_view *c = state;
+	const struct compare_run *first = first_chosen(&c->book);
+
+	switch (action) {
+	case ACTION_NEXT_PANE:
+	case ACTION_PREV_PANE:
+		c->focus = (c->focus + 1) % COMPARE_PANES;
+		return REACT_REDRAW;
+	case ACTION_COMPARE_TOGGLE:
+		return toggle(c, w);
+	case ACTION_COMPARE_METRIC:
+		c->book.metric = (c->book.metric + 1) % COMPARE_METRICS;
+		c->book.stale = true;
+		return REACT_REDRAW | REACT_AGAIN;
+	case ACTION_COMPARE_AXIS:
+		next_axis(c);
+		return REACT_REDRAW | REACT_AGAIN;
+	case ACTION_COMPARE_SEARCH:
+		world_ask(w, &(struct question){ .kind = QUESTION_LINE, .id = 1,
+				.title = "the next run with", .text = c->wanted });
+		return REACT_REDRAW;
+	case ACTION_COMPARE_EXPORT:
+		export_table(c, w);
+		return REACT_REDRAW;
+	case ACTION_LEFT:
+	case ACTION_RIGHT:
+		if (c->focus == COMPARE_DIFFER) {
+			c->left = MAX(c->left + (action == ACTION_RIGHT ? 1 : -1), 0);
+			return REACT_REDRAW;
+		}
+		break;
+	default:
+		if (list_act(&c->lists[c->focus], action,
+			     c->focus == COMPARE_LIST ? c->book.n : c->book.differ.n))
+			return REACT_REDRAW;
+	}
+	return sight_act(&c->sight, action, 0, first ? &first->curve : NULL);
+}
+
+/* To the next run whose name has the text; behind the last one comes the first. */
+static unsigned compare_answer(void *state, struct world *w, int question, const char *text)
+{
+	struct compare_view *c = state;
+	struct list *l = &c->lists[COMPARE_LIST];
+
+	(void)question;
+	if (!text || !*text)
+		return REACT_REDRAW;
+	snprintf(c->wanted, sizeof(c->wanted), "%s", text);
+	c->focus = COMPARE_LIST;
+	for (size_t i = 1; i <= c->book.n; i++) {
+		size_t at = (l->at + i) % c->book.n;
+
+		if (strcasestr(c->book.runs[at].name, text)) {
+			l->at = at;
+			return REACT_REDRAW;
+		}
+	}
+	world_say(w, STYLE_WARN, "no run has \"%.60s\" in its name", text);
+	return REACT_REDRAW;
+}
+
+static unsigned compare_mouse(void *state, struct world *w, const struct mouse *m)
+{
+	struct compare_view *c = state;
+	size_t plot;
+
+	(void)w;
+	return sight_mouse(&c->sight, m, &plot);
+}
+
+/* ---- drawing ---- */
+
+static void draw_list_row(struct grid *g, struct rect in, int row, const struct compare_view *c,
+			  size_t i, size_t look)
+{
+	const struct compare_run *r = &c->book.runs[i];
+	bool at = c->focus == COMPARE_LIST && i == c->lists[COMPARE_LIST].at;
+	enum style style = at ? STYLE_SELECTED : r->chosen ? STYLE_NORMAL : STYLE_DIM;
+	int col = in.col + 2, right = in.col + in.cols;
+	char value[FIGURE_BYTES];
+
+	if (at)
+		list_draw_chosen(g, in, row, true);
+	grid_text(g, row, col, right - col, style, r->chosen ? "[x]" : "[ ]");
+	if (r->chosen)
+		grid_text(g, row, col + 4, right - col - 4, looks[look].style, looks[look].sample);
+	draw_text(g, row, col + 8, MAX(right - col - 18, 4), style, r->name);
+	if (r->chosen)
+		draw_text_right(g, row, right - 2, 9, style,
+				figure_value(value, compare_value(r, c->sight.cursor)));
+}
+
+static void draw_runs(struct grid *g, struct rect box, struct compare_view *c)
+{
+	struct list *l = &c->lists[COMPARE_LIST];
+	struct rect in = layout_inside(box);
+	size_t top = list_top(l, c->book.n, in.rows), look = 0;
+
+	draw_box(g, box, "runs", c->focus == COMPARE_LIST);
+	for (size_t i = 0; i < c->book.n && i < top + (size_t)MAX(in.rows, 0); i++) {
+		if (i >= top)
+			draw_list_row(g, in, in.row + (int)(i - top), c, i, look);
+		look += c->book.runs[i].chosen;
+	}
+	list_draw_place(g, box, l, c->book.n);
+	if (!c->book.n && in.rows > 0)
+		draw_text(g, in.row, in.col + 1, in.cols - 1, STYLE_DIM, "no run yet");
+}
+
+static void draw_curves(struct grid *g, struct rect box, struct compare_view *c)
+{
+	struct plot_line lines[CONTRAST_MAX_RUNS];
+	struct plot p = { .lines = lines, .cursor = NAN };
+	const struct compare_book *b = &c->book;
+	char title[120];
+	double end = 0;
+
+	for (size_t i = 0; i < b->n && p.n < CONTRAST_MAX_RUNS; i++) {
+		if (!b->runs[i].chosen)
+			continue;
+		lines[p.n] = (struct plot_line){ &b->runs[i].curve, looks[p.n].pen,
+						 looks[p.n].style };
+		end = isfinite(b->runs[i].end) ? MAX(end, b->runs[i].end) : end;
+		p.n++;
+	}
+	snprintf(title, sizeof(title), "%s by %s", compare_metric_names[b->metric],
+		 compare_axis_names[b->axis]);
+	draw_box(g, box, title, false);
+	p.from_zero = b->metric == COMPARE_BLEU || b->metric == COMPARE_SPEED;
+	end = MAX(end, 1e-3);
+	sight_apply(&c->sight, 0, b->axis == COMPARE_STEP ? plot_x_end(end, 0) : end, &p);
+	/* evaluations are few, and each is a mean already */
+	if (b->metric == COMPARE_DEV_NLL || b->metric == COMPARE_BLEU)
+		p.smooth = 0;
+	plot_draw(g, box, &p);
+}
+
+static void draw_table_row(struct grid *g, struct rect in, int row, const struct compare_view *c,
+			   size_t i)
+{
+	const struct contrast_row *r = &c->book.differ.rows[i];
+	bool at = c->focus == COMPARE_DIFFER && i == c->lists[COMPARE_DIFFER].at;
+	enum style style = at ? STYLE_SELECTED : STYLE_NORMAL;
+	int col = in.col + 2, right = in.col + in.cols;
+
+	if (at)
+		list_draw_chosen(g, in, row, true);
+	draw_text(g, row, col, MIN(20, right - col), at ? style : STYLE_BRIGHT, r->option);
+	for (size_t k = (size_t)c->left; k < c->book.n_chosen; k++) {
+		int to = col + 21 + (int)(k - (size_t)c->left) * 17;
+
+		if (to + 4 > right)
+			break;
+		draw_text(g, row, to, MIN(16, right - to), style,
+			  r->values[k] ? r->values[k] : "-");
+	}
+}
+
+static void draw_table(struct grid *g, struct rect box, struct compare_view *c)
+{
+	struct list *l = &c->lists[COMPARE_DIFFER];
+	const struct compare_book *b = &c->book;
+	struct rect in = layout_inside(box);
+	char title[80], n[FIGURE_BYTES];
+	size_t top, k = 0, look = 0;
+
+	c->left = MIN(c->left, (int)MAX(b->n_chosen, 1) - 1);
+	snprintf(title, sizeof(title), "options that differ: %s",
+		 figure_count(n, (int64_t)b->differ.n));
+	draw_box(g, box, title, c->focus == COMPARE_DIFFER);
+	for (size_t i = 0; i < b->n && in.rows > 0; i++) {
+		int to = in.col + 23 + ((int)k - c->left) * 17;
+
+		if (!b->runs[i].chosen)
+			continue;
+		if (to >= in.col + 23 && to + 4 <= in.col + in.cols)
+			draw_text(g, in.row, to, MIN(16, in.col + in.cols - to), looks[look].style,
+				  b->runs[i].name);
+		k++;
+		look++;
+	}
+	top = list_top(l, b->differ.n, in.rows - 1);
+	for (int i = 0; i < in.rows - 1 && top + (size_t)i < b->differ.n; i++)
+		draw_table_row(g, in, in.row + 1 + i, c, top + (size_t)i);
+	list_draw_place(g, box, l, b->differ.n);
+}
+
+static void compare_draw(void *state, struct grid *g, struct rect body, const struct world *w)
+{
+	struct compare_view *c = state;
+	bool wide = body.cols >= 100;
+	int n = (int)MAX(c->book.n, 1);
+	const struct layout_part rows[] = {
+		{ .min = 3, .max = wide ? 3 : MIN(n, 6) + 2, .rank = 1, .weight = 1 },
+		{ .min = 4, .weight = 3, .rank = 0 },
+		{ .min = 4, .max = (int)MIN(c->book.differ.n, (size_t)20) + 3, .weight = 2,
+		  .rank = 2 } };
+	const struct layout_part cols[] = { { .min = 34, .max = 44, .weight = 1 },
+					    { .min = 40, .weight = 3 } };
+	struct rect r[3] = { { 0 } }, upper[2];
+
+	(void)w;
+	sight_begin(&c->sight);
+	if (!wide) {
+		layout_rows(body, rows, 3, r);
+	} else {
+		layout_rows(body, rows + 1, 2, r + 1);
+		layout_cols(r[1], cols, 2, upper);
+		r[0] = upper[0];
+		r[1] = upper[1];
+	}
+	if (r[0].rows > 2 && r[0].cols > 2)
+		draw_runs(g, r[0], c);
+	if (r[1].rows > 2 && r[1].cols > 2)
+		draw_curves(g, r[1], c);
+	if (r[2].rows > 2)
+		draw_table(g, r[2], c);
+}
+
+static const enum action compare_hints[] = {
+	ACTION_COMPARE_TOGGLE, ACTION_COMPARE_METRIC, ACTION_COMPARE_AXIS, ACTION_PLOT_SMOOTHER,
+	ACTION_RIGHT, ACTION_PLOT_IN, ACTION_NEXT_PANE, ACTION_COMPARE_SEARCH,
+	ACTION_COMPARE_EXPORT, ACTION_NONE };
+
+const struct view view_compare = {
+	.name = "compare",
+	.title = "compare",
+	.state_size = sizeof(struct compare_view),
+	.open = compare_open,
+	.update = compare_look,
+	.act = compare_act,
+	.draw = compare_draw,
+	.close = compare_close,
+	.mouse = compare_mouse,
+	.answer = compare_answer,
+	.hints = compare_hints,
+};

@@ -1,0 +1,437 @@
+/* view_data.c - how a corpus came to be: stages, dropped pairs, vocabulary, splitting. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "share/base/mem.h"
+#include "share/base/text.h"
+#include "share/base/util.h"
+#include "tui/views/data_panes.h"
+#include "tui/term/draw.h"
+#include "tui/app/view.h"
+
+#define BUDGET_S     0.02
+#define LEDGER_BYTES ((size_t)4 << 20)	/* looked at in one turn */
+
+enum data_question { ASK_CORPUS = 1, ASK_WORD, ASK_PIECE };
+
+struct data_view {
+	struct places places;
+	struct data_book book;
+	struct data_sight sight;
+	bool stale;		/* the line was changed since it was split */
+};
+
+static int data_open(void *state, struct world *w, struct err *e)
+{
+	struct data_view *d = state;
+
+	(void)w;
+	(void)e;
+	d->places.no_runs = true;
+	d->book.seen = NAN;
+	return 0;
+}
+
+static void data_close(void *state)
+{
+	struct data_view *d = state;
+
+	places_free(&d->places);
+	data_book_close(&d->book);
+	free(d->sight.pieces);
+	edit_close(&d->sight.line);
+	split_free(&d->sight.split);
+	bpe_trace_free(&d->sight.trace);
+}
+
+/* ---- which corpus ---- */
+
+/* The one that was chosen; else the one at work, else the newest. */
+static const struct place_corpus *wanted(const struct data_view *d, const struct world *w)
+{
+	const struct place_corpus *best = places_corpus(&d->places, w->corpus);
+
+	for (size_t i = 0; !*w->corpus && i < d->places.n_corpora; i++) {
+		const struct place_corpus *c = &d->places.corpora[i];
+
+		if (!best || (c->state == CORPUS_WORKING && best->state != CORPUS_WORKING) ||
+		    ((c->state == CORPUS_WORKING) == (best->state == CORPUS_WORKING) &&
+		     c->changed > best->changed))
+			best = c;
+	}
+	return best;
+}
+
+static void forget_positions(struct data_view *d)
+{
+	struct data_sight *s = &d->sight;
+
+	memset(s->lists, 0, sizeof(s->lists));
+	s->rule = CLEAN_KEEP;
+	s->dropped_word[0] = s->piece_word[0] = s->split_trouble[0] = 0;
+	s->n_pieces = s->word = 0;
+	s->split.n_words = 0;
+	bpe_trace_clear(&s->trace);
+	d->stale = true;
+}
+
+/* ---- what panes need ---- */
+
+static void trace_word(struct data_view *d)
+{
+	struct data_sight *s = &d->sight;
+	struct err e = { 0 };
+
+	bpe_trace_clear(&s->trace);
+	s->lists[DATA_SPLIT] = (struct list){ 0 };
+	if (s->word >= s->split.n_words)
+		s->word = s->split.n_words ? s->split.n_words - 1 : 0;
+	if (s->split.n_words &&
+	    splitter_trace(d->book.splitter, &s->split, s->word, &s->trace, &e))
+		snprintf(s->split_trouble, sizeof(s->split_trouble), "%.190s", e.text);
+	/* its end is what one wants to see */
+	s->lists[DATA_SPLIT].at = s->trace.n ? s->trace.n - 1 : 0;
+}
+
+static void split_line(struct data_view *d)
+{
+	struct data_sight *s = &d->sight;
+	const char *text = edit_text(&s->line);
+	struct err e = { 0 };
+
+	d->stale = false;
+	s->split_trouble[0] = 0;
+	if (splitter_line(d->book.splitter, s->side, text, strlen(text), &s->split, &e)) {
+		s->split.n_words = 0;
+		snprintf(s->split_trouble, sizeof(s->split_trouble), "%.190s", e.text);
+	}
+	if (s->typing)
+		s->word = s->split.n_words;	/* the one being typed */
+	trace_word(d);
+}
+
+static void find_pieces(struct data_view *d)
+{
+	struct data_sight *s = &d->sight;
+	struct err ignored;
+
+	s->n_pieces = 0;
+	for (int32_t id = 0; d->book.vocab && id < vocab_real_size(d->book.vocab); id++)
+		if (strstr(vocab_piece(d->book.vocab, id), s->piece_word) &&
+		    !mem_grow(&s->pieces, &s->cap_pieces, s->n_pieces + 1, sizeof(*s->pieces),
+			      &ignored))
+			s->pieces[s->n_pieces++] = id;
+}
+
+static void filter_ledger(struct data_view *d)
+{
+	if (d->book.ledger)
+		ledger_rows_filter(d->book.ledger, d->sight.rule, d->sight.dropped_word);
+	d->sight.lists[DATA_DROPPED] = (struct list){ 0 };
+}
+
+static unsigned serve_pane(struct data_view *d)
+{
+	struct data_book *b = &d->book;
+	struct err e = { 0 };
+	bool had = b->ledger || b->vocab || b->splitter;
+	unsigned reaction = REACT_NOTHING;
+
+	data_book_open(b, d->sight.front);
+	if (!had && (b->ledger || b->vocab || b->splitter))
+		reaction = REACT_REDRAW;
+	if (d->sight.front == DATA_DROPPED && b->ledger && ledger_rows_known(b->ledger) < 1) {
+		int got = ledger_rows_more(b->ledger, LEDGER_BYTES, &e);
+
+		return REACT_REDRAW | (got > 0 ? REACT_AGAIN : 0);
+	}
+	if (d->sight.front == DATA_SPLIT && b->splitter && d->stale) {
+		split_line(d);
+		return REACT_REDRAW;
+	}
+	return reaction;
+}
+
+static unsigned data_update(void *state, struct world *w)
+{
+	struct data_view *d = state;
+	const struct place_corpus *c;
+	struct err e = { 0 };
+	unsigned reaction = REACT_NOTHING;
+
+	if (!w->front)
+		return REACT_NOTHING;
+	if (w->news & NEWS_JOBS)
+		d->places.listed = 0;
+	if (places_update(&d->places, w->workspace, w->now, BUDGET_S, &e) > PLACES_SAME)
+		reaction = REACT_REDRAW;
+	c = wanted(d, w);
+	if (!c)
+		return reaction;
+	if (strcmp(c->name, d->book.name)) {
+		if (data_book_choose(&d->book, w->workspace, c->name, &e))
+			return reaction;
+		forget_positions(d);
+	}
+	if (data_book_update(&d->book, c)) {
+		reaction = REACT_REDRAW;
+		d->stale = true;
+	}
+	reaction |= serve_pane(d);
+	return reaction | (c->state == CORPUS_WORKING ? REACT_SOON : 0);
+}
+
+/* ---- keys ---- */
+
+static unsigned go_pane(struct data_view *d, int by)
+{
+	d->sight.front = (enum data_pane)(((int)d->sight.front + by + DATA_PANES) % DATA_PANES);
+	d->sight.typing = d->sight.front == DATA_SPLIT && by > 0 && d->book.splitter == NULL;
+	return REACT_REDRAW | REACT_AGAIN;
+}
+
+static unsigned next_rule(struct data_view *d, int by)
+{
+	int rule = ((int)d->sight.rule + by + CLEAN_N_RULES) % CLEAN_N_RULES;
+
+	d->sight.rule = (enum clean_rule)rule;
+	filter_ledger(d);
+	return REACT_REDRAW | REACT_AGAIN;
+}
+
+/* Left and right: rules of dropped pairs, words of a sentence. */
+static unsigned go_sideways(struct data_view *d, int by)
+{
+	struct data_sight *s = &d->sight;
+
+	if (s->front == DATA_DROPPED)
+		return next_rule(d, by);
+	if (s->front != DATA_SPLIT || !s->split.n_words)
+		return REACT_NOTHING;
+	s->word = (s->word + s->split.n_words + (size_t)(by + 1) - 1) % s->split.n_words;
+	trace_word(d);
+	return REACT_REDRAW;
+}
+
+static void ask_corpus(const struct data_view *d, struct world *w)
+{
+	const char *names[64];
+	size_t n = 0;
+
+	for (size_t i = 0; i < d->places.n_corpora && n < ARRAY_LEN(names); i++)
+		names[n++] = d->places.corpora[i].name;
+	if (n)
+		world_ask(w, &(struct question){ .kind = QUESTION_CHOICE, .id = ASK_CORPUS,
+				.title = "which corpus?", .choices = names, .n_choices = n });
+}
+
+static unsigned search(struct data_view *d, struct world *w)
+{
+	struct data_sight *s = &d->sight;
+
+	if (s->front == DATA_DROPPED)
+		world_ask(w, &(struct question){ .kind = QUESTION_LINE, .id = ASK_WORD,
+				.title = "only pairs with", .text = s->dropped_word });
+	else if (s->front == DATA_VOCABULARY)
+		world_ask(w, &(struct question){ .kind = QUESTION_LINE, .id = ASK_PIECE,
+				.title = "only pieces with", .text = s->piece_word });
+	return REACT_REDRAW;
+}
+
+/* What a pane shows, as text on the clipboard. */
+static void copy_shown(const struct data_view *d, struct world *w)
+{
+	const struct data_sight *s = &d->sight;
+	size_t at = s->lists[s->front].at;
+	struct buf text = { 0 };
+	struct ledger_row row;
+
+	if (s->front == DATA_DROPPED && at < data_rows(&d->book, s)) {
+		ledger_rows_get(d->book.ledger, at, &row);
+		utf8_repair(&text, row.source.text, row.source.n);
+		buf_add_char(&text, '\t');
+		utf8_repair(&text, row.target.text, row.target.n);
+	} else if (s->front == DATA_SPLIT) {
+		buf_add_str(&text, buf_text(&s->split.pieces));
+	} else if (s->front == DATA_VOCABULARY && at < data_rows(&d->book, s)) {
+		buf_add_str(&text, vocab_piece(d->book.vocab,
+					       *s->piece_word ? s->pieces[at] : (int32_t)at));
+	}
+	if (text.len)
+		world_copy(w, buf_text(&text));
+	buf_free(&text);
+}
+
+static unsigned data_act(void *state, struct world *w, enum action action)
+{
+	struct data_view *d = state;
+	struct data_sight *s = &d->sight;
+
+	if (list_act(&s->lists[s->front], action, data_rows(&d->book, s)))
+		return REACT_REDRAW;
+	switch (action) {
+	case ACTION_NEXT_PANE:
+		return go_pane(d, 1);
+	case ACTION_PREV_PANE:
+		return go_pane(d, -1);
+	case ACTION_LEFT:
+		return go_sideways(d, -1);
+	case ACTION_RIGHT:
+		return go_sideways(d, 1);
+	case ACTION_DATA_CORPUS:
+		ask_corpus(d, w);
+		return REACT_REDRAW;
+	case ACTION_DATA_SEARCH:
+		return search(d, w);
+	case ACTION_DATA_TYPE:
+		s->front = DATA_SPLIT;
+		s->typing = true;
+		return REACT_REDRAW | REACT_AGAIN;
+	case ACTION_DATA_SIDE:
+		s->side = s->side == SIDE_SOURCE ? SIDE_TARGET : SIDE_SOURCE;
+		d->stale = true;
+		return REACT_REDRAW | REACT_AGAIN;
+	case ACTION_DATA_COPY:
+		copy_shown(d, w);
+		return REACT_REDRAW;
+	default:
+		return REACT_UNKNOWN;
+	}
+}
+
+static bool data_typing(void *state)
+{
+	struct data_view *d = state;
+
+	return d->sight.typing && d->sight.front == DATA_SPLIT;
+}
+
+static unsigned data_key(void *state, struct world *w, int key)
+{
+	struct data_view *d = state;
+
+	(void)w;
+	if (key == '\t' || key == KEY_NAME_BACKTAB) {
+		d->sight.typing = false;
+		return go_pane(d, key == '\t' ? 1 : -1);
+	}
+	switch (edit_key(&d->sight.line, key)) {
+	case EDIT_IGNORED:
+		return REACT_UNKNOWN;
+	case EDIT_MOVED:
+		return REACT_REDRAW;
+	case EDIT_CHANGED:
+		d->stale = true;
+		return REACT_REDRAW | REACT_AGAIN;
+	default:
+		d->sight.typing = false;
+		return REACT_REDRAW;
+	}
+}
+
+static unsigned data_paste(void *state, struct world *w, const char *text)
+{
+	struct data_view *d = state;
+
+	(void)w;
+	if (!data_typing(d) || edit_paste(&d->sight.line, text) != EDIT_CHANGED)
+		return REACT_NOTHING;
+	d->stale = true;
+	return REACT_REDRAW | REACT_AGAIN;
+}
+
+static unsigned data_answer(void *state, struct world *w, int question, const char *text)
+{
+	struct data_view *d = state;
+	struct data_sight *s = &d->sight;
+
+	if (!text)
+		return REACT_REDRAW;
+	if (question == ASK_CORPUS) {
+		snprintf(w->corpus, sizeof(w->corpus), "%s", text);
+	} else if (question == ASK_WORD) {
+		snprintf(s->dropped_word, sizeof(s->dropped_word), "%.100s", text);
+		filter_ledger(d);
+	} else if (question == ASK_PIECE) {
+		snprintf(s->piece_word, sizeof(s->piece_word), "%.100s", text);
+		s->lists[DATA_VOCABULARY] = (struct list){ 0 };
+		find_pieces(d);
+	}
+	return REACT_REDRAW | REACT_AGAIN;
+}
+
+static unsigned data_mouse(void *state, struct world *w, const struct mouse *m)
+{
+	struct data_view *d = state;
+	struct list *l = &d->sight.lists[d->sight.front];
+	size_t n = data_rows(&d->book, &d->sight);
+
+	(void)w;
+	if (m->kind == MOUSE_WHEEL_DOWN)
+		l->at = MIN(l->at + 3, n ? n - 1 : 0);
+	else if (m->kind == MOUSE_WHEEL_UP)
+		l->at -= MIN(l->at, (size_t)3);
+	else
+		return REACT_NOTHING;
+	return REACT_REDRAW;
+}
+
+/* ---- drawing ---- */
+
+static void data_draw(void *state, struct grid *g, struct rect body, const struct world *w)
+{
+	static const char *const nothing[] = { "There is no corpus yet.", "",
+					       "The home view prepares one: 1, then Enter." };
+	struct data_view *d = state;
+	struct rect head = body, bar = body, pane = body;
+
+	head.rows = MIN(body.rows, 1);
+	bar.row += 1;
+	bar.rows = body.rows > 6;
+	pane.row += 1 + bar.rows;
+	pane.rows = body.rows - 1 - bar.rows;
+	if (!*d->book.name) {
+		draw_message(g, body, STYLE_TITLE, nothing, ARRAY_LEN(nothing));
+		return;
+	}
+	data_draw_head(g, head, &d->book);
+	data_draw_bar(g, bar, &d->sight);
+	if (pane.rows < 1)
+		return;
+	switch (d->sight.front) {
+	case DATA_DROPPED:
+		data_draw_dropped(g, pane, &d->book, &d->sight);
+		break;
+	case DATA_VOCABULARY:
+		data_draw_vocabulary(g, pane, &d->book, &d->sight);
+		break;
+	case DATA_SPLIT:
+		data_draw_split(g, pane, &d->book, &d->sight);
+		break;
+	default:
+		data_draw_stages(g, pane, &d->book, w->now);
+	}
+}
+
+static const enum action data_hints[] = {
+	ACTION_NEXT_PANE, ACTION_DATA_CORPUS, ACTION_DATA_SEARCH, ACTION_RIGHT, ACTION_DATA_TYPE,
+	ACTION_DATA_SIDE, ACTION_DATA_COPY, ACTION_NONE };
+
+const struct view view_data = {
+	.name = "data",
+	.title = "data",
+	.state_size = sizeof(struct data_view),
+	.open = data_open,
+	.update = data_update,
+	.act = data_act,
+	.draw = data_draw,
+	.close = data_close,
+	.typing = data_typing,
+	.key = data_key,
+	.paste = data_paste,
+	.mouse = data_mouse,
+	.answer = data_answer,
+	.hints = data_hints,
+};

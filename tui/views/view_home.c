@@ -1,0 +1,546 @@
+/* view_home.c - corpora, runs, jobs, this host, and what to do next. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "share/base/mem.h"
+#include "share/base/util.h"
+#include "tui/term/draw.h"
+#include "tui/term/number_format.h"
+#include "tui/run/run_history.h"
+#include "tui/app/jobs.h"
+#include "tui/term/list_widget.h"
+#include "tui/run/recipes.h"
+#include "tui/app/next_steps.h"
+#include "tui/app/view.h"
+#include "tui/app/wizard.h"
+
+#define BUDGET_S   0.02
+#define HOST_EVERY 2.0		/* seconds between looks at the host */
+#define JOB_SHOWN  60		/* lines of a job's output */
+
+enum home_pane { HOME_NEXT, HOME_CORPORA, HOME_RUNS, HOME_JOBS, HOME_PANES };
+enum home_question { ASK_FILTER = 1, ASK_JOB, ASK_STOP_JOB };
+
+struct home {
+	struct places places;
+	struct step steps[STEPS_MAX];
+	size_t n_steps;
+	bool   moved;		/* the user has chosen a step: it stays chosen */
+	enum home_pane focus;
+	struct list lists[HOME_PANES];
+	char   filter[60];	/* of corpora and runs; "" all */
+	size_t *corpora, *runs;	/* owned: those that pass the filter */
+	size_t n_corpora, n_runs, cap_corpora, cap_runs;
+	char   host[160];	/* this one, in a line */
+	double host_seen;
+	int    job_shown;	/* id of the job that a question is about */
+	struct rect boxes[HOME_PANES];	/* as drawn last, for the mouse */
+};
+
+static void home_close(void *state)
+{
+	struct home *h = state;
+
+	places_free(&h->places);
+	free(h->corpora);
+	free(h->runs);
+}
+
+/* ---- what there is ---- */
+
+static void look_at_host(struct home *h, const struct world *w)
+{
+	double load = NAN;
+	long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+	char name[64] = "", memory[FIGURE_BYTES], disk[FIGURE_BYTES];
+	struct statvfs v;
+	bool known;
+
+	if (fabs(w->now - h->host_seen) < HOST_EVERY && *h->host)
+		return;
+	h->host_seen = w->now;
+	gethostname(name, sizeof(name) - 1);
+	known = !statvfs(w->workspace, &v) || !statvfs(".", &v);
+	if (getloadavg(&load, 1) < 1)
+		load = NAN;
+	snprintf(h->host, sizeof(h->host), "%s: %ld cores, load %.1f, memory %s, disk %s free",
+		 name, sysconf(_SC_NPROCESSORS_ONLN), load,
+		 figure_bytes(memory, (double)pages * (double)page),
+		 figure_bytes(disk, known ? (double)v.f_bavail * (double)v.f_frsize : NAN));
+}
+
+static bool passes(const struct home *h, const char *name)
+{
+	return !*h->filter || strcasestr(name, h->filter);
+}
+
+static void apply_filter(struct home *h)
+{
+	struct err ignored;
+
+	h->n_corpora = h->n_runs = 0;
+	for (size_t i = 0; i < h->places.n_corpora; i++)
+		if (passes(h, h->places.corpora[i].name) &&
+		    !mem_grow(&h->corpora, &h->cap_corpora, h->n_corpora + 1,
+			      sizeof(*h->corpora), &ignored))
+			h->corpora[h->n_corpora++] = i;
+	for (size_t i = 0; i < h->places.n_runs; i++)
+		if (passes(h, h->places.runs[i].status.name) &&
+		    !mem_grow(&h->runs, &h->cap_runs, h->n_runs + 1, sizeof(*h->runs), &ignored))
+			h->runs[h->n_runs++] = i;
+}
+
+static void find_steps(struct home *h, const struct world *w)
+{
+	char chosen[80] = "";
+
+	if (h->moved && h->lists[HOME_NEXT].at < h->n_steps)
+		snprintf(chosen, sizeof(chosen), "%s", h->steps[h->lists[HOME_NEXT].at].title);
+	h->n_steps = steps_find(&h->places, w->workspace, jobs_running(w->jobs) > 0, h->steps);
+	h->lists[HOME_NEXT].at = 0;
+	for (size_t i = 0; *chosen && i < h->n_steps; i++)
+		if (!strcmp(h->steps[i].title, chosen))
+			h->lists[HOME_NEXT].at = i;
+}
+
+static unsigned home_update(void *state, struct world *w)
+{
+	struct home *h = state;
+	struct err e = { 0 };
+	int got;
+
+	if (!w->front && h->n_steps)
+		return REACT_NOTHING;
+	look_at_host(h, w);
+	/* what a job has made is to be seen at once */
+	if (w->news & NEWS_JOBS)
+		h->places.listed = 0;
+	got = places_update(&h->places, w->workspace, w->now, BUDGET_S, &e);
+	if (got == PLACES_SAME && !(w->news & NEWS_JOBS) && h->n_steps)
+		return REACT_NOTHING;
+	apply_filter(h);
+	find_steps(h, w);
+	return REACT_REDRAW | (got == PLACES_MORE ? REACT_AGAIN : 0);
+}
+
+/* ---- doing ---- */
+
+static const char *chosen_run(const struct home *h, const struct world *w)
+{
+	const struct list *l = &h->lists[HOME_RUNS];
+
+	if (h->focus == HOME_RUNS && l->at < h->n_runs)
+		return h->places.runs[h->runs[l->at]].status.name;
+	return w->run;
+}
+
+/* argv with "-C WORKSPACE" behind the command, as one would type it. */
+static void run_command(struct world *w, const char *title, const char *const *argv)
+{
+	const char *words[STEP_WORDS + 4];
+	size_t n = 0;
+
+	for (size_t i = 0; argv[i]; i++) {
+		words[n++] = argv[i];
+		if (i == 1) {
+			words[n++] = "-C";
+			words[n++] = w->workspace;
+		}
+	}
+	words[n] = NULL;
+	world_run(w, title, words);
+}
+
+static unsigned ask_run(const struct home *h, struct world *w, const char *command,
+			const char *title)
+{
+	const char *run = chosen_run(h, w);
+	char text[160];
+
+	if (!run) {
+		world_say(w, STYLE_WARN, "there is no run yet");
+		return REACT_REDRAW;
+	}
+	snprintf(text, sizeof(text), "%s %s", title, run);
+	run_command(w, text, (const char *const[]){ "werkbank", command, run, NULL });
+	return REACT_REDRAW;
+}
+
+static void open_form(const struct home *h, struct world *w, const char *command)
+{
+	struct recipes r = { 0 };
+	char run[101];
+	struct wizard_value values[] = { { "workspace", w->workspace }, { "run", run },
+					 { "steps", NULL }, { "max_minutes", NULL },
+					 { "detach", "yes" } };
+	bool trains = !strcmp(command, "train");
+
+	recipes_find(&r);
+	steps_new_run(&h->places, "demo", run);
+	world_wizard(w, &(struct wizard_form){
+			.title = trains ? "train a model" : "prepare a corpus",
+			.command = command, .argument = "demo", .argument_label = "recipe",
+			.argument_choices = (const char *const *)r.names, .n_choices = r.n,
+			.values = values, .n_values = trains ? ARRAY_LEN(values) : 1, .go = -1 });
+	recipes_free(&r);
+}
+
+static unsigned look(struct world *w, const char *run, int tab)
+{
+	struct err e = { 0 };
+
+	if (*run && (!w->run || strcmp(w->run, run)) && world_choose_run(w, run, &e)) {
+		world_say(w, STYLE_BAD, "%s", e.text);
+		return REACT_REDRAW;
+	}
+	world_go(w, tab);
+	return REACT_REDRAW;
+}
+
+static unsigned do_step(struct home *h, struct world *w)
+{
+	const struct list *l = &h->lists[HOME_NEXT];
+	const struct step *s = l->at < h->n_steps ? &h->steps[l->at] : NULL;
+
+	if (!s)
+		return REACT_NOTHING;
+	h->moved = false;
+	if (s->kind == STEP_LOOK)
+		return look(w, s->run, s->tab);
+	if (s->kind == STEP_FORM)
+		open_form(h, w, s->argv[0]);
+	else
+		run_command(w, s->title, s->argv);
+	return REACT_REDRAW;
+}
+
+/* The last lines of a job, to read. */
+static void show_job(struct home *h, struct world *w, const struct job *job)
+{
+	struct buf text = { 0 };
+	size_t first = job->n_lines > JOB_SHOWN ? job->n_lines - JOB_SHOWN : 0;
+
+	buf_printf(&text, "%s\n\n", job->command);
+	for (size_t i = first; i < job->n_lines; i++)
+		buf_printf(&text, "%s\n", job_line(job, i)->text);
+	h->job_shown = job->id;
+	world_ask(w, &(struct question){ .kind = QUESTION_TEXT, .id = ASK_JOB,
+			.title = job->title, .text = buf_text(&text) });
+	buf_free(&text);
+}
+
+static unsigned open_chosen(struct home *h, struct world *w)
+{
+	size_t at = h->lists[h->focus].at;
+
+	if (h->focus == HOME_NEXT)
+		return do_step(h, w);
+	if (h->focus == HOME_RUNS && at < h->n_runs)
+		return look(w, h->places.runs[h->runs[at]].status.name, TAB_RUN);
+	if (h->focus == HOME_CORPORA && at < h->n_corpora) {
+		snprintf(w->corpus, sizeof(w->corpus), "%s",
+			 h->places.corpora[h->corpora[at]].name);
+		return look(w, "", TAB_DATA);
+	}
+	if (h->focus == HOME_JOBS && jobs_at(w->jobs, at))
+		show_job(h, w, jobs_at(w->jobs, at));
+	return REACT_REDRAW;
+}
+
+static size_t rows_of(const struct home *h, enum home_pane pane, const struct world *w)
+{
+	return pane == HOME_NEXT ? h->n_steps : pane == HOME_CORPORA ? h->n_corpora :
+	       pane == HOME_RUNS ? h->n_runs : jobs_count(w->jobs);
+}
+
+static void copy_command(const struct home *h, struct world *w)
+{
+	const struct list *l = &h->lists[HOME_NEXT];
+	struct buf text = { 0 };
+
+	if (l->at < h->n_steps && h->steps[l->at].kind == STEP_RUN) {
+		jobs_command_text(h->steps[l->at].argv, &text);
+		world_copy(w, buf_text(&text));
+	}
+	buf_free(&text);
+}
+
+static unsigned stop_chosen(struct home *h, struct world *w)
+{
+	const struct job *job = h->focus == HOME_JOBS ?
+		jobs_at(w->jobs, h->lists[HOME_JOBS].at) : NULL;
+
+	if (!job)
+		return ask_run(h, w, "stop", "save and stop");
+	if (job->state != JOB_RUNNING || w->readonly)
+		return REACT_NOTHING;
+	h->job_shown = job->id;
+	world_ask(w, &(struct question){ .kind = QUESTION_YES_NO, .id = ASK_STOP_JOB,
+			.title = "end this job?", .text = job->command });
+	return REACT_REDRAW;
+}
+
+static unsigned home_act(void *state, struct world *w, enum action action)
+{
+	struct home *h = state;
+
+	if (list_act(&h->lists[h->focus], action, rows_of(h, h->focus, w))) {
+		h->moved |= h->focus == HOME_NEXT;
+		return REACT_REDRAW;
+	}
+	switch (action) {
+	case ACTION_NEXT_PANE:
+		h->focus = (h->focus + 1) % HOME_PANES;
+		return REACT_REDRAW;
+	case ACTION_PREV_PANE:
+		h->focus = (h->focus + HOME_PANES - 1) % HOME_PANES;
+		return REACT_REDRAW;
+	case ACTION_HOME_OPEN:
+		return open_chosen(h, w);
+	case ACTION_HOME_PREPARE:
+		open_form(h, w, "prep");
+		return REACT_REDRAW;
+	case ACTION_HOME_TRAIN:
+		open_form(h, w, "train");
+		return REACT_REDRAW;
+	case ACTION_HOME_EVALUATE:
+		return ask_run(h, w, "evaluate", "evaluate");
+	case ACTION_HOME_SAVE:
+		return ask_run(h, w, "save", "save");
+	case ACTION_HOME_STOP:
+		return stop_chosen(h, w);
+	case ACTION_HOME_COPY:
+		copy_command(h, w);
+		return REACT_REDRAW;
+	case ACTION_HOME_FILTER:
+		world_ask(w, &(struct question){ .kind = QUESTION_LINE, .id = ASK_FILTER,
+				.title = "show only names with", .text = h->filter });
+		return REACT_REDRAW;
+	default:
+		return REACT_UNKNOWN;
+	}
+}
+
+static unsigned home_answer(void *state, struct world *w, int question, const char *text)
+{
+	struct home *h = state;
+
+	if (question == ASK_STOP_JOB && text)
+		jobs_stop(w->jobs, h->job_shown);
+	if (question != ASK_FILTER || !text)
+		return REACT_REDRAW;
+	snprintf(h->filter, sizeof(h->filter), "%s", text);
+	apply_filter(h);
+	return REACT_REDRAW;
+}
+
+/* A click chooses a row, another one there does what Enter does; the wheel moves. */
+static unsigned home_mouse(void *state, struct world *w, const struct mouse *m)
+{
+	struct home *h = state;
+
+	for (int i = 0; i < HOME_PANES; i++) {
+		struct rect in = layout_inside(h->boxes[i]);
+		struct list *l = &h->lists[i];
+		size_t n = rows_of(h, (enum home_pane)i, w);
+		size_t row = l->top + (size_t)(m->row - in.row);
+
+		if (m->row < in.row || m->row >= in.row + in.rows || m->col < in.col ||
+		    m->col >= in.col + in.cols)
+			continue;
+		if (m->kind == MOUSE_WHEEL_UP || m->kind == MOUSE_WHEEL_DOWN)
+			list_act(l, m->kind == MOUSE_WHEEL_UP ? ACTION_UP : ACTION_DOWN, n);
+		else if (m->kind != MOUSE_PRESS || m->button != 1 || row >= n)
+			return REACT_NOTHING;
+		else if (h->focus == (enum home_pane)i && l->at == row)
+			return open_chosen(h, w);
+		else
+			l->at = row;
+		h->focus = (enum home_pane)i;
+		h->moved |= i == HOME_NEXT;
+		return REACT_REDRAW;
+	}
+	return REACT_NOTHING;
+}
+
+/* ---- drawing ---- */
+
+struct home_row { struct rect r; int row; bool chosen; };
+
+static enum style style_of(const struct home_row *at, enum style style)
+{
+	return at->chosen ? STYLE_SELECTED : style;
+}
+
+static void draw_step(struct grid *g, const struct home_row *at, const struct step *s)
+{
+	struct buf command = { 0 };
+	int col = at->r.col + 2, right = at->r.col + at->r.cols;
+
+	col += draw_text(g, at->row, col, right - col, style_of(at, STYLE_BRIGHT), s->title) + 2;
+	col = MAX(col, at->r.col + 34);
+	if (s->kind == STEP_RUN)
+		jobs_command_text(s->argv, &command);
+	if (right - col > 12)
+		draw_text(g, at->row, col, right - col,
+			  style_of(at, s->kind == STEP_RUN ? STYLE_FIRST : STYLE_DIM),
+			  s->kind == STEP_RUN ? buf_text(&command) : s->why);
+	buf_free(&command);
+}
+
+static void draw_corpus(struct grid *g, const struct home_row *at, const struct place_corpus *c)
+{
+	static const struct { uint32_t sign; enum style style; } looks[] = {
+		[CORPUS_READY] = { 0x2713, STYLE_GOOD }, [CORPUS_WORKING] = { 0x25CF, STYLE_FIRST },
+		[CORPUS_UNFINISHED] = { 0x25A0, STYLE_WARN } };
+	char text[200], a[FIGURE_BYTES], b[FIGURE_BYTES], share[16] = "";
+	double done = prep_progress_share(&c->progress);
+	int col = at->r.col + 4, right = at->r.col + at->r.cols;
+
+	grid_put(g, at->row, at->r.col + 2, style_of(at, looks[c->state].style),
+		 looks[c->state].sign);
+	draw_text(g, at->row, col, MIN(18, right - col), style_of(at, STYLE_BRIGHT), c->name);
+	if (isfinite(done))
+		snprintf(share, sizeof(share), ", %.0f %%", 100 * done);
+	if (c->state == CORPUS_READY)
+		snprintf(text, sizeof(text), "%s to %s, %s pairs, vocabulary %s", c->source,
+			 c->target, figure_count(a, c->train), figure_count(b, c->vocabulary));
+	else if (c->state == CORPUS_WORKING)
+		snprintf(text, sizeof(text), "%s: %s%s", corpus_state_name(c->state),
+			 c->progress.stage, share);
+	else
+		snprintf(text, sizeof(text), "%s%s%s", corpus_state_name(c->state),
+			 c->progress.there ? ", ended in " : "", c->progress.stage);
+	draw_text(g, at->row, col + 19, right - col - 19, style_of(at, STYLE_NORMAL), text);
+}
+
+static void draw_run(struct grid *g, const struct home_row *at, const struct place_run *run)
+{
+	const struct status *s = &run->status;
+	char text[200], a[FIGURE_BYTES], b[FIGURE_BYTES], c[FIGURE_BYTES], d[FIGURE_BYTES];
+	bool bad = !strcmp(s->state, "failed") || !strcmp(s->state, "lost"),
+	     fine = !strcmp(s->state, "finished");
+	int col = at->r.col + 4, right = at->r.col + at->r.cols;
+	enum style style = s->alive ? STYLE_FIRST : bad ? STYLE_BAD : fine ? STYLE_GOOD : STYLE_DIM;
+
+	grid_put(g, at->row, at->r.col + 2, style_of(at, style),
+		 s->alive ? 0x25CF : bad ? 0x2717 : fine ? 0x2713 : 0x25A0);
+	draw_text(g, at->row, col, MIN(18, right - col), style_of(at, STYLE_BRIGHT), s->name);
+	draw_text(g, at->row, col + 19, MIN(11, right - col - 19), style_of(at, style), s->state);
+	snprintf(text, sizeof(text), "step %s of %s  best BLEU %s%s%s%s", figure_count(a, s->step),
+		 figure_count(b, s->steps), figure_fixed(c, s->best_bleu, 2),
+		 s->alive ? "  " : "", s->alive ? figure_value(d, s->target_tps) : "",
+		 s->alive ? " tokens/s" : "");
+	draw_text(g, at->row, col + 31, right - col - 31, style_of(at, STYLE_NORMAL), text);
+}
+
+static void draw_job(struct grid *g, const struct home_row *at, const struct job *job, double now)
+{
+	char took[FIGURE_BYTES], text[FIGURE_BYTES + 40];
+	bool runs = job->state == JOB_RUNNING;
+	enum style style = runs ? STYLE_FIRST : job->state == JOB_DONE ? STYLE_GOOD : STYLE_BAD;
+	int col = at->r.col + 4, right = at->r.col + at->r.cols;
+
+	grid_put(g, at->row, at->r.col + 2, style_of(at, style),
+		 runs ? 0x25CF : job->state == JOB_DONE ? 0x2713 : 0x2717);
+	col += draw_text(g, at->row, col, MIN(30, right - col), style_of(at, STYLE_BRIGHT),
+			 job->title) + 2;
+	snprintf(text, sizeof(text), "%s %s", job_state_name(job->state),
+		 figure_duration(took, (runs ? now : job->ended) - job->started));
+	col += draw_text(g, at->row, col, right - col, style_of(at, style), text) + 2;
+	draw_text(g, at->row, col, right - col, style_of(at, STYLE_DIM), job->last);
+}
+
+static void draw_row(struct home *h, struct grid *g, enum home_pane pane, size_t i,
+		     const struct home_row *at, const struct world *w)
+{
+	if (pane == HOME_NEXT)
+		draw_step(g, at, &h->steps[i]);
+	else if (pane == HOME_CORPORA)
+		draw_corpus(g, at, &h->places.corpora[h->corpora[i]]);
+	else if (pane == HOME_RUNS)
+		draw_run(g, at, &h->places.runs[h->runs[i]]);
+	else
+		draw_job(g, at, jobs_at(w->jobs, i), w->now);
+}
+
+static void draw_pane(struct home *h, struct grid *g, enum home_pane pane, struct rect box,
+		      const struct world *w)
+{
+	static const char *const titles[] = { "next", "corpora", "runs", "jobs" },
+		     *const nothing[] = { "", "none yet", "none yet", "nothing started from here" };
+	struct rect in = layout_inside(box);
+	size_t n = rows_of(h, pane, w), top;
+	bool focused = h->focus == pane;
+
+	h->boxes[pane] = box;
+	if (box.rows < 3 || in.cols < 1)
+		return;
+	draw_box(g, box, titles[pane], focused);
+	top = list_top(&h->lists[pane], n, in.rows);
+	for (int i = 0; i < in.rows && top + (size_t)i < n; i++) {
+		struct home_row at = { in, in.row + i,
+				       focused && top + (size_t)i == h->lists[pane].at };
+
+		if (at.chosen)
+			list_draw_chosen(g, in, at.row, true);
+		draw_row(h, g, pane, top + (size_t)i, &at, w);
+	}
+	if (!n)
+		draw_text(g, in.row, in.col + 2, in.cols - 2, STYLE_DIM,
+			  *h->filter && pane != HOME_JOBS ? "none of that name" : nothing[pane]);
+	list_draw_place(g, box, &h->lists[pane], n);
+}
+
+static void home_draw(void *state, struct grid *g, struct rect body, const struct world *w)
+{
+	struct home *h = state;
+	size_t jobs = jobs_count(w->jobs);
+	const struct layout_part parts[] = {
+		{ .min = 2, .max = 2, .weight = 0, .rank = 4 },
+		{ .min = 3, .max = (int)h->n_steps + 2, .weight = 2, .rank = 0 },
+		{ .min = 3, .max = (int)MAX(h->n_corpora, 1) + 3, .weight = 1, .rank = 1 },
+		{ .min = 3, .max = 0, .weight = 2, .rank = 2 },
+		{ .min = 3, .max = (int)MAX(jobs, 1) + 2, .weight = 1, .rank = 3 },
+	};
+	struct rect r[ARRAY_LEN(parts)];
+
+	layout_rows(body, parts, ARRAY_LEN(parts), r);
+	if (r[0].rows > 0) {
+		int col = r[0].col + 2, right = r[0].col + r[0].cols - 1;
+
+		col += draw_text(g, r[0].row, col, right - col, STYLE_DIM, "workspace ");
+		col += draw_text(g, r[0].row, col, right - col, STYLE_BRIGHT, w->workspace);
+		if (*h->filter) {
+			col += draw_text(g, r[0].row, col, right - col, STYLE_DIM,
+					 "   names with ");
+			draw_text(g, r[0].row, col, right - col, STYLE_WARN, h->filter);
+		}
+	}
+	if (r[0].rows > 1)
+		draw_text(g, r[0].row + 1, r[0].col + 2, r[0].cols - 3, STYLE_DIM, h->host);
+	for (int pane = 0; pane < HOME_PANES; pane++)
+		draw_pane(h, g, (enum home_pane)pane, r[pane + 1], w);
+}
+
+static const enum action home_hints[] = {
+	ACTION_HOME_OPEN, ACTION_DOWN, ACTION_NEXT_PANE, ACTION_HOME_PREPARE, ACTION_HOME_TRAIN,
+	ACTION_HOME_EVALUATE, ACTION_HOME_SAVE, ACTION_HOME_STOP, ACTION_HOME_COPY,
+	ACTION_HOME_FILTER, ACTION_NONE };
+
+const struct view view_home = {
+	.name = "home",
+	.title = "home",
+	.state_size = sizeof(struct home),
+	.update = home_update,
+	.act = home_act,
+	.draw = home_draw,
+	.close = home_close,
+	.mouse = home_mouse,
+	.answer = home_answer,
+	.hints = home_hints,
+};

@@ -1,0 +1,312 @@
+/*
+ * view_hosts.c - the machines of a run: what each does, who waits for whom, and whether the
+ * network is to blame.
+ *
+ * Everything comes from the journal (run_history.h), so it is there for finished runs, too.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "share/base/util.h"
+#include "tui/term/draw.h"
+#include "tui/views/csv_export.h"
+#include "tui/views/hosts_panes.h"
+#include "tui/app/view.h"
+
+#define MIN_ROWS 8
+#define MIN_COLS 40
+#define WIDE     110	/* columns from which panes stand beside each other */
+
+struct hosts_view {
+	struct hosts_sight sight;
+};
+
+static void begin(struct hosts_view *v)
+{
+	v->sight = (struct hosts_sight){ .focus = HOSTS_TABLE };
+	sight_init(&v->sight.plots);
+	v->sight.plots.smooth = 0;	/* means over seconds already */
+}
+
+static int hosts_open(void *state, struct world *w, struct err *e)
+{
+	(void)w;
+	(void)e;
+	begin(state);
+	return 0;
+}
+
+static unsigned hosts_update(void *state, struct world *w)
+{
+	if (w->news & NEWS_RUN)
+		begin(state);
+	return REACT_NOTHING;
+}
+
+/* ---- keys ---- */
+
+static void scroll(struct hosts_sight *s, int rows)
+{
+	if (s->focus == HOSTS_TABLE || s->focus == HOSTS_HEAT)
+		s->chosen = MAX(s->chosen + rows, 0);	/* drawing keeps it below the number */
+	else
+		s->top[s->focus] = MAX(s->top[s->focus] + rows, 0);
+}
+
+static void turn(struct hosts_sight *s, int by)
+{
+	s->focus = (enum hosts_pane)((s->focus + by + HOSTS_PANES) % HOSTS_PANES);
+}
+
+static void copy_table(struct world *w, const struct fleet *f)
+{
+	struct buf out = { 0 };
+
+	for (size_t i = 0; i < f->n_hosts; i++) {
+		const struct fleet_host *h = &f->hosts[i];
+
+		export_field(&out, h->name, '\t');
+		export_number(&out, h->rx_bytes_s * 8, '\t');
+		export_number(&out, h->tx_bytes_s * 8, '\t');
+		export_number(&out, h->working.value, '\n');
+	}
+	world_copy(w, buf_text(&out));
+	buf_free(&out);
+}
+
+static unsigned act_on_pane(struct hosts_sight *s, struct world *w, enum action action)
+{
+	switch (action) {
+	case ACTION_DOWN:      scroll(s, 1); break;
+	case ACTION_UP:	       scroll(s, -1); break;
+	case ACTION_PAGE_DOWN: scroll(s, s->page); break;
+	case ACTION_PAGE_UP:   scroll(s, -s->page); break;
+	case ACTION_HOME:      scroll(s, -(1 << 20)); break;
+	case ACTION_END:
+		scroll(s, 1 << 20);
+		s->plots.cursor = NAN;
+		break;
+	case ACTION_NEXT_PANE: turn(s, 1); break;
+	case ACTION_PREV_PANE: turn(s, -1); break;
+	case ACTION_ZOOM:      s->zoomed = !s->zoomed; break;
+	case ACTION_BACK:
+		s->zoomed = false;
+		s->plots.cursor = NAN;
+		break;
+	case ACTION_HOSTS_METRIC:
+		s->metric = (enum hosts_metric)((s->metric + 1) % METRICS);
+		break;
+	case ACTION_HOSTS_TIME: s->over_time = !s->over_time; break;
+	case ACTION_EXPORT:    export_hosts(w); break;
+	case ACTION_COPY:      copy_table(w, &w->history->fleet); break;
+	default:	       return REACT_UNKNOWN;
+	}
+	return REACT_REDRAW;
+}
+
+static unsigned hosts_act(void *state, struct world *w, enum action action)
+{
+	struct hosts_view *v = state;
+	struct hosts_sight *s = &v->sight;
+	unsigned reaction;
+
+	if (!w->history)
+		return REACT_UNKNOWN;
+	reaction = act_on_pane(s, w, action);
+	if (s->chosen >= (int)w->history->fleet.n_hosts)
+		s->chosen = MAX((int)w->history->fleet.n_hosts - 1, 0);
+	if (reaction & REACT_UNKNOWN)
+		reaction = sight_act(&s->plots, action,
+				     s->focus == HOSTS_NET ? HOSTS_NET : HOSTS_WORK,
+				     hosts_line(w->history, s));
+	return reaction;
+}
+
+static bool is_in(struct rect r, const struct mouse *m)
+{
+	return m->row >= r.row && m->row < r.row + r.rows && m->col >= r.col &&
+	       m->col < r.col + r.cols;
+}
+
+static unsigned hosts_mouse(void *state, struct world *w, const struct mouse *m)
+{
+	struct hosts_view *v = state;
+	struct hosts_sight *s = &v->sight;
+	unsigned reaction;
+	size_t plot;
+
+	if (!w->history)
+		return REACT_UNKNOWN;
+	reaction = sight_mouse(&s->plots, m, &plot);
+	if (!(reaction & REACT_UNKNOWN))
+		return reaction;
+	for (int i = 0; i < HOSTS_PANES; i++)
+		if (s->boxes[i].rows && is_in(s->boxes[i], m)) {
+			if (m->kind == MOUSE_PRESS)
+				s->focus = (enum hosts_pane)i;
+			if (m->kind == MOUSE_WHEEL_UP || m->kind == MOUSE_WHEEL_DOWN) {
+				s->focus = (enum hosts_pane)i;
+				scroll(s, m->kind == MOUSE_WHEEL_UP ? -1 : 1);
+			}
+			if (i == HOSTS_TABLE && m->kind == MOUSE_PRESS && m->row >= s->first_row)
+				s->chosen = MIN(s->top[i] + m->row - s->first_row,
+						MAX((int)w->history->fleet.n_hosts - 1, 0));
+			return REACT_REDRAW;
+		}
+	return REACT_UNKNOWN;
+}
+
+/* ---- drawing ---- */
+
+/* Below each other, what matters least left out. */
+static void place_narrow(struct rect r, const struct fleet *f, size_t gpus, struct rect *boxes)
+{
+	int hosts = (int)MIN(f->n_hosts, 400) + 3, gpu_rows = (int)gpus + 3;
+	const struct layout_part parts[] = {
+		{ MIN(hosts, 6), MAX(hosts, 6), 3, 0 },
+		{ gpus ? 5 : 0, gpu_rows, 3, 2 },
+		{ f->n_ranks ? 4 : 0, 12, 1, 4 },
+		{ 6, 0, 3, 1 },
+		{ gpus && f->n_hosts > 1 ? 5 : 0, (int)MIN(f->n_hosts, 400) + 2, 1, 5 },
+	};
+	static const enum hosts_pane panes[] = { HOSTS_TABLE, HOSTS_GPUS, HOSTS_RANKS, HOSTS_NET,
+						 HOSTS_HEAT };
+	struct rect out[ARRAY_LEN(parts)];
+
+	layout_rows(r, parts, ARRAY_LEN(parts), out);
+	for (size_t i = 0; i < ARRAY_LEN(parts); i++)
+		if (out[i].rows)
+			boxes[panes[i]] = out[i];
+	if (boxes[HOSTS_NET].rows && boxes[HOSTS_NET].cols >= 60) {
+		struct rect left = boxes[HOSTS_NET], right = left;
+
+		left.cols /= 2;
+		right.col += left.cols;
+		right.cols -= left.cols;
+		boxes[HOSTS_NET] = left;
+		boxes[HOSTS_WORK] = right;
+	}
+}
+
+static void place_wide(struct rect r, const struct fleet *f, size_t gpus, struct rect *boxes)
+{
+	int hosts = (int)MIN(f->n_hosts, 400) + 3;
+	const struct layout_part parts[] = {
+		{ MIN(hosts, 6), MAX(hosts, 6), 3, 0 },
+		{ gpus ? 6 : 0, (int)MAX(gpus + 3, MIN(f->n_hosts + 2, 34)), 3, 2 },
+		{ 8, 0, 3, 1 },
+	};
+	static const struct layout_part two[] = { { 60, 0, 3, 0 }, { 40, 0, 2, 1 } };
+	static const struct layout_part three[] = { { 36, 0, 1, 0 }, { 36, 0, 1, 1 },
+						    { 36, 0, 1, 2 } };
+	struct rect rows[3], out[3];
+
+	layout_rows(r, parts, 3, rows);
+	boxes[HOSTS_TABLE] = rows[0];
+	if (rows[1].rows) {
+		layout_cols(rows[1], two, 2, out);
+		boxes[HOSTS_GPUS] = out[0];
+		boxes[HOSTS_HEAT] = out[1];
+	}
+	if (rows[2].rows) {
+		layout_cols(rows[2], three, 3, out);
+		boxes[HOSTS_NET] = out[0];
+		boxes[HOSTS_WORK] = out[1];
+		boxes[HOSTS_RANKS] = out[2];
+	}
+}
+
+static size_t most_gpus(const struct fleet *f)
+{
+	size_t most = 0;
+
+	for (size_t i = 0; i < f->n_hosts; i++)
+		most = MAX(most, f->hosts[i].n_gpus);
+	return most;
+}
+
+static void draw_pane(struct grid *g, enum hosts_pane pane, struct hosts_sight *s,
+		      const struct world *w)
+{
+	struct rect box = s->boxes[pane];
+
+	if (!box.rows || !box.cols)
+		return;
+	switch (pane) {
+	case HOSTS_TABLE: hosts_draw_table(g, box, w->history, w->now, s); break;
+	case HOSTS_GPUS:  hosts_draw_gpus(g, box, w->history, s); break;
+	case HOSTS_HEAT:  hosts_draw_heat(g, box, w->history, s); break;
+	case HOSTS_RANKS: hosts_draw_ranks(g, box, w->history, s); break;
+	case HOSTS_NET:	  hosts_draw_net(g, box, w->history, s); break;
+	default:	  hosts_draw_work(g, box, w->history, s); break;
+	}
+}
+
+static void draw_nothing(struct grid *g, struct rect body, const struct world *w)
+{
+	static const char *const no_run[] = { "There is no run yet." };
+	static const char *const no_hosts[] = {
+		"This run's journal tells of no hosts.",
+		"",
+		"A training writes what its hosts do every ten seconds,",
+		"unless telemetry_every = 0 stands in its recipe.",
+	};
+
+	if (w->history)
+		draw_message(g, body, STYLE_TITLE, no_hosts, ARRAY_LEN(no_hosts));
+	else
+		draw_message(g, body, STYLE_TITLE, no_run, ARRAY_LEN(no_run));
+}
+
+static void hosts_draw(void *state, struct grid *g, struct rect body, const struct world *w)
+{
+	struct hosts_view *v = state;
+	struct hosts_sight *s = &v->sight;
+	struct rect verdict = body, rest = body;
+
+	memset(s->boxes, 0, sizeof(s->boxes));
+	sight_begin(&s->plots);
+	if (!w->history || !w->history->fleet.n_hosts) {
+		draw_nothing(g, body, w);
+		return;
+	}
+	verdict.rows = body.rows >= 18 ? 2 : 1;
+	rest.row += verdict.rows;
+	rest.rows -= verdict.rows;
+	hosts_draw_verdict(g, verdict, &w->history->fleet);
+	if (body.rows < MIN_ROWS || body.cols < MIN_COLS) {
+		if (rest.rows >= 4)
+			s->boxes[HOSTS_TABLE] = rest;
+	} else if (s->zoomed) {
+		s->boxes[s->focus] = rest;
+	} else if (body.cols >= WIDE) {
+		place_wide(rest, &w->history->fleet, most_gpus(&w->history->fleet), s->boxes);
+	} else {
+		place_narrow(rest, &w->history->fleet, most_gpus(&w->history->fleet), s->boxes);
+	}
+	/* A pane that has no room gets it by having the keys. */
+	if (!s->zoomed && !s->boxes[s->focus].rows && body.rows >= MIN_ROWS) {
+		memset(s->boxes, 0, sizeof(s->boxes));
+		s->boxes[s->focus] = rest;
+	}
+	for (enum hosts_pane pane = 0; pane < HOSTS_PANES; pane++)
+		draw_pane(g, pane, s, w);
+}
+
+static const enum action hosts_hints[] = {
+	ACTION_NEXT_PANE, ACTION_ZOOM, ACTION_HOSTS_METRIC, ACTION_HOSTS_TIME, ACTION_PLOT_IN,
+	ACTION_EXPORT, ACTION_NONE,
+};
+
+const struct view view_hosts = {
+	.name = "hosts",
+	.title = "hosts",
+	.state_size = sizeof(struct hosts_view),
+	.open = hosts_open,
+	.update = hosts_update,
+	.act = hosts_act,
+	.draw = hosts_draw,
+	.mouse = hosts_mouse,
+	.hints = hosts_hints,
+};

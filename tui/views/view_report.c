@@ -1,0 +1,127 @@
+/* view_report.c - the chosen run explained: what "werkbank report --format text" says of it, to read. */
+#include <stdio.h>
+#include <string.h>
+
+#include "share/base/util.h"
+#include "tui/term/draw.h"
+#include "tui/run/run_history.h"
+#include "tui/app/jobs.h"
+#include "tui/app/view.h"
+
+struct report {
+	char run[101];	/* that it is of; "": there is none */
+	int  job;	/* that writes it; 0: none */
+	int  top;	/* first line shown */
+	int  page;	/* lines the last drawing had room for */
+};
+
+static int report_open(void *state, struct world *w, struct err *e)
+{
+	struct report *r = state;
+	const char *const argv[] = { "werkbank", "report", "-C", w->workspace, "--run", w->run,
+				     "--format", "text", NULL };
+	char title[120];
+
+	if (!w->run)
+		return 0;
+	snprintf(r->run, sizeof(r->run), "%s", w->run);
+	snprintf(title, sizeof(title), "report of %.100s", w->run);
+	r->job = jobs_start(w->jobs, title, argv, w->now, e);
+	return r->job < 0 ? e->code : 0;
+}
+
+static size_t count_lines(const struct report *r, const struct world *w)
+{
+	const struct job *job = jobs_find(w->jobs, r->job);
+
+	return job ? job->n_lines : 0;
+}
+
+/* To a file, as it is. */
+static void export_report(const struct report *r, struct world *w)
+{
+	const struct job *job = jobs_find(w->jobs, r->job);
+	struct buf text = { 0 };
+	char name[120];
+
+	for (size_t i = 0; job && i < job->n_lines; i++)
+		buf_printf(&text, "%s\n", job_line(job, i)->text);
+	snprintf(name, sizeof(name), "%.100s-report.txt", r->run);
+	world_export(w, name, buf_text(&text));
+	buf_free(&text);
+}
+
+static unsigned report_act(void *state, struct world *w, enum action action)
+{
+	struct report *r = state;
+
+	switch (action) {
+	case ACTION_DOWN:      r->top++; break;
+	case ACTION_UP:        r->top--; break;
+	case ACTION_PAGE_DOWN: r->top += r->page; break;
+	case ACTION_PAGE_UP:   r->top -= r->page; break;
+	case ACTION_HOME:      r->top = 0; break;
+	case ACTION_END:       r->top = (int)count_lines(r, w); break;
+	case ACTION_EXPORT:    export_report(r, w); break;
+	case ACTION_REPORT:
+	case ACTION_BACK:
+	case ACTION_QUIT:
+		jobs_stop(w->jobs, r->job);	/* one that has ended does not mind */
+		return REACT_BACK;
+	default:
+		return REACT_UNKNOWN;
+	}
+	r->top = MAX(MIN(r->top, (int)count_lines(r, w) - r->page), 0);
+	return REACT_REDRAW;
+}
+
+static unsigned report_mouse(void *state, struct world *w, const struct mouse *m)
+{
+	if (m->kind == MOUSE_WHEEL_UP || m->kind == MOUSE_WHEEL_DOWN)
+		return report_act(state, w, m->kind == MOUSE_WHEEL_UP ? ACTION_UP : ACTION_DOWN);
+	return REACT_UNKNOWN;
+}
+
+static void draw_line(struct grid *g, struct rect r, int row, const struct job_line *line)
+{
+	const char *text = line->text;
+	enum style style = line->is_error ? STYLE_BAD
+			   : *text && *text != ' ' ? STYLE_TITLE
+			   : strncmp(text, "    ", 4) ? STYLE_BRIGHT
+						      : STYLE_NORMAL;
+
+	draw_text(g, row, r.col + 1, r.cols - 1, style, text);
+}
+
+static void report_draw(void *state, struct grid *g, struct rect body, const struct world *w)
+{
+	static const char *const no_run[] = { "There is no run yet: nothing to report." };
+	static const char *const working[] = { "looking at the run…" };
+	struct report *r = state;
+	const struct job *job = jobs_find(w->jobs, r->job);
+	struct rect in = layout_inside(body);
+
+	r->page = MAX(in.rows, 1);
+	draw_box(g, body, "report", true);
+	if (!*r->run)
+		draw_message(g, in, STYLE_TITLE, no_run, 1);
+	else if (job && job->state == JOB_RUNNING && !job->n_lines)
+		draw_message(g, in, STYLE_DIM, working, 1);
+	for (int i = 0; job && i < in.rows && (size_t)(r->top + i) < job->n_lines; i++)
+		draw_line(g, in, in.row + i, job_line(job, (size_t)(r->top + i)));
+}
+
+static const enum action report_hints[] = {
+	ACTION_BACK, ACTION_PAGE_DOWN, ACTION_PAGE_UP, ACTION_EXPORT, ACTION_NONE,
+};
+
+const struct view view_report = {
+	.name = "report",
+	.title = "report",
+	.state_size = sizeof(struct report),
+	.open = report_open,
+	.act = report_act,
+	.draw = report_draw,
+	.mouse = report_mouse,
+	.hints = report_hints,
+};

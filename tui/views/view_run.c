@@ -1,0 +1,258 @@
+/*
+ * view_run.c - one run: what it learns, how fast, what it translates, what happened.
+ *
+ * Without a run the view says how to start one.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "share/base/util.h"
+#include "tui/term/draw.h"
+#include "tui/views/csv_export.h"
+#include "tui/run/run_history.h"
+#include "tui/term/layout.h"
+#include "tui/views/run_panes.h"
+#include "tui/app/view.h"
+
+#define LEFT_STRIDE 8		/* columns that a step to the side scrolls */
+
+struct run_view {
+	struct run_sight sight;
+};
+
+static void begin(struct run_view *v)
+{
+	v->sight = (struct run_sight){ .focus = PANE_LOSS };
+	sight_init(&v->sight.plots);
+}
+
+static int run_open(void *state, struct world *w, struct err *e)
+{
+	(void)w;
+	(void)e;
+	begin(state);
+	return 0;
+}
+
+static unsigned run_update(void *state, struct world *w)
+{
+	/* Another run: nothing of where we were in the old one counts. */
+	if (w->news & NEWS_RUN)
+		begin(state);
+	return REACT_NOTHING;
+}
+
+/* ---- keys ---- */
+
+static void scroll_down(struct run_sight *s, int lines)
+{
+	if (s->focus == PANE_SAMPLES)
+		s->top = MAX(s->top + lines, 0);
+	else if (s->focus == PANE_LOG)
+		s->up = MAX(s->up - lines, 0);
+}
+
+static void scroll_right(struct run_sight *s, int direction)
+{
+	s->left[s->focus] = MIN(MAX(s->left[s->focus] + direction * LEFT_STRIDE, 0), 4096);
+}
+
+static void scroll_to_end(struct run_sight *s, bool end)
+{
+	s->top = end ? 1 << 20 : 0;
+	s->up = end ? 0 : 1 << 20;
+	s->plots.cursor = NAN;
+}
+
+/* Keys of panes with text, and those that move between panes. */
+static unsigned act_on_pane(struct run_sight *s, enum action action)
+{
+	bool text = s->focus >= PANE_SAMPLES;
+
+	switch (action) {
+	case ACTION_DOWN:      scroll_down(s, 1); break;
+	case ACTION_UP:        scroll_down(s, -1); break;
+	case ACTION_PAGE_DOWN: scroll_down(s, s->page); break;
+	case ACTION_PAGE_UP:   scroll_down(s, -s->page); break;
+	case ACTION_LEFT:
+	case ACTION_RIGHT:
+		if (!text)
+			return REACT_UNKNOWN;
+		scroll_right(s, action == ACTION_LEFT ? -1 : 1);
+		break;
+	case ACTION_HOME:      scroll_to_end(s, false); break;
+	case ACTION_END:       scroll_to_end(s, true); break;
+	case ACTION_NEXT_PANE: s->focus = (enum run_pane)((s->focus + 1) % PANE_COUNT); break;
+	case ACTION_PREV_PANE:
+		s->focus = (enum run_pane)((s->focus + PANE_COUNT - 1) % PANE_COUNT);
+		break;
+	case ACTION_ZOOM:      s->zoomed = !s->zoomed; break;
+	case ACTION_BACK:
+		s->zoomed = false;
+		s->plots.cursor = s->plots.from = s->plots.to = NAN;
+		break;
+	default:
+		return REACT_UNKNOWN;
+	}
+	return REACT_REDRAW;
+}
+
+static void copy_pane(const struct run_sight *s, struct world *w)
+{
+	struct export_item items[RUN_LINES];
+	struct buf out = { 0 };
+
+	if (run_series(w->history, s->focus, items)) {
+		export_series(w->history, items[0].series, &out);
+	} else if (s->focus == PANE_LOG) {
+		for (size_t i = 0; i < w->history->n_lines; i++)
+			buf_printf(&out, "%s\n", history_line(w->history, i)->text);
+	} else {
+		for (size_t i = 0; i < w->history->n_samples; i++) {
+			const char *text = w->history->samples[i].hypothesis;
+
+			buf_printf(&out, "%s\n", text ? text : "");
+		}
+	}
+	world_copy(w, buf_text(&out));
+	buf_free(&out);
+}
+
+static unsigned run_act(void *state, struct world *w, enum action action)
+{
+	struct run_view *v = state;
+	struct run_sight *s = &v->sight;
+	struct export_item items[RUN_LINES];
+	size_t n;
+	unsigned reaction;
+
+	if (!w->history)
+		return REACT_UNKNOWN;
+	reaction = act_on_pane(s, action);
+	if (!(reaction & REACT_UNKNOWN))
+		return reaction;
+	n = run_series(w->history, s->focus, items);
+	if (action == ACTION_EXPORT && n)
+		export_items(w, items, n);
+	else if (action == ACTION_EXPORT)
+		world_say(w, STYLE_WARN, "text is exported in the views samples and log");
+	else if (action == ACTION_COPY)
+		copy_pane(s, w);
+	else
+		return sight_act(&s->plots, action, s->focus,
+				 n ? items[0].series : &w->history->loss);
+	return REACT_REDRAW;
+}
+
+static unsigned run_mouse(void *state, struct world *w, const struct mouse *m)
+{
+	struct run_view *v = state;
+	struct run_sight *s = &v->sight;
+	size_t plot = s->focus;
+	unsigned reaction;
+
+	if (!w->history)
+		return REACT_UNKNOWN;
+	reaction = sight_mouse(&s->plots, m, &plot);
+	if (m->kind == MOUSE_PRESS || m->kind == MOUSE_WHEEL_UP || m->kind == MOUSE_WHEEL_DOWN)
+		for (int i = 0; i < PANE_COUNT; i++) {
+			struct rect r = s->boxes[i];
+
+			if (m->row >= r.row && m->row < r.row + r.rows && m->col >= r.col &&
+			    m->col < r.col + r.cols) {
+				s->focus = (enum run_pane)i;
+				reaction = reaction & REACT_UNKNOWN ? REACT_REDRAW : reaction;
+			}
+		}
+	if (m->kind == MOUSE_WHEEL_UP || m->kind == MOUSE_WHEEL_DOWN)
+		scroll_down(s, m->kind == MOUSE_WHEEL_UP ? -3 : 3);
+	return reaction;
+}
+
+/* ---- drawing ---- */
+
+static void draw_no_run(struct grid *g, struct rect body, const struct world *w)
+{
+	char where[200];
+	const char *const lines[] = {
+		where,
+		"",
+		"werkbank prep demo                a small English-German corpus is made",
+		"werkbank train demo --run first   a Transformer is trained on it",
+		"",
+		"Type these in another terminal: the run appears here by itself.",
+		"",
+		"q leaves",
+	};
+
+	snprintf(where, sizeof(where), "There is no run yet in %.150s", w->workspace);
+	draw_message(g, body, STYLE_TITLE, lines, ARRAY_LEN(lines));
+}
+
+static void draw_too_small(struct grid *g, struct rect body, const struct history *h)
+{
+	char text[160];
+
+	snprintf(text, sizeof(text),
+		 "%s: %s. The workbench needs %d x %d characters; this terminal has %d x %d.",
+		 h->name, run_state_name(h->state), LAYOUT_MIN_COLS, LAYOUT_MIN_ROWS, g->cols,
+		 g->rows);
+	draw_text_wrapped(g, (struct span){ body.row, body.col, body.cols, STYLE_NORMAL },
+			  body.rows, 0, text);
+}
+
+static void draw_pane(struct grid *g, struct rect box, enum run_pane pane, struct run_sight *s,
+		      const struct history *h)
+{
+	if (!box.rows)
+		return;
+	if (pane == PANE_SAMPLES)
+		run_draw_samples(g, box, h, s);
+	else if (pane == PANE_LOG)
+		run_draw_log(g, box, h, s);
+	else
+		run_draw_plot(g, box, pane, h, s);
+}
+
+static void run_draw(void *state, struct grid *g, struct rect body, const struct world *w)
+{
+	struct run_view *v = state;
+	struct run_layout layout;
+
+	if (!w->history) {
+		draw_no_run(g, body, w);
+		return;
+	}
+	sight_begin(&v->sight.plots);
+	memset(v->sight.boxes, 0, sizeof(v->sight.boxes));
+	layout_run(body, v->sight.focus, v->sight.zoomed, &layout);
+	if (layout.too_small) {
+		draw_too_small(g, body, w->history);
+		return;
+	}
+	run_draw_title(g, layout.title, w->history);
+	run_draw_facts(g, layout.facts, w->history, &v->sight, w->now);
+	run_collect_marks(w->history, &v->sight);
+	memcpy(v->sight.boxes, layout.panes, sizeof(v->sight.boxes));
+	for (enum run_pane pane = 0; pane < PANE_COUNT; pane++)
+		draw_pane(g, layout.panes[pane], pane, &v->sight, w->history);
+}
+
+static const enum action run_hints[] = {
+	ACTION_NEXT_PANE, ACTION_ZOOM, ACTION_PLOT_IN, ACTION_PLOT_SMOOTHER, ACTION_EXPORT,
+	ACTION_CHOOSE_RUN, ACTION_NONE,
+};
+
+const struct view view_run = {
+	.name = "run",
+	.title = "run",
+	.state_size = sizeof(struct run_view),
+	.open = run_open,
+	.update = run_update,
+	.act = run_act,
+	.draw = run_draw,
+	.mouse = run_mouse,
+	.hints = run_hints,
+};

@@ -1,0 +1,397 @@
+/* view_samples.c - the same development sentences, checkpoint after checkpoint. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "share/base/util.h"
+#include "tui/term/draw.h"
+#include "tui/term/number_format.h"
+#include "tui/run/run_history.h"
+#include "tui/term/list_widget.h"
+#include "tui/run/sample_history.h"
+#include "tui/app/view.h"
+#include "tui/run/word_diff.h"
+
+#define BUDGET_S 0.02
+#define GUTTER	 12	/* columns before a translation: the step */
+
+enum samples_pane { SAMPLES_SENTENCES, SAMPLES_VERSIONS_PANE, SAMPLES_PANES };
+enum samples_against { AGAINST_BEFORE, AGAINST_REFERENCE, AGAINST_NOTHING, N_AGAINST };
+
+struct samples_view {
+	struct sample_book *book;	/* owned; NULL: no run, or its file cannot be read */
+	char   run[101];		/* whose */
+	struct list lists[SAMPLES_PANES];
+	enum samples_pane focus;
+	enum samples_against against;
+	size_t shown[SAMPLE_SENTENCES];	/* sentences that pass the filter */
+	size_t n_shown;
+	char   filter[101];
+	bool   follow;		/* the newest checkpoint stays chosen */
+};
+
+static void apply_filter(struct samples_view *s)
+{
+	s->n_shown = 0;
+	for (size_t i = 0; s->book && i < s->book->n; i++) {
+		const struct sample_sentence *x = &s->book->sentences[i];
+		bool passes = !*s->filter || strcasestr(x->source, s->filter) ||
+			      strcasestr(x->reference, s->filter);
+
+		for (size_t v = 0; v < x->n && !passes; v++)
+			passes = strcasestr(x->versions[v].hypothesis, s->filter) != NULL;
+		if (passes)
+			s->shown[s->n_shown++] = i;
+	}
+}
+
+static const struct sample_sentence *chosen(const struct samples_view *s)
+{
+	size_t at = s->lists[SAMPLES_SENTENCES].at;
+
+	return at < s->n_shown ? &s->book->sentences[s->shown[at]] : NULL;
+}
+
+static size_t n_versions(const struct samples_view *s)
+{
+	const struct sample_sentence *x = chosen(s);
+
+	return x ? x->n : 0;
+}
+
+static int samples_open(void *state, struct world *w, struct err *e)
+{
+	struct samples_view *s = state;
+
+	(void)w;
+	(void)e;
+	s->follow = true;
+	return 0;
+}
+
+static void samples_close(void *state)
+{
+	struct samples_view *s = state;
+
+	sample_book_free(s->book);
+}
+
+static unsigned samples_update(void *state, struct world *w)
+{
+	struct samples_view *s = state;
+	struct err e = { 0 };
+	int got;
+
+	if (!w->front)
+		return REACT_NOTHING;
+	if (w->run && w->history && strcmp(w->run, s->run)) {
+		sample_book_free(s->book);
+		s->book = sample_book_open(w->history->folder, &e);
+		snprintf(s->run, sizeof(s->run), "%s", w->run);
+		memset(s->lists, 0, sizeof(s->lists));
+		s->follow = true;
+	}
+	if (!s->book)
+		return REACT_NOTHING;
+	got = sample_book_update(s->book, BUDGET_S, &e);
+	if (got <= 0)
+		return REACT_NOTHING;
+	apply_filter(s);
+	if (s->follow && n_versions(s))
+		s->lists[SAMPLES_VERSIONS_PANE].at = n_versions(s) - 1;
+	return REACT_REDRAW | (got == 2 ? REACT_AGAIN : 0);
+}
+
+/* ---- keys ---- */
+
+/* Another sentence: the same checkpoint stays chosen. */
+static void go_sentence(struct samples_view *s, size_t before)
+{
+	struct list *l = &s->lists[SAMPLES_VERSIONS_PANE];
+	const struct sample_sentence *old = before < s->n_shown ?
+		&s->book->sentences[s->shown[before]] : NULL, *now = chosen(s);
+	int at = old && now && l->at < old->n ?
+		sample_version_at(now, old->versions[l->at].step) : -1;
+
+	l->at = at >= 0 ? (size_t)at : 0;
+	if (s->follow && now && now->n)
+		l->at = now->n - 1;
+}
+
+static unsigned move_list(struct samples_view *s, enum samples_pane pane, enum action action)
+{
+	size_t before = s->lists[SAMPLES_SENTENCES].at;
+	size_t n = pane == SAMPLES_SENTENCES ? s->n_shown : n_versions(s);
+
+	if (!list_act(&s->lists[pane], action, n))
+		return REACT_UNKNOWN;
+	if (pane == SAMPLES_SENTENCES)
+		go_sentence(s, before);
+	else
+		s->follow = s->lists[pane].at + 1 >= n;
+	return REACT_REDRAW;
+}
+
+/* The chosen sentence as text: source, reference, all translations. */
+static void copy_sentence(const struct samples_view *s, struct world *w)
+{
+	const struct sample_sentence *x = chosen(s);
+	struct buf out = { 0 };
+
+	if (!x)
+		return;
+	buf_printf(&out, "source\t%s\nreference\t%s\n", x->source, x->reference);
+	for (size_t v = 0; v < x->n; v++)
+		buf_printf(&out, "%lld\t%s\n", (long long)x->versions[v].step,
+			   x->versions[v].hypothesis);
+	world_copy(w, buf_text(&out));
+	buf_free(&out);
+}
+
+static unsigned samples_act(void *state, struct world *w, enum action action)
+{
+	struct samples_view *s = state;
+
+	switch (action) {
+	case ACTION_NEXT_PANE:
+	case ACTION_PREV_PANE:
+		s->focus = (s->focus + 1) % SAMPLES_PANES;
+		return REACT_REDRAW;
+	case ACTION_LEFT:
+		return move_list(s, SAMPLES_VERSIONS_PANE, ACTION_UP);
+	case ACTION_RIGHT:
+		return move_list(s, SAMPLES_VERSIONS_PANE, ACTION_DOWN);
+	case ACTION_SAMPLES_AGAINST:
+		s->against = (s->against + 1) % N_AGAINST;
+		return REACT_REDRAW;
+	case ACTION_SAMPLES_COPY:
+		copy_sentence(s, w);
+		return REACT_REDRAW;
+	case ACTION_SAMPLES_SEARCH:
+		world_ask(w, &(struct question){ .kind = QUESTION_LINE, .id = 1,
+				.title = "only sentences with", .text = s->filter });
+		return REACT_REDRAW;
+	default:
+		return move_list(s, s->focus, action);
+	}
+}
+
+static unsigned samples_answer(void *state, struct world *w, int question, const char *text)
+{
+	struct samples_view *s = state;
+
+	(void)w;
+	(void)question;
+	if (text) {
+		snprintf(s->filter, sizeof(s->filter), "%.100s", text);
+		apply_filter(s);
+	}
+	return REACT_REDRAW;
+}
+
+static unsigned samples_mouse(void *state, struct world *w, const struct mouse *m)
+{
+	(void)w;
+	if (m->kind != MOUSE_WHEEL_UP && m->kind != MOUSE_WHEEL_DOWN)
+		return REACT_NOTHING;
+	return move_list(state, ((struct samples_view *)state)->focus,
+			 m->kind == MOUSE_WHEEL_UP ? ACTION_UP : ACTION_DOWN);
+}
+
+/* ---- drawing ---- */
+
+/*
+ * Words broken into lines as wide as the span; those that differ in another style and with + before
+ * them. At most rows lines are drawn (0: none); returns how many it takes.
+ */
+static int draw_marked(struct grid *g, struct span at, int rows, const char *text,
+		       const char *other)
+{
+	static struct word_part parts[WORD_DIFF_MAX];
+	size_t n = word_diff(text, other, parts);
+	int line = 0, col = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		char word[300];
+		bool first = parts[i].differs && (!i || !parts[i - 1].differs);
+		int width;
+
+		snprintf(word, sizeof(word), "%s%.*s", first ? "+" : "", (int)MIN(parts[i].len,
+			 sizeof(word) - 2), text + parts[i].at);
+		width = grid_text_width(g, word);
+		if (col && col + 1 + width > at.width) {
+			line++;
+			col = 0;
+		}
+		col += col > 0;
+		if (line < rows)
+			grid_text(g, at.row + line, at.col + col, at.width - col,
+				  parts[i].differs && at.style != STYLE_SELECTED ? STYLE_ADDED :
+										   at.style, word);
+		col += width;
+	}
+	return line + 1;
+}
+
+static const char *compared_with(const struct samples_view *s, const struct sample_sentence *x,
+				 size_t v)
+{
+	if (s->against == AGAINST_REFERENCE)
+		return x->reference;
+	return s->against == AGAINST_BEFORE && v ? x->versions[v - 1].hypothesis : NULL;
+}
+
+static void draw_sentences(struct grid *g, struct rect box, struct samples_view *s)
+{
+	struct list *l = &s->lists[SAMPLES_SENTENCES];
+	struct rect in = layout_inside(box);
+	size_t top = list_top(l, s->n_shown, in.rows);
+	char title[140], number[FIGURE_BYTES];
+
+	snprintf(title, sizeof(title), "sentences%s%s", *s->filter ? " with " : "", s->filter);
+	draw_box(g, box, title, s->focus == SAMPLES_SENTENCES);
+	for (int i = 0; i < in.rows && top + (size_t)i < s->n_shown; i++) {
+		const struct sample_sentence *x = &s->book->sentences[s->shown[top + (size_t)i]];
+		bool at = top + (size_t)i == l->at, front = at && s->focus == SAMPLES_SENTENCES;
+
+		if (at)
+			list_draw_chosen(g, in, in.row + i, front);
+		draw_text_right(g, in.row + i, in.col + 4, 3, front ? STYLE_SELECTED : STYLE_DIM,
+				figure_count(number, x->id));
+		draw_text(g, in.row + i, in.col + 6, in.cols - 6,
+			  front ? STYLE_SELECTED : at ? STYLE_BRIGHT : STYLE_NORMAL, x->source);
+	}
+	list_draw_place(g, box, l, s->n_shown);
+}
+
+static int version_rows(struct grid *g, const struct samples_view *s,
+			const struct sample_sentence *x, size_t v, int width)
+{
+	struct span at = { 0, 0, width, STYLE_NORMAL };
+
+	return draw_marked(g, at, 0, x->versions[v].hypothesis, compared_with(s, x, v));
+}
+
+/* The first version seen, so that the chosen one is seen whole if possible. */
+static size_t first_seen(struct grid *g, struct samples_view *s, const struct sample_sentence *x,
+			 int width, int rows)
+{
+	struct list *l = &s->lists[SAMPLES_VERSIONS_PANE];
+	int used = 0;
+	size_t v;
+
+	l->page = MAX(rows / 2, 1);
+	l->at = MIN(l->at, x->n - 1);
+	for (v = l->at + 1; v > 0; v--) {
+		used += version_rows(g, s, x, v - 1, width);
+		if (used > rows && v <= l->at)
+			break;
+	}
+	/* what is above stays where it is as long as the chosen one is in sight */
+	if (l->top > v && l->top <= l->at)
+		v = l->top;
+	l->top = v;
+	return v;
+}
+
+static void draw_versions(struct grid *g, struct rect in, struct samples_view *s,
+			  const struct sample_sentence *x)
+{
+	int row = in.row, width = in.cols - GUTTER - 1;
+	char step[FIGURE_BYTES];
+
+	if (!x->n || width < 4)
+		return;
+	for (size_t v = first_seen(g, s, x, width, in.rows); v < x->n && row < in.row + in.rows;
+	     v++) {
+		bool at = v == s->lists[SAMPLES_VERSIONS_PANE].at,
+		     front = at && s->focus == SAMPLES_VERSIONS_PANE;
+		struct span to = { row, in.col + GUTTER, width,
+				   at ? STYLE_BRIGHT : STYLE_NORMAL };
+
+		if (at)
+			grid_put(g, row, in.col, front ? STYLE_FOCUS : STYLE_DIM, '>');
+		draw_text_right(g, row, in.col + GUTTER - 3, GUTTER - 3,
+				at ? STYLE_BRIGHT : STYLE_DIM,
+				figure_count(step, x->versions[v].step));
+		row += draw_marked(g, to, in.row + in.rows - row, x->versions[v].hypothesis,
+				   compared_with(s, x, v));
+	}
+}
+
+static void draw_sentence(struct grid *g, struct rect box, struct samples_view *s)
+{
+	static const char *const against[] = { "new words against the checkpoint before: +",
+					       "words that the reference has not: +",
+					       "translations at each checkpoint" };
+	const struct sample_sentence *x = chosen(s);
+	struct rect in = layout_inside(box);
+
+	draw_box(g, box, against[s->against], s->focus == SAMPLES_VERSIONS_PANE);
+	if (!x || in.rows < 1)
+		return;
+	for (int side = 0; side < 2 && in.rows > 2; side++) {
+		struct span at = { in.row, in.col + GUTTER, in.cols - GUTTER - 1,
+				   side ? STYLE_GOOD : STYLE_TITLE };
+		int used;
+
+		draw_text_right(g, in.row, in.col + GUTTER - 3, GUTTER - 3, STYLE_DIM,
+				side ? "reference" : "source");
+		if (at.width < 1)
+			return;
+		used = MIN(draw_text_wrapped(g, at, MAX(in.rows / 3, 1), 0,
+					     side ? x->reference : x->source), MAX(in.rows / 3, 1));
+		in.row += used;
+		in.rows -= used;
+	}
+	if (in.rows > 3) {
+		in.row++;
+		in.rows--;
+	}
+	draw_versions(g, in, s, x);
+}
+
+static void samples_draw(void *state, struct grid *g, struct rect body, const struct world *w)
+{
+	static const char *const no_run[] = { "There is no run yet; the home view starts one." },
+		     *const none[] = { "No sentence was translated yet: the first evaluation does.",
+				       "", "e in the home view asks for one now." };
+	struct samples_view *s = state;
+	const struct layout_part parts[] = {
+		{ .min = 3, .max = (int)MIN(MAX(s->n_shown, 1), (size_t)12) + 2, .weight = 1,
+		  .rank = 1 },
+		{ .min = 3, .weight = 2 } };
+	struct rect r[2];
+
+	if (!w->run) {
+		draw_message(g, body, STYLE_TITLE, no_run, ARRAY_LEN(no_run));
+		return;
+	}
+	if (!s->book || !s->book->n) {
+		draw_message(g, body, STYLE_TITLE, none, ARRAY_LEN(none));
+		return;
+	}
+	layout_rows(body, parts, 2, r);
+	if (r[0].rows > 2 && r[0].cols > 2)
+		draw_sentences(g, r[0], s);
+	if (r[1].rows > 2 && r[1].cols > 2)
+		draw_sentence(g, r[1], s);
+}
+
+static const enum action samples_hints[] = {
+	ACTION_DOWN, ACTION_RIGHT, ACTION_SAMPLES_AGAINST, ACTION_NEXT_PANE,
+	ACTION_SAMPLES_SEARCH, ACTION_SAMPLES_COPY, ACTION_NONE };
+
+const struct view view_samples = {
+	.name = "samples",
+	.title = "samples",
+	.state_size = sizeof(struct samples_view),
+	.open = samples_open,
+	.update = samples_update,
+	.act = samples_act,
+	.draw = samples_draw,
+	.close = samples_close,
+	.mouse = samples_mouse,
+	.answer = samples_answer,
+	.hints = samples_hints,
+};

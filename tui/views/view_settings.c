@@ -1,0 +1,410 @@
+/*
+ * view_settings.c - the workbench's own settings, and every option of the chosen run, drawn from
+ * the tables, with its value and where that came from.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "share/conf/conf.h"
+#include "share/base/file.h"
+#include "share/base/util.h"
+#include "tui/term/draw.h"
+#include "tui/app/view.h"
+
+#define NAME_COLS   22
+#define MAX_OPTIONS 400
+#define MAX_THEMES  8
+
+enum { ASK_THEME, ASK_FILTER };
+
+/* What a line of the list is. */
+enum line_kind { LINE_BLANK, LINE_HEADING, LINE_THEME, LINE_MOUSE, LINE_FACT, LINE_OPTION };
+
+struct line {
+	enum line_kind kind;
+	const char *name;	/* heading, fact, option; borrowed from the tables */
+};
+
+struct settings {
+	struct conf run;	/* as its recipe.ini says; the defaults while there is none */
+	bool loaded;		/* run holds something */
+	bool has_run;		/* … of a run */
+	char trouble[300];	/* why the recipe could not be read */
+	struct conf defaults;
+	bool only_set;		/* leave out what has its default */
+	char filter[64];
+	struct line lines[MAX_OPTIONS + 40];
+	int n, chosen, top, page;
+};
+
+static void settings_close(void *state)
+{
+	struct settings *s = state;
+
+	conf_free(&s->run);
+	conf_free(&s->defaults);
+}
+
+static int settings_open(void *state, struct world *w, struct err *e)
+{
+	struct settings *s = state;
+
+	s->only_set = world_recall(w, "settings.only-set") != NULL;
+	if (!conf_init(&s->defaults, e))
+		return 0;
+	settings_close(s);
+	return e->code;
+}
+
+/* ---- the list ---- */
+
+static bool same_value(const struct settings *s, const char *name)
+{
+	struct buf a = { 0 }, b = { 0 };
+	bool same;
+
+	conf_value(&s->run, name, &a);
+	conf_value(&s->defaults, name, &b);
+	same = !strcmp(buf_text(&a), buf_text(&b));
+	buf_free(&a);
+	buf_free(&b);
+	return same;
+}
+
+static bool passes(const struct settings *s, const char *name)
+{
+	struct conf_row row;
+
+	if (!conf_row_of(name, &row) || (s->only_set && same_value(s, name)))
+		return false;
+	return strstr(name, s->filter) || strstr(row.help, s->filter);
+}
+
+static void add(struct settings *s, enum line_kind kind, const char *name)
+{
+	if (s->n < (int)ARRAY_LEN(s->lines))
+		s->lines[s->n++] = (struct line){ kind, name };
+}
+
+static bool can_be_chosen(const struct line *l)
+{
+	return l->kind == LINE_THEME || l->kind == LINE_MOUSE || l->kind == LINE_OPTION;
+}
+
+static void build_list(struct settings *s)
+{
+	const char *name, *section, *last = "";
+
+	s->n = 0;
+	add(s, LINE_HEADING, "workbench");
+	add(s, LINE_THEME, "theme");
+	add(s, LINE_MOUSE, "mouse");
+	add(s, LINE_FACT, "terminal");
+	add(s, LINE_FACT, "glyphs");
+	add(s, LINE_FACT, "workspace");
+	add(s, LINE_FACT, "read only");
+	add(s, LINE_FACT, "your files");
+	for (size_t i = 0; s->loaded && (name = conf_option_at(i, &section)); i++) {
+		if (!strcmp(section, "tool") || !passes(s, name))
+			continue;
+		if (strcmp(section, last)) {
+			add(s, LINE_BLANK, NULL);
+			add(s, LINE_HEADING, section);
+		}
+		last = section;
+		add(s, LINE_OPTION, name);
+	}
+	s->chosen = MIN(s->chosen, s->n - 1);
+	while (s->chosen > 0 && !can_be_chosen(&s->lines[s->chosen]))
+		s->chosen--;
+	while (s->chosen + 1 < s->n && !can_be_chosen(&s->lines[s->chosen]))
+		s->chosen++;
+}
+
+/* The options of the chosen run, else the defaults. */
+static void load(struct settings *s, const struct world *w)
+{
+	struct err e = { 0 };
+	char *path = w->run ? file_path(&e, "%s/runs/%s/recipe.ini", w->workspace, w->run) : NULL;
+
+	conf_free(&s->run);
+	s->has_run = path && file_exists(path);
+	*s->trouble = 0;
+	s->loaded = !conf_init(&s->run, &e);
+	if (s->loaded && s->has_run && conf_load_recipe(&s->run, path, &e)) {
+		snprintf(s->trouble, sizeof(s->trouble), "%.290s", e.text);
+		s->has_run = false;
+		conf_free(&s->run);
+		s->loaded = !conf_init(&s->run, &e);
+	}
+	free(path);
+	build_list(s);
+}
+
+static unsigned settings_update(void *state, struct world *w)
+{
+	struct settings *s = state;
+
+	/* A run that has just begun writes its recipe a moment after it appears. */
+	if (w->news & NEWS_RUN || (w->news & NEWS_HISTORY && !s->has_run && !*s->trouble)) {
+		load(s, w);
+		return REACT_REDRAW;
+	}
+	return REACT_NOTHING;
+}
+
+/* ---- keys ---- */
+
+static void move(struct settings *s, int n)
+{
+	int step = n < 0 ? -1 : 1;
+
+	for (; n; n -= step) {
+		int next = s->chosen;
+
+		do
+			next += step;
+		while (next >= 0 && next < s->n && !can_be_chosen(&s->lines[next]));
+		if (next < 0 || next >= s->n)
+			return;
+		s->chosen = next;
+	}
+}
+
+static void ask_theme(struct world *w)
+{
+	const char *names[MAX_THEMES], *name;
+	size_t n = 0;
+
+	while (n < MAX_THEMES && (name = theme_name((int)n, NULL)))
+		names[n++] = name;
+	world_ask(w, &(struct question){ .kind = QUESTION_CHOICE, .id = ASK_THEME,
+					 .title = "theme", .choices = names, .n_choices = n });
+}
+
+static void explain(const struct settings *s, struct world *w, const char *name)
+{
+	struct buf text = { 0 };
+
+	buf_printf(&text, "%s = ", name);
+	conf_value(&s->run, name, &text);
+	buf_printf(&text, "\n\nfrom: %s\n\n", conf_origin(&s->run, name));
+	conf_explain(name, &text);
+	world_ask(w, &(struct question){ .kind = QUESTION_TEXT, .title = name,
+					 .text = buf_text(&text) });
+	buf_free(&text);
+}
+
+static void choose(struct settings *s, struct world *w)
+{
+	const struct line *l = &s->lines[s->chosen];
+
+	if (l->kind == LINE_THEME)
+		ask_theme(w);
+	else if (l->kind == LINE_MOUSE)
+		world_set_look(w, NULL, !w->mouse);
+	else if (l->kind == LINE_OPTION)
+		explain(s, w, l->name);
+}
+
+static unsigned settings_answer(void *state, struct world *w, int question, const char *text)
+{
+	struct settings *s = state;
+
+	if (question == ASK_THEME && text)
+		world_set_look(w, text, -1);
+	if (question == ASK_FILTER) {
+		snprintf(s->filter, sizeof(s->filter), "%s", text ? text : "");
+		build_list(s);
+	}
+	return REACT_REDRAW;
+}
+
+static unsigned settings_act(void *state, struct world *w, enum action action)
+{
+	struct settings *s = state;
+
+	switch (action) {
+	case ACTION_DOWN:      move(s, 1); break;
+	case ACTION_UP:        move(s, -1); break;
+	case ACTION_PAGE_DOWN: move(s, s->page); break;
+	case ACTION_PAGE_UP:   move(s, -s->page); break;
+	case ACTION_HOME:      move(s, -s->n); break;
+	case ACTION_END:       move(s, s->n); break;
+	case ACTION_SETTINGS_CHANGE: choose(s, w); break;
+	case ACTION_SETTINGS_ONLY:
+		s->only_set = !s->only_set;
+		world_keep(w, "settings.only-set", s->only_set ? "yes" : NULL);
+		build_list(s);
+		break;
+	case ACTION_SETTINGS_FILTER:
+		world_ask(w, &(struct question){ .kind = QUESTION_LINE, .id = ASK_FILTER,
+						 .title = "options with", .text = s->filter });
+		break;
+	case ACTION_BACK:
+		if (!*s->filter)
+			return REACT_UNKNOWN;
+		*s->filter = 0;
+		build_list(s);
+		break;
+	default:
+		return REACT_UNKNOWN;
+	}
+	return REACT_REDRAW;
+}
+
+static unsigned settings_mouse(void *state, struct world *w, const struct mouse *m)
+{
+	struct settings *s = state;
+	int line = s->top + m->row - 2;	/* behind the tab bar and our first row */
+
+	(void)w;
+	if (m->kind != MOUSE_PRESS)
+		return REACT_UNKNOWN;
+	if (line < 0 || line >= s->n || m->row - 2 >= s->page || !can_be_chosen(&s->lines[line]))
+		return REACT_NOTHING;
+	s->chosen = line;
+	return REACT_REDRAW;
+}
+
+/* ---- drawing ---- */
+
+static const char *fact_of(const struct world *w, const char *name)
+{
+	static const char *const charsets[] = { "ASCII", "UTF-8, lines and blocks",
+						"UTF-8, braille and signs" };
+
+	if (!strcmp(name, "terminal"))
+		return w->terminal && *w->terminal ? w->terminal : "none (--dump)";
+	if (!strcmp(name, "glyphs"))
+		return charsets[w->charset];
+	if (!strcmp(name, "workspace"))
+		return w->workspace;
+	if (!strcmp(name, "read only"))
+		return w->readonly ? "yes: nothing can be started, stopped or changed" : "no";
+	return "keys, NAME.theme in $XDG_CONFIG_HOME/werkbank (else ~/.config/werkbank)";
+}
+
+/* The value, and at the right end where it came from. */
+static void draw_option(const struct settings *s, struct grid *g, struct rect r, const char *name,
+			bool chosen)
+{
+	const char *origin = conf_origin(&s->run, name);
+	bool same = same_value(s, name);
+	enum style look = chosen ? STYLE_SELECTED : same ? STYLE_DIM : STYLE_BRIGHT;
+	int cols = MIN(NAME_COLS, r.cols / 2), at = r.col + cols + 2, right = r.col + r.cols - 1;
+	struct buf value = { 0 };
+
+	conf_value(&s->run, name, &value);
+	if (!same)
+		grid_put(g, r.row, at - 2, look, '=');
+	at += draw_text(g, r.row, at, right - at, look, value.len ? buf_text(&value) : "-");
+	if (strcmp(origin, "default") && right - at > 6)
+		draw_text_right(g, r.row, right, right - at - 3, chosen ? look : STYLE_DIM, origin);
+	buf_free(&value);
+}
+
+static void draw_line(const struct settings *s, struct grid *g, struct rect r, int i,
+		      const struct world *w)
+{
+	const struct line *l = &s->lines[i];
+	bool chosen = i == s->chosen;
+	enum style look = chosen ? STYLE_SELECTED : STYLE_NORMAL;
+	int cols = MIN(NAME_COLS, r.cols / 2), at = r.col + cols + 2, width = r.cols - cols - 3;
+
+	if (l->kind == LINE_BLANK)
+		return;
+	if (l->kind == LINE_HEADING) {
+		draw_text(g, r.row, r.col, r.cols, STYLE_TITLE, l->name);
+		return;
+	}
+	if (chosen) {
+		for (int col = 0; col < r.cols; col++)
+			grid_put(g, r.row, r.col + col, look, ' ');
+		grid_put(g, r.row, r.col, look, 0x25B8);
+	}
+	draw_text(g, r.row, r.col + 2, cols - 2, look, l->name);
+	if (l->kind == LINE_OPTION)
+		draw_option(s, g, r, l->name, chosen);
+	else if (l->kind == LINE_THEME)
+		draw_text(g, r.row, at, width, look, w->theme ? w->theme : "auto");
+	else if (l->kind == LINE_MOUSE)
+		draw_text(g, r.row, at, width, look, w->mouse ? "on" : "off");
+	else
+		draw_text(g, r.row, at, width, STYLE_DIM, fact_of(w, l->name));
+}
+
+static void draw_title(const struct settings *s, struct grid *g, struct rect r,
+		       const struct world *w)
+{
+	char text[400];
+
+	if (*s->trouble) {
+		draw_text(g, r.row, r.col + 1, r.cols - 2, STYLE_BAD, s->trouble);
+		return;
+	}
+	snprintf(text, sizeof(text), "%s%.100s%s%.70s%s", s->has_run ? "options of " : "",
+		 s->has_run ? w->run : "options as they are when nobody says otherwise",
+		 *s->filter ? "   with: " : "", s->filter,
+		 s->only_set ? "   only those that differ from the default" : "");
+	draw_text(g, r.row, r.col + 1, r.cols - 2, STYLE_DIM, text);
+}
+
+/* What the chosen option is for, in the last two rows. */
+static void draw_help(const struct settings *s, struct grid *g, struct rect r)
+{
+	const struct line *l = &s->lines[s->chosen];
+	struct span at = { r.row, r.col + 1, r.cols - 2, STYLE_DIM };
+	struct buf text = { 0 };
+	const char *what = "";
+
+	if (l->kind == LINE_OPTION)
+		conf_explain(l->name, &text);
+	for (int i = 0; l->kind == LINE_THEME && theme_name(i, &what); i++)
+		buf_printf(&text, "%s%s: %s", i ? "; " : "", theme_name(i, NULL), what);
+	if (l->kind == LINE_MOUSE)
+		buf_add_str(&text, "off: the terminal's own selecting and pasting works as usual");
+	draw_text_wrapped(g, at, r.rows, 0, buf_text(&text));
+	buf_free(&text);
+}
+
+static void settings_draw(void *state, struct grid *g, struct rect body, const struct world *w)
+{
+	struct settings *s = state;
+	int help = body.rows >= 10 ? 2 : 0, rows = body.rows - 1 - help - (help > 0);
+
+	if (!s->n || body.rows < 2 || body.cols < 12) {
+		draw_text(g, body.row, body.col, body.cols, STYLE_DIM, "settings");
+		return;
+	}
+	draw_title(s, g, body, w);
+	s->page = rows;
+	if (s->chosen <= 1)
+		s->top = 0;
+	s->top = MAX(MIN(s->top, s->chosen), s->chosen - rows + 1);
+	s->top = MAX(MIN(s->top, s->n - rows), 0);
+	for (int k = 0; k < rows && s->top + k < s->n; k++)
+		draw_line(s, g, (struct rect){ body.row + 1 + k, body.col + 1, 1, body.cols - 2 },
+			  s->top + k, w);
+	if (help)
+		draw_help(s, g, (struct rect){ body.row + body.rows - 2, body.col, 2, body.cols });
+}
+
+static const enum action settings_hints[] = {
+	ACTION_SETTINGS_CHANGE, ACTION_SETTINGS_ONLY, ACTION_SETTINGS_FILTER, ACTION_NONE,
+};
+
+const struct view view_settings = {
+	.name = "settings",
+	.title = "settings",
+	.state_size = sizeof(struct settings),
+	.open = settings_open,
+	.update = settings_update,
+	.act = settings_act,
+	.draw = settings_draw,
+	.close = settings_close,
+	.mouse = settings_mouse,
+	.answer = settings_answer,
+	.hints = settings_hints,
+};
