@@ -16,7 +16,7 @@
 #include "share/base/text.h"
 
 /* A corpus that questions are put to. */
-struct asked {
+struct corpus_query {
 	struct conf *c;
 	char *folder;		/* owned */
 	struct origins origins;
@@ -29,7 +29,7 @@ struct asked {
 	struct json_writer writer;
 };
 
-static int open_corpus(struct asked *a, struct err *e)
+static int query_open_corpus(struct corpus_query *a, struct err *e)
 {
 	char *recipe = file_path(e, "%s/recipe.ini", a->folder);
 	char *path = recipe ? file_path(e, "%s/train.shard", a->folder) : NULL;
@@ -57,7 +57,7 @@ static int open_corpus(struct asked *a, struct err *e)
 }
 
 /* Ids and detokenised text of a pair of the shard. */
-static int load_pair(struct asked *a, int64_t pair, struct err *e)
+static int load_pair(struct corpus_query *a, int64_t pair, struct err *e)
 {
 	int side;
 
@@ -76,7 +76,7 @@ static const char *const side_names[] = { "source", "target" };
 
 /* ---- show ---- */
 
-static void show_side(const struct asked *a, int side)
+static void show_side(const struct corpus_query *a, int side)
 {
 	const struct vocab *v = pipeline_vocab(a->tools);
 	int32_t i;
@@ -90,7 +90,7 @@ static void show_side(const struct asked *a, int side)
 	putchar('\n');
 }
 
-static void show_side_json(struct asked *a, int side)
+static void show_side_json(struct corpus_query *a, int side)
 {
 	const struct vocab *v = pipeline_vocab(a->tools);
 	struct json_writer *w = &a->writer;
@@ -112,7 +112,7 @@ static void show_side_json(struct asked *a, int side)
 	json_close(w, '}');
 }
 
-static void begin_json(struct asked *a, const struct origin *from)
+static void query_begin_json(struct corpus_query *a, const struct origin *from)
 {
 	struct json_writer *w = &a->writer;
 
@@ -121,15 +121,15 @@ static void begin_json(struct asked *a, const struct origin *from)
 	json_put_int(w, "line", from->line);
 }
 
-static int show_pair(struct asked *a, int64_t pair, struct err *e)
+static int show_pair(struct corpus_query *a, int64_t pair, struct err *e)
 {
-	struct origin from = origin_of(&a->origins, pair);
+	struct origin from = origin_at_position(&a->origins, pair);
 	int side;
 
 	if (load_pair(a, pair, e))
 		return e->code;
 	if (a->c->json) {
-		begin_json(a, &from);
+		query_begin_json(a, &from);
 		json_put_int(&a->writer, "pair", pair);
 	} else {
 		printf("pair %lld of train.shard: %s:%lld\n", (long long)pair,
@@ -154,7 +154,7 @@ static int parse_count(const char *what, const char *text, int64_t low, int64_t 
 		       (long long)low, text);
 }
 
-static int show(struct asked *a, struct err *e)
+static int query_show(struct corpus_query *a, struct err *e)
 {
 	int64_t first, count = 1, pairs = a->origins.kept;
 
@@ -184,7 +184,7 @@ static int show(struct asked *a, struct err *e)
 
 /* ---- why ---- */
 
-static void say_text(struct asked *a, const struct buf *source, const struct buf *target)
+static void query_print_text(struct corpus_query *a, const struct buf *source, const struct buf *target)
 {
 	const struct buf *const text[] = { source, target };
 	int side;
@@ -198,23 +198,23 @@ static void say_text(struct asked *a, const struct buf *source, const struct buf
 		}
 }
 
-static int why_kept(struct asked *a, const struct origin *from, int64_t pair, struct err *e)
+static int why_kept(struct corpus_query *a, const struct origin *from, int64_t pair, struct err *e)
 {
 	if (load_pair(a, pair, e))
 		return e->code;
 	if (a->c->json) {
-		begin_json(a, from);
+		query_begin_json(a, from);
 		json_put_bool(&a->writer, "kept", true);
 		json_put_int(&a->writer, "pair", pair);
 	} else {
 		printf("%s:%lld: kept, as pair %lld of train.shard\n",
 		       a->origins.texts[from->text].name, (long long)from->line, (long long)pair);
 	}
-	say_text(a, &a->text[0], &a->text[1]);
+	query_print_text(a, &a->text[0], &a->text[1]);
 	return 0;
 }
 
-static int why_dropped(struct asked *a, const struct origin *from, struct err *e)
+static int why_dropped(struct corpus_query *a, const struct origin *from, struct err *e)
 {
 	struct origin_row row;
 	const char *rule, *meaning;
@@ -226,7 +226,7 @@ static int why_dropped(struct asked *a, const struct origin *from, struct err *e
 	rule = buf_text(&row.rule);
 	meaning = clean_rule_meaning(clean_rule_find(rule));
 	if (a->c->json) {
-		begin_json(a, from);
+		query_begin_json(a, from);
 		json_put_bool(&a->writer, "kept", false);
 		json_put_str(&a->writer, "rule", rule);
 		json_put_str(&a->writer, "meaning", meaning);
@@ -234,12 +234,12 @@ static int why_dropped(struct asked *a, const struct origin *from, struct err *e
 		printf("%s:%lld: dropped by the rule '%s': %s\n",
 		       a->origins.texts[from->text].name, (long long)from->line, rule, meaning);
 	}
-	say_text(a, &row.source, &row.target);
+	query_print_text(a, &row.source, &row.target);
 	origin_row_free(&row);
 	return 0;
 }
 
-static int why(struct asked *a, struct err *e)
+static int query_why(struct corpus_query *a, struct err *e)
 {
 	struct origin from;
 	int64_t pair;
@@ -249,7 +249,7 @@ static int why(struct asked *a, struct err *e)
 		return err_set(e, ERR_USAGE, "data why needs CORPUS and FILE:LINE");
 	if (origin_parse(&a->origins, a->c->arguments[2], &from, e))
 		return e->code;
-	pair = origin_position(&a->origins, from);
+	pair = origin_find_position(&a->origins, from);
 	rc = pair < 0 ? why_dropped(a, &from, e) : why_kept(a, &from, pair, e);
 	if (!rc && a->c->json)
 		json_close(&a->writer, '}');
@@ -258,43 +258,43 @@ static int why(struct asked *a, struct err *e)
 
 /* ---- the command ---- */
 
-static int stats(struct asked *a, struct err *e)
+static int query_stats(struct corpus_query *a, struct err *e)
 {
 	if (a->c->n_arguments != 2)
 		return err_set(e, ERR_USAGE, "data stats needs CORPUS and nothing else");
 	return data_print_stats(a->folder, a->c->json, e);
 }
 
-static int dropped(struct asked *a, struct err *e)
+static int query_dropped(struct corpus_query *a, struct err *e)
 {
-	return data_dropped(a->c, a->folder, e);
+	return data_print_dropped(a->c, a->folder, e);
 }
 
-static int vocabulary(struct asked *a, struct err *e)
+static int query_vocabulary(struct corpus_query *a, struct err *e)
 {
-	return data_vocabulary(a->c, a->folder, e);
+	return data_print_vocabulary(a->c, a->folder, e);
 }
 
-static int split(struct asked *a, struct err *e)
+static int query_split(struct corpus_query *a, struct err *e)
 {
-	return data_split(a->c, a->folder, e);
+	return data_print_split(a->c, a->folder, e);
 }
 
 static const struct {
 	const char *name;
-	int (*answer)(struct asked *a, struct err *e);
+	int (*answer)(struct corpus_query *a, struct err *e);
 	bool needs_corpus;	/* opened */
 } questions[] = {
-	{ "stats", stats, false },
-	{ "dropped", dropped, false },
-	{ "vocab", vocabulary, false },
-	{ "split", split, false },
-	{ "show", show, true },
-	{ "why", why, true },
+	{ "stats", query_stats, false },
+	{ "dropped", query_dropped, false },
+	{ "vocab", query_vocabulary, false },
+	{ "split", query_split, false },
+	{ "show", query_show, true },
+	{ "why", query_why, true },
 };
 
 /* The folder of the corpus of that name; it must be prepared, and by this version. */
-static int find_corpus(struct asked *a, const char *name, struct err *e)
+static int query_find_corpus(struct corpus_query *a, const char *name, struct err *e)
 {
 	char *manifest;
 	int rc;
@@ -316,7 +316,7 @@ static int find_corpus(struct asked *a, const char *name, struct err *e)
 	return rc;
 }
 
-static int put_json(struct asked *a, struct err *e)
+static int query_print_json(struct corpus_query *a, struct err *e)
 {
 	buf_add_char(&a->json, '\n');
 	if (buf_check(&a->json, e))
@@ -325,7 +325,7 @@ static int put_json(struct asked *a, struct err *e)
 	return 0;
 }
 
-static void close_corpus(struct asked *a)
+static void query_close_corpus(struct corpus_query *a)
 {
 	origins_free(&a->origins);
 	pipeline_close(a->tools);
@@ -340,12 +340,12 @@ static void close_corpus(struct asked *a)
 
 int data_command_run(struct conf *c, struct err *e)
 {
-	struct asked a = { .c = c, .writer.out = &a.json };
+	struct corpus_query a = { .c = c, .writer.out = &a.json };
 	size_t i;
 	int rc;
 
 	if (!strcmp(c->arguments[0], "list") && c->n_arguments == 1)
-		return data_list(c, e);
+		return data_print_corpora(c, e);
 	for (i = 0; i < ARRAY_LEN(questions); i++)
 		if (!strcmp(questions[i].name, c->arguments[0]))
 			break;
@@ -355,15 +355,15 @@ int data_command_run(struct conf *c, struct err *e)
 	if (c->n_arguments < 2)
 		return err_set(e, ERR_USAGE, "data %s needs CORPUS; data list says which there are",
 			       c->arguments[0]);
-	rc = find_corpus(&a, c->arguments[1], e);
+	rc = query_find_corpus(&a, c->arguments[1], e);
 	if (!rc && questions[i].needs_corpus)
-		rc = open_corpus(&a, e);
+		rc = query_open_corpus(&a, e);
 	if (!rc)
 		rc = questions[i].answer(&a, e);
 	if (!rc && a.json.len)
-		rc = put_json(&a, e);
+		rc = query_print_json(&a, e);
 	if (!rc && (ferror(stdout) || fflush(stdout)))
 		rc = err_set_errno(e, ERR_IO, "standard output: cannot be written");
-	close_corpus(&a);
+	query_close_corpus(&a);
 	return rc;
 }

@@ -26,9 +26,9 @@ int data_command_run(struct conf *c, struct err *e);
 int data_print_stats(const char *folder, bool json, struct err *e);
 
 /* data_queries.c: answers that need no shard. folder: of the corpus. */
-int data_list(struct conf *c, struct err *e);
-int data_dropped(struct conf *c, const char *folder, struct err *e);
-int data_vocabulary(struct conf *c, const char *folder, struct err *e);
-int data_split(struct conf *c, const char *folder, struct err *e);
+int data_print_corpora(struct conf *c, struct err *e);
+int data_print_dropped(struct conf *c, const char *folder, struct err *e);
+int data_print_vocabulary(struct conf *c, const char *folder, struct err *e);
+int data_print_split(struct conf *c, const char *folder, struct err *e);
 
 #endif

@@ -17,7 +17,7 @@
 #define STEP_BYTES ((size_t)1 << 20)
 #define MANY	   20		/* rows shown where nobody says how many */
 
-static void add_count(struct json_writer *w, const char *key, int64_t n)
+static void json_put_count(struct json_writer *w, const char *key, int64_t n)
 {
 	json_key(w, key);
 	if (n < 0)
@@ -27,7 +27,7 @@ static void add_count(struct json_writer *w, const char *key, int64_t n)
 }
 
 /* Write what was gathered, and be done with it. */
-static int put(struct buf *out, int rc, struct err *e)
+static int print_and_free(struct buf *out, int rc, struct err *e)
 {
 	if (!rc)
 		rc = buf_check(out, e);
@@ -49,7 +49,7 @@ static int count_argument(const struct conf *c, int i, const char *what, int64_t
 
 /* ---- list ---- */
 
-static struct json *read_manifest(const char *folder)
+static struct json *read_corpus_manifest(const char *folder)
 {
 	struct err ignored;
 	char *path = file_path(&ignored, "%s/manifest.json", folder);
@@ -63,7 +63,7 @@ static struct json *read_manifest(const char *folder)
 	return root;
 }
 
-static void list_one(const char *name, const struct json *m, struct json_writer *w,
+static void list_one_corpus(const char *name, const struct json *m, struct json_writer *w,
 		     struct buf *out)
 {
 	const struct json *pairs = json_get(m, "pairs");
@@ -85,16 +85,16 @@ static void list_one(const char *name, const struct json *m, struct json_writer 
 		json_put_bool(w, "ready", m != NULL);
 		json_put_strn(w, "source_language", source, strlen(source));
 		json_put_strn(w, "target_language", target, strlen(target));
-		add_count(w, "read", json_integer(json_get(pairs, "read"), -1));
-		add_count(w, "train", train);
-		add_count(w, "dev", json_integer(json_get(pairs, "dev"), -1));
-		add_count(w, "test", json_integer(json_get(pairs, "test"), -1));
-		add_count(w, "vocabulary", vocabulary);
+		json_put_count(w, "read", json_integer(json_get(pairs, "read"), -1));
+		json_put_count(w, "train", train);
+		json_put_count(w, "dev", json_integer(json_get(pairs, "dev"), -1));
+		json_put_count(w, "test", json_integer(json_get(pairs, "test"), -1));
+		json_put_count(w, "vocabulary", vocabulary);
 		json_close(w, '}');
 	}
 }
 
-int data_list(struct conf *c, struct err *e)
+int data_print_corpora(struct conf *c, struct err *e)
 {
 	char *workspace = paths_workspace(c->workspace, e);
 	char *corpora = workspace ? file_path(e, "%s/corpora", workspace) : NULL;
@@ -112,10 +112,10 @@ int data_list(struct conf *c, struct err *e)
 		struct err ignored;
 		char *folder = paths_check_name("corpus", found[i]->d_name, &ignored) ? NULL :
 			file_path(&ignored, "%s/%s", corpora, found[i]->d_name);
-		struct json *m = folder ? read_manifest(folder) : NULL;
+		struct json *m = folder ? read_corpus_manifest(folder) : NULL;
 
 		if (folder)
-			list_one(found[i]->d_name, m, &w, &out);
+			list_one_corpus(found[i]->d_name, m, &w, &out);
 		json_free(m);
 		free(folder);
 		free(found[i]);
@@ -128,12 +128,12 @@ int data_list(struct conf *c, struct err *e)
 	}
 	free(corpora);
 	free(workspace);
-	return put(&out, rc, e);
+	return print_and_free(&out, rc, e);
 }
 
 /* ---- dropped ---- */
 
-static void dropped_row(const struct ledger_row *r, struct json_writer *w, struct buf *out)
+static void dropped_row(const struct drop_row *r, struct json_writer *w, struct buf *out)
 {
 	if (w->out) {
 		json_open(w, '{');
@@ -155,28 +155,28 @@ static void dropped_row(const struct ledger_row *r, struct json_writer *w, struc
 	buf_add_char(out, '\n');
 }
 
-static void add_rules(const struct ledger_rows *l, struct json_writer *w)
+static void dropped_rules_json(const struct drop_rows *l, struct json_writer *w)
 {
 	json_open(w, '{');
 	json_key(w, "dropped");
 	json_open(w, '{');
 	for (int rule = CLEAN_KEEP + 1; rule < CLEAN_N_RULES; rule++)
-		add_count(w, clean_rule_name((enum clean_rule)rule),
-			  ledger_rows_count(l, (enum clean_rule)rule));
+		json_put_count(w, clean_rule_name((enum clean_rule)rule),
+			  drop_rows_of_rule(l, (enum clean_rule)rule));
 	json_close(w, '}');
 	json_key(w, "rows");
 	json_open(w, '[');
 }
 
-int data_dropped(struct conf *c, const char *folder, struct err *e)
+int data_print_dropped(struct conf *c, const char *folder, struct err *e)
 {
 	const char *rule = c->n_arguments > 2 ? c->arguments[2] : "all";
 	char *path = file_path(e, "%s/ledger.tsv", folder);
-	struct ledger_rows *l = NULL;
+	struct drop_rows *l = NULL;
 	struct buf out = { 0 };
 	struct json_writer w = { .out = c->json ? &out : NULL };
 	int64_t count = MANY;
-	struct ledger_row row;
+	struct drop_row row;
 	int rc = path ? 0 : e->code;
 
 	if (!rc && strcmp(rule, "all") && clean_rule_find(rule) == CLEAN_KEEP)
@@ -184,16 +184,16 @@ int data_dropped(struct conf *c, const char *folder, struct err *e)
 			     "'all' is all of them", rule);
 	if (!rc)
 		rc = count_argument(c, 3, "COUNT", 1, &count, e);
-	if (!rc && !(l = ledger_rows_open(path, e)))
+	if (!rc && !(l = drop_rows_open(path, e)))
 		rc = e->code;
 	if (!rc)
-		ledger_rows_filter(l, clean_rule_find(rule), "");
-	while (!rc && (rc = ledger_rows_more(l, STEP_BYTES, e)) > 0)
+		drop_rows_filter(l, clean_rule_find(rule), "");
+	while (!rc && (rc = drop_rows_scan(l, STEP_BYTES, e)) > 0)
 		rc = 0;
 	if (!rc && c->json)
-		add_rules(l, &w);
-	for (size_t i = 0; !rc && i < ledger_rows_n(l) && (int64_t)i < count; i++) {
-		ledger_rows_get(l, i, &row);
+		dropped_rules_json(l, &w);
+	for (size_t i = 0; !rc && i < drop_rows_n(l) && (int64_t)i < count; i++) {
+		drop_rows_get(l, i, &row);
 		dropped_row(&row, &w, &out);
 	}
 	if (!rc && c->json) {
@@ -201,14 +201,14 @@ int data_dropped(struct conf *c, const char *folder, struct err *e)
 		json_close(&w, '}');
 		buf_add_char(&out, '\n');
 	}
-	ledger_rows_free(l);
+	drop_rows_free(l);
 	free(path);
-	return put(&out, rc, e);
+	return print_and_free(&out, rc, e);
 }
 
 /* ---- vocab ---- */
 
-int data_vocabulary(struct conf *c, const char *folder, struct err *e)
+int data_print_vocabulary(struct conf *c, const char *folder, struct err *e)
 {
 	const char *word = c->n_arguments > 2 ? c->arguments[2] : "";
 	char *path = file_path(e, "%s/vocab.tsv", folder);
@@ -230,9 +230,9 @@ int data_vocabulary(struct conf *c, const char *folder, struct err *e)
 			continue;
 		}
 		json_open(&w, '{');
-		add_count(&w, "id", id);
+		json_put_count(&w, "id", id);
 		json_put_strn(&w, "piece", vocab_piece(v, id), strlen(vocab_piece(v, id)));
-		add_count(&w, "count", vocab_frequency(v, id));
+		json_put_count(&w, "count", vocab_frequency(v, id));
 		json_close(&w, '}');
 	}
 	if (!rc && c->json) {
@@ -241,7 +241,7 @@ int data_vocabulary(struct conf *c, const char *folder, struct err *e)
 	}
 	vocab_close(v);
 	free(path);
-	return put(&out, rc, e);
+	return print_and_free(&out, rc, e);
 }
 
 /* ---- split ---- */
@@ -268,7 +268,7 @@ static void steps_json(const struct bpe_trace *t, struct json_writer *w)
 
 		json_open(w, '{');
 		if (s->rank >= 0) {
-			add_count(w, "merge", s->rank + 1);
+			json_put_count(w, "merge", s->rank + 1);
 			json_put_strn(w, "left", s->left, strlen(s->left));
 			json_put_strn(w, "right", s->right, strlen(s->right));
 		}
@@ -278,22 +278,22 @@ static void steps_json(const struct bpe_trace *t, struct json_writer *w)
 	json_close(w, ']');
 }
 
-static void word_json(const struct split *s, size_t at, const struct bpe_trace *t,
+static void word_json(const struct line_pieces *s, size_t at, const struct bpe_trace *t,
 		      struct json_writer *w)
 {
-	const struct split_word *word = &s->word[at];
+	const struct line_word *word = &s->word[at];
 
 	json_open(w, '{');
 	json_put_strn(w, "word", buf_text(&s->tokens) + word->start, word->len);
 	json_key(w, "pieces");
 	json_open(w, '[');
 	for (size_t i = word->first; i < word->first + word->n; i++) {
-		const struct split_piece *p = &s->piece[i];
+		const struct line_piece *p = &s->piece[i];
 
 		json_open(w, '{');
 		json_put_strn(w, "piece", buf_text(&s->pieces) + p->start, p->len);
-		add_count(w, "id", p->id);
-		add_count(w, "count", p->count);
+		json_put_count(w, "id", p->id);
+		json_put_count(w, "count", p->count);
 		json_close(w, '}');
 	}
 	json_close(w, ']');
@@ -301,10 +301,10 @@ static void word_json(const struct split *s, size_t at, const struct bpe_trace *
 	json_close(w, '}');
 }
 
-static void word_text(const struct split *s, size_t at, const struct bpe_trace *t,
+static void word_text(const struct line_pieces *s, size_t at, const struct bpe_trace *t,
 		      struct buf *out)
 {
-	const struct split_word *word = &s->word[at];
+	const struct line_word *word = &s->word[at];
 
 	buf_add(out, buf_text(&s->tokens) + word->start, word->len);
 	buf_add_str(out, "  =");
@@ -327,10 +327,10 @@ static int side_argument(const struct conf *c, enum pipeline_side *side, struct 
 		err_set(e, ERR_USAGE, "'%s' is none of source, target", c->arguments[3]) : 0;
 }
 
-int data_split(struct conf *c, const char *folder, struct err *e)
+int data_print_split(struct conf *c, const char *folder, struct err *e)
 {
-	struct splitter *s = NULL;
-	struct split parts = { 0 };
+	struct piece_tracer *s = NULL;
+	struct line_pieces parts = { 0 };
 	struct bpe_trace trace = { 0 };
 	struct buf out = { 0 };
 	struct json_writer w = { .out = &out };
@@ -339,14 +339,14 @@ int data_split(struct conf *c, const char *folder, struct err *e)
 
 	if (!rc && c->n_arguments < 3)
 		rc = err_set(e, ERR_USAGE, "data split needs CORPUS and a SENTENCE in quotes");
-	if (!rc && !(s = splitter_open(folder, e)))
+	if (!rc && !(s = piece_tracer_open(folder, e)))
 		rc = e->code;
 	if (!rc)
-		rc = splitter_line(s, side, c->arguments[2], strlen(c->arguments[2]), &parts, e);
+		rc = piece_tracer_encode_line(s, side, c->arguments[2], strlen(c->arguments[2]), &parts, e);
 	if (!rc && c->json)
 		json_open(&w, '[');
 	for (size_t i = 0; !rc && i < parts.n_words; i++) {
-		rc = splitter_trace(s, &parts, i, &trace, e);
+		rc = piece_tracer_trace_word(s, &parts, i, &trace, e);
 		if (!rc && c->json)
 			word_json(&parts, i, &trace, &w);
 		else if (!rc)
@@ -357,7 +357,7 @@ int data_split(struct conf *c, const char *folder, struct err *e)
 		buf_add_char(&out, '\n');
 	}
 	bpe_trace_free(&trace);
-	split_free(&parts);
-	splitter_close(s);
-	return put(&out, rc, e);
+	line_pieces_free(&parts);
+	piece_tracer_close(s);
+	return print_and_free(&out, rc, e);
 }

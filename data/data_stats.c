@@ -11,43 +11,43 @@
 
 #define JSON_LIMIT (64u << 20)	/* bytes */
 
-static int64_t integer(const struct json *object, const char *key)
+static int64_t stats_integer(const struct json *object, const char *key)
 {
 	return json_integer(json_get(object, key), 0);
 }
 
-static double number(const struct json *object, const char *key)
+static double stats_number(const struct json *object, const char *key)
 {
 	return json_number(json_get(object, key), 0);
 }
 
-static const char *text(const struct json *object, const char *key)
+static const char *stats_text(const struct json *object, const char *key)
 {
 	return json_text(json_get(object, key), "");
 }
 
-static double percent(int64_t part, int64_t of)
+static double stats_percent(int64_t part, int64_t of)
 {
 	return of ? 100.0 * (double)part / (double)of : 0;
 }
 
-static void print_pairs(const struct json *s)
+static void stats_print_pairs(const struct json *s)
 {
 	const struct json *pairs = json_get(s, "pairs"), *n;
 	const char *name;
 	size_t i;
 
 	printf("%s: %s to %s, %s, vocabulary of %lld, %lld merges, %lld distinct words\n",
-	       text(s, "name"), text(s, "source_language"), text(s, "target_language"),
-	       text(s, "segmentation"), (long long)integer(s, "vocabulary"),
-	       (long long)integer(s, "merges"), (long long)integer(s, "distinct_words"));
+	       stats_text(s, "name"), stats_text(s, "source_language"), stats_text(s, "target_language"),
+	       stats_text(s, "segmentation"), (long long)stats_integer(s, "vocabulary"),
+	       (long long)stats_integer(s, "merges"), (long long)stats_integer(s, "distinct_words"));
 	printf("pairs:");
 	for (i = 0; (name = json_member(pairs, i, &n)); i++)
 		printf("%s %lld %s", i ? "," : "", (long long)json_integer(n, 0), name);
 	printf("\n\n");
 }
 
-static void print_texts(const struct json *s)
+static void stats_print_texts(const struct json *s)
 {
 	const struct json *texts = json_get(s, "texts"), *t;
 	size_t i;
@@ -57,17 +57,17 @@ static void print_texts(const struct json *s)
 	for (i = 0; i < json_len(texts); i++) {
 		t = json_at(texts, i);
 		printf("%12lld %12lld %9lld %9.1f %9.1f %12lld %12lld  %s\n",
-		       (long long)integer(t, "pairs"), (long long)integer(t, "kept"),
-		       (long long)(integer(t, "pairs") - integer(t, "kept")),
-		       (double)integer(t, "source_bytes") / 1e6,
-		       (double)integer(t, "target_bytes") / 1e6,
-		       (long long)integer(t, "source_words"), (long long)integer(t, "target_words"),
-		       text(t, "name"));
+		       (long long)stats_integer(t, "pairs"), (long long)stats_integer(t, "kept"),
+		       (long long)(stats_integer(t, "pairs") - stats_integer(t, "kept")),
+		       (double)stats_integer(t, "source_bytes") / 1e6,
+		       (double)stats_integer(t, "target_bytes") / 1e6,
+		       (long long)stats_integer(t, "source_words"), (long long)stats_integer(t, "target_words"),
+		       stats_text(t, "name"));
 	}
 }
 
 /* A line a rule that dropped anything, and of each text how much. */
-static void print_dropped(const struct json *s)
+static void stats_print_dropped(const struct json *s)
 {
 	const struct json *dropped = json_get(s, "dropped"), *texts = json_get(s, "texts"), *n;
 	const char *name;
@@ -80,15 +80,15 @@ static void print_dropped(const struct json *s)
 		printf("\ndropped by '%s': %lld (%s)\n", name, (long long)json_integer(n, 0),
 		       clean_rule_meaning(clean_rule_find(name)));
 		for (k = 0; json_len(texts) > 1 && k < json_len(texts); k++) {
-			count = integer(json_get(json_at(texts, k), "dropped"), name);
+			count = stats_integer(json_get(json_at(texts, k), "dropped"), name);
 			if (count)
 				printf("%12lld of %s\n", (long long)count,
-				       text(json_at(texts, k), "name"));
+				       stats_text(json_at(texts, k), "name"));
 		}
 	}
 }
 
-static void print_sides(const struct json *s)
+static void stats_print_columns(const struct json *s)
 {
 	static const char *const sides[] = { "source", "target" };
 	const struct json *side;
@@ -99,13 +99,13 @@ static void print_sides(const struct json *s)
 	for (i = 0; i < ARRAY_LEN(sides); i++) {
 		side = json_get(s, sides[i]);
 		printf("%s %-3s %12lld %12lld %15.3f %10.2f %%\n", sides[i],
-		       text(side, "language"), (long long)integer(side, "words"),
-		       (long long)integer(side, "tokens"), number(side, "tokens_per_word"),
-		       100 * number(side, "whole_words"));
+		       stats_text(side, "language"), (long long)stats_integer(side, "words"),
+		       (long long)stats_integer(side, "tokens"), stats_number(side, "tokens_per_word"),
+		       100 * stats_number(side, "whole_words"));
 	}
 }
 
-static void print_held_out(const struct json *s)
+static void stats_print_held_out(const struct json *s)
 {
 	const struct json *sets = json_get(s, "held_out"), *h;
 	int64_t tokens;
@@ -117,17 +117,17 @@ static void print_held_out(const struct json *s)
 	       "target tok.", "unknown", "in train");
 	for (i = 0; i < json_len(sets); i++) {
 		h = json_at(sets, i);
-		tokens = integer(h, "source_tokens") + integer(h, "target_tokens");
-		printf("%-10s %8lld %12lld %12lld %7lld %6.3f %% %9lld\n", text(h, "set"),
-		       (long long)integer(h, "pairs"), (long long)integer(h, "source_tokens"),
-		       (long long)integer(h, "target_tokens"),
-		       (long long)integer(h, "unknown_tokens"),
-		       percent(integer(h, "unknown_tokens"), tokens),
-		       (long long)integer(h, "in_train"));
+		tokens = stats_integer(h, "source_tokens") + stats_integer(h, "target_tokens");
+		printf("%-10s %8lld %12lld %12lld %7lld %6.3f %% %9lld\n", stats_text(h, "set"),
+		       (long long)stats_integer(h, "pairs"), (long long)stats_integer(h, "source_tokens"),
+		       (long long)stats_integer(h, "target_tokens"),
+		       (long long)stats_integer(h, "unknown_tokens"),
+		       stats_percent(stats_integer(h, "unknown_tokens"), tokens),
+		       (long long)stats_integer(h, "in_train"));
 	}
 }
 
-static void print_lengths(const struct json *s)
+static void stats_print_lengths(const struct json *s)
 {
 	static const struct { const char *side, *what; } columns[] = {
 		{ "source", "words_a_line" }, { "target", "words_a_line" },
@@ -139,7 +139,7 @@ static void print_lengths(const struct json *s)
 	for (i = 0; i < ARRAY_LEN(columns); i++) {
 		const struct json *bins = json_get(json_get(s, columns[i].side), columns[i].what);
 
-		step = (size_t)MAX(integer(bins, "step"), 1);
+		step = (size_t)MAX(stats_integer(bins, "step"), 1);
 		lines[i] = json_get(bins, "lines");
 		rows = MAX(rows, json_len(lines[i]));
 	}
@@ -160,7 +160,7 @@ static void print_lengths(const struct json *s)
 	}
 }
 
-static void print_stages(const struct json *manifest)
+static void stats_print_stages(const struct json *manifest)
 {
 	const struct json *stages = json_get(manifest, "stages"), *s;
 	size_t i;
@@ -169,13 +169,13 @@ static void print_stages(const struct json *manifest)
 	       "MB written");
 	for (i = 0; i < json_len(stages); i++) {
 		s = json_at(stages, i);
-		printf("%-10s %9.1f %12lld %12lld %12.1f\n", text(s, "name"), number(s, "seconds"),
-		       (long long)integer(s, "pairs_in"), (long long)integer(s, "pairs_out"),
-		       (double)integer(s, "bytes") / 1e6);
+		printf("%-10s %9.1f %12lld %12lld %12.1f\n", stats_text(s, "name"), stats_number(s, "seconds"),
+		       (long long)stats_integer(s, "pairs_in"), (long long)stats_integer(s, "pairs_out"),
+		       (double)stats_integer(s, "bytes") / 1e6);
 	}
 }
 
-static int read_text(const char *folder, const char *name, struct buf *out, struct json **root,
+static int stats_read_file(const char *folder, const char *name, struct buf *out, struct json **root,
 		     struct err *e)
 {
 	char *path = file_path(e, "%s/%s", folder, name);
@@ -190,10 +190,10 @@ static int read_text(const char *folder, const char *name, struct buf *out, stru
 	return rc;
 }
 
-static void add_value(struct json_writer *w, const struct json *v);
+static void copy_value_json(struct json_writer *w, const struct json *v);
 
 /* A copy of the stages in the manifest: numbers and names only. */
-static void add_stages(struct json_writer *w, const struct json *manifest)
+static void copy_stages_json(struct json_writer *w, const struct json *manifest)
 {
 	const struct json *stages = json_get(manifest, "stages"), *value;
 	const char *key;
@@ -204,14 +204,14 @@ static void add_stages(struct json_writer *w, const struct json *manifest)
 		json_open(w, '{');
 		for (k = 0; (key = json_member(json_at(stages, i), k, &value)); k++) {
 			json_key(w, key);
-			add_value(w, value);
+			copy_value_json(w, value);
 		}
 		json_close(w, '}');
 	}
 	json_close(w, ']');
 }
 
-static void add_value(struct json_writer *w, const struct json *v)
+static void copy_value_json(struct json_writer *w, const struct json *v)
 {
 	const char *s = json_text(v, NULL);
 
@@ -222,7 +222,7 @@ static void add_value(struct json_writer *w, const struct json *v)
 }
 
 /* stats.json with one more member before its last brace. */
-static int print_json(const struct buf *stats, const struct json *manifest, struct err *e)
+static int stats_print_json(const struct buf *stats, const struct json *manifest, struct err *e)
 {
 	struct buf b = { 0 };
 	struct json_writer w = { .out = &b, .need_comma = true };
@@ -233,7 +233,7 @@ static int print_json(const struct buf *stats, const struct json *manifest, stru
 		end--;
 	buf_add(&b, stats->data, end ? end - 1 : 0);
 	json_key(&w, "stages");
-	add_stages(&w, manifest);
+	copy_stages_json(&w, manifest);
 	buf_add_str(&b, "}\n");
 	rc = buf_check(&b, e);
 	if (!rc)
@@ -246,20 +246,20 @@ int data_print_stats(const char *folder, bool json, struct err *e)
 {
 	struct buf stats = { 0 }, manifest = { 0 };
 	struct json *s = NULL, *m = NULL;
-	int rc = read_text(folder, "stats.json", &stats, &s, e);
+	int rc = stats_read_file(folder, "stats.json", &stats, &s, e);
 
 	if (!rc)
-		rc = read_text(folder, "manifest.json", &manifest, &m, e);
+		rc = stats_read_file(folder, "manifest.json", &manifest, &m, e);
 	if (!rc && json) {
-		rc = print_json(&stats, m, e);
+		rc = stats_print_json(&stats, m, e);
 	} else if (!rc) {
-		print_pairs(s);
-		print_texts(s);
-		print_dropped(s);
-		print_sides(s);
-		print_held_out(s);
-		print_lengths(s);
-		print_stages(m);
+		stats_print_pairs(s);
+		stats_print_texts(s);
+		stats_print_dropped(s);
+		stats_print_columns(s);
+		stats_print_held_out(s);
+		stats_print_lengths(s);
+		stats_print_stages(m);
 	}
 	json_free(s);
 	json_free(m);

@@ -10,7 +10,7 @@
 
 #define MAX_WORD 100
 
-struct ledger_rows {
+struct drop_rows {
 	struct map map;
 	size_t   at;		/* bytes whose rows are known */
 	uint64_t *starts;	/* owned: (n) */
@@ -21,19 +21,19 @@ struct ledger_rows {
 	enum clean_rule rule;
 	char     word[MAX_WORD + 1];
 	uint32_t *wanted;	/* owned: rows; unused while everything is wanted */
-	size_t   n_wanted, cap_wanted, judged;
+	size_t   n_wanted, cap_wanted, n_filtered;
 };
 
-static size_t line_end(const struct ledger_rows *l, size_t from)
+static size_t drop_row_end(const struct drop_rows *l, size_t from)
 {
 	const unsigned char *end = memchr(l->map.data + from, '\n', l->map.len - from);
 
 	return end ? (size_t)(end - l->map.data) : l->map.len;
 }
 
-struct ledger_rows *ledger_rows_open(const char *path, struct err *e)
+struct drop_rows *drop_rows_open(const char *path, struct err *e)
 {
-	struct ledger_rows *l = mem_alloc(1, sizeof(*l), e);
+	struct drop_rows *l = mem_alloc(1, sizeof(*l), e);
 
 	if (!l)
 		return NULL;
@@ -42,11 +42,11 @@ struct ledger_rows *ledger_rows_open(const char *path, struct err *e)
 		return NULL;
 	}
 	if (l->map.len)		/* names of columns */
-		l->at = MIN(line_end(l, 0) + 1, l->map.len);
+		l->at = MIN(drop_row_end(l, 0) + 1, l->map.len);
 	return l;
 }
 
-void ledger_rows_free(struct ledger_rows *l)
+void drop_rows_free(struct drop_rows *l)
 {
 	if (!l)
 		return;
@@ -57,32 +57,32 @@ void ledger_rows_free(struct ledger_rows *l)
 	free(l);
 }
 
-static bool wants_all(const struct ledger_rows *l)
+static bool drop_rows_is_unfiltered(const struct drop_rows *l)
 {
 	return l->rule == CLEAN_KEEP && !l->word[0];
 }
 
-void ledger_rows_filter(struct ledger_rows *l, enum clean_rule rule, const char *word)
+void drop_rows_filter(struct drop_rows *l, enum clean_rule rule, const char *word)
 {
 	size_t n = MIN(strlen(word), (size_t)MAX_WORD);
 
 	l->rule = rule;
 	memcpy(l->word, word, n);
 	l->word[n] = 0;
-	l->n_wanted = l->judged = 0;
+	l->n_wanted = l->n_filtered = 0;
 }
 
 /* The field at *at, which moves behind it; an empty one where the row has ended. */
-static struct ledger_field next_field(const char **at, const char *end)
+static struct drop_row_field drop_row_next_field(const char **at, const char *end)
 {
 	const char *tab = *at < end ? memchr(*at, '\t', (size_t)(end - *at)) : NULL;
-	struct ledger_field f = { *at, (size_t)((tab ? tab : end) - *at) };
+	struct drop_row_field f = { *at, (size_t)((tab ? tab : end) - *at) };
 
 	*at = tab ? tab + 1 : end;
 	return f;
 }
 
-static enum clean_rule rule_of(struct ledger_field f)
+static enum clean_rule drop_row_rule(struct drop_row_field f)
 {
 	char name[32];
 
@@ -93,28 +93,28 @@ static enum clean_rule rule_of(struct ledger_field f)
 	return clean_rule_find(name);
 }
 
-static void read_row(const struct ledger_rows *l, size_t start, size_t end, struct ledger_row *row)
+static void drop_row_parse(const struct drop_rows *l, size_t start, size_t end, struct drop_row *row)
 {
 	const char *at = (const char *)l->map.data + start, *stop = (const char *)l->map.data + end;
 
-	row->file = next_field(&at, stop);
-	row->line = next_field(&at, stop);
-	row->rule = rule_of(next_field(&at, stop));
-	row->source = next_field(&at, stop);
-	row->target = next_field(&at, stop);
+	row->file = drop_row_next_field(&at, stop);
+	row->line = drop_row_next_field(&at, stop);
+	row->rule = drop_row_rule(drop_row_next_field(&at, stop));
+	row->source = drop_row_next_field(&at, stop);
+	row->target = drop_row_next_field(&at, stop);
 }
 
-static int index_row(struct ledger_rows *l, struct err *e)
+static int drop_rows_index_row(struct drop_rows *l, struct err *e)
 {
-	size_t end = line_end(l, l->at);
-	struct ledger_row row;
+	size_t end = drop_row_end(l, l->at);
+	struct drop_row row;
 
 	if (l->n >= UINT32_MAX)
 		return err_set(e, ERR_DATA, "a ledger of more than %u rows", UINT32_MAX);
 	if (mem_grow(&l->starts, &l->cap_starts, l->n + 1, sizeof(*l->starts), e) ||
 	    mem_grow(&l->rules, &l->cap_rules, l->n + 1, sizeof(*l->rules), e))
 		return e->code;
-	read_row(l, l->at, end, &row);
+	drop_row_parse(l, l->at, end, &row);
 	l->starts[l->n] = l->at;
 	l->rules[l->n++] = (uint8_t)row.rule;
 	l->counts[row.rule]++;
@@ -122,65 +122,65 @@ static int index_row(struct ledger_rows *l, struct err *e)
 	return 0;
 }
 
-static int judge_row(struct ledger_rows *l, struct err *e)
+static int drop_rows_filter_row(struct drop_rows *l, struct err *e)
 {
-	size_t start = l->starts[l->judged], n = line_end(l, start) - start;
-	bool wanted = l->rule == CLEAN_KEEP || l->rules[l->judged] == (uint8_t)l->rule;
+	size_t start = l->starts[l->n_filtered], n = drop_row_end(l, start) - start;
+	bool wanted = l->rule == CLEAN_KEEP || l->rules[l->n_filtered] == (uint8_t)l->rule;
 
 	if (wanted && l->word[0])
 		wanted = memmem(l->map.data + start, n, l->word, strlen(l->word)) != NULL;
 	if (wanted) {
 		if (mem_grow(&l->wanted, &l->cap_wanted, l->n_wanted + 1, sizeof(*l->wanted), e))
 			return e->code;
-		l->wanted[l->n_wanted++] = (uint32_t)l->judged;
+		l->wanted[l->n_wanted++] = (uint32_t)l->n_filtered;
 	}
-	l->judged++;
+	l->n_filtered++;
 	return 0;
 }
 
-int ledger_rows_more(struct ledger_rows *l, size_t bytes, struct err *e)
+int drop_rows_scan(struct drop_rows *l, size_t bytes, struct err *e)
 {
 	size_t until = l->map.len - l->at > bytes ? l->at + bytes : l->map.len, seen = 0;
-	size_t from = l->at, first = l->judged;
+	size_t from = l->at, first = l->n_filtered;
 
 	while (l->at < until)
-		if (index_row(l, e))
+		if (drop_rows_index_row(l, e))
 			return e->code;
-	while (!wants_all(l) && l->judged < l->n && seen < bytes) {
-		seen += (l->judged + 1 < l->n ? l->starts[l->judged + 1] : l->at) -
-			l->starts[l->judged];
-		if (judge_row(l, e))
+	while (!drop_rows_is_unfiltered(l) && l->n_filtered < l->n && seen < bytes) {
+		seen += (l->n_filtered + 1 < l->n ? l->starts[l->n_filtered + 1] : l->at) -
+			l->starts[l->n_filtered];
+		if (drop_rows_filter_row(l, e))
 			return e->code;
 	}
 	/* the few rows on the screen are read again soon enough */
 	if (l->at > from)
-		map_forget(l->map.data + from, l->at - from);
-	if (l->judged > first)
-		map_forget(l->map.data + l->starts[first], seen);
-	return l->at < l->map.len || (!wants_all(l) && l->judged < l->n);
+		map_drop_pages(l->map.data + from, l->at - from);
+	if (l->n_filtered > first)
+		map_drop_pages(l->map.data + l->starts[first], seen);
+	return l->at < l->map.len || (!drop_rows_is_unfiltered(l) && l->n_filtered < l->n);
 }
 
-size_t ledger_rows_n(const struct ledger_rows *l)
+size_t drop_rows_n(const struct drop_rows *l)
 {
-	return wants_all(l) ? l->n : l->n_wanted;
+	return drop_rows_is_unfiltered(l) ? l->n : l->n_wanted;
 }
 
-int64_t ledger_rows_count(const struct ledger_rows *l, enum clean_rule rule)
+int64_t drop_rows_of_rule(const struct drop_rows *l, enum clean_rule rule)
 {
 	return rule == CLEAN_KEEP ? (int64_t)l->n : rule < CLEAN_N_RULES ? l->counts[rule] : 0;
 }
 
-double ledger_rows_known(const struct ledger_rows *l)
+double drop_rows_scanned(const struct drop_rows *l)
 {
 	double of = (double)MAX(l->map.len, (size_t)1);
-	size_t judged = l->judged < l->n ? l->starts[l->judged] : l->at;
+	size_t n_filtered = l->n_filtered < l->n ? l->starts[l->n_filtered] : l->at;
 
-	return (double)(wants_all(l) ? l->at : judged) / of;
+	return (double)(drop_rows_is_unfiltered(l) ? l->at : n_filtered) / of;
 }
 
-void ledger_rows_get(const struct ledger_rows *l, size_t i, struct ledger_row *row)
+void drop_rows_get(const struct drop_rows *l, size_t i, struct drop_row *row)
 {
-	size_t at = wants_all(l) ? i : l->wanted[i];
+	size_t at = drop_rows_is_unfiltered(l) ? i : l->wanted[i];
 
-	read_row(l, l->starts[at], line_end(l, l->starts[at]), row);
+	drop_row_parse(l, l->starts[at], drop_row_end(l, l->starts[at]), row);
 }

@@ -1,12 +1,12 @@
 /*
  * drop_ledger_read.h - ledger.tsv for looking at: rows by number, by rule, by a word in them.
  *
- *	struct ledger_rows *l = ledger_rows_open(path, e);
- *	ledger_rows_filter(l, CLEAN_RATIO, "Europa");	CLEAN_KEEP and "": all of them
- *	while (ledger_rows_more(l, bytes, e) > 0)	a part at a time: the file may be huge
+ *	struct drop_rows *l = drop_rows_open(path, e);
+ *	drop_rows_filter(l, CLEAN_RATIO, "Europa");	CLEAN_KEEP and "": all of them
+ *	while (drop_rows_scan(l, bytes, e) > 0)	a part at a time: the file may be huge
  *		…
- *	ledger_rows_get(l, i, &row), i < ledger_rows_n(l)
- *	ledger_rows_free(l);
+ *	drop_rows_get(l, i, &row), i < drop_rows_n(l)
+ *	drop_rows_free(l);
  *
  * The file is mapped, of each row 9 bytes are kept. It is replaced as a whole by the next
  * preparation, which this does not see: open it again then.
@@ -19,29 +19,29 @@
 
 #include "data/text/clean.h"
 
-struct ledger_rows;
+struct drop_rows;
 
 /* Fields of a row: not terminated, and as untrusted as any file. Borrowed from the ledger. */
-struct ledger_field { const char *text; size_t n; };
+struct drop_row_field { const char *text; size_t n; };
 
-struct ledger_row {
-	struct ledger_field file, line, source, target;
+struct drop_row {
+	struct drop_row_field file, line, source, target;
 	enum clean_rule rule;	/* CLEAN_KEEP: one that this version does not know */
 };
 
-struct ledger_rows *ledger_rows_open(const char *path, struct err *e);	/* NULL: failure */
-void ledger_rows_free(struct ledger_rows *l);
+struct drop_rows *drop_rows_open(const char *path, struct err *e);	/* NULL: failure */
+void drop_rows_free(struct drop_rows *l);
 
 /* What is wanted from now on. word: bytes that stand in the row as they are; at most 100. */
-void ledger_rows_filter(struct ledger_rows *l, enum clean_rule rule, const char *word);
+void drop_rows_filter(struct drop_rows *l, enum clean_rule rule, const char *word);
 
 /* Look at about so many bytes more: 1 there is more to look at, 0 all is known, < 0 failure. */
-int  ledger_rows_more(struct ledger_rows *l, size_t bytes, struct err *e);
+int  drop_rows_scan(struct drop_rows *l, size_t bytes, struct err *e);
 
-size_t  ledger_rows_n(const struct ledger_rows *l);	/* wanted rows found so far */
-int64_t ledger_rows_count(const struct ledger_rows *l,
+size_t  drop_rows_n(const struct drop_rows *l);	/* wanted rows found so far */
+int64_t drop_rows_of_rule(const struct drop_rows *l,
 			  enum clean_rule rule);	/* CLEAN_KEEP: all */
-double  ledger_rows_known(const struct ledger_rows *l);	/* share of the file, 0..1 */
-void ledger_rows_get(const struct ledger_rows *l, size_t i, struct ledger_row *row);
+double  drop_rows_scanned(const struct drop_rows *l);	/* share of the file, 0..1 */
+void drop_rows_get(const struct drop_rows *l, size_t i, struct drop_row *row);
 
 #endif

@@ -13,7 +13,7 @@
 #include "share/base/mem.h"
 #include "share/base/paths.h"
 
-static void add_lines(struct buf *out, const struct manifest *m, const struct obtained *list)
+static void add_lines(struct buf *out, const struct manifest *m, const struct obtained_archive *list)
 {
 	size_t i;
 
@@ -23,7 +23,7 @@ static void add_lines(struct buf *out, const struct manifest *m, const struct ob
 				   (long long)list[i].bytes, list[i].sha256, list[i].path);
 }
 
-static void add_json(struct json_writer *w, const struct manifest *m, const struct obtained *list)
+static void add_json(struct json_writer *w, const struct manifest *m, const struct obtained_archive *list)
 {
 	size_t i;
 
@@ -50,7 +50,7 @@ static void add_json(struct json_writer *w, const struct manifest *m, const stru
 static int fetch_one(const struct manifest *m, const struct conf *c, struct json_writer *w,
 		     struct buf *out, struct err *e)
 {
-	struct obtained *list = mem_alloc(m->n, sizeof(*list), e);
+	struct obtained_archive *list = mem_alloc(m->n, sizeof(*list), e);
 	char *workspace, *path;
 	struct progress p;
 	struct err ignored;
@@ -74,7 +74,7 @@ static int fetch_one(const struct manifest *m, const struct conf *c, struct json
 	else
 		add_lines(out, m, list);
 	for (i = 0; i < m->n; i++)
-		obtained_free(&list[i]);
+		obtained_archive_free(&list[i]);
 	free(list);
 	return rc;
 }

@@ -10,22 +10,22 @@
 #include "data/tools.h"
 #include "share/conf/conf.h"
 
-static int run(struct conf *c, int argc, char **argv, struct err *e)
+static int data_main_run(struct conf *c, int argc, char **argv, struct err *e)
 {
 	size_t i;
 
 	if (conf_init(c, e) || conf_parse_command(c, "data", argc, argv, e))
 		return e->code;
-	if (conf_answered(c, stdout))
+	if (conf_print_requested(c, stdout))
 		return 0;
 	if (!strcmp(c->command, "prep"))
-		return prep_run(c, e);
+		return prep_command_run(c, e);
 	if (!strcmp(c->command, "fetch"))
 		return fetch_command_run(c, e);
 	if (!strcmp(c->command, "data"))
 		return data_command_run(c, e);
 	if (!strcmp(c->command, "shortlist"))
-		return shortlist_run(c, e);
+		return shortlist_command_run(c, e);
 	if (!strcmp(c->command, "demo-corpus"))
 		return demo_corpus_run(c, e);
 	for (i = 0; i < n_data_tools; i++)
@@ -38,7 +38,7 @@ int main(int argc, char **argv)
 {
 	struct conf c = { 0 };
 	struct err e = { 0 };
-	int rc = run(&c, argc, argv, &e);
+	int rc = data_main_run(&c, argc, argv, &e);
 
 	rc = conf_exit_status(&c, rc, &e);
 	conf_free(&c);

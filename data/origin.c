@@ -15,7 +15,7 @@
 
 /* ---- loading ---- */
 
-static struct json *read_json(const char *folder, const char *name, struct err *e)
+static struct json *origin_read_json(const char *folder, const char *name, struct err *e)
 {
 	char *path = file_path(e, "%s/%s", folder, name);
 	struct json *root = NULL;
@@ -31,7 +31,7 @@ static struct json *read_json(const char *folder, const char *name, struct err *
 	return root;
 }
 
-static int load_texts(struct origins *o, const struct json *stats, const char *folder,
+static int origins_load_texts(struct origins *o, const struct json *stats, const char *folder,
 		      struct err *e)
 {
 	const struct json *texts = json_get(stats, "texts"), *item;
@@ -73,7 +73,7 @@ static size_t field_length(const char *at)
 	return strcspn(at, "\t");
 }
 
-static bool parse_line(const char *field, int64_t *line)
+static bool parse_line_number(const char *field, int64_t *line)
 {
 	char number[24];
 	size_t n = field_length(field);
@@ -86,14 +86,14 @@ static bool parse_line(const char *field, int64_t *line)
 }
 
 /* The rows of the ledger in step with the texts, each of which has just so many. */
-struct walk {
+struct drop_cursor {
 	const struct origins *o;
 	size_t  text;		/* the one at hand */
 	int64_t row;		/* of it */
 	int64_t line;
 };
 
-static bool step(struct walk *w, const char *row)
+static bool drop_cursor_step(struct drop_cursor *w, const char *row)
 {
 	const struct origin_text *t;
 	size_t n = field_length(row);
@@ -107,14 +107,14 @@ static bool step(struct walk *w, const char *row)
 	if (w->text == w->o->n || !row[n])
 		return false;
 	t = &w->o->texts[w->text];
-	if (!is_named(row, n, t->name) || !parse_line(row + n + 1, &w->line) ||
+	if (!is_named(row, n, t->name) || !parse_line_number(row + n + 1, &w->line) ||
 	    w->line <= last || w->line > t->pairs)
 		return false;
 	w->row++;
 	return true;
 }
 
-static int ledger_lines(const char *folder, struct lines *in, struct err *e)
+static int open_drop_ledger_lines(const char *folder, struct lines *in, struct err *e)
 {
 	char *path = file_path(e, "%s/ledger.tsv", folder);
 	int rc = path ? lines_open(in, path, e) : e->code;
@@ -130,26 +130,26 @@ static int ledger_lines(const char *folder, struct lines *in, struct err *e)
 	return 0;
 }
 
-static int does_not_fit(const char *folder, int64_t line, struct err *e)
+static int ledger_mismatch_error(const char *folder, int64_t line, struct err *e)
 {
 	return err_set(e, ERR_DATA,
 		       "%s/ledger.tsv:%lld: does not fit stats.json: prepare the corpus again",
 		       folder, (long long)line);
 }
 
-static int load_ledger(struct origins *o, const char *folder, struct err *e)
+static int origins_load_ledger(struct origins *o, const char *folder, struct err *e)
 {
-	struct walk w = { .o = o };
+	struct drop_cursor w = { .o = o };
 	struct lines in;
-	int got = ledger_lines(folder, &in, e);
+	int got = open_drop_ledger_lines(folder, &in, e);
 
 	if (got)
 		return got;
 	while ((got = lines_next(&in, e)) > 0) {
 		struct origin_text *t;
 
-		if (!step(&w, in.text)) {
-			got = does_not_fit(folder, in.number, e);
+		if (!drop_cursor_step(&w, in.text)) {
+			got = ledger_mismatch_error(folder, in.number, e);
 			break;
 		}
 		t = &o->texts[w.text];
@@ -164,22 +164,22 @@ static int load_ledger(struct origins *o, const char *folder, struct err *e)
 		w.row = 0;
 	}
 	if (!got && w.text < o->n)
-		got = does_not_fit(folder, in.number, e);
+		got = ledger_mismatch_error(folder, in.number, e);
 	lines_close(&in);
 	return got;
 }
 
 int origins_load(struct origins *o, const char *folder, struct err *e)
 {
-	struct json *stats = read_json(folder, "stats.json", e);
-	struct json *manifest = stats ? read_json(folder, "manifest.json", e) : NULL;
+	struct json *stats = origin_read_json(folder, "stats.json", e);
+	struct json *manifest = stats ? origin_read_json(folder, "manifest.json", e) : NULL;
 	int rc = manifest ? 0 : e->code;
 
 	*o = (struct origins){ 0 };
 	if (!rc)
-		rc = load_texts(o, stats, folder, e);
+		rc = origins_load_texts(o, stats, folder, e);
 	if (!rc)
-		rc = load_ledger(o, folder, e);
+		rc = origins_load_ledger(o, folder, e);
 	if (!rc)
 		o->seed = json_integer(json_get(manifest, "seed"), 0);
 	json_free(stats);
@@ -219,15 +219,15 @@ static int64_t dropped_until(const struct origin_text *t, int64_t line)
 	return low;
 }
 
-static struct shuffle order_of(const struct origins *o)
+static struct shuffle origins_shuffle(const struct origins *o)
 {
 	return shuffle_make(o->kept,
 			    rng_key_make((uint64_t)o->seed, RNG_SHUFFLE, UINT32_MAX, 0));
 }
 
-struct origin origin_of(const struct origins *o, int64_t position)
+struct origin origin_at_position(const struct origins *o, int64_t position)
 {
-	struct shuffle order = order_of(o);
+	struct shuffle order = origins_shuffle(o);
 	int64_t kept = shuffle_at(&order, position);
 	struct origin from = { 0 };
 	const struct origin_text *t;
@@ -252,11 +252,11 @@ struct origin origin_of(const struct origins *o, int64_t position)
 	return from;
 }
 
-int64_t origin_position(const struct origins *o, struct origin from)
+int64_t origin_find_position(const struct origins *o, struct origin from)
 {
 	const struct origin_text *t = &o->texts[from.text];
 	int64_t before = dropped_until(t, from.line);
-	struct shuffle order = order_of(o);
+	struct shuffle order = origins_shuffle(o);
 
 	if (before && t->dropped[before - 1] == from.line)
 		return -1;
@@ -265,7 +265,7 @@ int64_t origin_position(const struct origins *o, struct origin from)
 
 /* ---- by name ---- */
 
-static int find_text(const struct origins *o, const char *name, size_t n, size_t *text,
+static int origins_find_text(const struct origins *o, const char *name, size_t n, size_t *text,
 		     struct err *e)
 {
 	size_t i, length, found = 0;
@@ -299,7 +299,7 @@ int origin_parse(const struct origins *o, const char *text, struct origin *from,
 
 	if (!text_to_int(line, &from->line))
 		return err_set(e, ERR_USAGE, "'%s' is no FILE:LINE", text);
-	if (find_text(o, text, colon ? (size_t)(colon - text) : 0, &from->text, e))
+	if (origins_find_text(o, text, colon ? (size_t)(colon - text) : 0, &from->text, e))
 		return e->code;
 	if (from->line < 1 || from->line > o->texts[from->text].pairs)
 		return err_set(e, ERR_USAGE, "%s has no line %lld: its lines are 1 to %lld",
@@ -310,7 +310,7 @@ int origin_parse(const struct origins *o, const char *text, struct origin *from,
 
 /* ---- a row of the ledger ---- */
 
-static void split_row(const char *row, struct origin_row *out)
+static void origin_row_split(const char *row, struct origin_row *out)
 {
 	struct buf *const fields[] = { &out->rule, &out->source, &out->target };
 	size_t i, n;
@@ -329,21 +329,21 @@ static void split_row(const char *row, struct origin_row *out)
 int origin_read_row(const struct origins *o, const char *folder, struct origin from,
 		    struct origin_row *row, struct err *e)
 {
-	struct walk w = { .o = o };
+	struct drop_cursor w = { .o = o };
 	struct lines in;
-	int got = ledger_lines(folder, &in, e);
+	int got = open_drop_ledger_lines(folder, &in, e);
 
 	*row = (struct origin_row){ 0 };
 	if (got)
 		return got;
 	while ((got = lines_next(&in, e)) > 0)
-		if (!step(&w, in.text) || (w.text == from.text && w.line == from.line))
+		if (!drop_cursor_step(&w, in.text) || (w.text == from.text && w.line == from.line))
 			break;
 	if (got > 0 && w.text == from.text && w.line == from.line) {
-		split_row(in.text, row);
+		origin_row_split(in.text, row);
 		got = buf_check(&row->target, e);
 	} else if (got >= 0) {
-		got = does_not_fit(folder, in.number, e);
+		got = ledger_mismatch_error(folder, in.number, e);
 	}
 	lines_close(&in);
 	return got;

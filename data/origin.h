@@ -42,10 +42,10 @@ int  origins_load(struct origins *o, const char *folder, struct err *e);
 void origins_free(struct origins *o);
 
 /* Of the pair at a position of train.shard, 0 <= position < kept. */
-struct origin origin_of(const struct origins *o, int64_t position);
+struct origin origin_at_position(const struct origins *o, int64_t position);
 
 /* The position of a line that is there (1 … pairs of its text), -1: it was dropped. */
-int64_t origin_position(const struct origins *o, struct origin from);
+int64_t origin_find_position(const struct origins *o, struct origin from);
 
 /*
  * "FILE:LINE" as a user writes it: FILE may be any ending of the name of one text

@@ -10,7 +10,7 @@
 #include "share/base/paths.h"
 
 /* How much of a held-out shard it allows. */
-struct coverage {
+struct shortlist_coverage {
 	const struct shortlist *list;	/* borrowed */
 	const struct shard *shard;	/* borrowed */
 	int32_t *source, *target;	/* owned */
@@ -18,7 +18,7 @@ struct coverage {
 	double  tokens, covered, words;	/* words: allowed in a pair, summed */
 };
 
-static void allow(struct coverage *x, const int32_t *ids, int32_t n, int64_t pair)
+static void coverage_allow_tokens(struct shortlist_coverage *x, const int32_t *ids, int32_t n, int64_t pair)
 {
 	for (int32_t i = 0; i < n; i++) {
 		x->words += x->allowed[ids[i]] != pair;
@@ -26,24 +26,24 @@ static void allow(struct coverage *x, const int32_t *ids, int32_t n, int64_t pai
 	}
 }
 
-static void cover_pair(struct coverage *x, int64_t i)
+static void coverage_count_pair(struct shortlist_coverage *x, int64_t i)
 {
 	int32_t n_source, n_target, n;
 	const int32_t *ids = shortlist_frequent(x->list, &n);
 
 	shard_lengths(x->shard, i, &n_source, &n_target);
 	shard_read(x->shard, i, x->source, x->target);
-	allow(x, ids, n, i + 1);
+	coverage_allow_tokens(x, ids, n, i + 1);
 	for (int32_t k = 0; k < n_source; k++) {
-		ids = shortlist_of(x->list, x->source[k], &n);
-		allow(x, ids, n, i + 1);
+		ids = shortlist_of_token(x->list, x->source[k], &n);
+		coverage_allow_tokens(x, ids, n, i + 1);
 	}
 	for (int32_t k = 0; k < n_target; k++)
 		x->covered += x->allowed[x->target[k]] == i + 1;
 	x->tokens += n_target;
 }
 
-static int cover(struct coverage *x, struct err *e)
+static int coverage_measure(struct shortlist_coverage *x, struct err *e)
 {
 	const size_t longest = (size_t)shard_longest(x->shard) + 1;
 
@@ -53,21 +53,21 @@ static int cover(struct coverage *x, struct err *e)
 	if (!x->source || !x->target || !x->allowed)
 		return e->code;
 	for (int64_t i = 0; i < shard_pairs(x->shard); i++)
-		cover_pair(x, i);
+		coverage_count_pair(x, i);
 	return 0;
 }
 
 /* Say what the shortlist is like on the corpus' development set, if it has one. */
-static int tell_coverage(const char *folder, const struct shortlist *list, struct err *e)
+static int print_coverage(const char *folder, const struct shortlist *list, struct err *e)
 {
 	char *path = file_path(e, "%s/dev.shard", folder);
-	struct coverage x = { .list = list };
+	struct shortlist_coverage x = { .list = list };
 	struct shard *dev = NULL;
 	int rc = path ? 0 : e->code;
 
 	if (!rc && file_exists(path)) {
 		x.shard = dev = shard_open(path, e);
-		rc = dev ? cover(&x, e) : e->code;
+		rc = dev ? coverage_measure(&x, e) : e->code;
 		if (!rc && shard_pairs(dev) > 0 && x.tokens > 0)
 			fprintf(stderr,
 				"it allows %.2f %% of the tokens of the development set; a "
@@ -84,16 +84,16 @@ static int tell_coverage(const char *folder, const struct shortlist *list, struc
 	return rc;
 }
 
-static int learn(const struct conf *c, const char *folder, const char *path, struct err *e)
+static int shortlist_learn_corpus(const struct conf *c, const char *folder, const char *path, struct err *e)
 {
-	const struct shortlist_how how = { .each = (int32_t)c->candidates,
+	const struct shortlist_options options = { .each = (int32_t)c->candidates,
 					   .frequent = (int32_t)c->frequent,
 					   .pairs = c->pairs, .rounds = (int32_t)c->rounds };
 	const double began = clock_mono_s();
 	char *from = file_path(e, "%s/train.shard", folder);
 	struct shard *s = from ? shard_open(from, e) : NULL;
 	struct shortlist *list = NULL;
-	int rc = s ? shortlist_learn(s, &how, path, e) : e->code;
+	int rc = s ? shortlist_learn(s, &options, path, e) : e->code;
 
 	if (!rc) {
 		list = shortlist_open(path, shard_vocabulary(s), shard_vocabulary_sha256(s), e);
@@ -101,9 +101,9 @@ static int learn(const struct conf *c, const char *folder, const char *path, str
 	}
 	if (!rc && !c->quiet) {
 		fprintf(stderr, "%s: %lld bytes, from %lld pairs in %.1f s\n", path,
-			(long long)file_size(path), (long long)MIN(how.pairs, shard_pairs(s)),
+			(long long)file_size(path), (long long)MIN(options.pairs, shard_pairs(s)),
 			clock_mono_s() - began);
-		rc = tell_coverage(folder, list, e);
+		rc = print_coverage(folder, list, e);
 	}
 	shortlist_close(list);
 	if (s)
@@ -112,7 +112,7 @@ static int learn(const struct conf *c, const char *folder, const char *path, str
 	return rc;
 }
 
-int shortlist_run(struct conf *c, struct err *e)
+int shortlist_command_run(struct conf *c, struct err *e)
 {
 	char *workspace, *folder = NULL, *path = NULL;
 	int rc;
@@ -127,7 +127,7 @@ int shortlist_run(struct conf *c, struct err *e)
 	if (folder)
 		path = c->output ? mem_strdup(c->output, e)
 				 : file_path(e, "%s/" SHORTLIST_FILE, folder);
-	rc = path ? learn(c, folder, path, e) : e->code;
+	rc = path ? shortlist_learn_corpus(c, folder, path, e) : e->code;
 	free(path);
 	free(folder);
 	free(workspace);

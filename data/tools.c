@@ -18,14 +18,14 @@
 
 /* ---- where results go ---- */
 
-struct sink {
+struct tool_sink {
 	struct outfile file;		/* stream NULL: standard output */
 	FILE *stream;
 };
 
-static int sink_open(struct sink *s, const struct conf *c, struct err *e)
+static int tool_sink_open(struct tool_sink *s, const struct conf *c, struct err *e)
 {
-	*s = (struct sink){ .stream = stdout };
+	*s = (struct tool_sink){ .stream = stdout };
 	if (!c->output)
 		return 0;
 	if (outfile_open(&s->file, c->output, e))
@@ -35,7 +35,7 @@ static int sink_open(struct sink *s, const struct conf *c, struct err *e)
 }
 
 /* Finish: rc is how the work went; what was written is kept only when it went well. */
-static int sink_close(struct sink *s, int rc, struct err *e)
+static int tool_sink_close(struct tool_sink *s, int rc, struct err *e)
 {
 	if (s->file.stream && rc == 0)
 		return outfile_commit(&s->file, e);
@@ -46,7 +46,7 @@ static int sink_close(struct sink *s, int rc, struct err *e)
 }
 
 /* The LF is added to line, so that one write does. */
-static int write_line(FILE *to, struct buf *line, struct err *e)
+static int tool_write_line(FILE *to, struct buf *line, struct err *e)
 {
 	buf_add_char(line, '\n');
 	if (buf_check(line, e))
@@ -58,11 +58,11 @@ static int write_line(FILE *to, struct buf *line, struct err *e)
 
 /* ---- one line in, one line out ---- */
 
-struct tools {
+struct tool_pool {
 	const struct line_tool *kind;
 	const struct conf *conf;
 	void **tools;			/* owned: one for each worker, made when it has work */
-	struct sink sink;
+	struct tool_sink sink;
 };
 
 /* The one FILE of the command; NULL: standard input. */
@@ -75,10 +75,10 @@ static int one_argument(const struct conf *c, const char **path, struct err *e)
 	return 0;
 }
 
-static int run_line(void *context, int worker, const char *text, size_t n, struct buf *out,
+static int tool_run_line(void *context, int worker, const char *text, size_t n, struct buf *out,
 		    struct err *e)
 {
-	struct tools *t = context;
+	struct tool_pool *t = context;
 	void **tool = &t->tools[worker];
 
 	if (!*tool)
@@ -89,9 +89,9 @@ static int run_line(void *context, int worker, const char *text, size_t n, struc
 	return 0;
 }
 
-static int write_lines(void *context, const struct buf *out, bool is_waiting, struct err *e)
+static int tool_write_block(void *context, const struct buf *out, bool is_waiting, struct err *e)
 {
-	FILE *to = ((struct tools *)context)->sink.stream;
+	FILE *to = ((struct tool_pool *)context)->sink.stream;
 
 	if (fwrite(out->data, 1, out->len, to) != out->len || (is_waiting && fflush(to)))
 		return err_set_errno(e, ERR_IO, "the output cannot be written");
@@ -100,8 +100,8 @@ static int write_lines(void *context, const struct buf *out, bool is_waiting, st
 
 int tool_each_line(const struct conf *c, const struct line_tool *kind, struct err *e)
 {
-	struct tools t = { .kind = kind, .conf = c };
-	struct line_flow f = { run_line, write_lines, &t, c->repair,
+	struct tool_pool t = { .kind = kind, .conf = c };
+	struct line_flow f = { tool_run_line, tool_write_block, &t, c->repair,
 			       flow_threads((int)c->threads) };
 	const char *path = NULL;
 	int rc = one_argument(c, &path, e);
@@ -113,16 +113,16 @@ int tool_each_line(const struct conf *c, const struct line_tool *kind, struct er
 		return e->code;
 	/* The first one says what is wrong with the options, also when there are no lines. */
 	t.tools[0] = kind->make(c, NULL, e);
-	rc = t.tools[0] ? sink_open(&t.sink, c, e) : e->code;
+	rc = t.tools[0] ? tool_sink_open(&t.sink, c, e) : e->code;
 	if (!rc)
-		rc = sink_close(&t.sink, line_flow_run(&f, path, e), e);
+		rc = tool_sink_close(&t.sink, line_flow_run(&f, path, e), e);
 	for (int i = f.threads; i-- > 0;)
 		kind->free(t.tools[i]);
 	free(t.tools);
 	return rc;
 }
 
-static void remark_language(const struct conf *c)
+static void warn_unknown_language(const struct conf *c)
 {
 	if (!c->quiet && strcmp(c->language, "en") && strcmp(c->language, "de"))
 		fprintf(stderr, "werkbank %s: there are no rules for the language \"%s\": "
@@ -149,11 +149,11 @@ static void free_tokenizer(void *tool)
 	tokenizer_free(tool);
 }
 
-static int tokenize(const struct conf *c, struct err *e)
+static int tool_tokenize(const struct conf *c, struct err *e)
 {
 	static const struct line_tool kind = { make_tokenizer, tokenize_line, free_tokenizer };
 
-	remark_language(c);
+	warn_unknown_language(c);
 	return tool_each_line(c, &kind, e);
 }
 
@@ -173,12 +173,12 @@ static void free_detokenizer(void *tool)
 	detokenizer_free(tool);
 }
 
-static int detokenize(const struct conf *c, struct err *e)
+static int tool_detokenize(const struct conf *c, struct err *e)
 {
 	static const struct line_tool kind = { make_detokenizer, detokenize_line,
 					       free_detokenizer };
 
-	remark_language(c);
+	warn_unknown_language(c);
 	return tool_each_line(c, &kind, e);
 }
 
@@ -198,7 +198,7 @@ static void free_normalizer(void *tool)
 	normalizer_free(tool);
 }
 
-static int normalize(const struct conf *c, struct err *e)
+static int tool_normalize(const struct conf *c, struct err *e)
 {
 	static const struct line_tool kind = { make_normalizer, normalize_line, free_normalizer };
 
@@ -208,15 +208,15 @@ static int normalize(const struct conf *c, struct err *e)
 /* ---- pairs ---- */
 
 /* The six files of clean; the ledger may be missing. */
-struct cleaning {
+struct clean_files {
 	struct lines    source, target;
 	struct outfile  out_source, out_target;
-	struct ledger  *ledger;
+	struct drop_ledger  *ledger;
 	struct buf      text_source, text_target;
 	int64_t         counts[CLEAN_N_RULES];
 };
 
-static int clean_open(struct cleaning *k, const struct conf *c, struct err *e)
+static int clean_open(struct clean_files *k, const struct conf *c, struct err *e)
 {
 	if (c->n_arguments < 4 || c->n_arguments > 5)
 		return err_set(e, ERR_USAGE,
@@ -229,7 +229,7 @@ static int clean_open(struct cleaning *k, const struct conf *c, struct err *e)
 	    outfile_open(&k->out_target, c->arguments[3], e))
 		return e->code;
 	if (c->n_arguments == 5) {
-		k->ledger = ledger_create(c->arguments[4], e);
+		k->ledger = drop_ledger_create(c->arguments[4], e);
 		if (!k->ledger)
 			return e->code;
 	}
@@ -237,16 +237,16 @@ static int clean_open(struct cleaning *k, const struct conf *c, struct err *e)
 	return 0;
 }
 
-static int note_drop(struct cleaning *k, const char *name, enum clean_rule rule, struct err *e)
+static int clean_record_drop(struct clean_files *k, const char *name, enum clean_rule rule, struct err *e)
 {
-	struct ledger_line line = { .file = name, .line = k->source.number, .rule = rule,
+	struct dropped_pair line = { .file = name, .line = k->source.number, .rule = rule,
 				    .source = k->source.text, .n_source = k->source.len,
 				    .target = k->target.text, .n_target = k->target.len };
 
-	return k->ledger ? ledger_drop(k->ledger, &line, e) : 0;
+	return k->ledger ? drop_ledger_add(k->ledger, &line, e) : 0;
 }
 
-static int clean_one(struct cleaning *k, struct clean_options *o, const char *name, struct err *e)
+static int clean_next_pair(struct clean_files *k, struct clean_options *o, const char *name, struct err *e)
 {
 	enum clean_rule rule;
 
@@ -259,13 +259,13 @@ static int clean_one(struct cleaning *k, struct clean_options *o, const char *na
 		return e->code;
 	k->counts[rule]++;
 	if (rule != CLEAN_KEEP)
-		return note_drop(k, name, rule, e);
-	if (write_line(k->out_source.stream, &k->text_source, e))
+		return clean_record_drop(k, name, rule, e);
+	if (tool_write_line(k->out_source.stream, &k->text_source, e))
 		return e->code;
-	return write_line(k->out_target.stream, &k->text_target, e);
+	return tool_write_line(k->out_target.stream, &k->text_target, e);
 }
 
-static int clean_all(struct cleaning *k, const struct conf *c, struct err *e)
+static int clean_all(struct clean_files *k, const struct conf *c, struct err *e)
 {
 	struct clean_options o = {
 		.min_words = c->min_words, .max_words = c->max_words,
@@ -286,12 +286,12 @@ static int clean_all(struct cleaning *k, const struct conf *c, struct err *e)
 				       c->arguments[a ? 0 : 1]);
 		if (a == 0)
 			return 0;
-		if (clean_one(k, &o, c->arguments[0], e))
+		if (clean_next_pair(k, &o, c->arguments[0], e))
 			return e->code;
 	}
 }
 
-static void clean_report(const struct cleaning *k)
+static void clean_report(const struct clean_files *k)
 {
 	int64_t dropped = 0;
 
@@ -306,16 +306,16 @@ static void clean_report(const struct cleaning *k)
 	fputc('\n', stderr);
 }
 
-static int clean(const struct conf *c, struct err *e)
+static int tool_clean(const struct conf *c, struct err *e)
 {
-	struct cleaning k = { 0 };
+	struct clean_files k = { 0 };
 	int rc = clean_open(&k, c, e);
 
 	if (!rc)
 		rc = clean_all(&k, c, e);
 	/* the ledger first: pairs must not be gone without their reasons */
 	if (!rc && k.ledger) {
-		rc = ledger_finish(k.ledger, e);
+		rc = drop_ledger_finish(k.ledger, e);
 		k.ledger = NULL;
 	}
 	if (!rc)
@@ -324,7 +324,7 @@ static int clean(const struct conf *c, struct err *e)
 		rc = outfile_commit(&k.out_target, e);
 	if (!rc && !c->quiet)
 		clean_report(&k);
-	ledger_cancel(k.ledger);
+	drop_ledger_cancel(k.ledger);
 	outfile_abandon(&k.out_source);
 	outfile_abandon(&k.out_target);
 	lines_close(&k.source);
@@ -339,7 +339,7 @@ static int clean(const struct conf *c, struct err *e)
 static int bpe_learn_files(const struct conf *c, struct err *e)
 {
 	struct bpe_learner *l = bpe_learner_new(e);
-	struct sink sink;
+	struct tool_sink sink;
 	int64_t learned = 0;
 	int rc = l ? 0 : e->code, threads = flow_threads((int)c->threads);
 
@@ -348,10 +348,10 @@ static int bpe_learn_files(const struct conf *c, struct err *e)
 	for (int i = 0; !rc && i < c->n_arguments; i++)
 		rc = bpe_learner_add_file(l, c->arguments[i], c->repair, threads, e);
 	if (!rc)
-		rc = sink_open(&sink, c, e);
+		rc = tool_sink_open(&sink, c, e);
 	if (!rc) {
 		rc = bpe_learn(l, c->merges, c->min_frequency, sink.stream, &learned, e);
-		rc = sink_close(&sink, rc, e);
+		rc = tool_sink_close(&sink, rc, e);
 	}
 	if (!rc && !c->quiet && learned < c->merges)
 		fprintf(stderr, "%lld merges learned of %lld: no other pair occurs %lld times\n",
@@ -365,7 +365,7 @@ static void *make_bpe(const struct conf *c, void *first, struct err *e)
 	struct bpe *b;
 
 	if (first)
-		return bpe_share(first, e);
+		return bpe_open_shared(first, e);
 	b = bpe_open(c->codes, e);
 	if (!b)
 		return NULL;
@@ -396,13 +396,13 @@ static int bpe_apply_file(const struct conf *c, struct err *e)
 	return tool_each_line(c, &kind, e);
 }
 
-static void *make_undo(const struct conf *c, void *first, struct err *e)
+static void *make_bpe_separator(const struct conf *c, void *first, struct err *e)
 {
 	(void)first;
 	return mem_strdup(c->separator, e);
 }
 
-static int undo_line(void *tool, const char *line, size_t n, struct buf *out, struct err *e)
+static int tool_bpe_undo_line(void *tool, const char *line, size_t n, struct buf *out, struct err *e)
 {
 	bpe_undo_line(tool, line, n, out);
 	return buf_check(out, e);
@@ -410,16 +410,16 @@ static int undo_line(void *tool, const char *line, size_t n, struct buf *out, st
 
 static int bpe_undo_file(const struct conf *c, struct err *e)
 {
-	static const struct line_tool kind = { make_undo, undo_line, free };
+	static const struct line_tool kind = { make_bpe_separator, tool_bpe_undo_line, free };
 
 	return tool_each_line(c, &kind, e);
 }
 
 const struct data_tool data_tools[] = {
-	{ "tokenize",   tokenize },
-	{ "detokenize", detokenize },
-	{ "normalize",  normalize },
-	{ "clean",      clean },
+	{ "tokenize",   tool_tokenize },
+	{ "detokenize", tool_detokenize },
+	{ "normalize",  tool_normalize },
+	{ "clean",      tool_clean },
 	{ "bpe-learn",  bpe_learn_files },
 	{ "bpe-apply",  bpe_apply_file },
 	{ "bpe-undo",   bpe_undo_file },

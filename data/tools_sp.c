@@ -7,7 +7,7 @@
 #include "share/base/file.h"
 #include "share/base/flow.h"
 
-static int learn_to(struct sp_learner *l, const struct conf *c, int64_t *learned, struct err *e)
+static int sp_learn_to_files(struct sp_learner *l, const struct conf *c, int64_t *learned, struct err *e)
 {
 	char *model = file_path(e, "%s.model", c->output);
 	char *vocab = model ? file_path(e, "%s.vocab", c->output) : NULL;
@@ -34,7 +34,7 @@ int tool_sp_learn(const struct conf *c, struct err *e)
 	for (int i = 0; !rc && i < c->n_arguments; i++)
 		rc = sp_learner_add_file(l, c->arguments[i], c->repair, threads, &skipped, e);
 	if (!rc)
-		rc = learn_to(l, c, &learned, e);
+		rc = sp_learn_to_files(l, c, &learned, e);
 	if (!rc && !c->quiet && skipped)
 		fprintf(stderr, "%lld lines were not used: longer than 4192 bytes, "
 			"or with the reserved character U+2585\n", (long long)skipped);
@@ -59,26 +59,26 @@ static void free_sp(void *tool)
 	sp_close(tool);
 }
 
-static int apply_line(void *tool, const char *line, size_t n, struct buf *out, struct err *e)
+static int tool_sp_apply_line(void *tool, const char *line, size_t n, struct buf *out, struct err *e)
 {
 	return sp_apply_line(tool, line, n, out, e);
 }
 
 int tool_sp_apply(const struct conf *c, struct err *e)
 {
-	static const struct line_tool kind = { make_sp, apply_line, free_sp };
+	static const struct line_tool kind = { make_sp, tool_sp_apply_line, free_sp };
 
 	return tool_each_line(c, &kind, e);
 }
 
-static int undo_line(void *tool, const char *line, size_t n, struct buf *out, struct err *e)
+static int tool_sp_undo_line(void *tool, const char *line, size_t n, struct buf *out, struct err *e)
 {
 	return sp_undo_line(tool, line, n, out, e);
 }
 
 int tool_sp_undo(const struct conf *c, struct err *e)
 {
-	static const struct line_tool kind = { make_sp, undo_line, free_sp };
+	static const struct line_tool kind = { make_sp, tool_sp_undo_line, free_sp };
 
 	return tool_each_line(c, &kind, e);
 }

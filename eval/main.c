@@ -14,78 +14,78 @@
 #include "eval/translate/translate.h"
 #include "share/conf/conf.h"
 
-static int bleu(struct conf *c, struct err *e)
+static int bleu_command(struct conf *c, struct err *e)
 {
 	return score_tools_bleu(c, stdout, e);
 }
 
-static int chrf(struct conf *c, struct err *e)
+static int chrf_command(struct conf *c, struct err *e)
 {
 	return score_tools_chrf(c, stdout, e);
 }
 
-static int ter(struct conf *c, struct err *e)
+static int ter_command(struct conf *c, struct err *e)
 {
 	return score_tools_ter(c, stdout, e);
 }
 
-static int compare(struct conf *c, struct err *e)
+static int compare_command(struct conf *c, struct err *e)
 {
 	return compare_run(c, stdout, e);
 }
 
-static int ledger(struct conf *c, struct err *e)
+static int score_ledger_command(struct conf *c, struct err *e)
 {
-	return ledger_run(c, stdout, e);
+	return score_ledger_run(c, stdout, e);
 }
 
-static int translate(struct conf *c, struct err *e)
+static int translate_command(struct conf *c, struct err *e)
 {
 	return c->serve ? serve_run(c, e) : translate_run(c, e);
 }
 
-static int average(struct conf *c, struct err *e)
+static int average_command(struct conf *c, struct err *e)
 {
 	return average_run(c, e);
 }
 
-static int export(struct conf *c, struct err *e)
+static int export_command(struct conf *c, struct err *e)
 {
-	return export_run(c, e);
+	return model_export_run(c, e);
 }
 
-static int import(struct conf *c, struct err *e)
+static int import_command(struct conf *c, struct err *e)
 {
 	return import_run(c, e);
 }
 
 static const struct {
 	const char *name;
-	int (*run)(struct conf *c, struct err *e);
+	int (*run_eval_command)(struct conf *c, struct err *e);
 } commands[] = {
-	{ "average", average },
-	{ "bleu", bleu },
-	{ "chrf", chrf },
-	{ "compare", compare },
+	{ "average", average_command },
+	{ "bleu", bleu_command },
+	{ "chrf", chrf_command },
+	{ "compare", compare_command },
 	{ "eval", heldout_run_eval },
-	{ "export", export },
-	{ "import", import },
-	{ "ledger", ledger },
+	{ "export", export_command },
+	{ "import", import_command },
+	{ "ledger", score_ledger_command },
 	{ "report", report_run },
-	{ "ter", ter },
-	{ "translate", translate },
+	{ "ter", ter_command },
+	{ "translate", translate_command },
 	{ "_evaluate", heldout_run_evaluate },
 };
 
-static int run(struct conf *c, int argc, char **argv, struct err *e)
+static int run_eval_command(struct conf *c, int argc, char **argv, struct err *e)
 {
 	if (conf_init(c, e) || conf_parse_command(c, "eval", argc, argv, e))
 		return e->code;
-	if (conf_answered(c, stdout))
+	if (conf_print_requested(c, stdout))
 		return 0;
 	for (size_t i = 0; c->command && i < ARRAY_LEN(commands); i++)
 		if (!strcmp(commands[i].name, c->command))
-			return commands[i].run(c, e);
+			return commands[i].run_eval_command(c, e);
 	return err_set(e, ERR_USAGE,
 		       "werkbank-eval needs one of its commands: average, bleu, chrf, compare, "
 		       "eval, export, import, ledger, report, ter, translate");
@@ -95,7 +95,7 @@ int main(int argc, char **argv)
 {
 	struct conf c = { 0 };
 	struct err e = { 0 };
-	int code = run(&c, argc, argv, &e);
+	int code = run_eval_command(&c, argc, argv, &e);
 
 	code = conf_exit_status(&c, code, &e);
 	conf_free(&c);

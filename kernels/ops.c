@@ -64,7 +64,7 @@ const struct ops *ops_cpu(void)
 	return table;
 }
 
-void ops_machine(struct machine *m)
+void ops_cpu_features(struct cpu_features *m)
 {
 	static const char *const levels[] = { "plain", "AVX2", "AVX-512" };
 	const int machine = machine_is_v4() ? 2 : machine_is_v3() ? 1 : 0;
@@ -72,9 +72,9 @@ void ops_machine(struct machine *m)
 
 	while (used > 0 && !cpu_variant(used))
 		used--;
-	*m = (struct machine){
+	*m = (struct cpu_features){
 		.level = levels[used],
-		.best_not_built = used < machine,
+		.has_unbuilt_level = used < machine,
 		.bf16 = used == 2 && machine_has_bf16(),
 		.vnni = used == 2 && machine_has_vnni(),
 		.tiles = cpu_has_tiles(),
@@ -97,7 +97,7 @@ const struct ops *ops_find(const char *name, struct err *e)
 		if (!any) {
 			err_set(e, ERR_UNAVAILABLE,
 				"backend %s does not work on this machine: %s; try --backend auto",
-				name, ops_cuda_trouble());
+				name, ops_cuda_unusable_reason());
 			return NULL;
 		}
 	}
@@ -112,10 +112,10 @@ const struct ops *ops_find(const char *name, struct err *e)
 
 static void describe_gpu(const struct ops *o, int device, char *text, size_t size)
 {
-	struct dev_facts f;
+	struct dev_info f;
 	struct err e;
 
-	if (o->look(device, &f, &e))
+	if (o->query_device(device, &f, &e))
 		snprintf(text, size, "%s", e.text);
 	else
 		snprintf(text, size, "GPU %d%s%s (%.1f of %.1f GiB free)", device,
@@ -125,14 +125,14 @@ static void describe_gpu(const struct ops *o, int device, char *text, size_t siz
 
 void ops_describe(const struct ops *o, const char *asked, int device, char *text, size_t size)
 {
-	const char *trouble = strcmp(asked, "auto") == 0 ? ops_cuda_trouble() : NULL;
-	struct machine m;
+	const char *trouble = strcmp(asked, "auto") == 0 ? ops_cuda_unusable_reason() : NULL;
+	struct cpu_features m;
 
-	if (o->look) {
+	if (o->query_device) {
 		describe_gpu(o, device, text, size);
 		return;
 	}
-	ops_machine(&m);
+	ops_cpu_features(&m);
 	if (strcmp(o->name, "cpu") == 0)
 		snprintf(text, size, "the processor (%s)%s%s", m.level,
 			 trouble ? ", no GPU: " : "", trouble ? trouble : "");

@@ -20,7 +20,7 @@ enum {
 struct profile {
 	const struct ops *ops;		/* borrowed */
 	struct ops table;
-	bool paused, hurried;	/* hurried: do not wait after each op */
+	bool paused, skips_waits;	/* hurried: do not wait after each op */
 	struct profile_entry entry[N_OPS][MOST_KINDS];
 	struct profile_entry sorted[N_OPS * MOST_KINDS];
 };
@@ -38,14 +38,14 @@ static struct watched *watched_of(struct dev *d)
 	return (struct watched *)(void *)d;
 }
 
-static void note(struct watched *watched, int op, const char *name, const struct work *work,
+static void record_call(struct watched *watched, int op, const char *name, const struct work *work,
 		 double since)
 {
 	struct profile_entry *entry = watched->profile->entry[op];
 	struct err e = { 0 };
 	int i = 0;
 
-	if (!watched->profile->hurried && watched->ops->sync(watched->dev, &e) &&
+	if (!watched->profile->skips_waits && watched->ops->sync(watched->dev, &e) &&
 	    !watched->fault.code)
 		watched->fault = e;
 	if (watched->profile->paused)
@@ -70,7 +70,7 @@ static void note(struct watched *watched, int op, const char *name, const struct
                                                                                                    \
 		d = watched->dev;                                                                  \
 		watched->ops->name names;                                                          \
-		note(watched, OP_##name, #name, &work, since);                                     \
+		record_call(watched, OP_##name, #name, &work, since);                                     \
 	}
 #include "kernels/ops/ops.def"
 #undef OP
@@ -118,17 +118,17 @@ static void watch_to_device(struct dev *d, void *to, const void *from, size_t by
 	const double since = clock_mono_s();
 
 	watched_of(d)->ops->to_device(watched_of(d)->dev, to, from, bytes);
-	note(watched_of(d), OP_TO_DEVICE, "to_device", &work, since);
+	record_call(watched_of(d), OP_TO_DEVICE, "to_device", &work, since);
 }
 
-static void watch_send(struct dev *d, void *to, const void *from, size_t bytes)
+static void watch_to_device_async(struct dev *d, void *to, const void *from, size_t bytes)
 {
-	watched_of(d)->ops->send(watched_of(d)->dev, to, from, bytes);
+	watched_of(d)->ops->to_device_async(watched_of(d)->dev, to, from, bytes);
 }
 
-static void watch_turn(struct dev *d)
+static void watch_swap_staging(struct dev *d)
 {
-	watched_of(d)->ops->turn(watched_of(d)->dev);
+	watched_of(d)->ops->swap_staging(watched_of(d)->dev);
 }
 
 static void watch_to_host(struct dev *d, void *to, const void *from, size_t bytes)
@@ -137,7 +137,7 @@ static void watch_to_host(struct dev *d, void *to, const void *from, size_t byte
 	const double since = clock_mono_s();
 
 	watched_of(d)->ops->to_host(watched_of(d)->dev, to, from, bytes);
-	note(watched_of(d), OP_TO_HOST, "to_host", &work, since);
+	record_call(watched_of(d), OP_TO_HOST, "to_host", &work, since);
 }
 
 static int watch_sync(struct dev *d, struct err *e)
@@ -158,7 +158,7 @@ static int watch_reserve(struct dev *d, const struct dev_limits *most, struct er
 }
 
 /* What is beside the ops is not looked at. */
-static struct queue *watch_open_queue(struct dev *d, struct err *e)
+static struct cuda_queue *watch_open_queue(struct dev *d, struct err *e)
 {
 	return watched_of(d)->ops->open_queue(watched_of(d)->dev, e);
 }
@@ -172,9 +172,9 @@ struct profile *profile_new(const struct ops *ops, struct err *e)
 	p->ops = ops;
 	p->table = (struct ops){
 		.name = ops->name,
-		.own_memory = ops->own_memory,
+		.has_device_memory = ops->has_device_memory,
 		.usable = ops->usable,
-		.look = ops->look,
+		.query_device = ops->query_device,
 		.open = watch_open,
 		.close = watch_close,
 		.alloc = watch_alloc,
@@ -184,9 +184,9 @@ struct profile *profile_new(const struct ops *ops, struct err *e)
 		.sync = watch_sync,
 		.reserve = ops->reserve ? watch_reserve : NULL,
 		.needs = ops->needs,
-		.send = ops->send ? watch_send : NULL,
-		.turn = ops->turn ? watch_turn : NULL,
-		.wants_rounded = ops->wants_rounded,
+		.to_device_async = ops->to_device_async ? watch_to_device_async : NULL,
+		.swap_staging = ops->swap_staging ? watch_swap_staging : NULL,
+		.prefers_bf16_weights = ops->prefers_bf16_weights,
 		.open_queue = ops->open_queue ? watch_open_queue : NULL,
 #define OP(name, args, names) .name = ops->name ? watch_##name : NULL,
 #include "kernels/ops/ops.def"
@@ -219,9 +219,9 @@ static int by_seconds(const void *a, const void *b)
 	return (x->seconds < y->seconds) - (x->seconds > y->seconds);
 }
 
-void profile_wait(struct profile *p, bool wait)
+void profile_set_waiting(struct profile *p, bool wait)
 {
-	p->hurried = !wait;
+	p->skips_waits = !wait;
 }
 
 void profile_pause(struct profile *p, bool paused)
@@ -240,7 +240,7 @@ const struct profile_entry *profile_entries(struct profile *p, size_t *n)
 	return p->sorted;
 }
 
-static void name_of(const struct profile_entry *entry, char *text, size_t n)
+static void entry_name(const struct profile_entry *entry, char *text, size_t n)
 {
 	snprintf(text, n, "%s%s%s", entry->op, entry->kind ? " " : "",
 		 entry->kind ? entry->kind : "");
@@ -257,7 +257,7 @@ void profile_print(FILE *to, struct profile *p, double seconds, int64_t steps)
 	for (size_t i = 0; i < n; i++) {
 		char name[64];
 
-		name_of(&list[i], name, sizeof(name));
+		entry_name(&list[i], name, sizeof(name));
 		fprintf(to, "%-24s %10lld %12.3f %6.1f%%", name, (long long)list[i].calls,
 			list[i].seconds * per_step, list[i].seconds / seconds * 100);
 		if (list[i].flops > 0)
@@ -297,7 +297,7 @@ void profile_json(struct json_writer *w, struct profile *p, double seconds, int6
 	for (size_t i = 0; i < n; i++) {
 		char name[64];
 
-		name_of(&list[i], name, sizeof(name));
+		entry_name(&list[i], name, sizeof(name));
 		json_open(w, '{');
 		json_key(w, "op");
 		json_str(w, name);

@@ -48,7 +48,7 @@ void profile_pause(struct profile *p, bool paused);
  * Whether to wait after each op, as it does at first. Without, a run is as fast as any and what is
  * counted stays true, but where ops run in the background the seconds are those of the calls alone.
  */
-void profile_wait(struct profile *p, bool wait);
+void profile_set_waiting(struct profile *p, bool wait);
 
 /* What was called, longest first: *n entries, owned by p, good until an op is called. */
 const struct profile_entry *profile_entries(struct profile *p, size_t *n);

@@ -6,21 +6,21 @@
 /* Every op has its function with all of the op's arguments; most look at few of them. */
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 
-static double size(struct tensor t)
+static double tensor_elements(struct tensor t)
 {
 	return (double)t.rows * (double)t.cols;
 }
 
-static double bytes(struct tensor t)
+static double tensor_bytes(struct tensor t)
 {
 	size_t n;
 
 	if (tensor_is_packed(t))
 		return panel_bytes(t, &n) ? (double)n : 0;
-	return size(t) * (double)dtype_bytes(t.dtype);
+	return tensor_elements(t) * (double)dtype_bytes(t.dtype);
 }
 
-static struct work moved(double n)
+static struct work bytes_moved(double n)
 {
 	return (struct work){ .bytes = n };
 }
@@ -33,14 +33,14 @@ struct work work_matmul(struct dev *d, struct tensor out, struct tensor a, struc
 
 	return (struct work){
 		.kind = kinds[how.a_transposed][how.b_transposed],
-		.flops = 2 * size(out) * inner,
-		.bytes = bytes(a) + bytes(b) + bytes(out) * (how.accumulate ? 2 : 1),
+		.flops = 2 * tensor_elements(out) * inner,
+		.bytes = tensor_bytes(a) + tensor_bytes(b) + tensor_bytes(out) * (how.accumulate ? 2 : 1),
 	};
 }
 
 struct work work_pack(struct dev *d, struct tensor packed, struct tensor b)
 {
-	return moved(bytes(b) + bytes(packed));
+	return bytes_moved(tensor_bytes(b) + tensor_bytes(packed));
 }
 
 static const char *precision_of(struct tensor packed)
@@ -55,15 +55,15 @@ static struct work packed_product(struct tensor a, struct tensor packed, double 
 {
 	return (struct work){
 		.kind = precision_of(packed),
-		.flops = 2 * size(a) * (double)packed.rows,
-		.bytes = bytes(a) + bytes(packed) + out_bytes,
+		.flops = 2 * tensor_elements(a) * (double)packed.rows,
+		.bytes = tensor_bytes(a) + tensor_bytes(packed) + out_bytes,
 	};
 }
 
 struct work work_linear(struct dev *d, struct tensor out, struct tensor a, struct tensor packed,
 			const float *bias, bool relu)
 {
-	return packed_product(a, packed, bytes(out));
+	return packed_product(a, packed, tensor_bytes(out));
 }
 
 struct work work_linear_top_k(struct dev *d, float *values, int32_t *ids, struct tensor a,
@@ -75,26 +75,26 @@ struct work work_linear_top_k(struct dev *d, float *values, int32_t *ids, struct
 struct work work_embed(struct dev *d, struct tensor out, struct tensor table, const int32_t *ids,
 		       const int32_t *positions, float scale, struct dropout drop)
 {
-	return moved(2 * bytes(out));
+	return bytes_moved(2 * tensor_bytes(out));
 }
 
 struct work work_embed_grad(struct dev *d, struct tensor dtable, struct tensor dout,
 			    const int32_t *ids, float scale, struct dropout drop)
 {
-	return moved(3 * bytes(dout));
+	return bytes_moved(3 * tensor_bytes(dout));
 }
 
 struct work work_norm(struct dev *d, struct tensor out, float *mean, float *rstd, struct tensor x,
 		      const float *scale, const float *shift)
 {
-	return moved(bytes(out) + bytes(x));
+	return bytes_moved(tensor_bytes(out) + tensor_bytes(x));
 }
 
 struct work work_norm_grad(struct dev *d, struct tensor dx, float *dscale, float *dshift,
 			   struct tensor dout, struct tensor x, const float *mean,
 			   const float *rstd, const float *scale, bool accumulate)
 {
-	return moved(bytes(dout) + bytes(x) + bytes(dx) * (accumulate ? 2 : 1));
+	return bytes_moved(tensor_bytes(dout) + tensor_bytes(x) + tensor_bytes(dx) * (accumulate ? 2 : 1));
 }
 
 struct work work_add_norm(struct dev *d, struct tensor sum, struct tensor out, float *mean,
@@ -102,7 +102,7 @@ struct work work_add_norm(struct dev *d, struct tensor sum, struct tensor out, f
 			  const float *bias, const float *scale, const float *shift,
 			  struct dropout drop)
 {
-	return moved(bytes(sum) + bytes(out) + bytes(residual) + bytes(branch));
+	return bytes_moved(tensor_bytes(sum) + tensor_bytes(out) + tensor_bytes(residual) + tensor_bytes(branch));
 }
 
 struct work work_add_norm_grad(struct dev *d, struct tensor dsum, struct tensor dbranch,
@@ -110,19 +110,19 @@ struct work work_add_norm_grad(struct dev *d, struct tensor dsum, struct tensor 
 			       struct tensor sum, const float *mean, const float *rstd,
 			       const float *scale, struct dropout drop)
 {
-	return moved(2 * bytes(dsum) + bytes(dbranch) + bytes(dout) + bytes(sum));
+	return bytes_moved(2 * tensor_bytes(dsum) + tensor_bytes(dbranch) + tensor_bytes(dout) + tensor_bytes(sum));
 }
 
 struct work work_relu_dropout(struct dev *d, struct tensor x, const float *bias,
 			      struct dropout drop)
 {
-	return moved(2 * bytes(x));
+	return bytes_moved(2 * tensor_bytes(x));
 }
 
 struct work work_relu_dropout_grad(struct dev *d, struct tensor dx, float *dbias, struct tensor y,
 				   struct dropout drop)
 {
-	return moved(2 * bytes(dx) + bytes(y));
+	return bytes_moved(2 * tensor_bytes(dx) + tensor_bytes(y));
 }
 
 /* Both products of the scores: 2 D operations a pair and product. */
@@ -131,7 +131,7 @@ struct work work_attention(struct dev *d, struct tensor out, float *lse, struct 
 			   struct dropout drop)
 {
 	return (struct work){ .flops = 4 * (double)shape.pairs * (double)q.cols,
-			      .bytes = bytes(out) + bytes(q) + bytes(k) + bytes(v) };
+			      .bytes = tensor_bytes(out) + tensor_bytes(q) + tensor_bytes(k) + tensor_bytes(v) };
 }
 
 /* The scores again, and four products of gradients. */
@@ -141,56 +141,56 @@ struct work work_attention_grad(struct dev *d, struct tensor dq, struct tensor d
 				struct attention_shape shape, struct dropout drop)
 {
 	return (struct work){ .flops = 10 * (double)shape.pairs * (double)q.cols,
-			      .bytes = bytes(dout) + bytes(out) +
-				       2 * (bytes(q) + bytes(k) + bytes(v)) };
+			      .bytes = tensor_bytes(dout) + tensor_bytes(out) +
+				       2 * (tensor_bytes(q) + tensor_bytes(k) + tensor_bytes(v)) };
 }
 
 struct work work_cross_entropy(struct dev *d, struct tensor dlogits, float *loss, float *nll,
 			       struct tensor logits, const int32_t *targets, int64_t n_real,
 			       float smoothing, float grad_scale)
 {
-	return moved(bytes(logits) + (grad_scale != 0 ? bytes(dlogits) : 0));
+	return bytes_moved(tensor_bytes(logits) + (grad_scale != 0 ? tensor_bytes(dlogits) : 0));
 }
 
 struct work work_add(struct dev *d, struct tensor x, struct tensor y)
 {
-	return moved(2 * bytes(x) + bytes(y));
+	return bytes_moved(2 * tensor_bytes(x) + tensor_bytes(y));
 }
 
 struct work work_copy(struct dev *d, struct tensor out, struct tensor x)
 {
-	return moved(bytes(out) + bytes(x));
+	return bytes_moved(tensor_bytes(out) + tensor_bytes(x));
 }
 
 struct work work_zero(struct dev *d, void *p, size_t n_bytes)
 {
-	return moved((double)n_bytes);
+	return bytes_moved((double)n_bytes);
 }
 
 struct work work_sum_squares(struct dev *d, double *out, const float *x, int64_t n)
 {
-	return moved(4.0 * (double)n);
+	return bytes_moved(4.0 * (double)n);
 }
 
 struct work work_row_sums(struct dev *d, double *out, struct tensor x)
 {
-	return moved(bytes(x));
+	return bytes_moved(tensor_bytes(x));
 }
 
 struct work work_adam(struct dev *d, float *param, float *m, float *v, const float *grad, int64_t n,
 		      struct adam_step step)
 {
-	return moved((7 * 4.0 + (step.rounded ? 2.0 : 0)) * (double)n);
+	return bytes_moved((7 * 4.0 + (step.rounded ? 2.0 : 0)) * (double)n);
 }
 
 struct work work_scale(struct dev *d, float *x, int64_t n, float by)
 {
-	return moved(2 * 4.0 * (double)n);
+	return bytes_moved(2 * 4.0 * (double)n);
 }
 
 struct work work_blend(struct dev *d, float *x, const float *y, int64_t n, float share)
 {
-	return moved(3 * 4.0 * (double)n);
+	return bytes_moved(3 * 4.0 * (double)n);
 }
 
 /* How many rows of the cache are read, only the backend knows. */
@@ -198,23 +198,23 @@ struct work work_attention_step(struct dev *d, struct tensor out, float *weights
 				struct tensor k, struct tensor v, const int32_t *index,
 				const int32_t *length, int64_t index_stride, int32_t heads)
 {
-	return moved(0);
+	return bytes_moved(0);
 }
 
 struct work work_gather_rows(struct dev *d, struct tensor out, struct tensor x,
 			     const int32_t *index)
 {
-	return moved(2 * bytes(out));
+	return bytes_moved(2 * tensor_bytes(out));
 }
 
 struct work work_scatter_rows(struct dev *d, struct tensor out, struct tensor x,
 			      const int32_t *index)
 {
-	return moved(2 * bytes(x));
+	return bytes_moved(2 * tensor_bytes(x));
 }
 
 struct work work_top_k(struct dev *d, float *values, int32_t *ids, struct tensor logits,
 		       int64_t n_real, int32_t k)
 {
-	return moved(bytes(logits));
+	return bytes_moved(tensor_bytes(logits));
 }

@@ -47,28 +47,28 @@ struct measuring {
 	struct json_writer w;	/* first rank */
 };
 
-static bool is_first(const struct measuring *m)
+static bool bandwidth_is_first(const struct measuring *m)
 {
 	return m->c->rank == 0;
 }
 
 /* ---- all-reduce ------------------------------------------------------------- */
 
-static int by_size(const void *a, const void *b)
+static int bandwidth_cmp_double(const void *a, const void *b)
 {
 	double x = *(const double *)a, y = *(const double *)b;
 
 	return (x > y) - (x < y);
 }
 
-static double median(double *x, int n)
+static double bandwidth_median(double *x, int n)
 {
-	qsort(x, (size_t)n, sizeof(*x), by_size);
+	qsort(x, (size_t)n, sizeof(*x), bandwidth_cmp_double);
 	return x[n / 2];
 }
 
 /* All of them begin together. */
-static int gate(struct measuring *m, struct err *e)
+static int sync_ranks(struct measuring *m, struct err *e)
 {
 	double nothing = 0;
 
@@ -86,22 +86,22 @@ static int reduce_rounds(struct measuring *m, struct reduce *r, int rounds, doub
 		double began;
 
 		usleep((useconds_t)(pause_s * 1e6));
-		rc = gate(m, e);
+		rc = sync_ranks(m, e);
 		began = clock_mono_s();
 		if (!rc)
 			rc = reduce_all(r, m->data, e);
 		all[i] = clock_mono_s() - began;
 	}
 	if (!rc)
-		*seconds = median(all, rounds);
+		*seconds = bandwidth_median(all, rounds);
 	return rc;
 }
 
 /* With what a training reduces its gradients with; NULL: failure. */
-static struct reduce *open_reduce(struct measuring *m, int64_t bytes, enum wire wire, bool thread,
+static struct reduce *open_reduce(struct measuring *m, int64_t bytes, enum wire_format wire, bool thread,
 				  struct err *e)
 {
-	const struct reduce_how how = {
+	const struct reduce_options how = {
 		.buckets = buckets_make((size_t)bytes / sizeof(float), BUCKET_MB, m->c->size),
 		.wire = wire,
 		.thread = thread,
@@ -110,7 +110,7 @@ static struct reduce *open_reduce(struct measuring *m, int64_t bytes, enum wire 
 	return reduce_open(m->c, &how, e);
 }
 
-static int measure_reduce(struct measuring *m, int64_t bytes, enum wire wire, double *seconds,
+static int measure_reduce(struct measuring *m, int64_t bytes, enum wire_format wire, double *seconds,
 			  struct err *e)
 {
 	const double pause_s = bytes < SMALLEST_WIRE ? 0 : PAUSE_S;
@@ -135,13 +135,13 @@ static int measure_wires(struct measuring *m, int64_t bytes, struct err *e)
 {
 	int rc = 0;
 
-	for (enum wire w = WIRE_BF16; !rc && w <= WIRE_1BIT; w++) {
+	for (enum wire_format w = WIRE_BF16; !rc && w <= WIRE_1BIT; w++) {
 		double seconds = 0;
 		char key[16];
 
 		rc = measure_reduce(m, bytes, w, &seconds, e);
 		snprintf(key, sizeof(key), "%s_s", compress_name(w));
-		if (!rc && is_first(m))
+		if (!rc && bandwidth_is_first(m))
 			json_put_real(&m->w, key, seconds);
 	}
 	return rc;
@@ -155,7 +155,7 @@ static int measure_reduces(struct measuring *m, struct err *e)
 	for (int64_t bytes = SMALLEST; !rc && bytes <= LARGEST && seconds < LONG_ROUND;
 	     bytes *= 4) {
 		rc = measure_reduce(m, bytes, WIRE_FP32, &seconds, e);
-		if (!rc && is_first(m)) {
+		if (!rc && bandwidth_is_first(m)) {
 			json_open(&m->w, '{');
 			json_put_int(&m->w, "bytes", bytes);
 			json_put_real(&m->w, "seconds", seconds);
@@ -167,7 +167,7 @@ static int measure_reduces(struct measuring *m, struct err *e)
 			rc = measure_wires(m, bytes, e);
 		if (bytes <= BESIDE_BYTES && seconds < QUICK_S)
 			m->beside_bytes = bytes;
-		if (!rc && is_first(m))
+		if (!rc && bandwidth_is_first(m))
 			json_close(&m->w, '}');
 	}
 	return rc;
@@ -179,7 +179,7 @@ struct work {
 	int64_t rounds;
 };
 
-static void *compute(void *arg)
+static void *busy_thread(void *arg)
 {
 	const struct work *w = arg;
 	volatile double x = 1;
@@ -190,7 +190,7 @@ static void *compute(void *arg)
 }
 
 /* Processors of this host that are this rank's. */
-static int processors(const struct measuring *m)
+static int count_own_processors(const struct measuring *m)
 {
 	cpu_set_t mine;
 	int n = sched_getaffinity(0, sizeof(mine), &mine) ? 1 : CPU_COUNT(&mine);
@@ -205,9 +205,9 @@ static double compute_all(struct work *w, int n)
 	double began = clock_mono_s();
 	int started = 0;
 
-	while (started < n - 1 && !pthread_create(&threads[started], NULL, compute, w))
+	while (started < n - 1 && !pthread_create(&threads[started], NULL, busy_thread, w))
 		started++;
-	compute(w);
+	busy_thread(w);
 	for (int i = 0; i < started; i++)
 		pthread_join(threads[i], NULL);
 	return clock_mono_s() - began;
@@ -229,18 +229,18 @@ static struct work work_of(double seconds, int n)
 static int beside_round(struct measuring *m, struct reduce *r, struct work *w, double numbers[2],
 			struct err *e)
 {
-	const int n = processors(m);
+	const int n = count_own_processors(m);
 	bool done = false;
 	double alone;
-	int rc = gate(m, e);
+	int rc = sync_ranks(m, e);
 
 	if (rc)
 		return rc;
 	alone = compute_all(w, n);
-	rc = gate(m, e);
+	rc = sync_ranks(m, e);
 	if (rc)
 		return rc;
-	reduce_take_busy(r);
+	reduce_collect_busy(r);
 	reduce_begin(r, m->data);
 	reduce_ready(r, 0);
 	numbers[0] = MAX(compute_all(w, n) - alone, 0);
@@ -248,14 +248,14 @@ static int beside_round(struct measuring *m, struct reduce *r, struct work *w, d
 		rc = reduce_poll(r, &done, e);
 		comm_pause(1e-3);
 	}
-	numbers[1] = reduce_take_busy(r);
+	numbers[1] = reduce_collect_busy(r);
 	return rc;
 }
 
 static int beside_rounds(struct measuring *m, struct reduce *r, double alone, double numbers[2],
 			 struct err *e)
 {
-	struct work w = work_of(BESIDE_LONGER * alone, processors(m));
+	struct work w = work_of(BESIDE_LONGER * alone, count_own_processors(m));
 	const int rounds = (int)MIN(BESIDE_ROUNDS,
 				    MAX(1, BESIDE_S / (2 * BESIDE_LONGER * alone)));
 	double lost[BESIDE_ROUNDS], busy[BESIDE_ROUNDS];
@@ -267,8 +267,8 @@ static int beside_rounds(struct measuring *m, struct reduce *r, double alone, do
 		busy[i] = numbers[1];
 	}
 	if (!rc) {
-		numbers[0] = median(lost, rounds);
-		numbers[1] = median(busy, rounds);
+		numbers[0] = bandwidth_median(lost, rounds);
+		numbers[1] = bandwidth_median(busy, rounds);
 	}
 	return rc;
 }
@@ -277,7 +277,7 @@ static int measure_beside(struct measuring *m, struct err *e)
 {
 	int rc = 0;
 
-	for (enum wire w = WIRE_FP32; !rc && m->c->threads && w <= WIRE_1BIT; w++) {
+	for (enum wire_format w = WIRE_FP32; !rc && m->c->threads && w <= WIRE_1BIT; w++) {
 		struct reduce *r;
 		double alone = 0, numbers[2] = { 0 };
 
@@ -286,7 +286,7 @@ static int measure_beside(struct measuring *m, struct err *e)
 		if (!rc)
 			rc = r ? beside_rounds(m, r, alone, numbers, e) : e->code;
 		reduce_free(r);
-		if (rc || !is_first(m))
+		if (rc || !bandwidth_is_first(m))
 			continue;
 		json_open(&m->w, '{');
 		json_put_str(&m->w, "wire", compress_name(w));
@@ -301,7 +301,7 @@ static int measure_beside(struct measuring *m, struct err *e)
 /* ---- pairs --------------------------------------------------------------------- */
 
 /* One message to a rank (from NULL) or from it (to NULL). */
-static int pass(struct measuring *m, int other, const void *to, void *from, size_t bytes,
+static int exchange_pair_message(struct measuring *m, int other, const void *to, void *from, size_t bytes,
 		struct err *e)
 {
 	const struct comm_exchange x = { .channel = 0, .to = m->to, .to_bytes = m->to_bytes,
@@ -326,30 +326,30 @@ static int send_one(struct measuring *m, int other, int64_t bytes, double *secon
 {
 	double began = clock_mono_s();
 	int64_t echo;
-	int rc = pass(m, other, &bytes, NULL, sizeof(bytes), e);
+	int rc = exchange_pair_message(m, other, &bytes, NULL, sizeof(bytes), e);
 
 	if (!rc && bytes > (int64_t)sizeof(bytes))
-		rc = pass(m, other, m->data, NULL, (size_t)bytes, e);
+		rc = exchange_pair_message(m, other, m->data, NULL, (size_t)bytes, e);
 	if (!rc && bytes)
-		rc = pass(m, other, NULL, &echo, sizeof(echo), e);
+		rc = exchange_pair_message(m, other, NULL, &echo, sizeof(echo), e);
 	*seconds = clock_mono_s() - began;
 	return rc;
 }
 
-static int serve(struct measuring *m, int other, struct err *e)
+static int answer_pair_messages(struct measuring *m, int other, struct err *e)
 {
 	int64_t bytes = 1;
 	int rc = 0;
 
 	while (!rc && bytes) {
-		rc = pass(m, other, NULL, &bytes, sizeof(bytes), e);
+		rc = exchange_pair_message(m, other, NULL, &bytes, sizeof(bytes), e);
 		if (!rc && (bytes < 0 || bytes > LARGEST))
 			rc = err_set(e, ERR_INTERNAL, "rank %d sends %lld bytes", other,
 				     (long long)bytes);
 		if (!rc && bytes > (int64_t)sizeof(bytes))
-			rc = pass(m, other, NULL, m->data, (size_t)bytes, e);
+			rc = exchange_pair_message(m, other, NULL, m->data, (size_t)bytes, e);
 		if (!rc && bytes)
-			rc = pass(m, other, &bytes, NULL, sizeof(bytes), e);
+			rc = exchange_pair_message(m, other, &bytes, NULL, sizeof(bytes), e);
 	}
 	return rc;
 }
@@ -382,7 +382,7 @@ static int measure_from_here(struct measuring *m, int other, double numbers[2], 
 	return rc ? rc : send_one(m, other, 0, &seconds, e);
 }
 
-static int measure_pair(struct measuring *m, int from, int to, struct err *e)
+static int measure_rank_pair(struct measuring *m, int from, int to, struct err *e)
 {
 	double numbers[2] = { 0, 0 };
 	int rc = m->c->barrier(m->c, e);	/* asleep, so that the others do not disturb */
@@ -390,12 +390,12 @@ static int measure_pair(struct measuring *m, int from, int to, struct err *e)
 	if (!rc && m->c->rank == from)
 		rc = measure_from_here(m, to, numbers, e);
 	if (!rc && m->c->rank == to)
-		rc = serve(m, from, e);
+		rc = answer_pair_messages(m, from, e);
 	if (!rc)
 		rc = m->c->barrier(m->c, e);
 	if (!rc)
 		rc = m->c->broadcast(m->c, numbers, sizeof(numbers), from, e);
-	if (rc || !is_first(m))
+	if (rc || !bandwidth_is_first(m))
 		return rc;
 	json_open(&m->w, '{');
 	json_put_int(&m->w, "from", from);
@@ -412,7 +412,7 @@ static int measure_pairs(struct measuring *m, struct err *e)
 
 	for (int i = 0; !rc && i < n; i++)
 		for (int k = 1; !rc && k < (n <= ALL_PAIRS ? n : 2); k++)
-			rc = measure_pair(m, i, (i + k) % n, e);
+			rc = measure_rank_pair(m, i, (i + k) % n, e);
 	return rc;
 }
 
@@ -427,8 +427,8 @@ static int put_names(struct measuring *m, struct err *e)
 	if (gethostname(name, sizeof(name) - 1))
 		name[0] = 0;
 	if (!rc)
-		rc = m->c->gather(m->c, name, sizeof(name), is_first(m) ? names : NULL, e);
-	for (int i = 0; !rc && is_first(m) && i < m->c->size; i++) {
+		rc = m->c->gather(m->c, name, sizeof(name), bandwidth_is_first(m) ? names : NULL, e);
+	for (int i = 0; !rc && bandwidth_is_first(m) && i < m->c->size; i++) {
 		names[i * NAME_BYTES + NAME_BYTES - 1] = 0;
 		json_str(&m->w, names + (ptrdiff_t)i * NAME_BYTES);
 	}
@@ -436,7 +436,7 @@ static int put_names(struct measuring *m, struct err *e)
 	return rc;
 }
 
-static int run(struct measuring *m, struct err *e)
+static int bandwidth_run_parts(struct measuring *m, struct err *e)
 {
 	static const struct {
 		const char *name;
@@ -450,12 +450,12 @@ static int run(struct measuring *m, struct err *e)
 	int rc = 0;
 
 	for (size_t i = 0; !rc && i < ARRAY_LEN(parts); i++) {
-		if (is_first(m)) {
+		if (bandwidth_is_first(m)) {
 			json_key(&m->w, parts[i].name);
 			json_open(&m->w, '[');
 		}
 		rc = parts[i].measure(m, e);
-		if (is_first(m))
+		if (bandwidth_is_first(m))
 			json_close(&m->w, ']');
 	}
 	return rc;
@@ -476,11 +476,11 @@ int bandwidth_measure(struct comm *c, struct buf *out, struct err *e)
 	m.to_bytes = mem_alloc(n, sizeof(*m.to_bytes), e);
 	m.from_bytes = mem_alloc(n, sizeof(*m.from_bytes), e);
 	rc = m.data && m.to && m.from && m.to_bytes && m.from_bytes ? 0 : e->code;
-	if (is_first(&m))
+	if (bandwidth_is_first(&m))
 		json_open(&m.w, '{');
 	if (!rc)
-		rc = run(&m, e);
-	if (is_first(&m))
+		rc = bandwidth_run_parts(&m, e);
+	if (bandwidth_is_first(&m))
 		json_close(&m.w, '}');
 	free(m.data);
 	free(m.to);

@@ -46,10 +46,10 @@ struct findings {
 	const struct conf *conf;
 };
 
-static void say(char *to, size_t room, const char *fmt, ...) PRINTF_LIKE(3, 4);
+static void doctor_append_text(char *to, size_t room, const char *fmt, ...) PRINTF_LIKE(3, 4);
 
 /* Behind what is there already. */
-static void say(char *to, size_t room, const char *fmt, ...)
+static void doctor_append_text(char *to, size_t room, const char *fmt, ...)
 {
 	size_t n = strlen(to);
 	va_list ap;
@@ -59,10 +59,10 @@ static void say(char *to, size_t room, const char *fmt, ...)
 	va_end(ap);
 }
 
-#define FOUND(f, ...)  say((f)->found, sizeof((f)->found), __VA_ARGS__)
-#define ADVICE(f, ...) say((f)->advice, sizeof((f)->advice), __VA_ARGS__)
+#define FOUND(f, ...)  doctor_append_text((f)->found, sizeof((f)->found), __VA_ARGS__)
+#define ADVICE(f, ...) doctor_append_text((f)->advice, sizeof((f)->advice), __VA_ARGS__)
 
-static struct finding *begin(struct findings *all, const char *what)
+static struct finding *doctor_add_finding(struct findings *all, const char *what)
 {
 	struct finding *f = &all->all[all->n < MOST_FINDINGS ? all->n++ : MOST_FINDINGS - 1];
 
@@ -87,18 +87,18 @@ static void processor_name(const struct host_roots *roots, char *name, size_t ro
 		snprintf(name, room, "%.*s", (int)strcspn(at + 2, "\n"), at + 2);
 }
 
-static void look_at_processor(struct findings *all)
+static void doctor_check_processor(struct findings *all)
 {
-	struct finding *f = begin(all, "processor");
-	struct machine m;
+	struct finding *f = doctor_add_finding(all, "processor");
+	struct cpu_features m;
 	char name[100];
 
-	ops_machine(&m);
+	ops_cpu_features(&m);
 	processor_name(&all->roots, name, sizeof(name));
 	FOUND(f, "%s%s%d threads; vectors: %s%s%s%s", name, *name ? ", " : "", flow_threads(0),
 	      m.level, m.bf16 ? ", products of bf16" : "", m.vnni ? ", of int8" : "",
 	      m.tiles ? ", tiles (AMX)" : "");
-	if (m.best_not_built) {
+	if (m.has_unbuilt_level) {
 		f->state = LIMITED;
 		ADVICE(f, "this build leaves out vectors that the machine has: configure without "
 		       "--disable-vector-variants to train and decode faster");
@@ -107,12 +107,12 @@ static void look_at_processor(struct findings *all)
 	}
 }
 
-static void look_at_products(struct findings *all)
+static void doctor_check_products(struct findings *all)
 {
-	struct finding *f = begin(all, "matrix products");
-	struct machine m;
+	struct finding *f = doctor_add_finding(all, "matrix products");
+	struct cpu_features m;
 
-	ops_machine(&m);
+	ops_cpu_features(&m);
 	if (m.tiles && m.onednn) {
 		FOUND(f, "oneDNN, because the processor has tiles for bf16; else our own");
 	} else if (m.tiles) {
@@ -126,9 +126,9 @@ static void look_at_products(struct findings *all)
 	}
 }
 
-static void look_at_memory(struct findings *all)
+static void doctor_check_memory(struct findings *all)
 {
-	struct finding *f = begin(all, "memory");
+	struct finding *f = doctor_add_finding(all, "memory");
 	char text[4096];
 	double total, available;
 
@@ -146,14 +146,14 @@ static void look_at_memory(struct findings *all)
 	}
 }
 
-static void look_at_gpus(struct findings *all)
+static void doctor_check_gpus(struct findings *all)
 {
-	struct finding *f = begin(all, "GPU");
+	struct finding *f = doctor_add_finding(all, "GPU");
 	struct err e = { 0 };
 	struct host_gpus *gpus = host_gpus_open(&all->roots, &e);
 	struct host_gpu *now = gpus ? calloc(HOST_GPUS_MAX, sizeof(*now)) : NULL;
 	bool is_normal = true;
-	int n = now ? host_gpus_look(gpus, now, HOST_GPUS_MAX, clock_mono_s()) : 0;
+	int n = now ? host_gpus_sample(gpus, now, HOST_GPUS_MAX, clock_mono_s()) : 0;
 	const char *trouble = gpus ? host_gpus_trouble(gpus, &is_normal) : e.text;
 
 	if (n > 0) {
@@ -167,10 +167,10 @@ static void look_at_gpus(struct findings *all)
 	if (n > 0 && !ops_cuda()) {
 		f->state = LIMITED;
 		ADVICE(f, "not used: this build is without CUDA; configure --with-cuda");
-	} else if (n > 0 && ops_cuda_trouble()) {
+	} else if (n > 0 && ops_cuda_unusable_reason()) {
 		f->state = LIMITED;
-		ADVICE(f, "not used: %s", ops_cuda_trouble());
-	} else if (!n && ops_cuda_trouble()) {
+		ADVICE(f, "not used: %s", ops_cuda_unusable_reason());
+	} else if (!n && ops_cuda_unusable_reason()) {
 		ADVICE(f, "trainings run on the processor, which is for small models: "
 		       "transformer-base on millions of pairs wants a GPU");
 	}
@@ -179,9 +179,9 @@ static void look_at_gpus(struct findings *all)
 }
 
 /* What --backend auto takes. */
-static void look_at_backend(struct findings *all)
+static void doctor_check_backend(struct findings *all)
 {
-	struct finding *f = begin(all, "computes");
+	struct finding *f = doctor_add_finding(all, "computes");
 	struct err e = { 0 };
 	const struct ops *ops = ops_find("auto", &e);
 	char text[280];
@@ -190,9 +190,9 @@ static void look_at_backend(struct findings *all)
 	FOUND(f, "%s", text);
 }
 
-static void look_at_cuda(struct findings *all)
+static void doctor_check_cuda(struct findings *all)
 {
-	struct finding *f = begin(all, "CUDA and NCCL");
+	struct finding *f = doctor_add_finding(all, "CUDA and NCCL");
 #if defined(HAVE_CUDA) && defined(HAVE_NCCL)
 	char text[120];
 
@@ -264,9 +264,9 @@ static const char *ask_mpirun(char *line, size_t room)
 	return NULL;
 }
 
-static void look_at_mpi(struct findings *all)
+static void doctor_check_mpi(struct findings *all)
 {
-	struct finding *f = begin(all, "MPI");
+	struct finding *f = doctor_add_finding(all, "MPI");
 	char line[100];
 	const char *trouble = ask_mpirun(line, sizeof(line));
 
@@ -285,13 +285,13 @@ static void look_at_mpi(struct findings *all)
 #endif
 }
 
-static void look_at_tools(struct findings *all)
+static void doctor_check_tools(struct findings *all)
 {
 	static const struct { const char *name, *brings; } tools[] = {
 		{ "ssh", "training on other hosts" },
 		{ "rsync", "werkbank hosts sync, for hosts that share no file system" },
 	};
-	struct finding *f = begin(all, "other hosts");
+	struct finding *f = doctor_add_finding(all, "other hosts");
 	char path[4096];
 
 	for (size_t i = 0; i < ARRAY_LEN(tools); i++) {
@@ -307,15 +307,15 @@ static void look_at_tools(struct findings *all)
 	}
 }
 
-static void look_at_programs(struct findings *all)
+static void doctor_check_programs(struct findings *all)
 {
 	static const char *const names[] = { "werkbank", "werkbank-data", "werkbank-launch",
 					     "werkbank-eval" };
-	struct finding *f = begin(all, "programs");
+	struct finding *f = doctor_add_finding(all, "programs");
 	struct err e = { 0 };
 
 	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
-		char *path = paths_sister(names[i], &e);
+		char *path = paths_program(names[i], &e);
 
 		if (!path) {
 			f->state = MISSING;
@@ -329,9 +329,9 @@ static void look_at_programs(struct findings *all)
 
 /* ---- where people sit -------------------------------------------------- */
 
-static void look_at_terminal(struct findings *all)
+static void doctor_check_terminal(struct findings *all)
 {
-	struct finding *f = begin(all, "terminal");
+	struct finding *f = doctor_add_finding(all, "terminal");
 	const char *term = getenv("TERM"), *charset;
 
 	setlocale(LC_CTYPE, "");
@@ -355,9 +355,9 @@ static void look_at_terminal(struct findings *all)
 	}
 }
 
-static void look_at_workspace(struct findings *all)
+static void doctor_check_workspace(struct findings *all)
 {
-	struct finding *f = begin(all, "workspace");
+	struct finding *f = doctor_add_finding(all, "workspace");
 	struct err e = { 0 };
 	char *path = paths_workspace(all->conf->workspace, &e);
 	struct statvfs fs;
@@ -382,7 +382,7 @@ static void look_at_workspace(struct findings *all)
 
 /* ---- the report -------------------------------------------------------- */
 
-static void put_table(const struct findings *all, struct buf *out)
+static void doctor_put_table(const struct findings *all, struct buf *out)
 {
 	for (size_t i = 0; i < all->n; i++) {
 		const struct finding *f = &all->all[i];
@@ -393,7 +393,7 @@ static void put_table(const struct findings *all, struct buf *out)
 	}
 }
 
-static void put_json(const struct findings *all, struct buf *out)
+static void doctor_put_json(const struct findings *all, struct buf *out)
 {
 	struct json_writer w = { .out = out };
 
@@ -419,9 +419,9 @@ static void put_json(const struct findings *all, struct buf *out)
 int doctor_run(const struct conf *c, struct err *e)
 {
 	static void (*const looks[])(struct findings *) = {
-		look_at_processor, look_at_products, look_at_memory,   look_at_gpus,
-		look_at_cuda,	   look_at_backend,  look_at_mpi,      look_at_tools,
-		look_at_programs,  look_at_terminal, look_at_workspace,
+		doctor_check_processor, doctor_check_products, doctor_check_memory,   doctor_check_gpus,
+		doctor_check_cuda,	   doctor_check_backend,  doctor_check_mpi,      doctor_check_tools,
+		doctor_check_programs,  doctor_check_terminal, doctor_check_workspace,
 	};
 	struct findings all = { .conf = c };
 	struct buf out = { 0 };
@@ -430,7 +430,7 @@ int doctor_run(const struct conf *c, struct err *e)
 	host_roots_find(&all.roots);
 	for (size_t i = 0; i < ARRAY_LEN(looks); i++)
 		looks[i](&all);
-	(c->json ? put_json : put_table)(&all, &out);
+	(c->json ? doctor_put_json : doctor_put_table)(&all, &out);
 	rc = buf_check(&out, e);
 	if (!rc && (fputs(buf_text(&out), stdout) < 0 || fflush(stdout)))
 		rc = err_set_errno(e, ERR_IO, "standard output cannot be written");

@@ -24,7 +24,7 @@ static void on_signal(int number)
 }
 
 /* SIGUSR1 as well, because that is what mpirun hands on to its ranks without ending them. */
-static void catch_signals(void)
+static void train_catch_signals(void)
 {
 	static const int signals[] = { SIGTERM, SIGINT, SIGUSR1 };
 	struct sigaction how;
@@ -39,7 +39,7 @@ static void catch_signals(void)
 
 /* ---- model ------------------------------------------------------------- */
 
-static void print_table(const struct model_param *params, size_t n, int64_t floats)
+static void print_tensors_table(const struct model_param *params, size_t n, int64_t floats)
 {
 	for (size_t i = 0; i < n; i++)
 		printf("%-32s %6lld x %-6lld %12lld\n", params[i].name, (long long)params[i].rows,
@@ -47,7 +47,7 @@ static void print_table(const struct model_param *params, size_t n, int64_t floa
 	printf("%-32s %15s %12lld\n", "total", "", (long long)floats);
 }
 
-static int print_json(const struct model_param *params, size_t n, int64_t floats, struct err *e)
+static int print_tensors_json(const struct model_param *params, size_t n, int64_t floats, struct err *e)
 {
 	struct buf b = { 0 };
 	struct json_writer w = { .out = &b };
@@ -101,9 +101,9 @@ static int run_model(struct conf *c, struct err *e)
 		return e->code;
 	rc = 0;
 	if (c->json)
-		rc = print_json(params, n, floats, e);
+		rc = print_tensors_json(params, n, floats, e);
 	else
-		print_table(params, n, floats);
+		print_tensors_table(params, n, floats);
 	free(params);
 	if (!rc && (fflush(stdout) || ferror(stdout)))
 		rc = err_set_errno(e, ERR_IO, "standard output cannot be written");
@@ -179,12 +179,12 @@ static int run_rank(struct conf *c, int *argc, char ***argv, struct err *e)
 		free(folder);
 		return e->code;
 	}
-	catch_signals();		/* after MPI, which brings handlers of its own */
-	record = leftover_note(folder, c->run, comm.rank, &no_record);
+	train_catch_signals();		/* after MPI, which brings handlers of its own */
+	record = leftover_record(folder, c->run, comm.rank, &no_record);
 	rc = share_recipe(c, &comm, folder, e);
 	if (!rc)
 		rc = trainer_run(c, &comm, &asked_to_stop, e);
-	leftover_forget(record);
+	leftover_remove_record(record);
 	free(folder);
 	if (rc && rc != ERR_TEMPFAIL && comm.size > 1) {
 		fprintf(stderr, "werkbank: rank %d: %s\n", comm.rank, e->text);
@@ -239,7 +239,7 @@ static void print_version(void)
 	printf("werkbank-train %s (%s, %s)\n", PACKAGE_VERSION, mpi, onednn);
 }
 
-static int run(struct conf *c, int *argc, char ***argv, struct err *e)
+static int train_run_command(struct conf *c, int *argc, char ***argv, struct err *e)
 {
 	struct buf help = { 0 };
 
@@ -274,7 +274,7 @@ int main(int argc, char **argv)
 	int rc = conf_init(&c, &e);
 
 	if (!rc)
-		rc = run(&c, &argc, &argv, &e);
+		rc = train_run_command(&c, &argc, &argv, &e);
 	rc = conf_exit_status(&c, rc, &e);
 	conf_free(&c);
 	return rc;

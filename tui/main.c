@@ -15,7 +15,7 @@ int main(int argc, char **argv)
 		code = conf_init(&c, &e);
 	if (!code)
 		code = conf_parse_command(&c, "tui", argc, argv, &e);
-	if (!code && !conf_answered(&c, stdout))
+	if (!code && !conf_print_requested(&c, stdout))
 		code = commands_run(&c, &e);
 	code = conf_exit_status(&c, code, &e);
 	conf_free(&c);

@@ -20,7 +20,7 @@ struct seen {
 struct demo {
 	struct demo_lexicon  lexicon;
 	struct demo_patterns patterns;
-	struct demo_dice     dice;
+	struct demo_rng     rng;
 	struct seen          seen;
 };
 
@@ -77,7 +77,7 @@ struct demo *demo_open(uint64_t seed, struct err *e)
 
 	if (!d)
 		return NULL;
-	d->dice.key = rng_key_make(seed, RNG_DEMO, 0, 0);
+	d->rng.key = rng_key_make(seed, RNG_DEMO, 0, 0);
 	if (demo_lexicon_read(&d->lexicon, e) || demo_patterns_read(&d->patterns, &d->lexicon, e)) {
 		demo_close(d);
 		return NULL;
@@ -94,7 +94,7 @@ int demo_next(struct demo *d, struct buf *english, struct buf *german, struct er
 	if (seen_reserve(&d->seen, e))
 		return e->code;
 	for (tries = 0; tries < TRIES; tries++) {
-		if (!demo_sentence(&d->lexicon, &d->patterns, &d->dice, english, german))
+		if (!demo_sentence(&d->lexicon, &d->patterns, &d->rng, english, german))
 			continue;
 		if (buf_check(english, e) || buf_check(german, e))
 			return e->code;

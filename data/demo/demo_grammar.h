@@ -36,14 +36,14 @@ typedef int (*demo_entry)(void *closure, const struct demo_table *t, struct err 
 int demo_read(const char *name, struct buf *text, demo_entry entry, void *closure, struct err *e);
 
 /* ERR_DATA about the entry at hand. */
-int demo_complain(const struct demo_table *t, struct err *e, const char *what);
+int demo_entry_error(const struct demo_table *t, struct err *e, const char *what);
 
 /* ---- words ---- */
 
-enum demo_gender { MASCULINE, FEMININE, NEUTER, PLURAL, N_GENDERS };
-enum demo_case   { NOMINATIVE, ACCUSATIVE, DATIVE, GENITIVE, N_CASES };
+enum demo_gender { GENDER_MASCULINE, GENDER_FEMININE, GENDER_NEUTER, GENDER_PLURAL, N_GENDERS };
+enum demo_case   { CASE_NOMINATIVE, CASE_ACCUSATIVE, CASE_DATIVE, CASE_GENITIVE, N_CASES };
 enum demo_person { PERSON_I, PERSON_YOU, PERSON_HE, PERSON_WE, PERSON_THEY, N_PERSONS };
-enum demo_side   { ENGLISH, GERMAN };
+enum demo_side   { DEMO_ENGLISH, DEMO_GERMAN };
 
 #define DEMO_MAX_CLASSES 24
 
@@ -78,7 +78,7 @@ struct demo_verb {
 };
 
 struct demo_place { char *english, *german; struct demo_classes classes; };
-struct demo_agree { char *word; char *forms[N_PERSONS]; };
+struct demo_agreement { char *word; char *forms[N_PERSONS]; };
 struct demo_word  { char *list, *english, *german; };
 
 /* Grows by mem_grow(); n of cap in use. */
@@ -91,7 +91,7 @@ struct demo_lexicon {
 	DEMO_ARRAY(struct demo_adjective, adjectives);
 	DEMO_ARRAY(struct demo_verb, verbs);
 	DEMO_ARRAY(struct demo_place, places);
-	DEMO_ARRAY(struct demo_agree, agrees);
+	DEMO_ARRAY(struct demo_agreement, agrees);
 	DEMO_ARRAY(struct demo_word, words);
 };
 
@@ -100,7 +100,7 @@ void demo_lexicon_free(struct demo_lexicon *x);
 
 bool demo_has_class(const struct demo_classes *c, const char *name);
 /* The row of [agree] for word; NULL: none. */
-const struct demo_agree *demo_find_agree(const struct demo_lexicon *x, const char *word);
+const struct demo_agreement *demo_find_agreement(const struct demo_lexicon *x, const char *word);
 
 /* ---- noun phrases ---- */
 
@@ -139,7 +139,7 @@ enum demo_form { FORM_FULL, FORM_BARE, FORM_POSSESSIVE, FORM_PRONOUN, FORM_RELAT
 #define DEMO_N_PRONOUNS 7		/* I you he she we they it */
 
 /* Append the phrase; words are followed by a blank. */
-void demo_say_phrase(struct buf *out, enum demo_side side, const struct demo_phrase *p,
+void demo_write_phrase(struct buf *out, enum demo_side side, const struct demo_phrase *p,
 		     enum demo_case c, enum demo_form form);
 
 enum demo_person demo_phrase_person(const struct demo_phrase *p);
@@ -167,11 +167,11 @@ enum demo_verb_form {
 	VERB_IMP /* German */
 };
 
-void demo_say_verb(struct buf *out, enum demo_side side, const struct demo_verb *v,
+void demo_write_verb(struct buf *out, enum demo_side side, const struct demo_verb *v,
 		   enum demo_verb_form form, enum demo_person person);
-void demo_say_number(struct buf *out, enum demo_side side, int n);	/* 1..99 in words */
+void demo_write_number(struct buf *out, enum demo_side side, int n);	/* 1..99 in words */
 /* Append a word with _ as blanks; "-" and "" add nothing. */
-void demo_say(struct buf *out, const char *word);
+void demo_write_word(struct buf *out, const char *word);
 
 /* ---- patterns ---- */
 
@@ -236,13 +236,13 @@ void demo_patterns_free(struct demo_patterns *p);
 /* ---- sentences ---- */
 
 /* Numbers drawn from one stream of the counter-based generator. */
-struct demo_dice { struct rng_key key; uint64_t next; };
+struct demo_rng { struct rng_key key; uint64_t next; };
 
 /*
  * One try at a sentence pair: chooses a pattern, fills it, writes both sides.
  * False when the choices do not go together (the caller tries again).
  */
-bool demo_sentence(const struct demo_lexicon *x, const struct demo_patterns *p, struct demo_dice *d,
+bool demo_sentence(const struct demo_lexicon *x, const struct demo_patterns *p, struct demo_rng *d,
 		   struct buf *english, struct buf *german);
 
 #endif

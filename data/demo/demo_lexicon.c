@@ -8,7 +8,7 @@
 #include "share/base/mem.h"
 #include "share/base/paths.h"
 
-int demo_complain(const struct demo_table *t, struct err *e, const char *what)
+int demo_entry_error(const struct demo_table *t, struct err *e, const char *what)
 {
 	return err_set(e, ERR_DATA, "%s line %lld: %s", t->path, (long long)t->line, what);
 }
@@ -23,7 +23,7 @@ static int split_fields(struct demo_table *t, char *line, struct err *e)
 		if (!*p)
 			return 0;
 		if (t->n == DEMO_MAX_FIELDS)
-			return demo_complain(t, e, "more words on a line than expected");
+			return demo_entry_error(t, e, "more words on a line than expected");
 		t->fields[t->n++] = p;
 		p += strcspn(p, " \t\r");
 		if (*p)
@@ -73,7 +73,7 @@ static int add_classes(struct demo_classes *c, const struct demo_table *t, int f
 {
 	for (; from < t->n; from++) {
 		if (c->n == DEMO_MAX_CLASSES)
-			return demo_complain(t, e, "more classes than expected");
+			return demo_entry_error(t, e, "more classes than expected");
 		c->names[c->n++] = t->fields[from];
 	}
 	return 0;
@@ -96,15 +96,15 @@ static int add_noun(struct demo_lexicon *x, const struct demo_table *t, struct e
 	const char *gender;
 
 	if (!has_bars(t, bars))
-		return demo_complain(
+		return demo_entry_error(
 			t, e,
 			"a noun is \"singular plural | German gender genitive plural | classes\"");
 	gender = strchr("mfn", f[4][0]);
 	if (!gender || !*gender || f[4][1])
-		return demo_complain(t, e, "a gender is m, f or n");
+		return demo_entry_error(t, e, "a gender is m, f or n");
 	n = (struct demo_noun){ .singular = f[0], .plural = f[1], .german = f[3], .genitive = f[5],
 		.german_plural = f[6], .gender = (enum demo_gender)(gender - "mfn") };
-	n.gender = f[4][0] == 'm' ? MASCULINE : f[4][0] == 'f' ? FEMININE : NEUTER;
+	n.gender = f[4][0] == 'm' ? GENDER_MASCULINE : f[4][0] == 'f' ? GENDER_FEMININE : GENDER_NEUTER;
 	n.classes.names[n.classes.n++] = f[0];
 	if (add_classes(&n.classes, t, 8, e))
 		return e->code;
@@ -118,14 +118,14 @@ static int add_noun(struct demo_lexicon *x, const struct demo_table *t, struct e
 	return 0;
 }
 
-static int add_name(struct demo_lexicon *x, const struct demo_table *t, struct err *e)
+static int lexicon_add_name(struct demo_lexicon *x, const struct demo_table *t, struct err *e)
 {
-	struct demo_name n = { t->fields[0], MASCULINE };
+	struct demo_name n = { t->fields[0], GENDER_MASCULINE };
 
 	if (t->n != 2)
-		return demo_complain(t, e, "a name is \"Name gender\"");
+		return demo_entry_error(t, e, "a name is \"Name gender\"");
 	if (t->fields[1][0] == 'f')
-		n.gender = FEMININE;
+		n.gender = GENDER_FEMININE;
 	if (mem_grow(&x->names.at, &x->names.cap, x->names.n + 1, sizeof(n), e))
 		return e->code;
 	x->names.at[x->names.n++] = n;
@@ -139,7 +139,7 @@ static int add_adjective(struct demo_lexicon *x, const struct demo_table *t, str
 	struct demo_adjective a = { 0 };
 
 	if (!has_bars(t, bars))
-		return demo_complain(t, e,
+		return demo_entry_error(t, e,
 				     "an adjective is \"English comparative | German stem "
 				     "comparative | classes\"");
 	a = (struct demo_adjective){.english = f[0],
@@ -148,7 +148,7 @@ static int add_adjective(struct demo_lexicon *x, const struct demo_table *t, str
 				    .stem = f[4],
 				    .german_more = f[5]};
 	if (add_classes(&a.classes, t, 7, e) ||
-	    (!a.classes.n && demo_complain(t, e, "an adjective needs its ~topic")) ||
+	    (!a.classes.n && demo_entry_error(t, e, "an adjective needs its ~topic")) ||
 	    mem_grow(&x->adjectives.at, &x->adjectives.cap, x->adjectives.n + 1, sizeof(a), e))
 		return e->code;
 	x->adjectives.at[x->adjectives.n++] = a;
@@ -161,10 +161,10 @@ static int set_preposition(struct demo_verb *v, const struct demo_table *t, stru
 	char *plus = t->n > 16 ? strchr(t->fields[16], '+') : NULL;
 
 	if (!plus || (strcmp(plus, "+acc") && strcmp(plus, "+dat")))
-		return demo_complain(
+		return demo_entry_error(
 			t, e,
 			"a verb of kind prep has its preposition and case next, as in auf+acc");
-	v->object_case = plus[1] == 'a' ? ACCUSATIVE : DATIVE;
+	v->object_case = plus[1] == 'a' ? CASE_ACCUSATIVE : CASE_DATIVE;
 	*plus = 0;
 	v->preposition = t->fields[16];
 	return 0;
@@ -177,7 +177,7 @@ static int add_verb(struct demo_lexicon *x, const struct demo_table *t, struct e
 	struct demo_verb v = { 0 };
 
 	if (!has_bars(t, bars) || t->n < 16)
-		return demo_complain(t, e,
+		return demo_entry_error(t, e,
 				     "a verb is \"5 English forms | 8 German columns | kind, "
 				     "objects and flags\"");
 	v = (struct demo_verb){.base = f[0],
@@ -193,13 +193,13 @@ static int add_verb(struct demo_lexicon *x, const struct demo_table *t, struct e
 			       .auxiliary = f[11],
 			       .prefix = f[12],
 			       .imperative = f[13]};
-	v.object_case = strcmp(f[15], "dat") ? ACCUSATIVE : DATIVE;
+	v.object_case = strcmp(f[15], "dat") ? CASE_ACCUSATIVE : CASE_DATIVE;
 	if (!strcmp(f[15], "prep") && set_preposition(&v, t, e))
 		return e->code;
 	if (strcmp(v.auxiliary, "haben") && strcmp(v.auxiliary, "sein"))
-		return demo_complain(t, e, "an auxiliary is haben or sein");
+		return demo_entry_error(t, e, "an auxiliary is haben or sein");
 	if (strcmp(v.prefix, "-") && strncmp(v.infinitive, v.prefix, strlen(v.prefix)))
-		return demo_complain(t, e, "the infinitive does not begin with the prefix");
+		return demo_entry_error(t, e, "the infinitive does not begin with the prefix");
 	if (add_classes(&v.classes, t, 15, e) ||
 	    mem_grow(&x->verbs.at, &x->verbs.cap, x->verbs.n + 1, sizeof(v), e))
 		return e->code;
@@ -213,7 +213,7 @@ static int add_place(struct demo_lexicon *x, const struct demo_table *t, struct 
 	struct demo_place p = { 0 };
 
 	if (!has_bars(t, bars))
-		return demo_complain(t, e, "a place is \"English | German | nouns and classes\"");
+		return demo_entry_error(t, e, "a place is \"English | German | nouns and classes\"");
 	p.english = t->fields[0];
 	p.german = t->fields[2];
 	if (add_classes(&p.classes, t, 4, e) ||
@@ -226,11 +226,11 @@ static int add_place(struct demo_lexicon *x, const struct demo_table *t, struct 
 static int add_agree(struct demo_lexicon *x, const struct demo_table *t, struct err *e)
 {
 	static const int bars[] = { 1, 0 };
-	struct demo_agree a = { 0 };
+	struct demo_agreement a = { 0 };
 	int i;
 
 	if (!has_bars(t, bars) || t->n != 2 + N_PERSONS)
-		return demo_complain(t, e, "a row of [agree] is \"word | I you he we they\"");
+		return demo_entry_error(t, e, "a row of [agree] is \"word | I you he we they\"");
 	a.word = t->fields[0];
 	for (i = 0; i < N_PERSONS; i++)
 		a.forms[i] = t->fields[2 + i];
@@ -240,13 +240,13 @@ static int add_agree(struct demo_lexicon *x, const struct demo_table *t, struct 
 	return 0;
 }
 
-static int add_word(struct demo_lexicon *x, char *list, const struct demo_table *t, struct err *e)
+static int lexicon_add_word(struct demo_lexicon *x, char *list, const struct demo_table *t, struct err *e)
 {
 	static const int bars[] = { 1, 0 };
 	struct demo_word w = { 0 };
 
 	if (!has_bars(t, bars) || t->n != 3)
-		return demo_complain(t, e, "an entry of a list is \"English | German\"");
+		return demo_entry_error(t, e, "an entry of a list is \"English | German\"");
 	w = (struct demo_word){ list, t->fields[0], t->fields[2] };
 	if (mem_grow(&x->words.at, &x->words.cap, x->words.n + 1, sizeof(w), e))
 		return e->code;
@@ -258,7 +258,7 @@ static const struct {
 	const char *section;
 	int (*add)(struct demo_lexicon *x, const struct demo_table *t, struct err *e);
 } sections[] = {
-	{ "[noun]", add_noun }, { "[name]", add_name }, { "[adjective]", add_adjective },
+	{ "[noun]", add_noun }, { "[name]", lexicon_add_name }, { "[adjective]", add_adjective },
 	{ "[verb]", add_verb }, { "[place]", add_place }, { "[agree]", add_agree },
 };
 
@@ -268,7 +268,7 @@ struct reading {
 	char *list;		/* NULL: not in a list */
 };
 
-static int read_entry(void *closure, const struct demo_table *t, struct err *e)
+static int lexicon_read_entry(void *closure, const struct demo_table *t, struct err *e)
 {
 	struct reading *r = closure;
 	size_t i;
@@ -285,12 +285,12 @@ static int read_entry(void *closure, const struct demo_table *t, struct err *e)
 				r->section = (int)i;
 				return 0;
 			}
-		return demo_complain(t, e, "unknown section");
+		return demo_entry_error(t, e, "unknown section");
 	}
 	if (r->list)
-		return add_word(r->lexicon, r->list, t, e);
+		return lexicon_add_word(r->lexicon, r->list, t, e);
 	if (r->section < 0)
-		return demo_complain(t, e, "an entry before the first section");
+		return demo_entry_error(t, e, "an entry before the first section");
 	return sections[r->section].add(r->lexicon, t, e);
 }
 
@@ -299,7 +299,7 @@ int demo_lexicon_read(struct demo_lexicon *x, struct err *e)
 	struct reading r = { x, -1, NULL };
 
 	*x = (struct demo_lexicon){ 0 };
-	return demo_read("demo/lexicon.txt", &x->text, read_entry, &r, e);
+	return demo_read("demo/lexicon.txt", &x->text, lexicon_read_entry, &r, e);
 }
 
 void demo_lexicon_free(struct demo_lexicon *x)
@@ -314,7 +314,7 @@ void demo_lexicon_free(struct demo_lexicon *x)
 	buf_free(&x->text);
 }
 
-const struct demo_agree *demo_find_agree(const struct demo_lexicon *x, const char *word)
+const struct demo_agreement *demo_find_agreement(const struct demo_lexicon *x, const char *word)
 {
 	size_t i;
 

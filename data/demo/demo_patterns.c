@@ -22,7 +22,7 @@ static const struct { const char *name; enum demo_verb_form form;
 	{"imp", VERB_IMP},
 };
 
-static int find_slot(const struct demo_pattern *p, const char *name)
+static int pattern_find_slot(const struct demo_pattern *p, const char *name)
 {
 	int i;
 
@@ -33,7 +33,7 @@ static int find_slot(const struct demo_pattern *p, const char *name)
 }
 
 /* The words of a list like "a,b" or "a/b", cut in place. */
-static int split_list(struct demo_classes *c, char *text, char comma, const struct demo_table *t,
+static int pattern_split_list(struct demo_classes *c, char *text, char comma, const struct demo_table *t,
 		      struct err *e)
 {
 	char *next;
@@ -43,23 +43,23 @@ static int split_list(struct demo_classes *c, char *text, char comma, const stru
 		if (next)
 			*next++ = 0;
 		if (c->n == DEMO_MAX_CLASSES)
-			return demo_complain(t, e, "a list is longer than expected");
+			return demo_entry_error(t, e, "a list is longer than expected");
 		c->names[c->n++] = text;
 	}
 	return 0;
 }
 
-static int read_range(struct demo_slot *s, const struct demo_table *t, struct err *e)
+static int slot_read_range(struct demo_slot *s, const struct demo_table *t, struct err *e)
 {
 	char *dash = s->arguments.n == 1 ? strchr(s->arguments.names[0], '-') : NULL;
 	int64_t low, high;
 
 	if (!dash)
-		return demo_complain(t, e, "a number slot is num:LOW-HIGH");
+		return demo_entry_error(t, e, "a number slot is num:LOW-HIGH");
 	*dash = 0;
 	if (!text_to_int(s->arguments.names[0], &low) || !text_to_int(dash + 1, &high) || low < 0 ||
 	    high < low || high > 99)
-		return demo_complain(t, e, "a number slot is num:LOW-HIGH with at most 99");
+		return demo_entry_error(t, e, "a number slot is num:LOW-HIGH with at most 99");
 	s->low = (int)low;
 	s->high = (int)high;
 	return 0;
@@ -77,9 +77,9 @@ static int resolve_filter(struct demo_slot *s, const struct demo_pattern *p,
 		if (!colon)
 			continue;
 		*colon = 0;
-		s->filter_refers = find_slot(p, colon + 1);
+		s->filter_refers = pattern_find_slot(p, colon + 1);
 		if (s->filter_refers < 0)
-			return demo_complain(t, e, "a filter names a slot that is not there");
+			return demo_entry_error(t, e, "a filter names a slot that is not there");
 	}
 	return 0;
 }
@@ -92,8 +92,8 @@ static int read_slot(struct demo_pattern *p, char *text, const struct demo_table
 	size_t i;
 
 	if (p->n_slots == DEMO_MAX_SLOTS || text[0] < 'A' || text[0] > 'Z' || text[1] != '=' ||
-	    find_slot(p, (char[]){ text[0], 0 }) >= 0)
-		return demo_complain(t, e, "a slot is LETTER=KIND, each letter once");
+	    pattern_find_slot(p, (char[]){ text[0], 0 }) >= 0)
+		return demo_entry_error(t, e, "a slot is LETTER=KIND, each letter once");
 	*s = (struct demo_slot){ .name = text[0], .refers = -1, .filter_refers = -1 };
 	text += 2;
 	slash = strchr(text, '/');
@@ -105,15 +105,15 @@ static int read_slot(struct demo_pattern *p, char *text, const struct demo_table
 	for (i = 0; i < ARRAY_LEN(kinds) && strcmp(kinds[i].name, text); i++)
 		;
 	if (i == ARRAY_LEN(kinds))
-		return demo_complain(t, e, "unknown kind of slot");
+		return demo_entry_error(t, e, "unknown kind of slot");
 	s->kind = kinds[i].kind;
-	if (split_list(&s->arguments, colon, ',', t, e) ||
-	    split_list(&s->filters, slash, '/', t, e) || resolve_filter(s, p, t, e))
+	if (pattern_split_list(&s->arguments, colon, ',', t, e) ||
+	    pattern_split_list(&s->filters, slash, '/', t, e) || resolve_filter(s, p, t, e))
 		return e->code;
 	if (s->arguments.n == 1)
-		s->refers = find_slot(p, s->arguments.names[0]);
+		s->refers = pattern_find_slot(p, s->arguments.names[0]);
 	p->n_slots++;
-	return s->kind == KIND_NUM || s->kind == KIND_DIGITS ? read_range(s, t, e) : 0;
+	return s->kind == KIND_NUM || s->kind == KIND_DIGITS ? slot_read_range(s, t, e) : 0;
 }
 
 /* One word after a dot; a capital letter, he or they is what the item refers to. */
@@ -147,8 +147,8 @@ static int read_modifier(struct demo_item *m, const struct demo_pattern *p, cons
 		return m->comparative = true, 0;
 	m->refers = !strcmp(word, "he")	    ? REFERS_HE
 		    : !strcmp(word, "they") ? REFERS_THEY
-					    : find_slot(p, word);
-	return m->refers < 0 ? demo_complain(t, e, "an unknown word after a dot") : 0;
+					    : pattern_find_slot(p, word);
+	return m->refers < 0 ? demo_entry_error(t, e, "an unknown word after a dot") : 0;
 }
 
 static int read_item(struct demo_pattern *p, enum demo_side side, char *text,
@@ -158,15 +158,15 @@ static int read_item(struct demo_pattern *p, enum demo_side side, char *text,
 	char *dot = text[1] ? strchr(text, '.') : NULL, *next;
 
 	if (p->n_items[side]++ == DEMO_MAX_ITEMS)
-		return demo_complain(t, e, "a sentence is longer than expected");
+		return demo_entry_error(t, e, "a sentence is longer than expected");
 	*m = (struct demo_item){ .text = text, .slot = -1, .refers = -1 };
 	if (dot)
 		*dot++ = 0;
-	m->slot = find_slot(p, text);
+	m->slot = pattern_find_slot(p, text);
 	if (m->slot < 0 && dot) {
 		m->agrees = true;
-		if (!demo_find_agree(x, text))
-			return demo_complain(t, e,
+		if (!demo_find_agreement(x, text))
+			return demo_entry_error(t, e,
 					     "a word with a dot is neither a slot nor in [agree]");
 	}
 	for (; dot && *dot; dot = next) {
@@ -177,7 +177,7 @@ static int read_item(struct demo_pattern *p, enum demo_side side, char *text,
 			return e->code;
 	}
 	if ((m->agrees || m->object_case) && m->refers < 0)
-		return demo_complain(t, e, "a word has nothing to agree with");
+		return demo_entry_error(t, e, "a word has nothing to agree with");
 	return 0;
 }
 
@@ -194,7 +194,7 @@ static int begin_pattern(struct reading *r, const struct demo_table *t, struct e
 	int i;
 
 	if (t->n < 2 || !text_to_int(t->fields[1], &weight) || weight < 1 || weight > 1000)
-		return demo_complain(t, e, "a pattern begins \"pattern WEIGHT\", weight 1 to 1000");
+		return demo_entry_error(t, e, "a pattern begins \"pattern WEIGHT\", weight 1 to 1000");
 	if (mem_grow(&all->all.at, &all->all.cap, all->all.n + 1, sizeof(*p), e))
 		return e->code;
 	p = &all->all.at[all->all.n++];
@@ -208,7 +208,7 @@ static int begin_pattern(struct reading *r, const struct demo_table *t, struct e
 	return 0;
 }
 
-static int read_entry(void *closure, const struct demo_table *t, struct err *e)
+static int pattern_read_entry(void *closure, const struct demo_table *t, struct err *e)
 {
 	struct reading *r = closure;
 	struct demo_pattern *p =
@@ -218,9 +218,9 @@ static int read_entry(void *closure, const struct demo_table *t, struct err *e)
 
 	if (!strcmp(t->fields[0], "pattern"))
 		return begin_pattern(r, t, e);
-	side = !strcmp(t->fields[0], "en") ? ENGLISH : GERMAN;
-	if (!p || (side == GERMAN && strcmp(t->fields[0], "de")) || p->n_items[side])
-		return demo_complain(
+	side = !strcmp(t->fields[0], "en") ? DEMO_ENGLISH : DEMO_GERMAN;
+	if (!p || (side == DEMO_GERMAN && strcmp(t->fields[0], "de")) || p->n_items[side])
+		return demo_entry_error(
 			t, e, "expected \"pattern\", then one line \"en\" and one line \"de\"");
 	for (i = 1; i < t->n; i++)
 		if (read_item(p, side, t->fields[i], r->lexicon, t, e))
@@ -234,10 +234,10 @@ int demo_patterns_read(struct demo_patterns *p, const struct demo_lexicon *x, st
 	size_t i;
 
 	*p = (struct demo_patterns){ 0 };
-	if (demo_read("demo/patterns.txt", &p->text, read_entry, &r, e))
+	if (demo_read("demo/patterns.txt", &p->text, pattern_read_entry, &r, e))
 		return e->code;
 	for (i = 0; i < p->all.n; i++)
-		if (!p->all.at[i].n_items[ENGLISH] || !p->all.at[i].n_items[GERMAN])
+		if (!p->all.at[i].n_items[DEMO_ENGLISH] || !p->all.at[i].n_items[DEMO_GERMAN])
 			return err_set(e, ERR_DATA,
 				       "patterns.txt line %lld: the pattern lacks a sentence",
 				       (long long)p->all.at[i].line);

@@ -18,22 +18,22 @@ struct filled {
 struct sentence {
 	const struct demo_lexicon *x;
 	const struct demo_pattern *p;
-	struct demo_dice *dice;
+	struct demo_rng *rng;
 	struct filled filled[DEMO_MAX_SLOTS];
 	int n;					/* filled so far */
 };
 
 /* ---- choosing ---- */
 
-static uint32_t roll(struct demo_dice *d, uint32_t sides)
+static uint32_t demo_draw_below(struct demo_rng *d, uint32_t sides)
 {
 	return (uint32_t)(((uint64_t)rng_u32(d->key, d->next++) * sides) >> 32);
 }
 
 /* True in so many of a hundred. */
-static bool chance(struct demo_dice *d, uint32_t percent)
+static bool demo_draw_percent(struct demo_rng *d, uint32_t percent)
 {
-	return roll(d, 100) < percent;
+	return demo_draw_below(d, 100) < percent;
 }
 
 static bool shares_class(const struct demo_classes *a, const struct demo_classes *b)
@@ -90,7 +90,7 @@ static const struct demo_noun *choose_noun(struct sentence *s, const struct demo
 		fitting += noun_fits(s, slot, n + i);
 	if (!fitting)
 		return NULL;
-	pick = roll(s->dice, fitting);
+	pick = demo_draw_below(s->rng, fitting);
 	for (i = 0;; i++)
 		if (noun_fits(s, slot, n + i) && !pick--)
 			return n + i;
@@ -129,7 +129,7 @@ static const struct demo_adjective *choose_adjective(struct sentence *s,
 		fitting += adjective_fits(s, p, a + i, comparative);
 	if (!fitting)
 		return NULL;
-	pick = roll(s->dice, fitting);
+	pick = demo_draw_below(s->rng, fitting);
 	for (i = 0;; i++)
 		if (adjective_fits(s, p, a + i, comparative) && !pick--)
 			return a + i;
@@ -137,14 +137,14 @@ static const struct demo_adjective *choose_adjective(struct sentence *s,
 
 static enum demo_determiner choose_possessive(struct sentence *s)
 {
-	return (enum demo_determiner)(DET_MY + roll(s->dice, 6));
+	return (enum demo_determiner)(DET_MY + demo_draw_below(s->rng, 6));
 }
 
 static enum demo_determiner choose_singular(struct sentence *s, const struct demo_noun *n,
 					    const struct demo_classes *f)
 {
 	bool kin = demo_has_class(&n->classes, "kin"), definite = demo_has_class(f, "def");
-	uint32_t r = roll(s->dice, 100);
+	uint32_t r = demo_draw_below(s->rng, 100);
 
 	if (demo_has_class(f, "a"))
 		return n->mass ? DET_NONE : DET_A;
@@ -164,7 +164,7 @@ static enum demo_determiner choose_plural(struct sentence *s, const struct demo_
 {
 	bool kin = demo_has_class(&n->classes, "kin"), definite = demo_has_class(f, "def");
 	bool count = demo_has_class(f, "count");
-	uint32_t r = roll(s->dice, 100);
+	uint32_t r = demo_draw_below(s->rng, 100);
 
 	if (demo_has_class(f, "a"))
 		return DET_NONE;
@@ -186,7 +186,7 @@ static void choose_determiner(struct sentence *s, struct demo_phrase *p,
 {
 	const struct demo_classes *f = &slot->filters;
 
-	p->count = 2 + (int)roll(s->dice, 11);
+	p->count = 2 + (int)demo_draw_below(s->rng, 11);
 	if (demo_has_class(f, "the"))
 		p->determiner = DET_THE;
 	else if (demo_has_class(f, "which"))
@@ -212,9 +212,9 @@ static bool fill_noun(struct sentence *s, struct demo_phrase *p, const struct de
 	if (!p->noun)
 		return false;
 	p->plural = demo_has_class(f, "pl") || (!p->noun->single && !demo_has_class(f, "sg") &&
-		    !demo_has_class(f, "every") && chance(s->dice, 30));
+		    !demo_has_class(f, "every") && demo_draw_percent(s->rng, 30));
 	choose_determiner(s, p, slot);
-	if (!demo_has_class(f, "plain") && chance(s->dice, 30))
+	if (!demo_has_class(f, "plain") && demo_draw_percent(s->rng, 30))
 		p->adjective = choose_adjective(s, p, false);
 	return !demo_has_class(f, "has") || demo_phrase_has_pronoun(p);
 }
@@ -224,7 +224,7 @@ static bool fill_pronoun(struct sentence *s, struct demo_phrase *p)
 	enum demo_person me, other;
 	int i;
 
-	p->pronoun = (int)roll(s->dice, 6);
+	p->pronoun = (int)demo_draw_below(s->rng, 6);
 	me = demo_phrase_person(p);
 	/* "I see me", "we see me": another pronoun of the same person does not go with it */
 	for (i = 0; i < s->n; i++) {
@@ -244,14 +244,14 @@ static bool fill_who(struct sentence *s, struct demo_phrase *p, const struct dem
 {
 	static char person[] = "person", kin[] = "kin";
 	struct demo_slot people = *slot;
-	uint32_t r = roll(s->dice, 100);
+	uint32_t r = demo_draw_below(s->rng, 100);
 
 	if (r < 45) {
-		p->pronoun = (int)roll(s->dice, 6);
+		p->pronoun = (int)demo_draw_below(s->rng, 6);
 		return true;
 	}
 	if (r < 60) {
-		p->name = &s->x->names.at[roll(s->dice, (uint32_t)s->x->names.n)];
+		p->name = &s->x->names.at[demo_draw_below(s->rng, (uint32_t)s->x->names.n)];
 		return true;
 	}
 	people.refers = -1;
@@ -305,7 +305,7 @@ static const struct demo_verb *choose_verb(struct sentence *s, const struct demo
 		fitting += verb_fits(s, slot, v + i);
 	if (!fitting)
 		return NULL;
-	pick = roll(s->dice, fitting);
+	pick = demo_draw_below(s->rng, fitting);
 	for (i = 0;; i++)
 		if (verb_fits(s, slot, v + i) && !pick--)
 			return v + i;
@@ -321,7 +321,7 @@ static const struct demo_word *choose_word(struct sentence *s, const char *list)
 		fitting += !strcmp(w[i].list, list);
 	if (!fitting)
 		return NULL;
-	pick = roll(s->dice, fitting);
+	pick = demo_draw_below(s->rng, fitting);
 	for (i = 0;; i++)
 		if (!strcmp(w[i].list, list) && !pick--)
 			return w + i;
@@ -334,14 +334,14 @@ static bool fill_place(struct sentence *s, struct filled *f, const struct demo_s
 	struct demo_slot where = *slot;
 
 	if (slot->kind == KIND_PLACE) {
-		f->place = &s->x->places.at[roll(s->dice, (uint32_t)s->x->places.n)];
+		f->place = &s->x->places.at[demo_draw_below(s->rng, (uint32_t)s->x->places.n)];
 		if (!shares_class(&slot->filters, &f->place->classes))
 			return false;
 		where.arguments = f->place->classes;
 	}
 	where.filters.n = 0;
 	where.filters.names[where.filters.n++] = sg;
-	if (slot->kind == KIND_GOAL || chance(s->dice, 75))
+	if (slot->kind == KIND_GOAL || demo_draw_percent(s->rng, 75))
 		where.filters.names[where.filters.n++] = the;
 	return fill_noun(s, &f->phrase, &where);
 }
@@ -357,7 +357,7 @@ static bool fill_slot(struct sentence *s, const struct demo_slot *slot)
 	case KIND_PRON:  return fill_pronoun(s, &f->phrase);
 	case KIND_NOUN:  return fill_noun(s, &f->phrase, slot);
 	case KIND_NAME:
-		return f->phrase.name = &s->x->names.at[roll(s->dice, (uint32_t)s->x->names.n)],
+		return f->phrase.name = &s->x->names.at[demo_draw_below(s->rng, (uint32_t)s->x->names.n)],
 		       true;
 	case KIND_VERB:  return (f->verb = choose_verb(s, slot));
 	case KIND_ADJ:
@@ -366,7 +366,7 @@ static bool fill_slot(struct sentence *s, const struct demo_slot *slot)
 	case KIND_WORD:  return (f->word = choose_word(s, slot->arguments.names[0]));
 	case KIND_NUM:
 	case KIND_DIGITS:
-		f->number = slot->low + (int)roll(s->dice, (uint32_t)(slot->high - slot->low + 1));
+		f->number = slot->low + (int)demo_draw_below(s->rng, (uint32_t)(slot->high - slot->low + 1));
 		return true;
 	case KIND_PLACE:
 	case KIND_GOAL:  return fill_place(s, f, slot);
@@ -383,32 +383,32 @@ static enum demo_person person_of(const struct sentence *s, int refers)
 	return refers == REFERS_THEY ? PERSON_THEY : demo_phrase_person(&s->filled[refers].phrase);
 }
 
-static void say_word(struct buf *out, const struct sentence *s, const char *word,
+static void write_word_item(struct buf *out, const struct sentence *s, const char *word,
 		     const struct demo_item *m)
 {
-	const struct demo_agree *a = word[0] == '@' ? demo_find_agree(s->x, word + 1) : NULL;
+	const struct demo_agreement *a = word[0] == '@' ? demo_find_agreement(s->x, word + 1) : NULL;
 
-	demo_say(out, a ? a->forms[person_of(s, m->refers)] : word);
+	demo_write_word(out, a ? a->forms[person_of(s, m->refers)] : word);
 }
 
 /*
  * Places stand still (dative) unless the item says otherwise; a goal's preposition follows from its
  * noun.
  */
-static void say_place(struct buf *out, enum demo_side side, const struct filled *f,
+static void write_place_item(struct buf *out, enum demo_side side, const struct filled *f,
 		      const struct demo_item *m)
 {
 	bool zu = !f->place && demo_has_class(&f->phrase.noun->classes, "to_zu");
-	enum demo_case c = f->place ? DATIVE : zu ? DATIVE : ACCUSATIVE;
+	enum demo_case c = f->place ? CASE_DATIVE : zu ? CASE_DATIVE : CASE_ACCUSATIVE;
 
 	if (f->place)
-		demo_say(out, side == ENGLISH ? f->place->english : f->place->german);
+		demo_write_word(out, side == DEMO_ENGLISH ? f->place->english : f->place->german);
 	else
-		demo_say(out, side == ENGLISH ? "to" : zu ? "zu" : "in");
-	demo_say_phrase(out, side, &f->phrase, m->c != NOMINATIVE ? m->c : c, FORM_FULL);
+		demo_write_word(out, side == DEMO_ENGLISH ? "to" : zu ? "zu" : "in");
+	demo_write_phrase(out, side, &f->phrase, m->c != CASE_NOMINATIVE ? m->c : c, FORM_FULL);
 }
 
-static void say_phrase(struct buf *out, enum demo_side side, const struct sentence *s,
+static void write_phrase_item(struct buf *out, enum demo_side side, const struct sentence *s,
 		       const struct demo_item *m)
 {
 	struct demo_phrase p = s->filled[m->slot].phrase;
@@ -419,50 +419,50 @@ static void say_phrase(struct buf *out, enum demo_side side, const struct senten
 		v = s->filled[m->refers].verb;
 		c = v->object_case;
 		if (v->preposition)
-			demo_say(out, v->preposition);
+			demo_write_word(out, v->preposition);
 	}
 	if (m->kein)
 		p.determiner = DET_KEIN;
-	demo_say_phrase(out, side, &p, c, m->form);
+	demo_write_phrase(out, side, &p, c, m->form);
 }
 
-static void say_item(struct buf *out, enum demo_side side, const struct sentence *s,
+static void write_item(struct buf *out, enum demo_side side, const struct sentence *s,
 		     const struct demo_item *m)
 {
 	const struct filled *f = m->slot >= 0 ? &s->filled[m->slot] : NULL;
 
 	if (m->agrees)
-		demo_say(out, demo_find_agree(s->x, m->text)->forms[person_of(s, m->refers)]);
+		demo_write_word(out, demo_find_agreement(s->x, m->text)->forms[person_of(s, m->refers)]);
 	else if (!f)
-		demo_say(out, m->text);
+		demo_write_word(out, m->text);
 	else if (f->verb)
-		demo_say_verb(out, side, f->verb, m->verb_form, person_of(s, m->refers));
+		demo_write_verb(out, side, f->verb, m->verb_form, person_of(s, m->refers));
 	else if (f->adjective && m->comparative)
-		demo_say(out,
-			 side == ENGLISH ? f->adjective->english_more : f->adjective->german_more);
+		demo_write_word(out,
+			 side == DEMO_ENGLISH ? f->adjective->english_more : f->adjective->german_more);
 	else if (f->adjective)
-		demo_say(out, side == ENGLISH ? f->adjective->english : f->adjective->german);
+		demo_write_word(out, side == DEMO_ENGLISH ? f->adjective->english : f->adjective->german);
 	else if (f->word)
-		say_word(out, s, side == ENGLISH ? f->word->english : f->word->german, m);
+		write_word_item(out, s, side == DEMO_ENGLISH ? f->word->english : f->word->german, m);
 	else if (s->p->slots[m->slot].kind == KIND_NUM)
-		demo_say_number(out, side, f->number);
+		demo_write_number(out, side, f->number);
 	else if (s->p->slots[m->slot].kind == KIND_DIGITS)
 		buf_printf(out, "%d ", f->number);
 	else if (s->p->slots[m->slot].kind == KIND_PLACE || s->p->slots[m->slot].kind == KIND_GOAL)
-		say_place(out, side, f, m);
+		write_place_item(out, side, f, m);
 	else
-		say_phrase(out, side, s, m);
+		write_phrase_item(out, side, s, m);
 }
 
 /* ---- from words to a written sentence ---- */
 
-static bool is_word(const char *w, size_t n, const char *text)
+static bool is_same_demo_word(const char *w, size_t n, const char *text)
 {
 	return strlen(text) == n && !memcmp(w, text, n);
 }
 
 /* "in dem" is written "im"; NULL: the two stay apart. */
-static const char *contraction(const char *a, size_t na, const char *b, size_t nb)
+static const char *german_contraction(const char *a, size_t na, const char *b, size_t nb)
 {
 	static const char *const table[][3] = {
 		{"in", "dem", "im"},   {"in", "das", "ins"}, {"an", "dem", "am"},
@@ -472,7 +472,7 @@ static const char *contraction(const char *a, size_t na, const char *b, size_t n
 	size_t i;
 
 	for (i = 0; i < ARRAY_LEN(table); i++)
-		if (is_word(a, na, table[i][0]) && is_word(b, nb, table[i][1]))
+		if (is_same_demo_word(a, na, table[i][0]) && is_same_demo_word(b, nb, table[i][1]))
 			return table[i][2];
 	return NULL;
 }
@@ -481,7 +481,7 @@ static const char *contraction(const char *a, size_t na, const char *b, size_t n
  * Capital letter for a first word; ä, ö and ü are C3 A4, C3 B6 and C3 BC in UTF-8, their capitals
  * 0x20 less.
  */
-static void capitalise(char *text)
+static void capitalise_first_word(char *text)
 {
 	unsigned char *t = (unsigned char *)text;
 
@@ -505,28 +505,28 @@ static int write_sentence(struct buf *out, const struct buf *words, enum demo_si
 		m = strcspn(next, " ");
 		if (out->len && !strchr(".,?", *w))
 			buf_add_char(out, ' ');
-		joined = side == GERMAN ? contraction(w, n, next, m) : NULL;
+		joined = side == DEMO_GERMAN ? german_contraction(w, n, next, m) : NULL;
 		if (joined) {
 			buf_add_str(out, joined);
 			next += m + (next[m] == ' ');
-		} else if (side == ENGLISH && is_word(w, n, "a") && strchr("aeiou", *next)) {
+		} else if (side == DEMO_ENGLISH && is_same_demo_word(w, n, "a") && strchr("aeiou", *next)) {
 			buf_add_str(out, "an");
 		} else {
 			buf_add(out, w, n);
 		}
 	}
 	if (out->len)
-		capitalise(out->data);
+		capitalise_first_word(out->data);
 	return count;
 }
 
 #define LONGEST 15		/* words of a sentence, punctuation included */
 
-bool demo_sentence(const struct demo_lexicon *x, const struct demo_patterns *p, struct demo_dice *d,
+bool demo_sentence(const struct demo_lexicon *x, const struct demo_patterns *p, struct demo_rng *d,
 		   struct buf *english, struct buf *german)
 {
-	struct sentence s = { .x = x, .p = p->all.at, .dice = d };
-	int pick = (int)roll(d, (uint32_t)p->total_weight), i;
+	struct sentence s = { .x = x, .p = p->all.at, .rng = d };
+	int pick = (int)demo_draw_below(d, (uint32_t)p->total_weight), i;
 	struct buf words = { 0 };
 	bool ok = false;
 	enum demo_side side;
@@ -536,11 +536,11 @@ bool demo_sentence(const struct demo_lexicon *x, const struct demo_patterns *p, 
 	for (s.n = 0; s.n < s.p->n_slots; s.n++)
 		if (!fill_slot(&s, &s.p->slots[s.n]))
 			goto out;
-	for (side = ENGLISH; side <= GERMAN; side++) {
+	for (side = DEMO_ENGLISH; side <= DEMO_GERMAN; side++) {
 		buf_clear(&words);
 		for (i = 0; i < s.p->n_items[side]; i++)
-			say_item(&words, side, &s, &s.p->items[side][i]);
-		if (write_sentence(side == ENGLISH ? english : german, &words, side) > LONGEST)
+			write_item(&words, side, &s, &s.p->items[side][i]);
+		if (write_sentence(side == DEMO_ENGLISH ? english : german, &words, side) > LONGEST)
 			goto out;
 	}
 	ok = true;

@@ -53,13 +53,13 @@ static const struct {
 	enum demo_gender gender;
 	enum demo_determiner owner;
 } pronouns[DEMO_N_PRONOUNS] = {
-	{ { "I", "me" },      { "ich", "mich", "mir" },    PERSON_I,    MASCULINE, DET_MY },
-	{ { "you", "you" },   { "du", "dich", "dir" },     PERSON_YOU,  MASCULINE, DET_YOUR },
-	{ { "he", "him" },    { "er", "ihn", "ihm" },      PERSON_HE,   MASCULINE, DET_HIS },
-	{ { "she", "her" },   { "sie", "sie", "ihr" },     PERSON_HE,   FEMININE,  DET_HER },
-	{ { "we", "us" },     { "wir", "uns", "uns" },     PERSON_WE,   PLURAL,    DET_OUR },
-	{ { "they", "them" }, { "sie", "sie", "ihnen" },   PERSON_THEY, PLURAL,    DET_THEIR },
-	{ { "it", "it" },     { "es", "es", "ihm" },       PERSON_HE,   NEUTER,    DET_NONE },
+	{ { "I", "me" },      { "ich", "mich", "mir" },    PERSON_I,    GENDER_MASCULINE, DET_MY },
+	{ { "you", "you" },   { "du", "dich", "dir" },     PERSON_YOU,  GENDER_MASCULINE, DET_YOUR },
+	{ { "he", "him" },    { "er", "ihn", "ihm" },      PERSON_HE,   GENDER_MASCULINE, DET_HIS },
+	{ { "she", "her" },   { "sie", "sie", "ihr" },     PERSON_HE,   GENDER_FEMININE,  DET_HER },
+	{ { "we", "us" },     { "wir", "uns", "uns" },     PERSON_WE,   GENDER_PLURAL,    DET_OUR },
+	{ { "they", "them" }, { "sie", "sie", "ihnen" },   PERSON_THEY, GENDER_PLURAL,    DET_THEIR },
+	{ { "it", "it" },     { "es", "es", "ihm" },       PERSON_HE,   GENDER_NEUTER,    DET_NONE },
 };
 
 static const struct { const char *english, *english_plural, *stem; } determiners[] = {
@@ -73,7 +73,7 @@ static const struct { const char *english, *english_plural, *stem; } determiners
 	[DET_OUR]   = { "our", "our", "unser" }, [DET_THEIR] = { "their", "their", "ihr" },
 };
 
-void demo_say(struct buf *out, const char *word)
+void demo_write_word(struct buf *out, const char *word)
 {
 	size_t i;
 
@@ -85,7 +85,7 @@ void demo_say(struct buf *out, const char *word)
 }
 
 /* stem + ending as one word */
-static void say_joined(struct buf *out, const char *stem, const char *ending)
+static void write_joined_words(struct buf *out, const char *stem, const char *ending)
 {
 	buf_printf(out, "%s%s ", stem, ending);
 }
@@ -103,7 +103,7 @@ enum demo_gender demo_phrase_gender(const struct demo_phrase *p)
 		return pronouns[p->pronoun].gender;
 	if (p->name)
 		return p->name->gender;
-	return p->plural ? PLURAL : p->noun->gender;
+	return p->plural ? GENDER_PLURAL : p->noun->gender;
 }
 
 static bool is_person(const struct demo_phrase *p)
@@ -114,7 +114,7 @@ static bool is_person(const struct demo_phrase *p)
 
 bool demo_phrase_has_pronoun(const struct demo_phrase *p)
 {
-	return !is_person(p) || demo_phrase_gender(p) != NEUTER;
+	return !is_person(p) || demo_phrase_gender(p) != GENDER_NEUTER;
 }
 
 static int english_pronoun(const struct demo_phrase *p)
@@ -125,7 +125,7 @@ static int english_pronoun(const struct demo_phrase *p)
 		return PRONOUN_THEY;
 	if (!is_person(p))
 		return PRONOUN_IT;
-	return demo_phrase_gender(p) == FEMININE ? PRONOUN_SHE : PRONOUN_HE;
+	return demo_phrase_gender(p) == GENDER_FEMININE ? PRONOUN_SHE : PRONOUN_HE;
 }
 
 static int german_pronoun(const struct demo_phrase *p)
@@ -142,83 +142,83 @@ enum demo_determiner demo_phrase_owner(const struct demo_phrase *p)
 
 /* ---- English ---- */
 
-static void say_possessive(struct buf *out, const char *word)
+static void write_possessive(struct buf *out, const char *word)
 {
 	size_t n;
 
-	demo_say(out, word);
+	demo_write_word(out, word);
 	n = out->len;
 	buf_truncate(out, n ? n - 1 : 0);	/* the blank behind the word */
 	buf_add_str(out, n > 1 && out->data[n - 2] == 's' ? "' " : "'s ");
 }
 
-static void say_english(struct buf *out, const struct demo_phrase *p, enum demo_case c,
+static void write_english_noun_phrase(struct buf *out, const struct demo_phrase *p, enum demo_case c,
 			enum demo_form form)
 {
 	const char *word;
 
 	if (form == FORM_RELATIVE) {
-		demo_say(out, is_person(p) ? "who" : "that");
+		demo_write_word(out, is_person(p) ? "who" : "that");
 		return;
 	}
 	if (p->pronoun >= 0 || form == FORM_PRONOUN) {
-		demo_say(out, pronouns[english_pronoun(p)].english[c != NOMINATIVE]);
+		demo_write_word(out, pronouns[english_pronoun(p)].english[c != CASE_NOMINATIVE]);
 		return;
 	}
 	word = p->name ? p->name->text : p->plural ? p->noun->plural : p->noun->singular;
 	if (p->noun && form != FORM_BARE) {
 		if (p->determiner == DET_COUNT)
-			demo_say_number(out, ENGLISH, p->count);
+			demo_write_number(out, DEMO_ENGLISH, p->count);
 		else if (p->plural)
-			demo_say(out, determiners[p->determiner].english_plural);
+			demo_write_word(out, determiners[p->determiner].english_plural);
 		else
-			demo_say(out, determiners[p->determiner].english);
+			demo_write_word(out, determiners[p->determiner].english);
 	}
 	if (p->adjective)
-		demo_say(out, p->adjective->english);
+		demo_write_word(out, p->adjective->english);
 	if (form == FORM_POSSESSIVE)
-		say_possessive(out, word);
+		write_possessive(out, word);
 	else
-		demo_say(out, word);
+		demo_write_word(out, word);
 }
 
 /* ---- German ---- */
 
-static void say_noun(struct buf *out, const struct demo_noun *n, bool plural, enum demo_case c)
+static void write_noun(struct buf *out, const struct demo_noun *n, bool plural, enum demo_case c)
 {
 	char last;
 
 	if (plural) {
 		last = n->german_plural[strlen(n->german_plural) - 1];
-		say_joined(out, n->german_plural,
-			   c == DATIVE && last != 'n' && last != 's' ? "n" : "");
+		write_joined_words(out, n->german_plural,
+			   c == CASE_DATIVE && last != 'n' && last != 's' ? "n" : "");
 	} else {
-		demo_say(out,
-			 c == GENITIVE || (n->weak && c != NOMINATIVE) ? n->genitive : n->german);
+		demo_write_word(out,
+			 c == CASE_GENITIVE || (n->weak && c != CASE_NOMINATIVE) ? n->genitive : n->german);
 	}
 }
 
-static void say_determiner(struct buf *out, const struct demo_phrase *p, enum demo_case c,
+static void write_determiner(struct buf *out, const struct demo_phrase *p, enum demo_case c,
 			   enum demo_gender g)
 {
 	switch (p->determiner) {
 	case DET_NONE:
 		break;
 	case DET_THE:
-		demo_say(out, the_table[c][g]);
+		demo_write_word(out, the_table[c][g]);
 		break;
 	case DET_COUNT:
-		demo_say_number(out, GERMAN, p->count);
+		demo_write_number(out, DEMO_GERMAN, p->count);
 		break;
 	case DET_THIS: case DET_EVERY: case DET_WHICH: case DET_MANY: case DET_SOME:
-		say_joined(out, determiners[p->determiner].stem, strong_article[c][g]);
+		write_joined_words(out, determiners[p->determiner].stem, strong_article[c][g]);
 		break;
 	case DET_A:
-		if (g == PLURAL)
+		if (g == GENDER_PLURAL)
 			break;
 		/* fall through */
 	default:
-		say_joined(out, determiners[p->determiner].stem, ein_endings[c][g]);
+		write_joined_words(out, determiners[p->determiner].stem, ein_endings[c][g]);
 	}
 }
 
@@ -230,45 +230,45 @@ static const char *adjective_ending(enum demo_determiner d, enum demo_case c, en
 	case DET_NONE: case DET_COUNT: case DET_MANY: case DET_SOME:
 		return strong_adjective[c][g];
 	case DET_A:
-		return g == PLURAL ? strong_adjective[c][g] : mixed_adjective[c][g];
+		return g == GENDER_PLURAL ? strong_adjective[c][g] : mixed_adjective[c][g];
 	default:
 		return mixed_adjective[c][g];
 	}
 }
 
-static void say_german(struct buf *out, const struct demo_phrase *p, enum demo_case c,
+static void write_german_noun_phrase(struct buf *out, const struct demo_phrase *p, enum demo_case c,
 		       enum demo_form form)
 {
 	enum demo_gender g = demo_phrase_gender(p);
 	struct demo_phrase bare = *p;
 
 	if (form == FORM_RELATIVE) {
-		demo_say(out, relative_table[c][g]);
+		demo_write_word(out, relative_table[c][g]);
 		return;
 	}
 	if (p->pronoun >= 0 || form == FORM_PRONOUN) {
-		demo_say(out, pronouns[german_pronoun(p)].german[c == GENITIVE ? NOMINATIVE : c]);
+		demo_write_word(out, pronouns[german_pronoun(p)].german[c == CASE_GENITIVE ? CASE_NOMINATIVE : c]);
 		return;
 	}
 	if (p->name) {
-		say_joined(out, p->name->text, form == FORM_POSSESSIVE ? "s" : "");
+		write_joined_words(out, p->name->text, form == FORM_POSSESSIVE ? "s" : "");
 		return;
 	}
 	if (form == FORM_BARE)
 		bare.determiner = DET_NONE;
-	say_determiner(out, &bare, c, g);
+	write_determiner(out, &bare, c, g);
 	if (p->adjective)
-		say_joined(out, p->adjective->stem, adjective_ending(bare.determiner, c, g));
-	say_noun(out, p->noun, p->plural, c);
+		write_joined_words(out, p->adjective->stem, adjective_ending(bare.determiner, c, g));
+	write_noun(out, p->noun, p->plural, c);
 }
 
-void demo_say_phrase(struct buf *out, enum demo_side side, const struct demo_phrase *p,
+void demo_write_phrase(struct buf *out, enum demo_side side, const struct demo_phrase *p,
 		     enum demo_case c, enum demo_form form)
 {
-	if (side == ENGLISH)
-		say_english(out, p, c, form);
+	if (side == DEMO_ENGLISH)
+		write_english_noun_phrase(out, p, c, form);
 	else
-		say_german(out, p, c, form);
+		write_german_noun_phrase(out, p, c, form);
 }
 
 /* ---- verbs ---- */
@@ -284,7 +284,7 @@ static const char *finite_form(const struct demo_verb *v, enum demo_person perso
 	}
 }
 
-static void say_german_verb(struct buf *out, const struct demo_verb *v, enum demo_verb_form form,
+static void write_german_verb(struct buf *out, const struct demo_verb *v, enum demo_verb_form form,
 			    enum demo_person person)
 {
 	static const char *const haben[N_PERSONS] = { "habe", "hast", "hat", "haben", "haben" };
@@ -294,59 +294,59 @@ static void say_german_verb(struct buf *out, const struct demo_verb *v, enum dem
 
 	switch (form) {
 	case VERB_FIN:
-		demo_say(out, finite_form(v, person));
+		demo_write_word(out, finite_form(v, person));
 		break;
 	case VERB_PRE:
-		demo_say(out, v->prefix);
+		demo_write_word(out, v->prefix);
 		break;
 	case VERB_SUB:
 		if (separable)
 			buf_add_str(out, v->prefix);
-		demo_say(out, finite_form(v, person));
+		demo_write_word(out, finite_form(v, person));
 		break;
 	case VERB_INF:
-		demo_say(out, v->infinitive);
+		demo_write_word(out, v->infinitive);
 		break;
 	case VERB_ZU:
 		if (separable)
 			buf_add_str(out, v->prefix);
 		buf_add_str(out, separable ? "zu" : "zu ");
-		demo_say(out, finite_form(v, PERSON_WE));
+		demo_write_word(out, finite_form(v, PERSON_WE));
 		break;
 	case VERB_AUX:
-		demo_say(out, v->auxiliary[0] == 'h' ? haben[person] : sein[person]);
+		demo_write_word(out, v->auxiliary[0] == 'h' ? haben[person] : sein[person]);
 		break;
 	case VERB_REFL:
 		if (demo_has_class(&v->classes, "refl"))
-			demo_say(out, reflexive[person]);
+			demo_write_word(out, reflexive[person]);
 		break;
 	case VERB_IMP:
-		demo_say(out, v->imperative);
+		demo_write_word(out, v->imperative);
 		break;
 	default:
-		demo_say(out, v->participle_german);
+		demo_write_word(out, v->participle_german);
 	}
 }
 
-void demo_say_verb(struct buf *out, enum demo_side side, const struct demo_verb *v,
+void demo_write_verb(struct buf *out, enum demo_side side, const struct demo_verb *v,
 		   enum demo_verb_form form, enum demo_person person)
 {
-	if (side == GERMAN) {
-		say_german_verb(out, v, form, person);
+	if (side == DEMO_GERMAN) {
+		write_german_verb(out, v, form, person);
 		return;
 	}
 	switch (form) {
-	case VERB_S:    demo_say(out, person == PERSON_HE ? v->third : v->base); break;
-	case VERB_PAST: demo_say(out, v->past); break;
-	case VERB_PART: demo_say(out, v->participle); break;
-	case VERB_ING:  demo_say(out, v->ing); break;
-	default:        demo_say(out, v->base);
+	case VERB_S:    demo_write_word(out, person == PERSON_HE ? v->third : v->base); break;
+	case VERB_PAST: demo_write_word(out, v->past); break;
+	case VERB_PART: demo_write_word(out, v->participle); break;
+	case VERB_ING:  demo_write_word(out, v->ing); break;
+	default:        demo_write_word(out, v->base);
 	}
 }
 
 /* ---- numbers ---- */
 
-void demo_say_number(struct buf *out, enum demo_side side, int n)
+void demo_write_number(struct buf *out, enum demo_side side, int n)
 {
 	static const char *const small[2][20] = {
 		{"zero",     "one",	"two",	   "three",	"four",	    "five",    "six",
@@ -365,10 +365,10 @@ void demo_say_number(struct buf *out, enum demo_side side, int n)
 	int unit = n % 10;
 
 	if (n < 20)
-		demo_say(out, small[side][n]);
+		demo_write_word(out, small[side][n]);
 	else if (!unit)
-		demo_say(out, tens[side][n / 10]);
-	else if (side == ENGLISH)
+		demo_write_word(out, tens[side][n / 10]);
+	else if (side == DEMO_ENGLISH)
 		buf_printf(out, "%s-%s ", tens[side][n / 10], small[side][unit]);
 	else
 		buf_printf(out, "%sund%s ", unit == 1 ? "ein" : small[side][unit],

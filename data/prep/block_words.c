@@ -88,7 +88,7 @@ static int add_unknown(struct block_words *out, const char *text, size_t n, stru
 }
 
 /* One that does not fit into the cache. */
-static int add_long(struct block_words *out, const char *text, size_t n, int32_t *number,
+static int block_add_long_word(struct block_words *out, const char *text, size_t n, int32_t *number,
 		    struct err *e)
 {
 	int32_t next = out->longs.n, index;
@@ -112,18 +112,18 @@ static bool fits_cache(const char *text, size_t n)
 }
 
 /* A word whose set is on its way. */
-struct pending {
+struct pending_word {
 	const char *text;
 	size_t n;
 	struct word_key key;
 	struct word_cache_entry *set;	/* NULL: it does not fit into the cache */
 };
 
-static int add_short(struct block_reader *r, struct block_words *out, const struct pending *p,
+static int block_add_short_word(struct block_reader *r, struct block_words *out, const struct pending_word *p,
 		     int32_t *number, struct err *e)
 {
 	int64_t next = r->first_unknown + (int64_t)out->n_unknown;
-	int64_t *known = word_cache_at(p->set, p->key, ~next);
+	int64_t *known = word_cache_lookup(p->set, p->key, ~next);
 
 	if (*known < 0 && (~*known < r->first_unknown || ~*known == next)) {
 		*known = ~next;
@@ -135,7 +135,7 @@ static int add_short(struct block_reader *r, struct block_words *out, const stru
 }
 
 /* The end of the word at text: the next blank, or end. */
-static inline const char *word_end(const char *text, const char *end)
+static inline const char *find_word_end(const char *text, const char *end)
 {
 	const uint64_t ones = 0x0101010101010101u, highs = 0x8080808080808080u;
 
@@ -159,16 +159,16 @@ static inline const char *word_end(const char *text, const char *end)
 #define AHEAD 32		/* words whose sets are fetched at a time */
 
 /* Up to AHEAD words of a clean line, from *text on, which moves behind them. How many. */
-static int split(struct block_reader *r, const char **text, const char *end, bool has_nul,
-		 struct pending *to)
+static int block_split_words(struct block_reader *r, const char **text, const char *end, bool has_nul,
+		 struct pending_word *to)
 {
 	int n = 0;
 
 	for (; *text < end && n < AHEAD; n++) {
-		const char *start = *text, *stop = word_end(start, end);
-		struct pending *p = &to[n];
+		const char *start = *text, *stop = find_word_end(start, end);
+		struct pending_word *p = &to[n];
 
-		*p = (struct pending){ .text = start, .n = (size_t)(stop - start) };
+		*p = (struct pending_word){ .text = start, .n = (size_t)(stop - start) };
 		if (p->n <= WORD_CACHE_BYTES && (!has_nul || fits_cache(start, p->n))) {
 			p->key = word_key(start, p->n);
 			p->set = word_cache_set(r->cache, p->key);
@@ -179,12 +179,12 @@ static int split(struct block_reader *r, const char **text, const char *end, boo
 }
 
 /* The words of a clean line: separated by one blank each, none at the ends. */
-static int add_words(struct block_reader *r, struct block_words *out, const char *text, size_t n,
-		     struct side_line *l, struct err *e)
+static int block_add_words(struct block_reader *r, struct block_words *out, const char *text, size_t n,
+		     struct token_column_line *l, struct err *e)
 {
 	const char *end = text + n;
 	bool has_nul = n && memchr(text, 0, n);
-	struct pending words[AHEAD];
+	struct pending_word words[AHEAD];
 	int32_t *to;
 
 	if (mem_grow(&out->numbers, &out->cap_numbers, out->n_numbers + n / 2 + 1,
@@ -192,14 +192,14 @@ static int add_words(struct block_reader *r, struct block_words *out, const char
 		return e->code;
 	to = out->numbers + out->n_numbers;
 	while (text < end) {
-		int count = split(r, &text, end, has_nul, words);
+		int count = block_split_words(r, &text, end, has_nul, words);
 
-		for (const struct pending *p = words; p < words + count; p++, to++) {
+		for (const struct pending_word *p = words; p < words + count; p++, to++) {
 			/* characters are at most as many as bytes */
 			if (p->n > l->longest)
 				l->longest = (uint32_t)MAX(utf8_count(p->text, p->n), l->longest);
-			if (p->set ? add_short(r, out, p, to, e)
-				   : add_long(out, p->text, p->n, to, e))
+			if (p->set ? block_add_short_word(r, out, p, to, e)
+				   : block_add_long_word(out, p->text, p->n, to, e))
 				return e->code;
 		}
 	}
@@ -212,7 +212,7 @@ static int add_words(struct block_reader *r, struct block_words *out, const char
 
 typedef unsigned char bytes16 __attribute__((vector_size(16)));
 
-static inline bytes16 load16(const char *p)
+static inline bytes16 load_bytes16(const char *p)
 {
 	bytes16 v;
 
@@ -254,7 +254,7 @@ static bool is_clean(const char *text, size_t n)
 	if (n && (text[0] == ' ' || end[-1] == ' '))
 		return false;
 	for (const char *p = text; p < end; p += 16) {
-		bytes16 v = load16(p), next = load16(p + 1);
+		bytes16 v = load_bytes16(p), next = load_bytes16(p + 1);
 
 		if (is_any((bytes16)(v == '|') | (bytes16)((bytes16)(v - '\t') <= 4) |
 			   ((bytes16)(v == ' ') & (bytes16)(next == ' '))))
@@ -267,7 +267,7 @@ static bool is_clean(const char *text, size_t n)
 }
 
 /* Zeros behind the text, not counted in it. */
-static void pad(struct buf *b)
+static void append_zero_padding(struct buf *b)
 {
 	char *to = buf_reserve(b, SLACK);
 
@@ -275,39 +275,39 @@ static void pad(struct buf *b)
 		memset(to, 0, SLACK);
 }
 
-static int add_line(struct block_reader *r, enum pipeline_side side, const struct lines *in,
+static int block_add_line(struct block_reader *r, enum pipeline_side side, const struct lines *in,
 		    struct block_words *out, struct err *e)
 {
 	struct buf *clean = &r->tokens;
 	struct scripts_count letters;
-	struct side_line *l;
+	struct token_column_line *l;
 
 	if (mem_grow(&out->lines, &out->cap, out->n + 1, sizeof(*out->lines), e))
 		return e->code;
 	buf_clear(&r->tokens);
 	if (pipeline_tokenize(r->pipeline, side, in->text, in->len, &r->tokens, e))
 		return e->code;
-	pad(clean);
+	append_zero_padding(clean);
 	if (!buf_check(clean, e) && !is_clean(clean->data, clean->len)) {
 		clean = &r->clean;
 		buf_clear(clean);
 		clean_squeeze(buf_text(&r->tokens), r->tokens.len, false, clean);
-		pad(clean);
+		append_zero_padding(clean);
 	}
 	if (buf_check(clean, e))
 		return e->code;
 	scripts_count(r->scripts, r->writing[side], in->text, in->len, &letters);
 	l = &out->lines[out->n++];
-	*l = (struct side_line){ .hash = hash_bytes(in->text, in->len),
+	*l = (struct token_column_line){ .hash = hash_bytes(in->text, in->len),
 				 .bytes = (uint32_t)in->len,
 				 .characters = (uint32_t)letters.characters,
 				 .letters = (uint32_t)letters.letters,
 				 .foreign = (uint32_t)letters.foreign };
-	return add_words(r, out, buf_text(clean), clean->len, l, e);
+	return block_add_words(r, out, buf_text(clean), clean->len, l, e);
 }
 
 /* What the last block of this memory has found out is known from now on. */
-static void learn(struct block_reader *r, const struct block_words *w)
+static void cache_learn_words(struct block_reader *r, const struct block_words *w)
 {
 	for (size_t i = 0; w->is_numbered && i < w->n_unknown; i++) {
 		const struct block_word *u = &w->unknown[i];
@@ -317,18 +317,18 @@ static void learn(struct block_reader *r, const struct block_words *w)
 		if (!fits_cache(text, u->len))
 			continue;
 		k = word_key(text, u->len);
-		*word_cache_at(word_cache_set(r->cache, k), k, 0) = u->number;
+		*word_cache_lookup(word_cache_set(r->cache, k), k, 0) = u->number;
 	}
 }
 
-int block_reader_words(struct block_reader *r, const struct block *b, const struct text *t,
+int block_reader_words(struct block_reader *r, const struct block *b, const struct source_text *t,
 		       struct block_words *out, struct err *e)
 {
 	enum pipeline_side side = b->text % 2 ? SIDE_TARGET : SIDE_SOURCE;
 	struct lines in;
 	int got;
 
-	learn(r, out);
+	cache_learn_words(r, out);
 	out->n = out->n_numbers = out->n_unknown = 0;
 	out->is_numbered = false;
 	buf_clear(&out->bytes);
@@ -337,13 +337,13 @@ int block_reader_words(struct block_reader *r, const struct block *b, const stru
 		return e->code;
 	in.repair = r->repair;
 	while ((got = lines_next(&in, e)) > 0)
-		if (add_line(r, side, &in, out, e)) {
+		if (block_add_line(r, side, &in, out, e)) {
 			got = e->code;
 			break;
 		}
 	lines_close(&in);
 	r->first_unknown += (int64_t)out->n_unknown;
-	pad(&out->bytes);	/* for learn() */
+	append_zero_padding(&out->bytes);	/* for cache_learn_words() */
 	return got < 0 ? got : buf_check(&out->bytes, e);
 }
 
@@ -360,7 +360,7 @@ int block_words_number(struct block_words *w, struct intern *table, struct err *
 	return 0;
 }
 
-int block_reader_lines(struct block_reader *r, const struct block *b, const struct text *t,
+int block_reader_lines(struct block_reader *r, const struct block *b, const struct source_text *t,
 		       struct buf *out, struct err *e)
 {
 	struct lines in;

@@ -32,7 +32,7 @@ struct block_word {
 };
 
 struct block_words {
-	struct side_line *lines;	/* owned: words NULL; those of all lines are in numbers */
+	struct token_column_line *lines;	/* owned: words NULL; those of all lines are in numbers */
 	size_t   n, cap;
 	int32_t *numbers;		/* owned: line behind line. < 0: ~ of a place in unknown */
 	size_t   n_numbers, cap_numbers;
@@ -56,11 +56,11 @@ struct block_reader *block_reader_new(const struct conf *c, const struct scripts
  * The lines of a block of training text, into out, whose memory is kept from call to call. What
  * out has become in the meantime, the numbers of its unknown words, is learnt before.
  */
-int block_reader_words(struct block_reader *r, const struct block *b, const struct text *t,
+int block_reader_words(struct block_reader *r, const struct block *b, const struct source_text *t,
 		       struct block_words *out, struct err *e);
 
 /* Only checked or repaired: each line with an LF, into out (cleared first). */
-int block_reader_lines(struct block_reader *r, const struct block *b, const struct text *t,
+int block_reader_lines(struct block_reader *r, const struct block *b, const struct source_text *t,
 		       struct buf *out, struct err *e);
 
 void block_reader_free(struct block_reader *r);

@@ -21,7 +21,7 @@ struct blocks {
 
 	struct archive_reader *archive;	/* NULL: none at hand */
 	const char **names;	/* owned: the members wanted of it, … */
-	size_t *wanted;		/* owned: … and the texts that they are */
+	size_t *wanted_texts;		/* owned: … and the texts that they are */
 	size_t n_wanted;
 	int file;		/* the plain file at hand, -1: none */
 	int64_t file_bytes;	/* read of it */
@@ -34,7 +34,7 @@ struct blocks {
 	struct buf rest;	/* the beginning of a line, for the next block */
 };
 
-const struct text *blocks_text(const struct texts *t, size_t k)
+const struct source_text *blocks_text(const struct texts *t, size_t k)
 {
 	return k % 2 ? &t->pairs[k / 2].target : &t->pairs[k / 2].source;
 }
@@ -47,8 +47,8 @@ struct blocks *blocks_open(const struct texts *t, bool repair, struct err *e)
 		return NULL;
 	*b = (struct blocks){ .texts = t, .repair = repair, .file = -1 };
 	b->names = mem_alloc(2 * t->n, sizeof(*b->names), e);
-	b->wanted = b->names ? mem_alloc(2 * t->n, sizeof(*b->wanted), e) : NULL;
-	if (b->wanted)
+	b->wanted_texts = b->names ? mem_alloc(2 * t->n, sizeof(*b->wanted_texts), e) : NULL;
+	if (b->wanted_texts)
 		return b;
 	blocks_close(b);
 	return NULL;
@@ -64,7 +64,7 @@ void blocks_close(struct blocks *b)
 	if (b->file >= 0)
 		close(b->file);
 	free(b->names);
-	free(b->wanted);
+	free(b->wanted_texts);
 	buf_free(&b->rest);
 	free(b);
 }
@@ -89,13 +89,13 @@ int64_t blocks_total(const struct blocks *b)
 	return total;
 }
 
-static int64_t position(const struct blocks *b)
+static int64_t blocks_position(const struct blocks *b)
 {
 	return b->done + (b->archive ? archive_position(b->archive) : b->file_bytes);
 }
 
 /* Bytes of the text at hand: a lines_read. */
-static int64_t read_text(void *from, void *to, size_t room, struct err *e)
+static int64_t blocks_read_text(void *from, void *to, size_t room, struct err *e)
 {
 	struct blocks *b = from;
 	ssize_t got;
@@ -114,24 +114,24 @@ static int64_t read_text(void *from, void *to, size_t room, struct err *e)
 
 /* ---- from text to text ---- */
 
-static int begin_text(struct blocks *b, size_t text, struct err *e)
+static int blocks_begin_text(struct blocks *b, size_t text, struct err *e)
 {
-	const struct text *t = blocks_text(b->texts, text);
+	const struct source_text *t = blocks_text(b->texts, text);
 
 	b->open = true;
 	b->text = text;
 	b->lines = 0;
 	buf_clear(&b->rest);
-	if (!sgm_is_name(t->name))
+	if (!sgm_has_suffix(t->name))
 		return 1;
-	if (sgm_open_reader(&b->sgm, t->name, read_text, b, e))
+	if (sgm_open_reader(&b->sgm, t->name, blocks_read_text, b, e))
 		return e->code;
 	b->is_sgm = true;
 	b->sgm.in.repair = b->repair;
 	return 1;
 }
 
-static void end_text(struct blocks *b)
+static void blocks_end_text(struct blocks *b)
 {
 	b->open = false;
 	if (b->is_sgm)
@@ -151,12 +151,12 @@ static int open_archive(struct blocks *b, size_t file, struct err *e)
 
 	b->n_wanted = 0;
 	for (size_t k = 0; k < 2 * t->n; k++) {
-		const struct text *text = blocks_text(t, k);
+		const struct source_text *text = blocks_text(t, k);
 
 		if ((size_t)text->file != file || !text->member)
 			continue;
 		b->names[b->n_wanted] = text->member;
-		b->wanted[b->n_wanted++] = k;
+		b->wanted_texts[b->n_wanted++] = k;
 	}
 	if (!b->n_wanted)
 		return 0;
@@ -164,7 +164,7 @@ static int open_archive(struct blocks *b, size_t file, struct err *e)
 	if (!b->archive)
 		return e->code;
 	for (size_t i = 0; i < b->n_wanted; i++)
-		if (manifest_set_is_extra(t->pairs[b->wanted[i] / 2].set))
+		if (manifest_set_is_extra(t->pairs[b->wanted_texts[i] / 2].set))
 			archive_allow_missing(b->archive, i);
 	return 0;
 }
@@ -180,7 +180,7 @@ static int next_member(struct blocks *b, struct err *e)
 		if (b->archive) {
 			got = archive_next(b->archive, &member, e);
 			if (got)
-				return got < 0 ? got : begin_text(b, b->wanted[member], e);
+				return got < 0 ? got : blocks_begin_text(b, b->wanted_texts[member], e);
 			archive_close(b->archive);
 			b->archive = NULL;
 			b->done += t->files[b->next++].bytes;
@@ -197,7 +197,7 @@ static int next_member(struct blocks *b, struct err *e)
 }
 
 /* The next plain file: 1; 0: there are no more. */
-static int next_file(struct blocks *b, struct err *e)
+static int blocks_next_file(struct blocks *b, struct err *e)
 {
 	const struct texts *t = b->texts;
 	const char *path;
@@ -211,10 +211,10 @@ static int next_file(struct blocks *b, struct err *e)
 	if (b->file < 0)
 		return err_set_errno(e, ERR_NOINPUT, "%s: cannot be read", path);
 	posix_fadvise(b->file, 0, 0, POSIX_FADV_SEQUENTIAL);
-	return begin_text(b, b->next++, e);
+	return blocks_begin_text(b, b->next++, e);
 }
 
-static int next_text(struct blocks *b, struct err *e)
+static int blocks_next_text(struct blocks *b, struct err *e)
 {
 	int got;
 
@@ -225,7 +225,7 @@ static int next_text(struct blocks *b, struct err *e)
 		b->plain = true;
 		b->next = 0;
 	}
-	return next_file(b, e);
+	return blocks_next_file(b, e);
 }
 
 /* ---- from block to block ---- */
@@ -235,7 +235,7 @@ static int fill_segments(struct blocks *b, struct block *to, struct err *e)
 {
 	int got = 1;
 
-	while (to->n < BLOCK_BYTES && (got = sgm_next(&b->sgm, e)) > 0) {
+	while (to->n < TEXT_BLOCK_BYTES && (got = sgm_next(&b->sgm, e)) > 0) {
 		if (mem_grow(&to->bytes, &to->cap, to->n + b->sgm.len + 1, 1, e))
 			return e->code;
 		memcpy(to->bytes + to->n, b->sgm.text, b->sgm.len);
@@ -247,7 +247,7 @@ static int fill_segments(struct blocks *b, struct block *to, struct err *e)
 }
 
 /* What stands behind the last LF is kept for the next block. false: there is no LF. */
-static bool cut(struct blocks *b, struct block *to)
+static bool block_cut_at_line(struct blocks *b, struct block *to)
 {
 	const char *lf = memrchr(to->bytes, '\n', to->n);
 	size_t n = lf ? (size_t)(lf - to->bytes) + 1 : 0;
@@ -267,7 +267,7 @@ static int fill_lines(struct blocks *b, struct block *to, struct err *e)
 {
 	size_t rest = b->rest.len;
 
-	if (mem_grow(&to->bytes, &to->cap, MAX(rest, BLOCK_BYTES), 1, e))
+	if (mem_grow(&to->bytes, &to->cap, MAX(rest, TEXT_BLOCK_BYTES), 1, e))
 		return e->code;
 	if (rest)
 		memcpy(to->bytes, b->rest.data, rest);
@@ -278,17 +278,17 @@ static int fill_lines(struct blocks *b, struct block *to, struct err *e)
 
 		if (mem_grow(&to->bytes, &to->cap, to->n + 1, 1, e))
 			return e->code;
-		got = read_text(b, to->bytes + to->n, to->cap - to->n, e);
+		got = blocks_read_text(b, to->bytes + to->n, to->cap - to->n, e);
 		to->n += got > 0 ? (size_t)got : 0;
 		to->is_last = !got;
 		if (got <= 0)
 			return (int)got;
-		if (to->n >= BLOCK_BYTES && (cut(b, to) || to->n > LINES_MAX_BYTES))
+		if (to->n >= TEXT_BLOCK_BYTES && (block_cut_at_line(b, to) || to->n > LINES_MAX_BYTES))
 			return buf_check(&b->rest, e);
 	}
 }
 
-static int64_t count_lines(const struct block *k)
+static int64_t block_count_lines(const struct block *k)
 {
 	int64_t lines = k->n && k->bytes[k->n - 1] != '\n';
 
@@ -302,7 +302,7 @@ int blocks_next(struct blocks *b, struct block *to, struct err *e)
 	int got;
 
 	if (!b->open) {
-		got = next_text(b, e);
+		got = blocks_next_text(b, e);
 		if (got <= 0)
 			return got;
 	}
@@ -311,10 +311,10 @@ int blocks_next(struct blocks *b, struct block *to, struct err *e)
 	to->first = b->lines + 1;
 	if (b->is_sgm ? fill_segments(b, to, e) : fill_lines(b, to, e))
 		return e->code;
-	to->lines = count_lines(to);
-	to->position = position(b);
+	to->lines = block_count_lines(to);
+	to->position = blocks_position(b);
 	b->lines += to->lines;
 	if (to->is_last)
-		end_text(b);
+		blocks_end_text(b);
 	return 1;
 }

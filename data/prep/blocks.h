@@ -22,7 +22,7 @@
 #include "data/source/texts.h"
 #include "share/base/err.h"
 
-#define BLOCK_BYTES ((size_t)1 << 20)	/* about: up to the line's end before this, or behind it */
+#define TEXT_BLOCK_BYTES ((size_t)1 << 20)	/* about: up to the line's end before this, or behind it */
 
 struct block {
 	size_t  text;		/* twice the number of its pair, + 1: the target */
@@ -46,7 +46,7 @@ int blocks_next(struct blocks *b, struct block *to, struct err *e);
 int64_t blocks_total(const struct blocks *b);
 
 /* Both sides of text number k / 2. */
-const struct text *blocks_text(const struct texts *t, size_t k);
+const struct source_text *blocks_text(const struct texts *t, size_t k);
 
 void blocks_close(struct blocks *b);
 void block_free(struct block *k);

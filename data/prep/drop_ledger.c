@@ -6,14 +6,14 @@
 #include "share/base/file.h"
 #include "share/base/mem.h"
 
-struct ledger {
+struct drop_ledger {
 	struct outfile out;
 	int64_t counts[CLEAN_N_RULES];
 };
 
-struct ledger *ledger_create(const char *path, struct err *e)
+struct drop_ledger *drop_ledger_create(const char *path, struct err *e)
 {
-	struct ledger *l = mem_alloc(1, sizeof(*l), e);
+	struct drop_ledger *l = mem_alloc(1, sizeof(*l), e);
 
 	if (!l)
 		return NULL;
@@ -27,9 +27,9 @@ struct ledger *ledger_create(const char *path, struct err *e)
 }
 
 /* The start of a text that ends between two characters; utf8: a continuation is 10xxxxxx. */
-static size_t cut(const char *text, size_t n)
+static size_t cut_at_char_start(const char *text, size_t n)
 {
-	size_t end = LEDGER_TEXT_BYTES;
+	size_t end = DROP_LEDGER_TEXT_BYTES;
 
 	if (n <= end)
 		return n;
@@ -39,7 +39,7 @@ static size_t cut(const char *text, size_t n)
 }
 
 /* A name or text with a tab or LF in it must not break the table. */
-static void put_field(FILE *out, const char *text, size_t n, char instead)
+static void drop_write_field(FILE *out, const char *text, size_t n, char instead)
 {
 	size_t i, first = 0;
 
@@ -53,7 +53,7 @@ static void put_field(FILE *out, const char *text, size_t n, char instead)
 	fwrite(text + first, 1, n - first, out);
 }
 
-int ledger_drop(struct ledger *l, const struct ledger_line *line, struct err *e)
+int drop_ledger_add(struct drop_ledger *l, const struct dropped_pair *line, struct err *e)
 {
 	FILE *out = l->out.stream;
 
@@ -61,22 +61,22 @@ int ledger_drop(struct ledger *l, const struct ledger_line *line, struct err *e)
 		return err_set(e, ERR_INTERNAL, "%s:%lld: %d is no rule that drops a pair",
 			       line->file, (long long)line->line, (int)line->rule);
 	l->counts[line->rule]++;
-	put_field(out, line->file, strlen(line->file), '?');
+	drop_write_field(out, line->file, strlen(line->file), '?');
 	fprintf(out, "\t%lld\t%s\t", (long long)line->line, clean_rule_name(line->rule));
-	put_field(out, line->source, cut(line->source, line->n_source), ' ');
+	drop_write_field(out, line->source, cut_at_char_start(line->source, line->n_source), ' ');
 	putc('\t', out);
-	put_field(out, line->target, cut(line->target, line->n_target), ' ');
+	drop_write_field(out, line->target, cut_at_char_start(line->target, line->n_target), ' ');
 	if (putc('\n', out) == EOF || ferror(out))
 		return err_set_errno(e, ERR_IO, "%s: cannot be written", l->out.path);
 	return 0;
 }
 
-int64_t ledger_count(const struct ledger *l, enum clean_rule rule)
+int64_t drop_ledger_count(const struct drop_ledger *l, enum clean_rule rule)
 {
 	return rule > CLEAN_KEEP && rule < CLEAN_N_RULES ? l->counts[rule] : 0;
 }
 
-int ledger_finish(struct ledger *l, struct err *e)
+int drop_ledger_finish(struct drop_ledger *l, struct err *e)
 {
 	int rc = outfile_commit(&l->out, e);
 
@@ -84,7 +84,7 @@ int ledger_finish(struct ledger *l, struct err *e)
 	return rc;
 }
 
-void ledger_cancel(struct ledger *l)
+void drop_ledger_cancel(struct drop_ledger *l)
 {
 	if (!l)
 		return;

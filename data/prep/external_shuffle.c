@@ -17,19 +17,19 @@
 #define SLOTS	     3
 
 /* In front of the numbers of a pair. */
-struct record {
+struct shuffle_record {
 	uint32_t place;		/* within the bucket */
 	uint32_t n_source, n_target;
 };
 
-struct bucket {
+struct shuffle_bucket {
 	FILE *file;
 	char *path;		/* owned */
 	int64_t bytes;
 };
 
 /* A bucket in memory. */
-struct slot {
+struct bucket_slot {
 	int64_t number, first, places;
 	unsigned char *bytes;	/* owned */
 	size_t cap_bytes;
@@ -37,37 +37,37 @@ struct slot {
 	size_t cap_at;
 };
 
-struct placer {
-	struct placer_options options;
+struct external_shuffle {
+	struct external_shuffle_options options;
 	int64_t n;		/* buckets */
-	struct bucket *buckets;	/* owned: (n) */
+	struct shuffle_bucket *buckets;	/* owned: (n) */
 	size_t width;		/* bytes of a number */
 	unsigned char *record;	/* owned: the one being written */
 	size_t cap_record;
-	struct slot slots[SLOTS];
-	/* of placer_run() */
+	struct bucket_slot slots[SLOTS];
+	/* of external_shuffle_run() */
 	int64_t next;		/* bucket to read */
-	placer_take take;
+	shuffled_pair_visitor visit;
 	void *context;
 	int32_t *numbers;	/* owned: of the pair at hand */
 	size_t cap_numbers;
 };
 
-static int64_t bucket_start(const struct placer *p, int64_t bucket)
+static int64_t bucket_start(const struct external_shuffle *p, int64_t bucket)
 {
 	return (int64_t)((unsigned __int128)bucket * (uint64_t)p->options.places / (uint64_t)p->n);
 }
 
 /* The bucket whose first place is the last one at or before this. */
-static int64_t bucket_of(const struct placer *p, int64_t place)
+static int64_t bucket_of_place(const struct external_shuffle *p, int64_t place)
 {
 	return (int64_t)((((unsigned __int128)place + 1) * (uint64_t)p->n - 1) /
 			 (uint64_t)p->options.places);
 }
 
-struct placer *placer_new(const struct placer_options *o, struct err *e)
+struct external_shuffle *external_shuffle_new(const struct external_shuffle_options *o, struct err *e)
 {
-	struct placer *p = mem_alloc(1, sizeof(*p), e);
+	struct external_shuffle *p = mem_alloc(1, sizeof(*p), e);
 	int64_t bytes = o->bucket_bytes ? o->bucket_bytes : BUCKET_BYTES;
 
 	if (!p)
@@ -77,7 +77,7 @@ struct placer *placer_new(const struct placer_options *o, struct err *e)
 	p->n = MIN(MAX(o->expected_bytes / bytes, 1), MIN(MAX_BUCKETS, MAX(o->places, 1)));
 	p->buckets = mem_alloc((size_t)p->n, sizeof(*p->buckets), e);
 	for (int64_t i = 0; p->buckets && i < p->n; i++) {
-		struct bucket *b = &p->buckets[i];
+		struct shuffle_bucket *b = &p->buckets[i];
 
 		b->path = file_path(e, "%s.%d", o->stem, (int)i);
 		if (b->path && !(b->file = fopen(b->path, "w+be")))
@@ -90,11 +90,11 @@ struct placer *placer_new(const struct placer_options *o, struct err *e)
 	if (p->buckets)
 		return p;
 fail:
-	placer_free(p);
+	external_shuffle_free(p);
 	return NULL;
 }
 
-static void narrow(unsigned char *to, const int32_t *numbers, int32_t n)
+static void narrow_to_uint16(unsigned char *to, const int32_t *numbers, int32_t n)
 {
 	for (int32_t i = 0; i < n; i++) {
 		uint16_t x = (uint16_t)numbers[i];
@@ -103,28 +103,28 @@ static void narrow(unsigned char *to, const int32_t *numbers, int32_t n)
 	}
 }
 
-static void pack(const struct placer *p, unsigned char *to, const int32_t *numbers, int32_t n)
+static void pack_numbers(const struct external_shuffle *p, unsigned char *to, const int32_t *numbers, int32_t n)
 {
 	if (p->width == sizeof(uint16_t))
-		narrow(to, numbers, n);
+		narrow_to_uint16(to, numbers, n);
 	else if (n)
 		memcpy(to, numbers, (size_t)n * sizeof(*numbers));
 }
 
-int placer_put(struct placer *p, int64_t place, const int32_t *source, int32_t n_source,
+int external_shuffle_put(struct external_shuffle *p, int64_t place, const int32_t *source, int32_t n_source,
 	       const int32_t *target, int32_t n_target, struct err *e)
 {
-	int64_t k = bucket_of(p, place);
-	struct bucket *b = &p->buckets[k];
-	struct record r = { (uint32_t)(place - bucket_start(p, k)), (uint32_t)n_source,
+	int64_t k = bucket_of_place(p, place);
+	struct shuffle_bucket *b = &p->buckets[k];
+	struct shuffle_record r = { (uint32_t)(place - bucket_start(p, k)), (uint32_t)n_source,
 			    (uint32_t)n_target };
 	size_t bytes = sizeof(r) + ((size_t)n_source + (size_t)n_target) * p->width;
 
 	if (mem_grow(&p->record, &p->cap_record, bytes, 1, e))
 		return e->code;
 	memcpy(p->record, &r, sizeof(r));
-	pack(p, p->record + sizeof(r), source, n_source);
-	pack(p, p->record + sizeof(r) + (size_t)n_source * p->width, target, n_target);
+	pack_numbers(p, p->record + sizeof(r), source, n_source);
+	pack_numbers(p, p->record + sizeof(r) + (size_t)n_source * p->width, target, n_target);
 	if (fwrite(p->record, 1, bytes, b->file) != bytes)
 		return err_set_errno(e, ERR_IO, "%s: cannot be written", b->path);
 	b->bytes += (int64_t)bytes;
@@ -134,11 +134,11 @@ int placer_put(struct placer *p, int64_t place, const int32_t *source, int32_t n
 /* ---- giving back ---- */
 
 /* Whole buckets come back from their files … */
-static int load(void *context, void *slot_, struct err *e)
+static int bucket_load(void *context, void *slot_, struct err *e)
 {
-	struct placer *p = context;
-	struct slot *s = slot_;
-	struct bucket *b;
+	struct external_shuffle *p = context;
+	struct bucket_slot *s = slot_;
+	struct shuffle_bucket *b;
 
 	if (p->next == p->n)
 		return 0;
@@ -158,13 +158,13 @@ static int load(void *context, void *slot_, struct err *e)
 }
 
 /* … are looked through for where each record is … */
-static int order(void *context, int worker, void *slot_, struct err *e)
+static int bucket_index_records(void *context, int worker, void *slot_, struct err *e)
 {
-	const struct placer *p = context;
-	struct slot *s = slot_;
+	const struct external_shuffle *p = context;
+	struct bucket_slot *s = slot_;
 	uint64_t at = 0, end = (uint64_t)p->buckets[s->number].bytes;
 	int64_t pairs = 0;
-	struct record r;
+	struct shuffle_record r;
 
 	(void)worker;
 	if (s->places)
@@ -184,14 +184,14 @@ static int order(void *context, int worker, void *slot_, struct err *e)
 }
 
 /* … and are handed on in their order. */
-static int hand_on(void *context, void *slot_, struct err *e)
+static int bucket_emit_pairs(void *context, void *slot_, struct err *e)
 {
-	struct placer *p = context;
-	const struct slot *s = slot_;
+	struct external_shuffle *p = context;
+	const struct bucket_slot *s = slot_;
 
 	for (int64_t i = 0; i < s->places; i++) {
 		const unsigned char *from = s->bytes + s->at[i] - 1;
-		struct record r;
+		struct shuffle_record r;
 		size_t n;
 
 		if (i + 8 < s->places)
@@ -209,30 +209,30 @@ static int hand_on(void *context, void *slot_, struct err *e)
 			memcpy(&x, from + k * sizeof(x), sizeof(x));
 			p->numbers[k] = x;
 		}
-		if (p->take(p->context, p->numbers, (int32_t)r.n_source, p->numbers + r.n_source,
+		if (p->visit(p->context, p->numbers, (int32_t)r.n_source, p->numbers + r.n_source,
 			    (int32_t)r.n_target, e))
 			return e->code;
 	}
 	return 0;
 }
 
-int placer_run(struct placer *p, placer_take take, void *context, struct err *e)
+int external_shuffle_run(struct external_shuffle *p, shuffled_pair_visitor visit, void *context, struct err *e)
 {
-	struct flow f = { load, order, hand_on, p, p->slots, sizeof(p->slots[0]), SLOTS,
+	struct flow f = { bucket_load, bucket_index_records, bucket_emit_pairs, p, p->slots, sizeof(p->slots[0]), SLOTS,
 			  p->options.threads > 1 ? 1 : 0 };
 
-	p->take = take;
+	p->visit = visit;
 	p->context = context;
 	return mem_grow(&p->numbers, &p->cap_numbers, 1, sizeof(*p->numbers), e) ? e->code :
 										   flow_run(&f, e);
 }
 
-void placer_free(struct placer *p)
+void external_shuffle_free(struct external_shuffle *p)
 {
 	if (!p)
 		return;
 	for (int64_t i = 0; p->buckets && i < p->n; i++) {
-		struct bucket *b = &p->buckets[i];
+		struct shuffle_bucket *b = &p->buckets[i];
 
 		if (b->file)
 			fclose(b->file);

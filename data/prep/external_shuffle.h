@@ -14,9 +14,9 @@
 
 #include "share/base/err.h"
 
-struct placer;
+struct external_shuffle;
 
-struct placer_options {
+struct external_shuffle_options {
 	const char *stem;	/* the files are made as STEM.0, STEM.1, … */
 	int64_t places;		/* n */
 	int64_t expected_bytes;	/* of all pairs, about: 2 or 4 a number */
@@ -26,20 +26,20 @@ struct placer_options {
 };
 
 /* NULL: failure. */
-struct placer *placer_new(const struct placer_options *o, struct err *e);
+struct external_shuffle *external_shuffle_new(const struct external_shuffle_options *o, struct err *e);
 
 /* Once for each place. */
-int placer_put(struct placer *p, int64_t place, const int32_t *source, int32_t n_source,
+int external_shuffle_put(struct external_shuffle *p, int64_t place, const int32_t *source, int32_t n_source,
 	       const int32_t *target, int32_t n_target, struct err *e);
 
 /*
  * All pairs in the order of their places, one call each. Places without a pair, or
  * with two: ERR_INTERNAL. Once, at the end.
  */
-typedef int (*placer_take)(void *context, const int32_t *source, int32_t n_source,
+typedef int (*shuffled_pair_visitor)(void *context, const int32_t *source, int32_t n_source,
 			   const int32_t *target, int32_t n_target, struct err *e);
-int placer_run(struct placer *p, placer_take take, void *context, struct err *e);
+int external_shuffle_run(struct external_shuffle *p, shuffled_pair_visitor take, void *context, struct err *e);
 
-void placer_free(struct placer *p);
+void external_shuffle_free(struct external_shuffle *p);
 
 #endif

@@ -1,9 +1,9 @@
 /* parallel.c - see parallel.h */
 #include "data/prep/parallel.h"
 
-static int open_text(struct parallel_text *t, const char *path, bool repair, struct err *e)
+static int parallel_open_text(struct parallel_text *t, const char *path, bool repair, struct err *e)
 {
-	*t = (struct parallel_text){ .path = path, .is_sgm = sgm_is_name(path) };
+	*t = (struct parallel_text){ .path = path, .is_sgm = sgm_has_suffix(path) };
 	if (t->is_sgm) {
 		if (sgm_open(&t->sgm, path, e))
 			return e->code;
@@ -16,7 +16,7 @@ static int open_text(struct parallel_text *t, const char *path, bool repair, str
 	return 0;
 }
 
-static int next_text(struct parallel_text *t, struct err *e)
+static int parallel_next_text(struct parallel_text *t, struct err *e)
 {
 	int got;
 
@@ -32,7 +32,7 @@ static int next_text(struct parallel_text *t, struct err *e)
 	return got;
 }
 
-static void close_text(struct parallel_text *t)
+static void parallel_close_text(struct parallel_text *t)
 {
 	if (t->is_sgm)
 		sgm_close(&t->sgm);
@@ -40,27 +40,27 @@ static void close_text(struct parallel_text *t)
 		lines_close(&t->lines);
 }
 
-int parallel_open(struct parallel *p, const char *source, const char *target, bool repair,
+int parallel_open(struct parallel_reader *p, const char *source, const char *target, bool repair,
 		  struct err *e)
 {
 	p->number = 0;
-	if (open_text(&p->source, source, repair, e))
+	if (parallel_open_text(&p->source, source, repair, e))
 		return e->code;
-	if (open_text(&p->target, target, repair, e)) {
-		close_text(&p->source);
+	if (parallel_open_text(&p->target, target, repair, e)) {
+		parallel_close_text(&p->source);
 		return e->code;
 	}
 	return 0;
 }
 
 /* One side ended after n lines; the other has gone on to line n + 1: how far does it reach? */
-static int report_lengths(struct parallel *p, bool source_ended, struct err *e)
+static int parallel_length_error(struct parallel_reader *p, bool source_ended, struct err *e)
 {
 	struct parallel_text *rest = source_ended ? &p->target : &p->source;
 	long long n = (long long)p->number, more = n + 1;
 	int got;
 
-	while ((got = next_text(rest, e)) > 0)
+	while ((got = parallel_next_text(rest, e)) > 0)
 		more++;
 	if (got < 0)
 		return e->code;
@@ -71,23 +71,23 @@ static int report_lengths(struct parallel *p, bool source_ended, struct err *e)
 		       source_ended ? more : n);
 }
 
-int parallel_next(struct parallel *p, struct err *e)
+int parallel_next(struct parallel_reader *p, struct err *e)
 {
-	int source = next_text(&p->source, e), target;
+	int source = parallel_next_text(&p->source, e), target;
 
 	if (source < 0)
 		return source;
-	target = next_text(&p->target, e);
+	target = parallel_next_text(&p->target, e);
 	if (target < 0)
 		return target;
 	if (source != target)
-		return report_lengths(p, !source, e);
+		return parallel_length_error(p, !source, e);
 	p->number += source;
 	return source;
 }
 
-void parallel_close(struct parallel *p)
+void parallel_close(struct parallel_reader *p)
 {
-	close_text(&p->source);
-	close_text(&p->target);
+	parallel_close_text(&p->source);
+	parallel_close_text(&p->target);
 }

@@ -30,15 +30,15 @@ struct parallel_text {
 	struct sgm   sgm;
 };
 
-struct parallel {
+struct parallel_reader {
 	struct parallel_text source, target;
 	int64_t number;		/* of the pair, from 1: line or segment */
 };
 
 /* The paths must live as long as the struct. */
-int parallel_open(struct parallel *p, const char *source, const char *target, bool repair,
+int parallel_open(struct parallel_reader *p, const char *source, const char *target, bool repair,
 		  struct err *e);
-int  parallel_next(struct parallel *p, struct err *e);	/* 1: a pair; 0: both ended; < 0: failure */
-void parallel_close(struct parallel *p);
+int  parallel_next(struct parallel_reader *p, struct err *e);	/* 1: a pair; 0: both ended; < 0: failure */
+void parallel_close(struct parallel_reader *p);
 
 #endif

@@ -21,7 +21,7 @@ static const struct prep_stage stages[] = {
 	  "source_language target_language repair normalize tokenize tokenize=yes?escape "
 	  "tokenize=yes?aggressive",
 	  "", "work/words work/side-%K.source work/side-%K.target %H.%S %H.%T" },
-	{ "judge", prep_judge, 1, PREP_TEXTS_NOT,
+	{ "judge", prep_filter_pairs, 1, PREP_TEXTS_NONE,
 	  "min_words max_words max_ratio max_word_chars drop_duplicates drop_copies max_foreign "
 	  "max_char_ratio overlap",
 	  "read", "work/verdicts work/counts" },
@@ -29,16 +29,16 @@ static const struct prep_stage stages[] = {
 	  "segmentation segmentation=bpe?merges segmentation=bpe?min_frequency "
 	  "segmentation=sentencepiece?vocabulary_size",
 	  "judge", "%M work/%V" },
-	{ "encode", prep_encode, 1, PREP_TEXTS_NOT, "max_tokens", "judge learn",
+	{ "encode", prep_encode, 1, PREP_TEXTS_NONE, "max_tokens", "judge learn",
 	  "vocab.tsv work/ids work/verdicts.final" },
-	{ "pack", prep_pack_shards, 1, PREP_TEXTS_NOT, "seed", "encode", "%P.shard" },
+	{ "pack", prep_pack_shards, 1, PREP_TEXTS_NONE, "seed", "encode", "%P.shard" },
 	{ "ledger", prep_write_ledger, 1, PREP_TEXTS_NAMES, "", "pack", "ledger.tsv stats.json" },
 };
 
 /* ---- the folder ---- */
 
 /* One preparation of a corpus at a time. *fd stays open as long as the lock is held. */
-static int lock_folder(struct prep *p, int *fd, struct err *e)
+static int prep_lock_folder(struct prep *p, int *fd, struct err *e)
 {
 	const char *path = prep_path(p, e, "lock");
 
@@ -56,7 +56,7 @@ static int lock_folder(struct prep *p, int *fd, struct err *e)
 }
 
 /* What a killed preparation left that no stage knows of; with the lock held nobody writes here. */
-static void remove_leftovers(const char *folder, bool (*is_leftover)(const char *name))
+static void prep_remove_leftovers(const char *folder, bool (*is_leftover)(const char *name))
 {
 	DIR *d = opendir(folder);
 	struct dirent *entry;
@@ -75,7 +75,7 @@ static bool is_temporary(const char *name)
 }
 
 /* Buckets of the shuffle do not outlive their stage. */
-static bool is_passing(const char *name)
+static bool is_scratch_file(const char *name)
 {
 	return is_temporary(name) || text_starts_with(name, "bucket.");
 }
@@ -90,10 +90,10 @@ static int remove_stale(struct prep *p, const struct json *old, struct err *e)
 	struct prep_files known = { 0 }, files = { 0 };
 	const char *path;
 	size_t i;
-	int rc = prep_files_of_json(old, &files, e);
+	int rc = prep_files_add_json(old, &files, e);
 
 	for (i = 0; !rc && i < ARRAY_LEN(stages); i++)
-		rc = prep_files_of_stage(p, &stages[i], true, &known, e);
+		rc = prep_files_add_stage(p, &stages[i], true, &known, e);
 	for (i = 0; !rc && i < files.n; i++) {
 		if (prep_files_has(&known, files.items[i].name))
 			continue;
@@ -136,7 +136,7 @@ static int withdraw_manifest(struct prep *p, struct err *e)
 
 /* ---- what is said ---- */
 
-static void say_plan(struct prep *p, const struct prep_plan *plan, const struct prep_needs *n)
+static void prep_print_stage_plan(struct prep *p, const struct prep_plan *plan, const struct prep_resources *n)
 {
 	char memory[PREP_SIZE_TEXT], disk[PREP_SIZE_TEXT], room[PREP_SIZE_TEXT];
 	struct buf kept = { 0 };
@@ -146,16 +146,16 @@ static void say_plan(struct prep *p, const struct prep_plan *plan, const struct 
 		if (!plan->steps[i].run)
 			buf_printf(&kept, " %s", plan->stages[i].name);
 	if (kept.len)
-		progress_note(&p->progress, "done already and kept:%s", buf_text(&kept));
-	if (prep_plan_count(plan))
-		progress_note(&p->progress,
+		progress_print_line(&p->progress, "done already and kept:%s", buf_text(&kept));
+	if (prep_plan_n_to_run(plan))
+		progress_print_line(&p->progress,
 			      "needs at most %s of memory and %s of disk (%s free)",
 			      prep_size_text(memory, n->memory), prep_size_text(disk, n->disk),
 			      n->free < 0 ? "unknown" : prep_size_text(room, n->free));
 	buf_free(&kept);
 }
 
-static int64_t pairs_of(const struct prep *p, const char *set)
+static int64_t prep_pairs_of_set(const struct prep *p, const char *set)
 {
 	int i;
 
@@ -165,15 +165,15 @@ static int64_t pairs_of(const struct prep *p, const char *set)
 	return 0;
 }
 
-static void say_summary(struct prep *p, double seconds)
+static void prep_print_summary(struct prep *p, double seconds)
 {
 	const struct prep_numbers *n = &p->numbers;
 
-	progress_note(&p->progress,
+	progress_print_line(&p->progress,
 		      "%s is ready in %s: %lld training pairs of %lld read, %lld dev, %lld test, "
 		      "vocabulary of %lld (%.1f s)",
 		      p->c->corpus, p->folder, (long long)n->pairs[0], (long long)n->read,
-		      (long long)pairs_of(p, "dev"), (long long)pairs_of(p, "test"),
+		      (long long)prep_pairs_of_set(p, "dev"), (long long)prep_pairs_of_set(p, "test"),
 		      (long long)n->vocabulary, seconds);
 }
 
@@ -188,12 +188,12 @@ static int print_manifest(const struct buf *manifest, struct err *e)
 
 static int run_stages(struct prep *p, struct prep_plan *plan, struct buf *manifest, struct err *e)
 {
-	struct prep_needs needs = prep_estimate(p, plan);
+	struct prep_resources needs = prep_estimate_resources(p, plan);
 
-	say_plan(p, plan, &needs);
-	if (prep_check_room(p, &needs, e) || withdraw_manifest(p, e) ||
-	    prep_plan_run(plan, p, e) || (p->c->keep_text && prep_keep_text(p, e)) ||
-	    prep_report(p, plan, manifest, e))
+	prep_print_stage_plan(p, plan, &needs);
+	if (prep_check_disk_space(p, &needs, e) || withdraw_manifest(p, e) ||
+	    prep_plan_run(plan, p, e) || (p->c->keep_text && prep_export_text(p, e)) ||
+	    prep_write_manifest(p, plan, manifest, e))
 		return e->code;
 	return p->c->keep_work ? 0 : file_remove_tree(p->work, e);
 }
@@ -215,13 +215,13 @@ static int find_plan(struct prep *p, struct prep_plan *plan, typeof(texts_find) 
 	*plan = (struct prep_plan){ .stages = stages, .n = ARRAY_LEN(stages) };
 	if (find(&p->texts, p->c, p->work, &p->progress, e))
 		return e->code;
-	return prep_plan_make(plan, p, e);
+	return prep_plan_compare(plan, p, e);
 }
 
 /* Archives are fetched only when they have to be read. */
 static int find_plan_and_fetch(struct prep *p, struct prep_plan *plan, struct err *e)
 {
-	int rc = find_plan(p, plan, texts_look, e);
+	int rc = find_plan(p, plan, texts_find_offline, e);
 
 	if (rc || !plan->steps[0].run || !is_any_missing(&p->texts))
 		return rc;
@@ -231,21 +231,21 @@ static int find_plan_and_fetch(struct prep *p, struct prep_plan *plan, struct er
 }
 
 /* With the folder locked. */
-static int prepare(struct prep *p, struct err *e)
+static int prep_run_locked(struct prep *p, struct err *e)
 {
 	struct prep_plan plan = { 0 };
 	double began = clock_mono_s();
 	struct buf manifest = { 0 };
 	int rc = file_make_folders(p->work, e);
 
-	remove_leftovers(p->folder, is_temporary);
-	remove_leftovers(p->work, is_passing);
+	prep_remove_leftovers(p->folder, is_temporary);
+	prep_remove_leftovers(p->work, is_scratch_file);
 	if (!rc)
 		rc = find_plan_and_fetch(p, &plan, e);
 	if (!rc)
 		rc = run_stages(p, &plan, &manifest, e);
 	if (!rc) {
-		say_summary(p, clock_mono_s() - began);
+		prep_print_summary(p, clock_mono_s() - began);
 		if (p->c->json)
 			rc = print_manifest(&manifest, e);
 	}
@@ -255,19 +255,19 @@ static int prepare(struct prep *p, struct err *e)
 }
 
 /* --dry-run: nothing on disk is changed, nothing is fetched. */
-static int say_what_would_run(struct prep *p, struct err *e)
+static int prep_dry_run(struct prep *p, struct err *e)
 {
 	struct prep_plan plan = { 0 };
-	struct prep_needs needs;
+	struct prep_resources needs;
 	struct err ignored = { 0 };
 	bool ready = false;
-	int rc = find_plan(p, &plan, texts_look, e);
+	int rc = find_plan(p, &plan, texts_find_offline, e);
 
 	/* made with other options is no failure here: the plan says what of it is kept */
 	if (!p->c->force && corpus_is_ready(p->c, &ready, &ignored))
 		ready = false;
 	if (!rc) {
-		needs = prep_estimate(p, &plan);
+		needs = prep_estimate_resources(p, &plan);
 		rc = prep_print_plan(p, &plan, &needs, ready, e);
 	}
 	prep_plan_free(&plan);
@@ -283,7 +283,7 @@ static void prep_free(struct prep *p)
 }
 
 /* Print manifest.json of a corpus that is there. */
-static int show_manifest(struct prep *p, struct err *e)
+static int print_ready_manifest(struct prep *p, struct err *e)
 {
 	struct buf text = { 0 };
 	const char *path = prep_path(p, e, "manifest.json");
@@ -303,15 +303,15 @@ static int prepare_unless_ready(struct prep *p, struct err *e)
 		return e->code;
 	/* texts may be asked for later; the stages are kept */
 	if (!ready || p->c->keep_text)
-		return prepare(p, e);
-	progress_note(&p->progress,
+		return prep_run_locked(p, e);
+	progress_print_line(&p->progress,
 		      "%s is ready in %s already, with the same options; --force looks at every "
 		      "file of it again",
 		      p->c->corpus, p->folder);
-	return p->c->json ? show_manifest(p, e) : 0;
+	return p->c->json ? print_ready_manifest(p, e) : 0;
 }
 
-int prep_run(struct conf *c, struct err *e)
+int prep_command_run(struct conf *c, struct err *e)
 {
 	struct prep p = { .c = c, .threads = flow_threads((int)c->threads) };
 	int rc = -1, lock = -1;
@@ -325,8 +325,8 @@ int prep_run(struct conf *c, struct err *e)
 	p.folder = corpus_folder(c, e);
 	p.work = p.folder ? file_path(e, "%s/work", p.folder) : NULL;
 	if (p.work && c->dry_run)
-		rc = say_what_would_run(&p, e);
-	else if (p.work && !file_make_folders(p.folder, e) && !lock_folder(&p, &lock, e)) {
+		rc = prep_dry_run(&p, e);
+	else if (p.work && !file_make_folders(p.folder, e) && !prep_lock_folder(&p, &lock, e)) {
 		/* what it says of a preparation that did not end well stays */
 		progress = file_path(e, "%s/progress.json", p.folder);
 		p.progress.path = progress;

@@ -33,6 +33,6 @@
  * with the same options: says so and returns 0 (unless c->force). With c->dry_run:
  * what would be done, on standard output.
  */
-int prep_run(struct conf *c, struct err *e);
+int prep_command_run(struct conf *c, struct err *e);
 
 #endif

@@ -11,7 +11,7 @@
 #include "share/base/mem.h"
 
 /* Pieces have numbers here, in the order of their first appearance; ids come later. */
-struct encoding {
+struct piece_encoder {
 	struct prep *p;
 	int32_t n_words;
 	int64_t *counts;	/* owned: (n_words), of each word in the pairs still kept */
@@ -25,7 +25,7 @@ struct encoding {
 
 /* ---- pieces ---- */
 
-static int add_piece(struct encoding *q, const char *text, size_t n, struct err *e)
+static int word_add_piece(struct piece_encoder *q, const char *text, size_t n, struct err *e)
 {
 	struct word_ids *w = &q->words;
 
@@ -36,9 +36,9 @@ static int add_piece(struct encoding *q, const char *text, size_t n, struct err 
 	return intern_add(&q->pieces, text, n, &w->ids[q->n_numbers++], e);
 }
 
-static int add_word(void *context, int32_t word, const char *pieces, size_t n, struct err *e)
+static int encode_add_word(void *context, int32_t word, const char *pieces, size_t n, struct err *e)
 {
-	struct encoding *q = context;
+	struct piece_encoder *q = context;
 	const char *end = pieces + n, *stop;
 	size_t before = q->n_numbers;
 
@@ -46,7 +46,7 @@ static int add_word(void *context, int32_t word, const char *pieces, size_t n, s
 		stop = memchr(pieces, ' ', (size_t)(end - pieces));
 		if (!stop)
 			stop = end;
-		if (stop > pieces && add_piece(q, pieces, (size_t)(stop - pieces), e))
+		if (stop > pieces && word_add_piece(q, pieces, (size_t)(stop - pieces), e))
 			return e->code;
 	}
 	/* made sums later: words without a count are not given */
@@ -55,14 +55,14 @@ static int add_word(void *context, int32_t word, const char *pieces, size_t n, s
 	return 0;
 }
 
-static int find_pieces(struct encoding *q, struct err *e)
+static int encode_all_words(struct piece_encoder *q, struct err *e)
 {
 	struct word_ids *w = &q->words;
 
 	w->n_words = q->n_words;
 	w->start = mem_alloc((size_t)q->n_words + 1, sizeof(*w->start), e);
 	q->length = w->start ? mem_alloc((size_t)q->n_words, sizeof(*q->length), e) : NULL;
-	if (!q->length || prep_each_word(q->p, q->counts, add_word, q, e))
+	if (!q->length || prep_each_word(q->p, q->counts, encode_add_word, q, e))
 		return e->code;
 	for (int32_t i = 0; i < q->n_words; i++)
 		w->start[i + 1] += w->start[i];
@@ -71,7 +71,7 @@ static int find_pieces(struct encoding *q, struct err *e)
 
 /* ---- pairs ---- */
 
-static int64_t pieces_of(const struct encoding *q, const int32_t *words, int32_t n)
+static int64_t count_sentence_pieces(const struct piece_encoder *q, const int32_t *words, int32_t n)
 {
 	int64_t sum = 0;
 
@@ -80,17 +80,17 @@ static int64_t pieces_of(const struct encoding *q, const int32_t *words, int32_t
 	return sum;
 }
 
-static void forget_words(struct encoding *q, const int32_t *words, int32_t n)
+static void uncount_pair_words(struct piece_encoder *q, const int32_t *words, int32_t n)
 {
 	for (int32_t i = 0; i < n; i++)
 		q->counts[words[i]]--;
 }
 
-static int measure_pair(void *context, const struct pair_words *pair, struct err *e)
+static int encode_check_pair(void *context, const struct pair_words *pair, struct err *e)
 {
-	struct encoding *q = context;
-	int64_t source = pieces_of(q, pair->source, pair->n_source),
-		target = pieces_of(q, pair->target, pair->n_target);
+	struct piece_encoder *q = context;
+	int64_t source = count_sentence_pieces(q, pair->source, pair->n_source),
+		target = count_sentence_pieces(q, pair->target, pair->n_target);
 
 	(void)e;
 	if (MAX(source, target) <= q->p->c->max_tokens) {
@@ -100,12 +100,12 @@ static int measure_pair(void *context, const struct pair_words *pair, struct err
 	}
 	q->verdicts.data[pair->number] = CLEAN_TOKENS;
 	q->dropped++;
-	forget_words(q, pair->source, pair->n_source);
-	forget_words(q, pair->target, pair->n_target);
+	uncount_pair_words(q, pair->source, pair->n_source);
+	uncount_pair_words(q, pair->target, pair->n_target);
 	return 0;
 }
 
-static int drop_long_pairs(struct encoding *q, struct err *e)
+static int drop_long_pairs(struct piece_encoder *q, struct err *e)
 {
 	struct prep *p = q->p;
 	int64_t kept = prep_count_kept(&q->verdicts);
@@ -116,7 +116,7 @@ static int drop_long_pairs(struct encoding *q, struct err *e)
 	buf_add(&verdicts, q->verdicts.data, q->verdicts.len);
 	rc = buf_check(&verdicts, e);
 	if (!rc)
-		rc = prep_each_pair(p, &verdicts, q->n_words, measure_pair, q, e);
+		rc = prep_each_pair(p, &verdicts, q->n_words, encode_check_pair, q, e);
 	buf_free(&verdicts);
 	if (rc)
 		return rc;
@@ -135,7 +135,7 @@ static int drop_long_pairs(struct encoding *q, struct err *e)
 /* ---- vocabulary and ids ---- */
 
 /* How often each piece stands in the pairs that are still kept; owned by the caller. */
-static int64_t *count_pieces(const struct encoding *q, struct err *e)
+static int64_t *count_pieces(const struct piece_encoder *q, struct err *e)
 {
 	const struct word_ids *w = &q->words;
 	int64_t *times = mem_alloc((size_t)q->pieces.n, sizeof(*times), e);
@@ -146,7 +146,7 @@ static int64_t *count_pieces(const struct encoding *q, struct err *e)
 	return times;
 }
 
-static int write_vocabulary(struct encoding *q, const char *path, struct err *e)
+static int encode_write_vocab(struct piece_encoder *q, const char *path, struct err *e)
 {
 	struct pipeline *pieces = pipeline_open_pieces(q->p->folder, q->p->c, e);
 	struct vocab_counter *counter = pieces ? vocab_counter_new(e) : NULL;
@@ -160,8 +160,8 @@ static int write_vocabulary(struct encoding *q, const char *path, struct err *e)
 		if (times[i] > 0)
 			rc = vocab_count(counter, text, n, times[i], e);
 	}
-	if (!rc && pipeline_order(pieces))
-		rc = vocab_write_in_order(counter, pipeline_order(pieces), path, e);
+	if (!rc && pipeline_piece_order(pieces))
+		rc = vocab_write_in_order(counter, pipeline_piece_order(pieces), path, e);
 	else if (!rc)
 		rc = vocab_write(counter, path, e);
 	pipeline_close(pieces);
@@ -171,7 +171,7 @@ static int write_vocabulary(struct encoding *q, const char *path, struct err *e)
 }
 
 /* In place: numbers of pieces become ids; words that no pair holds any more lose theirs. */
-static void make_ids(struct encoding *q, const int32_t *id_of_piece)
+static void make_ids(struct piece_encoder *q, const int32_t *id_of_piece)
 {
 	struct word_ids *w = &q->words;
 	uint32_t to = 0, from = 0;
@@ -186,7 +186,7 @@ static void make_ids(struct encoding *q, const int32_t *id_of_piece)
 	}
 }
 
-static int write_ids(struct encoding *q, const char *vocab_path, struct err *e)
+static int encode_write_ids(struct piece_encoder *q, const char *vocab_path, struct err *e)
 {
 	struct vocab *v = vocab_open(vocab_path, e);
 	int32_t *id_of_piece = v ? mem_alloc((size_t)q->pieces.n, sizeof(*id_of_piece), e) : NULL;
@@ -212,7 +212,7 @@ static int write_ids(struct encoding *q, const char *vocab_path, struct err *e)
 
 int prep_encode(struct prep *p, struct err *e)
 {
-	struct encoding q = { .p = p };
+	struct piece_encoder q = { .p = p };
 	const struct intern *words = prep_words(p, e);
 	char *vocab = words ? file_path(e, "%s/vocab.tsv", p->folder) : NULL;
 	int rc = vocab ? 0 : e->code;
@@ -223,10 +223,10 @@ int prep_encode(struct prep *p, struct err *e)
 		q.counts = prep_read_counts(p, words->n, e);
 		rc = q.counts ? prep_read_verdicts(p, "verdicts", &q.verdicts, e) : e->code;
 	}
-	if (!rc && !(rc = find_pieces(&q, e)) && !(rc = drop_long_pairs(&q, e)))
-		rc = p->c->pieces_from ? prep_pieces_take_vocabulary(p, e)
-				       : write_vocabulary(&q, vocab, e);
-	if (!rc && !(rc = write_ids(&q, vocab, e)))
+	if (!rc && !(rc = encode_all_words(&q, e)) && !(rc = drop_long_pairs(&q, e)))
+		rc = p->c->pieces_from ? prep_pieces_copy_vocab(p, e)
+				       : encode_write_vocab(&q, vocab, e);
+	if (!rc && !(rc = encode_write_ids(&q, vocab, e)))
 		progress_end(&p->progress, "%lld pairs, %lld over-long ones dropped",
 			     (long long)p->numbers.pairs[0], (long long)q.dropped);
 	free(vocab);

@@ -34,7 +34,7 @@ struct texts_out {
 	struct outfile side[2];
 };
 
-struct keeping {
+struct text_export {
 	struct prep *p;
 	const struct intern *words;
 	const char *tok;		/* ".tok", or "" */
@@ -45,16 +45,16 @@ struct keeping {
 	struct texts_out plain, split;
 	struct buf line;
 	/* shuffled */
-	struct placer *placer;		/* owned; NULL: nothing is shuffled */
+	struct external_shuffle *external_shuffle;		/* owned; NULL: nothing is shuffled */
 	struct buf final;		/* verdicts */
 	struct shuffle order;
-	int64_t placed;
+	int64_t n_shuffled;
 };
 
 /* ---- names ---- */
 
 /* How the reference calls what is split; sizes as people write them: 32K, 50000. */
-static void name_mark(struct keeping *k)
+static void export_name_suffix(struct text_export *k)
 {
 	long long size = k->p->c->vocabulary_size;
 
@@ -66,15 +66,15 @@ static void name_mark(struct keeping *k)
 		snprintf(k->mark, sizeof(k->mark), ".BPE_common.%lld.tok", size);
 }
 
-static const char *language(const struct keeping *k, int side)
+static const char *export_language(const struct text_export *k, int side)
 {
 	return side == SOURCE ? k->p->c->source_language : k->p->c->target_language;
 }
 
-enum form { PLAIN, SPLIT = 1, SHUFFLED = 2 };
+enum text_form { PLAIN, SPLIT = 1, SHUFFLED = 2 };
 
 /* text/STEM.LANG with what the form puts before or behind LANG, for both sides. */
-static int open_texts(struct keeping *k, struct texts_out *o, const char *stem, int form,
+static int open_texts(struct text_export *k, struct texts_out *o, const char *stem, int form,
 		      struct err *e)
 {
 	bool is_bpe = k->p->c->segmentation == SEGMENTATION_BPE;
@@ -82,7 +82,7 @@ static int open_texts(struct keeping *k, struct texts_out *o, const char *stem, 
 
 	for (int side = SOURCE; side <= TARGET; side++) {
 		const char *path = prep_path(k->p, e, "text/%s%s.%s%s%s", stem, is_bpe ? mark : "",
-					     language(k, side), form & SHUFFLED ? ".shuffled" : "",
+					     export_language(k, side), form & SHUFFLED ? ".shuffled" : "",
 					     is_bpe ? "" : mark);
 
 		if (!path || outfile_open(&o->side[side], path, e))
@@ -106,7 +106,7 @@ static void abandon_texts(struct texts_out *o)
 
 /* ---- lines ---- */
 
-static int put_line(struct keeping *k, struct outfile *o, struct err *e)
+static int export_write_line(struct text_export *k, struct outfile *o, struct err *e)
 {
 	buf_add_char(&k->line, '\n');
 	if (buf_check(&k->line, e))
@@ -116,7 +116,7 @@ static int put_line(struct keeping *k, struct outfile *o, struct err *e)
 	return 0;
 }
 
-static int put_words(struct keeping *k, struct outfile *o, const int32_t *words, int32_t n,
+static int export_write_words(struct text_export *k, struct outfile *o, const int32_t *words, int32_t n,
 		     struct err *e)
 {
 	buf_clear(&k->line);
@@ -128,10 +128,10 @@ static int put_words(struct keeping *k, struct outfile *o, const int32_t *words,
 			buf_add_char(&k->line, ' ');
 		buf_add(&k->line, text, len);
 	}
-	return put_line(k, o, e);
+	return export_write_line(k, o, e);
 }
 
-static int put_pieces(struct keeping *k, struct outfile *o, const int32_t *words, int32_t n,
+static int export_write_pieces(struct text_export *k, struct outfile *o, const int32_t *words, int32_t n,
 		      struct err *e)
 {
 	buf_clear(&k->line);
@@ -142,69 +142,69 @@ static int put_pieces(struct keeping *k, struct outfile *o, const int32_t *words
 			buf_add_char(&k->line, ' ');
 		buf_add(&k->line, k->pieces.data + start, len);
 	}
-	return put_line(k, o, e);
+	return export_write_line(k, o, e);
 }
 
-static int put_both(struct keeping *k, const int32_t *source, int32_t n_source,
+static int export_write_pair(struct text_export *k, const int32_t *source, int32_t n_source,
 		    const int32_t *target, int32_t n_target, struct err *e)
 {
-	if (put_words(k, &k->plain.side[SOURCE], source, n_source, e) ||
-	    put_words(k, &k->plain.side[TARGET], target, n_target, e))
+	if (export_write_words(k, &k->plain.side[SOURCE], source, n_source, e) ||
+	    export_write_words(k, &k->plain.side[TARGET], target, n_target, e))
 		return e->code;
 	if (!k->split.side[SOURCE].stream)
 		return 0;
-	if (put_pieces(k, &k->split.side[SOURCE], source, n_source, e) ||
-	    put_pieces(k, &k->split.side[TARGET], target, n_target, e))
+	if (export_write_pieces(k, &k->split.side[SOURCE], source, n_source, e) ||
+	    export_write_pieces(k, &k->split.side[TARGET], target, n_target, e))
 		return e->code;
 	return 0;
 }
 
 /* ---- train ---- */
 
-static int keep_pieces(void *context, int32_t word, const char *pieces, size_t n, struct err *e)
+static int export_save_pieces(void *context, int32_t word, const char *pieces, size_t n, struct err *e)
 {
-	struct keeping *k = context;
+	struct text_export *k = context;
 
 	buf_add(&k->pieces, pieces, n);
 	k->end[word] = k->pieces.len;
 	return buf_check(&k->pieces, e);
 }
 
-static int find_pieces(struct keeping *k, struct err *e)
+static int export_find_pieces(struct text_export *k, struct err *e)
 {
 	int64_t *counts = prep_read_counts(k->p, k->words->n, e);
 	int rc;
 
 	k->end = counts ? mem_alloc((size_t)k->words->n, sizeof(*k->end), e) : NULL;
-	rc = k->end ? prep_each_word(k->p, counts, keep_pieces, k, e) : e->code;
+	rc = k->end ? prep_each_word(k->p, counts, export_save_pieces, k, e) : e->code;
 	for (int32_t i = 1; !rc && i < k->words->n; i++)	/* words that were not given */
 		k->end[i] = MAX(k->end[i], k->end[i - 1]);
 	free(counts);
 	return rc;
 }
 
-static int keep_pair(void *context, const struct pair_words *pair, struct err *e)
+static int export_pair(void *context, const struct pair_words *pair, struct err *e)
 {
-	struct keeping *k = context;
+	struct text_export *k = context;
 
-	if (put_both(k, pair->source, pair->n_source, pair->target, pair->n_target, e))
+	if (export_write_pair(k, pair->source, pair->n_source, pair->target, pair->n_target, e))
 		return e->code;
-	if (!k->placer || k->final.data[pair->number] != CLEAN_KEEP)
+	if (!k->external_shuffle || k->final.data[pair->number] != CLEAN_KEEP)
 		return 0;
-	return placer_put(k->placer, shuffle_inverse_at(&k->order, k->placed++), pair->source,
+	return external_shuffle_put(k->external_shuffle, shuffle_inverse_at(&k->order, k->n_shuffled++), pair->source,
 			  pair->n_source, pair->target, pair->n_target, e);
 }
 
-static int keep_shuffled(void *context, const int32_t *source, int32_t n_source,
+static int export_shuffled_pair(void *context, const int32_t *source, int32_t n_source,
 			 const int32_t *target, int32_t n_target, struct err *e)
 {
-	return put_both(context, source, n_source, target, n_target, e);
+	return export_write_pair(context, source, n_source, target, n_target, e);
 }
 
-static int begin_shuffling(struct keeping *k, struct err *e)
+static int export_open_shuffle(struct text_export *k, struct err *e)
 {
 	struct prep *p = k->p;
-	struct placer_options o = { .limit = k->words->n, .threads = p->threads };
+	struct external_shuffle_options o = { .limit = k->words->n, .threads = p->threads };
 	char *stem = file_path(e, "%s/bucket", p->work);
 	int rc = stem ? prep_read_verdicts(p, "verdicts.final", &k->final, e) : e->code;
 
@@ -214,63 +214,63 @@ static int begin_shuffling(struct keeping *k, struct err *e)
 		o.expected_bytes = 4 * (p->numbers.source_tokens[0] + p->numbers.target_tokens[0]);
 		k->order = shuffle_make(o.places, rng_key_make((uint64_t)p->c->seed, RNG_SHUFFLE,
 							       UINT32_MAX, 0));
-		k->placer = placer_new(&o, e);
-		rc = k->placer ? 0 : e->code;
+		k->external_shuffle = external_shuffle_new(&o, e);
+		rc = k->external_shuffle ? 0 : e->code;
 	}
 	free(stem);
 	return rc;
 }
 
 /* Every pair that was kept by the rules, in the order of the sources. */
-static int keep_in_order(struct keeping *k, const char *stem, struct err *e)
+static int export_in_source_order(struct text_export *k, const char *stem, struct err *e)
 {
 	struct buf verdicts = { 0 };
 	int rc = prep_read_verdicts(k->p, "verdicts", &verdicts, e);
 
 	if (!rc)
 		rc = open_texts(k, &k->plain, stem, PLAIN, e);
-	if (!rc && !k->placer)
+	if (!rc && !k->external_shuffle)
 		rc = open_texts(k, &k->split, stem, SPLIT, e);
 	if (!rc)
-		rc = prep_each_pair(k->p, &verdicts, k->words->n, keep_pair, k, e);
+		rc = prep_each_pair(k->p, &verdicts, k->words->n, export_pair, k, e);
 	if (!rc)
 		rc = close_texts(&k->plain, e);
-	if (!rc && !k->placer)
+	if (!rc && !k->external_shuffle)
 		rc = close_texts(&k->split, e);
 	buf_free(&verdicts);
 	return rc;
 }
 
 /* The pairs of the shard, in its order. */
-static int keep_in_places(struct keeping *k, const char *stem, struct err *e)
+static int export_in_shard_order(struct text_export *k, const char *stem, struct err *e)
 {
 	int rc = open_texts(k, &k->plain, stem, SHUFFLED, e);
 
 	if (!rc)
 		rc = open_texts(k, &k->split, stem, SHUFFLED | SPLIT, e);
 	if (!rc)
-		rc = placer_run(k->placer, keep_shuffled, k, e);
+		rc = external_shuffle_run(k->external_shuffle, export_shuffled_pair, k, e);
 	if (!rc)
 		rc = close_texts(&k->plain, e);
 	return rc ? rc : close_texts(&k->split, e);
 }
 
-static int keep_train(struct keeping *k, struct err *e)
+static int export_train(struct text_export *k, struct err *e)
 {
 	char stem[NAME_BYTES];
-	int rc = find_pieces(k, e);
+	int rc = export_find_pieces(k, e);
 
 	snprintf(stem, sizeof(stem), "train%s.clean", k->tok);
 	if (!rc && k->p->c->segmentation == SEGMENTATION_SENTENCEPIECE)
-		rc = begin_shuffling(k, e);
+		rc = export_open_shuffle(k, e);
 	if (!rc)
-		rc = keep_in_order(k, stem, e);
-	return rc || !k->placer ? rc : keep_in_places(k, stem, e);
+		rc = export_in_source_order(k, stem, e);
+	return rc || !k->external_shuffle ? rc : export_in_shard_order(k, stem, e);
 }
 
 /* ---- the other sets ---- */
 
-static int keep_line(struct keeping *k, struct pipeline *tools, int side, const char *text,
+static int export_tokenize_line(struct text_export *k, struct pipeline *tools, int side, const char *text,
 		     size_t n, struct err *e)
 {
 	struct buf tokens = { 0 };
@@ -280,28 +280,28 @@ static int keep_line(struct keeping *k, struct pipeline *tools, int side, const 
 	if (!rc && k->plain.side[side].stream) {
 		buf_clear(&k->line);
 		buf_add(&k->line, buf_text(&tokens), tokens.len);
-		rc = put_line(k, &k->plain.side[side], e);
+		rc = export_write_line(k, &k->plain.side[side], e);
 	}
 	if (!rc) {
 		buf_clear(&k->line);
-		rc = pipeline_word(tools, buf_text(&tokens), tokens.len, &k->line, e);
+		rc = pipeline_word_pieces(tools, buf_text(&tokens), tokens.len, &k->line, e);
 	}
 	buf_free(&tokens);
-	return rc ? rc : put_line(k, &k->split.side[side], e);
+	return rc ? rc : export_write_line(k, &k->split.side[side], e);
 }
 
-static int keep_lines(struct keeping *k, struct pipeline *tools, const char *set, struct err *e)
+static int export_held_out_lines(struct text_export *k, struct pipeline *tools, const char *set, struct err *e)
 {
-	char *source = file_path(e, "%s/%s.%s", k->p->folder, set, language(k, SOURCE));
-	char *target = source ? file_path(e, "%s/%s.%s", k->p->folder, set, language(k, TARGET)) :
+	char *source = file_path(e, "%s/%s.%s", k->p->folder, set, export_language(k, SOURCE));
+	char *target = source ? file_path(e, "%s/%s.%s", k->p->folder, set, export_language(k, TARGET)) :
 				NULL;
-	struct parallel in;
+	struct parallel_reader in;
 	int got = target ? parallel_open(&in, source, target, false, e) : e->code;
 
 	if (!got) {
 		while ((got = parallel_next(&in, e)) > 0)
-			if (keep_line(k, tools, SOURCE, in.source.text, in.source.len, e) ||
-			    keep_line(k, tools, TARGET, in.target.text, in.target.len, e)) {
+			if (export_tokenize_line(k, tools, SOURCE, in.source.text, in.source.len, e) ||
+			    export_tokenize_line(k, tools, TARGET, in.target.text, in.target.len, e)) {
 				got = e->code;
 				break;
 			}
@@ -312,7 +312,7 @@ static int keep_lines(struct keeping *k, struct pipeline *tools, const char *set
 	return got;
 }
 
-static int keep_set(struct keeping *k, struct pipeline *tools, const char *set, struct err *e)
+static int export_held_out_set(struct text_export *k, struct pipeline *tools, const char *set, struct err *e)
 {
 	char stem[NAME_BYTES];
 	int rc = 0;
@@ -323,26 +323,26 @@ static int keep_set(struct keeping *k, struct pipeline *tools, const char *set, 
 	if (!rc)
 		rc = open_texts(k, &k->split, stem, SPLIT, e);
 	if (!rc)
-		rc = keep_lines(k, tools, set, e);
+		rc = export_held_out_lines(k, tools, set, e);
 	if (!rc && *k->tok)
 		rc = close_texts(&k->plain, e);
 	return rc ? rc : close_texts(&k->split, e);
 }
 
-static int keep_sets(struct keeping *k, struct err *e)
+static int export_held_out_sets(struct text_export *k, struct err *e)
 {
 	struct pipeline *tools = pipeline_open_pieces(k->p->folder, k->p->c, e);
 	int rc = tools ? 0 : e->code;
 
 	for (int i = 1; !rc && i < k->p->texts.n_sets; i++)
-		rc = keep_set(k, tools, k->p->texts.sets[i], e);
+		rc = export_held_out_set(k, tools, k->p->texts.sets[i], e);
 	pipeline_close(tools);
 	return rc;
 }
 
 /* ---- codes ---- */
 
-static int copy(struct keeping *k, const char *from, const char *to, struct err *e)
+static int export_copy_file(struct text_export *k, const char *from, const char *to, struct err *e)
 {
 	const char *path = prep_path(k->p, e, "text/%s", to);
 	char *source = path ? file_path(e, "%s/%s", k->p->folder, from) : NULL;
@@ -352,39 +352,39 @@ static int copy(struct keeping *k, const char *from, const char *to, struct err 
 	return rc;
 }
 
-static int copy_codes(struct keeping *k, struct err *e)
+static int export_copy_codes(struct text_export *k, struct err *e)
 {
 	int rc;
 
 	if (k->p->c->segmentation == SEGMENTATION_BPE)
-		return copy(k, "bpe.codes", k->mark + 1, e);
-	rc = copy(k, "sentencepiece.model", "m_common.model", e);
+		return export_copy_file(k, "bpe.codes", k->mark + 1, e);
+	rc = export_copy_file(k, "sentencepiece.model", "m_common.model", e);
 	if (rc || k->p->c->pieces_from)
 		return rc;
-	return copy(k, "work/sentencepiece.vocab", "m_common.vocab", e);
+	return export_copy_file(k, "work/sentencepiece.vocab", "m_common.vocab", e);
 }
 
-int prep_keep_text(struct prep *p, struct err *e)
+int prep_export_text(struct prep *p, struct err *e)
 {
-	struct keeping k = { .p = p, .words = prep_words(p, e),
+	struct text_export k = { .p = p, .words = prep_words(p, e),
 			     .tok = p->c->tokenize ? ".tok" : "" };
 	const char *folder = k.words ? prep_path(p, e, "text") : NULL;
 	int rc = folder ? file_make_folders(folder, e) : e->code;
 
-	name_mark(&k);
+	export_name_suffix(&k);
 	progress_begin(&p->progress, "text", p->numbers.read, "pairs");
 	if (!rc)
-		rc = keep_train(&k, e);
+		rc = export_train(&k, e);
 	if (!rc)
-		rc = keep_sets(&k, e);
+		rc = export_held_out_sets(&k, e);
 	if (!rc)
-		rc = copy_codes(&k, e);
+		rc = export_copy_codes(&k, e);
 	if (!rc)
 		progress_end(&p->progress, "texts of %d sets in %s/text", p->texts.n_sets,
 			     p->folder);
 	abandon_texts(&k.plain);
 	abandon_texts(&k.split);
-	placer_free(k.placer);
+	external_shuffle_free(k.external_shuffle);
 	buf_free(&k.pieces);
 	buf_free(&k.line);
 	buf_free(&k.final);

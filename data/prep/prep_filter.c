@@ -22,16 +22,16 @@ struct held_out {
  * Hashes of pairs that were there before: open addressing at half full at most, 0 is free. 16
  * bytes a pair.
  */
-struct seen {
+struct pair_set {
 	uint64_t *slots;	/* owned; NULL: nobody asks */
 	size_t n_slots;
 };
 
-struct judging {
+struct pair_filter {
 	struct prep *p;
 	struct clean_options options;
 	struct held_out held[PREP_MAX_SETS];	/* none of train */
-	struct seen seen;
+	struct pair_set seen;
 	struct outfile verdicts;
 	int64_t *counts;	/* owned: of each word */
 	int64_t at;		/* pairs judged */
@@ -55,7 +55,7 @@ static int read_held_out(struct prep *p, const char *set, struct held_out *h, st
 	char *source = file_path(e, "%s/%s.%s", p->folder, set, p->c->source_language);
 	char *target = source ? file_path(e, "%s/%s.%s", p->folder, set, p->c->target_language)
 			      : NULL;
-	struct parallel in;
+	struct parallel_reader in;
 	int got = target ? parallel_open(&in, source, target, false, e) : e->code;
 
 	if (!got) {
@@ -77,7 +77,7 @@ static int read_held_out(struct prep *p, const char *set, struct held_out *h, st
 }
 
 /* Is the pair in a held-out set? Counted for each of them. */
-static bool is_held_out(struct judging *k, uint64_t key)
+static bool is_held_out(struct pair_filter *k, uint64_t key)
 {
 	bool found = false;
 	int set;
@@ -93,7 +93,7 @@ static bool is_held_out(struct judging *k, uint64_t key)
 	return found;
 }
 
-static int seen_alloc(struct seen *s, int64_t pairs, struct err *e)
+static int pair_set_alloc(struct pair_set *s, int64_t pairs, struct err *e)
 {
 	s->n_slots = 2 * (size_t)MAX(pairs, 1);
 	s->slots = mem_alloc(s->n_slots, sizeof(*s->slots), e);
@@ -101,7 +101,7 @@ static int seen_alloc(struct seen *s, int64_t pairs, struct err *e)
 }
 
 /* Was the key there before? It is afterwards. */
-static bool is_seen(struct seen *s, uint64_t key)
+static bool pair_set_insert(struct pair_set *s, uint64_t key)
 {
 	size_t at;
 
@@ -119,7 +119,7 @@ static bool is_seen(struct seen *s, uint64_t key)
 
 /* ---- judging ---- */
 
-static struct clean_side side_of(const struct side_line *line)
+static struct clean_side clean_side_of_line(const struct token_column_line *line)
 {
 	return (struct clean_side){.words = line->n,
 				   .longest = line->longest,
@@ -130,24 +130,24 @@ static struct clean_side side_of(const struct side_line *line)
 }
 
 /* The rules that need to know other pairs come last, so that only what is kept so far is asked. */
-static enum clean_rule judge_pair(struct judging *k, const struct side_line *source,
-				  const struct side_line *target)
+static enum clean_rule pair_filter_rule(struct pair_filter *k, const struct token_column_line *source,
+				  const struct token_column_line *target)
 {
 	const struct conf *c = k->p->c;
-	struct clean_side s = side_of(source), t = side_of(target);
-	enum clean_rule rule = clean_judge(&k->options, &s, &t);
+	struct clean_side s = clean_side_of_line(source), t = clean_side_of_line(target);
+	enum clean_rule rule = clean_check_pair(&k->options, &s, &t);
 	uint64_t key = pair_key(source->hash, target->hash);
 
 	if (rule)
 		return rule;
 	if (c->overlap != OVERLAP_IGNORE && is_held_out(k, key) && c->overlap == OVERLAP_DROP)
 		return CLEAN_OVERLAP;
-	if (k->seen.slots && is_seen(&k->seen, key))
+	if (k->seen.slots && pair_set_insert(&k->seen, key))
 		return CLEAN_DUPLICATE;
 	return CLEAN_KEEP;
 }
 
-static void count_words(int64_t *counts, const struct side_line *line)
+static void count_kept_words(int64_t *counts, const struct token_column_line *line)
 {
 	uint32_t i;
 
@@ -155,11 +155,11 @@ static void count_words(int64_t *counts, const struct side_line *line)
 		counts[line->words[i]]++;
 }
 
-static int judge_next(struct judging *k, const struct side_line *source,
-		      const struct side_line *target, struct err *e)
+static int pair_filter_next(struct pair_filter *k, const struct token_column_line *source,
+		      const struct token_column_line *target, struct err *e)
 {
 	struct prep_numbers *n = &k->p->numbers;
-	enum clean_rule rule = judge_pair(k, source, target);
+	enum clean_rule rule = pair_filter_rule(k, source, target);
 
 	progress_at(&k->p->progress, ++k->at);
 	if (putc((int)rule, k->verdicts.stream) == EOF)
@@ -169,51 +169,51 @@ static int judge_next(struct judging *k, const struct side_line *source,
 		return 0;
 	}
 	n->pairs[0]++;
-	count_words(k->counts, source);
-	count_words(k->counts, target);
+	count_kept_words(k->counts, source);
+	count_kept_words(k->counts, target);
 	return 0;
 }
 
-static int judge_readers(struct judging *k, struct side_reader *source,
-			 struct side_reader *target, size_t number, struct err *e)
+static int pair_filter_readers(struct pair_filter *k, struct token_column_reader *source,
+			 struct token_column_reader *target, size_t number, struct err *e)
 {
-	struct side_line s, t;
+	struct token_column_line s, t;
 	int got;
 
-	if (side_lines(source) != side_lines(target))
+	if (token_column_lines(source) != token_column_lines(target))
 		return err_set(e, ERR_DATA, "%s/side-%zu: the sides have %lld and %lld lines: %s",
-			       k->p->work, number, (long long)side_lines(source),
-			       (long long)side_lines(target), "remove work and prepare again");
-	while ((got = side_next(source, &s, e)) > 0) {
-		got = side_next(target, &t, e);
+			       k->p->work, number, (long long)token_column_lines(source),
+			       (long long)token_column_lines(target), "remove work and prepare again");
+	while ((got = token_column_next(source, &s, e)) > 0) {
+		got = token_column_next(target, &t, e);
 		if (got == 1)
-			got = judge_next(k, &s, &t, e);
+			got = pair_filter_next(k, &s, &t, e);
 		if (got < 0)
 			break;
 	}
 	return got;
 }
 
-static int judge_text(struct judging *k, size_t number, struct err *e)
+static int pair_filter_text(struct pair_filter *k, size_t number, struct err *e)
 {
 	struct prep *p = k->p;
 	int32_t n_words = p->words.n;
 	const char *path = prep_path(p, e, "work/side-%zu.source", number);
-	struct side_reader *source = path ? side_open(path, n_words, e) : NULL, *target = NULL;
+	struct token_column_reader *source = path ? token_column_open(path, n_words, e) : NULL, *target = NULL;
 	int rc;
 
 	path = source ? prep_path(p, e, "work/side-%zu.target", number) : NULL;
 	if (path)
-		target = side_open(path, n_words, e);
-	rc = target ? judge_readers(k, source, target, number, e) : e->code;
-	side_close(source);
-	side_close(target);
+		target = token_column_open(path, n_words, e);
+	rc = target ? pair_filter_readers(k, source, target, number, e) : e->code;
+	token_column_close(source);
+	token_column_close(target);
 	return rc;
 }
 
 /* ---- before and after ---- */
 
-static struct clean_options options_of(const struct conf *c)
+static struct clean_options clean_options_of_conf(const struct conf *c)
 {
 	return (struct clean_options){.min_words = c->min_words,
 				      .max_words = c->max_words,
@@ -225,7 +225,7 @@ static struct clean_options options_of(const struct conf *c)
 				      .max_char_ratio = c->max_char_ratio};
 }
 
-static int begin(struct judging *k, struct err *e)
+static int pair_filter_begin(struct pair_filter *k, struct err *e)
 {
 	struct prep *p = k->p;
 	struct prep_numbers *n = &p->numbers;
@@ -237,7 +237,7 @@ static int begin(struct judging *k, struct err *e)
 	n->pairs[0] = 0;
 	if (!prep_words(p, e))
 		return e->code;
-	k->options = options_of(p->c);
+	k->options = clean_options_of_conf(p->c);
 	k->counts = mem_alloc((size_t)p->words.n, sizeof(*k->counts), e);
 	if (!k->counts)
 		return e->code;
@@ -246,13 +246,13 @@ static int begin(struct judging *k, struct err *e)
 			if (n->pairs[set] &&	/* else it was left out, and has no files */
 			    read_held_out(p, p->texts.sets[set], &k->held[set], e))
 				return e->code;
-	if (p->c->drop_duplicates && seen_alloc(&k->seen, n->read, e))
+	if (p->c->drop_duplicates && pair_set_alloc(&k->seen, n->read, e))
 		return e->code;
 	path = prep_path(p, e, "work/verdicts");
 	return path ? outfile_open(&k->verdicts, path, e) : e->code;
 }
 
-static int check_some_left(const struct prep *p, int64_t judged, struct err *e)
+static int check_pairs_remain(const struct prep *p, int64_t judged, struct err *e)
 {
 	const char *first = p->texts.pairs[0].name;
 
@@ -266,7 +266,7 @@ static int check_some_left(const struct prep *p, int64_t judged, struct err *e)
 	return 0;
 }
 
-static int write_counts(struct judging *k, struct err *e)
+static int write_counts(struct pair_filter *k, struct err *e)
 {
 	const char *path = prep_path(k->p, e, "work/counts");
 
@@ -275,35 +275,35 @@ static int write_counts(struct judging *k, struct err *e)
 		    : e->code;
 }
 
-static void warn_held_out(struct prep *p)
+static void report_overlap(struct prep *p)
 {
 	int set;
 
 	for (set = 1; set < p->texts.n_sets; set++)
 		if (p->numbers.in_train[set] && p->c->overlap == OVERLAP_WARN)
-			progress_note(&p->progress,
+			progress_print_line(&p->progress,
 				      "note: %lld training pairs are equal to one of the %s set: "
 				      "its score will flatter",
 				      (long long)p->numbers.in_train[set], p->texts.sets[set]);
 		else if (p->numbers.in_train[set])
-			progress_note(&p->progress,
+			progress_print_line(&p->progress,
 				      "note: %lld training pairs are equal to one of the %s set: "
 				      "dropped",
 				      (long long)p->numbers.in_train[set], p->texts.sets[set]);
 }
 
-int prep_judge(struct prep *p, struct err *e)
+int prep_filter_pairs(struct prep *p, struct err *e)
 {
-	struct judging k = { .p = p };
+	struct pair_filter k = { .p = p };
 	size_t i;
 	int rc, set;
 
 	progress_begin(&p->progress, "judge", p->numbers.read, "pairs");
-	rc = begin(&k, e);
+	rc = pair_filter_begin(&k, e);
 	for (i = 0; !rc && i < p->texts.n_train; i++)
-		rc = judge_text(&k, i, e);
+		rc = pair_filter_text(&k, i, e);
 	if (!rc)
-		rc = check_some_left(p, k.at, e);
+		rc = check_pairs_remain(p, k.at, e);
 	if (!rc)
 		rc = write_counts(&k, e);
 	if (!rc)
@@ -311,7 +311,7 @@ int prep_judge(struct prep *p, struct err *e)
 	if (!rc) {
 		progress_end(&p->progress, "%lld of %lld pairs kept",
 			     (long long)p->numbers.pairs[0], (long long)k.at);
-		warn_held_out(p);
+		report_overlap(p);
 	}
 	outfile_abandon(&k.verdicts);
 	for (set = 0; set < PREP_MAX_SETS; set++)

@@ -89,7 +89,7 @@ int prep_learn_pieces(struct prep *p, struct err *e)
 
 	if (!rc) {
 		progress_begin(&p->progress, "learn", words->n, "words");
-		rc = p->c->pieces_from ? prep_pieces_take_codes(p, e) :
+		rc = p->c->pieces_from ? prep_pieces_copy_codes(p, e) :
 		     is_bpe ? learn_bpe(p, words, counts, e) :
 			      learn_sentencepiece(p, words, counts, e);
 	}

@@ -10,9 +10,9 @@
 #include "share/base/file.h"
 #include "share/base/mem.h"
 
-struct accounting {
+struct ledger_stage {
 	struct prep *p;
-	struct ledger *ledger;	/* owned; NULL when finished */
+	struct drop_ledger *ledger;	/* owned; NULL when finished */
 	FILE *verdicts;		/* owned */
 	struct word_ids ids;
 	struct prep_stats stats;
@@ -21,14 +21,14 @@ struct accounting {
 };
 
 /* The words of a side with blanks between, as far as the ledger shows them. */
-static void join(const struct intern *words, const struct side_line *line, struct buf *out)
+static void join_words(const struct intern *words, const struct token_column_line *line, struct buf *out)
 {
 	const char *text;
 	uint32_t i;
 	size_t n;
 
 	buf_clear(out);
-	for (i = 0; i < line->n && out->len <= LEDGER_TEXT_BYTES; i++) {
+	for (i = 0; i < line->n && out->len <= DROP_LEDGER_TEXT_BYTES; i++) {
 		text = intern_text(words, line->words[i], &n);
 		if (i)
 			buf_add_char(out, ' ');
@@ -36,25 +36,25 @@ static void join(const struct intern *words, const struct side_line *line, struc
 	}
 }
 
-static int drop(struct accounting *a, size_t number, int64_t line, enum clean_rule rule,
-		const struct side_line sides[2], struct err *e)
+static int ledger_stage_drop(struct ledger_stage *a, size_t number, int64_t line, enum clean_rule rule,
+		const struct token_column_line sides[2], struct err *e)
 {
-	struct ledger_line l = { .file = a->p->texts.pairs[number].name, .line = line,
+	struct dropped_pair l = { .file = a->p->texts.pairs[number].name, .line = line,
 				 .rule = rule };
 
-	join(&a->p->words, &sides[0], &a->text[0]);
-	join(&a->p->words, &sides[1], &a->text[1]);
+	join_words(&a->p->words, &sides[0], &a->text[0]);
+	join_words(&a->p->words, &sides[1], &a->text[1]);
 	if (buf_check(&a->text[0], e) || buf_check(&a->text[1], e))
 		return e->code;
 	l.source = buf_text(&a->text[0]);
 	l.n_source = a->text[0].len;
 	l.target = buf_text(&a->text[1]);
 	l.n_target = a->text[1].len;
-	return ledger_drop(a->ledger, &l, e);
+	return drop_ledger_add(a->ledger, &l, e);
 }
 
-static int account_pair(struct accounting *a, size_t number, int64_t line,
-			const struct side_line sides[2], struct err *e)
+static int ledger_stage_pair(struct ledger_stage *a, size_t number, int64_t line,
+			const struct token_column_line sides[2], struct err *e)
 {
 	int rule = getc(a->verdicts);
 
@@ -65,43 +65,43 @@ static int account_pair(struct accounting *a, size_t number, int64_t line,
 	progress_at(&a->p->progress, ++a->at);
 	prep_stats_add(&a->stats, &a->stats.texts[number], &a->ids, (enum clean_rule)rule,
 		       &sides[0], &sides[1]);
-	return rule ? drop(a, number, line, (enum clean_rule)rule, sides, e) : 0;
+	return rule ? ledger_stage_drop(a, number, line, (enum clean_rule)rule, sides, e) : 0;
 }
 
-static int account_readers(struct accounting *a, size_t number, struct side_reader *source,
-			   struct side_reader *target, struct err *e)
+static int ledger_stage_readers(struct ledger_stage *a, size_t number, struct token_column_reader *source,
+			   struct token_column_reader *target, struct err *e)
 {
-	struct side_line sides[2];
+	struct token_column_line sides[2];
 	int64_t line = 0;
 	int got;
 
-	while ((got = side_next(source, &sides[0], e)) > 0) {
-		got = side_next(target, &sides[1], e);
+	while ((got = token_column_next(source, &sides[0], e)) > 0) {
+		got = token_column_next(target, &sides[1], e);
 		if (got == 1)
-			got = account_pair(a, number, ++line, sides, e);
+			got = ledger_stage_pair(a, number, ++line, sides, e);
 		if (got < 0)
 			break;
 	}
 	return got;
 }
 
-static int account_text(struct accounting *a, size_t number, struct err *e)
+static int ledger_stage_text(struct ledger_stage *a, size_t number, struct err *e)
 {
 	struct prep *p = a->p;
 	const char *path = prep_path(p, e, "work/side-%zu.source", number);
-	struct side_reader *source = path ? side_open(path, p->words.n, e) : NULL, *target = NULL;
+	struct token_column_reader *source = path ? token_column_open(path, p->words.n, e) : NULL, *target = NULL;
 	int rc;
 
 	path = source ? prep_path(p, e, "work/side-%zu.target", number) : NULL;
 	if (path)
-		target = side_open(path, p->words.n, e);
-	rc = target ? account_readers(a, number, source, target, e) : e->code;
-	side_close(source);
-	side_close(target);
+		target = token_column_open(path, p->words.n, e);
+	rc = target ? ledger_stage_readers(a, number, source, target, e) : e->code;
+	token_column_close(source);
+	token_column_close(target);
 	return rc;
 }
 
-static int load_ids(struct accounting *a, struct err *e)
+static int ledger_stage_load_ids(struct ledger_stage *a, struct err *e)
 {
 	struct prep *p = a->p;
 	const char *path = prep_path(p, e, "work/ids");
@@ -113,13 +113,13 @@ static int load_ids(struct accounting *a, struct err *e)
 	return rc;
 }
 
-static int begin(struct accounting *a, struct err *e)
+static int ledger_stage_begin(struct ledger_stage *a, struct err *e)
 {
 	struct prep *p = a->p;
 	const char *path;
 
 	a->stats.texts = mem_alloc(p->texts.n_train, sizeof(*a->stats.texts), e);
-	if (!a->stats.texts || !prep_words(p, e) || load_ids(a, e))
+	if (!a->stats.texts || !prep_words(p, e) || ledger_stage_load_ids(a, e))
 		return e->code;
 	path = prep_path(p, e, "work/verdicts.final");
 	if (!path)
@@ -128,17 +128,17 @@ static int begin(struct accounting *a, struct err *e)
 	if (!a->verdicts)
 		return err_set_errno(e, ERR_NOINPUT, "%s: cannot be read", path);
 	path = prep_path(p, e, "ledger.tsv");
-	a->ledger = path ? ledger_create(path, e) : NULL;
+	a->ledger = path ? drop_ledger_create(path, e) : NULL;
 	return a->ledger ? 0 : e->code;
 }
 
-static int finish(struct accounting *a, struct err *e)
+static int ledger_stage_finish(struct ledger_stage *a, struct err *e)
 {
-	struct ledger *l = a->ledger;
+	struct drop_ledger *l = a->ledger;
 	int64_t dropped = a->p->numbers.read - a->p->numbers.pairs[0];
 
 	a->ledger = NULL;
-	if (ledger_finish(l, e) || prep_stats_write(a->p, &a->stats, e))
+	if (drop_ledger_finish(l, e) || prep_stats_write(a->p, &a->stats, e))
 		return e->code;
 	progress_end(&a->p->progress, "%lld pairs dropped of %lld", (long long)dropped,
 		     (long long)a->p->numbers.read);
@@ -147,17 +147,17 @@ static int finish(struct accounting *a, struct err *e)
 
 int prep_write_ledger(struct prep *p, struct err *e)
 {
-	struct accounting a = { .p = p };
+	struct ledger_stage a = { .p = p };
 	size_t i;
 	int rc;
 
 	progress_begin(&p->progress, "ledger", p->numbers.read, "pairs");
-	rc = begin(&a, e);
+	rc = ledger_stage_begin(&a, e);
 	for (i = 0; !rc && i < p->texts.n_train; i++)
-		rc = account_text(&a, i, e);
+		rc = ledger_stage_text(&a, i, e);
 	if (!rc)
-		rc = finish(&a, e);
-	ledger_cancel(a.ledger);
+		rc = ledger_stage_finish(&a, e);
+	drop_ledger_cancel(a.ledger);
 	if (a.verdicts)
 		fclose(a.verdicts);
 	word_ids_free(&a.ids);

@@ -14,64 +14,64 @@
 #define SLOTS 4
 
 /* One side of the pairs of a block; nothing of those that are not kept. */
-struct block_side {
+struct pair_block_column {
 	int32_t *words;		/* owned: one sentence behind the other */
 	size_t cap, end[BLOCK];	/* where each ends */
 };
 
-struct block {
+struct pair_block {
 	int64_t first;		/* number of its first pair */
 	size_t text;		/* number of its text, and how many pairs that has */
 	int64_t lines;
 	int32_t n;
-	struct block_side source, target;
+	struct pair_block_column source, target;
 };
 
 /* One side of all texts, read front to back. */
-struct stream {
+struct column_stream {
 	const char *side;	/* as in the names of files */
-	struct side_reader *reader;	/* owned; NULL: none is open */
+	struct token_column_reader *reader;	/* owned; NULL: none is open */
 	size_t next_text;
 	int64_t lines, at;	/* of the open text */
 };
 
-struct pairs {
+struct pair_stream {
 	struct prep *p;
 	const struct buf *verdicts;
 	int32_t n_words;
-	pair_take take;
+	pair_visitor visit;
 	void *context;
-	struct stream source, target;
+	struct column_stream source, target;
 	int64_t made, kept;	/* pairs */
-	struct block slots[SLOTS];
+	struct pair_block slots[SLOTS];
 };
 
 /* Not prep_path(), whose memory is one for all threads. */
-static int open_next(struct pairs *q, struct stream *s, struct err *e)
+static int pairs_open_next_text(struct pair_stream *q, struct column_stream *s, struct err *e)
 {
 	char *path = file_path(e, "%s/side-%d.%s", q->p->work, (int)s->next_text, s->side);
 
-	side_close(s->reader);
-	s->reader = path ? side_open(path, q->n_words, e) : NULL;
+	token_column_close(s->reader);
+	s->reader = path ? token_column_open(path, q->n_words, e) : NULL;
 	free(path);
 	if (!s->reader)
 		return e->code;
-	s->lines = side_lines(s->reader);
+	s->lines = token_column_lines(s->reader);
 	s->next_text++;
 	s->at = 0;
 	return 0;
 }
 
 /* The next n lines; pair `first` is their first. */
-static int read_lines(struct pairs *q, struct stream *s, struct block_side *to, int64_t first,
+static int pairs_read_lines(struct pair_stream *q, struct column_stream *s, struct pair_block_column *to, int64_t first,
 		      int32_t n, struct err *e)
 {
 	size_t words = 0;
-	struct side_line line;
+	struct token_column_line line;
 	int got;
 
 	for (int32_t i = 0; i < n; i++) {
-		if ((got = side_next(s->reader, &line, e)) <= 0)
+		if ((got = token_column_next(s->reader, &line, e)) <= 0)
 			return got ? got : err_set(e, ERR_DATA, "%s/side-%d.%s: ends too early",
 						   q->p->work, (int)s->next_text - 1, s->side);
 		if (q->verdicts->data[first + i] == CLEAN_KEEP && line.n) {
@@ -86,7 +86,7 @@ static int read_lines(struct pairs *q, struct stream *s, struct block_side *to, 
 	return 0;
 }
 
-static int count_failure(const struct pairs *q, struct err *e)
+static int pairs_count_error(const struct pair_stream *q, struct err *e)
 {
 	return err_set(e, ERR_DATA,
 		       "%s: the verdicts and the sides are not of the same texts; prepare the "
@@ -94,16 +94,16 @@ static int count_failure(const struct pairs *q, struct err *e)
 		       q->p->work);
 }
 
-static int make_block(void *context, void *slot, struct err *e)
+static int pairs_read_source(void *context, void *slot, struct err *e)
 {
-	struct pairs *q = context;
-	struct stream *s = &q->source;
-	struct block *b = slot;
+	struct pair_stream *q = context;
+	struct column_stream *s = &q->source;
+	struct pair_block *b = slot;
 
 	while (s->at == s->lines) {
 		if (s->next_text == q->p->texts.n_train)
-			return (size_t)q->made == q->verdicts->len ? 0 : count_failure(q, e);
-		if (open_next(q, s, e))
+			return (size_t)q->made == q->verdicts->len ? 0 : pairs_count_error(q, e);
+		if (pairs_open_next_text(q, s, e))
 			return e->code;
 	}
 	b->first = q->made;
@@ -111,21 +111,21 @@ static int make_block(void *context, void *slot, struct err *e)
 	b->lines = s->lines;
 	b->n = (int32_t)MIN(BLOCK, s->lines - s->at);
 	if ((size_t)(b->first + b->n) > q->verdicts->len)
-		return count_failure(q, e);
+		return pairs_count_error(q, e);
 	q->made += b->n;
-	return read_lines(q, s, &b->source, b->first, b->n, e) ? e->code : 1;
+	return pairs_read_lines(q, s, &b->source, b->first, b->n, e) ? e->code : 1;
 }
 
 /* The only worker, so the blocks come in their order. */
-static int add_target(void *context, int worker, void *slot, struct err *e)
+static int pairs_read_target(void *context, int worker, void *slot, struct err *e)
 {
-	struct pairs *q = context;
-	struct stream *s = &q->target;
-	struct block *b = slot;
+	struct pair_stream *q = context;
+	struct column_stream *s = &q->target;
+	struct pair_block *b = slot;
 
 	(void)worker;
 	while (s->next_text <= b->text) {
-		if (open_next(q, s, e))
+		if (pairs_open_next_text(q, s, e))
 			return e->code;
 		if (s->next_text - 1 == b->text && s->lines != b->lines)
 			return err_set(e, ERR_DATA,
@@ -133,13 +133,13 @@ static int add_target(void *context, int worker, void *slot, struct err *e)
 				       " target lines; prepare the corpus again with --force",
 				       q->p->work, (int)b->text, b->lines, s->lines);
 	}
-	return read_lines(q, s, &b->target, b->first, b->n, e);
+	return pairs_read_lines(q, s, &b->target, b->first, b->n, e);
 }
 
-static int take_block(void *context, void *slot, struct err *e)
+static int pairs_emit_block(void *context, void *slot, struct err *e)
 {
-	struct pairs *q = context;
-	const struct block *b = slot;
+	struct pair_stream *q = context;
+	const struct pair_block *b = slot;
 	size_t source = 0, target = 0;
 
 	for (int32_t i = 0; i < b->n; i++) {
@@ -153,24 +153,24 @@ static int take_block(void *context, void *slot, struct err *e)
 		if (q->verdicts->data[pair.number] != CLEAN_KEEP)
 			continue;
 		q->kept++;
-		if (q->take(q->context, &pair, e))
+		if (q->visit(q->context, &pair, e))
 			return e->code;
 	}
 	progress_at(&q->p->progress, b->first + b->n);
 	return 0;
 }
 
-int prep_each_pair(struct prep *p, const struct buf *verdicts, int32_t n_words, pair_take take,
+int prep_each_pair(struct prep *p, const struct buf *verdicts, int32_t n_words, pair_visitor visit,
 		   void *context, struct err *e)
 {
-	struct pairs *q = mem_alloc(1, sizeof(*q), e);
-	struct flow f = { make_block, add_target, take_block, q, NULL, sizeof(struct block), SLOTS,
+	struct pair_stream *q = mem_alloc(1, sizeof(*q), e);
+	struct flow f = { pairs_read_source, pairs_read_target, pairs_emit_block, q, NULL, sizeof(struct pair_block), SLOTS,
 			  p->threads > 1 ? 1 : 0 };
 	int rc;
 
 	if (!q)
 		return e->code;
-	*q = (struct pairs){ .p = p, .verdicts = verdicts, .n_words = n_words, .take = take,
+	*q = (struct pair_stream){ .p = p, .verdicts = verdicts, .n_words = n_words, .visit = visit,
 			     .context = context, .source = { .side = "source" },
 			     .target = { .side = "target" } };
 	f.slots = q->slots;
@@ -179,8 +179,8 @@ int prep_each_pair(struct prep *p, const struct buf *verdicts, int32_t n_words, 
 		free(q->slots[i].source.words);
 		free(q->slots[i].target.words);
 	}
-	side_close(q->source.reader);
-	side_close(q->target.reader);
+	token_column_close(q->source.reader);
+	token_column_close(q->target.reader);
 	free(q);
 	return rc;
 }

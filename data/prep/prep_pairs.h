@@ -19,23 +19,23 @@ struct pair_words {
 	int32_t n_source, n_target;
 };
 
-typedef int (*pair_take)(void *context, const struct pair_words *pair, struct err *e);
+typedef int (*pair_visitor)(void *context, const struct pair_words *pair, struct err *e);
 
 /*
  * Give every pair whose verdict is CLEAN_KEEP; numbers of words are below n_words. verdicts: a
  * byte for each pair of the training texts, of which there must be exactly as many (else
  * ERR_DATA). Moves the progress on.
  */
-int prep_each_pair(struct prep *p, const struct buf *verdicts, int32_t n_words, pair_take take,
+int prep_each_pair(struct prep *p, const struct buf *verdicts, int32_t n_words, pair_visitor visit,
 		   void *context, struct err *e);
 
-typedef int (*word_take)(void *context, int32_t word, const char *pieces, size_t n, struct err *e);
+typedef int (*word_visitor)(void *context, int32_t word, const char *pieces, size_t n, struct err *e);
 
 /*
  * Give the pieces of every word of the table with a count above 0, joined by one blank, in the
  * order of the words. Found on p->threads threads.
  */
-int prep_each_word(struct prep *p, const int64_t *counts, word_take take, void *context,
+int prep_each_word(struct prep *p, const int64_t *counts, word_visitor visit, void *context,
 		   struct err *e);
 
 /* work/NAME, verdicts of all pairs, appended to b. */

@@ -18,7 +18,7 @@ static const char *codes_name(const struct conf *c)
 }
 
 /* A file of the folder that pieces_from names, owned; NULL: ERR_NOINPUT. */
-static char *find_file(const struct prep *p, const char *name, struct err *e)
+static char *pieces_find_file(const struct prep *p, const char *name, struct err *e)
 {
 	char *folder = paths_model(p->c->workspace, p->c->pieces_from, e);
 	char *path = folder ? file_path(e, "%s/%s", folder, name) : NULL;
@@ -33,7 +33,7 @@ static char *find_file(const struct prep *p, const char *name, struct err *e)
 }
 
 /* Text that is split into other words has other pieces than the codes were learnt from. */
-static int check_text(const struct conf *now, const struct conf *then, const char *path,
+static int pieces_check_options(const struct conf *now, const struct conf *then, const char *path,
 		      struct err *e)
 {
 	static const char *const names[] = { "source_language", "target_language", "normalize",
@@ -59,7 +59,7 @@ static int check_text(const struct conf *now, const struct conf *then, const cha
 }
 
 /* It would lose its pieces before it takes them. */
-static int check_other(const struct prep *p, const char *recipe, struct err *e)
+static int pieces_check_is_other(const struct prep *p, const char *recipe, struct err *e)
 {
 	char *own = file_path(e, "%s/recipe.ini", p->folder);
 	struct stat a, b;
@@ -73,21 +73,21 @@ static int check_other(const struct prep *p, const char *recipe, struct err *e)
 	return rc;
 }
 
-static int check_recipe(const struct prep *p, struct err *e)
+static int pieces_check_recipe(const struct prep *p, struct err *e)
 {
-	char *path = find_file(p, "recipe.ini", e);
+	char *path = pieces_find_file(p, "recipe.ini", e);
 	struct conf then;
 	int rc;
 
 	if (!path)
 		return e->code;
-	rc = check_other(p, path, e);
+	rc = pieces_check_is_other(p, path, e);
 	if (!rc)
 		rc = conf_init(&then, e);
 	if (!rc) {
 		rc = conf_load_recipe(&then, path, e);
 		if (!rc)
-			rc = check_text(p->c, &then, path, e);
+			rc = pieces_check_options(p->c, &then, path, e);
 		conf_free(&then);
 	}
 	free(path);
@@ -97,10 +97,10 @@ static int check_recipe(const struct prep *p, struct err *e)
 int prep_pieces_describe(const struct prep *p, struct buf *out, struct err *e)
 {
 	const char *const names[] = { codes_name(p->c), "vocab.tsv" };
-	int rc = check_recipe(p, e);
+	int rc = pieces_check_recipe(p, e);
 
 	for (size_t i = 0; !rc && i < ARRAY_LEN(names); i++) {
-		char hex[HASH_SHA256_HEX], *path = find_file(p, names[i], e);
+		char hex[HASH_SHA256_HEX], *path = pieces_find_file(p, names[i], e);
 
 		rc = path ? hash_file(path, hex, e) : e->code;
 		if (!rc)
@@ -110,9 +110,9 @@ int prep_pieces_describe(const struct prep *p, struct buf *out, struct err *e)
 	return rc ? rc : buf_check(out, e);
 }
 
-static int copy(const struct prep *p, const char *name, struct err *e)
+static int pieces_copy_file(const struct prep *p, const char *name, struct err *e)
 {
-	char *from = find_file(p, name, e),
+	char *from = pieces_find_file(p, name, e),
 	     *to = from ? file_path(e, "%s/%s", p->folder, name) : NULL;
 	int rc = to ? file_copy(from, to, e) : e->code;
 
@@ -134,15 +134,15 @@ static int count_merges(struct prep *p, struct err *e)
 	return rc;
 }
 
-int prep_pieces_take_codes(struct prep *p, struct err *e)
+int prep_pieces_copy_codes(struct prep *p, struct err *e)
 {
 	struct vocab *v;
 	char *path;
-	int rc = copy(p, codes_name(p->c), e);
+	int rc = pieces_copy_file(p, codes_name(p->c), e);
 
 	if (rc || p->c->segmentation == SEGMENTATION_BPE)
 		return rc ? rc : count_merges(p, e);
-	path = find_file(p, "vocab.tsv", e);
+	path = pieces_find_file(p, "vocab.tsv", e);
 	v = path ? vocab_open(path, e) : NULL;
 	p->numbers.merges = v ? vocab_real_size(v) : 0;
 	rc = v ? 0 : e->code;
@@ -151,7 +151,7 @@ int prep_pieces_take_codes(struct prep *p, struct err *e)
 	return rc;
 }
 
-int prep_pieces_take_vocabulary(const struct prep *p, struct err *e)
+int prep_pieces_copy_vocab(const struct prep *p, struct err *e)
 {
-	return copy(p, "vocab.tsv", e);
+	return pieces_copy_file(p, "vocab.tsv", e);
 }

@@ -18,7 +18,7 @@
 int prep_pieces_describe(const struct prep *p, struct buf *out, struct err *e);
 
 /* Copy bpe.codes or sentencepiece.model, or vocab.tsv, into the folder of the corpus. */
-int prep_pieces_take_codes(struct prep *p, struct err *e);
-int prep_pieces_take_vocabulary(const struct prep *p, struct err *e);
+int prep_pieces_copy_codes(struct prep *p, struct err *e);
+int prep_pieces_copy_vocab(const struct prep *p, struct err *e);
 
 #endif

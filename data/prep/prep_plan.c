@@ -15,7 +15,7 @@
 /* ---- what a stage depends on ---- */
 
 /* The next word of a list separated by blanks; false at its end. */
-static bool next_word(const char **list, const char **word, size_t *n)
+static bool next_list_word(const char **list, const char **word, size_t *n)
 {
 	*word = *list + strspn(*list, " ");
 	*n = strcspn(*word, " ");
@@ -24,7 +24,7 @@ static bool next_word(const char **list, const char **word, size_t *n)
 }
 
 /* Does a condition "A=VALUE" hold? */
-static bool holds(const struct conf *c, const char *condition, size_t n)
+static bool condition_holds(const struct conf *c, const char *condition, size_t n)
 {
 	char name[64];
 	struct buf value = { 0 };
@@ -38,7 +38,7 @@ static bool holds(const struct conf *c, const char *condition, size_t n)
 	return yes;
 }
 
-static void add_options(struct json_writer *w, const struct conf *c, const char *list)
+static void depends_add_options(struct json_writer *w, const struct conf *c, const char *list)
 {
 	struct buf value = { 0 };
 	const char *word, *mark;
@@ -47,9 +47,9 @@ static void add_options(struct json_writer *w, const struct conf *c, const char 
 
 	json_key(w, "options");
 	json_open(w, '{');
-	while (next_word(&list, &word, &n)) {
+	while (next_list_word(&list, &word, &n)) {
 		mark = memchr(word, '?', n);
-		if (mark && !holds(c, word, (size_t)(mark - word)))
+		if (mark && !condition_holds(c, word, (size_t)(mark - word)))
 			continue;
 		if (mark) {
 			n -= (size_t)(mark + 1 - word);
@@ -65,7 +65,7 @@ static void add_options(struct json_writer *w, const struct conf *c, const char 
 }
 
 /* One text a line of texts_describe(), or their names. */
-static int add_texts(struct json_writer *w, const struct texts *t, enum prep_texts which,
+static int depends_add_texts(struct json_writer *w, const struct texts *t, enum prep_texts which,
 		     struct err *e)
 {
 	struct buf all = { 0 };
@@ -90,7 +90,7 @@ static int add_texts(struct json_writer *w, const struct texts *t, enum prep_tex
 }
 
 /* Those that are taken from elsewhere; without them nothing, as ever. */
-static int add_pieces(struct json_writer *w, const struct prep *p, struct err *e)
+static int depends_add_pieces(struct json_writer *w, const struct prep *p, struct err *e)
 {
 	struct buf pieces = { 0 };
 	int rc = p->c->pieces_from ? prep_pieces_describe(p, &pieces, e) : 0;
@@ -111,7 +111,7 @@ static struct prep_step *find_step(struct prep_plan *plan, const char *name, siz
 	return NULL;
 }
 
-static void add_inputs(struct json_writer *w, struct prep_plan *plan, const char *list)
+static void depends_add_inputs(struct json_writer *w, struct prep_plan *plan, const char *list)
 {
 	const char *word;
 	char name[64];
@@ -119,7 +119,7 @@ static void add_inputs(struct json_writer *w, struct prep_plan *plan, const char
 
 	json_key(w, "inputs");
 	json_open(w, '{');
-	while (next_word(&list, &word, &n)) {
+	while (next_list_word(&list, &word, &n)) {
 		snprintf(name, sizeof(name), "%.*s", (int)n, word);
 		json_put_str(w, name, find_step(plan, word, n)->key);
 	}
@@ -147,12 +147,12 @@ static int find_key(struct prep_plan *plan, struct prep *p, int i, struct err *e
 	json_open(&w, '{');
 	json_put_str(&w, "stage", s->name);
 	json_put_int(&w, "version", s->version);
-	add_options(&w, p->c, s->options);
+	depends_add_options(&w, p->c, s->options);
 	if (s->texts == PREP_TEXTS_PIECES)
-		rc = add_pieces(&w, p, e);
-	else if (s->texts != PREP_TEXTS_NOT)
-		rc = add_texts(&w, &p->texts, s->texts, e);
-	add_inputs(&w, plan, s->inputs);
+		rc = depends_add_pieces(&w, p, e);
+	else if (s->texts != PREP_TEXTS_NONE)
+		rc = depends_add_texts(&w, &p->texts, s->texts, e);
+	depends_add_inputs(&w, plan, s->inputs);
 	json_close(&w, '}');
 	if (!rc)
 		rc = buf_check(&step->depends, e);
@@ -161,12 +161,12 @@ static int find_key(struct prep_plan *plan, struct prep *p, int i, struct err *e
 
 /* ---- why it has to run ---- */
 
-static bool PRINTF_LIKE(2, 3) because(struct prep_step *step, const char *fmt, ...)
+static bool PRINTF_LIKE(2, 3) set_run_reason(struct prep_step *step, const char *fmt, ...)
 {
 	va_list ap;
 
 	va_start(ap, fmt);
-	vsnprintf(step->why, sizeof(step->why), fmt, ap);
+	vsnprintf(step->reason, sizeof(step->reason), fmt, ap);
 	va_end(ap);
 	step->run = true;
 	return true;
@@ -185,14 +185,14 @@ static bool options_differ(struct prep_step *step, const struct json *then, cons
 
 	for (i = 0; (name = json_member(now, i, &value)); i++) {
 		if (!json_get(then, name))
-			return because(step, "option %s is new to it", name);
+			return set_run_reason(step, "option %s is new to it", name);
 		old = json_text(json_get(then, name), "");
 		new = json_text(value, "");
 		if (strcmp(old, new))
-			return because(step, "option %s was %s, is %s", name, or_none(old),
+			return set_run_reason(step, "option %s was %s, is %s", name, or_none(old),
 				       or_none(new));
 	}
-	return json_len(then) != json_len(now) && because(step, "it depends on other options now");
+	return json_len(then) != json_len(now) && set_run_reason(step, "it depends on other options now");
 }
 
 static bool texts_differ(struct prep_step *step, const struct texts *t, const struct json *then,
@@ -201,11 +201,11 @@ static bool texts_differ(struct prep_step *step, const struct texts *t, const st
 	size_t i;
 
 	if (json_len(then) != json_len(now))
-		return because(step, "sources changed: %zu pairs of texts instead of %zu",
+		return set_run_reason(step, "sources changed: %zu pairs of texts instead of %zu",
 			       json_len(now), json_len(then));
 	for (i = 0; i < json_len(now); i++)
 		if (strcmp(json_text(json_at(then, i), ""), json_text(json_at(now, i), "")))
-			return because(step, "sources changed: %s",
+			return set_run_reason(step, "sources changed: %s",
 				       i < t->n ? t->pairs[i].name : "?");
 	return false;
 }
@@ -218,8 +218,8 @@ static bool inputs_differ(struct prep_step *step, const struct json *then, const
 
 	for (i = 0; (name = json_member(now, i, &key)); i++)
 		if (strcmp(json_text(json_get(then, name), ""), json_text(key, "")))
-			return because(step, "reads from %s", name);
-	return json_len(then) != json_len(now) && because(step, "it reads from other stages now");
+			return set_run_reason(step, "reads from %s", name);
+	return json_len(then) != json_len(now) && set_run_reason(step, "it reads from other stages now");
 }
 
 /* Taken from elsewhere now, or then, or other ones. */
@@ -229,7 +229,7 @@ static bool pieces_differ(struct prep_step *step, const struct json *then, const
 		   *new = json_text(json_get(now, "pieces"), "");
 
 	return strcmp(old, new) &&
-	       because(step, !*old ? "pieces_from is new to it" :
+	       set_run_reason(step, !*old ? "pieces_from is new to it" :
 			     !*new ? "pieces_from is no longer given" :
 				     "pieces_from has other pieces now");
 }
@@ -244,12 +244,12 @@ static int explain_change(struct prep_step *step, const struct texts *t, struct 
 		return e->code;
 	if (json_integer(json_get(then, "version"), -1) !=
 	    json_integer(json_get(now, "version"), -1))
-		because(step, "it was done by another version of werkbank");
+		set_run_reason(step, "it was done by another version of werkbank");
 	else if (!pieces_differ(step, then, now) &&
 		 !options_differ(step, json_get(then, "options"), json_get(now, "options")) &&
 		 !texts_differ(step, t, json_get(then, "texts"), json_get(now, "texts")) &&
 		 !inputs_differ(step, json_get(then, "inputs"), json_get(now, "inputs")))
-		because(step, "its record is damaged");
+		set_run_reason(step, "its record is damaged");
 	json_free(now);
 	return 0;
 }
@@ -262,7 +262,7 @@ static int check_files(struct prep *p, struct prep_step *step, struct err *e)
 	const char *path;
 	int64_t bytes;
 	size_t i;
-	int rc = prep_files_of_json(step->record, &files, e);
+	int rc = prep_files_add_json(step->record, &files, e);
 
 	for (i = 0; !rc && !step->run && i < files.n; i++) {
 		path = prep_path(p, e, "%s", files.items[i].name);
@@ -272,24 +272,24 @@ static int check_files(struct prep *p, struct prep_step *step, struct err *e)
 		}
 		bytes = file_size(path);
 		if (bytes < 0)
-			because(step, "output %s is missing", files.items[i].name);
+			set_run_reason(step, "output %s is missing", files.items[i].name);
 		else if (bytes != files.items[i].bytes)
-			because(step, "output %s has changed", files.items[i].name);
+			set_run_reason(step, "output %s has changed", files.items[i].name);
 		else if (p->c->force && !(rc = hash_file(path, hex, e)) &&
 			 strcmp(hex, files.items[i].sha256))
-			because(step, "output %s has changed", files.items[i].name);
+			set_run_reason(step, "output %s has changed", files.items[i].name);
 	}
 	prep_files_free(&files);
 	return rc;
 }
 
-static int judge_step(struct prep_plan *plan, struct prep *p, int i, struct err *e)
+static int decide_step(struct prep_plan *plan, struct prep *p, int i, struct err *e)
 {
 	struct prep_step *step = &plan->steps[i];
 
 	step->record = prep_record_read(p, plan->stages[i].name);
 	if (!step->record) {
-		because(step, "never run");
+		set_run_reason(step, "never run");
 		return 0;
 	}
 	if (strcmp(json_text(json_get(step->record, "key"), ""), step->key))
@@ -297,19 +297,19 @@ static int judge_step(struct prep_plan *plan, struct prep *p, int i, struct err 
 	return check_files(p, step, e);
 }
 
-int prep_plan_make(struct prep_plan *plan, struct prep *p, struct err *e)
+int prep_plan_compare(struct prep_plan *plan, struct prep *p, struct err *e)
 {
 	int i, rc = 0;
 
 	for (i = 0; !rc && i < plan->n; i++) {
 		rc = find_key(plan, p, i, e);
 		if (!rc)
-			rc = judge_step(plan, p, i, e);
+			rc = decide_step(plan, p, i, e);
 	}
 	return rc;
 }
 
-int prep_plan_count(const struct prep_plan *plan)
+int prep_plan_n_to_run(const struct prep_plan *plan)
 {
 	int i, n = 0;
 
@@ -343,13 +343,13 @@ static int remove_file(struct prep *p, const char *name, struct err *e)
 }
 
 /* The record first: what it names does not count from then on. */
-static int discard(struct prep *p, const struct prep_stage *stage, struct prep_step *step,
+static int discard_stage_files(struct prep *p, const struct prep_stage *stage, struct prep_step *step,
 		   struct err *e)
 {
 	struct prep_files files = { 0 };
 	char name[64];
 	size_t i;
-	int rc = step->record ? prep_files_of_json(step->record, &files, e) : 0;
+	int rc = step->record ? prep_files_add_json(step->record, &files, e) : 0;
 
 	snprintf(name, sizeof(name), "work/%s.json", stage->name);
 	if (!rc)
@@ -366,15 +366,15 @@ static int run_step(struct prep *p, const struct prep_stage *stage, struct prep_
 		    struct err *e)
 {
 	struct prep_numbers before = p->numbers;
-	struct prep_done done = { .step = step, .before = &before };
+	struct prep_step_result done = { .step = step, .before = &before };
 	struct prep_files files = { 0 };
 	double began = clock_mono_s();
-	int rc = discard(p, stage, step, e);
+	int rc = discard_stage_files(p, stage, step, e);
 
 	if (!rc)
 		rc = stage->run(p, e);
 	if (!rc)
-		rc = prep_files_of_stage(p, stage, false, &files, e);
+		rc = prep_files_add_stage(p, stage, false, &files, e);
 	if (!rc)
 		rc = prep_files_measure(p, &files, e);
 	done.seconds = clock_mono_s() - began;
@@ -398,7 +398,7 @@ int prep_plan_run(struct prep_plan *plan, struct prep *p, struct err *e)
 		struct prep_step *step = &plan->steps[i];
 
 		if (!step->run)
-			prep_record_numbers(step->record, &p->numbers);
+			prep_record_load_numbers(step->record, &p->numbers);
 		else if (run_step(p, &plan->stages[i], step, e))
 			return e->code;
 	}

@@ -2,7 +2,7 @@
  * prep_plan.h - which stages of a preparation have to run, and why; running them.
  *
  *	struct prep_plan plan = { .stages = table, .n = ARRAY_LEN(table) };
- *	prep_plan_make(&plan, p, e);		compares keys and records; changes nothing
+ *	prep_plan_compare(&plan, p, e);		compares keys and records; changes nothing
  *	… plan.steps[i].run, plan.steps[i].why …
  *	prep_plan_run(&plan, p, e);		runs those that have to, keeps their records
  *	prep_plan_free(&plan);
@@ -27,11 +27,11 @@
 #include "share/base/json.h"
 
 #define PREP_MAX_STAGES 8
-#define PREP_WHY_BYTES  300
+#define PREP_REASON_BYTES  300
 
 /* What else a stage depends on. */
 enum prep_texts {
-	PREP_TEXTS_NOT,
+	PREP_TEXTS_NONE,
 	PREP_TEXTS_CONTENTS,	/* what the texts hold */
 	PREP_TEXTS_NAMES,	/* what they are called */
 	PREP_TEXTS_PIECES	/* not they, but what pieces_from names, if it does */
@@ -59,7 +59,7 @@ struct prep_step {
 	char key[HASH_SHA256_HEX];
 	struct json *record;	/* owned; NULL: none, or none that can be read */
 	bool run;
-	char why[PREP_WHY_BYTES];	/* it has to run; else "" */
+	char reason[PREP_REASON_BYTES];	/* it has to run; else "" */
 };
 
 struct prep_plan {
@@ -72,9 +72,9 @@ struct prep_plan {
  * p->texts are known; one whose hash is "" (not fetched yet) differs from any. With
  * p->c->force also the SHA-256 of files that are there is looked at.
  */
-int  prep_plan_make(struct prep_plan *plan, struct prep *p, struct err *e);
+int  prep_plan_compare(struct prep_plan *plan, struct prep *p, struct err *e);
 /* How many stages have to run. */
-int  prep_plan_count(const struct prep_plan *plan);
+int  prep_plan_n_to_run(const struct prep_plan *plan);
 /*
  * Stage by stage: what a kept one found out comes back into p->numbers; of one that
  * has to run first the record and the files that it names are removed.
@@ -99,10 +99,10 @@ struct prep_files {
  * Append the files that a stage writes; their bytes and hashes are not known yet. A set without
  * pairs (left out, since its archive does not hold it) has none, unless also_empty.
  */
-int  prep_files_of_stage(const struct prep *p, const struct prep_stage *stage, bool also_empty,
+int  prep_files_add_stage(const struct prep *p, const struct prep_stage *stage, bool also_empty,
 			 struct prep_files *files, struct err *e);
 /* Append the files of a record or of manifest.json; names that lead out of the folder: ERR_DATA. */
-int  prep_files_of_json(const struct json *object, struct prep_files *files, struct err *e);
+int  prep_files_add_json(const struct json *object, struct prep_files *files, struct err *e);
 /* Find bytes and SHA-256 of them all, several at once. One that is not there: ERR_NOINPUT. */
 int  prep_files_measure(struct prep *p, struct prep_files *files, struct err *e);
 bool prep_files_has(const struct prep_files *files, const char *name);
@@ -111,15 +111,15 @@ void prep_files_free(struct prep_files *files);
 /* The record of a stage, NULL when there is none or it is of no use. Owned by the caller. */
 struct json *prep_record_read(struct prep *p, const char *stage);
 
-struct prep_done {
+struct prep_step_result {
 	const struct prep_step *step;
 	const struct prep_numbers *before;	/* what differs from them now is noted */
 	double seconds;
 };
 
-int  prep_record_write(struct prep *p, const char *stage, const struct prep_done *done,
+int  prep_record_write(struct prep *p, const char *stage, const struct prep_step_result *done,
 		       struct prep_files *files, struct err *e);
 /* Put back what the stage had found out. */
-void prep_record_numbers(const struct json *record, struct prep_numbers *n);
+void prep_record_load_numbers(const struct json *record, struct prep_numbers *n);
 
 #endif

@@ -24,31 +24,31 @@
 #include "share/base/flow.h"
 #include "share/base/mem.h"
 
-struct slot {
+struct reading_slot {
 	struct block block;
 	struct block_words words;	/* of training text */
 	struct buf text;		/* of held-out text */
 };
 
-struct reading {
+struct text_reading {
 	struct prep *p;
 	struct blocks *blocks;
 	struct scripts *scripts;
 	struct block_reader **tools;	/* owned: (workers) */
 	int workers;
 	struct intern words;		/* of all training texts */
-	struct side_writer *side;	/* the file of the text at hand: … */
+	struct token_column_writer *side;	/* the file of the text at hand: … */
 	struct outfile held;		/* … one of both */
 	int64_t *lines;			/* owned: of each text; -1: was not there, or not yet */
 };
 
-static bool is_train(const struct reading *r, size_t text)
+static bool is_train(const struct text_reading *r, size_t text)
 {
 	return text / 2 < r->p->texts.n_train;
 }
 
 /* The file that a text leaves in work/. */
-static const char *path_of(struct reading *r, size_t text, struct err *e)
+static const char *reading_text_path(struct text_reading *r, size_t text, struct err *e)
 {
 	return prep_path(r->p, e, "work/%s-%zu.%s", is_train(r, text) ? "side" : "text", text / 2,
 			 text % 2 ? "target" : "source");
@@ -56,36 +56,36 @@ static const char *path_of(struct reading *r, size_t text, struct err *e)
 
 /* ---- the three steps ---- */
 
-static int make(void *context, void *slot, struct err *e)
+static int reading_next_block(void *context, void *slot, struct err *e)
 {
-	return blocks_next(((struct reading *)context)->blocks, &((struct slot *)slot)->block, e);
+	return blocks_next(((struct text_reading *)context)->blocks, &((struct reading_slot *)slot)->block, e);
 }
 
-static int work(void *context, int worker, void *slot, struct err *e)
+static int reading_tokenize_block(void *context, int worker, void *slot, struct err *e)
 {
-	struct reading *r = context;
-	struct slot *s = slot;
-	const struct text *t = blocks_text(&r->p->texts, s->block.text);
+	struct text_reading *r = context;
+	struct reading_slot *s = slot;
+	const struct source_text *t = blocks_text(&r->p->texts, s->block.text);
 
 	if (is_train(r, s->block.text))
 		return block_reader_words(r->tools[worker], &s->block, t, &s->words, e);
 	return block_reader_lines(r->tools[worker], &s->block, t, &s->text, e);
 }
 
-static int begin_text(struct reading *r, size_t text, struct err *e)
+static int reading_begin_text(struct text_reading *r, size_t text, struct err *e)
 {
-	const char *path = path_of(r, text, e);
+	const char *path = reading_text_path(r, text, e);
 
 	r->lines[text] = 0;
 	if (!path)
 		return e->code;
 	if (!is_train(r, text))
 		return outfile_open(&r->held, path, e);
-	r->side = side_create(path, e);
+	r->side = token_column_create(path, e);
 	return r->side ? 0 : e->code;
 }
 
-static int check_lengths(const struct reading *r, size_t pair, struct err *e)
+static int reading_check_lengths(const struct text_reading *r, size_t pair, struct err *e)
 {
 	const struct text_pair *p = &r->p->texts.pairs[pair];
 	const int64_t *n = &r->lines[2 * pair];
@@ -98,20 +98,20 @@ static int check_lengths(const struct reading *r, size_t pair, struct err *e)
 		       p->source.name, (long long)n[0], p->target.name, (long long)n[1]);
 }
 
-static int end_text(struct reading *r, size_t text, struct err *e)
+static int reading_end_text(struct text_reading *r, size_t text, struct err *e)
 {
-	struct side_writer *side = r->side;
+	struct token_column_writer *side = r->side;
 	int rc;
 
 	r->side = NULL;
-	rc = side ? side_finish(side, e) : outfile_commit(&r->held, e);
+	rc = side ? token_column_finish(side, e) : outfile_commit(&r->held, e);
 	if (!rc && r->lines[text ^ 1] >= 0)
-		rc = check_lengths(r, text / 2, e);
+		rc = reading_check_lengths(r, text / 2, e);
 	return rc;
 }
 
 /* The lines of a block, in words of the table. */
-static int put_lines(struct reading *r, struct block_words *w, struct err *e)
+static int reading_store_lines(struct text_reading *r, struct block_words *w, struct err *e)
 {
 	int32_t *next = w->numbers;
 
@@ -120,38 +120,38 @@ static int put_lines(struct reading *r, struct block_words *w, struct err *e)
 	for (size_t i = 0; i < w->n; i++) {
 		w->lines[i].words = next;
 		next += w->lines[i].n;
-		if (side_put(r->side, &w->lines[i], e))
+		if (token_column_put(r->side, &w->lines[i], e))
 			return e->code;
 	}
 	return 0;
 }
 
-static int take(void *context, void *slot, struct err *e)
+static int reading_store_block(void *context, void *slot, struct err *e)
 {
-	struct reading *r = context;
-	struct slot *s = slot;
+	struct text_reading *r = context;
+	struct reading_slot *s = slot;
 	const struct block *b = &s->block;
 	struct prep_numbers *n = &r->p->numbers;
 
-	if (b->first == 1 && begin_text(r, b->text, e))
+	if (b->first == 1 && reading_begin_text(r, b->text, e))
 		return e->code;
 	if (is_train(r, b->text)) {
 		*(b->text % 2 ? &n->target_bytes : &n->source_bytes) += (int64_t)b->n;
-		if (put_lines(r, &s->words, e))
+		if (reading_store_lines(r, &s->words, e))
 			return e->code;
 	} else if (s->text.len && fwrite(s->text.data, s->text.len, 1, r->held.stream) != 1) {
 		return err_set_errno(e, ERR_IO, "%s: cannot be written", r->held.path);
 	}
 	r->lines[b->text] += b->lines;
 	progress_at(&r->p->progress, b->position);
-	return b->is_last ? end_text(r, b->text, e) : 0;
+	return b->is_last ? reading_end_text(r, b->text, e) : 0;
 }
 
-static int read_all(struct reading *r, struct err *e)
+static int reading_run_flow(struct text_reading *r, struct err *e)
 {
 	int threads = r->p->threads > 1 ? r->p->threads : 0, n_slots = threads + 2;
-	struct slot *slots = mem_alloc((size_t)n_slots, sizeof(*slots), e);
-	struct flow f = { make, work, take, r, slots, sizeof(*slots), n_slots, threads };
+	struct reading_slot *slots = mem_alloc((size_t)n_slots, sizeof(*slots), e);
+	struct flow f = { reading_next_block, reading_tokenize_block, reading_store_block, r, slots, sizeof(*slots), n_slots, threads };
 	int rc = slots ? flow_run(&f, e) : e->code;
 
 	for (int i = 0; slots && i < n_slots; i++) {
@@ -165,15 +165,15 @@ static int read_all(struct reading *r, struct err *e)
 
 /* ---- held-out sets ---- */
 
-static bool is_of_set(const struct reading *r, size_t pair, int set)
+static bool is_pair_of_set(const struct text_reading *r, size_t pair, int set)
 {
 	return !strcmp(r->p->texts.pairs[pair].set, r->p->texts.sets[set]);
 }
 
 /* Append work/text-K of a text to the file of its set, and remove it. */
-static int join_text(struct reading *r, size_t text, struct outfile *out, struct err *e)
+static int join_text(struct text_reading *r, size_t text, struct outfile *out, struct err *e)
 {
-	const char *path = path_of(r, text, e);
+	const char *path = reading_text_path(r, text, e);
 	char bytes[1 << 14];
 	FILE *in = path ? fopen(path, "rbe") : NULL;
 	size_t n;
@@ -195,7 +195,7 @@ static int join_text(struct reading *r, size_t text, struct outfile *out, struct
 }
 
 /* SET.LANG: a side of all pairs of a set. A set that was left out has none. */
-static int join_set(struct reading *r, int set, size_t side, struct err *e)
+static int join_set(struct text_reading *r, int set, size_t side, struct err *e)
 {
 	struct prep *p = r->p;
 	const char *path = prep_path(p, e, "%s.%s", p->texts.sets[set],
@@ -211,7 +211,7 @@ static int join_set(struct reading *r, int set, size_t side, struct err *e)
 	}
 	rc = outfile_open(&out, path, e);
 	for (size_t i = p->texts.n_train; !rc && i < p->texts.n; i++)
-		if (is_of_set(r, i, set))
+		if (is_pair_of_set(r, i, set))
 			rc = join_text(r, 2 * i + side, &out, e);
 	if (!rc)
 		rc = outfile_commit(&out, e);
@@ -220,7 +220,7 @@ static int join_set(struct reading *r, int set, size_t side, struct err *e)
 }
 
 /* Pairs of a held-out set; 0: a further set that its archive does not hold. */
-static int count_set(struct reading *r, int set, struct err *e)
+static int count_set(struct text_reading *r, int set, struct err *e)
 {
 	const struct texts *t = &r->p->texts;
 	int64_t pairs = 0;
@@ -229,10 +229,10 @@ static int count_set(struct reading *r, int set, struct err *e)
 		const struct text_pair *pair = &t->pairs[i];
 		const int64_t *lines = &r->lines[2 * i];
 
-		if (!is_of_set(r, i, set))
+		if (!is_pair_of_set(r, i, set))
 			continue;
 		if (lines[0] < 0 || lines[1] < 0) {
-			progress_note(&r->p->progress,
+			progress_print_line(&r->p->progress,
 				      "note: the archive does not hold %s: set %s is left out",
 				      (lines[0] < 0 ? &pair->source : &pair->target)->name,
 				      t->sets[set]);
@@ -273,7 +273,7 @@ static int remove_old_sets(struct prep *p, struct err *e)
 	return 0;
 }
 
-static int hold_out(struct reading *r, struct err *e)
+static int reading_join_sets(struct text_reading *r, struct err *e)
 {
 	const struct texts *t = &r->p->texts;
 
@@ -282,7 +282,7 @@ static int hold_out(struct reading *r, struct err *e)
 			return e->code;
 	/* what a set that was left out has left */
 	for (size_t i = 2 * t->n_train; i < 2 * t->n; i++) {
-		const char *path = path_of(r, i, e);
+		const char *path = reading_text_path(r, i, e);
 
 		if (!path)
 			return e->code;
@@ -293,7 +293,7 @@ static int hold_out(struct reading *r, struct err *e)
 
 /* ---- the stage ---- */
 
-static int open_reading(struct reading *r, struct err *e)
+static int open_reading(struct text_reading *r, struct err *e)
 {
 	const struct texts *t = &r->p->texts;
 
@@ -312,21 +312,21 @@ static int open_reading(struct reading *r, struct err *e)
 	return r->blocks ? 0 : e->code;
 }
 
-static void close_reading(struct reading *r)
+static void close_reading(struct text_reading *r)
 {
 	for (int i = 0; r->tools && i < r->workers; i++)
 		block_reader_free(r->tools[i]);
 	free(r->tools);
 	scripts_free(r->scripts);
 	blocks_close(r->blocks);
-	side_cancel(r->side);
+	token_column_cancel(r->side);
 	outfile_abandon(&r->held);
 	intern_free(&r->words);
 	free(r->lines);
 }
 
 /* What was found out; the table of words is kept for the stages that follow. */
-static int finish(struct reading *r, struct err *e)
+static int reading_finish(struct text_reading *r, struct err *e)
 {
 	struct prep *p = r->p;
 	const char *path;
@@ -336,11 +336,11 @@ static int finish(struct reading *r, struct err *e)
 	if (!p->numbers.read)
 		return err_set(e, ERR_DATA, "%s: the training text is empty",
 			       p->texts.pairs[0].name);
-	if (hold_out(r, e))
+	if (reading_join_sets(r, e))
 		return e->code;
 	p->numbers.distinct_words = r->words.n;
 	path = prep_path(p, e, "work/words");
-	if (!path || words_save(&r->words, path, e))
+	if (!path || word_table_save(&r->words, path, e))
 		return e->code;
 	p->words = r->words;
 	r->words = (struct intern){ 0 };
@@ -349,21 +349,21 @@ static int finish(struct reading *r, struct err *e)
 
 int prep_read(struct prep *p, struct err *e)
 {
-	struct reading r = { .p = p, .workers = MAX(p->threads, 1) };
+	struct text_reading r = { .p = p, .workers = MAX(p->threads, 1) };
 	struct prep_numbers *n = &p->numbers;
 	int rc;
 
 	intern_free(&p->words);
 	n->read = n->source_bytes = n->target_bytes = n->distinct_words = 0;
 	memset(n->pairs, 0, sizeof(n->pairs));
-	rc = texts_make(&p->texts, p->c, e);
+	rc = texts_write_demo(&p->texts, p->c, e);
 	if (!rc)
 		rc = open_reading(&r, e);
 	progress_begin(&p->progress, "read", rc ? 0 : blocks_total(r.blocks), "bytes");
 	if (!rc)
-		rc = read_all(&r, e);
+		rc = reading_run_flow(&r, e);
 	if (!rc)
-		rc = finish(&r, e);
+		rc = reading_finish(&r, e);
 	if (!rc) {
 		double mb = (double)(n->source_bytes + n->target_bytes) / 1e6;
 		double seconds = MAX(clock_mono_s() - p->progress.began_s, 1e-9);

@@ -14,7 +14,7 @@
 /* ---- lists of files ---- */
 
 /* Takes over name, also on failure. */
-static int add_file(struct prep_files *files, char *name, struct err *e)
+static int files_add_name(struct prep_files *files, char *name, struct err *e)
 {
 	struct prep_file f = { .name = name, .bytes = -1 };
 
@@ -27,18 +27,18 @@ static int add_file(struct prep_files *files, char *name, struct err *e)
 }
 
 /* Only these three become shards; other held-out sets are kept as text. */
-static bool is_packed(const char *set)
+static bool is_shard_set(const char *set)
 {
 	return !strcmp(set, "train") || !strcmp(set, "dev") || !strcmp(set, "test");
 }
 
-static bool is_sentencepiece(const struct prep *p)
+static bool has_sentencepiece(const struct prep *p)
 {
 	return p->c->segmentation == SEGMENTATION_SENTENCEPIECE;
 }
 
 /* The name that one part of a pattern stands for, with %K %H %P being text or set number i. */
-static char *expand(const struct prep *p, const char *pattern, size_t n, size_t i, struct err *e)
+static char *expand_pattern(const struct prep *p, const char *pattern, size_t n, size_t i, struct err *e)
 {
 	struct buf b = { 0 };
 	size_t at;
@@ -56,19 +56,19 @@ static char *expand(const struct prep *p, const char *pattern, size_t n, size_t 
 		case 'T': buf_add_str(&b, p->c->target_language); break;
 		case 'V': buf_add_str(&b, "sentencepiece.vocab"); break;
 		default:
-			buf_add_str(&b, is_sentencepiece(p) ? "sentencepiece.model" : "bpe.codes");
+			buf_add_str(&b, has_sentencepiece(p) ? "sentencepiece.model" : "bpe.codes");
 		}
 	}
-	return buf_take(&b, e);
+	return buf_detach(&b, e);
 }
 
-struct pattern {
+struct file_pattern {
 	const char *text;
 	size_t n;
 	bool also_empty;	/* sets without pairs too */
 };
 
-static int add_pattern(const struct prep *p, const struct pattern *q, struct prep_files *files,
+static int files_add_pattern(const struct prep *p, const struct file_pattern *q, struct prep_files *files,
 		       struct err *e)
 {
 	const char *pattern = q->text;
@@ -77,41 +77,41 @@ static int add_pattern(const struct prep *p, const struct pattern *q, struct pre
 	bool packed = memmem(pattern, n, "%P", 2);
 	size_t i, end = texts ? p->texts.n_train : held_out || packed ? (size_t)p->texts.n_sets : 1;
 
-	if (memmem(pattern, n, "%V", 2) && (!is_sentencepiece(p) || p->c->pieces_from))
+	if (memmem(pattern, n, "%V", 2) && (!has_sentencepiece(p) || p->c->pieces_from))
 		return 0;
 	for (i = held_out ? 1 : 0; i < end; i++) {
-		if (packed && !is_packed(p->texts.sets[i]))
+		if (packed && !is_shard_set(p->texts.sets[i]))
 			continue;
 		if ((packed || held_out) && !q->also_empty && !p->numbers.pairs[i])
 			continue;
-		if (add_file(files, expand(p, pattern, n, i, e), e))
+		if (files_add_name(files, expand_pattern(p, pattern, n, i, e), e))
 			return e->code;
 	}
 	return 0;
 }
 
-int prep_files_of_stage(const struct prep *p, const struct prep_stage *stage, bool also_empty,
+int prep_files_add_stage(const struct prep *p, const struct prep_stage *stage, bool also_empty,
 			struct prep_files *files, struct err *e)
 {
-	struct pattern q = { .also_empty = also_empty };
+	struct file_pattern q = { .also_empty = also_empty };
 	const char *s = stage->outputs;
 
 	for (; *(s += strspn(s, " ")); s += q.n) {
 		q.text = s;
 		q.n = strcspn(s, " ");
-		if (add_pattern(p, &q, files, e))
+		if (files_add_pattern(p, &q, files, e))
 			return e->code;
 	}
 	return 0;
 }
 
 /* Does a name from a file stay within the folder of the corpus? */
-static bool is_inside(const char *name)
+static bool is_inside_folder(const char *name)
 {
 	return *name && *name != '/' && !strstr(name, "..");
 }
 
-int prep_files_of_json(const struct json *object, struct prep_files *files, struct err *e)
+int prep_files_add_json(const struct json *object, struct prep_files *files, struct err *e)
 {
 	const struct json *list = json_get(object, "files"), *item;
 	struct prep_file *f;
@@ -121,10 +121,10 @@ int prep_files_of_json(const struct json *object, struct prep_files *files, stru
 	for (i = 0; i < json_len(list); i++) {
 		item = json_at(list, i);
 		name = json_text(json_get(item, "name"), "");
-		if (!is_inside(name))
+		if (!is_inside_folder(name))
 			return err_set(e, ERR_DATA, "'%s' is no name of a file of a corpus",
 				       name);
-		if (add_file(files, mem_strdup(name, e), e))
+		if (files_add_name(files, mem_strdup(name, e), e))
 			return e->code;
 		f = &files->items[files->n - 1];
 		f->bytes = json_integer(json_get(item, "bytes"), -1);
@@ -156,15 +156,15 @@ void prep_files_free(struct prep_files *files)
 
 /* ---- measuring them ---- */
 
-struct measuring {
+struct file_measuring {
 	const struct prep *p;
 	struct prep_files *files;
 	size_t next;
 };
 
-static int next_file(void *context, void *slot, struct err *e)
+static int next_file_to_measure(void *context, void *slot, struct err *e)
 {
-	struct measuring *m = context;
+	struct file_measuring *m = context;
 
 	(void)e;
 	if (m->next == m->files->n)
@@ -173,9 +173,9 @@ static int next_file(void *context, void *slot, struct err *e)
 	return 1;
 }
 
-static int measure(void *context, int worker, void *slot, struct err *e)
+static int measure_next_file(void *context, int worker, void *slot, struct err *e)
 {
-	const struct measuring *m = context;
+	const struct file_measuring *m = context;
 	struct prep_file *f = *(struct prep_file **)slot;
 	char *path = file_path(e, "%s/%s", m->p->folder, f->name);
 	int rc = path ? hash_file(path, f->sha256, e) : e->code;
@@ -186,7 +186,7 @@ static int measure(void *context, int worker, void *slot, struct err *e)
 	return rc;
 }
 
-static int take_nothing(void *context, void *slot, struct err *e)
+static int measure_emit_nothing(void *context, void *slot, struct err *e)
 {
 	(void)context;
 	(void)slot;
@@ -196,9 +196,9 @@ static int take_nothing(void *context, void *slot, struct err *e)
 
 int prep_files_measure(struct prep *p, struct prep_files *files, struct err *e)
 {
-	struct measuring m = { .p = p, .files = files };
+	struct file_measuring m = { .p = p, .files = files };
 	struct prep_file *slots[8];
-	struct flow f = { next_file, measure, take_nothing, &m, slots, sizeof(slots[0]),
+	struct flow f = { next_file_to_measure, measure_next_file, measure_emit_nothing, &m, slots, sizeof(slots[0]),
 			  ARRAY_LEN(slots), MIN(MAX(p->threads, 1), (int)ARRAY_LEN(slots)) };
 
 	return flow_run(&f, e);
@@ -225,7 +225,7 @@ static const struct { const char *name; size_t offset, n; } numbers[] = {
 #undef NUMBER
 
 /* Those that differ from before. A stage that reads from this one starts with all of them. */
-static void add_numbers(struct json_writer *w, const struct prep_numbers *before,
+static void record_add_numbers(struct json_writer *w, const struct prep_numbers *before,
 			const struct prep_numbers *now)
 {
 	size_t i, k;
@@ -247,7 +247,7 @@ static void add_numbers(struct json_writer *w, const struct prep_numbers *before
 	json_close(w, '}');
 }
 
-void prep_record_numbers(const struct json *record, struct prep_numbers *n)
+void prep_record_load_numbers(const struct json *record, struct prep_numbers *n)
 {
 	const struct json *all = json_get(record, "numbers"), *list;
 	int64_t *to;
@@ -280,7 +280,7 @@ struct json *prep_record_read(struct prep *p, const char *stage)
 	return record;
 }
 
-static void add_files(struct json_writer *w, const struct prep_files *files)
+static void record_add_files(struct json_writer *w, const struct prep_files *files)
 {
 	size_t i;
 
@@ -296,7 +296,7 @@ static void add_files(struct json_writer *w, const struct prep_files *files)
 	json_close(w, ']');
 }
 
-int prep_record_write(struct prep *p, const char *stage, const struct prep_done *done,
+int prep_record_write(struct prep *p, const char *stage, const struct prep_step_result *done,
 		      struct prep_files *files, struct err *e)
 {
 	struct buf b = { 0 };
@@ -314,8 +314,8 @@ int prep_record_write(struct prep *p, const char *stage, const struct prep_done 
 	json_key(&w, "pairs_in");
 	json_int(&w, done->before->pairs[0] ? done->before->pairs[0] : p->numbers.read);
 	json_put_int(&w, "pairs_out", p->numbers.pairs[0] ? p->numbers.pairs[0] : p->numbers.read);
-	add_numbers(&w, done->before, &p->numbers);
-	add_files(&w, files);
+	record_add_numbers(&w, done->before, &p->numbers);
+	record_add_files(&w, files);
 	json_close(&w, '}');
 	buf_add_char(&b, '\n');
 	rc = buf_check(&b, e);

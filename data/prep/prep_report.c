@@ -1,4 +1,4 @@
-/* prep_report.c - see prep.h: recipe.ini and manifest.json */
+/* prep_write_manifest.c - see prep.h: recipe.ini and manifest.json */
 #include "data/prep/prep_report.h"
 
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "share/base/file.h"
 
 /* The [data] section of the resolved recipe: what the corpus depends on. */
-static int write_recipe(struct prep *p, struct err *e)
+static int write_corpus_recipe(struct prep *p, struct err *e)
 {
 	const char *path;
 	char *end;
@@ -30,14 +30,14 @@ static int write_recipe(struct prep *p, struct err *e)
 }
 
 /* Of a member its bytes are not known one by one. */
-static void add_side(struct json_writer *w, const struct texts *texts, const struct text *t,
+static void manifest_add_bytes(struct json_writer *w, const struct texts *texts, const struct source_text *t,
 		     const char *bytes_key)
 {
 	if (!t->member)
 		json_put_int(w, bytes_key, file_size(texts->files[t->file].path));
 }
 
-static void add_sources(struct json_writer *w, const struct texts *t)
+static void manifest_add_sources(struct json_writer *w, const struct texts *t)
 {
 	size_t i;
 
@@ -47,8 +47,8 @@ static void add_sources(struct json_writer *w, const struct texts *t)
 		json_open(w, '{');
 		json_put_str(w, "set", t->pairs[i].set);
 		json_put_str(w, "name", t->pairs[i].name);
-		add_side(w, t, &t->pairs[i].source, "source_bytes");
-		add_side(w, t, &t->pairs[i].target, "target_bytes");
+		manifest_add_bytes(w, t, &t->pairs[i].source, "source_bytes");
+		manifest_add_bytes(w, t, &t->pairs[i].target, "target_bytes");
 		json_close(w, '}');
 	}
 	json_close(w, ']');
@@ -81,7 +81,7 @@ static int find_set(const struct texts *t, const char *name)
 	return -1;
 }
 
-static void add_of_sets(struct json_writer *w, const struct prep *p, const int64_t *numbers,
+static void manifest_add_by_set(struct json_writer *w, const struct prep *p, const int64_t *numbers,
 			int first)
 {
 	static const char *const always[] = { "train", "dev", "test" };
@@ -100,7 +100,7 @@ static void add_of_sets(struct json_writer *w, const struct prep *p, const int64
 			json_put_int(w, t->sets[i], numbers[i]);
 }
 
-static void add_tokens(struct json_writer *w, const struct prep *p)
+static void manifest_add_tokens(struct json_writer *w, const struct prep *p)
 {
 	static const char *const always[] = { "train", "dev", "test" };
 	const struct prep_numbers *n = &p->numbers;
@@ -121,7 +121,7 @@ static void add_tokens(struct json_writer *w, const struct prep *p)
 	json_close(w, '}');
 }
 
-static void add_counts(struct json_writer *w, const struct prep *p)
+static void manifest_add_counts(struct json_writer *w, const struct prep *p)
 {
 	const struct prep_numbers *n = &p->numbers;
 	int rule;
@@ -129,7 +129,7 @@ static void add_counts(struct json_writer *w, const struct prep *p)
 	json_key(w, "pairs");
 	json_open(w, '{');
 	json_put_int(w, "read", n->read);
-	add_of_sets(w, p, n->pairs, 0);
+	manifest_add_by_set(w, p, n->pairs, 0);
 	json_close(w, '}');
 	json_key(w, "dropped");
 	json_open(w, '{');
@@ -138,11 +138,11 @@ static void add_counts(struct json_writer *w, const struct prep *p)
 	json_close(w, '}');
 	json_key(w, "held_out_in_train");
 	json_open(w, '{');
-	add_of_sets(w, p, n->in_train, 1);
+	manifest_add_by_set(w, p, n->in_train, 1);
 	json_close(w, '}');
 	json_put_int(w, "merges", n->merges);
 	json_put_int(w, "vocabulary", n->vocabulary);
-	add_tokens(w, p);
+	manifest_add_tokens(w, p);
 }
 
 static int64_t bytes_written(const struct json *record)
@@ -156,7 +156,7 @@ static int64_t bytes_written(const struct json *record)
 	return sum;
 }
 
-static void add_stages(struct json_writer *w, const struct prep_plan *plan)
+static void manifest_add_stages(struct json_writer *w, const struct prep_plan *plan)
 {
 	int i;
 
@@ -178,7 +178,7 @@ static void add_stages(struct json_writer *w, const struct prep_plan *plan)
 }
 
 /* Those of the stages outside work/, whose hashes are known, and recipe.ini. */
-static int add_files(struct json_writer *w, struct prep *p, const struct prep_plan *plan,
+static int manifest_add_files(struct json_writer *w, struct prep *p, const struct prep_plan *plan,
 		     struct err *e)
 {
 	struct prep_files files = { 0 };
@@ -195,7 +195,7 @@ static int add_files(struct json_writer *w, struct prep *p, const struct prep_pl
 	json_put_str(w, "sha256", rc ? "" : hex);
 	json_close(w, '}');
 	for (i = 0; !rc && i < plan->n; i++)
-		rc = prep_files_of_json(plan->steps[i].record, &files, e);
+		rc = prep_files_add_json(plan->steps[i].record, &files, e);
 	for (k = 0; !rc && k < files.n; k++) {
 		if (!strncmp(files.items[k].name, "work/", 5))
 			continue;
@@ -210,12 +210,12 @@ static int add_files(struct json_writer *w, struct prep *p, const struct prep_pl
 	return rc;
 }
 
-int prep_report(struct prep *p, const struct prep_plan *plan, struct buf *manifest,
+int prep_write_manifest(struct prep *p, const struct prep_plan *plan, struct buf *manifest,
 		struct err *e)
 {
 	struct json_writer w = { .out = manifest };
 	const char *path;
-	int rc = write_recipe(p, e);
+	int rc = write_corpus_recipe(p, e);
 
 	json_open(&w, '{');
 	json_put_int(&w, "v", CORPUS_VERSION);
@@ -225,11 +225,11 @@ int prep_report(struct prep *p, const struct prep_plan *plan, struct buf *manife
 	json_put_int(&w, "seed", p->c->seed);
 	json_put_str(&w, "source_language", p->c->source_language);
 	json_put_str(&w, "target_language", p->c->target_language);
-	add_sources(&w, &p->texts);
-	add_counts(&w, p);
-	add_stages(&w, plan);
+	manifest_add_sources(&w, &p->texts);
+	manifest_add_counts(&w, p);
+	manifest_add_stages(&w, plan);
 	if (!rc)
-		rc = add_files(&w, p, plan, e);
+		rc = manifest_add_files(&w, p, plan, e);
 	json_close(&w, '}');
 	buf_add_char(manifest, '\n');
 	if (!rc)

@@ -1,4 +1,4 @@
-/* prep_resources.c - see prep_report.h: memory and disk that a preparation will take, and the plan */
+/* prep_resources.c - see prep_write_manifest.h: memory and disk that a preparation will take, and the plan */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -58,7 +58,7 @@ static double bytes_of_texts(const struct prep *p, bool *is_exact)
 	return sum;
 }
 
-static bool will_run(const struct prep_plan *plan, const char *stage)
+static bool plan_has_stage(const struct prep_plan *plan, const char *stage)
 {
 	int i;
 
@@ -69,13 +69,13 @@ static bool will_run(const struct prep_plan *plan, const char *stage)
 }
 
 /* What reading found out, where that is done. */
-static void look_into_record(const struct prep_plan *plan, struct prep_needs *n, double *words)
+static void needs_from_record(const struct prep_plan *plan, struct prep_resources *n, double *words)
 {
 	struct prep_numbers known = { 0 };
 
 	if (plan->steps[0].run)
 		return;
-	prep_record_numbers(plan->steps[0].record, &known);
+	prep_record_load_numbers(plan->steps[0].record, &known);
 	n->text_bytes = known.source_bytes + known.target_bytes;
 	n->is_exact = true;
 	*words = (double)known.distinct_words;
@@ -98,32 +98,32 @@ static int64_t free_bytes(const char *folder)
 	return (int64_t)fs.f_bavail * (int64_t)fs.f_frsize;
 }
 
-struct prep_needs prep_estimate(const struct prep *p, const struct prep_plan *plan)
+struct prep_resources prep_estimate_resources(const struct prep *p, const struct prep_plan *plan)
 {
-	struct prep_needs n = { .free = -1 };
+	struct prep_resources n = { .free = -1 };
 	double text = bytes_of_texts(p, &n.is_exact), words, word_bytes = WORD_BYTES, memory;
 	bool is_bpe = p->c->segmentation == SEGMENTATION_BPE;
 	double id_bytes = (is_bpe ? p->c->merges : p->c->vocabulary_size) > 60000 ? 1.0 : 0.5;
 
 	n.text_bytes = (int64_t)text;
 	words = (p->c->tokenize ? 12 : 20) * pow(MAX(text, 1), 0.6);
-	look_into_record(plan, &n, &words);
+	needs_from_record(plan, &n, &words);
 	text = (double)n.text_bytes;
-	if (will_run(plan, "learn"))
+	if (plan_has_stage(plan, "learn"))
 		word_bytes += LEARN_BYTES;
-	else if (will_run(plan, "encode"))
+	else if (plan_has_stage(plan, "encode"))
 		word_bytes += ENCODE_BYTES;
 	memory = BASE_BYTES + THREAD_BYTES * p->threads + words * word_bytes;
-	if (will_run(plan, "judge") && p->c->drop_duplicates)
+	if (plan_has_stage(plan, "judge") && p->c->drop_duplicates)
 		memory += text / PAIR_BYTES * SEEN_BYTES;
 	n.memory = (int64_t)memory;
-	if (will_run(plan, "read"))
+	if (plan_has_stage(plan, "read"))
 		n.disk += (int64_t)(text * (p->texts.is_demo ? 1.6 : 0.6));
-	if (will_run(plan, "encode"))
+	if (plan_has_stage(plan, "encode"))
 		n.disk += (int64_t)(text * 0.1);
-	if (will_run(plan, "pack"))
+	if (plan_has_stage(plan, "pack"))
 		n.disk += (int64_t)(text * 2 * id_bytes);
-	if (will_run(plan, "ledger"))
+	if (plan_has_stage(plan, "ledger"))
 		n.disk += (int64_t)(text * 0.05);
 	if (p->c->keep_text)
 		n.disk += (int64_t)(text * 6);
@@ -143,7 +143,7 @@ const char *prep_size_text(char out[PREP_SIZE_TEXT], int64_t bytes)
 	return out;
 }
 
-int prep_check_room(const struct prep *p, const struct prep_needs *n, struct err *e)
+int prep_check_disk_space(const struct prep *p, const struct prep_resources *n, struct err *e)
 {
 	char disk[PREP_SIZE_TEXT], room[PREP_SIZE_TEXT];
 
@@ -162,8 +162,8 @@ static bool is_to_fetch(const struct text_file *f)
 	return f->archive && !f->path;
 }
 
-static void print_json(struct json_writer *w, const struct prep *p, const struct prep_plan *plan,
-		       const struct prep_needs *n, bool ready)
+static void plan_print_json(struct json_writer *w, const struct prep *p, const struct prep_plan *plan,
+		       const struct prep_resources *n, bool ready)
 {
 	size_t k;
 	int i;
@@ -178,7 +178,7 @@ static void print_json(struct json_writer *w, const struct prep *p, const struct
 		json_open(w, '{');
 		json_put_str(w, "name", plan->stages[i].name);
 		json_put_bool(w, "run", plan->steps[i].run && !ready);
-		json_put_str(w, "why", ready ? "" : plan->steps[i].why);
+		json_put_str(w, "why", ready ? "" : plan->steps[i].reason);
 		json_close(w, '}');
 	}
 	json_close(w, ']');
@@ -195,8 +195,8 @@ static void print_json(struct json_writer *w, const struct prep *p, const struct
 	buf_add_char(w->out, '\n');
 }
 
-static void print_table(struct buf *b, const struct prep *p, const struct prep_plan *plan,
-			const struct prep_needs *n, bool ready)
+static void plan_print_table(struct buf *b, const struct prep *p, const struct prep_plan *plan,
+			const struct prep_resources *n, bool ready)
 {
 	char memory[PREP_SIZE_TEXT], disk[PREP_SIZE_TEXT], room[PREP_SIZE_TEXT];
 	size_t k;
@@ -207,7 +207,7 @@ static void print_table(struct buf *b, const struct prep *p, const struct prep_p
 		bool run = plan->steps[i].run && !ready;
 
 		buf_printf(b, "%-8s %-7s %s\n", plan->stages[i].name, run ? "to run" : "kept",
-			   run ? plan->steps[i].why : "");
+			   run ? plan->steps[i].reason : "");
 	}
 	for (k = 0; k < p->texts.n_files; k++)
 		if (is_to_fetch(&p->texts.files[k]))
@@ -220,7 +220,7 @@ static void print_table(struct buf *b, const struct prep *p, const struct prep_p
 			   n->free < 0 ? "unknown" : prep_size_text(room, n->free));
 }
 
-int prep_print_plan(struct prep *p, const struct prep_plan *plan, const struct prep_needs *n,
+int prep_print_plan(struct prep *p, const struct prep_plan *plan, const struct prep_resources *n,
 		    bool ready, struct err *e)
 {
 	struct buf b = { 0 };
@@ -228,9 +228,9 @@ int prep_print_plan(struct prep *p, const struct prep_plan *plan, const struct p
 	int rc;
 
 	if (p->c->json)
-		print_json(&w, p, plan, n, ready);
+		plan_print_json(&w, p, plan, n, ready);
 	else
-		print_table(&b, p, plan, n, ready);
+		plan_print_table(&b, p, plan, n, ready);
 	rc = buf_check(&b, e);
 	if (!rc && (fwrite(b.data, 1, b.len, stdout) != b.len || fflush(stdout)))
 		rc = err_set_errno(e, ERR_IO, "standard output: cannot be written");

@@ -15,7 +15,7 @@
 #include "share/base/rng.h"
 
 /* A sentence's ids, grown as needed. */
-struct ids {
+struct sentence_ids {
 	int32_t *at;		/* owned */
 	size_t n, cap;
 };
@@ -28,17 +28,17 @@ struct near_word {
 	int32_t ids[NEAR];	/* the first ones */
 };
 
-struct packing {
+struct shard_packer {
 	struct prep *p;
 	const struct vocab *vocab;
 	struct shard_writer *writer;	/* owned; NULL: none is being written */
 	int set;			/* its number */
-	struct ids source, target;
+	struct sentence_ids source, target;
 	/* of train */
 	struct word_ids words;
 	struct near_word *near;		/* owned: (words.n_words) */
 	struct shuffle order;
-	struct placer *placer;		/* owned */
+	struct external_shuffle *external_shuffle;		/* owned */
 };
 
 static int64_t count_unknown(const int32_t *ids, int32_t n)
@@ -50,10 +50,10 @@ static int64_t count_unknown(const int32_t *ids, int32_t n)
 	return unknown;
 }
 
-static int append(void *context, const int32_t *source, int32_t n_source, const int32_t *target,
+static int pack_append_pair(void *context, const int32_t *source, int32_t n_source, const int32_t *target,
 		  int32_t n_target, struct err *e)
 {
-	struct packing *k = context;
+	struct shard_packer *k = context;
 	struct prep_numbers *n = &k->p->numbers;
 
 	n->pairs[k->set]++;
@@ -64,7 +64,7 @@ static int append(void *context, const int32_t *source, int32_t n_source, const 
 	return shard_append(k->writer, source, n_source, target, n_target, e);
 }
 
-static int begin_shard(struct packing *k, int set, struct err *e)
+static int begin_shard(struct shard_packer *k, int set, struct err *e)
 {
 	struct prep_numbers *n = &k->p->numbers;
 	const char *path = prep_path(k->p, e, "%s.shard", k->p->texts.sets[set]);
@@ -77,7 +77,7 @@ static int begin_shard(struct packing *k, int set, struct err *e)
 }
 
 /* A set without pairs has no shard; one of an earlier preparation is removed. */
-static int end_shard(struct packing *k, const char *set, bool is_empty, struct err *e)
+static int end_shard(struct shard_packer *k, const char *set, bool is_empty, struct err *e)
 {
 	struct shard_writer *w = k->writer;
 	const char *path;
@@ -94,7 +94,7 @@ static int end_shard(struct packing *k, const char *set, bool is_empty, struct e
 
 /* ---- train: words of pairs, in a shuffled order ---- */
 
-static int make_near(struct packing *k, struct err *e)
+static int make_near_words(struct shard_packer *k, struct err *e)
 {
 	const struct word_ids *w = &k->words;
 
@@ -109,7 +109,7 @@ static int make_near(struct packing *k, struct err *e)
 	return k->near ? 0 : e->code;
 }
 
-static int add_words(struct packing *k, struct ids *to, const int32_t *words, int32_t n,
+static int append_word_ids(struct shard_packer *k, struct sentence_ids *to, const int32_t *words, int32_t n,
 		     struct err *e)
 {
 	size_t at = 0;
@@ -134,14 +134,14 @@ static int add_words(struct packing *k, struct ids *to, const int32_t *words, in
 	return 0;
 }
 
-static int place_pair(void *context, const struct pair_words *pair, struct err *e)
+static int pack_shuffle_pair(void *context, const struct pair_words *pair, struct err *e)
 {
-	struct packing *k = context;
+	struct shard_packer *k = context;
 
-	if (add_words(k, &k->source, pair->source, pair->n_source, e) ||
-	    add_words(k, &k->target, pair->target, pair->n_target, e))
+	if (append_word_ids(k, &k->source, pair->source, pair->n_source, e) ||
+	    append_word_ids(k, &k->target, pair->target, pair->n_target, e))
 		return e->code;
-	return placer_put(k->placer, shuffle_inverse_at(&k->order, pair->kept), k->source.at,
+	return external_shuffle_put(k->external_shuffle, shuffle_inverse_at(&k->order, pair->kept), k->source.at,
 			  (int32_t)k->source.n, k->target.at, (int32_t)k->target.n, e);
 }
 
@@ -160,11 +160,11 @@ static int64_t expected_bytes(struct prep *p, struct err *e)
 	return p->numbers.vocabulary > 65536 ? 2 * sum : sum;
 }
 
-static int place_pairs(struct packing *k, struct err *e)
+static int pack_shuffle_pairs(struct shard_packer *k, struct err *e)
 {
 	struct prep *p = k->p;
 	struct buf verdicts = { 0 };
-	struct placer_options o = { .limit = vocab_size(k->vocab), .threads = p->threads,
+	struct external_shuffle_options o = { .limit = vocab_size(k->vocab), .threads = p->threads,
 				    .expected_bytes = expected_bytes(p, e) };
 	char *stem = file_path(e, "%s/bucket", p->work);
 	int rc = stem ? prep_read_verdicts(p, "verdicts.final", &verdicts, e) : e->code;
@@ -174,8 +174,8 @@ static int place_pairs(struct packing *k, struct err *e)
 		o.places = prep_count_kept(&verdicts);
 		k->order = shuffle_make(o.places, rng_key_make((uint64_t)p->c->seed, RNG_SHUFFLE,
 							       UINT32_MAX, 0));
-		k->placer = placer_new(&o, e);
-		rc = k->placer ? prep_each_pair(p, &verdicts, k->words.n_words, place_pair, k, e) :
+		k->external_shuffle = external_shuffle_new(&o, e);
+		rc = k->external_shuffle ? prep_each_pair(p, &verdicts, k->words.n_words, pack_shuffle_pair, k, e) :
 				 e->code;
 	}
 	free(stem);
@@ -183,30 +183,30 @@ static int place_pairs(struct packing *k, struct err *e)
 	return rc;
 }
 
-static int pack_train(struct packing *k, struct err *e)
+static int pack_train(struct shard_packer *k, struct err *e)
 {
 	const char *path = prep_path(k->p, e, "work/ids");
 	int rc = path ? word_ids_load(&k->words, path, vocab_size(k->vocab), e) : e->code;
 
 	if (!rc)
-		rc = make_near(k, e);
+		rc = make_near_words(k, e);
 	if (!rc)
-		rc = place_pairs(k, e);
+		rc = pack_shuffle_pairs(k, e);
 	word_ids_free(&k->words);
 	free(k->near);
 	k->near = NULL;
 	if (!rc)
 		rc = begin_shard(k, 0, e);
 	if (!rc)
-		rc = placer_run(k->placer, append, k, e);
-	placer_free(k->placer);
-	k->placer = NULL;
+		rc = external_shuffle_run(k->external_shuffle, pack_append_pair, k, e);
+	external_shuffle_free(k->external_shuffle);
+	k->external_shuffle = NULL;
 	return rc ? rc : end_shard(k, "train", false, e);
 }
 
 /* ---- dev and test: raw text, in its order ---- */
 
-static int encode_line(struct packing *k, struct pipeline *tools, const struct parallel *in,
+static int encode_line(struct shard_packer *k, struct pipeline *tools, const struct parallel_reader *in,
 		       struct err *e)
 {
 	k->source.n = k->target.n = 0;
@@ -218,16 +218,16 @@ static int encode_line(struct packing *k, struct pipeline *tools, const struct p
 	if (MAX(k->source.n, k->target.n) > INT32_MAX)
 		return err_set(e, ERR_DATA, "a line of %s is too long",
 			       k->p->texts.sets[k->set]);
-	return append(k, k->source.at, (int32_t)k->source.n, k->target.at, (int32_t)k->target.n, e);
+	return pack_append_pair(k, k->source.at, (int32_t)k->source.n, k->target.at, (int32_t)k->target.n, e);
 }
 
-static int encode_texts(struct packing *k, struct pipeline *tools, const char *set, struct err *e)
+static int encode_texts(struct shard_packer *k, struct pipeline *tools, const char *set, struct err *e)
 {
 	const struct conf *c = k->p->c;
 	char *source = file_path(e, "%s/%s.%s", k->p->folder, set, c->source_language);
 	char *target = source ? file_path(e, "%s/%s.%s", k->p->folder, set, c->target_language) :
 				NULL;
-	struct parallel in;
+	struct parallel_reader in;
 	int got = target ? parallel_open(&in, source, target, false, e) : e->code;
 
 	if (!got) {
@@ -243,7 +243,7 @@ static int encode_texts(struct packing *k, struct pipeline *tools, const char *s
 	return got;
 }
 
-static int pack_held_out(struct packing *k, struct pipeline *tools, const char *set, struct err *e)
+static int pack_held_out(struct shard_packer *k, struct pipeline *tools, const char *set, struct err *e)
 {
 	struct prep *p = k->p;
 	int number = 1, rc;
@@ -260,7 +260,7 @@ static int pack_held_out(struct packing *k, struct pipeline *tools, const char *
 
 int prep_pack_shards(struct prep *p, struct err *e)
 {
-	struct packing k = { .p = p };
+	struct shard_packer k = { .p = p };
 	struct pipeline *tools;
 	int rc;
 

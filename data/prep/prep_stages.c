@@ -30,5 +30,5 @@ const struct intern *prep_words(struct prep *p, struct err *e)
 	if (p->words.n)
 		return &p->words;
 	path = prep_path(p, e, "work/words");
-	return path && !words_load(&p->words, path, e) ? &p->words : NULL;
+	return path && !word_table_load(&p->words, path, e) ? &p->words : NULL;
 }

@@ -74,12 +74,12 @@ const struct intern *prep_words(struct prep *p, struct err *e);
 
 /* The stages. Each starts and ends its own progress. */
 int prep_read(struct prep *p, struct err *e);
-int prep_judge(struct prep *p, struct err *e);
+int prep_filter_pairs(struct prep *p, struct err *e);
 int prep_learn_pieces(struct prep *p, struct err *e);
 int prep_encode(struct prep *p, struct err *e);
 int prep_pack_shards(struct prep *p, struct err *e);
 int prep_write_ledger(struct prep *p, struct err *e);
 /* --keep-text: the training text after each step, under the names of the reference scripts. */
-int prep_keep_text(struct prep *p, struct err *e);
+int prep_export_text(struct prep *p, struct err *e);
 
 #endif

@@ -5,12 +5,12 @@
 #include "share/base/json.h"
 #include "share/base/util.h"
 
-static void count_length(int64_t bins[STATS_BINS], int64_t length)
+static void count_length(int64_t bins[STATS_N_BINS], int64_t length)
 {
-	bins[MIN(MAX(length - 1, 0) / STATS_BIN, STATS_BINS - 1)]++;
+	bins[MIN(MAX(length - 1, 0) / STATS_BIN_WIDTH, STATS_N_BINS - 1)]++;
 }
 
-static void add_side(struct side_stats *s, const struct word_ids *ids, const struct side_line *line)
+static void stats_count_line(struct side_stats *s, const struct word_ids *ids, const struct token_column_line *line)
 {
 	int64_t tokens = 0, whole = 0;
 	uint32_t i;
@@ -30,8 +30,8 @@ static void add_side(struct side_stats *s, const struct word_ids *ids, const str
 }
 
 void prep_stats_add(struct prep_stats *s, struct text_stats *t, const struct word_ids *ids,
-		    enum clean_rule rule, const struct side_line *source,
-		    const struct side_line *target)
+		    enum clean_rule rule, const struct token_column_line *source,
+		    const struct token_column_line *target)
 {
 	t->pairs++;
 	t->bytes[0] += source->bytes;
@@ -43,18 +43,18 @@ void prep_stats_add(struct prep_stats *s, struct text_stats *t, const struct wor
 		return;
 	}
 	t->kept++;
-	add_side(&s->sides[0], ids, source);
-	add_side(&s->sides[1], ids, target);
+	stats_count_line(&s->sides[0], ids, source);
+	stats_count_line(&s->sides[1], ids, target);
 }
 
 /* ---- JSON ---- */
 
-static void add_share(struct json_writer *w, const char *key, int64_t part, int64_t of)
+static void stats_add_share(struct json_writer *w, const char *key, int64_t part, int64_t of)
 {
 	json_put_real(w, key, of ? (double)part / (double)of : 0);
 }
 
-static void add_dropped(struct json_writer *w, const int64_t *dropped, bool also_none)
+static void stats_add_dropped(struct json_writer *w, const int64_t *dropped, bool also_none)
 {
 	int rule;
 
@@ -66,15 +66,15 @@ static void add_dropped(struct json_writer *w, const int64_t *dropped, bool also
 	json_close(w, '}');
 }
 
-static void add_bins(struct json_writer *w, const char *key, const int64_t bins[STATS_BINS])
+static void stats_add_bins(struct json_writer *w, const char *key, const int64_t bins[STATS_N_BINS])
 {
-	int i, n = STATS_BINS;
+	int i, n = STATS_N_BINS;
 
 	while (n > 0 && !bins[n - 1])
 		n--;
 	json_key(w, key);
 	json_open(w, '{');
-	json_put_int(w, "step", STATS_BIN);
+	json_put_int(w, "step", STATS_BIN_WIDTH);
 	json_key(w, "lines");
 	json_open(w, '[');
 	for (i = 0; i < n; i++)
@@ -83,7 +83,7 @@ static void add_bins(struct json_writer *w, const char *key, const int64_t bins[
 	json_close(w, '}');
 }
 
-static void add_one_side(struct json_writer *w, const char *key, const char *language,
+static void stats_add_column(struct json_writer *w, const char *key, const char *language,
 			 const struct side_stats *s)
 {
 	json_key(w, key);
@@ -92,14 +92,14 @@ static void add_one_side(struct json_writer *w, const char *key, const char *lan
 	json_put_int(w, "words", s->words);
 	json_put_int(w, "tokens", s->tokens);
 	json_put_int(w, "one_piece", s->one_piece);
-	add_share(w, "tokens_per_word", s->tokens, s->words);
-	add_share(w, "whole_words", s->one_piece, s->words);
-	add_bins(w, "words_a_line", s->by_words);
-	add_bins(w, "tokens_a_line", s->by_tokens);
+	stats_add_share(w, "tokens_per_word", s->tokens, s->words);
+	stats_add_share(w, "whole_words", s->one_piece, s->words);
+	stats_add_bins(w, "words_a_line", s->by_words);
+	stats_add_bins(w, "tokens_a_line", s->by_tokens);
 	json_close(w, '}');
 }
 
-static void add_texts(struct json_writer *w, const struct prep *p, const struct prep_stats *s)
+static void stats_add_texts(struct json_writer *w, const struct prep *p, const struct prep_stats *s)
 {
 	size_t i;
 
@@ -116,13 +116,13 @@ static void add_texts(struct json_writer *w, const struct prep *p, const struct 
 		json_put_int(w, "target_bytes", t->bytes[1]);
 		json_put_int(w, "source_words", t->words[0]);
 		json_put_int(w, "target_words", t->words[1]);
-		add_dropped(w, t->dropped, false);
+		stats_add_dropped(w, t->dropped, false);
 		json_close(w, '}');
 	}
 	json_close(w, ']');
 }
 
-static void add_held_out(struct json_writer *w, const struct prep *p)
+static void stats_add_held_out(struct json_writer *w, const struct prep *p)
 {
 	const struct prep_numbers *n = &p->numbers;
 	int set;
@@ -144,7 +144,7 @@ static void add_held_out(struct json_writer *w, const struct prep *p)
 	json_close(w, ']');
 }
 
-static void add_pairs(struct json_writer *w, const struct prep *p)
+static void stats_add_pairs(struct json_writer *w, const struct prep *p)
 {
 	int set;
 
@@ -157,7 +157,7 @@ static void add_pairs(struct json_writer *w, const struct prep *p)
 	json_close(w, '}');
 }
 
-static void write_json(struct json_writer *w, const struct prep *p, const struct prep_stats *s)
+static void stats_write_json(struct json_writer *w, const struct prep *p, const struct prep_stats *s)
 {
 	struct buf value = { 0 };
 
@@ -168,15 +168,15 @@ static void write_json(struct json_writer *w, const struct prep *p, const struct
 	json_put_str(w, "target_language", p->c->target_language);
 	conf_value(p->c, "segmentation", &value);
 	json_put_str(w, "segmentation", buf_text(&value));
-	add_pairs(w, p);
-	add_dropped(w, p->numbers.dropped, true);
-	add_texts(w, p, s);
+	stats_add_pairs(w, p);
+	stats_add_dropped(w, p->numbers.dropped, true);
+	stats_add_texts(w, p, s);
 	json_put_int(w, "distinct_words", p->numbers.distinct_words);
 	json_put_int(w, "merges", p->numbers.merges);
 	json_put_int(w, "vocabulary", p->numbers.vocabulary);
-	add_one_side(w, "source", p->c->source_language, &s->sides[0]);
-	add_one_side(w, "target", p->c->target_language, &s->sides[1]);
-	add_held_out(w, p);
+	stats_add_column(w, "source", p->c->source_language, &s->sides[0]);
+	stats_add_column(w, "target", p->c->target_language, &s->sides[1]);
+	stats_add_held_out(w, p);
 	json_close(w, '}');
 	buf_add_char(w->out, '\n');
 	buf_free(&value);
@@ -190,7 +190,7 @@ int prep_stats_write(struct prep *p, const struct prep_stats *s, struct err *e)
 	int rc = path ? 0 : e->code;
 
 	if (!rc) {
-		write_json(&w, p, s);
+		stats_write_json(&w, p, s);
 		rc = buf_check(&b, e);
 	}
 	if (!rc)

@@ -24,12 +24,12 @@
 #include "data/prep/token_column.h"
 #include "data/prep/word_ids.h"
 
-#define STATS_BIN  5	/* lengths 1 … 5 are counted together, 6 … 10, … */
-#define STATS_BINS 100	/* the last one holds all that are longer */
+#define STATS_BIN_WIDTH  5	/* lengths 1 … 5 are counted together, 6 … 10, … */
+#define STATS_N_BINS 100	/* the last one holds all that are longer */
 
 struct side_stats {
 	int64_t words, tokens, one_piece;
-	int64_t by_words[STATS_BINS], by_tokens[STATS_BINS];	/* lines */
+	int64_t by_words[STATS_N_BINS], by_tokens[STATS_N_BINS];	/* lines */
 };
 
 struct text_stats {
@@ -44,8 +44,8 @@ struct prep_stats {
 
 /* One pair of a text: a dropped one counts for the text only. */
 void prep_stats_add(struct prep_stats *s, struct text_stats *t, const struct word_ids *ids,
-		    enum clean_rule rule, const struct side_line *source,
-		    const struct side_line *target);
+		    enum clean_rule rule, const struct token_column_line *source,
+		    const struct token_column_line *target);
 
 int  prep_stats_write(struct prep *p, const struct prep_stats *s, struct err *e);
 

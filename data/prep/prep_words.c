@@ -9,27 +9,27 @@
 #define BLOCK 2048		/* words */
 
 /* The words first … first + n - 1 of those to encode, and the pieces of each. */
-struct block {
+struct word_block {
 	int32_t n, words[BLOCK];
 	struct buf pieces;
 	size_t end[BLOCK];
 };
 
-struct encoding {
+struct word_encoder {
 	struct prep *p;
 	const struct intern *words;
 	const int64_t *counts;
 	struct pipeline **tools;	/* owned: one a worker */
 	int workers;
 	int32_t next;			/* word */
-	word_take take;
+	word_visitor visit;
 	void *context;
 };
 
-static int make_block(void *context, void *slot, struct err *e)
+static int next_word_block(void *context, void *slot, struct err *e)
 {
-	struct encoding *q = context;
-	struct block *b = slot;
+	struct word_encoder *q = context;
+	struct word_block *b = slot;
 
 	(void)e;
 	for (b->n = 0; q->next < q->words->n && b->n < BLOCK; q->next++)
@@ -38,39 +38,39 @@ static int make_block(void *context, void *slot, struct err *e)
 	return b->n > 0;
 }
 
-static int encode_block(void *context, int worker, void *slot, struct err *e)
+static int encode_word_block(void *context, int worker, void *slot, struct err *e)
 {
-	struct encoding *q = context;
-	struct block *b = slot;
+	struct word_encoder *q = context;
+	struct word_block *b = slot;
 
 	buf_clear(&b->pieces);
 	for (int32_t i = 0; i < b->n; i++) {
 		size_t n;
 		const char *word = intern_text(q->words, b->words[i], &n);
 
-		if (pipeline_word(q->tools[worker], word, n, &b->pieces, e))
+		if (pipeline_word_pieces(q->tools[worker], word, n, &b->pieces, e))
 			return e->code;
 		b->end[i] = b->pieces.len;
 	}
 	return buf_check(&b->pieces, e);
 }
 
-static int take_block(void *context, void *slot, struct err *e)
+static int emit_word_block(void *context, void *slot, struct err *e)
 {
-	struct encoding *q = context;
-	const struct block *b = slot;
+	struct word_encoder *q = context;
+	const struct word_block *b = slot;
 	const char *text = buf_text(&b->pieces);
 
 	for (int32_t i = 0, n = b->n; i < n; i++) {
 		size_t start = i ? b->end[i - 1] : 0;
 
-		if (q->take(q->context, b->words[i], text + start, b->end[i] - start, e))
+		if (q->visit(q->context, b->words[i], text + start, b->end[i] - start, e))
 			return e->code;
 	}
 	return 0;
 }
 
-static int open_tools(struct encoding *q, struct err *e)
+static int open_word_pipelines(struct word_encoder *q, struct err *e)
 {
 	q->tools = mem_alloc((size_t)q->workers, sizeof(struct pipeline *), e);
 	for (int i = 0; q->tools && i < q->workers; i++) {
@@ -81,16 +81,16 @@ static int open_tools(struct encoding *q, struct err *e)
 	return q->tools ? 0 : e->code;
 }
 
-int prep_each_word(struct prep *p, const int64_t *counts, word_take take, void *context,
+int prep_each_word(struct prep *p, const int64_t *counts, word_visitor visit, void *context,
 		   struct err *e)
 {
 	int threads = p->threads > 1 ? p->threads : 0, n_slots = threads + 2;
-	struct encoding q = { .p = p, .words = prep_words(p, e), .counts = counts, .take = take,
+	struct word_encoder q = { .p = p, .words = prep_words(p, e), .counts = counts, .visit = visit,
 			      .context = context, .workers = MAX(threads, 1) };
-	struct block *slots = mem_alloc((size_t)n_slots, sizeof(*slots), e);
-	struct flow f = { make_block, encode_block, take_block, &q, slots, sizeof(*slots), n_slots,
+	struct word_block *slots = mem_alloc((size_t)n_slots, sizeof(*slots), e);
+	struct flow f = { next_word_block, encode_word_block, emit_word_block, &q, slots, sizeof(*slots), n_slots,
 			  threads };
-	int rc = q.words && slots ? open_tools(&q, e) : e->code;
+	int rc = q.words && slots ? open_word_pipelines(&q, e) : e->code;
 
 	if (!rc)
 		rc = flow_run(&f, e);

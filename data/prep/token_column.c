@@ -24,7 +24,7 @@ static const char side_magic[8] = "WBSIDE\n", words_magic[8] = "WBWORDS";
 
 /* ---- writing ---- */
 
-struct output {
+struct column_output {
 	struct outfile file;
 	unsigned char *bytes;	/* owned: not yet in the stream */
 	size_t n, cap;
@@ -36,7 +36,7 @@ static void put_fixed(unsigned char *to, uint64_t value, int bytes)
 		to[i] = (unsigned char)(value >> 8 * i);
 }
 
-static int flush(struct output *o, struct err *e)
+static int column_flush_buffer(struct column_output *o, struct err *e)
 {
 	if (o->n && fwrite(o->bytes, 1, o->n, o->file.stream) != o->n)
 		return err_set_errno(e, ERR_IO, "%s: cannot be written", o->file.path);
@@ -45,30 +45,30 @@ static int flush(struct output *o, struct err *e)
 }
 
 /* Room for so many more bytes, at once. NULL: failure. */
-static unsigned char *reserve(struct output *o, size_t bytes, struct err *e)
+static unsigned char *column_reserve(struct column_output *o, size_t bytes, struct err *e)
 {
-	if (o->n >= CHUNK_BYTES && flush(o, e))
+	if (o->n >= CHUNK_BYTES && column_flush_buffer(o, e))
 		return NULL;
 	return mem_grow(&o->bytes, &o->cap, o->n + bytes, 1, e) ? NULL : o->bytes + o->n;
 }
 
-static void cancel_output(struct output *o)
+static void column_cancel_output(struct column_output *o)
 {
 	outfile_abandon(&o->file);
 	free(o->bytes);
-	*o = (struct output){ 0 };
+	*o = (struct column_output){ 0 };
 }
 
-static int open_output(struct output *o, const char *path, struct err *e)
+static int column_open_output(struct column_output *o, const char *path, struct err *e)
 {
 	unsigned char *header;
 
-	*o = (struct output){ 0 };
+	*o = (struct column_output){ 0 };
 	if (outfile_open(&o->file, path, e))
 		return e->code;
-	header = reserve(o, CHUNK_BYTES, e);
+	header = column_reserve(o, CHUNK_BYTES, e);
 	if (!header) {
-		cancel_output(o);
+		column_cancel_output(o);
 		return e->code;
 	}
 	memset(header, 0, HEADER_BYTES);
@@ -77,11 +77,11 @@ static int open_output(struct output *o, const char *path, struct err *e)
 }
 
 /* The header last, since only now its numbers are known. */
-static int finish_output(struct output *o, const char magic[8], uint64_t a, uint64_t b,
+static int column_finish_output(struct column_output *o, const char magic[8], uint64_t a, uint64_t b,
 			 struct err *e)
 {
 	unsigned char header[HEADER_BYTES] = { 0 };
-	int rc = flush(o, e);
+	int rc = column_flush_buffer(o, e);
 
 	memcpy(header, magic, 8);
 	put_fixed(header + 8, VERSION, 4);
@@ -92,33 +92,33 @@ static int finish_output(struct output *o, const char magic[8], uint64_t a, uint
 		rc = err_set_errno(e, ERR_IO, "%s: cannot be written", o->file.path);
 	if (!rc)
 		rc = outfile_commit(&o->file, e);
-	cancel_output(o);
+	column_cancel_output(o);
 	return rc;
 }
 
-struct side_writer {
-	struct output out;
+struct token_column_writer {
+	struct column_output out;
 	uint64_t lines, words;
 };
 
-struct side_writer *side_create(const char *path, struct err *e)
+struct token_column_writer *token_column_create(const char *path, struct err *e)
 {
-	struct side_writer *w = mem_alloc(1, sizeof(*w), e);
+	struct token_column_writer *w = mem_alloc(1, sizeof(*w), e);
 
-	if (w && !open_output(&w->out, path, e))
+	if (w && !column_open_output(&w->out, path, e))
 		return w;
 	free(w);
 	return NULL;
 }
 
-int side_put(struct side_writer *w, const struct side_line *line, struct err *e)
+int token_column_put(struct token_column_writer *w, const struct token_column_line *line, struct err *e)
 {
 	const uint32_t numbers[] = { line->bytes, line->characters, line->letters,
 				     line->foreign, line->longest, line->n };
 	unsigned char *to;
 
 	/* n is below 2^32: no overflow */
-	to = reserve(&w->out, 8 + (ARRAY_LEN(numbers) + (size_t)line->n) * LEB_MAX + LEB_SLACK, e);
+	to = column_reserve(&w->out, 8 + (ARRAY_LEN(numbers) + (size_t)line->n) * LEB_MAX + LEB_SLACK, e);
 	if (!to)
 		return e->code;
 	put_fixed(to, line->hash, 8);
@@ -133,25 +133,25 @@ int side_put(struct side_writer *w, const struct side_line *line, struct err *e)
 	return 0;
 }
 
-int side_finish(struct side_writer *w, struct err *e)
+int token_column_finish(struct token_column_writer *w, struct err *e)
 {
-	int rc = finish_output(&w->out, side_magic, w->lines, w->words, e);
+	int rc = column_finish_output(&w->out, side_magic, w->lines, w->words, e);
 
 	free(w);
 	return rc;
 }
 
-void side_cancel(struct side_writer *w)
+void token_column_cancel(struct token_column_writer *w)
 {
 	if (!w)
 		return;
-	cancel_output(&w->out);
+	column_cancel_output(&w->out);
 	free(w);
 }
 
 /* ---- reading ---- */
 
-struct input {
+struct column_input {
 	char *path;		/* owned: for messages */
 	int fd;
 	unsigned char *bytes;	/* owned; LEB_SLACK zeros stand behind the last byte */
@@ -160,18 +160,18 @@ struct input {
 	uint64_t rest;		/* bytes of the file that are not in memory yet */
 };
 
-static int damaged(const struct input *in, const char *what, struct err *e)
+static int column_damaged_error(const struct column_input *in, const char *what, struct err *e)
 {
 	return err_set(e, ERR_DATA, "%s: is damaged (%s): remove it and prepare again", in->path,
 		       what);
 }
 
-static uint64_t left(const struct input *in)
+static uint64_t column_bytes_left(const struct column_input *in)
 {
 	return (uint64_t)(in->end - in->at) + in->rest;
 }
 
-static int fill(struct input *in, struct err *e)
+static int column_fill_buffer(struct column_input *in, struct err *e)
 {
 	size_t room = in->cap - LEB_SLACK - (size_t)(in->end - in->bytes);
 	size_t want = room < in->rest ? room : (size_t)in->rest;
@@ -183,7 +183,7 @@ static int fill(struct input *in, struct err *e)
 	if (got < 0)
 		return err_set_errno(e, ERR_IO, "%s: cannot be read", in->path);
 	if (!got)
-		return damaged(in, "it became shorter", e);
+		return column_damaged_error(in, "it became shorter", e);
 	in->end += got;
 	in->rest -= (uint64_t)got;
 	memset(in->end, 0, LEB_SLACK);
@@ -191,31 +191,31 @@ static int fill(struct input *in, struct err *e)
 }
 
 /* Have n bytes in memory, or all that are left when these are fewer. */
-static int need(struct input *in, uint64_t n, struct err *e)
+static int column_buffer_bytes(struct column_input *in, uint64_t n, struct err *e)
 {
 	size_t here = (size_t)(in->end - in->at), wanted;
 
 	if (here >= n || !in->rest)
 		return 0;
-	wanted = (size_t)MIN(n, left(in)) + LEB_SLACK;
+	wanted = (size_t)MIN(n, column_bytes_left(in)) + LEB_SLACK;
 	memmove(in->bytes, in->at, here);
 	if (mem_grow(&in->bytes, &in->cap, MAX(wanted, CHUNK_BYTES), 1, e))
 		return e->code;
 	in->at = in->bytes;
 	in->end = in->bytes + here;
 	while ((size_t)(in->end - in->at) + LEB_SLACK < wanted)
-		if (fill(in, e))
+		if (column_fill_buffer(in, e))
 			return e->code;
 	return 0;
 }
 
-static void close_input(struct input *in)
+static void column_close_input(struct column_input *in)
 {
 	if (in->fd >= 0)
 		close(in->fd);
 	free(in->path);
 	free(in->bytes);
-	*in = (struct input){ .fd = -1 };
+	*in = (struct column_input){ .fd = -1 };
 }
 
 static uint64_t get_fixed(const unsigned char *from, int bytes)
@@ -227,15 +227,15 @@ static uint64_t get_fixed(const unsigned char *from, int bytes)
 	return value;
 }
 
-static int read_header(struct input *in, const char magic[8], uint64_t *a, uint64_t *b,
+static int column_read_header(struct column_input *in, const char magic[8], uint64_t *a, uint64_t *b,
 		       struct err *e)
 {
-	if (need(in, HEADER_BYTES, e))
+	if (column_buffer_bytes(in, HEADER_BYTES, e))
 		return e->code;
-	if (left(in) < HEADER_BYTES)
-		return damaged(in, "it has no header", e);
+	if (column_bytes_left(in) < HEADER_BYTES)
+		return column_damaged_error(in, "it has no header", e);
 	if (memcmp(in->at, magic, 8))
-		return damaged(in, "it begins with something else", e);
+		return column_damaged_error(in, "it begins with something else", e);
 	if (get_fixed(in->at + 8, 4) != VERSION || get_fixed(in->at + 12, 4))
 		return err_set(e, ERR_DATA,
 			       "%s: is of version %llu, expected %d: remove it and prepare again",
@@ -247,12 +247,12 @@ static int read_header(struct input *in, const char magic[8], uint64_t *a, uint6
 }
 
 /* a, b: the two numbers of the header. */
-static int open_input(struct input *in, const char *path, const char magic[8], uint64_t *a,
+static int column_open_input(struct column_input *in, const char *path, const char magic[8], uint64_t *a,
 		      uint64_t *b, struct err *e)
 {
 	struct stat s;
 
-	*in = (struct input){ .path = mem_strdup(path, e), .fd = -1 };
+	*in = (struct column_input){ .path = mem_strdup(path, e), .fd = -1 };
 	if (!in->path || mem_grow(&in->bytes, &in->cap, CHUNK_BYTES, 1, e))
 		goto fail;
 	in->at = in->end = in->bytes;
@@ -266,74 +266,74 @@ static int open_input(struct input *in, const char *path, const char magic[8], u
 		goto fail;
 	}
 	in->rest = (uint64_t)s.st_size;
-	if (!read_header(in, magic, a, b, e))
+	if (!column_read_header(in, magic, a, b, e))
 		return 0;
 fail:
-	close_input(in);
+	column_close_input(in);
 	return e->code;
 }
 
 /* ---- sides ---- */
 
-struct side_reader {
-	struct input in;
+struct token_column_reader {
+	struct column_input in;
 	uint64_t lines, lines_left, words_left;
 	uint32_t n_words;	/* entries of the table */
 	int32_t *words;		/* owned: of the current line */
 	size_t cap;
 };
 
-struct side_reader *side_open(const char *path, int32_t n_words, struct err *e)
+struct token_column_reader *token_column_open(const char *path, int32_t n_words, struct err *e)
 {
-	struct side_reader *r = mem_alloc(1, sizeof(*r), e);
+	struct token_column_reader *r = mem_alloc(1, sizeof(*r), e);
 
 	if (!r)
 		return NULL;
-	if (open_input(&r->in, path, side_magic, &r->lines, &r->words_left, e)) {
+	if (column_open_input(&r->in, path, side_magic, &r->lines, &r->words_left, e)) {
 		free(r);
 		return NULL;
 	}
 	r->lines_left = r->lines;
 	r->n_words = (uint32_t)MAX(n_words, 0);
-	if (r->lines > left(&r->in) / LINE_BYTES ||
-	    r->words_left > left(&r->in) - r->lines * LINE_BYTES) {
-		damaged(&r->in, "it is shorter than its header says", e);
-		side_close(r);
+	if (r->lines > column_bytes_left(&r->in) / LINE_BYTES ||
+	    r->words_left > column_bytes_left(&r->in) - r->lines * LINE_BYTES) {
+		column_damaged_error(&r->in, "it is shorter than its header says", e);
+		token_column_close(r);
 		return NULL;
 	}
 	return r;
 }
 
-int64_t side_lines(const struct side_reader *r)
+int64_t token_column_lines(const struct token_column_reader *r)
 {
 	return (int64_t)r->lines;
 }
 
-void side_close(struct side_reader *r)
+void token_column_close(struct token_column_reader *r)
 {
 	if (!r)
 		return;
-	close_input(&r->in);
+	column_close_input(&r->in);
 	free(r->words);
 	free(r);
 }
 
-static int read_words(struct side_reader *r, uint32_t n, struct err *e)
+static int column_read_words(struct token_column_reader *r, uint32_t n, struct err *e)
 {
-	struct input *in = &r->in;
+	struct column_input *in = &r->in;
 	int32_t *to = r->words;
 
 	while (n) {
 		size_t now = MIN(n, CHUNK_WORDS);
 		uint32_t bad = 0;
 
-		if (need(in, now * LEB_MAX, e))
+		if (column_buffer_bytes(in, now * LEB_MAX, e))
 			return e->code;
 		in->at = leb_get_many(in->at, in->end, to, now, r->n_words, &bad);
 		if (bad)
-			return damaged(in, "it names a word that is not in the table", e);
+			return column_damaged_error(in, "it names a word that is not in the table", e);
 		if (in->at > in->end)
-			return damaged(in, "it ends within a line", e);
+			return column_damaged_error(in, "it ends within a line", e);
 		to += now;
 		n -= (uint32_t)now;
 	}
@@ -341,39 +341,39 @@ static int read_words(struct side_reader *r, uint32_t n, struct err *e)
 }
 
 /* Do the numbers of a line fit together, and into the file? */
-static bool is_possible(const struct side_reader *r, const struct side_line *l)
+static bool column_is_line_valid(const struct token_column_reader *r, const struct token_column_line *l)
 {
 	return l->characters <= l->bytes && l->letters <= l->characters &&
-	       l->foreign <= l->letters && l->n <= r->words_left && l->n <= left(&r->in) &&
+	       l->foreign <= l->letters && l->n <= r->words_left && l->n <= column_bytes_left(&r->in) &&
 	       (l->longest > 0) == (l->n > 0);
 }
 
-int side_next(struct side_reader *r, struct side_line *line, struct err *e)
+int token_column_next(struct token_column_reader *r, struct token_column_line *line, struct err *e)
 {
 	uint32_t *const numbers[] = { &line->bytes, &line->characters, &line->letters,
 				      &line->foreign, &line->longest, &line->n };
-	struct input *in = &r->in;
+	struct column_input *in = &r->in;
 	bool fine = true;
 
 	if (!r->lines_left) {
-		if (r->words_left || left(in))
-			return damaged(in, "it is longer than its header says", e);
+		if (r->words_left || column_bytes_left(in))
+			return column_damaged_error(in, "it is longer than its header says", e);
 		return 0;
 	}
-	if (need(in, 8 + ARRAY_LEN(numbers) * LEB_MAX, e))
+	if (column_buffer_bytes(in, 8 + ARRAY_LEN(numbers) * LEB_MAX, e))
 		return e->code;
-	if (left(in) < LINE_BYTES)
-		return damaged(in, "it ends within a line", e);
+	if (column_bytes_left(in) < LINE_BYTES)
+		return column_damaged_error(in, "it ends within a line", e);
 	line->hash = get_fixed(in->at, 8);
 	in->at += 8;
 	for (size_t i = 0; i < ARRAY_LEN(numbers); i++)
 		fine = leb_get(&in->at, in->end, numbers[i]) && fine;
 	if (in->at > in->end)
-		return damaged(in, "it ends within a line", e);
-	if (!fine || !is_possible(r, line))
-		return damaged(in, "the numbers of a line do not fit together", e);
+		return column_damaged_error(in, "it ends within a line", e);
+	if (!fine || !column_is_line_valid(r, line))
+		return column_damaged_error(in, "the numbers of a line do not fit together", e);
 	if (mem_grow(&r->words, &r->cap, line->n, sizeof(*r->words), e) ||
-	    read_words(r, line->n, e))
+	    column_read_words(r, line->n, e))
 		return e->code;
 	line->words = r->words;
 	r->words_left -= line->n;
@@ -387,20 +387,20 @@ int side_next(struct side_reader *r, struct side_line *line, struct err *e)
  * "WBWORDS\0", version, 0, words, bytes of all of them; then each word: its length as LEB128, its
  * bytes.
  */
-int words_save(const struct intern *words, const char *path, struct err *e)
+int word_table_save(const struct intern *words, const char *path, struct err *e)
 {
-	struct output out;
+	struct column_output out;
 	uint64_t bytes = 0;
 
-	if (open_output(&out, path, e))
+	if (column_open_output(&out, path, e))
 		return e->code;
 	for (int32_t i = 0; i < words->n; i++) {
 		size_t n;
 		const char *text = intern_text(words, i, &n);
-		unsigned char *to = reserve(&out, n + LEB_MAX + LEB_SLACK, e);
+		unsigned char *to = column_reserve(&out, n + LEB_MAX + LEB_SLACK, e);
 
 		if (!to) {
-			cancel_output(&out);
+			column_cancel_output(&out);
 			return e->code;
 		}
 		to = leb_put(to, (uint32_t)n);
@@ -409,44 +409,44 @@ int words_save(const struct intern *words, const char *path, struct err *e)
 		out.n = (size_t)(to - out.bytes) + n;
 		bytes += n;
 	}
-	return finish_output(&out, words_magic, (uint64_t)words->n, bytes, e);
+	return column_finish_output(&out, words_magic, (uint64_t)words->n, bytes, e);
 }
 
-static int load_word(struct intern *words, struct input *in, uint64_t *bytes, struct err *e)
+static int word_table_load_word(struct intern *words, struct column_input *in, uint64_t *bytes, struct err *e)
 {
 	int32_t index, next = words->n;
 	uint32_t n;
 
-	if (need(in, LEB_MAX, e))
+	if (column_buffer_bytes(in, LEB_MAX, e))
 		return e->code;
 	if (!leb_get(&in->at, in->end, &n))
-		return damaged(in, "a word has no length", e);
-	if (in->at > in->end || n > left(in) || n > *bytes)
-		return damaged(in, "it ends within a word", e);
-	if (need(in, n, e) || intern_add(words, (const char *)in->at, n, &index, e))
+		return column_damaged_error(in, "a word has no length", e);
+	if (in->at > in->end || n > column_bytes_left(in) || n > *bytes)
+		return column_damaged_error(in, "it ends within a word", e);
+	if (column_buffer_bytes(in, n, e) || intern_add(words, (const char *)in->at, n, &index, e))
 		return e->code;
 	if (index != next)
-		return damaged(in, "it holds a word twice", e);
+		return column_damaged_error(in, "it holds a word twice", e);
 	in->at += n;
 	*bytes -= n;
 	return 0;
 }
 
-int words_load(struct intern *words, const char *path, struct err *e)
+int word_table_load(struct intern *words, const char *path, struct err *e)
 {
-	struct input in;
+	struct column_input in;
 	uint64_t n, bytes;
 	int rc = 0;
 
-	if (open_input(&in, path, words_magic, &n, &bytes, e))
+	if (column_open_input(&in, path, words_magic, &n, &bytes, e))
 		return e->code;
-	if (n > INT32_MAX || n > left(&in) || bytes > left(&in) - n)
-		rc = damaged(&in, "it is shorter than its header says", e);
+	if (n > INT32_MAX || n > column_bytes_left(&in) || bytes > column_bytes_left(&in) - n)
+		rc = column_damaged_error(&in, "it is shorter than its header says", e);
 	for (; !rc && n; n--)
-		rc = load_word(words, &in, &bytes, e);
-	if (!rc && (bytes || left(&in)))
-		rc = damaged(&in, "it is longer than its header says", e);
-	close_input(&in);
+		rc = word_table_load_word(words, &in, &bytes, e);
+	if (!rc && (bytes || column_bytes_left(&in)))
+		rc = column_damaged_error(&in, "it is longer than its header says", e);
+	column_close_input(&in);
 	if (rc)
 		intern_free(words);
 	return rc;

@@ -11,22 +11,22 @@
 #define MAGIC	UINT64_C(0x00000A5344494257)	/* "WBIDS\n\0\0" in little-endian order */
 #define VERSION 1u
 
-struct header {
+struct word_ids_header {
 	uint64_t magic;
 	uint32_t version, words;
 	uint64_t ids;
 };
 
-static_assert(sizeof(struct header) == 24, "the header is as word_ids.h draws it");
+static_assert(sizeof(struct word_ids_header) == 24, "the header is as word_ids.h draws it");
 
-static int put(struct outfile *o, const void *bytes, size_t size, size_t n, struct err *e)
+static int word_ids_write(struct outfile *o, const void *bytes, size_t size, size_t n, struct err *e)
 {
 	if (n && fwrite(bytes, size, n, o->stream) != n)
 		return err_set_errno(e, ERR_IO, "%s: cannot be written", o->path);
 	return 0;
 }
 
-static int put_lengths(struct outfile *o, const struct word_ids *w, struct err *e)
+static int word_ids_write_lengths(struct outfile *o, const struct word_ids *w, struct err *e)
 {
 	uint16_t some[4096];
 	size_t n = 0;
@@ -39,7 +39,7 @@ static int put_lengths(struct outfile *o, const struct word_ids *w, struct err *
 				       length);
 		some[n++] = (uint16_t)length;
 		if (n == ARRAY_LEN(some) || i + 1 == w->n_words) {
-			if (put(o, some, sizeof(some[0]), n, e))
+			if (word_ids_write(o, some, sizeof(some[0]), n, e))
 				return e->code;
 			n = 0;
 		}
@@ -50,40 +50,40 @@ static int put_lengths(struct outfile *o, const struct word_ids *w, struct err *
 int word_ids_save(const struct word_ids *w, const char *path, struct err *e)
 {
 	uint32_t ids = w->start[w->n_words];
-	struct header h = { MAGIC, VERSION, (uint32_t)w->n_words, ids };
+	struct word_ids_header h = { MAGIC, VERSION, (uint32_t)w->n_words, ids };
 	struct outfile o = { 0 };
 	int rc = outfile_open(&o, path, e);
 
 	if (rc)
 		return rc;
-	if ((rc = put(&o, &h, sizeof(h), 1, e)) ||
-	    (rc = put(&o, w->ids, sizeof(*w->ids), ids, e)) || (rc = put_lengths(&o, w, e)))
+	if ((rc = word_ids_write(&o, &h, sizeof(h), 1, e)) ||
+	    (rc = word_ids_write(&o, w->ids, sizeof(*w->ids), ids, e)) || (rc = word_ids_write_lengths(&o, w, e)))
 		outfile_abandon(&o);
 	else
 		rc = outfile_commit(&o, e);
 	return rc;
 }
 
-static int refuse(const char *path, const char *what, struct err *e)
+static int word_ids_damaged_error(const char *path, const char *what, struct err *e)
 {
 	return err_set(e, ERR_DATA, "%s: damaged: %s; prepare the corpus again with --force", path,
 		       what);
 }
 
-static int check_header(const struct map *m, const char *path, struct header *h, struct err *e)
+static int word_ids_check_header(const struct map *m, const char *path, struct word_ids_header *h, struct err *e)
 {
 	if (m->len < sizeof(*h))
-		return refuse(path, "it is too short", e);
+		return word_ids_damaged_error(path, "it is too short", e);
 	memcpy(h, m->data, sizeof(*h));
 	if (h->magic != MAGIC || h->version != VERSION)
-		return refuse(path, "these are not the ids of words", e);
+		return word_ids_damaged_error(path, "these are not the ids of words", e);
 	if (h->words >= INT32_MAX || h->ids > UINT32_MAX ||
 	    m->len != sizeof(*h) + h->ids * sizeof(int32_t) + h->words * sizeof(uint16_t))
-		return refuse(path, "its length is not what its counts say", e);
+		return word_ids_damaged_error(path, "its length is not what its counts say", e);
 	return 0;
 }
 
-static int fill(struct word_ids *w, const struct map *m, const struct header *h, const char *path,
+static int word_ids_read_arrays(struct word_ids *w, const struct map *m, const struct word_ids_header *h, const char *path,
 		int32_t vocabulary, struct err *e)
 {
 	const unsigned char *ids = m->data + sizeof(*h), *lengths = ids + h->ids * sizeof(int32_t);
@@ -97,7 +97,7 @@ static int fill(struct word_ids *w, const struct map *m, const struct header *h,
 	memcpy(w->ids, ids, h->ids * sizeof(*w->ids));
 	for (uint64_t i = 0; i < h->ids; i++)
 		if (w->ids[i] < 0 || w->ids[i] >= vocabulary)
-			return refuse(path, "an id is not in the vocabulary", e);
+			return word_ids_damaged_error(path, "an id is not in the vocabulary", e);
 	for (uint32_t i = 0; i < h->words; i++) {
 		uint16_t length;
 
@@ -105,20 +105,20 @@ static int fill(struct word_ids *w, const struct map *m, const struct header *h,
 		sum += length;
 		w->start[i + 1] = (uint32_t)MIN(sum, h->ids);
 	}
-	return sum == h->ids ? 0 : refuse(path, "its words do not cover its ids", e);
+	return sum == h->ids ? 0 : word_ids_damaged_error(path, "its words do not cover its ids", e);
 }
 
 int word_ids_load(struct word_ids *w, const char *path, int32_t vocabulary, struct err *e)
 {
-	struct header h;
+	struct word_ids_header h;
 	struct map m;
 	int rc = map_open(&m, path, e);
 
 	if (rc)
 		return rc;
-	rc = check_header(&m, path, &h, e);
+	rc = word_ids_check_header(&m, path, &h, e);
 	if (!rc)
-		rc = fill(w, &m, &h, path, vocabulary, e);
+		rc = word_ids_read_arrays(w, &m, &h, path, vocabulary, e);
 	map_close(&m);
 	return rc;
 }

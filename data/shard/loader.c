@@ -16,16 +16,16 @@
 
 enum { SHUFFLE_PAIRS = RNG_SHUFFLE | 1 << 8, SHUFFLE_BATCHES = RNG_SHUFFLE | 2 << 8 };
 
-struct entry {
+struct loader_entry {
 	int64_t pair;
 	int32_t n_source, n_target;	/* with their special tokens */
 };
 
 /*
  * With dropout the next micro-batch is made by a thread while training is at the one before.
- * Everything in struct loader is that thread's while it runs: join_ahead() before touching it.
+ * Everything in struct loader is that thread's while it runs: prefetch_join() before touching it.
  */
-struct ahead {
+struct batch_prefetch {
 	pthread_t thread;
 	bool is_running, is_filled;	/* is_filled: batch is micro-batch number, or failed */
 	uint64_t number;
@@ -47,26 +47,26 @@ struct loader {
 	int64_t window;			/* the planned one, of that epoch */
 	uint64_t base;			/* number of its first micro-batch */
 	int64_t n_entries, n_batches;
-	struct entry *entry, *unsorted;	/* owned: one block, (largest window) each */
+	struct loader_entry *entry, *unsorted;	/* owned: one block, (largest window) each */
 	int64_t *first;			/* owned: (n_batches + 1) */
 	size_t cap_first;
 	int64_t *bucket;		/* owned: (max_length + 1), for counting */
 	int32_t *source, *target;	/* owned: one block, (max_length) each: the pair at hand */
 	int64_t source_limit, target_limit;	/* tokens of a side that are planned for a batch */
 	/* with dropout: the pair at hand, split anew */
-	struct side {
+	struct resplit_sentence {
 		int32_t *ids;		/* owned */
 		size_t n, cap;
 	} sides[2];
-	struct ahead ahead;
+	struct batch_prefetch prefetch;
 
 	uint64_t *epoch_base; /* owned: number of the first micro-batch of epochs planned so far */
 	size_t n_epoch_base, cap_epoch_base;
 };
 
-static struct entry entry_of(const struct loader *l, int64_t pair)
+static struct loader_entry loader_read_entry(const struct loader *l, int64_t pair)
 {
-	struct entry x = { .pair = pair };
+	struct loader_entry x = { .pair = pair };
 
 	shard_lengths(l->shard, pair, &x.n_source, &x.n_target);
 	x.n_source++;
@@ -74,7 +74,7 @@ static struct entry entry_of(const struct loader *l, int64_t pair)
 	return x;
 }
 
-static int32_t entry_length(const struct entry *x)
+static int32_t entry_length(const struct loader_entry *x)
 {
 	return MAX(x->n_source, x->n_target);
 }
@@ -88,7 +88,7 @@ static int64_t window_start(const struct loader *l, int64_t w)
 /* ---- planning ---- */
 
 /* The pairs of a window in shuffled order, sorted by length; equal lengths stay shuffled. */
-static void sort_window(struct loader *l)
+static void loader_sort_window(struct loader *l)
 {
 	struct shuffle order = shuffle_make(l->pairs, rng_key_make(l->options.seed, SHUFFLE_PAIRS,
 								   (uint32_t)l->epoch, 0));
@@ -101,7 +101,7 @@ static void sort_window(struct loader *l)
 	for (int64_t i = 0; i < n; i++)
 		l->unsorted[i].pair = shuffle_at(&order, start + i);
 	for (int64_t i = 0; i < n; i++)
-		l->unsorted[i] = entry_of(l, l->unsorted[i].pair);
+		l->unsorted[i] = loader_read_entry(l, l->unsorted[i].pair);
 	for (int64_t i = 0; i < n; i++)
 		l->bucket[entry_length(&l->unsorted[i])]++;
 	for (int32_t k = 0; k <= l->max_length; k++) {
@@ -116,7 +116,7 @@ static void sort_window(struct loader *l)
 }
 
 /* Cut the sorted window where a side would exceed batch_tokens. */
-static int cut_window(struct loader *l, struct err *e)
+static int loader_cut_window(struct loader *l, struct err *e)
 {
 	int64_t source = 0, target = 0;
 
@@ -137,17 +137,17 @@ static int cut_window(struct loader *l, struct err *e)
 	return 0;
 }
 
-static int plan_window(struct loader *l, uint64_t epoch, int64_t window, uint64_t base,
+static int loader_plan_window(struct loader *l, uint64_t epoch, int64_t window, uint64_t base,
 		       struct err *e)
 {
 	l->epoch = epoch;
 	l->window = window;
 	l->base = base;
-	sort_window(l);
-	return cut_window(l, e);
+	loader_sort_window(l);
+	return loader_cut_window(l, e);
 }
 
-static int remember_epoch(struct loader *l, uint64_t epoch, uint64_t base, struct err *e)
+static int loader_save_epoch_start(struct loader *l, uint64_t epoch, uint64_t base, struct err *e)
 {
 	if (epoch < l->n_epoch_base)
 		return 0;
@@ -159,7 +159,7 @@ static int remember_epoch(struct loader *l, uint64_t epoch, uint64_t base, struc
 }
 
 /* Plan windows up to the one that holds micro-batch position; it is not before the current one. */
-static int walk_to(struct loader *l, uint64_t position, struct err *e)
+static int loader_plan_up_to(struct loader *l, uint64_t position, struct err *e)
 {
 	while (position >= l->base + (uint64_t)l->n_batches) {
 		uint64_t base = l->base + (uint64_t)l->n_batches, epoch = l->epoch;
@@ -167,10 +167,10 @@ static int walk_to(struct loader *l, uint64_t position, struct err *e)
 
 		if (window == l->windows) {
 			window = 0;
-			if (remember_epoch(l, ++epoch, base, e))
+			if (loader_save_epoch_start(l, ++epoch, base, e))
 				return e->code;
 		}
-		if (plan_window(l, epoch, window, base, e))
+		if (loader_plan_window(l, epoch, window, base, e))
 			return e->code;
 	}
 	return 0;
@@ -178,10 +178,10 @@ static int walk_to(struct loader *l, uint64_t position, struct err *e)
 
 /* ---- opening ---- */
 
-static int measure(struct loader *l, struct err *e)
+static int loader_find_max_length(struct loader *l, struct err *e)
 {
 	for (int64_t i = 0; i < l->pairs; i++) {
-		struct entry x = entry_of(l, i);
+		struct loader_entry x = loader_read_entry(l, i);
 
 		if (entry_length(&x) > l->options.batch_tokens)
 			return err_set(
@@ -195,7 +195,7 @@ static int measure(struct loader *l, struct err *e)
 	return 0;
 }
 
-static int allocate(struct loader *l, struct err *e)
+static int loader_allocate(struct loader *l, struct err *e)
 {
 	int64_t window = MAX((int64_t)WINDOW_PAIRS, 2 * (int64_t)l->options.batch_tokens), largest;
 
@@ -214,10 +214,10 @@ static int allocate(struct loader *l, struct err *e)
 
 /* ---- BPE-dropout ---- */
 
-static int split_side(struct loader *l, const struct bpe_dropout_place *place, const int32_t *ids,
+static int dropout_split_sentence(struct loader *l, const struct bpe_dropout_key *place, const int32_t *ids,
 		      int32_t n, struct err *e)
 {
-	struct side *s = &l->sides[place->side];
+	struct resplit_sentence *s = &l->sides[place->side];
 
 	s->n = 0;
 	if (bpe_dropout_sentence(l->options.dropout, place, ids, n, &s->ids, &s->n, &s->cap, e))
@@ -226,19 +226,19 @@ static int split_side(struct loader *l, const struct bpe_dropout_place *place, c
 }
 
 /* Read a pair and split it as it will be in this epoch. */
-static int split_pair(struct loader *l, const struct entry *x, uint64_t epoch, struct err *e)
+static int dropout_split_pair(struct loader *l, const struct loader_entry *x, uint64_t epoch, struct err *e)
 {
-	struct bpe_dropout_place place = { x->pair, (uint32_t)epoch, 0 };
+	struct bpe_dropout_key place = { x->pair, (uint32_t)epoch, 0 };
 
 	shard_read(l->shard, x->pair, l->source, l->target);
-	if (split_side(l, &place, l->source, x->n_source - 1, e))
+	if (dropout_split_sentence(l, &place, l->source, x->n_source - 1, e))
 		return e->code;
 	place.side = 1;
-	return split_side(l, &place, l->target, x->n_target - 1, e);
+	return dropout_split_sentence(l, &place, l->target, x->n_target - 1, e);
 }
 
 /* How much longer do sentences become? Then so much less is planned. */
-static int find_limits(struct loader *l, struct err *e)
+static int loader_find_token_limits(struct loader *l, struct err *e)
 {
 	int64_t n = MIN(l->pairs, SAMPLE_PAIRS), before[2] = { 0 }, after[2] = { 0 };
 	double room = (double)l->options.batch_tokens;
@@ -247,10 +247,10 @@ static int find_limits(struct loader *l, struct err *e)
 	if (!l->options.dropout)
 		return 0;
 	for (int64_t i = 0; i < n; i++) {
-		struct entry x = entry_of(l, (int64_t)((unsigned __int128)i * (uint64_t)l->pairs /
+		struct loader_entry x = loader_read_entry(l, (int64_t)((unsigned __int128)i * (uint64_t)l->pairs /
 						       (uint64_t)n));
 
-		if (split_pair(l, &x, 0, e))
+		if (dropout_split_pair(l, &x, 0, e))
 			return e->code;
 		before[0] += x.n_source;
 		before[1] += x.n_target;
@@ -266,10 +266,10 @@ static int find_limits(struct loader *l, struct err *e)
  * The side as it was split, or as it is in the shard: where it would be longer than any there, or
  * where the others of its batch leave no room for it.
  */
-static const int32_t *choose(const struct loader *l, int side, const int32_t *usual, int64_t others,
+static const int32_t *loader_choose_ids(const struct loader *l, int side, const int32_t *usual, int64_t others,
 			     int32_t *n)
 {
-	const struct side *s = &l->sides[side];
+	const struct resplit_sentence *s = &l->sides[side];
 
 	if ((int64_t)s->n >= l->max_length || (int64_t)s->n + 1 + others > l->options.batch_tokens)
 		return usual;
@@ -292,8 +292,8 @@ struct loader *loader_new(const struct shard *s, const struct loader_options *o,
 			o->rank, o->ranks, o->batch_tokens);
 	else if (!l->pairs)
 		err_set(e, ERR_DATA, "the training shard holds no pairs; prepare the corpus again");
-	else if (!measure(l, e) && !allocate(l, e) && !find_limits(l, e) &&
-		 !remember_epoch(l, 0, 0, e) && !plan_window(l, 0, 0, 0, e))
+	else if (!loader_find_max_length(l, e) && !loader_allocate(l, e) && !loader_find_token_limits(l, e) &&
+		 !loader_save_epoch_start(l, 0, 0, e) && !loader_plan_window(l, 0, 0, 0, e))
 		return l;
 	loader_free(l);
 	return NULL;
@@ -302,7 +302,7 @@ struct loader *loader_new(const struct shard *s, const struct loader_options *o,
 /* ---- micro-batches ---- */
 
 /* others_…: tokens of the rest of its batch, as they are by now, or as they are in the shard. */
-static int add_pair(struct loader *l, struct batch *b, const struct entry *x,
+static int loader_add_pair(struct loader *l, struct batch *b, const struct loader_entry *x,
 		    int64_t others_source, int64_t others_target, struct err *e)
 {
 	const int32_t *source = l->source, *target = l->target;
@@ -311,10 +311,10 @@ static int add_pair(struct loader *l, struct batch *b, const struct entry *x,
 	if (!l->options.dropout) {
 		shard_read(l->shard, x->pair, l->source, l->target);
 	} else {
-		if (split_pair(l, x, l->epoch, e))
+		if (dropout_split_pair(l, x, l->epoch, e))
 			return e->code;
-		source = choose(l, 0, l->source, others_source, &n_source);
-		target = choose(l, 1, l->target, others_target, &n_target);
+		source = loader_choose_ids(l, 0, l->source, others_source, &n_source);
+		target = loader_choose_ids(l, 1, l->target, others_target, &n_target);
 	}
 	if (batch_add(b, x->pair, source, n_source, target, n_target))
 		return 0;
@@ -325,13 +325,13 @@ static int add_pair(struct loader *l, struct batch *b, const struct entry *x,
 }
 
 /* Micro-batch number, in the current window or behind it, into b. */
-static int fill(struct loader *l, uint64_t number, struct batch *b, struct err *e)
+static int loader_fill_batch(struct loader *l, uint64_t number, struct batch *b, struct err *e)
 {
 	struct shuffle order;
 	int64_t k, rest_source = 0, rest_target = 0;
 
 	batch_clear(b);
-	if (walk_to(l, number, e))
+	if (loader_plan_up_to(l, number, e))
 		return e->code;
 	order = shuffle_make(l->n_batches, rng_key_make(l->options.seed, SHUFFLE_BATCHES,
 							(uint32_t)l->epoch, (uint32_t)l->window));
@@ -341,11 +341,11 @@ static int fill(struct loader *l, uint64_t number, struct batch *b, struct err *
 		rest_target += l->entry[i].n_target;
 	}
 	for (int64_t i = l->first[k]; i < l->first[k + 1]; i++) {
-		const struct entry *x = &l->entry[i];
+		const struct loader_entry *x = &l->entry[i];
 
 		rest_source -= x->n_source;
 		rest_target -= x->n_target;
-		if (add_pair(l, b, x, b->n_source + rest_source, b->n_target + rest_target, e))
+		if (loader_add_pair(l, b, x, b->n_source + rest_source, b->n_target + rest_target, e))
 			return e->code;
 	}
 	return 0;
@@ -363,26 +363,26 @@ static double epochs_done(const struct loader *l)
 
 /* ---- one batch ahead ---- */
 
-static void *fill_ahead(void *argument)
+static void *prefetch_thread(void *argument)
 {
 	struct loader *l = argument;
-	struct ahead *a = &l->ahead;
+	struct batch_prefetch *a = &l->prefetch;
 
-	a->rc = fill(l, a->number, &a->batch, &a->e);
+	a->rc = loader_fill_batch(l, a->number, &a->batch, &a->e);
 	return NULL;
 }
 
-static void join_ahead(struct loader *l)
+static void prefetch_join(struct loader *l)
 {
-	if (l->ahead.is_running)
-		pthread_join(l->ahead.thread, NULL);
-	l->ahead.is_running = false;
+	if (l->prefetch.is_running)
+		pthread_join(l->prefetch.thread, NULL);
+	l->prefetch.is_running = false;
 }
 
 /* Begin with the next micro-batch, in a batch as large as b. No thread: it is made when its turn comes. */
-static int start_ahead(struct loader *l, const struct batch *b, struct err *e)
+static int prefetch_start(struct loader *l, const struct batch *b, struct err *e)
 {
-	struct ahead *a = &l->ahead;
+	struct batch_prefetch *a = &l->prefetch;
 
 	if (a->batch.cap_n != b->cap_n || a->batch.cap_tokens != b->cap_tokens) {
 		batch_free(&a->batch);
@@ -391,20 +391,20 @@ static int start_ahead(struct loader *l, const struct batch *b, struct err *e)
 	}
 	a->number = l->next;
 	a->e = (struct err){ 0 };
-	a->is_filled = a->is_running = !pthread_create(&a->thread, NULL, fill_ahead, l);
+	a->is_filled = a->is_running = !pthread_create(&a->thread, NULL, prefetch_thread, l);
 	return 0;
 }
 
 /* The batch that was made ahead changes places with b. */
-static int take_ahead(struct loader *l, struct batch *b, struct err *e)
+static int prefetch_swap_batch(struct loader *l, struct batch *b, struct err *e)
 {
-	struct ahead *a = &l->ahead;
+	struct batch_prefetch *a = &l->prefetch;
 	struct batch other = *b;
 
-	join_ahead(l);
+	prefetch_join(l);
 	if (!a->is_filled || a->number != l->next || a->batch.cap_n != b->cap_n ||
 	    a->batch.cap_tokens != b->cap_tokens)
-		return loader_seek(l, l->next, e) ? e->code : fill(l, l->next, b, e);
+		return loader_seek(l, l->next, e) ? e->code : loader_fill_batch(l, l->next, b, e);
 	a->is_filled = false;
 	if (a->rc) {
 		*e = a->e;
@@ -419,13 +419,13 @@ static int take_ahead(struct loader *l, struct batch *b, struct err *e)
 
 int loader_next(struct loader *l, struct batch *b, struct err *e)
 {
-	int rc = l->options.dropout ? take_ahead(l, b, e) : fill(l, l->next, b, e);
+	int rc = l->options.dropout ? prefetch_swap_batch(l, b, e) : loader_fill_batch(l, l->next, b, e);
 
 	if (rc)
 		return rc;
 	l->next += (uint64_t)l->options.ranks;
 	l->done = epochs_done(l);
-	return l->options.dropout ? start_ahead(l, b, e) : 0;
+	return l->options.dropout ? prefetch_start(l, b, e) : 0;
 }
 
 uint64_t loader_position(const struct loader *l)
@@ -438,17 +438,17 @@ int loader_seek(struct loader *l, uint64_t position, struct err *e)
 	uint64_t ranks = (uint64_t)l->options.ranks, rank = (uint64_t)l->options.rank;
 	size_t epoch;
 
-	join_ahead(l);
-	l->ahead.is_filled = false;
+	prefetch_join(l);
+	l->prefetch.is_filled = false;
 	epoch = l->n_epoch_base - 1;
 	position += (rank + ranks - position % ranks) % ranks;
 	/* From the last known epoch before it, unless the current window is nearer. */
 	while (l->epoch_base[epoch] > position)
 		epoch--;
 	if ((position < l->base || epoch > l->epoch) &&
-	    plan_window(l, epoch, 0, l->epoch_base[epoch], e))
+	    loader_plan_window(l, epoch, 0, l->epoch_base[epoch], e))
 		return e->code;
-	if (walk_to(l, position, e))
+	if (loader_plan_up_to(l, position, e))
 		return e->code;
 	l->next = position;
 	l->done = epochs_done(l);
@@ -469,8 +469,8 @@ void loader_free(struct loader *l)
 {
 	if (!l)
 		return;
-	join_ahead(l);
-	batch_free(&l->ahead.batch);
+	prefetch_join(l);
+	batch_free(&l->prefetch.batch);
 	free(l->entry);
 	free(l->first);
 	free(l->bucket);

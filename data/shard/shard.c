@@ -20,7 +20,7 @@
 #define NARROW_IDS    65536	/* entries of a vocabulary whose ids fit into 16 bits */
 #define BUFFER_BYTES  ((size_t)256 << 10)	/* taken at once */
 
-struct header {
+struct shard_header {
 	char     magic[8];
 	uint32_t order, version;
 	int64_t  pairs, source_tokens, target_tokens;
@@ -30,8 +30,8 @@ struct header {
 	char     checksum[HEX_DIGITS];
 };
 
-static_assert(sizeof(struct header) == 176, "the header is as shard.h draws it");
-#define CHECKED_HEADER offsetof(struct header, checksum)
+static_assert(sizeof(struct shard_header) == 176, "the header is as shard.h draws it");
+#define CHECKED_HEADER offsetof(struct shard_header, checksum)
 
 static uint64_t index_entries(int64_t pairs)
 {
@@ -41,7 +41,7 @@ static uint64_t index_entries(int64_t pairs)
 /* ---- writing ---- */
 
 struct shard_writer {
-	struct header header;
+	struct shard_header header;
 	struct outfile out;
 	struct hash *hash;	/* owned */
 	unsigned char *buffer;	/* owned: (BUFFER_BYTES) not yet hashed and written */
@@ -70,26 +70,26 @@ void shard_cancel(struct shard_writer *w)
 	writer_free(w);
 }
 
-static int put(struct shard_writer *w, const void *bytes, size_t n, struct err *e)
+static int shard_write_bytes(struct shard_writer *w, const void *bytes, size_t n, struct err *e)
 {
 	if (n && fwrite(bytes, 1, n, w->out.stream) != n)
 		return err_set_errno(e, ERR_IO, "cannot write %s", w->out.path);
 	return 0;
 }
 
-static int put_hashed(struct shard_writer *w, const void *bytes, size_t n, struct err *e)
+static int shard_write_hashed(struct shard_writer *w, const void *bytes, size_t n, struct err *e)
 {
-	int rc = put(w, bytes, n, e);
+	int rc = shard_write_bytes(w, bytes, n, e);
 
 	return rc || !n ? rc : hash_add(w->hash, bytes, n, e);
 }
 
-static int flush(struct shard_writer *w, struct err *e)
+static int shard_flush_buffer(struct shard_writer *w, struct err *e)
 {
 	size_t n = w->n_buffer;
 
 	w->n_buffer = 0;
-	return put_hashed(w, w->buffer, n, e);
+	return shard_write_hashed(w, w->buffer, n, e);
 }
 
 struct shard_writer *shard_create(const char *path, int32_t vocabulary,
@@ -113,7 +113,7 @@ struct shard_writer *shard_create(const char *path, int32_t vocabulary,
 	w->buffer = w->hash ? mem_alloc(BUFFER_BYTES, 1, e) : NULL;
 	if (!w->buffer || outfile_open(&w->out, path, e))
 		goto fail;
-	if (put(w, &w->header, sizeof(w->header), e))	/* holds the place */
+	if (shard_write_bytes(w, &w->header, sizeof(w->header), e))	/* holds the place */
 		goto fail;
 	return w;
 fail:
@@ -121,7 +121,7 @@ fail:
 	return NULL;
 }
 
-static int refuse_id(const struct shard_writer *w, const char *side, int32_t id, struct err *e)
+static int shard_id_error(const struct shard_writer *w, const char *side, int32_t id, struct err *e)
 {
 	return err_set(e, ERR_DATA, "%s: pair %" PRId64 ": %s id %d is not in the vocabulary of %d",
 		       w->out.path, w->header.pairs, side, id, w->header.vocabulary);
@@ -139,7 +139,7 @@ static int append_side(struct shard_writer *w, const char *side, const int32_t *
 		room = (int32_t)MIN((size_t)n, (BUFFER_BYTES - w->n_buffer) / width);
 		for (int32_t i = 0; i < room; i++)
 			if ((uint32_t)ids[i] >= (uint32_t)w->header.vocabulary)
-				return refuse_id(w, side, ids[i], e);
+				return shard_id_error(w, side, ids[i], e);
 		for (int32_t i = 0; width == 2 && i < room; i++) {
 			uint16_t id = (uint16_t)ids[i];
 
@@ -148,7 +148,7 @@ static int append_side(struct shard_writer *w, const char *side, const int32_t *
 		if (width == 4)
 			memcpy(to, ids, (size_t)room * width);
 		w->n_buffer += (size_t)room * width;
-		if (w->n_buffer == BUFFER_BYTES && flush(w, e))
+		if (w->n_buffer == BUFFER_BYTES && shard_flush_buffer(w, e))
 			return e->code;
 	}
 	return 0;
@@ -157,7 +157,7 @@ static int append_side(struct shard_writer *w, const char *side, const int32_t *
 int shard_append(struct shard_writer *w, const int32_t *source, int32_t n_source,
 		 const int32_t *target, int32_t n_target, struct err *e)
 {
-	struct header *h = &w->header;
+	struct shard_header *h = &w->header;
 	size_t i = (size_t)h->pairs;
 
 	if (n_source < 0 || n_target < 0)
@@ -179,7 +179,7 @@ int shard_append(struct shard_writer *w, const int32_t *source, int32_t n_source
 	return 0;
 }
 
-static int put_lengths(struct shard_writer *w, struct err *e)
+static int shard_write_lengths(struct shard_writer *w, struct err *e)
 {
 	size_t n = 2 * (size_t)w->header.pairs;
 	uint16_t *narrow = (uint16_t *)(void *)w->lengths;
@@ -190,14 +190,14 @@ static int put_lengths(struct shard_writer *w, struct err *e)
 
 		memcpy(narrow + i, &(uint16_t){ (uint16_t)length }, sizeof(*narrow));
 	}
-	return put_hashed(w, w->lengths, n * w->header.length_bytes, e);
+	return shard_write_hashed(w, w->lengths, n * w->header.length_bytes, e);
 }
 
 /* What follows the ids. */
-static int put_tables(struct shard_writer *w, struct err *e)
+static int shard_write_tables(struct shard_writer *w, struct err *e)
 {
 	static const char pad[8];
-	struct header *h = &w->header;
+	struct shard_header *h = &w->header;
 	uint64_t ids = (uint64_t)(h->source_tokens + h->target_tokens);
 	size_t rest = ids * h->id_bytes % sizeof(pad), blocks = index_entries(h->pairs);
 
@@ -205,10 +205,10 @@ static int put_tables(struct shard_writer *w, struct err *e)
 	if (mem_grow(&w->index, &w->cap_index, blocks, sizeof(*w->index), e))
 		return e->code;
 	w->index[blocks - 1] = ids;
-	if (flush(w, e) || put_hashed(w, pad, rest ? sizeof(pad) - rest : 0, e) ||
-	    put_hashed(w, w->index, blocks * sizeof(*w->index), e))
+	if (shard_flush_buffer(w, e) || shard_write_hashed(w, pad, rest ? sizeof(pad) - rest : 0, e) ||
+	    shard_write_hashed(w, w->index, blocks * sizeof(*w->index), e))
 		return e->code;
-	return put_lengths(w, e);
+	return shard_write_lengths(w, e);
 }
 
 int shard_finish(struct shard_writer *w, struct err *e)
@@ -216,7 +216,7 @@ int shard_finish(struct shard_writer *w, struct err *e)
 	char hex[HASH_SHA256_HEX];
 	int rc;
 
-	if ((rc = put_tables(w, e)) || (rc = hash_add(w->hash, &w->header, CHECKED_HEADER, e)) ||
+	if ((rc = shard_write_tables(w, e)) || (rc = hash_add(w->hash, &w->header, CHECKED_HEADER, e)) ||
 	    (rc = hash_hex(w->hash, hex, e)))
 		goto out;
 	memcpy(w->header.checksum, hex, HEX_DIGITS);
@@ -224,7 +224,7 @@ int shard_finish(struct shard_writer *w, struct err *e)
 		rc = err_set_errno(e, ERR_IO, "cannot write %s", w->out.path);
 		goto out;
 	}
-	if (!(rc = put(w, &w->header, sizeof(w->header), e)))
+	if (!(rc = shard_write_bytes(w, &w->header, sizeof(w->header), e)))
 		rc = outfile_commit(&w->out, e);
 out:
 	outfile_abandon(&w->out);
@@ -236,7 +236,7 @@ out:
 
 struct shard {
 	struct map map;
-	struct header header;
+	struct shard_header header;
 	const unsigned char *ids;	/* in the map, as are the next two */
 	const uint64_t *index;
 	const void *lengths;
@@ -244,19 +244,19 @@ struct shard {
 	char vocabulary_sha256[HASH_SHA256_HEX];
 };
 
-static int32_t id_at(const struct shard *s, uint64_t i)
+static int32_t shard_id_at(const struct shard *s, uint64_t i)
 {
 	return s->header.id_bytes == 2 ? ((const uint16_t *)(const void *)s->ids)[i] :
 					 ((const int32_t *)(const void *)s->ids)[i];
 }
 
-static uint32_t length_at(const struct shard *s, int64_t i)
+static uint32_t shard_length_at(const struct shard *s, int64_t i)
 {
 	return s->header.length_bytes == 2 ? ((const uint16_t *)s->lengths)[i] :
 					     ((const uint32_t *)s->lengths)[i];
 }
 
-static int check_header(const char *path, const struct header *h, size_t len, struct err *e)
+static int shard_check_header(const char *path, const struct shard_header *h, size_t len, struct err *e)
 {
 	if (len < sizeof(*h))
 		return err_set(e, ERR_DATA, "%s: %zu bytes are too few for a token shard; "
@@ -283,9 +283,9 @@ static int check_header(const char *path, const struct header *h, size_t len, st
 }
 
 /* Do the counts and the length of the file belong together? Places ids, index and lengths. */
-static int check_counts(struct shard *s, const char *path, struct err *e)
+static int shard_check_counts(struct shard *s, const char *path, struct err *e)
 {
-	const struct header *h = &s->header;
+	const struct shard_header *h = &s->header;
 	uint64_t len = s->map.len, ids, id_bytes, index_bytes;
 
 	/* Each bounded by the length of the file first, so that the sums below cannot wrap. */
@@ -329,9 +329,9 @@ static uint32_t largest_id(const struct shard *s, uint64_t first, uint64_t n)
 }
 
 /* Checksum and ids in one go, so that the file comes through the processor's cache once. */
-static int check_bytes(const struct shard *s, const char *path, uint32_t *top, struct err *e)
+static int shard_check_bytes(const struct shard *s, const char *path, uint32_t *top, struct err *e)
 {
-	const struct header *h = &s->header;
+	const struct shard_header *h = &s->header;
 	uint64_t ids = (uint64_t)(h->source_tokens + h->target_tokens), at = 0, n;
 	uint64_t step = BUFFER_BYTES / h->id_bytes;
 	const unsigned char *rest = s->ids + ids * h->id_bytes;
@@ -356,9 +356,9 @@ static int check_bytes(const struct shard *s, const char *path, uint32_t *top, s
 	return rc;
 }
 
-static int check_index(struct shard *s, const char *path, struct err *e)
+static int shard_check_index(struct shard *s, const char *path, struct err *e)
 {
-	const struct header *h = &s->header;
+	const struct shard_header *h = &s->header;
 	int64_t source = 0, target = 0, n = h->pairs;
 	uint32_t longest = 0;
 
@@ -373,9 +373,9 @@ static int check_index(struct shard *s, const char *path, struct err *e)
 				       path, s->index[CEIL_DIV(i, BLOCK)], i, source + target);
 		if (i == n)
 			break;
-		longest = MAX(longest, MAX(length_at(s, 2 * i), length_at(s, 2 * i + 1)));
-		source += length_at(s, 2 * i);
-		target += length_at(s, 2 * i + 1);
+		longest = MAX(longest, MAX(shard_length_at(s, 2 * i), shard_length_at(s, 2 * i + 1)));
+		source += shard_length_at(s, 2 * i);
+		target += shard_length_at(s, 2 * i + 1);
 	}
 	if (source != h->source_tokens || target != h->target_tokens || longest >= INT32_MAX)
 		return err_set(e, ERR_DATA, "%s: damaged: the pairs do not cover all tokens", path);
@@ -383,18 +383,18 @@ static int check_index(struct shard *s, const char *path, struct err *e)
 	return 0;
 }
 
-static int check_vocabulary(const struct shard *s, const char *path, uint32_t top, struct err *e)
+static int shard_check_max_id(const struct shard *s, const char *path, uint32_t top, struct err *e)
 {
 	uint64_t n = (uint64_t)(s->header.source_tokens + s->header.target_tokens);
 
 	if (top < (uint32_t)s->header.vocabulary)
 		return 0;
 	for (uint64_t i = 0; i < n; i++)
-		if ((uint32_t)id_at(s, i) >= (uint32_t)s->header.vocabulary)
+		if ((uint32_t)shard_id_at(s, i) >= (uint32_t)s->header.vocabulary)
 			return err_set(e, ERR_DATA,
 				       "%s: damaged: token %" PRIu64
 				       " has id %d, the vocabulary has %d",
-				       path, i, id_at(s, i), s->header.vocabulary);
+				       path, i, shard_id_at(s, i), s->header.vocabulary);
 	return 0;
 }
 
@@ -412,9 +412,9 @@ struct shard *shard_open(const char *path, struct err *e)
 	if (s->map.len)
 		memcpy(&s->header, s->map.data, MIN(s->map.len, sizeof(s->header)));
 	memcpy(s->vocabulary_sha256, s->header.vocabulary_sha256, HEX_DIGITS);
-	if (check_header(path, &s->header, s->map.len, e) || check_counts(s, path, e) ||
-	    check_bytes(s, path, &top, e) || check_index(s, path, e) ||
-	    check_vocabulary(s, path, top, e)) {
+	if (shard_check_header(path, &s->header, s->map.len, e) || shard_check_counts(s, path, e) ||
+	    shard_check_bytes(s, path, &top, e) || shard_check_index(s, path, e) ||
+	    shard_check_max_id(s, path, top, e)) {
 		shard_close(s);
 		return NULL;
 	}
@@ -453,8 +453,8 @@ int32_t shard_longest(const struct shard *s)
 
 void shard_lengths(const struct shard *s, int64_t i, int32_t *n_source, int32_t *n_target)
 {
-	*n_source = (int32_t)length_at(s, 2 * i);
-	*n_target = (int32_t)length_at(s, 2 * i + 1);
+	*n_source = (int32_t)shard_length_at(s, 2 * i);
+	*n_target = (int32_t)shard_length_at(s, 2 * i + 1);
 }
 
 static void copy_ids(const struct shard *s, uint64_t from, int32_t n, int32_t *to)
@@ -474,7 +474,7 @@ void shard_read(const struct shard *s, int64_t i, int32_t *source, int32_t *targ
 	int32_t n_source, n_target;
 
 	for (int64_t k = 2 * (i - i % BLOCK); k < 2 * i; k++)
-		at += length_at(s, k);
+		at += shard_length_at(s, k);
 	shard_lengths(s, i, &n_source, &n_target);
 	copy_ids(s, at, n_source, source);
 	copy_ids(s, at + (uint64_t)n_source, n_target, target);

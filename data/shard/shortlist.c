@@ -17,7 +17,7 @@
 #define HEX_DIGITS 64
 #define LIMIT	   ((size_t)1 << 30)	/* bytes of a file */
 
-struct header {
+struct shortlist_header {
 	char     magic[8];
 	uint32_t order, version;
 	int32_t  vocabulary, frequent;
@@ -26,16 +26,16 @@ struct header {
 	char     checksum[HEX_DIGITS];
 };
 
-#define CHECKED_HEADER offsetof(struct header, checksum)
+#define CHECKED_HEADER offsetof(struct shortlist_header, checksum)
 
 struct shortlist {
 	struct buf file;		/* owned */
-	struct header header;
+	struct shortlist_header header;
 	const int32_t *frequent, *start, *lists;	/* in the file */
 };
 
 /* The sum of what follows the header, then of the header before it. */
-static int sum_of(const struct header *h, const struct buf *rest, size_t skip,
+static int shortlist_checksum(const struct shortlist_header *h, const struct buf *rest, size_t skip,
 		  char hex[HASH_SHA256_HEX], struct err *e)
 {
 	struct hash *sum = hash_new(HASH_SHA256, e);
@@ -51,7 +51,7 @@ static int sum_of(const struct header *h, const struct buf *rest, size_t skip,
 
 int shortlist_write(const char *path, const struct shortlist_parts *p, struct err *e)
 {
-	struct header h = { .magic = MAGIC, .order = BYTE_ORDER_MARK, .version = VERSION,
+	struct shortlist_header h = { .magic = MAGIC, .order = BYTE_ORDER_MARK, .version = VERSION,
 			    .vocabulary = p->vocabulary, .frequent = p->n_frequent,
 			    .listed = p->start[p->vocabulary] };
 	char hex[HASH_SHA256_HEX];
@@ -65,9 +65,9 @@ int shortlist_write(const char *path, const struct shortlist_parts *p, struct er
 	buf_add(&b, p->lists, (size_t)h.listed * sizeof(*p->lists));
 	rc = buf_check(&b, e);
 	if (!rc)
-		rc = sum_of(&h, &b, sizeof(h), hex, e);
+		rc = shortlist_checksum(&h, &b, sizeof(h), hex, e);
 	if (!rc) {
-		memcpy(b.data + offsetof(struct header, checksum), hex, HEX_DIGITS);
+		memcpy(b.data + offsetof(struct shortlist_header, checksum), hex, HEX_DIGITS);
 		rc = file_write_all(path, b.data, b.len, e);
 	}
 	buf_free(&b);
@@ -76,18 +76,18 @@ int shortlist_write(const char *path, const struct shortlist_parts *p, struct er
 
 /* ---- reading ----------------------------------------------------------- */
 
-static int bad(const char *path, const char *why, struct err *e)
+static int shortlist_damaged_error(const char *path, const char *why, struct err *e)
 {
 	return err_set(e, ERR_DATA, "%s: %s: it is damaged, or no lexical shortlist", path, why);
 }
 
-static int check_header(const char *path, const struct shortlist *s, struct err *e)
+static int shortlist_check_header(const char *path, const struct shortlist *s, struct err *e)
 {
-	const struct header *h = &s->header;
+	const struct shortlist_header *h = &s->header;
 	uint64_t ints;
 
 	if (memcmp(h->magic, MAGIC, sizeof(h->magic)) != 0)
-		return bad(path, "does not begin as it should", e);
+		return shortlist_damaged_error(path, "does not begin as it should", e);
 	if (h->order != BYTE_ORDER_MARK || h->version != VERSION)
 		return err_set(e, ERR_DATA,
 			       "%s: is of another version or another kind of machine: learn it "
@@ -96,15 +96,15 @@ static int check_header(const char *path, const struct shortlist *s, struct err 
 	if (h->vocabulary < N_SPECIAL_TOKENS || h->frequent < 0 ||
 	    h->frequent > h->vocabulary || h->listed < 0 ||
 	    h->listed > (int64_t)h->vocabulary * SHORTLIST_MAX_EACH || h->listed > INT32_MAX)
-		return bad(path, "a count is out of range", e);
+		return shortlist_damaged_error(path, "a count is out of range", e);
 	ints = (uint64_t)h->frequent + (uint64_t)h->vocabulary + 1 + (uint64_t)h->listed;
 	if (s->file.len != sizeof(*h) + ints * sizeof(int32_t))
-		return bad(path, "is not as long as its counts say", e);
+		return shortlist_damaged_error(path, "is not as long as its counts say", e);
 	return 0;
 }
 
 /* Rising, real tokens that a translation may have. */
-static bool is_list(const int32_t *ids, int64_t n, int32_t vocabulary)
+static bool is_rising_token_list(const int32_t *ids, int64_t n, int32_t vocabulary)
 {
 	for (int64_t i = 0; i < n; i++)
 		if (ids[i] < N_SPECIAL_TOKENS || ids[i] >= vocabulary ||
@@ -113,55 +113,55 @@ static bool is_list(const int32_t *ids, int64_t n, int32_t vocabulary)
 	return true;
 }
 
-static int check_lists(const char *path, const struct shortlist *s, struct err *e)
+static int shortlist_check_lists(const char *path, const struct shortlist *s, struct err *e)
 {
-	const struct header *h = &s->header;
+	const struct shortlist_header *h = &s->header;
 
-	if (!is_list(s->frequent, h->frequent, h->vocabulary))
-		return bad(path, "its frequent tokens are not a rising list", e);
+	if (!is_rising_token_list(s->frequent, h->frequent, h->vocabulary))
+		return shortlist_damaged_error(path, "its frequent tokens are not a rising list", e);
 	if (s->start[0] != 0 || s->start[h->vocabulary] != h->listed)
-		return bad(path, "its lists do not cover all that is listed", e);
+		return shortlist_damaged_error(path, "its lists do not cover all that is listed", e);
 	for (int32_t i = 0; i < h->vocabulary; i++) {
 		const int64_t n = (int64_t)s->start[i + 1] - s->start[i];
 
 		if (n < 0 || n > SHORTLIST_MAX_EACH || s->start[i + 1] > h->listed ||
-		    !is_list(s->lists + s->start[i], n, h->vocabulary))
-			return bad(path, "a list of it is not rising", e);
+		    !is_rising_token_list(s->lists + s->start[i], n, h->vocabulary))
+			return shortlist_damaged_error(path, "a list of it is not rising", e);
 	}
 	return 0;
 }
 
-static int check_sum(const char *path, const struct shortlist *s, struct err *e)
+static int shortlist_check_sum(const char *path, const struct shortlist *s, struct err *e)
 {
 	char hex[HASH_SHA256_HEX];
 
-	if (sum_of(&s->header, &s->file, sizeof(s->header), hex, e))
+	if (shortlist_checksum(&s->header, &s->file, sizeof(s->header), hex, e))
 		return e->code;
 	if (memcmp(hex, s->header.checksum, HEX_DIGITS) != 0)
-		return bad(path, "its SHA-256 is not what it says", e);
+		return shortlist_damaged_error(path, "its SHA-256 is not what it says", e);
 	return 0;
 }
 
-static int read_file(struct shortlist *s, const char *path, struct err *e)
+static int shortlist_read_file(struct shortlist *s, const char *path, struct err *e)
 {
 	if (file_read_all(path, LIMIT, &s->file, e))
 		return e->code;
 	if (s->file.len < sizeof(s->header))
-		return bad(path, "is too short", e);
+		return shortlist_damaged_error(path, "is too short", e);
 	memcpy(&s->header, s->file.data, sizeof(s->header));
-	if (check_header(path, s, e))
+	if (shortlist_check_header(path, s, e))
 		return e->code;
 	s->frequent = (const int32_t *)(const void *)(s->file.data + sizeof(s->header));
 	s->start = s->frequent + s->header.frequent;
 	s->lists = s->start + s->header.vocabulary + 1;
-	return check_sum(path, s, e) ? e->code : check_lists(path, s, e);
+	return shortlist_check_sum(path, s, e) ? e->code : shortlist_check_lists(path, s, e);
 }
 
 struct shortlist *shortlist_open(const char *path, int32_t vocabulary, const char *sha256,
 				 struct err *e)
 {
 	struct shortlist *s = mem_alloc(1, sizeof(*s), e);
-	int rc = s ? read_file(s, path, e) : e->code;
+	int rc = s ? shortlist_read_file(s, path, e) : e->code;
 
 	if (!rc && (s->header.vocabulary != vocabulary ||
 		    memcmp(s->header.vocabulary_sha256, sha256, HEX_DIGITS) != 0))
@@ -189,7 +189,7 @@ const int32_t *shortlist_frequent(const struct shortlist *s, int32_t *n)
 	return s->frequent;
 }
 
-const int32_t *shortlist_of(const struct shortlist *s, int32_t id, int32_t *n)
+const int32_t *shortlist_of_token(const struct shortlist *s, int32_t id, int32_t *n)
 {
 	*n = s->start[id + 1] - s->start[id];
 	return s->lists + s->start[id];

@@ -45,7 +45,7 @@ void shortlist_close(struct shortlist *s);	/* may be NULL */
 
 /* Borrowed, rising. id is in 0 … vocabulary - 1. */
 const int32_t *shortlist_frequent(const struct shortlist *s, int32_t *n);
-const int32_t *shortlist_of(const struct shortlist *s, int32_t id, int32_t *n);
+const int32_t *shortlist_of_token(const struct shortlist *s, int32_t id, int32_t *n);
 
 /* What a file is made of; borrowed. */
 struct shortlist_parts {
@@ -58,17 +58,17 @@ struct shortlist_parts {
 };
 int shortlist_write(const char *path, const struct shortlist_parts *p, struct err *e);
 
-struct shortlist_how {
+struct shortlist_options {
 	int32_t each, frequent;		/* tokens of a list; the most frequent ones, for all */
 	int64_t pairs;			/* of the shard, spread evenly over it, at most */
 	int32_t rounds;			/* of IBM model 1 */
 };
 
 /* Learn from a shard and write. Memory: about 1.6 KB for each token of the vocabulary. */
-int shortlist_learn(const struct shard *s, const struct shortlist_how *how, const char *path,
+int shortlist_learn(const struct shard *s, const struct shortlist_options *how, const char *path,
 		    struct err *e);
 
 /* The command shortlist. */
-int shortlist_run(struct conf *c, struct err *e);
+int shortlist_command_run(struct conf *c, struct err *e);
 
 #endif

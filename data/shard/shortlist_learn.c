@@ -12,14 +12,14 @@
 #define LEAST	   1e-6f	/* probability of a token that is kept */
 
 /* A target token of a list, with its score. */
-struct entry {
+struct scored_token {
 	int32_t id;
 	float   score;
 };
 
-struct learner {
+struct shortlist_learner {
 	const struct shard *shard;	/* borrowed */
-	const struct shortlist_how *how;
+	const struct shortlist_options *options;
 	int32_t vocabulary;
 	int64_t pairs;			/* that are looked at */
 	int32_t *source, *target;	/* (longest) owned: the pair at hand, each token once */
@@ -31,22 +31,22 @@ struct learner {
 	int32_t *in_source, *in_target;	/* (vocabulary) owned: pairs with it */
 	int64_t *first;			/* (vocabulary + 1) owned: where its pairs are in where */
 	int32_t *where;			/* owned: numbers of pairs with each source token */
-	struct entry *entries;		/* (vocabulary, CANDIDATES) owned; of model 1 */
-	float   *gained;		/* (vocabulary, CANDIDATES) owned */
+	struct scored_token *entries;		/* (vocabulary, CANDIDATES) owned; of model 1 */
+	float   *expected;		/* (vocabulary, CANDIDATES) owned */
 	int32_t *n_entries;		/* (vocabulary) owned */
-	double  *empty, *empty_gained;	/* (vocabulary) owned: of the empty word */
+	double  *empty, *empty_expected;	/* (vocabulary) owned: of the empty word */
 	int32_t *counts, *touched;	/* (vocabulary) owned */
 };
 
 /* ---- pairs ------------------------------------------------------------- */
 
-static int64_t pair_number(const struct learner *x, int64_t i)
+static int64_t pair_number(const struct shortlist_learner *x, int64_t i)
 {
 	return (int64_t)((double)i * (double)shard_pairs(x->shard) / (double)x->pairs);
 }
 
 /* Each token once, in the order in which they come; times may be NULL. */
-static int32_t make_unique(struct learner *x, int32_t *ids, int32_t n, int32_t *times)
+static int32_t make_unique(struct shortlist_learner *x, int32_t *ids, int32_t n, int32_t *times)
 {
 	const int64_t mark = ++x->reading;
 	int32_t kept = 0;
@@ -71,7 +71,7 @@ static int32_t make_unique(struct learner *x, int32_t *ids, int32_t n, int32_t *
 }
 
 /* Read pair i; afterwards seen and slot tell of target. */
-static void read_pair(struct learner *x, int64_t i)
+static void read_pair(struct shortlist_learner *x, int64_t i)
 {
 	const int64_t number = pair_number(x, i);
 	int32_t n_source, n_target;
@@ -84,7 +84,7 @@ static void read_pair(struct learner *x, int64_t i)
 
 /* ---- candidates -------------------------------------------------------- */
 
-static void count_tokens(struct learner *x)
+static void count_tokens(struct shortlist_learner *x)
 {
 	for (int64_t i = 0; i < x->pairs; i++) {
 		read_pair(x, i);
@@ -96,7 +96,7 @@ static void count_tokens(struct learner *x)
 }
 
 /* For each source token, up to SAMPLE pairs that have it, spread over all. */
-static int find_pairs(struct learner *x, struct err *e)
+static int find_pairs(struct shortlist_learner *x, struct err *e)
 {
 	int32_t *met = mem_alloc((size_t)x->vocabulary, sizeof(*met), e);
 	int64_t total = 0;
@@ -126,9 +126,9 @@ static int find_pairs(struct learner *x, struct err *e)
 	return x->where ? 0 : e->code;
 }
 
-static int by_falling_score(const void *a, const void *b)
+static int compare_scores_falling(const void *a, const void *b)
 {
-	const struct entry *x = a, *y = b;
+	const struct scored_token *x = a, *y = b;
 
 	if (x->score != y->score)
 		return x->score < y->score ? 1 : -1;
@@ -136,13 +136,13 @@ static int by_falling_score(const void *a, const void *b)
 }
 
 /* Is a a worse entry than b? Of equal ones the later token is. */
-static bool is_worse(const struct entry *a, const struct entry *b)
+static bool is_worse(const struct scored_token *a, const struct scored_token *b)
 {
 	return a->score < b->score || (a->score == b->score && a->id > b->id);
 }
 
 /* Into a heap of at most CANDIDATES, the worst of which is on top. */
-static void keep_entry(struct entry *heap, int32_t *n, struct entry x)
+static void candidate_heap_add(struct scored_token *heap, int32_t *n, struct scored_token x)
 {
 	int32_t at = 0;
 
@@ -165,9 +165,9 @@ static void keep_entry(struct entry *heap, int32_t *n, struct entry x)
 }
 
 /* The candidates of one source token, with equal probabilities. */
-static void choose_candidates(struct learner *x, int32_t id)
+static void choose_candidates(struct shortlist_learner *x, int32_t id)
 {
-	struct entry *list = x->entries + (int64_t)id * CANDIDATES;
+	struct scored_token *list = x->entries + (int64_t)id * CANDIDATES;
 	const int64_t n = x->first[id + 1] - x->first[id];
 	int32_t touched = 0;
 
@@ -179,10 +179,10 @@ static void choose_candidates(struct learner *x, int32_t id)
 	}
 	for (int32_t k = 0; k < touched; k++) {
 		const int32_t t = x->touched[k];
-		const double together = (double)x->counts[t] / (double)n * x->in_source[id];
+		const double n_both = (double)x->counts[t] / (double)n * x->in_source[id];
 
-		keep_entry(list, &x->n_entries[id],
-			   (struct entry){ t, (float)(2 * together / ((double)x->in_source[id] +
+		candidate_heap_add(list, &x->n_entries[id],
+			   (struct scored_token){ t, (float)(2 * n_both / ((double)x->in_source[id] +
 								      x->in_target[t])) });
 		x->counts[t] = 0;
 	}
@@ -193,7 +193,7 @@ static void choose_candidates(struct learner *x, int32_t id)
 /* ---- IBM model 1 ------------------------------------------------------- */
 
 /* What the pair at hand adds to the expected counts. room: (longest) scratch. */
-static void expect(struct learner *x, double *room)
+static void model1_expectation(struct shortlist_learner *x, double *room)
 {
 	for (int32_t k = 0; k < x->n_target; k++)
 		room[k] = x->empty[x->target[k]];
@@ -202,7 +202,7 @@ static void expect(struct learner *x, double *room)
 			const int64_t at = (int64_t)x->source[i] * CANDIDATES;
 
 			for (int32_t c = 0; c < x->n_entries[x->source[i]]; c++) {
-				const struct entry *a = &x->entries[at + c];
+				const struct scored_token *a = &x->entries[at + c];
 				const int32_t k = x->slot[a->id];
 
 				if (k >= x->n_target || x->target[k] != a->id)
@@ -210,17 +210,17 @@ static void expect(struct learner *x, double *room)
 				if (turn == 0)
 					room[k] += (double)a->score;
 				else
-					x->gained[at + c] +=
+					x->expected[at + c] +=
 						(float)(x->times[k] * (double)a->score / room[k]);
 			}
 		}
 	}
 	for (int32_t k = 0; k < x->n_target; k++)
-		x->empty_gained[x->target[k]] +=
+		x->empty_expected[x->target[k]] +=
 			x->times[k] * x->empty[x->target[k]] / room[k];
 }
 
-static void maximize(struct learner *x)
+static void model1_maximization(struct shortlist_learner *x)
 {
 	double total = 0;
 
@@ -229,32 +229,32 @@ static void maximize(struct learner *x)
 		double sum = 0;
 
 		for (int32_t c = 0; c < x->n_entries[id]; c++)
-			sum += (double)x->gained[at + c];
+			sum += (double)x->expected[at + c];
 		for (int32_t c = 0; c < x->n_entries[id]; c++) {
 			if (sum > 0)
-				x->entries[at + c].score = (float)((double)x->gained[at + c] / sum);
-			x->gained[at + c] = 0;
+				x->entries[at + c].score = (float)((double)x->expected[at + c] / sum);
+			x->expected[at + c] = 0;
 		}
-		total += x->empty_gained[id];
+		total += x->empty_expected[id];
 	}
 	for (int32_t id = 0; id < x->vocabulary; id++) {
-		x->empty[id] = total > 0 ? x->empty_gained[id] / total : 0;
-		x->empty_gained[id] = 0;
+		x->empty[id] = total > 0 ? x->empty_expected[id] / total : 0;
+		x->empty_expected[id] = 0;
 	}
 }
 
-static int fit(struct learner *x, struct err *e)
+static int model1_train(struct shortlist_learner *x, struct err *e)
 {
 	double *room = mem_alloc((size_t)MAX(shard_longest(x->shard), 1), sizeof(*room), e);
 
 	for (int32_t id = 0; room && id < x->vocabulary; id++)
 		x->empty[id] = 1 / (double)x->vocabulary;
-	for (int32_t r = 0; room && r < x->how->rounds; r++) {
+	for (int32_t r = 0; room && r < x->options->rounds; r++) {
 		for (int64_t i = 0; i < x->pairs; i++) {
 			read_pair(x, i);
-			expect(x, room);
+			model1_expectation(x, room);
 		}
-		maximize(x);
+		model1_maximization(x);
 	}
 	free(room);
 	return room ? 0 : e->code;
@@ -262,7 +262,7 @@ static int fit(struct learner *x, struct err *e)
 
 /* ---- what is kept ------------------------------------------------------ */
 
-static int by_id(const void *a, const void *b)
+static int compare_token_ids(const void *a, const void *b)
 {
 	const int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
 
@@ -270,57 +270,57 @@ static int by_id(const void *a, const void *b)
 }
 
 /* The best of a list into out, rising: how many. */
-static int32_t keep_best(struct learner *x, int32_t id, int32_t *out)
+static int32_t select_best_targets(struct shortlist_learner *x, int32_t id, int32_t *out)
 {
-	struct entry *list = x->entries + (int64_t)id * CANDIDATES;
-	const int32_t most = MIN(x->how->each, SHORTLIST_MAX_EACH);
+	struct scored_token *list = x->entries + (int64_t)id * CANDIDATES;
+	const int32_t most = MIN(x->options->each, SHORTLIST_MAX_EACH);
 	int32_t n = 0;
 
 	if (id < N_SPECIAL_TOKENS)
 		return 0;
-	qsort(list, (size_t)x->n_entries[id], sizeof(*list), by_falling_score);
+	qsort(list, (size_t)x->n_entries[id], sizeof(*list), compare_scores_falling);
 	out[n++] = id;
 	for (int32_t c = 0; c < x->n_entries[id] && n < most && list[c].score >= LEAST; c++)
 		if (list[c].id != id)
 			out[n++] = list[c].id;
-	qsort(out, (size_t)n, sizeof(*out), by_id);
+	qsort(out, (size_t)n, sizeof(*out), compare_token_ids);
 	return n;
 }
 
 /* The target tokens in the most pairs, rising. */
-static int32_t keep_frequent(struct learner *x, int32_t *out)
+static int32_t select_frequent_targets(struct shortlist_learner *x, int32_t *out)
 {
-	struct entry *all = x->entries;		/* done with; it has room for vocabulary entries */
+	struct scored_token *all = x->entries;		/* done with; it has room for vocabulary entries */
 	int32_t n = 0, kept;
 
 	for (int32_t id = N_SPECIAL_TOKENS; id < x->vocabulary; id++)
 		if (x->in_target[id] > 0)
-			all[n++] = (struct entry){ id, (float)x->in_target[id] };
-	qsort(all, (size_t)n, sizeof(*all), by_falling_score);
-	kept = MIN(n, x->how->frequent);
+			all[n++] = (struct scored_token){ id, (float)x->in_target[id] };
+	qsort(all, (size_t)n, sizeof(*all), compare_scores_falling);
+	kept = MIN(n, x->options->frequent);
 	for (int32_t i = 0; i < kept; i++)
 		out[i] = all[i].id;
-	qsort(out, (size_t)kept, sizeof(*out), by_id);
+	qsort(out, (size_t)kept, sizeof(*out), compare_token_ids);
 	return kept;
 }
 
-static int write_lists(struct learner *x, const char *path, struct err *e)
+static int learner_write_lists(struct shortlist_learner *x, const char *path, struct err *e)
 {
-	const size_t each = (size_t)MIN(x->how->each, CANDIDATES + 1), v = (size_t)x->vocabulary;
+	const size_t each = (size_t)MIN(x->options->each, CANDIDATES + 1), v = (size_t)x->vocabulary;
 	int32_t *lists = mem_alloc(v, each * sizeof(*lists), e);
 	int32_t *start = lists ? mem_alloc(v + 1, sizeof(*start), e) : NULL;
 	int32_t *frequent = start ? mem_alloc(v, sizeof(*frequent), e) : NULL;
 	int rc = frequent ? 0 : e->code;
 
 	for (int32_t id = 0; !rc && id < x->vocabulary; id++)
-		start[id + 1] = start[id] + keep_best(x, id, lists + start[id]);
+		start[id + 1] = start[id] + select_best_targets(x, id, lists + start[id]);
 	if (!rc)
 		rc = shortlist_write(path,
 				     &(struct shortlist_parts){
 					     .vocabulary = x->vocabulary,
 					     .vocabulary_sha256 = shard_vocabulary_sha256(x->shard),
 					     .frequent = frequent,
-					     .n_frequent = keep_frequent(x, frequent),
+					     .n_frequent = select_frequent_targets(x, frequent),
 					     .start = start, .lists = lists },
 				     e);
 	free(lists);
@@ -331,7 +331,7 @@ static int write_lists(struct learner *x, const char *path, struct err *e)
 
 /* ---- all of it --------------------------------------------------------- */
 
-static int get_memory(struct learner *x, struct err *e)
+static int learner_alloc(struct shortlist_learner *x, struct err *e)
 {
 	const size_t v = (size_t)x->vocabulary, longest = (size_t)MAX(shard_longest(x->shard), 1);
 	struct { void *at; size_t n, size; } blocks[] = {
@@ -341,9 +341,9 @@ static int get_memory(struct learner *x, struct err *e)
 		{ &x->in_target, v, sizeof(int32_t) }, { &x->counts, v, sizeof(int32_t) },
 		{ &x->touched, v, sizeof(int32_t) }, { &x->n_entries, v, sizeof(int32_t) },
 		{ &x->first, v + 1, sizeof(int64_t) }, { &x->empty, v, sizeof(double) },
-		{ &x->empty_gained, v, sizeof(double) },
-		{ &x->gained, v, CANDIDATES * sizeof(float) },
-		{ &x->entries, v, CANDIDATES * sizeof(struct entry) },
+		{ &x->empty_expected, v, sizeof(double) },
+		{ &x->expected, v, CANDIDATES * sizeof(float) },
+		{ &x->entries, v, CANDIDATES * sizeof(struct scored_token) },
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(blocks); i++) {
@@ -356,7 +356,7 @@ static int get_memory(struct learner *x, struct err *e)
 	return 0;
 }
 
-static void free_memory(struct learner *x)
+static void learner_free(struct shortlist_learner *x)
 {
 	free(x->source);
 	free(x->target);
@@ -371,19 +371,19 @@ static void free_memory(struct learner *x)
 	free(x->first);
 	free(x->where);
 	free(x->empty);
-	free(x->empty_gained);
-	free(x->gained);
+	free(x->empty_expected);
+	free(x->expected);
 	free(x->entries);
 }
 
-int shortlist_learn(const struct shard *s, const struct shortlist_how *how, const char *path,
+int shortlist_learn(const struct shard *s, const struct shortlist_options *options, const char *path,
 		    struct err *e)
 {
-	struct learner x = { .shard = s, .how = how, .vocabulary = shard_vocabulary(s) };
+	struct shortlist_learner x = { .shard = s, .options = options, .vocabulary = shard_vocabulary(s) };
 	int rc;
 
-	x.pairs = MIN(MIN(how->pairs, shard_pairs(s)), INT32_MAX - 2);
-	rc = get_memory(&x, e);
+	x.pairs = MIN(MIN(options->pairs, shard_pairs(s)), INT32_MAX - 2);
+	rc = learner_alloc(&x, e);
 	if (!rc) {
 		count_tokens(&x);
 		rc = find_pairs(&x, e);
@@ -391,9 +391,9 @@ int shortlist_learn(const struct shard *s, const struct shortlist_how *how, cons
 	for (int32_t id = N_SPECIAL_TOKENS; !rc && id < x.vocabulary; id++)
 		choose_candidates(&x, id);
 	if (!rc)
-		rc = fit(&x, e);
+		rc = model1_train(&x, e);
 	if (!rc)
-		rc = write_lists(&x, path, e);
-	free_memory(&x);
+		rc = learner_write_lists(&x, path, e);
+	learner_free(&x);
 	return rc;
 }

@@ -21,7 +21,7 @@ struct shuffle shuffle_make(int64_t n, struct rng_key key)
 }
 
 /* A number below limit from x: murmur3's finaliser, and a multiplication instead of a division. */
-static inline uint32_t scramble(uint32_t x, uint32_t key, uint32_t limit)
+static inline uint32_t mix_below(uint32_t x, uint32_t key, uint32_t limit)
 {
 	x ^= key;
 	x ^= x >> 16;
@@ -47,8 +47,8 @@ int64_t shuffle_at(const struct shuffle *s, int64_t i)
 		uint32_t left = (uint32_t)(x % s->a), right = (uint32_t)(x / s->a);
 
 		for (int r = 0; r < SHUFFLE_ROUNDS; r += 2) {
-			left = add_below(left, scramble(right, s->key[r], s->a), s->a);
-			right = add_below(right, scramble(left, s->key[r + 1], s->b), s->b);
+			left = add_below(left, mix_below(right, s->key[r], s->a), s->a);
+			right = add_below(right, mix_below(left, s->key[r + 1], s->b), s->b);
 		}
 		x = (uint64_t)right * s->a + left;
 	} while (x >= s->n);
@@ -69,8 +69,8 @@ int64_t shuffle_inverse_at(const struct shuffle *s, int64_t j)
 		uint32_t left = (uint32_t)(x % s->a), right = (uint32_t)(x / s->a);
 
 		for (int r = SHUFFLE_ROUNDS - 2; r >= 0; r -= 2) {
-			right = subtract_below(right, scramble(left, s->key[r + 1], s->b), s->b);
-			left = subtract_below(left, scramble(right, s->key[r], s->a), s->a);
+			right = subtract_below(right, mix_below(left, s->key[r + 1], s->b), s->b);
+			left = subtract_below(left, mix_below(right, s->key[r], s->a), s->a);
 		}
 		x = (uint64_t)right * s->a + left;
 	} while (x >= s->n);

@@ -72,7 +72,7 @@ static const char *member_at(const struct archive_reader *r)
 }
 
 /* The sentence for what a or the unpacking below it reported. */
-static int damaged(const struct archive_reader *r, struct err *e)
+static int archive_error(const struct archive_reader *r, struct err *e)
 {
 	const char *member = member_at(r), *why = archive_error_string(r->a);
 
@@ -107,8 +107,8 @@ static bool is_bomb(const struct archive_reader *r, int64_t unpacked)
 	return unpacked > BOMB_BYTES && unpacked / MAX(archive_position(r), 1) > BOMB_RATIO;
 }
 
-/* The next unpacked block: its length, 0: the end, < 0: damaged() says why. */
-static int64_t unpack(struct archive_reader *r, const void **block)
+/* The next unpacked block: its length, 0: the end, < 0: archive_error() says why. */
+static int64_t archive_unpack_block(struct archive_reader *r, const void **block)
 {
 	size_t n = 0;
 	la_int64_t offset;
@@ -134,7 +134,7 @@ static int64_t unpack(struct archive_reader *r, const void **block)
 /* What a reads from: the reason of a failure stays in the reader. */
 static la_ssize_t read_unpacked(struct archive *a, void *reader, const void **block)
 {
-	int64_t got = unpack(reader, block);
+	int64_t got = archive_unpack_block(reader, block);
 
 	if (got < 0)
 		archive_set_error(a, EIO, "it cannot be unpacked");
@@ -148,8 +148,8 @@ static int unpack_rest(struct archive_reader *r, struct err *e)
 	int64_t got = 1;
 
 	while ((r->gunzip || r->unpacker) && got > 0)
-		got = unpack(r, &block);
-	return got < 0 ? damaged(r, e) : 0;
+		got = archive_unpack_block(r, &block);
+	return got < 0 ? archive_error(r, e) : 0;
 }
 
 /* ---- which members, and which never ---- */
@@ -191,7 +191,7 @@ static const char *kind_name(struct archive_entry *entry)
 }
 
 /* Is this entry wanted, and may it be read? 1, 0: pass it over, < 0. */
-static int judge(struct archive_reader *r, struct archive_entry *entry, struct err *e)
+static int archive_check_entry(struct archive_reader *r, struct archive_entry *entry, struct err *e)
 {
 	const char *path = archive_entry_pathname_utf8(entry), *kind;
 	size_t i;
@@ -238,14 +238,14 @@ int archive_next(struct archive_reader *r, size_t *member, struct err *e)
 		int wanted;
 
 		r->at = r->n;
-		wanted = judge(r, entry, e);
+		wanted = archive_check_entry(r, entry, e);
 		if (wanted) {
 			*member = r->at;
 			return wanted;
 		}
 	}
 	if (rc != ARCHIVE_EOF)
-		return damaged(r, e);
+		return archive_error(r, e);
 	r->at = r->n;
 	for (size_t i = 0; i < r->n; i++)
 		if (!r->found[i] && !r->optional[i])
@@ -263,7 +263,7 @@ int64_t archive_read(struct archive_reader *r, void *to, size_t room, struct err
 	r->given += MAX(got, 0);
 	r->is_bomb = r->is_bomb || is_bomb(r, r->given);	/* a .zip, holes of a sparse file */
 	if (got < 0 || r->is_bomb)
-		return damaged(r, e);
+		return archive_error(r, e);
 	if (!got)
 		r->at = r->n;
 	return got;
@@ -315,16 +315,16 @@ static int open_members(struct archive_reader *r, struct err *e)
 	if (packing == PACKED_NOT) {
 		archive_read_support_format_zip_seekable(r->a);	/* its end must be there */
 		rc = archive_read_open_filename(r->a, r->path, BLOCK_BYTES);
-		return rc == ARCHIVE_OK ? 0 : damaged(r, e);
+		return rc == ARCHIVE_OK ? 0 : archive_error(r, e);
 	}
 	if (packing == PACKED_GZIP)
 		r->gunzip = gunzip_open(r->path, &r->failure);
 	else
 		r->unpacker = open_unpacker(r->path);
 	if (!r->gunzip && !r->unpacker)
-		return damaged(r, e);
+		return archive_error(r, e);
 	rc = archive_read_open(r->a, r, NULL, read_unpacked, NULL);
-	return rc == ARCHIVE_OK ? 0 : damaged(r, e);
+	return rc == ARCHIVE_OK ? 0 : archive_error(r, e);
 }
 
 struct archive_reader *archive_open(const char *path, const char *const *names, size_t n,

@@ -60,7 +60,7 @@ struct bars *bars_new(struct progress *p, const char *what, size_t n, struct err
 
 /* ---- texts ---- */
 
-static void add_bytes(struct buf *out, int64_t n)
+static void bar_add_bytes(struct buf *out, int64_t n)
 {
 	if (n < 1000)
 		buf_printf(out, "%lld B", (long long)n);
@@ -83,12 +83,12 @@ static void add_time(struct buf *out, double seconds)
 		buf_printf(out, "%lld:%02lld", s / 60, s % 60);
 }
 
-static void add_amount(struct buf *out, const struct bar_view *v)
+static void bar_add_amount(struct buf *out, const struct bar_view *v)
 {
-	add_bytes(out, v->done);
+	bar_add_bytes(out, v->done);
 	if (v->total > 0) {
 		buf_add_str(out, " of ");
-		add_bytes(out, v->total);
+		bar_add_bytes(out, v->total);
 	}
 }
 
@@ -98,7 +98,7 @@ static void add_rate(struct buf *out, const struct bar_view *v)
 		buf_add_str(out, v->words);
 		return;
 	}
-	add_bytes(out, (int64_t)v->rate);
+	bar_add_bytes(out, (int64_t)v->rate);
 	buf_add_str(out, "/s");
 	if (v->total > 0 && v->rate >= 1) {
 		buf_add_str(out, "  ");
@@ -106,7 +106,7 @@ static void add_rate(struct buf *out, const struct bar_view *v)
 	}
 }
 
-static void add_bar(struct buf *out, const struct bar_view *v, int columns)
+static void bar_add_blocks(struct buf *out, const struct bar_view *v, int columns)
 {
 	int filled = (int)(columns * (double)MIN(v->done, v->total) / (double)v->total), i;
 
@@ -117,7 +117,7 @@ static void add_bar(struct buf *out, const struct bar_view *v, int columns)
 }
 
 /* What does not fit goes in this order: the bar, the amounts, the end of the name. */
-void bars_line(struct buf *out, const struct bar_view *v, int width)
+void bars_format_line(struct buf *out, const struct bar_view *v, int width)
 {
 	struct buf percent = { 0 }, amount = { 0 }, rate = { 0 };
 	int name = MIN(MAX(v->name_width, (int)strlen(v->name)), MAX(width / 3, 8));
@@ -126,7 +126,7 @@ void bars_line(struct buf *out, const struct bar_view *v, int width)
 	if (v->total > 0)
 		buf_printf(&percent, "  %3d %%",
 			   (int)(100.0 * (double)MIN(v->done, v->total) / (double)v->total));
-	add_amount(&amount, v);
+	bar_add_amount(&amount, v);
 	add_rate(&rate, v);
 	left = width - name - (int)(percent.len + rate.len) - 2;
 	if (left < 0) {
@@ -135,7 +135,7 @@ void bars_line(struct buf *out, const struct bar_view *v, int width)
 	}
 	buf_printf(out, "%-*.*s", name, name, v->name);
 	if (v->total > 0 && left - (int)amount.len - 2 - 4 >= MIN_BAR)
-		add_bar(out, v, MIN(left - (int)amount.len - 2 - 4, MAX_BAR));
+		bar_add_blocks(out, v, MIN(left - (int)amount.len - 2 - 4, MAX_BAR));
 	buf_add_str(out, buf_text(&percent));
 	if (left >= (int)amount.len + 2)
 		buf_printf(out, "  %s", buf_text(&amount));
@@ -158,7 +158,7 @@ static int terminal_width(void)
 }
 
 /* Put the cursor at the start of our lines and clear from there on. */
-static void erase(struct bars *b)
+static void bars_erase_lines(struct bars *b)
 {
 	buf_clear(&b->text);
 	if (!b->drawn)
@@ -170,7 +170,7 @@ static void erase(struct bars *b)
 	b->drawn = 0;
 }
 
-static void put(struct bars *b)
+static void bars_flush_text(struct bars *b)
 {
 	if (b->text.len)
 		fwrite(b->text.data, 1, b->text.len, stderr);
@@ -178,7 +178,7 @@ static void put(struct bars *b)
 	buf_clear(&b->text);
 }
 
-static void look_at_rates(struct bars *b, double now)
+static void bars_update_rates(struct bars *b, double now)
 {
 	double dt = now - b->rated_s, keep = exp(-dt / RATE_S), fresh;
 	size_t i;
@@ -200,7 +200,7 @@ static void look_at_rates(struct bars *b, double now)
 }
 
 /* All of them as one; returns how many are complete. */
-static size_t add_up(const struct bars *b, struct bar_view *all)
+static size_t bars_sum_totals(const struct bars *b, struct bar_view *all)
 {
 	size_t i, complete = 0;
 	bool known = true;
@@ -225,10 +225,10 @@ static void draw_all(struct bars *b, const char *end)
 	struct bar_view all;
 	char name[MAX_NAME];
 
-	snprintf(name, sizeof(name), "%zu of %zu %s", add_up(b, &all), b->n, b->what);
+	snprintf(name, sizeof(name), "%zu of %zu %s", bars_sum_totals(b, &all), b->n, b->what);
 	all.name = name;
 	all.name_width = (int)strlen(name);
-	bars_line(&b->text, &all, 1000);
+	bars_format_line(&b->text, &all, 1000);
 	buf_add_str(&b->text, end);
 }
 
@@ -238,7 +238,7 @@ static void draw_terminal(struct bars *b)
 	struct buf line = { 0 };
 	size_t i;
 
-	erase(b);
+	bars_erase_lines(b);
 	for (i = 0; i < b->n; i++)
 		if (b->bars[i].started)
 			name_width = MAX(name_width, (int)strlen(b->bars[i].name));
@@ -249,7 +249,7 @@ static void draw_terminal(struct bars *b)
 		if (!r->started)
 			continue;
 		buf_clear(&line);
-		bars_line(&line, &v, width);
+		bars_format_line(&line, &v, width);
 		buf_printf(&b->text, "%s%s", b->drawn ? "\n" : "", buf_text(&line));
 		b->drawn++;
 	}
@@ -262,11 +262,11 @@ static void draw_terminal(struct bars *b)
 		buf_truncate(&b->text, MIN(b->text.len, before + (size_t)width));
 		b->drawn++;
 	}
-	put(b);
+	bars_flush_text(b);
 }
 
 /* For those who watch the file of the progress. */
-static void keep(struct bars *b)
+static void bars_write_progress(struct bars *b)
 {
 	struct progress_archive *list;
 	struct err ignored;
@@ -284,7 +284,7 @@ static void keep(struct bars *b)
 				.done = r->done, .total = r->total,
 				.rate = r->started ? r->rate : 0 };
 	}
-	progress_keep_archives(b->progress, list, n);
+	progress_write_archives(b->progress, list, n);
 	free(list);
 }
 
@@ -294,8 +294,8 @@ void bars_draw(struct bars *b)
 
 	if (b->progress->quiet && !b->progress->path)
 		return;
-	look_at_rates(b, now);
-	keep(b);
+	bars_update_rates(b, now);
+	bars_write_progress(b);
 	if (b->progress->quiet)
 		return;
 	if (now - b->shown_s < (b->progress->terminal ? TERMINAL_S : PIPE_S))
@@ -305,7 +305,7 @@ void bars_draw(struct bars *b)
 		draw_terminal(b);
 	} else {
 		draw_all(b, "\n");
-		put(b);
+		bars_flush_text(b);
 	}
 }
 
@@ -319,7 +319,7 @@ void bars_start(struct bars *b, size_t i, const char *name, int64_t have, int64_
 	snprintf(r->name, sizeof(r->name), "%s", name);
 }
 
-void bars_at(struct bars *b, size_t i, int64_t done, int64_t total)
+void bars_update(struct bars *b, size_t i, int64_t done, int64_t total)
 {
 	struct bar *r = &b->bars[i];
 
@@ -328,28 +328,28 @@ void bars_at(struct bars *b, size_t i, int64_t done, int64_t total)
 	r->seen = MIN(r->seen, done);	/* it may have begun again */
 }
 
-void bars_say(struct bars *b, size_t i, const char *words)
+void bars_set_status(struct bars *b, size_t i, const char *words)
 {
 	b->bars[i].words = words;
 }
 
-static void PRINTF_LIKE(2, 0) say_line(struct bars *b, const char *fmt, va_list ap)
+static void PRINTF_LIKE(2, 0) bars_print_plain(struct bars *b, const char *fmt, va_list ap)
 {
 	if (b->progress->quiet)
 		return;
-	erase(b);
-	put(b);
+	bars_erase_lines(b);
+	bars_flush_text(b);
 	vfprintf(stderr, fmt, ap);
 	fputc('\n', stderr);
 	b->shown_s = MIN(b->shown_s, clock_mono_s() - (b->progress->terminal ? TERMINAL_S : 0));
 }
 
-void bars_note(struct bars *b, const char *fmt, ...)
+void bars_print_line(struct bars *b, const char *fmt, ...)
 {
 	va_list ap;
 
 	va_start(ap, fmt);
-	say_line(b, fmt, ap);
+	bars_print_plain(b, fmt, ap);
 	va_end(ap);
 }
 
@@ -364,10 +364,10 @@ void bars_stop(struct bars *b, size_t i, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	bars_note(b, "%s: %s", b->bars[i].name, text);
+	bars_print_line(b, "%s: %s", b->bars[i].name, text);
 }
 
-void bars_count(struct bars *b, size_t i, int64_t bytes)
+void bars_add_complete(struct bars *b, size_t i, int64_t bytes)
 {
 	b->bars[i].finished = true;
 	b->bars[i].done = b->bars[i].total = bytes;
@@ -377,8 +377,8 @@ void bars_free(struct bars *b)
 {
 	if (!b)
 		return;
-	erase(b);
-	put(b);
+	bars_erase_lines(b);
+	bars_flush_text(b);
 	buf_free(&b->text);
 	free(b->bars);
 	free(b);

@@ -3,7 +3,7 @@
  *
  *	struct bars *b = bars_new(&p, "archives", n, e);
  *	bars_start(b, i, "dev.tgz", have, total);	from now on there is a line for it; total -1: unknown
- *	bars_at(b, i, done, total);			cheap
+ *	bars_update(b, i, done, total);			cheap
  *	bars_draw(b);					often: it looks at the clock itself
  *	bars_stop(b, i, "%lld bytes", n);		its line goes, this one stays
  *	bars_free(b);
@@ -31,19 +31,19 @@ void bars_free(struct bars *b);
 
 /* have: bytes that were there before and say nothing about the rate. name is copied. */
 void bars_start(struct bars *b, size_t i, const char *name, int64_t have, int64_t total);
-void bars_at(struct bars *b, size_t i, int64_t done, int64_t total);
+void bars_update(struct bars *b, size_t i, int64_t done, int64_t total);
 
 /* Words instead of rate and time ("waiting"); NULL: none any more. Borrowed. */
-void bars_say(struct bars *b, size_t i, const char *words);
+void bars_set_status(struct bars *b, size_t i, const char *words);
 
 /* Take the line away; fmt, which may be NULL, becomes "NAME: text" and stays. */
 void bars_stop(struct bars *b, size_t i, const char *fmt, ...) PRINTF_LIKE(3, 4);
 
 /* This one is complete: for the line of all of them. It may never have been started. */
-void bars_count(struct bars *b, size_t i, int64_t bytes);
+void bars_add_complete(struct bars *b, size_t i, int64_t bytes);
 
 /* A line of its own. */
-void bars_note(struct bars *b, const char *fmt, ...) PRINTF_LIKE(2, 3);
+void bars_print_line(struct bars *b, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
 void bars_draw(struct bars *b);
 
@@ -55,6 +55,6 @@ struct bar_view {
 	int name_width;			/* columns of the longest name */
 };
 
-void bars_line(struct buf *out, const struct bar_view *v, int width);
+void bars_format_line(struct buf *out, const struct bar_view *v, int width);
 
 #endif

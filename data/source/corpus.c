@@ -91,7 +91,7 @@ static int check_seed(const struct conf *c, const char *folder, const struct jso
 		       folder, (long long)seed, (long long)c->seed);
 }
 
-static int check_recipe(const struct conf *c, const char *folder, struct err *e)
+static int corpus_check_recipe(const struct conf *c, const char *folder, struct err *e)
 {
 	struct conf then;
 	char *path = file_path(e, "%s/recipe.ini", folder);
@@ -136,7 +136,7 @@ int corpus_is_ready(const struct conf *c, bool *ready, struct err *e)
 	if (json_integer(json_get(manifest, "v"), 0) != CORPUS_VERSION ||
 	    !has_files(folder, manifest))
 		goto out;
-	rc = check_recipe(c, folder, e);
+	rc = corpus_check_recipe(c, folder, e);
 	if (!rc)
 		rc = check_seed(c, folder, manifest, e);
 	*ready = !rc;

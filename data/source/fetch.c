@@ -24,28 +24,28 @@
 #define STALL_BYTES     1024	/* a second, as fetch_transfer.c has it */
 #define DRAW_MS         100
 
-enum state { WAITING, HASHING, RUNNING, OVER };
+enum download_state { WAITING, HASHING, RUNNING, OVER };
 
 /* One job on its way. */
-struct errand {
+struct download {
 	struct fetcher *fetcher;
 	struct fetch_job *job;
 	size_t number;
-	enum state state;
+	enum download_state state;
 	size_t address;
 	int    tries;		/* of this address without progress */
-	int64_t farthest;	/* bytes that the part has had */
+	int64_t max_part_bytes;	/* bytes that the part has had */
 	double not_before_s;
 	bool   seen;		/* it has a bar */
 	bool   open;		/* the part */
 	bool   from_start;	/* what was continued was refused once: not again */
-	struct part part;
+	struct fetch_part part;
 	struct transfer transfer;
 };
 
 struct fetcher {
 	const struct fetch_limits *limits;
-	struct errand *errands;	/* owned; n */
+	struct download *downloads;	/* owned; n */
 	size_t n;
 	CURLM *multi;		/* owned */
 	struct bars *bars;	/* owned */
@@ -53,7 +53,7 @@ struct fetcher {
 	struct err stop;	/* code 0, or why nothing goes on */
 };
 
-static const struct fetch_address *address_of(const struct errand *r)
+static const struct fetch_address *download_address(const struct download *r)
 {
 	return &r->job->addresses[r->address];
 }
@@ -98,14 +98,14 @@ static int check_room_before(const struct fetch_job *jobs, size_t n, struct err 
 /* And what the servers say, of all that are running. */
 static int check_room(void *closure, struct err *e)
 {
-	const struct fetcher *f = ((struct errand *)closure)->fetcher;
+	const struct fetcher *f = ((struct download *)closure)->fetcher;
 	int64_t needed = 0;
 	size_t i;
 
 	for (i = 0; i < f->n; i++)
-		if (f->errands[i].state == RUNNING && f->errands[i].transfer.total > 0)
-			needed += MAX(f->errands[i].transfer.total - f->errands[i].part.bytes, 0);
-	return compare_room(((struct errand *)closure)->part.path, needed, e);
+		if (f->downloads[i].state == RUNNING && f->downloads[i].transfer.total > 0)
+			needed += MAX(f->downloads[i].transfer.total - f->downloads[i].part.bytes, 0);
+	return compare_room(((struct download *)closure)->part.path, needed, e);
 }
 
 /* ---- how an errand goes on ---- */
@@ -116,26 +116,26 @@ static void stop_all(struct fetcher *f, const struct err *why)
 		f->stop = *why;
 }
 
-static void give_up(struct errand *r)
+static void download_fail(struct download *r)
 {
 	struct fetcher *f = r->fetcher;
 	size_t i, others = 0;
 
 	r->state = OVER;
 	if (r->open && !r->part.bytes)
-		part_remove(&r->part);
+		fetch_part_remove(&r->part);
 	else if (r->open)
-		part_close(&r->part);
+		fetch_part_close(&r->part);
 	r->open = false;
 	bars_stop(f->bars, r->number, NULL);
 	for (i = 0; i < f->n; i++)
-		others += f->errands[i].state != OVER;
+		others += f->downloads[i].state != OVER;
 	if (others)
-		bars_note(f->bars, "note: %s; the others go on", r->job->result.text);
+		bars_print_line(f->bars, "note: %s; the others go on", r->job->result.text);
 }
 
 /* A refused file says more than a server that was not there afterwards. */
-static void next_address(struct errand *r, const struct err *why)
+static void next_address(struct download *r, const struct err *why)
 {
 	if (r->job->result.code != ERR_DATA)
 		r->job->result = *why;
@@ -144,22 +144,22 @@ static void next_address(struct errand *r, const struct err *why)
 	r->state = WAITING;
 	if (++r->address == r->job->n_addresses) {
 		r->address--;
-		give_up(r);
+		download_fail(r);
 	} else {
-		bars_note(r->fetcher->bars, "note: %s; trying the next address", why->text);
+		bars_print_line(r->fetcher->bars, "note: %s; trying the next address", why->text);
 	}
 }
 
-static void start_over(struct errand *r)
+static void start_over(struct download *r)
 {
-	part_remove(&r->part);
+	fetch_part_remove(&r->part);
 	r->open = false;
-	r->farthest = 0;
+	r->max_part_bytes = 0;
 	r->state = WAITING;
 }
 
 /* 1, 2, 4 … 60 s, a quarter more or less; or what the server asks for. */
-static double seconds_to_wait(const struct errand *r, double asked_s)
+static double seconds_to_wait(const struct download *r, double asked_s)
 {
 	double base = r->fetcher->limits->wait_s, wait = base;
 	struct rng_key k = rng_key_make(r->fetcher->seed, RNG_FETCH, (uint32_t)r->tries,
@@ -172,14 +172,14 @@ static double seconds_to_wait(const struct errand *r, double asked_s)
 	return MAX(wait, asked_s);
 }
 
-static void try_again(struct errand *r, double asked_s, const struct err *why)
+static void download_retry(struct download *r, double asked_s, const struct err *why)
 {
 	const struct fetch_limits *l = r->fetcher->limits;
 	double wait;
 
-	if (r->open && r->part.bytes > r->farthest + STALL_BYTES * l->stall_s)
+	if (r->open && r->part.bytes > r->max_part_bytes + STALL_BYTES * l->stall_s)
 		r->tries = 0;	/* that was progress */
-	r->farthest = MAX(r->farthest, r->open ? r->part.bytes : 0);
+	r->max_part_bytes = MAX(r->max_part_bytes, r->open ? r->part.bytes : 0);
 	if (++r->tries >= l->tries || asked_s > LONGEST_ASKED_S) {
 		next_address(r, why);
 		return;
@@ -187,77 +187,77 @@ static void try_again(struct errand *r, double asked_s, const struct err *why)
 	wait = seconds_to_wait(r, asked_s);
 	r->not_before_s = clock_mono_s() + wait;
 	r->state = WAITING;
-	bars_say(r->fetcher->bars, r->number, "waiting");
-	bars_note(r->fetcher->bars, "note: %s; try %d of %d in %.1f s", why->text, r->tries + 1,
+	bars_set_status(r->fetcher->bars, r->number, "waiting");
+	bars_print_line(r->fetcher->bars, "note: %s; try %d of %d in %.1f s", why->text, r->tries + 1,
 		  l->tries, wait);
 }
 
-static void succeed(struct errand *r, int64_t bytes, const char *remark)
+static void download_succeed(struct download *r, int64_t bytes, const char *remark)
 {
 	struct bars *b = r->fetcher->bars;
 
 	unlink(r->part.note);
-	part_close(&r->part);
+	fetch_part_close(&r->part);
 	r->open = false;
 	r->state = OVER;
 	r->job->result = (struct err){ 0 };
 	if (*remark)
-		bars_note(b, "%s", remark);
-	bars_count(b, r->number, bytes);
-	bars_stop(b, r->number, "%lld bytes from %s", (long long)bytes, address_of(r)->url);
+		bars_print_line(b, "%s", remark);
+	bars_add_complete(b, r->number, bytes);
+	bars_stop(b, r->number, "%lld bytes from %s", (long long)bytes, download_address(r)->url);
 }
 
 /* The bytes are all here: are they the right ones? */
-static void arrive(struct errand *r)
+static void download_complete(struct download *r)
 {
 	struct err e = { 0 };
 	struct buf remark = { 0 };
 	struct fetch_sums s = { 0 };
 	bool continued = r->transfer.offset > 0;
 
-	bars_say(r->fetcher->bars, r->number, NULL);
-	if (!part_finish(&r->part, &s, &e))
+	bars_set_status(r->fetcher->bars, r->number, NULL);
+	if (!fetch_part_finish(&r->part, &s, &e))
 		r->job->arrived(r->job->closure, r->address, &s, &remark, &e);
 	if (e.code && e.code != ERR_DATA) {
 		stop_all(r->fetcher, &e);
 	} else if (e.code && continued && !r->from_start) {
 		r->from_start = true;
 		start_over(r);
-		bars_note(r->fetcher->bars, "note: %s; again, from its start", e.text);
+		bars_print_line(r->fetcher->bars, "note: %s; again, from its start", e.text);
 	} else if (e.code) {
 		start_over(r);
 		next_address(r, &e);
 	} else {
-		succeed(r, s.bytes, buf_text(&remark));
+		download_succeed(r, s.bytes, buf_text(&remark));
 	}
 	buf_free(&remark);
 }
 
-static void finish(struct errand *r, CURLcode rc)
+static void download_finish(struct download *r, CURLcode rc)
 {
 	struct err why = { 0 };
 	double asked_s;
-	enum verdict verdict = transfer_judge(&r->transfer, rc, &asked_s, &why);
+	enum transfer_verdict verdict = transfer_evaluate(&r->transfer, rc, &asked_s, &why);
 
 	transfer_close(&r->transfer, r->fetcher->multi);
 	switch (verdict) {
-	case VERDICT_ARRIVED:
-		arrive(r);
+	case TRANSFER_COMPLETE:
+		download_complete(r);
 		break;
-	case VERDICT_AGAIN:
-		try_again(r, asked_s, &why);
+	case TRANSFER_RETRY:
+		download_retry(r, asked_s, &why);
 		break;
-	case VERDICT_RESTART:
+	case TRANSFER_RESTART:
 		start_over(r);
 		if (++r->tries >= r->fetcher->limits->tries)
 			next_address(r, &why);
 		else
-			bars_note(r->fetcher->bars, "note: %s; again, from its start", why.text);
+			bars_print_line(r->fetcher->bars, "note: %s; again, from its start", why.text);
 		break;
-	case VERDICT_NEXT:
+	case TRANSFER_NEXT_ADDRESS:
 		next_address(r, &why);
 		break;
-	case VERDICT_STOP:
+	case TRANSFER_STOP:
 		stop_all(r->fetcher, &why);
 		break;
 	}
@@ -265,13 +265,13 @@ static void finish(struct errand *r, CURLcode rc)
 
 /* ---- starting ---- */
 
-static void run(struct errand *r, int64_t offset, const char *if_range)
+static void download_run(struct download *r, int64_t offset, const char *if_range)
 {
 	struct err e = { 0 };
 
-	r->transfer = (struct transfer){ .address = address_of(r), .part = &r->part,
+	r->transfer = (struct transfer){ .address = download_address(r), .part = &r->part,
 					 .offset = offset, .check_room = check_room, .closure = r };
-	bars_say(r->fetcher->bars, r->number, NULL);
+	bars_set_status(r->fetcher->bars, r->number, NULL);
 	r->state = RUNNING;
 	if (transfer_start(&r->transfer, if_range, r->fetcher->limits->stall_s, r->fetcher->multi,
 			   &e))
@@ -279,54 +279,54 @@ static void run(struct errand *r, int64_t offset, const char *if_range)
 }
 
 /* Continue behind what has been hashed; when that is all, nobody need be asked. */
-static void go_on(struct errand *r)
+static void download_resume(struct download *r)
 {
 	const char *if_range;
-	const struct fetch_address *a = address_of(r);
+	const struct fetch_address *a = download_address(r);
 
-	if (!part_may_continue(&r->part, a, &if_range)) {
-		run(r, 0, NULL);
+	if (!fetch_part_may_resume(&r->part, a, &if_range)) {
+		download_run(r, 0, NULL);
 	} else if (*a->content && r->part.bytes == r->part.origin.total) {
 		r->transfer = (struct transfer){ .offset = r->part.bytes };
-		arrive(r);
+		download_complete(r);
 	} else {
-		run(r, r->part.bytes, if_range);
+		download_run(r, r->part.bytes, if_range);
 	}
 }
 
-static void start(struct errand *r)
+static void download_open_part(struct download *r)
 {
 	struct err e = { 0 };
 	const char *if_range;
 
-	if (!r->open && part_open(&r->part, r->job->part, r->job->md5, &e)) {
+	if (!r->open && fetch_part_open(&r->part, r->job->part, r->job->md5, &e)) {
 		stop_all(r->fetcher, &e);
 		return;
 	}
 	r->open = true;
 	if (!r->seen)
 		bars_start(r->fetcher->bars, r->number, r->job->name, r->part.bytes,
-			   address_of(r)->bytes);
+			   download_address(r)->bytes);
 	r->seen = true;
 	if (r->part.hashed < r->part.bytes &&
-	    part_may_continue(&r->part, address_of(r), &if_range)) {
+	    fetch_part_may_resume(&r->part, download_address(r), &if_range)) {
 		r->state = HASHING;
-		bars_say(r->fetcher->bars, r->number, "reading what is here");
+		bars_set_status(r->fetcher->bars, r->number, "reading what is here");
 	} else {
-		go_on(r);
+		download_resume(r);
 	}
 }
 
-static void hash_some(struct errand *r)
+static void hash_some(struct download *r)
 {
 	struct err e = { 0 };
 	bool more;
 
-	if (part_hash(&r->part, &more, &e)) {
+	if (fetch_part_hash(&r->part, &more, &e)) {
 		stop_all(r->fetcher, &e);
 	} else if (!more) {
-		r->farthest = r->part.bytes;
-		go_on(r);
+		r->max_part_bytes = r->part.bytes;
+		download_resume(r);
 	}
 }
 
@@ -350,7 +350,7 @@ static bool same_host(const char *a, const char *b)
 	return n == m && !strncmp(a, b, n);
 }
 
-static bool may_start(const struct fetcher *f, const struct errand *r, double now)
+static bool may_start(const struct fetcher *f, const struct download *r, double now)
 {
 	int busy = 0, here = 0;
 	size_t i;
@@ -358,12 +358,12 @@ static bool may_start(const struct fetcher *f, const struct errand *r, double no
 	if (r->state != WAITING || now < r->not_before_s)
 		return false;
 	for (i = 0; i < f->n; i++) {
-		const struct errand *other = &f->errands[i];
+		const struct download *other = &f->downloads[i];
 
 		if (other->state != RUNNING && other->state != HASHING)
 			continue;
 		busy++;
-		here += same_host(address_of(r)->url, address_of(other)->url);
+		here += same_host(download_address(r)->url, download_address(other)->url);
 	}
 	return busy < f->limits->transfers && here < PER_HOST;
 }
@@ -371,24 +371,24 @@ static bool may_start(const struct fetcher *f, const struct errand *r, double no
 /* ---- the loop ---- */
 
 /* Start and continue what can be; returns how many errands are not over, *wait_ms how long to sleep. */
-static size_t turn(struct fetcher *f, int *wait_ms)
+static size_t downloads_step(struct fetcher *f, int *wait_ms)
 {
 	double now = clock_mono_s();
 	size_t i, left = 0;
 
 	*wait_ms = DRAW_MS;
 	for (i = 0; i < f->n && !f->stop.code; i++) {
-		struct errand *r = &f->errands[i];
+		struct download *r = &f->downloads[i];
 
 		if (may_start(f, r, now))
-			start(r);
+			download_open_part(r);
 		else if (r->state == HASHING)
 			hash_some(r);
 		if (r->state == RUNNING)
-			bars_at(f->bars, i, r->part.bytes,
-				r->transfer.total >= 0 ? r->transfer.total : address_of(r)->bytes);
+			bars_update(f->bars, i, r->part.bytes,
+				r->transfer.total >= 0 ? r->transfer.total : download_address(r)->bytes);
 		else if (r->state == HASHING)
-			bars_at(f->bars, i, r->part.hashed, r->part.origin.total);
+			bars_update(f->bars, i, r->part.hashed, r->part.origin.total);
 		if (r->state == WAITING && r->not_before_s > now)
 			*wait_ms = MIN(*wait_ms, (int)(1000 * (r->not_before_s - now)) + 1);
 		if (r->state == HASHING)
@@ -399,7 +399,7 @@ static size_t turn(struct fetcher *f, int *wait_ms)
 }
 
 /* false: none ended. */
-static bool take_ends(struct fetcher *f)
+static bool collect_finished(struct fetcher *f)
 {
 	bool any = false;
 	CURLMsg *m;
@@ -412,7 +412,7 @@ static bool take_ends(struct fetcher *f)
 		if (m->msg != CURLMSG_DONE ||
 		    curl_easy_getinfo(m->easy_handle, CURLINFO_PRIVATE, (char **)&t) || !t)
 			continue;
-		finish(t->closure, rc);
+		download_finish(t->closure, rc);
 		any = true;
 		if (f->stop.code)
 			break;
@@ -420,16 +420,16 @@ static bool take_ends(struct fetcher *f)
 	return any;
 }
 
-static void loop(struct fetcher *f)
+static void downloads_loop(struct fetcher *f)
 {
 	int running, wait_ms;
 
-	while (!f->stop.code && turn(f, &wait_ms)) {
+	while (!f->stop.code && downloads_step(f, &wait_ms)) {
 		if (curl_multi_perform(f->multi, &running)) {
 			err_set(&f->stop, ERR_INTERNAL, "libcurl cannot go on");
 			break;
 		}
-		if (take_ends(f))
+		if (collect_finished(f))
 			wait_ms = 0;	/* the next may start */
 		bars_draw(f->bars);
 		if (!f->stop.code)
@@ -437,12 +437,12 @@ static void loop(struct fetcher *f)
 	}
 }
 
-static int begin_all(struct fetcher *f, struct fetch_job *jobs, struct progress *p, struct err *e)
+static int downloads_init(struct fetcher *f, struct fetch_job *jobs, struct progress *p, struct err *e)
 {
 	size_t i;
 
-	f->errands = mem_alloc(f->n, sizeof(*f->errands), e);
-	f->bars = f->errands ? bars_new(p, "archives", f->n, e) : NULL;
+	f->downloads = mem_alloc(f->n, sizeof(*f->downloads), e);
+	f->bars = f->downloads ? bars_new(p, "archives", f->n, e) : NULL;
 	if (!f->bars)
 		return e->code;
 	f->multi = curl_multi_init();
@@ -450,7 +450,7 @@ static int begin_all(struct fetcher *f, struct fetch_job *jobs, struct progress 
 		return err_set(e, ERR_NOMEM, "out of memory for transfers");
 	f->seed = (uint64_t)(clock_wall_s() * 1e6) ^ (uint64_t)getpid() << 40;
 	for (i = 0; i < f->n; i++) {
-		f->errands[i] = (struct errand){ .fetcher = f, .job = &jobs[i], .number = i };
+		f->downloads[i] = (struct download){ .fetcher = f, .job = &jobs[i], .number = i };
 		jobs[i].result = (struct err){ 0 };
 		if (!jobs[i].n_addresses)
 			return err_set(e, ERR_CONFIG, "%s: there is no address for it",
@@ -459,23 +459,23 @@ static int begin_all(struct fetcher *f, struct fetch_job *jobs, struct progress 
 	return 0;
 }
 
-static void end_all(struct fetcher *f)
+static void downloads_free(struct fetcher *f)
 {
 	size_t i;
 
-	for (i = 0; f->errands && i < f->n; i++) {
-		if (!f->errands[i].open)
+	for (i = 0; f->downloads && i < f->n; i++) {
+		if (!f->downloads[i].open)
 			continue;
-		transfer_close(&f->errands[i].transfer, f->multi);
-		part_close(&f->errands[i].part);
+		transfer_close(&f->downloads[i].transfer, f->multi);
+		fetch_part_close(&f->downloads[i].part);
 	}
 	curl_multi_cleanup(f->multi);
 	bars_free(f->bars);
-	free(f->errands);
+	free(f->downloads);
 }
 
 /* What the user can do about it. */
-static int advise(const struct fetch_job *j, struct err *e)
+static int add_retry_advice(const struct fetch_job *j, struct err *e)
 {
 	int64_t kept = file_size(j->part);
 	size_t n = strlen(j->result.text);
@@ -502,12 +502,12 @@ int fetch_all(struct fetch_job *jobs, size_t n, const struct fetch_limits *l, st
 
 	if (curl_global_init(CURL_GLOBAL_DEFAULT))
 		return err_set(e, ERR_INTERNAL, "libcurl cannot be started");
-	rc = begin_all(&f, jobs, p, e);
+	rc = downloads_init(&f, jobs, p, e);
 	if (!rc)
 		rc = check_room_before(jobs, n, e);
 	if (!rc)
-		loop(&f);
-	end_all(&f);
+		downloads_loop(&f);
+	downloads_free(&f);
 	curl_global_cleanup();
 	if (rc)
 		return rc;
@@ -515,7 +515,7 @@ int fetch_all(struct fetch_job *jobs, size_t n, const struct fetch_limits *l, st
 		*e = f.stop;
 	for (i = 0; i < n && !f.stop.code; i++) {
 		if (jobs[i].result.code)
-			return advise(&jobs[i], e);
+			return add_retry_advice(&jobs[i], e);
 	}
 	return f.stop.code;
 }

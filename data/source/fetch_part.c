@@ -17,29 +17,29 @@
 #define HASH_AT_ONCE (4u << 20)
 #define NOTE_MAX     (64u << 10)
 
-static void free_origin(struct part_origin *o)
+static void free_origin(struct fetch_part_origin *o)
 {
 	free(o->url);
 	free(o->etag);
 	free(o->last_modified);
-	*o = (struct part_origin){ .total = -1 };
+	*o = (struct fetch_part_origin){ .total = -1 };
 }
 
 /* ---- the note ---- */
 
-static int copy_text(char **to, const char *text, struct err *e)
+static int part_copy_text(char **to, const char *text, struct err *e)
 {
 	*to = text && *text ? mem_strdup(text, e) : NULL;
 	return text && *text && !*to ? e->code : 0;
 }
 
-static int copy_origin(struct part_origin *to, const struct part_origin *from, struct err *e)
+static int copy_origin(struct fetch_part_origin *to, const struct fetch_part_origin *from, struct err *e)
 {
-	struct part_origin o = { .total = from->total };
+	struct fetch_part_origin o = { .total = from->total };
 
 	memcpy(o.content, from->content, sizeof(o.content));
-	if (copy_text(&o.url, from->url, e) || copy_text(&o.etag, from->etag, e) ||
-	    copy_text(&o.last_modified, from->last_modified, e)) {
+	if (part_copy_text(&o.url, from->url, e) || part_copy_text(&o.etag, from->etag, e) ||
+	    part_copy_text(&o.last_modified, from->last_modified, e)) {
 		free_origin(&o);
 		return e->code;
 	}
@@ -49,7 +49,7 @@ static int copy_origin(struct part_origin *to, const struct part_origin *from, s
 }
 
 /* Becomes part of a request: nothing but what a header may hold. */
-static const char *take_text(const struct json *root, const char *key)
+static const char *part_header_text(const struct json *root, const char *key)
 {
 	const char *text = json_text(json_get(root, key), ""), *at;
 
@@ -60,21 +60,21 @@ static const char *take_text(const struct json *root, const char *key)
 }
 
 /* A note that cannot be read says nothing: then the part begins again. */
-static int read_note(struct part *p, struct err *e)
+static int read_note(struct fetch_part *p, struct err *e)
 {
 	struct err ignored = { 0 };
 	struct buf text = { 0 };
 	struct json *root = NULL;
-	struct part_origin o = { .total = -1 };
+	struct fetch_part_origin o = { .total = -1 };
 	const char *content;
 	int rc = 0;
 
 	if (!file_read_all(p->note, NOTE_MAX, &text, &ignored))
 		root = json_parse(buf_text(&text), text.len, &ignored);
 	if (root) {
-		o.url = (char *)take_text(root, "url");
-		o.etag = (char *)take_text(root, "etag");
-		o.last_modified = (char *)take_text(root, "last_modified");
+		o.url = (char *)part_header_text(root, "url");
+		o.etag = (char *)part_header_text(root, "etag");
+		o.last_modified = (char *)part_header_text(root, "last_modified");
 		o.total = json_integer(json_get(root, "total"), -1);
 		content = json_text(json_get(root, "content"), "");
 		if (strlen(content) < sizeof(o.content))
@@ -86,14 +86,14 @@ static int read_note(struct part *p, struct err *e)
 	return rc;
 }
 
-static void add_text(struct json_writer *w, const char *key, const char *text)
+static void part_put_text(struct json_writer *w, const char *key, const char *text)
 {
 	if (!text || !*text)
 		return;
 	json_put_str(w, key, text);
 }
 
-static int write_note(const struct part *p, struct err *e)
+static int write_note(const struct fetch_part *p, struct err *e)
 {
 	struct buf b = { 0 };
 	struct json_writer w = { .out = &b };
@@ -101,10 +101,10 @@ static int write_note(const struct part *p, struct err *e)
 
 	json_open(&w, '{');
 	json_put_int(&w, "v", 1);
-	add_text(&w, "url", p->origin.url);
-	add_text(&w, "etag", p->origin.etag);
-	add_text(&w, "last_modified", p->origin.last_modified);
-	add_text(&w, "content", p->origin.content);
+	part_put_text(&w, "url", p->origin.url);
+	part_put_text(&w, "etag", p->origin.etag);
+	part_put_text(&w, "last_modified", p->origin.last_modified);
+	part_put_text(&w, "content", p->origin.content);
 	json_put_int(&w, "total", p->origin.total);
 	json_close(&w, '}');
 	buf_add_char(&b, '\n');
@@ -115,7 +115,7 @@ static int write_note(const struct part *p, struct err *e)
 
 /* ---- the file ---- */
 
-static int reset_sums(struct part *p, struct err *e)
+static int reset_sums(struct fetch_part *p, struct err *e)
 {
 	hash_free(p->sha256_sum);
 	hash_free(p->md5_sum);
@@ -129,11 +129,11 @@ static int reset_sums(struct part *p, struct err *e)
 	return p->md5 && !p->md5_sum ? e->code : 0;
 }
 
-int part_open(struct part *p, const char *path, bool md5, struct err *e)
+int fetch_part_open(struct fetch_part *p, const char *path, bool md5, struct err *e)
 {
 	struct stat s;
 
-	*p = (struct part){ .path = path, .fd = -1, .md5 = md5, .origin = { .total = -1 } };
+	*p = (struct fetch_part){ .path = path, .fd = -1, .md5 = md5, .origin = { .total = -1 } };
 	p->note = file_path(e, "%s.json", path);
 	if (!p->note || reset_sums(p, e))
 		goto fail;
@@ -151,11 +151,11 @@ int part_open(struct part *p, const char *path, bool md5, struct err *e)
 		goto fail;
 	return 0;
 fail:
-	part_close(p);
+	fetch_part_close(p);
 	return e->code;
 }
 
-void part_close(struct part *p)
+void fetch_part_close(struct fetch_part *p)
 {
 	if (p->fd >= 0)
 		close(p->fd);
@@ -168,18 +168,18 @@ void part_close(struct part *p)
 	p->note = NULL;
 }
 
-void part_remove(struct part *p)
+void fetch_part_remove(struct fetch_part *p)
 {
 	if (p->note)
 		unlink(p->note);
 	if (p->path)
 		unlink(p->path);
-	part_close(p);
+	fetch_part_close(p);
 }
 
-bool part_may_continue(const struct part *p, const struct fetch_address *a, const char **if_range)
+bool fetch_part_may_resume(const struct fetch_part *p, const struct fetch_address *a, const char **if_range)
 {
-	const struct part_origin *o = &p->origin;
+	const struct fetch_part_origin *o = &p->origin;
 	bool same_url = o->url && !strcmp(o->url, a->url);
 	bool same_content = *a->content && !strcmp(o->content, a->content);
 
@@ -195,7 +195,7 @@ bool part_may_continue(const struct part *p, const struct fetch_address *a, cons
 	return same_content || *if_range;
 }
 
-int part_hash(struct part *p, bool *more, struct err *e)
+int fetch_part_hash(struct fetch_part *p, bool *more, struct err *e)
 {
 	unsigned char *block = mem_alloc(HASH_AT_ONCE, 1, e);
 	ssize_t n = 0;
@@ -219,7 +219,7 @@ int part_hash(struct part *p, bool *more, struct err *e)
 	return rc;
 }
 
-int part_begin(struct part *p, const struct part_origin *origin, struct err *e)
+int fetch_part_begin(struct fetch_part *p, const struct fetch_part_origin *origin, struct err *e)
 {
 	if (ftruncate(p->fd, 0))
 		return err_set_errno(e, ERR_IO, "%s: cannot be emptied", p->path);
@@ -229,7 +229,7 @@ int part_begin(struct part *p, const struct part_origin *origin, struct err *e)
 	return write_note(p, e);
 }
 
-int part_add(struct part *p, const void *bytes, size_t n, struct err *e)
+int fetch_part_append(struct fetch_part *p, const void *bytes, size_t n, struct err *e)
 {
 	const unsigned char *at = bytes;
 	ssize_t written;
@@ -249,7 +249,7 @@ int part_add(struct part *p, const void *bytes, size_t n, struct err *e)
 	return 0;
 }
 
-int part_finish(struct part *p, struct fetch_sums *s, struct err *e)
+int fetch_part_finish(struct fetch_part *p, struct fetch_sums *s, struct err *e)
 {
 	*s = (struct fetch_sums){ .bytes = p->bytes };
 	if (fsync(p->fd))

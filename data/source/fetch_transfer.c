@@ -17,7 +17,7 @@
 #define BLOCK_BYTES   (256L << 10)	/* that are taken at once */
 #define MAX_IGNORED   (256 << 10)	/* bytes of a page that says why there is no file */
 
-static long status_of(const struct transfer *t)
+static long transfer_status(const struct transfer *t)
 {
 	long status = 0;
 
@@ -54,7 +54,7 @@ static bool header_value(const char *line, size_t n, const char *name, char *val
 }
 
 /* A number of digits only at *text, which moves behind it; -1: none. */
-static int64_t take_number(const char **text)
+static int64_t parse_range_number(const char **text)
 {
 	int64_t n = 0;
 
@@ -69,7 +69,7 @@ static int64_t take_number(const char **text)
 }
 
 /* "bytes 5-9/10", the total perhaps *; with 416: bytes, blank, star, slash, 10. */
-static void read_range(struct answer *a, const char *value)
+static void read_content_range(struct http_response *a, const char *value)
 {
 	int64_t start = -1;
 
@@ -79,31 +79,31 @@ static void read_range(struct answer *a, const char *value)
 	if (*value == '*') {
 		value++;
 	} else {
-		start = take_number(&value);
-		if (start < 0 || *value++ != '-' || take_number(&value) < start)
+		start = parse_range_number(&value);
+		if (start < 0 || *value++ != '-' || parse_range_number(&value) < start)
 			return;
 	}
 	if (*value++ != '/')
 		return;
 	a->range_start = start;
-	a->range_total = take_number(&value);
+	a->range_total = parse_range_number(&value);
 }
 
-static size_t take_header(char *line, size_t size, size_t n, void *closure)
+static size_t receive_header(char *line, size_t size, size_t n, void *closure)
 {
 	struct transfer *t = closure;
-	struct answer *a = &t->answer;
+	struct http_response *a = &t->answer;
 	char value[300];
 
 	(void)size;	/* is 1 */
 	if (n > 5 && !strncmp(line, "HTTP/", 5))
-		*a = (struct answer){ .range_start = -1, .range_total = -1 };
+		*a = (struct http_response){ .range_start = -1, .range_total = -1 };
 	else if (header_value(line, n, "ETag", value, sizeof(a->etag)))
 		memcpy(a->etag, value, strlen(value) + 1);
 	else if (header_value(line, n, "Last-Modified", value, sizeof(a->last_modified)))
 		memcpy(a->last_modified, value, strlen(value) + 1);
 	else if (header_value(line, n, "Content-Range", value, sizeof(value)))
-		read_range(a, value);
+		read_content_range(a, value);
 	else if (header_value(line, n, "Content-Type", value, sizeof(value)))
 		a->page = !strncasecmp(value, "text/html", 9) ||
 			  !strncasecmp(value, "application/xhtml", 17);
@@ -112,9 +112,9 @@ static size_t take_header(char *line, size_t size, size_t n, void *closure)
 
 /* ---- the body ---- */
 
-static int decide(struct transfer *t, enum verdict verdict)
+static int transfer_set_verdict(struct transfer *t, enum transfer_verdict verdict)
 {
-	t->judged = true;
+	t->is_decided = true;
 	t->verdict = verdict;
 	return -1;
 }
@@ -124,7 +124,7 @@ static int refuse_page(struct transfer *t)
 	err_set(&t->err, ERR_DATA,
 		"%s: is a web page, not an archive (a log-in or error page?)",
 		t->address->url);
-	return decide(t, VERDICT_NEXT);
+	return transfer_set_verdict(t, TRANSFER_NEXT_ADDRESS);
 }
 
 static bool looks_like_page(const char *bytes, size_t n)
@@ -142,14 +142,14 @@ static int check_total(struct transfer *t)
 		return 0;
 	err_set(&t->err, ERR_DATA, "%s: has %lld bytes, should have %lld", t->address->url,
 		(long long)t->total, (long long)t->address->bytes);
-	return decide(t, VERDICT_NEXT);
+	return transfer_set_verdict(t, TRANSFER_NEXT_ADDRESS);
 }
 
 /* 200: the whole file, whatever was asked for. */
 static int begin_whole(struct transfer *t)
 {
 	curl_off_t length = -1;
-	struct part_origin o = { .url = (char *)t->address->url, .etag = t->answer.etag,
+	struct fetch_part_origin o = { .url = (char *)t->address->url, .etag = t->answer.etag,
 				 .last_modified = t->answer.last_modified, .total = -1 };
 
 	if (!curl_easy_getinfo(t->easy, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &length))
@@ -158,16 +158,16 @@ static int begin_whole(struct transfer *t)
 		memcpy(o.content, t->address->content, strlen(t->address->content));
 	if (check_total(t))
 		return -1;
-	if (part_begin(t->part, &o, &t->err) || t->check_room(t->closure, &t->err))
-		return decide(t, VERDICT_STOP);
+	if (fetch_part_begin(t->part, &o, &t->err) || t->check_room(t->closure, &t->err))
+		return transfer_set_verdict(t, TRANSFER_STOP);
 	return 0;
 }
 
 /* 206: is it the rest of the same file? */
 static int begin_rest(struct transfer *t)
 {
-	const struct part_origin *o = &t->part->origin;
-	const struct answer *a = &t->answer;
+	const struct fetch_part_origin *o = &t->part->origin;
+	const struct http_response *a = &t->answer;
 	bool same_url = o->url && !strcmp(o->url, t->address->url);
 
 	t->total = a->range_total >= 0 ? a->range_total : o->total;
@@ -178,24 +178,24 @@ static int begin_rest(struct transfer *t)
 		err_set(&t->err, ERR_PROTOCOL,
 			"%s: the server continues with something else than what was begun",
 			t->address->url);
-		return decide(t, VERDICT_RESTART);
+		return transfer_set_verdict(t, TRANSFER_RESTART);
 	}
 	if (t->check_room(t->closure, &t->err))
-		return decide(t, VERDICT_STOP);
+		return transfer_set_verdict(t, TRANSFER_STOP);
 	return 0;
 }
 
 /* Before the first byte, with the head complete. */
-static int begin(struct transfer *t, const char *bytes, size_t n)
+static int transfer_begin_body(struct transfer *t, const char *bytes, size_t n)
 {
-	long status = status_of(t);
+	long status = transfer_status(t);
 
 	t->begun = true;
 	if (status == 206 && !t->offset) {
 		err_set(&t->err, ERR_PROTOCOL,
 			"%s: the server gives a part (206) where all was asked for",
 			t->address->url);
-		return decide(t, VERDICT_NEXT);
+		return transfer_set_verdict(t, TRANSFER_NEXT_ADDRESS);
 	}
 	if (status != 206 && (t->answer.page || looks_like_page(bytes, n)))
 		return refuse_page(t);
@@ -208,25 +208,25 @@ static bool has_file(long status)
 }
 
 /* Anything but n ends the transfer; t->judged says why. */
-static size_t take_bytes(char *bytes, size_t size, size_t n, void *closure)
+static size_t receive_body(char *bytes, size_t size, size_t n, void *closure)
 {
 	struct transfer *t = closure;
 
 	(void)size;	/* is 1 */
-	if (!has_file(status_of(t))) {
-		t->passed_over += (int64_t)n;
-		return t->passed_over <= MAX_IGNORED ? n : 0;
+	if (!has_file(transfer_status(t))) {
+		t->discarded_bytes += (int64_t)n;
+		return t->discarded_bytes <= MAX_IGNORED ? n : 0;
 	}
-	if (!t->begun && begin(t, bytes, n))
+	if (!t->begun && transfer_begin_body(t, bytes, n))
 		return 0;
 	if (t->address->bytes >= 0 && t->part->bytes + (int64_t)n > t->address->bytes) {
 		err_set(&t->err, ERR_DATA, "%s: is longer than the %lld bytes it should have",
 			t->address->url, (long long)t->address->bytes);
-		decide(t, VERDICT_NEXT);
+		transfer_set_verdict(t, TRANSFER_NEXT_ADDRESS);
 		return 0;
 	}
-	if (part_add(t->part, bytes, n, &t->err)) {
-		decide(t, VERDICT_STOP);
+	if (fetch_part_append(t->part, bytes, n, &t->err)) {
+		transfer_set_verdict(t, TRANSFER_STOP);
 		return 0;
 	}
 	return n;
@@ -255,9 +255,9 @@ static int set_options(struct transfer *t, long stall_s)
 	bad |= (int)curl_easy_setopt(easy, CURLOPT_URL, t->address->url);
 	bad |= (int)curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, t->why);
 	bad |= (int)curl_easy_setopt(easy, CURLOPT_PRIVATE, t);
-	bad |= (int)curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, take_bytes);
+	bad |= (int)curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, receive_body);
 	bad |= (int)curl_easy_setopt(easy, CURLOPT_WRITEDATA, t);
-	bad |= (int)curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, take_header);
+	bad |= (int)curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, receive_header);
 	bad |= (int)curl_easy_setopt(easy, CURLOPT_HEADERDATA, t);
 	bad |= (int)curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
 	bad |= (int)curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 1L);
@@ -292,7 +292,7 @@ int transfer_start(struct transfer *t, const char *if_range, long stall_s, CURLM
 {
 	t->easy = curl_easy_init();
 	t->total = -1;
-	t->answer = (struct answer){ .range_start = -1, .range_total = -1 };
+	t->answer = (struct http_response){ .range_start = -1, .range_total = -1 };
 	if (!t->easy)
 		return err_set(e, ERR_NOMEM, "out of memory for a transfer");
 	if (set_options(t, stall_s) || (t->offset && set_range(t, if_range)) ||
@@ -317,33 +317,33 @@ void transfer_close(struct transfer *t, CURLM *multi)
 /* ---- the end ---- */
 
 /* 416 answers a part that is complete, or one that is too long. */
-static enum verdict judge_unsatisfiable(struct transfer *t, struct err *e)
+static enum transfer_verdict judge_unsatisfiable(struct transfer *t, struct err *e)
 {
 	if (t->offset && t->answer.range_total == t->offset)
-		return VERDICT_ARRIVED;
+		return TRANSFER_COMPLETE;
 	err_set(e, ERR_PROTOCOL, "%s: the server cannot continue at byte %lld (416)",
 		t->address->url, (long long)t->offset);
-	return t->offset ? VERDICT_RESTART : VERDICT_NEXT;
+	return t->offset ? TRANSFER_RESTART : TRANSFER_NEXT_ADDRESS;
 }
 
-static enum verdict judge_status(struct transfer *t, double *retry_after_s, struct err *e)
+static enum transfer_verdict judge_status(struct transfer *t, double *retry_after_s, struct err *e)
 {
-	long status = status_of(t);
+	long status = transfer_status(t);
 	curl_off_t wait = 0;
 	int64_t all;
 
 	if (has_file(status)) {
-		if (!t->begun && begin(t, "", 0)) {	/* no byte came */
+		if (!t->begun && transfer_begin_body(t, "", 0)) {	/* no byte came */
 			*e = t->err;
 			return t->verdict;
 		}
 		/* without a Content-Length the end of the connection is only said to be the end */
 		all = t->total >= 0 ? t->total : t->address->bytes;
 		if (all < 0 || t->part->bytes >= all)
-			return VERDICT_ARRIVED;
+			return TRANSFER_COMPLETE;
 		err_set(e, ERR_PROTOCOL, "%s: cannot be fetched: %lld of %lld bytes came",
 			t->address->url, (long long)t->part->bytes, (long long)all);
-		return VERDICT_AGAIN;
+		return TRANSFER_RETRY;
 	}
 	if (status == 416)
 		return judge_unsatisfiable(t, e);
@@ -351,13 +351,13 @@ static enum verdict judge_status(struct transfer *t, double *retry_after_s, stru
 	if (!curl_easy_getinfo(t->easy, CURLINFO_RETRY_AFTER, &wait) && wait > 0)
 		*retry_after_s = (double)wait;
 	return status == 408 || status == 425 || status == 429 ||
-	       (status >= 500 && status != 501 && status != 505) ? VERDICT_AGAIN : VERDICT_NEXT;
+	       (status >= 500 && status != 501 && status != 505) ? TRANSFER_RETRY : TRANSFER_NEXT_ADDRESS;
 }
 
 /* What a failure of libcurl is here, and whether it may pass. */
-static int code_of(CURLcode rc, enum verdict *verdict)
+static int code_of(CURLcode rc, enum transfer_verdict *verdict)
 {
-	*verdict = VERDICT_AGAIN;
+	*verdict = TRANSFER_RETRY;
 	switch (rc) {
 	case CURLE_COULDNT_RESOLVE_PROXY:
 	case CURLE_COULDNT_RESOLVE_HOST:
@@ -372,29 +372,29 @@ static int code_of(CURLcode rc, enum verdict *verdict)
 	case CURLE_SSL_CONNECT_ERROR:      return ERR_PROTOCOL;
 	default:                           break;
 	}
-	*verdict = VERDICT_NEXT;
+	*verdict = TRANSFER_NEXT_ADDRESS;
 	switch (rc) {
 	case CURLE_UNSUPPORTED_PROTOCOL:
 	case CURLE_URL_MALFORMAT:          return ERR_USAGE;
 	case CURLE_FILE_COULDNT_READ_FILE: return ERR_NOINPUT;
 	case CURLE_OUT_OF_MEMORY:
-		*verdict = VERDICT_STOP;
+		*verdict = TRANSFER_STOP;
 		return ERR_NOMEM;
 	default:                           return ERR_PROTOCOL;
 	}
 }
 
-enum verdict transfer_judge(struct transfer *t, CURLcode rc, double *retry_after_s, struct err *e)
+enum transfer_verdict transfer_evaluate(struct transfer *t, CURLcode rc, double *retry_after_s, struct err *e)
 {
-	enum verdict verdict;
+	enum transfer_verdict verdict;
 	int code;
 
 	*retry_after_s = 0;
-	if (t->judged) {
+	if (t->is_decided) {
 		*e = t->err;
 		return t->verdict;
 	}
-	if (!rc || t->passed_over > MAX_IGNORED)
+	if (!rc || t->discarded_bytes > MAX_IGNORED)
 		return judge_status(t, retry_after_s, e);
 	code = code_of(rc, &verdict);
 	err_set(e, code, "%s: cannot be fetched: %s", t->address->url,

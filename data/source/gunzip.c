@@ -47,7 +47,7 @@ struct gunzip *gunzip_open(const char *path, struct err *e)
 }
 
 /* Have at least two bytes of input where the file has them. */
-static int fill(struct gunzip *g, struct err *e)
+static int gunzip_fill_input(struct gunzip *g, struct err *e)
 {
 	ssize_t got;
 
@@ -74,7 +74,7 @@ static void begin_next(struct gunzip *g)
 	g->within = g->n >= 2 && g->at[0] == 0x1F && g->at[1] == 0x8B;
 	g->ended = !g->within;
 	if (g->within)
-		inflate_again(g->inflate);
+		inflate_next_member(g->inflate);
 }
 
 int64_t gunzip_next(struct gunzip *g, const void **block, struct err *e)
@@ -84,7 +84,7 @@ int64_t gunzip_next(struct gunzip *g, const void **block, struct err *e)
 
 	*block = g->out;
 	while (io.room == OUT_BYTES && !g->ended) {
-		if (fill(g, e))
+		if (gunzip_fill_input(g, e))
 			return e->code;
 		if (!g->within) {
 			begin_next(g);

@@ -13,7 +13,7 @@
 
 struct inflate;
 
-enum inflate_got {
+enum inflate_status {
 	INFLATE_MORE,		/* more input, or more room, is needed */
 	INFLATE_END,		/* the member is complete, and its checksum and length are right */
 };
@@ -28,11 +28,11 @@ struct inflate_io {
 
 struct inflate *inflate_new(struct err *e);	/* NULL: ERR_NOMEM */
 
-/* An enum inflate_got; what is no gzip or damaged: ERR_DATA with the reason, no file's name. */
+/* An enum inflate_status; what is no gzip or damaged: ERR_DATA with the reason, no file's name. */
 int  inflate_step(struct inflate *i, struct inflate_io *io, struct err *e);
 
 /* The next input begins another member. After INFLATE_END only. */
-void inflate_again(struct inflate *i);
+void inflate_next_member(struct inflate *i);
 void inflate_free(struct inflate *i);
 
 #endif

@@ -22,7 +22,7 @@ struct inflate *inflate_new(struct err *e)
 	return i;
 }
 
-static const char *reason(int code)
+static const char *isal_error_text(int code)
 {
 	switch (code) {
 	case ISAL_INVALID_BLOCK:      return "invalid block";
@@ -51,11 +51,11 @@ int inflate_step(struct inflate *i, struct inflate_io *io, struct err *e)
 	io->out += room - i->s.avail_out;
 	io->room -= room - i->s.avail_out;
 	if (rc != ISAL_DECOMP_OK && rc != ISAL_END_INPUT && rc != ISAL_OUT_OVERFLOW)
-		return err_set(e, ERR_DATA, "%s", reason(rc));
+		return err_set(e, ERR_DATA, "%s", isal_error_text(rc));
 	return i->s.block_state == ISAL_BLOCK_FINISH ? INFLATE_END : INFLATE_MORE;
 }
 
-void inflate_again(struct inflate *i)
+void inflate_next_member(struct inflate *i)
 {
 	isal_inflate_reset(&i->s);
 	i->s.crc_flag = ISAL_GZIP;

@@ -48,7 +48,7 @@ int inflate_step(struct inflate *i, struct inflate_io *io, struct err *e)
 	}
 }
 
-void inflate_again(struct inflate *i)
+void inflate_next_member(struct inflate *i)
 {
 	inflateReset(&i->z);
 }

@@ -96,7 +96,7 @@ static size_t count_sets(const struct manifest *m)
 /* ---- keys ---- */
 
 /* "dev.en" = path */
-static int add_member(struct manifest_archive *a, const char *key, const char *value, struct err *e)
+static int manifest_add_member(struct manifest_archive *a, const char *key, const char *value, struct err *e)
 {
 	const char *dot = strrchr(key, '.');
 	struct manifest_member m = { 0 };
@@ -216,7 +216,7 @@ static int add_url(struct manifest_archive *a, char *value, struct err *e)
 	return 0;
 }
 
-static int set_key(struct manifest_archive *a, const char *key, char *value, struct err *e)
+static int manifest_set_key(struct manifest_archive *a, const char *key, char *value, struct err *e)
 {
 	bool known;
 	int rc;
@@ -229,7 +229,7 @@ static int set_key(struct manifest_archive *a, const char *key, char *value, str
 		       err_set(e, ERR_CONFIG, "text is not a number of bytes, or given twice: "
 			       "'%.40s'", value);
 	rc = set_sum(&a->sums, key, value, &known, e);
-	return rc || known ? rc : add_member(a, key, value, e);
+	return rc || known ? rc : manifest_add_member(a, key, value, e);
 }
 
 /* ---- lines ---- */
@@ -276,7 +276,7 @@ static int begin_archive(struct manifest *m, char *line, struct err *e)
 	return 0;
 }
 
-static int read_line(struct manifest *m, char *line, struct err *e)
+static int manifest_read_line(struct manifest *m, char *line, struct err *e)
 {
 	char *equals, *tab;
 
@@ -297,11 +297,11 @@ static int read_line(struct manifest *m, char *line, struct err *e)
 	if (!m->n)
 		return err_set(e, ERR_CONFIG, "expected [archive NAME] before the first key");
 	*equals = 0;
-	return set_key(&m->archives[m->n - 1], text_trim(line), text_trim(equals + 1), e);
+	return manifest_set_key(&m->archives[m->n - 1], text_trim(line), text_trim(equals + 1), e);
 }
 
 /* text is cut up. */
-static int read_lines(struct reader *r, char *text, size_t n, struct err *e)
+static int manifest_read_lines(struct reader *r, char *text, size_t n, struct err *e)
 {
 	char *line = text, *end;
 
@@ -312,7 +312,7 @@ static int read_lines(struct reader *r, char *text, size_t n, struct err *e)
 		r->line++;
 		if (*end)
 			*end++ = 0;
-		if (read_line(r->m, line, e))
+		if (manifest_read_line(r->m, line, e))
 			return err_prefix(e, "%s:%lld", r->path, (long long)r->line);
 		line = end;
 	}
@@ -343,7 +343,7 @@ static void share_sums(struct manifest *m)
 }
 
 /* "some/x.manifest" is called x. */
-static int take_name(struct manifest *m, const char *path, struct err *e)
+static int manifest_set_name(struct manifest *m, const char *path, struct err *e)
 {
 	const char *slash = strrchr(path, '/');
 	const char *base = slash ? slash + 1 : path;
@@ -399,7 +399,7 @@ static void unknown_manifest(const char *name, struct err *e)
 	buf_free(&all);
 }
 
-static char *find_file(const char *name, struct err *e)
+static char *manifest_find_file(const char *name, struct err *e)
 {
 	struct err ignored = { 0 };
 	char *shipped, *path;
@@ -423,10 +423,10 @@ int manifest_read(struct manifest *m, const char *name, struct err *e)
 	int rc = -1;
 
 	*m = (struct manifest){ 0 };
-	r.path = path = find_file(name, e);
-	if (path && !take_name(m, path, e) && !file_read_all(path, MANIFEST_MAX_BYTES, &text, e)) {
+	r.path = path = manifest_find_file(name, e);
+	if (path && !manifest_set_name(m, path, e) && !file_read_all(path, MANIFEST_MAX_BYTES, &text, e)) {
 		buf_add_char(&text, '\n');	/* so that there is a text to cut */
-		rc = buf_check(&text, e) ? e->code : read_lines(&r, text.data, text.len, e);
+		rc = buf_check(&text, e) ? e->code : manifest_read_lines(&r, text.data, text.len, e);
 	}
 	share_sums(m);
 	if (rc)

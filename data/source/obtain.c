@@ -20,7 +20,7 @@
 #include "share/base/util.h"
 
 /* One archive on its way. */
-struct wanted {
+struct wanted_archive {
 	const struct manifest_archive *archive;
 	const struct conf *conf;
 	struct progress *progress;
@@ -30,8 +30,8 @@ struct wanted {
 	size_t n_addresses;
 	struct receipt receipt;		/* what was here, or was once */
 	bool here;
-	bool told;			/* what is to be said about what was here has been said */
-	struct obtained *result;
+	bool is_reported;			/* what is to be said about what was here has been said */
+	struct obtained_archive *result;
 };
 
 /* ---- what is published ---- */
@@ -60,7 +60,7 @@ static int compare_sums(const struct manifest_sums *published, const char *what,
 }
 
 /* Is it the archive as published, or as one of its addresses gives it? */
-static int compare_any(const struct manifest_archive *a, const char *what,
+static int compare_published(const struct manifest_archive *a, const char *what,
 		       const struct file_sums *s, struct err *e)
 {
 	struct err ignored = { 0 };
@@ -114,22 +114,22 @@ static int read_through(const struct manifest_archive *a, const char *path, stru
 /* ---- archives that are here ---- */
 
 /* They may be looked at twice; what is to be said about one is said once. */
-static void PRINTF_LIKE(2, 3) note(const struct wanted *w, const char *fmt, ...)
+static void PRINTF_LIKE(2, 3) report_once(const struct wanted_archive *w, const char *fmt, ...)
 {
 	char text[1000];
 	va_list ap;
 
-	if (w->told)
+	if (w->is_reported)
 		return;
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	progress_note(w->progress, "note: %s", text);
+	progress_print_line(w->progress, "note: %s", text);
 }
 
-static int give(struct wanted *w, const char *url, const struct file_sums *s, struct err *e)
+static int set_obtained(struct wanted_archive *w, const char *url, const struct file_sums *s, struct err *e)
 {
-	struct obtained *o = w->result;
+	struct obtained_archive *o = w->result;
 
 	o->path = mem_strdup(w->path, e);
 	o->url = o->path ? mem_strdup(url, e) : NULL;
@@ -139,13 +139,13 @@ static int give(struct wanted *w, const char *url, const struct file_sums *s, st
 }
 
 /* --dry-run writes nothing, not even what it found out. */
-static int keep_receipt(const struct wanted *w, const struct receipt *r, struct err *e)
+static int save_receipt(const struct wanted_archive *w, const struct receipt *r, struct err *e)
 {
 	return w->conf->dry_run ? 0 : receipt_write(r, w->note, e);
 }
 
 /* It lies here and nothing says since when: right by its hash, or the first of its kind. */
-static int adopt(struct wanted *w, const struct stat *st, struct err *e)
+static int adopt_archive(struct wanted_archive *w, const struct stat *st, struct err *e)
 {
 	struct err other = { 0 };
 	struct receipt r = { .trust = has_any_hash(w->archive) ? TRUST_PUBLISHED : TRUST_PINNED };
@@ -153,16 +153,16 @@ static int adopt(struct wanted *w, const struct stat *st, struct err *e)
 
 	progress_begin(w->progress, w->archive->name, st->st_size, "bytes");
 	if (archive_check_kind(w->path, &other) || file_sums(w->path, &r.sums, &other) ||
-	    compare_any(w->archive, w->path, &r.sums, &other) ||
+	    compare_published(w->archive, w->path, &r.sums, &other) ||
 	    (r.trust == TRUST_PINNED && read_through(w->archive, w->path, &other))) {
-		note(w, "%s; fetching it again", other.text);
+		report_once(w, "%s; fetching it again", other.text);
 		return 0;
 	}
-	note(w, "%s: was here without a receipt; %s", w->path,
+	report_once(w, "%s: was here without a receipt; %s", w->path,
 	     r.trust == TRUST_PINNED ? "its SHA-256 is recorded" : "it is what is published");
 	r.url = mem_strdup(w->path, e);
-	receipt_note_file(&r, st);
-	rc = r.url ? keep_receipt(w, &r, e) : e->code;
+	receipt_set_file(&r, st);
+	rc = r.url ? save_receipt(w, &r, e) : e->code;
 	receipt_free(&w->receipt);
 	w->receipt = r;
 	w->here = !rc;
@@ -170,7 +170,7 @@ static int adopt(struct wanted *w, const struct stat *st, struct err *e)
 }
 
 /* Somebody touched it: are the bytes the same? */
-static int look_again(struct wanted *w, const struct stat *st, struct err *e)
+static int rehash_archive(struct wanted_archive *w, const struct stat *st, struct err *e)
 {
 	struct file_sums s;
 
@@ -178,33 +178,33 @@ static int look_again(struct wanted *w, const struct stat *st, struct err *e)
 		return e->code;
 	w->here = !strcmp(s.sha256, w->receipt.sums.sha256);
 	if (!w->here) {
-		note(w, "%s: was changed since it was fetched; fetching it again", w->path);
+		report_once(w, "%s: was changed since it was fetched; fetching it again", w->path);
 		return 0;
 	}
 	w->receipt.sums = s;
-	receipt_note_file(&w->receipt, st);
-	return keep_receipt(w, &w->receipt, e);
+	receipt_set_file(&w->receipt, st);
+	return save_receipt(w, &w->receipt, e);
 }
 
 /* It is what the receipt says: is that what is wanted now? */
-static void compare_wishes(struct wanted *w)
+static void check_wanted_source(struct wanted_archive *w)
 {
 	struct err other = { 0 };
 
 	if (w->own) {
 		w->here = !strcmp(w->own, w->receipt.url);
 	} else if (w->receipt.trust == TRUST_OWN) {
-		note(w,
+		report_once(w,
 		     "%s: is from %s, an address of your own; remove it to have it fetched from "
 		     "where the manifest says",
 		     w->path, w->receipt.url);
-	} else if (compare_any(w->archive, w->path, &w->receipt.sums, &other)) {
+	} else if (compare_published(w->archive, w->path, &w->receipt.sums, &other)) {
 		w->here = false;
-		note(w, "%s; fetching it again", other.text);
+		report_once(w, "%s; fetching it again", other.text);
 	}
 }
 
-static int look(struct wanted *w, struct err *e)
+static int check_local_archive(struct wanted_archive *w, struct err *e)
 {
 	struct stat st;
 	int rc;
@@ -215,23 +215,23 @@ static int look(struct wanted *w, struct err *e)
 	if (stat(w->path, &st) || !S_ISREG(st.st_mode))
 		return 0;
 	if (!w->receipt.url) {
-		rc = w->own ? 0 : adopt(w, &st, e);
-	} else if (receipt_is_of(&w->receipt, &st) &&
+		rc = w->own ? 0 : adopt_archive(w, &st, e);
+	} else if (receipt_matches_file(&w->receipt, &st) &&
 		   (w->receipt.sums.md5[0] || !wants_md5(w->archive))) {
 		w->here = true;
 		rc = 0;
 	} else {
-		rc = look_again(w, &st, e);
+		rc = rehash_archive(w, &st, e);
 	}
 	if (!rc && w->here)
-		compare_wishes(w);
-	return !rc && w->here ? give(w, w->receipt.url, &w->receipt.sums, e) : rc;
+		check_wanted_source(w);
+	return !rc && w->here ? set_obtained(w, w->receipt.url, &w->receipt.sums, e) : rc;
 }
 
 /* ---- --from ---- */
 
 /* The archive in a folder: by its name, else by the file name of one of its addresses. */
-static char *find_in(const struct manifest_archive *a, const char *dir, struct err *e)
+static char *find_archive_in(const struct manifest_archive *a, const char *dir, struct err *e)
 {
 	char *path = file_path(e, "%s/%s", dir, a->name), *other;
 	const char *slash;
@@ -250,27 +250,27 @@ static char *find_in(const struct manifest_archive *a, const char *dir, struct e
 }
 
 /* The user's copy is used where it lies. */
-static int take_from(struct wanted *w, struct err *e)
+static int use_from_folder(struct wanted_archive *w, struct err *e)
 {
 	struct err other = { 0 };
 	struct file_sums s;
 
 	if (archive_check_kind(w->path, e) || file_sums(w->path, &s, e))
 		return e->code;
-	if (compare_any(w->archive, w->path, &s, &other))
-		progress_note(w->progress, "note: %s; taken, because --from names it", other.text);
-	return give(w, w->path, &s, e);
+	if (compare_published(w->archive, w->path, &s, &other))
+		progress_print_line(w->progress, "note: %s; taken, because --from names it", other.text);
+	return set_obtained(w, w->path, &s, e);
 }
 
 /* All that are missing are named before any is read. */
-static int take_all_from(struct wanted *list, size_t n, const char *dir, struct err *e)
+static int use_all_from_folder(struct wanted_archive *list, size_t n, const char *dir, struct err *e)
 {
 	struct buf missing = { 0 };
 	size_t i;
 	int rc = 0;
 
 	for (i = 0; i < n && !rc; i++) {
-		char *path = find_in(list[i].archive, dir, e);
+		char *path = find_archive_in(list[i].archive, dir, e);
 
 		if (!path)
 			rc = e->code;
@@ -287,14 +287,14 @@ static int take_all_from(struct wanted *list, size_t n, const char *dir, struct 
 			     buf_text(&missing), dir);
 	buf_free(&missing);
 	for (i = 0; i < n && !rc; i++)
-		rc = take_from(&list[i], e);
+		rc = use_from_folder(&list[i], e);
 	return rc;
 }
 
 /* ---- fetching ---- */
 
 /* Refused when it is not what it was on first use, where nothing else says what it should be. */
-static int check_pin(const struct wanted *w, const char *url, const struct file_sums *s,
+static int check_pin(const struct wanted_archive *w, const char *url, const struct file_sums *s,
 		     struct err *e)
 {
 	if (w->receipt.trust != TRUST_PINNED || !w->receipt.url || w->conf->force ||
@@ -307,7 +307,7 @@ static int check_pin(const struct wanted *w, const char *url, const struct file_
 }
 
 /* An archive's complaint names the file it read; the user knows it by its address. */
-static int complain_of(const char *url, const char *part, struct err *e)
+static int error_with_address(const char *url, const char *part, struct err *e)
 {
 	char text[sizeof(e->text)];
 	size_t n = strlen(part);
@@ -318,8 +318,8 @@ static int complain_of(const char *url, const char *part, struct err *e)
 	return err_set(e, e->code, "%s%s", url, text + n);
 }
 
-static int check_arrived(struct wanted *w, size_t address, const struct file_sums *s,
-			 enum trust *trust, struct buf *remark, struct err *e)
+static int check_arrived(struct wanted_archive *w, size_t address, const struct file_sums *s,
+			 enum receipt_trust *trust, struct buf *remark, struct err *e)
 {
 	static const struct manifest_sums nothing = { .bytes = -1 };
 	const char *url = w->addresses[address].url;
@@ -331,7 +331,7 @@ static int check_arrived(struct wanted *w, size_t address, const struct file_sum
 
 	*trust = w->own ? TRUST_OWN : has_hash(published) ? TRUST_PUBLISHED : TRUST_PINNED;
 	if (archive_check_kind(w->part, e))
-		return complain_of(url, w->part, e);
+		return error_with_address(url, w->part, e);
 	if (!equal && !w->own) {
 		*e = differs;
 		return e->code;
@@ -339,14 +339,14 @@ static int check_arrived(struct wanted *w, size_t address, const struct file_sum
 	if (*trust == TRUST_PINNED && check_pin(w, url, s, e))
 		return e->code;
 	if ((!equal || !has_hash(published)) && read_through(w->archive, w->part, e))
-		return complain_of(url, w->part, e);
+		return error_with_address(url, w->part, e);
 	if (!equal)
 		buf_printf(remark, "note: %s; taken, because --url asked for it", differs.text);
 	return 0;
 }
 
 /* The receipt first: a crash between the two leaves a pin, never an archive that nobody checked. */
-static int put_in_place(struct wanted *w, const char *url, enum trust trust,
+static int install_archive(struct wanted_archive *w, const char *url, enum receipt_trust trust,
 			const struct file_sums *s, struct err *e)
 {
 	struct receipt r = { .trust = trust, .sums = *s };
@@ -359,30 +359,30 @@ static int put_in_place(struct wanted *w, const char *url, enum trust trust,
 	if (stat(w->part, &st)) {
 		err_set_errno(e, ERR_IO, "%s: cannot be read", w->part);
 	} else {
-		receipt_note_file(&r, &st);
+		receipt_set_file(&r, &st);
 		rc = receipt_write(&r, w->note, e);
 	}
 	if (!rc && rename(w->part, w->path))
 		rc = err_set_errno(e, ERR_CANTCREAT, "%s: cannot be put in place", w->path);
 	receipt_free(&r);
-	return rc ? e->code : give(w, url, s, e);
+	return rc ? e->code : set_obtained(w, url, s, e);
 }
 
-static int arrived(void *closure, size_t address, const struct fetch_sums *s, struct buf *remark,
+static int install_download(void *closure, size_t address, const struct fetch_sums *s, struct buf *remark,
 		   struct err *e)
 {
-	struct wanted *w = closure;
+	struct wanted_archive *w = closure;
 	struct file_sums sums = { .bytes = s->bytes };
-	enum trust trust;
+	enum receipt_trust trust;
 
 	memcpy(sums.sha256, s->sha256, sizeof(sums.sha256));
 	memcpy(sums.md5, s->md5, sizeof(sums.md5));
 	if (check_arrived(w, address, &sums, &trust, remark, e))
 		return e->code;
-	return put_in_place(w, w->addresses[address].url, trust, &sums, e);
+	return install_archive(w, w->addresses[address].url, trust, &sums, e);
 }
 
-static int list_addresses(struct wanted *w, struct err *e)
+static int list_addresses(struct wanted_archive *w, struct err *e)
 {
 	const struct manifest_archive *a = w->archive;
 	size_t i;
@@ -407,7 +407,7 @@ static int list_addresses(struct wanted *w, struct err *e)
 	return 0;
 }
 
-static int fetch_missing(struct wanted *list, size_t n, const struct conf *c, struct progress *p,
+static int download_missing(struct wanted_archive *list, size_t n, const struct conf *c, struct progress *p,
 			 struct err *e)
 {
 	struct fetch_limits limits = { .transfers = (int)c->transfers, .tries = (int)c->tries,
@@ -417,7 +417,7 @@ static int fetch_missing(struct wanted *list, size_t n, const struct conf *c, st
 	int rc = jobs ? 0 : e->code;
 
 	for (i = 0; !rc && i < n; i++) {
-		struct wanted *w = &list[i];
+		struct wanted_archive *w = &list[i];
 
 		if (w->here)
 			continue;
@@ -425,7 +425,7 @@ static int fetch_missing(struct wanted *list, size_t n, const struct conf *c, st
 		jobs[missing++] = (struct fetch_job){
 			.name = w->archive->name, .part = w->part, .addresses = w->addresses,
 			.n_addresses = w->n_addresses, .md5 = wants_md5(w->archive),
-			.arrived = arrived, .closure = w };
+			.arrived = install_download, .closure = w };
 	}
 	if (!rc)
 		rc = fetch_all(jobs, missing, &limits, p, e);
@@ -436,7 +436,7 @@ static int fetch_missing(struct wanted *list, size_t n, const struct conf *c, st
 /* ---- all of them ---- */
 
 /* One at a time fetches into a folder; another waits, and then finds the archives here. */
-static int lock_folder(const char *folder, struct progress *p, int *fd, struct err *e)
+static int lock_archive_folder(const char *folder, struct progress *p, int *fd, struct err *e)
 {
 	char *path = file_path(e, "%s/lock", folder);
 	int rc = 0, busy;
@@ -446,7 +446,7 @@ static int lock_folder(const char *folder, struct progress *p, int *fd, struct e
 	*fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
 	busy = *fd >= 0 ? flock(*fd, LOCK_EX | LOCK_NB) : 0;
 	if (busy && errno == EWOULDBLOCK) {
-		progress_note(p, "note: %s: another fetch is at work here; waiting for it", folder);
+		progress_print_line(p, "note: %s: another fetch is at work here; waiting for it", folder);
 		while ((busy = flock(*fd, LOCK_EX)) && errno == EINTR)
 			;
 	}
@@ -493,13 +493,13 @@ static int check_urls(const struct manifest *m, const struct conf *c, struct err
 	return 0;
 }
 
-static int prepare(struct wanted *list, const struct manifest *m, const char *folder,
-		   struct obtained *results, struct err *e)
+static int prepare_wanted(struct wanted_archive *list, const struct manifest *m, const char *folder,
+		   struct obtained_archive *results, struct err *e)
 {
 	size_t i;
 
 	for (i = 0; i < m->n; i++) {
-		struct wanted *w = &list[i];
+		struct wanted_archive *w = &list[i];
 
 		w->archive = &m->archives[i];
 		w->result = &results[i];
@@ -513,31 +513,31 @@ static int prepare(struct wanted *list, const struct manifest *m, const char *fo
 }
 
 /* Look at all; *missing: not all of them are here. */
-static int look_at_all(struct wanted *list, size_t n, bool *missing, struct err *e)
+static int check_all_archives(struct wanted_archive *list, size_t n, bool *missing, struct err *e)
 {
 	size_t i;
 
 	*missing = false;
 	for (i = 0; i < n; i++) {
-		if (!list[i].here && look(&list[i], e))
+		if (!list[i].here && check_local_archive(&list[i], e))
 			return e->code;
-		list[i].told = true;
+		list[i].is_reported = true;
 		*missing = *missing || !list[i].here;
 	}
 	return 0;
 }
 
 /* What is to be done about archives: fetch those that are not here, all of them, none. */
-enum how { FETCH, FETCH_AGAIN, LOOK };
+enum obtain_mode { OBTAIN_DOWNLOAD, OBTAIN_DOWNLOAD_AGAIN, OBTAIN_OFFLINE };
 
 /* An archive that is not here, as it was when it was, else as it is published. */
-static void expect_missing(struct wanted *list, size_t n)
+static void set_expected_sums(struct wanted_archive *list, size_t n)
 {
 	size_t i;
 
 	for (i = 0; i < n; i++) {
-		const struct wanted *w = &list[i];
-		struct obtained *o = w->result;
+		const struct wanted_archive *w = &list[i];
+		struct obtained_archive *o = w->result;
 
 		if (w->here)
 			continue;
@@ -548,32 +548,32 @@ static void expect_missing(struct wanted *list, size_t n)
 	}
 }
 
-static int obtain_here(struct wanted *list, size_t n, const char *folder, enum how how,
+static int obtain_in_folder(struct wanted_archive *list, size_t n, const char *folder, enum obtain_mode how,
 		       struct err *e)
 {
-	bool missing = true, again = how == FETCH_AGAIN;
-	int rc = again ? 0 : look_at_all(list, n, &missing, e), lock = -1;
+	bool missing = true, again = how == OBTAIN_DOWNLOAD_AGAIN;
+	int rc = again ? 0 : check_all_archives(list, n, &missing, e), lock = -1;
 	size_t i;
 
-	if (!rc && missing && how == LOOK)
-		expect_missing(list, n);
-	if (rc || !missing || how == LOOK)
+	if (!rc && missing && how == OBTAIN_OFFLINE)
+		set_expected_sums(list, n);
+	if (rc || !missing || how == OBTAIN_OFFLINE)
 		return rc;
 	rc = file_make_folders(folder, e);
 	if (!rc)
-		rc = lock_folder(folder, list->progress, &lock, e);
+		rc = lock_archive_folder(folder, list->progress, &lock, e);
 	for (i = 0; !rc && again && i < n; i++)
 		rc = receipt_read(&list[i].receipt, list[i].note, e);
 	if (!rc && !again)
-		rc = look_at_all(list, n, &missing, e);	/* the other one may have fetched them */
+		rc = check_all_archives(list, n, &missing, e);	/* the other one may have fetched them */
 	if (!rc && missing)
-		rc = fetch_missing(list, n, list->conf, list->progress, e);
+		rc = download_missing(list, n, list->conf, list->progress, e);
 	if (lock >= 0)
 		close(lock);
 	return rc;
 }
 
-static void free_wanted(struct wanted *list, size_t n)
+static void free_wanted(struct wanted_archive *list, size_t n)
 {
 	size_t i;
 
@@ -587,30 +587,30 @@ static void free_wanted(struct wanted *list, size_t n)
 	free(list);
 }
 
-static int obtain(const struct manifest *m, const struct conf *c, enum how how,
-		  struct progress *p, struct obtained *results, struct err *e)
+static int obtain_archives(const struct manifest *m, const struct conf *c, enum obtain_mode how,
+		  struct progress *p, struct obtained_archive *results, struct err *e)
 {
-	struct wanted *list;
+	struct wanted_archive *list;
 	char *workspace = NULL, *folder = NULL;
 	size_t i;
 	int rc = -1;
 
 	for (i = 0; i < m->n; i++)
-		results[i] = (struct obtained){ 0 };
+		results[i] = (struct obtained_archive){ 0 };
 	list = mem_alloc(m->n, sizeof(*list), e);
 	if (!list || check_urls(m, c, e))
 		goto out;
 	workspace = paths_workspace(c->workspace, e);
 	folder = workspace ? file_path(e, "%s/archives/%s", workspace, m->name) : NULL;
-	if (!folder || prepare(list, m, folder, results, e))
+	if (!folder || prepare_wanted(list, m, folder, results, e))
 		goto out;
 	for (i = 0; i < m->n; i++) {
 		list[i].conf = c;
 		list[i].progress = p;
 		list[i].own = own_url(c, list[i].archive->name);
 	}
-	rc = c->from ? take_all_from(list, m->n, c->from, e)
-		     : obtain_here(list, m->n, folder, how, e);
+	rc = c->from ? use_all_from_folder(list, m->n, c->from, e)
+		     : obtain_in_folder(list, m->n, folder, how, e);
 out:
 	free_wanted(list, m->n);
 	free(workspace);
@@ -619,20 +619,20 @@ out:
 }
 
 int obtain_all(const struct manifest *m, const struct conf *c, bool again, struct progress *p,
-	       struct obtained *results, struct err *e)
+	       struct obtained_archive *results, struct err *e)
 {
-	return obtain(m, c, again ? FETCH_AGAIN : FETCH, p, results, e);
+	return obtain_archives(m, c, again ? OBTAIN_DOWNLOAD_AGAIN : OBTAIN_DOWNLOAD, p, results, e);
 }
 
-int obtain_look(const struct manifest *m, const struct conf *c, struct progress *p,
-		struct obtained *results, struct err *e)
+int obtain_offline(const struct manifest *m, const struct conf *c, struct progress *p,
+		struct obtained_archive *results, struct err *e)
 {
-	return obtain(m, c, LOOK, p, results, e);
+	return obtain_archives(m, c, OBTAIN_OFFLINE, p, results, e);
 }
 
-void obtained_free(struct obtained *o)
+void obtained_archive_free(struct obtained_archive *o)
 {
 	free(o->path);
 	free(o->url);
-	*o = (struct obtained){ 0 };
+	*o = (struct obtained_archive){ 0 };
 }

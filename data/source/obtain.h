@@ -25,7 +25,7 @@
 #include "share/conf/conf.h"
 #include "share/base/err.h"
 
-struct obtained {
+struct obtained_archive {
 	char   *path;		/* owned */
 	char   *url;		/* owned: where it came from; a path with --from */
 	int64_t bytes;
@@ -38,14 +38,14 @@ struct obtained {
  * A missing archive of --from: ERR_NOINPUT. --url with a name that the manifest has not: ERR_USAGE.
  */
 int  obtain_all(const struct manifest *m, const struct conf *c, bool again, struct progress *p,
-		struct obtained *list, struct err *e);
+		struct obtained_archive *list, struct err *e);
 
 /*
  * The same without the network: an archive that is not here has no path, and the bytes and SHA-256
  * that it had or that are published (-1 and "": unknown). With c->dry_run nothing is written.
  */
-int  obtain_look(const struct manifest *m, const struct conf *c, struct progress *p,
-		 struct obtained *list, struct err *e);
-void obtained_free(struct obtained *o);
+int  obtain_offline(const struct manifest *m, const struct conf *c, struct progress *p,
+		 struct obtained_archive *list, struct err *e);
+void obtained_archive_free(struct obtained_archive *o);
 
 #endif

@@ -26,12 +26,12 @@ void progress_begin(struct progress *p, const char *stage, int64_t total, const 
 	p->stage = stage;
 	p->unit = unit;
 	p->total = total;
-	p->next_look = 1;
+	p->next_check = 1;
 	p->began_s = p->shown_s = clock_mono_s();
-	progress_keep(p, 0, true);
+	progress_write_file(p, 0, true);
 }
 
-static void draw_bar(const struct progress *p, int64_t done, double rate)
+static void progress_draw_bar(const struct progress *p, int64_t done, double rate)
 {
 	int filled = (int)(BAR_WIDTH * (double)MIN(done, p->total) / (double)p->total);
 
@@ -45,13 +45,13 @@ void progress_show(struct progress *p, int64_t done)
 	double now = clock_mono_s(), rate = (double)done / MAX(now - p->began_s, 1e-9);
 
 	/* look at the clock about twenty times a second, whatever a step costs */
-	p->next_look = done + MAX((int64_t)(rate / 20), 1);
-	progress_keep(p, done, false);
+	p->next_check = done + MAX((int64_t)(rate / 20), 1);
+	progress_write_file(p, done, false);
 	if (p->quiet || now - p->shown_s < (p->terminal ? TERMINAL_S : PIPE_S))
 		return;
 	p->shown_s = now;
 	if (p->terminal && p->total > 0)
-		draw_bar(p, done, rate);
+		progress_draw_bar(p, done, rate);
 	else if (p->terminal)
 		fprintf(stderr, "\r%s %lld %s, %.0f/s\033[K", p->stage, (long long)done, p->unit,
 			rate);
@@ -62,7 +62,7 @@ void progress_show(struct progress *p, int64_t done)
 		fprintf(stderr, "%s: %lld %s, %.0f/s\n", p->stage, (long long)done, p->unit, rate);
 }
 
-static void PRINTF_LIKE(2, 0) say(const struct progress *p, const char *fmt, va_list ap)
+static void PRINTF_LIKE(2, 0) progress_print_text(const struct progress *p, const char *fmt, va_list ap)
 {
 	if (p->terminal)
 		fputs("\r\033[K", stderr);
@@ -86,14 +86,14 @@ double progress_end(struct progress *p, const char *fmt, ...)
 	return seconds;
 }
 
-void progress_note(struct progress *p, const char *fmt, ...)
+void progress_print_line(struct progress *p, const char *fmt, ...)
 {
 	va_list ap;
 
 	if (p->quiet)
 		return;
 	va_start(ap, fmt);
-	say(p, fmt, ap);
+	progress_print_text(p, fmt, ap);
 	va_end(ap);
 	fputc('\n', stderr);
 }

@@ -31,8 +31,8 @@ struct progress {
 	bool quiet, terminal;
 	const char *stage, *unit;	/* borrowed */
 	const char *path;	/* borrowed: of the file; NULL: none */
-	int64_t total, next_look;
-	double  began_s, shown_s, kept_s;	/* clock_mono_s() */
+	int64_t total, next_check;
+	double  began_s, shown_s, written_s;	/* clock_mono_s() */
 };
 
 void progress_init(struct progress *p, bool quiet);
@@ -41,7 +41,7 @@ void progress_show(struct progress *p, int64_t done);
 
 static inline void progress_at(struct progress *p, int64_t done)
 {
-	if (done >= p->next_look)
+	if (done >= p->next_check)
 		progress_show(p, done);
 }
 
@@ -50,10 +50,10 @@ double progress_end(struct progress *p, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
 /* Write the file, when it is time for it (or in any case: now). What cannot be written is let be. */
 struct progress_archive { const char *name, *words; int64_t done, total; double rate; };
-void progress_keep(struct progress *p, int64_t done, bool now);
-void progress_keep_archives(struct progress *p, const struct progress_archive *archives, size_t n);
+void progress_write_file(struct progress *p, int64_t done, bool now);
+void progress_write_archives(struct progress *p, const struct progress_archive *archives, size_t n);
 
 /* A line of its own. */
-void progress_note(struct progress *p, const char *fmt, ...) PRINTF_LIKE(2, 3);
+void progress_print_line(struct progress *p, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
 #endif

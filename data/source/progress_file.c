@@ -11,7 +11,7 @@
 #define KEEP_S 0.25	/* between two versions */
 
 /* No fsync: of a machine that lost its power nobody asks how far it was. */
-static void replace(const char *path, const struct buf *text)
+static void replace_progress_file(const char *path, const struct buf *text)
 {
 	struct err ignored;
 	char *temporary = file_path(&ignored, "%s.%ld.tmp", path, (long)getpid());
@@ -27,7 +27,7 @@ static void replace(const char *path, const struct buf *text)
 	free(temporary);
 }
 
-static void begin(const struct progress *p, struct json_writer *w, const char *stage)
+static void progress_begin_json(const struct progress *p, struct json_writer *w, const char *stage)
 {
 	char host[256] = "";
 	double ago = clock_mono_s() - p->began_s, now = clock_wall_s();
@@ -42,58 +42,58 @@ static void begin(const struct progress *p, struct json_writer *w, const char *s
 	json_put_str(w, "stage", stage);
 }
 
-static void add_amount(struct json_writer *w, int64_t done, int64_t total, double rate)
+static void progress_put_amount(struct json_writer *w, int64_t done, int64_t total, double rate)
 {
 	json_put_int(w, "done", done);
 	json_put_int(w, "total", total);
 	json_put_real(w, "rate", rate);
 }
 
-static void finish(struct progress *p, struct json_writer *w)
+static void progress_finish_json(struct progress *p, struct json_writer *w)
 {
 	struct err ignored;
 
 	json_close(w, '}');
 	buf_add_char(w->out, '\n');
 	if (!buf_check(w->out, &ignored))
-		replace(p->path, w->out);
+		replace_progress_file(p->path, w->out);
 	buf_free(w->out);
 }
 
-static bool is_time(struct progress *p, bool now)
+static bool is_write_due(struct progress *p, bool now)
 {
 	double t = clock_mono_s();
 
-	if (!p->path || (!now && t - p->kept_s < KEEP_S))
+	if (!p->path || (!now && t - p->written_s < KEEP_S))
 		return false;
-	p->kept_s = t;
+	p->written_s = t;
 	return true;
 }
 
-void progress_keep(struct progress *p, int64_t done, bool now)
+void progress_write_file(struct progress *p, int64_t done, bool now)
 {
 	struct buf b = { 0 };
 	struct json_writer w = { .out = &b };
 	double seconds = clock_mono_s() - p->began_s;
 
-	if (!is_time(p, now))
+	if (!is_write_due(p, now))
 		return;
-	begin(p, &w, p->stage);
+	progress_begin_json(p, &w, p->stage);
 	json_put_str(&w, "unit", p->unit);
-	add_amount(&w, done, p->total, seconds > 0 ? (double)done / seconds : 0);
-	finish(p, &w);
+	progress_put_amount(&w, done, p->total, seconds > 0 ? (double)done / seconds : 0);
+	progress_finish_json(p, &w);
 }
 
-void progress_keep_archives(struct progress *p, const struct progress_archive *archives, size_t n)
+void progress_write_archives(struct progress *p, const struct progress_archive *archives, size_t n)
 {
 	struct buf b = { 0 };
 	struct json_writer w = { .out = &b };
 	int64_t done = 0, total = 0;
 	double rate = 0;
 
-	if (!is_time(p, false))
+	if (!is_write_due(p, false))
 		return;
-	begin(p, &w, "fetch");
+	progress_begin_json(p, &w, "fetch");
 	json_put_str(&w, "unit", "bytes");
 	json_key(&w, "archives");
 	json_open(&w, '[');
@@ -103,12 +103,12 @@ void progress_keep_archives(struct progress *p, const struct progress_archive *a
 		rate += archives[i].rate;
 		json_open(&w, '{');
 		json_put_str(&w, "name", archives[i].name);
-		add_amount(&w, archives[i].done, archives[i].total, archives[i].rate);
+		progress_put_amount(&w, archives[i].done, archives[i].total, archives[i].rate);
 		if (archives[i].words)
 			json_put_str(&w, "words", archives[i].words);
 		json_close(&w, '}');
 	}
 	json_close(&w, ']');
-	add_amount(&w, done, total > 0 ? total : 0, rate);
-	finish(p, &w);
+	progress_put_amount(&w, done, total > 0 ? total : 0, rate);
+	progress_finish_json(p, &w);
 }

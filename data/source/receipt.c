@@ -52,7 +52,7 @@ int file_sums(const char *path, struct file_sums *s, struct err *e)
 	return rc ? e->code : 0;
 }
 
-static void take_text(char *to, size_t size, const struct json *object, const char *key)
+static void receipt_read_text(char *to, size_t size, const struct json *object, const char *key)
 {
 	const char *text = json_text(json_get(object, key), "");
 
@@ -60,7 +60,7 @@ static void take_text(char *to, size_t size, const struct json *object, const ch
 		memcpy(to, text, strlen(text) + 1);
 }
 
-static int take_fields(struct receipt *r, const struct json *root, struct err *e)
+static int receipt_read_fields(struct receipt *r, const struct json *root, struct err *e)
 {
 	const char *url = json_text(json_get(root, "url"), "");
 	const char *trust = json_text(json_get(root, "trust"), "");
@@ -68,14 +68,14 @@ static int take_fields(struct receipt *r, const struct json *root, struct err *e
 
 	while (i < ARRAY_LEN(trusts) && strcmp(trust, trusts[i]))
 		i++;
-	take_text(r->sums.sha256, sizeof(r->sums.sha256), root, "sha256");
-	take_text(r->sums.md5, sizeof(r->sums.md5), root, "md5");
+	receipt_read_text(r->sums.sha256, sizeof(r->sums.sha256), root, "sha256");
+	receipt_read_text(r->sums.md5, sizeof(r->sums.md5), root, "md5");
 	r->sums.bytes = json_integer(json_get(root, "bytes"), -1);
 	r->inode = json_integer(json_get(root, "inode"), -1);
 	r->mtime_ns = json_integer(json_get(root, "mtime_ns"), -1);
 	if (!*url || i == ARRAY_LEN(trusts) || strlen(r->sums.sha256) != HASH_SHA256_HEX - 1)
 		return 0;
-	r->trust = (enum trust)i;
+	r->trust = (enum receipt_trust)i;
 	r->url = mem_strdup(url, e);
 	return r->url ? 0 : e->code;
 }
@@ -91,7 +91,7 @@ int receipt_read(struct receipt *r, const char *path, struct err *e)
 	if (!file_read_all(path, MAX_RECEIPT, &text, &ignored))
 		root = json_parse(buf_text(&text), text.len, &ignored);
 	if (root)
-		rc = take_fields(r, root, e);
+		rc = receipt_read_fields(r, root, e);
 	json_free(root);
 	buf_free(&text);
 	return rc;
@@ -131,13 +131,13 @@ static int64_t time_of(const struct stat *s)
 	return (int64_t)s->st_mtim.tv_sec * 1000000000 + s->st_mtim.tv_nsec;
 }
 
-void receipt_note_file(struct receipt *r, const struct stat *s)
+void receipt_set_file(struct receipt *r, const struct stat *s)
 {
 	r->inode = (int64_t)(s->st_ino & INT64_MAX);
 	r->mtime_ns = time_of(s);
 }
 
-bool receipt_is_of(const struct receipt *r, const struct stat *s)
+bool receipt_matches_file(const struct receipt *r, const struct stat *s)
 {
 	return r->url && r->sums.bytes == s->st_size && r->mtime_ns == time_of(s) &&
 	       r->inode == (int64_t)(s->st_ino & INT64_MAX);

@@ -22,7 +22,7 @@ struct file_sums {
 /* Both sums of a file, in one reading. */
 int file_sums(const char *path, struct file_sums *s, struct err *e);
 
-enum trust {
+enum receipt_trust {
 	TRUST_PUBLISHED,	/* it is what is published about it */
 	TRUST_PINNED,		/* nothing is published: as it was on first use */
 	TRUST_OWN,		/* the user gave its address */
@@ -30,7 +30,7 @@ enum trust {
 
 struct receipt {
 	char *url;		/* owned; NULL: there is no receipt */
-	enum trust trust;
+	enum receipt_trust trust;
 	struct file_sums sums;
 	int64_t inode, mtime_ns;	/* of the archive when it was put in place */
 };
@@ -41,9 +41,9 @@ int  receipt_write(const struct receipt *r, const char *path, struct err *e);
 void receipt_free(struct receipt *r);
 
 /* Note the file as it is now. */
-void receipt_note_file(struct receipt *r, const struct stat *s);
+void receipt_set_file(struct receipt *r, const struct stat *s);
 
 /* Is it that file, untouched? */
-bool receipt_is_of(const struct receipt *r, const struct stat *s);
+bool receipt_matches_file(const struct receipt *r, const struct stat *s);
 
 #endif

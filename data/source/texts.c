@@ -12,7 +12,7 @@
 
 _Static_assert(MANIFEST_MAX_SETS <= TEXTS_MAX_SETS, "every set of a manifest has its place");
 
-static void free_text(struct text *t)
+static void free_text(struct source_text *t)
 {
 	free(t->member);
 	free(t->name);
@@ -26,7 +26,7 @@ static void free_pair(struct text_pair *p)
 }
 
 /* Takes over what the pair owns, also on failure. */
-static int add_pair(struct texts *t, struct text_pair *p, struct err *e)
+static int texts_add_pair(struct texts *t, struct text_pair *p, struct err *e)
 {
 	if (!p->name || !p->source.name || !p->target.name ||
 	    mem_grow(&t->pairs, &t->cap, t->n + 1, sizeof(*p), e)) {
@@ -43,7 +43,7 @@ static void set_name(struct text_pair *p, const char *set)
 }
 
 /* A further one, zeroed. NULL: failure. */
-static struct text_file *add_file(struct texts *t, struct err *e)
+static struct text_file *texts_add_file(struct texts *t, struct err *e)
 {
 	if (mem_grow(&t->files, &t->cap_files, t->n_files + 1, sizeof(*t->files), e))
 		return NULL;
@@ -54,7 +54,7 @@ static struct text_file *add_file(struct texts *t, struct err *e)
 /* ---- files ---- */
 
 /* The number of a file in t->files: read and hashed when it is new. < 0: failure. */
-static int find_file(struct texts *t, const char *path, const char *set, struct err *e)
+static int texts_find_file(struct texts *t, const char *path, const char *set, struct err *e)
 {
 	struct text_file *f;
 	size_t i;
@@ -64,14 +64,14 @@ static int find_file(struct texts *t, const char *path, const char *set, struct 
 			return (int)i;
 	if (file_size(path) < 0)
 		return err_set(e, ERR_NOINPUT, "%s: there is no such file (%s text)", path, set);
-	f = add_file(t, e);
+	f = texts_add_file(t, e);
 	if (!f || !(f->path = mem_strdup(path, e)) || hash_file(path, f->sha256, e))
 		return e->code;
 	f->bytes = file_size(path);
 	return (int)i;
 }
 
-static int add_files(struct texts *t, const char *set, const struct conf_list *source,
+static int texts_add_files(struct texts *t, const char *set, const struct conf_list *source,
 		     const struct conf_list *target, struct err *e)
 {
 	if (source->n != target->n)
@@ -81,18 +81,18 @@ static int add_files(struct texts *t, const char *set, const struct conf_list *s
 			set, source->n, set, target->n);
 	for (size_t i = 0; i < source->n; i++) {
 		const char *from = source->items[i], *to = target->items[i];
-		struct text_pair p = { .source.file = find_file(t, from, set, e) };
+		struct text_pair p = { .source.file = texts_find_file(t, from, set, e) };
 
 		if (p.source.file < 0)
 			return e->code;
-		p.target.file = find_file(t, to, set, e);
+		p.target.file = texts_find_file(t, to, set, e);
 		if (p.target.file < 0)
 			return e->code;
 		set_name(&p, set);
 		p.name = mem_strdup(from, e);
 		p.source.name = p.name ? mem_strdup(from, e) : NULL;
 		p.target.name = p.source.name ? mem_strdup(to, e) : NULL;
-		if (add_pair(t, &p, e))
+		if (texts_add_pair(t, &p, e))
 			return e->code;
 	}
 	return 0;
@@ -100,7 +100,7 @@ static int add_files(struct texts *t, const char *set, const struct conf_list *s
 
 /* ---- archives ---- */
 
-static bool is_side(const struct manifest_member *m, const char *set, const char *language)
+static bool is_member_of(const struct manifest_member *m, const char *set, const char *language)
 {
 	return !strcmp(m->set, set) && !strcmp(m->language, language);
 }
@@ -110,12 +110,12 @@ static const struct manifest_member *nth_member(const struct manifest_archive *a
 						const char *language, size_t n)
 {
 	for (size_t i = 0; i < a->n_members; i++)
-		if (is_side(&a->members[i], set, language) && !n--)
+		if (is_member_of(&a->members[i], set, language) && !n--)
 			return &a->members[i];
 	return NULL;
 }
 
-static int member_text(struct text *t, int file, const struct manifest_archive *a,
+static int member_text(struct source_text *t, int file, const struct manifest_archive *a,
 		       const struct manifest_member *m, struct err *e)
 {
 	t->file = file;
@@ -147,7 +147,7 @@ static int pair_members(struct texts *t, int file, const struct manifest_archive
 		if (!member_text(&p.source, file, a, from, e) &&
 		    !member_text(&p.target, file, a, to, e))
 			p.name = mem_strdup(p.source.name, e);
-		if (add_pair(t, &p, e))
+		if (texts_add_pair(t, &p, e))
 			return e->code;
 	}
 }
@@ -169,10 +169,10 @@ static int add_members(struct texts *t, int file, const struct manifest_archive 
 }
 
 /* Takes over the path and the address of what was obtained. */
-static int add_archive(struct texts *t, const struct manifest_archive *a, struct obtained *from,
+static int add_archive(struct texts *t, const struct manifest_archive *a, struct obtained_archive *from,
 		       struct err *e)
 {
-	struct text_file *f = add_file(t, e);
+	struct text_file *f = texts_add_file(t, e);
 
 	if (!f)
 		return e->code;
@@ -186,12 +186,12 @@ static int add_archive(struct texts *t, const struct manifest_archive *a, struct
 	return f->archive ? 0 : e->code;
 }
 
-/* How archives are found: obtain_look(), or obtain_all() but for what it says of again. */
+/* How archives are found: obtain_offline(), or obtain_all() but for what it says of again. */
 typedef int (*archives_find)(const struct manifest *m, const struct conf *c, struct progress *p,
-			     struct obtained *list, struct err *e);
+			     struct obtained_archive *list, struct err *e);
 
-static int fetch_missing(const struct manifest *m, const struct conf *c, struct progress *p,
-			 struct obtained *list, struct err *e)
+static int texts_fetch_archives(const struct manifest *m, const struct conf *c, struct progress *p,
+			 struct obtained_archive *list, struct err *e)
 {
 	return obtain_all(m, c, false, p, list, e);
 }
@@ -200,7 +200,7 @@ static int add_manifest(struct texts *t, const struct conf *c, archives_find fin
 			struct progress *p, struct err *e)
 {
 	struct manifest m;
-	struct obtained *list = NULL;
+	struct obtained_archive *list = NULL;
 	int rc = manifest_read(&m, c->manifest, e);
 
 	if (rc)
@@ -213,7 +213,7 @@ static int add_manifest(struct texts *t, const struct conf *c, archives_find fin
 			rc = add_members(t, (int)i, &m.archives[i], c, e);
 	}
 	for (size_t i = 0; list && i < m.n; i++)
-		obtained_free(&list[i]);
+		obtained_archive_free(&list[i]);
 	free(list);
 	manifest_free(&m);
 	return rc;
@@ -270,12 +270,12 @@ static int order_pairs(struct texts *t, struct err *e)
 
 /* ---- all together ---- */
 
-static int find_all(struct texts *t, const struct conf *c, const char *work, archives_find find,
+static int texts_find_all(struct texts *t, const struct conf *c, const char *work, archives_find find,
 		    struct progress *p, struct err *e)
 {
-	if (add_files(t, "train", &c->train_source, &c->train_target, e) ||
-	    add_files(t, "dev", &c->dev_source, &c->dev_target, e) ||
-	    add_files(t, "test", &c->test_source, &c->test_target, e) ||
+	if (texts_add_files(t, "train", &c->train_source, &c->train_target, e) ||
+	    texts_add_files(t, "dev", &c->dev_source, &c->dev_target, e) ||
+	    texts_add_files(t, "test", &c->test_source, &c->test_target, e) ||
 	    (c->demo_pairs && texts_add_demo(t, c, work, e)) ||
 	    (c->manifest && add_manifest(t, c, find, p, e)) || order_pairs(t, e))
 		return e->code;
@@ -285,7 +285,7 @@ static int find_all(struct texts *t, const struct conf *c, const char *work, arc
 	return 0;
 }
 
-static int check_and_find(struct texts *t, const struct conf *c, const char *work,
+static int texts_check_and_find(struct texts *t, const struct conf *c, const char *work,
 			  archives_find find, struct progress *p, struct err *e)
 {
 	int ways = (c->demo_pairs > 0) + (c->manifest != NULL) +
@@ -305,7 +305,7 @@ static int check_and_find(struct texts *t, const struct conf *c, const char *wor
 	if (!strcmp(c->source_language, c->target_language))
 		return err_set(e, ERR_CONFIG, "source_language and target_language are both %s",
 			       c->source_language);
-	if (find_all(t, c, work, find, p, e)) {
+	if (texts_find_all(t, c, work, find, p, e)) {
 		texts_free(t);
 		return e->code;
 	}
@@ -315,16 +315,16 @@ static int check_and_find(struct texts *t, const struct conf *c, const char *wor
 int texts_find(struct texts *t, const struct conf *c, const char *work, struct progress *p,
 	       struct err *e)
 {
-	return check_and_find(t, c, work, fetch_missing, p, e);
+	return texts_check_and_find(t, c, work, texts_fetch_archives, p, e);
 }
 
-int texts_look(struct texts *t, const struct conf *c, const char *work, struct progress *p,
+int texts_find_offline(struct texts *t, const struct conf *c, const char *work, struct progress *p,
 	       struct err *e)
 {
-	return check_and_find(t, c, work, obtain_look, p, e);
+	return texts_check_and_find(t, c, work, obtain_offline, p, e);
 }
 
-static void describe_text(const struct texts *t, const struct text *text, struct buf *out)
+static void describe_text(const struct texts *t, const struct source_text *text, struct buf *out)
 {
 	buf_printf(out, "\t%s\t%s", t->files[text->file].sha256, text->member ? text->member : "");
 }

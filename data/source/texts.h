@@ -33,7 +33,7 @@ struct text_file {
 	char sha256[HASH_SHA256_HEX];	/* of a demo text: of all that it depends on */
 };
 
-struct text {
+struct source_text {
 	int   file;		/* number in struct texts.files */
 	char *member;		/* owned: of the archive; NULL: the whole file */
 	char *name;		/* owned: for messages: the path, or ARCHIVE:MEMBER */
@@ -41,7 +41,7 @@ struct text {
 
 struct text_pair {
 	char set[TEXTS_SET_NAME];	/* train, dev, test, or another held-out set */
-	struct text source, target;
+	struct source_text source, target;
 	char *name;		/* owned: what the ledger calls it */
 };
 
@@ -59,7 +59,7 @@ struct texts {
 
 /*
  * Find them all, archives also by fetching; work: an existing folder for the texts of the demo,
- * which are not made before texts_make(). No training text, a file that is not there, or a
+ * which are not made before texts_write_demo(). No training text, a file that is not there, or a
  * side without its other: ERR_CONFIG or ERR_NOINPUT.
  */
 int  texts_find(struct texts *t, const struct conf *c, const char *work, struct progress *p,
@@ -69,11 +69,11 @@ int  texts_find(struct texts *t, const struct conf *c, const char *work, struct 
  * The same without fetching: of an archive that is not here the path is NULL, and bytes and hash
  * are what is published (-1 and "": unknown). With c->dry_run nothing at all is written.
  */
-int  texts_look(struct texts *t, const struct conf *c, const char *work, struct progress *p,
+int  texts_find_offline(struct texts *t, const struct conf *c, const char *work, struct progress *p,
 		struct err *e);
 
 /* Write what has to be made: the texts of the demo. */
-int  texts_make(struct texts *t, const struct conf *c, struct err *e);
+int  texts_write_demo(struct texts *t, const struct conf *c, struct err *e);
 
 /*
  * Append what decides about their contents: set, hash and member of every side, a line a pair.

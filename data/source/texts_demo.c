@@ -18,7 +18,7 @@
  */
 static const char *const sets[] = { "dev", "test", "train" };
 
-static int64_t pairs_of(const struct conf *c, const char *set)
+static int64_t demo_set_pairs(const struct conf *c, const char *set)
 {
 	if (!strcmp(set, "train"))
 		return c->demo_pairs;
@@ -38,7 +38,7 @@ static int add_shipped(struct hash *h, const char *name, struct err *e)
 }
 
 /* What decides about a text: the grammar, the version of what reads it, numbers, set, language. */
-static int describe(char hex[HASH_SHA256_HEX], const struct conf *c, const char *set,
+static int demo_hash_inputs(char hex[HASH_SHA256_HEX], const struct conf *c, const char *set,
 		    const char *language, struct err *e)
 {
 	struct hash *h = hash_new(HASH_SHA256, e);
@@ -56,7 +56,7 @@ static int describe(char hex[HASH_SHA256_HEX], const struct conf *c, const char 
 	return rc ? e->code : 0;
 }
 
-static int add_text(struct texts *t, struct text *text, const struct conf *c, const char *work,
+static int demo_add_text(struct texts *t, struct source_text *text, const struct conf *c, const char *work,
 		    const char *set, const char *language, struct err *e)
 {
 	struct text_file *f;
@@ -67,7 +67,7 @@ static int add_text(struct texts *t, struct text *text, const struct conf *c, co
 	f = &t->files[t->n_files++];
 	*f = (struct text_file){ .path = file_path(e, "%s/demo-%s.%s", work, set, language) };
 	text->name = f->path ? mem_strdup(f->path, e) : NULL;
-	return text->name ? describe(f->sha256, c, set, language, e) : e->code;
+	return text->name ? demo_hash_inputs(f->sha256, c, set, language, e) : e->code;
 }
 
 int texts_add_demo(struct texts *t, const struct conf *c, const char *work, struct err *e)
@@ -85,8 +85,8 @@ int texts_add_demo(struct texts *t, const struct conf *c, const char *work, stru
 		p = &t->pairs[t->n++];
 		*p = (struct text_pair){ .name = mem_strdup("demo", e) };
 		snprintf(p->set, sizeof(p->set), "%s", sets[i]);
-		if (!p->name || add_text(t, &p->source, c, work, sets[i], c->source_language, e) ||
-		    add_text(t, &p->target, c, work, sets[i], c->target_language, e))
+		if (!p->name || demo_add_text(t, &p->source, c, work, sets[i], c->source_language, e) ||
+		    demo_add_text(t, &p->target, c, work, sets[i], c->target_language, e))
 			return e->code;
 	}
 	t->is_demo = true;
@@ -96,7 +96,7 @@ int texts_add_demo(struct texts *t, const struct conf *c, const char *work, stru
 /* ---- making them ---- */
 
 /* The file of a demo text. */
-static struct text_file *file_of(struct texts *t, const char *set, bool target)
+static struct text_file *demo_text_file(struct texts *t, const char *set, bool target)
 {
 	size_t i = 0;
 
@@ -138,7 +138,7 @@ out:
 	return rc ? e->code : 0;
 }
 
-int texts_make(struct texts *t, const struct conf *c, struct err *e)
+int texts_write_demo(struct texts *t, const struct conf *c, struct err *e)
 {
 	struct demo *d;
 	int rc = 0;
@@ -150,10 +150,10 @@ int texts_make(struct texts *t, const struct conf *c, struct err *e)
 		return e->code;
 	for (size_t i = 0; !rc && i < ARRAY_LEN(sets); i++) {
 		bool from_german = !strcmp(c->source_language, "de");
-		struct text_file *const files[2] = { file_of(t, sets[i], from_german),
-						     file_of(t, sets[i], !from_german) };
+		struct text_file *const files[2] = { demo_text_file(t, sets[i], from_german),
+						     demo_text_file(t, sets[i], !from_german) };
 
-		rc = write_set(d, pairs_of(c, sets[i]), files, e);
+		rc = write_set(d, demo_set_pairs(c, sets[i]), files, e);
 	}
 	demo_close(d);
 	return rc;

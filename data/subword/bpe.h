@@ -37,8 +37,8 @@ int  bpe_learn(struct bpe_learner *l, int64_t merges, int64_t min_frequency, FIL
 void bpe_learner_free(struct bpe_learner *l);
 
 /* For bpe_learn(): each distinct word, in no order, and how often it was counted; then none is left. */
-typedef int bpe_word_taker(void *context, const char *word, size_t n, int64_t count, struct err *e);
-int  bpe_learner_give(struct bpe_learner *l, bpe_word_taker *take, void *context, struct err *e);
+typedef int bpe_word_visitor(void *context, const char *word, size_t n, int64_t count, struct err *e);
+int  bpe_learner_drain_words(struct bpe_learner *l, bpe_word_visitor *take, void *context, struct err *e);
 
 /* ---- apply ---- */
 struct bpe;			/* codes, with a cache of words */
@@ -49,7 +49,7 @@ struct bpe *bpe_open(const char *codes_path, struct err *e); /* NULL: failure, w
 int  bpe_limit_vocabulary(struct bpe *b, const char *path, int64_t threshold, struct err *e);
 int  bpe_set_separator(struct bpe *b, const char *separator, struct err *e);	/* default "@@" */
 /* One for another thread, with the codes and settings of first, which outlives it unchanged. */
-struct bpe *bpe_share(const struct bpe *first, struct err *e);
+struct bpe *bpe_open_shared(const struct bpe *first, struct err *e);
 /* Append the line split into pieces joined by one blank; blanks at both ends stay as they are. */
 int  bpe_apply_line(struct bpe *b, const char *line, size_t n, struct buf *out, struct err *e);
 void bpe_close(struct bpe *b);

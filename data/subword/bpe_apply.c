@@ -81,7 +81,7 @@ struct bpe *bpe_open(const char *codes_path, struct err *e)
 	return NULL;
 }
 
-struct bpe *bpe_share(const struct bpe *first, struct err *e)
+struct bpe *bpe_open_shared(const struct bpe *first, struct err *e)
 {
 	struct bpe *b = mem_alloc(1, sizeof(*b), e);
 
@@ -92,7 +92,7 @@ struct bpe *bpe_share(const struct bpe *first, struct err *e)
 	return b;
 }
 
-static void forget_words(struct bpe *b)
+static void bpe_clear_cache(struct bpe *b)
 {
 	intern_free(&b->words);
 	buf_free(&b->split);
@@ -111,7 +111,7 @@ int bpe_set_separator(struct bpe *b, const char *separator, struct err *e)
 		return e->code;
 	free(b->set->separator);
 	b->set->separator = copy;
-	forget_words(b);
+	bpe_clear_cache(b);
 	return 0;
 }
 
@@ -123,7 +123,7 @@ int bpe_limit_vocabulary(struct bpe *b, const char *path, int64_t threshold, str
 	if (lines_open(&in, path, e))
 		return e->code;
 	intern_free(&b->set->vocabulary);
-	forget_words(b);
+	bpe_clear_cache(b);
 	while ((got = lines_next(&in, e)) > 0) {
 		const char *text = in.text, *blank;
 		size_t n = in.len;
@@ -157,7 +157,7 @@ void bpe_close(struct bpe *b)
 {
 	if (!b)
 		return;
-	forget_words(b);
+	bpe_clear_cache(b);
 	if (b->set && !b->is_shared) {
 		free(b->set->separator);
 		bpe_codes_free(&b->set->codes);
@@ -175,7 +175,7 @@ void bpe_close(struct bpe *b)
 
 /* ---- merging one word ---- */
 
-static int push(struct bpe *b, int32_t node, struct err *e)
+static int bpe_heap_push(struct bpe *b, int32_t node, struct err *e)
 {
 	const struct node *v = &b->nodes[node];
 	int32_t symbol = v->next < 0 ? -1 : b->nodes[v->next].symbol;
@@ -194,7 +194,7 @@ static int push(struct bpe *b, int32_t node, struct err *e)
 	return 0;
 }
 
-static uint64_t pop(struct bpe *b)
+static uint64_t bpe_heap_pop(struct bpe *b)
 {
 	uint64_t top = b->heap[0], moving = b->heap[--b->n_heap];
 	size_t i = 0;
@@ -210,7 +210,7 @@ static uint64_t pop(struct bpe *b)
 	return top;
 }
 
-static int add_node(struct bpe *b, size_t *n, const char *symbol, size_t len, size_t start,
+static int bpe_add_node(struct bpe *b, size_t *n, const char *symbol, size_t len, size_t start,
 		    size_t end, struct err *e)
 {
 	if (*n >= INT32_MAX - 1)
@@ -226,7 +226,7 @@ static int add_node(struct bpe *b, size_t *n, const char *symbol, size_t len, si
 }
 
 /* Cut the word into characters. The last one carries "</w>"; in 0.1 it is followed by it. */
-static int spell(struct bpe *b, const char *word, size_t n, size_t *n_nodes, struct err *e)
+static int bpe_split_chars(struct bpe *b, const char *word, size_t n, size_t *n_nodes, struct err *e)
 {
 	*n_nodes = 0;
 	for (size_t i = 0, len; i < n; i += len) {
@@ -236,14 +236,14 @@ static int spell(struct bpe *b, const char *word, size_t n, size_t *n_nodes, str
 			buf_add(&b->scratch, word + i, len);
 			buf_add_str(&b->scratch, BPE_WORD_END);
 			if (buf_check(&b->scratch, e) ||
-			    add_node(b, n_nodes, b->scratch.data, b->scratch.len, i, n, e))
+			    bpe_add_node(b, n_nodes, b->scratch.data, b->scratch.len, i, n, e))
 				return e->code;
-		} else if (add_node(b, n_nodes, word + i, len, i, i + len, e)) {
+		} else if (bpe_add_node(b, n_nodes, word + i, len, i, i + len, e)) {
 			return e->code;
 		}
 	}
 	if (b->set->codes.has_end_symbol &&
-	    add_node(b, n_nodes, BPE_WORD_END, BPE_WORD_END_BYTES, n, n, e))
+	    bpe_add_node(b, n_nodes, BPE_WORD_END, BPE_WORD_END_BYTES, n, n, e))
 		return e->code;
 	b->nodes[*n_nodes - 1].next = -1;
 	return 0;
@@ -252,18 +252,18 @@ static int spell(struct bpe *b, const char *word, size_t n, size_t *n_nodes, str
 /*
  * Merge all pairs of the lowest rank, left to right; see which pairs that made; until none is left.
  */
-static int merge_nodes(struct bpe *b, size_t n_nodes, struct err *e)
+static int bpe_merge_nodes(struct bpe *b, size_t n_nodes, struct err *e)
 {
 	b->n_heap = 0;
 	for (size_t i = 0; i < n_nodes; i++)
-		if (push(b, (int32_t)i, e))
+		if (bpe_heap_push(b, (int32_t)i, e))
 			return e->code;
 	while (b->n_heap) {
 		uint64_t rank = b->heap[0] >> 32;
 		size_t n = 0;
 
 		while (b->n_heap && b->heap[0] >> 32 == rank) {
-			int32_t at = (int32_t)(pop(b) & UINT32_MAX);
+			int32_t at = (int32_t)(bpe_heap_pop(b) & UINT32_MAX);
 			struct node *v = &b->nodes[at],
 				    *next = v->next < 0 ? NULL : &b->nodes[v->next];
 			const struct bpe_rule *r = next ?
@@ -285,7 +285,7 @@ static int merge_nodes(struct bpe *b, size_t n_nodes, struct err *e)
 		for (size_t i = 0; i < n; i++) {
 			int32_t at = b->batch[i], previous = b->nodes[at].previous;
 
-			if ((previous >= 0 && push(b, previous, e)) || push(b, at, e))
+			if ((previous >= 0 && bpe_heap_push(b, previous, e)) || bpe_heap_push(b, at, e))
 				return e->code;
 		}
 	}
@@ -294,7 +294,7 @@ static int merge_nodes(struct bpe *b, size_t n_nodes, struct err *e)
 
 /* ---- pieces ---- */
 
-static int add_piece(struct bpe *b, const char *text, size_t len, struct err *e)
+static int bpe_add_piece(struct bpe *b, const char *text, size_t len, struct err *e)
 {
 	struct pieces *p = &b->pieces;
 
@@ -323,16 +323,16 @@ static int split_piece(struct bpe *b, const char *text, size_t n, bool is_last, 
 	int32_t id;
 
 	if (is_in_vocabulary(b, text, n, is_last))
-		return add_piece(b, text, n, e);
+		return bpe_add_piece(b, text, n, e);
 	buf_clear(&b->scratch);
 	buf_add(&b->scratch, text, n);
 	if (is_last)
 		buf_add_str(&b->scratch, BPE_WORD_END);
 	id = n ? intern_find(&b->set->codes.symbols, buf_text(&b->scratch), b->scratch.len) : -1;
-	if (id < 0 || b->set->codes.back[id].left < 0)
-		return add_piece(b, text, n, e);
-	left = intern_text(&b->set->codes.symbols, b->set->codes.back[id].left, &n_left);
-	right = intern_text(&b->set->codes.symbols, b->set->codes.back[id].right, &n_right);
+	if (id < 0 || b->set->codes.parts[id].left < 0)
+		return bpe_add_piece(b, text, n, e);
+	left = intern_text(&b->set->codes.symbols, b->set->codes.parts[id].left, &n_left);
+	right = intern_text(&b->set->codes.symbols, b->set->codes.parts[id].right, &n_right);
 	if (is_last)
 		n_right -= MIN(n_right, BPE_WORD_END_BYTES);
 	if (split_piece(b, left, n_left, false, e))
@@ -341,7 +341,7 @@ static int split_piece(struct bpe *b, const char *text, size_t n, bool is_last, 
 }
 
 /* Append what the word becomes. */
-static int encode(struct bpe *b, const char *word, size_t n, struct buf *out, struct err *e)
+static int bpe_encode_word(struct bpe *b, const char *word, size_t n, struct buf *out, struct err *e)
 {
 	size_t n_nodes;
 
@@ -349,7 +349,7 @@ static int encode(struct bpe *b, const char *word, size_t n, struct buf *out, st
 		buf_add(out, word, n);
 		return buf_check(out, e);
 	}
-	if (spell(b, word, n, &n_nodes, e) || merge_nodes(b, n_nodes, e))
+	if (bpe_split_chars(b, word, n, &n_nodes, e) || bpe_merge_nodes(b, n_nodes, e))
 		return e->code;
 	b->pieces.n = 0;
 	for (int32_t i = 0, next; i >= 0; i = next) {
@@ -360,7 +360,7 @@ static int encode(struct bpe *b, const char *word, size_t n, struct buf *out, st
 		if (next >= 0 && b->nodes[next].start == n)
 			next = -1;	/* a "</w>" that stayed alone is not written */
 		if (b->set->vocabulary.n ? split_piece(b, word + v->start, len, next < 0, e) :
-				      add_piece(b, word + v->start, len, e))
+				      bpe_add_piece(b, word + v->start, len, e))
 			return e->code;
 	}
 	for (size_t i = 0; i < b->pieces.n; i++) {
@@ -386,7 +386,7 @@ static int find_cached(struct bpe *b, const char *word, size_t n, struct cached 
 	if (i == known) {
 		start = b->split.len;
 		b->cached[i] = (struct cached){ start, 0 };
-		if (encode(b, word, n, &b->split, e))
+		if (bpe_encode_word(b, word, n, &b->split, e))
 			return e->code;
 		b->cached[i].len = b->split.len - start;
 	}
@@ -400,10 +400,10 @@ static inline int find_short(struct bpe *b, const char *text, size_t n, struct s
 {
 	struct front *set = b->front[short_word_hash(w) & (FRONT_SETS - 1)];
 
-	if (!short_word_is(set[0].word, w)) {
+	if (!short_word_equal(set[0].word, w)) {
 		struct front first = set[1];
 
-		if (!short_word_is(first.word, w)) {
+		if (!short_word_equal(first.word, w)) {
 			if (find_cached(b, text, n, &first.found, e))
 				return e->code;
 			first.word = w;
@@ -458,7 +458,7 @@ static int apply_words(struct bpe *b, const char *p, size_t n, struct buf *out, 
 			const char *blank = memchr(p, ' ', (size_t)(end - p));
 
 			len = (size_t)((blank ? blank : end) - p);
-			if (len > CACHE_WORD ? encode(b, p, len, out, e) :
+			if (len > CACHE_WORD ? bpe_encode_word(b, p, len, out, e) :
 					       find_cached(b, p, len, &found, e))
 				return e->code;
 			if (len <= CACHE_WORD)
@@ -472,7 +472,7 @@ static int apply_words(struct bpe *b, const char *p, size_t n, struct buf *out, 
 int bpe_apply_line(struct bpe *b, const char *line, size_t n, struct buf *out, struct err *e)
 {
 	if (intern_memory(&b->words) + b->split.cap > CACHE_BYTES)
-		forget_words(b);
+		bpe_clear_cache(b);
 	if (!b->front) {
 		b->front = mem_alloc_aligned(FRONT_SETS, sizeof(*b->front), e);
 		if (!b->front)

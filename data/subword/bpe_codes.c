@@ -16,12 +16,12 @@
 
 /* ---- the table of merges ---- */
 
-static uint64_t key_of(int32_t left, int32_t right)
+static uint64_t bpe_rule_key(int32_t left, int32_t right)
 {
 	return (uint64_t)(uint32_t)left << 32 | (uint32_t)right;
 }
 
-static size_t slot_of(const struct bpe_rule *rules, size_t n_slots, uint64_t key)
+static size_t bpe_rule_slot(const struct bpe_rule *rules, size_t n_slots, uint64_t key)
 {
 	uint64_t hash = key * 0x9E3779B97F4A7C15u;
 	size_t mask = n_slots - 1, at = (size_t)(hash ^ hash >> 32) & mask;
@@ -37,7 +37,7 @@ const struct bpe_rule *bpe_codes_find(const struct bpe_codes *c, int32_t left, i
 
 	if (left < 0 || right < 0 || !c->n_slots)
 		return NULL;
-	r = &c->rules[slot_of(c->rules, c->n_slots, key_of(left, right))];
+	r = &c->rules[bpe_rule_slot(c->rules, c->n_slots, bpe_rule_key(left, right))];
 	return r->merged >= 0 ? r : NULL;
 }
 
@@ -52,7 +52,7 @@ static int grow_rules(struct bpe_codes *c, struct err *e)
 		rules[i].merged = -1;
 	for (size_t i = 0; i < c->n_slots; i++)
 		if (c->rules[i].merged >= 0)
-			rules[slot_of(rules, n, c->rules[i].key)] = c->rules[i];
+			rules[bpe_rule_slot(rules, n, c->rules[i].key)] = c->rules[i];
 	free(c->rules);
 	c->rules = rules;
 	c->n_slots = n;
@@ -66,7 +66,7 @@ struct code {
 static int add_rule(struct bpe_codes *c, struct code code, int32_t rank, struct buf *scratch,
 		    struct err *e)
 {
-	uint64_t key = key_of(code.left, code.right);
+	uint64_t key = bpe_rule_key(code.left, code.right);
 	const char *text;
 	int32_t merged;
 	size_t n, at;
@@ -80,7 +80,7 @@ static int add_rule(struct bpe_codes *c, struct code code, int32_t rank, struct 
 	    intern_add(&c->symbols, scratch->data, scratch->len, &merged, e) ||
 	    (c->n_rules * 2 >= c->n_slots && grow_rules(c, e)))
 		return e->code;
-	at = slot_of(c->rules, c->n_slots, key);
+	at = bpe_rule_slot(c->rules, c->n_slots, key);
 	if (c->rules[at].merged < 0) {
 		c->rules[at] = (struct bpe_rule){ .key = key, .rank = rank, .merged = merged };
 		c->n_rules++;
@@ -130,30 +130,30 @@ static int read_code(struct bpe_codes *c, struct code *code, const char *line, s
 }
 
 /* How each symbol was merged: of several ways, the one whose last line comes first. */
-static int make_ways_back(struct bpe_codes *c, const struct code *codes, size_t n, struct err *e)
+static int find_symbol_parts(struct bpe_codes *c, const struct code *codes, size_t n, struct err *e)
 {
 	bool *is_seen = mem_alloc(c->n_slots, sizeof(*is_seen), e);
 
-	c->back = is_seen ? mem_alloc((size_t)c->symbols.n, sizeof(*c->back), e) : NULL;
-	if (!c->back) {
+	c->parts = is_seen ? mem_alloc((size_t)c->symbols.n, sizeof(*c->parts), e) : NULL;
+	if (!c->parts) {
 		free(is_seen);
 		return e->code;
 	}
 	for (int32_t i = 0; i < c->symbols.n; i++)
-		c->back[i] = (struct bpe_back){ -1, -1 };
+		c->parts[i] = (struct bpe_parts){ -1, -1 };
 	while (n--) {
-		size_t at = slot_of(c->rules, c->n_slots, key_of(codes[n].left, codes[n].right));
+		size_t at = bpe_rule_slot(c->rules, c->n_slots, bpe_rule_key(codes[n].left, codes[n].right));
 
 		if (!is_seen[at])
-			c->back[c->rules[at].merged] =
-				(struct bpe_back){codes[n].left, codes[n].right};
+			c->parts[c->rules[at].merged] =
+				(struct bpe_parts){codes[n].left, codes[n].right};
 		is_seen[at] = true;
 	}
 	free(is_seen);
 	return 0;
 }
 
-static int read_lines(struct bpe_codes *c, const char *path, const char *at, const char *end,
+static int bpe_codes_read_lines(struct bpe_codes *c, const char *path, const char *at, const char *end,
 		      struct err *e)
 {
 	struct code *codes = NULL;
@@ -182,7 +182,7 @@ static int read_lines(struct bpe_codes *c, const char *path, const char *at, con
 		n++;
 	}
 	if (!rc)
-		rc = make_ways_back(c, codes, n, e);
+		rc = find_symbol_parts(c, codes, n, e);
 	buf_free(&scratch);
 	free(codes);
 	return rc;
@@ -199,13 +199,13 @@ int bpe_codes_read(struct bpe_codes *c, const char *path, struct err *e)
 	if (!rc && !file.len)
 		rc = err_set(e, ERR_DATA, "%s: the file of BPE codes is empty", path);
 	if (!rc)
-		rc = read_lines(c, path, file.data, file.data + file.len, e);
+		rc = bpe_codes_read_lines(c, path, file.data, file.data + file.len, e);
 	buf_free(&file);
 	return rc;
 }
 
 /* All ways to make piece number id of two others. */
-static int add_ways_to(struct bpe_codes *c, int32_t id, struct buf *scratch, struct err *e)
+static int add_merges_of_piece(struct bpe_codes *c, int32_t id, struct buf *scratch, struct err *e)
 {
 	size_t n;
 	const char *text = intern_text(&c->symbols, id, &n);
@@ -227,18 +227,18 @@ int bpe_codes_of_vocab(struct bpe_codes *c, const struct vocab *v, struct err *e
 	int32_t id, size = vocab_real_size(v);
 	int rc = 0;
 
-	c->back = mem_alloc((size_t)size, sizeof(*c->back), e);
-	if (!c->back)
+	c->parts = mem_alloc((size_t)size, sizeof(*c->parts), e);
+	if (!c->parts)
 		return e->code;
 	for (int32_t i = 0; i < size; i++) {
 		const char *text = vocab_piece(v, i);
 
-		c->back[i] = (struct bpe_back){ -1, -1 };
+		c->parts[i] = (struct bpe_parts){ -1, -1 };
 		if (intern_add(&c->symbols, text, strlen(text), &id, e))
 			return e->code;
 	}
 	for (id = N_SPECIAL_TOKENS; !rc && id < size; id++)
-		rc = add_ways_to(c, id, &scratch, e);
+		rc = add_merges_of_piece(c, id, &scratch, e);
 	buf_free(&scratch);
 	return rc;
 }
@@ -246,7 +246,7 @@ int bpe_codes_of_vocab(struct bpe_codes *c, const struct vocab *v, struct err *e
 void bpe_codes_free(struct bpe_codes *c)
 {
 	intern_free(&c->symbols);
-	free(c->back);
+	free(c->parts);
 	free(c->rules);
 	*c = (struct bpe_codes){ 0 };
 }

@@ -25,14 +25,14 @@ struct bpe_rule {
 	int32_t  merged;	/* the symbol they become; -1: a free slot of the table */
 };
 
-struct bpe_back {
+struct bpe_parts {
 	int32_t left, right;	/* symbols, -1: none */
 };
 
 struct bpe_codes {
 	bool has_end_symbol;	/* version 0.1 */
 	struct intern symbols;	/* all strings of the codes and of their merges */
-	struct bpe_back *back;	/* owned: (symbols.n), the merge to take back for each symbol */
+	struct bpe_parts *parts;	/* owned: (symbols.n), the merge to take back for each symbol */
 	/* private */
 	struct bpe_rule *rules;	/* owned: hash table */
 	size_t n_rules, n_slots;

@@ -94,11 +94,11 @@ static int count_long(struct table *t, const char *word, size_t n, int64_t count
 }
 
 /* The slot of the word, or the free one where it belongs. The high half of a hash chooses it. */
-static struct counted *find(const struct table *t, struct short_word w)
+static struct counted *find_short_slot(const struct table *t, struct short_word w)
 {
 	size_t mask = t->n_slots - 1, at = (size_t)(short_word_hash(w) >> 32) & mask;
 
-	while (t->slots[at].count && !short_word_is(t->slots[at].word, w))
+	while (t->slots[at].count && !short_word_equal(t->slots[at].word, w))
 		at = (at + 1) & mask;
 	return &t->slots[at];
 }
@@ -115,18 +115,18 @@ static int grow_slots(struct table *t, struct err *e)
 	t->n_slots = n;
 	for (size_t i = 0; i < n_old; i++)
 		if (old[i].count)
-			*find(t, old[i].word) = old[i];
+			*find_short_slot(t, old[i].word) = old[i];
 	free(old);
 	return 0;
 }
 
-static int add_short(struct table *t, const struct counted *w, struct err *e)
+static int add_short_word(struct table *t, const struct counted *w, struct err *e)
 {
 	struct counted *slot;
 
 	if (t->n >= t->n_slots / 4 * 3 && grow_slots(t, e))
 		return e->code;
-	slot = find(t, w->word);
+	slot = find_short_slot(t, w->word);
 	if (slot->count) {
 		slot->count += w->count;
 	} else {
@@ -137,7 +137,7 @@ static int add_short(struct table *t, const struct counted *w, struct err *e)
 }
 
 /* Count the word (or none, with count 0) among all words, after others. */
-static inline int add_later(struct table *t, const struct counted *w, struct err *e)
+static inline int queue_short_word(struct table *t, const struct counted *w, struct err *e)
 {
 	uint64_t hash = short_word_hash(w->word);
 	struct counted first = t->waiting[t->next];
@@ -146,31 +146,31 @@ static inline int add_later(struct table *t, const struct counted *w, struct err
 	t->next = (t->next + 1) % WAITING;
 	if (t->n_slots)
 		__builtin_prefetch(&t->slots[(size_t)(hash >> 32) & (t->n_slots - 1)], 1);
-	return first.count ? add_short(t, &first, e) : 0;
+	return first.count ? add_short_word(t, &first, e) : 0;
 }
 
 static inline int count_short(struct table *t, const struct counted *w, struct err *e)
 {
 	struct counted *f = &t->front[short_word_hash(w->word) & (FRONT_SLOTS - 1)], old = *f;
 
-	if (short_word_is(f->word, w->word)) {
+	if (short_word_equal(f->word, w->word)) {
 		f->count += w->count;
 		return 0;
 	}
 	*f = *w;
-	return old.count ? add_later(t, &old, e) : 0;
+	return old.count ? queue_short_word(t, &old, e) : 0;
 }
 
 /* Everything into slots. */
-static int settle(struct table *t, struct err *e)
+static int flush_short_words(struct table *t, struct err *e)
 {
 	static const struct counted none = { .count = 0 };
 
 	for (size_t i = 0; t->front && i < FRONT_SLOTS; i++)
-		if (t->front[i].count && add_later(t, &t->front[i], e))
+		if (t->front[i].count && queue_short_word(t, &t->front[i], e))
 			return e->code;
 	for (size_t i = 0; i < WAITING; i++)
-		if (add_later(t, &none, e))
+		if (queue_short_word(t, &none, e))
 			return e->code;
 	free(t->front);
 	t->front = NULL;
@@ -178,7 +178,7 @@ static int settle(struct table *t, struct err *e)
 }
 
 /* The words of text, which holds no end of a line. */
-static int count_words(struct table *t, const char *p, const char *end, int64_t count,
+static int bpe_count_words(struct table *t, const char *p, const char *end, int64_t count,
 		       struct err *e)
 {
 	while (p < end) {
@@ -229,7 +229,7 @@ static bool may_have_ends(const char *text, size_t n)
 	return (found & SHORT_WORD_BYTES(0x80)) != 0;
 }
 
-static int count_line(struct table *t, const char *line, size_t n, int64_t count, struct err *e)
+static int bpe_count_line(struct table *t, const char *line, size_t n, int64_t count, struct err *e)
 {
 	if (!t->front) {
 		t->front = mem_alloc(FRONT_SLOTS, sizeof(*t->front), e);
@@ -237,13 +237,13 @@ static int count_line(struct table *t, const char *line, size_t n, int64_t count
 			return e->code;
 	}
 	if (!may_have_ends(line, n))
-		return count_words(t, line, line + n, count, e);
+		return bpe_count_words(t, line, line + n, count, e);
 	for (size_t len; n; line += len, n -= len) {
 		size_t end = len = bpe_line_length(line, n);
 
 		while (end && bpe_is_margin(line[end - 1]))
 			end--;
-		if (count_words(t, line, line + end, count, e))
+		if (bpe_count_words(t, line, line + end, count, e))
 			return e->code;
 	}
 	return 0;
@@ -252,12 +252,12 @@ static int count_line(struct table *t, const char *line, size_t n, int64_t count
 int bpe_learner_add_word(struct bpe_learner *l, const char *word, size_t n, int64_t count,
 			 struct err *e)
 {
-	return count_line(&l->tables[0], word, n, count, e);
+	return bpe_count_line(&l->tables[0], word, n, count, e);
 }
 
 int bpe_learner_add_line(struct bpe_learner *l, const char *line, size_t n, struct err *e)
 {
-	return count_line(&l->tables[0], line, n, 1, e);
+	return bpe_count_line(&l->tables[0], line, n, 1, e);
 }
 
 /* ---- files ---- */
@@ -268,7 +268,7 @@ static int line_of_file(void *context, int worker, const char *text, size_t n, s
 	struct bpe_learner *l = context;
 
 	(void)out;
-	return count_line(&l->tables[worker], text, n, 1, e);
+	return bpe_count_line(&l->tables[worker], text, n, 1, e);
 }
 
 int bpe_learner_add_file(struct bpe_learner *l, const char *path, bool repair, int threads,
@@ -283,10 +283,10 @@ int bpe_learner_add_file(struct bpe_learner *l, const char *path, bool repair, i
 
 static int merge_table(struct table *to, struct table *from, struct err *e)
 {
-	if (settle(from, e))
+	if (flush_short_words(from, e))
 		return e->code;
 	for (size_t i = 0; i < from->n_slots; i++)
-		if (from->slots[i].count && add_later(to, &from->slots[i], e))
+		if (from->slots[i].count && queue_short_word(to, &from->slots[i], e))
 			return e->code;
 	for (int32_t i = 0; i < from->words.n; i++) {
 		size_t n;
@@ -299,14 +299,14 @@ static int merge_table(struct table *to, struct table *from, struct err *e)
 	return 0;
 }
 
-int bpe_learner_give(struct bpe_learner *l, bpe_word_taker *take, void *context, struct err *e)
+int bpe_learner_drain_words(struct bpe_learner *l, bpe_word_visitor *take, void *context, struct err *e)
 {
 	struct table *t = &l->tables[0];
 
 	for (size_t k = 1; k < l->n; k++)
 		if (merge_table(t, &l->tables[k], e))
 			return e->code;
-	if (settle(t, e))
+	if (flush_short_words(t, e))
 		return e->code;
 	for (size_t i = 0; i < t->n_slots; i++) {
 		char text[16];

@@ -141,7 +141,7 @@ struct bpe_dropout *bpe_dropout_open(const char *folder, const struct conf *c,
 	return NULL;
 }
 
-static void forget_words(struct bpe_dropout *d)
+static void dropout_clear_cache(struct bpe_dropout *d)
 {
 	intern_free(&d->known);
 	d->n_symbols = 0;
@@ -168,7 +168,7 @@ void bpe_dropout_close(struct bpe_dropout *d)
 
 /* ---- merging ---- */
 
-static inline bool is_left_out(const struct bpe_dropout *d, struct draws *r)
+static inline bool is_merge_dropped(const struct bpe_dropout *d, struct draws *r)
 {
 	uint32_t k = r->n++ & 7, two;
 
@@ -194,7 +194,7 @@ static void find_rules(struct bpe_dropout *d)
 }
 
 /* The merge to try next: of the lowest rank, the leftmost. -1: none. */
-static int32_t find_best(const struct bpe_dropout *d)
+static int32_t dropout_best_merge(const struct bpe_dropout *d)
 {
 	int32_t best = -1;
 
@@ -213,7 +213,7 @@ static int32_t merge_all(struct bpe_dropout *d, int32_t first, struct draws *r)
 	for (int32_t i = first; i < d->n; to++) {
 		bool same = d->rules[i].rank == rank && !d->rules[i].is_out;
 
-		if (same && (i == first || !r || !is_left_out(d, r))) {
+		if (same && (i == first || !r || !is_merge_dropped(d, r))) {
 			d->at[to] = d->rules[i].merged;
 			d->rules[to].rank = STALE;
 			if (to)
@@ -240,7 +240,7 @@ static int32_t merge_symbols(struct bpe_dropout *d, struct draws *r)
 
 	for (;;) {
 		find_rules(d);
-		while ((best = find_best(d)) >= 0 && r && is_left_out(d, r))
+		while ((best = dropout_best_merge(d)) >= 0 && r && is_merge_dropped(d, r))
 			d->rules[best].is_out = true;
 		if (best < 0)
 			return merges;
@@ -248,7 +248,7 @@ static int32_t merge_symbols(struct bpe_dropout *d, struct draws *r)
 	}
 }
 
-static int take_word(struct bpe_dropout *d, const int32_t *symbols, int32_t n, struct err *e)
+static int dropout_load_word(struct bpe_dropout *d, const int32_t *symbols, int32_t n, struct err *e)
 {
 	if (mem_grow(&d->at, &d->cap_at, (size_t)n, sizeof(*d->at), e) ||
 	    mem_grow(&d->rules, &d->cap_rules, (size_t)n, sizeof(*d->rules), e))
@@ -268,15 +268,15 @@ struct ids {
 };
 
 /* False: the symbol cannot be said in the vocabulary. */
-static int add_symbol(const struct bpe_dropout *d, int32_t symbol, struct ids *out, bool *good,
+static int dropout_add_symbol(const struct bpe_dropout *d, int32_t symbol, struct ids *out, bool *good,
 		      struct err *e)
 {
 	int32_t id = symbol < 0 ? -1 - symbol : d->id_of_symbol[symbol];
 
-	if (id < 0 && d->codes.back[symbol].left >= 0) {
-		if (add_symbol(d, d->codes.back[symbol].left, out, good, e))
+	if (id < 0 && d->codes.parts[symbol].left >= 0) {
+		if (dropout_add_symbol(d, d->codes.parts[symbol].left, out, good, e))
 			return e->code;
-		return add_symbol(d, d->codes.back[symbol].right, out, good, e);
+		return dropout_add_symbol(d, d->codes.parts[symbol].right, out, good, e);
 	}
 	*good = *good && id >= 0;
 	if (mem_grow(out->at, out->cap, *out->n + 1, sizeof(**out->at), e))
@@ -292,7 +292,7 @@ static int add_symbols(const struct bpe_dropout *d, struct ids *out, bool *good,
 
 	*good = true;
 	for (int32_t i = 0; i < d->n && *good; i++)
-		if (add_symbol(d, d->at[i], out, good, e))
+		if (dropout_add_symbol(d, d->at[i], out, good, e))
 			return e->code;
 	if (!*good)
 		*out->n = before;
@@ -300,7 +300,7 @@ static int add_symbols(const struct bpe_dropout *d, struct ids *out, bool *good,
 }
 
 /* The text of a word's pieces. False: a special token is among them. */
-static bool spell(struct bpe_dropout *d, const int32_t *ids, int32_t n)
+static bool dropout_join_pieces(struct bpe_dropout *d, const int32_t *ids, int32_t n)
 {
 	buf_clear(&d->text);
 	for (int32_t i = 0; i < n; i++) {
@@ -336,7 +336,7 @@ static int32_t symbol_of(const struct bpe_dropout *d, const char *text, size_t n
 }
 
 /* d->text as symbols into the pool. */
-static int cut(struct bpe_dropout *d, struct word *w, struct err *e)
+static int dropout_split_text(struct bpe_dropout *d, struct word *w, struct err *e)
 {
 	const char *text = d->text.data;
 	size_t n = d->text.len;
@@ -364,7 +364,7 @@ static int try_merging(struct bpe_dropout *d, struct word *w, const int32_t *ids
 	struct ids out = { &again, &n_again, &cap };
 	bool good = false;
 	int32_t merges = 0;
-	int rc = take_word(d, d->symbols + w->start, w->n, e);
+	int rc = dropout_load_word(d, d->symbols + w->start, w->n, e);
 
 	if (!rc) {
 		merges = merge_symbols(d, NULL);
@@ -380,21 +380,21 @@ static int learn_word(struct bpe_dropout *d, struct word *w, const int32_t *ids,
 		      struct err *e)
 {
 	*w = (struct word){ .start = d->n_symbols };
-	if (!spell(d, ids, n))
+	if (!dropout_join_pieces(d, ids, n))
 		return buf_check(&d->text, e);
-	if (buf_check(&d->text, e) || cut(d, w, e))
+	if (buf_check(&d->text, e) || dropout_split_text(d, w, e))
 		return e->code;
 	return try_merging(d, w, ids, n, e);
 }
 
-static int find_word(struct bpe_dropout *d, const int32_t *ids, int32_t n, const struct word **w,
+static int dropout_find_word(struct bpe_dropout *d, const int32_t *ids, int32_t n, const struct word **w,
 		     struct err *e)
 {
 	int32_t i = n == 1 ? d->of_one[*ids] : -1, known = d->known.n;
 
 	if (i < 0) {
 		if (intern_memory(&d->known) + d->n_symbols * sizeof(*d->symbols) > CACHE_BYTES) {
-			forget_words(d);
+			dropout_clear_cache(d);
 			known = 0;
 		}
 		if (mem_grow(&d->words, &d->cap_words, (size_t)known + 1, sizeof(*d->words), e) ||
@@ -428,14 +428,14 @@ static int split_word(struct bpe_dropout *d, struct draws *r, const int32_t *ids
 	int32_t kept = 0;
 	bool good;
 
-	if (find_word(d, ids, n, &w, e))
+	if (dropout_find_word(d, ids, n, &w, e))
 		return e->code;
 	/* As long as nothing is left out, one draw is made for each merge: mostly that is all. */
-	while (kept < w->merges && !is_left_out(d, r))
+	while (kept < w->merges && !is_merge_dropped(d, r))
 		kept++;
 	if (kept == w->merges)
 		return add_ids(out, ids, n, e);
-	if (take_word(d, d->symbols + w->start, w->n, e))
+	if (dropout_load_word(d, d->symbols + w->start, w->n, e))
 		return e->code;
 	merge_symbols(d, &again);
 	if (add_symbols(d, out, &good, e))
@@ -452,7 +452,7 @@ static int32_t end_of_word(const struct bpe_dropout *d, const int32_t *ids, int3
 	return end;
 }
 
-int bpe_dropout_sentence(struct bpe_dropout *d, const struct bpe_dropout_place *place,
+int bpe_dropout_sentence(struct bpe_dropout *d, const struct bpe_dropout_key *place,
 			 const int32_t *ids, int32_t n, int32_t **out, size_t *n_out, size_t *cap,
 			 struct err *e)
 {

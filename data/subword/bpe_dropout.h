@@ -36,14 +36,14 @@ struct bpe_dropout *bpe_dropout_open(const char *folder, const struct conf *c,
 				     const struct vocab *v, struct err *e);
 
 /* Where a sentence stands: what its randomness is made from. */
-struct bpe_dropout_place {
+struct bpe_dropout_key {
 	int64_t  pair;		/* below 2^44 */
 	uint32_t epoch;
 	uint32_t side;		/* 0: source, 1: target */
 };
 
 /* Append the ids of the sentence, split anew, to *out (grown with mem_grow). */
-int bpe_dropout_sentence(struct bpe_dropout *d, const struct bpe_dropout_place *place,
+int bpe_dropout_sentence(struct bpe_dropout *d, const struct bpe_dropout_key *place,
 			 const int32_t *ids, int32_t n, int32_t **out, size_t *n_out, size_t *cap,
 			 struct err *e);
 

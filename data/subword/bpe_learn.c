@@ -47,7 +47,7 @@ static int spell_char(struct spelling *g, const char *text, size_t n, bool is_la
 	return 0;
 }
 
-static int spell(void *context, const char *text, size_t n, int64_t count, struct err *e)
+static int bpe_add_spelled_word(void *context, const char *text, size_t n, int64_t count, struct err *e)
 {
 	struct spelling *g = context;
 	size_t n_symbols = 0;
@@ -67,7 +67,7 @@ static int spell(void *context, const char *text, size_t n, int64_t count, struc
 
 static int spell_all(struct spelling *g, struct bpe_learner *l, struct err *e)
 {
-	if (bpe_learner_give(l, spell, g, e))
+	if (bpe_learner_drain_words(l, bpe_add_spelled_word, g, e))
 		return e->code;
 	if (bpe_merger_start(&g->merger, e))
 		return e->code;
@@ -89,7 +89,7 @@ static int compare_symbols(const struct intern *t, int32_t a, int32_t b)
 }
 
 /* Of equally frequent pairs the largest, as Python compares pairs of strings. */
-static bool is_before(const struct bpe_merger *m, const struct bpe_pair *a,
+static bool bpe_pair_is_before(const struct bpe_merger *m, const struct bpe_pair *a,
 		      const struct bpe_pair *b)
 {
 	int d = compare_symbols(&m->symbols, a->left, b->left);
@@ -97,7 +97,7 @@ static bool is_before(const struct bpe_merger *m, const struct bpe_pair *a,
 	return d ? d > 0 : compare_symbols(&m->symbols, a->right, b->right) > 0;
 }
 
-static const struct bpe_dialect subword_nmt = { is_before, NULL, true };
+static const struct bpe_dialect subword_nmt = { bpe_pair_is_before, NULL, true };
 
 static void write_merge(const struct bpe_merger *m, uint32_t pair, FILE *out)
 {
@@ -111,7 +111,7 @@ static void write_merge(const struct bpe_merger *m, uint32_t pair, FILE *out)
 	fputc('\n', out);
 }
 
-static int learn(struct bpe_merger *m, int64_t merges, int64_t min_frequency, FILE *out,
+static int bpe_learn_merges(struct bpe_merger *m, int64_t merges, int64_t min_frequency, FILE *out,
 		 int64_t *learned, struct err *e)
 {
 	for (int64_t i = 0; i < merges; i++) {
@@ -144,7 +144,7 @@ int bpe_learn(struct bpe_learner *l, int64_t merges, int64_t min_frequency, FILE
 	}
 	if (!rc) {
 		fputs("#version: 0.2\n", out);
-		rc = learn(&g->merger, merges, MAX(min_frequency, 1), out, learned, e);
+		rc = bpe_learn_merges(&g->merger, merges, MAX(min_frequency, 1), out, learned, e);
 	}
 	if (!rc && (fflush(out) || ferror(out)))
 		rc = err_set_errno(e, ERR_IO, "cannot write the BPE codes");

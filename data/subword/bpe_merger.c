@@ -13,7 +13,7 @@
 
 /* ---- words ---- */
 
-static bool is_before(const void *argument, const struct bpe_pair *a, const struct bpe_pair *b)
+static bool merger_is_before(const void *argument, const struct bpe_pair *a, const struct bpe_pair *b)
 {
 	const struct bpe_merger *m = argument;
 
@@ -21,12 +21,12 @@ static bool is_before(const void *argument, const struct bpe_pair *a, const stru
 }
 
 /* The first call sets up the engine. */
-static int begin(struct bpe_merger *m, struct err *e)
+static int bpe_merger_init(struct bpe_merger *m, struct err *e)
 {
 	if (m->work)
 		return 0;
 	m->pairs.is_exact = !m->dialect->is_as_subword_nmt;
-	m->pairs.is_before = is_before;
+	m->pairs.is_before = merger_is_before;
 	m->pairs.argument = m;
 	m->work = mem_alloc(1, sizeof(*m->work), e);
 	return m->work ? 0 : e->code;
@@ -44,7 +44,7 @@ int bpe_merger_add_word(struct bpe_merger *m, const int32_t *symbols, size_t n, 
 	struct bpe_merger_work *k;
 	uint32_t *cells;
 
-	if (begin(m, e))
+	if (bpe_merger_init(m, e))
 		return e->code;
 	k = m->work;
 	if (n < 2)
@@ -116,7 +116,7 @@ static int count_first(struct bpe_merger *m, struct first *f, struct err *e)
 	return 0;
 }
 
-static int place_first(struct bpe_merger *m, struct first *f, struct err *e)
+static int fill_first_places(struct bpe_merger *m, struct first *f, struct err *e)
 {
 	struct bpe_merger_work *k = m->work;
 
@@ -125,7 +125,7 @@ static int place_first(struct bpe_merger *m, struct first *f, struct err *e)
 		return e->code;
 	for (uint32_t i = 0; i < m->pairs.n; i++)
 		if (bpe_pairs_count(&m->pairs, i, 0, e) ||
-		    bpe_pairs_more_places(&m->pairs, i, f->n_places[i], &f->places[i], e))
+		    bpe_pairs_add_places(&m->pairs, i, f->n_places[i], &f->places[i], e))
 			return e->code;
 	for (uint32_t at = 0; at < k->n_cells; at += WORD_HEAD + word_n(k, at)) {
 		const int32_t *s = word_symbols(k, at);
@@ -137,24 +137,24 @@ static int place_first(struct bpe_merger *m, struct first *f, struct err *e)
 				return e->code;
 			*f->places[pair]++ = at;
 		}
-		if (k->cells[at] & WORD_SPACE && bpe_make_odd(m, at, NULL, e))
+		if (k->cells[at] & WORD_SPACE && bpe_start_tallies(m, at, NULL, e))
 			return e->code;
 	}
 	return 0;
 }
 
 /* Bars a pair that the dialect does not allow. */
-static void ask(struct bpe_merger *m, uint32_t pair)
+static void check_may_merge(struct bpe_merger *m, uint32_t pair)
 {
 	struct bpe_pair *q = &m->pairs.all[pair];
 
-	q->is_barred = m->dialect->may_merge && !m->dialect->may_merge(m, q->left, q->right);
+	q->is_excluded = m->dialect->may_merge && !m->dialect->may_merge(m, q->left, q->right);
 }
 
 int bpe_merger_start(struct bpe_merger *m, struct err *e)
 {
 	struct first f = { 0 };
-	int rc = begin(m, e);
+	int rc = bpe_merger_init(m, e);
 
 	if (!rc) {
 		f.few = mem_alloc(FEW * FEW, sizeof(*f.few), e);
@@ -164,9 +164,9 @@ int bpe_merger_start(struct bpe_merger *m, struct err *e)
 	if (!rc)
 		rc = count_first(m, &f, e);
 	if (!rc)
-		rc = place_first(m, &f, e);
+		rc = fill_first_places(m, &f, e);
 	for (uint32_t i = 0; !rc && i < m->pairs.n; i++)
-		ask(m, i);
+		check_may_merge(m, i);
 	if (!rc)
 		rc = bpe_pairs_start(&m->pairs, e);
 	free(f.few);
@@ -177,7 +177,7 @@ int bpe_merger_start(struct bpe_merger *m, struct err *e)
 
 /* ---- merging in one word ---- */
 
-int bpe_join(struct bpe_merger *m, int32_t left, int32_t right, int32_t *joined, struct err *e)
+int bpe_join_symbols(struct bpe_merger *m, int32_t left, int32_t right, int32_t *joined, struct err *e)
 {
 	struct buf *scratch = &m->work->scratch;
 	const char *text;
@@ -192,7 +192,7 @@ int bpe_join(struct bpe_merger *m, int32_t left, int32_t right, int32_t *joined,
 	       intern_add(&m->symbols, scratch->data, scratch->len, joined, e);
 }
 
-uint32_t bpe_replace(const struct bpe_merge *g, const int32_t *old, uint32_t n, int32_t *s)
+uint32_t bpe_replace_pair(const struct bpe_merge *g, const int32_t *old, uint32_t n, int32_t *s)
 {
 	uint32_t out = 0;
 
@@ -206,7 +206,7 @@ uint32_t bpe_replace(const struct bpe_merge *g, const int32_t *old, uint32_t n, 
 }
 
 /* Room for n more events. */
-static inline int reserve(struct bpe_side *d, size_t n, struct err *e)
+static inline int neighbour_events_reserve(struct bpe_neighbours *d, size_t n, struct err *e)
 {
 	if (d->n_events + n <= d->cap_events)
 		return 0;
@@ -214,7 +214,7 @@ static inline int reserve(struct bpe_side *d, size_t n, struct err *e)
 }
 
 /* The symbol before (or after) an occurrence in the word at place. There is room for the event. */
-static inline int note(struct bpe_side *d, int32_t symbol, int64_t count, uint32_t place,
+static inline int neighbours_add(struct bpe_neighbours *d, int32_t symbol, int64_t count, uint32_t place,
 		       struct err *e)
 {
 	struct bpe_neighbour *of = &d->of[symbol];
@@ -234,25 +234,25 @@ static inline int note(struct bpe_side *d, int32_t symbol, int64_t count, uint32
  * occurrence is noted in k->before: the merged symbol itself where another
  * occurrence does; what comes after, unless that is an occurrence, in k->after.
  */
-static int merge_here(struct bpe_merger_work *k, const struct bpe_merge *g, uint32_t place,
+static int merge_in_place(struct bpe_merger_work *k, const struct bpe_merge *g, uint32_t place,
 		      uint32_t i, struct err *e)
 {
 	int32_t *s = word_symbols(k, place), previous = i ? s[i - 1] : -1;
 	uint32_t n = word_n(k, place), out = i;
 	int64_t count = word_count(k, place);
 
-	if (reserve(&k->before, n, e) || reserve(&k->after, n, e))
+	if (neighbour_events_reserve(&k->before, n, e) || neighbour_events_reserve(&k->after, n, e))
 		return e->code;
 	while (i < n) {
 		int32_t symbol = s[i];
 
 		if (symbol == g->left && i + 1 < n && s[i + 1] == g->right) {
-			if (previous >= 0 && note(&k->before, previous, count, place, e))
+			if (previous >= 0 && neighbours_add(&k->before, previous, count, place, e))
 				return e->code;
 			symbol = g->merged;
 			i += 2;
 		} else {
-			if (previous == g->merged && note(&k->after, symbol, count, place, e))
+			if (previous == g->merged && neighbours_add(&k->after, symbol, count, place, e))
 				return e->code;
 			i++;
 		}
@@ -263,7 +263,7 @@ static int merge_here(struct bpe_merger_work *k, const struct bpe_merge *g, uint
 }
 
 /* Is this more than the simple case: new and old occurrences of the merged symbol, or a a a? */
-static bool is_special(const struct bpe_merge *g, const int32_t *s, uint32_t n)
+static bool is_special_merge(const struct bpe_merge *g, const int32_t *s, uint32_t n)
 {
 	if (g->is_known)
 		for (uint32_t i = 0; i < n; i++)
@@ -283,22 +283,22 @@ static int merge_in_word(struct bpe_merger *m, const struct bpe_merge *g, uint32
 	const int32_t *s = word_symbols(k, place);
 	uint32_t n = word_n(k, place), i = 0;
 
-	if (k->cells[place] & WORD_ODD) {
-		if (bpe_take_tally(k, g->pair, place) <= 0)
+	if (k->cells[place] & WORD_HAS_TALLIES) {
+		if (bpe_reset_tally(k, g->pair, place) <= 0)
 			return 0;
 	} else {
 		while (i + 1 < n && (s[i] != g->left || s[i + 1] != g->right))
 			i++;
 		if (i + 1 >= n)
 			return 0;
-		if ((!g->is_known && g->left != g->right) || !is_special(g, s, n))
-			return merge_here(k, g, place, i, e);
-		if (!m->pairs.is_exact && bpe_make_odd(m, place, g, e))
+		if ((!g->is_known && g->left != g->right) || !is_special_merge(g, s, n))
+			return merge_in_place(k, g, place, i, e);
+		if (!m->pairs.is_exact && bpe_start_tallies(m, place, g, e))
 			return e->code;
 	}
-	if (mem_grow(&k->later, &k->cap_later, k->n_later + 1, sizeof(*k->later), e))
+	if (mem_grow(&k->deferred, &k->cap_deferred, k->n_deferred + 1, sizeof(*k->deferred), e))
 		return e->code;
-	k->later[k->n_later++] = place;
+	k->deferred[k->n_deferred++] = place;
 	return 0;
 }
 
@@ -309,7 +309,7 @@ static int merge_in_word(struct bpe_merger *m, const struct bpe_merge *g, uint32
  * a pair (x left) and has a pair (x merged) now; after it accordingly. Where
  * the neighbour is another occurrence, (right left) became (merged merged).
  */
-static int count_side(struct bpe_merger *m, const struct bpe_merge *g, struct bpe_side *d,
+static int count_neighbour_pairs(struct bpe_merger *m, const struct bpe_merge *g, struct bpe_neighbours *d,
 		      struct err *e)
 {
 	bool is_before_it = d == &m->work->before;
@@ -328,10 +328,10 @@ static int count_side(struct bpe_merger *m, const struct bpe_merge *g, struct bp
 		if (bpe_pairs_get(&m->pairs, is_before_it ? x : g->merged,
 				  is_before_it ? g->merged : x, &new, e) ||
 		    bpe_pairs_count(&m->pairs, new, of->count, e) ||
-		    bpe_pairs_more_places(&m->pairs, new, of->n, &of->places, e))
+		    bpe_pairs_add_places(&m->pairs, new, of->n, &of->places, e))
 			return e->code;
 		if (new == known)
-			ask(m, new);
+			check_may_merge(m, new);
 	}
 	for (size_t i = 0; i < d->n_events; i++)
 		*d->of[d->events[i].symbol].places++ = d->events[i].place;
@@ -351,7 +351,7 @@ static int merge_exactly(struct bpe_merger *m, const struct bpe_merge *g, uint32
 	int64_t count = word_count(k, place);
 
 	memcpy(old, s, n_old * sizeof(*s));
-	n = bpe_replace(g, old, n_old, s);
+	n = bpe_replace_pair(g, old, n_old, s);
 	word_set_n(k, place, n);
 	/* A word may be on the list twice. */
 	for (uint32_t i = 0; i + 1 < n_old && n < n_old; i++)
@@ -365,31 +365,31 @@ static int merge_exactly(struct bpe_merger *m, const struct bpe_merge *g, uint32
 		    bpe_pairs_count(&m->pairs, pair, count, e))
 			return e->code;
 		if (pair == known)
-			ask(m, pair);
+			check_may_merge(m, pair);
 		if (s[i] != g->merged && s[i + 1] != g->merged)
 			continue;
-		if (bpe_pairs_more_places(&m->pairs, pair, 1, &at, e))
+		if (bpe_pairs_add_places(&m->pairs, pair, 1, &at, e))
 			return e->code;
 		*at = place;
 	}
 	return 0;
 }
 
-static int merge_later(struct bpe_merger *m, const struct bpe_merge *g, struct err *e)
+static int merge_deferred_words(struct bpe_merger *m, const struct bpe_merge *g, struct err *e)
 {
 	struct bpe_merger_work *k = m->work;
 
-	for (size_t i = 0; i < k->n_later; i++)
-		if (m->pairs.is_exact ? merge_exactly(m, g, k->later[i], e) :
-					bpe_merge_odd(m, g, k->later[i], e))
+	for (size_t i = 0; i < k->n_deferred; i++)
+		if (m->pairs.is_exact ? merge_exactly(m, g, k->deferred[i], e) :
+					bpe_merge_tallied(m, g, k->deferred[i], e))
 			return e->code;
-	k->n_later = 0;
+	k->n_deferred = 0;
 	return 0;
 }
 
 /* ---- merging everywhere ---- */
 
-static int make_room(struct bpe_side *d, size_t n, struct err *e)
+static int neighbours_reserve(struct bpe_neighbours *d, size_t n, struct err *e)
 {
 	size_t old = d->cap;
 
@@ -408,9 +408,9 @@ int bpe_merger_merge(struct bpe_merger *m, uint32_t pair, int32_t *merged, struc
 	uint32_t n_places = q->n_places;
 	int32_t known = m->symbols.n;
 
-	if (bpe_join(m, g.left, g.right, &g.merged, e) ||
-	    make_room(&k->before, (size_t)m->symbols.n, e) ||
-	    make_room(&k->after, (size_t)m->symbols.n, e))
+	if (bpe_join_symbols(m, g.left, g.right, &g.merged, e) ||
+	    neighbours_reserve(&k->before, (size_t)m->symbols.n, e) ||
+	    neighbours_reserve(&k->after, (size_t)m->symbols.n, e))
 		return e->code;
 	g.is_known = g.merged < known;
 	q->places = NULL;
@@ -421,12 +421,12 @@ int bpe_merger_merge(struct bpe_merger *m, uint32_t pair, int32_t *merged, struc
 		if (merge_in_word(m, &g, places[i], e))
 			return e->code;
 	}
-	if (count_side(m, &g, &k->before, e) || count_side(m, &g, &k->after, e) ||
-	    merge_later(m, &g, e))
+	if (count_neighbour_pairs(m, &g, &k->before, e) || count_neighbour_pairs(m, &g, &k->after, e) ||
+	    merge_deferred_words(m, &g, e))
 		return e->code;
 	m->pairs.all[pair].count = 0;
 	*merged = g.merged;
-	if (bpe_pairs_settle(&m->pairs, e))
+	if (bpe_pairs_update_heap(&m->pairs, e))
 		return e->code;
 	if (!m->pairs.is_exact && k->step % 100 == 0)
 		bpe_pairs_prune(&m->pairs);
@@ -445,10 +445,10 @@ int bpe_merger_best(struct bpe_merger *m, uint32_t *pair, struct err *e)
 
 void bpe_merger_drop(struct bpe_merger *m, uint32_t pair)
 {
-	m->pairs.all[pair].is_barred = true;
+	m->pairs.all[pair].is_excluded = true;
 }
 
-static void side_free(struct bpe_side *d)
+static void neighbours_free(struct bpe_neighbours *d)
 {
 	free(d->of);
 	free(d->seen);
@@ -464,9 +464,9 @@ void bpe_merger_free(struct bpe_merger *m)
 	if (!k)
 		return;
 	free(k->cells);
-	side_free(&k->before);
-	side_free(&k->after);
-	free(k->later);
+	neighbours_free(&k->before);
+	neighbours_free(&k->after);
+	free(k->deferred);
 	free(k->old);
 	free(k->tallies);
 	buf_free(&k->scratch);

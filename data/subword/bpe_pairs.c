@@ -16,7 +16,7 @@ struct bpe_block {
 
 /* ---- finding a pair ---- */
 
-static uint64_t hash_of(int32_t left, int32_t right)
+static uint64_t bpe_pair_hash(int32_t left, int32_t right)
 {
 	uint64_t h = ((uint64_t)(uint32_t)left << 32 | (uint32_t)right) * 0x9E3779B97F4A7C15u;
 
@@ -24,7 +24,7 @@ static uint64_t hash_of(int32_t left, int32_t right)
 }
 
 /* The slot of the pair, or the free one where it belongs. The high half of a hash chooses it. */
-static size_t slot_of(const struct bpe_pairs *p, int32_t left, int32_t right, uint64_t hash)
+static size_t bpe_pair_slot(const struct bpe_pairs *p, int32_t left, int32_t right, uint64_t hash)
 {
 	size_t mask = p->n_slots - 1, at = (size_t)(hash >> 32) & mask;
 
@@ -39,12 +39,12 @@ static size_t slot_of(const struct bpe_pairs *p, int32_t left, int32_t right, ui
 
 int bpe_pairs_get(struct bpe_pairs *p, int32_t left, int32_t right, uint32_t *pair, struct err *e)
 {
-	uint64_t hash = hash_of(left, right);
+	uint64_t hash = bpe_pair_hash(left, right);
 	size_t at;
 
 	if (p->n * 2 >= p->n_slots && slots_grow(&p->slots, &p->n_slots, 1024, e))
 		return e->code;
-	at = slot_of(p, left, right, hash);
+	at = bpe_pair_slot(p, left, right, hash);
 	if (!p->slots[at]) {
 		if (p->n >= UINT32_MAX - 1)
 			return err_set(e, ERR_NOMEM, "too many distinct pairs of symbols");
@@ -70,11 +70,11 @@ int bpe_pairs_count(struct bpe_pairs *p, uint32_t pair, int64_t times, struct er
 		p->live[p->n_live++] = pair;
 		q->is_live = true;
 	}
-	if (times > 0 && !q->is_raised) {
-		if (mem_grow(&p->raised, &p->cap_raised, p->n_raised + 1, sizeof(*p->raised), e))
+	if (times > 0 && !q->has_risen) {
+		if (mem_grow(&p->risen, &p->cap_risen, p->n_risen + 1, sizeof(*p->risen), e))
 			return e->code;
-		p->raised[p->n_raised++] = pair;
-		q->is_raised = true;
+		p->risen[p->n_risen++] = pair;
+		q->has_risen = true;
 	}
 	return 0;
 }
@@ -98,7 +98,7 @@ static uint32_t *new_places(struct bpe_pairs *p, size_t n, struct err *e)
 	return p->blocks->entries + p->block_left;
 }
 
-int bpe_pairs_more_places(struct bpe_pairs *p, uint32_t pair, uint32_t n, uint32_t **places,
+int bpe_pairs_add_places(struct bpe_pairs *p, uint32_t pair, uint32_t n, uint32_t **places,
 			  struct err *e)
 {
 	struct bpe_pair *q = &p->all[pair];
@@ -146,7 +146,7 @@ static void sift_down(struct bpe_pairs *p, size_t i)
 	p->heap[i] = moving;
 }
 
-static int push(struct bpe_pairs *p, uint32_t pair, struct err *e)
+static int bpe_pairs_push(struct bpe_pairs *p, uint32_t pair, struct err *e)
 {
 	struct bpe_ranked new = { p->all[pair].count, pair };
 	size_t i = p->n_heap;
@@ -166,7 +166,7 @@ static int push(struct bpe_pairs *p, uint32_t pair, struct err *e)
 
 static bool is_reaching(const struct bpe_pairs *p, const struct bpe_pair *q)
 {
-	return (q->is_live || p->is_exact) && !q->is_barred && (double)q->count >= p->threshold;
+	return (q->is_live || p->is_exact) && !q->is_excluded && (double)q->count >= p->threshold;
 }
 
 bool bpe_pairs_best(struct bpe_pairs *p, uint32_t *pair)
@@ -189,33 +189,33 @@ bool bpe_pairs_best(struct bpe_pairs *p, uint32_t *pair)
 	return false;
 }
 
-int bpe_pairs_settle(struct bpe_pairs *p, struct err *e)
+int bpe_pairs_update_heap(struct bpe_pairs *p, struct err *e)
 {
-	for (size_t i = 0; i < p->n_raised; i++) {
-		struct bpe_pair *q = &p->all[p->raised[i]];
+	for (size_t i = 0; i < p->n_risen; i++) {
+		struct bpe_pair *q = &p->all[p->risen[i]];
 
-		q->is_raised = false;
-		if (is_reaching(p, q) && push(p, p->raised[i], e))
+		q->has_risen = false;
+		if (is_reaching(p, q) && bpe_pairs_push(p, p->risen[i], e))
 			return e->code;
 	}
-	p->n_raised = 0;
+	p->n_risen = 0;
 	return 0;
 }
 
 /* ---- starting again: exact counts ---- */
 
 /* The heap again, of all pairs that reach half of what the best one reaches. */
-static int look_again(struct bpe_pairs *p, struct err *e)
+static int lower_heap_threshold(struct bpe_pairs *p, struct err *e)
 {
 	int64_t most = 0;
 
 	p->n_heap = 0;
 	for (size_t i = 0; i < p->n; i++)
-		if (!p->all[i].is_barred)
+		if (!p->all[i].is_excluded)
 			most = MAX(most, p->all[i].count);
 	p->threshold = most > 1 ? (double)most / 2 : 1;
 	for (size_t i = 0; i < p->n; i++)
-		if (is_reaching(p, &p->all[i]) && push(p, (uint32_t)i, e))
+		if (is_reaching(p, &p->all[i]) && bpe_pairs_push(p, (uint32_t)i, e))
 			return e->code;
 	return 0;
 }
@@ -226,7 +226,7 @@ static int rebuild_heap(struct bpe_pairs *p, struct err *e)
 {
 	p->n_heap = 0;
 	for (size_t i = 0; i < p->n_live; i++)
-		if (is_reaching(p, &p->all[p->live[i]]) && push(p, p->live[i], e))
+		if (is_reaching(p, &p->all[p->live[i]]) && bpe_pairs_push(p, p->live[i], e))
 			return e->code;
 	return 0;
 }
@@ -263,12 +263,12 @@ int bpe_pairs_start(struct bpe_pairs *p, struct err *e)
 
 	for (size_t i = 0; i < p->n; i++) {
 		p->all[i].full = p->all[i].count;
-		p->all[i].is_raised = false;
+		p->all[i].has_risen = false;
 		most = MAX(most, p->all[i].count);
 	}
-	p->n_raised = 0;
+	p->n_risen = 0;
 	p->threshold = (double)most / 10;
-	return p->is_exact ? look_again(p, e) : rebuild_heap(p, e);
+	return p->is_exact ? lower_heap_threshold(p, e) : rebuild_heap(p, e);
 }
 
 int bpe_pairs_restart(struct bpe_pairs *p, int64_t step, struct err *e)
@@ -276,7 +276,7 @@ int bpe_pairs_restart(struct bpe_pairs *p, int64_t step, struct err *e)
 	int64_t most = INT64_MIN;
 
 	if (p->is_exact)
-		return look_again(p, e);
+		return lower_heap_threshold(p, e);
 	bpe_pairs_prune(p);
 	for (size_t i = 0; i < p->n; i++)
 		most = MAX(most, p->all[i].full);
@@ -308,6 +308,6 @@ void bpe_pairs_free(struct bpe_pairs *p)
 	free(p->slots);
 	free(p->heap);
 	free(p->live);
-	free(p->raised);
+	free(p->risen);
 	*p = (struct bpe_pairs){ 0 };
 }

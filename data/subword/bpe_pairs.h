@@ -29,8 +29,8 @@ struct bpe_pair {
 	uint32_t *places;	/* in the arena: where it was counted; some twice, some no more */
 	uint32_t n_places, cap_places;
 	bool     is_live;	/* in the pruned table at all? */
-	bool     is_raised;	/* in pairs.raised */
-	bool     is_barred;	/* never to be found */
+	bool     has_risen;	/* in pairs.raised */
+	bool     is_excluded;	/* never to be found */
 };
 
 struct bpe_pairs {
@@ -48,8 +48,8 @@ struct bpe_pairs {
 	size_t n_heap, cap_heap;
 	uint32_t *live;			/* owned: pairs of the pruned table */
 	size_t n_live, cap_live;
-	uint32_t *raised; /* owned: pairs whose count rose since the last bpe_pairs_settle() */
-	size_t n_raised, cap_raised;
+	uint32_t *risen; /* owned: pairs whose count rose since the last bpe_pairs_update_heap() */
+	size_t n_risen, cap_risen;
 	struct bpe_block *blocks;	/* owned: the arena of places */
 	size_t block_left;		/* entries free in the first block */
 };
@@ -61,7 +61,7 @@ int bpe_pairs_get(struct bpe_pairs *p, int32_t left, int32_t right, uint32_t *pa
 int bpe_pairs_count(struct bpe_pairs *p, uint32_t pair, int64_t times, struct err *e);
 
 /* Room for n more places at the end of those of a pair, at *places for the caller to fill. */
-int bpe_pairs_more_places(struct bpe_pairs *p, uint32_t pair, uint32_t n, uint32_t **places,
+int bpe_pairs_add_places(struct bpe_pairs *p, uint32_t pair, uint32_t n, uint32_t **places,
 			  struct err *e);
 
 /* All pairs have been counted once: from here on the best one can be asked for. */
@@ -77,7 +77,7 @@ bool bpe_pairs_best(struct bpe_pairs *p, uint32_t *pair);
 int bpe_pairs_restart(struct bpe_pairs *p, int64_t step, struct err *e);
 
 /* After a merge: let the search see the counts that rose. */
-int bpe_pairs_settle(struct bpe_pairs *p, struct err *e);
+int bpe_pairs_update_heap(struct bpe_pairs *p, struct err *e);
 
 /* As subword-nmt: move the pairs below the threshold to the full table. */
 void bpe_pairs_prune(struct bpe_pairs *p);

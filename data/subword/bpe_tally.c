@@ -53,7 +53,7 @@ static int add_tally(struct bpe_merger_work *k, uint32_t pair, uint32_t place, i
 	return 0;
 }
 
-int32_t bpe_take_tally(struct bpe_merger_work *k, uint32_t pair, uint32_t place)
+int32_t bpe_reset_tally(struct bpe_merger_work *k, uint32_t pair, uint32_t place)
 {
 	struct bpe_tally *t;
 	int32_t tally;
@@ -66,7 +66,7 @@ int32_t bpe_take_tally(struct bpe_merger_work *k, uint32_t pair, uint32_t place)
 	return tally;
 }
 
-int bpe_make_odd(struct bpe_merger *m, uint32_t place, const struct bpe_merge *g, struct err *e)
+int bpe_start_tallies(struct bpe_merger *m, uint32_t place, const struct bpe_merge *g, struct err *e)
 {
 	struct bpe_merger_work *k = m->work;
 	const int32_t *s = word_symbols(k, place);
@@ -78,19 +78,19 @@ int bpe_make_odd(struct bpe_merger *m, uint32_t place, const struct bpe_merge *g
 		if ((!g || pair != g->pair) && add_tally(k, pair, place, 1, e))
 			return e->code;
 	}
-	k->cells[place] |= WORD_ODD;
+	k->cells[place] |= WORD_HAS_TALLIES;
 	return 0;
 }
 
 /* One more (or one fewer) of a pair in an odd word. */
-static int count_odd(struct bpe_merger *m, const int32_t *pair_of, uint32_t place, int times,
+static int count_tallied_pair(struct bpe_merger *m, const int32_t *pair_of, uint32_t place, int times,
 		     struct err *e)
 {
 	uint32_t pair, *at;
 
 	if (bpe_pairs_get(&m->pairs, pair_of[0], pair_of[1], &pair, e) ||
 	    bpe_pairs_count(&m->pairs, pair, times * word_count(m->work, place), e) ||
-	    bpe_pairs_more_places(&m->pairs, pair, 1, &at, e))
+	    bpe_pairs_add_places(&m->pairs, pair, 1, &at, e))
 		return e->code;
 	*at = place;	/* also for one fewer: the tally has to be found when the pair is merged */
 	return add_tally(m->work, pair, place, times, e);
@@ -133,7 +133,7 @@ static bool begins_with_right(const struct intern *symbols, const struct bpe_mer
 }
 
 /*
- * As bpe_replace() for words with white space such as U+00A0 in them. subword-nmt
+ * As bpe_replace_pair() for words with white space such as U+00A0 in them. subword-nmt
  * replaces in the symbols joined by blanks, with white space as the edge of a
  * symbol; so there the pair may also be found inside symbols.
  */
@@ -149,7 +149,7 @@ static int replace_in_text(struct bpe_merger *m, const struct bpe_merge *g, uint
 	for (uint32_t i = 0; i + 1 < n; i++) {
 		if (ends_in_left(&m->symbols, g, old[i], from) &&
 		    begins_with_right(&m->symbols, g, old[i + 1])) {
-			if (bpe_join(m, s[out], old[i + 1], &s[out], e))
+			if (bpe_join_symbols(m, s[out], old[i + 1], &s[out], e))
 				return e->code;
 			from = n_right;
 		} else {
@@ -164,7 +164,7 @@ static int replace_in_text(struct bpe_merger *m, const struct bpe_merge *g, uint
 /* ---- merging ---- */
 
 /* Take back the pairs that overlapped with an occurrence of the merged pair in the old word. */
-static int uncount(struct bpe_merger *m, const struct bpe_merge *g, uint32_t place, uint32_t n,
+static int uncount_old_pairs(struct bpe_merger *m, const struct bpe_merge *g, uint32_t place, uint32_t n,
 		   struct err *e)
 {
 	const int32_t *old = m->work->old;
@@ -172,11 +172,11 @@ static int uncount(struct bpe_merger *m, const struct bpe_merge *g, uint32_t pla
 	for (uint32_t i = 0; i + 1 < n; i++) {
 		if (old[i] != g->left || old[i + 1] != g->right)
 			continue;
-		if (i && count_odd(m, old + i - 1, place, -1, e))
+		if (i && count_tallied_pair(m, old + i - 1, place, -1, e))
 			return e->code;
 		/* In A B C B C the pair C B is taken back by the next occurrence. */
 		if (i + 2 < n && (old[i + 2] != g->left || i + 3 >= n || old[i + 3] != g->right) &&
-		    count_odd(m, old + i + 1, place, -1, e))
+		    count_tallied_pair(m, old + i + 1, place, -1, e))
 			return e->code;
 		i++;
 	}
@@ -184,7 +184,7 @@ static int uncount(struct bpe_merger *m, const struct bpe_merge *g, uint32_t pla
 }
 
 /* Count the pairs with the merged symbol in the new word, also (as subword-nmt) those of before. */
-static int recount(struct bpe_merger *m, const struct bpe_merge *g, uint32_t place, struct err *e)
+static int count_merged_pairs(struct bpe_merger *m, const struct bpe_merge *g, uint32_t place, struct err *e)
 {
 	const int32_t *s = word_symbols(m->work, place);
 	uint32_t n = word_n(m->work, place);
@@ -192,15 +192,15 @@ static int recount(struct bpe_merger *m, const struct bpe_merge *g, uint32_t pla
 	for (uint32_t i = 0; i < n; i++) {
 		if (s[i] != g->merged)
 			continue;
-		if (i && count_odd(m, s + i - 1, place, 1, e))
+		if (i && count_tallied_pair(m, s + i - 1, place, 1, e))
 			return e->code;
-		if (i + 1 < n && s[i + 1] != g->merged && count_odd(m, s + i, place, 1, e))
+		if (i + 1 < n && s[i + 1] != g->merged && count_tallied_pair(m, s + i, place, 1, e))
 			return e->code;
 	}
 	return 0;
 }
 
-int bpe_merge_odd(struct bpe_merger *m, const struct bpe_merge *g, uint32_t place, struct err *e)
+int bpe_merge_tallied(struct bpe_merger *m, const struct bpe_merge *g, uint32_t place, struct err *e)
 {
 	struct bpe_merger_work *k = m->work;
 	uint32_t n = word_n(k, place), n_new = 0;
@@ -208,9 +208,9 @@ int bpe_merge_odd(struct bpe_merger *m, const struct bpe_merge *g, uint32_t plac
 
 	memcpy(k->old, s, n * sizeof(*s));
 	if (!(k->cells[place] & WORD_SPACE))
-		n_new = bpe_replace(g, k->old, n, s);
+		n_new = bpe_replace_pair(g, k->old, n, s);
 	else if (replace_in_text(m, g, n, s, &n_new, e))
 		return e->code;
 	word_set_n(k, place, n_new);
-	return uncount(m, g, place, n, e) ? e->code : recount(m, g, place, e);
+	return uncount_old_pairs(m, g, place, n, e) ? e->code : count_merged_pairs(m, g, place, e);
 }

@@ -20,14 +20,14 @@ struct word {
 	size_t n;
 };
 
-static void add_symbol(struct word *w, const struct bpe_codes *c, size_t start, size_t len)
+static void trace_add_symbol(struct word *w, const struct bpe_codes *c, size_t start, size_t len)
 {
 	w->symbols[w->n++] = (struct symbol){
 		intern_find(&c->symbols, w->text + start, len), start, len };
 }
 
 /* In files of version 0.1 the end of the word is a symbol of its own. */
-static void spell(struct word *w, const struct bpe_codes *c, enum bpe_trace_kind kind,
+static void trace_split_chars(struct word *w, const struct bpe_codes *c, enum bpe_trace_kind kind,
 		  const char *word, size_t n)
 {
 	bool ends = kind == BPE_TRACE_SUBWORD_NMT;
@@ -39,10 +39,10 @@ static void spell(struct word *w, const struct bpe_codes *c, enum bpe_trace_kind
 
 		len = bpe_char_length(word + i, n - i);
 		carries = ends && i + len == n && !c->has_end_symbol;
-		add_symbol(w, c, i, carries ? len + BPE_WORD_END_BYTES : len);
+		trace_add_symbol(w, c, i, carries ? len + BPE_WORD_END_BYTES : len);
 	}
 	if (ends && c->has_end_symbol)
-		add_symbol(w, c, n, BPE_WORD_END_BYTES);
+		trace_add_symbol(w, c, n, BPE_WORD_END_BYTES);
 }
 
 /* The merge of the lowest rank among neighbours, NULL: none; the leftmost is at *at. */
@@ -63,7 +63,7 @@ static const struct bpe_rule *find_merge(const struct word *w, const struct bpe_
 	return best;
 }
 
-static void join(struct word *w, const struct bpe_rule *r, size_t at)
+static void trace_join_symbols(struct word *w, const struct bpe_rule *r, size_t at)
 {
 	w->symbols[at].number = r->merged;
 	w->symbols[at].len += w->symbols[at + 1].len;
@@ -73,7 +73,7 @@ static void join(struct word *w, const struct bpe_rule *r, size_t at)
 }
 
 /* The text of left, right and all symbols; pointers into it once it does not grow any more. */
-static int note(struct bpe_trace *t, const struct word *w, int32_t rank,
+static int trace_add_step(struct bpe_trace *t, const struct word *w, int32_t rank,
 		const struct symbol pair[2], struct err *e)
 {
 	struct buf *b;
@@ -109,7 +109,7 @@ static int note(struct bpe_trace *t, const struct word *w, int32_t rank,
 }
 
 /* Do the merge of lowest rank, wherever it applies or once; 0: there is none left. */
-static int step(struct bpe_trace *t, struct word *w, const struct bpe_codes *c,
+static int trace_merge_step(struct bpe_trace *t, struct word *w, const struct bpe_codes *c,
 		enum bpe_trace_kind kind, struct err *e)
 {
 	size_t at = 0;
@@ -119,13 +119,13 @@ static int step(struct bpe_trace *t, struct word *w, const struct bpe_codes *c,
 	if (!r)
 		return 0;
 	memcpy(pair, &w->symbols[at], sizeof(pair));
-	join(w, r, at);
+	trace_join_symbols(w, r, at);
 	for (size_t i = at + 1; kind == BPE_TRACE_SUBWORD_NMT && i + 1 < w->n; i++) {
 		same = bpe_codes_find(c, w->symbols[i].number, w->symbols[i + 1].number);
 		if (same && same->rank == r->rank)
-			join(w, r, i);
+			trace_join_symbols(w, r, i);
 	}
-	return note(t, w, r->rank, pair, e) ? e->code : 1;
+	return trace_add_step(t, w, r->rank, pair, e) ? e->code : 1;
 }
 
 int bpe_trace_word(const struct bpe_codes *c, enum bpe_trace_kind kind, const char *word,
@@ -139,10 +139,10 @@ int bpe_trace_word(const struct bpe_codes *c, enum bpe_trace_kind kind, const ch
 	if (n > BPE_TRACE_MAX_BYTES)
 		return err_set(e, ERR_DATA, "a word of %zu bytes; at most %d are followed", n,
 			       BPE_TRACE_MAX_BYTES);
-	spell(&w, c, kind, word, n);
-	if (note(t, &w, -1, NULL, e))
+	trace_split_chars(&w, c, kind, word, n);
+	if (trace_add_step(t, &w, -1, NULL, e))
 		return e->code;
-	while ((got = step(t, &w, c, kind, e)) > 0)
+	while ((got = trace_merge_step(t, &w, c, kind, e)) > 0)
 		;
 	return got;
 }

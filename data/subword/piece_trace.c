@@ -7,7 +7,7 @@
 #include "share/base/file.h"
 #include "share/base/mem.h"
 
-struct splitter {
+struct piece_tracer {
 	struct conf conf;
 	struct pipeline *tools;		/* owned */
 	struct bpe_codes codes;		/* read when first asked for */
@@ -16,9 +16,9 @@ struct splitter {
 	struct buf joined;
 };
 
-struct splitter *splitter_open(const char *folder, struct err *e)
+struct piece_tracer *piece_tracer_open(const char *folder, struct err *e)
 {
-	struct splitter *s = mem_alloc(1, sizeof(*s), e);
+	struct piece_tracer *s = mem_alloc(1, sizeof(*s), e);
 	char *recipe = s ? file_path(e, "%s/recipe.ini", folder) : NULL;
 
 	if (recipe && (s->folder = mem_strdup(folder, e)) && !conf_init(&s->conf, e) &&
@@ -27,11 +27,11 @@ struct splitter *splitter_open(const char *folder, struct err *e)
 	free(recipe);
 	if (s && s->tools)
 		return s;
-	splitter_close(s);
+	piece_tracer_close(s);
 	return NULL;
 }
 
-void splitter_close(struct splitter *s)
+void piece_tracer_close(struct piece_tracer *s)
 {
 	if (!s)
 		return;
@@ -43,18 +43,18 @@ void splitter_close(struct splitter *s)
 	free(s);
 }
 
-const struct vocab *splitter_vocab(const struct splitter *s)
+const struct vocab *piece_tracer_vocab(const struct piece_tracer *s)
 {
 	return pipeline_vocab(s->tools);
 }
 
-bool splitter_is_bpe(const struct splitter *s)
+bool piece_tracer_is_bpe(const struct piece_tracer *s)
 {
 	return s->conf.segmentation == SEGMENTATION_BPE;
 }
 
 /* The next stretch without blanks from *at on; false: none. */
-static bool next_field(const struct buf *b, size_t *at, size_t *start, size_t *len)
+static bool next_blank_field(const struct buf *b, size_t *at, size_t *start, size_t *len)
 {
 	const char *text = buf_text(b), *end;
 
@@ -69,24 +69,24 @@ static bool next_field(const struct buf *b, size_t *at, size_t *start, size_t *l
 	return true;
 }
 
-static int add_pieces(struct splitter *s, struct split *out, size_t from, struct err *e)
+static int tracer_add_pieces(struct piece_tracer *s, struct line_pieces *out, size_t from, struct err *e)
 {
-	const struct vocab *v = splitter_vocab(s);
+	const struct vocab *v = piece_tracer_vocab(s);
 	size_t start, len;
 
-	while (next_field(&out->pieces, &from, &start, &len)) {
+	while (next_blank_field(&out->pieces, &from, &start, &len)) {
 		int32_t id = vocab_id(v, buf_text(&out->pieces) + start, len);
 
 		if (mem_grow(&out->piece, &out->cap_pieces, out->n_pieces + 1,
 			     sizeof(*out->piece), e))
 			return e->code;
-		out->piece[out->n_pieces++] = (struct split_piece){
+		out->piece[out->n_pieces++] = (struct line_piece){
 			start, len, id, vocab_frequency(v, id) };
 	}
 	return 0;
 }
 
-static int add_word(struct splitter *s, struct split *out, size_t start, size_t len,
+static int tracer_add_word(struct piece_tracer *s, struct line_pieces *out, size_t start, size_t len,
 		    struct err *e)
 {
 	size_t first = out->n_pieces, from = out->pieces.len;
@@ -95,16 +95,16 @@ static int add_word(struct splitter *s, struct split *out, size_t start, size_t 
 		return e->code;
 	if (from)
 		buf_add_char(&out->pieces, ' ');
-	if (pipeline_word(s->tools, buf_text(&out->tokens) + start, len, &out->pieces, e) ||
-	    buf_check(&out->pieces, e) || add_pieces(s, out, from, e))
+	if (pipeline_word_pieces(s->tools, buf_text(&out->tokens) + start, len, &out->pieces, e) ||
+	    buf_check(&out->pieces, e) || tracer_add_pieces(s, out, from, e))
 		return e->code;
-	out->word[out->n_words++] = (struct split_word){ start, len, first,
+	out->word[out->n_words++] = (struct line_word){ start, len, first,
 							 out->n_pieces - first };
 	return 0;
 }
 
-int splitter_line(struct splitter *s, enum pipeline_side side, const char *line, size_t n,
-		  struct split *out, struct err *e)
+int piece_tracer_encode_line(struct piece_tracer *s, enum pipeline_side side, const char *line, size_t n,
+		  struct line_pieces *out, struct err *e)
 {
 	size_t at = 0, start, len;
 
@@ -114,25 +114,25 @@ int splitter_line(struct splitter *s, enum pipeline_side side, const char *line,
 	if (pipeline_tokenize(s->tools, side, line, n, &out->tokens, e) ||
 	    buf_check(&out->tokens, e))
 		return e->code;
-	while (next_field(&out->tokens, &at, &start, &len))
-		if (add_word(s, out, start, len, e))
+	while (next_blank_field(&out->tokens, &at, &start, &len))
+		if (tracer_add_word(s, out, start, len, e))
 			return e->code;
 	return 0;
 }
 
-static int read_codes(struct splitter *s, struct err *e)
+static int tracer_read_codes(struct piece_tracer *s, struct err *e)
 {
 	char *path;
 	int rc;
 
 	if (s->has_codes)
 		return 0;
-	if (splitter_is_bpe(s)) {
+	if (piece_tracer_is_bpe(s)) {
 		path = file_path(e, "%s/bpe.codes", s->folder);
 		rc = path ? bpe_codes_read(&s->codes, path, e) : e->code;
 		free(path);
 	} else {
-		rc = bpe_codes_of_vocab(&s->codes, splitter_vocab(s), e);
+		rc = bpe_codes_of_vocab(&s->codes, piece_tracer_vocab(s), e);
 	}
 	s->has_codes = !rc;
 	if (rc) {
@@ -142,16 +142,16 @@ static int read_codes(struct splitter *s, struct err *e)
 	return rc;
 }
 
-int splitter_trace(struct splitter *s, const struct split *out, size_t w, struct bpe_trace *t,
+int piece_tracer_trace_word(struct piece_tracer *s, const struct line_pieces *out, size_t w, struct bpe_trace *t,
 		   struct err *e)
 {
-	const struct split_word *word = &out->word[w];
+	const struct line_word *word = &out->word[w];
 	const char *text = buf_text(&out->tokens) + word->start;
 	size_t n = word->len;
 
-	if (read_codes(s, e))
+	if (tracer_read_codes(s, e))
 		return e->code;
-	if (splitter_is_bpe(s))
+	if (piece_tracer_is_bpe(s))
 		return bpe_trace_word(&s->codes, BPE_TRACE_SUBWORD_NMT, text, n, t, e);
 	/* its characters after normalisation are those of its pieces */
 	buf_clear(&s->joined);
@@ -164,11 +164,11 @@ int splitter_trace(struct splitter *s, const struct split *out, size_t w, struct
 			      s->joined.len, t, e);
 }
 
-void split_free(struct split *out)
+void line_pieces_free(struct line_pieces *out)
 {
 	buf_free(&out->tokens);
 	buf_free(&out->pieces);
 	free(out->word);
 	free(out->piece);
-	*out = (struct split){ 0 };
+	*out = (struct line_pieces){ 0 };
 }

@@ -94,7 +94,7 @@ const struct vocab *pipeline_vocab(const struct pipeline *p)
 	return p->vocab;
 }
 
-const struct intern *pipeline_order(const struct pipeline *p)
+const struct intern *pipeline_piece_order(const struct pipeline *p)
 {
 	return p->sp ? sp_pieces(p->sp) : NULL;
 }
@@ -117,7 +117,7 @@ int pipeline_tokenize(struct pipeline *p, enum pipeline_side side, const char *l
 	return buf_check(out, e);
 }
 
-int pipeline_word(struct pipeline *p, const char *word, size_t n, struct buf *out, struct err *e)
+int pipeline_word_pieces(struct pipeline *p, const char *word, size_t n, struct buf *out, struct err *e)
 {
 	return p->sp ? sp_apply_line(p->sp, word, n, out, e) :
 		       bpe_apply_line(p->bpe, word, n, out, e);
@@ -149,7 +149,7 @@ int pipeline_encode(struct pipeline *p, enum pipeline_side side, const char *lin
 		return e->code;
 	/* the tokenised line is in b; a is free again and takes the pieces */
 	buf_clear(&p->a);
-	if (pipeline_word(p, buf_text(&p->b), p->b.len, &p->a, e))
+	if (pipeline_word_pieces(p, buf_text(&p->b), p->b.len, &p->a, e))
 		return e->code;
 	return pipeline_pieces_to_ids(p->vocab, buf_text(&p->a), p->a.len, ids, n_ids, cap, e);
 }

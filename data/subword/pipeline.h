@@ -32,7 +32,7 @@ const struct vocab *pipeline_vocab(const struct pipeline *p);
  * The pieces in the order that vocab.tsv must have, for vocab_write_in_order(). NULL: any, so that
  * vocab_write() does. Borrowed.
  */
-const struct intern *pipeline_order(const struct pipeline *p);
+const struct intern *pipeline_piece_order(const struct pipeline *p);
 
 enum pipeline_side { SIDE_SOURCE, SIDE_TARGET };
 
@@ -56,7 +56,7 @@ int pipeline_decode(struct pipeline *p, enum pipeline_side side, const int32_t *
  * possible answer. A whole tokenised line gives the same as its words one by one with blanks
  * between, since no piece spans blanks.
  */
-int pipeline_word(struct pipeline *p, const char *word, size_t n, struct buf *out, struct err *e);
+int pipeline_word_pieces(struct pipeline *p, const char *word, size_t n, struct buf *out, struct err *e);
 
 /* The last step of encoding alone: ids of pieces with blanks between, appended to *ids as above. */
 int pipeline_pieces_to_ids(const struct vocab *v, const char *pieces, size_t n, int32_t **ids,

@@ -37,7 +37,7 @@ struct sp {
 	struct intern words;		/* the cache … */
 	struct cached {
 		size_t start, len;
-		bool is_open;		/* it may not be taken without its neighbours */
+		bool needs_lookahead;		/* it may not be taken without its neighbours */
 	} * cached;			/* owned: … and what each became, in split */
 	size_t cap_cached;
 	struct buf split;
@@ -93,18 +93,18 @@ static int rank_pieces(struct sp *s, struct err *e)
  * Is a line the same as its words? Yes when blanks are treated as usual, "▁" is a piece and begins
  * pieces only.
  */
-static bool can_go_by_words(const struct sp_model *m)
+static bool can_encode_by_words(const struct sp_model *m)
 {
 	const struct sp_normalizer *z = &m->normalizer;
 	int32_t space = intern_find(&m->pieces, SP_SPACE, SP_SPACE_BYTES);
-	bool is_open = false;
+	bool needs_lookahead = false;
 
 	if (!z->add_dummy_prefix || !z->remove_extra_whitespaces || !z->escape_whitespaces ||
 	    z->is_space_suffix || space < 0 || m->entries[space].type != SP_NORMAL)
 		return false;
 	if (z->rules.n_units)		/* may a rule begin with a blank? */
-		charsmap_match(&z->rules, "", 0, NULL, &is_open);
-	if (is_open)
+		charsmap_match(&z->rules, "", 0, NULL, &needs_lookahead);
+	if (needs_lookahead)
 		return false;
 	for (int32_t i = 0; i < m->pieces.n; i++) {
 		size_t n;
@@ -128,7 +128,7 @@ struct sp *sp_open_memory(const void *bytes, size_t n, const char *name, struct 
 		sp_close(s);
 		return NULL;
 	}
-	s->is_by_words = can_go_by_words(&s->model);
+	s->is_by_words = can_encode_by_words(&s->model);
 	return s;
 }
 
@@ -148,7 +148,7 @@ const struct intern *sp_pieces(const struct sp *s)
 	return &s->model.pieces;
 }
 
-static void forget_words(struct sp *s)
+static void sp_clear_cache(struct sp *s)
 {
 	intern_free(&s->words);
 	buf_free(&s->split);
@@ -161,7 +161,7 @@ void sp_close(struct sp *s)
 {
 	if (!s)
 		return;
-	forget_words(s);
+	sp_clear_cache(s);
 	sp_model_free(&s->model);
 	free(s->ranks);
 	buf_free(&s->normalized);
@@ -172,12 +172,12 @@ void sp_close(struct sp *s)
 
 /* ---- merging ---- */
 
-static inline bool is_better(const struct merge *a, const struct merge *b)
+static inline bool is_better_sp_merge(const struct merge *a, const struct merge *b)
 {
 	return a->rank != b->rank ? a->rank < b->rank : a->left < b->left;
 }
 
-static int push(struct sp *s, const char *text, int32_t left, int32_t right, struct err *e)
+static int sp_heap_push(struct sp *s, const char *text, int32_t left, int32_t right, struct err *e)
 {
 	const struct node *a, *b;
 	struct merge merge;
@@ -197,21 +197,21 @@ static int push(struct sp *s, const char *text, int32_t left, int32_t right, str
 	if (mem_grow(&s->heap, &s->cap_heap, s->n_heap + 1, sizeof(*s->heap), e))
 		return e->code;
 	merge = (struct merge){ s->ranks[id], left, right, a->len + b->len };
-	for (i = s->n_heap++; i && is_better(&merge, &s->heap[(i - 1) / 2]); i = (i - 1) / 2)
+	for (i = s->n_heap++; i && is_better_sp_merge(&merge, &s->heap[(i - 1) / 2]); i = (i - 1) / 2)
 		s->heap[i] = s->heap[(i - 1) / 2];
 	s->heap[i] = merge;
 	return 0;
 }
 
-static struct merge pop(struct sp *s)
+static struct merge sp_heap_pop(struct sp *s)
 {
 	struct merge top = s->heap[0], moving = s->heap[--s->n_heap];
 	size_t i = 0;
 
 	for (size_t child; (child = 2 * i + 1) < s->n_heap; i = child) {
-		if (child + 1 < s->n_heap && is_better(&s->heap[child + 1], &s->heap[child]))
+		if (child + 1 < s->n_heap && is_better_sp_merge(&s->heap[child + 1], &s->heap[child]))
 			child++;
-		if (!is_better(&s->heap[child], &moving))
+		if (!is_better_sp_merge(&s->heap[child], &moving))
 			break;
 		s->heap[i] = s->heap[child];
 	}
@@ -220,7 +220,7 @@ static struct merge pop(struct sp *s)
 }
 
 /* Cut normalised text into characters and user-defined symbols. */
-static int cut(struct sp *s, const char *text, size_t n, size_t *n_nodes, struct err *e)
+static int sp_split_text(struct sp *s, const char *text, size_t n, size_t *n_nodes, struct err *e)
 {
 	const struct charsmap *symbols = &s->model.normalizer.symbols;
 	size_t k = 0;
@@ -246,14 +246,14 @@ static int cut(struct sp *s, const char *text, size_t n, size_t *n_nodes, struct
 	return 0;
 }
 
-static int merge_nodes(struct sp *s, const char *text, size_t n_nodes, struct err *e)
+static int sp_merge_nodes(struct sp *s, const char *text, size_t n_nodes, struct err *e)
 {
 	s->n_heap = 0;
 	for (size_t i = 1; i < n_nodes; i++)
-		if (push(s, text, (int32_t)i - 1, (int32_t)i, e))
+		if (sp_heap_push(s, text, (int32_t)i - 1, (int32_t)i, e))
 			return e->code;
 	while (s->n_heap) {
-		struct merge m = pop(s);
+		struct merge m = sp_heap_pop(s);
 		struct node *a = &s->nodes[m.left], *b = &s->nodes[m.right];
 
 		if (!a->len || !b->len || a->len + b->len != m.len)
@@ -263,7 +263,7 @@ static int merge_nodes(struct sp *s, const char *text, size_t n_nodes, struct er
 		if (b->next >= 0)
 			s->nodes[b->next].previous = m.left;
 		b->len = 0;
-		if (push(s, text, a->previous, m.left, e) || push(s, text, m.left, a->next, e))
+		if (sp_heap_push(s, text, a->previous, m.left, e) || sp_heap_push(s, text, m.left, a->next, e))
 			return e->code;
 	}
 	return 0;
@@ -277,7 +277,7 @@ static void add_blank(struct buf *out, size_t start)
 		buf_add_char(out, ' ');
 }
 
-static void add_bytes(struct sp *s, const char *text, size_t n, struct buf *out, size_t start)
+static void sp_add_byte_pieces(struct sp *s, const char *text, size_t n, struct buf *out, size_t start)
 {
 	for (size_t i = 0; i < n; i++) {
 		size_t len;
@@ -290,7 +290,7 @@ static void add_bytes(struct sp *s, const char *text, size_t n, struct buf *out,
 }
 
 /* Append the pieces of a raw text, whatever is in out. */
-static int encode(struct sp *s, const char *raw, size_t n, struct buf *out, bool *is_open,
+static int sp_encode_text(struct sp *s, const char *raw, size_t n, struct buf *out, bool *needs_lookahead,
 		  struct err *e)
 {
 	size_t n_nodes = 0, start = out->len;
@@ -298,12 +298,12 @@ static int encode(struct sp *s, const char *raw, size_t n, struct buf *out, bool
 	const char *text;
 
 	buf_clear(&s->normalized);
-	if (sp_normalize(&s->model.normalizer, raw, n, &s->normalized, is_open, e))
+	if (sp_normalize(&s->model.normalizer, raw, n, &s->normalized, needs_lookahead, e))
 		return e->code;
 	if (!s->normalized.len)
 		return 0;
 	text = s->normalized.data;
-	if (cut(s, text, s->normalized.len, &n_nodes, e) || merge_nodes(s, text, n_nodes, e))
+	if (sp_split_text(s, text, s->normalized.len, &n_nodes, e) || sp_merge_nodes(s, text, n_nodes, e))
 		return e->code;
 	for (int32_t i = 0; i >= 0; i = s->nodes[i].next) {
 		const struct node *v = &s->nodes[i];
@@ -311,7 +311,7 @@ static int encode(struct sp *s, const char *raw, size_t n, struct buf *out, bool
 		bool is_unknown = id < 0 || id == s->model.unknown;
 
 		if (is_unknown && s->model.has_bytes) {
-			add_bytes(s, text + v->start, v->len, out, start);
+			sp_add_byte_pieces(s, text + v->start, v->len, out, start);
 		} else {
 			if (!is_unknown || !after_unknown)
 				add_blank(out, start);
@@ -323,7 +323,7 @@ static int encode(struct sp *s, const char *raw, size_t n, struct buf *out, bool
 }
 
 /* What a word becomes, in the cache; a copy, valid until the next call. */
-static int find_word(struct sp *s, const char *word, size_t n, struct cached *found,
+static int sp_find_word(struct sp *s, const char *word, size_t n, struct cached *found,
 		     struct err *e)
 {
 	int32_t known = s->words.n, i;
@@ -335,7 +335,7 @@ static int find_word(struct sp *s, const char *word, size_t n, struct cached *fo
 		struct cached *c = &s->cached[i];
 
 		*c = (struct cached){ .start = s->split.len };
-		if (encode(s, word, n, &s->split, &c->is_open, e))
+		if (sp_encode_text(s, word, n, &s->split, &c->needs_lookahead, e))
 			return e->code;
 		c->len = s->split.len - c->start;
 	}
@@ -344,8 +344,8 @@ static int find_word(struct sp *s, const char *word, size_t n, struct cached *fo
 }
 
 /* Append the pieces of a word, behind a blank when there is something since start. */
-static int add_word(struct sp *s, const char *word, size_t n, struct buf *out, size_t start,
-		    bool *is_open, struct err *e)
+static int sp_add_word(struct sp *s, const char *word, size_t n, struct buf *out, size_t start,
+		    bool *needs_lookahead, struct err *e)
 {
 	size_t before = out->len, behind_blank;
 	struct cached found = { 0 };
@@ -353,22 +353,22 @@ static int add_word(struct sp *s, const char *word, size_t n, struct buf *out, s
 	add_blank(out, start);
 	behind_blank = out->len;
 	if (n > CACHE_WORD) {
-		if (encode(s, word, n, out, is_open, e))
+		if (sp_encode_text(s, word, n, out, needs_lookahead, e))
 			return e->code;
 	} else {
-		if (find_word(s, word, n, &found, e))
+		if (sp_find_word(s, word, n, &found, e))
 			return e->code;
 		if (found.len)
 			buf_add(out, s->split.data + found.start, found.len);
-		*is_open |= found.is_open;
+		*needs_lookahead |= found.needs_lookahead;
 	}
 	if (out->len == behind_blank)
 		buf_truncate(out, before);
 	return 0;
 }
 
-/* The line word by word; *is_open: nothing was appended, it has to be taken as a whole. */
-static int add_words(struct sp *s, const char *line, size_t n, struct buf *out, bool *is_open,
+/* The line word by word; *needs_lookahead: nothing was appended, it has to be taken as a whole. */
+static int sp_add_words(struct sp *s, const char *line, size_t n, struct buf *out, bool *needs_lookahead,
 		     struct err *e)
 {
 	size_t start = out->len;
@@ -378,9 +378,9 @@ static int add_words(struct sp *s, const char *line, size_t n, struct buf *out, 
 		if (!stop)
 			stop = end;
 		if (stop > line &&
-		    add_word(s, line, (size_t)(stop - line), out, start, is_open, e))
+		    sp_add_word(s, line, (size_t)(stop - line), out, start, needs_lookahead, e))
 			return e->code;
-		if (*is_open) {
+		if (*needs_lookahead) {
 			buf_truncate(out, start);
 			return 0;
 		}
@@ -393,10 +393,10 @@ int sp_apply_line(struct sp *s, const char *line, size_t n, struct buf *out, str
 	bool is_whole = !s->is_by_words;
 
 	if (intern_memory(&s->words) + s->split.cap > CACHE_BYTES)
-		forget_words(s);
-	if (!is_whole && add_words(s, line, n, out, &is_whole, e))
+		sp_clear_cache(s);
+	if (!is_whole && sp_add_words(s, line, n, out, &is_whole, e))
 		return e->code;
-	return is_whole ? encode(s, line, n, out, NULL, e) : 0;
+	return is_whole ? sp_encode_text(s, line, n, out, NULL, e) : 0;
 }
 
 /* ---- back to text ---- */

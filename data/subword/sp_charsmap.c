@@ -56,7 +56,7 @@ static inline bool is_child(const struct charsmap *m, size_t at, unsigned char c
 }
 
 size_t charsmap_match(const struct charsmap *m, const char *text, size_t n, const char **to,
-		      bool *is_open)
+		      bool *needs_lookahead)
 {
 	const unsigned char *t = (const unsigned char *)text;
 	size_t base = base_of(0, m->units[0]), longest = 0;
@@ -76,7 +76,7 @@ size_t charsmap_match(const struct charsmap *m, const char *text, size_t n, cons
 		if (to)
 			*to = m->texts + value;
 	}
-	if (is_open && is_child(m, base ^ ' ', ' '))
-		*is_open = true;
+	if (needs_lookahead && is_child(m, base ^ ' ', ' '))
+		*needs_lookahead = true;
 	return longest;
 }

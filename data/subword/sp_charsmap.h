@@ -38,10 +38,10 @@ void charsmap_free(struct charsmap *m);
 /*
  * Bytes of the longest rule that text begins with, 0: none; its right side through *to (NULL: not
  * wanted).
- * *is_open, unless NULL, becomes true when a blank behind the n bytes might have made it longer.
+ * *needs_lookahead, unless NULL, becomes true when a blank behind the n bytes might have made it longer.
  */
 size_t charsmap_match(const struct charsmap *m, const char *text, size_t n, const char **to,
-		      bool *is_open);
+		      bool *needs_lookahead);
 
 struct charsmap_rule {
 	const char *from, *to;	/* borrowed, without NUL inside; from is not empty, to may be */

@@ -59,7 +59,7 @@ static int compare_rules(const void *a, const void *b)
 
 /* ---- the automaton ---- */
 
-static int add_text(struct builder *b, const char *text, size_t n, uint32_t *start,
+static int builder_add_text(struct builder *b, const char *text, size_t n, uint32_t *start,
 		    struct err *e)
 {
 	int32_t i, known = b->texts.n;
@@ -141,7 +141,7 @@ static int make_nodes(struct builder *b, const struct charsmap_rule *rules, size
 	for (size_t i = 0; i < n; i++) {
 		if (i && close_path(b, &rules[i - 1], common_prefix(&rules[i - 1], &rules[i]), e))
 			return e->code;
-		if (add_text(b, rules[i].to, rules[i].n_to, &b->path[rules[i].n].value, e))
+		if (builder_add_text(b, rules[i].to, rules[i].n_to, &b->path[rules[i].n].value, e))
 			return e->code;
 	}
 	if (n && close_path(b, &rules[n - 1], 0, e))
@@ -187,7 +187,7 @@ static int add_block(struct builder *b, struct err *e)
 	return 0;
 }
 
-static bool fits(const struct builder *b, size_t base, const char *edges, size_t n, bool has_value)
+static bool is_base_free(const struct builder *b, size_t base, const char *edges, size_t n, bool has_value)
 {
 	if (b->is_base[base] || (has_value && b->is_taken[base]))
 		return false;
@@ -198,7 +198,7 @@ static bool fits(const struct builder *b, size_t base, const char *edges, size_t
 }
 
 /* Find a base for a node, and take its places. */
-static int place(struct builder *b, int32_t node, struct err *e)
+static int builder_place_node(struct builder *b, int32_t node, struct err *e)
 {
 	const char *edges;
 	uint32_t value;
@@ -215,7 +215,7 @@ static int place(struct builder *b, int32_t node, struct err *e)
 		if (b->is_taken[at])
 			continue;
 		base = at ^ first;
-		if (fits(b, base, edges, n, value != NO_VALUE))
+		if (is_base_free(b, base, edges, n, value != NO_VALUE))
 			break;
 		if (++tries == TRIES && b->n_units - at > BLOCK)
 			at = b->n_units - BLOCK;
@@ -291,7 +291,7 @@ static int make_units(struct builder *b, int32_t root, struct err *e)
 	}
 	qsort(order, (size_t)b->nodes.n, sizeof(*order), compare_sized);
 	for (int32_t i = 0; !rc && i < b->nodes.n; i++)
-		rc = place(b, order[i].node, e);
+		rc = builder_place_node(b, order[i].node, e);
 	free(order);
 	if (!rc)
 		link_nodes(b, root);

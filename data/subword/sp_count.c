@@ -31,7 +31,7 @@ void sp_counts_free(struct sp_counts *c)
 	*c = (struct sp_counts){ 0 };
 }
 
-static int count_line(struct sp_counts *c, const char *line, size_t n, bool *is_used,
+static int sp_count_line(struct sp_counts *c, const char *line, size_t n, bool *is_used,
 		      struct err *e)
 {
 	const char *end = line + n, *stop;
@@ -65,7 +65,7 @@ int sp_learner_add_line(struct sp_learner *l, const char *line, size_t n, bool *
 {
 	bool ignored;
 
-	return count_line(&l->raw, line, n, is_used ? is_used : &ignored, e);
+	return sp_count_line(&l->raw, line, n, is_used ? is_used : &ignored, e);
 }
 
 /* ---- a file, on several threads ---- */
@@ -82,13 +82,13 @@ static int count_in_thread(void *context, int worker, const char *text, size_t n
 	bool is_used;
 
 	(void)out;
-	if (count_line(&t->words, text, n, &is_used, e))
+	if (sp_count_line(&t->words, text, n, &is_used, e))
 		return e->code;
 	t->skipped += !is_used;
 	return 0;
 }
 
-static int add_counts(struct sp_counts *to, const struct sp_counts *from, struct err *e)
+static int sp_add_counts(struct sp_counts *to, const struct sp_counts *from, struct err *e)
 {
 	for (int32_t i = 0; i < from->texts.n; i++) {
 		size_t n;
@@ -116,7 +116,7 @@ int sp_learner_add_file(struct sp_learner *l, const char *path, bool repair, int
 	*skipped += all[0].skipped;
 	for (int i = 1; i < threads; i++) {
 		if (!rc)
-			rc = add_counts(&l->raw, &all[i].words, e);
+			rc = sp_add_counts(&l->raw, &all[i].words, e);
 		*skipped += all[i].skipped;
 		sp_counts_free(&all[i].words);
 	}

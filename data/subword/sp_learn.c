@@ -187,7 +187,7 @@ static struct facts find_facts(const char *text, size_t n)
 	return f;
 }
 
-static struct facts facts_of(const struct bpe_merger *m, int32_t symbol)
+static struct facts symbol_facts(const struct bpe_merger *m, int32_t symbol)
 {
 	const struct learning *k = m->context;
 	struct facts *f = &k->facts[symbol];
@@ -203,7 +203,7 @@ static struct facts facts_of(const struct bpe_merger *m, int32_t symbol)
 
 static bool may_merge(const struct bpe_merger *m, int32_t left, int32_t right)
 {
-	struct facts a = facts_of(m, left), b = facts_of(m, right);
+	struct facts a = symbol_facts(m, left), b = symbol_facts(m, right);
 
 	return a.chars + b.chars <= MAX_PIECE &&
 	       (a.last == ANY_SCRIPT || b.first == ANY_SCRIPT || a.last == b.first);
@@ -231,11 +231,11 @@ static int compare_joined(const struct bpe_merger *m, const struct bpe_pair *a,
 	return d ? d : (n[0] > n[1]) - (n[0] < n[1]);
 }
 
-static bool is_before(const struct bpe_merger *m, const struct bpe_pair *a,
+static bool sp_pair_is_before(const struct bpe_merger *m, const struct bpe_pair *a,
 		      const struct bpe_pair *b)
 {
-	int chars_a = facts_of(m, a->left).chars + facts_of(m, a->right).chars;
-	int chars_b = facts_of(m, b->left).chars + facts_of(m, b->right).chars;
+	int chars_a = symbol_facts(m, a->left).chars + symbol_facts(m, a->right).chars;
+	int chars_b = symbol_facts(m, b->left).chars + symbol_facts(m, b->right).chars;
 	int d;
 
 	if (chars_a != chars_b)
@@ -244,13 +244,13 @@ static bool is_before(const struct bpe_merger *m, const struct bpe_pair *a,
 	if (d)
 		return d < 0;
 	/* the same piece in two ways: SentencePiece takes either */
-	return facts_of(m, a->left).chars < facts_of(m, b->left).chars;
+	return symbol_facts(m, a->left).chars < symbol_facts(m, b->left).chars;
 }
 
-static const struct bpe_dialect dialect = { .is_before = is_before, .may_merge = may_merge };
+static const struct bpe_dialect dialect = { .is_before = sp_pair_is_before, .may_merge = may_merge };
 
 /* A word as rows of symbols: characters outside the vocabulary stand between rows. */
-static int add_rows(struct learning *k, const char *text, size_t n, int64_t count, struct err *e)
+static int add_symbol_rows(struct learning *k, const char *text, size_t n, int64_t count, struct err *e)
 {
 	size_t n_row = 0;
 
@@ -284,14 +284,14 @@ static int start_merging(struct learning *k, size_t merges, struct err *e)
 		size_t n;
 		const char *text = intern_text(&k->words.texts, i, &n);
 
-		if (add_rows(k, text, n, k->words.counts[i], e))
+		if (add_symbol_rows(k, text, n, k->words.counts[i], e))
 			return e->code;
 	}
 	sp_counts_free(&k->words);
 	return bpe_merger_start(&k->merger, e);
 }
 
-static int add_piece(struct learning *k, const char *text, size_t n, size_t number, struct err *e)
+static int sp_learn_add_piece(struct learning *k, const char *text, size_t n, size_t number, struct err *e)
 {
 	return sp_model_add(&k->model, text, n, -(float)number, SP_NORMAL, e);
 }
@@ -319,7 +319,7 @@ static int merge_pairs(struct learning *k, size_t merges, struct err *e)
 			bpe_merger_drop(&k->merger, i);
 			continue;
 		}
-		if (add_piece(k, k->text.data, k->text.len, n_pieces++, e) ||
+		if (sp_learn_add_piece(k, k->text.data, k->text.len, n_pieces++, e) ||
 		    bpe_merger_merge(&k->merger, i, &merged, e))
 			return e->code;
 	}
@@ -328,7 +328,7 @@ static int merge_pairs(struct learning *k, size_t merges, struct err *e)
 	for (size_t c = 0; c < k->n_chars; c++) {
 		char bytes[4];
 
-		if (add_piece(k, bytes, utf8_encode(k->chars[c].codepoint, bytes), n_pieces + c,
+		if (sp_learn_add_piece(k, bytes, utf8_encode(k->chars[c].codepoint, bytes), n_pieces + c,
 			      e))
 			return e->code;
 	}

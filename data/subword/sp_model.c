@@ -40,7 +40,7 @@ struct reading {
 	uint64_t type;		/* of the model */
 };
 
-static int damaged(const struct reading *r, const char *what, struct err *e)
+static int sp_model_error(const struct reading *r, const char *what, struct err *e)
 {
 	return err_set(e, ERR_DATA, "%s: this is no SentencePiece model, or it is damaged (%s)",
 		       r->name, what);
@@ -143,7 +143,7 @@ static int read_trainer(struct reading *r, const struct proto_field *message, st
 			buf_add(&r->m->unknown_surface, f.bytes, f.n);
 		}
 	}
-	return got < 0 ? damaged(r, "its trainer_spec", e) : buf_check(&r->m->unknown_surface, e);
+	return got < 0 ? sp_model_error(r, "its trainer_spec", e) : buf_check(&r->m->unknown_surface, e);
 }
 
 static int read_normalizer(struct reading *r, const struct proto_field *message,
@@ -166,7 +166,7 @@ static int read_normalizer(struct reading *r, const struct proto_field *message,
 			z->escape_whitespaces = f.value != 0;
 		}
 	}
-	return got < 0 ? damaged(r, "its normalizer_spec", e) : 0;
+	return got < 0 ? sp_model_error(r, "its normalizer_spec", e) : 0;
 }
 
 static int read_field(struct reading *r, const struct proto_field *f, struct err *e)
@@ -191,7 +191,7 @@ static int read_field(struct reading *r, const struct proto_field *f, struct err
 static int check_model(const struct reading *r, struct err *e)
 {
 	if (!r->m->pieces.n || !r->has_trainer)
-		return damaged(r, r->has_trainer ? "no pieces" : "no trainer_spec", e);
+		return sp_model_error(r, r->has_trainer ? "no pieces" : "no trainer_spec", e);
 	if (r->type != MODEL_BPE) {
 		const char *type = r->type < ARRAY_LEN(model_types) ? model_types[r->type] : NULL;
 
@@ -254,7 +254,7 @@ int sp_model_read(struct sp_model *m, const void *bytes, size_t n, const char *n
 	memset(m->bytes, 0xFF, sizeof(m->bytes));
 	buf_add_str(&m->unknown_surface, UNKNOWN_SURFACE);
 	while (!rc && (got = proto_next(&p, &f)) != 0)
-		rc = got < 0 ? damaged(&r, "a field is cut off", e) : read_field(&r, &f, e);
+		rc = got < 0 ? sp_model_error(&r, "a field is cut off", e) : read_field(&r, &f, e);
 	if (!rc)
 		rc = check_model(&r, e);
 	if (!rc)

@@ -16,20 +16,20 @@ struct span {
 
 /* What the beginning of text becomes; returns the bytes that are used up. n >= 1. */
 static size_t normalize_prefix(const struct sp_normalizer *z, const char *text, size_t n,
-			       struct span *to, bool *is_open)
+			       struct span *to, bool *needs_lookahead)
 {
 	size_t used;
 	const char *replaced;
 
 	if (z->symbols.n_units) {
-		used = charsmap_match(&z->symbols, text, n, NULL, is_open);
+		used = charsmap_match(&z->symbols, text, n, NULL, needs_lookahead);
 		if (used) {
 			*to = (struct span){ text, used };
 			return used;
 		}
 	}
 	if (z->rules.n_units) {
-		used = charsmap_match(&z->rules, text, n, &replaced, is_open);
+		used = charsmap_match(&z->rules, text, n, &replaced, needs_lookahead);
 		if (used) {
 			*to = (struct span){ replaced, strlen(replaced) };
 			return used;
@@ -77,14 +77,14 @@ static void cut_spaces(const struct sp_normalizer *z, struct buf *out, size_t st
 }
 
 int sp_normalize(const struct sp_normalizer *z, const char *text, size_t n, struct buf *out,
-		 bool *is_open, struct err *e)
+		 bool *needs_lookahead, struct err *e)
 {
 	size_t start = out->len, used;
 	bool after_space = z->remove_extra_whitespaces;
 	struct span s;
 
 	for (; z->remove_extra_whitespaces && n; text += used, n -= used) {
-		used = normalize_prefix(z, text, n, &s, is_open);
+		used = normalize_prefix(z, text, n, &s, needs_lookahead);
 		if (s.n != 1 || *s.text != ' ')
 			break;
 	}
@@ -93,14 +93,14 @@ int sp_normalize(const struct sp_normalizer *z, const char *text, size_t n, stru
 	if (z->add_dummy_prefix && !z->is_space_suffix)
 		add_space(z, out);
 	for (; n; text += used, n -= used) {
-		used = normalize_prefix(z, text, n, &s, is_open);
+		used = normalize_prefix(z, text, n, &s, needs_lookahead);
 		while (after_space && s.n && *s.text == ' ') {
 			s.text++;
 			s.n--;
 		}
 		if (s.n) {
-			if (is_open && memmem(s.text, s.n, SP_SPACE, SP_SPACE_BYTES))
-				*is_open = true;
+			if (needs_lookahead && memmem(s.text, s.n, SP_SPACE, SP_SPACE_BYTES))
+				*needs_lookahead = true;
 			add_span(z, s, out);
 			after_space = s.text[s.n - 1] == ' ' && z->remove_extra_whitespaces;
 		}

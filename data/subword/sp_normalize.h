@@ -25,12 +25,12 @@ struct sp_normalizer {
 };
 
 /*
- * Append the normalised text. *is_open, unless NULL, becomes true when text cannot be normalised
+ * Append the normalised text. *needs_lookahead, unless NULL, becomes true when text cannot be normalised
  * without knowing what is behind it: a blank there might make a rule longer, or text holds U+2581
  * that stays what it is.
  */
 int  sp_normalize(const struct sp_normalizer *z, const char *text, size_t n, struct buf *out,
-		  bool *is_open, struct err *e);
+		  bool *needs_lookahead, struct err *e);
 void sp_normalizer_free(struct sp_normalizer *z);
 
 #endif

@@ -6,7 +6,7 @@
 
 #define MAX_FIELD ((1u << 29) - 1)
 
-static bool take_varint(struct proto *p, uint64_t *value)
+static bool proto_read_varint(struct proto *p, uint64_t *value)
 {
 	*value = 0;
 	for (int shift = 0; shift < 64 && p->at < p->end; shift += 7) {
@@ -19,7 +19,7 @@ static bool take_varint(struct proto *p, uint64_t *value)
 	return false;
 }
 
-static bool take_fixed(struct proto *p, int bytes, uint64_t *value)
+static bool proto_read_fixed(struct proto *p, int bytes, uint64_t *value)
 {
 	*value = 0;
 	if (p->end - p->at < bytes)
@@ -36,19 +36,19 @@ int proto_next(struct proto *p, struct proto_field *f)
 	if (p->at == p->end)
 		return 0;
 	*f = (struct proto_field){ 0 };
-	if (!take_varint(p, &key) || key >> 3 == 0 || key >> 3 > MAX_FIELD)
+	if (!proto_read_varint(p, &key) || key >> 3 == 0 || key >> 3 > MAX_FIELD)
 		return -1;
 	f->number = (uint32_t)(key >> 3);
 	f->wire = (enum proto_wire)(key & 7);
 	switch (key & 7) {
 	case PROTO_VARINT:
-		return take_varint(p, &f->value) ? 1 : -1;
+		return proto_read_varint(p, &f->value) ? 1 : -1;
 	case PROTO_EIGHT:
-		return take_fixed(p, 8, &f->value) ? 1 : -1;
+		return proto_read_fixed(p, 8, &f->value) ? 1 : -1;
 	case PROTO_FOUR:
-		return take_fixed(p, 4, &f->value) ? 1 : -1;
+		return proto_read_fixed(p, 4, &f->value) ? 1 : -1;
 	case PROTO_BYTES:
-		if (!take_varint(p, &f->value) || f->value > (uint64_t)(p->end - p->at))
+		if (!proto_read_varint(p, &f->value) || f->value > (uint64_t)(p->end - p->at))
 			return -1;
 		f->bytes = p->at;
 		f->n = (size_t)f->value;
@@ -68,7 +68,7 @@ float proto_float(const struct proto_field *f)
 	return value;
 }
 
-static void put_number(struct buf *to, uint64_t value)
+static void proto_put_number(struct buf *to, uint64_t value)
 {
 	for (; value >= 0x80; value >>= 7)
 		buf_add_char(to, (char)(value | 0x80));
@@ -77,19 +77,19 @@ static void put_number(struct buf *to, uint64_t value)
 
 static void put_key(struct buf *to, uint32_t number, enum proto_wire wire)
 {
-	put_number(to, (uint64_t)number << 3 | wire);
+	proto_put_number(to, (uint64_t)number << 3 | wire);
 }
 
 void proto_put_varint(struct buf *to, uint32_t number, uint64_t value)
 {
 	put_key(to, number, PROTO_VARINT);
-	put_number(to, value);
+	proto_put_number(to, value);
 }
 
 void proto_put_bytes(struct buf *to, uint32_t number, const void *bytes, size_t n)
 {
 	put_key(to, number, PROTO_BYTES);
-	put_number(to, n);
+	proto_put_number(to, n);
 	buf_add(to, bytes, n);
 }
 

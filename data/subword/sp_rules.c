@@ -127,7 +127,7 @@ static int add_character(struct rules *r, uint32_t c, struct err *e)
 	return intern_add(&r->decomposed, r->a.data, r->a.len, &ignored, e);
 }
 
-static int add_later(struct rules *r, struct err *e)
+static int add_later_variants(struct rules *r, struct err *e)
 {
 	for (size_t i = 0; i < ARRAY_LEN(later_variants); i++)
 		for (uint32_t k = 0; k < later_variants[i].count; k++) {
@@ -322,7 +322,7 @@ static int write_rules(const struct rules *r, struct buf *out, struct err *e)
 	return rc;
 }
 
-static int collect(struct rules *r, struct err *e)
+static int collect_rules(struct rules *r, struct err *e)
 {
 	for (uint32_t c = 1; c <= LAST_CHARACTER; c++) {
 		bool is_surrogate = c >= 0xD800 && c <= 0xDFFF;
@@ -331,7 +331,7 @@ static int collect(struct rules *r, struct err *e)
 		if (!is_surrogate && is_character && add_character(r, c, e))
 			return e->code;
 	}
-	if (add_later(r, e) || add_sequences(r, e) || add_nmt(r, e))
+	if (add_later_variants(r, e) || add_sequences(r, e) || add_nmt(r, e))
 		return e->code;
 	return remove_needless(r, e);
 }
@@ -339,7 +339,7 @@ static int collect(struct rules *r, struct err *e)
 int sp_rules_nmt_nfkc(struct buf *out, struct err *e)
 {
 	struct rules r = { .unicode = sp_unicode_open(e) };
-	int rc = r.unicode ? collect(&r, e) : e->code;
+	int rc = r.unicode ? collect_rules(&r, e) : e->code;
 
 	if (!rc)
 		rc = write_rules(&r, out, e);

@@ -27,7 +27,7 @@ struct abbrev {
 	struct slot slots[SLOTS];
 };
 
-static struct slot *slot_of(const struct abbrev *a, const char *word, size_t n)
+static struct slot *abbrev_find_slot(const struct abbrev *a, const char *word, size_t n)
 {
 	size_t i = (size_t)hash_bytes(word, n) % SLOTS;
 
@@ -38,10 +38,10 @@ static struct slot *slot_of(const struct abbrev *a, const char *word, size_t n)
 
 enum abbrev_kind abbrev_find(const struct abbrev *a, const char *word, size_t n)
 {
-	return n == 0 || n > MOST_BYTES ? ABBREV_NONE : (enum abbrev_kind)slot_of(a, word, n)->kind;
+	return n == 0 || n > MOST_BYTES ? ABBREV_NONE : (enum abbrev_kind)abbrev_find_slot(a, word, n)->kind;
 }
 
-static int add(struct abbrev *a, const char *word, size_t n, enum abbrev_kind kind, struct err *e)
+static int abbrev_add_word(struct abbrev *a, const char *word, size_t n, enum abbrev_kind kind, struct err *e)
 {
 	struct slot *s;
 
@@ -50,7 +50,7 @@ static int add(struct abbrev *a, const char *word, size_t n, enum abbrev_kind ki
 			       "the abbreviation \"%.*s\" is too long (%u bytes at most) "
 			       "or one too many (%u at most)",
 			       (int)n, word, MOST_BYTES, MOST);
-	s = slot_of(a, word, n);
+	s = abbrev_find_slot(a, word, n);
 	if (!s->n)
 		a->n_words++;
 	memcpy(s->word, word, n);
@@ -72,11 +72,11 @@ static int add_roman(struct abbrev *a, int64_t value, struct err *e)
 	buf_add_str(&b, ones[value % 10]);
 	rc = buf_check(&b, e);
 	if (!rc)
-		rc = add(a, b.data, b.len, ABBREV_WORD, e);
+		rc = abbrev_add_word(a, b.data, b.len, ABBREV_WORD, e);
 	for (size_t i = 0; !rc && i < b.len; i++)
 		b.data[i] = (char)(b.data[i] | 0x20);
 	if (!rc)
-		rc = add(a, b.data, b.len, ABBREV_WORD, e);
+		rc = abbrev_add_word(a, b.data, b.len, ABBREV_WORD, e);
 	buf_free(&b);
 	return rc;
 }
@@ -111,13 +111,13 @@ static int add_range(struct abbrev *a, const char *kind, const char *first, cons
 			buf_printf(&b, "%d", (int)i);
 		rc = buf_check(&b, e);
 		if (!rc)
-			rc = add(a, b.data, b.len, ABBREV_WORD, e);
+			rc = abbrev_add_word(a, b.data, b.len, ABBREV_WORD, e);
 		buf_free(&b);
 	}
 	return rc;
 }
 
-static int read_line(struct abbrev *a, char *line, struct err *e)
+static int abbrev_read_line(struct abbrev *a, char *line, struct err *e)
 {
 	char *rest = NULL, *word, *last;
 	char *kind = strtok_r(line, " ", &rest);
@@ -131,17 +131,17 @@ static int read_line(struct abbrev *a, char *line, struct err *e)
 		return add_range(a, kind, word ? word : "", last ? last : "", e);
 	}
 	if (!strcmp(kind, "counted"))
-		k = ABBREV_COUNTED;
+		k = ABBREV_BEFORE_DIGIT;
 	else if (strcmp(kind, "words"))
 		return err_set(e, ERR_INTERNAL, "\"%s\" is no kind in a list of abbreviations "
 			       "(letters, numbers, roman, words, counted)", kind);
 	while ((word = strtok_r(NULL, " ", &rest)))
-		if (add(a, word, strlen(word), k, e))
+		if (abbrev_add_word(a, word, strlen(word), k, e))
 			return e->code;
 	return 0;
 }
 
-static const char *list_of(const char *language)
+static const char *abbrev_open_list(const char *language)
 {
 	const char *english = "";
 
@@ -157,13 +157,13 @@ static const char *list_of(const char *language)
 struct abbrev *abbrev_open(const char *language, struct err *e)
 {
 	struct abbrev *a = mem_alloc(1, sizeof(*a), e);
-	char *text = mem_strdup(list_of(language), e);
+	char *text = mem_strdup(abbrev_open_list(language), e);
 	char *line, *rest = NULL;
 	int rc = a && text ? 0 : e->code;
 
 	for (line = text ? strtok_r(text, "\n", &rest) : NULL; !rc && line;
 	     line = strtok_r(NULL, "\n", &rest))
-		rc = read_line(a, line, e);
+		rc = abbrev_read_line(a, line, e);
 	free(text);
 	if (!rc)
 		return a;

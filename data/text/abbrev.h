@@ -14,7 +14,7 @@
 enum abbrev_kind {
 	ABBREV_NONE,
 	ABBREV_WORD,		/* keeps its full stop */
-	ABBREV_COUNTED,		/* keeps it when a digit follows */
+	ABBREV_BEFORE_DIGIT,		/* keeps it when a digit follows */
 };
 
 struct abbrev;

@@ -8,7 +8,7 @@
 #include "share/base/util.h"
 
 /* Blanks, '|' and the ends of both, which the fast loop stops at. */
-static bool is_plain(unsigned char c)
+static bool is_plain_clean_byte(unsigned char c)
 {
 	return c > ' ' && c < 0x80 && c != '|';
 }
@@ -24,7 +24,7 @@ struct clean_side clean_squeeze(const char *text, size_t n, bool factored, struc
 		uint32_t c;
 
 		first = at;
-		while (at < n && is_plain((unsigned char)text[at]))
+		while (at < n && is_plain_clean_byte((unsigned char)text[at]))
 			at++;
 		chars += (int64_t)(at - first);
 		if (at == first) {
@@ -119,7 +119,7 @@ static const struct {
 	{ CLEAN_CHARACTERS, differs_in_characters },
 };
 
-enum clean_rule clean_judge(const struct clean_options *o, const struct clean_side *source,
+enum clean_rule clean_check_pair(const struct clean_options *o, const struct clean_side *source,
 			    const struct clean_side *target)
 {
 	size_t i;
@@ -140,7 +140,7 @@ enum clean_rule clean_pair(const struct clean_options *o, const char *source, si
 	buf_clear(out_target);
 	s = clean_squeeze(source, n_source, o->factored, out_source);
 	t = clean_squeeze(target, n_target, o->factored, out_target);
-	return clean_judge(o, &s, &t);
+	return clean_check_pair(o, &s, &t);
 }
 
 bool clean_is_factored(const char *source, size_t n_source, const char *target, size_t n_target)

@@ -9,7 +9,7 @@
  *
  * ledger.tsv: a header line, then for each dropped pair, in the order of the texts
  *	FILE<TAB>LINE<TAB>RULE<TAB>SOURCE<TAB>TARGET
- * where the texts may be cut (LEDGER_TEXT_BYTES), and control characters in
+ * where the texts may be cut (DROP_LEDGER_TEXT_BYTES), and control characters in
  * them are blanks.
  */
 #ifndef WERKBANK_DATA_TEXT_CLEAN_H
@@ -66,7 +66,7 @@ bool clean_is_factored(const char *source, size_t n_source, const char *target, 
 struct clean_side {
 	int64_t words;
 	int64_t longest;	/* characters of the longest word (in a factored corpus: factor) */
-	int64_t characters, letters, foreign;	/* as in struct side_line */
+	int64_t characters, letters, foreign;	/* as in struct token_column_line */
 	uint64_t hash;
 };
 
@@ -80,7 +80,7 @@ struct clean_side clean_squeeze(const char *text, size_t n, bool factored, struc
  * CLEAN_KEEP, or the first rule that drops the pair. The rules that need to know
  * other pairs (overlap, duplicate) or pieces (tokens) are not here.
  */
-enum clean_rule clean_judge(const struct clean_options *o, const struct clean_side *source,
+enum clean_rule clean_check_pair(const struct clean_options *o, const struct clean_side *source,
 			    const struct clean_side *target);
 
 /*
@@ -95,9 +95,9 @@ const char *clean_rule_name(enum clean_rule r);		/* as in the ledger; else "keep
 const char *clean_rule_meaning(enum clean_rule r);	/* "" for CLEAN_KEEP */
 enum clean_rule clean_rule_find(const char *name);	/* CLEAN_KEEP: there is none of that name */
 
-#define LEDGER_TEXT_BYTES 500	/* of each side; longer ones are cut between two characters */
+#define DROP_LEDGER_TEXT_BYTES 500	/* of each side; longer ones are cut between two characters */
 
-struct ledger_line {
+struct dropped_pair {
 	const char *file;	/* control characters in it become '?' */
 	int64_t     line;	/* from 1 */
 	enum clean_rule rule;
@@ -105,11 +105,11 @@ struct ledger_line {
 	size_t      n_source, n_target;
 };
 
-struct ledger;			/* writes ledger.tsv atomically and counts */
-struct ledger *ledger_create(const char *path, struct err *e);
-int ledger_drop(struct ledger *l, const struct ledger_line *line, struct err *e);
-int64_t ledger_count(const struct ledger *l, enum clean_rule rule);
-int  ledger_finish(struct ledger *l, struct err *e);	/* frees l in any case */
-void ledger_cancel(struct ledger *l);
+struct drop_ledger;			/* writes ledger.tsv atomically and counts */
+struct drop_ledger *drop_ledger_create(const char *path, struct err *e);
+int drop_ledger_add(struct drop_ledger *l, const struct dropped_pair *line, struct err *e);
+int64_t drop_ledger_count(const struct drop_ledger *l, enum clean_rule rule);
+int  drop_ledger_finish(struct drop_ledger *l, struct err *e);	/* frees l in any case */
+void drop_ledger_cancel(struct drop_ledger *l);
 
 #endif

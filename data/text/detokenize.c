@@ -179,7 +179,7 @@ static int join_quotes(struct detokenizer *d, const struct fields *f, struct joi
 	return 0;
 }
 
-static int join(struct detokenizer *d, const struct fields *f, struct joint *joint, struct err *e)
+static int find_word_joint(struct detokenizer *d, const struct fields *f, struct joint *joint, struct err *e)
 {
 	unsigned char c = f->n ? (unsigned char)*f->word : 0;
 
@@ -203,7 +203,7 @@ static int join(struct detokenizer *d, const struct fields *f, struct joint *joi
  * Append line with " @-@ " joined and entities decoded; one pass does, as no replacement makes a
  * new entity.
  */
-static void decode(const char *line, size_t n, struct buf *out)
+static void decode_entities(const char *line, size_t n, struct buf *out)
 {
 	static const struct { const char *entity; size_t n; char is;
 	} entities[] = {
@@ -269,7 +269,7 @@ static int join_fields(struct detokenizer *d, struct buf *out, struct err *e)
 		end = memchr(f.word, ' ', n - at);
 		f.n = end ? (size_t)(end - f.word) : n - at;
 		at += f.n + 1;
-		if (join(d, &f, &joint, e))
+		if (find_word_joint(d, &f, &joint, e))
 			return e->code;
 		blank = blank || (!joint.left && !glued);
 		if (f.n && blank && to > first)
@@ -300,6 +300,6 @@ int detokenizer_line(struct detokenizer *d, const char *line, size_t n, struct b
 	buf_add_char(&d->padded, ' ');
 	if (buf_check(&d->padded, e))
 		return e->code;
-	decode(d->padded.data, d->padded.len, &d->text);
+	decode_entities(d->padded.data, d->padded.len, &d->text);
 	return buf_check(&d->text, e) ? e->code : join_fields(d, out, e);
 }

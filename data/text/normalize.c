@@ -90,7 +90,7 @@ fail:
 #define EACH_BYTE(c) (0x0101010101010101u * (c))
 
 /* The top bits of bytes that are c. One above such a byte may be marked as well. */
-static inline uint64_t mark(uint64_t bytes, unsigned char c)
+static inline uint64_t mark_equal_bytes(uint64_t bytes, unsigned char c)
 {
 	bytes ^= EACH_BYTE(c);
 	return (bytes - EACH_BYTE(1)) & ~bytes & EACH_BYTE(0x80);
@@ -107,13 +107,13 @@ static inline uint64_t mark_special(uint64_t bytes, uint64_t next)
 	uint64_t brackets = bytes & EACH_BYTE(0xFE), leads = bytes & EACH_BYTE(0xDF);
 	uint64_t colons = next & EACH_BYTE(0xFE);
 
-	return mark(bytes, '`') | mark(bytes, '"') | mark(bytes, '\r') | mark(brackets, '(') |
-	       mark(leads, 0xC2) |
-	       (mark(bytes, ' ') & (mark(next, ' ') | mark(next, '%') | mark(colons, ':'))) |
-	       (mark(bytes, '\'') & mark(next, '\''));
+	return mark_equal_bytes(bytes, '`') | mark_equal_bytes(bytes, '"') | mark_equal_bytes(bytes, '\r') | mark_equal_bytes(brackets, '(') |
+	       mark_equal_bytes(leads, 0xC2) |
+	       (mark_equal_bytes(bytes, ' ') & (mark_equal_bytes(next, ' ') | mark_equal_bytes(next, '%') | mark_equal_bytes(colons, ':'))) |
+	       (mark_equal_bytes(bytes, '\'') & mark_equal_bytes(next, '\''));
 }
 
-static uint64_t load(const char *p)
+static uint64_t normalize_load8(const char *p)
 {
 	uint64_t v;
 
@@ -122,16 +122,16 @@ static uint64_t load(const char *p)
 }
 
 /* True only when the rules would leave the text as it is. */
-static bool is_plain(const char *text, size_t n)
+static bool is_plain_text(const char *text, size_t n)
 {
 	char end[16] = { 0 };
 	uint64_t found = 0;
 
 	for (; n > 8; text += 8, n -= 8)
-		found |= mark_special(load(text), load(text + 1));
+		found |= mark_special(normalize_load8(text), normalize_load8(text + 1));
 	if (n)
 		memcpy(end, text, n);
-	return !(found | mark_special(load(end), load(end + 1)));
+	return !(found | mark_special(normalize_load8(end), normalize_load8(end + 1)));
 }
 
 int normalizer_line(struct normalizer *m, const char *line, size_t n, struct buf *out,
@@ -139,7 +139,7 @@ int normalizer_line(struct normalizer *m, const char *line, size_t n, struct buf
 {
 	size_t len;
 
-	if (is_plain(line, n)) {
+	if (is_plain_text(line, n)) {
 		buf_add(out, line, n);
 		return buf_check(out, e);
 	}

@@ -30,7 +30,7 @@ struct bytes_seen {
 	bool has[256];
 };
 
-static void look_at(struct bytes_seen *seen, const char *text, size_t n)
+static void find_seen_bytes(struct bytes_seen *seen, const char *text, size_t n)
 {
 	memset(seen->has, 0, sizeof(seen->has));
 	for (size_t i = 0; i < n; i++)
@@ -50,7 +50,7 @@ static bool can_match(const struct regex *r, const struct bytes_seen *seen)
  * what PCRE2 knows (its first and last fixed byte, which may stand for two
  * when case is ignored: then none).
  */
-static void note_needed(struct regex *r, unsigned flags)
+static void find_needed_bytes(struct regex *r, unsigned flags)
 {
 	uint32_t type = 0, byte = 0;
 
@@ -71,7 +71,7 @@ static void note_needed(struct regex *r, unsigned flags)
 		r->needed[r->n_needed++] = (uint8_t)byte;
 }
 
-static pcre2_code *compile(const char *pattern, unsigned flags, struct err *e)
+static pcre2_code *regex_compile(const char *pattern, unsigned flags, struct err *e)
 {
 	uint32_t options = flags & REGEX_BYTES ? PCRE2_NEVER_UTF : PCRE2_UTF | PCRE2_UCP;
 	pcre2_compile_context *context = pcre2_compile_context_create(NULL);
@@ -111,7 +111,7 @@ struct regex *regex_new(const char *pattern, unsigned flags, struct err *e)
 		return NULL;
 	r->pattern = pattern;
 	r->bytes = flags & REGEX_BYTES;
-	r->code = compile(pattern, flags, e);
+	r->code = regex_compile(pattern, flags, e);
 	if (!r->code)
 		goto fail;
 	r->match = pcre2_match_data_create_from_pattern(r->code, NULL);
@@ -120,7 +120,7 @@ struct regex *regex_new(const char *pattern, unsigned flags, struct err *e)
 		err_set(e, ERR_NOMEM, "no memory for the pattern \"%s\"", pattern);
 		goto fail;
 	}
-	note_needed(r, flags);
+	find_needed_bytes(r, flags);
 	/* without a JIT the same matches are found, more slowly */
 	if (pcre2_jit_compile(r->code, PCRE2_JIT_COMPLETE) == 0) {
 		r->stack = pcre2_jit_stack_create(JIT_STACK_START, JIT_STACK_MOST, NULL);
@@ -209,7 +209,7 @@ static void add_replacement(struct regex *r, const char *replacement, const char
 }
 
 /* Bytes of the character at p, of left bytes. */
-static size_t step(const struct regex *r, const char *p, size_t left)
+static size_t regex_char_length(const struct regex *r, const char *p, size_t left)
 {
 	uint32_t codepoint;
 
@@ -238,7 +238,7 @@ int regex_replace(struct regex *r, const char *replacement, const char *text, si
 			 * after an empty match: nothing else starts here, go on one character
 			 * further
 			 */
-			from += from < n ? step(r, text + from, n - from) : 1;
+			from += from < n ? regex_char_length(r, text + from, n - from) : 1;
 			options = 0;
 			continue;
 		}
@@ -288,7 +288,7 @@ int rewrite_apply(struct rewrite *w, struct buf *text, struct err *e)
 {
 	struct bytes_seen seen;
 
-	look_at(&seen, text->data, text->len);
+	find_seen_bytes(&seen, text->data, text->len);
 	for (size_t i = 0; i < w->n; i++) {
 		int rc;
 
@@ -304,7 +304,7 @@ int rewrite_apply(struct rewrite *w, struct buf *text, struct err *e)
 
 			*text = w->next;
 			w->next = old;
-			look_at(&seen, text->data, text->len);
+			find_seen_bytes(&seen, text->data, text->len);
 		}
 	}
 	return buf_check(text, e);

@@ -129,7 +129,7 @@ static const char *next_high(const char *p, const char *end)
 
 typedef unsigned char bytes16 __attribute__((vector_size(16)));
 
-static size_t sum16(bytes16 v)
+static size_t sum_bytes16(bytes16 v)
 {
 	size_t sum = 0;
 
@@ -153,8 +153,8 @@ static void count_bytes(const char *text, size_t n, size_t *letters, size_t *inn
 			is_letter -= (bytes16)((bytes16)((v | 0x20) - 'a') < 26);
 			is_inner -= (bytes16)((v & 0xc0) == 0x80);
 		}
-		*letters += sum16(is_letter);
-		*inner += sum16(is_inner);
+		*letters += sum_bytes16(is_letter);
+		*inner += sum_bytes16(is_inner);
 	}
 	for (; i < n; i++) {
 		*letters += (unsigned char)((text[i] | 0x20) - 'a') < 26;

@@ -32,7 +32,7 @@ void sgm_close(struct sgm *s)
 	*s = (struct sgm){ 0 };
 }
 
-bool sgm_is_name(const char *path)
+bool sgm_has_suffix(const char *path)
 {
 	size_t n = strlen(path);
 
@@ -89,7 +89,7 @@ static const char *last_close(const char *text, const char *end)
 	return NULL;
 }
 
-static void squeeze(const char *text, const char *end, struct buf *out)
+static void sgm_squeeze_blanks(const char *text, const char *end, struct buf *out)
 {
 	bool pending = false;
 
@@ -105,7 +105,7 @@ static void squeeze(const char *text, const char *end, struct buf *out)
 	}
 }
 
-static bool is_blank(const char *text, size_t n)
+static bool is_sgm_blank(const char *text, size_t n)
 {
 	while (n && is_space(text[n - 1]))
 		n--;
@@ -126,7 +126,7 @@ struct open_segment {
  * Look at the line that was just joined to s->line, whose last n bytes it is; what came before was
  * looked at, so that a segment that never ends costs no more than reading it. Is it complete?
  */
-static bool look(struct sgm *s, struct open_segment *o, size_t n)
+static bool sgm_scan_line(struct sgm *s, struct open_segment *o, size_t n)
 {
 	static const size_t back = sizeof("</seg>") - 2;	/* it may be cut in two */
 	const char *text = s->line.data, *end = text + s->line.len, *found;
@@ -145,7 +145,7 @@ static bool look(struct sgm *s, struct open_segment *o, size_t n)
 	found = last_close(text + from, end);
 	if (found)
 		o->close = (size_t)(found - text);
-	if (!o->in_text && !is_blank(end - n, n))
+	if (!o->in_text && !is_sgm_blank(end - n, n))
 		o->in_text = !ends_with_tag(text, end);
 	return o->close != NONE && o->in_text;
 }
@@ -166,10 +166,10 @@ int sgm_next(struct sgm *s, struct err *e)
 				e, ERR_DATA,
 				"%s:%lld: a segment of more than %u bytes; is </seg> missing?",
 				s->in.name, (long long)o.began, LINES_MAX_BYTES);
-		if (!look(s, &o, s->in.len))
+		if (!sgm_scan_line(s, &o, s->in.len))
 			continue;
 		buf_clear(&s->segment);
-		squeeze(s->line.data + o.start, s->line.data + o.close, &s->segment);
+		sgm_squeeze_blanks(s->line.data + o.start, s->line.data + o.close, &s->segment);
 		s->text = buf_text(&s->segment);
 		s->len = s->segment.len;
 		s->number++;

@@ -46,6 +46,6 @@ int  sgm_next(struct sgm *s, struct err *e);
 void sgm_close(struct sgm *s);
 
 /* Does the name of this file say that it is an .sgm test set? */
-bool sgm_is_name(const char *path);
+bool sgm_has_suffix(const char *path);
 
 #endif

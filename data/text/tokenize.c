@@ -161,7 +161,7 @@ static unsigned kinds_before(const struct walk *w, const char *p)
 }
 
 /* After the character at p, or after the whole run of blanks there, which the rules see as one. */
-static const char *next_char(const struct walk *w, const char *p)
+static const char *next_rule_char(const struct walk *w, const char *p)
 {
 	uint32_t c;
 	const char *q = p + utf8_decode(p, (size_t)(w->end - p), &c);
@@ -180,20 +180,20 @@ static const char *next_char(const struct walk *w, const char *p)
  * Is there another apostrophe so near that the rules take the character between for one of the two
  * only?
  */
-static bool is_crowded(const struct walk *w, const char *p)
+static bool is_apostrophe_near(const struct walk *w, const char *p)
 {
 	const char *q = p + 1;
 
 	if (*q == '\'')
 		return true;
-	q = next_char(w, q);
+	q = next_rule_char(w, q);
 	return q < w->end && *q == '\'';
 }
 
 /* ---- tokens ---- */
 
 /* Begin a token whose first character is of these kinds: now the full stop before it is decided. */
-static inline void begin(struct walk *w, unsigned kinds)
+static inline void begin_token(struct walk *w, unsigned kinds)
 {
 	if (w->stop) {
 		bool kept = w->stop == STOP_KEPT || kinds & CHARS_LOWER ||
@@ -213,11 +213,11 @@ static enum stop stop_after(const struct walk *w, const char *word, size_t n)
 	enum abbrev_kind kind;
 
 	if (memchr(word, '.', n))
-		for (const char *p = word; p < word + n; p = next_char(w, p))
+		for (const char *p = word; p < word + n; p = next_rule_char(w, p))
 			if (kinds_at(w, p) & CHARS_ALPHA)
 				return STOP_KEPT;
 	kind = abbrev_find(w->t->abbreviations, word, n);
-	return kind == ABBREV_WORD ? STOP_KEPT : kind == ABBREV_COUNTED ? STOP_COUNTED : STOP_LOOSE;
+	return kind == ABBREV_WORD ? STOP_KEPT : kind == ABBREV_BEFORE_DIGIT ? STOP_COUNTED : STOP_LOOSE;
 }
 
 /*
@@ -234,15 +234,15 @@ static inline void end_word(struct walk *w, const char *p)
 }
 
 /* The character at p goes on with the word in hand, or begins one. */
-static inline void in_word(struct walk *w, const char *p, unsigned kinds)
+static inline void continue_word(struct walk *w, const char *p, unsigned kinds)
 {
 	if (!w->word) {
-		begin(w, kinds);
+		begin_token(w, kinds);
 		w->word = p;
 	}
 }
 
-static inline void spell(struct walk *w, unsigned char c)
+static inline void write_escaped_char(struct walk *w, unsigned char c)
 {
 	const struct spelling *s = &w->t->spellings[c];
 
@@ -250,11 +250,11 @@ static inline void spell(struct walk *w, unsigned char c)
 	w->to += s->n;
 }
 
-static inline void token(struct walk *w, const char *p)
+static inline void write_token(struct walk *w, const char *p)
 {
 	end_word(w, p);
-	begin(w, 0);
-	spell(w, (unsigned char)*p);
+	begin_token(w, 0);
+	write_escaped_char(w, (unsigned char)*p);
 }
 
 /* ---- the characters that need thought; each returns where to go on ---- */
@@ -267,12 +267,12 @@ static const char *walk_dots(struct walk *w, const char *p)
 	while (q < w->end && *q == '.')
 		q++;
 	if (q - p == 1) {
-		in_word(w, p, 0);
+		continue_word(w, p, 0);
 		*w->to++ = '.';
 		return q;
 	}
 	end_word(w, p);
-	begin(w, 0);
+	begin_token(w, 0);
 	memset(w->to, '.', (size_t)(q - p));
 	w->to += q - p;
 	return q;
@@ -295,14 +295,14 @@ static const char *walk_commas(struct walk *w, const char *p)
 	taken = p > w->start && !(kinds_before(w, p) & CHARS_NUMBER) ? 1 : 0;
 	alone = (run - taken) % 2;
 	for (size_t i = 0; i < run - alone; i++)
-		token(w, p + i);
+		write_token(w, p + i);
 	if (!alone)
 		return q;
 	if (q == w->end ? run == 1 && p == w->start : kinds_at(w, q) & CHARS_NUMBER) {
-		in_word(w, q - 1, 0);
+		continue_word(w, q - 1, 0);
 		*w->to++ = ',';
 	} else {
-		token(w, q - 1);
+		write_token(w, q - 1);
 	}
 	return q;
 }
@@ -312,12 +312,12 @@ static const char *walk_last_apostrophe(struct walk *w, const char *p)
 {
 	bool after_stop = w->word && p[-1] == '.';
 
-	in_word(w, p, 0);
+	continue_word(w, p, 0);
 	if (after_stop) {
 		memcpy(w->to - 1, " . ", 3);
 		w->to += 2;
 	}
-	spell(w, '\'');
+	write_escaped_char(w, '\'');
 	if (after_stop)
 		*w->to++ = ' ';
 	return p + 1;
@@ -329,24 +329,24 @@ static const char *walk_apostrophe(struct walk *w, const char *p)
 	const char *q = p + 1;
 
 	if (!w->t->english) {
-		token(w, p);
+		write_token(w, p);
 		return q;
 	}
 	if (q == w->end)
 		return walk_last_apostrophe(w, p);
-	if (is_crowded(w, p))
+	if (is_apostrophe_near(w, p))
 		return NULL;
 	after = kinds_at(w, q);
 	before = p > w->start ? kinds_before(w, p) : 0;
 	if (p > w->start && (!(after & CHARS_ALPHA) || !(before & (CHARS_ALPHA | CHARS_NUMBER)))) {
-		token(w, p);
+		write_token(w, p);
 		return q;
 	}
 	/* it's, 1990's: a new word begins; 5'x and the start of the line: nothing does */
 	if (before & CHARS_ALPHA || (before & CHARS_NUMBER && *q == 's'))
 		end_word(w, p);
-	in_word(w, p, 0);
-	spell(w, '\'');
+	continue_word(w, p, 0);
+	write_escaped_char(w, '\'');
 	return q;
 }
 
@@ -355,12 +355,12 @@ static const char *walk_hyphen(struct walk *w, const char *p)
 	if (w->t->aggressive && p > w->start && p + 1 < w->end &&
 	    kinds_before(w, p) && kinds_at(w, p + 1)) {
 		end_word(w, p);
-		begin(w, 0);
+		begin_token(w, 0);
 		memcpy(w->to, "@-@", 3);
 		w->to += 3;
 		return p + 1;
 	}
-	in_word(w, p, 0);
+	continue_word(w, p, 0);
 	*w->to++ = '-';
 	return p + 1;
 }
@@ -372,12 +372,12 @@ static const char *walk_high(struct walk *w, const char *p)
 	unsigned kinds = charclass_of(w->t->chars, c);
 
 	if (kinds & CHARS_ALNUM) {
-		in_word(w, p, kinds);
+		continue_word(w, p, kinds);
 	} else {
 		end_word(w, p);
 		if (chars_is_blank(c))
 			return p + n;
-		begin(w, 0);
+		begin_token(w, 0);
 	}
 	memcpy(w->to, p, n);
 	w->to += n;
@@ -425,7 +425,7 @@ static inline const char *walk_letters(struct walk *w, const char *p)
 	const char *end = w->end;
 	char *to;
 
-	in_word(w, p, w->t->kinds[(unsigned char)*p]);
+	continue_word(w, p, w->t->kinds[(unsigned char)*p]);
 	to = w->to;
 	while (end - p >= 8) {
 		unsigned n = letters_of_8(p);
@@ -446,13 +446,13 @@ out:
 /* These stay in their word wherever they stand. */
 static inline const char *walk_in_word(struct walk *w, const char *p)
 {
-	in_word(w, p, 0);
+	continue_word(w, p, 0);
 	*w->to++ = *p;
 	return p + 1;
 }
 
 /* False: this line is one for the rules. */
-static bool walk_line(struct walk *w)
+static bool walk_ascii_line(struct walk *w)
 {
 	const uint8_t *at = w->t->at;
 	const char *p = w->start;
@@ -462,7 +462,7 @@ static bool walk_line(struct walk *w)
 		case AT_WORD:       p = walk_letters(w, p); break;
 		case AT_BACKTICK:   p = walk_in_word(w, p); break;
 		case AT_BLANK:      end_word(w, p++); break;
-		case AT_TOKEN:      token(w, p++); break;
+		case AT_TOKEN:      write_token(w, p++); break;
 		case AT_STOP:       p = walk_dots(w, p); break;
 		case AT_COMMA:      p = walk_commas(w, p); break;
 		case AT_APOSTROPHE: p = walk_apostrophe(w, p); break;
@@ -482,7 +482,7 @@ static bool walk_line(struct walk *w)
 }
 
 /* Cut blanks off both ends. */
-static void trim(struct walk *w)
+static void trim_walk_blanks(struct walk *w)
 {
 	while (w->start < w->end) {
 		uint32_t c;
@@ -510,7 +510,7 @@ int tokenizer_line(struct tokenizer *t, const char *line, size_t n, struct buf *
 	struct walk w = { .t = t, .start = line, .end = line + n };
 	size_t room;
 
-	trim(&w);
+	trim_walk_blanks(&w);
 	if (w.start == w.end) {
 		buf_add(out, line, n);		/* a blank line stays as it is */
 		return buf_check(out, e);
@@ -521,7 +521,7 @@ int tokenizer_line(struct tokenizer *t, const char *line, size_t n, struct buf *
 	w.first = w.to = buf_reserve(out, room + SLACK);
 	if (!w.first)
 		return buf_check(out, e);
-	if (!walk_line(&w))
+	if (!walk_ascii_line(&w))
 		return token_rules_line(t->rules, line, n, out, e);
 	*w.to = 0;
 	out->len += (size_t)(w.to - w.first);

@@ -146,7 +146,7 @@ static bool keeps_stop(const struct token_rules *t, const char *pre, size_t n, c
 				return true;
 	if (kind == ABBREV_WORD || chars_first(t->chars, next, n_next) & CHARS_LOWER)
 		return true;
-	return kind == ABBREV_COUNTED && n_next > 0 && next[0] >= '0' && next[0] <= '9';
+	return kind == ABBREV_BEFORE_DIGIT && n_next > 0 && next[0] >= '0' && next[0] <= '9';
 }
 
 /* Take the full stop off words that do not keep it: from text to words, a blank after each. */
@@ -177,7 +177,7 @@ static void split_stops(struct token_rules *t)
 }
 
 /* Apply a step once, or again while the text holds this. */
-static int apply(struct token_rules *t, enum step step, struct err *e)
+static int apply_rule_step(struct token_rules *t, enum step step, struct err *e)
 {
 	return t->steps[step] ? rewrite_apply(t->steps[step], &t->text, e) : 0;
 }
@@ -185,7 +185,7 @@ static int apply(struct token_rules *t, enum step step, struct err *e)
 static int apply_while(struct token_rules *t, enum step step, const char *holds, struct err *e)
 {
 	while (strstr(buf_text(&t->text), holds))
-		if (apply(t, step, e))
+		if (apply_rule_step(t, step, e))
 			return e->code;
 	return 0;
 }
@@ -201,17 +201,17 @@ int token_rules_line(struct token_rules *t, const char *line, size_t n, struct b
 	}
 	buf_clear(&t->text);
 	buf_add(&t->text, line, n);
-	if (apply(t, STEP_CLEAN, e) || apply(t, STEP_HYPHENS, e) || apply(t, STEP_DOTS, e) ||
-	    apply_while(t, STEP_DOTS_WRAP, "DOTMULTI.", e) || apply(t, STEP_COMMAS, e) ||
-	    apply(t, STEP_APOSTROPHES, e))
+	if (apply_rule_step(t, STEP_CLEAN, e) || apply_rule_step(t, STEP_HYPHENS, e) || apply_rule_step(t, STEP_DOTS, e) ||
+	    apply_while(t, STEP_DOTS_WRAP, "DOTMULTI.", e) || apply_rule_step(t, STEP_COMMAS, e) ||
+	    apply_rule_step(t, STEP_APOSTROPHES, e))
 		return e->code;
 	split_stops(t);
 	old = t->text;
 	t->text = t->words;
 	t->words = old;
-	if (buf_check(&t->text, e) || apply(t, STEP_WORDS_DONE, e) ||
-	    apply_while(t, STEP_DOTS_UNWRAP, "DOTDOTMULTI", e) || apply(t, STEP_DOTS_DONE, e) ||
-	    apply(t, STEP_ESCAPE, e))
+	if (buf_check(&t->text, e) || apply_rule_step(t, STEP_WORDS_DONE, e) ||
+	    apply_while(t, STEP_DOTS_UNWRAP, "DOTDOTMULTI", e) || apply_rule_step(t, STEP_DOTS_DONE, e) ||
+	    apply_rule_step(t, STEP_ESCAPE, e))
 		return e->code;
 	buf_add(out, t->text.data, t->text.len);
 	return buf_check(out, e);

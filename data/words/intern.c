@@ -10,7 +10,7 @@
 
 /* ---- short strings, eight bytes at a time ---- */
 
-static inline uint64_t load8(const char *p)
+static inline uint64_t intern_load8(const char *p)
 {
 	uint64_t v;
 
@@ -18,7 +18,7 @@ static inline uint64_t load8(const char *p)
 	return v;
 }
 
-static inline uint64_t load4(const char *p)
+static inline uint64_t intern_load4(const char *p)
 {
 	uint32_t v;
 
@@ -27,42 +27,42 @@ static inline uint64_t load4(const char *p)
 }
 
 /* The two halves of the 128-bit product, folded (as in wyhash, Wang Yi 2019). */
-static inline uint64_t fold(uint64_t a, uint64_t b)
+static inline uint64_t multiply_fold(uint64_t a, uint64_t b)
 {
 	unsigned __int128 product = (unsigned __int128)a * b;
 
 	return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
-static inline uint64_t hash_of(const char *p, size_t n)
+static inline uint64_t intern_hash(const char *p, size_t n)
 {
 	uint64_t a, b, h = n ^ 0x2D358DCCAA6C78A5u;
 
 	for (; n > 16; p += 8, n -= 8)
-		h = fold(load8(p) ^ h, 0x8BB84B93962EACC9u);
+		h = multiply_fold(intern_load8(p) ^ h, 0x8BB84B93962EACC9u);
 	if (n >= 8) {
-		a = load8(p);
-		b = load8(p + n - 8);
+		a = intern_load8(p);
+		b = intern_load8(p + n - 8);
 	} else if (n >= 4) {
-		a = load4(p);
-		b = load4(p + n - 4);
+		a = intern_load4(p);
+		b = intern_load4(p + n - 4);
 	} else {
 		const unsigned char *c = (const unsigned char *)p;
 
 		a = n ? (uint64_t)c[0] << 16 | (uint64_t)c[n / 2] << 8 | c[n - 1] : 0;
 		b = 0;
 	}
-	return fold(a ^ h, b ^ 0x4B33A62ED433D4A3u);
+	return multiply_fold(a ^ h, b ^ 0x4B33A62ED433D4A3u);
 }
 
-static inline bool is_same(const char *a, const char *b, size_t n)
+static inline bool is_same_string(const char *a, const char *b, size_t n)
 {
 	if (n > 16)
 		return !memcmp(a, b, n);
 	if (n >= 8)
-		return load8(a) == load8(b) && load8(a + n - 8) == load8(b + n - 8);
+		return intern_load8(a) == intern_load8(b) && intern_load8(a + n - 8) == intern_load8(b + n - 8);
 	if (n >= 4)
-		return load4(a) == load4(b) && load4(a + n - 4) == load4(b + n - 4);
+		return intern_load4(a) == intern_load4(b) && intern_load4(a + n - 4) == intern_load4(b + n - 4);
 	for (size_t i = 0; i < n; i++)
 		if (a[i] != b[i])
 			return false;
@@ -72,7 +72,7 @@ static inline bool is_same(const char *a, const char *b, size_t n)
 /* ---- slots ---- */
 
 /* The slot where the string is, or the free one where it belongs. n_slots > 0. */
-static size_t find_slot(const struct intern *t, const char *text, size_t n, uint64_t hash)
+static size_t intern_find_slot(const struct intern *t, const char *text, size_t n, uint64_t hash)
 {
 	size_t mask = t->n_slots - 1, at = (size_t)(hash >> 32) & mask;
 
@@ -82,7 +82,7 @@ static size_t find_slot(const struct intern *t, const char *text, size_t n, uint
 		if ((s ^ hash) & SLOT_HASH)
 			continue;
 		entry = &t->entries[(uint32_t)s - 1];
-		if (entry->len == n && is_same(t->bytes + entry->start, text, n))
+		if (entry->len == n && is_same_string(t->bytes + entry->start, text, n))
 			break;
 	}
 	return at;
@@ -92,18 +92,18 @@ int32_t intern_find(const struct intern *t, const char *text, size_t n)
 {
 	if (!t->n)
 		return -1;
-	return (int32_t)(uint32_t)t->slots[find_slot(t, text, n, hash_of(text, n))] - 1;
+	return (int32_t)(uint32_t)t->slots[intern_find_slot(t, text, n, intern_hash(text, n))] - 1;
 }
 
 int intern_add(struct intern *t, const char *text, size_t n, int32_t *index, struct err *e)
 {
-	uint64_t hash = hash_of(text, n);
+	uint64_t hash = intern_hash(text, n);
 	size_t at;
 
 	/* Grown while half full, so that a free slot always ends a search. */
 	if ((size_t)t->n * 2 >= t->n_slots && slots_grow(&t->slots, &t->n_slots, 64, e))
 		return e->code;
-	at = find_slot(t, text, n, hash);
+	at = intern_find_slot(t, text, n, hash);
 	if (t->slots[at]) {
 		*index = (int32_t)(uint32_t)t->slots[at] - 1;
 		return 0;

@@ -3,7 +3,7 @@
 
 static const uint64_t stops = 0x8080808080808080u;
 
-static inline uint64_t load(const unsigned char *p)
+static inline uint64_t leb_load_word(const unsigned char *p)
 {
 	uint64_t w;
 
@@ -15,7 +15,7 @@ static inline uint64_t load(const unsigned char *p)
 }
 
 /* The number in the lowest bytes of w; last: bit 7 of the last of them. */
-static inline uint64_t number(uint64_t w, uint64_t last, uint64_t limit, uint64_t *wrong)
+static inline uint64_t leb_unpack_number(uint64_t w, uint64_t last, uint64_t limit, uint64_t *wrong)
 {
 	uint64_t v;
 
@@ -39,20 +39,20 @@ unsigned char *leb_get_many(unsigned char *at, const unsigned char *end, int32_t
 	size_t i = 0;
 
 	while (i < n && at < end) {
-		uint64_t w = load(at), m = ~w & stops, first = m & -m, second;
+		uint64_t w = leb_load_word(at), m = ~w & stops, first = m & -m, second;
 
 		m ^= first;
 		if (!m || i + 1 == n) {		/* only one, and perhaps a wrong one */
 			first = first ? first : (uint64_t)1 << 63;
-			to[i++] = (int32_t)number(w, first, limit, &wrong);
+			to[i++] = (int32_t)leb_unpack_number(w, first, limit, &wrong);
 			at += (__builtin_ctzll(first) + 1) / 8;
 			continue;
 		}
 		second = m & -m;
 		at += (__builtin_ctzll(second) + 1) / 8;
-		to[i++] = (int32_t)number(w, first, limit, &wrong);
+		to[i++] = (int32_t)leb_unpack_number(w, first, limit, &wrong);
 		w = w >> __builtin_ctzll(first) >> 1;
-		to[i++] = (int32_t)number(w, second >> __builtin_ctzll(first) >> 1, limit, &wrong);
+		to[i++] = (int32_t)leb_unpack_number(w, second >> __builtin_ctzll(first) >> 1, limit, &wrong);
 	}
 	if (i < n)
 		return at + LEB_SLACK;

@@ -36,7 +36,7 @@ static inline uint64_t short_word_blank(uint64_t bytes)
 }
 
 /* The first n < 8 of eight bytes. */
-static inline uint64_t short_word_keep(uint64_t bytes, unsigned n)
+static inline uint64_t short_word_low_bytes(uint64_t bytes, unsigned n)
 {
 	return n ? bytes & UINT64_MAX >> (64 - 8 * n) : 0;
 }
@@ -60,7 +60,7 @@ static inline unsigned short_word_cut(const char *p, const char *end, struct sho
 	mark = short_word_blank(w->first);
 	if (mark) {
 		n = (unsigned)__builtin_ctzll(mark) / 8;
-		w->first = short_word_keep(w->first, n);
+		w->first = short_word_low_bytes(w->first, n);
 		w->rest = (uint64_t)n << 56;
 		return n;
 	}
@@ -69,7 +69,7 @@ static inline unsigned short_word_cut(const char *p, const char *end, struct sho
 	if (!mark)
 		return 0;
 	n = (unsigned)__builtin_ctzll(mark) / 8;
-	w->rest = short_word_keep(rest, n) | (uint64_t)(8 + n) << 56;
+	w->rest = short_word_low_bytes(rest, n) | (uint64_t)(8 + n) << 56;
 	return 8 + n;
 }
 
@@ -81,7 +81,7 @@ static inline uint64_t short_word_hash(struct short_word w)
 	return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
-static inline bool short_word_is(struct short_word a, struct short_word b)
+static inline bool short_word_equal(struct short_word a, struct short_word b)
 {
 	return a.first == b.first && a.rest == b.rest;
 }

@@ -94,7 +94,7 @@ static int compare_ranked(const void *a, const void *b)
 }
 
 /* The file of these pieces behind the special tokens. */
-static int write_pieces(const struct ranked *all, size_t n, const char *path, struct err *e)
+static int vocab_write_pieces(const struct ranked *all, size_t n, const char *path, struct err *e)
 {
 	struct buf text = { 0 };
 	size_t size = N_SPECIAL_TOKENS + n;
@@ -131,7 +131,7 @@ int vocab_write(const struct vocab_counter *c, const char *path, struct err *e)
 	}
 	if (n)
 		qsort(all, n, sizeof(*all), compare_ranked);
-	rc = write_pieces(all, n, path, e);
+	rc = vocab_write_pieces(all, n, path, e);
 	free(all);
 	return rc;
 }
@@ -169,7 +169,7 @@ int vocab_write_in_order(const struct vocab_counter *c, const struct intern *ord
 	if (!rc && order->n < N_SPECIAL_TOKENS)
 		rc = err_set(e, ERR_DATA, "a vocabulary without its special tokens");
 	if (!rc)
-		rc = write_pieces(all, (size_t)order->n - N_SPECIAL_TOKENS, path, e);
+		rc = vocab_write_pieces(all, (size_t)order->n - N_SPECIAL_TOKENS, path, e);
 	free(all);
 	return rc;
 }
@@ -187,7 +187,7 @@ struct vocab {
 };
 
 /* One line, NUL at its end instead of LF. */
-static int read_line(struct vocab *v, const char *path, char *line, size_t n, struct err *e)
+static int vocab_read_line(struct vocab *v, const char *path, char *line, size_t n, struct err *e)
 {
 	size_t number = (size_t)v->size + 1, len;
 	char *tab = memrchr(line, '\t', n);
@@ -226,7 +226,7 @@ static int read_line(struct vocab *v, const char *path, char *line, size_t n, st
 	return 0;
 }
 
-static int read_lines(struct vocab *v, const char *path, struct err *e)
+static int vocab_read_lines(struct vocab *v, const char *path, struct err *e)
 {
 	char *at = v->text.data, *end = at + v->text.len;
 
@@ -239,7 +239,7 @@ static int read_lines(struct vocab *v, const char *path, struct err *e)
 		if (v->size == INT32_MAX)
 			return err_set(e, ERR_DATA, "%s: too many lines", path);
 		*lf = 0;
-		if (read_line(v, path, at, (size_t)(lf - at), e))
+		if (vocab_read_line(v, path, at, (size_t)(lf - at), e))
 			return e->code;
 		at = lf + 1;
 	}
@@ -255,7 +255,7 @@ struct vocab *vocab_open(const char *path, struct err *e)
 	struct hash *hash = v ? hash_new(HASH_SHA256, e) : NULL;
 	bool good = hash && !file_read_all(path, MAX_FILE, &v->text, e) &&
 		    !hash_add(hash, buf_text(&v->text), v->text.len, e) &&
-		    !hash_hex(hash, v->sha256, e) && !read_lines(v, path, e);
+		    !hash_hex(hash, v->sha256, e) && !vocab_read_lines(v, path, e);
 
 	hash_free(hash);
 	if (good)

@@ -70,7 +70,7 @@ static inline struct word_cache_entry *word_cache_set(struct word_cache *c, stru
  * Where the number of a word is. One that was not there gets the last place of its set with the
  * number missing.
  */
-static inline int64_t *word_cache_at(struct word_cache_entry *set, struct word_key k,
+static inline int64_t *word_cache_lookup(struct word_cache_entry *set, struct word_key k,
 				     int64_t missing)
 {
 	struct word_cache_entry *e = &set[WORD_CACHE_WAYS - 1];

@@ -22,17 +22,17 @@ struct phrase {
 	int32_t length;			/* bytes: the place where it has been said */
 };
 
-struct forbid {
+struct banned_phrases {
 	struct pipeline *pipeline;	/* borrowed */
-	const struct forbid *more;	/* borrowed; NULL: none */
+	const struct banned_phrases *more;	/* borrowed; NULL: none */
 	struct phrase *all;		/* (n) owned */
 	size_t n, cap;
 	struct buf words, pieces, text;
 };
 
-struct forbid *forbid_new(struct pipeline *p, const struct forbid *more, struct err *e)
+struct banned_phrases *banned_phrases_new(struct pipeline *p, const struct banned_phrases *more, struct err *e)
 {
-	struct forbid *f = mem_alloc(1, sizeof(*f), e);
+	struct banned_phrases *f = mem_alloc(1, sizeof(*f), e);
 
 	if (f) {
 		f->pipeline = p;
@@ -41,7 +41,7 @@ struct forbid *forbid_new(struct pipeline *p, const struct forbid *more, struct 
 	return f;
 }
 
-void forbid_free(struct forbid *f)
+void banned_phrases_free(struct banned_phrases *f)
 {
 	if (!f)
 		return;
@@ -55,12 +55,12 @@ void forbid_free(struct forbid *f)
 }
 
 /* Append the pieces of a word as one text, without the mark of those that go on. */
-static int join_pieces(struct forbid *f, const char *word, size_t n, struct err *e)
+static int join_pieces(struct banned_phrases *f, const char *word, size_t n, struct err *e)
 {
 	const char *at, *stop;
 
 	buf_clear(&f->pieces);
-	if (pipeline_word(f->pipeline, word, n, &f->pieces, e) || buf_check(&f->pieces, e))
+	if (pipeline_word_pieces(f->pipeline, word, n, &f->pieces, e) || buf_check(&f->pieces, e))
 		return e->code;
 	for (at = buf_text(&f->pieces); *at; at = *stop ? stop + 1 : stop) {
 		size_t length;
@@ -75,7 +75,7 @@ static int join_pieces(struct forbid *f, const char *word, size_t n, struct err 
 }
 
 /* The phrase as the text of its words: with a blank behind each but the last. */
-static int spell(struct forbid *f, const char *phrase, size_t n, struct err *e)
+static int spell_phrase(struct banned_phrases *f, const char *phrase, size_t n, struct err *e)
 {
 	const char *at, *stop;
 
@@ -118,11 +118,11 @@ static int add_edge(struct phrase *p, int32_t from, int32_t to, int32_t token, s
  * All pieces within a word of the text, begin to end; next: where the next word begins.
  * SentencePiece's pieces have no mark when they go on.
  */
-static int add_word(struct forbid *f, struct phrase *p, int32_t begin, int32_t end, int32_t next,
+static int add_phrase_word(struct banned_phrases *f, struct phrase *p, int32_t begin, int32_t end, int32_t next,
 		    struct err *e)
 {
 	const struct vocab *v = pipeline_vocab(f->pipeline);
-	const bool marked = !pipeline_order(f->pipeline);
+	const bool marked = !pipeline_piece_order(f->pipeline);
 	const char *text = buf_text(&f->text);
 
 	for (int32_t to = begin + 1; to <= end; to++)
@@ -141,13 +141,13 @@ static int add_word(struct forbid *f, struct phrase *p, int32_t begin, int32_t e
 	return 0;
 }
 
-int forbid_add(struct forbid *f, const char *phrase, size_t n, struct err *e)
+int banned_phrases_add(struct banned_phrases *f, const char *phrase, size_t n, struct err *e)
 {
 	struct phrase *p;
 	const char *text;
 	int32_t length;
 
-	if (spell(f, phrase, n, e) || mem_grow(&f->all, &f->cap, f->n + 1, sizeof(*f->all), e))
+	if (spell_phrase(f, phrase, n, e) || mem_grow(&f->all, &f->cap, f->n + 1, sizeof(*f->all), e))
 		return e->code;
 	text = buf_text(&f->text);
 	length = (int32_t)f->text.len;
@@ -155,7 +155,7 @@ int forbid_add(struct forbid *f, const char *phrase, size_t n, struct err *e)
 	*p = (struct phrase){ .length = length };
 	for (int32_t at = 0, end; at < length; at = end + 1) {
 		end = at + (int32_t)strcspn(text + at, " ");
-		if (add_word(f, p, at, end, end < length ? end + 1 : length, e))
+		if (add_phrase_word(f, p, at, end, end < length ? end + 1 : length, e))
 			return e->code;
 	}
 	return 0;
@@ -165,9 +165,9 @@ int forbid_add(struct forbid *f, const char *phrase, size_t n, struct err *e)
 
 /* A row of tokens, seen from its end: nodes of a search, or a plain row. */
 struct path {
-	const struct node *nodes;	/* NULL: tokens */
+	const struct beam_node *nodes;	/* NULL: tokens */
 	const int32_t *tokens;
-	const bool *joins;		/* NULL: none */
+	const bool *joins_next;		/* NULL: none */
 };
 
 static int32_t token_at(const struct path *p, int32_t at)
@@ -176,7 +176,7 @@ static int32_t token_at(const struct path *p, int32_t at)
 }
 
 /* Have the tokens up to at come to this place of the phrase, from its beginning, at a word? */
-static bool has_reached(const struct phrase *x, int32_t place, const struct path *p, int32_t at)
+static bool path_matches_phrase(const struct phrase *x, int32_t place, const struct path *p, int32_t at)
 {
 	while (place > 0) {
 		size_t i = 0;
@@ -191,37 +191,37 @@ static bool has_reached(const struct phrase *x, int32_t place, const struct path
 		place = x->edges[i].from;
 		at = p->nodes ? p->nodes[at].parent : at - 1;
 	}
-	return at < 0 || !p->joins || !p->joins[token_at(p, at)];
+	return at < 0 || !p->joins_next || !p->joins_next[token_at(p, at)];
 }
 
-bool forbid_contains(const struct forbid *f, const bool *joins, const int32_t *tokens, int32_t n)
+bool banned_phrases_contain(const struct banned_phrases *f, const bool *joins_next, const int32_t *tokens, int32_t n)
 {
-	const struct path path = { .tokens = tokens, .joins = joins };
+	const struct path path = { .tokens = tokens, .joins_next = joins_next };
 
 	for (; f; f = f->more)
 		for (size_t i = 0; i < f->n; i++)
 			for (int32_t at = 0; at < n; at++)
-				if (has_reached(&f->all[i], f->all[i].length, &path, at))
+				if (path_matches_phrase(&f->all[i], f->all[i].length, &path, at))
 					return true;
 	return false;
 }
 
 /* Make the last step to a phrase impossible to the hypotheses that have come that far. */
-static void forbid_phrase(const struct beam *b, const struct phrase *x, const struct path *path,
+static void ban_last_tokens(const struct beam *b, const struct phrase *x, const struct path *path,
 			  float *all, int64_t stride)
 {
 	for (size_t k = x->n; k-- > 0 && x->edges[k].to == x->length;)
 		for (int32_t row = 0; row < b->n_live; row++)
-			if (has_reached(x, x->edges[k].from, path, b->live[row].node))
+			if (path_matches_phrase(x, x->edges[k].from, path, b->live[row].node))
 				all[row * stride + x->edges[k].token] = -INFINITY;
 }
 
-void beam_forbid(const struct beam *b, float *all, int64_t stride)
+void beam_ban_phrases(const struct beam *b, float *all, int64_t stride)
 {
-	const struct path path = { .nodes = b->nodes, .joins = b->o.joins };
-	const struct forbid *f = beam_in_prefix(b) ? NULL : b->o.forbid;
+	const struct path path = { .nodes = b->nodes, .joins_next = b->o.joins_next };
+	const struct banned_phrases *f = beam_in_prefix(b) ? NULL : b->o.forbid;
 
 	for (; f; f = f->more)
 		for (size_t i = 0; i < f->n; i++)
-			forbid_phrase(b, &f->all[i], &path, all, stride);
+			ban_last_tokens(b, &f->all[i], &path, all, stride);
 }

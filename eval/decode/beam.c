@@ -12,7 +12,7 @@
 /* <pad>, <s>, <unk>: each may stand among a row's best and is passed over. */
 #define N_NEVER_CHOSEN 3
 
-struct beam *beam_new(const struct decode_options *o, const struct decode_wish *wish,
+struct beam *beam_new(const struct decode_options *o, const struct decode_constraint *constraint,
 		      uint64_t number, int32_t max_length, struct err *e)
 {
 	struct beam *b = mem_alloc(1, sizeof(*b), e);
@@ -24,7 +24,7 @@ struct beam *beam_new(const struct decode_options *o, const struct decode_wish *
 	b->n_live = 1;
 	b->live[0].node = -1;
 	b->live[0].progress.phrase = -1;
-	b->wish = wish;
+	b->constraint = constraint;
 	b->number = number;
 	return b;
 }
@@ -43,15 +43,15 @@ int32_t beam_width(const struct decode_options *o)
 	return beam_candidates(o) + N_NEVER_CHOSEN;
 }
 
-static double penalty(const struct beam *b, int32_t length)
+static double length_penalty(const struct beam *b, int32_t length)
 {
 	return pow((5.0 + length) / 6.0, b->o.alpha);
 }
 
 /* Of equal ones the earlier stays in front. */
-void beam_finish(struct beam *b, const struct live *from, double log_prob)
+void beam_finish(struct beam *b, const struct live_hypothesis *from, double log_prob)
 {
-	struct finished f = { from->node, log_prob, log_prob / penalty(b, b->length + 1),
+	struct finished_hypothesis f = { from->node, log_prob, log_prob / length_penalty(b, b->length + 1),
 			      from->sample, false };
 	int32_t i;
 
@@ -69,7 +69,7 @@ void beam_finish(struct beam *b, const struct live *from, double log_prob)
  * rows that fall. at[i] is the place in row i; ties go to the earlier row.
  * False: the rows are used up.
  */
-static bool next_candidate(const struct beam *b, const struct beam_found *found, int32_t *at,
+static bool next_candidate(const struct beam *b, const struct beam_scores *found, int32_t *at,
 			   int32_t *row, double *log_prob, int32_t *token)
 {
 	*row = -1;
@@ -77,7 +77,7 @@ static bool next_candidate(const struct beam *b, const struct beam_found *found,
 		const float *values = found->values + (int64_t)i * found->k;
 		const int32_t *ids = found->ids + (int64_t)i * found->k;
 
-		while (at[i] < found->k && beam_never_chosen(ids[at[i]]))
+		while (at[i] < found->k && beam_is_excluded(ids[at[i]]))
 			at[i]++;
 		if (at[i] == found->k || !(b->live[i].log_prob + (double)values[at[i]] > -INFINITY))
 			continue;
@@ -101,14 +101,14 @@ static bool is_decided(const struct beam *b)
 	if (b->n_live == 0 || b->o.beam == 1)
 		return true;
 	/* Log-probabilities only fall, and the longest hypothesis is divided by most. */
-	return b->live[0].log_prob / penalty(b, b->max_length) <=
+	return b->live[0].log_prob / length_penalty(b, b->max_length) <=
 	       b->finished[b->n_finished - 1].score;
 }
 
 /* ---- steps: the hypotheses that live next ------------------------------ */
 
 /* The best continuations over all live hypotheses. */
-static int32_t search(struct beam *b, const struct beam_found *found, struct beam_next *next)
+static int32_t search_continuations(struct beam *b, const struct beam_scores *found, struct beam_next *next)
 {
 	int32_t at[DECODE_MAX_BEAM] = { 0 }, row, token = 0, n = 0;
 	double log_prob = 0;
@@ -131,34 +131,34 @@ static int32_t search(struct beam *b, const struct beam_found *found, struct bea
 }
 
 /* The next token of the prefix: there is one live hypothesis. */
-static int32_t force(struct beam *b, const struct beam_found *found, struct beam_next *next)
+static int32_t force_prefix_token(struct beam *b, const struct beam_scores *found, struct beam_next *next)
 {
-	const int32_t token = b->wish->prefix[b->length];
+	const int32_t token = b->constraint->prefix[b->length];
 	const float value = found->all[token];
 
 	*next = (struct beam_next){ .live = b->live[0], .token = token, .value = value };
 	next->live.log_prob += (double)value;
-	next->live.progress = beam_progress(b, &b->live[0].progress, token);
+	next->live.progress = beam_phrase_progress(b, &b->live[0].progress, token);
 	return 1;
 }
 
 /* Draw a token for each; at first, for each of the n_best from the same row. -1: failure. */
-static int32_t sample(struct beam *b, const struct beam_found *found, struct beam_next *next,
+static int32_t sample_continuations(struct beam *b, const struct beam_scores *found, struct beam_next *next,
 		      struct err *e)
 {
-	const int32_t first = b->wish ? b->wish->n_prefix : 0;
+	const int32_t first = b->constraint ? b->constraint->n_prefix : 0;
 	const int32_t draws = b->length == first ? b->o.n_best : b->n_live;
 	int32_t n = 0;
 
 	for (int32_t i = 0; i < draws; i++) {
 		const int32_t row = b->length == first ? 0 : i;
 		const float *all = found->all + (int64_t)row * found->stride;
-		struct live from = b->live[row];
+		struct live_hypothesis from = b->live[row];
 		int32_t token;
 
 		if (b->length == first)
 			from.sample = i;
-		token = pick_sample(all, found->n_real, &b->o,
+		token = sampling_draw_token(all, found->n_real, &b->o,
 				    rng_key_make(b->o.seed, RNG_DECODE, (uint32_t)b->number,
 						 (uint32_t)from.sample),
 				    (uint64_t)b->length, e);
@@ -168,8 +168,8 @@ static int32_t sample(struct beam *b, const struct beam_found *found, struct bea
 			const double log_prob = from.log_prob + (double)all[token];
 
 			b->finished[b->n_finished++] =
-				(struct finished){ from.node, log_prob,
-						   log_prob / penalty(b, b->length + 1),
+				(struct finished_hypothesis){ from.node, log_prob,
+						   log_prob / length_penalty(b, b->length + 1),
 						   from.sample, false };
 			continue;
 		}
@@ -185,7 +185,7 @@ bool beam_wants_best(const struct beam *b)
 	return !b->o.sample && !beam_in_prefix(b);
 }
 
-int beam_advance(struct beam *b, const struct beam_found *found, struct beam_live *live,
+int beam_advance(struct beam *b, const struct beam_scores *found, struct beam_live *live,
 		 struct err *e)
 {
 	struct beam_next next[DECODE_MAX_BEAM];
@@ -196,19 +196,19 @@ int beam_advance(struct beam *b, const struct beam_found *found, struct beam_liv
 	if (mem_grow(&b->nodes, &b->cap_nodes, b->n_nodes + DECODE_MAX_BEAM, sizeof(*b->nodes), e))
 		return e->code;
 	if (forced)
-		n = force(b, found, next);
+		n = force_prefix_token(b, found, next);
 	else if (b->o.sample)
-		n = sample(b, found, next, e);
-	else if (b->wish && b->wish->n_phrases > 0)
-		n = beam_constrained(b, found, next, &n, e) ? -1 : n;
+		n = sample_continuations(b, found, next, e);
+	else if (b->constraint && b->constraint->n_phrases > 0)
+		n = beam_constrained_step(b, found, next, &n, e) ? -1 : n;
 	else
-		n = search(b, found, next);
+		n = search_continuations(b, found, next);
 	if (n < 0)
 		return e->code;
 	for (int32_t i = 0; i < n; i++) {
 		const struct beam_next *x = &next[i];
 
-		b->nodes[b->n_nodes] = (struct node){ b->live[x->row].node, x->token,
+		b->nodes[b->n_nodes] = (struct beam_node){ b->live[x->row].node, x->token,
 						      found->aligned ? found->aligned[x->row] : 0,
 						      x->value };
 		next[i].live.node = (int32_t)b->n_nodes++;
@@ -219,14 +219,14 @@ int beam_advance(struct beam *b, const struct beam_found *found, struct beam_liv
 		b->live[i] = next[i].live;
 	b->n_live = n;
 	b->length++;
-	b->over = n == 0 || b->length >= b->max_length ||
+	b->is_over = n == 0 || b->length >= b->max_length ||
 		  (!forced && !b->o.sample && is_decided(b));
-	live->n = b->over ? 0 : n;
+	live->n = b->is_over ? 0 : n;
 	return 0;
 }
 
 /* Write the path that ends at node into h. */
-static int unroll(const struct beam *b, int32_t node, struct decode_hypothesis *h, struct err *e)
+static int unroll_hypothesis(const struct beam *b, int32_t node, struct decode_hypothesis *h, struct err *e)
 {
 	int32_t n = 0;
 
@@ -258,21 +258,21 @@ static int unroll(const struct beam *b, int32_t node, struct decode_hypothesis *
 
 static int by_sample(const void *a, const void *b)
 {
-	const struct finished *x = a, *y = b;
+	const struct finished_hypothesis *x = a, *y = b;
 
 	return x->sample < y->sample ? -1 : x->sample > y->sample;
 }
 
 /* Those that have come to their end, and those that were cut off, as they shall be given. */
-static int32_t order(const struct beam *b, struct finished list[2 * DECODE_MAX_BEAM])
+static int32_t order_finished(const struct beam *b, struct finished_hypothesis list[2 * DECODE_MAX_BEAM])
 {
 	int32_t n = b->n_finished;
 
 	memcpy(list, b->finished, (size_t)n * sizeof(*list));
 	/* Too few came to an end: the best that were cut off take the other places. */
 	for (int32_t i = 0; i < b->n_live && n < MAX(1, b->o.n_best); i++)
-		list[n++] = (struct finished){ b->live[i].node, b->live[i].log_prob,
-					       b->live[i].log_prob / penalty(b, b->length),
+		list[n++] = (struct finished_hypothesis){ b->live[i].node, b->live[i].log_prob,
+					       b->live[i].log_prob / length_penalty(b, b->length),
 					       b->live[i].sample, true };
 	if (b->o.sample)
 		qsort(list, (size_t)n, sizeof(*list), by_sample);
@@ -281,19 +281,19 @@ static int32_t order(const struct beam *b, struct finished list[2 * DECODE_MAX_B
 
 int beam_result(const struct beam *b, struct decode_result *result, struct err *e)
 {
-	struct finished list[2 * DECODE_MAX_BEAM];
-	const int32_t n = order(b, list);
+	struct finished_hypothesis list[2 * DECODE_MAX_BEAM];
+	const int32_t n = order_finished(b, list);
 	struct decode_hypothesis *h;
 
 	result->hypotheses = mem_alloc((size_t)MAX(n, 1), sizeof(*result->hypotheses), e);
 	if (!result->hypotheses)
 		return e->code;
-	for (const struct finished *f = list; f < list + n; f++) {
+	for (const struct finished_hypothesis *f = list; f < list + n; f++) {
 		h = &result->hypotheses[result->n++];
 		*h = (struct decode_hypothesis){ .log_prob = f->log_prob,
 						 .score = f->score,
-						 .finished = !f->cut };
-		if (unroll(b, f->node, h, e))
+						 .finished = !f->is_truncated };
+		if (unroll_hypothesis(b, f->node, h, e))
 			return e->code;
 	}
 	return 0;

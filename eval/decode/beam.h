@@ -24,7 +24,7 @@ struct beam_live {
  * The continuations of the n live hypotheses: rows of k log-probabilities, falling, and
  * their tokens.
  */
-struct beam_found {
+struct beam_scores {
 	const float   *values;	/* (n, k) */
 	const int32_t *ids;	/* (n, k) */
 	const int32_t *aligned;	/* (n) or NULL: the source token that the next token belongs to */
@@ -37,10 +37,10 @@ struct beam_found {
 
 /*
  * A search that takes at most max_length steps. It begins with one live hypothesis, the
- * empty one. wish: of this sentence, borrowed; NULL: none; number: its, for random numbers. With sampling or a wish beam_found.all
+ * empty one. wish: of this sentence, borrowed; NULL: none; number: its, for random numbers. With sampling or a wish beam_scores.all
  * must be known; values and ids are needed where beam_wants_best(). NULL: failure.
  */
-struct beam *beam_new(const struct decode_options *o, const struct decode_wish *wish,
+struct beam *beam_new(const struct decode_options *o, const struct decode_constraint *constraint,
 		      uint64_t number, int32_t max_length, struct err *e);
 bool beam_wants_best(const struct beam *b);
 
@@ -48,7 +48,7 @@ bool beam_wants_best(const struct beam *b);
  * Before beam_advance(), in rows of stride log-probabilities of all tokens, one of each live
  * hypothesis: make impossible what would end one of the forbidden phrases. Not within a prefix.
  */
-void beam_forbid(const struct beam *b, float *all, int64_t stride);
+void beam_ban_phrases(const struct beam *b, float *all, int64_t stride);
 
 /*
  * Continuations per live hypothesis that a search must be shown so that none of the
@@ -57,7 +57,7 @@ void beam_forbid(const struct beam *b, float *all, int64_t stride);
 int32_t beam_width(const struct decode_options *o);
 
 /* Take one step. *live: what goes on; n = 0 when the search is over. */
-int beam_advance(struct beam *b, const struct beam_found *found, struct beam_live *live,
+int beam_advance(struct beam *b, const struct beam_scores *found, struct beam_live *live,
 		 struct err *e);
 
 /* The best hypotheses so far, at least one; owned by result. */

@@ -20,73 +20,73 @@
 
 struct beam_candidate {
 	struct beam_next next;
-	int32_t bank, rank;		/* tokens said; place within the bank */
+	int32_t bank, rank_in_bank;		/* tokens said; place within the bank */
 };
 
-static bool joins(const struct beam *b, int32_t token)
+static bool joins_next(const struct beam *b, int32_t token)
 {
-	return b->o.joins && b->o.joins[token];
+	return b->o.joins_next && b->o.joins_next[token];
 }
 
 /* Begin the first phrase that is missing and begins with this token. */
-static void begin_phrase(const struct beam *b, struct progress *p, int32_t token)
+static void begin_phrase(const struct beam *b, struct phrase_progress *p, int32_t token)
 {
-	for (int32_t i = 0; i < b->wish->n_phrases; i++)
-		if (!(p->met >> i & 1) && b->wish->phrases[i].tokens[0] == token) {
+	for (int32_t i = 0; i < b->constraint->n_phrases; i++)
+		if (!(p->phrases_done >> i & 1) && b->constraint->phrases[i].tokens[0] == token) {
 			p->phrase = i;
 			p->at = 1;
 			return;
 		}
 }
 
-struct progress beam_progress(const struct beam *b, const struct progress *before, int32_t token)
+struct phrase_progress beam_phrase_progress(const struct beam *b, const struct phrase_progress *before, int32_t token)
 {
-	struct progress p = *before;
+	struct phrase_progress p = *before;
 
-	if (p.phrase >= 0 && b->wish->phrases[p.phrase].tokens[p.at] == token) {
+	if (p.phrase >= 0 && b->constraint->phrases[p.phrase].tokens[p.at] == token) {
 		p.at++;
 	} else {
 		p.phrase = -1;
 		p.at = 0;
-		if (!before->inside)
+		if (!before->inside_word)
 			begin_phrase(b, &p, token);
 	}
-	if (p.phrase >= 0 && p.at == b->wish->phrases[p.phrase].n) {
-		p.met |= (uint32_t)1 << p.phrase;
+	if (p.phrase >= 0 && p.at == b->constraint->phrases[p.phrase].n) {
+		p.phrases_done |= (uint32_t)1 << p.phrase;
 		p.phrase = -1;
 		p.at = 0;
 	}
-	p.inside = joins(b, token);
+	p.inside_word = joins_next(b, token);
 	return p;
 }
 
 /* Tokens of phrases that have been said. */
-static int32_t said(const struct beam *b, const struct progress *p)
+static int32_t count_done_tokens(const struct beam *b, const struct phrase_progress *p)
 {
 	int32_t n = p->at;
 
-	for (int32_t i = 0; i < b->wish->n_phrases; i++)
-		n += p->met >> i & 1 ? b->wish->phrases[i].n : 0;
+	for (int32_t i = 0; i < b->constraint->n_phrases; i++)
+		n += p->phrases_done >> i & 1 ? b->constraint->phrases[i].n : 0;
 	return n;
 }
 
 /* Steps that are needed at least until all is said. */
-static int32_t missing(const struct beam *b, const struct progress *p)
+static int32_t count_missing_tokens(const struct beam *b, const struct phrase_progress *p)
 {
 	int32_t n = 0;
 
-	for (int32_t i = 0; i < b->wish->n_phrases; i++)
-		n += p->met >> i & 1 ? 0 : b->wish->phrases[i].n;
-	return n - p->at + (n > 0 && p->inside && p->phrase < 0);
+	for (int32_t i = 0; i < b->constraint->n_phrases; i++)
+		n += p->phrases_done >> i & 1 ? 0 : b->constraint->phrases[i].n;
+	return n - p->at + (n > 0 && p->inside_word && p->phrase < 0);
 }
 
 /* Add a candidate, unless it is hopeless or there already among those of its row, from first on. */
-static void add(struct beam *b, size_t *n, size_t first, int32_t row, int32_t token, float value)
+static void add_beam_candidate(struct beam *b, size_t *n, size_t first, int32_t row, int32_t token, float value)
 {
-	const struct live *from = &b->live[row];
+	const struct live_hypothesis *from = &b->live[row];
 	struct beam_candidate *c = &b->candidates[*n];
 
-	if (beam_never_chosen(token))
+	if (beam_is_excluded(token))
 		return;
 	for (size_t i = first; i < *n; i++)
 		if (b->candidates[i].next.token == token)
@@ -95,17 +95,17 @@ static void add(struct beam *b, size_t *n, size_t first, int32_t row, int32_t to
 	if (!(value > -1e9f))
 		value = -1e9f;
 	*c = (struct beam_candidate){ .next = { .row = row, .token = token, .value = value } };
-	c->next.live = (struct live){ .log_prob = from->log_prob + (double)value };
+	c->next.live = (struct live_hypothesis){ .log_prob = from->log_prob + (double)value };
 	if (token == TOKEN_END) {
-		if (missing(b, &from->progress) > 0)
+		if (count_missing_tokens(b, &from->progress) > 0)
 			return;
 		c->next.live.progress = from->progress;
 	} else {
-		c->next.live.progress = beam_progress(b, &from->progress, token);
-		if (missing(b, &c->next.live.progress) > b->max_length - (b->length + 1))
+		c->next.live.progress = beam_phrase_progress(b, &from->progress, token);
+		if (count_missing_tokens(b, &c->next.live.progress) > b->max_length - (b->length + 1))
 			return;
 	}
-	c->bank = said(b, &c->next.live.progress);
+	c->bank = count_done_tokens(b, &c->next.live.progress);
 	++*n;
 }
 
@@ -115,35 +115,35 @@ static int32_t best_end_of_word(const struct beam *b, const float *all, int32_t 
 	int32_t best = -1;
 
 	for (int32_t i = 0; i < n; i++)
-		if (i != TOKEN_END && !beam_never_chosen(i) && !joins(b, i) &&
+		if (i != TOKEN_END && !beam_is_excluded(i) && !joins_next(b, i) &&
 		    (best < 0 || all[i] > all[best]))
 			best = i;
 	return best;
 }
 
-static void add_row(struct beam *b, const struct beam_found *found, int32_t row, size_t *n)
+static void add_row_candidates(struct beam *b, const struct beam_scores *found, int32_t row, size_t *n)
 {
 	const float *all = found->all + (int64_t)row * found->stride;
-	const struct progress *p = &b->live[row].progress;
+	const struct phrase_progress *p = &b->live[row].progress;
 	const size_t first = *n;
 	int32_t token;
 
 	if (p->phrase >= 0) {
-		token = b->wish->phrases[p->phrase].tokens[p->at];
-		add(b, n, first, row, token, all[token]);
-	} else if (missing(b, p) > 0 && p->inside) {
+		token = b->constraint->phrases[p->phrase].tokens[p->at];
+		add_beam_candidate(b, n, first, row, token, all[token]);
+	} else if (count_missing_tokens(b, p) > 0 && p->inside_word) {
 		token = best_end_of_word(b, all, found->n_real);
 		if (token >= 0)
-			add(b, n, first, row, token, all[token]);
+			add_beam_candidate(b, n, first, row, token, all[token]);
 	} else {
-		for (int32_t i = 0; i < b->wish->n_phrases; i++) {
-			token = b->wish->phrases[i].tokens[0];
-			if (!(p->met >> i & 1))
-				add(b, n, first, row, token, all[token]);
+		for (int32_t i = 0; i < b->constraint->n_phrases; i++) {
+			token = b->constraint->phrases[i].tokens[0];
+			if (!(p->phrases_done >> i & 1))
+				add_beam_candidate(b, n, first, row, token, all[token]);
 		}
 	}
 	for (int32_t i = 0; i < found->k; i++)
-		add(b, n, first, row, found->ids[(int64_t)row * found->k + i],
+		add_beam_candidate(b, n, first, row, found->ids[(int64_t)row * found->k + i],
 		    found->values[(int64_t)row * found->k + i]);
 }
 
@@ -162,21 +162,21 @@ static int by_turn(const void *a, const void *b)
 {
 	const struct beam_candidate *x = a, *y = b;
 
-	if (x->rank != y->rank)
-		return x->rank > y->rank ? 1 : -1;
+	if (x->rank_in_bank != y->rank_in_bank)
+		return x->rank_in_bank > y->rank_in_bank ? 1 : -1;
 	if (x->bank != y->bank)
 		return x->bank < y->bank ? 1 : -1;
 	return by_log_prob(a, b);
 }
 
 /* Places within banks; those that end with </s> are finished, or not good enough, and leave. */
-static size_t rank(struct beam *b, size_t n)
+static size_t rank_in_bank(struct beam *b, size_t n)
 {
 	int32_t total = 0;
 	size_t kept = 0;
 
-	for (int32_t i = 0; i < b->wish->n_phrases; i++)
-		total += b->wish->phrases[i].n;
+	for (int32_t i = 0; i < b->constraint->n_phrases; i++)
+		total += b->constraint->phrases[i].n;
 	for (int32_t bank = 0; bank <= total; bank++) {
 		int32_t seen = 0, place = 0;
 
@@ -187,7 +187,7 @@ static size_t rank(struct beam *b, size_t n)
 				continue;
 			seen++;
 			if (c->next.token != TOKEN_END)
-				c->rank = place++;
+				c->rank_in_bank = place++;
 			else if (seen <= beam_candidates(&b->o))
 				beam_finish(b, &b->live[c->next.row], c->next.live.log_prob);
 		}
@@ -198,7 +198,7 @@ static size_t rank(struct beam *b, size_t n)
 	return kept;
 }
 
-int beam_constrained(struct beam *b, const struct beam_found *found, struct beam_next *next,
+int beam_constrained_step(struct beam *b, const struct beam_scores *found, struct beam_next *next,
 		     int32_t *n, struct err *e)
 {
 	const size_t most = (size_t)b->n_live * ((size_t)found->k + DECODE_MAX_PHRASES + 1) + 1;
@@ -207,9 +207,9 @@ int beam_constrained(struct beam *b, const struct beam_found *found, struct beam
 	if (mem_grow(&b->candidates, &b->cap_candidates, most, sizeof(*b->candidates), e))
 		return e->code;
 	for (int32_t row = 0; row < b->n_live; row++)
-		add_row(b, found, row, &candidates);
+		add_row_candidates(b, found, row, &candidates);
 	qsort(b->candidates, candidates, sizeof(*b->candidates), by_log_prob);
-	candidates = rank(b, candidates);
+	candidates = rank_in_bank(b, candidates);
 	qsort(b->candidates, candidates, sizeof(*b->candidates), by_turn);
 	candidates = MIN(candidates, (size_t)b->o.beam);
 	qsort(b->candidates, candidates, sizeof(*b->candidates), by_log_prob);

@@ -19,37 +19,37 @@
 #define MAX_LISTED_ROWS 64	/* with a shortlist: the words of few sentences are few */
 
 /* A source with its place in the caller's list. */
-struct sorted {
+struct sorted_source {
 	int32_t n;
 	size_t  place;
 };
 
 /* Sources that are decoded together: the sorted ones from first on. */
-struct piece {
+struct source_piece {
 	size_t first, n;
 };
 
-static void worker_free(struct worker *w)
+static void worker_free(struct decode_worker *w)
 {
 	for (int32_t i = 0; i < w->n_models; i++)
-		stepper_free(w->steppers[i]);
+		incremental_free(w->decoders[i]);
 	batch_free(&w->batch);
 	free(w->beams);
 	free(w->ints);
-	allowed_free(&w->words);
-	free(w->wishes);
+	shortlist_candidates_free(&w->candidates);
+	free(w->constraints);
 	free(w->all);
-	free(w->other);
-	*w = (struct worker){ .model = NULL };
+	free(w->next_model_all);
+	*w = (struct decode_worker){ .model = NULL };
 }
 
-static int worker_init(struct worker *w, struct model *const *models, int32_t n, int32_t capacity,
+static int worker_init(struct decode_worker *w, struct model *const *models, int32_t n, int32_t capacity,
 		       struct err *e)
 {
 	w->model = models[0];
 	for (; w->n_models < n; w->n_models++) {
-		w->steppers[w->n_models] = stepper_new(models[w->n_models], e);
-		if (!w->steppers[w->n_models])
+		w->decoders[w->n_models] = incremental_new(models[w->n_models], e);
+		if (!w->decoders[w->n_models])
 			return e->code;
 	}
 	return batch_alloc(&w->batch, MAX(1, capacity / 2), capacity, e) ? e->code : 0;
@@ -63,10 +63,10 @@ struct decoder *decoder_new_ensemble(struct model *const *models, int32_t n, int
 	if (!d)
 		return NULL;
 	for (; d->n_models < n; d->n_models++)
-		d->made_of[d->n_models] = models[d->n_models];
+		d->base_models[d->n_models] = models[d->n_models];
 	d->capacity = capacity;
 	d->n_workers = MAX(1, workers);
-	if (worker_init(&d->alone, models, n, capacity, e)) {
+	if (worker_init(&d->main_worker, models, n, capacity, e)) {
 		decoder_free(d);
 		return NULL;
 	}
@@ -94,7 +94,7 @@ void decoder_free(struct decoder *d)
 {
 	if (!d)
 		return;
-	worker_free(&d->alone);
+	worker_free(&d->main_worker);
 	free_workers(d);
 	free(d);
 }
@@ -110,7 +110,7 @@ static int make_workers(struct decoder *d, struct err *e)
 	if (!d->workers || !d->models)
 		goto fail;
 	for (int32_t i = 0; i < d->n_workers * n; i++) {
-		d->models[i] = model_share(d->made_of[i % n], d->capacity,
+		d->models[i] = model_share(d->base_models[i % n], d->capacity,
 					   MAX(1, d->capacity / 2), e);
 		if (!d->models[i])
 			goto fail;
@@ -165,14 +165,14 @@ void decode_results_free(struct decode_result *results, size_t n)
 /* Longest first, so that the largest batch comes first; equal lengths in the caller's order. */
 static int by_length(const void *a, const void *b)
 {
-	const struct sorted *x = a, *y = b;
+	const struct sorted_source *x = a, *y = b;
 
 	if (x->n != y->n)
 		return x->n < y->n ? 1 : -1;
 	return x->place > y->place ? 1 : -1;
 }
 
-int decode_reserve(struct worker *d, int32_t sentences, int32_t rows, struct err *e)
+int decode_reserve(struct decode_worker *d, int32_t sentences, int32_t rows, struct err *e)
 {
 	size_t n = (size_t)rows, need;
 	int32_t *at;
@@ -181,7 +181,7 @@ int decode_reserve(struct worker *d, int32_t sentences, int32_t rows, struct err
 		return e->code;
 	if (rows <= d->cap_rows)
 		return 0;
-	if (!mem_mul(n, 7 + 2 * STEPPER_MAX_K, &need))
+	if (!mem_mul(n, 7 + 2 * INCREMENTAL_MAX_K, &need))
 		return err_set(e, ERR_NOMEM, "%d rows are too many to decode at once", rows);
 	free(d->ints);
 	d->cap_rows = 0;
@@ -196,7 +196,7 @@ int decode_reserve(struct worker *d, int32_t sentences, int32_t rows, struct err
 	d->next.token = at + 5 * n;
 	d->found.aligned = at + 6 * n;
 	d->found.ids = at + 7 * n;
-	d->found.values = (float *)(at + (7 + STEPPER_MAX_K) * n);
+	d->found.values = (float *)(at + (7 + INCREMENTAL_MAX_K) * n);
 	d->cap_rows = rows;
 	return 0;
 }
@@ -209,12 +209,12 @@ static int32_t max_length(const struct decode_options *o, int32_t n_source)
 }
 
 /* Must steps be taken with all tokens in view? */
-static bool is_full(const struct decode_options *o, int32_t n_models)
+static bool needs_all_tokens(const struct decode_options *o, int32_t n_models)
 {
-	return o->sample || o->wishes || o->forbid || n_models > 1;
+	return o->sample || o->constraints || o->forbid || n_models > 1;
 }
 
-int decode_look(struct worker *d, struct stepper_found *found, struct err *e)
+int decode_ensemble_step(struct decode_worker *d, struct incremental_output *found, struct err *e)
 {
 	const int32_t vocabulary = model_get_shape(d->model)->vocabulary,
 		      n_real = model_get_shape(d->model)->real_vocabulary;
@@ -222,29 +222,29 @@ int decode_look(struct worker *d, struct stepper_found *found, struct err *e)
 
 	if (mem_grow(&d->all, &d->cap_all, floats, sizeof(*d->all), e) ||
 	    (d->n_models > 1 &&
-	     mem_grow(&d->other, &d->cap_other, floats, sizeof(*d->other), e)))
+	     mem_grow(&d->next_model_all, &d->cap_next_model_all, floats, sizeof(*d->next_model_all), e)))
 		return e->code;
 	for (int32_t i = 0; i < d->n_models; i++) {
-		found->all = i ? d->other : d->all;
-		if (stepper_step(d->steppers[i], &d->rows, 0, found, e))
+		found->all = i ? d->next_model_all : d->all;
+		if (incremental_step(d->decoders[i], &d->rows, 0, found, e))
 			return e->code;
 		found->aligned = NULL;		/* the first one's */
 		for (int32_t r = 0; i && r < d->rows.n; r++)
-			pick_add(d->all + (int64_t)r * vocabulary,
-				 d->other + (int64_t)r * vocabulary, n_real);
+			sampling_log_add(d->all + (int64_t)r * vocabulary,
+				 d->next_model_all + (int64_t)r * vocabulary, n_real);
 	}
 	for (int32_t r = 0; d->n_models > 1 && r < d->rows.n; r++)
-		pick_shift(d->all + (int64_t)r * vocabulary, n_real, -log(d->n_models));
+		sampling_shift(d->all + (int64_t)r * vocabulary, n_real, -log(d->n_models));
 	return 0;
 }
 
 /* What the search of the sentence whose rows are first .. end sees. */
-static struct beam_found view(struct worker *d, const int32_t *aligned, int32_t first, int32_t end,
+static struct beam_scores view_sentence_rows(struct decode_worker *d, const int32_t *aligned, int32_t first, int32_t end,
 			      int32_t k, bool full)
 {
 	const int32_t vocabulary = model_get_shape(d->model)->vocabulary,
 		      n_real = model_get_shape(d->model)->real_vocabulary;
-	const struct beam_found own = {
+	const struct beam_scores own = {
 		.values = d->found.values + (int64_t)first * k,
 		.ids = d->found.ids + (int64_t)first * k,
 		.aligned = aligned ? aligned + first : NULL,
@@ -255,36 +255,36 @@ static struct beam_found view(struct worker *d, const int32_t *aligned, int32_t 
 	};
 
 	if (full)
-		beam_forbid(d->beams[d->rows.sentence[first]], d->all + (int64_t)first * vocabulary,
+		beam_ban_phrases(d->beams[d->rows.sentence[first]], d->all + (int64_t)first * vocabulary,
 			    vocabulary);
 	if (full && beam_wants_best(d->beams[d->rows.sentence[first]]))
 		for (int64_t r = first; r < end; r++)
-			pick_best(d->all + r * vocabulary, n_real, k, d->found.values + r * k,
+			sampling_top_k(d->all + r * vocabulary, n_real, k, d->found.values + r * k,
 				  d->found.ids + r * k);
 	return own;
 }
 
 /* One step of all sentences of the batch. */
-static int step(struct worker *d, const struct decode_options *o, int32_t k, struct err *e)
+static int step_sentences(struct decode_worker *d, const struct decode_options *o, int32_t k, struct err *e)
 {
-	const bool full = is_full(o, d->n_models);
-	struct stepper_found found = d->found;
-	struct stepper_rows swap;
+	const bool full = needs_all_tokens(o, d->n_models);
+	struct incremental_output found = d->found;
+	struct incremental_rows swap;
 	struct beam_live live;
 	int32_t *aligned = o->alignments ? d->found.aligned : NULL;
 
 	found.aligned = aligned;
-	if (full ? decode_look(d, &found, e)
-		 : stepper_step(d->steppers[0], &d->rows, k, &found, e))
+	if (full ? decode_ensemble_step(d, &found, e)
+		 : incremental_step(d->decoders[0], &d->rows, k, &found, e))
 		return e->code;
 	d->next.n = 0;
 	for (int32_t r = 0, end; r < d->rows.n; r = end) {
 		int32_t sentence = d->rows.sentence[r];
-		struct beam_found own;
+		struct beam_scores own;
 
 		for (end = r; end < d->rows.n && d->rows.sentence[end] == sentence; )
 			end++;
-		own = view(d, aligned, r, end, k, full);
+		own = view_sentence_rows(d, aligned, r, end, k, full);
 		if (beam_advance(d->beams[sentence], &own, &live, e))
 			return e->code;
 		for (int32_t i = 0; i < live.n; i++) {
@@ -300,7 +300,7 @@ static int step(struct worker *d, const struct decode_options *o, int32_t k, str
 }
 
 /* Tokens that a wish adds to the greatest length. */
-static int32_t wished_length(const struct decode_wish *w)
+static int32_t constraint_length(const struct decode_constraint *w)
 {
 	int32_t n = w->n_prefix;
 
@@ -310,33 +310,33 @@ static int32_t wished_length(const struct decode_wish *w)
 }
 
 /* Begin with the batch; with a shortlist, with its words alone. */
-static int begin_steps(struct worker *d, const struct decode_options *o,
-		       const struct sorted *places, int32_t steps, struct err *e)
+static int begin_steps(struct decode_worker *d, const struct decode_options *o,
+		       const struct sorted_source *places, int32_t steps, struct err *e)
 {
-	const struct stepper_how how = {
+	const struct incremental_options how = {
 		.max_rows = d->batch.n * o->beam, .max_steps = steps,
-		.all = is_full(o, d->n_models), .words = o->shortlist ? &d->words : NULL,
+		.all = needs_all_tokens(o, d->n_models), .candidates = o->shortlist ? &d->candidates : NULL,
 	};
 
 	if (o->shortlist) {
-		if (mem_grow(&d->wishes, &d->cap_wishes, (size_t)d->batch.n, sizeof(*d->wishes),
+		if (mem_grow(&d->constraints, &d->cap_constraints, (size_t)d->batch.n, sizeof(*d->constraints),
 			     e))
 			return e->code;
 		for (int32_t i = 0; i < d->batch.n; i++)
-			d->wishes[i] = o->wishes ? &o->wishes[places[i].place] : NULL;
-		if (allowed_choose(&d->words, o->shortlist, model_get_shape(d->model)->vocabulary,
-				 &d->batch, d->wishes, e))
+			d->constraints[i] = o->constraints ? &o->constraints[places[i].place] : NULL;
+		if (shortlist_candidates_find(&d->candidates, o->shortlist, model_get_shape(d->model)->vocabulary,
+				 &d->batch, d->constraints, e))
 			return e->code;
 	}
 	for (int32_t i = 0; i < d->n_models; i++)
-		if (stepper_begin(d->steppers[i], &d->batch, &how, e))
+		if (incremental_begin(d->decoders[i], &d->batch, &how, e))
 			return e->code;
 	return 0;
 }
 
 /* Decode the n sources of d->batch; places says whose results they are. */
-static int decode_batch(struct worker *d, const struct decode_options *o,
-			const struct sorted *places, struct decode_result *results, struct err *e)
+static int decode_batch(struct decode_worker *d, const struct decode_options *o,
+			const struct sorted_source *places, struct decode_result *results, struct err *e)
 {
 	int32_t n = d->batch.n, steps = 0, code = 0;
 	int32_t k = (int32_t)MIN(beam_width(o), model_get_shape(d->model)->real_vocabulary);
@@ -345,15 +345,15 @@ static int decode_batch(struct worker *d, const struct decode_options *o,
 		return e->code;
 	memset(d->beams, 0, (size_t)n * sizeof(*d->beams));
 	for (int32_t i = 0; i < n; i++) {
-		const struct decode_wish *wish = o->wishes ? &o->wishes[places[i].place] : NULL;
+		const struct decode_constraint *constraint = o->constraints ? &o->constraints[places[i].place] : NULL;
 		int32_t longest =
 			max_length(o, d->batch.source_start[i + 1] - d->batch.source_start[i] - 1);
 
-		longest += wish ? wished_length(wish) : 0;
+		longest += constraint ? constraint_length(constraint) : 0;
 		steps = MAX(steps, longest);
 		d->rows.sentence[i] = i;
 		d->rows.token[i] = TOKEN_START;
-		d->beams[i] = beam_new(o, wish, wish ? wish->number : places[i].place, longest, e);
+		d->beams[i] = beam_new(o, constraint, constraint ? constraint->number : places[i].place, longest, e);
 		if (!d->beams[i]) {
 			code = e->code;
 			goto out;
@@ -362,7 +362,7 @@ static int decode_batch(struct worker *d, const struct decode_options *o,
 	d->rows.n = n;
 	code = begin_steps(d, o, places, steps, e);
 	while (!code && d->rows.n > 0)
-		code = step(d, o, k, e);
+		code = step_sentences(d, o, k, e);
 	for (int32_t i = 0; i < n && !code; i++)
 		code = beam_result(d->beams[i], &results[places[i].place], e);
 out:
@@ -388,30 +388,30 @@ static int empty_result(const struct decode_options *o, struct decode_result *re
 }
 
 /* One call of decoder_run(). */
-struct job {
+struct decode_job {
 	struct decoder *decoder;
 	const struct decode_options *options;
 	const struct decode_source *sources;
 	struct decode_result *results;
-	const struct sorted *sorted;	/* by falling length */
-	size_t n_sorted, taken;
+	const struct sorted_source *sorted;	/* by falling length */
+	size_t n_sorted, n_taken;
 	int32_t tokens;			/* source tokens times beam of a batch, at most */
 };
 
 /* The next piece: sorted sources as far as they fit into a batch. Flow's make. */
 static int cut_piece(void *context, void *slot, struct err *e)
 {
-	struct job *job = context;
-	struct piece *piece = slot;
+	struct decode_job *job = context;
+	struct source_piece *piece = slot;
 	const struct decode_options *o = job->options;
-	int32_t most = is_full(o, job->decoder->n_models) ? MAX_FULL_ROWS :
+	int32_t most = needs_all_tokens(o, job->decoder->n_models) ? MAX_FULL_ROWS :
 		       o->shortlist			    ? MAX_LISTED_ROWS :
 							      MAX_ROWS;
 	int32_t max_rows = MAX(o->beam, MIN(most, o->decode_tokens / 8));
 	int32_t capacity = job->decoder->capacity;
 	int64_t tokens = 0;
 
-	*piece = (struct piece){ job->taken, 0 };
+	*piece = (struct source_piece){ job->n_taken, 0 };
 	for (; piece->first + piece->n < job->n_sorted; piece->n++) {
 		tokens += job->sorted[piece->first + piece->n].n + 1;
 		if (tokens > capacity || (int64_t)piece->n + 1 > MAX(1, capacity / 2) ||
@@ -423,14 +423,14 @@ static int cut_piece(void *context, void *slot, struct err *e)
 		return err_set(e, ERR_INTERNAL,
 			       "a sentence of %d tokens does not fit an empty batch",
 			       job->sorted[piece->first].n);
-	job->taken += piece->n;
+	job->n_taken += piece->n;
 	return piece->n > 0;
 }
 
-static int decode_piece(struct job *job, struct worker *w, const struct piece *piece,
+static int decode_piece(struct decode_job *job, struct decode_worker *w, const struct source_piece *piece,
 			struct err *e)
 {
-	const struct sorted *sorted = job->sorted + piece->first;
+	const struct sorted_source *sorted = job->sorted + piece->first;
 
 	batch_clear(&w->batch);
 	for (size_t i = 0; i < piece->n; i++)
@@ -442,37 +442,37 @@ static int decode_piece(struct job *job, struct worker *w, const struct piece *p
 }
 
 /* Flow's work. */
-static int work(void *context, int worker, void *slot, struct err *e)
+static int decode_slot(void *context, int worker, void *slot, struct err *e)
 {
-	struct job *job = context;
+	struct decode_job *job = context;
 
 	return decode_piece(job, &job->decoder->workers[worker], slot, e);
 }
 
 /* Flow's take: results are in their places already. */
-static int take(void *context, void *slot, struct err *e)
+static int finish_piece(void *context, void *slot, struct err *e)
 {
 	(void)context, (void)slot, (void)e;
 	return 0;
 }
 
-static int run_alone(struct job *job, struct err *e)
+static int decode_serially(struct decode_job *job, struct err *e)
 {
-	struct piece piece;
+	struct source_piece piece;
 	int code;
 
 	while ((code = cut_piece(job, &piece, e)) > 0)
-		if (decode_piece(job, &job->decoder->alone, &piece, e))
+		if (decode_piece(job, &job->decoder->main_worker, &piece, e))
 			return e->code;
 	return code;
 }
 
 /* All workers at once, each with batches small enough that all have some. */
-static int run_workers(struct job *job, struct err *e)
+static int decode_in_parallel(struct decode_job *job, struct err *e)
 {
 	int32_t n = job->decoder->n_workers;
-	struct piece *slots;
-	struct flow flow = { cut_piece, work, take, job, NULL, sizeof(*slots), n + 2, n };
+	struct source_piece *slots;
+	struct flow flow = { cut_piece, decode_slot, finish_piece, job, NULL, sizeof(*slots), n + 2, n };
 	int64_t tokens = 0;
 	int code = make_workers(job->decoder, e);
 
@@ -495,8 +495,8 @@ int decoder_run(struct decoder *d, const struct decode_options *o,
 		const struct decode_source *sources, size_t n, struct decode_result *results,
 		struct err *e)
 {
-	struct sorted *sorted = mem_alloc(n, sizeof(*sorted), e);
-	struct job job = { d, o, sources, results, sorted, 0, 0, o->decode_tokens };
+	struct sorted_source *sorted = mem_alloc(n, sizeof(*sorted), e);
+	struct decode_job job = { d, o, sources, results, sorted, 0, 0, o->decode_tokens };
 	int code = 0;
 
 	memset(results, 0, n * sizeof(*results));
@@ -508,13 +508,13 @@ int decoder_run(struct decoder *d, const struct decode_options *o,
 			code = empty_result(o, &results[i], e);
 		else
 			sorted[job.n_sorted++] =
-				(struct sorted){ MIN(sources[i].n, d->capacity - 1), i };
+				(struct sorted_source){ MIN(sources[i].n, d->capacity - 1), i };
 	}
 	qsort(sorted, job.n_sorted, sizeof(*sorted), by_length);
 	if (!code && d->n_workers > 1 && job.n_sorted >= 2 * (size_t)d->n_workers)
-		code = run_workers(&job, e);
+		code = decode_in_parallel(&job, e);
 	else if (!code)
-		code = run_alone(&job, e);
+		code = decode_serially(&job, e);
 	free(sorted);
 	if (code)
 		decode_results_free(results, n);

@@ -57,11 +57,11 @@ struct decode_options {
 	double  top_p;			/* > 0, 1: all */
 	uint64_t seed;
 	/* what each source's translation must be like: as many as sources, or NULL; borrowed */
-	const struct decode_wish *wishes;
-	const bool *joins;		/* of each token: a word goes on behind it; NULL: of none */
-	const bool *begins;		/* of each token: a word begins with it; NULL: joins say */
+	const struct decode_constraint *constraints;
+	const bool *joins_next;		/* of each token: a word goes on behind it; NULL: of none */
+	const bool *starts_word;		/* of each token: a word begins with it; NULL: joins say */
 	const struct shortlist *shortlist;	/* NULL: all tokens; borrowed */
-	const struct forbid *forbid;	/* what must not be said; NULL: nothing; borrowed */
+	const struct banned_phrases *forbid;	/* what must not be said; NULL: nothing; borrowed */
 };
 
 #define DECODE_MAX_PHRASES 32
@@ -76,7 +76,7 @@ struct decode_phrase {
  * each as often as it is wished for, as words of their own. Its greatest length grows by those
  * tokens. Phrases: dynamic beam allocation, see beam_constrain.c; not with sampling.
  */
-struct decode_wish {
+struct decode_constraint {
 	uint64_t number;		/* of the sentence: names its random numbers */
 	const int32_t *prefix;		/* (n_prefix) borrowed */
 	int32_t n_prefix;

@@ -9,9 +9,9 @@
 
 static const struct dropout no_dropout;
 
-struct stepper *stepper_new(struct model *m, struct err *e)
+struct incremental_decoder *incremental_new(struct model *m, struct err *e)
 {
-	struct stepper *s = mem_alloc(1, sizeof(*s), e);
+	struct incremental_decoder *s = mem_alloc(1, sizeof(*s), e);
 
 	if (!s)
 		return NULL;
@@ -20,7 +20,7 @@ struct stepper *stepper_new(struct model *m, struct err *e)
 	s->dev = model_get_dev(m);
 	s->shape = model_get_shape(m);
 	s->weights = model_get_weights(m);
-	s->padded = s->ops->graph_begin != NULL;
+	s->is_padded = s->ops->graph_begin != NULL;
 	/* Weights of less precision come with a cache of less: it is what attention waits for. */
 	s->cache_dtype = s->weights->output.dtype == DTYPE_PACKED_BF16 ||
 					 s->weights->output.dtype == DTYPE_PACKED_INT8
@@ -29,7 +29,7 @@ struct stepper *stepper_new(struct model *m, struct err *e)
 	return s;
 }
 
-void stepper_free(struct stepper *s)
+void incremental_free(struct incremental_decoder *s)
 {
 	if (!s)
 		return;
@@ -37,9 +37,9 @@ void stepper_free(struct stepper *s)
 		s->ops->release(s->dev, s->block);
 	if (s->cache)
 		s->ops->release(s->dev, s->cache);
-	if (s->chosen_block)
-		s->ops->release(s->dev, s->chosen_block);
-	free(s->own);
+	if (s->candidate_block)
+		s->ops->release(s->dev, s->candidate_block);
+	free(s->sentence_logits);
 	free(s->host);
 	free(s);
 }
@@ -47,9 +47,9 @@ void stepper_free(struct stepper *s)
 /* ---- a batch ------------------------------------------------------------- */
 
 /* Keys and values of the sources: rounded ones are the first rows of the cache. */
-static struct tensor source_kv(const struct stepper *s)
+static struct tensor source_kv(const struct incremental_decoder *s)
 {
-	struct tensor kv = s->cache_dtype == DTYPE_F32 ? s->memory : stepper_cache(s);
+	struct tensor kv = s->cache_dtype == DTYPE_F32 ? s->memory : incremental_cache(s);
 
 	/* ops are told which rows by index; how many there are must not change from batch to batch */
 	kv.rows = s->cache_rows;
@@ -57,7 +57,7 @@ static struct tensor source_kv(const struct stepper *s)
 }
 
 /* Which rows of the encoder's output each sentence has. */
-static void show_sources(struct stepper *s)
+static void upload_source_rows(struct incremental_decoder *s)
 {
 	const int32_t *start = s->batch->source_start;
 
@@ -69,28 +69,28 @@ static void show_sources(struct stepper *s)
 			  (size_t)(s->batch->n * s->cross_stride) * sizeof(*s->sources));
 }
 
-int stepper_begin(struct stepper *s, const struct batch *b, const struct stepper_how *how,
+int incremental_begin(struct incremental_decoder *s, const struct batch *b, const struct incremental_options *how,
 		  struct err *e)
 {
 	const int64_t longest = MIN(how->max_steps, b->max_source + 8);
-	const int64_t padding = stepper_size(s, how->max_rows) - how->max_rows;
+	const int64_t padding = incremental_padded_size(s, how->max_rows) - how->max_rows;
 
 	s->batch = b;
 	s->all = how->all;
-	s->words = how->words;
+	s->candidates = how->candidates;
 	s->step = 0;
 	s->cache_used = 0;
-	if (stepper_choose_words(s, e) || stepper_reserve(s, how, e))
+	if (incremental_pack_candidates(s, e) || incremental_reserve(s, how, e))
 		return e->code;
 	/* Most translations are about as long as their source; more is added when it is needed. */
-	if (stepper_reserve_cache(s, b->n_source + how->max_rows * longest + padding, e) ||
-	    stepper_show_words(s, e))
+	if (incremental_reserve_cache(s, b->n_source + how->max_rows * longest + padding, e) ||
+	    incremental_upload_masks(s, e))
 		return e->code;
-	show_sources(s);
+	upload_source_rows(s);
 	if (model_encode(s->model, b, &s->memory, e))
 		return e->code;
 	if (s->cache_dtype != DTYPE_F32) {
-		s->ops->copy(s->dev, tensor_rows(stepper_cache(s), 0, b->n_source), s->memory);
+		s->ops->copy(s->dev, tensor_rows(incremental_cache(s), 0, b->n_source), s->memory);
 		s->cache_used = b->n_source;
 	}
 	return 0;
@@ -102,7 +102,7 @@ int stepper_begin(struct stepper *s, const struct batch *b, const struct stepper
  * Rows that pad the step read <pad> as the first token of the first sentence, see themselves alone,
  * and fill cache rows that the next step fills anew.
  */
-static void bring(struct stepper *s, const struct stepper_rows *rows)
+static void host_inputs(struct incremental_decoder *s, const struct incremental_rows *rows)
 {
 	const int32_t *start = s->batch->source_start;
 
@@ -110,98 +110,98 @@ static void bring(struct stepper *s, const struct stepper_rows *rows)
 		const bool real = r < rows->n;
 		const int32_t sentence = real ? rows->sentence[r] : 0;
 		const int32_t step = real ? s->step : 0;
-		const int32_t of_row[N_BROUGHT] = {
-			[BROUGHT_TOKEN] = real ? rows->token[r] : TOKEN_PAD,
-			[BROUGHT_POSITION] = step,
-			[BROUGHT_SLOT] = (int32_t)s->cache_used + r,
-			[BROUGHT_LENGTH] = step + 1,
-			[BROUGHT_PARENT] = step > 0 ? rows->parent[r] : 0,
-			[BROUGHT_AT] = (int32_t)(r * s->stride) + step,
-			[BROUGHT_SENTENCE] = sentence,
-			[BROUGHT_CROSS_LENGTH] = start[sentence + 1] - start[sentence],
+		const int32_t of_row[N_STEP_INPUTS] = {
+			[STEP_INPUT_TOKEN] = real ? rows->token[r] : TOKEN_PAD,
+			[STEP_INPUT_POSITION] = step,
+			[STEP_INPUT_CACHE_ROW] = (int32_t)s->cache_used + r,
+			[STEP_INPUT_LENGTH] = step + 1,
+			[STEP_INPUT_PARENT] = step > 0 ? rows->parent[r] : 0,
+			[STEP_INPUT_INDEX_AT] = (int32_t)(r * s->stride) + step,
+			[STEP_INPUT_SENTENCE] = sentence,
+			[STEP_INPUT_CROSS_LENGTH] = start[sentence + 1] - start[sentence],
 		};
 
-		for (int what = 0; what < N_BROUGHT; what++)
-			s->bring[what * s->rows + r] = of_row[what];
+		for (int what = 0; what < N_STEP_INPUTS; what++)
+			s->host_inputs[what * s->rows + r] = of_row[what];
 	}
-	s->ops->to_device(s->dev, s->a.brought, s->bring,
-			  (size_t)N_BROUGHT * (size_t)s->rows * sizeof(*s->bring));
+	s->ops->to_device(s->dev, s->a.step_inputs, s->host_inputs,
+			  (size_t)N_STEP_INPUTS * (size_t)s->rows * sizeof(*s->host_inputs));
 }
 
 /*
  * Each row's list of ancestors is its parent's with its own slot behind it; its sources are its
  * sentence's. Numbers of rows pass as floats, whose bits are only moved.
  */
-static void extend_index(struct stepper *s)
+static void extend_index(struct incremental_decoder *s)
 {
 	const int64_t n = s->rows, stride = s->stride, cross = s->cross_stride;
-	const struct tensor index = area(s->a.index, s->cap_rows, stride),
-			    before = area(s->a.index_before, n, stride);
+	const struct tensor index = area_tensor(s->a.index, s->cap_rows, stride),
+			    before = area_tensor(s->a.index_before, n, stride);
 
-	s->ops->gather_rows(s->dev, before, index, brought(s, BROUGHT_PARENT));
+	s->ops->gather_rows(s->dev, before, index, step_inputs(s, STEP_INPUT_PARENT));
 	s->ops->copy(s->dev, tensor_rows(index, 0, n), before);
-	s->ops->scatter_rows(s->dev, area(s->a.index, s->cap_rows * stride, 1),
-			     area(brought(s, BROUGHT_SLOT), n, 1), brought(s, BROUGHT_AT));
-	s->ops->gather_rows(s->dev, area(s->a.cross_index, n, cross),
-			    area(s->a.sources, s->cap_rows, cross),
-			    brought(s, BROUGHT_SENTENCE));
+	s->ops->scatter_rows(s->dev, area_tensor(s->a.index, s->cap_rows * stride, 1),
+			     area_tensor(step_inputs(s, STEP_INPUT_CACHE_ROW), n, 1), step_inputs(s, STEP_INPUT_INDEX_AT));
+	s->ops->gather_rows(s->dev, area_tensor(s->a.cross_index, n, cross),
+			    area_tensor(s->a.sources, s->cap_rows, cross),
+			    step_inputs(s, STEP_INPUT_SENTENCE));
 }
 
 /* ---- the decoder --------------------------------------------------------- */
 
 /* x += branch + bias; h = norm(x). */
-static void add_norm(struct stepper *s, const struct tensor *bias, struct tensor scale,
+static void add_norm(struct incremental_decoder *s, const struct tensor *bias, struct tensor scale,
 		     struct tensor shift)
 {
 	int64_t n = s->rows, d = s->shape->d_model;
-	struct tensor x = area(s->a.x, n, d);
+	struct tensor x = area_tensor(s->a.x, n, d);
 
-	s->ops->add_norm(s->dev, x, area(s->a.h, n, d), s->a.mean, s->a.rstd, x,
-			 area(s->a.branch, n, d), bias ? bias->data : NULL, scale.data, shift.data,
+	s->ops->add_norm(s->dev, x, area_tensor(s->a.h, n, d), s->a.mean, s->a.rstd, x,
+			 area_tensor(s->a.branch, n, d), bias ? bias->data : NULL, scale.data, shift.data,
 			 no_dropout);
 }
 
-static void self_attention(struct stepper *s, int32_t layer)
+static void step_self_attention(struct incremental_decoder *s, int32_t layer)
 {
 	const struct model_decoder_layer *w = &s->weights->decoder[layer];
 	int64_t n = s->rows, d = s->shape->d_model;
-	struct tensor h = area(s->a.h, n, d), qkv = area(s->a.qkv, n, 3 * d),
-		      context = area(s->a.context, n, d);
-	struct tensor cache = tensor_columns(stepper_cache(s), 2 * d * layer, 2 * d);
+	struct tensor h = area_tensor(s->a.h, n, d), qkv = area_tensor(s->a.qkv, n, 3 * d),
+		      context = area_tensor(s->a.context, n, d);
+	struct tensor cache = tensor_columns(incremental_cache(s), 2 * d * layer, 2 * d);
 
-	product(s, qkv, h, w->self_qkv);
+	step_linear(s, qkv, h, w->self_qkv);
 	s->ops->scatter_rows(s->dev, cache, tensor_columns(qkv, d, 2 * d),
-			     brought(s, BROUGHT_SLOT));
+			     step_inputs(s, STEP_INPUT_CACHE_ROW));
 	s->ops->attention_step(s->dev, context, NULL, tensor_columns(qkv, 0, d),
 			       tensor_columns(cache, 0, d), tensor_columns(cache, d, d), s->a.index,
-			       brought(s, BROUGHT_LENGTH), s->stride, s->shape->heads);
-	product(s, area(s->a.branch, n, d), context, w->self_out);
+			       step_inputs(s, STEP_INPUT_LENGTH), s->stride, s->shape->heads);
+	step_linear(s, area_tensor(s->a.branch, n, d), context, w->self_out);
 	add_norm(s, NULL, w->cross_norm_scale, w->cross_norm_shift);
 }
 
-static void cross_attention(struct stepper *s, int32_t layer, float *weights)
+static void step_cross_attention(struct incremental_decoder *s, int32_t layer, float *weights)
 {
 	const struct model_decoder_layer *w = &s->weights->decoder[layer];
 	int64_t n = s->rows, d = s->shape->d_model;
-	struct tensor q = area(s->a.qkv, n, d), context = area(s->a.context, n, d);
+	struct tensor q = area_tensor(s->a.qkv, n, d), context = area_tensor(s->a.context, n, d);
 	struct tensor kv = tensor_columns(source_kv(s), 2 * d * layer, 2 * d);
 
-	product(s, q, area(s->a.h, n, d), w->cross_q);
+	step_linear(s, q, area_tensor(s->a.h, n, d), w->cross_q);
 	s->ops->attention_step(s->dev, context, weights, q, tensor_columns(kv, 0, d),
 			       tensor_columns(kv, d, d), s->a.cross_index,
-			       brought(s, BROUGHT_CROSS_LENGTH), s->cross_stride, s->shape->heads);
-	product(s, area(s->a.branch, n, d), context, w->cross_out);
+			       step_inputs(s, STEP_INPUT_CROSS_LENGTH), s->cross_stride, s->shape->heads);
+	step_linear(s, area_tensor(s->a.branch, n, d), context, w->cross_out);
 	add_norm(s, NULL, w->ffn_norm_scale, w->ffn_norm_shift);
 }
 
-static void feed_forward(struct stepper *s, int32_t layer)
+static void step_feed_forward(struct incremental_decoder *s, int32_t layer)
 {
 	const struct model_decoder_layer *w = &s->weights->decoder[layer];
-	struct tensor inner = area(s->a.inner, s->rows, s->shape->d_ff);
+	struct tensor inner = area_tensor(s->a.inner, s->rows, s->shape->d_ff);
 
-	model_linear(s->model, inner, area(s->a.h, s->rows, s->shape->d_model), w->ffn_in,
+	model_linear(s->model, inner, area_tensor(s->a.h, s->rows, s->shape->d_model), w->ffn_in,
 		     &w->ffn_in_bias, true);
-	product(s, area(s->a.branch, s->rows, s->shape->d_model), inner, w->ffn_out);
+	step_linear(s, area_tensor(s->a.branch, s->rows, s->shape->d_model), inner, w->ffn_out);
 	if (layer + 1 < s->shape->decoder_layers)
 		add_norm(s, &w->ffn_out_bias, w[1].self_norm_scale, w[1].self_norm_shift);
 	else
@@ -209,71 +209,71 @@ static void feed_forward(struct stepper *s, int32_t layer)
 			 s->weights->decoder_norm_shift);
 }
 
-static void embed(struct stepper *s)
+static void step_embed(struct incremental_decoder *s)
 {
 	const int64_t d = s->shape->d_model;
 	const bool layers = s->shape->decoder_layers > 0;
 	const struct model_weights *w = s->weights;
-	const struct tensor x = area(s->a.x, s->rows, d),
+	const struct tensor x = area_tensor(s->a.x, s->rows, d),
 			    scale = layers ? w->decoder[0].self_norm_scale : w->decoder_norm_scale,
 			    shift = layers ? w->decoder[0].self_norm_shift : w->decoder_norm_shift;
 
-	s->ops->embed(s->dev, x, w->embed, brought(s, BROUGHT_TOKEN),
-		      brought(s, BROUGHT_POSITION), sqrtf((float)d), no_dropout);
-	s->ops->norm(s->dev, area(s->a.h, s->rows, d), s->a.mean, s->a.rstd, x, scale.data,
+	s->ops->embed(s->dev, x, w->embed, step_inputs(s, STEP_INPUT_TOKEN),
+		      step_inputs(s, STEP_INPUT_POSITION), sqrtf((float)d), no_dropout);
+	s->ops->norm(s->dev, area_tensor(s->a.h, s->rows, d), s->a.mean, s->a.rstd, x, scale.data,
 		     shift.data);
 }
 
 /* The k most probable next tokens of each row whose state is h; 0: logits of all. */
-static void find_best(struct stepper *s, struct tensor h, int32_t k)
+static void find_best_tokens(struct incremental_decoder *s, struct tensor h, int32_t k)
 {
 	const struct tensor output = s->weights->output,
-			    logits = area(s->a.logits, s->rows, s->shape->vocabulary);
+			    logits = area_tensor(s->a.logits, s->rows, s->shape->vocabulary);
 	const int32_t n_real = s->shape->real_vocabulary;
 
 	if (k && tensor_is_packed(output)) {
 		s->ops->linear_top_k(s->dev, s->a.results, result_ids(s, k), h, output, n_real, k);
 		return;
 	}
-	product(s, logits, h, output);
+	step_linear(s, logits, h, output);
 	if (k)
 		s->ops->top_k(s->dev, s->a.results, result_ids(s, k), logits, n_real, k);
 }
 
 /* Two places of the source that each row looks at most: one may be </s>. */
-static void find_aligned(struct stepper *s, int32_t k)
+static void find_aligned(struct incremental_decoder *s, int32_t k)
 {
-	s->ops->top_k(s->dev, s->a.strengths, result_places(s, k),
-		      area(s->a.weights, s->rows, s->cross_stride), s->cross_stride, 2);
+	s->ops->top_k(s->dev, s->a.top_weights, result_source_positions(s, k),
+		      area_tensor(s->a.weights, s->rows, s->cross_stride), s->cross_stride, 2);
 }
 
 /* All that is computed, ops alone. rows: only where nothing is kept as a graph. */
-static void compute(struct stepper *s, const struct stepper_rows *rows, int32_t k, bool aligned)
+static void compute_step(struct incremental_decoder *s, const struct incremental_rows *rows, int32_t k, bool aligned)
 {
 	/*
 	 * Alignments come from the layer before the last, where they are sharpest (Garg et al.
 	 * 2019, section 4).
 	 */
 	const int32_t layers = s->shape->decoder_layers, aligning = MAX(layers - 2, 0);
-	const struct tensor h = area(s->a.h, s->rows, s->shape->d_model);
+	const struct tensor h = area_tensor(s->a.h, s->rows, s->shape->d_model);
 
 	extend_index(s);
-	embed(s);
+	step_embed(s);
 	for (int32_t i = 0; i < layers; i++) {
-		self_attention(s, i);
-		cross_attention(s, i, aligned && i == aligning ? s->a.weights : NULL);
-		feed_forward(s, i);
+		step_self_attention(s, i);
+		step_cross_attention(s, i, aligned && i == aligning ? s->a.weights : NULL);
+		step_feed_forward(s, i);
 	}
-	if (s->words)
-		stepper_find_words(s, rows, h, k);
+	if (s->candidates)
+		incremental_find_candidates(s, rows, h, k);
 	else
-		find_best(s, h, k);
+		find_best_tokens(s, h, k);
 	if (aligned)
 		find_aligned(s, k);
 }
 
 /* All that the ops of a step are called with follows from this and from the model. */
-static struct graph_key key_of(const struct stepper *s, int32_t k, bool aligned)
+static struct graph_key step_graph_key(const struct incremental_decoder *s, int32_t k, bool aligned)
 {
 	const uint64_t kind = 0x53544550;	/* no other graphs begin so */
 
@@ -283,31 +283,31 @@ static struct graph_key key_of(const struct stepper *s, int32_t k, bool aligned)
 		(uintptr_t)s->cache, (uint64_t)s->cache_rows,
 		(uintptr_t)s->block, (uint64_t)s->cap_rows,
 		(uint64_t)s->stride, (uint64_t)s->cross_stride,
-		(uint64_t)stepper_logits_of(s), (uint64_t)stepper_masked_of(s),
-		(uintptr_t)s->chosen.data, (uint64_t)s->n_words,
+		(uint64_t)incremental_logits_width(s), (uint64_t)incremental_mask_width(s),
+		(uintptr_t)s->candidate_weights.data, (uint64_t)s->n_candidates,
 		(uintptr_t)s->memory.data, (uintptr_t)s->weights->output.data,
 	} };
 }
 
-static void compute_or_play(struct stepper *s, const struct stepper_rows *rows, int32_t k,
+static void compute_or_replay(struct incremental_decoder *s, const struct incremental_rows *rows, int32_t k,
 			    bool aligned)
 {
-	const struct graph_key key = key_of(s, k, aligned);
-	const int pieces = s->padded ? s->ops->graph_begin(s->dev, &key) : 0;
+	const struct graph_key key = step_graph_key(s, k, aligned);
+	const int pieces = s->is_padded ? s->ops->graph_begin(s->dev, &key) : 0;
 
 	for (int i = 0; i < pieces; i++)
-		s->ops->graph_play(s->dev, i);
+		s->ops->graph_replay(s->dev, i);
 	if (pieces)
 		return;
-	compute(s, rows, k, aligned);
-	if (s->padded)
+	compute_step(s, rows, k, aligned);
+	if (s->is_padded)
 		s->ops->graph_end(s->dev);
 }
 
 /* ---- what comes back ----------------------------------------------------- */
 
 /* places: two of each row, the stronger first. </s> does not count. */
-static void take_aligned(const struct stepper *s, const struct stepper_rows *rows,
+static void choose_aligned_tokens(const struct incremental_decoder *s, const struct incremental_rows *rows,
 			 const int32_t *places, int32_t *aligned)
 {
 	const int32_t *start = s->batch->source_start;
@@ -321,52 +321,52 @@ static void take_aligned(const struct stepper *s, const struct stepper_rows *row
 }
 
 /* Log-probabilities of all next tokens of each row. */
-static int take_all(struct stepper *s, const struct stepper_rows *rows, float *all, struct err *e)
+static int fetch_all_log_probs(struct incremental_decoder *s, const struct incremental_rows *rows, float *all, struct err *e)
 {
 	const size_t vocabulary = (size_t)s->shape->vocabulary;
 
-	if (s->words)
-		return stepper_take_all_words(s, rows, all, e);
-	if (fetch(s, all, s->a.logits, (size_t)rows->n * vocabulary * sizeof(*all), e))
+	if (s->candidates)
+		return incremental_all_candidates(s, rows, all, e);
+	if (fetch_to_host(s, all, s->a.logits, (size_t)rows->n * vocabulary * sizeof(*all), e))
 		return e->code;
 	for (int32_t r = 0; r < rows->n; r++)
-		pick_log_softmax(all + (size_t)r * vocabulary, s->shape->real_vocabulary);
+		sampling_log_softmax(all + (size_t)r * vocabulary, s->shape->real_vocabulary);
 	return 0;
 }
 
 /* Values, ids and places lie behind each other: one copy has all that is wanted of them. */
-static int take_results(struct stepper *s, const struct stepper_rows *rows, int32_t k,
-			struct stepper_found *found, struct err *e)
+static int fetch_step_results(struct incremental_decoder *s, const struct incremental_rows *rows, int32_t k,
+			struct incremental_output *found, struct err *e)
 {
 	const size_t best = (size_t)s->rows * (size_t)k, wanted = (size_t)rows->n * (size_t)k,
 		     places = found->aligned ? 2 * (size_t)s->rows : 0;
 
-	if (fetch(s, s->fetched, s->a.results, (2 * best + places) * sizeof(*s->fetched), e))
+	if (fetch_to_host(s, s->host_results, s->a.results, (2 * best + places) * sizeof(*s->host_results), e))
 		return e->code;
 	if (k) {
-		memcpy(found->values, s->fetched, wanted * sizeof(*found->values));
-		memcpy(found->ids, s->fetched + best, wanted * sizeof(*found->ids));
+		memcpy(found->values, s->host_results, wanted * sizeof(*found->values));
+		memcpy(found->ids, s->host_results + best, wanted * sizeof(*found->ids));
 	}
-	if (stepper_masked_of(s) && k)
-		stepper_name_words(s, found, k, rows->n);
+	if (incremental_mask_width(s) && k)
+		incremental_candidate_ids(s, found, k, rows->n);
 	if (found->aligned)
-		take_aligned(s, rows, s->fetched + 2 * best, found->aligned);
+		choose_aligned_tokens(s, rows, s->host_results + 2 * best, found->aligned);
 	return 0;
 }
 
-int stepper_step(struct stepper *s, const struct stepper_rows *rows, int32_t k,
-		 struct stepper_found *found, struct err *e)
+int incremental_step(struct incremental_decoder *s, const struct incremental_rows *rows, int32_t k,
+		 struct incremental_output *found, struct err *e)
 {
 	if (found->all)
 		k = 0;
-	s->rows = (int32_t)stepper_size(s, rows->n);
-	if (stepper_reserve_cache(s, s->rows, e))
+	s->rows = (int32_t)incremental_padded_size(s, rows->n);
+	if (incremental_reserve_cache(s, s->rows, e))
 		return e->code;
-	bring(s, rows);
-	compute_or_play(s, rows, k, found->aligned != NULL);
+	host_inputs(s, rows);
+	compute_or_replay(s, rows, k, found->aligned != NULL);
 	s->cache_used += rows->n;
 	s->step++;
-	if ((k || found->aligned) && take_results(s, rows, k, found, e))
+	if ((k || found->aligned) && fetch_step_results(s, rows, k, found, e))
 		return e->code;
-	return found->all ? take_all(s, rows, found->all, e) : 0;
+	return found->all ? fetch_all_log_probs(s, rows, found->all, e) : 0;
 }

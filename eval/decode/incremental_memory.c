@@ -3,11 +3,11 @@
 
 #include <stdlib.h>
 
-int64_t stepper_size(const struct stepper *s, int64_t n)
+int64_t incremental_padded_size(const struct incremental_decoder *s, int64_t n)
 {
 	int64_t size = 1, step = 16;
 
-	if (!s->padded)
+	if (!s->is_padded)
 		return n;
 	while (size < n && size < 16)
 		size *= 2;
@@ -19,17 +19,17 @@ int64_t stepper_size(const struct stepper *s, int64_t n)
 }
 
 /* Of a row. Packed weights of all tokens give the best ones without a matrix of logits. */
-int64_t stepper_logits_of(const struct stepper *s)
+int64_t incremental_logits_width(const struct incremental_decoder *s)
 {
-	if (s->words)
-		return s->n_words;
+	if (s->candidates)
+		return s->n_candidates;
 	return s->all || !tensor_is_packed(s->weights->output) ? s->shape->vocabulary : 0;
 }
 
 /* Where memory is not the host's, the words of other sentences are made unlikely there. */
-int64_t stepper_masked_of(const struct stepper *s)
+int64_t incremental_mask_width(const struct incremental_decoder *s)
 {
-	return s->words && s->ops->own_memory ? s->n_words : 0;
+	return s->candidates && s->ops->has_device_memory ? s->n_candidates : 0;
 }
 
 /* ---- areas --------------------------------------------------------------- */
@@ -51,16 +51,16 @@ static int too_many(int64_t rows, struct err *e)
 }
 
 /* Carve the areas from the block, making it larger when needed. */
-static int reserve_areas(struct stepper *s, struct err *e)
+static int reserve_areas(struct incremental_decoder *s, struct err *e)
 {
 	size_t total = 0, bytes, at = 0;
 
-#define AREA(name, per_row)                                                                        \
+#define STEP_AREA(name, per_row)                                                                        \
 	if (!area_bytes(s->cap_rows, per_row, &bytes) || total > SIZE_MAX - bytes)                 \
 		return too_many(s->cap_rows, e);                                                   \
 	total += bytes;
-	AREAS(AREA)
-#undef AREA
+	STEP_AREAS(STEP_AREA)
+#undef STEP_AREA
 	if (total > s->block_bytes) {
 		if (s->block)
 			s->ops->release(s->dev, s->block);
@@ -70,21 +70,21 @@ static int reserve_areas(struct stepper *s, struct err *e)
 			return e->code;
 		s->block_bytes = total;
 	}
-#define AREA(name, per_row) \
+#define STEP_AREA(name, per_row) \
 	s->a.name = (char *)s->block + at; \
 	area_bytes(s->cap_rows, per_row, &bytes); \
 	at += bytes;
-	AREAS(AREA)
-#undef AREA
+	STEP_AREAS(STEP_AREA)
+#undef STEP_AREA
 	return 0;
 }
 
-static int reserve_host(struct stepper *s, struct err *e)
+static int reserve_host(struct incremental_decoder *s, struct err *e)
 {
-	const size_t rows = (size_t)s->cap_rows, fetched = 2 * STEPPER_MAX_K + 2;
+	const size_t rows = (size_t)s->cap_rows, host_results = 2 * INCREMENTAL_MAX_K + 2;
 	size_t total;
 
-	if (!mem_mul(rows, N_BROUGHT + fetched + (size_t)s->cross_stride, &total))
+	if (!mem_mul(rows, N_STEP_INPUTS + host_results + (size_t)s->cross_stride, &total))
 		return too_many(s->cap_rows, e);
 	if (total > s->host_bytes / sizeof(*s->host)) {
 		free(s->host);
@@ -94,23 +94,23 @@ static int reserve_host(struct stepper *s, struct err *e)
 			return e->code;
 		s->host_bytes = total * sizeof(*s->host);
 	}
-	s->bring = s->host;
-	s->fetched = s->bring + N_BROUGHT * rows;
-	s->sources = s->fetched + fetched * rows;
+	s->host_inputs = s->host;
+	s->host_results = s->host_inputs + N_STEP_INPUTS * rows;
+	s->sources = s->host_results + host_results * rows;
 	return 0;
 }
 
 /* A size that areas have: it only grows where they are to stay. */
-static void grow(const struct stepper *s, int64_t *size, int64_t n)
+static void grow_area_size(const struct incremental_decoder *s, int64_t *size, int64_t n)
 {
-	*size = s->padded ? MAX(*size, stepper_size(s, n)) : n;
+	*size = s->is_padded ? MAX(*size, incremental_padded_size(s, n)) : n;
 }
 
-int stepper_reserve(struct stepper *s, const struct stepper_how *how, struct err *e)
+int incremental_reserve(struct incremental_decoder *s, const struct incremental_options *how, struct err *e)
 {
-	grow(s, &s->cap_rows, how->max_rows);
-	grow(s, &s->stride, how->max_steps);
-	grow(s, &s->cross_stride, s->batch->max_source);
+	grow_area_size(s, &s->cap_rows, how->max_rows);
+	grow_area_size(s, &s->stride, how->max_steps);
+	grow_area_size(s, &s->cross_stride, s->batch->max_source);
 	if (s->cap_rows * s->stride > INT32_MAX)
 		return too_many(s->cap_rows, e);
 	return reserve_areas(s, e) ? e->code : reserve_host(s, e);
@@ -119,24 +119,24 @@ int stepper_reserve(struct stepper *s, const struct stepper_how *how, struct err
 /* ---- the cache ----------------------------------------------------------- */
 
 /* Elements from one cache row to the next; a power of 2 would put all into the same cache sets. */
-static int64_t cache_stride(const struct stepper *s)
+static int64_t cache_stride(const struct incremental_decoder *s)
 {
 	return 2 * (int64_t)s->shape->d_model * s->shape->decoder_layers + 32;
 }
 
-static struct tensor cache_tensor(const struct stepper *s, void *cache, int64_t rows)
+static struct tensor cache_tensor(const struct incremental_decoder *s, void *cache, int64_t rows)
 {
 	int64_t cols = 2 * (int64_t)s->shape->d_model * s->shape->decoder_layers;
 
 	return (struct tensor){ cache, rows, cols, cache_stride(s), s->cache_dtype };
 }
 
-struct tensor stepper_cache(const struct stepper *s)
+struct tensor incremental_cache(const struct incremental_decoder *s)
 {
 	return cache_tensor(s, s->cache, s->cache_rows);
 }
 
-int stepper_reserve_cache(struct stepper *s, int64_t rows, struct err *e)
+int incremental_reserve_cache(struct incremental_decoder *s, int64_t rows, struct err *e)
 {
 	int64_t want = s->cache_used + rows;
 	size_t bytes;

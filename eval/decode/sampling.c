@@ -9,7 +9,7 @@
 #include "data/shard/token_batch.h"
 #include "share/base/mem.h"
 
-void pick_log_softmax(float *x, int32_t n)
+void sampling_log_softmax(float *x, int32_t n)
 {
 	float most = -INFINITY;
 	double sum = 0;
@@ -18,10 +18,10 @@ void pick_log_softmax(float *x, int32_t n)
 		most = x[i] > most ? x[i] : most;
 	for (int32_t i = 0; i < n; i++)
 		sum += (double)expf(x[i] - most);
-	pick_shift(x, n, -((double)most + log(sum)));
+	sampling_shift(x, n, -((double)most + log(sum)));
 }
 
-void pick_add(float *sum, const float *x, int32_t n)
+void sampling_log_add(float *sum, const float *x, int32_t n)
 {
 	for (int32_t i = 0; i < n; i++) {
 		const float high = sum[i] > x[i] ? sum[i] : x[i],
@@ -34,13 +34,13 @@ void pick_add(float *sum, const float *x, int32_t n)
 	}
 }
 
-void pick_shift(float *x, int32_t n, double shift)
+void sampling_shift(float *x, int32_t n, double shift)
 {
 	for (int32_t i = 0; i < n; i++)
 		x[i] = (float)((double)x[i] + shift);
 }
 
-void pick_best(const float *x, int32_t n, int32_t k, float *values, int32_t *ids)
+void sampling_top_k(const float *x, int32_t n, int32_t k, float *values, int32_t *ids)
 {
 	int32_t have = 0;
 
@@ -81,7 +81,7 @@ static int by_falling_x(const void *a, const void *b)
 }
 
 /* Uniform in [0, 1), with 53 bits. */
-static double unit(struct rng_key key, uint64_t position)
+static double uniform_at(struct rng_key key, uint64_t position)
 {
 	const struct rng_block block = rng_block_at(key, position);
 
@@ -89,7 +89,7 @@ static double unit(struct rng_key key, uint64_t position)
 }
 
 /* The first of the choices at which u of their weight is reached. */
-static int32_t draw(const struct choice *choices, int32_t n, double temperature, double u)
+static int32_t draw_choice(const struct choice *choices, int32_t n, double temperature, double u)
 {
 	double most = -INFINITY, total = 0, sum = 0;
 	int32_t last = TOKEN_END;
@@ -111,7 +111,7 @@ static int32_t draw(const struct choice *choices, int32_t n, double temperature,
 }
 
 /* How many of the most probable ones, sorted, have top_p of the weight together. */
-static int32_t nucleus(const struct choice *choices, int32_t n, double temperature, double top_p)
+static int32_t count_nucleus(const struct choice *choices, int32_t n, double temperature, double top_p)
 {
 	const double most = (double)choices[0].x;
 	double total = 0, sum = 0;
@@ -126,7 +126,7 @@ static int32_t nucleus(const struct choice *choices, int32_t n, double temperatu
 	return n;
 }
 
-int32_t pick_sample(const float *x, int32_t n, const struct decode_options *o, struct rng_key key,
+int32_t sampling_draw_token(const float *x, int32_t n, const struct decode_options *o, struct rng_key key,
 		    uint64_t position, struct err *e)
 {
 	struct choice *choices = mem_alloc((size_t)n, sizeof(*choices), e);
@@ -142,8 +142,8 @@ int32_t pick_sample(const float *x, int32_t n, const struct decode_options *o, s
 	if (o->top_k > 0)
 		kept = MIN(kept, o->top_k);
 	if (o->top_p < 1)
-		kept = nucleus(choices, kept, o->temperature, o->top_p);
-	id = draw(choices, kept, o->temperature, unit(key, position));
+		kept = count_nucleus(choices, kept, o->temperature, o->top_p);
+	id = draw_choice(choices, kept, o->temperature, uniform_at(key, position));
 	free(choices);
 	return id;
 }

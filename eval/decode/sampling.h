@@ -15,16 +15,16 @@
 #include "share/base/rng.h"
 
 /* Logits to log-probabilities, in place. */
-void pick_log_softmax(float *x, int32_t n);
+void sampling_log_softmax(float *x, int32_t n);
 
 /* sum = log(exp(sum) + exp(x)) */
-void pick_add(float *sum, const float *x, int32_t n);
+void sampling_log_add(float *sum, const float *x, int32_t n);
 
 /* x += shift: the mean of m distributions is their sum, shifted by -log m. */
-void pick_shift(float *x, int32_t n, double shift);
+void sampling_shift(float *x, int32_t n, double shift);
 
 /* The k greatest, falling; of equal ones the lower id comes first. k <= n. */
-void pick_best(const float *x, int32_t n, int32_t k, float *values, int32_t *ids);
+void sampling_top_k(const float *x, int32_t n, int32_t k, float *values, int32_t *ids);
 
 /*
  * Draw a token from softmax(x / temperature) of the words and </s>, cut to the top_k most probable
@@ -32,7 +32,7 @@ void pick_best(const float *x, int32_t n, int32_t k, float *values, int32_t *ids
  * random number is the one at that position of the stream: nothing else decides. -1: memory ran
  * out.
  */
-int32_t pick_sample(const float *x, int32_t n, const struct decode_options *o, struct rng_key key,
+int32_t sampling_draw_token(const float *x, int32_t n, const struct decode_options *o, struct rng_key key,
 		    uint64_t position, struct err *e);
 
 #endif

@@ -11,7 +11,7 @@
 
 #define USUAL_LAST 5
 
-static int average(const struct conf *c, char *const *folders, size_t n, struct err *e)
+static int average_model_folders(const struct conf *c, char *const *folders, size_t n, struct err *e)
 {
 	struct ckpt_source *from = mem_alloc(n, sizeof(*from), e);
 	int code = from ? 0 : e->code;
@@ -40,7 +40,7 @@ static int find_arguments(const struct conf *c, char ***folders, size_t *n, stru
 	return 0;
 }
 
-static int find(const struct conf *c, char ***folders, size_t *n, struct err *e)
+static int find_model_folders(const struct conf *c, char ***folders, size_t *n, struct err *e)
 {
 	if (c->n_arguments > 0 && c->last > 0)
 		return err_set(e, ERR_USAGE,
@@ -63,9 +63,9 @@ int average_run(const struct conf *c, struct err *e)
 
 	if (!c->output)
 		return err_set(e, ERR_USAGE, "the average goes where? give --output FOLDER");
-	code = find(c, &folders, &n, e);
+	code = find_model_folders(c, &folders, &n, e);
 	if (!code)
-		code = average(c, folders, n, e);
+		code = average_model_folders(c, folders, n, e);
 	if (!code && !c->quiet) {
 		fprintf(stderr, "%s is the mean of\n", c->output);
 		for (size_t i = 0; i < n; i++)

@@ -18,7 +18,7 @@ enum test { TEST_BOOTSTRAP, TEST_RANDOMISATION };	/* as in options.def */
 struct system {
 	const char   *name;		/* borrowed */
 	struct metric metric;
-	struct confidence confidence;
+	struct score_confidence confidence;
 	double score, p;
 };
 
@@ -31,7 +31,7 @@ struct comparison {
 	uint64_t seed;
 };
 
-static int read_all(struct comparison *x, struct sides *s, struct err *e)
+static int read_systems(struct comparison *x, struct segment_reader *s, struct err *e)
 {
 	struct metric_options o =
 		metric_options_from_conf((enum metric_kind)x->conf->metric, x->conf);
@@ -41,7 +41,7 @@ static int read_all(struct comparison *x, struct sides *s, struct err *e)
 		x->systems[i].name = s->names[i];
 		code = metric_open(&x->systems[i].metric, &o, e);
 	}
-	while (!code && (code = sides_next(s, e)) > 0) {
+	while (!code && (code = segment_reader_next(s, e)) > 0) {
 		code = 0;
 		for (size_t i = 0; i < x->n && !code; i++)
 			code = metric_add(&x->systems[i].metric, &s->texts[i], s->texts + x->n,
@@ -70,7 +70,7 @@ static int test_all(struct comparison *x, struct err *e)
 	return 0;
 }
 
-static const char *verdict(const struct comparison *x, size_t i)
+static const char *describe_difference(const struct comparison *x, size_t i)
 {
 	double gain = x->systems[i].score - x->systems[0].score;
 
@@ -83,14 +83,14 @@ static const char *verdict(const struct comparison *x, size_t i)
 	return gain > 0 ? "better" : "worse";
 }
 
-static void sign(const struct comparison *x, struct buf *out)
+static void compare_signature(const struct comparison *x, struct buf *out)
 {
 	metric_signature(&x->systems[0].metric, out);
 	buf_printf(out, "|%s:%lld|seed:%llu", x->test == TEST_BOOTSTRAP ? "bs" : "ar",
 		   (long long)x->trials, (unsigned long long)x->seed);
 }
 
-static void print_json(const struct comparison *x, struct buf *out)
+static void compare_print_json(const struct comparison *x, struct buf *out)
 {
 	struct json_writer w = { .out = out };
 	struct buf text = { 0 };
@@ -110,13 +110,13 @@ static void print_json(const struct comparison *x, struct buf *out)
 		score_tools_confidence_json(&w, &x->systems[i].confidence);
 		if (i > 0) {
 			json_put_real(&w, "p", x->systems[i].p);
-			json_put_str(&w, "verdict", verdict(x, i));
+			json_put_str(&w, "verdict", describe_difference(x, i));
 		}
 		json_close(&w, '}');
 	}
 	json_close(&w, ']');
 	buf_clear(&text);
-	sign(x, &text);
+	compare_signature(x, &text);
 	json_put_str(&w, "signature", buf_text(&text));
 	json_close(&w, '}');
 	buf_free(&text);
@@ -131,7 +131,7 @@ static void add_padded(struct buf *out, const char *text, size_t width)
 		buf_add_char(out, ' ');
 }
 
-static void print_text(const struct comparison *x, struct buf *out)
+static void compare_print_text(const struct comparison *x, struct buf *out)
 {
 	size_t width = strlen("system");
 
@@ -151,21 +151,21 @@ static void print_text(const struct comparison *x, struct buf *out)
 		buf_printf(out, "  %6.2f  %6.2f \xC2\xB1 %5.2f", s->score, s->confidence.mean,
 			   s->confidence.interval);
 		if (i > 0)
-			buf_printf(out, "  %9.4f  %s", s->p, verdict(x, i));
+			buf_printf(out, "  %9.4f  %s", s->p, describe_difference(x, i));
 		buf_add_char(out, '\n');
 	}
-	sign(x, out);
+	compare_signature(x, out);
 }
 
-static int print(const struct comparison *x, FILE *out, struct err *e)
+static int compare_print(const struct comparison *x, FILE *out, struct err *e)
 {
 	struct buf text = { 0 };
 	int code;
 
 	if (x->conf->json)
-		print_json(x, &text);
+		compare_print_json(x, &text);
 	else
-		print_text(x, &text);
+		compare_print_text(x, &text);
 	code = buf_check(&text, e);
 	if (!code && (fprintf(out, "%s\n", buf_text(&text)) < 0 || fflush(out)))
 		code = err_set_errno(e, ERR_IO, "the comparison cannot be written");
@@ -179,7 +179,7 @@ static int compare_files(const struct conf *c, char *const *names, FILE *out, st
 	struct comparison x = { .conf = c,
 				.test = (enum test)c->test,
 				.seed = (uint64_t)c->resample_seed };
-	struct sides s = { 0 };
+	struct segment_reader s = { 0 };
 	int code;
 
 	x.draws = c->resamples && x.test == TEST_BOOTSTRAP ? c->resamples : RESAMPLE_DRAWS;
@@ -188,19 +188,19 @@ static int compare_files(const struct conf *c, char *const *names, FILE *out, st
 					      RESAMPLE_SHUFFLES;
 	x.n = (size_t)c->n_arguments;
 	x.systems = mem_alloc(x.n, sizeof(*x.systems), e);
-	code = x.systems ? sides_open(&s, c, e) : e->code;
+	code = x.systems ? segment_reader_open(&s, c, e) : e->code;
 	if (!code)
-		code = read_all(&x, &s, e);
+		code = read_systems(&x, &s, e);
 	for (size_t i = 0; !code && names && i < x.n; i++)
 		x.systems[i].name = names[i];
 	if (!code)
 		code = test_all(&x, e);
 	if (!code)
-		code = print(&x, out, e);
+		code = compare_print(&x, out, e);
 	for (size_t i = 0; x.systems && i < x.n; i++)
 		metric_close(&x.systems[i].metric);
 	free(x.systems);
-	sides_close(&s);
+	segment_reader_close(&s);
 	return code;
 }
 

@@ -51,7 +51,7 @@ static int copy_options(struct conf *to, const struct conf *from, struct err *e)
 }
 
 /* Which model a word means: NAME, NAME:CHECKPOINT, :CHECKPOINT, or a folder. */
-static int choose(struct conf *k, const struct conf *c, const char *word, struct err *e)
+static int set_system_options(struct conf *k, const struct conf *c, const char *word, struct err *e)
 {
 	const char *colon = strchr(word, ':');
 	char *run;
@@ -69,7 +69,7 @@ static int choose(struct conf *k, const struct conf *c, const char *word, struct
 	return code;
 }
 
-static int write_lines(const char *path, char *const *lines, int64_t n, struct err *e)
+static int write_reference_lines(const char *path, char *const *lines, int64_t n, struct err *e)
 {
 	struct buf text = { 0 };
 	int code;
@@ -96,7 +96,7 @@ static int use_references(struct compare_runs *f, const struct heldout *h, const
 
 	if (!f->reference) {
 		f->reference = file_path(e, "%s/reference", f->folder);
-		return f->reference ? write_lines(f->reference, h->references, h->n, e) : e->code;
+		return f->reference ? write_reference_lines(f->reference, h->references, h->n, e) : e->code;
 	}
 	code = file_read_all(f->reference, 0, &first, e);
 	for (int64_t i = 0; !code && same && i < h->n; i++) {
@@ -130,7 +130,7 @@ static int add_system(struct compare_runs *f, const struct conf *c, const char *
 	if (!code)
 		code = copy_options(&k, c, e);
 	if (!code)
-		code = choose(&k, c, word, e);
+		code = set_system_options(&k, c, word, e);
 	if (!code) {
 		opened = true;
 		code = engine_open(&g, &k, ENGINE_TRANSLATE, e);
@@ -144,7 +144,7 @@ static int add_system(struct compare_runs *f, const struct conf *c, const char *
 	if (!code)
 		code = heldout_translate(&h, (struct heldout_slice){ 0, 1 }, !c->quiet, e);
 	if (!code)
-		code = write_lines(f->paths[f->n - 1], h.hypotheses, h.n, e);
+		code = write_reference_lines(f->paths[f->n - 1], h.hypotheses, h.n, e);
 	heldout_close(&h);
 	if (opened)
 		engine_close(&g);

@@ -35,7 +35,7 @@ void heldout_close(struct heldout *h)
 	memset(h, 0, sizeof(*h));
 }
 
-static int read_lines(const char *path, int64_t limit, char ***lines, int64_t *n, struct err *e)
+static int read_set_lines(const char *path, int64_t limit, char ***lines, int64_t *n, struct err *e)
 {
 	struct lines in;
 	size_t cap = 0;
@@ -56,7 +56,7 @@ static int read_lines(const char *path, int64_t limit, char ***lines, int64_t *n
 	return MIN(got, 0);
 }
 
-static int read_side(struct heldout *h, const char *language, int64_t limit, char ***lines,
+static int read_set_language(struct heldout *h, const char *language, int64_t limit, char ***lines,
 		     int64_t *n, struct err *e)
 {
 	char *path = file_path(e, "%s/%s.%s", h->folder, h->set, language);
@@ -64,7 +64,7 @@ static int read_side(struct heldout *h, const char *language, int64_t limit, cha
 
 	if (!path)
 		return e->code;
-	code = read_lines(path, limit, lines, n, e);
+	code = read_set_lines(path, limit, lines, n, e);
 	if (code == ERR_NOINPUT)
 		err_prefix(e, "the corpus has no held-out set %s (--set says which)", h->set);
 	free(path);
@@ -82,9 +82,9 @@ int heldout_open(struct heldout *h, struct engine *g, const char *set, int64_t l
 	h->folder = corpus_folder(g->conf, e);
 	if (!h->folder || paths_check_name("held-out set", set, e))
 		return e->code;
-	code = read_side(h, g->conf->source_language, limit, &h->sources, &h->n, e);
+	code = read_set_language(h, g->conf->source_language, limit, &h->sources, &h->n, e);
 	if (!code)
-		code = read_side(h, g->conf->target_language, limit, &h->references, &n_references,
+		code = read_set_language(h, g->conf->target_language, limit, &h->references, &n_references,
 				 e);
 	if (!code && h->n != n_references)
 		code = err_set(e, ERR_DATA, "%s/%s.%s has %lld lines, but %s.%s has %lld",
@@ -103,7 +103,7 @@ int heldout_open(struct heldout *h, struct engine *g, const char *set, int64_t l
 }
 
 /* A hypothesis goes through JSON when ranks share the work: as it would be afterwards, always. */
-static int keep(struct heldout *h, int64_t at, char *text, struct err *e)
+static int store_hypothesis(struct heldout *h, int64_t at, char *text, struct err *e)
 {
 	struct buf repaired = { 0 };
 
@@ -112,7 +112,7 @@ static int keep(struct heldout *h, int64_t at, char *text, struct err *e)
 		return 0;
 	utf8_repair(&repaired, text, strlen(text));
 	free(text);
-	h->hypotheses[at] = buf_take(&repaired, e);
+	h->hypotheses[at] = buf_detach(&repaired, e);
 	return h->hypotheses[at] ? 0 : e->code;
 }
 
@@ -134,7 +134,7 @@ static int decode_chunk(struct heldout *h, const struct decode_options *o, const
 		const struct decode_hypothesis *best = &translations[i].result.hypotheses[0];
 
 		h->tokens += best->n + best->finished;
-		code = keep(h, numbers[i], translations[i].texts[0], e);
+		code = store_hypothesis(h, numbers[i], translations[i].texts[0], e);
 		translations[i].texts[0] = NULL;
 	}
 	engine_translations_free(translations, n);
@@ -143,8 +143,8 @@ static int decode_chunk(struct heldout *h, const struct decode_options *o, const
 
 int heldout_score(struct heldout *h, struct err *e)
 {
-	struct bleu *bleu = bleu_new(&bleu_usual, e);
-	struct chrf *chrf = chrf_new(&chrf_usual, e);
+	struct bleu *bleu = bleu_new(&bleu_defaults, e);
+	struct chrf *chrf = chrf_new(&chrf_defaults, e);
 	struct chrf_score chrf_result;
 	int code = bleu && chrf ? 0 : e->code;
 
@@ -238,7 +238,7 @@ static int64_t *choose_pairs(int64_t pairs, int64_t sample, int64_t *n, struct e
 
 #define MAX_BATCHES (1 << 26)	/* of a shard; more are no shard of ours */
 
-bool heldout_note_batch(struct heldout_batches *b, int64_t at, double nll, int64_t tokens)
+bool heldout_set_batch(struct heldout_batches *b, int64_t at, double nll, int64_t tokens)
 {
 	struct err ignored;
 
@@ -273,7 +273,7 @@ void heldout_batches_free(struct heldout_batches *b)
 }
 
 /* Where measuring is. */
-struct measuring {
+struct batch_measurement {
 	const struct engine *g;
 	struct heldout_slice slice;
 	struct heldout_batches *out;
@@ -283,7 +283,7 @@ struct measuring {
 };
 
 /* Ids up to the first </s> as words. */
-static void write_ids(struct buf *out, const int32_t *ids, int32_t n)
+static void write_token_ids(struct buf *out, const int32_t *ids, int32_t n)
 {
 	buf_clear(out);
 	for (int32_t i = 0; i < n && ids[i] != TOKEN_END; i++)
@@ -291,7 +291,7 @@ static void write_ids(struct buf *out, const int32_t *ids, int32_t n)
 }
 
 /* Score what the model would have said, token by token, against the batch's targets. */
-static int score_forced(struct measuring *m, const struct batch *b, struct err *e)
+static int score_forced(struct batch_measurement *m, const struct batch *b, struct err *e)
 {
 	struct buf hypothesis = { 0 }, reference = { 0 };
 	int code = 0;
@@ -300,8 +300,8 @@ static int score_forced(struct measuring *m, const struct batch *b, struct err *
 		const int32_t first = b->target_start[i], n = b->target_start[i + 1] - first;
 		struct score_text ours, theirs;
 
-		write_ids(&hypothesis, m->best + first, n);
-		write_ids(&reference, b->target_out + first, n);
+		write_token_ids(&hypothesis, m->best + first, n);
+		write_token_ids(&reference, b->target_out + first, n);
 		code = buf_check(&hypothesis, e) ? e->code : buf_check(&reference, e);
 		ours = (struct score_text){ buf_text(&hypothesis), hypothesis.len };
 		theirs = (struct score_text){ buf_text(&reference), reference.len };
@@ -313,7 +313,7 @@ static int score_forced(struct measuring *m, const struct batch *b, struct err *
 	return code;
 }
 
-static int evaluate_batch(struct measuring *m, const struct batch *b, struct model_sums *sums,
+static int evaluate_batch(struct batch_measurement *m, const struct batch *b, struct model_sums *sums,
 			  struct err *e)
 {
 	if (!m->pseudo)
@@ -324,7 +324,7 @@ static int evaluate_batch(struct measuring *m, const struct batch *b, struct mod
 }
 
 /* Measure what the batch holds, if it is of the slice and was not yet, and empty it. */
-static int add_batch(struct measuring *m, struct batch *b, struct err *e)
+static int add_batch(struct batch_measurement *m, struct batch *b, struct err *e)
 {
 	struct model_sums sums;
 	int64_t at = m->at;
@@ -341,13 +341,13 @@ static int add_batch(struct measuring *m, struct batch *b, struct err *e)
 		sums.tokens = known ? m->out->tokens[at] : -1;
 	}
 	batch_clear(b);
-	if (!heldout_note_batch(m->out, at, sums.nll, sums.tokens))
+	if (!heldout_set_batch(m->out, at, sums.nll, sums.tokens))
 		return err_set(e, ERR_NOMEM, "there is no memory for %lld batches",
 			       (long long)at + 1);
 	return 0;
 }
 
-static int measure(struct measuring *m, const struct shard *s, const int64_t *chosen, int64_t n,
+static int measure_pair_batches(struct batch_measurement *m, const struct shard *s, const int64_t *chosen, int64_t n,
 		   struct err *e)
 {
 	const int32_t capacity = m->g->capacity;
@@ -377,7 +377,7 @@ static int measure(struct measuring *m, const struct shard *s, const int64_t *ch
 }
 
 static int measure_shard(const struct heldout *h, const char *shard, int64_t sample,
-			 struct measuring *m, struct err *e)
+			 struct batch_measurement *m, struct err *e)
 {
 	char *path = file_path(e, "%s/%s", h->folder, shard);
 	struct shard *s = path ? shard_open(path, e) : NULL;
@@ -391,7 +391,7 @@ static int measure_shard(const struct heldout *h, const char *shard, int64_t sam
 			       path);
 	if (!code) {
 		chosen = choose_pairs(shard_pairs(s), sample, &n, e);
-		code = chosen ? measure(m, s, chosen, n, e) : e->code;
+		code = chosen ? measure_pair_batches(m, s, chosen, n, e) : e->code;
 	}
 	m->out->n = m->at;	/* others may have said there were more */
 	free(chosen);
@@ -403,16 +403,16 @@ static int measure_shard(const struct heldout *h, const char *shard, int64_t sam
 int heldout_measure(const struct heldout *h, const char *shard, int64_t sample,
 		    struct heldout_slice slice, struct heldout_batches *b, struct err *e)
 {
-	struct measuring m = { .g = h->engine, .slice = slice, .out = b };
+	struct batch_measurement m = { .g = h->engine, .slice = slice, .out = b };
 
 	return measure_shard(h, shard, sample, &m, e);
 }
 
-int heldout_forced(const struct heldout *h, const char *shard, struct metric *pseudo, double *nll,
+int heldout_teacher_forced(const struct heldout *h, const char *shard, struct metric *pseudo, double *nll,
 		   int64_t *tokens, struct err *e)
 {
 	struct heldout_batches b = { 0 };
-	struct measuring m = { .g = h->engine, .slice = { 0, 1 }, .out = &b, .pseudo = pseudo };
+	struct batch_measurement m = { .g = h->engine, .slice = { 0, 1 }, .out = &b, .pseudo = pseudo };
 	int code;
 
 	m.best = mem_alloc((size_t)h->engine->capacity, sizeof(*m.best), e);

@@ -63,7 +63,7 @@ struct heldout_batches {
 int  heldout_measure(const struct heldout *h, const char *shard, int64_t sample,
 		     struct heldout_slice slice, struct heldout_batches *b, struct err *e);
 /* Note one; false: memory ran out or there cannot be such a one. */
-bool heldout_note_batch(struct heldout_batches *b, int64_t at, double nll, int64_t tokens);
+bool heldout_set_batch(struct heldout_batches *b, int64_t at, double nll, int64_t tokens);
 /* Mean of all of them in their order, NAN of none. */
 double heldout_mean(const struct heldout_batches *b, int64_t *tokens);
 void heldout_batches_free(struct heldout_batches *b);
@@ -76,7 +76,7 @@ int heldout_nll(const struct heldout *h, const char *shard, int64_t sample, doub
  * The same of a whole shard, and the BLEU of the likeliest tokens under teacher forcing (ids cut at
  * the first </s>, no smoothing) added to pseudo: nobody translated anything.
  */
-int heldout_forced(const struct heldout *h, const char *shard, struct metric *pseudo, double *nll,
+int heldout_teacher_forced(const struct heldout *h, const char *shard, struct metric *pseudo, double *nll,
 		   int64_t *tokens, struct err *e);
 
 void heldout_close(struct heldout *h);

@@ -17,13 +17,13 @@ static const struct {
 	int64_t sample;
 } SHARDS[] = { { "dev.shard", 0 }, { "train.shard", HELDOUT_TRAIN_SAMPLE } };
 
-static void open_line(struct json_writer *w, const char *kind)
+static void open_json_line(struct json_writer *w, const char *kind)
 {
 	json_open(w, '{');
 	json_put_str(w, "kind", kind);
 }
 
-static void close_line(struct json_writer *w)
+static void close_json_line(struct json_writer *w)
 {
 	json_close(w, '}');
 	buf_add_char(w->out, '\n');
@@ -48,59 +48,59 @@ static int read_slice(const char *text, struct heldout_slice *s, struct err *e)
 	return err_set(e, ERR_USAGE, "--slice \"%s\": write I/N with I from 0 to N - 1", text);
 }
 
-static void hypotheses(const struct heldout *h, struct heldout_slice slice, struct json_writer *w)
+static void write_hypothesis_lines(const struct heldout *h, struct heldout_slice slice, struct json_writer *w)
 {
 	for (int64_t i = slice.index; i < h->n; i += slice.count) {
-		open_line(w, "hypothesis");
+		open_json_line(w, "hypothesis");
 		json_put_int(w, "id", i);
 		json_put_str(w, "text", h->hypotheses[i]);
-		close_line(w);
+		close_json_line(w);
 	}
-	open_line(w, "decoded");
+	open_json_line(w, "decoded");
 	json_put_int(w, "tokens", h->tokens);
 	json_put_real(w, "seconds", h->seconds);
-	close_line(w);
+	close_json_line(w);
 }
 
-static void batches(const struct heldout_batches *b, const char *shard, struct json_writer *w)
+static void write_batch_lines(const struct heldout_batches *b, const char *shard, struct json_writer *w)
 {
 	for (int64_t i = 0; i < b->n; i++) {
 		if (b->tokens[i] < 0)
 			continue;
-		open_line(w, "batch");
+		open_json_line(w, "batch");
 		json_put_str(w, "shard", shard);
 		json_put_int(w, "n", i);
 		json_put_real(w, "nll", b->nll[i]);
 		json_put_int(w, "tokens", b->tokens[i]);
-		close_line(w);
+		close_json_line(w);
 	}
-	open_line(w, "batches");
+	open_json_line(w, "batches");
 	json_put_str(w, "shard", shard);
 	json_put_int(w, "n", b->n);
-	close_line(w);
+	close_json_line(w);
 }
 
-static int do_slice(struct heldout *h, struct heldout_slice slice, struct buf *out, struct err *e)
+static int evaluate_slice(struct heldout *h, struct heldout_slice slice, struct buf *out, struct err *e)
 {
 	struct json_writer w = { .out = out };
 	int code = heldout_translate(h, slice, false, e);
 
 	if (code)
 		return code;
-	hypotheses(h, slice, &w);
+	write_hypothesis_lines(h, slice, &w);
 	for (size_t i = 0; !code && i < ARRAY_LEN(SHARDS); i++) {
 		struct heldout_batches b = { 0 };
 
 		code = heldout_measure(h, SHARDS[i].name, SHARDS[i].sample, slice, &b, e);
 		if (!code)
-			batches(&b, SHARDS[i].name, &w);
+			write_batch_lines(&b, SHARDS[i].name, &w);
 		heldout_batches_free(&b);
 	}
-	open_line(&w, "slice");
+	open_json_line(&w, "slice");
 	json_put_int(&w, "step", h->engine->state.step);
 	json_put_int(&w, "index", slice.index);
 	json_put_int(&w, "count", slice.count);
-	close_line(&w);
+	close_json_line(&w);
 	return code;
 }
 
@@ -116,7 +116,7 @@ int heldout_run_slice(struct conf *c, struct err *e)
 		return e->code;
 	code = heldout_open_dev(&h, &g, c, e);
 	if (!code)
-		code = do_slice(&h, slice, &text, e);
+		code = evaluate_slice(&h, slice, &text, e);
 	if (!code)
 		code = heldout_print(&text, e);
 	buf_free(&text);
@@ -127,9 +127,9 @@ int heldout_run_slice(struct conf *c, struct err *e)
 
 /* ---- all of them ------------------------------------------------------- */
 
-struct merge {
+struct slice_merge {
 	struct engine engine;		/* opened only when something is missing */
-	bool    opened;
+	bool    is_open;
 	struct heldout h;
 	struct heldout_batches shards[ARRAY_LEN(SHARDS)];
 	int64_t lengths[ARRAY_LEN(SHARDS)];	/* batches they have; -1: nobody said */
@@ -137,7 +137,7 @@ struct merge {
 	int64_t shares;			/* that came to their end */
 };
 
-static int take_hypothesis(struct heldout *h, const struct json *line, struct err *e)
+static int merge_hypothesis(struct heldout *h, const struct json *line, struct err *e)
 {
 	int64_t id = json_integer(json_get(line, "id"), -1);
 	const char *text = json_text(json_get(line, "text"), NULL);
@@ -148,7 +148,7 @@ static int take_hypothesis(struct heldout *h, const struct json *line, struct er
 	return h->hypotheses[id] ? 0 : e->code;
 }
 
-static void take_batch(struct merge *m, const struct json *line, bool length)
+static void merge_batch(struct slice_merge *m, const struct json *line, bool length)
 {
 	const char *shard = json_text(json_get(line, "shard"), "");
 	int64_t n = json_integer(json_get(line, "n"), -1);
@@ -160,11 +160,11 @@ static void take_batch(struct merge *m, const struct json *line, bool length)
 			if (length)
 				m->lengths[i] = n;
 			else if (tokens >= 0)	/* a diverged model's NAN stays one */
-				heldout_note_batch(&m->shards[i], n, nll, tokens);
+				heldout_set_batch(&m->shards[i], n, nll, tokens);
 		}
 }
 
-static int take_line(struct merge *m, const char *text, size_t n, struct err *e)
+static int merge_line(struct slice_merge *m, const char *text, size_t n, struct err *e)
 {
 	struct json *line = json_parse(text, n, e);
 	const char *kind = json_text(json_get(line, "kind"), "");
@@ -173,9 +173,9 @@ static int take_line(struct merge *m, const char *text, size_t n, struct err *e)
 	if (!line) {		/* a share that broke off: what is missing is done here */
 		e->code = 0;
 	} else if (!strcmp(kind, "hypothesis")) {
-		code = take_hypothesis(&m->h, line, e);
+		code = merge_hypothesis(&m->h, line, e);
 	} else if (!strcmp(kind, "batch") || !strcmp(kind, "batches")) {
-		take_batch(m, line, !strcmp(kind, "batches"));
+		merge_batch(m, line, !strcmp(kind, "batches"));
 	} else if (!strcmp(kind, "decoded")) {
 		m->h.tokens += json_integer(json_get(line, "tokens"), 0);
 		m->seconds = fmax(m->seconds, json_number(json_get(line, "seconds"), 0));
@@ -186,7 +186,7 @@ static int take_line(struct merge *m, const char *text, size_t n, struct err *e)
 	return code;
 }
 
-static int read_parts(struct merge *m, const char *path, struct err *e)
+static int read_parts(struct slice_merge *m, const char *path, struct err *e)
 {
 	struct lines in;
 	int got;
@@ -194,7 +194,7 @@ static int read_parts(struct merge *m, const char *path, struct err *e)
 	if (lines_open(&in, path, e))
 		return e->code;
 	while ((got = lines_next(&in, e)) > 0)
-		if (take_line(m, in.text, in.len, e)) {
+		if (merge_line(m, in.text, in.len, e)) {
 			got = e->code;
 			break;
 		}
@@ -203,23 +203,23 @@ static int read_parts(struct merge *m, const char *path, struct err *e)
 }
 
 /* The model, on the first use: a complete evaluation needs no weights. */
-static int need_engine(struct merge *m, struct conf *c, struct err *e)
+static int open_engine_once(struct slice_merge *m, struct conf *c, struct err *e)
 {
-	if (m->opened)
+	if (m->is_open)
 		return 0;
 	free(m->engine.folder);
-	m->opened = true;
+	m->is_open = true;
 	return heldout_open_engine(&m->engine, c, e);
 }
 
-static int fill(struct merge *m, struct conf *c, struct err *e)
+static int evaluate_missing(struct slice_merge *m, struct conf *c, struct err *e)
 {
 	const struct heldout_slice all = { 0, 1 };
 	bool missing = false;
 
 	for (int64_t i = 0; i < m->h.n; i++)
 		missing |= !m->h.hypotheses[i];
-	if (missing && (need_engine(m, c, e) || heldout_translate(&m->h, all, false, e)))
+	if (missing && (open_engine_once(m, c, e) || heldout_translate(&m->h, all, false, e)))
 		return e->code;
 	for (size_t s = 0; s < ARRAY_LEN(SHARDS); s++) {
 		struct heldout_batches *b = &m->shards[s];
@@ -229,7 +229,7 @@ static int fill(struct merge *m, struct conf *c, struct err *e)
 			missing |= b->tokens[i] < 0;
 		if (!missing)
 			continue;
-		if (need_engine(m, c, e) ||
+		if (open_engine_once(m, c, e) ||
 		    heldout_measure(&m->h, SHARDS[s].name, SHARDS[s].sample, all, b, e))
 			return e->code;
 	}
@@ -237,7 +237,7 @@ static int fill(struct merge *m, struct conf *c, struct err *e)
 }
 
 /* The recipe and the state of the checkpoint, without its weights. */
-static int open_light(struct merge *m, struct conf *c, struct err *e)
+static int open_without_weights(struct slice_merge *m, struct conf *c, struct err *e)
 {
 	struct engine *g = &m->engine;
 	char *recipe;
@@ -255,16 +255,16 @@ static int open_light(struct merge *m, struct conf *c, struct err *e)
 
 int heldout_run_parts(struct conf *c, struct err *e)
 {
-	struct merge m = { .lengths = { -1, -1 } };
+	struct slice_merge m = { .lengths = { -1, -1 } };
 	struct buf text = { 0 };
 	double start = clock_mono_s(), nll[ARRAY_LEN(SHARDS)];
 	int64_t tokens;
-	int code = open_light(&m, c, e);
+	int code = open_without_weights(&m, c, e);
 
 	if (!code)
 		code = read_parts(&m, c->parts, e);
 	if (!code)
-		code = fill(&m, c, e);
+		code = evaluate_missing(&m, c, e);
 	if (!code)
 		code = heldout_score(&m.h, e);
 	for (size_t i = 0; i < ARRAY_LEN(SHARDS); i++) {

@@ -22,7 +22,7 @@ int heldout_print(struct buf *text, struct err *e)
 }
 
 /* Where the checkpoint has both: which of them was measured; NULL: there are but one. */
-static const char *weights_word(const struct heldout *h)
+static const char *name_of_weights(const struct heldout *h)
 {
 	const struct ckpt_source own = { h->engine->folder, true };
 
@@ -31,7 +31,7 @@ static const char *weights_word(const struct heldout *h)
 	return h->engine->conf->unaveraged ? "unaveraged" : "average";
 }
 
-static void eval_json(const struct heldout *h, double nll, int64_t tokens, const struct ledger *l,
+static void eval_json(const struct heldout *h, double nll, int64_t tokens, const struct score_ledger *l,
 		      struct buf *out)
 {
 	struct json_writer w = { .out = out };
@@ -54,26 +54,26 @@ static void eval_json(const struct heldout *h, double nll, int64_t tokens, const
 		json_put_real(&w, "ppl", exp(nll));
 		json_put_int(&w, "nll_tokens", tokens);
 	}
-	if (weights_word(h))
-		json_put_str(&w, "weights", weights_word(h));
+	if (name_of_weights(h))
+		json_put_str(&w, "weights", name_of_weights(h));
 	json_put_int(&w, "decoded_target_tokens", h->tokens);
 	json_put_real(&w, "decode_seconds", h->seconds);
 	json_put_real(&w, "decoded_target_tps", (double)h->tokens / h->seconds);
 	if (c->ledger) {
 		json_key(&w, "ledger");
-		ledger_json(l, &w);
+		score_ledger_json(l, &w);
 	}
 	json_close(&w, '}');
 	buf_add_char(out, '\n');
 }
 
-static void eval_text(const struct heldout *h, double nll, int64_t tokens, const struct ledger *l,
+static void eval_text(const struct heldout *h, double nll, int64_t tokens, const struct score_ledger *l,
 		      struct buf *out)
 {
 	buf_printf(out, "%s: %lld sentences, step %lld, beam %lld", h->set, (long long)h->n,
 		   (long long)h->engine->state.step, (long long)h->engine->conf->beam);
-	if (weights_word(h))
-		buf_printf(out, ", weights %s", weights_word(h));
+	if (name_of_weights(h))
+		buf_printf(out, ", weights %s", name_of_weights(h));
 	if (h->engine->n_members)
 		buf_printf(out, ", with %d more models", h->engine->n_members);
 	buf_add_str(out, "\nBLEU ");
@@ -85,7 +85,7 @@ static void eval_text(const struct heldout *h, double nll, int64_t tokens, const
 		   (long long)h->tokens, h->seconds);
 	if (h->engine->conf->ledger) {
 		buf_add_char(out, '\n');
-		ledger_text(l, out);
+		score_ledger_text(l, out);
 	}
 }
 
@@ -104,7 +104,7 @@ static int set_nll(const struct heldout *h, struct metric *pseudo, double *nll, 
 	*tokens = 0;
 	/* an ensemble has no likelihood of its own here: it is measured model by model */
 	if (!code && !h->engine->n_members && file_exists(path))
-		code = pseudo ? heldout_forced(h, name, pseudo, nll, tokens, e) :
+		code = pseudo ? heldout_teacher_forced(h, name, pseudo, nll, tokens, e) :
 				heldout_nll(h, name, 0, nll, tokens, e);
 	free(name);
 	free(path);
@@ -112,7 +112,7 @@ static int set_nll(const struct heldout *h, struct metric *pseudo, double *nll, 
 }
 
 /* Score the translations in every way. */
-static int keep_ledger(const struct heldout *h, struct ledger *l, struct err *e)
+static int fill_score_ledger(const struct heldout *h, struct score_ledger *l, struct err *e)
 {
 	const struct conf *c = h->engine->conf;
 
@@ -120,10 +120,10 @@ static int keep_ledger(const struct heldout *h, struct ledger *l, struct err *e)
 		struct score_text hypothesis = { h->hypotheses[i], strlen(h->hypotheses[i]) };
 		struct score_text reference = { h->references[i], strlen(h->references[i]) };
 
-		if (ledger_add(l, &hypothesis, &reference, 1, e))
+		if (score_ledger_add(l, &hypothesis, &reference, 1, e))
 			return e->code;
 	}
-	return ledger_judge(l, (uint64_t)c->resample_seed,
+	return score_ledger_resample(l, (uint64_t)c->resample_seed,
 			    c->resamples ? c->resamples : RESAMPLE_DRAWS, e);
 }
 
@@ -131,7 +131,7 @@ int heldout_run_eval(struct conf *c, struct err *e)
 {
 	struct engine g;
 	struct heldout h = { 0 };
-	struct ledger l = { 0 };
+	struct score_ledger l = { 0 };
 	struct buf text = { 0 };
 	int64_t tokens = 0;
 	double nll = 0;
@@ -142,13 +142,13 @@ int heldout_run_eval(struct conf *c, struct err *e)
 	if (!code)
 		code = heldout_open(&h, &g, c->set, 0, e);
 	if (!code && c->ledger)
-		code = ledger_open(&l, c->target_language, e);
+		code = score_ledger_open(&l, c->target_language, e);
 	if (!code)
 		code = heldout_decode(&h, isatty(STDERR_FILENO) && !c->quiet, e);
 	if (!code)
 		code = set_nll(&h, c->ledger ? &l.metrics[LEDGER_PSEUDO] : NULL, &nll, &tokens, e);
 	if (!code && c->ledger)
-		code = keep_ledger(&h, &l, e);
+		code = fill_score_ledger(&h, &l, e);
 	if (!code) {
 		if (c->json)
 			eval_json(&h, nll, tokens, &l, &text);
@@ -157,7 +157,7 @@ int heldout_run_eval(struct conf *c, struct err *e)
 		code = heldout_print(&text, e);
 	}
 	buf_free(&text);
-	ledger_close(&l);
+	score_ledger_close(&l);
 	heldout_close(&h);
 	engine_close(&g);
 	return code;
@@ -204,7 +204,7 @@ void heldout_records(const struct heldout *h, double dev_nll, double train_nll, 
 		sample_record(h, i, out);
 }
 
-static int evaluate(struct heldout *h, double start, struct buf *out, struct err *e)
+static int evaluate_dev_set(struct heldout *h, double start, struct buf *out, struct err *e)
 {
 	double dev_nll, train_nll;
 	int64_t tokens;
@@ -228,7 +228,7 @@ int heldout_open_dev(struct heldout *h, struct engine *g, struct conf *c, struct
 	return code ? code : heldout_open(h, g, "dev", c->eval_sentences, e);
 }
 
-static int run_alone(struct conf *c, struct err *e)
+static int evaluate_in_one_process(struct conf *c, struct err *e)
 {
 	struct engine g;
 	struct heldout h = { 0 };
@@ -237,7 +237,7 @@ static int run_alone(struct conf *c, struct err *e)
 	int code = heldout_open_dev(&h, &g, c, e);
 
 	if (!code)
-		code = evaluate(&h, start, &text, e);
+		code = evaluate_dev_set(&h, start, &text, e);
 	if (!code)
 		code = heldout_print(&text, e);
 	buf_free(&text);
@@ -249,5 +249,5 @@ static int run_alone(struct conf *c, struct err *e)
 int heldout_run_evaluate(struct conf *c, struct err *e)
 {
 	return c->slice ? heldout_run_slice(c, e) : c->parts ? heldout_run_parts(c, e)
-							     : run_alone(c, e);
+							     : evaluate_in_one_process(c, e);
 }

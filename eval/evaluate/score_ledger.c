@@ -44,7 +44,7 @@ static const struct kind {
 	  "\"Eval BLUE score\" of old logs, 0 to 1; never with a BLEU: nothing was translated" },
 };
 
-int ledger_open(struct ledger *l, const char *language, struct err *e)
+int score_ledger_open(struct score_ledger *l, const char *language, struct err *e)
 {
 	struct tokenizer_options o = { language, true, false };
 
@@ -59,7 +59,7 @@ int ledger_open(struct ledger *l, const char *language, struct err *e)
 	return 0;
 }
 
-void ledger_close(struct ledger *l)
+void score_ledger_close(struct score_ledger *l)
 {
 	for (int i = 0; i < LEDGER_ROWS; i++)
 		metric_close(&l->metrics[i]);
@@ -72,7 +72,7 @@ void ledger_close(struct ledger *l)
 	memset(l, 0, sizeof(*l));
 }
 
-static int tokenise(struct ledger *l, size_t i, const struct score_text *text, struct err *e)
+static int tokenise_segment_text(struct score_ledger *l, size_t i, const struct score_text *text, struct err *e)
 {
 	buf_clear(&l->tokens[i]);
 	if (tokenizer_line(l->tokenizer, text->text, text->n, &l->tokens[i], e) ||
@@ -83,7 +83,7 @@ static int tokenise(struct ledger *l, size_t i, const struct score_text *text, s
 }
 
 /* The segment's texts as tokens: the hypothesis, then its references. */
-static int tokenise_all(struct ledger *l, const struct score_text *hypothesis,
+static int tokenise_segment(struct score_ledger *l, const struct score_text *hypothesis,
 			const struct score_text *references, size_t n, struct err *e)
 {
 	size_t had = l->cap_tokens;
@@ -93,18 +93,18 @@ static int tokenise_all(struct ledger *l, const struct score_text *hypothesis,
 	if (l->cap_tokens > had)
 		memset(l->tokens + had, 0, (l->cap_tokens - had) * sizeof(*l->tokens));
 	if (mem_grow(&l->texts, &l->cap_texts, n + 1, sizeof(*l->texts), e) ||
-	    tokenise(l, 0, hypothesis, e))
+	    tokenise_segment_text(l, 0, hypothesis, e))
 		return e->code;
 	for (size_t i = 0; i < n; i++)
-		if (tokenise(l, i + 1, &references[i], e))
+		if (tokenise_segment_text(l, i + 1, &references[i], e))
 			return e->code;
 	return 0;
 }
 
-int ledger_add(struct ledger *l, const struct score_text *hypothesis,
+int score_ledger_add(struct score_ledger *l, const struct score_text *hypothesis,
 	       const struct score_text *references, size_t n, struct err *e)
 {
-	int code = tokenise_all(l, hypothesis, references, n, e);
+	int code = tokenise_segment(l, hypothesis, references, n, e);
 
 	for (int i = 0; i < LEDGER_PSEUDO && !code; i++)
 		code = kinds[i].tokenised ?
@@ -113,7 +113,7 @@ int ledger_add(struct ledger *l, const struct score_text *hypothesis,
 	return code;
 }
 
-int ledger_judge(struct ledger *l, uint64_t seed, int64_t draws, struct err *e)
+int score_ledger_resample(struct score_ledger *l, uint64_t seed, int64_t draws, struct err *e)
 {
 	l->seed = seed;
 	l->draws = draws;
@@ -124,7 +124,7 @@ int ledger_judge(struct ledger *l, uint64_t seed, int64_t draws, struct err *e)
 	return 0;
 }
 
-static void sign(const struct ledger *l, int i, struct buf *out)
+static void score_row_signature(const struct score_ledger *l, int i, struct buf *out)
 {
 	metric_signature(&l->metrics[i], out);
 	if (kinds[i].tokenised)
@@ -134,11 +134,11 @@ static void sign(const struct ledger *l, int i, struct buf *out)
 	buf_printf(out, "|bs:%lld|seed:%llu", (long long)l->draws, (unsigned long long)l->seed);
 }
 
-void ledger_text(const struct ledger *l, struct buf *out)
+void score_ledger_text(const struct score_ledger *l, struct buf *out)
 {
 	buf_printf(out, "%-28s   score   mean \xC2\xB1 95 %%      compare with\n", "");
 	for (int i = 0; i < LEDGER_ROWS; i++) {
-		const struct confidence *c = &l->confidence[i];
+		const struct score_confidence *c = &l->confidence[i];
 		const double unit = kinds[i].unit / 100;
 		const int digits = unit < 1 ? 4 : 2;
 
@@ -147,19 +147,19 @@ void ledger_text(const struct ledger *l, struct buf *out)
 		buf_printf(out, "%-28s  %6.*f  %6.*f \xC2\xB1 %6.*f  %s\n  ", kinds[i].name, digits,
 			   metric_score(&l->metrics[i]) * unit, digits, c->mean * unit, digits,
 			   c->interval * unit, kinds[i].compare);
-		sign(l, i, out);
+		score_row_signature(l, i, out);
 		buf_add_char(out, '\n');
 	}
 }
 
-void ledger_json(const struct ledger *l, struct json_writer *w)
+void score_ledger_json(const struct score_ledger *l, struct json_writer *w)
 {
 	struct buf signature = { 0 };
 
 	json_open(w, '[');
 	for (int i = 0; i < LEDGER_ROWS; i++) {
 		const double unit = kinds[i].unit / 100;
-		struct confidence c = { l->confidence[i].mean * unit,
+		struct score_confidence c = { l->confidence[i].mean * unit,
 					l->confidence[i].interval * unit };
 
 		if (l->metrics[i].n == 0)
@@ -170,7 +170,7 @@ void ledger_json(const struct ledger *l, struct json_writer *w)
 		json_put_real(w, "score", metric_score(&l->metrics[i]) * unit);
 		score_tools_confidence_json(w, &c);
 		buf_clear(&signature);
-		sign(l, i, &signature);
+		score_row_signature(l, i, &signature);
 		json_put_str(w, "signature", buf_text(&signature));
 		json_put_str(w, "compare", kinds[i].compare);
 		json_close(w, '}');
@@ -181,25 +181,25 @@ void ledger_json(const struct ledger *l, struct json_writer *w)
 
 /* ---- the command ------------------------------------------------------- */
 
-static int read_all(struct ledger *ledgers, struct sides *s, const struct conf *c, struct err *e)
+static int score_ledger_systems(struct score_ledger *ledgers, struct segment_reader *s, const struct conf *c, struct err *e)
 {
 	const size_t n = s->n_hypotheses;
 	int code = 0;
 
 	for (size_t i = 0; i < n && !code; i++)
-		code = ledger_open(&ledgers[i], c->language, e);
-	while (!code && (code = sides_next(s, e)) > 0) {
+		code = score_ledger_open(&ledgers[i], c->language, e);
+	while (!code && (code = segment_reader_next(s, e)) > 0) {
 		code = 0;
 		for (size_t i = 0; i < n && !code; i++)
-			code = ledger_add(&ledgers[i], &s->texts[i], s->texts + n, s->n - n, e);
+			code = score_ledger_add(&ledgers[i], &s->texts[i], s->texts + n, s->n - n, e);
 	}
 	for (size_t i = 0; i < n && !code; i++)
-		code = ledger_judge(&ledgers[i], (uint64_t)c->resample_seed,
+		code = score_ledger_resample(&ledgers[i], (uint64_t)c->resample_seed,
 				    c->resamples ? c->resamples : RESAMPLE_DRAWS, e);
 	return code;
 }
 
-static void print_all(const struct ledger *ledgers, const struct sides *s, bool json,
+static void print_all(const struct score_ledger *ledgers, const struct segment_reader *s, bool json,
 		      struct buf *out)
 {
 	struct json_writer w = { .out = out };
@@ -211,11 +211,11 @@ static void print_all(const struct ledger *ledgers, const struct sides *s, bool 
 			json_open(&w, '{');
 			json_put_str(&w, "system", s->names[i]);
 			json_key(&w, "ledger");
-			ledger_json(&ledgers[i], &w);
+			score_ledger_json(&ledgers[i], &w);
 			json_close(&w, '}');
 		} else {
 			buf_printf(out, "%s%s\n", i ? "\n" : "", s->names[i]);
-			ledger_text(&ledgers[i], out);
+			score_ledger_text(&ledgers[i], out);
 		}
 	}
 	if (json) {
@@ -224,17 +224,17 @@ static void print_all(const struct ledger *ledgers, const struct sides *s, bool 
 	}
 }
 
-int ledger_run(const struct conf *c, FILE *out, struct err *e)
+int score_ledger_run(const struct conf *c, FILE *out, struct err *e)
 {
-	struct ledger *ledgers = NULL;
+	struct score_ledger *ledgers = NULL;
 	struct buf text = { 0 };
-	struct sides s = { 0 };
-	int code = sides_open(&s, c, e);
+	struct segment_reader s = { 0 };
+	int code = segment_reader_open(&s, c, e);
 
 	if (!code && !(ledgers = mem_alloc(s.n_hypotheses, sizeof(*ledgers), e)))
 		code = e->code;
 	if (!code)
-		code = read_all(ledgers, &s, c, e);
+		code = score_ledger_systems(ledgers, &s, c, e);
 	if (!code) {
 		print_all(ledgers, &s, c->json, &text);
 		code = buf_check(&text, e);
@@ -242,9 +242,9 @@ int ledger_run(const struct conf *c, FILE *out, struct err *e)
 	if (!code && (fputs(buf_text(&text), out) < 0 || fflush(out)))
 		code = err_set_errno(e, ERR_IO, "the ledger cannot be written");
 	for (size_t i = 0; ledgers && i < s.n_hypotheses; i++)
-		ledger_close(&ledgers[i]);
+		score_ledger_close(&ledgers[i]);
 	free(ledgers);
 	buf_free(&text);
-	sides_close(&s);
+	segment_reader_close(&s);
 	return code;
 }

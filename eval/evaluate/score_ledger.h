@@ -2,11 +2,11 @@
  * score_ledger.h - all the BLEUs there are, and chrF and TER, each named and with what it may be compared.
  *
  *	struct ledger l;
- *	ledger_open(&l, "de", e);
- *	ledger_add(&l, &hypothesis, references, n, e);	each segment: raw text
- *	ledger_judge(&l, seed, draws, e);
- *	ledger_text(&l, &out);
- *	ledger_close(&l);
+ *	score_ledger_open(&l, "de", e);
+ *	score_ledger_add(&l, &hypothesis, references, n, e);	each segment: raw text
+ *	score_ledger_resample(&l, seed, draws, e);
+ *	score_ledger_text(&l, &out);
+ *	score_ledger_close(&l);
  *
  * Numbers that are all called BLEU differ by several points for one and the same translation.
  */
@@ -25,7 +25,7 @@
 #include "share/base/err.h"
 #include "share/base/json.h"
 
-enum ledger_row {
+enum score_ledger_row {
 	LEDGER_BLEU, LEDGER_BLEU_LC, LEDGER_BLEU_INTL,
 	LEDGER_MULTI_BLEU, LEDGER_MULTI_BLEU_LC, LEDGER_COMPOUND_SPLIT,
 	LEDGER_CHRF, LEDGER_CHRF_PLUS, LEDGER_TER,
@@ -33,9 +33,9 @@ enum ledger_row {
 	LEDGER_ROWS
 };
 
-struct ledger {
+struct score_ledger {
 	struct metric     metrics[LEDGER_ROWS];
-	struct confidence confidence[LEDGER_ROWS];	/* after ledger_judge() */
+	struct score_confidence confidence[LEDGER_ROWS];	/* after score_ledger_resample() */
 	uint64_t seed;
 	int64_t  draws;
 	char    *language;		/* owned */
@@ -45,18 +45,18 @@ struct ledger {
 	size_t cap_tokens, cap_texts;
 };
 
-int  ledger_open(struct ledger *l, const char *language, struct err *e);
-int  ledger_add(struct ledger *l, const struct score_text *hypothesis,
+int  score_ledger_open(struct score_ledger *l, const char *language, struct err *e);
+int  score_ledger_add(struct score_ledger *l, const struct score_text *hypothesis,
 		const struct score_text *references, size_t n, struct err *e);
-int  ledger_judge(struct ledger *l, uint64_t seed, int64_t draws, struct err *e);
+int  score_ledger_resample(struct score_ledger *l, uint64_t seed, int64_t draws, struct err *e);
 
 /* A table. Rows without a segment are left out. */
-void ledger_text(const struct ledger *l, struct buf *out);
+void score_ledger_text(const struct score_ledger *l, struct buf *out);
 /* An array of objects: id, name, score, confidence, signature, compare. */
-void ledger_json(const struct ledger *l, struct json_writer *w);
-void ledger_close(struct ledger *l);
+void score_ledger_json(const struct score_ledger *l, struct json_writer *w);
+void score_ledger_close(struct score_ledger *l);
 
 /* The command ledger: each file of c->arguments against c->reference; print to out. */
-int  ledger_run(const struct conf *c, FILE *out, struct err *e);
+int  score_ledger_run(const struct conf *c, FILE *out, struct err *e);
 
 #endif

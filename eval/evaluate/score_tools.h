@@ -25,7 +25,7 @@ int score_tools_ter(const struct conf *c, FILE *out, struct err *e);
 void score_tools_bleu_json(struct json_writer *w, const struct bleu_score *s);
 
 /* A member "confidence":{"mean":…,"interval":…} of an open object. */
-void score_tools_confidence_json(struct json_writer *w, const struct confidence *c);
+void score_tools_confidence_json(struct json_writer *w, const struct score_confidence *c);
 
 /* "22.67 56.2/28.7/16.9/10.3 (BP 0.985, ratio 0.985, hypothesis 60395, reference 61287)" */
 void score_tools_bleu_text(struct buf *out, const struct bleu_score *s);

@@ -15,7 +15,7 @@ enum kind { KIND_matrix, KIND_vector, KIND_slice };
 static const uint32_t type_bytes[] = { [FLOAT] = 4, [INT8] = 1, [INT16] = 2 };
 
 /* A variable to be written: floats of ours, their scales, positions, or one number. */
-struct variable {
+struct ct2_variable {
 	char     name[96];
 	enum type type;
 	int      n_dims;		/* 0: a number */
@@ -29,10 +29,10 @@ struct variable {
 struct alias { const char *name, *same_as; };
 
 static const struct alias aliases[] = {
-#define CT2_TENSOR(group, kind, theirs, ours)
-#define CT2_ALIAS(theirs, same) { theirs, same },
-#define CT2_NUMBER(theirs, type, value)
-#define CT2_POSITIONS(theirs)
+#define CT2_TENSOR(group, kind, foreign_name, own_name)
+#define CT2_ALIAS(foreign_name, same) { foreign_name, same },
+#define CT2_NUMBER(foreign_name, type, value)
+#define CT2_POSITIONS(foreign_name)
 #include "eval/exchange/ct2.def"
 #undef CT2_TENSOR
 #undef CT2_ALIAS
@@ -40,15 +40,15 @@ static const struct alias aliases[] = {
 #undef CT2_POSITIONS
 };
 
-static const struct row {
+static const struct ct2_tensor_row {
 	enum group group;
 	enum kind kind;
-	const char *theirs, *ours;
+	const char *foreign_name, *own_name;
 } rows[] = {
-#define CT2_TENSOR(group, kind, theirs, ours) { GROUP_##group, KIND_##kind, theirs, ours },
-#define CT2_ALIAS(theirs, same)
-#define CT2_NUMBER(theirs, type, value)
-#define CT2_POSITIONS(theirs)
+#define CT2_TENSOR(group, kind, foreign_name, own_name) { GROUP_##group, KIND_##kind, foreign_name, own_name },
+#define CT2_ALIAS(foreign_name, same)
+#define CT2_NUMBER(foreign_name, type, value)
+#define CT2_POSITIONS(foreign_name)
 #include "eval/exchange/ct2.def"
 #undef CT2_TENSOR
 #undef CT2_ALIAS
@@ -58,12 +58,12 @@ static const struct row {
 
 /* ---- what there is to write ------------------------------------------------------------ */
 
-struct list {
+struct ct2_variable_list {
 	const struct safetensors *weights;	/* borrowed */
 	const struct model_shape *shape;	/* borrowed */
 	struct model_param *params;		/* owned: what ours are called and how large */
 	size_t n_params;
-	struct variable *items;			/* owned */
+	struct ct2_variable *items;			/* owned */
 	size_t n, cap;
 	bool int8;
 };
@@ -80,19 +80,19 @@ static void name_of_layer(char *to, size_t size, const char *pattern, int32_t la
 }
 
 /* A new variable of this name; NULL: no memory. */
-static struct variable *add(struct list *l, const char *pattern, int32_t layer, struct err *e)
+static struct ct2_variable *add_ct2_variable(struct ct2_variable_list *l, const char *pattern, int32_t layer, struct err *e)
 {
-	struct variable *v;
+	struct ct2_variable *v;
 
 	if (mem_grow(&l->items, &l->cap, l->n + 1, sizeof(*l->items), e))
 		return NULL;
 	v = &l->items[l->n++];
-	*v = (struct variable){ .type = FLOAT };
+	*v = (struct ct2_variable){ .type = FLOAT };
 	name_of_layer(v->name, sizeof(v->name), pattern, layer);
 	return v;
 }
 
-static const struct model_param *find_param(const struct list *l, const char *name)
+static const struct model_param *find_ct2_param(const struct ct2_variable_list *l, const char *name)
 {
 	for (size_t i = 0; i < l->n_params; i++)
 		if (!strcmp(l->params[i].name, name))
@@ -100,10 +100,10 @@ static const struct model_param *find_param(const struct list *l, const char *na
 	return NULL;
 }
 
-static int add_scales(struct list *l, struct err *e)
+static int add_scales(struct ct2_variable_list *l, struct err *e)
 {
-	const struct variable of = l->items[l->n - 1];
-	struct variable *v = add(l, of.name, 0, e);
+	const struct ct2_variable of = l->items[l->n - 1];
+	struct ct2_variable *v = add_ct2_variable(l, of.name, 0, e);
 
 	if (!v)
 		return e->code;
@@ -115,18 +115,18 @@ static int add_scales(struct list *l, struct err *e)
 	return 0;
 }
 
-static int add_tensor(struct list *l, const struct row *row, int32_t layer, struct err *e)
+static int add_tensor(struct ct2_variable_list *l, const struct ct2_tensor_row *row, int32_t layer, struct err *e)
 {
 	const int64_t d = l->shape->d_model;
 	const struct model_param *p;
-	struct variable *v;
+	struct ct2_variable *v;
 	char name[64];
 
-	name_of_layer(name, sizeof(name), row->ours, layer);
-	p = find_param(l, name);
+	name_of_layer(name, sizeof(name), row->own_name, layer);
+	p = find_ct2_param(l, name);
 	if (!p)
 		return err_set(e, ERR_INTERNAL, "there is no tensor \"%s\"", name);
-	v = add(l, row->theirs, layer, e);
+	v = add_ct2_variable(l, row->foreign_name, layer, e);
 	if (!v)
 		return e->code;
 	v->data = safetensors_get(l->weights, name, p->rows, p->cols, e);
@@ -147,7 +147,7 @@ static int add_tensor(struct list *l, const struct row *row, int32_t layer, stru
 	return add_scales(l, e);
 }
 
-static int add_tensors(struct list *l, struct err *e)
+static int add_tensors(struct ct2_variable_list *l, struct err *e)
 {
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		int32_t layers = rows[i].group == GROUP_encoder	  ? l->shape->encoder_layers
@@ -161,9 +161,9 @@ static int add_tensors(struct list *l, struct err *e)
 	return 0;
 }
 
-static int add_number(struct list *l, const char *name, enum type type, int value, struct err *e)
+static int add_number(struct ct2_variable_list *l, const char *name, enum type type, int value, struct err *e)
 {
-	struct variable *v = add(l, name, 0, e);
+	struct ct2_variable *v = add_ct2_variable(l, name, 0, e);
 
 	if (!v)
 		return e->code;
@@ -172,9 +172,9 @@ static int add_number(struct list *l, const char *name, enum type type, int valu
 	return 0;
 }
 
-static int add_positions(struct list *l, const char *name, struct err *e)
+static int add_positions(struct ct2_variable_list *l, const char *name, struct err *e)
 {
-	struct variable *v = add(l, name, 0, e);
+	struct ct2_variable *v = add_ct2_variable(l, name, 0, e);
 
 	if (!v)
 		return e->code;
@@ -185,60 +185,60 @@ static int add_positions(struct list *l, const char *name, struct err *e)
 	return 0;
 }
 
-static int by_name(const void *a, const void *b)
+static int by_variable_name(const void *a, const void *b)
 {
-	const struct variable *x = a, *y = b;
+	const struct ct2_variable *x = a, *y = b;
 
 	return strcmp(x->name, y->name);
 }
 
-static int fill_list(struct list *l, struct err *e)
+static int fill_list(struct ct2_variable_list *l, struct err *e)
 {
 	const int heads = l->shape->heads;
 	int64_t floats;
 
 	if (model_params(l->shape, &l->params, &l->n_params, &floats, e) || add_tensors(l, e))
 		return e->code;
-#define CT2_TENSOR(group, kind, theirs, ours)
-#define CT2_ALIAS(theirs, same)
-#define CT2_NUMBER(theirs, type, value) \
-	if (add_number(l, theirs, type, value, e)) \
+#define CT2_TENSOR(group, kind, foreign_name, own_name)
+#define CT2_ALIAS(foreign_name, same)
+#define CT2_NUMBER(foreign_name, type, value) \
+	if (add_number(l, foreign_name, type, value, e)) \
 		return e->code;
-#define CT2_POSITIONS(theirs) \
-	if (add_positions(l, theirs, e)) \
+#define CT2_POSITIONS(foreign_name) \
+	if (add_positions(l, foreign_name, e)) \
 		return e->code;
 #include "eval/exchange/ct2.def"
 #undef CT2_TENSOR
 #undef CT2_ALIAS
 #undef CT2_NUMBER
 #undef CT2_POSITIONS
-	qsort(l->items, l->n, sizeof(*l->items), by_name);
+	qsort(l->items, l->n, sizeof(*l->items), by_variable_name);
 	return 0;
 }
 
 /* ---- writing ------------------------------------------------------------------------------ */
 
 /* The stream remembers failures: they are looked at once, at the end. */
-static void put(FILE *out, const void *bytes, size_t n)
+static void put_ct2_bytes(FILE *out, const void *bytes, size_t n)
 {
 	(void)!fwrite(bytes, 1, n, out);
 }
 
-static void put_number(FILE *out, uint32_t value, size_t bytes)
+static void put_ct2_number(FILE *out, uint32_t value, size_t bytes)
 {
 	unsigned char b[4];
 
 	for (size_t i = 0; i < bytes; i++)
 		b[i] = (unsigned char)(value >> 8 * i);
-	put(out, b, bytes);
+	put_ct2_bytes(out, b, bytes);
 }
 
-static void put_text(FILE *out, const char *text)
+static void put_ct2_text(FILE *out, const char *text)
 {
 	size_t n = strlen(text) + 1;
 
-	put_number(out, (uint32_t)n, 2);
-	put(out, text, n);
+	put_ct2_number(out, (uint32_t)n, 2);
+	put_ct2_bytes(out, text, n);
 }
 
 /* What a row is multiplied by to become integers; one of zeros by any number. */
@@ -251,22 +251,22 @@ static float row_scale(const float *x, int64_t n)
 	return 127 / (amax > 0 ? amax : 127);
 }
 
-static void put_row(FILE *out, const struct variable *v, const float *x, int8_t *integers)
+static void put_ct2_row(FILE *out, const struct ct2_variable *v, const float *x, int8_t *integers)
 {
 	float scale;
 
 	if (v->type != INT8 && !v->scales) {
-		put(out, x, (size_t)v->cols * sizeof(*x));
+		put_ct2_bytes(out, x, (size_t)v->cols * sizeof(*x));
 		return;
 	}
 	scale = row_scale(x, v->cols);
 	if (v->scales) {
-		put(out, &scale, sizeof(scale));
+		put_ct2_bytes(out, &scale, sizeof(scale));
 		return;
 	}
 	for (int64_t i = 0; i < v->cols; i++)
 		integers[i] = (int8_t)rintf(x[i] * scale);
-	put(out, integers, (size_t)v->cols);
+	put_ct2_bytes(out, integers, (size_t)v->cols);
 }
 
 void ct2_position_row(float *x, int64_t d, int64_t r)
@@ -278,23 +278,23 @@ void ct2_position_row(float *x, int64_t d, int64_t r)
 			 none);
 }
 
-static void put_variable(FILE *out, const struct variable *v, float *x, int8_t *integers)
+static void put_variable(FILE *out, const struct ct2_variable *v, float *x, int8_t *integers)
 {
 	int64_t dims[] = { v->rows, v->cols };
 	int64_t elements = 1, row_elements = v->scales ? 1 : v->cols;
 
 	if (v->n_dims == 1)
 		dims[0] = v->scales ? v->rows : v->cols;
-	put_text(out, v->name);
-	put_number(out, (uint32_t)v->n_dims, 1);
+	put_ct2_text(out, v->name);
+	put_ct2_number(out, (uint32_t)v->n_dims, 1);
 	for (int i = 0; i < v->n_dims; i++) {
-		put_number(out, (uint32_t)dims[i], 4);
+		put_ct2_number(out, (uint32_t)dims[i], 4);
 		elements *= dims[i];
 	}
-	put_number(out, v->type, 1);
-	put_number(out, (uint32_t)elements * type_bytes[v->type], 4);
+	put_ct2_number(out, v->type, 1);
+	put_ct2_number(out, (uint32_t)elements * type_bytes[v->type], 4);
 	if (v->n_dims == 0) {
-		put_number(out, (uint32_t)v->number, type_bytes[v->type]);
+		put_ct2_number(out, (uint32_t)v->number, type_bytes[v->type]);
 		return;
 	}
 	for (int64_t r = 0; r < elements / row_elements; r++) {
@@ -303,11 +303,11 @@ static void put_variable(FILE *out, const struct variable *v, float *x, int8_t *
 		else
 			memcpy(x, v->data + (size_t)(r * v->cols) * sizeof(*x),
 			       (size_t)v->cols * sizeof(*x));
-		put_row(out, v, x, integers);
+		put_ct2_row(out, v, x, integers);
 	}
 }
 
-static int check_sizes(const struct list *l, struct err *e)
+static int check_ct2_sizes(const struct ct2_variable_list *l, struct err *e)
 {
 	for (size_t i = 0; i < l->n; i++)
 		if (l->items[i].rows * l->items[i].cols > UINT32_MAX / 4)
@@ -321,25 +321,25 @@ static int check_sizes(const struct list *l, struct err *e)
 int ct2_write(FILE *out, const struct safetensors *weights, const struct model_shape *shape,
 	      bool int8, struct err *e)
 {
-	struct list l = { .weights = weights, .shape = shape, .int8 = int8 };
+	struct ct2_variable_list l = { .weights = weights, .shape = shape, .int8 = int8 };
 	size_t longest = (size_t)MAX(shape->d_model, shape->d_ff);
 	float *x = mem_alloc(longest, sizeof(*x), e);
 	int8_t *integers = mem_alloc(longest, sizeof(*integers), e);
 	int code = x && integers ? fill_list(&l, e) : e->code;
 
 	if (!code)
-		code = check_sizes(&l, e);
+		code = check_ct2_sizes(&l, e);
 	if (!code) {
-		put_number(out, CT2_FILE_VERSION, 4);
-		put_text(out, "TransformerSpec");
-		put_number(out, CT2_SPEC_REVISION, 4);
-		put_number(out, (uint32_t)l.n, 4);
+		put_ct2_number(out, CT2_FILE_VERSION, 4);
+		put_ct2_text(out, "TransformerSpec");
+		put_ct2_number(out, CT2_SPEC_REVISION, 4);
+		put_ct2_number(out, (uint32_t)l.n, 4);
 		for (size_t i = 0; i < l.n; i++)
 			put_variable(out, &l.items[i], x, integers);
-		put_number(out, ARRAY_LEN(aliases), 4);
+		put_ct2_number(out, ARRAY_LEN(aliases), 4);
 		for (size_t i = 0; i < ARRAY_LEN(aliases); i++) {
-			put_text(out, aliases[i].name);
-			put_text(out, aliases[i].same_as);
+			put_ct2_text(out, aliases[i].name);
+			put_ct2_text(out, aliases[i].same_as);
 		}
 		if (ferror(out))
 			code = err_set_errno(e, ERR_IO, "the weights cannot be written");

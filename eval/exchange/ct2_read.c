@@ -9,37 +9,37 @@
 #define MOST_TENSORS 20000	/* 64 layers of both stacks with all their scales are 8,000 */
 #define MAX_DIMS     8
 
-struct reader {
+struct ct2_reader {
 	const unsigned char *at, *end;
-	struct foreign *f;
+	struct import_reader *f;
 	struct err *e;
 };
 
-static int cut(struct reader *r)
+static int ct2_file_truncated(struct ct2_reader *r)
 {
 	return err_set(r->e, ERR_DATA, "%s: not a model.bin of CTranslate2, or cut short: it ends "
 		       "inside of tensor %zu", r->f->path, r->f->n + 1);
 }
 
-static int get_number(struct reader *r, size_t bytes, uint32_t *v)
+static int get_number(struct ct2_reader *r, size_t bytes, uint32_t *v)
 {
 	*v = 0;
 	if ((size_t)(r->end - r->at) < bytes)
-		return cut(r);
+		return ct2_file_truncated(r);
 	for (size_t i = 0; i < bytes; i++)
 		*v |= (uint32_t)*r->at++ << 8 * i;
 	return 0;
 }
 
 /* Its length counts the NUL at its end. */
-static int get_text(struct reader *r, const char **text)
+static int get_text(struct ct2_reader *r, const char **text)
 {
 	uint32_t n;
 
 	if (get_number(r, 2, &n))
 		return r->e->code;
 	if (!n || n > (size_t)(r->end - r->at))
-		return cut(r);
+		return ct2_file_truncated(r);
 	*text = (const char *)r->at;
 	r->at += n;
 	if (strlen(*text) != n - 1 || !utf8_valid(*text, n - 1))
@@ -49,9 +49,9 @@ static int get_text(struct reader *r, const char **text)
 }
 
 /* Room for one more. */
-static struct foreign_tensor *next(struct reader *r)
+static struct import_tensor *next_ct2_tensor(struct ct2_reader *r)
 {
-	struct foreign *f = r->f;
+	struct import_reader *f = r->f;
 
 	if (f->n == MOST_TENSORS) {
 		err_set(r->e, ERR_DATA, "%s: has more than %d tensors", f->path, MOST_TENSORS);
@@ -61,7 +61,7 @@ static struct foreign_tensor *next(struct reader *r)
 }
 
 /* rows and cols from the sizes that follow. */
-static int get_shape(struct reader *r, struct foreign_tensor *t)
+static int get_shape(struct ct2_reader *r, struct import_tensor *t)
 {
 	uint32_t n_dims, size;
 
@@ -76,23 +76,23 @@ static int get_shape(struct reader *r, struct foreign_tensor *t)
 		if (get_number(r, 4, &size))
 			return r->e->code;
 		if (__builtin_mul_overflow(t->rows, t->cols, &t->rows))
-			return cut(r);
+			return ct2_file_truncated(r);
 		t->cols = size;
 	}
 	return 0;
 }
 
-static int get_tensor(struct reader *r)
+static int get_tensor(struct ct2_reader *r)
 {
-	static const enum foreign_type types[] = { FOREIGN_F32, FOREIGN_I8, FOREIGN_I16,
-						   FOREIGN_I32, FOREIGN_F16, FOREIGN_BF16 };
-	struct foreign_tensor *t = next(r);
+	static const enum import_type types[] = { IMPORT_F32, IMPORT_I8, IMPORT_I16,
+						   IMPORT_I32, IMPORT_F16, IMPORT_BF16 };
+	struct import_tensor *t = next_ct2_tensor(r);
 	uint32_t type, bytes;
 	int64_t expected;
 
 	if (!t)
 		return r->e->code;
-	*t = (struct foreign_tensor){ .n_dims = 0 };
+	*t = (struct import_tensor){ .n_dims = 0 };
 	if (get_text(r, &t->name) || get_shape(r, t) || get_number(r, 1, &type) ||
 	    get_number(r, 4, &bytes))
 		return r->e->code;
@@ -101,12 +101,12 @@ static int get_tensor(struct reader *r)
 			       t->name, type);
 	t->type = types[type];
 	if (__builtin_mul_overflow(t->rows, t->cols, &expected) ||
-	    __builtin_mul_overflow(expected, (int64_t)foreign_bytes(t->type), &expected) ||
+	    __builtin_mul_overflow(expected, (int64_t)import_type_bytes(t->type), &expected) ||
 	    expected != bytes || !bytes)
 		return err_set(r->e, ERR_DATA, "%s: \"%s\" has %u bytes, which is not what its "
 			       "shape asks for", r->f->path, t->name, bytes);
 	if (bytes > (size_t)(r->end - r->at))
-		return cut(r);
+		return ct2_file_truncated(r);
 	t->data = r->at;
 	r->at += bytes;
 	r->f->n++;
@@ -114,14 +114,14 @@ static int get_tensor(struct reader *r)
 }
 
 /* The same tensor by another name. */
-static int get_alias(struct reader *r)
+static int get_alias(struct ct2_reader *r)
 {
-	struct foreign_tensor *t = next(r), *same;
+	struct import_tensor *t = next_ct2_tensor(r), *same;
 	const char *alias, *name;
 
 	if (!t || get_text(r, &alias) || get_text(r, &name))
 		return r->e->code;
-	same = foreign_find(r->f, name);
+	same = import_find_tensor(r->f, name);
 	if (!same)
 		return err_set(r->e, ERR_DATA, "%s: \"%s\" stands for \"%s\", which is not there",
 			       r->f->path, alias, name);
@@ -131,7 +131,7 @@ static int get_alias(struct reader *r)
 	return 0;
 }
 
-static int get_head(struct reader *r, uint32_t *tensors)
+static int get_head(struct ct2_reader *r, uint32_t *tensors)
 {
 	uint32_t version, revision;
 	const char *kind;
@@ -154,12 +154,12 @@ static int get_head(struct reader *r, uint32_t *tensors)
 	return 0;
 }
 
-int foreign_open_ct2(struct foreign *f, const char *path, struct err *e)
+int import_open_ct2(struct import_reader *f, const char *path, struct err *e)
 {
-	struct reader r = { .f = f, .e = e };
+	struct ct2_reader r = { .f = f, .e = e };
 	uint32_t n, aliases;
 
-	*f = (struct foreign){ .path = path };
+	*f = (struct import_reader){ .path = path };
 	if (map_open(&f->map, path, e))
 		return e->code;
 	if (!f->map.len)
@@ -182,7 +182,7 @@ int foreign_open_ct2(struct foreign *f, const char *path, struct err *e)
 	return 0;
 }
 
-bool foreign_looks_like_ct2(const unsigned char *bytes, size_t n)
+bool import_is_ct2(const unsigned char *bytes, size_t n)
 {
 	/* version below 256, the length of the kind's name, and the end of "...Spec" */
 	if (n < 8 || !bytes[0] || bytes[1] || bytes[2] || bytes[3] || bytes[5])

@@ -25,7 +25,7 @@ static int write_into(const char *folder, const char *name, struct buf *text, st
 	return code;
 }
 
-static int write_state(const char *folder, const struct openseq2seq *seen, struct err *e)
+static int write_import_state(const char *folder, const struct openseq2seq *seen, struct err *e)
 {
 	struct buf text = {0};
 	struct json_writer w = {.out = &text};
@@ -61,7 +61,7 @@ static int read_log(const char *path, const char *run, struct buf *journal,
 	return code ? err_set(e, code, "%s: %s", path, why.text) : 0;
 }
 
-static void tell(const char *run, const struct openseq2seq *seen)
+static void report_log_import(const char *run, const struct openseq2seq *seen)
 {
 	fprintf(stderr,
 		"run %s: %lld training records up to step %lld, %lld evaluations (teacher-forced "
@@ -80,9 +80,9 @@ static int recognise_file(const char *path, enum import_kind *kind, struct err *
 	if (code)
 		return code;
 	*kind = IMPORT_LOG;
-	if (foreign_looks_like_ct2(map.data, map.len))
+	if (import_is_ct2(map.data, map.len))
 		*kind = IMPORT_CTRANSLATE2;
-	else if (foreign_looks_like_safetensors(map.data, map.len))
+	else if (import_is_safetensors(map.data, map.len))
 		*kind = IMPORT_SAFETENSORS;
 	else if (map.len > 4 && !memcmp(map.data, "PK\3\4", 4))
 		code = npz_explain(path, map.data, map.len, e);
@@ -147,14 +147,14 @@ static int import_log(const struct conf *c, struct err *e)
 	    !(code = file_make_folders(temporary, e))) {
 		code = write_into(temporary, "journal.jsonl", &journal, e);
 		if (!code)
-			code = write_state(temporary, &seen, e);
+			code = write_import_state(temporary, &seen, e);
 		if (!code)
-			code = export_put_in_place(temporary, to, e);
+			code = model_export_commit(temporary, to, e);
 		if (code)
 			file_remove_tree(temporary, &(struct err){0});
 	}
 	if (!code && !c->quiet)
-		tell(c->run, &seen);
+		report_log_import(c->run, &seen);
 	buf_free(&journal);
 	free(temporary);
 	free(to);

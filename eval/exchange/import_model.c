@@ -19,7 +19,7 @@
 #include "share/base/text.h"
 #include "train/ckpt/ckpt.h"
 
-struct importing {
+struct model_import {
 	struct conf *c;			/* borrowed */
 	const char *file;		/* borrowed */
 	char *folder;			/* owned: of the weights */
@@ -28,22 +28,22 @@ struct importing {
 	char *temporary;		/* owned: where it is made */
 	char *model;			/* owned: the model's folder in there */
 	char *staging;			/* owned: what goes into the model besides weights */
-	struct foreign f;
-	struct take t;
-	struct words_special special;	/* point into config */
+	struct import_reader f;
+	struct weight_map t;
+	struct special_token_names special;	/* point into config */
 	struct json *config;		/* owned: config.json of CTranslate2; NULL: none */
 	int32_t *rows;			/* owned; NULL: as in vocab.tsv */
 	struct ckpt_state state;
 };
 
-static bool is_given(const struct conf *c, const char *option)
+static bool import_option_given(const struct conf *c, const char *option)
 {
 	return strcmp(conf_origin(c, option), "default") != 0;
 }
 
 /* ---- where things are -------------------------------------------------- */
 
-static int find_output(struct importing *m, struct err *e)
+static int find_output(struct model_import *m, struct err *e)
 {
 	const struct conf *c = m->c;
 	char *workspace = paths_workspace(c->workspace, e);
@@ -65,7 +65,7 @@ static int find_output(struct importing *m, struct err *e)
 				  : mem_strdup(m->temporary, e);
 	if (m->model)
 		m->staging = file_path(e, "%s.pieces", m->temporary);
-	if (m->staging && c->corpus && is_given(c, "corpus"))
+	if (m->staging && c->corpus && import_option_given(c, "corpus"))
 		m->pieces = file_path(e, "%s/corpora/%s", workspace, c->corpus);
 	else if (m->staging)
 		m->pieces = mem_strdup(m->folder, e);
@@ -89,7 +89,7 @@ static int check_options(const struct conf *c, struct err *e)
 }
 
 /* A file of the folder with the vocabulary; *path is owned, NULL when it is not there. */
-static int find_piece(const struct importing *m, const char *name, char **path, struct err *e)
+static int find_piece(const struct model_import *m, const char *name, char **path, struct err *e)
 {
 	*path = file_path(e, "%s/%s", m->pieces, name);
 	if (!*path)
@@ -101,7 +101,7 @@ static int find_piece(const struct importing *m, const char *name, char **path, 
 	return 0;
 }
 
-static int load_recipe(struct importing *m, struct err *e)
+static int import_load_recipe(struct model_import *m, struct err *e)
 {
 	char *path;
 	int code = find_piece(m, "recipe.ini", &path, e);
@@ -115,7 +115,7 @@ static int load_recipe(struct importing *m, struct err *e)
 /* ---- what the tensors do not say --------------------------------------- */
 
 /* config.json beside model.bin. */
-static int read_config(struct importing *m, struct err *e)
+static int read_config(struct model_import *m, struct err *e)
 {
 	char *path = file_path(e, "%s/config.json", m->folder);
 	struct buf text = { 0 };
@@ -123,7 +123,7 @@ static int read_config(struct importing *m, struct err *e)
 	double epsilon;			/* NORM_EPSILON, not rounded to a float */
 	int code = path ? 0 : e->code;
 
-	m->special = (struct words_special){ "</s>", "<s>", "<unk>" };
+	m->special = (struct special_token_names){ "</s>", "<s>", "<unk>" };
 	if (!code && file_exists(path)) {
 		code = file_read_all(path, 1 << 20, &text, e);
 		m->config = code ? NULL : json_parse(buf_text(&text), text.len, e);
@@ -139,7 +139,7 @@ static int read_config(struct importing *m, struct err *e)
 		code = err_set(e, ERR_DATA, "%s: the decoder starts from \"%.60s\", Werkbank's "
 			       "from \"%.60s\": this is another model", path, start,
 			       m->special.start);
-	if (!code && json_truth(json_get(m->config, "add_source_bos"), false))
+	if (!code && json_boolean(json_get(m->config, "add_source_bos"), false))
 		code = err_set(e, ERR_DATA, "%s: add_source_bos: the encoder reads <s> first, "
 			       "Werkbank's does not: this is another model", path);
 	if (!code && fabs(epsilon - (double)NORM_EPSILON) > 1e-8)
@@ -150,13 +150,13 @@ static int read_config(struct importing *m, struct err *e)
 	return code;
 }
 
-static bool says(const char *text, const char *word)
+static bool text_equals_word(const char *text, const char *word)
 {
 	return text && !strcasecmp(text, word);
 }
 
 /* An nn.Transformer has the same names whether norms come before or after. */
-static int read_metadata(struct importing *m, struct err *e)
+static int read_metadata(struct model_import *m, struct err *e)
 {
 	const char *first = safetensors_metadata(m->f.file, "norm_first"),
 		   *activation = safetensors_metadata(m->f.file, "activation"),
@@ -170,32 +170,32 @@ static int read_metadata(struct importing *m, struct err *e)
 			       "heads (1 to 128)", m->file, heads);
 	if (n)
 		m->t.shape.heads = (int32_t)n;
-	if (m->t.scheme != TAKE_pytorch)
+	if (m->t.scheme != NAMING_pytorch)
 		return 0;
-	if (says(first, "false"))
+	if (text_equals_word(first, "false"))
 		return err_set(e, ERR_DATA, "%s: norm_first is false: the model is post-norm, each "
 			       "norm comes after its residual sum, and Werkbank's Transformer is "
 			       "pre-norm", m->file);
-	if (!says(first, "true") && !m->c->pre_norm)
+	if (!text_equals_word(first, "true") && !m->c->pre_norm)
 		return err_set(e, ERR_USAGE, "%s: nothing in an nn.Transformer's tensors says "
 			       "whether it is pre-norm, and PyTorch's default is post-norm, which "
 			       "Werkbank's is not; if it was made with norm_first=True, say so by "
 			       "--pre-norm", m->file);
-	if (activation && !says(activation, "relu"))
+	if (activation && !text_equals_word(activation, "relu"))
 		return err_set(e, ERR_DATA, "%s: the activation is %.40s, Werkbank's is ReLU",
 			       m->file, activation);
 	return 0;
 }
 
 /* --heads or --size, else the recipe where it is one of this model's width. */
-static int find_heads(struct importing *m, struct err *e)
+static int find_heads(struct model_import *m, struct err *e)
 {
 	const struct conf *c = m->c;
 	const struct model_shape *s = &m->t.shape;
-	const bool told = is_given(c, "heads") || is_given(c, "size");
+	const bool told = import_option_given(c, "heads") || import_option_given(c, "size");
 
 	conf_apply_size(m->c);
-	if (!m->t.shape.heads && told && (is_given(c, "heads") || c->d_model == s->d_model))
+	if (!m->t.shape.heads && told && (import_option_given(c, "heads") || c->d_model == s->d_model))
 		m->t.shape.heads = (int32_t)c->heads;
 	if (!m->t.shape.heads)
 		return err_set(e, ERR_USAGE, "%s: how many attention heads has it? Its tensors do "
@@ -206,7 +206,7 @@ static int find_heads(struct importing *m, struct err *e)
 	return 0;
 }
 
-static int note_size(struct conf *c, const char *name, int64_t value, struct err *e)
+static int set_size_option(struct conf *c, const char *name, int64_t value, struct err *e)
 {
 	char text[32];
 
@@ -215,25 +215,25 @@ static int note_size(struct conf *c, const char *name, int64_t value, struct err
 }
 
 /* The recipe is of these weights from now on. */
-static int note_sizes(struct importing *m, struct err *e)
+static int set_size_options(struct model_import *m, struct err *e)
 {
 	const struct model_shape *s = &m->t.shape;
 	struct conf *c = m->c;
-	int code = note_size(c, "d_model", s->d_model, e);
+	int code = set_size_option(c, "d_model", s->d_model, e);
 
 	if (!code)
-		code = note_size(c, "d_ff", s->d_ff, e);
+		code = set_size_option(c, "d_ff", s->d_ff, e);
 	if (!code)
-		code = note_size(c, "heads", s->heads, e);
+		code = set_size_option(c, "heads", s->heads, e);
 	if (!code)
-		code = note_size(c, "encoder_layers", s->encoder_layers, e);
-	return code ? code : note_size(c, "decoder_layers", s->decoder_layers, e);
+		code = set_size_option(c, "encoder_layers", s->encoder_layers, e);
+	return code ? code : set_size_option(c, "decoder_layers", s->decoder_layers, e);
 }
 
 /* ---- vocabulary and pieces --------------------------------------------- */
 
 /* Copy into the model what is there; given: the file that an option names, NULL: none. */
-static int stage(const struct importing *m, const char *given, const char *name, bool *there,
+static int stage_model_file(const struct model_import *m, const char *given, const char *name, bool *there,
 		 struct err *e)
 {
 	char *from = NULL, *to = file_path(e, "%s/%s", m->staging, name);
@@ -250,7 +250,7 @@ static int stage(const struct importing *m, const char *given, const char *name,
 }
 
 /* The tokens that came with the weights must be those of vocab.tsv, as far as both tell. */
-static int check_words(const struct words *w, const struct vocab *v, const char *path,
+static int check_words(const struct token_list *w, const struct vocab *v, const char *path,
 		       struct err *e)
 {
 	for (size_t i = 0; i < w->n && i < (size_t)vocab_real_size(v); i++)
@@ -262,13 +262,13 @@ static int check_words(const struct words *w, const struct vocab *v, const char 
 }
 
 /* Make vocab.tsv in the staging folder from a list of tokens, or compare with the one there. */
-static int use_words(struct importing *m, const char *path, bool compare, struct err *e)
+static int use_words(struct model_import *m, const char *path, bool compare, struct err *e)
 {
-	struct words w;
+	struct token_list w;
 	struct vocab *v = NULL;
 	char *to = file_path(e, "%s/vocab.tsv", m->staging);
 	int32_t n;
-	int code = words_open(&w, path, e);
+	int code = token_list_open(&w, path, e);
 
 	if (!to)
 		code = e->code;
@@ -276,7 +276,7 @@ static int use_words(struct importing *m, const char *path, bool compare, struct
 		v = vocab_open(to, e);
 		code = v ? check_words(&w, v, path, e) : e->code;
 	} else if (!code) {
-		code = words_write(&w, &m->special, to, &m->rows, &n, e);
+		code = token_list_write(&w, &m->special, to, &m->rows, &n, e);
 		if (code)
 			code = err_prefix(e, "%s", path);
 		else if (n != m->t.shape.vocabulary)
@@ -284,13 +284,13 @@ static int use_words(struct importing *m, const char *path, bool compare, struct
 				       n, m->t.table->name, m->t.shape.vocabulary);
 	}
 	vocab_close(v);
-	words_close(&w);
+	token_list_close(&w);
 	free(to);
 	return code;
 }
 
 /* Is it a vocab.tsv of ours? */
-static bool is_ours(const char *path)
+static bool is_vocab_tsv(const char *path)
 {
 	static const char head[] = "<pad>\t";
 	char first[sizeof(head)] = "";
@@ -303,16 +303,16 @@ static bool is_ours(const char *path)
 	return ours;
 }
 
-static int find_vocabulary(struct importing *m, struct err *e)
+static int find_vocabulary(struct model_import *m, struct err *e)
 {
 	static const char *const lists[] = { "shared_vocabulary.json", "shared_vocabulary.txt" };
 	const char *given = m->c->vocabulary;
 	bool there = false;
 	int code = 0;
 
-	if (given && !is_ours(given))
+	if (given && !is_vocab_tsv(given))
 		return use_words(m, given, false, e);
-	code = stage(m, given, "vocab.tsv", &there, e);
+	code = stage_model_file(m, given, "vocab.tsv", &there, e);
 	for (size_t i = 0; i < ARRAY_LEN(lists) && !code && !m->rows; i++) {
 		char *path = file_path(e, "%s/%s", m->folder, lists[i]);
 
@@ -323,12 +323,12 @@ static int find_vocabulary(struct importing *m, struct err *e)
 	if (!code && !there)
 		code = err_set(e, ERR_NOINPUT, "%s: which token is which row? There is no "
 			       "vocab.tsv beside it%s: give --corpus NAME, or --vocabulary FILE "
-			       "with a token a line", m->file, m->t.scheme == TAKE_ctranslate2 ?
+			       "with a token a line", m->file, m->t.scheme == NAMING_ctranslate2 ?
 			       " and no shared_vocabulary.json (one for source and target)" : "");
 	return code;
 }
 
-static int stage_pieces(struct importing *m, struct err *e)
+static int stage_pieces(struct model_import *m, struct err *e)
 {
 	const bool sentencepiece = m->c->segmentation == SEGMENTATION_SENTENCEPIECE;
 	bool there;
@@ -337,8 +337,8 @@ static int stage_pieces(struct importing *m, struct err *e)
 	if (!code)
 		code = find_vocabulary(m, e);
 	if (!code)
-		code = sentencepiece ? stage(m, NULL, "sentencepiece.model", &there, e)
-				     : stage(m, m->c->codes, "bpe.codes", &there, e);
+		code = sentencepiece ? stage_model_file(m, NULL, "sentencepiece.model", &there, e)
+				     : stage_model_file(m, m->c->codes, "bpe.codes", &there, e);
 	if (!code && !there)
 		code = err_set(e, ERR_NOINPUT, "%s: how are words split into pieces? There is no "
 			       "%s: %s", m->pieces,
@@ -351,7 +351,7 @@ static int stage_pieces(struct importing *m, struct err *e)
 /* ---- making ------------------------------------------------------------ */
 
 /* The sizes of the vocabulary, from the file that goes along. */
-static int measure_vocabulary(struct importing *m, struct err *e)
+static int measure_vocabulary(struct model_import *m, struct err *e)
 {
 	char *path = file_path(e, "%s/vocab.tsv", m->staging);
 	struct vocab *v = path ? vocab_open(path, e) : NULL;
@@ -368,7 +368,7 @@ static int measure_vocabulary(struct importing *m, struct err *e)
 	return 0;
 }
 
-static int write_model(struct importing *m, struct err *e)
+static int write_model(struct model_import *m, struct err *e)
 {
 	const struct dev_options options = { .threads = 1 };
 	const struct ckpt_folder of = { m->staging, m->c, &m->state };
@@ -379,7 +379,7 @@ static int write_model(struct importing *m, struct err *e)
 
 	if (!code) {
 		memset(arena, 0, (size_t)model_floats(model) * sizeof(*arena));
-		code = take_weights(&m->t, &m->state.shape, m->rows, arena, e);
+		code = weight_map_load(&m->t, &m->state.shape, m->rows, arena, e);
 	}
 	if (!code)
 		code = ckpt_save_model(m->model, &of, model, NULL, e);
@@ -391,7 +391,7 @@ static int write_model(struct importing *m, struct err *e)
 	return p ? 0 : e->code;
 }
 
-static int write_text(const struct importing *m, const char *name, struct buf *text, struct err *e)
+static int write_imported_text(const struct model_import *m, const char *name, struct buf *text, struct err *e)
 {
 	char *path = file_path(e, "%s/%s", m->temporary, name);
 	int code = path ? file_write_buf(path, text, e) : e->code;
@@ -402,7 +402,7 @@ static int write_text(const struct importing *m, const char *name, struct buf *t
 }
 
 /* What makes the model a run: two links, a recipe, a state, and a journal that says whence. */
-static int write_run(struct importing *m, struct err *e)
+static int write_run(struct model_import *m, struct err *e)
 {
 	struct buf journal = { 0 }, state = { 0 }, recipe = { 0 };
 	struct json_writer j = { .out = &journal }, s = { .out = &state };
@@ -431,18 +431,18 @@ static int write_run(struct importing *m, struct err *e)
 	buf_add_char(&state, '\n');
 	conf_write_recipe(m->c, &recipe);
 	if (!code)
-		code = write_text(m, "journal.jsonl", &journal, e);
+		code = write_imported_text(m, "journal.jsonl", &journal, e);
 	if (!code)
-		code = write_text(m, "state.json", &state, e);
+		code = write_imported_text(m, "state.json", &state, e);
 	if (!code)
-		code = write_text(m, "recipe.ini", &recipe, e);
+		code = write_imported_text(m, "recipe.ini", &recipe, e);
 	buf_free(&journal);
 	buf_free(&state);
 	buf_free(&recipe);
 	return code;
 }
 
-static int put_in_place(const struct importing *m, struct err *e)
+static int commit_imported_model(const struct model_import *m, struct err *e)
 {
 	char *slash = strrchr(m->to, '/');
 	int code = 0;
@@ -453,25 +453,25 @@ static int put_in_place(const struct importing *m, struct err *e)
 		code = runs ? file_make_folders(runs, e) : e->code;
 		free(runs);
 	}
-	return code ? code : export_put_in_place(m->temporary, m->to, e);
+	return code ? code : model_export_commit(m->temporary, m->to, e);
 }
 
-static int make(struct importing *m, struct err *e)
+static int make_imported_model(struct model_import *m, struct err *e)
 {
 	int code = stage_pieces(m, e);
 
 	if (!code)
 		code = measure_vocabulary(m, e);
 	if (!code)
-		code = note_sizes(m, e);
+		code = set_size_options(m, e);
 	if (!code)
 		code = write_model(m, e);
 	if (!code && m->c->run)
 		code = write_run(m, e);
-	return code ? code : put_in_place(m, e);
+	return code ? code : commit_imported_model(m, e);
 }
 
-static void tell(const struct importing *m)
+static void report_model_import(const struct model_import *m)
 {
 	static const char *const names[] = { "Werkbank's own names", "CTranslate2",
 					     "PyTorch's nn.Transformer" };
@@ -480,27 +480,27 @@ static void tell(const struct importing *m)
 	fprintf(stderr, "%s: %s: d_model %d, d_ff %d, %d heads, %d and %d layers, %d tokens\n",
 		m->to, names[m->t.scheme], s->d_model, s->d_ff, s->heads, s->encoder_layers,
 		s->decoder_layers, s->real_vocabulary);
-	if (m->t.scheme == TAKE_pytorch)
+	if (m->t.scheme == NAMING_pytorch)
 		fprintf(stderr, "its norms are taken to have layer_norm_eps 1e-6; PyTorch's "
 				"default is 1e-5, with which translations can differ slightly\n");
 }
 
-static int open_weights(struct importing *m, enum import_kind kind, struct err *e)
+static int open_weights(struct model_import *m, enum import_kind kind, struct err *e)
 {
-	int code = kind == IMPORT_CTRANSLATE2 ? foreign_open_ct2(&m->f, m->file, e)
-					      : foreign_open_safetensors(&m->f, m->file, e);
+	int code = kind == IMPORT_CTRANSLATE2 ? import_open_ct2(&m->f, m->file, e)
+					      : import_open_safetensors(&m->f, m->file, e);
 
 	if (!code)
-		code = take_open(&m->t, &m->f, e);
+		code = weight_map_open(&m->t, &m->f, e);
 	if (!code && kind == IMPORT_CTRANSLATE2)
 		return read_config(m, e);
-	m->special = (struct words_special){ "</s>", "<s>", "<unk>" };
+	m->special = (struct special_token_names){ "</s>", "<s>", "<unk>" };
 	return code ? code : read_metadata(m, e);
 }
 
 int import_model(struct conf *c, enum import_kind kind, const char *file, struct err *e)
 {
-	struct importing m = { .c = c, .file = file };
+	struct model_import m = { .c = c, .file = file };
 	const char *slash = strrchr(file, '/');
 	int code = check_options(c, e);
 
@@ -512,18 +512,18 @@ int import_model(struct conf *c, enum import_kind kind, const char *file, struct
 	if (!code)
 		code = open_weights(&m, kind, e);
 	if (!code)
-		code = load_recipe(&m, e);
+		code = import_load_recipe(&m, e);
 	if (!code)
 		code = find_heads(&m, e);
 	if (!code) {
-		code = make(&m, e);
+		code = make_imported_model(&m, e);
 		if (code)
 			file_remove_tree(m.temporary, &(struct err){ 0 });
 		file_remove_tree(m.staging, &(struct err){ 0 });
 	}
 	if (!code && !c->quiet)
-		tell(&m);
-	foreign_close(&m.f);
+		report_model_import(&m);
+	import_reader_close(&m.f);
 	json_free(m.config);
 	free(m.rows);
 	free(m.folder);

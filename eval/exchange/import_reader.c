@@ -11,11 +11,11 @@
 
 /* ---- numbers ----------------------------------------------------------- */
 
-size_t foreign_bytes(enum foreign_type type)
+size_t import_type_bytes(enum import_type type)
 {
 	static const size_t bytes[] = {
-		[FOREIGN_F32] = 4, [FOREIGN_F64] = 8, [FOREIGN_F16] = 2, [FOREIGN_BF16] = 2,
-		[FOREIGN_I8] = 1,  [FOREIGN_I16] = 2, [FOREIGN_I32] = 4, [FOREIGN_OTHER] = 0,
+		[IMPORT_F32] = 4, [IMPORT_F64] = 8, [IMPORT_F16] = 2, [IMPORT_BF16] = 2,
+		[IMPORT_I8] = 1,  [IMPORT_I16] = 2, [IMPORT_I32] = 4, [IMPORT_OTHER] = 0,
 	};
 
 	return bytes[type];
@@ -36,9 +36,9 @@ static float half_to_float(uint16_t h)
 	return h >> 15 ? -x : x;
 }
 
-static float element(const struct foreign_tensor *t, int64_t i)
+static float tensor_element(const struct import_tensor *t, int64_t i)
 {
-	const unsigned char *at = t->data + (size_t)i * foreign_bytes(t->type);
+	const unsigned char *at = t->data + (size_t)i * import_type_bytes(t->type);
 	union {
 		float f32;
 		double f64;
@@ -47,71 +47,71 @@ static float element(const struct foreign_tensor *t, int64_t i)
 		int32_t i32;
 	} v = { .f64 = 0 };
 
-	memcpy(&v, at, foreign_bytes(t->type));
+	memcpy(&v, at, import_type_bytes(t->type));
 	switch (t->type) {
-	case FOREIGN_F32:
+	case IMPORT_F32:
 		return v.f32;
-	case FOREIGN_F64:
+	case IMPORT_F64:
 		return (float)v.f64;
-	case FOREIGN_F16:
+	case IMPORT_F16:
 		return half_to_float(v.u16);
-	case FOREIGN_BF16:
+	case IMPORT_BF16:
 		return bf16_to_float(v.u16);
-	case FOREIGN_I8:
+	case IMPORT_I8:
 		return (float)(int8_t)*at;
-	case FOREIGN_I16:
+	case IMPORT_I16:
 		return (float)v.i16;
-	case FOREIGN_I32:
+	case IMPORT_I32:
 		return (float)v.i32;
-	case FOREIGN_OTHER:
+	case IMPORT_OTHER:
 		break;
 	}
 	return NAN;
 }
 
-double foreign_number(const struct foreign_tensor *t)
+double import_tensor_number(const struct import_tensor *t)
 {
-	return t->n_dims == 0 && t->type != FOREIGN_OTHER ? (double)element(t, 0) : (double)NAN;
+	return t->n_dims == 0 && t->type != IMPORT_OTHER ? (double)tensor_element(t, 0) : (double)NAN;
 }
 
 /* What row r of a tensor of integers is divided by. */
-static int find_scale(const struct foreign *f, const struct foreign_tensor *t, int64_t r,
+static int find_scale(const struct import_reader *f, const struct import_tensor *t, int64_t r,
 		      float *scale, struct err *e)
 {
 	char name[512];
-	struct foreign_tensor *s;
+	struct import_tensor *s;
 
 	if (snprintf(name, sizeof(name), "%s_scale", t->name) >= (int)sizeof(name))
 		return err_set(e, ERR_DATA, "%s: the name \"%.80s...\" is too long", f->path,
 			       t->name);
-	s = foreign_find(f, name);
-	if (!s || s->type > FOREIGN_BF16 || (s->cols * s->rows != t->rows &&
+	s = import_find_tensor(f, name);
+	if (!s || s->type > IMPORT_BF16 || (s->cols * s->rows != t->rows &&
 					     s->cols * s->rows != 1))
 		return err_set(e, ERR_DATA,
 			       "%s: \"%s\" holds integers, but there is no \"%s\" of one number a "
 			       "row that says what they mean",
 			       f->path, t->name, name);
-	s->used = true;
-	*scale = element(s, s->rows * s->cols == 1 ? 0 : r);
+	s->is_used = true;
+	*scale = tensor_element(s, s->rows * s->cols == 1 ? 0 : r);
 	return 0;
 }
 
-int foreign_read(const struct foreign *f, const struct foreign_tensor *t, int64_t r, int64_t first,
+int import_read_floats(const struct import_reader *f, const struct import_tensor *t, int64_t r, int64_t first,
 		 int64_t n, float *out, struct err *e)
 {
 	const int64_t from = r * t->cols + first;
 	bool finite = true;
 	float scale = 1;
 
-	if (t->type >= FOREIGN_I32)
+	if (t->type >= IMPORT_I32)
 		return err_set(e, ERR_DATA, "%s: \"%s\" has no type of weights", f->path, t->name);
-	if (t->type >= FOREIGN_I8 && find_scale(f, t, r, &scale, e))
+	if (t->type >= IMPORT_I8 && find_scale(f, t, r, &scale, e))
 		return e->code;
-	if (t->type == FOREIGN_F32)
+	if (t->type == IMPORT_F32)
 		memcpy(out, t->data + (size_t)from * sizeof(*out), (size_t)n * sizeof(*out));
 	else
 		for (int64_t i = 0; i < n; i++)
-			out[i] = element(t, from + i) / scale;
+			out[i] = tensor_element(t, from + i) / scale;
 	for (int64_t i = 0; i < n; i++)
 		finite &= isfinite(out[i]) != 0;
 	if (!finite)
@@ -122,7 +122,7 @@ int foreign_read(const struct foreign *f, const struct foreign_tensor *t, int64_
 
 /* ---- the list ---------------------------------------------------------- */
 
-struct foreign_tensor *foreign_find(const struct foreign *f, const char *name)
+struct import_tensor *import_find_tensor(const struct import_reader *f, const char *name)
 {
 	for (size_t i = 0; i < f->n; i++)
 		if (!strcmp(f->all[i].name, name))
@@ -130,21 +130,21 @@ struct foreign_tensor *foreign_find(const struct foreign *f, const char *name)
 	return NULL;
 }
 
-static enum foreign_type type_of(const char *dtype)
+static enum import_type type_of_dtype(const char *dtype)
 {
 	static const char *const names[] = { "F32", "F64", "F16", "BF16", "I8", "I16", "I32" };
 
 	for (size_t i = 0; i < ARRAY_LEN(names); i++)
 		if (!strcmp(names[i], dtype))
-			return (enum foreign_type)i;
-	return FOREIGN_OTHER;
+			return (enum import_type)i;
+	return IMPORT_OTHER;
 }
 
-static int add_safetensor(struct foreign *f, const struct safetensor *from, struct err *e)
+static int add_safetensor(struct import_reader *f, const struct safetensor *from, struct err *e)
 {
-	struct foreign_tensor *t = &f->all[f->n];
+	struct import_tensor *t = &f->all[f->n];
 
-	*t = (struct foreign_tensor){ .name = from->name, .type = type_of(from->dtype),
+	*t = (struct import_tensor){ .name = from->name, .type = type_of_dtype(from->dtype),
 				      .n_dims = (int32_t)from->n_dims, .rows = 1, .cols = 1,
 				      .data = from->data };
 	for (size_t i = 0; i < from->n_dims; i++) {
@@ -159,9 +159,9 @@ static int add_safetensor(struct foreign *f, const struct safetensor *from, stru
 	return 0;
 }
 
-int foreign_open_safetensors(struct foreign *f, const char *path, struct err *e)
+int import_open_safetensors(struct import_reader *f, const char *path, struct err *e)
 {
-	*f = (struct foreign){ .path = path };
+	*f = (struct import_reader){ .path = path };
 	f->file = safetensors_open(path, e);
 	if (!f->file)
 		return e->code;
@@ -175,15 +175,15 @@ int foreign_open_safetensors(struct foreign *f, const char *path, struct err *e)
 	return 0;
 }
 
-void foreign_close(struct foreign *f)
+void import_reader_close(struct import_reader *f)
 {
 	free(f->all);
 	map_close(&f->map);
 	safetensors_close(f->file);
-	*f = (struct foreign){ 0 };
+	*f = (struct import_reader){ 0 };
 }
 
-bool foreign_looks_like_safetensors(const unsigned char *bytes, size_t n)
+bool import_is_safetensors(const unsigned char *bytes, size_t n)
 {
 	uint64_t header;
 

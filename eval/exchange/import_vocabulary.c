@@ -11,7 +11,7 @@
 
 #define MAX_FILE ((size_t)1 << 28)	/* bytes; larger is not a vocabulary */
 
-static int add(struct words *w, const char *word, struct err *e)
+static int add_token_to_list(struct token_list *w, const char *word, struct err *e)
 {
 	if (mem_grow(&w->items, &w->cap, w->n + 1, sizeof(*w->items), e))
 		return e->code;
@@ -19,7 +19,7 @@ static int add(struct words *w, const char *word, struct err *e)
 	return 0;
 }
 
-static int read_array(struct words *w, const char *path, struct err *e)
+static int read_token_array(struct token_list *w, const char *path, struct err *e)
 {
 
 	w->tree = json_parse(buf_text(&w->text), w->text.len, e);
@@ -31,7 +31,7 @@ static int read_array(struct words *w, const char *path, struct err *e)
 		if (!word)
 			return err_set(e, ERR_DATA, "%s: element %zu is no text: expected an array "
 				       "of tokens", path, w->n + 1);
-		if (add(w, word, e))
+		if (add_token_to_list(w, word, e))
 			return e->code;
 	}
 	return 0;
@@ -47,7 +47,7 @@ static void cut_count(char *line)
 		*tab = 0;
 }
 
-static int read_lines(struct words *w, const char *path, struct err *e)
+static int read_token_lines(struct token_list *w, const char *path, struct err *e)
 {
 	char *at = w->text.data, *end = at + w->text.len;
 
@@ -61,38 +61,38 @@ static int read_lines(struct words *w, const char *path, struct err *e)
 			return err_set(e, ERR_DATA, "%s: line %zu is not UTF-8 text", path,
 				       w->n + 1);
 		cut_count(at);
-		if (add(w, at, e))
+		if (add_token_to_list(w, at, e))
 			return e->code;
 		at = stop + 1;
 	}
 	return 0;
 }
 
-int words_open(struct words *w, const char *path, struct err *e)
+int token_list_open(struct token_list *w, const char *path, struct err *e)
 {
 	int code;
 
-	*w = (struct words){ .n = 0 };
+	*w = (struct token_list){ .n = 0 };
 	code = file_read_all(path, MAX_FILE, &w->text, e);
 	if (code)
 		return code;
-	code = w->text.len && w->text.data[0] == '[' ? read_array(w, path, e)
-						     : read_lines(w, path, e);
+	code = w->text.len && w->text.data[0] == '[' ? read_token_array(w, path, e)
+						     : read_token_lines(w, path, e);
 	if (!code && !w->n)
 		code = err_set(e, ERR_DATA, "%s: holds no tokens", path);
 	return code;
 }
 
-void words_close(struct words *w)
+void token_list_close(struct token_list *w)
 {
 	free(w->items);
 	json_free(w->tree);
 	buf_free(&w->text);
-	*w = (struct words){ .n = 0 };
+	*w = (struct token_list){ .n = 0 };
 }
 
 /* The rows of the special tokens, in the order of ours; -1: none. */
-static void find_special(const struct words *w, const struct words_special *s,
+static void find_special(const struct token_list *w, const struct special_token_names *s,
 			 int64_t at[N_SPECIAL_TOKENS])
 {
 	const char *names[N_SPECIAL_TOKENS + 1] = {
@@ -108,7 +108,7 @@ static void find_special(const struct words *w, const struct words_special *s,
 				at[k % N_SPECIAL_TOKENS] = (int64_t)i;
 }
 
-static int check_special(const struct words_special *s, const int64_t at[N_SPECIAL_TOKENS],
+static int check_special(const struct special_token_names *s, const int64_t at[N_SPECIAL_TOKENS],
 			 struct err *e)
 {
 	const char *names[N_SPECIAL_TOKENS] = { "<pad> or <blank>", s->end, s->start, s->unknown };
@@ -121,7 +121,7 @@ static int check_special(const struct words_special *s, const int64_t at[N_SPECI
 	return 0;
 }
 
-int words_write(const struct words *w, const struct words_special *s, const char *path,
+int token_list_write(const struct token_list *w, const struct special_token_names *s, const char *path,
 		int32_t **rows, int32_t *n, struct err *e)
 {
 	static const char head[] = "<pad>\t0\n</s>\t0\n<s>\t0\n<unk>\t0\n";

@@ -15,7 +15,7 @@
 #include "share/base/json.h"
 
 /* A list of tokens in the order of their rows. */
-struct words {
+struct token_list {
 	struct buf text;		/* owned: lines are cut in it */
 	struct json *tree;		/* owned: of an array */
 	const char **items;		/* (n) owned; point into one of the two */
@@ -23,21 +23,21 @@ struct words {
 };
 
 /* What the special tokens are called. */
-struct words_special {
+struct special_token_names {
 	/* usually </s> <s> <unk>; that of padding is <pad> or <blank> */
 	const char *end, *start, *unknown;
 };
 
-/* words_close() in any case. ERR_DATA: not such a list. */
-int  words_open(struct words *w, const char *path, struct err *e);
-void words_close(struct words *w);
+/* token_list_close() in any case. ERR_DATA: not such a list. */
+int  token_list_open(struct token_list *w, const char *path, struct err *e);
+void token_list_close(struct token_list *w);
 
 /*
  * Write them as vocab.tsv: special tokens first, counts 0. (*rows)[i], owned by the caller, is the
  * row of the token that has id i there, for *n ids. ERR_DATA: a special token is missing, or a
  * token cannot be in a vocabulary.
  */
-int words_write(const struct words *w, const struct words_special *s, const char *path,
+int token_list_write(const struct token_list *w, const struct special_token_names *s, const char *path,
 		int32_t **rows, int32_t *n, struct err *e);
 
 #endif

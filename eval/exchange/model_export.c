@@ -14,7 +14,7 @@
 #include "share/base/mem.h"
 #include "train/ckpt/ckpt.h"
 
-struct export {
+struct model_export {
 	const char *folder;		/* borrowed: the model */
 	const struct ckpt_source *from;	/* borrowed: its weights */
 	const char *to;			/* borrowed: what is made */
@@ -24,7 +24,7 @@ struct export {
 	bool int8;
 };
 
-static int write_text(const struct export *x, const char *name, struct buf *text, struct err *e)
+static int write_ct2_text(const struct model_export *x, const char *name, struct buf *text, struct err *e)
 {
 	char *path = file_path(e, "%s/%s", x->temporary, name);
 	int code = path ? file_write_buf(path, text, e) : e->code;
@@ -34,7 +34,7 @@ static int write_text(const struct export *x, const char *name, struct buf *text
 	return code;
 }
 
-static int write_config(const struct export *x, struct err *e)
+static int write_ct2_config(const struct model_export *x, struct err *e)
 {
 	struct buf text = { 0 };
 	struct json_writer w = { .out = &text };
@@ -51,10 +51,10 @@ static int write_config(const struct export *x, struct err *e)
 	json_put_str(&w, "unk_token", vocab_piece(x->vocab, TOKEN_UNKNOWN));
 	json_close(&w, '}');
 	buf_add_char(&text, '\n');
-	return write_text(x, "config.json", &text, e);
+	return write_ct2_text(x, "config.json", &text, e);
 }
 
-static int write_vocabulary(const struct export *x, struct err *e)
+static int write_ct2_vocabulary(const struct model_export *x, struct err *e)
 {
 	struct buf text = { 0 };
 	struct json_writer w = { .out = &text };
@@ -64,10 +64,10 @@ static int write_vocabulary(const struct export *x, struct err *e)
 		json_str(&w, vocab_piece(x->vocab, i));
 	json_close(&w, ']');
 	buf_add_char(&text, '\n');
-	return write_text(x, "shared_vocabulary.json", &text, e);
+	return write_ct2_text(x, "shared_vocabulary.json", &text, e);
 }
 
-static int write_weights(const struct export *x, struct err *e)
+static int write_ct2_weights(const struct model_export *x, struct err *e)
 {
 	char *from = file_path(e, "%s/%s", x->folder, ckpt_weights_name(x->from));
 	char *path = from ? file_path(e, "%s/model.bin", x->temporary) : NULL;
@@ -88,7 +88,7 @@ static int write_weights(const struct export *x, struct err *e)
 }
 
 /* What brings text to pieces and back goes along. */
-static int copy_pipeline(const struct export *x, struct err *e)
+static int copy_pipeline(const struct model_export *x, struct err *e)
 {
 	static const char *const names[] = { "recipe.ini", "vocab.tsv", "bpe.codes",
 					     "sentencepiece.model" };
@@ -107,7 +107,7 @@ static int copy_pipeline(const struct export *x, struct err *e)
 	return code;
 }
 
-static int open_vocabulary(struct export *x, struct err *e)
+static int open_vocabulary(struct model_export *x, struct err *e)
 {
 	char *path = file_path(e, "%s/vocab.tsv", x->folder);
 
@@ -124,7 +124,7 @@ static int open_vocabulary(struct export *x, struct err *e)
 }
 
 /* rename() replaces an empty folder, and nothing else. */
-int export_put_in_place(const char *temporary, const char *to, struct err *e)
+int model_export_commit(const char *temporary, const char *to, struct err *e)
 {
 	if (rename(temporary, to) == 0)
 		return 0;
@@ -134,25 +134,25 @@ int export_put_in_place(const char *temporary, const char *to, struct err *e)
 	return err_set_errno(e, ERR_CANTCREAT, "%s cannot be made", to);
 }
 
-static int make(struct export *x, struct err *e)
+static int make_ct2_folder(struct model_export *x, struct err *e)
 {
 	int code = file_make_folders(x->temporary, e);
 
 	if (!code)
-		code = write_config(x, e);
+		code = write_ct2_config(x, e);
 	if (!code)
-		code = write_vocabulary(x, e);
+		code = write_ct2_vocabulary(x, e);
 	if (!code)
 		code = copy_pipeline(x, e);
 	if (!code)
-		code = write_weights(x, e);
-	return code ? code : export_put_in_place(x->temporary, x->to, e);
+		code = write_ct2_weights(x, e);
+	return code ? code : model_export_commit(x->temporary, x->to, e);
 }
 
-int export_ctranslate2(const struct ckpt_source *from, bool int8, const char *to, struct err *e)
+int model_export_ctranslate2(const struct ckpt_source *from, bool int8, const char *to, struct err *e)
 {
 	const char *folder = from->folder;
-	struct export x = { .folder = folder, .from = from, .to = to, .int8 = int8 };
+	struct model_export x = { .folder = folder, .from = from, .to = to, .int8 = int8 };
 	size_t n = strlen(to);
 	struct ckpt_check *check = ckpt_check_start(from, e);
 	int code = check ? ckpt_check_finish(check, e) : e->code;
@@ -165,7 +165,7 @@ int export_ctranslate2(const struct ckpt_source *from, bool int8, const char *to
 		n--;
 	if (!code) {
 		x.temporary = file_path(e, "%.*s.%ld.tmp", (int)n, to, (long)getpid());
-		code = x.temporary ? make(&x, e) : e->code;
+		code = x.temporary ? make_ct2_folder(&x, e) : e->code;
 	}
 	if (code && x.temporary)
 		file_remove_tree(x.temporary, &(struct err){ 0 });
@@ -174,7 +174,7 @@ int export_ctranslate2(const struct ckpt_source *from, bool int8, const char *to
 	return code;
 }
 
-int export_run(const struct conf *c, struct err *e)
+int model_export_run(const struct conf *c, struct err *e)
 {
 	struct ckpt_source from;
 	char *folder;
@@ -195,7 +195,7 @@ int export_run(const struct conf *c, struct err *e)
 			       "makes other types of fp32 as it loads");
 	folder = ckpt_resolve(c, e);
 	from = (struct ckpt_source){ folder, c->unaveraged };
-	code = folder ? export_ctranslate2(&from, c->precision == PRECISION_INT8, c->output, e)
+	code = folder ? model_export_ctranslate2(&from, c->precision == PRECISION_INT8, c->output, e)
 		      : e->code;
 	free(folder);
 	return code;

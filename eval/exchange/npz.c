@@ -18,7 +18,7 @@
 #define END_BYTES     22
 #define MAX_COMMENT   65535
 
-static uint32_t number(const unsigned char *at, size_t bytes)
+static uint32_t read_little_endian(const unsigned char *at, size_t bytes)
 {
 	uint32_t v = 0;
 
@@ -31,43 +31,43 @@ static uint32_t number(const unsigned char *at, size_t bytes)
 static const unsigned char *find_end(const unsigned char *bytes, size_t n)
 {
 	for (size_t back = END_BYTES; back <= n && back <= END_BYTES + MAX_COMMENT; back++)
-		if (number(bytes + n - back, 4) == END_MARK)
+		if (read_little_endian(bytes + n - back, 4) == END_MARK)
 			return bytes + n - back;
 	return NULL;
 }
 
-static int wrong(size_t member, struct err *e)
+static int zip_member_outside(size_t member, struct err *e)
 {
 	return err_set(e, ERR_DATA, "not a ZIP archive, or damaged: member %zu lies outside of it",
 		       member + 1);
 }
 
 /* One record of the list at the end; *at moves behind it. */
-static int add_member(struct npz *z, const unsigned char *bytes, size_t n, size_t *at,
+static int add_npz_member(struct npz *z, const unsigned char *bytes, size_t n, size_t *at,
 		      struct err *e)
 {
 	const unsigned char *c = bytes + *at, *local;
 	struct npz_member *m;
 	size_t size, place, skip;
 
-	if (n - *at < CENTRAL_BYTES || number(c, 4) != CENTRAL_MARK)
-		return wrong(z->n, e);
-	size = number(c + 20, 4);
-	place = number(c + 42, 4);
-	skip = CENTRAL_BYTES + number(c + 28, 2) + number(c + 30, 2) + number(c + 32, 2);
+	if (n - *at < CENTRAL_BYTES || read_little_endian(c, 4) != CENTRAL_MARK)
+		return zip_member_outside(z->n, e);
+	size = read_little_endian(c + 20, 4);
+	place = read_little_endian(c + 42, 4);
+	skip = CENTRAL_BYTES + read_little_endian(c + 28, 2) + read_little_endian(c + 30, 2) + read_little_endian(c + 32, 2);
 	if (n - *at < skip || place > n || n - place < LOCAL_BYTES ||
-	    number(bytes + place, 4) != LOCAL_MARK)
-		return wrong(z->n, e);
+	    read_little_endian(bytes + place, 4) != LOCAL_MARK)
+		return zip_member_outside(z->n, e);
 	local = bytes + place;
-	place += LOCAL_BYTES + number(local + 26, 2) + number(local + 28, 2);
+	place += LOCAL_BYTES + read_little_endian(local + 26, 2) + read_little_endian(local + 28, 2);
 	if (place > n || size > n - place)
-		return wrong(z->n, e);
+		return zip_member_outside(z->n, e);
 	if (mem_grow(&z->all, &z->cap, z->n + 1, sizeof(*z->all), e))
 		return e->code;
 	m = &z->all[z->n++];
 	*m = (struct npz_member){ .name = (const char *)c + CENTRAL_BYTES,
-				  .n_name = number(c + 28, 2), .n = size,
-				  .data = number(c + 10, 2) ? NULL : bytes + place };
+				  .n_name = read_little_endian(c + 28, 2), .n = size,
+				  .data = read_little_endian(c + 10, 2) ? NULL : bytes + place };
 	*at += skip;
 	return 0;
 }
@@ -80,11 +80,11 @@ int npz_open(struct npz *z, const unsigned char *bytes, size_t n, struct err *e)
 	*z = (struct npz){ .n = 0 };
 	if (!end)
 		return err_set(e, ERR_DATA, "not a ZIP archive, or cut short: it has no end");
-	count = number(end + 10, 2);
-	at = number(end + 16, 4);
+	count = read_little_endian(end + 10, 2);
+	at = read_little_endian(end + 16, 4);
 	for (size_t i = 0; i < count; i++)
-		if (at > n || add_member(z, bytes, n, &at, e))
-			return at > n ? wrong(i, e) : e->code;
+		if (at > n || add_npz_member(z, bytes, n, &at, e))
+			return at > n ? zip_member_outside(i, e) : e->code;
 	return 0;
 }
 
@@ -119,8 +119,8 @@ const unsigned char *npz_array(const struct npz_member *m, size_t *n)
 
 	if (!m->data || m->n < 12 || memcmp(m->data, "\x93NUMPY", 6) != 0)
 		return NULL;
-	head = m->data[6] == 1 ? 10 + (size_t)number(m->data + 8, 2)
-			       : 12 + (size_t)number(m->data + 8, 4);
+	head = m->data[6] == 1 ? 10 + (size_t)read_little_endian(m->data + 8, 2)
+			       : 12 + (size_t)read_little_endian(m->data + 8, 4);
 	if (head > m->n)
 		return NULL;
 	*n = m->n - head;

@@ -39,7 +39,7 @@ struct records {
 
 /* ---- reading ----------------------------------------------------------- */
 
-static int take_scalar(void *arg, const char *tag, double value, struct err *e)
+static int add_scalar_point(void *arg, const char *tag, double value, struct err *e)
 {
 	struct records *r = arg;
 	struct point *p;
@@ -69,7 +69,7 @@ static int read_points(struct records *r, struct err *e)
 		if (!strcmp(json_text(json_get(record, "kind"), ""), "start"))
 			while (r->n && r->points[r->n - 1].step > r->step)
 				r->n--;
-		if (scalars_each(record, take_scalar, r, e)) {
+		if (scalars_each(record, add_scalar_point, r, e)) {
 			got = e->code;
 			break;
 		}
@@ -80,7 +80,7 @@ static int read_points(struct records *r, struct err *e)
 
 /* ---- text -------------------------------------------------------------- */
 
-static void add_real(struct buf *b, double v)
+static void append_real(struct buf *b, double v)
 {
 	struct json_writer w = {.out = b};
 
@@ -88,15 +88,15 @@ static void add_real(struct buf *b, double v)
 }
 
 /* Where text goes: a file that is there when it is complete, or standard output. */
-struct sink {
+struct record_output {
 	struct outfile file;
 	FILE *stream;
 	bool is_file;
 };
 
-static int sink_open(struct sink *s, const char *path, struct err *e)
+static int record_output_open(struct record_output *s, const char *path, struct err *e)
 {
-	*s = (struct sink){.stream = stdout, .is_file = path != NULL};
+	*s = (struct record_output){.stream = stdout, .is_file = path != NULL};
 	if (path && outfile_open(&s->file, path, e))
 		return e->code;
 	if (path)
@@ -105,13 +105,13 @@ static int sink_open(struct sink *s, const char *path, struct err *e)
 }
 
 /* Write what is in b, and empty it. */
-static void sink_put(struct sink *s, struct buf *b)
+static void record_output_put(struct record_output *s, struct buf *b)
 {
 	(void)!fwrite(buf_text(b), 1, b->len, s->stream);
 	buf_clear(b);
 }
 
-static int sink_close(struct sink *s, struct buf *b, int code, struct err *e)
+static int record_output_close(struct record_output *s, struct buf *b, int code, struct err *e)
 {
 	if (!code)
 		code = buf_check(b, e);
@@ -129,9 +129,9 @@ static int sink_close(struct sink *s, struct buf *b, int code, struct err *e)
 static int write_jsonl(struct records *r, struct err *e)
 {
 	struct buf line = {0};
-	struct sink s;
+	struct record_output s;
 
-	if (sink_open(&s, r->to, e))
+	if (record_output_open(&s, r->to, e))
 		return e->code;
 	for (size_t i = 0; i < r->n; i++) {
 		const struct point *p = &r->points[i];
@@ -147,9 +147,9 @@ static int write_jsonl(struct records *r, struct err *e)
 		json_put_real(&w, "value", p->value);
 		json_close(&w, '}');
 		buf_add_char(&line, '\n');
-		sink_put(&s, &line);
+		record_output_put(&s, &line);
 	}
-	return sink_close(&s, &line, 0, e);
+	return record_output_close(&s, &line, 0, e);
 }
 
 /* A field of RFC 4180. */
@@ -206,16 +206,16 @@ static int write_table(struct records *r, struct err *e)
 	size_t columns = (size_t)r->tags.n;
 	double *row = mem_alloc(columns + 1, sizeof(*row), e);
 	struct buf line = {0};
-	struct sink s;
+	struct record_output s;
 
-	if (!row || sink_open(&s, r->to, e)) {
+	if (!row || record_output_open(&s, r->to, e)) {
 		free(row);
 		return e->code;
 	}
 	if (r->n)
 		qsort(r->points, r->n, sizeof(*r->points), by_step);
 	add_header(r, &line);
-	sink_put(&s, &line);
+	record_output_put(&s, &line);
 	for (size_t i = 0; i < r->n;) {
 		const int64_t step = r->points[i].step;
 		double t = r->points[i].t;
@@ -227,17 +227,17 @@ static int write_table(struct records *r, struct err *e)
 			t = fmax(t, r->points[i].t);
 		}
 		buf_printf(&line, "%lld,", (long long)step);
-		add_real(&line, t);
+		append_real(&line, t);
 		for (size_t k = 0; k < columns; k++) {
 			buf_add_char(&line, ',');
 			if (!isnan(row[k]))
-				add_real(&line, row[k]);
+				append_real(&line, row[k]);
 		}
 		buf_add_char(&line, '\n');
-		sink_put(&s, &line);
+		record_output_put(&s, &line);
 	}
 	free(row);
-	return sink_close(&s, &line, 0, e);
+	return record_output_close(&s, &line, 0, e);
 }
 
 /* "train/loss" is a path of its own; what else is odd in a tag, as a host's name, becomes %XX. */
@@ -255,7 +255,7 @@ static void add_tag_path(struct buf *b, const char *tag, size_t n)
 }
 
 static int make_tag_file(const struct records *r, const char *folder, int32_t tag,
-			 struct sink *s, struct err *e)
+			 struct record_output *s, struct err *e)
 {
 	struct buf path = {0};
 	char *slash;
@@ -276,7 +276,7 @@ static int make_tag_file(const struct records *r, const char *folder, int32_t ta
 	if (!code)
 		code = buf_check(&path, e);
 	if (!code)
-		code = sink_open(s, path.data, e);
+		code = record_output_open(s, path.data, e);
 	buf_free(&path);
 	return code;
 }
@@ -284,7 +284,7 @@ static int make_tag_file(const struct records *r, const char *folder, int32_t ta
 static int write_tags(struct records *r, const char *folder, struct err *e)
 {
 	struct buf line = {0};
-	struct sink s;
+	struct record_output s;
 	int code = 0;
 
 	if (r->n)
@@ -297,13 +297,13 @@ static int write_tags(struct records *r, const char *folder, struct err *e)
 			break;
 		buf_add_str(&line, "Wall time,Step,Value\n");
 		for (; i < r->n && r->points[i].tag == tag; i++) {
-			add_real(&line, r->points[i].t);
+			append_real(&line, r->points[i].t);
 			buf_printf(&line, ",%lld,", (long long)r->points[i].step);
-			add_real(&line, r->points[i].value);
+			append_real(&line, r->points[i].value);
 			buf_add_char(&line, '\n');
 		}
-		sink_put(&s, &line);
-		code = sink_close(&s, &line, 0, e);
+		record_output_put(&s, &line);
+		code = record_output_close(&s, &line, 0, e);
 	}
 	return code;
 }
@@ -334,7 +334,7 @@ static int put_samples(struct tensorboard *t, struct samples *s, double until, s
 }
 
 /* A new attempt is a new file, which makes TensorBoard forget what is done again. */
-static int put_record(struct tensorboard **t, const char *folder, const struct json *record,
+static int put_event_record(struct tensorboard **t, const char *folder, const struct json *record,
 		      struct err *e)
 {
 	bool start = !strcmp(json_text(json_get(record, "kind"), ""), "start");
@@ -358,7 +358,7 @@ static int write_events(struct records *r, const char *folder, struct err *e)
 	while (in && !got && (got = journal_next(in, &record, e)) > 0) {
 		got = t ? put_samples(t, &s, json_number(json_get(record, "t"), 0), e) : 0;
 		if (!got)
-			got = put_record(&t, folder, record, e);
+			got = put_event_record(&t, folder, record, e);
 	}
 	if (!got && t)
 		got = put_samples(t, &s, HUGE_VAL, e);
@@ -373,7 +373,7 @@ static int write_events(struct records *r, const char *folder, struct err *e)
 typedef int fill_fn(struct records *r, const char *folder, struct err *e);
 
 /* A folder that is complete or not there. */
-static int write_folder(struct records *r, fill_fn *fill, struct err *e)
+static int write_record_folder(struct records *r, fill_fn *fill, struct err *e)
 {
 	char *temporary;
 	size_t n;
@@ -389,7 +389,7 @@ static int write_folder(struct records *r, fill_fn *fill, struct err *e)
 	if (!code)
 		code = fill(r, temporary, e);
 	if (!code)
-		code = export_put_in_place(temporary, r->to, e);
+		code = model_export_commit(temporary, r->to, e);
 	if (code && temporary)
 		file_remove_tree(temporary, &(struct err){0});
 	free(temporary);
@@ -398,7 +398,7 @@ static int write_folder(struct records *r, fill_fn *fill, struct err *e)
 
 static int export_tensorboard(struct records *r, struct err *e)
 {
-	return write_folder(r, write_events, e);
+	return write_record_folder(r, write_events, e);
 }
 
 static int export_csv(struct records *r, struct err *e)
@@ -406,7 +406,7 @@ static int export_csv(struct records *r, struct err *e)
 	if (read_points(r, e))
 		return e->code;
 	return !r->to || text_ends_with(r->to, ".csv") ? write_table(r, e)
-						       : write_folder(r, write_tags, e);
+						       : write_record_folder(r, write_tags, e);
 }
 
 static int export_jsonl(struct records *r, struct err *e)
@@ -418,15 +418,15 @@ static int export_prometheus(struct records *r, struct err *e)
 {
 	struct prometheus *p = prometheus_new(r->run, e);
 	struct buf page = {0};
-	struct sink s;
+	struct record_output s;
 	int code = p ? prometheus_journal(p, r->journal, e) : e->code;
 
 	if (!code && r->to)
 		code = prometheus_write(p, r->to, e);
-	else if (!code && !(code = sink_open(&s, NULL, e))) {
+	else if (!code && !(code = record_output_open(&s, NULL, e))) {
 		prometheus_page(p, &page);
-		sink_put(&s, &page);
-		code = sink_close(&s, &page, 0, e);
+		record_output_put(&s, &page);
+		code = record_output_close(&s, &page, 0, e);
 	}
 	prometheus_free(p);
 	return code;

@@ -11,29 +11,29 @@
 #include "share/base/text.h"
 
 enum group { GROUP_model, GROUP_encoder, GROUP_decoder };
-enum kind { KIND_take, KIND_maybe, KIND_zero, KIND_drop };
+enum kind { KIND_required, KIND_optional, KIND_zero, KIND_drop };
 
 /* ct2.def's kinds of tensors: all are taken; a slice is the 2D rows of its layer. */
 enum { OF_matrix = 0, OF_vector = 0, OF_slice = 2 };
 
 static const struct rule {
-	enum take_scheme scheme;
+	enum tensor_naming scheme;
 	enum group group;
 	enum kind kind;
-	const char *theirs;
+	const char *foreign_name;
 	int of, from, rows;		/* in units of d_model */
-	const char *ours;
+	const char *own_name;
 	int to;
 } rules[] = {
-#define TAKE(scheme, group, kind, theirs, of, from, rows, ours, to) \
-	{ TAKE_##scheme, GROUP_##group, KIND_##kind, theirs, of, from, rows, ours, to },
+#define WEIGHT_RULE(scheme, group, kind, foreign_name, of, from, rows, own_name, to) \
+	{ NAMING_##scheme, GROUP_##group, KIND_##kind, foreign_name, of, from, rows, own_name, to },
 #include "eval/exchange/weight_map.def"
-#undef TAKE
-#define CT2_TENSOR(group, kind, theirs, ours) \
-	{ TAKE_ctranslate2, GROUP_##group, KIND_take, theirs, OF_##kind, 0, OF_##kind, ours, 0 },
-#define CT2_ALIAS(theirs, same)
-#define CT2_NUMBER(theirs, type, value)
-#define CT2_POSITIONS(theirs)
+#undef WEIGHT_RULE
+#define CT2_TENSOR(group, kind, foreign_name, own_name) \
+	{ NAMING_ctranslate2, GROUP_##group, KIND_required, foreign_name, OF_##kind, 0, OF_##kind, own_name, 0 },
+#define CT2_ALIAS(foreign_name, same)
+#define CT2_NUMBER(foreign_name, type, value)
+#define CT2_POSITIONS(foreign_name)
 #include "eval/exchange/ct2.def"
 #undef CT2_TENSOR
 #undef CT2_ALIAS
@@ -44,12 +44,12 @@ static const struct rule {
 /* Where the sizes can be seen, by scheme; NULL: the first table that no rule names. */
 static const struct {
 	const char *table, *ffn, *encoder, *decoder;
-} sights[] = {
-	[TAKE_own] = { "embed", "encoder.0.ffn.in", "encoder.%d.self.qkv", "decoder.%d.self.qkv" },
-	[TAKE_ctranslate2] = { "decoder/embeddings/weight", "encoder/layer_0/ffn/linear_0/weight",
+} size_tensors[] = {
+	[NAMING_own] = { "embed", "encoder.0.ffn.in", "encoder.%d.self.qkv", "decoder.%d.self.qkv" },
+	[NAMING_ctranslate2] = { "decoder/embeddings/weight", "encoder/layer_0/ffn/linear_0/weight",
 			       "encoder/layer_%d/self_attention/linear_0/weight",
 			       "decoder/layer_%d/self_attention/linear_0/weight" },
-	[TAKE_pytorch] = { NULL, "encoder.layers.0.linear1.weight",
+	[NAMING_pytorch] = { NULL, "encoder.layers.0.linear1.weight",
 			   "encoder.layers.%d.self_attn.in_proj_weight",
 			   "decoder.layers.%d.self_attn.in_proj_weight" },
 };
@@ -57,7 +57,7 @@ static const struct {
 /* ---- finding ----------------------------------------------------------- */
 
 /* Their tensor of this name in a layer; NULL: none, its name is in name. */
-static struct foreign_tensor *find(const struct take *t, const char *pattern, int32_t layer,
+static struct import_tensor *find_foreign_tensor(const struct weight_map *t, const char *pattern, int32_t layer,
 				   char name[256])
 {
 	const char *mark = strstr(pattern, "%d");
@@ -67,16 +67,16 @@ static struct foreign_tensor *find(const struct take *t, const char *pattern, in
 			 layer, mark + 2);
 	else
 		snprintf(name, 256, "%s%s", t->prefix, pattern);
-	return foreign_find(t->f, name);
+	return import_find_tensor(t->f, name);
 }
 
-static bool is_positions(const struct foreign_tensor *x)
+static bool is_positions(const struct import_tensor *x)
 {
 	return strstr(x->name, "pos") || !strcmp(x->name, "pe") || text_ends_with(x->name, ".pe");
 }
 
 /* Is it one of those of nn.Transformer itself? */
-static bool is_of_layers(const struct take *t, const char *name)
+static bool is_of_layers(const struct weight_map *t, const char *name)
 {
 	static const char *const parts[] = { "encoder.layers.", "decoder.layers.", "encoder.norm.",
 					     "decoder.norm." };
@@ -89,21 +89,21 @@ static bool is_of_layers(const struct take *t, const char *name)
 	return false;
 }
 
-static bool is_table(const struct take *t, const struct foreign_tensor *x)
+static bool is_table(const struct weight_map *t, const struct import_tensor *x)
 {
 	return x->n_dims == 2 && !is_positions(x) && !is_of_layers(t, x->name);
 }
 
-static int recognise(struct take *t, struct err *e)
+static int recognise_naming(struct weight_map *t, struct err *e)
 {
 	static const char mark[] = "encoder.layers.0.self_attn.in_proj_weight";
 
-	if (foreign_find(t->f, "decoder/layer_0/self_attention/linear_0/weight")) {
-		t->scheme = TAKE_ctranslate2;
+	if (import_find_tensor(t->f, "decoder/layer_0/self_attention/linear_0/weight")) {
+		t->scheme = NAMING_ctranslate2;
 		return 0;
 	}
-	if (foreign_find(t->f, "embed") && foreign_find(t->f, "decoder.cross.kv")) {
-		t->scheme = TAKE_own;
+	if (import_find_tensor(t->f, "embed") && import_find_tensor(t->f, "decoder.cross.kv")) {
+		t->scheme = NAMING_own;
 		return 0;
 	}
 	for (size_t i = 0; i < t->f->n; i++) {
@@ -113,7 +113,7 @@ static int recognise(struct take *t, struct err *e)
 		    strlen(name) - strlen(mark) < sizeof(t->prefix)) {
 			snprintf(t->prefix, sizeof(t->prefix), "%.*s",
 				 (int)(strlen(name) - strlen(mark)), name);
-			t->scheme = TAKE_pytorch;
+			t->scheme = NAMING_pytorch;
 			return 0;
 		}
 	}
@@ -125,11 +125,11 @@ static int recognise(struct take *t, struct err *e)
 
 /* ---- sizes ------------------------------------------------------------- */
 
-static int count_layers(const struct take *t, const char *pattern, int32_t *n, struct err *e)
+static int count_layers(const struct weight_map *t, const char *pattern, int32_t *n, struct err *e)
 {
 	char name[256];
 
-	for (*n = 0; *n <= MODEL_MAX_LAYERS && find(t, pattern, *n, name); ++*n)
+	for (*n = 0; *n <= MODEL_MAX_LAYERS && find_foreign_tensor(t, pattern, *n, name); ++*n)
 		;
 	if (*n < 1 || *n > MODEL_MAX_LAYERS)
 		return err_set(e, ERR_DATA, "%s: a stack of %d layers, called \"%s\" and so on, is "
@@ -138,21 +138,21 @@ static int count_layers(const struct take *t, const char *pattern, int32_t *n, s
 	return 0;
 }
 
-static int find_sizes(struct take *t, struct err *e)
+static int find_sizes(struct weight_map *t, struct err *e)
 {
-	const struct foreign_tensor *ffn;
+	const struct import_tensor *ffn;
 	struct model_shape *s = &t->shape;
 	char name[256];
 
-	if (sights[t->scheme].table)
-		t->table = find(t, sights[t->scheme].table, 0, name);
-	for (size_t i = 0; !sights[t->scheme].table && !t->table && i < t->f->n; i++)
+	if (size_tensors[t->scheme].table)
+		t->table = find_foreign_tensor(t, size_tensors[t->scheme].table, 0, name);
+	for (size_t i = 0; !size_tensors[t->scheme].table && !t->table && i < t->f->n; i++)
 		if (is_table(t, &t->f->all[i]))
 			t->table = &t->f->all[i];
 	if (!t->table || t->table->n_dims != 2)
 		return err_set(e, ERR_DATA, "%s: there is no table of embeddings, a tensor of "
 			       "vocabulary x d_model", t->f->path);
-	ffn = find(t, sights[t->scheme].ffn, 0, name);
+	ffn = find_foreign_tensor(t, size_tensors[t->scheme].ffn, 0, name);
 	if (!ffn)
 		return err_set(e, ERR_DATA, "%s: there is no \"%s\"", t->f->path, name);
 	if (t->table->rows > INT32_MAX / 8 || t->table->cols > 65536 || ffn->rows > 1 << 20)
@@ -162,15 +162,15 @@ static int find_sizes(struct take *t, struct err *e)
 	s->d_model = (int32_t)t->table->cols;
 	s->d_ff = (int32_t)ffn->rows;
 	s->vocabulary = s->real_vocabulary = (int32_t)t->table->rows;
-	if (count_layers(t, sights[t->scheme].encoder, &s->encoder_layers, e))
+	if (count_layers(t, size_tensors[t->scheme].encoder, &s->encoder_layers, e))
 		return e->code;
-	return count_layers(t, sights[t->scheme].decoder, &s->decoder_layers, e);
+	return count_layers(t, size_tensors[t->scheme].decoder, &s->decoder_layers, e);
 }
 
 /* ---- what the architecture decides ------------------------------------- */
 
 /* What a number of CTranslate2 means when it is not as ours. */
-static const char *meaning(const char *name)
+static const char *explain_ct2_number(const char *name)
 {
 	static const struct {
 		const char *end, *text;
@@ -191,43 +191,43 @@ static const char *meaning(const char *name)
 }
 
 /* A number of CTranslate2 must be there and be this; which head is for alignments does not matter. */
-static int check_number(struct take *t, const char *name, double want, struct err *e)
+static int check_number(struct weight_map *t, const char *name, double want, struct err *e)
 {
-	struct foreign_tensor *x = foreign_find(t->f, name);
+	struct import_tensor *x = import_find_tensor(t->f, name);
 	double have;
 
 	if (!x && !text_ends_with(name, "_norm"))	/* of a later revision: 0 */
 		return 0;
-	have = x ? foreign_number(x) : (double)NAN;
+	have = x ? import_tensor_number(x) : (double)NAN;
 	if (x)
-		x->used = true;
+		x->is_used = true;
 	if (have == want || strstr(name, "/alignment_"))
 		return 0;
 	return err_set(e, ERR_DATA, "%s: %s is %g, not %g: %s", t->f->path, name, have, want,
-		       meaning(name));
+		       explain_ct2_number(name));
 }
 
-static int check_numbers(struct take *t, struct err *e)
+static int check_numbers(struct weight_map *t, struct err *e)
 {
-	struct foreign_tensor *x = foreign_find(t->f, "encoder/num_heads");
-	double heads = x ? foreign_number(x) : (double)NAN;
+	struct import_tensor *x = import_find_tensor(t->f, "encoder/num_heads");
+	double heads = x ? import_tensor_number(x) : (double)NAN;
 
 	if (!(heads >= 1 && heads <= 128))
 		return err_set(e, ERR_DATA, "%s: \"encoder/num_heads\", the number of attention "
 			       "heads, is not there or not in 1 to 128", t->f->path);
 	t->shape.heads = (int32_t)heads;
-#define CT2_TENSOR(group, kind, theirs, ours)
-#define CT2_ALIAS(theirs, same)
-#define CT2_NUMBER(theirs, type, value) \
-	if (check_number(t, theirs, value, e)) \
+#define CT2_TENSOR(group, kind, foreign_name, own_name)
+#define CT2_ALIAS(foreign_name, same)
+#define CT2_NUMBER(foreign_name, type, value) \
+	if (check_number(t, foreign_name, value, e)) \
 		return e->code;
-#define CT2_POSITIONS(theirs)
+#define CT2_POSITIONS(foreign_name)
 #include "eval/exchange/ct2.def"
 #undef CT2_TENSOR
 #undef CT2_ALIAS
 #undef CT2_NUMBER
 #undef CT2_POSITIONS
-	if (!foreign_find(t->f, "decoder/position_encodings/encodings"))
+	if (!import_find_tensor(t->f, "decoder/position_encodings/encodings"))
 		return err_set(e, ERR_DATA, "%s: there is no "
 			       "\"decoder/position_encodings/encodings\": without it CTranslate2 "
 			       "counts positions from 1, and Werkbank's Transformer from 0",
@@ -235,18 +235,18 @@ static int check_numbers(struct take *t, struct err *e)
 	return 0;
 }
 
-int take_open(struct take *t, struct foreign *f, struct err *e)
+int weight_map_open(struct weight_map *t, struct import_reader *f, struct err *e)
 {
-	*t = (struct take){ .f = f };
-	if (recognise(t, e) || find_sizes(t, e))
+	*t = (struct weight_map){ .f = f };
+	if (recognise_naming(t, e) || find_sizes(t, e))
 		return e->code;
-	return t->scheme == TAKE_ctranslate2 ? check_numbers(t, e) : 0;
+	return t->scheme == NAMING_ctranslate2 ? check_numbers(t, e) : 0;
 }
 
 /* ---- taking ------------------------------------------------------------ */
 
-struct taking {
-	struct take *t;
+struct weight_loader {
+	struct weight_map *t;
 	const struct model_shape *shape;
 	struct model_param *params;	/* owned */
 	size_t n_params;
@@ -254,7 +254,7 @@ struct taking {
 	float *row, *other;		/* owned: of d_model */
 };
 
-static const struct model_param *find_param(const struct taking *k, const char *pattern,
+static const struct model_param *find_own_param(const struct weight_loader *k, const char *pattern,
 					    int32_t layer)
 {
 	const char *mark = strstr(pattern, "%d");
@@ -271,7 +271,7 @@ static const struct model_param *find_param(const struct taking *k, const char *
 	return NULL;
 }
 
-static int wrong_shape(const struct taking *k, const struct foreign_tensor *x, int64_t rows,
+static int wrong_shape(const struct weight_loader *k, const struct import_tensor *x, int64_t rows,
 		       int64_t cols, struct err *e)
 {
 	return err_set(e, ERR_DATA, "%s: \"%s\" is %lld x %lld, where %lld x %lld was expected",
@@ -280,7 +280,7 @@ static int wrong_shape(const struct taking *k, const struct foreign_tensor *x, i
 }
 
 /* A part of a bias that has no place in ours. */
-static int check_zero(struct taking *k, const struct foreign_tensor *x, int64_t from, int64_t n,
+static int check_zero(struct weight_loader *k, const struct import_tensor *x, int64_t from, int64_t n,
 		      struct err *e)
 {
 	const int64_t d = k->shape->d_model;
@@ -288,7 +288,7 @@ static int check_zero(struct taking *k, const struct foreign_tensor *x, int64_t 
 	for (int64_t at = from; at < from + n; at += d) {
 		int64_t some = MIN(d, from + n - at);
 
-		if (foreign_read(k->t->f, x, 0, at, some, k->row, e))
+		if (import_read_floats(k->t->f, x, 0, at, some, k->row, e))
 			return e->code;
 		for (int64_t i = 0; i < some; i++)
 			if (k->row[i] != 0)
@@ -300,49 +300,49 @@ static int check_zero(struct taking *k, const struct foreign_tensor *x, int64_t 
 	return 0;
 }
 
-static int take_rows(struct taking *k, const struct rule *r, const struct foreign_tensor *x,
+static int load_tensor_rows(struct weight_loader *k, const struct rule *r, const struct import_tensor *x,
 		     int32_t layer, struct err *e)
 {
 	const int64_t d = k->shape->d_model;
-	const struct model_param *p = find_param(k, r->ours, layer);
+	const struct model_param *p = find_own_param(k, r->own_name, layer);
 	int64_t rows, to;
 
 	if (!p)
-		return err_set(e, ERR_INTERNAL, "there is no tensor \"%s\"", r->ours);
+		return err_set(e, ERR_INTERNAL, "there is no tensor \"%s\"", r->own_name);
 	rows = r->rows ? r->rows * d : p->rows;
 	to = r->to * d;
-	if (!strcmp(r->ours, "decoder.cross.kv"))
+	if (!strcmp(r->own_name, "decoder.cross.kv"))
 		to += 2 * d * layer;
 	if (x->cols != p->cols || x->rows != (r->rows ? r->of * d : p->rows) ||
 	    to + rows > p->rows)
 		return wrong_shape(k, x, r->rows ? r->of * d : p->rows, p->cols, e);
 	for (int64_t i = 0; i < rows; i++)
-		if (foreign_read(k->t->f, x, r->from * d + i, 0, p->cols,
+		if (import_read_floats(k->t->f, x, r->from * d + i, 0, p->cols,
 				 k->arena + p->offset + (to + i) * p->cols, e))
 			return e->code;
 	return 0;
 }
 
-static int take_one(struct taking *k, const struct rule *r, int32_t layer, struct err *e)
+static int load_one_tensor(struct weight_loader *k, const struct rule *r, int32_t layer, struct err *e)
 {
 	const int64_t d = k->shape->d_model;
 	char name[256];
-	struct foreign_tensor *x = find(k->t, r->theirs, layer, name);
+	struct import_tensor *x = find_foreign_tensor(k->t, r->foreign_name, layer, name);
 
-	if (!x && r->kind == KIND_take)
+	if (!x && r->kind == KIND_required)
 		return err_set(e, ERR_DATA, "%s: there is no tensor \"%s\": this is another "
 			       "architecture", k->t->f->path, name);
 	if (!x || x == k->t->table)
 		return 0;
-	x->used = true;
-	if (r->kind == KIND_take || r->kind == KIND_maybe)
-		return take_rows(k, r, x, layer, e);
+	x->is_used = true;
+	if (r->kind == KIND_required || r->kind == KIND_optional)
+		return load_tensor_rows(k, r, x, layer, e);
 	if (x->rows != 1 || x->cols != r->of * d)
 		return wrong_shape(k, x, 1, r->of * d, e);
 	return r->kind == KIND_drop ? 0 : check_zero(k, x, r->from * d, r->rows * d, e);
 }
 
-static int take_all(struct taking *k, struct err *e)
+static int load_all_rules(struct weight_loader *k, struct err *e)
 {
 	const struct model_shape *s = k->shape;
 
@@ -352,23 +352,23 @@ static int take_all(struct taking *k, struct err *e)
 								   : 1;
 
 		for (int32_t layer = 0; rules[i].scheme == k->t->scheme && layer < layers; layer++)
-			if (take_one(k, &rules[i], layer, e))
+			if (load_one_tensor(k, &rules[i], layer, e))
 				return e->code;
 	}
-	for (size_t i = 0; k->t->scheme == TAKE_own && i < k->n_params; i++) {
-		const struct rule same = { .scheme = TAKE_own, .theirs = k->params[i].name,
-					   .ours = k->params[i].name };
+	for (size_t i = 0; k->t->scheme == NAMING_own && i < k->n_params; i++) {
+		const struct rule same = { .scheme = NAMING_own, .foreign_name = k->params[i].name,
+					   .own_name = k->params[i].name };
 
-		if (take_one(k, &same, 0, e))
+		if (load_one_tensor(k, &same, 0, e))
 			return e->code;
 	}
 	return 0;
 }
 
-static int take_table(struct taking *k, const int32_t *rows, struct err *e)
+static int load_embedding_table(struct weight_loader *k, const int32_t *rows, struct err *e)
 {
-	const struct foreign_tensor *x = k->t->table;
-	const struct model_param *p = find_param(k, "embed", 0);
+	const struct import_tensor *x = k->t->table;
+	const struct model_param *p = find_own_param(k, "embed", 0);
 	int32_t n = k->shape->real_vocabulary;
 
 	if (!rows && x->rows == k->shape->vocabulary)
@@ -378,26 +378,26 @@ static int take_table(struct taking *k, const int32_t *rows, struct err *e)
 			       "entries: it is another one", k->t->f->path, x->name,
 			       (long long)x->rows, n);
 	for (int32_t i = 0; i < n; i++)
-		if (foreign_read(k->t->f, x, rows ? rows[i] : i, 0, p->cols,
+		if (import_read_floats(k->t->f, x, rows ? rows[i] : i, 0, p->cols,
 				 k->arena + p->offset + i * p->cols, e))
 			return e->code;
-	k->t->table->used = true;
+	k->t->table->is_used = true;
 	return 0;
 }
 
 /* ---- what is left over ------------------------------------------------- */
 
 /* Another table must be the one that was taken. */
-static int check_same(struct taking *k, const struct foreign_tensor *x, struct err *e)
+static int check_equal_table(struct weight_loader *k, const struct import_tensor *x, struct err *e)
 {
-	const struct foreign_tensor *table = k->t->table;
+	const struct import_tensor *table = k->t->table;
 	const int64_t d = k->shape->d_model;
 
 	if (x->rows != table->rows || x->cols != table->cols)
 		return wrong_shape(k, x, table->rows, table->cols, e);
 	for (int64_t r = 0; r < x->rows && x->data != table->data; r++) {
-		if (foreign_read(k->t->f, x, r, 0, d, k->row, e) ||
-		    foreign_read(k->t->f, table, r, 0, d, k->other, e))
+		if (import_read_floats(k->t->f, x, r, 0, d, k->row, e) ||
+		    import_read_floats(k->t->f, table, r, 0, d, k->other, e))
 			return e->code;
 		if (memcmp(k->row, k->other, (size_t)d * sizeof(float)) != 0)
 			return err_set(e, ERR_DATA, "%s: \"%s\" and \"%s\" differ, but Werkbank's "
@@ -408,17 +408,17 @@ static int check_same(struct taking *k, const struct foreign_tensor *x, struct e
 }
 
 /* Half precision rounds them; the angle of a far position is only known to some digits. */
-static int check_positions(struct taking *k, const struct foreign_tensor *x, struct err *e)
+static int check_positions(struct weight_loader *k, const struct import_tensor *x, struct err *e)
 {
 	const int64_t d = k->shape->d_model;
-	const float coarse = x->type == FOREIGN_BF16	? 0x1p-8f
-			     : x->type == FOREIGN_F16 ? 0x1p-11f
+	const float coarse = x->type == IMPORT_BF16	? 0x1p-8f
+			     : x->type == IMPORT_F16 ? 0x1p-11f
 						      : 1e-5f;
 
 	if (x->cols != d)
 		return wrong_shape(k, x, x->rows, d, e);
 	for (int64_t r = 0; r < MIN(x->rows, CT2_POSITIONS_ROWS); r++) {
-		if (foreign_read(k->t->f, x, r, 0, d, k->row, e))
+		if (import_read_floats(k->t->f, x, r, 0, d, k->row, e))
 			return e->code;
 		ct2_position_row(k->other, d, r);
 		for (int64_t i = 0; i < d; i++)
@@ -432,24 +432,24 @@ static int check_positions(struct taking *k, const struct foreign_tensor *x, str
 	return 0;
 }
 
-static int check_left(struct taking *k, const struct foreign_tensor *x, struct err *e)
+static int check_unused_tensor(struct weight_loader *k, const struct import_tensor *x, struct err *e)
 {
 	if (is_positions(x))
 		return check_positions(k, x, e);
-	if (x->n_dims == 0 && foreign_number(x) == 0)	/* something that is switched off */
+	if (x->n_dims == 0 && import_tensor_number(x) == 0)	/* something that is switched off */
 		return 0;
 	if (x->n_dims == 1 && x->cols == k->t->table->rows && text_ends_with(x->name, "bias"))
 		return check_zero(k, x, 0, x->cols, e);
 	if (x->n_dims == 2 && x->rows == k->t->table->rows && x->cols == k->t->table->cols)
-		return check_same(k, x, e);
+		return check_equal_table(k, x, e);
 	return err_set(e, ERR_DATA, "%s: Werkbank's Transformer has no place for \"%s\": this is "
 		       "another architecture", k->t->f->path, x->name);
 }
 
-int take_weights(struct take *t, const struct model_shape *shape, const int32_t *rows,
+int weight_map_load(struct weight_map *t, const struct model_shape *shape, const int32_t *rows,
 		 float *arena, struct err *e)
 {
-	struct taking k = { .t = t, .shape = shape, .arena = arena };
+	struct weight_loader k = { .t = t, .shape = shape, .arena = arena };
 	int64_t floats;
 	int code = model_params(shape, &k.params, &k.n_params, &floats, e);
 
@@ -458,12 +458,12 @@ int take_weights(struct take *t, const struct model_shape *shape, const int32_t 
 	if (!code && !k.other)
 		code = e->code;
 	if (!code)
-		code = take_all(&k, e);
+		code = load_all_rules(&k, e);
 	if (!code)
-		code = take_table(&k, rows, e);
+		code = load_embedding_table(&k, rows, e);
 	for (size_t i = 0; !code && i < t->f->n; i++)
-		if (!t->f->all[i].used)		/* after reading: scales are used by then */
-			code = check_left(&k, &t->f->all[i], e);
+		if (!t->f->all[i].is_used)		/* after reading: scales are used by then */
+			code = check_unused_tensor(&k, &t->f->all[i], e);
 	free(k.params);
 	free(k.row);
 	free(k.other);

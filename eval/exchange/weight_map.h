@@ -7,8 +7,8 @@
  * a translation without it would be another one. Where the tables of source, target and output are
  * several, they must be equal.
  *
- *	take_open(&t, &file, e)		which of the three, and the sizes
- *	take_weights(&t, &shape, rows, model_param_arena(m), e)
+ *	weight_map_open(&t, &file, e)		which of the three, and the sizes
+ *	weight_map_load(&t, &shape, rows, model_param_arena(m), e)
  */
 #ifndef WERKBANK_EVAL_EXCHANGE_WEIGHT_MAP_H
 #define WERKBANK_EVAL_EXCHANGE_WEIGHT_MAP_H
@@ -16,25 +16,25 @@
 #include "eval/exchange/import_reader.h"
 #include "train/model/model.h"
 
-enum take_scheme { TAKE_own, TAKE_ctranslate2, TAKE_pytorch };
+enum tensor_naming { NAMING_own, NAMING_ctranslate2, NAMING_pytorch };
 
-struct take {
-	struct foreign *f;		/* borrowed */
-	enum take_scheme scheme;
+struct weight_map {
+	struct import_reader *f;		/* borrowed */
+	enum tensor_naming scheme;
 	char prefix[128];		/* in front of all names of layers; "" */
-	struct foreign_tensor *table;	/* of embeddings, borrowed from f */
+	struct import_tensor *table;	/* of embeddings, borrowed from f */
 	/* the sizes; heads: 0 where the file does not say; vocabulary, real_vocabulary: rows of the table */
 	struct model_shape shape;
 };
 
 /* ERR_DATA: no names that are known, or another architecture: a sentence that says what differs. */
-int take_open(struct take *t, struct foreign *f, struct err *e);
+int weight_map_open(struct weight_map *t, struct import_reader *f, struct err *e);
 
 /*
  * Fill a zeroed arena laid out by shape, which has the same sizes but for the vocabulary. rows: which
  * row of their table each of our tokens has (real_vocabulary); NULL: the same numbers.
  */
-int take_weights(struct take *t, const struct model_shape *shape, const int32_t *rows,
+int weight_map_load(struct weight_map *t, const struct model_shape *shape, const int32_t *rows,
 		 float *arena, struct err *e);
 
 #endif

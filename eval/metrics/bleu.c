@@ -9,7 +9,7 @@
 #include "eval/metrics/ngrams.h"
 #include "share/base/mem.h"
 
-const struct bleu_options bleu_usual = { SCORE_13A, BLEU_EXP, -1, false, false, false };
+const struct bleu_options bleu_defaults = { SCORE_13A, BLEU_EXP, -1, false, false, false };
 
 struct bleu {
 	struct bleu_options o;
@@ -18,7 +18,7 @@ struct bleu {
 	int64_t segments;
 	/* scratch */
 	struct ngrams ngrams;
-	struct words  words;
+	struct word_numbers  words;
 	struct score_scratch scratch;
 	struct buf  tokens, apart;
 	uint32_t   *symbols;		/* owned */
@@ -45,7 +45,7 @@ void bleu_free(struct bleu *b)
 	if (!b)
 		return;
 	ngrams_free(&b->ngrams);
-	words_free(&b->words);
+	word_numbers_free(&b->words);
 	score_scratch_free(&b->scratch);
 	buf_free(&b->tokens);
 	buf_free(&b->apart);
@@ -53,7 +53,7 @@ void bleu_free(struct bleu *b)
 	free(b);
 }
 
-static bool is_blank(char c)
+static bool is_ascii_space(char c)
 {
 	return c == ' ' || (c >= '\t' && c <= '\r');
 }
@@ -69,8 +69,8 @@ static void split_compounds(const struct buf *tokens, struct buf *out)
 
 	buf_clear(out);
 	while (i < n) {
-		if (i + 2 < n && text[i + 1] == '-' && !is_blank(text[i]) &&
-		    !is_blank(text[i + 2])) {
+		if (i + 2 < n && text[i + 1] == '-' && !is_ascii_space(text[i]) &&
+		    !is_ascii_space(text[i + 2])) {
 			buf_add_char(out, text[i]);
 			buf_add_str(out, " ##AT##-##AT## ");
 			buf_add_char(out, text[i + 2]);
@@ -81,17 +81,17 @@ static void split_compounds(const struct buf *tokens, struct buf *out)
 	}
 }
 
-/* Words as Perl's split() has them in bytes: white space of ASCII parts them. */
+/* Words as Perl's bleu_split_text() has them in bytes: white space of ASCII parts them. */
 static int split_bytes(struct bleu *b, const char *text, size_t n, struct err *e)
 {
 	for (size_t i = 0; i < n; ) {
 		size_t end = i;
 		uint32_t number;
 
-		while (end < n && !is_blank(text[end]))
+		while (end < n && !is_ascii_space(text[end]))
 			end++;
 		if (end > i) {
-			if (words_number(&b->words, text + i, end - i, &number, e) ||
+			if (word_numbers_get(&b->words, text + i, end - i, &number, e) ||
 			    mem_grow(&b->symbols, &b->cap_symbols, b->n_symbols + 1,
 				     sizeof(*b->symbols), e))
 				return e->code;
@@ -103,7 +103,7 @@ static int split_bytes(struct bleu *b, const char *text, size_t n, struct err *e
 }
 
 /* Cut a text into the numbers of its tokens. */
-static int split(struct bleu *b, const struct score_text *t, struct err *e)
+static int bleu_split_text(struct bleu *b, const struct score_text *t, struct err *e)
 {
 	struct buf *tokens;
 
@@ -119,7 +119,7 @@ static int split(struct bleu *b, const struct score_text *t, struct err *e)
 		return e->code;
 	if (b->o.tokenizer == SCORE_MULTI_BLEU)
 		return split_bytes(b, buf_text(tokens), tokens->len, e);
-	return words_split(&b->words, buf_text(tokens), tokens->len, &b->symbols, &b->n_symbols,
+	return word_numbers_split(&b->words, buf_text(tokens), tokens->len, &b->symbols, &b->n_symbols,
 			   &b->cap_symbols, e);
 }
 
@@ -132,13 +132,13 @@ int bleu_add(struct bleu *b, const struct score_text *hypothesis,
 		return err_set(e, ERR_DATA,
 			       "segment %lld has %zu references, and the ones before it %zu",
 			       (long long)b->segments + 1, n, b->n_references);
-	if (split(b, hypothesis, e) || ngrams_hypothesis(&b->ngrams, b->symbols, b->n_symbols, e))
+	if (bleu_split_text(b, hypothesis, e) || ngrams_hypothesis(&b->ngrams, b->symbols, b->n_symbols, e))
 		return e->code;
 	length = (int64_t)b->n_symbols;
 	for (size_t r = 0; r < n; r++) {
 		int64_t own, difference;
 
-		if (split(b, &references[r], e))
+		if (bleu_split_text(b, &references[r], e))
 			return e->code;
 		ngrams_reference(&b->ngrams, b->symbols, b->n_symbols);
 		own = (int64_t)b->n_symbols;
@@ -158,7 +158,7 @@ int bleu_add(struct bleu *b, const struct score_text *hypothesis,
 }
 
 /* Fill precisions; returns the orders that count. */
-static int take_precisions(const struct bleu *b, struct bleu_score *s)
+static int compute_precisions(const struct bleu *b, struct bleu_score *s)
 {
 	double *precisions = s->precisions;
 	double halved = 1;
@@ -207,7 +207,7 @@ void bleu_of_sums(const struct bleu *b, const int64_t sums[BLEU_SUMS], struct bl
 		any |= score->counts[k] > 0;
 	if (!any)
 		return;
-	orders = take_precisions(b, score);
+	orders = compute_precisions(b, score);
 	for (int k = 0; k < orders; k++)
 		sum += score->precisions[k] > 0 ? log(score->precisions[k]) : -9999999999.;
 	score->score = score->bp * exp(sum / orders);

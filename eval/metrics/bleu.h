@@ -38,7 +38,7 @@ struct bleu_options {
 };
 
 /* The usual ones: 13a, exp, cased. */
-extern const struct bleu_options bleu_usual;
+extern const struct bleu_options bleu_defaults;
 
 struct score_text {
 	const char *text;		/* borrowed; well-formed UTF-8 */

@@ -10,7 +10,7 @@
 #include "share/base/mem.h"
 #include "share/base/text.h"
 
-const struct chrf_options chrf_usual = { 6, 0, 2, false };
+const struct chrf_options chrf_defaults = { 6, 0, 2, false };
 
 /* A text as two rows of symbols. */
 struct symbols {
@@ -25,7 +25,7 @@ struct chrf {
 	struct chrf_counts sum;
 	/* scratch */
 	struct ngrams char_ngrams, word_ngrams;
-	struct words   words;
+	struct word_numbers   words;
 	struct buf     lowered;
 	struct symbols chars, word_numbers;
 };
@@ -48,14 +48,14 @@ void chrf_free(struct chrf *c)
 		return;
 	ngrams_free(&c->char_ngrams);
 	ngrams_free(&c->word_ngrams);
-	words_free(&c->words);
+	word_numbers_free(&c->words);
 	buf_free(&c->lowered);
 	free(c->chars.items);
 	free(c->word_numbers.items);
 	free(c);
 }
 
-static int push(struct symbols *s, uint32_t item, struct err *e)
+static int push_symbol(struct symbols *s, uint32_t item, struct err *e)
 {
 	if (mem_grow(&s->items, &s->cap, s->n + 1, sizeof(*s->items), e))
 		return e->code;
@@ -67,9 +67,9 @@ static int push_word(struct chrf *c, const char *word, size_t n, struct err *e)
 {
 	uint32_t number;
 
-	if (words_number(&c->words, word, n, &number, e))
+	if (word_numbers_get(&c->words, word, n, &number, e))
 		return e->code;
-	return push(&c->word_numbers, number, e);
+	return push_symbol(&c->word_numbers, number, e);
 }
 
 /* Punctuation of ASCII. */
@@ -83,7 +83,7 @@ static bool is_mark(char c)
  * One mark of ASCII is taken off a word of more than one character: off its end,
  * else off its start. "(hi)" gives "(hi" and ")", as the peers do.
  */
-static int add_word(struct chrf *c, const char *word, size_t n, struct err *e)
+static int chrf_add_word(struct chrf *c, const char *word, size_t n, struct err *e)
 {
 	bool single = utf8_count(word, n) == 1;
 	bool at_end = !single && is_mark(word[n - 1]);
@@ -96,7 +96,7 @@ static int add_word(struct chrf *c, const char *word, size_t n, struct err *e)
 	return push_word(c, word, n, e);
 }
 
-static int split(struct chrf *c, const struct score_text *t, struct err *e)
+static int chrf_split_text(struct chrf *c, const struct score_text *t, struct err *e)
 {
 	const char *text = t->text;
 	size_t n = t->n, word = 0;
@@ -117,14 +117,14 @@ static int split(struct chrf *c, const struct score_text *t, struct err *e)
 
 		if (blank) {
 			if (c->o.word_order > 0 && i > word &&
-			    add_word(c, text + word, i - word, e))
+			    chrf_add_word(c, text + word, i - word, e))
 				return e->code;
 			i += blank;
 			word = i;
 			continue;
 		}
 		i += utf8_decode(text + i, n - i, &codepoint);
-		if (push(&c->chars, codepoint, e))
+		if (push_symbol(&c->chars, codepoint, e))
 			return e->code;
 	}
 	return 0;
@@ -175,7 +175,7 @@ int chrf_add(struct chrf *c, const struct score_text *hypothesis,
 		return err_set(e, ERR_DATA,
 			       "segment %lld has %zu references, and the ones before it %zu",
 			       (long long)c->segments + 1, n, c->n_references);
-	if (split(c, hypothesis, e) ||
+	if (chrf_split_text(c, hypothesis, e) ||
 	    ngrams_hypothesis(&c->char_ngrams, c->chars.items, c->chars.n, e) ||
 	    ngrams_hypothesis(&c->word_ngrams, c->word_numbers.items, c->word_numbers.n, e))
 		return e->code;
@@ -184,7 +184,7 @@ int chrf_add(struct chrf *c, const struct score_text *hypothesis,
 	for (size_t r = 0; r < n; r++) {
 		double score;
 
-		if (split(c, &references[r], e))
+		if (chrf_split_text(c, &references[r], e))
 			return e->code;
 		if (r > 0) {
 			ngrams_forget(&c->char_ngrams);

@@ -28,7 +28,7 @@ struct chrf_options {
 };
 
 /* chrF2: 6, 0, 2, cased. */
-extern const struct chrf_options chrf_usual;
+extern const struct chrf_options chrf_defaults;
 
 /* N-grams of each order, characters first. */
 struct chrf_counts {

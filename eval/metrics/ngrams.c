@@ -22,23 +22,23 @@ struct ngrams_slot {
 	uint32_t seen;			/* in this reference so far */
 };
 
-static size_t spread(uint64_t key)
+static size_t hash_ngram_key(uint64_t key)
 {
 	key *= 0x9E3779B97F4A7C15u;
 	return (size_t)(key ^ key >> 29) * 0x9E3779B1u >> 7;
 }
 
 /* The slot with this key, or the free one where it belongs. */
-static size_t find(const struct ngrams *g, uint64_t key)
+static size_t find_ngram_slot(const struct ngrams *g, uint64_t key)
 {
-	size_t mask = g->mask, i = spread(key) & mask;
+	size_t mask = g->mask, i = hash_ngram_key(key) & mask;
 
 	while (g->slots[i].epoch == g->epoch && g->slots[i].key != key)
 		i = (i + 1) & mask;
 	return i;
 }
 
-static int reserve(struct ngrams *g, size_t n, struct err *e)
+static int reserve_ngram_slots(struct ngrams *g, size_t n, struct err *e)
 {
 	size_t want = 64, need;
 
@@ -65,7 +65,7 @@ static int reserve(struct ngrams *g, size_t n, struct err *e)
 
 int ngrams_hypothesis(struct ngrams *g, const uint32_t *symbols, size_t n, struct err *e)
 {
-	if (reserve(g, n, e))
+	if (reserve_ngram_slots(g, n, e))
 		return e->code;
 	g->reference = 0;
 	memset(g->matches, 0, sizeof(g->matches));
@@ -75,7 +75,7 @@ int ngrams_hypothesis(struct ngrams *g, const uint32_t *symbols, size_t n, struc
 
 		for (size_t j = 0; j < longest; j++) {
 			uint64_t key = before << 32 | symbols[i + j];
-			size_t slot = find(g, key);
+			size_t slot = find_ngram_slot(g, key);
 
 			if (g->slots[slot].epoch != g->epoch)
 				g->slots[slot] =
@@ -95,7 +95,7 @@ void ngrams_reference(struct ngrams *g, const uint32_t *symbols, size_t n)
 		uint64_t before = 0;
 
 		for (size_t j = 0; j < longest; j++) {
-			size_t at = find(g, before << 32 | symbols[i + j]);
+			size_t at = find_ngram_slot(g, before << 32 | symbols[i + j]);
 			struct ngrams_slot *slot = &g->slots[at];
 
 			if (slot->epoch !=
@@ -130,20 +130,20 @@ void ngrams_free(struct ngrams *g)
 }
 
 /* Small, so that all of them stay in the cache. */
-struct words_slot {
+struct word_numbers_slot {
 	uint32_t hash;			/* half of it */
 	uint32_t number;		/* of the word, plus 1; 0: the slot is free */
 };
 
-struct words_entry {
+struct word_numbers_entry {
 	size_t   at, n;			/* where in the text */
 	uint64_t hash;
 };
 
-static int grow(struct words *w, struct err *e)
+static int grow_word_slots(struct word_numbers *w, struct err *e)
 {
 	size_t want = MAX(w->n_slots * 4, (size_t)4096);
-	struct words_slot *slots = mem_alloc(want, sizeof(*slots), e);
+	struct word_numbers_slot *slots = mem_alloc(want, sizeof(*slots), e);
 
 	if (!slots)
 		return e->code;
@@ -153,7 +153,7 @@ static int grow(struct words *w, struct err *e)
 
 		while (slots[to].number)
 			to = (to + 1) & (want - 1);
-		slots[to] = (struct words_slot){ (uint32_t)(hash >> 32), number + 1 };
+		slots[to] = (struct word_numbers_slot){ (uint32_t)(hash >> 32), number + 1 };
 	}
 	free(w->slots);
 	w->slots = slots;
@@ -161,15 +161,15 @@ static int grow(struct words *w, struct err *e)
 	return 0;
 }
 
-int words_number(struct words *w, const char *word, size_t n, uint32_t *number, struct err *e)
+int word_numbers_get(struct word_numbers *w, const char *word, size_t n, uint32_t *number, struct err *e)
 {
 	uint64_t hash = hash_bytes(word, n);
 	size_t i;
 
-	if ((size_t)w->n * 2 >= w->n_slots && grow(w, e))
+	if ((size_t)w->n * 2 >= w->n_slots && grow_word_slots(w, e))
 		return e->code;
 	for (i = hash & (w->n_slots - 1); w->slots[i].number; i = (i + 1) & (w->n_slots - 1)) {
-		const struct words_entry *known;
+		const struct word_numbers_entry *known;
 
 		if (w->slots[i].hash != (uint32_t)(hash >> 32))
 			continue;
@@ -181,8 +181,8 @@ int words_number(struct words *w, const char *word, size_t n, uint32_t *number, 
 	}
 	if (mem_grow(&w->entries, &w->cap, (size_t)w->n + 1, sizeof(*w->entries), e))
 		return e->code;
-	w->entries[w->n] = (struct words_entry){ w->text.len, n, hash };
-	w->slots[i] = (struct words_slot){ (uint32_t)(hash >> 32), w->n + 1 };
+	w->entries[w->n] = (struct word_numbers_entry){ w->text.len, n, hash };
+	w->slots[i] = (struct word_numbers_slot){ (uint32_t)(hash >> 32), w->n + 1 };
 	buf_add(&w->text, word, n);
 	*number = w->n++;
 	return buf_check(&w->text, e);
@@ -196,7 +196,7 @@ static inline size_t blank_at(const char *text, size_t i, size_t n)
 	return c > ' ' && c < 0xC2 ? 0 : unicode_space(text + i, n - i);
 }
 
-int words_split(struct words *w, const char *text, size_t n, uint32_t **symbols, size_t *n_symbols,
+int word_numbers_split(struct word_numbers *w, const char *text, size_t n, uint32_t **symbols, size_t *n_symbols,
 		size_t *cap, struct err *e)
 {
 	for (size_t i = 0; i < n; ) {
@@ -209,7 +209,7 @@ int words_split(struct words *w, const char *text, size_t n, uint32_t **symbols,
 		}
 		while (end < n && !blank_at(text, end, n))
 			end++;
-		if (words_number(w, text + i, end - i, &number, e) ||
+		if (word_numbers_get(w, text + i, end - i, &number, e) ||
 		    mem_grow(symbols, cap, *n_symbols + 1, sizeof(**symbols), e))
 			return e->code;
 		(*symbols)[(*n_symbols)++] = number;
@@ -218,7 +218,7 @@ int words_split(struct words *w, const char *text, size_t n, uint32_t **symbols,
 	return 0;
 }
 
-void words_free(struct words *w)
+void word_numbers_free(struct word_numbers *w)
 {
 	buf_free(&w->text);
 	free(w->slots);

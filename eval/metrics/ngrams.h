@@ -54,25 +54,25 @@ static inline int64_t ngrams_total(size_t n, int order)
 
 /* ---- words as numbers ---- */
 
-struct words {
+struct word_numbers {
 	struct buf text;			/* all words, one behind the other */
-	struct words_slot *slots;		/* owned */
+	struct word_numbers_slot *slots;		/* owned */
 	size_t   n_slots;			/* a power of two */
-	struct words_entry *entries;		/* (cap) owned */
+	struct word_numbers_entry *entries;		/* (cap) owned */
 	size_t   cap;
 	uint32_t n;				/* words so far */
 };
 
 /* The number of a word, the same for the same bytes. */
-int  words_number(struct words *w, const char *word, size_t n, uint32_t *number, struct err *e);
+int  word_numbers_get(struct word_numbers *w, const char *word, size_t n, uint32_t *number, struct err *e);
 
 /*
  * Append the numbers of the words of a text (separated by white space) to *symbols,
  * grown with mem_grow().
  */
-int words_split(struct words *w, const char *text, size_t n, uint32_t **symbols, size_t *n_symbols,
+int word_numbers_split(struct word_numbers *w, const char *text, size_t n, uint32_t **symbols, size_t *n_symbols,
 		size_t *cap, struct err *e);
 
-void words_free(struct words *w);
+void word_numbers_free(struct word_numbers *w);
 
 #endif

@@ -12,7 +12,7 @@
 
 #define POOL 4
 
-static uint32_t stir(uint32_t value, uint32_t *constant, uint32_t factor)
+static uint32_t hash_seed_word(uint32_t value, uint32_t *constant, uint32_t factor)
 {
 	value ^= *constant;
 	*constant *= factor;
@@ -20,7 +20,7 @@ static uint32_t stir(uint32_t value, uint32_t *constant, uint32_t factor)
 	return value ^ value >> 16;
 }
 
-static uint32_t blend(uint32_t x, uint32_t y)
+static uint32_t mix_seed_words(uint32_t x, uint32_t y)
 {
 	uint32_t sum = 0xCA01F9DDu * x - 0x4973F715u * y;
 
@@ -28,47 +28,47 @@ static uint32_t blend(uint32_t x, uint32_t y)
 }
 
 /* The first four numbers of 64 bits that a seed gives. */
-static void expand(uint64_t seed, uint64_t out[4])
+static void expand_seed(uint64_t seed, uint64_t out[4])
 {
 	uint32_t pool[POOL] = { (uint32_t)seed, (uint32_t)(seed >> 32) };
 	uint32_t constant = 0x43B0D7E5u, halves[8];
 
 	for (int i = 0; i < POOL; i++)
-		pool[i] = stir(pool[i], &constant, 0x931E8875u);
+		pool[i] = hash_seed_word(pool[i], &constant, 0x931E8875u);
 	for (int from = 0; from < POOL; from++)
 		for (int to = 0; to < POOL; to++)
 			if (from != to)
-				pool[to] = blend(pool[to],
-						 stir(pool[from], &constant, 0x931E8875u));
+				pool[to] = mix_seed_words(pool[to],
+						 hash_seed_word(pool[from], &constant, 0x931E8875u));
 	constant = 0x8B51F9DDu;
 	for (int i = 0; i < 8; i++)
-		halves[i] = stir(pool[i % POOL], &constant, 0x58F38DEDu);
+		halves[i] = hash_seed_word(pool[i % POOL], &constant, 0x58F38DEDu);
 	for (int i = 0; i < 4; i++)
 		out[i] = (uint64_t)halves[2 * i + 1] << 32 | halves[2 * i];
 }
 
 /* ---- PCG64 ------------------------------------------------------------- */
 
-static unsigned __int128 wide(uint64_t high, uint64_t low)
+static unsigned __int128 make_wide_number(uint64_t high, uint64_t low)
 {
 	return (unsigned __int128)high << 64 | low;
 }
 
-static void step(struct pcg64 *r)
+static void pcg64_step(struct pcg64 *r)
 {
-	r->state = r->state * wide(0x2360ED051FC65DA4u, 0x4385DF649FCCF645u) + r->increment;
+	r->state = r->state * make_wide_number(0x2360ED051FC65DA4u, 0x4385DF649FCCF645u) + r->increment;
 }
 
 void pcg64_seed(struct pcg64 *r, uint64_t seed)
 {
 	uint64_t words[4];
 
-	expand(seed, words);
+	expand_seed(seed, words);
 	memset(r, 0, sizeof(*r));
-	r->increment = wide(words[2], words[3]) << 1 | 1;
-	step(r);
-	r->state += wide(words[0], words[1]);
-	step(r);
+	r->increment = make_wide_number(words[2], words[3]) << 1 | 1;
+	pcg64_step(r);
+	r->state += make_wide_number(words[0], words[1]);
+	pcg64_step(r);
 }
 
 uint64_t pcg64_u64(struct pcg64 *r)
@@ -76,7 +76,7 @@ uint64_t pcg64_u64(struct pcg64 *r)
 	uint64_t folded;
 	unsigned turn;
 
-	step(r);
+	pcg64_step(r);
 	folded = (uint64_t)(r->state >> 64) ^ (uint64_t)r->state;
 	turn = (unsigned)(r->state >> 122);
 	return folded >> turn | folded << (-turn & 63);
@@ -86,13 +86,13 @@ uint32_t pcg64_u32(struct pcg64 *r)
 {
 	uint64_t both;
 
-	if (r->has_kept) {
-		r->has_kept = false;
-		return r->kept;
+	if (r->has_upper_half) {
+		r->has_upper_half = false;
+		return r->upper_half;
 	}
 	both = pcg64_u64(r);
-	r->has_kept = true;
-	r->kept = (uint32_t)(both >> 32);
+	r->has_upper_half = true;
+	r->upper_half = (uint32_t)(both >> 32);
 	return (uint32_t)both;
 }
 
@@ -163,14 +163,14 @@ static double *draw_scores(const struct metric *m, uint64_t seed, int64_t draws,
 	return scores;
 }
 
-static int by_value(const void *a, const void *b)
+static int by_score_value(const void *a, const void *b)
 {
 	double x = *(const double *)a, y = *(const double *)b;
 
 	return (x > y) - (x < y);
 }
 
-static double mean_of(const double *values, int64_t n)
+static double mean_of_scores(const double *values, int64_t n)
 {
 	long double sum = 0;
 
@@ -180,15 +180,15 @@ static double mean_of(const double *values, int64_t n)
 }
 
 int resample_confidence(const struct metric *m, uint64_t seed, int64_t draws,
-			struct confidence *c, struct err *e)
+			struct score_confidence *c, struct err *e)
 {
 	double *scores = draw_scores(m, seed, draws, e);
 	int64_t cut = draws / 40;
 
 	if (!scores)
 		return e->code;
-	qsort(scores, (size_t)draws, sizeof(*scores), by_value);
-	c->mean = mean_of(scores, draws);
+	qsort(scores, (size_t)draws, sizeof(*scores), by_score_value);
+	c->mean = mean_of_scores(scores, draws);
 	c->interval = 0.5 * (scores[draws - 1 - cut] - scores[cut]);
 	free(scores);
 	return 0;
@@ -216,7 +216,7 @@ static int check_pair(const struct metric *a, const struct metric *b, struct err
 	return 0;
 }
 
-static double difference(const struct metric *a, const struct metric *b)
+static double score_difference(const struct metric *a, const struct metric *b)
 {
 	return fabs(metric_score(a) - metric_score(b));
 }
@@ -233,10 +233,10 @@ int resample_bootstrap(const struct metric *a, const struct metric *b, uint64_t 
 	if (!code) {
 		for (int64_t t = 0; t < draws; t++)
 			of_a[t] = fabs(of_b[t] - of_a[t]);
-		mean = mean_of(of_a, draws);
+		mean = mean_of_scores(of_a, draws);
 		for (int64_t t = 0; t < draws; t++)
 			of_a[t] -= mean;
-		*p = p_value(of_a, draws, difference(a, b));
+		*p = p_value(of_a, draws, score_difference(a, b));
 	}
 	free(of_a);
 	free(of_b);
@@ -321,7 +321,7 @@ int resample_randomisation(const struct metric *a, const struct metric *b, uint6
 			other[k] = sums_a[k] + sums_b[k] - one[k];
 		differences[t] = fabs(metric_of_sums(a, one) - metric_of_sums(b, other));
 	}
-	*p = p_value(differences, shuffles, difference(a, b));
+	*p = p_value(differences, shuffles, score_difference(a, b));
 	free(differences);
 	free(table);
 	return 0;

@@ -26,8 +26,8 @@
 /* PCG64 (XSL-RR 128/64, O'Neill 2014), seeded by NumPy's SeedSequence. */
 struct pcg64 {
 	unsigned __int128 state, increment;
-	uint32_t kept;			/* the upper half of the last number … */
-	bool     has_kept;		/* … unless it was given out */
+	uint32_t upper_half;			/* the upper half of the last number … */
+	bool     has_upper_half;		/* … unless it was given out */
 	uint32_t coins, n_coins;	/* bits not given out yet */
 };
 
@@ -39,13 +39,13 @@ uint32_t pcg64_coins(struct pcg64 *r, int n);		/* n <= 32 bits, the first the lo
 
 /* ---- what they are for; rows of the metrics are read ---- */
 
-struct confidence {
+struct score_confidence {
 	double mean;
 	double interval;		/* half the width that holds 95 % of the scores */
 };
 
 int resample_confidence(const struct metric *m, uint64_t seed, int64_t draws,
-			struct confidence *c, struct err *e);
+			struct score_confidence *c, struct err *e);
 
 /* How likely chance alone would make the two differ so much. */
 int resample_bootstrap(const struct metric *a, const struct metric *b, uint64_t seed,

@@ -28,7 +28,7 @@ void score_scratch_free(struct score_scratch *s)
 }
 
 /* Empty b with room for n bytes; NULL: out of memory, and b says so. */
-static char *fresh(struct buf *b, size_t n)
+static char *start_buffer(struct buf *b, size_t n)
 {
 	buf_clear(b);
 	return buf_reserve(b, n);
@@ -54,7 +54,7 @@ static void replace_all(struct buf *to, const struct buf *from, const char *word
 	buf_add(to, at, (size_t)(end - at));
 }
 
-static void replace(struct score_scratch *s, const char *word, const char *with)
+static void replace_in_scratch(struct score_scratch *s, const char *word, const char *with)
 {
 	struct buf swap;
 
@@ -73,9 +73,9 @@ static const bool isolated[256] = {
 };
 
 /* ([{-~[-` -&(-+:-@/]) becomes " \1 ". */
-static void isolate(struct buf *to, const struct buf *from)
+static void isolate_punctuation(struct buf *to, const struct buf *from)
 {
-	char *w = fresh(to, 3 * from->len);
+	char *w = start_buffer(to, 3 * from->len);
 
 	if (!w)
 		return;
@@ -96,7 +96,7 @@ static void isolate(struct buf *to, const struct buf *from)
 /* What a byte may be to a rule; a byte above 0x7F is DIGIT no more than a letter is. */
 enum { DIGIT = 1, NO_DIGIT = 2, POINT = 4, DASH = 8 };
 
-static unsigned kind_of(unsigned char c)
+static unsigned byte_kind(unsigned char c)
 {
 	static const unsigned char kinds[] = { [','] = POINT | NO_DIGIT,
 					       ['-'] = DASH | NO_DIGIT,
@@ -121,7 +121,7 @@ static unsigned kind_of(unsigned char c)
  * bytes is right, because a match never begins or ends inside a character
  * except where that character is copied unchanged.
  */
-struct pair_rule {
+struct split_rule {
 	unsigned first, second;
 	bool before, behind;
 };
@@ -158,10 +158,10 @@ static char *copy_span(char *w, const char **r, const char *end)
 	return w + n;
 }
 
-static void split_pairs(struct buf *to, const struct buf *from, struct pair_rule rule)
+static void split_pairs(struct buf *to, const struct buf *from, struct split_rule rule)
 {
 	const char *r = from->data, *end = r + from->len;
-	char *w = fresh(to, 2 * from->len + 4);
+	char *w = start_buffer(to, 2 * from->len + 4);
 	unsigned kind, next;
 
 	if (!w)
@@ -176,8 +176,8 @@ static void split_pairs(struct buf *to, const struct buf *from, struct pair_rule
 			w = copy_span(w, &r, mark - 1);
 		if (r == end)
 			break;
-		kind = kind_of((unsigned char)*r);
-		next = r + 1 < end ? kind_of((unsigned char)r[1]) : 0;
+		kind = byte_kind((unsigned char)*r);
+		next = r + 1 < end ? byte_kind((unsigned char)r[1]) : 0;
 		if (!(kind & rule.first) || !(next & rule.second)) {
 			*w++ = *r++;
 			continue;
@@ -201,27 +201,27 @@ static void tokenize_13a(const char *line, size_t n, struct score_scratch *s, st
 	buf_add_char(&s->a, ' ');
 	if (s->a.failed)
 		return;
-	replace(s, "<skipped>", "");
+	replace_in_scratch(s, "<skipped>", "");
 	if (memchr(s->a.data, '&', s->a.len)) {
-		replace(s, "&quot;", "\"");
-		replace(s, "&amp;", "&");
-		replace(s, "&lt;", "<");
-		replace(s, "&gt;", ">");
+		replace_in_scratch(s, "&quot;", "\"");
+		replace_in_scratch(s, "&amp;", "&");
+		replace_in_scratch(s, "&lt;", "<");
+		replace_in_scratch(s, "&gt;", ">");
 	}
-	isolate(&s->b, &s->a);
-	split_pairs(&s->a, &s->b, (struct pair_rule){ NO_DIGIT, POINT, false, true });
-	split_pairs(&s->b, &s->a, (struct pair_rule){ POINT, NO_DIGIT, true, false });
-	split_pairs(&s->a, &s->b, (struct pair_rule){ DIGIT, DASH, false, true });
+	isolate_punctuation(&s->b, &s->a);
+	split_pairs(&s->a, &s->b, (struct split_rule){ NO_DIGIT, POINT, false, true });
+	split_pairs(&s->b, &s->a, (struct split_rule){ POINT, NO_DIGIT, true, false });
+	split_pairs(&s->a, &s->b, (struct split_rule){ DIGIT, DASH, false, true });
 	buf_add(out, buf_text(&s->a), s->a.len);
 }
 
 /* The character at r, 0 bytes at the end. */
-static size_t look(const char *r, const char *end, uint32_t *c)
+static size_t decode_next_char(const char *r, const char *end, uint32_t *c)
 {
 	return r < end ? utf8_decode(r, (size_t)(end - r), c) : 0;
 }
 
-static char *put(char *to, const char *from, size_t n)
+static char *copy_bytes(char *to, const char *from, size_t n)
 {
 	memcpy(to, from, n);
 	return to + n;
@@ -233,31 +233,31 @@ static void split_classes(struct buf *to, const struct buf *from, bool punctuati
 	const char *r = from->data, *end = r + from->len;
 	uint32_t c = 0, next = 0;
 	size_t bytes, next_bytes;
-	char *w = fresh(to, 3 * from->len + 4);
+	char *w = start_buffer(to, 3 * from->len + 4);
 
 	if (!w)
 		return;
-	for (bytes = look(r, end, &c); bytes; bytes = next_bytes, c = next) {
+	for (bytes = decode_next_char(r, end, &c); bytes; bytes = next_bytes, c = next) {
 		uint32_t mark, beside;
 
-		next_bytes = look(r + bytes, end, &next);
+		next_bytes = decode_next_char(r + bytes, end, &next);
 		mark = punctuation_first ? c : next;
 		beside = punctuation_first ? next : c;
 		if (!next_bytes || unicode_class(mark) != UNICODE_P ||
 		    unicode_class(beside) == UNICODE_N) {
-			w = put(w, r, bytes);
+			w = copy_bytes(w, r, bytes);
 			r += bytes;
 			continue;
 		}
 		if (punctuation_first)
 			*w++ = ' ';
-		w = put(w, r, bytes);
+		w = copy_bytes(w, r, bytes);
 		*w++ = ' ';
-		w = put(w, r + bytes, next_bytes);
+		w = copy_bytes(w, r + bytes, next_bytes);
 		if (!punctuation_first)
 			*w++ = ' ';
 		r += bytes + next_bytes;
-		next_bytes = look(r, end, &next);
+		next_bytes = decode_next_char(r, end, &next);
 	}
 	close_buf(to, w);
 }
@@ -304,7 +304,7 @@ static void tokenize_char(const char *line, size_t n, struct buf *out)
 }
 
 /* Bytes as they are, or in the lower case of ASCII. */
-static void add_bytes(const char *line, size_t n, bool lowercase, struct buf *out)
+static void add_line_bytes(const char *line, size_t n, bool lowercase, struct buf *out)
 {
 	if (!lowercase) {
 		buf_add(out, line, n);
@@ -321,7 +321,7 @@ void score_tokenize(enum score_tokenizer t, bool lowercase, const char *line, si
 		    struct score_scratch *s, struct buf *out)
 {
 	if (t == SCORE_MULTI_BLEU) {
-		add_bytes(line, n, lowercase, out);
+		add_line_bytes(line, n, lowercase, out);
 		return;
 	}
 	if (lowercase) {

@@ -23,7 +23,7 @@ double stat_mean(const double *x, size_t n)
 	return n ? sum / (double)n : NAN;
 }
 
-static int by_value(const void *a, const void *b)
+static int by_double_value(const void *a, const void *b)
 {
 	double x = *(const double *)a, y = *(const double *)b;
 
@@ -46,7 +46,7 @@ double stat_quantile(const double *x, size_t n, double q)
 
 	if (sorted) {
 		memcpy(sorted, x, n * sizeof(*x));
-		qsort(sorted, n, sizeof(*x), by_value);
+		qsort(sorted, n, sizeof(*x), by_double_value);
 		v = quantile_of(sorted, n, q);
 	}
 	free(sorted);
@@ -83,13 +83,13 @@ static double median_slope(const double *x, const double *y, const size_t *pick,
 					(y[pick[j]] - y[pick[i]]) / (x[pick[j]] - x[pick[i]]);
 	if (!pairs)
 		return NAN;
-	qsort(room, pairs, sizeof(*room), by_value);
+	qsort(room, pairs, sizeof(*room), by_double_value);
 	return quantile_of(room, pairs, 0.5);
 }
 
-struct slope stat_slope(const double *x, const double *y, size_t n)
+struct slope_estimate stat_slope(const double *x, const double *y, size_t n)
 {
-	struct slope s = {NAN, NAN, NAN};
+	struct slope_estimate s = {NAN, NAN, NAN};
 	const struct rng_key key = rng_key_make(SEED, RNG_BOOTSTRAP, 0, 0);
 	const size_t m = MIN(n, SLOPE_POINTS);
 	size_t pick[SLOPE_POINTS], again[SLOPE_POINTS], found = 0;
@@ -112,7 +112,7 @@ struct slope stat_slope(const double *x, const double *y, size_t n)
 			slopes[found++] = v;
 	}
 	if (found) {
-		qsort(slopes, found, sizeof(*slopes), by_value);
+		qsort(slopes, found, sizeof(*slopes), by_double_value);
 		s.low = quantile_of(slopes, found, 0.025);
 		s.high = quantile_of(slopes, found, 0.975);
 	}

@@ -69,7 +69,7 @@ static int by_text(const void *a, const void *b)
 }
 
 /* Append the words of text to t->words, of which there are *n. */
-static int split(struct ter *t, const char *text, size_t len, size_t *n, struct err *e)
+static int ter_split_words(struct ter *t, const char *text, size_t len, size_t *n, struct err *e)
 {
 	size_t i = 0;
 
@@ -114,7 +114,7 @@ static int split_all(struct ter *t, const struct score_text *const *texts, size_
 			text = buf_text(&t->texts[i]);
 			len = t->texts[i].len;
 		}
-		if (split(t, text, len, words, e))
+		if (ter_split_words(t, text, len, words, e))
 			return e->code;
 		t->ends[i] = *words;
 	}
@@ -174,14 +174,14 @@ int ter_add(struct ter *t, const struct score_text *hypothesis, const struct sco
 	return 0;
 }
 
-static double rate(int64_t edits, double length)
+static double edit_rate(int64_t edits, double length)
 {
 	return 100 * (length > 0 ? (double)edits / length : edits > 0);
 }
 
 void ter_score(const struct ter *t, struct ter_score *score)
 {
-	*score = (struct ter_score){rate(t->edits, t->length), t->edits, t->length, t->segments};
+	*score = (struct ter_score){edit_rate(t->edits, t->length), t->edits, t->length, t->segments};
 }
 
 void ter_sums(const struct ter *t, int64_t sums[TER_SUMS])
@@ -192,7 +192,7 @@ void ter_sums(const struct ter *t, int64_t sums[TER_SUMS])
 
 double ter_of_sums(const struct ter *t, const int64_t sums[TER_SUMS])
 {
-	return rate(sums[0], t->references ? (double)sums[1] / (double)t->references : 0);
+	return edit_rate(sums[0], t->references ? (double)sums[1] / (double)t->references : 0);
 }
 
 void ter_signature(const struct ter *t, struct buf *out)

@@ -26,7 +26,7 @@
 /* How the cheapest way came to a cell. */
 enum { OP_NONE, OP_SAME, OP_SUBSTITUTE, OP_DELETE, OP_INSERT };
 
-struct row {
+struct distance_row {
 	size_t first, end; /* the j it has */
 	size_t offset;	   /* of its first cell */
 };
@@ -37,7 +37,7 @@ struct ter_shift {
 	int32_t *words;		     /* (n) the sentence whose rows are there */
 	size_t good;		     /* rows 1..good are of words */
 	int32_t *best, *tried, *now; /* (n) sentences */
-	struct row *rows;	     /* (n + 1) */
+	struct distance_row *rows;	     /* (n + 1) */
 	int32_t *cost;		     /* all cells */
 	uint8_t *op;
 	int32_t *align; /* (r.n) word of the hypothesis beside each word of the reference */
@@ -77,11 +77,11 @@ static size_t lay_out(struct ter_shift *s)
 	const double band = BAND < ratio / 2 ? ceil(ratio / 2 + BAND) : BAND;
 	size_t cells = 0;
 
-	s->rows[0] = (struct row){0, s->r.n + 1, 0};
+	s->rows[0] = (struct distance_row){0, s->r.n + 1, 0};
 	cells = s->r.n + 1;
 	for (size_t i = 1; i <= s->n; i++) {
 		double middle = floor((double)i * ratio);
-		struct row *row = &s->rows[i];
+		struct distance_row *row = &s->rows[i];
 
 		row->first = (size_t)fmax(0, middle - band);
 		row->end = i == s->n ? s->r.n + 1 : (size_t)fmin((double)s->r.n + 1, middle + band);
@@ -92,7 +92,7 @@ static size_t lay_out(struct ter_shift *s)
 	return cells;
 }
 
-static int reserve(struct ter_shift *s, struct err *e)
+static int reserve_distance_rows(struct ter_shift *s, struct err *e)
 {
 	size_t n = MAX(s->n, 1), r = MAX(s->r.n, 1), cells;
 
@@ -117,15 +117,15 @@ static int reserve(struct ter_shift *s, struct err *e)
 	return 0;
 }
 
-static int32_t cost_at(const struct ter_shift *s, const struct row *row, size_t j)
+static int32_t cost_at(const struct ter_shift *s, const struct distance_row *row, size_t j)
 {
 	return j >= row->first && j < row->end ? s->cost[row->offset + j - row->first] : FAR;
 }
 
 /* The first of equally cheap ways counts: same or substitute, then delete, then insert. */
-static void fill_row(struct ter_shift *s, size_t i, int32_t word)
+static void fill_distance_row(struct ter_shift *s, size_t i, int32_t word)
 {
-	const struct row *row = &s->rows[i], *above = &s->rows[i - 1];
+	const struct distance_row *row = &s->rows[i], *above = &s->rows[i - 1];
 	int32_t left = FAR;
 
 	for (size_t j = row->first; j < row->end; j++) {
@@ -152,7 +152,7 @@ static void fill_row(struct ter_shift *s, size_t i, int32_t word)
 	}
 }
 
-static int32_t distance(struct ter_shift *s, const int32_t *words)
+static int32_t shift_edit_distance(struct ter_shift *s, const int32_t *words)
 {
 	size_t same = 0;
 
@@ -160,7 +160,7 @@ static int32_t distance(struct ter_shift *s, const int32_t *words)
 		same++;
 	for (size_t i = same; i < s->n; i++) {
 		s->words[i] = words[i];
-		fill_row(s, i + 1, words[i]);
+		fill_distance_row(s, i + 1, words[i]);
 	}
 	s->good = s->n;
 	return cost_at(s, &s->rows[s->n], s->r.n);
@@ -172,7 +172,7 @@ static void find_alignment(struct ter_shift *s)
 	size_t i = s->n, j = s->r.n;
 
 	while (i > 0 || j > 0) {
-		const struct row *row = &s->rows[i];
+		const struct distance_row *row = &s->rows[i];
 		uint8_t op = j >= row->first && j < row->end ? s->op[row->offset + j - row->first]
 							     : OP_NONE;
 
@@ -193,14 +193,14 @@ static void find_alignment(struct ter_shift *s)
 
 /* ---- shifts ------------------------------------------------------------ */
 
-struct candidate {
+struct shift_candidate {
 	bool there;
 	int32_t gain;
 	size_t length, start, target;
 };
 
 /* More gain, then longer, then from further left, then to further left. */
-static bool is_better(const struct candidate *a, const struct candidate *b)
+static bool is_better_shift(const struct shift_candidate *a, const struct shift_candidate *b)
 {
 	if (!b->there || a->gain != b->gain)
 		return !b->there || a->gain > b->gain;
@@ -235,19 +235,19 @@ static void move_words(int32_t *to, const int32_t *from, size_t n, size_t start,
 	}
 }
 
-static bool any(const uint8_t *wrong, size_t n)
+static bool has_wrong_word(const uint8_t *wrong, size_t n)
 {
 	return memchr(wrong, 1, n) != NULL;
 }
 
 /* Try this part of the hypothesis at all places beside its match in the reference. */
 static void try_part(struct ter_shift *s, const int32_t *words, int32_t before, size_t start,
-		     size_t start_r, size_t length, struct candidate *best, int *looked_at)
+		     size_t start_r, size_t length, struct shift_candidate *best, int *looked_at)
 {
 	int64_t last = -1;
 
 	for (size_t k = 0; k <= length; k++) {
-		struct candidate c = {.there = true, .length = length, .start = start};
+		struct shift_candidate c = {.there = true, .length = length, .start = start};
 
 		if (start_r + k > s->r.n)
 			break;
@@ -256,9 +256,9 @@ static void try_part(struct ter_shift *s, const int32_t *words, int32_t before, 
 			continue;
 		last = (int64_t)c.target;
 		move_words(s->tried, words, s->n, start, length, c.target);
-		c.gain = before - distance(s, s->tried);
+		c.gain = before - shift_edit_distance(s, s->tried);
 		(*looked_at)++;
-		if (is_better(&c, best)) {
+		if (is_better_shift(&c, best)) {
 			*best = c;
 			memcpy(s->best, s->tried, s->n * sizeof(*words));
 		}
@@ -267,7 +267,7 @@ static void try_part(struct ter_shift *s, const int32_t *words, int32_t before, 
 
 /* All matches that begin at these two words, from short to long. */
 static void try_matches(struct ter_shift *s, const int32_t *words, int32_t before, size_t start,
-			size_t start_r, struct candidate *best, int *looked_at)
+			size_t start_r, struct shift_candidate *best, int *looked_at)
 {
 	for (size_t length = 1; length <= SHIFT_WORDS && *looked_at < CANDIDATES; length++) {
 		int32_t at = s->align[start_r];
@@ -276,7 +276,7 @@ static void try_matches(struct ter_shift *s, const int32_t *words, int32_t befor
 		    words[start + length - 1] != s->r.word[start_r + length - 1])
 			return;
 		/* both must be wrong where they stand, and a part is not moved within itself */
-		if (!any(s->hyp_wrong + start, length) || !any(s->ref_wrong + start_r, length) ||
+		if (!has_wrong_word(s->hyp_wrong + start, length) || !has_wrong_word(s->ref_wrong + start_r, length) ||
 		    (at >= (int32_t)start && at < (int32_t)(start + length)))
 			continue;
 		try_part(s, words, before, start, start_r, length, best, looked_at);
@@ -286,8 +286,8 @@ static void try_matches(struct ter_shift *s, const int32_t *words, int32_t befor
 /* Find the shift of words that gains most into s->best; its gain, 0 when there is none. */
 static int32_t best_shift(struct ter_shift *s, const int32_t *words, int *looked_at)
 {
-	int32_t before = distance(s, words);
-	struct candidate best = {.there = false};
+	int32_t before = shift_edit_distance(s, words);
+	struct shift_candidate best = {.there = false};
 
 	find_alignment(s);
 	for (size_t h = 0; h < s->n && *looked_at < CANDIDATES; h++)
@@ -308,7 +308,7 @@ int ter_shift_edits(struct ter_shift *s, struct ter_words hypothesis, struct ter
 		return 0;
 	s->r = reference;
 	s->n = hypothesis.n;
-	if (reserve(s, e))
+	if (reserve_distance_rows(s, e))
 		return e->code;
 	if (s->n)
 		memcpy(s->now, hypothesis.word, s->n * sizeof(*s->now));
@@ -316,6 +316,6 @@ int ter_shift_edits(struct ter_shift *s, struct ter_words hypothesis, struct ter
 		memcpy(s->now, s->best, s->n * sizeof(*s->now));
 		shifts++;
 	}
-	*edits = shifts + distance(s, s->now);
+	*edits = shifts + shift_edit_distance(s, s->now);
 	return 0;
 }

@@ -30,13 +30,13 @@ static const struct {
 	{"network-correlation", "How does the step time follow the network?", answer_correlation},
 };
 
-const char *verdict_name(enum verdict v)
+const char *answer_verdict_name(enum answer_verdict v)
 {
 	static const char *const names[] = {
 		[VERDICT_UNKNOWN] = "not enough data",
 		[VERDICT_YES] = "yes",
 		[VERDICT_NO] = "no",
-		[VERDICT_TOLD] = "told",
+		[VERDICT_STATEMENT] = "told",
 	};
 
 	return names[v];
@@ -68,7 +68,7 @@ void answers_free(struct answers *a)
 	*a = (struct answers){0};
 }
 
-void answer_say(struct answer *a, enum verdict v, const char *fmt, ...)
+void answer_append(struct answer *a, enum answer_verdict v, const char *fmt, ...)
 {
 	size_t n = strlen(a->sentence);
 	va_list ap;
@@ -80,26 +80,26 @@ void answer_say(struct answer *a, enum verdict v, const char *fmt, ...)
 }
 
 /* The next free fact; the last one again when a table of facts is full. */
-static struct fact *next_fact(struct answer *a, const char *name, const char *unit)
+static struct named_fact *next_fact(struct answer *a, const char *name, const char *unit)
 {
-	struct fact *f = &a->facts[MIN(a->n_facts, ANSWER_MAX_FACTS - 1)];
+	struct named_fact *f = &a->facts[MIN(a->n_facts, ANSWER_MAX_FACTS - 1)];
 
 	a->n_facts = MIN(a->n_facts + 1, ANSWER_MAX_FACTS);
-	*f = (struct fact){.value = NAN};
+	*f = (struct named_fact){.value = NAN};
 	snprintf(f->name, sizeof(f->name), "%s", name);
 	snprintf(f->unit, sizeof(f->unit), "%s", unit);
 	return f;
 }
 
-void answer_fact(struct answer *a, const char *name, double value, const char *unit)
+void answer_add_fact(struct answer *a, const char *name, double value, const char *unit)
 {
 	if (isfinite(value)) /* what is not known is not said */
 		next_fact(a, name, unit)->value = value;
 }
 
-void answer_fact_text(struct answer *a, const char *name, const char *fmt, ...)
+void answer_add_text(struct answer *a, const char *name, const char *fmt, ...)
 {
-	struct fact *f = next_fact(a, name, "");
+	struct named_fact *f = next_fact(a, name, "");
 	va_list ap;
 
 	va_start(ap, fmt);
@@ -107,12 +107,12 @@ void answer_fact_text(struct answer *a, const char *name, const char *fmt, ...)
 	va_end(ap);
 }
 
-int answer_curve(struct answer *a, const char *name, const void *array, size_t n, size_t size,
+int answer_add_curve(struct answer *a, const char *name, const void *array, size_t n, size_t size,
 		 size_t x_offset, size_t y_offset, struct err *e)
 {
-	struct curve *c = &a->curves[a->n_curves];
+	struct answer_plot_curve *c = &a->curves[a->n_curves];
 
-	if (evidence_columns(&c->points, array, n, size, x_offset, y_offset, e))
+	if (evidence_get_series(&c->points, array, n, size, x_offset, y_offset, e))
 		return e->code;
 	c->name = name;
 	if (c->points.n)
@@ -123,7 +123,7 @@ int answer_curve(struct answer *a, const char *name, const void *array, size_t n
 }
 
 /* The mean of one member of the points that have it. */
-static double mean_of(const struct train_point *p, size_t n, size_t offset)
+static double mean_of_field(const struct train_point *p, size_t n, size_t offset)
 {
 	double sum = 0, known = 0;
 
@@ -139,14 +139,14 @@ static double mean_of(const struct train_point *p, size_t n, size_t offset)
 	return known > 0 ? sum / known : NAN;
 }
 
-struct train_point answer_settled(const struct evidence *v)
+struct train_point answer_steady_means(const struct evidence *v)
 {
 	const size_t from = v->n_train / 2;
 	struct train_point mean;
 
 	/* all members are doubles */
 	for (size_t at = 0; at < sizeof(mean); at += sizeof(double)) {
-		double m = mean_of(v->train + from, v->n_train - from, at);
+		double m = mean_of_field(v->train + from, v->n_train - from, at);
 
 		memcpy((char *)&mean + at, &m, sizeof(m));
 	}

@@ -15,10 +15,10 @@
 #include "eval/report/evidence.h"
 #include "share/base/util.h"
 
-enum verdict { VERDICT_UNKNOWN, VERDICT_YES, VERDICT_NO, VERDICT_TOLD };
+enum answer_verdict { VERDICT_UNKNOWN, VERDICT_YES, VERDICT_NO, VERDICT_STATEMENT };
 
 /* One number or text that the sentence rests on. */
-struct fact {
+struct named_fact {
 	char name[72];
 	char unit[16];		/* "" for texts and counts */
 	char text[160];		/* of a text; "": the value is meant */
@@ -28,19 +28,19 @@ struct fact {
 #define ANSWER_MAX_FACTS  24
 #define ANSWER_MAX_CURVES 3
 
-struct curve {
+struct answer_plot_curve {
 	const char *name;	/* a string constant */
-	struct columns points;	/* owned */
+	struct evidence_series points;	/* owned */
 };
 
 struct answer {
 	const char *id, *question;	/* of the table */
-	enum verdict verdict;
+	enum answer_verdict verdict;
 	char sentence[640];
-	struct fact facts[ANSWER_MAX_FACTS];
+	struct named_fact facts[ANSWER_MAX_FACTS];
 	size_t n_facts;
 	const char *x_name, *y_name;	/* of the plot: string constants */
-	struct curve curves[ANSWER_MAX_CURVES];
+	struct answer_plot_curve curves[ANSWER_MAX_CURVES];
 	size_t n_curves;
 };
 
@@ -54,7 +54,7 @@ int  answers_find(struct answers *a, const struct evidence *v, struct err *e);
 void answers_free(struct answers *a);
 
 /* "yes", "no", "not enough data", "told" (where the question is not one of yes or no). */
-const char *verdict_name(enum verdict v);
+const char *answer_verdict_name(enum answer_verdict v);
 
 /* ---- for answers_*.c ---- */
 
@@ -65,19 +65,19 @@ answer_fn answer_duration, answer_fully_trained, answer_overfitting, answer_stab
 	answer_stragglers, answer_step_time, answer_correlation, answer_data_size,
 	answer_checkpoint_contents, answer_checkpoint_size;
 
-void answer_say(struct answer *a, enum verdict v, const char *fmt, ...) PRINTF_LIKE(3, 4);
-void answer_fact(struct answer *a, const char *name, double value, const char *unit);
-void answer_fact_text(struct answer *a, const char *name, const char *fmt, ...) PRINTF_LIKE(3, 4);
+void answer_append(struct answer *a, enum answer_verdict v, const char *fmt, ...) PRINTF_LIKE(3, 4);
+void answer_add_fact(struct answer *a, const char *name, double value, const char *unit);
+void answer_add_text(struct answer *a, const char *name, const char *fmt, ...) PRINTF_LIKE(3, 4);
 
 /* A curve of one array of the evidence. */
-#define ANSWER_CURVE(a, name, array, n, type, x, y, e) \
-	answer_curve(a, name, array, n, sizeof(struct type), offsetof(struct type, x), \
+#define ANSWER_ADD_CURVE(a, name, array, n, type, x, y, e) \
+	answer_add_curve(a, name, array, n, sizeof(struct type), offsetof(struct type, x), \
 		     offsetof(struct type, y), e)
-int answer_curve(struct answer *a, const char *name, const void *array, size_t n, size_t size,
+int answer_add_curve(struct answer *a, const char *name, const void *array, size_t n, size_t size,
 		 size_t x_offset, size_t y_offset, struct err *e);
 
 /* The means over the later half of the train records: the run as it went when it had settled. */
-struct train_point answer_settled(const struct evidence *v);
+struct train_point answer_steady_means(const struct evidence *v);
 
 #define ANSWER_TEXT 32
 /* "2 h 05 min", "3.4 s"; "243 MB", "1.2 GB". Both return out. */

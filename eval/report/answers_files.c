@@ -14,13 +14,13 @@
 /* ---- duration ---------------------------------------------------------- */
 
 /* Where the time of a run went, in seconds. */
-struct times {
+struct run_times {
 	double wall, training, input, evaluating, saving, lost, down;
 };
 
-static struct times find_times(const struct evidence *v)
+static struct run_times find_times(const struct evidence *v)
 {
-	struct times t = {.wall = v->last_t - v->first_t, .lost = v->lost_s};
+	struct run_times t = {.wall = v->last_t - v->first_t, .lost = v->lost_s};
 	bool input = false;
 
 	for (size_t i = 0; i < v->n_train; i++) {
@@ -44,26 +44,26 @@ static struct times find_times(const struct evidence *v)
 	return t;
 }
 
-static void say_end(struct answer *a, const struct evidence *v, double step)
+static void write_run_outlook(struct answer *a, const struct evidence *v, double step)
 {
 	const double left = (double)v->recipe.steps - step;
-	const struct train_point mean = answer_settled(v);
+	const struct train_point mean = answer_steady_means(v);
 	char eta[ANSWER_TEXT];
 
 	if (!strcmp(v->reason, "finished"))
-		answer_say(a, VERDICT_TOLD, "; it is finished.");
+		answer_append(a, VERDICT_STATEMENT, "; it is finished.");
 	else if (!strcmp(v->reason, "asked"))
-		answer_say(a, VERDICT_TOLD, "; it was asked to stop and can go on.");
+		answer_append(a, VERDICT_STATEMENT, "; it was asked to stop and can go on.");
 	else if (!strcmp(v->reason, "failed"))
-		answer_say(a, VERDICT_TOLD, "; it failed: %.200s", v->last_error);
+		answer_append(a, VERDICT_STATEMENT, "; it failed: %.200s", v->last_error);
 	else
-		answer_say(a, VERDICT_TOLD, "; the %.0f steps that are left take %s at this rate.",
+		answer_append(a, VERDICT_STATEMENT, "; the %.0f steps that are left take %s at this rate.",
 			   MAX(left, 0), answer_seconds(eta, MAX(left, 0) * mean.step_s));
 }
 
 int answer_duration(struct answer *a, const struct evidence *v, struct err *e)
 {
-	const struct times t = find_times(v);
+	const struct run_times t = find_times(v);
 	double step = v->n_train ? v->train[v->n_train - 1].step : 0, tokens = 0;
 	char text[ANSWER_TEXT];
 
@@ -72,26 +72,26 @@ int answer_duration(struct answer *a, const struct evidence *v, struct err *e)
 		if (isfinite(v->train[i].target_tps) && isfinite(v->train[i].step_s))
 			tokens += v->train[i].target_tps * v->train[i].step_s * v->train[i].steps;
 	if (!v->n_train || !(t.wall > 0)) {
-		answer_say(a, VERDICT_UNKNOWN, "No step was recorded.");
+		answer_append(a, VERDICT_UNKNOWN, "No step was recorded.");
 		return 0;
 	}
-	answer_fact(a, "wall clock", t.wall, "s");
-	answer_fact(a, "training steps", t.training, "s");
-	answer_fact(a, "waiting for batches", t.input, "s");
-	answer_fact(a, "evaluating", t.evaluating, "s");
-	answer_fact(a, "saving", t.saving, "s");
-	answer_fact(a, "steps that were done again", t.lost, "s");
-	answer_fact(a, "starting, standing still, other", t.down, "s");
-	answer_fact(a, "goodput: training steps of the wall clock", t.training / t.wall, "");
-	answer_fact(a, "attempts", (double)v->n_attempts, "");
-	answer_fact(a, "steps", step, "");
-	answer_fact(a, "target tokens", tokens, "tokens");
-	answer_say(a, VERDICT_TOLD,
+	answer_add_fact(a, "wall clock", t.wall, "s");
+	answer_add_fact(a, "training steps", t.training, "s");
+	answer_add_fact(a, "waiting for batches", t.input, "s");
+	answer_add_fact(a, "evaluating", t.evaluating, "s");
+	answer_add_fact(a, "saving", t.saving, "s");
+	answer_add_fact(a, "steps that were done again", t.lost, "s");
+	answer_add_fact(a, "starting, standing still, other", t.down, "s");
+	answer_add_fact(a, "goodput: training steps of the wall clock", t.training / t.wall, "");
+	answer_add_fact(a, "attempts", (double)v->n_attempts, "");
+	answer_add_fact(a, "steps", step, "");
+	answer_add_fact(a, "target tokens", tokens, "tokens");
+	answer_append(a, VERDICT_STATEMENT,
 		   "%s for %.0f steps and %.3g target tokens in %zu attempt%s; %.0f %% of it was "
 		   "training",
 		   answer_seconds(text, t.wall), step, tokens, v->n_attempts,
 		   v->n_attempts == 1 ? "" : "s", 100 * t.training / t.wall);
-	say_end(a, v, step);
+	write_run_outlook(a, v, step);
 	return 0;
 }
 
@@ -140,28 +140,28 @@ int answer_data_size(struct answer *a, const struct evidence *v, struct err *e)
 
 	(void)e;
 	if (!m) {
-		answer_say(a, VERDICT_UNKNOWN, "The corpus of this run is not in the workspace.");
+		answer_append(a, VERDICT_UNKNOWN, "The corpus of this run is not in the workspace.");
 		return 0;
 	}
-	answer_fact(a, "raw text, both sides", raw, "bytes");
-	answer_fact(a, "pairs read", read, "lines");
+	answer_add_fact(a, "raw text, both sides", raw, "bytes");
+	answer_add_fact(a, "pairs read", read, "lines");
 	for (size_t i = 0; (rule = json_member(dropped, i, &value)) != NULL; i++)
 		if (json_number(value, 0) > 0) {
 			snprintf(name, sizeof(name), "dropped: %.38s", rule);
-			answer_fact(a, name, json_number(value, 0), "lines");
+			answer_add_fact(a, name, json_number(value, 0), "lines");
 		}
-	answer_fact(a, "pairs to train on", kept, "lines");
-	answer_fact(a, "BPE merges", json_number(json_get(m, "merges"), NAN), "");
-	answer_fact(a, "vocabulary", json_number(json_get(m, "vocabulary"), NAN), "");
-	answer_fact(a, "source tokens", number_at(m, "tokens", "train", "source"), "tokens");
-	answer_fact(a, "target tokens", number_at(m, "tokens", "train", "target"), "tokens");
-	answer_fact(a, "train.shard", file_bytes(m, "train.shard"), "bytes");
-	answer_fact(a, "epochs", v->n_train ? v->train[v->n_train - 1].epoch : NAN, "");
-	answer_say(a, VERDICT_TOLD,
+	answer_add_fact(a, "pairs to train on", kept, "lines");
+	answer_add_fact(a, "BPE merges", json_number(json_get(m, "merges"), NAN), "");
+	answer_add_fact(a, "vocabulary", json_number(json_get(m, "vocabulary"), NAN), "");
+	answer_add_fact(a, "source tokens", number_at(m, "tokens", "train", "source"), "tokens");
+	answer_add_fact(a, "target tokens", number_at(m, "tokens", "train", "target"), "tokens");
+	answer_add_fact(a, "train.shard", file_bytes(m, "train.shard"), "bytes");
+	answer_add_fact(a, "epochs", v->n_train ? v->train[v->n_train - 1].epoch : NAN, "");
+	answer_append(a, VERDICT_STATEMENT,
 		   "%s of raw text, %.0f pairs; %.0f were kept: %.4g source and %.4g target tokens",
 		   answer_bytes(text, raw), read, kept, number_at(m, "tokens", "train", "source"),
 		   number_at(m, "tokens", "train", "target"));
-	answer_say(a, VERDICT_TOLD, " in a file of %s; training saw it %.2f times.",
+	answer_append(a, VERDICT_STATEMENT, " in a file of %s; training saw it %.2f times.",
 		   answer_bytes(text, file_bytes(m, "train.shard")),
 		   v->n_train ? v->train[v->n_train - 1].epoch : 0);
 	return 0;
@@ -207,13 +207,13 @@ int answer_checkpoint_contents(struct answer *a, const struct evidence *v, struc
 		if (!isfinite(bytes))
 			continue;
 		n++;
-		answer_fact_text(a, files[i].name, "%s: %s", answer_bytes(text, bytes),
+		answer_add_text(a, files[i].name, "%s: %s", answer_bytes(text, bytes),
 				 files[i].holds);
 	}
 	if (!n)
-		answer_say(a, VERDICT_UNKNOWN, "The run has no checkpoint.");
+		answer_append(a, VERDICT_UNKNOWN, "The run has no checkpoint.");
 	else
-		answer_say(a, VERDICT_TOLD,
+		answer_append(a, VERDICT_STATEMENT,
 			   "%zu files that are a model of their own: weights, optimizer, state, "
 			   "vocabulary, splitting of words, recipe and their checksums.",
 			   n);
@@ -234,15 +234,15 @@ int answer_checkpoint_size(struct answer *a, const struct evidence *v, struct er
 		total += isfinite(bytes) ? bytes : 0;
 	}
 	if (isfinite(model)) {
-		answer_fact(a, "weights", model, "bytes");
-		answer_fact(a, "optimizer", moments, "bytes");
-		answer_fact(a, "all files", total, "bytes");
-		answer_fact(a, "parameters", v->parameters, "");
-		answer_say(a, VERDICT_TOLD, "%s: %s of weights and %s of Adam's moments.",
+		answer_add_fact(a, "weights", model, "bytes");
+		answer_add_fact(a, "optimizer", moments, "bytes");
+		answer_add_fact(a, "all files", total, "bytes");
+		answer_add_fact(a, "parameters", v->parameters, "");
+		answer_append(a, VERDICT_STATEMENT, "%s: %s of weights and %s of Adam's moments.",
 			   answer_bytes(text[0], total), answer_bytes(text[1], model),
 			   answer_bytes(text[2], moments));
 	} else {
-		answer_say(a, VERDICT_UNKNOWN, "The run has no checkpoint.");
+		answer_append(a, VERDICT_UNKNOWN, "The run has no checkpoint.");
 	}
 	free(folder);
 	return 0;

@@ -84,50 +84,50 @@ static struct host_point gpu_means(const struct evidence *v)
 int answer_gpus_used(struct answer *a, const struct evidence *v, struct err *e)
 {
 	const struct host_point gpu = gpu_means(v);
-	const struct train_point mean = answer_settled(v);
+	const struct train_point mean = answer_steady_means(v);
 	double share = mean.compute_s / mean.step_s;
 	double mfu = flops_done(v, &mean) / (peak_of(gpu.gpu_name) * v->ranks);
 
 	a->x_name = "step";
 	a->y_name = "utilisation of the GPUs";
-	if (ANSWER_CURVE(a, "utilisation", v->host, v->n_host, host_point, step, gpu_util, e))
+	if (ANSWER_ADD_CURVE(a, "utilisation", v->host, v->n_host, host_point, step, gpu_util, e))
 		return e->code;
-	answer_fact(a, "share of a step that computes", share, "");
-	answer_fact(a, "FLOP/s, all ranks", flops_done(v, &mean), "FLOP/s");
+	answer_add_fact(a, "share of a step that computes", share, "");
+	answer_add_fact(a, "FLOP/s, all ranks", flops_done(v, &mean), "FLOP/s");
 	if (gpu.gpus < 1) {
-		answer_say(a, VERDICT_UNKNOWN, "No GPU took part%s.",
+		answer_append(a, VERDICT_UNKNOWN, "No GPU took part%s.",
 			   !strcmp(v->backend, "cpu") ? ": the run computed on the CPU"
 						      : ", or none was watched");
 		return 0;
 	}
-	answer_fact_text(a, "GPU", "%s", gpu.gpu_name);
-	answer_fact(a, "utilisation", gpu.gpu_util, "");
-	answer_fact(a, "power", gpu.gpu_power_w, "W");
-	answer_fact(a, "power limit", gpu.gpu_power_limit_w, "W");
-	answer_fact(a, "model FLOP utilisation", mfu, "");
+	answer_add_text(a, "GPU", "%s", gpu.gpu_name);
+	answer_add_fact(a, "utilisation", gpu.gpu_util, "");
+	answer_add_fact(a, "power", gpu.gpu_power_w, "W");
+	answer_add_fact(a, "power limit", gpu.gpu_power_limit_w, "W");
+	answer_add_fact(a, "model FLOP utilisation", mfu, "");
 	if (!isfinite(share) || !isfinite(gpu.gpu_util)) {
-		answer_say(a, VERDICT_UNKNOWN,
+		answer_append(a, VERDICT_UNKNOWN,
 			   "Either the utilisation of the GPUs or the computing share of a step "
 			   "was not recorded.");
 		return 0;
 	}
 	if (share >= MOSTLY && gpu.gpu_util >= BUSY)
-		answer_say(a, VERDICT_YES,
+		answer_append(a, VERDICT_YES,
 			   "They were %.0f %% busy and %.0f %% of a step was computing",
 			   100 * gpu.gpu_util, 100 * share);
 	else if (gpu.gpu_util >= BUSY)
-		answer_say(a, VERDICT_NO,
+		answer_append(a, VERDICT_NO,
 			   "Nvidia-smi would say %.0f %% busy, but only %.0f %% of a step was "
 			   "computing; a GPU that waits in a reduction counts as busy",
 			   100 * gpu.gpu_util, 100 * share);
 	else
-		answer_say(a, VERDICT_NO,
+		answer_append(a, VERDICT_NO,
 			   "They were %.0f %% busy, %.0f %% of a step was "
 			   "computing",
 			   100 * gpu.gpu_util, 100 * share);
 	if (isfinite(mfu))
-		answer_say(a, a->verdict, " (%.0f %% of the peak's FLOP/s)", 100 * mfu);
-	answer_say(a, a->verdict, ".");
+		answer_append(a, a->verdict, " (%.0f %% of the peak's FLOP/s)", 100 * mfu);
+	answer_append(a, a->verdict, ".");
 	return 0;
 }
 
@@ -176,9 +176,9 @@ static double wire_ratio(const struct evidence *v)
 	return ratios[MIN((size_t)v->recipe.wire, ARRAY_LEN(ratios) - 1)];
 }
 
-static struct network_evidence gather(const struct evidence *v)
+static struct network_evidence gather_network_evidence(const struct evidence *v)
 {
-	const struct train_point mean = answer_settled(v);
+	const struct train_point mean = answer_steady_means(v);
 	struct network_evidence n = {
 		.ranks = isfinite(v->ranks) ? (int64_t)v->ranks : 0,
 		.hosts = v->hosts,
@@ -200,29 +200,29 @@ static struct network_evidence gather(const struct evidence *v)
 
 int answer_network_bound(struct answer *a, const struct evidence *v, struct err *e)
 {
-	const struct network_evidence n = gather(v);
+	const struct network_evidence n = gather_network_evidence(v);
 	struct network_verdict found;
 
 	a->x_name = "step";
 	a->y_name = "seconds a step";
-	if (ANSWER_CURVE(a, "step", v->train, v->n_train, train_point, step, step_s, e) ||
-	    ANSWER_CURVE(a, "computing", v->train, v->n_train, train_point, step, compute_s, e) ||
-	    ANSWER_CURVE(a, "waiting for reductions", v->train, v->n_train, train_point, step,
+	if (ANSWER_ADD_CURVE(a, "step", v->train, v->n_train, train_point, step, step_s, e) ||
+	    ANSWER_ADD_CURVE(a, "computing", v->train, v->n_train, train_point, step, compute_s, e) ||
+	    ANSWER_ADD_CURVE(a, "waiting for reductions", v->train, v->n_train, train_point, step,
 			 exposed_s, e))
 		return e->code;
-	network_judge(&n, &found);
-	answer_fact(a, "ranks", (double)n.ranks, "");
-	answer_fact(a, "hosts", n.hosts > 0 ? (double)n.hosts : NAN, "");
-	answer_fact(a, "step", n.step_s, "s");
-	answer_fact(a, "computing", n.compute_s, "s");
-	answer_fact(a, "share of a step spent waiting for reductions", found.exposed_share, "");
-	answer_fact(a, "gradient", n.gradient_bytes, "bytes");
-	answer_fact(a, "bytes a step and host, predicted", found.predicted_bytes, "bytes");
-	answer_fact(a, "bytes a step and host, observed", found.observed_bytes, "bytes");
-	answer_fact(a, "link", n.link_bytes_s, "bytes/s");
-	answer_fact(a, "TCP segments sent again", n.retransmits_s, "1/s");
-	answer_fact_text(a, "kind", "%s", network_answer_name(found.answer));
-	answer_say(a,
+	network_diagnose(&n, &found);
+	answer_add_fact(a, "ranks", (double)n.ranks, "");
+	answer_add_fact(a, "hosts", n.hosts > 0 ? (double)n.hosts : NAN, "");
+	answer_add_fact(a, "step", n.step_s, "s");
+	answer_add_fact(a, "computing", n.compute_s, "s");
+	answer_add_fact(a, "share of a step spent waiting for reductions", found.exposed_share, "");
+	answer_add_fact(a, "gradient", n.gradient_bytes, "bytes");
+	answer_add_fact(a, "bytes a step and host, predicted", found.predicted_bytes, "bytes");
+	answer_add_fact(a, "bytes a step and host, observed", found.observed_bytes, "bytes");
+	answer_add_fact(a, "link", n.link_bytes_s, "bytes/s");
+	answer_add_fact(a, "TCP segments sent again", n.retransmits_s, "1/s");
+	answer_add_text(a, "kind", "%s", network_answer_name(found.answer));
+	answer_append(a,
 		   found.answer == NETWORK_UNKNOWN ? VERDICT_UNKNOWN
 		   : found.answer == NETWORK_LINK || found.answer == NETWORK_LOSS ||
 				   found.answer == NETWORK_LATENCY
@@ -236,26 +236,26 @@ int answer_network_bound(struct answer *a, const struct evidence *v, struct err 
 
 int answer_input_bound(struct answer *a, const struct evidence *v, struct err *e)
 {
-	const struct train_point mean = answer_settled(v);
+	const struct train_point mean = answer_steady_means(v);
 	double share = mean.input_s / mean.step_s;
 
 	a->x_name = "step";
 	a->y_name = "seconds a step";
-	if (ANSWER_CURVE(a, "step", v->train, v->n_train, train_point, step, step_s, e) ||
-	    ANSWER_CURVE(a, "waiting for a batch", v->train, v->n_train, train_point, step, input_s,
+	if (ANSWER_ADD_CURVE(a, "step", v->train, v->n_train, train_point, step, step_s, e) ||
+	    ANSWER_ADD_CURVE(a, "waiting for a batch", v->train, v->n_train, train_point, step, input_s,
 			 e))
 		return e->code;
-	answer_fact(a, "waiting for a batch", mean.input_s, "s");
-	answer_fact(a, "share of a step", share, "");
+	answer_add_fact(a, "waiting for a batch", mean.input_s, "s");
+	answer_add_fact(a, "share of a step", share, "");
 	if (!isfinite(share))
-		answer_say(a, VERDICT_UNKNOWN, "No record says how long steps waited for batches.");
+		answer_append(a, VERDICT_UNKNOWN, "No record says how long steps waited for batches.");
 	else if (share > INPUT_MUCH)
-		answer_say(a, VERDICT_YES,
+		answer_append(a, VERDICT_YES,
 			   "%.0f %% of a step was waiting for the next batch; a faster disk or "
 			   "more processors for the loader would help.",
 			   100 * share);
 	else
-		answer_say(a, VERDICT_NO, "%.1f %% of a step was waiting for the next batch.",
+		answer_append(a, VERDICT_NO, "%.1f %% of a step was waiting for the next batch.",
 			   100 * share);
 	return 0;
 }
@@ -263,12 +263,12 @@ int answer_input_bound(struct answer *a, const struct evidence *v, struct err *e
 /* ---- stragglers -------------------------------------------------------- */
 
 /* The records of one moment are those of one step. Whose compute was above the median's? */
-static size_t count_late(const struct evidence *v, double *late, size_t *moments)
+static size_t count_straggler_steps(const struct evidence *v, double *late, size_t *n_steps)
 {
 	double compute[MAX_RANKS];
 	size_t worst = 0;
 
-	*moments = 0;
+	*n_steps = 0;
 	for (size_t i = 0, next; i < v->n_rank; i = next) {
 		size_t n = 0;
 		double median;
@@ -278,7 +278,7 @@ static size_t count_late(const struct evidence *v, double *late, size_t *moments
 				compute[n++] = v->rank[next].compute_s;
 		if (n < 2)
 			continue;
-		(*moments)++;
+		(*n_steps)++;
 		median = stat_quantile(compute, n, n == 2 ? 0 : 0.5);
 		for (size_t k = i; k < next; k++)
 			if (v->rank[k].rank >= 0 && v->rank[k].rank < MAX_RANKS &&
@@ -294,26 +294,26 @@ static size_t count_late(const struct evidence *v, double *late, size_t *moments
 int answer_stragglers(struct answer *a, const struct evidence *v, struct err *e)
 {
 	double *late = mem_alloc(MAX_RANKS, sizeof(*late), e);
-	size_t moments, worst;
+	size_t n_steps, worst;
 
 	if (!late)
 		return e->code;
-	worst = count_late(v, late, &moments);
-	answer_fact(a, "records that compare the ranks", (double)moments, "");
-	if (!moments) {
-		answer_say(a, isfinite(v->ranks) && v->ranks == 1 ? VERDICT_NO : VERDICT_UNKNOWN,
+	worst = count_straggler_steps(v, late, &n_steps);
+	answer_add_fact(a, "records that compare the ranks", (double)n_steps, "");
+	if (!n_steps) {
+		answer_append(a, isfinite(v->ranks) && v->ranks == 1 ? VERDICT_NO : VERDICT_UNKNOWN,
 			   isfinite(v->ranks) && v->ranks == 1 ? "One rank trained alone."
 							       : "No record compares the ranks.");
-	} else if (late[worst] > OFTEN * (double)moments) {
-		answer_fact(a, "rank", (double)worst, "");
-		answer_fact(a, "records in which it was late", late[worst], "");
-		answer_say(a, VERDICT_YES,
+	} else if (late[worst] > OFTEN * (double)n_steps) {
+		answer_add_fact(a, "rank", (double)worst, "");
+		answer_add_fact(a, "records in which it was late", late[worst], "");
+		answer_append(a, VERDICT_YES,
 			   "Rank %zu computed more than %.1f times as long as the others in "
 			   "%.0f of %zu records; look at its host.",
-			   worst, STRAGGLER, late[worst], moments);
+			   worst, STRAGGLER, late[worst], n_steps);
 	} else {
-		answer_say(a, VERDICT_NO, "No rank was late in more than half of %zu records.",
-			   moments);
+		answer_append(a, VERDICT_NO, "No rank was late in more than half of %zu records.",
+			   n_steps);
 	}
 	free(late);
 	return 0;
@@ -323,28 +323,28 @@ int answer_stragglers(struct answer *a, const struct evidence *v, struct err *e)
 
 int answer_step_time(struct answer *a, const struct evidence *v, struct err *e)
 {
-	const struct train_point mean = answer_settled(v);
+	const struct train_point mean = answer_steady_means(v);
 	char text[3][ANSWER_TEXT];
-	struct columns c;
+	struct evidence_series c;
 
 	a->x_name = "step";
 	a->y_name = "seconds a step";
-	if (ANSWER_CURVE(a, "step", v->train, v->n_train, train_point, step, step_s, e) ||
-	    evidence_columns(&c, v->train, v->n_train, sizeof(*v->train),
+	if (ANSWER_ADD_CURVE(a, "step", v->train, v->n_train, train_point, step, step_s, e) ||
+	    evidence_get_series(&c, v->train, v->n_train, sizeof(*v->train),
 			     offsetof(struct train_point, step),
 			     offsetof(struct train_point, step_s), e))
 		return e->code;
 	if (c.n) {
-		answer_fact(a, "mean", stat_mean(c.y, c.n), "s");
-		answer_fact(a, "median", stat_median(c.y, c.n), "s");
-		answer_fact(a, "95th percentile", stat_quantile(c.y, c.n, 0.95), "s");
-		answer_fact(a, "source tokens a second, all ranks", mean.source_tps, "tokens/s");
-		answer_fact(a, "target tokens a second, all ranks", mean.target_tps, "tokens/s");
-		answer_fact(a, "waiting for a batch", mean.input_s, "s");
-		answer_fact(a, "computing", mean.compute_s, "s");
-		answer_fact(a, "waiting for reductions", mean.exposed_s, "s");
-		answer_fact(a, "updating", mean.update_s, "s");
-		answer_say(a, VERDICT_TOLD,
+		answer_add_fact(a, "mean", stat_mean(c.y, c.n), "s");
+		answer_add_fact(a, "median", stat_median(c.y, c.n), "s");
+		answer_add_fact(a, "95th percentile", stat_quantile(c.y, c.n, 0.95), "s");
+		answer_add_fact(a, "source tokens a second, all ranks", mean.source_tps, "tokens/s");
+		answer_add_fact(a, "target tokens a second, all ranks", mean.target_tps, "tokens/s");
+		answer_add_fact(a, "waiting for a batch", mean.input_s, "s");
+		answer_add_fact(a, "computing", mean.compute_s, "s");
+		answer_add_fact(a, "waiting for reductions", mean.exposed_s, "s");
+		answer_add_fact(a, "updating", mean.update_s, "s");
+		answer_append(a, VERDICT_STATEMENT,
 			   "One step, that is one update over all ranks, takes %s in the mean, %s "
 			   "in the median, and 95 %% of the steps take less than %s; %.0f target "
 			   "tokens a second.",
@@ -352,7 +352,7 @@ int answer_step_time(struct answer *a, const struct evidence *v, struct err *e)
 			   answer_seconds(text[1], stat_median(c.y, c.n)),
 			   answer_seconds(text[2], stat_quantile(c.y, c.n, 0.95)), mean.target_tps);
 	} else {
-		answer_say(a, VERDICT_UNKNOWN, "No step was recorded.");
+		answer_append(a, VERDICT_UNKNOWN, "No step was recorded.");
 	}
 	free(c.x);
 	return 0;
@@ -361,7 +361,7 @@ int answer_step_time(struct answer *a, const struct evidence *v, struct err *e)
 /* ---- step time against the network ------------------------------------- */
 
 /* Beside each train record the rate of the busiest host at that time. */
-static size_t pair_up(const struct evidence *v, double *step_s, double *rate)
+static size_t pair_step_and_rate(const struct evidence *v, double *step_s, double *rate)
 {
 	size_t n = 0, h = 0;
 
@@ -383,7 +383,7 @@ static size_t pair_up(const struct evidence *v, double *step_s, double *rate)
 
 int answer_correlation(struct answer *a, const struct evidence *v, struct err *e)
 {
-	const struct network_evidence seen = gather(v);
+	const struct network_evidence seen = gather_network_evidence(v);
 	struct network_verdict found;
 	double *x = mem_alloc(MAX(v->n_train, 1), 2 * sizeof(*x), e), r;
 	size_t n;
@@ -391,20 +391,20 @@ int answer_correlation(struct answer *a, const struct evidence *v, struct err *e
 
 	if (!x)
 		return e->code;
-	n = pair_up(v, x, x + v->n_train);
+	n = pair_step_and_rate(v, x, x + v->n_train);
 	r = stat_correlation(x, x + v->n_train, n);
-	network_judge(&seen, &found);
-	answer_fact(a, "records with both", (double)n, "");
-	answer_fact(a, "Pearson's r of step time and rate sent", r, "");
-	answer_fact(a, "bytes a step and host, predicted", found.predicted_bytes, "bytes");
-	answer_fact(a, "bytes a step and host, observed", found.observed_bytes, "bytes");
+	network_diagnose(&seen, &found);
+	answer_add_fact(a, "records with both", (double)n, "");
+	answer_add_fact(a, "Pearson's r of step time and rate sent", r, "");
+	answer_add_fact(a, "bytes a step and host, predicted", found.predicted_bytes, "bytes");
+	answer_add_fact(a, "bytes a step and host, observed", found.observed_bytes, "bytes");
 	if (isfinite(v->ranks) && v->ranks == 1)
-		answer_say(a, VERDICT_TOLD, "One rank alone: steps send nothing.");
+		answer_append(a, VERDICT_STATEMENT, "One rank alone: steps send nothing.");
 	else if (n < 8 || !isfinite(r))
-		answer_say(a, VERDICT_UNKNOWN,
+		answer_append(a, VERDICT_UNKNOWN,
 			   "Too few records hold both the time of a step and the network's rate.");
 	else
-		answer_say(a, VERDICT_TOLD,
+		answer_append(a, VERDICT_STATEMENT,
 			   "r = %.2f: %s. A step should send %s from each host, %s were seen.", r,
 			   r < -0.5  ? "slow steps are those in which the network carried less"
 			   : r > 0.5 ? "slow steps are those in which the network carried more"

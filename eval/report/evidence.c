@@ -88,13 +88,13 @@ static const struct field host_fields[] = {
 };
 
 static const struct field start_fields[] = {
-	FIELD(attempt, t),
-	FIELD(attempt, step),
-	FIELD(attempt, ranks),
+	FIELD(attempt_point, t),
+	FIELD(attempt_point, step),
+	FIELD(attempt_point, ranks),
 	{NULL, 0},
 };
 
-static void take_fields(void *to, const struct field *fields, const struct json *record)
+static void read_record_fields(void *to, const struct field *fields, const struct json *record)
 {
 	for (const struct field *f = fields; f->name; f++) {
 		double v = json_number(json_get(record, f->name), NAN);
@@ -119,7 +119,7 @@ static double mean_of_gpus(const struct json *gpus, const char *field)
 	return known > 0 ? sum / known : NAN;
 }
 
-static void take_gpus(struct host_point *p, const struct json *record)
+static void read_gpu_means(struct host_point *p, const struct json *record)
 {
 	const struct json *gpus = json_get(record, "gpus");
 
@@ -140,7 +140,7 @@ static bool is_step(double x)
 /* ---- kinds of records -------------------------------------------------- */
 
 /* Steps beyond this one were done again by the attempt that begins here. */
-static void forget_beyond(struct evidence *v, double step)
+static void drop_repeated_steps(struct evidence *v, double step)
 {
 	while (v->n_train && v->train[v->n_train - 1].step > step) {
 		const struct train_point *p = &v->train[--v->n_train];
@@ -152,15 +152,15 @@ static void forget_beyond(struct evidence *v, double step)
 		v->n_evals--;
 }
 
-static int take_start(struct evidence *v, const struct json *r, struct err *e)
+static int add_start_record(struct evidence *v, const struct json *r, struct err *e)
 {
-	struct attempt *a;
+	struct attempt_point *a;
 
 	if (mem_grow(&v->attempts, &v->cap_attempts, v->n_attempts + 1, sizeof(*a), e))
 		return e->code;
 	a = &v->attempts[v->n_attempts++];
-	take_fields(a, start_fields, r);
-	forget_beyond(v, isnan(a->step) ? 0 : a->step);
+	read_record_fields(a, start_fields, r);
+	drop_repeated_steps(v, isnan(a->step) ? 0 : a->step);
 	v->ranks = a->ranks;
 	v->parameters = json_number(json_get(r, "parameters"), v->parameters);
 	v->vocabulary = json_number(json_get(r, "vocabulary"), v->vocabulary);
@@ -172,7 +172,7 @@ static int take_start(struct evidence *v, const struct json *r, struct err *e)
 	return 0;
 }
 
-static int take_train(struct evidence *v, const struct json *r, struct err *e)
+static int add_train_record(struct evidence *v, const struct json *r, struct err *e)
 {
 	double before = v->n_train ? v->train[v->n_train - 1].step : 0;
 	struct train_point *p;
@@ -180,7 +180,7 @@ static int take_train(struct evidence *v, const struct json *r, struct err *e)
 	if (mem_grow(&v->train, &v->cap_train, v->n_train + 1, sizeof(*p), e))
 		return e->code;
 	p = &v->train[v->n_train];
-	take_fields(p, train_fields, r);
+	read_record_fields(p, train_fields, r);
 	if (!is_step(p->step))
 		return 0;
 	p->steps = p->step - before;
@@ -189,38 +189,38 @@ static int take_train(struct evidence *v, const struct json *r, struct err *e)
 	return 0;
 }
 
-static int take_eval(struct evidence *v, const struct json *r, struct err *e)
+static int add_eval_record(struct evidence *v, const struct json *r, struct err *e)
 {
 	struct eval_point *p;
 
 	if (mem_grow(&v->evals, &v->cap_evals, v->n_evals + 1, sizeof(*p), e))
 		return e->code;
 	p = &v->evals[v->n_evals];
-	take_fields(p, eval_fields, r);
+	read_record_fields(p, eval_fields, r);
 	if (isnan(p->dev_nll))		/* an imported log has but this */
 		p->dev_nll = json_number(json_get(r, "dev_loss"), NAN);
 	v->n_evals += is_step(p->step);
 	return 0;
 }
 
-static int take_save(struct evidence *v, const struct json *r, struct err *e)
+static int add_save_record(struct evidence *v, const struct json *r, struct err *e)
 {
 	if (mem_grow(&v->saves, &v->cap_saves, v->n_saves + 1, sizeof(*v->saves), e))
 		return e->code;
-	take_fields(&v->saves[v->n_saves++], save_fields, r);
+	read_record_fields(&v->saves[v->n_saves++], save_fields, r);
 	return 0;
 }
 
-static int take_rank(struct evidence *v, const struct json *r, struct err *e)
+static int add_rank_record(struct evidence *v, const struct json *r, struct err *e)
 {
 	if (mem_grow(&v->rank, &v->cap_rank, v->n_rank + 1, sizeof(*v->rank), e))
 		return e->code;
-	take_fields(&v->rank[v->n_rank], rank_fields, r);
+	read_record_fields(&v->rank[v->n_rank], rank_fields, r);
 	v->n_rank += v->rank[v->n_rank].rank >= 0 && is_step(v->rank[v->n_rank].step);
 	return 0;
 }
 
-static int take_host(struct evidence *v, const struct json *r, struct err *e)
+static int add_host_record(struct evidence *v, const struct json *r, struct err *e)
 {
 	struct host_point *p;
 	bool known = false;
@@ -228,8 +228,8 @@ static int take_host(struct evidence *v, const struct json *r, struct err *e)
 	if (mem_grow(&v->host, &v->cap_host, v->n_host + 1, sizeof(*p), e))
 		return e->code;
 	p = &v->host[v->n_host];
-	take_fields(p, host_fields, r);
-	take_gpus(p, r);
+	read_record_fields(p, host_fields, r);
+	read_gpu_means(p, r);
 	for (size_t i = v->n_host; i > 0 && !known && v->n_host - i < 4096; i--)
 		known = !strcmp(v->host[i - 1].host, p->host);
 	v->hosts += !known;
@@ -237,7 +237,7 @@ static int take_host(struct evidence *v, const struct json *r, struct err *e)
 	return 0;
 }
 
-static int take_event(struct evidence *v, const struct json *r, struct err *e)
+static int add_event_record(struct evidence *v, const struct json *r, struct err *e)
 {
 	const char *level = json_text(json_get(r, "level"), "");
 
@@ -251,7 +251,7 @@ static int take_event(struct evidence *v, const struct json *r, struct err *e)
 	return 0;
 }
 
-static int take_stop(struct evidence *v, const struct json *r, struct err *e)
+static int add_stop_record(struct evidence *v, const struct json *r, struct err *e)
 {
 	(void)e;
 	snprintf(v->reason, sizeof(v->reason), "%.15s", json_text(json_get(r, "reason"), ""));
@@ -260,13 +260,13 @@ static int take_stop(struct evidence *v, const struct json *r, struct err *e)
 
 static const struct {
 	const char *kind;
-	int (*take)(struct evidence *v, const struct json *r, struct err *e);
+	int (*add_record)(struct evidence *v, const struct json *r, struct err *e);
 } kinds[] = {
-	{"start", take_start}, {"train", take_train}, {"eval", take_eval},   {"save", take_save},
-	{"rank", take_rank},   {"host", take_host},   {"event", take_event}, {"stop", take_stop},
+	{"start", add_start_record}, {"train", add_train_record}, {"eval", add_eval_record},   {"save", add_save_record},
+	{"rank", add_rank_record},   {"host", add_host_record},   {"event", add_event_record}, {"stop", add_stop_record},
 };
 
-static int take(struct evidence *v, const struct json *r, struct err *e)
+static int add_record(struct evidence *v, const struct json *r, struct err *e)
 {
 	const char *kind = json_text(json_get(r, "kind"), "");
 	double t = json_number(json_get(r, "t"), NAN);
@@ -277,13 +277,13 @@ static int take(struct evidence *v, const struct json *r, struct err *e)
 		v->last_t = t;
 	for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
 		if (!strcmp(kinds[i].kind, kind))
-			return kinds[i].take(v, r, e);
+			return kinds[i].add_record(v, r, e);
 	return 0;
 }
 
 /* ---- files ------------------------------------------------------------- */
 
-static int read_journal(struct evidence *v, struct err *e)
+static int evidence_read_journal(struct evidence *v, struct err *e)
 {
 	char *path = file_path(e, "%s/journal.jsonl", v->folder);
 	struct journal_reader *r = path ? journal_reader_open(path, e) : NULL;
@@ -291,7 +291,7 @@ static int read_journal(struct evidence *v, struct err *e)
 	int got = r ? 0 : e->code;
 
 	while (r && (got = journal_next(r, &record, e)) > 0)
-		if (take(v, record, e)) {
+		if (add_record(v, record, e)) {
 			got = e->code;
 			break;
 		}
@@ -302,7 +302,7 @@ static int read_journal(struct evidence *v, struct err *e)
 	return got;
 }
 
-static int read_recipe(struct evidence *v, struct err *e)
+static int evidence_read_recipe(struct evidence *v, struct err *e)
 {
 	char *path = file_path(e, "%s/recipe.ini", v->folder);
 	int rc = path ? 0 : e->code;
@@ -316,7 +316,7 @@ static int read_recipe(struct evidence *v, struct err *e)
 }
 
 /* A corpus that is gone is no failure: what it was is unknown then. */
-static void read_manifest(struct evidence *v)
+static void evidence_read_manifest(struct evidence *v)
 {
 	struct err ignored;
 	struct buf text = {0};
@@ -345,10 +345,10 @@ int evidence_open(struct evidence *v, const char *workspace, const char *run, st
 		return e->code;
 	if (!file_exists(v->folder))
 		return err_set(e, ERR_NOINPUT, "no run is called '%s' in %s", run, workspace);
-	if (read_recipe(v, e) || conf_set(&v->recipe, "workspace", workspace, "report", e) ||
-	    read_journal(v, e))
+	if (evidence_read_recipe(v, e) || conf_set(&v->recipe, "workspace", workspace, "report", e) ||
+	    evidence_read_journal(v, e))
 		return e->code;
-	read_manifest(v);
+	evidence_read_manifest(v);
 	return 0;
 }
 
@@ -367,10 +367,10 @@ void evidence_close(struct evidence *v)
 	*v = (struct evidence){0};
 }
 
-int evidence_columns(struct columns *c, const void *array, size_t n, size_t size, size_t x_offset,
+int evidence_get_series(struct evidence_series *c, const void *array, size_t n, size_t size, size_t x_offset,
 		     size_t y_offset, struct err *e)
 {
-	*c = (struct columns){0};
+	*c = (struct evidence_series){0};
 	if (!n)
 		return 0;
 	c->x = mem_alloc(n, 2 * sizeof(*c->x), e);

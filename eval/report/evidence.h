@@ -43,7 +43,7 @@ struct host_point {
 	char host[64], gpu_name[64];
 };
 
-struct attempt {
+struct attempt_point {
 	double t, step, ranks;
 };
 
@@ -55,7 +55,7 @@ struct evidence {
 	double parameters, vocabulary;	/* NAN: unknown */
 	double ranks;			/* of the last attempt */
 	int64_t hosts;			/* that told something; 0: none did */
-	struct attempt *attempts;
+	struct attempt_point *attempts;
 	struct train_point *train;
 	struct eval_point *evals;
 	struct save_point *saves;
@@ -79,12 +79,12 @@ void evidence_close(struct evidence *v);
  * for stat_…() and plots. Offsets by offsetof(). Owned by the caller: free(*x). *n = 0 and NULL where
  * nothing is left.
  */
-struct columns {
+struct evidence_series {
 	double *x, *y;		/* owned, one allocation: free(x) */
 	size_t n;
 };
 
-int evidence_columns(struct columns *c, const void *array, size_t n, size_t size, size_t x_offset,
+int evidence_get_series(struct evidence_series *c, const void *array, size_t n, size_t size, size_t x_offset,
 		     size_t y_offset, struct err *e);
 
 #endif

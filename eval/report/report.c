@@ -13,7 +13,7 @@
 
 /* ---- facts ------------------------------------------------------------- */
 
-void report_fact(const struct fact *f, struct buf *out)
+void report_fact(const struct named_fact *f, struct buf *out)
 {
 	char text[ANSWER_TEXT];
 
@@ -46,13 +46,13 @@ static void add_plain(struct buf *out, const char *text)
 	}
 }
 
-static void add_answer(const struct answer *a, struct buf *out)
+static void add_markdown_answer(const struct answer *a, struct buf *out)
 {
 	struct buf value = {0};
 
 	buf_printf(out, "## %s\n\n", a->question);
-	if (a->verdict != VERDICT_TOLD)
-		buf_printf(out, "**%s.** ", verdict_name(a->verdict));
+	if (a->verdict != VERDICT_STATEMENT)
+		buf_printf(out, "**%s.** ", answer_verdict_name(a->verdict));
 	add_plain(out, a->sentence);
 	buf_add_str(out, "\n\n");
 	if (a->n_facts)
@@ -83,12 +83,12 @@ void report_markdown(const struct evidence *v, const struct answers *a, struct b
 	add_plain(out, v->run);
 	buf_add_str(out, "\n\n");
 	for (size_t i = 0; i < a->n; i++)
-		add_answer(&a->all[i], out);
+		add_markdown_answer(&a->all[i], out);
 }
 
 /* ---- JSON -------------------------------------------------------------- */
 
-static void put_fact(struct json_writer *w, const struct fact *f)
+static void put_fact(struct json_writer *w, const struct named_fact *f)
 {
 	json_open(w, '{');
 	json_put_str(w, "name", f->name);
@@ -117,7 +117,7 @@ void report_json(const struct evidence *v, const struct answers *a, struct buf *
 		json_open(&w, '{');
 		json_put_str(&w, "id", one->id);
 		json_put_str(&w, "question", one->question);
-		json_put_str(&w, "verdict", verdict_name(one->verdict));
+		json_put_str(&w, "verdict", answer_verdict_name(one->verdict));
 		json_put_str(&w, "sentence", one->sentence);
 		json_key(&w, "evidence");
 		json_open(&w, '[');
@@ -143,7 +143,7 @@ static const struct {
 	{"json", report_json},
 };
 
-static int write_out(const struct conf *c, const struct buf *text, struct err *e)
+static int write_report_output(const struct conf *c, const struct buf *text, struct err *e)
 {
 	if (c->output)
 		return file_write_all(c->output, text->data, text->len, e);
@@ -165,7 +165,7 @@ static int write_report(const struct conf *c, const struct evidence *v, const ch
 	if (!rc)
 		rc = buf_check(&text, e);
 	if (!rc)
-		rc = write_out(c, &text, e);
+		rc = write_report_output(c, &text, e);
 	buf_free(&text);
 	answers_free(&a);
 	return rc;

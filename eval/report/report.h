@@ -27,6 +27,6 @@ void report_plot_text(const struct answer *a, struct buf *out);
 void report_plot_svg(const struct answer *a, struct buf *out);
 
 /* "3.4 s", "243 MB", "0.83" of a fact; for people. */
-void report_fact(const struct fact *f, struct buf *out);
+void report_fact(const struct named_fact *f, struct buf *out);
 
 #endif

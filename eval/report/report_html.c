@@ -48,7 +48,7 @@ static void add_escaped(struct buf *out, const char *text)
 	}
 }
 
-static void add_facts(const struct answer *a, struct buf *out)
+static void add_html_facts(const struct answer *a, struct buf *out)
 {
 	struct buf value = {0};
 
@@ -79,14 +79,14 @@ void report_html(const struct evidence *v, const struct answers *a, struct buf *
 		const struct answer *one = &a->all[i];
 
 		buf_printf(out, "<h2 id=\"%s\">%s</h2>\n<p>", one->id, one->question);
-		if (one->verdict != VERDICT_TOLD)
+		if (one->verdict != VERDICT_STATEMENT)
 			buf_printf(out, "<span class=\"verdict\">%s.</span> ",
-				   verdict_name(one->verdict));
+				   answer_verdict_name(one->verdict));
 		add_escaped(out, one->sentence);
 		buf_add_str(out, "</p>\n");
 		report_plot_svg(one, out);
 		if (one->n_facts)
-			add_facts(one, out);
+			add_html_facts(one, out);
 	}
 	buf_add_str(out, "</body>\n</html>\n");
 }

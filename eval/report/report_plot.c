@@ -45,7 +45,7 @@ static void set_dot(unsigned char cells[ROWS][COLUMNS], int x, int y)
 	cells[y / 4][x / 2] |= bits[y % 4][x % 2];
 }
 
-static void draw_curve(unsigned char cells[ROWS][COLUMNS], const struct columns *p,
+static void draw_curve(unsigned char cells[ROWS][COLUMNS], const struct evidence_series *p,
 		       const struct range *r)
 {
 	int before_x = -1, before_y = 0;
@@ -65,7 +65,7 @@ static void draw_curve(unsigned char cells[ROWS][COLUMNS], const struct columns 
 }
 
 /* A cell as U+2800 and its dots, in UTF-8. */
-static void add_cell(struct buf *out, unsigned char dots)
+static void add_braille_cell(struct buf *out, unsigned char dots)
 {
 	buf_add_char(out, (char)0xE2);
 	buf_add_char(out, (char)(0xA0 | dots >> 6));
@@ -99,7 +99,7 @@ void report_plot_text(const struct answer *a, struct buf *out)
 		else
 			buf_printf(out, "%10s ", "");
 		for (int x = 0; x < COLUMNS; x++)
-			add_cell(out, cells[y][x]);
+			add_braille_cell(out, cells[y][x]);
 		buf_add_char(out, '\n');
 	}
 	snprintf(left, sizeof(left), "%.6g", r.x0);
@@ -109,7 +109,7 @@ void report_plot_text(const struct answer *a, struct buf *out)
 
 /* ---- SVG --------------------------------------------------------------- */
 
-static void add_polyline(const struct columns *p, const struct range *r, size_t number,
+static void add_polyline(const struct evidence_series *p, const struct range *r, size_t number,
 			 struct buf *out)
 {
 	const size_t every = p->n / MOST + 1;

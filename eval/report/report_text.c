@@ -11,14 +11,14 @@
 #define WIDTH 78	/* columns */
 
 /* Text from anywhere: nothing of it moves the cursor. */
-static void add_word(struct buf *out, const char *word, size_t n)
+static void add_text_word(struct buf *out, const char *word, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		buf_add_char(out, iscntrl((unsigned char)word[i]) ? ' ' : word[i]);
 }
 
 /* Words, broken into lines that begin with so many blanks; the first line has begun at column at. */
-static void add_wrapped(struct buf *out, const char *text, size_t at, size_t indent)
+static void add_wrapped_text(struct buf *out, const char *text, size_t at, size_t indent)
 {
 	while (*text) {
 		size_t n = strcspn(text, " "), columns = utf8_count(text, n);
@@ -30,7 +30,7 @@ static void add_wrapped(struct buf *out, const char *text, size_t at, size_t ind
 			buf_add_char(out, ' ');
 			at++;
 		}
-		add_word(out, text, n);
+		add_text_word(out, text, n);
 		at += columns;
 		text += n;
 		text += strspn(text, " ");
@@ -38,7 +38,7 @@ static void add_wrapped(struct buf *out, const char *text, size_t at, size_t ind
 	buf_add_char(out, '\n');
 }
 
-static void add_facts(const struct answer *a, struct buf *out)
+static void add_text_facts(const struct answer *a, struct buf *out)
 {
 	struct buf value = {0};
 	size_t width = 0;
@@ -52,36 +52,36 @@ static void add_facts(const struct answer *a, struct buf *out)
 		buf_clear(&value);
 		report_fact(&a->facts[i], &value);
 		buf_add_str(out, "    ");
-		add_word(out, name, strlen(name));
+		add_text_word(out, name, strlen(name));
 		buf_printf(out, "%*s  ", (int)(width - have), "");
-		add_word(out, buf_text(&value), strlen(buf_text(&value)));
+		add_text_word(out, buf_text(&value), strlen(buf_text(&value)));
 		buf_add_char(out, '\n');
 	}
 	out->failed |= value.failed;
 	buf_free(&value);
 }
 
-static void add_answer(const struct answer *a, struct buf *out)
+static void add_text_answer(const struct answer *a, struct buf *out)
 {
 	size_t at = 2;
 
 	buf_printf(out, "\n%s\n  ", a->question);
-	if (a->verdict != VERDICT_TOLD) {
-		const char *name = verdict_name(a->verdict);
+	if (a->verdict != VERDICT_STATEMENT) {
+		const char *name = answer_verdict_name(a->verdict);
 
 		buf_printf(out, "%c%s.", toupper((unsigned char)name[0]), name + 1);
 		at += strlen(name) + 1;
 	}
-	add_wrapped(out, a->sentence, at, 2);
-	add_facts(a, out);
+	add_wrapped_text(out, a->sentence, at, 2);
+	add_text_facts(a, out);
 	report_plot_text(a, out);
 }
 
 void report_text(const struct evidence *v, const struct answers *a, struct buf *out)
 {
 	buf_add_str(out, "Report of the run ");
-	add_word(out, v->run, strlen(v->run));
+	add_text_word(out, v->run, strlen(v->run));
 	buf_add_char(out, '\n');
 	for (size_t i = 0; i < a->n; i++)
-		add_answer(&a->all[i], out);
+		add_text_answer(&a->all[i], out);
 }

@@ -9,8 +9,8 @@
 
 #define MAX_COMPLETION 32	/* tokens that end a word */
 
-struct search {
-	struct worker *w;		/* borrowed */
+struct alternative_search {
+	struct decode_worker *w;		/* borrowed */
 	const struct decode_options *o;
 	struct decode_alternative *list;
 	int32_t n;
@@ -25,39 +25,39 @@ void decode_alternatives_free(struct decode_alternative *list, int32_t n)
 }
 
 /* Let n rows read their tokens; afterwards d->all has what comes next. */
-static int look(struct worker *w, int32_t n, struct err *e)
+static int step_alternatives(struct decode_worker *w, int32_t n, struct err *e)
 {
-	struct stepper_found found = { 0 };
+	struct incremental_output found = { 0 };
 
 	w->rows.n = n;
 	for (int32_t r = 0; r < n; r++)
 		w->rows.sentence[r] = 0;
-	return decode_look(w, &found, e);
+	return decode_ensemble_step(w, &found, e);
 }
 
-static int read_beginning(struct worker *w, const int32_t *beginning, int32_t n, struct err *e)
+static int decode_beginning(struct decode_worker *w, const int32_t *beginning, int32_t n, struct err *e)
 {
 	for (int32_t i = 0; i <= n; i++) {
 		w->rows.parent[0] = 0;
 		w->rows.token[0] = i ? beginning[i - 1] : TOKEN_START;
-		if (look(w, 1, e))
+		if (step_alternatives(w, 1, e))
 			return e->code;
 	}
 	return 0;
 }
 
 /* The k best tokens of a row that can be chosen. */
-static int32_t best_of(const struct worker *w, int32_t row, int32_t k, float *values, int32_t *ids)
+static int32_t best_of(const struct decode_worker *w, int32_t row, int32_t k, float *values, int32_t *ids)
 {
 	const struct model_shape *shape = model_get_shape(w->model);
 	const int32_t wanted = MIN(k + N_SPECIAL_TOKENS, shape->real_vocabulary);
 	float all_values[DECODE_MAX_ALTERNATIVES + N_SPECIAL_TOKENS];
 	int32_t all_ids[DECODE_MAX_ALTERNATIVES + N_SPECIAL_TOKENS], n = 0;
 
-	pick_best(w->all + (int64_t)row * shape->vocabulary, shape->real_vocabulary, wanted,
+	sampling_top_k(w->all + (int64_t)row * shape->vocabulary, shape->real_vocabulary, wanted,
 		  all_values, all_ids);
 	for (int32_t i = 0; i < wanted && n < k; i++) {
-		if (beam_never_chosen(all_ids[i]))
+		if (beam_is_excluded(all_ids[i]))
 			continue;
 		values[n] = all_values[i];
 		ids[n++] = all_ids[i];
@@ -70,7 +70,7 @@ static void add_token(struct decode_alternative *a, int32_t token)
 	a->tokens[a->n++] = token;
 }
 
-static int start(struct search *s, struct err *e)
+static int start_alternatives(struct alternative_search *s, struct err *e)
 {
 	float values[DECODE_MAX_ALTERNATIVES];
 	int32_t ids[DECODE_MAX_ALTERNATIVES], n = best_of(s->w, 0, s->n, values, ids);
@@ -90,11 +90,11 @@ static int start(struct search *s, struct err *e)
 /* May more follow in the word that ends with this token? */
 static bool is_open(const struct decode_options *o, int32_t token)
 {
-	return token != TOKEN_END && (o->begins || (o->joins && o->joins[token]));
+	return token != TOKEN_END && (o->starts_word || (o->joins_next && o->joins_next[token]));
 }
 
 /* Let each word go on with what is most likely, until it ends. */
-static int complete(struct search *s, struct err *e)
+static int complete_words(struct alternative_search *s, struct err *e)
 {
 	int32_t of_row[DECODE_MAX_ALTERNATIVES], rows = 0;	/* which alternative */
 
@@ -111,14 +111,14 @@ static int complete(struct search *s, struct err *e)
 
 			s->w->rows.token[r] = a->tokens[a->n - 1];
 		}
-		if (look(s->w, rows, e))
+		if (step_alternatives(s->w, rows, e))
 			return e->code;
 		for (int32_t r = 0; r < rows; r++) {
 			float value;
 			int32_t id;
 
 			if (best_of(s->w, r, 1, &value, &id) == 0 || id == TOKEN_END ||
-			    (s->o->begins && s->o->begins[id]))
+			    (s->o->starts_word && s->o->starts_word[id]))
 				continue;
 			add_token(&s->list[of_row[r]], id);
 			if (!is_open(s->o, id))
@@ -136,10 +136,10 @@ int decoder_alternatives(struct decoder *d, const struct decode_options *o,
 			 int32_t n_beginning, struct decode_alternative *list, int32_t *n,
 			 struct err *e)
 {
-	struct worker *w = &d->alone;
-	struct search s = { w, o, list, MIN(*n, DECODE_MAX_ALTERNATIVES) };
+	struct decode_worker *w = &d->main_worker;
+	struct alternative_search s = { w, o, list, MIN(*n, DECODE_MAX_ALTERNATIVES) };
 	const int32_t n_source = MIN(source->n, d->capacity - 1);
-	const struct stepper_how how = { .max_rows = DECODE_MAX_ALTERNATIVES,
+	const struct incremental_options how = { .max_rows = DECODE_MAX_ALTERNATIVES,
 					 .max_steps = n_beginning + 1 + MAX_COMPLETION,
 					 .all = true };
 	int code = 0;
@@ -153,15 +153,15 @@ int decoder_alternatives(struct decoder *d, const struct decode_options *o,
 	if (decode_reserve(w, 1, DECODE_MAX_ALTERNATIVES, e))
 		return e->code;
 	for (int32_t i = 0; i < w->n_models && !code; i++)
-		code = stepper_begin(w->steppers[i], &w->batch, &how, e);
+		code = incremental_begin(w->decoders[i], &w->batch, &how, e);
 	if (!code)
-		code = read_beginning(w, beginning, n_beginning, e);
+		code = decode_beginning(w, beginning, n_beginning, e);
 	if (!code)
-		code = start(&s, e);
+		code = start_alternatives(&s, e);
 	else
 		s.n = 0;
 	if (!code)
-		code = complete(&s, e);
+		code = complete_words(&s, e);
 	if (code)
 		decode_alternatives_free(list, s.n);
 	else

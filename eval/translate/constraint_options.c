@@ -6,7 +6,7 @@
 
 #include "share/base/lines.h"
 
-int steer_encode(struct engine *g, const char *text, size_t n, struct decode_phrase *phrase,
+int encode_target_phrase(struct engine *g, const char *text, size_t n, struct decode_phrase *phrase,
 		 struct err *e)
 {
 	size_t n_ids = 0, cap = 0;
@@ -35,17 +35,17 @@ int phrases_add(struct phrases *p, struct engine *g, const char *text, size_t n,
 	if (p->n == DECODE_MAX_PHRASES)
 		return err_set(e, ERR_DATA, "more than %d phrases are wanted in one translation",
 			       DECODE_MAX_PHRASES);
-	if (steer_encode(g, text, n, &p->all[p->n], e))
+	if (encode_target_phrase(g, text, n, &p->all[p->n], e))
 		return e->code;
 	p->n_own = ++p->n;
 	return 0;
 }
 
-int phrases_agree(const struct phrases *p, const struct engine *g, const struct forbid *f,
+int phrases_check_banned(const struct phrases *p, const struct engine *g, const struct banned_phrases *f,
 		  struct err *e)
 {
 	for (int32_t i = 0; f && i < p->n; i++)
-		if (forbid_contains(f, g->joins, p->all[i].tokens, p->all[i].n))
+		if (banned_phrases_contain(f, g->joins_next, p->all[i].tokens, p->all[i].n))
 			return err_set(e, ERR_DATA, "a phrase that must be in the translation "
 						    "contains one that must not");
 	return 0;
@@ -58,7 +58,7 @@ void phrases_free(struct phrases *p)
 	p->n = p->n_own = 0;
 }
 
-static int forbid_file(struct forbid *f, const char *path, struct err *e)
+static int read_banned_file(struct banned_phrases *f, const char *path, struct err *e)
 {
 	struct lines in;
 	int got;
@@ -66,7 +66,7 @@ static int forbid_file(struct forbid *f, const char *path, struct err *e)
 	if (lines_open(&in, path, e))
 		return e->code;
 	while ((got = lines_next(&in, e)) > 0)
-		if (in.len && forbid_add(f, in.text, in.len, e)) {
+		if (in.len && banned_phrases_add(f, in.text, in.len, e)) {
 			got = e->code;
 			break;
 		}
@@ -74,28 +74,28 @@ static int forbid_file(struct forbid *f, const char *path, struct err *e)
 	return got;
 }
 
-static int open_forbid(struct steering *s, struct engine *g, const struct conf_list *list,
+static int open_banned_phrases(struct constraint_options *s, struct engine *g, const struct conf_list *list,
 		       struct err *e)
 {
 	if (list->n == 0)
 		return 0;
-	s->forbid = forbid_new(g->pipeline, NULL, e);
+	s->forbid = banned_phrases_new(g->pipeline, NULL, e);
 	if (!s->forbid)
 		return e->code;
 	for (size_t i = 0; i < list->n; i++) {
 		const char *item = list->items[i];
 
-		if (*item == '@' ? forbid_file(s->forbid, item + 1, e)
-				 : forbid_add(s->forbid, item, strlen(item), e))
+		if (*item == '@' ? read_banned_file(s->forbid, item + 1, e)
+				 : banned_phrases_add(s->forbid, item, strlen(item), e))
 			return e->code;
 	}
 	return 0;
 }
 
-int steering_open(struct steering *s, struct engine *g, const struct conf *c, struct err *e)
+int constraint_options_open(struct constraint_options *s, struct engine *g, const struct conf *c, struct err *e)
 {
-	*s = (struct steering){ 0 };
-	if (open_forbid(s, g, &c->forbid, e))
+	*s = (struct constraint_options){ 0 };
+	if (open_banned_phrases(s, g, &c->forbid, e))
 		goto fail;
 	if (c->terms && c->sample) {
 		err_set(e, ERR_USAGE, "--terms and --sample cannot be together: a translation that "
@@ -110,13 +110,13 @@ int steering_open(struct steering *s, struct engine *g, const struct conf *c, st
 	}
 	return 0;
 fail:
-	steering_close(s);
+	constraint_options_close(s);
 	return e->code;
 }
 
-void steering_close(struct steering *s)
+void constraint_options_close(struct constraint_options *s)
 {
 	terms_free(s->terms);
-	forbid_free(s->forbid);
-	*s = (struct steering){ 0 };
+	banned_phrases_free(s->forbid);
+	*s = (struct constraint_options){ 0 };
 }

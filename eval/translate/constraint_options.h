@@ -34,7 +34,7 @@ struct phrases {
  */
 int  phrases_add(struct phrases *p, struct engine *g, const char *text, size_t n, struct err *e);
 /* ERR_DATA: one of them contains what is forbidden. f may be NULL. */
-int  phrases_agree(const struct phrases *p, const struct engine *g, const struct forbid *f,
+int  phrases_check_banned(const struct phrases *p, const struct engine *g, const struct banned_phrases *f,
 		   struct err *e);
 void phrases_free(struct phrases *p);
 
@@ -56,7 +56,7 @@ int  terms_read(struct terms *t, const char *path, struct err *e);
  * Call after the last term. ERR_DATA: a source with two targets, or a target that contains what
  * is forbidden (f: NULL, nothing).
  */
-int  terms_finish(struct terms *t, const struct forbid *f, struct err *e);
+int  terms_finish(struct terms *t, const struct banned_phrases *f, struct err *e);
 /*
  * Add what a raw line asks for to p, which borrows it. *left: how many more found no room. t may
  * be NULL.
@@ -68,16 +68,16 @@ void terms_free(struct terms *t);
 /* ---- from the command line ---- */
 
 /* --terms and --forbid; each NULL: not given. Owned. */
-struct steering {
+struct constraint_options {
 	struct terms *terms;
-	struct forbid *forbid;
+	struct banned_phrases *forbid;
 };
 
 /*
  * Zeroed by failure too. ERR_USAGE: --terms with --sample, which cannot wait for a place. A --forbid that
  * begins with "@" names a file of one phrase a line.
  */
-int  steering_open(struct steering *s, struct engine *g, const struct conf *c, struct err *e);
-void steering_close(struct steering *s);
+int  constraint_options_open(struct constraint_options *s, struct engine *g, const struct conf *c, struct err *e);
+void constraint_options_close(struct constraint_options *s);
 
 #endif

@@ -5,7 +5,7 @@
 #include "eval/translate/constraint_options.h"
 
 /* Tokens (owned by the caller) of raw text of the target language; ERR_DATA: it cannot be said. */
-int steer_encode(struct engine *g, const char *text, size_t n, struct decode_phrase *phrase,
+int encode_target_phrase(struct engine *g, const char *text, size_t n, struct decode_phrase *phrase,
 		 struct err *e);
 
 #endif

@@ -13,7 +13,7 @@
 #define MIN_CAPACITY 1024	/* tokens: a longer sentence is cut, see decode_result.truncated */
 
 /* Was the option given by whoever started this program, rather than by a recipe? */
-static bool is_given(const struct conf *c, const char *option)
+static bool engine_option_given(const struct conf *c, const char *option)
 {
 	const char *origin = conf_origin(c, option);
 
@@ -24,7 +24,7 @@ static bool is_given(const struct conf *c, const char *option)
  * Load the recipe of the model folder; what belongs to the machine it was trained on
  * stays behind.
  */
-static int load_recipe(struct engine *g, struct conf *c, bool as_trained, struct err *e)
+static int engine_load_recipe(struct engine *g, struct conf *c, bool as_trained, struct err *e)
 {
 	char *path = file_path(e, "%s/recipe.ini", g->folder);
 	int64_t threads = c->threads, workers = c->workers, gpu = c->gpu;
@@ -37,23 +37,23 @@ static int load_recipe(struct engine *g, struct conf *c, bool as_trained, struct
 	free(path);
 	if (code)
 		return code;
-	if (!as_trained && !is_given(c, "threads"))
+	if (!as_trained && !engine_option_given(c, "threads"))
 		c->threads = threads;
-	if (!as_trained && !is_given(c, "workers"))
+	if (!as_trained && !engine_option_given(c, "workers"))
 		c->workers = workers;
-	if (!as_trained && !is_given(c, "backend"))
+	if (!as_trained && !engine_option_given(c, "backend"))
 		c->backend = backend;
-	if (!as_trained && !is_given(c, "gpu"))
+	if (!as_trained && !engine_option_given(c, "gpu"))
 		c->gpu = gpu;
-	if (!as_trained && !is_given(c, "cuda_graphs"))
+	if (!as_trained && !engine_option_given(c, "cuda_graphs"))
 		c->cuda_graphs = graphs;
-	if (!as_trained && !is_given(c, "precision"))
+	if (!as_trained && !engine_option_given(c, "precision"))
 		c->precision = precision;
 	conf_apply_size(c);
 	return 0;
 }
 
-static int check_vocabulary(const struct engine *g, struct err *e)
+static int engine_check_vocabulary(const struct engine *g, struct err *e)
 {
 	const struct vocab *v = pipeline_vocab(g->pipeline);
 
@@ -143,7 +143,7 @@ static int open_models(struct engine *g, const struct conf *c, enum engine_use u
 			return e->code;
 		models[i + 1] = g->members[i].model;
 	}
-	workers = !o.ops->pack || o.ops->own_memory ? 1 : c->workers ? (int32_t)c->workers
+	workers = !o.ops->pack || o.ops->has_device_memory ? 1 : c->workers ? (int32_t)c->workers
 						: flow_threads((int)c->threads);
 	g->decoder = decoder_new_ensemble(models, 1 + g->n_members, g->capacity, workers, e);
 	return g->decoder ? 0 : e->code;
@@ -160,16 +160,16 @@ static bool begins_word(const char *piece)
 static int find_words(struct engine *g, struct err *e)
 {
 	const struct vocab *v = pipeline_vocab(g->pipeline);
-	const bool marks_begin = pipeline_order(g->pipeline) != NULL;
+	const bool marks_begin = pipeline_piece_order(g->pipeline) != NULL;
 	const int32_t n = vocab_real_size(v);
 	bool *flags = mem_alloc((size_t)n, sizeof(*flags), e);
 
 	if (!flags)
 		return e->code;
 	if (marks_begin)
-		g->begins = flags;
+		g->starts_word = flags;
 	else
-		g->joins = flags;
+		g->joins_next = flags;
 	for (int32_t i = 0; i < n; i++)
 		flags[i] = marks_begin ? begins_word(vocab_piece(v, i))
 				       : text_ends_with(vocab_piece(v, i), "@@");
@@ -196,7 +196,7 @@ static int open_shortlist(struct engine *g, const struct conf *c, struct err *e)
 /* ---- which models ------------------------------------------------------ */
 
 /* One more: the first is the engine's own. Takes the folder over. */
-static int add_folder(struct engine *g, char *folder, struct err *e)
+static int add_model_folder(struct engine *g, char *folder, struct err *e)
 {
 	if (!folder)
 		return e->code;
@@ -222,7 +222,7 @@ static int add_checkpoints(struct engine *g, const struct conf *c, struct err *e
 		const char *comma = strchr(at, ',');
 		const size_t n = comma ? (size_t)(comma - at) : strlen(at);
 		char *name = file_path(e, "%.*s", (int)n, at);
-		int code = name ? add_folder(g, ckpt_resolve_named(c, name, e), e) : e->code;
+		int code = name ? add_model_folder(g, ckpt_resolve_named(c, name, e), e) : e->code;
 
 		free(name);
 		if (code)
@@ -235,10 +235,10 @@ static int add_checkpoints(struct engine *g, const struct conf *c, struct err *e
 static int find_folders(struct engine *g, const struct conf *c, struct err *e)
 {
 	bool several = c->run && !c->model && strchr(c->checkpoint, ',');
-	int code = several ? add_checkpoints(g, c, e) : add_folder(g, ckpt_resolve(c, e), e);
+	int code = several ? add_checkpoints(g, c, e) : add_model_folder(g, ckpt_resolve(c, e), e);
 
 	for (size_t i = 0; i < c->ensemble.n && !code; i++)
-		code = add_folder(g, mem_strdup(c->ensemble.items[i], e), e);
+		code = add_model_folder(g, mem_strdup(c->ensemble.items[i], e), e);
 	return code;
 }
 
@@ -278,11 +278,11 @@ int engine_open(struct engine *g, struct conf *c, enum engine_use use, struct er
 	if (find_folders(g, c, e) ||
 	    !(g->check = ckpt_check_start(&(struct ckpt_source){ g->folder, c->unaveraged }, e)) ||
 	    ckpt_read_state(g->folder, false, &g->state, e) ||
-	    load_recipe(g, c, use == ENGINE_AS_TRAINED, e))
+	    engine_load_recipe(g, c, use == ENGINE_AS_TRAINED, e))
 		return prefer_damage(g, e);
 	g->capacity = (int32_t)MAX(c->decode_tokens / c->beam, MIN_CAPACITY);
 	g->pipeline = pipeline_open(g->folder, c, e);
-	if (!g->pipeline || check_vocabulary(g, e) || find_words(g, e) ||
+	if (!g->pipeline || engine_check_vocabulary(g, e) || find_words(g, e) ||
 	    open_shortlist(g, c, e) || open_models(g, c, use, e))
 		return prefer_damage(g, e);
 	return 0;
@@ -303,8 +303,8 @@ void engine_close(struct engine *g)
 		free(m->folder);
 	}
 	shortlist_close(g->shortlist);
-	free(g->joins);
-	free(g->begins);
+	free(g->joins_next);
+	free(g->starts_word);
 	pipeline_close(g->pipeline);
 	free(g->folder);
 	memset(g, 0, sizeof(*g));
@@ -324,7 +324,7 @@ void engine_translations_free(struct engine_translation *translations, size_t n)
 	}
 }
 
-static int encode(struct engine *g, const struct engine_line *line, struct engine_translation *t,
+static int encode_source_line(struct engine *g, const struct engine_line *line, struct engine_translation *t,
 		  struct err *e)
 {
 	size_t n = 0, cap = 0;
@@ -352,7 +352,7 @@ static int write_texts(struct engine *g, struct engine_translation *t, struct er
 			return e->code;
 		}
 		buf_add(&text, "", 0);		/* an empty translation is a string too */
-		t->texts[h] = buf_take(&text, e);
+		t->texts[h] = buf_detach(&text, e);
 		if (!t->texts[h])
 			return e->code;
 	}
@@ -360,13 +360,13 @@ static int write_texts(struct engine *g, struct engine_translation *t, struct er
 }
 
 /* What is wanted of each translation; owned, as is what it refers to. */
-struct wishes {
-	struct decode_wish *all;
+struct constraint_list {
+	struct decode_constraint *all;
 	int32_t **prefixes;
 	size_t n;
 };
 
-static void free_wishes(struct wishes *w)
+static void free_constraints(struct constraint_list *w)
 {
 	for (size_t i = 0; w->prefixes && i < w->n; i++)
 		free(w->prefixes[i]);
@@ -374,27 +374,27 @@ static void free_wishes(struct wishes *w)
 	free(w->all);
 }
 
-static int make_wish(struct engine *g, const struct engine_line *line, struct decode_wish *wish,
+static int make_constraint(struct engine *g, const struct engine_line *line, struct decode_constraint *constraint,
 		     int32_t **prefix, struct err *e)
 {
 	size_t n = 0, cap = 0;
 
-	wish->number = line->number;
+	constraint->number = line->number;
 	if (line->n_prefix && pipeline_encode(g->pipeline, SIDE_TARGET, line->prefix,
 					      line->n_prefix, prefix, &n, &cap, e))
 		return e->code;
 	if (n > (size_t)g->capacity)
 		return err_set(e, ERR_DATA, "a prefix of %zu tokens is too long", n);
-	wish->prefix = *prefix;
-	wish->n_prefix = (int32_t)n;
-	wish->phrases = line->phrases;
-	wish->n_phrases = line->n_phrases;
+	constraint->prefix = *prefix;
+	constraint->n_prefix = (int32_t)n;
+	constraint->phrases = line->phrases;
+	constraint->n_phrases = line->n_phrases;
 	return 0;
 }
 
 /* Nothing is wished for: all stays NULL, and decoding is faster. */
-static int make_wishes(struct engine *g, const struct decode_options *o,
-		       const struct engine_line *lines, size_t n, struct wishes *w, struct err *e)
+static int make_constraints(struct engine *g, const struct decode_options *o,
+		       const struct engine_line *lines, size_t n, struct constraint_list *w, struct err *e)
 {
 	bool wanted = o->sample;
 
@@ -408,7 +408,7 @@ static int make_wishes(struct engine *g, const struct decode_options *o,
 	if (!w->all || !w->prefixes)
 		return e->code;
 	for (size_t i = 0; i < n; i++)
-		if (make_wish(g, &lines[i], &w->all[i], &w->prefixes[i], e))
+		if (make_constraint(g, &lines[i], &w->all[i], &w->prefixes[i], e))
 			return e->code;
 	return 0;
 }
@@ -420,21 +420,21 @@ int engine_translate(struct engine *g, const struct decode_options *options,
 	struct decode_source *sources = mem_alloc(n, sizeof(*sources), e);
 	struct decode_result *results = mem_alloc(n, sizeof(*results), e);
 	struct decode_options o = *options;
-	struct wishes wishes = { 0 };
+	struct constraint_list constraints = { 0 };
 	int code = sources && results ? engine_check(g, e) : e->code;
 
 	memset(translations, 0, n * sizeof(*translations));
 	for (size_t i = 0; i < n && !code; i++) {
-		code = encode(g, &lines[i], &translations[i], e);
+		code = encode_source_line(g, &lines[i], &translations[i], e);
 		if (!code)
 			sources[i] = (struct decode_source){ translations[i].source,
 							     translations[i].n_source };
 	}
 	if (!code)
-		code = make_wishes(g, &o, lines, n, &wishes, e);
-	o.wishes = wishes.all;
-	o.joins = g->joins;
-	o.begins = g->begins;
+		code = make_constraints(g, &o, lines, n, &constraints, e);
+	o.constraints = constraints.all;
+	o.joins_next = g->joins_next;
+	o.starts_word = g->starts_word;
 	o.shortlist = g->shortlist;
 	if (!code)
 		code = decoder_run(g->decoder, &o, sources, n, results, e);
@@ -444,17 +444,17 @@ int engine_translate(struct engine *g, const struct decode_options *options,
 		code = write_texts(g, &translations[i], e);
 	if (code)
 		engine_translations_free(translations, n);
-	free_wishes(&wishes);
+	free_constraints(&constraints);
 	free(sources);
 	free(results);
 	return code;
 }
 
-bool engine_goes_on(const struct engine *g, const int32_t *tokens, int32_t n, int32_t i)
+bool engine_word_continues(const struct engine *g, const int32_t *tokens, int32_t n, int32_t i)
 {
-	if (g->joins)
-		return g->joins[tokens[i]];
-	return i + 1 < n && !g->begins[tokens[i + 1]];
+	if (g->joins_next)
+		return g->joins_next[tokens[i]];
+	return i + 1 < n && !g->starts_word[tokens[i + 1]];
 }
 
 /* The number of the word that source token n belongs to. */
@@ -463,7 +463,7 @@ static int32_t source_word(const struct engine *g, const struct engine_translati
 	int32_t word = 0;
 
 	for (int32_t i = 0; i < n && i < t->n_source; i++)
-		word += !engine_goes_on(g, t->source, t->n_source, i);
+		word += !engine_word_continues(g, t->source, t->n_source, i);
 	return word;
 }
 
@@ -482,7 +482,7 @@ void engine_word_alignment(const struct engine *g, const struct engine_translati
 			said |= source_word(g, t, h->aligned[j]) == word;
 		if (!said)
 			buf_printf(out, "%s%d-%d", out->len > start ? " " : "", word, target);
-		if (!engine_goes_on(g, h->tokens, h->n, i)) {
+		if (!engine_word_continues(g, h->tokens, h->n, i)) {
 			target++;
 			begin = i + 1;
 		}

@@ -37,8 +37,8 @@ struct engine {
 	struct model    *model;		/* owned */
 	struct engine_member members[DECODE_MAX_MODELS - 1];	/* (n_members) */
 	int32_t          n_members;
-	bool            *joins;		/* (real vocabulary) owned: see decode_options … */
-	bool            *begins;	/* … NULL: not SentencePiece's */
+	bool            *joins_next;		/* (real vocabulary) owned: see decode_options … */
+	bool            *starts_word;	/* … NULL: not SentencePiece's */
 	struct shortlist *shortlist;	/* owned; NULL: none is wanted */
 	struct decoder  *decoder;	/* owned */
 	struct ckpt_check *check;	/* owned: of the files in folder; NULL: done … */
@@ -95,11 +95,11 @@ int engine_translate(struct engine *g, const struct decode_options *o,
 void engine_translations_free(struct engine_translation *translations, size_t n);
 
 /* Does the word that token i of n ends or belongs to go on in the next token? */
-bool engine_goes_on(const struct engine *g, const int32_t *tokens, int32_t n, int32_t i);
+bool engine_word_continues(const struct engine *g, const int32_t *tokens, int32_t n, int32_t i);
 
 /*
  * Word alignments of a hypothesis with alignments: words are pieces joined
- * (see engine_goes_on()). Appends "0-0 1-2 …", source
+ * (see engine_word_continues()). Appends "0-0 1-2 …", source
  * word - target word from 0, by rising target word, each pair once.
  */
 void engine_word_alignment(const struct engine *g, const struct engine_translation *t,

@@ -6,7 +6,7 @@
 
 #include "share/base/mem.h"
 
-void sides_close(struct sides *s)
+void segment_reader_close(struct segment_reader *s)
 {
 	for (size_t i = 0; i < s->n_open; i++)
 		lines_close(&s->files[i]);
@@ -15,14 +15,14 @@ void sides_close(struct sides *s)
 	free(s->texts);
 }
 
-static const char *path_of(const struct sides *s, const struct conf *c, size_t i)
+static const char *segment_file_path(const struct segment_reader *s, const struct conf *c, size_t i)
 {
 	if (i >= s->n_hypotheses)
 		return c->reference.items[i - s->n_hypotheses];
 	return c->n_arguments > 0 ? c->arguments[i] : "-";
 }
 
-static int check_usage(const struct sides *s, const struct conf *c, struct err *e)
+static int check_usage(const struct segment_reader *s, const struct conf *c, struct err *e)
 {
 	int n_standard = 0;
 
@@ -31,14 +31,14 @@ static int check_usage(const struct sides *s, const struct conf *c, struct err *
 			       "%s needs a reference translation: give --reference FILE",
 			       c->command);
 	for (size_t i = 0; i < s->n; i++)
-		n_standard += !strcmp(path_of(s, c, i), "-");
+		n_standard += !strcmp(segment_file_path(s, c, i), "-");
 	if (n_standard > 1)
 		return err_set(e, ERR_USAGE, "%s cannot read %d texts from standard input",
 			       c->command, n_standard);
 	return 0;
 }
 
-int sides_open(struct sides *s, const struct conf *c, struct err *e)
+int segment_reader_open(struct segment_reader *s, const struct conf *c, struct err *e)
 {
 	memset(s, 0, sizeof(*s));
 	s->n_hypotheses = c->n_arguments > 0 ? (size_t)c->n_arguments : 1;
@@ -51,7 +51,7 @@ int sides_open(struct sides *s, const struct conf *c, struct err *e)
 	if (!s->files || !s->names || !s->texts)
 		return e->code;
 	for (size_t i = 0; i < s->n; i++) {
-		const char *path = path_of(s, c, i);
+		const char *path = segment_file_path(s, c, i);
 
 		s->names[i] = strcmp(path, "-") ? path : "standard input";
 		if (lines_open(&s->files[i], path, e))
@@ -63,7 +63,7 @@ int sides_open(struct sides *s, const struct conf *c, struct err *e)
 }
 
 /* Sides ended at different lines: count the rest of each and say so. */
-static int lengths_differ(struct sides *s, size_t shorter, size_t longer, struct err *e)
+static int report_length_mismatch(struct segment_reader *s, size_t shorter, size_t longer, struct err *e)
 {
 	int got;
 
@@ -80,7 +80,7 @@ static int lengths_differ(struct sides *s, size_t shorter, size_t longer, struct
 }
 
 /* 1: the next line of every side is in texts; 0: all ended; < 0: failure. */
-int sides_next(struct sides *s, struct err *e)
+int segment_reader_next(struct segment_reader *s, struct err *e)
 {
 	size_t ended = s->n, going = s->n;
 
@@ -96,7 +96,7 @@ int sides_next(struct sides *s, struct err *e)
 		s->texts[i] = (struct score_text){ s->files[i].text, s->files[i].len };
 	}
 	if (ended < s->n && going < s->n)
-		return lengths_differ(s, ended, going, e);
+		return report_length_mismatch(s, ended, going, e);
 	if (going == s->n && s->files[0].number == 0)
 		return err_set(e, ERR_DATA, "%s and %s are empty: there is nothing to score",
 			       s->names[0], s->names[s->n - 1]);

@@ -2,10 +2,10 @@
  * segment_reader.h - the files of a score read side by side: hypotheses and references.
  *
  *	struct sides s;
- *	if (!sides_open(&s, c, e))
- *		while ((got = sides_next(&s, e)) > 0)
+ *	if (!segment_reader_open(&s, c, e))
+ *		while ((got = segment_reader_next(&s, e)) > 0)
  *			use s.texts[0 .. s.n - 1];
- *	sides_close(&s);			also after a failure
+ *	segment_reader_close(&s);			also after a failure
  */
 #ifndef WERKBANK_EVAL_TRANSLATE_SEGMENT_READER_H
 #define WERKBANK_EVAL_TRANSLATE_SEGMENT_READER_H
@@ -17,7 +17,7 @@
 #include "share/base/err.h"
 #include "share/base/lines.h"
 
-struct sides {
+struct segment_reader {
 	struct lines      *files;	/* (n) owned: the hypotheses first */
 	const char       **names;	/* (n) owned array of borrowed names */
 	struct score_text *texts;	/* (n) owned array, borrowed texts: the current lines */
@@ -30,13 +30,13 @@ struct sides {
  * Open c's arguments (none or "-": standard input) and its references. ERR_USAGE: none of
  * these, or standard input more than once.
  */
-int  sides_open(struct sides *s, const struct conf *c, struct err *e);
+int  segment_reader_open(struct segment_reader *s, const struct conf *c, struct err *e);
 
 /*
  * 1: the next line of every side is in texts; 0: all ended; < 0: failure. Sides of different
  * lengths, and empty ones, are ERR_DATA.
  */
-int  sides_next(struct sides *s, struct err *e);
-void sides_close(struct sides *s);
+int  segment_reader_next(struct segment_reader *s, struct err *e);
+void segment_reader_close(struct segment_reader *s);
 
 #endif

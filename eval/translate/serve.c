@@ -32,7 +32,7 @@ static void write_error(struct json_writer *w, const struct json *request, const
 	json_close(w, '}');
 }
 
-static void write_pieces(struct json_writer *w, const struct engine *g, const char *key,
+static void write_token_pieces(struct json_writer *w, const struct engine *g, const char *key,
 			 const int32_t *ids, int32_t n)
 {
 	json_key(w, key);
@@ -51,7 +51,7 @@ static void write_hypothesis(struct json_writer *w, const struct engine *g,
 	json_put_str(w, "text", t->texts[h]);
 	json_put_real(w, "score", y->score);
 	json_put_real(w, "log_prob", y->log_prob);
-	write_pieces(w, g, "tokens", y->tokens, y->n);
+	write_token_pieces(w, g, "tokens", y->tokens, y->n);
 	json_key(w, "token_log_probs");
 	json_open(w, '[');
 	for (int32_t i = 0; i < y->n; i++)
@@ -65,24 +65,24 @@ static void write_hypothesis(struct json_writer *w, const struct engine *g,
 }
 
 /* What was asked for, besides the text. */
-struct wanted {
+struct serve_request {
 	struct decode_options options;
 	struct phrases phrases;
 	struct terms *terms;		/* owned: of this request; NULL: none */
-	struct forbid *forbid;		/* owned; NULL: none but the usual ones */
+	struct banned_phrases *forbid;		/* owned; NULL: none but the usual ones */
 	int32_t terms_left;
 	int32_t at, n_alternatives;
-	struct suggestion alternatives[DECODE_MAX_ALTERNATIVES];	/* (n_alternatives) */
+	struct word_suggestion alternatives[DECODE_MAX_ALTERNATIVES];	/* (n_alternatives) */
 };
 
 static void write_alternatives(struct json_writer *w, const struct engine *g,
-			       const struct wanted *x)
+			       const struct serve_request *x)
 {
 	json_put_int(w, "at", x->at);
 	json_key(w, "alternatives");
 	json_open(w, '[');
 	for (int32_t i = 0; i < x->n_alternatives; i++) {
-		const struct suggestion *s = &x->alternatives[i];
+		const struct word_suggestion *s = &x->alternatives[i];
 
 		json_open(w, '{');
 		json_put_str(w, "piece", vocab_piece(pipeline_vocab(g->pipeline), s->token));
@@ -96,12 +96,12 @@ static void write_alternatives(struct json_writer *w, const struct engine *g,
 
 static void write_translation(struct json_writer *w, const struct engine *g,
 			      const struct json *request, const struct engine_translation *t,
-			      const struct wanted *x)
+			      const struct serve_request *x)
 {
 	json_open(w, '{');
 	write_id(w, request);
 	write_hypothesis(w, g, t, 0);
-	write_pieces(w, g, "source_tokens", t->source, t->n_source);
+	write_token_pieces(w, g, "source_tokens", t->source, t->n_source);
 	if (x->terms_left > 0)
 		json_put_int(w, "terms_left", x->terms_left);
 	if (t->result.truncated)
@@ -156,7 +156,7 @@ static void add_one_line(struct buf *b, const char *text)
 }
 
 /* An empty list, or nothing, is a list of no phrases. */
-static bool is_list(const struct json *v)
+static bool is_json_list(const struct json *v)
 {
 	const struct json *member;
 
@@ -175,35 +175,35 @@ static const char *phrase_at(const struct json *list, size_t i, const char *name
 }
 
 /* The phrases that must, and those that must not, be in the translation. */
-static int read_phrases(struct wanted *x, const struct service *s, const struct json *request,
+static int read_phrases(struct serve_request *x, const struct serve_context *s, const struct json *request,
 			struct err *e)
 {
 	const struct json *force = json_get(request, "force");
 	const struct json *forbid = json_get(request, "forbid");
 	const char *text;
 
-	if (!is_list(force) || !is_list(forbid))
+	if (!is_json_list(force) || !is_json_list(forbid))
 		return err_set(e, ERR_USAGE, "force and forbid are lists of phrases");
 	for (size_t i = 0; i < json_len(force); i++)
 		if (!(text = phrase_at(force, i, "force", e)) ||
 		    phrases_add(&x->phrases, s->engine, text, strlen(text), e))
 			return e->code;
-	x->options.forbid = s->steering.forbid;
+	x->options.forbid = s->constraints.forbid;
 	if (json_len(forbid) == 0)
 		return 0;
-	x->forbid = forbid_new(s->engine->pipeline, s->steering.forbid, e);
+	x->forbid = banned_phrases_new(s->engine->pipeline, s->constraints.forbid, e);
 	if (!x->forbid)
 		return e->code;
 	for (size_t i = 0; i < json_len(forbid); i++)
 		if (!(text = phrase_at(forbid, i, "forbid", e)) ||
-		    forbid_add(x->forbid, text, strlen(text), e))
+		    banned_phrases_add(x->forbid, text, strlen(text), e))
 			return e->code;
 	x->options.forbid = x->forbid;
 	return 0;
 }
 
 /* The request's own terms. */
-static int read_terms(struct wanted *x, const struct service *s, const struct json *request,
+static int read_terms(struct serve_request *x, const struct serve_context *s, const struct json *request,
 		      struct err *e)
 {
 	const struct json *terms = json_get(request, "terms"), *target;
@@ -211,7 +211,7 @@ static int read_terms(struct wanted *x, const struct service *s, const struct js
 
 	if (!terms)
 		return 0;
-	x->terms = terms_new(s->engine, s->steering.terms, e);
+	x->terms = terms_new(s->engine, s->constraints.terms, e);
 	if (!x->terms)
 		return e->code;
 	for (size_t i = 0; i < json_len(terms); i++) {
@@ -229,21 +229,21 @@ static int read_terms(struct wanted *x, const struct service *s, const struct js
 }
 
 /* What the text, and what was asked for, makes of the translation. */
-static int read_wishes(struct wanted *x, const struct service *s, const struct json *request,
+static int read_constraints(struct serve_request *x, const struct serve_context *s, const struct json *request,
 		       const struct buf *text, struct err *e)
 {
 	if (read_phrases(x, s, request, e) || read_terms(x, s, request, e) ||
-	    terms_find(x->terms ? x->terms : s->steering.terms, buf_text(text), text->len,
+	    terms_find(x->terms ? x->terms : s->constraints.terms, buf_text(text), text->len,
 		       &x->phrases, &x->terms_left, e))
 		return e->code;
 	if (x->options.sample && x->phrases.n > 0)
 		return err_set(e, ERR_USAGE, "nothing can be forced into a translation that is "
 					     "drawn (--sample)");
-	return phrases_agree(&x->phrases, s->engine, x->options.forbid, e);
+	return phrases_check_banned(&x->phrases, s->engine, x->options.forbid, e);
 }
 
 /* Which place alternatives are asked for; n_alternatives -1: they are not. */
-static int read_place(struct wanted *x, const struct json *request, struct err *e)
+static int read_place(struct serve_request *x, const struct json *request, struct err *e)
 {
 	const int64_t n = json_integer(json_get(request, "alternatives"), -1);
 	const int64_t at = json_integer(json_get(request, "at"), -1);
@@ -261,7 +261,7 @@ static int read_place(struct wanted *x, const struct json *request, struct err *
 	return 0;
 }
 
-static int find_alternatives(struct wanted *x, struct engine *g,
+static int find_alternatives(struct serve_request *x, struct engine *g,
 			     const struct engine_translation *t, struct err *e)
 {
 	const struct decode_hypothesis *best = &t->result.hypotheses[0];
@@ -269,15 +269,15 @@ static int find_alternatives(struct wanted *x, struct engine *g,
 	if (x->n_alternatives < 0)
 		return 0;
 	x->at = MIN(x->at, best->n);
-	return suggest(g, t, best, x->at, x->alternatives, &x->n_alternatives, e);
+	return suggest_words(g, t, best, x->at, x->alternatives, &x->n_alternatives, e);
 }
 
-static int answer(const struct service *s, const struct json *request, struct json_writer *w,
+static int answer_request(const struct serve_context *s, const struct json *request, struct json_writer *w,
 		  struct err *e)
 {
 	const char *text = json_text(json_get(request, "text"), NULL);
 	const char *prefix = json_text(json_get(request, "prefix"), "");
-	struct wanted x = { .options = s->usual, .n_alternatives = -1 };
+	struct serve_request x = { .options = s->default_options, .n_alternatives = -1 };
 	struct engine_translation t = { 0 };
 	struct engine_line input;
 	struct buf line = { 0 };
@@ -293,7 +293,7 @@ static int answer(const struct service *s, const struct json *request, struct js
 	if (!code)
 		code = read_place(&x, request, e);
 	if (!code)
-		code = read_wishes(&x, s, request, &line, e);
+		code = read_constraints(&x, s, request, &line, e);
 	input = (struct engine_line){ .text = buf_text(&line), .n = line.len,
 				      .prefix = prefix, .n_prefix = strlen(prefix),
 				      .phrases = x.phrases.all, .n_phrases = x.phrases.n };
@@ -306,28 +306,28 @@ static int answer(const struct service *s, const struct json *request, struct js
 	if (!code)
 		suggestions_free(x.alternatives, x.n_alternatives);
 	terms_free(x.terms);
-	forbid_free(x.forbid);
+	banned_phrases_free(x.forbid);
 	phrases_free(&x.phrases);
 	engine_translations_free(&t, 1);
 	buf_free(&line);
 	return code;
 }
 
-int serve_answer(const struct service *s, const char *line, size_t n, struct buf *out,
+int serve_answer(const struct serve_context *s, const char *line, size_t n, struct buf *out,
 		 struct err *e)
 {
 	struct json_writer w = { .out = out };
 	struct err trouble = { 0 };
 	struct json *request = json_parse(line, n, &trouble);
 
-	if (!request || answer(s, request, &w, &trouble))
+	if (!request || answer_request(s, request, &w, &trouble))
 		write_error(&w, request, trouble.text);
 	json_free(request);
 	buf_add_char(out, '\n');
 	return buf_check(out, e);
 }
 
-static int put(struct buf *text, struct err *e)
+static int write_response(struct buf *text, struct err *e)
 {
 	if (fwrite(text->data, 1, text->len, stdout) != text->len || fflush(stdout))
 		return err_set_errno(e, ERR_IO, "the answer cannot be written");
@@ -335,7 +335,7 @@ static int put(struct buf *text, struct err *e)
 	return 0;
 }
 
-static void say_ready(const struct engine *g, const struct decode_options *o, struct buf *out)
+static void write_ready_line(const struct engine *g, const struct decode_options *o, struct buf *out)
 {
 	struct json_writer w = { .out = out };
 
@@ -350,7 +350,7 @@ static void say_ready(const struct engine *g, const struct decode_options *o, st
 	buf_add_char(out, '\n');
 }
 
-static int serve(const struct service *s, struct err *e)
+static int serve_requests(const struct serve_context *s, struct err *e)
 {
 	struct buf text = { 0 };
 	struct lines in;
@@ -359,10 +359,10 @@ static int serve(const struct service *s, struct err *e)
 	if (lines_open(&in, NULL, e))
 		return e->code;
 	in.repair = true;	/* one bad byte must not end the service */
-	say_ready(s->engine, &s->usual, &text);
+	write_ready_line(s->engine, &s->default_options, &text);
 	got = buf_check(&text, e);
 	if (!got)
-		got = put(&text, e);
+		got = write_response(&text, e);
 	while (!got) {
 		int more = lines_next(&in, e);
 
@@ -372,7 +372,7 @@ static int serve(const struct service *s, struct err *e)
 		}
 		got = serve_answer(s, in.text, in.len, &text, e);
 		if (!got)
-			got = put(&text, e);
+			got = write_response(&text, e);
 	}
 	lines_close(&in);
 	buf_free(&text);
@@ -381,18 +381,18 @@ static int serve(const struct service *s, struct err *e)
 
 int serve_run(struct conf *c, struct err *e)
 {
-	struct service s = { 0 };
+	struct serve_context s = { 0 };
 	struct engine g;
 	int code = engine_open(&g, c, ENGINE_TRANSLATE, e);
 
 	s.engine = &g;
 	if (!code)
-		code = decode_options_from_conf(&s.usual, c, e);
+		code = decode_options_from_conf(&s.default_options, c, e);
 	if (!code)
-		code = steering_open(&s.steering, &g, c, e);
+		code = constraint_options_open(&s.constraints, &g, c, e);
 	if (!code)
-		code = serve(&s, e);
-	steering_close(&s.steering);
+		code = serve_requests(&s, e);
+	constraint_options_close(&s.constraints);
 	engine_close(&g);
 	return code;
 }

@@ -50,17 +50,17 @@
 /* Serve standard input and output with the model that c names. */
 int serve_run(struct conf *c, struct err *e);
 
-struct service {
+struct serve_context {
 	struct engine *engine;		/* borrowed */
-	struct decode_options usual;	/* of requests that say nothing else */
-	struct steering steering;	/* of all of them */
+	struct decode_options default_options;	/* of requests that say nothing else */
+	struct constraint_options constraints;	/* of all of them */
 };
 
 /*
  * Append the answer to one request line (with its line end). Only memory running out is
  * a failure.
  */
-int serve_answer(const struct service *s, const char *line, size_t n, struct buf *out,
+int serve_answer(const struct serve_context *s, const char *line, size_t n, struct buf *out,
 		 struct err *e);
 
 #endif

@@ -14,7 +14,7 @@ static char *text_of(struct engine *g, const int32_t *tokens, int32_t n, struct 
 
 	if (!pipeline_decode(g->pipeline, SIDE_TARGET, tokens, (size_t)n, &text, e)) {
 		buf_add(&text, "", 0);
-		raw = buf_take(&text, e);
+		raw = buf_detach(&text, e);
 	}
 	buf_free(&text);
 	return raw;
@@ -22,14 +22,14 @@ static char *text_of(struct engine *g, const int32_t *tokens, int32_t n, struct 
 
 /* row: the tokens before the place, of which those from word on are in the same word. */
 static int write_suggestion(struct engine *g, int32_t *row, int32_t at, int32_t word,
-			    const struct decode_alternative *a, struct suggestion *s, struct err *e)
+			    const struct decode_alternative *a, struct word_suggestion *s, struct err *e)
 {
 	const bool ends = a->tokens[0] == TOKEN_END;
 	const int32_t n = ends ? at : at + a->n;
 
-	*s = (struct suggestion){ .token = a->tokens[0], .log_prob = a->log_prob };
+	*s = (struct word_suggestion){ .token = a->tokens[0], .log_prob = a->log_prob };
 	memcpy(row + at, a->tokens, (size_t)a->n * sizeof(*row));
-	if (g->begins && !ends && g->begins[a->tokens[0]])
+	if (g->starts_word && !ends && g->starts_word[a->tokens[0]])
 		word = at;
 	s->word = ends ? mem_strdup("", e) : text_of(g, row + word, n - word, e);
 	s->prefix = s->word ? text_of(g, row, n, e) : NULL;
@@ -39,7 +39,7 @@ static int write_suggestion(struct engine *g, int32_t *row, int32_t at, int32_t 
 	return e->code;
 }
 
-void suggestions_free(struct suggestion *list, int32_t n)
+void suggestions_free(struct word_suggestion *list, int32_t n)
 {
 	for (int32_t i = 0; i < n; i++) {
 		free(list[i].word);
@@ -47,11 +47,11 @@ void suggestions_free(struct suggestion *list, int32_t n)
 	}
 }
 
-int suggest(struct engine *g, const struct engine_translation *t,
-	    const struct decode_hypothesis *h, int32_t at, struct suggestion *list, int32_t *n,
+int suggest_words(struct engine *g, const struct engine_translation *t,
+	    const struct decode_hypothesis *h, int32_t at, struct word_suggestion *list, int32_t *n,
 	    struct err *e)
 {
-	const struct decode_options o = { .joins = g->joins, .begins = g->begins };
+	const struct decode_options o = { .joins_next = g->joins_next, .starts_word = g->starts_word };
 	const struct decode_source source = { t->source, t->n_source };
 	struct decode_alternative found[DECODE_MAX_ALTERNATIVES];
 	int32_t n_found = *n, word = at, longest = 0, code;
@@ -61,8 +61,8 @@ int suggest(struct engine *g, const struct engine_translation *t,
 	code = decoder_alternatives(g->decoder, &o, &source, h->tokens, at, found, &n_found, e);
 	if (code)
 		return code;
-	while (word > 0 && (g->joins ? g->joins[h->tokens[word - 1]] :
-			    word == at || !g->begins[h->tokens[word]]))
+	while (word > 0 && (g->joins_next ? g->joins_next[h->tokens[word - 1]] :
+			    word == at || !g->starts_word[h->tokens[word]]))
 		word--;
 	for (int32_t i = 0; i < n_found; i++)
 		longest = MAX(longest, found[i].n);

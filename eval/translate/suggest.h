@@ -12,7 +12,7 @@
 #include "share/base/err.h"
 
 /* A word that could stand somewhere. */
-struct suggestion {
+struct word_suggestion {
 	int32_t token;
 	double  log_prob;	/* of the token, nats */
 	char   *word;		/* owned: raw text; "": the sentence ends */
@@ -23,9 +23,9 @@ struct suggestion {
  * The *n best suggestions, at most that many, for token number at (from 0) of a translation, given
  * the tokens before it.
  */
-int  suggest(struct engine *g, const struct engine_translation *t,
-	     const struct decode_hypothesis *h, int32_t at, struct suggestion *list, int32_t *n,
+int  suggest_words(struct engine *g, const struct engine_translation *t,
+	     const struct decode_hypothesis *h, int32_t at, struct word_suggestion *list, int32_t *n,
 	     struct err *e);
-void suggestions_free(struct suggestion *list, int32_t n);
+void suggestions_free(struct word_suggestion *list, int32_t n);
 
 #endif

@@ -95,7 +95,7 @@ int terms_add(struct terms *t, const char *source, size_t n_source, const char *
 	*x = (struct term){ .source = mem_strdup(buf_text(&t->text), e) };
 	if (!x->source)
 		return e->code;
-	if (steer_encode(t->engine, target, n_target, &x->target, e)) {
+	if (encode_target_phrase(t->engine, target, n_target, &x->target, e)) {
 		free(x->source);
 		return e->code;
 	}
@@ -145,7 +145,7 @@ static bool same_target(const struct term *a, const struct term *b)
 		       (size_t)a->target.n * sizeof(*a->target.tokens));
 }
 
-int terms_finish(struct terms *t, const struct forbid *f, struct err *e)
+int terms_finish(struct terms *t, const struct banned_phrases *f, struct err *e)
 {
 	if (t->n)
 		qsort(t->all, t->n, sizeof(*t->all), by_source);
@@ -156,7 +156,7 @@ int terms_finish(struct terms *t, const struct forbid *f, struct err *e)
 			return err_set(e, ERR_DATA,
 				       "the term \"%s\" has two translations: one of them must go",
 				       x->source);
-		if (f && forbid_contains(f, t->engine->joins, x->target.tokens, x->target.n))
+		if (f && banned_phrases_contain(f, t->engine->joins_next, x->target.tokens, x->target.n))
 			return err_set(e, ERR_DATA,
 				       "the translation of the term \"%s\" contains a phrase that "
 				       "is forbidden",
@@ -166,7 +166,7 @@ int terms_finish(struct terms *t, const struct forbid *f, struct err *e)
 }
 
 /* The term whose source is these n bytes. */
-static const struct term *find(const struct terms *t, const char *text, size_t n)
+static const struct term *find_term(const struct terms *t, const char *text, size_t n)
 {
 	size_t low = 0, high = t->n;
 
@@ -184,7 +184,7 @@ static const struct term *find(const struct terms *t, const char *text, size_t n
 		else
 			high = middle;
 	}
-	return t->more ? find(t->more, text, n) : NULL;
+	return t->more ? find_term(t->more, text, n) : NULL;
 }
 
 /* The longest term at the beginning of text; *n: its bytes. */
@@ -197,7 +197,7 @@ static const struct term *longest_at(const struct terms *t, const char *text, si
 		const struct term *x;
 
 		at += word_length(t, text + at);
-		x = find(t, text, at);
+		x = find_term(t, text, at);
 		if (x) {
 			best = x;
 			*n = at;

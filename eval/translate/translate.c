@@ -26,7 +26,7 @@ struct translate {
 	struct engine engine;
 	struct decode_options options;
 	const struct conf *conf;		/* borrowed */
-	struct steering steering;
+	struct constraint_options constraints;
 	FILE  *out;
 	struct chunk chunk;
 	struct phrases *terms;			/* (CHUNK_LINES) owned; NULL: no terms */
@@ -57,7 +57,7 @@ static int write_row(struct translate *t, int64_t line, const struct engine_tran
 }
 
 /* With --prefix what is behind a tab is how the translation must begin. */
-static struct engine_line read_line(const struct translate *t, const char *text, size_t n,
+static struct engine_line parse_input_line(const struct translate *t, const char *text, size_t n,
 				    uint64_t number)
 {
 	const char *tab = t->conf->prefix ? memchr(text, '\t', n) : NULL;
@@ -72,13 +72,13 @@ static struct engine_line read_line(const struct translate *t, const char *text,
 }
 
 /* What the terms want of line i of the chunk. */
-static int mind_terms(struct translate *t, size_t i, struct engine_line *line, struct err *e)
+static int apply_terms(struct translate *t, size_t i, struct engine_line *line, struct err *e)
 {
 	struct phrases *p = &t->terms[i];
 	int32_t left;
 
 	p->n = 0;
-	if (terms_find(t->steering.terms, line->text, line->n, p, &left, e))
+	if (terms_find(t->constraints.terms, line->text, line->n, p, &left, e))
 		return e->code;
 	line->phrases = p->all;
 	line->n_phrases = p->n;
@@ -110,10 +110,10 @@ static int flush_chunk(struct translate *t, struct err *e)
 	if (!translations)
 		return e->code;
 	for (size_t i = 0, at = 0; i < c->n && !code; at = c->ends[i++]) {
-		lines[i] = read_line(t, buf_text(&c->text) + at, c->ends[i] - at,
+		lines[i] = parse_input_line(t, buf_text(&c->text) + at, c->ends[i] - at,
 				     (uint64_t)c->first + i);
 		if (t->terms)
-			code = mind_terms(t, i, &lines[i], e);
+			code = apply_terms(t, i, &lines[i], e);
 	}
 	if (code) {
 		free(translations);
@@ -136,7 +136,7 @@ static int flush_chunk(struct translate *t, struct err *e)
 	return code;
 }
 
-static void prompt(const struct translate *t)
+static void print_prompt(const struct translate *t)
 {
 	fprintf(stderr, "%s> ", t->conf->source_language);
 	fflush(stderr);
@@ -148,7 +148,7 @@ static int translate_lines(struct translate *t, struct lines *in, bool interacti
 	int got;
 
 	if (interactive)
-		prompt(t);
+		print_prompt(t);
 	while ((got = lines_next(in, e)) > 0) {
 		struct chunk *c = &t->chunk;
 
@@ -164,7 +164,7 @@ static int translate_lines(struct translate *t, struct lines *in, bool interacti
 			at_once = interactive ? 1 : MIN(2 * at_once, (size_t)CHUNK_LINES);
 		}
 		if (interactive)
-			prompt(t);
+			print_prompt(t);
 	}
 	if (interactive && got == 0)
 		fputc('\n', stderr);
@@ -175,7 +175,7 @@ static int translate_lines(struct translate *t, struct lines *in, bool interacti
 	return got;
 }
 
-static int run(struct translate *t, struct conf *c, struct err *e)
+static int run_translation(struct translate *t, struct conf *c, struct err *e)
 {
 	const char *path = c->n_arguments > 0 ? c->arguments[0] : "-";
 	bool interactive =
@@ -216,14 +216,14 @@ int translate_run(struct conf *c, struct err *e)
 	if (!code)
 		code = decode_options_from_conf(&t->options, c, e);
 	if (!code)
-		code = steering_open(&t->steering, &t->engine, c, e);
-	t->options.forbid = t->steering.forbid;
-	if (!code && t->steering.terms &&
+		code = constraint_options_open(&t->constraints, &t->engine, c, e);
+	t->options.forbid = t->constraints.forbid;
+	if (!code && t->constraints.terms &&
 	    !(t->terms = mem_alloc(CHUNK_LINES, sizeof(*t->terms), e)))
 		code = e->code;
 	if (!code)
-		code = run(t, c, e);
-	steering_close(&t->steering);
+		code = run_translation(t, c, e);
+	constraint_options_close(&t->constraints);
 	free(t->terms);
 	engine_close(&t->engine);
 	buf_free(&t->chunk.text);

@@ -28,7 +28,7 @@
 #include "kernels/ops/ops.def"
 #undef OP
 /* A product of few rows without packing. False: not of that kind, make it otherwise. */
-bool CPU(matmul_few)(struct dev *d, struct tensor out, struct tensor a, struct tensor b,
+bool CPU(matmul_small)(struct dev *d, struct tensor out, struct tensor a, struct tensor b,
 		     struct matmul_how how);
 #endif
 

@@ -44,7 +44,7 @@ struct small {
 	bool accumulate;
 };
 
-VEC_INLINE void tile(const struct small *s, int64_t i, int64_t j, const int rows, const int vecs)
+VEC_INLINE void small_product_tile(const struct small *s, int64_t i, int64_t j, const int rows, const int vecs)
 {
 	const float *a = s->a + i * s->a_row, *b = s->b + j;
 	vec sum[MOST_ROWS][MOST_VECS];
@@ -77,16 +77,16 @@ VEC_INLINE void tile(const struct small *s, int64_t i, int64_t j, const int rows
  * All rows of so many vectors of columns. What is left after whole tiles is one more: sentences are
  * short, and several small tiles would each wait for their own sums.
  */
-VEC_INLINE void tile_column(const struct small *s, int64_t j, const int vecs)
+VEC_INLINE void small_product_columns(const struct small *s, int64_t j, const int vecs)
 {
 	int64_t i = 0;
 
 	for (; i + TILE_ROWS(vecs) <= s->m; i += TILE_ROWS(vecs))
-		tile(s, i, j, TILE_ROWS(vecs), vecs);
+		small_product_tile(s, i, j, TILE_ROWS(vecs), vecs);
 	switch (s->m - i) {
 #define LAST(rows)                                                                                 \
 	case rows:                                                                                 \
-		tile(s, i, j, MIN(rows, TILE_ROWS(vecs)), vecs);                                   \
+		small_product_tile(s, i, j, MIN(rows, TILE_ROWS(vecs)), vecs);                                   \
 		break;
 	LAST(1) LAST(2) LAST(3) LAST(4) LAST(5) LAST(6) LAST(7) LAST(8) LAST(9) LAST(10) LAST(11)
 #undef LAST
@@ -98,17 +98,17 @@ static void small_product(struct small s)
 	for (int64_t j = 0; j < s.n; j += TILE_VECS * VEC_LANES) {
 		switch (MIN(TILE_VECS, CEIL_DIV(s.n - j, VEC_LANES))) {
 		case 1:
-			tile_column(&s, j, 1);
+			small_product_columns(&s, j, 1);
 			break;
 		case 2:
-			tile_column(&s, j, 2);
+			small_product_columns(&s, j, 2);
 			break;
 #if VEC_LANES == 16
 		case 3:
-			tile_column(&s, j, 3);
+			small_product_columns(&s, j, 3);
 			break;
 		default:
-			tile_column(&s, j, 4);
+			small_product_columns(&s, j, 4);
 #endif
 		}
 	}
@@ -123,7 +123,7 @@ struct view {
 };
 
 /* The place in t of so many rows and columns. */
-static struct tensor part_of(struct tensor t, int64_t row, int64_t rows, int64_t col, int64_t cols)
+static struct tensor tensor_block(struct tensor t, int64_t row, int64_t rows, int64_t col, int64_t cols)
 {
 	return tensor_columns(tensor_rows(t, row, rows), col, cols);
 }
@@ -147,7 +147,7 @@ static void copy_in(float *to, int64_t stride, struct tensor from)
  * Rows that may be read to the end of their last vector: x itself, or a copy in room (rows,
  * WHOLE(cols)).
  */
-static struct view bring(struct tensor x, float *room)
+static struct view view_padded_rows(struct tensor x, float *room)
 {
 	int64_t stride = WHOLE(x.cols);
 
@@ -157,14 +157,14 @@ static struct view bring(struct tensor x, float *room)
 	return (struct view){ room, stride };
 }
 
-/* Where results for x are made: in x, or in room, from where put_back() rounds them. */
+/* Where results for x are made: in x, or in room, from where store_rounded_rows() rounds them. */
 static struct view result_of(struct tensor x, float *room)
 {
 	return cpu_is_half(x) ? (struct view){ room, WHOLE(x.cols) }
 			      : (struct view){ x.data, x.stride };
 }
 
-static void put_back(struct tensor x, struct view from)
+static void store_rounded_rows(struct tensor x, struct view from)
 {
 	for (int64_t r = 0; cpu_is_half(x) && r < x.rows; r++)
 		for (int64_t c = 0; c < x.cols; c += VEC_LANES)
@@ -173,7 +173,7 @@ static void put_back(struct tensor x, struct view from)
 }
 
 /* x (rows, cols) as to (cols, stride), filled up with zeros to the end of the last vector. */
-static void transpose(float *to, int64_t stride, struct view x, int64_t rows, int64_t cols)
+static void transpose_padded(float *to, int64_t stride, struct view x, int64_t rows, int64_t cols)
 {
 	static const float nothing[VEC_LANES];
 
@@ -230,7 +230,7 @@ static struct head head_at(struct tensor q, struct attention_shape shape, int64_
 }
 
 /* Keys that query i sees. */
-static int64_t visible(const struct head *h, int64_t i)
+static int64_t count_visible_keys(const struct head *h, int64_t i)
 {
 	return h->causal ? MIN(i + 1, h->n_k) : h->n_k;
 }
@@ -242,10 +242,10 @@ static void head_mask(const struct head *h, const struct mask *m, float *to, int
 	uint64_t row = (uint64_t)((h->first_q + first) * h->count + h->index);
 
 	mask_table(m, to, h->stride, row << 12, (uint64_t)h->count << 12, n,
-		   visible(h, first + n - 1));
+		   count_visible_keys(h, first + n - 1));
 }
 
-static int64_t longest(const int32_t *start, int32_t n)
+static int64_t longest_sentence(const int32_t *start, int32_t n)
 {
 	int64_t most = 1;
 
@@ -286,12 +286,12 @@ static struct room room_at(float *p, int64_t n_k, int64_t n_cols)
 /* All rows of keys, or n of the queries from first, of the head. */
 static struct tensor keys_of(struct tensor t, const struct head *h)
 {
-	return part_of(t, h->first_k, h->n_k, h->first_col, h->n_cols);
+	return tensor_block(t, h->first_k, h->n_k, h->first_col, h->n_cols);
 }
 
 static struct tensor queries_of(struct tensor t, const struct head *h, int64_t first, int64_t n)
 {
-	return part_of(t, h->first_q + first, n, h->first_col, h->n_cols);
+	return tensor_block(t, h->first_q + first, n, h->first_col, h->n_cols);
 }
 
 /* ---- forward ----------------------------------------------------------------------- */
@@ -300,7 +300,7 @@ static struct tensor queries_of(struct tensor t, const struct head *h, int64_t f
  * Scores of n keys to weights, times dropout's factors (NULL: none); zeros to the end of the row.
  * Returns log sum exp.
  */
-static float weigh(const struct head *h, float *x, const float *factor, int64_t n)
+static float softmax_dropout_row(const struct head *h, float *x, const float *factor, int64_t n)
 {
 	vec largest = vec_set(-INFINITY), sum = vec_set(0);
 	float best, total, share;
@@ -333,15 +333,15 @@ struct forward {
 	struct mask mask;
 };
 
-static void attend(const struct forward *f, const struct head *h, const struct room *room)
+static void attend_sentence_head(const struct forward *f, const struct head *h, const struct room *room)
 {
-	struct view k = bring(keys_of(f->k, h), room->k), v = bring(keys_of(f->v, h), room->v);
+	struct view k = view_padded_rows(keys_of(f->k, h), room->k), v = view_padded_rows(keys_of(f->v, h), room->v);
 
-	transpose(room->k_transposed, h->stride, k, h->n_k, h->n_cols);
+	transpose_padded(room->k_transposed, h->stride, k, h->n_k, h->n_cols);
 	for (int64_t first = 0; first < h->n_q; first += BLOCK_Q) {
-		int64_t n = MIN(BLOCK_Q, h->n_q - first), n_k = visible(h, first + n - 1);
+		int64_t n = MIN(BLOCK_Q, h->n_q - first), n_k = count_visible_keys(h, first + n - 1);
 		struct tensor to = queries_of(f->out, h, first, n);
-		struct view q = bring(queries_of(f->q, h, first, n), room->q),
+		struct view q = view_padded_rows(queries_of(f->q, h, first, n), room->q),
 			    out = result_of(to, room->out);
 
 		small_product((struct small){ room->scores, h->stride, q.data, q.stride, 1,
@@ -351,19 +351,19 @@ static void attend(const struct forward *f, const struct head *h, const struct r
 			head_mask(h, &f->mask, room->factors, first, n);
 		for (int64_t i = 0; i < n; i++)
 			f->lse[(h->first_q + first + i) * h->count + h->index] =
-				weigh(h, room->scores + i * h->stride,
+				softmax_dropout_row(h, room->scores + i * h->stride,
 				      f->mask.ones ? NULL : room->factors + i * h->stride,
-				      visible(h, first + i));
+				      count_visible_keys(h, first + i));
 		small_product((struct small){ out.data, out.stride, room->scores, h->stride, 1,
 					      v.data, v.stride, n, h->n_cols, n_k, false });
-		put_back(to, out);
+		store_rounded_rows(to, out);
 	}
 }
 
 void CPU(attention)(struct dev *d, struct tensor out, float *lse, struct tensor q, struct tensor k,
 		    struct tensor v, struct attention_shape shape, struct dropout drop)
 {
-	int64_t n_k = longest(shape.k_start, shape.n), n_cols = q.cols / shape.heads;
+	int64_t n_k = longest_sentence(shape.k_start, shape.n), n_cols = q.cols / shape.heads;
 	size_t floats = room_floats(n_k, n_cols);
 	struct forward f = { .out = out, .q = q, .k = k, .v = v, .lse = lse, .shape = shape };
 	float *scratch;
@@ -379,7 +379,7 @@ void CPU(attention)(struct dev *d, struct tensor out, float *lse, struct tensor 
 		struct room room = room_at(scratch + (size_t)cpu_thread_number() * floats, n_k,
 					   n_cols);
 
-		attend(&f, &h, &room);
+		attend_sentence_head(&f, &h, &room);
 	}
 }
 
@@ -396,7 +396,7 @@ struct backward {
  * One row: scores become the weights of v, dscores (dout . v) the gradients of the scores, over n
  * keys; zeros to the end of the row. See ref_attention.c for the formula.
  */
-static void weigh_grad(const struct head *h, float *scores, float *dscores, const float *factor,
+static void softmax_dropout_grad(const struct head *h, float *scores, float *dscores, const float *factor,
 		       int64_t n, float lse, float average)
 {
 	for (int64_t j = 0; j < h->stride; j += VEC_LANES) {
@@ -415,7 +415,7 @@ static void weigh_grad(const struct head *h, float *scores, float *dscores, cons
 	}
 }
 
-static float dot(const float *a, const float *b, int64_t n)
+static float dot_vectors(const float *a, const float *b, int64_t n)
 {
 	vec sum = vec_set(0);
 
@@ -436,9 +436,9 @@ static struct block block_at(const struct backward *b, const struct head *h,
 	int64_t n = MIN(BLOCK_Q, h->n_q - first);
 
 	return (struct block){
-		.q = bring(queries_of(b->q, h, first, n), room->q),
-		.dout = bring(queries_of(b->dout, h, first, n), room->dout),
-		.out = bring(queries_of(b->out, h, first, n), room->out),
+		.q = view_padded_rows(queries_of(b->q, h, first, n), room->q),
+		.dout = view_padded_rows(queries_of(b->dout, h, first, n), room->dout),
+		.out = view_padded_rows(queries_of(b->out, h, first, n), room->out),
 		.first = first, .n = n,
 	};
 }
@@ -448,7 +448,7 @@ static void block_grad(const struct backward *b, const struct head *h, const str
 		       const struct block *at)
 {
 	const struct view q = at->q, dout = at->dout, out = at->out;
-	int64_t n = at->n, n_k = visible(h, at->first + n - 1), row = h->first_q + at->first;
+	int64_t n = at->n, n_k = count_visible_keys(h, at->first + n - 1), row = h->first_q + at->first;
 
 	small_product((struct small){ room->scores, h->stride, q.data, q.stride, 1,
 				      room->k_transposed, h->stride, n, WHOLE(n_k), h->n_cols,
@@ -459,21 +459,21 @@ static void block_grad(const struct backward *b, const struct head *h, const str
 	if (!b->mask.ones)
 		head_mask(h, &b->mask, room->factors, at->first, n);
 	for (int64_t i = 0; i < n; i++)
-		weigh_grad(h, room->scores + i * h->stride, room->dscores + i * h->stride,
+		softmax_dropout_grad(h, room->scores + i * h->stride, room->dscores + i * h->stride,
 			   b->mask.ones ? NULL : room->factors + i * h->stride,
-			   visible(h, at->first + i), b->lse[(row + i) * h->count + h->index],
-			   dot(dout.data + i * dout.stride, out.data + i * out.stride, h->n_cols));
+			   count_visible_keys(h, at->first + i), b->lse[(row + i) * h->count + h->index],
+			   dot_vectors(dout.data + i * dout.stride, out.data + i * out.stride, h->n_cols));
 }
 
-static void attend_grad(const struct backward *b, const struct head *h, const struct room *room)
+static void attend_sentence_grad(const struct backward *b, const struct head *h, const struct room *room)
 {
 	struct tensor to_k = keys_of(b->dk, h), to_v = keys_of(b->dv, h);
 	struct view dk = result_of(to_k, room->dk), dv = result_of(to_v, room->dv);
-	struct view k = bring(keys_of(b->k, h), room->k), v = bring(keys_of(b->v, h), room->v);
+	struct view k = view_padded_rows(keys_of(b->k, h), room->k), v = view_padded_rows(keys_of(b->v, h), room->v);
 	int64_t first = 0;
 
-	transpose(room->k_transposed, h->stride, k, h->n_k, h->n_cols);
-	transpose(room->v_transposed, h->stride, v, h->n_k, h->n_cols);
+	transpose_padded(room->k_transposed, h->stride, k, h->n_k, h->n_cols);
+	transpose_padded(room->v_transposed, h->stride, v, h->n_k, h->n_cols);
 	do {	/* once even without queries, for then the gradients of the keys are zero */
 		struct block at = block_at(b, h, room, first);
 		struct tensor to = queries_of(b->dq, h, first, at.n);
@@ -489,11 +489,11 @@ static void attend_grad(const struct backward *b, const struct head *h, const st
 		small_product((struct small){ dv.data, dv.stride, room->scores, 1, h->stride,
 					      at.dout.data, at.dout.stride, h->n_k, h->n_cols, at.n,
 					      first > 0 });
-		put_back(to, dq);
+		store_rounded_rows(to, dq);
 		first += BLOCK_Q;
 	} while (first < h->n_q);
-	put_back(to_k, dk);
-	put_back(to_v, dv);
+	store_rounded_rows(to_k, dk);
+	store_rounded_rows(to_v, dv);
 }
 
 void CPU(attention_grad)(struct dev *d, struct tensor dq, struct tensor dk, struct tensor dv,
@@ -501,7 +501,7 @@ void CPU(attention_grad)(struct dev *d, struct tensor dq, struct tensor dk, stru
 			 struct tensor k, struct tensor v, struct attention_shape shape,
 			 struct dropout drop)
 {
-	int64_t n_k = longest(shape.k_start, shape.n), n_cols = q.cols / shape.heads;
+	int64_t n_k = longest_sentence(shape.k_start, shape.n), n_cols = q.cols / shape.heads;
 	size_t floats = room_floats(n_k, n_cols);
 	struct backward b = { .dq = dq,
 			      .dk = dk,
@@ -526,6 +526,6 @@ void CPU(attention_grad)(struct dev *d, struct tensor dq, struct tensor dk, stru
 		struct room room = room_at(scratch + (size_t)cpu_thread_number() * floats, n_k,
 					   n_cols);
 
-		attend_grad(&b, &h, &room);
+		attend_sentence_grad(&b, &h, &room);
 	}
 }

@@ -12,7 +12,7 @@
  * A row of the cache, of floats or of bf16; half is a constant wherever these are inlined. part:
  * how many elements there are from col on.
  */
-VEC_INLINE vec load(struct tensor t, int64_t row, int64_t col, int64_t part, const bool half)
+VEC_INLINE vec load_cache_columns(struct tensor t, int64_t row, int64_t col, int64_t part, const bool half)
 {
 	const uint16_t *p = (const uint16_t *)t.data + row * t.stride + col;
 	uint16_t rest[VEC_LANES] = { 0 };
@@ -25,18 +25,18 @@ VEC_INLINE vec load(struct tensor t, int64_t row, int64_t col, int64_t part, con
 	return vec_load_halves(rest);
 }
 
-VEC_INLINE float dot(const float *a, struct tensor b, int64_t row, int64_t col, int64_t n,
+VEC_INLINE float dot_cache_row(const float *a, struct tensor b, int64_t row, int64_t col, int64_t n,
 		     const bool half)
 {
 	vec sum = vec_set(0);
 
 	for (int64_t c = 0; c < n; c += VEC_LANES)
-		sum += vec_load_part(a + c, n - c, 0) * load(b, row, col + c, n - c, half);
+		sum += vec_load_part(a + c, n - c, 0) * load_cache_columns(b, row, col + c, n - c, half);
 	return vec_sum(sum);
 }
 
 /* Scores to weights that sum to one; n is rounded up to whole vectors and the rest filled. */
-static void softmax(float *x, int64_t n)
+static void softmax_scores(float *x, int64_t n)
 {
 	vec largest = vec_set(-INFINITY), sum = vec_set(0);
 	float best, share;
@@ -66,10 +66,10 @@ struct step {
 
 #define STEP_ROWS 4	/* that a thread takes at once */
 #define SUMS 16		/* vectors of the result that are made at once */
-#define AHEAD 2		/* cache rows that are asked for in advance */
+#define PREFETCH_ROWS 2		/* cache rows that are asked for in advance */
 
 /* The cache rows of a hypothesis lie anywhere: only we know which one comes next. */
-static void ask_for(struct tensor t, const struct step *s, int32_t j, int64_t first, int64_t n)
+static void prefetch_cache_row(struct tensor t, const struct step *s, int32_t j, int64_t first, int64_t n)
 {
 	int64_t size = (int64_t)dtype_bytes(t.dtype);
 
@@ -82,27 +82,27 @@ static void ask_for(struct tensor t, const struct step *s, int32_t j, int64_t fi
 }
 
 /* Weights of all heads, room apart; each row of k is read once, from one end to the other. */
-VEC_INLINE void weigh(const struct step *s, float *score, int64_t room, const bool half)
+VEC_INLINE void attention_scores(const struct step *s, float *score, int64_t room, const bool half)
 {
 	int64_t n = s->q.cols / s->heads;
 	const float *q = cpu_row(s->q, s->row);
 	float scale = 1 / sqrtf((float)n);
 
 	for (int32_t j = 0; j < s->length; j++) {
-		ask_for(s->k, s, j + AHEAD, 0, s->k.cols);
+		prefetch_cache_row(s->k, s, j + PREFETCH_ROWS, 0, s->k.cols);
 		for (int32_t h = 0; h < s->heads; h++)
 			score[h * room + j] =
-				dot(q + h * n, s->k, s->index[j], h * n, n, half) * scale;
+				dot_cache_row(q + h * n, s->k, s->index[j], h * n, n, half) * scale;
 	}
 	for (int32_t h = 0; h < s->heads; h++)
-		softmax(score + h * room, s->length);
+		softmax_scores(score + h * room, s->length);
 }
 
 /*
  * Vectors first to first + SUMS of the weighted sum of v's rows; they may be of several heads, but
  * none is of two.
  */
-VEC_INLINE void mix_vectors(const struct step *s, const float *score, int64_t room, int64_t first,
+VEC_INLINE void context_vectors(const struct step *s, const float *score, int64_t room, int64_t first,
 			    const bool half)
 {
 	int64_t n = s->q.cols / s->heads;
@@ -116,17 +116,17 @@ VEC_INLINE void mix_vectors(const struct step *s, const float *score, int64_t ro
 	for (int32_t j = 0; j < s->length; j++) {
 		int32_t row = s->index[j];
 
-		ask_for(s->v, s, j + AHEAD, first, SUMS * VEC_LANES);
+		prefetch_cache_row(s->v, s, j + PREFETCH_ROWS, first, SUMS * VEC_LANES);
 		VEC_UNROLL for (int i = 0; i < SUMS; i++)
 			sum[i] += weight[i][j] *
-				  load(s->v, row, first + i * VEC_LANES, VEC_LANES, half);
+				  load_cache_columns(s->v, row, first + i * VEC_LANES, VEC_LANES, half);
 	}
 	VEC_UNROLL for (int i = 0; i < SUMS; i++)
 		vec_store(cpu_row(s->out, s->row) + first + i * VEC_LANES, sum[i]);
 }
 
 /* The same for n columns of one head. */
-VEC_INLINE void mix_columns(const struct step *s, const float *weight, int64_t first, int64_t n,
+VEC_INLINE void context_columns(const struct step *s, const float *weight, int64_t first, int64_t n,
 			    const bool half)
 {
 	for (int64_t c = first; c < first + n; c += VEC_LANES) {
@@ -134,34 +134,34 @@ VEC_INLINE void mix_columns(const struct step *s, const float *weight, int64_t f
 		vec sum = vec_set(0);
 
 		for (int32_t j = 0; j < s->length; j++)
-			sum += weight[j] * load(s->v, s->index[j], c, part, half);
+			sum += weight[j] * load_cache_columns(s->v, s->index[j], c, part, half);
 		vec_store_part(cpu_row(s->out, s->row) + c, sum, part);
 	}
 }
 
-VEC_INLINE void mix(const struct step *s, const float *score, int64_t room, const bool half)
+VEC_INLINE void context_row(const struct step *s, const float *score, int64_t room, const bool half)
 {
 	int64_t n = s->q.cols / s->heads, c = 0;
 
 	if (n % VEC_LANES == 0)
 		for (; c + SUMS * VEC_LANES <= s->q.cols; c += SUMS * VEC_LANES)
-			mix_vectors(s, score, room, c, half);
+			context_vectors(s, score, room, c, half);
 	for (int64_t part; c < s->q.cols; c += part) {
 		part = MIN(n - c % n, s->q.cols - c);
-		mix_columns(s, score + c / n * room, c, part, half);
+		context_columns(s, score + c / n * room, c, part, half);
 	}
 }
 
 static void attend_floats(const struct step *s, float *score, int64_t room)
 {
-	weigh(s, score, room, false);
-	mix(s, score, room, false);
+	attention_scores(s, score, room, false);
+	context_row(s, score, room, false);
 }
 
 static void attend_halves(const struct step *s, float *score, int64_t room)
 {
-	weigh(s, score, room, true);
-	mix(s, score, room, true);
+	attention_scores(s, score, room, true);
+	context_row(s, score, room, true);
 }
 
 /* All rows of a step. */
@@ -230,14 +230,14 @@ static void copy_row(struct tensor to, int64_t to_row, struct tensor from, int64
 	       (size_t)to.cols * bytes);
 }
 
-struct copying {
+struct copy_job {
 	struct tensor out, x;
 	const int32_t *index;
 };
 
 static void gather_part(const void *context, int64_t first, int64_t last)
 {
-	const struct copying *c = context;
+	const struct copy_job *c = context;
 
 	for (int64_t r = first; r < last; r++)
 		copy_row(c->out, r, c->x, c->index[r]);
@@ -249,7 +249,7 @@ void CPU(gather_rows)(struct dev *d, struct tensor out, struct tensor x, const i
 		ref_gather_rows(NULL, out, x, index);
 		return;
 	}
-	cpu_rows(d, out.rows, out.cols, gather_part, &(struct copying){ out, x, index });
+	cpu_rows(d, out.rows, out.cols, gather_part, &(struct copy_job){ out, x, index });
 }
 
 static void round_row(struct tensor to, int64_t to_row, struct tensor from, int64_t from_row)
@@ -263,7 +263,7 @@ static void round_row(struct tensor to, int64_t to_row, struct tensor from, int6
 
 static void scatter_part(const void *context, int64_t first, int64_t last)
 {
-	const struct copying *c = context;
+	const struct copy_job *c = context;
 
 	for (int64_t r = first; r < last; r++)
 		copy_row(c->out, c->index[r], c->x, r);
@@ -271,7 +271,7 @@ static void scatter_part(const void *context, int64_t first, int64_t last)
 
 static void round_part(const void *context, int64_t first, int64_t last)
 {
-	const struct copying *c = context;
+	const struct copy_job *c = context;
 
 	for (int64_t r = first; r < last; r++)
 		round_row(c->out, c->index[r], c->x, r);
@@ -286,12 +286,12 @@ void CPU(scatter_rows)(struct dev *d, struct tensor out, struct tensor x, const 
 		return;
 	}
 	cpu_rows(d, x.rows, x.cols, round ? round_part : scatter_part,
-		 &(struct copying){ out, x, index });
+		 &(struct copy_job){ out, x, index });
 }
 
 static void copy_part(const void *context, int64_t first, int64_t last)
 {
-	const struct copying *c = context;
+	const struct copy_job *c = context;
 
 	for (int64_t r = first; r < last; r++)
 		if (c->out.dtype == c->x.dtype)
@@ -305,7 +305,7 @@ void CPU(copy)(struct dev *d, struct tensor out, struct tensor x)
 	if (out.dtype != x.dtype && out.dtype != DTYPE_BF16)
 		ref_copy(NULL, out, x);
 	else
-		cpu_rows(d, x.rows, x.cols, copy_part, &(struct copying){ out, x, NULL });
+		cpu_rows(d, x.rows, x.cols, copy_part, &(struct copy_job){ out, x, NULL });
 }
 
 #define TOP_STEP (4 * VEC_LANES)

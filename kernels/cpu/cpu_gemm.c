@@ -41,14 +41,14 @@ struct panels {
 };
 
 /* Where a tile goes, and what it is added to. */
-struct corner {
+struct tile_output {
 	const float *from;	/* or NULL */
 	void *to;
 	int64_t stride, to_stride;	/* of from, of to */
 	bool half;			/* to is bf16 */
 };
 
-typedef void tile_function(const struct corner *at, const struct panels *p);
+typedef void tile_function(const struct tile_output *at, const struct panels *p);
 
 #define TILE_NAME tile_floats
 #define TILE_TARGET
@@ -96,7 +96,7 @@ struct operand {
 };
 
 /* Units to so many elements of k. */
-static int64_t units(const struct operand *x, int64_t n_k)
+static int64_t gemm_unit_count(const struct operand *x, int64_t n_k)
 {
 	return x->pairs ? (n_k + 1) / 2 : n_k;
 }
@@ -104,12 +104,12 @@ static int64_t units(const struct operand *x, int64_t n_k)
 /* Two vectors to pairs, the first in the lower halves. Where there are pairs there is more. */
 #if HAVE_PAIRS
 /* The same from vectors whose lower halves are 0 and are not looked at. */
-VEC_INLINE vec joined_bits(vec low, vec high)
+VEC_INLINE vec bf16_join_bits(vec low, vec high)
 {
 	return (vec)_mm512_or_si512(_mm512_srli_epi32((__m512i)low, 16), (__m512i)high);
 }
 
-PAIRS_TARGET static inline vec pair_bits(vec low, vec high)
+PAIRS_TARGET static inline vec bf16_pair_bits(vec low, vec high)
 {
 	const __m512i order = _mm512_set_epi16(31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25,
 					       9, 24, 8, 23, 7, 22, 6, 21, 5, 20, 4, 19, 3, 18, 2,
@@ -119,7 +119,7 @@ PAIRS_TARGET static inline vec pair_bits(vec low, vec high)
 		order, (__m512i)_mm512_cvtne2ps_pbh((__m512)high, (__m512)low));
 }
 
-PAIRS_TARGET static void to_pairs(uint16_t *to, const float *from, int64_t n)
+PAIRS_TARGET static void gemm_round_pairs(uint16_t *to, const float *from, int64_t n)
 {
 	int64_t i = 0;
 
@@ -132,18 +132,18 @@ PAIRS_TARGET static void to_pairs(uint16_t *to, const float *from, int64_t n)
 		to[i] = bf16_from_float(from[i]);
 }
 #else
-VEC_INLINE vec pair_bits(vec low, vec high)
+VEC_INLINE vec bf16_pair_bits(vec low, vec high)
 {
 	(void)high;
 	return low;
 }
 
-#define joined_bits pair_bits
+#define bf16_join_bits bf16_pair_bits
 
-#define to_pairs to_bf16
+#define gemm_round_pairs gemm_round_bf16
 #endif
 
-static void to_bf16(uint16_t *to, const float *from, int64_t n)
+static void gemm_round_bf16(uint16_t *to, const float *from, int64_t n)
 {
 	int64_t i = 0;
 
@@ -159,7 +159,7 @@ static void pack_floats(float *to, const struct operand *x, const float *from, i
 	if (x->pairs) {
 		uint16_t *half = (uint16_t *)to;
 
-		to_pairs(half, from, n);
+		gemm_round_pairs(half, from, n);
 		if (n & 1)
 			half[n] = 0;
 	} else if (x->round) {
@@ -204,7 +204,7 @@ static void pack_by_row(float *to, const struct operand *x, int64_t first, int64
 		if (first + i < x->n)
 			pack_row(to, x, first + i, k, n_k);
 		else
-			memset(to, 0, (size_t)units(x, n_k) * sizeof(*to));
+			memset(to, 0, (size_t)gemm_unit_count(x, n_k) * sizeof(*to));
 	}
 }
 
@@ -212,10 +212,10 @@ static void pack_by_row(float *to, const struct operand *x, int64_t first, int64
  * A panel from rows that are contiguous along k: units row after row, then turned, a square at a
  * time.
  */
-static void pack_turned(float *to, const struct operand *x, int64_t first, int64_t k, int64_t n_k,
+static void pack_transposed(float *to, const struct operand *x, int64_t first, int64_t k, int64_t n_k,
 			int panel)
 {
-	int64_t n_units = units(x, n_k);
+	int64_t n_units = gemm_unit_count(x, n_k);
 
 	for (int64_t i = 0; i < panel; i += VEC_LANES) {
 		float row[VEC_LANES][ROW_PITCH];
@@ -244,7 +244,7 @@ static void pack_turned(float *to, const struct operand *x, int64_t first, int64
  * Ask for n elements of each of `rows` rows that will be needed soon; they lie too far apart for the
  * machine to guess. Beyond the end of the data nothing happens, so addresses are only numbers here.
  */
-VEC_INLINE void ask_for(const void *row, int64_t ahead, int64_t stride, int64_t rows, int64_t n,
+VEC_INLINE void prefetch_operand(const void *row, int64_t ahead, int64_t stride, int64_t rows, int64_t n,
 			const bool half)
 {
 	const int64_t size = half ? 2 : 4;
@@ -274,7 +274,7 @@ VEC_INLINE void along_units(float *to, int64_t size, const struct operand *x, in
 		const void *row = place_along(x, first, k + kk, half);
 		int64_t n = x->n - first;
 
-		ask_for(row, AHEAD, x->inner, 1, MIN(n, n_panels * panel), half);
+		prefetch_operand(row, AHEAD, x->inner, 1, MIN(n, n_panels * panel), half);
 		for (int64_t p = 0; p < n_panels; p++, n -= panel) {
 			for (int64_t i = 0; i < panel; i += VEC_LANES) {
 				int64_t part = n - i;
@@ -299,7 +299,7 @@ along_pairs(float *to, int64_t size, const struct operand *x, int64_t first, int
 			   *next = two ? place_along(x, first, k + kk + 1, half) : row;
 		int64_t n = x->n - first;
 
-		ask_for(row, AHEAD, x->inner, 2, MIN(n, n_panels * panel), half);
+		prefetch_operand(row, AHEAD, x->inner, 2, MIN(n, n_panels * panel), half);
 		for (int64_t p = 0; p < n_panels; p++, n -= panel) {
 			VEC_UNROLL for (int i = 0; i < panel; i += VEC_LANES) {
 				int64_t part = n - i, at = p * panel + i;
@@ -309,8 +309,8 @@ along_pairs(float *to, int64_t size, const struct operand *x, int64_t first, int
 					low = vec_get(row, at, part, 0, half);
 					high = two ? vec_get(next, at, part, 0, half) : high;
 				}
-				vec_store(to + p * size + i, half ? joined_bits(low, high)
-								  : pair_bits(low, high));
+				vec_store(to + p * size + i, half ? bf16_join_bits(low, high)
+								  : bf16_pair_bits(low, high));
 			}
 		}
 	}
@@ -399,7 +399,7 @@ static void pack_b(const struct product *p, float *to, int64_t first, int64_t n,
 		pack_along_b(to, p->b_panel, &p->b, first * PANEL_N, n, k, n_k);
 	else
 		for (int64_t i = 0; i < n; i++)
-			pack_turned(to + i * p->b_panel, &p->b, (first + i) * PANEL_N, k, n_k,
+			pack_transposed(to + i * p->b_panel, &p->b, (first + i) * PANEL_N, k, n_k,
 				    PANEL_N);
 }
 
@@ -410,7 +410,7 @@ static void edge_tile(const struct product *p, const struct panels *panels, int6
 	int64_t n_rows = MIN(PANEL_M, p->out.rows - row), n_cols = MIN(PANEL_N, p->out.cols - col);
 	float sums[PANEL_M * PANEL_N];
 
-	p->tile(&(struct corner){ .to = sums, .to_stride = PANEL_N }, panels);
+	p->tile(&(struct tile_output){ .to = sums, .to_stride = PANEL_N }, panels);
 	for (int64_t i = 0; i < n_rows; i++) {
 		const void *from = cpu_any_row(pass->from, row + i);
 		void *to = cpu_any_row(pass->to, row + i);
@@ -428,9 +428,9 @@ static void edge_tile(const struct product *p, const struct panels *panels, int6
 static void one_tile(const struct product *p, const float *a, const float *b,
 		     const struct pass *pass, int64_t row, int64_t col)
 {
-	struct panels panels = { a, b, units(&p->a, pass->n_k), p->a_by_row };
+	struct panels panels = { a, b, gemm_unit_count(&p->a, pass->n_k), p->a_by_row };
 
-	struct corner at = {
+	struct tile_output at = {
 		.from = pass->add ? cpu_row(pass->from, row) + col : NULL,
 		.to = tensor_columns(tensor_rows(pass->to, row, 1), col, 1).data,
 		.stride = pass->from.stride, .to_stride = pass->to.stride,
@@ -476,7 +476,7 @@ static int64_t pass_length(const struct product *p)
 	return p->a.pairs ? 2 * BLOCK_K : BLOCK_K;
 }
 
-static void multiply(struct dev *d, const struct product *p, bool b_whole)
+static void gemm_multiply(struct dev *d, const struct product *p, bool b_whole)
 {
 	int64_t a_panels = CEIL_DIV(p->out.rows, PANEL_M),
 		b_panels = CEIL_DIV(p->out.cols, PANEL_N);
@@ -513,7 +513,7 @@ static void multiply(struct dev *d, const struct product *p, bool b_whole)
 }
 
 /* Memory of a product; false: the fault is noted. */
-static bool make_room(struct dev *d, struct product *p, bool b_whole)
+static bool gemm_reserve_scratch(struct dev *d, struct product *p, bool b_whole)
 {
 	int64_t a_panels = CEIL_DIV(p->out.rows, PANEL_M),
 		b_panels = CEIL_DIV(p->out.cols, PANEL_N);
@@ -552,10 +552,10 @@ void CPU(matmul)(struct dev *d, struct tensor out, struct tensor a, struct tenso
 
 	if (out.rows == 0 || out.cols == 0)
 		return;
-	if (CPU(matmul_few)(d, out, a, b, how))
+	if (CPU(matmul_small)(d, out, a, b, how))
 		return;
-	if (d->onednn && cpu_onednn_matmul(d, out, a, b, how, to_bf16))
+	if (d->onednn && cpu_onednn_matmul(d, out, a, b, how, gemm_round_bf16))
 		return;
-	if (make_room(d, &p, b_whole))
-		multiply(d, &p, b_whole);
+	if (gemm_reserve_scratch(d, &p, b_whole))
+		gemm_multiply(d, &p, b_whole);
 }

@@ -13,7 +13,7 @@
  * lies at a[row * row_step + k * k_step].
  */
 
-TILE_TARGET static void TILE_NAME(const struct corner *at, const struct panels *p)
+TILE_TARGET static void TILE_NAME(const struct tile_output *at, const struct panels *p)
 {
 	const TILE_UNIT *a = (const TILE_UNIT *)p->a, *b = (const TILE_UNIT *)p->b;
 	const int64_t n_k = p->n_k;

@@ -23,7 +23,7 @@
 #define PACK_UNITS 16		/* units along K that packing brings over at a time */
 #define BLOCK_BYTES (256 << 10)	/* of a's rows: they stay in the second cache */
 #define TASK_PANELS 16		/* at most */
-#define WORTH_A_HELPER_NS 20000
+#define MIN_HELPER_NS 20000
 #define PREPARE_ROWS 16		/* that a thread takes at once */
 
 #define JOIN2(a, b) a##b
@@ -148,7 +148,7 @@ static tile_function *native_tile(enum dtype kind)
 
 /* ---- rows to units ------------------------------------------------------------------ */
 
-static float greatest(const float *x, int64_t n)
+static float vector_max_abs(const float *x, int64_t n)
 {
 	vec amax = vec_set(0);
 
@@ -213,7 +213,7 @@ static void pack_panel(struct tensor packed, struct tensor b, int64_t panel, int
 			memset(row + i * n_units, 0, (size_t)n_units * sizeof(*row));
 		} else {
 			if (packed.dtype == DTYPE_PACKED_INT8)
-				amax = greatest(from, b.cols);
+				amax = vector_max_abs(from, b.cols);
 			to_units(row + i * n_units, from, b.cols, packed.dtype, amax, 0);
 		}
 		if (packed.dtype == DTYPE_PACKED_INT8) {
@@ -232,7 +232,7 @@ static void pack_panel(struct tensor packed, struct tensor b, int64_t panel, int
 				to[v * PANEL_WIDTH + i] = row[i * n_units + v];
 }
 
-struct packing {
+struct pack_job {
 	struct tensor packed, b;
 	int32_t *room;		/* (threads, size) */
 	int64_t size;
@@ -240,7 +240,7 @@ struct packing {
 
 static void pack_part(const void *context, int thread, int64_t panel)
 {
-	const struct packing *p = context;
+	const struct pack_job *p = context;
 
 	pack_panel(p->packed, p->b, panel, p->room + thread * p->size);
 }
@@ -259,7 +259,7 @@ void CPU(pack)(struct dev *d, struct tensor packed, struct tensor b)
 	if (!room)
 		return;
 	cpu_team_run(d->team, d->team_threads, panel_count(packed), pack_part,
-		     &(struct packing){ packed, b, room, size });
+		     &(struct pack_job){ packed, b, room, size });
 }
 
 /* ---- the product ------------------------------------------------------------------------ */
@@ -279,7 +279,7 @@ struct linear {
 static void prepare_row(const struct linear *l, int64_t row)
 {
 	const float *from = cpu_row(l->a, row);
-	float amax = l->packed.dtype == DTYPE_PACKED_INT8 ? greatest(from, l->a.cols) : 0;
+	float amax = l->packed.dtype == DTYPE_PACKED_INT8 ? vector_max_abs(from, l->a.cols) : 0;
 
 	l->scales[row] = amax / 127;
 	to_units(l->units + row * l->pitch, from, l->a.cols, l->packed.dtype, amax, l->flip);
@@ -296,7 +296,7 @@ static void prepare_rows(const void *context, int thread, int64_t part)
 }
 
 /* Rows [first, last) by one panel, to columns to … of out. */
-static void one_panel(const struct linear *l, int64_t panel, int64_t to, int64_t first,
+static void linear_panel(const struct linear *l, int64_t panel, int64_t to, int64_t first,
 		      int64_t last)
 {
 	for (int64_t row = first; row < last; row += TILE_ROWS) {
@@ -328,7 +328,7 @@ static void one_panel(const struct linear *l, int64_t panel, int64_t to, int64_t
 	}
 }
 
-static void one_task(const void *context, int thread, int64_t task)
+static void linear_task(const void *context, int thread, int64_t task)
 {
 	const struct linear *l = context;
 	int64_t first = task % l->n_blocks * l->block_rows,
@@ -338,7 +338,7 @@ static void one_task(const void *context, int thread, int64_t task)
 
 	(void)thread;
 	for (; panel < end; panel++)
-		one_panel(l, panel, panel * PANEL_WIDTH, first, last);
+		linear_panel(l, panel, panel * PANEL_WIDTH, first, last);
 }
 
 static void choose_tile(struct linear *l)
@@ -354,7 +354,7 @@ static void choose_tile(struct linear *l)
 }
 
 /* Bring a's rows into units. False: no memory, noted in d. */
-static bool prepare(struct dev *d, struct linear *l)
+static bool linear_prepare(struct dev *d, struct linear *l)
 {
 	int64_t elements = l->a.rows * l->a.cols;
 
@@ -382,7 +382,7 @@ static int product_threads(const struct dev *d, struct tensor packed, int64_t ro
 {
 	int64_t n_units = packed.rows * panel_units(packed);
 
-	return n_units / 10 + n_units * rows / 100 < WORTH_A_HELPER_NS ? 1 : d->team_threads;
+	return n_units / 10 + n_units * rows / 100 < MIN_HELPER_NS ? 1 : d->team_threads;
 }
 
 /* Weights that are not packed. */
@@ -419,12 +419,12 @@ void CPU(linear)(struct dev *d, struct tensor out, struct tensor a, struct tenso
 		ref_linear(NULL, out, a, packed, bias, relu);
 		return;
 	}
-	if (!prepare(d, &l))
+	if (!linear_prepare(d, &l))
 		return;
 	l.n_blocks = CEIL_DIV(out.rows, l.block_rows);
 	l.task_panels = MAX(1, MIN(TASK_PANELS, panels * l.n_blocks / (4 * d->team_threads)));
 	l.n_tasks = CEIL_DIV(panels, l.task_panels) * l.n_blocks;
-	cpu_team_run(d->team, product_threads(d, packed, out.rows), l.n_tasks, one_task, &l);
+	cpu_team_run(d->team, product_threads(d, packed, out.rows), l.n_tasks, linear_task, &l);
 }
 
 /* ---- the product of which only the best is wanted ---------------------------------------- */
@@ -445,7 +445,7 @@ struct softmax_part {
 	float largest[VEC_LANES], sum[VEC_LANES];
 };
 
-struct best {
+struct top_k_job {
 	struct linear l;
 	int64_t n_real;
 	int32_t k, n_threads;
@@ -477,7 +477,7 @@ static vec add_to_part(struct softmax_part *part, const float *x, int64_t n)
  * List the best of n numbers, those of columns first … of a row, leaving out those below floor. (What
  * is not a number is not below it: there are always k.)
  */
-static void list_best(const struct best *b, int64_t list, const float *x, int64_t n, int64_t first,
+static void list_best(const struct top_k_job *b, int64_t list, const float *x, int64_t n, int64_t first,
 		      float floor)
 {
 	float *values = b->values + list * b->k;
@@ -499,12 +499,12 @@ static void list_best(const struct best *b, int64_t list, const float *x, int64_
 }
 
 /* What the part that is being made is to list. */
-struct listing {
+struct top_k_list {
 	int thread;
 	int64_t part;
 };
 
-static void one_chunk(const struct best *b, struct listing to, int64_t col, int64_t row,
+static void top_k_chunk(const struct top_k_job *b, struct top_k_list to, int64_t col, int64_t row,
 		      int64_t n_rows)
 {
 	struct linear l = b->l;
@@ -515,7 +515,7 @@ static void one_chunk(const struct best *b, struct listing to, int64_t col, int6
 	l.units += row * l.pitch;
 	l.scales += row;
 	for (int64_t p = first; p < MIN(first + CHUNK_PANELS, panel_count(l.packed)); p++)
-		one_panel(&l, p, (p - first) * PANEL_WIDTH, 0, n_rows);
+		linear_panel(&l, p, (p - first) * PANEL_WIDTH, 0, n_rows);
 	for (int64_t i = 0; i < n_rows; i++, chunk += CHUNK) {
 		int64_t list = to.part * l.a.rows + row + i;
 		float *floor = &b->floors[to.thread * l.a.rows + row + i];
@@ -529,21 +529,21 @@ static void one_chunk(const struct best *b, struct listing to, int64_t col, int6
 	}
 }
 
-static void one_part(const void *context, int thread, int64_t part)
+static void top_k_part(const void *context, int thread, int64_t part)
 {
-	const struct best *b = context;
-	const struct listing to = { thread, part };
+	const struct top_k_job *b = context;
+	const struct top_k_list to = { thread, part };
 	int64_t slices = CEIL_DIV(b->n_real, SLICE), rows = b->l.a.rows;
 	int64_t first = part * slices / b->n_parts * SLICE;
 	int64_t last = MIN((part + 1) * slices / b->n_parts * SLICE, b->n_real);
 
 	for (int64_t col = first; col < last; col += CHUNK)
 		for (int64_t row = 0; row < rows; row += b->l.block_rows)
-			one_chunk(b, to, col, row, MIN(b->l.block_rows, rows - row));
+			top_k_chunk(b, to, col, row, MIN(b->l.block_rows, rows - row));
 }
 
 /* The logarithm of a row's sum of exponentials. */
-static float log_sum_of(const struct best *b, int64_t row)
+static float log_sum_of(const struct top_k_job *b, int64_t row)
 {
 	int64_t n_slices = CEIL_DIV(b->n_real, SLICE), rows = b->l.a.rows;
 	vec all = vec_set(-FLT_MAX), sum = vec_set(0);
@@ -561,7 +561,7 @@ static float log_sum_of(const struct best *b, int64_t row)
 }
 
 /* Parts are in the order of their columns; of equal numbers the first column comes first. */
-static void join_lists(const struct best *b, float *values, int32_t *ids, int64_t row)
+static void join_lists(const struct top_k_job *b, float *values, int32_t *ids, int64_t row)
 {
 	float log_sum = log_sum_of(b, row);
 	int32_t n = 0;
@@ -578,7 +578,7 @@ static void join_lists(const struct best *b, float *values, int32_t *ids, int64_
 }
 
 /* One block of scratch for everything. False: no memory, noted in d. */
-static bool reserve_best(struct dev *d, struct best *b)
+static bool reserve_best(struct dev *d, struct top_k_job *b)
 {
 	int64_t n_rows = b->l.a.rows, n_blocks = CEIL_DIV(n_rows, MIN(b->l.block_rows, CHUNK_ROWS));
 	size_t threads = (size_t)b->n_threads, rows = (size_t)n_rows;
@@ -614,7 +614,7 @@ static bool reserve_best(struct dev *d, struct best *b)
 void CPU(linear_top_k)(struct dev *d, float *values, int32_t *ids, struct tensor a,
 		       struct tensor packed, int64_t n_real, int32_t k)
 {
-	struct best b = { .l = { .a = a, .packed = packed }, .n_real = n_real, .k = k };
+	struct top_k_job b = { .l = { .a = a, .packed = packed }, .n_real = n_real, .k = k };
 
 	if (a.rows == 0)
 		return;
@@ -624,9 +624,9 @@ void CPU(linear_top_k)(struct dev *d, float *values, int32_t *ids, struct tensor
 	}
 	b.n_threads = product_threads(d, packed, a.rows);
 	b.n_parts = b.n_threads == 1 ? 1 : CEIL_DIV(n_real, SLICE);
-	if (!prepare(d, &b.l) || !reserve_best(d, &b))
+	if (!linear_prepare(d, &b.l) || !reserve_best(d, &b))
 		return;
-	cpu_team_run(d->team, b.n_threads, b.n_parts, one_part, &b);
+	cpu_team_run(d->team, b.n_threads, b.n_parts, top_k_part, &b);
 	for (int64_t row = 0; row < a.rows; row++)
 		join_lists(&b, values + row * k, ids + row * k, row);
 }

@@ -33,7 +33,7 @@ typedef uint32_t vec_word_unaligned __attribute__((vector_size(VEC_BYTES), align
 
 static inline void mask_init(struct mask *m, struct dropout drop)
 {
-	m->key = dropout_key(drop.key, drop.rate > 0 ? drop.moment : NULL);
+	m->key = dropout_key(drop.key, drop.rate > 0 ? drop.rng_step : NULL);
 	m->ones = drop.rate <= 0;
 	m->threshold = dropout_threshold(drop.rate);
 	m->scale = dropout_scale(drop.rate);

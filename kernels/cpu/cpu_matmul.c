@@ -270,7 +270,7 @@ static void product_create(struct cpu_onednn *o, struct product *p)
 		product_free(p);
 }
 
-static struct product *slot_of(const struct cpu_onednn *o, const struct key *key)
+static struct product *onednn_find_slot(const struct cpu_onednn *o, const struct key *key)
 {
 	const unsigned char *bytes = (const unsigned char *)key;
 	uint64_t hash = 0xCBF29CE484222325u;
@@ -289,7 +289,7 @@ static struct product *slot_of(const struct cpu_onednn *o, const struct key *key
  */
 #define MOST_PRODUCTS 8192
 
-static bool make_room(struct cpu_onednn *o)
+static bool onednn_grow_table(struct cpu_onednn *o)
 {
 	struct cpu_onednn bigger = *o;
 	struct err ignored;
@@ -309,7 +309,7 @@ static bool make_room(struct cpu_onednn *o)
 		return false;
 	for (size_t i = 0; i < o->n_slots; i++)
 		if (o->products[i].key.rows)
-			*slot_of(&bigger, &o->products[i].key) = o->products[i];
+			*onednn_find_slot(&bigger, &o->products[i].key) = o->products[i];
 	free(o->products);
 	*o = bigger;
 	return true;
@@ -319,9 +319,9 @@ static struct product *product_for(struct cpu_onednn *o, const struct key *key)
 {
 	struct product *p;
 
-	if (!make_room(o))
+	if (!onednn_grow_table(o))
 		return NULL;
-	p = slot_of(o, key);
+	p = onednn_find_slot(o, key);
 	if (!p->key.rows) {
 		p->key = *key;
 		o->n_products++;

@@ -46,7 +46,7 @@ VEC_INLINE void inner_products(float *sums, const float *const *a, const float *
 		sums[i] = vec_sum(sum[i]);
 }
 
-static void some_rows(float *sums, const float *const *a, const float *const *b, int64_t n_k,
+static void small_matmul_rows(float *sums, const float *const *a, const float *const *b, int64_t n_k,
 		      int64_t rows)
 {
 	switch (rows) {
@@ -65,7 +65,7 @@ static void some_rows(float *sums, const float *const *a, const float *const *b,
 }
 
 /* Columns [col, col + n_cols) of out, all rows. */
-static void columns(struct tensor out, struct tensor a, struct tensor b, int64_t col,
+static void small_matmul_columns(struct tensor out, struct tensor a, struct tensor b, int64_t col,
 		    int64_t n_cols, bool accumulate)
 {
 	const float *from_a[FEW_ROWS], *from_b[FEW_COLS];
@@ -78,7 +78,7 @@ static void columns(struct tensor out, struct tensor a, struct tensor b, int64_t
 
 		for (int64_t i = 0; i < n_rows; i++)
 			from_a[i] = cpu_row(a, row + i);
-		some_rows(sums, from_a, from_b, a.cols, n_rows);
+		small_matmul_rows(sums, from_a, from_b, a.cols, n_rows);
 		for (int64_t i = 0; i < n_rows; i++) {
 			float *to = cpu_row(out, row + i) + col;
 
@@ -88,7 +88,7 @@ static void columns(struct tensor out, struct tensor a, struct tensor b, int64_t
 	}
 }
 
-bool CPU(matmul_few)(struct dev *d, struct tensor out, struct tensor a, struct tensor b,
+bool CPU(matmul_small)(struct dev *d, struct tensor out, struct tensor a, struct tensor b,
 		     struct matmul_how how)
 {
 	int n_threads = cpu_threads(d, out.rows * out.cols * a.cols / 16);
@@ -99,6 +99,6 @@ bool CPU(matmul_few)(struct dev *d, struct tensor out, struct tensor a, struct t
 #pragma omp parallel for num_threads(n_threads) schedule(static)
 	for (int64_t first = 0; first < out.cols; first += COL_BLOCK)
 		for (int64_t col = first; col < MIN(first + COL_BLOCK, out.cols); col += FEW_COLS)
-			columns(out, a, b, col, MIN(FEW_COLS, out.cols - col), how.accumulate);
+			small_matmul_columns(out, a, b, col, MIN(FEW_COLS, out.cols - col), how.accumulate);
 	return true;
 }

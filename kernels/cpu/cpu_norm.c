@@ -9,7 +9,7 @@
  * The residual stream is always of floats here; what comes from products and goes into them may be
  * bf16. half says so, and is a constant wherever a row is inlined.
  */
-VEC_INLINE void norm_row(void *out, float *mean, float *rstd, const float *x, const float *scale,
+VEC_INLINE void cpu_norm_row(void *out, float *mean, float *rstd, const float *x, const float *scale,
 			 const float *shift, int64_t n, const bool half)
 {
 	vec sum = vec_set(0), squares = vec_set(0);
@@ -34,27 +34,27 @@ VEC_INLINE void norm_row(void *out, float *mean, float *rstd, const float *x, co
 	*rstd = r;
 }
 
-struct norming {
+struct norm_job {
 	struct tensor out, x;
 	float *mean, *rstd;
 	const float *scale, *shift;
 };
 
-VEC_INLINE void norm_some(const struct norming *n, int64_t first, int64_t last, const bool half)
+VEC_INLINE void norm_row_range(const struct norm_job *n, int64_t first, int64_t last, const bool half)
 {
 	for (int64_t t = first; t < last; t++)
-		norm_row(cpu_any_row(n->out, t), n->mean + t, n->rstd + t, cpu_row(n->x, t),
+		cpu_norm_row(cpu_any_row(n->out, t), n->mean + t, n->rstd + t, cpu_row(n->x, t),
 			 n->scale, n->shift, n->x.cols, half);
 }
 
-static void norm_rows(const void *context, int64_t first, int64_t last)
+static void cpu_norm_rows(const void *context, int64_t first, int64_t last)
 {
-	const struct norming *n = context;
+	const struct norm_job *n = context;
 
 	if (cpu_is_half(n->out))
-		norm_some(n, first, last, true);
+		norm_row_range(n, first, last, true);
 	else
-		norm_some(n, first, last, false);
+		norm_row_range(n, first, last, false);
 }
 
 void CPU(norm)(struct dev *d, struct tensor out, float *mean, float *rstd, struct tensor x,
@@ -64,8 +64,8 @@ void CPU(norm)(struct dev *d, struct tensor out, float *mean, float *rstd, struc
 		ref_norm(NULL, out, mean, rstd, x, scale, shift);
 		return;
 	}
-	cpu_rows(d, x.rows, x.cols, norm_rows,
-		 &(struct norming){ out, x, mean, rstd, scale, shift });
+	cpu_rows(d, x.rows, x.cols, cpu_norm_rows,
+		 &(struct norm_job){ out, x, mean, rstd, scale, shift });
 }
 
 VEC_INLINE void sum_row(float *sum, const float *residual, const void *branch, const float *bias,
@@ -88,16 +88,16 @@ VEC_INLINE void sum_row(float *sum, const float *residual, const void *branch, c
 	}
 }
 
-struct adding {
-	struct norming norm;		/* x: the sum */
+struct add_norm_job {
+	struct norm_job norm;		/* x: the sum */
 	struct tensor residual, branch;
 	const float *bias;
 	struct dropout drop;
 };
 
-static void add_rows(const void *context, int64_t first, int64_t last)
+static void add_norm_rows(const void *context, int64_t first, int64_t last)
 {
-	const struct adding *a = context;
+	const struct add_norm_job *a = context;
 	const struct tensor sum = a->norm.x;
 	struct mask m;
 
@@ -113,7 +113,7 @@ static void add_rows(const void *context, int64_t first, int64_t last)
 		else
 			sum_row(to, residual, branch, a->bias, &m, at, sum.cols, false);
 	}
-	norm_rows(&a->norm, first, last);
+	cpu_norm_rows(&a->norm, first, last);
 }
 
 void CPU(add_norm)(struct dev *d, struct tensor sum, struct tensor out, float *mean, float *rstd,
@@ -125,8 +125,8 @@ void CPU(add_norm)(struct dev *d, struct tensor sum, struct tensor out, float *m
 			     drop);
 		return;
 	}
-	cpu_rows(d, sum.rows, sum.cols, add_rows,
-		 &(struct adding){ { out, sum, mean, rstd, scale, shift },
+	cpu_rows(d, sum.rows, sum.cols, add_norm_rows,
+		 &(struct add_norm_job){ { out, sum, mean, rstd, scale, shift },
 				   residual, branch, bias, drop });
 }
 
@@ -192,7 +192,7 @@ VEC_INLINE void branch_row_grad(void *dbranch, float *dbias, const float *dsum, 
 }
 
 /* What both gradients share; dbranch.data is NULL for the plain one. */
-struct grads {
+struct norm_grad_job {
 	struct tensor dx, dbranch;
 	float *dbias, *dscale, *dshift;
 	struct tensor dout, x;
@@ -202,7 +202,7 @@ struct grads {
 };
 
 /* The columns' sums of one part: scale, shift, bias, each x.cols long. */
-static void part_grad(const struct grads *g, float *sums, int64_t first, int64_t last)
+static void part_grad(const struct norm_grad_job *g, float *sums, int64_t first, int64_t last)
 {
 	int64_t n = g->x.cols;
 	struct mask m;
@@ -232,7 +232,7 @@ static void part_grad(const struct grads *g, float *sums, int64_t first, int64_t
 	}
 }
 
-static void all_grads(struct dev *d, const struct grads *g)
+static void all_grads(struct dev *d, const struct norm_grad_job *g)
 {
 	int64_t n = g->x.cols, part_rows = cpu_part_rows(g->x.rows),
 		n_parts = CEIL_DIV(g->x.rows, part_rows);
@@ -257,7 +257,7 @@ void CPU(norm_grad)(struct dev *d, struct tensor dx, float *dscale, float *dshif
 	if ((dx.dtype | x.dtype) != DTYPE_F32)
 		ref_norm_grad(NULL, dx, dscale, dshift, dout, x, mean, rstd, scale, accumulate);
 	else
-		all_grads(d, &(struct grads){ .dx = dx,
+		all_grads(d, &(struct norm_grad_job){ .dx = dx,
 					      .dscale = dscale,
 					      .dshift = dshift,
 					      .dout = dout,
@@ -277,7 +277,7 @@ void CPU(add_norm_grad)(struct dev *d, struct tensor dsum, struct tensor dbranch
 		ref_add_norm_grad(NULL, dsum, dbranch, dbias, dscale, dshift, dout, sum, mean, rstd,
 				  scale, drop);
 	else
-		all_grads(d, &(struct grads){ .dx = dsum,
+		all_grads(d, &(struct norm_grad_job){ .dx = dsum,
 					      .dbranch = dbranch,
 					      .dbias = dbias,
 					      .dscale = dscale,

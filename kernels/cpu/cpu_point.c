@@ -13,7 +13,7 @@
 #define SINUSOID_MOST 65536	/* positions that are kept; there is no such sentence */
 
 /* Rows of sines and cosines for all positions; each is computed once. NULL: the fault is noted. */
-static const float *sinusoids(struct dev *d, const int32_t *positions, int64_t n, int64_t cols)
+static const float *sinusoid_table(struct dev *d, const int32_t *positions, int64_t n, int64_t cols)
 {
 	int64_t rows = 256, half = cols / 2;
 	float *table;
@@ -66,7 +66,7 @@ void CPU(embed)(struct dev *d, struct tensor out, struct tensor table, const int
 		ref_embed(NULL, out, table, ids, positions, scale, drop);
 		return;
 	}
-	waves = sinusoids(d, positions, out.rows, out.cols);
+	waves = sinusoid_table(d, positions, out.rows, out.cols);
 	if (!waves)
 		return;
 #pragma omp parallel num_threads(cpu_threads(d, out.rows * out.cols))
@@ -125,7 +125,7 @@ void CPU(embed_grad)(struct dev *d, struct tensor dtable, struct tensor dout, co
 /* ---- relu ---------------------------------------------------------------------- */
 
 /* n elements from x on; half is a constant wherever this is inlined. */
-VEC_INLINE void relu_some(void *x, const float *bias, const float *factor, int64_t n,
+VEC_INLINE void relu_dropout_part(void *x, const float *bias, const float *factor, int64_t n,
 			  const bool half)
 {
 	for (int64_t i = 0; i < n; i += VEC_LANES) {
@@ -151,9 +151,9 @@ void CPU(relu_dropout)(struct dev *d, struct tensor x, const float *bias, struct
 				void *to = cpu_any_row(tensor_columns(x, c, n), t);
 
 				if (cpu_is_half(x))
-					relu_some(to, bias + c, factor, n, true);
+					relu_dropout_part(to, bias + c, factor, n, true);
 				else
-					relu_some(to, bias + c, factor, n, false);
+					relu_dropout_part(to, bias + c, factor, n, false);
 			}
 		}
 	}

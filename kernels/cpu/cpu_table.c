@@ -3,7 +3,7 @@
 
 const struct ops *CPU(table)(void);
 
-static bool usable(void)
+static bool cpu_is_usable(void)
 {
 	return true;
 }
@@ -12,7 +12,7 @@ const struct ops *CPU(table)(void)
 {
 	static const struct ops table = {
 		.name = "cpu",
-		.usable = usable,
+		.usable = cpu_is_usable,
 		.open = cpu_open,
 		.close = cpu_close,
 		.alloc = cpu_alloc,

@@ -11,8 +11,8 @@
 #include "share/base/mem.h"
 #include "share/base/util.h"
 
-#define AWHILE_S 100e-6	/* who waits looks so long before it sleeps, at most */
-#define LOOKS    64	/* between two looks at the clock: about 2 us */
+#define SPIN_SECONDS 100e-6	/* who waits looks so long before it sleeps, at most */
+#define SPIN_CHECKS    64	/* between two looks at the clock: about 2 us */
 
 struct helper {
 	struct cpu_team *team;
@@ -26,9 +26,9 @@ struct helper {
  * are for those who sleep. Who goes to sleep says so first and looks once more; who has
  * something to say, says it first and then looks for sleepers: one of both sees the other.
  */
-#define INSIDE 0x10000u
+#define ONE_INSIDE 0x10000u
 #define MOST_HELPERS 0x1000
-#define WANTED(door) ((door) % INSIDE)
+#define FREE_ENTRIES(entry_counts) ((entry_counts) % ONE_INSIDE)
 
 /*
  * Each thread has parts of its own that follow on each other, so that what it has read ahead is
@@ -48,9 +48,9 @@ struct cpu_team {
 	struct helper *helpers;		/* (n_helpers) owned */
 	int n_helpers, n_started;
 	pthread_mutex_t lock;
-	pthread_cond_t work_is_there, helpers_have_left;
+	pthread_cond_t work_available, helpers_left;
 	bool closing;			/* under the lock */
-	_Alignas(64) atomic_uint door;
+	_Alignas(64) atomic_uint entry_counts;
 	atomic_int asleep;		/* helpers */
 	atomic_bool caller_asleep;
 };
@@ -64,7 +64,7 @@ static void pause_briefly(void)
 #endif
 }
 
-static void take_parts(struct cpu_team *t, int thread)
+static void team_run_parts(struct cpu_team *t, int thread)
 {
 	const int n = t->n_ranges;
 	int64_t part;
@@ -78,12 +78,12 @@ static void take_parts(struct cpu_team *t, int thread)
 	}
 }
 
-static bool try_to_come_in(struct cpu_team *t)
+static bool team_try_enter(struct cpu_team *t)
 {
-	unsigned door = atomic_load_explicit(&t->door, memory_order_relaxed);
+	unsigned entry_counts = atomic_load_explicit(&t->entry_counts, memory_order_relaxed);
 
-	while (WANTED(door) > 0)
-		if (atomic_compare_exchange_weak_explicit(&t->door, &door, door - 1 + INSIDE,
+	while (FREE_ENTRIES(entry_counts) > 0)
+		if (atomic_compare_exchange_weak_explicit(&t->entry_counts, &entry_counts, entry_counts - 1 + ONE_INSIDE,
 							  memory_order_acquire,
 							  memory_order_relaxed))
 			return true;
@@ -91,13 +91,13 @@ static bool try_to_come_in(struct cpu_team *t)
 }
 
 /* Look for so many seconds whether a loop wants helpers. True: inside. */
-static bool look_out(struct cpu_team *t, double seconds)
+static bool team_spin_for_work(struct cpu_team *t, double seconds)
 {
 	const double end = clock_mono_s() + seconds;
 
 	do {
-		for (int i = 0; i < LOOKS; i++) {
-			if (try_to_come_in(t))
+		for (int i = 0; i < SPIN_CHECKS; i++) {
+			if (team_try_enter(t))
 				return true;
 			pause_briefly();
 		}
@@ -106,25 +106,25 @@ static bool look_out(struct cpu_team *t, double seconds)
 }
 
 /* Sleep until a loop wants helpers. True: inside; false: the team is closing. */
-static bool sleep_until_wanted(struct cpu_team *t)
+static bool team_sleep_for_work(struct cpu_team *t)
 {
 	bool in = false;
 
 	pthread_mutex_lock(&t->lock);
 	atomic_fetch_add(&t->asleep, 1);
-	while (!t->closing && !(in = try_to_come_in(t)))
-		pthread_cond_wait(&t->work_is_there, &t->lock);
+	while (!t->closing && !(in = team_try_enter(t)))
+		pthread_cond_wait(&t->work_available, &t->lock);
 	atomic_fetch_sub(&t->asleep, 1);
 	pthread_mutex_unlock(&t->lock);
 	return in;
 }
 
-static void leave(struct cpu_team *t)
+static void team_leave_loop(struct cpu_team *t)
 {
-	if (atomic_fetch_sub(&t->door, INSIDE) / INSIDE > 1 || !atomic_load(&t->caller_asleep))
+	if (atomic_fetch_sub(&t->entry_counts, ONE_INSIDE) / ONE_INSIDE > 1 || !atomic_load(&t->caller_asleep))
 		return;
 	pthread_mutex_lock(&t->lock);
-	pthread_cond_signal(&t->helpers_have_left);
+	pthread_cond_signal(&t->helpers_left);
 	pthread_mutex_unlock(&t->lock);
 }
 
@@ -132,20 +132,20 @@ static void leave(struct cpu_team *t)
  * To be woken takes long beside what is between two products of a step, and a processor that has
  * worked loses little by looking out: for as long as it has worked, not more.
  */
-static void *help(void *arg)
+static void *team_helper_main(void *arg)
 {
 	struct helper *h = arg;
 	struct cpu_team *t = h->team;
 	double left = clock_mono_s(), worked_s = 0;
 
-	while (look_out(t, MIN(worked_s, AWHILE_S)) || sleep_until_wanted(t)) {
+	while (team_spin_for_work(t, MIN(worked_s, SPIN_SECONDS)) || team_sleep_for_work(t)) {
 		const double came = clock_mono_s();
 
-		take_parts(t, h->number);
-		leave(t);
+		team_run_parts(t, h->number);
+		team_leave_loop(t);
 		worked_s = MAX(0, worked_s - (came - left));
 		left = clock_mono_s();
-		worked_s = MIN(worked_s + (left - came), 10 * AWHILE_S);
+		worked_s = MIN(worked_s + (left - came), 10 * SPIN_SECONDS);
 	}
 	return NULL;
 }
@@ -167,59 +167,59 @@ struct cpu_team *cpu_team_new(int threads, struct err *e)
 		return NULL;
 	}
 	pthread_mutex_init(&t->lock, NULL);
-	pthread_cond_init(&t->work_is_there, NULL);
-	pthread_cond_init(&t->helpers_have_left, NULL);
+	pthread_cond_init(&t->work_available, NULL);
+	pthread_cond_init(&t->helpers_left, NULL);
 	return t;
 }
 
-static void start_helpers(struct cpu_team *t, int n)
+static void team_start_helpers(struct cpu_team *t, int n)
 {
 	while (t->n_started < n) {
 		struct helper *h = &t->helpers[t->n_started];
 
 		h->team = t;
 		h->number = t->n_started + 1;
-		if (pthread_create(&h->thread, NULL, help, h))
+		if (pthread_create(&h->thread, NULL, team_helper_main, h))
 			return;
 		t->n_started++;
 	}
 }
 
 /* Helpers that look out come in by themselves; wake others as far as those are too few. */
-static void open_loop(struct cpu_team *t, int helpers)
+static void team_open_loop(struct cpu_team *t, int helpers)
 {
 	int asleep, awake;
 
-	atomic_store(&t->door, (unsigned)MIN(helpers, t->n_started));
+	atomic_store(&t->entry_counts, (unsigned)MIN(helpers, t->n_started));
 	asleep = atomic_load(&t->asleep);
 	awake = t->n_started - asleep;
 	if (asleep == 0 || awake >= helpers)
 		return;
 	pthread_mutex_lock(&t->lock);
 	if (helpers - awake == 1)
-		pthread_cond_signal(&t->work_is_there);
+		pthread_cond_signal(&t->work_available);
 	else
-		pthread_cond_broadcast(&t->work_is_there);
+		pthread_cond_broadcast(&t->work_available);
 	pthread_mutex_unlock(&t->lock);
 }
 
 /* From now on nobody comes in; wait for those inside, awake at first. */
-static void close_loop(struct cpu_team *t)
+static void team_close_loop(struct cpu_team *t)
 {
-	const double end = clock_mono_s() + AWHILE_S;
+	const double end = clock_mono_s() + SPIN_SECONDS;
 
-	atomic_fetch_and(&t->door, ~(INSIDE - 1));
+	atomic_fetch_and(&t->entry_counts, ~(ONE_INSIDE - 1));
 	do {
-		for (int i = 0; i < LOOKS; i++) {
-			if (atomic_load_explicit(&t->door, memory_order_acquire) == 0)
+		for (int i = 0; i < SPIN_CHECKS; i++) {
+			if (atomic_load_explicit(&t->entry_counts, memory_order_acquire) == 0)
 				return;
 			pause_briefly();
 		}
 	} while (clock_mono_s() < end);
 	pthread_mutex_lock(&t->lock);
 	atomic_store(&t->caller_asleep, true);
-	while (atomic_load(&t->door) > 0)
-		pthread_cond_wait(&t->helpers_have_left, &t->lock);
+	while (atomic_load(&t->entry_counts) > 0)
+		pthread_cond_wait(&t->helpers_left, &t->lock);
 	atomic_store(&t->caller_asleep, false);
 	pthread_mutex_unlock(&t->lock);
 }
@@ -234,7 +234,7 @@ void cpu_team_run(struct cpu_team *t, int threads, int64_t n_parts, cpu_team_wor
 			work(context, 0, part);
 		return;
 	}
-	start_helpers(t, helpers);
+	team_start_helpers(t, helpers);
 	t->work = work;
 	t->context = context;
 	t->n_ranges = helpers + 1;
@@ -243,9 +243,9 @@ void cpu_team_run(struct cpu_team *t, int threads, int64_t n_parts, cpu_team_wor
 				      memory_order_relaxed);
 		t->ranges[i].end = (i + 1) * n_parts / (helpers + 1);
 	}
-	open_loop(t, helpers);
-	take_parts(t, 0);
-	close_loop(t);
+	team_open_loop(t, helpers);
+	team_run_parts(t, 0);
+	team_close_loop(t);
 }
 
 void cpu_team_free(struct cpu_team *t)
@@ -254,12 +254,12 @@ void cpu_team_free(struct cpu_team *t)
 		return;
 	pthread_mutex_lock(&t->lock);
 	t->closing = true;
-	pthread_cond_broadcast(&t->work_is_there);
+	pthread_cond_broadcast(&t->work_available);
 	pthread_mutex_unlock(&t->lock);
 	for (int i = 0; i < t->n_started; i++)
 		pthread_join(t->helpers[i].thread, NULL);
-	pthread_cond_destroy(&t->helpers_have_left);
-	pthread_cond_destroy(&t->work_is_there);
+	pthread_cond_destroy(&t->helpers_left);
+	pthread_cond_destroy(&t->work_available);
 	pthread_mutex_destroy(&t->lock);
 	free(t->ranges);
 	free(t->helpers);

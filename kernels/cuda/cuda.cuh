@@ -10,8 +10,8 @@
  *
  * A launch notes its error in d; nobody waits for the GPU before sync.
  *
- * Tensors are read and written eight columns at a time, as floats: load8(),
- * store8(). How that is done is the template argument of nearly every kernel:
+ * Tensors are read and written eight columns at a time, as floats: tensor_load8(),
+ * tensor_store8(). How that is done is the template argument of nearly every kernel:
  * access_of(t, …, vector, …) on the host looks at types and alignment.
  * Eight columns are also what one block of random numbers serves.
  */
@@ -93,7 +93,7 @@ struct cuda_graphs;
 struct dev {
 	int  device;
 	int  processors;		/* multiprocessors */
-	int  shared_most;		/* bytes of shared memory that a block may ask for */
+	int  max_shared_bytes;		/* bytes of shared memory that a block may ask for */
 	bool bf16;
 	bool tensor_cores;		/* of bf16: from compute capability 8 on */
 	cudaStream_t stream;		/* owned */
@@ -107,7 +107,7 @@ struct dev {
 		cudaEvent_t free;	/* owned; what was copied from it has arrived */
 	} stage[CUDA_STAGES];
 	int next_stage;
-	/* what is sent ahead, by turns from two pieces of pinned memory: cuda_send() */
+	/* what is sent ahead, by turns from two pieces of pinned memory: cuda_to_device_async() */
 	cudaStream_t copies;		/* owned */
 	cudaEvent_t turned;		/* owned: what was called before the last turn has ended */
 	struct {
@@ -116,7 +116,7 @@ struct dev {
 		cudaEvent_t arrived;	/* owned */
 	} lane[2];
 	int next_lane;
-	int64_t frequencies_for;	/* the width that CUDA_SCRATCH_FREQUENCIES is filled for */
+	int64_t frequencies_width;	/* the width that CUDA_SCRATCH_FREQUENCIES is filled for */
 	struct cuda_products *products;	/* owned; NULL: none yet */
 	struct cuda_graphs *graphs;	/* owned; NULL: not wanted */
 };
@@ -156,7 +156,7 @@ static __device__ __forceinline__ float bf16_high(uint32_t two)
 	return __uint_as_float(two & 0xFFFF0000u);
 }
 
-static __device__ __forceinline__ uint32_t bf16_round_slowly(float x)
+static __device__ __forceinline__ uint32_t bf16_round_bits(float x)
 {
 	uint32_t u = __float_as_uint(x);
 
@@ -173,7 +173,7 @@ static __device__ __forceinline__ uint32_t bf16_pair(float low, float high)
 	asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(two) : "f"(high), "f"(low));
 	return two;
 #else
-	return bf16_round_slowly(low) | bf16_round_slowly(high) << 16;
+	return bf16_round_bits(low) | bf16_round_bits(high) << 16;
 #endif
 }
 
@@ -201,7 +201,7 @@ template <enum access A> static __device__ __forceinline__ bool is_bf16(struct t
 	return A == ACCESS_BF16 || (A != ACCESS_F32 && t.dtype == DTYPE_BF16);
 }
 
-static __device__ __forceinline__ void unpack8(float v[8], uint4 raw)
+static __device__ __forceinline__ void bf16_unpack8(float v[8], uint4 raw)
 {
 	const uint32_t two[4] = { raw.x, raw.y, raw.z, raw.w };
 
@@ -212,13 +212,13 @@ static __device__ __forceinline__ void unpack8(float v[8], uint4 raw)
 	}
 }
 
-static __device__ __forceinline__ uint4 pack8(const float v[8])
+static __device__ __forceinline__ uint4 bf16_pack8(const float v[8])
 {
 	return make_uint4(bf16_pair(v[0], v[1]), bf16_pair(v[2], v[3]), bf16_pair(v[4], v[5]),
 			  bf16_pair(v[6], v[7]));
 }
 
-static __device__ __forceinline__ float load1(struct tensor t, int64_t row, int64_t col)
+static __device__ __forceinline__ float tensor_load1(struct tensor t, int64_t row, int64_t col)
 {
 	int64_t at = row * t.stride + col;
 
@@ -226,7 +226,7 @@ static __device__ __forceinline__ float load1(struct tensor t, int64_t row, int6
 				     : ((const float *)t.data)[at];
 }
 
-static __device__ __forceinline__ void store1(struct tensor t, int64_t row, int64_t col, float x)
+static __device__ __forceinline__ void tensor_store1(struct tensor t, int64_t row, int64_t col, float x)
 {
 	int64_t at = row * t.stride + col;
 
@@ -238,16 +238,16 @@ static __device__ __forceinline__ void store1(struct tensor t, int64_t row, int6
 
 /* v = columns [col, col + 8) of a row; what lies behind the last column is 0. */
 template <enum access A>
-static __device__ __forceinline__ void load8(float v[8], struct tensor t, int64_t row, int64_t col)
+static __device__ __forceinline__ void tensor_load8(float v[8], struct tensor t, int64_t row, int64_t col)
 {
 	int64_t at = row * t.stride + col;
 
 	if (A == ACCESS_ANY) {
 #pragma unroll
 		for (int i = 0; i < 8; i++)
-			v[i] = col + i < t.cols ? load1(t, row, col + i) : 0;
+			v[i] = col + i < t.cols ? tensor_load1(t, row, col + i) : 0;
 	} else if (is_bf16<A>(t)) {
-		unpack8(v, *(const uint4 *)((const uint16_t *)t.data + at));
+		bf16_unpack8(v, *(const uint4 *)((const uint16_t *)t.data + at));
 	} else {
 		float4 a = *(const float4 *)((const float *)t.data + at),
 		       b = *(const float4 *)((const float *)t.data + at + 4);
@@ -258,7 +258,7 @@ static __device__ __forceinline__ void load8(float v[8], struct tensor t, int64_
 }
 
 /* Sixteen bytes of global memory in one access: left alone, the compiler often makes four of it. */
-static __device__ __forceinline__ void store16(void *to, uint4 v)
+static __device__ __forceinline__ void store_16_bytes(void *to, uint4 v)
 {
 #if defined(__CUDA_ARCH__)
 	asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};"
@@ -275,7 +275,7 @@ static __device__ __forceinline__ uint4 four_floats(const float v[4])
 }
 
 template <enum access A>
-static __device__ __forceinline__ void store8(struct tensor t, int64_t row, int64_t col,
+static __device__ __forceinline__ void tensor_store8(struct tensor t, int64_t row, int64_t col,
 					      const float v[8])
 {
 	int64_t at = row * t.stride + col;
@@ -284,30 +284,30 @@ static __device__ __forceinline__ void store8(struct tensor t, int64_t row, int6
 #pragma unroll
 		for (int i = 0; i < 8; i++)
 			if (col + i < t.cols)
-				store1(t, row, col + i, v[i]);
+				tensor_store1(t, row, col + i, v[i]);
 	} else if (is_bf16<A>(t)) {
-		store16((uint16_t *)t.data + at, pack8(v));
+		store_16_bytes((uint16_t *)t.data + at, bf16_pack8(v));
 	} else {
-		store16((float *)t.data + at, four_floats(v));
-		store16((float *)t.data + at + 4, four_floats(v + 4));
+		store_16_bytes((float *)t.data + at, four_floats(v));
+		store_16_bytes((float *)t.data + at + 4, four_floats(v + 4));
 	}
 }
 
 /* The same of a vector of floats. */
 template <enum access A>
-static __device__ __forceinline__ void load8(float v[8], const float *p, int64_t col, int64_t cols)
+static __device__ __forceinline__ void tensor_load8(float v[8], const float *p, int64_t col, int64_t cols)
 {
 	const struct tensor t = { (void *)p, 1, cols, cols, DTYPE_F32 };
 
-	load8<A == ACCESS_ANY ? ACCESS_ANY : ACCESS_F32>(v, t, 0, col);
+	tensor_load8<A == ACCESS_ANY ? ACCESS_ANY : ACCESS_F32>(v, t, 0, col);
 }
 
 template <enum access A>
-static __device__ __forceinline__ void store8(float *p, int64_t col, int64_t cols, const float v[8])
+static __device__ __forceinline__ void tensor_store8(float *p, int64_t col, int64_t cols, const float v[8])
 {
 	const struct tensor t = { p, 1, cols, cols, DTYPE_F32 };
 
-	store8<A == ACCESS_ANY ? ACCESS_ANY : ACCESS_F32>(t, 0, col, v);
+	tensor_store8<A == ACCESS_ANY ? ACCESS_ANY : ACCESS_F32>(t, 0, col, v);
 }
 
 /* Host: how may these be read and written? A NULL vector is no obstacle. */
@@ -347,7 +347,7 @@ struct drop {
 	struct rng_key key;
 	uint32_t threshold;	/* 0: everything is kept */
 	float    scale;
-	const uint32_t *moment;	/* see drop_now() */
+	const uint32_t *rng_step;	/* see drop_now() */
 };
 
 static inline struct drop drop_of(struct dropout how)
@@ -357,7 +357,7 @@ static inline struct drop drop_of(struct dropout how)
 	if (how.rate > 0) {
 		d.threshold = dropout_threshold(how.rate);
 		d.scale = dropout_scale(how.rate);
-		d.moment = how.moment;
+		d.rng_step = how.rng_step;
 	}
 	return d;
 }
@@ -365,7 +365,7 @@ static inline struct drop drop_of(struct dropout how)
 /* A kernel that drops begins with this: the host may have told it long before the moment was known. */
 static __device__ __forceinline__ struct drop drop_now(struct drop d)
 {
-	d.key = dropout_key(d.key, d.moment);
+	d.key = dropout_key(d.key, d.rng_step);
 	return d;
 }
 
@@ -381,7 +381,7 @@ static __device__ __forceinline__ void drop_block(float v[8], struct drop d, uin
 
 /* What dropout multiplies columns [col, col + 8) of a tensor's row by, cols wide. */
 template <enum access A>
-static __device__ __forceinline__ void drop8(float v[8], struct drop d, int64_t row, int64_t col,
+static __device__ __forceinline__ void dropout_factors8(float v[8], struct drop d, int64_t row, int64_t col,
 					     int64_t cols)
 {
 	if (d.threshold == 0) {
@@ -393,7 +393,7 @@ static __device__ __forceinline__ void drop8(float v[8], struct drop d, int64_t 
 	} else {
 #pragma unroll
 		for (int i = 0; i < 8; i++)
-			v[i] = dropout_keep(d.key, (uint64_t)(row * cols + col + i), d.threshold)
+			v[i] = dropout_is_kept(d.key, (uint64_t)(row * cols + col + i), d.threshold)
 				       ? d.scale
 				       : 0;
 	}

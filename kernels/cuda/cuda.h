@@ -28,27 +28,27 @@ extern "C" {
 #endif
 
 /* Why the GPU cannot be used here, in a sentence; NULL: it can. */
-const char *cuda_trouble(void);
+const char *cuda_unusable_reason(void);
 
 bool cuda_usable(void);
-int cuda_look(int device, struct dev_facts *facts, struct err *e);
+int cuda_query_device(int device, struct dev_info *facts, struct err *e);
 struct dev *cuda_open(const struct dev_options *options, struct err *e);
 void cuda_close(struct dev *d);
 void *cuda_alloc(struct dev *d, size_t bytes, struct err *e);
 void cuda_release(struct dev *d, void *p);
 void cuda_to_device(struct dev *d, void *to, const void *from, size_t bytes);
 void cuda_to_host(struct dev *d, void *to, const void *from, size_t bytes);
-void cuda_send(struct dev *d, void *to, const void *from, size_t bytes);
-void cuda_turn(struct dev *d);
+void cuda_to_device_async(struct dev *d, void *to, const void *from, size_t bytes);
+void cuda_swap_staging(struct dev *d);
 int cuda_sync(struct dev *d, struct err *e);
 int cuda_fetch(struct dev *d, void *to, const void *from, size_t bytes, struct err *e);
 int cuda_reserve(struct dev *d, const struct dev_limits *most, struct err *e);
-struct dev_needs cuda_needs(const struct dev_limits *most);
+struct dev_memory cuda_memory_needs(const struct dev_limits *most);
 int cuda_graph_begin(struct dev *d, const struct graph_key *key);
 void cuda_graph_pause(struct dev *d);
 void cuda_graph_resume(struct dev *d);
 void cuda_graph_end(struct dev *d);
-void cuda_graph_play(struct dev *d, int piece);
+void cuda_graph_replay(struct dev *d, int piece);
 
 #ifdef CUDA_PARTIAL	/* ops that are not written yet are NULL in the table */
 #define OP(name, args, names) void cuda_##name args __attribute__((weak));

@@ -90,7 +90,7 @@ static __device__ __forceinline__ void forward_drop(float p[2][4], const struct 
 	struct rng_block b = rng_block_at(
 		drop_now(w.drop).key, attention_block(row, s.head, w.heads, key + t / 2 * 8));
 
-	quad_turn(b.v);
+	quad_transpose(b.v);
 #pragma unroll
 	for (int i = 0; i < 4; i++) {
 		float *two = &p[i / 2][i % 2 * 2];

@@ -72,7 +72,7 @@ static inline int group_lanes(int64_t width)
 	return lanes;
 }
 
-/* load8(), but nothing behind the last column. */
+/* tensor_load8(), but nothing behind the last column. */
 template <enum access A>
 static __device__ __forceinline__ void load_part(float v[8], struct tensor t, int64_t row,
 						 int64_t col)
@@ -81,7 +81,7 @@ static __device__ __forceinline__ void load_part(float v[8], struct tensor t, in
 	for (int i = 0; i < 8; i++)
 		v[i] = 0;
 	if (col < t.cols)
-		load8<A>(v, t, row, col);
+		tensor_load8<A>(v, t, row, col);
 }
 
 /* The product of two rows, on all lanes of the group; a: this lane's first eight columns of q. */
@@ -97,8 +97,8 @@ static __device__ __forceinline__ float group_dot(const float a[8], struct tenso
 	for (int i = 0; i < 8; i++)
 		sum += a[i] * y[i];
 	for (col += lanes * 8; col < q.cols; col += lanes * 8) {
-		load8<A>(x, q, q_row, col);
-		load8<A>(y, k, k_row, col);
+		tensor_load8<A>(x, q, q_row, col);
+		tensor_load8<A>(y, k, k_row, col);
 #pragma unroll
 		for (int i = 0; i < 8; i++)
 			sum += x[i] * y[i];
@@ -109,15 +109,15 @@ static __device__ __forceinline__ float group_dot(const float a[8], struct tenso
 }
 
 /* The softmax so far of a group, and eight columns of its sum of v. */
-struct soft_sum {
+struct softmax_sum {
 	float greatest, weights, v[8];
 };
 
 /* Below every score; finite, so that differences are numbers. */
-#define LOWEST -3.0e38f
+#define LOWEST_SCORE -3.0e38f
 
 /* One more key; keep: what dropout multiplies its weight by. */
-static __device__ __forceinline__ void soft_take(struct soft_sum *s, float score, float keep,
+static __device__ __forceinline__ void softmax_add_key(struct softmax_sum *s, float score, float keep,
 						 const float v[8])
 {
 	const float greatest = fmaxf(s->greatest, score), old = __expf(s->greatest - greatest),
@@ -130,7 +130,7 @@ static __device__ __forceinline__ void soft_take(struct soft_sum *s, float score
 		s->v[i] = s->v[i] * old + weight * keep * v[i];
 }
 
-static __device__ __forceinline__ void soft_join(struct soft_sum *s, const struct soft_sum *other)
+static __device__ __forceinline__ void softmax_merge(struct softmax_sum *s, const struct softmax_sum *other)
 {
 	const float greatest = fmaxf(s->greatest, other->greatest),
 		    own = __expf(s->greatest - greatest), its = __expf(other->greatest - greatest);
@@ -143,17 +143,17 @@ static __device__ __forceinline__ void soft_join(struct soft_sum *s, const struc
 }
 
 /* Join the groups of a warp. */
-static __device__ __forceinline__ void soft_join_warp(struct soft_sum *s, int lanes)
+static __device__ __forceinline__ void softmax_merge_warp(struct softmax_sum *s, int lanes)
 {
 	for (int with = lanes; with < 32; with *= 2) {
-		struct soft_sum other;
+		struct softmax_sum other;
 
 		other.greatest = __shfl_xor_sync(ALL_LANES, s->greatest, with);
 		other.weights = __shfl_xor_sync(ALL_LANES, s->weights, with);
 #pragma unroll
 		for (int i = 0; i < 8; i++)
 			other.v[i] = __shfl_xor_sync(ALL_LANES, s->v[i], with);
-		soft_join(s, &other);
+		softmax_merge(s, &other);
 	}
 }
 

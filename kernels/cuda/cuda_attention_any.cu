@@ -36,7 +36,7 @@ static __device__ __forceinline__ void join_groups(float v[8], int lanes)
 }
 
 /* Which weights of the eight keys from first on dropout keeps: bits. */
-static __device__ __forceinline__ unsigned kept_keys(struct drop d, int64_t row, int32_t head,
+static __device__ __forceinline__ unsigned dropout_kept_keys(struct drop d, int64_t row, int32_t head,
 						     int32_t heads, int32_t first)
 {
 	unsigned kept = 0;
@@ -52,7 +52,7 @@ static __device__ __forceinline__ unsigned kept_keys(struct drop d, int64_t row,
 }
 
 /* Keys that query i sees. */
-static __device__ __forceinline__ int32_t seen_by(const struct attention_work &w,
+static __device__ __forceinline__ int32_t count_seen_keys(const struct attention_work &w,
 						  const struct sentence &s, int32_t i)
 {
 	return w.causal ? min(i + 1, s.n_k) : s.n_k;
@@ -61,21 +61,21 @@ static __device__ __forceinline__ int32_t seen_by(const struct attention_work &w
 /* ---- forward ------------------------------------------------------------------------------ */
 
 template <enum access A>
-static __device__ __forceinline__ struct soft_sum
-attend(const struct attention_work &w, const struct sentence &s, const struct group &g, int32_t i,
+static __device__ __forceinline__ struct softmax_sum
+group_attend(const struct attention_work &w, const struct sentence &s, const struct group &g, int32_t i,
        int64_t first)
 {
 	const struct tensor q = head_of(w.q, s.head, w.heads), k = head_of(w.k, s.head, w.heads),
 			    v = head_of(w.v, s.head, w.heads);
 	const int64_t row = s.first_q + i;
-	const int32_t n = seen_by(w, s, i);
-	struct soft_sum sum = {LOWEST, 0, {0}};
+	const int32_t n = count_seen_keys(w, s, i);
+	struct softmax_sum sum = {LOWEST_SCORE, 0, {0}};
 	float a[8], values[8];
 
 	load_part<A>(a, q, row, g.col);
 	for (int32_t base = 0; base < n; base += g.count * 8) {
 		const int32_t from = base + g.number * 8;
-		const unsigned kept = kept_keys(w.drop, row, s.head, w.heads, from);
+		const unsigned kept = dropout_kept_keys(w.drop, row, s.head, w.heads, from);
 
 #pragma unroll
 		for (int e = 0; e < 8; e++) {
@@ -85,11 +85,11 @@ attend(const struct attention_work &w, const struct sentence &s, const struct gr
 			if (from + e >= n)
 				continue;
 			load_part<A>(values, v, key, first + g.col);
-			soft_take(&sum, score * w.scale, kept >> e & 1 ? w.drop.scale : 0,
+			softmax_add_key(&sum, score * w.scale, kept >> e & 1 ? w.drop.scale : 0,
 				  values);
 		}
 	}
-	soft_join_warp(&sum, g.lanes);
+	softmax_merge_warp(&sum, g.lanes);
 	return sum;
 }
 
@@ -107,13 +107,13 @@ attention_rows(struct attention_work w, int lanes)
 		const int64_t row = s.first_q + i;
 
 		for (int64_t first = 0; first < out.cols; first += lanes * 8) {
-			struct soft_sum sum = attend<A>(w, s, g, i, first);
+			struct softmax_sum sum = group_attend<A>(w, s, g, i, first);
 
 #pragma unroll
 			for (int e = 0; e < 8; e++)
 				sum.v[e] = sum.weights > 0 ? sum.v[e] / sum.weights : 0;
 			if (g.number == 0 && first + g.col < out.cols)
-				store8<A>(out, row, first + g.col, sum.v);
+				tensor_store8<A>(out, row, first + g.col, sum.v);
 			if (threadIdx.x % 32 == 0 && first == 0)
 				w.lse[row * w.heads + s.head] = sum.greatest + logf(sum.weights);
 		}
@@ -153,17 +153,17 @@ static __device__ __forceinline__ struct grad_row grad_row_of(const struct atten
 /* The sum over the keys that a query sees of dscore times k; delta = dout . out. */
 template <enum access A>
 static __device__ __forceinline__ void
-query_grad(float sum[8], const struct attention_work &w, const struct sentence &s,
+group_query_grad(float sum[8], const struct attention_work &w, const struct sentence &s,
 	   const struct grad_row &r, const struct group &g, int32_t i, int64_t first, float delta)
 {
 	const int64_t row = s.first_q + i;
 	const float lse = w.lse[row * w.heads + s.head];
-	const int32_t n = seen_by(w, s, i);
+	const int32_t n = count_seen_keys(w, s, i);
 	float values[8];
 
 	for (int32_t base = 0; base < n; base += g.count * 8) {
 		const int32_t from = base + g.number * 8;
-		const unsigned kept = kept_keys(w.drop, row, s.head, w.heads, from);
+		const unsigned kept = dropout_kept_keys(w.drop, row, s.head, w.heads, from);
 
 #pragma unroll
 		for (int e = 0; e < 8; e++) {
@@ -206,16 +206,16 @@ attention_dq(struct attention_work w, int lanes)
 		for (int64_t first = 0; first < dq.cols; first += lanes * 8) {
 			float sum[8] = {0};
 
-			query_grad<A>(sum, w, s, r, g, i, first, delta);
+			group_query_grad<A>(sum, w, s, r, g, i, first, delta);
 			if (g.number == 0 && first + g.col < dq.cols)
-				store8<A>(dq, row, first + g.col, sum);
+				tensor_store8<A>(dq, row, first + g.col, sum);
 		}
 	}
 }
 
 /* The sums over the queries that see a key. */
 template <enum access A>
-static __device__ __forceinline__ void key_grad(float dk[8], float dv[8],
+static __device__ __forceinline__ void group_key_grad(float dk[8], float dv[8],
 						const struct attention_work &w,
 						const struct sentence &s, const struct grad_row &r,
 						const struct group &g, int32_t j, int64_t first)
@@ -233,7 +233,7 @@ static __device__ __forceinline__ void key_grad(float dk[8], float dv[8],
 
 		if (i >= s.n_q)
 			continue;
-		m = kept_keys(w.drop, row, s.head, w.heads, j) >> j % 8 & 1 ? w.drop.scale : 0;
+		m = dropout_kept_keys(w.drop, row, s.head, w.heads, j) >> j % 8 & 1 ? w.drop.scale : 0;
 		p = __expf(score * w.scale - w.lse[at]);
 		dscore = p * (dp * m - w.scratch[at]) * w.scale;
 		load_part<A>(values, r.q, row, first + g.col);
@@ -269,11 +269,11 @@ attention_dkv(struct attention_work w, int lanes)
 		for (int64_t first = 0; first < dk.cols; first += lanes * 8) {
 			float k_sum[8] = {0}, v_sum[8] = {0};
 
-			key_grad<A>(k_sum, v_sum, w, s, r, g, j, first);
+			group_key_grad<A>(k_sum, v_sum, w, s, r, g, j, first);
 			if (g.number != 0 || first + g.col >= dk.cols)
 				continue;
-			store8<A>(dk, key, first + g.col, k_sum);
-			store8<A>(dv, key, first + g.col, v_sum);
+			tensor_store8<A>(dk, key, first + g.col, k_sum);
+			tensor_store8<A>(dv, key, first + g.col, v_sum);
 		}
 	}
 }

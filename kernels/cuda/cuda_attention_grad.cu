@@ -19,7 +19,7 @@ template <int SIZE> struct backward_tiles {
 };
 
 /* Does any of 16 queries see any of 16 keys? */
-static __device__ __forceinline__ bool is_seen(const struct attention_work &w,
+static __device__ __forceinline__ bool is_tile_visible(const struct attention_work &w,
 					       const struct sentence &s, int key, int query)
 {
 	return key < s.n_k && query < s.n_q && (!w.causal || key <= query + 15);
@@ -45,8 +45,8 @@ static __device__ __forceinline__ void load_queries(struct backward_tiles<SIZE> 
 		float a[8], b[8], sum = 0;
 
 		if (r < n) {
-			load8<A>(a, dout, row, c * 8);
-			load8<A>(b, out, row, c * 8);
+			tensor_load8<A>(a, dout, row, c * 8);
+			tensor_load8<A>(b, out, row, c * 8);
 #pragma unroll
 			for (int e = 0; e < 8; e++)
 				sum += a[e] * b[e];
@@ -66,7 +66,7 @@ static __device__ __forceinline__ void load_queries(struct backward_tiles<SIZE> 
  * the one's 8 below. Each lane makes one of the 32 blocks of random numbers, of eight keys of a
  * query.
  */
-static __device__ __forceinline__ unsigned backward_keeps(const struct attention_work &w,
+static __device__ __forceinline__ unsigned backward_keep_mask(const struct attention_work &w,
 							  const struct sentence &s, int key,
 							  int query)
 {
@@ -100,7 +100,7 @@ backward_pairs(struct backward *b, struct backward_tiles<SIZE> &tiles,
 	       const struct attention_work &w, const struct sentence &s, int at, int query)
 {
 	const int lane = threadIdx.x % 32, group = lane / 4, t = lane % 4;
-	const unsigned keeps = w.drop.threshold ? backward_keeps(w, s, b->key, query) : ~0u;
+	const unsigned keeps = w.drop.threshold ? backward_keep_mask(w, s, b->key, query) : ~0u;
 	float p[2][4] = {}, dp[2][4] = {};
 	uint32_t v[4][4], left[4];
 
@@ -141,7 +141,7 @@ backward_dq(float acc[8][4], struct backward_tiles<SIZE> &tiles, const struct at
 	for (int c = 0; c < SIZE / 16; c++) {
 		uint32_t left[4];
 
-		if (!is_seen(w, s, key + 16 * c, query))
+		if (!is_tile_visible(w, s, key + 16 * c, query))
 			continue;
 		load_matrices<true>(left, &tiles.dscore[16 * c + lane / 16 * 8 + lane % 8]
 						       [query % SIZE + lane / 8 % 2 * 8]);
@@ -150,7 +150,7 @@ backward_dq(float acc[8][4], struct backward_tiles<SIZE> &tiles, const struct at
 }
 
 /* Add to what earlier tiles of keys gave, in scratch (rows of q, all columns). */
-static __device__ __forceinline__ void backward_carry(float acc[8][4],
+static __device__ __forceinline__ void backward_add_partial_dq(float acc[8][4],
 						      const struct attention_work &w,
 						      const struct sentence &s, int query,
 						      bool is_first)
@@ -191,13 +191,13 @@ backward_tile(struct backward *b, struct backward_tiles<SIZE> &tiles,
 	if (first == (w.causal ? key : 0))	/* these keys' first: they have arrived now */
 		load_left(b->k, tiles.k, b->key % SIZE);
 	for (int c = 0; c < SIZE; c += 16)
-		if (is_seen(w, s, b->key, first + c))
+		if (is_tile_visible(w, s, b->key, first + c))
 			backward_pairs(b, tiles, w, s, c, first + c);
 	__syncthreads();
 	if (query < s.n_q) {
 		backward_dq(acc, tiles, w, s, key, query);
 		if (s.n_k > SIZE)
-			backward_carry(acc, w, s, query, key == 0);
+			backward_add_partial_dq(acc, w, s, query, key == 0);
 		if (key + SIZE > last_key)
 			store_rows<A>(head_of(w.dq, s.head, w.heads), s.first_q + query,
 				      s.n_q - query, acc, one);

@@ -31,7 +31,7 @@ static __device__ __forceinline__ float exp_2(float x)
 }
 
 /* Four lanes turn a 4 by 4 matrix over: v[i] of lane t becomes v[t] of lane i. */
-template <class T> static __device__ __forceinline__ void quad_turn(T v[4])
+template <class T> static __device__ __forceinline__ void quad_transpose(T v[4])
 {
 	const int t = threadIdx.x % 4;
 
@@ -69,8 +69,8 @@ static __device__ __forceinline__ void load_tile(uint16_t (*tile)[PITCH], struct
 			continue;
 		}
 		if (r < n)
-			load8<A>(v, t, first + r, c);
-		*(uint4 *)&tile[r][c] = pack8(v);
+			tensor_load8<A>(v, t, first + r, c);
+		*(uint4 *)&tile[r][c] = bf16_pack8(v);
 	}
 }
 
@@ -144,15 +144,15 @@ static __device__ __forceinline__ void store_rows(struct tensor out, int64_t row
 				even[i] = acc[4 * part + i][2 * half] * factor[half];
 				odd[i] = acc[4 * part + i][2 * half + 1] * factor[half];
 			}
-			quad_turn(even);
-			quad_turn(odd);
+			quad_transpose(even);
+			quad_transpose(odd);
 #pragma unroll
 			for (int i = 0; i < 4; i++) {
 				v[2 * i] = even[i];
 				v[2 * i + 1] = odd[i];
 			}
 			if (group + 8 * half < n)
-				store8<A>(out, row + group + 8 * half, 32 * part + 8 * t, v);
+				tensor_store8<A>(out, row + group + 8 * half, 32 * part + 8 * t, v);
 		}
 	}
 }

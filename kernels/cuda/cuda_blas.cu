@@ -9,7 +9,7 @@
 #define TEXT(x)	 TEXT2(x)
 #define LIBRARY	 "libcublasLt.so." TEXT(CUBLAS_VER_MAJOR)
 
-static bool find_all(struct cuda_blas *b, void *library)
+static bool load_blas_symbols(struct cuda_blas *b, void *library)
 {
 	bool all = true;
 
@@ -32,7 +32,7 @@ const struct cuda_blas *cuda_blas_load(const char **why)
 			*why = "the library " LIBRARY " of CUDA is not there";
 			return NULL;
 		}
-		if (!find_all(&blas, library)) {
+		if (!load_blas_symbols(&blas, library)) {
 			*why = "the library " LIBRARY " lacks functions that are needed";
 			dlclose(library);
 			library = NULL;

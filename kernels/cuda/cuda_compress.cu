@@ -11,29 +11,29 @@
 #define PAST_MOST    8 /* codes behind the last number, so that whole bytes can be made of them */
 
 /* Numbers in a byte. */
-template <enum wire W> static __device__ __forceinline__ int per_byte()
+template <enum wire_format W> static __device__ __forceinline__ int wire_codes_per_byte()
 {
 	return W == WIRE_2BIT ? 4 : 8;
 }
 
 /* Bytes of a whole block. */
-template <enum wire W> static __device__ __forceinline__ int64_t block_bytes()
+template <enum wire_format W> static __device__ __forceinline__ int64_t block_bytes()
 {
 	return W == WIRE_FP32	? WIRE_BLOCK * (int64_t)sizeof(float)
 	       : W == WIRE_BF16 ? WIRE_BLOCK * (int64_t)sizeof(uint16_t)
-				: WIRE_LEVEL_BYTES + WIRE_BLOCK / per_byte<W>();
+				: WIRE_LEVEL_BYTES + WIRE_BLOCK / wire_codes_per_byte<W>();
 }
 
 /* What a block of threads works on: m numbers from x, written at bytes. */
 struct place {
-	float *x, *residual;
+	float *x, *error_feedback;
 	unsigned char *bytes;
 	int m, i;		/* i: the first of this thread's four */
 };
 
 /* false: there is nothing. base: piece 0 as it is written. */
-template <enum wire W>
-static __device__ bool find_place(struct place *at, const struct wire_pieces &p, int piece,
+template <enum wire_format W>
+static __device__ bool wire_locate_block(struct place *at, const struct wire_pieces &p, int piece,
 				  const unsigned char *base, int64_t stride)
 {
 	const int64_t from = piece * p.each, in_piece = (int64_t)blockIdx.x * WIRE_BLOCK,
@@ -42,7 +42,7 @@ static __device__ bool find_place(struct place *at, const struct wire_pieces &p,
 	if (in_piece >= n)
 		return false;
 	at->x = p.x + from + in_piece;
-	at->residual = p.residual ? p.residual + from + in_piece : NULL;
+	at->error_feedback = p.error_feedback ? p.error_feedback + from + in_piece : NULL;
 	at->bytes = (unsigned char *)base + piece * stride + blockIdx.x * block_bytes<W>();
 	at->m = (int)min((int64_t)WIRE_BLOCK, n - in_piece);
 	at->i = (int)threadIdx.x * FOUR;
@@ -59,7 +59,7 @@ static __device__ __forceinline__ int other_piece(const struct wire_pieces &p)
 
 /* ---- four numbers ------------------------------------------------------------------------ */
 
-static __device__ __forceinline__ void load4(float v[FOUR], const float *x, int i, int m)
+static __device__ __forceinline__ void wire_load4(float v[FOUR], const float *x, int i, int m)
 {
 	if (i + FOUR <= m) {
 		const float4 all = *(const float4 *)(x + i);
@@ -71,7 +71,7 @@ static __device__ __forceinline__ void load4(float v[FOUR], const float *x, int 
 		v[k] = i + k < m ? x[i + k] : 0;
 }
 
-static __device__ __forceinline__ void store4(float *x, int i, int m, const float v[FOUR])
+static __device__ __forceinline__ void wire_store4(float *x, int i, int m, const float v[FOUR])
 {
 	if (i + FOUR <= m) {
 		*(float4 *)(x + i) = make_float4(v[0], v[1], v[2], v[3]);
@@ -88,16 +88,16 @@ static __device__ __forceinline__ float level_of(const unsigned char *in, bool h
 	return bf16_low(((const uint16_t *)in)[high]);
 }
 
-template <enum wire W>
-static __device__ __forceinline__ float code_says(int code, float low, float high)
+template <enum wire_format W>
+static __device__ __forceinline__ float wire_code_value(int code, float low, float high)
 {
 	const float level = W == WIRE_2BIT && code & 1 ? high : low;
 
 	return code >> (W == WIRE_2BIT) & 1 ? -level : level;
 }
 
-template <enum wire W>
-static __device__ __forceinline__ void read4(float v[FOUR], const unsigned char *in, int i, int m)
+template <enum wire_format W>
+static __device__ __forceinline__ void wire_decode4(float v[FOUR], const unsigned char *in, int i, int m)
 {
 	constexpr int per = W == WIRE_2BIT ? 4 : 8, bits = 8 / per, whole = WIRE_BLOCK / per;
 	const float low = level_of(in, false), high = level_of(in, true);
@@ -108,24 +108,24 @@ static __device__ __forceinline__ void read4(float v[FOUR], const unsigned char 
 		const uint32_t codes = *(const uint32_t *)(in + i % whole) >> i / whole * bits;
 
 		for (int k = 0; k < FOUR; k++)
-			v[k] = code_says<W>((int)(codes >> 8 * k), low, high);
+			v[k] = wire_code_value<W>((int)(codes >> 8 * k), low, high);
 		return;
 	}
 	for (int k = 0; k < FOUR; k++)
-		v[k] = i + k < m ? code_says<W>(in[(i + k) % bytes] >> (i + k) / bytes * bits, low,
+		v[k] = i + k < m ? wire_code_value<W>(in[(i + k) % bytes] >> (i + k) / bytes * bits, low,
 						high)
 				 : 0;
 }
 
 template <>
-__device__ __forceinline__ void read4<WIRE_FP32>(float v[FOUR], const unsigned char *in, int i,
+__device__ __forceinline__ void wire_decode4<WIRE_FP32>(float v[FOUR], const unsigned char *in, int i,
 						 int m)
 {
-	load4(v, (const float *)in, i, m);
+	wire_load4(v, (const float *)in, i, m);
 }
 
 template <>
-__device__ __forceinline__ void read4<WIRE_BF16>(float v[FOUR], const unsigned char *in, int i,
+__device__ __forceinline__ void wire_decode4<WIRE_BF16>(float v[FOUR], const unsigned char *in, int i,
 						 int m)
 {
 	const uint16_t *h = (const uint16_t *)in;
@@ -156,7 +156,7 @@ struct lanes {
  * Sum of |y| over those of at least split, and how many they are, for thread 0, which alone gets
  * them. All threads call it.
  */
-static __device__ float sum_from(struct lanes *lanes, const float *y, int m, float split,
+static __device__ float wire_sum_above(struct lanes *lanes, const float *y, int m, float split,
 				 float *count)
 {
 	const int whole = m / WIRE_LANES * WIRE_LANES, t = (int)threadIdx.x;
@@ -188,17 +188,17 @@ static __device__ float sum_from(struct lanes *lanes, const float *y, int m, flo
 	return sum;
 }
 
-static __device__ __forceinline__ float as_written(float x)
+static __device__ __forceinline__ float wire_round_level(float x)
 {
-	return bf16_low(bf16_round_slowly(x));
+	return bf16_low(bf16_round_bits(x));
 }
 
 /* All threads call it, with y there for all of them. */
-template <enum wire W>
-static __device__ struct levels choose_levels(struct lanes *lanes, const float *y, int m)
+template <enum wire_format W>
+static __device__ struct levels wire_choose_levels(struct lanes *lanes, const float *y, int m)
 {
 	struct levels l = { 0, 0, 0 };
-	float n, above, high, sum = sum_from(lanes, y, m, 0, &n);
+	float n, above, high, sum = wire_sum_above(lanes, y, m, 0, &n);
 
 	l.low = sum / (float)m;
 	if (W == WIRE_2BIT) {
@@ -207,15 +207,15 @@ static __device__ struct levels choose_levels(struct lanes *lanes, const float *
 			lanes->levels.split = l.split;
 		__syncthreads();
 		l.split = lanes->levels.split;
-		high = sum_from(lanes, y, m, l.split, &above);
+		high = wire_sum_above(lanes, y, m, l.split, &above);
 		l.low = (float)m > above ? fmaxf(sum - high, 0) / ((float)m - above) : 0;
 		l.high = above > 0 ? high / above : 0;
 	}
 	if (threadIdx.x == 0) {
 		const bool finite = isfinite(sum) && n == (float)m;
 
-		lanes->levels.low = finite ? as_written(l.low) : __uint_as_float(0x7FC00000u);
-		lanes->levels.high = finite ? as_written(l.high) : __uint_as_float(0x7FC00000u);
+		lanes->levels.low = finite ? wire_round_level(l.low) : __uint_as_float(0x7FC00000u);
+		lanes->levels.high = finite ? wire_round_level(l.high) : __uint_as_float(0x7FC00000u);
 		lanes->levels.split = finite ? l.split : 0;
 	}
 	__syncthreads();
@@ -225,24 +225,24 @@ static __device__ struct levels choose_levels(struct lanes *lanes, const float *
 /* ---- a block is written -------------------------------------------------------------------- */
 
 /* v: this thread's numbers; they become what is written of them. */
-template <enum wire W> static __device__ void write_block(const struct place &at, float v[FOUR])
+template <enum wire_format W> static __device__ void write_block(const struct place &at, float v[FOUR])
 {
 	SHARED(float, y, [WIRE_BLOCK]);
 	SHARED(unsigned char, codes, [WIRE_BLOCK + PAST_MOST]);
 	SHARED(struct lanes, lanes, [1]);
-	const int bytes = (at.m + per_byte<W>() - 1) / per_byte<W>(), bits = 8 / per_byte<W>();
-	float residual[FOUR], lost[FOUR];
+	const int bytes = (at.m + wire_codes_per_byte<W>() - 1) / wire_codes_per_byte<W>(), bits = 8 / wire_codes_per_byte<W>();
+	float error_feedback[FOUR], lost[FOUR];
 	struct levels l;
 
-	if (at.residual) {
-		load4(residual, at.residual, at.i, at.m);
+	if (at.error_feedback) {
+		wire_load4(error_feedback, at.error_feedback, at.i, at.m);
 		for (int k = 0; k < FOUR; k++)
-			v[k] += residual[k];
+			v[k] += error_feedback[k];
 	}
 	for (int k = 0; k < FOUR; k++)
 		y[at.i + k] = v[k];
 	__syncthreads();
-	l = choose_levels<W>(lanes, y, at.m);
+	l = wire_choose_levels<W>(lanes, y, at.m);
 	for (int k = 0; k < FOUR; k++) {
 		const bool far = W == WIRE_2BIT && fabsf(v[k]) >= l.split, negative = v[k] < 0;
 		const float level = far ? l.high : l.low, written = negative ? -level : level;
@@ -259,16 +259,16 @@ template <enum wire W> static __device__ void write_block(const struct place &at
 	for (int j = (int)threadIdx.x; j < bytes; j += WIRE_THREADS) {
 		int byte = 0;
 
-		for (int k = 0; k < per_byte<W>(); k++)
+		for (int k = 0; k < wire_codes_per_byte<W>(); k++)
 			byte |= codes[k * bytes + j] << k * bits;
 		at.bytes[WIRE_LEVEL_BYTES + j] = (unsigned char)byte;
 	}
 	if (threadIdx.x == 0) {
-		((uint16_t *)at.bytes)[0] = (uint16_t)bf16_round_slowly(l.low);
-		((uint16_t *)at.bytes)[1] = (uint16_t)bf16_round_slowly(l.high);
+		((uint16_t *)at.bytes)[0] = (uint16_t)bf16_round_bits(l.low);
+		((uint16_t *)at.bytes)[1] = (uint16_t)bf16_round_bits(l.high);
 	}
-	if (at.residual && isfinite(l.low))
-		store4(at.residual, at.i, at.m, lost);
+	if (at.error_feedback && isfinite(l.low))
+		wire_store4(at.error_feedback, at.i, at.m, lost);
 }
 
 template <> __device__ void write_block<WIRE_BF16>(const struct place &at, float v[FOUR])
@@ -277,7 +277,7 @@ template <> __device__ void write_block<WIRE_BF16>(const struct place &at, float
 	uint32_t bits[FOUR];
 
 	for (int k = 0; k < FOUR; k++) {
-		bits[k] = bf16_round_slowly(v[k]);
+		bits[k] = bf16_round_bits(v[k]);
 		v[k] = bf16_low(bits[k]);
 	}
 	if (at.i + FOUR <= at.m) {
@@ -291,58 +291,58 @@ template <> __device__ void write_block<WIRE_BF16>(const struct place &at, float
 
 template <> __device__ void write_block<WIRE_FP32>(const struct place &at, float v[FOUR])
 {
-	store4((float *)at.bytes, at.i, at.m, v);
+	wire_store4((float *)at.bytes, at.i, at.m, v);
 }
 
 /* ---- kernels -------------------------------------------------------------------------------- */
 
-template <enum wire W>
+template <enum wire_format W>
 static __global__ void __launch_bounds__(WIRE_THREADS)
 	encode_pieces(unsigned char *out, struct wire_pieces p)
 {
 	struct place at;
 	float v[FOUR];
 
-	if (!find_place<W>(&at, p, other_piece(p), out, p.stride))
+	if (!wire_locate_block<W>(&at, p, other_piece(p), out, p.stride))
 		return;
-	load4(v, at.x, at.i, at.m);
+	wire_load4(v, at.x, at.i, at.m);
 	write_block<W>(at, v);
 }
 
-template <enum wire W>
+template <enum wire_format W>
 static __global__ void __launch_bounds__(WIRE_THREADS)
 	decode_pieces(struct wire_pieces p, const unsigned char *in)
 {
 	struct place at;
 	float v[FOUR];
 
-	if (!find_place<W>(&at, p, other_piece(p), in, p.stride))
+	if (!wire_locate_block<W>(&at, p, other_piece(p), in, p.stride))
 		return;
-	read4<W>(v, at.bytes, at.i, at.m);
-	store4(at.x, at.i, at.m, v);
+	wire_decode4<W>(v, at.bytes, at.i, at.m);
+	wire_store4(at.x, at.i, at.m, v);
 }
 
-template <enum wire W>
+template <enum wire_format W>
 static __global__ void __launch_bounds__(WIRE_THREADS)
 	sum_pieces(unsigned char *sum, struct wire_pieces p, const unsigned char *in)
 {
 	struct place at;
 	float v[FOUR], term[FOUR];
 
-	if (!find_place<W>(&at, p, p.own, sum, 0))
+	if (!wire_locate_block<W>(&at, p, p.own, sum, 0))
 		return;
 	for (int j = 0; j < p.ranks; j++) {
 		if (j == p.own)
-			load4(term, at.x, at.i, at.m);
+			wire_load4(term, at.x, at.i, at.m);
 		else
-			read4<W>(term, in + j * p.stride + blockIdx.x * block_bytes<W>(), at.i,
+			wire_decode4<W>(term, in + j * p.stride + blockIdx.x * block_bytes<W>(), at.i,
 				 at.m);
 		for (int k = 0; k < FOUR; k++)
 			v[k] = j ? v[k] + term[k] : term[k];
 	}
 	if (sum)
 		write_block<W>(at, v);
-	store4(at.x, at.i, at.m, v);
+	wire_store4(at.x, at.i, at.m, v);
 }
 
 /* ---- entries ---------------------------------------------------------------------------------- */
@@ -371,22 +371,22 @@ static __global__ void __launch_bounds__(WIRE_THREADS)
 		} \
 	} while (0)
 
-static int others(const struct wire_pieces *p)
+static int wire_other_ranks(const struct wire_pieces *p)
 {
 	return p->own >= 0 ? p->ranks - 1 : p->ranks;
 }
 
-void cuda_wire_encode(struct queue *q, enum wire w, void *out, const struct wire_pieces *p)
+void cuda_wire_encode(struct cuda_queue *q, enum wire_format w, void *out, const struct wire_pieces *p)
 {
-	LAUNCH_WIRE(q, w, encode_pieces, p, others(p), (unsigned char *)out, *p);
+	LAUNCH_WIRE(q, w, encode_pieces, p, wire_other_ranks(p), (unsigned char *)out, *p);
 }
 
-void cuda_wire_decode(struct queue *q, enum wire w, const struct wire_pieces *p, const void *in)
+void cuda_wire_decode(struct cuda_queue *q, enum wire_format w, const struct wire_pieces *p, const void *in)
 {
-	LAUNCH_WIRE(q, w, decode_pieces, p, others(p), *p, (const unsigned char *)in);
+	LAUNCH_WIRE(q, w, decode_pieces, p, wire_other_ranks(p), *p, (const unsigned char *)in);
 }
 
-void cuda_wire_sum(struct queue *q, enum wire w, void *sum, const struct wire_pieces *p,
+void cuda_wire_sum(struct cuda_queue *q, enum wire_format w, void *sum, const struct wire_pieces *p,
 		   const void *in)
 {
 	LAUNCH_WIRE(q, w, sum_pieces, p, 1, (unsigned char *)sum, *p, (const unsigned char *)in);

@@ -28,23 +28,23 @@ struct step_work {
 };
 
 /* Join the groups of a warp, then the warps; the first warp has the result. */
-static __device__ void step_join_all(struct soft_sum *s, int lanes)
+static __device__ void step_join_all(struct softmax_sum *s, int lanes)
 {
-	SHARED(struct soft_sum, sums, [STEP_WARPS][32]);
+	SHARED(struct softmax_sum, sums, [STEP_WARPS][32]);
 	const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
 
-	soft_join_warp(s, lanes);
+	softmax_merge_warp(s, lanes);
 	__syncthreads();
 	sums[warp][lane] = *s;
 	__syncthreads();
 	if (warp == 0)
 		for (int i = 1; i < STEP_WARPS; i++)
-			soft_join(s, &sums[i][lane]);
+			softmax_merge(s, &sums[i][lane]);
 }
 
 /* Columns [first, first + 8 lanes) of the head; narrow heads have no others. */
 template <enum access A, int LANES>
-static __device__ __forceinline__ struct soft_sum step_columns(const struct step_work &w,
+static __device__ __forceinline__ struct softmax_sum step_columns(const struct step_work &w,
 							       struct tensor q, struct tensor k,
 							       struct tensor v, int64_t first)
 {
@@ -52,7 +52,7 @@ static __device__ __forceinline__ struct soft_sum step_columns(const struct step
 		  groups = STEP_WARPS * 32 / lanes;
 	const int64_t row = blockIdx.x, col = (int)threadIdx.x % lanes * 8;
 	const int32_t length = w.length[row], *index = w.index + row * w.index_stride;
-	struct soft_sum s = {LOWEST, 0, {0}};
+	struct softmax_sum s = {LOWEST_SCORE, 0, {0}};
 	float a[8];
 
 	load_part<A>(a, q, row, col);
@@ -66,7 +66,7 @@ static __device__ __forceinline__ struct soft_sum step_columns(const struct step
 		score = group_dot<A>(a, q, row, k, from, col, lanes) * w.scale;
 		if (j >= length)
 			continue;
-		soft_take(&s, score, 1, values);
+		softmax_add_key(&s, score, 1, values);
 		if (w.scores && col == 0 && first == 0)
 			w.scores[(row * w.heads + blockIdx.y) * w.index_stride + j] = score;
 	}
@@ -87,7 +87,7 @@ attention_step(struct step_work w)
 
 	for (int64_t first = 0; first < q.cols; first += lanes * 8) {
 		const int64_t col = first + threadIdx.x * 8;
-		struct soft_sum s = step_columns<A, LANES>(w, q, k, v, first);
+		struct softmax_sum s = step_columns<A, LANES>(w, q, k, v, first);
 
 		if ((int)threadIdx.x >= lanes)
 			continue;
@@ -95,7 +95,7 @@ attention_step(struct step_work w)
 		for (int i = 0; i < 8; i++)
 			s.v[i] = s.weights > 0 ? s.v[i] / s.weights : 0;
 		if (col < q.cols)
-			store8<A>(out, row, col, s.v);
+			tensor_store8<A>(out, row, col, s.v);
 		if (w.lse && col == 0)
 			w.lse[row * w.heads + blockIdx.y] = s.greatest + logf(s.weights);
 	}
@@ -179,8 +179,8 @@ static __global__ void copy_rows(struct tensor out, struct tensor x, const int32
 
 	if (row >= rows)
 		return;
-	load8<A>(v, x, from ? from[row] : row, col);
-	store8<A>(out, to ? to[row] : row, col, v);
+	tensor_load8<A>(v, x, from ? from[row] : row, col);
+	tensor_store8<A>(out, to ? to[row] : row, col, v);
 }
 
 static void start_copy_rows(struct dev *d, struct tensor out, struct tensor x, const int32_t *to,
@@ -222,7 +222,7 @@ struct candidate {
 	int32_t id;
 };
 
-static __device__ __forceinline__ bool is_better(struct candidate a, struct candidate b)
+static __device__ __forceinline__ bool candidate_is_better(struct candidate a, struct candidate b)
 {
 	return a.x > b.x || (a.x == b.x && a.id < b.id);
 }
@@ -235,7 +235,7 @@ static __device__ float kth_of_threads(float x, int32_t k)
 	int before = 0;
 
 	if (threadIdx.x == 0)
-		found[0] = LOWEST;
+		found[0] = LOWEST_SCORE;
 	all[threadIdx.x] = x;
 	__syncthreads();
 	for (int i = 0; i < TOP_THREADS; i++)
@@ -256,14 +256,14 @@ static __device__ struct candidate best_of_block(struct candidate c)
 		struct candidate other = {__shfl_xor_sync(ALL_LANES, c.x, with),
 					  __shfl_xor_sync(ALL_LANES, c.id, with)};
 
-		c = is_better(other, c) ? other : c;
+		c = candidate_is_better(other, c) ? other : c;
 	}
 	__syncthreads();
 	if (threadIdx.x % 32 == 0)
 		best[threadIdx.x / 32] = c;
 	__syncthreads();
 	for (int i = 0; i < TOP_THREADS / 32; i++)
-		c = is_better(best[i], c) ? best[i] : c;
+		c = candidate_is_better(best[i], c) ? best[i] : c;
 	return c;
 }
 
@@ -279,12 +279,12 @@ static __device__ void top_slowly(const struct top_work &w, int64_t row, float l
 		for (int64_t col = threadIdx.x * 8; col < w.n_real; col += TOP_THREADS * 8) {
 			float v[8];
 
-			load8<A>(v, w.logits, row, col);
+			tensor_load8<A>(v, w.logits, row, col);
 #pragma unroll
 			for (int e = 0; e < 8; e++) {
 				struct candidate c = {v[e], (int32_t)col + e};
 
-				if (c.id < w.n_real && is_better(last, c) && is_better(c, best))
+				if (c.id < w.n_real && candidate_is_better(last, c) && candidate_is_better(c, best))
 					best = c;
 			}
 		}
@@ -300,15 +300,15 @@ static __device__ void top_slowly(const struct top_work &w, int64_t row, float l
 template <enum access A>
 static __device__ float top_survey(const struct top_work &w, int64_t row, float *lse)
 {
-	float own = LOWEST, sum = 0, greatest;
+	float own = LOWEST_SCORE, sum = 0, greatest;
 
 	for (int64_t col = threadIdx.x * 8; col < w.n_real; col += TOP_THREADS * 8) {
 		float v[8], before = own;
 
-		load8<A>(v, w.logits, row, col);
+		tensor_load8<A>(v, w.logits, row, col);
 #pragma unroll
 		for (int i = 0; i < 8; i++)
-			own = fmaxf(own, col + i < w.n_real ? v[i] : LOWEST);
+			own = fmaxf(own, col + i < w.n_real ? v[i] : LOWEST_SCORE);
 		sum *= __expf(before - own);
 #pragma unroll
 		for (int i = 0; i < 8; i++)
@@ -336,10 +336,10 @@ static __global__ void __launch_bounds__(TOP_THREADS) top_k(struct top_work w)
 
 		if (own < bound)
 			break;
-		load8<A>(v, w.logits, row, col);
+		tensor_load8<A>(v, w.logits, row, col);
 #pragma unroll
 		for (int i = 0; i < 8; i++) {
-			if (col + i >= w.n_real || !(v[i] >= bound || bound <= LOWEST))
+			if (col + i >= w.n_real || !(v[i] >= bound || bound <= LOWEST_SCORE))
 				continue;
 			int at = atomicAdd(&n[0], 1);
 
@@ -356,7 +356,7 @@ static __global__ void __launch_bounds__(TOP_THREADS) top_k(struct top_work w)
 		int rank = 0;
 
 		for (int j = 0; j < n[0]; j++)
-			rank += is_better(list[j], list[i]);
+			rank += candidate_is_better(list[j], list[i]);
 		if (rank >= w.k)
 			continue;
 		w.values[row * w.k + rank] = list[i].x - lse;

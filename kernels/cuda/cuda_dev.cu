@@ -9,7 +9,7 @@
 
 /* ---- is there one? ------------------------------------------------------------------- */
 
-static bool find_trouble(char *text, size_t size)
+static bool find_unusable_reason(char *text, size_t size)
 {
 	int n = 0, major = 0, driver = 0;
 	cudaError_t error = cudaGetDeviceCount(&n);
@@ -38,16 +38,16 @@ static bool find_trouble(char *text, size_t size)
 	return false;
 }
 
-const char *cuda_trouble(void)
+const char *cuda_unusable_reason(void)
 {
 	static char text[400];
 
-	return find_trouble(text, sizeof(text)) ? text : NULL;
+	return find_unusable_reason(text, sizeof(text)) ? text : NULL;
 }
 
 bool cuda_usable(void)
 {
-	return !cuda_trouble();
+	return !cuda_unusable_reason();
 }
 
 /* Is there a GPU of that number? */
@@ -64,7 +64,7 @@ static int find_device(int device, int *count, struct err *e)
 		       device, *count);
 }
 
-int cuda_look(int device, struct dev_facts *facts, struct err *e)
+int cuda_query_device(int device, struct dev_info *facts, struct err *e)
 {
 	struct cudaDeviceProp prop;
 
@@ -106,7 +106,7 @@ int cuda_sync(struct dev *d, struct err *e)
 
 /* ---- life ------------------------------------------------------------------------------- */
 
-static void prepare(struct dev *d)
+static void prepare_device(struct dev *d)
 {
 	int major = 0;
 
@@ -115,7 +115,7 @@ static void prepare(struct dev *d)
 		  cudaDeviceGetAttribute(&d->processors, cudaDevAttrMultiProcessorCount, d->device),
 		  "asking for multiprocessors");
 	cuda_note(d,
-		  cudaDeviceGetAttribute(&d->shared_most, cudaDevAttrMaxSharedMemoryPerBlockOptin,
+		  cudaDeviceGetAttribute(&d->max_shared_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin,
 					 d->device),
 		  "asking for shared memory");
 	cuda_note(d,
@@ -146,7 +146,7 @@ struct dev *cuda_open(const struct dev_options *options, struct err *e)
 		return NULL;
 	d->device = options->device;
 	d->bf16 = options->bf16;
-	prepare(d);
+	prepare_device(d);
 	if (d->fault.code)
 		err_set(e, ERR_UNAVAILABLE, "%s", d->fault.text);
 	if (d->fault.code || (options->graphs && cuda_graphs_open(d, e))) {
@@ -215,7 +215,7 @@ void cuda_release(struct dev *d, void *p)
 	(void)cudaFree(p); /* waits for what still uses it */
 }
 
-static void *take_scratch(struct dev *d, enum cuda_scratch which, size_t bytes)
+static void *grow_scratch(struct dev *d, enum cuda_scratch which, size_t bytes)
 {
 	void *bigger = NULL;
 
@@ -240,13 +240,13 @@ void *cuda_get_scratch(struct dev *d, enum cuda_scratch which, size_t n, size_t 
 	if (d->scratch[which].data && bytes <= d->scratch[which].bytes)
 		return d->scratch[which].data;
 	/* more, so that slowly growing needs do not ask each time */
-	return take_scratch(d, which, bytes + bytes / 4 + 256);
+	return grow_scratch(d, which, bytes + bytes / 4 + 256);
 }
 
 /* ---- copies ------------------------------------------------------------------------------- */
 
 /* The next piece of pinned memory, once what was copied from it has arrived; -1: a fault. */
-static int take_stage(struct dev *d)
+static int acquire_stage(struct dev *d)
 {
 	int i = d->next_stage;
 
@@ -272,7 +272,7 @@ void cuda_to_device(struct dev *d, void *to, const void *from, size_t bytes)
 {
 	for (size_t at = 0; at < bytes; at += CUDA_STAGE_BYTES) {
 		size_t n = MIN(bytes - at, CUDA_STAGE_BYTES);
-		int i = take_stage(d);
+		int i = acquire_stage(d);
 
 		if (i < 0)
 			return;
@@ -297,7 +297,7 @@ void cuda_to_host(struct dev *d, void *to, const void *from, size_t bytes)
 /* By way of pinned memory, so that the driver does not wait by itself; there it has to fit. */
 int cuda_fetch(struct dev *d, void *to, const void *from, size_t bytes, struct err *e)
 {
-	const int i = bytes <= CUDA_STAGE_BYTES ? take_stage(d) : -1;
+	const int i = bytes <= CUDA_STAGE_BYTES ? acquire_stage(d) : -1;
 	int code;
 
 	if (i < 0)
@@ -315,7 +315,7 @@ int cuda_fetch(struct dev *d, void *to, const void *from, size_t bytes, struct e
 
 /* ---- what is sent ahead ---------------------------------------------------------------------- */
 
-static size_t lane_bytes(size_t wanted)
+static size_t staging_bytes(size_t wanted)
 {
 	return wanted + wanted / 4;
 }
@@ -325,7 +325,7 @@ static size_t lane_bytes(size_t wanted)
  * fault. Its copies of two turns ago were behind what was called three turns ago, so the host
  * waits here only when it is so far ahead of the GPU.
  */
-static char *take_lane(struct dev *d, size_t bytes)
+static char *acquire_staging(struct dev *d, size_t bytes)
 {
 	auto *lane = &d->lane[d->next_lane];
 
@@ -338,20 +338,20 @@ static char *take_lane(struct dev *d, size_t bytes)
 		(void)cudaFreeHost(lane->data);
 		lane->data = NULL;
 		lane->bytes = 0;
-		cuda_note(d, cudaMallocHost((void **)&lane->data, lane_bytes(bytes)),
+		cuda_note(d, cudaMallocHost((void **)&lane->data, staging_bytes(bytes)),
 			  "pinned memory");
 		if (d->fault.code)
 			return NULL;
-		lane->bytes = lane_bytes(bytes);
+		lane->bytes = staging_bytes(bytes);
 		lane->used = 0;
 	}
 	return lane->data + lane->used;
 }
 
-void cuda_send(struct dev *d, void *to, const void *from, size_t bytes)
+void cuda_to_device_async(struct dev *d, void *to, const void *from, size_t bytes)
 {
 	const size_t room = CEIL_DIV(bytes, 64) * 64;
-	char *pinned = bytes ? take_lane(d, room) : NULL;
+	char *pinned = bytes ? acquire_staging(d, room) : NULL;
 
 	if (!pinned)
 		return;
@@ -361,7 +361,7 @@ void cuda_send(struct dev *d, void *to, const void *from, size_t bytes)
 		  "copying to the GPU");
 }
 
-void cuda_turn(struct dev *d)
+void cuda_swap_staging(struct dev *d)
 {
 	auto *lane = &d->lane[d->next_lane];
 
@@ -376,7 +376,7 @@ void cuda_turn(struct dev *d)
 /* ---- memory before the run ----------------------------------------------------------------- */
 
 /* n * size; so many that nobody has them, where that is more than can be said. */
-static size_t times(int64_t n, size_t size)
+static size_t multiply_saturated(int64_t n, size_t size)
 {
 	size_t bytes;
 
@@ -387,27 +387,27 @@ static size_t times(int64_t n, size_t size)
  * Upper bounds of what the ops of a training take: see each enum cuda_scratch where it is used. All
  * that products read is of the type that they want.
  */
-static void scratch_needs(const struct dev_limits *most, size_t bytes[CUDA_SCRATCH_COUNT])
+static void scratch_upper_bounds(const struct dev_limits *most, size_t bytes[CUDA_SCRATCH_COUNT])
 {
 	const int64_t tokens = most->tokens, width = CEIL_DIV(most->width, 8) * 8;
 
 	memset(bytes, 0, CUDA_SCRATCH_COUNT * sizeof(*bytes));
-	bytes[CUDA_SCRATCH_SUMS] = times(tokens / 32 + 3072, (size_t)width * sizeof(float));
+	bytes[CUDA_SCRATCH_SUMS] = multiply_saturated(tokens / 32 + 3072, (size_t)width * sizeof(float));
 	bytes[CUDA_SCRATCH_BLAS] = CUDA_BLAS_BYTES;
 	bytes[CUDA_SCRATCH_SORT] =
-		times(4 * (tokens + 64) + tokens / 8 + 256, sizeof(int32_t));
-	bytes[CUDA_SCRATCH_FREQUENCIES] = times(MAX(most->d_model / 2, (int64_t)1), sizeof(double));
+		multiply_saturated(4 * (tokens + 64) + tokens / 8 + 256, sizeof(int32_t));
+	bytes[CUDA_SCRATCH_FREQUENCIES] = multiply_saturated(MAX(most->d_model / 2, (int64_t)1), sizeof(double));
 	bytes[CUDA_SCRATCH_ATTENTION] =
-		times(tokens, (size_t)MAX(most->d_model, most->heads) * sizeof(float));
+		multiply_saturated(tokens, (size_t)MAX(most->d_model, most->heads) * sizeof(float));
 }
 
-struct dev_needs cuda_needs(const struct dev_limits *most)
+struct dev_memory cuda_memory_needs(const struct dev_limits *most)
 {
-	struct dev_needs n = {0, CUDA_STAGES * CUDA_STAGE_BYTES +
-					 2 * lane_bytes((size_t)most->sent)};
+	struct dev_memory n = {0, CUDA_STAGES * CUDA_STAGE_BYTES +
+					 2 * staging_bytes((size_t)most->sent)};
 	size_t bytes[CUDA_SCRATCH_COUNT];
 
-	scratch_needs(most, bytes);
+	scratch_upper_bounds(most, bytes);
 	for (int i = 0; i < CUDA_SCRATCH_COUNT; i++)
 		n.own += bytes[i];
 	return n;
@@ -418,15 +418,15 @@ int cuda_reserve(struct dev *d, const struct dev_limits *most, struct err *e)
 {
 	size_t bytes[CUDA_SCRATCH_COUNT];
 
-	scratch_needs(most, bytes);
+	scratch_upper_bounds(most, bytes);
 	for (int i = 0; i < CUDA_SCRATCH_COUNT; i++)
 		if (bytes[i] > d->scratch[i].bytes)
-			(void)take_scratch(d, (enum cuda_scratch)i, bytes[i]);
+			(void)grow_scratch(d, (enum cuda_scratch)i, bytes[i]);
 	cuda_products_open(d);
 	cuda_embed_prepare(d, most->d_model);
 	for (int i = 0; i < CUDA_STAGES; i++)
-		(void)take_stage(d);
+		(void)acquire_stage(d);
 	for (int i = 0; i < 2; i++, d->next_lane = 1 - d->next_lane)
-		(void)take_lane(d, (size_t)most->sent);
+		(void)acquire_staging(d, (size_t)most->sent);
 	return cuda_sync(d, e);
 }

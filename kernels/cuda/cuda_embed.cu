@@ -26,25 +26,25 @@ static __global__ void fill_frequencies(double *frequency, int64_t half)
 		frequency[i] = exp(-log(10000.0) * (double)i / (double)max(half - 1, (int64_t)1));
 }
 
-static const double *frequencies(struct dev *d, int64_t cols)
+static const double *sinusoid_frequencies(struct dev *d, int64_t cols)
 {
 	int64_t half = cols / 2;
 	double *f = (double *)cuda_get_scratch(d, CUDA_SCRATCH_FREQUENCIES,
 					       (size_t)MAX(half, (int64_t)1), sizeof(*f));
 
-	if (f && d->frequencies_for != cols && half) {
+	if (f && d->frequencies_width != cols && half) {
 		LAUNCH(d, fill_frequencies, (unsigned)CEIL_DIV(half, 128), 128, 0, f, half);
-		d->frequencies_for = cols;
+		d->frequencies_width = cols;
 	}
 	return f;
 }
 
 void cuda_embed_prepare(struct dev *d, int64_t d_model)
 {
-	(void)frequencies(d, d_model);
+	(void)sinusoid_frequencies(d, d_model);
 }
 
-static __device__ __forceinline__ float sinusoid(int32_t position, int64_t col, int64_t half,
+static __device__ __forceinline__ float cuda_sinusoid(int32_t position, int64_t col, int64_t half,
 						 const double *frequency)
 {
 	const double turn = 6.283185307179586476925;
@@ -60,7 +60,7 @@ static __device__ __forceinline__ float sinusoid(int32_t position, int64_t col, 
 }
 
 template <enum access A>
-static __global__ void embed(struct tensor out, struct tensor table, const int32_t *ids,
+static __global__ void embed_rows(struct tensor out, struct tensor table, const int32_t *ids,
 			     const int32_t *positions, const double *frequency, float scale,
 			     struct drop drop)
 {
@@ -76,23 +76,23 @@ static __global__ void embed(struct tensor out, struct tensor table, const int32
 	id = ids[row];
 	position = positions[row];
 	if (id >= 0)
-		load8<A>(v, table, id, col);
-	drop8<A>(m, drop, row, col, out.cols);
+		tensor_load8<A>(v, table, id, col);
+	dropout_factors8<A>(m, drop, row, col, out.cols);
 #pragma unroll
 	for (int k = 0; k < 8; k++)
-		v[k] = (scale * v[k] + sinusoid(position, col + k, half, frequency)) * m[k];
-	store8<A>(out, row, col, v);
+		v[k] = (scale * v[k] + cuda_sinusoid(position, col + k, half, frequency)) * m[k];
+	tensor_store8<A>(out, row, col, v);
 }
 
 extern "C" void cuda_embed(struct dev *d, struct tensor out, struct tensor table,
 			   const int32_t *ids, const int32_t *positions, float scale,
 			   struct dropout drop)
 {
-	const double *f = frequencies(d, out.cols);
+	const double *f = sinusoid_frequencies(d, out.cols);
 
 	if (!f || !out.rows)
 		return;
-	LAUNCH_ACCESS(d, access_of(out, table), embed,
+	LAUNCH_ACCESS(d, access_of(out, table), embed_rows,
 		      (unsigned)CEIL_DIV(out.rows * CEIL_DIV(out.cols, 8), 128), 128, 0, out, table,
 		      ids, positions, f, scale, drop_of(drop));
 }
@@ -227,7 +227,7 @@ static __global__ void sort_scatter(uint32_t *key_to, int32_t *place_to, const u
 }
 
 /* Sort ids below rows; returns which of the two arrays has the result, -1: no memory. */
-static int sort(struct dev *d, struct sorting *s, const int32_t *ids, int64_t n, int64_t rows)
+static int sort_ids(struct dev *d, struct sorting *s, const int32_t *ids, int64_t n, int64_t rows)
 {
 	size_t each = (size_t)CEIL_DIV(n, 64) * 64;
 	char *memory;
@@ -267,22 +267,22 @@ struct sorted {
 	uint32_t nothing;
 };
 
-static __device__ __forceinline__ int64_t column(void)
+static __device__ __forceinline__ int64_t thread_column(void)
 {
 	return ((int64_t)blockIdx.y * blockDim.x + threadIdx.x) * 8;
 }
 
 template <enum access A>
-static __device__ __forceinline__ void increase(struct tensor t, int64_t row, int64_t col,
+static __device__ __forceinline__ void add_eight(struct tensor t, int64_t row, int64_t col,
 						const float v[8])
 {
 	float old[8];
 
-	load8<A>(old, t, row, col);
+	tensor_load8<A>(old, t, row, col);
 #pragma unroll
 	for (int k = 0; k < 8; k++)
 		old[k] += v[k];
-	store8<A>(t, row, col, old);
+	tensor_store8<A>(t, row, col, old);
 }
 
 /*
@@ -294,7 +294,7 @@ static __global__ void embed_grad_runs(struct tensor dtable, float *parts, struc
 				       struct sorted s, float scale, struct drop drop)
 {
 	const int64_t first = (int64_t)blockIdx.x * CHUNK, last = min(first + CHUNK, s.n);
-	const int64_t col = column(), width = (dtable.cols + 7) / 8 * 8;
+	const int64_t col = thread_column(), width = (dtable.cols + 7) / 8 * 8;
 	const struct tensor own = {parts, gridDim.x, width, width, DTYPE_F32};
 	bool goes_on = first > 0 && s.key[first - 1] == s.key[first];
 	float sum[8] = {0};
@@ -309,17 +309,17 @@ static __global__ void embed_grad_runs(struct tensor dtable, float *parts, struc
 
 		if (key >= s.nothing)
 			break;
-		load8<A>(v, dout, row, col);
-		drop8<A>(m, drop, row, col, dout.cols);
+		tensor_load8<A>(v, dout, row, col);
+		dropout_factors8<A>(m, drop, row, col, dout.cols);
 #pragma unroll
 		for (int k = 0; k < 8; k++)
 			sum[k] += v[k] * m[k] * scale;
 		if (i + 1 < last && s.key[i + 1] == key)
 			continue;
 		if (goes_on)
-			store8<ACCESS_F32>(own, blockIdx.x, col, sum);
+			tensor_store8<ACCESS_F32>(own, blockIdx.x, col, sum);
 		else
-			increase<A>(dtable, key, col, sum);
+			add_eight<A>(dtable, key, col, sum);
 		goes_on = false;
 #pragma unroll
 		for (int k = 0; k < 8; k++)
@@ -331,7 +331,7 @@ static __global__ void embed_grad_runs(struct tensor dtable, float *parts, struc
 template <enum access A>
 static __global__ void embed_grad_rest(struct tensor dtable, const float *parts, struct sorted s)
 {
-	const int64_t first = (int64_t)blockIdx.x * CHUNK, end = first + CHUNK, col = column();
+	const int64_t first = (int64_t)blockIdx.x * CHUNK, end = first + CHUNK, col = thread_column();
 	const int64_t width = (dtable.cols + 7) / 8 * 8;
 	const struct tensor all = {(void *)parts, gridDim.x, width, width, DTYPE_F32};
 	uint32_t key;
@@ -347,12 +347,12 @@ static __global__ void embed_grad_rest(struct tensor dtable, const float *parts,
 	for (int64_t c = blockIdx.x + 1; c * CHUNK < s.n && s.key[c * CHUNK] == key; c++) {
 		float v[8];
 
-		load8<ACCESS_F32>(v, all, c, col);
+		tensor_load8<ACCESS_F32>(v, all, c, col);
 #pragma unroll
 		for (int k = 0; k < 8; k++)
 			sum[k] += v[k];
 	}
-	increase<A>(dtable, key, col, sum);
+	add_eight<A>(dtable, key, col, sum);
 }
 
 extern "C" void cuda_embed_grad(struct dev *d, struct tensor dtable, struct tensor dout,
@@ -369,7 +369,7 @@ extern "C" void cuda_embed_grad(struct dev *d, struct tensor dtable, struct tens
 
 	if (!dout.rows)
 		return;
-	which = sort(d, &sorting, ids, dout.rows, dtable.rows);
+	which = sort_ids(d, &sorting, ids, dout.rows, dtable.rows);
 	parts = (float *)cuda_get_scratch(d, CUDA_SCRATCH_SUMS, (size_t)(chunks * eights),
 					  8 * sizeof(*parts));
 	if (which < 0 || !parts)

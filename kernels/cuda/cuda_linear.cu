@@ -57,7 +57,7 @@ struct cuda_products {
 
 /* ---- conversion ---------------------------------------------------------------------------- */
 
-template <enum access A> static __global__ void convert(struct tensor out, struct tensor x)
+template <enum access A> static __global__ void convert_rows(struct tensor out, struct tensor x)
 {
 	const int64_t eights = (x.cols + 7) / 8;
 	const int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x, row = i / eights,
@@ -66,20 +66,20 @@ template <enum access A> static __global__ void convert(struct tensor out, struc
 
 	if (row >= x.rows)
 		return;
-	load8<A>(v, x, row, col);
-	store8<A>(out, row, col, v);
+	tensor_load8<A>(v, x, row, col);
+	tensor_store8<A>(out, row, col, v);
 }
 
-static void convert_to(struct dev *d, struct tensor out, struct tensor x)
+static void launch_convert(struct dev *d, struct tensor out, struct tensor x)
 {
-	LAUNCH_ACCESS(d, access_of(out, x), convert,
+	LAUNCH_ACCESS(d, access_of(out, x), convert_rows,
 		      (unsigned)CEIL_DIV(x.rows * CEIL_DIV(x.cols, 8), 256), 256, 0, out, x);
 }
 
 extern "C" void cuda_copy(struct dev *d, struct tensor out, struct tensor x)
 {
 	if (x.rows && x.cols)
-		convert_to(d, out, x);
+		launch_convert(d, out, x);
 }
 
 /* x in this type: as it is, or a copy in scratch memory. data NULL: no memory. */
@@ -94,7 +94,7 @@ static struct tensor in_type(struct dev *d, struct tensor x, enum dtype type,
 	copy.stride = CEIL_DIV(x.cols, 8) * 8;
 	copy.data = cuda_get_scratch(d, where, (size_t)(x.rows * copy.stride), dtype_bytes(type));
 	if (copy.data)
-		convert_to(d, copy, x);
+		launch_convert(d, copy, x);
 	return copy;
 }
 
@@ -102,13 +102,13 @@ static struct tensor in_type(struct dev *d, struct tensor x, enum dtype type,
 
 #define TILE 16
 
-static __device__ __forceinline__ float finished(const struct product &p, float x, int64_t col)
+static __device__ __forceinline__ float apply_bias_relu(const struct product &p, float x, int64_t col)
 {
 	x += p.bias ? p.bias[col] : 0;
 	return p.relu ? fmaxf(x, 0) : x;
 }
 
-static __global__ void product_slowly(struct product p)
+static __global__ void product_fallback(struct product p)
 {
 	const struct tensor out = p.out, a = p.a, b = p.b;
 	const struct matmul_how how = p.how;
@@ -123,11 +123,11 @@ static __global__ void product_slowly(struct product p)
 		int64_t i = k + threadIdx.x, j = k + threadIdx.y;
 
 		x[threadIdx.y][threadIdx.x] = row >= out.rows || i >= inner ? 0
-					      : how.a_transposed	    ? load1(a, i, row)
-									    : load1(a, row, i);
+					      : how.a_transposed	    ? tensor_load1(a, i, row)
+									    : tensor_load1(a, row, i);
 		y[threadIdx.y][threadIdx.x] = col >= out.cols || j >= inner ? 0
-					      : how.b_transposed	    ? load1(b, col, j)
-									    : load1(b, j, col);
+					      : how.b_transposed	    ? tensor_load1(b, col, j)
+									    : tensor_load1(b, j, col);
 		__syncthreads();
 #pragma unroll
 		for (int l = 0; l < TILE; l++)
@@ -135,12 +135,12 @@ static __global__ void product_slowly(struct product p)
 		__syncthreads();
 	}
 	if (row < out.rows && col < out.cols)
-		store1(out, row, col,
-		       finished(p, sum + (how.accumulate ? load1(out, row, col) : 0), col));
+		tensor_store1(out, row, col,
+		       apply_bias_relu(p, sum + (how.accumulate ? tensor_load1(out, row, col) : 0), col));
 }
 
 /* What the library's epilogue did not do. */
-template <enum access A> static __global__ void finish(struct product p)
+template <enum access A> static __global__ void finish_product(struct product p)
 {
 	const int64_t eights = (p.out.cols + 7) / 8;
 	const int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x, row = i / eights,
@@ -149,11 +149,11 @@ template <enum access A> static __global__ void finish(struct product p)
 
 	if (row >= p.out.rows)
 		return;
-	load8<A>(v, p.out, row, col);
+	tensor_load8<A>(v, p.out, row, col);
 #pragma unroll
 	for (int j = 0; j < 8; j++)
-		v[j] = finished(p, v[j], min(col + j, p.out.cols - 1));
-	store8<A>(p.out, row, col, v);
+		v[j] = apply_bias_relu(p, v[j], min(col + j, p.out.cols - 1));
+	tensor_store8<A>(p.out, row, col, v);
 }
 
 /* ---- cuBLASLt ---------------------------------------------------------------------------------- */
@@ -190,7 +190,7 @@ void cuda_products_open(struct dev *d)
 	(void)products_of(d);
 }
 
-static cudaDataType_t type_of(struct tensor t)
+static cudaDataType_t cuda_type_of(struct tensor t)
 {
 	return t.dtype == DTYPE_BF16 ? CUDA_R_16BF : CUDA_R_32F;
 }
@@ -217,7 +217,7 @@ static int64_t rounded_up(int64_t n)
 	return CEIL_DIV(n, step) * step;
 }
 
-static struct kind kind_of(const struct product *p)
+static struct kind product_kind_of(const struct product *p)
 {
 	struct kind k;
 
@@ -262,7 +262,7 @@ static void call_free(const struct cuda_blas *blas, struct call *c)
 		(void)blas->MatrixLayoutDestroy(c->out);
 }
 
-static bool set(const struct cuda_blas *blas, struct call *c, cublasLtMatmulDescAttributes_t which,
+static bool set_matmul_attribute(const struct cuda_blas *blas, struct call *c, cublasLtMatmulDescAttributes_t which,
 		const void *value, size_t size)
 {
 	return !blas->MatmulDescSetAttribute(c->how, which, value, size);
@@ -277,16 +277,16 @@ static bool set_epilogue(const struct cuda_blas *blas, struct call *c, const str
 
 	if (!p->bias && !p->relu)
 		return true;
-	return set(blas, c, CUBLASLT_MATMUL_DESC_EPILOGUE, &what, sizeof(what)) &&
-	       (!p->bias || (set(blas, c, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &p->bias,
+	return set_matmul_attribute(blas, c, CUBLASLT_MATMUL_DESC_EPILOGUE, &what, sizeof(what)) &&
+	       (!p->bias || (set_matmul_attribute(blas, c, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &p->bias,
 				 sizeof(p->bias)) &&
-			     set(blas, c, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, &type,
+			     set_matmul_attribute(blas, c, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, &type,
 				 sizeof(type))));
 }
 
 static bool make_layout(const struct cuda_blas *blas, cublasLtMatrixLayout_t *l, struct tensor t)
 {
-	return !blas->MatrixLayoutCreate(l, type_of(t), (uint64_t)t.cols, (uint64_t)t.rows,
+	return !blas->MatrixLayoutCreate(l, cuda_type_of(t), (uint64_t)t.cols, (uint64_t)t.rows,
 					 t.stride);
 }
 
@@ -298,8 +298,8 @@ static bool call_make(const struct cuda_blas *blas, struct call *c, const struct
 
 	memset(c, 0, sizeof(*c));
 	return !blas->MatmulDescCreate(&c->how, CUBLAS_COMPUTE_32F, CUDA_R_32F) &&
-	       set(blas, c, CUBLASLT_MATMUL_DESC_TRANSA, &first, sizeof(first)) &&
-	       set(blas, c, CUBLASLT_MATMUL_DESC_TRANSB, &second, sizeof(second)) &&
+	       set_matmul_attribute(blas, c, CUBLASLT_MATMUL_DESC_TRANSA, &first, sizeof(first)) &&
+	       set_matmul_attribute(blas, c, CUBLASLT_MATMUL_DESC_TRANSB, &second, sizeof(second)) &&
 	       set_epilogue(blas, c, p) && make_layout(blas, &c->b, p->b) &&
 	       make_layout(blas, &c->a, p->a) && make_layout(blas, &c->out, p->out);
 }
@@ -315,15 +315,15 @@ static bool find_algorithm(struct cuda_products *p, struct kind *k, const struct
 	int found = 0;
 	bool good = !blas->MatmulPreferenceCreate(&wish);
 
-#define WISH(which, value)                                                                         \
+#define SET_PREFERENCE(which, value)                                                                         \
 	good = good && !blas->MatmulPreferenceSetAttribute(wish, CUBLASLT_MATMUL_PREF_##which,     \
 							   &value, sizeof(value))
-	WISH(MAX_WORKSPACE_BYTES, workspace);
-	WISH(MIN_ALIGNMENT_A_BYTES, k->b_alignment);
-	WISH(MIN_ALIGNMENT_B_BYTES, k->a_alignment);
-	WISH(MIN_ALIGNMENT_C_BYTES, k->out_alignment);
-	WISH(MIN_ALIGNMENT_D_BYTES, k->out_alignment);
-#undef WISH
+	SET_PREFERENCE(MAX_WORKSPACE_BYTES, workspace);
+	SET_PREFERENCE(MIN_ALIGNMENT_A_BYTES, k->b_alignment);
+	SET_PREFERENCE(MIN_ALIGNMENT_B_BYTES, k->a_alignment);
+	SET_PREFERENCE(MIN_ALIGNMENT_C_BYTES, k->out_alignment);
+	SET_PREFERENCE(MIN_ALIGNMENT_D_BYTES, k->out_alignment);
+#undef SET_PREFERENCE
 	good = good &&
 	       !blas->MatmulAlgoGetHeuristic(p->handle, c->how, c->b, c->a, c->out, c->out, wish, 1,
 					     &best, &found) &&
@@ -368,7 +368,7 @@ static bool product_by_library(struct dev *d, const struct product *p)
 	if (!workspace)
 		return false;
 	good = call_make(all->blas, &c, p);
-	i = good ? algorithm_for(all, kind_of(p), &c) : -1;
+	i = good ? algorithm_for(all, product_kind_of(p), &c) : -1;
 	good = i >= 0 && !all->blas->Matmul(all->handle, c.how, &one, p->b.data, c.b, p->a.data,
 					    c.a, &beta, p->out.data, c.out, p->out.data, c.out,
 					    &all->algorithm[i], workspace, CUDA_BLAS_BYTES,
@@ -377,10 +377,10 @@ static bool product_by_library(struct dev *d, const struct product *p)
 	return good;
 }
 
-static void product_anyhow(struct dev *d, const struct product *p)
+static void product_by_kernel(struct dev *d, const struct product *p)
 {
 	if (!product_by_library(d, p) && !d->fault.code)
-		LAUNCH(d, product_slowly,
+		LAUNCH(d, product_fallback,
 		       dim3((unsigned)CEIL_DIV(p->out.cols, TILE),
 			    (unsigned)CEIL_DIV(p->out.rows, TILE)),
 		       dim3(TILE, TILE), 0, *p);
@@ -388,7 +388,7 @@ static void product_anyhow(struct dev *d, const struct product *p)
 
 /* ---- matmul, and linear without packing -------------------------------------------------------- */
 
-static void multiply(struct dev *d, struct product p)
+static void multiply_matrices(struct dev *d, struct product p)
 {
 	const bool halves =
 		d->bf16 || (p.a.dtype == DTYPE_BF16 && p.b.dtype == DTYPE_BF16);
@@ -411,18 +411,18 @@ static void multiply(struct dev *d, struct product p)
 		alone.bias = NULL;
 		alone.relu = false;
 	}
-	product_anyhow(d, &alone);
+	product_by_kernel(d, &alone);
 	if (apart)
-		LAUNCH_ACCESS(d, access_of(out, p.bias), finish,
+		LAUNCH_ACCESS(d, access_of(out, p.bias), finish_product,
 			      (unsigned)CEIL_DIV(out.rows * CEIL_DIV(out.cols, 8), 256), 256, 0, p);
 	if (p.out.data != out.data)
-		convert_to(d, out, p.out);
+		launch_convert(d, out, p.out);
 }
 
 extern "C" void cuda_matmul(struct dev *d, struct tensor out, struct tensor a, struct tensor b,
 			    struct matmul_how how)
 {
-	multiply(d, {out, a, b, how, NULL, false, 0});
+	multiply_matrices(d, {out, a, b, how, NULL, false, 0});
 }
 
 /* ---- packing ---------------------------------------------------------------------------------------- */
@@ -448,7 +448,7 @@ static struct panels panels_of(struct tensor packed)
 	return p;
 }
 
-static __device__ __forceinline__ int quantised(float x, float factor)
+static __device__ __forceinline__ int quantise_int8(float x, float factor)
 {
 	return (int)fminf(fmaxf(rintf(x * factor), -127), 127);
 }
@@ -461,15 +461,15 @@ static __device__ __forceinline__ uint32_t make_unit(struct tensor x, int64_t ro
 	uint32_t unit = 0;
 
 	if constexpr (TYPE == DTYPE_PACKED_F32) {
-		unit = __float_as_uint(load1(x, row, u));
+		unit = __float_as_uint(tensor_load1(x, row, u));
 	} else if constexpr (TYPE == DTYPE_PACKED_BF16) {
-		unit = bf16_pair(load1(x, row, 2 * u),
-				 2 * u + 1 < x.cols ? load1(x, row, 2 * u + 1) : 0);
+		unit = bf16_pair(tensor_load1(x, row, 2 * u),
+				 2 * u + 1 < x.cols ? tensor_load1(x, row, 2 * u + 1) : 0);
 	} else {
 #pragma unroll
 		for (int i = 0; i < 4; i++)
 			if (4 * u + i < x.cols)
-				unit |= (uint32_t)(quantised(load1(x, row, 4 * u + i), factor) &
+				unit |= (uint32_t)(quantise_int8(tensor_load1(x, row, 4 * u + i), factor) &
 						   0xFF)
 					<< 8 * i;
 	}
@@ -482,7 +482,7 @@ static __device__ __forceinline__ float row_greatest(struct tensor x, int64_t ro
 	float most = 0;
 
 	for (int64_t k = threadIdx.x % 32; k < x.cols; k += 32)
-		most = fmaxf(most, fabsf(load1(x, row, k)));
+		most = fmaxf(most, fabsf(tensor_load1(x, row, k)));
 	return warp_max(most);
 }
 
@@ -492,7 +492,7 @@ static __device__ __forceinline__ float factor_of(float greatest)
 }
 
 /* A warp packs one output; rows beyond the last one become zeros. */
-template <enum dtype TYPE> static __global__ void pack(struct panels p, struct tensor b)
+template <enum dtype TYPE> static __global__ void pack_outputs(struct panels p, struct tensor b)
 {
 	const int64_t n = (int64_t)blockIdx.x * 4 + threadIdx.x / 32, lane = threadIdx.x % 32;
 	uint32_t *to = p.units + n / PANEL_WIDTH * p.n_units * PANEL_WIDTH + n % PANEL_WIDTH;
@@ -529,7 +529,7 @@ template <enum dtype TYPE> static __global__ void pack(struct panels p, struct t
 
 extern "C" void cuda_pack(struct dev *d, struct tensor packed, struct tensor b)
 {
-	LAUNCH_PACKED(d, packed.dtype, pack, (unsigned)(panel_count(packed) * PANEL_WIDTH / 4), 128,
+	LAUNCH_PACKED(d, packed.dtype, pack_outputs, (unsigned)(panel_count(packed) * PANEL_WIDTH / 4), 128,
 		      0, panels_of(packed), b);
 }
 
@@ -575,7 +575,7 @@ static __global__ void make_input(uint32_t *units, float *scales, struct tensor 
 /* Some rows by some panels; a lane has one output of each row. */
 template <enum dtype TYPE>
 static __global__ void __launch_bounds__(LINEAR_WARPS * 32, 3)
-	linear(struct tensor out, const uint32_t *units, const float *scales, struct panels p,
+	linear_rows(struct tensor out, const uint32_t *units, const float *scales, struct panels p,
 	       struct linear_how how)
 {
 	typedef typename std::conditional<TYPE == DTYPE_PACKED_INT8, int, float>::type sum_type;
@@ -619,7 +619,7 @@ static __global__ void __launch_bounds__(LINEAR_WARPS * 32, 3)
 		if (TYPE == DTYPE_PACKED_INT8)
 			y *= scales[first + r] * p.scales[n];
 		y += how.bias ? how.bias[n] : 0;
-		store1(out, first + r, n, how.relu ? fmaxf(y, 0) : y);
+		tensor_store1(out, first + r, n, how.relu ? fmaxf(y, 0) : y);
 	}
 }
 
@@ -641,7 +641,7 @@ static void linear_packed(struct dev *d, struct tensor out, struct tensor a, str
 	scales = (float *)(void *)(units + a.rows * p.n_units);
 	LAUNCH_PACKED(d, packed.dtype, make_input, (unsigned)CEIL_DIV(a.rows, 4), 128, 0, units,
 		      scales, a, p.n_units);
-	LAUNCH_PACKED(d, packed.dtype, linear, grid, LINEAR_WARPS * 32, 0, out,
+	LAUNCH_PACKED(d, packed.dtype, linear_rows, grid, LINEAR_WARPS * 32, 0, out,
 		      (const uint32_t *)units, (const float *)scales, p, how);
 }
 
@@ -651,7 +651,7 @@ extern "C" void cuda_linear(struct dev *d, struct tensor out, struct tensor a, s
 	if (tensor_is_packed(packed))
 		linear_packed(d, out, a, packed, {bias, relu});
 	else
-		multiply(d, {out, a, packed, {false, true, false}, bias, relu, 0});
+		multiply_matrices(d, {out, a, packed, {false, true, false}, bias, relu, 0});
 }
 
 extern "C" void cuda_linear_top_k(struct dev *d, float *values, int32_t *ids, struct tensor a,

@@ -12,7 +12,7 @@
 #define THREADS 256
 
 /* Below every logit; finite, so that differences are numbers. */
-#define LOWEST -3.0e38f
+#define LOWEST_SCORE -3.0e38f
 
 struct loss_work {
 	struct tensor grad, logits;
@@ -23,17 +23,17 @@ struct loss_work {
 };
 
 /* What was seen of a row: sum of exp(x - greatest), sum of x. */
-struct seen {
+struct logit_stats {
 	float greatest, exponentials, sum;
 };
 
-static __device__ __forceinline__ void see_eight(struct seen *s, const float v[8], int64_t n)
+static __device__ __forceinline__ void add_eight_logits(struct logit_stats *s, const float v[8], int64_t n)
 {
 	float greatest = s->greatest;
 
 #pragma unroll
 	for (int i = 0; i < 8; i++)
-		greatest = fmaxf(greatest, i < n ? v[i] : LOWEST);
+		greatest = fmaxf(greatest, i < n ? v[i] : LOWEST_SCORE);
 	s->exponentials *= __expf(s->greatest - greatest);
 	s->greatest = greatest;
 #pragma unroll
@@ -56,7 +56,7 @@ static __device__ __forceinline__ void costs_nothing(const struct loss_work &w, 
 	if (w.grad_scale == 0)
 		return;
 	for (int64_t col = threadIdx.x * 8; col < w.grad.cols; col += THREADS * 8)
-		store8<A>(w.grad, row, col, none);
+		tensor_store8<A>(w.grad, row, col, none);
 }
 
 template <enum access A> static __global__ void cross_entropy(struct loss_work w)
@@ -68,16 +68,16 @@ template <enum access A> static __global__ void cross_entropy(struct loss_work w
 		costs_nothing<A>(w, row);
 		return;
 	}
-	const float at_target = load1(w.logits, row, target);
+	const float at_target = tensor_load1(w.logits, row, target);
 	const float rest = w.smoothing / (float)w.n_real, most = 1 - w.smoothing;
-	struct seen s = {LOWEST, 0, 0};
+	struct logit_stats s = {LOWEST_SCORE, 0, 0};
 	float greatest, lse, sum;
 
 	for (int64_t col = threadIdx.x * 8; col < w.n_real; col += THREADS * 8) {
 		float v[8];
 
-		load8<A>(v, w.logits, row, col);
-		see_eight(&s, v, w.n_real - col);
+		tensor_load8<A>(v, w.logits, row, col);
+		add_eight_logits(&s, v, w.n_real - col);
 	}
 	greatest = block_max<THREADS>(s.greatest);
 	lse = greatest + logf(block_sum<THREADS>(s.exponentials * __expf(s.greatest - greatest)));
@@ -92,14 +92,14 @@ template <enum access A> static __global__ void cross_entropy(struct loss_work w
 	for (int64_t col = threadIdx.x * 8; col < w.logits.cols; col += THREADS * 8) {
 		float v[8];
 
-		load8<A>(v, w.logits, row, col);
+		tensor_load8<A>(v, w.logits, row, col);
 #pragma unroll
 		for (int i = 0; i < 8; i++) {
 			float y = col + i == target ? rest + most : rest;
 
 			v[i] = col + i < w.n_real ? (__expf(v[i] - lse) - y) * w.grad_scale : 0;
 		}
-		store8<A>(w.grad, row, col, v);
+		tensor_store8<A>(w.grad, row, col, v);
 	}
 }
 

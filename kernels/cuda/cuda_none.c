@@ -6,7 +6,7 @@ const struct ops *ops_cuda(void)
 	return NULL;
 }
 
-const char *ops_cuda_trouble(void)
+const char *ops_cuda_unusable_reason(void)
 {
 	return "this build is without CUDA";
 }

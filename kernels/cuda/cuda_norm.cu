@@ -29,15 +29,15 @@ static __device__ __forceinline__ void add_branch(float v[8], const struct norm_
 {
 	float b[8], m[8], bias[8] = {0};
 
-	load8<A>(v, w.residual, row, col);
-	load8<A>(b, w.branch, row, col);
+	tensor_load8<A>(v, w.residual, row, col);
+	tensor_load8<A>(b, w.branch, row, col);
 	if (w.bias)
-		load8<A>(bias, w.bias, col, w.sum.cols);
-	drop8<A>(m, w.drop, row, col, w.sum.cols);
+		tensor_load8<A>(bias, w.bias, col, w.sum.cols);
+	dropout_factors8<A>(m, w.drop, row, col, w.sum.cols);
 #pragma unroll
 	for (int i = 0; i < 8; i++)
 		v[i] += (b[i] + bias[i]) * m[i];
-	store8<A>(w.sum, row, col, v);
+	tensor_store8<A>(w.sum, row, col, v);
 	if (is_bf16<A>(w.sum))
 #pragma unroll
 		for (int i = 0; i < 8; i++)
@@ -45,7 +45,7 @@ static __device__ __forceinline__ void add_branch(float v[8], const struct norm_
 }
 
 /* What eight columns add to the sum, and to the squares around the mean. */
-static __device__ __forceinline__ float sum_of(const float v[8], int64_t n)
+static __device__ __forceinline__ float sum_eight(const float v[8], int64_t n)
 {
 	float total = 0;
 
@@ -55,7 +55,7 @@ static __device__ __forceinline__ float sum_of(const float v[8], int64_t n)
 	return total;
 }
 
-static __device__ __forceinline__ float squares_of(const float v[8], int64_t n, float mean)
+static __device__ __forceinline__ float squares_eight(const float v[8], int64_t n, float mean)
 {
 	float total = 0;
 
@@ -71,17 +71,17 @@ static __device__ __forceinline__ void norm_eight(float v[8], const struct norm_
 {
 	float scale[8], shift[8];
 
-	load8<A>(scale, w.scale, col, w.sum.cols);
-	load8<A>(shift, w.shift, col, w.sum.cols);
+	tensor_load8<A>(scale, w.scale, col, w.sum.cols);
+	tensor_load8<A>(shift, w.shift, col, w.sum.cols);
 #pragma unroll
 	for (int i = 0; i < 8; i++)
 		v[i] = (v[i] - mean) * rstd * scale[i] + shift[i];
-	store8<A>(w.out, row, col, v);
+	tensor_store8<A>(w.out, row, col, v);
 }
 
 /* Rows of at most KEPT eights a lane. */
 template <enum access A, int KEPT, bool ADD>
-static __global__ void norm_rows(struct norm_work w)
+static __global__ void norm_warp_rows(struct norm_work w)
 {
 	const int64_t row = (int64_t)blockIdx.x * WARPS + threadIdx.x / 32, cols = w.sum.cols;
 	const int64_t first = threadIdx.x % 32 * 8;
@@ -101,14 +101,14 @@ static __global__ void norm_rows(struct norm_work w)
 		if (ADD)
 			add_branch<A>(v[e], w, row, col);
 		else
-			load8<A>(v[e], w.sum, row, col);
-		total += sum_of(v[e], cols - col);
+			tensor_load8<A>(v[e], w.sum, row, col);
+		total += sum_eight(v[e], cols - col);
 	}
 	mean = warp_sum(total) / width;
 #pragma unroll
 	for (int e = 0; e < KEPT; e++)
 		if (first + e * 256 < cols)
-			squares += squares_of(v[e], cols - first - e * 256, mean);
+			squares += squares_eight(v[e], cols - first - e * 256, mean);
 	rstd = rsqrtf(warp_sum(squares) / width + NORM_EPSILON);
 #pragma unroll
 	for (int e = 0; e < KEPT; e++)
@@ -136,17 +136,17 @@ template <enum access A, bool ADD> static __global__ void norm_wide_rows(struct 
 		if (ADD)
 			add_branch<A>(v, w, row, col);
 		else
-			load8<A>(v, w.sum, row, col);
-		total += sum_of(v, cols - col);
+			tensor_load8<A>(v, w.sum, row, col);
+		total += sum_eight(v, cols - col);
 	}
 	mean = warp_sum(total) / width;
 	for (int64_t col = first; col < cols; col += 256) {
-		load8<A>(v, w.sum, row, col);
-		squares += squares_of(v, cols - col, mean);
+		tensor_load8<A>(v, w.sum, row, col);
+		squares += squares_eight(v, cols - col, mean);
 	}
 	rstd = rsqrtf(warp_sum(squares) / width + NORM_EPSILON);
 	for (int64_t col = first; col < cols; col += 256) {
-		load8<A>(v, w.sum, row, col);
+		tensor_load8<A>(v, w.sum, row, col);
 		norm_eight<A>(v, w, row, col, mean, rstd);
 	}
 	if (first == 0) {
@@ -160,9 +160,9 @@ template <enum access A, bool ADD> static void launch_norm(struct dev *d, const 
 	const unsigned grid = (unsigned)CEIL_DIV(w.sum.rows, WARPS);
 
 	if (w.sum.cols <= 512)
-		LAUNCH(d, (norm_rows<A, 2, ADD>), grid, BLOCK, 0, w);
+		LAUNCH(d, (norm_warp_rows<A, 2, ADD>), grid, BLOCK, 0, w);
 	else if (w.sum.cols <= 1024)
-		LAUNCH(d, (norm_rows<A, 4, ADD>), grid, BLOCK, 0, w);
+		LAUNCH(d, (norm_warp_rows<A, 4, ADD>), grid, BLOCK, 0, w);
 	else
 		LAUNCH(d, (norm_wide_rows<A, ADD>), grid, BLOCK, 0, w);
 }
@@ -232,8 +232,8 @@ load_eight(const struct norm_grad_work &w, int64_t row, int64_t col, float mean,
 {
 	struct grad_eight at;
 
-	load8<A>(at.g, w.dout, row, col);
-	load8<A>(at.n, w.x, row, col);
+	tensor_load8<A>(at.g, w.dout, row, col);
+	tensor_load8<A>(at.n, w.x, row, col);
 #pragma unroll
 	for (int i = 0; i < 8; i++)
 		at.n[i] = (at.n[i] - mean) * rstd;
@@ -250,29 +250,29 @@ finish_eight(float dbranch[8], const struct norm_grad_work &w, const struct grad
 	float v[8] = {0}, scale[8];
 
 	if (ADD || w.accumulate)
-		load8<A>(v, w.dx, row, col);
-	load8<A>(scale, w.scale, col, w.dx.cols);
+		tensor_load8<A>(v, w.dx, row, col);
+	tensor_load8<A>(scale, w.scale, col, w.dx.cols);
 #pragma unroll
 	for (int i = 0; i < 8; i++)
 		v[i] += rstd * (at.g[i] * scale[i] - sum[0] - at.n[i] * sum[1]);
-	store8<A>(w.dx, row, col, v);
+	tensor_store8<A>(w.dx, row, col, v);
 	if (!ADD)
 		return;
-	drop8<A>(dbranch, w.drop, row, col, w.dx.cols);
+	dropout_factors8<A>(dbranch, w.drop, row, col, w.dx.cols);
 #pragma unroll
 	for (int i = 0; i < 8; i++)
 		dbranch[i] *= is_bf16<A>(w.dx) ? bf16_rounded(v[i]) : v[i];
-	store8<A>(w.dbranch, row, col, dbranch);
+	tensor_store8<A>(w.dbranch, row, col, dbranch);
 }
 
 /* What eight columns add to the sums of g * scale and of g * scale * n. */
 template <enum access A>
-static __device__ __forceinline__ void row_sums(float sum[2], const struct norm_grad_work &w,
+static __device__ __forceinline__ void norm_eight_sums(float sum[2], const struct norm_grad_work &w,
 						const struct grad_eight &at, int64_t col)
 {
 	float scale[8];
 
-	load8<A>(scale, w.scale, col, w.dx.cols);
+	tensor_load8<A>(scale, w.scale, col, w.dx.cols);
 #pragma unroll
 	for (int i = 0; i < 8; i++) {
 		sum[0] += at.g[i] * scale[i];
@@ -331,7 +331,7 @@ static __global__ void __launch_bounds__(MOST_THREADS) norm_grad_rows(struct nor
 			if (!real || row + r >= last)
 				continue;
 			at[r] = load_eight<A>(w, row + r, col, w.mean[row + r], w.rstd[row + r]);
-			row_sums<A>(sum[r], w, at[r], col);
+			norm_eight_sums<A>(sum[r], w, at[r], col);
 		}
 		row_averages(sum, (float)w.dx.cols, turn);
 #pragma unroll
@@ -350,7 +350,7 @@ static __global__ void __launch_bounds__(MOST_THREADS) norm_grad_rows(struct nor
 #pragma unroll
 	for (int s = 0; s < (ADD ? SUM_COUNT : SUM_BIAS); s++)
 		if (real)
-			store8<A>(part + s * w.dx.cols, col, w.dx.cols, total[s]);
+			tensor_store8<A>(part + s * w.dx.cols, col, w.dx.cols, total[s]);
 }
 
 /* Rows of any width: a warp for each. */
@@ -365,7 +365,7 @@ template <enum access A, bool ADD> static __global__ void norm_grad_wide(struct 
 	if (ADD)
 		w.drop = drop_now(w.drop);
 	for (int64_t col = first; col < w.dx.cols; col += 256)
-		row_sums<A>(sum, w, load_eight<A>(w, row, col, w.mean[row], w.rstd[row]), col);
+		norm_eight_sums<A>(sum, w, load_eight<A>(w, row, col, w.mean[row], w.rstd[row]), col);
 	sum[0] = warp_sum(sum[0]) / (float)w.dx.cols;
 	sum[1] = warp_sum(sum[1]) / (float)w.dx.cols;
 	for (int64_t col = first; col < w.dx.cols; col += 256)
@@ -391,13 +391,13 @@ template <bool ADD> static __global__ void norm_wide_sums(struct norm_grad_work 
 	if (ADD)
 		w.drop = drop_now(w.drop);
 	for (int64_t row = first; row < last; row++) {
-		const float g = load1(w.dout, row, col);
+		const float g = tensor_load1(w.dout, row, col);
 
-		total[SUM_SCALE] += g * (load1(w.x, row, col) - w.mean[row]) * w.rstd[row];
+		total[SUM_SCALE] += g * (tensor_load1(w.x, row, col) - w.mean[row]) * w.rstd[row];
 		total[SUM_SHIFT] += g;
-		if (ADD && dropout_keep(w.drop.key, (uint64_t)(row * w.dx.cols + col),
+		if (ADD && dropout_is_kept(w.drop.key, (uint64_t)(row * w.dx.cols + col),
 					w.drop.threshold))
-			total[SUM_BIAS] += load1(w.dx, row, col) * w.drop.scale;
+			total[SUM_BIAS] += tensor_load1(w.dx, row, col) * w.drop.scale;
 	}
 	for (int s = 0; s < (ADD ? SUM_COUNT : SUM_BIAS); s++)
 		part[s * w.dx.cols + col] = total[s];

@@ -57,13 +57,13 @@ static __global__ void relu_dropout(struct tensor x, const float *bias, struct d
 		struct eight at = eight_at(i, eights);
 		float v[8], b[8], m[8];
 
-		load8<A>(v, x, at.row, at.col);
-		load8<A>(b, bias, at.col, x.cols);
-		drop8<A>(m, drop, at.row, at.col, x.cols);
+		tensor_load8<A>(v, x, at.row, at.col);
+		tensor_load8<A>(b, bias, at.col, x.cols);
+		dropout_factors8<A>(m, drop, at.row, at.col, x.cols);
 #pragma unroll
 		for (int k = 0; k < 8; k++)
 			v[k] = v[k] + b[k] > 0 ? (v[k] + b[k]) * m[k] : 0;
-		store8<A>(x, at.row, at.col, v);
+		tensor_store8<A>(x, at.row, at.col, v);
 	}
 }
 
@@ -91,14 +91,14 @@ static __global__ void relu_dropout_grad(struct tensor dx, float *parts, struct 
 	for (int64_t row = first + threadIdx.y; row < last && col < dx.cols; row += 8) {
 		float g[8], v[8];
 
-		load8<A>(g, dx, row, col);
-		load8<A>(v, y, row, col);
+		tensor_load8<A>(g, dx, row, col);
+		tensor_load8<A>(v, y, row, col);
 #pragma unroll
 		for (int k = 0; k < 8; k++) {
 			g[k] = v[k] > 0 ? g[k] * scale : 0;
 			sum[k] += g[k];
 		}
-		store8<A>(dx, row, col, g);
+		tensor_store8<A>(dx, row, col, g);
 	}
 #pragma unroll
 	for (int k = 0; k < 8; k++)
@@ -207,12 +207,12 @@ extern "C" void cuda_sum_squares(struct dev *d, double *out, const float *x, int
 #define ROW_THREADS 512
 
 /* A block has a row: of the losses of a batch, so they are few. */
-static __global__ void row_sums(double *out, struct tensor x)
+static __global__ void sum_rows(double *out, struct tensor x)
 {
 	double sum = 0;
 
 	for (int64_t col = threadIdx.x; col < x.cols; col += ROW_THREADS)
-		sum += load1(x, blockIdx.x, col);
+		sum += tensor_load1(x, blockIdx.x, col);
 	sum = block_sum<ROW_THREADS>(sum);
 	if (threadIdx.x == 0)
 		out[blockIdx.x] += sum;
@@ -221,12 +221,12 @@ static __global__ void row_sums(double *out, struct tensor x)
 extern "C" void cuda_row_sums(struct dev *d, double *out, struct tensor x)
 {
 	if (x.rows)
-		LAUNCH(d, row_sums, (unsigned)x.rows, ROW_THREADS, 0, out, x);
+		LAUNCH(d, sum_rows, (unsigned)x.rows, ROW_THREADS, 0, out, x);
 }
 
 /* ---- simple things ---------------------------------------------------------------------------- */
 
-template <enum access A> static __global__ void add(struct tensor x, struct tensor y)
+template <enum access A> static __global__ void add_elements(struct tensor x, struct tensor y)
 {
 	const int64_t eights = (x.cols + 7) / 8;
 
@@ -234,18 +234,18 @@ template <enum access A> static __global__ void add(struct tensor x, struct tens
 		struct eight at = eight_at(i, eights);
 		float a[8], b[8];
 
-		load8<A>(a, x, at.row, at.col);
-		load8<A>(b, y, at.row, at.col);
+		tensor_load8<A>(a, x, at.row, at.col);
+		tensor_load8<A>(b, y, at.row, at.col);
 #pragma unroll
 		for (int k = 0; k < 8; k++)
 			a[k] += b[k];
-		store8<A>(x, at.row, at.col, a);
+		tensor_store8<A>(x, at.row, at.col, a);
 	}
 }
 
 extern "C" void cuda_add(struct dev *d, struct tensor x, struct tensor y)
 {
-	LAUNCH_ACCESS(d, access_of(x, y), add,
+	LAUNCH_ACCESS(d, access_of(x, y), add_elements,
 		      blocks_for(x.rows * CEIL_DIV(x.cols, 8), MOST_BLOCKS), THREADS, 0, x, y);
 }
 
@@ -258,14 +258,14 @@ extern "C" void cuda_zero(struct dev *d, void *p, size_t bytes)
 /* ---- Adam ---------------------------------------------------------------------------------------- */
 
 /* What is the same for all elements; factor is NaN where nothing may change. */
-struct adam_now {
+struct adam_scalars {
 	float beta1, beta2, epsilon, rate, factor;
 };
 
 /* Made by each thread from numbers that no host has seen, so grids for it are no larger than fit. */
-static __device__ __forceinline__ struct adam_now adam_begin(struct adam_step s)
+static __device__ __forceinline__ struct adam_scalars adam_begin(struct adam_step s)
 {
-	struct adam_now now;
+	struct adam_scalars now;
 
 	now.beta1 = s.beta1;
 	now.beta2 = s.beta2;
@@ -276,7 +276,7 @@ static __device__ __forceinline__ struct adam_now adam_begin(struct adam_step s)
 }
 
 static __device__ __forceinline__ void adam_one(float *param, float *m, float *v, float grad,
-						struct adam_now s)
+						struct adam_scalars s)
 {
 	float g = grad * s.factor;
 
@@ -288,7 +288,7 @@ static __device__ __forceinline__ void adam_one(float *param, float *m, float *v
 static __global__ void adam_fours(float4 *param, float4 *m, float4 *v, const float4 *grad,
 				  int64_t n, struct adam_step s)
 {
-	const struct adam_now now = adam_begin(s);
+	const struct adam_scalars now = adam_begin(s);
 
 	if (isnan(now.factor))
 		return;
@@ -311,7 +311,7 @@ static __global__ void adam_fours(float4 *param, float4 *m, float4 *v, const flo
 static __global__ void adam_ones(float *param, float *m, float *v, const float *grad, int64_t n,
 				 struct adam_step s)
 {
-	const struct adam_now now = adam_begin(s);
+	const struct adam_scalars now = adam_begin(s);
 
 	if (isnan(now.factor))
 		return;

@@ -3,14 +3,14 @@
 
 #include <stdlib.h>
 
-static void make_event(struct dev *d, cudaEvent_t *e, unsigned flags)
+static void queue_make_event(struct dev *d, cudaEvent_t *e, unsigned flags)
 {
 	cuda_note(d, cudaEventCreateWithFlags(e, flags), "making an event");
 }
 
-struct queue *cuda_queue_open(struct dev *d, struct err *e)
+struct cuda_queue *cuda_queue_open(struct dev *d, struct err *e)
 {
-	struct queue *q = (struct queue *)mem_alloc(1, sizeof(*q), e);
+	struct cuda_queue *q = (struct cuda_queue *)mem_alloc(1, sizeof(*q), e);
 	int least = 0, greatest = 0;
 
 	if (!q)
@@ -20,12 +20,12 @@ struct queue *cuda_queue_open(struct dev *d, struct err *e)
 	cuda_note(d, cudaDeviceGetStreamPriorityRange(&least, &greatest), "asking for priorities");
 	cuda_note(d, cudaStreamCreateWithPriority(&q->stream, cudaStreamNonBlocking, greatest),
 		  "making a stream");
-	make_event(d, &q->ops, cudaEventDisableTiming);
-	make_event(d, &q->done, cudaEventDisableTiming);
-	make_event(d, &q->mark, cudaEventDisableTiming);
+	queue_make_event(d, &q->ops, cudaEventDisableTiming);
+	queue_make_event(d, &q->done, cudaEventDisableTiming);
+	queue_make_event(d, &q->mark, cudaEventDisableTiming);
 	for (int i = 0; i < CUDA_SPANS * QUEUE_SPANS; i++) {
-		make_event(d, &q->spans[i / QUEUE_SPANS].begin[i % QUEUE_SPANS], cudaEventDefault);
-		make_event(d, &q->spans[i / QUEUE_SPANS].end[i % QUEUE_SPANS], cudaEventDefault);
+		queue_make_event(d, &q->spans[i / QUEUE_SPANS].begin[i % QUEUE_SPANS], cudaEventDefault);
+		queue_make_event(d, &q->spans[i / QUEUE_SPANS].end[i % QUEUE_SPANS], cudaEventDefault);
 	}
 	if (cuda_sync(d, e)) {
 		cuda_queue_close(q);
@@ -34,7 +34,7 @@ struct queue *cuda_queue_open(struct dev *d, struct err *e)
 	return q;
 }
 
-void cuda_queue_close(struct queue *q)
+void cuda_queue_close(struct cuda_queue *q)
 {
 	if (!q)
 		return;
@@ -58,29 +58,29 @@ void cuda_queue_close(struct queue *q)
 	free(q);
 }
 
-void *cuda_queue_stream(struct queue *q)
+void *cuda_queue_stream(struct cuda_queue *q)
 {
 	return q->stream;
 }
 
 /* A wait is for what was recorded when it was asked for, so one event serves any number of them. */
-static void order(struct queue *q, cudaStream_t first, cudaEvent_t at, cudaStream_t then)
+static void order_streams(struct cuda_queue *q, cudaStream_t first, cudaEvent_t at, cudaStream_t then)
 {
 	cuda_note(q->d, cudaEventRecord(at, first), "recording an event");
 	cuda_note(q->d, cudaStreamWaitEvent(then, at, 0), "waiting for an event");
 }
 
-void cuda_queue_follow(struct queue *q)
+void cuda_queue_wait_for_ops(struct cuda_queue *q)
 {
-	order(q, q->d->stream, q->ops, q->stream);
+	order_streams(q, q->d->stream, q->ops, q->stream);
 }
 
-void cuda_queue_lead(struct queue *q)
+void cuda_ops_wait_for_queue(struct cuda_queue *q)
 {
-	order(q, q->stream, q->done, q->d->stream);
+	order_streams(q, q->stream, q->done, q->d->stream);
 }
 
-void cuda_queue_copy(struct queue *q, void *to, const void *from, size_t bytes)
+void cuda_queue_copy(struct cuda_queue *q, void *to, const void *from, size_t bytes)
 {
 	if (bytes)
 		cuda_note(q->d,
@@ -88,19 +88,19 @@ void cuda_queue_copy(struct queue *q, void *to, const void *from, size_t bytes)
 			  "copying on the GPU");
 }
 
-void cuda_queue_zero(struct queue *q, void *p, size_t bytes)
+void cuda_queue_zero(struct cuda_queue *q, void *p, size_t bytes)
 {
 	if (bytes)
 		cuda_note(q->d, cudaMemsetAsync(p, 0, bytes, q->stream), "clearing memory");
 }
 
-void cuda_queue_mark(struct queue *q)
+void cuda_queue_mark_ops(struct cuda_queue *q)
 {
 	cuda_note(q->d, cudaEventRecord(q->mark, q->d->stream), "recording an event");
 }
 
 /* After a fault it counts as passed: sync() tells. */
-bool cuda_queue_passed(struct queue *q)
+bool cuda_queue_is_past_mark(struct cuda_queue *q)
 {
 	const bool passed = cudaEventQuery(q->mark) != cudaErrorNotReady;
 
@@ -109,7 +109,7 @@ bool cuda_queue_passed(struct queue *q)
 }
 
 /* Few numbers: a thread for a column. */
-static __global__ void add_rows(double *sums, const double *rows, int n, int cols)
+static __global__ void queue_add_rows(double *sums, const double *rows, int n, int cols)
 {
 	const int col = (int)threadIdx.x;
 	double sum = 0;
@@ -121,40 +121,40 @@ static __global__ void add_rows(double *sums, const double *rows, int n, int col
 	sums[col] = sum;
 }
 
-void cuda_queue_add_rows(struct queue *q, double *sums, const double *rows, int32_t n, int32_t cols)
+void cuda_queue_add_rows(struct cuda_queue *q, double *sums, const double *rows, int32_t n, int32_t cols)
 {
-	QUEUE_LAUNCH(q, add_rows, 1, QUEUE_COLUMNS, sums, rows, n, cols);
+	QUEUE_LAUNCH(q, queue_add_rows, 1, QUEUE_COLUMNS, sums, rows, n, cols);
 }
 
 /* ---- spans ------------------------------------------------------------------------------- */
 
-static void record(struct queue *q, cudaEvent_t e, cudaStream_t s)
+static void record_event(struct cuda_queue *q, cudaEvent_t e, cudaStream_t s)
 {
 	cuda_note(q->d, cudaEventRecord(e, s), "recording an event");
 }
 
-void cuda_span_begin(struct queue *q, enum cuda_span which)
+void cuda_span_begin(struct cuda_queue *q, enum cuda_span which)
 {
 	struct queue_spans *s = &q->spans[which];
 
 	if (s->begun - s->taken >= QUEUE_SPANS)
 		return;
-	record(q, s->begin[s->begun % QUEUE_SPANS],
+	record_event(q, s->begin[s->begun % QUEUE_SPANS],
 	       which == CUDA_SPAN_OPS ? q->d->stream : q->stream);
 	s->begun++;
 }
 
-void cuda_span_end(struct queue *q, enum cuda_span which)
+void cuda_span_end(struct cuda_queue *q, enum cuda_span which)
 {
 	struct queue_spans *s = &q->spans[which];
 
 	if (s->ended == s->begun)
 		return;
-	record(q, s->end[s->ended % QUEUE_SPANS], q->stream);
+	record_event(q, s->end[s->ended % QUEUE_SPANS], q->stream);
 	s->ended++;
 }
 
-double cuda_span_take(struct queue *q, enum cuda_span which)
+double cuda_span_collect(struct cuda_queue *q, enum cuda_span which)
 {
 	struct queue_spans *s = &q->spans[which];
 	double seconds = 0;

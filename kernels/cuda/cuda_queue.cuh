@@ -12,11 +12,11 @@ struct queue_spans {
 	uint64_t begun, ended, taken;
 };
 
-struct queue {
+struct cuda_queue {
 	struct dev *d;			/* borrowed */
 	cudaStream_t stream;		/* owned */
 	cudaEvent_t ops, done;		/* owned: where each side was */
-	cudaEvent_t mark;		/* owned; cuda_queue_mark() */
+	cudaEvent_t mark;		/* owned; cuda_queue_mark_ops() */
 	struct queue_spans spans[CUDA_SPANS];
 };
 

@@ -6,9 +6,9 @@ const struct ops *ops_cuda(void)
 {
 	static const struct ops table = {
 		.name = "cuda",
-		.own_memory = true,
+		.has_device_memory = true,
 		.usable = cuda_usable,
-		.look = cuda_look,
+		.query_device = cuda_query_device,
 		.open = cuda_open,
 		.close = cuda_close,
 		.alloc = cuda_alloc,
@@ -18,17 +18,17 @@ const struct ops *ops_cuda(void)
 		.sync = cuda_sync,
 		.fetch = cuda_fetch,
 		.reserve = cuda_reserve,
-		.needs = cuda_needs,
-		.send = cuda_send,
-		.turn = cuda_turn,
-		.wants_rounded = true,
+		.needs = cuda_memory_needs,
+		.to_device_async = cuda_to_device_async,
+		.swap_staging = cuda_swap_staging,
+		.prefers_bf16_weights = true,
 		.loss_rows = 256, /* of 32,000 floats, 33 MB: less than the L2 of 40 and more */
 		.open_queue = cuda_queue_open,
 		.graph_begin = cuda_graph_begin,
 		.graph_pause = cuda_graph_pause,
 		.graph_resume = cuda_graph_resume,
 		.graph_end = cuda_graph_end,
-		.graph_play = cuda_graph_play,
+		.graph_replay = cuda_graph_replay,
 #define OP(name, args, names) .name = cuda_##name,
 #include "kernels/ops/ops.def"
 #undef OP
@@ -37,7 +37,7 @@ const struct ops *ops_cuda(void)
 	return &table;
 }
 
-const char *ops_cuda_trouble(void)
+const char *ops_cuda_unusable_reason(void)
 {
-	return cuda_trouble();
+	return cuda_unusable_reason();
 }

@@ -24,16 +24,16 @@ RNG_INLINE float dropout_scale(float rate)
 }
 
 /* The key at the moment; see struct dropout. */
-RNG_INLINE struct rng_key dropout_key(struct rng_key key, const uint32_t *moment)
+RNG_INLINE struct rng_key dropout_key(struct rng_key key, const uint32_t *rng_step)
 {
-	if (moment != NULL) {
-		key.step = moment[0];
-		key.sub = moment[1];
+	if (rng_step != NULL) {
+		key.step = rng_step[0];
+		key.sub = rng_step[1];
 	}
 	return key;
 }
 
-RNG_INLINE int dropout_keep(struct rng_key key, uint64_t i, uint32_t threshold)
+RNG_INLINE int dropout_is_kept(struct rng_key key, uint64_t i, uint32_t threshold)
 {
 	struct rng_block b = rng_block_at(key, i >> 3);
 

@@ -32,7 +32,7 @@ extern "C" {
 #define NORM_EPSILON 1e-6f
 
 struct profile;
-struct queue;
+struct cuda_queue;
 struct dev;	/* one backend, opened: threads or streams, scratch memory; opaque */
 
 struct dev_options {
@@ -44,12 +44,12 @@ struct dev_options {
 	struct profile *profile;	/* borrowed; only for the ops of kernels/profile.h */
 };
 
-/* Dropout: element i of the op's output is kept when dropout_keep(…, i); kernels/ops/dropout.h. */
+/* Dropout: element i of the op's output is kept when dropout_is_kept(…, i); kernels/ops/dropout.h. */
 struct dropout {
 	float           rate;	/* 0: keep everything, unscaled */
 	struct rng_key  key;
 	/* (2) on the backend's side: step and sub of the key when the op runs; NULL: they are in it */
-	const uint32_t *moment;
+	const uint32_t *rng_step;
 };
 
 struct matmul_how {
@@ -97,7 +97,7 @@ struct dev_limits {
 };
 
 /* Bytes that a backend takes for itself. */
-struct dev_needs {
+struct dev_memory {
 	size_t own;	/* where alloc() takes its from */
 	size_t host;	/* of the host's, for copies */
 };
@@ -109,7 +109,7 @@ struct dev_needs {
  *
  *	n = o->graph_begin(d, &key);
  *	for (i = 0; i < n; i++)			they are kept, in n pieces
- *		o->graph_play(d, i), …		what belongs between pieces
+ *		o->graph_replay(d, i), …		what belongs between pieces
  *	if (!n) {
  *		ops …; o->graph_pause(d);
  *		…				what belongs between pieces
@@ -121,7 +121,7 @@ struct dev_needs {
 struct graph_key { uint64_t word[16]; };
 
 /* A GPU of this host. */
-struct dev_facts {
+struct dev_info {
 	int    count;			/* how many there are */
 	char   name[96];
 	size_t free_bytes, total_bytes;
@@ -130,10 +130,10 @@ struct dev_facts {
 struct ops {
 	const char *name;
 	/* What alloc() gives is no memory of the host's: to_device() and to_host() reach it, nobody else. */
-	bool own_memory;
+	bool has_device_memory;
 	bool (*usable)(void);		/* may this machine run them? */
 	/* GPU number device; NULL: the processors compute. ERR_UNAVAILABLE: there is none of that number. */
-	int (*look)(int device, struct dev_facts *facts, struct err *e);
+	int (*query_device)(int device, struct dev_info *facts, struct err *e);
 	struct dev *(*open)(const struct dev_options *options, struct err *e);	/* NULL: failure */
 	void (*close)(struct dev *d);
 	/* Zeroed, 64-byte aligned; NULL: ERR_NOMEM. */
@@ -151,30 +151,30 @@ struct ops {
 	 * called before it have ended. So who has two places for something, and calls turn each time
 	 * when it has sent, sends the next one while the last one is used. NULL: to_device does it.
 	 */
-	void (*send)(struct dev *d, void *to, const void *from, size_t bytes);
-	void (*turn)(struct dev *d);
+	void (*to_device_async)(struct dev *d, void *to, const void *from, size_t bytes);
+	void (*swap_staging)(struct dev *d);
 	/*
 	 * Take the memory that ops need for themselves, now instead of when they first need it. NULL:
 	 * they need none.
 	 */
 	int  (*reserve)(struct dev *d, const struct dev_limits *most, struct err *e);
 	/* What that takes, to be asked before any device is opened. NULL: not worth counting. */
-	struct dev_needs (*needs)(const struct dev_limits *most);
+	struct dev_memory (*needs)(const struct dev_limits *most);
 	/* Products that round to bf16 are faster where the weights are bf16 already. */
-	bool wants_rounded;
+	bool prefers_bf16_weights;
 	/*
 	 * Logits are best made so many rows at a time, which a cache keeps between product and loss,
 	 * and their gradient elsewhere, rounded as products read it. 0: in place.
 	 */
 	int32_t loss_rows;
 	/* Work beside the ops, cuda_queue.h; NULL: there is no such thing here. */
-	struct queue *(*open_queue)(struct dev *d, struct err *e);
+	struct cuda_queue *(*open_queue)(struct dev *d, struct err *e);
 	/* struct graph_key; NULL: every op goes its own way here, as also with 0 from begin. */
 	int  (*graph_begin)(struct dev *d, const struct graph_key *key);
 	void (*graph_pause)(struct dev *d);
 	void (*graph_resume)(struct dev *d);
 	void (*graph_end)(struct dev *d);
-	void (*graph_play)(struct dev *d, int piece);
+	void (*graph_replay)(struct dev *d, int piece);
 #define OP(name, args, names) void (*name) args;
 #include "kernels/ops/ops.def"
 #undef OP
@@ -184,17 +184,17 @@ const struct ops *ops_ref(void);
 const struct ops *ops_cpu(void);	/* the variant for this machine's vector units */
 const struct ops *ops_cuda(void);	/* NULL when not built */
 /* Why no GPU can be used here, in a sentence without its full stop; NULL: one can. */
-const char *ops_cuda_trouble(void);
+const char *ops_cuda_unusable_reason(void);
 
 /* What the CPU backend finds on this machine. */
-struct machine {
+struct cpu_features {
 	const char *level;	/* "AVX-512", "AVX2" or "plain" */
-	bool best_not_built;	/* the machine has a higher level than this build */
+	bool has_unbuilt_level;	/* the machine has a higher level than this build */
 	bool bf16, vnni, tiles;	/* instructions for products: of bf16, of int8, AMX */
 	bool onednn;		/* built in; it is used with tiles */
 };
 
-void ops_machine(struct machine *m);
+void ops_cpu_features(struct cpu_features *m);
 
 /* The backend called auto (cuda where it is usable, else cpu), ref, cpu or cuda; NULL: ERR_UNAVAILABLE. */
 const struct ops *ops_find(const char *name, struct err *e);

@@ -13,6 +13,6 @@
 #define WIRE_SPLIT 1.594f
 
 /* In the order of the option "wire". */
-enum wire { WIRE_FP32, WIRE_BF16, WIRE_2BIT, WIRE_1BIT };
+enum wire_format { WIRE_FP32, WIRE_BF16, WIRE_2BIT, WIRE_1BIT };
 
 #endif

@@ -6,7 +6,7 @@
 
 #include "share/base/mem.h"
 
-static bool usable(void)
+static bool ref_is_usable(void)
 {
 	return true;
 }
@@ -37,7 +37,7 @@ static void ref_release(struct dev *d, void *p)
 	free(p);
 }
 
-static void copy(struct dev *d, void *to, const void *from, size_t bytes)
+static void ref_copy_bytes(struct dev *d, void *to, const void *from, size_t bytes)
 {
 	(void)d;
 	if (bytes)
@@ -54,13 +54,13 @@ const struct ops *ops_ref(void)
 {
 	static const struct ops table = {
 		.name = "ref",
-		.usable = usable,
+		.usable = ref_is_usable,
 		.open = ref_open,
 		.close = ref_close,
 		.alloc = ref_alloc,
 		.release = ref_release,
-		.to_device = copy,
-		.to_host = copy,
+		.to_device = ref_copy_bytes,
+		.to_host = ref_copy_bytes,
 		.sync = ref_sync,
 #define OP(name, args, names) .name = ref_##name,
 #include "kernels/ops/ops.def"

@@ -64,7 +64,7 @@ static inline double ref_dropout(struct dropout drop, uint64_t i)
 {
 	if (drop.rate <= 0)
 		return 1;
-	if (!dropout_keep(dropout_key(drop.key, drop.moment), i, dropout_threshold(drop.rate)))
+	if (!dropout_is_kept(dropout_key(drop.key, drop.rng_step), i, dropout_threshold(drop.rate)))
 		return 0;
 	return dropout_scale(drop.rate);
 }

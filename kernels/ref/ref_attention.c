@@ -29,7 +29,7 @@ static struct query query_at(struct tensor q, struct attention_shape shape, int3
 	};
 }
 
-static double dot(struct query at, struct tensor x, int64_t x_row, struct tensor y, int64_t y_row)
+static double dot_rows(struct query at, struct tensor x, int64_t x_row, struct tensor y, int64_t y_row)
 {
 	double sum = 0;
 
@@ -38,9 +38,9 @@ static double dot(struct query at, struct tensor x, int64_t x_row, struct tensor
 	return sum;
 }
 
-static double score(struct query at, struct tensor q, struct tensor k, int64_t j)
+static double query_key_score(struct query at, struct tensor q, struct tensor k, int64_t j)
 {
-	return dot(at, q, at.row, k, at.first_key + j) / sqrt((double)at.n_cols);
+	return dot_rows(at, q, at.row, k, at.first_key + j) / sqrt((double)at.n_cols);
 }
 
 static double dropout_of(struct query at, struct dropout drop, int64_t j)
@@ -53,16 +53,16 @@ static double log_sum_exp(struct query at, struct tensor q, struct tensor k)
 	double best = -INFINITY, sum = 0;
 
 	for (int64_t j = 0; j < at.n_keys; j++)
-		best = fmax(best, score(at, q, k, j));
+		best = fmax(best, query_key_score(at, q, k, j));
 	for (int64_t j = 0; j < at.n_keys; j++)
-		sum += exp(score(at, q, k, j) - best);
+		sum += exp(query_key_score(at, q, k, j) - best);
 	return best + log(sum);
 }
 
 /* Sums are kept in double for so many columns at a time. */
 #define CHUNK 64
 
-static void attend(struct query at, struct tensor out, float *lse, struct tensor q, struct tensor k,
+static void query_context(struct query at, struct tensor out, float *lse, struct tensor q, struct tensor k,
 		   struct tensor v, struct dropout drop)
 {
 	double whole = log_sum_exp(at, q, k);
@@ -73,7 +73,7 @@ static void attend(struct query at, struct tensor out, float *lse, struct tensor
 		double sum[CHUNK] = { 0 };
 
 		for (int64_t j = 0; j < at.n_keys; j++) {
-			double w = exp(score(at, q, k, j) - whole) * dropout_of(at, drop, j);
+			double w = exp(query_key_score(at, q, k, j) - whole) * dropout_of(at, drop, j);
 
 			for (int64_t c = 0; c < n; c++)
 				sum[c] += w * ref_get(v, at.first_key + j, first + c);
@@ -91,7 +91,7 @@ void REF(attention)(struct dev *d, struct tensor out, float *lse, struct tensor 
 	for (int32_t s = 0; s < shape.n; s++)
 		for (int32_t row = shape.q_start[s]; row < shape.q_start[s + 1]; row++)
 			for (int32_t h = 0; h < shape.heads; h++)
-				attend(query_at(q, shape, s, row, h), out, lse, q, k, v, drop);
+				query_context(query_at(q, shape, s, row, h), out, lse, q, k, v, drop);
 }
 
 /* All that the gradients are made from. */
@@ -118,17 +118,17 @@ static struct pair pair_grad(const struct grad *g, struct query at, int64_t j)
 
 	if (j >= at.n_keys)
 		return (struct pair){ 0, 0 };
-	p = exp(score(at, g->q, g->k, j) - lse);
+	p = exp(query_key_score(at, g->q, g->k, j) - lse);
 	m = dropout_of(at, g->drop, j);
-	dp = m * dot(at, g->dout, at.row, g->v, at.first_key + j);
+	dp = m * dot_rows(at, g->dout, at.row, g->v, at.first_key + j);
 	return (struct pair){
-		.dscore = p * (dp - dot(at, g->dout, at.row, g->out, at.row)) /
+		.dscore = p * (dp - dot_rows(at, g->dout, at.row, g->out, at.row)) /
 			  sqrt((double)at.n_cols),
 		.weight = p * m,
 	};
 }
 
-static void query_grad(const struct grad *g, struct tensor dq, struct query at)
+static void one_query_grad(const struct grad *g, struct tensor dq, struct query at)
 {
 	int64_t last_col = at.first_col + at.n_cols;
 
@@ -148,7 +148,7 @@ static void query_grad(const struct grad *g, struct tensor dq, struct query at)
 }
 
 /* Key j of sentence s, head h. */
-static void key_grad(const struct grad *g, struct tensor dk, struct tensor dv, int32_t s, int32_t h,
+static void key_value_grad(const struct grad *g, struct tensor dk, struct tensor dv, int32_t s, int32_t h,
 		     int64_t j)
 {
 	int64_t n_cols = g->q.cols / g->shape.heads, last_col = (h + 1) * n_cols,
@@ -184,9 +184,9 @@ void REF(attention_grad)(struct dev *d, struct tensor dq, struct tensor dk, stru
 	for (int32_t s = 0; s < shape.n; s++) {
 		for (int32_t h = 0; h < shape.heads; h++) {
 			for (int32_t row = shape.q_start[s]; row < shape.q_start[s + 1]; row++)
-				query_grad(&g, dq, query_at(q, shape, s, row, h));
+				one_query_grad(&g, dq, query_at(q, shape, s, row, h));
 			for (int32_t j = 0; j < shape.k_start[s + 1] - shape.k_start[s]; j++)
-				key_grad(&g, dk, dv, s, h, j);
+				key_value_grad(&g, dk, dv, s, h, j);
 		}
 	}
 }

@@ -3,7 +3,7 @@
 #include "kernels/ref/ref.h"
 
 /* Where the bytes of element (n, k) are. */
-static unsigned char *place(struct tensor packed, int64_t n, int64_t k)
+static unsigned char *packed_address(struct tensor packed, int64_t n, int64_t k)
 {
 	int64_t elements = panel_unit(packed.dtype);
 	int64_t unit = k / elements * PANEL_WIDTH + n % PANEL_WIDTH;
@@ -13,7 +13,7 @@ static unsigned char *place(struct tensor packed, int64_t n, int64_t k)
 }
 
 /* A row's scale is its greatest magnitude / 127. */
-static float greatest(struct tensor t, int64_t row)
+static float row_max_abs(struct tensor t, int64_t row)
 {
 	float amax = 0;
 
@@ -22,7 +22,7 @@ static float greatest(struct tensor t, int64_t row)
 	return amax;
 }
 
-static int8_t quantised(float x, float amax)
+static int8_t quantise_element(float x, float amax)
 {
 	float y = amax > 0 ? rintf(x * (127 / amax)) : 0;
 
@@ -30,12 +30,12 @@ static int8_t quantised(float x, float amax)
 }
 
 /* An element as bytes of the packed kind. */
-static void put(struct tensor packed, int64_t n, int64_t k, float x, float amax)
+static void put_packed_element(struct tensor packed, int64_t n, int64_t k, float x, float amax)
 {
-	unsigned char *to = place(packed, n, k);
+	unsigned char *to = packed_address(packed, n, k);
 
 	if (packed.dtype == DTYPE_PACKED_INT8) {
-		int8_t q = quantised(x, amax);
+		int8_t q = quantise_element(x, amax);
 
 		memcpy(to, &q, sizeof(q));
 		panel_sums(packed)[n] += q;
@@ -57,17 +57,17 @@ void REF(pack)(struct dev *d, struct tensor packed, struct tensor b)
 		return;
 	memset(packed.data, 0, bytes);
 	for (int64_t n = 0; n < packed.rows; n++) {
-		float amax = greatest(b, n);
+		float amax = row_max_abs(b, n);
 
 		if (packed.dtype == DTYPE_PACKED_INT8)
 			panel_scales(packed)[n] = amax / 127;
 		for (int64_t k = 0; k < packed.cols; k++)
-			put(packed, n, k, (float)ref_get(b, n, k), amax);
+			put_packed_element(packed, n, k, (float)ref_get(b, n, k), amax);
 	}
 }
 
 /* Element (n, k) as a number; of int8 the integer. */
-static double weight(struct tensor packed, int64_t n, int64_t k)
+static double packed_weight(struct tensor packed, int64_t n, int64_t k)
 {
 	const unsigned char *from;
 	uint16_t half;
@@ -76,7 +76,7 @@ static double weight(struct tensor packed, int64_t n, int64_t k)
 
 	if (!tensor_is_packed(packed))
 		return ref_get(packed, n, k);
-	from = place(packed, n, k);
+	from = packed_address(packed, n, k);
 	if (packed.dtype == DTYPE_PACKED_INT8) {
 		memcpy(&q, from, sizeof(q));
 		return q;
@@ -94,9 +94,9 @@ static double as_bf16(double x)
 	return bf16_to_float(bf16_from_float((float)x));
 }
 
-static double input(enum dtype packed, float x, float amax)
+static double linear_input(enum dtype packed, float x, float amax)
 {
-	return packed == DTYPE_PACKED_INT8   ? quantised(x, amax)
+	return packed == DTYPE_PACKED_INT8   ? quantise_element(x, amax)
 	       : packed == DTYPE_PACKED_BF16 ? as_bf16(x)
 					     : x;
 }
@@ -109,13 +109,13 @@ struct row {
 	bool rounded;		/* both become bf16, as in matmul */
 };
 
-static double product(const struct row *r, int64_t n)
+static double linear_element(const struct row *r, int64_t n)
 {
 	double sum = 0;
 
 	for (int64_t k = 0; k < r->a.cols; k++) {
-		double x = input(r->packed.dtype, (float)ref_get(r->a, r->m, k), r->amax),
-		       w = weight(r->packed, n, k);
+		double x = linear_input(r->packed.dtype, (float)ref_get(r->a, r->m, k), r->amax),
+		       w = packed_weight(r->packed, n, k);
 
 		sum += r->rounded ? as_bf16(x) * as_bf16(w) : x * w;
 	}
@@ -130,19 +130,19 @@ void REF(linear)(struct dev *d, struct tensor out, struct tensor a, struct tenso
 	const bool rounded = !tensor_is_packed(packed) && ((struct ref_dev *)d)->bf16;
 
 	for (int64_t m = 0; m < out.rows; m++) {
-		struct row r = { a, packed, m, greatest(a, m), rounded };
+		struct row r = { a, packed, m, row_max_abs(a, m), rounded };
 
 		for (int64_t n = 0; n < out.cols; n++) {
-			double x = product(&r, n) + (bias ? bias[n] : 0);
+			double x = linear_element(&r, n) + (bias ? bias[n] : 0);
 
 			ref_set(out, m, n, relu ? fmax(x, 0) : x);
 		}
 	}
 }
 
-static float element(const void *row, int64_t n)
+static float logit_of_row(const void *row, int64_t n)
 {
-	return (float)product(row, n);
+	return (float)linear_element(row, n);
 }
 
 void REF(linear_top_k)(struct dev *d, float *values, int32_t *ids, struct tensor a,
@@ -150,8 +150,8 @@ void REF(linear_top_k)(struct dev *d, float *values, int32_t *ids, struct tensor
 {
 	(void)d;
 	for (int64_t m = 0; m < a.rows; m++) {
-		struct row r = { a, packed, m, greatest(a, m), false };
+		struct row r = { a, packed, m, row_max_abs(a, m), false };
 
-		REF(best_of_row)(values + m * k, ids + m * k, element, &r, n_real, k);
+		REF(best_of_row)(values + m * k, ids + m * k, logit_of_row, &r, n_real, k);
 	}
 }

@@ -1,7 +1,7 @@
 /* ref_matmul.c - see ref.h */
 #include "kernels/ref/ref.h"
 
-static double input(bool bf16, struct tensor t, int64_t row, int64_t col)
+static double matmul_input(bool bf16, struct tensor t, int64_t row, int64_t col)
 {
 	double x = ref_get(t, row, col);
 
@@ -19,9 +19,9 @@ void REF(matmul)(struct dev *d, struct tensor out, struct tensor a, struct tenso
 			double sum = how.accumulate ? ref_get(out, m, n) : 0;
 
 			for (int64_t k = 0; k < n_k; k++)
-				sum += input(bf16, a, how.a_transposed ? k : m,
+				sum += matmul_input(bf16, a, how.a_transposed ? k : m,
 					     how.a_transposed ? m : k) *
-				       input(bf16, b, how.b_transposed ? n : k,
+				       matmul_input(bf16, b, how.b_transposed ? n : k,
 					     how.b_transposed ? k : n);
 			ref_set(out, m, n, sum);
 		}

@@ -1,7 +1,7 @@
 /* ref_norm.c - see ref.h: layer normalisation (Ba et al. 2016), alone and behind a residual sum. */
 #include "kernels/ref/ref.h"
 
-static void norm_row(struct tensor out, float *mean, float *rstd, struct tensor x, int64_t t,
+static void normalise_row(struct tensor out, float *mean, float *rstd, struct tensor x, int64_t t,
 		     const float *scale, const float *shift)
 {
 	double sum = 0, squares = 0, m, r;
@@ -23,7 +23,7 @@ void REF(norm)(struct dev *d, struct tensor out, float *mean, float *rstd, struc
 {
 	(void)d;
 	for (int64_t t = 0; t < x.rows; t++)
-		norm_row(out, mean, rstd, x, t, scale, shift);
+		normalise_row(out, mean, rstd, x, t, scale, shift);
 }
 
 /*
@@ -79,7 +79,7 @@ void REF(add_norm)(struct dev *d, struct tensor sum, struct tensor out, float *m
 			ref_set(sum, t, c,
 				ref_get(residual, t, c) + b * ref_dropout_at(drop, sum, t, c));
 		}
-		norm_row(out, mean, rstd, sum, t, scale, shift);
+		normalise_row(out, mean, rstd, sum, t, scale, shift);
 	}
 }
 

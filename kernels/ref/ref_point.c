@@ -9,7 +9,7 @@
  * Column col of the position encoding of width d_model: sines in the first half, cosines in the
  * second.
  */
-static double sinusoid(int32_t position, int64_t col, int64_t d_model)
+static double position_sinusoid(int32_t position, int64_t col, int64_t d_model)
 {
 	int64_t half = d_model / 2, i = col < half ? col : col - half;
 	double angle = position * exp(-log(10000.0) * (double)i / (double)MAX(half - 1, 1));
@@ -27,7 +27,7 @@ void REF(embed)(struct dev *d, struct tensor out, struct tensor table, const int
 		for (int64_t c = 0; c < out.cols; c++) {
 			double x = ids[t] < 0 ? 0 : ref_get(table, ids[t], c);
 
-			x = scale * x + sinusoid(positions[t], c, out.cols);
+			x = scale * x + position_sinusoid(positions[t], c, out.cols);
 			ref_set(out, t, c, x * ref_dropout_at(drop, out, t, c));
 		}
 	}

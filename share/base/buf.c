@@ -85,7 +85,7 @@ int buf_check(const struct buf *b, struct err *e)
 			 : 0;
 }
 
-char *buf_take(struct buf *b, struct err *e)
+char *buf_detach(struct buf *b, struct err *e)
 {
 	char *text;
 

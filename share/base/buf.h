@@ -48,7 +48,7 @@ const char *buf_text(const struct buf *b);
 int buf_check(const struct buf *b, struct err *e);
 
 /* The contents as a string that the caller owns; b is left empty. NULL: ERR_NOMEM. */
-char *buf_take(struct buf *b, struct err *e);
+char *buf_detach(struct buf *b, struct err *e);
 
 void buf_free(struct buf *b);
 

@@ -34,7 +34,7 @@ char *file_path(struct err *e, const char *fmt, ...)
  * A device, a pipe, a stream of our own: written to as it is, since a rename would put a plain file
  * in its place.
  */
-static bool is_special(const char *path)
+static bool is_device_or_pipe(const char *path)
 {
 	struct stat s;
 
@@ -45,7 +45,7 @@ static bool is_special(const char *path)
 
 int outfile_open(struct outfile *o, const char *path, struct err *e)
 {
-	bool special = is_special(path);
+	bool special = is_device_or_pipe(path);
 
 	*o = (struct outfile){ 0 };
 	o->path = mem_strdup(path, e);
@@ -135,7 +135,7 @@ int file_write_buf(const char *path, const struct buf *b, struct err *e)
 	return buf_check(b, e) ? e->code : file_write_all(path, b->data, b->len, e);
 }
 
-int file_put(int fd, const void *bytes, size_t n)
+int file_write_fd(int fd, const void *bytes, size_t n)
 {
 	const char *at = bytes;
 
@@ -233,7 +233,7 @@ int map_open(struct map *m, const char *path, struct err *e)
 	return 0;
 }
 
-void map_forget(const void *bytes, size_t n)
+void map_drop_pages(const void *bytes, size_t n)
 {
 	const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
 	uintptr_t first = ((uintptr_t)bytes + page - 1) / page * page;

@@ -42,7 +42,7 @@ int file_write_all(const char *path, const void *bytes, size_t n, struct err *e)
 int file_write_buf(const char *path, const struct buf *b, struct err *e);
 
 /* All n bytes to a descriptor, whatever interrupts; -1 with errno: they could not all be written. */
-int file_put(int fd, const void *bytes, size_t n);
+int file_write_fd(int fd, const void *bytes, size_t n);
 
 /* The first line of a small file, without its end; false, and "": there is none. */
 bool file_first_line(const char *path, char *line, size_t size);
@@ -66,7 +66,7 @@ void map_close(struct map *m);
  * A hint: these bytes of a map will not be read soon. Memory for them is given back; they
  * can still be read, from the file.
  */
-void map_forget(const void *bytes, size_t n);
+void map_drop_pages(const void *bytes, size_t n);
 
 /* Make the folder and every missing one above it. Existing ones are fine. */
 int file_make_folders(const char *path, struct err *e);

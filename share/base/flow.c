@@ -42,7 +42,7 @@ static struct cell *cell_at(const struct run *r, int64_t k)
 	return &r->ring[k % r->f->n_slots];
 }
 
-static void *make_all(void *argument)
+static void *produce_all(void *argument)
 {
 	struct run *r = argument;
 	struct cell *cell;
@@ -58,7 +58,7 @@ static void *make_all(void *argument)
 		if (!go_on)
 			break;
 		cell->e = (struct err){ 0 };
-		cell->rc = r->f->make(r->f->context, slot_at(r, r->made), &cell->e);
+		cell->rc = r->f->produce(r->f->context, slot_at(r, r->made), &cell->e);
 		go_on = cell->rc > 0;
 		pthread_mutex_lock(&r->lock);
 		/* the end and a failure pass through the ring like a slot that is done */
@@ -71,7 +71,7 @@ static void *make_all(void *argument)
 	return NULL;
 }
 
-static void *work_all(void *argument)
+static void *process_all(void *argument)
 {
 	struct run *r = argument;
 	int worker;
@@ -91,7 +91,7 @@ static void *work_all(void *argument)
 		k = r->begun++;
 		cell = cell_at(r, k);
 		pthread_mutex_unlock(&r->lock);
-		rc = r->f->work(r->f->context, worker, slot_at(r, k), &cell->e);
+		rc = r->f->process(r->f->context, worker, slot_at(r, k), &cell->e);
 		pthread_mutex_lock(&r->lock);
 		cell->rc = rc ? rc : 1;
 		cell->state = DONE;
@@ -101,7 +101,7 @@ static void *work_all(void *argument)
 	return NULL;
 }
 
-static int take_all(struct run *r, struct err *e)
+static int consume_all(struct run *r, struct err *e)
 {
 	int rc = 0;
 
@@ -119,7 +119,7 @@ static int take_all(struct run *r, struct err *e)
 			rc = cell->rc;
 			break;
 		}
-		rc = r->f->take(r->f->context, slot_at(r, k), e);
+		rc = r->f->consume(r->f->context, slot_at(r, k), e);
 		pthread_mutex_lock(&r->lock);
 		cell->state = EMPTY;
 		pthread_cond_broadcast(&r->changed);
@@ -132,14 +132,14 @@ static int take_all(struct run *r, struct err *e)
 	return rc;
 }
 
-static int run_alone(const struct flow *f, struct err *e)
+static int flow_run_serial(const struct flow *f, struct err *e)
 {
 	int rc;
 
-	while ((rc = f->make(f->context, f->slots, e)) > 0) {
-		rc = f->work(f->context, 0, f->slots, e);
+	while ((rc = f->produce(f->context, f->slots, e)) > 0) {
+		rc = f->process(f->context, 0, f->slots, e);
 		if (!rc)
-			rc = f->take(f->context, f->slots, e);
+			rc = f->consume(f->context, f->slots, e);
 		if (rc)
 			break;
 	}
@@ -154,14 +154,14 @@ int flow_run(const struct flow *f, struct err *e)
 	int n = 0, wanted = 1 + MIN(f->threads, MAX_THREADS), rc = 0;
 
 	if (f->threads <= 0)
-		return run_alone(f, e);
+		return flow_run_serial(f, e);
 	r.ring = mem_alloc((size_t)f->n_slots, sizeof(*r.ring), e);
 	threads = r.ring ? mem_alloc((size_t)wanted, sizeof(*threads), e) : NULL;
 	if (!threads) {
 		free(r.ring);
 		return e->code;
 	}
-	while (n < wanted && !pthread_create(&threads[n], NULL, n ? work_all : make_all, &r))
+	while (n < wanted && !pthread_create(&threads[n], NULL, n ? process_all : produce_all, &r))
 		n++;
 	if (n < 2) {
 		pthread_mutex_lock(&r.lock);
@@ -170,7 +170,7 @@ int flow_run(const struct flow *f, struct err *e)
 		pthread_mutex_unlock(&r.lock);
 		rc = err_set(e, ERR_NOMEM, "not even two threads can be started");
 	} else {
-		rc = take_all(&r, e);	/* fewer workers than asked for do as well */
+		rc = consume_all(&r, e);	/* fewer workers than asked for do as well */
 	}
 	while (n)
 		pthread_join(threads[--n], NULL);

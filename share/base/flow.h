@@ -28,9 +28,9 @@
 #include "share/base/err.h"
 
 struct flow {
-	int (*make)(void *context, void *slot, struct err *e);
-	int (*work)(void *context, int worker, void *slot, struct err *e);
-	int (*take)(void *context, void *slot, struct err *e);
+	int (*produce)(void *context, void *slot, struct err *e);
+	int (*process)(void *context, int worker, void *slot, struct err *e);
+	int (*consume)(void *context, void *slot, struct err *e);
 	void  *context;
 	void  *slots;		/* the ring: an array of the caller's */
 	size_t slot_bytes;	/* of one of them */

@@ -94,7 +94,7 @@ out:
 
 /* ---- for tables ---- */
 
-static inline uint64_t load(const unsigned char *p, size_t n)
+static inline uint64_t load_little_endian(const unsigned char *p, size_t n)
 {
 	uint64_t w = 0;
 
@@ -106,7 +106,7 @@ static inline uint64_t load(const unsigned char *p, size_t n)
 }
 
 /* Both halves of the product, so that each bit of a and b is heard (as in wyhash, Wang Yi 2019). */
-static inline uint64_t fold(uint64_t a, uint64_t b)
+static inline uint64_t fold_product(uint64_t a, uint64_t b)
 {
 	unsigned __int128 product = (unsigned __int128)a * b;
 
@@ -117,18 +117,18 @@ uint64_t hash_bytes(const void *bytes, size_t n)
 {
 	const uint64_t k = 0x9E3779B97F4A7C15u, l = 0xC2B2AE3D27D4EB4Fu, m = 0xD6E8FEB86659FD93u;
 	const unsigned char *p = bytes, *end = p + n;
-	uint64_t h = fold(n ^ k, m), a = 0, b = 0;
+	uint64_t h = fold_product(n ^ k, m), a = 0, b = 0;
 
 	for (; end - p > 16; p += 16)
-		h = fold(load(p, 8) ^ k, load(p + 8, 8) ^ h) + l;
+		h = fold_product(load_little_endian(p, 8) ^ k, load_little_endian(p + 8, 8) ^ h) + l;
 	if (end - p >= 8) {
-		a = load(p, 8);
-		b = load(end - 8, 8);
+		a = load_little_endian(p, 8);
+		b = load_little_endian(end - 8, 8);
 	} else if (end - p >= 4) {
-		a = load(p, 4);
-		b = load(end - 4, 4);
+		a = load_little_endian(p, 4);
+		b = load_little_endian(end - 4, 4);
 	} else if (end > p) {
 		a = (uint64_t)p[0] << 16 | (uint64_t)p[(end - p) / 2] << 8 | end[-1];
 	}
-	return fold(fold(a ^ k, b ^ h) ^ l, m ^ h);
+	return fold_product(fold_product(a ^ k, b ^ h) ^ l, m ^ h);
 }

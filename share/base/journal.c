@@ -177,7 +177,7 @@ static int read_more(struct journal_reader *r, struct err *e)
  * The next whole line within pending; NULL: more must be read. Lines that are too long are dropped
  * on the way.
  */
-static const char *next_line(struct journal_reader *r, size_t *n)
+static const char *next_pending_line(struct journal_reader *r, size_t *n)
 {
 	for (;;) {
 		size_t have = r->pending.len - r->start;
@@ -208,12 +208,12 @@ int journal_next(struct journal_reader *r, const struct json **record, struct er
 {
 	for (;;) {
 		size_t n;
-		const char *line = next_line(r, &n);
+		const char *line = next_pending_line(r, &n);
 		struct err ignored;
 		int got;
 
 		if (line) {
-			r->record = json_parse_again(r->record, line, n, &ignored);
+			r->record = json_parse_reusing(r->record, line, n, &ignored);
 			if (r->record && json_get(r->record, "kind")) {
 				*record = r->record;
 				return 1;

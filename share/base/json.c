@@ -8,7 +8,7 @@
 
 #include "share/base/text.h"
 
-static void separate(struct json_writer *w)
+static void json_add_comma(struct json_writer *w)
 {
 	if (w->need_comma)
 		buf_add_char(w->out, ',');
@@ -17,7 +17,7 @@ static void separate(struct json_writer *w)
 
 void json_open(struct json_writer *w, char bracket)
 {
-	separate(w);
+	json_add_comma(w);
 	buf_add_char(w->out, bracket);
 	w->need_comma = false;
 }
@@ -28,7 +28,7 @@ void json_close(struct json_writer *w, char bracket)
 	w->need_comma = true;
 }
 
-static void add_quoted(struct buf *b, const char *text, size_t n)
+static void json_add_quoted(struct buf *b, const char *text, size_t n)
 {
 	size_t plain = 0;
 
@@ -55,9 +55,9 @@ static void add_quoted(struct buf *b, const char *text, size_t n)
 
 void json_strn(struct json_writer *w, const char *text, size_t n)
 {
-	separate(w);
+	json_add_comma(w);
 	if (utf8_valid(text, n)) {
-		add_quoted(w->out, text, n);
+		json_add_quoted(w->out, text, n);
 	} else {
 		struct buf mended = { 0 };
 
@@ -65,7 +65,7 @@ void json_strn(struct json_writer *w, const char *text, size_t n)
 		if (mended.failed)
 			w->out->failed = true;
 		else
-			add_quoted(w->out, buf_text(&mended), mended.len);
+			json_add_quoted(w->out, buf_text(&mended), mended.len);
 		buf_free(&mended);
 	}
 }
@@ -84,7 +84,7 @@ void json_key(struct json_writer *w, const char *key)
 
 void json_int(struct json_writer *w, int64_t value)
 {
-	separate(w);
+	json_add_comma(w);
 	buf_printf(w->out, "%lld", (long long)value);
 }
 
@@ -92,7 +92,7 @@ void json_real(struct json_writer *w, double value)
 {
 	char text[40];
 
-	separate(w);
+	json_add_comma(w);
 	if (!isfinite(value)) {
 		buf_add_str(w->out, "null");
 		return;
@@ -108,13 +108,13 @@ void json_real(struct json_writer *w, double value)
 
 void json_bool(struct json_writer *w, bool value)
 {
-	separate(w);
+	json_add_comma(w);
 	buf_add_str(w->out, value ? "true" : "false");
 }
 
 void json_null(struct json_writer *w)
 {
-	separate(w);
+	json_add_comma(w);
 	buf_add_str(w->out, "null");
 }
 

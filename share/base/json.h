@@ -9,7 +9,7 @@
  *
  * Reader (json_read.c): json_parse() accepts one value of RFC 8259 from
  * untrusted bytes (depth at most 64), in one pass and two allocations, or none
- * (json_parse_again()): opening
+ * (json_parse_reusing()): opening
  * the journal of a long run is parsing a million small objects. The tree
  * belongs to the caller; all accessors accept NULL and the wrong type and then
  * give the fallback. Texts are UTF-8 without NUL bytes. Members and elements
@@ -56,7 +56,7 @@ void json_free(struct json *root);					/* of a tree's root only */
  * The same for one text after another: the tree before (NULL: none) is given up and its memory
  * used again, or freed on failure.
  */
-struct json *json_parse_again(struct json *before, const char *text, size_t n, struct err *e);
+struct json *json_parse_reusing(struct json *before, const char *text, size_t n, struct err *e);
 
 const struct json *json_get(const struct json *object, const char *key);	/* NULL: none */
 size_t json_len(const struct json *array_or_object); /* 0 for anything else */
@@ -69,7 +69,7 @@ const char *json_member(const struct json *object, size_t i, const struct json *
  */
 const struct json *json_first(const struct json *array_or_object);
 const struct json *json_next(const struct json *array_or_object, const struct json *child);
-const char *json_name(const struct json *child);
+const char *json_child_key(const struct json *child);
 /*
  * The numbers among the members that have these names: values[i], NAN where there is none. In one
  * pass, and fastest when names come in the order of the members.
@@ -78,6 +78,6 @@ void json_numbers(const struct json *object, const char *const *names, size_t n,
 const char *json_text(const struct json *v, const char *fallback);
 double json_number(const struct json *v, double fallback);
 int64_t json_integer(const struct json *v, int64_t fallback);
-bool json_truth(const struct json *v, bool fallback);
+bool json_boolean(const struct json *v, bool fallback);
 
 #endif

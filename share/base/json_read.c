@@ -18,7 +18,7 @@
 #define MAX_DEPTH  64
 #define MAX_NUMBER 64	/* characters of a number */
 
-enum type { NOTHING, TRUTH, INTEGER, REAL, TEXT, ARRAY, OBJECT };
+enum type { JSON_NULL, JSON_BOOLEAN, INTEGER, REAL, TEXT, ARRAY, OBJECT };
 
 struct json {
 	enum type type;
@@ -35,7 +35,7 @@ struct json {
 
 struct json_doc {
 	char *texts;		/* owned */
-	size_t cap_texts, cap;	/* bytes and nodes there is room for, for json_parse_again() */
+	size_t cap_texts, cap;	/* bytes and nodes there is room for, for json_parse_reusing() */
 	struct json nodes[];
 };
 
@@ -53,7 +53,7 @@ static struct json_doc *doc_of(struct json *root)
 	return (struct json_doc *)((char *)root - offsetof(struct json_doc, nodes));
 }
 
-static int fail(struct parser *p, const char *expected)
+static int json_syntax_error(struct parser *p, const char *expected)
 {
 	return err_set(p->e, ERR_DATA, "not valid JSON at byte %zu: %s",
 		       (size_t)(p->at - p->text) + 1, expected);
@@ -66,7 +66,7 @@ static inline void skip_blanks(struct parser *p)
 		p->at++;
 }
 
-static inline bool take(struct parser *p, char c)
+static inline bool accept_char(struct parser *p, char c)
 {
 	skip_blanks(p);
 	if (p->at == p->end || *p->at != c)
@@ -76,7 +76,7 @@ static inline bool take(struct parser *p, char c)
 }
 
 /* Room for twice as many nodes. */
-static int grow(struct parser *p)
+static int json_grow_nodes(struct parser *p)
 {
 	size_t cap = p->doc ? 2 * p->doc->cap : 32, bytes;
 	struct json_doc *bigger;
@@ -93,16 +93,16 @@ static int grow(struct parser *p)
 	return 0;
 }
 
-static int add_node(struct parser *p, enum type type, uint32_t key, size_t *node)
+static int json_add_node(struct parser *p, enum type type, uint32_t key, size_t *node)
 {
-	if (p->n_nodes == p->doc->cap && grow(p))
+	if (p->n_nodes == p->doc->cap && json_grow_nodes(p))
 		return p->e->code;
 	*node = p->n_nodes++;
 	p->doc->nodes[*node] = (struct json){ .type = type, .key = key, .span = 1 };
 	return 0;
 }
 
-static int hex4(struct parser *p, uint32_t *value)
+static int parse_hex4(struct parser *p, uint32_t *value)
 {
 	*value = 0;
 	for (int i = 0; i < 4; i++, p->at++) {
@@ -110,7 +110,7 @@ static int hex4(struct parser *p, uint32_t *value)
 		const char *d = p->at < p->end && *p->at ? strchr(digits, *p->at | 0x20) : NULL;
 
 		if (!d || !*d)
-			return fail(p, "\\u needs four hexadecimal digits");
+			return json_syntax_error(p, "\\u needs four hexadecimal digits");
 		*value = *value << 4 | (uint32_t)(d - digits);
 	}
 	return 0;
@@ -123,18 +123,18 @@ static int hex4(struct parser *p, uint32_t *value)
 static int unescape_unicode(struct parser *p)
 {
 	uint32_t c, low;
-	int failed = hex4(p, &c);
+	int failed = parse_hex4(p, &c);
 
 	if (failed)
 		return failed;
 	if (c >= 0xD800 && c < 0xDC00 && p->end - p->at >= 2 && p->at[0] == '\\' &&
 	    p->at[1] == 'u') {
 		p->at += 2;
-		failed = hex4(p, &low);
+		failed = parse_hex4(p, &low);
 		if (failed)
 			return failed;
 		if (low < 0xDC00 || low > 0xDFFF)
-			return fail(p, "a surrogate lacks its second half");
+			return json_syntax_error(p, "a surrogate lacks its second half");
 		c = 0x10000 + ((c - 0xD800) << 10) + (low - 0xDC00);
 	}
 	if (!c || (c >= 0xD800 && c <= 0xDFFF))
@@ -143,7 +143,7 @@ static int unescape_unicode(struct parser *p)
 	return 0;
 }
 
-static int unescape(struct parser *p)
+static int unescape_char(struct parser *p)
 {
 	static const char names[] = "\"\\/bfnrt", meanings[] = "\"\\/\b\f\n\r\t";
 	char c = p->at < p->end ? *p->at++ : 0;
@@ -152,7 +152,7 @@ static int unescape(struct parser *p)
 	if (c == 'u')
 		return unescape_unicode(p);
 	if (!name)
-		return fail(p, "unknown escape in a string");
+		return json_syntax_error(p, "unknown escape in a string");
 	p->doc->texts[p->n_texts++] = meanings[name - names];
 	return 0;
 }
@@ -196,16 +196,16 @@ static int parse_string(struct parser *p, uint32_t *offset)
 
 		p->at += n;
 		if (high && !utf8_valid(plain, n))
-			return fail(p, "a string is not valid UTF-8");
+			return json_syntax_error(p, "a string is not valid UTF-8");
 		memcpy(p->doc->texts + p->n_texts, plain, n);
 		p->n_texts += (uint32_t)n;
 		if (p->at == p->end)
-			return fail(p, "a string does not end");
+			return json_syntax_error(p, "a string does not end");
 		if ((unsigned char)*p->at < 0x20)
-			return fail(p, "a control character in a string");
+			return json_syntax_error(p, "a control character in a string");
 		if (*p->at++ == '"')
 			break;
-		failed = unescape(p);
+		failed = unescape_char(p);
 		if (failed)
 			return failed;
 	}
@@ -297,19 +297,19 @@ static int parse_number(struct parser *p, struct json *v)
 	memcpy(text, p->at, n);
 	text[n] = 0;
 	if (!n || !is_number(text, &is_integer))
-		return fail(p, "a value was expected");
+		return json_syntax_error(p, "a value was expected");
 	p->at += n;
 	v->type = INTEGER;
 	if (!is_integer || !text_to_int(text, &v->u.integer)) {
 		v->type = REAL;
 		v->u.real = strtod(text, NULL);
 		if (!isfinite(v->u.real))
-			return fail(p, "a number is too large");
+			return json_syntax_error(p, "a number is too large");
 	}
 	return 0;
 }
 
-static bool take_word(struct parser *p, const char *word)
+static bool accept_word(struct parser *p, const char *word)
 {
 	size_t n = strlen(word);
 
@@ -327,20 +327,20 @@ static int parse_container(struct parser *p, size_t node, char closing)
 	uint32_t children = 0, key = 0;
 
 	if (p->depth++ == MAX_DEPTH)
-		return fail(p, "nested too deep");
-	while (!take(p, closing)) {
+		return json_syntax_error(p, "nested too deep");
+	while (!accept_char(p, closing)) {
 		int failed;
 
-		if (children && !take(p, ','))
-			return fail(p, "a comma or the closing bracket was expected");
+		if (children && !accept_char(p, ','))
+			return json_syntax_error(p, "a comma or the closing bracket was expected");
 		if (closing == '}') {
-			if (!take(p, '"'))
-				return fail(p, "a member's name was expected");
+			if (!accept_char(p, '"'))
+				return json_syntax_error(p, "a member's name was expected");
 			failed = parse_string(p, &key);
 			if (failed)
 				return failed;
-			if (!take(p, ':'))
-				return fail(p, "a colon was expected");
+			if (!accept_char(p, ':'))
+				return json_syntax_error(p, "a colon was expected");
 		}
 		failed = parse_value(p, key);
 		if (failed)
@@ -359,7 +359,7 @@ static int parse_value(struct parser *p, uint32_t key)
 	struct json *v;
 
 	skip_blanks(p);
-	if (add_node(p, NOTHING, key, &node))
+	if (json_add_node(p, JSON_NULL, key, &node))
 		return p->e->code;
 	v = &p->doc->nodes[node];
 	switch (p->at < p->end ? *p->at : 0) {
@@ -379,10 +379,10 @@ static int parse_value(struct parser *p, uint32_t key)
 		if (parse_short_number(p, v))
 			return 0;
 	}
-	if (take_word(p, "null"))
+	if (accept_word(p, "null"))
 		return 0;
-	if (take_word(p, "true") || take_word(p, "false")) {
-		v->type = TRUTH;
+	if (accept_word(p, "true") || accept_word(p, "false")) {
+		v->type = JSON_BOOLEAN;
 		v->u.integer = p->at[-2] == 'u';	/* tr-u-e, fal-s-e */
 		return 0;
 	}
@@ -390,10 +390,10 @@ static int parse_value(struct parser *p, uint32_t key)
 }
 
 /* Memory for the tree of n bytes: that of the tree before where there is one. */
-static int prepare(struct parser *p, struct json *before, size_t n)
+static int json_prepare_tree(struct parser *p, struct json *before, size_t n)
 {
 	p->doc = before ? doc_of(before) : NULL;
-	if (!p->doc && grow(p))
+	if (!p->doc && json_grow_nodes(p))
 		return p->e->code;
 	if (n + 1 > p->doc->cap_texts) {
 		free(p->doc->texts);
@@ -406,7 +406,7 @@ static int prepare(struct parser *p, struct json *before, size_t n)
 	return 0;
 }
 
-struct json *json_parse_again(struct json *before, const char *text, size_t n, struct err *e)
+struct json *json_parse_reusing(struct json *before, const char *text, size_t n, struct err *e)
 {
 	struct parser p = { .text = text, .at = text, .end = text + n, .e = e };
 	int failed;
@@ -416,13 +416,13 @@ struct json *json_parse_again(struct json *before, const char *text, size_t n, s
 		json_free(before);
 		return NULL;
 	}
-	failed = prepare(&p, before, n);
+	failed = json_prepare_tree(&p, before, n);
 	if (!failed)
 		failed = parse_value(&p, 0);
 	if (!failed) {
 		skip_blanks(&p);
 		if (p.at != p.end)
-			failed = fail(&p, "something follows the value");
+			failed = json_syntax_error(&p, "something follows the value");
 	}
 	if (failed) {
 		if (p.doc)
@@ -437,7 +437,7 @@ struct json *json_parse_again(struct json *before, const char *text, size_t n, s
 
 struct json *json_parse(const char *text, size_t n, struct err *e)
 {
-	return json_parse_again(NULL, text, n, e);
+	return json_parse_reusing(NULL, text, n, e);
 }
 
 void json_free(struct json *root)
@@ -468,12 +468,12 @@ const struct json *json_next(const struct json *v, const struct json *c)
 	return next < v + v->span ? next : NULL;
 }
 
-const char *json_name(const struct json *c)
+const char *json_child_key(const struct json *c)
 {
 	return c->doc->texts + c->key;
 }
 
-static const struct json *child(const struct json *v, size_t i)
+static const struct json *json_child_at(const struct json *v, size_t i)
 {
 	const struct json *c;
 
@@ -486,12 +486,12 @@ static const struct json *child(const struct json *v, size_t i)
 
 const struct json *json_at(const struct json *array, size_t i)
 {
-	return array && array->type == ARRAY ? child(array, i) : NULL;
+	return array && array->type == ARRAY ? json_child_at(array, i) : NULL;
 }
 
 const char *json_member(const struct json *object, size_t i, const struct json **value)
 {
-	const struct json *c = object && object->type == OBJECT ? child(object, i) : NULL;
+	const struct json *c = object && object->type == OBJECT ? json_child_at(object, i) : NULL;
 
 	if (!c)
 		return NULL;
@@ -529,9 +529,9 @@ int64_t json_integer(const struct json *v, int64_t fallback)
 	return v && v->type == INTEGER ? v->u.integer : fallback;
 }
 
-bool json_truth(const struct json *v, bool fallback)
+bool json_boolean(const struct json *v, bool fallback)
 {
-	return v && v->type == TRUTH ? v->u.integer : fallback;
+	return v && v->type == JSON_BOOLEAN ? v->u.integer : fallback;
 }
 
 void json_numbers(const struct json *object, const char *const *names, size_t n, double *values)
@@ -543,7 +543,7 @@ void json_numbers(const struct json *object, const char *const *names, size_t n,
 	if (!object || object->type != OBJECT)
 		return;
 	for (const struct json *c = json_first(object); c; c = json_next(object, c)) {
-		const char *name = json_name(c);
+		const char *name = json_child_key(c);
 
 		for (size_t k = 0; k < n && (c->type == INTEGER || c->type == REAL); k++) {
 			size_t i = expected + k < n ? expected + k : expected + k - n;

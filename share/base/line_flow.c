@@ -9,7 +9,7 @@
 
 #define BLOCK_BYTES ((size_t)256 << 10)
 
-struct block {
+struct line_block {
 	struct buf text, out;
 	int64_t first;		/* number of its first line */
 	bool is_waiting;
@@ -17,21 +17,21 @@ struct block {
 	struct err e;
 };
 
-struct run {
+struct line_flow_run_state {
 	const struct line_flow *f;
 	struct lines in;
 };
 
-static int make(void *context, void *slot, struct err *e)
+static int line_flow_read_block(void *context, void *slot, struct err *e)
 {
-	struct run *r = context;
-	struct block *b = slot;
+	struct line_flow_run_state *r = context;
+	struct line_block *b = slot;
 
 	b->first = r->in.number + 1;
-	return lines_take(&r->in, BLOCK_BYTES, &b->text, &b->is_waiting, e);
+	return lines_read_block(&r->in, BLOCK_BYTES, &b->text, &b->is_waiting, e);
 }
 
-static int each_line(struct run *r, int worker, struct block *b, struct err *e)
+static int line_flow_process_lines(struct line_flow_run_state *r, int worker, struct line_block *b, struct err *e)
 {
 	struct lines in;
 	int got;
@@ -50,20 +50,20 @@ static int each_line(struct run *r, int worker, struct block *b, struct err *e)
 	return got;
 }
 
-static int work(void *context, int worker, void *slot, struct err *e)
+static int line_flow_process_block(void *context, int worker, void *slot, struct err *e)
 {
-	struct block *b = slot;
+	struct line_block *b = slot;
 
 	(void)e;	/* told when the block is taken, after what came before the failure */
 	buf_clear(&b->out);
-	b->rc = each_line(context, worker, b, &b->e);
+	b->rc = line_flow_process_lines(context, worker, b, &b->e);
 	return 0;
 }
 
-static int take(void *context, void *slot, struct err *e)
+static int line_flow_emit_block(void *context, void *slot, struct err *e)
 {
-	struct run *r = context;
-	struct block *b = slot;
+	struct line_flow_run_state *r = context;
+	struct line_block *b = slot;
 
 	if (r->f->take && b->out.len &&
 	    r->f->take(r->f->context, &b->out, b->is_waiting, e))
@@ -75,10 +75,10 @@ static int take(void *context, void *slot, struct err *e)
 
 int line_flow_run(const struct line_flow *f, const char *path, struct err *e)
 {
-	struct run r = { .f = f };
+	struct line_flow_run_state r = { .f = f };
 	int n_blocks = f->threads + 2, rc;
-	struct block *blocks = mem_alloc((size_t)n_blocks, sizeof(*blocks), e);
-	struct flow flow = { make, work, take, &r, blocks, sizeof(*blocks), n_blocks,
+	struct line_block *blocks = mem_alloc((size_t)n_blocks, sizeof(*blocks), e);
+	struct flow flow = { line_flow_read_block, line_flow_process_block, line_flow_emit_block, &r, blocks, sizeof(*blocks), n_blocks,
 			     f->threads > 1 ? f->threads : 0 };
 
 	if (!blocks)

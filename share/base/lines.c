@@ -14,7 +14,7 @@
 
 #define BLOCK_BYTES (64u << 10)
 
-static int start(struct lines *l, const char *name, struct err *e)
+static int lines_init(struct lines *l, const char *name, struct err *e)
 {
 	*l = (struct lines){ .fd = -1 };
 	l->name = mem_strdup(name, e);
@@ -26,7 +26,7 @@ int lines_open(struct lines *l, const char *path, struct err *e)
 	bool is_stdin = !path || !strcmp(path, "-");
 	struct stat s;
 
-	if (start(l, is_stdin ? "standard input" : path, e))
+	if (lines_init(l, is_stdin ? "standard input" : path, e))
 		return e->code;
 	l->fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
 	l->owns_fd = !is_stdin && l->fd >= 0;
@@ -43,7 +43,7 @@ int lines_open(struct lines *l, const char *path, struct err *e)
 int lines_open_memory(struct lines *l, const char *name, const char *text, size_t n, int64_t first,
 		      struct err *e)
 {
-	if (start(l, name, e))
+	if (lines_init(l, name, e))
 		return e->code;
 	l->memory = text ? text : "";
 	l->memory_len = n;
@@ -54,7 +54,7 @@ int lines_open_memory(struct lines *l, const char *name, const char *text, size_
 int lines_open_reader(struct lines *l, const char *name, lines_read *read, void *from,
 		      struct err *e)
 {
-	if (start(l, name, e))
+	if (lines_init(l, name, e))
 		return e->code;
 	l->read = read;
 	l->from = from;
@@ -85,19 +85,19 @@ static int64_t read_some(struct lines *l, char *to, size_t room, struct err *e)
 }
 
 /* Read more behind the line that has begun, which moves to the front. */
-static int fill(struct lines *l, struct err *e)
+static int fill_buffer(struct lines *l, struct err *e)
 {
 	int64_t got;
 
 	if (l->begin && l->end > l->begin)
-		memmove(l->held, l->held + l->begin, l->end - l->begin);
+		memmove(l->read_buf, l->read_buf + l->begin, l->end - l->begin);
 	l->end -= l->begin;
 	l->begin = 0;
 	/* one byte stays free: the last line may lack its LF and needs a NUL all the same */
-	if (mem_grow(&l->held, &l->cap, MAX(l->end + l->end / 2, BLOCK_BYTES), 1, e))
+	if (mem_grow(&l->read_buf, &l->cap, MAX(l->end + l->end / 2, BLOCK_BYTES), 1, e))
 		return e->code;
-	got = read_some(l, l->held + l->end, l->cap - 1 - l->end, e);
-	l->ended = got <= 0;
+	got = read_some(l, l->read_buf + l->end, l->cap - 1 - l->end, e);
+	l->is_at_end = got <= 0;
 	if (got < 0)
 		return (int)got;
 	l->end += (size_t)got;
@@ -111,20 +111,20 @@ static int64_t find_line(struct lines *l, struct err *e)
 
 	for (;;) {
 		size_t n = l->end - l->begin;
-		const char *lf = n > looked ? memchr(l->held + l->begin + looked, '\n', n - looked)
+		const char *lf = n > looked ? memchr(l->read_buf + l->begin + looked, '\n', n - looked)
 					    : NULL;
 
 		if (lf)
-			n = (size_t)(lf - (l->held + l->begin)) + 1;
+			n = (size_t)(lf - (l->read_buf + l->begin)) + 1;
 		if (n > LINES_MAX_BYTES)
 			return err_set(
 				e, ERR_DATA,
 				"%s:%lld: the line has more than %u bytes; is this a text file?",
 				l->name, (long long)l->number + 1, LINES_MAX_BYTES);
-		if (lf || l->ended)
+		if (lf || l->is_at_end)
 			return (int64_t)n;
 		looked = n;
-		if (fill(l, e))
+		if (fill_buffer(l, e))
 			return e->code;
 	}
 }
@@ -141,12 +141,12 @@ static int check_utf8(struct lines *l, struct err *e)
 			       "or replace such bytes with --repair",
 			       l->name, (long long)l->number, good + 1,
 			       (unsigned char)l->text[good]);
-	buf_clear(&l->mended);
-	utf8_repair(&l->mended, l->text, l->len);
-	if (buf_check(&l->mended, e))
+	buf_clear(&l->repaired);
+	utf8_repair(&l->repaired, l->text, l->len);
+	if (buf_check(&l->repaired, e))
 		return e->code;
-	l->text = buf_text(&l->mended);
-	l->len = l->mended.len;
+	l->text = buf_text(&l->repaired);
+	l->len = l->repaired.len;
 	return 1;
 }
 
@@ -158,7 +158,7 @@ int lines_next(struct lines *l, struct err *e)
 
 	if (got <= 0)
 		return (int)got;
-	line = l->held + l->begin;
+	line = l->read_buf + l->begin;
 	l->begin += n;
 	l->number++;
 	if (line[n - 1] == '\n')
@@ -182,7 +182,7 @@ static bool can_read_now(const struct lines *l)
 }
 
 /* The last of them may lack its LF. */
-static int64_t count_lines(const char *text, size_t n)
+static int64_t count_block_lines(const char *text, size_t n)
 {
 	int64_t lines = n && text[n - 1] != '\n';
 
@@ -205,7 +205,7 @@ static int64_t fill_block(struct lines *l, size_t want, struct buf *block, struc
 		if (!to)
 			return buf_check(block, e);
 		got = read_some(l, to, room, e);
-		l->ended = got <= 0;
+		l->is_at_end = got <= 0;
 		if (got <= 0)
 			return got ? got : (int64_t)block->len;
 		lf = memrchr(to, '\n', (size_t)got);
@@ -220,25 +220,25 @@ static int64_t fill_block(struct lines *l, size_t want, struct buf *block, struc
 	}
 }
 
-int lines_take(struct lines *l, size_t want, struct buf *block, bool *is_waiting, struct err *e)
+int lines_read_block(struct lines *l, size_t want, struct buf *block, bool *is_waiting, struct err *e)
 {
 	int64_t whole;
 	size_t rest;
 
 	buf_clear(block);
-	buf_add(block, l->held ? l->held + l->begin : "", l->end - l->begin);
+	buf_add(block, l->read_buf ? l->read_buf + l->begin : "", l->end - l->begin);
 	l->begin = l->end = 0;
-	whole = l->ended ? (int64_t)block->len : fill_block(l, want, block, e);
+	whole = l->is_at_end ? (int64_t)block->len : fill_block(l, want, block, e);
 	if (whole <= 0)
 		return whole ? (int)whole : buf_check(block, e);
 	rest = block->len - (size_t)whole;
-	if (mem_grow(&l->held, &l->cap, rest + 1, 1, e))
+	if (mem_grow(&l->read_buf, &l->cap, rest + 1, 1, e))
 		return e->code;
-	memcpy(l->held, block->data + whole, rest);
+	memcpy(l->read_buf, block->data + whole, rest);
 	l->end = rest;
 	buf_truncate(block, (size_t)whole);
-	*is_waiting = !l->ended && block->len < want;
-	l->number += count_lines(block->data, block->len);
+	*is_waiting = !l->is_at_end && block->len < want;
+	l->number += count_block_lines(block->data, block->len);
 	return buf_check(block, e) ? e->code : 1;
 }
 
@@ -247,7 +247,7 @@ void lines_close(struct lines *l)
 	if (l->owns_fd)
 		close(l->fd);
 	free(l->name);
-	free(l->held);
-	buf_free(&l->mended);
+	free(l->read_buf);
+	buf_free(&l->repaired);
 	*l = (struct lines){ 0 };
 }

@@ -40,10 +40,10 @@ struct lines {
 	bool        owns_fd;
 	const char *memory;	/* borrowed: what has not been read yet … */
 	size_t      memory_len;	/* … and its length */
-	char       *held;	/* owned: bytes read, of which begin … end are not consumed */
+	char       *read_buf;	/* owned: bytes read, of which begin … end are not consumed */
 	size_t      begin, end, cap;
-	bool        ended;	/* nothing more can be read */
-	struct buf  mended;
+	bool        is_at_end;	/* nothing more can be read */
+	struct buf  repaired;
 };
 
 int  lines_open(struct lines *l, const char *path, struct err *e);
@@ -67,7 +67,7 @@ int  lines_next(struct lines *l, struct err *e);	/* 1: a line; 0: the end; < 0: 
  * more at the moment (*is_waiting): it waits for one line, not for many. 1, 0: the end, < 0.
  * l->number is the last of them: to read them, lines_open_memory(…, the number before + 1).
  */
-int  lines_take(struct lines *l, size_t want, struct buf *block, bool *is_waiting, struct err *e);
+int  lines_read_block(struct lines *l, size_t want, struct buf *block, bool *is_waiting, struct err *e);
 void lines_close(struct lines *l);
 
 #endif

@@ -58,7 +58,7 @@ static char *find_beside(const char *const *places, const char *installed, const
 	return path;
 }
 
-char *paths_sister(const char *name, struct err *e)
+char *paths_program(const char *name, struct err *e)
 {
 	static const char *const places[] = { "", "/..", NULL };
 
@@ -117,7 +117,7 @@ static char *find_checkpoint(const char *run, const char *which, struct err *e)
 }
 
 /* NAME:CHECKPOINT, owned; *which points behind the colon, or is NULL. */
-static char *find_run(const char *workspace, const char *name, const char **which, struct err *e)
+static char *find_run_folder(const char *workspace, const char *name, const char **which, struct err *e)
 {
 	const char *colon = strchr(name, ':');
 	char *run = file_path(e, "%.*s", colon ? (int)(colon - name) : (int)strlen(name), name);
@@ -158,7 +158,7 @@ char *paths_model(const char *workspace, const char *name, struct err *e)
 
 	if (strchr(name, '/'))
 		return find_folder(name, e);
-	run = find_run(workspace, name, &which, e);
+	run = find_run_folder(workspace, name, &which, e);
 	folder = run ? find_checkpoint(run, which, e) : NULL;
 	free(run);
 	return folder;

@@ -10,7 +10,7 @@
  * The path of a sister program ("werkbank-data"): beside the running program,
  * else in the installation's bin folder. Owned by the caller; NULL: ERR_UNAVAILABLE.
  */
-char *paths_sister(const char *name, struct err *e);
+char *paths_program(const char *name, struct err *e);
 
 /*
  * The path of a shipped file ("recipes/demo.ini"): in $WERKBANK_SHARE, else in

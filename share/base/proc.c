@@ -25,7 +25,7 @@ static void close_fd(int *fd)
  * In the child: standard streams from the pipes' far ends, default signals, exec; the parent learns
  * errno through report.
  */
-static void run_child(const char *const *argv, int flags, int pipes[3][2], int report, pid_t parent)
+static void exec_in_child(const char *const *argv, int flags, int pipes[3][2], int report, pid_t parent)
 {
 	sigset_t none;
 	int number;
@@ -78,7 +78,7 @@ int proc_start(struct proc *p, const char *const *argv, int flags, struct err *e
 	if (!failed) {
 		p->pid = fork();
 		if (p->pid == 0)
-			run_child(argv, flags, pipes, report[1], parent);
+			exec_in_child(argv, flags, pipes, report[1], parent);
 		if (p->pid < 0)
 			failed = err_set_errno(e, ERR_NOMEM, "%s: cannot be started", argv[0]);
 	}
@@ -109,7 +109,7 @@ int proc_start(struct proc *p, const char *const *argv, int flags, struct err *e
 	return 0;
 }
 
-static int status_of(int raw)
+static int exit_status_of(int raw)
 {
 	return WIFSIGNALED(raw) ? 128 + WTERMSIG(raw) : WEXITSTATUS(raw);
 }
@@ -134,18 +134,18 @@ int proc_wait(struct proc *p, int *status, struct err *e)
 		return err_set_errno(e, ERR_INTERNAL, "process %ld cannot be waited for",
 				     (long)p->pid);
 	p->pid = -1;
-	*status = status_of(raw);
+	*status = exit_status_of(raw);
 	return 0;
 }
 
-bool proc_ended(struct proc *p, int *status)
+bool proc_try_wait(struct proc *p, int *status)
 {
 	int raw;
 
 	if (p->pid < 0 || waitpid(p->pid, &raw, WNOHANG) != p->pid)
 		return false;
 	p->pid = -1;
-	*status = status_of(raw);
+	*status = exit_status_of(raw);
 	return true;
 }
 
@@ -159,7 +159,7 @@ void proc_stop(struct proc *p, double grace_s)
 		return;
 	}
 	kill(p->pid, SIGTERM);
-	while (!proc_ended(p, &status)) {
+	while (!proc_try_wait(p, &status)) {
 		if (clock_mono_s() >= deadline) {
 			struct err ignored;
 

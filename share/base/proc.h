@@ -34,7 +34,7 @@ int proc_start(struct proc *p, const char *const *argv, int flags, struct err *e
 int proc_wait(struct proc *p, int *status, struct err *e);
 
 /* The same without waiting: true when it has ended. */
-bool proc_ended(struct proc *p, int *status);
+bool proc_try_wait(struct proc *p, int *status);
 
 /* Ask it to end (SIGTERM), after grace_s seconds kill it, wait. */
 void proc_stop(struct proc *p, double grace_s);

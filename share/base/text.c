@@ -218,7 +218,7 @@ const char *text_nearest(const char *word, const char *const *candidates, size_t
 	return nearest;
 }
 
-static bool is_blank(char c)
+static bool is_ascii_blank(char c)
 {
 	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
@@ -235,10 +235,10 @@ char *text_trim(char *text)
 {
 	size_t n;
 
-	while (is_blank(*text))
+	while (is_ascii_blank(*text))
 		text++;
 	n = strlen(text);
-	while (n && is_blank(text[n - 1]))
+	while (n && is_ascii_blank(text[n - 1]))
 		n--;
 	text[n] = 0;
 	return text;

@@ -80,7 +80,7 @@ bool conf_has_word(const char *words, const char *word)
 	return false;
 }
 
-bool conf_command_takes(const struct conf_command *cmd, const char *program,
+bool conf_command_accepts(const struct conf_command *cmd, const char *program,
 			const struct conf_option *o)
 {
 	if (!strcmp(o->name, "help") || !strcmp(o->name, "version") || !strcmp(o->name, "quiet"))
@@ -115,7 +115,7 @@ const char *conf_choice(const char *choices, int i, size_t *n)
 	return choices;
 }
 
-const char *conf_program_of(const char *command, const char **nearest)
+const char *conf_find_program(const char *command, const char **nearest)
 {
 	const struct conf_command *cmd = conf_find_command(command);
 	const char *names[ARRAY_LEN(conf_commands)];
@@ -388,7 +388,7 @@ int conf_set(struct conf *c, const char *name, const char *value, const char *or
 
 /* ---- values as text ---- */
 
-static void add_real(struct buf *out, double v)
+static void add_shortest_real(struct buf *out, double v)
 {
 	char text[40];
 	double back;
@@ -429,7 +429,7 @@ void conf_value(const struct conf *c, const char *name, struct buf *out)
 	slot = conf_slot(c, o);
 	switch (o->kind) {
 	case CONF_INT:  buf_printf(out, "%lld", (long long)*(const int64_t *)slot); break;
-	case CONF_REAL: add_real(out, *(const double *)slot); break;
+	case CONF_REAL: add_shortest_real(out, *(const double *)slot); break;
 	case CONF_BOOL: buf_add_str(out, *(const bool *)slot ? "yes" : "no"); break;
 	case CONF_STR:
 		if (*(char *const *)slot)
@@ -460,7 +460,7 @@ const char *conf_origin(const struct conf *c, const char *name)
 
 /* ---- presets ---- */
 
-static int preset(struct conf *c, const char *name, int64_t *slot, int64_t value, struct err *e)
+static int apply_preset(struct conf *c, const char *name, int64_t *slot, int64_t value, struct err *e)
 {
 	const struct conf_option *o = conf_find_option("size");
 	struct conf_source s = { RANK_DEFAULT, NULL, name, ERR_CONFIG };
@@ -486,9 +486,9 @@ void conf_apply_size(struct conf *c)
 	};
 	struct err ignored;	/* an origin that cannot be noted for lack of memory is "default" */
 
-	preset(c, "d_model", &c->d_model, sizes[c->size].d_model, &ignored);
-	preset(c, "d_ff", &c->d_ff, sizes[c->size].d_ff, &ignored);
-	preset(c, "heads", &c->heads, sizes[c->size].heads, &ignored);
-	preset(c, "encoder_layers", &c->encoder_layers, sizes[c->size].layers, &ignored);
-	preset(c, "decoder_layers", &c->decoder_layers, sizes[c->size].layers, &ignored);
+	apply_preset(c, "d_model", &c->d_model, sizes[c->size].d_model, &ignored);
+	apply_preset(c, "d_ff", &c->d_ff, sizes[c->size].d_ff, &ignored);
+	apply_preset(c, "heads", &c->heads, sizes[c->size].heads, &ignored);
+	apply_preset(c, "encoder_layers", &c->encoder_layers, sizes[c->size].layers, &ignored);
+	apply_preset(c, "decoder_layers", &c->decoder_layers, sizes[c->size].layers, &ignored);
 }

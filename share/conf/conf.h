@@ -81,7 +81,7 @@ int conf_exit_status(const struct conf *c, int code, const struct err *e);
  * Answer --help and --version on out: true when the program has nothing more
  * to do. Every main() asks right after conf_parse_command().
  */
-bool conf_answered(const struct conf *c, FILE *out);
+bool conf_print_requested(const struct conf *c, FILE *out);
 
 /*
  * Set one option from text as a user writes it (name with - or _). origin is "command line",
@@ -148,13 +148,13 @@ struct conf_row {
 };
 
 /* The row of an option; false: there is none of that name (with - or _). */
-bool conf_row_of(const char *name, struct conf_row *out);
+bool conf_find_row(const char *name, struct conf_row *out);
 
 /* Whether a command takes an option; false for a command or option that does not exist. */
-bool conf_takes(const char *command, const char *option);
+bool conf_accepts_option(const char *command, const char *option);
 
 /* What follows the options of a command, as the usage line has it; NULL: no such command. */
-const char *conf_arguments_of(const char *command);
+const char *conf_command_arguments(const char *command);
 
 /* Whether text is a value of an option: 0, or ERR_USAGE saying what is expected. */
 int  conf_check(const char *name, const char *value, struct err *e);
@@ -180,6 +180,6 @@ int  conf_completion(const char *shell, struct buf *out, struct err *e);
  * The program ("data", …) that does a command; NULL: no such command, then *nearest is the most
  * similar or NULL.
  */
-const char *conf_program_of(const char *command, const char **nearest);
+const char *conf_find_program(const char *command, const char **nearest);
 
 #endif

@@ -27,7 +27,7 @@ static bool has_choices(const struct conf_option *o)
 }
 
 /* "a|b|c" as "a b c"; words in capitals stand for something else and are left out. */
-static void add_choices(const char *choices, struct buf *out)
+static void add_choice_words(const char *choices, struct buf *out)
 {
 	const char *at, *space = "";
 	size_t n;
@@ -87,14 +87,14 @@ static const char *argument_at(const struct conf_command *cmd, int i, struct buf
 	if (!strcmp(word, "COMMAND"))
 		add_command_names(choices);
 	else if (*word >= 'a' && *word <= 'z')
-		add_choices(word, choices);
+		add_choice_words(word, choices);
 	return NULL;
 }
 
 #define MAX_ARGUMENTS 3	/* of which completion knows something */
 
 /* Text inside single quotes of a shell; zsh's specs also need \ before : [ ]. */
-static void add_quoted(struct buf *out, const char *text, bool spec)
+static void add_shell_quoted(struct buf *out, const char *text, bool spec)
 {
 	for (; *text; text++) {
 		if (*text == '\'')
@@ -109,7 +109,7 @@ static void add_quoted(struct buf *out, const char *text, bool spec)
 /* ---- bash ---- */
 
 /* The options of a command as words: --name, --no-name. */
-static void add_options(const struct conf_command *cmd, struct buf *out)
+static void add_option_words(const struct conf_command *cmd, struct buf *out)
 {
 	const char *space = "";
 
@@ -117,7 +117,7 @@ static void add_options(const struct conf_command *cmd, struct buf *out)
 		const struct conf_option *o = &conf_options[i];
 		char dashed[CONF_NAME_MAX];
 
-		if (!conf_command_takes(cmd, cmd->program, o))
+		if (!conf_command_accepts(cmd, cmd->program, o))
 			continue;
 		buf_printf(out, "%s--%s", space, conf_dashed(o->name, dashed));
 		if (o->kind == CONF_BOOL && o->def != 0)
@@ -193,7 +193,7 @@ static void bash_values(struct buf *out)
 		bash_pattern(o, out);
 		if (has_choices(o)) {
 			buf_add_str(out, ") words='");
-			add_choices(o->detail, out);
+			add_choice_words(o->detail, out);
 			buf_add_str(out, "' ;;\n");
 		} else {
 			buf_printf(out, ") kind=%s ;;\n", names_of_option(o));
@@ -208,7 +208,7 @@ static void bash_values(struct buf *out)
 static void bash_command(const struct conf_command *cmd, struct buf *out)
 {
 	buf_printf(out, "\t\t%s:*:-*) words='", cmd->name);
-	add_options(cmd, out);
+	add_option_words(cmd, out);
 	buf_add_str(out, "' ;;\n");
 	for (int i = 0; i < MAX_ARGUMENTS; i++) {
 		struct buf choices = { 0 };
@@ -223,7 +223,7 @@ static void bash_command(const struct conf_command *cmd, struct buf *out)
 	}
 }
 
-static void bash(struct buf *out)
+static void complete_bash(struct buf *out)
 {
 	bash_walk(out);
 	bash_values(out);
@@ -262,7 +262,7 @@ static void zsh_value(const struct conf_option *o, const char *dashed, struct bu
 		return;
 	if (has_choices(o)) {
 		buf_printf(out, ":%s:(", dashed);
-		add_choices(o->detail, out);
+		add_choice_words(o->detail, out);
 		buf_add_char(out, ')');
 	} else if (names_of_option(o)) {
 		buf_printf(out, ":%s:_werkbank_names %s", dashed, names_of_option(o));
@@ -292,7 +292,7 @@ static void zsh_option(const struct conf_command *cmd, const struct conf_option 
 		else if (letter)
 			buf_printf(out, "(-%c --%s)", letter, dashed);
 		buf_printf(out, "%s[", name[i]);
-		add_quoted(out, o->help, true);
+		add_shell_quoted(out, o->help, true);
 		buf_add_char(out, ']');
 		zsh_value(o, dashed, out);
 		buf_add_char(out, '\'');
@@ -303,7 +303,7 @@ static void zsh_command(const struct conf_command *cmd, struct buf *out)
 {
 	buf_printf(out, "%s)\n\tshift words; (( CURRENT-- ))\n\t_arguments -s", cmd->name);
 	for (size_t i = 0; i < conf_n_options; i++)
-		if (conf_command_takes(cmd, cmd->program, &conf_options[i]))
+		if (conf_command_accepts(cmd, cmd->program, &conf_options[i]))
 			zsh_option(cmd, &conf_options[i], out);
 	for (int i = 0; i < MAX_ARGUMENTS; i++) {
 		struct buf choices = { 0 };
@@ -318,7 +318,7 @@ static void zsh_command(const struct conf_command *cmd, struct buf *out)
 	buf_add_str(out, " \\\n\t\t'*:file:_files'\n\t;;\n");
 }
 
-static void zsh(struct buf *out)
+static void complete_zsh(struct buf *out)
 {
 	buf_add_str(out,
 		"#compdef werkbank\n"
@@ -339,7 +339,7 @@ static void zsh(struct buf *out)
 		if (is_hidden(&conf_commands[i]))
 			continue;
 		buf_printf(out, "\t'%s:", conf_commands[i].name);
-		add_quoted(out, conf_commands[i].help, true);
+		add_shell_quoted(out, conf_commands[i].help, true);
 		buf_add_str(out, "'\n");
 	}
 	buf_add_str(out, "\t)\n\t_describe command commands\n\treturn\nfi\ncase $words[2] in\n");
@@ -362,7 +362,7 @@ static void fish_option(const struct conf_command *cmd, const struct conf_option
 		buf_printf(out, " -s %c", o->letter);
 	if (has_choices(o)) {
 		buf_add_str(out, " -x -a '");
-		add_choices(o->detail, out);
+		add_choice_words(o->detail, out);
 		buf_add_char(out, '\'');
 	} else if (names_of_option(o)) {
 		buf_printf(out, " -x -a '(__werkbank_names %s)'", names_of_option(o));
@@ -370,7 +370,7 @@ static void fish_option(const struct conf_command *cmd, const struct conf_option
 		buf_add_str(out, " -r -F");
 	}
 	buf_add_str(out, " -d '");
-	add_quoted(out, o->help, false);
+	add_shell_quoted(out, o->help, false);
 	buf_add_str(out, "'\n");
 	if (o->kind == CONF_BOOL && o->def != 0)
 		buf_printf(out, "complete -c werkbank -n '__werkbank_does %s' -l no-%s\n",
@@ -380,10 +380,10 @@ static void fish_option(const struct conf_command *cmd, const struct conf_option
 static void fish_command(const struct conf_command *cmd, struct buf *out)
 {
 	buf_printf(out, "complete -c werkbank -n __werkbank_begins -f -a %s -d '", cmd->name);
-	add_quoted(out, cmd->help, false);
+	add_shell_quoted(out, cmd->help, false);
 	buf_add_str(out, "'\n");
 	for (size_t i = 0; i < conf_n_options; i++)
-		if (conf_command_takes(cmd, cmd->program, &conf_options[i]))
+		if (conf_command_accepts(cmd, cmd->program, &conf_options[i]))
 			fish_option(cmd, &conf_options[i], out);
 	for (int i = 0; i < MAX_ARGUMENTS; i++) {
 		struct buf choices = { 0 };
@@ -402,7 +402,7 @@ static void fish_command(const struct conf_command *cmd, struct buf *out)
 	}
 }
 
-static void fish(struct buf *out)
+static void complete_fish(struct buf *out)
 {
 	const char *space = " ";
 
@@ -458,11 +458,11 @@ static void fish(struct buf *out)
 int conf_completion(const char *shell, struct buf *out, struct err *e)
 {
 	if (!strcmp(shell, "bash"))
-		bash(out);
+		complete_bash(out);
 	else if (!strcmp(shell, "zsh"))
-		zsh(out);
+		complete_zsh(out);
 	else if (!strcmp(shell, "fish"))
-		fish(out);
+		complete_fish(out);
 	else
 		return err_set(e, ERR_USAGE, "'%s' is not one of bash, zsh, fish", shell);
 	return buf_check(out, e);

@@ -18,7 +18,7 @@ static const struct { const char *section, *title; } titles[] = {
 };
 
 /* Text in columns indent..HELP_WIDTH; the first line continues one that is already column wide. */
-static void add_wrapped(struct buf *out, const char *text, size_t column, size_t indent)
+static void help_add_wrapped(struct buf *out, const char *text, size_t column, size_t indent)
 {
 	if (column + 2 > indent && column > 0) {
 		buf_add_char(out, '\n');
@@ -47,7 +47,7 @@ char conf_letter_of(const struct conf_command *cmd, const struct conf_option *o)
 {
 	for (const struct conf_option *before = conf_options; before < o; before++)
 		if (o->letter && before->letter == o->letter &&
-		    (!cmd || conf_command_takes(cmd, cmd->program, before)))
+		    (!cmd || conf_command_accepts(cmd, cmd->program, before)))
 			return 0;
 	return o->letter;
 }
@@ -110,7 +110,7 @@ static void help_option(const struct conf_option *o, char letter, struct buf *ou
 	buf_add_str(out, "  ");
 	conf_usage_of(o, letter, out);
 	conf_describe(o, &text);
-	add_wrapped(out, buf_text(&text), out->len - start, HELP_INDENT);
+	help_add_wrapped(out, buf_text(&text), out->len - start, HELP_INDENT);
 	buf_free(&text);
 }
 
@@ -123,7 +123,7 @@ static void help_options(const struct conf_command *cmd, struct buf *out)
 			const struct conf_option *o = &conf_options[i];
 
 			if (strcmp(o->section, titles[t].section) ||
-			    !conf_command_takes(cmd, cmd->program, o))
+			    !conf_command_accepts(cmd, cmd->program, o))
 				continue;
 			if (!titled)
 				buf_printf(out, "\n%s:\n", titles[t].title);
@@ -146,7 +146,7 @@ static void help_command(const struct conf_command *cmd, struct buf *out)
 	buf_printf(out, "Usage: werkbank %s [OPTION]...%s%s\n\n", cmd->name,
 		   *cmd->arguments ? " " : "", cmd->arguments);
 	conf_sentence(cmd->help, &text);
-	add_wrapped(out, buf_text(&text), 0, 0);
+	help_add_wrapped(out, buf_text(&text), 0, 0);
 	help_options(cmd, out);
 	buf_free(&text);
 }
@@ -168,7 +168,7 @@ static void help_all(struct buf *out)
 		if (cmd->name[0] == '_')
 			continue;
 		buf_printf(out, "  %s", cmd->name);
-		add_wrapped(out, cmd->help, out->len - start, COMMAND_INDENT);
+		help_add_wrapped(out, cmd->help, out->len - start, COMMAND_INDENT);
 	}
 	buf_add_str(out,
 		"\n"
@@ -240,7 +240,7 @@ void conf_version(struct buf *out)
 	}
 }
 
-bool conf_answered(const struct conf *c, FILE *out)
+bool conf_print_requested(const struct conf *c, FILE *out)
 {
 	struct buf text = { 0 };
 

@@ -44,7 +44,7 @@ const struct conf_option *conf_find_option(const char *name);
 const struct conf_command *conf_find_command(const char *name);
 
 /* Whether a command takes an option. NULL stands for a program called without a command. */
-bool conf_command_takes(const struct conf_command *cmd, const char *program,
+bool conf_command_accepts(const struct conf_command *cmd, const char *program,
 			const struct conf_option *o);
 
 /* Whether a word is among words separated by blanks. */

@@ -41,7 +41,7 @@ static int unknown_option(const struct walk *w, const char *name, struct err *e)
 	for (size_t i = 0; o && i < conf_n_commands && used < sizeof(takers); i++) {
 		const struct conf_command *cmd = &conf_commands[i];
 
-		if (cmd->name[0] != '_' && conf_command_takes(cmd, cmd->program, o))
+		if (cmd->name[0] != '_' && conf_command_accepts(cmd, cmd->program, o))
 			used += (size_t)snprintf(takers + used, sizeof(takers) - used, "%s%s",
 						 used ? ", " : "", cmd->name);
 	}
@@ -49,7 +49,7 @@ static int unknown_option(const struct walk *w, const char *name, struct err *e)
 		return err_set(e, ERR_USAGE, "%s takes no option --%s; it is for %s", who,
 			       conf_dashed(o->name, dashed), takers);
 	for (size_t i = 0; i < conf_n_options && n < ARRAY_LEN(names); i++)
-		if (conf_command_takes(w->cmd, w->program, &conf_options[i]))
+		if (conf_command_accepts(w->cmd, w->program, &conf_options[i]))
 			names[n++] = conf_options[i].name;
 	snprintf(plain, sizeof(plain), "%s", name);
 	for (char *p = plain; *p; p++)
@@ -104,7 +104,7 @@ static int long_option(struct walk *w, const char *word, struct err *e)
 	o = n < sizeof(name) ? conf_find_option(name) : NULL;
 	if (!o && !strncmp(name, "no-", 3)) {
 		o = conf_find_option(name + 3);
-		if (o && o->kind == CONF_BOOL && conf_command_takes(w->cmd, w->program, o)) {
+		if (o && o->kind == CONF_BOOL && conf_command_accepts(w->cmd, w->program, o)) {
 			if (value)
 				return err_set(e, ERR_USAGE, "--%s takes no value", name);
 			return take_switch(w, o, "no", e);
@@ -114,7 +114,7 @@ static int long_option(struct walk *w, const char *word, struct err *e)
 				       "--%s: only switches can be turned off, --%s takes a value",
 				       name, name + 3);
 	}
-	if (!o || !conf_command_takes(w->cmd, w->program, o))
+	if (!o || !conf_command_accepts(w->cmd, w->program, o))
 		return unknown_option(w, name, e);
 	if (o->kind == CONF_BOOL)
 		return take_switch(w, o, value ? value + 1 : "yes", e);
@@ -131,7 +131,7 @@ static int short_options(struct walk *w, const char *letters, struct err *e)
 
 		for (size_t i = 0; i < conf_n_options && !o; i++)
 			if (conf_options[i].letter == *letters &&
-			    conf_command_takes(w->cmd, w->program, &conf_options[i]))
+			    conf_command_accepts(w->cmd, w->program, &conf_options[i]))
 				o = &conf_options[i];
 		if (!o)
 			return err_set(e, ERR_USAGE,
@@ -146,7 +146,7 @@ static int short_options(struct walk *w, const char *letters, struct err *e)
 	return 0;
 }
 
-static int walk_line(struct walk *w, struct err *e)
+static int parse_arguments(struct walk *w, struct err *e)
 {
 	bool options = true;
 	int code = 0;
@@ -212,7 +212,7 @@ static int find_command(struct walk *w, struct err *e)
 		return 0;
 	w->cmd = conf_find_command(word);
 	if (!w->cmd) {
-		conf_program_of(word, &near);
+		conf_find_program(word, &near);
 		return err_set(e, ERR_USAGE,
 			       "no command is called '%s'%s; werkbank --help lists them", word,
 			       text_hint(hint, near));
@@ -235,7 +235,7 @@ int conf_parse_command(struct conf *c, const char *program, int argc, char **arg
 	w.at = w.cmd ? 2 : 1;
 	c->arguments = argv + MIN(w.at, argc);
 	c->n_arguments = 0;
-	code = walk_line(&w, e);
+	code = parse_arguments(&w, e);
 	if (!code)
 		code = check_arguments(&w, e);
 	if (!code && !w.cmd && strcmp(program, "tui") && !c->help && !c->version)
@@ -256,7 +256,7 @@ int conf_read_environment(struct conf *c, const struct conf_command *cmd, const 
 		int code;
 
 		if (!strcmp(o->name, "help") || !strcmp(o->name, "version") ||
-		    !conf_command_takes(cmd, program, o))
+		    !conf_command_accepts(cmd, program, o))
 			continue;
 		snprintf(name, sizeof(name), "WERKBANK_%s", o->name);
 		for (; *p; p++)

@@ -248,7 +248,7 @@ static void man_one(const struct conf_command *cmd, struct buf *out)
 			const struct conf_option *o = &conf_options[i];
 
 			if (strcmp(o->section, sections[t].section) ||
-			    !conf_command_takes(cmd, cmd->program, o))
+			    !conf_command_accepts(cmd, cmd->program, o))
 				continue;
 			if (!titled)
 				buf_printf(out, ".SH %s\n", own && !*cmd->sections ?

@@ -32,7 +32,7 @@ struct recipe {
 
 static int load_file(struct conf *c, const char *path, int depth, struct err *e);
 
-static int wrong(const struct recipe *r, struct err *e, const char *text, const char *about)
+static int recipe_error(const struct recipe *r, struct err *e, const char *text, const char *about)
 {
 	return err_set(e, ERR_CONFIG, "%s:%d: %s%s%s", r->path, r->line, about ? about : "",
 		       about ? ": " : "", text);
@@ -71,11 +71,11 @@ static int expand_variable(const struct recipe *r, const char *text, const char 
 	const char *value;
 
 	if (!close || close == text + 2 || (size_t)(close - text - 2) >= sizeof(name))
-		return wrong(r, e, "'${' is not followed by NAME}", NULL);
+		return recipe_error(r, e, "'${' is not followed by NAME}", NULL);
 	snprintf(name, sizeof(name), "%.*s", (int)(close - text - 2), text + 2);
 	value = getenv(name);
 	if (!value)
-		return wrong(r, e, "this environment variable is not set", name);
+		return recipe_error(r, e, "this environment variable is not set", name);
 	buf_add_str(out, value);
 	*end = close + 1;
 	return 0;
@@ -85,7 +85,7 @@ static int expand_variable(const struct recipe *r, const char *text, const char 
  * Replace variables; a whole value in "double quotes" loses them (\" \\ \n \$ inside). Lists keep
  * theirs for the splitter, but for \${, which is no variable.
  */
-static int expand(const struct recipe *r, const char *text, bool is_list, struct buf *out,
+static int expand_value(const struct recipe *r, const char *text, bool is_list, struct buf *out,
 		  struct err *e)
 {
 	size_t n = strlen(text);
@@ -117,7 +117,7 @@ static int expand(const struct recipe *r, const char *text, bool is_list, struct
  * Make path absolute if it names something in the recipe's folder; else it is left for the current
  * folder.
  */
-static int settle_path(const struct recipe *r, char **path, struct err *e)
+static int resolve_path(const struct recipe *r, char **path, struct err *e)
 {
 	char *folder = NULL, *full = NULL, *beside = NULL;
 	int code = 0;
@@ -145,7 +145,7 @@ static int settle_path(const struct recipe *r, char **path, struct err *e)
 	return code;
 }
 
-static int settle_paths(const struct recipe *r, const struct conf_option *o, struct err *e)
+static int resolve_paths(const struct recipe *r, const struct conf_option *o, struct err *e)
 {
 	void *slot = conf_slot(r->c, o);
 	int code = 0;
@@ -153,9 +153,9 @@ static int settle_paths(const struct recipe *r, const struct conf_option *o, str
 	if (strcmp(o->section, "data") || !o->detail || strcmp(o->detail, "FILE"))
 		return 0;
 	if (o->kind == CONF_STR)
-		return settle_path(r, slot, e);
+		return resolve_path(r, slot, e);
 	for (size_t i = 0; o->kind == CONF_LIST && !code && i < ((struct conf_list *)slot)->n; i++)
-		code = settle_path(r, &((struct conf_list *)slot)->items[i], e);
+		code = resolve_path(r, &((struct conf_list *)slot)->items[i], e);
 	return code;
 }
 
@@ -181,7 +181,7 @@ static int unknown_key(const struct recipe *r, const char *key, struct err *e)
 		       text_hint(hint, text_nearest(key, names, n)));
 }
 
-static int set_key(struct recipe *r, const char *key, const char *value, char *comment,
+static int recipe_set_key(struct recipe *r, const char *key, const char *value, char *comment,
 		   struct err *e)
 {
 	const struct conf_option *o = conf_find_option(key);
@@ -200,11 +200,11 @@ static int set_key(struct recipe *r, const char *key, const char *value, char *c
 	snprintf(origin, sizeof(origin), "%s:%d", r->base, r->line);
 	if (r->resolved && comment && *text_trim(comment))
 		snprintf(origin, sizeof(origin), "%s", text_trim(comment));
-	code = expand(r, value, o->kind == CONF_LIST, &text, e);
+	code = expand_value(r, value, o->kind == CONF_LIST, &text, e);
 	if (!code && r->c->origins[o - conf_options].rank <= RANK_RECIPE) {
 		code = conf_assign(r->c, o, buf_text(&text), &s, e);
 		if (!code)
-			code = settle_paths(r, o, e);
+			code = resolve_paths(r, o, e);
 	}
 	buf_free(&text);
 	return code;
@@ -218,7 +218,7 @@ static int set_section(struct recipe *r, char *line, struct err *e)
 	const char *name;
 
 	if (!end || end[1])
-		return wrong(r, e, "expected [section]", NULL);
+		return recipe_error(r, e, "expected [section]", NULL);
 	*end = 0;
 	name = text_trim(line + 1);
 	for (size_t i = 0; i < ARRAY_LEN(known); i++)
@@ -232,13 +232,13 @@ static int set_section(struct recipe *r, char *line, struct err *e)
 
 static int name_to_path(const char *name, const struct recipe *from, char **path, struct err *e);
 
-static int include(struct recipe *r, const char *name, struct err *e)
+static int include_recipe(struct recipe *r, const char *name, struct err *e)
 {
 	char *path = NULL;
 	int code;
 
 	if (r->depth >= RECIPE_MAX_DEPTH)
-		return wrong(r, e, "recipes include each other without end", name);
+		return recipe_error(r, e, "recipes include each other without end", name);
 	code = name_to_path(name, r, &path, e);
 	if (!code)
 		code = load_file(r->c, path, r->depth + 1, e);
@@ -262,23 +262,23 @@ static int one_line(struct recipe *r, char *line, bool includes, struct err *e)
 		return set_section(r, line, e);
 	equals = strchr(line, '=');
 	if (!equals)
-		return wrong(r, e, "expected key = value", NULL);
+		return recipe_error(r, e, "expected key = value", NULL);
 	*equals = 0;
 	key = text_trim(line);
 	value = text_trim(equals + 1);
 	if (!r->section[0])
-		return wrong(r, e, "expected a [section] before the first key", NULL);
+		return recipe_error(r, e, "expected a [section] before the first key", NULL);
 	if (strcmp(r->section, "recipe"))
-		return includes ? 0 : set_key(r, key, value, comment, e);
+		return includes ? 0 : recipe_set_key(r, key, value, comment, e);
 	if (!strcmp(key, "description"))
 		return 0;
 	if (strcmp(key, "include"))
-		return wrong(r, e, "[recipe] knows only include and description", key);
+		return recipe_error(r, e, "[recipe] knows only include and description", key);
 	if (!includes)
 		return 0;
-	code = expand(r, value, false, &name, e);
+	code = expand_value(r, value, false, &name, e);
 	if (!code)
-		code = include(r, buf_text(&name), e);
+		code = include_recipe(r, buf_text(&name), e);
 	buf_free(&name);
 	return code;
 }
@@ -302,7 +302,7 @@ static int walk_lines(struct recipe *r, const char *text, size_t n, bool include
 		code = buf_check(&line, e);
 		if (!code && (memchr(text, 0, (size_t)(stop - text)) ||
 			      !utf8_valid(text, (size_t)(stop - text))))
-			code = wrong(r, e, "this is not UTF-8 text", NULL);
+			code = recipe_error(r, e, "this is not UTF-8 text", NULL);
 		if (!code)
 			code = one_line(r, line.data, includes, e);
 		text = stop + 1;
@@ -390,7 +390,7 @@ static int name_to_path(const char *name, const struct recipe *from, char **path
 		*path = mem_strdup(name, e);
 		if (!*path)
 			return e->code;
-		return from ? settle_path(from, path, e) : 0;
+		return from ? resolve_path(from, path, e) : 0;
 	}
 	snprintf(file, sizeof(file), "recipes/%s.ini", name);
 	*path = paths_shipped(file, &ignored);
@@ -480,7 +480,7 @@ static void add_string(struct buf *out, const char *text)
 	buf_add_char(out, '"');
 }
 
-static void add_line(const struct conf *c, const struct conf_option *o, struct buf *out)
+static void recipe_add_line(const struct conf *c, const struct conf_option *o, struct buf *out)
 {
 	struct buf value = { 0 };
 	size_t start = out->len, width;
@@ -519,6 +519,6 @@ void conf_write_recipe(const struct conf *c, struct buf *out)
 			section = o->section;
 			buf_printf(out, "\n[%s]\n", section);
 		}
-		add_line(c, o, out);
+		recipe_add_line(c, o, out);
 	}
 }

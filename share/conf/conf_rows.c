@@ -5,7 +5,7 @@
 
 #include "share/conf/conf_internal.h"
 
-bool conf_row_of(const char *name, struct conf_row *out)
+bool conf_find_row(const char *name, struct conf_row *out)
 {
 	const struct conf_option *o = conf_find_option(name);
 
@@ -15,15 +15,15 @@ bool conf_row_of(const char *name, struct conf_row *out)
 	return o != NULL;
 }
 
-bool conf_takes(const char *command, const char *option)
+bool conf_accepts_option(const char *command, const char *option)
 {
 	const struct conf_command *cmd = conf_find_command(command);
 	const struct conf_option *o = conf_find_option(option);
 
-	return cmd && o && conf_command_takes(cmd, cmd->program, o);
+	return cmd && o && conf_command_accepts(cmd, cmd->program, o);
 }
 
-const char *conf_arguments_of(const char *command)
+const char *conf_command_arguments(const char *command)
 {
 	const struct conf_command *cmd = conf_find_command(command);
 

@@ -73,7 +73,7 @@ TEST(buf_grows_and_gives_away)
 	check_int(b.data[b.len], 0);
 	buf_truncate(&b, 3);
 	check_str(b.data, "0,1");
-	text = buf_take(&b, &e);
+	text = buf_detach(&b, &e);
 	check_str(text, "0,1");
 	check(b.data == NULL && b.len == 0);
 	free(text);

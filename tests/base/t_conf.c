@@ -383,11 +383,11 @@ TEST(conf_programs)
 {
 	const char *near = NULL;
 
-	check_str(conf_program_of("prep", &near), "data");
-	check_str(conf_program_of("train", NULL), "launch");
-	check(!conf_program_of("prpe", &near));
+	check_str(conf_find_program("prep", &near), "data");
+	check_str(conf_find_program("train", NULL), "launch");
+	check(!conf_find_program("prpe", &near));
 	check_str(near, "prep");
-	check(!conf_program_of("xyzzyplugh", &near) && !near);
+	check(!conf_find_program("xyzzyplugh", &near) && !near);
 }
 
 TEST(conf_documents)

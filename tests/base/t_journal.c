@@ -49,7 +49,7 @@ TEST(json_write_and_read_back)
 	check(json_integer(json_at(v, 0), 0) == INT64_MIN);
 	check(json_number(json_at(v, 1), 0) == 0.1);
 	check(isnan(json_number(json_at(v, 2), NAN)));
-	check(json_truth(json_at(v, 3), false));
+	check(json_boolean(json_at(v, 3), false));
 	check(json_at(v, 5) == NULL && json_get(v, "x") == NULL && json_get(NULL, "x") == NULL);
 	check_str(json_member(root, 2, &v), "empty");
 	check(json_len(v) == 0 && json_member(root, 3, &v) == NULL);

@@ -131,21 +131,21 @@ TEST(lines_take_what_a_pipe_has)
 	}
 	check(!lines_open(&in, path, &e));
 	check(write(ends[1], "one\ntw", 6) == 6);
-	check_int(lines_take(&in, 1000, &block, &is_waiting, &e), 1);
+	check_int(lines_read_block(&in, 1000, &block, &is_waiting, &e), 1);
 	check_str(buf_text(&block), "one\n");
 	check(is_waiting);
 	check_int(in.number, 1);
 	check(write(ends[1], "o\n\nthr", 6) == 6);
-	check_int(lines_take(&in, 1000, &block, &is_waiting, &e), 1);
+	check_int(lines_read_block(&in, 1000, &block, &is_waiting, &e), 1);
 	check_str(buf_text(&block), "two\n\n");
 	check_int(in.number, 3);
 	check(write(ends[1], "ee", 2) == 2);
 	close(ends[1]);
 	close(ends[0]);
-	check_int(lines_take(&in, 1000, &block, &is_waiting, &e), 1);
+	check_int(lines_read_block(&in, 1000, &block, &is_waiting, &e), 1);
 	check_str(buf_text(&block), "three");
 	check(!is_waiting);
-	check_int(lines_take(&in, 1000, &block, &is_waiting, &e), 0);
+	check_int(lines_read_block(&in, 1000, &block, &is_waiting, &e), 0);
 	lines_close(&in);
 	buf_free(&block);
 }
@@ -161,7 +161,7 @@ TEST(lines_take_blocks_of_memory)
 	size_t n = 0;
 
 	check(!lines_open_memory(&in, "memory", text, strlen(text), 1, &e));
-	for (; lines_take(&in, 4, &block, &is_waiting, &e) > 0 && n < ARRAY_LEN(want); n++)
+	for (; lines_read_block(&in, 4, &block, &is_waiting, &e) > 0 && n < ARRAY_LEN(want); n++)
 		check_str(buf_text(&block), want[n]);	/* as much as is there, and the rest */
 	check_int(n, 2);
 	check(!is_waiting);

@@ -487,7 +487,7 @@ static bool open_devices(struct bench *b, struct err *e)
 	b->profile = options.profile = ops ? profile_new(ops, e) : NULL;
 	if (!b->profile)
 		return false;
-	profile_wait(b->profile, false);
+	profile_set_waiting(b->profile, false);
 	b->o = profile_ops(b->profile);
 	b->d[0] = b->o->open(&options, e);
 	options.bf16 = true;

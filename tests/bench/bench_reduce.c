@@ -71,19 +71,19 @@ static int exposed(struct comm *c, struct reduce *r, float *x, size_t n, double 
 	return 0;
 }
 
-static int bench_wire(struct comm *c, enum wire w, float *x, size_t n, double compute_s,
+static int bench_wire(struct comm *c, enum wire_format w, float *x, size_t n, double compute_s,
 		      double bucket_mb, struct err *e)
 {
-	const struct reduce_how how = {
+	const struct reduce_options how = {
 		.buckets = buckets_make(n, bucket_mb, c->size), .wire = w, .thread = true};
 	struct reduce *r = reduce_open(c, &how, e);
 	double alone[TIMES], after[TIMES], beside[TIMES], sent = 0;
 	int rc = r ? 0 : e->code;
 
 	for (int i = 0; !rc && i < TIMES; i++) {
-		reduce_take_sent(r);
+		reduce_collect_sent(r);
 		rc = exposed(c, r, x, n, 0, false, &alone[i], e);
-		sent = reduce_take_sent(r);
+		sent = reduce_collect_sent(r);
 		if (!rc)
 			rc = exposed(c, r, x, n, compute_s, false, &after[i], e);
 		if (!rc)
@@ -128,7 +128,7 @@ static int bench(struct comm *c, double mb, double compute_s, double bucket_mb, 
 	}
 	for (size_t i = 0; !rc && i < n; i++)
 		x[i] = (float)((i * 2654435761u) % 1000) * 1e-6f - 5e-4f;
-	for (enum wire w = WIRE_FP32; !rc && w <= WIRE_1BIT; w++)
+	for (enum wire_format w = WIRE_FP32; !rc && w <= WIRE_1BIT; w++)
 		rc = bench_wire(c, w, x, n, compute_s, bucket_mb, e);
 	free(x);
 	return rc;

@@ -319,11 +319,11 @@ static int measure_device(const struct bench *b, struct roof *roof, struct err *
 
 /* A shape that has come, as bytes. */
 struct shape {
-	struct extent x;
+	struct batch_extent x;
 	int64_t times;
 };
 
-static void note_shape(struct shape *list, int64_t *n, struct extent x)
+static void note_shape(struct shape *list, int64_t *n, struct batch_extent x)
 {
 	int64_t i = 0;
 
@@ -346,7 +346,7 @@ static int count_shapes(const struct bench *b, struct err *e)
 				: e->code;
 
 	for (int64_t i = 0; !rc && i < b->shapes && !(rc = loader_next(loader, &batch, e)); i++) {
-		const struct extent x = model_extent(&batch, (int32_t)b->tokens, true);
+		const struct batch_extent x = model_extent(&batch, (int32_t)b->tokens, true);
 
 		note_shape(list, &n, x);
 		rows[0] += x.source;

@@ -181,9 +181,9 @@ static void report(const struct bench *b, const char *name, double value, const 
 	fflush(stdout);
 }
 
-static struct history *measure_open(const struct bench *b)
+static struct run_history *measure_open(const struct bench *b)
 {
-	struct history *h = NULL;
+	struct run_history *h = NULL;
 	double best = 1e9, best_cpu = 1e9;
 	struct err e = { 0 };
 
@@ -209,14 +209,14 @@ static struct history *measure_open(const struct bench *b)
 }
 
 /* CPU of drawing a whole view into a grid, without what curses does with it. */
-static void measure_draw(const struct bench *b, struct history *h)
+static void measure_draw(const struct bench *b, struct run_history *h)
 {
 	static const enum tab tabs[] = { TAB_RUN, TAB_HOSTS, TAB_LOG };
 	struct grid g = { .charset = GRID_FULL };
-	struct world w;
+	struct app_context w;
 	struct err e = { 0 };
 
-	if (world_open(&w, b->folder, &e) || grid_resize(&g, (int)b->rows, (int)b->cols, &e))
+	if (context_open(&w, b->folder, &e) || grid_resize(&g, (int)b->rows, (int)b->cols, &e))
 		exit(1);
 	w.history = h;
 	w.now = clock_wall_s();
@@ -242,7 +242,7 @@ static void measure_draw(const struct bench *b, struct history *h)
 	}
 	w.history = NULL;
 	grid_free(&g);
-	world_close(&w);
+	context_close(&w);
 }
 
 /* ---- a program on a terminal of its own ---- */
@@ -506,7 +506,7 @@ int main(int argc, char **argv)
 		{ "name", &b.name, NULL, NULL, "what to call that command" },
 		{ "json", NULL, NULL, &b.json, "print a JSON object a line" },
 	};
-	struct history *h;
+	struct run_history *h;
 
 	setlocale(LC_CTYPE, "C.UTF-8");
 	bench_parse("bench_tui", options, ARRAY_LEN(options), argc, argv);

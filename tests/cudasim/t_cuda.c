@@ -183,7 +183,7 @@ static int run_in_pieces(struct dev *d, float *x, float *y, const float *sent, u
 	const int n = o->graph_begin(d, &k);
 
 	for (int i = 0; i < n; i++) {
-		o->graph_play(d, i);
+		o->graph_replay(d, i);
 		if (i == 0)
 			o->to_device(d, y, sent, 16);
 	}
@@ -244,7 +244,7 @@ TEST(cuda_absent)
 
 	sim_pretend_absent(true);
 	check(!ops_cuda()->usable());
-	check_str(cuda_trouble(), "there is no NVIDIA driver on this machine");
+	check_str(cuda_unusable_reason(), "there is no NVIDIA driver on this machine");
 	check(!ops_cuda()->open(&options, &e));
 	check_int(e.code, ERR_UNAVAILABLE);
 	check(ops_find("auto", &e) == ops_cpu());

@@ -122,7 +122,7 @@ static void step(struct fixture *f, int number, int first, struct left *to)
 
 	small_clear_grad(f->m);
 	for (int i = 0; i < f->is.micro; i++) {
-		const struct model_how how = {
+		const struct model_pass_options how = {
 			.dropout = 0.1f, .attention_dropout = 0.2f, .relu_dropout = 0.3f,
 			.smoothing = 0.1f, .grad_scale = 1, .seed = 5,
 			.step = (uint32_t)number, .micro = (uint32_t)i,
@@ -138,7 +138,7 @@ static void step(struct fixture *f, int number, int first, struct left *to)
 	if (reads)
 		check_seen(f);
 	adam_measure_and_update(&f->adam, &update);
-	check_err(model_take_sums(f->m, &sums, &e), 0);
+	check_err(model_collect_sums(f->m, &sums, &e), 0);
 	to->loss[number] = sums.loss;
 	to->nll[number] = sums.nll;
 	to->squares[number] = sums.squares;
@@ -232,12 +232,12 @@ TEST(cuda_graphs_are_played)
 		step(&f, i, 0, &ignored);	/* micro-batch and side are the same each time */
 		check_int(sim_graphs() - graphs, i ? is.micro : 0);
 		check_int(sim_allocations() - allocations, 0);
-		check_int(sim_waits() - waits, 3);	/* all of model_take_sums() */
+		check_int(sim_waits() - waits, 3);	/* all of model_collect_sums() */
 	}
 	tear_down(&f);
 }
 
-static struct extent extent_of(int32_t n, int32_t n_source, int32_t n_target, int32_t longest)
+static struct batch_extent extent_of(int32_t n, int32_t n_source, int32_t n_target, int32_t longest)
 {
 	const struct batch b = { .n = n, .n_source = n_source, .n_target = n_target,
 				 .max_source = longest, .max_target = longest };
@@ -248,14 +248,14 @@ static struct extent extent_of(int32_t n, int32_t n_source, int32_t n_target, in
 /* Few shapes come of many, and each has room for its batch and for the rows added to it. */
 TEST(cuda_graphs_shapes_are_few)
 {
-	const struct extent most = model_most(4096, 2048, true), plain = model_most(4000, 7, false);
+	const struct batch_extent most = model_max_extent(4096, 2048, true), plain = model_max_extent(4000, 7, false);
 
 	check_int(plain.source, 4000);
 	check_int(plain.sentences, 7);
 	for (int32_t n = 1; n <= 4096; n += 37) {
 		for (int32_t longest = 2; longest <= 300; longest += 23) {
 			const int32_t sentences = MIN(CEIL_DIV(n, longest) + 3, 2048);
-			const struct extent x = extent_of(sentences, n, 4096 - n, longest);
+			const struct batch_extent x = extent_of(sentences, n, 4096 - n, longest);
 			const int32_t added[2] = { x.source - n, x.target - (4096 - n) };
 
 			check(x.source % 128 == 0 && x.target % 128 == 0);

@@ -7,7 +7,7 @@
 #include "tests/train/small_model.h"
 #include "train/model/adam.h"
 
-static const struct model_how how = { .dropout = 0.1f, .attention_dropout = 0.1f,
+static const struct model_pass_options how = { .dropout = 0.1f, .attention_dropout = 0.1f,
 				      .relu_dropout = 0.1f, .smoothing = 0.1f, .grad_scale = 1 };
 
 /* A batch as large as batches get, of two sentences. */
@@ -29,13 +29,13 @@ static void check_needs(const struct model_size *s)
 	const struct adam_update u = { .rate = 0.01, .scale = 0.1, .clip = 1 };
 	const size_t before = sim_allocated();
 	struct err e = { 0 };
-	struct dev_needs said = { 0 };
+	struct dev_memory said = { 0 };
 	struct model_sums sums;
 	struct batch batch = { 0 };
 	struct adam adam = { 0 };
 	struct model *m;
 
-	check_err(model_training_needs(s, &said, &e), 0);
+	check_err(model_memory_needs(s, &said, &e), 0);
 	m = model_new(s->shape, s->ops, s->options, &e);
 	if (check(m && !model_reserve_training(m, s->tokens, s->sentences, &e) &&
 		  !adam_open(&adam, m, 0.9, 0.98, 1e-9, &e) && !model_init(m, 5, &e) &&
@@ -44,7 +44,7 @@ static void check_needs(const struct model_size *s)
 		check_near((double)(sim_allocated() - before), (double)said.own, 512);
 		check_err(model_forward_backward(m, &batch, &how, NULL, &e), 0);
 		adam_measure_and_update(&adam, &u);
-		check_err(model_take_sums(m, &sums, &e), 0);
+		check_err(model_collect_sums(m, &sums, &e), 0);
 		check_err(model_evaluate(m, &batch, 0.1f, &sums, &e), 0);
 		check_near((double)(sim_allocated() - before), (double)said.own, 512);
 	}

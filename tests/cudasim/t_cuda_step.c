@@ -13,7 +13,7 @@
 
 #define LONG_TOKENS 76
 
-static const struct model_how how = { .dropout = 0.1f,
+static const struct model_pass_options how = { .dropout = 0.1f,
 				      .attention_dropout = 0.1f,
 				      .relu_dropout = 0.1f,
 				      .smoothing = 0.1f,
@@ -74,7 +74,7 @@ static void fill(struct fixture *f, int which, int32_t n)
 
 static void micro_batch(struct fixture *f, int which, int32_t n, struct model_sums *sums)
 {
-	struct model_how now = how;
+	struct model_pass_options now = how;
 	struct err e = { 0 };
 
 	now.step = (uint32_t)f->step;
@@ -110,7 +110,7 @@ static void check_step(bool wide)
 		update(&f, 1);
 		check_int(sim_waits() - waits, 0);
 		check_int(sim_allocations() - allocations, 0);
-		check_err(model_take_sums(f.m, &sums, &e), 0);
+		check_err(model_collect_sums(f.m, &sums, &e), 0);
 		check_int(sim_waits() - waits, 3);	/* the copy's; two find everything done */
 		check_int(sim_allocations() - allocations, 0);
 		check(isfinite(sums.loss) && sums.loss > 0 && sums.squares > 0);
@@ -147,7 +147,7 @@ static float *five(uint64_t seed, bool waits, struct model_sums *sums)
 		sums->tokens += one.tokens;
 	}
 	if (!waits)
-		check_err(model_take_sums(f.m, sums, &e), 0);
+		check_err(model_collect_sums(f.m, sums, &e), 0);
 	grad = small_copy(f.m, model_grad_arena(f.m));
 	tear_down(&f);
 	return grad;
@@ -196,7 +196,7 @@ TEST(cuda_step_rounds)
 		micro_batch(&f, 0, 20, NULL);
 		update(&f, 0);
 	}
-	check(!f.m->stale && half);
+	check(!f.m->rounded_is_stale && half);
 	f.m->ops->to_host(f.m->dev, half, f.m->rounded,
 			  (size_t)model_floats(f.m) * sizeof(*half));
 	w = small_copy(f.m, f.m->param);
@@ -249,7 +249,7 @@ TEST(cuda_step_clips)
 		small_clear_grad(f.m);
 		micro_batch(&f, 0, 20, NULL);
 		update(&f, 1e3);
-		check_err(model_take_sums(f.m, &sums, &e), 0);
+		check_err(model_collect_sums(f.m, &sums, &e), 0);
 		squares[b] = sums.squares;
 		moment[b] = length_of(&f, f.adam.first);
 		tear_down(&f);
@@ -282,7 +282,7 @@ TEST(cuda_step_leaves_out)
 					    sizeof(bad));
 		}
 		update(&f, 1);
-		check_err(model_take_sums(f.m, &sums, &e), 0);
+		check_err(model_collect_sums(f.m, &sums, &e), 0);
 		check(isfinite(sums.squares) == (i == 0));
 	}
 	after[0] = small_copy(f.m, f.m->param);

@@ -52,35 +52,35 @@ static void *to_gpu(struct dev *d, const void *from, size_t bytes)
 }
 
 /* n numbers there and back, by the GPU and by the host; bad: one of them is not finite. */
-static void compare_form(struct dev *d, struct queue *q, enum wire w, size_t n, bool bad)
+static void compare_form(struct dev *d, struct cuda_queue *q, enum wire_format w, size_t n, bool bad)
 {
 	const struct ops *o = ops_cuda();
 	const size_t bytes = compress_bytes(w, n), size = n * sizeof(float);
-	float *x = malloc(size), *residual = malloc(size), *back = malloc(size);
+	float *x = malloc(size), *error_feedback = malloc(size), *back = malloc(size);
 	unsigned char *wire = malloc(bytes), *want = malloc(bytes);
 	void *gpu_x, *gpu_residual, *gpu_wire;
 	struct wire_pieces p = {
 		.n = (int64_t)n, .each = (int64_t)(n + 511) / 512 * 512, .ranks = 1, .own = -1 };
 
 	fill(x, n, (uint32_t)n);
-	fill(residual, n, (uint32_t)n + 1);
+	fill(error_feedback, n, (uint32_t)n + 1);
 	if (bad)
 		x[n / 2] = n % 2 ? INFINITY : NAN;
 	memset(want, 0, bytes);
 	gpu_x = to_gpu(d, x, size);
-	gpu_residual = to_gpu(d, residual, size);
+	gpu_residual = to_gpu(d, error_feedback, size);
 	gpu_wire = to_gpu(d, want, bytes);
 	p.x = gpu_x;
-	p.residual = compress_feeds_back(w) ? gpu_residual : NULL;
-	cuda_queue_follow(q);
+	p.error_feedback = compress_feeds_back(w) ? gpu_residual : NULL;
+	cuda_queue_wait_for_ops(q);
 	cuda_wire_encode(q, w, gpu_wire, &p);
 	cuda_wire_decode(q, w, &p, gpu_wire);
-	cuda_queue_lead(q);
-	compress_encode(w, want, x, p.residual ? residual : NULL, n);
+	cuda_ops_wait_for_queue(q);
+	compress_encode(w, want, x, p.error_feedback ? error_feedback : NULL, n);
 	o->to_host(d, wire, gpu_wire, bytes);
 	check(!memcmp(wire, want, bytes));
 	o->to_host(d, back, gpu_residual, size);
-	check(!memcmp(back, residual, size));
+	check(!memcmp(back, error_feedback, size));
 	compress_decode(w, x, want, n);
 	o->to_host(d, back, gpu_x, size);
 	check(bad || !memcmp(back, x, size));
@@ -91,7 +91,7 @@ static void compare_form(struct dev *d, struct queue *q, enum wire w, size_t n, 
 	o->release(d, gpu_residual);
 	o->release(d, gpu_wire);
 	free(x);
-	free(residual);
+	free(error_feedback);
 	free(back);
 	free(wire);
 	free(want);
@@ -102,9 +102,9 @@ TEST(cuda_wire_equals_host)
 	static const size_t sizes[] = { 1, 7, 130, 511, 512, 513, 1024 + 65, 2048 + 250 };
 	struct err e = { 0 };
 	struct dev *d = open_gpu(&e);
-	struct queue *q = d ? cuda_queue_open(d, &e) : NULL;
+	struct cuda_queue *q = d ? cuda_queue_open(d, &e) : NULL;
 
-	for (enum wire w = WIRE_FP32; check(q) && w <= WIRE_1BIT; w++)
+	for (enum wire_format w = WIRE_FP32; check(q) && w <= WIRE_1BIT; w++)
 		for (size_t i = 0; i < ARRAY_LEN(sizes); i++) {
 			sim_seed(i);
 			compare_form(d, q, w, sizes[i], false);
@@ -119,7 +119,7 @@ TEST(cuda_wire_equals_host)
 /* ---- reductions --------------------------------------------------------------- */
 
 struct reduction {
-	struct reduce_how how;
+	struct reduce_options how;
 	uint64_t seed;
 	float (*result)[FLOATS];	/* of each rank, in memory that they share */
 };
@@ -141,7 +141,7 @@ static void reduce_on_hosts(struct comm *c, void *arg)
 		check_err(reduce_all(r, x, &e), 0);
 	}
 	if (t->how.shards)
-		check_err(reduce_spread(r, x, &e), 0);
+		check_err(reduce_all_gather(r, x, &e), 0);
 	reduce_free(r);
 }
 
@@ -172,7 +172,7 @@ static bool reduce_round(struct reduce *r, struct dev *d, float *x, int rank, in
 static void reduce_on_gpus(struct comm *c, void *arg)
 {
 	struct reduction *t = arg;
-	struct reduce_how how = t->how;
+	struct reduce_options how = t->how;
 	const struct ops *o = ops_cuda();
 	struct err e = { 0 };
 	struct dev *d;
@@ -191,12 +191,12 @@ static void reduce_on_gpus(struct comm *c, void *arg)
 		if (!reduce_round(r, d, x, c->rank, round, &e))
 			return;
 	if (how.shards)
-		check_err(reduce_spread(r, x, &e), 0);
+		check_err(reduce_all_gather(r, x, &e), 0);
 	o->to_host(d, t->result[c->rank], x, FLOATS * sizeof(*x));
 	check_err((c->check)(c, &e), 0);
 	check_err(o->sync(d, &e), 0);
-	check(reduce_take_sent(r) > 0);
-	check(reduce_take_busy(r) > 0);
+	check(reduce_collect_sent(r) > 0);
+	check(reduce_collect_busy(r) > 0);
 	reduce_free(r);
 	o->release(d, x);
 	o->close(d);
@@ -205,7 +205,7 @@ static void reduce_on_gpus(struct comm *c, void *arg)
 }
 
 /* The GPUs' sums against those of hosts; tolerance, of the sum of |x|: 0 for the same bits. */
-static void compare_reductions(int ranks, int on_host, enum wire w, bool shards, double tolerance)
+static void compare_reductions(int ranks, int on_host, enum wire_format w, bool shards, double tolerance)
 {
 	float (*all)[FLOATS] = ranks_memory(2 * MOST_RANKS * sizeof(*all));
 	struct reduction t = {
@@ -240,14 +240,14 @@ static void compare_reductions(int ranks, int on_host, enum wire w, bool shards,
 TEST(nccl_sums_equal_those_of_hosts)
 {
 	for (int ranks = 2; ranks <= 4; ranks++)
-		for (enum wire w = WIRE_FP32; w <= WIRE_1BIT; w++)
+		for (enum wire_format w = WIRE_FP32; w <= WIRE_1BIT; w++)
 			compare_reductions(ranks, ranks, w, false, w == WIRE_FP32 ? 1e-6 : 0);
 }
 
 TEST(nccl_shards_equal_those_of_hosts)
 {
 	for (int ranks = 2; ranks <= 3; ranks++)
-		for (enum wire w = WIRE_FP32; w <= WIRE_1BIT; w++)
+		for (enum wire_format w = WIRE_FP32; w <= WIRE_1BIT; w++)
 			compare_reductions(ranks, ranks, w, true, w == WIRE_FP32 ? 1e-6 : 0);
 }
 
@@ -283,7 +283,7 @@ TEST(nccl_is_used_by_all_ranks_or_none)
 /* A rank is gone in the middle of a reduction: the others are told so, whatever they wait in. */
 static void lose_a_rank(struct comm *c, void *arg)
 {
-	struct reduce_how how = { .buckets = buckets_make(FLOATS, 0.01, c->size) };
+	struct reduce_options how = { .buckets = buckets_make(FLOATS, 0.01, c->size) };
 	const bool waits_in_sync = *(bool *)arg;
 	const struct ops *o = ops_cuda();
 	struct err e = { 0 };
@@ -330,17 +330,17 @@ static void call_differently(struct comm *c, void *arg)
 {
 	struct err e = { 0 };
 	struct dev *d = open_gpu(&e);
-	struct queue *q = cuda_queue_open(d, &e);
+	struct cuda_queue *q = cuda_queue_open(d, &e);
 	const char *last = "";
 	void *x = ops_cuda()->alloc(d, 4096, &e);
 
 	(void)arg;
 	check_err(comm_nccl_open(c, &e), 0);
 	sim_quiet(true);
-	cuda_queue_follow(q);
-	check_err(gpus_sum(c->gpus, x, c->rank ? 100 : 200, WIRE_FP32, cuda_queue_stream(q), &e),
+	cuda_queue_wait_for_ops(q);
+	check_err(gpus_all_reduce(c->gpus, x, c->rank ? 100 : 200, WIRE_FP32, cuda_queue_stream(q), &e),
 		  0);
-	cuda_queue_lead(q);
+	cuda_ops_wait_for_queue(q);
 	check(ops_cuda()->sync(d, &e));
 	check(sim_faults(&last) > 0);
 	check(strstr(last, "expects message 0 of rank"));
@@ -368,12 +368,12 @@ struct trainee {
 	struct model *m;
 	struct adam adam;
 	struct reduce *reduce;		/* NULL: one rank alone */
-	struct reduce_how how;
+	struct reduce_options how;
 	struct range own[64];
 	struct batch batch[BATCHES];
 };
 
-static const struct model_how quiet = { .smoothing = 0.1f, .grad_scale = 1.0f / 11, .seed = 3 };
+static const struct model_pass_options quiet = { .smoothing = 0.1f, .grad_scale = 1.0f / 11, .seed = 3 };
 
 static void on_ready(void *arg, int64_t from)
 {
@@ -401,7 +401,7 @@ static int open_training(struct trainee *t, struct comm *c, bool shards, struct 
 		return -1;
 	if (c->size == 1)
 		return 0;
-	t->how = (struct reduce_how){
+	t->how = (struct reduce_options){
 		.buckets = buckets_make((size_t)model_floats(m), 0.01, c->size),
 		.shards = shards, .ops = model_get_ops(m), .dev = model_get_dev(m),
 	};
@@ -434,7 +434,7 @@ static void told_update(struct trainee *t, int step, double tokens, struct err *
 	check_err(reduce_numbers(t->reduce, &tally->loss, sizeof(*tally) / sizeof(double), e), 0);
 	adam_update_measured(&t->adam, &how);
 	if (t->how.shards)
-		check_err(reduce_spread(t->reduce, model_param_arena(t->m), e), 0);
+		check_err(reduce_all_gather(t->reduce, model_param_arena(t->m), e), 0);
 }
 
 /* All of a step is told before anybody waits. */
@@ -449,7 +449,7 @@ static void train_step(struct trainee *t, struct comm *c, int step, struct model
 	if (t->reduce)
 		reduce_begin(t->reduce, model_grad_arena(t->m));
 	for (int k = c->rank; k < BATCHES; k += c->size) {
-		struct model_how how = quiet;
+		struct model_pass_options how = quiet;
 
 		how.ready = t->reduce && k + c->size >= BATCHES ? on_ready : NULL;
 		how.ready_arg = t->reduce;
@@ -459,7 +459,7 @@ static void train_step(struct trainee *t, struct comm *c, int step, struct model
 	told_update(t, step, tokens, &e);
 	check_int(sim_waits() - waits, 0);
 	check_int(step ? sim_allocations() - allocations : 0, 0);
-	check_err(model_take_sums(t->m, sums, &e), 0);
+	check_err(model_collect_sums(t->m, sums, &e), 0);
 	check_int(sim_waits() - waits, 3);	/* the copy's; two find everything done */
 	check_err((c->check)(c, &e), 0);
 }

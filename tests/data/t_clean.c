@@ -99,26 +99,26 @@ TEST(clean_filters)
 				.foreign = 4, .hash = 7 };
 	struct clean_side t = s;
 
-	check_int(clean_judge(&o, &s, &t), CLEAN_KEEP);
+	check_int(clean_check_pair(&o, &s, &t), CLEAN_KEEP);
 	o.check_script = true;
 	o.max_foreign = 0.25;
-	check_int(clean_judge(&o, &s, &t), CLEAN_KEEP);
+	check_int(clean_check_pair(&o, &s, &t), CLEAN_KEEP);
 	t.foreign++;
-	check_int(clean_judge(&o, &s, &t), CLEAN_SCRIPT);
-	check_int(clean_judge(&o, &t, &s), CLEAN_SCRIPT);
+	check_int(clean_check_pair(&o, &s, &t), CLEAN_SCRIPT);
+	check_int(clean_check_pair(&o, &t, &s), CLEAN_SCRIPT);
 	o.drop_copies = true;
-	check_int(clean_judge(&o, &s, &t), CLEAN_COPY);
+	check_int(clean_check_pair(&o, &s, &t), CLEAN_COPY);
 	t = s;
 	t.hash = 8;
-	check_int(clean_judge(&o, &s, &t), CLEAN_KEEP);
+	check_int(clean_check_pair(&o, &s, &t), CLEAN_KEEP);
 	o.max_char_ratio = 2;
 	t.characters = 10;
-	check_int(clean_judge(&o, &s, &t), CLEAN_KEEP);
+	check_int(clean_check_pair(&o, &s, &t), CLEAN_KEEP);
 	t.characters = 9;
-	check_int(clean_judge(&o, &s, &t), CLEAN_CHARACTERS);
-	check_int(clean_judge(&o, &t, &s), CLEAN_CHARACTERS);
+	check_int(clean_check_pair(&o, &s, &t), CLEAN_CHARACTERS);
+	check_int(clean_check_pair(&o, &t, &s), CLEAN_CHARACTERS);
 	t.words = 40;
-	check_int(clean_judge(&o, &s, &t), CLEAN_RATIO);	/* Moses' rules come first */
+	check_int(clean_check_pair(&o, &s, &t), CLEAN_RATIO);	/* Moses' rules come first */
 	check_int(clean_rule_find("characters"), CLEAN_CHARACTERS);
 	check_int(clean_rule_find("keep"), CLEAN_KEEP);
 	check_int(clean_rule_find("nothing"), CLEAN_KEEP);
@@ -129,42 +129,42 @@ TEST(clean_ledger)
 {
 	struct err e = { 0 };
 	struct buf text = { 0 };
-	struct ledger *l;
-	struct ledger_line line = { "a\tb", 7, CLEAN_RATIO, "one\ttwo\x01", "eins", 8, 4 };
+	struct drop_ledger *l;
+	struct dropped_pair line = { "a\tb", 7, CLEAN_RATIO, "one\ttwo\x01", "eins", 8, 4 };
 	char path[300];
 
 	snprintf(path, sizeof(path), "%s/ledger.tsv", test_folder());
-	l = ledger_create(path, &e);
+	l = drop_ledger_create(path, &e);
 	if (!check(l != NULL))
 		return;
-	check_int(ledger_drop(l, &line, &e), 0);
-	line = (struct ledger_line){ .file = "c", .line = 8, .rule = CLEAN_TOKENS,
+	check_int(drop_ledger_add(l, &line, &e), 0);
+	line = (struct dropped_pair){ .file = "c", .line = 8, .rule = CLEAN_TOKENS,
 				     .source = "", .target = "\xc3\xa4", .n_target = 2 };
-	check_int(ledger_drop(l, &line, &e), 0);
+	check_int(drop_ledger_add(l, &line, &e), 0);
 	line.rule = CLEAN_KEEP;
-	check_err(ledger_drop(l, &line, &e), ERR_INTERNAL);
-	check_int(ledger_count(l, CLEAN_RATIO), 1);
-	check_int(ledger_count(l, CLEAN_LONG), 0);
+	check_err(drop_ledger_add(l, &line, &e), ERR_INTERNAL);
+	check_int(drop_ledger_count(l, CLEAN_RATIO), 1);
+	check_int(drop_ledger_count(l, CLEAN_LONG), 0);
 	check(!file_exists(path));
-	check_int(ledger_finish(l, &e), 0);
+	check_int(drop_ledger_finish(l, &e), 0);
 	check_int(file_read_all(path, 0, &text, &e), 0);
 	check_str(buf_text(&text), "file\tline\trule\tsource\ttarget\n"
 				   "a?b\t7\tratio\tone two \teins\n"
 				   "c\t8\ttokens\t\t\xc3\xa4\n");
 	buf_free(&text);
-	check(ledger_create("/dev/null/ledger.tsv", &e) == NULL);
-	ledger_cancel(NULL);
+	check(drop_ledger_create("/dev/null/ledger.tsv", &e) == NULL);
+	drop_ledger_cancel(NULL);
 }
 
-/* Texts are cut at LEDGER_TEXT_BYTES, and never inside a character. */
+/* Texts are cut at DROP_LEDGER_TEXT_BYTES, and never inside a character. */
 TEST(clean_ledger_cuts_long_texts)
 {
 	struct err e = { 0 };
 	struct buf text = { 0 };
 	char path[300], plain[600], wide[601];
-	struct ledger_line line = { .file = "f", .line = 1, .rule = CLEAN_LONG, .source = plain,
+	struct dropped_pair line = { .file = "f", .line = 1, .rule = CLEAN_LONG, .source = plain,
 				    .target = wide, .n_source = 600, .n_target = 601 };
-	struct ledger *l;
+	struct drop_ledger *l;
 	int i;
 
 	memset(plain, 'x', sizeof(plain));
@@ -172,11 +172,11 @@ TEST(clean_ledger_cuts_long_texts)
 	for (i = 0; i < 300; i++)
 		memcpy(wide + 1 + 2 * i, "\xc3\xa4", 2);
 	snprintf(path, sizeof(path), "%s/ledger.tsv", test_folder());
-	l = ledger_create(path, &e);
+	l = drop_ledger_create(path, &e);
 	if (!check(l != NULL))
 		return;
-	check_int(ledger_drop(l, &line, &e), 0);
-	check_int(ledger_finish(l, &e), 0);
+	check_int(drop_ledger_add(l, &line, &e), 0);
+	check_int(drop_ledger_finish(l, &e), 0);
 	check_int(file_read_all(path, 0, &text, &e), 0);
 	check_int(text.len, strlen("file\tline\trule\tsource\ttarget\n") + strlen("f\t1\tlong\t") +
 				    500 + 1 + 499 + 1);

@@ -119,7 +119,7 @@ TEST(demo_has_one_german_for_each_english)
 	struct err e = { 0 };
 	struct demo_lexicon x;
 	struct demo_patterns p = { 0 };
-	struct demo_dice dice = { rng_key_make(99, RNG_TEST, 0, 0), 0 };
+	struct demo_rng dice = { rng_key_make(99, RNG_TEST, 0, 0), 0 };
 	struct buf en = { 0 }, de = { 0 };
 	char **pairs = mem_alloc(TRIES, sizeof(*pairs), &e), *tab;
 	size_t n = 0, i, m, twice = 0;
@@ -181,26 +181,26 @@ TEST(demo_inflects_noun_phrases)
 		enum demo_case c;
 		const char *german;
 	} cases[] = {
-		{ "table", "old", DET_THE, false, NOMINATIVE, "der alte Tisch " },
-		{ "table", "old", DET_THE, false, ACCUSATIVE, "den alten Tisch " },
-		{ "table", "old", DET_A, false, NOMINATIVE, "ein alter Tisch " },
-		{ "table", "old", DET_A, false, DATIVE, "einem alten Tisch " },
-		{ "table", "old", DET_NONE, true, DATIVE, "alten Tischen " },
-		{ "table", "old", DET_COUNT, true, NOMINATIVE, "zwei alte Tische " },
-		{ "lamp", "expensive", DET_MY, false, NOMINATIVE, "meine teure Lampe " },
-		{ "lamp", "expensive", DET_KEIN, true, ACCUSATIVE, "keine teuren Lampen " },
-		{ "book", "new", DET_THIS, false, ACCUSATIVE, "dieses neue Buch " },
-		{ "book", "new", DET_OUR, false, NOMINATIVE, "unser neues Buch " },
-		{ "book", "new", DET_THE, false, GENITIVE, "des neuen Buches " },
-		{ "boy", NULL, DET_THE, false, NOMINATIVE, "der Junge " },
-		{ "boy", "ill", DET_A, false, ACCUSATIVE, "einen kranken Jungen " },
-		{ "neighbour", NULL, DET_THE, false, GENITIVE, "des Nachbarn " },
-		{ "car", NULL, DET_MANY, true, DATIVE, "vielen Autos " },
-		{ "sister", NULL, DET_THEIR, true, DATIVE, "ihren Schwestern " },
-		{ "milk", "cold", DET_NONE, false, ACCUSATIVE, "kalte Milch " },
-		{ "coffee", "cold", DET_NONE, false, ACCUSATIVE, "kalten Kaffee " },
-		{ "child", NULL, DET_EVERY, false, NOMINATIVE, "jedes Kind " },
-		{ "house", "dark", DET_WHICH, true, ACCUSATIVE, "welche dunklen Häuser " },
+		{ "table", "old", DET_THE, false, CASE_NOMINATIVE, "der alte Tisch " },
+		{ "table", "old", DET_THE, false, CASE_ACCUSATIVE, "den alten Tisch " },
+		{ "table", "old", DET_A, false, CASE_NOMINATIVE, "ein alter Tisch " },
+		{ "table", "old", DET_A, false, CASE_DATIVE, "einem alten Tisch " },
+		{ "table", "old", DET_NONE, true, CASE_DATIVE, "alten Tischen " },
+		{ "table", "old", DET_COUNT, true, CASE_NOMINATIVE, "zwei alte Tische " },
+		{ "lamp", "expensive", DET_MY, false, CASE_NOMINATIVE, "meine teure Lampe " },
+		{ "lamp", "expensive", DET_KEIN, true, CASE_ACCUSATIVE, "keine teuren Lampen " },
+		{ "book", "new", DET_THIS, false, CASE_ACCUSATIVE, "dieses neue Buch " },
+		{ "book", "new", DET_OUR, false, CASE_NOMINATIVE, "unser neues Buch " },
+		{ "book", "new", DET_THE, false, CASE_GENITIVE, "des neuen Buches " },
+		{ "boy", NULL, DET_THE, false, CASE_NOMINATIVE, "der Junge " },
+		{ "boy", "ill", DET_A, false, CASE_ACCUSATIVE, "einen kranken Jungen " },
+		{ "neighbour", NULL, DET_THE, false, CASE_GENITIVE, "des Nachbarn " },
+		{ "car", NULL, DET_MANY, true, CASE_DATIVE, "vielen Autos " },
+		{ "sister", NULL, DET_THEIR, true, CASE_DATIVE, "ihren Schwestern " },
+		{ "milk", "cold", DET_NONE, false, CASE_ACCUSATIVE, "kalte Milch " },
+		{ "coffee", "cold", DET_NONE, false, CASE_ACCUSATIVE, "kalten Kaffee " },
+		{ "child", NULL, DET_EVERY, false, CASE_NOMINATIVE, "jedes Kind " },
+		{ "house", "dark", DET_WHICH, true, CASE_ACCUSATIVE, "welche dunklen Häuser " },
 	};
 	struct err e = { 0 };
 	struct demo_lexicon x;
@@ -221,7 +221,7 @@ TEST(demo_inflects_noun_phrases)
 			if (!check(p.noun && !p.adjective == !cases[i].adjective))
 				continue;
 			buf_clear(&out);
-			demo_say_phrase(&out, GERMAN, &p, cases[i].c, FORM_FULL);
+			demo_write_phrase(&out, DEMO_GERMAN, &p, cases[i].c, FORM_FULL);
 			check_str(buf_text(&out), cases[i].german);
 		}
 	buf_free(&out);
@@ -244,8 +244,8 @@ TEST(demo_says_numbers)
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		buf_clear(&en);
 		buf_clear(&de);
-		demo_say_number(&en, ENGLISH, cases[i].n);
-		demo_say_number(&de, GERMAN, cases[i].n);
+		demo_write_number(&en, DEMO_ENGLISH, cases[i].n);
+		demo_write_number(&de, DEMO_GERMAN, cases[i].n);
 		check_str(buf_text(&en), cases[i].english);
 		check_str(buf_text(&de), cases[i].german);
 	}

@@ -30,16 +30,16 @@ TEST(bars_lines_of_a_known_and_an_unknown_total)
 			      .name_width = 8 };
 	struct buf b = { 0 };
 
-	bars_line(&b, &v, 75);
+	bars_format_line(&b, &v, 75);
 	check_str(buf_text(&b),
 		  "dev.tgz   [####               ]   25 %  25.0 MB of 100.0 MB  5.0 MB/s  0:15");
 	buf_clear(&b);
-	bars_line(&b, &v, 40);
+	bars_format_line(&b, &v, 40);
 	check_str(buf_text(&b), "dev.tgz    25 %  5.0 MB/s  0:15");
 	buf_clear(&b);
 	v.total = -1;
 	v.words = "waiting";
-	bars_line(&b, &v, 75);
+	bars_format_line(&b, &v, 75);
 	check_str(buf_text(&b), "dev.tgz   25.0 MB  waiting");
 	buf_free(&b);
 }
@@ -60,7 +60,7 @@ TEST(bars_lines_fit)
 					.name_width = 33 };
 				struct buf b = { 0 };
 
-				bars_line(&b, &v, width);
+				bars_format_line(&b, &v, width);
 				if (b.len > (size_t)width)
 					test_fail(__FILE__, __LINE__, "%zu columns of %d: %s",
 						  b.len, width, buf_text(&b));
@@ -80,16 +80,16 @@ static const char *may_continue(const char *note, const struct fetch_address *a)
 {
 	static char condition[100];
 	struct err e = { 0 };
-	struct part p;
+	struct fetch_part p;
 	char *path = write_text("x.part", "0123456789"), *other = write_text("x.part.json", note);
 	const char *if_range = "";
 
 	snprintf(condition, sizeof(condition), "failed");
-	if (!part_open(&p, path, false, &e)) {
-		bool may = part_may_continue(&p, a, &if_range);
+	if (!fetch_part_open(&p, path, false, &e)) {
+		bool may = fetch_part_may_resume(&p, a, &if_range);
 
 		snprintf(condition, sizeof(condition), "%s", !may ? "" : if_range ? if_range : "-");
-		part_close(&p);
+		fetch_part_close(&p);
 	}
 	free(path);
 	free(other);
@@ -125,22 +125,22 @@ TEST(part_hashes_what_was_there_and_what_comes)
 {
 	struct err e = { 0 };
 	struct fetch_sums s;
-	struct part p;
+	struct fetch_part p;
 	char *path = write_text("y.part", "abcdbcdecdefdefgefghfghighij");
 	bool more = true;
 
-	if (check_int(part_open(&p, path, true, &e), 0)) {
-		while (more && check_int(part_hash(&p, &more, &e), 0))
+	if (check_int(fetch_part_open(&p, path, true, &e), 0)) {
+		while (more && check_int(fetch_part_hash(&p, &more, &e), 0))
 			;
-		check_int(part_add(&p, "hijkijkljklmklmnlmnomnopnopq", 28, &e), 0);
-		check_int(part_finish(&p, &s, &e), 0);
+		check_int(fetch_part_append(&p, "hijkijkljklmklmnlmnomnopnopq", 28, &e), 0);
+		check_int(fetch_part_finish(&p, &s, &e), 0);
 		check_int(s.bytes, 56);
 		/* FIPS 180-2, B.2; the MD5 by md5sum */
 		check_str(s.sha256,
 			  "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
 		check_str(s.md5, "8215ef0796a20bcaaae116d3876c664a");
 		check_int(file_size(path), 56);
-		part_remove(&p);
+		fetch_part_remove(&p);
 		check(!file_exists(path));
 	}
 	free(path);
@@ -149,15 +149,15 @@ TEST(part_hashes_what_was_there_and_what_comes)
 TEST(part_is_no_link_and_no_folder)
 {
 	struct err e = { 0 };
-	struct part p;
+	struct fetch_part p;
 	char *target = write_text("target", "untouched");
 	char *link = file_path(&e, "%s/link.part", test_folder());
 	char *folder = file_path(&e, "%s/folder.part", test_folder());
 
 	check_int(symlink(target, link), 0);
-	check(part_open(&p, link, false, &e) != 0);
+	check(fetch_part_open(&p, link, false, &e) != 0);
 	check_int(mkdir(folder, 0777), 0);
-	check(part_open(&p, folder, false, &e) != 0);
+	check(fetch_part_open(&p, folder, false, &e) != 0);
 	check_int(file_size(target), 9);
 	unlink(link);
 	rmdir(folder);
@@ -179,21 +179,21 @@ TEST(receipt_says_whether_a_file_was_touched)
 	check_int(file_sums(path, &r.sums, &e), 0);
 	check_str(r.sums.md5, "900150983cd24fb0d6963f7d28e17f72");
 	check_int(stat(path, &st), 0);
-	receipt_note_file(&r, &st);
+	receipt_set_file(&r, &st);
 	check_int(receipt_write(&r, note, &e), 0);
 	check_int(receipt_read(&back, note, &e), 0);
 	check_str(back.url, "http://a/x");
 	check_int(back.trust, TRUST_PINNED);
 	check_str(back.sums.sha256, r.sums.sha256);
-	check(receipt_is_of(&back, &st));
+	check(receipt_matches_file(&back, &st));
 	st.st_mtim.tv_nsec ^= 1;
-	check(!receipt_is_of(&back, &st));
+	check(!receipt_matches_file(&back, &st));
 	st.st_mtim.tv_nsec ^= 1;
 	st.st_size++;
-	check(!receipt_is_of(&back, &st));
+	check(!receipt_matches_file(&back, &st));
 	st.st_size--;
 	st.st_ino++;
-	check(!receipt_is_of(&back, &st));
+	check(!receipt_matches_file(&back, &st));
 	receipt_free(&back);
 	free(path);
 	free(note);

@@ -33,13 +33,13 @@ static int write_corpus(void)
 {
 	struct err e = { 0 };
 	struct buf stats = { 0 };
-	struct ledger_line row = { .source = "s", .n_source = 1, .target = "t", .n_target = 1 };
-	struct ledger *ledger;
+	struct dropped_pair row = { .source = "s", .n_source = 1, .target = "t", .n_target = 1 };
+	struct drop_ledger *ledger;
 	char path[300];
 	int kept = 0, text, line, here;
 
 	snprintf(path, sizeof(path), "%s/ledger.tsv", test_folder());
-	ledger = ledger_create(path, &e);
+	ledger = drop_ledger_create(path, &e);
 	buf_add_str(&stats, "{\"texts\":[");
 	for (text = 0; text < TEXTS; text++) {
 		here = 0;
@@ -48,7 +48,7 @@ static int write_corpus(void)
 			row.line = line;
 			row.rule = line % 2 ? CLEAN_LONG : CLEAN_RATIO;
 			if (is_dropped(text, line))
-				check_int(ledger_drop(ledger, &row, &e), 0);
+				check_int(drop_ledger_add(ledger, &row, &e), 0);
 			else
 				here++;
 		}
@@ -56,7 +56,7 @@ static int write_corpus(void)
 			   text < 2 ? names[text] : "b\\tc/two.en", LINES, here);
 		kept += here;
 	}
-	check_int(ledger_finish(ledger, &e), 0);
+	check_int(drop_ledger_finish(ledger, &e), 0);
 	write_file("manifest.json", "{\"seed\":5}");
 	buf_add_str(&stats, "]}");
 	write_file("stats.json", buf_text(&stats));
@@ -85,14 +85,14 @@ TEST(origin_there_and_back)
 				list[i++] = (struct origin){ (size_t)text, line };
 	order = shuffle_make(kept, rng_key_make(5, RNG_SHUFFLE, UINT32_MAX, 0));
 	for (i = 0; i < kept; i++) {
-		from = origin_of(&o, i);
+		from = origin_at_position(&o, i);
 		check_int(from.text, list[shuffle_at(&order, i)].text);
 		check_int(from.line, list[shuffle_at(&order, i)].line);
-		check_int(origin_position(&o, from), i);
+		check_int(origin_find_position(&o, from), i);
 	}
 	for (line = 1; line <= LINES; line++)
 		if (is_dropped(1, line))
-			check_int(origin_position(&o, (struct origin){ 1, line }), -1);
+			check_int(origin_find_position(&o, (struct origin){ 1, line }), -1);
 	free(list);
 	origins_free(&o);
 }
@@ -147,7 +147,7 @@ TEST(origin_refuses_what_does_not_fit)
 	write_file("stats.json", "{\"texts\":[{\"name\":\"f\",\"pairs\":5,\"kept\":3}]}");
 	write_file("ledger.tsv", "file\tline\trule\nf\t2\tlong\t\t\nf\t4\tlong\t\t\n");
 	check_int(origins_load(&o, test_folder(), &e), 0);
-	check_int(origin_of(&o, 0).text, 0);
+	check_int(origin_at_position(&o, 0).text, 0);
 	origins_free(&o);
 	for (i = 0; i < sizeof(ledgers) / sizeof(ledgers[0]); i++) {
 		write_file("ledger.tsv", ledgers[i]);

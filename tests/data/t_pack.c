@@ -60,25 +60,25 @@ static void place_all(int64_t places, int64_t bucket_bytes, int64_t limit, int t
 {
 	struct placed q = { .limit = limit, .order = shuffle_make(places, rng_key_make(
 							      3, RNG_SHUFFLE, 0, 0)) };
-	struct placer_options o = { in_folder("bucket"), places, places * 20, bucket_bytes, limit,
+	struct external_shuffle_options o = { in_folder("bucket"), places, places * 20, bucket_bytes, limit,
 				    threads };
 	struct err e = { 0 };
-	struct placer *p = placer_new(&o, &e);
+	struct external_shuffle *p = external_shuffle_new(&o, &e);
 	int32_t source[16], target[16];
 
 	for (int64_t i = 0; p && i < places; i++)
-		check_int(placer_put(p, shuffle_inverse_at(&q.order, i), source,
+		check_int(external_shuffle_put(p, shuffle_inverse_at(&q.order, i), source,
 				     make_numbers(i, source, limit, 0), target,
 				     make_numbers(i, target, limit, 1), &e),
 			  0);
-	if (check(p != NULL) && check_int(placer_run(p, check_placed, &q, &e), 0)) {
+	if (check(p != NULL) && check_int(external_shuffle_run(p, check_placed, &q, &e), 0)) {
 		check_int(q.n, places);
 		check_int(q.wrong, 0);
 	} else {
 		fprintf(stderr, "%s\n", e.text);
 	}
 	check(!file_exists(in_folder("bucket.0")));
-	placer_free(p);
+	external_shuffle_free(p);
 }
 
 TEST(placer_gives_pairs_in_the_order_of_their_places)
@@ -95,21 +95,21 @@ TEST(placer_gives_pairs_in_the_order_of_their_places)
 
 TEST(placer_notices_missing_and_doubled_places)
 {
-	struct placer_options o = { in_folder("bucket"), 10, 100, 50, 100, 1 };
+	struct external_shuffle_options o = { in_folder("bucket"), 10, 100, 50, 100, 1 };
 	struct placed q = { .limit = 100, .order = shuffle_make(10, rng_key_make(3, 2, 0, 0)) };
 	struct err e;
 
 	for (int twice = 0; twice < 2; twice++) {
-		struct placer *p = placer_new(&o, &e);
+		struct external_shuffle *p = external_shuffle_new(&o, &e);
 		int32_t numbers[2] = { 1, 2 };
 
 		for (int64_t i = 0; p && i < 10; i++)
 			if (i != 7 || twice)
-				check_int(placer_put(p, i == 7 ? 6 : i, numbers, 1, numbers, 2, &e),
+				check_int(external_shuffle_put(p, i == 7 ? 6 : i, numbers, 1, numbers, 2, &e),
 					  0);
-		check_err(p ? placer_run(p, check_placed, &q, &e) : 0, ERR_INTERNAL);
+		check_err(p ? external_shuffle_run(p, check_placed, &q, &e) : 0, ERR_INTERNAL);
 		check(strstr(e.text, twice ? "taken twice" : "4 pairs for 5 places") != NULL);
-		placer_free(p);
+		external_shuffle_free(p);
 	}
 }
 
@@ -188,12 +188,12 @@ static int put_side(struct prep *p, int text, const char *side, const char *line
 		    const char **end, struct err *e)
 {
 	const char *path = prep_path(p, e, "work/side-%d.%s", text, side);
-	struct side_writer *w = path ? side_create(path, e) : NULL;
+	struct token_column_writer *w = path ? token_column_create(path, e) : NULL;
 	int32_t words[20000];
 
 	for (size_t i = 0; w && i < n_lines; i++) {
 		size_t n = strcspn(lines, "\n"), m;
-		struct side_line line = { .bytes = (uint32_t)n, .characters = (uint32_t)n,
+		struct token_column_line line = { .bytes = (uint32_t)n, .characters = (uint32_t)n,
 					  .longest = n > 0, .words = words };
 
 		for (const char *at = lines; at < lines + n; at += m + 1) {
@@ -201,12 +201,12 @@ static int put_side(struct prep *p, int text, const char *side, const char *line
 			if (intern_add(&p->words, at, m, &words[line.n++], e))
 				return e->code;
 		}
-		if (side_put(w, &line, e))
+		if (token_column_put(w, &line, e))
 			return e->code;
 		lines += n + 1;
 	}
 	*end = lines;
-	return w ? side_finish(w, e) : e->code;
+	return w ? token_column_finish(w, e) : e->code;
 }
 
 static int put_counts(struct corpus *q, struct err *e)
@@ -244,7 +244,7 @@ static int write_all(struct corpus *q, struct err *e)
 			if (put_side(p, text, side ? "target" : "source", at[side],
 				     text ? all - half : half, &at[side], e))
 				return e->code;
-	if (words_save(&p->words, prep_path(p, e, "work/words"), e) ||
+	if (word_table_save(&p->words, prep_path(p, e, "work/words"), e) ||
 	    file_write_all(prep_path(p, e, "work/verdicts"), q->verdicts.data, all, e))
 		return e->code;
 	return put_counts(q, e);
@@ -646,7 +646,7 @@ TEST(pack_keeps_text)
 		    file_write_all(prep_path(&q.p, &e, "%s.de", set), "\n", 1, &e))
 			goto out;
 	}
-	if (prep_keep_text(&q.p, &e))
+	if (prep_export_text(&q.p, &e))
 		goto out;
 	expect_kept(&q, &x);
 	for (int side = 0; side < 2; side++) {
@@ -701,7 +701,7 @@ static void check_shuffled(struct corpus *q, const struct expected *x)
 		shard_read(s, i, source, target);
 		check_ids(tools, SIDE_TARGET, &line, target, n_target);
 		buf_clear(&pieces);
-		check_int(pipeline_word(tools, at, n, &pieces, &e), 0);
+		check_int(pipeline_word_pieces(tools, at, n, &pieces, &e), 0);
 		check(n_split == pieces.len && !memcmp(at_split, buf_text(&pieces), n_split));
 		at += n + 1;
 		at_split += n_split + 1;
@@ -729,7 +729,7 @@ TEST(pack_in_sentencepieces_way)
 	add_pairs(&q, 900);
 	if (write_all(&q, &e) ||
 	    file_write_all(prep_path(&q.p, &e, "bpe.codes"), "old", 3, &e) ||
-	    run_stages(&q, &e) || prep_keep_text(&q.p, &e))
+	    run_stages(&q, &e) || prep_export_text(&q.p, &e))
 		goto out;
 	check_int(q.p.numbers.vocabulary, 152);
 	check(!file_exists(prep_path(&q.p, &e, "bpe.codes")));

@@ -1,4 +1,4 @@
-/* t_pair_rules.c - which pairs of a training text are kept: prep_judge() over sides made here. */
+/* t_pair_rules.c - which pairs of a training text are kept: prep_filter_pairs() over sides made here. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -42,11 +42,11 @@ static uint32_t add_words(struct intern *words, const char *text, int32_t *ids)
 }
 
 /* As reading would note it; every word of Cyrillic letters here is foreign. */
-static void put_side(struct side_writer *w, struct intern *words, const char *text)
+static void put_side(struct token_column_writer *w, struct intern *words, const char *text)
 {
 	struct err e = { 0 };
 	int32_t ids[32];
-	struct side_line l = { .hash = hash_bytes(text, strlen(text)),
+	struct token_column_line l = { .hash = hash_bytes(text, strlen(text)),
 			       .bytes = (uint32_t)strlen(text),
 			       .characters = (uint32_t)utf8_count(text, strlen(text)),
 			       .words = ids };
@@ -55,22 +55,22 @@ static void put_side(struct side_writer *w, struct intern *words, const char *te
 	l.longest = l.n ? 4 : 0;
 	l.foreign = text[0] & 0x80 ? 2 : 0;
 	l.letters = l.foreign + (uint32_t)(l.characters > 3);
-	check_int(side_put(w, &l, &e), 0);
+	check_int(token_column_put(w, &l, &e), 0);
 }
 
 static void write_sides(struct prep *p, int number, const struct pair *pairs, size_t n)
 {
 	struct err e = { 0 };
-	struct side_writer *source, *target;
+	struct token_column_writer *source, *target;
 
-	source = side_create(prep_path(p, &e, "work/side-%d.source", number), &e);
-	target = side_create(prep_path(p, &e, "work/side-%d.target", number), &e);
+	source = token_column_create(prep_path(p, &e, "work/side-%d.source", number), &e);
+	target = token_column_create(prep_path(p, &e, "work/side-%d.target", number), &e);
 	for (size_t i = 0; i < n; i++) {
 		put_side(source, &p->words, pairs[i].source);
 		put_side(target, &p->words, pairs[i].target);
 	}
-	check_int(side_finish(source, &e), 0);
-	check_int(side_finish(target, &e), 0);
+	check_int(token_column_finish(source, &e), 0);
+	check_int(token_column_finish(target, &e), 0);
 	p->numbers.read += (int64_t)n;
 }
 
@@ -113,7 +113,7 @@ static void check_verdicts(struct prep *p, const char *expected)
 	struct buf got = { 0 };
 	struct err e = { 0 };
 
-	check_int(prep_judge(p, &e), 0);
+	check_int(prep_filter_pairs(p, &e), 0);
 	check_int(file_read_all(prep_path(p, &e, "work/verdicts"), 100, &got, &e), 0);
 	for (size_t i = 0; i < got.len; i++)
 		got.data[i] = letters[(unsigned char)got.data[i] % CLEAN_N_RULES];
@@ -182,11 +182,11 @@ TEST(judge_says_when_nothing_is_left)
 
 	begin(&p, &c);
 	c.min_words = 20;
-	check_err(prep_judge(&p, &e), ERR_DATA);
+	check_err(prep_filter_pairs(&p, &e), ERR_DATA);
 	check(strstr(e.text, "one.en: none of 8 training pairs is left") != NULL);
 	check(!file_exists(prep_path(&p, &e, "work/verdicts")));
 	p.texts.n_train = 0;
-	check_err(prep_judge(&p, &e), ERR_DATA);
+	check_err(prep_filter_pairs(&p, &e), ERR_DATA);
 	check(strstr(e.text, "one.en: the training text is empty") != NULL);
 	end(&p, &c);
 }

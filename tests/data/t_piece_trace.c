@@ -103,7 +103,7 @@ TEST(bpe_trace_says_each_merge)
 	bpe_codes_free(&codes);
 }
 
-static void same_field(struct ledger_field f, const char *text)
+static void same_field(struct drop_row_field f, const char *text)
 {
 	char got[200];
 
@@ -124,51 +124,51 @@ TEST(ledger_rows_are_found_by_rule_and_word)
 
 	check_int(file_write_all(in_folder("ledger.tsv"), text, sizeof(text) - 1, &e), 0);
 	for (size_t part = 1; part < 200; part += 7) {
-		struct ledger_rows *l = ledger_rows_open(in_folder("ledger.tsv"), &e);
-		struct ledger_row row;
+		struct drop_rows *l = drop_rows_open(in_folder("ledger.tsv"), &e);
+		struct drop_row row;
 
 		if (!check(l != NULL))
 			return;
-		while (ledger_rows_more(l, part, &e) > 0)
+		while (drop_rows_scan(l, part, &e) > 0)
 			;
-		check_int(ledger_rows_n(l), 5);
-		check_near(ledger_rows_known(l), 1, 0);
-		check_int(ledger_rows_count(l, CLEAN_LONG), 2);
-		check_int(ledger_rows_count(l, CLEAN_KEEP), 5);
-		ledger_rows_get(l, 4, &row);
+		check_int(drop_rows_n(l), 5);
+		check_near(drop_rows_scanned(l), 1, 0);
+		check_int(drop_rows_of_rule(l, CLEAN_LONG), 2);
+		check_int(drop_rows_of_rule(l, CLEAN_KEEP), 5);
+		drop_rows_get(l, 4, &row);
 		same_field(row.line, "10");
 		same_field(row.target, "");
 		check_int(row.rule, CLEAN_KEEP);
-		ledger_rows_filter(l, CLEAN_LONG, "");
-		while (ledger_rows_more(l, part, &e) > 0)
+		drop_rows_filter(l, CLEAN_LONG, "");
+		while (drop_rows_scan(l, part, &e) > 0)
 			;
-		check_int(ledger_rows_n(l), 2);
-		ledger_rows_get(l, 1, &row);
+		check_int(drop_rows_n(l), 2);
+		drop_rows_get(l, 1, &row);
 		same_field(row.file, "b.en");
 		same_field(row.source, "Europa");
-		ledger_rows_filter(l, CLEAN_KEEP, "Europa");
-		while (ledger_rows_more(l, part, &e) > 0)
+		drop_rows_filter(l, CLEAN_KEEP, "Europa");
+		while (drop_rows_scan(l, part, &e) > 0)
 			;
-		check_int(ledger_rows_n(l), 2);
-		ledger_rows_get(l, 0, &row);
+		check_int(drop_rows_n(l), 2);
+		drop_rows_get(l, 0, &row);
 		same_field(row.target, "Europa und so weiter");
-		ledger_rows_free(l);
+		drop_rows_free(l);
 	}
-	check(ledger_rows_open(in_folder("none"), &e) == NULL);
+	check(drop_rows_open(in_folder("none"), &e) == NULL);
 }
 
 TEST(ledger_rows_of_an_empty_file)
 {
 	struct err e = { 0 };
-	struct ledger_rows *l;
+	struct drop_rows *l;
 
 	check_int(file_write_all(in_folder("empty.tsv"), "", 0, &e), 0);
-	l = ledger_rows_open(in_folder("empty.tsv"), &e);
+	l = drop_rows_open(in_folder("empty.tsv"), &e);
 	if (!check(l != NULL))
 		return;
-	check_int(ledger_rows_more(l, 100, &e), 0);
-	check_int(ledger_rows_n(l), 0);
-	ledger_rows_free(l);
+	check_int(drop_rows_scan(l, 100, &e), 0);
+	check_int(drop_rows_n(l), 0);
+	drop_rows_free(l);
 }
 
 /* What stands in the file of a progress, also when it says nothing on the terminal. */
@@ -186,7 +186,7 @@ TEST(progress_is_kept_in_a_file)
 	progress_init(&p, true);
 	p.path = path;
 	progress_begin(&p, "judge", 200, "pairs");
-	progress_keep(&p, 50, true);
+	progress_write_file(&p, 50, true);
 	check_int(file_read_all(path, 0, &text, &e), 0);
 	root = json_parse(buf_text(&text), text.len, &e);
 	check_str(json_text(json_get(root, "stage"), ""), "judge");
@@ -196,8 +196,8 @@ TEST(progress_is_kept_in_a_file)
 	check(json_number(json_get(root, "rate"), -1) > 0);
 	json_free(root);
 	buf_clear(&text);
-	p.kept_s = 0;
-	progress_keep_archives(&p, archives, 2);
+	p.written_s = 0;
+	progress_write_archives(&p, archives, 2);
 	check_int(file_read_all(path, 0, &text, &e), 0);
 	root = json_parse(buf_text(&text), text.len, &e);
 	check_str(json_text(json_get(root, "stage"), ""), "fetch");

@@ -96,14 +96,14 @@ static void check_fails(int threads, const char *const *options, int code, const
 /* The text of a side as its words say, a line each, appended to out. */
 static void side_text(struct fixture *f, const char *name, struct buf *out)
 {
-	struct side_reader *r;
-	struct side_line l;
+	struct token_column_reader *r;
+	struct token_column_line l;
 	struct intern words = { 0 };
 	int got = -1;
 
-	check_int(words_load(&words, path_of("corpus/work/words"), &f->e), 0);
-	r = side_open(path_of(name), words.n, &f->e);
-	while (r && (got = side_next(r, &l, &f->e)) > 0) {
+	check_int(word_table_load(&words, path_of("corpus/work/words"), &f->e), 0);
+	r = token_column_open(path_of(name), words.n, &f->e);
+	while (r && (got = token_column_next(r, &l, &f->e)) > 0) {
 		for (uint32_t i = 0; i < l.n; i++) {
 			size_t n;
 			const char *word = intern_text(&words, l.words[i], &n);
@@ -115,7 +115,7 @@ static void side_text(struct fixture *f, const char *name, struct buf *out)
 		buf_add_char(out, '\n');
 	}
 	check_int(got, 0);
-	side_close(r);
+	token_column_close(r);
 	intern_free(&words);
 }
 
@@ -150,8 +150,8 @@ TEST(read_gives_words_and_counts)
 		{ 16, 10, 9, 6, 6, 2 }, { 5, 5, 4, 0, 2, 2 },
 	};
 	struct fixture f;
-	struct side_reader *r;
-	struct side_line l;
+	struct token_column_reader *r;
+	struct token_column_line l;
 
 	/* CRLF, an empty line, blanks alone, other letters, a '|', no LF at the end */
 	write_text("a.en", "Hello, world!\r\n\n \t \n\u041f\u0440\u0438\u0432\u0435\u0442 abc\n"
@@ -171,9 +171,9 @@ TEST(read_gives_words_and_counts)
 	check_int(intern_find(&f.p.words, "Hello", 5), 0);
 	check_int(intern_find(&f.p.words, "world", 5), 2);
 	check_int(intern_find(&f.p.words, "cd", 2), 7);
-	r = side_open(path_of("corpus/work/side-0.source"), f.p.words.n, &f.e);
+	r = token_column_open(path_of("corpus/work/side-0.source"), f.p.words.n, &f.e);
 	for (size_t i = 0; r && i < ARRAY_LEN(want); i++) {
-		check_int(side_next(r, &l, &f.e), 1);
+		check_int(token_column_next(r, &l, &f.e), 1);
 		check_int(l.bytes, want[i].bytes);
 		check_int(l.characters, want[i].characters);
 		check_int(l.letters, want[i].letters);
@@ -182,7 +182,7 @@ TEST(read_gives_words_and_counts)
 		check_int(l.n, want[i].n);
 	}
 	check(l.hash == hash_bytes("ab cd", 5));
-	side_close(r);
+	token_column_close(r);
 	done(&f);
 }
 
@@ -438,8 +438,8 @@ static void make_text(struct buf *b, size_t bytes, const char *end)
 
 TEST(blocks_are_whole_lines_and_all_of_them)
 {
-	static const size_t sizes[] = { 0, 10, BLOCK_BYTES - 1, BLOCK_BYTES, BLOCK_BYTES + 1,
-					5 * BLOCK_BYTES + 77 };
+	static const size_t sizes[] = { 0, 10, TEXT_BLOCK_BYTES - 1, TEXT_BLOCK_BYTES, TEXT_BLOCK_BYTES + 1,
+					5 * TEXT_BLOCK_BYTES + 77 };
 	static const char *const ends[] = { "", "\n", "last" };
 
 	for (size_t i = 0; i < ARRAY_LEN(sizes) * ARRAY_LEN(ends); i++) {
@@ -466,7 +466,7 @@ TEST(blocks_are_whole_lines_and_all_of_them)
 			check_int(k.first, lines + 1);
 			lines += k.lines;
 			check(k.is_last || k.bytes[k.n - 1] == '\n');
-			check(k.n < 2 * BLOCK_BYTES);
+			check(k.n < 2 * TEXT_BLOCK_BYTES);
 			buf_add(&got, k.bytes, k.n);
 		}
 		check_int(rc, 0);
@@ -504,7 +504,7 @@ TEST(read_does_not_depend_on_threads)
 	char want[2 * HASH_SHA256_HEX], got[2 * HASH_SHA256_HEX];
 	struct buf text = { 0 };
 
-	make_text(&text, 7 * BLOCK_BYTES, "no LF");
+	make_text(&text, 7 * TEXT_BLOCK_BYTES, "no LF");
 	write_bytes("big", text.data, text.len);
 	buf_free(&text);
 	for (size_t i = 0; i < ARRAY_LEN(threads); i++) {
@@ -528,7 +528,7 @@ TEST(read_long_lines)
 	struct err e = { 0 };
 
 	buf_add_str(&text, "first\n");
-	for (int i = 0; i < 3 * (int)BLOCK_BYTES / 8; i++)
+	for (int i = 0; i < 3 * (int)TEXT_BLOCK_BYTES / 8; i++)
 		buf_add_str(&text, "longline");
 	buf_add_str(&text, "\nthird\n");
 	write_bytes("long", text.data, text.len);

@@ -86,7 +86,7 @@ TEST(shortlist_comes_back)
 	ids = shortlist_frequent(s, &n);
 	check(n == 2 && ids[0] == 6 && ids[1] == 9);
 	for (int32_t i = 0; i < VOCABULARY; i++) {
-		ids = shortlist_of(s, i, &n);
+		ids = shortlist_of_token(s, i, &n);
 		check_int(n, start[i + 1] - start[i]);
 		check(!memcmp(ids, lists + start[i], (size_t)n * sizeof(*ids)));
 	}
@@ -186,7 +186,7 @@ TEST(shortlist_with_wrong_lists_is_refused)
 #define WORDS 50
 TEST(shortlist_learns_who_translates_whom)
 {
-	const struct shortlist_how how = { 3, 2, 400, 4 };
+	const struct shortlist_options how = { 3, 2, 400, 4 };
 	struct err e = { 0 };
 	struct shard_writer *w = shard_create(in_folder("t.shard"), 2 * TWIN, sha, &e);
 	struct shortlist *s = NULL;
@@ -216,7 +216,7 @@ TEST(shortlist_learns_who_translates_whom)
 
 		check(n == 2 && ids[0] == 4 + TWIN + WORDS && ids[1] == 5 + TWIN + WORDS);
 		for (int32_t i = 4; i < 4 + WORDS; i++) {
-			ids = shortlist_of(s, i, &n);
+			ids = shortlist_of_token(s, i, &n);
 			check(n == 3 && ids[0] == i);	/* itself is always allowed */
 			right += ids[1] == TWIN + i || ids[2] == TWIN + i;
 		}
@@ -395,7 +395,7 @@ TEST(shortlist_does_not_depend_on_batches)
 {
 	static const int32_t prefix[] = { 11, 8 };	/* the first source does not allow them */
 	struct shortlist *s = a_shortlist(&parts);
-	struct decode_wish wishes[N_SOURCES] = { { .prefix = prefix, .n_prefix = 2 } };
+	struct decode_constraint constraints[N_SOURCES] = { { .prefix = prefix, .n_prefix = 2 } };
 
 	for (size_t i = 0; s && i < 2 * ARRAY_LEN(kinds); i++) {
 		struct model *m = packed_model(3, kinds[i / 2]);
@@ -403,7 +403,7 @@ TEST(shortlist_does_not_depend_on_batches)
 		struct decode_result r[N_SOURCES], alone[N_SOURCES], side[N_SOURCES];
 
 		o.shortlist = s;
-		o.wishes = i % 2 ? wishes : NULL;
+		o.constraints = i % 2 ? constraints : NULL;
 		if (!m || !run(m, 1, &o, r))
 			break;
 		if (i % 2)

@@ -179,7 +179,7 @@ TEST(parallel_reads_lines_and_segments_in_step)
 	struct err e = { 0 };
 	char *plain = write_text("a.en", "one\ntwo"), *sgm = write_text("a.sgm",
 		"<refset>\n<seg id=\"1\"> eins </seg>\n<seg id=\"2\">zwei\n</seg>\n</refset>\n");
-	struct parallel p;
+	struct parallel_reader p;
 
 	if (check_int(parallel_open(&p, plain, sgm, false, &e), 0)) {
 		check_int(parallel_next(&p, &e), 1);
@@ -200,7 +200,7 @@ TEST(parallel_counts_sides_of_different_length)
 {
 	struct err e = { 0 };
 	char *two = write_text("two", "1\n2\n"), *five = write_text("five", "1\n2\n3\n4\n5");
-	struct parallel p;
+	struct parallel_reader p;
 
 	for (int turn = 0; turn < 2; turn++) {
 		if (!check_int(parallel_open(&p, turn ? two : five, turn ? five : two, false, &e),
@@ -232,7 +232,7 @@ static int prepare(struct conf *c, const char *recipe, const char *const *option
 			return e->code;
 	c->arguments = arguments;
 	c->n_arguments = 1;
-	rc = prep_run(c, e);
+	rc = prep_command_run(c, e);
 	c->arguments = NULL;
 	c->n_arguments = 0;
 	return rc;
@@ -248,7 +248,7 @@ static void check_held_out(const char *folder, struct pipeline *tools)
 	     *target = file_path(&e, "%s/dev.de", folder);
 	char *path = file_path(&e, "%s/dev.shard", folder);
 	struct shard *s = shard_open(path, &e);
-	struct parallel in;
+	struct parallel_reader in;
 	int32_t source_ids[1000], target_ids[1000], n_source, n_target;
 	struct buf back = { 0 };
 	int32_t *ids = NULL;

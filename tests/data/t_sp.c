@@ -499,9 +499,9 @@ TEST(sp_pipeline_there_and_back)
 	counter = vocab_counter_new(&e);
 	check_int(vocab_count(counter, "▁boat", strlen("▁boat"), 7, &e), 0);
 	p = pipeline_open_pieces(test_folder(), &c, &e);
-	check(p && pipeline_order(p));
+	check(p && pipeline_piece_order(p));
 	if (p)
-		check_int(vocab_write_in_order(counter, pipeline_order(p), in_folder("vocab.tsv"),
+		check_int(vocab_write_in_order(counter, pipeline_piece_order(p), in_folder("vocab.tsv"),
 					       &e), 0);
 	pipeline_close(p);
 	vocab_counter_free(counter);

@@ -276,7 +276,7 @@ TEST(text_abbreviations)
 
 	if (check(en && de && xx)) {
 		check_int(abbrev_find(en, "Mr", 2), ABBREV_WORD);
-		check_int(abbrev_find(en, "pp", 2), ABBREV_COUNTED);
+		check_int(abbrev_find(en, "pp", 2), ABBREV_BEFORE_DIGIT);
 		check_int(abbrev_find(en, "a", 1), ABBREV_NONE);
 		check_int(abbrev_find(en, "", 0), ABBREV_NONE);
 		check_int(abbrev_find(de, "a", 1), ABBREV_WORD);
@@ -622,8 +622,8 @@ TEST(sgm_segments)
 
 	check_sgm(text, expected, ARRAY_LEN(expected), 0);
 	check_sgm("", NULL, 0, 0);
-	check(sgm_is_name("a/b.SGM") && sgm_is_name(".sgm"));
-	check(!sgm_is_name("a.sgm.gz") && !sgm_is_name("gm"));
+	check(sgm_has_suffix("a/b.SGM") && sgm_has_suffix(".sgm"));
+	check(!sgm_has_suffix("a.sgm.gz") && !sgm_has_suffix("gm"));
 }
 
 TEST(sgm_never_closed)

@@ -134,7 +134,7 @@ TEST(texts_of_the_demo)
 	check_int(t.n_sets, 3);
 	check_str(t.sets[2], "test");
 	check_int(t.files[0].bytes, 0);
-	check_int(texts_make(&t, &c, &e), 0);
+	check_int(texts_write_demo(&t, &c, &e), 0);
 	check_int(file_read_all(t.files[t.pairs[0].target.file].path, 0, &train, &e), 0);
 	check_int(t.files[t.pairs[0].target.file].bytes, train.len);
 	for (size_t i = 0; i < train.len; i++)
@@ -168,10 +168,10 @@ TEST(texts_of_the_demo_held_out)
 		struct conf c;
 
 		if (check_int(find(&t, &c, i ? large : small, &e), 0)) {
-			const struct text *german = i ? &t.pairs[1].source : &t.pairs[1].target;
+			const struct source_text *german = i ? &t.pairs[1].source : &t.pairs[1].target;
 
 			check_str(t.pairs[1].set, "dev");
-			check_int(texts_make(&t, &c, &e), 0);
+			check_int(texts_write_demo(&t, &c, &e), 0);
 			check_int(file_read_all(t.files[german->file].path, 0, &dev[i], &e), 0);
 		}
 		texts_free(&t);

@@ -83,13 +83,13 @@ TEST(leb_refuses_the_limit)
 #define N_WORDS 3000000
 
 /* Line k of a made-up text. Long ones reach over more than one chunk of the reader. */
-static void make_line(struct side_line *l, int32_t *words, int64_t k)
+static void make_line(struct token_column_line *l, int32_t *words, int64_t k)
 {
 	uint32_t n = k % 100 == 99 ? 100000 : (uint32_t)(k * 7 % 60);
 
 	for (uint32_t i = 0; i < n; i++)
 		words[i] = (int32_t)((uint64_t)(k + 1) * (i + 3) * 2654435761u % N_WORDS >> i % 20);
-	*l = (struct side_line){ .hash = (uint64_t)k * 0x9E3779B97F4A7C15u,
+	*l = (struct token_column_line){ .hash = (uint64_t)k * 0x9E3779B97F4A7C15u,
 				 .bytes = n * 6, .characters = n * 5, .letters = n * 4,
 				 .foreign = n, .longest = n ? 1 + n % 30 : 0, .n = n,
 				 .words = words };
@@ -99,14 +99,14 @@ static void write_side(const char *path, int64_t lines)
 {
 	struct err e = { 0 };
 	int32_t *words = mem_alloc(100000, sizeof(*words), &e);
-	struct side_writer *w = side_create(path, &e);
-	struct side_line l;
+	struct token_column_writer *w = token_column_create(path, &e);
+	struct token_column_line l;
 
 	for (int64_t k = 0; w && k < lines; k++) {
 		make_line(&l, words, k);
-		check_int(side_put(w, &l, &e), 0);
+		check_int(token_column_put(w, &l, &e), 0);
 	}
-	check_int(w ? side_finish(w, &e) : -1, 0);
+	check_int(w ? token_column_finish(w, &e) : -1, 0);
 	free(words);
 }
 
@@ -117,17 +117,17 @@ TEST(side_round_trip)
 	int32_t *words = mem_alloc(100000, sizeof(*words), &e);
 
 	for (size_t i = 0; i < ARRAY_LEN(sizes); i++) {
-		struct side_reader *r;
-		struct side_line want, got;
+		struct token_column_reader *r;
+		struct token_column_line want, got;
 
 		write_side(path_of("side"), sizes[i]);
-		r = side_open(path_of("side"), N_WORDS, &e);
+		r = token_column_open(path_of("side"), N_WORDS, &e);
 		if (!check(r != NULL))
 			continue;
-		check_int(side_lines(r), sizes[i]);
+		check_int(token_column_lines(r), sizes[i]);
 		for (int64_t k = 0; k < sizes[i]; k++) {
 			make_line(&want, words, k);
-			if (!check_int(side_next(r, &got, &e), 1))
+			if (!check_int(token_column_next(r, &got, &e), 1))
 				break;
 			check(got.hash == want.hash && got.bytes == want.bytes &&
 			      got.characters == want.characters && got.letters == want.letters &&
@@ -135,9 +135,9 @@ TEST(side_round_trip)
 			check_int(got.n, want.n);
 			check(!want.n || !memcmp(got.words, want.words, want.n * sizeof(*words)));
 		}
-		check_int(side_next(r, &got, &e), 0);
-		check_int(side_next(r, &got, &e), 0);
-		side_close(r);
+		check_int(token_column_next(r, &got, &e), 0);
+		check_int(token_column_next(r, &got, &e), 0);
+		token_column_close(r);
 	}
 	free(words);
 }
@@ -146,13 +146,13 @@ TEST(side_round_trip)
 static int read_side(const char *path, int32_t n_words)
 {
 	struct err e = { 0 };
-	struct side_reader *r = side_open(path, n_words, &e);
-	struct side_line l;
+	struct token_column_reader *r = token_column_open(path, n_words, &e);
+	struct token_column_line l;
 	int got = 0;
 
-	while (r && (got = side_next(r, &l, &e)) > 0)
+	while (r && (got = token_column_next(r, &l, &e)) > 0)
 		;
-	side_close(r);
+	token_column_close(r);
 	got = r ? got : e.code;
 	check(!got || strstr(e.text, path));
 	return got;
@@ -162,16 +162,16 @@ static int read_side(const char *path, int32_t n_words)
 static void small_side(struct buf *b)
 {
 	static const int32_t words[] = { 5, 300, 0, 70000 };
-	struct side_line l = { .hash = 1, .bytes = 20, .characters = 19, .letters = 15,
+	struct token_column_line l = { .hash = 1, .bytes = 20, .characters = 19, .letters = 15,
 			       .foreign = 2, .longest = 8, .n = 3, .words = words };
 	struct err e = { 0 };
-	struct side_writer *w = side_create(path_of("small"), &e);
+	struct token_column_writer *w = token_column_create(path_of("small"), &e);
 
-	check_int(side_put(w, &l, &e), 0);
+	check_int(token_column_put(w, &l, &e), 0);
 	l.n = 1;
 	l.words = words + 3;
-	check_int(side_put(w, &l, &e), 0);
-	check_int(side_finish(w, &e), 0);
+	check_int(token_column_put(w, &l, &e), 0);
+	check_int(token_column_finish(w, &e), 0);
 	check_int(read_side(path_of("small"), 70001), 0);
 	check_int(file_read_all(path_of("small"), 0, b, &e), 0);
 }
@@ -252,13 +252,13 @@ TEST(side_refuses_what_does_not_fit_together)
 TEST(side_that_is_cancelled_leaves_nothing)
 {
 	struct err e = { 0 };
-	struct side_writer *w = side_create(path_of("gone"), &e);
+	struct token_column_writer *w = token_column_create(path_of("gone"), &e);
 
 	check(w != NULL);
-	side_cancel(w);
-	side_cancel(NULL);
+	token_column_cancel(w);
+	token_column_cancel(NULL);
 	check(!file_exists(path_of("gone")));
-	check(side_create(path_of("no/such/folder"), &e) == NULL);
+	check(token_column_create(path_of("no/such/folder"), &e) == NULL);
 	check_int(e.code, ERR_CANTCREAT);
 }
 
@@ -287,8 +287,8 @@ TEST(words_round_trip)
 		size_t a, b;
 
 		add_words(&out, sizes[i]);
-		check_int(words_save(&out, path_of("words"), &e), 0);
-		check_int(words_load(&in, path_of("words"), &e), 0);
+		check_int(word_table_save(&out, path_of("words"), &e), 0);
+		check_int(word_table_load(&in, path_of("words"), &e), 0);
 		check_int(in.n, out.n);
 		for (int32_t k = 0; k < MIN(in.n, out.n); k++) {
 			const char *x = intern_text(&out, k, &a), *y = intern_text(&in, k, &b);
@@ -312,8 +312,8 @@ TEST(words_longer_than_the_chunk)
 	check_int(intern_add(&out, "", 0, &index, &e), 0);
 	check_int(intern_add(&out, word, n, &index, &e), 0);
 	check_int(intern_add(&out, word, n - 1, &index, &e), 0);
-	check_int(words_save(&out, path_of("words"), &e), 0);
-	check_int(words_load(&in, path_of("words"), &e), 0);
+	check_int(word_table_save(&out, path_of("words"), &e), 0);
+	check_int(word_table_load(&in, path_of("words"), &e), 0);
 	check_int(in.n, 3);
 	check_int(intern_find(&in, word, n), 1);
 	check_int(intern_find(&in, word, n - 1), 2);
@@ -335,13 +335,13 @@ TEST(words_refuses_damage)
 	struct intern out = { 0 }, in = { 0 };
 
 	add_words(&out, 3);	/* w0ä\0 w1äx w2äx */
-	check_int(words_save(&out, path_of("words"), &e), 0);
+	check_int(word_table_save(&out, path_of("words"), &e), 0);
 	check_int(file_read_all(path_of("words"), 0, &b, &e), 0);
 	check_int(b.len, 32 + 3 * 6);
 	b.data[37] = 'x';	/* \0: so that it is equal to others but for its digit */
 	for (size_t n = 0; n < b.len; n++) {
 		check_int(file_write_all(path_of("bad"), b.data, n, &e), 0);
-		check_err(words_load(&in, path_of("bad"), &e), ERR_DATA);
+		check_err(word_table_load(&in, path_of("bad"), &e), ERR_DATA);
 		check_int(in.n, 0);
 	}
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
@@ -349,7 +349,7 @@ TEST(words_refuses_damage)
 
 		b.data[cases[i].at] = (char)cases[i].byte;
 		check_int(file_write_all(path_of("bad"), b.data, b.len, &e), 0);
-		if (words_load(&in, path_of("bad"), &e) != ERR_DATA)
+		if (word_table_load(&in, path_of("bad"), &e) != ERR_DATA)
 			test_fail(__FILE__, __LINE__, "byte %zu as %d is not refused", cases[i].at,
 				  cases[i].byte);
 		check(strstr(e.text, "/bad"));
@@ -358,8 +358,8 @@ TEST(words_refuses_damage)
 	}
 	buf_add_char(&b, 0);
 	check_int(file_write_all(path_of("bad"), b.data, b.len, &e), 0);
-	check_err(words_load(&in, path_of("bad"), &e), ERR_DATA);
-	check_err(words_load(&in, path_of("none"), &e), ERR_NOINPUT);
+	check_err(word_table_load(&in, path_of("bad"), &e), ERR_DATA);
+	check_err(word_table_load(&in, path_of("none"), &e), ERR_NOINPUT);
 	intern_free(&out);
 	buf_free(&b);
 }

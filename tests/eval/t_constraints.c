@@ -116,7 +116,7 @@ static void count_draws(const struct decode_options *o, const float *x, int draw
 	memset(counts, 0, N_REAL * sizeof(*counts));
 	for (int i = 0; i < draws; i++) {
 		const struct rng_key key = rng_key_make(o->seed, RNG_DECODE, (uint32_t)i, 0);
-		const int32_t id = pick_sample(x, N_REAL, o, key, 3, &e);
+		const int32_t id = sampling_draw_token(x, N_REAL, o, key, 3, &e);
 
 		if (check(id >= 0 && id < N_REAL))
 			counts[id]++;
@@ -139,7 +139,7 @@ TEST(sampling_follows_the_softmax)
 	int counts[N_REAL];
 
 	memcpy(x, logits, sizeof(x));
-	pick_log_softmax(x, N_REAL);
+	sampling_log_softmax(x, N_REAL);
 	for (int t = 0; t < 3; t++) {
 		double weights[N_REAL], total = 0;
 
@@ -220,7 +220,7 @@ TEST(prefix_is_forced_and_counts)
 {
 	static const int32_t prefix[] = { 9, 4, 10 };
 	struct model *m = sharp_model(3);
-	struct decode_wish wishes[N_SOURCES] = { { .n_prefix = 0 } };
+	struct decode_constraint constraints[N_SOURCES] = { { .n_prefix = 0 } };
 	struct decode_options o = options(4, 2);
 	struct decode_result r[N_SOURCES], plain[N_SOURCES];
 	int finished = 0;
@@ -228,10 +228,10 @@ TEST(prefix_is_forced_and_counts)
 	if (!m)
 		return;
 	for (int i = 1; i < N_SOURCES; i++)
-		wishes[i] = (struct decode_wish){ .prefix = prefix, .n_prefix = i % 4 };
+		constraints[i] = (struct decode_constraint){ .prefix = prefix, .n_prefix = i % 4 };
 	o.token_scores = true;
 	run(&m, 1, 1, &o, plain);
-	o.wishes = wishes;
+	o.constraints = constraints;
 	if (!run(&m, 1, 1, &o, r))
 		return;
 	for (int i = 0; i < N_SOURCES; i++)
@@ -239,10 +239,10 @@ TEST(prefix_is_forced_and_counts)
 			const struct decode_hypothesis *h = &r[i].hypotheses[k];
 			double sum = 0;
 
-			check(h->n >= wishes[i].n_prefix &&
-			      (!wishes[i].n_prefix ||
+			check(h->n >= constraints[i].n_prefix &&
+			      (!constraints[i].n_prefix ||
 			       !memcmp(h->tokens, prefix,
-				       (size_t)wishes[i].n_prefix * sizeof(*prefix))));
+				       (size_t)constraints[i].n_prefix * sizeof(*prefix))));
 			if (!h->finished)
 				continue;
 			for (int32_t t = 0; t < h->n; t++)
@@ -260,14 +260,14 @@ TEST(prefix_is_forced_and_counts)
 }
 
 /* A token of these goes on in the next. */
-static const bool joins[N_REAL] = { [5] = true, [11] = true };
+static const bool joins_next[N_REAL] = { [5] = true, [11] = true };
 
 /* Is a phrase in there, beginning at a word, where used is false? Marks it. */
 static bool take_phrase(const struct decode_hypothesis *h, const struct decode_phrase *p,
 			bool *used)
 {
 	for (int32_t at = 0; at + p->n <= h->n; at++) {
-		bool fits = at == 0 || !joins[h->tokens[at - 1]];
+		bool fits = at == 0 || !joins_next[h->tokens[at - 1]];
 
 		for (int32_t i = 0; i < p->n; i++)
 			fits = fits && !used[at + i] && h->tokens[at + i] == p->tokens[i];
@@ -288,21 +288,21 @@ TEST(phrases_are_always_there)
 		{ tokens + 8, 1 }, { tokens + 8, 1 },
 	};
 	static const int32_t beams[] = { 1, 2, 4, 16 };
-	struct decode_wish wishes[N_SOURCES];
+	struct decode_constraint constraints[N_SOURCES];
 	struct model *m = sharp_model(3);
 	struct decode_options o;
 	struct decode_result r[N_SOURCES];
 	int finished = 0;
 
 	for (int i = 0; m && i < N_SOURCES; i++)
-		wishes[i] = (struct decode_wish){ .phrases = phrases + (i == 5 ? 2 : 0),
+		constraints[i] = (struct decode_constraint){ .phrases = phrases + (i == 5 ? 2 : 0),
 						  .n_phrases = i == 5 ? 2 : i + 1,
 						  .prefix = tokens,
 						  .n_prefix = i % 3 == 1 ? 2 : 0 };
 	for (size_t b = 0; m && b < ARRAY_LEN(beams); b++) {
 		o = options(beams[b], beams[b] > 2 ? 3 : 1);
-		o.wishes = wishes;
-		o.joins = joins;
+		o.constraints = constraints;
+		o.joins_next = joins_next;
 		if (!run(&m, 1, b % 2 ? 2 : 1, &o, r))
 			break;
 		for (int i = 0; i < N_SOURCES; i++) {
@@ -313,8 +313,8 @@ TEST(phrases_are_always_there)
 
 				check(h->n < 100);
 				/* the longest first, so that none is in another's place */
-				for (int32_t p = wishes[i].n_phrases - 1; p >= 0; p--)
-					check(take_phrase(h, &wishes[i].phrases[p], used));
+				for (int32_t p = constraints[i].n_phrases - 1; p >= 0; p--)
+					check(take_phrase(h, &constraints[i].phrases[p], used));
 				if (h->finished)
 					check_near(h->log_prob,
 						   -nll_of(m, &sources[i], h->tokens, h->n), 1e-3);
@@ -334,7 +334,7 @@ TEST(phrases_that_are_there_anyway_change_nothing)
 	struct decode_options o = options(16, 1);
 	struct decode_result plain[N_SOURCES], r[N_SOURCES];
 	struct decode_phrase phrases[N_SOURCES];
-	struct decode_wish wishes[N_SOURCES] = { { .n_prefix = 0 } };
+	struct decode_constraint constraints[N_SOURCES] = { { .n_prefix = 0 } };
 	int compared = 0;
 
 	if (!m || !run(&m, 1, 1, &o, plain))
@@ -342,11 +342,11 @@ TEST(phrases_that_are_there_anyway_change_nothing)
 	for (int i = 0; i < N_SOURCES; i++)
 		if (plain[i].hypotheses[0].n > 0) {
 			phrases[i] = (struct decode_phrase){ plain[i].hypotheses[0].tokens, 1 };
-			wishes[i].phrases = &phrases[i];
-			wishes[i].n_phrases = 1;
+			constraints[i].phrases = &phrases[i];
+			constraints[i].n_phrases = 1;
 			compared++;
 		}
-	o.wishes = wishes;
+	o.constraints = constraints;
 	check(compared > 0);
 	if (run(&m, 1, 1, &o, r)) {
 		for (int i = 0; i < N_SOURCES; i++)

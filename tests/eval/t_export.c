@@ -233,7 +233,7 @@ static int export_to(const char *folder, bool int8, const char *to, struct err *
 {
 	const struct ckpt_source from = { folder, false };
 
-	return export_ctranslate2(&from, int8, to, e);
+	return model_export_ctranslate2(&from, int8, to, e);
 }
 
 TEST(export_writes_all_tensors)

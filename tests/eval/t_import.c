@@ -25,7 +25,7 @@ static const char *make_export(bool int8)
 
 	check_err(file_write_all(small_path("bpe.codes"), codes, sizeof(codes) - 1, &e), 0);
 	folder = from.folder = small_checkpoint();
-	if (folder && !check_err(export_ctranslate2(&from, int8, small_path("ct2"), &e), 0)) {
+	if (folder && !check_err(model_export_ctranslate2(&from, int8, small_path("ct2"), &e), 0)) {
 		test_fail(__FILE__, __LINE__, "%s", e.text);
 		return NULL;
 	}
@@ -218,11 +218,11 @@ TEST(import_damaged)
 	file = file_path(&e, "%s/cut.bin", test_folder());
 	check_err(file_read_all(small_path("ct2/model.bin"), 0, &b, &e), 0);
 	for (size_t n = 0; n < b.len; n += n < 300 ? 1 : 977) {
-		struct foreign f;
+		struct import_reader f;
 
 		check_err(file_write_all(file, b.data, n, &e), 0);
-		check_err(foreign_open_ct2(&f, file, &e), ERR_DATA);
-		foreign_close(&f);
+		check_err(import_open_ct2(&f, file, &e), ERR_DATA);
+		import_reader_close(&f);
 	}
 	buf_free(&b);
 	free(file);
@@ -433,17 +433,17 @@ TEST(import_words_in_order)
 	static const char lines[] = "<unk>\t5\n<s>\n</s>\r\na b\t1\n\xC3\xA4\n<blank>";
 	static const char *const texts[] = { list, lines };
 	static const int32_t expected[] = { 5, 2, 1, 0, 3, 4 };
-	static const struct words_special special = { "</s>", "<s>", "<unk>" };
+	static const struct special_token_names special = { "</s>", "<s>", "<unk>" };
 
 	for (size_t k = 0; k < ARRAY_LEN(texts); k++) {
 		struct err e = { 0 };
-		struct words w;
+		struct token_list w;
 		struct buf b = { 0 };
 		int32_t *rows = NULL, n = 0;
 
 		check_err(file_write_all(small_path("list"), texts[k], strlen(texts[k]), &e), 0);
-		if (check_err(words_open(&w, small_path("list"), &e), 0) && check_int(w.n, 6) &&
-		    check_err(words_write(&w, &special, small_path("v"), &rows, &n, &e), 0) &&
+		if (check_err(token_list_open(&w, small_path("list"), &e), 0) && check_int(w.n, 6) &&
+		    check_err(token_list_write(&w, &special, small_path("v"), &rows, &n, &e), 0) &&
 		    check_int(n, 6))
 			check(!memcmp(rows, expected, sizeof(expected)));
 		check_err(file_read_all(small_path("v"), 0, &b, &e), 0);
@@ -451,28 +451,28 @@ TEST(import_words_in_order)
 					"<unused0>\t0\n<unused1>\t0\n");
 		buf_free(&b);
 		free(rows);
-		words_close(&w);
+		token_list_close(&w);
 	}
 }
 
 TEST(import_words_refused)
 {
 	static const char *const bad[] = { "[1]", "[\"a\"", "", "\xFF\n", "a\nb\n", "[\"a\\nb\"]" };
-	static const struct words_special special = { "a", "a", "a" };
+	static const struct special_token_names special = { "a", "a", "a" };
 
 	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
 		struct err e = { 0 };
-		struct words w;
+		struct token_list w;
 		int32_t *rows = NULL, n;
 		int code;
 
 		check_err(file_write_all(small_path("bad"), bad[i], strlen(bad[i]), &e), 0);
-		code = words_open(&w, small_path("bad"), &e);
+		code = token_list_open(&w, small_path("bad"), &e);
 		if (!code)
-			code = words_write(&w, &special, small_path("v"), &rows, &n, &e);
+			code = token_list_write(&w, &special, small_path("v"), &rows, &n, &e);
 		check_int(code, ERR_DATA);
 		free(rows);
-		words_close(&w);
+		token_list_close(&w);
 	}
 }
 
@@ -488,7 +488,7 @@ TEST(foreign_halves)
 	const uint64_t n = sizeof(header) - 1;
 	const double third = 1 / 3.0;
 	struct buf b = { 0 };
-	struct foreign f;
+	struct import_reader f;
 	struct err e = { 0 };
 	float x[6];
 
@@ -498,16 +498,16 @@ TEST(foreign_halves)
 	buf_add(&b, (const char *)&third, sizeof(third));
 	check_err(file_write_all(small_path("halves"), b.data, b.len, &e), 0);
 	buf_free(&b);
-	if (check_err(foreign_open_safetensors(&f, small_path("halves"), &e), 0)) {
-		check_err(foreign_read(&f, foreign_find(&f, "h"), 0, 0, 5, x, &e), 0);
+	if (check_err(import_open_safetensors(&f, small_path("halves"), &e), 0)) {
+		check_err(import_read_floats(&f, import_find_tensor(&f, "h"), 0, 0, 5, x, &e), 0);
 		for (int i = 0; i < 5; i++)
 			check_near(x[i], expected[i], 0);
-		check_err(foreign_read(&f, foreign_find(&f, "h"), 0, 5, 1, x, &e), ERR_DATA);
-		check_err(foreign_read(&f, foreign_find(&f, "b"), 0, 0, 2, x, &e), 0);
+		check_err(import_read_floats(&f, import_find_tensor(&f, "h"), 0, 5, 1, x, &e), ERR_DATA);
+		check_err(import_read_floats(&f, import_find_tensor(&f, "b"), 0, 0, 2, x, &e), 0);
 		check_near(x[1], -3.140625, 0);
-		check_near(foreign_number(foreign_find(&f, "d")), 1 / 3.0, 1e-7);
+		check_near(import_tensor_number(import_find_tensor(&f, "d")), 1 / 3.0, 1e-7);
 	}
-	foreign_close(&f);
+	import_reader_close(&f);
 }
 
 /* tests/fuzz/corpus/npz: written by NumPy (np.savez) with the names and options of Marian. */

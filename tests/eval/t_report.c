@@ -412,7 +412,7 @@ TEST(report_no_run)
 TEST(statistics_known_values)
 {
 	const double x[] = {1, 2, 3, 4, 5}, y[] = {2, 4, 6, 8, 100};
-	struct slope s = stat_slope(x, y, 5);
+	struct slope_estimate s = stat_slope(x, y, 5);
 
 	check_near(stat_median(x, 5), 3, 0);
 	check_near(stat_quantile(x, 5, 0.25), 2, 0);

@@ -80,7 +80,7 @@ static const char *const three[][3] = {
 
 static struct metric_options usual(enum metric_kind kind)
 {
-	return (struct metric_options){ kind, bleu_usual, chrf_usual, { false } };
+	return (struct metric_options){ kind, bleu_defaults, chrf_defaults, { false } };
 }
 
 static void fill(struct metric *m, enum metric_kind kind, const char *const *texts, size_t n)
@@ -119,7 +119,7 @@ TEST(resample_few_segments)
 
 	for (int k = METRIC_BLEU; k <= METRIC_TER; k++) {
 		struct metric m[2];
-		struct confidence c;
+		struct score_confidence c;
 		double p;
 
 		for (int i = 0; i < 2; i++) {
@@ -149,7 +149,7 @@ TEST(resample_hostile)
 {
 	static const char *const empty[] = { "", "", "" };
 	struct metric m, none, one;
-	struct confidence c;
+	struct score_confidence c;
 	struct err e = { 0 };
 	double p;
 
@@ -222,7 +222,7 @@ TEST(resample_real_systems)
 	for (size_t i = 0; i < sizeof(want) / sizeof(want[0]); i++) {
 		struct metric_options o = usual(want[i].kind);
 		struct metric a, b;
-		struct confidence c;
+		struct score_confidence c;
 		double p;
 
 		o.chrf.word_order = want[i].word_order;

@@ -117,7 +117,7 @@ static const char *const others[] = { "there is a cat on the mat .", "",
 TEST(score_bleu_smoothing)
 {
 	static const char *const h[] = { "a b c x" }, *const r[] = { "a b c d e" };
-	struct bleu_options o = bleu_usual;
+	struct bleu_options o = bleu_defaults;
 
 	check_near(bleu_of(&o, hypotheses, references, NULL, 3), 30.94087405597132, 1e-9);
 	check_near(bleu_of(&o, hypotheses, references, others, 3), 46.92470064105599, 1e-9);
@@ -133,7 +133,7 @@ TEST(score_bleu_smoothing)
 	check_near(bleu_of(&o, h, r, NULL, 1), 51.24797359336636, 1e-9);
 	o.smooth_value = 0.25;
 	check_near(bleu_of(&o, h, r, NULL, 1), 38.16856719199036, 1e-9);
-	o = bleu_usual;
+	o = bleu_defaults;
 	o.lowercase = true;
 	check_near(bleu_of(&o, hypotheses, references, NULL, 3), 30.94087405597132, 1e-9);
 }
@@ -141,7 +141,7 @@ TEST(score_bleu_smoothing)
 TEST(score_bleu_edges)
 {
 	static const char *const empty[] = { "" }, *const one[] = { "a" }, *const other[] = { "b" };
-	struct bleu_options o = bleu_usual;
+	struct bleu_options o = bleu_defaults;
 
 	check_near(bleu_of(&o, empty, one, NULL, 1), 0, 0);
 	check_near(bleu_of(&o, one, empty, NULL, 1), 0, 0);
@@ -190,7 +190,7 @@ static double chrf_of(const struct chrf_options *o, const char *const *second)
 
 TEST(score_chrf)
 {
-	struct chrf_options o = chrf_usual;
+	struct chrf_options o = chrf_defaults;
 
 	check_near(chrf_of(&o, NULL), 58.65432998285628, 1e-9);
 	check_near(chrf_of(&o, others), 65.14087056718014, 1e-9);
@@ -281,7 +281,7 @@ static void compare_system(const struct json *system, const char *folder)
 	struct chrf_score chrf;
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-		const struct chrf_options *x = i == 0 ? &chrf_usual : i == 1 ? &plus : NULL;
+		const struct chrf_options *x = i == 0 ? &chrf_defaults : i == 1 ? &plus : NULL;
 
 		if (!check(json_get(system, kinds[i].key) != NULL))
 			continue;

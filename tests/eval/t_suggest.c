@@ -36,15 +36,15 @@ static struct pipeline *letters(struct conf *c)
 	return p;
 }
 
-static const bool joins[N_REAL] = { [7] = true, [8] = true, [9] = true, [11] = true };
+static const bool joins_next[N_REAL] = { [7] = true, [8] = true, [9] = true, [11] = true };
 
-static struct forbid *forbid_all(struct pipeline *p, const char *const *list, int n)
+static struct banned_phrases *forbid_all(struct pipeline *p, const char *const *list, int n)
 {
 	struct err e = { 0 };
-	struct forbid *f = forbid_new(p, NULL, &e);
+	struct banned_phrases *f = banned_phrases_new(p, NULL, &e);
 
 	for (int i = 0; i < n; i++)
-		check_int(forbid_add(f, list[i], strlen(list[i]), &e), 0);
+		check_int(banned_phrases_add(f, list[i], strlen(list[i]), &e), 0);
 	return f;
 }
 
@@ -60,8 +60,8 @@ static void spell(const struct pipeline *p, const int32_t *tokens, int32_t n, ch
 		while (*piece && *piece != '@')
 			text[at++] = *piece++;
 		text[at] = i + 1 < n ? ' ' : '+';
-		at += !joins[tokens[i]] || i + 1 == n;
-		if (i + 1 == n && !joins[tokens[i]])
+		at += !joins_next[tokens[i]] || i + 1 == n;
+		if (i + 1 == n && !joins_next[tokens[i]])
 			text[at - 1] = ' ';
 	}
 	text[at] = '\0';
@@ -84,7 +84,7 @@ TEST(forbidden_phrases_are_found_however_they_are_split)
 	int found[N_PHRASES] = { 0 };
 
 	for (int i = 0; p && i < N_PHRASES; i++) {
-		struct forbid *f = forbid_all(p, phrases + i, 1);
+		struct banned_phrases *f = forbid_all(p, phrases + i, 1);
 		uint32_t state = 1;
 
 		for (int k = 0; f && k < 60000; k++) {
@@ -96,11 +96,11 @@ TEST(forbidden_phrases_are_found_however_they_are_split)
 				tokens[t] = 4 + (int32_t)(state >> 20) % 8;
 			}
 			said = has_phrase(p, tokens, n, phrases[i]);
-			if (forbid_contains(f, joins, tokens, n) != said)
+			if (banned_phrases_contain(f, joins_next, tokens, n) != said)
 				test_fail(__FILE__, __LINE__, "%s, row %d", phrases[i], k);
 			found[i] += said;
 		}
-		forbid_free(f);
+		banned_phrases_free(f);
 	}
 	for (int i = 0; p && i < N_PHRASES; i++)
 		check(i == 5 ? found[i] == 0 : found[i] > 10);
@@ -113,7 +113,7 @@ static struct decode_options options(int32_t beam, int32_t n_best)
 	return (struct decode_options){ .beam = beam, .n_best = n_best, .alpha = 0.6,
 					.max_length_factor = 1.0, .max_length_extra = 6,
 					.decode_tokens = 128, .temperature = 1, .top_p = 1,
-					.seed = 7, .joins = joins };
+					.seed = 7, .joins_next = joins_next };
 }
 
 static void check_without(struct pipeline *p, struct model *m, const struct decode_options *o,
@@ -148,7 +148,7 @@ TEST(forbidden_phrases_are_never_there)
 	struct conf c;
 	struct pipeline *p = letters(&c);
 	struct model *m = sharp_model(3);
-	struct forbid *f = forbid_all(p, phrases, N_PHRASES);
+	struct banned_phrases *f = forbid_all(p, phrases, N_PHRASES);
 	int finished = 0;
 
 	for (size_t i = 0; p && m && f && i < ARRAY_LEN(beams); i++) {
@@ -161,7 +161,7 @@ TEST(forbidden_phrases_are_never_there)
 		check_without(p, m, &o, &finished);
 	}
 	check(finished > 30);
-	forbid_free(f);
+	banned_phrases_free(f);
 	model_free(m);
 	pipeline_close(p);
 	conf_free(&c);
@@ -221,7 +221,7 @@ TEST(the_best_without_a_phrase_is_found)
 		for (int i = 0; d && i < N_SOURCES - 2; i++) {
 			char text[200];
 			const char *list[2] = { text + 1, "b" };
-			struct forbid *f;
+			struct banned_phrases *f;
 			struct decode_result r;
 
 			find_best(p, d, &o, &sources[i], text);
@@ -234,7 +234,7 @@ TEST(the_best_without_a_phrase_is_found)
 			changed += best_of_all(p, m, &sources[i], list, 0) >
 				   r.hypotheses->score + 1e-3;
 			decode_results_free(&r, 1);
-			forbid_free(f);
+			banned_phrases_free(f);
 		}
 		decoder_free(d);
 		model_free(m);
@@ -275,7 +275,7 @@ static void check_completion(struct model *const *models, int n, const struct de
 	memcpy(row, beginning, (size_t)at * sizeof(*row));
 	for (int32_t i = 0; i < a->n; i++) {
 		row[at + i] = a->tokens[i];
-		if (a->tokens[i] == TOKEN_END || !joins[a->tokens[i]]) {
+		if (a->tokens[i] == TOKEN_END || !joins_next[a->tokens[i]]) {
 			check_int(i, a->n - 1);
 			return;
 		}

@@ -227,7 +227,7 @@ static void read_shortlist(const char *path, const uint8_t *data)
 	for (int32_t k = 0; k < n; k++)
 		property(ids[k] >= 4 && ids[k] < vocabulary);
 	for (int32_t i = 0; i < vocabulary; i++) {
-		ids = shortlist_of(s, i, &n);
+		ids = shortlist_of_token(s, i, &n);
 		property(n >= 0 && n <= SHORTLIST_MAX_EACH);
 		for (int32_t k = 0; k < n; k++)
 			property(ids[k] >= 4 && ids[k] < vocabulary);
@@ -254,20 +254,20 @@ FUZZ(shortlist)
 FUZZ(side)
 {
 	struct err e = { 0 };
-	struct side_reader *r = side_open(fuzz_file(data, n), 100, &e);
-	struct side_line line;
+	struct token_column_reader *r = token_column_open(fuzz_file(data, n), 100, &e);
+	struct token_column_line line;
 	int64_t lines = 0;
 	int got;
 
 	if (!r)
 		return 0;
-	while ((got = side_next(r, &line, &e)) > 0) {
+	while ((got = token_column_next(r, &line, &e)) > 0) {
 		lines++;
 		for (uint32_t i = 0; i < line.n; i++)
 			property(line.words[i] >= 0 && line.words[i] < 100);
 	}
-	property(got < 0 || lines == side_lines(r));
-	side_close(r);
+	property(got < 0 || lines == token_column_lines(r));
+	token_column_close(r);
 	return 0;
 }
 
@@ -277,7 +277,7 @@ FUZZ(words)
 	struct intern words = { 0 };
 	size_t len;
 
-	if (!words_load(&words, fuzz_file(data, n), &e))
+	if (!word_table_load(&words, fuzz_file(data, n), &e))
 		for (int32_t i = 0; i < words.n; i++) {
 			const char *text = intern_text(&words, i, &len);
 

@@ -12,27 +12,27 @@
 #define MOST_FLOATS 100000
 
 /* What was understood can be put in place, or not, but every element that is listed is there. */
-static void take(struct foreign *f)
+static void take(struct import_reader *f)
 {
 	struct model_param *params = NULL;
 	struct err e = { 0 };
-	struct take t;
+	struct weight_map t;
 	int64_t floats = 0;
 	size_t n;
 	float x;
 
 	for (size_t i = 0; i < f->n; i++) {
 		property(f->all[i].rows > 0 && f->all[i].cols > 0);
-		foreign_read(f, &f->all[i], f->all[i].rows - 1, f->all[i].cols - 1, 1, &x, &e);
+		import_read_floats(f, &f->all[i], f->all[i].rows - 1, f->all[i].cols - 1, 1, &x, &e);
 	}
-	if (take_open(&t, f, &e))
+	if (weight_map_open(&t, f, &e))
 		return;
 	property(t.shape.d_model > 0 && t.shape.encoder_layers > 0 && t.shape.decoder_layers > 0);
 	if (!model_params(&t.shape, &params, &n, &floats, &e) && floats <= MOST_FLOATS) {
 		float *arena = mem_alloc((size_t)floats, sizeof(*arena), &e);
 
 		if (arena)
-			take_weights(&t, &t.shape, NULL, arena, &e);
+			weight_map_load(&t, &t.shape, NULL, arena, &e);
 		free(arena);
 	}
 	free(params);
@@ -41,14 +41,14 @@ static void take(struct foreign *f)
 FUZZ(weights)
 {
 	struct err e = { 0 };
-	struct foreign f;
-	int code = foreign_looks_like_safetensors(data, n) ?
-			   foreign_open_safetensors(&f, fuzz_file(data, n), &e) :
-			   foreign_open_ct2(&f, fuzz_file(data, n), &e);
+	struct import_reader f;
+	int code = import_is_safetensors(data, n) ?
+			   import_open_safetensors(&f, fuzz_file(data, n), &e) :
+			   import_open_ct2(&f, fuzz_file(data, n), &e);
 
 	if (!code)
 		take(&f);
-	foreign_close(&f);
+	import_reader_close(&f);
 	return 0;
 }
 
@@ -75,13 +75,13 @@ FUZZ(npz)
 /* What is written of a list is a vocabulary or an error, and each id has its own row. */
 FUZZ(tokens)
 {
-	static const struct words_special special = { "</s>", "<s>", "<unk>" };
+	static const struct special_token_names special = { "</s>", "<s>", "<unk>" };
 	struct err e = { 0 };
-	struct words w;
+	struct token_list w;
 	int32_t *rows = NULL, n_rows;
 
-	if (!words_open(&w, fuzz_file(data, n), &e) &&
-	    !words_write(&w, &special, "/dev/null", &rows, &n_rows, &e)) {
+	if (!token_list_open(&w, fuzz_file(data, n), &e) &&
+	    !token_list_write(&w, &special, "/dev/null", &rows, &n_rows, &e)) {
 		int64_t sum = 0;
 
 		property((size_t)n_rows <= w.n && n_rows >= 4);
@@ -92,6 +92,6 @@ FUZZ(tokens)
 		property((size_t)n_rows < w.n || sum == (int64_t)n_rows * (n_rows - 1) / 2);
 	}
 	free(rows);
-	words_close(&w);
+	token_list_close(&w);
 	return 0;
 }

@@ -17,12 +17,12 @@
 #define COLS 80
 
 /* What must hold whatever a journal says. */
-static void check_history(const struct history *h)
+static void check_history(const struct run_history *h)
 {
 	property(h->n_lines <= HISTORY_LINES && h->n_marks <= HISTORY_MARKS);
 	property(h->n_samples <= HISTORY_SAMPLES);
 	for (size_t i = 0; i < HISTORY_QUANTITIES; i++) {
-		const struct series *s = history_series((struct history *)(uintptr_t)h, i);
+		const struct series *s = history_series((struct run_history *)(uintptr_t)h, i);
 
 		property(s->n <= s->cap);
 		for (size_t k = 1; k < s->n; k++)
@@ -41,7 +41,7 @@ static void check_history(const struct history *h)
 }
 
 /* Each view, in a grid that holds nothing else; no control character gets there. */
-static void draw_views(struct world *w)
+static void draw_views(struct app_context *w)
 {
 	static const enum tab tabs[] = { TAB_RUN, TAB_HOSTS, TAB_LOG };
 	struct grid g = { .charset = GRID_ASCII };
@@ -105,8 +105,8 @@ static void make_workspace(void)
 FUZZ(history)
 {
 	struct err e = { 0 };
-	struct history *h;
-	struct world w;
+	struct run_history *h;
+	struct app_context w;
 
 	make_workspace();
 	put(path, data, n);
@@ -115,12 +115,12 @@ FUZZ(history)
 	while (history_update(h, 1e9, 1, &e) == HISTORY_MORE)
 		;
 	check_history(h);
-	property(!world_open(&w, folder, &e));
+	property(!context_open(&w, folder, &e));
 	w.history = h;
 	w.now = 1e9;
 	draw_views(&w);
 	w.history = NULL;
-	world_close(&w);
+	context_close(&w);
 	history_free(h);
 	return 0;
 }

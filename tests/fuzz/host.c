@@ -63,24 +63,24 @@ FUZZ(host)
 /* What is taken for a word can be written, and reads as the same; and it can be watched. */
 FUZZ(pulse)
 {
-	unsigned char key[PULSE_KEY_BYTES] = { 0 }, bytes[PULSE_WORD_BYTES];
+	unsigned char key[HEARTBEAT_KEY_BYTES] = { 0 }, bytes[HEARTBEAT_MESSAGE_BYTES];
 	char hosts[4][64] = { "a", "a", "b", "b" }, why[900];
-	struct pulse_word w, again;
-	struct pulse_watch watch;
+	struct heartbeat_message w, again;
+	struct watchdog watch;
 	struct err e = { 0 };
 
-	if (n >= 8 + PULSE_KEY_BYTES)
+	if (n >= 8 + HEARTBEAT_KEY_BYTES)
 		memcpy(key, data + 8, sizeof(key));
-	if (!pulse_word_read(&w, key, data, n, 4))
+	if (!heartbeat_message_read(&w, key, data, n, 4))
 		return 0;
-	property(n == PULSE_WORD_BYTES && w.rank >= 0 && w.rank < 4 && w.phase <= PULSE_END);
-	pulse_word_write(&w, key, bytes);
-	property(pulse_word_read(&again, key, bytes, sizeof(bytes), 4));
+	property(n == HEARTBEAT_MESSAGE_BYTES && w.rank >= 0 && w.rank < 4 && w.phase <= PHASE_END);
+	heartbeat_message_write(&w, key, bytes);
+	property(heartbeat_message_read(&again, key, bytes, sizeof(bytes), 4));
 	property(again.step == w.step && again.number == w.number && again.moves == w.moves);
 	property(fabs(again.age_s - w.age_s) < 1);
-	property(!pulse_watch_open(&watch, hosts[0], 4, 1e9, 1e9, 0, &e));
-	pulse_watch_heard(&watch, &w, 1);
-	property(!pulse_watch_look(&watch, 1, 0, why, sizeof(why)));
-	pulse_watch_close(&watch);
+	property(!watchdog_open(&watch, hosts[0], 4, 1e9, 1e9, 0, &e));
+	watchdog_add_message(&watch, &w, 1);
+	property(!watchdog_check(&watch, 1, 0, why, sizeof(why)));
+	watchdog_close(&watch);
 	return 0;
 }

@@ -67,11 +67,11 @@ uint32_t run_random(const struct run *r, uint64_t i, uint32_t below)
 struct dropout run_dropout(struct run *r)
 {
 	struct rng_key key = key_of(r, 2000);
-	const int32_t moment[2] = { (int32_t)key.step, (int32_t)key.sub };
+	const int32_t rng_step[2] = { (int32_t)key.step, (int32_t)key.sub };
 	struct dropout drop = { .rate = r->op_case->dropout, .key = key };
 
 	if (r->op_case->flags & MOMENT) {
-		drop.moment = (const uint32_t *)run_ints(r, moment, 2);
+		drop.rng_step = (const uint32_t *)run_ints(r, rng_step, 2);
 		drop.key.step += 17;	/* and not these */
 		drop.key.sub += 5;
 	}

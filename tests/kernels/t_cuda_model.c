@@ -20,7 +20,7 @@
 #define sim_allocated()	 0
 #endif
 
-static const struct model_how all_dropout = { .dropout = 0.1f,
+static const struct model_pass_options all_dropout = { .dropout = 0.1f,
 					      .attention_dropout = 0.1f,
 					      .relu_dropout = 0.1f,
 					      .smoothing = 0.1f,
@@ -66,7 +66,7 @@ static bool train(struct trained *t, const char *backend, bool bf16)
 	check_err(model_init(m, 8, &e), 0);
 	check_err(adam_open(&adam, m, 0.9, 0.98, 1e-9, &e), 0);
 	for (int i = 0; i < STEPS; i++) {
-		struct model_how how = all_dropout;
+		struct model_pass_options how = all_dropout;
 		struct model_sums sums;
 
 		how.step += (uint32_t)i;

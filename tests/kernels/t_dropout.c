@@ -27,14 +27,14 @@ static const char *in_folder(const char *name)
 }
 
 /* What splits sentences, usually and anew. */
-struct splitter {
+struct piece_tracer {
 	struct conf c;
 	struct bpe *bpe;
 	struct vocab *vocab;
 	struct bpe_dropout *dropout;
 };
 
-static void splitter_close(struct splitter *s)
+static void piece_tracer_close(struct piece_tracer *s)
 {
 	bpe_dropout_close(s->dropout);
 	vocab_close(s->vocab);
@@ -83,11 +83,11 @@ static int write_full_vocabulary(const char *codes, const char *text, struct err
 }
 
 /* From bpe.codes and vocab.tsv in the folder of the test. */
-static bool splitter_open(struct splitter *s, double p)
+static bool piece_tracer_open(struct piece_tracer *s, double p)
 {
 	struct err e = { 0 };
 
-	*s = (struct splitter){ 0 };
+	*s = (struct piece_tracer){ 0 };
 	if (!conf_init(&s->c, &e)) {
 		s->c.bpe_dropout = p;
 		s->c.seed = 11;
@@ -102,7 +102,7 @@ static bool splitter_open(struct splitter *s, double p)
 }
 
 /* Ids of a line as bpe_apply_line() splits it; owned by the caller. */
-static int32_t *usual_ids(struct splitter *s, const char *line, size_t n, size_t *n_ids)
+static int32_t *usual_ids(struct piece_tracer *s, const char *line, size_t n, size_t *n_ids)
 {
 	struct buf pieces = { 0 };
 	int32_t *ids = NULL;
@@ -129,7 +129,7 @@ struct tally {
 	double lengths[LENGTHS];
 };
 
-static void tally_sentence(struct splitter *s, const int32_t *ids, int32_t n, const int32_t *usual,
+static void tally_sentence(struct piece_tracer *s, const int32_t *ids, int32_t n, const int32_t *usual,
 			   int32_t n_usual, struct tally *t)
 {
 	int32_t k = 0;
@@ -151,9 +151,9 @@ static void tally_sentence(struct splitter *s, const int32_t *ids, int32_t n, co
 	}
 }
 
-static void tally_text(struct splitter *s, const struct buf *text, struct tally *t)
+static void tally_text(struct piece_tracer *s, const struct buf *text, struct tally *t)
 {
-	struct bpe_dropout_place place = { 0 };
+	struct bpe_dropout_key place = { 0 };
 	int32_t *out = NULL;
 	size_t n_out, cap = 0, n_usual;
 	struct err e;
@@ -190,10 +190,10 @@ static const struct peer {
 
 static void compare_with(const struct peer *peer, const struct buf *text)
 {
-	struct splitter s;
+	struct piece_tracer s;
 	struct tally t = { 0 };
 
-	if (splitter_open(&s, peer->p)) {
+	if (piece_tracer_open(&s, peer->p)) {
 		tally_text(&s, text, &t);
 		/* standard deviations of one round are at most 90 and 60: five of the mean of 12 */
 		check_near(t.pieces / ROUNDS, peer->pieces, 5 * 90 * sqrt(2.0 / ROUNDS));
@@ -202,7 +202,7 @@ static void compare_with(const struct peer *peer, const struct buf *text)
 			check_near(t.lengths[i] / ROUNDS, peer->lengths[i],
 				   5 * sqrt((peer->lengths[i] + 3) * 2.0 / ROUNDS));
 	}
-	splitter_close(&s);
+	piece_tracer_close(&s);
 }
 
 TEST(dropout_splits_as_subword_nmt_does)
@@ -230,7 +230,7 @@ static const char small_codes[] = "#version: 0.2\n"
 				  "a b\nab c</w>\nab ab\nx x\nd e\nde f\ndef g</w>\n";
 
 /* Codes, and a vocabulary of just these pieces. */
-static bool small_open(struct splitter *s, double p, const char *pieces)
+static bool small_open(struct piece_tracer *s, double p, const char *pieces)
 {
 	struct err e = { 0 };
 	struct vocab_counter *v = vocab_counter_new(&e);
@@ -243,14 +243,14 @@ static bool small_open(struct splitter *s, double p, const char *pieces)
 	}
 	check_int(vocab_write(v, in_folder("vocab.tsv"), &e), 0);
 	vocab_counter_free(v);
-	return splitter_open(s, p);
+	return piece_tracer_open(s, p);
 }
 
 /* One sentence as pieces joined by blanks, in one epoch. */
-static const char *split(struct splitter *s, const char *pieces, uint32_t epoch)
+static const char *split(struct piece_tracer *s, const char *pieces, uint32_t epoch)
 {
 	static char out_text[200];
-	struct bpe_dropout_place place = { 3, epoch, 0 };
+	struct bpe_dropout_key place = { 3, epoch, 0 };
 	struct buf text = { 0 };
 	int32_t *ids = NULL, *out = NULL;
 	size_t n = 0, cap = 0, n_out = 0, cap_out = 0;
@@ -282,7 +282,7 @@ TEST(dropout_makes_all_that_can_be_made)
 		{ "ab@@ c", 0.25 },	/* a b kept, then ab c left out, which ends it */
 		{ "a@@ b@@ c", 0.5 },
 	};
-	struct splitter s;
+	struct piece_tracer s;
 	int counts[ARRAY_LEN(ways)] = { 0 }, other = 0;
 
 	if (small_open(&s, 0.5, LETTERS "ab@@ abc"))
@@ -301,12 +301,12 @@ TEST(dropout_makes_all_that_can_be_made)
 		check_near(counts[i], 4000 * ways[i].share,
 			   5 * sqrt(4000 * ways[i].share * (1 - ways[i].share)));
 	check_int(other, 0);
-	splitter_close(&s);
+	piece_tracer_close(&s);
 }
 
 TEST(dropout_leaves_alone_what_it_cannot_say)
 {
-	struct splitter s;
+	struct piece_tracer s;
 	int taken_apart = 0;
 
 	/* "ab@@" is not in the vocabulary: taken apart; "g" alone neither: "defg" stays */
@@ -324,13 +324,13 @@ TEST(dropout_leaves_alone_what_it_cannot_say)
 		}
 		check(taken_apart > 100 && taken_apart < 190);
 	}
-	splitter_close(&s);
+	piece_tracer_close(&s);
 	/* nothing is left out: nothing changes */
 	if (small_open(&s, 0, LETTERS "ab@@ abc abab@@"))
 		for (uint32_t epoch = 0; epoch < 50; epoch++)
 			check_str(split(&s, "abc abab@@ a x@@ x abc", epoch),
 				  "abc abab@@ a x@@ x abc");
-	splitter_close(&s);
+	piece_tracer_close(&s);
 }
 
 TEST(dropout_in_sentencepieces_way)
@@ -344,7 +344,7 @@ TEST(dropout_in_sentencepieces_way)
 		{ "▁abc", 0.125 }, { "▁ab c", 0.125 },
 		{ "▁ ab c", 0.25 }, { "▁ a b c", 0.5 },
 	};
-	struct splitter s = { 0 };
+	struct piece_tracer s = { 0 };
 	struct err e = { 0 };
 	int counts[ARRAY_LEN(ways)] = { 0 }, other = 0;
 
@@ -373,7 +373,7 @@ TEST(dropout_in_sentencepieces_way)
 		check_near(counts[i], 4000 * ways[i].share,
 			   5 * sqrt(4000 * ways[i].share * (1 - ways[i].share)));
 	check_int(other, 0);
-	splitter_close(&s);
+	piece_tracer_close(&s);
 }
 
 /* ---- the loader ---- */
@@ -381,7 +381,7 @@ TEST(dropout_in_sentencepieces_way)
 #define PAIRS 4000
 
 /* A shard of sentences of small words, in the vocabulary of s. */
-static struct shard *make_shard(struct splitter *s, int64_t pairs)
+static struct shard *make_shard(struct piece_tracer *s, int64_t pairs)
 {
 	static const char *const words[] = { "abc", "abab@@ abc", "a", "defg", "x@@ x", "ab@@ x",
 					     "defg" };
@@ -416,7 +416,7 @@ static struct shard *make_shard(struct splitter *s, int64_t pairs)
 }
 
 struct fixture {
-	struct splitter s;
+	struct piece_tracer s;
 	struct shard *shard;
 	struct batch batch;
 	struct loader_options o;
@@ -438,7 +438,7 @@ static void fixture_close(struct fixture *f)
 {
 	batch_free(&f->batch);
 	shard_close(f->shard);
-	splitter_close(&f->s);
+	piece_tracer_close(&f->s);
 }
 
 static uint64_t hash_of(const struct batch *b)
@@ -545,10 +545,10 @@ TEST(dropout_same_batches_for_any_ranks_and_after_resuming)
 	f.o.rank = 0;
 	f.o.ranks = 1;
 	for (int i = 1; i < STEPS; i += 83) {	/* another process goes on there */
-		struct splitter again;
+		struct piece_tracer again;
 		struct loader *l = NULL;
 
-		if (splitter_open(&again, 0.3)) {
+		if (piece_tracer_open(&again, 0.3)) {
 			f.o.dropout = again.dropout;
 			l = loader_new(f.shard, &f.o, &e);
 		}
@@ -557,7 +557,7 @@ TEST(dropout_same_batches_for_any_ranks_and_after_resuming)
 			check(hash_of(&f.batch) == single[i]);
 		}
 		loader_free(l);
-		splitter_close(&again);
+		piece_tracer_close(&again);
 	}
 out:
 	fixture_close(&f);

@@ -250,7 +250,7 @@ TEST(ops_dropout_share)
 	int kept = 0, n = 100000;
 
 	for (int i = 0; i < n; i++)
-		kept += dropout_keep(key, (uint64_t)i, dropout_threshold(0.3f));
+		kept += dropout_is_kept(key, (uint64_t)i, dropout_threshold(0.3f));
 	check_near(kept / (double)n, 0.7, 0.005);
 	check_near(dropout_scale(0.3f) * 0.7, 1, 1e-4);
 	check_near(dropout_scale(0), 1, 0);

@@ -38,22 +38,22 @@ TEST(outcome_of_jobs)
 		{ START STOP("finished", 0), 1, false, false, OUTCOME_FINISHED, 0 },
 		{ START STOP("asked", 75), 1, true, false, OUTCOME_STOPPED, 75 },
 		{ START STOP("asked", 75), 75, false, false, OUTCOME_STOPPED, 75 },
-		{ START STOP("failed", 74), 74, false, false, OUTCOME_AGAIN, 74 },
-		{ START STOP("failed", 68), 1, false, false, OUTCOME_AGAIN, 68 },
+		{ START STOP("failed", 74), 74, false, false, OUTCOME_RESTART, 74 },
+		{ START STOP("failed", 68), 1, false, false, OUTCOME_RESTART, 68 },
 		{ START STOP("failed", 74), 74, true, false, OUTCOME_FAILED, 74 },
 		{ START STOP("failed", 65), 65, false, false, OUTCOME_FAILED, 65 },
 		{ START STOP("failed", 78), 1, false, false, OUTCOME_FAILED, 78 },
 		{ START STOP("failed", 0), 0, false, false, OUTCOME_FAILED, 70 },
-		{ START, 137, false, false, OUTCOME_AGAIN, 137 },
-		{ START, 1, false, false, OUTCOME_AGAIN, 1 },
-		{ START, 0, false, false, OUTCOME_AGAIN, 70 },
+		{ START, 137, false, false, OUTCOME_RESTART, 137 },
+		{ START, 1, false, false, OUTCOME_RESTART, 1 },
+		{ START, 0, false, false, OUTCOME_RESTART, 70 },
 		/* no "stop": the watchdog's 75 is not the 75 of a stop */
-		{ START, 75, false, false, OUTCOME_AGAIN, 68 },
+		{ START, 75, false, false, OUTCOME_RESTART, 68 },
 		{ START, 137, true, false, OUTCOME_FAILED, 137 },
-		{ START, 137, true, true, OUTCOME_ENDED, 137 },
+		{ START, 137, true, true, OUTCOME_KILLED, 137 },
 		{ START, 65, false, false, OUTCOME_FAILED, 65 },
 		/* it was going on after an earlier stop */
-		{ START STOP("asked", 75) START, 137, false, false, OUTCOME_AGAIN, 137 },
+		{ START STOP("asked", 75) START, 137, false, false, OUTCOME_RESTART, 137 },
 		/* it never began: what is wrong now is wrong the next time */
 		{ "", 1, false, false, OUTCOME_FAILED, 1 },
 		{ "", 255, false, false, OUTCOME_FAILED, 255 },
@@ -70,12 +70,12 @@ TEST(outcome_of_jobs)
 		int status = -1;
 
 		check_int(outcome_open(&o, path, &e), 0);
-		outcome_begin(&o);
+		outcome_begin_job(&o);
 		f = fopen(path, "a");
 		fputs(cases[i].journal, f);
 		fclose(f);
 		outcome_update(&o);
-		if (!check_int(outcome_judge(&o, cases[i].status, cases[i].asked, cases[i].now,
+		if (!check_int(outcome_classify(&o, cases[i].status, cases[i].asked, cases[i].now,
 					     &status, why), cases[i].verdict) ||
 		    !check_int(status, cases[i].exit))
 			test_fail(__FILE__, __LINE__, "case %zu: %s", i, why);
@@ -92,10 +92,10 @@ TEST(outcome_of_a_later_job)
 	int status;
 
 	check_int(outcome_open(&o, path, &e), 0);
-	o.ever = true;			/* one that was supervised did begin */
-	outcome_begin(&o);
+	o.has_ever_begun = true;			/* one that was supervised did begin */
+	outcome_begin_job(&o);
 	/* a host that cannot be reached the second time may be back the third time */
-	check_int(outcome_judge(&o, 255, false, false, &status, why), OUTCOME_AGAIN);
+	check_int(outcome_classify(&o, 255, false, false, &status, why), OUTCOME_RESTART);
 	outcome_close(&o);
 	free(path);
 }
@@ -114,7 +114,7 @@ TEST(outcome_times)
 	check_near(o.save_s, 20, 1e-9);
 	check_near(o.step_s, 1.8, 1e-9);
 	check_int(o.step, 20);
-	check(!o.began && !o.ever);
+	check(!o.began && !o.has_ever_begun);
 	outcome_close(&o);
 	free(path);
 }
@@ -138,9 +138,9 @@ TEST(detach_at_log_out)
 		snprintf(script, sizeof(script), "#!/bin/sh\necho '%s'\n", cases[i].answer);
 		query = write_file("busctl", script);
 		check_int(chmod(query, 0700), 0);
-		check_int(detach_is_doomed(cgroup, query, cure), cases[i].doomed);
+		check_int(detach_ends_at_logout(cgroup, query, cure), cases[i].doomed);
 		free(cgroup);
 		free(query);
 	}
-	check(!detach_is_doomed("/nowhere/cgroup", "/nowhere/busctl", cure));
+	check(!detach_ends_at_logout("/nowhere/cgroup", "/nowhere/busctl", cure));
 }

@@ -15,7 +15,7 @@ static const char *const environment[] = { "PATH=/bin", "WERKBANK_SHARE=/s", "WE
 			       "OMP_NUM_THREADS=2", NULL };
 
 /* The line as --show gives it, or the message; "--allow-run-as-root " is cut out. */
-static const char *line(const char *spec, struct mpirun_how how)
+static const char *line(const char *spec, struct mpirun_options how)
 {
 	static struct buf out;
 	const struct hosts_env none = { 0 };
@@ -31,7 +31,7 @@ static const char *line(const char *spec, struct mpirun_how how)
 	how.program = how.program ? how.program : "/usr/bin/mpirun";
 	how.environment = environment;
 	if (!code)
-		code = mpirun_add(&c, &how, &e);
+		code = mpirun_append_words(&c, &how, &e);
 	if (code)
 		buf_printf(&out, "%d: %s", err_exit_status(code), e.text);
 	else
@@ -47,14 +47,14 @@ static const char *line(const char *spec, struct mpirun_how how)
 
 TEST(mpirun_one_host)
 {
-	check_str(line(NULL, (struct mpirun_how){ .ranks = 4, .major = 4 }),
+	check_str(line(NULL, (struct mpirun_options){ .ranks = 4, .major = 4 }),
 		  "/usr/bin/mpirun -n 4 --oversubscribe --bind-to none");
-	check_str(line(NULL, (struct mpirun_how){ .ranks = 4, .major = 5, .crowded = true }),
+	check_str(line(NULL, (struct mpirun_options){ .ranks = 4, .major = 5, .oversubscribed = true }),
 		  "/usr/bin/mpirun -n 4 --map-by slot:OVERSUBSCRIBE --bind-to none "
 		  "--mca mpi_yield_when_idle 1");
-	check_str(line("localhost:3", (struct mpirun_how){ .major = 4 }),
+	check_str(line("localhost:3", (struct mpirun_options){ .major = 4 }),
 		  "/usr/bin/mpirun -n 3 --oversubscribe --bind-to none");
-	check_str(line(NULL, (struct mpirun_how){ .major = 4, .program = "mpi run's" }),
+	check_str(line(NULL, (struct mpirun_options){ .major = 4, .program = "mpi run's" }),
 		  "'mpi run'\\''s' -n 1 --oversubscribe --bind-to none");
 }
 
@@ -66,7 +66,7 @@ TEST(mpirun_one_host)
 
 TEST(mpirun_open_mpi_4)
 {
-	struct mpirun_how how = { .major = 4, .hostfile = "/w/runs/r/hosts", .launcher = "/b/wl",
+	struct mpirun_options how = { .major = 4, .hostfile = "/w/runs/r/hosts", .launcher = "/b/wl",
 				  .ssh = "ssh -p 2222", .network = "10.0.0.0/8" };
 
 	check_str(line("a:2,b:4", how),
@@ -77,7 +77,7 @@ TEST(mpirun_open_mpi_4)
 		  VARIABLES " -x WERKBANK_NETWORK=10.0.0.0/8");
 	how.network = NULL;
 	how.ssh = NULL;
-	how.crowded = true;
+	how.oversubscribed = true;
 	how.ranks = 9;
 	how.hostfile = "/my work/hosts:1";
 	how.program = "/opt/ompi/bin/mpirun";
@@ -96,7 +96,7 @@ TEST(mpirun_open_mpi_4)
 
 TEST(mpirun_open_mpi_5)
 {
-	struct mpirun_how how = { .major = 5, .hostfile = "h", .launcher = "/b/wl",
+	struct mpirun_options how = { .major = 5, .hostfile = "h", .launcher = "/b/wl",
 				  .network = "10.0.0.0/8" };
 
 	check_str(line("10.0.0.1:2,10.0.0.2", how),
@@ -126,7 +126,7 @@ static int major_of(const char *answer, struct err *e)
 	buf_printf(&script, "#!/bin/sh\necho '%s'\n", answer);
 	check_int(file_write_all(path, script.data, script.len, e), 0);
 	check_int(chmod(path, 0700), 0);
-	major = mpirun_major(path, e);
+	major = mpirun_major_version(path, e);
 	buf_free(&script);
 	free(path);
 	return major;
@@ -144,7 +144,7 @@ TEST(mpirun_versions)
 	check_err(major_of("HYDRA build details:", &e), ERR_UNAVAILABLE);
 	check(strstr(e.text, "Open MPI 4 or 5 is needed") != NULL);
 	check_err(major_of("", &e), ERR_UNAVAILABLE);
-	check_err(mpirun_major("/nowhere/mpirun", &e), ERR_UNAVAILABLE);
+	check_err(mpirun_major_version("/nowhere/mpirun", &e), ERR_UNAVAILABLE);
 }
 
 TEST(mpirun_words)
@@ -156,10 +156,10 @@ TEST(mpirun_words)
 		char *copy;
 		struct err e;
 
-		mpirun_encode(words[i], &b);
-		copy = buf_take(&b, &e);
+		mpirun_encode_word(words[i], &b);
+		copy = buf_detach(&b, &e);
 		check(!strpbrk(copy, " :'\"\\\t"));
-		mpirun_decode(copy);
+		mpirun_decode_word(copy);
 		check_str(copy, words[i]);
 		free(copy);
 	}
@@ -175,7 +175,7 @@ static const char *agent(const char *ssh, const char *hostfile, const char *host
 	struct err e = { 0 };
 
 	buf_clear(&out);
-	if (ssh_agent_line(&c, ssh, hostfile, rest, &e))
+	if (rsh_agent_build_line(&c, ssh, hostfile, rest, &e))
 		buf_printf(&out, "%d: %s", err_exit_status(e.code), e.text);
 	for (size_t i = 0; !e.code && i < c.n; i++)
 		buf_printf(&out, "<%s>", c.all[i]);
@@ -197,7 +197,7 @@ TEST(mpirun_agent)
 
 	check_int(file_write_all(source, listed, strlen(listed), &e), 0);
 	check_int(hosts_read(&h, source, &none, &e), 0);
-	check_int(mpirun_hostfile(&h, file, &e), 0);
+	check_int(mpirun_write_hostfile(&h, file, &e), 0);
 	check_int(file_read_all(file, 0, &text, &e), 0);
 	check_str(buf_text(&text),
 		  "a slots=4 # port 2222\nab slots=1\nfe80::1 slots=2 # port 2200\n");
@@ -225,12 +225,12 @@ TEST(mpirun_agent_arguments)
 				      "a", "--help", NULL };
 	const char *const few[] = { "wl", "_ssh", "hosts", NULL };
 
-	check_int(ssh_agent_host_at(6, plain), 3);
-	check_int(ssh_agent_host_at(8, given), 6);
-	check_int(ssh_agent_host_at(3, few), 3);
+	check_int(rsh_agent_host_index(6, plain), 3);
+	check_int(rsh_agent_host_index(8, given), 6);
+	check_int(rsh_agent_host_index(3, few), 3);
 }
 
-TEST(mpirun_is_here)
+TEST(mpirun_is_local)
 {
 	static const struct { const char *spec; bool here; } cases[] = {
 		{ "localhost:4", true }, { "127.0.0.1", true }, { "[::1]:2", true },
@@ -246,8 +246,8 @@ TEST(mpirun_is_here)
 		bool last = i == ARRAY_LEN(cases);
 
 		if (check_int(hosts_read(&h, last ? ours : cases[i].spec, &none, &e), 0))
-			check_int(mpirun_is_here(&h), last || cases[i].here);
+			check_int(mpirun_is_local(&h), last || cases[i].here);
 		hosts_free(&h);
 	}
-	check(mpirun_is_here(NULL));
+	check(mpirun_is_local(NULL));
 }

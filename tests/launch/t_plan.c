@@ -45,7 +45,7 @@ static int third(struct prep *p, struct err *e)
 static const struct prep_stage table[] = {
 	{ "first", first, 1, PREP_TEXTS_CONTENTS, "max_words tokenize=no?escape", "",
 	  "work/words" },
-	{ "second", second, 1, PREP_TEXTS_NOT, "max_tokens", "first", "%H.%S" },
+	{ "second", second, 1, PREP_TEXTS_NONE, "max_tokens", "first", "%H.%S" },
 	{ "third", third, 1, PREP_TEXTS_NAMES, "", "first", "%M" },
 };
 
@@ -91,14 +91,14 @@ static int prepare(struct bench *b, const char *const expected[3])
 	int i, rc = 0, before[3];
 
 	memcpy(before, runs, sizeof(runs));
-	check_int(prep_plan_make(&plan, &b->p, &e), 0);
+	check_int(prep_plan_compare(&plan, &b->p, &e), 0);
 	check_int(memcmp(before, runs, sizeof(runs)), 0);
 	for (i = 0; i < 3; i++) {
-		const char *want = expected[i] ? expected[i] : "", *why = plan.steps[i].why;
+		const char *want = expected[i] ? expected[i] : "", *reason = plan.steps[i].reason;
 
 		check_int(plan.steps[i].run, expected[i] != NULL);
-		if (!expected[i] || strncmp(why, want, strlen(want)) != 0)
-			check_str(why, want);
+		if (!expected[i] || strncmp(reason, want, strlen(want)) != 0)
+			check_str(reason, want);
 	}
 	rc = prep_plan_run(&plan, &b->p, &e);
 	for (i = 0; !rc && i < 3; i++)
@@ -235,7 +235,7 @@ TEST(plan_trusts_no_record)
 	check(name != NULL);
 	memcpy(name, "../../", 6);
 	put(&b, "work/second.json", text.data);
-	check_err(prep_plan_make(&plan, &b.p, &e), ERR_DATA);
+	check_err(prep_plan_compare(&plan, &b.p, &e), ERR_DATA);
 	prep_plan_free(&plan);
 	buf_free(&text);
 	end(&b);

@@ -16,14 +16,14 @@ static struct plan_job a_job(void)
 }
 
 /* Two hosts with 100 MB/s between them, everything in one piece. */
-static struct plan_way a_way(void)
+static struct plan_setup a_way(void)
 {
-	return (struct plan_way){ .hosts = 2, .ranks_per_host = 1, .link_bytes_s = 100e6,
+	return (struct plan_setup){ .hosts = 2, .ranks_per_host = 1, .link_bytes_s = 100e6,
 				  .wire = PLAN_FP32, .accumulate = 2, .local_steps = 1,
 				  .overlap = true, .bucket_bytes = 1e9 };
 }
 
-static struct plan_step planned(const struct plan_job *job, const struct plan_way *way)
+static struct plan_step planned(const struct plan_job *job, const struct plan_setup *way)
 {
 	struct plan_step s;
 
@@ -36,7 +36,7 @@ static struct plan_step planned(const struct plan_job *job, const struct plan_wa
 TEST(plan_net_known_steps)
 {
 	struct plan_job job = a_job();
-	struct plan_way way = a_way();
+	struct plan_setup way = a_way();
 	struct plan_step s = planned(&job, &way);
 
 	/* 2 * 1/2 * 100 MB over 100 MB/s; in one piece nothing hides. */
@@ -67,7 +67,7 @@ TEST(plan_net_known_steps)
 TEST(plan_net_ways)
 {
 	struct plan_job job = a_job();
-	struct plan_way way = a_way();
+	struct plan_setup way = a_way();
 	struct plan_step s;
 
 	job.update_s = 0.2;
@@ -105,7 +105,7 @@ TEST(plan_net_ways)
 TEST(plan_net_unknown)
 {
 	struct plan_job job = a_job();
-	struct plan_way way = a_way();
+	struct plan_setup way = a_way();
 	struct plan_step s;
 
 	job.target_tokens = job.total_tokens = job.price = 0;
@@ -118,7 +118,7 @@ TEST(plan_net_unknown)
 TEST(plan_net_reference_system)
 {
 	struct plan_job job = { .micro_s = 0.33, .parameters = 60880896 };
-	struct plan_way way = { .hosts = 4, .ranks_per_host = 1, .link_bytes_s = 250e6 * 0.94,
+	struct plan_setup way = { .hosts = 4, .ranks_per_host = 1, .link_bytes_s = 250e6 * 0.94,
 				.latency_s = 50e-6, .accumulate = 4, .local_steps = 1,
 				.bucket_bytes = 64e6 };
 	struct plan_step s;
@@ -138,7 +138,7 @@ TEST(plan_net_invariants)
 {
 	static const int64_t hosts[] = { 1, 2, 3, 4, 7, 8, 64, 1000, 4096 };
 	struct plan_job job = a_job();
-	struct plan_way way = a_way();
+	struct plan_setup way = a_way();
 	double before = 0;
 
 	job.late_parameters = 5e6;
@@ -146,7 +146,7 @@ TEST(plan_net_invariants)
 	way.bucket_bytes = 4e6;
 	for (size_t i = 0; i < ARRAY_LEN(hosts); i++) {
 		struct plan_step s, fast, slow, apart;
-		struct plan_way other;
+		struct plan_setup other;
 
 		way.hosts = hosts[i];
 		s = planned(&job, &way);
@@ -166,17 +166,17 @@ TEST(plan_net_invariants)
 		apart = planned(&job, &other);
 		check(fast.step_s <= s.step_s && slow.step_s <= s.step_s &&
 		      apart.step_s >= s.step_s);
-		for (int x = 0; x < PLAN_N_EXCHANGES; x++) {
+		for (int x = 0; x < PLAN_N_ALLREDUCES; x++) {
 			struct plan_step any, best;
 
-			plan_step(&job, &way, (enum plan_exchange)x, &any);
-			plan_best(&job, &way, &best);
+			plan_step(&job, &way, (enum plan_allreduce)x, &any);
+			plan_best_allreduce(&job, &way, &best);
 			check(x == PLAN_DIRECT || best.step_s <= any.step_s);
 		}
 	}
 	/* A small model on very many hosts: messages count, so a tree. */
 	job.parameters = 1e4;
-	check_int(plan_best(&job, &way, &(struct plan_step){ 0 }), PLAN_TREE);
+	check_int(plan_best_allreduce(&job, &way, &(struct plan_step){ 0 }), PLAN_TREE);
 }
 
 /* 1 s for 100 MB between two hosts, fp32 alone; known from 1 KB, 1 MB and 4 MB. */
@@ -202,7 +202,7 @@ static struct link_curve a_curve(void)
 TEST(plan_net_measured)
 {
 	struct plan_job job = a_job();
-	struct plan_way way = a_way();
+	struct plan_setup way = a_way();
 	struct link_curve curve = a_curve();
 	struct plan_step s;
 
@@ -244,7 +244,7 @@ TEST(plan_net_measured)
 TEST(plan_net_overlap_measured)
 {
 	struct plan_job job = a_job();
-	struct plan_way way = a_way();
+	struct plan_setup way = a_way();
 	struct link_curve curve = a_curve();
 	struct plan_step s;
 
@@ -294,7 +294,7 @@ TEST(plan_net_overlap_measured)
 TEST(plan_net_fit)
 {
 	struct plan_job job = a_job();
-	struct plan_way way = a_way();
+	struct plan_setup way = a_way();
 	double speeds[] = { 12.5e6, 125e6, 1.25e9 };
 
 	way.bucket_bytes = 4e6;
@@ -311,21 +311,21 @@ TEST(plan_net_fit)
 TEST(plan_net_advice)
 {
 	struct plan_job job = a_job();
-	struct plan_way way = a_way(), better;
+	struct plan_setup way = a_way(), better;
 	double times;
 
 	way.bucket_bytes = 4e6;
 	way.overlap = false;
 	way.link_bytes_s = 1e12;
-	check_near(plan_advise(&job, &way, false, &better), 1, 0);	/* nothing to mend */
+	check_near(plan_advise_setup(&job, &way, false, &better), 1, 0);	/* nothing to mend */
 	way.link_bytes_s = 250e6;	/* 0.4 s: hiding it is enough */
-	times = plan_advise(&job, &way, true, &better);
+	times = plan_advise_setup(&job, &way, true, &better);
 	check(times > 1.3 && better.overlap && better.wire == PLAN_FP32);
 	way.link_bytes_s = 100e6;	/* 1 s: half as many bytes are hidden */
-	times = plan_advise(&job, &way, true, &better);
+	times = plan_advise_setup(&job, &way, true, &better);
 	check(times > 1.8 && better.overlap && better.wire == PLAN_BF16);
 	check_int(better.accumulate, way.accumulate);
 	way.link_bytes_s = 5e6;		/* 20 s: more than bf16 is needed */
-	check(plan_advise(&job, &way, false, &better) > 2 * plan_advise(&job, &way, true, &way));
+	check(plan_advise_setup(&job, &way, false, &better) > 2 * plan_advise_setup(&job, &way, true, &way));
 	check(better.wire >= PLAN_2BIT || better.accumulate > 2 || better.local_steps > 1);
 }

@@ -38,19 +38,19 @@ static const char *found(const char *b, int32_t slots, double skew, const char *
 	struct host hosts[2] = { { names[0], 2, 0 }, { names[1], slots, 0 } };
 	struct preflight_host ends[2] = { { .host = &hosts[0], .alive = true },
 					  { .host = &hosts[1], .alive = true } };
-	struct preflight p = { .hosts = ends, .n = 2 };
-	const struct preflight_how how = { .workspace = "/w", .corpus = "demo",
+	struct preflight_check p = { .hosts = ends, .n = 2 };
+	const struct preflight_options how = { .workspace = "/w", .corpus = "demo",
 					   .network = network };
 	struct err e = { 0 };
 	struct json *fa = json_parse(a, strlen(a), &e), *fb = json_parse(b, strlen(b), &e);
-	const struct json *of[2] = { fa, fb };
-	struct preflight_facts f = { .how = &how, .mine = fa, .of = of };
+	const struct json *by_host[2] = { fa, fb };
+	struct preflight_facts f = { .how = &how, .local_facts = fa, .by_host = by_host };
 
 	ends[1].clock_skew_s = skew;
 	buf_clear(&out);
 	if (check(fa && fb)) {
-		preflight_judge(&p, &f);
-		preflight_network(&p, &f);
+		preflight_compare_hosts(&p, &f);
+		preflight_find_network(&p, &f);
 	} else {
 		printf("  %s\n  %s\n", e.text, b);
 	}

@@ -47,7 +47,7 @@ static struct remote_job one(const char *body, const char *name, int32_t port,
 {
 	static struct host host;
 	char *ssh = fake_ssh(body);
-	const struct remote_how how = { .ssh = ssh, .deadline_s = deadline };
+	const struct remote_options how = { .ssh = ssh, .deadline_s = deadline };
 	struct remote_job job = { .host = &host, .argv = argv };
 	struct err e = { 0 };
 
@@ -68,7 +68,7 @@ TEST(remote_words_arrive_whole)
 	check_str(job.trouble, "");
 	check_str(buf_text(&job.out),
 		  "a b\nit's\n$HOME `x` \"y\" \\\n\n*\n!\n-n\nline\nline\na;b|c&d\n");
-	check(job.heard > 1e9 && job.seconds > 0);
+	check(job.last_byte_time > 1e9 && job.seconds > 0);
 	remote_free(&job, 1);
 }
 
@@ -78,19 +78,19 @@ TEST(remote_line_of_ssh)
 	struct host far = host_named("far", 2222), here = host_named("localhost", 0);
 	struct err e = { 0 };
 	struct buf seen = { 0 };
-	const char **line = remote_argv(&far, "ssh -i 'my key' -v", argv, 7.9, &e);
+	const char **line = remote_build_argv(&far, "ssh -i 'my key' -v", argv, 7.9, &e);
 
 	for (size_t i = 0; line && line[i]; i++)
 		buf_printf(&seen, "%s|", line[i]);
 	check_str(buf_text(&seen), "ssh|-i|my key|-v|-x|-T|-o|BatchMode=yes|-o|ConnectTimeout=7|"
 		  "-p|2222|far|true 'a b'|");
 	free(line);
-	line = remote_argv(&here, "ssh", argv, 5, &e);
+	line = remote_build_argv(&here, "ssh", argv, 5, &e);
 	check(line && !strcmp(line[0], "true") && !strcmp(line[1], "a b") && !line[2]);
 	free(line);
-	check(!remote_argv(&far, "ssh 'a", argv, 5, &e));
+	check(!remote_build_argv(&far, "ssh 'a", argv, 5, &e));
 	check_int(e.code, ERR_USAGE);
-	check(!remote_argv(&far, " ", argv, 5, &e));
+	check(!remote_build_argv(&far, " ", argv, 5, &e));
 	buf_free(&seen);
 }
 
@@ -173,7 +173,7 @@ TEST(remote_deadline)
 	char *path = file_path(&e, "%s/ssh.pid", test_folder());
 
 	check(clock_mono_s() - began < 5);
-	check(job.late);
+	check(job.timed_out);
 	check_int(job.status, -1);
 	check_str(buf_text(&job.out), "begun\n");
 	check(strstr(job.trouble, "far did not answer within 0.5 s: is it busy") != NULL);
@@ -203,7 +203,7 @@ TEST(remote_input_and_many_hosts)
 	enum { N = 40, BYTES = 300000 };
 	char *ssh = fake_ssh("case $host in h7) exit 255;; h9) exec cat >/dev/null;; h11) echo "
 			     "deaf; exit 0;; *) exec sh -c \"$command\";; esac");
-	const struct remote_how how = { .ssh = ssh, .deadline_s = 30, .at_once = 6 };
+	const struct remote_options how = { .ssh = ssh, .deadline_s = 30, .max_parallel = 6 };
 	static struct host hosts[N];
 	static char names[N][16];
 	static struct remote_job jobs[N];
@@ -231,7 +231,7 @@ TEST(remote_this_machine_and_no_ssh_at_all)
 {
 	static const char *const argv[] = { "cat", NULL };
 	struct host hosts[] = { host_named("localhost", 0), host_named("far", 0) };
-	const struct remote_how how = { .ssh = "/nowhere/ssh", .deadline_s = 10 };
+	const struct remote_options how = { .ssh = "/nowhere/ssh", .deadline_s = 10 };
 	struct remote_job jobs[] = { { .host = &hosts[0], .argv = argv, .input = "hi",
 				       .input_bytes = 2 }, { .host = &hosts[1], .argv = argv } };
 	struct err e = { 0 };

@@ -86,7 +86,7 @@ int rig_open(struct rig *r, const struct rig_how *how, struct err *e)
 		r->profile = options.profile = profile_new(ops, e);
 		if (!r->profile)
 			return e->code;
-		profile_wait(r->profile, how->timed);
+		profile_set_waiting(r->profile, how->timed);
 		ops = profile_ops(r->profile);
 	}
 	sentences = loader_max_sentences(r->loader);
@@ -100,7 +100,7 @@ int rig_open(struct rig *r, const struct rig_how *how, struct err *e)
 
 int rig_step(struct rig *r, int number, struct model_sums *sums, struct err *e)
 {
-	struct model_how how = { .dropout = r->how.dropout,
+	struct model_pass_options how = { .dropout = r->how.dropout,
 				 .attention_dropout = r->how.dropout,
 				 .relu_dropout = r->how.dropout,
 				 .smoothing = 0.1f,
@@ -116,7 +116,7 @@ int rig_step(struct rig *r, int number, struct model_sums *sums, struct err *e)
 		return e->code;
 	update.scale = 1.0 / r->batch.n_target;
 	adam_measure_and_update(&r->adam, &update);
-	if (model_take_sums(r->m, sums, e))
+	if (model_collect_sums(r->m, sums, e))
 		return e->code;
 	r->norm = sqrt(sums->squares) * update.scale;
 	return 0;

@@ -180,7 +180,7 @@ static inline char *print_of(const char *run, int step)
 			buf_printf(&out, "%s\n", line);
 	buf_printf(&out, "step %d position %d\n", (int)s.step, (int)s.loader_position);
 	buf_free(&sums);
-	return buf_take(&out, &e);
+	return buf_detach(&out, &e);
 }
 
 static inline void check_same_run(const char *a, const char *b, int step)

@@ -85,7 +85,7 @@ TEST(compress_levels_fit_any_size)
 	static unsigned char wire[N];
 
 	fill(x, N, 2);
-	for (enum wire w = WIRE_2BIT; w <= WIRE_1BIT; w++) {
+	for (enum wire_format w = WIRE_2BIT; w <= WIRE_1BIT; w++) {
 		double lost, all = length2(x, NULL, N);
 
 		check(compress_bytes(w, N) < N * 4 / (w == WIRE_2BIT ? 15 : 29));
@@ -121,7 +121,7 @@ TEST(compress_feeds_back_what_it_lost)
 	static double wanted[N], written[N];
 	static unsigned char wire[N];
 
-	for (enum wire w = WIRE_2BIT; w <= WIRE_1BIT; w++) {
+	for (enum wire_format w = WIRE_2BIT; w <= WIRE_1BIT; w++) {
 		double worst = 0, largest = 0;
 
 		memset(residual, 0, sizeof(residual));
@@ -151,7 +151,7 @@ TEST(compress_keeps_residuals_from_what_is_not_finite)
 	static float x[COMPRESS_BLOCK + 3], y[COMPRESS_BLOCK + 3], residual[COMPRESS_BLOCK + 3];
 	static unsigned char wire[2 * COMPRESS_BLOCK];
 
-	for (enum wire w = WIRE_2BIT; w <= WIRE_1BIT; w++)
+	for (enum wire_format w = WIRE_2BIT; w <= WIRE_1BIT; w++)
 		for (int bad = 0; bad < 2; bad++) {
 			for (size_t i = 0; i < ARRAY_LEN(x); i++) {
 				x[i] = (float)i - 9;
@@ -208,7 +208,7 @@ TEST(buckets_cover_everything_once)
 enum { FLOATS = 20011, ROUNDS = 3 };
 
 struct reduction {
-	enum wire wire;
+	enum wire_format wire;
 	bool shards, thread;
 	double megabytes;
 	float *result[8];		/* of each rank, owned */
@@ -224,7 +224,7 @@ static void reduce_once(struct comm *c, void *arg)
 {
 	struct reduction *t = arg;
 	struct err e = { 0 };
-	struct reduce_how how = {
+	struct reduce_options how = {
 		.buckets = buckets_make(FLOATS, t->megabytes, c->size),
 		.wire = t->wire, .shards = t->shards, .thread = t->thread,
 	};
@@ -244,9 +244,9 @@ static void reduce_once(struct comm *c, void *arg)
 			comm_pause(0);
 	}
 	if (t->shards)
-		check_err(reduce_spread(r, x, &e), 0);
+		check_err(reduce_all_gather(r, x, &e), 0);
 	t->result[c->rank] = x;
-	t->sent[c->rank] = reduce_take_sent(r);
+	t->sent[c->rank] = reduce_collect_sent(r);
 	reduce_free(r);
 }
 
@@ -288,7 +288,7 @@ TEST(reduce_fp32_is_the_sum_in_order_of_ranks)
 /* 2 (n-1)/n of the array each, in what the form makes of it; owners differ by a block or two. */
 TEST(reduce_sends_what_is_predicted)
 {
-	for (enum wire w = WIRE_FP32; w <= WIRE_1BIT; w++) {
+	for (enum wire_format w = WIRE_FP32; w <= WIRE_1BIT; w++) {
 		struct reduction t = { .wire = w, .thread = true, .megabytes = 0.02 };
 		double total = 0;
 
@@ -327,7 +327,7 @@ TEST(reduce_bf16_is_near)
 enum { FED = 3011 };
 
 struct feedback {
-	enum wire wire;
+	enum wire_format wire;
 	int steps;
 	double off[8]; /* of each rank: the mean over steps lacks this share of its length */
 };
@@ -336,7 +336,7 @@ static void reduce_many_times(struct comm *c, void *arg)
 {
 	struct feedback *t = arg;
 	struct err e = { 0 };
-	struct reduce_how how = {.buckets = buckets_make(FED, 0.02, c->size),
+	struct reduce_options how = {.buckets = buckets_make(FED, 0.02, c->size),
 				 .wire = t->wire, .thread = true};
 	struct reduce *r = reduce_open(c, &how, &e);
 	float *x = calloc(FED, sizeof(*x)), *signal = calloc(FED, sizeof(*x));
@@ -368,7 +368,7 @@ static void reduce_many_times(struct comm *c, void *arg)
 
 TEST(reduce_with_feedback_converges_to_the_sum)
 {
-	for (enum wire w = WIRE_2BIT; w <= WIRE_1BIT; w++) {
+	for (enum wire_format w = WIRE_2BIT; w <= WIRE_1BIT; w++) {
 		struct feedback some = { w, 200, { 0 } }, many = { w, 1000, { 0 } };
 
 		fake_ranks(3, reduce_many_times, &some);
@@ -405,7 +405,7 @@ TEST(model_says_when_gradients_are_final)
 {
 	struct model *m = small_model("cpu", false);
 	struct watched w = { .m = m };
-	struct model_how how = { .grad_scale = 1, .ready = watch, .ready_arg = &w };
+	struct model_pass_options how = { .grad_scale = 1, .ready = watch, .ready_arg = &w };
 	struct model_sums sums;
 	struct batch b;
 	struct err e = { 0 };

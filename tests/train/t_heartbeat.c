@@ -23,39 +23,39 @@
 
 TEST(pulse_words)
 {
-	unsigned char key[PULSE_KEY_BYTES] = "0123456789abcde", other[PULSE_KEY_BYTES] = "0123";
-	unsigned char bytes[PULSE_WORD_BYTES + 1] = { 0 }, bad[PULSE_WORD_BYTES];
-	struct pulse_word w = { .phase = PULSE_REDUCE, .rank = 3, .number = 1ull << 60, .step = 871,
+	unsigned char key[HEARTBEAT_KEY_BYTES] = "0123456789abcde", other[HEARTBEAT_KEY_BYTES] = "0123";
+	unsigned char bytes[HEARTBEAT_MESSAGE_BYTES + 1] = { 0 }, bad[HEARTBEAT_MESSAGE_BYTES];
+	struct heartbeat_message w = { .phase = PHASE_REDUCE, .rank = 3, .number = 1ull << 60, .step = 871,
 				.age_s = 41.25, .moves = 9, .began = 5, .ended = 4 }, r;
 	static const struct { int at; unsigned char v; } wrong[] = {
-		{ 0, 'X' }, { 7, '2' }, { 8, 0 }, { 24, 2 }, { 25, PULSE_END + 1 }, { 26, 1 },
+		{ 0, 'X' }, { 7, '2' }, { 8, 0 }, { 24, 2 }, { 25, PHASE_END + 1 }, { 26, 1 },
 		{ 27, 1 }, { 28, 4 }, { 31, 0x80 }, { 47, 0x80 }, { 47, 0x7f }, { 55, 0xff },
 		{ 79, 1 }, { 64, 3 },
 	};
 
-	pulse_word_write(&w, key, bytes);
-	check(pulse_word_read(&r, key, bytes, PULSE_WORD_BYTES, 4));
+	heartbeat_message_write(&w, key, bytes);
+	check(heartbeat_message_read(&r, key, bytes, HEARTBEAT_MESSAGE_BYTES, 4));
 	check_int(r.rank, 3);
 	check_int(r.step, 871);
-	check_int(r.phase, PULSE_REDUCE);
+	check_int(r.phase, PHASE_REDUCE);
 	check(r.number == 1ull << 60 && r.moves == 9 && r.began == 5 && r.ended == 4);
 	check(!r.is_answer);
 	check_near(r.age_s, 41.25, 1e-9);
-	check(!pulse_word_read(&r, other, bytes, PULSE_WORD_BYTES, 4));
-	check(!pulse_word_read(&r, key, bytes, PULSE_WORD_BYTES, 3));
-	check(!pulse_word_read(&r, key, bytes, PULSE_WORD_BYTES - 1, 4));
-	check(!pulse_word_read(&r, key, bytes, PULSE_WORD_BYTES + 1, 4));
-	check(!pulse_word_read(&r, key, bytes, 0, 4));
+	check(!heartbeat_message_read(&r, other, bytes, HEARTBEAT_MESSAGE_BYTES, 4));
+	check(!heartbeat_message_read(&r, key, bytes, HEARTBEAT_MESSAGE_BYTES, 3));
+	check(!heartbeat_message_read(&r, key, bytes, HEARTBEAT_MESSAGE_BYTES - 1, 4));
+	check(!heartbeat_message_read(&r, key, bytes, HEARTBEAT_MESSAGE_BYTES + 1, 4));
+	check(!heartbeat_message_read(&r, key, bytes, 0, 4));
 	for (size_t i = 0; i < ARRAY_LEN(wrong); i++) {
 		memcpy(bad, bytes, sizeof(bad));
 		bad[wrong[i].at] = wrong[i].v;
-		if (pulse_word_read(&r, key, bad, sizeof(bad), 4))
+		if (heartbeat_message_read(&r, key, bad, sizeof(bad), 4))
 			test_fail(__FILE__, __LINE__, "byte %d = %d is taken", wrong[i].at,
 				  wrong[i].v);
 	}
 	w.step = -1;
-	pulse_word_write(&w, key, bytes);
-	check(pulse_word_read(&r, key, bytes, PULSE_WORD_BYTES, 4) && r.step == -1);
+	heartbeat_message_write(&w, key, bytes);
+	check(heartbeat_message_read(&r, key, bytes, HEARTBEAT_MESSAGE_BYTES, 4) && r.step == -1);
 }
 
 /* ---- who is late: time is a number ---------------------------------------- */
@@ -80,191 +80,191 @@ static const char *last(const struct told *t)
 	return t->n ? t->text[MIN(t->n, 8) - 1] : "";
 }
 
-static struct pulse_watch watch_of(int n, struct told *told)
+static struct watchdog watch_of(int n, struct told *told)
 {
 	char hosts[8][64] = { "hostA", "hostA", "hostB", "hostB", "hostC", "c", "c", "c" };
-	struct pulse_watch w;
+	struct watchdog w;
 	struct err e = { 0 };
 
 	memset(told, 0, sizeof(*told));
-	check_int(pulse_watch_open(&w, hosts[0], n, 10, 0, 0, &e), 0);
+	check_int(watchdog_open(&w, hosts[0], n, 10, 0, 0, &e), 0);
 	w.tell = note;
 	w.to = told;
 	return w;
 }
 
 /* A rank's word at a time: since when it is there. moved: since the word before. */
-static void says(struct pulse_watch *w, int rank, int64_t step, enum pulse_phase phase,
+static void says(struct watchdog *w, int rank, int64_t step, enum rank_phase phase,
 		 double since, double now, bool moved)
 {
-	struct pulse_word word = w->peers[rank].word;
+	struct heartbeat_message message = w->peers[rank].message;
 
-	word.rank = rank;
-	word.number++;
-	word.step = step;
-	word.phase = phase;
-	word.age_s = now - since;
-	word.moves += moved;
-	pulse_watch_heard(w, &word, now);
+	message.rank = rank;
+	message.number++;
+	message.step = step;
+	message.phase = phase;
+	message.age_s = now - since;
+	message.moves += moved;
+	watchdog_add_message(w, &message, now);
 }
 
-static bool look(struct pulse_watch *w, double now)
+static bool look(struct watchdog *w, double now)
 {
 	char why[900];
 
-	pulse_watch_turn(w, now, 1);
-	return pulse_watch_look(w, now, 1, why, sizeof(why));
+	watchdog_skip_gap(w, now, 1);
+	return watchdog_check(w, now, 1, why, sizeof(why));
 }
 
 TEST(pulse_names_the_late)
 {
 	struct told told;
-	struct pulse_watch w = watch_of(4, &told);
+	struct watchdog w = watch_of(4, &told);
 
 	for (int t = 1; t <= 41; t++) {
 		for (int i = 0; i < 3; i++)
-			says(&w, i, 871, PULSE_REDUCE, 1, t, t == 1);
-		says(&w, 3, 871, PULSE_COMPUTE, 0, t, t == 1);
+			says(&w, i, 871, PHASE_REDUCE, 1, t, t == 1);
+		says(&w, 3, 871, PHASE_COMPUTE, 0, t, t == 1);
 		check(!look(&w, t));
 		check_int(told.n, t < 11 ? 0 : t < 21 ? 1 : t < 41 ? 2 : 3);
 	}
 	check_str(last(&told), "warning: rank 3 on hostB is 40 s behind: in compute of step 871 "
 			       "while the others wait in the reduction");
-	says(&w, 3, 871, PULSE_REDUCE, 42, 42, true);
+	says(&w, 3, 871, PHASE_REDUCE, 42, 42, true);
 	check(!look(&w, 42));
 	check_str(last(&told), "info: rank 3 on hostB caught up after 40 s");
 	/* it is only named anew when it is late anew */
 	check(!look(&w, 42.5));
 	check_int(told.n, 4);
-	pulse_watch_close(&w);
+	watchdog_close(&w);
 }
 
 /* Long steps are nobody's fault; evaluation and saving may take longer than others wait. */
 TEST(pulse_is_patient)
 {
 	struct told told;
-	struct pulse_watch w = watch_of(2, &told);
+	struct watchdog w = watch_of(2, &told);
 	char why[900];
 
 	for (int t = 1; t < 30; t++) {
-		says(&w, 0, 5, PULSE_COMPUTE, 0, t, t == 1);
-		says(&w, 1, 5, PULSE_COMPUTE, 0, t, t == 1);
+		says(&w, 0, 5, PHASE_COMPUTE, 0, t, t == 1);
+		says(&w, 1, 5, PHASE_COMPUTE, 0, t, t == 1);
 		check(!look(&w, t));
 	}
 	for (int t = 30; t < 120; t++) {
-		says(&w, 0, 6, PULSE_SAVE, 30, t, t == 30);
-		says(&w, 1, 6, PULSE_REDUCE, 30, t, t == 30);
+		says(&w, 0, 6, PHASE_SAVE, 30, t, t == 30);
+		says(&w, 1, 6, PHASE_REDUCE, 30, t, t == 30);
 		check(!look(&w, t));
 	}
 	check_int(told.n, 0);
 	for (int t = 120; t < 620; t++) {
-		says(&w, 0, 6, PULSE_EVALUATE, 120, t, t == 120);
-		says(&w, 1, 6, PULSE_EVALUATE, 120, t, t == 120);
+		says(&w, 0, 6, PHASE_EVALUATE, 120, t, t == 120);
+		says(&w, 1, 6, PHASE_EVALUATE, 120, t, t == 120);
 		check(!look(&w, t));
 	}
 	check_int(told.n, 0);
 	/* but a rank that is silent is not evaluating */
 	for (int t = 620; t < 690; t++) {
-		says(&w, 0, 6, PULSE_EVALUATE, 120, t, t == 620);
+		says(&w, 0, 6, PHASE_EVALUATE, 120, t, t == 620);
 		if (t < 680)
 			check(!look(&w, t));
 		else
-			pulse_watch_turn(&w, t, 1);
+			watchdog_skip_gap(&w, t, 1);
 	}
-	pulse_watch_turn(&w, 690, 1);
-	check(pulse_watch_look(&w, 690, 1, why, sizeof(why)));
+	watchdog_skip_gap(&w, 690, 1);
+	check(watchdog_check(&w, 690, 1, why, sizeof(why)));
 	check(strstr(why, "rank 1 on hostA has been silent for 71 s, last in the evaluation of "
 			  "step 6") != NULL);
-	pulse_watch_close(&w);
+	watchdog_close(&w);
 }
 
 TEST(pulse_hears_silence)
 {
 	struct told told;
-	struct pulse_watch w = watch_of(3, &told);
+	struct watchdog w = watch_of(3, &told);
 
-	says(&w, 0, 1, PULSE_COMPUTE, 0, 1, true);
-	says(&w, 1, 1, PULSE_UPDATE, 0, 1, true);
-	says(&w, 2, 1, PULSE_END, 0, 1, true);		/* it may be silent */
+	says(&w, 0, 1, PHASE_COMPUTE, 0, 1, true);
+	says(&w, 1, 1, PHASE_UPDATE, 0, 1, true);
+	says(&w, 2, 1, PHASE_END, 0, 1, true);		/* it may be silent */
 	for (int t = 2; t <= 13; t++) {
-		says(&w, 0, t, PULSE_COMPUTE, t, t, true);
+		says(&w, 0, t, PHASE_COMPUTE, t, t, true);
 		check(!look(&w, t));
 	}
 	check_int(told.n, 1);
 	check_str(last(&told), "warning: rank 1 on hostA has been silent for 10 s, last in the "
 			       "update of step 1: its process is stopped or ended, its host is "
 			       "down, or the network between is");
-	says(&w, 1, 13, PULSE_COMPUTE, 13, 13.5, true);
+	says(&w, 1, 13, PHASE_COMPUTE, 13, 13.5, true);
 	check(!look(&w, 13.5));
 	check_str(last(&told), "info: rank 1 on hostA caught up after 12 s");
-	pulse_watch_close(&w);
+	watchdog_close(&w);
 }
 
 TEST(pulse_of_a_rank_never_heard)
 {
 	struct told told;
-	struct pulse_watch w = watch_of(2, &told);
+	struct watchdog w = watch_of(2, &told);
 
 	for (int t = 1; t < 200; t++) {
-		says(&w, 0, t, PULSE_COMPUTE, t, t, true);
+		says(&w, 0, t, PHASE_COMPUTE, t, t, true);
 		check(!look(&w, t));
 	}
 	check_int(told.n, 1);
 	check(strstr(last(&told), "no heartbeat of rank 1 on hostA arrives") != NULL);
-	pulse_watch_close(&w);
+	watchdog_close(&w);
 }
 
 TEST(pulse_when_all_wait)
 {
 	struct told told;
-	struct pulse_watch w = watch_of(2, &told);
+	struct watchdog w = watch_of(2, &told);
 	struct buf report = { 0 };
 	char why[900] = "";
 	bool ended = false;
 	int t;
 
 	for (t = 1; t < 100 && !ended; t++) {
-		says(&w, 0, 7, PULSE_REDUCE, 1, t, t == 1);
-		says(&w, 1, 7, PULSE_REDUCE, 1, t, t == 1);
-		pulse_watch_turn(&w, t, 1);
-		ended = pulse_watch_look(&w, t, 4, why, sizeof(why));
+		says(&w, 0, 7, PHASE_REDUCE, 1, t, t == 1);
+		says(&w, 1, 7, PHASE_REDUCE, 1, t, t == 1);
+		watchdog_skip_gap(&w, t, 1);
+		ended = watchdog_check(&w, t, 4, why, sizeof(why));
 	}
 	check_int(t, 82);		/* 20 steps of 4 s after second 1, and one for the loop */
 	check_int(told.n, 4);		/* at 10, 20, 40 and 80 */
 	check_str(last(&told), "warning: all ranks have waited in the reduction of step 7 for "
 			       "80 s: look at the network between the hosts");
-	pulse_watch_report(&w, t, why, &report);
+	watchdog_write_report(&w, t, why, &report);
 	check(strstr(buf_text(&report), "nothing has moved for 80 s") != NULL);
 	check(strstr(buf_text(&report), "\n     1  hostA ") != NULL);
 	buf_free(&report);
-	pulse_watch_close(&w);
+	watchdog_close(&w);
 }
 
 /* The watcher was stopped, or the machine asleep: nobody is blamed. Old words change nothing. */
 TEST(pulse_after_a_gap)
 {
 	struct told told;
-	struct pulse_watch w = watch_of(2, &told);
-	struct pulse_word old;
+	struct watchdog w = watch_of(2, &told);
+	struct heartbeat_message old;
 
-	says(&w, 0, 1, PULSE_REDUCE, 0, 1, true);
-	says(&w, 1, 1, PULSE_COMPUTE, 0, 1, true);
-	old = w.peers[1].word;
+	says(&w, 0, 1, PHASE_REDUCE, 0, 1, true);
+	says(&w, 1, 1, PHASE_COMPUTE, 0, 1, true);
+	old = w.peers[1].message;
 	check(!look(&w, 1));
 	check(!look(&w, 1000));
 	check_int(told.n, 0);
 	check(!look(&w, 1000.5));
-	old.phase = PULSE_END;
-	pulse_watch_heard(&w, &old, 1001);
-	check_int(w.peers[1].word.phase, PULSE_COMPUTE);
+	old.phase = PHASE_END;
+	watchdog_add_message(&w, &old, 1001);
+	check_int(w.peers[1].message.phase, PHASE_COMPUTE);
 	for (int t = 1001; t < 1008; t++)
 		check(!look(&w, t));
 	check_int(told.n, 0);
-	pulse_watch_close(&w);
-	check_near(pulse_hang_after(0, 0), 600, 0);
-	check_near(pulse_hang_after(0, 0.5), 60, 0);
-	check_near(pulse_hang_after(0, 10), 200, 0);
-	check_near(pulse_hang_after(5, 10), 5, 0);
+	watchdog_close(&w);
+	check_near(watchdog_hang_limit(0, 0), 600, 0);
+	check_near(watchdog_hang_limit(0, 0.5), 60, 0);
+	check_near(watchdog_hang_limit(0, 10), 200, 0);
+	check_near(watchdog_hang_limit(5, 10), 5, 0);
 }
 
 /* ---- jobs of processes ---------------------------------------------------- */
@@ -322,7 +322,7 @@ static void pause_s(double seconds)
 		;
 }
 
-typedef void scenario(struct pulse *p, int rank);
+typedef void scenario(struct heartbeat *p, int rank);
 
 static char folder[200];
 
@@ -332,17 +332,17 @@ static void rank_main(int rank, scenario *run, int local_size)
 	struct comm c = { .name = "shared", .rank = rank, .size = RANKS, .local_rank = rank,
 			  .local_size = local_size, .max_ints = all_max,
 			  .broadcast = all_broadcast, .gather = all_gather };
-	struct pulse_how how = { .late_after_s = 0.3, .hang_after_s = 1,
+	struct heartbeat_options how = { .late_after_s = 0.3, .hang_after_s = 1,
 				 .folder = rank ? NULL : folder };
 	struct err e = { 0 };
-	struct pulse *p = pulse_open(&how, &c, &e);
+	struct heartbeat *p = heartbeat_open(&how, &c, &e);
 
 	if (!p) {
 		fprintf(stderr, "rank %d: %s\n", rank, e.text);
 		_exit(1);
 	}
 	run(p, rank);
-	pulse_free(p);
+	heartbeat_free(p);
 	_exit(0);
 }
 
@@ -413,17 +413,17 @@ static void leave(void)
 }
 
 /* Three steps, then one rank computes for ever while the others wait. */
-static void one_hangs(struct pulse *p, int rank)
+static void one_hangs(struct heartbeat *p, int rank)
 {
 	for (int step = 0; step < 3; step++) {
-		pulse_at(p, step, PULSE_COMPUTE);
-		pulse_at(p, step, PULSE_REDUCE);
-		pulse_at(p, step, PULSE_UPDATE);
+		heartbeat_set_phase(p, step, PHASE_COMPUTE);
+		heartbeat_set_phase(p, step, PHASE_REDUCE);
+		heartbeat_set_phase(p, step, PHASE_UPDATE);
 		pause_s(0.05);
 	}
-	pulse_at(p, 3, PULSE_COMPUTE);
+	heartbeat_set_phase(p, 3, PHASE_COMPUTE);
 	if (rank != 2)
-		pulse_at(p, 3, PULSE_REDUCE);
+		heartbeat_set_phase(p, 3, PHASE_REDUCE);
 	pause_s(50);
 }
 
@@ -450,10 +450,10 @@ TEST(pulse_ends_a_job_that_hangs)
 }
 
 /* Rank 2 is stopped and goes on; then all end together. */
-static void one_is_stopped(struct pulse *p, int rank)
+static void one_is_stopped(struct heartbeat *p, int rank)
 {
 	for (int step = 0; shared->stage < 2; step++) {
-		pulse_at(p, step, PULSE_COMPUTE);
+		heartbeat_set_phase(p, step, PHASE_COMPUTE);
 		if (rank == 0 && step > 10 && !shared->stage)
 			shared->stage = 1;
 		pause_s(0.02);
@@ -480,14 +480,14 @@ TEST(pulse_of_a_rank_that_recovers)
 }
 
 /* All at work until the first rank is stopped; then nothing moves. */
-static void first_is_stopped(struct pulse *p, int rank)
+static void first_is_stopped(struct heartbeat *p, int rank)
 {
 	for (int step = 0; shared->stage < 1; step++) {
-		pulse_at(p, step, PULSE_COMPUTE);
+		heartbeat_set_phase(p, step, PHASE_COMPUTE);
 		pause_s(0.02);
 	}
 	if (rank)
-		pulse_at(p, 1000, PULSE_REDUCE);
+		heartbeat_set_phase(p, 1000, PHASE_REDUCE);
 	pause_s(50);
 }
 
@@ -510,8 +510,8 @@ TEST(pulse_without_the_first_rank)
 /* Datagrams of strangers to whatever UDP socket this process has. */
 static void send_rubbish(void)
 {
-	unsigned char key[PULSE_KEY_BYTES] = { 0 }, bytes[2000] = { 0 };
-	struct pulse_word w = { .rank = 1, .phase = PULSE_END, .number = UINT64_MAX };
+	unsigned char key[HEARTBEAT_KEY_BYTES] = { 0 }, bytes[2000] = { 0 };
+	struct heartbeat_message w = { .rank = 1, .phase = PHASE_END, .number = UINT64_MAX };
 	int out = socket(AF_INET, SOCK_DGRAM, 0);
 
 	for (int fd = 0; fd < 64; fd++) {
@@ -527,22 +527,22 @@ static void send_rubbish(void)
 		at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 		shared->stage++;
 		for (int i = 0; i < 3000; i++) {
-			pulse_word_write(&w, key, bytes);
-			sendto(out, bytes, i % 3 ? PULSE_WORD_BYTES : (size_t)i % 1999, 0,
+			heartbeat_message_write(&w, key, bytes);
+			sendto(out, bytes, i % 3 ? HEARTBEAT_MESSAGE_BYTES : (size_t)i % 1999, 0,
 			       (struct sockaddr *)&at, len);
 		}
 	}
 	close(out);
 }
 
-static void among_strangers(struct pulse *p, int rank)
+static void among_strangers(struct heartbeat *p, int rank)
 {
-	pulse_at(p, 1, PULSE_COMPUTE);
+	heartbeat_set_phase(p, 1, PHASE_COMPUTE);
 	pause_s(0.3);
 	if (!rank)
 		send_rubbish();
 	if (rank == 1)
-		pulse_at(p, 1, PULSE_REDUCE);
+		heartbeat_set_phase(p, 1, PHASE_REDUCE);
 	pause_s(50);
 }
 
@@ -563,23 +563,23 @@ TEST(pulse_among_strangers)
 /* A world of one: its own watchdog. */
 TEST(pulse_alone)
 {
-	struct pulse_how how = { .late_after_s = 0.2, .hang_after_s = 0.6 };
+	struct heartbeat_options how = { .late_after_s = 0.2, .hang_after_s = 0.6 };
 	struct err e = { 0 };
 	struct comm c;
-	struct pulse *p;
+	struct heartbeat *p;
 	int status = 0;
 	pid_t pid;
 
-	pulse_at(NULL, 1, PULSE_COMPUTE);
-	pulse_free(NULL);
+	heartbeat_set_phase(NULL, 1, PHASE_COMPUTE);
+	heartbeat_free(NULL);
 	check_int(comm_open(&c, "one", NULL, NULL, &e), 0);
-	p = pulse_open(&how, &c, &e);
+	p = heartbeat_open(&how, &c, &e);
 	check(p != NULL);
 	for (int i = 0; i < 12; i++) {
-		pulse_at(p, i, PULSE_COMPUTE);
+		heartbeat_set_phase(p, i, PHASE_COMPUTE);
 		pause_s(0.1);
 	}
-	pulse_free(p);
+	heartbeat_free(p);
 	snprintf(folder, sizeof(folder), "%s", test_folder());
 	how.folder = folder;
 	fflush(stdout);
@@ -588,8 +588,8 @@ TEST(pulse_alone)
 		if (!freopen("/dev/null", "w", stderr))
 			_exit(2);
 		alarm(60);
-		p = pulse_open(&how, &c, &e);
-		pulse_at(p, 4, PULSE_COMPUTE);
+		p = heartbeat_open(&how, &c, &e);
+		heartbeat_set_phase(p, 4, PHASE_COMPUTE);
 		pause_s(50);
 		_exit(0);
 	}

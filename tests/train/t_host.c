@@ -68,13 +68,13 @@ TEST(host_rates)
 	check_near(host_counter_rate(&c, 600, 14), 100, 1e-9);
 	check(isnan(host_counter_rate(&c, 700, 14)));		/* no time has passed */
 	check_near(host_counter_rate(&c, 700, 15), 0, 1e-9);
-	check(isnan(host_mean_take(&m, &peak)) && isnan(peak));
+	check(isnan(host_mean_collect(&m, &peak)) && isnan(peak));
 	host_mean_add(&m, 10, 1);
 	host_mean_add(&m, NAN, 5);
 	host_mean_add(&m, 40, 2);
-	check_near(host_mean_take(&m, &peak), 30, 1e-9);
+	check_near(host_mean_collect(&m, &peak), 30, 1e-9);
 	check_near(peak, 40, 1e-9);
-	check(isnan(host_mean_take(&m, NULL)));
+	check(isnan(host_mean_collect(&m, NULL)));
 }
 
 TEST(host_cpu_and_memory)
@@ -267,11 +267,11 @@ TEST(host_infiniband)
 	struct host_net_now now;
 	struct host_ib ib;
 
-	host_ib_look(r, &ib);
+	host_ib_sample(r, &ib);
 	check_int(ib.ports, 0);
 	put_port(r, "mlx5_0/ports/1", "4: ACTIVE\n", "1000\n", "2000\n");
 	put_port(r, "mlx5_1/ports/1", "1: DOWN\n", "77\n", "77\n");
-	host_ib_look(r, &ib);
+	host_ib_sample(r, &ib);
 	check_int(ib.ports, 1);
 	check_str(ib.name, "mlx5_0");
 	check_int(ib.received, 4000);		/* words of four bytes */
@@ -279,22 +279,22 @@ TEST(host_infiniband)
 	/* the adapter carries more than Ethernet: it is the interface */
 	put(r->proc, "net/dev", "\n\n eth0: 100 1 0 0 0 0 0 0 100 1 0 0 0 0 0 0\n");
 	host_net_open(&n, "eth0");
-	host_net_look(&n, r, 1, &now);
+	host_net_sample(&n, r, 1, &now);
 	check_str(now.interface, "eth0");
 	put(r->proc, "net/dev", "\n\n eth0: 600 1 0 0 0 0 0 0 700 1 0 0 0 0 0 0\n");
 	put_port(r, "mlx5_0/ports/1", "4: ACTIVE\n", "2000\n", "5000\n");
-	host_net_look(&n, r, 2, &now);
+	host_net_sample(&n, r, 2, &now);
 	check_str(now.interface, "mlx5_0");
 	check_near(now.tx_bytes_s, 12000, 1e-6);
 	check_near(now.rx_bytes_s, 4000, 1e-6);
 	check_near(now.link_bytes_s, 25e9, 0);
 	/* a second port; and an old counter that has stopped at its end is not a number */
 	put_port(r, "mlx5_1/ports/1", "4: ACTIVE\n", "77\n", "4294967295\n");
-	host_ib_look(r, &ib);
+	host_ib_sample(r, &ib);
 	check_str(ib.name, "mlx5_0+1");
 	check(!ib.counted);
 	put(r->sys, "class/infiniband/mlx5_1/ports/1/counters_ext/port_xmit_data_64", "4294967300");
-	host_ib_look(r, &ib);
+	host_ib_sample(r, &ib);
 	check(ib.counted && ib.sent == 4 * (5000 + 4294967300));
 }
 
@@ -310,8 +310,8 @@ static int look_twice(struct host_roots *r, struct host_gpu *gpus, char *trouble
 
 	if (!check(g != NULL))
 		return 0;
-	n = host_gpus_look(g, gpus, HOST_GPUS_MAX, 10);
-	check_int(host_gpus_look(g, gpus, HOST_GPUS_MAX, 12), n);
+	n = host_gpus_sample(g, gpus, HOST_GPUS_MAX, 10);
+	check_int(host_gpus_sample(g, gpus, HOST_GPUS_MAX, 12), n);
 	said = host_gpus_trouble(g, &is_normal);
 	snprintf(trouble, room, "%s%s", said, is_normal ? " (ok)" : "");
 	host_gpus_free(g);
@@ -479,15 +479,15 @@ TEST(host_watched)
 	w = host_watch_open(r, "lo", test_folder(), &e);
 	if (!check(w != NULL))
 		return;
-	check_int(host_watch_take(w, &h, gpus, HOST_GPUS_MAX), 0);
+	check_int(host_watch_collect(w, &h, gpus, HOST_GPUS_MAX), 0);
 	check(isnan(h.cpu) && isnan(h.rx_bytes_s) && isnan(h.memory_used));
-	host_watch_look(w, 10);
+	host_watch_sample(w, 10);
 	put_state(r, 50, 50, 2000, 5000);
 	put(r->proc, "pressure/io", "some avg10=0.00 avg60=0.00 avg300=0.00 total=250000\n");
-	host_watch_look(w, 11);
+	host_watch_sample(w, 11);
 	put_state(r, 150, 150, 12000, 5000);
-	host_watch_look(w, 13);
-	check_int(host_watch_take(w, &h, gpus, HOST_GPUS_MAX), 8);
+	host_watch_sample(w, 13);
+	check_int(host_watch_collect(w, &h, gpus, HOST_GPUS_MAX), 8);
 	check_near(h.cpu, 0.5, 1e-9);
 	check_near(h.load, 1.25, 1e-9);
 	check_near(h.memory_used, 40960, 0);
@@ -503,14 +503,14 @@ TEST(host_watched)
 	check_near(gpus[2].power_w, 302, 1e-9);
 	/* a reset in between, and a measured link from now on */
 	put_state(r, 10, 10, 5, 5);
-	host_watch_look(w, 14);
-	check_int(host_watch_take(w, &h, gpus, 4), 4);
+	host_watch_sample(w, 14);
+	check_int(host_watch_collect(w, &h, gpus, 4), 4);
 	check(isnan(h.cpu) && isnan(h.rx_bytes_s) && isnan(h.rx_peak_bytes_s));
 	host_watch_free(w);
 	put(test_folder(), "network.json", "{\"v\":1,\"t\":5,\"link_bytes_s\":1.25e7}");
 	w = host_watch_open(r, "lo", test_folder(), &e);
-	host_watch_look(w, 1);
-	host_watch_take(w, &h, gpus, 0);
+	host_watch_sample(w, 1);
+	host_watch_collect(w, &h, gpus, 0);
 	check_int(h.link_from, HOST_LINK_MEASURED);
 	check_near(h.link_bytes_s, 1.25e7, 0);
 	host_watch_free(w);

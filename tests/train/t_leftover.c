@@ -38,7 +38,7 @@ static pid_t sleeper(bool deaf)
 
 		if (deaf)
 			signal(SIGTERM, SIG_IGN);
-		byte = leftover_note("/some/run", "demo", 3, &e) ? 'y' : 'n';
+		byte = leftover_record("/some/run", "demo", 3, &e) ? 'y' : 'n';
 		if (write(ready[1], &byte, 1) != 1)
 			_exit(1);
 		for (;;)
@@ -91,7 +91,7 @@ TEST(leftover_note_and_forget)
 	check_int(leftover_read(&all, &n, &e), 0);
 	check_int(n, 0);
 	setenv(LEFTOVER_TAG, "login:77:abc", 1);
-	record = leftover_note("/w/runs/demo", "demo", LEFTOVER_LAUNCHER, &e);
+	record = leftover_record("/w/runs/demo", "demo", LEFTOVER_LAUNCHER, &e);
 	unsetenv(LEFTOVER_TAG);
 	if (!check(record != NULL))
 		return;
@@ -102,12 +102,12 @@ TEST(leftover_note_and_forget)
 	check_str(l->file, record);
 	check_int(l->pid, getpid());
 	check_int(l->rank, LEFTOVER_LAUNCHER);
-	check_int(l->started, leftover_started(getpid()));
+	check_int(l->started, process_start_ticks(getpid()));
 	check(l->alive && !l->orphan);
-	leftover_forget(record);
+	leftover_remove_record(record);
 	check_int(leftover_read(&all, &n, &e), 0);
 	check_int(n, 0);
-	leftover_forget(NULL);
+	leftover_remove_record(NULL);
 }
 
 TEST(leftover_ends_the_recorded_process)
@@ -201,7 +201,7 @@ TEST(leftover_refuses_foreign_records)
 	}
 	chmod(folder, 0770);
 	check_err(leftover_read(&all, &n, &e), ERR_PERM);
-	check(!leftover_note("/r", "a", 0, &e));
+	check(!leftover_record("/r", "a", 0, &e));
 	free(path);
 }
 

@@ -175,7 +175,7 @@ static double golden_number(const struct safetensors *golden, const char *name)
 static void compare_with_pytorch(const char *backend, bool bf16)
 {
 	const char *srcdir = getenv("srcdir");
-	struct model_how how = { .smoothing = 0.1f, .grad_scale = 1 };
+	struct model_pass_options how = { .smoothing = 0.1f, .grad_scale = 1 };
 	struct safetensors *golden;
 	struct model *m = small_model(backend, bf16);
 	struct model_sums sums;
@@ -221,7 +221,7 @@ TEST(model_cpu_bf16_near_pytorch)
 TEST(model_logits_in_pieces)
 {
 	struct ops pieces = *ops_ref();
-	const struct model_how how = { .smoothing = 0.1f, .grad_scale = 1 };
+	const struct model_pass_options how = { .smoothing = 0.1f, .grad_scale = 1 };
 	struct model *m[2] = { small_model("ref", false), NULL };
 	struct model_sums sums[2];
 	float *grad[2] = { NULL, NULL };
@@ -259,7 +259,7 @@ TEST(model_drops_by_step_and_micro_batch)
 		return;
 	formula_weights(m);
 	for (int i = 0; i < 4; i++) {
-		const struct model_how how = { .dropout = 0.3f, .smoothing = 0.1f, .grad_scale = 1,
+		const struct model_pass_options how = { .dropout = 0.3f, .smoothing = 0.1f, .grad_scale = 1,
 					       .step = moments[i][0], .micro = moments[i][1] };
 		struct model_sums sums = { 0 };
 
@@ -274,7 +274,7 @@ TEST(model_drops_by_step_and_micro_batch)
 
 /* ---- gradients by finite differences ------------------------------------ */
 
-static const struct model_how all_dropout = {
+static const struct model_pass_options all_dropout = {
 	.dropout = 0.1f,
 	.attention_dropout = 0.2f,
 	.relu_dropout = 0.15f,
@@ -355,7 +355,7 @@ TEST(model_gradient_by_differences)
 
 TEST(model_overfits_one_batch)
 {
-	struct model_how how = { .grad_scale = 1 };
+	struct model_pass_options how = { .grad_scale = 1 };
 	struct model *m = small_model("cpu", false);
 	struct model_sums sums = { 0 };
 	struct adam adam;
@@ -386,7 +386,7 @@ TEST(model_overfits_one_batch)
 
 TEST(model_packed_equals_alone)
 {
-	struct model_how how = { .smoothing = 0.1f, .grad_scale = 1 };
+	struct model_pass_options how = { .smoothing = 0.1f, .grad_scale = 1 };
 	struct model *m = small_model("cpu", false);
 	struct model_sums together, alone, sum = { 0 };
 	struct batch b;
@@ -429,7 +429,7 @@ TEST(model_evaluates_in_less_memory)
 	struct err e;
 	struct model *training = small_model("cpu", false),
 		     *forward = model_new(&shape, ops_find("cpu", &e), &options, &e);
-	struct model_how how = { .smoothing = 0.1f, .grad_scale = 1 };
+	struct model_pass_options how = { .smoothing = 0.1f, .grad_scale = 1 };
 	struct model_sums a, b, c;
 	struct batch batch;
 
@@ -503,7 +503,7 @@ TEST(model_cpu_equals_ref)
 TEST(model_repeats_bit_by_bit)
 {
 	struct model *m = small_model("cpu", false);
-	struct model_how how = all_dropout;
+	struct model_pass_options how = all_dropout;
 	struct model_sums first, again, other;
 	struct batch b;
 	struct err e;
@@ -631,20 +631,20 @@ TEST(model_training_memory)
 	struct err e;
 	struct dev_options fp32 = { 0 }, bf16 = { .bf16 = true };
 	struct model_size size = { &shape, ops_cpu(), &fp32, 1024, 512 };
-	struct dev_needs small, large, halves;
+	struct dev_memory small, large, halves;
 
-	check_err(model_training_needs(&size, &small, &e), 0);
+	check_err(model_memory_needs(&size, &small, &e), 0);
 	size.tokens = 4096;
 	size.sentences = 2048;
-	check_err(model_training_needs(&size, &large, &e), 0);
+	check_err(model_memory_needs(&size, &large, &e), 0);
 	size.options = &bf16;
-	check_err(model_training_needs(&size, &halves, &e), 0);
+	check_err(model_memory_needs(&size, &halves, &e), 0);
 	check(small.own > 4 * 4 * (size_t)60880896 && large.own > small.own);
 	check(large.own < (size_t)4 << 30);
 	/* weights, moments and the residual stream stay as they are */
 	check(halves.own < large.own - large.own / 5 && halves.own > large.own / 2);
 	shape.heads = 0;
-	check_err(model_training_needs(&size, &halves, &e), ERR_CONFIG);
+	check_err(model_memory_needs(&size, &halves, &e), ERR_CONFIG);
 }
 
 /* For a backend that keeps graphs. */
@@ -662,17 +662,17 @@ TEST(model_memory_for_graphs)
 	const struct dev_options plain = { 0 }, graphs = { .graphs = true };
 	struct ops table = *ops_ref();
 	struct model_size size = { &shape, &table, &graphs, 4096, 2048 };
-	struct dev_needs want, even, more;
+	struct dev_memory want, even, more;
 	struct err e;
 
-	check_err(model_training_needs(&size, &want, &e), 0);	/* it has none */
+	check_err(model_memory_needs(&size, &want, &e), 0);	/* it has none */
 	table.graph_begin = kept_never;
-	check_err(model_training_needs(&size, &even, &e), 0);
+	check_err(model_memory_needs(&size, &even, &e), 0);
 	size.tokens++;
-	check_err(model_training_needs(&size, &more, &e), 0);
+	check_err(model_memory_needs(&size, &more, &e), 0);
 	check(even.own > want.own && even.own - want.own < (size_t)1 << 20);
 	check(more.own > even.own + even.own / 200 && more.own < even.own + even.own / 16);
 	size.options = &plain;
-	check_err(model_training_needs(&size, &more, &e), 0);
+	check_err(model_memory_needs(&size, &more, &e), 0);
 	check(more.own < want.own + want.own / 1000);
 }

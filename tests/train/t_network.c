@@ -100,7 +100,7 @@ static bool judged(const struct network_evidence *v, enum network_answer answer,
 {
 	struct network_verdict out;
 
-	network_judge(v, &out);
+	network_diagnose(v, &out);
 	return check_str(network_answer_name(out.answer), network_answer_name(answer)) &&
 	       (strstr(out.text, part) ||
 		(test_fail(__FILE__, __LINE__, "\"%s\" does not say \"%s\"", out.text, part),
@@ -121,7 +121,7 @@ TEST(network_judge_reference_system)
 	v.gradient_bytes = 60880896 * 4.0;
 	v.observed_bytes = 200e6 * 1.71;
 	v.link_bytes_s = 2 * GBIT;
-	network_judge(&v, &out);
+	network_diagnose(&v, &out);
 	check_int(out.answer, NETWORK_LINK);
 	check_near(out.predicted_bytes, 365.3e6, 0.03 * 365.3e6);
 	check_near(out.observed_bytes / out.predicted_bytes, 1, 0.1);
@@ -143,14 +143,14 @@ TEST(network_judge_slow_port)
 	v.compute_s = 0.33;
 	v.gradient_bytes = 243.5e6;
 	v.link_bytes_s = GBIT / 10;
-	network_judge(&v, &out);
+	network_diagnose(&v, &out);
 	check_int(out.answer, NETWORK_LINK);
 	check_near(out.predicted_bytes, 324.7e6, 0.01 * 324.7e6);
 	check_near(network_ring_seconds(243.5e6, 3, GBIT / 10, 1e-3), 26, 0.3);
 	/* After the upgrade. */
 	v.step_s = 1.5;
 	v.link_bytes_s = 2 * GBIT;
-	network_judge(&v, &out);
+	network_diagnose(&v, &out);
 	check_int(out.answer, NETWORK_LINK);
 	check(out.exposed_share >= 0.78 - 1e-9);
 }
@@ -166,11 +166,11 @@ TEST(network_judge_bytes_a_minute)
 	v.gradient_bytes = 243.5e6;
 	v.observed_bytes = 17.3e9 / 60 * 1.28;
 	v.link_bytes_s = 3.125e9;	/* 25 Gbit/s: far from full */
-	network_judge(&v, &out);
+	network_diagnose(&v, &out);
 	check_near(out.observed_bytes, out.predicted_bytes, 0.02 * out.predicted_bytes);
 	check_int(out.answer, NETWORK_LATENCY);
 	v.observed_bytes = 17.3e9 / 300 * 1.28;	/* read as five minutes it does not fit */
-	network_judge(&v, &out);
+	network_diagnose(&v, &out);
 	check(strstr(out.text, "not all of it is seen there") != NULL);
 }
 
@@ -245,6 +245,6 @@ TEST(network_judge_unknown)
 	v.exposed_s = 0.9;
 	v.link_bytes_s = 1e15;
 	v.observed_bytes = 1e12;
-	network_judge(&v, &out);
+	network_diagnose(&v, &out);
 	check(strlen(out.text) < sizeof(out.text) - 40);
 }

@@ -148,7 +148,7 @@ TEST(ranks_train_with_less_on_the_wire)
 		check_near(loss[10], exact[10], cases[i].tolerance);
 		check(loss[10] != exact[10]);
 		count_records(cases[i].wire, "train", "sent_bytes", &sent);
-		check_near(sent / all, compress_ratio(WIRE_BF16 + (enum wire)i), 0.02);
+		check_near(sent / all, compress_ratio(WIRE_BF16 + (enum wire_format)i), 0.02);
 	}
 	conf_free(&c);
 }

@@ -65,7 +65,7 @@ static const char *field(const char *path, const char *kind, const char *with, c
 
 TEST(telemetry_records)
 {
-	struct telemetry_how how = { .every_s = 1e-9, .network = "lo", .workspace = test_folder(),
+	struct telemetry_options how = { .every_s = 1e-9, .network = "lo", .workspace = test_folder(),
 				     .gradient_bytes = 1e6, .wire_ratio = 1 };
 	struct step_times times[2] = {
 		{ 0.1, 1.0, 0.2, 0.1, 0.05, 1.4, 0, 1e6 },
@@ -122,7 +122,7 @@ TEST(telemetry_records)
 /* All that a host can say fits into a line. */
 TEST(telemetry_many_gpus)
 {
-	struct telemetry_how how = { .every_s = 1e-9, .gradient_bytes = 1e6, .wire_ratio = 1 };
+	struct telemetry_options how = { .every_s = 1e-9, .gradient_bytes = 1e6, .wire_ratio = 1 };
 	static struct telemetry_row rows[3];
 	struct err e = { 0 };
 	struct journal *j;
@@ -176,7 +176,7 @@ TEST(telemetry_many_gpus)
 /* This machine itself: the thread runs, and numbers are in their ranges. */
 TEST(telemetry_here)
 {
-	struct telemetry_how how = { .every_s = 1e-9, .network = "lo", .workspace = test_folder() };
+	struct telemetry_options how = { .every_s = 1e-9, .network = "lo", .workspace = test_folder() };
 	struct err e = { 0 };
 	struct comm c;
 	struct telemetry *t;

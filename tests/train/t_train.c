@@ -24,14 +24,14 @@ static bool same_to_4_digits(double x, const char *want)
 /* OpenSeq2Seq's transformer-base: factor 2, 8000 steps of warm-up, d_model 512. */
 TEST(sched_reference_values)
 {
-	struct sched s = { .factor = 2, .warmup = 8000, .d_model = 512 };
+	struct rate_schedule s = { .factor = 2, .warmup = 8000, .d_model = 512 };
 
-	same_to_4_digits(sched_rate(&s, 0), "1.235e-07");
-	same_to_4_digits(sched_rate(&s, 999), "1.235e-04");
-	same_to_4_digits(sched_rate(&s, 7999), "9.882e-04");
-	same_to_4_digits(sched_rate(&s, 15999), "6.988e-04");
-	same_to_4_digits(sched_rate(&s, 49999), "3.953e-04");
-	same_to_4_digits(sched_rate(&s, 299999), "1.614e-04");
+	same_to_4_digits(schedule_rate(&s, 0), "1.235e-07");
+	same_to_4_digits(schedule_rate(&s, 999), "1.235e-04");
+	same_to_4_digits(schedule_rate(&s, 7999), "9.882e-04");
+	same_to_4_digits(schedule_rate(&s, 15999), "6.988e-04");
+	same_to_4_digits(schedule_rate(&s, 49999), "3.953e-04");
+	same_to_4_digits(schedule_rate(&s, 299999), "1.614e-04");
 }
 
 /*
@@ -362,7 +362,7 @@ TEST(train_survives_kill)
 	struct conf c;
 	struct err e = { 0 };
 	struct proc p;
-	char *program = paths_sister("werkbank-train", &e);
+	char *program = paths_program("werkbank-train", &e);
 	int status = -1;
 
 	if (!program) {
@@ -401,7 +401,7 @@ TEST(train_saves_at_sigterm)
 	struct conf c;
 	struct err e = { 0 };
 	struct proc p;
-	char *program = paths_sister("werkbank-train", &e);
+	char *program = paths_program("werkbank-train", &e);
 	int status = -1;
 
 	if (!program) {
@@ -457,7 +457,7 @@ TEST(train_two_ranks_equal_one)
 	struct conf c;
 	struct err e = { 0 };
 	struct proc p;
-	char *program = paths_sister("werkbank-train", &e);
+	char *program = paths_program("werkbank-train", &e);
 	const char *const argv[] = {"mpirun",
 				    "-n",
 				    "2",

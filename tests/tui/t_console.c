@@ -53,7 +53,7 @@ static void open_console(struct console *c)
 	make_run(workspace);
 	check_int(console_open(c, workspace, &e), 0);
 	c->program = fake();
-	check_int(console_use(c, 0, "demo", 200, &e), 0);
+	check_int(console_set_checkpoint(c, 0, "demo", 200, &e), 0);
 }
 
 /* Go on until nothing is awaited. */
@@ -71,13 +71,13 @@ static void settle(struct console *c)
 static void type(struct console *c, const char *text)
 {
 	check_int(edit_set(&c->input, text, &e), 0);
-	check_int(console_changed(c, clock_mono_s(), &e), 0);
+	check_int(console_text_changed(c, clock_mono_s(), &e), 0);
 	settle(c);
 }
 
 static const char *shown(const struct console *c)
 {
-	const struct service_translation *t = console_shown(c, c->side);
+	const struct service_translation *t = console_shown_translation(c, c->side);
 
 	return t ? t->text : "(nothing)";
 }
@@ -125,27 +125,27 @@ TEST(console_alternatives_and_prefix)
 	type(&c, "two dogs are running");
 	console_move(&c, 0, clock_mono_s());
 	settle(&c);
-	if (check(console_others(&c) != NULL))
-		check_int((int64_t)console_others(&c)->n_alternatives, 5);
+	if (check(console_alternatives(&c) != NULL))
+		check_int((int64_t)console_alternatives(&c)->n_alternatives, 5);
 	c.other = 3;
-	check_int(console_take_other(&c, clock_mono_s(), &e), 0);
+	check_int(console_use_alternative(&c, clock_mono_s(), &e), 0);
 	settle(&c);
 	check_str(c.prefix, "viele");
 	check_str(shown(&c), "viele Hunde rennen");
-	check(!console_others(&c));
+	check(!console_alternatives(&c));
 	/* whoever stands on the words sees them without asking */
 	c.focus = CONSOLE_WORDS;
 	settle(&c);
-	check(console_others(&c) != NULL);
+	check(console_alternatives(&c) != NULL);
 	c.focus = CONSOLE_INPUT;
 	/* the cursor within a word: the word is not cut */
 	console_move(&c, 2, clock_mono_s());
-	check_int(console_hold(&c, clock_mono_s(), &e), 0);
+	check_int(console_fix_prefix(&c, clock_mono_s(), &e), 0);
 	check_str(c.prefix, "viele");
 	settle(&c);
 	console_move(&c, 99, clock_mono_s());
 	check_int(c.token, 4);
-	check_int(console_hold(&c, clock_mono_s(), &e), 0);
+	check_int(console_fix_prefix(&c, clock_mono_s(), &e), 0);
 	check_str(c.prefix, "viele Hunde rennen");
 	settle(&c);
 	/* another text begins anew */
@@ -167,7 +167,7 @@ TEST(console_terms)
 	check_int(console_add_term(&c, &c.forbid, "  ", 0, &e), 0);
 	settle(&c);
 	check_str(shown(&c), "zwo Hunde heute");
-	check_int(console_free_all(&c, 0, &e), 0);
+	check_int(console_clear_constraints(&c, 0, &e), 0);
 	settle(&c);
 	check_str(shown(&c), "zwei Hunde");
 	for (int i = 0; i < CONSOLE_TERMS; i++) {
@@ -186,7 +186,7 @@ TEST(console_follows)
 	char link[4200], other[4200];
 
 	open_console(&c);
-	check_int(console_use(&c, 0, "demo", 100, &e), 0);
+	check_int(console_set_checkpoint(&c, 0, "demo", 100, &e), 0);
 	c.follow = false;
 	type(&c, "two");
 	check_int(c.sides[0].step, 100);
@@ -306,7 +306,7 @@ TEST(console_fits_everywhere)
 	struct console c;
 
 	open_console(&c);
-	check_int(console_use(&c, 1, "demo", 100, &e), 0);
+	check_int(console_set_checkpoint(&c, 1, "demo", 100, &e), 0);
 	check_int(console_add_term(&c, &c.force, "heute", 0, &e), 0);
 	type(&c, "two dogs are running in the park and a man reads the newspaper in the house "
 		 "averyveryveryverylongwordthatdoesnotfitanywhereinanarrowscreenofanykind");
@@ -315,7 +315,7 @@ TEST(console_fits_everywhere)
 	for (int rows = 1; rows <= 70; rows += rows < 30 ? 1 : 7)
 		for (int cols = 1; cols <= 210; cols += cols < 60 ? 1 : 13) {
 			struct grid g = { .charset = GRID_ASCII };
-			struct console_sight s = { 0 };
+			struct console_screen s = { 0 };
 			struct rect body = { 1, 2, rows, cols };
 			bool outside = false;
 

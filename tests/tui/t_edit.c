@@ -144,13 +144,13 @@ TEST(edit_lines_are_kept)
 	struct stat st;
 
 	snprintf(path, sizeof(path), "%s/state/werkbank/sentences", test_folder());
-	kept_lines_read(&d, path);
+	line_history_read(&d, path);
 	check_int(d.n_history, 0);
-	check_int(kept_lines_add(path, "two dogs", &e), 0);
-	check_int(kept_lines_add(path, "", &e), 0);
-	check_int(kept_lines_add(path, "größe 日本", &e), 0);
+	check_int(line_history_add(path, "two dogs", &e), 0);
+	check_int(line_history_add(path, "", &e), 0);
+	check_int(line_history_add(path, "größe 日本", &e), 0);
 	check(!stat(path, &st) && (st.st_mode & 0777) == 0600);
-	kept_lines_read(&d, path);
+	line_history_read(&d, path);
 	check_int(d.n_history, 2);
 	press(&d, "<Up><Up>");
 	check_str(seen(&d), "two dogs|");
@@ -159,13 +159,13 @@ TEST(edit_lines_are_kept)
 	/* a foreign hand: neither control characters nor broken UTF-8 get in, the mode is mended */
 	check_int(file_write_all(path, "a\x1b[31mb\n\xff\xfe\n\0c\nlast", 18, &e), 0);
 	check(!chmod(path, 0644));
-	kept_lines_read(&d, path);
+	line_history_read(&d, path);
 	press(&d, "<Up>");
 	check_str(seen(&d), "last|");
 	press(&d, "<Up>");
 	check_str(seen(&d), "a[31mb|");
 	edit_close(&d);
-	check_int(kept_lines_add(path, "more", &e), 0);
+	check_int(line_history_add(path, "more", &e), 0);
 	check(!stat(path, &st) && (st.st_mode & 0777) == 0600);
 
 	/* bounded, however long it goes on */
@@ -176,16 +176,16 @@ TEST(edit_lines_are_kept)
 
 		snprintf(number, sizeof(number), "%05d", i);
 		memcpy(line, number, 5);
-		check_int(kept_lines_add(path, line, &e), 0);
+		check_int(line_history_add(path, line, &e), 0);
 	}
 	check(!stat(path, &st) && (st.st_mode & 0777) == 0600);
-	check(st.st_size < (off_t)KEPT_LINES_BYTES + (off_t)sizeof(line) + 1);
-	kept_lines_read(&d, path);
+	check(st.st_size < (off_t)LINE_HISTORY_BYTES + (off_t)sizeof(line) + 1);
+	line_history_read(&d, path);
 	check(d.n_history > 50 && !strncmp(d.history[d.n_history - 1], "00999x", 6));
 	edit_close(&d);
 	/* a link is not followed */
 	check(!unlink(path) && !symlink("elsewhere", path));
-	check_int(kept_lines_add(path, "x", &e), ERR_IO);
+	check_int(line_history_add(path, "x", &e), ERR_IO);
 }
 
 TEST(edit_paste)

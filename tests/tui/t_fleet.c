@@ -26,7 +26,7 @@ static void take_host(struct fleet *f, const char *text, int64_t step)
 {
 	struct json *r = parse(text);
 
-	check_int(fleet_take_host(f, r, 100, step, &e), 0);
+	check_int(fleet_add_host_record(f, r, 100, step, &e), 0);
 	json_free(r);
 }
 
@@ -34,7 +34,7 @@ static void take_rank(struct fleet *f, const char *text)
 {
 	struct json *r = parse(text);
 
-	check_int(fleet_take_rank(f, r, 100, &e), 0);
+	check_int(fleet_add_rank_record(f, r, 100, &e), 0);
 	json_free(r);
 }
 
@@ -74,7 +74,7 @@ TEST(tui_fleet_sorts_hosts_as_people_count)
 TEST(tui_fleet_waiting_is_not_work)
 {
 	struct fleet f;
-	struct fleet_split s;
+	struct fleet_time_split s;
 	double work[FLEET_GPUS];
 	int64_t slowest;
 
@@ -82,7 +82,7 @@ TEST(tui_fleet_waiting_is_not_work)
 	put_rank(&f, 0, "h", 0.3);
 	put_rank(&f, 1, "h", 0.9);
 	put_rank(&f, 2, "i", 0.3);
-	fleet_settle(&f);
+	fleet_update_derived(&f);
 	take_host(&f,
 		  "{\"host\":\"h\",\"ranks\":2,\"rx_bytes_s\":5e8,\"tx_bytes_s\":1e9,"
 		  "\"link_bytes_s\":1.25e9,\"gpus\":[{\"index\":0,\"util\":1,\"power_w\":200,"
@@ -98,15 +98,15 @@ TEST(tui_fleet_waiting_is_not_work)
 	check_near(fleet_host_util(&f.hosts[0]), 1, 1e-9);
 	check_near(fleet_host_power(&f.hosts[0]), 600, 1e-9);
 	check_near(fleet_link_share(&f.hosts[0]), 0.8, 1e-9);
-	check_near(fleet_host_pace(&f, 0, &slowest), 4, 1e-9);
+	check_near(fleet_host_slowdown(&f, 0, &slowest), 4, 1e-9);
 	check_int(slowest, 1);
-	s = fleet_host_split(&f, 0);
+	s = fleet_host_time_split(&f, 0);
 	check_near(s.compute + s.update + s.late + s.transfer + s.input, 1, 1e-9);
 	check_near(s.late, s.transfer, 1e-9);
 	/* One rank for two processors: nobody knows which, so both get the mean. */
 	take_host(&f, "{\"host\":\"i\",\"gpus\":[{\"util\":1},{\"util\":0.5}]}", 7);
 	check_int(f.hosts[1].gpus[1].working.share[0], 38);
-	fleet_start(&f);
+	fleet_begin_attempt(&f);
 	check(!f.hosts[0].present && f.hosts[0].first_rank == -1 && !f.n_ranks);
 	fleet_free(&f);
 }
@@ -131,7 +131,7 @@ TEST(tui_fleet_trails_are_compressed)
 	check_int(g->working.share[f.hosts[0].columns - 1], 200);
 	check_int(g->working.share[f.hosts[0].columns], FLEET_UNKNOWN);
 	check_int(g->power.share[0], FLEET_UNKNOWN);
-	fleet_cut(&f, 3);
+	fleet_truncate(&f, 3);
 	check(f.hosts[0].working.points[f.hosts[0].working.n - 1].last < 3);
 	fleet_free(&f);
 }
@@ -156,17 +156,17 @@ TEST(tui_fleet_hostile)
 		for (size_t i = 0; i < ARRAY_LEN(records); i++) {
 			struct json *r = parse(records[i]);
 
-			check_int(fleet_take_rank(&f, r, NAN, &e), 0);
-			check_int(fleet_take_host(&f, r, NAN, round ? (int)i : -1, &e), 0);
-			fleet_take_verdict(&f, r, NAN, -1);
+			check_int(fleet_add_rank_record(&f, r, NAN, &e), 0);
+			check_int(fleet_add_host_record(&f, r, NAN, round ? (int)i : -1, &e), 0);
+			fleet_set_verdict(&f, r, NAN, -1);
 			json_free(r);
-			fleet_settle(&f);
+			fleet_update_derived(&f);
 			for (size_t k = 0; k < f.n_hosts; k++) {
 				double work[FLEET_GPUS];
 				int64_t who;
 
 				fleet_gpu_work(&f, (int)k, work);
-				check(!(fleet_host_pace(&f, (int)k, &who) < 0));
+				check(!(fleet_host_slowdown(&f, (int)k, &who) < 0));
 				check(!(fleet_link_share(&f.hosts[k]) > 1));
 			}
 		}
@@ -272,16 +272,16 @@ TEST(json_numbers_by_name)
 
 	json_numbers(r, names, 4, v);
 	check(v[0] == 1.5 && isnan(v[1]) && v[2] == 3 && isnan(v[3]));
-	check_str(json_name(c), "c");
+	check_str(json_child_key(c), "c");
 	for (; c; c = json_next(r, c))
 		n++;
 	check_int(n, 6);
-	r = json_parse_again(r, "[1,[2,3],{}]", 12, &e);
+	r = json_parse_reusing(r, "[1,[2,3],{}]", 12, &e);
 	check(r && !json_first(json_at(r, 2)) && !json_next(r, json_at(r, 2)));
 	json_numbers(r, names, 4, v);
 	check(isnan(v[0]));
-	check(!json_parse_again(r, "[1,", 3, &e) && e.code == ERR_DATA);
-	r = json_parse_again(NULL, "{}", 2, &e);
+	check(!json_parse_reusing(r, "[1,", 3, &e) && e.code == ERR_DATA);
+	r = json_parse_reusing(NULL, "{}", 2, &e);
 	check(r && !json_first(r));
 	json_free(r);
 }

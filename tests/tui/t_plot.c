@@ -240,66 +240,66 @@ TEST(tui_plot_parts_of_a_whole)
 
 /* ---- how plots are looked at ---- */
 
-static void look(struct scene *s, struct sight *sight)
+static void look(struct scene *s, struct plot_viewport *sight)
 {
 	s->p = (struct plot){ .lines = &s->line, .n = 1 };
-	sight_begin(sight);
-	sight_apply(sight, 3, 1000, &s->p);
+	viewport_clear_areas(sight);
+	viewport_apply(sight, 3, 1000, &s->p);
 	draw(s);
 	s->area = sight->areas[3];
 }
 
 TEST(tui_sight_keys)
 {
-	struct sight sight;
+	struct plot_viewport sight;
 	struct scene s;
 
 	if (!open_scene(&s, GRID_FULL))
 		return;
 	for (int i = 0; i <= 1000; i += 100)
 		series_add(&s.s, i, i, &e);
-	sight_init(&sight);
+	viewport_init(&sight);
 	look(&s, &sight);
 	check_near(s.p.smooth, 0.6, 0);
 	/* Samples lie farther apart than columns: each key goes to the next one. */
-	sight_act(&sight, ACTION_LEFT, 3, &s.s);
+	viewport_act(&sight, ACTION_LEFT, 3, &s.s);
 	check_near(sight.cursor, 1000, 0);
-	sight_act(&sight, ACTION_LEFT, 3, &s.s);
-	sight_act(&sight, ACTION_LEFT, 3, &s.s);
+	viewport_act(&sight, ACTION_LEFT, 3, &s.s);
+	viewport_act(&sight, ACTION_LEFT, 3, &s.s);
 	check_near(sight.cursor, 800, 0);
-	check_near(sight_value(&s.s, sight.cursor), 800, 0);
+	check_near(viewport_value_at(&s.s, sight.cursor), 800, 0);
 	for (int i = 0; i < 20; i++)
-		sight_act(&sight, ACTION_RIGHT, 3, &s.s);
+		viewport_act(&sight, ACTION_RIGHT, 3, &s.s);
 	check_near(sight.cursor, 1000, 0);
-	sight_act(&sight, ACTION_PLOT_IN, 3, &s.s);
+	viewport_act(&sight, ACTION_PLOT_IN, 3, &s.s);
 	look(&s, &sight);
 	check_near(sight.from, 500, 1e-6);
 	check_near(s.area.x_from, 500, 1e-6);
 	/* The window follows the cursor. */
 	for (int i = 0; i < 8; i++)
-		sight_act(&sight, ACTION_LEFT, 3, &s.s);
+		viewport_act(&sight, ACTION_LEFT, 3, &s.s);
 	check(sight.cursor >= sight.from && sight.cursor <= sight.to && sight.from < 500);
-	sight_act(&sight, ACTION_PLOT_LATER, 3, &s.s);
+	viewport_act(&sight, ACTION_PLOT_LATER, 3, &s.s);
 	check(sight.to <= 1000);
-	sight_act(&sight, ACTION_PLOT_ALL, 3, &s.s);
+	viewport_act(&sight, ACTION_PLOT_ALL, 3, &s.s);
 	check(isnan(sight.from));
-	sight_act(&sight, ACTION_PLOT_LOG_Y, 3, &s.s);
-	sight_act(&sight, ACTION_PLOT_LOG_X, 3, &s.s);
+	viewport_act(&sight, ACTION_PLOT_LOG_Y, 3, &s.s);
+	viewport_act(&sight, ACTION_PLOT_LOG_X, 3, &s.s);
 	look(&s, &sight);
 	check(s.p.log_x && s.p.log_y);
 	for (int i = 0; i < 20; i++)
-		sight_act(&sight, ACTION_PLOT_SMOOTHER, 3, &s.s);
-	check(sight_smooth(&sight) < 1);
+		viewport_act(&sight, ACTION_PLOT_SMOOTHER, 3, &s.s);
+	check(viewport_smoothing(&sight) < 1);
 	for (int i = 0; i < 20; i++)
-		sight_act(&sight, ACTION_PLOT_ROUGHER, 3, &s.s);
-	check_near(sight_smooth(&sight), 0, 0);
-	check_int(sight_act(&sight, ACTION_QUIT, 3, &s.s), REACT_UNKNOWN);
+		viewport_act(&sight, ACTION_PLOT_ROUGHER, 3, &s.s);
+	check_near(viewport_smoothing(&sight), 0, 0);
+	check_int(viewport_act(&sight, ACTION_QUIT, 3, &s.s), REACT_UNKNOWN);
 	close_scene(&s);
 }
 
 TEST(tui_sight_mouse)
 {
-	struct sight sight;
+	struct plot_viewport sight;
 	struct scene s;
 	struct mouse m = { .kind = MOUSE_PRESS, .button = 1 };
 	size_t plot = 99;
@@ -309,19 +309,19 @@ TEST(tui_sight_mouse)
 		return;
 	for (int i = 0; i <= 1000; i += 100)
 		series_add(&s.s, i, i, &e);
-	sight_init(&sight);
+	viewport_init(&sight);
 	look(&s, &sight);
-	check_int(sight_mouse(&sight, &m, &plot), REACT_UNKNOWN);	/* not on the plot */
+	check_int(viewport_mouse(&sight, &m, &plot), REACT_UNKNOWN);	/* not on the plot */
 	m.row = s.area.cells.row + 2;
 	m.col = s.area.cells.col + s.area.cells.cols / 2;
-	check_int(sight_mouse(&sight, &m, &plot), REACT_REDRAW);
+	check_int(viewport_mouse(&sight, &m, &plot), REACT_REDRAW);
 	check_int(plot, 3);
 	check(fabs(sight.cursor - 500) < 20);
 	/* What is under the pointer stays there. */
 	x = plot_x_at(&s.area, m.col);
 	m.kind = MOUSE_WHEEL_UP;
 	for (int i = 0; i < 3; i++) {
-		sight_mouse(&sight, &m, &plot);
+		viewport_mouse(&sight, &m, &plot);
 		look(&s, &sight);
 		/* … but for labels of the y axis that are wider now */
 		check_near(plot_x_at(&s.area, m.col), x,
@@ -330,16 +330,16 @@ TEST(tui_sight_mouse)
 	/* Dragging to the left shows what is later. */
 	x = sight.from;
 	m = (struct mouse){ .kind = MOUSE_PRESS, .button = 3, .row = m.row, .col = m.col };
-	sight_mouse(&sight, &m, &plot);
+	viewport_mouse(&sight, &m, &plot);
 	m.kind = MOUSE_DRAG;
 	m.col -= 10;
-	sight_mouse(&sight, &m, &plot);
+	viewport_mouse(&sight, &m, &plot);
 	check(sight.from > x);
 	m.kind = MOUSE_RELEASE;
-	sight_mouse(&sight, &m, &plot);
+	viewport_mouse(&sight, &m, &plot);
 	m.kind = MOUSE_WHEEL_DOWN;
 	for (int i = 0; i < 20; i++) {
-		sight_mouse(&sight, &m, &plot);
+		viewport_mouse(&sight, &m, &plot);
 		look(&s, &sight);
 	}
 	check(isnan(sight.from));	/* all of it again */

@@ -244,7 +244,7 @@ TEST(service_that_hangs)
 		check(strstr(a->error, " s: the translator was ended and is started") != NULL);
 	check(strstr(service_trouble(s), "no answer for") != NULL);
 	check_int(service_deaths(s), 1);
-	check(isnan(service_asked(s)));
+	check(isnan(service_busy_since(s)));
 	/* it is another one, and what is slow by nature gets the time it needs */
 	service_set_patience(s, 60, 60);
 	a = await(s, ask(s, "slow two"));

@@ -276,42 +276,42 @@ TEST(tui_figures)
 		{0.25, "0.250"},   {-3.5, "-3.500"},	  {NAN, "-"},
 		{INFINITY, "-"},   {1e300, "1.00e300"},
 	};
-	char out[FIGURE_BYTES];
+	char out[NUMBER_TEXT_BYTES];
 
 	for (size_t i = 0; i < ARRAY_LEN(values); i++)
-		check_str(figure_value(out, values[i].v), values[i].want);
-	check_str(figure_count(out, 1234567), "1,234,567");
-	check_str(figure_count(out, INT64_MAX), "9,223,372,036,854,775,807");
-	check_str(figure_count(out, 0), "0");
-	check_str(figure_count(out, -1), "-");
-	check_str(figure_fixed(out, 70.256, 2), "70.26");
-	check_str(figure_fixed(out, -1e300, 2), "-1.00e300");
-	check_str(figure_bytes(out, 19021456), "19.0 MB");
-	check_str(figure_bytes(out, 512), "512 B");
-	check_str(figure_bytes(out, -1), "-");
-	check_str(figure_bytes(out, 1e300), "-");
-	check_str(figure_duration(out, 151), "2:31");
-	check_str(figure_duration(out, 3751), "1:02:31");
-	check_str(figure_duration(out, 273600), "3d 04:00");
-	check_str(figure_duration(out, NAN), "-");
-	check_str(figure_duration(out, -5), "-");
+		check_str(format_value(out, values[i].v), values[i].want);
+	check_str(format_count(out, 1234567), "1,234,567");
+	check_str(format_count(out, INT64_MAX), "9,223,372,036,854,775,807");
+	check_str(format_count(out, 0), "0");
+	check_str(format_count(out, -1), "-");
+	check_str(format_fixed(out, 70.256, 2), "70.26");
+	check_str(format_fixed(out, -1e300, 2), "-1.00e300");
+	check_str(format_bytes(out, 19021456), "19.0 MB");
+	check_str(format_bytes(out, 512), "512 B");
+	check_str(format_bytes(out, -1), "-");
+	check_str(format_bytes(out, 1e300), "-");
+	check_str(format_duration(out, 151), "2:31");
+	check_str(format_duration(out, 3751), "1:02:31");
+	check_str(format_duration(out, 273600), "3d 04:00");
+	check_str(format_duration(out, NAN), "-");
+	check_str(format_duration(out, -5), "-");
 }
 
 TEST(tui_figures_ticks)
 {
-	char out[FIGURE_BYTES];
+	char out[NUMBER_TEXT_BYTES];
 
-	check_near(figure_step(10, 5), 2, 1e-12);
-	check_near(figure_step(61, 3), 25, 1e-12);
-	check_near(figure_step(0.007, 3), 0.0025, 1e-12);
-	check_near(figure_step(1e30, 4), 2.5e29, 1e16);
-	check_str(figure_tick(out, 1500, 500, 2000), "1,500");
-	check_str(figure_tick(out, 12500, 2500, 50000), "12.5k");
-	check_str(figure_tick(out, 0.0025, 0.0025, 0.0075), "2.5e-3");
-	check_str(figure_tick(out, 0.005, 0.0025, 0.0075), "5.0e-3");
-	check_str(figure_tick(out, 0, 0.0025, 0.0075), "0");
-	check_str(figure_tick(out, -2.5, 2.5, 5), "-2.5");
-	check_str(figure_tick(out, NAN, 1, 1), "-");
+	check_near(round_tick_step(10, 5), 2, 1e-12);
+	check_near(round_tick_step(61, 3), 25, 1e-12);
+	check_near(round_tick_step(0.007, 3), 0.0025, 1e-12);
+	check_near(round_tick_step(1e30, 4), 2.5e29, 1e16);
+	check_str(format_tick(out, 1500, 500, 2000), "1,500");
+	check_str(format_tick(out, 12500, 2500, 50000), "12.5k");
+	check_str(format_tick(out, 0.0025, 0.0025, 0.0075), "2.5e-3");
+	check_str(format_tick(out, 0.005, 0.0025, 0.0075), "5.0e-3");
+	check_str(format_tick(out, 0, 0.0025, 0.0075), "0");
+	check_str(format_tick(out, -2.5, 2.5, 5), "-2.5");
+	check_str(format_tick(out, NAN, 1, 1), "-");
 }
 
 /* ---- series ---- */
@@ -360,12 +360,12 @@ TEST(tui_series_gaps_and_cuts)
 	series_add(&s, 4, 4, &e);		/* backwards: ignored */
 	series_add(&s, NAN, 4, &e);
 	check_int(s.n, 10);
-	series_cut(&s, 6);
+	series_truncate(&s, 6);
 	check_int(s.n, 5);
 	check_near(s.value, 4, 0);		/* the gap at 5 is not a value */
 	series_add(&s, 6, -INFINITY, &e);
 	check_near(s.value, -1e30, 1e16);
-	series_cut(&s, 0);
+	series_truncate(&s, 0);
 	check(s.n == 0 && isnan(s.value));
 	series_free(&s);
 }
@@ -553,7 +553,7 @@ static void write_file(const char *workspace, const char *name, const char *mode
 	}
 }
 
-static void update_all(struct history *h, double now)
+static void update_all(struct run_history *h, double now)
 {
 	int got;
 
@@ -566,7 +566,7 @@ static void update_all(struct history *h, double now)
 TEST(tui_history_follows)
 {
 	const char *w = make_run();
-	struct history *h = history_open(w, "r", &e);
+	struct run_history *h = history_open(w, "r", &e);
 
 	if (!check(h != NULL))
 		return;
@@ -607,7 +607,7 @@ TEST(tui_history_follows)
 TEST(tui_history_resumed_run)
 {
 	const char *w = make_run();
-	struct history *h = history_open(w, "r", &e);
+	struct run_history *h = history_open(w, "r", &e);
 
 	if (!check(h != NULL))
 		return;
@@ -640,7 +640,7 @@ TEST(tui_history_resumed_run)
 TEST(tui_history_state_and_lock)
 {
 	const char *w = make_run();
-	struct history *h;
+	struct run_history *h;
 	char path[400];
 	int fd;
 
@@ -700,7 +700,7 @@ TEST(tui_history_hostile)
 		"{\"kind\":\"stop\",\"reason\":\"failed\",\"exit\":9223372036854775807}",
 	};
 	const char *w = make_run();
-	struct history *h = history_open(w, "r", &e);
+	struct run_history *h = history_open(w, "r", &e);
 
 	if (!check(h != NULL))
 		return;
@@ -709,7 +709,7 @@ TEST(tui_history_hostile)
 			struct json *r = json_parse(records[i], strlen(records[i]), &e);
 
 			check(r != NULL);
-			check_int(history_take(h, r, &e), 0);
+			check_int(history_add_record(h, r, &e), 0);
 			json_free(r);
 		}
 	check_int(h->n_lines, HISTORY_LINES);

@@ -32,7 +32,7 @@ static void copy(const char *golden, const char *const *names, size_t n, const c
 	}
 }
 
-static bool open_world(struct world *w, char *workspace, size_t size)
+static bool open_world(struct app_context *w, char *workspace, size_t size)
 {
 	static const char *const of_run[] = { "journal.jsonl", "samples.jsonl", "recipe.ini",
 					      "state.json" };
@@ -43,11 +43,11 @@ static bool open_world(struct world *w, char *workspace, size_t size)
 	copy("run", of_run, ARRAY_LEN(of_run), "runs/first");
 	copy("run", of_run, ARRAY_LEN(of_run), "runs/second");
 	copy("corpus", of_corpus, ARRAY_LEN(of_corpus), "corpora/tiny");
-	if (!check_int(world_open(w, workspace, &e), 0))
+	if (!check_int(context_open(w, workspace, &e), 0))
 		return false;
 	w->now = 1750000210;
 	w->front = true;
-	return check_int(world_choose_run(w, "first", &e), 0);
+	return check_int(context_choose_run(w, "first", &e), 0);
 }
 
 /* Cells that are not empty; beyond body there must be none, which the clip of the grid sees to. */
@@ -61,7 +61,7 @@ static int cells_used(const struct grid *g)
 }
 
 /* As the workbench draws: the view may not spoil what is around it, and says something. */
-static void draw_at(const struct view *v, void *state, struct world *w, int rows, int cols)
+static void draw_at(const struct view *v, void *state, struct app_context *w, int rows, int cols)
 {
 	struct grid g = { .charset = w->charset };
 	struct rect body = { 1, 2, rows, cols };
@@ -81,7 +81,7 @@ static void draw_at(const struct view *v, void *state, struct world *w, int rows
 	grid_free(&g);
 }
 
-static void come_to_rest(const struct view *v, void *state, struct world *w)
+static void come_to_rest(const struct view *v, void *state, struct app_context *w)
 {
 	for (int i = 0; i < 50; i++, w->news = 0)
 		if (!(v->update(state, w) & REACT_AGAIN))
@@ -91,7 +91,7 @@ static void come_to_rest(const struct view *v, void *state, struct world *w)
 static void every_size(const struct view *v, const enum action *actions, const char *typed)
 {
 	char workspace[300];
-	struct world w;
+	struct app_context w;
 	void *state = calloc(1, v->state_size);
 
 	if (!state || !open_world(&w, workspace, sizeof(workspace))) {
@@ -118,7 +118,7 @@ static void every_size(const struct view *v, const enum action *actions, const c
 	if (v->close)
 		v->close(state);
 	free(state);
-	world_close(&w);
+	context_close(&w);
 }
 
 static void every_size_of(const struct view *v, const enum action *actions, const char *typed)
@@ -169,19 +169,19 @@ TEST(compare_clock_goes_between_samples)
 	struct series s;
 
 	series_init(&s);
-	check(isnan(compare_clock_at(&s, 3)));
+	check(isnan(comparison_clock_at(&s, 3)));
 	check_int(series_add(&s, 10, 100, &e), 0);
 	check_int(series_add(&s, 20, 300, &e), 0);
-	check_near(compare_clock_at(&s, 5), 100, 1e-9);
-	check_near(compare_clock_at(&s, 10), 100, 1e-9);
-	check_near(compare_clock_at(&s, 15), 200, 1e-9);
-	check_near(compare_clock_at(&s, 20), 300, 1e-9);
-	check_near(compare_clock_at(&s, 99), 300, 1e-9);
+	check_near(comparison_clock_at(&s, 5), 100, 1e-9);
+	check_near(comparison_clock_at(&s, 10), 100, 1e-9);
+	check_near(comparison_clock_at(&s, 15), 200, 1e-9);
+	check_near(comparison_clock_at(&s, 20), 300, 1e-9);
+	check_near(comparison_clock_at(&s, 99), 300, 1e-9);
 	/* joined points: from their lowest to their highest */
 	for (int i = 0; i < 3 * SERIES_POINTS; i++)
 		check_int(series_add(&s, 30 + 10 * i, 400 + 100 * i, &e), 0);
 	check(s.samples_a_point > 1);
-	check_near(compare_clock_at(&s, 10030), 400 + 100 * 1000, 200);
+	check_near(comparison_clock_at(&s, 10030), 400 + 100 * 1000, 200);
 	series_free(&s);
 }
 
@@ -199,24 +199,24 @@ static void put(const char *name, const char *text)
 /* The way of someone who always takes the first step. */
 TEST(steps_lead_from_nothing_to_a_translation)
 {
-	struct step steps[STEPS_MAX];
-	struct places p = { 0 };
+	struct suggested_step steps[NEXT_STEPS_MAX];
+	struct workspace_index p = { 0 };
 	char workspace[300];
 	size_t n;
 
 	snprintf(workspace, sizeof(workspace), "%s", test_folder());
-	places_update(&p, workspace, 1000, 1, &e);
-	n = steps_find(&p, workspace, false, steps);
+	workspace_index_update(&p, workspace, 1000, 1, &e);
+	n = next_steps_find(&p, workspace, false, steps);
 	check(n >= 2);
 	check_str(steps[0].argv[1], "prep");
 	check_str(steps[0].argv[2], "demo");
 	check(!steps[0].argv[3]);
 	/* while it is being prepared it is not offered again */
-	n = steps_find(&p, workspace, true, steps);
+	n = next_steps_find(&p, workspace, true, steps);
 	check(strcmp(steps[0].title, "Prepare the built-in corpus") != 0);
 	put("corpora/demo/manifest.json", "{\"v\":2,\"recipe\":\"demo\",\"pairs\":{\"train\":7}}");
-	places_update(&p, workspace, 1010, 1, &e);
-	steps_find(&p, workspace, false, steps);
+	workspace_index_update(&p, workspace, 1010, 1, &e);
+	next_steps_find(&p, workspace, false, steps);
 	check_str(steps[0].title, "Train a model on demo");
 	check_str(steps[0].argv[1], "train");
 	check_str(steps[0].argv[4], "demo");
@@ -224,16 +224,16 @@ TEST(steps_lead_from_nothing_to_a_translation)
 	put("runs/demo/journal.jsonl",
 	    "{\"v\":1,\"kind\":\"eval\",\"t\":6,\"step\":10,\"bleu\":12.5}\n");
 	put("runs/demo/state.json", "{\"v\":1,\"state\":\"finished\"}");
-	places_update(&p, workspace, 1020, 1, &e);
-	steps_find(&p, workspace, false, steps);
+	workspace_index_update(&p, workspace, 1020, 1, &e);
+	next_steps_find(&p, workspace, false, steps);
 	check_str(steps[0].title, "Translate with demo");
-	check_int(steps[0].kind, STEP_LOOK);
+	check_int(steps[0].kind, NEXT_STEP_SHOW);
 	check_int(steps[0].tab, TAB_TRANSLATE);
 	put("runs/demo/state.json", "{\"v\":1,\"state\":\"stopped\"}");
-	places_update(&p, workspace, 1030, 1, &e);
-	n = steps_find(&p, workspace, false, steps);
+	workspace_index_update(&p, workspace, 1030, 1, &e);
+	n = next_steps_find(&p, workspace, false, steps);
 	check_str(steps[1].title, "Go on training demo");
-	steps_new_run(&p, "demo", steps[0].run);
+	next_steps_run_name(&p, "demo", steps[0].run);
 	check_str(steps[0].run, "demo-2");
-	places_free(&p);
+	workspace_index_free(&p);
 }

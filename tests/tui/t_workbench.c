@@ -259,7 +259,7 @@ TEST(workbench_forms)
 	struct wizard_form form = {
 		.title = "Train", .command = "train", .argument = "demo",
 		.argument_label = "recipe", .argument_choices = recipes, .n_choices = 2,
-		.values = values, .n_values = 2, .go = -1,
+		.values = values, .n_values = 2, .show_tab = -1,
 	};
 	struct buf text = { 0 };
 	struct wizard *z = wizard_new(&form, "w", &e);
@@ -295,39 +295,39 @@ TEST(workbench_forms)
 
 TEST(workbench_keeps)
 {
-	struct keep k = { 0 };
+	struct saved_state k = { 0 };
 	struct buf text = { 0 };
 	char key[32], longer[2000];
 
-	keep_read(&k, "view = run\n# no\nnonsense\nbad key = 1\nrun.zoom=yes\n = x\n");
+	saved_state_read(&k, "view = run\n# no\nnonsense\nbad key = 1\nrun.zoom=yes\n = x\n");
 	check_int((int)k.n, 2);
 	check(!k.changed);
-	check_str(keep_get(&k, "view"), "run");
-	check_str(keep_get(&k, "run.zoom"), "yes");
-	keep_set(&k, "view", "run");
+	check_str(saved_state_get(&k, "view"), "run");
+	check_str(saved_state_get(&k, "run.zoom"), "yes");
+	saved_state_set(&k, "view", "run");
 	check(!k.changed);
-	keep_set(&k, "view", "log");
-	keep_set(&k, "run.zoom", NULL);
-	keep_set(&k, "evil", "a\nview = x");
+	saved_state_set(&k, "view", "log");
+	saved_state_set(&k, "run.zoom", NULL);
+	saved_state_set(&k, "evil", "a\nview = x");
 	memset(longer, 'a', sizeof(longer) - 1);
 	longer[sizeof(longer) - 1] = 0;
-	keep_set(&k, "long", longer);
-	keep_write(&k, &text);
+	saved_state_set(&k, "long", longer);
+	saved_state_write(&k, &text);
 	check_str(buf_text(&text), "view = log\n");
-	check(k.changed && !keep_get(&k, "run.zoom"));
-	for (int i = 0; i < KEEP_MAX + 20; i++) {
+	check(k.changed && !saved_state_get(&k, "run.zoom"));
+	for (int i = 0; i < SAVED_STATE_MAX + 20; i++) {
 		snprintf(key, sizeof(key), "k%d", i);
-		keep_set(&k, key, "v");
+		saved_state_set(&k, key, "v");
 	}
-	check_int((int)k.n, KEEP_MAX);
+	check_int((int)k.n, SAVED_STATE_MAX);
 	buf_free(&text);
-	keep_free(&k);
+	saved_state_free(&k);
 }
 
 /* ---- the world ---- */
 
 /* A workspace with the recorded run; false: skipped. */
-static bool open_world(struct world *w, char *workspace, size_t size)
+static bool open_world(struct app_context *w, char *workspace, size_t size)
 {
 	static const char *const files[] = { "journal.jsonl", "samples.jsonl", "recipe.ini",
 					     "state.json" };
@@ -344,28 +344,28 @@ static bool open_world(struct world *w, char *workspace, size_t size)
 		if (file_exists(from))
 			check_int(file_copy(from, to, &e), 0);
 	}
-	if (!check_int(world_open(w, workspace, &e), 0))
+	if (!check_int(context_open(w, workspace, &e), 0))
 		return false;
 	w->now = 1750000210;
 	w->keymap = NULL;
 	w->view = "run";
-	return check_int(world_choose_run(w, "demo", &e), 0);
+	return check_int(context_choose_run(w, "demo", &e), 0);
 }
 
 TEST(workbench_world)
 {
 	char workspace[300], path[600], name[64];
-	struct world w;
+	struct app_context w;
 	struct buf text = { 0 };
 	char **names;
 	size_t n;
 
 	if (!open_world(&w, workspace, sizeof(workspace)))
 		return;
-	check(w.run && !strcmp(w.run, "demo") && w.wishes->news & NEWS_RUN);
-	check_int(world_choose_run(&w, "nobody", &e), ERR_NOINPUT);
+	check(w.run && !strcmp(w.run, "demo") && w.requests->news & NEWS_RUN);
+	check_int(context_choose_run(&w, "nobody", &e), ERR_NOINPUT);
 	check_str(w.run, "demo");
-	names = world_runs(&w, &n, &e);
+	names = context_run_names(&w, &n, &e);
 	if (check(names && n == 1))
 		check_str(names[0], "demo");
 	for (size_t i = 0; names && i < n; i++)
@@ -373,21 +373,21 @@ TEST(workbench_world)
 	free(names);
 	/* an export never overwrites */
 	snprintf(name, sizeof(name), "export-%ld.csv", (long)getpid());
-	world_export(&w, name, "first");
-	world_export(&w, name, "second");
+	context_write_file(&w, name, "first");
+	context_write_file(&w, name, "second");
 	check_int(file_read_all(name, 100, &text, &e), 0);
 	check_str(buf_text(&text), "first");
-	check(strstr(w.wishes->said, "-2.csv") != NULL);
+	check(strstr(w.requests->message, "-2.csv") != NULL);
 	unlink(name);
 	snprintf(path, sizeof(path), "export-%ld-2.csv", (long)getpid());
 	check_int(unlink(path), 0);
 	/* looking only: a command is shown, not run */
 	w.readonly = true;
-	world_run(&w, "x", (const char *const[]){ "werkbank", "stop", "demo", NULL });
-	check(w.asking && w.wishes->prompt.kind == QUESTION_TEXT);
-	check_str(w.wishes->prompt.text, "werkbank stop demo");
+	context_run_command(&w, "x", (const char *const[]){ "werkbank", "stop", "demo", NULL });
+	check(w.has_question && w.requests->prompt.kind == QUESTION_TEXT);
+	check_str(w.requests->prompt.text, "werkbank stop demo");
 	buf_free(&text);
-	world_close(&w);
+	context_close(&w);
 }
 
 /* ---- every view at every size ---- */
@@ -423,7 +423,7 @@ static const struct cell *spilled(const struct grid *g)
 
 static int n_spilled;	/* of a view; told of only a few times */
 
-static void draw_at(const struct view *v, void *state, struct world *w, struct grid *g)
+static void draw_at(const struct view *v, void *state, struct app_context *w, struct grid *g)
 {
 	struct rect body = { MARGIN_ROWS, MARGIN_COLS, g->rows - 2 * MARGIN_ROWS,
 			     g->cols - 2 * MARGIN_COLS };
@@ -440,7 +440,7 @@ static void draw_at(const struct view *v, void *state, struct world *w, struct g
 			  (int)((c - g->cells) % g->cols));
 }
 
-static void draw_every_size(const struct view *v, struct world *w)
+static void draw_every_size(const struct view *v, struct app_context *w)
 {
 	bool all = getenv("WERKBANK_EVERY_SIZE") != NULL;
 	void *state = calloc(1, MAX(v->state_size, (size_t)1));
@@ -471,7 +471,7 @@ TEST(workbench_views_at_every_size)
 {
 	static const enum grid_charset charsets[] = { GRID_ASCII, GRID_FULL };
 	char workspace[300];
-	struct world w;
+	struct app_context w;
 
 	if (!setlocale(LC_CTYPE, "C.UTF-8")) {
 		test_skip("this machine has no locale C.UTF-8");
@@ -484,13 +484,13 @@ TEST(workbench_views_at_every_size)
 	for (size_t k = 0; k < ARRAY_LEN(charsets); k++) {
 		w.charset = charsets[k];
 		for (int tab = 0; tab < TAB_COUNT; tab++) {
-			w.wishes->caller = tab;
+			w.requests->caller = tab;
 			draw_every_size(view_tabs[tab], &w);
 		}
 		draw_every_size(&view_help, &w);
 		draw_every_size(&view_report, &w);
 	}
-	world_close(&w);
+	context_close(&w);
 }
 
 /* ---- any keys at all ---- */
@@ -539,11 +539,11 @@ static void play_in(const char *workspace, int n)
 {
 	struct app a = { .fixed_now = 1750000210, .grid = { .charset = GRID_FULL } };
 
-	if (!check_int(world_open(&a.world, workspace, &e), 0))
+	if (!check_int(context_open(&a.context, workspace, &e), 0))
 		return;
-	a.wish = a.world.wishes;
-	a.world.keymap = &a.keymap;
-	a.world.readonly = true;	/* no command is started */
+	a.requests = a.context.requests;
+	a.context.keymap = &a.keymap;
+	a.context.readonly = true;	/* no command is started */
 	theme_builtin(&a.theme, "auto");
 	grid_resize(&a.grid, 24, 80, &e);
 	for (int tab = 0; tab < TAB_COUNT; tab++) {
@@ -551,15 +551,15 @@ static void play_in(const char *workspace, int n)
 		play(&a, (unsigned)tab + 1, n);
 	}
 	/* nothing but what only reads */
-	for (size_t i = 0; i < jobs_count(a.world.jobs); i++)
-		check(!strncmp(jobs_at(a.world.jobs, i)->title, "report of ", 10));
+	for (size_t i = 0; i < jobs_count(a.context.jobs); i++)
+		check(!strncmp(jobs_at(a.context.jobs, i)->title, "report of ", 10));
 	app_close(&a);
 }
 
 TEST(workbench_survives_any_keys)
 {
 	char workspace[300], empty[400], here[4096];
-	struct world w;
+	struct app_context w;
 
 	if (!setlocale(LC_CTYPE, "C.UTF-8")) {
 		test_skip("this machine has no locale C.UTF-8");
@@ -567,7 +567,7 @@ TEST(workbench_survives_any_keys)
 	}
 	if (!open_world(&w, workspace, sizeof(workspace)) || !getcwd(here, sizeof(here)))
 		return;
-	world_close(&w);
+	context_close(&w);
 	snprintf(empty, sizeof(empty), "%s/empty", workspace);
 	file_make_folders(empty, &e);
 	/* what is exported goes into the test's folder */
@@ -605,12 +605,12 @@ static bool on_screen(struct app *a, const char *words)
 static bool open_app(struct app *a, bool readonly)
 {
 	*a = (struct app){ .fixed_now = 1750000210 };
-	if (!check_int(world_open(&a->world, test_folder(), &e), 0))
+	if (!check_int(context_open(&a->context, test_folder(), &e), 0))
 		return false;
-	a->wish = a->world.wishes;
-	a->world.keymap = &a->keymap;
-	a->world.readonly = readonly;
-	a->world.now = a->fixed_now;
+	a->requests = a->context.requests;
+	a->context.keymap = &a->keymap;
+	a->context.readonly = readonly;
+	a->context.now = a->fixed_now;
 	theme_builtin(&a->theme, "auto");
 	if (!check_int(grid_resize(&a->grid, 24, 80, &e), 0))
 		return false;
@@ -625,15 +625,15 @@ TEST(workbench_runs_a_command_after_a_yes)
 
 	if (!open_app(&a, false))
 		return;
-	world_run(&a.world, "talk", argv);
+	context_run_command(&a.context, "talk", argv);
 	check(on_screen(&a, "sh -c 'echo said; sleep 100'"));
 	press(&a, "n");
-	check_int((int)jobs_count(a.world.jobs), 0);
-	world_run(&a.world, "talk", argv);
+	check_int((int)jobs_count(a.context.jobs), 0);
+	context_run_command(&a.context, "talk", argv);
 	press(&a, "<Enter>");	/* not a yes */
-	check_int((int)jobs_count(a.world.jobs), 0);
+	check_int((int)jobs_count(a.context.jobs), 0);
 	press(&a, "y");
-	check_int((int)jobs_running(a.world.jobs), 1);
+	check_int((int)jobs_running(a.context.jobs), 1);
 	check(on_screen(&a, "started: talk"));
 	a.fixed_now += 10;
 	press(&a, "l");
@@ -654,15 +654,15 @@ TEST(workbench_only_looks)
 
 	if (!open_app(&a, true))
 		return;
-	world_run(&a.world, "write", argv);
+	context_run_command(&a.context, "write", argv);
 	press(&a, "yy<Enter>");
-	world_wizard(&a.world, &(struct wizard_form){ .title = "Look", .command = "status",
-						      .go = -1 });
+	context_open_wizard(&a.context, &(struct wizard_form){ .title = "Look", .command = "status",
+						      .show_tab = -1 });
 	press(&a, "<Ctrl-L>x");
 	check(on_screen(&a, "only to look"));
 	/* nothing but what only reads */
-	for (size_t i = 0; i < jobs_count(a.world.jobs); i++)
-		check(!strncmp(jobs_at(a.world.jobs, i)->title, "report of ", 10));
+	for (size_t i = 0; i < jobs_count(a.context.jobs); i++)
+		check(!strncmp(jobs_at(a.context.jobs, i)->title, "report of ", 10));
 	app_close(&a);
 }
 
@@ -674,14 +674,14 @@ TEST(workbench_fills_a_form)
 	const struct wizard_form form = {
 		.title = "Train a model", .command = "train", .argument = "demo",
 		.argument_label = "recipe", .argument_choices = recipes, .n_choices = 2,
-		.values = values, .n_values = 3, .go = TAB_RUN,
+		.values = values, .n_values = 3, .show_tab = TAB_RUN,
 	};
 	const struct mouse click = { .kind = MOUSE_PRESS, .row = 3, .col = 9, .button = 1 };
 	struct app a;
 
 	if (!open_app(&a, false))
 		return;
-	world_wizard(&a.world, &form);
+	context_open_wizard(&a.context, &form);
 	press(&a, "<Ctrl-L>");	/* the loop takes up the wish */
 	check(on_screen(&a, "Train a model") && on_screen(&a, "demo --run first"));
 	press(&a, "<Enter>mul<Enter>");
@@ -703,9 +703,9 @@ TEST(workbench_fills_a_form)
 	check(on_screen(&a, "--run third"));
 	press(&a, "<Esc>");
 	check(!on_screen(&a, "Train a model"));
-	check_int((int)jobs_count(a.world.jobs), 0);
+	check_int((int)jobs_count(a.context.jobs), 0);
 	/* a command that does not exist is said, not shown */
-	world_wizard(&a.world, &(struct wizard_form){ .title = "x", .command = "fly",
+	context_open_wizard(&a.context, &(struct wizard_form){ .title = "x", .command = "fly",
 						      .values = values, .n_values = 1 });
 	press(&a, "<Ctrl-L>");
 	check(on_screen(&a, "fly"));
@@ -715,7 +715,7 @@ TEST(workbench_fills_a_form)
 TEST(workbench_frame_at_every_size)
 {
 	char workspace[300];
-	struct world w;
+	struct app_context w;
 
 	if (!open_world(&w, workspace, sizeof(workspace)))
 		return;
@@ -743,5 +743,5 @@ TEST(workbench_frame_at_every_size)
 			}
 			grid_free(&g);
 		}
-	world_close(&w);
+	context_close(&w);
 }

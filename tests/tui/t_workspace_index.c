@@ -68,36 +68,36 @@ TEST(names_are_of_folders)
 {
 	struct err e = { 0 };
 	char path[400];
-	struct names l;
+	struct workspace_names l;
 
 	snprintf(path, sizeof(path), "%s/nowhere", test_folder());
-	check_int(names_of_runs(&l, path, &e), 0);
+	check_int(workspace_run_names(&l, path, &e), 0);
 	check_int((int64_t)l.n, 0);
-	names_free(&l);
+	workspace_names_free(&l);
 	put("runs/two/state.json", "{}");
 	put("runs/One/state.json", "{}");
 	put("runs/.hidden/state.json", "{}");
 	put("runs/notes.txt", "a file is no run");
-	check_int(names_of_runs(&l, test_folder(), &e), 0);
+	check_int(workspace_run_names(&l, test_folder(), &e), 0);
 	if (check_int((int64_t)l.n, 2)) {
 		check_str(l.items[0], "One");
 		check_str(l.items[1], "two");
 	}
-	names_free(&l);
+	workspace_names_free(&l);
 	put("corpora", "no folder");
-	check_int(names_of_corpora(&l, test_folder(), &e), 0);
+	check_int(workspace_corpus_names(&l, test_folder(), &e), 0);
 	check_int((int64_t)l.n, 0);
-	names_free(&l);
+	workspace_names_free(&l);
 }
 
 TEST(places_finds_corpora_and_runs)
 {
 	char text[400], workspace[300];
-	struct places p = { 0 };
+	struct workspace_index p = { 0 };
 	struct err e = { 0 };
 
 	snprintf(workspace, sizeof(workspace), "%s", test_folder());
-	check_int(places_update(&p, workspace, 1000, 1, &e), PLACES_CHANGED);
+	check_int(workspace_index_update(&p, workspace, 1000, 1, &e), INDEX_CHANGED);
 	check_int(p.n_corpora, 0);
 	check_int(p.n_runs, 0);
 	put("corpora/ready/manifest.json",
@@ -115,7 +115,7 @@ TEST(places_finds_corpora_and_runs)
 	    "{\"v\":1,\"kind\":\"eval\",\"t\":6,\"step\":10,\"bleu\":12.5}\n");
 	put("runs/first/state.json", "{\"v\":1,\"state\":\"finished\"}");
 	put("runs/empty/recipe.ini", "[train]\nsteps = 7\n");
-	check(places_update(&p, workspace, 1010, 1, &e) >= PLACES_CHANGED);
+	check(workspace_index_update(&p, workspace, 1010, 1, &e) >= INDEX_CHANGED);
 	check_int(p.n_corpora, 3);
 	check_int(p.n_runs, 2);
 	check_str(p.corpora[0].name, "busy");
@@ -124,11 +124,11 @@ TEST(places_finds_corpora_and_runs)
 	check_near(prep_progress_left(&p.corpora[0].progress), 30, 1e-9);
 	check_int(p.corpora[1].state, CORPUS_UNFINISHED);
 	check(isnan(prep_progress_share(&p.corpora[1].progress)));
-	check_int(places_corpus(&p, "ready")->train, 7);
-	check_str(places_corpus(&p, "ready")->target, "de");
-	check(!places_corpus(&p, "none"));
+	check_int(workspace_index_corpus(&p, "ready")->train, 7);
+	check_str(workspace_index_corpus(&p, "ready")->target, "de");
+	check(!workspace_index_corpus(&p, "none"));
 	for (size_t i = 0; i < p.n_runs; i++) {
-		const struct status *s = &p.runs[i].status;
+		const struct run_status *s = &p.runs[i].status;
 
 		if (!strcmp(s->name, "first")) {
 			check_near(s->best_bleu, 12.5, 0);
@@ -145,9 +145,9 @@ TEST(places_finds_corpora_and_runs)
 	    "{\"v\":1,\"kind\":\"eval\",\"t\":7,\"step\":20,\"bleu\":13.5}\n");
 	snprintf(text, sizeof(text), "%s/runs/empty", workspace);
 	check_int(file_remove_tree(text, &e), 0);
-	places_update(&p, workspace, 1020, 1, &e);
+	workspace_index_update(&p, workspace, 1020, 1, &e);
 	check_int(p.n_runs, 1);
-	places_free(&p);
+	workspace_index_free(&p);
 }
 
 static void sample(FILE *f, int step, int id, const char *text)
@@ -158,7 +158,7 @@ static void sample(FILE *f, int step, int id, const char *text)
 
 TEST(sample_book_keeps_versions)
 {
-	struct sample_book *b;
+	struct sample_history *b;
 	struct err e = { 0 };
 	char path[400], folder[300];
 	FILE *f;
@@ -166,17 +166,17 @@ TEST(sample_book_keeps_versions)
 
 	snprintf(folder, sizeof(folder), "%s", test_folder());
 	snprintf(path, sizeof(path), "%s/samples.jsonl", folder);
-	b = sample_book_open(folder, &e);
+	b = sample_history_open(folder, &e);
 	if (!check(b != NULL))
 		return;
-	check_int(sample_book_update(b, 1, &e), 0);
+	check_int(sample_history_update(b, 1, &e), 0);
 	f = fopen(path, "w");
 	for (int step = 1; step <= 200; step++)
 		sample(f, step * 10, 3, "first");
 	sample(f, 10, 4, "other");
 	fprintf(f, "{\"kind\":\"sample\",\"step\":-1,\"id\":9}\n[]\n");
 	fclose(f);
-	while ((got = sample_book_update(b, 1, &e)) > 0)
+	while ((got = sample_history_update(b, 1, &e)) > 0)
 		;
 	check_int(got, 0);
 	check_int(b->n, 2);
@@ -190,33 +190,33 @@ TEST(sample_book_keeps_versions)
 	f = fopen(path, "a");
 	sample(f, 1500, 3, "again");
 	fclose(f);
-	check_int(sample_book_update(b, 1, &e), 1);
+	check_int(sample_history_update(b, 1, &e), 1);
 	check_str(b->sentences[0].versions[b->sentences[0].n - 1].hypothesis, "again 1500");
 	check_int(sample_version_at(&b->sentences[0], 5), -1);
 	check_int(sample_version_at(&b->sentences[0], 10), 0);
 	check_int(sample_version_at(&b->sentences[0], 99999), (int)b->sentences[0].n - 1);
-	sample_book_free(b);
+	sample_history_free(b);
 }
 
 TEST(contrast_says_what_differs)
 {
 	static const char *const names[] = { "a", "b", "c" };
-	struct contrast c = { 0 };
+	struct option_diff c = { 0 };
 	struct err e = { 0 };
 
 	put("runs/a/recipe.ini", "[train]\nwarmup = 100\nsteps = 5\n[model]\nsize = tiny\n");
 	put("runs/b/recipe.ini", "[train]\nwarmup = 200\nsteps = 5\n[model]\nsize = tiny\n");
-	check_int(contrast_make(&c, test_folder(), names, 2, &e), 0);
+	check_int(option_diff_make(&c, test_folder(), names, 2, &e), 0);
 	check_int(c.n, 1);
 	for (size_t i = 0; i < c.n; i++)
 		if (!strcmp(c.rows[i].option, "warmup")) {
 			check_str(c.rows[i].values[0], "100");
 			check_str(c.rows[i].values[1], "200");
 		}
-	check_int(contrast_make(&c, test_folder(), names, 3, &e), 0);
+	check_int(option_diff_make(&c, test_folder(), names, 3, &e), 0);
 	check(c.n > 20);
 	check(c.rows[0].values[2] == NULL);
-	check_int(contrast_make(&c, test_folder(), names, 1, &e), 0);
+	check_int(option_diff_make(&c, test_folder(), names, 1, &e), 0);
 	check_int(c.n, 0);
-	contrast_free(&c);
+	option_diff_free(&c);
 }

@@ -115,7 +115,7 @@ const char *ckpt_weights_name(const struct ckpt_source *s)
 }
 
 /* The part of the folder that these weights are of. */
-static enum ckpt_part part_of(const struct ckpt_source *s)
+static enum ckpt_part ckpt_part_of(const struct ckpt_source *s)
 {
 	return strcmp(ckpt_weights_name(s), CKPT_WEIGHTS) ? CKPT_UNAVERAGED : CKPT_MODEL;
 }
@@ -128,7 +128,7 @@ struct ckpt_check {
 	struct err result;
 };
 
-static void *check(void *arg)
+static void *ckpt_check_thread(void *arg)
 {
 	struct ckpt_check *c = arg;
 
@@ -148,8 +148,8 @@ struct ckpt_check *ckpt_check_start(const struct ckpt_source *s, struct err *e)
 		free(c);
 		return NULL;
 	}
-	c->part = part_of(s);
-	c->threaded = !pthread_create(&c->thread, NULL, check, c);
+	c->part = ckpt_part_of(s);
+	c->threaded = !pthread_create(&c->thread, NULL, ckpt_check_thread, c);
 	return c;
 }
 
@@ -162,7 +162,7 @@ int ckpt_check_finish(struct ckpt_check *c, struct err *e)
 	if (c->threaded)
 		pthread_join(c->thread, NULL);
 	else
-		check(c);
+		ckpt_check_thread(c);
 	rc = c->result.code;
 	if (rc)
 		*e = c->result;
@@ -174,7 +174,7 @@ int ckpt_check_finish(struct ckpt_check *c, struct err *e)
 /* ---- state.json -------------------------------------------------------- */
 
 /* A whole number of the state in low .. high; the first that is not makes *bad its name. */
-static int64_t whole(const struct json *object, const char *key, int64_t low, int64_t high,
+static int64_t ckpt_get_integer(const struct json *object, const char *key, int64_t low, int64_t high,
 		     const char **bad)
 {
 	int64_t v = json_integer(json_get(object, key), INT64_MIN);
@@ -187,31 +187,31 @@ static int64_t whole(const struct json *object, const char *key, int64_t low, in
 	return v;
 }
 
-static int read_state(const struct json *root, const char *path, struct ckpt_state *s,
+static int ckpt_parse_state(const struct json *root, const char *path, struct ckpt_state *s,
 		      struct err *e)
 {
 	const struct json *shape = json_get(root, "shape");
 	const char *bad = NULL, *hash = json_text(json_get(root, "vocabulary_sha256"), "");
 
 	*s = (struct ckpt_state){
-		.step = whole(root, "step", 0, INT64_MAX, &bad),
-		.loader_position = (uint64_t)whole(root, "loader_position", 0, INT64_MAX, &bad),
-		.seed = (uint64_t)whole(root, "seed", 0, INT64_MAX, &bad),
+		.step = ckpt_get_integer(root, "step", 0, INT64_MAX, &bad),
+		.loader_position = (uint64_t)ckpt_get_integer(root, "loader_position", 0, INT64_MAX, &bad),
+		.seed = (uint64_t)ckpt_get_integer(root, "seed", 0, INT64_MAX, &bad),
 		.seconds = json_number(json_get(root, "seconds"), 0),
 		.best_bleu = json_number(json_get(root, "best_bleu"), -1),
-		.best_step = whole(root, "best_step", -1, INT64_MAX, &bad),
+		.best_step = ckpt_get_integer(root, "best_step", -1, INT64_MAX, &bad),
 		.shape =
 			{
-				.d_model = (int32_t)whole(shape, "d_model", 1, INT32_MAX, &bad),
-				.d_ff = (int32_t)whole(shape, "d_ff", 1, INT32_MAX, &bad),
-				.heads = (int32_t)whole(shape, "heads", 1, INT32_MAX, &bad),
-				.encoder_layers = (int32_t)whole(shape, "encoder_layers", 1,
+				.d_model = (int32_t)ckpt_get_integer(shape, "d_model", 1, INT32_MAX, &bad),
+				.d_ff = (int32_t)ckpt_get_integer(shape, "d_ff", 1, INT32_MAX, &bad),
+				.heads = (int32_t)ckpt_get_integer(shape, "heads", 1, INT32_MAX, &bad),
+				.encoder_layers = (int32_t)ckpt_get_integer(shape, "encoder_layers", 1,
 								 MODEL_MAX_LAYERS, &bad),
-				.decoder_layers = (int32_t)whole(shape, "decoder_layers", 1,
+				.decoder_layers = (int32_t)ckpt_get_integer(shape, "decoder_layers", 1,
 								 MODEL_MAX_LAYERS, &bad),
 				.vocabulary =
-					(int32_t)whole(shape, "vocabulary", 1, INT32_MAX, &bad),
-				.real_vocabulary = (int32_t)whole(shape, "real_vocabulary", 1,
+					(int32_t)ckpt_get_integer(shape, "vocabulary", 1, INT32_MAX, &bad),
+				.real_vocabulary = (int32_t)ckpt_get_integer(shape, "real_vocabulary", 1,
 								  INT32_MAX, &bad),
 			},
 	};
@@ -221,9 +221,9 @@ static int read_state(const struct json *root, const char *path, struct ckpt_sta
 			       "Werkbank",
 			       path, bad);
 	/* only where compression holds something back */
-	s->residual_ranks = (int32_t)json_integer(json_get(root, "residual_ranks"), 0);
-	s->residual_wire = (int32_t)json_integer(json_get(root, "residual_wire"), 0);
-	s->residual_bucket = json_integer(json_get(root, "residual_bucket"), 0);
+	s->feedback_ranks = (int32_t)json_integer(json_get(root, "residual_ranks"), 0);
+	s->feedback_wire = (int32_t)json_integer(json_get(root, "residual_wire"), 0);
+	s->feedback_bucket = json_integer(json_get(root, "residual_bucket"), 0);
 	if (strlen(hash) != HASH_SHA256_HEX - 1)
 		return err_set(e, ERR_DATA,
 			       "%s: \"vocabulary_sha256\" is missing: this is not a checkpoint of "
@@ -246,7 +246,7 @@ int ckpt_read_state(const char *folder, bool verify, struct ckpt_state *s, struc
 		rc = file_read_all(path, SMALL_FILE, &text, e);
 	if (!rc) {
 		root = json_parse(buf_text(&text), text.len, e);
-		rc = root ? read_state(root, path, s, e) : err_prefix(e, "%s", path);
+		rc = root ? ckpt_parse_state(root, path, s, e) : err_prefix(e, "%s", path);
 	}
 	json_free(root);
 	buf_free(&text);
@@ -397,7 +397,7 @@ struct model *ckpt_open_model(const struct ckpt_source *s, const struct model_sh
 	if (!*weights)
 		goto out;
 	e->code = 0;
-	if (ops->pack && !ops->own_memory)
+	if (ops->pack && !ops->has_device_memory)
 		tensors = find_tensors(*weights, shape, e);
 	if (e->code)
 		goto out;
@@ -435,14 +435,14 @@ int ckpt_load_moments(const char *folder, struct model *m, float *first, float *
 
 int ckpt_load_arena(const char *folder, struct model *m, int which, float *arena, struct err *e)
 {
-	const bool residual = which >= CKPT_RESIDUAL;
-	char *path = file_path(e, "%s/%s", folder, residual ? CKPT_RESIDUALS : CKPT_MOMENTS);
+	const bool residual = which >= CKPT_FEEDBACK;
+	char *path = file_path(e, "%s/%s", folder, residual ? CKPT_FEEDBACK_FILE : CKPT_MOMENTS);
 	struct safetensors *file = path ? safetensors_open(path, e) : NULL;
 	char suffix[16] = ".m";
 	int rc;
 
 	if (residual)
-		snprintf(suffix, sizeof(suffix), ".r%d", which - CKPT_RESIDUAL);
+		snprintf(suffix, sizeof(suffix), ".r%d", which - CKPT_FEEDBACK);
 	else if (which == CKPT_SECOND)
 		suffix[1] = 'v';
 	rc = !file ? e->code

@@ -40,9 +40,9 @@ struct ckpt_state {
 	struct model_shape shape;
 	char     vocabulary_sha256[65];
 	/* what the residuals belong to: they fit the same form, buckets and ranks only */
-	int32_t  residual_ranks;	/* 0: there are none */
-	int32_t  residual_wire;		/* enum wire */
-	int64_t  residual_bucket;	/* floats */
+	int32_t  feedback_ranks;	/* 0: there are none */
+	int32_t  feedback_wire;		/* enum wire */
+	int64_t  feedback_bucket;	/* floats */
 };
 
 /* An arena of the model's length; borrowed. */
@@ -53,13 +53,13 @@ struct ckpt_arena {
 
 /*
  * Where a checkpoint's arenas come from, for those who have not all of them in one place: which
- * is CKPT_FIRST, CKPT_SECOND, then CKPT_RESIDUAL + rank up to n - 1; asked for once each, in this order, before
+ * is CKPT_FIRST, CKPT_SECOND, then CKPT_FEEDBACK + rank up to n - 1; asked for once each, in this order, before
  * its first tensor is written. What get() gives is borrowed until the next call.
  *
  * From a GPU one tensor after the other is copied and written: that takes memory of the host for
  * the largest, and none with a backend that computes there.
  */
-enum { CKPT_FIRST, CKPT_SECOND, CKPT_RESIDUAL };
+enum { CKPT_FIRST, CKPT_SECOND, CKPT_FEEDBACK };
 
 struct ckpt_arenas {
 	int (*get)(void *arg, int which, struct ckpt_arena *found, struct err *e);

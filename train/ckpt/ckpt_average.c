@@ -96,7 +96,7 @@ static int list_tensors(struct averaging *a, struct err *e)
 }
 
 /* The mean of tensor i; safetensors_write() asks for one after the other. */
-static const float *fetch(void *arg, size_t i, struct err *e)
+static const float *ckpt_average_tensor(void *arg, size_t i, struct err *e)
 {
 	struct averaging *a = arg;
 	const struct safetensors_item *item = &a->items[i];
@@ -119,14 +119,14 @@ static const float *fetch(void *arg, size_t i, struct err *e)
 		a->mean[j] = (float)(sum / (double)a->n);
 	}
 	for (size_t k = 0; k < a->n; k++)
-		map_forget(a->data[k], (size_t)floats * sizeof(float));
+		map_drop_pages(a->data[k], (size_t)floats * sizeof(float));
 	return a->mean;
 }
 
-static int write_weights(struct averaging *a, struct err *e)
+static int ckpt_average_write_weights(struct averaging *a, struct err *e)
 {
 	char *path = file_path(e, "%s/%s", a->temporary, CKPT_WEIGHTS);
-	int rc = path ? safetensors_write(path, a->items, a->n_params, fetch, a, e) : e->code;
+	int rc = path ? safetensors_write(path, a->items, a->n_params, ckpt_average_tensor, a, e) : e->code;
 
 	free(path);
 	return rc;
@@ -162,7 +162,7 @@ static int write_origin(const struct averaging *a, struct err *e)
 }
 
 /* Copy a file of the newest model, when it has it, and note its sum; from NULL: it is there. */
-static int add_file(struct averaging *a, const char *from, const char *name, struct err *e)
+static int ckpt_average_add_file(struct averaging *a, const char *from, const char *name, struct err *e)
 {
 	char *path = file_path(e, "%s/%s", a->temporary, name);
 	char *source = path && from ? file_path(e, "%s/%s", from, name) : NULL;
@@ -181,7 +181,7 @@ static int add_file(struct averaging *a, const char *from, const char *name, str
 	return rc;
 }
 
-static int write_folder(struct averaging *a, struct err *e)
+static int ckpt_average_write_all(struct averaging *a, struct err *e)
 {
 	static const char *const copies[] = { CKPT_STATE, CKPT_COPIES };
 	const char *newest = a->parts[a->newest].folder;
@@ -189,15 +189,15 @@ static int write_folder(struct averaging *a, struct err *e)
 	int rc = file_make_folders(a->temporary, e);
 
 	if (!rc)
-		rc = write_weights(a, e);
+		rc = ckpt_average_write_weights(a, e);
 	if (!rc)
 		rc = write_origin(a, e);
 	if (!rc)
-		rc = add_file(a, NULL, CKPT_WEIGHTS, e);
+		rc = ckpt_average_add_file(a, NULL, CKPT_WEIGHTS, e);
 	if (!rc)
-		rc = add_file(a, NULL, CKPT_AVERAGE, e);
+		rc = ckpt_average_add_file(a, NULL, CKPT_AVERAGE, e);
 	for (size_t i = 0; !rc && i < ARRAY_LEN(copies); i++)
-		rc = add_file(a, newest, copies[i], e);
+		rc = ckpt_average_add_file(a, newest, copies[i], e);
 	if (!rc)
 		rc = buf_check(&a->sums, e);
 	if (rc)
@@ -209,7 +209,7 @@ static int write_folder(struct averaging *a, struct err *e)
 }
 
 /* rename() replaces an empty folder, and nothing else. */
-static int put_in_place(const struct averaging *a, const char *to, struct err *e)
+static int ckpt_average_rename(const struct averaging *a, const char *to, struct err *e)
 {
 	if (rename(a->temporary, to) == 0)
 		return 0;
@@ -252,9 +252,9 @@ int ckpt_average(const struct ckpt_source *from, size_t n, const char *to, struc
 	if (!rc)
 		rc = list_tensors(&a, e);
 	if (!rc) {
-		rc = write_folder(&a, e);
+		rc = ckpt_average_write_all(&a, e);
 		if (!rc)
-			rc = put_in_place(&a, to, e);
+			rc = ckpt_average_rename(&a, to, e);
 		if (rc)
 			file_remove_tree(a.temporary, &(struct err){ 0 });
 	}

@@ -26,7 +26,7 @@ static int64_t step_of_name(const char *name)
 	return *end || errno ? -1 : step;
 }
 
-static int newest_first(const void *a, const void *b)
+static int ckpt_cmp_newest_first(const void *a, const void *b)
 {
 	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
 
@@ -58,7 +58,7 @@ int ckpt_list(const char *run_folder, int64_t **steps, size_t *n, struct err *e)
 		closedir(folder);
 	free(path);
 	if (*n)
-		qsort(*steps, *n, sizeof(**steps), newest_first);
+		qsort(*steps, *n, sizeof(**steps), ckpt_cmp_newest_first);
 	return rc;
 }
 
@@ -106,7 +106,7 @@ done:
 }
 
 /* What a run has to offer, for a message. */
-static void offer(const char *run_folder, const char *wanted, struct err *e)
+static void ckpt_set_choices_error(const char *run_folder, const char *wanted, struct err *e)
 {
 	struct buf list = { 0 };
 	int64_t *steps = NULL;
@@ -139,12 +139,12 @@ static char *resolve_in_run(const char *run_folder, const char *which, struct er
 			return folder;
 		free(folder);
 	}
-	offer(run_folder, which, e);
+	ckpt_set_choices_error(run_folder, which, e);
 	return NULL;
 }
 
 /* The folder of the run that c names, owned; NULL: failure. */
-static char *find_run(const struct conf *c, struct err *e)
+static char *ckpt_find_run(const struct conf *c, struct err *e)
 {
 	char *workspace, *folder;
 
@@ -165,7 +165,7 @@ static char *find_run(const struct conf *c, struct err *e)
 
 char *ckpt_resolve_named(const struct conf *c, const char *which, struct err *e)
 {
-	char *run_folder = find_run(c, e);
+	char *run_folder = ckpt_find_run(c, e);
 	char *folder = run_folder ? resolve_in_run(run_folder, which, e) : NULL;
 
 	free(run_folder);
@@ -175,7 +175,7 @@ char *ckpt_resolve_named(const struct conf *c, const char *which, struct err *e)
 int ckpt_resolve_newest(const struct conf *c, int64_t most, char ***folders, size_t *n,
 			struct err *e)
 {
-	char *run_folder = find_run(c, e);
+	char *run_folder = ckpt_find_run(c, e);
 	int64_t *steps = NULL;
 	size_t have = 0;
 	int rc = run_folder ? ckpt_list(run_folder, &steps, &have, e) : e->code;

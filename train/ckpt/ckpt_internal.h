@@ -12,7 +12,7 @@
 #define CKPT_WEIGHTS "model.safetensors"
 #define CKPT_TRAINING "training.safetensors"
 #define CKPT_MOMENTS "optimizer.safetensors"
-#define CKPT_RESIDUALS "residual.safetensors"
+#define CKPT_FEEDBACK_FILE "residual.safetensors"
 #define CKPT_STATE   "state.json"
 #define CKPT_SUMS    "SHA256SUMS"
 /* Files of the corpus and the run that make a checkpoint a model of its own. */

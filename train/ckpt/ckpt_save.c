@@ -36,7 +36,7 @@ struct saving {
 /* ---- tensors ----------------------------------------------------------- */
 
 /* Items are in the order of arenas, and of tensors in each. */
-static const float *fetch(void *arg, size_t i, struct err *e)
+static const float *ckpt_fetch_tensor(void *arg, size_t i, struct err *e)
 {
 	struct saving *s = arg;
 	const struct model_param *p = &s->params[i % s->n_params];
@@ -47,7 +47,7 @@ static const float *fetch(void *arg, size_t i, struct err *e)
 		return NULL;
 	view = s->arena.x + p->offset;
 	if (!s->arena.on_host)
-		view = arena_look(s->m, view, s->room, (size_t)(p->rows * p->cols));
+		view = arena_view_const(s->m, view, s->room, (size_t)(p->rows * p->cols));
 	return model_get_ops(s->m)->sync(model_get_dev(s->m), e) ? NULL : view;
 }
 
@@ -56,8 +56,8 @@ static void suffix_of(int which, char *out, size_t size)
 {
 	if (which == CKPT_FIRST || which == CKPT_SECOND)
 		snprintf(out, size, "%s", which == CKPT_FIRST ? ".m" : ".v");
-	else if (which >= CKPT_RESIDUAL)
-		snprintf(out, size, ".r%d", which - CKPT_RESIDUAL);
+	else if (which >= CKPT_FEEDBACK)
+		snprintf(out, size, ".r%d", which - CKPT_FEEDBACK);
 	else
 		*out = 0;
 }
@@ -82,13 +82,13 @@ static int write_arenas(struct saving *s, const char *name, int first, int n_are
 	}
 	s->first = first;
 	if (!rc)
-		rc = safetensors_write(path, items, n, fetch, s, e);
+		rc = safetensors_write(path, items, n, ckpt_fetch_tensor, s, e);
 	free(path);
 	free(items);
 	return rc;
 }
 
-static int write_weights(struct saving *s, struct err *e)
+static int ckpt_write_weights(struct saving *s, struct err *e)
 {
 	int64_t floats, largest = 1;
 	int rc;
@@ -111,14 +111,14 @@ static int write_optimizer(struct saving *s, struct err *e)
 {
 	int rc = write_arenas(s, CKPT_MOMENTS, CKPT_FIRST, 2, e);
 
-	if (!rc && s->from->n > CKPT_RESIDUAL)
-		rc = write_arenas(s, CKPT_RESIDUALS, CKPT_RESIDUAL, s->from->n - CKPT_RESIDUAL, e);
+	if (!rc && s->from->n > CKPT_FEEDBACK)
+		rc = write_arenas(s, CKPT_FEEDBACK_FILE, CKPT_FEEDBACK, s->from->n - CKPT_FEEDBACK, e);
 	return rc;
 }
 
 /* ---- the rest of the folder -------------------------------------------- */
 
-static int write_state(const struct saving *s, struct err *e)
+static int ckpt_write_state(const struct saving *s, struct err *e)
 {
 	const struct ckpt_state *state = s->state;
 	const struct model_shape *shape = &state->shape;
@@ -146,10 +146,10 @@ static int write_state(const struct saving *s, struct err *e)
 	json_put_int(&w, "real_vocabulary", shape->real_vocabulary);
 	json_close(&w, '}');
 	json_put_str(&w, "vocabulary_sha256", state->vocabulary_sha256);
-	if (s->from->n > CKPT_RESIDUAL) {
-		json_put_int(&w, "residual_ranks", s->from->n - CKPT_RESIDUAL);
-		json_put_int(&w, "residual_wire", state->residual_wire);
-		json_put_int(&w, "residual_bucket", state->residual_bucket);
+	if (s->from->n > CKPT_FEEDBACK) {
+		json_put_int(&w, "residual_ranks", s->from->n - CKPT_FEEDBACK);
+		json_put_int(&w, "residual_wire", state->feedback_wire);
+		json_put_int(&w, "residual_bucket", state->feedback_bucket);
 	}
 	json_close(&w, '}');
 	buf_add_char(&b, '\n');
@@ -192,9 +192,9 @@ static int add_sum(struct saving *s, const char *name, struct err *e)
 static int write_small_files(struct saving *s, struct err *e)
 {
 	static const char *const copies[] = {CKPT_COPIES}, *const files[] = {
-		CKPT_WEIGHTS, CKPT_TRAINING, CKPT_MOMENTS, CKPT_RESIDUALS, CKPT_STATE};
+		CKPT_WEIGHTS, CKPT_TRAINING, CKPT_MOMENTS, CKPT_FEEDBACK_FILE, CKPT_STATE};
 	char *path;
-	int rc = write_state(s, e);
+	int rc = ckpt_write_state(s, e);
 
 	for (size_t i = 0; !rc && i < ARRAY_LEN(copies); i++)
 		rc = copy_file(s, copies[i], e);
@@ -228,7 +228,7 @@ static void sync_folder(const char *path)
  * STEP.tmp becomes STEP. One that is there already, from an attempt before, is swapped out and
  * removed.
  */
-static int put_in_place(const struct saving *s, struct err *e)
+static int ckpt_swap_folder(const struct saving *s, struct err *e)
 {
 	char *folder =
 		file_path(e, "%s/checkpoints/%lld", s->run_folder, (long long)s->state->step);
@@ -252,7 +252,7 @@ static int put_in_place(const struct saving *s, struct err *e)
 }
 
 /* checkpoints/NAME -> STEP, atomically. */
-static int point(const char *run_folder, const char *name, int64_t step, struct err *e)
+static int ckpt_point_link(const char *run_folder, const char *name, int64_t step, struct err *e)
 {
 	char *link = file_path(e, "%s/checkpoints/%s", run_folder, name);
 	char *temporary = link ? file_path(e, "%s.tmp", link) : NULL;
@@ -273,11 +273,11 @@ static int point(const char *run_folder, const char *name, int64_t step, struct 
 
 int ckpt_set_best(const char *run_folder, int64_t step, struct err *e)
 {
-	return point(run_folder, "best", step, e);
+	return ckpt_point_link(run_folder, "best", step, e);
 }
 
 /* Remove what a killed writer left, and the checkpoints beyond the newest keep ones. */
-static int prune(const char *run_folder, int keep, struct err *e)
+static int ckpt_remove_old(const char *run_folder, int keep, struct err *e)
 {
 	int64_t *steps, best = ckpt_link_step(run_folder, "best"),
 			last = ckpt_link_step(run_folder, "last");
@@ -297,7 +297,7 @@ static int prune(const char *run_folder, int keep, struct err *e)
 	return rc;
 }
 
-static int remove_leftovers(const char *run_folder, struct err *e)
+static int ckpt_remove_temporary(const char *run_folder, struct err *e)
 {
 	char *path = file_path(e, "%s/checkpoints", run_folder);
 	DIR *folder = path ? opendir(path) : NULL;
@@ -326,21 +326,21 @@ int ckpt_save_arenas(const char *run_folder, const struct ckpt_state *state, str
 {
 	struct saving s = {.run_folder = run_folder, .state = state, .m = m, .from = from,
 			   .training = from->average != NULL};
-	int rc = remove_leftovers(run_folder, e);
+	int rc = ckpt_remove_temporary(run_folder, e);
 
 	if (rc)
 		return rc;
 	s.folder = file_path(e, "%s/checkpoints/%lld.tmp", run_folder, (long long)state->step);
 	rc = s.folder ? file_make_folders(s.folder, e) : e->code;
 	if (!rc)
-		rc = write_weights(&s, e);
+		rc = ckpt_write_weights(&s, e);
 	if (!rc)
 		rc = write_optimizer(&s, e);
 	if (!rc)
 		rc = write_small_files(&s, e);
 	if (!rc) {
 		sync_folder(s.folder);
-		rc = put_in_place(&s, e);
+		rc = ckpt_swap_folder(&s, e);
 	}
 	if (rc && s.folder) {
 		struct err ignored;
@@ -348,9 +348,9 @@ int ckpt_save_arenas(const char *run_folder, const struct ckpt_state *state, str
 		file_remove_tree(s.folder, &ignored);	/* give the disk back */
 	}
 	if (!rc)
-		rc = point(run_folder, "last", state->step, e);
+		rc = ckpt_point_link(run_folder, "last", state->step, e);
 	if (!rc)
-		rc = prune(run_folder, keep, e);
+		rc = ckpt_remove_old(run_folder, keep, e);
 	*bytes = s.bytes;
 	buf_free(&s.sums);
 	free(s.room);
@@ -359,7 +359,7 @@ int ckpt_save_arenas(const char *run_folder, const struct ckpt_state *state, str
 	return rc;
 }
 
-static int write_recipe(const struct saving *s, const struct conf *c, struct err *e)
+static int ckpt_write_recipe(const struct saving *s, const struct conf *c, struct err *e)
 {
 	struct buf text = { 0 };
 	char *path = file_path(e, "%s/recipe.ini", s->folder);
@@ -384,9 +384,9 @@ int ckpt_save_model(const char *folder, const struct ckpt_folder *of, struct mod
 	s.folder = file_path(e, "%s", folder);
 	rc = s.folder ? file_make_folders(s.folder, e) : e->code;
 	if (!rc)
-		rc = write_recipe(&s, of->conf, e);
+		rc = ckpt_write_recipe(&s, of->conf, e);
 	if (!rc)
-		rc = write_weights(&s, e);
+		rc = ckpt_write_weights(&s, e);
 	if (!rc)
 		rc = write_small_files(&s, e);
 	buf_free(&s.sums);
@@ -396,7 +396,7 @@ int ckpt_save_model(const char *folder, const struct ckpt_folder *of, struct mod
 	return rc;
 }
 
-static int get_moments(void *arg, int which, struct ckpt_arena *found, struct err *e)
+static int ckpt_get_moments(void *arg, int which, struct ckpt_arena *found, struct err *e)
 {
 	(void)e;
 	*found = (struct ckpt_arena){ .x = ((const float *const *)arg)[which] };
@@ -407,7 +407,7 @@ int ckpt_save(const char *run_folder, const struct ckpt_state *state, struct mod
 	      const float *first, const float *second, int keep, int64_t *bytes, struct err *e)
 {
 	const float *moments[] = { first, second };
-	const struct ckpt_arenas from = { get_moments, moments, ARRAY_LEN(moments), NULL };
+	const struct ckpt_arenas from = { ckpt_get_moments, moments, ARRAY_LEN(moments), NULL };
 
 	return ckpt_save_arenas(run_folder, state, m, &from, keep, bytes, e);
 }

@@ -17,7 +17,7 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
 
 /* ---- writing ----------------------------------------------------------- */
 
-static void describe(struct json_writer *w, const struct safetensors_item *item, int64_t *offset)
+static void put_header_entry(struct json_writer *w, const struct safetensors_item *item, int64_t *offset)
 {
 	json_key(w, item->name);
 	json_open(w, '{');
@@ -48,7 +48,7 @@ static int build_header(struct buf *b, const struct safetensors_item *items, siz
 	buf_add(b, "\0\0\0\0\0\0\0", sizeof(len));
 	json_open(&w, '{');
 	for (size_t i = 0; i < n; i++)
-		describe(&w, &items[i], &offset);
+		put_header_entry(&w, &items[i], &offset);
 	json_close(&w, '}');
 	while (!b->failed && b->len % DATA_ALIGN)
 		buf_add_char(b, ' ');
@@ -117,7 +117,7 @@ static uint64_t dtype_bytes_of(const char *name)
 	return 0;
 }
 
-static int wrong(const struct safetensors *s, const char *name, const char *what, struct err *e)
+static int safetensors_set_error(const struct safetensors *s, const char *name, const char *what, struct err *e)
 {
 	return err_set(e, ERR_DATA, "%s: not a safetensors file, or damaged: tensor \"%.80s\" %s",
 		       s->path, name, what);
@@ -151,11 +151,11 @@ static int read_tensor(const struct safetensors *s, struct safetensor *t, const 
 	t->dtype = json_text(json_get(v, "dtype"), "");
 	bytes = shape_bytes(t, json_get(v, "shape"), &ok);
 	if (!ok)
-		return wrong(s, name, "has no known type or shape", e);
+		return safetensors_set_error(s, name, "has no known type or shape", e);
 	if (json_len(offsets) != 2 || begin < 0 || end < begin || (uint64_t)end > s->data_bytes)
-		return wrong(s, name, "lies outside of the file", e);
+		return safetensors_set_error(s, name, "lies outside of the file", e);
 	if ((uint64_t)(end - begin) != bytes)
-		return wrong(s, name, "has not the length that its shape asks for", e);
+		return safetensors_set_error(s, name, "has not the length that its shape asks for", e);
 	t->begin = (uint64_t)begin;
 	t->end = (uint64_t)end;
 	return 0;
@@ -170,7 +170,7 @@ static int by_place(const void *a, const void *b)
 	return x->end < y->end ? -1 : x->end > y->end;
 }
 
-static int read_header(struct safetensors *s, uint64_t header_bytes, struct err *e)
+static int safetensors_read_header(struct safetensors *s, uint64_t header_bytes, struct err *e)
 {
 	const unsigned char *data = s->map.data + 8 + header_bytes;
 	uint64_t at = 0;
@@ -182,15 +182,15 @@ static int read_header(struct safetensors *s, uint64_t header_bytes, struct err 
 	if (!s->tensors)
 		return e->code;
 	for (const struct json *v = json_first(s->header); v; v = json_next(s->header, v))
-		if (strcmp(json_name(v), "__metadata__") != 0 &&
-		    read_tensor(s, &s->tensors[s->n++], json_name(v), v, e))
+		if (strcmp(json_child_key(v), "__metadata__") != 0 &&
+		    read_tensor(s, &s->tensors[s->n++], json_child_key(v), v, e))
 			return e->code;
 	qsort(s->tensors, s->n, sizeof(*s->tensors), by_place);
 	for (size_t i = 0; i < s->n; i++) {
 		struct safetensor *t = &s->tensors[i];
 
 		if (t->begin != at)
-			return wrong(s, t->name, "overlaps another, or leaves a hole before it", e);
+			return safetensors_set_error(s, t->name, "overlaps another, or leaves a hole before it", e);
 		t->data = data + t->begin;
 		at = t->end;
 	}
@@ -217,7 +217,7 @@ struct safetensors *safetensors_open(const char *path, struct err *e)
 	if (header_bytes > HEADER_LIMIT || header_bytes > s->map.len - 8)
 		goto cut;
 	s->data_bytes = s->map.len - 8 - header_bytes;
-	if (read_header(s, header_bytes, e))
+	if (safetensors_read_header(s, header_bytes, e))
 		goto failed;
 	return s;
 cut:

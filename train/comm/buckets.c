@@ -4,7 +4,7 @@
 #include "share/base/util.h"
 #include "train/comm/compress.h"
 
-static size_t round_up(size_t n, size_t to)
+static size_t buckets_round_up(size_t n, size_t to)
 {
 	return (n + to - 1) / to * to;
 }
@@ -14,8 +14,8 @@ struct buckets buckets_make(size_t floats, double megabytes, int ranks)
 	struct buckets b = { .floats = floats, .ranks = (size_t)ranks };
 	const double wanted = megabytes * 1e6 / sizeof(float);
 
-	b.each = wanted < (double)floats ? round_up((size_t)wanted + 1, COMPRESS_BLOCK)
-					 : round_up(MAX(floats, (size_t)1), COMPRESS_BLOCK);
+	b.each = wanted < (double)floats ? buckets_round_up((size_t)wanted + 1, COMPRESS_BLOCK)
+					 : buckets_round_up(MAX(floats, (size_t)1), COMPRESS_BLOCK);
 	b.count = (floats + b.each - 1) / b.each;
 	return b;
 }
@@ -30,7 +30,7 @@ struct range buckets_at(const struct buckets *b, size_t bucket)
 
 size_t buckets_each(const struct buckets *b, size_t bucket)
 {
-	return round_up((buckets_at(b, bucket).n + b->ranks - 1) / b->ranks, COMPRESS_BLOCK);
+	return buckets_round_up((buckets_at(b, bucket).n + b->ranks - 1) / b->ranks, COMPRESS_BLOCK);
 }
 
 struct range buckets_piece(const struct buckets *b, size_t bucket, int rank)

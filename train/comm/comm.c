@@ -86,7 +86,7 @@ static void one_close(struct comm *c)
 	(void)c;
 }
 
-static void open_one(struct comm *c)
+static void comm_open_single(struct comm *c)
 {
 	*c = (struct comm){
 		.name = "one",
@@ -123,7 +123,7 @@ int comm_open(struct comm *c, const char *name, int *argc, char ***argv, struct 
 			       "no communication is called \"%s\": there are auto, one and mpi",
 			       name);
 	if (!mpi) {
-		open_one(c);
+		comm_open_single(c);
 		return 0;
 	}
 #ifdef HAVE_MPI
@@ -165,7 +165,7 @@ int comm_wait(struct comm *c, struct comm_request *r, struct err *e)
 #define PAIR_CHANNEL (COMM_CHANNELS - 1)
 
 /* An exchange in which all parts but one are empty. */
-static int pass_on(struct comm *c, const void *to, void *from, size_t n, int other, struct err *e)
+static int comm_exchange_pair(struct comm *c, const void *to, void *from, size_t n, int other, struct err *e)
 {
 	const size_t size = (size_t)c->size;
 	void **pointers = mem_alloc(2 * size, sizeof(*pointers), e);
@@ -190,10 +190,10 @@ static int pass_on(struct comm *c, const void *to, void *from, size_t n, int oth
 
 int comm_send(struct comm *c, const void *bytes, size_t n, int to, struct err *e)
 {
-	return pass_on(c, bytes, NULL, n, to, e);
+	return comm_exchange_pair(c, bytes, NULL, n, to, e);
 }
 
 int comm_receive(struct comm *c, void *bytes, size_t n, int from, struct err *e)
 {
-	return pass_on(c, NULL, bytes, n, from, e);
+	return comm_exchange_pair(c, NULL, bytes, n, from, e);
 }

@@ -31,12 +31,12 @@ struct comm_request {
 };
 
 /* There is one MPI in a process. */
-struct world {
-	pthread_mutex_t lock;		/* of all that follows and of every call of MPI */
+struct mpi_state {
+	pthread_mutex_t mpi_lock;		/* of all that follows and of every call of MPI */
 	struct comm_request *spare;	/* owned */
 };
 
-static int failed(struct comm *c, int code, const char *doing, struct err *e)
+static int mpi_set_error(struct comm *c, int code, const char *doing, struct err *e)
 {
 	char text[MPI_MAX_ERROR_STRING];
 	int n = 0;
@@ -47,19 +47,19 @@ static int failed(struct comm *c, int code, const char *doing, struct err *e)
 		       n, text);
 }
 
-static void lock(struct comm *c)
+static void mpi_lock(struct comm *c)
 {
-	pthread_mutex_lock(&((struct world *)c->state)->lock);
+	pthread_mutex_lock(&((struct mpi_state *)c->state)->mpi_lock);
 }
 
-static void unlock(struct comm *c)
+static void mpi_unlock(struct comm *c)
 {
-	pthread_mutex_unlock(&((struct world *)c->state)->lock);
+	pthread_mutex_unlock(&((struct mpi_state *)c->state)->mpi_lock);
 }
 
 /* ---- requests: under the lock ------------------------------------------ */
 
-static void put_back(struct world *w, struct comm_request *r)
+static void mpi_release_request(struct mpi_state *w, struct comm_request *r)
 {
 	r->n = 0;
 	r->next = w->spare;
@@ -67,7 +67,7 @@ static void put_back(struct world *w, struct comm_request *r)
 }
 
 /* One with room for n parts; NULL: ERR_NOMEM. */
-static struct comm_request *take(struct world *w, size_t n, struct err *e)
+static struct comm_request *mpi_new_request(struct mpi_state *w, size_t n, struct err *e)
 {
 	struct comm_request *r = w->spare;
 
@@ -76,7 +76,7 @@ static struct comm_request *take(struct world *w, size_t n, struct err *e)
 	else
 		r = mem_alloc(1, sizeof(*r), e);
 	if (r && mem_grow(&r->parts, &r->cap, n, sizeof(*r->parts), e)) {
-		put_back(w, r);
+		mpi_release_request(w, r);
 		return NULL;
 	}
 	return r;
@@ -87,13 +87,13 @@ static int mpi_test(struct comm *c, struct comm_request *r, bool *done, struct e
 	int all = 1, rc;
 
 	if (r) {
-		lock(c);
+		mpi_lock(c);
 		rc = MPI_Testall((int)r->n, r->parts, &all, MPI_STATUSES_IGNORE);
 		if (rc || all)
-			put_back(c->state, r);
+			mpi_release_request(c->state, r);
 		if (rc)
-			failed(c, rc, "communicate", e);
-		unlock(c);
+			mpi_set_error(c, rc, "communicate", e);
+		mpi_unlock(c);
 		if (rc)
 			return e->code;
 	}
@@ -123,30 +123,30 @@ static int begin_broadcast_piece(void *x, int n, MPI_Datatype type, int argument
 }
 
 /* Begin a collective over n elements, in pieces whose number an int can hold. */
-static int begin(struct comm *c, begin_piece *piece, void *x, size_t n, MPI_Datatype type,
+static int mpi_begin_collective(struct comm *c, begin_piece *piece, void *x, size_t n, MPI_Datatype type,
 		 int argument, struct comm_request **r, struct err *e)
 {
 	struct comm_request *q;
 	int rc, bytes = 1;
 
-	lock(c);
-	*r = q = take(c->state, n / PIECE + 1, e);
+	mpi_lock(c);
+	*r = q = mpi_new_request(c->state, n / PIECE + 1, e);
 	rc = q ? MPI_Type_size(type, &bytes) : e->code;
 	for (size_t at = 0; q && !rc && at < n; at += PIECE)
 		rc = piece((char *)x + at * (size_t)bytes, (int)MIN(PIECE, n - at), type, argument,
 			   &q->parts[q->n++]);
 	if (q && rc)
-		failed(c, rc, "begin a collective", e);
-	unlock(c);
+		mpi_set_error(c, rc, "begin a collective", e);
+	mpi_unlock(c);
 	return rc ? e->code : 0;
 }
 
-static int collective(struct comm *c, begin_piece *piece, void *x, size_t n, MPI_Datatype type,
+static int mpi_run_collective(struct comm *c, begin_piece *piece, void *x, size_t n, MPI_Datatype type,
 		      int argument, struct err *e)
 {
 	struct comm_request *r;
 
-	return begin(c, piece, x, n, type, argument, &r, e) ? e->code : comm_wait(c, r, e);
+	return mpi_begin_collective(c, piece, x, n, type, argument, &r, e) ? e->code : comm_wait(c, r, e);
 }
 
 /* The one that measures and moves much at once: MPI's own waiting is faster, and nothing else runs. */
@@ -154,35 +154,35 @@ static int mpi_sum_floats(struct comm *c, float *x, size_t n, struct err *e)
 {
 	int rc = 0;
 
-	lock(c);
+	mpi_lock(c);
 	for (size_t at = 0; !rc && at < n; at += PIECE)
 		rc = MPI_Allreduce(MPI_IN_PLACE, x + at, (int)MIN(PIECE, n - at), MPI_FLOAT,
 				   MPI_SUM, MPI_COMM_WORLD);
 	if (rc)
-		failed(c, rc, "reduce", e);
-	unlock(c);
+		mpi_set_error(c, rc, "reduce", e);
+	mpi_unlock(c);
 	return rc ? e->code : 0;
 }
 
 static int mpi_sum_doubles(struct comm *c, double *x, size_t n, struct err *e)
 {
-	return collective(c, begin_sum_piece, x, n, MPI_DOUBLE, 0, e);
+	return mpi_run_collective(c, begin_sum_piece, x, n, MPI_DOUBLE, 0, e);
 }
 
 static int mpi_max_ints(struct comm *c, int64_t *x, size_t n, struct err *e)
 {
-	return collective(c, begin_max_piece, x, n, MPI_INT64_T, 0, e);
+	return mpi_run_collective(c, begin_max_piece, x, n, MPI_INT64_T, 0, e);
 }
 
 static int mpi_broadcast(struct comm *c, void *bytes, size_t n, int root, struct err *e)
 {
-	return collective(c, begin_broadcast_piece, bytes, n, MPI_BYTE, root, e);
+	return mpi_run_collective(c, begin_broadcast_piece, bytes, n, MPI_BYTE, root, e);
 }
 
 static int mpi_begin_sum(struct comm *c, double *x, size_t n, struct comm_request **r,
 			 struct err *e)
 {
-	return begin(c, begin_sum_piece, x, n, MPI_DOUBLE, 0, r, e);
+	return mpi_begin_collective(c, begin_sum_piece, x, n, MPI_DOUBLE, 0, r, e);
 }
 
 static int mpi_gather(struct comm *c, const void *mine, size_t n, void *all, struct err *e)
@@ -192,14 +192,14 @@ static int mpi_gather(struct comm *c, const void *mine, size_t n, void *all, str
 
 	if (n > INT_MAX)
 		return err_set(e, ERR_INTERNAL, "%zu bytes are too many to gather at once", n);
-	lock(c);
-	r = take(c->state, 1, e);
+	mpi_lock(c);
+	r = mpi_new_request(c->state, 1, e);
 	rc = r ? MPI_Igather(mine, (int)n, MPI_BYTE, all, (int)n, MPI_BYTE, 0, MPI_COMM_WORLD,
 			     &r->parts[r->n++])
 	       : e->code;
 	if (r && rc)
-		failed(c, rc, "gather", e);
-	unlock(c);
+		mpi_set_error(c, rc, "gather", e);
+	mpi_unlock(c);
 	return rc ? e->code : comm_wait(c, r, e);
 }
 
@@ -208,18 +208,18 @@ static int mpi_barrier(struct comm *c, struct err *e)
 	struct comm_request *r;
 	int rc;
 
-	lock(c);
-	r = take(c->state, 1, e);
+	mpi_lock(c);
+	r = mpi_new_request(c->state, 1, e);
 	rc = r ? MPI_Ibarrier(MPI_COMM_WORLD, &r->parts[r->n++]) : e->code;
 	if (r && rc)
-		failed(c, rc, "wait for the others", e);
-	unlock(c);
+		mpi_set_error(c, rc, "wait for the others", e);
+	mpi_unlock(c);
 	return rc ? e->code : comm_wait(c, r, e);
 }
 
 /* ---- exchanges --------------------------------------------------------- */
 
-static size_t pieces_of(const struct comm *c, const size_t *bytes)
+static size_t mpi_count_messages(const struct comm *c, const size_t *bytes)
 {
 	size_t n = 0;
 
@@ -229,7 +229,7 @@ static size_t pieces_of(const struct comm *c, const size_t *bytes)
 }
 
 /* Everything from or to one rank. */
-static int begin_one(struct comm_request *q, void *from, const void *to, size_t n, int other,
+static int mpi_begin_messages(struct comm_request *q, void *from, const void *to, size_t n, int other,
 		     int channel)
 {
 	int rc = 0;
@@ -255,21 +255,21 @@ static int mpi_exchange(struct comm *c, const struct comm_exchange *x, struct co
 	struct comm_request *q;
 	int rc = 0;
 
-	lock(c);
-	*r = q = take(c->state, pieces_of(c, x->to_bytes) + pieces_of(c, x->from_bytes), e);
+	mpi_lock(c);
+	*r = q = mpi_new_request(c->state, mpi_count_messages(c, x->to_bytes) + mpi_count_messages(c, x->from_bytes), e);
 	for (int i = 1; q && !rc && i < c->size; i++) {
 		const int other = (c->rank - i + c->size) % c->size;
 
-		rc = begin_one(q, x->from[other], NULL, x->from_bytes[other], other, x->channel);
+		rc = mpi_begin_messages(q, x->from[other], NULL, x->from_bytes[other], other, x->channel);
 	}
 	for (int i = 1; q && !rc && i < c->size; i++) {
 		const int other = (c->rank + i) % c->size;
 
-		rc = begin_one(q, NULL, x->to[other], x->to_bytes[other], other, x->channel);
+		rc = mpi_begin_messages(q, NULL, x->to[other], x->to_bytes[other], other, x->channel);
 	}
 	if (rc)
-		failed(c, rc, "exchange with the others", e);
-	unlock(c);
+		mpi_set_error(c, rc, "exchange with the others", e);
+	mpi_unlock(c);
 	return !q || rc ? e->code : 0;
 }
 
@@ -290,7 +290,7 @@ static void mpi_abort(struct comm *c, int status)
 
 static void mpi_close(struct comm *c)
 {
-	struct world *w = c->state;
+	struct mpi_state *w = c->state;
 
 	MPI_Finalize();
 	while (w->spare) {
@@ -300,11 +300,11 @@ static void mpi_close(struct comm *c)
 		free(w->spare);
 		w->spare = next;
 	}
-	pthread_mutex_destroy(&w->lock);
+	pthread_mutex_destroy(&w->mpi_lock);
 	free(w);
 }
 
-static int find_place(struct comm *c, struct err *e)
+static int mpi_find_local_rank(struct comm *c, struct err *e)
 {
 	MPI_Comm host;
 	int rc;
@@ -315,7 +315,7 @@ static int find_place(struct comm *c, struct err *e)
 	rc = MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, c->rank, MPI_INFO_NULL,
 				 &host);
 	if (rc)
-		return failed(c, rc, "find the ranks of its host", e);
+		return mpi_set_error(c, rc, "find the ranks of its host", e);
 	MPI_Comm_rank(host, &c->local_rank);
 	MPI_Comm_size(host, &c->local_size);
 	MPI_Comm_free(&host);
@@ -324,7 +324,7 @@ static int find_place(struct comm *c, struct err *e)
 
 int comm_mpi_open(struct comm *c, int *argc, char ***argv, struct err *e)
 {
-	struct world *w;
+	struct mpi_state *w;
 	int given;
 
 	if (MPI_Init_thread(argc, argv, MPI_THREAD_SERIALIZED, &given))
@@ -332,7 +332,7 @@ int comm_mpi_open(struct comm *c, int *argc, char ***argv, struct err *e)
 	w = mem_alloc(1, sizeof(*w), e);
 	if (!w)
 		return e->code;		/* the end of this process ends the others */
-	pthread_mutex_init(&w->lock, NULL);
+	pthread_mutex_init(&w->mpi_lock, NULL);
 	*c = (struct comm){
 		.name = "mpi",
 		.state = w,
@@ -350,7 +350,7 @@ int comm_mpi_open(struct comm *c, int *argc, char ***argv, struct err *e)
 		.abort = mpi_abort,
 		.close = mpi_close,
 	};
-	if (find_place(c, e)) {
+	if (mpi_find_local_rank(c, e)) {
 		mpi_close(c);
 		return e->code;
 	}

@@ -15,13 +15,13 @@
 #include "train/common/host_net.h"
 #include "train/comm/reduce_internal.h"
 
-#define MEET_S 300.0		/* seconds until all ranks have come to the beginning */
-#define LEAVE_S 10.0		/* and to the end */
+#define INIT_LIMIT_S 300.0		/* seconds until all ranks have come to the beginning */
+#define FINALIZE_LIMIT_S 10.0		/* and to the end */
 #define LOOK_MS 100		/* between two looks of the thread */
 
 struct gpus {
 	const struct nccl_library *nccl;
-	struct comm below;		/* the comm as it was */
+	struct comm base_comm;		/* the comm as it was */
 	char name[64];			/* what it is called now */
 	int rank, size;
 	bool crowded;
@@ -37,7 +37,7 @@ struct gpus {
 /* ---- errors ------------------------------------------------------------- */
 
 /* The same sentence as MPI's. Under the lock. */
-static int failed(struct gpus *g, ncclResult_t code, const char *doing, struct err *e)
+static int gpus_set_error(struct gpus *g, ncclResult_t code, const char *doing, struct err *e)
 {
 	const char *more = g->comm ? g->nccl->GetLastError(g->comm) : "";
 
@@ -47,7 +47,7 @@ static int failed(struct gpus *g, ncclResult_t code, const char *doing, struct e
 }
 
 /* What has gone wrong behind our back. Under the lock. */
-static int told(const struct gpus *g, struct err *e)
+static int gpus_recorded_error(const struct gpus *g, struct err *e)
 {
 	if (g->trouble.code)
 		*e = g->trouble;
@@ -55,7 +55,7 @@ static int told(const struct gpus *g, struct err *e)
 }
 
 /* How the communicator is; a call that failed says so here as well. Under the lock. */
-static ncclResult_t state_of(struct gpus *g)
+static ncclResult_t gpus_async_state(struct gpus *g)
 {
 	ncclResult_t state = ncclSuccess, rc = g->nccl->CommGetAsyncError(g->comm, &state);
 
@@ -66,28 +66,28 @@ static ncclResult_t state_of(struct gpus *g)
  * After an error nobody may go on with it. Under the lock, which is given back meanwhile: an abort
  * may take its time, and who wants to know what happened need not wait for it.
  */
-static void abandon(struct gpus *g, ncclResult_t code)
+static void gpus_abort_comm(struct gpus *g, ncclResult_t code)
 {
 	ncclComm_t comm = g->comm;
 
-	failed(g, code, "communicate", &g->trouble);
+	gpus_set_error(g, code, "communicate", &g->trouble);
 	g->comm = NULL;
 	pthread_mutex_unlock(&g->lock);
 	g->nccl->CommAbort(comm);
 	pthread_mutex_lock(&g->lock);
 }
 
-static void *watch(void *arg)
+static void *gpus_watch_thread(void *arg)
 {
 	struct gpus *g = arg;
 
 	pthread_mutex_lock(&g->lock);
 	while (!g->quit && g->comm) {
-		const ncclResult_t state = state_of(g);
+		const ncclResult_t state = gpus_async_state(g);
 		struct timespec until;
 
 		if (state != ncclSuccess && state != ncclInProgress) {
-			abandon(g, state);
+			gpus_abort_comm(g, state);
 			break;
 		}
 		clock_gettime(CLOCK_REALTIME, &until);
@@ -106,7 +106,7 @@ static void *watch(void *arg)
  * Until what was called has been handed to the GPU or has failed; limit_s 0: the watchdog's
  * business. Under the lock, which is given back in between.
  */
-static int settle(struct gpus *g, ncclResult_t rc, double limit_s, const char *doing,
+static int gpus_wait_call(struct gpus *g, ncclResult_t rc, double limit_s, const char *doing,
 		  struct err *e)
 {
 	const double begun = clock_mono_s();
@@ -122,89 +122,89 @@ static int settle(struct gpus *g, ncclResult_t rc, double limit_s, const char *d
 		pthread_mutex_unlock(&g->lock);
 		comm_pause(waited);
 		pthread_mutex_lock(&g->lock);
-		if (told(g, e))
+		if (gpus_recorded_error(g, e))
 			return e->code;
-		rc = state_of(g);
+		rc = gpus_async_state(g);
 	}
-	return rc == ncclSuccess ? 0 : failed(g, rc, doing, e);
+	return rc == ncclSuccess ? 0 : gpus_set_error(g, rc, doing, e);
 }
 
-static int begin_call(struct gpus *g, struct err *e)
+static int gpus_begin_call(struct gpus *g, struct err *e)
 {
 	pthread_mutex_lock(&g->lock);
-	return told(g, e);
+	return gpus_recorded_error(g, e);
 }
 
-static int end_call(struct gpus *g, ncclResult_t rc, const char *doing, struct err *e)
+static int gpus_end_call(struct gpus *g, ncclResult_t rc, const char *doing, struct err *e)
 {
-	const int code = settle(g, rc, 0, doing, e);
+	const int code = gpus_wait_call(g, rc, 0, doing, e);
 
 	pthread_mutex_unlock(&g->lock);
 	return code;
 }
 
-static int refuse(struct gpus *g, struct err *e)
+static int gpus_leave_call(struct gpus *g, struct err *e)
 {
 	pthread_mutex_unlock(&g->lock);
 	return e->code;
 }
 
-static ncclDataType_t type_of(enum wire type)
+static ncclDataType_t nccl_type_of(enum wire_format type)
 {
 	return type == WIRE_BF16 ? ncclBfloat16 : ncclFloat32;
 }
 
-static size_t bytes_of(enum wire type)
+static size_t bytes_of(enum wire_format type)
 {
 	return type == WIRE_BF16 ? 2 : 4;
 }
 
-bool gpus_are_crowded(const struct gpus *g)
+bool gpus_share_host_links(const struct gpus *g)
 {
 	return g->crowded;
 }
 
-int gpus_sum(struct gpus *g, void *x, size_t n, enum wire type, void *stream, struct err *e)
+int gpus_all_reduce(struct gpus *g, void *x, size_t n, enum wire_format type, void *stream, struct err *e)
 {
-	if (begin_call(g, e))
-		return refuse(g, e);
-	return end_call(g,
-			g->nccl->AllReduce(x, x, n, type_of(type), ncclSum, g->comm,
+	if (gpus_begin_call(g, e))
+		return gpus_leave_call(g, e);
+	return gpus_end_call(g,
+			g->nccl->AllReduce(x, x, n, nccl_type_of(type), ncclSum, g->comm,
 					   (cudaStream_t)stream),
 			"reduce", e);
 }
 
-int gpus_sum_part(struct gpus *g, void *x, size_t each, enum wire type, void *stream,
+int gpus_reduce_scatter(struct gpus *g, void *x, size_t each, enum wire_format type, void *stream,
 		  struct err *e)
 {
 	void *own = (char *)x + (size_t)g->rank * each * bytes_of(type);
 
-	if (begin_call(g, e))
-		return refuse(g, e);
-	return end_call(g,
-			g->nccl->ReduceScatter(x, own, each, type_of(type), ncclSum, g->comm,
+	if (gpus_begin_call(g, e))
+		return gpus_leave_call(g, e);
+	return gpus_end_call(g,
+			g->nccl->ReduceScatter(x, own, each, nccl_type_of(type), ncclSum, g->comm,
 					       (cudaStream_t)stream),
 			"reduce", e);
 }
 
-int gpus_spread(struct gpus *g, float *x, size_t each, void *stream, struct err *e)
+int gpus_all_gather(struct gpus *g, float *x, size_t each, void *stream, struct err *e)
 {
 	const float *own = x + (size_t)g->rank * each;
 
-	if (begin_call(g, e))
-		return refuse(g, e);
-	return end_call(g,
+	if (gpus_begin_call(g, e))
+		return gpus_leave_call(g, e);
+	return gpus_end_call(g,
 			g->nccl->AllGather(own, x, each, ncclFloat32, g->comm,
 					   (cudaStream_t)stream),
 			"spread weights", e);
 }
 
-int gpus_gather(struct gpus *g, void *all, const void *own, size_t bytes, void *stream,
+int gpus_all_gather_bytes(struct gpus *g, void *all, const void *own, size_t bytes, void *stream,
 		struct err *e)
 {
-	if (begin_call(g, e))
-		return refuse(g, e);
-	return end_call(g,
+	if (gpus_begin_call(g, e))
+		return gpus_leave_call(g, e);
+	return gpus_end_call(g,
 			g->nccl->AllGather(own, all, bytes, ncclUint8, g->comm,
 					   (cudaStream_t)stream),
 			"sum up", e);
@@ -232,9 +232,9 @@ static ncclResult_t send_and_receive(struct gpus *g, const struct comm_exchange 
 
 int gpus_exchange(struct gpus *g, const struct comm_exchange *x, void *stream, struct err *e)
 {
-	if (begin_call(g, e))
-		return refuse(g, e);
-	return end_call(g, send_and_receive(g, x, (cudaStream_t)stream),
+	if (gpus_begin_call(g, e))
+		return gpus_leave_call(g, e);
+	return gpus_end_call(g, send_and_receive(g, x, (cudaStream_t)stream),
 			"exchange with the others", e);
 }
 
@@ -247,10 +247,10 @@ static int gpus_check(struct comm *c, struct err *e)
 	int code;
 
 	pthread_mutex_lock(&g->lock);
-	state = g->comm ? state_of(g) : ncclSuccess;
+	state = g->comm ? gpus_async_state(g) : ncclSuccess;
 	if (state != ncclSuccess && state != ncclInProgress)
-		abandon(g, state);
-	code = told(g, e);
+		gpus_abort_comm(g, state);
+	code = gpus_recorded_error(g, e);
 	pthread_mutex_unlock(&g->lock);
 	return code;
 }
@@ -259,13 +259,13 @@ static int gpus_test(struct comm *c, struct comm_request *r, bool *done, struct 
 {
 	if (gpus_check(c, e))
 		return e->code;
-	return c->gpus->below.test(c, r, done, e);
+	return c->gpus->base_comm.test(c, r, done, e);
 }
 
 /* This process is about to end and its GPU with it; an abort of NCCL's could hang here. */
 static void gpus_abort(struct comm *c, int status)
 {
-	c->gpus->below.abort(c, status);
+	c->gpus->base_comm.abort(c, status);
 }
 
 static void stop_watching(struct gpus *g)
@@ -295,13 +295,13 @@ static void gpus_close(struct comm *c)
 	stop_watching(g);
 	g->watched = false;
 	pthread_mutex_lock(&g->lock);
-	if (g->comm && !settle(g, g->nccl->CommFinalize(g->comm), LEAVE_S, "end", &ignored))
+	if (g->comm && !gpus_wait_call(g, g->nccl->CommFinalize(g->comm), FINALIZE_LIMIT_S, "end", &ignored))
 		g->nccl->CommDestroy(g->comm);
 	else if (g->comm)
 		g->nccl->CommAbort(g->comm);
 	g->comm = NULL;
 	pthread_mutex_unlock(&g->lock);
-	*c = g->below;
+	*c = g->base_comm;
 	free_gpus(g);
 	c->close(c);
 }
@@ -342,7 +342,7 @@ bool comm_nccl_find(char *text, size_t room)
 }
 
 /* The same on all ranks, or none begins. */
-static int agree(struct comm *c, struct gpus *g, int version, const char *why, struct err *e)
+static int gpus_agree_version(struct comm *c, struct gpus *g, int version, const char *why, struct err *e)
 {
 	int64_t x[] = { g->nccl == NULL, version, -version, c->local_size };
 	char lower[24], higher[24];
@@ -379,7 +379,7 @@ static int choose_interface(const struct comm *c, struct err *e)
 	return 0;
 }
 
-static int meet(struct comm *c, struct gpus *g, struct err *e)
+static int gpus_init_comm(struct comm *c, struct gpus *g, struct err *e)
 {
 	struct { int64_t rc; ncclUniqueId id; } first = { 0 };
 	ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
@@ -391,11 +391,11 @@ static int meet(struct comm *c, struct gpus *g, struct err *e)
 		return e->code;
 	pthread_mutex_lock(&g->lock);
 	config.blocking = 0;
-	code = first.rc ? failed(g, (ncclResult_t)first.rc, "find the others", e)
-			: settle(g,
+	code = first.rc ? gpus_set_error(g, (ncclResult_t)first.rc, "find the others", e)
+			: gpus_wait_call(g,
 				 g->nccl->CommInitRankConfig(&g->comm, c->size, first.id, c->rank,
 							     &config),
-				 MEET_S, "find the others", e);
+				 INIT_LIMIT_S, "find the others", e);
 	if (code && g->comm)
 		g->nccl->CommAbort(g->comm);
 	pthread_mutex_unlock(&g->lock);
@@ -410,7 +410,7 @@ static int start_watching(struct gpus *g, struct err *e)
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	rc = pthread_create(&g->thread, NULL, watch, g);
+	rc = pthread_create(&g->thread, NULL, gpus_watch_thread, g);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (rc)
 		return err_set(e, ERR_NOMEM, "no thread can be started for NCCL");
@@ -429,11 +429,11 @@ int comm_nccl_open(struct comm *c, struct err *e)
 		return e->code;
 	pthread_mutex_init(&g->lock, NULL);
 	pthread_cond_init(&g->wake, NULL);
-	g->below = *c;
+	g->base_comm = *c;
 	g->rank = c->rank;
 	g->size = c->size;
 	g->nccl = find_library(&number, &why);
-	if (agree(c, g, number, why, e) || choose_interface(c, e) || meet(c, g, e) ||
+	if (gpus_agree_version(c, g, number, why, e) || choose_interface(c, e) || gpus_init_comm(c, g, e) ||
 	    start_watching(g, e)) {
 		free_gpus(g);
 		return e->code;

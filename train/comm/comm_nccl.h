@@ -29,21 +29,21 @@ int comm_nccl_open(struct comm *c, struct err *e);
 bool comm_nccl_find(char *text, size_t room);
 
 /* Several ranks on a host, and several hosts: what all send to all crosses the network many times. */
-bool gpus_are_crowded(const struct gpus *g);
+bool gpus_share_host_links(const struct gpus *g);
 
 /*
  * Work for a stream (cudaStream_t), the same on all ranks. Pointers are of GPUs. type: WIRE_FP32 or
  * WIRE_BF16, which is rounded after each addition; the order of additions is NCCL's, the result
  * has the same bits on all ranks.
  */
-int gpus_sum(struct gpus *g, void *x, size_t n, enum wire type, void *stream, struct err *e);
+int gpus_all_reduce(struct gpus *g, void *x, size_t n, enum wire_format type, void *stream, struct err *e);
 /* x (ranks * each): the part of this rank becomes the sum. */
-int gpus_sum_part(struct gpus *g, void *x, size_t each, enum wire type, void *stream,
+int gpus_reduce_scatter(struct gpus *g, void *x, size_t each, enum wire_format type, void *stream,
 		  struct err *e);
 /* x (ranks * each) floats: the parts of all ranks. */
-int gpus_spread(struct gpus *g, float *x, size_t each, void *stream, struct err *e);
+int gpus_all_gather(struct gpus *g, float *x, size_t each, void *stream, struct err *e);
 /* all (ranks * bytes): what the ranks have in own (bytes), in their order. */
-int gpus_gather(struct gpus *g, void *all, const void *own, size_t bytes, void *stream,
+int gpus_all_gather_bytes(struct gpus *g, void *all, const void *own, size_t bytes, void *stream,
 		struct err *e);
 /* x->channel does not matter: exchanges are matched in their order. */
 int gpus_exchange(struct gpus *g, const struct comm_exchange *x, void *stream, struct err *e);

@@ -7,7 +7,7 @@
 
 #define LIBRARY "libnccl.so.2"
 
-static bool find_all(struct nccl_library *l, void *library)
+static bool nccl_find_functions(struct nccl_library *l, void *library)
 {
 	bool all = true;
 
@@ -30,7 +30,7 @@ const struct nccl_library *nccl_load(const char **why)
 			*why = "the library " LIBRARY " is not there";
 			return NULL;
 		}
-		if (!find_all(&found, library)) {
+		if (!nccl_find_functions(&found, library)) {
 			*why = "the library " LIBRARY " is too old: 2.14 is the least";
 			dlclose(library);
 			library = NULL;

@@ -17,25 +17,25 @@
 #define VECTORS
 #endif
 
-const char *compress_name(enum wire w)
+const char *compress_name(enum wire_format w)
 {
 	static const char *const names[] = { "fp32", "bf16", "2bit", "1bit" };
 
 	return names[w];
 }
 
-bool compress_feeds_back(enum wire w)
+bool compress_feeds_back(enum wire_format w)
 {
 	return w == WIRE_2BIT || w == WIRE_1BIT;
 }
 
 /* Numbers in a byte. */
-static size_t per_byte(enum wire w)
+static size_t codes_per_byte(enum wire_format w)
 {
 	return w == WIRE_2BIT ? 4 : 8;
 }
 
-size_t compress_bytes(enum wire w, size_t n)
+size_t compress_bytes(enum wire_format w, size_t n)
 {
 	const size_t whole = n / COMPRESS_BLOCK, rest = n % COMPRESS_BLOCK;
 
@@ -43,18 +43,18 @@ size_t compress_bytes(enum wire w, size_t n)
 		return n * sizeof(float);
 	if (w == WIRE_BF16)
 		return n * sizeof(uint16_t);
-	return whole * (LEVEL_BYTES + COMPRESS_BLOCK / per_byte(w)) +
-	       (rest ? LEVEL_BYTES + (rest + per_byte(w) - 1) / per_byte(w) : 0);
+	return whole * (LEVEL_BYTES + COMPRESS_BLOCK / codes_per_byte(w)) +
+	       (rest ? LEVEL_BYTES + (rest + codes_per_byte(w) - 1) / codes_per_byte(w) : 0);
 }
 
-double compress_ratio(enum wire w)
+double compress_ratio(enum wire_format w)
 {
 	return (double)compress_bytes(w, COMPRESS_BLOCK) / (COMPRESS_BLOCK * sizeof(float));
 }
 
 /* ---- bf16 -------------------------------------------------------------- */
 
-static inline uint16_t to_bf16(float x)
+static inline uint16_t compress_to_bf16(float x)
 {
 	uint32_t u, quiet;
 
@@ -64,7 +64,7 @@ static inline uint16_t to_bf16(float x)
 	return (uint16_t)((quiet ? u | quiet : u + 0x7FFFu + ((u >> 16) & 1)) >> 16);
 }
 
-static inline float from_bf16(uint16_t h)
+static inline float compress_from_bf16(uint16_t h)
 {
 	uint32_t u = (uint32_t)h << 16;
 	float x;
@@ -76,7 +76,7 @@ static inline float from_bf16(uint16_t h)
 VECTORS static void encode_bf16(unsigned char *restrict out, const float *restrict x, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
-		uint16_t h = to_bf16(x[i]);
+		uint16_t h = compress_to_bf16(x[i]);
 
 		memcpy(out + 2 * i, &h, sizeof(h));
 	}
@@ -88,7 +88,7 @@ VECTORS static void decode_bf16(float *restrict x, const unsigned char *restrict
 		uint16_t h;
 
 		memcpy(&h, in + 2 * i, sizeof(h));
-		x[i] = from_bf16(h);
+		x[i] = compress_from_bf16(h);
 	}
 }
 
@@ -100,7 +100,7 @@ struct levels {
 
 static void put_levels(unsigned char *out, struct levels l)
 {
-	uint16_t h[2] = { to_bf16(l.low), to_bf16(l.high) };
+	uint16_t h[2] = { compress_to_bf16(l.low), compress_to_bf16(l.high) };
 
 	memcpy(out, h, sizeof(h));
 }
@@ -110,11 +110,11 @@ static struct levels get_levels(const unsigned char *in)
 	uint16_t h[2];
 
 	memcpy(h, in, sizeof(h));
-	return (struct levels){ from_bf16(h[0]), from_bf16(h[1]), 0 };
+	return (struct levels){ compress_from_bf16(h[0]), compress_from_bf16(h[1]), 0 };
 }
 
 /* Sum of |y| over those of at least split, and how many they are; a NaN is not counted. */
-VECTORS static float sum_from(const float *y, size_t m, float split, float *count)
+VECTORS static float sum_above_split(const float *y, size_t m, float split, float *count)
 {
 	float sums[LANES] = { 0 }, counts[LANES] = { 0 }, sum = 0;
 	size_t i = 0;
@@ -141,19 +141,19 @@ VECTORS static float sum_from(const float *y, size_t m, float split, float *coun
 }
 
 /* What get_levels() will say of a block. */
-static struct levels choose_levels(enum wire w, const float *y, size_t m)
+static struct levels compress_choose_levels(enum wire_format w, const float *y, size_t m)
 {
-	float n, above, sum = sum_from(y, m, 0, &n), high;
+	float n, above, sum = sum_above_split(y, m, 0, &n), high;
 	struct levels l = { sum / (float)m, 0, 0 };
 
 	if (w == WIRE_2BIT) {
 		l.split = COMPRESS_SPLIT * l.low;
-		high = sum_from(y, m, l.split, &above);
+		high = sum_above_split(y, m, l.split, &above);
 		l.low = (float)m > above ? fmaxf(sum - high, 0) / ((float)m - above) : 0;
 		l.high = above > 0 ? high / above : 0;
 	}
-	l.low = from_bf16(to_bf16(l.low));
-	l.high = from_bf16(to_bf16(l.high));
+	l.low = compress_from_bf16(compress_to_bf16(l.low));
+	l.high = compress_from_bf16(compress_to_bf16(l.high));
 	return isfinite(sum) && n == (float)m ? l : (struct levels){ NAN, NAN, 0 };
 }
 
@@ -183,7 +183,7 @@ VECTORS static void choose_codes_1bit(unsigned char *restrict codes, float *rest
 }
 
 /* out (q) = the codes of bits bits each; those past the last number are 0. */
-VECTORS static void pack(unsigned char *restrict out, const unsigned char *restrict codes, size_t q,
+VECTORS static void compress_pack_codes(unsigned char *restrict out, const unsigned char *restrict codes, size_t q,
 			 size_t bits)
 {
 	memset(out, 0, q);
@@ -192,25 +192,25 @@ VECTORS static void pack(unsigned char *restrict out, const unsigned char *restr
 			out[j] |= (unsigned char)(codes[k * q + j] << (k * bits));
 }
 
-static void encode_block(enum wire w, unsigned char *out, const float *x, float *residual, size_t m)
+static void compress_encode_block(enum wire_format w, unsigned char *out, const float *x, float *error_feedback, size_t m)
 {
-	const size_t q = (m + per_byte(w) - 1) / per_byte(w);
+	const size_t q = (m + codes_per_byte(w) - 1) / codes_per_byte(w);
 	unsigned char codes[COMPRESS_BLOCK + 8];
 	float y[COMPRESS_BLOCK], lost[COMPRESS_BLOCK];
 	struct levels l;
 
 	for (size_t i = 0; i < m; i++)
-		y[i] = residual ? x[i] + residual[i] : x[i];
-	l = choose_levels(w, y, m);
+		y[i] = error_feedback ? x[i] + error_feedback[i] : x[i];
+	l = compress_choose_levels(w, y, m);
 	if (w == WIRE_2BIT)
 		choose_codes_2bit(codes, lost, y, l, m);
 	else
 		choose_codes_1bit(codes, lost, y, l, m);
-	memset(codes + m, 0, q * per_byte(w) - m);
+	memset(codes + m, 0, q * codes_per_byte(w) - m);
 	put_levels(out, l);
-	pack(out + LEVEL_BYTES, codes, q, 8 / per_byte(w));
-	if (residual && isfinite(l.low))
-		memcpy(residual, lost, m * sizeof(*lost));
+	compress_pack_codes(out + LEVEL_BYTES, codes, q, 8 / codes_per_byte(w));
+	if (error_feedback && isfinite(l.low))
+		memcpy(error_feedback, lost, m * sizeof(*lost));
 }
 
 VECTORS static void decode_2bit(float *restrict x, const unsigned char *restrict in,
@@ -242,11 +242,11 @@ VECTORS static void decode_1bit(float *restrict x, const unsigned char *restrict
 	}
 }
 
-static void decode_blocks(enum wire w, float *x, const unsigned char *in, size_t n, bool add)
+static void decode_blocks(enum wire_format w, float *x, const unsigned char *in, size_t n, bool add)
 {
 	for (size_t at = 0; at < n; at += COMPRESS_BLOCK) {
 		const size_t m = MIN((size_t)COMPRESS_BLOCK, n - at);
-		const size_t q = (m + per_byte(w) - 1) / per_byte(w);
+		const size_t q = (m + codes_per_byte(w) - 1) / codes_per_byte(w);
 
 		if (w == WIRE_2BIT)
 			decode_2bit(x + at, in + LEVEL_BYTES, get_levels(in), m, q, add);
@@ -258,7 +258,7 @@ static void decode_blocks(enum wire w, float *x, const unsigned char *in, size_t
 
 /* ---- all of them ------------------------------------------------------- */
 
-void compress_encode(enum wire w, void *out, const float *x, float *residual, size_t n)
+void compress_encode(enum wire_format w, void *out, const float *x, float *error_feedback, size_t n)
 {
 	unsigned char *to = out;
 
@@ -273,12 +273,12 @@ void compress_encode(enum wire w, void *out, const float *x, float *residual, si
 	for (size_t at = 0; at < n; at += COMPRESS_BLOCK) {
 		const size_t m = MIN((size_t)COMPRESS_BLOCK, n - at);
 
-		encode_block(w, to, x + at, residual ? residual + at : NULL, m);
+		compress_encode_block(w, to, x + at, error_feedback ? error_feedback + at : NULL, m);
 		to += compress_bytes(w, m);
 	}
 }
 
-void compress_decode(enum wire w, float *x, const void *in, size_t n)
+void compress_decode(enum wire_format w, float *x, const void *in, size_t n)
 {
 	if (w == WIRE_FP32)
 		memcpy(x, in, n * sizeof(*x));
@@ -300,11 +300,11 @@ VECTORS static void add_bf16(float *restrict x, const unsigned char *restrict in
 		uint16_t h;
 
 		memcpy(&h, in + 2 * i, sizeof(h));
-		x[i] += from_bf16(h);
+		x[i] += compress_from_bf16(h);
 	}
 }
 
-void compress_add(enum wire w, float *x, const void *in, size_t n)
+void compress_add(enum wire_format w, float *x, const void *in, size_t n)
 {
 	if (w == WIRE_FP32)
 		add_fp32(x, in, n);

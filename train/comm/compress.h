@@ -30,19 +30,19 @@
 #define COMPRESS_BLOCK WIRE_BLOCK
 #define COMPRESS_SPLIT WIRE_SPLIT
 
-const char *compress_name(enum wire w);
-bool   compress_feeds_back(enum wire w);	/* is there a residual */
-size_t compress_bytes(enum wire w, size_t n);	/* that n numbers take */
-double compress_ratio(enum wire w);		/* bytes for one of fp32, long runs */
+const char *compress_name(enum wire_format w);
+bool   compress_feeds_back(enum wire_format w);	/* is there a residual */
+size_t compress_bytes(enum wire_format w, size_t n);	/* that n numbers take */
+double compress_ratio(enum wire_format w);		/* bytes for one of fp32, long runs */
 
 /*
  * out (compress_bytes()) = x (n). residual (n; 2bit and 1bit only, NULL: none) is added to x
  * and becomes what was lost. A block with a number that is not finite is written as such, and its
  * residual stays.
  */
-void compress_encode(enum wire w, void *out, const float *x, float *residual, size_t n);
-void compress_decode(enum wire w, float *x, const void *in, size_t n);
+void compress_encode(enum wire_format w, void *out, const float *x, float *error_feedback, size_t n);
+void compress_decode(enum wire_format w, float *x, const void *in, size_t n);
 /* x += what in says */
-void compress_add(enum wire w, float *x, const void *in, size_t n);
+void compress_add(enum wire_format w, float *x, const void *in, size_t n);
 
 #endif

@@ -3,7 +3,7 @@
 
 #include "share/base/clock.h"
 
-struct reduce *reduce_open(struct comm *comm, const struct reduce_how *how, struct err *e)
+struct reduce *reduce_open(struct comm *comm, const struct reduce_options *how, struct err *e)
 {
 	const struct reduce_kind *kind = how->dev && comm->gpus ? comm->gpu_reduce
 								: &reduce_on_host;
@@ -48,9 +48,9 @@ int reduce_all(struct reduce *r, float *x, struct err *e)
 	}
 }
 
-int reduce_spread(struct reduce *r, float *x, struct err *e)
+int reduce_all_gather(struct reduce *r, float *x, struct err *e)
 {
-	return r->kind->spread(r, x, e);
+	return r->kind->all_gather(r, x, e);
 }
 
 int reduce_numbers(struct reduce *r, double *x, size_t n, struct err *e)
@@ -58,18 +58,18 @@ int reduce_numbers(struct reduce *r, double *x, size_t n, struct err *e)
 	return r->kind->numbers(r, x, n, e);
 }
 
-bool reduce_is_reached(struct reduce *r)
+bool reduce_backward_is_done(struct reduce *r)
 {
-	return r->kind->is_reached(r);
+	return r->kind->backward_is_done(r);
 }
 
-static void measure(struct reduce *r)
+static void reduce_measure_times(struct reduce *r)
 {
 	if (r->kind->measure)
 		r->kind->measure(r);
 }
 
-double reduce_take_sent(struct reduce *r)
+double reduce_collect_sent(struct reduce *r)
 {
 	const double sent = r->sent;
 
@@ -77,27 +77,27 @@ double reduce_take_sent(struct reduce *r)
 	return sent;
 }
 
-double reduce_take_busy(struct reduce *r)
+double reduce_collect_busy(struct reduce *r)
 {
 	double busy;
 
-	measure(r);
+	reduce_measure_times(r);
 	busy = r->busy;
 	r->busy = 0;
 	return busy;
 }
 
-double reduce_take_exposed(struct reduce *r)
+double reduce_collect_exposed(struct reduce *r)
 {
 	double exposed;
 
-	measure(r);
+	reduce_measure_times(r);
 	exposed = r->exposed;
 	r->exposed = 0;
 	return exposed;
 }
 
-float *reduce_residual(struct reduce *r)
+float *reduce_error_feedback(struct reduce *r)
 {
-	return r->residual;
+	return r->error_feedback;
 }

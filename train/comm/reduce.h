@@ -36,9 +36,9 @@
 #include "train/comm/comm.h"
 #include "train/comm/compress.h"
 
-struct reduce_how {
+struct reduce_options {
 	struct buckets buckets;		/* of the arrays; ranks: those of the comm */
-	enum wire wire;
+	enum wire_format wire;
 	/* sums stay with the owners of pieces, the rest of the array is undefined */
 	bool shards;
 	bool thread;		/* a thread of its own */
@@ -50,11 +50,11 @@ struct reduce_how {
 struct reduce;
 
 /* NULL: failure. comm is borrowed. */
-struct reduce *reduce_open(struct comm *comm, const struct reduce_how *how, struct err *e);
+struct reduce *reduce_open(struct comm *comm, const struct reduce_options *how, struct err *e);
 void reduce_free(struct reduce *r);		/* may be NULL */
 
 /* Bytes that reduce_open() will take on one rank, at most, where the arrays lie. */
-size_t reduce_memory(const struct reduce_how *how);
+size_t reduce_memory(const struct reduce_options *how);
 
 void reduce_begin(struct reduce *r, float *x);	/* borrowed until it is done */
 void reduce_ready(struct reduce *r, size_t from);
@@ -70,18 +70,18 @@ int  reduce_all(struct reduce *r, float *x, struct err *e);
 #define REDUCE_NUMBERS 8
 int  reduce_numbers(struct reduce *r, double *x, size_t n, struct err *e);
 /* Of a GPU: has it come to where reduce_ready(r, 0) was called? Never waits. */
-bool reduce_is_reached(struct reduce *r);
+bool reduce_backward_is_done(struct reduce *r);
 
 /* Each rank's own pieces of x, as they are, to all others; all of x is defined afterwards. */
-int  reduce_spread(struct reduce *r, float *x, struct err *e);
+int  reduce_all_gather(struct reduce *r, float *x, struct err *e);
 
 /* Payload sent to other ranks since the last call; seconds in which messages were under way. */
-double reduce_take_sent(struct reduce *r);
-double reduce_take_busy(struct reduce *r);
+double reduce_collect_sent(struct reduce *r);
+double reduce_collect_busy(struct reduce *r);
 /* Seconds for which a GPU's ops had nothing to do but wait; of the host's arrays the caller knows. */
-double reduce_take_exposed(struct reduce *r);
+double reduce_collect_exposed(struct reduce *r);
 
 /* (floats) of this rank, for checkpoints, where the arrays lie; NULL where nothing is fed back. */
-float *reduce_residual(struct reduce *r);
+float *reduce_error_feedback(struct reduce *r);
 
 #endif

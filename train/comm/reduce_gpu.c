@@ -23,7 +23,7 @@
 
 struct gpu_reduce {
 	struct reduce base;
-	struct queue *queue;		/* owned */
+	struct cuda_queue *queue;		/* owned */
 	bool summed_by_nccl;
 	size_t stride;			/* bytes of the largest piece as it travels, and more */
 	/* On the GPU; out and in: (ranks * stride). stage: the same memory, (ranks * largest) floats. */
@@ -42,7 +42,7 @@ struct gpu_reduce {
 /* ---- pieces that are exchanged -------------------------------------------- */
 
 /* One message to each other rank and one from each; how much they are: of pieces. */
-static int exchange(struct gpu_reduce *r, size_t bucket, bool sums, struct err *e)
+static int gpu_exchange_pieces(struct gpu_reduce *r, size_t bucket, bool sums, struct err *e)
 {
 	const struct reduce *base = &r->base;
 	const struct buckets *b = &base->how.buckets;
@@ -69,23 +69,23 @@ static int exchange(struct gpu_reduce *r, size_t bucket, bool sums, struct err *
 
 static int sum_by_exchange(struct gpu_reduce *r, size_t bucket, struct err *e)
 {
-	const struct reduce_how *how = &r->base.how;
+	const struct reduce_options *how = &r->base.how;
 	const struct range whole = buckets_at(&how->buckets, bucket);
 	const struct wire_pieces p = {
 		.x = r->x + whole.at,
-		.residual = r->base.residual ? r->base.residual + whole.at : NULL,
+		.error_feedback = r->base.error_feedback ? r->base.error_feedback + whole.at : NULL,
 		.n = (int64_t)whole.n, .each = (int64_t)buckets_each(&how->buckets, bucket),
 		.stride = (int64_t)r->stride,
 		.ranks = r->base.comm->size, .own = r->base.comm->rank,
 	};
 
 	cuda_wire_encode(r->queue, how->wire, r->out, &p);
-	if (exchange(r, bucket, false, e))
+	if (gpu_exchange_pieces(r, bucket, false, e))
 		return e->code;
 	cuda_wire_sum(r->queue, how->wire, how->shards ? NULL : r->sum, &p, r->in);
 	if (how->shards)
 		return 0;
-	if (exchange(r, bucket, true, e))
+	if (gpu_exchange_pieces(r, bucket, true, e))
 		return e->code;
 	cuda_wire_decode(r->queue, how->wire, &p, r->in);
 	return 0;
@@ -102,25 +102,25 @@ static struct wire_pieces one_piece(float *x, size_t n)
 	};
 }
 
-static int sum_whole(struct gpu_reduce *r, struct range whole, struct err *e)
+static int all_reduce_bucket(struct gpu_reduce *r, struct range whole, struct err *e)
 {
 	const struct wire_pieces p = one_piece(r->x + whole.at, whole.n);
-	const enum wire w = r->base.how.wire;
+	const enum wire_format w = r->base.how.wire;
 	void *stream = cuda_queue_stream(r->queue);
 
 	if (w == WIRE_FP32)
-		return gpus_sum(r->base.comm->gpus, p.x, whole.n, w, stream, e);
+		return gpus_all_reduce(r->base.comm->gpus, p.x, whole.n, w, stream, e);
 	cuda_wire_encode(r->queue, w, r->stage, &p);
-	if (gpus_sum(r->base.comm->gpus, r->stage, whole.n, w, stream, e))
+	if (gpus_all_reduce(r->base.comm->gpus, r->stage, whole.n, w, stream, e))
 		return e->code;
 	cuda_wire_decode(r->queue, w, &p, r->stage);
 	return 0;
 }
 
 /* Parts are all of one size there, and the last pieces of a bucket may be shorter. */
-static int sum_part(struct gpu_reduce *r, size_t bucket, struct err *e)
+static int reduce_scatter_bucket(struct gpu_reduce *r, size_t bucket, struct err *e)
 {
-	const struct reduce_how *how = &r->base.how;
+	const struct reduce_options *how = &r->base.how;
 	const struct range whole = buckets_at(&how->buckets, bucket);
 	const struct range own = buckets_piece(&how->buckets, bucket, r->base.comm->rank);
 	const size_t ranks = how->buckets.ranks, each = buckets_each(&how->buckets, bucket);
@@ -129,12 +129,12 @@ static int sum_part(struct gpu_reduce *r, size_t bucket, struct err *e)
 				 to = one_piece(r->x + own.at, own.n);
 
 	if (how->wire == WIRE_FP32 && whole.n == ranks * each)
-		return gpus_sum_part(r->base.comm->gpus, r->x + whole.at, each, how->wire,
+		return gpus_reduce_scatter(r->base.comm->gpus, r->x + whole.at, each, how->wire,
 				     cuda_queue_stream(r->queue), e);
 	cuda_wire_encode(r->queue, how->wire, r->stage, &from);
 	cuda_queue_zero(r->queue, (char *)r->stage + whole.n * size,
 			(ranks * each - whole.n) * size);
-	if (gpus_sum_part(r->base.comm->gpus, r->stage, each, how->wire,
+	if (gpus_reduce_scatter(r->base.comm->gpus, r->stage, each, how->wire,
 			  cuda_queue_stream(r->queue), e))
 		return e->code;
 	cuda_wire_decode(r->queue, how->wire, &to,
@@ -143,7 +143,7 @@ static int sum_part(struct gpu_reduce *r, size_t bucket, struct err *e)
 }
 
 /* What a rank sends in a ring. */
-static double ring_bytes(const struct reduce *base, size_t bucket, enum wire w, int rounds)
+static double ring_bytes(const struct reduce *base, size_t bucket, enum wire_format w, int rounds)
 {
 	const double n = base->comm->size;
 	const size_t bytes = compress_bytes(w, buckets_at(&base->how.buckets, bucket).n);
@@ -153,11 +153,11 @@ static double ring_bytes(const struct reduce *base, size_t bucket, enum wire w, 
 
 static int sum_by_nccl(struct gpu_reduce *r, size_t bucket, struct err *e)
 {
-	const struct reduce_how *how = &r->base.how;
+	const struct reduce_options *how = &r->base.how;
 
 	r->base.sent += ring_bytes(&r->base, bucket, how->wire, how->shards ? 1 : 2);
-	return how->shards ? sum_part(r, bucket, e)
-			   : sum_whole(r, buckets_at(&how->buckets, bucket), e);
+	return how->shards ? reduce_scatter_bucket(r, bucket, e)
+			   : all_reduce_bucket(r, buckets_at(&how->buckets, bucket), e);
 }
 
 /* ---- the caller's side -------------------------------------------------------- */
@@ -166,8 +166,8 @@ static void gpu_measure(struct reduce *base)
 {
 	struct gpu_reduce *r = (struct gpu_reduce *)base;
 
-	base->busy += cuda_span_take(r->queue, CUDA_SPAN_QUEUE);
-	base->exposed += cuda_span_take(r->queue, CUDA_SPAN_OPS);
+	base->busy += cuda_span_collect(r->queue, CUDA_SPAN_QUEUE);
+	base->exposed += cuda_span_collect(r->queue, CUDA_SPAN_OPS);
 }
 
 static void gpu_begin(struct reduce *base, float *x)
@@ -199,18 +199,18 @@ static void gpu_ready(struct reduce *base, size_t from)
 		return;
 	if (from == 0) {
 		cuda_span_begin(r->queue, CUDA_SPAN_OPS);
-		cuda_queue_mark(r->queue);
+		cuda_queue_mark_ops(r->queue);
 	}
 	for (; r->begun < b->count && buckets_at(b, r->begun).at >= from; r->begun++) {
 		if (!follows)
-			cuda_queue_follow(r->queue);
+			cuda_queue_wait_for_ops(r->queue);
 		follows = true;
 		if (sum_bucket(r, r->begun, &r->trouble))
 			return;
 	}
 	if (r->begun < b->count)
 		return;
-	cuda_queue_lead(r->queue);
+	cuda_ops_wait_for_queue(r->queue);
 	cuda_span_end(r->queue, CUDA_SPAN_OPS);
 	r->ended = true;
 }
@@ -231,7 +231,7 @@ static int gpu_poll(struct reduce *base, bool *done, struct err *e)
 
 static bool gpu_is_reached(struct reduce *base)
 {
-	return cuda_queue_passed(((struct gpu_reduce *)base)->queue);
+	return cuda_queue_is_past_mark(((struct gpu_reduce *)base)->queue);
 }
 
 /* A row of each rank to all; then each adds up the same numbers in the same order. */
@@ -239,17 +239,17 @@ static int gpu_numbers(struct reduce *base, double *x, size_t n, struct err *e)
 {
 	struct gpu_reduce *r = (struct gpu_reduce *)base;
 
-	cuda_queue_follow(r->queue);
-	if (gpus_gather(base->comm->gpus, r->rows, x, n * sizeof(*x), cuda_queue_stream(r->queue),
+	cuda_queue_wait_for_ops(r->queue);
+	if (gpus_all_gather_bytes(base->comm->gpus, r->rows, x, n * sizeof(*x), cuda_queue_stream(r->queue),
 			e))
 		return e->code;
 	cuda_queue_add_rows(r->queue, x, r->rows, base->comm->size, (int32_t)n);
-	cuda_queue_lead(r->queue);
+	cuda_ops_wait_for_queue(r->queue);
 	return 0;
 }
 
 /* The own piece into its place among parts of one size, and theirs back. */
-static int spread_bucket(struct gpu_reduce *r, float *x, size_t bucket, struct err *e)
+static int all_gather_bucket(struct gpu_reduce *r, float *x, size_t bucket, struct err *e)
 {
 	const struct buckets *b = &r->base.how.buckets;
 	const struct range whole = buckets_at(b, bucket);
@@ -261,34 +261,34 @@ static int spread_bucket(struct gpu_reduce *r, float *x, size_t bucket, struct e
 	if (!even)
 		cuda_queue_copy(r->queue, parts + (own.at - whole.at), x + own.at,
 				own.n * sizeof(*x));
-	if (gpus_spread(r->base.comm->gpus, parts, each, cuda_queue_stream(r->queue), e))
+	if (gpus_all_gather(r->base.comm->gpus, parts, each, cuda_queue_stream(r->queue), e))
 		return e->code;
 	if (!even)
 		cuda_queue_copy(r->queue, x + whole.at, parts, whole.n * sizeof(*x));
 	return 0;
 }
 
-static int gpu_spread(struct reduce *base, float *x, struct err *e)
+static int gpu_all_gather(struct reduce *base, float *x, struct err *e)
 {
 	struct gpu_reduce *r = (struct gpu_reduce *)base;
 
 	cuda_span_begin(r->queue, CUDA_SPAN_OPS);
-	cuda_queue_follow(r->queue);
+	cuda_queue_wait_for_ops(r->queue);
 	cuda_span_begin(r->queue, CUDA_SPAN_QUEUE);
 	for (size_t i = 0; i < base->how.buckets.count; i++) {
-		if (spread_bucket(r, x, i, e))
+		if (all_gather_bucket(r, x, i, e))
 			return e->code;
 		base->sent += ring_bytes(base, i, WIRE_FP32, 1);
 	}
 	cuda_span_end(r->queue, CUDA_SPAN_QUEUE);
-	cuda_queue_lead(r->queue);
+	cuda_ops_wait_for_queue(r->queue);
 	cuda_span_end(r->queue, CUDA_SPAN_OPS);
 	return 0;
 }
 
 /* ---- life ------------------------------------------------------------------------ */
 
-static size_t round_up(size_t bytes)
+static size_t gpu_reduce_round_up(size_t bytes)
 {
 	return CEIL_DIV(bytes, ALIGN) * ALIGN;
 }
@@ -299,9 +299,9 @@ static size_t largest_each(const struct buckets *b)
 	return buckets_each(b, b->count - 1);
 }
 
-static int get_memory(struct gpu_reduce *r, struct err *e)
+static int gpu_reduce_alloc(struct gpu_reduce *r, struct err *e)
 {
-	const struct reduce_how *how = &r->base.how;
+	const struct reduce_options *how = &r->base.how;
 	const size_t ranks = how->buckets.ranks, largest = largest_each(&how->buckets);
 	const size_t exchanged = (2 * ranks + 1) * r->stride;
 	const size_t staged = ranks * largest * sizeof(float);
@@ -318,8 +318,8 @@ static int get_memory(struct gpu_reduce *r, struct err *e)
 	r->stage = (float *)(void *)r->memory;
 	if (!compress_feeds_back(how->wire))
 		return 0;
-	r->base.residual = how->ops->alloc(how->dev, how->buckets.floats * sizeof(float), e);
-	return r->base.residual ? 0 : e->code;
+	r->base.error_feedback = how->ops->alloc(how->dev, how->buckets.floats * sizeof(float), e);
+	return r->base.error_feedback ? 0 : e->code;
 }
 
 static void gpu_free(struct reduce *base)
@@ -329,13 +329,13 @@ static void gpu_free(struct reduce *base)
 	cuda_queue_close(r->queue);
 	base->how.ops->release(base->how.dev, r->memory);
 	base->how.ops->release(base->how.dev, r->rows);
-	base->how.ops->release(base->how.dev, base->residual);
+	base->how.ops->release(base->how.dev, base->error_feedback);
 	free(r->pointers);
 	free(r->bytes);
 	free(r);
 }
 
-static struct reduce *gpu_open(struct comm *comm, const struct reduce_how *how, struct err *e)
+static struct reduce *gpu_open(struct comm *comm, const struct reduce_options *how, struct err *e)
 {
 	struct gpu_reduce *r = mem_alloc(1, sizeof(*r), e);
 
@@ -343,16 +343,16 @@ static struct reduce *gpu_open(struct comm *comm, const struct reduce_how *how, 
 		return NULL;
 	r->base = (struct reduce){ .kind = &reduce_on_gpu, .comm = comm, .how = *how };
 	r->summed_by_nccl = how->wire == WIRE_FP32 ||
-			    (how->wire == WIRE_BF16 && gpus_are_crowded(comm->gpus));
+			    (how->wire == WIRE_BF16 && gpus_share_host_links(comm->gpus));
 	if (!r->summed_by_nccl)
-		r->stride = round_up(compress_bytes(how->wire, largest_each(&how->buckets)));
+		r->stride = gpu_reduce_round_up(compress_bytes(how->wire, largest_each(&how->buckets)));
 	r->queue = how->ops->open_queue(how->dev, e);
-	if (!r->queue || get_memory(r, e)) {
+	if (!r->queue || gpu_reduce_alloc(r, e)) {
 		gpu_free(&r->base);
 		return NULL;
 	}
 	/* memory is cleared by the ops' side */
-	cuda_queue_follow(r->queue);
+	cuda_queue_wait_for_ops(r->queue);
 	return &r->base;
 }
 
@@ -362,8 +362,8 @@ const struct reduce_kind reduce_on_gpu = {
 	.begin = gpu_begin,
 	.ready = gpu_ready,
 	.poll = gpu_poll,
-	.spread = gpu_spread,
+	.all_gather = gpu_all_gather,
 	.numbers = gpu_numbers,
-	.is_reached = gpu_is_reached,
+	.backward_is_done = gpu_is_reached,
 	.measure = gpu_measure,
 };

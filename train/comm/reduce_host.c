@@ -27,8 +27,8 @@ struct host_reduce {
 	size_t piece_bytes;		/* of the largest piece as it travels */
 	unsigned char *memory;		/* owned: of all slots */
 	struct slot slots[DEPTH];	/* bucket i is in slot i mod DEPTH */
-	void **pointers;		/* owned: to and from of an exchange */
-	size_t *bytes;			/* owned */
+	void **message_pointers;		/* owned: to and from of an exchange */
+	size_t *message_bytes;			/* owned */
 
 	/* Only for who drives: the thread, else the caller. */
 	float *x;
@@ -50,23 +50,23 @@ struct host_reduce {
 /* Rows of r->pointers and r->bytes. */
 enum { TO, FROM };
 
-static void **pointers(struct host_reduce *r, int row)
+static void **message_pointers(struct host_reduce *r, int row)
 {
-	return r->pointers + (size_t)row * r->base.how.buckets.ranks;
+	return r->message_pointers + (size_t)row * r->base.how.buckets.ranks;
 }
 
-static size_t *bytes(struct host_reduce *r, int row)
+static size_t *message_bytes(struct host_reduce *r, int row)
 {
-	return r->bytes + (size_t)row * r->base.how.buckets.ranks;
+	return r->message_bytes + (size_t)row * r->base.how.buckets.ranks;
 }
 
-static int exchange(struct host_reduce *r, int channel, struct comm_request **request,
+static int host_exchange_pieces(struct host_reduce *r, int channel, struct comm_request **request,
 		    struct err *e)
 {
 	const struct comm_exchange x = {
 		.channel = channel,
-		.to = (const void *const *)pointers(r, TO), .to_bytes = bytes(r, TO),
-		.from = pointers(r, FROM), .from_bytes = bytes(r, FROM),
+		.to = (const void *const *)message_pointers(r, TO), .to_bytes = message_bytes(r, TO),
+		.from = message_pointers(r, FROM), .from_bytes = message_bytes(r, FROM),
 	};
 
 	for (int j = 0; j < r->base.comm->size; j++)
@@ -76,28 +76,28 @@ static int exchange(struct host_reduce *r, int channel, struct comm_request **re
 
 static int begin_scatter(struct host_reduce *r, struct slot *s, size_t bucket, struct err *e)
 {
-	const enum wire w = r->base.how.wire;
+	const enum wire_format w = r->base.how.wire;
 	const struct range own = buckets_piece(&r->base.how.buckets, bucket, r->base.comm->rank);
 
 	for (int j = 0; j < r->base.comm->size; j++) {
 		const struct range p = buckets_piece(&r->base.how.buckets, bucket, j);
 		const size_t at = (size_t)j * r->piece_bytes;
 
-		pointers(r, TO)[j] = s->out ? s->out + at : (void *)(r->x + p.at);
+		message_pointers(r, TO)[j] = s->out ? s->out + at : (void *)(r->x + p.at);
 		if (s->out && j != r->base.comm->rank)
 			compress_encode(w, s->out + at, r->x + p.at,
-					r->base.residual ? r->base.residual + p.at : NULL, p.n);
-		pointers(r, FROM)[j] = s->in + at;
-		bytes(r, TO)[j] = compress_bytes(w, p.n);
-		bytes(r, FROM)[j] = compress_bytes(w, own.n);
+					r->base.error_feedback ? r->base.error_feedback + p.at : NULL, p.n);
+		message_pointers(r, FROM)[j] = s->in + at;
+		message_bytes(r, TO)[j] = compress_bytes(w, p.n);
+		message_bytes(r, FROM)[j] = compress_bytes(w, own.n);
 	}
-	return exchange(r, CHANNEL_SCATTER, &s->request, e);
+	return host_exchange_pieces(r, CHANNEL_SCATTER, &s->request, e);
 }
 
 /* x of the own piece = the sum, as all will have it. */
 static void sum_own(struct host_reduce *r, struct slot *s, size_t bucket)
 {
-	const enum wire w = r->base.how.wire;
+	const enum wire_format w = r->base.how.wire;
 	const struct range own = buckets_piece(&r->base.how.buckets, bucket, r->base.comm->rank);
 	float sum[CHUNK];
 
@@ -117,29 +117,29 @@ static void sum_own(struct host_reduce *r, struct slot *s, size_t bucket)
 			continue;
 		}
 		compress_encode(w, s->sum + skip, sum,
-				r->base.residual ? r->base.residual + own.at + at : NULL, n);
+				r->base.error_feedback ? r->base.error_feedback + own.at + at : NULL, n);
 		compress_decode(w, x, s->sum + skip, n);
 	}
 }
 
 static int begin_gather(struct host_reduce *r, struct slot *s, size_t bucket, struct err *e)
 {
-	const enum wire w = r->base.how.wire;
+	const enum wire_format w = r->base.how.wire;
 	const struct range own = buckets_piece(&r->base.how.buckets, bucket, r->base.comm->rank);
 
 	for (int j = 0; j < r->base.comm->size; j++) {
 		const struct range p = buckets_piece(&r->base.how.buckets, bucket, j);
 
-		pointers(r, TO)[j] = s->sum ? s->sum : (void *)(r->x + own.at);
-		pointers(r, FROM)[j] = s->sum ? s->in + (size_t)j * r->piece_bytes
+		message_pointers(r, TO)[j] = s->sum ? s->sum : (void *)(r->x + own.at);
+		message_pointers(r, FROM)[j] = s->sum ? s->in + (size_t)j * r->piece_bytes
 					      : (void *)(r->x + p.at);
-		bytes(r, TO)[j] = compress_bytes(w, own.n);
-		bytes(r, FROM)[j] = compress_bytes(w, p.n);
+		message_bytes(r, TO)[j] = compress_bytes(w, own.n);
+		message_bytes(r, FROM)[j] = compress_bytes(w, p.n);
 	}
-	return exchange(r, CHANNEL_GATHER, &s->request, e);
+	return host_exchange_pieces(r, CHANNEL_GATHER, &s->request, e);
 }
 
-static void take_sums(struct host_reduce *r, struct slot *s, size_t bucket)
+static void decode_other_sums(struct host_reduce *r, struct slot *s, size_t bucket)
 {
 	for (int j = 0; s->sum && j < r->base.comm->size; j++) {
 		const struct range p = buckets_piece(&r->base.how.buckets, bucket, j);
@@ -152,7 +152,7 @@ static void take_sums(struct host_reduce *r, struct slot *s, size_t bucket)
 
 /* ---- all buckets ------------------------------------------------------- */
 
-static bool arrived(struct host_reduce *r, struct slot *s, struct err *e)
+static bool exchange_has_ended(struct host_reduce *r, struct slot *s, struct err *e)
 {
 	bool done = false;
 
@@ -174,7 +174,7 @@ static void note_busy(struct host_reduce *r, bool was_busy)
 }
 
 /* Do all that can be done now. Each kind of exchange goes by the order of buckets, on all ranks. */
-static int advance(struct host_reduce *r, size_t ready, bool *progress, struct err *e)
+static int host_reduce_advance(struct host_reduce *r, size_t ready, bool *progress, struct err *e)
 {
 	const struct buckets *b = &r->base.how.buckets;
 	const size_t before = r->begun + r->summed + r->ended;
@@ -190,7 +190,7 @@ static int advance(struct host_reduce *r, size_t ready, bool *progress, struct e
 	while (r->summed < r->begun) {
 		struct slot *s = &r->slots[r->summed % DEPTH];
 
-		if (!arrived(r, s, e))
+		if (!exchange_has_ended(r, s, e))
 			break;
 		sum_own(r, s, r->summed);
 		if (!r->base.how.shards && begin_gather(r, s, r->summed, e))
@@ -201,9 +201,9 @@ static int advance(struct host_reduce *r, size_t ready, bool *progress, struct e
 		struct slot *s = &r->slots[r->ended % DEPTH];
 
 		if (!r->base.how.shards) {
-			if (!arrived(r, s, e))
+			if (!exchange_has_ended(r, s, e))
 				break;
-			take_sums(r, s, r->ended);
+			decode_other_sums(r, s, r->ended);
 		}
 		r->ended++;
 	}
@@ -222,7 +222,7 @@ static bool has_work(const struct host_reduce *r)
 					buckets_at(b, r->begun).at >= r->ready));
 }
 
-static void *drive(void *arg)
+static void *host_reduce_thread(void *arg)
 {
 	struct host_reduce *r = arg;
 	double last = clock_mono_s();
@@ -239,7 +239,7 @@ static void *drive(void *arg)
 			continue;
 		}
 		pthread_mutex_unlock(&r->lock);
-		advance(r, ready, &progress, &e);
+		host_reduce_advance(r, ready, &progress, &e);
 		if (progress)
 			last = clock_mono_s();
 		else if (hurry)
@@ -257,7 +257,7 @@ static void *drive(void *arg)
 
 /* ---- life -------------------------------------------------------------- */
 
-static size_t slot_bytes(const struct reduce_how *how)
+static size_t slot_bytes(const struct reduce_options *how)
 {
 	const size_t piece = compress_bytes(how->wire, buckets_largest_piece(&how->buckets));
 
@@ -265,21 +265,21 @@ static size_t slot_bytes(const struct reduce_how *how)
 	return piece * (how->wire == WIRE_FP32 ? how->buckets.ranks : 2 * how->buckets.ranks + 1);
 }
 
-size_t reduce_memory(const struct reduce_how *how)
+size_t reduce_memory(const struct reduce_options *how)
 {
 	return DEPTH * slot_bytes(how) +
 	       (compress_feeds_back(how->wire) ? how->buckets.floats * sizeof(float) : 0);
 }
 
 /* Signals are for the thread that trains. */
-static int start_thread(struct host_reduce *r, struct err *e)
+static int host_reduce_start_thread(struct host_reduce *r, struct err *e)
 {
 	sigset_t all, before;
 	int rc;
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	rc = pthread_create(&r->thread, NULL, drive, r);
+	rc = pthread_create(&r->thread, NULL, host_reduce_thread, r);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (rc)
 		return err_set(e, ERR_NOMEM, "no thread can be started for reductions");
@@ -287,19 +287,19 @@ static int start_thread(struct host_reduce *r, struct err *e)
 	return 0;
 }
 
-static int get_memory(struct host_reduce *r, struct err *e)
+static int host_reduce_alloc(struct host_reduce *r, struct err *e)
 {
-	const struct reduce_how *how = &r->base.how;
+	const struct reduce_options *how = &r->base.how;
 	const size_t ranks = how->buckets.ranks, each = slot_bytes(how);
 	const bool feeds_back = compress_feeds_back(how->wire);
 
 	r->piece_bytes = compress_bytes(how->wire, buckets_largest_piece(&how->buckets));
-	r->pointers = mem_alloc(2 * ranks, sizeof(*r->pointers), e);
-	r->bytes = mem_alloc(2 * ranks, sizeof(*r->bytes), e);
+	r->message_pointers = mem_alloc(2 * ranks, sizeof(*r->message_pointers), e);
+	r->message_bytes = mem_alloc(2 * ranks, sizeof(*r->message_bytes), e);
 	r->memory = mem_alloc_aligned(DEPTH, each, e);
 	if (feeds_back)
-		r->base.residual = mem_alloc_aligned(how->buckets.floats, sizeof(float), e);
-	if (!r->pointers || !r->bytes || !r->memory || (feeds_back && !r->base.residual))
+		r->base.error_feedback = mem_alloc_aligned(how->buckets.floats, sizeof(float), e);
+	if (!r->message_pointers || !r->message_bytes || !r->memory || (feeds_back && !r->base.error_feedback))
 		return e->code;
 	for (size_t i = 0; i < DEPTH; i++) {
 		struct slot *s = &r->slots[i];
@@ -326,14 +326,14 @@ static void host_free(struct reduce *base)
 	}
 	pthread_cond_destroy(&r->wake);
 	pthread_mutex_destroy(&r->lock);
-	free(r->pointers);
-	free(r->bytes);
+	free(r->message_pointers);
+	free(r->message_bytes);
 	free(r->memory);
-	free(r->base.residual);
+	free(r->base.error_feedback);
 	free(r);
 }
 
-static struct reduce *host_open(struct comm *comm, const struct reduce_how *how, struct err *e)
+static struct reduce *host_open(struct comm *comm, const struct reduce_options *how, struct err *e)
 {
 	struct host_reduce *r = mem_alloc(1, sizeof(*r), e);
 
@@ -342,7 +342,7 @@ static struct reduce *host_open(struct comm *comm, const struct reduce_how *how,
 	r->base = (struct reduce){ .kind = &reduce_on_host, .comm = comm, .how = *how };
 	pthread_mutex_init(&r->lock, NULL);
 	pthread_cond_init(&r->wake, NULL);
-	if (get_memory(r, e) || (how->thread && comm->threads && start_thread(r, e))) {
+	if (host_reduce_alloc(r, e) || (how->thread && comm->threads && host_reduce_start_thread(r, e))) {
 		host_free(&r->base);
 		return NULL;
 	}
@@ -375,7 +375,7 @@ static void host_ready(struct reduce *base, size_t from)
 	if (r->threaded)
 		pthread_cond_signal(&r->wake);
 	else if (!r->trouble.code)
-		advance(r, r->ready, &progress, &r->trouble);
+		host_reduce_advance(r, r->ready, &progress, &r->trouble);
 	pthread_mutex_unlock(&r->lock);
 }
 
@@ -388,7 +388,7 @@ static int host_poll(struct reduce *base, bool *done, struct err *e)
 	pthread_mutex_lock(&r->lock);
 	r->hurry = true;
 	if (!r->threaded && !r->trouble.code) {
-		advance(r, r->ready, &progress, &r->trouble);
+		host_reduce_advance(r, r->ready, &progress, &r->trouble);
 		r->active = r->ended < base->how.buckets.count;
 	}
 	*done = !r->active;
@@ -399,7 +399,7 @@ static int host_poll(struct reduce *base, bool *done, struct err *e)
 	return rc;
 }
 
-static int host_spread(struct reduce *base, float *x, struct err *e)
+static int host_all_gather(struct reduce *base, float *x, struct err *e)
 {
 	struct host_reduce *r = (struct host_reduce *)base;
 	const struct buckets *b = &base->how.buckets;
@@ -415,12 +415,12 @@ static int host_spread(struct reduce *base, float *x, struct err *e)
 			const struct range own = buckets_piece(b, i, base->comm->rank),
 					   p = buckets_piece(b, i, j);
 
-			pointers(r, TO)[j] = x + own.at;
-			pointers(r, FROM)[j] = x + p.at;
-			bytes(r, TO)[j] = own.n * sizeof(*x);
-			bytes(r, FROM)[j] = p.n * sizeof(*x);
+			message_pointers(r, TO)[j] = x + own.at;
+			message_pointers(r, FROM)[j] = x + p.at;
+			message_bytes(r, TO)[j] = own.n * sizeof(*x);
+			message_bytes(r, FROM)[j] = p.n * sizeof(*x);
 		}
-		if (exchange(r, CHANNEL_GATHER, &requests[i % DEPTH], e))
+		if (host_exchange_pieces(r, CHANNEL_GATHER, &requests[i % DEPTH], e))
 			return e->code;
 	}
 	return 0;
@@ -432,5 +432,5 @@ const struct reduce_kind reduce_on_host = {
 	.begin = host_begin,
 	.ready = host_ready,
 	.poll = host_poll,
-	.spread = host_spread,
+	.all_gather = host_all_gather,
 };

@@ -22,7 +22,7 @@ static void read_requests(const char *path, struct control *c)
 		fclose(f);
 }
 
-struct control control_take(const char *run_folder)
+struct control control_read_requests(const char *run_folder)
 {
 	struct err ignored;
 	struct control c = { 0 };

@@ -9,6 +9,6 @@ struct control {
 };
 
 /* Take the requests that wait in run_folder and remove them. Words that are none are ignored. */
-struct control control_take(const char *run_folder);
+struct control control_read_requests(const char *run_folder);
 
 #endif

@@ -96,7 +96,7 @@ static double busy_share(struct host_cpu *c, const char *stat)
 	return share;
 }
 
-void host_cpu_look(struct host_cpu *c, const struct host_roots *roots, double at,
+void host_cpu_sample(struct host_cpu *c, const struct host_roots *roots, double at,
 		   struct host_cpu_now *now)
 {
 	char text[4096];

@@ -32,7 +32,7 @@ struct host_cpu_now {
 	double waits_cpu, waits_io, waits_memory;	/* share of time: some task waited */
 };
 
-void host_cpu_look(struct host_cpu *c, const struct host_roots *roots, double at,
+void host_cpu_sample(struct host_cpu *c, const struct host_roots *roots, double at,
 		   struct host_cpu_now *now);
 
 #endif

@@ -102,7 +102,7 @@ void host_disk_open(struct host_disk *d, const char *path, const struct host_roo
 	free(mounts);
 }
 
-void host_disk_look(struct host_disk *d, const struct host_roots *roots, double at,
+void host_disk_sample(struct host_disk *d, const struct host_roots *roots, double at,
 		    struct host_disk_now *now)
 {
 	struct statvfs s;

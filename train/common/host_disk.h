@@ -33,7 +33,7 @@ struct host_disk_now {
 
 /* Which device it is; a folder that cannot be found is none. path NULL: none. */
 void host_disk_open(struct host_disk *d, const char *path, const struct host_roots *roots);
-void host_disk_look(struct host_disk *d, const struct host_roots *roots, double at,
+void host_disk_sample(struct host_disk *d, const struct host_roots *roots, double at,
 		    struct host_disk_now *now);
 
 #endif

@@ -12,7 +12,7 @@
 
 #include "share/base/text.h"
 
-static void choose(char *to, size_t room, const char *variable, const char *otherwise)
+static void host_choose_root(char *to, size_t room, const char *variable, const char *otherwise)
 {
 	const char *given = getenv(variable);
 
@@ -21,9 +21,9 @@ static void choose(char *to, size_t room, const char *variable, const char *othe
 
 void host_roots_find(struct host_roots *r)
 {
-	choose(r->proc, sizeof(r->proc), "WERKBANK_PROC_ROOT", "/proc");
-	choose(r->sys, sizeof(r->sys), "WERKBANK_SYS_ROOT", "/sys");
-	choose(r->nvml, sizeof(r->nvml), "WERKBANK_NVML", "");
+	host_choose_root(r->proc, sizeof(r->proc), "WERKBANK_PROC_ROOT", "/proc");
+	host_choose_root(r->sys, sizeof(r->sys), "WERKBANK_SYS_ROOT", "/sys");
+	host_choose_root(r->nvml, sizeof(r->nvml), "WERKBANK_NVML", "");
 }
 
 /* Files of /proc and /sys have no size beforehand, and some give their text in pieces. */
@@ -121,7 +121,7 @@ void host_mean_add(struct host_mean *m, double value, double weight)
 	m->weight += weight;
 }
 
-double host_mean_take(struct host_mean *m, double *peak)
+double host_mean_collect(struct host_mean *m, double *peak)
 {
 	double mean = m->weight > 0 ? m->sum / m->weight : NAN;
 

@@ -54,6 +54,6 @@ struct host_mean {
 };
 
 void   host_mean_add(struct host_mean *m, double value, double weight);	/* NAN is left out */
-double host_mean_take(struct host_mean *m, double *peak);	/* NAN: none was added; empties */
+double host_mean_collect(struct host_mean *m, double *peak);	/* NAN: none was added; empties */
 
 #endif

@@ -100,7 +100,7 @@ static bool add_amd(struct host_gpus *g, const char *folder)
 	return true;
 }
 
-static void search(struct host_gpus *g, const char *class,
+static void add_gpus_of_class(struct host_gpus *g, const char *class,
 		   bool (*add)(struct host_gpus *, const char *))
 {
 	char folder[PATH_ROOM], one[PATH_ROOM];
@@ -133,7 +133,7 @@ static void share_memory(const struct host_roots *roots, struct host_gpu *now)
 	}
 }
 
-static void look_at_jetson(const struct host_gpus *g, const char *folder, struct host_gpu *now)
+static void sample_jetson_gpu(const struct host_gpus *g, const char *folder, struct host_gpu *now)
 {
 	double v;
 
@@ -168,7 +168,7 @@ static bool find_sensors(const char *card, char folder[PATH_ROOM])
 	return found;
 }
 
-static void look_at_amd(const char *card, struct host_gpu *now)
+static void sample_amd_gpu(const char *card, struct host_gpu *now)
 {
 	char sensors[PATH_ROOM], text[60];
 	double v;
@@ -208,15 +208,15 @@ struct host_gpus *host_gpus_open(const struct host_roots *roots, struct err *e)
 	g->roots = *roots;
 	host_nvml_open(&g->nvml, roots);
 	if (!g->nvml.n)
-		search(g, "devfreq", add_jetson);
+		add_gpus_of_class(g, "devfreq", add_jetson);
 	if (!g->n_cards)
-		search(g, "drm", add_amd);
+		add_gpus_of_class(g, "drm", add_amd);
 	return g;
 }
 
-int host_gpus_look(struct host_gpus *g, struct host_gpu *now, int room, double at)
+int host_gpus_sample(struct host_gpus *g, struct host_gpu *now, int room, double at)
 {
-	int n = host_nvml_look(&g->nvml, now, room, at);
+	int n = host_nvml_sample(&g->nvml, now, room, at);
 
 	for (int i = 0; i < n; i++)
 		if (!isfinite(now[i].memory_total) && !now[i].lost && !now[i].mig)
@@ -224,9 +224,9 @@ int host_gpus_look(struct host_gpus *g, struct host_gpu *now, int room, double a
 	for (int i = 0; i < g->n_cards && n < room; i++, n++) {
 		host_gpu_clear(&now[n], n);
 		if (g->kind == SOURCE_JETSON)
-			look_at_jetson(g, g->cards[i], &now[n]);
+			sample_jetson_gpu(g, g->cards[i], &now[n]);
 		else
-			look_at_amd(g->cards[i], &now[n]);
+			sample_amd_gpu(g->cards[i], &now[n]);
 	}
 	return n;
 }

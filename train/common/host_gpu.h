@@ -3,7 +3,7 @@
  * host_nvml.c), Jetson's and AMD's by /sys.
  *
  *	struct host_gpus *g = host_gpus_open(&roots, e);	may take seconds
- *	n = host_gpus_look(g, now, HOST_GPUS_MAX, at);		about once a second
+ *	n = host_gpus_sample(g, now, HOST_GPUS_MAX, at);		about once a second
  *	host_gpus_free(g);
  *
  * Whatever a driver does not tell is NAN. Not for two threads at once.
@@ -60,7 +60,7 @@ struct host_gpus;
 struct host_gpus *host_gpus_open(const struct host_roots *roots, struct err *e);
 
 /* How many were written to now (at most room). at: CLOCK_MONOTONIC. */
-int host_gpus_look(struct host_gpus *g, struct host_gpu *now, int room, double at);
+int host_gpus_sample(struct host_gpus *g, struct host_gpu *now, int room, double at);
 
 /*
  * "": none. Else a sentence. *is_normal: nothing is wrong with a host without

@@ -27,7 +27,7 @@ double host_ib_rate(const char *rate)
 }
 
 /* The counter of 64 bits where there is one; old adapters have 32 bits that stop at their end. */
-static bool counter(const char *port, const char *name, uint64_t *bytes)
+static bool read_ib_counter(const char *port, const char *name, uint64_t *bytes)
 {
 	char text[40];
 	const char *at = text;
@@ -42,7 +42,7 @@ static bool counter(const char *port, const char *name, uint64_t *bytes)
 	return true;
 }
 
-static void add_port(const char *adapter, const char *port, struct host_ib *ib)
+static void add_ib_port(const char *adapter, const char *port, struct host_ib *ib)
 {
 	char text[60];
 	uint64_t received, sent;
@@ -50,7 +50,7 @@ static void add_port(const char *adapter, const char *port, struct host_ib *ib)
 	host_read(text, sizeof(text), "%s/state", port);
 	if (!text_starts_with(text, "4:"))
 		return;
-	if (counter(port, "port_rcv_data", &received) && counter(port, "port_xmit_data", &sent) &&
+	if (read_ib_counter(port, "port_rcv_data", &received) && read_ib_counter(port, "port_xmit_data", &sent) &&
 	    ib->received <= UINT64_MAX - received && ib->sent <= UINT64_MAX - sent) {
 		ib->received += received;
 		ib->sent += sent;
@@ -64,7 +64,7 @@ static void add_port(const char *adapter, const char *port, struct host_ib *ib)
 }
 
 /* Names in a folder in order, so that the first is the first each time. */
-static int list(const char *folder, struct dirent ***names)
+static int list_folder_sorted(const char *folder, struct dirent ***names)
 {
 	int n = scandir(folder, names, NULL, alphasort);
 
@@ -86,18 +86,18 @@ static void add_adapter(const struct host_roots *roots, const char *adapter, str
 	int n;
 
 	snprintf(folder, sizeof(folder), "%s/class/infiniband/%s/ports", roots->sys, adapter);
-	n = list(folder, &ports);
+	n = list_folder_sorted(folder, &ports);
 	for (int i = 0; i < n; i++) {
 		if (ports[i]->d_name[0] == '.')
 			continue;
 		snprintf(port, sizeof(port), "%s/class/infiniband/%s/ports/%s", roots->sys, adapter,
 			 ports[i]->d_name);
-		add_port(adapter, port, ib);
+		add_ib_port(adapter, port, ib);
 	}
 	free_list(ports, n);
 }
 
-void host_ib_look(const struct host_roots *roots, struct host_ib *ib)
+void host_ib_sample(const struct host_roots *roots, struct host_ib *ib)
 {
 	char folder[PATH_MAX];
 	struct dirent **adapters;
@@ -106,7 +106,7 @@ void host_ib_look(const struct host_roots *roots, struct host_ib *ib)
 
 	*ib = (struct host_ib){ .counted = true };
 	snprintf(folder, sizeof(folder), "%s/class/infiniband", roots->sys);
-	n = list(folder, &adapters);
+	n = list_folder_sorted(folder, &adapters);
 	for (int i = 0; i < n; i++)
 		if (adapters[i]->d_name[0] != '.')
 			add_adapter(roots, adapters[i]->d_name, ib);

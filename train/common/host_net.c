@@ -88,7 +88,7 @@ bool host_default_route(const char *route, char interface[HOST_INTERFACE_MAX])
 	return best != INT64_MAX;
 }
 
-static bool has_address(const struct ifaddrs *i)
+static bool interface_has_address(const struct ifaddrs *i)
 {
 	return i->ifa_addr && (i->ifa_flags & IFF_UP) && strlen(i->ifa_name) < HOST_INTERFACE_MAX &&
 	       (i->ifa_addr->sa_family == AF_INET || i->ifa_addr->sa_family == AF_INET6);
@@ -106,7 +106,7 @@ static int rank_of(const struct ifaddrs *i)
 	return IN6_IS_ADDR_LINKLOCAL(&((const struct sockaddr_in6 *)a)->sin6_addr) ? 2 : 3;
 }
 
-static void take(struct host_interface *found, const struct ifaddrs *i)
+static void fill_interface(struct host_interface *found, const struct ifaddrs *i)
 {
 	bool four = i->ifa_addr->sa_family == AF_INET;
 
@@ -119,18 +119,18 @@ static void take(struct host_interface *found, const struct ifaddrs *i)
 }
 
 /* The best address of the interfaces that are in cidr (when not NULL) and so called (dito). */
-static bool search(const struct ifaddrs *all, const struct host_cidr *cidr, const char *name,
+static bool find_best_interface(const struct ifaddrs *all, const struct host_cidr *cidr, const char *name,
 		   struct host_interface *found)
 {
 	int best = -1;
 
 	for (const struct ifaddrs *i = all; i; i = i->ifa_next) {
-		if (!has_address(i) || rank_of(i) <= best ||
+		if (!interface_has_address(i) || rank_of(i) <= best ||
 		    (cidr && !host_cidr_holds(cidr, i->ifa_addr)) ||
 		    (name && strcmp(i->ifa_name, name) != 0))
 			continue;
 		best = rank_of(i);
-		take(found, i);
+		fill_interface(found, i);
 	}
 	return best >= 0;
 }
@@ -147,8 +147,8 @@ static bool search_list(const struct ifaddrs *all, const char *list, struct host
 		if (n && n < sizeof(one)) {
 			memcpy(one, list, n);
 			one[n] = 0;
-			if (host_cidr_parse(one, &cidr) ? search(all, &cidr, NULL, found)
-							: search(all, NULL, one, found))
+			if (host_cidr_parse(one, &cidr) ? find_best_interface(all, &cidr, NULL, found)
+							: find_best_interface(all, NULL, one, found))
 				return true;
 		}
 		list += n;
@@ -157,15 +157,15 @@ static bool search_list(const struct ifaddrs *all, const char *list, struct host
 	return false;
 }
 
-static void describe(const struct ifaddrs *all, char *to, size_t room)
+static void describe_interfaces(const struct ifaddrs *all, char *to, size_t room)
 {
 	struct host_interface one;
 	size_t have = 0;
 
 	to[0] = 0;
 	for (const struct ifaddrs *i = all; i && have < room; i = i->ifa_next)
-		if (has_address(i) && rank_of(i) >= 3) {
-			take(&one, i);
+		if (interface_has_address(i) && rank_of(i) >= 3) {
+			fill_interface(&one, i);
 			have += (size_t)snprintf(to + have, room - have, "%s%s %s",
 						 have ? ", " : "", one.name, one.text);
 		}
@@ -184,7 +184,7 @@ int host_interface_find(const char *network, const struct host_roots *roots,
 		return err_set_errno(e, ERR_UNAVAILABLE, "network interfaces cannot be listed");
 	if (asked && *asked) {
 		if (!search_list(all, asked, found)) {
-			describe(all, present, sizeof(present));
+			describe_interfaces(all, present, sizeof(present));
 			rc = err_set(e, ERR_CONFIG,
 				     "no interface here is in the network \"%.60s\": there are %s",
 				     asked, *present ? present : "none");
@@ -192,9 +192,9 @@ int host_interface_find(const char *network, const struct host_roots *roots,
 		goto out;
 	}
 	host_read(text, sizeof(text), "%s/net/route", roots->proc);
-	if (host_default_route(text, name) && search(all, NULL, name, found))
+	if (host_default_route(text, name) && find_best_interface(all, NULL, name, found))
 		goto out;
-	if (!search(all, NULL, NULL, found))
+	if (!find_best_interface(all, NULL, NULL, found))
 		rc = err_set(e, ERR_UNAVAILABLE, "this host has no network interface");
 out:
 	freeifaddrs(all);
@@ -212,8 +212,8 @@ int host_addresses(struct sockaddr_storage *to, int room)
 		return 0;
 	for (size_t k = 0; k < ARRAY_LEN(ranks) && !n; k++)
 		for (const struct ifaddrs *i = all; i && n < room; i = i->ifa_next)
-			if (has_address(i) && rank_of(i) == ranks[k]) {
-				take(&one, i);
+			if (interface_has_address(i) && rank_of(i) == ranks[k]) {
+				fill_interface(&one, i);
 				to[n++] = one.address;
 			}
 	freeifaddrs(all);
@@ -246,7 +246,7 @@ bool host_net_counters(const char *dev, const char *interface, uint64_t *receive
 }
 
 /* Number of the column of "Tcp: … NAME …" in the line at names, -1: there is none. */
-static int column(const char *names, const char *name)
+static int find_tcp_column(const char *names, const char *name)
 {
 	size_t n = strlen(name);
 
@@ -263,13 +263,13 @@ static int column(const char *names, const char *name)
 }
 
 /* The value in a column of a line of numbers, some of which are negative. */
-static bool value_in(const char *line, int column, uint64_t *value)
+static bool value_in(const char *line, int find_tcp_column, uint64_t *value)
 {
-	for (int i = 0; i < column; i++) {
+	for (int i = 0; i < find_tcp_column; i++) {
 		line += strspn(line, " ");
 		line += strcspn(line, " \n");
 	}
-	return column >= 0 && host_number(&line, value);
+	return find_tcp_column >= 0 && host_number(&line, value);
 }
 
 bool host_tcp_counters(const char *snmp, uint64_t *again, uint64_t *sent)
@@ -279,8 +279,8 @@ bool host_tcp_counters(const char *snmp, uint64_t *again, uint64_t *sent)
 
 		if (strncmp(snmp, "Tcp: ", 5) != 0 || strncmp(values, "Tcp: ", 5) != 0)
 			continue;
-		return value_in(values, column(snmp, "RetransSegs"), again) &&
-		       value_in(values, column(snmp, "OutSegs"), sent);
+		return value_in(values, find_tcp_column(snmp, "RetransSegs"), again) &&
+		       value_in(values, find_tcp_column(snmp, "OutSegs"), sent);
 	}
 	return false;
 }
@@ -331,7 +331,7 @@ void host_net_sent(const char *interface, const struct host_roots *roots,
 	now->known = host_net_counters(text, interface, &other, &now->bytes);
 	host_read(text, TEXT_BYTES, "%s/net/snmp", roots->proc);
 	now->again_known = host_tcp_counters(text, &now->again, &other);
-	host_ib_look(roots, &ib);
+	host_ib_sample(roots, &ib);
 	now->ib_known = ib.ports && ib.counted;
 	now->ib_bytes = now->ib_known ? ib.sent : 0;
 	free(text);
@@ -353,7 +353,7 @@ void host_net_open(struct host_net *n, const char *interface)
 	snprintf(n->interface, sizeof(n->interface), "%s", interface);
 }
 
-static void look_at_interface(struct host_net *n, const struct host_roots *roots, double at,
+static void sample_interface(struct host_net *n, const struct host_roots *roots, double at,
 			      struct host_net_now *now)
 {
 	char *text = malloc(TEXT_BYTES);
@@ -376,13 +376,13 @@ static void look_at_interface(struct host_net *n, const struct host_roots *roots
 	free(text);
 }
 
-static void look_at_infiniband(struct host_net *n, const struct host_roots *roots, double at,
+static void sample_infiniband(struct host_net *n, const struct host_roots *roots, double at,
 			       struct host_net_now *now)
 {
 	struct host_ib ib;
 	double rx, tx;
 
-	host_ib_look(roots, &ib);
+	host_ib_sample(roots, &ib);
 	if (!ib.ports || !ib.counted) {
 		n->ib_received.started = n->ib_sent.started = false;
 		return;
@@ -397,12 +397,12 @@ static void look_at_infiniband(struct host_net *n, const struct host_roots *root
 	now->link_bytes_s = ib.link_bytes_s;
 }
 
-void host_net_look(struct host_net *n, const struct host_roots *roots, double at,
+void host_net_sample(struct host_net *n, const struct host_roots *roots, double at,
 		   struct host_net_now *now)
 {
 	*now = (struct host_net_now){ .rx_bytes_s = NAN, .tx_bytes_s = NAN, .retransmits_s = NAN };
 	snprintf(now->interface, sizeof(now->interface), "%s", n->interface);
 	now->link_bytes_s = host_link_bytes_s(roots, n->interface);
-	look_at_interface(n, roots, at, now);
-	look_at_infiniband(n, roots, at, now);
+	sample_interface(n, roots, at, now);
+	sample_infiniband(n, roots, at, now);
 }

@@ -73,7 +73,7 @@ struct host_ib {
 	double link_bytes_s;		/* sum; NAN: unknown */
 };
 
-void host_ib_look(const struct host_roots *roots, struct host_ib *ib);
+void host_ib_sample(const struct host_roots *roots, struct host_ib *ib);
 
 /* What changes from one look to the next; host_net_open() first. */
 struct host_net {
@@ -100,7 +100,7 @@ void host_net_sent(const char *interface, const struct host_roots *roots,
 double host_net_sent_between(const struct host_net_sent *from, const struct host_net_sent *to);
 
 void host_net_open(struct host_net *n, const char *interface);
-void host_net_look(struct host_net *n, const struct host_roots *roots, double at,
+void host_net_sample(struct host_net *n, const struct host_roots *roots, double at,
 		   struct host_net_now *now);
 
 #endif

@@ -134,7 +134,7 @@ static void find_calls(struct nvml *n)
 	}
 }
 
-static void explain(struct host_nvml *v, int code)
+static void explain_nvml_error(struct host_nvml *v, int code)
 {
 	const char *text;
 
@@ -236,7 +236,7 @@ void host_nvml_open(struct host_nvml *v, const struct host_roots *roots)
 		code = ask(n, count, &count);
 	}
 	if (code) {
-		explain(v, code);
+		explain_nvml_error(v, code);
 		host_nvml_close(v);
 		return;
 	}
@@ -263,23 +263,23 @@ void host_nvml_close(struct host_nvml *v)
 /* ---- looking ----------------------------------------------------------- */
 
 /* Did the call answer? A GPU that is lost says so at any of them. */
-static bool fine(struct device *d, int code)
+static bool nvml_call_succeeded(struct device *d, int code)
 {
 	if (code == NVML_LOST || code == NVML_NEEDS_RESET)
 		d->lost = true;
 	return code == NVML_OK;
 }
 
-static void look_at_memory(struct nvml *n, struct device *d, void *handle, double *used,
+static void sample_gpu_memory(struct nvml *n, struct device *d, void *handle, double *used,
 			   double *total)
 {
 	struct memory_v2 two = { .version = MEMORY_V2 };
 	struct memory one = { 0 };
 
-	if (fine(d, ask(n, memory_v2, handle, &two))) {
+	if (nvml_call_succeeded(d, ask(n, memory_v2, handle, &two))) {
 		one.total = two.total;
 		one.used = two.used;
-	} else if (d->lost || !fine(d, ask(n, memory, handle, &one))) {
+	} else if (d->lost || !nvml_call_succeeded(d, ask(n, memory, handle, &one))) {
 		return;
 	}
 	if (!one.total || one.used > one.total)
@@ -289,12 +289,12 @@ static void look_at_memory(struct nvml *n, struct device *d, void *handle, doubl
 }
 
 /* Of a divided GPU: the sum of its parts. */
-static void look_at_parts(struct nvml *n, struct device *d, struct host_gpu *now)
+static void sample_gpu_counters(struct nvml *n, struct device *d, struct host_gpu *now)
 {
 	double used = 0, total = 0;
 	unsigned parts = 0;
 
-	if (!fine(d, ask(n, mig_count, d->handle, &parts)))
+	if (!nvml_call_succeeded(d, ask(n, mig_count, d->handle, &parts)))
 		return;
 	for (unsigned i = 0; i < MIN(parts, 64u); i++) {
 		void *part = NULL;
@@ -302,7 +302,7 @@ static void look_at_parts(struct nvml *n, struct device *d, struct host_gpu *now
 
 		if (ask(n, mig_handle, d->handle, i, &part) != NVML_OK)
 			continue;
-		look_at_memory(n, d, part, &u, &t);
+		sample_gpu_memory(n, d, part, &u, &t);
 		if (isfinite(u)) {
 			used += u;
 			total += t;
@@ -329,25 +329,25 @@ static int32_t throttle_of(unsigned long long bits)
 	return sum;
 }
 
-static void look_at_state(struct nvml *n, struct device *d, struct host_gpu *now)
+static void sample_gpu_state(struct nvml *n, struct device *d, struct host_gpu *now)
 {
 	struct utilization util = { 0 };
 	unsigned long long reasons = 0;
 	unsigned v = 0;
 
-	if (!now->mig && fine(d, ask(n, utilization, d->handle, &util)) && util.gpu <= 100)
+	if (!now->mig && nvml_call_succeeded(d, ask(n, utilization, d->handle, &util)) && util.gpu <= 100)
 		now->util = util.gpu / 100.0;
-	if (fine(d, ask(n, power, d->handle, &v)))
+	if (nvml_call_succeeded(d, ask(n, power, d->handle, &v)))
 		now->power_w = v / 1000.0;
-	if (fine(d, ask(n, power_limit, d->handle, &v)))
+	if (nvml_call_succeeded(d, ask(n, power_limit, d->handle, &v)))
 		now->power_limit_w = v / 1000.0;
-	if (fine(d, ask(n, temperature, d->handle, TEMPERATURE_GPU, &v)))
+	if (nvml_call_succeeded(d, ask(n, temperature, d->handle, TEMPERATURE_GPU, &v)))
 		now->temperature_c = v;
-	if (fine(d, ask(n, clock, d->handle, CLOCK_SM, &v)))
+	if (nvml_call_succeeded(d, ask(n, clock, d->handle, CLOCK_SM, &v)))
 		now->sm_mhz = v;
-	if (fine(d, ask(n, max_clock, d->handle, CLOCK_SM, &v)))
+	if (nvml_call_succeeded(d, ask(n, max_clock, d->handle, CLOCK_SM, &v)))
 		now->sm_max_mhz = v;
-	if (fine(d, ask(n, reasons, d->handle, &reasons)))
+	if (nvml_call_succeeded(d, ask(n, reasons, d->handle, &reasons)))
 		now->throttle = throttle_of(reasons);
 }
 
@@ -376,7 +376,7 @@ static bool field_rates(struct nvml *n, struct device *d, const unsigned id[2], 
 	struct field f[2] = { { .id = id[0], .scope = scope }, { .id = id[1], .scope = scope } };
 	uint64_t v[2];
 
-	if (!fine(d, ask(n, fields, d->handle, 2, f)) || !field_count(&f[0], &v[0]) ||
+	if (!nvml_call_succeeded(d, ask(n, fields, d->handle, 2, f)) || !field_count(&f[0], &v[0]) ||
 	    !field_count(&f[1], &v[1]))
 		return false;
 	for (int i = 0; i < 2; i++)
@@ -385,7 +385,7 @@ static bool field_rates(struct nvml *n, struct device *d, const unsigned id[2], 
 }
 
 /* Counters where the driver has them; else, and rarely, the call that measures for 20 ms. */
-static void look_at_traffic(struct nvml *n, struct device *d, int i, struct host_gpu *now,
+static void sample_gpu_traffic(struct nvml *n, struct device *d, int i, struct host_gpu *now,
 			    double at)
 {
 	static const unsigned nvlink[2] = { FIELD_NVLINK_TX, FIELD_NVLINK_RX };
@@ -405,8 +405,8 @@ static void look_at_traffic(struct nvml *n, struct device *d, int i, struct host
 		return;
 	if (n->looks % PCIE_EVERY == i % PCIE_EVERY) {
 		d->tx = d->rx = NAN;
-		if (fine(d, ask(n, pcie, d->handle, PCIE_TX, &kb[0])) &&
-		    fine(d, ask(n, pcie, d->handle, PCIE_RX, &kb[1]))) {
+		if (nvml_call_succeeded(d, ask(n, pcie, d->handle, PCIE_TX, &kb[0])) &&
+		    nvml_call_succeeded(d, ask(n, pcie, d->handle, PCIE_RX, &kb[1]))) {
 			d->tx = kb[0] * 1000.0;
 			d->rx = kb[1] * 1000.0;
 		}
@@ -415,7 +415,7 @@ static void look_at_traffic(struct nvml *n, struct device *d, int i, struct host
 	now->pcie_rx_bytes_s = d->rx;
 }
 
-static void look_at_device(struct nvml *n, int i, struct host_gpu *now, double at)
+static void sample_gpu(struct nvml *n, int i, struct host_gpu *now, double at)
 {
 	struct device *d = &n->devices[i];
 	unsigned current = 0, pending = 0;
@@ -424,12 +424,12 @@ static void look_at_device(struct nvml *n, int i, struct host_gpu *now, double a
 	memcpy(now->name, d->name, sizeof(now->name));
 	memcpy(now->uuid, d->uuid, sizeof(now->uuid));
 	if (d->handle && !d->lost) {
-		now->mig = fine(d, ask(n, mig, d->handle, &current, &pending)) && current == 1;
-		look_at_memory(n, d, d->handle, &now->memory_used, &now->memory_total);
+		now->mig = nvml_call_succeeded(d, ask(n, mig, d->handle, &current, &pending)) && current == 1;
+		sample_gpu_memory(n, d, d->handle, &now->memory_used, &now->memory_total);
 		if (now->mig && !isfinite(now->memory_total))
-			look_at_parts(n, d, now);
-		look_at_state(n, d, now);
-		look_at_traffic(n, d, i, now, at);
+			sample_gpu_counters(n, d, now);
+		sample_gpu_state(n, d, now);
+		sample_gpu_traffic(n, d, i, now, at);
 	}
 	if (d->lost) {			/* what it said before it said so is not to be trusted */
 		host_gpu_clear(now, i);
@@ -439,14 +439,14 @@ static void look_at_device(struct nvml *n, int i, struct host_gpu *now, double a
 	}
 }
 
-int host_nvml_look(struct host_nvml *v, struct host_gpu *now, int room, double at)
+int host_nvml_sample(struct host_nvml *v, struct host_gpu *now, int room, double at)
 {
 	int n = MIN(v->n, room);
 
 	if (!v->state)
 		return 0;
 	for (int i = 0; i < n; i++)
-		look_at_device(v->state, i, &now[i], at);
+		sample_gpu(v->state, i, &now[i], at);
 	v->state->looks++;
 	return n;
 }

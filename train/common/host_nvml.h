@@ -18,7 +18,7 @@ struct host_nvml {
 };
 
 void host_nvml_open(struct host_nvml *v, const struct host_roots *roots);
-int  host_nvml_look(struct host_nvml *v, struct host_gpu *now, int room, double at);
+int  host_nvml_sample(struct host_nvml *v, struct host_gpu *now, int room, double at);
 void host_nvml_close(struct host_nvml *v);
 
 #endif

@@ -23,7 +23,7 @@
 /* ---- what is known of processes ---------------------------------------- */
 
 /* The name in field 2 may hold blanks and brackets: the last bracket ends it. */
-int64_t leftover_started(int64_t pid)
+int64_t process_start_ticks(int64_t pid)
 {
 	char path[64], line[1024], *at, *end;
 	long long value;
@@ -41,7 +41,7 @@ int64_t leftover_started(int64_t pid)
 	return end > at + 1 ? value : -1;
 }
 
-static void read_here(char boot[40], char pid_space[40])
+static void read_boot_and_pid_space(char boot[40], char pid_space[40])
 {
 	ssize_t n = readlink("/proc/self/ns/pid", pid_space, 39);
 
@@ -102,7 +102,7 @@ void leftover_write(const struct leftover *l, struct json_writer *w)
 }
 
 /* false: it does not fit. */
-static bool take_text(const struct json *object, const char *key, char *to, size_t size)
+static bool leftover_get_text(const struct json *object, const char *key, char *to, size_t size)
 {
 	const char *text = json_text(json_get(object, key), "");
 
@@ -112,21 +112,21 @@ static bool take_text(const struct json *object, const char *key, char *to, size
 bool leftover_parse(struct leftover *l, const struct json *object)
 {
 	*l = (struct leftover){ 0 };
-	if (!take_text(object, "run", l->run, sizeof(l->run)) ||
-	    !take_text(object, "folder", l->folder, sizeof(l->folder)) ||
-	    !take_text(object, "host", l->host, sizeof(l->host)) ||
-	    !take_text(object, "tag", l->tag, sizeof(l->tag)) ||
-	    !take_text(object, "boot", l->boot, sizeof(l->boot)) ||
-	    !take_text(object, "pid_space", l->pid_space, sizeof(l->pid_space)) ||
-	    !take_text(object, "file", l->file, sizeof(l->file)))
+	if (!leftover_get_text(object, "run", l->run, sizeof(l->run)) ||
+	    !leftover_get_text(object, "folder", l->folder, sizeof(l->folder)) ||
+	    !leftover_get_text(object, "host", l->host, sizeof(l->host)) ||
+	    !leftover_get_text(object, "tag", l->tag, sizeof(l->tag)) ||
+	    !leftover_get_text(object, "boot", l->boot, sizeof(l->boot)) ||
+	    !leftover_get_text(object, "pid_space", l->pid_space, sizeof(l->pid_space)) ||
+	    !leftover_get_text(object, "file", l->file, sizeof(l->file)))
 		return false;
 	l->rank = (int32_t)json_integer(json_get(object, "rank"), LEFTOVER_LAUNCHER - 1);
 	l->pid = json_integer(json_get(object, "pid"), 0);
 	l->started = json_integer(json_get(object, "started"), 0);
 	l->parent = json_integer(json_get(object, "parent"), 0);
 	l->parent_started = json_integer(json_get(object, "parent_started"), 0);
-	l->alive = json_truth(json_get(object, "alive"), false);
-	l->orphan = json_truth(json_get(object, "orphan"), false);
+	l->alive = json_boolean(json_get(object, "alive"), false);
+	l->orphan = json_boolean(json_get(object, "orphan"), false);
 	/* 1 and less are never ours, and kill() means something else by them. */
 	return l->pid > 1 && l->pid <= INT32_MAX && l->started > 0 && l->run[0] && l->boot[0] &&
 	       l->rank >= LEFTOVER_LAUNCHER;
@@ -142,12 +142,12 @@ static void describe_self(struct leftover *l, const char *run_folder, const char
 	snprintf(l->tag, sizeof(l->tag), "%s", tag ? tag : "");
 	if (gethostname(l->host, sizeof(l->host) - 1))
 		l->host[0] = 0;
-	l->started = leftover_started(l->pid);
-	l->parent_started = leftover_started(l->parent);
-	read_here(l->boot, l->pid_space);
+	l->started = process_start_ticks(l->pid);
+	l->parent_started = process_start_ticks(l->parent);
+	read_boot_and_pid_space(l->boot, l->pid_space);
 }
 
-char *leftover_note(const char *run_folder, const char *name, int rank, struct err *e)
+char *leftover_record(const char *run_folder, const char *name, int rank, struct err *e)
 {
 	struct buf text = { 0 };
 	struct json_writer w = { .out = &text };
@@ -168,7 +168,7 @@ char *leftover_note(const char *run_folder, const char *name, int rank, struct e
 	return path;
 }
 
-void leftover_forget(char *record)
+void leftover_remove_record(char *record)
 {
 	if (record)
 		unlink(record);
@@ -177,19 +177,19 @@ void leftover_forget(char *record)
 
 /* ---- reading ------------------------------------------------------------ */
 
-static bool is_here(const struct leftover *l)
+static bool leftover_is_of_this_boot(const struct leftover *l)
 {
 	char boot[40], space[40];
 
-	read_here(boot, space);
+	read_boot_and_pid_space(boot, space);
 	return !strcmp(l->boot, boot) && !strcmp(l->pid_space, space);
 }
 
-static void find_out(struct leftover *l)
+static void leftover_find_state(struct leftover *l)
 {
-	l->alive = is_here(l) && leftover_started(l->pid) == l->started;
+	l->alive = leftover_is_of_this_boot(l) && process_start_ticks(l->pid) == l->started;
 	l->orphan = l->alive && l->rank >= 0 && l->parent_started > 0 &&
-		    leftover_started(l->parent) != l->parent_started;
+		    process_start_ticks(l->parent) != l->parent_started;
 }
 
 /* One record; false: it is none (a temporary, rubbish, a link of somebody). */
@@ -207,7 +207,7 @@ static bool read_record(const char *path, struct leftover *l)
 	if (fd >= 0)
 		close(fd);
 	if (ok)
-		find_out(l);
+		leftover_find_state(l);
 	return ok;
 }
 
@@ -256,7 +256,7 @@ int leftover_read(struct leftover **all, size_t *n, struct err *e)
  */
 static int send_signal(const struct leftover *l, int descriptor, int number)
 {
-	if (!is_here(l) || leftover_started(l->pid) != l->started)
+	if (!leftover_is_of_this_boot(l) || process_start_ticks(l->pid) != l->started)
 		return ESRCH;
 	if (descriptor >= 0)
 		return syscall(SYS_pidfd_send_signal, descriptor, number, NULL, 0) ? errno : 0;
@@ -267,7 +267,7 @@ static bool gone_within(const struct leftover *l, double seconds)
 {
 	double until = clock_mono_s() + seconds;
 
-	while (leftover_started(l->pid) == l->started) {
+	while (process_start_ticks(l->pid) == l->started) {
 		if (clock_mono_s() > until)
 			return false;
 		usleep(20000);
@@ -275,7 +275,7 @@ static bool gone_within(const struct leftover *l, double seconds)
 	return true;
 }
 
-void leftover_ask(const struct leftover *l)
+void leftover_send_sigterm(const struct leftover *l)
 {
 	int descriptor = (int)syscall(SYS_pidfd_open, (pid_t)l->pid, 0);
 

@@ -10,9 +10,9 @@
  * A process is taken for the recorded one when pid, start time (/proc/PID/stat,
  * field 22), boot id and pid namespace agree, never by its name.
  *
- *	char *record = leftover_note(run_folder, name, rank, e);
+ *	char *record = leftover_record(run_folder, name, rank, e);
  *	… work …
- *	leftover_forget(record);
+ *	leftover_remove_record(record);
  */
 #ifndef WERKBANK_TRAIN_COMMON_LEFTOVER_H
 #define WERKBANK_TRAIN_COMMON_LEFTOVER_H
@@ -41,8 +41,8 @@ struct leftover {
 };
 
 /* Record this process. The record's path, owned by the caller; NULL: failure (no harm to a run). */
-char *leftover_note(const char *run_folder, const char *name, int rank, struct err *e);
-void  leftover_forget(char *record);	/* removes and frees it; NULL is fine */
+char *leftover_record(const char *run_folder, const char *name, int rank, struct err *e);
+void  leftover_remove_record(char *record);	/* removes and frees it; NULL is fine */
 
 /* All records of this user on this host: *all is owned by the caller. None: *n is 0. */
 int leftover_read(struct leftover **all, size_t *n, struct err *e);
@@ -55,10 +55,10 @@ int leftover_read(struct leftover **all, size_t *n, struct err *e);
 int leftover_end(const struct leftover *l, double grace_s, const char **ended, struct err *e);
 
 /* Send it SIGTERM, if it still is the one, and do not wait: for several at once. */
-void leftover_ask(const struct leftover *l);
+void leftover_send_sigterm(const struct leftover *l);
 
 /* Start time of a process in clock ticks since boot; -1: there is none. */
-int64_t leftover_started(int64_t pid);
+int64_t process_start_ticks(int64_t pid);
 
 void leftover_write(const struct leftover *l, struct json_writer *w);
 bool leftover_parse(struct leftover *l, const struct json *object);	/* false: not a record */

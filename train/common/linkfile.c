@@ -11,7 +11,7 @@
 #define MAX_BYTES (64u << 20)
 
 /* A speed or a time that can be one, else NAN. */
-static double positive(const struct json *v)
+static double positive_or_nan(const struct json *v)
 {
 	double value = json_number(v, NAN);
 
@@ -45,8 +45,8 @@ int linkfile_read(struct link_speed *s, const char *workspace, struct err *e)
 	if (tree) {
 		s->measured = json_number(json_get(tree, "t"), 0);
 		s->hosts = (int64_t)json_len(json_get(tree, "hosts"));
-		s->bytes_s = positive(json_get(tree, "link_bytes_s"));
-		s->latency_s = positive(json_get(tree, "latency_s"));
+		s->bytes_s = positive_or_nan(json_get(tree, "link_bytes_s"));
+		s->latency_s = positive_or_nan(json_get(tree, "latency_s"));
 		snprintf(s->network, sizeof(s->network), "%s",
 			 json_text(json_get(tree, "network"), ""));
 	}
@@ -58,25 +58,25 @@ int linkfile_read(struct link_speed *s, const char *workspace, struct err *e)
 
 static const char *const WIRES[LINK_WIRES] = { "fp32", "bf16", "2bit", "1bit" };
 
-static void take_points(struct link_curve *c, const struct json *all)
+static void parse_points(struct link_curve *c, const struct json *all)
 {
 	static const char *const keys[LINK_WIRES] = { "seconds", "bf16_s", "2bit_s", "1bit_s" };
 	double before = 0;
 
 	for (size_t i = 0; i < json_len(all) && c->n < LINK_POINTS; i++) {
 		const struct json *o = json_at(all, i);
-		double bytes = positive(json_get(o, "bytes"));
+		double bytes = positive_or_nan(json_get(o, "bytes"));
 
 		if (!(bytes > before))
 			continue;
 		before = c->points[c->n].bytes = bytes;
 		for (int w = 0; w < LINK_WIRES; w++)
-			c->points[c->n].seconds[w] = positive(json_get(o, keys[w]));
+			c->points[c->n].seconds[w] = positive_or_nan(json_get(o, keys[w]));
 		c->n++;
 	}
 }
 
-static void take_beside(struct link_curve *c, const struct json *all)
+static void parse_beside(struct link_curve *c, const struct json *all)
 {
 	for (size_t i = 0; i < json_len(all); i++) {
 		const struct json *o = json_at(all, i);
@@ -86,8 +86,8 @@ static void take_beside(struct link_curve *c, const struct json *all)
 			if (!strcmp(wire, WIRES[w])) {
 				double lost = json_number(json_get(o, "lost_s"), NAN);
 
-				c->beside[w].bytes = positive(json_get(o, "bytes"));
-				c->beside[w].seconds = positive(json_get(o, "seconds"));
+				c->beside[w].bytes = positive_or_nan(json_get(o, "bytes"));
+				c->beside[w].seconds = positive_or_nan(json_get(o, "seconds"));
 				c->beside[w].lost_s = lost >= 0 ? lost : NAN;
 			}
 	}
@@ -103,8 +103,8 @@ int linkfile_read_curve(struct link_curve *c, const char *workspace, struct err 
 		c->beside[w].bytes = c->beside[w].seconds = c->beside[w].lost_s = NAN;
 	if (tree) {
 		c->hosts = (int64_t)json_len(json_get(tree, "hosts"));
-		take_points(c, json_get(tree, "allreduce"));
-		take_beside(c, json_get(tree, "beside"));
+		parse_points(c, json_get(tree, "allreduce"));
+		parse_beside(c, json_get(tree, "beside"));
 	}
 	json_free(tree);
 	return rc;

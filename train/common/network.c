@@ -93,7 +93,7 @@ int network_rate_read(const char *text, double *bytes_s, struct err *e)
 }
 
 /* Three figures and a prefix: "1.73 G". */
-static const char *prefixed(char out[32], double x)
+static const char *format_with_prefix(char out[32], double x)
 {
 	static const struct { double size; const char *name; } prefixes[] = {
 		{ 1e12, "T" }, { 1e9, "G" }, { 1e6, "M" }, { 1e3, "k" }, { 1, "" }
@@ -114,8 +114,8 @@ char *network_rate_text(char out[NETWORK_RATE_TEXT], double bytes_s)
 	if (!isfinite(bytes_s) || bytes_s < 0)
 		snprintf(out, NETWORK_RATE_TEXT, "unknown");
 	else
-		snprintf(out, NETWORK_RATE_TEXT, "%sbit/s (%sB/s)", prefixed(bits, bytes_s * 8),
-			 prefixed(bytes, bytes_s));
+		snprintf(out, NETWORK_RATE_TEXT, "%sbit/s (%sB/s)", format_with_prefix(bits, bytes_s * 8),
+			 format_with_prefix(bytes, bytes_s));
 	return out;
 }
 
@@ -141,66 +141,66 @@ struct finding {
 	double lost;			/* share of segments sent again */
 };
 
-static bool known(double x)
+static bool is_known_number(double x)
 {
 	return isfinite(x) && x >= 0;
 }
 
-static void find(const struct network_evidence *v, const struct network_verdict *out,
+static void find_reduction_cost(const struct network_evidence *v, const struct network_verdict *out,
 		 struct finding *f)
 {
-	double bytes = known(v->observed_bytes) ? v->observed_bytes : out->predicted_bytes;
+	double bytes = is_known_number(v->observed_bytes) ? v->observed_bytes : out->predicted_bytes;
 	double during;
 
 	f->exposed_s = v->exposed_s;
-	if (!known(f->exposed_s) && known(v->compute_s))	/* all that is not computing */
+	if (!is_known_number(f->exposed_s) && is_known_number(v->compute_s))	/* all that is not computing */
 		f->exposed_s = v->step_s - v->compute_s;
 	f->wait_s = v->wait_s;
-	during = known(v->transfer_s) && v->transfer_s > 0 ? v->transfer_s : f->exposed_s;
+	during = is_known_number(v->transfer_s) && v->transfer_s > 0 ? v->transfer_s : f->exposed_s;
 	f->rate = during > 0 ? bytes / during : NAN;
 	/* How long it went on behind backward may not be known: then the rate is too high. */
 	if (!(v->transfer_s > 0) && f->rate > v->link_bytes_s)
 		f->rate = v->link_bytes_s;
 	f->fill = v->link_bytes_s > 0 ? f->rate / v->link_bytes_s : NAN;
-	f->lost = known(v->retransmits_s) && known(v->observed_bytes) && v->observed_bytes > 0
+	f->lost = is_known_number(v->retransmits_s) && is_known_number(v->observed_bytes) && v->observed_bytes > 0
 			  ? v->retransmits_s * v->step_s / (v->observed_bytes / SEGMENT_BYTES)
 			  : NAN;
 }
 
 /* Is it mostly that ranks come at different times? */
-static bool is_waiting(const struct network_evidence *v, const struct finding *f)
+static bool is_straggler_bound(const struct network_evidence *v, const struct finding *f)
 {
-	if (known(f->wait_s))
+	if (is_known_number(f->wait_s))
 		return f->wait_s >= 0.5 * f->exposed_s;
-	return known(v->compute_s) && v->slowest_share >= NETWORK_STRAGGLER_SHARE &&
+	return is_known_number(v->compute_s) && v->slowest_share >= NETWORK_STRAGGLER_SHARE &&
 	       (v->slowest_share - 1) * v->compute_s >= 0.5 * f->exposed_s;
 }
 
 /* More than a fifth of the step goes into waiting for reductions: why? */
-static enum network_answer why(const struct network_evidence *v, const struct finding *f)
+static enum network_answer network_find_cause(const struct network_evidence *v, const struct finding *f)
 {
 	double latencies = 2 * (double)(v->ranks - 1) * SLOW_LATENCY_S * v->reductions;
 
 	/* news of the slowest rank's coming may wait behind gradients: a full link is told first */
-	if (v->hosts != 1 && f->fill >= NETWORK_FULL)
+	if (v->hosts != 1 && f->fill >= NETWORK_LINK_FULL_SHARE)
 		return NETWORK_LINK;
-	if (is_waiting(v, f))
+	if (is_straggler_bound(v, f))
 		return NETWORK_STRAGGLER;
 	if (v->hosts == 1)
 		return NETWORK_NO;
 	/* a link that is full drops packets, too: where it may be full that proves little */
-	if (f->lost >= (known(f->fill) ? NETWORK_LOSSY : NETWORK_VERY_LOSSY))
+	if (f->lost >= (is_known_number(f->fill) ? NETWORK_LOSS_SHARE : NETWORK_LOSS_SHARE_UNKNOWN))
 		return NETWORK_LOSS;
-	if (known(f->fill))
+	if (is_known_number(f->fill))
 		return NETWORK_LATENCY;
 	/* A link of unknown speed; is it bytes that take the time, or messages? */
-	return known(f->rate) && f->exposed_s > 10 * latencies ? NETWORK_LINK : NETWORK_UNKNOWN;
+	return is_known_number(f->rate) && f->exposed_s > 10 * latencies ? NETWORK_LINK : NETWORK_UNKNOWN;
 }
 
-static void say(struct network_verdict *out, const char *fmt, ...)
+static void network_add_text(struct network_verdict *out, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
-static void say(struct network_verdict *out, const char *fmt, ...)
+static void network_add_text(struct network_verdict *out, const char *fmt, ...)
 {
 	size_t n = strlen(out->text);
 	va_list ap;
@@ -210,40 +210,40 @@ static void say(struct network_verdict *out, const char *fmt, ...)
 	va_end(ap);
 }
 
-static void say_bytes(struct network_verdict *out)
+static void network_add_bytes(struct network_verdict *out)
 {
 	char seen[32], foretold[32];
 
-	if (known(out->observed_bytes) && known(out->predicted_bytes))
-		say(out, "; a host sends %sB a step, %sB are expected%s",
-		    prefixed(seen, out->observed_bytes), prefixed(foretold, out->predicted_bytes),
+	if (is_known_number(out->observed_bytes) && is_known_number(out->predicted_bytes))
+		network_add_text(out, "; a host sends %sB a step, %sB are expected%s",
+		    format_with_prefix(seen, out->observed_bytes), format_with_prefix(foretold, out->predicted_bytes),
 		    out->observed_bytes > 1.3 * out->predicted_bytes
 			    ? ": something else sends too"
 		    : out->observed_bytes < 0.9 * out->predicted_bytes
 			    ? ": not all of it is seen there"
 			    : "");
-	else if (known(out->predicted_bytes))
-		say(out, "; %sB a step and host are expected",
-		    prefixed(foretold, out->predicted_bytes));
+	else if (is_known_number(out->predicted_bytes))
+		network_add_text(out, "; %sB a step and host are expected",
+		    format_with_prefix(foretold, out->predicted_bytes));
 }
 
-static void say_straggler(const struct network_evidence *v, const struct finding *f,
+static void network_add_straggler(const struct network_evidence *v, const struct finding *f,
 			  struct network_verdict *out)
 {
-	double share = known(f->wait_s) ? f->wait_s : (v->slowest_share - 1) * v->compute_s;
+	double share = is_known_number(f->wait_s) ? f->wait_s : (v->slowest_share - 1) * v->compute_s;
 
-	say(out, "Ranks wait for the slowest: %.0f %% of a step", 100 * share / v->step_s);
+	network_add_text(out, "Ranks wait for the slowest: %.0f %% of a step", 100 * share / v->step_s);
 	if (v->slowest_rank >= 0 && v->slowest_share >= NETWORK_STRAGGLER_SHARE)
-		say(out, "; rank %d computes %.2f times as long as the median rank: look at its "
+		network_add_text(out, "; rank %d computes %.2f times as long as the median rank: look at its "
 		    "host", (int)v->slowest_rank, v->slowest_share);
 	else if (v->slowest_share >= NETWORK_STRAGGLER_SHARE)
-		say(out, "; the slowest computes %.2f times as long as the median rank",
+		network_add_text(out, "; the slowest computes %.2f times as long as the median rank",
 		    v->slowest_share);
 	else
-		say(out, "; none is always the late one: their work or their processors vary");
+		network_add_text(out, "; none is always the late one: their work or their processors vary");
 }
 
-static void say_why(const struct network_evidence *v, const struct finding *f,
+static void network_add_cause(const struct network_evidence *v, const struct finding *f,
 		    struct network_verdict *out)
 {
 	double percent = 100 * out->exposed_share;
@@ -253,63 +253,63 @@ static void say_why(const struct network_evidence *v, const struct finding *f,
 	network_rate_text(link, v->link_bytes_s);
 	switch (out->answer) {
 	case NETWORK_LINK:
-		say(out, "The network is the bottleneck: %.0f %% of a step is waiting for it, at "
+		network_add_text(out, "The network is the bottleneck: %.0f %% of a step is waiting for it, at "
 		    "%s while it sends", percent, rate);
 		if (v->link_bytes_s > 0)
-			say(out, ", %.0f %% of the link's %s", 100 * f->fill, link);
+			network_add_text(out, ", %.0f %% of the link's %s", 100 * f->fill, link);
 		else
-			say(out, " (what the link can do is not known: see werkbank hosts "
+			network_add_text(out, " (what the link can do is not known: see werkbank hosts "
 			    "bandwidth)");
 		break;
 	case NETWORK_LOSS:
-		say(out, "The network loses packets: %.0f %% of a step is waiting for it, only %s "
+		network_add_text(out, "The network loses packets: %.0f %% of a step is waiting for it, only %s "
 		    "of %s, and %.2g %% of the segments are sent again", percent, rate, link,
 		    100 * f->lost);
 		break;
 	case NETWORK_LATENCY:
-		say(out, "Reductions are slow but do not fill the link: %.0f %% of a step is "
+		network_add_text(out, "Reductions are slow but do not fill the link: %.0f %% of a step is "
 		    "waiting for them, at %s of %s: latency, processors, or a link slower than it "
 		    "says", percent, rate, link);
 		break;
 	case NETWORK_NO:
-		say(out, "All %lld ranks are on one host, so no network is in the way; %.0f %% of "
+		network_add_text(out, "All %lld ranks are on one host, so no network is in the way; %.0f %% of "
 		    "a step is waiting for each other there", (long long)v->ranks, percent);
 		return;
 	default:
-		say(out, "Reductions cost %.0f %% of a step, but whether it is the link is not "
+		network_add_text(out, "Reductions cost %.0f %% of a step, but whether it is the link is not "
 		    "known: its speed is missing (werkbank hosts bandwidth measures it)", percent);
 	}
-	say_bytes(out);
+	network_add_bytes(out);
 }
 
-static void judge(const struct network_evidence *v, struct network_verdict *out)
+static void network_find_answer(const struct network_evidence *v, struct network_verdict *out)
 {
 	struct finding f;
 
-	find(v, out, &f);
-	if (!known(f.exposed_s)) {
-		say(out, "Whether the network is the bottleneck is not known: the time that steps "
+	find_reduction_cost(v, out, &f);
+	if (!is_known_number(f.exposed_s)) {
+		network_add_text(out, "Whether the network is the bottleneck is not known: the time that steps "
 		    "wait for reductions is missing");
 		return;
 	}
 	out->exposed_share = f.exposed_s / v->step_s;
-	if (out->exposed_share >= NETWORK_MUCH) {
-		out->answer = why(v, &f);
+	if (out->exposed_share >= NETWORK_MAJOR_SHARE) {
+		out->answer = network_find_cause(v, &f);
 		if (out->answer == NETWORK_STRAGGLER)
-			say_straggler(v, &f, out);
+			network_add_straggler(v, &f, out);
 		else
-			say_why(v, &f, out);
+			network_add_cause(v, &f, out);
 		return;
 	}
-	out->answer = out->exposed_share < NETWORK_LITTLE ? NETWORK_NO : NETWORK_SLIGHTLY;
-	say(out, "The network is %s: %.1f %% of a step is waiting for reductions",
+	out->answer = out->exposed_share < NETWORK_SLIGHT_SHARE ? NETWORK_NO : NETWORK_SLIGHTLY;
+	network_add_text(out, "The network is %s: %.1f %% of a step is waiting for reductions",
 	    out->answer == NETWORK_NO ? "not the bottleneck" : "slightly in the way",
 	    100 * out->exposed_share);
 	if (v->hosts != 1)
-		say_bytes(out);
+		network_add_bytes(out);
 }
 
-void network_judge(const struct network_evidence *v, struct network_verdict *out)
+void network_diagnose(const struct network_evidence *v, struct network_verdict *out)
 {
 	double hosts = (double)(v->hosts > 0 ? v->hosts : v->ranks);
 
@@ -326,11 +326,11 @@ void network_judge(const struct network_evidence *v, struct network_verdict *out
 	if (v->ranks == 1) {
 		out->answer = NETWORK_NO;
 		out->exposed_share = 0;
-		say(out, "One rank alone: nothing goes over a network");
+		network_add_text(out, "One rank alone: nothing goes over a network");
 	} else if (v->ranks < 1 || !(v->step_s > 0)) {
-		say(out, "Whether the network is the bottleneck is not known: the time of a step "
+		network_add_text(out, "Whether the network is the bottleneck is not known: the time of a step "
 		    "is missing");
 	} else {
-		judge(v, out);
+		network_find_answer(v, out);
 	}
 }

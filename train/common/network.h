@@ -51,11 +51,11 @@ char *network_rate_text(char out[NETWORK_RATE_TEXT], double bytes_s);
  *			no		all ranks are on one host
  * unknown: the numbers for an answer are missing.
  */
-#define NETWORK_LITTLE		0.05
-#define NETWORK_MUCH		0.20
-#define NETWORK_FULL		0.60
-#define NETWORK_LOSSY		0.001
-#define NETWORK_VERY_LOSSY	0.01	/* where the link's speed is not known */
+#define NETWORK_SLIGHT_SHARE		0.05
+#define NETWORK_MAJOR_SHARE		0.20
+#define NETWORK_LINK_FULL_SHARE		0.60
+#define NETWORK_LOSS_SHARE		0.001
+#define NETWORK_LOSS_SHARE_UNKNOWN	0.01	/* where the link's speed is not known */
 #define NETWORK_STRAGGLER_SHARE	1.2
 
 /* What was seen, means over the same steps; a number that is not known is NAN. */
@@ -87,6 +87,6 @@ struct network_verdict {
 const char *network_answer_name(enum network_answer a);	/* as in the journal */
 
 /* Is the network the bottleneck, and why? */
-void network_judge(const struct network_evidence *v, struct network_verdict *verdict);
+void network_diagnose(const struct network_evidence *v, struct network_verdict *verdict);
 
 #endif

@@ -18,7 +18,7 @@ static const char *const sizes[] = {
 };
 
 /* state.json of the model, owned by the caller; NULL: failure. */
-static struct json *read_state(const char *folder, struct err *e)
+static struct json *start_from_read_state(const char *folder, struct err *e)
 {
 	char *path = file_path(e, "%s/state.json", folder);
 	struct buf text = { 0 };
@@ -44,7 +44,7 @@ static struct json *read_state(const char *folder, struct err *e)
 
 int start_from_adopt(const char *folder, struct conf *c, struct err *e)
 {
-	struct json *state = read_state(folder, e);
+	struct json *state = start_from_read_state(folder, e);
 	int rc = state ? 0 : e->code;
 
 	for (size_t i = 0; !rc && i < ARRAY_LEN(sizes); i++) {
@@ -61,7 +61,7 @@ int start_from_adopt(const char *folder, struct conf *c, struct err *e)
 	return rc;
 }
 
-static int check_sizes(const char *folder, const struct json *state, const struct conf *c,
+static int start_from_check_sizes(const char *folder, const struct json *state, const struct conf *c,
 		       struct err *e)
 {
 	const int64_t now[] = {
@@ -127,7 +127,7 @@ static int check_codes(const char *folder, const char *corpus, struct err *e)
 
 int start_from_check(const char *folder, const char *corpus, const struct conf *c, struct err *e)
 {
-	struct json *state = read_state(folder, e);
+	struct json *state = start_from_read_state(folder, e);
 	int rc = state ? check_file(corpus, "vocab.tsv",
 				    json_text(json_get(state, "vocabulary_sha256"), ""), folder, e)
 		       : e->code;
@@ -135,7 +135,7 @@ int start_from_check(const char *folder, const char *corpus, const struct conf *
 	if (!rc)
 		rc = check_codes(folder, corpus, e);
 	if (!rc)
-		rc = check_sizes(folder, state, c, e);
+		rc = start_from_check_sizes(folder, state, c, e);
 	json_free(state);
 	return rc;
 }

@@ -13,49 +13,49 @@
 #include "train/launch/hosts/rsh_agent.h"
 #include "train/launch/run/train_command.h"
 
-static int hosts(struct conf *c, int *status, struct err *e)
+static int command_hosts(struct conf *c, int *status, struct err *e)
 {
 	return hosts_command_run(c, status, e);
 }
 
-static int probe(struct conf *c, int *status, struct err *e)
+static int command_probe(struct conf *c, int *status, struct err *e)
 {
 	*status = 0;
-	return probe_run(c, e);
+	return probe_command_run(c, e);
 }
 
-static int job(struct conf *c, int *status, struct err *e)
+static int command_job(struct conf *c, int *status, struct err *e)
 {
 	*status = 0;
 	return job_command_run(c, e);
 }
 
-static int attach(struct conf *c, int *status, struct err *e)
+static int command_attach(struct conf *c, int *status, struct err *e)
 {
 	return run_command_attach(c, status, e);
 }
 
-static int save(struct conf *c, int *status, struct err *e)
+static int command_save(struct conf *c, int *status, struct err *e)
 {
 	return run_command_save(c, status, e);
 }
 
-static int evaluate(struct conf *c, int *status, struct err *e)
+static int command_evaluate(struct conf *c, int *status, struct err *e)
 {
 	return run_command_evaluate(c, status, e);
 }
 
-static int stop(struct conf *c, int *status, struct err *e)
+static int command_stop(struct conf *c, int *status, struct err *e)
 {
 	return run_command_stop(c, status, e);
 }
 
-static int logs(struct conf *c, int *status, struct err *e)
+static int command_logs(struct conf *c, int *status, struct err *e)
 {
 	return run_command_logs(c, status, e);
 }
 
-static int plan(struct conf *c, int *status, struct err *e)
+static int command_plan(struct conf *c, int *status, struct err *e)
 {
 	*status = 0;
 	return plan_command_run(c, e);
@@ -63,33 +63,33 @@ static int plan(struct conf *c, int *status, struct err *e)
 
 static const struct {
 	const char *name;
-	int (*run)(struct conf *c, int *status, struct err *e);
+	int (*run_subcommand)(struct conf *c, int *status, struct err *e);
 } commands[] = {
 	{ "train", train_command_run },
-	{ "attach", attach },
-	{ "save", save },
-	{ "evaluate", evaluate },
-	{ "stop", stop },
-	{ "logs", logs },
-	{ "job", job },
-	{ "hosts", hosts },
-	{ "plan", plan },
-	{ "_probe", probe },
+	{ "attach", command_attach },
+	{ "save", command_save },
+	{ "evaluate", command_evaluate },
+	{ "stop", command_stop },
+	{ "logs", command_logs },
+	{ "job", command_job },
+	{ "hosts", command_hosts },
+	{ "plan", command_plan },
+	{ "_probe", command_probe },
 };
 
 /* What follows the host is the remote shell's business, so it is kept from the parser. */
-static int run_ssh(struct conf *c, char **from_host, struct err *e)
+static int command_ssh(struct conf *c, char **from_host, struct err *e)
 {
-	mpirun_decode(c->ssh);
-	mpirun_decode(c->arguments[0]);
-	return ssh_agent_exec(c->ssh, c->arguments[0], (const char *const *)from_host, e);
+	mpirun_decode_word(c->ssh);
+	mpirun_decode_word(c->arguments[0]);
+	return rsh_agent_exec(c->ssh, c->arguments[0], (const char *const *)from_host, e);
 }
 
-static int run(struct conf *c, int *status, struct err *e)
+static int run_subcommand(struct conf *c, int *status, struct err *e)
 {
 	for (size_t i = 0; i < ARRAY_LEN(commands); i++)
 		if (!strcmp(c->command, commands[i].name))
-			return commands[i].run(c, status, e);
+			return commands[i].run_subcommand(c, status, e);
 	return err_set(e, ERR_INTERNAL, "the command %s has no code", c->command);
 }
 
@@ -102,11 +102,11 @@ int main(int argc, char **argv)
 	int parsed = argc;
 
 	if (agent)
-		parsed = MIN(ssh_agent_host_at(argc, (const char *const *)argv) + 1, argc);
+		parsed = MIN(rsh_agent_host_index(argc, (const char *const *)argv) + 1, argc);
 	if (!code)
 		code = conf_parse_command(&c, "launch", parsed, argv, &e);
-	if (!code && !conf_answered(&c, stdout))
-		code = agent ? run_ssh(&c, argv + parsed - 1, &e) : run(&c, &status, &e);
+	if (!code && !conf_print_requested(&c, stdout))
+		code = agent ? command_ssh(&c, argv + parsed - 1, &e) : run_subcommand(&c, &status, &e);
 	if (code)
 		status = conf_exit_status(&c, code, &e);
 	conf_free(&c);

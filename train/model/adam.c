@@ -6,7 +6,7 @@
 
 #include "share/base/mem.h"
 
-static int get_moments(struct adam *a, struct err *e)
+static int adam_alloc_moments(struct adam *a, struct err *e)
 {
 	const struct ops *o = model_get_ops(a->model);
 	struct dev *d = model_get_dev(a->model);
@@ -33,7 +33,7 @@ int adam_open(struct adam *a, struct model *m, double beta1, double beta2, doubl
 		return e->code;
 	}
 	a->parts[0] = (struct range){ 0, a->floats };
-	return get_moments(a, e);
+	return adam_alloc_moments(a, e);
 }
 
 int adam_set_parts(struct adam *a, const struct range *parts, size_t n, struct err *e)
@@ -56,7 +56,7 @@ int adam_set_parts(struct adam *a, const struct range *parts, size_t n, struct e
 		own[i] = parts[i];
 		a->floats += parts[i].n;
 	}
-	return get_moments(a, e);
+	return adam_alloc_moments(a, e);
 }
 
 void adam_close(struct adam *a)
@@ -76,7 +76,7 @@ void adam_close(struct adam *a)
 	*a = (struct adam){ 0 };
 }
 
-static int squares_room(struct adam *a, size_t n, struct err *e)
+static int adam_reserve_squares(struct adam *a, size_t n, struct err *e)
 {
 	const struct ops *o = model_get_ops(a->model);
 	struct dev *d = model_get_dev(a->model);
@@ -98,7 +98,7 @@ static int squares_room(struct adam *a, size_t n, struct err *e)
 
 int adam_squares_begin(struct adam *a, size_t n, struct err *e)
 {
-	if (squares_room(a, n, e))
+	if (adam_reserve_squares(a, n, e))
 		return e->code;
 	model_get_ops(a->model)->zero(model_get_dev(a->model), a->squares,
 				      n * sizeof(*a->squares));
@@ -132,7 +132,7 @@ void adam_measure(struct adam *a, const struct range *ranges, size_t n)
 				       (int64_t)ranges[i].n);
 }
 
-static void measure(struct adam *a)
+static void adam_measure_all(struct adam *a)
 {
 	const struct range all = { 0, (size_t)model_floats(a->model) };
 
@@ -143,13 +143,13 @@ double adam_grad_norm(struct adam *a)
 {
 	double sum;
 
-	measure(a);
+	adam_measure_all(a);
 	model_get_ops(a->model)->to_host(model_get_dev(a->model), &sum,
 					 &model_tally(a->model)->squares, sizeof(sum));
 	return sqrt(sum);
 }
 
-static struct adam_step step_of(const struct adam *a, const struct adam_update *how)
+static struct adam_step adam_make_step(const struct adam *a, const struct adam_update *how)
 {
 	const double t = (double)(how->step + 1);
 
@@ -166,7 +166,7 @@ static struct adam_step step_of(const struct adam *a, const struct adam_update *
 	};
 }
 
-static void apply(struct adam *a, struct adam_step how)
+static void adam_apply_parts(struct adam *a, struct adam_step how)
 {
 	float *first = a->first, *second = a->second, *param;
 	uint16_t *rounded;
@@ -189,20 +189,20 @@ void adam_apply(struct adam *a, int64_t step, double rate, double scale)
 {
 	const struct adam_update how = { .step = step, .rate = rate, .scale = scale };
 
-	apply(a, step_of(a, &how));
+	adam_apply_parts(a, adam_make_step(a, &how));
 }
 
 void adam_update_measured(struct adam *a, const struct adam_update *update)
 {
-	struct adam_step how = step_of(a, update);
+	struct adam_step how = adam_make_step(a, update);
 
 	how.squares = &model_tally(a->model)->squares;
 	how.loss = &model_tally(a->model)->loss;
-	apply(a, how);
+	adam_apply_parts(a, how);
 }
 
 void adam_measure_and_update(struct adam *a, const struct adam_update *how)
 {
-	measure(a);
+	adam_measure_all(a);
 	adam_update_measured(a, how);
 }

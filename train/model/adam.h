@@ -63,7 +63,7 @@ void adam_apply(struct adam *a, int64_t step, double rate, double scale);
 /*
  * model_tally()'s squares = those of these ranges of the gradient; then an update, clipped by what is there
  * and left out where that or model_tally()'s loss is not finite. The backend does both by itself,
- * nobody waits; model_take_sums() tells the sum of squares.
+ * nobody waits; model_collect_sums() tells the sum of squares.
  */
 void adam_measure(struct adam *a, const struct range *ranges, size_t n);
 void adam_update_measured(struct adam *a, const struct adam_update *how);

@@ -5,10 +5,10 @@
 
 bool arena_is_host(const struct model *m)
 {
-	return !model_get_ops(m)->own_memory;
+	return !model_get_ops(m)->has_device_memory;
 }
 
-const float *arena_look(const struct model *m, const float *x, float *room, size_t n)
+const float *arena_view_const(const struct model *m, const float *x, float *room, size_t n)
 {
 	if (arena_is_host(m))
 		return x;
@@ -18,10 +18,10 @@ const float *arena_look(const struct model *m, const float *x, float *room, size
 
 float *arena_view(const struct model *m, float *x, float *room, size_t n)
 {
-	return arena_look(m, x, room, n) == x ? x : room;
+	return arena_view_const(m, x, room, n) == x ? x : room;
 }
 
-void arena_put(const struct model *m, float *x, const float *view, size_t n)
+void arena_write_back(const struct model *m, float *x, const float *view, size_t n)
 {
 	if (view != x && n)
 		model_get_ops(m)->to_device(model_get_dev(m), x, view, n * sizeof(*x));

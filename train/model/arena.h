@@ -7,7 +7,7 @@
  *
  *	float *view = arena_view(m, x, room, n);	of what computed until now
  *	…						read or change it
- *	arena_put(m, x, view, n);			unless it was only read
+ *	arena_write_back(m, x, view, n);			unless it was only read
  *	rc = ops->sync(dev, e);				what went wrong shows here, as of ops
  */
 #ifndef WERKBANK_TRAIN_MODEL_ARENA_H
@@ -22,9 +22,9 @@ bool arena_is_host(const struct model *m);
 
 /* n floats at x, on the backend's side, for the host: x, or room (n) with a copy. */
 float *arena_view(const struct model *m, float *x, float *room, size_t n);
-const float *arena_look(const struct model *m, const float *x, float *room, size_t n);
+const float *arena_view_const(const struct model *m, const float *x, float *room, size_t n);
 
 /* n floats from the host's memory to x on the backend's side; a view of x itself stays where it is. */
-void arena_put(const struct model *m, float *x, const float *view, size_t n);
+void arena_write_back(const struct model *m, float *x, const float *view, size_t n);
 
 #endif

@@ -52,7 +52,7 @@ void ema_free(struct ema *a)
 	free(a);
 }
 
-static void blend(struct ema *a, const float *arena, float share)
+static void ema_blend_parts(struct ema *a, const float *arena, float share)
 {
 	float *average = a->average;
 
@@ -67,7 +67,7 @@ static void blend(struct ema *a, const float *arena, float share)
 }
 
 /* 0 + 1 * (y - 0) is y to the last bit. */
-static void copy(const struct ema *a, float *x, const float *y, size_t n)
+static void ema_copy_floats(const struct ema *a, float *x, const float *y, size_t n)
 {
 	const struct ops *o = model_get_ops(a->model);
 
@@ -77,12 +77,12 @@ static void copy(const struct ema *a, float *x, const float *y, size_t n)
 	o->blend(model_get_dev(a->model), x, y, (int64_t)n, 1);
 }
 
-void ema_set(struct ema *a, const float *arena)
+void ema_set_from_arena(struct ema *a, const float *arena)
 {
 	float *average = a->average;
 
 	for (size_t i = 0; i < a->n; i++) {
-		copy(a, average, arena + a->parts[i].at, a->parts[i].n);
+		ema_copy_floats(a, average, arena + a->parts[i].at, a->parts[i].n);
 		average += a->parts[i].n;
 	}
 }
@@ -93,15 +93,15 @@ void ema_update(struct ema *a, int64_t step, int64_t steps)
 
 	for (int64_t t = step - steps + 1; t <= step; t++)
 		kept *= fmin(a->decay, (1 + (double)t) / (10 + (double)t));
-	blend(a, model_param_read(a->model), (float)(1 - kept));
+	ema_blend_parts(a, model_param_read(a->model), (float)(1 - kept));
 }
 
-void ema_place(const struct ema *a, float *arena)
+void ema_copy_to_arena(const struct ema *a, float *arena)
 {
 	const float *from = a->average;
 
 	for (size_t i = 0; i < a->n; i++) {
-		copy(a, arena + a->parts[i].at, from, a->parts[i].n);
+		ema_copy_floats(a, arena + a->parts[i].at, from, a->parts[i].n);
 		from += a->parts[i].n;
 	}
 }

@@ -30,13 +30,13 @@ void ema_free(struct ema *a);			/* may be NULL */
 size_t ema_memory(size_t floats);
 
 /* Begin with, or go on from, the parts of an arena on the backend's side. */
-void ema_set(struct ema *a, const float *arena);
+void ema_set_from_arena(struct ema *a, const float *arena);
 
 /* After so many steps more, the last of which was step. */
 void ema_update(struct ema *a, int64_t step, int64_t steps);
 
 /* Put the parts where they belong in an arena on the backend's side. */
-void ema_place(const struct ema *a, float *arena);
+void ema_copy_to_arena(const struct ema *a, float *arena);
 
 /* The average of a whole model, on the backend's side; borrowed. */
 const float *ema_arena(const struct ema *a);

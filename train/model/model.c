@@ -231,7 +231,7 @@ static void set_scattered_views(struct model_weights *w, const struct model_shap
 }
 
 /* Does a backend opened so keep graphs? */
-static bool keeps(const struct ops *ops, const struct dev_options *o)
+static bool backend_keeps_graphs(const struct ops *ops, const struct dev_options *o)
 {
 	return o->graphs && ops->graph_begin;
 }
@@ -247,7 +247,7 @@ static struct model *new_model(const struct model_shape *shape, const struct ops
 	m->shape = *shape;
 	m->ops = ops;
 	m->options = *o;
-	m->options.graphs = keeps(ops, o);
+	m->options.graphs = backend_keeps_graphs(ops, o);
 	if (model_params(shape, &m->params, &m->n_params, &m->floats, e) ||
 	    alloc_views(&m->weights, shape, e) || alloc_views(&m->grads, shape, e) ||
 	    model_acts_alloc(&m->acts, shape, e) || !(m->dev = ops->open(o, e))) {
@@ -267,17 +267,17 @@ static bool view_rounded(void *context, struct tensor *view)
 	return true;
 }
 
-static int take_rounded(struct model *m, struct err *e)
+static int alloc_rounded(struct model *m, struct err *e)
 {
 	m->rounded = m->ops->alloc(m->dev, (size_t)m->floats * sizeof(*m->rounded), e);
 	if (!m->rounded)
 		return e->code;
-	m->stale = true;
+	m->rounded_is_stale = true;
 	model_each_weight(m, view_rounded, m);
 	return 0;
 }
 
-void model_drop_rounded(struct model *m)
+void model_discard_rounded(struct model *m)
 {
 	if (!m->rounded)
 		return;
@@ -303,7 +303,7 @@ struct model *model_new(const struct model_shape *shape, const struct ops *ops,
 	if (!m->param)
 		goto fail;
 	set_views(&m->weights, shape, m->param);
-	if (ops->wants_rounded && o->bf16 && take_rounded(m, e))
+	if (ops->prefers_bf16_weights && o->bf16 && alloc_rounded(m, e))
 		goto fail;
 	return m;
 fail:
@@ -319,7 +319,7 @@ struct model *model_new_mapped(const struct model_shape *shape, const struct ops
 
 	if (!m)
 		return NULL;
-	m->mapped = true;
+	m->is_mapped = true;
 	set_scattered_views(&m->weights, shape, tensors);
 	return m;
 }
@@ -328,7 +328,7 @@ void model_free(struct model *m)
 {
 	if (!m)
 		return;
-	if (m->shares) {
+	if (m->is_shared) {
 		m->param = m->packed = NULL;
 		m->weights.encoder = NULL;
 		m->weights.decoder = NULL;
@@ -364,13 +364,13 @@ static enum dtype dtype_of_acts(enum model_use use, bool bf16)
 	return use == MODEL_USE_TRAIN && bf16 ? DTYPE_BF16 : DTYPE_F32;
 }
 
-static int reserve(struct model *m, int32_t tokens, int32_t sentences, enum model_use use,
+static int model_reserve(struct model *m, int32_t tokens, int32_t sentences, enum model_use use,
 		   struct err *e)
 {
 	const enum dtype dtype = dtype_of_acts(use, m->options.bf16);
-	const bool pads = use == MODEL_USE_TRAIN && m->options.graphs;
-	const struct extent most = model_most(tokens, sentences, pads);
-	struct carve count = { .dtype = dtype, .loss_rows = m->ops->loss_rows }, carve = count;
+	const bool pads_batches = use == MODEL_USE_TRAIN && m->options.graphs;
+	const struct batch_extent most = model_max_extent(tokens, sentences, pads_batches);
+	struct arena_plan count = { .dtype = dtype, .loss_rows = m->ops->loss_rows }, carve = count;
 
 	if (m->cap_tokens)
 		return err_set(e, ERR_INTERNAL, "the model's activations are reserved already");
@@ -397,7 +397,7 @@ static int reserve(struct model *m, int32_t tokens, int32_t sentences, enum mode
 	m->staging = mem_alloc(model_batch_bytes(&most), 1, e);
 	if (!m->staging)
 		return e->code;
-	m->pads = pads;
+	m->pads_batches = pads_batches;
 	m->cap_tokens = tokens;
 	m->cap_sentences = sentences;
 	return 0;
@@ -405,16 +405,16 @@ static int reserve(struct model *m, int32_t tokens, int32_t sentences, enum mode
 
 int model_reserve_forward(struct model *m, int32_t tokens, int32_t sentences, struct err *e)
 {
-	return reserve(m, tokens, sentences, MODEL_USE_EVALUATE, e);
+	return model_reserve(m, tokens, sentences, MODEL_USE_EVALUATE, e);
 }
 
 int model_reserve_encoding(struct model *m, int32_t tokens, int32_t sentences, struct err *e)
 {
-	return reserve(m, tokens, sentences, MODEL_USE_ENCODE, e);
+	return model_reserve(m, tokens, sentences, MODEL_USE_ENCODE, e);
 }
 
 /* What the ops of a training meet in batches of at most this extent. */
-static struct dev_limits limits_of(const struct model_shape *s, const struct extent *most)
+static struct dev_limits limits_of(const struct model_shape *s, const struct batch_extent *most)
 {
 	return (struct dev_limits){
 		.tokens = most->source,
@@ -430,10 +430,10 @@ static struct dev_limits limits_of(const struct model_shape *s, const struct ext
 
 int model_reserve_training(struct model *m, int32_t tokens, int32_t sentences, struct err *e)
 {
-	const struct extent most = model_most(tokens, sentences, m->options.graphs);
+	const struct batch_extent most = model_max_extent(tokens, sentences, m->options.graphs);
 	const struct dev_limits limits = limits_of(&m->shape, &most);
 
-	if (reserve(m, tokens, sentences, MODEL_USE_TRAIN, e))
+	if (model_reserve(m, tokens, sentences, MODEL_USE_TRAIN, e))
 		return e->code;
 	return m->ops->reserve ? m->ops->reserve(m->dev, &limits, e) : 0;
 }
@@ -447,7 +447,7 @@ struct model *model_share(struct model *m, int32_t tokens, int32_t sentences, st
 	*own = (struct model){ .shape = m->shape,
 			       .ops = m->ops,
 			       .options = m->options,
-			       .shares = true,
+			       .is_shared = true,
 			       .floats = m->floats,
 			       .param = m->param,
 			       .packed = m->packed,
@@ -455,21 +455,21 @@ struct model *model_share(struct model *m, int32_t tokens, int32_t sentences, st
 	own->options.threads = 1;
 	own->dev = m->ops->open(&own->options, e);
 	if (!own->dev || model_acts_alloc(&own->acts, &own->shape, e) ||
-	    reserve(own, tokens, sentences, MODEL_USE_ENCODE, e)) {
+	    model_reserve(own, tokens, sentences, MODEL_USE_ENCODE, e)) {
 		model_free(own);
 		return NULL;
 	}
 	return own;
 }
 
-int model_training_needs(const struct model_size *s, struct dev_needs *needs, struct err *e)
+int model_memory_needs(const struct model_size *s, struct dev_memory *needs, struct err *e)
 {
 	const bool bf16 = s->options->bf16;
 	const size_t each = 4 * sizeof(float) +
-			    (bf16 && s->ops->wants_rounded ? sizeof(uint16_t) : 0);
-	const struct extent most = model_most(s->tokens, s->sentences, keeps(s->ops, s->options));
+			    (bf16 && s->ops->prefers_bf16_weights ? sizeof(uint16_t) : 0);
+	const struct batch_extent most = model_max_extent(s->tokens, s->sentences, backend_keeps_graphs(s->ops, s->options));
 	struct model_acts acts = { 0 };
-	struct carve count = { .dtype = dtype_of_acts(MODEL_USE_TRAIN, bf16),
+	struct arena_plan count = { .dtype = dtype_of_acts(MODEL_USE_TRAIN, bf16),
 			       .loss_rows = s->ops->loss_rows };
 	struct dev_limits limits;
 	struct model_param *params = NULL;
@@ -481,7 +481,7 @@ int model_training_needs(const struct model_size *s, struct dev_needs *needs, st
 	if (rc)
 		return rc;
 	limits = limits_of(s->shape, &most);
-	*needs = s->ops->needs ? s->ops->needs(&limits) : (struct dev_needs){ 0 };
+	*needs = s->ops->needs ? s->ops->needs(&limits) : (struct dev_memory){ 0 };
 	rc = model_acts_alloc(&acts, s->shape, e);
 	if (!rc && (!model_acts_plan(&acts, s->shape, &most, MODEL_USE_TRAIN, &count) ||
 		    !mem_mul((size_t)floats, each, &flat) ||
@@ -496,7 +496,7 @@ int model_training_needs(const struct model_size *s, struct dev_needs *needs, st
 
 /* ---- initial weights --------------------------------------------------- */
 
-static float normal(struct rng_key key, uint64_t i)
+static float random_normal(struct rng_key key, uint64_t i)
 {
 	struct rng_block b = rng_block_at(key, i >> 1);
 	const uint32_t *word = &b.v[(i & 1) * 2];
@@ -516,7 +516,7 @@ static void init_tensor(float *x, const struct row *row, const struct model_shap
 
 	for (uint64_t i = 0; i < n; i++) {
 		switch (row->init) {
-		case INIT_table:      x[i] = deviation * normal(key, i); break;
+		case INIT_table:      x[i] = deviation * random_normal(key, i); break;
 		case INIT_glorot:
 		case INIT_glorot_ffn: x[i] = limit * (2 * rng_unit(key, i) - 1); break;
 		case INIT_one:        x[i] = 1; break;
@@ -535,7 +535,7 @@ int model_init(struct model *m, uint64_t seed, struct err *e)
 
 	for (size_t i = 0; i < m->n_params; i++)
 		largest = MAX(largest, m->params[i].rows * m->params[i].cols);
-	if (m->ops->own_memory && !(room = mem_alloc((size_t)largest, sizeof(*room), e)))
+	if (m->ops->has_device_memory && !(room = mem_alloc((size_t)largest, sizeof(*room), e)))
 		return e->code;
 	for (walk_begin(&w, &m->shape); (row = walk_row(&w)); walk_next(&w)) {
 		const int64_t n = row->rows * row->cols;
@@ -562,7 +562,7 @@ struct model_tally *model_tally(struct model *m)                     { return m-
 
 float *model_param_arena(struct model *m)
 {
-	m->stale = true;
+	m->rounded_is_stale = true;
 	return m->param;
 }
 
@@ -573,6 +573,6 @@ const float *model_param_read(const struct model *m)
 
 float *model_update_arena(struct model *m, uint16_t **rounded)
 {
-	*rounded = m->stale ? NULL : m->rounded;
+	*rounded = m->rounded_is_stale ? NULL : m->rounded;
 	return m->param;
 }

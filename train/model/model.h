@@ -14,7 +14,7 @@
  *	model_reserve_training(m, batch_tokens, sentences, e);	all memory, before the run
  *	model_init(m, seed, e);
  *	model_forward_backward(m, &batch, &how, NULL, e);	adds to the gradients; no wait
- *	model_take_sums(m, &sums, e);	what came of all batches since the last time
+ *	model_collect_sums(m, &sums, e);	what came of all batches since the last time
  *	model_free(m);
  */
 #ifndef WERKBANK_TRAIN_MODEL_MODEL_H
@@ -126,7 +126,7 @@ struct model_size {
  * What it will take, before anything is opened: parameters, their copy in bf16 where products read
  * one, gradients, moments, activations, and what ops need for themselves.
  */
-int model_training_needs(const struct model_size *s, struct dev_needs *needs, struct err *e);
+int model_memory_needs(const struct model_size *s, struct dev_memory *needs, struct err *e);
 
 /* Random initial weights, the same on every backend. */
 int model_init(struct model *m, uint64_t seed, struct err *e);
@@ -136,7 +136,7 @@ struct model_sums {
 	double  loss;		/* label-smoothed, nats */
 	double  nll;		/* without smoothing, nats */
 	int64_t tokens;		/* target tokens, </s> included */
-	double  squares, target, source;	/* model_take_sums(): what the tally says; else 0 */
+	double  squares, target, source;	/* model_collect_sums(): what the tally says; else 0 */
 };
 
 /* Numbers of a step that stay on the backend's side, to be read all at once. */
@@ -146,7 +146,7 @@ struct model_tally {
 	double target, source;	/* the trainer's: tokens of the step, of all ranks */
 };
 
-struct model_how {
+struct model_pass_options {
 	float dropout, attention_dropout, relu_dropout;
 	float smoothing;
 	/* the loss is multiplied by this before backward: 1 / tokens of the whole step */
@@ -163,10 +163,10 @@ struct model_how {
 
 /*
  * Gradients += those of the batch; *sums = those of the batch (not +=), after a wait. sums NULL:
- * nothing is waited for, b may be changed at once, and model_take_sums() has the sums and the
+ * nothing is waited for, b may be changed at once, and model_collect_sums() has the sums and the
  * faults. Needs model_reserve_training().
  */
-int model_forward_backward(struct model *m, const struct batch *b, const struct model_how *how,
+int model_forward_backward(struct model *m, const struct batch *b, const struct model_pass_options *how,
 			   struct model_sums *sums, struct err *e);
 
 /*
@@ -174,7 +174,7 @@ int model_forward_backward(struct model *m, const struct batch *b, const struct 
  * Waits for everything that the backend was told to do: a step of training calls it once, at its
  * end.
  */
-int model_take_sums(struct model *m, struct model_sums *sums, struct err *e);
+int model_collect_sums(struct model *m, struct model_sums *sums, struct err *e);
 
 /* No dropout, no gradients. Needs either reserve. */
 int model_evaluate(struct model *m, const struct batch *b, float smoothing, struct model_sums *sums,

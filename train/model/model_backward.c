@@ -16,7 +16,7 @@ struct norm_pair {
 };
 
 /* out = in times weight: din = dout weight, dweight += dout^T in. */
-static void product_grad(const struct pass *p, struct tensor din, struct tensor dweight,
+static void product_grad(const struct model_pass *p, struct tensor din, struct tensor dweight,
 			 struct tensor dout, struct tensor in, struct tensor weight)
 {
 	const struct model *m = p->m;
@@ -26,9 +26,9 @@ static void product_grad(const struct pass *p, struct tensor din, struct tensor 
 	m->ops->matmul(m->dev, din, dout, weight, (struct matmul_how){ 0 });
 }
 
-static struct tensor wide(const struct pass *p, int64_t rows, int64_t cols)
+static struct tensor wide_grad(const struct model_pass *p, int64_t rows, int64_t cols)
 {
-	struct tensor t = p->m->acts.wide;
+	struct tensor t = p->m->acts.wide_grad;
 
 	t.rows = rows;
 	t.cols = t.stride = cols;
@@ -36,15 +36,15 @@ static struct tensor wide(const struct pass *p, int64_t rows, int64_t cols)
 }
 
 /* From dout of a point to dsum and the gradient of the branch that led to it. */
-static void part(const struct pass *p, const struct norm_point *x, struct norm_pair n, float *dbias,
+static void add_norm_backward(const struct model_pass *p, const struct norm_point *x, struct norm_pair n, float *dbias,
 		 struct dropout drop)
 {
 	const struct model_acts *a = &p->m->acts;
 	const int64_t T = x->sum.rows;
 
 	p->m->ops->add_norm_grad(p->m->dev, with_rows(a->dsum, T), with_rows(a->branch, T), dbias,
-				 vector(n.dscale), vector(n.dshift), with_rows(a->dout, T), x->sum,
-				 x->mean, x->rstd, vector(n.scale), drop);
+				 vector_of(n.dscale), vector_of(n.dshift), with_rows(a->dout, T), x->sum,
+				 x->mean, x->rstd, vector_of(n.scale), drop);
 }
 
 /* The weights of a feed-forward layer, or their gradients. */
@@ -52,16 +52,16 @@ struct ffn_weights {
 	struct tensor in, in_bias, out;
 };
 
-static void feed_forward_grad(const struct pass *p, const struct norm_point *x,
+static void feed_forward_grad(const struct model_pass *p, const struct norm_point *x,
 			      struct tensor hidden, struct ffn_weights w, struct ffn_weights g,
 			      struct dropout drop)
 {
 	const struct model_acts *a = &p->m->acts;
 	const int64_t T = x->out.rows;
-	struct tensor dhidden = wide(p, T, hidden.cols);
+	struct tensor dhidden = wide_grad(p, T, hidden.cols);
 
 	product_grad(p, dhidden, g.out, with_rows(a->branch, T), hidden, w.out);
-	p->m->ops->relu_dropout_grad(p->m->dev, dhidden, vector(g.in_bias), hidden, drop);
+	p->m->ops->relu_dropout_grad(p->m->dev, dhidden, vector_of(g.in_bias), hidden, drop);
 	product_grad(p, with_rows(a->dout, T), g.in, dhidden, x->out, w.in);
 }
 
@@ -69,17 +69,17 @@ struct self_weights {
 	struct tensor qkv, out;
 };
 
-static void self_attention_grad(const struct pass *p, const struct norm_point *x,
+static void self_attention_grad(const struct model_pass *p, const struct norm_point *x,
 				const struct layer_act *l, struct self_weights w,
 				struct self_weights g, enum model_stack stack, int32_t layer)
 {
 	const struct model_acts *a = &p->m->acts;
 	const int64_t D = p->m->shape.d_model, T = x->out.rows;
-	struct tensor dqkv = wide(p, T, 3 * D), dmix = with_rows(a->dout, T);
+	struct tensor dqkv = wide_grad(p, T, 3 * D), dmix = with_rows(a->dout, T);
 
-	product_grad(p, dmix, g.out, with_rows(a->branch, T), l->self_mix, w.out);
+	product_grad(p, dmix, g.out, with_rows(a->branch, T), l->self_context, w.out);
 	p->m->ops->attention_grad(p->m->dev, tensor_columns(dqkv, 0, D), tensor_columns(dqkv, D, D),
-				  tensor_columns(dqkv, 2 * D, D), dmix, l->self_mix, l->self_lse,
+				  tensor_columns(dqkv, 2 * D, D), dmix, l->self_context, l->self_lse,
 				  tensor_columns(l->qkv, 0, D), tensor_columns(l->qkv, D, D),
 				  tensor_columns(l->qkv, 2 * D, D),
 				  stack == STACK_ENCODER ? p->encoder_self : p->decoder_self,
@@ -87,7 +87,7 @@ static void self_attention_grad(const struct pass *p, const struct norm_point *x
 	product_grad(p, with_rows(a->dout, T), g.qkv, dqkv, x->out, w.qkv);
 }
 
-static void cross_attention_grad(const struct pass *p, const struct norm_point *x, int32_t layer)
+static void cross_attention_grad(const struct model_pass *p, const struct norm_point *x, int32_t layer)
 {
 	const struct model *m = p->m;
 	const struct model_acts *a = &m->acts;
@@ -95,18 +95,18 @@ static void cross_attention_grad(const struct pass *p, const struct norm_point *
 	const struct model_decoder_layer *w = &m->weights.decoder[layer],
 					 *g = &m->grads.decoder[layer];
 	const int64_t D = m->shape.d_model, T = x->out.rows, k = 2 * D * layer, v = k + D;
-	struct tensor dq = wide(p, T, D), dmix = with_rows(a->dout, T);
+	struct tensor dq = wide_grad(p, T, D), dmix = with_rows(a->dout, T);
 
-	product_grad(p, dmix, g->cross_out, with_rows(a->branch, T), l->cross_mix, w->cross_out);
+	product_grad(p, dmix, g->cross_out, with_rows(a->branch, T), l->cross_context, w->cross_out);
 	m->ops->attention_grad(m->dev, dq, tensor_columns(a->dmemory_kv, k, D),
-			       tensor_columns(a->dmemory_kv, v, D), dmix, l->cross_mix,
+			       tensor_columns(a->dmemory_kv, v, D), dmix, l->cross_context,
 			       l->cross_lse, l->cross_q, tensor_columns(a->memory_kv, k, D),
 			       tensor_columns(a->memory_kv, v, D), p->cross,
 			       model_dropout(p, STACK_DECODER, layer, SITE_CROSS_WEIGHTS));
 	product_grad(p, with_rows(a->dout, T), g->cross_q, dq, x->out, w->cross_q);
 }
 
-static void clear_dsum(const struct pass *p, int64_t rows)
+static void clear_dsum(const struct model_pass *p, int64_t rows)
 {
 	const struct model *m = p->m;
 
@@ -114,16 +114,16 @@ static void clear_dsum(const struct pass *p, int64_t rows)
 }
 
 /* The first norm of a stack and the embedding below it. */
-static void end_stack(const struct pass *p, enum model_stack stack, struct norm_pair n)
+static void end_stack(const struct model_pass *p, enum model_stack stack, struct norm_pair n)
 {
 	const struct model *m = p->m;
 	const struct model_acts *a = &m->acts;
 	const struct norm_point *x = stack == STACK_ENCODER ? a->encoder.points : a->decoder.points;
 	struct tensor dsum = with_rows(a->dsum, x->sum.rows);
 
-	m->ops->norm_grad(m->dev, dsum, vector(n.dscale), vector(n.dshift),
+	m->ops->norm_grad(m->dev, dsum, vector_of(n.dscale), vector_of(n.dshift),
 			  with_rows(a->dout, x->sum.rows), x->sum, x->mean, x->rstd,
-			  vector(n.scale), true);
+			  vector_of(n.scale), true);
 	m->ops->embed_grad(m->dev, m->grads.embed, dsum,
 			   stack == STACK_ENCODER ? a->ids.source : a->ids.target_in,
 			   sqrtf((float)m->shape.d_model),
@@ -134,7 +134,7 @@ static void end_stack(const struct pass *p, enum model_stack stack, struct norm_
  * Gradients are final from first on, which is the lowest of them in the arena. What is kept as a
  * graph ends here if somebody wants to know, and with the last of them.
  */
-static void ready(const struct pass *p, struct tensor first)
+static void report_gradients_ready(const struct model_pass *p, struct tensor first)
 {
 	struct model *m = p->m;
 	const int64_t from = (const float *)first.data - m->grad;
@@ -156,7 +156,7 @@ static void ready(const struct pass *p, struct tensor first)
 #define FFN(w)  (struct ffn_weights){ (w)->ffn_in, (w)->ffn_in_bias, (w)->ffn_out }
 #define SELF(w) (struct self_weights){ (w)->self_qkv, (w)->self_out }
 
-static void decoder_backward(const struct pass *p)
+static void decoder_backward(const struct model_pass *p)
 {
 	const struct model *m = p->m;
 	const struct model_acts *a = &m->acts;
@@ -169,25 +169,25 @@ static void decoder_backward(const struct pass *p)
 		const struct norm_point *x = &a->decoder.points[3 * i];
 		bool last = i == m->shape.decoder_layers - 1;
 
-		part(p, &x[3],
+		add_norm_backward(p, &x[3],
 		     last ? NORM(&m->weights, &m->grads, decoder_norm)
 			  : NORM(w + 1, g + 1, self_norm),
-		     vector(g->ffn_out_bias), model_dropout(p, STACK_DECODER, i, SITE_FFN));
+		     vector_of(g->ffn_out_bias), model_dropout(p, STACK_DECODER, i, SITE_FFN));
 		feed_forward_grad(p, &x[2], l->hidden, FFN(w), FFN(g),
 				  model_dropout(p, STACK_DECODER, i, SITE_RELU));
-		part(p, &x[2], NORM(w, g, ffn_norm), NULL,
+		add_norm_backward(p, &x[2], NORM(w, g, ffn_norm), NULL,
 		     model_dropout(p, STACK_DECODER, i, SITE_CROSS));
 		cross_attention_grad(p, &x[1], i);
-		part(p, &x[1], NORM(w, g, cross_norm), NULL,
+		add_norm_backward(p, &x[1], NORM(w, g, cross_norm), NULL,
 		     model_dropout(p, STACK_DECODER, i, SITE_SELF));
 		self_attention_grad(p, &x[0], l, SELF(w), SELF(g), STACK_DECODER, i);
-		ready(p, g->self_qkv);	/* its norm before that ends with the layer below */
+		report_gradients_ready(p, g->self_qkv);	/* its norm before that ends with the layer below */
 	}
 	end_stack(p, STACK_DECODER, NORM(&m->weights.decoder[0], &m->grads.decoder[0], self_norm));
-	ready(p, m->grads.decoder[0].self_norm_scale);
+	report_gradients_ready(p, m->grads.decoder[0].self_norm_scale);
 }
 
-static void encoder_backward(const struct pass *p)
+static void encoder_backward(const struct model_pass *p)
 {
 	const struct model *m = p->m;
 	const struct model_acts *a = &m->acts;
@@ -195,7 +195,7 @@ static void encoder_backward(const struct pass *p)
 
 	product_grad(p, with_rows(a->dout, p->extent.source), m->grads.cross_kv, a->dmemory_kv,
 		     a->encoder.points[2 * n].out, m->weights.cross_kv);
-	ready(p, m->grads.cross_kv);
+	report_gradients_ready(p, m->grads.cross_kv);
 	clear_dsum(p, p->extent.source);
 	for (int32_t i = n - 1; i >= 0; i--) {
 		const struct model_encoder_layer *w = &m->weights.encoder[i],
@@ -204,56 +204,56 @@ static void encoder_backward(const struct pass *p)
 		const struct norm_point *x = &a->encoder.points[2 * i];
 		bool last = i == n - 1;
 
-		part(p, &x[2],
+		add_norm_backward(p, &x[2],
 		     last ? NORM(&m->weights, &m->grads, encoder_norm)
 			  : NORM(w + 1, g + 1, self_norm),
-		     vector(g->ffn_out_bias), model_dropout(p, STACK_ENCODER, i, SITE_FFN));
+		     vector_of(g->ffn_out_bias), model_dropout(p, STACK_ENCODER, i, SITE_FFN));
 		feed_forward_grad(p, &x[1], l->hidden, FFN(w), FFN(g),
 				  model_dropout(p, STACK_ENCODER, i, SITE_RELU));
-		part(p, &x[1], NORM(w, g, ffn_norm), NULL,
+		add_norm_backward(p, &x[1], NORM(w, g, ffn_norm), NULL,
 		     model_dropout(p, STACK_ENCODER, i, SITE_SELF));
 		self_attention_grad(p, &x[0], l, SELF(w), SELF(g), STACK_ENCODER, i);
-		ready(p, g->self_qkv);
+		report_gradients_ready(p, g->self_qkv);
 	}
 	end_stack(p, STACK_ENCODER, NORM(&m->weights.encoder[0], &m->grads.encoder[0], self_norm));
-	ready(p, m->grads.embed);
+	report_gradients_ready(p, m->grads.embed);
 }
 
 /* ---- a pass ------------------------------------------------------------------------------ */
 
-static uint64_t two(int32_t a, int32_t b)
+static uint64_t pack_two_ints(int32_t a, int32_t b)
 {
 	return (uint64_t)(uint32_t)a << 32 | (uint32_t)b;
 }
 
-static uint64_t two_floats(float a, float b)
+static uint64_t pack_two_floats(float a, float b)
 {
 	int32_t bits[2];
 
 	memcpy(&bits[0], &a, sizeof(a));
 	memcpy(&bits[1], &b, sizeof(b));
-	return two(bits[0], bits[1]);
+	return pack_two_ints(bits[0], bits[1]);
 }
 
 /* All that the arguments of a pass's ops follow from, besides the model itself. */
-static struct graph_key key_of(const struct pass *p)
+static struct graph_key graph_key_of_pass(const struct model_pass *p)
 {
-	const struct model_how *how = p->how;
-	const struct extent *x = &p->extent;
+	const struct model_pass_options *how = p->how;
+	const struct batch_extent *x = &p->extent;
 
 	return (struct graph_key){ {
-		two(x->source, x->target),
-		two(x->max_source, x->max_target),
-		two(x->sentences, p->m->side),
-		two_floats(how->dropout, how->attention_dropout),
-		two_floats(how->relu_dropout, how->smoothing),
-		two_floats(how->grad_scale, 0),
+		pack_two_ints(x->source, x->target),
+		pack_two_ints(x->max_source, x->max_target),
+		pack_two_ints(x->sentences, p->m->batch_slot),
+		pack_two_floats(how->dropout, how->attention_dropout),
+		pack_two_floats(how->relu_dropout, how->smoothing),
+		pack_two_floats(how->grad_scale, 0),
 		how->seed,
 		how->ready != NULL,
 	} };
 }
 
-static void compute(const struct pass *p)
+static void run_forward_backward(const struct model_pass *p)
 {
 	p->m->n_ready = 0;
 	model_encoder_forward(p);
@@ -265,34 +265,34 @@ static void compute(const struct pass *p)
 }
 
 /* The same by graphs, each of which ends where something is ready; false: there are none yet. */
-static bool replay(const struct pass *p)
+static bool replay_graphs(const struct model_pass *p)
 {
 	const struct model *m = p->m;
-	const struct graph_key key = key_of(p);
+	const struct graph_key key = graph_key_of_pass(p);
 	const int n = m->ops->graph_begin(m->dev, &key);
 
 	for (int i = 0; i < n; i++) {
-		m->ops->graph_play(m->dev, i);
+		m->ops->graph_replay(m->dev, i);
 		if (p->how->ready)
 			p->how->ready(p->how->ready_arg, m->ready_at[i]);
 	}
 	return n > 0;
 }
 
-int model_forward_backward(struct model *m, const struct batch *b, const struct model_how *how,
+int model_forward_backward(struct model *m, const struct batch *b, const struct model_pass_options *how,
 			   struct model_sums *sums, struct err *e)
 {
-	struct pass p = { .m = m, .b = b, .how = how, .smoothing = how->smoothing,
-			  .graph = m->pads };
+	struct model_pass p = { .m = m, .b = b, .how = how, .smoothing = how->smoothing,
+			  .graph = m->pads_batches };
 
 	if (!m->grad)
 		return err_set(e, ERR_INTERNAL, "the model was not reserved for training");
 	if (model_pass_begin(&p, e))
 		return e->code;
 	if (sums)
-		model_drop_sums(m);
+		model_discard_sums(m);
 	m->tokens += b->n_target;
-	if (!p.graph || !replay(&p))
-		compute(&p);
-	return sums ? model_take_sums(m, sums, e) : 0;
+	if (!p.graph || !replay_graphs(&p))
+		run_forward_backward(&p);
+	return sums ? model_collect_sums(m, sums, e) : 0;
 }

@@ -3,10 +3,10 @@
 
 #include <math.h>
 
-struct dropout model_dropout(const struct pass *p, enum model_stack stack, int32_t layer,
+struct dropout model_dropout(const struct model_pass *p, enum model_stack stack, int32_t layer,
 			     enum model_site site)
 {
-	const struct model_how *how = p->how;
+	const struct model_pass_options *how = p->how;
 	uint32_t number = site == SITE_EMBEDDING
 				  ? (uint32_t)stack
 				  : 2 +
@@ -21,12 +21,12 @@ struct dropout model_dropout(const struct pass *p, enum model_stack stack, int32
 		    : site == SITE_RELU					    ? how->relu_dropout
 									    : how->dropout;
 	drop.key = rng_key_make(how->seed, RNG_DROPOUT | number << 8, 0, 0);
-	drop.moment = p->m->acts.ids.moment;
+	drop.rng_step = p->m->acts.ids.rng_step;
 	return drop;
 }
 
 /* out = in times a weight stored as (outputs, inputs). */
-static void product(const struct pass *p, struct tensor out, struct tensor in, struct tensor weight)
+static void linear_forward(const struct model_pass *p, struct tensor out, struct tensor in, struct tensor weight)
 {
 	model_linear(p->m, out, in, weight, NULL, false);
 }
@@ -37,19 +37,19 @@ struct attend {
 	struct dropout drop;
 };
 
-static void self_attention(const struct pass *p, struct tensor in, const struct layer_act *l,
+static void self_attention_forward(const struct model_pass *p, struct tensor in, const struct layer_act *l,
 			   struct tensor qkv_weight, struct tensor out_weight, struct attend how)
 {
 	const int64_t D = p->m->shape.d_model;
 
-	product(p, l->qkv, in, qkv_weight);
-	p->m->ops->attention(p->m->dev, l->self_mix, l->self_lse, tensor_columns(l->qkv, 0, D),
+	linear_forward(p, l->qkv, in, qkv_weight);
+	p->m->ops->attention(p->m->dev, l->self_context, l->self_lse, tensor_columns(l->qkv, 0, D),
 			     tensor_columns(l->qkv, D, D), tensor_columns(l->qkv, 2 * D, D),
 			     how.shape, how.drop);
-	product(p, with_rows(p->m->acts.branch, in.rows), l->self_mix, out_weight);
+	linear_forward(p, with_rows(p->m->acts.branch, in.rows), l->self_context, out_weight);
 }
 
-static void cross_attention(const struct pass *p, struct tensor in, int32_t layer,
+static void cross_attention_forward(const struct model_pass *p, struct tensor in, int32_t layer,
 			    struct attend how)
 {
 	const int64_t D = p->m->shape.d_model;
@@ -57,39 +57,39 @@ static void cross_attention(const struct pass *p, struct tensor in, int32_t laye
 	const struct layer_act *l = &a->decoder.layers[layer];
 	const struct model_decoder_layer *w = &p->m->weights.decoder[layer];
 
-	product(p, l->cross_q, in, w->cross_q);
-	p->m->ops->attention(p->m->dev, l->cross_mix, l->cross_lse, l->cross_q,
+	linear_forward(p, l->cross_q, in, w->cross_q);
+	p->m->ops->attention(p->m->dev, l->cross_context, l->cross_lse, l->cross_q,
 			     tensor_columns(a->memory_kv, 2 * D * layer, D),
 			     tensor_columns(a->memory_kv, 2 * D * layer + D, D), how.shape,
 			     how.drop);
-	product(p, with_rows(a->branch, in.rows), l->cross_mix, w->cross_out);
+	linear_forward(p, with_rows(a->branch, in.rows), l->cross_context, w->cross_out);
 }
 
-static void feed_forward(const struct pass *p, struct tensor in, struct tensor hidden,
+static void ffn_forward(const struct model_pass *p, struct tensor in, struct tensor hidden,
 			 struct tensor in_weight, struct tensor in_bias, struct tensor out_weight,
 			 struct dropout drop)
 {
 	if (drop.rate > 0) {
-		product(p, hidden, in, in_weight);
-		p->m->ops->relu_dropout(p->m->dev, hidden, vector(in_bias), drop);
+		linear_forward(p, hidden, in, in_weight);
+		p->m->ops->relu_dropout(p->m->dev, hidden, vector_of(in_bias), drop);
 	} else {
 		model_linear(p->m, hidden, in, in_weight, &in_bias, true);
 	}
-	product(p, with_rows(p->m->acts.branch, in.rows), hidden, out_weight);
+	linear_forward(p, with_rows(p->m->acts.branch, in.rows), hidden, out_weight);
 }
 
 /* The branch that was just computed joins the residual stream; point[0] -> point[1]. */
-static void join(const struct pass *p, struct norm_point *point, const float *bias,
+static void add_norm_forward(const struct model_pass *p, struct norm_point *point, const float *bias,
 		 struct tensor scale, struct tensor shift, struct dropout drop)
 {
 	struct norm_point *to = point + 1;
 
 	p->m->ops->add_norm(p->m->dev, to->sum, to->out, to->mean, to->rstd, point->sum,
-			    with_rows(p->m->acts.branch, point->sum.rows), bias, vector(scale),
-			    vector(shift), drop);
+			    with_rows(p->m->acts.branch, point->sum.rows), bias, vector_of(scale),
+			    vector_of(shift), drop);
 }
 
-static void begin_stack(const struct pass *p, enum model_stack stack)
+static void begin_stack(const struct model_pass *p, enum model_stack stack)
 {
 	const struct model *m = p->m;
 	const struct device_batch *ids = &m->acts.ids;
@@ -102,11 +102,11 @@ static void begin_stack(const struct pass *p, enum model_stack stack)
 		      sqrtf((float)m->shape.d_model), model_dropout(p, stack, 0, SITE_EMBEDDING));
 	m->ops->norm(
 		m->dev, x->out, x->mean, x->rstd, x->sum,
-		vector(encoder ? w->encoder[0].self_norm_scale : w->decoder[0].self_norm_scale),
-		vector(encoder ? w->encoder[0].self_norm_shift : w->decoder[0].self_norm_shift));
+		vector_of(encoder ? w->encoder[0].self_norm_scale : w->decoder[0].self_norm_scale),
+		vector_of(encoder ? w->encoder[0].self_norm_shift : w->decoder[0].self_norm_shift));
 }
 
-void model_encoder_forward(const struct pass *p)
+void model_encoder_forward(const struct model_pass *p)
 {
 	const struct model *m = p->m;
 	const struct model_acts *a = &m->acts;
@@ -121,20 +121,20 @@ void model_encoder_forward(const struct pass *p)
 				      model_dropout(p, STACK_ENCODER, i, SITE_SELF_WEIGHTS)};
 		bool last = i == n - 1;
 
-		self_attention(p, x[0].out, l, w->self_qkv, w->self_out, self);
-		join(p, &x[0], NULL, w->ffn_norm_scale, w->ffn_norm_shift,
+		self_attention_forward(p, x[0].out, l, w->self_qkv, w->self_out, self);
+		add_norm_forward(p, &x[0], NULL, w->ffn_norm_scale, w->ffn_norm_shift,
 		     model_dropout(p, STACK_ENCODER, i, SITE_SELF));
-		feed_forward(p, x[1].out, l->hidden, w->ffn_in, w->ffn_in_bias, w->ffn_out,
+		ffn_forward(p, x[1].out, l->hidden, w->ffn_in, w->ffn_in_bias, w->ffn_out,
 			     model_dropout(p, STACK_ENCODER, i, SITE_RELU));
-		join(p, &x[1], vector(w->ffn_out_bias),
+		add_norm_forward(p, &x[1], vector_of(w->ffn_out_bias),
 		     last ? m->weights.encoder_norm_scale : w[1].self_norm_scale,
 		     last ? m->weights.encoder_norm_shift : w[1].self_norm_shift,
 		     model_dropout(p, STACK_ENCODER, i, SITE_FFN));
 	}
-	product(p, a->memory_kv, a->encoder.points[2 * n].out, m->weights.cross_kv);
+	linear_forward(p, a->memory_kv, a->encoder.points[2 * n].out, m->weights.cross_kv);
 }
 
-void model_decoder_forward(const struct pass *p)
+void model_decoder_forward(const struct model_pass *p)
 {
 	const struct model *m = p->m;
 	const struct model_acts *a = &m->acts;
@@ -151,15 +151,15 @@ void model_decoder_forward(const struct pass *p)
 				       model_dropout(p, STACK_DECODER, i, SITE_CROSS_WEIGHTS)};
 		bool last = i == n - 1;
 
-		self_attention(p, x[0].out, l, w->self_qkv, w->self_out, self);
-		join(p, &x[0], NULL, w->cross_norm_scale, w->cross_norm_shift,
+		self_attention_forward(p, x[0].out, l, w->self_qkv, w->self_out, self);
+		add_norm_forward(p, &x[0], NULL, w->cross_norm_scale, w->cross_norm_shift,
 		     model_dropout(p, STACK_DECODER, i, SITE_SELF));
-		cross_attention(p, x[1].out, i, cross);
-		join(p, &x[1], NULL, w->ffn_norm_scale, w->ffn_norm_shift,
+		cross_attention_forward(p, x[1].out, i, cross);
+		add_norm_forward(p, &x[1], NULL, w->ffn_norm_scale, w->ffn_norm_shift,
 		     model_dropout(p, STACK_DECODER, i, SITE_CROSS));
-		feed_forward(p, x[2].out, l->hidden, w->ffn_in, w->ffn_in_bias, w->ffn_out,
+		ffn_forward(p, x[2].out, l->hidden, w->ffn_in, w->ffn_in_bias, w->ffn_out,
 			     model_dropout(p, STACK_DECODER, i, SITE_RELU));
-		join(p, &x[2], vector(w->ffn_out_bias),
+		add_norm_forward(p, &x[2], vector_of(w->ffn_out_bias),
 		     last ? m->weights.decoder_norm_scale : w[1].self_norm_scale,
 		     last ? m->weights.decoder_norm_shift : w[1].self_norm_shift,
 		     model_dropout(p, STACK_DECODER, i, SITE_FFN));
@@ -182,12 +182,12 @@ static void count_pairs(const struct batch *b, int64_t pairs[3])
 	}
 }
 
-int model_pass_begin(struct pass *p, struct err *e)
+int model_pass_begin(struct model_pass *p, struct err *e)
 {
 	struct model *m = p->m;
 	const struct batch *b = p->b;
 	const struct device_batch *ids = &m->acts.ids;
-	const struct extent *x = &p->extent;
+	const struct batch_extent *x = &p->extent;
 	int64_t pairs[3];
 
 	if (b->n < 1 || b->n > m->cap_sentences || b->n_source < 1 || b->n_source > m->cap_tokens ||
@@ -196,14 +196,14 @@ int model_pass_begin(struct pass *p, struct err *e)
 			       "a batch of %d sentences, %d source and %d target tokens, "
 			       "but memory was reserved for %d sentences and %d tokens",
 			       b->n, b->n_source, b->n_target, m->cap_sentences, m->cap_tokens);
-	if (m->rounded && m->stale)
+	if (m->rounded && m->rounded_is_stale)
 		m->ops->copy(m->dev,
 			     (struct tensor){ m->rounded, 1, m->floats, m->floats, DTYPE_BF16 },
 			     tensor_f32(m->param, 1, m->floats));
-	m->stale = false;
+	m->rounded_is_stale = false;
 	p->extent = model_extent(b, m->cap_tokens, p->graph);
 	model_acts_set_rows(&m->acts, x->source, x->target);
-	model_bring_batch(p);
+	model_send_batch(p);
 	count_pairs(b, pairs);
 	p->encoder_self = (struct attention_shape){
 		.q_start = ids->source_start,
@@ -239,39 +239,39 @@ int model_pass_begin(struct pass *p, struct err *e)
 int model_evaluate(struct model *m, const struct batch *b, float smoothing, struct model_sums *sums,
 		   struct err *e)
 {
-	struct pass p = { .m = m, .b = b, .smoothing = smoothing };
+	struct model_pass p = { .m = m, .b = b, .smoothing = smoothing };
 
 	if (model_pass_begin(&p, e))
 		return e->code;
-	model_drop_sums(m);
+	model_discard_sums(m);
 	m->tokens = b->n_target;
 	model_encoder_forward(&p);
 	model_decoder_forward(&p);
 	model_head(&p, false);
 	model_head_sums(&p);
-	return model_take_sums(m, sums, e);
+	return model_collect_sums(m, sums, e);
 }
 
 int model_predict(struct model *m, const struct batch *b, int32_t *ids, struct model_sums *sums,
 		  struct err *e)
 {
-	struct pass p = { .m = m, .b = b, .predict = true };
+	struct model_pass p = { .m = m, .b = b, .predict = true };
 
 	if (model_pass_begin(&p, e))
 		return e->code;
-	model_drop_sums(m);
+	model_discard_sums(m);
 	m->tokens = b->n_target;
 	model_encoder_forward(&p);
 	model_decoder_forward(&p);
 	model_head(&p, false);
 	model_head_sums(&p);
 	m->ops->to_host(m->dev, ids, m->acts.ids.target_in, (size_t)b->n_target * sizeof(*ids));
-	return model_take_sums(m, sums, e);
+	return model_collect_sums(m, sums, e);
 }
 
 int model_encode(struct model *m, const struct batch *b, struct tensor *memory_kv, struct err *e)
 {
-	struct pass p = { .m = m, .b = b };
+	struct model_pass p = { .m = m, .b = b };
 
 	if (model_pass_begin(&p, e))
 		return e->code;

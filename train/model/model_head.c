@@ -10,12 +10,12 @@
 #include "train/model/model_internal.h"
 
 /* Losses of target tokens first …, and the gradient of their logits: dlogits has as many rows. */
-static void losses(const struct pass *p, int64_t first, struct tensor dlogits, float grad_scale)
+static void head_chunk_losses(const struct model_pass *p, int64_t first, struct tensor dlogits, float grad_scale)
 {
 	const struct model *m = p->m;
 	const struct model_acts *a = &m->acts;
 	const struct tensor states = a->decoder.points[a->decoder.n_points - 1].out;
-	float *loss = vector(a->losses) + first, *nll = loss + a->losses.stride;
+	float *loss = vector_of(a->losses) + first, *nll = loss + a->losses.stride;
 
 	for (int64_t at = 0, n; at < dlogits.rows; at += n) {
 		struct tensor logits;
@@ -33,7 +33,7 @@ static void losses(const struct pass *p, int64_t first, struct tensor dlogits, f
 	}
 }
 
-void model_head(const struct pass *p, bool gradients)
+void model_head(const struct model_pass *p, bool gradients)
 {
 	const struct model *m = p->m;
 	const struct ops *o = m->ops;
@@ -45,7 +45,7 @@ void model_head(const struct pass *p, bool gradients)
 
 		n = MIN(a->dlogits.rows, p->extent.target - first);
 		dlogits = with_rows(a->dlogits, n);
-		losses(p, first, dlogits, gradients ? p->how->grad_scale : 0);
+		head_chunk_losses(p, first, dlogits, gradients ? p->how->grad_scale : 0);
 		if (!gradients)
 			continue;
 		o->matmul(m->dev, tensor_rows(a->dout, first, n), dlogits, m->weights.output,
@@ -55,20 +55,20 @@ void model_head(const struct pass *p, bool gradients)
 	}
 }
 
-void model_head_sums(const struct pass *p)
+void model_head_sums(const struct model_pass *p)
 {
 	const struct model *m = p->m;
 
 	m->ops->row_sums(m->dev, &m->acts.tally->loss, m->acts.losses);
 }
 
-void model_drop_sums(struct model *m)
+void model_discard_sums(struct model *m)
 {
 	m->ops->zero(m->dev, m->acts.tally, offsetof(struct model_tally, squares));
 	m->tokens = 0;
 }
 
-int model_take_sums(struct model *m, struct model_sums *sums, struct err *e)
+int model_collect_sums(struct model *m, struct model_sums *sums, struct err *e)
 {
 	struct model_tally tally;
 
@@ -77,6 +77,6 @@ int model_take_sums(struct model *m, struct model_sums *sums, struct err *e)
 		.loss = tally.loss, .nll = tally.nll, .tokens = m->tokens,
 		.squares = tally.squares, .target = tally.target, .source = tally.source,
 	};
-	model_drop_sums(m);
+	model_discard_sums(m);
 	return m->ops->sync(m->dev, e);
 }

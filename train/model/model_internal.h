@@ -32,8 +32,8 @@
 
 /* Tokens whose logits' gradient exists at one time: as many bytes in either type. */
 #define MODEL_HEAD_ROWS(dtype) ((dtype) == DTYPE_BF16 ? 2048 : 1024)
-/* Calls of model_how.ready in one backward. */
-#define MODEL_MOST_READY (2 * MODEL_MAX_LAYERS + 3)
+/* Calls of model_pass_options.ready in one backward. */
+#define MODEL_MAX_READY_CALLS (2 * MODEL_MAX_LAYERS + 3)
 
 struct norm_point {
 	struct tensor sum;	/* (T, D) the residual stream */
@@ -43,9 +43,9 @@ struct norm_point {
 
 struct layer_act {
 	struct tensor qkv;		/* (T, 3D) */
-	struct tensor self_mix; /* (T, D) what self attention gives, before its output product */
+	struct tensor self_context; /* (T, D) what self attention gives, before its output product */
 	float *self_lse;		/* (T, H) */
-	struct tensor cross_q, cross_mix;	/* (T, D) decoder only */
+	struct tensor cross_q, cross_context;	/* (T, D) decoder only */
 	float *cross_lse;		/* (T, H) decoder only */
 	struct tensor hidden;		/* (T, F) after ReLU and dropout */
 };
@@ -58,7 +58,7 @@ struct stack_act {
 
 /* A batch on the backend's side, or on its way there; one piece of memory, in this order. */
 struct device_batch {
-	uint32_t *moment;	/* (2) of dropout: step, micro-batch */
+	uint32_t *rng_step;	/* (2) of dropout: step, micro-batch */
 	int32_t *source, *source_position, *source_start;
 	int32_t *target_in, *target_out, *target_position, *target_start;
 };
@@ -66,7 +66,7 @@ struct device_batch {
 /* Views into the arena; rows of the tensors follow the batch of the current pass. */
 struct model_acts {
 	struct stack_act encoder, decoder;
-	void *sides[2];		/* batches by turns: one travels while the other is used */
+	void *batch_slots[2];		/* batches by turns: one travels while the other is used */
 	struct device_batch ids;	/* that of the current pass */
 	struct tensor memory_kv;	/* (source T, 2DL) */
 	struct tensor branch;		/* (T, D) a sublayer's output; in backward its gradient */
@@ -78,7 +78,7 @@ struct model_acts {
 	struct tensor dmemory_kv;	/* (source T, 2DL) */
 	struct tensor dsum;		/* (T, D) gradient of the residual stream */
 	struct tensor dout;		/* (T, D) gradient of a norm's output */
-	struct tensor wide;		/* (T, max(F, 3D)) gradient inside a sublayer */
+	struct tensor wide_grad;		/* (T, max(F, 3D)) gradient inside a sublayer */
 };
 
 struct model {
@@ -86,38 +86,38 @@ struct model {
 	const struct ops *ops;		/* borrowed */
 	struct dev_options options;	/* with which dev was opened */
 	struct dev *dev;		/* owned */
-	bool mapped;			/* parameters lie in a mapped file: param is NULL */
-	bool shares;			/* parameters and their views are another model's */
+	bool is_mapped;			/* parameters lie in a mapped file: param is NULL */
+	bool is_shared;			/* parameters and their views are another model's */
 	struct model_param *params;	/* owned */
 	size_t n_params;
 	int64_t floats;
 	float *param, *grad; /* owned, on the backend's side; grad NULL without training */
 	struct model_weights weights, grads;	/* views of the two */
 	uint16_t *rounded;		/* owned: param in bf16, which products read; or NULL */
-	bool stale;			/* param may have been written to since it was made */
+	bool rounded_is_stale;			/* param may have been written to since it was made */
 	void *packed;			/* owned, on the backend's side: model_pack(); or NULL */
 	struct model_acts acts;
 	void *arena;			/* owned, on the backend's side */
 	void *staging;			/* owned: where a batch is written before it is sent */
-	int side;			/* of acts.sides, that the current pass uses */
-	bool pads;			/* training goes by graphs: model_batch.c */
+	int batch_slot;			/* of acts.sides, that the current pass uses */
+	bool pads_batches;			/* training goes by graphs: model_batch.c */
 	int32_t n_ready;
-	int64_t ready_at[MODEL_MOST_READY];	/* what model_how.ready is told, call by call */
+	int64_t ready_at[MODEL_MAX_READY_CALLS];	/* what model_pass_options.ready is told, call by call */
 	int64_t tokens;			/* of the batches in acts.tally */
 	int32_t cap_tokens, cap_sentences;	/* 0: nothing reserved yet */
 };
 
 /* A batch's rows, sentences and longest sentences as the backend sees them. */
-struct extent {
+struct batch_extent {
 	int32_t source, target, sentences, max_source, max_target;
 };
 
 /* One pass over one batch. */
-struct pass {
+struct model_pass {
 	struct model *m;
 	const struct batch *b;
-	struct extent extent;
-	const struct model_how *how;	/* NULL: no dropout */
+	struct batch_extent extent;
+	const struct model_pass_options *how;	/* NULL: no dropout */
 	float smoothing;
 	bool  predict;			/* ids.target_in becomes the likeliest tokens */
 	bool  graph;			/* the backend keeps it, or has kept it */
@@ -133,7 +133,7 @@ enum model_site {
 };
 
 /* model_plan.c: carve the arena (base NULL: only count bytes). false: sizes overflow. */
-struct carve {
+struct arena_plan {
 	char *base;
 	size_t used;		/* bytes so far */
 	bool overflow;
@@ -146,27 +146,27 @@ enum model_use { MODEL_USE_ENCODE, MODEL_USE_EVALUATE, MODEL_USE_TRAIN };
 
 int  model_acts_alloc(struct model_acts *a, const struct model_shape *s, struct err *e);
 void model_acts_free(struct model_acts *a);
-bool model_acts_plan(struct model_acts *a, const struct model_shape *s, const struct extent *most,
-		     enum model_use use, struct carve *c);
+bool model_acts_plan(struct model_acts *a, const struct model_shape *s, const struct batch_extent *most,
+		     enum model_use use, struct arena_plan *c);
 /* The next n elements of the arena, 64-byte aligned; NULL while only counting. */
-void *model_take(struct carve *c, int64_t n, size_t size);
+void *arena_plan_array(struct arena_plan *c, int64_t n, size_t size);
 /* Set the rows of every view for a batch. */
 void model_acts_set_rows(struct model_acts *a, int32_t n_source, int32_t n_target);
 
 /* model_batch.c: what memory has to be there for; what a batch is for the backend. */
-struct extent model_most(int32_t tokens, int32_t sentences, bool pads);
-struct extent model_extent(const struct batch *b, int32_t most_tokens, bool pads);
-size_t model_batch_bytes(const struct extent *x);	/* that are sent for it */
-void model_plan_ids(struct device_batch *b, const struct extent *x, struct carve *c);
+struct batch_extent model_max_extent(int32_t tokens, int32_t sentences, bool pads_batches);
+struct batch_extent model_extent(const struct batch *b, int32_t most_tokens, bool pads_batches);
+size_t model_batch_bytes(const struct batch_extent *x);	/* that are sent for it */
+void model_plan_ids(struct device_batch *b, const struct batch_extent *x, struct arena_plan *c);
 /* Send the batch of a pass, whose extent is known; its place is acts.ids. */
-void model_bring_batch(const struct pass *p);
+void model_send_batch(const struct model_pass *p);
 
 /* model_forward.c */
-int model_pass_begin(struct pass *p,
+int model_pass_begin(struct model_pass *p,
 		     struct err *e); /* checks the batch against the reserve and brings it over */
-void model_encoder_forward(const struct pass *p);
-void model_decoder_forward(const struct pass *p);
-struct dropout model_dropout(const struct pass *p, enum model_stack stack, int32_t layer,
+void model_encoder_forward(const struct model_pass *p);
+void model_decoder_forward(const struct model_pass *p);
+struct dropout model_dropout(const struct model_pass *p, enum model_stack stack, int32_t layer,
 			     enum model_site site);
 
 /*
@@ -174,18 +174,18 @@ struct dropout model_dropout(const struct pass *p, enum model_stack stack, int32
  * embedding's gradient grows and acts.dout becomes the gradient of the decoder's
  * output.
  */
-void model_head(const struct pass *p, bool gradients);
-void model_head_sums(const struct pass *p);	/* adds the losses to acts.tally */
-void model_drop_sums(struct model *m);		/* of passes before */
+void model_head(const struct model_pass *p, bool gradients);
+void model_head_sums(const struct model_pass *p);	/* adds the losses to acts.tally */
+void model_discard_sums(struct model *m);		/* of passes before */
 
 /* model_pack.c: calls visit for each weight of a product; view is where the model finds it. */
 typedef bool model_visit(void *context, struct tensor *view);
 bool model_each_weight(struct model *m, model_visit *visit, void *context);
 /* Let products read the weights themselves again, not a rounded copy. */
-void model_drop_rounded(struct model *m);
+void model_discard_rounded(struct model *m);
 
 /* The weight as the vector that ops take. */
-static inline float *vector(struct tensor t)
+static inline float *vector_of(struct tensor t)
 {
 	return t.data;
 }

@@ -42,8 +42,8 @@ static bool pack_one(void *context, struct tensor *view)
 	if (p->m->packed) {
 		packed.data = (char *)p->m->packed + p->bytes;
 		p->m->ops->pack(p->m->dev, packed, *view);
-		if (p->m->mapped)
-			map_forget(view->data, (size_t)(view->rows * view->cols) * sizeof(float));
+		if (p->m->is_mapped)
+			map_drop_pages(view->data, (size_t)(view->rows * view->cols) * sizeof(float));
 		*view = packed;
 	}
 	return !__builtin_add_overflow(p->bytes, (bytes + 63) / 64 * 64, &p->bytes);
@@ -59,7 +59,7 @@ int model_pack(struct model *m, enum dtype precision, struct err *e)
 	if (m->packed || m->grad)
 		return err_set(e, ERR_INTERNAL,
 			       "the weights are packed already, or are to be trained");
-	model_drop_rounded(m);
+	model_discard_rounded(m);
 	if (!model_each_weight(m, pack_one, &p))
 		return err_set(e, ERR_NOMEM, "the packed weights do not fit into memory");
 	m->packed = m->ops->alloc(m->dev, p.bytes, e);

@@ -29,7 +29,7 @@ void model_acts_free(struct model_acts *a)
 	*a = (struct model_acts){ 0 };
 }
 
-void *model_take(struct carve *c, int64_t n, size_t size)
+void *arena_plan_array(struct arena_plan *c, int64_t n, size_t size)
 {
 	size_t bytes, end;
 	void *p = c->base ? c->base + c->used : NULL;
@@ -43,53 +43,53 @@ void *model_take(struct carve *c, int64_t n, size_t size)
 	return p;
 }
 
-static struct tensor take_any(struct carve *c, int64_t rows, int64_t cols, enum dtype dtype)
+static struct tensor plan_tensor_of(struct arena_plan *c, int64_t rows, int64_t cols, enum dtype dtype)
 {
 	size_t n;
 
 	if (!mem_mul((size_t)rows, (size_t)cols, &n) || n > INT64_MAX)
 		c->overflow = true;
 	return (struct tensor){
-		.data = c->overflow ? NULL : model_take(c, rows * cols, dtype_bytes(dtype)),
+		.data = c->overflow ? NULL : arena_plan_array(c, rows * cols, dtype_bytes(dtype)),
 		.rows = rows, .cols = cols, .stride = cols, .dtype = dtype,
 	};
 }
 
 /* Always of floats. */
-static struct tensor take_floats(struct carve *c, int64_t rows, int64_t cols)
+static struct tensor plan_float_array(struct arena_plan *c, int64_t rows, int64_t cols)
 {
-	return take_any(c, rows, cols, DTYPE_F32);
+	return plan_tensor_of(c, rows, cols, DTYPE_F32);
 }
 
 /* Of what products are made from, or make. */
-static struct tensor take_tensor(struct carve *c, int64_t rows, int64_t cols)
+static struct tensor plan_tensor_f32(struct arena_plan *c, int64_t rows, int64_t cols)
 {
-	return take_any(c, rows, cols, c->dtype);
+	return plan_tensor_of(c, rows, cols, c->dtype);
 }
 
-static struct norm_point take_point(struct carve *c, int64_t tokens, int64_t d_model)
+static struct norm_point plan_norm_point(struct arena_plan *c, int64_t tokens, int64_t d_model)
 {
 	return (struct norm_point){
-		.sum = take_floats(c, tokens, d_model), .out = take_tensor(c, tokens, d_model),
-		.mean = model_take(c, tokens, sizeof(float)),
-		.rstd = model_take(c, tokens, sizeof(float)),
+		.sum = plan_float_array(c, tokens, d_model), .out = plan_tensor_f32(c, tokens, d_model),
+		.mean = arena_plan_array(c, tokens, sizeof(float)),
+		.rstd = arena_plan_array(c, tokens, sizeof(float)),
 	};
 }
 
-static struct layer_act take_layer(struct carve *c, const struct model_shape *s, int64_t tokens,
+static struct layer_act plan_layer_act(struct arena_plan *c, const struct model_shape *s, int64_t tokens,
 				   bool cross)
 {
 	struct layer_act l = {
-		.qkv = take_tensor(c, tokens, 3 * (int64_t)s->d_model),
-		.self_mix = take_tensor(c, tokens, s->d_model),
-		.self_lse = model_take(c, tokens * s->heads, sizeof(float)),
-		.hidden = take_tensor(c, tokens, s->d_ff),
+		.qkv = plan_tensor_f32(c, tokens, 3 * (int64_t)s->d_model),
+		.self_context = plan_tensor_f32(c, tokens, s->d_model),
+		.self_lse = arena_plan_array(c, tokens * s->heads, sizeof(float)),
+		.hidden = plan_tensor_f32(c, tokens, s->d_ff),
 	};
 
 	if (cross) {
-		l.cross_q = take_tensor(c, tokens, s->d_model);
-		l.cross_mix = take_tensor(c, tokens, s->d_model);
-		l.cross_lse = model_take(c, tokens * s->heads, sizeof(float));
+		l.cross_q = plan_tensor_f32(c, tokens, s->d_model);
+		l.cross_context = plan_tensor_f32(c, tokens, s->d_model);
+		l.cross_lse = arena_plan_array(c, tokens * s->heads, sizeof(float));
 	}
 	return l;
 }
@@ -99,53 +99,53 @@ static struct layer_act take_layer(struct carve *c, const struct model_shape *s,
  * again.
  */
 static void plan_stack(struct stack_act *a, const struct model_shape *s, int64_t tokens, bool cross,
-		       bool every_layer, struct carve *c)
+		       bool every_layer, struct arena_plan *c)
 {
 	for (int32_t i = 0; i < a->n_points; i++)
 		a->points[i] =
-			i == 0 || every_layer ? take_point(c, tokens, s->d_model) : a->points[0];
+			i == 0 || every_layer ? plan_norm_point(c, tokens, s->d_model) : a->points[0];
 	for (int32_t i = 0; i < a->n_layers; i++)
 		a->layers[i] =
-			i == 0 || every_layer ? take_layer(c, s, tokens, cross) : a->layers[0];
+			i == 0 || every_layer ? plan_layer_act(c, s, tokens, cross) : a->layers[0];
 }
 
 static void plan_logits(struct model_acts *a, const struct model_shape *s, int64_t tokens,
-			bool training, struct carve *c)
+			bool training, struct arena_plan *c)
 {
 	const bool apart = training && c->loss_rows;
 	const int64_t most = MIN(tokens, MODEL_HEAD_ROWS(apart ? c->dtype : DTYPE_F32));
 
-	a->logits = take_floats(c, c->loss_rows ? MIN(most, c->loss_rows) : most, s->vocabulary);
-	a->dlogits = apart ? take_tensor(c, most, s->vocabulary) : a->logits;
+	a->logits = plan_float_array(c, c->loss_rows ? MIN(most, c->loss_rows) : most, s->vocabulary);
+	a->dlogits = apart ? plan_tensor_f32(c, most, s->vocabulary) : a->logits;
 }
 
-bool model_acts_plan(struct model_acts *a, const struct model_shape *s, const struct extent *most,
-		     enum model_use use, struct carve *c)
+bool model_acts_plan(struct model_acts *a, const struct model_shape *s, const struct batch_extent *most,
+		     enum model_use use, struct arena_plan *c)
 {
 	const int64_t D = s->d_model, memory = 2 * D * s->decoder_layers, tokens = most->source;
 	const bool training = use == MODEL_USE_TRAIN;
 
 	for (int i = 0; i < 2; i++) {
-		a->sides[i] = model_take(c, 0, 1);
+		a->batch_slots[i] = arena_plan_array(c, 0, 1);
 		model_plan_ids(&a->ids, most, c);
 	}
 	plan_stack(&a->encoder, s, tokens, false, training, c);
 	if (use != MODEL_USE_ENCODE)
 		plan_stack(&a->decoder, s, tokens, true, training, c);
 	/* a cache line more: rows in different cache sets */
-	a->memory_kv = take_tensor(c, tokens, memory + 64 / (int64_t)dtype_bytes(c->dtype));
+	a->memory_kv = plan_tensor_f32(c, tokens, memory + 64 / (int64_t)dtype_bytes(c->dtype));
 	a->memory_kv.cols = memory;
-	a->branch = take_tensor(c, tokens, D);
+	a->branch = plan_tensor_f32(c, tokens, D);
 	if (use == MODEL_USE_ENCODE)
 		return !c->overflow;
 	plan_logits(a, s, tokens, training, c);
-	a->losses = take_floats(c, 2, tokens);
-	a->tally = model_take(c, 1, sizeof(*a->tally));
+	a->losses = plan_float_array(c, 2, tokens);
+	a->tally = arena_plan_array(c, 1, sizeof(*a->tally));
 	if (training) {
-		a->dmemory_kv = take_tensor(c, tokens, memory);
-		a->dsum = take_floats(c, tokens, D);
-		a->dout = take_tensor(c, tokens, D);
-		a->wide = take_tensor(c, tokens, MAX(s->d_ff, 3 * D));
+		a->dmemory_kv = plan_tensor_f32(c, tokens, memory);
+		a->dsum = plan_float_array(c, tokens, D);
+		a->dout = plan_tensor_f32(c, tokens, D);
+		a->wide_grad = plan_tensor_f32(c, tokens, MAX(s->d_ff, 3 * D));
 	}
 	return !c->overflow;
 }
@@ -157,7 +157,7 @@ static void set_stack_rows(struct stack_act *a, int32_t rows)
 	for (int32_t i = 0; i < a->n_layers; i++) {
 		struct layer_act *l = &a->layers[i];
 
-		l->qkv.rows = l->self_mix.rows = l->cross_q.rows = l->cross_mix.rows =
+		l->qkv.rows = l->self_context.rows = l->cross_q.rows = l->cross_context.rows =
 			l->hidden.rows = rows;
 	}
 }

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-double sched_rate(const struct sched *s, int64_t step)
+double schedule_rate(const struct rate_schedule *s, int64_t step)
 {
 	double n = (double)step + 1, warmup = (double)s->warmup;
 

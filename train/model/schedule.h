@@ -11,13 +11,13 @@
 
 #include <stdint.h>
 
-struct sched {
+struct rate_schedule {
 	double  factor;
 	int64_t warmup;		/* steps, at least 1 */
 	int32_t d_model;
 };
 
 /* The rate of step s, from 0. */
-double sched_rate(const struct sched *s, int64_t step);
+double schedule_rate(const struct rate_schedule *s, int64_t step);
 
 #endif

@@ -12,7 +12,7 @@
 #define FILE_LIMIT (64u << 20)	/* bytes */
 
 /* Is a better than b? Unknown is never better, and worse than all that is known. */
-static bool is_better(enum best_metric metric, const struct evaluated *a, const struct evaluated *b)
+static bool is_better_evaluation(enum best_metric metric, const struct evaluated *a, const struct evaluated *b)
 {
 	const double x = metric == BEST_LOSS ? -a->nll : a->bleu,
 		     y = metric == BEST_LOSS ? -b->nll : b->bleu;
@@ -26,7 +26,7 @@ const struct evaluated *evaluations_best(const struct evaluations *v, enum best_
 	const struct evaluated *best = &none;
 
 	for (size_t i = 0; i < v->n; i++)
-		if (is_better(metric, &v->all[i], best))
+		if (is_better_evaluation(metric, &v->all[i], best))
 			best = &v->all[i];
 	return best == &none ? NULL : best;
 }
@@ -37,7 +37,7 @@ bool evaluations_would_be_best(const struct evaluations *v, enum best_metric met
 	const struct evaluated *best = evaluations_best(v, metric), one = { 0, bleu, nll },
 			       none = { -1, NAN, NAN };
 
-	return is_better(metric, &one, best ? best : &none);
+	return is_better_evaluation(metric, &one, best ? best : &none);
 }
 
 int64_t evaluations_waited(const struct evaluations *v, enum best_metric metric)
@@ -69,7 +69,7 @@ void evaluations_free(struct evaluations *v)
 }
 
 /* Version 1 had the last and the best only. */
-static int take_first_version(const struct json *root, struct evaluations *v, struct err *e)
+static int parse_evaluations_v1(const struct json *root, struct evaluations *v, struct err *e)
 {
 	const struct evaluated best = { json_integer(json_get(root, "best_step"), -1),
 					json_number(json_get(root, "best_bleu"), NAN), NAN },
@@ -80,12 +80,12 @@ static int take_first_version(const struct json *root, struct evaluations *v, st
 	return last.step > best.step ? evaluations_note(v, last, e) : 0;
 }
 
-static int take(const struct json *root, struct evaluations *v, struct err *e)
+static int parse_evaluations(const struct json *root, struct evaluations *v, struct err *e)
 {
 	const struct json *list = json_get(root, "evaluations"), *one;
 
 	if (!list)
-		return take_first_version(root, v, e);
+		return parse_evaluations_v1(root, v, e);
 	for (size_t i = 0; i < json_len(list); i++) {
 		struct evaluated seen;
 
@@ -111,7 +111,7 @@ int evaluations_read(const char *run_folder, struct evaluations *v, struct err *
 		rc = file_read_all(path, FILE_LIMIT, &text, e);
 		root = rc ? NULL : json_parse(buf_text(&text), text.len, e);
 		if (!rc)
-			rc = root ? take(root, v, e) : err_prefix(e, "%s", path);
+			rc = root ? parse_evaluations(root, v, e) : err_prefix(e, "%s", path);
 		json_free(root);
 	}
 	buf_free(&text);

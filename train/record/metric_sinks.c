@@ -13,34 +13,34 @@
 
 #define REWRITE_S 1.0
 
-enum { TO_TENSORBOARD, TO_PROMETHEUS, N_OUTLETS };
+enum { TO_TENSORBOARD, TO_PROMETHEUS, N_SINKS };
 
-struct outlets {
+struct metric_sinks {
 	struct journal *journal, *samples;	/* borrowed */
 	struct tensorboard *board;		/* NULL: not wanted, or cannot be */
 	struct prometheus *metrics;		/* NULL: the same */
 	const char *page;			/* borrowed: the .prom file */
 	double written;				/* clock_mono_s() of the last page */
 	bool stale;				/* the page does not say all */
-	bool failed[N_OUTLETS];			/* at least once */
-	struct err trouble[N_OUTLETS];		/* to be said; code 0: nothing */
+	bool failed[N_SINKS];			/* at least once */
+	struct err trouble[N_SINKS];		/* to be said; code 0: nothing */
 };
 
-static void note_trouble(struct outlets *o, int which, const struct err *e)
+static void sinks_note_failure(struct metric_sinks *o, int which, const struct err *e)
 {
 	if (!o->failed[which])
 		o->trouble[which] = *e;
 	o->failed[which] = true;
 }
 
-static void write_page(struct outlets *o)
+static void write_page(struct metric_sinks *o)
 {
 	struct err e = {0};
 
 	o->stale = false;
 	o->written = clock_mono_s();
 	if (prometheus_write(o->metrics, o->page, &e))
-		note_trouble(o, TO_PROMETHEUS, &e);
+		sinks_note_failure(o, TO_PROMETHEUS, &e);
 }
 
 /* Some records are worth a page at once: nothing may follow them for a long time. */
@@ -55,17 +55,17 @@ static bool is_urgent(const struct json *record)
 	return false;
 }
 
-static void take(void *arg, const char *line, size_t n)
+static void sinks_write_record(void *arg, const char *line, size_t n)
 {
-	struct outlets *o = arg;
+	struct metric_sinks *o = arg;
 	struct err e = {0};
 	struct json *record = json_parse(line, n, &e);
 
 	if (record && o->board && tensorboard_record(o->board, record, &e))
-		note_trouble(o, TO_TENSORBOARD, &e);
+		sinks_note_failure(o, TO_TENSORBOARD, &e);
 	if (record && o->metrics) {
 		if (prometheus_record(o->metrics, record, &e))
-			note_trouble(o, TO_PROMETHEUS, &e);
+			sinks_note_failure(o, TO_PROMETHEUS, &e);
 		o->stale = true;
 		if (is_urgent(record) || clock_mono_s() - o->written >= REWRITE_S)
 			write_page(o);
@@ -73,7 +73,7 @@ static void take(void *arg, const char *line, size_t n)
 	json_free(record);
 }
 
-static void open_board(struct outlets *o, const char *folder, int64_t first_step)
+static void open_board(struct metric_sinks *o, const char *folder, int64_t first_step)
 {
 	struct err e = {0};
 	char *path = file_path(&e, "%s/tensorboard", folder);
@@ -81,26 +81,26 @@ static void open_board(struct outlets *o, const char *folder, int64_t first_step
 	if (path)
 		o->board = tensorboard_open(path, first_step, clock_wall_s(), &e);
 	if (!o->board)
-		note_trouble(o, TO_TENSORBOARD, &e);
+		sinks_note_failure(o, TO_TENSORBOARD, &e);
 	free(path);
 }
 
 /* The page begins with what the journal says already: counters go on counting. */
-static void open_metrics(struct outlets *o, const char *folder, const char *run)
+static void open_metrics(struct metric_sinks *o, const char *folder, const char *run)
 {
 	struct err e = {0};
 	char *path = file_path(&e, "%s/journal.jsonl", folder);
 
 	o->metrics = path ? prometheus_new(run, &e) : NULL;
 	if (!o->metrics || prometheus_journal(o->metrics, path, &e))
-		note_trouble(o, TO_PROMETHEUS, &e);
+		sinks_note_failure(o, TO_PROMETHEUS, &e);
 	free(path);
 }
 
-struct outlets *outlets_open(const struct conf *c, const char *folder, int64_t first_step,
+struct metric_sinks *metric_sinks_open(const struct conf *c, const char *folder, int64_t first_step,
 			     struct journal *journal, struct journal *samples, struct err *e)
 {
-	struct outlets *o = mem_alloc(1, sizeof(*o), e);
+	struct metric_sinks *o = mem_alloc(1, sizeof(*o), e);
 
 	if (!o)
 		return NULL;
@@ -113,15 +113,15 @@ struct outlets *outlets_open(const struct conf *c, const char *folder, int64_t f
 	if (c->prometheus)
 		open_metrics(o, folder, c->run);
 	if (journal && (o->board || o->metrics))
-		journal_listen(journal, take, o);
+		journal_listen(journal, sinks_write_record, o);
 	if (samples && o->board)
-		journal_listen(samples, take, o);
+		journal_listen(samples, sinks_write_record, o);
 	return o;
 }
 
-bool outlets_trouble(struct outlets *o, struct err *e)
+bool metric_sinks_failure(struct metric_sinks *o, struct err *e)
 {
-	for (int i = 0; o && i < N_OUTLETS; i++)
+	for (int i = 0; o && i < N_SINKS; i++)
 		if (o->trouble[i].code) {
 			*e = o->trouble[i];
 			o->trouble[i].code = 0;
@@ -130,7 +130,7 @@ bool outlets_trouble(struct outlets *o, struct err *e)
 	return false;
 }
 
-void outlets_close(struct outlets *o)
+void metric_sinks_close(struct metric_sinks *o)
 {
 	if (!o)
 		return;

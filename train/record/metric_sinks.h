@@ -8,7 +8,7 @@
  *				most once a second, and when an attempt begins, evaluates, ends
  *
  * A full disk or a folder that went away never ends a training: what could not be written is
- * asked for by outlets_trouble(), once, and the next record is tried again.
+ * asked for by metric_sinks_failure(), once, and the next record is tried again.
  */
 #ifndef WERKBANK_TRAIN_RECORD_METRIC_SINKS_H
 #define WERKBANK_TRAIN_RECORD_METRIC_SINKS_H
@@ -20,19 +20,19 @@
 #include "share/base/err.h"
 #include "share/base/journal.h"
 
-struct outlets;
+struct metric_sinks;
 
 /*
  * Listen to the journals (either may be NULL) of the run in this folder, whose records from
  * first_step on are to come. NULL: ERR_NOMEM; all else is trouble. The journals must not write any
  * more when the outlets are closed.
  */
-struct outlets *outlets_open(const struct conf *c, const char *folder, int64_t first_step,
+struct metric_sinks *metric_sinks_open(const struct conf *c, const char *folder, int64_t first_step,
 			     struct journal *journal, struct journal *samples, struct err *e);
 
 /* Whether an outlet failed for the first time: then e says how. Until false: there are two of them. */
-bool outlets_trouble(struct outlets *o, struct err *e);
+bool metric_sinks_failure(struct metric_sinks *o, struct err *e);
 
-void outlets_close(struct outlets *o);	/* may be NULL; a last page for Prometheus */
+void metric_sinks_close(struct metric_sinks *o);	/* may be NULL; a last page for Prometheus */
 
 #endif

@@ -33,7 +33,7 @@ struct log {
 /* ---- lines ------------------------------------------------------------- */
 
 /* What follows these words in text, blanks apart; NULL: they are not there. */
-static const char *behind(const char *text, const char *words)
+static const char *text_after_words(const char *text, const char *words)
 {
 	const char *at = strstr(text, words);
 
@@ -46,19 +46,19 @@ static const char *behind(const char *text, const char *words)
 }
 
 /* The same where the text begins with them. */
-static const char *opening(const char *text, const char *words)
+static const char *text_after_prefix(const char *text, const char *words)
 {
-	return strncmp(text, words, strlen(words)) != 0 ? NULL : behind(text, words);
+	return strncmp(text, words, strlen(words)) != 0 ? NULL : text_after_words(text, words);
 }
 
 static bool get_real(const char *at, double *v)
 {
-	char *end;
+	char *log_end_record;
 
 	if (!at)
 		return false;
-	*v = strtod(at, &end);
-	return end != at;
+	*v = strtod(at, &log_end_record);
+	return log_end_record != at;
 }
 
 /* "60,880,896"; -1: no number, or an absurd one. */
@@ -84,20 +84,20 @@ static double get_time(const char *at)
 	double seconds = 0;
 
 	for (int i = 0; at && i < 3; i++) {
-		char *end;
-		double v = strtod(at, &end);
+		char *log_end_record;
+		double v = strtod(at, &log_end_record);
 
-		if (end == at || !(v >= 0 && v < 1e9))
+		if (log_end_record == at || !(v >= 0 && v < 1e9))
 			return NAN;
 		seconds = seconds * 60 + v;
-		if (*end != ':')
+		if (*log_end_record != ':')
 			return i == 2 ? seconds : NAN;
-		at = end + 1;
+		at = log_end_record + 1;
 	}
 	return NAN;
 }
 
-static struct entry *add(struct log *l, enum what what, struct err *e)
+static struct entry *log_add_entry(struct log *l, enum what what, struct err *e)
 {
 	struct entry *x;
 
@@ -117,7 +117,7 @@ static struct entry *last_of(struct log *l, enum what what)
 }
 
 /* A step that was printed before is done again: by another attempt. */
-static int take_step(struct log *l, const char *text, int64_t step, struct err *e)
+static int log_parse_step(struct log *l, const char *text, int64_t step, struct err *e)
 {
 	struct entry *x = NULL;
 
@@ -126,7 +126,7 @@ static int take_step(struct log *l, const char *text, int64_t step, struct err *
 
 		while (at > 0 && l->entries[at - 1].what == EVAL && l->entries[at - 1].upto < 0)
 			at--;	/* evaluations since then are the new attempt's */
-		if (!add(l, BEGIN, e))
+		if (!log_add_entry(l, BEGIN, e))
 			return e->code;
 		memmove(&l->entries[at + 1], &l->entries[at], (l->n - 1 - at) * sizeof(*x));
 		l->entries[at] = (struct entry){.what = BEGIN, .step = MAX(step - 1, 0)};
@@ -137,100 +137,100 @@ static int take_step(struct log *l, const char *text, int64_t step, struct err *
 	for (size_t i = l->n; i > 0 && l->entries[i - 1].what == EVAL; i--)
 		l->entries[i - 1].upto = step;
 	l->seen->last_step = step;
-	x = add(l, TRAIN, e);
+	x = log_add_entry(l, TRAIN, e);
 	if (!x)
 		return e->code;
 	x->step = step;
-	x->has_loss = get_real(behind(text, "loss ="), &x->loss) ||
-		      get_real(behind(text, "loss:"), &x->loss);
-	x->step_s = get_time(behind(text, "time per step ="));
+	x->has_loss = get_real(text_after_words(text, "loss ="), &x->loss) ||
+		      get_real(text_after_words(text, "loss:"), &x->loss);
+	x->step_s = get_time(text_after_words(text, "time per step ="));
 	l->seen->trains++;
 	return 0;
 }
 
 /* The loss comes first; the score, where there is one, belongs to it. */
-static struct entry *take_eval(struct log *l, bool is_loss, struct err *e)
+static struct entry *log_get_eval(struct log *l, bool is_loss, struct err *e)
 {
 	struct entry *x = last_of(l, EVAL);
 
 	if (x && !is_loss && isnan(x->pseudo_bleu))
 		return x;
-	x = add(l, EVAL, e);
+	x = log_add_entry(l, EVAL, e);
 	l->seen->evals += x != NULL;
 	return x;
 }
 
 /* What is said of the step that was printed last, and of the whole training. */
-static int take_rest(struct log *l, const char *text)
+static int log_parse_summary(struct log *l, const char *text)
 {
 	struct openseq2seq *seen = l->seen;
 	struct entry *x = last_of(l, TRAIN);
 	const char *at;
 	double v;
 
-	if (x && get_real(opening(text, "Train loss:"), &v)) {
+	if (x && get_real(text_after_prefix(text, "Train loss:"), &v)) {
 		x->has_loss = true;
 		x->loss = v;
-	} else if (x && opening(text, "time per step =")) {
-		x->step_s = get_time(opening(text, "time per step ="));
-	} else if ((at = opening(text, "Total trainable parameters:")) != NULL)
+	} else if (x && text_after_prefix(text, "time per step =")) {
+		x->step_s = get_time(text_after_prefix(text, "time per step ="));
+	} else if ((at = text_after_prefix(text, "Total trainable parameters:")) != NULL)
 		seen->parameters = get_count(at);
-else if ((at = opening(text, "Building graph on Horovod rank:")) != NULL)
+else if ((at = text_after_prefix(text, "Building graph on Horovod rank:")) != NULL)
 		seen->ranks = MAX(seen->ranks, get_count(at) + 1);
-	else if (opening(text, "Finished training"))
+	else if (text_after_prefix(text, "Finished training"))
 		seen->finished = true;
-	else if (get_real(opening(text, "Avg time per step:"), &v))
+	else if (get_real(text_after_prefix(text, "Avg time per step:"), &v))
 		seen->avg_step_s = v;
-	else if (get_real(opening(text, "Avg objects per second:"), &v))
+	else if (get_real(text_after_prefix(text, "Avg objects per second:"), &v))
 		seen->avg_objects = v;
 	return 0;
 }
 
 /* text: what follows "*** " and blanks. */
-static int take_text(struct log *l, const char *text, struct err *e)
+static int log_parse_text(struct log *l, const char *text, struct err *e)
 {
-	const char *at = opening(text, "Global step");
+	const char *at = text_after_prefix(text, "Global step");
 	struct entry *x;
 	double v;
 
-	if (!at && opening(text, "Epoch "))
-		at = behind(text, ", global step");
+	if (!at && text_after_prefix(text, "Epoch "))
+		at = text_after_words(text, ", global step");
 	if (at)
-		return get_count(at) < 0 ? 0 : take_step(l, text, get_count(at), e);
-	if (get_real(opening(text, "Validation loss:"), &v)) {
-		x = take_eval(l, true, e);
+		return get_count(at) < 0 ? 0 : log_parse_step(l, text, get_count(at), e);
+	if (get_real(text_after_prefix(text, "Validation loss:"), &v)) {
+		x = log_get_eval(l, true, e);
 		if (!x)
 			return e->code;
 		x->has_loss = true;
 		x->loss = v;
 		return 0;
 	}
-	if (get_real(opening(text, "Eval BLUE score:"), &v) ||
-	    get_real(opening(text, "Eval BLEU score:"), &v)) {
-		x = take_eval(l, false, e);
+	if (get_real(text_after_prefix(text, "Eval BLUE score:"), &v) ||
+	    get_real(text_after_prefix(text, "Eval BLEU score:"), &v)) {
+		x = log_get_eval(l, false, e);
 		if (!x)
 			return e->code;
 		x->pseudo_bleu = v;
 		return 0;
 	}
-	return take_rest(l, text);
+	return log_parse_summary(l, text);
 }
 
-static int take_lines(struct log *l, const char *bytes, size_t n, struct err *e)
+static int log_parse_lines(struct log *l, const char *bytes, size_t n, struct err *e)
 {
 	while (n > 0) {
-		const char *end = memchr(bytes, '\n', n);
-		size_t len = end ? (size_t)(end - bytes) : n;
+		const char *log_end_record = memchr(bytes, '\n', n);
+		size_t len = log_end_record ? (size_t)(log_end_record - bytes) : n;
 		char line[LINE_BYTES + 1];
 		const char *text;
 
 		memcpy(line, bytes, MIN(len, LINE_BYTES));
 		line[MIN(len, LINE_BYTES)] = 0;
-		text = behind(line, "*** ");
-		if (text && take_text(l, text, e))
+		text = text_after_words(line, "*** ");
+		if (text && log_parse_text(l, text, e))
 			return e->code;
-		bytes += len + (end != NULL);
-		n -= len + (end != NULL);
+		bytes += len + (log_end_record != NULL);
+		n -= len + (log_end_record != NULL);
 	}
 	return 0;
 }
@@ -238,7 +238,7 @@ static int take_lines(struct log *l, const char *bytes, size_t n, struct err *e)
 /* ---- steps of evaluations ---------------------------------------------- */
 
 /* The multiple of the greatest power of ten in (after, upto]. */
-static int64_t roundest(int64_t after, int64_t upto)
+static int64_t find_roundest_step(int64_t after, int64_t upto)
 {
 	for (int64_t p = MOST_STEPS; p > 1; p /= 10)
 		if (upto / p * p > after)
@@ -262,7 +262,7 @@ static int64_t find_interval(const struct log *l)
 		}
 		k++;
 	}
-	return k > 1 && high > low && high < MOST_STEPS ? roundest(low, high) : 0;
+	return k > 1 && high > low && high < MOST_STEPS ? find_roundest_step(low, high) : 0;
 }
 
 static void place_evals(struct log *l)
@@ -283,14 +283,14 @@ static void place_evals(struct log *l)
 		else
 			x->step = every && step > x->after && step <= x->upto
 					  ? step
-					  : roundest(x->after, x->upto);
+					  : find_roundest_step(x->after, x->upto);
 		k++;
 	}
 }
 
 /* ---- records ----------------------------------------------------------- */
 
-static void begin(struct json_writer *w, const char *kind, double t, int64_t step)
+static void log_begin_record(struct json_writer *w, const char *kind, double t, int64_t step)
 {
 	json_open(w, '{');
 	json_put_int(w, "v", 1);
@@ -299,7 +299,7 @@ static void begin(struct json_writer *w, const char *kind, double t, int64_t ste
 	json_put_int(w, "step", step);
 }
 
-static void end(struct json_writer *w)
+static void log_end_record(struct json_writer *w)
 {
 	json_close(w, '}');
 	buf_add_char(w->out, '\n');
@@ -309,7 +309,7 @@ static void end(struct json_writer *w)
 static void put_start(struct json_writer *w, const struct log *l, const char *run, double t,
 		      int64_t step, int64_t attempt)
 {
-	begin(w, "start", t, step);
+	log_begin_record(w, "start", t, step);
 	json_put_str(w, "run", run);
 	json_put_int(w, "attempt", attempt);
 	json_put_str(w, "imported", "OpenSeq2Seq");
@@ -317,14 +317,14 @@ static void put_start(struct json_writer *w, const struct log *l, const char *ru
 		json_put_int(w, "ranks", l->seen->ranks);
 	if (l->seen->parameters > 0)
 		json_put_int(w, "parameters", l->seen->parameters);
-	end(w);
+	log_end_record(w);
 }
 
 static void put_entry(struct json_writer *w, const struct entry *x, double t)
 {
 	const char *name = x->what == TRAIN ? "loss" : "dev_loss";
 
-	begin(w, x->what == TRAIN ? "train" : "eval", t, x->step);
+	log_begin_record(w, x->what == TRAIN ? "train" : "eval", t, x->step);
 	if (x->has_loss)
 		json_put_real(w, name, x->loss);
 	if (x->has_loss && !isfinite(x->loss))
@@ -333,7 +333,7 @@ static void put_entry(struct json_writer *w, const struct entry *x, double t)
 		json_put_real(w, "step_s", x->step_s);
 	if (!isnan(x->pseudo_bleu))
 		json_put_real(w, "pseudo_bleu", x->pseudo_bleu);
-	end(w);
+	log_end_record(w);
 }
 
 static void put_note(struct json_writer *w, const struct openseq2seq *s, double t)
@@ -349,15 +349,15 @@ static void put_note(struct json_writer *w, const struct openseq2seq *s, double 
 		buf_printf(&text, "; %g s a step by its own count", s->avg_step_s);
 	if (!isnan(s->avg_objects))
 		buf_printf(&text, "; %g tokens a second, source and target", s->avg_objects);
-	begin(w, "event", t, MAX(s->last_step, 0));
+	log_begin_record(w, "event", t, MAX(s->last_step, 0));
 	json_put_str(w, "level", "info");
 	json_put_str(w, "text", buf_text(&text));
-	end(w);
+	log_end_record(w);
 	buf_free(&text);
 }
 
 /* Seconds from the entry before to this one; *before: the step of the last TRAIN. */
-static double seconds_of(const struct entry *x, int64_t *before)
+static double log_entry_seconds(const struct entry *x, int64_t *before)
 {
 	double s = 0;
 
@@ -378,13 +378,13 @@ static void put_all(struct log *l, const char *run, double end_t, struct buf *jo
 	double t;
 
 	for (size_t i = 0; i < l->n; i++)
-		l->seen->seconds += seconds_of(&l->entries[i], &before);
+		l->seen->seconds += log_entry_seconds(&l->entries[i], &before);
 	t = end_t - l->seen->seconds;
 	before = 0;
 	for (size_t i = 0; i < l->n; i++) {
 		const struct entry *x = &l->entries[i];
 
-		t += seconds_of(x, &before);
+		t += log_entry_seconds(x, &before);
 		if (x->what == BEGIN)
 			put_start(&w, l, run, t, x->step, ++attempt);
 		else
@@ -393,10 +393,10 @@ static void put_all(struct log *l, const char *run, double end_t, struct buf *jo
 	put_note(&w, l->seen, end_t);
 	if (!l->seen->finished)
 		return;
-	begin(&w, "stop", end_t, MAX(l->seen->last_step, 0));
+	log_begin_record(&w, "stop", end_t, MAX(l->seen->last_step, 0));
 	json_put_str(&w, "reason", "finished");
 	json_put_int(&w, "exit", 0);
-	end(&w);
+	log_end_record(&w);
 }
 
 int openseq2seq_read(const char *bytes, size_t n, const char *run, double end_t,
@@ -407,7 +407,7 @@ int openseq2seq_read(const char *bytes, size_t n, const char *run, double end_t,
 
 	*seen = (struct openseq2seq){.last_step = -1, .parameters = -1, .ranks = -1,
 				     .avg_step_s = NAN, .avg_objects = NAN};
-	code = take_lines(&l, bytes, n, e);
+	code = log_parse_lines(&l, bytes, n, e);
 	if (!code && !seen->trains)
 		code = err_set(e, ERR_DATA, "nothing in it is of OpenSeq2Seq's log: no line has "
 					    "\"*** Global step N:\"");

@@ -113,14 +113,14 @@ static const struct family {
 };
 
 /* Something that has values: the run, a host, a GPU, … */
-struct thing {
+struct label_set {
 	enum group group;
 	double values[ARRAY_LEN(families)]; /* by family; ABSENT: not told */
 };
 
 struct prometheus {
 	struct intern labels;	/* things by group and labels */
-	struct thing *things;	/* owned: (labels.n) */
+	struct label_set *label_sets;	/* owned: (labels.n) */
 	size_t cap;
 	struct buf key;		/* reused */
 	char *run;		/* owned: the label run="…", escaped */
@@ -144,16 +144,16 @@ static void add_label(struct buf *b, const char *name, const char *text)
 }
 
 /* The thing whose group and labels are p->key; NULL: no memory. */
-static struct thing *find(struct prometheus *p, enum group group, struct err *e)
+static struct label_set *find_label_set(struct prometheus *p, enum group group, struct err *e)
 {
 	int32_t index, before = p->labels.n;
-	struct thing *x;
+	struct label_set *x;
 
 	if (buf_check(&p->key, e) ||
-	    mem_grow(&p->things, &p->cap, (size_t)before + 1, sizeof(*p->things), e) ||
+	    mem_grow(&p->label_sets, &p->cap, (size_t)before + 1, sizeof(*p->label_sets), e) ||
 	    intern_add(&p->labels, p->key.data, p->key.len, &index, e))
 		return NULL;
-	x = &p->things[index];
+	x = &p->label_sets[index];
 	if (index == before) {
 		x->group = group;
 		for (size_t i = 0; i < ARRAY_LEN(families); i++)
@@ -169,7 +169,7 @@ static struct buf *begin_key(struct prometheus *p, enum group group)
 	return &p->key;
 }
 
-static struct thing *find_host(struct prometheus *p, const struct json *record, enum group group,
+static struct label_set *find_host_labels(struct prometheus *p, const struct json *record, enum group group,
 			       struct err *e)
 {
 	struct buf *key = begin_key(p, group);
@@ -181,10 +181,10 @@ static struct thing *find_host(struct prometheus *p, const struct json *record, 
 		add_label(key, "rank", rank);
 	}
 	add_label(key, "host", json_text(json_get(record, "host"), ""));
-	return find(p, group, e);
+	return find_label_set(p, group, e);
 }
 
-static struct thing *find_gpu(struct prometheus *p, const struct json *host, const struct json *gpu,
+static struct label_set *find_gpu_labels(struct prometheus *p, const struct json *host, const struct json *gpu,
 			      size_t i, struct err *e)
 {
 	struct buf *key = begin_key(p, OF_GPU);
@@ -195,25 +195,25 @@ static struct thing *find_gpu(struct prometheus *p, const struct json *host, con
 	add_label(key, "host", json_text(json_get(host, "host"), ""));
 	add_label(key, "gpu", index);
 	add_label(key, "name", json_text(json_get(gpu, "name"), ""));
-	return find(p, OF_GPU, e);
+	return find_label_set(p, OF_GPU, e);
 }
 
-static struct thing *find_named(struct prometheus *p, enum group group, const char *label,
+static struct label_set *find_labels_by_name(struct prometheus *p, enum group group, const char *label,
 				const char *text, struct err *e)
 {
 	add_label(begin_key(p, group), label, text);
-	return find(p, group, e);
+	return find_label_set(p, group, e);
 }
 
-static struct thing *find_run(struct prometheus *p, struct err *e)
+static struct label_set *find_run_labels(struct prometheus *p, struct err *e)
 {
 	begin_key(p, OF_RUN);
-	return find(p, OF_RUN, e);
+	return find_label_set(p, OF_RUN, e);
 }
 
 /* ---- records ----------------------------------------------------------- */
 
-static double *value_of(struct thing *x, const char *name)
+static double *value_of(struct label_set *x, const char *name)
 {
 	for (size_t i = 0; i < ARRAY_LEN(families); i++)
 		if (!strcmp(families[i].name, name))
@@ -227,7 +227,7 @@ static bool is_counter(const struct family *f)
 }
 
 /* What a record of this kind says of a thing; null is a number that was not finite. */
-static void take(struct thing *x, const char *kind, const struct json *record)
+static void read_metric_values(struct label_set *x, const char *kind, const struct json *record)
 {
 	for (size_t i = 0; i < ARRAY_LEN(families); i++) {
 		const struct family *f = &families[i];
@@ -242,16 +242,16 @@ static void take(struct thing *x, const char *kind, const struct json *record)
 	}
 }
 
-static int take_run(struct prometheus *p, const char *kind, const struct json *record,
+static int read_run_metrics(struct prometheus *p, const char *kind, const struct json *record,
 		    struct err *e)
 {
-	struct thing *x = find_run(p, e);
+	struct label_set *x = find_run_labels(p, e);
 	const struct json *steps = json_get(json_get(record, "options"), "steps");
 	double n;
 
 	if (!x)
 		return e->code;
-	take(x, kind, record);
+	read_metric_values(x, kind, record);
 	if (!strcmp(kind, "start")) {
 		*value_of(x, "running") = 1;
 		*value_of(x, "exit_status") = ABSENT;
@@ -263,61 +263,61 @@ static int take_run(struct prometheus *p, const char *kind, const struct json *r
 	return 0;
 }
 
-static int take_host(struct prometheus *p, const struct json *record, struct err *e)
+static int read_host_metrics(struct prometheus *p, const struct json *record, struct err *e)
 {
 	const struct json *gpus = json_get(record, "gpus"), *gpu;
-	struct thing *x = find_host(p, record, OF_HOST, e);
+	struct label_set *x = find_host_labels(p, record, OF_HOST, e);
 
 	if (!x)
 		return e->code;
-	take(x, "host", record);
+	read_metric_values(x, "host", record);
 	for (size_t i = 0; (gpu = json_at(gpus, i)) != NULL; i++) {
-		x = find_gpu(p, record, gpu, i, e);
+		x = find_gpu_labels(p, record, gpu, i, e);
 		if (!x)
 			return e->code;
-		take(x, "gpu", gpu);
+		read_metric_values(x, "gpu", gpu);
 	}
 	return 0;
 }
 
 /* One of them is 1; what was said before is 0. */
-static int take_verdict(struct prometheus *p, const struct json *record, struct err *e)
+static int read_verdict_metrics(struct prometheus *p, const struct json *record, struct err *e)
 {
-	struct thing *x;
+	struct label_set *x;
 
 	for (int32_t i = 0; i < p->labels.n; i++)
-		if (p->things[i].group == OF_VERDICT)
-			*value_of(&p->things[i], "network_verdict") = 0;
-	x = find_named(p, OF_VERDICT, "verdict", json_text(json_get(record, "network"), "unknown"),
+		if (p->label_sets[i].group == OF_VERDICT)
+			*value_of(&p->label_sets[i], "network_verdict") = 0;
+	x = find_labels_by_name(p, OF_VERDICT, "verdict", json_text(json_get(record, "network"), "unknown"),
 		       e);
 	if (!x)
 		return e->code;
 	*value_of(x, "network_verdict") = 1;
-	return take_run(p, "verdict", record, e);
+	return read_run_metrics(p, "verdict", record, e);
 }
 
 int prometheus_record(struct prometheus *p, const struct json *record, struct err *e)
 {
 	static const char *const of_run[] = {"start", "train", "eval", "save", "stop"};
 	const char *kind = json_text(json_get(record, "kind"), "");
-	struct thing *x;
+	struct label_set *x;
 
 	for (size_t i = 0; i < ARRAY_LEN(of_run); i++)
 		if (!strcmp(of_run[i], kind))
-			return take_run(p, kind, record, e);
+			return read_run_metrics(p, kind, record, e);
 	if (!strcmp(kind, "verdict"))
-		return take_verdict(p, record, e);
+		return read_verdict_metrics(p, record, e);
 	if (!strcmp(kind, "host"))
-		return take_host(p, record, e);
+		return read_host_metrics(p, record, e);
 	if (!strcmp(kind, "rank"))
-		x = find_host(p, record, OF_RANK, e);
+		x = find_host_labels(p, record, OF_RANK, e);
 	else if (!strcmp(kind, "event"))
-		x = find_named(p, OF_LEVEL, "level", json_text(json_get(record, "level"), ""), e);
+		x = find_labels_by_name(p, OF_LEVEL, "level", json_text(json_get(record, "level"), ""), e);
 	else
 		return 0;
 	if (!x)
 		return e->code;
-	take(x, kind, record);
+	read_metric_values(x, kind, record);
 	return 0;
 }
 
@@ -338,7 +338,7 @@ int prometheus_journal(struct prometheus *p, const char *path, struct err *e)
 
 /* ---- the page ---------------------------------------------------------- */
 
-static void add_value(struct buf *page, double v)
+static void add_metric_value(struct buf *page, double v)
 {
 	char text[40];
 
@@ -361,11 +361,11 @@ void prometheus_page(const struct prometheus *p, struct buf *page)
 		bool named = false;
 
 		for (int32_t k = 0; k < p->labels.n; k++) {
-			double v = p->things[k].values[i];
+			double v = p->label_sets[k].values[i];
 			size_t n;
 			const char *key = intern_text(&p->labels, k, &n);
 
-			if (p->things[k].group != f->group || v == ABSENT)
+			if (p->label_sets[k].group != f->group || v == ABSENT)
 				continue;
 			if (!named)
 				buf_printf(page, "# HELP werkbank_%s %s\n# TYPE werkbank_%s %s\n",
@@ -375,7 +375,7 @@ void prometheus_page(const struct prometheus *p, struct buf *page)
 			buf_printf(page, "werkbank_%s", f->name);
 			buf_add(page, key + 1, n - 1);
 			buf_add_char(page, '}');
-			add_value(page, v);
+			add_metric_value(page, v);
 		}
 	}
 }
@@ -391,7 +391,7 @@ int prometheus_write(const struct prometheus *p, const char *path, struct err *e
 		rc = buf_check(&page, e);
 	if (!rc) {
 		fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-		if (fd < 0 || file_put(fd, buf_text(&page), page.len) ||
+		if (fd < 0 || file_write_fd(fd, buf_text(&page), page.len) ||
 		    rename(temporary, path))
 			rc = err_set_errno(e, ERR_CANTCREAT, "%s: cannot be written", path);
 		if (fd >= 0)
@@ -430,7 +430,7 @@ void prometheus_free(struct prometheus *p)
 	if (!p)
 		return;
 	intern_free(&p->labels);
-	free(p->things);
+	free(p->label_sets);
 	free(p->run);
 	buf_free(&p->key);
 	free(p);

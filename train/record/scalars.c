@@ -83,13 +83,13 @@ static const struct tag rank_tags[] = {
 };
 
 /* Who gets the numbers. */
-struct taker {
+struct scalar_visitor {
 	scalars_fn *f;
 	void *arg;
 	struct err *e;
 };
 
-static int give(const struct taker *to, const struct json *record, const struct tag *tags,
+static int visit_scalars(const struct scalar_visitor *to, const struct json *record, const struct tag *tags,
 		const char *prefix)
 {
 	char name[400];
@@ -106,7 +106,7 @@ static int give(const struct taker *to, const struct json *record, const struct 
 	return 0;
 }
 
-static int give_host(const struct taker *to, const struct json *record)
+static int visit_host_scalars(const struct scalar_visitor *to, const struct json *record)
 {
 	const struct json *gpus = json_get(record, "gpus"), *gpu;
 	const char *host = json_text(json_get(record, "host"), "unknown");
@@ -114,22 +114,22 @@ static int give_host(const struct taker *to, const struct json *record)
 	int rc;
 
 	snprintf(prefix, sizeof(prefix), "hosts/%.255s/", host);
-	rc = give(to, record, host_tags, prefix);
+	rc = visit_scalars(to, record, host_tags, prefix);
 	for (size_t i = 0; !rc && (gpu = json_at(gpus, i)) != NULL; i++) {
 		snprintf(prefix, sizeof(prefix), "hosts/%.255s/gpu%lld/", host,
 			 (long long)json_integer(json_get(gpu, "index"), (int64_t)i));
-		rc = give(to, gpu, gpu_tags, prefix);
+		rc = visit_scalars(to, gpu, gpu_tags, prefix);
 	}
 	return rc;
 }
 
-static int give_rank(const struct taker *to, const struct json *record)
+static int visit_rank_scalars(const struct scalar_visitor *to, const struct json *record)
 {
 	char prefix[40];
 
 	snprintf(prefix, sizeof(prefix), "ranks/%lld/",
 		 (long long)json_integer(json_get(record, "rank"), -1));
-	return give(to, record, rank_tags, prefix);
+	return visit_scalars(to, record, rank_tags, prefix);
 }
 
 int scalars_each(const struct json *record, scalars_fn *f, void *arg, struct err *e)
@@ -138,13 +138,13 @@ int scalars_each(const struct json *record, scalars_fn *f, void *arg, struct err
 		const char *kind;
 		const struct tag *tags;
 	} kinds[] = {{"train", train_tags}, {"eval", eval_tags}, {"verdict", verdict_tags}};
-	const struct taker to = {f, arg, e};
+	const struct scalar_visitor to = {f, arg, e};
 	const char *kind = json_text(json_get(record, "kind"), "");
 
 	for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
 		if (!strcmp(kinds[i].kind, kind))
-			return give(&to, record, kinds[i].tags, "");
+			return visit_scalars(&to, record, kinds[i].tags, "");
 	if (!strcmp(kind, "host"))
-		return give_host(&to, record);
-	return strcmp(kind, "rank") != 0 ? 0 : give_rank(&to, record);
+		return visit_host_scalars(&to, record);
+	return strcmp(kind, "rank") != 0 ? 0 : visit_rank_scalars(&to, record);
 }

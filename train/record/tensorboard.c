@@ -122,7 +122,7 @@ static void add_float(struct buf *b, int field, float v)
 	add_le(b, bits, 4);
 }
 
-static void add_bytes(struct buf *b, int field, const void *bytes, size_t n)
+static void proto_add_bytes(struct buf *b, int field, const void *bytes, size_t n)
 {
 	add_key(b, field, BYTES);
 	add_varint(b, n);
@@ -130,15 +130,15 @@ static void add_bytes(struct buf *b, int field, const void *bytes, size_t n)
 		buf_add(b, bytes, n);
 }
 
-static void add_text(struct buf *b, int field, const char *text)
+static void proto_add_text(struct buf *b, int field, const char *text)
 {
-	add_bytes(b, field, text, strlen(text));
+	proto_add_bytes(b, field, text, strlen(text));
 }
 
 /* A message that was made in inner becomes a field; inner is empty afterwards. */
 static void add_message(struct buf *b, int field, struct buf *inner)
 {
-	add_bytes(b, field, inner->data, inner->len);
+	proto_add_bytes(b, field, inner->data, inner->len);
 	b->failed |= inner->failed;
 	buf_free(inner);
 }
@@ -174,7 +174,7 @@ static int add_scalar(void *arg, const char *tag, double v, struct err *e)
 
 	(void)e;		/* a buffer remembers that memory ran out */
 
-	add_text(&value, VALUE_TAG, tag);
+	proto_add_text(&value, VALUE_TAG, tag);
 	if (fabs(v) > FLT_MAX)
 		v = copysign(INFINITY, v);
 	add_float(&value, VALUE_SIMPLE, (float)v);
@@ -188,11 +188,11 @@ static void add_plugin_value(struct buf *summary, const char *tag, struct buf *t
 {
 	struct buf value = {0}, metadata = {0}, data = {0};
 
-	add_text(&data, PLUGIN_NAME, plugin);
+	proto_add_text(&data, PLUGIN_NAME, plugin);
 	if (content)
 		add_message(&data, PLUGIN_CONTENT, content);
 	add_message(&metadata, METADATA_PLUGIN, &data);
-	add_text(&value, VALUE_TAG, tag);
+	proto_add_text(&value, VALUE_TAG, tag);
 	add_message(&value, VALUE_TENSOR, tensor);
 	add_message(&value, VALUE_METADATA, &metadata);
 	add_message(summary, SUMMARY_VALUE, &value);
@@ -201,7 +201,7 @@ static void add_plugin_value(struct buf *summary, const char *tag, struct buf *t
 /* ---- records of the journal -------------------------------------------- */
 
 /* A cell of a Markdown table: without what would end it. */
-static void add_cell(struct buf *text, const char *row, const char *cell)
+static void markdown_add_cell(struct buf *text, const char *row, const char *cell)
 {
 	buf_printf(text, "| %s | ", row);
 	for (; *cell; cell++) {
@@ -212,7 +212,7 @@ static void add_cell(struct buf *text, const char *row, const char *cell)
 	buf_add_str(text, " |\n");
 }
 
-static void add_sample(struct buf *summary, const struct json *record)
+static void add_sample_summary(struct buf *summary, const struct json *record)
 {
 	static const char *const rows[] = {"source", "reference", "hypothesis"};
 	struct buf tensor = {0}, shape = {0}, dim = {0}, text = {0};
@@ -222,7 +222,7 @@ static void add_sample(struct buf *summary, const struct json *record)
 		 (long long)json_integer(json_get(record, "id"), -1));
 	buf_add_str(&text, "| | |\n|---|---|\n");
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
-		add_cell(&text, rows[i], json_text(json_get(record, rows[i]), ""));
+		markdown_add_cell(&text, rows[i], json_text(json_get(record, rows[i]), ""));
 	add_int(&tensor, TENSOR_DTYPE, DT_STRING);
 	add_int(&dim, DIM_SIZE, 1);
 	add_message(&shape, SHAPE_DIM, &dim);
@@ -244,7 +244,7 @@ static void add_hparams(struct buf *summary, const char *tag, struct buf *conten
 }
 
 /* One entry of map<string, google.protobuf.Value>: numbers as such, else text. */
-static void add_option(struct buf *start, const char *name, const char *text)
+static void add_hparam_option(struct buf *start, const char *name, const char *text)
 {
 	struct buf entry = {0}, value = {0};
 	char *end;
@@ -253,8 +253,8 @@ static void add_option(struct buf *start, const char *name, const char *text)
 	if (end != text && !*end)
 		add_double(&value, STRUCT_NUMBER, number);
 	else
-		add_text(&value, STRUCT_STRING, text);
-	add_text(&entry, 1, name);
+		proto_add_text(&value, STRUCT_STRING, text);
+	proto_add_text(&entry, 1, name);
 	add_message(&entry, 2, &value);
 	add_message(start, START_HPARAMS, &entry);
 }
@@ -269,14 +269,14 @@ static void add_start(struct buf *summary, const struct json *record)
 	char text[32];
 
 	for (size_t i = 0; (name = json_member(options, i, &v)) != NULL; i++)
-		add_option(&start, name, json_text(v, ""));
+		add_hparam_option(&start, name, json_text(v, ""));
 	for (size_t i = 0; i < ARRAY_LEN(texts); i++)
 		if ((v = json_get(record, texts[i])) != NULL)
-			add_option(&start, texts[i], json_text(v, ""));
+			add_hparam_option(&start, texts[i], json_text(v, ""));
 	for (size_t i = 0; i < ARRAY_LEN(numbers); i++)
 		if ((v = json_get(record, numbers[i])) != NULL) {
 			snprintf(text, sizeof(text), "%lld", (long long)json_integer(v, 0));
-			add_option(&start, numbers[i], text);
+			add_hparam_option(&start, numbers[i], text);
 		}
 	add_double(&start, START_TIME, json_number(json_get(record, "t"), 0));
 	add_message(&content, HPARAMS_START, &start);
@@ -298,7 +298,7 @@ static const struct {
 	const char *kind;
 	void (*add)(struct buf *summary, const struct json *record);
 } kinds[] = {
-	{"start", add_start}, {"stop", add_stop}, {"sample", add_sample},
+	{"start", add_start}, {"stop", add_stop}, {"sample", add_sample_summary},
 };
 
 int tensorboard_record(struct tensorboard *t, const struct json *record, struct err *e)
@@ -329,7 +329,7 @@ static int begin_file(struct tensorboard *t, int64_t first_step, double wall, st
 	struct buf session = {0};
 
 	begin_event(t, wall, 0);
-	add_text(&t->event, EVENT_VERSION, "brain.Event:2");
+	proto_add_text(&t->event, EVENT_VERSION, "brain.Event:2");
 	if (put_event(t, e))
 		return e->code;
 	begin_event(t, wall, first_step);
@@ -363,7 +363,7 @@ static int64_t number_of_file(const char *folder, double wall)
 	return number;
 }
 
-static int open_file(struct tensorboard *t, const char *folder, double wall, struct err *e)
+static int open_event_file(struct tensorboard *t, const char *folder, double wall, struct err *e)
 {
 	char host[256] = "";
 
@@ -384,7 +384,7 @@ struct tensorboard *tensorboard_open(const char *folder, int64_t first_step, dou
 	if (!t)
 		return NULL;
 	t->fd = -1;
-	if (!file_make_folders(folder, e) && !open_file(t, folder, wall, e) &&
+	if (!file_make_folders(folder, e) && !open_event_file(t, folder, wall, e) &&
 	    !begin_file(t, first_step, wall, e))
 		return t;
 	tensorboard_free(t);

@@ -21,7 +21,7 @@
 /* ---- records ----------------------------------------------------------- */
 
 /* Bytes of text that fit, whole characters only. */
-static size_t fitting(const char *text)
+static size_t utf8_prefix_bytes(const char *text)
 {
 	size_t n = strlen(text);
 
@@ -41,7 +41,7 @@ static int write_sample(const struct evaluation *v, const struct json *line, str
 	for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
 		const char *text = json_text(json_get(line, texts[i]), "");
 
-		json_put_strn(w, texts[i], text, fitting(text));
+		json_put_strn(w, texts[i], text, utf8_prefix_bytes(text));
 	}
 	return journal_end(v->samples, e);
 }
@@ -73,7 +73,7 @@ static int write_scores(struct evaluation *v, const struct json *line, struct er
 	return journal_end(v->journal, e);
 }
 
-int evaluate_take(void *arg, const char *text, size_t n, struct err *e)
+int evaluate_write_record(void *arg, const char *text, size_t n, struct err *e)
 {
 	struct evaluation *v = arg;
 	struct json *line = json_parse(text, n, e);
@@ -93,7 +93,7 @@ int evaluate_take(void *arg, const char *text, size_t n, struct err *e)
 /* ---- the child --------------------------------------------------------- */
 
 /* Take the whole lines out of what was read. */
-static int take_lines(const struct evaluate_child *c, struct buf *b, struct err *e)
+static int evaluate_split_lines(const struct evaluate_child *c, struct buf *b, struct err *e)
 {
 	size_t start = 0;
 	char *end;
@@ -101,7 +101,7 @@ static int take_lines(const struct evaluate_child *c, struct buf *b, struct err 
 	while (start < b->len && (end = memchr(b->data + start, '\n', b->len - start))) {
 		size_t n = (size_t)(end - (b->data + start));
 
-		if (n && c->take(c->arg, b->data + start, n, e))
+		if (n && c->on_line(c->arg, b->data + start, n, e))
 			return e->code;
 		start += n + 1;
 	}
@@ -116,7 +116,7 @@ static int take_lines(const struct evaluate_child *c, struct buf *b, struct err 
 }
 
 /* Read until the child closes its output. */
-static int listen_to(const struct evaluate_child *c, int fd, struct err *e)
+static int evaluate_read_output(const struct evaluate_child *c, int fd, struct err *e)
 {
 	struct buf b = { 0 };
 	int rc = 0;
@@ -141,21 +141,21 @@ static int listen_to(const struct evaluate_child *c, int fd, struct err *e)
 		if (n > 0) {
 			b.len += (size_t)n;
 			b.data[b.len] = 0;
-			rc = take_lines(c, &b, e);
+			rc = evaluate_split_lines(c, &b, e);
 		}
 	}
 	buf_free(&b);
 	return rc;
 }
 
-static int run_child(const struct evaluate_child *c, const char *const argv[], struct err *e)
+static int evaluate_start_child(const struct evaluate_child *c, const char *const argv[], struct err *e)
 {
 	struct proc child;
 	int status, rc = proc_start(&child, argv, PROC_PIPE_OUT | PROC_OWN_GROUP, e);
 
 	if (rc)
 		return rc;
-	rc = listen_to(c, child.out, e);
+	rc = evaluate_read_output(c, child.out, e);
 	if (rc) {
 		proc_stop(&child, 3);
 		return rc;
@@ -170,7 +170,7 @@ static int run_child(const struct evaluate_child *c, const char *const argv[], s
 int evaluate_run_child(const struct evaluate_child *c, struct err *e)
 {
 	const char *argv[24], *checkpoint[] = { "--checkpoint", NULL };
-	char *program = paths_sister("werkbank-eval", e), step[32], gpu[16];
+	char *program = paths_program("werkbank-eval", e), step[32], gpu[16];
 	int rc, n = 0;
 
 	if (!program)
@@ -193,17 +193,17 @@ int evaluate_run_child(const struct evaluate_child *c, struct err *e)
 	for (size_t i = 0; c->more && c->more[i]; i++)
 		argv[n++] = c->more[i];
 	argv[n] = NULL;
-	rc = run_child(c, argv, e);
+	rc = evaluate_start_child(c, argv, e);
 	free(program);
 	return rc;
 }
 
 /* All of it, or (more: what others did) what is left of it, in one process. */
-int evaluate_alone(struct evaluation *v, const char *const *more)
+int evaluate_on_first_rank(struct evaluation *v, const char *const *more)
 {
 	const struct evaluate_child child = {
 		.workspace = v->workspace, .run = v->run, .step = v->step, .gpu = v->gpu,
-		.more = more, .stop = v->stop, .take = evaluate_take, .arg = v,
+		.more = more, .stop = v->stop, .on_line = evaluate_write_record, .arg = v,
 	};
 
 	if (!evaluate_run_child(&child, &v->trouble) && v->bleu < 0)
@@ -217,7 +217,7 @@ int evaluate_checkpoint(struct evaluation *v, struct err *e)
 	v->nll = NAN;
 	v->trouble.code = 0;
 	if (v->comm->size > 1)
-		return evaluate_spread(v, e);
-	evaluate_alone(v, NULL);
+		return evaluate_on_all_ranks(v, e);
+	evaluate_on_first_rank(v, NULL);
 	return 0;
 }

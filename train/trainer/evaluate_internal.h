@@ -14,20 +14,20 @@ struct evaluate_child {
 	int gpu;			/* that it may use; -1: it finds one, or none */
 	const char *const *more;	/* further words for it, NULL at the end; NULL: none */
 	const volatile sig_atomic_t *stop;
-	int (*take)(void *arg, const char *line, size_t n, struct err *e);	/* of its output */
+	int (*on_line)(void *arg, const char *line, size_t n, struct err *e);	/* of its output */
 	void *arg;
 };
 
 /* ERR_TEMPFAIL: *stop asked to end. */
 int evaluate_run_child(const struct evaluate_child *c, struct err *e);
 
-/* take() that writes records: arg is a struct evaluation. */
-int evaluate_take(void *arg, const char *text, size_t n, struct err *e);
+/* on_line() that writes records: arg is a struct evaluation. */
+int evaluate_write_record(void *arg, const char *text, size_t n, struct err *e);
 
 /* The first rank's: v->trouble says how it went. */
-int evaluate_alone(struct evaluation *v, const char *const *more);
+int evaluate_on_first_rank(struct evaluation *v, const char *const *more);
 
 /* evaluate_ranks.c: evaluate_checkpoint() of several ranks. */
-int evaluate_spread(struct evaluation *v, struct err *e);
+int evaluate_on_all_ranks(struct evaluation *v, struct err *e);
 
 #endif

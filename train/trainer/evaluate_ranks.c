@@ -24,7 +24,7 @@ struct shares {
 
 /* ---- one share --------------------------------------------------------- */
 
-static int keep_line(void *arg, const char *line, size_t n, struct err *e)
+static int append_share_line(void *arg, const char *line, size_t n, struct err *e)
 {
 	struct buf *out = arg;
 
@@ -43,7 +43,7 @@ static int run_share(const struct evaluation *v, const struct shares *s, const c
 	const char *const more[] = { "--slice", slice, "--threads", threads, NULL };
 	const struct evaluate_child child = {
 		.workspace = v->workspace, .run = v->run, .step = v->step, .gpu = v->gpu,
-		.model = model, .more = more, .stop = v->stop, .take = keep_line, .arg = out,
+		.model = model, .more = more, .stop = v->stop, .on_line = append_share_line, .arg = out,
 	};
 
 	snprintf(slice, sizeof(slice), "%lld/%lld", (long long)s->index, (long long)s->count);
@@ -95,7 +95,7 @@ static int share_from_memory(const struct evaluation *v, const struct shares *s,
 }
 
 /* What this rank's share came to, or why it did not. *stopped: it was asked to end. */
-static void do_share(struct evaluation *v, const struct shares *s, struct buf *out,
+static void compute_eval_share(struct evaluation *v, const struct shares *s, struct buf *out,
 		     int64_t *stopped)
 {
 	struct err trouble = { 0 };
@@ -121,7 +121,7 @@ static void do_share(struct evaluation *v, const struct shares *s, struct buf *o
 
 /* ---- between ranks ----------------------------------------------------- */
 
-static int agree(struct evaluation *v, struct shares *s, struct err *e)
+static int plan_eval_shares(struct evaluation *v, struct shares *s, struct err *e)
 {
 	struct comm *k = v->comm;
 	int64_t *able = mem_alloc((size_t)k->size, sizeof(*able), e);
@@ -154,7 +154,7 @@ static int agree(struct evaluation *v, struct shares *s, struct err *e)
 }
 
 /* *all: on the first rank, what each rank has, each in room bytes ended by NULs; owned. */
-static int collect(struct comm *k, const struct buf *mine, size_t room, char **all, struct err *e)
+static int gather_share_results(struct comm *k, const struct buf *mine, size_t room, char **all, struct err *e)
 {
 	size_t bytes;
 	char *padded;
@@ -178,7 +178,7 @@ static int collect(struct comm *k, const struct buf *mine, size_t room, char **a
 /* ---- the first rank ---------------------------------------------------- */
 
 /* A rank without its share is told of; the lines of the others go into parts. */
-static int sort_out(struct evaluation *v, const char *part, struct buf *parts, struct err *e)
+static int parse_share_result(struct evaluation *v, const char *part, struct buf *parts, struct err *e)
 {
 	struct json_writer *w;
 
@@ -192,7 +192,7 @@ static int sort_out(struct evaluation *v, const char *part, struct buf *parts, s
 	return journal_end(v->journal, e);
 }
 
-static int join(struct evaluation *v, const char *all, size_t room, struct err *e)
+static int score_eval_shares(struct evaluation *v, const char *all, size_t room, struct err *e)
 {
 	struct buf parts = { 0 };
 	char *path = file_path(e, "%s/evaluation.parts", v->folder);
@@ -200,11 +200,11 @@ static int join(struct evaluation *v, const char *all, size_t room, struct err *
 	int rc = path ? 0 : e->code;
 
 	for (int i = 0; !rc && i < v->comm->size; i++)
-		rc = sort_out(v, all + (size_t)i * room, &parts, e);
+		rc = parse_share_result(v, all + (size_t)i * room, &parts, e);
 	if (!rc)
 		rc = buf_check(&parts, e);
 	if (!rc && !file_write_all(path, buf_text(&parts), parts.len, &v->trouble))
-		evaluate_alone(v, more);
+		evaluate_on_first_rank(v, more);
 	if (path)
 		unlink(path);
 	free(path);
@@ -212,7 +212,7 @@ static int join(struct evaluation *v, const char *all, size_t room, struct err *
 	return rc;
 }
 
-int evaluate_spread(struct evaluation *v, struct err *e)
+int evaluate_on_all_ranks(struct evaluation *v, struct err *e)
 {
 	enum { STOPPED, ROOM, N_FACTS };
 	int64_t facts[N_FACTS] = { 0 };
@@ -222,19 +222,19 @@ int evaluate_spread(struct evaluation *v, struct err *e)
 	int rc;
 
 	v->began = clock_mono_s();
-	rc = agree(v, &s, e);
+	rc = plan_eval_shares(v, &s, e);
 	if (rc)
 		return rc;
-	do_share(v, &s, &mine, &facts[STOPPED]);
+	compute_eval_share(v, &s, &mine, &facts[STOPPED]);
 	facts[ROOM] = (int64_t)mine.len + 1;
 	rc = v->comm->max_ints(v->comm, facts, N_FACTS, e);
 	if (!rc && facts[STOPPED])
 		err_set(&v->trouble, ERR_TEMPFAIL, "the evaluation of step %lld was stopped",
 			(long long)v->step);
 	else if (!rc)
-		rc = collect(v->comm, &mine, (size_t)facts[ROOM], &all, e);
+		rc = gather_share_results(v->comm, &mine, (size_t)facts[ROOM], &all, e);
 	if (!rc && all)
-		rc = join(v, all, (size_t)facts[ROOM], e);
+		rc = score_eval_shares(v, all, (size_t)facts[ROOM], e);
 	free(all);
 	buf_free(&mine);
 	return rc;

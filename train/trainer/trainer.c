@@ -12,17 +12,17 @@
 enum { ASK_STOP, ASK_SAVE, ASK_EVALUATE, ASK_FINISH, ASK_TELEMETRY, N_ASKS };
 
 /* What is asked of the run now; every rank gets the same answer. */
-static int ask(struct trainer *t, int64_t asks[N_ASKS], struct err *e)
+static int gather_requests(struct trainer *t, int64_t asks[N_ASKS], struct err *e)
 {
 	const double minutes = t->conf->max_minutes;
 
 	memset(asks, 0, N_ASKS * sizeof(*asks));
 	asks[ASK_STOP] = *t->stop != 0;
-	if (is_first(t)) {
-		struct control c = control_take(t->folder);
+	if (trainer_is_first(t)) {
+		struct control c = control_read_requests(t->folder);
 
 		asks[ASK_STOP] |= c.stop;
-		asks[ASK_SAVE] = c.save || (t->save_again > 0 && clock_mono_s() > t->save_again);
+		asks[ASK_SAVE] = c.save || (t->retry_save_at > 0 && clock_mono_s() > t->retry_save_at);
 		asks[ASK_EVALUATE] = c.evaluate;
 		asks[ASK_FINISH] = minutes > 0 && trainer_seconds(t) >= minutes * 60;
 		asks[ASK_TELEMETRY] = telemetry_due(t->telemetry);
@@ -31,21 +31,21 @@ static int ask(struct trainer *t, int64_t asks[N_ASKS], struct err *e)
 }
 
 /* What ranks and hosts have done; what cannot be written down is lost, but ranks must be able to talk. */
-static int tell_telemetry(struct trainer *t, struct err *e)
+static int record_telemetry(struct trainer *t, struct err *e)
 {
 	return telemetry_report(t->telemetry, t->state.step, t->journal, e) == ERR_NOHOST ? e->code
 											   : 0;
 }
 
 /* The last word of a run, so that a short one says something, too. */
-static int tell_last(struct trainer *t, struct err *e)
+static int record_last_telemetry(struct trainer *t, struct err *e)
 {
-	return t->conf->telemetry_every > 0 && t->stepped ? tell_telemetry(t, e) : 0;
+	return t->conf->telemetry_every > 0 && t->has_stepped ? record_telemetry(t, e) : 0;
 }
 
-static int stopped(struct trainer *t, struct err *e)
+static int stop_on_request(struct trainer *t, struct err *e)
 {
-	if (trainer_save(t, true, e) || tell_last(t, e) ||
+	if (trainer_save(t, true, e) || record_last_telemetry(t, e) ||
 	    report_stop(t, "asked", err_exit_status(ERR_TEMPFAIL), e))
 		return e->code;
 	return err_set(e, ERR_TEMPFAIL,
@@ -58,10 +58,10 @@ static int after_step(struct trainer *t, struct err *e)
 {
 	const int64_t step = t->state.step;
 
-	t->stepped = true;
+	t->has_stepped = true;
 	report_step(t);
 	if (step == t->conf->steps)
-		return 0;		/* finish() does it */
+		return 0;		/* finish_training() does it */
 	if (step % t->conf->eval_every == 0)
 		return trainer_evaluate(t, e);
 	return step % t->conf->save_every == 0 ? trainer_save(t, false, e) : 0;
@@ -73,12 +73,12 @@ static bool is_out_of_patience(const struct trainer *t)
 	return t->conf->patience > 0 && t->waited >= t->conf->patience;
 }
 
-static void say_patience(struct trainer *t)
+static void report_early_stop(struct trainer *t)
 {
 	const enum best_metric metric = (enum best_metric)t->conf->stop_metric;
 	const struct evaluated *best = evaluations_best(&t->evaluations, metric);
 
-	if (!is_first(t))
+	if (!trainer_is_first(t))
 		return;
 	report_event(t, "info",
 		     "ended early at step %lld of %lld: the last %lld evaluations brought no "
@@ -88,32 +88,32 @@ static void say_patience(struct trainer *t)
 		     (long long)t->conf->patience);
 }
 
-static int finish(struct trainer *t, struct err *e)
+static int finish_training(struct trainer *t, struct err *e)
 {
 	int64_t asks[N_ASKS];
 
 	if (is_out_of_patience(t) && t->state.step < t->conf->steps)
-		say_patience(t);
+		report_early_stop(t);
 	if (trainer_save(t, true, e) ||
 	    (t->evaluated_step != t->state.step && trainer_evaluate(t, e)) ||
-	    ask(t, asks, e))
+	    gather_requests(t, asks, e))
 		return e->code;
 	if (asks[ASK_STOP] && t->evaluated_step != t->state.step)
-		return stopped(t, e);
-	return tell_last(t, e) ? e->code : report_stop(t, "finished", 0, e);
+		return stop_on_request(t, e);
+	return record_last_telemetry(t, e) ? e->code : report_stop(t, "finished", 0, e);
 }
 
 /* What does not end the run. */
-static int answer(struct trainer *t, const int64_t asks[N_ASKS], struct err *e)
+static int handle_requests(struct trainer *t, const int64_t asks[N_ASKS], struct err *e)
 {
-	if (asks[ASK_TELEMETRY] && tell_telemetry(t, e))
+	if (asks[ASK_TELEMETRY] && record_telemetry(t, e))
 		return e->code;
 	if (asks[ASK_SAVE] && trainer_save(t, false, e))
 		return e->code;
 	return asks[ASK_EVALUATE] ? trainer_evaluate(t, e) : 0;
 }
 
-static int train(struct trainer *t, struct err *e)
+static int run_training_loop(struct trainer *t, struct err *e)
 {
 	int64_t asks[N_ASKS];
 
@@ -122,7 +122,7 @@ static int train(struct trainer *t, struct err *e)
 	if (t->state.step > 0)
 		report_event(t, "info", "going on from the checkpoint of step %lld",
 			     (long long)t->state.step);
-	if (starting_tell(t, e))
+	if (start_weights_report(t, e))
 		return e->code;
 	/* an attempt before may have ended between saving and evaluating */
 	if (t->state.step > 0 && t->state.step < t->conf->steps &&
@@ -131,32 +131,32 @@ static int train(struct trainer *t, struct err *e)
 		return e->code;
 	while (t->state.step < t->conf->steps && !is_out_of_patience(t)) {
 		memset(asks, 0, sizeof(asks));
-		if (t->together && ask(t, asks, e))
+		if (t->in_sync && gather_requests(t, asks, e))
 			return e->code;
 		if (asks[ASK_FINISH])
 			break;
 		if (asks[ASK_STOP])
-			return stopped(t, e);
-		if (answer(t, asks, e) || trainer_step(t, e) || after_step(t, e))
+			return stop_on_request(t, e);
+		if (handle_requests(t, asks, e) || trainer_step(t, e) || after_step(t, e))
 			return e->code;
 	}
-	return finish(t, e);
+	return finish_training(t, e);
 }
 
 int trainer_run(const struct conf *c, struct comm *comm, const volatile sig_atomic_t *stop,
 		struct err *e)
 {
 	struct trainer t = { .conf = c, .comm = comm, .stop = stop };
-	int rc = open_trainer(&t, e);
+	int rc = trainer_open(&t, e);
 
 	if (!rc)
-		rc = train(&t, e);
+		rc = run_training_loop(&t, e);
 	if (rc && rc != ERR_TEMPFAIL && t.journal) {
 		struct err ignored;
 
 		report_event(&t, "error", "%s", e->text);
 		report_stop(&t, "failed", err_exit_status(rc), &ignored);
 	}
-	close_trainer(&t);
+	trainer_close(&t);
 	return rc;
 }

@@ -5,9 +5,9 @@
 
 #include "share/base/mem.h"
 
-size_t averaging_memory(const struct trainer *t)
+size_t trainer_ema_memory(const struct trainer *t)
 {
-	const struct buckets *b = &t->reduce_how.buckets;
+	const struct buckets *b = &t->reduce_options.buckets;
 
 	if (t->conf->ema <= 0)
 		return 0;
@@ -17,7 +17,7 @@ size_t averaging_memory(const struct trainer *t)
 /* Whole on one rank, else the pieces that this one owns. */
 static int open_parts(struct trainer *t, struct err *e)
 {
-	const struct buckets *b = &t->reduce_how.buckets;
+	const struct buckets *b = &t->reduce_options.buckets;
 	const size_t n = t->comm->size > 1 ? b->count : 1;
 	struct range *parts = mem_alloc(n, sizeof(*parts), e);
 
@@ -36,15 +36,15 @@ static int load_average(struct trainer *t, struct err *e)
 {
 	float *arena = model_grad_arena(t->model);
 
-	if (is_first(t) && ckpt_load_average(t->resumed, t->model, arena, e))
+	if (trainer_is_first(t) && ckpt_load_average(t->resumed, t->model, arena, e))
 		return e->code;
-	if (t->comm->size > 1 && mirror_broadcast(t, arena, e))
+	if (t->comm->size > 1 && staging_broadcast(t, arena, e))
 		return e->code;
-	ema_set(t->ema, arena);
+	ema_set_from_arena(t->ema, arena);
 	return 0;
 }
 
-int averaging_open(struct trainer *t, struct err *e)
+int trainer_ema_open(struct trainer *t, struct err *e)
 {
 	if (t->conf->ema <= 0)
 		return 0;
@@ -53,34 +53,34 @@ int averaging_open(struct trainer *t, struct err *e)
 		return e->code;
 	if (t->resumed_average)
 		return load_average(t, e);
-	ema_set(t->ema, model_param_arena(t->model));
+	ema_set_from_arena(t->ema, model_param_arena(t->model));
 	return 0;
 }
 
-void averaging_step(struct trainer *t)
+void trainer_ema_step(struct trainer *t)
 {
 	if (!t->ema)
 		return;
 	t->unaveraged++;
-	if (!t->together)
+	if (!t->in_sync)
 		return;
 	ema_update(t->ema, t->state.step, t->unaveraged);
 	t->unaveraged = 0;
 }
 
-int averaging_whole(struct trainer *t, const float **whole, struct err *e)
+int trainer_ema_gather(struct trainer *t, const float **whole, struct err *e)
 {
 	float *arena = model_grad_arena(t->model);
 
 	*whole = t->ema ? ema_arena(t->ema) : NULL;
 	if (!t->ema || t->comm->size == 1)
 		return 0;
-	ema_place(t->ema, arena);
-	if (mirror_spread(t, arena, e) || mirror_settle(t, e))
+	ema_copy_to_arena(t->ema, arena);
+	if (staging_all_gather(t, arena, e) || staging_synchronise(t, e))
 		return e->code;
-	reduce_take_sent(t->reduce);		/* no part of a step */
-	reduce_take_busy(t->reduce);
-	reduce_take_exposed(t->reduce);
+	reduce_collect_sent(t->reduce);		/* no part of a step */
+	reduce_collect_busy(t->reduce);
+	reduce_collect_exposed(t->reduce);
 	*whole = arena;
 	return 0;
 }

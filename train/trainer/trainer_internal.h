@@ -42,7 +42,7 @@
 #include "train/watch/telemetry.h"
 
 /* Sums over steps and ranks since the last record. */
-struct meter {
+struct step_meter {
 	double  loss, nll;		/* nats, over target tokens */
 	double  target_tokens, source_tokens;
 	double  seconds;		/* of the steps alone */
@@ -53,13 +53,13 @@ struct meter {
 /* What a step sums up beside gradients, over its target tokens. */
 enum { SUM_LOSS, SUM_NLL, SUM_TARGET, SUM_SOURCE, N_SUMS };
 
-struct average;
+struct local_steps;
 
 struct trainer {
 	const struct conf *conf;	/* borrowed */
 	struct comm *comm;		/* borrowed */
 	int64_t hosts;			/* that the ranks are on */
-	bool    stepped;		/* this attempt has done a step */
+	bool    has_stepped;		/* this attempt has done a step */
 	const volatile sig_atomic_t *stop;	/* borrowed: not 0 when a signal asked to stop */
 	char *workspace, *folder, *corpus;	/* owned paths; folder is runs/NAME */
 	struct vocab *vocab;
@@ -79,15 +79,15 @@ struct trainer {
 	int64_t unaveraged;		/* steps that it has not seen yet */
 	/* several ranks: */
 	struct reduce *reduce;	/* of gradients, or with local steps of weights; or NULL */
-	struct reduce_how reduce_how;
+	struct reduce_options reduce_options;
 	/* (floats) in the memory of the host: the arena of gradients itself, of a GPU its mirror */
-	float *mirror;
-	struct average *average;	/* local steps only */
-	bool    together;		/* all ranks are in the same state */
+	float *staging;
+	struct local_steps *average;	/* local steps only */
+	bool    in_sync;		/* all ranks are in the same state */
 	struct range *own;		/* (buckets) owned: pieces of this rank */
 	struct telemetry *telemetry;
-	struct pulse *pulse;
-	struct sched sched;
+	struct heartbeat *heartbeat;
+	struct rate_schedule rate_schedule;
 	struct ckpt_state state;	/* as the next checkpoint will say it */
 	char   *resumed;	/* owned, first rank: the checkpoint it goes on from; or NULL */
 	bool    resumed_average;	/* … whose model is the weights' average */
@@ -96,41 +96,41 @@ struct trainer {
 	int64_t evaluated_step;		/* of the last evaluation that came through, -1: none */
 	int64_t waited;			/* evaluations since the best one, by stop_metric */
 	struct evaluations evaluations;	/* first rank */
-	bool    no_share;		/* this rank could not do its share of an evaluation */
+	bool    eval_share_failed;		/* this rank could not do its share of an evaluation */
 	double  seconds_before;		/* trained by earlier attempts */
 	double  started;		/* clock_mono_s() when this attempt began */
 	int32_t bad_steps;		/* steps in a row without a finite gradient */
 	int32_t failed_saves;		/* in a row; the same on all ranks */
-	double  save_again;		/* clock_mono_s() of the next try after one, first rank */
+	double  retry_save_at;		/* clock_mono_s() of the next try after one, first rank */
 	/* of the last step */
 	double  rate, grad_norm;
 	bool    finite;
 	struct step_times times;
-	struct meter meter;
+	struct step_meter meter;
 	/* rank 0 only */
 	struct journal *journal, *samples;
-	struct outlets *outlets;	/* what hears of their records */
-	bool    untold;			/* the last record could not be written */
+	struct metric_sinks *metric_sinks;	/* what hears of their records */
+	bool    journal_failed;			/* the last record could not be written */
 	bool    terminal;		/* standard error is one */
 	double  shown;			/* clock_mono_s() of the last progress line */
 	double  speed;			/* seconds a step, smoothed; 0: unknown */
-	int64_t told_step;		/* of the last record "train" */
+	int64_t recorded_step;		/* of the last record "train" */
 };
 
-static inline bool is_first(const struct trainer *t)
+static inline bool trainer_is_first(const struct trainer *t)
 {
 	return t->comm->rank == 0;
 }
 
 /* What this rank is at, for the watchdog. */
-static inline void at_phase(const struct trainer *t, enum pulse_phase phase)
+static inline void trainer_at_phase(const struct trainer *t, enum rank_phase phase)
 {
-	pulse_at(t->pulse, t->state.step, phase);
+	heartbeat_set_phase(t->heartbeat, t->state.step, phase);
 }
 
 /* trainer_open.c: everything before the first step; close whatever came of it. */
-int  open_trainer(struct trainer *t, struct err *e);
-void close_trainer(struct trainer *t);
+int  trainer_open(struct trainer *t, struct err *e);
+void trainer_close(struct trainer *t);
 int  trainer_threads(const struct trainer *t);	/* of the processor's that this rank may use */
 int  trainer_gpu(const struct trainer *t);	/* number of the GPU that this rank takes, if any */
 
@@ -139,9 +139,9 @@ int  trainer_gpu(const struct trainer *t);	/* number of the GPU that this rank t
  * checkpoint of the run itself (not NULL), which is bare: imported, and so without moments. tell, on all
  * ranks and where that was so: says it, and evaluates before the first step.
  */
-bool starting_is_bare(const char *checkpoint, const struct ckpt_state *found);
-int  starting_load(struct trainer *t, const char *checkpoint, struct err *e);
-int  starting_tell(struct trainer *t, struct err *e);
+bool start_weights_lack_moments(const char *checkpoint, const struct ckpt_state *found);
+int  start_weights_load(struct trainer *t, const char *checkpoint, struct err *e);
+int  start_weights_report(struct trainer *t, struct err *e);
 
 /* trainer_step.c: one optimizer step; state.step and state.loader_position move on. */
 int trainer_step(struct trainer *t, struct err *e);
@@ -156,50 +156,50 @@ int trainer_step(struct trainer *t, struct err *e);
  * so k = 4 and more pay. Records tell the loss of all ranks, the norm of the first one's gradient.
  * It happens after every k-th step and after those at which something is saved, evaluated or over.
  */
-int  average_open(struct trainer *t, struct err *e);	/* all ranks are in the same state */
-void average_close(struct trainer *t);
-bool average_is_due(const struct trainer *t);	/* after the step that has just been made */
+int  local_steps_open(struct trainer *t, struct err *e);	/* all ranks are in the same state */
+void local_steps_close(struct trainer *t);
+bool local_steps_is_due(const struct trainer *t);	/* after the step that has just been made */
 /* sums: of this rank's step; when due they become those of all ranks since the last time. */
-int  average_step(struct trainer *t, double sums[N_SUMS], struct err *e);
-struct reduce_how average_moments_how(const struct reduce_how *weights);
+int  local_steps_end_step(struct trainer *t, double sums[N_SUMS], struct err *e);
+struct reduce_options local_steps_moment_options(const struct reduce_options *weights);
 
 /*
  * trainer_staging.c: messages between ranks begin and end in the memory of the host. Where a GPU
  * computes, arenas pass through t->mirror, one arena of the host that there is with several ranks
- * alone; else these functions copy nothing. Where NCCL connects the GPUs, which mirror_connect() tries after
+ * alone; else these functions copy nothing. Where NCCL connects the GPUs, which staging_connect_gpus() tries after
  * the model is open, what is summed and spread does not; checkpoints and beginnings do.
  */
-int  mirror_connect(struct trainer *t, struct err *e);
+int  staging_connect_gpus(struct trainer *t, struct err *e);
 /* What of gradients is reduced: the arena itself, or t->mirror. */
-float *mirror_of_gradients(struct trainer *t);
-int  mirror_open(struct trainer *t, struct err *e);
-void mirror_close(struct trainer *t);
-size_t mirror_memory(const struct trainer *t, bool own_memory);	/* bytes on the host, of one rank */
+float *staging_gradients(struct trainer *t);
+int  staging_open(struct trainer *t, struct err *e);
+void staging_close(struct trainer *t);
+size_t staging_memory(const struct trainer *t, bool has_device_memory);	/* bytes on the host, of one rank */
 /* The first rank's arena to all. */
-int  mirror_broadcast(struct trainer *t, float *arena, struct err *e);
-/* Each rank's own pieces of an arena to all others; reduce_spread(). */
-int  mirror_spread(struct trainer *t, float *arena, struct err *e);
+int  staging_broadcast(struct trainer *t, float *arena, struct err *e);
+/* Each rank's own pieces of an arena to all others; reduce_all_gather(). */
+int  staging_all_gather(struct trainer *t, float *arena, struct err *e);
 /* reduce_all() of an arena. */
-int  mirror_sum(struct trainer *t, struct reduce *r, float *arena, struct err *e);
+int  staging_all_reduce(struct trainer *t, struct reduce *r, float *arena, struct err *e);
 /* Wait until what was summed or spread is there: did all ranks do their part? */
-int  mirror_settle(struct trainer *t, struct err *e);
+int  staging_synchronise(struct trainer *t, struct err *e);
 /* This rank's residual (reduce.h) in the host's memory, maybe in t->mirror; and t->mirror becomes it. */
-const float *mirror_of_residual(struct trainer *t);
-void mirror_set_residual(struct trainer *t);
+const float *staging_error_feedback(struct trainer *t);
+void staging_set_error_feedback(struct trainer *t);
 /* The gradient's buckets to where they are summed, and back as far as this rank needs them. */
-void mirror_take_gradients(struct trainer *t);
-void mirror_put_gradients(struct trainer *t);
+void staging_copy_to_host(struct trainer *t);
+void staging_copy_to_device(struct trainer *t);
 
 /*
  * trainer_ema.c: the moving average of weights. With several ranks each keeps what it owns of it
  * (buckets.h), and it is brought together in the arena of gradients when it is needed. With local
  * steps it is made up for when the ranks are together.
  */
-int  averaging_open(struct trainer *t, struct err *e);	/* all ranks have the beginning's weights */
-void averaging_step(struct trainer *t);		/* after each step */
-size_t averaging_memory(const struct trainer *t);	/* bytes of one rank */
+int  trainer_ema_open(struct trainer *t, struct err *e);	/* all ranks have the beginning's weights */
+void trainer_ema_step(struct trainer *t);		/* after each step */
+size_t trainer_ema_memory(const struct trainer *t);	/* bytes of one rank */
 /* All ranks together: *whole, borrowed, until the next step or until moments are collected. */
-int  averaging_whole(struct trainer *t, const float **whole, struct err *e);
+int  trainer_ema_gather(struct trainer *t, const float **whole, struct err *e);
 
 /* trainer_report.c; all do nothing on ranks other than the first. */
 int  report_start(struct trainer *t, struct err *e);
@@ -217,7 +217,7 @@ void report_end_line(struct trainer *t);		/* leave the progress line standing */
  */
 int trainer_save(struct trainer *t, bool must, struct err *e);
 int trainer_evaluate(struct trainer *t, struct err *e);		/* saves first */
-void trainer_take_evaluations(struct trainer *t);	/* first rank: best and waited from them */
+void trainer_update_best(struct trainer *t);	/* first rank: best and waited from them */
 double trainer_seconds(const struct trainer *t);	/* trained so far, all attempts */
 
 #endif

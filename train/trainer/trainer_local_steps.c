@@ -7,15 +7,15 @@
 #include "share/base/clock.h"
 #include "share/base/mem.h"
 
-struct average {
+struct local_steps {
 	struct reduce *moments;		/* owned */
 	float *base;		/* (floats) owned, the backend's: weights after the last time */
 	double sums[N_SUMS];		/* of this rank since then */
 };
 
-struct reduce_how average_moments_how(const struct reduce_how *weights)
+struct reduce_options local_steps_moment_options(const struct reduce_options *weights)
 {
-	struct reduce_how how = *weights;
+	struct reduce_options how = *weights;
 
 	/* levels would make moments of 0, which Adam divides by */
 	how.wire = weights->wire == WIRE_FP32 ? WIRE_FP32 : WIRE_BF16;
@@ -27,7 +27,7 @@ struct reduce_how average_moments_how(const struct reduce_how *weights)
 #define COLUMNS 4096	/* of a matrix that backends share among their processors */
 
 /* x += y */
-static void add(const struct trainer *t, float *x, float *y)
+static void add_arenas(const struct trainer *t, float *x, float *y)
 {
 	const struct ops *o = model_get_ops(t->model);
 	const int64_t n = model_floats(t->model), rows = n / COLUMNS, rest = n - rows * COLUMNS;
@@ -41,24 +41,24 @@ static void add(const struct trainer *t, float *x, float *y)
 		o->add(model_get_dev(t->model), tensor_f32(x, 1, rest), tensor_f32(y, 1, rest));
 }
 
-static void clear(const struct trainer *t, float *x)
+static void clear_arena(const struct trainer *t, float *x)
 {
 	model_get_ops(t->model)->zero(model_get_dev(t->model), x,
 				      (size_t)model_floats(t->model) * sizeof(*x));
 }
 
-static void scale(const struct trainer *t, float *x, float by)
+static void scale_arena(const struct trainer *t, float *x, float by)
 {
 	model_get_ops(t->model)->scale(model_get_dev(t->model), x, model_floats(t->model), by);
 }
 
 /* ---- opening and closing ------------------------------------------------- */
 
-int average_open(struct trainer *t, struct err *e)
+int local_steps_open(struct trainer *t, struct err *e)
 {
 	const size_t bytes = (size_t)model_floats(t->model) * sizeof(float);
-	const struct reduce_how how = average_moments_how(&t->reduce_how);
-	struct average *a = t->average = mem_alloc(1, sizeof(*t->average), e);
+	const struct reduce_options how = local_steps_moment_options(&t->reduce_options);
+	struct local_steps *a = t->average = mem_alloc(1, sizeof(*t->average), e);
 
 	if (!a)
 		return e->code;
@@ -67,11 +67,11 @@ int average_open(struct trainer *t, struct err *e)
 		a->base = model_get_ops(t->model)->alloc(model_get_dev(t->model), bytes, e);
 	if (!a->base)
 		return e->code;
-	add(t, a->base, model_param_arena(t->model));
+	add_arenas(t, a->base, model_param_arena(t->model));
 	return 0;
 }
 
-void average_close(struct trainer *t)
+void local_steps_close(struct trainer *t)
 {
 	if (!t->average)
 		return;
@@ -82,7 +82,7 @@ void average_close(struct trainer *t)
 	t->average = NULL;
 }
 
-bool average_is_due(const struct trainer *t)
+bool local_steps_is_due(const struct trainer *t)
 {
 	const struct conf *c = t->conf;
 	const int64_t step = t->state.step;
@@ -95,55 +95,55 @@ bool average_is_due(const struct trainer *t)
  * The mean of what weights have changed passes through the arena of gradients. No backend may fuse these operations,
  * so that ranks of different machines go on with the same bits.
  */
-static int average_weights(struct trainer *t, struct err *e)
+static int local_steps_mean_weights(struct trainer *t, struct err *e)
 {
 	float *w = model_param_arena(t->model), *base = t->average->base,
 	      *change = model_grad_arena(t->model);
 
-	clear(t, change);
-	add(t, change, base);
-	scale(t, change, -1);
-	add(t, change, w);
-	if (mirror_sum(t, t->reduce, change, e))
+	clear_arena(t, change);
+	add_arenas(t, change, base);
+	scale_arena(t, change, -1);
+	add_arenas(t, change, w);
+	if (staging_all_reduce(t, t->reduce, change, e))
 		return e->code;
-	scale(t, change, 1 / (float)t->comm->size);
-	add(t, base, change);
-	clear(t, w);
-	add(t, w, base);
+	scale_arena(t, change, 1 / (float)t->comm->size);
+	add_arenas(t, base, change);
+	clear_arena(t, w);
+	add_arenas(t, w, base);
 	return 0;
 }
 
-static int average_moments(struct trainer *t, float *arena, struct err *e)
+static int local_steps_mean_moments(struct trainer *t, float *arena, struct err *e)
 {
-	if (mirror_sum(t, t->average->moments, arena, e))
+	if (staging_all_reduce(t, t->average->moments, arena, e))
 		return e->code;
-	scale(t, arena, 1 / (float)t->comm->size);
+	scale_arena(t, arena, 1 / (float)t->comm->size);
 	return 0;
 }
 
-int average_step(struct trainer *t, double sums[N_SUMS], struct err *e)
+int local_steps_end_step(struct trainer *t, double sums[N_SUMS], struct err *e)
 {
-	struct average *a = t->average;
+	struct local_steps *a = t->average;
 	const double begun = clock_mono_s();
 
 	for (int i = 0; i < N_SUMS; i++)
 		a->sums[i] += sums[i];
-	t->together = average_is_due(t);
-	if (!t->together) {
+	t->in_sync = local_steps_is_due(t);
+	if (!t->in_sync) {
 		memset(sums, 0, N_SUMS * sizeof(*sums));
 		return 0;
 	}
-	at_phase(t, PULSE_REDUCE);
+	trainer_at_phase(t, PHASE_REDUCE);
 	memcpy(sums, a->sums, sizeof(a->sums));
 	memset(a->sums, 0, sizeof(a->sums));
 	if (t->comm->sum_doubles(t->comm, sums, N_SUMS, e))
 		return e->code;
 	t->times.wait += clock_mono_s() - begun;
-	if (average_weights(t, e) || average_moments(t, t->adam.first, e) ||
-	    average_moments(t, t->adam.second, e) || mirror_settle(t, e))
+	if (local_steps_mean_weights(t, e) || local_steps_mean_moments(t, t->adam.first, e) ||
+	    local_steps_mean_moments(t, t->adam.second, e) || staging_synchronise(t, e))
 		return e->code;
 	t->times.exposed += clock_mono_s() - begun;
-	t->times.transfer += reduce_take_busy(t->reduce) + reduce_take_busy(a->moments);
-	t->times.sent_bytes += reduce_take_sent(t->reduce) + reduce_take_sent(a->moments);
+	t->times.transfer += reduce_collect_busy(t->reduce) + reduce_collect_busy(a->moments);
+	t->times.sent_bytes += reduce_collect_sent(t->reduce) + reduce_collect_sent(a->moments);
 	return 0;
 }

@@ -16,7 +16,7 @@
 
 /* ---- the corpus -------------------------------------------------------- */
 
-static int open_corpus(struct trainer *t, struct err *e)
+static int trainer_open_corpus(struct trainer *t, struct err *e)
 {
 	char *shard, *vocab;
 
@@ -60,14 +60,14 @@ static int copy_into_run(const struct trainer *t, const char *name, struct err *
 static int count_memory(const struct trainer *t, const struct model_size *size, double *compute,
 			double *exchange, struct err *e)
 {
-	const struct reduce_how *how = &t->reduce_how, moments = average_moments_how(how);
+	const struct reduce_options *how = &t->reduce_options, moments = local_steps_moment_options(how);
 	const double arena = (double)how->buckets.floats * sizeof(float);
-	struct dev_needs need;
+	struct dev_memory need;
 	double sums;		/* on the host, or by NCCL on the GPU */
 
-	if (model_training_needs(size, &need, e))
+	if (model_memory_needs(size, &need, e))
 		return e->code;
-	*compute = (double)need.own + (double)averaging_memory(t);
+	*compute = (double)need.own + (double)trainer_ema_memory(t);
 	*exchange = (double)need.host;
 	if (t->comm->size == 1)
 		return 0;
@@ -80,16 +80,16 @@ static int count_memory(const struct trainer *t, const struct model_size *size, 
 	}
 	if (size->ops->open_queue)
 		*compute += sums;
-	*exchange += sums + (double)mirror_memory(t, size->ops->own_memory);
+	*exchange += sums + (double)staging_memory(t, size->ops->has_device_memory);
 	return 0;
 }
 
 /* The GPU of this rank, which is there and has room. */
 static int check_gpu(struct trainer *t, const struct ops *ops, struct err *e)
 {
-	struct dev_facts f;
+	struct dev_info f;
 
-	if (ops->look(trainer_gpu(t), &f, e))
+	if (ops->query_device(trainer_gpu(t), &f, e))
 		return err_prefix(e, "rank %d of %d on this host", t->comm->local_rank,
 				  t->comm->local_size);
 	if (t->need > (double)f.free_bytes)
@@ -111,9 +111,9 @@ static int check_memory(struct trainer *t, const struct model_size *size, struct
 		     ranks = t->comm->local_size;
 	double exchange = 0, all;
 
-	if (count_memory(t, size, &t->need, &exchange, e) || (ops->look && check_gpu(t, ops, e)))
+	if (count_memory(t, size, &t->need, &exchange, e) || (ops->query_device && check_gpu(t, ops, e)))
 		return e->code;
-	all = (ops->own_memory ? 0 : t->need) + exchange;
+	all = (ops->has_device_memory ? 0 : t->need) + exchange;
 	if (have > 0 && all * ranks > have)
 		return err_set(
 			e, ERR_CONFIG,
@@ -150,9 +150,9 @@ static int plan_reduction(struct trainer *t, struct err *e)
 	if (model_params(&t->state.shape, &params, &n_params, &floats, e))
 		return e->code;
 	free(params);
-	t->reduce_how = (struct reduce_how){
+	t->reduce_options = (struct reduce_options){
 		.buckets = buckets_make((size_t)floats, c->bucket_mb, t->comm->size),
-		.wire = (enum wire)c->wire,
+		.wire = (enum wire_format)c->wire,
 		.shards = c->shard_optimizer && t->comm->size > 1,
 		.thread = c->overlap_reduce,
 	};
@@ -161,17 +161,17 @@ static int plan_reduction(struct trainer *t, struct err *e)
 
 static int open_reduction(struct trainer *t, struct err *e)
 {
-	const struct buckets *b = &t->reduce_how.buckets;
+	const struct buckets *b = &t->reduce_options.buckets;
 
 	if (t->comm->size == 1)
 		return 0;
-	t->reduce = reduce_open(t->comm, &t->reduce_how, e);
+	t->reduce = reduce_open(t->comm, &t->reduce_options, e);
 	t->own = t->reduce ? mem_alloc(b->count, sizeof(*t->own), e) : NULL;
 	if (!t->own)
 		return e->code;
 	for (size_t i = 0; i < b->count; i++)
 		t->own[i] = buckets_piece(b, i, t->comm->rank);
-	return t->reduce_how.shards ? adam_set_parts(&t->adam, t->own, b->count, e) : 0;
+	return t->reduce_options.shards ? adam_set_parts(&t->adam, t->own, b->count, e) : 0;
 }
 
 static int open_model(struct trainer *t, struct err *e)
@@ -204,10 +204,10 @@ static int open_model(struct trainer *t, struct err *e)
 	t->model = model_new(shape, ops, &options, e);
 	if (!t->model || model_reserve_training(t->model, tokens, sentences, e) ||
 	    adam_open(&t->adam, t->model, c->beta1, c->beta2, c->epsilon, e) ||
-	    mirror_open(t, e) || mirror_connect(t, e) || open_reduction(t, e) ||
+	    staging_open(t, e) || staging_connect_gpus(t, e) || open_reduction(t, e) ||
 	    batch_alloc(&t->batch, sentences, tokens, e))
 		return e->code;
-	t->sched = (struct sched){
+	t->rate_schedule = (struct rate_schedule){
 		.factor = c->learning_rate, .warmup = c->warmup, .d_model = shape->d_model};
 	return 0;
 }
@@ -258,17 +258,17 @@ static int load_or_init(struct trainer *t, struct err *e)
 	int rc;
 
 	if (!folder && (e->code || t->conf->start_from))
-		return e->code ? e->code : starting_load(t, NULL, e);
+		return e->code ? e->code : start_weights_load(t, NULL, e);
 	if (!folder)
 		return model_init(t->model, t->state.seed, e);
 	rc = ckpt_read_state(folder, false, &found, e);
-	if (!rc && starting_is_bare(folder, &found))
-		return starting_load(t, folder, e);
+	if (!rc && start_weights_lack_moments(folder, &found))
+		return start_weights_load(t, folder, e);
 	if (!rc)
 		rc = check_same_model(t, &found, folder, e);
 	if (!rc)
 		rc = ckpt_load_training(folder, t->model, &t->resumed_average, e);
-	if (!rc && !t->reduce_how.shards)
+	if (!rc && !t->reduce_options.shards)
 		rc = ckpt_load_moments(folder, t->model, t->adam.first, t->adam.second, e);
 	if (!rc)
 		rc = evaluations_read(t->folder, &t->evaluations, e);
@@ -276,7 +276,7 @@ static int load_or_init(struct trainer *t, struct err *e)
 		t->state = found;
 		t->saved_step = found.step;
 		evaluations_cut(&t->evaluations, found.step);
-		trainer_take_evaluations(t);
+		trainer_update_best(t);
 	}
 	return rc;
 }
@@ -287,14 +287,14 @@ static int share_parts(struct trainer *t, int which, struct err *e)
 	float *arena = model_grad_arena(t->model),
 	      *own = which == CKPT_FIRST ? t->adam.first : t->adam.second;
 
-	if (is_first(t) && ckpt_load_arena(t->resumed, t->model, which, arena, e))
+	if (trainer_is_first(t) && ckpt_load_arena(t->resumed, t->model, which, arena, e))
 		return e->code;
-	if (mirror_broadcast(t, arena, e))
+	if (staging_broadcast(t, arena, e))
 		return e->code;
 	for (size_t i = 0; i < t->adam.n_parts; i++) {
 		const struct range p = t->adam.parts[i];
 
-		arena_put(t->model, own, t->mirror + p.at, p.n);
+		arena_write_back(t->model, own, t->staging + p.at, p.n);
 		own += p.n;
 	}
 	return 0;
@@ -306,27 +306,27 @@ static int share_residuals(struct trainer *t, struct err *e)
 	const struct ckpt_state *s = &t->state;
 	const size_t bytes = (size_t)model_floats(t->model) * sizeof(float);
 
-	if (!s->residual_ranks)
+	if (!s->feedback_ranks)
 		return 0;
-	if (!reduce_residual(t->reduce) || s->residual_ranks != t->comm->size ||
-	    s->residual_wire != (int32_t)t->reduce_how.wire ||
-	    s->residual_bucket != (int64_t)t->reduce_how.buckets.each)
+	if (!reduce_error_feedback(t->reduce) || s->feedback_ranks != t->comm->size ||
+	    s->feedback_wire != (int32_t)t->reduce_options.wire ||
+	    s->feedback_bucket != (int64_t)t->reduce_options.buckets.each)
 		return report_event(t, "info",
 				    "what compression had held back for %d ranks is left out: "
 				    "ranks, wire or bucket_mb have changed",
-				    s->residual_ranks);
-	if (!is_first(t) && comm_receive(t->comm, t->mirror, bytes, 0, e))
+				    s->feedback_ranks);
+	if (!trainer_is_first(t) && comm_receive(t->comm, t->staging, bytes, 0, e))
 		return e->code;
-	for (int rank = t->comm->size - 1; is_first(t) && rank >= 0; rank--)
-		if (ckpt_load_arena(t->resumed, t->model, CKPT_RESIDUAL + rank, t->mirror, e) ||
-		    (rank && comm_send(t->comm, t->mirror, bytes, rank, e)))
+	for (int rank = t->comm->size - 1; trainer_is_first(t) && rank >= 0; rank--)
+		if (ckpt_load_arena(t->resumed, t->model, CKPT_FEEDBACK + rank, t->staging, e) ||
+		    (rank && comm_send(t->comm, t->staging, bytes, rank, e)))
 			return e->code;
-	mirror_set_residual(t);
+	staging_set_error_feedback(t);
 	return 0;
 }
 
 /* Every rank begins with the first one's weights, moments and state. */
-static int share_beginning(struct trainer *t, struct err *e)
+static int broadcast_state(struct trainer *t, struct err *e)
 {
 	struct comm *k = t->comm;
 
@@ -336,20 +336,20 @@ static int share_beginning(struct trainer *t, struct err *e)
 	    k->broadcast(k, &t->saved_step, sizeof(t->saved_step), 0, e) ||
 	    k->broadcast(k, &t->evaluated_step, sizeof(t->evaluated_step), 0, e) ||
 	    k->broadcast(k, &t->waited, sizeof(t->waited), 0, e) ||
-	    mirror_broadcast(t, model_param_arena(t->model), e))
+	    staging_broadcast(t, model_param_arena(t->model), e))
 		return e->code;
 	if (t->saved_step < 0)
 		return 0;		/* moments of zero, as they are */
-	if (t->reduce_how.shards)
+	if (t->reduce_options.shards)
 		return share_parts(t, CKPT_FIRST, e) || share_parts(t, CKPT_SECOND, e)
 			       ? e->code
 			       : share_residuals(t, e);
-	return mirror_broadcast(t, t->adam.first, e) || mirror_broadcast(t, t->adam.second, e)
+	return staging_broadcast(t, t->adam.first, e) || staging_broadcast(t, t->adam.second, e)
 		       ? e->code
 		       : share_residuals(t, e);
 }
 
-static int begin(struct trainer *t, struct err *e)
+static int trainer_load_state(struct trainer *t, struct err *e)
 {
 	const struct conf *c = t->conf;
 
@@ -359,16 +359,16 @@ static int begin(struct trainer *t, struct err *e)
 	t->state.best_step = -1;
 	memcpy(t->state.vocabulary_sha256, vocab_sha256(t->vocab),
 	       sizeof(t->state.vocabulary_sha256));
-	if (is_first(t) && load_or_init(t, e))
+	if (trainer_is_first(t) && load_or_init(t, e))
 		return e->code;
-	if (share_beginning(t, e) || loader_seek(t->loader, t->state.loader_position, e))
+	if (broadcast_state(t, e) || loader_seek(t->loader, t->state.loader_position, e))
 		return e->code;
-	t->state.residual_wire = (int32_t)t->reduce_how.wire;
-	t->state.residual_bucket = (int64_t)t->reduce_how.buckets.each;
-	t->together = true;
-	t->told_step = t->state.step;
-	if ((t->comm->size > 1 && c->local_steps > 1 && average_open(t, e)) ||
-	    averaging_open(t, e))
+	t->state.feedback_wire = (int32_t)t->reduce_options.wire;
+	t->state.feedback_bucket = (int64_t)t->reduce_options.buckets.each;
+	t->in_sync = true;
+	t->recorded_step = t->state.step;
+	if ((t->comm->size > 1 && c->local_steps > 1 && local_steps_open(t, e)) ||
+	    trainer_ema_open(t, e))
 		return e->code;
 	t->seconds_before = t->state.seconds;
 	t->started = clock_mono_s();
@@ -430,23 +430,23 @@ static int check_same_corpus(const struct trainer *t, struct err *e)
 }
 
 /* Early: what follows may hang too. */
-static int open_pulse(struct trainer *t, struct err *e)
+static int trainer_open_heartbeat(struct trainer *t, struct err *e)
 {
-	t->pulse = pulse_open(
-		&(struct pulse_how){
+	t->heartbeat = heartbeat_open(
+		&(struct heartbeat_options){
 			.late_after_s = t->conf->late_after,
 			.hang_after_s = t->conf->hang_after,
 			.network = getenv("WERKBANK_NETWORK"),
-			.folder = is_first(t) ? t->folder : NULL,
+			.folder = trainer_is_first(t) ? t->folder : NULL,
 		},
 		t->comm, e);
-	if (!t->pulse)
+	if (!t->heartbeat)
 		return e->code;
-	at_phase(t, PULSE_START);
+	trainer_at_phase(t, PHASE_START);
 	return 0;
 }
 
-static int count_hosts(struct trainer *t, struct err *e)
+static int trainer_count_hosts(struct trainer *t, struct err *e)
 {
 	double firsts = t->comm->local_rank == 0;
 
@@ -458,8 +458,8 @@ static int count_hosts(struct trainer *t, struct err *e)
 
 static int open_telemetry(struct trainer *t, struct err *e)
 {
-	const struct reduce_how *how = &t->reduce_how;
-	const struct reduce_how moments = average_moments_how(how);
+	const struct reduce_options *how = &t->reduce_options;
+	const struct reduce_options moments = local_steps_moment_options(how);
 	double ratio = compress_ratio(how->wire);
 
 	if (how->shards)
@@ -467,7 +467,7 @@ static int open_telemetry(struct trainer *t, struct err *e)
 	if (t->average)
 		ratio += 2 * compress_ratio(moments.wire);
 	t->telemetry = telemetry_open(
-		&(struct telemetry_how){
+		&(struct telemetry_options){
 			.every_s = t->conf->telemetry_every,
 			.network = getenv("WERKBANK_NETWORK"),
 			.workspace = t->workspace,
@@ -479,7 +479,7 @@ static int open_telemetry(struct trainer *t, struct err *e)
 	return t->telemetry ? 0 : e->code;
 }
 
-int open_trainer(struct trainer *t, struct err *e)
+int trainer_open(struct trainer *t, struct err *e)
 {
 	const struct conf *c = t->conf;
 	struct loader_options options = {
@@ -493,14 +493,14 @@ int open_trainer(struct trainer *t, struct err *e)
 		return e->code;
 	t->workspace = paths_workspace(c->workspace, e);
 	t->folder = t->workspace ? file_path(e, "%s/runs/%s", t->workspace, c->run) : NULL;
-	if (!t->folder || open_corpus(t, e))
+	if (!t->folder || trainer_open_corpus(t, e))
 		return e->code;
-	if (is_first(t) && (file_make_folders(t->folder, e) || copy_into_run(t, "vocab.tsv", e) ||
+	if (trainer_is_first(t) && (file_make_folders(t->folder, e) || copy_into_run(t, "vocab.tsv", e) ||
 			    copy_into_run(t, "bpe.codes", e) ||
 			    copy_into_run(t, "sentencepiece.model", e) ||
 			    copy_into_run(t, SHORTLIST_FILE, e) || open_records(t, e)))
 		return e->code;
-	if (open_pulse(t, e))
+	if (trainer_open_heartbeat(t, e))
 		return e->code;
 	if (c->bpe_dropout > 0) {
 		t->dropout = bpe_dropout_open(t->corpus, c, t->vocab, e);
@@ -511,19 +511,19 @@ int open_trainer(struct trainer *t, struct err *e)
 	if (check_same_corpus(t, e))
 		return e->code;
 	t->loader = loader_new(t->shard, &options, e);
-	if (!t->loader || open_model(t, e) || begin(t, e))
+	if (!t->loader || open_model(t, e) || trainer_load_state(t, e))
 		return e->code;
-	return count_hosts(t, e) ? e->code : open_telemetry(t, e);
+	return trainer_count_hosts(t, e) ? e->code : open_telemetry(t, e);
 }
 
-void close_trainer(struct trainer *t)
+void trainer_close(struct trainer *t)
 {
-	at_phase(t, PULSE_END);
-	pulse_free(t->pulse);
+	trainer_at_phase(t, PHASE_END);
+	heartbeat_free(t->heartbeat);
 	telemetry_free(t->telemetry);
-	average_close(t);
+	local_steps_close(t);
 	reduce_free(t->reduce);
-	mirror_close(t);
+	staging_close(t);
 	ema_free(t->ema);
 	adam_close(&t->adam);
 	evaluations_free(&t->evaluations);
@@ -540,7 +540,7 @@ void close_trainer(struct trainer *t)
 		shard_close(t->shard);
 	if (t->vocab)
 		vocab_close(t->vocab);
-	outlets_close(t->outlets);
+	metric_sinks_close(t->metric_sinks);
 	journal_free(t->journal);
 	journal_free(t->samples);
 	free(t->corpus);

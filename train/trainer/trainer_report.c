@@ -16,7 +16,7 @@
 #define SHOW_TERMINAL_S 0.5	/* between progress lines */
 #define SHOW_PIPE_S     10.0
 
-static void put_real(struct json_writer *w, const char *key, double v)
+static void put_real_or_null(struct json_writer *w, const char *key, double v)
 {
 	json_key(w, key);
 	json_real(w, v);	/* null when it is not finite */
@@ -68,11 +68,11 @@ int report_start(struct trainer *t, struct err *e)
 	char host[256] = "";
 	int64_t attempt;
 
-	if (!is_first(t))
+	if (!trainer_is_first(t))
 		return 0;
 	attempt = count_attempts(t);
-	t->outlets = outlets_open(c, t->folder, t->state.step + 1, t->journal, t->samples, e);
-	if (!t->outlets)
+	t->metric_sinks = metric_sinks_open(c, t->folder, t->state.step + 1, t->journal, t->samples, e);
+	if (!t->metric_sinks)
 		return e->code;
 	gethostname(host, sizeof(host) - 1);
 	if (!c->quiet)
@@ -99,12 +99,12 @@ int report_start(struct trainer *t, struct err *e)
 /* Means of a step. */
 static void put_times(struct json_writer *w, const struct step_times *sums, double steps)
 {
-	put_real(w, "input_s", sums->input / steps);
-	put_real(w, "compute_s", sums->compute / steps);
-	put_real(w, "exposed_s", sums->exposed / steps);
-	put_real(w, "wait_s", sums->wait / steps);
-	put_real(w, "update_s", sums->update / steps);
-	put_real(w, "sent_bytes", sums->sent_bytes / steps);
+	put_real_or_null(w, "input_s", sums->input / steps);
+	put_real_or_null(w, "compute_s", sums->compute / steps);
+	put_real_or_null(w, "exposed_s", sums->exposed / steps);
+	put_real_or_null(w, "wait_s", sums->wait / steps);
+	put_real_or_null(w, "update_s", sums->update / steps);
+	put_real_or_null(w, "sent_bytes", sums->sent_bytes / steps);
 }
 
 /*
@@ -116,20 +116,20 @@ static int end_record(struct trainer *t)
 	struct err e;
 
 	if (!journal_end(t->journal, &e)) {
-		t->untold = false;
+		t->journal_failed = false;
 		return 0;
 	}
-	if (!t->untold && !t->conf->quiet) {
+	if (!t->journal_failed && !t->conf->quiet) {
 		report_end_line(t);
 		fprintf(stderr, "warning: records are lost: %s\n", e.text);
 	}
-	t->untold = true;
+	t->journal_failed = true;
 	return 0;
 }
 
-static int put_record(struct trainer *t)
+static int put_train_record(struct trainer *t)
 {
-	const struct meter *m = &t->meter;
+	const struct step_meter *m = &t->meter;
 	const double loss = m->loss / m->target_tokens, nll = m->nll / m->target_tokens;
 	const char *odd = !isfinite(loss)	    ? "loss"
 			  : !isfinite(nll)	    ? "nll"
@@ -137,16 +137,16 @@ static int put_record(struct trainer *t)
 						    : NULL;
 	struct json_writer *w = journal_begin(t->journal, "train", t->state.step);
 
-	put_real(w, "loss", loss);
-	put_real(w, "nll", nll);
-	put_real(w, "lr", t->rate);
-	put_real(w, "grad_norm", t->grad_norm);
+	put_real_or_null(w, "loss", loss);
+	put_real_or_null(w, "nll", nll);
+	put_real_or_null(w, "lr", t->rate);
+	put_real_or_null(w, "grad_norm", t->grad_norm);
 	if (odd)
 		json_put_str(w, "nonfinite", odd);
-	put_real(w, "source_tps", m->source_tokens / m->seconds);
-	put_real(w, "target_tps", m->target_tokens / m->seconds);
-	put_real(w, "step_s", m->seconds / (double)m->steps);
-	put_real(w, "epoch", loader_epoch(t->loader));
+	put_real_or_null(w, "source_tps", m->source_tokens / m->seconds);
+	put_real_or_null(w, "target_tps", m->target_tokens / m->seconds);
+	put_real_or_null(w, "step_s", m->seconds / (double)m->steps);
+	put_real_or_null(w, "epoch", loader_epoch(t->loader));
 	put_times(w, &m->times, (double)m->steps);
 	return end_record(t);
 }
@@ -173,9 +173,9 @@ static double seconds_left(const struct trainer *t)
 	return fmax(left, 0);
 }
 
-static void show_progress(struct trainer *t)
+static void print_progress_line(struct trainer *t)
 {
-	const struct meter *m = &t->meter;
+	const struct step_meter *m = &t->meter;
 	double now = clock_mono_s();
 	char left[40];
 
@@ -199,19 +199,19 @@ int report_step(struct trainer *t)
 	struct err trouble;
 	int rc = 0;
 
-	if (!is_first(t) || !t->together)
+	if (!trainer_is_first(t) || !t->in_sync)
 		return 0;
 	t->speed = t->speed > 0
 			   ? t->speed + 0.1 * (t->meter.seconds / (double)t->meter.steps - t->speed)
 			   : t->meter.seconds;
-	show_progress(t);
-	if (step == 1 || step / t->conf->log_every > t->told_step / t->conf->log_every ||
+	print_progress_line(t);
+	if (step == 1 || step / t->conf->log_every > t->recorded_step / t->conf->log_every ||
 	    step == t->conf->steps || !t->finite) {
-		rc = put_record(t);
-		t->told_step = step;
-		t->meter = (struct meter){ 0 };
+		rc = put_train_record(t);
+		t->recorded_step = step;
+		t->meter = (struct step_meter){ 0 };
 	}
-	while (outlets_trouble(t->outlets, &trouble))
+	while (metric_sinks_failure(t->metric_sinks, &trouble))
 		report_event(t, "warning", "%s", trouble.text);
 	return rc;
 }
@@ -221,19 +221,19 @@ int report_save(struct trainer *t, int64_t bytes, double seconds)
 	struct json_writer *w;
 	char path[64];
 
-	if (!is_first(t))
+	if (!trainer_is_first(t))
 		return 0;
 	snprintf(path, sizeof(path), "checkpoints/%lld", (long long)t->state.step);
 	w = journal_begin(t->journal, "save", t->state.step);
 	json_put_str(w, "path", path);
 	json_put_int(w, "bytes", bytes);
-	put_real(w, "seconds", seconds);
+	put_real_or_null(w, "seconds", seconds);
 	return end_record(t);
 }
 
 void report_end_line(struct trainer *t)
 {
-	if (is_first(t) && t->terminal && t->shown > 0 && !t->conf->quiet)
+	if (trainer_is_first(t) && t->terminal && t->shown > 0 && !t->conf->quiet)
 		fputc('\n', stderr);
 	t->shown = 0;
 }
@@ -244,7 +244,7 @@ int report_event(struct trainer *t, const char *level, const char *fmt, ...)
 	char text[600];
 	va_list ap;
 
-	if (!is_first(t))
+	if (!trainer_is_first(t))
 		return 0;
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
@@ -262,7 +262,7 @@ static int report_profile(struct trainer *t, struct err *e)
 {
 	struct json_writer *w;
 
-	if (!t->profile || t->profiled_steps < 1 || !is_first(t))
+	if (!t->profile || t->profiled_steps < 1 || !trainer_is_first(t))
 		return 0;
 	report_end_line(t);
 	if (!t->conf->quiet)
@@ -276,7 +276,7 @@ int report_stop(struct trainer *t, const char *reason, int exit_status, struct e
 {
 	struct json_writer *w;
 
-	if (!is_first(t))
+	if (!trainer_is_first(t))
 		return 0;
 	report_end_line(t);
 	if (report_profile(t, e))

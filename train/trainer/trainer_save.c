@@ -28,7 +28,7 @@ struct collection {
 /* Parts of the moments of a rank into the whole. */
 static void place_parts(const struct trainer *t, int rank, float *arena, const float *parts)
 {
-	const struct buckets *b = &t->reduce_how.buckets;
+	const struct buckets *b = &t->reduce_options.buckets;
 
 	for (size_t i = 0; i < b->count; i++) {
 		const struct range p = buckets_piece(b, i, rank);
@@ -41,15 +41,15 @@ static void place_parts(const struct trainer *t, int rank, float *arena, const f
 /* The first rank's side: all parts, in the mirror of gradients, which nobody needs now. */
 static int collect_parts(struct trainer *t, const float *own, struct err *e)
 {
-	float *arena = t->mirror;
-	const size_t most = buckets_owned(&t->reduce_how.buckets, 0);
+	float *arena = t->staging;
+	const size_t most = buckets_owned(&t->reduce_options.buckets, 0);
 	float *parts = mem_alloc(MAX(most, (size_t)1), sizeof(*parts), e);
 	int rc = parts ? 0 : e->code;
 
 	if (!rc)
-		place_parts(t, 0, arena, arena_look(t->model, own, parts, most));
+		place_parts(t, 0, arena, arena_view_const(t->model, own, parts, most));
 	for (int rank = 1; !rc && rank < t->comm->size; rank++) {
-		const size_t n = buckets_owned(&t->reduce_how.buckets, rank);
+		const size_t n = buckets_owned(&t->reduce_options.buckets, rank);
 
 		rc = comm_receive(t->comm, parts, n * sizeof(*parts), rank, e);
 		if (!rc)
@@ -59,23 +59,23 @@ static int collect_parts(struct trainer *t, const float *own, struct err *e)
 	return rc;
 }
 
-static int collect(void *arg, int which, struct ckpt_arena *found, struct err *e)
+static int get_ckpt_arena(void *arg, int which, struct ckpt_arena *found, struct err *e)
 {
 	struct collection *c = arg;
 	struct trainer *t = c->t;
 	const float *moments = which == CKPT_FIRST ? t->adam.first : t->adam.second;
-	const int rank = which - CKPT_RESIDUAL;
+	const int rank = which - CKPT_FEEDBACK;
 
 	c->next = which + 1;
-	*found = (struct ckpt_arena){ .x = t->mirror, .on_host = true };
-	if (which < CKPT_RESIDUAL && t->reduce_how.shards)
+	*found = (struct ckpt_arena){ .x = t->staging, .on_host = true };
+	if (which < CKPT_FEEDBACK && t->reduce_options.shards)
 		return collect_parts(t, moments, e);
-	if (which < CKPT_RESIDUAL)
+	if (which < CKPT_FEEDBACK)
 		*found = (struct ckpt_arena){ .x = moments };
 	else if (rank == 0)
-		found->x = mirror_of_residual(t);
+		found->x = staging_error_feedback(t);
 	else
-		return comm_receive(t->comm, t->mirror,
+		return comm_receive(t->comm, t->staging,
 				    (size_t)model_floats(t->model) * sizeof(float), rank, e);
 	return 0;
 }
@@ -84,17 +84,17 @@ static int send_parts(struct trainer *t, const float *own, struct err *e)
 {
 	const size_t n = t->adam.floats;
 
-	return comm_send(t->comm, arena_look(t->model, own, t->mirror, n), n * sizeof(*own), 0, e);
+	return comm_send(t->comm, arena_view_const(t->model, own, t->staging, n), n * sizeof(*own), 0, e);
 }
 
 /* What the other ranks do meanwhile. */
-static int give(struct trainer *t, int n, struct err *e)
+static int send_ckpt_arenas(struct trainer *t, int n, struct err *e)
 {
-	if (t->reduce_how.shards &&
+	if (t->reduce_options.shards &&
 	    (send_parts(t, t->adam.first, e) || send_parts(t, t->adam.second, e)))
 		return e->code;
-	if (n > CKPT_RESIDUAL)
-		return comm_send(t->comm, mirror_of_residual(t),
+	if (n > CKPT_FEEDBACK)
+		return comm_send(t->comm, staging_error_feedback(t),
 				 (size_t)model_floats(t->model) * sizeof(float), 0, e);
 	return 0;
 }
@@ -107,14 +107,14 @@ static int save_here(struct trainer *t, int n, const float *average, struct err 
 {
 	const double begun = clock_mono_s();
 	struct collection c = { t, 0, n };
-	const struct ckpt_arenas from = { collect, &c, n, average };
+	const struct ckpt_arenas from = { get_ckpt_arena, &c, n, average };
 	int64_t bytes;
 
 	failed->code = 0;
 	t->state.seconds = trainer_seconds(t);
 	ckpt_save_arenas(t->folder, &t->state, t->model, &from, (int)t->conf->keep, &bytes, failed);
 	while (c.next < n)		/* the others give all they have, wanted or not */
-		if (collect(&c, c.next, &(struct ckpt_arena){ 0 }, e))
+		if (get_ckpt_arena(&c, c.next, &(struct ckpt_arena){ 0 }, e))
 			return e->code;
 	if (!failed->code)
 		report_save(t, bytes, clock_mono_s() - begun);
@@ -136,7 +136,7 @@ static int failed_save(struct trainer *t, const struct err *why, bool must, stru
 			       "train again: %.300s",
 			       (long long)t->state.step, must ? "" : ", nor could the one before",
 			       newest, why->text);
-	t->save_again = clock_mono_s() + AGAIN_S;
+	t->retry_save_at = clock_mono_s() + AGAIN_S;
 	return report_event(t, "warning",
 			    "the checkpoint of step %lld could not be saved (%s); it is tried once "
 			    "more when the next one is due, or in %d s: %.300s",
@@ -145,8 +145,8 @@ static int failed_save(struct trainer *t, const struct err *why, bool must, stru
 
 int trainer_save(struct trainer *t, bool must, struct err *e)
 {
-	const int n = CKPT_RESIDUAL +
-		      (t->reduce && reduce_residual(t->reduce) ? t->comm->size : 0);
+	const int n = CKPT_FEEDBACK +
+		      (t->reduce && reduce_error_feedback(t->reduce) ? t->comm->size : 0);
 	struct err failed = { 0 };
 	const float *average;
 
@@ -154,22 +154,22 @@ int trainer_save(struct trainer *t, bool must, struct err *e)
 		telemetry_pause(t->telemetry);
 	if (t->saved_step == t->state.step)
 		return 0;
-	at_phase(t, PULSE_SAVE);
-	if (averaging_whole(t, &average, e) ||
-	    (is_first(t) ? save_here(t, n, average, &failed, e) : give(t, n, e)) ||
+	trainer_at_phase(t, PHASE_SAVE);
+	if (trainer_ema_gather(t, &average, e) ||
+	    (trainer_is_first(t) ? save_here(t, n, average, &failed, e) : send_ckpt_arenas(t, n, e)) ||
 	    t->comm->broadcast(t->comm, &failed, sizeof(failed), 0, e))
 		return e->code;
 	if (failed.code)
 		return failed_save(t, &failed, must, e);
 	t->saved_step = t->state.step;
 	t->failed_saves = 0;
-	t->save_again = 0;
+	t->retry_save_at = 0;
 	return 0;
 }
 
 /* ---- evaluating -------------------------------------------------------- */
 
-void trainer_take_evaluations(struct trainer *t)
+void trainer_update_best(struct trainer *t)
 {
 	const struct evaluations *v = &t->evaluations;
 	const struct evaluated *best =
@@ -195,7 +195,7 @@ static int evaluated_here(struct trainer *t, const struct evaluation *v, struct 
 	if (evaluations_note(&t->evaluations,
 			     (struct evaluated){ v->step, v->bleu, v->nll }, e))
 		return e->code;
-	trainer_take_evaluations(t);
+	trainer_update_best(t);
 	if (t->state.best_step == v->step && ckpt_set_best(t->folder, v->step, e))
 		return e->code;
 	if (!t->conf->quiet)
@@ -224,7 +224,7 @@ int trainer_evaluate(struct trainer *t, struct err *e)
 		.model = t->model,
 		.threads = trainer_threads(t),
 		.gpu = arena_is_host(t->model) ? -1 : trainer_gpu(t),
-		.unable = &t->no_share,
+		.unable = &t->eval_share_failed,
 	};
 
 	if (trainer_save(t, false, e))
@@ -234,10 +234,10 @@ int trainer_evaluate(struct trainer *t, struct err *e)
 				    "step %lld is not evaluated: that takes its checkpoint",
 				    (long long)t->state.step);
 	v.step = t->state.step;
-	at_phase(t, PULSE_EVALUATE);
+	trainer_at_phase(t, PHASE_EVALUATE);
 	report_end_line(t);
-	if (averaging_whole(t, &v.weights, e) || evaluate_checkpoint(&v, e) ||
-	    (is_first(t) && evaluated_here(t, &v, e)))
+	if (trainer_ema_gather(t, &v.weights, e) || evaluate_checkpoint(&v, e) ||
+	    (trainer_is_first(t) && evaluated_here(t, &v, e)))
 		return e->code;
 	return t->comm->broadcast(t->comm, &t->evaluated_step, sizeof(t->evaluated_step), 0, e) ||
 			       t->comm->broadcast(t->comm, &t->waited, sizeof(t->waited), 0, e)

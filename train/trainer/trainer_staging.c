@@ -7,38 +7,38 @@
 #include "share/base/mem.h"
 #include "train/comm/comm_nccl.h"
 
-int mirror_open(struct trainer *t, struct err *e)
+int staging_open(struct trainer *t, struct err *e)
 {
 	const size_t n = (size_t)model_floats(t->model);
 
 	if (t->comm->size == 1)
 		return 0;
-	t->mirror = arena_is_host(t->model) ? model_grad_arena(t->model)
-					    : mem_alloc_aligned(n, sizeof(*t->mirror), e);
-	return t->mirror ? 0 : e->code;
+	t->staging = arena_is_host(t->model) ? model_grad_arena(t->model)
+					    : mem_alloc_aligned(n, sizeof(*t->staging), e);
+	return t->staging ? 0 : e->code;
 }
 
-void mirror_close(struct trainer *t)
+void staging_close(struct trainer *t)
 {
-	if (t->mirror && t->mirror != model_grad_arena(t->model))
-		free(t->mirror);
-	t->mirror = NULL;
+	if (t->staging && t->staging != model_grad_arena(t->model))
+		free(t->staging);
+	t->staging = NULL;
 }
 
-size_t mirror_memory(const struct trainer *t, bool own_memory)
+size_t staging_memory(const struct trainer *t, bool has_device_memory)
 {
-	return t->comm->size > 1 && own_memory ? t->reduce_how.buckets.floats * sizeof(float) : 0;
+	return t->comm->size > 1 && has_device_memory ? t->reduce_options.buckets.floats * sizeof(float) : 0;
 }
 
-int mirror_connect(struct trainer *t, struct err *e)
+int staging_connect_gpus(struct trainer *t, struct err *e)
 {
 	const struct ops *o = model_get_ops(t->model);
 
 	if (t->comm->size == 1 || !o->open_queue)
 		return 0;
 	if (!comm_nccl_open(t->comm, e)) {
-		t->reduce_how.ops = o;
-		t->reduce_how.dev = model_get_dev(t->model);
+		t->reduce_options.ops = o;
+		t->reduce_options.dev = model_get_dev(t->model);
 		return 0;
 	}
 	if (e->code != ERR_UNAVAILABLE)
@@ -49,31 +49,31 @@ int mirror_connect(struct trainer *t, struct err *e)
 }
 
 /* Do gradients pass through the mirror? */
-static bool is_between(const struct trainer *t)
+static bool staging_is_needed(const struct trainer *t)
 {
-	return !arena_is_host(t->model) && !t->reduce_how.dev;
+	return !arena_is_host(t->model) && !t->reduce_options.dev;
 }
 
-float *mirror_of_gradients(struct trainer *t)
+float *staging_gradients(struct trainer *t)
 {
-	return t->reduce_how.dev ? model_grad_arena(t->model) : t->mirror;
+	return t->reduce_options.dev ? model_grad_arena(t->model) : t->staging;
 }
 
-int mirror_broadcast(struct trainer *t, float *arena, struct err *e)
+int staging_broadcast(struct trainer *t, float *arena, struct err *e)
 {
 	const size_t n = (size_t)model_floats(t->model);
-	float *view = arena_is_host(t->model) ? arena : t->mirror;
+	float *view = arena_is_host(t->model) ? arena : t->staging;
 
-	if (is_first(t))
-		view = arena_view(t->model, arena, t->mirror, n);
+	if (trainer_is_first(t))
+		view = arena_view(t->model, arena, t->staging, n);
 	if (t->comm->broadcast(t->comm, view, n * sizeof(*view), 0, e))
 		return e->code;
-	if (!is_first(t))
-		arena_put(t->model, arena, view, n);
+	if (!trainer_is_first(t))
+		arena_write_back(t->model, arena, view, n);
 	return 0;
 }
 
-int mirror_settle(struct trainer *t, struct err *e)
+int staging_synchronise(struct trainer *t, struct err *e)
 {
 	return model_get_ops(t->model)->sync(model_get_dev(t->model), e) ||
 			       t->comm->check(t->comm, e)
@@ -81,83 +81,83 @@ int mirror_settle(struct trainer *t, struct err *e)
 		       : 0;
 }
 
-int mirror_sum(struct trainer *t, struct reduce *r, float *arena, struct err *e)
+int staging_all_reduce(struct trainer *t, struct reduce *r, float *arena, struct err *e)
 {
 	const size_t n = (size_t)model_floats(t->model);
-	float *view = is_between(t) ? arena_view(t->model, arena, t->mirror, n) : arena;
+	float *view = staging_is_needed(t) ? arena_view(t->model, arena, t->staging, n) : arena;
 
 	if (reduce_all(r, view, e))
 		return e->code;
-	arena_put(t->model, arena, view, n);
+	arena_write_back(t->model, arena, view, n);
 	return 0;
 }
 
-const float *mirror_of_residual(struct trainer *t)
+const float *staging_error_feedback(struct trainer *t)
 {
-	const float *own = reduce_residual(t->reduce);
+	const float *own = reduce_error_feedback(t->reduce);
 
-	return t->reduce_how.dev ? arena_look(t->model, own, t->mirror,
+	return t->reduce_options.dev ? arena_view_const(t->model, own, t->staging,
 					      (size_t)model_floats(t->model))
 				 : own;
 }
 
-void mirror_set_residual(struct trainer *t)
+void staging_set_error_feedback(struct trainer *t)
 {
 	const size_t n = (size_t)model_floats(t->model);
-	float *own = reduce_residual(t->reduce);
+	float *own = reduce_error_feedback(t->reduce);
 
-	if (t->reduce_how.dev)
-		arena_put(t->model, own, t->mirror, n);
+	if (t->reduce_options.dev)
+		arena_write_back(t->model, own, t->staging, n);
 	else
-		memcpy(own, t->mirror, n * sizeof(*own));
+		memcpy(own, t->staging, n * sizeof(*own));
 }
 
 /* The pieces of this rank, between arena and mirror. */
-static void take_own(struct trainer *t, const float *arena)
+static void staging_copy_own_pieces(struct trainer *t, const float *arena)
 {
-	const struct buckets *b = &t->reduce_how.buckets;
+	const struct buckets *b = &t->reduce_options.buckets;
 
 	for (size_t i = 0; i < b->count; i++) {
 		const struct range p = buckets_piece(b, i, t->comm->rank);
 
-		(void)arena_look(t->model, arena + p.at, t->mirror + p.at, p.n);
+		(void)arena_view_const(t->model, arena + p.at, t->staging + p.at, p.n);
 	}
 }
 
-int mirror_spread(struct trainer *t, float *arena, struct err *e)
+int staging_all_gather(struct trainer *t, float *arena, struct err *e)
 {
-	if (!is_between(t))
-		return reduce_spread(t->reduce, arena, e);
-	take_own(t, arena);
-	if (reduce_spread(t->reduce, t->mirror, e))
+	if (!staging_is_needed(t))
+		return reduce_all_gather(t->reduce, arena, e);
+	staging_copy_own_pieces(t, arena);
+	if (reduce_all_gather(t->reduce, t->staging, e))
 		return e->code;
-	arena_put(t->model, arena, t->mirror, (size_t)model_floats(t->model));
+	arena_write_back(t->model, arena, t->staging, (size_t)model_floats(t->model));
 	return 0;
 }
 
 /* Bucket by bucket: the first are under way while others are still copied. */
-void mirror_take_gradients(struct trainer *t)
+void staging_copy_to_host(struct trainer *t)
 {
-	const struct buckets *b = &t->reduce_how.buckets;
+	const struct buckets *b = &t->reduce_options.buckets;
 	const float *arena = model_grad_arena(t->model);
 
-	for (size_t i = 0; i < b->count && is_between(t); i++) {
+	for (size_t i = 0; i < b->count && staging_is_needed(t); i++) {
 		const struct range r = buckets_at(b, i);
 
-		(void)arena_look(t->model, arena + r.at, t->mirror + r.at, r.n);
+		(void)arena_view_const(t->model, arena + r.at, t->staging + r.at, r.n);
 		reduce_ready(t->reduce, r.at);
 	}
 }
 
-void mirror_put_gradients(struct trainer *t)
+void staging_copy_to_device(struct trainer *t)
 {
-	const struct buckets *b = &t->reduce_how.buckets;
+	const struct buckets *b = &t->reduce_options.buckets;
 	float *arena = model_grad_arena(t->model);
 
-	for (size_t i = 0; i < b->count && is_between(t); i++) {
-		const struct range r = t->reduce_how.shards ? buckets_piece(b, i, t->comm->rank)
+	for (size_t i = 0; i < b->count && staging_is_needed(t); i++) {
+		const struct range r = t->reduce_options.shards ? buckets_piece(b, i, t->comm->rank)
 							    : buckets_at(b, i);
 
-		arena_put(t->model, arena + r.at, t->mirror + r.at, r.n);
+		arena_write_back(t->model, arena + r.at, t->staging + r.at, r.n);
 	}
 }

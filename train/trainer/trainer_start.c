@@ -9,7 +9,7 @@
 #include "train/common/start_from.h"
 
 /* Weights alone: what import makes of a run has no moments yet. */
-bool starting_is_bare(const char *checkpoint, const struct ckpt_state *found)
+bool start_weights_lack_moments(const char *checkpoint, const struct ckpt_state *found)
 {
 	struct err ignored;
 	char *moments = file_path(&ignored, "%s/optimizer.safetensors", checkpoint);
@@ -20,7 +20,7 @@ bool starting_is_bare(const char *checkpoint, const struct ckpt_state *found)
 }
 
 /* What is read is what SHA256SUMS says, moments of its optimizer apart. */
-static int load(struct trainer *t, const char *folder, struct ckpt_state *found, struct err *e)
+static int load_start_weights(struct trainer *t, const char *folder, struct ckpt_state *found, struct err *e)
 {
 	struct ckpt_check *check = ckpt_check_start(&(struct ckpt_source){ folder, false }, e);
 	int rc = check ? ckpt_check_finish(check, e) : e->code;
@@ -30,7 +30,7 @@ static int load(struct trainer *t, const char *folder, struct ckpt_state *found,
 	return rc ? rc : ckpt_load_weights(folder, t->model, e);
 }
 
-int starting_load(struct trainer *t, const char *checkpoint, struct err *e)
+int start_weights_load(struct trainer *t, const char *checkpoint, struct err *e)
 {
 	char *folder = checkpoint ? mem_strdup(checkpoint, e)
 				  : paths_model(t->conf->workspace, t->conf->start_from, e);
@@ -39,7 +39,7 @@ int starting_load(struct trainer *t, const char *checkpoint, struct err *e)
 	int rc = folder ? start_from_check(folder, t->corpus, t->conf, e) : e->code;
 
 	if (!rc)
-		rc = load(t, folder, &found, e);
+		rc = load_start_weights(t, folder, &found, e);
 	if (!rc)
 		rc = ckpt_weights_sum(folder, sum, e);
 	if (!rc)
@@ -50,7 +50,7 @@ int starting_load(struct trainer *t, const char *checkpoint, struct err *e)
 	return rc || !t->start_text ? e->code : 0;
 }
 
-int starting_tell(struct trainer *t, struct err *e)
+int start_weights_report(struct trainer *t, struct err *e)
 {
 	bool begun = t->start_text != NULL;
 
@@ -58,7 +58,7 @@ int starting_tell(struct trainer *t, struct err *e)
 		return e->code;
 	if (!begun)
 		return 0;
-	if (is_first(t))
+	if (trainer_is_first(t))
 		report_event(t, "info", "%s", t->start_text);
 	return trainer_evaluate(t, e);
 }

@@ -16,31 +16,31 @@ static bool reduces_gradients(const struct trainer *t)
 /* … and losses, by GPUs that reach each other. */
 static bool reduces_on_gpus(const struct trainer *t)
 {
-	return reduces_gradients(t) && t->reduce_how.dev;
+	return reduces_gradients(t) && t->reduce_options.dev;
 }
 
 /* ---- gradients --------------------------------------------------------- */
 
-static void on_ready(void *arg, int64_t from)
+static void on_gradients_ready(void *arg, int64_t from)
 {
 	reduce_ready(arg, (size_t)from);
 }
 
-/* One micro-batch; last: of this rank in this step. Its loss is still unknown: take_losses(). */
-static int micro_batch(struct trainer *t, struct model_how *how, bool last, double sums[N_SUMS],
+/* One micro-batch; last: of this rank in this step. Its loss is still unknown: read_step_losses(). */
+static int micro_batch(struct trainer *t, struct model_pass_options *how, bool last, double sums[N_SUMS],
 		       struct err *e)
 {
 	double begun = clock_mono_s(), loaded;
 
-	at_phase(t, PULSE_INPUT);
+	trainer_at_phase(t, PHASE_INPUT);
 	if (!t->loaded && loader_next(t->loader, &t->batch, e))
 		return e->code;
 	t->loaded = false;
 	loaded = clock_mono_s();
-	at_phase(t, PULSE_COMPUTE);
+	trainer_at_phase(t, PHASE_COMPUTE);
 	if (last && reduces_gradients(t) && t->conf->overlap_reduce &&
-	    mirror_of_gradients(t) == model_grad_arena(t->model)) {
-		how->ready = on_ready;
+	    staging_gradients(t) == model_grad_arena(t->model)) {
+		how->ready = on_gradients_ready;
 		how->ready_arg = t->reduce;
 	}
 	if (model_forward_backward(t->model, &t->batch, how, NULL, e))
@@ -53,11 +53,11 @@ static int micro_batch(struct trainer *t, struct model_how *how, bool last, doub
 }
 
 /* Wait for the backend, the only time in a step: a GPU has got all of it by then. */
-static int take_losses(struct trainer *t, double sums[N_SUMS], double *squares, struct err *e)
+static int read_step_losses(struct trainer *t, double sums[N_SUMS], double *squares, struct err *e)
 {
 	struct model_sums all;
 
-	if (model_take_sums(t->model, &all, e))
+	if (model_collect_sums(t->model, &all, e))
 		return e->code;
 	sums[SUM_LOSS] = all.loss;
 	sums[SUM_NLL] = all.nll;
@@ -73,11 +73,11 @@ static int take_losses(struct trainer *t, double sums[N_SUMS], double *squares, 
  * Gradients of this rank's share of the step's micro-batches, first .. first + accumulate - 1 of
  * the sequence.
  */
-static int accumulate(struct trainer *t, uint64_t first, double sums[N_SUMS], struct err *e)
+static int run_micro_batches(struct trainer *t, uint64_t first, double sums[N_SUMS], struct err *e)
 {
 	const struct conf *c = t->conf;
 	const uint64_t end = first + (uint64_t)c->accumulate, ranks = (uint64_t)t->comm->size;
-	struct model_how how = {
+	struct model_pass_options how = {
 		.dropout = (float)c->dropout, .attention_dropout = (float)c->attention_dropout,
 		.relu_dropout = (float)c->relu_dropout, .smoothing = (float)c->label_smoothing,
 		.grad_scale = 1, .seed = t->state.seed, .step = (uint32_t)t->state.step,
@@ -105,16 +105,16 @@ static int reduce_on_gpus(struct trainer *t, const double sums[N_SUMS], struct e
 	reduce_ready(t->reduce, 0);
 	if (reduce_poll(t->reduce, &done, e))
 		return e->code;
-	adam_measure(&t->adam, t->own, t->reduce_how.buckets.count);
+	adam_measure(&t->adam, t->own, t->reduce_options.buckets.count);
 	model_get_ops(t->model)->to_device(model_get_dev(t->model), &tally->target, tokens,
 					   sizeof(tokens));
 	return reduce_numbers(t->reduce, &tally->loss, sizeof(*tally) / sizeof(double), e);
 }
 
-static void take_transfer(struct trainer *t)
+static void add_transfer_times(struct trainer *t)
 {
-	t->times.transfer += reduce_take_busy(t->reduce);
-	t->times.sent_bytes += reduce_take_sent(t->reduce);
+	t->times.transfer += reduce_collect_busy(t->reduce);
+	t->times.sent_bytes += reduce_collect_sent(t->reduce);
 }
 
 /*
@@ -124,16 +124,16 @@ static void take_transfer(struct trainer *t)
 static int reduce_gradients(struct trainer *t, double sums[N_SUMS], struct err *e)
 {
 	const double begun = clock_mono_s();
-	struct comm_request *everybody;
+	struct comm_request *all_ranks;
 	bool here = false, done = false;
 
-	at_phase(t, PULSE_REDUCE);
-	if (t->comm->begin_sum(t->comm, sums, N_SUMS, &everybody, e))
+	trainer_at_phase(t, PHASE_REDUCE);
+	if (t->comm->begin_sum(t->comm, sums, N_SUMS, &all_ranks, e))
 		return e->code;
-	mirror_take_gradients(t);
+	staging_copy_to_host(t);
 	reduce_ready(t->reduce, 0);
 	for (;;) {
-		if (!here && t->comm->test(t->comm, everybody, &here, e))
+		if (!here && t->comm->test(t->comm, all_ranks, &here, e))
 			return e->code;
 		if (!done && reduce_poll(t->reduce, &done, e))
 			return e->code;
@@ -144,17 +144,17 @@ static int reduce_gradients(struct trainer *t, double sums[N_SUMS], struct err *
 			break;
 		comm_pause(t->times.exposed);
 	}
-	mirror_put_gradients(t);
-	take_transfer(t);
+	staging_copy_to_device(t);
+	add_transfer_times(t);
 	return 0;
 }
 
 /* ---- update ------------------------------------------------------------ */
 
 /* Is this rank to measure a piece of that rank? */
-static bool measures(const struct trainer *t, int rank)
+static bool measures_piece_of(const struct trainer *t, int rank)
 {
-	return !t->reduce_how.shards || rank == t->comm->rank;
+	return !t->reduce_options.shards || rank == t->comm->rank;
 }
 
 /*
@@ -163,17 +163,17 @@ static bool measures(const struct trainer *t, int rank)
  */
 static int grad_norm(struct trainer *t, double *norm, struct err *e)
 {
-	const struct buckets *b = &t->reduce_how.buckets;
+	const struct buckets *b = &t->reduce_options.buckets;
 	const size_t ranks = (size_t)t->comm->size;
 	double sum = 0, *squares;
 
 	if (adam_squares_begin(&t->adam, ranks, e))
 		return e->code;
 	for (int rank = 0; rank < t->comm->size; rank++)
-		for (size_t i = 0; i < b->count && measures(t, rank); i++)
+		for (size_t i = 0; i < b->count && measures_piece_of(t, rank); i++)
 			adam_square(&t->adam, (size_t)rank, buckets_piece(b, i, rank));
 	squares = adam_read_squares(&t->adam, ranks);
-	if (t->reduce_how.shards && t->comm->sum_doubles(t->comm, squares, ranks, e))
+	if (t->reduce_options.shards && t->comm->sum_doubles(t->comm, squares, ranks, e))
 		return e->code;
 	for (size_t rank = 0; rank < ranks; rank++)
 		sum += squares[rank];
@@ -182,20 +182,20 @@ static int grad_norm(struct trainer *t, double *norm, struct err *e)
 }
 
 /* The owners of parts tell the others what they have made of them. */
-static int spread(struct trainer *t, struct err *e)
+static int all_gather_weights(struct trainer *t, struct err *e)
 {
 	const double begun = clock_mono_s();
 
-	if (mirror_spread(t, model_param_arena(t->model), e))
+	if (staging_all_gather(t, model_param_arena(t->model), e))
 		return e->code;
 	t->times.exposed += clock_mono_s() - begun;
 	t->times.update -= clock_mono_s() - begun;
-	take_transfer(t);
+	add_transfer_times(t);
 	return 0;
 }
 
 /* Is the step good? If not its weights are those of the one before. */
-static int judge(struct trainer *t, const double sums[N_SUMS], struct err *e)
+static int check_step_is_finite(struct trainer *t, const double sums[N_SUMS], struct err *e)
 {
 	t->finite = isfinite(t->grad_norm) && isfinite(sums[SUM_LOSS]);
 	if (t->finite) {
@@ -224,13 +224,13 @@ static int update_by_host(struct trainer *t, struct adam_update how, const doubl
 	if (rc)
 		return rc;
 	t->grad_norm *= how.scale;
-	rc = judge(t, sums, e);
+	rc = check_step_is_finite(t, sums, e);
 	if (rc || !t->finite)
 		return rc;
 	if (t->conf->clip > 0 && t->grad_norm > t->conf->clip)
 		how.scale *= t->conf->clip / t->grad_norm;
 	adam_apply(&t->adam, how.step, how.rate, how.scale);
-	return t->reduce_how.shards ? spread(t, e) : 0;
+	return t->reduce_options.shards ? all_gather_weights(t, e) : 0;
 }
 
 /* While a GPU is still busy with this step: it shall not wait for the next one. */
@@ -248,7 +248,7 @@ static int load_ahead(struct trainer *t, struct err *e)
 }
 
 /* Gradients, losses and lengths of all ranks, an update, and weights for all: told, not waited for. */
-static int tell_update(struct trainer *t, struct adam_update how, const double sums[N_SUMS],
+static int enqueue_update(struct trainer *t, struct adam_update how, const double sums[N_SUMS],
 		       struct err *e)
 {
 	if (!reduces_on_gpus(t)) {
@@ -260,7 +260,7 @@ static int tell_update(struct trainer *t, struct adam_update how, const double s
 	how.scale = 1;
 	how.tokens = true;
 	adam_update_measured(&t->adam, &how);
-	return t->reduce_how.shards ? mirror_spread(t, model_param_arena(t->model), e) : 0;
+	return t->reduce_options.shards ? staging_all_gather(t, model_param_arena(t->model), e) : 0;
 }
 
 /*
@@ -268,35 +268,35 @@ static int tell_update(struct trainer *t, struct adam_update how, const double s
  * who holds up the others, and the slowest rank is told from the network. The GPU has been told everything
  * and does not wait for this.
  */
-static int meet(struct trainer *t, struct err *e)
+static int wait_for_slowest_rank(struct trainer *t, struct err *e)
 {
 	const double begun = clock_mono_s();
-	struct comm_request *everybody;
+	struct comm_request *all_ranks;
 	double nothing = 0;
 
-	at_phase(t, PULSE_COMPUTE);
-	while (!reduce_is_reached(t->reduce)) {
+	trainer_at_phase(t, PHASE_COMPUTE);
+	while (!reduce_backward_is_done(t->reduce)) {
 		if (t->comm->check(t->comm, e))
 			return e->code;
 		comm_pause(clock_mono_s() - begun);
 	}
-	at_phase(t, PULSE_REDUCE);
-	if (t->comm->begin_sum(t->comm, &nothing, 1, &everybody, e))
+	trainer_at_phase(t, PHASE_REDUCE);
+	if (t->comm->begin_sum(t->comm, &nothing, 1, &all_ranks, e))
 		return e->code;
 	t->times.compute += clock_mono_s() - begun;
 	t->times.wait -= clock_mono_s();
-	if (comm_wait(t->comm, everybody, e))
+	if (comm_wait(t->comm, all_ranks, e))
 		return e->code;
 	t->times.wait += clock_mono_s();
 	return 0;
 }
 
 /* What the GPU has done since its backward ended, and whether the others have done their part. */
-static int take_times(struct trainer *t, double seconds, struct err *e)
+static int add_gpu_times(struct trainer *t, double seconds, struct err *e)
 {
-	t->times.exposed = fmin(fmax(reduce_take_exposed(t->reduce), t->times.wait), seconds);
+	t->times.exposed = fmin(fmax(reduce_collect_exposed(t->reduce), t->times.wait), seconds);
 	t->times.update += seconds - t->times.exposed;
-	take_transfer(t);
+	add_transfer_times(t);
 	return t->comm->check(t->comm, e);	/* sums of a lost rank are none */
 }
 
@@ -306,20 +306,20 @@ static int update_by_backend(struct trainer *t, const struct adam_update *how,
 {
 	double begun = clock_mono_s(), squares;
 
-	if (tell_update(t, *how, sums, e))
+	if (enqueue_update(t, *how, sums, e))
 		return e->code;
 	t->times.update += clock_mono_s() - begun;
-	if (load_ahead(t, e) || (reduces_on_gpus(t) && meet(t, e)))
+	if (load_ahead(t, e) || (reduces_on_gpus(t) && wait_for_slowest_rank(t, e)))
 		return e->code;
 	begun = clock_mono_s() - t->times.wait;
-	if (take_losses(t, sums, &squares, e))
+	if (read_step_losses(t, sums, &squares, e))
 		return e->code;
 	if (!reduces_on_gpus(t))
 		t->times.compute += clock_mono_s() - begun;
-	else if (take_times(t, clock_mono_s() - begun, e))
+	else if (add_gpu_times(t, clock_mono_s() - begun, e))
 		return e->code;
 	t->grad_norm = sqrt(squares) * (1 / sums[SUM_TARGET]);
-	return judge(t, sums, e);
+	return check_step_is_finite(t, sums, e);
 }
 
 /* ---- a step ------------------------------------------------------------ */
@@ -341,7 +341,7 @@ static void profile_step(struct trainer *t, double seconds)
 
 static void add_to_meter(struct trainer *t, const double sums[N_SUMS])
 {
-	struct meter *m = &t->meter;
+	struct step_meter *m = &t->meter;
 
 	m->loss += sums[SUM_LOSS];
 	m->nll += sums[SUM_NLL];
@@ -360,16 +360,16 @@ static void add_to_meter(struct trainer *t, const double sums[N_SUMS])
 }
 
 /* From gradients to new weights. */
-static int optimize(struct trainer *t, double sums[N_SUMS], struct err *e)
+static int update_weights(struct trainer *t, double sums[N_SUMS], struct err *e)
 {
 	const struct adam_update how = { .step = t->state.step,
-					 .rate = t->rate = sched_rate(&t->sched, t->state.step),
+					 .rate = t->rate = schedule_rate(&t->rate_schedule, t->state.step),
 					 .scale = 1 / sums[SUM_TARGET],
 					 .clip = t->conf->clip };
 	const double begun = clock_mono_s();
 	int rc;
 
-	at_phase(t, PULSE_UPDATE);
+	trainer_at_phase(t, PHASE_UPDATE);
 	if (!reduces_gradients(t) || reduces_on_gpus(t))
 		return update_by_backend(t, &how, sums, e);
 	rc = update_by_host(t, how, sums, e);
@@ -387,7 +387,7 @@ static int reduce_step(struct trainer *t, double sums[N_SUMS], struct err *e)
 
 	if (!reduces_gradients(t) || reduces_on_gpus(t))
 		return 0;
-	if (take_losses(t, sums, &squares, e))
+	if (read_step_losses(t, sums, &squares, e))
 		return e->code;
 	t->times.compute += clock_mono_s() - begun;
 	return reduce_gradients(t, sums, e);
@@ -406,15 +406,15 @@ int trainer_step(struct trainer *t, struct err *e)
 		profile_pause(t->profile, false);
 	o->zero(model_get_dev(t->model), grads, (size_t)model_floats(t->model) * sizeof(float));
 	if (reduces_gradients(t))
-		reduce_begin(t->reduce, mirror_of_gradients(t));
-	if (accumulate(t, t->state.loader_position, sums, e) || reduce_step(t, sums, e) ||
-	    optimize(t, sums, e))
+		reduce_begin(t->reduce, staging_gradients(t));
+	if (run_micro_batches(t, t->state.loader_position, sums, e) || reduce_step(t, sums, e) ||
+	    update_weights(t, sums, e))
 		return e->code;
 	t->state.step++;
 	t->state.loader_position += (uint64_t)t->conf->accumulate;
-	if (t->average && average_step(t, sums, e))
+	if (t->average && local_steps_end_step(t, sums, e))
 		return e->code;
-	averaging_step(t);
+	trainer_ema_step(t);
 	t->times.step = clock_mono_s() - begun;
 	add_to_meter(t, sums);
 	profile_step(t, t->times.step);

@@ -27,23 +27,23 @@
 #define ADDRESSES   8		/* of the first rank, at most */
 #define STEPS       32		/* whose median is taken */
 #define PERIOD_S    1.0		/* between heartbeats; shorter when lateness is */
-#define LOST_WORDS  5		/* without an answer: other addresses are tried again */
+#define LOST_MESSAGES  5		/* without an answer: other addresses are tried again */
 #define DRAIN_MOST  10000	/* datagrams in one turn: strangers' must not hold it up */
 #define MANY_RANKS  64		/* more: their words are read in bundles, not one by one */
 #define MANY_BYTES  (4 << 20)	/* room for these in the socket */
-#define LAST_WORDS  3		/* copies of a datagram that nobody answers */
-#define LAST_WISH_S 10		/* for writing the report, after which the process ends anyway */
+#define END_COPIES  3		/* copies of a datagram that nobody answers */
+#define REPORT_LIMIT_S 10		/* for writing the report, after which the process ends anyway */
 #define TEMPFAIL    75		/* EX_TEMPFAIL: can be resumed */
 
 /* What the first rank tells all others. Plain data. */
 struct hello {
-	unsigned char key[PULSE_KEY_BYTES];
+	unsigned char key[HEARTBEAT_KEY_BYTES];
 	int32_t family, n;		/* addresses; 0: the loopback's of each host */
 	uint16_t port;			/* network order */
 	unsigned char addresses[ADDRESSES][16];
 };
 
-struct pulse {
+struct heartbeat {
 	int rank, size;
 	double late_after_s, hang_after_s, period_s;
 	char *folder;			/* owned; NULL: none */
@@ -60,7 +60,7 @@ struct pulse {
 	/* of our thread */
 	uint64_t number;		/* of the last word */
 	/* first rank */
-	struct pulse_watch watch;
+	struct watchdog watch;
 	struct sockaddr_storage *peers;	/* owned: where words came from; ss_family 0: nowhere yet */
 	struct journal *journal;	/* opened when there is something to tell */
 	/* others */
@@ -82,7 +82,7 @@ static uint64_t now_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-static void count_step(struct pulse *p, uint64_t before, uint64_t step, uint64_t now)
+static void count_step(struct heartbeat *p, uint64_t before, uint64_t step, uint64_t now)
 {
 	uint64_t n = atomic_load_explicit(&p->n_took, memory_order_relaxed);
 
@@ -101,7 +101,7 @@ static void add_one(_Atomic uint64_t *counter)
 			      memory_order_relaxed);
 }
 
-void pulse_at(struct pulse *p, int64_t step, enum pulse_phase phase)
+void heartbeat_set_phase(struct heartbeat *p, int64_t step, enum rank_phase phase)
 {
 	uint64_t before, place, now;
 
@@ -111,9 +111,9 @@ void pulse_at(struct pulse *p, int64_t step, enum pulse_phase phase)
 	place = (uint64_t)(step + 1) << 8 | phase;
 	now = now_ns();
 	if (place != before) {
-		if ((before & 255) == PULSE_REDUCE)
+		if ((before & 255) == PHASE_REDUCE)
 			add_one(&p->ended);
-		if (phase == PULSE_REDUCE)
+		if (phase == PHASE_REDUCE)
 			add_one(&p->began);
 		if (place >> 8 != before >> 8)
 			count_step(p, before >> 8, place >> 8, now);
@@ -123,14 +123,14 @@ void pulse_at(struct pulse *p, int64_t step, enum pulse_phase phase)
 	add_one(&p->moves);
 }
 
-static int by_size(const void *a, const void *b)
+static int cmp_step_times(const void *a, const void *b)
 {
 	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
 
 	return (x > y) - (x < y);
 }
 
-static double median_step(struct pulse *p)
+static double median_step(struct heartbeat *p)
 {
 	uint64_t took[STEPS], n = atomic_load_explicit(&p->n_took, memory_order_acquire);
 
@@ -139,17 +139,17 @@ static double median_step(struct pulse *p)
 		return 0;
 	for (uint64_t i = 0; i < n; i++)
 		took[i] = atomic_load_explicit(&p->took_ns[i], memory_order_relaxed);
-	qsort(took, (size_t)n, sizeof(*took), by_size);
+	qsort(took, (size_t)n, sizeof(*took), cmp_step_times);
 	return (double)took[n / 2] * 1e-9;
 }
 
 /* This rank's word, numbered anew. */
-static struct pulse_word own_word(struct pulse *p)
+static struct heartbeat_message own_message(struct heartbeat *p)
 {
 	uint64_t place = atomic_load_explicit(&p->place, memory_order_relaxed);
 	uint64_t since = atomic_load_explicit(&p->since_ns, memory_order_relaxed), now = now_ns();
-	struct pulse_word w = {
-		.phase = (enum pulse_phase)(place & 255),
+	struct heartbeat_message w = {
+		.phase = (enum rank_phase)(place & 255),
 		.rank = p->rank,
 		.number = ++p->number,
 		.step = (int64_t)(place >> 8) - 1,
@@ -166,7 +166,7 @@ static struct pulse_word own_word(struct pulse *p)
 /* ---- telling ------------------------------------------------------------- */
 
 /* Not even a full pipe may hold up the watchdog. */
-static void say(const char *text)
+static void heartbeat_print(const char *text)
 {
 	struct pollfd out = { .fd = STDERR_FILENO, .events = POLLOUT };
 	char line[800];
@@ -177,7 +177,7 @@ static void say(const char *text)
 }
 
 /* The run's journal, by a handle of our own; NULL: none. */
-static struct journal *own_journal(struct pulse *p)
+static struct journal *own_journal(struct heartbeat *p)
 {
 	struct err ignored = { 0 };	/* a full disk is for the training to notice */
 	char *path;
@@ -190,7 +190,7 @@ static struct journal *own_journal(struct pulse *p)
 	return p->journal;
 }
 
-static void note(struct pulse *p, const char *level, int64_t step, const char *text)
+static void heartbeat_log_event(struct heartbeat *p, const char *level, int64_t step, const char *text)
 {
 	struct journal *j = own_journal(p);
 	struct err ignored = { 0 };
@@ -208,7 +208,7 @@ static void note(struct pulse *p, const char *level, int64_t step, const char *t
  * The launcher reads that the ranks have ended even where mpirun does not, because it waits for the
  * daemon of a host that is gone. Not with 75, which would say that all is saved.
  */
-static void note_stop(struct pulse *p, int64_t step)
+static void heartbeat_log_stop(struct heartbeat *p, int64_t step)
 {
 	struct journal *j = own_journal(p);
 	struct err ignored = { 0 };
@@ -222,16 +222,16 @@ static void note_stop(struct pulse *p, int64_t step)
 	journal_end(j, &ignored);
 }
 
-static void tell(void *to, const char *level, int64_t step, const char *text)
+static void heartbeat_report(void *to, const char *level, int64_t step, const char *text)
 {
-	say(text);
-	note(to, level, step, text);
+	heartbeat_print(text);
+	heartbeat_log_event(to, level, step, text);
 }
 
 /* A disk that hangs as well must not keep the process. */
-static void *end_anyway(void *unused)
+static void *exit_after_timeout(void *unused)
 {
-	struct timespec wait = { LAST_WISH_S, 0 };
+	struct timespec wait = { REPORT_LIMIT_S, 0 };
 
 	(void)unused;
 	while (nanosleep(&wait, &wait) && errno == EINTR)
@@ -239,24 +239,24 @@ static void *end_anyway(void *unused)
 	_exit(TEMPFAIL);
 }
 
-static void end_job(struct pulse *p, double now, const char *why)
+static void end_job(struct heartbeat *p, double now, const char *why)
 {
 	struct buf report = { 0 };
 	struct err ignored = { 0 };
 	pthread_t thread;
 	char *path;
-	int64_t step = p->watch.peers[0].word.step;
+	int64_t step = p->watch.peers[0].message.step;
 
-	if (!pthread_create(&thread, NULL, end_anyway, NULL))
+	if (!pthread_create(&thread, NULL, exit_after_timeout, NULL))
 		pthread_detach(thread);
-	say(why);
+	heartbeat_print(why);
 	path = p->folder ? file_path(&ignored, "%s/hang.txt", p->folder) : NULL;
 	if (path) {
-		pulse_watch_report(&p->watch, now, why, &report);
+		watchdog_write_report(&p->watch, now, why, &report);
 		file_write_all(path, buf_text(&report), report.len, &ignored);
 	}
-	note(p, "error", step, why);
-	note_stop(p, step);
+	heartbeat_log_event(p, "error", step, why);
+	heartbeat_log_stop(p, step);
 	_exit(TEMPFAIL);
 }
 
@@ -280,12 +280,12 @@ static void set_address(struct sockaddr_storage *to, int family, const void *byt
 	}
 }
 
-static void send_word(struct pulse *p, const struct pulse_word *w,
+static void send_message(struct heartbeat *p, const struct heartbeat_message *w,
 		      const struct sockaddr_storage *to)
 {
-	unsigned char bytes[PULSE_WORD_BYTES];
+	unsigned char bytes[HEARTBEAT_MESSAGE_BYTES];
 
-	pulse_word_write(w, p->hello.key, bytes);
+	heartbeat_message_write(w, p->hello.key, bytes);
 	/* one that does not leave is like one that is lost on its way */
 	if (sendto(p->socket, bytes, sizeof(bytes), MSG_DONTWAIT | MSG_NOSIGNAL,
 		   (const struct sockaddr *)to, address_len(to)) < 0)
@@ -293,9 +293,9 @@ static void send_word(struct pulse *p, const struct pulse_word *w,
 }
 
 /* The next datagram of this job; false: there is none now. */
-static bool receive(struct pulse *p, struct pulse_word *w, struct sockaddr_storage *from, int *left)
+static bool receive_heartbeat(struct heartbeat *p, struct heartbeat_message *w, struct sockaddr_storage *from, int *left)
 {
-	unsigned char bytes[PULSE_WORD_BYTES + 1];
+	unsigned char bytes[HEARTBEAT_MESSAGE_BYTES + 1];
 	socklen_t len;
 	ssize_t n;
 
@@ -308,7 +308,7 @@ static bool receive(struct pulse *p, struct pulse_word *w, struct sockaddr_stora
 		if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
 			return false;
 		if (n >= 0 && from->ss_family == p->hello.family &&
-		    pulse_word_read(w, p->hello.key, bytes, (size_t)n, p->size))
+		    heartbeat_message_read(w, p->hello.key, bytes, (size_t)n, p->size))
 			return true;
 	}
 	return false;
@@ -316,40 +316,40 @@ static bool receive(struct pulse *p, struct pulse_word *w, struct sockaddr_stora
 
 /* ---- the first rank's thread --------------------------------------------- */
 
-static void hear_others(struct pulse *p, double now)
+static void receive_from_others(struct heartbeat *p, double now)
 {
 	struct sockaddr_storage from;
-	struct pulse_word w, answer;
+	struct heartbeat_message w, answer;
 	int left = DRAIN_MOST;
 
-	while (p->socket >= 0 && receive(p, &w, &from, &left)) {
+	while (p->socket >= 0 && receive_heartbeat(p, &w, &from, &left)) {
 		if (w.is_answer || !w.rank)
 			continue;
 		p->peers[w.rank] = from;
-		pulse_watch_heard(&p->watch, &w, now);
-		answer = own_word(p);
+		watchdog_add_message(&p->watch, &w, now);
+		answer = own_message(p);
 		answer.is_answer = true;
 		answer.number = w.number;
-		send_word(p, &answer, &from);
+		send_message(p, &answer, &from);
 	}
 }
 
-static void turn_first(struct pulse *p, double now)
+static void turn_first(struct heartbeat *p, double now)
 {
-	struct pulse_word own;
+	struct heartbeat_message own;
 	char why[900];
 
-	pulse_watch_turn(&p->watch, now, p->period_s);
-	hear_others(p, now);
-	own = own_word(p);
-	pulse_watch_heard(&p->watch, &own, now);
-	if (pulse_watch_look(&p->watch, now, median_step(p), why, sizeof(why)))
+	watchdog_skip_gap(&p->watch, now, p->period_s);
+	receive_from_others(p, now);
+	own = own_message(p);
+	watchdog_add_message(&p->watch, &own, now);
+	if (watchdog_check(&p->watch, now, median_step(p), why, sizeof(why)))
 		end_job(p, now, why);
 }
 
 /* ---- the other ranks' thread --------------------------------------------- */
 
-static void address_of(const struct pulse *p, int i, struct sockaddr_storage *to)
+static void first_rank_address(const struct heartbeat *p, int i, struct sockaddr_storage *to)
 {
 	static const unsigned char four[4] = { 127, 0, 0, 1 };
 	static const unsigned char six[16] = { [15] = 1 };
@@ -361,33 +361,33 @@ static void address_of(const struct pulse *p, int i, struct sockaddr_storage *to
 		set_address(to, h->family, h->addresses[i], h->port);
 }
 
-static void send_heartbeat(struct pulse *p)
+static void send_heartbeat(struct heartbeat *p)
 {
-	struct pulse_word w = own_word(p);
+	struct heartbeat_message w = own_message(p);
 	struct sockaddr_storage to;
 	int n = MAX(p->hello.n, 1);
 
-	if (p->found && w.number > p->answered + LOST_WORDS) {
+	if (p->found && w.number > p->answered + LOST_MESSAGES) {
 		p->found = false;
 		p->searched = w.number;
 	}
 	/* while none has answered, each in turn: the number of a word tells which it went to */
-	address_of(p, p->found ? p->address : (int)(w.number % (uint64_t)n), &to);
-	send_word(p, &w, &to);
+	first_rank_address(p, p->found ? p->address : (int)(w.number % (uint64_t)n), &to);
+	send_message(p, &w, &to);
 }
 
-static void hear_first(struct pulse *p, double now)
+static void receive_from_first(struct heartbeat *p, double now)
 {
 	struct sockaddr_storage from;
-	struct pulse_word w;
+	struct heartbeat_message w;
 	int left = DRAIN_MOST;
 
-	while (receive(p, &w, &from, &left)) {
+	while (receive_heartbeat(p, &w, &from, &left)) {
 		if (!w.is_answer || w.rank || w.number > p->number)
 			continue;
 		p->first_heard = true;
 		p->first_at = now;
-		p->first_ended = w.phase == PULSE_END;
+		p->first_ended = w.phase == PHASE_END;
 		if (w.number <= p->answered)
 			continue;
 		p->answered = w.number;
@@ -398,9 +398,9 @@ static void hear_first(struct pulse *p, double now)
 }
 
 /* The first rank is gone or stopped, and without it nothing moves here either. */
-static void end_alone(struct pulse *p, double now)
+static void exit_without_first_rank(struct heartbeat *p, double now)
 {
-	double limit = pulse_hang_after(p->hang_after_s, median_step(p));
+	double limit = watchdog_hang_limit(p->hang_after_s, median_step(p));
 	uint64_t moves = atomic_load_explicit(&p->moves, memory_order_relaxed);
 	char text[300];
 
@@ -412,11 +412,11 @@ static void end_alone(struct pulse *p, double now)
 		return;
 	snprintf(text, sizeof(text), "rank %d has heard nothing of the first rank for %.0f s and "
 		 "made no progress: it ends", p->rank, now - p->first_at);
-	say(text);
+	heartbeat_print(text);
 	_exit(TEMPFAIL);
 }
 
-static void turn_other(struct pulse *p, double now)
+static void turn_other(struct heartbeat *p, double now)
 {
 	double gap = now - p->turned_at;
 
@@ -425,40 +425,40 @@ static void turn_other(struct pulse *p, double now)
 		p->first_at += gap;
 		p->progress_at += gap;
 	}
-	hear_first(p, now);
+	receive_from_first(p, now);
 	send_heartbeat(p);
-	end_alone(p, now);
+	exit_without_first_rank(p, now);
 }
 
 /* ---- the thread ---------------------------------------------------------- */
 
 /* So that nobody waits for a rank that has ended: told more than once, as datagrams get lost. */
-static void say_end(struct pulse *p)
+static void send_end_messages(struct heartbeat *p)
 {
 	struct sockaddr_storage to;
-	struct pulse_word w;
+	struct heartbeat_message w;
 
 	atomic_store_explicit(&p->place,
 			      (atomic_load_explicit(&p->place, memory_order_relaxed) & ~255ull) |
-				      PULSE_END, memory_order_relaxed);
-	for (int copy = 0; p->socket >= 0 && copy < LAST_WORDS; copy++) {
-		w = own_word(p);
+				      PHASE_END, memory_order_relaxed);
+	for (int copy = 0; p->socket >= 0 && copy < END_COPIES; copy++) {
+		w = own_message(p);
 		if (p->rank) {
-			address_of(p, p->found ? p->address : 0, &to);
-			send_word(p, &w, &to);
+			first_rank_address(p, p->found ? p->address : 0, &to);
+			send_message(p, &w, &to);
 			continue;
 		}
 		w.is_answer = true;
 		w.number = 0;		/* of no word: it is only heard */
 		for (int i = 1; i < p->size; i++)
 			if (p->peers[i].ss_family)
-				send_word(p, &w, &p->peers[i]);
+				send_message(p, &w, &p->peers[i]);
 	}
 }
 
-static void *beat(void *argument)
+static void *heartbeat_thread(void *argument)
 {
-	struct pulse *p = argument;
+	struct heartbeat *p = argument;
 	struct pollfd on[2] = { { .fd = p->wake, .events = POLLIN },
 				{ .fd = p->socket, .events = POLLIN } };
 	double next = clock_mono_s(), now, wait;
@@ -474,9 +474,9 @@ static void *beat(void *argument)
 				turn_first(p, now);
 		} else if (p->socket >= 0) {
 			if (p->rank)
-				hear_first(p, now);
+				receive_from_first(p, now);
 			else
-				hear_others(p, now);
+				receive_from_others(p, now);
 		}
 		wait = next - clock_mono_s();
 		if (n == 1)
@@ -484,13 +484,13 @@ static void *beat(void *argument)
 		if (wait > 0)
 			poll(on, n, (int)(wait * 1000) + 1);
 	}
-	say_end(p);
+	send_end_messages(p);
 	return NULL;
 }
 
 /* ---- opening ------------------------------------------------------------- */
 
-static int bind_first(struct pulse *p, const struct sockaddr_storage *at, struct err *e)
+static int bind_first(struct heartbeat *p, const struct sockaddr_storage *at, struct err *e)
 {
 	struct sockaddr_storage bound;
 	socklen_t len = sizeof(bound);
@@ -523,7 +523,7 @@ static void add_address(struct hello *h, const struct sockaddr_storage *a)
  * Where the first rank listens. All on one host: the loopback. A network is given: there only.
  * Else everywhere, and the others try which of the addresses reaches it, the default route's first.
  */
-static int listen_first(struct pulse *p, const struct comm *c, const char *network, struct err *e)
+static int listen_first(struct heartbeat *p, const struct comm *c, const char *network, struct err *e)
 {
 	struct sockaddr_storage at, all[ADDRESSES];
 	static const unsigned char loopback[4] = { 127, 0, 0, 1 }, any[16] = { 0 };
@@ -556,7 +556,7 @@ static int listen_first(struct pulse *p, const struct comm *c, const char *netwo
 	return bind_first(p, &at, e);
 }
 
-static int open_first(struct pulse *p, const struct pulse_how *how, const struct comm *c,
+static int heartbeat_open_first(struct heartbeat *p, const struct heartbeat_options *how, const struct comm *c,
 		      struct err *e)
 {
 	p->peers = mem_alloc((size_t)p->size, sizeof(*p->peers), e);
@@ -568,7 +568,7 @@ static int open_first(struct pulse *p, const struct pulse_how *how, const struct
 	return p->size > 1 ? listen_first(p, c, how->network, e) : 0;
 }
 
-static int open_other(struct pulse *p, struct err *e)
+static int heartbeat_open_other(struct heartbeat *p, struct err *e)
 {
 	p->socket = socket(p->hello.family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	return p->socket < 0 ? err_set_errno(e, ERR_UNAVAILABLE, "the heartbeats of ranks need a "
@@ -576,7 +576,7 @@ static int open_other(struct pulse *p, struct err *e)
 }
 
 /* Did all succeed? Then nobody waits for a rank that has given up. */
-static int agree(struct comm *c, int rc, struct err *e)
+static int heartbeat_agree(struct comm *c, int rc, struct err *e)
 {
 	int64_t failed = rc != 0;
 	struct err after = { 0 };
@@ -589,7 +589,7 @@ static int agree(struct comm *c, int rc, struct err *e)
 	return rc;
 }
 
-static int exchange(struct pulse *p, struct comm *c, struct err *e)
+static int heartbeat_share_setup(struct heartbeat *p, struct comm *c, struct err *e)
 {
 	char mine[64] = "";
 	char *all = p->rank ? NULL : mem_alloc((size_t)p->size, sizeof(mine), e);
@@ -597,20 +597,20 @@ static int exchange(struct pulse *p, struct comm *c, struct err *e)
 
 	if (gethostname(mine, sizeof(mine) - 1))
 		snprintf(mine, sizeof(mine), "?");
-	rc = agree(c, rc, e);
+	rc = heartbeat_agree(c, rc, e);
 	if (!rc)
 		rc = c->broadcast(c, &p->hello, sizeof(p->hello), 0, e);
 	if (!rc)
 		rc = c->gather(c, mine, sizeof(mine), all, e);
 	if (!rc && !p->rank)
-		rc = pulse_watch_open(&p->watch, all, p->size, p->late_after_s, p->hang_after_s,
+		rc = watchdog_open(&p->watch, all, p->size, p->late_after_s, p->hang_after_s,
 				      clock_mono_s(), e);
 	free(all);
 	return rc;
 }
 
 /* Signals are for the thread that trains. */
-static int start_thread(struct pulse *p, struct err *e)
+static int heartbeat_start_thread(struct heartbeat *p, struct err *e)
 {
 	sigset_t all, before;
 	int code;
@@ -619,20 +619,20 @@ static int start_thread(struct pulse *p, struct err *e)
 	if (p->wake < 0)
 		return err_set_errno(e, ERR_NOMEM, "the heartbeat cannot be started");
 	p->first_at = p->progress_at = p->turned_at = clock_mono_s();
-	p->watch.tell = tell;
+	p->watch.tell = heartbeat_report;
 	p->watch.to = p;
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	code = pthread_create(&p->thread, NULL, beat, p);
+	code = pthread_create(&p->thread, NULL, heartbeat_thread, p);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	p->has_thread = !code;
 	return code ? err_set(e, ERR_NOMEM, "the heartbeat cannot be started: %s", strerror(code))
 		    : 0;
 }
 
-static struct pulse *make(const struct pulse_how *how, const struct comm *c, struct err *e)
+static struct heartbeat *heartbeat_new(const struct heartbeat_options *how, const struct comm *c, struct err *e)
 {
-	struct pulse *p = mem_alloc(1, sizeof(*p), e);
+	struct heartbeat *p = mem_alloc(1, sizeof(*p), e);
 	double shortest = how->late_after_s;
 
 	if (!p)
@@ -649,29 +649,29 @@ static struct pulse *make(const struct pulse_how *how, const struct comm *c, str
 	return p;
 }
 
-struct pulse *pulse_open(const struct pulse_how *how, struct comm *c, struct err *e)
+struct heartbeat *heartbeat_open(const struct heartbeat_options *how, struct comm *c, struct err *e)
 {
-	struct pulse *p = make(how, c, e);
+	struct heartbeat *p = heartbeat_new(how, c, e);
 	int rc = p ? 0 : e->code;
 
 	if (!rc && !p->rank)
-		rc = open_first(p, how, c, e);
-	rc = agree(c, rc, e);
+		rc = heartbeat_open_first(p, how, c, e);
+	rc = heartbeat_agree(c, rc, e);
 	if (!rc)
-		rc = exchange(p, c, e);
+		rc = heartbeat_share_setup(p, c, e);
 	if (!rc && p->rank)
-		rc = open_other(p, e);
+		rc = heartbeat_open_other(p, e);
 	if (!rc)
-		rc = start_thread(p, e);
-	rc = agree(c, rc, e);
+		rc = heartbeat_start_thread(p, e);
+	rc = heartbeat_agree(c, rc, e);
 	if (rc) {
-		pulse_free(p);
+		heartbeat_free(p);
 		return NULL;
 	}
 	return p;
 }
 
-void pulse_free(struct pulse *p)
+void heartbeat_free(struct heartbeat *p)
 {
 	uint64_t one = 1;
 
@@ -687,7 +687,7 @@ void pulse_free(struct pulse *p)
 		close(p->socket);
 	if (p->wake >= 0)
 		close(p->wake);
-	pulse_watch_close(&p->watch);
+	watchdog_close(&p->watch);
 	journal_free(p->journal);
 	free(p->peers);
 	free(p->folder);

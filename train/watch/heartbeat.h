@@ -10,11 +10,11 @@
  * the process with EX_TEMPFAIL, upon which the launcher ends the rest. A rank
  * that hears nothing from the first one for as long ends itself too.
  *
- * PULSE_REDUCE is wherever a rank waits for the others, whatever for: a rank that is
+ * PHASE_REDUCE is wherever a rank waits for the others, whatever for: a rank that is
  * anywhere else for late_after_s while one waits is late.
  *
- * PULSE_START and PULSE_SAVE may take 10 times as long as other phases before
- * a rank counts as late or the job as hanging, PULSE_EVALUATE 240 times; calling pulse_at()
+ * PHASE_START and PHASE_SAVE may take 10 times as long as other phases before
+ * a rank counts as late or the job as hanging, PHASE_EVALUATE 240 times; calling heartbeat_set_phase()
  * again, even with the same step and phase, is a sign of progress. A rank whose heartbeats stop
  * is given no such time. Ranks that never were heard (UDP is blocked) are told once
  * and never counted as silent.
@@ -31,27 +31,27 @@
 #include "share/base/err.h"
 #include "train/comm/comm.h"
 
-enum pulse_phase {
-	PULSE_START, PULSE_INPUT, PULSE_COMPUTE, PULSE_REDUCE, PULSE_UPDATE, PULSE_SAVE,
-	PULSE_EVALUATE,		/* may take long: the watchdog is patient with it */
-	PULSE_END,
+enum rank_phase {
+	PHASE_START, PHASE_INPUT, PHASE_COMPUTE, PHASE_REDUCE, PHASE_UPDATE, PHASE_SAVE,
+	PHASE_EVALUATE,		/* may take long: the watchdog is patient with it */
+	PHASE_END,
 };
 
-struct pulse_how {
+struct heartbeat_options {
 	/* hang_after_s 0: max(60, 20 * median step); until the first step has ended 600 */
 	double late_after_s, hang_after_s;
 	const char *network;	/* borrowed: CIDR or interface between the hosts; NULL: found */
 	const char *folder;	/* borrowed: the run's, for the first rank; may be NULL elsewhere */
 };
 
-struct pulse;
+struct heartbeat;
 
 /* Collective. One rank alone: the watchdog watches itself. NULL: failure. */
-struct pulse *pulse_open(const struct pulse_how *how, struct comm *comm, struct err *e);
+struct heartbeat *heartbeat_open(const struct heartbeat_options *how, struct comm *comm, struct err *e);
 
 /* Cheap, never blocks, never fails; p may be NULL. */
-void pulse_at(struct pulse *p, int64_t step, enum pulse_phase phase);
+void heartbeat_set_phase(struct heartbeat *p, int64_t step, enum rank_phase phase);
 
-void pulse_free(struct pulse *p);	/* may be NULL */
+void heartbeat_free(struct heartbeat *p);	/* may be NULL */
 
 #endif

@@ -120,7 +120,7 @@ static void judge_link(struct host_watch *w, const struct host_net_now *net)
 	}
 }
 
-static void look_at_gpus(struct host_watch *w, double at)
+static void host_watch_sample_gpus(struct host_watch *w, double at)
 {
 	struct err e = { 0 };
 	bool is_normal;
@@ -131,7 +131,7 @@ static void look_at_gpus(struct host_watch *w, double at)
 		w->gpus = host_gpus_open(&w->roots, &e);
 	if (!w->gpus)
 		return;
-	n = host_gpus_look(w->gpus, w->now, HOST_GPUS_MAX, at);
+	n = host_gpus_sample(w->gpus, w->now, HOST_GPUS_MAX, at);
 	trouble = host_gpus_trouble(w->gpus, &is_normal);
 	pthread_mutex_lock(&w->lock);
 	for (int i = 0; i < n; i++) {
@@ -156,7 +156,7 @@ static void read_measured(struct host_watch *w)
 	pthread_mutex_unlock(&w->lock);
 }
 
-void host_watch_look(struct host_watch *w, double at)
+void host_watch_sample(struct host_watch *w, double at)
 {
 	double weight = w->at > 0 && at > w->at ? at - w->at : 0;
 	struct host_cpu_now cpu;
@@ -166,9 +166,9 @@ void host_watch_look(struct host_watch *w, double at)
 
 	if (w->workspace[0] && w->looks++ % MEASURED_EVERY == 0)
 		read_measured(w);
-	host_cpu_look(&w->cpu, &w->roots, at, &cpu);
-	host_disk_look(&w->disk, &w->roots, at, &disk);
-	host_net_look(&w->net, &w->roots, at, &net);
+	host_cpu_sample(&w->cpu, &w->roots, at, &cpu);
+	host_disk_sample(&w->disk, &w->roots, at, &disk);
+	host_net_sample(&w->net, &w->roots, at, &net);
 	w->at = at;
 	pthread_mutex_lock(&w->lock);
 	host_mean_add(&w->means.cpu, cpu.busy, weight);
@@ -187,32 +187,32 @@ void host_watch_look(struct host_watch *w, double at)
 	snprintf(r->interface, sizeof(r->interface), "%s", net.interface);
 	judge_link(w, &net);
 	pthread_mutex_unlock(&w->lock);
-	look_at_gpus(w, at);
+	host_watch_sample_gpus(w, at);
 }
 
 /* ---- reporting --------------------------------------------------------- */
 
-static void take_gpu(struct gpu_means *m, struct host_gpu *gpu)
+static void collect_gpu_means(struct gpu_means *m, struct host_gpu *gpu)
 {
 	double mean, hottest;
 
 	/* a GPU that is lost now has nothing to tell, whatever it told before */
 	if (!gpu->lost) {
-		gpu->util = host_mean_take(&m->util, NULL);
-		gpu->power_w = host_mean_take(&m->power, NULL);
-		gpu->sm_mhz = host_mean_take(&m->sm, NULL);
-		gpu->pcie_tx_bytes_s = host_mean_take(&m->pcie_tx, NULL);
-		gpu->pcie_rx_bytes_s = host_mean_take(&m->pcie_rx, NULL);
-		gpu->nvlink_tx_bytes_s = host_mean_take(&m->nvlink_tx, NULL);
-		gpu->nvlink_rx_bytes_s = host_mean_take(&m->nvlink_rx, NULL);
-		mean = host_mean_take(&m->temperature, &hottest);
+		gpu->util = host_mean_collect(&m->util, NULL);
+		gpu->power_w = host_mean_collect(&m->power, NULL);
+		gpu->sm_mhz = host_mean_collect(&m->sm, NULL);
+		gpu->pcie_tx_bytes_s = host_mean_collect(&m->pcie_tx, NULL);
+		gpu->pcie_rx_bytes_s = host_mean_collect(&m->pcie_rx, NULL);
+		gpu->nvlink_tx_bytes_s = host_mean_collect(&m->nvlink_tx, NULL);
+		gpu->nvlink_rx_bytes_s = host_mean_collect(&m->nvlink_rx, NULL);
+		mean = host_mean_collect(&m->temperature, &hottest);
 		gpu->temperature_c = isfinite(mean) ? hottest : NAN;
 		gpu->throttle = m->throttle_known ? m->throttle : HOST_THROTTLE_UNKNOWN;
 	}
 	*m = (struct gpu_means){ 0 };
 }
 
-int host_watch_take(struct host_watch *w, struct host_report *report, struct host_gpu *gpus,
+int host_watch_collect(struct host_watch *w, struct host_report *report, struct host_gpu *gpus,
 		    int room)
 {
 	struct host_means *m = &w->means;
@@ -220,20 +220,20 @@ int host_watch_take(struct host_watch *w, struct host_report *report, struct hos
 
 	pthread_mutex_lock(&w->lock);
 	*report = w->latest;
-	report->cpu = host_mean_take(&m->cpu, NULL);
-	report->waits_cpu = host_mean_take(&m->waits_cpu, NULL);
-	report->waits_io = host_mean_take(&m->waits_io, NULL);
-	report->waits_memory = host_mean_take(&m->waits_memory, NULL);
-	report->disk_read_bytes_s = host_mean_take(&m->disk_read, NULL);
-	report->disk_write_bytes_s = host_mean_take(&m->disk_write, NULL);
-	report->rx_bytes_s = host_mean_take(&m->rx, &report->rx_peak_bytes_s);
-	report->tx_bytes_s = host_mean_take(&m->tx, &report->tx_peak_bytes_s);
-	report->retransmits_s = host_mean_take(&m->retransmits, NULL);
+	report->cpu = host_mean_collect(&m->cpu, NULL);
+	report->waits_cpu = host_mean_collect(&m->waits_cpu, NULL);
+	report->waits_io = host_mean_collect(&m->waits_io, NULL);
+	report->waits_memory = host_mean_collect(&m->waits_memory, NULL);
+	report->disk_read_bytes_s = host_mean_collect(&m->disk_read, NULL);
+	report->disk_write_bytes_s = host_mean_collect(&m->disk_write, NULL);
+	report->rx_bytes_s = host_mean_collect(&m->rx, &report->rx_peak_bytes_s);
+	report->tx_bytes_s = host_mean_collect(&m->tx, &report->tx_peak_bytes_s);
+	report->retransmits_s = host_mean_collect(&m->retransmits, NULL);
 	n = MIN(report->n_gpus, room);
 	report->n_gpus = n;
 	for (int i = 0; i < n; i++) {
 		gpus[i] = w->latest_gpus[i];
-		take_gpu(&w->gpu_means[i], &gpus[i]);
+		collect_gpu_means(&w->gpu_means[i], &gpus[i]);
 	}
 	pthread_mutex_unlock(&w->lock);
 	return n;

@@ -2,8 +2,8 @@
  * host_watch.h - all that is watched of a host, from look to look, and means between reports.
  *
  *	struct host_watch *w = host_watch_open(&roots, network, workspace, e);
- *	host_watch_look(w, clock_mono_s());		about once a second, by one thread
- *	n = host_watch_take(w, &report, gpus, HOST_GPUS_MAX);	by any other, at any time
+ *	host_watch_sample(w, clock_mono_s());		about once a second, by one thread
+ *	n = host_watch_collect(w, &report, gpus, HOST_GPUS_MAX);	by any other, at any time
  *	host_watch_free(w);				when both have ended
  */
 #ifndef WERKBANK_TRAIN_WATCH_HOST_WATCH_H
@@ -49,10 +49,10 @@ struct host_watch;
  */
 struct host_watch *host_watch_open(const struct host_roots *roots, const char *network,
 				   const char *workspace, struct err *e);
-void host_watch_look(struct host_watch *w, double at);
+void host_watch_sample(struct host_watch *w, double at);
 
 /* How many GPUs were written; each with means of its rates and all reasons of low clocks seen. */
-int  host_watch_take(struct host_watch *w, struct host_report *report, struct host_gpu *gpus,
+int  host_watch_collect(struct host_watch *w, struct host_report *report, struct host_gpu *gpus,
 		     int room);
 /* The counters of its interface now; by any thread. */
 void host_watch_sent(const struct host_watch *w, struct host_net_sent *now);

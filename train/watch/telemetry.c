@@ -18,7 +18,7 @@
 #define GRACE_S      2.0	/* for the thread to end: a driver or a file system may hang */
 
 struct telemetry {
-	struct telemetry_how how;	/* its texts are not used after the opening */
+	struct telemetry_options how;	/* its texts are not used after the opening */
 	struct comm *comm;		/* borrowed */
 	struct step_times sum;
 	int64_t steps;
@@ -26,9 +26,9 @@ struct telemetry {
 	struct telemetry_row row;	/* what this rank gives */
 	char  *all;			/* first rank: room for the rows of all */
 	double *order;			/* first rank: room for a number of each */
-	unsigned *told;			/* first rank: troubles of each rank's host, as bits */
+	unsigned *warned_kinds;			/* first rank: troubles of each rank's host, as bits */
 	/* first rank of a host */
-	struct host_watch *watch;	/* NULL: not watched */
+	struct host_watch *host_watcher;	/* NULL: not watched */
 	bool counting;			/* steps are being made since counted_from */
 	struct host_net_sent counted_from;
 	double sent, again;		/* in steps: bytes, TCP segments sent again; NAN: unknown */
@@ -41,7 +41,7 @@ struct telemetry {
 
 /* ---- the thread -------------------------------------------------------- */
 
-static struct timespec after(double seconds)
+static struct timespec deadline_after(double seconds)
 {
 	struct timespec t;
 
@@ -55,16 +55,16 @@ static struct timespec after(double seconds)
 	return t;
 }
 
-static void *watch(void *argument)
+static void *host_watcher(void *argument)
 {
 	struct telemetry *t = argument;
 	struct timespec until;
 
 	pthread_mutex_lock(&t->lock);
 	while (!t->end) {
-		until = after(LOOK_EVERY_S);
+		until = deadline_after(LOOK_EVERY_S);
 		pthread_mutex_unlock(&t->lock);
-		host_watch_look(t->watch, clock_mono_s());
+		host_watch_sample(t->host_watcher, clock_mono_s());
 		pthread_mutex_lock(&t->lock);
 		while (!t->end && !pthread_cond_timedwait(&t->wake, &t->lock, &until))
 			;
@@ -87,14 +87,14 @@ static void init_lock(struct telemetry *t)
 }
 
 /* Signals are for the thread that trains. */
-static int start_thread(struct telemetry *t, struct err *e)
+static int telemetry_start_thread(struct telemetry *t, struct err *e)
 {
 	sigset_t all, before;
 	int code;
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	code = pthread_create(&t->thread, NULL, watch, t);
+	code = pthread_create(&t->thread, NULL, host_watcher, t);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	t->has_thread = !code;
 	return code ? err_set(e, ERR_NOMEM, "the thread that watches the host cannot be started: "
@@ -104,7 +104,7 @@ static int start_thread(struct telemetry *t, struct err *e)
 /* False: the thread hangs in a call that does not return, and needs what it uses. */
 static bool stop_thread(struct telemetry *t)
 {
-	struct timespec until = after(GRACE_S);
+	struct timespec until = deadline_after(GRACE_S);
 	bool ended;
 
 	if (!t->has_thread)
@@ -137,17 +137,17 @@ static void clear_row(struct telemetry *t)
 	host_report_clear(&row->report);
 }
 
-static int open_first(struct telemetry *t, struct err *e)
+static int telemetry_open_first(struct telemetry *t, struct err *e)
 {
 	size_t n = (size_t)t->comm->size;
 
 	t->all = mem_alloc(n, sizeof(struct telemetry_row), e);
 	t->order = mem_alloc(n, sizeof(*t->order), e);
-	t->told = mem_alloc(n, sizeof(*t->told), e);
-	return t->all && t->order && t->told ? 0 : e->code;
+	t->warned_kinds = mem_alloc(n, sizeof(*t->warned_kinds), e);
+	return t->all && t->order && t->warned_kinds ? 0 : e->code;
 }
 
-struct telemetry *telemetry_open(const struct telemetry_how *how, struct comm *comm, struct err *e)
+struct telemetry *telemetry_open(const struct telemetry_options *how, struct comm *comm, struct err *e)
 {
 	struct telemetry *t = mem_alloc(1, sizeof(*t), e);
 	struct host_roots roots;
@@ -160,12 +160,12 @@ struct telemetry *telemetry_open(const struct telemetry_how *how, struct comm *c
 	t->reported = clock_mono_s();
 	if (!(how->every_s > 0))
 		return t;
-	if (!comm->rank && open_first(t, e))
+	if (!comm->rank && telemetry_open_first(t, e))
 		goto failed;
 	if (!comm->local_rank) {
 		host_roots_find(&roots);
-		t->watch = host_watch_open(&roots, how->network, how->workspace, e);
-		if (!t->watch || start_thread(t, e))
+		t->host_watcher = host_watch_open(&roots, how->network, how->workspace, e);
+		if (!t->host_watcher || telemetry_start_thread(t, e))
 			goto failed;
 	}
 	return t;
@@ -180,10 +180,10 @@ void telemetry_free(struct telemetry *t)
 		return;
 	free(t->all);
 	free(t->order);
-	free(t->told);
+	free(t->warned_kinds);
 	if (!stop_thread(t))
 		return;			/* left behind, with what the thread uses */
-	host_watch_free(t->watch);
+	host_watch_free(t->host_watcher);
 	pthread_cond_destroy(&t->wake);
 	pthread_mutex_destroy(&t->lock);
 	free(t);
@@ -197,9 +197,9 @@ void telemetry_free(struct telemetry *t)
  */
 void telemetry_begin(struct telemetry *t)
 {
-	if (!t->watch || t->counting)
+	if (!t->host_watcher || t->counting)
 		return;
-	host_watch_sent(t->watch, &t->counted_from);
+	host_watch_sent(t->host_watcher, &t->counted_from);
 	t->counting = true;
 }
 
@@ -209,7 +209,7 @@ void telemetry_pause(struct telemetry *t)
 
 	if (!t->counting)
 		return;
-	host_watch_sent(t->watch, &now);
+	host_watch_sent(t->host_watcher, &now);
 	t->sent += host_net_sent_between(&t->counted_from, &now);
 	t->again += t->counted_from.again_known && now.again_known
 			    ? (double)(now.again - t->counted_from.again) : NAN;
@@ -239,7 +239,7 @@ bool telemetry_due(struct telemetry *t)
 
 /* ---- reports ----------------------------------------------------------- */
 
-static void fill_row(struct telemetry *t)
+static void telemetry_fill_row(struct telemetry *t)
 {
 	struct telemetry_row *row = &t->row;
 	double n = (double)t->steps;
@@ -256,34 +256,34 @@ static void fill_row(struct telemetry *t)
 		};
 	t->sum = (struct step_times){ 0 };
 	t->steps = 0;
-	if (!t->watch)
+	if (!t->host_watcher)
 		return;
 	telemetry_pause(t);
-	host_watch_take(t->watch, &row->report, row->gpus, HOST_GPUS_MAX);
+	host_watch_collect(t->host_watcher, &row->report, row->gpus, HOST_GPUS_MAX);
 	row->report.tx_step_bytes = n > 0 ? t->sent / n : NAN;
 	row->report.retransmits_step = n > 0 ? t->again / n : NAN;
 	t->sent = t->again = 0;
 	if (!row->report.trouble[0])
 		snprintf(row->report.trouble, sizeof(row->report.trouble), "%.199s",
-			 host_watch_trouble(t->watch));
+			 host_watch_trouble(t->host_watcher));
 }
 
 /* Said once for each host and kind of trouble. */
-static int tell(struct telemetry *t, int rank, int kind, const char *text, int64_t step,
+static int telemetry_warn_once(struct telemetry *t, int rank, int kind, const char *text, int64_t step,
 		struct journal *j, struct err *e)
 {
 	struct json_writer *w;
 
-	if (t->told[rank] & (1u << kind))
+	if (t->warned_kinds[rank] & (1u << kind))
 		return 0;
-	t->told[rank] |= 1u << kind;
+	t->warned_kinds[rank] |= 1u << kind;
 	w = journal_begin(j, "event", step);
 	json_put_str(w, "level", "warning");
 	json_put_str(w, "text", text);
 	return journal_end(j, e);
 }
 
-static int tell_troubles(struct telemetry *t, const struct telemetry_rows *rows, int64_t step,
+static int telemetry_warn_of_hosts(struct telemetry *t, const struct telemetry_rows *rows, int64_t step,
 			 struct journal *j, struct err *e)
 {
 	char text[400];
@@ -295,7 +295,7 @@ static int tell_troubles(struct telemetry *t, const struct telemetry_rows *rows,
 		if (row->report.trouble[0]) {
 			snprintf(text, sizeof(text), "%.63s: %.199s", row->host,
 				 row->report.trouble);
-			rc = tell(t, i, HOST_GPUS_MAX, text, step, j, e);
+			rc = telemetry_warn_once(t, i, HOST_GPUS_MAX, text, step, j, e);
 		}
 		for (int k = 0; !rc && k < row->report.n_gpus; k++)
 			if (row->gpus[k].lost) {
@@ -303,7 +303,7 @@ static int tell_troubles(struct telemetry *t, const struct telemetry_rows *rows,
 					 "%.63s: GPU %d is lost: it fell off the bus or needs a "
 					 "reset; its processes must end and the machine be "
 					 "restarted", row->host, k);
-				rc = tell(t, i, k, text, step, j, e);
+				rc = telemetry_warn_once(t, i, k, text, step, j, e);
 			}
 	}
 	return rc;
@@ -317,7 +317,7 @@ int telemetry_report(struct telemetry *t, int64_t step, struct journal *journal,
 
 	if (!(t->how.every_s > 0))
 		return 0;
-	fill_row(t);
+	telemetry_fill_row(t);
 	most_gpus = t->row.report.n_gpus;
 	if (c->max_ints(c, &most_gpus, 1, e))
 		return e->code;
@@ -329,7 +329,7 @@ int telemetry_report(struct telemetry *t, int64_t step, struct journal *journal,
 	t->reported = clock_mono_s();
 	if (c->rank || !journal)
 		return 0;
-	if (tell_troubles(t, &rows, step, journal, e))
+	if (telemetry_warn_of_hosts(t, &rows, step, journal, e))
 		return e->code;
 	return telemetry_write(&rows, &t->how, t->order, step, journal, e);
 }

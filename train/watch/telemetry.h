@@ -35,7 +35,7 @@ struct step_times {
 	double sent_bytes;	/* payload sent to other ranks, as it travels (compressed) */
 };
 
-struct telemetry_how {
+struct telemetry_options {
 	double every_s;		/* between records; 0: none, and telemetry_due() is never true */
 	const char *network;	/* borrowed: CIDR or interface between the hosts; NULL: found */
 	const char *workspace;	/* borrowed: whose file system's space is told */
@@ -47,7 +47,7 @@ struct telemetry_how {
 struct telemetry;
 
 /* NULL: failure. comm is borrowed. */
-struct telemetry *telemetry_open(const struct telemetry_how *how, struct comm *comm, struct err *e);
+struct telemetry *telemetry_open(const struct telemetry_options *how, struct comm *comm, struct err *e);
 void telemetry_begin(struct telemetry *t);
 void telemetry_pause(struct telemetry *t);
 void telemetry_step(struct telemetry *t, const struct step_times *times);

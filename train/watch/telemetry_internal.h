@@ -41,11 +41,11 @@ static inline const struct telemetry_row *telemetry_row(const struct telemetry_r
  * What the rows say about the network; order: room for n numbers. The means of ranks that made no
  * steps are left out.
  */
-void telemetry_evidence(const struct telemetry_rows *r, const struct telemetry_how *how,
+void telemetry_evidence(const struct telemetry_rows *r, const struct telemetry_options *how,
 			double *order, struct network_evidence *v);
 
 /* The records "rank", "host" and "verdict". order as above. */
-int  telemetry_write(const struct telemetry_rows *r, const struct telemetry_how *how,
+int  telemetry_write(const struct telemetry_rows *r, const struct telemetry_options *how,
 		     double *order, int64_t step, struct journal *j, struct err *e);
 
 #endif

@@ -11,7 +11,7 @@
 
 /* ---- numbers: what is not known is left out ---------------------------- */
 
-static void put_real(struct json_writer *w, const char *key, double v, double digits)
+static void put_rounded_real(struct json_writer *w, const char *key, double v, double digits)
 {
 	if (!isfinite(v))
 		return;
@@ -20,17 +20,17 @@ static void put_real(struct json_writer *w, const char *key, double v, double di
 
 static void put_seconds(struct json_writer *w, const char *key, double v)
 {
-	put_real(w, key, v, 1e6);
+	put_rounded_real(w, key, v, 1e6);
 }
 
-static void put_count(struct json_writer *w, const char *key, double v)
+static void put_known_count(struct json_writer *w, const char *key, double v)
 {
 	if (!(v >= 0 && v < 9e18))
 		return;
 	json_put_int(w, key, (int64_t)(v + 0.5));
 }
 
-static void put_text(struct json_writer *w, const char *key, const char *text)
+static void put_text_if_any(struct json_writer *w, const char *key, const char *text)
 {
 	if (!*text)
 		return;
@@ -39,7 +39,7 @@ static void put_text(struct json_writer *w, const char *key, const char *text)
 
 /* ---- what the rows say ------------------------------------------------- */
 
-static int by_size(const void *a, const void *b)
+static int telemetry_cmp_double(const void *a, const void *b)
 {
 	double x = *(const double *)a, y = *(const double *)b;
 
@@ -62,7 +62,7 @@ static double median_compute(const struct telemetry_rows *r, double *order)
 	}
 	if (!n)
 		return NAN;
-	qsort(order, n, sizeof(*order), by_size);
+	qsort(order, n, sizeof(*order), telemetry_cmp_double);
 	return order[(n - 1) / 2];
 }
 
@@ -71,12 +71,12 @@ static bool is_late(const struct telemetry_row *row, double median)
 	return row->steps > 0 && row->mean.compute > TELEMETRY_LATE_SHARE * median;
 }
 
-static double most(double a, double b)
+static double larger_known(double a, double b)
 {
 	return isnan(a) || b > a ? b : a;
 }
 
-static double least(double a, double b)
+static double smaller_known(double a, double b)
 {
 	return isnan(a) || b < a ? b : a;
 }
@@ -84,18 +84,18 @@ static double least(double a, double b)
 static void add_host(struct network_evidence *v, const struct host_report *h)
 {
 	v->hosts++;
-	v->observed_bytes = most(v->observed_bytes, h->tx_step_bytes);
-	v->retransmits_s = most(v->retransmits_s, h->retransmits_step / v->step_s);
+	v->observed_bytes = larger_known(v->observed_bytes, h->tx_step_bytes);
+	v->retransmits_s = larger_known(v->retransmits_s, h->retransmits_step / v->step_s);
 	/* the most that was seen is no speed to measure against: it would always be full */
 	if (h->link_from != HOST_LINK_SEEN)
-		v->link_bytes_s = least(v->link_bytes_s, h->link_bytes_s);
+		v->link_bytes_s = smaller_known(v->link_bytes_s, h->link_bytes_s);
 }
 
 /*
  * Of a step: 1; with local steps what a rank has sent says how often weights were averaged since the
  * last report: so many times in so many steps.
  */
-static double reductions(const struct telemetry_rows *r, const struct telemetry_how *how)
+static double reductions_per_step(const struct telemetry_rows *r, const struct telemetry_options *how)
 {
 	const struct telemetry_row *first = telemetry_row(r, 0);
 	double full = network_bytes_sent(how->gradient_bytes * how->wire_ratio, r->n);
@@ -106,7 +106,7 @@ static double reductions(const struct telemetry_rows *r, const struct telemetry_
 	return round(first->mean.sent_bytes * steps / full) / steps;
 }
 
-void telemetry_evidence(const struct telemetry_rows *r, const struct telemetry_how *how,
+void telemetry_evidence(const struct telemetry_rows *r, const struct telemetry_options *how,
 			double *order, struct network_evidence *v)
 {
 	const struct telemetry_row *first = telemetry_row(r, 0);
@@ -120,7 +120,7 @@ void telemetry_evidence(const struct telemetry_rows *r, const struct telemetry_h
 		.wait_s = first->mean.wait,
 		.gradient_bytes = how->gradient_bytes,
 		.wire_ratio = how->wire_ratio,
-		.reductions = reductions(r, how),
+		.reductions = reductions_per_step(r, how),
 		.observed_bytes = NAN, .link_bytes_s = NAN,
 		.transfer_s = first->mean.transfer > 0 ? first->mean.transfer : NAN,
 		.retransmits_s = NAN, .slowest_share = NAN, .slowest_rank = -1,
@@ -131,7 +131,7 @@ void telemetry_evidence(const struct telemetry_rows *r, const struct telemetry_h
 		if (!row->local_rank)
 			add_host(v, &row->report);
 		if (row->steps > 0 && median > 0 && row->mean.compute / median ==
-		    most(v->slowest_share, row->mean.compute / median)) {
+		    larger_known(v->slowest_share, row->mean.compute / median)) {
 			v->slowest_share = row->mean.compute / median;
 			v->slowest_rank = i;
 		}
@@ -147,7 +147,7 @@ static int write_rank(const struct telemetry_row *row, int rank, int64_t step, s
 	const struct step_times *m = &row->mean;
 
 	json_put_int(w, "rank", rank);
-	put_text(w, "host", row->host);
+	put_text_if_any(w, "host", row->host);
 	if (row->steps) {
 		put_seconds(w, "step_s", m->step);
 		put_seconds(w, "input_s", m->input);
@@ -155,7 +155,7 @@ static int write_rank(const struct telemetry_row *row, int rank, int64_t step, s
 		put_seconds(w, "exposed_s", m->exposed);
 		put_seconds(w, "wait_s", m->wait);
 		put_seconds(w, "update_s", m->update);
-		put_count(w, "sent_bytes", m->sent_bytes);
+		put_known_count(w, "sent_bytes", m->sent_bytes);
 	}
 	return journal_end(j, e);
 }
@@ -170,26 +170,26 @@ static void put_gpu(struct json_writer *w, const struct host_gpu *g, enum detail
 	json_open(w, '{');
 	json_put_int(w, "index", g->index);
 	if (detail < THE_MOST_NEEDED)
-		put_text(w, "name", g->name);
+		put_text_if_any(w, "name", g->name);
 	if (g->lost || g->mig)
 		json_put_bool(w, g->lost ? "lost" : "mig", true);
-	put_real(w, "util", g->util, 1e3);
-	put_count(w, "memory_used", g->memory_used);
-	put_count(w, "memory_total", g->memory_total);
-	put_real(w, "power_w", g->power_w, 10);
-	put_real(w, "temperature_c", g->temperature_c, 10);
-	put_text(w, "throttle", host_throttle_words(g->throttle, words,
+	put_rounded_real(w, "util", g->util, 1e3);
+	put_known_count(w, "memory_used", g->memory_used);
+	put_known_count(w, "memory_total", g->memory_total);
+	put_rounded_real(w, "power_w", g->power_w, 10);
+	put_rounded_real(w, "temperature_c", g->temperature_c, 10);
+	put_text_if_any(w, "throttle", host_throttle_words(g->throttle, words,
 						    detail < THE_MOST_NEEDED ? sizeof(words) : 40));
 	if (detail < THE_MOST_NEEDED) {
-		put_real(w, "power_limit_w", g->power_limit_w, 10);
-		put_count(w, "sm_mhz", g->sm_mhz);
-		put_count(w, "sm_max_mhz", g->sm_max_mhz);
+		put_rounded_real(w, "power_limit_w", g->power_limit_w, 10);
+		put_known_count(w, "sm_mhz", g->sm_mhz);
+		put_known_count(w, "sm_max_mhz", g->sm_max_mhz);
 	}
 	if (detail == ALL_OF_IT) {
-		put_count(w, "pcie_tx_bytes_s", g->pcie_tx_bytes_s);
-		put_count(w, "pcie_rx_bytes_s", g->pcie_rx_bytes_s);
-		put_count(w, "nvlink_tx_bytes_s", g->nvlink_tx_bytes_s);
-		put_count(w, "nvlink_rx_bytes_s", g->nvlink_rx_bytes_s);
+		put_known_count(w, "pcie_tx_bytes_s", g->pcie_tx_bytes_s);
+		put_known_count(w, "pcie_rx_bytes_s", g->pcie_rx_bytes_s);
+		put_known_count(w, "nvlink_tx_bytes_s", g->nvlink_tx_bytes_s);
+		put_known_count(w, "nvlink_rx_bytes_s", g->nvlink_rx_bytes_s);
 	}
 	json_close(w, '}');
 }
@@ -229,16 +229,16 @@ static void put_network(struct json_writer *w, const struct host_report *h)
 		[HOST_LINK_MEASURED] = "measured", [HOST_LINK_SEEN] = "seen",
 	};
 
-	put_text(w, "interface", h->interface);
-	put_count(w, "rx_bytes_s", h->rx_bytes_s);
-	put_count(w, "tx_bytes_s", h->tx_bytes_s);
-	put_count(w, "rx_peak_bytes_s", h->rx_peak_bytes_s);
-	put_count(w, "tx_peak_bytes_s", h->tx_peak_bytes_s);
-	put_count(w, "link_bytes_s", h->link_bytes_s);
+	put_text_if_any(w, "interface", h->interface);
+	put_known_count(w, "rx_bytes_s", h->rx_bytes_s);
+	put_known_count(w, "tx_bytes_s", h->tx_bytes_s);
+	put_known_count(w, "rx_peak_bytes_s", h->rx_peak_bytes_s);
+	put_known_count(w, "tx_peak_bytes_s", h->tx_peak_bytes_s);
+	put_known_count(w, "link_bytes_s", h->link_bytes_s);
 	if ((size_t)h->link_from < ARRAY_LEN(from))
-		put_text(w, "link_from", from[h->link_from]);
-	put_real(w, "retransmits_s", h->retransmits_s, 1e3);
-	put_count(w, "tx_step_bytes", h->tx_step_bytes);
+		put_text_if_any(w, "link_from", from[h->link_from]);
+	put_rounded_real(w, "retransmits_s", h->retransmits_s, 1e3);
+	put_known_count(w, "tx_step_bytes", h->tx_step_bytes);
 }
 
 static int write_host(const struct telemetry_row *row, int64_t step, struct journal *j,
@@ -247,18 +247,18 @@ static int write_host(const struct telemetry_row *row, int64_t step, struct jour
 	struct json_writer *w = journal_begin(j, "host", step);
 	const struct host_report *h = &row->report;
 
-	put_text(w, "host", row->host);
+	put_text_if_any(w, "host", row->host);
 	json_put_int(w, "ranks", row->local_size);
-	put_real(w, "cpu", h->cpu, 1e4);
-	put_real(w, "load", h->load, 100);
-	put_real(w, "waits_cpu", h->waits_cpu, 1e4);
-	put_real(w, "waits_io", h->waits_io, 1e4);
-	put_real(w, "waits_memory", h->waits_memory, 1e4);
-	put_count(w, "memory_used", h->memory_used);
-	put_count(w, "memory_total", h->memory_total);
-	put_count(w, "disk_free", h->disk_free);
-	put_count(w, "disk_read_bytes_s", h->disk_read_bytes_s);
-	put_count(w, "disk_write_bytes_s", h->disk_write_bytes_s);
+	put_rounded_real(w, "cpu", h->cpu, 1e4);
+	put_rounded_real(w, "load", h->load, 100);
+	put_rounded_real(w, "waits_cpu", h->waits_cpu, 1e4);
+	put_rounded_real(w, "waits_io", h->waits_io, 1e4);
+	put_rounded_real(w, "waits_memory", h->waits_memory, 1e4);
+	put_known_count(w, "memory_used", h->memory_used);
+	put_known_count(w, "memory_total", h->memory_total);
+	put_known_count(w, "disk_free", h->disk_free);
+	put_known_count(w, "disk_read_bytes_s", h->disk_read_bytes_s);
+	put_known_count(w, "disk_write_bytes_s", h->disk_write_bytes_s);
 	put_network(w, h);
 	if (h->n_gpus > 0)
 		put_fitting_gpus(w, row);
@@ -271,23 +271,23 @@ static int write_verdict(const struct telemetry_rows *r, const struct network_ev
 	struct network_verdict verdict;
 	struct json_writer *w;
 
-	network_judge(v, &verdict);
+	network_diagnose(v, &verdict);
 	w = journal_begin(j, "verdict", step);
 	json_put_str(w, "network", network_answer_name(verdict.answer));
 	json_put_str(w, "text", verdict.text);
-	put_real(w, "exposed_share", verdict.exposed_share, 1e4);
-	put_count(w, "predicted_bytes", verdict.predicted_bytes);
-	put_count(w, "observed_bytes", verdict.observed_bytes);
-	put_count(w, "busbw_bytes_s", verdict.busbw_bytes_s);
-	put_count(w, "link_bytes_s", verdict.link_bytes_s);
+	put_rounded_real(w, "exposed_share", verdict.exposed_share, 1e4);
+	put_known_count(w, "predicted_bytes", verdict.predicted_bytes);
+	put_known_count(w, "observed_bytes", verdict.observed_bytes);
+	put_known_count(w, "busbw_bytes_s", verdict.busbw_bytes_s);
+	put_known_count(w, "link_bytes_s", verdict.link_bytes_s);
 	if (v->slowest_rank >= 0 && v->slowest_share > TELEMETRY_LATE_SHARE) {
 		json_put_int(w, "late_rank", v->slowest_rank);
-		put_text(w, "late_host", telemetry_row(r, v->slowest_rank)->host);
+		put_text_if_any(w, "late_host", telemetry_row(r, v->slowest_rank)->host);
 	}
 	return journal_end(j, e);
 }
 
-int telemetry_write(const struct telemetry_rows *r, const struct telemetry_how *how,
+int telemetry_write(const struct telemetry_rows *r, const struct telemetry_options *how,
 		    double *order, int64_t step, struct journal *j, struct err *e)
 {
 	struct network_evidence v;

@@ -10,12 +10,12 @@
 #define GAP_PERIODS 3.0		/* a turn later than so many was held up itself */
 #define GAP_LEAST_S 2.0
 #define UNHEARD_S   30.0	/* a rank that never was heard is told after so long, once */
-#define NAMED_MOST  4		/* in one turn; the rest is a number */
+#define MAX_NAMED_RANKS  4		/* in one turn; the rest is a number */
 
-int pulse_watch_open(struct pulse_watch *w, const char *hosts, int n, double late_after_s,
+int watchdog_open(struct watchdog *w, const char *hosts, int n, double late_after_s,
 		     double hang_after_s, double now, struct err *e)
 {
-	*w = (struct pulse_watch){ .n = n, .late_after_s = late_after_s,
+	*w = (struct watchdog){ .n = n, .late_after_s = late_after_s,
 				   .hang_after_s = hang_after_s, .opened_at = now,
 				   .looked_at = now, .progress_at = now };
 	w->peers = mem_alloc((size_t)n, sizeof(*w->peers), e);
@@ -25,58 +25,58 @@ int pulse_watch_open(struct pulse_watch *w, const char *hosts, int n, double lat
 		snprintf(w->peers[i].host, sizeof(w->peers[i].host), "%.63s",
 			 hosts + (size_t)i * 64);
 		w->peers[i].heard_at = w->peers[i].since = now;
-		w->peers[i].word.rank = i;
+		w->peers[i].message.rank = i;
 	}
 	return 0;
 }
 
-void pulse_watch_close(struct pulse_watch *w)
+void watchdog_close(struct watchdog *w)
 {
 	free(w->peers);
 	w->peers = NULL;
 	w->n = 0;
 }
 
-const char *pulse_phase_name(enum pulse_phase phase)
+const char *rank_phase_name(enum rank_phase phase)
 {
 	static const char *const names[] = {
-		[PULSE_START] = "the start",
-		[PULSE_INPUT] = "the input",
-		[PULSE_COMPUTE] = "compute",
-		[PULSE_REDUCE] = "the reduction",
-		[PULSE_UPDATE] = "the update",
-		[PULSE_SAVE] = "saving",
-		[PULSE_EVALUATE] = "the evaluation",
-		[PULSE_END] = "the end",
+		[PHASE_START] = "the start",
+		[PHASE_INPUT] = "the input",
+		[PHASE_COMPUTE] = "compute",
+		[PHASE_REDUCE] = "the reduction",
+		[PHASE_UPDATE] = "the update",
+		[PHASE_SAVE] = "saving",
+		[PHASE_EVALUATE] = "the evaluation",
+		[PHASE_END] = "the end",
 	};
 
 	return (size_t)phase < ARRAY_LEN(names) ? names[phase] : "?";
 }
 
-double pulse_patience(enum pulse_phase phase)
+double phase_time_factor(enum rank_phase phase)
 {
 	switch (phase) {
-	case PULSE_START:
-	case PULSE_SAVE:
-		return PULSE_PATIENCE_LONG;
-	case PULSE_EVALUATE:
-		return PULSE_PATIENCE_EVALUATE;
+	case PHASE_START:
+	case PHASE_SAVE:
+		return WATCHDOG_FACTOR_LONG;
+	case PHASE_EVALUATE:
+		return WATCHDOG_FACTOR_EVALUATE;
 	default:
 		return 1;
 	}
 }
 
-double pulse_hang_after(double hang_after_s, double median_s)
+double watchdog_hang_limit(double hang_after_s, double median_s)
 {
 	if (hang_after_s > 0)
 		return hang_after_s;
-	return median_s > 0 ? fmax(PULSE_HANG_LEAST_S, PULSE_HANG_STEPS * median_s)
-			    : PULSE_HANG_UNKNOWN_S;
+	return median_s > 0 ? fmax(WATCHDOG_MIN_HANG_S, WATCHDOG_HANG_STEPS * median_s)
+			    : WATCHDOG_FIRST_STEP_S;
 }
 
 /* ---- hearing ------------------------------------------------------------- */
 
-void pulse_watch_turn(struct pulse_watch *w, double now, double period_s)
+void watchdog_skip_gap(struct watchdog *w, double now, double period_s)
 {
 	double gap = now - w->looked_at;
 
@@ -91,134 +91,134 @@ void pulse_watch_turn(struct pulse_watch *w, double now, double period_s)
 	}
 }
 
-void pulse_watch_heard(struct pulse_watch *w, const struct pulse_word *word, double now)
+void watchdog_add_message(struct watchdog *w, const struct heartbeat_message *message, double now)
 {
-	struct pulse_peer *p = &w->peers[word->rank];
+	struct watched_rank *p = &w->peers[message->rank];
 
-	if (p->heard && word->number <= p->word.number)
+	if (p->heard && message->number <= p->message.number)
 		return;			/* came late, or twice */
-	if (!p->heard || word->moves != p->word.moves)
+	if (!p->heard || message->moves != p->message.moves)
 		w->progress_at = now;
 	p->heard = true;
 	p->heard_at = now;
-	p->since = now - word->age_s;
-	p->word = *word;
+	p->since = now - message->age_s;
+	p->message = *message;
 }
 
 /* ---- who is late --------------------------------------------------------- */
 
-static bool is_silent(const struct pulse_watch *w, const struct pulse_peer *p, double now)
+static bool rank_is_silent(const struct watchdog *w, const struct watched_rank *p, double now)
 {
-	return p->heard && p->word.phase != PULSE_END && now - p->heard_at >= w->late_after_s;
+	return p->heard && p->message.phase != PHASE_END && now - p->heard_at >= w->late_after_s;
 }
 
 /* Is it where ranks wait for each other? */
-static bool is_waiting(const struct pulse_peer *p)
+static bool rank_is_waiting(const struct watched_rank *p)
 {
-	return p->heard && p->word.phase == PULSE_REDUCE;
+	return p->heard && p->message.phase == PHASE_REDUCE;
 }
 
 /* Since when somebody has waited at this step or a later one; INFINITY: nobody. */
-static double waited_since(const struct pulse_watch *w, int64_t step, double now)
+static double waited_since(const struct watchdog *w, int64_t step, double now)
 {
 	double since = INFINITY;
 
 	for (int i = 0; i < w->n; i++) {
-		const struct pulse_peer *p = &w->peers[i];
+		const struct watched_rank *p = &w->peers[i];
 
-		if (is_waiting(p) && p->word.step >= step && !is_silent(w, p, now))
+		if (rank_is_waiting(p) && p->message.step >= step && !rank_is_silent(w, p, now))
 			since = fmin(since, p->since);
 	}
 	return since;
 }
 
 /* Seconds for which it has held up the others, or been silent; 0: it is not late. */
-static double behind(const struct pulse_watch *w, const struct pulse_peer *p, double now)
+static double rank_lateness_s(const struct watchdog *w, const struct watched_rank *p, double now)
 {
 	double late;
 
-	if (!p->heard || p->word.phase == PULSE_END)
+	if (!p->heard || p->message.phase == PHASE_END)
 		return 0;
-	if (is_silent(w, p, now))
+	if (rank_is_silent(w, p, now))
 		return now - p->heard_at;
-	if (is_waiting(p))
+	if (rank_is_waiting(p))
 		return 0;
-	late = now - waited_since(w, p->word.step, now);
-	return late >= w->late_after_s * pulse_patience(p->word.phase) ? late : 0;
+	late = now - waited_since(w, p->message.step, now);
+	return late >= w->late_after_s * phase_time_factor(p->message.phase) ? late : 0;
 }
 
 /* "in compute of step 871" */
-static const char *place(const struct pulse_word *w, char text[60])
+static const char *phase_and_step_text(const struct heartbeat_message *w, char text[60])
 {
 	if (w->step < 0)
-		snprintf(text, 60, "in %s", pulse_phase_name(w->phase));
+		snprintf(text, 60, "in %s", rank_phase_name(w->phase));
 	else
-		snprintf(text, 60, "in %s of step %lld", pulse_phase_name(w->phase),
+		snprintf(text, 60, "in %s of step %lld", rank_phase_name(w->phase),
 			 (long long)w->step);
 	return text;
 }
 
-static void describe(const struct pulse_watch *w, const struct pulse_peer *p, double now,
+static void describe_late_rank(const struct watchdog *w, const struct watched_rank *p, double now,
 		     double late, char *text, size_t room)
 {
 	char at[60];
 
-	if (is_silent(w, p, now))
+	if (rank_is_silent(w, p, now))
 		snprintf(text, room, "rank %d on %s has been silent for %.0f s, last %s: its "
 			 "process is stopped or ended, its host is down, or the network between is",
-			 (int)p->word.rank, p->host, late, place(&p->word, at));
+			 (int)p->message.rank, p->host, late, phase_and_step_text(&p->message, at));
 	else
 		snprintf(text, room, "rank %d on %s is %.0f s behind: %s while the others wait in "
-			 "the reduction", (int)p->word.rank, p->host, late, place(&p->word, at));
+			 "the reduction", (int)p->message.rank, p->host, late, phase_and_step_text(&p->message, at));
 }
 
 /* Named when it is late, again at twice the time, and once when it has caught up. */
-static void name(struct pulse_watch *w, struct pulse_peer *p, double now, int *named)
+static void report_late_rank(struct watchdog *w, struct watched_rank *p, double now, int *named)
 {
-	double late = behind(w, p, now);
+	double late = rank_lateness_s(w, p, now);
 	char text[400];
 
 	if (late > 0) {
 		p->worst_s = fmax(p->worst_s, late);
-		if (late < p->next_s)
+		if (late < p->renamed_after_s)
 			return;
-		p->next_s = 2 * late;
-		if ((*named)++ >= NAMED_MOST)
+		p->renamed_after_s = 2 * late;
+		if ((*named)++ >= MAX_NAMED_RANKS)
 			return;
-		describe(w, p, now, late, text, sizeof(text));
-		w->tell(w->to, "warning", p->word.step, text);
+		describe_late_rank(w, p, now, late, text, sizeof(text));
+		w->tell(w->to, "warning", p->message.step, text);
 	} else if (p->worst_s > 0) {
 		snprintf(text, sizeof(text), "rank %d on %s caught up after %.0f s",
-			 (int)p->word.rank, p->host, p->worst_s);
-		w->tell(w->to, "info", p->word.step, text);
-		p->worst_s = p->next_s = 0;
+			 (int)p->message.rank, p->host, p->worst_s);
+		w->tell(w->to, "info", p->message.step, text);
+		p->worst_s = p->renamed_after_s = 0;
 	}
 }
 
-static void name_unheard(struct pulse_watch *w, struct pulse_peer *p, double now)
+static void report_unheard_rank(struct watchdog *w, struct watched_rank *p, double now)
 {
 	char text[300];
 
-	if (p->heard || p->told_unheard || now - w->opened_at < fmax(UNHEARD_S, w->late_after_s))
+	if (p->heard || p->warned_unheard || now - w->opened_at < fmax(UNHEARD_S, w->late_after_s))
 		return;
-	p->told_unheard = true;
+	p->warned_unheard = true;
 	snprintf(text, sizeof(text), "no heartbeat of rank %d on %s arrives: is UDP blocked "
 		 "between the hosts? without it the watchdog cannot tell whether that rank is late",
-		 (int)p->word.rank, p->host);
+		 (int)p->message.rank, p->host);
 	w->tell(w->to, "warning", -1, text);
 }
 
 /* Everybody waits and nobody is missing: then it is what is between them. */
-static void name_stuck(struct pulse_watch *w, double now)
+static void report_stuck_job(struct watchdog *w, double now)
 {
 	double stuck = now - w->progress_at;
 	char text[300];
 	int64_t step = -1;
 
 	for (int i = 0; i < w->n; i++) {
-		if (!is_waiting(&w->peers[i]) || is_silent(w, &w->peers[i], now))
+		if (!rank_is_waiting(&w->peers[i]) || rank_is_silent(w, &w->peers[i], now))
 			stuck = 0;
-		step = MAX(step, w->peers[i].word.step);
+		step = MAX(step, w->peers[i].message.step);
 	}
 	if (stuck < w->late_after_s || w->n < 2) {
 		w->stuck_next_s = 0;
@@ -235,13 +235,13 @@ static void name_stuck(struct pulse_watch *w, double now)
 /* ---- does it hang -------------------------------------------------------- */
 
 /* The one that has held up the others for longest; NULL: none can be named. */
-static const struct pulse_peer *latest(const struct pulse_watch *w, double now)
+static const struct watched_rank *find_latest_rank(const struct watchdog *w, double now)
 {
-	const struct pulse_peer *worst = NULL;
+	const struct watched_rank *worst = NULL;
 	double most = 0;
 
 	for (int i = 0; i < w->n; i++) {
-		double late = behind(w, &w->peers[i], now);
+		double late = rank_lateness_s(w, &w->peers[i], now);
 
 		if (late > most) {
 			most = late;
@@ -255,59 +255,59 @@ static const struct pulse_peer *latest(const struct pulse_watch *w, double now)
  * The longest that a phase of anybody may take; but a rank that says nothing any more is not
  * in a long phase.
  */
-static double patience(const struct pulse_watch *w, double hang_after_s, double now)
+static double longest_time_factor(const struct watchdog *w, double hang_after_s, double now)
 {
 	double most = 1;
 
 	for (int i = 0; i < w->n; i++) {
-		const struct pulse_peer *p = &w->peers[i];
+		const struct watched_rank *p = &w->peers[i];
 
-		if (p->heard && p->word.phase != PULSE_END && now - p->heard_at >= hang_after_s)
+		if (p->heard && p->message.phase != PHASE_END && now - p->heard_at >= hang_after_s)
 			return 1;
 		if (p->heard)
-			most = fmax(most, pulse_patience(p->word.phase));
+			most = fmax(most, phase_time_factor(p->message.phase));
 	}
 	return most;
 }
 
-static bool hangs(const struct pulse_watch *w, double now, double median_s, char *why, size_t room)
+static bool job_is_hanging(const struct watchdog *w, double now, double median_s, char *why, size_t room)
 {
-	double limit = pulse_hang_after(w->hang_after_s, median_s);
-	const struct pulse_peer *culprit;
+	double limit = watchdog_hang_limit(w->hang_after_s, median_s);
+	const struct watched_rank *culprit;
 	char text[400];
 	int n;
 
-	if (w->peers[0].word.phase == PULSE_END ||
-	    now - w->progress_at < limit * patience(w, limit, now))
+	if (w->peers[0].message.phase == PHASE_END ||
+	    now - w->progress_at < limit * longest_time_factor(w, limit, now))
 		return false;
 	n = snprintf(why, room, "nothing has moved for %.0f s, so the watchdog ends the job, which "
 		     "can be resumed from its last checkpoint", now - w->progress_at);
-	culprit = latest(w, now);
+	culprit = find_latest_rank(w, now);
 	if (culprit && n > 0 && (size_t)n < room) {
-		describe(w, culprit, now, behind(w, culprit, now), text, sizeof(text));
+		describe_late_rank(w, culprit, now, rank_lateness_s(w, culprit, now), text, sizeof(text));
 		snprintf(why + n, room - (size_t)n, ": %s", text);
 	}
 	return true;
 }
 
-bool pulse_watch_look(struct pulse_watch *w, double now, double median_s, char *why, size_t room)
+bool watchdog_check(struct watchdog *w, double now, double median_s, char *why, size_t room)
 {
 	int named = 0;
 	char text[60];
 
 	for (int i = 0; i < w->n; i++) {
-		name(w, &w->peers[i], now, &named);
-		name_unheard(w, &w->peers[i], now);
+		report_late_rank(w, &w->peers[i], now, &named);
+		report_unheard_rank(w, &w->peers[i], now);
 	}
-	if (named > NAMED_MOST) {
-		snprintf(text, sizeof(text), "%d more ranks are late", named - NAMED_MOST);
+	if (named > MAX_NAMED_RANKS) {
+		snprintf(text, sizeof(text), "%d more ranks are late", named - MAX_NAMED_RANKS);
 		w->tell(w->to, "warning", -1, text);
 	}
-	name_stuck(w, now);
-	return hangs(w, now, median_s, why, room);
+	report_stuck_job(w, now);
+	return job_is_hanging(w, now, median_s, why, room);
 }
 
-void pulse_watch_report(const struct pulse_watch *w, double now, const char *why, struct buf *out)
+void watchdog_write_report(const struct watchdog *w, double now, const char *why, struct buf *out)
 {
 	buf_printf(out, "%s\n\nEvery rank's last word:\n\n", why);
 	buf_printf(out, "%6s  %-24s %10s  %-16s %9s %9s %12s %12s\n", "rank", "host", "step", "in",
@@ -315,7 +315,7 @@ void pulse_watch_report(const struct pulse_watch *w, double now, const char *why
 	buf_printf(out, "%6s  %-24s %10s  %-16s %9s %9s %12s %12s\n", "", "", "", "", "", "ago",
 		   "begun", "ended");
 	for (int i = 0; i < w->n; i++) {
-		const struct pulse_peer *p = &w->peers[i];
+		const struct watched_rank *p = &w->peers[i];
 
 		buf_printf(out, "%6d  %-24s ", i, p->host);
 		if (!p->heard) {
@@ -323,9 +323,9 @@ void pulse_watch_report(const struct pulse_watch *w, double now, const char *why
 			continue;
 		}
 		buf_printf(out, "%10lld  %-16s %9.1f %9.1f %12llu %12llu%s\n",
-			   (long long)p->word.step, pulse_phase_name(p->word.phase),
-			   now - p->since, now - p->heard_at, (unsigned long long)p->word.began,
-			   (unsigned long long)p->word.ended,
-			   behind(w, p, now) > 0 ? "  late" : "");
+			   (long long)p->message.step, rank_phase_name(p->message.phase),
+			   now - p->since, now - p->heard_at, (unsigned long long)p->message.began,
+			   (unsigned long long)p->message.ended,
+			   rank_lateness_s(w, p, now) > 0 ? "  late" : "");
 	}
 }

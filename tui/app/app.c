@@ -31,12 +31,12 @@ static int app_resize(struct app *a, struct err *e)
 
 static unsigned app_wait(struct app *a, int timeout_ms)
 {
-	int fds[WORLD_WAKES + 2 * JOB_MAX], key;
-	size_t n = a->wish->n_wakes;
+	int fds[CONTEXT_WAKE_FDS + 2 * JOB_MAX], key;
+	size_t n = a->requests->n_wake_fds;
 	struct mouse m;
 
-	memcpy(fds, a->wish->wakes, n * sizeof(int));
-	n += jobs_fds(a->world.jobs, fds + n, ARRAY_LEN(fds) - n);
+	memcpy(fds, a->requests->wake_fds, n * sizeof(int));
+	n += jobs_fds(a->context.jobs, fds + n, ARRAY_LEN(fds) - n);
 	key = term_key(a->term, timeout_ms, fds, n);
 	switch (key) {
 	case TERM_ENDED:   return REACT_QUIT;
@@ -91,7 +91,7 @@ static int run_on_terminal(struct app *a, const struct conf *c, struct err *e)
 	status = app_loop(a, e);
 	term_close(a->term);
 	a->term = NULL;
-	app_remember(a);
+	app_save_state(a);
 	return status;
 }
 
@@ -99,24 +99,24 @@ static int run_on_terminal(struct app *a, const struct conf *c, struct err *e)
 
 static int choose_charset(enum grid_charset *charset, struct err *e)
 {
-	const char *wish = getenv("WERKBANK_GLYPHS"), *term = getenv("TERM");
+	const char *requests = getenv("WERKBANK_GLYPHS"), *term = getenv("TERM");
 	bool utf8 = !strcmp(nl_langinfo(CODESET), "UTF-8");
 
 	/* The console of Linux has a font of 256 or 512 glyphs, without braille. */
 	*charset = !utf8 ? GRID_ASCII : term && !strcmp(term, "linux") ? GRID_PLAIN : GRID_FULL;
-	if (!wish || !*wish)
+	if (!requests || !*requests)
 		return 0;
-	if (!strcmp(wish, "ascii"))
+	if (!strcmp(requests, "ascii"))
 		*charset = GRID_ASCII;
-	else if (strcmp(wish, "plain") && strcmp(wish, "full"))
+	else if (strcmp(requests, "plain") && strcmp(requests, "full"))
 		return err_set(e, ERR_CONFIG,
-			       "WERKBANK_GLYPHS: %.50s is none of ascii, plain, full", wish);
+			       "WERKBANK_GLYPHS: %.50s is none of ascii, plain, full", requests);
 	else if (!utf8)
 		return err_set(e, ERR_CONFIG,
 			       "WERKBANK_GLYPHS=%s needs a UTF-8 locale; LC_ALL=C.UTF-8 is one",
-			       wish);
+			       requests);
 	else
-		*charset = !strcmp(wish, "plain") ? GRID_PLAIN : GRID_FULL;
+		*charset = !strcmp(requests, "plain") ? GRID_PLAIN : GRID_FULL;
 	return 0;
 }
 
@@ -127,14 +127,14 @@ static int set_clock(struct app *a, struct err *e)
 	if (now && *now && (!text_to_real(now, &a->fixed_now) || !(a->fixed_now > 0)))
 		return err_set(e, ERR_CONFIG,
 			       "WERKBANK_NOW: %.50s is not a number of seconds since 1970", now);
-	a->world.now = a->fixed_now > 0 ? a->fixed_now : clock_wall_s();
+	a->context.now = a->fixed_now > 0 ? a->fixed_now : clock_wall_s();
 	return 0;
 }
 
 /* The tab to begin with: as the option says, the run for "watch", else where we were, else home. */
 static int first_tab(struct app *a, const struct conf *c, int *tab, struct err *e)
 {
-	const char *name = c->view ? c->view : c->command ? "run" : world_recall(&a->world, "view");
+	const char *name = c->view ? c->view : c->command ? "run" : context_get_saved(&a->context, "view");
 
 	*tab = TAB_HOME;
 	for (int i = 0; name && i < TAB_COUNT; i++)
@@ -152,15 +152,15 @@ static int first_tab(struct app *a, const struct conf *c, int *tab, struct err *
 /* The theme asked for, else the one remembered, which may be gone meanwhile. */
 static int first_look(struct app *a, const struct conf *c, struct err *e)
 {
-	const char *kept = world_recall(&a->world, "theme"), *mouse;
+	const char *kept = context_get_saved(&a->context, "theme"), *mouse;
 	struct err ignored;
 
-	a->world.theme = a->theme.name;
-	a->world.terminal = a->terminal_text;
-	mouse = world_recall(&a->world, "mouse");
+	a->context.theme = a->theme.name;
+	a->context.terminal = a->terminal_text;
+	mouse = context_get_saved(&a->context, "mouse");
 	a->mouse = c->mouse && !(mouse && !strcmp(mouse, "no") &&
 				 !strcmp(conf_origin(c, "mouse"), "default"));
-	a->world.mouse = a->mouse;
+	a->context.mouse = a->mouse;
 	if (c->theme)
 		return app_load_theme(a, c->theme, e);
 	if (!kept || app_load_theme(a, kept, &ignored))
@@ -173,12 +173,12 @@ static int app_start(struct app *a, const struct conf *c, struct err *e)
 	const char *run = c->n_arguments > 0 ? c->arguments[0] : c->run;
 	int tab;
 
-	a->world.keymap = &a->keymap;
-	a->world.readonly = c->readonly;
+	a->context.keymap = &a->keymap;
+	a->context.readonly = c->readonly;
 	if (!c->dump)
-		app_recall(a);
+		app_load_state(a);
 	if (app_load_keymap(a, e) || first_look(a, c, e) || first_tab(a, c, &tab, e) ||
-	    (run && world_choose_run(&a->world, run, e)))
+	    (run && context_choose_run(&a->context, run, e)))
 		return e->code;
 	app_show_tab(a, tab);
 	return c->dump ? app_run_as_text(a, c, e) : run_on_terminal(a, c, e);
@@ -189,7 +189,7 @@ void app_close(struct app *a)
 	app_end_overlay(a);
 	for (int i = 0; i < TAB_COUNT; i++)
 		app_view_end(view_tabs[i], a->tabs[i].state);
-	world_close(&a->world);
+	context_close(&a->context);
 	keymap_free(&a->keymap);
 	grid_free(&a->grid);
 }
@@ -203,9 +203,9 @@ int app_run(const struct conf *c, struct err *e)
 	setlocale(LC_CTYPE, "");
 	if (!(workspace = paths_workspace(c->workspace, e)))
 		return e->code;
-	if ((status = world_open(&a.world, workspace, e)))
+	if ((status = context_open(&a.context, workspace, e)))
 		goto out;
-	a.wish = a.world.wishes;
+	a.requests = a.context.requests;
 	if (!(status = choose_charset(&a.grid.charset, e)) && !(status = set_clock(&a, e)))
 		status = app_start(&a, c, e);
 	app_close(&a);

@@ -18,38 +18,38 @@
 
 #define COPY_MAX 100000	/* bytes: terminals refuse more, some of them much less */
 
-int world_open(struct world *w, const char *workspace, struct err *e)
+int context_open(struct app_context *w, const char *workspace, struct err *e)
 {
-	*w = (struct world){ .workspace = workspace, .trouble = "" };
-	if (!(w->wishes = mem_alloc(1, sizeof(*w->wishes), e)) || !(w->jobs = jobs_new(e))) {
-		free(w->wishes);
+	*w = (struct app_context){ .workspace = workspace, .trouble = "" };
+	if (!(w->requests = mem_alloc(1, sizeof(*w->requests), e)) || !(w->jobs = jobs_new(e))) {
+		free(w->requests);
 		return e->code;
 	}
-	w->wishes->go = w->wishes->mouse = -1;
+	w->requests->show_tab = w->requests->mouse = -1;
 	return 0;
 }
 
-void world_close(struct world *w)
+void context_close(struct app_context *w)
 {
-	struct world_wishes *wish = w->wishes;
+	struct view_requests *requests = w->requests;
 
 	jobs_free(w->jobs);
 	history_free(w->history);
-	if (wish) {
-		prompt_close(&wish->prompt);
-		keep_free(&wish->keep);
-		free(wish->state_folder);
-		wizard_free(wish->wizard);
-		wishes_forget_command(wish);
-		buf_free(&wish->copy);
-		free(wish);
+	if (requests) {
+		prompt_close(&requests->prompt);
+		saved_state_free(&requests->saved);
+		free(requests->state_folder);
+		wizard_free(requests->wizard);
+		requests_clear_command(requests);
+		buf_free(&requests->copy);
+		free(requests);
 	}
-	*w = (struct world){ 0 };
+	*w = (struct app_context){ 0 };
 }
 
-int world_choose_run(struct world *w, const char *name, struct err *e)
+int context_choose_run(struct app_context *w, const char *name, struct err *e)
 {
-	struct history *h = history_open(w->workspace, name, e);
+	struct run_history *h = history_open(w->workspace, name, e);
 
 	if (!h)
 		return e->code;
@@ -57,66 +57,66 @@ int world_choose_run(struct world *w, const char *name, struct err *e)
 	w->history = h;
 	w->run = h->name;
 	w->trouble = "";
-	w->wishes->news |= NEWS_RUN;
+	w->requests->news |= NEWS_RUN;
 	return 0;
 }
 
-char **world_runs(const struct world *w, size_t *n, struct err *e)
+char **context_run_names(const struct app_context *w, size_t *n, struct err *e)
 {
-	struct names l;
+	struct workspace_names l;
 
 	*n = 0;
-	if (names_of_runs(&l, w->workspace, e))
+	if (workspace_run_names(&l, w->workspace, e))
 		return NULL;
 	*n = l.n;
 	return l.items;
 }
 
-void world_go(struct world *w, int tab)
+void context_go_to_tab(struct app_context *w, int tab)
 {
-	w->wishes->go = tab;
+	w->requests->show_tab = tab;
 }
 
-void world_say(struct world *w, enum style style, const char *fmt, ...)
+void context_notify(struct app_context *w, enum style style, const char *fmt, ...)
 {
 	va_list ap;
 
 	va_start(ap, fmt);
-	vsnprintf(w->wishes->said, sizeof(w->wishes->said), fmt, ap);
+	vsnprintf(w->requests->message, sizeof(w->requests->message), fmt, ap);
 	va_end(ap);
-	w->wishes->said_style = style;
-	w->wishes->said_at = w->now;
-	w->wishes->redraw = true;
+	w->requests->message_style = style;
+	w->requests->message_time = w->now;
+	w->requests->redraw = true;
 }
 
-void world_ask(struct world *w, const struct question *q)
+void context_ask(struct app_context *w, const struct question *q)
 {
-	struct world_wishes *wish = w->wishes;
+	struct view_requests *requests = w->requests;
 	struct err e = { 0 };
 
 	/* Whoever asked before hears that nothing came of it. */
-	if (wish->prompt.open && wish->n_called_off < ARRAY_LEN(wish->called_off))
-		wish->called_off[wish->n_called_off++] =
-			(struct called_off){ wish->prompt.owner, wish->prompt.id };
-	if (prompt_ask(&wish->prompt, q, &e)) {
-		world_say(w, STYLE_BAD, "%s", e.text);
+	if (requests->prompt.open && requests->n_cancelled < ARRAY_LEN(requests->cancelled))
+		requests->cancelled[requests->n_cancelled++] =
+			(struct cancelled_question){ requests->prompt.owner, requests->prompt.id };
+	if (prompt_ask(&requests->prompt, q, &e)) {
+		context_notify(w, STYLE_BAD, "%s", e.text);
 		return;
 	}
-	wish->prompt.owner = wish->caller;
-	w->asking = true;
-	wish->redraw = true;
+	requests->prompt.owner = requests->caller;
+	w->has_question = true;
+	requests->redraw = true;
 }
 
-void world_copy(struct world *w, const char *text)
+void context_copy_text(struct app_context *w, const char *text)
 {
-	buf_clear(&w->wishes->copy);
+	buf_clear(&w->requests->copy);
 	if (strlen(text) > COPY_MAX) {
-		world_say(w, STYLE_WARN, "too long for a clipboard over a terminal (%zu bytes)",
+		context_notify(w, STYLE_WARN, "too long for a clipboard over a terminal (%zu bytes)",
 			  strlen(text));
 		return;
 	}
-	buf_add_str(&w->wishes->copy, text);
-	w->wishes->copies = true;
+	buf_add_str(&w->requests->copy, text);
+	w->requests->has_copy = true;
 }
 
 /* ---- files ---- */
@@ -137,7 +137,7 @@ static int create_beside(const char *name, char *out, size_t size)
 	return fd;
 }
 
-void world_export(struct world *w, const char *name, const char *text)
+void context_write_file(struct app_context *w, const char *name, const char *text)
 {
 	char path[300];
 	struct err e = { 0 };
@@ -148,7 +148,7 @@ void world_export(struct world *w, const char *name, const char *text)
 
 	if (!f) {
 		err_set_errno(&e, ERR_CANTCREAT, "%.200s: cannot be written", path);
-		world_say(w, STYLE_BAD, "%s", e.text);
+		context_notify(w, STYLE_BAD, "%s", e.text);
 		if (fd >= 0)
 			close(fd);
 		return;
@@ -157,72 +157,72 @@ void world_export(struct world *w, const char *name, const char *text)
 	if (fclose(f) || !fine) {
 		err_set_errno(&e, ERR_IO, "%.200s: cannot be written", path);
 		unlink(path);
-		world_say(w, STYLE_BAD, "%s", e.text);
+		context_notify(w, STYLE_BAD, "%s", e.text);
 		return;
 	}
-	world_say(w, STYLE_GOOD, "written: %s", path);
+	context_notify(w, STYLE_GOOD, "written: %s", path);
 }
 
-void world_screenshot(struct world *w)
+void context_screenshot(struct app_context *w)
 {
-	w->wishes->screenshot = true;
+	w->requests->screenshot = true;
 }
 
 /* ---- commands ---- */
 
-void wishes_forget_command(struct world_wishes *wish)
+void requests_clear_command(struct view_requests *requests)
 {
-	for (size_t i = 0; wish->command && wish->command[i]; i++)
-		free(wish->command[i]);
-	free(wish->command);
-	free(wish->command_title);
-	wish->command = NULL;
-	wish->command_title = NULL;
+	for (size_t i = 0; requests->command && requests->command[i]; i++)
+		free(requests->command[i]);
+	free(requests->command);
+	free(requests->command_title);
+	requests->command = NULL;
+	requests->command_title = NULL;
 }
 
-static int keep_command(struct world_wishes *wish, const char *title, const char *const *argv,
+static int store_command(struct view_requests *requests, const char *title, const char *const *argv,
 			struct err *e)
 {
 	size_t n = 0;
 
-	wishes_forget_command(wish);
+	requests_clear_command(requests);
 	while (argv[n])
 		n++;
-	wish->command_title = mem_strdup(title, e);
-	wish->command = mem_alloc(n + 1, sizeof(*wish->command), e);
-	for (size_t i = 0; wish->command && i < n; i++)
-		if (!(wish->command[i] = mem_strdup(argv[i], e)))
+	requests->command_title = mem_strdup(title, e);
+	requests->command = mem_alloc(n + 1, sizeof(*requests->command), e);
+	for (size_t i = 0; requests->command && i < n; i++)
+		if (!(requests->command[i] = mem_strdup(argv[i], e)))
 			break;
-	if (wish->command_title && wish->command && wish->command[n ? n - 1 : 0])
+	if (requests->command_title && requests->command && requests->command[n ? n - 1 : 0])
 		return 0;
-	wishes_forget_command(wish);
+	requests_clear_command(requests);
 	return e->code;
 }
 
-void world_run(struct world *w, const char *title, const char *const *argv)
+void context_run_command(struct app_context *w, const char *title, const char *const *argv)
 {
-	struct world_wishes *wish = w->wishes;
+	struct view_requests *requests = w->requests;
 	struct buf line = { 0 };
 	struct err e = { 0 };
-	int caller = wish->caller;
+	int caller = requests->caller;
 
-	if (keep_command(wish, title, argv, &e)) {
-		world_say(w, STYLE_BAD, "%s", e.text);
+	if (store_command(requests, title, argv, &e)) {
+		context_notify(w, STYLE_BAD, "%s", e.text);
 		return;
 	}
 	jobs_command_text(argv, &line);
-	wish->caller = CALLER_COMMAND;
-	world_ask(w, &(struct question){
+	requests->caller = CALLER_COMMAND;
+	context_ask(w, &(struct question){
 			.kind = w->readonly ? QUESTION_TEXT : QUESTION_YES_NO,
 			.title = w->readonly ? "only to look (--readonly): to be typed elsewhere"
 					     : "run this command?",
 			.text = buf_text(&line),
 		});
-	wish->caller = caller;
+	requests->caller = caller;
 	buf_free(&line);
 }
 
-void world_wizard(struct world *w, const struct wizard_form *form)
+void context_open_wizard(struct app_context *w, const struct wizard_form *form)
 {
 	struct err e = { 0 };
 	char *usual = paths_workspace(NULL, &e);
@@ -230,46 +230,46 @@ void world_wizard(struct world *w, const struct wizard_form *form)
 	struct wizard *z;
 
 	free(usual);
-	named = named && conf_takes(form->command, "workspace");
+	named = named && conf_accepts_option(form->command, "workspace");
 	if (!(z = wizard_new(form, named ? w->workspace : NULL, &e))) {
-		world_say(w, STYLE_BAD, "%s", e.text);
+		context_notify(w, STYLE_BAD, "%s", e.text);
 		return;
 	}
-	wizard_free(w->wishes->wizard);
-	w->wishes->wizard = z;
-	w->wishes->redraw = true;
+	wizard_free(w->requests->wizard);
+	w->requests->wizard = z;
+	w->requests->redraw = true;
 }
 
 /* ---- what is remembered ---- */
 
-const char *world_recall(const struct world *w, const char *key)
+const char *context_get_saved(const struct app_context *w, const char *key)
 {
-	return keep_get(&w->wishes->keep, key);
+	return saved_state_get(&w->requests->saved, key);
 }
 
-void world_keep(struct world *w, const char *key, const char *value)
+void context_set_saved(struct app_context *w, const char *key, const char *value)
 {
-	keep_set(&w->wishes->keep, key, value);
+	saved_state_set(&w->requests->saved, key, value);
 }
 
-char *world_state_path(const struct world *w, const char *name)
+char *context_state_path(const struct app_context *w, const char *name)
 {
 	struct err ignored;
 
-	return w->wishes->state_folder ? file_path(&ignored, "%s%s", w->wishes->state_folder, name)
+	return w->requests->state_folder ? file_path(&ignored, "%s%s", w->requests->state_folder, name)
 				       : NULL;
 }
 
-void world_set_look(struct world *w, const char *theme, int mouse)
+void context_set_look(struct app_context *w, const char *theme, int mouse)
 {
 	if (theme)
-		snprintf(w->wishes->look, sizeof(w->wishes->look), "%s", theme);
-	w->wishes->mouse = mouse;
-	w->wishes->redraw = true;
+		snprintf(w->requests->new_theme, sizeof(w->requests->new_theme), "%s", theme);
+	w->requests->mouse = mouse;
+	w->requests->redraw = true;
 }
 
-void world_wake_on(struct world *w, int fd)
+void context_wake_on_fd(struct app_context *w, int fd)
 {
-	if (fd >= 0 && w->wishes->n_wakes < WORLD_WAKES)
-		w->wishes->wakes[w->wishes->n_wakes++] = fd;
+	if (fd >= 0 && w->requests->n_wake_fds < CONTEXT_WAKE_FDS)
+		w->requests->wake_fds[w->requests->n_wake_fds++] = fd;
 }

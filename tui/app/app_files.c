@@ -19,7 +19,7 @@
 #define MAX_FILE 100000	/* bytes of a file of ours */
 
 /* "FOLDER/werkbank/NAME" in the folder that variable names, else below the home; NULL: nowhere. */
-static char *place(const char *variable, const char *below_home, const char *name,
+static char *xdg_file_path(const char *variable, const char *below_home, const char *name,
 		   const char *suffix)
 {
 	const char *folder = getenv(variable), *home = getenv("HOME");
@@ -35,7 +35,7 @@ static char *place(const char *variable, const char *below_home, const char *nam
 
 static char *config_path(const char *name, const char *suffix)
 {
-	return place("XDG_CONFIG_HOME", ".config", name, suffix);
+	return xdg_file_path("XDG_CONFIG_HOME", ".config", name, suffix);
 }
 
 int app_load_keymap(struct app *a, struct err *e)
@@ -91,33 +91,33 @@ int app_load_theme(struct app *a, const char *name, struct err *e)
 
 /* ---- what is remembered ---- */
 
-void app_recall(struct app *a)
+void app_load_state(struct app *a)
 {
 	struct buf text = { 0 };
 	struct err ignored;
 	char *path;
 
-	a->wish->state_folder = place("XDG_STATE_HOME", ".local/state", "", "");
-	path = world_state_path(&a->world, "workbench");
+	a->requests->state_folder = xdg_file_path("XDG_STATE_HOME", ".local/state", "", "");
+	path = context_state_path(&a->context, "workbench");
 	if (path && file_exists(path) && !file_read_all(path, MAX_FILE, &text, &ignored))
-		keep_read(&a->wish->keep, buf_text(&text));
+		saved_state_read(&a->requests->saved, buf_text(&text));
 	buf_free(&text);
 	free(path);
 }
 
 /* Nothing is lost that matters when this fails, so nobody hears of it. */
-void app_remember(struct app *a)
+void app_save_state(struct app *a)
 {
 	struct buf text = { 0 };
 	struct err ignored;
 	char *path;
 
-	keep_set(&a->wish->keep, "view", view_tabs[a->front]->name);
-	if (!a->wish->keep.changed)
+	saved_state_set(&a->requests->saved, "view", view_tabs[a->front]->name);
+	if (!a->requests->saved.changed)
 		return;
-	path = world_state_path(&a->world, "workbench");
-	keep_write(&a->wish->keep, &text);
-	if (path && !file_make_folders(a->wish->state_folder, &ignored))
+	path = context_state_path(&a->context, "workbench");
+	saved_state_write(&a->requests->saved, &text);
+	if (path && !file_make_folders(a->requests->state_folder, &ignored))
 		file_write_all(path, buf_text(&text), text.len, &ignored);
 	buf_free(&text);
 	free(path);

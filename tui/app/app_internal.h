@@ -26,8 +26,8 @@ struct tab_state {
 };
 
 struct app {
-	struct world world;
-	struct world_wishes *wish;	/* of the world */
+	struct app_context context;
+	struct view_requests *requests;	/* of the world */
 	struct tab_state tabs[TAB_COUNT];
 	int front;
 	const struct view *overlay;	/* over the tab: help; NULL: none */
@@ -53,11 +53,11 @@ unsigned app_end_overlay(struct app *a);
 /* Look at the run's files, at jobs, and let all open views do so. */
 unsigned app_update(struct app *a);
 /* Do what views have asked for. */
-unsigned app_carry_out(struct app *a);
+unsigned app_execute_requests(struct app *a);
 /* Draw everything into the grid. */
 void app_draw(struct app *a);
 /* Say to the world who is called, so that answers find their way back. */
-void app_call(struct app *a, int tab);
+void app_set_caller(struct app *a, int tab);
 void app_view_end(const struct view *v, void *state);
 
 /* ---- app_keys.c ---- */
@@ -86,7 +86,7 @@ int app_load_keymap(struct app *a, struct err *e);
 /* Take a theme: a built-in one, NAME.theme of the user's, or a file. On failure it stays as it is. */
 int app_load_theme(struct app *a, const char *name, struct err *e);
 /* Read and write what is remembered; failures do not matter. */
-void app_recall(struct app *a);
-void app_remember(struct app *a);
+void app_load_state(struct app *a);
+void app_save_state(struct app *a);
 
 #endif

@@ -14,17 +14,17 @@
 
 static void start_command(struct app *a)
 {
-	struct world_wishes *wish = a->wish;
+	struct view_requests *requests = a->requests;
 	struct err e = { 0 };
 
-	if (!wish->command)
+	if (!requests->command)
 		return;
-	if (jobs_start(a->world.jobs, wish->command_title, (const char *const *)wish->command,
-		       a->world.now, &e) < 0)
-		world_say(&a->world, STYLE_BAD, "%s", e.text);
+	if (jobs_start(a->context.jobs, requests->command_title, (const char *const *)requests->command,
+		       a->context.now, &e) < 0)
+		context_notify(&a->context, STYLE_BAD, "%s", e.text);
 	else
-		world_say(&a->world, STYLE_GOOD, "started: %s", wish->command_title);
-	wishes_forget_command(wish);
+		context_notify(&a->context, STYLE_GOOD, "started: %s", requests->command_title);
+	requests_clear_command(requests);
 }
 
 unsigned app_answer(struct app *a, int owner, int question, const char *text)
@@ -32,23 +32,23 @@ unsigned app_answer(struct app *a, int owner, int question, const char *text)
 	struct err e = { 0 };
 
 	if (owner >= 0) {
-		app_call(a, owner);
+		app_set_caller(a, owner);
 		if (a->tabs[owner].state && view_tabs[owner]->answer)
-			return view_tabs[owner]->answer(a->tabs[owner].state, &a->world, question,
+			return view_tabs[owner]->answer(a->tabs[owner].state, &a->context, question,
 						    text);
 	} else if (owner == CALLER_OVERLAY) {
-		app_call(a, owner);
+		app_set_caller(a, owner);
 		if (a->overlay && a->overlay->answer)
-			return a->overlay->answer(a->overlay_state, &a->world, question, text);
+			return a->overlay->answer(a->overlay_state, &a->context, question, text);
 	} else if (owner == CALLER_COMMAND) {
 		if (text)
 			start_command(a);
 		else
-			wishes_forget_command(a->wish);
+			requests_clear_command(a->requests);
 	} else if (question == ASK_LEAVE) {
 		return text ? REACT_QUIT : REACT_REDRAW;
-	} else if (question == ASK_RUN && text && world_choose_run(&a->world, text, &e)) {
-		world_say(&a->world, STYLE_BAD, "%s", e.text);
+	} else if (question == ASK_RUN && text && context_choose_run(&a->context, text, &e)) {
+		context_notify(&a->context, STYLE_BAD, "%s", e.text);
 	}
 	return REACT_REDRAW | REACT_AGAIN;
 }
@@ -57,33 +57,33 @@ unsigned app_answer(struct app *a, int owner, int question, const char *text)
 
 static unsigned ask_leave(struct app *a)
 {
-	size_t n = jobs_running(a->world.jobs);
+	size_t n = jobs_running(a->context.jobs);
 	char title[80];
 
 	if (!n)
 		return REACT_QUIT;
 	snprintf(title, sizeof(title), "leave, and end %s?",
 		 n == 1 ? "the job that runs" : "the jobs that run");
-	app_call(a, CALLER_APP);
-	world_ask(&a->world, &(struct question){
+	app_set_caller(a, CALLER_APP);
+	context_ask(&a->context, &(struct question){
 			.kind = QUESTION_YES_NO, .id = ASK_LEAVE, .title = title,
 			.text = "Trainings that run by themselves go on." });
 	return REACT_REDRAW;
 }
 
-static unsigned ask_run(struct app *a)
+static unsigned ask_which_run(struct app *a)
 {
 	struct err e = { 0 };
 	size_t n;
-	char **names = world_runs(&a->world, &n, &e);
+	char **names = context_run_names(&a->context, &n, &e);
 
-	app_call(a, CALLER_APP);
+	app_set_caller(a, CALLER_APP);
 	if (names && n)
-		world_ask(&a->world, &(struct question){
+		context_ask(&a->context, &(struct question){
 				.kind = QUESTION_CHOICE, .id = ASK_RUN, .title = "run",
 				.choices = (const char *const *)names, .n_choices = n });
 	else
-		world_say(&a->world, STYLE_WARN, "%s", names ? "there is no run yet" : e.text);
+		context_notify(&a->context, STYLE_WARN, "%s", names ? "there is no run yet" : e.text);
 	for (size_t i = 0; names && i < n; i++)
 		free(names[i]);
 	free(names);
@@ -98,8 +98,8 @@ static unsigned app_act_itself(struct app *a, enum action action)
 	switch (action) {
 	case ACTION_NEXT_TAB:	return app_show_tab(a, (a->front + 1) % TAB_COUNT);
 	case ACTION_PREV_TAB:	return app_show_tab(a, (a->front + TAB_COUNT - 1) % TAB_COUNT);
-	case ACTION_CHOOSE_RUN: return ask_run(a);
-	case ACTION_SCREENSHOT: world_screenshot(&a->world); return REACT_NOTHING;
+	case ACTION_CHOOSE_RUN: return ask_which_run(a);
+	case ACTION_SCREENSHOT: context_screenshot(&a->context); return REACT_NOTHING;
 	case ACTION_HELP:	return app_show_overlay(a, &view_help);
 	case ACTION_REPORT:	return app_show_overlay(a, &view_report);
 	case ACTION_REPAINT:	return REACT_REDRAW | REACT_REPAINT;
@@ -111,13 +111,13 @@ static unsigned app_act_itself(struct app *a, enum action action)
 
 static unsigned prompt_reaction(struct app *a, enum prompt_state state)
 {
-	struct prompt *p = &a->wish->prompt;
+	struct prompt *p = &a->requests->prompt;
 	unsigned reaction;
 	int owner = p->owner, id = p->id;
 	char *answer = p->answer;
 
 	if (state == PROMPT_COPY)
-		world_copy(&a->world, p->text);
+		context_copy_text(&a->context, p->text);
 	if (state != PROMPT_ANSWERED)
 		return REACT_REDRAW;
 	p->answer = NULL;
@@ -134,14 +134,14 @@ static unsigned view_key(struct app *a, const struct view *v, void *state, int k
 	unsigned reaction = REACT_UNKNOWN;
 
 	if (v->typing && v->typing(state) && v->key) {
-		reaction = v->key(state, &a->world, key);
+		reaction = v->key(state, &a->context, key);
 		if (!(reaction & REACT_UNKNOWN) || key_is_text(key))
 			return reaction;
 	}
 	if (action == ACTION_NONE)
 		return REACT_NOTHING;
 	if (v->act)
-		reaction = v->act(state, &a->world, action);
+		reaction = v->act(state, &a->context, action);
 	return reaction & REACT_UNKNOWN ? app_act_itself(a, action) : reaction;
 }
 
@@ -149,24 +149,24 @@ unsigned app_key(struct app *a, int key)
 {
 	unsigned reaction;
 
-	if (*a->wish->said && a->world.now - a->wish->said_at >= SAID_MIN_S) {
-		*a->wish->said = 0;
-		a->wish->redraw = true;
+	if (*a->requests->message && a->context.now - a->requests->message_time >= SAID_MIN_S) {
+		*a->requests->message = 0;
+		a->requests->redraw = true;
 	}
-	if (a->wish->prompt.open) {
-		reaction = prompt_reaction(a, prompt_key(&a->wish->prompt, key));
+	if (a->requests->prompt.open) {
+		reaction = prompt_reaction(a, prompt_key(&a->requests->prompt, key));
 	} else if (a->overlay) {
-		app_call(a, CALLER_OVERLAY);
+		app_set_caller(a, CALLER_OVERLAY);
 		reaction = view_key(a, a->overlay, a->overlay_state, key);
 		if (reaction & REACT_BACK)
 			reaction |= app_end_overlay(a);
 	} else if (a->tabs[a->front].state) {
-		app_call(a, a->front);
+		app_set_caller(a, a->front);
 		reaction = view_key(a, view_tabs[a->front], a->tabs[a->front].state, key);
 	} else {
 		reaction = app_act_itself(a, keys_action(&a->keymap, key, NULL));
 	}
-	return reaction | app_carry_out(a);
+	return reaction | app_execute_requests(a);
 }
 
 unsigned app_paste(struct app *a, const char *text)
@@ -175,14 +175,14 @@ unsigned app_paste(struct app *a, const char *text)
 	void *state = a->overlay ? a->overlay_state : a->tabs[a->front].state;
 	unsigned reaction = REACT_NOTHING;
 
-	app_call(a, a->overlay ? CALLER_OVERLAY : a->front);
-	if (a->wish->prompt.open)
-		reaction = prompt_reaction(a, prompt_paste(&a->wish->prompt, text));
+	app_set_caller(a, a->overlay ? CALLER_OVERLAY : a->front);
+	if (a->requests->prompt.open)
+		reaction = prompt_reaction(a, prompt_paste(&a->requests->prompt, text));
 	else if (state && v->paste)
-		reaction = v->paste(state, &a->world, text);
+		reaction = v->paste(state, &a->context, text);
 	else
-		world_say(&a->world, STYLE_WARN, "there is nothing here to paste into");
-	return reaction | app_carry_out(a);
+		context_notify(&a->context, STYLE_WARN, "there is nothing here to paste into");
+	return reaction | app_execute_requests(a);
 }
 
 unsigned app_mouse(struct app *a, const struct mouse *m)
@@ -193,24 +193,24 @@ unsigned app_mouse(struct app *a, const struct mouse *m)
 	struct frame frame;
 	int tab;
 
-	if (a->wish->prompt.open) {
-		reaction = prompt_reaction(a, prompt_mouse(&a->wish->prompt, &a->grid, m));
-		return reaction | app_carry_out(a);
+	if (a->requests->prompt.open) {
+		reaction = prompt_reaction(a, prompt_mouse(&a->requests->prompt, &a->grid, m));
+		return reaction | app_execute_requests(a);
 	}
 	frame_layout(a->grid.rows, a->grid.cols, &frame);
 	if (frame.tabs.rows && m->row == frame.tabs.row) {
-		tab = frame_tab_at(&a->grid, frame.tabs, &a->world, a->front, m->col);
+		tab = frame_tab_at(&a->grid, frame.tabs, &a->context, a->front, m->col);
 		return m->kind == MOUSE_PRESS && tab >= 0 ? app_show_tab(a, tab) : REACT_NOTHING;
 	}
-	app_call(a, a->overlay ? CALLER_OVERLAY : a->front);
+	app_set_caller(a, a->overlay ? CALLER_OVERLAY : a->front);
 	if (state && v->mouse)
-		reaction = v->mouse(state, &a->world, m);
+		reaction = v->mouse(state, &a->context, m);
 	/* Without an idea of its own a view scrolls. */
 	if (state && v->act && (!v->mouse || reaction & REACT_UNKNOWN) &&
 	    (m->kind == MOUSE_WHEEL_UP || m->kind == MOUSE_WHEEL_DOWN))
 		for (int i = 0; i < 3; i++)
-			reaction |= v->act(state, &a->world, m->kind == MOUSE_WHEEL_UP
+			reaction |= v->act(state, &a->context, m->kind == MOUSE_WHEEL_UP
 								     ? ACTION_UP
 								     : ACTION_DOWN);
-	return (reaction & ~(unsigned)REACT_UNKNOWN) | app_carry_out(a);
+	return (reaction & ~(unsigned)REACT_UNKNOWN) | app_execute_requests(a);
 }

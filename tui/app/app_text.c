@@ -33,7 +33,7 @@ static int parse_dump(const char *text, int *rows, int *cols, struct err *e)
 }
 
 /* Until nothing has more to do: no job runs, no view wants to be called again. */
-static void come_to_rest(struct app *a)
+static void wait_until_idle(struct app *a)
 {
 	double end = clock_mono_s() + WAIT_S;
 
@@ -42,7 +42,7 @@ static void come_to_rest(struct app *a)
 
 		if (reaction & REACT_AGAIN)
 			continue;
-		if (!(reaction & REACT_SOON) && !jobs_running(a->world.jobs))
+		if (!(reaction & REACT_SOON) && !jobs_running(a->context.jobs))
 			return;
 		usleep(20000);
 	}
@@ -52,7 +52,7 @@ static void come_to_rest(struct app *a)
  * Press keys as --keys names them. Drawing in between keeps scrolling within bounds, as on a
  * terminal.
  */
-static int press(struct app *a, const char *keys, struct err *e)
+static int press_named_keys(struct app *a, const char *keys, struct err *e)
 {
 	while (*keys) {
 		int key = keys_next(&keys);
@@ -64,7 +64,7 @@ static int press(struct app *a, const char *keys, struct err *e)
 				       "a character, <Tab>, <Down>, <Ctrl-L>, and < itself is <lt>",
 				       keys);
 		if (key == KEY_NAME_WAIT)
-			come_to_rest(a);
+			wait_until_idle(a);
 		reaction = key == KEY_NAME_WAIT ? REACT_NOTHING : app_key(a, key);
 		if (reaction & REACT_QUIT)
 			break;
@@ -85,7 +85,7 @@ int app_run_as_text(struct app *a, const struct conf *c, struct err *e)
 	while (app_update(a) & REACT_AGAIN)
 		;
 	app_draw(a);
-	if (c->keys && press(a, c->keys, e))
+	if (c->keys && press_named_keys(a, c->keys, e))
 		return e->code;
 	app_draw(a);
 	grid_dump(&a->grid, &out);

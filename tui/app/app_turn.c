@@ -24,7 +24,7 @@ static void *view_new(struct app *a, const struct view *v, struct err *e)
 {
 	void *state = mem_alloc(1, MAX(v->state_size, (size_t)1), e);
 
-	if (state && v->open && v->open(state, &a->world, e)) {
+	if (state && v->open && v->open(state, &a->context, e)) {
 		free(state);
 		return NULL;
 	}
@@ -41,10 +41,10 @@ void app_view_end(const struct view *v, void *state)
 }
 
 /* Say to the world who is called, so that answers find their way back. */
-void app_call(struct app *a, int tab)
+void app_set_caller(struct app *a, int tab)
 {
-	a->wish->caller = tab;
-	a->world.front = tab == a->front && !a->overlay;
+	a->requests->caller = tab;
+	a->context.front = tab == a->front && !a->overlay;
 }
 
 unsigned app_show_tab(struct app *a, int tab)
@@ -55,8 +55,8 @@ unsigned app_show_tab(struct app *a, int tab)
 	a->overlay = NULL;
 	a->overlay_state = NULL;
 	a->front = tab;
-	a->world.view = view_tabs[tab]->name;
-	app_call(a, tab);
+	a->context.view = view_tabs[tab]->name;
+	app_set_caller(a, tab);
 	if (!t->state) {
 		t->trouble = (struct err){ 0 };
 		t->state = view_new(a, view_tabs[tab], &t->trouble);
@@ -70,12 +70,12 @@ unsigned app_show_overlay(struct app *a, const struct view *v)
 	struct err e = { 0 };
 
 	app_view_end(a->overlay, a->overlay_state);
-	app_call(a, CALLER_OVERLAY);
+	app_set_caller(a, CALLER_OVERLAY);
 	a->overlay = v;
 	a->overlay_state = view_new(a, v, &e);
 	if (!a->overlay_state) {
 		a->overlay = NULL;
-		world_say(&a->world, STYLE_BAD, "%s", e.text);
+		context_notify(&a->context, STYLE_BAD, "%s", e.text);
 	}
 	return REACT_REDRAW;
 }
@@ -93,24 +93,24 @@ unsigned app_end_overlay(struct app *a)
 /* ---- what goes on ---- */
 
 /* Without a chosen run the first that appears is it. */
-static void find_run(struct app *a)
+static void choose_newest_run(struct app *a)
 {
 	struct err e = { 0 };
-	char *newest = history_newest(a->world.workspace, &e);
+	char *newest = history_newest(a->context.workspace, &e);
 
 	if (newest)
-		world_choose_run(&a->world, newest, &e);
+		context_choose_run(&a->context, newest, &e);
 	free(newest);
 }
 
 static unsigned update_history(struct app *a)
 {
-	struct world *w = &a->world;
+	struct app_context *w = &a->context;
 	struct err e = { 0 };
 	int got;
 
 	if (!w->history)
-		find_run(a);
+		choose_newest_run(a);
 	if (!w->history)
 		return REACT_NOTHING;
 	/* Before the first frame only what takes no time: a screen that fills beats none. */
@@ -127,7 +127,7 @@ static unsigned update_history(struct app *a)
 		got = MAX(got, HISTORY_CHANGED);
 	}
 	if (got != HISTORY_SAME)
-		a->wish->news |= NEWS_HISTORY;
+		a->requests->news |= NEWS_HISTORY;
 	/* While it runs, clocks on the screen go on. */
 	if (w->history->state == RUN_RUNNING && floor(w->now) != a->shown_second)
 		return REACT_REDRAW;
@@ -138,29 +138,29 @@ static unsigned update_tab(struct app *a, int tab)
 {
 	struct tab_state *t = &a->tabs[tab];
 
-	app_call(a, tab);
-	a->world.news = t->news;
+	app_set_caller(a, tab);
+	a->context.news = t->news;
 	t->news = 0;
 	if (!t->state || !view_tabs[tab]->update)
 		return REACT_NOTHING;
 	if (tab == a->front)
-		return view_tabs[tab]->update(t->state, &a->world);
-	return view_tabs[tab]->update(t->state, &a->world) & ~(unsigned)REACT_REDRAW;
+		return view_tabs[tab]->update(t->state, &a->context);
+	return view_tabs[tab]->update(t->state, &a->context) & ~(unsigned)REACT_REDRAW;
 }
 
 /* All open tabs are kept up to date, the one in front first. */
 unsigned app_update(struct app *a)
 {
-	struct world *w = &a->world;
+	struct app_context *w = &a->context;
 	unsigned reaction = REACT_NOTHING, news;
 
 	w->now = a->fixed_now > 0 ? a->fixed_now : clock_wall_s();
-	a->wish->n_wakes = 0;
+	a->requests->n_wake_fds = 0;
 	reaction |= update_history(a);
 	if (jobs_update(w->jobs, w->now))
-		a->wish->news |= NEWS_JOBS;
-	news = a->wish->news;
-	a->wish->news = 0;
+		a->requests->news |= NEWS_JOBS;
+	news = a->requests->news;
+	a->requests->news = 0;
 	if (news)
 		reaction |= REACT_REDRAW;
 	for (int i = 0; i < TAB_COUNT; i++)
@@ -169,16 +169,16 @@ unsigned app_update(struct app *a)
 	for (int i = 0; i < TAB_COUNT; i++)
 		if (i != a->front)
 			reaction |= update_tab(a, i);
-	if (*a->wish->said && w->now - a->wish->said_at > SAID_S) {
-		*a->wish->said = 0;
+	if (*a->requests->message && w->now - a->requests->message_time > SAID_S) {
+		*a->requests->message = 0;
 		reaction |= REACT_REDRAW;
 	}
-	return reaction | app_carry_out(a);
+	return reaction | app_execute_requests(a);
 }
 
 /* ---- drawing ---- */
 
-static void draw_trouble(struct grid *g, struct rect body, const char *text)
+static void draw_view_error(struct grid *g, struct rect body, const char *text)
 {
 	struct span at = { body.row, body.col, body.cols, STYLE_BAD };
 
@@ -189,14 +189,14 @@ static void draw_foot(struct app *a, struct rect foot, const struct view *v, voi
 {
 	if (!foot.rows)
 		return;
-	if (*a->wish->said)
-		draw_text(&a->grid, foot.row, 1, foot.cols - 2, a->wish->said_style, a->wish->said);
+	if (*a->requests->message)
+		draw_text(&a->grid, foot.row, 1, foot.cols - 2, a->requests->message_style, a->requests->message);
 	else
-		frame_draw_foot(&a->grid, foot, &a->world, v,
+		frame_draw_foot(&a->grid, foot, &a->context, v,
 				state && v->typing && v->typing(state));
 }
 
-static void clip(struct grid *g, struct rect r)
+static void set_grid_clip(struct grid *g, struct rect r)
 {
 	g->clip.row = r.row;
 	g->clip.col = r.col;
@@ -208,7 +208,7 @@ void app_draw(struct app *a)
 {
 	const struct view *v = a->overlay ? a->overlay : view_tabs[a->front];
 	struct tab_state *t = &a->tabs[a->front];
-	struct world *w = &a->world;
+	struct app_context *w = &a->context;
 	struct frame frame;
 
 	w->rows = a->grid.rows;
@@ -217,96 +217,96 @@ void app_draw(struct app *a)
 	a->shown_second = floor(w->now);
 	grid_clear(&a->grid);
 	frame_layout(a->grid.rows, a->grid.cols, &frame);
-	app_call(a, a->overlay ? CALLER_OVERLAY : a->front);
+	app_set_caller(a, a->overlay ? CALLER_OVERLAY : a->front);
 	w->front = true;
-	clip(&a->grid, frame.body);	/* no view may spoil the frame, at no size */
+	set_grid_clip(&a->grid, frame.body);	/* no view may spoil the frame, at no size */
 	if (a->overlay)
 		v->draw(a->overlay_state, &a->grid, frame.body, w);
 	else if (t->state)
 		v->draw(t->state, &a->grid, frame.body, w);
 	else
-		draw_trouble(&a->grid, frame.body, t->trouble.text);
-	clip(&a->grid, (struct rect){ 0 });
+		draw_view_error(&a->grid, frame.body, t->trouble.text);
+	set_grid_clip(&a->grid, (struct rect){ 0 });
 	if (frame.tabs.rows)
 		frame_draw_tabs(&a->grid, frame.tabs, w, a->front);
 	draw_foot(a, frame.foot, v, a->overlay ? a->overlay_state : t->state);
-	if (a->wish->prompt.open)
-		prompt_draw(&a->wish->prompt, &a->grid);
+	if (a->requests->prompt.open)
+		prompt_draw(&a->requests->prompt, &a->grid);
 }
 
 /* ---- wishes ---- */
 
-static void copy_out(struct app *a)
+static void copy_to_clipboard(struct app *a)
 {
-	const char *text = buf_text(&a->wish->copy);
+	const char *text = buf_text(&a->requests->copy);
 
-	if (a->wish->copy.failed || !a->term || !term_copy(a->term, text))
-		world_say(&a->world, STYLE_WARN,
+	if (a->requests->copy.failed || !a->term || !term_copy(a->term, text))
+		context_notify(&a->context, STYLE_WARN,
 			  "this terminal has no clipboard to write to; %zu bytes are not copied",
 			  strlen(text));
 	else
-		world_say(&a->world, STYLE_GOOD, "copied (%zu bytes)", strlen(text));
-	a->wish->copies = false;
+		context_notify(&a->context, STYLE_GOOD, "copied (%zu bytes)", strlen(text));
+	a->requests->has_copy = false;
 }
 
-static void screenshot(struct app *a)
+static void save_screenshot(struct app *a)
 {
 	struct buf text = { 0 };
 
-	a->wish->screenshot = false;
+	a->requests->screenshot = false;
 	app_draw(a);
 	grid_dump(&a->grid, &text);
-	world_export(&a->world, "werkbank-screen.txt", buf_text(&text));
+	context_write_file(&a->context, "werkbank-screen.txt", buf_text(&text));
 	buf_free(&text);
 }
 
-static void take_look(struct app *a)
+static void apply_look_request(struct app *a)
 {
-	struct world_wishes *wish = a->wish;
+	struct view_requests *requests = a->requests;
 	struct err e = { 0 };
 
-	if (*wish->look && app_load_theme(a, wish->look, &e))
-		world_say(&a->world, STYLE_BAD, "%s", e.text);
-	else if (*wish->look)
-		keep_set(&wish->keep, "theme", wish->look);
-	*wish->look = 0;
-	if (wish->mouse >= 0) {
-		a->mouse = wish->mouse;
-		keep_set(&wish->keep, "mouse", a->mouse ? "yes" : "no");
+	if (*requests->new_theme && app_load_theme(a, requests->new_theme, &e))
+		context_notify(&a->context, STYLE_BAD, "%s", e.text);
+	else if (*requests->new_theme)
+		saved_state_set(&requests->saved, "theme", requests->new_theme);
+	*requests->new_theme = 0;
+	if (requests->mouse >= 0) {
+		a->mouse = requests->mouse;
+		saved_state_set(&requests->saved, "mouse", a->mouse ? "yes" : "no");
 	}
-	wish->mouse = -1;
+	requests->mouse = -1;
 	if (a->term) {
 		app_set_look(a);
 		term_describe(a->term, a->terminal_text, sizeof(a->terminal_text));
 	}
-	a->world.mouse = a->mouse;
+	a->context.mouse = a->mouse;
 }
 
 /* Do what views have asked for. */
-unsigned app_carry_out(struct app *a)
+unsigned app_execute_requests(struct app *a)
 {
-	struct world_wishes *wish = a->wish;
+	struct view_requests *requests = a->requests;
 	unsigned reaction = REACT_NOTHING;
 
-	while (wish->n_called_off) {
-		struct called_off c = wish->called_off[--wish->n_called_off];
+	while (requests->n_cancelled) {
+		struct cancelled_question c = requests->cancelled[--requests->n_cancelled];
 
 		reaction |= app_answer(a, c.owner, c.id, NULL);
 	}
-	if (wish->go >= 0 && wish->go < TAB_COUNT)
-		reaction |= app_show_tab(a, wish->go);
-	wish->go = -1;
-	if (wish->wizard)
+	if (requests->show_tab >= 0 && requests->show_tab < TAB_COUNT)
+		reaction |= app_show_tab(a, requests->show_tab);
+	requests->show_tab = -1;
+	if (requests->wizard)
 		reaction |= app_show_overlay(a, &view_wizard);
-	if (*wish->look || wish->mouse >= 0)
-		take_look(a);
-	if (wish->copies)
-		copy_out(a);
-	if (wish->screenshot)
-		screenshot(a);
-	if (wish->redraw)
+	if (*requests->new_theme || requests->mouse >= 0)
+		apply_look_request(a);
+	if (requests->has_copy)
+		copy_to_clipboard(a);
+	if (requests->screenshot)
+		save_screenshot(a);
+	if (requests->redraw)
 		reaction |= REACT_REDRAW;
-	wish->redraw = false;
-	a->world.asking = wish->prompt.open;
+	requests->redraw = false;
+	a->context.has_question = requests->prompt.open;
 	return reaction;
 }

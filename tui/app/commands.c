@@ -22,7 +22,7 @@
  * nothing where the machine is ours alone. It must be set before the OpenMP
  * library is loaded, so here, for all that is started from here.
  */
-static void spin_briefly(void)
+static void limit_openmp_spinning(void)
 {
 	if (!getenv("OMP_WAIT_POLICY"))
 		setenv("GOMP_SPINCOUNT", "500", 0);
@@ -30,17 +30,17 @@ static void spin_briefly(void)
 
 int commands_exec_sister(char **argv, struct err *e)
 {
-	const char *program = argv[0] && argv[1] ? conf_program_of(argv[1], NULL) : NULL;
+	const char *program = argv[0] && argv[1] ? conf_find_program(argv[1], NULL) : NULL;
 	char name[40], *path;
 
 	if (!program || !strcmp(program, "tui"))
 		return 0;
 	snprintf(name, sizeof(name), "werkbank-%s", program);
-	path = paths_sister(name, e);
+	path = paths_program(name, e);
 	if (!path)
 		return e->code;
 	argv[0] = path;
-	spin_briefly();
+	limit_openmp_spinning();
 	execv(path, argv);
 	err_set_errno(e, ERR_UNAVAILABLE, "%s: cannot be run", path);
 	free(path);
@@ -48,7 +48,7 @@ int commands_exec_sister(char **argv, struct err *e)
 }
 
 /* Write text to standard output. */
-static int put(struct buf *text, struct err *e)
+static int write_stdout(struct buf *text, struct err *e)
 {
 	int code = buf_check(text, e);
 
@@ -59,7 +59,7 @@ static int put(struct buf *text, struct err *e)
 }
 
 /* Write what make has made of c. */
-static int put_what(int (*make)(const struct conf *c, struct buf *out, struct err *e),
+static int print_report(int (*make)(const struct conf *c, struct buf *out, struct err *e),
 		    const struct conf *c, struct err *e)
 {
 	struct buf text = { 0 };
@@ -69,7 +69,7 @@ static int put_what(int (*make)(const struct conf *c, struct buf *out, struct er
 		buf_free(&text);
 		return code;
 	}
-	return put(&text, e);
+	return write_stdout(&text, e);
 }
 
 static int watch_plain(const struct conf *c, struct buf *out, struct err *e)
@@ -80,44 +80,44 @@ static int watch_plain(const struct conf *c, struct buf *out, struct err *e)
 	if (fixed && *fixed && !text_to_real(fixed, &now))
 		return err_set(e, ERR_CONFIG, "WERKBANK_NOW: %.50s is not a number of seconds "
 			       "since 1970", fixed);
-	return batch_watch(c, now, out, e);
+	return text_command_watch(c, now, out, e);
 }
 
-static int watch(const struct conf *c, struct err *e)
+static int command_watch(const struct conf *c, struct err *e)
 {
-	return c->plain ? put_what(watch_plain, c, e) : app_run(c, e);
+	return c->plain ? print_report(watch_plain, c, e) : app_run(c, e);
 }
 
-static int status(const struct conf *c, struct err *e)
+static int command_status(const struct conf *c, struct err *e)
 {
-	return put_what(status_report, c, e);
+	return print_report(status_report, c, e);
 }
 
-static int runs(const struct conf *c, struct err *e)
+static int command_runs(const struct conf *c, struct err *e)
 {
-	return put_what(batch_runs, c, e);
+	return print_report(text_command_runs, c, e);
 }
 
-static int samples(const struct conf *c, struct err *e)
+static int command_samples(const struct conf *c, struct err *e)
 {
-	return put_what(batch_samples, c, e);
+	return print_report(text_command_samples, c, e);
 }
 
-static int help(const struct conf *c, struct err *e)
+static int command_help(const struct conf *c, struct err *e)
 {
 	const char *name = c->n_arguments ? c->arguments[0] : NULL, *near = NULL;
 	char hint[TEXT_HINT_MAX];
 	struct buf text = { 0 };
 
-	if (name && !conf_program_of(name, &near))
+	if (name && !conf_find_program(name, &near))
 		return err_set(e, ERR_USAGE,
 			       "no command is called '%s'%s; werkbank help lists them", name,
 			       text_hint(hint, near));
 	conf_help(name, &text);
-	return put(&text, e);
+	return write_stdout(&text, e);
 }
 
-static int man(const struct conf *c, struct err *e)
+static int command_man(const struct conf *c, struct err *e)
 {
 	struct buf text = { 0 };
 	int code = conf_man_page(c->n_arguments ? c->arguments[0] : NULL, &text, e);
@@ -126,10 +126,10 @@ static int man(const struct conf *c, struct err *e)
 		buf_free(&text);
 		return code;
 	}
-	return put(&text, e);
+	return write_stdout(&text, e);
 }
 
-static int completion(const struct conf *c, struct err *e)
+static int command_completion(const struct conf *c, struct err *e)
 {
 	struct buf text = { 0 };
 	int code = conf_completion(c->arguments[0], &text, e);
@@ -138,7 +138,7 @@ static int completion(const struct conf *c, struct err *e)
 		buf_free(&text);
 		return code;
 	}
-	return put(&text, e);
+	return write_stdout(&text, e);
 }
 
 /* Names in a folder that end in suffix, without it; a folder that is not there has none. */
@@ -162,7 +162,7 @@ static void list_names(const char *folder, const char *suffix, struct buf *out)
 }
 
 /* For completion, so without a word about what is missing. */
-static int names(const struct conf *c, struct err *e)
+static int command_names(const struct conf *c, struct err *e)
 {
 	static const struct { const char *kind, *shipped, *suffix; } kinds[] = {
 		{ "runs", NULL, "" }, { "corpora", NULL, "" },
@@ -186,7 +186,7 @@ static int names(const struct conf *c, struct err *e)
 	free(folder);
 	free(workspace);
 	if (!code)
-		return put(&text, e);
+		return write_stdout(&text, e);
 	buf_free(&text);
 	return code;
 }
@@ -195,14 +195,14 @@ static const struct {
 	const char *name;
 	int (*run)(const struct conf *c, struct err *e);
 } own[] = {
-	{ "watch", watch },
-	{ "status", status },
-	{ "runs", runs },
-	{ "samples", samples },
-	{ "help", help },
-	{ "_man", man },
-	{ "_completion", completion },
-	{ "_names", names },
+	{ "watch", command_watch },
+	{ "status", command_status },
+	{ "runs", command_runs },
+	{ "samples", command_samples },
+	{ "help", command_help },
+	{ "_man", command_man },
+	{ "_completion", command_completion },
+	{ "_names", command_names },
 };
 
 int commands_run(const struct conf *c, struct err *e)
@@ -217,5 +217,5 @@ int commands_run(const struct conf *c, struct err *e)
 	if (c->dump || (isatty(STDIN_FILENO) && isatty(STDOUT_FILENO)))
 		return app_run(c, e);
 	conf_help(NULL, &text);
-	return put(&text, e);
+	return write_stdout(&text, e);
 }

@@ -60,12 +60,12 @@ static enum titles choose_titles(int cols, int name, int front)
 	return all_width(TITLES_SHORT, front) <= cols - 8 ? TITLES_SHORT : TITLES_NONE;
 }
 
-static int name_width(const struct grid *g, const struct world *w)
+static int name_width(const struct grid *g, const struct app_context *w)
 {
 	return w->run ? MIN(grid_text_width(g, w->run), 24) : 0;
 }
 
-int frame_tab_at(const struct grid *g, struct rect r, const struct world *w, int front, int col)
+int frame_tab_at(const struct grid *g, struct rect r, const struct app_context *w, int front, int col)
 {
 	enum titles how = choose_titles(r.cols, name_width(g, w), front);
 	int at = r.col;
@@ -87,7 +87,7 @@ static const struct { uint32_t sign; enum style style; } looks[] = {
 	[RUN_FAILED] = { 0x2717, STYLE_BAD },	   [RUN_LOST] = { 0x2717, STYLE_BAD },
 };
 
-static void draw_run(struct grid *g, struct rect r, int left, const struct world *w)
+static void draw_run_state(struct grid *g, struct rect r, int left, const struct app_context *w)
 {
 	const char *state = w->history ? run_state_name(w->history->state) : "";
 	int right = r.col + r.cols - 2, n = grid_text_width(g, state), room;
@@ -107,7 +107,7 @@ static void draw_run(struct grid *g, struct rect r, int left, const struct world
 	draw_text_right(g, r.row, right - n - 3, room, STYLE_TITLE, w->run);
 }
 
-void frame_draw_tabs(struct grid *g, struct rect r, const struct world *w, int front)
+void frame_draw_tabs(struct grid *g, struct rect r, const struct app_context *w, int front)
 {
 	enum titles how = choose_titles(r.cols, name_width(g, w), front);
 	int at = r.col;
@@ -127,7 +127,7 @@ void frame_draw_tabs(struct grid *g, struct rect r, const struct world *w, int f
 				  view_tabs[i]->title);
 		at += width;
 	}
-	draw_run(g, r, at + 1, w);
+	draw_run_state(g, r, at + 1, w);
 }
 
 /* ---- foot ---- */
@@ -141,7 +141,7 @@ static void label_of(enum action action, char *out, size_t size)
 }
 
 /* The first key of an action; while text is typed the first one that is not part of it. */
-static void key_of(const struct keymap *map, enum action action, bool typing, char *out,
+static void first_key_text(const struct keymap *map, enum action action, bool typing, char *out,
 		   size_t size)
 {
 	const char *p = keymap_keys(map, action);
@@ -168,13 +168,13 @@ static void key_of(const struct keymap *map, enum action action, bool typing, ch
 }
 
 /* "key word" when it fits before right; false: no room. */
-static bool draw_hint(struct grid *g, struct span *at, const struct world *w, enum action action,
+static bool draw_hint(struct grid *g, struct span *at, const struct app_context *w, enum action action,
 		      bool typing)
 {
 	char key[32], label[48];
 	int need;
 
-	key_of(w->keymap, action, typing, key, sizeof(key));
+	first_key_text(w->keymap, action, typing, key, sizeof(key));
 	if (!*key)
 		return true;
 	label_of(action, label, sizeof(label));
@@ -188,7 +188,7 @@ static bool draw_hint(struct grid *g, struct span *at, const struct world *w, en
 	return true;
 }
 
-void frame_draw_foot(struct grid *g, struct rect r, const struct world *w, const struct view *v,
+void frame_draw_foot(struct grid *g, struct rect r, const struct app_context *w, const struct view *v,
 		     bool typing)
 {
 	static const enum action common[] = { ACTION_HELP, ACTION_QUIT, ACTION_NONE };

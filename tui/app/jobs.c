@@ -75,7 +75,7 @@ void jobs_free(struct jobs *j)
 /* ---- starting ---- */
 
 /* Room for one more: the oldest that has ended goes. */
-static bool make_room(struct jobs *j)
+static bool drop_oldest_job(struct jobs *j)
 {
 	if (j->n < JOB_MAX)
 		return true;
@@ -90,7 +90,7 @@ static bool make_room(struct jobs *j)
 	return false;
 }
 
-static bool is_plain(const char *word)
+static bool is_shell_safe(const char *word)
 {
 	for (const char *p = word; *p; p++)
 		if (!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
@@ -104,7 +104,7 @@ void jobs_command_text(const char *const *argv, struct buf *out)
 	for (size_t i = 0; argv[i]; i++) {
 		if (i)
 			buf_add_char(out, ' ');
-		if (is_plain(argv[i])) {
+		if (is_shell_safe(argv[i])) {
 			buf_add_str(out, argv[i]);
 			continue;
 		}
@@ -118,7 +118,7 @@ void jobs_command_text(const char *const *argv, struct buf *out)
 	}
 }
 
-static int start(struct job *job, const char *const *argv, struct err *e)
+static int start_job_process(struct job *job, const char *const *argv, struct err *e)
 {
 	const char *own[64];
 	char *self = NULL;
@@ -133,7 +133,7 @@ static int start(struct job *job, const char *const *argv, struct err *e)
 	if (argv[n])
 		return err_set(e, ERR_USAGE, "%s: more than %zu words in one command", argv[0], n);
 	if (!strcmp(argv[0], "werkbank")) {
-		if (!(self = paths_sister("werkbank", e)))
+		if (!(self = paths_program("werkbank", e)))
 			return e->code;
 		own[0] = self;
 	}
@@ -161,14 +161,14 @@ int jobs_start(struct jobs *j, const char *title, const char *const *argv, doubl
 	struct job *job;
 	struct buf command = { 0 };
 
-	if (!make_room(j))
+	if (!drop_oldest_job(j))
 		return err_set(e, ERR_NOMEM, "%d jobs run already; wait for one of them", JOB_MAX);
 	if (!(job = mem_alloc(1, sizeof(*job), e)))
 		return e->code;
 	jobs_command_text(argv, &command);
 	job->p = mem_alloc(1, sizeof(*job->p), e);
 	job->title = mem_strdup(title, e);
-	job->command = buf_take(&command, e);
+	job->command = buf_detach(&command, e);
 	if (!job->p || !job->title || !job->command) {
 		free(job->p);
 		free(job->title);
@@ -179,7 +179,7 @@ int jobs_start(struct jobs *j, const char *title, const char *const *argv, doubl
 	job->last = "";
 	job->started = now;
 	job->p->streams[0].fd = job->p->streams[1].fd = -1;
-	if (start(job, argv, e)) {
+	if (start_job_process(job, argv, e)) {
 		job_free(job);
 		return e->code;
 	}
@@ -212,7 +212,7 @@ static struct job_line *line_for(struct job *job, bool is_error, bool replace)
 	return line;
 }
 
-static void end_line(struct job *job, struct stream *s)
+static void finish_job_line(struct job *job, struct stream *s)
 {
 	struct job_line *line = line_for(job, s->is_error, s->replace);
 	size_t n = utf8_valid_prefix(s->part, s->n);
@@ -228,7 +228,7 @@ static void end_line(struct job *job, struct stream *s)
 	job->n_lines = job->p->n;
 }
 
-static void take(struct job *job, struct stream *s, const char *bytes, size_t n)
+static void add_job_output(struct job *job, struct stream *s, const char *bytes, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		char c = bytes[i];
@@ -236,11 +236,11 @@ static void take(struct job *job, struct stream *s, const char *bytes, size_t n)
 		if (c == '\n') {
 			/* "\r\n", or a bar that is complete: nothing is replaced by nothing */
 			if (s->n || !s->replace)
-				end_line(job, s);
+				finish_job_line(job, s);
 			s->replace = false;
 		} else if (c == '\r') {
 			if (s->n)
-				end_line(job, s);
+				finish_job_line(job, s);
 			s->replace = true;
 		} else if (s->n < JOB_TEXT - 1) {
 			s->part[s->n++] = c ? c : ' ';
@@ -248,7 +248,7 @@ static void take(struct job *job, struct stream *s, const char *bytes, size_t n)
 	}
 }
 
-static bool listen_to(struct job *job, struct stream *s)
+static bool read_job_stream(struct job *job, struct stream *s)
 {
 	char bytes[4096];
 	bool news = false;
@@ -262,10 +262,10 @@ static bool listen_to(struct job *job, struct stream *s)
 			close(s->fd);
 			s->fd = -1;
 			if (s->n)
-				end_line(job, s);
+				finish_job_line(job, s);
 			return true;
 		}
-		take(job, s, bytes, (size_t)n);
+		add_job_output(job, s, bytes, (size_t)n);
 		all += (size_t)n;
 		news = true;
 	}
@@ -280,12 +280,12 @@ static bool job_update(struct job *job, double now)
 	if (job->state != JOB_RUNNING)
 		return false;
 	/* What it said before it ended has been read when the pipes are empty after its end. */
-	if (!p->over && proc_ended(&p->proc, &job->status)) {
+	if (!p->over && proc_try_wait(&p->proc, &job->status)) {
 		p->over = true;
 		news = true;
 	}
 	for (int i = 0; i < 2; i++)
-		news |= listen_to(job, &p->streams[i]);
+		news |= read_job_stream(job, &p->streams[i]);
 	if (!p->over || (news && (p->streams[0].fd >= 0 || p->streams[1].fd >= 0)))
 		return news;
 	/* A grandchild (a detached training) may hold the pipes open: nobody waits for it. */
@@ -294,7 +294,7 @@ static bool job_update(struct job *job, double now)
 			close(p->streams[i].fd);
 		p->streams[i].fd = -1;
 		if (p->streams[i].n)
-			end_line(job, &p->streams[i]);
+			finish_job_line(job, &p->streams[i]);
 	}
 	job->ended = now;
 	job->state = p->asked ? JOB_STOPPED : job->status ? JOB_FAILED : JOB_DONE;

@@ -12,9 +12,9 @@
 #include "share/base/mem.h"
 #include "share/base/text.h"
 
-#define READ_LIMIT (4 * KEPT_LINES_BYTES)	/* a longer file is not one of ours */
+#define READ_LIMIT (4 * LINE_HISTORY_BYTES)	/* a longer file is not one of ours */
 
-void kept_lines_read(struct edit *d, const char *path)
+void line_history_read(struct edit *d, const char *path)
 {
 	struct edit clean = { 0 };	/* an editor takes no control characters in */
 	struct buf all = { 0 };
@@ -27,7 +27,7 @@ void kept_lines_read(struct edit *d, const char *path)
 
 		n = end ? (size_t)(end - line) : all.len - at;
 		line[n] = 0;	/* what is read ends with a NUL, too */
-		if (n <= KEPT_LINES_LONGEST && strlen(line) == n && utf8_valid(line, n) &&
+		if (n <= LINE_HISTORY_LONGEST && strlen(line) == n && utf8_valid(line, n) &&
 		    !edit_set(&clean, line, &ignored))
 			edit_remember(d, edit_text(&clean), &ignored);
 	}
@@ -36,17 +36,17 @@ void kept_lines_read(struct edit *d, const char *path)
 }
 
 /* Keep the latest lines only. */
-static int trim(const char *path, struct err *e)
+static int trim_line_history(const char *path, struct err *e)
 {
 	struct edit lines = { 0 };
 	size_t first, bytes = 0;
 	struct outfile o;
 	int status;
 
-	kept_lines_read(&lines, path);
+	line_history_read(&lines, path);
 	for (first = lines.n_history; first > 0; first--) {
 		bytes += strlen(lines.history[first - 1]) + 1;
-		if (bytes > KEPT_LINES_BYTES / 2)
+		if (bytes > LINE_HISTORY_BYTES / 2)
 			break;
 	}
 	status = outfile_open(&o, path, e);
@@ -79,14 +79,14 @@ static int make_folder_of(const char *path, struct err *e)
 	return status;
 }
 
-int kept_lines_add(const char *path, const char *line, struct err *e)
+int line_history_add(const char *path, const char *line, struct err *e)
 {
 	size_t n = strlen(line);
 	struct buf text = { 0 };
 	struct stat st = { 0 };
 	int fd, status;
 
-	if (!n || n > KEPT_LINES_LONGEST || strchr(line, '\n'))
+	if (!n || n > LINE_HISTORY_LONGEST || strchr(line, '\n'))
 		return 0;
 	if (make_folder_of(path, e))
 		return e->code;
@@ -102,5 +102,5 @@ int kept_lines_add(const char *path, const char *line, struct err *e)
 		status = err_set_errno(e, ERR_IO, "%s: cannot be written", path);
 	close(fd);
 	buf_free(&text);
-	return !status && (size_t)st.st_size > KEPT_LINES_BYTES ? trim(path, e) : status;
+	return !status && (size_t)st.st_size > LINE_HISTORY_BYTES ? trim_line_history(path, e) : status;
 }

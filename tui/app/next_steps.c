@@ -13,7 +13,7 @@
 
 #define DEMO "demo"	/* the recipe of the built-in corpus */
 
-void steps_new_run(const struct places *p, const char *base, char out[101])
+void next_steps_run_name(const struct workspace_index *p, const char *base, char out[101])
 {
 	bool taken = true;
 
@@ -41,7 +41,7 @@ static bool is_shipped(const char *name, const char *path)
 	return same;
 }
 
-void steps_recipe_of(const char *workspace, const char *corpus, char *out, size_t size)
+void next_steps_recipe(const char *workspace, const char *corpus, char *out, size_t size)
 {
 	struct err ignored;
 	char *path = file_path(&ignored, "%s/corpora/%s/manifest.json", workspace, corpus);
@@ -65,77 +65,77 @@ void steps_recipe_of(const char *workspace, const char *corpus, char *out, size_
 	free(path);
 }
 
-static struct step *add(struct step *steps, size_t *n, enum step_kind kind, const char *title,
+static struct suggested_step *add_next_step(struct suggested_step *steps, size_t *n, enum suggested_step_kind kind, const char *title,
 			const char *why)
 {
-	struct step *s = &steps[*n < STEPS_MAX ? (*n)++ : STEPS_MAX - 1];
+	struct suggested_step *s = &steps[*n < NEXT_STEPS_MAX ? (*n)++ : NEXT_STEPS_MAX - 1];
 
-	*s = (struct step){ .kind = kind, .tab = -1 };
+	*s = (struct suggested_step){ .kind = kind, .tab = -1 };
 	snprintf(s->title, sizeof(s->title), "%s", title);
 	snprintf(s->why, sizeof(s->why), "%s", why);
 	return s;
 }
 
-static void set_command(struct step *s, const char *const *words, size_t n)
+static void set_command(struct suggested_step *s, const char *const *words, size_t n)
 {
-	for (size_t i = 0; i < n && i + 1 < STEP_WORDS; i++)
+	for (size_t i = 0; i < n && i + 1 < NEXT_STEP_WORDS; i++)
 		s->argv[i] = words[i];
 }
 
-static void add_prep(struct step *steps, size_t *n, const char *title)
+static void add_prep(struct suggested_step *steps, size_t *n, const char *title)
 {
-	struct step *s = add(steps, n, STEP_RUN, title,
+	struct suggested_step *s = add_next_step(steps, n, NEXT_STEP_RUN, title,
 			     "sentences of a small grammar; takes seconds, needs no network");
 
 	set_command(s, (const char *const[]){ "werkbank", "prep", DEMO }, 3);
 }
 
-static void add_training(struct step *steps, size_t *n, const struct places *p,
-			 const char *workspace, const struct place_corpus *c)
+static void add_training(struct suggested_step *steps, size_t *n, const struct workspace_index *p,
+			 const char *workspace, const struct indexed_corpus *c)
 {
 	char title[80], why[160];
-	struct step *s;
+	struct suggested_step *s;
 
 	snprintf(title, sizeof(title), "Train a model on %.50s", c->name);
 	snprintf(why, sizeof(why), "%.20s to %.20s; it goes on when you leave",
 		 c->source, c->target);
-	s = add(steps, n, STEP_RUN, title, why);
-	steps_recipe_of(workspace, c->name, s->text[0], sizeof(s->text[0]));
-	steps_new_run(p, c->name, s->text[1]);
+	s = add_next_step(steps, n, NEXT_STEP_RUN, title, why);
+	next_steps_recipe(workspace, c->name, s->text[0], sizeof(s->text[0]));
+	next_steps_run_name(p, c->name, s->text[1]);
 	snprintf(s->run, sizeof(s->run), "%.100s", s->text[1]);
 	set_command(s, (const char *const[]){ "werkbank", "train", s->text[0], "--run",
 					      s->text[1], "--detach" }, 6);
 }
 
-static void add_look(struct step *steps, size_t *n, const char *verb, const struct status *r,
+static void add_look(struct suggested_step *steps, size_t *n, const char *verb, const struct run_status *r,
 		     int tab, const char *why)
 {
 	char title[80];
-	struct step *s;
+	struct suggested_step *s;
 
 	snprintf(title, sizeof(title), "%s %.60s", verb, r->name);
-	s = add(steps, n, STEP_LOOK, title, why);
+	s = add_next_step(steps, n, NEXT_STEP_SHOW, title, why);
 	snprintf(s->run, sizeof(s->run), "%s", r->name);
 	s->tab = tab;
 }
 
-static bool can_go_on(const struct status *r)
+static bool can_resume_run(const struct run_status *r)
 {
 	return !r->alive && r->step > 0 &&
 	       (!strcmp(r->state, "stopped") || !strcmp(r->state, "lost") ||
 		!strcmp(r->state, "failed"));
 }
 
-static void add_going_on(struct step *steps, size_t *n, const char *workspace,
-			 const struct status *r)
+static void add_resume_step(struct suggested_step *steps, size_t *n, const char *workspace,
+			 const struct run_status *r)
 {
 	char title[80], why[160];
-	struct step *s;
+	struct suggested_step *s;
 
 	snprintf(title, sizeof(title), "Go on training %.60s", r->name);
 	snprintf(why, sizeof(why), "%.15s at step %lld; it begins from its last checkpoint",
 		 r->state, (long long)r->step);
-	s = add(steps, n, STEP_RUN, title, why);
+	s = add_next_step(steps, n, NEXT_STEP_RUN, title, why);
 	snprintf(s->text[0], sizeof(s->text[0]), "%.120s/runs/%.100s/recipe.ini", workspace,
 		 r->name);
 	snprintf(s->run, sizeof(s->run), "%s", r->name);
@@ -143,7 +143,7 @@ static void add_going_on(struct step *steps, size_t *n, const char *workspace,
 					      "--detach" }, 6);
 }
 
-static bool has_run(const struct places *p, const char *corpus)
+static bool has_run(const struct workspace_index *p, const char *corpus)
 {
 	size_t len = strlen(corpus);
 
@@ -154,10 +154,10 @@ static bool has_run(const struct places *p, const char *corpus)
 	return false;
 }
 
-size_t steps_find(const struct places *p, const char *workspace, bool busy,
-		  struct step steps[STEPS_MAX])
+size_t next_steps_find(const struct workspace_index *p, const char *workspace, bool busy,
+		  struct suggested_step steps[NEXT_STEPS_MAX])
 {
-	const struct place_corpus *newest = NULL;
+	const struct indexed_corpus *newest = NULL;
 	size_t n = 0, alive = 0, scored = 0;
 
 	for (size_t i = 0; i < p->n_corpora; i++)
@@ -177,28 +177,28 @@ size_t steps_find(const struct places *p, const char *workspace, bool busy,
 			scored++;
 		}
 	for (size_t i = 0; i < p->n_runs && !alive && i < 1; i++)
-		if (can_go_on(&p->runs[i].status))
-			add_going_on(steps, &n, workspace, &p->runs[i].status);
+		if (can_resume_run(&p->runs[i].status))
+			add_resume_step(steps, &n, workspace, &p->runs[i].status);
 	if (newest && !alive && !busy && !has_run(p, newest->name))
 		add_training(steps, &n, p, workspace, newest);
-	if (!places_corpus(p, DEMO) && !busy)
+	if (!workspace_index_corpus(p, DEMO) && !busy)
 		add_prep(steps, &n, "Prepare the built-in corpus");
-	else if (places_corpus(p, DEMO) &&
-		 places_corpus(p, DEMO)->state == CORPUS_UNFINISHED && !busy)
+	else if (workspace_index_corpus(p, DEMO) &&
+		 workspace_index_corpus(p, DEMO)->state == CORPUS_UNFINISHED && !busy)
 		add_prep(steps, &n, "Go on preparing the built-in corpus");
 	if (newest && !alive && !busy && has_run(p, newest->name))
 		add_training(steps, &n, p, workspace, newest);
 	if (p->n_runs > 1)
 		add_look(steps, &n, "Compare runs, from", &p->runs[0].status, TAB_COMPARE,
 			 "curves over each other, options that differ");
-	if (n < STEPS_MAX) {
-		struct step *s = add(steps, &n, STEP_FORM, "Prepare another corpus",
+	if (n < NEXT_STEPS_MAX) {
+		struct suggested_step *s = add_next_step(steps, &n, NEXT_STEP_FORM, "Prepare another corpus",
 				     "choose a recipe, look at its options");
 
 		set_command(s, (const char *const[]){ "prep" }, 1);
 	}
-	if (n < STEPS_MAX && p->n_corpora) {
-		struct step *s = add(steps, &n, STEP_FORM, "Train with other options",
+	if (n < NEXT_STEPS_MAX && p->n_corpora) {
+		struct suggested_step *s = add_next_step(steps, &n, NEXT_STEP_FORM, "Train with other options",
 				     "choose a recipe, look at its options");
 
 		set_command(s, (const char *const[]){ "train" }, 1);

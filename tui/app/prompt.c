@@ -50,7 +50,7 @@ fail:
 /* ---- choices ---- */
 
 /* Letters of ASCII count the same in both cases. */
-static bool contains(const char *text, const char *word)
+static bool contains_any_case(const char *text, const char *word)
 {
 	size_t n = strlen(word);
 
@@ -61,26 +61,26 @@ static bool contains(const char *text, const char *word)
 }
 
 /* Choice number k of those that pass the filter; NULL: there are fewer. */
-static char *passing(const struct prompt *p, size_t k)
+static char *filtered_choice(const struct prompt *p, size_t k)
 {
 	for (size_t i = 0; i < p->n_choices; i++)
-		if (contains(p->choices[i], edit_text(&p->line)) && !k--)
+		if (contains_any_case(p->choices[i], edit_text(&p->line)) && !k--)
 			return p->choices[i];
 	return NULL;
 }
 
-static size_t n_passing(const struct prompt *p)
+static size_t count_filtered(const struct prompt *p)
 {
 	size_t n = 0;
 
-	while (passing(p, n))
+	while (filtered_choice(p, n))
 		n++;
 	return n;
 }
 
 /* ---- keys ---- */
 
-static enum prompt_state answer(struct prompt *p, const char *text)
+static enum prompt_state answer_prompt(struct prompt *p, const char *text)
 {
 	struct err ignored;
 
@@ -91,9 +91,9 @@ static enum prompt_state answer(struct prompt *p, const char *text)
 static enum prompt_state key_yes_no(struct prompt *p, int key)
 {
 	if (key == 'y' || key == 'Y')
-		return answer(p, "yes");
+		return answer_prompt(p, "yes");
 	if (key == 'n' || key == 'N' || key == 'q')
-		return answer(p, NULL);
+		return answer_prompt(p, NULL);
 	return key == 'c' ? PROMPT_COPY : PROMPT_OPEN;
 }
 
@@ -109,7 +109,7 @@ static enum prompt_state key_text(struct prompt *p, int key)
 	case KEY_NAME_PAGE_UP:   p->top = MAX(p->top - BOX_ROWS + 6, 0); break;
 	case 'c': return PROMPT_COPY;
 	case 'q':
-	case '\r': return answer(p, NULL);
+	case '\r': return answer_prompt(p, NULL);
 	default: break;
 	}
 	return PROMPT_OPEN;
@@ -117,11 +117,11 @@ static enum prompt_state key_text(struct prompt *p, int key)
 
 static enum prompt_state key_choice(struct prompt *p, int key)
 {
-	size_t n = n_passing(p);
+	size_t n = count_filtered(p);
 
 	switch (key) {
 	case '\r':
-		return n ? answer(p, passing(p, p->chosen)) : PROMPT_OPEN;
+		return n ? answer_prompt(p, filtered_choice(p, p->chosen)) : PROMPT_OPEN;
 	case '\t':
 	case 'N' & 0x1F:
 	case KEY_NAME_DOWN: p->chosen += p->chosen + 1 < n; break;
@@ -140,7 +140,7 @@ static enum prompt_state key_choice(struct prompt *p, int key)
 enum prompt_state prompt_key(struct prompt *p, int key)
 {
 	if (key == 0x1B || key == ('C' & 0x1F) || key == ('G' & 0x1F))
-		return answer(p, NULL);
+		return answer_prompt(p, NULL);
 	switch (p->kind) {
 	case QUESTION_YES_NO: return key_yes_no(p, key);
 	case QUESTION_TEXT:   return key_text(p, key);
@@ -148,7 +148,7 @@ enum prompt_state prompt_key(struct prompt *p, int key)
 	case QUESTION_LINE:   break;
 	}
 	if (key == '\r')
-		return answer(p, edit_text(&p->line));
+		return answer_prompt(p, edit_text(&p->line));
 	edit_key(&p->line, key);
 	return PROMPT_OPEN;
 }
@@ -164,7 +164,7 @@ enum prompt_state prompt_paste(struct prompt *p, const char *text)
 /* ---- drawing ---- */
 
 /* Draws text by lines; returns the rows they take. rows 0 only counts. */
-static int draw_words(struct grid *g, struct rect r, int skip, const char *text)
+static int draw_prompt_text(struct grid *g, struct rect r, int skip, const char *text)
 {
 	int line = 0;
 
@@ -197,7 +197,7 @@ static const char *foot_of(const struct prompt *p)
 
 /* ---- where things are ---- */
 
-struct places {
+struct prompt_layout {
 	bool small;		/* no room for a box: the last row has it all */
 	struct rect box, body;	/* body: between its frame and the foot */
 	struct span foot;
@@ -207,7 +207,7 @@ struct places {
 
 static int rows_wanted(const struct prompt *p, struct grid *g, int cols)
 {
-	int words = draw_words(g, (struct rect){ 0, 0, 0, cols }, 0, p->text);
+	int words = draw_prompt_text(g, (struct rect){ 0, 0, 0, cols }, 0, p->text);
 
 	if (p->kind == QUESTION_LINE)
 		return 3;
@@ -217,7 +217,7 @@ static int rows_wanted(const struct prompt *p, struct grid *g, int cols)
 }
 
 /* Behind the title, which has half of the row at most. */
-static void place_small(const struct prompt *p, const struct grid *g, struct places *at)
+static void place_small(const struct prompt *p, const struct grid *g, struct prompt_layout *at)
 {
 	int col = MIN(grid_text_width(g, p->title) + 1, g->cols / 2);
 
@@ -231,12 +231,12 @@ static void place_small(const struct prompt *p, const struct grid *g, struct pla
 		at->foot = (struct span){ g->rows - 1, col, g->cols - col, STYLE_DIM };
 }
 
-static void place(const struct prompt *p, struct grid *g, struct places *at)
+static void place_prompt(const struct prompt *p, struct grid *g, struct prompt_layout *at)
 {
 	int cols = MIN(g->cols - 2, BOX_COLS), rows;
 	struct rect r;
 
-	*at = (struct places){ 0 };
+	*at = (struct prompt_layout){ 0 };
 	if (g->rows < 6 || g->cols < 24) {
 		place_small(p, g, at);
 		return;
@@ -264,14 +264,14 @@ static size_t top_choice(const struct prompt *p, struct rect list)
 
 /* ---- drawing it all ---- */
 
-static void draw_line(struct prompt *p, struct grid *g, struct span at)
+static void draw_prompt_line(struct prompt *p, struct grid *g, struct span at)
 {
 	edit_draw(&p->line, g, (struct rect){ at.row, at.col, 1, at.width }, at.style, true);
 }
 
 static void draw_choices(const struct prompt *p, struct grid *g, struct rect r)
 {
-	size_t n = n_passing(p), rows = (size_t)MAX(r.rows, 1), top = top_choice(p, r);
+	size_t n = count_filtered(p), rows = (size_t)MAX(r.rows, 1), top = top_choice(p, r);
 
 	if (!n)
 		draw_text(g, r.row, r.col, r.cols, STYLE_DIM, "nothing like this");
@@ -285,29 +285,29 @@ static void draw_choices(const struct prompt *p, struct grid *g, struct rect r)
 		grid_put(g, row, r.col, chosen ? STYLE_SELECTED : STYLE_NORMAL,
 			 chosen ? 0x25B8 : ' ');
 		draw_text(g, row, r.col + 2, r.cols - 2, chosen ? STYLE_SELECTED : STYLE_NORMAL,
-			  passing(p, top + i));
+			  filtered_choice(p, top + i));
 	}
 }
 
-static void draw_small(struct prompt *p, struct grid *g, const struct places *at)
+static void draw_small(struct prompt *p, struct grid *g, const struct prompt_layout *at)
 {
 	for (int col = 0; col < g->cols; col++)
 		grid_put(g, at->box.row, col, STYLE_FOCUS, ' ');
 	draw_text(g, at->box.row, 0, g->cols, STYLE_FOCUS, p->title);
 	if (at->line.width)
-		draw_line(p, g, at->line);
-	else if (at->list.rows && passing(p, p->chosen))
+		draw_prompt_line(p, g, at->line);
+	else if (at->list.rows && filtered_choice(p, p->chosen))
 		draw_text(g, at->list.row, at->list.col, at->list.cols, STYLE_SELECTED,
-			  passing(p, p->chosen));
+			  filtered_choice(p, p->chosen));
 	else
 		draw_text(g, at->foot.row, at->foot.col, at->foot.width, STYLE_DIM, foot_of(p));
 }
 
 void prompt_draw(struct prompt *p, struct grid *g)
 {
-	struct places at;
+	struct prompt_layout at;
 
-	place(p, g, &at);
+	place_prompt(p, g, &at);
 	if (at.small) {
 		draw_small(p, g, &at);
 		return;
@@ -318,9 +318,9 @@ void prompt_draw(struct prompt *p, struct grid *g)
 	draw_box(g, at.box, p->title, true);
 	draw_text(g, at.foot.row, at.foot.col, at.foot.width, at.foot.style, foot_of(p));
 	if (at.line.width)
-		draw_line(p, g, at.line);
+		draw_prompt_line(p, g, at.line);
 	else
-		draw_words(g, at.body, p->top, p->text);
+		draw_prompt_text(g, at.body, p->top, p->text);
 	if (at.list.rows)
 		draw_choices(p, g, at.list);
 }
@@ -349,10 +349,10 @@ static int key_at(const char *foot, int col)
 	return words[1] == ' ' ? words[0] : 0;
 }
 
-static enum prompt_state press(struct prompt *p, const struct grid *g, const struct places *at,
+static enum prompt_state press_prompt(struct prompt *p, const struct grid *g, const struct prompt_layout *at,
 			       const struct mouse *m)
 {
-	size_t n = n_passing(p), choice;
+	size_t n = count_filtered(p), choice;
 	int key;
 
 	if (at->line.width && m->row == at->line.row) {
@@ -365,7 +365,7 @@ static enum prompt_state press(struct prompt *p, const struct grid *g, const str
 		if (choice >= n)
 			return PROMPT_OPEN;
 		p->chosen = choice;
-		return answer(p, passing(p, choice));
+		return answer_prompt(p, filtered_choice(p, choice));
 	}
 	if (m->row != at->foot.row || !at->foot.width)
 		return PROMPT_OPEN;
@@ -375,7 +375,7 @@ static enum prompt_state press(struct prompt *p, const struct grid *g, const str
 
 enum prompt_state prompt_mouse(struct prompt *p, struct grid *g, const struct mouse *m)
 {
-	struct places at;
+	struct prompt_layout at;
 
 	switch (m->kind) {
 	case MOUSE_WHEEL_UP:
@@ -385,8 +385,8 @@ enum prompt_state prompt_mouse(struct prompt *p, struct grid *g, const struct mo
 								       : KEY_NAME_DOWN);
 		return PROMPT_OPEN;
 	case MOUSE_PRESS:
-		place(p, g, &at);
-		return m->button == 1 ? press(p, g, &at, m) : PROMPT_OPEN;
+		place_prompt(p, g, &at);
+		return m->button == 1 ? press_prompt(p, g, &at, m) : PROMPT_OPEN;
 	default:
 		return PROMPT_OPEN;
 	}

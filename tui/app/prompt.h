@@ -1,7 +1,7 @@
 /*
  * prompt.h - questions that stand over the screen until they are answered.
  *
- * Views ask through world_ask(); this is what app.c does with a question:
+ * Views ask through context_ask(); this is what app.c does with a question:
  *
  *	prompt_ask(&p, &q, e)
  *	prompt_key(&p, key) … PROMPT_ANSWERED: p.answer (NULL: called off)

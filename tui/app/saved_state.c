@@ -11,7 +11,7 @@
 #define KEY_MAX_BYTES   80
 #define VALUE_MAX_BYTES 1000
 
-static bool is_key(const char *key)
+static bool is_state_key(const char *key)
 {
 	size_t n = strspn(key, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 			       "0123456789._-");
@@ -19,13 +19,13 @@ static bool is_key(const char *key)
 	return n && n <= KEY_MAX_BYTES && !key[n];
 }
 
-static bool is_value(const char *value)
+static bool is_state_value(const char *value)
 {
 	return strlen(value) <= VALUE_MAX_BYTES && !strpbrk(value, "\r\n") &&
 	       utf8_valid(value, strlen(value));
 }
 
-static size_t find(const struct keep *k, const char *key)
+static size_t find_saved_key(const struct saved_state *k, const char *key)
 {
 	size_t i = 0;
 
@@ -34,16 +34,16 @@ static size_t find(const struct keep *k, const char *key)
 	return i;
 }
 
-const char *keep_get(const struct keep *k, const char *key)
+const char *saved_state_get(const struct saved_state *k, const char *key)
 {
-	size_t i = find(k, key);
+	size_t i = find_saved_key(k, key);
 
 	return i < k->n ? k->items[i].value : NULL;
 }
 
-void keep_set(struct keep *k, const char *key, const char *value)
+void saved_state_set(struct saved_state *k, const char *key, const char *value)
 {
-	size_t i = find(k, key);
+	size_t i = find_saved_key(k, key);
 	struct err ignored;
 	char *copy;
 
@@ -56,7 +56,7 @@ void keep_set(struct keep *k, const char *key, const char *value)
 		k->changed = true;
 		return;
 	}
-	if (!value || i == KEEP_MAX || !is_key(key) || !is_value(value) ||
+	if (!value || i == SAVED_STATE_MAX || !is_state_key(key) || !is_state_value(value) ||
 	    !(copy = mem_strdup(value, &ignored)))
 		return;
 	if (i == k->n) {
@@ -72,7 +72,7 @@ void keep_set(struct keep *k, const char *key, const char *value)
 	k->changed = true;
 }
 
-void keep_read(struct keep *k, const char *text)
+void saved_state_read(struct saved_state *k, const char *text)
 {
 	while (*text) {
 		size_t n = strcspn(text, "\n");
@@ -84,7 +84,7 @@ void keep_read(struct keep *k, const char *text)
 			equals = strchr(line, '=');
 			if (equals && *line != '#') {
 				*equals = 0;
-				keep_set(k, text_trim(line), text_trim(equals + 1));
+				saved_state_set(k, text_trim(line), text_trim(equals + 1));
 			}
 		}
 		text += n + (text[n] == '\n');
@@ -92,17 +92,17 @@ void keep_read(struct keep *k, const char *text)
 	k->changed = false;
 }
 
-void keep_write(const struct keep *k, struct buf *out)
+void saved_state_write(const struct saved_state *k, struct buf *out)
 {
 	for (size_t i = 0; i < k->n; i++)
 		buf_printf(out, "%s = %s\n", k->items[i].key, k->items[i].value);
 }
 
-void keep_free(struct keep *k)
+void saved_state_free(struct saved_state *k)
 {
 	for (size_t i = 0; i < k->n; i++) {
 		free(k->items[i].key);
 		free(k->items[i].value);
 	}
-	*k = (struct keep){ 0 };
+	*k = (struct saved_state){ 0 };
 }

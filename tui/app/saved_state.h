@@ -1,13 +1,13 @@
 /*
  * saved_state.h - what the workbench remembers from one time to the next, as "key = value" lines.
  *
- *	keep_read(&k, text);			lines that make no sense are left out
- *	keep_get(&k, "run.zoom"); keep_set(&k, "run.zoom", "yes");
- *	keep_write(&k, &out);
- *	keep_free(&k);
+ *	saved_state_read(&k, text);			lines that make no sense are left out
+ *	saved_state_get(&k, "run.zoom"); saved_state_set(&k, "run.zoom", "yes");
+ *	saved_state_write(&k, &out);
+ *	saved_state_free(&k);
  *
  * Keys are "view.what", of letters, digits, . _ -; values hold no line ends.
- * At most KEEP_MAX; what comes after is not kept.
+ * At most SAVED_STATE_MAX; what comes after is not kept.
  */
 #ifndef WERKBANK_TUI_APP_SAVED_STATE_H
 #define WERKBANK_TUI_APP_SAVED_STATE_H
@@ -17,22 +17,22 @@
 
 #include "share/base/buf.h"
 
-#define KEEP_MAX 200
+#define SAVED_STATE_MAX 200
 
-struct keep {
-	struct { char *key, *value; } items[KEEP_MAX];	/* owned */
+struct saved_state {
+	struct { char *key, *value; } items[SAVED_STATE_MAX];	/* owned */
 	size_t n;
-	bool changed;	/* since keep_read() */
+	bool changed;	/* since saved_state_read() */
 };
 
-void keep_read(struct keep *k, const char *text);
-void keep_write(const struct keep *k, struct buf *out);
-void keep_free(struct keep *k);
+void saved_state_read(struct saved_state *k, const char *text);
+void saved_state_write(const struct saved_state *k, struct buf *out);
+void saved_state_free(struct saved_state *k);
 
-/* The value of a key, NULL: none. Borrowed until the next keep_set(). */
-const char *keep_get(const struct keep *k, const char *key);
+/* The value of a key, NULL: none. Borrowed until the next saved_state_set(). */
+const char *saved_state_get(const struct saved_state *k, const char *key);
 
 /* Value NULL: forget it. */
-void keep_set(struct keep *k, const char *key, const char *value);
+void saved_state_set(struct saved_state *k, const char *key, const char *value);
 
 #endif

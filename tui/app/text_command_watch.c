@@ -19,7 +19,7 @@
 #define WIDTH	   79
 
 /* What cannot act on a terminal: control characters become blanks, and a line is cut at WIDTH. */
-static void add_line(struct buf *out, const char *text)
+static void append_plain_line(struct buf *out, const char *text)
 {
 	size_t from = out->len, n = strlen(text);
 
@@ -30,7 +30,7 @@ static void add_line(struct buf *out, const char *text)
 	buf_add_char(out, '\n');
 }
 
-static void add_bar(struct buf *out, double share)
+static void append_share_bar(struct buf *out, double share)
 {
 	int filled = isfinite(share) ? (int)(MIN(MAX(share, 0), 1) * BAR_WIDTH) : 0;
 
@@ -42,9 +42,9 @@ static void add_bar(struct buf *out, double share)
 		buf_printf(out, " %.0f %%", 100 * MIN(MAX(share, 0), 1));
 }
 
-static void show_progress(const struct history *h, double now, struct buf *out)
+static void show_run_progress(const struct run_history *h, double now, struct buf *out)
 {
-	char step[FIGURE_BYTES], total[FIGURE_BYTES], elapsed[FIGURE_BYTES], left[FIGURE_BYTES];
+	char step[NUMBER_TEXT_BYTES], total[NUMBER_TEXT_BYTES], elapsed[NUMBER_TEXT_BYTES], left[NUMBER_TEXT_BYTES];
 	double share = h->total_steps > 0 && h->step >= 0 ?
 		(double)h->step / (double)h->total_steps : NAN, spent = history_elapsed(h, now);
 
@@ -52,27 +52,27 @@ static void show_progress(const struct history *h, double now, struct buf *out)
 		share = MAX(isfinite(share) ? share : 0, spent / 60 / h->max_minutes);
 	if (h->state == RUN_FINISHED)
 		share = 1;
-	add_bar(out, share);
-	buf_printf(out, "  step %s of %s, %s spent, %s left\n", figure_count(step, h->step),
-		   figure_count(total, h->total_steps), figure_duration(elapsed, spent),
-		   figure_duration(left, history_remaining(h, now)));
+	append_share_bar(out, share);
+	buf_printf(out, "  step %s of %s, %s spent, %s left\n", format_count(step, h->step),
+		   format_count(total, h->total_steps), format_duration(elapsed, spent),
+		   format_duration(left, history_remaining(h, now)));
 }
 
-static void show_figures(const struct history *h, struct buf *out)
+static void show_figures(const struct run_history *h, struct buf *out)
 {
-	char a[FIGURE_BYTES], b[FIGURE_BYTES], c[FIGURE_BYTES], d[FIGURE_BYTES];
+	char a[NUMBER_TEXT_BYTES], b[NUMBER_TEXT_BYTES], c[NUMBER_TEXT_BYTES], d[NUMBER_TEXT_BYTES];
 
 	buf_printf(out, "loss %s   dev NLL %s   train NLL %s   learning rate %s\n",
-		   figure_fixed(a, h->loss.value, 3), figure_fixed(b, h->dev_nll.value, 3),
-		   figure_fixed(c, h->train_nll, 3), figure_value(d, h->rate.value));
-	buf_printf(out, "dev BLEU %s   best %s at step %s\n", figure_fixed(a, h->bleu.value, 2),
-		   figure_fixed(b, h->best_bleu, 2), figure_count(c, h->best_step));
+		   format_fixed(a, h->loss.value, 3), format_fixed(b, h->dev_nll.value, 3),
+		   format_fixed(c, h->train_nll, 3), format_value(d, h->rate.value));
+	buf_printf(out, "dev BLEU %s   best %s at step %s\n", format_fixed(a, h->bleu.value, 2),
+		   format_fixed(b, h->best_bleu, 2), format_count(c, h->best_step));
 	buf_printf(out, "tokens/s: target %s, source %s   gradient norm %s   epoch %s\n",
-		   figure_value(a, h->target_tps.value), figure_value(b, h->source_tps.value),
-		   figure_value(c, h->grad_norm.value), figure_fixed(d, h->epoch, 2));
+		   format_value(a, h->target_tps.value), format_value(b, h->source_tps.value),
+		   format_value(c, h->grad_norm.value), format_fixed(d, h->epoch, 2));
 }
 
-static void show_log(const struct history *h, struct buf *out)
+static void show_log(const struct run_history *h, struct buf *out)
 {
 	static const char *const kinds[] = {
 		[LINE_START] = "start", [LINE_EVAL] = "eval", [LINE_BEST] = "best",
@@ -82,12 +82,12 @@ static void show_log(const struct history *h, struct buf *out)
 
 	for (size_t i = h->n_lines - MIN(h->n_lines, (size_t)LOG_LINES); i < h->n_lines; i++) {
 		const struct history_line *l = history_line(h, i);
-		char step[FIGURE_BYTES];
+		char step[NUMBER_TEXT_BYTES];
 
 		buf_clear(&line);
-		buf_printf(&line, "%9s  %-8s %s", l->step < 0 ? "" : figure_count(step, l->step),
+		buf_printf(&line, "%9s  %-8s %s", l->step < 0 ? "" : format_count(step, l->step),
 			   kinds[l->kind], l->text);
-		add_line(out, buf_text(&line));
+		append_plain_line(out, buf_text(&line));
 	}
 	buf_free(&line);
 }
@@ -95,7 +95,7 @@ static void show_log(const struct history *h, struct buf *out)
 static int show_run(const char *workspace, const char *name, double now, struct buf *out,
 		    struct err *e)
 {
-	struct history *h = history_open(workspace, name, e);
+	struct run_history *h = history_open(workspace, name, e);
 	char ranks[48] = "";
 	int got;
 
@@ -110,9 +110,9 @@ static int show_run(const char *workspace, const char *name, double now, struct 
 
 		buf_printf(&head, "%s: %s%s%s%s", h->name, run_state_name(h->state),
 			   *h->host ? " on " : "", h->host, ranks);
-		add_line(out, buf_text(&head));
+		append_plain_line(out, buf_text(&head));
 		buf_free(&head);
-		show_progress(h, now, out);
+		show_run_progress(h, now, out);
 		show_figures(h, out);
 		show_log(h, out);
 	}
@@ -120,46 +120,46 @@ static int show_run(const char *workspace, const char *name, double now, struct 
 	return MIN(got, 0);
 }
 
-static void show_corpus(const struct place_corpus *c, struct buf *out)
+static void show_corpus(const struct indexed_corpus *c, struct buf *out)
 {
 	const struct prep_progress *p = &c->progress;
-	char a[FIGURE_BYTES], b[FIGURE_BYTES];
+	char a[NUMBER_TEXT_BYTES], b[NUMBER_TEXT_BYTES];
 
 	if (c->state == CORPUS_READY) {
 		buf_printf(out, "corpus %s: %s to %s, %s pairs, vocabulary of %s\n", c->name,
-			   c->source, c->target, figure_count(a, c->train),
-			   figure_count(b, c->vocabulary));
+			   c->source, c->target, format_count(a, c->train),
+			   format_count(b, c->vocabulary));
 		return;
 	}
 	buf_printf(out, "corpus %s: %s", c->name, corpus_state_name(c->state));
-	if (p->there) {
+	if (p->exists) {
 		buf_printf(out, ", %s ", p->stage);
-		add_bar(out, prep_progress_share(p));
+		append_share_bar(out, prep_progress_share(p));
 		if (p->rate > 0)
-			buf_printf(out, " %s %s/s", figure_value(a, p->rate), p->unit);
+			buf_printf(out, " %s %s/s", format_value(a, p->rate), p->unit);
 		if (isfinite(prep_progress_left(p)))
-			buf_printf(out, ", %s left", figure_duration(b, prep_progress_left(p)));
+			buf_printf(out, ", %s left", format_duration(b, prep_progress_left(p)));
 	}
 	buf_add_char(out, '\n');
 }
 
-static void show_row(const struct status *s, struct buf *out)
+static void show_row(const struct run_status *s, struct buf *out)
 {
-	char a[FIGURE_BYTES], b[FIGURE_BYTES], c[FIGURE_BYTES];
+	char a[NUMBER_TEXT_BYTES], b[NUMBER_TEXT_BYTES], c[NUMBER_TEXT_BYTES];
 
 	buf_printf(out, "run %s: %s, step %s of %s, best BLEU %s\n", s->name, s->state,
-		   figure_count(a, s->step), figure_count(b, s->steps),
-		   figure_fixed(c, s->best_bleu, 2));
+		   format_count(a, s->step), format_count(b, s->steps),
+		   format_fixed(c, s->best_bleu, 2));
 }
 
 /* What the home view suggests: its first steps that are commands. */
-static void show_next(const struct places *p, const char *workspace, struct buf *out)
+static void show_next(const struct workspace_index *p, const char *workspace, struct buf *out)
 {
-	struct step steps[STEPS_MAX];
-	size_t n = steps_find(p, workspace, false, steps), shown = 0;
+	struct suggested_step steps[NEXT_STEPS_MAX];
+	size_t n = next_steps_find(p, workspace, false, steps), shown = 0;
 
 	for (size_t i = 0; i < n && shown < NEXT_LINES; i++) {
-		if (steps[i].kind != STEP_RUN)
+		if (steps[i].kind != NEXT_STEP_RUN)
 			continue;
 		buf_add_str(out, "next: ");
 		for (size_t k = 0; steps[i].argv[k]; k++)
@@ -169,7 +169,7 @@ static void show_next(const struct places *p, const char *workspace, struct buf 
 	}
 }
 
-static void show_places(const struct places *p, const char *workspace, struct buf *out)
+static void show_workspace(const struct workspace_index *p, const char *workspace, struct buf *out)
 {
 	buf_printf(out, "workspace %s\n", workspace);
 	for (size_t i = 0; i < p->n_corpora && i < LIST_LINES; i++)
@@ -183,25 +183,25 @@ static void show_places(const struct places *p, const char *workspace, struct bu
 	show_next(p, workspace, out);
 }
 
-int batch_watch(const struct conf *c, double now, struct buf *out, struct err *e)
+int text_command_watch(const struct conf *c, double now, struct buf *out, struct err *e)
 {
 	char *workspace = paths_workspace(c->workspace, e);
 	const char *named = c->n_arguments ? c->arguments[0] : c->run;
-	struct places p = { 0 };
+	struct workspace_index p = { 0 };
 	int rc = workspace ? 0 : e->code;
 
-	while (!rc && (rc = places_update(&p, workspace, now, 1, e)) == PLACES_MORE)
+	while (!rc && (rc = workspace_index_update(&p, workspace, now, 1, e)) == INDEX_MORE)
 		rc = 0;
 	rc = MIN(rc, 0);
 	if (!rc && !named)
-		show_places(&p, workspace, out);
+		show_workspace(&p, workspace, out);
 	/* the first is the one that is being trained, else the newest */
 	if (!rc && (named || p.n_runs)) {
 		if (!named)
 			buf_add_char(out, '\n');
 		rc = show_run(workspace, named ? named : p.runs[0].status.name, now, out, e);
 	}
-	places_free(&p);
+	workspace_index_free(&p);
 	free(workspace);
 	return rc ? rc : buf_check(out, e);
 }

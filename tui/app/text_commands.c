@@ -18,7 +18,7 @@
 #include "tui/run/sample_history.h"
 #include "tui/run/word_diff.h"
 
-static void put_count(struct json_writer *w, const char *key, int64_t value)
+static void write_count_or_null(struct json_writer *w, const char *key, int64_t value)
 {
 	json_key(w, key);
 	if (value < 0)
@@ -27,7 +27,7 @@ static void put_count(struct json_writer *w, const char *key, int64_t value)
 		json_int(w, value);
 }
 
-static void put_text(struct json_writer *w, const char *key, const char *text)
+static void write_text_or_null(struct json_writer *w, const char *key, const char *text)
 {
 	json_key(w, key);
 	if (text)
@@ -39,20 +39,20 @@ static void put_text(struct json_writer *w, const char *key, const char *text)
 /* ---- runs ---- */
 
 struct side_by_side {
-	const char *names[CONTRAST_MAX_RUNS];
-	struct status status[CONTRAST_MAX_RUNS];
+	const char *names[OPTION_DIFF_MAX_RUNS];
+	struct run_status status[OPTION_DIFF_MAX_RUNS];
 	size_t n;
-	struct contrast differ;
+	struct option_diff differ;
 };
 
-static int take_run(struct side_by_side *s, const char *workspace, const char *name, struct err *e)
+static int add_listed_run(struct side_by_side *s, const char *workspace, const char *name, struct err *e)
 {
 	struct err unknown = { 0 };
 
 	if (paths_check_name("run", name, e))
 		return e->code;
-	if (s->n == CONTRAST_MAX_RUNS)
-		return err_set(e, ERR_USAGE, "at most %d runs side by side", CONTRAST_MAX_RUNS);
+	if (s->n == OPTION_DIFF_MAX_RUNS)
+		return err_set(e, ERR_USAGE, "at most %d runs side by side", OPTION_DIFF_MAX_RUNS);
 	/* says which runs there are */
 	history_free(history_open(workspace, name, &unknown));
 	if (unknown.code)
@@ -72,17 +72,17 @@ static void runs_json(const struct side_by_side *s, struct buf *out)
 	json_key(&w, "runs");
 	json_open(&w, '[');
 	for (size_t k = 0; k < s->n; k++) {
-		const struct status *r = &s->status[k];
+		const struct run_status *r = &s->status[k];
 
 		json_open(&w, '{');
-		put_text(&w, "run", r->name);
-		put_text(&w, "state", r->state);
-		put_count(&w, "step", r->step);
-		put_count(&w, "steps", r->steps);
+		write_text_or_null(&w, "run", r->name);
+		write_text_or_null(&w, "state", r->state);
+		write_count_or_null(&w, "step", r->step);
+		write_count_or_null(&w, "steps", r->steps);
 		json_put_real(&w, "loss", r->loss);
 		json_put_real(&w, "bleu", r->bleu);
 		json_put_real(&w, "best_bleu", r->best_bleu);
-		put_count(&w, "best_step", r->best_step);
+		write_count_or_null(&w, "best_step", r->best_step);
 		json_put_real(&w, "target_tps", r->target_tps);
 		json_close(&w, '}');
 	}
@@ -91,7 +91,7 @@ static void runs_json(const struct side_by_side *s, struct buf *out)
 	json_open(&w, '[');
 	for (size_t i = 0; i < s->differ.n; i++) {
 		json_open(&w, '{');
-		put_text(&w, "option", s->differ.rows[i].option);
+		write_text_or_null(&w, "option", s->differ.rows[i].option);
 		json_key(&w, "values");
 		json_open(&w, '[');
 		for (size_t k = 0; k < s->n; k++)
@@ -117,21 +117,21 @@ static void runs_row(struct buf *out, const char *label, size_t n, const char *c
 
 static void runs_text(const struct side_by_side *s, struct buf *out)
 {
-	char text[6][CONTRAST_MAX_RUNS][FIGURE_BYTES];
-	const char *rows[7][CONTRAST_MAX_RUNS];
+	char text[6][OPTION_DIFF_MAX_RUNS][NUMBER_TEXT_BYTES];
+	const char *rows[7][OPTION_DIFF_MAX_RUNS];
 	static const char *const labels[] = { "state", "step", "loss", "dev BLEU", "best BLEU",
 					      "at step", "target tokens/s" };
 
 	for (size_t k = 0; k < s->n; k++) {
-		const struct status *r = &s->status[k];
+		const struct run_status *r = &s->status[k];
 
 		rows[0][k] = r->state;
-		rows[1][k] = figure_count(text[0][k], r->step);
-		rows[2][k] = figure_fixed(text[1][k], r->loss, 3);
-		rows[3][k] = figure_fixed(text[2][k], r->bleu, 2);
-		rows[4][k] = figure_fixed(text[3][k], r->best_bleu, 2);
-		rows[5][k] = figure_count(text[4][k], r->best_step);
-		rows[6][k] = figure_value(text[5][k], r->target_tps);
+		rows[1][k] = format_count(text[0][k], r->step);
+		rows[2][k] = format_fixed(text[1][k], r->loss, 3);
+		rows[3][k] = format_fixed(text[2][k], r->bleu, 2);
+		rows[4][k] = format_fixed(text[3][k], r->best_bleu, 2);
+		rows[5][k] = format_count(text[4][k], r->best_step);
+		rows[6][k] = format_value(text[5][k], r->target_tps);
 	}
 	runs_row(out, "", s->n, s->names);
 	for (size_t i = 0; i < ARRAY_LEN(labels); i++)
@@ -143,24 +143,24 @@ static void runs_text(const struct side_by_side *s, struct buf *out)
 			 (const char *const *)s->differ.rows[i].values);
 }
 
-int batch_runs(const struct conf *c, struct buf *out, struct err *e)
+int text_command_runs(const struct conf *c, struct buf *out, struct err *e)
 {
 	char *workspace = paths_workspace(c->workspace, e);
 	struct side_by_side *s = mem_alloc(1, sizeof(*s), e);
-	struct places all = { 0 };
+	struct workspace_index all = { 0 };
 	int rc = workspace && s ? 0 : e->code;
 
 	if (!rc && !c->n_arguments) {
-		while ((rc = places_update(&all, workspace, 0, 10, e)) == PLACES_MORE)
+		while ((rc = workspace_index_update(&all, workspace, 0, 10, e)) == INDEX_MORE)
 			;
 		rc = MIN(rc, 0);
 	}
 	for (int i = 0; !rc && i < c->n_arguments; i++)
-		rc = take_run(s, workspace, c->arguments[i], e);
-	for (size_t i = 0; !rc && i < all.n_runs && i < CONTRAST_MAX_RUNS; i++)
-		rc = take_run(s, workspace, all.runs[i].status.name, e);
+		rc = add_listed_run(s, workspace, c->arguments[i], e);
+	for (size_t i = 0; !rc && i < all.n_runs && i < OPTION_DIFF_MAX_RUNS; i++)
+		rc = add_listed_run(s, workspace, all.runs[i].status.name, e);
 	if (!rc && s->n)
-		rc = contrast_make(&s->differ, workspace, s->names, s->n, e);
+		rc = option_diff_make(&s->differ, workspace, s->names, s->n, e);
 	if (!rc && c->json)
 		runs_json(s, out);
 	else if (!rc && s->n)
@@ -168,8 +168,8 @@ int batch_runs(const struct conf *c, struct buf *out, struct err *e)
 	else if (!rc)
 		buf_printf(out, "no runs in %s\n", workspace);
 	if (s)
-		contrast_free(&s->differ);
-	places_free(&all);
+		option_diff_free(&s->differ);
+	workspace_index_free(&all);
 	free(s);
 	free(workspace);
 	return rc ? rc : buf_check(out, e);
@@ -183,8 +183,8 @@ static void version_json(struct json_writer *w, const struct sample_version *v, 
 	size_t n = word_diff(v->hypothesis, before, parts);
 
 	json_open(w, '{');
-	put_count(w, "step", v->step);
-	put_text(w, "hypothesis", v->hypothesis);
+	write_count_or_null(w, "step", v->step);
+	write_text_or_null(w, "hypothesis", v->hypothesis);
 	json_key(w, "new_words");
 	json_open(w, '[');
 	for (size_t i = 0; i < n; i++)
@@ -197,9 +197,9 @@ static void version_json(struct json_writer *w, const struct sample_version *v, 
 static void sentence_json(struct json_writer *w, const struct sample_sentence *s)
 {
 	json_open(w, '{');
-	put_count(w, "id", s->id);
-	put_text(w, "source", s->source);
-	put_text(w, "reference", s->reference);
+	write_count_or_null(w, "id", s->id);
+	write_text_or_null(w, "source", s->source);
+	write_text_or_null(w, "reference", s->reference);
 	json_key(w, "checkpoints");
 	json_open(w, '[');
 	for (size_t v = 0; v < s->n; v++)
@@ -229,7 +229,7 @@ static void sentence_text(struct buf *out, const struct sample_sentence *s)
 }
 
 /* The run that is meant, owned by the caller: named, or the newest. */
-static char *find_run(const struct conf *c, const char *workspace, struct err *e)
+static char *named_or_newest_run(const struct conf *c, const char *workspace, struct err *e)
 {
 	const char *name = c->n_arguments ? c->arguments[0] : c->run;
 	char *newest;
@@ -242,12 +242,12 @@ static char *find_run(const struct conf *c, const char *workspace, struct err *e
 	return newest;
 }
 
-int batch_samples(const struct conf *c, struct buf *out, struct err *e)
+int text_command_samples(const struct conf *c, struct buf *out, struct err *e)
 {
 	char *workspace = paths_workspace(c->workspace, e);
-	char *name = workspace ? find_run(c, workspace, e) : NULL;
-	struct history *h = name ? history_open(workspace, name, e) : NULL;
-	struct sample_book *b = h ? sample_book_open(h->folder, e) : NULL;
+	char *name = workspace ? named_or_newest_run(c, workspace, e) : NULL;
+	struct run_history *h = name ? history_open(workspace, name, e) : NULL;
+	struct sample_history *b = h ? sample_history_open(h->folder, e) : NULL;
 	struct json_writer w = { .out = out };
 	int64_t only = -1;
 	int rc = b ? 0 : e->code;
@@ -255,7 +255,7 @@ int batch_samples(const struct conf *c, struct buf *out, struct err *e)
 	if (!rc && c->n_arguments > 1 && (!text_to_int(c->arguments[1], &only) || only < 0))
 		rc = err_set(e, ERR_USAGE, "N must be the number of a sentence, not '%s'",
 			     c->arguments[1]);
-	while (!rc && (rc = sample_book_update(b, 1, e)) > 0)
+	while (!rc && (rc = sample_history_update(b, 1, e)) > 0)
 		rc = 0;
 	if (!rc && c->json)
 		json_open(&w, '[');
@@ -271,7 +271,7 @@ int batch_samples(const struct conf *c, struct buf *out, struct err *e)
 		json_close(&w, ']');
 		buf_add_char(out, '\n');
 	}
-	sample_book_free(b);
+	sample_history_free(b);
 	history_free(h);
 	free(name);
 	free(workspace);

@@ -12,8 +12,8 @@
 #include "share/conf/conf.h"
 #include "share/base/err.h"
 
-int batch_runs(const struct conf *c, struct buf *out, struct err *e);
-int batch_samples(const struct conf *c, struct buf *out, struct err *e);
-int batch_watch(const struct conf *c, double now, struct buf *out, struct err *e);
+int text_command_runs(const struct conf *c, struct buf *out, struct err *e);
+int text_command_samples(const struct conf *c, struct buf *out, struct err *e);
+int text_command_watch(const struct conf *c, double now, struct buf *out, struct err *e);
 
 #endif

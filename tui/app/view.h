@@ -39,20 +39,20 @@ struct view {
 	size_t state_size;	/* the state is zeroed before open() */
 
 	/* Failing is for trouble that the user must hear of; the tab then shows e->text. */
-	int  (*open)(void *state, struct world *w, struct err *e);
+	int  (*open)(void *state, struct app_context *w, struct err *e);
 	/*
 	 * Look whether something has changed, for at most a few tens of milliseconds in front
 	 * (w->front) and next to nothing behind. It is called about twice a second, sooner after
-	 * a key or when a descriptor given to world_wake_on() can be read.
+	 * a key or when a descriptor given to context_wake_on_fd() can be read.
 	 */
-	unsigned (*update)(void *state, struct world *w);
+	unsigned (*update)(void *state, struct app_context *w);
 	/* Do what a key asks for. */
-	unsigned (*act)(void *state, struct world *w, enum action action);
+	unsigned (*act)(void *state, struct app_context *w, enum action action);
 	/*
 	 * Draw into body, already cleared, of any size from 1 x 1; draw nothing outside it.
 	 * Must not allocate much, read files or wait.
 	 */
-	void (*draw)(void *state, struct grid *g, struct rect body, const struct world *w);
+	void (*draw)(void *state, struct grid *g, struct rect body, const struct app_context *w);
 	void (*close)(void *state);
 
 	/* ---- all that follows may be NULL ---- */
@@ -62,13 +62,13 @@ struct view {
 	 * (REACT_UNKNOWN) is looked up as usual, unless it is a printable character.
 	 */
 	bool (*typing)(void *state);
-	unsigned (*key)(void *state, struct world *w, int key);
+	unsigned (*key)(void *state, struct app_context *w, int key);
 	/* Pasted text, UTF-8 made valid, with its line ends as \n; may be long. Borrowed. */
-	unsigned (*paste)(void *state, struct world *w, const char *text);
+	unsigned (*paste)(void *state, struct app_context *w, const char *text);
 	/* Row and column count from the whole screen's upper left corner, as body does. */
-	unsigned (*mouse)(void *state, struct world *w, const struct mouse *m);
-	/* The answer to a question of world_ask(); text NULL: called off. Borrowed. */
-	unsigned (*answer)(void *state, struct world *w, int question, const char *text);
+	unsigned (*mouse)(void *state, struct app_context *w, const struct mouse *m);
+	/* The answer to a question of context_ask(); text NULL: called off. Borrowed. */
+	unsigned (*answer)(void *state, struct app_context *w, int question, const char *text);
 	/* Actions whose keys the foot of the screen shows, the most useful first; ends with ACTION_NONE. */
 	const enum action *hints;
 };

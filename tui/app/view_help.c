@@ -19,7 +19,7 @@ struct help_line { const char *heading; enum action action; };
 
 #define MAX_LINES (ACTION_COUNT + 12)
 
-static bool passes(enum action a, const char *filter)
+static bool help_filter_matches(enum action a, const char *filter)
 {
 	return strcasestr(action_infos[a].help, filter) || strcasestr(action_infos[a].name, filter);
 }
@@ -29,7 +29,7 @@ static int add_group(struct help_line *lines, int n, const char *group, const ch
 	int first = n;
 
 	for (int a = 1; a < ACTION_COUNT; a++) {
-		if (strcmp(action_infos[a].group, group) || !passes((enum action)a, filter))
+		if (strcmp(action_infos[a].group, group) || !help_filter_matches((enum action)a, filter))
 			continue;
 		if (n == first) {
 			lines[n++] = (struct help_line){ 0 };
@@ -41,7 +41,7 @@ static int add_group(struct help_line *lines, int n, const char *group, const ch
 }
 
 /* The view's own keys first, then the common ones. */
-static int lines_for(const struct help *h, const struct world *w, struct help_line lines[MAX_LINES])
+static int lines_for(const struct help *h, const struct app_context *w, struct help_line lines[MAX_LINES])
 {
 	int n = w->view ? add_group(lines, 0, w->view, h->filter) : 0;
 
@@ -49,8 +49,8 @@ static int lines_for(const struct help *h, const struct world *w, struct help_li
 	return add_group(lines, n, "Workbench", h->filter);
 }
 
-static void draw_line(struct grid *g, struct rect r, int row, const struct help_line *line,
-		      const struct world *w)
+static void draw_help_line(struct grid *g, struct rect r, int row, const struct help_line *line,
+		      const struct app_context *w)
 {
 	char keys[64];
 
@@ -66,7 +66,7 @@ static void draw_line(struct grid *g, struct rect r, int row, const struct help_
 		  action_infos[line->action].help);
 }
 
-static void help_draw(void *state, struct grid *g, struct rect body, const struct world *w)
+static void help_draw(void *state, struct grid *g, struct rect body, const struct app_context *w)
 {
 	struct help *h = state;
 	struct rect r = layout_inside(body);
@@ -82,16 +82,16 @@ static void help_draw(void *state, struct grid *g, struct rect body, const struc
 		draw_text(g, r.row + MIN(1, r.rows - 1), r.col + 2, r.cols - 2, STYLE_DIM,
 			  "no key does anything like this");
 	for (int i = 0; i < r.rows && h->top + i < n; i++)
-		draw_line(g, r, r.row + i, &lines[h->top + i], w);
+		draw_help_line(g, r, r.row + i, &lines[h->top + i], w);
 }
 
-static unsigned help_act(void *state, struct world *w, enum action action)
+static unsigned help_act(void *state, struct app_context *w, enum action action)
 {
 	struct help *h = state;
 
 	switch (action) {
 	case ACTION_HELP_FILTER:
-		world_ask(w, &(struct question){ .kind = QUESTION_LINE, .title = "keys that do",
+		context_ask(w, &(struct question){ .kind = QUESTION_LINE, .title = "keys that do",
 						 .text = h->filter });
 		break;
 	case ACTION_DOWN:      h->top++; break;
@@ -108,7 +108,7 @@ static unsigned help_act(void *state, struct world *w, enum action action)
 	return REACT_REDRAW;
 }
 
-static unsigned help_answer(void *state, struct world *w, int question, const char *text)
+static unsigned help_answer(void *state, struct app_context *w, int question, const char *text)
 {
 	struct help *h = state;
 

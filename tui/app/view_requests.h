@@ -11,40 +11,40 @@
 /* Who asks when it is not a tab. */
 enum { CALLER_APP = -1, CALLER_COMMAND = -2, CALLER_OVERLAY = -3 };
 
-struct called_off { int owner, id; };
+struct cancelled_question { int owner, id; };
 
-struct world_wishes {
+struct view_requests {
 	int caller;		/* the tab that is being called, or CALLER_… */
-	int go;			/* tab to show; -1: none */
-	unsigned news;		/* enum world_news of the coming update */
+	int show_tab;			/* tab to show; -1: none */
+	unsigned news;		/* enum context_news of the coming update */
 	bool redraw;
 	bool screenshot;
 
-	char said[500];		/* in the last row; "" when nothing is */
-	enum style said_style;
-	double said_at;
+	char message[500];		/* in the last row; "" when nothing is */
+	enum style message_style;
+	double message_time;
 
 	struct prompt prompt;
-	struct called_off called_off[8];
-	size_t n_called_off;
+	struct cancelled_question cancelled[8];
+	size_t n_cancelled;
 
 	struct buf copy;
-	bool copies;		/* copy is for the clipboard */
+	bool has_copy;		/* copy is for the clipboard */
 
 	char **command;		/* owned, ends with NULL: waits for a yes; NULL: none */
 	char *command_title;	/* owned */
 
-	struct keep keep;	/* what is remembered from one time to the next */
+	struct saved_state saved;	/* what is remembered from one time to the next */
 	char *state_folder;	/* owned: where, with a slash at its end; NULL: nothing is */
-	char look[40];		/* theme to take; "": as it is */
+	char new_theme[40];		/* theme to take; "": as it is */
 	int mouse;		/* 1 on, 0 off, -1 as it is */
 
 	struct wizard *wizard;	/* owned: a form to open; NULL: none */
 
-	int wakes[WORLD_WAKES];
-	size_t n_wakes;
+	int wake_fds[CONTEXT_WAKE_FDS];
+	size_t n_wake_fds;
 };
 
-void wishes_forget_command(struct world_wishes *wish);
+void requests_clear_command(struct view_requests *requests);
 
 #endif

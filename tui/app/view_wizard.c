@@ -24,12 +24,12 @@ struct form {
 	struct rect list;	/* where the list was drawn, for the mouse */
 };
 
-static int form_open(void *state, struct world *w, struct err *e)
+static int form_open(void *state, struct app_context *w, struct err *e)
 {
 	struct form *f = state;
 
-	f->z = w->wishes->wizard;
-	w->wishes->wizard = NULL;
+	f->z = w->requests->wizard;
+	w->requests->wizard = NULL;
 	return f->z ? 0 : err_set(e, ERR_INTERNAL, "there is no form to show");
 }
 
@@ -40,7 +40,7 @@ static void form_close(void *state)
 
 /* ---- which rows ---- */
 
-static bool passes(const struct form *f, size_t i)
+static bool form_filter_matches(const struct form *f, size_t i)
 {
 	const struct wizard_row *r = &f->z->rows[i];
 
@@ -48,7 +48,7 @@ static bool passes(const struct form *f, size_t i)
 }
 
 /* The row n passing ones after (before: n < 0) the chosen; as far as there are any. */
-static void move(struct form *f, int n)
+static void move_form_row(struct form *f, int n)
 {
 	int step = n < 0 ? -1 : 1;
 	size_t at = f->chosen;
@@ -58,7 +58,7 @@ static void move(struct form *f, int n)
 
 		do
 			next += (size_t)step;
-		while (next < f->z->n && !passes(f, next));
+		while (next < f->z->n && !form_filter_matches(f, next));
 		if (next >= f->z->n)
 			break;
 		at = next;
@@ -69,16 +69,16 @@ static void move(struct form *f, int n)
 
 static void to_first(struct form *f)
 {
-	for (f->chosen = 0; f->chosen + 1 < f->z->n && !passes(f, f->chosen); f->chosen++)
+	for (f->chosen = 0; f->chosen + 1 < f->z->n && !form_filter_matches(f, f->chosen); f->chosen++)
 		;
-	if (!passes(f, f->chosen))
+	if (!form_filter_matches(f, f->chosen))
 		f->chosen = 0;
 	f->top = 0;
 }
 
 /* ---- changing ---- */
 
-static void ask_choice(struct form *f, struct world *w, const char *title)
+static void ask_choice(struct form *f, struct app_context *w, const char *title)
 {
 	const struct conf_row *o = &f->z->rows[f->chosen].option;
 	const char *names[40];
@@ -90,11 +90,11 @@ static void ask_choice(struct form *f, struct world *w, const char *title)
 		snprintf(texts[n], sizeof(texts[n]), "%.*s", (int)length, c);
 		names[n] = texts[n];
 	}
-	world_ask(w, &(struct question){ .kind = QUESTION_CHOICE, .id = ASK_VALUE, .title = title,
+	context_ask(w, &(struct question){ .kind = QUESTION_CHOICE, .id = ASK_VALUE, .title = title,
 					 .choices = names, .n_choices = n });
 }
 
-static void change(struct form *f, struct world *w)
+static void change_form_value(struct form *f, struct app_context *w)
 {
 	struct wizard_row *r = &f->z->rows[f->chosen];
 	struct buf now = { 0 };
@@ -109,18 +109,18 @@ static void change(struct form *f, struct world *w)
 	} else if (r->option.name && r->option.kind == CONF_ENUM) {
 		ask_choice(f, w, r->label);
 	} else if (!r->option.name && f->z->n_choices) {
-		world_ask(w, &(struct question){ .kind = QUESTION_CHOICE, .id = ASK_VALUE,
+		context_ask(w, &(struct question){ .kind = QUESTION_CHOICE, .id = ASK_VALUE,
 				.title = r->label,
 				.choices = (const char *const *)f->z->choices,
 				.n_choices = f->z->n_choices });
 	} else {
-		world_ask(w, &(struct question){ .kind = QUESTION_LINE, .id = ASK_VALUE,
+		context_ask(w, &(struct question){ .kind = QUESTION_LINE, .id = ASK_VALUE,
 						 .title = r->label, .text = buf_text(&now) });
 	}
 	buf_free(&now);
 }
 
-static unsigned form_answer(void *state, struct world *w, int question, const char *text)
+static unsigned form_answer(void *state, struct app_context *w, int question, const char *text)
 {
 	struct form *f = state;
 	struct err e = { 0 };
@@ -129,7 +129,7 @@ static unsigned form_answer(void *state, struct world *w, int question, const ch
 		snprintf(f->filter, sizeof(f->filter), "%s", text ? text : "");
 		to_first(f);
 	} else if (text && wizard_set(f->z, f->chosen, text, &e)) {
-		world_say(w, STYLE_BAD, "%s", e.text);
+		context_notify(w, STYLE_BAD, "%s", e.text);
 	}
 	return REACT_REDRAW;
 }
@@ -146,14 +146,14 @@ static void command_line(const struct form *f, struct buf *out)
 	wizard_free_argv(argv);
 }
 
-static unsigned run(struct form *f, struct world *w)
+static unsigned run_form_command(struct form *f, struct app_context *w)
 {
 	struct err e = { 0 };
 	char **argv;
 	int id = 0;
 
 	if (w->readonly) {
-		world_say(w, STYLE_WARN, "only to look (--readonly): the line can be copied");
+		context_notify(w, STYLE_WARN, "only to look (--readonly): the line can be copied");
 		return REACT_REDRAW;
 	}
 	argv = wizard_argv(f->z, &e);
@@ -161,38 +161,38 @@ static unsigned run(struct form *f, struct world *w)
 		id = jobs_start(w->jobs, f->z->title, (const char *const *)argv, w->now, &e);
 	wizard_free_argv(argv);
 	if (!argv || id < 0) {
-		world_say(w, STYLE_BAD, "%s", e.text);
+		context_notify(w, STYLE_BAD, "%s", e.text);
 		return REACT_REDRAW;
 	}
-	world_say(w, STYLE_GOOD, "started: %s", f->z->title);
-	if (f->z->go >= 0)
-		world_go(w, f->z->go);
+	context_notify(w, STYLE_GOOD, "started: %s", f->z->title);
+	if (f->z->show_tab >= 0)
+		context_go_to_tab(w, f->z->show_tab);
 	return REACT_BACK;
 }
 
-static unsigned form_act(void *state, struct world *w, enum action action)
+static unsigned form_act(void *state, struct app_context *w, enum action action)
 {
 	struct form *f = state;
 	struct buf line = { 0 };
 	struct err e = { 0 };
 
 	switch (action) {
-	case ACTION_DOWN:      move(f, 1); break;
-	case ACTION_UP:        move(f, -1); break;
-	case ACTION_PAGE_DOWN: move(f, f->page); break;
-	case ACTION_PAGE_UP:   move(f, -f->page); break;
+	case ACTION_DOWN:      move_form_row(f, 1); break;
+	case ACTION_UP:        move_form_row(f, -1); break;
+	case ACTION_PAGE_DOWN: move_form_row(f, f->page); break;
+	case ACTION_PAGE_UP:   move_form_row(f, -f->page); break;
 	case ACTION_HOME:      to_first(f); break;
-	case ACTION_END:       move(f, (int)f->z->n); break;
-	case ACTION_FORM_CHANGE: change(f, w); break;
+	case ACTION_END:       move_form_row(f, (int)f->z->n); break;
+	case ACTION_FORM_CHANGE: change_form_value(f, w); break;
 	case ACTION_FORM_RESET:  wizard_set(f->z, f->chosen, NULL, &e); break;
-	case ACTION_FORM_RUN:    return run(f, w);
+	case ACTION_FORM_RUN:    return run_form_command(f, w);
 	case ACTION_FORM_COPY:
 		command_line(f, &line);
-		world_copy(w, buf_text(&line));
+		context_copy_text(w, buf_text(&line));
 		buf_free(&line);
 		break;
 	case ACTION_FORM_FILTER:
-		world_ask(w, &(struct question){ .kind = QUESTION_LINE, .id = ASK_FILTER,
+		context_ask(w, &(struct question){ .kind = QUESTION_LINE, .id = ASK_FILTER,
 						 .title = "options with", .text = f->filter });
 		break;
 	case ACTION_BACK:
@@ -205,7 +205,7 @@ static unsigned form_act(void *state, struct world *w, enum action action)
 static size_t list_lines(const struct form *f, size_t *lines, size_t *chosen);
 
 /* A click chooses a row, another one on it changes it. */
-static unsigned form_mouse(void *state, struct world *w, const struct mouse *m)
+static unsigned form_mouse(void *state, struct app_context *w, const struct mouse *m)
 {
 	struct form *f = state;
 	size_t lines[MAX_LINES], chosen = 0, n, at;
@@ -220,14 +220,14 @@ static unsigned form_mouse(void *state, struct world *w, const struct mouse *m)
 	if (at >= n || lines[at] >= f->z->n)
 		return REACT_NOTHING;
 	if (f->chosen == lines[at])
-		change(f, w);
+		change_form_value(f, w);
 	f->chosen = lines[at];
 	return REACT_REDRAW;
 }
 
 /* ---- drawing ---- */
 
-static void draw_row(const struct form *f, struct grid *g, struct rect r, int row, size_t i)
+static void draw_form_row(const struct form *f, struct grid *g, struct rect r, int row, size_t i)
 {
 	const struct wizard_row *o = &f->z->rows[i];
 	bool chosen = i == f->chosen;
@@ -262,7 +262,7 @@ static size_t list_lines(const struct form *f, size_t *lines, size_t *chosen)
 	for (size_t i = 0; i < f->z->n; i++) {
 		const char *own = i < f->z->n_first ? "" : f->z->rows[i].option.section;
 
-		if (!passes(f, i))
+		if (!form_filter_matches(f, i))
 			continue;
 		if (strcmp(own, section))
 			lines[n++] = SIZE_MAX - i;
@@ -293,14 +293,14 @@ static void draw_list(struct form *f, struct grid *g, struct rect r)
 		int row = r.row + (int)k;
 
 		if (i < f->z->n)
-			draw_row(f, g, r, row, i);
+			draw_form_row(f, g, r, row, i);
 		else
 			draw_text(g, row, r.col, r.cols, STYLE_TITLE,
 				  f->z->rows[SIZE_MAX - i].option.section);
 	}
 }
 
-static void form_draw(void *state, struct grid *g, struct rect body, const struct world *w)
+static void form_draw(void *state, struct grid *g, struct rect body, const struct app_context *w)
 {
 	struct form *f = state;
 	struct rect r = layout_inside(body);

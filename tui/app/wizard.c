@@ -27,7 +27,7 @@ void wizard_free(struct wizard *z)
 
 /* ---- rows ---- */
 
-static int add_row(struct wizard *z, const struct conf_row *option, const char *value,
+static int add_form_row(struct wizard *z, const struct conf_row *option, const char *value,
 		   struct err *e)
 {
 	struct wizard_row *r = &z->rows[z->n];
@@ -52,7 +52,7 @@ static bool has_row(const struct wizard *z, const char *name)
 }
 
 /* Options that make no sense here: a job has no reader for them, or the workbench answers them. */
-static bool is_ours(const char *name)
+static bool is_hidden_option(const char *name)
 {
 	static const char *const ours[] = { "workspace", "help", "version",
 					    "quiet",	 "json", "color" };
@@ -81,7 +81,7 @@ static int add_argument(struct wizard *z, const struct wizard_form *form, struct
 	return 0;
 }
 
-static int add_rows(struct wizard *z, const struct wizard_form *form, struct err *e)
+static int add_form_rows(struct wizard *z, const struct wizard_form *form, struct err *e)
 {
 	struct conf_row option;
 	const char *name, *section;
@@ -89,17 +89,17 @@ static int add_rows(struct wizard *z, const struct wizard_form *form, struct err
 	if (form->argument_label && add_argument(z, form, e))
 		return e->code;
 	for (size_t i = 0; i < form->n_values; i++) {
-		if (!conf_row_of(form->values[i].option, &option) ||
-		    !conf_takes(form->command, form->values[i].option))
+		if (!conf_find_row(form->values[i].option, &option) ||
+		    !conf_accepts_option(form->command, form->values[i].option))
 			return err_set(e, ERR_INTERNAL, "%s has no option %s", form->command,
 				       form->values[i].option);
-		if (add_row(z, &option, form->values[i].value, e))
+		if (add_form_row(z, &option, form->values[i].value, e))
 			return e->code;
 	}
 	z->n_first = z->n;
 	for (size_t i = 0; (name = conf_option_at(i, &section)); i++)
-		if (conf_takes(form->command, name) && !is_ours(name) && !has_row(z, name) &&
-		    conf_row_of(name, &option) && add_row(z, &option, NULL, e))
+		if (conf_accepts_option(form->command, name) && !is_hidden_option(name) && !has_row(z, name) &&
+		    conf_find_row(name, &option) && add_form_row(z, &option, NULL, e))
 			return e->code;
 	return 0;
 }
@@ -114,12 +114,12 @@ struct wizard *wizard_new(const struct wizard_form *form, const char *workspace,
 		return NULL;
 	while (conf_option_at(all - form->n_values - 1, &section))
 		all++;
-	z->go = form->go;
+	z->show_tab = form->show_tab;
 	z->title = mem_strdup(form->title, e);
 	z->command = mem_strdup(form->command, e);
 	z->rows = mem_alloc(all, sizeof(*z->rows), e);
 	if (!z->title || !z->command || !z->rows ||
-	    (workspace && !(z->workspace = mem_strdup(workspace, e))) || add_rows(z, form, e)) {
+	    (workspace && !(z->workspace = mem_strdup(workspace, e))) || add_form_rows(z, form, e)) {
 		wizard_free(z);
 		return NULL;
 	}
@@ -156,7 +156,7 @@ void wizard_default(const struct wizard *z, size_t row, struct buf *out)
 
 /* ---- the command ---- */
 
-static int add_word(char **argv, size_t *n, const char *word, struct err *e)
+static int add_argv_word(char **argv, size_t *n, const char *word, struct err *e)
 {
 	if (*n + 1 >= MAX_WORDS)
 		return err_set(e, ERR_USAGE,
@@ -166,16 +166,16 @@ static int add_word(char **argv, size_t *n, const char *word, struct err *e)
 	return argv[(*n)++] ? 0 : e->code;
 }
 
-static int add_option(char **argv, size_t *n, const struct wizard_row *r, struct err *e)
+static int add_wizard_option(char **argv, size_t *n, const struct wizard_row *r, struct err *e)
 {
 	bool boolean = r->option.kind == CONF_BOOL;
 	char name[64];
 
 	snprintf(name, sizeof(name), "--%s%s", boolean && !strcmp(r->value, "no") ? "no-" : "",
 		 r->dashed);
-	if (add_word(argv, n, name, e))
+	if (add_argv_word(argv, n, name, e))
 		return e->code;
-	return boolean ? 0 : add_word(argv, n, r->value, e);
+	return boolean ? 0 : add_argv_word(argv, n, r->value, e);
 }
 
 char **wizard_argv(const struct wizard *z, struct err *e)
@@ -186,15 +186,15 @@ char **wizard_argv(const struct wizard *z, struct err *e)
 
 	if (!argv)
 		return NULL;
-	status = add_word(argv, &n, "werkbank", e) || add_word(argv, &n, z->command, e);
+	status = add_argv_word(argv, &n, "werkbank", e) || add_argv_word(argv, &n, z->command, e);
 	if (!status && z->workspace)
-		status = add_word(argv, &n, "-C", e) || add_word(argv, &n, z->workspace, e);
+		status = add_argv_word(argv, &n, "-C", e) || add_argv_word(argv, &n, z->workspace, e);
 	for (size_t i = 0; i < z->n && !status; i++) {
 		const struct wizard_row *r = &z->rows[i];
 
 		if (r->value)
-			status = r->option.name ? add_option(argv, &n, r, e)
-						: add_word(argv, &n, r->value, e);
+			status = r->option.name ? add_wizard_option(argv, &n, r, e)
+						: add_argv_word(argv, &n, r->value, e);
 	}
 	if (!status)
 		return argv;

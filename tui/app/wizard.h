@@ -4,10 +4,10 @@
  * It shows the arguments and the options of a command, lets the user change
  * them within their ranges, and always shows the line that it would run; that
  * line can be copied, and becomes a job (jobs.h) on the user's word. Views open
- * it by world_wizard():
+ * it by context_open_wizard():
  *
  *	static const struct wizard_value values[] = { { "run", "first" }, { "max_minutes", "2" } };
- *	world_wizard(w, &(struct wizard_form){ .title = "Train a model", .command = "train",
+ *	context_open_wizard(w, &(struct wizard_form){ .title = "Train a model", .command = "train",
  *		.argument = "demo", .argument_choices = recipes, .n_choices = n,
  *		.values = values, .n_values = 2 });
  */
@@ -33,7 +33,7 @@ struct wizard_form {
 	/* Options shown first, with their values (NULL: not given) at first; all others follow. */
 	const struct wizard_value *values;
 	size_t n_values;
-	int go;				/* enum tab shown once it has been started; < 0: stay */
+	int show_tab;				/* enum tab shown once it has been started; < 0: stay */
 };
 
 /* ---- for view_wizard.c and tests ---- */
@@ -52,7 +52,7 @@ struct wizard {
 	size_t n_choices, n_first;	/* rows before all the others */
 	struct wizard_row *rows;	/* owned */
 	size_t n;
-	int go;
+	int show_tab;
 };
 
 /*

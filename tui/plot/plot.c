@@ -16,7 +16,7 @@ static const unsigned braille[2][4] = { { 0x01, 0x02, 0x04, 0x40 }, { 0x08, 0x10
 
 /* ---- the range of values ---- */
 
-static bool is_seen(const struct canvas *c, const struct series_point *p)
+static bool is_point_visible(const struct canvas *c, const struct series_point *p)
 {
 	double a = plot_dot_x(c, p->first), b = plot_dot_x(c, p->last);
 
@@ -25,14 +25,14 @@ static bool is_seen(const struct canvas *c, const struct series_point *p)
 
 struct range { double low, high; bool known; };
 
-static void widen(struct range *r, double low, double high)
+static void widen_range(struct range *r, double low, double high)
 {
 	r->low = r->known ? MIN(r->low, low) : low;
 	r->high = r->known ? MAX(r->high, high) : high;
 	r->known = true;
 }
 
-static int by_size(const void *a, const void *b)
+static int compare_float_values(const void *a, const void *b)
 {
 	float x = *(const float *)a, y = *(const float *)b;
 
@@ -53,14 +53,14 @@ static struct range trimmed_range(const struct canvas *c, const struct plot *p)
 		for (size_t k = 0; k < p->lines[i].series->n && n < SERIES_POINTS; k += every) {
 			const struct series_point *q = &p->lines[i].series->points[k];
 
-			if (q->n && is_seen(c, q) && (!c->log_y || series_mean(q) > 0))
+			if (q->n && is_point_visible(c, q) && (!c->log_y || series_mean(q) > 0))
 				values[n++] = (float)series_mean(q);
 		}
 	if (!n)
 		return r;
-	qsort(values, n, sizeof(*values), by_size);
+	qsort(values, n, sizeof(*values), compare_float_values);
 	cut = (size_t)((double)n * TRIM_SHARE);
-	widen(&r, (double)values[cut], (double)values[n - 1 - cut]);
+	widen_range(&r, (double)values[cut], (double)values[n - 1 - cut]);
 	return r;
 }
 
@@ -76,17 +76,17 @@ static struct range range_of(const struct canvas *c, const struct plot *p)
 		for (size_t k = 0; k < s->n; k++) {
 			const struct series_point *q = &s->points[k];
 
-			if (!q->n || !is_seen(c, q))
+			if (!q->n || !is_point_visible(c, q))
 				continue;
 			if (!c->log_y)
-				widen(&r, (double)q->low, (double)q->high);
+				widen_range(&r, (double)q->low, (double)q->high);
 			else if (q->high > 0)
-				widen(&r, q->low > 0 ? (double)q->low : (double)q->high,
+				widen_range(&r, q->low > 0 ? (double)q->low : (double)q->high,
 				      (double)q->high);
 		}
 	}
 	if (r.known && p->from_zero && !c->log_y)
-		widen(&r, 0, 0);
+		widen_range(&r, 0, 0);
 	return r;
 }
 
@@ -114,7 +114,7 @@ static bool is_behind(enum style style)
 	return style == STYLE_BAND || style == STYLE_FAINT;
 }
 
-static void dot(const struct canvas *c, int x, int y, enum style style)
+static void draw_dot(const struct canvas *c, int x, int y, enum style style)
 {
 	int row = c->area.row + y / c->per_y, col = c->area.col + x / c->per_x;
 	const struct cell *cell = grid_at(c->g, row, col);
@@ -134,7 +134,7 @@ static void dot(const struct canvas *c, int x, int y, enum style style)
 struct spot { double x; int y; };	/* in dots */
 
 /* A straight line of dots, cut at the sides of the area; a dotted pen leaves gaps. */
-static void stroke(const struct canvas *c, struct spot a, struct spot b, enum style style,
+static void draw_stroke(const struct canvas *c, struct spot a, struct spot b, enum style style,
 		   bool dotted)
 {
 	double right = c->dots_x - 1, x0 = MAX(a.x, 0.0), x1 = MIN(b.x, right);
@@ -151,7 +151,7 @@ static void stroke(const struct canvas *c, struct spot a, struct spot b, enum st
 		int y = n ? y0 + (int)lround((double)(y1 - y0) * i / n) : y0;
 
 		if (!dotted || x % (2 * c->per_x) < c->per_x)
-			dot(c, x, y, style);
+			draw_dot(c, x, y, style);
 	}
 }
 
@@ -176,7 +176,7 @@ struct pen {
 	bool   down;		/* before is where the line has come to */
 };
 
-static void flush(struct pen *p)
+static void flush_pen_column(struct pen *p)
 {
 	struct column *now = &p->now;
 	const struct canvas *c = p->c;
@@ -189,10 +189,10 @@ static void flush(struct pen *p)
 
 		if (now->n > 2 && bottom - top > 2)
 			for (int i = top; i <= bottom; i++)
-				dot(c, now->x, i, STYLE_BAND);
+				draw_dot(c, now->x, i, STYLE_BAND);
 	} else {
 		to = (struct spot){ now->x, plot_dot_y(c, now->sum / (double)now->n) };
-		stroke(c, p->down ? p->before : to, to,
+		draw_stroke(c, p->down ? p->before : to, to,
 		       p->pass == PASS_RAW ? STYLE_FAINT : p->line->style,
 		       p->pass == PASS_LINE && is_dotted(p->line->pen));
 		p->before = to;
@@ -206,7 +206,7 @@ static void add_point(struct pen *p, const struct series_point *q, int x, double
 	struct column *now = &p->now;
 
 	if (now->n && x != now->x)
-		flush(p);
+		flush_pen_column(p);
 	if (!now->n)
 		*now = (struct column){ .x = x, .low = (double)q->low, .high = (double)q->high };
 	now->low = MIN(now->low, (double)q->low);
@@ -229,7 +229,7 @@ static void draw_pass(const struct canvas *c, const struct plot_line *l, enum pa
 		double x = plot_dot_x(c, q->first + (q->last - q->first) / 2);
 
 		if (isnan(value) || isnan(x) || (c->log_y && !(value > 0))) {
-			flush(&p);
+			flush_pen_column(&p);
 			p.down = p.down && isnan(x);
 			continue;
 		}
@@ -242,7 +242,7 @@ static void draw_pass(const struct canvas *c, const struct plot_line *l, enum pa
 		if (x > c->dots_x)
 			break;
 	}
-	flush(&p);
+	flush_pen_column(&p);
 }
 
 static void draw_bullets(const struct canvas *c, const struct plot_line *l)
@@ -251,7 +251,7 @@ static void draw_bullets(const struct canvas *c, const struct plot_line *l)
 	size_t seen = 0;
 
 	for (size_t i = 0; i < s->n; i++)
-		seen += is_seen(c, &s->points[i]);
+		seen += is_point_visible(c, &s->points[i]);
 	/* Bullets side by side would only be a fat line. */
 	if (seen * 3 > (size_t)c->area.cols)
 		return;
@@ -289,7 +289,7 @@ static bool is_smoothed(const struct plot_line *l)
 	return l->pen == PLOT_LINE || l->pen == PLOT_DOTTED;
 }
 
-static void draw_line(const struct canvas *c, const struct plot_line *l, double smooth)
+static void draw_plot_line(const struct canvas *c, const struct plot_line *l, double smooth)
 {
 	draw_pass(c, l, PASS_LINE, is_smoothed(l) ? smooth : 0);
 	/* A single point would be a single dot, which nobody sees. */
@@ -322,7 +322,7 @@ void plot_draw(struct grid *g, struct rect box, const struct plot *p)
 		if (is_smoothed(&p->lines[i]))
 			draw_pass(&c, &p->lines[i], PASS_RAW, 0);
 	for (size_t i = 0; i < p->n; i++)
-		draw_line(&c, &p->lines[i], p->smooth);
+		draw_plot_line(&c, &p->lines[i], p->smooth);
 	for (size_t i = 0; i < p->n; i++)
 		draw_gaps(&c, &p->lines[i]);
 	plot_cursor(&c, p->cursor);

@@ -63,7 +63,7 @@ double plot_x_at(const struct plot_area *a, int col)
 /* ---- zoom ---- */
 
 /* As wide as asked, moved to lie within the whole. */
-static void fit(double low, double width, double whole, double *from, double *to)
+static void fit_window(double low, double width, double whole, double *from, double *to)
 {
 	width = MIN(MAX(width, whole * LEAST_WIDTH), whole);
 	low = MIN(MAX(low, 0), whole - width);
@@ -76,14 +76,14 @@ void plot_zoom(const struct plot_area *a, double factor, double x, double whole,
 {
 	double width = (a->x_end - a->x_from) * factor;
 
-	fit(x - (x - a->x_from) * factor, width, whole, from, to);
+	fit_window(x - (x - a->x_from) * factor, width, whole, from, to);
 }
 
 void plot_pan(const struct plot_area *a, double share, double whole, double *from, double *to)
 {
 	double width = a->x_end - a->x_from;
 
-	fit(a->x_from + share * width, width, whole, from, to);
+	fit_window(a->x_from + share * width, width, whole, from, to);
 }
 
 /* ---- ticks ---- */
@@ -98,7 +98,7 @@ static struct axis linear_axis(double low, double high, int most)
 	double widest = INFINITY;
 
 	for (int parts = 1; parts <= MAX(most, 1); parts++) {
-		double step = figure_step(high - low, parts);
+		double step = round_tick_step(high - low, parts);
 		double from = floor(low / step + 1e-9) * step, to = ceil(high / step - 1e-9) * step;
 		int n = (int)lround((to - from) / step) + 1;
 
@@ -177,11 +177,11 @@ static struct axis log_axis(double low, double high, int most)
 }
 
 /* A linear axis labels by its largest value, a logarithmic one each tick by itself. */
-static const char *label(char out[FIGURE_BYTES], const struct axis *a, int i, bool log)
+static const char *tick_label_text(char out[NUMBER_TEXT_BYTES], const struct axis *a, int i, bool log)
 {
 	double value = log ? pow(10, a->at[i]) : a->at[i];
 
-	return figure_tick(out, value, a->step[i],
+	return format_tick(out, value, a->step[i],
 			   log ? value : MAX(fabs(a->low), fabs(a->high)));
 }
 
@@ -189,7 +189,7 @@ void plot_y_axis(struct canvas *c, double low, double high)
 {
 	struct rect *r = &c->area;
 	int most = MIN(r->rows <= 4 ? r->rows - 1 : (r->rows - 1) / 2, MAX_TICKS - 1), width = 0;
-	char text[FIGURE_BYTES];
+	char text[NUMBER_TEXT_BYTES];
 	struct axis a;
 
 	if (!(high > low)) {
@@ -203,7 +203,7 @@ void plot_y_axis(struct canvas *c, double low, double high)
 	c->low = a.low;
 	c->high = a.high;
 	for (int i = 0; i < a.n; i++)
-		width = MAX(width, (int)strlen(label(text, &a, i, c->log_y)));
+		width = MAX(width, (int)strlen(tick_label_text(text, &a, i, c->log_y)));
 	if (width + 12 > r->cols)
 		return;
 	for (int row = 0; row < r->rows; row++)
@@ -216,7 +216,7 @@ void plot_y_axis(struct canvas *c, double low, double high)
 			continue;
 		before = row;
 		draw_text_right(c->g, row, r->col + width, width, STYLE_DIM,
-				label(text, &a, i, c->log_y));
+				tick_label_text(text, &a, i, c->log_y));
 		grid_put(c->g, row, r->col + width + 1, STYLE_BORDER, 0x2524);
 	}
 	r->col += width + 2;
@@ -249,7 +249,7 @@ static void put_label(const struct canvas *c, struct rect box, const char *text,
 static void put_labels(const struct canvas *c, struct rect box)
 {
 	int most = MAX(c->area.cols / 10, 1), free_from = box.col;
-	char text[FIGURE_BYTES];
+	char text[NUMBER_TEXT_BYTES];
 
 	if (c->log_x) {
 		struct axis a = { .n = 0 };
@@ -258,18 +258,18 @@ static void put_labels(const struct canvas *c, struct rect box)
 		for (int i = 0; i < a.n; i++) {
 			double x = pow(10, a.at[i]);
 
-			figure_tick(text, x, pow(10, floor(a.at[i] + 1e-9)), x);
+			format_tick(text, x, pow(10, floor(a.at[i] + 1e-9)), x);
 			put_label(c, box, text, x, &free_from);
 		}
 		return;
 	}
-	for (double step = figure_step(c->x_end - c->x_from, most),
+	for (double step = round_tick_step(c->x_end - c->x_from, most),
 		    x = ceil(c->x_from / step - 1e-9) * step;
 	     x <= c->x_end + 1e-9 * step; x += step) {
 		double range = c->x_end - c->x_from;
 
 		/* Far from 0 and near to each other: the step that tells them apart counts. */
-		figure_tick(text, x, step, step < 1e-3 * c->x_end ? range : c->x_end);
+		format_tick(text, x, step, step < 1e-3 * c->x_end ? range : c->x_end);
 		put_label(c, box, text, x, &free_from);
 		if (!(x + step > x))
 			return;

@@ -15,23 +15,23 @@ static const double weights[] = { 0, 0.3, 0.6, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995
 #define FIRST_WEIGHT 2		/* 0.6 */
 #define LAST_WEIGHT  ((int)ARRAY_LEN(weights) - 1)
 
-void sight_init(struct sight *s)
+void viewport_init(struct plot_viewport *s)
 {
-	*s = (struct sight){ .cursor = NAN, .from = NAN, .to = NAN, .smooth = FIRST_WEIGHT };
+	*s = (struct plot_viewport){ .cursor = NAN, .from = NAN, .to = NAN, .smooth = FIRST_WEIGHT };
 }
 
-void sight_begin(struct sight *s)
+void viewport_clear_areas(struct plot_viewport *s)
 {
-	for (size_t i = 0; i < SIGHT_PLOTS; i++)
+	for (size_t i = 0; i < VIEWPORT_PLOTS; i++)
 		s->areas[i].cells.rows = 0;
 }
 
-double sight_smooth(const struct sight *s)
+double viewport_smoothing(const struct plot_viewport *s)
 {
 	return weights[s->smooth];
 }
 
-void sight_apply(struct sight *s, size_t i, double whole, struct plot *p)
+void viewport_apply(struct plot_viewport *s, size_t i, double whole, struct plot *p)
 {
 	p->x_from = 0;
 	p->x_end = whole;
@@ -44,11 +44,11 @@ void sight_apply(struct sight *s, size_t i, double whole, struct plot *p)
 	p->log_y = s->log_y >> i & 1;
 	p->trim = s->trim;
 	p->smooth = weights[s->smooth];
-	p->area = i < SIGHT_PLOTS ? &s->areas[i] : NULL;
+	p->area = i < VIEWPORT_PLOTS ? &s->areas[i] : NULL;
 	s->whole = whole;
 }
 
-double sight_value(const struct series *s, double cursor)
+double viewport_value_at(const struct series *s, double cursor)
 {
 	const struct series_point *p;
 
@@ -61,17 +61,17 @@ double sight_value(const struct series *s, double cursor)
 /* ---- keys ---- */
 
 /* A plot that was drawn: this one, else any. */
-static const struct plot_area *some_area(const struct sight *s, size_t plot)
+static const struct plot_area *any_plot_area(const struct plot_viewport *s, size_t plot)
 {
-	if (plot < SIGHT_PLOTS && s->areas[plot].cells.rows)
+	if (plot < VIEWPORT_PLOTS && s->areas[plot].cells.rows)
 		return &s->areas[plot];
-	for (size_t i = 0; i < SIGHT_PLOTS; i++)
+	for (size_t i = 0; i < VIEWPORT_PLOTS; i++)
 		if (s->areas[i].cells.rows)
 			return &s->areas[i];
 	return NULL;
 }
 
-static void zoom(struct sight *s, const struct plot_area *a, double factor, double x)
+static void zoom_plot_window(struct plot_viewport *s, const struct plot_area *a, double factor, double x)
 {
 	if (!a)
 		return;
@@ -80,14 +80,14 @@ static void zoom(struct sight *s, const struct plot_area *a, double factor, doub
 		s->from = s->to = NAN;
 }
 
-static void pan(struct sight *s, const struct plot_area *a, double share)
+static void pan_plot_window(struct plot_viewport *s, const struct plot_area *a, double share)
 {
 	if (a && isfinite(s->from))
 		plot_pan(a, share, s->whole, &s->from, &s->to);
 }
 
 /* The window follows the cursor. */
-static void keep_in_sight(struct sight *s)
+static void keep_cursor_visible(struct plot_viewport *s)
 {
 	double width = s->to - s->from;
 
@@ -100,7 +100,7 @@ static void keep_in_sight(struct sight *s)
 }
 
 /* To the next sample that lies at least a column further. */
-static void step(struct sight *s, const struct plot_area *a, const struct series *line, int way)
+static void step_plot_cursor(struct plot_viewport *s, const struct plot_area *a, const struct series *line, int way)
 {
 	const struct series_point *p;
 	double stride, from;
@@ -119,10 +119,10 @@ static void step(struct sight *s, const struct plot_area *a, const struct series
 			p++;
 	}
 	s->cursor = p->first;
-	keep_in_sight(s);
+	keep_cursor_visible(s);
 }
 
-static double middle(const struct sight *s, const struct plot_area *a)
+static double window_center(const struct plot_viewport *s, const struct plot_area *a)
 {
 	if (isfinite(s->cursor))
 		return s->cursor;
@@ -130,20 +130,20 @@ static double middle(const struct sight *s, const struct plot_area *a)
 	return isfinite(s->from) || !a ? (s->from + s->to) / 2 : a->x_end;
 }
 
-unsigned sight_act(struct sight *s, enum action action, size_t plot, const struct series *line)
+unsigned viewport_act(struct plot_viewport *s, enum action action, size_t plot, const struct series *line)
 {
-	const struct plot_area *a = some_area(s, plot);
+	const struct plot_area *a = any_plot_area(s, plot);
 
 	switch (action) {
-	case ACTION_LEFT:      step(s, a, line, -1); break;
-	case ACTION_RIGHT:     step(s, a, line, 1); break;
-	case ACTION_PLOT_IN:   zoom(s, a, ZOOM_IN, middle(s, a)); break;
-	case ACTION_PLOT_OUT:  zoom(s, a, 1 / ZOOM_IN, middle(s, a)); break;
+	case ACTION_LEFT:      step_plot_cursor(s, a, line, -1); break;
+	case ACTION_RIGHT:     step_plot_cursor(s, a, line, 1); break;
+	case ACTION_PLOT_IN:   zoom_plot_window(s, a, ZOOM_IN, window_center(s, a)); break;
+	case ACTION_PLOT_OUT:  zoom_plot_window(s, a, 1 / ZOOM_IN, window_center(s, a)); break;
 	case ACTION_PLOT_ALL:  s->from = s->to = NAN; break;
-	case ACTION_PLOT_EARLIER: pan(s, a, -PAN); break;
-	case ACTION_PLOT_LATER: pan(s, a, PAN); break;
+	case ACTION_PLOT_EARLIER: pan_plot_window(s, a, -PAN); break;
+	case ACTION_PLOT_LATER: pan_plot_window(s, a, PAN); break;
 	case ACTION_PLOT_LOG_X: s->log_x = !s->log_x; break;
-	case ACTION_PLOT_LOG_Y: s->log_y ^= plot < SIGHT_PLOTS ? 1u << plot : 0; break;
+	case ACTION_PLOT_LOG_Y: s->log_y ^= plot < VIEWPORT_PLOTS ? 1u << plot : 0; break;
 	case ACTION_PLOT_TRIM: s->trim = !s->trim; break;
 	case ACTION_PLOT_SMOOTHER: s->smooth = MIN(s->smooth + 1, LAST_WEIGHT); break;
 	case ACTION_PLOT_ROUGHER: s->smooth = MAX(s->smooth - 1, 0); break;
@@ -160,7 +160,7 @@ static bool is_on(const struct plot_area *a, const struct mouse *m)
 	       m->col >= a->cells.col && m->col < a->cells.col + a->cells.cols;
 }
 
-static unsigned drag(struct sight *s, const struct mouse *m)
+static unsigned drag_plot_window(struct plot_viewport *s, const struct mouse *m)
 {
 	if (m->kind == MOUSE_RELEASE)
 		s->dragging = false;
@@ -170,13 +170,13 @@ static unsigned drag(struct sight *s, const struct mouse *m)
 	return REACT_REDRAW;
 }
 
-unsigned sight_mouse(struct sight *s, const struct mouse *m, size_t *plot)
+unsigned viewport_mouse(struct plot_viewport *s, const struct mouse *m, size_t *plot)
 {
 	const struct plot_area *a = NULL;
 
 	if (s->dragging)
-		return drag(s, m);
-	for (size_t i = 0; i < SIGHT_PLOTS && !a; i++)
+		return drag_plot_window(s, m);
+	for (size_t i = 0; i < VIEWPORT_PLOTS && !a; i++)
 		if (s->areas[i].cells.rows && is_on(&s->areas[i], m)) {
 			a = &s->areas[i];
 			*plot = i;
@@ -184,7 +184,7 @@ unsigned sight_mouse(struct sight *s, const struct mouse *m, size_t *plot)
 	if (!a)
 		return REACT_UNKNOWN;
 	if (m->kind == MOUSE_WHEEL_UP || m->kind == MOUSE_WHEEL_DOWN) {
-		zoom(s, a, m->kind == MOUSE_WHEEL_UP ? ZOOM_BY_WHEEL : 1 / ZOOM_BY_WHEEL,
+		zoom_plot_window(s, a, m->kind == MOUSE_WHEEL_UP ? ZOOM_BY_WHEEL : 1 / ZOOM_BY_WHEEL,
 		     plot_x_at(a, m->col));
 	} else if (m->kind == MOUSE_PRESS && (m->button == 3 || m->shift)) {
 		if (isfinite(s->from)) {

@@ -30,7 +30,7 @@ double series_mean(const struct series_point *p)
 	return p->n ? p->sum / p->n : NAN;
 }
 
-static void join(struct series_point *to, const struct series_point *from)
+static void merge_points(struct series_point *to, const struct series_point *from)
 {
 	if (!to->n) {
 		to->low = from->low;
@@ -45,11 +45,11 @@ static void join(struct series_point *to, const struct series_point *from)
 	to->last = from->last;
 }
 
-static void halve(struct series *s)
+static void halve_series(struct series *s)
 {
 	for (size_t i = 0; i < s->n / 2; i++) {
 		s->points[i] = s->points[2 * i];
-		join(&s->points[i], &s->points[2 * i + 1]);
+		merge_points(&s->points[i], &s->points[2 * i + 1]);
 	}
 	s->n /= 2;
 	if (s->samples_a_point < UINT32_MAX / 2)
@@ -74,11 +74,11 @@ int series_add(struct series *s, double x, double y, struct err *e)
 	}
 	end = s->n ? &s->points[s->n - 1] : NULL;
 	if (end && end->samples < s->samples_a_point) {
-		join(end, &p);
+		merge_points(end, &p);
 		return 0;
 	}
 	if (s->n == s->cap) {
-		halve(s);
+		halve_series(s);
 		/*
 		 * the last of an odd number of points would be half full; an even number never
 		 * leaves one
@@ -88,7 +88,7 @@ int series_add(struct series *s, double x, double y, struct err *e)
 	return 0;
 }
 
-void series_cut(struct series *s, double x)
+void series_truncate(struct series *s, double x)
 {
 	while (s->n && s->points[s->n - 1].first >= x)
 		s->n--;

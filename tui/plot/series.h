@@ -39,13 +39,13 @@ void series_init_small(struct series *s, uint32_t points);	/* even, 2 at least *
 void series_free(struct series *s);	/* it is then empty, and may be filled again */
 
 /*
- * Add a sample. x must be finite and not below the last one (see series_cut());
+ * Add a sample. x must be finite and not below the last one (see series_truncate());
  * else the sample is ignored. Values beyond ±1e30 are taken as ±1e30.
  */
 int series_add(struct series *s, double x, double y, struct err *e);
 
 /* Forget all samples from x on: a run that resumes at a step does those steps again. */
-void series_cut(struct series *s, double x);
+void series_truncate(struct series *s, double x);
 
 /* The point nearest to x; NULL: there is none. Borrowed. */
 const struct series_point *series_nearest(const struct series *s, double x);

@@ -27,7 +27,7 @@ int64_t checkpoints_link(const char *workspace, const char *run, const char *lin
 	return text_to_int(target, &step) && step >= 0 ? step : -1;
 }
 
-static int newest_first(const void *a, const void *b)
+static int compare_steps_descending(const void *a, const void *b)
 {
 	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
 
@@ -64,7 +64,7 @@ int checkpoints_list(struct checkpoints *c, const char *workspace, const char *r
 	}
 	closedir(folder);
 	if (c->n)
-		qsort(c->steps, c->n, sizeof(*c->steps), newest_first);
+		qsort(c->steps, c->n, sizeof(*c->steps), compare_steps_descending);
 	c->best = checkpoints_link(workspace, run, "best");
 	c->last = checkpoints_link(workspace, run, "last");
 	return 0;

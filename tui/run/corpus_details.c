@@ -17,12 +17,12 @@ static const struct { const char *name, *does; } stages[DATA_N_STAGES] = {
 	{ "pack", "shuffle, write shards" }, { "ledger", "say what was dropped" },
 };
 
-static void let_go(struct data_book *b)
+static void release_corpus(struct corpus_details *b)
 {
 	json_free(b->stats);
-	ledger_rows_free(b->ledger);
+	drop_rows_free(b->ledger);
 	vocab_close(b->vocab);
-	splitter_close(b->splitter);
+	piece_tracer_close(b->splitter);
 	b->stats = NULL;
 	b->ledger = NULL;
 	b->vocab = NULL;
@@ -31,20 +31,20 @@ static void let_go(struct data_book *b)
 	b->seen = NAN;
 }
 
-void data_book_close(struct data_book *b)
+void corpus_details_close(struct corpus_details *b)
 {
-	let_go(b);
+	release_corpus(b);
 	free(b->folder);
-	*b = (struct data_book){ .seen = NAN };
+	*b = (struct corpus_details){ .seen = NAN };
 }
 
-int data_book_choose(struct data_book *b, const char *workspace, const char *name, struct err *e)
+int corpus_details_choose(struct corpus_details *b, const char *workspace, const char *name, struct err *e)
 {
 	char *folder = file_path(e, "%s/corpora/%s", workspace, name);
 
 	if (!folder)
 		return e->code;
-	data_book_close(b);
+	corpus_details_close(b);
 	b->folder = folder;
 	snprintf(b->name, sizeof(b->name), "%s", name);
 	for (int i = 0; i < DATA_N_STAGES; i++)
@@ -53,7 +53,7 @@ int data_book_choose(struct data_book *b, const char *workspace, const char *nam
 	return 0;
 }
 
-static struct json *read_json(const struct data_book *b, const char *name)
+static struct json *read_corpus_json(const struct corpus_details *b, const char *name)
 {
 	struct err ignored;
 	char *path = file_path(&ignored, "%s/%s", b->folder, name);
@@ -67,33 +67,33 @@ static struct json *read_json(const struct data_book *b, const char *name)
 	return root;
 }
 
-static void take_stage(struct data_stage *s, const struct json *record)
+static void read_stage_record(struct data_stage *s, const struct json *record)
 {
 	s->seconds = json_number(json_get(record, "seconds"), NAN);
 	s->in = json_integer(json_get(record, "pairs_in"), -1);
 	s->out = json_integer(json_get(record, "pairs_out"), -1);
 	s->bytes = json_integer(json_get(record, "bytes"), -1);
-	s->kept = json_truth(json_get(record, "kept"), false);
+	s->is_reused = json_boolean(json_get(record, "kept"), false);
 }
 
 /* Of a corpus that is ready: manifest.json has all of them. */
-static void take_manifest(struct data_book *b)
+static void apply_manifest(struct corpus_details *b)
 {
-	struct json *root = read_json(b, "manifest.json");
+	struct json *root = read_corpus_json(b, "manifest.json");
 	const struct json *list = json_get(root, "stages");
 
 	for (size_t i = 0; i < json_len(list); i++)
 		for (int k = 0; k < DATA_N_STAGES; k++)
 			if (!strcmp(json_text(json_get(json_at(list, i), "name"), ""),
 				    b->stages[k].name))
-				take_stage(&b->stages[k], json_at(list, i));
+				read_stage_record(&b->stages[k], json_at(list, i));
 	for (int k = 0; k < DATA_N_STAGES; k++)
 		b->stages[k].state = STAGE_DONE;
 	json_free(root);
 }
 
 /* Of one that is not: the stages before the one at hand have left their records. */
-static void take_progress(struct data_book *b)
+static void apply_progress(struct corpus_details *b)
 {
 	const struct prep_progress *p = &b->corpus.progress;
 	int at = -1;	/* -1: fetching, or nothing known */
@@ -111,15 +111,15 @@ static void take_progress(struct data_book *b)
 			struct json *record;
 
 			snprintf(name, sizeof(name), "work/%s.json", s->name);
-			record = read_json(b, name);
-			take_stage(s, record);
+			record = read_corpus_json(b, name);
+			read_stage_record(s, record);
 			json_free(record);
 		}
 		s->state = state;
 	}
 }
 
-bool data_book_update(struct data_book *b, const struct place_corpus *corpus)
+bool corpus_details_update(struct corpus_details *b, const struct indexed_corpus *corpus)
 {
 	bool changed = memcmp(&b->corpus, corpus, sizeof(*corpus)) != 0;
 
@@ -127,19 +127,19 @@ bool data_book_update(struct data_book *b, const struct place_corpus *corpus)
 	if (!changed)
 		return false;
 	if (corpus->state == CORPUS_READY && corpus->changed != b->seen) {
-		let_go(b);
+		release_corpus(b);
 		b->seen = corpus->changed;
-		take_manifest(b);
-		b->stats = read_json(b, "stats.json");
+		apply_manifest(b);
+		b->stats = read_corpus_json(b, "stats.json");
 	} else if (corpus->state != CORPUS_READY) {
 		if (isfinite(b->seen))
-			let_go(b);
-		take_progress(b);
+			release_corpus(b);
+		apply_progress(b);
 	}
 	return true;
 }
 
-void data_book_open(struct data_book *b, enum data_pane pane)
+void corpus_details_open(struct corpus_details *b, enum data_pane pane)
 {
 	struct err e = { 0 };
 	char *path = NULL;
@@ -148,12 +148,12 @@ void data_book_open(struct data_book *b, enum data_pane pane)
 		return;
 	if (pane == DATA_DROPPED && !b->ledger) {
 		if ((path = file_path(&e, "%s/ledger.tsv", b->folder)))
-			b->ledger = ledger_rows_open(path, &e);
+			b->ledger = drop_rows_open(path, &e);
 	} else if (pane == DATA_VOCABULARY && !b->vocab) {
 		if ((path = file_path(&e, "%s/vocab.tsv", b->folder)))
 			b->vocab = vocab_open(path, &e);
 	} else if (pane == DATA_SPLIT && !b->splitter) {
-		b->splitter = splitter_open(b->folder, &e);
+		b->splitter = piece_tracer_open(b->folder, &e);
 	}
 	free(path);
 	if (e.code)

@@ -15,7 +15,7 @@
 #define SERIES_OF_MANY 64	/* … and of further ones */
 #define TRAIL_FULL     250
 
-static void copy_text(char *to, size_t n, const char *text)
+static void copy_clipped_text(char *to, size_t n, const char *text)
 {
 	size_t len = strlen(text);
 
@@ -61,7 +61,7 @@ void fleet_free(struct fleet *f)
 /* ---- hosts ---- */
 
 /* By letters, and by value where both have digits. */
-static int by_name(const char *a, const char *b)
+static int compare_natural_order(const char *a, const char *b)
 {
 	while (*a && *b) {
 		size_t i = strspn(a, "0123456789"), k = strspn(b, "0123456789");
@@ -86,7 +86,7 @@ static int by_name(const char *a, const char *b)
 }
 
 /* Where this host is, or where it would have to be put. */
-static size_t place_of(struct fleet *f, const char *name, bool *there)
+static size_t host_position(struct fleet *f, const char *name, bool *there)
 {
 	size_t low = 0, high = f->n_hosts;
 
@@ -98,7 +98,7 @@ static size_t place_of(struct fleet *f, const char *name, bool *there)
 	*there = false;
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
-		int order = by_name(f->hosts[middle].name, name);
+		int order = compare_natural_order(f->hosts[middle].name, name);
 
 		if (!order) {
 			*there = true;
@@ -113,7 +113,7 @@ static size_t place_of(struct fleet *f, const char *name, bool *there)
 }
 
 /* The host of that name, made when it is new; NULL with e->code 0: there is no room. */
-static struct fleet_host *find_host(struct fleet *f, const char *whole_name, struct err *e)
+static struct fleet_host *find_or_add_host(struct fleet *f, const char *whole_name, struct err *e)
 {
 	char name[FLEET_NAME];
 	struct fleet_host *h;
@@ -121,8 +121,8 @@ static struct fleet_host *find_host(struct fleet *f, const char *whole_name, str
 	size_t at;
 
 	e->code = 0;
-	copy_text(name, sizeof(name), whole_name);
-	at = place_of(f, name, &there);
+	copy_clipped_text(name, sizeof(name), whole_name);
+	at = host_position(f, name, &there);
 	if (there)
 		return &f->hosts[at];
 	if (f->n_hosts == FLEET_HOSTS) {
@@ -134,7 +134,7 @@ static struct fleet_host *find_host(struct fleet *f, const char *whole_name, str
 	h = &f->hosts[at];
 	memmove(h + 1, h, (f->n_hosts - at) * sizeof(*h));
 	*h = (struct fleet_host){ .t = NAN, .step = -1, .ranks = -1, .first_rank = -1 };
-	copy_text(h->name, sizeof(h->name), name);
+	copy_clipped_text(h->name, sizeof(h->name), name);
 	for (int i = 0; i < HOST_SERIES; i++)
 		series_init_small(host_series(h, i),
 				  f->n_hosts < FEW_HOSTS ? SERIES_OF_FEW : SERIES_OF_MANY);
@@ -154,29 +154,29 @@ static const char *const gpu_fields[] = {
 	"nvlink_tx_bytes_s", "nvlink_rx_bytes_s",
 };
 
-static void take_gpu_word(struct fleet_gpu *g, const char *name, const struct json *v)
+static void read_gpu_text(struct fleet_gpu *g, const char *name, const struct json *v)
 {
 	switch (*name) {
 	case 'l':
-		g->lost |= !strcmp(name, "lost") && json_truth(v, false);
+		g->lost |= !strcmp(name, "lost") && json_boolean(v, false);
 		break;
 	case 'm':
-		g->mig |= !strcmp(name, "mig") && json_truth(v, false);
+		g->mig |= !strcmp(name, "mig") && json_boolean(v, false);
 		break;
 	case 'n':
 		if (!strcmp(name, "name") && json_text(v, NULL))
-			copy_text(g->name, sizeof(g->name), json_text(v, ""));
+			copy_clipped_text(g->name, sizeof(g->name), json_text(v, ""));
 		break;
 	case 't':
 		if (!strcmp(name, "throttle"))
-			copy_text(g->throttle, sizeof(g->throttle), json_text(v, ""));
+			copy_clipped_text(g->throttle, sizeof(g->throttle), json_text(v, ""));
 		break;
 	default:
 		break;
 	}
 }
 
-static void take_gpu(struct fleet_gpu *g, const struct json *r)
+static void read_gpu_record(struct fleet_gpu *g, const struct json *r)
 {
 	double v[ARRAY_LEN(gpu_fields)];
 
@@ -186,7 +186,7 @@ static void take_gpu(struct fleet_gpu *g, const struct json *r)
 	*g->throttle = 0;
 	/* One walk for all: many hosts have many of these, and journals are long. */
 	for (const struct json *c = json_first(r); c; c = json_next(r, c))
-		take_gpu_word(g, json_name(c), c);
+		read_gpu_text(g, json_child_key(c), c);
 	g->util = v[1];
 	g->memory_used = v[2];
 	g->memory_total = v[3];
@@ -204,7 +204,7 @@ static void take_gpu(struct fleet_gpu *g, const struct json *r)
 	g->nvlink_rx_bytes_s = v[12];
 }
 
-static int take_gpus(struct fleet *f, struct fleet_host *h, const struct json *list, struct err *e)
+static int read_gpu_list(struct fleet *f, struct fleet_host *h, const struct json *list, struct err *e)
 {
 	size_t n = json_len(list), i = 0;
 
@@ -230,7 +230,7 @@ static int take_gpus(struct fleet *f, struct fleet_host *h, const struct json *l
 	}
 	h->n_gpus = MAX(h->n_gpus, n);
 	for (const struct json *c = json_first(list); c && i < n; c = json_next(list, c), i++)
-		take_gpu(&h->gpus[i], c);
+		read_gpu_record(&h->gpus[i], c);
 	/* The end of the list may be missing: of those nothing is known now. */
 	for (; i < h->n_gpus; i++)
 		h->gpus[i].util = h->gpus[i].power_w = h->gpus[i].memory_used = NAN;
@@ -292,7 +292,7 @@ static void begin_round(struct fleet_host *h)
 static int add_round(struct fleet *f, struct fleet_host *h, double step, struct err *e)
 {
 	double working = 0, power = 0, work = NAN;
-	struct fleet_split split = fleet_host_split(f, (int)(h - f->hosts));
+	struct fleet_time_split split = fleet_host_time_split(f, (int)(h - f->hosts));
 	double works[FLEET_GPUS];
 	size_t n = 0, n_power = 0;
 
@@ -328,7 +328,7 @@ static const char *const host_fields[] = {
 	"tx_bytes_s", "rx_peak_bytes_s", "tx_peak_bytes_s", "link_bytes_s", "retransmits_s",
 };
 
-static void take_host_numbers(struct fleet_host *h, const struct json *r)
+static void read_host_numbers(struct fleet_host *h, const struct json *r)
 {
 	double v[ARRAY_LEN(host_fields)];
 	double *const to[] = {
@@ -344,19 +344,19 @@ static void take_host_numbers(struct fleet_host *h, const struct json *r)
 		*to[i] = v[i];
 }
 
-int fleet_take_host(struct fleet *f, const struct json *r, double t, int64_t step, struct err *e)
+int fleet_add_host_record(struct fleet *f, const struct json *r, double t, int64_t step, struct err *e)
 {
-	struct fleet_host *h = find_host(f, json_text(json_get(r, "host"), ""), e);
+	struct fleet_host *h = find_or_add_host(f, json_text(json_get(r, "host"), ""), e);
 
 	if (!h)
 		return e->code;
 	h->t = t;
 	h->step = step;
 	h->present = true;
-	copy_text(h->interface, sizeof(h->interface), json_text(json_get(r, "interface"), ""));
-	copy_text(h->link_from, sizeof(h->link_from), json_text(json_get(r, "link_from"), ""));
-	take_host_numbers(h, r);
-	if (take_gpus(f, h, json_get(r, "gpus"), e) || add_round(f, h, (double)step, e))
+	copy_clipped_text(h->interface, sizeof(h->interface), json_text(json_get(r, "interface"), ""));
+	copy_clipped_text(h->link_from, sizeof(h->link_from), json_text(json_get(r, "link_from"), ""));
+	read_host_numbers(h, r);
+	if (read_gpu_list(f, h, json_get(r, "gpus"), e) || add_round(f, h, (double)step, e))
 		return e->code;
 	if (step < 0)
 		return 0;
@@ -368,7 +368,7 @@ int fleet_take_host(struct fleet *f, const struct json *r, double t, int64_t ste
 	return 0;
 }
 
-static int room_for_rank(struct fleet *f, size_t rank, struct err *e)
+static int reserve_rank(struct fleet *f, size_t rank, struct err *e)
 {
 	size_t cap = f->cap_ranks;
 
@@ -412,7 +412,7 @@ static void move_rank(struct fleet *f, int rank, int host)
 	*link = rank;
 }
 
-int fleet_take_rank(struct fleet *f, const struct json *r, double t, struct err *e)
+int fleet_add_rank_record(struct fleet *f, const struct json *r, double t, struct err *e)
 {
 	static const char *const fields[] = { "rank", "step_s", "input_s", "compute_s",
 					      "exposed_s", "wait_s", "update_s", "sent_bytes" };
@@ -427,13 +427,13 @@ int fleet_take_rank(struct fleet *f, const struct json *r, double t, struct err 
 		f->left_out++;
 		return 0;
 	}
-	if (room_for_rank(f, (size_t)v[0], e))
+	if (reserve_rank(f, (size_t)v[0], e))
 		return e->code;
 	/* Records of ranks come before those of their hosts: this makes the host, too. */
 	e->code = 0;
-	at = place_of(f, host, &there);
+	at = host_position(f, host, &there);
 	if (!there && *host) {
-		struct fleet_host *h = find_host(f, host, e);
+		struct fleet_host *h = find_or_add_host(f, host, e);
 
 		if (e->code)
 			return e->code;
@@ -449,7 +449,7 @@ int fleet_take_rank(struct fleet *f, const struct json *r, double t, struct err 
 	return 0;
 }
 
-void fleet_take_verdict(struct fleet *f, const struct json *r, double t, int64_t step)
+void fleet_set_verdict(struct fleet *f, const struct json *r, double t, int64_t step)
 {
 	static const char *const fields[] = { "exposed_share", "predicted_bytes", "observed_bytes",
 					      "busbw_bytes_s", "link_bytes_s" };
@@ -459,9 +459,9 @@ void fleet_take_verdict(struct fleet *f, const struct json *r, double t, int64_t
 	json_numbers(r, fields, ARRAY_LEN(fields), n);
 	v->t = t;
 	v->step = step;
-	copy_text(v->network, sizeof(v->network), json_text(json_get(r, "network"), "unknown"));
-	copy_text(v->text, sizeof(v->text), json_text(json_get(r, "text"), ""));
-	copy_text(v->late_host, sizeof(v->late_host), json_text(json_get(r, "late_host"), ""));
+	copy_clipped_text(v->network, sizeof(v->network), json_text(json_get(r, "network"), "unknown"));
+	copy_clipped_text(v->text, sizeof(v->text), json_text(json_get(r, "text"), ""));
+	copy_clipped_text(v->late_host, sizeof(v->late_host), json_text(json_get(r, "late_host"), ""));
 	v->late_rank = json_integer(json_get(r, "late_rank"), -1);
 	v->exposed_share = n[0];
 	v->predicted_bytes = n[1];
@@ -470,7 +470,7 @@ void fleet_take_verdict(struct fleet *f, const struct json *r, double t, int64_t
 	v->link_bytes_s = n[4];
 }
 
-void fleet_start(struct fleet *f)
+void fleet_begin_attempt(struct fleet *f)
 {
 	f->n_ranks = 0;
 	f->median_compute = NAN;
@@ -481,9 +481,9 @@ void fleet_start(struct fleet *f)
 	}
 }
 
-void fleet_cut(struct fleet *f, double step)
+void fleet_truncate(struct fleet *f, double step)
 {
 	for (size_t i = 0; i < f->n_hosts; i++)
 		for (int k = 0; k < HOST_SERIES; k++)
-			series_cut(host_series(&f->hosts[i], k), step);
+			series_truncate(host_series(&f->hosts[i], k), step);
 }

@@ -92,7 +92,7 @@ struct fleet {
 	size_t n_ranks, cap_ranks;
 	struct fleet_verdict verdict;
 	int64_t left_out;		/* records of what there was no room for */
-	double median_compute;		/* of the known ranks, by fleet_settle(); NaN: not known */
+	double median_compute;		/* of the known ranks, by fleet_update_derived(); NaN: not known */
 	size_t recent;			/* private: the host that was asked for last */
 	double *order;			/* private: owned, room to sort as many as cap_ranks */
 };
@@ -102,32 +102,32 @@ void fleet_free(struct fleet *f);	/* it is then empty, and may be filled again *
 
 /* Take in a record of each kind, from outside: any JSON object will do. */
 struct json;
-int  fleet_take_host(struct fleet *f, const struct json *record, double t, int64_t step,
+int  fleet_add_host_record(struct fleet *f, const struct json *record, double t, int64_t step,
 		     struct err *e);
-int  fleet_take_rank(struct fleet *f, const struct json *record, double t, struct err *e);
-void fleet_take_verdict(struct fleet *f, const struct json *record, double t, int64_t step);
+int  fleet_add_rank_record(struct fleet *f, const struct json *record, double t, struct err *e);
+void fleet_set_verdict(struct fleet *f, const struct json *record, double t, int64_t step);
 
 /* After records were taken in, before anybody asks: what depends on all of them. */
-void fleet_settle(struct fleet *f);
+void fleet_update_derived(struct fleet *f);
 
 /* A new attempt: ranks may be elsewhere now, hosts may be gone. */
-void fleet_start(struct fleet *f);
+void fleet_begin_attempt(struct fleet *f);
 
 /* Steps from here on are done again. */
-void fleet_cut(struct fleet *f, double step);
+void fleet_truncate(struct fleet *f, double step);
 
 /* ---- what follows from it ---- */
 
 /* Where the time of a step goes; shares of step_s that sum to 1 at most. NaN: not known. */
-struct fleet_split {
+struct fleet_time_split {
 	double compute, update;		/* work */
 	double late, transfer;		/* waiting for the slowest rank, for the network */
 	double input;			/* waiting for a batch */
 };
-struct fleet_split fleet_rank_split(const struct fleet_rank *r);
+struct fleet_time_split fleet_rank_time_split(const struct fleet_rank *r);
 
 /* Mean over the known ranks of a host (-1: of all). */
-struct fleet_split fleet_host_split(const struct fleet *f, int host);
+struct fleet_time_split fleet_host_time_split(const struct fleet *f, int host);
 
 /*
  * Shares of the step in which the ranks of a host's processors work: the i-th rank's for the i-th
@@ -137,8 +137,8 @@ struct fleet_split fleet_host_split(const struct fleet *f, int host);
 void fleet_gpu_work(const struct fleet *f, int host, double work[FLEET_GPUS]);
 
 /* Compute time of a rank, or of the slowest of a host, in medians of all ranks; NaN: not known. */
-double fleet_rank_pace(const struct fleet *f, size_t rank);
-double fleet_host_pace(const struct fleet *f, int host, int64_t *slowest);
+double fleet_rank_slowdown(const struct fleet *f, size_t rank);
+double fleet_host_slowdown(const struct fleet *f, int host, int64_t *slowest);
 
 /* Sums and means over the processors of a host: NaN where nobody knows. */
 double fleet_host_power(const struct fleet_host *h);

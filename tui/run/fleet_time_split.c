@@ -11,10 +11,10 @@ static double share_of(double part, double whole)
 	return part >= 0 && whole > 0 ? MIN(part / whole, 1.0) : NAN;
 }
 
-struct fleet_split fleet_rank_split(const struct fleet_rank *r)
+struct fleet_time_split fleet_rank_time_split(const struct fleet_rank *r)
 {
 	double exposed = share_of(r->exposed_s, r->step_s), late = share_of(r->wait_s, r->step_s);
-	struct fleet_split s = {
+	struct fleet_time_split s = {
 		.compute = share_of(r->compute_s, r->step_s),
 		.update = share_of(r->update_s, r->step_s),
 		.input = share_of(r->input_s, r->step_s),
@@ -30,7 +30,7 @@ struct sums { double sum[5]; int n[5]; };
 
 static void add_split(struct sums *t, const struct fleet_rank *r)
 {
-	struct fleet_split s = fleet_rank_split(r);
+	struct fleet_time_split s = fleet_rank_time_split(r);
 	const double parts[5] = { s.compute, s.update, s.late, s.transfer, s.input };
 
 	for (int k = 0; k < 5; k++)
@@ -38,7 +38,7 @@ static void add_split(struct sums *t, const struct fleet_rank *r)
 			t->sum[k] += parts[k], t->n[k]++;
 }
 
-struct fleet_split fleet_host_split(const struct fleet *f, int host)
+struct fleet_time_split fleet_host_time_split(const struct fleet *f, int host)
 {
 	struct sums t = { .n = { 0 } };
 
@@ -50,7 +50,7 @@ struct fleet_split fleet_host_split(const struct fleet *f, int host)
 			add_split(&t, &f->ranks[i]);
 	for (int k = 0; k < 5; k++)
 		t.sum[k] = t.n[k] ? t.sum[k] / t.n[k] : NAN;
-	return (struct fleet_split){ t.sum[0], t.sum[1], t.sum[2], t.sum[3], t.sum[4] };
+	return (struct fleet_time_split){ t.sum[0], t.sum[1], t.sum[2], t.sum[3], t.sum[4] };
 }
 
 void fleet_gpu_work(const struct fleet *f, int host, double work[FLEET_GPUS])
@@ -74,7 +74,7 @@ void fleet_gpu_work(const struct fleet *f, int host, double work[FLEET_GPUS])
 			work[i] = n ? sum / n : NAN;
 }
 
-static int by_size(const void *a, const void *b)
+static int compare_doubles(const void *a, const void *b)
 {
 	double x = *(const double *)a, y = *(const double *)b;
 
@@ -82,7 +82,7 @@ static int by_size(const void *a, const void *b)
 }
 
 /* The lower one of the middle two, as train/watch/telemetry.h: of two ranks the slower one is slow. */
-void fleet_settle(struct fleet *f)
+void fleet_update_derived(struct fleet *f)
 {
 	size_t n = 0;
 
@@ -90,24 +90,24 @@ void fleet_settle(struct fleet *f)
 		if (f->ranks[i].known && f->ranks[i].compute_s > 0)
 			f->order[n++] = f->ranks[i].compute_s;
 	if (n)
-		qsort(f->order, n, sizeof(*f->order), by_size);
+		qsort(f->order, n, sizeof(*f->order), compare_doubles);
 	f->median_compute = n ? f->order[(n - 1) / 2] : NAN;
 }
 
-double fleet_rank_pace(const struct fleet *f, size_t rank)
+double fleet_rank_slowdown(const struct fleet *f, size_t rank)
 {
 	if (rank >= f->n_ranks || !f->ranks[rank].known || !(f->ranks[rank].compute_s > 0))
 		return NAN;
 	return f->ranks[rank].compute_s / f->median_compute;
 }
 
-double fleet_host_pace(const struct fleet *f, int host, int64_t *slowest)
+double fleet_host_slowdown(const struct fleet *f, int host, int64_t *slowest)
 {
 	double most = NAN;
 
 	*slowest = -1;
 	for (int i = f->hosts[host].first_rank; i >= 0; i = f->ranks[i].next) {
-		double pace = fleet_rank_pace(f, (size_t)i);
+		double pace = fleet_rank_slowdown(f, (size_t)i);
 
 		if (pace > most || (isnan(most) && isfinite(pace))) {
 			most = pace;
@@ -132,28 +132,28 @@ static double sum_gpus(const struct fleet_host *h, double (*of)(const struct fle
 	return *n ? sum : NAN;
 }
 
-static double power_of(const struct fleet_gpu *g) { return g->power_w; }
-static double limit_of(const struct fleet_gpu *g) { return g->power_limit_w; }
-static double util_of(const struct fleet_gpu *g) { return g->util; }
+static double gpu_power(const struct fleet_gpu *g) { return g->power_w; }
+static double gpu_power_limit(const struct fleet_gpu *g) { return g->power_limit_w; }
+static double gpu_utilization(const struct fleet_gpu *g) { return g->util; }
 
 double fleet_host_power(const struct fleet_host *h)
 {
 	int n;
 
-	return sum_gpus(h, power_of, &n);
+	return sum_gpus(h, gpu_power, &n);
 }
 
 double fleet_host_power_limit(const struct fleet_host *h)
 {
 	int n;
 
-	return sum_gpus(h, limit_of, &n);
+	return sum_gpus(h, gpu_power_limit, &n);
 }
 
 double fleet_host_util(const struct fleet_host *h)
 {
 	int n;
-	double sum = sum_gpus(h, util_of, &n);
+	double sum = sum_gpus(h, gpu_utilization, &n);
 
 	return sum / n;
 }

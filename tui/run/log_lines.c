@@ -17,7 +17,7 @@ static const struct { const char *word; enum style style; } kinds[] = {
 	[LINE_CONSOLE] = { "console", STYLE_DIM },
 };
 
-const char *log_word(enum history_kind kind)
+const char *log_kind_name(enum history_kind kind)
 {
 	return kinds[kind].word;
 }
@@ -27,14 +27,14 @@ enum style log_style(enum history_kind kind)
 	return kinds[kind].style;
 }
 
-const char *log_clock(char out[FIGURE_BYTES], double t)
+const char *log_clock(char out[NUMBER_TEXT_BYTES], double t)
 {
 	time_t seconds = (time_t)t;
 	struct tm tm;
 
 	if (!(t >= 0 && t < 1e11) || !gmtime_r(&seconds, &tm) ||
-	    !strftime(out, FIGURE_BYTES, "%m-%d %H:%M:%S", &tm))
-		return figure_value(out, NAN);
+	    !strftime(out, NUMBER_TEXT_BYTES, "%m-%d %H:%M:%S", &tm))
+		return format_value(out, NAN);
 	return out;
 }
 
@@ -49,7 +49,7 @@ const char *log_find(const char *text, const char *find)
 }
 
 /* The text, and over it once more, marked, what was looked for. */
-static void draw_marked(struct grid *g, struct span at, const char *text, int left,
+static void draw_found_text(struct grid *g, struct span at, const char *text, int left,
 			const char *find)
 {
 	const char *found = text;
@@ -73,7 +73,7 @@ void log_draw_row(struct grid *g, struct rect r, const struct log_row *row)
 {
 	const struct history_line *l = row->line;
 	enum style style = kinds[l->kind].style;
-	char text[FIGURE_BYTES];
+	char text[NUMBER_TEXT_BYTES];
 	int at = r.col + 1;
 
 	if (row->selected)
@@ -81,19 +81,19 @@ void log_draw_row(struct grid *g, struct rect r, const struct log_row *row)
 	if (l->kind != LINE_CONSOLE || isfinite(l->t)) {
 		if (isfinite(row->first_t))
 			draw_text_right(g, r.row, at + 8, 9, STYLE_DIM,
-					figure_duration(text, l->t - row->first_t));
+					format_duration(text, l->t - row->first_t));
 		else
 			draw_text(g, r.row, at, 14, STYLE_DIM, log_clock(text, l->t));
 	}
 	at = r.col + (isfinite(row->first_t) ? 11 : 16);
 	if (l->step >= 0)
-		draw_text_right(g, r.row, at + 9, 10, STYLE_DIM, figure_count(text, l->step));
+		draw_text_right(g, r.row, at + 9, 10, STYLE_DIM, format_count(text, l->step));
 	at += 12;
 	draw_text(g, r.row, at, MIN(7, r.col + r.cols - at),
 		  row->selected ? STYLE_SELECTED : style, kinds[l->kind].word);
 	at += 9;
 	if (style != STYLE_DIM)
 		style = STYLE_NORMAL;
-	draw_marked(g, (struct span){ r.row, at, r.col + r.cols - 1 - at, style }, l->text,
+	draw_found_text(g, (struct span){ r.row, at, r.col + r.cols - 1 - at, style }, l->text,
 		    row->left, row->find);
 }

@@ -11,7 +11,7 @@
 #define LOG_LEFT_COLS 31	/* time, step, kind */
 
 /* "warning" and how it looks. */
-const char *log_word(enum history_kind kind);
+const char *log_kind_name(enum history_kind kind);
 enum style log_style(enum history_kind kind);
 
 /* What a row shows. */
@@ -25,7 +25,7 @@ struct log_row {
 void log_draw_row(struct grid *g, struct rect r, const struct log_row *row);
 
 /* "12:03:05" of a day (UTC) with the day before it; "-" when it is not known. */
-const char *log_clock(char out[FIGURE_BYTES], double t);
+const char *log_clock(char out[NUMBER_TEXT_BYTES], double t);
 
 /*
  * Where find stands in text: letters of either case unless find has a capital. NULL: nowhere, or

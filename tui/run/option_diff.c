@@ -9,23 +9,23 @@
 #include "share/base/file.h"
 #include "share/base/mem.h"
 
-void contrast_free(struct contrast *c)
+void option_diff_free(struct option_diff *c)
 {
 	for (size_t i = 0; i < c->n; i++)
-		for (size_t k = 0; k < CONTRAST_MAX_RUNS; k++)
+		for (size_t k = 0; k < OPTION_DIFF_MAX_RUNS; k++)
 			free(c->rows[i].values[k]);
 	free(c->rows);
-	*c = (struct contrast){ 0 };
+	*c = (struct option_diff){ 0 };
 }
 
-static bool is_of_a_recipe(const char *section)
+static bool is_recipe_section(const char *section)
 {
 	return !strcmp(section, "data") || !strcmp(section, "model") ||
 	       !strcmp(section, "train") || !strcmp(section, "decode");
 }
 
 /* Sizes that the recipe leaves to the preset are compared as what they came to. */
-static bool load(struct conf *c, const char *workspace, const char *name)
+static bool load_run_options(struct conf *c, const char *workspace, const char *name)
 {
 	struct err ignored;
 	char *path = file_path(&ignored, "%s/runs/%s/recipe.ini", workspace, name);
@@ -38,10 +38,10 @@ static bool load(struct conf *c, const char *workspace, const char *name)
 	return there;
 }
 
-static int add_row(struct contrast *c, const char *option, const char *section,
+static int add_differing_option(struct option_diff *c, const char *option, const char *section,
 		   const struct conf *confs, const bool *there, size_t n, struct err *e)
 {
-	struct contrast_row row = { .option = option, .section = section };
+	struct option_diff_row row = { .option = option, .section = section };
 	bool differs = false;
 	int rc = 0;
 
@@ -67,20 +67,20 @@ static int add_row(struct contrast *c, const char *option, const char *section,
 	return rc ? rc : differs ? e->code : 0;
 }
 
-int contrast_make(struct contrast *c, const char *workspace, const char *const *names, size_t n,
+int option_diff_make(struct option_diff *c, const char *workspace, const char *const *names, size_t n,
 		  struct err *e)
 {
 	struct conf *confs = mem_alloc(n, sizeof(*confs), e);
-	bool there[CONTRAST_MAX_RUNS];
+	bool there[OPTION_DIFF_MAX_RUNS];
 	const char *option, *section;
 	int rc = confs ? 0 : e->code;
 
-	contrast_free(c);
+	option_diff_free(c);
 	for (size_t k = 0; !rc && k < n; k++)
-		there[k] = load(&confs[k], workspace, names[k]);
+		there[k] = load_run_options(&confs[k], workspace, names[k]);
 	for (size_t i = 0; !rc && (option = conf_option_at(i, &section)); i++)
-		if (is_of_a_recipe(section))
-			rc = add_row(c, option, section, confs, there, n, e);
+		if (is_recipe_section(section))
+			rc = add_differing_option(c, option, section, confs, there, n, e);
 	for (size_t k = 0; confs && k < n; k++)
 		conf_free(&confs[k]);
 	free(confs);

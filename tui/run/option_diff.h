@@ -2,9 +2,9 @@
  * option_diff.h - in which options runs differ.
  *
  *	struct contrast c = { 0 };
- *	contrast_make(&c, workspace, names, n, e);
+ *	option_diff_make(&c, workspace, names, n, e);
  *	c.rows[i].option, c.rows[i].values[k] for run k
- *	contrast_free(&c);
+ *	option_diff_free(&c);
  *
  * From recipe.ini of each run; options whose values are all the same are left out, and so is
  * "run" itself. A run without a recipe has NULL values.
@@ -16,21 +16,21 @@
 
 #include "share/base/err.h"
 
-#define CONTRAST_MAX_RUNS 8
+#define OPTION_DIFF_MAX_RUNS 8
 
-struct contrast_row {
+struct option_diff_row {
 	const char *option, *section;	/* borrowed: as in options.def */
-	char *values[CONTRAST_MAX_RUNS];	/* owned */
+	char *values[OPTION_DIFF_MAX_RUNS];	/* owned */
 };
 
-struct contrast {
-	struct contrast_row *rows;	/* owned */
+struct option_diff {
+	struct option_diff_row *rows;	/* owned */
 	size_t n, cap;
 };
 
-/* n at most CONTRAST_MAX_RUNS; what was in c is forgotten first. */
-int  contrast_make(struct contrast *c, const char *workspace, const char *const *names, size_t n,
+/* n at most OPTION_DIFF_MAX_RUNS; what was in c is forgotten first. */
+int  option_diff_make(struct option_diff *c, const char *workspace, const char *const *names, size_t n,
 		   struct err *e);
-void contrast_free(struct contrast *c);
+void option_diff_free(struct option_diff *c);
 
 #endif

@@ -16,7 +16,7 @@ static int is_recipe(const struct dirent *d)
 	return d->d_name[0] != '.' && text_ends_with(d->d_name, ".ini");
 }
 
-static void add_folder(struct recipes *r, const char *folder, bool shipped)
+static void add_recipe_folder(struct recipes *r, const char *folder, bool shipped)
 {
 	struct dirent **found = NULL;
 	struct err ignored;
@@ -42,8 +42,8 @@ void recipes_find(struct recipes *r)
 	char *shipped = paths_shipped("recipes", &ignored);
 
 	if (shipped)
-		add_folder(r, shipped, true);
-	add_folder(r, ".", false);
+		add_recipe_folder(r, shipped, true);
+	add_recipe_folder(r, ".", false);
 	free(shipped);
 }
 

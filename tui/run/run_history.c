@@ -38,7 +38,7 @@ struct history_files {
 		*console_path; /* owned */
 	struct version state, recipe, journal;
 	struct journal_reader *records, *samples;	/* owned */
-	enum run_state said;		/* what state.json says */
+	enum run_state launcher_state;		/* what state.json says */
 	double lock_tested;		/* when; NaN: never */
 	bool   locked;			/* by the supervisor, when last tested */
 	bool   console_shown;
@@ -57,10 +57,10 @@ const char *run_state_name(enum run_state state)
 static int no_such_run(const char *workspace, const char *name, struct err *e)
 {
 	struct buf text = { 0 };
-	struct names runs;
+	struct workspace_names runs;
 	struct err ignored;
 
-	if (names_of_runs(&runs, workspace, &ignored) || !runs.n) {
+	if (workspace_run_names(&runs, workspace, &ignored) || !runs.n) {
 		err_set(e, ERR_NOINPUT,
 			"there is no run in %s; start one with \"werkbank train RECIPE --run %s\"",
 			workspace, name);
@@ -70,7 +70,7 @@ static int no_such_run(const char *workspace, const char *name, struct err *e)
 		err_set(e, ERR_NOINPUT, "there is no run \"%s\" in %s; the runs there are %.300s",
 			name, workspace, buf_text(&text));
 	}
-	names_free(&runs);
+	workspace_names_free(&runs);
 	buf_free(&text);
 	return e->code;
 }
@@ -114,7 +114,7 @@ static void free_files(struct history_files *f)
 }
 
 /* Everything unknown; also when the journal was replaced by another. */
-static void forget(struct history *h)
+static void reset_history(struct run_history *h)
 {
 	for (size_t i = 0; i < HISTORY_QUANTITIES; i++)
 		series_free(history_series(h, i));
@@ -129,19 +129,19 @@ static void forget(struct history *h)
 	h->attempt = h->ranks = h->parameters = h->exit_status = h->step = h->best_step =
 		h->attempt_step = -1;
 	h->epoch = h->best_bleu = h->train_nll = h->first_t = h->attempt_t = h->last_t = NAN;
-	h->before_s = 0;
-	h->ended = RUN_UNKNOWN;
+	h->earlier_attempts_s = 0;
+	h->stop_state = RUN_UNKNOWN;
 	*h->host = *h->precision = *h->backend = 0;
 }
 
-struct history *history_open(const char *workspace, const char *name, struct err *e)
+struct run_history *history_open(const char *workspace, const char *name, struct err *e)
 {
-	struct history *h;
+	struct run_history *h;
 	struct stat st;
 
 	if (paths_check_name("run", name, e) || !(h = mem_alloc(1, sizeof(*h), e)))
 		return NULL;
-	forget(h);
+	reset_history(h);
 	h->total_steps = -1;
 	if (!(h->name = mem_strdup(name, e)) ||
 	    !(h->folder = file_path(e, "%s/runs/%s", workspace, name)) ||
@@ -159,11 +159,11 @@ failed:
 	return NULL;
 }
 
-void history_free(struct history *h)
+void history_free(struct run_history *h)
 {
 	if (!h)
 		return;
-	forget(h);
+	reset_history(h);
 	free_files(h->files);
 	free(h->lines);
 	free(h->marks);
@@ -202,7 +202,7 @@ static enum run_state state_by_name(const char *name)
 	return RUN_UNKNOWN;
 }
 
-static int read_state(struct history *h, struct err *e)
+static int read_state_file(struct run_history *h, struct err *e)
 {
 	struct buf text = { 0 };
 	struct json *state = NULL;
@@ -212,7 +212,7 @@ static int read_state(struct history *h, struct err *e)
 		buf_free(&text);
 		return err_prefix(e, "%s", h->files->state_path);
 	}
-	h->files->said = state_by_name(json_text(json_get(state, "state"), ""));
+	h->files->launcher_state = state_by_name(json_text(json_get(state, "state"), ""));
 	h->attempt = json_integer(json_get(state, "attempt"), h->attempt);
 	h->exit_status = json_integer(json_get(state, "exit"), -1);
 	if (!*h->host)
@@ -223,7 +223,7 @@ static int read_state(struct history *h, struct err *e)
 }
 
 /* Where the run is to end. A recipe that cannot be read only leaves that unknown. */
-static void read_recipe(struct history *h)
+static void read_run_length(struct run_history *h)
 {
 	struct conf c;
 	struct err ignored;
@@ -238,7 +238,7 @@ static void read_recipe(struct history *h)
 }
 
 /* The supervisor holds the lock as long as it lives; we only look whether we could share it. */
-static bool is_locked(const char *path)
+static bool is_run_locked(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	bool locked;
@@ -250,22 +250,22 @@ static bool is_locked(const char *path)
 	return locked;
 }
 
-static void judge_state(struct history *h, double now)
+static void judge_state(struct run_history *h, double now)
 {
 	struct history_files *f = h->files;
 
-	if (f->said == RUN_RUNNING && !(fabs(now - f->lock_tested) < LOCK_EVERY_S)) {
-		f->locked = is_locked(f->lock_path);
+	if (f->launcher_state == RUN_RUNNING && !(fabs(now - f->lock_tested) < LOCK_EVERY_S)) {
+		f->locked = is_run_locked(f->lock_path);
 		f->lock_tested = now;
 	}
-	if (f->said == RUN_UNKNOWN)
-		h->state = h->ended;	/* a journal that was copied here without its state.json */
+	if (f->launcher_state == RUN_UNKNOWN)
+		h->state = h->stop_state;	/* a journal that was copied here without its state.json */
 	else
-		h->state = f->said == RUN_RUNNING && !f->locked ? RUN_LOST : f->said;
+		h->state = f->launcher_state == RUN_RUNNING && !f->locked ? RUN_LOST : f->launcher_state;
 }
 
 /* The last lines of what the ranks printed: why a run went wrong often stands only there. */
-static void show_console(struct history *h)
+static void show_console(struct run_history *h)
 {
 	int64_t size = file_size(h->files->console_path);
 	FILE *in = size > 0 ? fopen(h->files->console_path, "re") : NULL;
@@ -294,7 +294,7 @@ static void show_console(struct history *h)
 }
 
 /* The journal of a run that was begun anew under the same name is another file, or shorter. */
-static int reopen_when_replaced(struct history *h, struct err *e)
+static int reopen_when_replaced(struct run_history *h, struct err *e)
 {
 	struct history_files *f = h->files;
 	struct version before = f->journal;
@@ -304,7 +304,7 @@ static int reopen_when_replaced(struct history *h, struct err *e)
 		journal_reader_free(f->records);
 		journal_reader_free(f->samples);
 		f->records = f->samples = NULL;
-		forget(h);
+		reset_history(h);
 		f->state.known = f->recipe.known = f->console_shown = false;
 	}
 	if (!f->records && !(f->records = journal_reader_open(f->journal_path, e)))
@@ -315,13 +315,13 @@ static int reopen_when_replaced(struct history *h, struct err *e)
 }
 
 /* 1: changed; 0: nothing new; HISTORY_MORE when the time was up. */
-static int read_records(struct history *h, double until, struct err *e)
+static int read_records(struct run_history *h, double until, struct err *e)
 {
 	const struct json *record;
 	int got, changed = HISTORY_SAME;
 
 	for (int n = 0; (got = journal_next(h->files->records, &record, e)) > 0; n++) {
-		if (history_take(h, record, e))
+		if (history_add_record(h, record, e))
 			return e->code;
 		changed = HISTORY_CHANGED;
 		if (n % 64 == 63 && clock_mono_s() > until)
@@ -330,9 +330,9 @@ static int read_records(struct history *h, double until, struct err *e)
 	if (got < 0)
 		return got;
 	if (changed)
-		fleet_settle(&h->fleet);
+		fleet_update_derived(&h->fleet);
 	for (int n = 0; (got = journal_next(h->files->samples, &record, e)) > 0; n++) {
-		if (history_take_sample(h, record, e))
+		if (history_add_sample(h, record, e))
 			return e->code;
 		changed = HISTORY_CHANGED;
 		if (n % 64 == 63 && clock_mono_s() > until)
@@ -341,7 +341,7 @@ static int read_records(struct history *h, double until, struct err *e)
 	return got < 0 ? got : changed;
 }
 
-int history_update(struct history *h, double now, double budget_s, struct err *e)
+int history_update(struct run_history *h, double now, double budget_s, struct err *e)
 {
 	struct history_files *f = h->files;
 	double until = clock_mono_s() + budget_s;
@@ -351,7 +351,7 @@ int history_update(struct history *h, double now, double budget_s, struct err *e
 	if (reopen_when_replaced(h, e))
 		return e->code;
 	if (is_new(f->recipe_path, &f->recipe)) {
-		read_recipe(h);
+		read_run_length(h);
 		changed = HISTORY_CHANGED;
 	}
 	if ((status = read_records(h, until, e)) < 0)
@@ -360,7 +360,7 @@ int history_update(struct history *h, double now, double budget_s, struct err *e
 	/* After the records: state.json is the newer of the two. */
 	if (is_new(f->state_path, &f->state)) {
 		f->lock_tested = NAN;
-		if (read_state(h, e))
+		if (read_state_file(h, e))
 			return e->code;
 		changed = MAX(changed, HISTORY_CHANGED);
 	}
@@ -374,15 +374,15 @@ int history_update(struct history *h, double now, double budget_s, struct err *e
 	return h->state != before ? MAX(changed, HISTORY_CHANGED) : changed;
 }
 
-double history_elapsed(const struct history *h, double now)
+double history_elapsed(const struct run_history *h, double now)
 {
 	double end = h->state == RUN_RUNNING && now > h->last_t ? now : h->last_t;
 
 	/* in this order NaN stays NaN */
-	return h->before_s + (end < h->attempt_t ? 0 : end - h->attempt_t);
+	return h->earlier_attempts_s + (end < h->attempt_t ? 0 : end - h->attempt_t);
 }
 
-double history_remaining(const struct history *h, double now)
+double history_remaining(const struct run_history *h, double now)
 {
 	double elapsed = history_elapsed(h, now), left = NAN, by_time;
 
@@ -399,13 +399,13 @@ double history_remaining(const struct history *h, double now)
 	return left;
 }
 
-const struct history_line *history_line(const struct history *h, size_t i)
+const struct history_line *history_line(const struct run_history *h, size_t i)
 {
 	return i < h->n_lines ? &h->lines[(h->first_line + i) % HISTORY_LINES] : NULL;
 }
 
 /* When a run's journal was last written, else its folder was made. */
-static double changed_at(const char *folder)
+static double run_changed_at(const char *folder)
 {
 	static const char *const files[] = { "journal.jsonl", "state.json", "." };
 	struct err ignored;
@@ -424,17 +424,17 @@ static double changed_at(const char *folder)
 
 char *history_newest(const char *workspace, struct err *e)
 {
-	struct names runs;
+	struct workspace_names runs;
 	size_t newest = 0;
 	double when = -1;
 	char *name;
 
 	e->code = 0;
-	if (names_of_runs(&runs, workspace, e))
+	if (workspace_run_names(&runs, workspace, e))
 		return NULL;
 	for (size_t i = 0; i < runs.n; i++) {
 		char *path = file_path(e, "%s/runs/%s", workspace, runs.items[i]);
-		double t = path ? changed_at(path) : -1;
+		double t = path ? run_changed_at(path) : -1;
 
 		free(path);
 		if (t >= when) {	/* of two at once the one named last */
@@ -443,6 +443,6 @@ char *history_newest(const char *workspace, struct err *e)
 		}
 	}
 	name = runs.n ? mem_strdup(runs.items[newest], e) : NULL;
-	names_free(&runs);
+	workspace_names_free(&runs);
 	return name;
 }

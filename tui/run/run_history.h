@@ -62,7 +62,7 @@ struct history_sample {
 	char *source, *reference, *hypothesis; /* owned; "" when absent, NULL when memory ran out */
 };
 
-struct history {
+struct run_history {
 	char *name;		/* owned: of the run */
 	char *folder;		/* owned: runs/NAME */
 
@@ -100,9 +100,9 @@ struct history {
 
 	struct history_files *files;	/* owned, private */
 	/* private: what the journal's last stop says; RUN_UNKNOWN: none since the start */
-	enum run_state ended;
+	enum run_state stop_state;
 	/* private: the clock of the run */
-	double first_t, attempt_t, last_t, before_s;
+	double first_t, attempt_t, last_t, earlier_attempts_s;
 	int64_t attempt_step;
 };
 
@@ -111,27 +111,27 @@ enum { HISTORY_SAME = 0, HISTORY_CHANGED = 1, HISTORY_MORE = 2 };
 /*
  * ERR_NOINPUT when there is no such run (the text lists those there are), ERR_USAGE for a bad name.
  */
-struct history *history_open(const char *workspace, const char *name, struct err *e);
-void history_free(struct history *h);
+struct run_history *history_open(const char *workspace, const char *name, struct err *e);
+void history_free(struct run_history *h);
 
 /*
  * Take in what has been written since, for at most budget_s seconds: one of
  * the three values above, or < 0 when a file cannot be read (what was known
  * stays; calling again is fine).
  */
-int history_update(struct history *h, double now, double budget_s, struct err *e);
+int history_update(struct run_history *h, double now, double budget_s, struct err *e);
 
 /*
  * Take in one record as journal.h describes it (also the tests' way in). Unknown kinds are ignored.
  */
 struct json;
-int history_take(struct history *h, const struct json *record, struct err *e);
+int history_add_record(struct run_history *h, const struct json *record, struct err *e);
 
 /* Seconds of training so far, pauses between attempts left out; NaN before the first start. */
-double history_elapsed(const struct history *h, double now);
+double history_elapsed(const struct run_history *h, double now);
 
 /* Seconds to the end at the speed of this attempt; NaN when it cannot be said. */
-double history_remaining(const struct history *h, double now);
+double history_remaining(const struct run_history *h, double now);
 
 /* What a history knows over steps: all its series but those of hosts. */
 struct history_quantity {
@@ -141,10 +141,10 @@ struct history_quantity {
 };
 #define HISTORY_QUANTITIES 19
 extern const struct history_quantity history_quantities[HISTORY_QUANTITIES];
-struct series *history_series(struct history *h, size_t quantity);
+struct series *history_series(struct run_history *h, size_t quantity);
 
 /* Line i of the log, 0 the oldest kept. Borrowed. */
-const struct history_line *history_line(const struct history *h, size_t i);
+const struct history_line *history_line(const struct run_history *h, size_t i);
 
 /*
  * The name of the run whose files changed last, owned by the caller; NULL with e->code 0: there is

@@ -9,11 +9,11 @@
  * A new line at the end of the log, to be filled; its text is "". Never NULL once history_open()
  * succeeded.
  */
-struct history_line *history_add_line(struct history *h, enum history_kind kind, double t,
+struct history_line *history_add_line(struct run_history *h, enum history_kind kind, double t,
 				      int64_t step);
 
 /* Take in one record of samples.jsonl. */
-int history_take_sample(struct history *h, const struct json *record, struct err *e);
+int history_add_sample(struct run_history *h, const struct json *record, struct err *e);
 
 /* Cut text to at most n - 1 bytes of whole characters. */
 void history_copy_text(char *to, size_t n, const char *text);

@@ -16,7 +16,7 @@
 #include "share/base/util.h"
 #include "tui/term/number_format.h"
 
-#define SERIES(field) offsetof(struct history, field)
+#define SERIES(field) offsetof(struct run_history, field)
 
 const struct history_quantity history_quantities[HISTORY_QUANTITIES] = {
 	{ "train/loss", "nats a token", SERIES(loss) },
@@ -40,7 +40,7 @@ const struct history_quantity history_quantities[HISTORY_QUANTITIES] = {
 	{ "time/target_tokens", "tokens", SERIES(tokens) },
 };
 
-struct series *history_series(struct history *h, size_t quantity)
+struct series *history_series(struct run_history *h, size_t quantity)
 {
 	return (struct series *)((char *)h + history_quantities[quantity].offset);
 }
@@ -57,7 +57,7 @@ void history_copy_text(char *to, size_t n, const char *text)
 	to[len] = 0;
 }
 
-struct history_line *history_add_line(struct history *h, enum history_kind kind, double t,
+struct history_line *history_add_line(struct run_history *h, enum history_kind kind, double t,
 				      int64_t step)
 {
 	struct history_line *line;
@@ -73,13 +73,13 @@ struct history_line *history_add_line(struct history *h, enum history_kind kind,
 }
 
 /* When there are too many, room is made among those of the least important kind. */
-static int importance(enum history_kind kind)
+static int mark_importance(enum history_kind kind)
 {
 	return kind == LINE_ERROR ? 4 : kind == LINE_START || kind == LINE_STOP ? 3
 	       : kind == LINE_WARNING ? 2 : 1;
 }
 
-static void add_mark(struct history *h, enum history_kind kind, int64_t step)
+static void add_event_mark(struct run_history *h, enum history_kind kind, int64_t step)
 {
 	size_t at, least = 0;
 
@@ -87,9 +87,9 @@ static void add_mark(struct history *h, enum history_kind kind, int64_t step)
 		return;
 	if (h->n_marks == HISTORY_MARKS) {
 		for (size_t i = 1; i < h->n_marks; i++)
-			if (importance(h->marks[i].kind) < importance(h->marks[least].kind))
+			if (mark_importance(h->marks[i].kind) < mark_importance(h->marks[least].kind))
 				least = i;
-		if (importance(kind) < importance(h->marks[least].kind))
+		if (mark_importance(kind) < mark_importance(h->marks[least].kind))
 			return;
 		h->n_marks--;
 		memmove(&h->marks[least], &h->marks[least + 1],
@@ -101,7 +101,7 @@ static void add_mark(struct history *h, enum history_kind kind, int64_t step)
 	h->n_marks++;
 }
 
-static int64_t step_of(const struct json *r)
+static int64_t record_step(const struct json *r)
 {
 	int64_t step = json_integer(json_get(r, "step"), -1);
 
@@ -109,11 +109,11 @@ static int64_t step_of(const struct json *r)
 }
 
 /* Steps from here on are done again: forget what the series say of them. */
-static void go_back(struct history *h, int64_t step)
+static void rewind_history(struct run_history *h, int64_t step)
 {
 	for (size_t i = 0; i < HISTORY_QUANTITIES; i++)
-		series_cut(history_series(h, i), (double)step);
-	fleet_cut(&h->fleet, (double)step);
+		series_truncate(history_series(h, i), (double)step);
+	fleet_truncate(&h->fleet, (double)step);
 	if (h->best_step < step)
 		return;
 	h->best_bleu = NAN;
@@ -129,7 +129,7 @@ static void go_back(struct history *h, int64_t step)
 }
 
 /* The steps of the whole run: among the options, which are text as users write them. */
-static int64_t total_of(const struct json *r)
+static int64_t record_total_steps(const struct json *r)
 {
 	const struct json *v = json_get(json_get(r, "options"), "steps");
 	int64_t n = json_integer(v ? v : json_get(r, "steps"), -1);
@@ -139,16 +139,16 @@ static int64_t total_of(const struct json *r)
 	return n > 0 && n <= MAX_STEP ? n : -1;
 }
 
-static void take_start(struct history *h, const struct json *r, double t)
+static void history_add_start(struct run_history *h, const struct json *r, double t)
 {
 	struct history_line *line = history_add_line(h, LINE_START, t, -1);
-	int64_t step = step_of(r), total = total_of(r);
-	char parameters[FIGURE_BYTES], attempt[FIGURE_BYTES], ranks[48] = "";
+	int64_t step = record_step(r), total = record_total_steps(r);
+	char parameters[NUMBER_TEXT_BYTES], attempt[NUMBER_TEXT_BYTES], ranks[48] = "";
 
 	if (isfinite(h->attempt_t) && isfinite(h->last_t))
-		h->before_s += MAX(h->last_t - h->attempt_t, 0);
+		h->earlier_attempts_s += MAX(h->last_t - h->attempt_t, 0);
 	h->attempt_t = t;
-	h->ended = RUN_UNKNOWN;
+	h->stop_state = RUN_UNKNOWN;
 	if (!isfinite(h->first_t))
 		h->first_t = t;
 	h->attempt = json_integer(json_get(r, "attempt"), h->attempt);
@@ -162,37 +162,37 @@ static void take_start(struct history *h, const struct json *r, double t)
 		h->total_steps = total;
 	if (step >= 0) {
 		line->step = h->step = step;
-		go_back(h, step + 1);
+		rewind_history(h, step + 1);
 	}
 	if (h->step >= 0)
-		add_mark(h, LINE_START, h->step);
-	h->imported = json_truth(json_get(r, "imported"), false) ||
+		add_event_mark(h, LINE_START, h->step);
+	h->imported = json_boolean(json_get(r, "imported"), false) ||
 		      *json_text(json_get(r, "imported"), "");
-	fleet_start(&h->fleet);
+	fleet_begin_attempt(&h->fleet);
 	h->attempt_step = step;
 	if (h->ranks > 1)
 		snprintf(ranks, sizeof(ranks), ", %" PRId64 " ranks", h->ranks);
 	snprintf(line->text, sizeof(line->text), "attempt %s%s%s: %s parameters, %s, %s%s",
-		 figure_count(attempt, h->attempt), *h->host ? " on " : "", h->host,
-		 figure_value(parameters, h->parameters >= 0 ? (double)h->parameters : NAN),
+		 format_count(attempt, h->attempt), *h->host ? " on " : "", h->host,
+		 format_value(parameters, h->parameters >= 0 ? (double)h->parameters : NAN),
 		 *h->backend ? h->backend : "-", *h->precision ? h->precision : "-", ranks);
 }
 
 /* What is not a number is null and makes a gap; what is not known is absent and makes nothing. */
-static int add_sample(struct series *s, const struct json *r, const char *field, double x,
+static int add_field_sample(struct series *s, const struct json *r, const char *field, double x,
 		      double y, struct err *e)
 {
 	return isfinite(y) || json_get(r, field) ? series_add(s, x, y, e) : 0;
 }
 
 /* The clocks beside the steps. */
-static int take_clocks(struct history *h, double x, double t, double tps, double step_s,
+static int add_clock_points(struct run_history *h, double x, double t, double tps, double step_s,
 		       struct err *e)
 {
 	const struct series *before = &h->tokens;
 	double steps = x - (before->n ? before->points[before->n - 1].last : 0);
 	double seen = before->n && isfinite(before->value) ? before->value : 0;
-	double elapsed = isfinite(t) ? h->before_s + MAX(t - h->attempt_t, 0) : NAN;
+	double elapsed = isfinite(t) ? h->earlier_attempts_s + MAX(t - h->attempt_t, 0) : NAN;
 
 	if (series_add(&h->wall, x, t, e) || series_add(&h->elapsed, x, elapsed, e) ||
 	    series_add(&h->tokens, x, seen + tps * step_s * steps, e))
@@ -207,7 +207,7 @@ static const char *const train_fields[] = {
 };
 enum { AT_TPS = 5, AT_STEP_S = 6, AT_EPOCH = 7, AT_EXPOSED = 10, AT_WAIT = 11 };
 
-static int take_train(struct history *h, const struct json *r, double t, int64_t step,
+static int history_add_train(struct run_history *h, const struct json *r, double t, int64_t step,
 		      struct err *e)
 {
 	struct series *const to[ARRAY_LEN(train_fields)] = {
@@ -220,7 +220,7 @@ static int take_train(struct history *h, const struct json *r, double t, int64_t
 	if (step < 0)
 		return 0;
 	if (h->loss.n && (double)step <= h->loss.points[h->loss.n - 1].last)
-		go_back(h, step);
+		rewind_history(h, step);
 	if (h->attempt_step < 0)
 		h->attempt_step = step;
 	json_numbers(r, train_fields, ARRAY_LEN(train_fields), v);
@@ -229,33 +229,33 @@ static int take_train(struct history *h, const struct json *r, double t, int64_t
 	if (v[AT_WAIT] > v[AT_EXPOSED])
 		v[AT_WAIT] = v[AT_EXPOSED];
 	for (size_t i = 0; i < ARRAY_LEN(to); i++)
-		if (to[i] && add_sample(to[i], r, train_fields[i], (double)step, v[i], e))
+		if (to[i] && add_field_sample(to[i], r, train_fields[i], (double)step, v[i], e))
 			return e->code;
 	if (isfinite(v[AT_EXPOSED]) &&
 	    series_add(&h->transfer_s, (double)step,
 		       v[AT_EXPOSED] - (isfinite(v[AT_WAIT]) ? v[AT_WAIT] : 0), e))
 		return e->code;
-	return take_clocks(h, (double)step, t, v[AT_TPS], v[AT_STEP_S], e);
+	return add_clock_points(h, (double)step, t, v[AT_TPS], v[AT_STEP_S], e);
 }
 
-static int take_eval(struct history *h, const struct json *r, double t, int64_t step, struct err *e)
+static int history_add_eval(struct run_history *h, const struct json *r, double t, int64_t step, struct err *e)
 {
 	const char *bleu_field = h->imported ? "pseudo_bleu" : "bleu",
 		   *dev_field = h->imported ? "dev_loss" : "dev_nll";
 	double bleu = json_number(json_get(r, bleu_field), NAN),
 	       dev = json_number(json_get(r, dev_field), NAN);
-	bool best = json_truth(json_get(r, "best"), false);
+	bool best = json_boolean(json_get(r, "best"), false);
 	struct history_line *line;
-	char a[FIGURE_BYTES], b[FIGURE_BYTES], c[FIGURE_BYTES], d[FIGURE_BYTES];
+	char a[NUMBER_TEXT_BYTES], b[NUMBER_TEXT_BYTES], c[NUMBER_TEXT_BYTES], d[NUMBER_TEXT_BYTES];
 
 	if (step < 0)
 		return 0;
 	if (h->bleu.n && (double)step <= h->bleu.points[h->bleu.n - 1].last)
-		go_back(h, step);
+		rewind_history(h, step);
 	h->train_nll = json_number(json_get(r, "train_nll"), NAN);
-	if (add_sample(&h->bleu, r, bleu_field, (double)step, bleu, e) ||
-	    add_sample(&h->dev_nll, r, dev_field, (double)step, dev, e) ||
-	    add_sample(&h->sample_nll, r, "train_nll", (double)step, h->train_nll, e))
+	if (add_field_sample(&h->bleu, r, bleu_field, (double)step, bleu, e) ||
+	    add_field_sample(&h->dev_nll, r, dev_field, (double)step, dev, e) ||
+	    add_field_sample(&h->sample_nll, r, "train_nll", (double)step, h->train_nll, e))
 		return e->code;
 	if (isfinite(bleu) && !(bleu <= h->best_bleu)) {
 		h->best_bleu = bleu;
@@ -263,26 +263,26 @@ static int take_eval(struct history *h, const struct json *r, double t, int64_t 
 	}
 	line = history_add_line(h, best ? LINE_BEST : LINE_EVAL, t, step);
 	snprintf(line->text, sizeof(line->text), "BLEU %s   dev NLL %s   train NLL %s   %s s",
-		 figure_fixed(a, bleu, 2), figure_fixed(b, dev, 3),
-		 figure_fixed(c, h->train_nll, 3),
-		 figure_fixed(d, json_number(json_get(r, "seconds"), NAN), 1));
+		 format_fixed(a, bleu, 2), format_fixed(b, dev, 3),
+		 format_fixed(c, h->train_nll, 3),
+		 format_fixed(d, json_number(json_get(r, "seconds"), NAN), 1));
 	return 0;
 }
 
-static void take_save(struct history *h, const struct json *r, double t, int64_t step)
+static void history_add_save(struct run_history *h, const struct json *r, double t, int64_t step)
 {
 	struct history_line *line = history_add_line(h, LINE_SAVE, t, step);
 	const char *path = json_text(json_get(r, "path"), "checkpoint"),
 		   *folder = strstr(path, "checkpoints/");
-	char a[FIGURE_BYTES], b[FIGURE_BYTES];
+	char a[NUMBER_TEXT_BYTES], b[NUMBER_TEXT_BYTES];
 
 	/* The end of the path is what tells checkpoints apart. */
 	snprintf(line->text, sizeof(line->text), "%.*s   %s   %s s", 150, folder ? folder : path,
-		 figure_bytes(a, json_number(json_get(r, "bytes"), NAN)),
-		 figure_fixed(b, json_number(json_get(r, "seconds"), NAN), 1));
+		 format_bytes(a, json_number(json_get(r, "bytes"), NAN)),
+		 format_fixed(b, json_number(json_get(r, "seconds"), NAN), 1));
 }
 
-static void take_event(struct history *h, const struct json *r, double t, int64_t step)
+static void history_add_event(struct run_history *h, const struct json *r, double t, int64_t step)
 {
 	const char *level = json_text(json_get(r, "level"), "info");
 	enum history_kind kind = !strcmp(level, "error")     ? LINE_ERROR
@@ -291,17 +291,17 @@ static void take_event(struct history *h, const struct json *r, double t, int64_
 	struct history_line *line = history_add_line(h, kind, t, step);
 
 	history_copy_text(line->text, sizeof(line->text), json_text(json_get(r, "text"), ""));
-	add_mark(h, kind, step >= 0 ? step : h->step);
+	add_event_mark(h, kind, step >= 0 ? step : h->step);
 }
 
-static void take_stop(struct history *h, const struct json *r, double t, int64_t step)
+static void history_add_stop(struct run_history *h, const struct json *r, double t, int64_t step)
 {
 	const char *reason = json_text(json_get(r, "reason"), "-");
 	struct history_line *line = history_add_line(h, LINE_STOP, t, step);
 
-	add_mark(h, LINE_STOP, step >= 0 ? step : h->step);
+	add_event_mark(h, LINE_STOP, step >= 0 ? step : h->step);
 	h->exit_status = json_integer(json_get(r, "exit"), -1);
-	h->ended = !strcmp(reason, "finished") ? RUN_FINISHED
+	h->stop_state = !strcmp(reason, "finished") ? RUN_FINISHED
 		   : !strcmp(reason, "asked")  ? RUN_STOPPED
 					       : RUN_FAILED;
 	if (h->exit_status > 0)
@@ -311,34 +311,34 @@ static void take_stop(struct history *h, const struct json *r, double t, int64_t
 		history_copy_text(line->text, sizeof(line->text), reason);
 }
 
-int history_take(struct history *h, const struct json *r, struct err *e)
+int history_add_record(struct run_history *h, const struct json *r, struct err *e)
 {
 	const char *kind = json_text(json_get(r, "kind"), "");
 	double t = json_number(json_get(r, "t"), NAN);
-	int64_t step = step_of(r);
+	int64_t step = record_step(r);
 	int status = 0;
 
 	if (fabs(t) > 1e12)
 		t = NAN;
 	/* Many of these between two of the others. */
 	if (!strcmp(kind, "rank"))
-		return fleet_take_rank(&h->fleet, r, t, e);
+		return fleet_add_rank_record(&h->fleet, r, t, e);
 	if (!strcmp(kind, "host"))
-		return fleet_take_host(&h->fleet, r, t, step, e);
+		return fleet_add_host_record(&h->fleet, r, t, step, e);
 	if (!strcmp(kind, "start"))
-		take_start(h, r, t);
+		history_add_start(h, r, t);
 	else if (!strcmp(kind, "train"))
-		status = take_train(h, r, t, step, e);
+		status = history_add_train(h, r, t, step, e);
 	else if (!strcmp(kind, "eval"))
-		status = take_eval(h, r, t, step, e);
+		status = history_add_eval(h, r, t, step, e);
 	else if (!strcmp(kind, "save"))
-		take_save(h, r, t, step);
+		history_add_save(h, r, t, step);
 	else if (!strcmp(kind, "event"))
-		take_event(h, r, t, step);
+		history_add_event(h, r, t, step);
 	else if (!strcmp(kind, "verdict"))
-		fleet_take_verdict(&h->fleet, r, t, step);
+		fleet_set_verdict(&h->fleet, r, t, step);
 	else if (!strcmp(kind, "stop"))
-		take_stop(h, r, t, step);
+		history_add_stop(h, r, t, step);
 	else
 		return 0;
 	if (step >= 0)
@@ -359,7 +359,7 @@ static int set_text(char **field, const struct json *r, const char *key, struct 
 	return 0;
 }
 
-int history_take_sample(struct history *h, const struct json *r, struct err *e)
+int history_add_sample(struct run_history *h, const struct json *r, struct err *e)
 {
 	int64_t id = json_integer(json_get(r, "id"), -1);
 	struct history_sample *s = NULL;
@@ -376,7 +376,7 @@ int history_take_sample(struct history *h, const struct json *r, struct err *e)
 		*s = (struct history_sample){ .id = id };
 		h->n_samples++;
 	}
-	s->step = step_of(r);
+	s->step = record_step(r);
 	if (set_text(&s->source, r, "source", e) || set_text(&s->reference, r, "reference", e) ||
 	    set_text(&s->hypothesis, r, "hypothesis", e))
 		return e->code;

@@ -11,19 +11,19 @@
 #include "share/base/mem.h"
 #include "share/base/text.h"
 
-struct sample_book *sample_book_open(const char *run_folder, struct err *e)
+struct sample_history *sample_history_open(const char *run_folder, struct err *e)
 {
-	struct sample_book *b = mem_alloc(1, sizeof(*b), e);
+	struct sample_history *b = mem_alloc(1, sizeof(*b), e);
 
 	if (b && (b->path = file_path(e, "%s/samples.jsonl", run_folder)) &&
 	    (b->sentences = mem_alloc(SAMPLE_SENTENCES, sizeof(*b->sentences), e)) &&
 	    (b->reader = journal_reader_open(b->path, e)))
 		return b;
-	sample_book_free(b);
+	sample_history_free(b);
 	return NULL;
 }
 
-void sample_book_free(struct sample_book *b)
+void sample_history_free(struct sample_history *b)
 {
 	if (!b)
 		return;
@@ -42,7 +42,7 @@ void sample_book_free(struct sample_book *b)
 }
 
 /* At most SAMPLE_TEXT bytes of it, whole characters, owned by the caller. */
-static char *take_text(const struct json *record, const char *key, struct err *e)
+static char *copy_record_text(const struct json *record, const char *key, struct err *e)
 {
 	char *text = mem_strdup(json_text(json_get(record, key), ""), e);
 
@@ -51,7 +51,7 @@ static char *take_text(const struct json *record, const char *key, struct err *e
 	return text;
 }
 
-static struct sample_sentence *find(struct sample_book *b, int64_t id)
+static struct sample_sentence *find_sentence(struct sample_history *b, int64_t id)
 {
 	for (size_t i = 0; i < b->n; i++)
 		if (b->sentences[i].id == id)
@@ -59,14 +59,14 @@ static struct sample_sentence *find(struct sample_book *b, int64_t id)
 	return NULL;
 }
 
-static struct sample_sentence *add(struct sample_book *b, int64_t id, const struct json *record,
+static struct sample_sentence *add_sentence(struct sample_history *b, int64_t id, const struct json *record,
 				   struct err *e)
 {
 	struct sample_sentence *s = &b->sentences[b->n];
 
 	*s = (struct sample_sentence){ .id = id };
-	if (!(s->source = take_text(record, "source", e)) ||
-	    !(s->reference = take_text(record, "reference", e))) {
+	if (!(s->source = copy_record_text(record, "source", e)) ||
+	    !(s->reference = copy_record_text(record, "reference", e))) {
 		free(s->source);
 		return NULL;
 	}
@@ -93,36 +93,36 @@ static void thin_out(struct sample_sentence *s)
 	s->n = kept;
 }
 
-static int take(struct sample_book *b, const struct json *record, struct err *e)
+static int add_sample_record(struct sample_history *b, const struct json *record, struct err *e)
 {
 	int64_t id = json_integer(json_get(record, "id"), -1),
 		step = json_integer(json_get(record, "step"), -1);
-	struct sample_sentence *s = find(b, id);
+	struct sample_sentence *s = find_sentence(b, id);
 	char *text;
 
 	if (strcmp(json_text(json_get(record, "kind"), ""), "sample") || step < 0)
 		return 0;
 	if (!s && b->n == SAMPLE_SENTENCES)
 		return 0;
-	if (!s && !(s = add(b, id, record, e)))
+	if (!s && !(s = add_sentence(b, id, record, e)))
 		return e->code;
 	cut_from(s, step);
 	if (s->n == SAMPLE_VERSIONS)
 		thin_out(s);
-	if (!(text = take_text(record, "hypothesis", e)))
+	if (!(text = copy_record_text(record, "hypothesis", e)))
 		return e->code;
 	s->versions[s->n++] = (struct sample_version){ step, text };
 	return 0;
 }
 
-int sample_book_update(struct sample_book *b, double budget_s, struct err *e)
+int sample_history_update(struct sample_history *b, double budget_s, struct err *e)
 {
 	double until = clock_mono_s() + budget_s;
 	const struct json *record;
 	int got, changed = 0;
 
 	for (int n = 0; (got = journal_next(b->reader, &record, e)) > 0; n++) {
-		if (take(b, record, e))
+		if (add_sample_record(b, record, e))
 			return e->code;
 		changed = 1;
 		if (n % 64 == 63 && clock_mono_s() > until)

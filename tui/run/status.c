@@ -25,7 +25,7 @@
 /* ---- reading ---- */
 
 /* A lock that can be taken belongs to nobody. */
-static bool is_locked(const char *path)
+static bool is_lock_held(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	bool locked;
@@ -38,7 +38,7 @@ static bool is_locked(const char *path)
 }
 
 /* "a, b:4 and 3 more" */
-static void name_hosts(struct status *s, const struct json *hosts)
+static void name_hosts(struct run_status *s, const struct json *hosts)
 {
 	size_t n = json_len(hosts), used = 0;
 
@@ -58,12 +58,12 @@ static void name_hosts(struct status *s, const struct json *hosts)
 			 n - HOSTS_NAMED);
 }
 
-static void copy_text(char *to, size_t size, const struct json *from)
+static void copy_json_field(char *to, size_t size, const struct json *from)
 {
 	snprintf(to, size, "%s", json_text(from, ""));
 }
 
-static void read_state(struct status *s, const char *path)
+static void read_launcher_state(struct run_status *s, const char *path)
 {
 	struct buf text = { 0 };
 	struct err ignored;	/* an unreadable state is an unknown one */
@@ -78,15 +78,15 @@ static void read_state(struct status *s, const char *path)
 	s->exit = json_integer(json_get(root, "exit"), -1);
 	s->started = json_number(json_get(root, "started"), NAN);
 	s->restarts = json_integer(json_get(root, "restarts"), -1);
-	copy_text(s->host, sizeof(s->host), json_get(root, "host"));
-	copy_text(s->network, sizeof(s->network), json_get(root, "network"));
-	copy_text(s->event, sizeof(s->event), json_get(root, "event"));
+	copy_json_field(s->host, sizeof(s->host), json_get(root, "host"));
+	copy_json_field(s->network, sizeof(s->network), json_get(root, "network"));
+	copy_json_field(s->event, sizeof(s->event), json_get(root, "event"));
 	name_hosts(s, json_get(root, "hosts"));
 	json_free(root);
 	buf_free(&text);
 }
 
-void status_take(struct status *s, const struct json *r)
+void status_add_record(struct run_status *s, const struct json *r)
 {
 	const char *kind = json_text(json_get(r, "kind"), "");
 
@@ -108,7 +108,7 @@ void status_take(struct status *s, const struct json *r)
 	}
 }
 
-static int read_journal(struct status *s, const char *path, struct err *e)
+static int read_status_journal(struct run_status *s, const char *path, struct err *e)
 {
 	struct journal_reader *r = journal_reader_open(path, e);
 	const struct json *record;
@@ -117,7 +117,7 @@ static int read_journal(struct status *s, const char *path, struct err *e)
 	if (!r)
 		return e->code;
 	while ((got = journal_next(r, &record, e)) > 0)
-		status_take(s, record);
+		status_add_record(s, record);
 	journal_reader_free(r);
 	return got;
 }
@@ -147,9 +147,9 @@ static bool is_under_way(const char *state)
 	return false;
 }
 
-void status_begin(struct status *s, const char *name)
+void status_init(struct run_status *s, const char *name)
 {
-	*s = (struct status){.pid = -1,
+	*s = (struct run_status){.pid = -1,
 			     .restarts = -1,
 			     .step = -1,
 			     .steps = -1,
@@ -165,7 +165,7 @@ void status_begin(struct status *s, const char *name)
 	snprintf(s->name, sizeof(s->name), "%s", name);
 }
 
-int status_files(struct status *s, const char *folder, struct err *e)
+int status_read_files(struct run_status *s, const char *folder, struct err *e)
 {
 	static const char *const files[] = { "lock", "state.json", "recipe.ini" };
 
@@ -177,9 +177,9 @@ int status_files(struct status *s, const char *folder, struct err *e)
 		if (!path)
 			return e->code;
 		if (i == 0)
-			s->alive = is_locked(path);
+			s->alive = is_lock_held(path);
 		else if (i == 1)
-			read_state(s, path);
+			read_launcher_state(s, path);
 		else
 			s->steps = planned_steps(path);
 		free(path);
@@ -189,17 +189,17 @@ int status_files(struct status *s, const char *folder, struct err *e)
 	return 0;
 }
 
-int status_read(struct status *s, const char *workspace, const char *name, struct err *e)
+int status_read(struct run_status *s, const char *workspace, const char *name, struct err *e)
 {
 	char *folder = file_path(e, "%s/runs/%s", workspace, name);
 	char *path = folder ? file_path(e, "%s/journal.jsonl", folder) : NULL;
 	int code = path ? 0 : e->code;
 
-	status_begin(s, name);
+	status_init(s, name);
 	if (!code)
-		code = status_files(s, folder, e);
+		code = status_read_files(s, folder, e);
 	if (!code)
-		code = read_journal(s, path, e);
+		code = read_status_journal(s, path, e);
 	free(path);
 	free(folder);
 	return code;
@@ -208,7 +208,7 @@ int status_read(struct status *s, const char *workspace, const char *name, struc
 /* ---- showing ---- */
 
 /* "12,345,678" */
-static void add_count(struct buf *out, double value)
+static void append_grouped_count(struct buf *out, double value)
 {
 	char digits[32];
 	int n = snprintf(digits, sizeof(digits), "%.0f", value);
@@ -233,7 +233,7 @@ static void add_age(struct buf *out, double seconds)
 }
 
 /* Where it runs and how often it was begun; what it is by itself goes without saying. */
-static void show_launch(const struct status *s, struct buf *out)
+static void show_launch(const struct run_status *s, struct buf *out)
 {
 	const char *comma = "  ";
 
@@ -261,7 +261,7 @@ static void show_launch(const struct status *s, struct buf *out)
 			    "from its last checkpoint\n");
 }
 
-static void show_text(const struct status *s, double now, struct buf *out)
+static void show_text(const struct run_status *s, double now, struct buf *out)
 {
 	char here[256] = "";
 
@@ -282,31 +282,31 @@ static void show_text(const struct status *s, double now, struct buf *out)
 	if (s->step < 0)
 		buf_add_str(out, "-");
 	else
-		add_count(out, (double)s->step);
+		append_grouped_count(out, (double)s->step);
 	if (s->steps >= 0) {
 		buf_add_str(out, " of ");
-		add_count(out, (double)s->steps);
+		append_grouped_count(out, (double)s->steps);
 	}
 	if (!isnan(s->loss))
 		buf_printf(out, ", loss %.3f", s->loss);
 	if (!isnan(s->target_tps)) {
 		buf_add_str(out, ", ");
-		add_count(out, s->target_tps);
+		append_grouped_count(out, s->target_tps);
 		buf_add_str(out, " target tokens/s");
 	}
 	buf_add_char(out, '\n');
 	show_launch(s, out);
 	if (!isnan(s->bleu)) {
 		buf_printf(out, "  dev BLEU %.2f at step ", s->bleu);
-		add_count(out, (double)s->bleu_step);
+		append_grouped_count(out, (double)s->bleu_step);
 		buf_printf(out, ", best %.2f at step ", s->best_bleu);
-		add_count(out, (double)s->best_step);
+		append_grouped_count(out, (double)s->best_step);
 		buf_add_char(out, '\n');
 	}
 }
 
 /* Unknown counts are null, as unknown reals are. */
-static void put_count(struct json_writer *w, const char *key, int64_t value)
+static void write_status_count(struct json_writer *w, const char *key, int64_t value)
 {
 	json_key(w, key);
 	if (value < 0)
@@ -315,40 +315,40 @@ static void put_count(struct json_writer *w, const char *key, int64_t value)
 		json_int(w, value);
 }
 
-static void show_json(const struct status *s, struct json_writer *w)
+static void show_json(const struct run_status *s, struct json_writer *w)
 {
 	json_open(w, '{');
 	json_put_str(w, "run", s->name);
 	json_put_str(w, "state", s->state);
 	json_put_bool(w, "alive", s->alive);
-	put_count(w, "pid", s->pid);
-	put_count(w, "attempt", s->attempt);
-	put_count(w, "ranks", s->ranks);
-	put_count(w, "exit", s->exit);
-	put_count(w, "restarts", s->restarts);
+	write_status_count(w, "pid", s->pid);
+	write_status_count(w, "attempt", s->attempt);
+	write_status_count(w, "ranks", s->ranks);
+	write_status_count(w, "exit", s->exit);
+	write_status_count(w, "restarts", s->restarts);
 	json_put_str(w, "host", s->host);
-	put_count(w, "hosts", s->n_hosts);
+	write_status_count(w, "hosts", s->n_hosts);
 	json_put_str(w, "network", s->network);
 	json_put_str(w, "event", s->event);
 	json_put_real(w, "started", s->started);
 	json_put_real(w, "latest", s->latest);
-	put_count(w, "step", s->step);
-	put_count(w, "steps", s->steps);
+	write_status_count(w, "step", s->step);
+	write_status_count(w, "steps", s->steps);
 	json_put_real(w, "loss", s->loss);
 	json_put_real(w, "lr", s->lr);
 	json_put_real(w, "source_tps", s->source_tps);
 	json_put_real(w, "target_tps", s->target_tps);
 	json_put_real(w, "bleu", s->bleu);
-	put_count(w, "bleu_step", s->bleu_step);
+	write_status_count(w, "bleu_step", s->bleu_step);
 	json_put_real(w, "best_bleu", s->best_bleu);
-	put_count(w, "best_step", s->best_step);
+	write_status_count(w, "best_step", s->best_step);
 	json_close(w, '}');
 }
 
 /* ---- all runs ---- */
 
 /* The position of the wanted run, with the nearest name when there is none. */
-static int find_run(const struct names *l, const char *wanted, const char *workspace, size_t *at,
+static int find_named_run(const struct workspace_names *l, const char *wanted, const char *workspace, size_t *at,
 		    struct err *e)
 {
 	char hint[TEXT_HINT_MAX];
@@ -360,12 +360,12 @@ static int find_run(const struct names *l, const char *wanted, const char *works
 		       text_hint(hint, text_nearest(wanted, (const char *const *)l->items, l->n)));
 }
 
-static int show_all(const struct names *l, size_t first, size_t last, const char *workspace,
+static int show_all(const struct workspace_names *l, size_t first, size_t last, const char *workspace,
 		    bool as_json, struct buf *out, struct err *e)
 {
 	struct json_writer w = { .out = out };
 	double now = clock_wall_s();
-	struct status s;
+	struct run_status s;
 
 	if (as_json) {
 		json_open(&w, '{');
@@ -398,21 +398,21 @@ int status_report(const struct conf *c, struct buf *out, struct err *e)
 {
 	const char *wanted = c->n_arguments ? c->arguments[0] : c->run;
 	char *workspace = paths_workspace(c->workspace, e);
-	struct names l;
+	struct workspace_names l;
 	size_t first = 0, last;
 	int code;
 
 	if (!workspace)
 		return e->code;
-	code = names_of_runs(&l, workspace, e);
+	code = workspace_run_names(&l, workspace, e);
 	last = l.n;
 	if (!code && wanted) {
-		code = find_run(&l, wanted, workspace, &first, e);
+		code = find_named_run(&l, wanted, workspace, &first, e);
 		last = first + 1;
 	}
 	if (!code)
 		code = show_all(&l, first, last, workspace, c->json, out, e);
-	names_free(&l);
+	workspace_names_free(&l);
 	free(workspace);
 	return code;
 }

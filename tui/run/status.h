@@ -15,7 +15,7 @@
 #include "share/conf/conf.h"
 #include "share/base/err.h"
 
-struct status {
+struct run_status {
 	char    name[101];
 	/*
 	 * starting, running, restarting, stopping; finished, stopped, failed, lost (one of the
@@ -37,16 +37,16 @@ struct status {
 };
 
 /* Read runs/NAME of a workspace. A run that does not exist: ERR_NOINPUT. */
-int status_read(struct status *s, const char *workspace, const char *name, struct err *e);
+int status_read(struct run_status *s, const char *workspace, const char *name, struct err *e);
 
 /*
  * The same in parts, for those who look again and again: everything unknown; what state.json, lock
  * and recipe of a folder say; what one record of the journal says.
  */
 struct json;
-void status_begin(struct status *s, const char *name);
-int  status_files(struct status *s, const char *folder, struct err *e);
-void status_take(struct status *s, const struct json *record);
+void status_init(struct run_status *s, const char *name);
+int  status_read_files(struct run_status *s, const char *folder, struct err *e);
+void status_add_record(struct run_status *s, const struct json *record);
 
 /* The command "status": the named run or all of them, for people or (--json) for programs. */
 int status_report(const struct conf *c, struct buf *out, struct err *e);

@@ -7,65 +7,65 @@
 #include "share/base/util.h"
 #include "tui/plot/plot.h"
 
-const struct split_look split_looks[SPLIT_PARTS] = {
-	[SPLIT_COMPUTE] = { "compute", "comp", STYLE_FIRST },
-	[SPLIT_UPDATE] = { "update", "upd", STYLE_THIRD },
-	[SPLIT_LATE] = { "slowest", "slow", STYLE_BAD },
-	[SPLIT_TRANSFER] = { "network", "net", STYLE_SECOND },
-	[SPLIT_INPUT] = { "input", "in", STYLE_WARN },
+const struct time_split_look time_split_looks[TIME_SPLIT_PARTS] = {
+	[TIME_SPLIT_COMPUTE] = { "compute", "comp", STYLE_FIRST },
+	[TIME_SPLIT_UPDATE] = { "update", "upd", STYLE_THIRD },
+	[TIME_SPLIT_LATE] = { "slowest", "slow", STYLE_BAD },
+	[TIME_SPLIT_TRANSFER] = { "network", "net", STYLE_SECOND },
+	[TIME_SPLIT_INPUT] = { "input", "in", STYLE_WARN },
 };
 
-void split_list(const struct fleet_split *s, double parts[SPLIT_PARTS])
+void time_split_values(const struct fleet_time_split *s, double parts[TIME_SPLIT_PARTS])
 {
-	parts[SPLIT_COMPUTE] = s->compute;
-	parts[SPLIT_UPDATE] = s->update;
-	parts[SPLIT_LATE] = s->late;
-	parts[SPLIT_TRANSFER] = s->transfer;
-	parts[SPLIT_INPUT] = s->input;
+	parts[TIME_SPLIT_COMPUTE] = s->compute;
+	parts[TIME_SPLIT_UPDATE] = s->update;
+	parts[TIME_SPLIT_LATE] = s->late;
+	parts[TIME_SPLIT_TRANSFER] = s->transfer;
+	parts[TIME_SPLIT_INPUT] = s->input;
 }
 
-const char *split_percent(char out[FIGURE_BYTES], double share)
+const char *format_percent(char out[NUMBER_TEXT_BYTES], double share)
 {
 	if (!isfinite(share) || fabs(share) > 1e6)
-		return figure_value(out, NAN);
-	snprintf(out, FIGURE_BYTES, "%.0f %%", share * 100);
+		return format_value(out, NAN);
+	snprintf(out, NUMBER_TEXT_BYTES, "%.0f %%", share * 100);
 	return out;
 }
 
-void split_draw_bar(struct grid *g, int row, int col, int width, const struct fleet_split *s)
+void time_split_draw_bar(struct grid *g, int row, int col, int width, const struct fleet_time_split *s)
 {
-	double parts[SPLIT_PARTS], end = 0;
+	double parts[TIME_SPLIT_PARTS], end = 0;
 	int at = 0;
 
-	split_list(s, parts);
-	for (size_t i = 0; i < SPLIT_PARTS; i++) {
+	time_split_values(s, parts);
+	for (size_t i = 0; i < TIME_SPLIT_PARTS; i++) {
 		int until;
 
 		end += parts[i] > 0 ? parts[i] : 0;
 		until = (int)lround(MIN(end, 1.0) * width);
 		for (; at < until; at++)
-			grid_put(g, row, col + at, split_looks[i].style, plot_fill(g, i));
+			grid_put(g, row, col + at, time_split_looks[i].style, plot_fill(g, i));
 	}
 }
 
-int split_legend(const struct grid *g, const struct fleet_split *s, bool narrow,
-		 struct legend pieces[SPLIT_PARTS], char text[SPLIT_PARTS][FIGURE_BYTES])
+int time_split_legend(const struct grid *g, const struct fleet_time_split *s, bool narrow,
+		 struct legend pieces[TIME_SPLIT_PARTS], char text[TIME_SPLIT_PARTS][NUMBER_TEXT_BYTES])
 {
-	double parts[SPLIT_PARTS];
+	double parts[TIME_SPLIT_PARTS];
 	int n = 0;
 
-	split_list(s, parts);
-	for (size_t i = 0; i < SPLIT_PARTS; i++)
+	time_split_values(s, parts);
+	for (size_t i = 0; i < TIME_SPLIT_PARTS; i++)
 		if (isfinite(parts[i]))
 			pieces[n++] = (struct legend){
-				plot_fill(g, i), split_looks[i].style,
-				narrow ? split_looks[i].shorter : split_looks[i].label,
-				split_percent(text[i], parts[i]),
+				plot_fill(g, i), time_split_looks[i].style,
+				narrow ? time_split_looks[i].shorter : time_split_looks[i].label,
+				format_percent(text[i], parts[i]),
 			};
 	return n;
 }
 
-void split_draw_work(struct grid *g, int row, int col, int width, double working, double busy)
+void time_split_draw_work(struct grid *g, int row, int col, int width, double working, double busy)
 {
 	bool ascii = g->charset == GRID_ASCII;
 	int solid, light;

@@ -32,7 +32,7 @@ const char *corpus_state_name(enum corpus_state state)
 	return names[state];
 }
 
-static struct json *read_json(const char *path, size_t limit)
+static struct json *load_index_json(const char *path, size_t limit)
 {
 	struct json *root = NULL;
 	struct buf text = { 0 };
@@ -44,7 +44,7 @@ static struct json *read_json(const char *path, size_t limit)
 	return root;
 }
 
-static void copy(char *to, size_t size, const struct json *from)
+static void copy_json_text(char *to, size_t size, const struct json *from)
 {
 	snprintf(to, size, "%s", json_text(from, ""));
 }
@@ -65,23 +65,23 @@ static bool is_alive(const struct json *root, double t, double now)
 
 void prep_progress_read(struct prep_progress *p, const char *path, double now)
 {
-	struct json *root = read_json(path, 1u << 20);
+	struct json *root = load_index_json(path, 1u << 20);
 	const struct json *list = json_get(root, "archives");
 
-	*p = (struct prep_progress){ .there = json_integer(json_get(root, "v"), 0) == 1 };
+	*p = (struct prep_progress){ .exists = json_integer(json_get(root, "v"), 0) == 1 };
 	p->t = json_number(json_get(root, "t"), NAN);
 	p->began = json_number(json_get(root, "began"), NAN);
 	p->done = json_integer(json_get(root, "done"), -1);
 	p->total = json_integer(json_get(root, "total"), 0);
 	p->rate = json_number(json_get(root, "rate"), NAN);
-	copy(p->stage, sizeof(p->stage), json_get(root, "stage"));
-	copy(p->unit, sizeof(p->unit), json_get(root, "unit"));
-	p->alive = p->there && is_alive(root, p->t, now);
-	for (size_t i = 0; i < json_len(list) && i < PLACES_ARCHIVES; i++) {
+	copy_json_text(p->stage, sizeof(p->stage), json_get(root, "stage"));
+	copy_json_text(p->unit, sizeof(p->unit), json_get(root, "unit"));
+	p->alive = p->exists && is_alive(root, p->t, now);
+	for (size_t i = 0; i < json_len(list) && i < INDEX_ARCHIVES; i++) {
 		const struct json *a = json_at(list, i);
 
-		copy(p->archives[i].name, sizeof(p->archives[i].name), json_get(a, "name"));
-		copy(p->archives[i].words, sizeof(p->archives[i].words), json_get(a, "words"));
+		copy_json_text(p->archives[i].name, sizeof(p->archives[i].name), json_get(a, "name"));
+		copy_json_text(p->archives[i].words, sizeof(p->archives[i].words), json_get(a, "words"));
 		p->archives[i].done = json_integer(json_get(a, "done"), -1);
 		p->archives[i].total = json_integer(json_get(a, "total"), -1);
 		p->archives[i].rate = json_number(json_get(a, "rate"), NAN);
@@ -103,7 +103,7 @@ double prep_progress_left(const struct prep_progress *p)
 
 /* ---- corpora ---- */
 
-static double changed_at(const char *path)
+static double file_changed_at(const char *path)
 {
 	struct stat st;
 
@@ -111,9 +111,9 @@ static double changed_at(const char *path)
 		(double)st.st_mtim.tv_sec + (double)st.st_mtim.tv_nsec * 1e-9;
 }
 
-static void read_corpus(struct place_corpus *c, const char *manifest)
+static void read_corpus(struct indexed_corpus *c, const char *manifest)
 {
-	struct json *root = read_json(manifest, JSON_LIMIT);
+	struct json *root = load_index_json(manifest, JSON_LIMIT);
 	const struct json *pairs = json_get(root, "pairs");
 
 	c->read = json_integer(json_get(pairs, "read"), -1);
@@ -121,34 +121,34 @@ static void read_corpus(struct place_corpus *c, const char *manifest)
 	c->dev = json_integer(json_get(pairs, "dev"), -1);
 	c->test = json_integer(json_get(pairs, "test"), -1);
 	c->vocabulary = json_integer(json_get(root, "vocabulary"), -1);
-	copy(c->source, sizeof(c->source), json_get(root, "source_language"));
-	copy(c->target, sizeof(c->target), json_get(root, "target_language"));
+	copy_json_text(c->source, sizeof(c->source), json_get(root, "source_language"));
+	copy_json_text(c->target, sizeof(c->target), json_get(root, "target_language"));
 	json_free(root);
 }
 
 /* manifest.json is written last: it is what makes a corpus one. */
-static bool look_at_corpus(struct place_corpus *c, const char *folder, double now)
+static bool read_corpus_folder(struct indexed_corpus *c, const char *folder, double now)
 {
 	struct err ignored;
 	char *manifest = file_path(&ignored, "%s/manifest.json", folder);
 	char *progress = file_path(&ignored, "%s/progress.json", folder);
-	double seen = manifest ? changed_at(manifest) : NAN;
-	struct place_corpus before = *c;
+	double seen = manifest ? file_changed_at(manifest) : NAN;
+	struct indexed_corpus before = *c;
 
 	if (progress)
 		prep_progress_read(&c->progress, progress, now);
-	if (isfinite(seen) && seen != c->manifest_seen)
+	if (isfinite(seen) && seen != c->manifest_mtime)
 		read_corpus(c, manifest);
-	c->manifest_seen = seen;
+	c->manifest_mtime = seen;
 	c->state = isfinite(seen) && !c->progress.alive ? CORPUS_READY :
 		   c->progress.alive ? CORPUS_WORKING : CORPUS_UNFINISHED;
-	c->changed = isfinite(seen) ? seen : changed_at(folder);
+	c->changed = isfinite(seen) ? seen : file_changed_at(folder);
 	free(manifest);
 	free(progress);
 	return memcmp(&before, c, sizeof(before)) != 0;
 }
 
-const struct place_corpus *places_corpus(const struct places *p, const char *name)
+const struct indexed_corpus *workspace_index_corpus(const struct workspace_index *p, const char *name)
 {
 	for (size_t i = 0; i < p->n_corpora; i++)
 		if (!strcmp(p->corpora[i].name, name))
@@ -158,66 +158,66 @@ const struct place_corpus *places_corpus(const struct places *p, const char *nam
 
 /* ---- runs ---- */
 
-static void free_run(struct place_run *r)
+static void free_indexed_run(struct indexed_run *r)
 {
 	journal_reader_free(r->journal);
 	free(r->folder);
 }
 
 /* Of a run that is over nothing changes but with its state.json; now and then we look all the same. */
-static bool has_news(struct place_run *r, double now)
+static bool has_run_changed(struct indexed_run *r, double now)
 {
 	struct err ignored;
 	char *path = file_path(&ignored, "%s/state.json", r->folder);
-	double seen = path ? changed_at(path) : NAN;
-	bool same = seen == r->state_seen || (isnan(seen) && isnan(r->state_seen));
+	double seen = path ? file_changed_at(path) : NAN;
+	bool same = seen == r->state_mtime || (isnan(seen) && isnan(r->state_mtime));
 
 	free(path);
-	r->state_seen = seen;
-	return !same || r->status.alive || fabs(now - r->looked) >= LOOK_AGAIN_S;
+	r->state_mtime = seen;
+	return !same || r->status.alive || fabs(now - r->checked_at) >= LOOK_AGAIN_S;
 }
 
-static int read_run(struct place_run *r, double now, double until, struct err *e)
+static int read_run(struct indexed_run *r, double now, double until, struct err *e)
 {
 	const struct json *record;
-	int got, changed = PLACES_SAME;
+	int got, changed = INDEX_UNCHANGED;
 
 	for (int n = 0; (got = journal_next(r->journal, &record, e)) > 0; n++) {
-		status_take(&r->status, record);
-		changed = PLACES_CHANGED;
-		r->whole = false;
+		status_add_record(&r->status, record);
+		changed = INDEX_CHANGED;
+		r->is_fully_read = false;
 		if (n % 64 == 63 && clock_mono_s() > until)
-			return PLACES_MORE;
+			return INDEX_MORE;
 	}
-	changed = r->whole ? changed : PLACES_CHANGED;
-	r->whole = true;
-	if (fabs(now - r->looked) < LOOK_EVERY_S || !has_news(r, now))
+	changed = r->is_fully_read ? changed : INDEX_CHANGED;
+	r->is_fully_read = true;
+	if (fabs(now - r->checked_at) < LOOK_EVERY_S || !has_run_changed(r, now))
 		return changed;
-	r->looked = now;
+	r->checked_at = now;
 	/* one whose files cannot be read is one of which nothing is known */
-	return status_files(&r->status, r->folder, e) ? e->code : PLACES_CHANGED;
+	return status_read_files(&r->status, r->folder, e) ? e->code : INDEX_CHANGED;
 }
 
-static int begin_run(struct place_run *r, const char *folder, const char *name, struct err *e)
+static int open_indexed_run(struct indexed_run *r, const char *folder, const char *name, struct err *e)
 {
 	char *path = file_path(e, "%s/journal.jsonl", folder);
 
-	*r = (struct place_run){ .state_seen = NAN };
-	status_begin(&r->status, name);
+	*r = (struct indexed_run){ .state_mtime = NAN };
+	status_init(&r->status, name);
 	r->folder = path ? mem_strdup(folder, e) : NULL;
 	if (r->folder)
 		r->journal = journal_reader_open(path, e);
-	r->looked = -1e9;
+	r->checked_at = -1e9;
 	free(path);
 	if (r->journal)
 		return 0;
-	free_run(r);
+	free_indexed_run(r);
 	return e->code;
 }
 
-static int by_life(const void *left, const void *right)
+static int compare_by_activity(const void *left, const void *right)
 {
-	const struct place_run *a = left, *b = right;
+	const struct indexed_run *a = left, *b = right;
 
 	if (a->status.alive != b->status.alive)
 		return a->status.alive ? -1 : 1;
@@ -228,33 +228,33 @@ static int by_life(const void *left, const void *right)
 
 /* ---- both ---- */
 
-static int list_corpora(struct places *p, const char *workspace, struct err *e)
+static int list_corpora(struct workspace_index *p, const char *workspace, struct err *e)
 {
-	struct place_corpus *list;
-	struct names found;
+	struct indexed_corpus *list;
+	struct workspace_names found;
 
-	if (names_of_corpora(&found, workspace, e))
+	if (workspace_corpus_names(&found, workspace, e))
 		return e->code;
 	if (!(list = mem_alloc(found.n + 1, sizeof(*list), e))) {
-		names_free(&found);
+		workspace_names_free(&found);
 		return e->code;
 	}
 	for (size_t i = 0; i < found.n; i++) {
-		const struct place_corpus *known = places_corpus(p, found.items[i]);
+		const struct indexed_corpus *known = workspace_index_corpus(p, found.items[i]);
 
-		list[i] = known ? *known : (struct place_corpus){
+		list[i] = known ? *known : (struct indexed_corpus){
 			.read = -1, .train = -1, .dev = -1, .test = -1, .vocabulary = -1,
-			.manifest_seen = NAN };
+			.manifest_mtime = NAN };
 		snprintf(list[i].name, sizeof(list[i].name), "%s", found.items[i]);
 	}
 	free(p->corpora);
 	p->corpora = list;
 	p->n_corpora = found.n;
-	names_free(&found);
+	workspace_names_free(&found);
 	return 0;
 }
 
-static bool take_over_run(struct places *p, const char *name, struct place_run *to)
+static bool reuse_indexed_run(struct workspace_index *p, const char *name, struct indexed_run *to)
 {
 	for (size_t i = 0; i < p->n_runs; i++)
 		if (p->runs[i].journal && !strcmp(p->runs[i].status.name, name)) {
@@ -267,63 +267,63 @@ static bool take_over_run(struct places *p, const char *name, struct place_run *
 }
 
 /* One whose journal cannot be followed now is looked for again the next time. */
-static bool place_run(struct places *p, const char *workspace, const char *name,
-		      struct place_run *to)
+static bool place_run(struct workspace_index *p, const char *workspace, const char *name,
+		      struct indexed_run *to)
 {
 	struct err ignored;
 	char *folder = file_path(&ignored, "%s/runs/%s", workspace, name);
 	char *journal = folder ? file_path(&ignored, "%s/journal.jsonl", folder) : NULL;
-	bool placed = journal && (take_over_run(p, name, to) ||
-				  !begin_run(to, folder, name, &ignored));
+	bool placed = journal && (reuse_indexed_run(p, name, to) ||
+				  !open_indexed_run(to, folder, name, &ignored));
 
 	if (placed)
-		to->changed = changed_at(file_exists(journal) ? journal : folder);
+		to->changed = file_changed_at(file_exists(journal) ? journal : folder);
 	free(journal);
 	free(folder);
 	return placed;
 }
 
-static int list_runs(struct places *p, const char *workspace, struct err *e)
+static int list_runs(struct workspace_index *p, const char *workspace, struct err *e)
 {
-	struct place_run *list;
-	struct names found;
+	struct indexed_run *list;
+	struct workspace_names found;
 	size_t kept = 0;
 
-	if (names_of_runs(&found, workspace, e))
+	if (workspace_run_names(&found, workspace, e))
 		return e->code;
 	if (!(list = mem_alloc(found.n + 1, sizeof(*list), e))) {
-		names_free(&found);
+		workspace_names_free(&found);
 		return e->code;
 	}
 	for (size_t i = 0; i < found.n; i++)
 		kept += place_run(p, workspace, found.items[i], &list[kept]);
 	for (size_t i = 0; i < p->n_runs; i++)
-		free_run(&p->runs[i]);
+		free_indexed_run(&p->runs[i]);
 	free(p->runs);
 	p->runs = list;
 	p->n_runs = kept;
-	names_free(&found);
+	workspace_names_free(&found);
 	return 0;
 }
 
-int places_update(struct places *p, const char *workspace, double now, double budget_s,
+int workspace_index_update(struct workspace_index *p, const char *workspace, double now, double budget_s,
 		  struct err *e)
 {
 	double until = clock_mono_s() + budget_s;
-	int changed = PLACES_SAME;
+	int changed = INDEX_UNCHANGED;
 
-	if (!p->listed || fabs(now - p->listed) >= LIST_EVERY_S) {
+	if (!p->listed_at || fabs(now - p->listed_at) >= LIST_EVERY_S) {
 		list_corpora(p, workspace, e);
 		if (!p->no_runs)
 			list_runs(p, workspace, e);
-		p->listed = now;
-		changed = PLACES_CHANGED;
+		p->listed_at = now;
+		changed = INDEX_CHANGED;
 	}
 	for (size_t i = 0; i < p->n_corpora; i++) {
 		char *folder = file_path(e, "%s/corpora/%s", workspace, p->corpora[i].name);
 
-		if (folder && look_at_corpus(&p->corpora[i], folder, now))
-			changed = PLACES_CHANGED;
+		if (folder && read_corpus_folder(&p->corpora[i], folder, now))
+			changed = INDEX_CHANGED;
 		free(folder);
 	}
 	for (size_t i = 0; i < p->n_runs; i++) {
@@ -331,16 +331,16 @@ int places_update(struct places *p, const char *workspace, double now, double bu
 
 		changed = MAX(changed, got);
 	}
-	if (changed == PLACES_CHANGED && p->n_runs)
-		qsort(p->runs, p->n_runs, sizeof(*p->runs), by_life);
+	if (changed == INDEX_CHANGED && p->n_runs)
+		qsort(p->runs, p->n_runs, sizeof(*p->runs), compare_by_activity);
 	return changed;
 }
 
-void places_free(struct places *p)
+void workspace_index_free(struct workspace_index *p)
 {
 	for (size_t i = 0; i < p->n_runs; i++)
-		free_run(&p->runs[i]);
+		free_indexed_run(&p->runs[i]);
 	free(p->runs);
 	free(p->corpora);
-	*p = (struct places){ 0 };
+	*p = (struct workspace_index){ 0 };
 }

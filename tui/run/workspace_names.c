@@ -11,12 +11,12 @@
 #include "share/base/paths.h"
 #include "share/base/util.h"
 
-void names_free(struct names *l)
+void workspace_names_free(struct workspace_names *l)
 {
 	for (size_t i = 0; i < l->n; i++)
 		free(l->items[i]);
 	free(l->items);
-	*l = (struct names){ 0 };
+	*l = (struct workspace_names){ 0 };
 }
 
 /* Folders, and what may be one: some file systems do not say. */
@@ -31,13 +31,13 @@ static int by_bytes(const struct dirent **a, const struct dirent **b)
 }
 
 /* what: "run", "corpus", as paths_check_name() calls it. */
-static int list(struct names *l, const char *what, char *folder, struct err *e)
+static int list_named_folders(struct workspace_names *l, const char *what, char *folder, struct err *e)
 {
 	struct dirent **found = NULL;
 	int all = scandir(folder, &found, may_be_folder, by_bytes), status = 0;
 	struct err ignored;
 
-	*l = (struct names){ 0 };
+	*l = (struct workspace_names){ 0 };
 	if (all < 0 && errno != ENOENT && errno != ENOTDIR)
 		return err_set_errno(e, ERR_NOINPUT, "%s: cannot be listed", folder);
 	if (!(l->items = mem_alloc((size_t)MAX(all, 0) + 1, sizeof(*l->items), e)))
@@ -53,30 +53,30 @@ static int list(struct names *l, const char *what, char *folder, struct err *e)
 	}
 	free(found);
 	if (status)
-		names_free(l);
+		workspace_names_free(l);
 	return status;
 }
 
-static int list_below(struct names *l, const char *what, const char *workspace,
+static int list_below(struct workspace_names *l, const char *what, const char *workspace,
 		      const char *folder, struct err *e)
 {
 	char *path = file_path(e, "%s/%s", workspace, folder);
 	int status;
 
-	*l = (struct names){ 0 };
+	*l = (struct workspace_names){ 0 };
 	if (!path)
 		return e->code;
-	status = list(l, what, path, e);
+	status = list_named_folders(l, what, path, e);
 	free(path);
 	return status;
 }
 
-int names_of_runs(struct names *l, const char *workspace, struct err *e)
+int workspace_run_names(struct workspace_names *l, const char *workspace, struct err *e)
 {
 	return list_below(l, "run", workspace, "runs", e);
 }
 
-int names_of_corpora(struct names *l, const char *workspace, struct err *e)
+int workspace_corpus_names(struct workspace_names *l, const char *workspace, struct err *e)
 {
 	return list_below(l, "corpus", workspace, "corpora", e);
 }

@@ -2,9 +2,9 @@
  * workspace_names.h - what a workspace holds, by name.
  *
  *	struct names l;
- *	if (names_of_runs(&l, workspace, e)) …
+ *	if (workspace_run_names(&l, workspace, e)) …
  *	… l.items[i], i < l.n …
- *	names_free(&l);
+ *	workspace_names_free(&l);
  *
  * Names are those of folders that may be a run's or a corpus's (paths_check_name()), sorted by their bytes. A
  * workspace that has none, or is not there, gives none.
@@ -16,14 +16,14 @@
 
 #include "share/base/err.h"
 
-struct names {
+struct workspace_names {
 	char **items;	/* owned, never NULL after a success */
 	size_t n;
 };
 
 /* ERR_NOINPUT: the folder cannot be listed; ERR_NOMEM. The list is then empty, and need not be freed. */
-int  names_of_runs(struct names *l, const char *workspace, struct err *e);
-int  names_of_corpora(struct names *l, const char *workspace, struct err *e);
-void names_free(struct names *l);
+int  workspace_run_names(struct workspace_names *l, const char *workspace, struct err *e);
+int  workspace_corpus_names(struct workspace_names *l, const char *workspace, struct err *e);
+void workspace_names_free(struct workspace_names *l);
 
 #endif

@@ -6,7 +6,7 @@
 
 #include "share/base/util.h"
 
-static void horizontal(struct grid *g, int row, int col, int n, enum style style, uint32_t glyph)
+static void draw_horizontal_line(struct grid *g, int row, int col, int n, enum style style, uint32_t glyph)
 {
 	for (int i = 0; i < n; i++)
 		grid_put(g, row, col + i, style, glyph);
@@ -19,8 +19,8 @@ void draw_box(struct grid *g, struct rect r, const char *title, bool focused)
 
 	if (r.rows < 2 || r.cols < 2)
 		return;
-	horizontal(g, r.row, r.col, r.cols, style, 0x2500);
-	horizontal(g, bottom, r.col, r.cols, style, 0x2500);
+	draw_horizontal_line(g, r.row, r.col, r.cols, style, 0x2500);
+	draw_horizontal_line(g, bottom, r.col, r.cols, style, 0x2500);
 	for (int row = r.row + 1; row < bottom; row++) {
 		grid_put(g, row, r.col, style, 0x2502);
 		grid_put(g, row, right, style, 0x2502);
@@ -129,8 +129,8 @@ void draw_bar(struct grid *g, int row, int col, int width, double fraction)
 {
 	int full = isfinite(fraction) ? (int)lround(MIN(MAX(fraction, 0.0), 1.0) * width) : 0;
 
-	horizontal(g, row, col, full, STYLE_FIRST, 0x2501);
-	horizontal(g, row, col + full, width - full, STYLE_BORDER, 0x2500);
+	draw_horizontal_line(g, row, col, full, STYLE_FIRST, 0x2501);
+	draw_horizontal_line(g, row, col + full, width - full, STYLE_BORDER, 0x2500);
 }
 
 void draw_message(struct grid *g, struct rect r, enum style style, const char *const *lines, int n)
@@ -168,7 +168,7 @@ void draw_legend(struct grid *g, struct rect box, const char *title, const struc
 	if (!fit)
 		return;
 	at = box.col + box.cols - 3 - width;
-	horizontal(g, box.row, at - 1, width + 2, STYLE_BORDER, ' ');
+	draw_horizontal_line(g, box.row, at - 1, width + 2, STYLE_BORDER, ' ');
 	for (int i = 0; i < fit; i++) {
 		const struct legend *p = &pieces[i];
 

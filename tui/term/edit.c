@@ -89,7 +89,7 @@ size_t edit_before(const struct edit *d, size_t at)
 }
 
 /* Letters and digits; of the others only what is written as a word's end is not one. */
-static bool is_word(const struct edit *d, size_t at)
+static bool is_word_char_at(const struct edit *d, size_t at)
 {
 	uint32_t c;
 
@@ -100,24 +100,24 @@ static bool is_word(const struct edit *d, size_t at)
 	       !(c >= 0xFF00 && c <= 0xFF0F);
 }
 
-static size_t word_end(const struct edit *d)
+static size_t next_word_end(const struct edit *d)
 {
 	size_t at = d->at;
 
-	while (at < d->text.len && !is_word(d, at))
+	while (at < d->text.len && !is_word_char_at(d, at))
 		at = edit_after(d, at);
-	while (at < d->text.len && is_word(d, at))
+	while (at < d->text.len && is_word_char_at(d, at))
 		at = edit_after(d, at);
 	return at;
 }
 
-static size_t word_start(const struct edit *d)
+static size_t previous_word_start(const struct edit *d)
 {
 	size_t at = d->at;
 
-	while (at > 0 && !is_word(d, edit_before(d, at)))
+	while (at > 0 && !is_word_char_at(d, edit_before(d, at)))
 		at = edit_before(d, at);
-	while (at > 0 && is_word(d, edit_before(d, at)))
+	while (at > 0 && is_word_char_at(d, edit_before(d, at)))
 		at = edit_before(d, at);
 	return at;
 }
@@ -137,7 +137,7 @@ static size_t blank_start(const struct edit *d)
 /* ---- changes ---- */
 
 /* Keep the state for undoing; when memory is short this change just cannot be undone. */
-static void keep(struct edit *d)
+static void push_undo_state(struct edit *d)
 {
 	struct err ignored;
 	char *copy = mem_strdup(edit_text(d), &ignored);
@@ -153,7 +153,7 @@ static void keep(struct edit *d)
 }
 
 /* The text becomes n bytes at text, the cursor goes to at. The old text stays when memory is out. */
-static bool become(struct edit *d, const char *text, size_t n, size_t at)
+static bool replace_edit_text(struct edit *d, const char *text, size_t n, size_t at)
 {
 	struct buf fresh = { 0 };
 
@@ -168,7 +168,7 @@ static bool become(struct edit *d, const char *text, size_t n, size_t at)
 	return true;
 }
 
-static enum edit_result undo(struct edit *d)
+static enum edit_result undo_last_change(struct edit *d)
 {
 	struct edit_state *s;
 	bool done;
@@ -176,24 +176,24 @@ static enum edit_result undo(struct edit *d)
 	if (!d->n_undo)
 		return EDIT_MOVED;
 	s = &d->undo[--d->n_undo];
-	done = become(d, s->text, strlen(s->text), s->at);
+	done = replace_edit_text(d, s->text, strlen(s->text), s->at);
 	free(s->text);
 	return done ? EDIT_CHANGED : EDIT_MOVED;
 }
 
 /* Take out the bytes from start to end; the cursor goes there. */
-static enum edit_result cut(struct edit *d, size_t start, size_t end)
+static enum edit_result delete_text_range(struct edit *d, size_t start, size_t end)
 {
 	if (start >= end)
 		return EDIT_MOVED;
-	keep(d);
+	push_undo_state(d);
 	memmove(d->text.data + start, d->text.data + end, d->text.len - end + 1);
 	d->text.len -= end - start;
 	d->at = start;
 	return EDIT_CHANGED;
 }
 
-static enum edit_result kill(struct edit *d, size_t start, size_t end, bool was_killing)
+static enum edit_result kill_text_range(struct edit *d, size_t start, size_t end, bool was_killing)
 {
 	struct buf fresh = { 0 };
 
@@ -212,11 +212,11 @@ static enum edit_result kill(struct edit *d, size_t start, size_t end, bool was_
 	buf_free(&d->killed);
 	d->killed = fresh;
 	d->killing = true;
-	return cut(d, start, end);
+	return delete_text_range(d, start, end);
 }
 
 /* Put n bytes of clean text in at the cursor, as much of it as fits. */
-static enum edit_result insert(struct edit *d, const char *text, size_t n)
+static enum edit_result insert_clean_text(struct edit *d, const char *text, size_t n)
 {
 	size_t room = EDIT_MAX - d->text.len, tail = d->text.len - d->at;
 
@@ -239,7 +239,7 @@ static enum edit_result insert(struct edit *d, const char *text, size_t n)
 }
 
 /* Text from outside without what must not get in. */
-static void clean(struct buf *out, const char *text)
+static void append_clean_text(struct buf *out, const char *text)
 {
 	struct buf valid = { 0 };
 	size_t i = 0;
@@ -266,10 +266,10 @@ enum edit_result edit_paste(struct edit *d, const char *text)
 	struct buf b = { 0 };
 	enum edit_result r = EDIT_IGNORED;
 
-	clean(&b, text);
+	append_clean_text(&b, text);
 	if (!b.failed && b.len) {
-		keep(d);
-		r = insert(d, b.data, b.len) == EDIT_CHANGED ? EDIT_CHANGED : EDIT_IGNORED;
+		push_undo_state(d);
+		r = insert_clean_text(d, b.data, b.len) == EDIT_CHANGED ? EDIT_CHANGED : EDIT_IGNORED;
 	}
 	d->killing = d->typing = false;
 	buf_free(&b);
@@ -281,7 +281,7 @@ int edit_set(struct edit *d, const char *text, struct err *e)
 	struct buf b = { 0 };
 	size_t n;
 
-	clean(&b, text);
+	append_clean_text(&b, text);
 	if (buf_check(&b, e)) {
 		buf_free(&b);
 		return e->code;
@@ -289,10 +289,10 @@ int edit_set(struct edit *d, const char *text, struct err *e)
 	for (n = MIN(b.len, (size_t)EDIT_MAX); n < b.len && n > 0; n--)
 		if (((unsigned char)b.data[n] & 0xC0) != 0x80)
 			break;
-	keep(d);
+	push_undo_state(d);
 	d->killing = d->typing = false;
 	d->shown = d->n_history;
-	if (!become(d, buf_text(&b), n, n))
+	if (!replace_edit_text(d, buf_text(&b), n, n))
 		err_set(e, ERR_NOMEM, "there is no memory for the text");
 	else
 		n = 0;
@@ -300,7 +300,7 @@ int edit_set(struct edit *d, const char *text, struct err *e)
 	return n ? e->code : 0;
 }
 
-static enum edit_result type(struct edit *d, uint32_t c, bool was_typing)
+static enum edit_result type_character(struct edit *d, uint32_t c, bool was_typing)
 {
 	char bytes[4];
 	size_t n = utf8_encode(c, bytes);
@@ -309,12 +309,12 @@ static enum edit_result type(struct edit *d, uint32_t c, bool was_typing)
 		return EDIT_MOVED;
 	/* One undo takes back a word. */
 	if (!was_typing || c == ' ')
-		keep(d);
+		push_undo_state(d);
 	d->typing = true;
-	return insert(d, bytes, n);
+	return insert_clean_text(d, bytes, n);
 }
 
-static enum edit_result swap(struct edit *d)
+static enum edit_result swap_characters(struct edit *d)
 {
 	size_t middle = d->at < d->text.len ? d->at : edit_before(d, d->at);
 	size_t start = edit_before(d, middle), end = edit_after(d, middle);
@@ -325,7 +325,7 @@ static enum edit_result swap(struct edit *d)
 	buf_add(&b, d->text.data + middle, end - middle);
 	buf_add(&b, d->text.data + start, middle - start);
 	if (!b.failed) {
-		keep(d);
+		push_undo_state(d);
 		memcpy(d->text.data + start, b.data, b.len);
 		d->at = end;
 	}
@@ -356,7 +356,7 @@ int edit_remember(struct edit *d, const char *line, struct err *e)
 	return 0;
 }
 
-static enum edit_result browse(struct edit *d, int by)
+static enum edit_result browse_history(struct edit *d, int by)
 {
 	struct err ignored;
 	const char *line;
@@ -369,13 +369,13 @@ static enum edit_result browse(struct edit *d, int by)
 	}
 	d->shown = by < 0 ? d->shown - 1 : d->shown + 1;
 	line = d->shown < d->n_history ? d->history[d->shown] : d->draft ? d->draft : "";
-	keep(d);
-	return become(d, line, strlen(line), strlen(line)) ? EDIT_CHANGED : EDIT_MOVED;
+	push_undo_state(d);
+	return replace_edit_text(d, line, strlen(line), strlen(line)) ? EDIT_CHANGED : EDIT_MOVED;
 }
 
 /* ---- keys ---- */
 
-static enum edit_result go(struct edit *d, size_t at)
+static enum edit_result move_edit_cursor(struct edit *d, size_t at)
 {
 	d->at = at;
 	return EDIT_MOVED;
@@ -385,16 +385,16 @@ static enum edit_result key_kill(struct edit *d, int key, bool was_killing)
 {
 	switch (key) {
 	case CTRL('K'):
-		return kill(d, d->at, d->text.len, was_killing);
+		return kill_text_range(d, d->at, d->text.len, was_killing);
 	case CTRL('U'):
-		return kill(d, 0, d->at, was_killing);
+		return kill_text_range(d, 0, d->at, was_killing);
 	case CTRL('W'):
-		return kill(d, blank_start(d), d->at, was_killing);
+		return kill_text_range(d, blank_start(d), d->at, was_killing);
 	case KEY_ALT | 'd':
-		return kill(d, d->at, word_end(d), was_killing);
+		return kill_text_range(d, d->at, next_word_end(d), was_killing);
 	case KEY_ALT | 0x7F:
 	case KEY_ALT | '\b':
-		return kill(d, word_start(d), d->at, was_killing);
+		return kill_text_range(d, previous_word_start(d), d->at, was_killing);
 	default:
 		return EDIT_IGNORED;
 	}
@@ -405,28 +405,28 @@ static enum edit_result key_move(struct edit *d, int key)
 	switch (key) {
 	case CTRL('A'):
 	case KEY_NAME_HOME:
-		return go(d, 0);
+		return move_edit_cursor(d, 0);
 	case CTRL('E'):
 	case KEY_NAME_END:
-		return go(d, d->text.len);
+		return move_edit_cursor(d, d->text.len);
 	case CTRL('B'):
 	case KEY_NAME_LEFT:
-		return go(d, edit_before(d, d->at));
+		return move_edit_cursor(d, edit_before(d, d->at));
 	case CTRL('F'):
 	case KEY_NAME_RIGHT:
-		return go(d, edit_after(d, d->at));
+		return move_edit_cursor(d, edit_after(d, d->at));
 	case KEY_NAME_WORD_LEFT:
 	case KEY_ALT | 'b':
-		return go(d, word_start(d));
+		return move_edit_cursor(d, previous_word_start(d));
 	case KEY_NAME_WORD_RIGHT:
 	case KEY_ALT | 'f':
-		return go(d, word_end(d));
+		return move_edit_cursor(d, next_word_end(d));
 	case CTRL('P'):
 	case KEY_NAME_UP:
-		return browse(d, -1);
+		return browse_history(d, -1);
 	case CTRL('N'):
 	case KEY_NAME_DOWN:
-		return browse(d, 1);
+		return browse_history(d, 1);
 	default:
 		return EDIT_IGNORED;
 	}
@@ -439,7 +439,7 @@ enum edit_result edit_key(struct edit *d, int key)
 
 	d->killing = d->typing = false;
 	if (key >= 0x20 && key < KEY_NAMED && key != 0x7F)
-		return type(d, (uint32_t)key, was_typing);
+		return type_character(d, (uint32_t)key, was_typing);
 	if ((r = key_move(d, key)) != EDIT_IGNORED)
 		return r;
 	if ((r = key_kill(d, key, was_killing)) != EDIT_IGNORED)
@@ -447,19 +447,19 @@ enum edit_result edit_key(struct edit *d, int key)
 	switch (key) {
 	case 0x7F:
 	case '\b':
-		return cut(d, edit_before(d, d->at), d->at);
+		return delete_text_range(d, edit_before(d, d->at), d->at);
 	case CTRL('D'):
 	case KEY_NAME_DELETE:
-		return cut(d, d->at, edit_after(d, d->at));
+		return delete_text_range(d, d->at, edit_after(d, d->at));
 	case CTRL('T'):
-		return swap(d);
+		return swap_characters(d);
 	case CTRL('Y'):
 		if (!d->killed.len)
 			return EDIT_MOVED;
-		keep(d);
-		return insert(d, d->killed.data, d->killed.len);
+		push_undo_state(d);
+		return insert_clean_text(d, d->killed.data, d->killed.len);
 	case CTRL('_'):
-		return undo(d);
+		return undo_last_change(d);
 	case '\r':
 	case '\n':
 		return EDIT_DONE;

@@ -35,7 +35,7 @@ struct line { size_t start, end; };	/* bytes; end without the blanks it was brok
  * The row that begins at start: as many characters as fit, broken behind the last
  * blank among them. Returns where the next one begins.
  */
-static size_t next_line(const struct edit *d, const struct grid *g, int width, struct line *l)
+static size_t next_wrapped_line(const struct edit *d, const struct grid *g, int width, struct line *l)
 {
 	size_t at = l->start, blank = 0;
 	int columns = 0;
@@ -63,14 +63,14 @@ static size_t next_line(const struct edit *d, const struct grid *g, int width, s
 }
 
 /* The row and column of byte at. The cursor behind a full row is on the next one. */
-static void find(const struct edit *d, const struct grid *g, int width, size_t at, int *row,
+static void find_byte_position(const struct edit *d, const struct grid *g, int width, size_t at, int *row,
 		 int *col)
 {
 	struct line l = { 0 };
 
 	*row = 0;
 	for (;;) {
-		size_t next = next_line(d, g, width, &l);
+		size_t next = next_wrapped_line(d, g, width, &l);
 
 		if (at < next || next >= d->text.len)
 			break;
@@ -97,7 +97,7 @@ int edit_rows(const struct edit *d, const struct grid *g, int width)
 
 	if (width < 1)
 		return 1;
-	find(d, g, width, d->text.len, &row, &col);
+	find_byte_position(d, g, width, d->text.len, &row, &col);
 	return row + 1;
 }
 
@@ -112,19 +112,19 @@ static void draw_cursor(const struct edit *d, struct grid *g, int row, int col)
 		grid_put(g, row, col, STYLE_CURSOR, ' ');
 }
 
-static void draw_rows(struct edit *d, struct grid *g, struct rect r, enum style style, bool active)
+static void draw_edit_rows(struct edit *d, struct grid *g, struct rect r, enum style style, bool active)
 {
 	struct line l = { 0 };
 	int row, col;
 
-	find(d, g, r.cols, d->at, &row, &col);
+	find_byte_position(d, g, r.cols, d->at, &row, &col);
 	if (row < d->top)
 		d->top = row;
 	if (row >= d->top + r.rows)
 		d->top = row - r.rows + 1;
 	d->top = MAX(MIN(d->top, edit_rows(d, g, r.cols) - r.rows), 0);
 	for (int i = 0; i < d->top + r.rows && l.start < d->text.len; i++) {
-		size_t next = next_line(d, g, r.cols, &l);
+		size_t next = next_wrapped_line(d, g, r.cols, &l);
 
 		if (i >= d->top)
 			draw_part(d, g, (struct span){ r.row + i - d->top, r.col, r.cols, style },
@@ -151,7 +151,7 @@ static int width_between(const struct edit *d, const struct grid *g, size_t star
 }
 
 /* Scroll so that the cursor is in sight, with a few columns around it where there is room. */
-static void scroll(struct edit *d, const struct grid *g, int width)
+static void scroll_to_cursor(struct edit *d, const struct grid *g, int width)
 {
 	int margin = MIN(width / 4, 8), used;
 
@@ -176,9 +176,9 @@ static void scroll(struct edit *d, const struct grid *g, int width)
 	}
 }
 
-static void draw_row(struct edit *d, struct grid *g, struct rect r, enum style style, bool active)
+static void draw_edit_row(struct edit *d, struct grid *g, struct rect r, enum style style, bool active)
 {
-	scroll(d, g, r.cols);
+	scroll_to_cursor(d, g, r.cols);
 	draw_part(d, g, (struct span){ r.row, r.col, r.cols, style }, d->first, d->text.len);
 	if (active)
 		draw_cursor(d, g, r.row, r.col + width_between(d, g, d->first, d->at));
@@ -194,9 +194,9 @@ void edit_draw(struct edit *d, struct grid *g, struct rect r, enum style style, 
 	if (r.rows < 1 || r.cols < 1)
 		return;
 	if (r.rows == 1)
-		draw_row(d, g, r, style, active);
+		draw_edit_row(d, g, r, style, active);
 	else
-		draw_rows(d, g, r, style, active);
+		draw_edit_rows(d, g, r, style, active);
 }
 
 void edit_point(struct edit *d, const struct grid *g, struct rect r, int row, int col)
@@ -208,7 +208,7 @@ void edit_point(struct edit *d, const struct grid *g, struct rect r, int row, in
 		return;
 	if (r.rows > 1)
 		for (int i = 0; i < d->top + row - r.row; i++) {
-			size_t next = next_line(d, g, r.cols, &l);
+			size_t next = next_wrapped_line(d, g, r.cols, &l);
 
 			if (next >= d->text.len)
 				break;

@@ -89,7 +89,7 @@ static bool is_control(uint32_t c)
  * Characters without a shape that steer direction, joining or presentation:
  * terminals disagree about them, and some can make a line read as something else.
  */
-static bool is_steering(uint32_t c)
+static bool is_format_control(uint32_t c)
 {
 	return (c >= 0x200B && c <= 0x200F) || (c >= 0x202A && c <= 0x202E) ||
 	       (c >= 0x2060 && c <= 0x206F) || (c >= 0xFE00 && c <= 0xFE0F) || c == 0xFEFF ||
@@ -109,7 +109,7 @@ static uint32_t in_charset(enum grid_charset charset, uint32_t c)
 }
 
 /* What is shown for c, and in how many columns (0: a combining mark; -1: nothing is shown). */
-static uint32_t shown(enum grid_charset charset, uint32_t c, int *width)
+static uint32_t displayed_codepoint(enum grid_charset charset, uint32_t c, int *width)
 {
 	*width = 1;
 	if (c >= 0x20 && c < 0x7F)
@@ -118,7 +118,7 @@ static uint32_t shown(enum grid_charset charset, uint32_t c, int *width)
 		return ' ';
 	if (c == 0xAD)
 		return '-';
-	if (is_steering(c)) {
+	if (is_format_control(c)) {
 		*width = -1;
 		return 0;
 	}
@@ -135,7 +135,7 @@ static uint32_t shown(enum grid_charset charset, uint32_t c, int *width)
 }
 
 /* Empty the cell, and the other half when it is part of a wide character. */
-static void vacate(struct grid *g, int row, int col)
+static void clear_wide_cell(struct grid *g, int row, int col)
 {
 	struct cell *c = grid_at(g, row, col), *other;
 
@@ -149,7 +149,7 @@ static void vacate(struct grid *g, int row, int col)
 }
 
 /* The cell there, if it may be written. */
-static struct cell *writable(const struct grid *g, int row, int col)
+static struct cell *writable_cell(const struct grid *g, int row, int col)
 {
 	if (g->clip.rows && (row < g->clip.row || row >= g->clip.row + g->clip.rows ||
 			     col < g->clip.col || col >= g->clip.col + g->clip.cols))
@@ -157,12 +157,12 @@ static struct cell *writable(const struct grid *g, int row, int col)
 	return grid_at(g, row, col);
 }
 
-static void add_mark(struct grid *g, int row, int col, uint32_t mark)
+static void add_combining_mark(struct grid *g, int row, int col, uint32_t mark)
 {
-	struct cell *c = writable(g, row, col);
+	struct cell *c = writable_cell(g, row, col);
 
 	if (c && c->width == 0)
-		c = writable(g, row, col - 1);
+		c = writable_cell(g, row, col - 1);
 	if (!c)
 		return;
 	for (int i = 0; i < GRID_MARKS; i++)
@@ -175,28 +175,28 @@ static void add_mark(struct grid *g, int row, int col, uint32_t mark)
 int grid_put(struct grid *g, int row, int col, enum style style, uint32_t codepoint)
 {
 	int width;
-	uint32_t c = shown(g->charset, codepoint, &width);
+	uint32_t c = displayed_codepoint(g->charset, codepoint, &width);
 
 	if (width < 0)
 		return 0;
 	if (width == 0) {
-		add_mark(g, row, col - 1, c);
+		add_combining_mark(g, row, col - 1, c);
 		return 0;
 	}
-	if (writable(g, row, col)) {
-		vacate(g, row, col);
-		if (width == 2 && !writable(g, row, col + 1)) {
+	if (writable_cell(g, row, col)) {
+		clear_wide_cell(g, row, col);
+		if (width == 2 && !writable_cell(g, row, col + 1)) {
 			c = ' ';
 			width = 1;
 		}
-		*writable(g, row, col) =
+		*writable_cell(g, row, col) =
 			(struct cell){.ch = c, .style = (uint8_t)style, .width = (uint8_t)width};
 	}
-	if (width == 2 && writable(g, row, col + 1)) {
-		bool whole = writable(g, row, col) != NULL;
+	if (width == 2 && writable_cell(g, row, col + 1)) {
+		bool whole = writable_cell(g, row, col) != NULL;
 
-		vacate(g, row, col + 1);
-		*writable(g, row, col + 1) = (struct cell){
+		clear_wide_cell(g, row, col + 1);
+		*writable_cell(g, row, col + 1) = (struct cell){
 			.ch = whole ? 0 : ' ', .style = (uint8_t)style, .width = !whole,
 		};
 	}
@@ -207,7 +207,7 @@ int grid_put(struct grid *g, int row, int col, enum style style, uint32_t codepo
  * The next character of text, which may be anything: a byte that is not UTF-8 is one replacement
  * character.
  */
-static size_t next_char(const char *text, size_t n, uint32_t *c)
+static size_t next_codepoint(const char *text, size_t n, uint32_t *c)
 {
 	if (!utf8_valid_prefix(text, MIN(n, (size_t)4))) {
 		*c = REPLACEMENT;
@@ -225,8 +225,8 @@ int grid_text_part(struct grid *g, struct span at, const char *text, size_t n, i
 		uint32_t c;
 		int w;
 
-		i += next_char(text + i, n - i, &c);
-		shown(g->charset, c, &w);
+		i += next_codepoint(text + i, n - i, &c);
+		displayed_codepoint(g->charset, c, &w);
 		if (skip > 0) {
 			skip -= MAX(w, 0);
 			continue;
@@ -254,9 +254,9 @@ size_t grid_text_fit(const struct grid *g, const char *text, int width, int *col
 	while (i < n) {
 		uint32_t c;
 		int w;
-		size_t used = next_char(text + i, n - i, &c);
+		size_t used = next_codepoint(text + i, n - i, &c);
 
-		shown(g->charset, c, &w);
+		displayed_codepoint(g->charset, c, &w);
 		if (at + MAX(w, 0) > width)
 			break;
 		at += MAX(w, 0);

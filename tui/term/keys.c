@@ -178,7 +178,7 @@ static enum action find_action(const char *name)
 	return ACTION_NONE;
 }
 
-static int take_keys(void *to, const struct setting *s, struct err *e)
+static int read_keys_setting(void *to, const struct setting *s, struct err *e)
 {
 	struct keymap *map = to;
 	enum action action = find_action(s->name);
@@ -206,7 +206,7 @@ static int take_keys(void *to, const struct setting *s, struct err *e)
 
 int keymap_read(struct keymap *map, const char *path, const char *text, struct err *e)
 {
-	return settings_read(path, text, "GROUP.NAME = KEYS", take_keys, map, e);
+	return settings_read(path, text, "GROUP.NAME = KEYS", read_keys_setting, map, e);
 }
 
 void keymap_free(struct keymap *map)

@@ -7,7 +7,7 @@
 #include "tui/term/draw.h"
 #include "tui/term/number_format.h"
 
-bool list_act(struct list *l, enum action action, size_t n)
+bool list_widget_act(struct list_widget *l, enum action action, size_t n)
 {
 	size_t page = (size_t)MAX(l->page, 1);
 
@@ -37,7 +37,7 @@ bool list_act(struct list *l, enum action action, size_t n)
 	return true;
 }
 
-size_t list_top(struct list *l, size_t n, int rows)
+size_t list_widget_top(struct list_widget *l, size_t n, int rows)
 {
 	size_t seen = (size_t)MAX(rows, 1);
 
@@ -52,7 +52,7 @@ size_t list_top(struct list *l, size_t n, int rows)
 	return l->top;
 }
 
-void list_draw_chosen(struct grid *g, struct rect r, int row, bool focused)
+void list_widget_draw_chosen(struct grid *g, struct rect r, int row, bool focused)
 {
 	enum style style = focused ? STYLE_SELECTED : STYLE_NORMAL;
 
@@ -62,14 +62,14 @@ void list_draw_chosen(struct grid *g, struct rect r, int row, bool focused)
 		grid_put(g, row, r.col, style, focused ? '>' : 0x00B7);
 }
 
-void list_draw_place(struct grid *g, struct rect box, const struct list *l, size_t n)
+void list_widget_draw_place(struct grid *g, struct rect box, const struct list_widget *l, size_t n)
 {
-	char text[2 * FIGURE_BYTES + 8], at[FIGURE_BYTES], all[FIGURE_BYTES];
+	char text[2 * NUMBER_TEXT_BYTES + 8], at[NUMBER_TEXT_BYTES], all[NUMBER_TEXT_BYTES];
 
 	if (n <= (size_t)MAX(box.rows - 2, 0) || box.rows < 2)
 		return;
-	snprintf(text, sizeof(text), " %s of %s ", figure_count(at, (int64_t)l->at + 1),
-		 figure_count(all, (int64_t)n));
+	snprintf(text, sizeof(text), " %s of %s ", format_count(at, (int64_t)l->at + 1),
+		 format_count(all, (int64_t)n));
 	draw_text_right(g, box.row + box.rows - 1, box.col + box.cols - 3, box.cols - 6, STYLE_DIM,
 			text);
 }

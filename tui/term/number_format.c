@@ -8,18 +8,18 @@
 
 #include "share/base/util.h"
 
-static const char *unknown(char out[FIGURE_BYTES])
+static const char *format_unknown(char out[NUMBER_TEXT_BYTES])
 {
 	return memcpy(out, "-", 2);
 }
 
-const char *figure_count(char out[FIGURE_BYTES], int64_t n)
+const char *format_count(char out[NUMBER_TEXT_BYTES], int64_t n)
 {
-	char digits[FIGURE_BYTES];
+	char digits[NUMBER_TEXT_BYTES];
 	int len, at = 0;
 
 	if (n < 0)
-		return unknown(out);
+		return format_unknown(out);
 	len = snprintf(digits, sizeof(digits), "%" PRId64, n);
 	for (int i = 0; i < len; i++) {
 		if (i && (len - i) % 3 == 0)
@@ -46,7 +46,7 @@ static void shorten_exponent(char *text)
 	memmove(to, from, strlen(from) + 1);
 }
 
-const char *figure_value(char out[FIGURE_BYTES], double v)
+const char *format_value(char out[NUMBER_TEXT_BYTES], double v)
 {
 	static const char units[] = { 0, 'k', 'M', 'G', 'T' };
 	double a = fabs(v);
@@ -54,9 +54,9 @@ const char *figure_value(char out[FIGURE_BYTES], double v)
 	int decimals;
 
 	if (!isfinite(v))
-		return unknown(out);
+		return format_unknown(out);
 	if (a >= 1e15 || (a > 0 && a < 0.01)) {
-		snprintf(out, FIGURE_BYTES, "%.2e", v);
+		snprintf(out, NUMBER_TEXT_BYTES, "%.2e", v);
 		shorten_exponent(out);
 		return out;
 	}
@@ -69,53 +69,53 @@ const char *figure_value(char out[FIGURE_BYTES], double v)
 		decimals = unit ? 1 : 2;
 	else
 		decimals = unit ? 2 : 3;
-	snprintf(out, FIGURE_BYTES, "%.*f%s", decimals, v, unit ? (char[]){ units[unit], 0 } : "");
+	snprintf(out, NUMBER_TEXT_BYTES, "%.*f%s", decimals, v, unit ? (char[]){ units[unit], 0 } : "");
 	return out;
 }
 
-const char *figure_fixed(char out[FIGURE_BYTES], double v, int decimals)
+const char *format_fixed(char out[NUMBER_TEXT_BYTES], double v, int decimals)
 {
 	if (!isfinite(v))
-		return unknown(out);
+		return format_unknown(out);
 	if (fabs(v) >= 1e7)
-		return figure_value(out, v);
-	snprintf(out, FIGURE_BYTES, "%.*f", decimals, v);
+		return format_value(out, v);
+	snprintf(out, NUMBER_TEXT_BYTES, "%.*f", decimals, v);
 	return out;
 }
 
-const char *figure_bytes(char out[FIGURE_BYTES], double bytes)
+const char *format_bytes(char out[NUMBER_TEXT_BYTES], double bytes)
 {
 	static const char *const units[] = { "B", "kB", "MB", "GB", "TB", "PB" };
 	size_t unit = 0;
 
 	if (!isfinite(bytes) || bytes < 0)
-		return unknown(out);
+		return format_unknown(out);
 	for (; bytes >= 999.5 && unit + 1 < ARRAY_LEN(units); bytes /= 1000)
 		unit++;
 	if (bytes >= 1e6)
-		return unknown(out);
-	snprintf(out, FIGURE_BYTES, "%.*f %s", unit && bytes < 99.95 ? 1 : 0, bytes, units[unit]);
+		return format_unknown(out);
+	snprintf(out, NUMBER_TEXT_BYTES, "%.*f %s", unit && bytes < 99.95 ? 1 : 0, bytes, units[unit]);
 	return out;
 }
 
-const char *figure_duration(char out[FIGURE_BYTES], double s)
+const char *format_duration(char out[NUMBER_TEXT_BYTES], double s)
 {
 	long long n;
 
 	if (!isfinite(s) || s < 0 || s > 1e12)
-		return unknown(out);
+		return format_unknown(out);
 	n = (long long)s;
 	if (n >= 86400)
-		snprintf(out, FIGURE_BYTES, "%lldd %02lld:%02lld", n / 86400, n / 3600 % 24,
+		snprintf(out, NUMBER_TEXT_BYTES, "%lldd %02lld:%02lld", n / 86400, n / 3600 % 24,
 			 n / 60 % 60);
 	else if (n >= 3600)
-		snprintf(out, FIGURE_BYTES, "%lld:%02lld:%02lld", n / 3600, n / 60 % 60, n % 60);
+		snprintf(out, NUMBER_TEXT_BYTES, "%lld:%02lld:%02lld", n / 3600, n / 60 % 60, n % 60);
 	else
-		snprintf(out, FIGURE_BYTES, "%lld:%02lld", n / 60, n % 60);
+		snprintf(out, NUMBER_TEXT_BYTES, "%lld:%02lld", n / 60, n % 60);
 	return out;
 }
 
-double figure_step(double range, int n)
+double round_tick_step(double range, int n)
 {
 	static const double nice[] = { 1, 2, 2.5, 5, 10 };
 	double raw = range / n, power = pow(10, floor(log10(raw)));
@@ -136,7 +136,7 @@ static int decimals_of(double step)
 	return n;
 }
 
-const char *figure_tick(char out[FIGURE_BYTES], double value, double step, double largest)
+const char *format_tick(char out[NUMBER_TEXT_BYTES], double value, double step, double largest)
 {
 	static const struct { double from, unit; const char *letter; } units[] = {
 		{ 1e9, 1e9, "G" }, { 1e6, 1e6, "M" }, { 1e4, 1e3, "k" },
@@ -144,24 +144,24 @@ const char *figure_tick(char out[FIGURE_BYTES], double value, double step, doubl
 	double power;
 
 	if (!isfinite(value) || !(step > 0))
-		return unknown(out);
+		return format_unknown(out);
 	if (fabs(value) < step * 1e-6)
 		return memcpy(out, "0", 2);
 	for (size_t i = 0; i < ARRAY_LEN(units); i++)
 		if (largest >= units[i].from * (1 - 1e-9) && largest < 1e12) {
-			snprintf(out, FIGURE_BYTES, "%.*f%s", decimals_of(step / units[i].unit),
+			snprintf(out, NUMBER_TEXT_BYTES, "%.*f%s", decimals_of(step / units[i].unit),
 				 value / units[i].unit, units[i].letter);
 			return out;
 		}
 	if (largest < 1e4 && step >= 1 && step == floor(step) && value > 0)
-		return figure_count(out, (int64_t)llround(value));
+		return format_count(out, (int64_t)llround(value));
 	if (largest < 1e4 && largest >= 0.0999999) {
-		snprintf(out, FIGURE_BYTES, "%.*f", decimals_of(step), value);
+		snprintf(out, NUMBER_TEXT_BYTES, "%.*f", decimals_of(step), value);
 		return out;
 	}
 	/* all ticks of an axis with the same number of digits: 2.5e-3, 5.0e-3 */
 	power = pow(10, floor(log10(fabs(value)) + 1e-9));
-	snprintf(out, FIGURE_BYTES, "%.*e", MIN(decimals_of(step / power), 2), value);
+	snprintf(out, NUMBER_TEXT_BYTES, "%.*e", MIN(decimals_of(step / power), 2), value);
 	shorten_exponent(out);
 	return out;
 }

@@ -1,7 +1,7 @@
 /*
  * number_format.h - numbers as people read them.
  *
- * Each writes into a buffer of FIGURE_BYTES and returns it. What is not known
+ * Each writes into a buffer of NUMBER_TEXT_BYTES and returns it. What is not known
  * (NaN, a negative count) is "-", never 0.
  */
 #ifndef WERKBANK_TUI_TERM_NUMBER_FORMAT_H
@@ -9,28 +9,28 @@
 
 #include <stdint.h>
 
-#define FIGURE_BYTES 32
+#define NUMBER_TEXT_BYTES 32
 
 /* 1234567 → "1,234,567"; negative: "-" */
-const char *figure_count(char out[FIGURE_BYTES], int64_t n);
+const char *format_count(char out[NUMBER_TEXT_BYTES], int64_t n);
 /* 12345 → "12.3k", 0.000612 → "6.12e-4", 61.4237 → "61.42": about four characters of digits */
-const char *figure_value(char out[FIGURE_BYTES], double value);
+const char *format_value(char out[NUMBER_TEXT_BYTES], double value);
 /* The same with a fixed number of decimals, for figures whose customary form has them (BLEU). */
-const char *figure_fixed(char out[FIGURE_BYTES], double value, int decimals);
+const char *format_fixed(char out[NUMBER_TEXT_BYTES], double value, int decimals);
 /* 29612345 → "29.6 MB" */
-const char *figure_bytes(char out[FIGURE_BYTES], double bytes);
+const char *format_bytes(char out[NUMBER_TEXT_BYTES], double bytes);
 /* 151 → "2:31", 3751 → "1:02:31", 273600 → "3d 04:00" */
-const char *figure_duration(char out[FIGURE_BYTES], double seconds);
+const char *format_duration(char out[NUMBER_TEXT_BYTES], double seconds);
 
 /*
  * A round step, 1, 2, 2.5 or 5 times a power of ten, that divides range into at
  * most n parts (2.5 only below 1 or from 25 on). range > 0, n >= 1.
  */
-double figure_step(double range, int n);
+double round_tick_step(double range, int n);
 /*
  * The label of a tick at value on an axis whose largest absolute value is largest, ticks step
  * apart.
  */
-const char *figure_tick(char out[FIGURE_BYTES], double value, double step, double largest);
+const char *format_tick(char out[NUMBER_TEXT_BYTES], double value, double step, double largest);
 
 #endif

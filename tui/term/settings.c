@@ -8,7 +8,7 @@
 #include "share/base/mem.h"
 #include "share/base/text.h"
 
-int settings_read(const char *path, const char *text, const char *form, settings_taker *take,
+int settings_read(const char *path, const char *text, const char *form, settings_handler *take,
 		  void *to, struct err *e)
 {
 	char *all = mem_strdup(text, e), *rest = all, *line;

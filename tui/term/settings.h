@@ -15,13 +15,13 @@ struct setting {
 	char *name, *value;	/* may be changed in place */
 };
 
-typedef int settings_taker(void *to, const struct setting *s, struct err *e);
+typedef int settings_handler(void *to, const struct setting *s, struct err *e);
 
 /*
  * Each line in turn, until one is refused. path is for messages, form says in them what a line
  * should be. ERR_CONFIG: a line without =; ERR_NOMEM; what take returns.
  */
-int settings_read(const char *path, const char *text, const char *form, settings_taker *take,
+int settings_read(const char *path, const char *text, const char *form, settings_handler *take,
 		  void *to, struct err *e);
 
 #endif

@@ -35,7 +35,7 @@ static struct {
 	size_t n;
 } before;
 
-static void on_asking(int signal)
+static void on_leave_signal(int signal)
 {
 	if (signal == SIGTSTP)
 		stop_asked = 1;
@@ -55,7 +55,7 @@ static void on_crash(int signal)
 	raise(signal);
 }
 
-static void remember(const char *capability)
+static void save_capability(const char *capability)
 {
 	const char *text = tigetstr(capability);
 	size_t n;
@@ -69,9 +69,9 @@ static void remember(const char *capability)
 	}
 }
 
-static void catch_signals(struct terminal *t)
+static void catch_terminal_signals(struct terminal *t)
 {
-	struct sigaction ask = { .sa_handler = on_asking };
+	struct sigaction ask = { .sa_handler = on_leave_signal };
 	struct sigaction crash = {.sa_handler = on_crash,
 				  .sa_flags = (int)SA_RESETHAND | SA_ONSTACK};
 	stack_t stack = { .ss_sp = t->stack, .ss_size = (size_t)SIGSTKSZ };
@@ -104,7 +104,7 @@ static void release_signals(struct terminal *t)
 	sigprocmask(SIG_SETMASK, &t->outside, NULL);
 }
 
-static attr_t attributes(unsigned theme)
+static attr_t curses_attributes(unsigned theme)
 {
 	return (theme & THEME_BOLD ? A_BOLD : 0) | (theme & THEME_DIM ? A_DIM : 0) |
 	       (theme & THEME_REVERSE ? A_REVERSE : 0) |
@@ -129,7 +129,7 @@ static void set_styles(struct terminal *t, const struct term_look *look)
 		short colour = s->colour[depth], ground = s->ground[depth];
 
 		t->pairs[i] = 0;
-		t->attributes[i] = attributes(colours ? s->attributes : s->plain_attributes);
+		t->attributes[i] = curses_attributes(colours ? s->attributes : s->plain_attributes);
 		/* Eight colours have no grey: dim stands for it. */
 		if (colours && depth == THEME_8 && colour < 0 && s->plain_attributes & THEME_DIM)
 			t->attributes[i] |= A_DIM;
@@ -144,19 +144,19 @@ static void set_styles(struct terminal *t, const struct term_look *look)
 
 static const char requests_off[] = "\033[?1002l\033[?1006l\033[?2004l";
 
-static void send(const char *text)
+static void send_to_terminal(const char *text)
 {
 	fputs(text, stdout);
 	fflush(stdout);
 }
 
-static void requests(struct terminal *t, bool on)
+static void send_mode_requests(struct terminal *t, bool on)
 {
 	if (!t->is_xterm)
 		return;
-	send(on ? "\033[?2004h" : requests_off);
+	send_to_terminal(on ? "\033[?2004h" : requests_off);
 	if (on && t->mouse_on)
-		send("\033[?1002h\033[?1006h");
+		send_to_terminal("\033[?1002h\033[?1006h");
 }
 
 /* Terminals that do not know these requests might show parts of them. */
@@ -190,7 +190,7 @@ struct terminal *term_open(const struct term_look *look, struct err *e)
 	if (!(t = mem_alloc(1, sizeof(*t), e)))
 		return NULL;
 	t->stack = malloc((size_t)SIGSTKSZ);	/* without it only a stack overflow is not caught */
-	catch_signals(t);
+	catch_terminal_signals(t);
 	/* newterm() comes back where initscr() would end the program. */
 	if (!(t->screen = newterm(NULL, stdout, stdin))) {
 		release_signals(t);
@@ -203,10 +203,10 @@ struct terminal *term_open(const struct term_look *look, struct err *e)
 		return NULL;
 	}
 	before.n = 0;
-	remember("sgr0");
-	remember("cnorm");
-	remember("rmkx");
-	remember("rmcup");
+	save_capability("sgr0");
+	save_capability("cnorm");
+	save_capability("rmkx");
+	save_capability("rmcup");
 	t->is_xterm = understands_requests(name);
 	t->mouse_on = look->mouse;
 	if (t->is_xterm && before.n + sizeof(requests_off) <= sizeof(before.restore)) {
@@ -224,16 +224,16 @@ struct terminal *term_open(const struct term_look *look, struct err *e)
 	if (t->is_xterm)
 		term_define_keys();
 	set_styles(t, look);
-	requests(t, true);
+	send_mode_requests(t, true);
 	return t;
 }
 
 void term_set_look(struct terminal *t, const struct term_look *look)
 {
-	requests(t, false);
+	send_mode_requests(t, false);
 	t->mouse_on = look->mouse;
 	set_styles(t, look);
-	requests(t, true);
+	send_mode_requests(t, true);
 	term_repaint(t);
 }
 
@@ -241,7 +241,7 @@ void term_close(struct terminal *t)
 {
 	if (!t)
 		return;
-	requests(t, false);
+	send_mode_requests(t, false);
 	curs_set(1);
 	endwin();
 	delscreen(t->screen);
@@ -317,14 +317,14 @@ void term_show(struct terminal *t, const struct grid *g)
 }
 
 /* Ctrl-Z: give the terminal back, stop, take it again when we are continued. */
-static void stop_here(struct terminal *t)
+static void suspend_program(struct terminal *t)
 {
 	struct sigaction stop = { .sa_handler = SIG_DFL }, ours;
 	sigset_t only;
 
 	stop_asked = 0;
 	def_prog_mode();
-	requests(t, false);
+	send_mode_requests(t, false);
 	endwin();
 	sigaction(SIGTSTP, &stop, &ours);
 	sigemptyset(&only);
@@ -341,13 +341,13 @@ int term_signalled(struct terminal *t)
 	if (leave_signal)
 		return TERM_ENDED;
 	if (stop_asked)
-		stop_here(t);
+		suspend_program(t);
 	if (!resized)
 		return 0;
 	/* After a stop the shell had the terminal: set its modes again and send everything. */
 	resized = 0;
 	reset_prog_mode();
-	requests(t, true);
+	send_mode_requests(t, true);
 	follow_size();
 	term_repaint(t);
 	return TERM_RESIZED;
@@ -386,7 +386,7 @@ bool term_copy(struct terminal *t, const char *text)
 	buf_add_str(&code, "\a");
 	for (size_t i = 0; screen && i < code.len; i += 700)
 		buf_printf(&out, "\033P%.700s\033\\", code.data + i);
-	send(buf_text(screen ? &out : &code));
+	send_to_terminal(buf_text(screen ? &out : &code));
 	buf_free(&code);
 	buf_free(&out);
 	return true;

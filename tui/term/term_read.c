@@ -66,7 +66,7 @@ void term_define_keys(void)
 	}
 }
 
-static int translate(int key)
+static int map_curses_key(int key)
 {
 	static const struct { int curses, ours;
 	} table[] = {
@@ -209,7 +209,7 @@ static int own_code(struct terminal *t, int code)
 	case CODE_PASTE:     return read_paste(t);
 	case CODE_MOUSE:     return read_mouse(t);
 	case CODE_MOUSE_OLD: return read_mouse_old(t);
-	default:             return translate(code);
+	default:             return map_curses_key(code);
 	}
 }
 

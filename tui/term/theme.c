@@ -319,7 +319,7 @@ static int read_look(struct theme_style *s, const char *where, char *words, stru
 	return 0;
 }
 
-static int take_style(void *to, const struct setting *s, struct err *e)
+static int read_style_setting(void *to, const struct setting *s, struct err *e)
 {
 	static const char *const names[] = {
 #define X(id, name, use) name,
@@ -346,5 +346,5 @@ static int take_style(void *to, const struct setting *s, struct err *e)
 
 int theme_read(struct theme *t, const char *path, const char *text, struct err *e)
 {
-	return settings_read(path, text, "STYLE = LOOK", take_style, t, e);
+	return settings_read(path, text, "STYLE = LOOK", read_style_setting, t, e);
 }

@@ -26,9 +26,9 @@
 struct slot {
 	struct buf line;	/* the newest request, until it is answered; empty: none */
 	int64_t id;		/* of it */
-	int64_t floor;		/* answers up to this id were asked for before a forget */
+	int64_t forgotten_id;		/* answers up to this id were asked for before a forget */
 	int    n_best;		/* 0: as the beam */
-	double when;		/* not before */
+	double send_at;		/* not before */
 	bool   sent;		/* it is with the child */
 	int    tries;
 	struct service_answer answer;	/* the latest; without a tree: none */
@@ -42,9 +42,9 @@ struct service {
 	struct slot slots[SLOT_COUNT];
 	int64_t ids;		/* given so far */
 	/* the request that is with the child */
-	int64_t asked;		/* its id; 0: none */
-	int     asked_slot;
-	double  asked_at;
+	int64_t sent_id;		/* its id; 0: none */
+	int     sent_slot;
+	double  sent_at;
 	double  answer_s, load_s;	/* how long to wait; see service_set_patience() */
 	struct buf out;		/* bytes for the child … */
 	size_t  out_done;	/* … of which so many are written */
@@ -52,11 +52,11 @@ struct service {
 	struct buf in;		/* of a line that has not ended yet */
 	size_t  in_seen;	/* bytes of it without a line end */
 	struct buf err;		/* the same of standard error */
-	char said[400];		/* its last line on standard error */
+	char last_error[400];		/* its last line on standard error */
 	char trouble[500];
-	double closed;		/* since when its output is closed; NaN: it is not */
-	int  deaths, row;	/* row: of deaths without an answer in between */
-	double started, again;	/* when it was started; when it is to be */
+	double closed_at;		/* since when its output is closed; NaN: it is not */
+	int  deaths, deaths_in_row;	/* row: of deaths without an answer in between */
+	double started, restart_at;	/* when it was started; when it is to be */
 };
 
 struct service *service_new(const char *const *argv, struct err *e)
@@ -113,7 +113,7 @@ void service_free(struct service *s)
 
 /* ---- requests ---- */
 
-int64_t service_ask(struct service *s, const struct service_request *r, double when,
+int64_t service_ask(struct service *s, const struct service_request *r, double send_at,
 		    struct err *e)
 {
 	struct slot *slot = &s->slots[r->slot];
@@ -127,7 +127,7 @@ int64_t service_ask(struct service *s, const struct service_request *r, double w
 	slot->line = line;
 	slot->id = ++s->ids;
 	slot->n_best = r->n_best;
-	slot->when = when;
+	slot->send_at = send_at;
 	slot->sent = false;
 	slot->tries = 0;
 	return slot->id;
@@ -136,28 +136,28 @@ int64_t service_ask(struct service *s, const struct service_request *r, double w
 void service_forget(struct service *s, enum service_slot slot)
 {
 	forget_slot(&s->slots[slot]);
-	s->slots[slot].floor = s->ids;
+	s->slots[slot].forgotten_id = s->ids;
 }
 
 /* ---- the child's life ---- */
 
-static bool set_nonblocking(int fd)
+static bool set_pipe_nonblocking(int fd)
 {
 	int flags = fcntl(fd, F_GETFL);
 
 	return flags >= 0 && fcntl(fd, F_SETFL, flags | O_NONBLOCK) >= 0;
 }
 
-static void start(struct service *s, double now)
+static void start_service_child(struct service *s, double now)
 {
 	struct err e;
 
 	s->started = now;
-	s->again = NAN;
-	s->closed = NAN;
-	s->said[0] = 0;
+	s->restart_at = NAN;
+	s->closed_at = NAN;
+	s->last_error[0] = 0;
 	s->ready = false;
-	s->asked = 0;
+	s->sent_id = 0;
 	buf_clear(&s->out);
 	buf_clear(&s->in);
 	buf_clear(&s->err);
@@ -168,14 +168,14 @@ static void start(struct service *s, double now)
 		       &e)) {
 		snprintf(s->trouble, sizeof(s->trouble), "%.390s", e.text);
 		s->deaths++;
-		s->row++;
-		s->again = now + 30;
+		s->deaths_in_row++;
+		s->restart_at = now + 30;
 		return;
 	}
-	if (!set_nonblocking(s->proc.in) || !set_nonblocking(s->proc.out) ||
-	    !set_nonblocking(s->proc.err)) {
+	if (!set_pipe_nonblocking(s->proc.in) || !set_pipe_nonblocking(s->proc.out) ||
+	    !set_pipe_nonblocking(s->proc.err)) {
 		proc_stop(&s->proc, 0);
-		s->again = now + 30;
+		s->restart_at = now + 30;
 	}
 }
 
@@ -193,23 +193,23 @@ static void ask_again(struct service *s)
 		if (slot->tries >= MAX_TRIES)
 			answer_with_error(slot, "the translator died of this request twice");
 	}
-	s->asked = 0;
+	s->sent_id = 0;
 }
 
-static void died(struct service *s, const char *how, double now)
+static void handle_child_death(struct service *s, const char *how, double now)
 {
 	static const double waits[] = {0.2, 1, 5, 30};
 
-	if (s->said[0])
-		snprintf(s->trouble, sizeof(s->trouble), "%s: %s", how, s->said);
+	if (s->last_error[0])
+		snprintf(s->trouble, sizeof(s->trouble), "%s: %s", how, s->last_error);
 	else
 		snprintf(s->trouble, sizeof(s->trouble), "%s", how);
 	proc_stop(&s->proc, 0);
 	s->deaths++;
 	if (now - s->started > LONG_LIFE)
-		s->row = 0;
-	s->again = now + waits[MIN((size_t)s->row, ARRAY_LEN(waits) - 1)];
-	s->row++;
+		s->deaths_in_row = 0;
+	s->restart_at = now + waits[MIN((size_t)s->deaths_in_row, ARRAY_LEN(waits) - 1)];
+	s->deaths_in_row++;
 	s->ready = false;
 	ask_again(s);
 }
@@ -220,8 +220,8 @@ void service_restart(struct service *s)
 	ask_again(s);
 	s->ready = false;
 	s->trouble[0] = 0;
-	s->row = 0;
-	s->again = -INFINITY;
+	s->deaths_in_row = 0;
+	s->restart_at = -INFINITY;
 }
 
 /* ---- pipes ---- */
@@ -251,7 +251,7 @@ static ssize_t write_quietly(int fd, const void *bytes, size_t n)
 }
 
 /* The child reads when it wants to; what it does not take now goes out later. */
-static void write_out(struct service *s)
+static void send_pending_bytes(struct service *s)
 {
 	while (s->out_done < s->out.len) {
 		ssize_t n = write_quietly(s->proc.in, s->out.data + s->out_done,
@@ -270,12 +270,12 @@ static void write_out(struct service *s)
 /* Send the first request whose time has come, when nothing is with the child. */
 static bool send_next(struct service *s, double now)
 {
-	if (!s->ready || s->asked)
+	if (!s->ready || s->sent_id)
 		return false;
 	for (int i = 0; i < SLOT_COUNT; i++) {
 		struct slot *slot = &s->slots[i];
 
-		if (!slot->line.len || slot->sent || slot->when > now)
+		if (!slot->line.len || slot->sent || slot->send_at > now)
 			continue;
 		buf_clear(&s->out);
 		s->out_done = 0;
@@ -288,20 +288,20 @@ static bool send_next(struct service *s, double now)
 		s->out_bytes = s->out.len;
 		slot->sent = true;
 		slot->tries++;
-		s->asked = slot->id;
-		s->asked_slot = i;
-		s->asked_at = now;
+		s->sent_id = slot->id;
+		s->sent_slot = i;
+		s->sent_at = now;
 		return true;
 	}
 	return false;
 }
 
-static void take_ready(struct service *s, const char *line, size_t n)
+static void read_ready_line(struct service *s, const char *line, size_t n)
 {
 	struct err ignored;
 	struct json *j = json_parse(line, n, &ignored);
 
-	if (json_truth(json_get(j, "ready"), false)) {
+	if (json_boolean(json_get(j, "ready"), false)) {
 		s->ready = true;
 		s->trouble[0] = 0;
 		snprintf(s->model.source_language, sizeof(s->model.source_language), "%.15s",
@@ -315,7 +315,7 @@ static void take_ready(struct service *s, const char *line, size_t n)
 }
 
 /* The slot's request is answered, by a. */
-static void settle(struct slot *slot, const struct service_answer *a)
+static void store_slot_answer(struct slot *slot, const struct service_answer *a)
 {
 	service_answer_free(&slot->answer);
 	slot->answer = *a;
@@ -337,38 +337,38 @@ static void answer_with_error(struct slot *slot, const char *text)
 	json_put_str(&w, "error", text);
 	json_close(&w, '}');
 	if (!b.failed && !service_answer_read(&a, b.data, b.len, &ignored))
-		settle(slot, &a);
+		store_slot_answer(slot, &a);
 	buf_free(&b);
 }
 
-static bool take_line(struct service *s, const char *line, size_t n, double now)
+static bool handle_answer_line(struct service *s, const char *line, size_t n, double now)
 {
 	struct service_answer a;
 	struct err e;
 
 	if (!s->ready) {
-		take_ready(s, line, n);
+		read_ready_line(s, line, n);
 		return s->ready;
 	}
 	if (service_answer_read(&a, line, n, &e)) {
 		snprintf(s->trouble, sizeof(s->trouble), "%.390s", e.text);
 		/* It may have been the answer: do not wait for another one. */
-		if (s->asked && s->slots[s->asked_slot].id == s->asked)
-			answer_with_error(&s->slots[s->asked_slot], s->trouble);
-		s->asked = 0;
+		if (s->sent_id && s->slots[s->sent_slot].id == s->sent_id)
+			answer_with_error(&s->slots[s->sent_slot], s->trouble);
+		s->sent_id = 0;
 		return true;
 	}
-	if (a.id != s->asked) {
+	if (a.id != s->sent_id) {
 		service_answer_free(&a);
 		return false;
 	}
-	a.seconds = now - s->asked_at;
-	s->asked = 0;
-	s->row = 0;
+	a.seconds = now - s->sent_at;
+	s->sent_id = 0;
+	s->deaths_in_row = 0;
 	s->trouble[0] = 0;
 	/* An older request of the slot: better than nothing, until the newer answer comes. */
-	if (s->slots[s->asked_slot].id && a.id > s->slots[s->asked_slot].floor)
-		settle(&s->slots[s->asked_slot], &a);
+	if (s->slots[s->sent_slot].id && a.id > s->slots[s->sent_slot].forgotten_id)
+		store_slot_answer(&s->slots[s->sent_slot], &a);
 	else
 		service_answer_free(&a);
 	return true;
@@ -394,52 +394,52 @@ static bool read_in(int fd, struct buf *b)
 	return true;
 }
 
-static bool take_lines(struct service *s, double now)
+static bool handle_answer_lines(struct service *s, double now)
 {
-	size_t start = 0;
+	size_t start_service_child = 0;
 	bool news = false;
 
 	for (size_t i = s->in_seen; i < s->in.len; i++)
 		if (s->in.data[i] == '\n') {
-			news |= take_line(s, s->in.data + start, i - start, now);
-			start = i + 1;
+			news |= handle_answer_line(s, s->in.data + start_service_child, i - start_service_child, now);
+			start_service_child = i + 1;
 		}
-	memmove(s->in.data, s->in.data + start, s->in.len - start);
-	buf_truncate(&s->in, s->in.len - start);
+	memmove(s->in.data, s->in.data + start_service_child, s->in.len - start_service_child);
+	buf_truncate(&s->in, s->in.len - start_service_child);
 	s->in_seen = s->in.len;
 	return news;
 }
 
 /* Of what it says besides only the last line is kept. */
-static void take_errors(struct service *s)
+static void keep_last_error_line(struct service *s)
 {
-	size_t end = s->err.len, start;
+	size_t end = s->err.len, start_service_child;
 
 	if (!end)
 		return;
 	while (end > 0 && (s->err.data[end - 1] == '\n' || s->err.data[end - 1] == '\r'))
 		end--;
-	for (start = end; start > 0 && s->err.data[start - 1] != '\n' &&
-			  s->err.data[start - 1] != '\r';
-	     start--)
+	for (start_service_child = end; start_service_child > 0 && s->err.data[start_service_child - 1] != '\n' &&
+			  s->err.data[start_service_child - 1] != '\r';
+	     start_service_child--)
 		;
-	if (end > start)
-		snprintf(s->said, sizeof(s->said), "%.*s",
-			 (int)MIN(end - start, sizeof(s->said) - 1), s->err.data + start);
+	if (end > start_service_child)
+		snprintf(s->last_error, sizeof(s->last_error), "%.*s",
+			 (int)MIN(end - start_service_child, sizeof(s->last_error) - 1), s->err.data + start_service_child);
 	if (end < s->err.len || s->err.len > 4096)
 		buf_clear(&s->err);	/* the line is whole, or too long to matter */
 }
 
 /* Its output is closed: it has ended, or is as good as that. */
-static bool take_end(struct service *s, double now)
+static bool handle_output_end(struct service *s, double now)
 {
 	char how[80];
 	int status;
 
-	if (isnan(s->closed))
-		s->closed = now;
-	if (!proc_ended(&s->proc, &status)) {
-		if (now - s->closed < 0.2)
+	if (isnan(s->closed_at))
+		s->closed_at = now;
+	if (!proc_try_wait(&s->proc, &status)) {
+		if (now - s->closed_at < 0.2)
 			return false;
 		snprintf(how, sizeof(how), "the translator closed its output");
 	} else if (status > 128) {
@@ -447,23 +447,23 @@ static bool take_end(struct service *s, double now)
 	} else {
 		snprintf(how, sizeof(how), "the translator ended with status %d", status);
 	}
-	died(s, how, now);
+	handle_child_death(s, how, now);
 	return true;
 }
 
-static bool read_all(struct service *s, double now)
+static bool read_service_output(struct service *s, double now)
 {
 	bool open = read_in(s->proc.out, &s->in), news = false;
 
 	read_in(s->proc.err, &s->err);
-	take_errors(s);
+	keep_last_error_line(s);
 	if (s->in.len)
-		news |= take_lines(s, now);
+		news |= handle_answer_lines(s, now);
 	if (s->in.len > MAX_LINE || s->in.failed) {
-		died(s, "the translator wrote a line without an end", now);
+		handle_child_death(s, "the translator wrote a line without an end", now);
 		return true;
 	}
-	return news | (!open && take_end(s, now));
+	return news | (!open && handle_output_end(s, now));
 }
 
 /* Seconds left until the child is given up; NaN: nothing is awaited of it. */
@@ -473,15 +473,15 @@ static double patience_left(const struct service *s, double now)
 		return NAN;
 	if (!s->ready)
 		return s->started + s->load_s - now;
-	if (!s->asked)
+	if (!s->sent_id)
 		return NAN;
-	return s->asked_at + s->answer_s + BYTE_S * (double)s->out_bytes - now;
+	return s->sent_at + s->answer_s + BYTE_S * (double)s->out_bytes - now;
 }
 
 /* It lives, and says nothing. */
-static bool give_up(struct service *s, double now)
+static bool stop_hung_child(struct service *s, double now)
 {
-	struct slot *slot = &s->slots[s->asked_slot];
+	struct slot *slot = &s->slots[s->sent_slot];
 	char how[120];
 
 	if (!(patience_left(s, now) <= 0))
@@ -492,11 +492,11 @@ static bool give_up(struct service *s, double now)
 	} else {
 		snprintf(how, sizeof(how),
 			 "no answer for %.0f s: the translator was ended and is started again",
-			 now - s->asked_at);
-		if (slot->id == s->asked)
+			 now - s->sent_at);
+		if (slot->id == s->sent_id)
 			answer_with_error(slot, how);
 	}
-	died(s, how, now);
+	handle_child_death(s, how, now);
 	return true;
 }
 
@@ -505,16 +505,16 @@ bool service_update(struct service *s, double now)
 	bool news = false;
 
 	if (s->proc.pid < 0) {
-		if (!isnan(s->again) && s->again > now)
+		if (!isnan(s->restart_at) && s->restart_at > now)
 			return false;
-		start(s, now);
+		start_service_child(s, now);
 		return true;
 	}
-	news |= read_all(s, now);
-	if (s->proc.pid < 0 || give_up(s, now))
+	news |= read_service_output(s, now);
+	if (s->proc.pid < 0 || stop_hung_child(s, now))
 		return true;
 	news |= send_next(s, now);
-	write_out(s);
+	send_pending_bytes(s);
 	return news;
 }
 
@@ -522,7 +522,7 @@ bool service_update(struct service *s, double now)
 
 enum service_state service_state(const struct service *s)
 {
-	if (s->proc.pid < 0 && s->row)
+	if (s->proc.pid < 0 && s->deaths_in_row)
 		return SERVICE_DOWN;
 	if (!s->ready)
 		return SERVICE_STARTING;
@@ -547,13 +547,13 @@ bool service_waits(const struct service *s, enum service_slot slot, double *sinc
 	const struct slot *x = &s->slots[slot];
 
 	if (since)
-		*since = x->sent ? s->asked_at : NAN;
+		*since = x->sent ? s->sent_at : NAN;
 	return x->line.len > 0;
 }
 
-double service_asked(const struct service *s)
+double service_busy_since(const struct service *s)
 {
-	return s->proc.pid >= 0 && s->asked ? s->asked_at : NAN;
+	return s->proc.pid >= 0 && s->sent_id ? s->sent_at : NAN;
 }
 
 const char *service_trouble(const struct service *s)
@@ -576,8 +576,8 @@ double service_due(const struct service *s, double now)
 	double due = NAN;
 
 	if (s->proc.pid < 0)
-		return isnan(s->again) ? 0 : MAX(s->again - now, 0.0);
-	if (s->out.len > s->out_done || !isnan(s->closed))
+		return isnan(s->restart_at) ? 0 : MAX(s->restart_at - now, 0.0);
+	if (s->out.len > s->out_done || !isnan(s->closed_at))
 		return 0.02;
 	due = patience_left(s, now);
 	if (!isnan(due))
@@ -585,9 +585,9 @@ double service_due(const struct service *s, double now)
 	for (int i = 0; i < SLOT_COUNT; i++) {
 		const struct slot *x = &s->slots[i];
 
-		if (s->ready && !s->asked && x->line.len && !x->sent)
-			due = isnan(due) ? MAX(x->when - now, 0.0)
-					 : MIN(due, MAX(x->when - now, 0.0));
+		if (s->ready && !s->sent_id && x->line.len && !x->sent)
+			due = isnan(due) ? MAX(x->send_at - now, 0.0)
+					 : MIN(due, MAX(x->send_at - now, 0.0));
 	}
 	return due;
 }

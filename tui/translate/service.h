@@ -123,7 +123,7 @@ const struct service_answer *service_answer(const struct service *s, enum servic
 /* Whether a slot's newest request has no answer yet; since when it is with the child (NaN: not). */
 bool service_waits(const struct service *s, enum service_slot slot, double *since);
 /* Since when a request, the newest or an older one, is with the child; NaN: none is. */
-double service_asked(const struct service *s);
+double service_busy_since(const struct service *s);
 /* The last line it wrote to standard error, or how it ended; "" when there is nothing to say. */
 const char *service_trouble(const struct service *s);
 /* How often it died. */

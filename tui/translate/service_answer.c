@@ -44,11 +44,11 @@ int service_request_write(const struct service_request *r, int64_t id, struct bu
 /* One allocation for all arrays of an answer, counted first. */
 struct room { char *at; };
 
-static void *take(struct room *room, size_t n, size_t size)
+static void *carve_array(struct room *room, size_t n, size_t size)
 {
 	void *p = room->at;
 
-	room->at += n * size;	/* within what sum() asked for */
+	room->at += n * size;	/* within what sum_answer_bytes() asked for */
 	return p;
 }
 
@@ -84,9 +84,9 @@ static void read_translation(const struct json *j, struct service_translation *t
 	t->score = json_number(json_get(j, "score"), NAN);
 	t->log_prob = json_number(json_get(j, "log_prob"), NAN);
 	t->n = json_len(tokens);
-	t->tokens = take(room, t->n, sizeof(char *));
-	t->log_probs = take(room, t->n, sizeof(double));
-	t->aligned = take(room, t->n, sizeof(double));
+	t->tokens = carve_array(room, t->n, sizeof(char *));
+	t->log_probs = carve_array(room, t->n, sizeof(double));
+	t->aligned = carve_array(room, t->n, sizeof(double));
 	read_texts(tokens, t->tokens, t->n);
 	for (size_t i = 0; i < t->n; i++) {
 		int64_t a = json_integer(json_at(aligned, i), -1);
@@ -101,7 +101,7 @@ static void read_alternatives(const struct json *array, struct service_answer *a
 {
 	a->has_alternatives = array != NULL;
 	a->n_alternatives = json_len(array);
-	a->alternatives = take(room, a->n_alternatives, sizeof(*a->alternatives));
+	a->alternatives = carve_array(room, a->n_alternatives, sizeof(*a->alternatives));
 	for (size_t i = 0; i < a->n_alternatives; i++) {
 		const struct json *j = json_at(array, i);
 
@@ -115,7 +115,7 @@ static void read_alternatives(const struct json *array, struct service_answer *a
 }
 
 /* Bytes for all arrays. */
-static bool sum(const struct json *root, size_t *bytes)
+static bool sum_answer_bytes(const struct json *root, size_t *bytes)
 {
 	const struct json *list = json_get(root, "n_best");
 	size_t n;
@@ -139,20 +139,20 @@ static bool sum(const struct json *root, size_t *bytes)
 	return true;
 }
 
-static int fill(struct service_answer *a, struct err *e)
+static int fill_answer_arrays(struct service_answer *a, struct err *e)
 {
 	const struct json *root = a->tree, *list = json_get(root, "n_best"),
 			  *source = json_get(root, "source_tokens");
 	struct room room;
 	size_t bytes;
 
-	if (!sum(root, &bytes) || !(a->memory = mem_alloc(bytes, 1, e)))
+	if (!sum_answer_bytes(root, &bytes) || !(a->memory = mem_alloc(bytes, 1, e)))
 		return err_set(e, ERR_NOMEM, "there is no memory for the answer");
 	room.at = a->memory;
 	a->n = MAX(json_len(list), (size_t)1);
-	a->translations = take(&room, a->n, sizeof(*a->translations));
+	a->translations = carve_array(&room, a->n, sizeof(*a->translations));
 	a->n_source = json_len(source);
-	a->source = take(&room, a->n_source, sizeof(char *));
+	a->source = carve_array(&room, a->n_source, sizeof(char *));
 	read_texts(source, a->source, a->n_source);
 	read_alternatives(json_get(root, "alternatives"), a, &room);
 	if (!json_len(list))
@@ -169,14 +169,14 @@ int service_answer_read(struct service_answer *a, const char *line, size_t n, st
 		return e->code;
 	a->id = json_integer(json_get(a->tree, "id"), -1);
 	a->error = json_text(json_get(a->tree, "error"), NULL);
-	a->truncated = json_truth(json_get(a->tree, "truncated"), false);
+	a->truncated = json_boolean(json_get(a->tree, "truncated"), false);
 	if (a->error)
 		return 0;
 	if (!json_text(json_get(a->tree, "text"), NULL)) {
 		service_answer_free(a);
 		return err_set(e, ERR_PROTOCOL, "an answer has neither a text nor an error");
 	}
-	if (fill(a, e)) {
+	if (fill_answer_arrays(a, e)) {
 		service_answer_free(a);
 		return e->code;
 	}

@@ -48,7 +48,7 @@ void console_close(struct console *c)
 	free_terms(&c->force);
 	free_terms(&c->forbid);
 	free(c->prefix);
-	free(c->asked);
+	free(c->asked_text);
 	free(c->workspace);
 }
 
@@ -71,7 +71,7 @@ static int make_command(struct command *m, const struct console *c, const char *
 	const char *line[] = {NULL,	"translate", "-C", c->workspace, "--run", run,
 			      "--checkpoint", m->step, file ? "--" : "--serve", file, NULL};
 
-	m->program = c->program ? mem_strdup(c->program, e) : paths_sister("werkbank", e);
+	m->program = c->program ? mem_strdup(c->program, e) : paths_program("werkbank", e);
 	if (!m->program)
 		return e->code;
 	snprintf(m->step, sizeof(m->step), "%lld", (long long)step);
@@ -93,7 +93,7 @@ static struct service *start_service(const struct console *c, const char *run, i
 	return s;
 }
 
-int console_use(struct console *c, int side, const char *run, int64_t step, struct err *e)
+int console_set_checkpoint(struct console *c, int side, const char *run, int64_t step, struct err *e)
 {
 	struct console_side fresh = { .step = step, .next_step = -1, .failed_step = -1 };
 
@@ -113,14 +113,14 @@ int console_use(struct console *c, int side, const char *run, int64_t step, stru
 		c->side = 0;
 	if (side == 0)
 		c->trouble[0] = 0;
-	return c->asked ? console_ask(c, 0, e) : 0;
+	return c->asked_text ? console_ask(c, 0, e) : 0;
 }
 
 /* ---- tokens ---- */
 
 static const char word_start[] = "\xE2\x96\x81";	/* U+2581: SentencePiece's blank */
 
-static bool is_sentencepiece(const struct service_translation *t)
+static bool has_sentencepiece_marks(const struct service_translation *t)
 {
 	for (size_t i = 0; i < t->n; i++)
 		if (strstr(t->tokens[i], word_start))
@@ -129,7 +129,7 @@ static bool is_sentencepiece(const struct service_translation *t)
 }
 
 /* Whether a BPE piece goes on in the next one. */
-static bool goes_on(const char *piece)
+static bool continues_word(const char *piece)
 {
 	return strlen(piece) > 2 && text_ends_with(piece, "@@");
 }
@@ -137,18 +137,18 @@ static bool goes_on(const char *piece)
 /* The first token of the word that token at belongs to. */
 static size_t word_of(const struct service_translation *t, size_t at)
 {
-	bool sp = is_sentencepiece(t);
+	bool sp = has_sentencepiece_marks(t);
 
 	at = MIN(at, t->n);
 	while (at > 0 && at < t->n &&
-	       (sp ? !text_starts_with(t->tokens[at], word_start) : goes_on(t->tokens[at - 1])))
+	       (sp ? !text_starts_with(t->tokens[at], word_start) : continues_word(t->tokens[at - 1])))
 		at--;
 	return at;
 }
 
 void console_join(const struct service_translation *t, size_t first, size_t last, struct buf *out)
 {
-	bool sp = is_sentencepiece(t), glued = true;
+	bool sp = has_sentencepiece_marks(t), glued = true;
 
 	for (size_t i = first; i < last && i < t->n; i++) {
 		const char *piece = t->tokens[i];
@@ -164,17 +164,17 @@ void console_join(const struct service_translation *t, size_t first, size_t last
 		}
 		if (!glued)
 			buf_add_char(out, ' ');
-		glued = goes_on(piece);
+		glued = continues_word(piece);
 		buf_add(out, piece, glued ? n - 2 : n);
 	}
 }
 
 /* ---- asking ---- */
 
-static void request(const struct console *c, struct service_request *r)
+static void fill_service_request(const struct console *c, struct service_request *r)
 {
 	*r = (struct service_request){
-		.text = c->asked,
+		.text = c->asked_text,
 		.prefix = c->prefix,
 		.force = (const char *const *)c->force.terms,
 		.n_force = c->force.n,
@@ -183,14 +183,14 @@ static void request(const struct console *c, struct service_request *r)
 	};
 }
 
-static bool is_blank(const char *text)
+static bool is_blank_text(const char *text)
 {
 	return !text[strspn(text, " ")];
 }
 
-static void forget_others(struct console *c)
+static void forget_alternatives(struct console *c)
 {
-	c->wants_others = false;
+	c->wants_alternatives = false;
 	c->other = 0;
 	for (int i = 0; i < CONSOLE_SIDES; i++)
 		if (c->sides[i].service)
@@ -204,14 +204,14 @@ int console_ask(struct console *c, double when, struct err *e)
 
 	if (!text)
 		return e->code;
-	free(c->asked);
-	c->asked = text;
-	forget_others(c);
-	request(c, &r);
+	free(c->asked_text);
+	c->asked_text = text;
+	forget_alternatives(c);
+	fill_service_request(c, &r);
 	for (int i = 0; i < CONSOLE_SIDES; i++) {
 		if (!c->sides[i].service)
 			continue;
-		if (is_blank(text))
+		if (is_blank_text(text))
 			service_forget(c->sides[i].service, SLOT_TEXT);
 		else if (service_ask(c->sides[i].service, &r, when, e) < 0)
 			return e->code;
@@ -219,9 +219,9 @@ int console_ask(struct console *c, double when, struct err *e)
 	return 0;
 }
 
-int console_changed(struct console *c, double now, struct err *e)
+int console_text_changed(struct console *c, double now, struct err *e)
 {
-	if (c->asked && !strcmp(c->asked, edit_text(&c->input)))
+	if (c->asked_text && !strcmp(c->asked_text, edit_text(&c->input)))
 		return 0;
 	free(c->prefix);
 	c->prefix = NULL;
@@ -229,16 +229,16 @@ int console_changed(struct console *c, double now, struct err *e)
 	return console_ask(c, now + CONSOLE_DEBOUNCE_S, e);
 }
 
-int console_ask_others(struct console *c, double now, struct err *e)
+int console_ask_alternatives(struct console *c, double now, struct err *e)
 {
-	const struct service_translation *t = console_shown(c, c->side);
+	const struct service_translation *t = console_shown_translation(c, c->side);
 	struct service_request r;
 	struct buf before = { 0 };
 	int code = 0;
 
-	if (!t || console_is_old(c, c->side))
+	if (!t || console_is_outdated(c, c->side))
 		return 0;
-	request(c, &r);
+	fill_service_request(c, &r);
 	r.slot = SLOT_ALTERNATIVES;
 	r.n_best = 1;
 	r.alternatives = CONSOLE_ALTERNATIVES;
@@ -252,18 +252,18 @@ int console_ask_others(struct console *c, double now, struct err *e)
 	c->other = 0;
 	if (!code && service_ask(c->sides[c->side].service, &r, now, e) < 0)
 		code = e->code;
-	c->wants_others = !code;
+	c->wants_alternatives = !code;
 	buf_free(&before);
 	return code;
 }
 
 /* ---- choosing ---- */
 
-void console_look_at(struct console *c, int side)
+void console_select_side(struct console *c, int side)
 {
 	if (side == c->side)
 		return;
-	forget_others(c);
+	forget_alternatives(c);
 	c->side = side;
 	c->choice = 0;
 }
@@ -278,25 +278,25 @@ void console_choose(struct console *c, int choice)
 		return;
 	c->choice = choice;
 	c->token = 0;
-	forget_others(c);
+	forget_alternatives(c);
 }
 
 void console_move(struct console *c, int token, double now)
 {
-	const struct service_translation *t = console_shown(c, c->side);
+	const struct service_translation *t = console_shown_translation(c, c->side);
 	struct err ignored;
 
 	c->token = MAX(MIN(token, t ? (int)t->n : 0), 0);
-	forget_others(c);
+	forget_alternatives(c);
 	if (t)
-		console_ask_others(c, now + CONSOLE_DEBOUNCE_S, &ignored);
+		console_ask_alternatives(c, now + CONSOLE_DEBOUNCE_S, &ignored);
 }
 
 static int set_prefix(struct console *c, const char *prefix, double now, struct err *e)
 {
 	char *copy = NULL;
 
-	if (!is_blank(prefix) && !(copy = mem_strdup(prefix, e)))
+	if (!is_blank_text(prefix) && !(copy = mem_strdup(prefix, e)))
 		return e->code;
 	free(c->prefix);
 	c->prefix = copy;
@@ -304,9 +304,9 @@ static int set_prefix(struct console *c, const char *prefix, double now, struct 
 	return console_ask(c, now, e);
 }
 
-int console_take_other(struct console *c, double now, struct err *e)
+int console_use_alternative(struct console *c, double now, struct err *e)
 {
-	const struct service_answer *a = console_others(c);
+	const struct service_answer *a = console_alternatives(c);
 	const struct service_alternative *x;
 
 	if (!a || c->other < 0 || (size_t)c->other >= a->n_alternatives)
@@ -316,14 +316,14 @@ int console_take_other(struct console *c, double now, struct err *e)
 		return err_set(e, ERR_PROTOCOL, "this alternative cannot be taken: the translator "
 			       "does not say how the translation then begins");
 	/* The cursor stays on the word, which may have fewer tokens now. */
-	if (console_shown(c, c->side))
-		c->token = (int)word_of(console_shown(c, c->side), (size_t)c->token);
+	if (console_shown_translation(c, c->side))
+		c->token = (int)word_of(console_shown_translation(c, c->side), (size_t)c->token);
 	return set_prefix(c, x->prefix, now, e);
 }
 
-int console_hold(struct console *c, double now, struct err *e)
+int console_fix_prefix(struct console *c, double now, struct err *e)
 {
-	const struct service_translation *t = console_shown(c, c->side);
+	const struct service_translation *t = console_shown_translation(c, c->side);
 	struct buf b = { 0 };
 	int code;
 
@@ -336,7 +336,7 @@ int console_hold(struct console *c, double now, struct err *e)
 	return code;
 }
 
-int console_free_all(struct console *c, double now, struct err *e)
+int console_clear_constraints(struct console *c, double now, struct err *e)
 {
 	free_terms(&c->force);
 	free_terms(&c->forbid);
@@ -346,7 +346,7 @@ int console_free_all(struct console *c, double now, struct err *e)
 int console_add_term(struct console *c, struct console_terms *to, const char *term, double now,
 		     struct err *e)
 {
-	if (is_blank(term))
+	if (is_blank_text(term))
 		return 0;
 	for (size_t i = 0; i < to->n; i++)
 		if (!strcmp(to->terms[i], term))
@@ -386,7 +386,7 @@ int console_start_file(struct console *c, const char *in, const char *out, doubl
 /* ---- each turn ---- */
 
 /* Side 0 goes on to a newer checkpoint: its service is started beside the old one. */
-static void look_for_newer(struct console *c, double now)
+static void find_newer_checkpoint(struct console *c, double now)
 {
 	struct console_side *s = &c->sides[0];
 	int64_t last;
@@ -409,7 +409,7 @@ static void look_for_newer(struct console *c, double now)
 }
 
 /* The newer one is ready: it takes over. It cannot be loaded: the old one stays. */
-static bool take_over(struct console *c)
+static bool switch_to_newer(struct console *c)
 {
 	struct console_side *s = &c->sides[0];
 	struct err ignored;
@@ -432,63 +432,63 @@ static bool take_over(struct console *c)
 	s->is_best = false;
 	s->next = NULL;
 	c->trouble[0] = 0;
-	if (c->asked)
+	if (c->asked_text)
 		console_ask(c, 0, &ignored);
 	return true;
 }
 
 /* Whoever stands on the words sees what else could stand there. */
-static void ask_when_seen(struct console *c, double now)
+static void ask_shown_alternatives(struct console *c, double now)
 {
 	struct err ignored;
 
-	if (c->focus != CONSOLE_INPUT && !c->wants_others)
-		console_ask_others(c, now, &ignored);
+	if (c->focus != CONSOLE_INPUT && !c->wants_alternatives)
+		console_ask_alternatives(c, now, &ignored);
 }
 
 /* After an answer the cursor may stand behind the end. */
-static void keep_within(struct console *c)
+static void clamp_console_cursor(struct console *c)
 {
-	const struct service_answer *a = console_answer(c, c->side), *o = console_others(c);
+	const struct service_answer *a = console_answer(c, c->side), *o = console_alternatives(c);
 	const struct service_translation *t;
 
 	if (a && !a->error)
 		c->choice = MIN(c->choice, (int)a->n - 1);
-	if ((t = console_shown(c, c->side)))
+	if ((t = console_shown_translation(c, c->side)))
 		c->token = MIN(c->token, (int)t->n);
 	if (o && o->n_alternatives)
 		c->other = MIN(c->other, (int)o->n_alternatives - 1);
 }
 
 /* Seconds of waiting go on on the screen. */
-static bool look_at_clock(struct console *c, double now)
+static bool update_slow_seconds(struct console *c, double now)
 {
 	double longest = 0;
-	int before = c->waited;
+	int before = c->slow_seconds;
 
 	for (int i = 0; i < CONSOLE_SIDES; i++)
-		if (c->sides[i].service && now - service_asked(c->sides[i].service) > longest)
-			longest = now - service_asked(c->sides[i].service);
-	c->waited = (int)MIN(longest, 1e6);
-	return c->waited != before;
+		if (c->sides[i].service && now - service_busy_since(c->sides[i].service) > longest)
+			longest = now - service_busy_since(c->sides[i].service);
+	c->slow_seconds = (int)MIN(longest, 1e6);
+	return c->slow_seconds != before;
 }
 
 bool console_update(struct console *c, double now)
 {
-	bool news = look_at_clock(c, now);
+	bool news = update_slow_seconds(c, now);
 
-	look_for_newer(c, now);
+	find_newer_checkpoint(c, now);
 	for (int i = 0; i < CONSOLE_SIDES; i++) {
 		if (c->sides[i].service)
 			news |= service_update(c->sides[i].service, now);
 		if (c->sides[i].next)
 			news |= service_update(c->sides[i].next, now);
 	}
-	news |= take_over(c);
+	news |= switch_to_newer(c);
 	if (c->file)
 		news |= translate_file_update(c->file, now);
-	keep_within(c);
-	ask_when_seen(c, now);
+	clamp_console_cursor(c);
+	ask_shown_alternatives(c, now);
 	return news;
 }
 
@@ -548,7 +548,7 @@ const struct service_answer *console_answer(const struct console *c, int side)
 	return s ? service_answer(s, SLOT_TEXT) : NULL;
 }
 
-const struct service_translation *console_shown(const struct console *c, int side)
+const struct service_translation *console_shown_translation(const struct console *c, int side)
 {
 	const struct service_answer *a = console_answer(c, side);
 	size_t choice = side == c->side ? (size_t)c->choice : 0;
@@ -556,16 +556,16 @@ const struct service_translation *console_shown(const struct console *c, int sid
 	return a && !a->error && choice < a->n ? &a->translations[choice] : NULL;
 }
 
-const struct service_answer *console_others(const struct console *c)
+const struct service_answer *console_alternatives(const struct console *c)
 {
 	const struct service *s = c->sides[c->side].service;
 
-	if (!s || !c->wants_others || service_waits(s, SLOT_ALTERNATIVES, NULL))
+	if (!s || !c->wants_alternatives || service_waits(s, SLOT_ALTERNATIVES, NULL))
 		return NULL;
 	return service_answer(s, SLOT_ALTERNATIVES);
 }
 
-bool console_is_old(const struct console *c, int side)
+bool console_is_outdated(const struct console *c, int side)
 {
 	const struct service *s = c->sides[side].service;
 

@@ -2,10 +2,10 @@
  * translate_console.h - the translate console without its screen: what is asked of whom, and what is chosen.
  *
  *	console_open(&c, workspace, e)
- *	console_use(&c, 0, run, step, e)	a side translates with a checkpoint
- *	edit_key(&c.input, key) … console_changed(&c, now)
+ *	console_set_checkpoint(&c, 0, run, step, e)	a side translates with a checkpoint
+ *	edit_key(&c.input, key) … console_text_changed(&c, now)
  *	console_update(&c, now)			each turn
- *	… console_shown(&c, side) …
+ *	… console_shown_translation(&c, side) …
  *	console_close(&c)
  *
  * One text is translated by one or two sides, each a service of its own. A
@@ -30,7 +30,7 @@
 #define CONSOLE_ALTERNATIVES 12
 #define CONSOLE_DEBOUNCE_S 0.12	/* after a key, before the text is sent */
 
-enum console_pane { CONSOLE_INPUT, CONSOLE_WORDS, CONSOLE_N_BESTS, CONSOLE_OTHERS, CONSOLE_PANES };
+enum console_pane { CONSOLE_INPUT, CONSOLE_WORDS, CONSOLE_N_BESTS, CONSOLE_PANE_ALTERNATIVES, CONSOLE_PANES };
 
 struct console_side {
 	char *run;		/* owned; NULL: this side is not in use */
@@ -58,11 +58,11 @@ struct console {
 	int choice;		/* number of the translation that is shown, from 0 */
 	int token;		/* the cursor: of its tokens; as many as there are: its end */
 	int other;		/* number of the alternative that is chosen */
-	char *asked;		/* owned: the text that was asked last; NULL: none */
-	bool wants_others;	/* alternatives were asked for at the cursor */
+	char *asked_text;		/* owned: the text that was asked last; NULL: none */
+	bool wants_alternatives;	/* alternatives were asked for at the cursor */
 	struct translate_file *file;	/* owned; NULL: none */
 	double looked;		/* when the newest checkpoint was looked for */
-	int waited;		/* seconds for which a translator has not answered */
+	int slow_seconds;		/* seconds for which a translator has not answered */
 	char trouble[300];	/* of the last checkpoint that could not be followed; "" */
 };
 
@@ -73,26 +73,26 @@ void console_close(struct console *c);
  * Translate with a checkpoint of a run on a side (run NULL: the side is not used any
  * more). ERR_UNAVAILABLE, ERR_NOMEM.
  */
-int console_use(struct console *c, int side, const char *run, int64_t step, struct err *e);
+int console_set_checkpoint(struct console *c, int side, const char *run, int64_t step, struct err *e);
 
 /* The text, the prefix or the terms are other ones: ask, after the debounce when typing. */
 int console_ask(struct console *c, double when, struct err *e);
 /* The text is another one: cursor and prefix go back to the start. */
-int console_changed(struct console *c, double now, struct err *e);
+int console_text_changed(struct console *c, double now, struct err *e);
 
 /* Look at the other side. */
-void console_look_at(struct console *c, int side);
+void console_select_side(struct console *c, int side);
 /* Choose another translation, token or alternative; they stay within what there is. */
 void console_choose(struct console *c, int choice);
 void console_move(struct console *c, int token, double now);
 /* Ask what else could stand at the cursor. */
-int  console_ask_others(struct console *c, double now, struct err *e);
+int  console_ask_alternatives(struct console *c, double now, struct err *e);
 /* Begin the translation with the chosen alternative. */
-int  console_take_other(struct console *c, double now, struct err *e);
+int  console_use_alternative(struct console *c, double now, struct err *e);
 /* Begin it with all before the cursor, as it is shown; at the beginning: no prefix. */
-int  console_hold(struct console *c, double now, struct err *e);
+int  console_fix_prefix(struct console *c, double now, struct err *e);
 /* Neither prefix nor terms any more. */
-int  console_free_all(struct console *c, double now, struct err *e);
+int  console_clear_constraints(struct console *c, double now, struct err *e);
 /* Add a term. ERR_USAGE: it is there, or there are too many. */
 int  console_add_term(struct console *c, struct console_terms *to, const char *term, double now,
 		      struct err *e);
@@ -111,11 +111,11 @@ int console_start_file(struct console *c, const char *in, const char *out, doubl
 
 /* The answer of a side, and the translation of it that is shown; NULL: none. */
 const struct service_answer *console_answer(const struct console *c, int side);
-const struct service_translation *console_shown(const struct console *c, int side);
+const struct service_translation *console_shown_translation(const struct console *c, int side);
 /* The alternatives at the cursor, when they are those of the cursor; NULL: not (yet). */
-const struct service_answer *console_others(const struct console *c);
+const struct service_answer *console_alternatives(const struct console *c);
 /* Whether a side shows the answer to an older text. */
-bool console_is_old(const struct console *c, int side);
+bool console_is_outdated(const struct console *c, int side);
 
 /*
  * Tokens from first to last (excluded) as running text: pieces joined to words, words with blanks

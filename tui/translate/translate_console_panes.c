@@ -15,7 +15,7 @@
 
 /* ---- where things go ---- */
 
-static bool has_wishes(const struct console *c)
+static bool has_constraints(const struct console *c)
 {
 	return c->prefix || c->force.n || c->forbid.n;
 }
@@ -28,18 +28,18 @@ static int sides_of(const struct console *c)
 /* Rows that the translation of a side takes in its box. */
 static int text_rows(const struct console *c, const struct grid *g, int side, int cols)
 {
-	const struct service_translation *t = console_shown(c, side);
+	const struct service_translation *t = console_shown_translation(c, side);
 
 	return t ? console_text_rows(g, cols, t) : 1;
 }
 
 static int words_rows(const struct console *c, const struct grid *g, int side, int cols)
 {
-	return MAX(console_words_rows(g, console_answer(c, side), console_shown(c, side), cols), 6);
+	return MAX(console_words_rows(g, console_answer(c, side), console_shown_translation(c, side), cols), 6);
 }
 
 static void place_middle(const struct console *c, const struct grid *g, struct rect r,
-			 struct console_sight *s)
+			 struct console_screen *s)
 {
 	struct layout_part halves[] = {{20, 0, 1, 0}, {20, 0, 1, 0}};
 	struct layout_part rows[2] = {{3, 0, 0, 0}, {3, 0, 1, 1}};
@@ -56,7 +56,7 @@ static void place_middle(const struct console *c, const struct grid *g, struct r
 }
 
 void console_layout(const struct console *c, const struct grid *g, struct rect body,
-		    struct console_sight *s)
+		    struct console_screen *s)
 {
 	bool two = sides_of(c) == 2, beside = two && body.cols >= WIDE;
 	int inner = beside ? body.cols / 2 - 2 : body.cols - 2;
@@ -78,7 +78,7 @@ void console_layout(const struct console *c, const struct grid *g, struct rect b
 			{two && !beside ? 3 : 0, text1, two && !beside, 2},
 			{4, words, 3, 4},				   /* words */
 			{4, 0, 1, 5},					   /* lists */
-			{has_wishes(c), 1, 0, 2},
+			{has_constraints(c), 1, 0, 2},
 			{c->file != NULL, 1, 0, 2},
 		};
 
@@ -106,13 +106,13 @@ void console_layout(const struct console *c, const struct grid *g, struct rect b
 		s->n_best = cut[0];
 		s->others = cut[1];
 	}
-	s->wishes = out[6];
+	s->constraints = out[6];
 	s->file = out[7];
 }
 
 /* ---- the rows without a box ---- */
 
-static const char *state_of(const struct console_side *s, enum style *style)
+static const char *describe_service_state(const struct console_side *s, enum style *style)
 {
 	*style = STYLE_DIM;
 	if (!s->service)
@@ -131,42 +131,42 @@ static const char *state_of(const struct console_side *s, enum style *style)
 	}
 }
 
-static void name_of(const struct console_side *s, char *out, size_t size)
+static void describe_checkpoint(const struct console_side *s, char *out, size_t size)
 {
-	char step[FIGURE_BYTES];
+	char step[NUMBER_TEXT_BYTES];
 
 	if (s->run && s->step >= 0)
-		snprintf(out, size, "%s step %s", s->run, figure_count(step, s->step));
+		snprintf(out, size, "%s step %s", s->run, format_count(step, s->step));
 	else
 		snprintf(out, size, "%s", s->run ? s->run : "");
 }
 
-static void draw_head(const struct console *c, struct grid *g, struct rect r)
+static void draw_console_head(const struct console *c, struct grid *g, struct rect r)
 {
 	const struct console_side *s = &c->sides[0];
 	const struct service_answer *a = console_answer(c, 0);
 	int at = r.col + 1, right = r.col + r.cols - 2;
 	char text[160];
 	enum style style;
-	const char *state = state_of(s, &style);
+	const char *state = describe_service_state(s, &style);
 	char slow[80];
 
 	if (r.rows < 1)
 		return;
-	name_of(s, text, sizeof(text));
+	describe_checkpoint(s, text, sizeof(text));
 	at += draw_text(g, r.row, at, right - at + 1, STYLE_TITLE, text) + 3;
-	if (c->waited >= SLOW_S) {
+	if (c->slow_seconds >= SLOW_S) {
 		snprintf(slow, sizeof(slow), "no answer for %d s: Ctrl-R starts it again",
-			 c->waited);
+			 c->slow_seconds);
 		state = slow;
 		style = STYLE_WARN;
 	}
 	at += draw_text(g, r.row, at, right - at + 1, style, state) + 3;
 	if (s->next) {
-		char step[FIGURE_BYTES];
+		char step[NUMBER_TEXT_BYTES];
 
 		snprintf(text, sizeof(text), "%s is being loaded",
-			 figure_count(step, s->next_step));
+			 format_count(step, s->next_step));
 		draw_fact(g, r.row, &at, right, "", text);
 	} else {
 		draw_fact(g, r.row, &at, right, c->follow ? "follows" : "",
@@ -191,7 +191,7 @@ static void add_terms(char *out, size_t size, const struct console_terms *t)
 		n += (size_t)snprintf(out + n, size - n, "%s%s", i ? ", " : "", t->terms[i]);
 }
 
-static void draw_wishes(const struct console *c, struct grid *g, struct rect r)
+static void draw_constraints(const struct console *c, struct grid *g, struct rect r)
 {
 	const struct { const char *label; const struct console_terms *terms;
 	} both[] = {{"with", &c->force}, {"without", &c->forbid}};
@@ -216,7 +216,7 @@ static void draw_wishes(const struct console *c, struct grid *g, struct rect r)
 static void draw_file(const struct console *c, struct grid *g, struct rect r)
 {
 	const struct translate_file_state *f;
-	char text[200], done[FIGURE_BYTES], all[FIGURE_BYTES], left[FIGURE_BYTES];
+	char text[200], done[NUMBER_TEXT_BYTES], all[NUMBER_TEXT_BYTES], left[NUMBER_TEXT_BYTES];
 	int at = r.col + 1, right = r.col + r.cols - 2;
 	double rate;
 
@@ -229,7 +229,7 @@ static void draw_file(const struct console *c, struct grid *g, struct rect r)
 		return;
 	}
 	if (!f->running) {
-		snprintf(text, sizeof(text), "done: %s lines", figure_count(done, f->done));
+		snprintf(text, sizeof(text), "done: %s lines", format_count(done, f->done));
 		draw_text(g, r.row, at, right - at + 1, STYLE_GOOD, text);
 		return;
 	}
@@ -238,10 +238,10 @@ static void draw_file(const struct console *c, struct grid *g, struct rect r)
 		at += 22;
 	}
 	rate = f->seconds > 0 ? (double)f->done / f->seconds : 0;
-	snprintf(text, sizeof(text), "%s of %s lines%s%s", figure_count(done, f->done),
-		 figure_count(all, f->lines), rate > 0 && f->lines > 0 ? ", left " : "",
+	snprintf(text, sizeof(text), "%s of %s lines%s%s", format_count(done, f->done),
+		 format_count(all, f->lines), rate > 0 && f->lines > 0 ? ", left " : "",
 		 rate > 0 && f->lines > 0
-			 ? figure_duration(left, (double)(f->lines - f->done) / rate)
+			 ? format_duration(left, (double)(f->lines - f->done) / rate)
 			 : "");
 	draw_text(g, r.row, at, right - at + 1, STYLE_NORMAL, text);
 }
@@ -267,7 +267,7 @@ static void draw_input(struct console *c, struct grid *g, struct rect r)
 		draw_text(g, r.row, r.col + 2, r.cols - 2, STYLE_DIM, "type a sentence");
 }
 
-static void draw_trouble(const struct console_side *s, struct grid *g, struct rect r)
+static void draw_service_error(const struct console_side *s, struct grid *g, struct rect r)
 {
 	char text[700];
 
@@ -281,12 +281,12 @@ static void draw_remark(const struct console *c, struct grid *g, struct rect r, 
 			const char *title)
 {
 	const struct service_answer *a = console_answer(c, side);
-	const struct service_translation *t = console_shown(c, side),
-					 *other = console_shown(c, !side);
+	const struct service_translation *t = console_shown_translation(c, side),
+					 *other = console_shown_translation(c, !side);
 	struct legend l = { .style = STYLE_WARN, .label = "", .value = "" };
 	char differ[40];
 
-	if (console_is_old(c, side)) {
+	if (console_is_outdated(c, side)) {
 		l.sign = 0x2026;
 	} else if (a && a->truncated) {
 		l.value = "too long: its end is not translated";
@@ -307,8 +307,8 @@ static void draw_text_box(const struct console *c, struct grid *g, struct rect r
 {
 	const struct console_side *s = &c->sides[side];
 	const struct service_answer *a = console_answer(c, side);
-	const struct service_translation *t = console_shown(c, side),
-					 *other = sides_of(c) == 2 ? console_shown(c, !side) : NULL;
+	const struct service_translation *t = console_shown_translation(c, side),
+					 *other = sides_of(c) == 2 ? console_shown_translation(c, !side) : NULL;
 	const char *language = s->service ? service_model(s->service)->target_language : "";
 	char title[200], name[140] = "";
 	struct rect in = layout_inside(r);
@@ -316,12 +316,12 @@ static void draw_text_box(const struct console *c, struct grid *g, struct rect r
 	if (r.rows < 3)
 		return;
 	if (sides_of(c) == 2)
-		name_of(s, name, sizeof(name));
+		describe_checkpoint(s, name, sizeof(name));
 	snprintf(title, sizeof(title), "translation%s%s%s%s", *language ? ", " : "", language,
 		 *name ? ", " : "", name);
 	draw_box(g, r, title, false);
 	if (s->service && service_state(s->service) == SERVICE_DOWN && *service_trouble(s->service))
-		draw_trouble(s, g, in);
+		draw_service_error(s, g, in);
 	else if (a && a->error)
 		draw_text_wrapped(g, (struct span){ in.row, in.col, in.cols, STYLE_BAD }, in.rows,
 				  0, a->error);
@@ -331,7 +331,7 @@ static void draw_text_box(const struct console *c, struct grid *g, struct rect r
 }
 
 static void draw_words_box(const struct console *c, struct grid *g, struct rect r, int side,
-			   struct console_sight *s)
+			   struct console_screen *s)
 {
 	static const struct legend signs[] = {
 		{'~', STYLE_SURE_3, "below 80 %", ""},
@@ -344,12 +344,12 @@ static void draw_words_box(const struct console *c, struct grid *g, struct rect 
 		return;
 	draw_box(g, r, "words", focused);
 	draw_legend(g, r, "words", signs, ARRAY_LEN(signs));
-	if (console_shown(c, side))
+	if (console_shown_translation(c, side))
 		console_draw_words(g, layout_inside(r), console_answer(c, side),
-				   console_shown(c, side),
+				   console_shown_translation(c, side),
 				   &(struct console_words){ .token = looked_at ? c->token : -1,
 							    .focused = focused,
-							    .sight = looked_at ? s : NULL });
+							    .screen = looked_at ? s : NULL });
 }
 
 /* The first row to show so that row at of n is among rows of them. */
@@ -359,7 +359,7 @@ static int top_for(int at, int n, int rows)
 }
 
 static void draw_n_best(const struct console *c, struct grid *g, struct rect r,
-			struct console_sight *s)
+			struct console_screen *s)
 {
 	const struct service_answer *a = console_answer(c, c->side);
 	bool focused = c->focus == CONSOLE_N_BESTS;
@@ -374,12 +374,12 @@ static void draw_n_best(const struct console *c, struct grid *g, struct rect r,
 	for (int i = s->n_best_top; i < (int)a->n && i - s->n_best_top < in.rows; i++) {
 		const struct service_translation *t = &a->translations[i];
 		int row = in.row + i - s->n_best_top;
-		char score[FIGURE_BYTES];
+		char score[NUMBER_TEXT_BYTES];
 
 		if (i == c->choice)
 			grid_put(g, row, in.col, focused ? STYLE_FOCUS : STYLE_DIM, 0x25B8);
 		draw_text_right(g, row, in.col + 7, 6, STYLE_DIM,
-				figure_fixed(score, t->score, 2));
+				format_fixed(score, t->score, 2));
 		console_draw_line(g, (struct span){ row, in.col + 10, in.cols - 10,
 						    i == c->choice && focused ? STYLE_SELECTED
 									      : STYLE_NORMAL },
@@ -388,13 +388,13 @@ static void draw_n_best(const struct console *c, struct grid *g, struct rect r,
 }
 
 /* Why there is no list of alternatives, or NULL. */
-static const char *no_others(const struct console *c)
+static const char *no_alternatives_text(const struct console *c)
 {
-	const struct service_answer *o = console_others(c);
+	const struct service_answer *o = console_alternatives(c);
 
-	if (!console_shown(c, c->side))
+	if (!console_shown_translation(c, c->side))
 		return "";
-	if (c->focus == CONSOLE_INPUT && !c->wants_others)
+	if (c->focus == CONSOLE_INPUT && !c->wants_alternatives)
 		return "Esc, then the arrows: what else could stand at a word";
 	if (!o)
 		return "asking";
@@ -405,21 +405,21 @@ static const char *no_others(const struct console *c)
 	return o->n_alternatives ? NULL : "there is nothing else";
 }
 
-static void draw_others(const struct console *c, struct grid *g, struct rect r,
-			struct console_sight *s)
+static void draw_alternatives(const struct console *c, struct grid *g, struct rect r,
+			struct console_screen *s)
 {
-	const struct service_translation *t = console_shown(c, c->side);
-	const struct service_answer *o = console_others(c);
-	bool focused = c->focus == CONSOLE_OTHERS;
+	const struct service_translation *t = console_shown_translation(c, c->side);
+	const struct service_answer *o = console_alternatives(c);
+	bool focused = c->focus == CONSOLE_PANE_ALTERNATIVES;
 	struct rect in = layout_inside(r);
 	char title[120] = "alternatives";
-	const char *why = no_others(c);
+	const char *why = no_alternatives_text(c);
 
 	if (r.rows < 3)
 		return;
-	if (t && c->wants_others && c->token < (int)t->n)
+	if (t && c->wants_alternatives && c->token < (int)t->n)
 		snprintf(title, sizeof(title), "instead of %.90s", t->tokens[c->token]);
-	else if (t && c->wants_others)
+	else if (t && c->wants_alternatives)
 		snprintf(title, sizeof(title), "instead of the end");
 	draw_box(g, r, title, focused);
 	if (why) {
@@ -432,7 +432,7 @@ static void draw_others(const struct console *c, struct grid *g, struct rect r,
 	     i < (int)o->n_alternatives && i - s->others_top < in.rows; i++) {
 		const struct service_alternative *x = &o->alternatives[i];
 		int row = in.row + i - s->others_top, bar = MIN(in.cols / 4, 12);
-		char percent[FIGURE_BYTES];
+		char percent[NUMBER_TEXT_BYTES];
 		double p = exp(x->log_prob);
 
 		if (i == c->other)
@@ -451,18 +451,18 @@ static void draw_others(const struct console *c, struct grid *g, struct rect r,
 	}
 }
 
-void console_draw(struct console *c, struct grid *g, struct console_sight *s, double now)
+void console_draw(struct console *c, struct grid *g, struct console_screen *s, double now)
 {
 	(void)now;
 	s->n_spots = 0;
-	draw_head(c, g, s->head);
+	draw_console_head(c, g, s->head);
 	draw_input(c, g, s->input);
 	for (int i = 0; i < CONSOLE_SIDES; i++) {
 		draw_text_box(c, g, s->text[i], i);
 		draw_words_box(c, g, s->words[i], i, s);
 	}
 	draw_n_best(c, g, s->n_best, s);
-	draw_others(c, g, s->others, s);
-	draw_wishes(c, g, s->wishes);
+	draw_alternatives(c, g, s->others, s);
+	draw_constraints(c, g, s->constraints);
 	draw_file(c, g, s->file);
 }

@@ -9,8 +9,8 @@
 #define CONSOLE_SPOTS 512	/* tokens that can be pointed at */
 
 /* Where things are on the screen; rows or cols 0: not shown. */
-struct console_sight {
-	struct rect head, input, text[CONSOLE_SIDES], words[CONSOLE_SIDES], n_best, others, wishes,
+struct console_screen {
+	struct rect head, input, text[CONSOLE_SIDES], words[CONSOLE_SIDES], n_best, others, constraints,
 		file;
 	/* as drawn, for the mouse */
 	struct rect spots[CONSOLE_SPOTS];	/* of the tokens of the side looked at */
@@ -20,12 +20,12 @@ struct console_sight {
 
 /* Place everything in body, by what there is to show. */
 void console_layout(const struct console *c, const struct grid *g, struct rect body,
-		    struct console_sight *s);
+		    struct console_screen *s);
 
 /* Draw it all. now: seconds as in console_update(). */
-void console_draw(struct console *c, struct grid *g, struct console_sight *s, double now);
+void console_draw(struct console *c, struct grid *g, struct console_screen *s, double now);
 
 /* The style for a token of that log probability, and its sign after the per cent (0: none). */
-enum style console_shade(double log_prob, char *sign);
+enum style token_shade(double log_prob, char *sign);
 
 #endif

@@ -10,7 +10,7 @@
 
 #define MAX_TOKENS CONSOLE_SPOTS
 
-enum style console_shade(double log_prob, char *sign)
+enum style token_shade(double log_prob, char *sign)
 {
 	double p = exp(log_prob);
 
@@ -28,7 +28,7 @@ enum style console_shade(double log_prob, char *sign)
 struct word { const char *start; size_t n; };
 
 /* The next word of text from *at on; false at its end. */
-static bool next_word(const char **at, struct word *w)
+static bool next_text_word(const char **at, struct word *w)
 {
 	*at += strspn(*at, " ");
 	w->start = *at;
@@ -41,7 +41,7 @@ static bool has_word(const char *text, struct word w)
 {
 	struct word x;
 
-	while (next_word(&text, &x))
+	while (next_text_word(&text, &x))
 		if (x.n == w.n && !memcmp(x.start, w.start, w.n))
 			return true;
 	return false;
@@ -69,7 +69,7 @@ static int columns_of(const struct grid *g, const char *text, size_t n)
 }
 
 /* What of a token can be found in the text: without the signs that join and part. */
-static struct word bare(const char *token)
+static struct word strip_join_marks(const char *token)
 {
 	struct word w = { token, strlen(token) };
 
@@ -94,7 +94,7 @@ static enum style shade_word(struct shader *s, struct word w)
 	char sign;
 
 	while (w.n && s->token < s->t->n) {
-		struct word piece = bare(s->t->tokens[s->token]);
+		struct word piece = strip_join_marks(s->t->tokens[s->token]);
 		size_t n = piece.n - s->used;
 
 		/* Escaped, joined or parted otherwise in the text: as good as can be. */
@@ -108,7 +108,7 @@ static enum style shade_word(struct shader *s, struct word w)
 		s->token++;
 		s->used = 0;
 	}
-	return console_shade(least, &sign);
+	return token_shade(least, &sign);
 }
 
 /* A place that moves on through the rows of a rectangle. */
@@ -160,7 +160,7 @@ int console_text_rows(const struct grid *g, int cols, const struct service_trans
 	const char *at = t->text;
 	struct word w;
 
-	while (cols > 0 && next_word(&at, &w))
+	while (cols > 0 && next_text_word(&at, &w))
 		put_word(g, &pen, w, STYLE_NORMAL);
 	return pen.row + 1;
 }
@@ -173,7 +173,7 @@ void console_draw_text(struct grid *g, struct rect r, const struct service_trans
 	const char *at = t->text;
 	struct word w;
 
-	while (r.cols > 0 && pen.row < r.rows && next_word(&at, &w)) {
+	while (r.cols > 0 && pen.row < r.rows && next_text_word(&at, &w)) {
 		enum style style = shade_word(&shader, w);
 
 		if (other && !has_word(other->text, w))
@@ -189,7 +189,7 @@ int console_other_words(const struct service_translation *t,
 	struct word w;
 	int n = 0;
 
-	while (next_word(&at, &w))
+	while (next_text_word(&at, &w))
 		n += !has_word(other->text, w);
 	return n;
 }
@@ -199,7 +199,7 @@ void console_draw_line(struct grid *g, struct span at, const char *text, const c
 	int col = 0;
 	struct word w;
 
-	while (next_word(&text, &w)) {
+	while (next_text_word(&text, &w)) {
 		int columns = columns_of(g, w.start, w.n), blank = col > 0;
 		struct span here = at;
 
@@ -222,9 +222,9 @@ void console_draw_line(struct grid *g, struct span at, const char *text, const c
 /* ---- tokens ---- */
 
 /* Where tokens stand when they flow through rows of some width. */
-struct flow { int line[MAX_TOKENS], col[MAX_TOKENS], width[MAX_TOKENS], n, lines; };
+struct token_flow { int line[MAX_TOKENS], col[MAX_TOKENS], width[MAX_TOKENS], n, lines; };
 
-static void flow(struct flow *f, const struct grid *g, const char *const *tokens, size_t n,
+static void token_flow(struct token_flow *f, const struct grid *g, const char *const *tokens, size_t n,
 		 int least, int cols)
 {
 	int line = 0, col = 0;
@@ -254,14 +254,14 @@ static void flow(struct flow *f, const struct grid *g, const char *const *tokens
 int console_words_rows(const struct grid *g, const struct service_answer *a,
 		       const struct service_translation *t, int cols)
 {
-	struct flow f;
+	struct token_flow f;
 	int rows = 1;
 
 	if (!a || !t)
 		return 0;
-	flow(&f, g, a->source, a->n_source, LEAST_SOURCE, cols);
+	token_flow(&f, g, a->source, a->n_source, LEAST_SOURCE, cols);
 	rows += SOURCE_ROWS * f.lines;
-	flow(&f, g, t->tokens, t->n, LEAST_TARGET, cols);
+	token_flow(&f, g, t->tokens, t->n, LEAST_TARGET, cols);
 	return rows + TARGET_ROWS * f.lines;
 }
 
@@ -272,7 +272,7 @@ static int seen_row(struct rect r, int top, int row)
 }
 
 static void draw_sources(struct grid *g, struct rect r, int top, const struct service_answer *a,
-			 const struct flow *f, int looked_at)
+			 const struct token_flow *f, int looked_at)
 {
 	for (int i = 0; i < f->n; i++) {
 		int row = seen_row(r, top, SOURCE_ROWS * f->line[i]),
@@ -292,7 +292,7 @@ static void draw_sources(struct grid *g, struct rect r, int top, const struct se
 static void draw_probability(struct grid *g, int row, int col, double log_prob)
 {
 	char sign, text[16];
-	enum style style = console_shade(log_prob, &sign);
+	enum style style = token_shade(log_prob, &sign);
 
 	if (isnan(log_prob))
 		snprintf(text, sizeof(text), "-");
@@ -302,7 +302,7 @@ static void draw_probability(struct grid *g, int row, int col, double log_prob)
 }
 
 static void draw_targets(struct grid *g, struct rect r, int top, int first,
-			 const struct service_translation *t, const struct flow *f,
+			 const struct service_translation *t, const struct token_flow *f,
 			 const struct console_words *how)
 {
 	for (int i = 0; i < f->n; i++) {
@@ -312,7 +312,7 @@ static void draw_targets(struct grid *g, struct rect r, int top, int first,
 		enum style style;
 		char number[16], sign;
 
-		style = console_shade(t->log_probs[i], &sign);
+		style = token_shade(t->log_probs[i], &sign);
 		if (i == how->token && how->focused)
 			style = STYLE_CURSOR;
 		else if (i == how->token)
@@ -328,17 +328,17 @@ static void draw_targets(struct grid *g, struct rect r, int top, int first,
 		if (under >= 0)
 			grid_text(g, under, col, LEAST_TARGET,
 				  i == how->token ? STYLE_BRIGHT : STYLE_DIM, number);
-		if (how->sight && i < CONSOLE_SPOTS)
-			how->sight->spots[i] = row < 0 ? (struct rect){ 0 }
+		if (how->screen && i < CONSOLE_SPOTS)
+			how->screen->spots[i] = row < 0 ? (struct rect){ 0 }
 						       : (struct rect){ row, col, TARGET_ROWS,
 									f->width[i] };
 	}
-	if (how->sight)
-		how->sight->n_spots = f->n;
+	if (how->screen)
+		how->screen->n_spots = f->n;
 }
 
 /* The place behind the last token, when the cursor is there. */
-static void draw_end(struct grid *g, struct rect r, int top, int first, const struct flow *f,
+static void draw_end(struct grid *g, struct rect r, int top, int first, const struct token_flow *f,
 		     const struct console_words *how)
 {
 	int last = f->n - 1, row, col;
@@ -367,13 +367,13 @@ static void draw_link(struct grid *g, int row, int from, int to)
 void console_draw_words(struct grid *g, struct rect r, const struct service_answer *a,
 			const struct service_translation *t, const struct console_words *how)
 {
-	struct flow source, target;
+	struct token_flow source, target;
 	int looked_at = -1, first, all, top = 0, at;
 
 	if (r.rows < 1 || r.cols < 1)
 		return;
-	flow(&source, g, a->source, a->n_source, LEAST_SOURCE, r.cols);
-	flow(&target, g, t->tokens, t->n, LEAST_TARGET, r.cols);
+	token_flow(&source, g, a->source, a->n_source, LEAST_SOURCE, r.cols);
+	token_flow(&target, g, t->tokens, t->n, LEAST_TARGET, r.cols);
 	first = SOURCE_ROWS * source.lines + 1;
 	all = first + TARGET_ROWS * target.lines;
 	if (how->token >= 0 && how->token < target.n)

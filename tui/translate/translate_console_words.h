@@ -24,7 +24,7 @@ void console_draw_line(struct grid *g, struct span at, const char *text, const c
 struct console_words {
 	int token;		/* the cursor; -1: none */
 	bool focused;
-	struct console_sight *sight;	/* gets the spots; NULL: nobody asks */
+	struct console_screen *screen;	/* gets the spots; NULL: nobody asks */
 };
 
 /*

@@ -30,7 +30,7 @@ struct translate_file {
 	char block[BLOCK];
 };
 
-static bool set_nonblocking(int fd)
+static bool set_fd_nonblocking(int fd)
 {
 	int flags = fcntl(fd, F_GETFL);
 
@@ -50,27 +50,27 @@ struct translate_file *translate_file_start(const char *const *argv, const char 
 	f->state = (struct translate_file_state){ .lines = -1, .running = true,
 						  .trouble = f->trouble };
 	if (!(f->in_path = mem_strdup(in, e)) || !(f->out_path = mem_strdup(out, e)))
-		goto fail;
+		goto fail_translation;
 	f->state.in = f->in_path;
 	f->state.out = f->out_path;
 	if ((f->counting = open(in, O_RDONLY | O_CLOEXEC)) < 0) {
 		err_set_errno(e, ERR_NOINPUT, "%s: cannot be read", in);
-		goto fail;
+		goto fail_translation;
 	}
 	if (file_exists(out)) {
 		err_set(e, ERR_CANTCREAT, "%s: exists already; choose another name", out);
-		goto fail;
+		goto fail_translation;
 	}
 	if (outfile_open(&f->out, out, e))
-		goto fail;
+		goto fail_translation;
 	f->writing = true;
 	if (proc_start(&f->proc, argv,
 		       PROC_PIPE_OUT | PROC_PIPE_ERR | PROC_OWN_GROUP | PROC_DIE_WITH_PARENT, e))
-		goto fail;
-	if (set_nonblocking(f->proc.out) && set_nonblocking(f->proc.err))
+		goto fail_translation;
+	if (set_fd_nonblocking(f->proc.out) && set_fd_nonblocking(f->proc.err))
 		return f;
 	err_set_errno(e, ERR_INTERNAL, "%s: its output cannot be read without waiting", argv[0]);
-fail:
+fail_translation:
 	translate_file_free(f);
 	return NULL;
 }
@@ -91,14 +91,14 @@ void translate_file_free(struct translate_file *f)
 
 static int64_t line_ends(const char *bytes, size_t n)
 {
-	int64_t count = 0;
+	int64_t count_input_lines = 0;
 
 	for (const char *p = bytes, *end = bytes + n; (p = memchr(p, '\n', (size_t)(end - p))); p++)
-		count++;
-	return count;
+		count_input_lines++;
+	return count_input_lines;
 }
 
-static bool count(struct translate_file *f)
+static bool count_input_lines(struct translate_file *f)
 {
 	for (int i = 0; i < BLOCKS && f->counting >= 0; i++) {
 		ssize_t n = read(f->counting, f->block, BLOCK);
@@ -116,7 +116,7 @@ static bool count(struct translate_file *f)
 	return false;
 }
 
-static void fail(struct translate_file *f, const char *why)
+static void fail_translation(struct translate_file *f, const char *why)
 {
 	if (!f->state.failed)
 		snprintf(f->trouble, sizeof(f->trouble), "%s", why);
@@ -129,7 +129,7 @@ static void fail(struct translate_file *f, const char *why)
 }
 
 /* What it says on standard error; the last line is kept. */
-static void take_errors(struct translate_file *f)
+static void read_child_errors(struct translate_file *f)
 {
 	ssize_t n;
 
@@ -146,30 +146,30 @@ static void take_errors(struct translate_file *f)
 	}
 }
 
-static void finish(struct translate_file *f)
+static void finish_translation(struct translate_file *f)
 {
 	char how[500];
 	struct err e;
 	int status;
 
-	take_errors(f);
+	read_child_errors(f);
 	if (proc_wait(&f->proc, &status, &e)) {
-		fail(f, e.text);
+		fail_translation(f, e.text);
 	} else if (status) {
 		snprintf(how, sizeof(how), "the translator %s %d%s%s",
 			 status > 128 ? "was killed by signal" : "ended with status",
 			 status > 128 ? status - 128 : status, f->said[0] ? ": " : "", f->said);
-		fail(f, how);
+		fail_translation(f, how);
 	} else {
 		f->writing = false;
 		if (outfile_commit(&f->out, &e))
-			fail(f, e.text);
+			fail_translation(f, e.text);
 	}
 	f->state.running = false;
 }
 
 /* true: there is news. At the end of its output it is about to end, so waiting for it is short. */
-static bool take_output(struct translate_file *f)
+static bool read_child_output(struct translate_file *f)
 {
 	bool news = false;
 
@@ -181,7 +181,7 @@ static bool take_output(struct translate_file *f)
 		if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
 			return news;
 		if (n <= 0) {
-			finish(f);
+			finish_translation(f);
 			return true;
 		}
 		f->state.done += line_ends(f->block, (size_t)n);
@@ -189,7 +189,7 @@ static bool take_output(struct translate_file *f)
 			struct err e;
 
 			err_set_errno(&e, ERR_IO, "%s: cannot be written", f->out_path);
-			fail(f, e.text);
+			fail_translation(f, e.text);
 			return true;
 		}
 		news = true;
@@ -204,9 +204,9 @@ bool translate_file_update(struct translate_file *f, double now)
 	if (!f->state.running)
 		return false;
 	f->state.seconds = now - f->started;
-	news = count(f);
-	take_errors(f);
-	return take_output(f) || news;
+	news = count_input_lines(f);
+	read_child_errors(f);
+	return read_child_output(f) || news;
 }
 
 const struct translate_file_state *translate_file_state(const struct translate_file *f)

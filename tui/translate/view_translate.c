@@ -26,7 +26,7 @@ enum question_id { ASK_CHECKPOINT, ASK_SECOND, ASK_FORCE, ASK_FORBID, ASK_FILE, 
 
 struct translate_view {
 	struct console console;
-	struct console_sight sight;
+	struct console_screen screen;
 	bool chosen;		/* the user chose the checkpoint: another run does not change it */
 	char *run;		/* owned: the workbench's run that side 0 was last opened for */
 	char *file;		/* owned: to be translated, while its output is asked for */
@@ -34,16 +34,16 @@ struct translate_view {
 	char *sentences;	/* owned: file of what was typed; NULL: none */
 };
 
-static int translate_open(void *state, struct world *w, struct err *e)
+static int translate_open(void *state, struct app_context *w, struct err *e)
 {
 	struct translate_view *v = state;
 
 	v->tried = -INFINITY;
 	if (console_open(&v->console, w->workspace, e))
 		return e->code;
-	v->sentences = world_state_path(w, "sentences");
+	v->sentences = context_state_path(w, "sentences");
 	if (v->sentences)
-		kept_lines_read(&v->console.input, v->sentences);
+		line_history_read(&v->console.input, v->sentences);
 	return 0;
 }
 
@@ -57,10 +57,10 @@ static void translate_close(void *state)
 	free(v->sentences);
 }
 
-static void say(struct world *w, int code, const struct err *e)
+static void say_failure(struct app_context *w, int code, const struct err *e)
 {
 	if (code)
-		world_say(w, STYLE_BAD, "%s", e->text);
+		context_notify(w, STYLE_BAD, "%s", e->text);
 }
 
 /* ---- the checkpoint ---- */
@@ -69,7 +69,7 @@ static void say(struct world *w, int code, const struct err *e)
  * Translate with the chosen run, as soon as it has a checkpoint: with the newest while it is being
  * trained, and on with those that follow; with the best one once it is not.
  */
-static void begin(struct translate_view *v, struct world *w, double now)
+static void start_translating(struct translate_view *v, struct app_context *w, double now)
 {
 	bool live = w->history && w->history->state == RUN_RUNNING;
 	struct console *c = &v->console;
@@ -89,11 +89,11 @@ static void begin(struct translate_view *v, struct world *w, double now)
 	if (step < 0) {
 		/* Another run was chosen, and it has none: not the old one's translations. */
 		if (c->sides[0].run)
-			say(w, console_use(c, 0, NULL, -1, &e), &e);
+			say_failure(w, console_set_checkpoint(c, 0, NULL, -1, &e), &e);
 		return;
 	}
-	if (!(run = mem_strdup(w->run, &e)) || console_use(c, 0, run, step, &e)) {
-		say(w, e.code, &e);
+	if (!(run = mem_strdup(w->run, &e)) || console_set_checkpoint(c, 0, run, step, &e)) {
+		say_failure(w, e.code, &e);
 		free(run);
 		return;
 	}
@@ -103,7 +103,7 @@ static void begin(struct translate_view *v, struct world *w, double now)
 }
 
 /* "NAME STEP" as the choices are written. */
-static void use_choice(struct translate_view *v, struct world *w, int side, const char *text)
+static void use_choice(struct translate_view *v, struct app_context *w, int side, const char *text)
 {
 	char run[128];
 	const char *blank = strchr(text, ' ');
@@ -124,11 +124,11 @@ static void use_choice(struct translate_view *v, struct world *w, int side, cons
 		v->chosen = true;
 		v->console.follow = step == checkpoints_link(w->workspace, run, "last");
 	}
-	say(w, console_use(&v->console, side, run, step, &e), &e);
+	say_failure(w, console_set_checkpoint(&v->console, side, run, step, &e), &e);
 }
 
 /* The checkpoints of a run, as choices. */
-static void add_choices(const struct world *w, const char *run, char **choices, size_t *n)
+static void add_checkpoint_choices(const struct app_context *w, const char *run, char **choices, size_t *n)
 {
 	struct checkpoints list;
 	struct err e;
@@ -143,33 +143,33 @@ static void add_choices(const struct world *w, const char *run, char **choices, 
 			buf_add_str(&text, "  newest");
 		if (list.steps[i] == list.best)
 			buf_add_str(&text, "  best");
-		choices[*n] = buf_take(&text, &e);
+		choices[*n] = buf_detach(&text, &e);
 		*n += choices[*n] != NULL;
 	}
 	checkpoints_free(&list);
 }
 
-static unsigned ask_checkpoint(struct world *w, int id, const char *title)
+static unsigned ask_checkpoint(struct app_context *w, int id, const char *title)
 {
 	struct err e = { 0 };
 	size_t n_runs = 0, n = 0;
-	char **runs = world_runs(w, &n_runs, &e),
+	char **runs = context_run_names(w, &n_runs, &e),
 	     **choices = mem_alloc(MAX_CHOICES, sizeof(*choices), &e);
 
 	if (choices && w->run)
-		add_choices(w, w->run, choices, &n);
+		add_checkpoint_choices(w, w->run, choices, &n);
 	for (size_t i = 0; i < n_runs; i++) {
 		if (choices && (!w->run || strcmp(runs[i], w->run)))
-			add_choices(w, runs[i], choices, &n);
+			add_checkpoint_choices(w, runs[i], choices, &n);
 		free(runs[i]);
 	}
 	free(runs);
 	if (n)
-		world_ask(w, &(struct question){ .kind = QUESTION_CHOICE, .id = id, .title = title,
+		context_ask(w, &(struct question){ .kind = QUESTION_CHOICE, .id = id, .title = title,
 						 .choices = (const char *const *)choices,
 						 .n_choices = n });
 	else
-		world_say(w, STYLE_WARN, "there is no checkpoint yet");
+		context_notify(w, STYLE_WARN, "there is no checkpoint yet");
 	for (size_t i = 0; i < n; i++)
 		free(choices[i]);
 	free(choices);
@@ -178,7 +178,7 @@ static unsigned ask_checkpoint(struct world *w, int id, const char *title)
 
 /* ---- each turn ---- */
 
-static unsigned translate_update(void *state, struct world *w)
+static unsigned translate_update(void *state, struct app_context *w)
 {
 	struct translate_view *v = state;
 	double now = clock_mono_s(), due;
@@ -186,11 +186,11 @@ static unsigned translate_update(void *state, struct world *w)
 	int fds[8];
 	size_t n;
 
-	begin(v, w, now);
+	start_translating(v, w, now);
 	reaction = console_update(&v->console, now) ? REACT_REDRAW : REACT_NOTHING;
 	n = console_fds(&v->console, fds, ARRAY_LEN(fds));
 	for (size_t i = 0; i < n; i++)
-		world_wake_on(w, fds[i]);
+		context_wake_on_fd(w, fds[i]);
 	due = console_due(&v->console, now);
 	if (due <= 0)
 		reaction |= REACT_AGAIN;
@@ -202,7 +202,7 @@ static unsigned translate_update(void *state, struct world *w)
 /* ---- typing ---- */
 
 /* With Enter; what was typed on the way to it is nobody's business. */
-static void remember(struct translate_view *v, struct world *w)
+static void remember_sentence(struct translate_view *v, struct app_context *w)
 {
 	struct edit *d = &v->console.input;
 	const char *last = d->n_history ? d->history[d->n_history - 1] : "";
@@ -210,8 +210,8 @@ static void remember(struct translate_view *v, struct world *w)
 	struct err e = { 0 };
 
 	if (edit_remember(d, edit_text(d), &e) ||
-	    (is_new && v->sentences && kept_lines_add(v->sentences, edit_text(d), &e)))
-		world_say(w, STYLE_BAD, "%s", e.text);
+	    (is_new && v->sentences && line_history_add(v->sentences, edit_text(d), &e)))
+		context_notify(w, STYLE_BAD, "%s", e.text);
 }
 
 static bool translate_typing(void *state)
@@ -221,7 +221,7 @@ static bool translate_typing(void *state)
 	return v->console.focus == CONSOLE_INPUT;
 }
 
-static unsigned translate_key(void *state, struct world *w, int key)
+static unsigned translate_key(void *state, struct app_context *w, int key)
 {
 	struct translate_view *v = state;
 	struct console *c = &v->console;
@@ -231,10 +231,10 @@ static unsigned translate_key(void *state, struct world *w, int key)
 	case EDIT_MOVED:
 		return REACT_REDRAW;
 	case EDIT_CHANGED:
-		say(w, console_changed(c, clock_mono_s(), &e), &e);
+		say_failure(w, console_text_changed(c, clock_mono_s(), &e), &e);
 		return REACT_REDRAW | REACT_SOON;
 	case EDIT_DONE:
-		remember(v, w);
+		remember_sentence(v, w);
 		return REACT_REDRAW;
 	case EDIT_LEFT:
 		c->focus = CONSOLE_WORDS;
@@ -245,40 +245,40 @@ static unsigned translate_key(void *state, struct world *w, int key)
 	return REACT_UNKNOWN;
 }
 
-static unsigned translate_paste(void *state, struct world *w, const char *text)
+static unsigned translate_paste(void *state, struct app_context *w, const char *text)
 {
 	struct translate_view *v = state;
 	struct err e = { 0 };
 
 	v->console.focus = CONSOLE_INPUT;
 	if (edit_paste(&v->console.input, text) == EDIT_CHANGED)
-		say(w, console_changed(&v->console, clock_mono_s(), &e), &e);
+		say_failure(w, console_text_changed(&v->console, clock_mono_s(), &e), &e);
 	else
-		world_say(w, STYLE_WARN, "there is no more room for this text");
+		context_notify(w, STYLE_WARN, "there is no more room for this text");
 	return REACT_REDRAW;
 }
 
 /* ---- actions ---- */
 
-static unsigned ask_line(struct world *w, int id, const char *title, const char *text)
+static unsigned ask_line(struct app_context *w, int id, const char *title, const char *text)
 {
-	world_ask(w, &(struct question){ .kind = QUESTION_LINE, .id = id, .title = title,
+	context_ask(w, &(struct question){ .kind = QUESTION_LINE, .id = id, .title = title,
 					 .text = text });
 	return REACT_REDRAW;
 }
 
-static void copy_out(const struct console *c, struct world *w)
+static void copy_translation(const struct console *c, struct app_context *w)
 {
-	const struct service_translation *t = console_shown(c, c->side);
+	const struct service_translation *t = console_shown_translation(c, c->side);
 
 	if (t)
-		world_copy(w, t->text);
+		context_copy_text(w, t->text);
 	else
-		world_say(w, STYLE_WARN, "there is no translation to copy yet");
+		context_notify(w, STYLE_WARN, "there is no translation to copy yet");
 }
 
 /* The text, and all its translations, into a file. */
-static void export(const struct console *c, struct world *w)
+static void export_translations(const struct console *c, struct app_context *w)
 {
 	struct buf out = { 0 };
 
@@ -288,15 +288,15 @@ static void export(const struct console *c, struct world *w)
 		if (!a || a->error)
 			continue;
 		buf_printf(&out, "# %s %lld\n%s\n", c->sides[i].run, (long long)c->sides[i].step,
-			   c->asked ? c->asked : "");
+			   c->asked_text ? c->asked_text : "");
 		for (size_t k = 0; k < a->n; k++)
 			buf_printf(&out, "%.4f\t%s\n", a->translations[k].score,
 				   a->translations[k].text);
 	}
 	if (out.len && !out.failed)
-		world_export(w, "translations.txt", buf_text(&out));
+		context_write_file(w, "translations.txt", buf_text(&out));
 	else
-		world_say(w, STYLE_WARN, "there is no translation to write yet");
+		context_notify(w, STYLE_WARN, "there is no translation to write yet");
 	buf_free(&out);
 }
 
@@ -306,59 +306,59 @@ static void next_pane(struct console *c, int by)
 	bool two = c->sides[1].run != NULL;
 
 	if (two && c->focus == CONSOLE_WORDS && c->side == (by > 0 ? 0 : 1)) {
-		console_look_at(c, !c->side);
+		console_select_side(c, !c->side);
 		return;
 	}
 	c->focus = (enum console_pane)(((int)c->focus + CONSOLE_PANES + by) % CONSOLE_PANES);
 	if (two && c->focus == CONSOLE_WORDS)
-		console_look_at(c, by > 0 ? 0 : 1);
+		console_select_side(c, by > 0 ? 0 : 1);
 }
 
 static void move_row(struct console *c, int by)
 {
-	const struct service_answer *o = console_others(c);
+	const struct service_answer *o = console_alternatives(c);
 
-	if (c->focus != CONSOLE_OTHERS)
+	if (c->focus != CONSOLE_PANE_ALTERNATIVES)
 		console_choose(c, c->choice + by);
 	else if (o)
 		c->other = MAX(MIN(c->other + by, (int)o->n_alternatives - 1), 0);
 }
 
-static unsigned take(struct console *c, struct world *w)
+static unsigned accept_alternative(struct console *c, struct app_context *w)
 {
 	struct err e = { 0 };
 
-	if (c->focus == CONSOLE_OTHERS)
-		say(w, console_take_other(c, clock_mono_s(), &e), &e);
-	c->focus = c->focus == CONSOLE_WORDS ? CONSOLE_OTHERS : CONSOLE_WORDS;
+	if (c->focus == CONSOLE_PANE_ALTERNATIVES)
+		say_failure(w, console_use_alternative(c, clock_mono_s(), &e), &e);
+	c->focus = c->focus == CONSOLE_WORDS ? CONSOLE_PANE_ALTERNATIVES : CONSOLE_WORDS;
 	return REACT_REDRAW | REACT_SOON;
 }
 
-static unsigned second(struct translate_view *v, struct world *w)
+static unsigned toggle_second_service(struct translate_view *v, struct app_context *w)
 {
 	struct err e = { 0 };
 
 	if (!v->console.sides[1].run)
 		return ask_checkpoint(w, ASK_SECOND, "side by side with");
-	say(w, console_use(&v->console, 1, NULL, -1, &e), &e);
+	say_failure(w, console_set_checkpoint(&v->console, 1, NULL, -1, &e), &e);
 	return REACT_REDRAW;
 }
 
-static unsigned ask_file(struct console *c, struct world *w)
+static unsigned ask_file(struct console *c, struct app_context *w)
 {
 	if (w->readonly) {
-		world_say(w, STYLE_WARN, "with --readonly no file is translated");
+		context_notify(w, STYLE_WARN, "with --readonly no file is translated");
 		return REACT_REDRAW;
 	}
 	if (c->file && translate_file_state(c->file)->running) {
-		world_say(w, STYLE_WARN, "%s is still being translated",
+		context_notify(w, STYLE_WARN, "%s is still being translated",
 			  translate_file_state(c->file)->in);
 		return REACT_REDRAW;
 	}
 	return ask_line(w, ASK_FILE, "translate which file? one sentence a line", NULL);
 }
 
-static void restart(struct console *c)
+static void restart_services(struct console *c)
 {
 	for (int i = 0; i < CONSOLE_SIDES; i++)
 		if (c->sides[i].service)
@@ -367,9 +367,9 @@ static void restart(struct console *c)
 }
 
 /* What moves the cursor, or chooses. */
-static unsigned act_move(struct console *c, struct world *w, enum action action)
+static unsigned act_move(struct console *c, struct app_context *w, enum action action)
 {
-	const struct service_translation *t = console_shown(c, c->side);
+	const struct service_translation *t = console_shown_translation(c, c->side);
 	double now = clock_mono_s();
 
 	switch (action) {
@@ -381,13 +381,13 @@ static unsigned act_move(struct console *c, struct world *w, enum action action)
 	case ACTION_DOWN:      move_row(c, 1); break;
 	case ACTION_PAGE_UP:   move_row(c, -CONSOLE_ALTERNATIVES); break;
 	case ACTION_PAGE_DOWN: move_row(c, CONSOLE_ALTERNATIVES); break;
-	case ACTION_TAKE:      return take(c, w);
+	case ACTION_TAKE:      return accept_alternative(c, w);
 	default:               return REACT_UNKNOWN;
 	}
 	return REACT_REDRAW | REACT_SOON;
 }
 
-static unsigned translate_act(void *state, struct world *w, enum action action)
+static unsigned translate_act(void *state, struct app_context *w, enum action action)
 {
 	struct translate_view *v = state;
 	struct console *c = &v->console;
@@ -398,23 +398,23 @@ static unsigned translate_act(void *state, struct world *w, enum action action)
 	case ACTION_PREV_PANE:	next_pane(c, -1); break;
 	case ACTION_TYPE:
 	case ACTION_BACK:	c->focus = CONSOLE_INPUT; break;
-	case ACTION_HOLD:	say(w, console_hold(c, clock_mono_s(), &e), &e); break;
-	case ACTION_FREE:	say(w, console_free_all(c, clock_mono_s(), &e), &e); break;
+	case ACTION_HOLD:	say_failure(w, console_fix_prefix(c, clock_mono_s(), &e), &e); break;
+	case ACTION_FREE:	say_failure(w, console_clear_constraints(c, clock_mono_s(), &e), &e); break;
 	case ACTION_FORCE:
 		return ask_line(w, ASK_FORCE, "words that the translation must have", NULL);
 	case ACTION_FORBID:
 		return ask_line(w, ASK_FORBID, "words that the translation must not have", NULL);
 	case ACTION_CHECKPOINT:
 		return ask_checkpoint(w, ASK_CHECKPOINT, "translate with");
-	case ACTION_SECOND:	return second(v, w);
+	case ACTION_SECOND:	return toggle_second_service(v, w);
 	case ACTION_FOLLOW_NEWEST:
 		c->follow = !c->follow;
 		c->sides[0].failed_step = -1;
 		break;
-	case ACTION_COPY_TRANSLATION: copy_out(c, w); break;
-	case ACTION_EXPORT_TRANSLATIONS: export(c, w); break;
+	case ACTION_COPY_TRANSLATION: copy_translation(c, w); break;
+	case ACTION_EXPORT_TRANSLATIONS: export_translations(c, w); break;
 	case ACTION_TRANSLATE_FILE: return ask_file(c, w);
-	case ACTION_RESTART:	restart(c); break;
+	case ACTION_RESTART:	restart_services(c); break;
 	default:		return act_move(c, w, action);
 	}
 	return REACT_REDRAW | REACT_SOON;
@@ -423,7 +423,7 @@ static unsigned translate_act(void *state, struct world *w, enum action action)
 /* ---- answers ---- */
 
 /* FILE, then FILE.de: where the translation goes. */
-static void ask_output(struct translate_view *v, struct world *w, const char *file)
+static void ask_output(struct translate_view *v, struct app_context *w, const char *file)
 {
 	const struct service *s = v->console.sides[0].service;
 	const char *language = s ? service_model(s)->target_language : "";
@@ -438,7 +438,7 @@ static void ask_output(struct translate_view *v, struct world *w, const char *fi
 	buf_free(&out);
 }
 
-static unsigned translate_answer(void *state, struct world *w, int question, const char *text)
+static unsigned translate_answer(void *state, struct app_context *w, int question, const char *text)
 {
 	struct translate_view *v = state;
 	struct console *c = &v->console;
@@ -451,20 +451,20 @@ static unsigned translate_answer(void *state, struct world *w, int question, con
 	case ASK_CHECKPOINT: use_choice(v, w, 0, text); break;
 	case ASK_SECOND:     use_choice(v, w, 1, text); break;
 	case ASK_FORCE:
-		say(w, console_add_term(c, &c->force, text, now, &e), &e);
+		say_failure(w, console_add_term(c, &c->force, text, now, &e), &e);
 		break;
 	case ASK_FORBID:
-		say(w, console_add_term(c, &c->forbid, text, now, &e), &e);
+		say_failure(w, console_add_term(c, &c->forbid, text, now, &e), &e);
 		break;
 	case ASK_FILE:
 		if (file_size(text) < 0)
-			world_say(w, STYLE_BAD, "%s: there is no such file", text);
+			context_notify(w, STYLE_BAD, "%s: there is no such file", text);
 		else
 			ask_output(v, w, text);
 		break;
 	case ASK_OUTPUT:
 		if (v->file)
-			say(w, console_start_file(c, v->file, text, now, &e), &e);
+			say_failure(w, console_start_file(c, v->file, text, now, &e), &e);
 		break;
 	default:
 		break;
@@ -474,7 +474,7 @@ static unsigned translate_answer(void *state, struct world *w, int question, con
 
 /* ---- mouse ---- */
 
-static bool within(struct rect r, const struct mouse *m)
+static bool is_mouse_within(struct rect r, const struct mouse *m)
 {
 	return m->row >= r.row && m->row < r.row + r.rows && m->col >= r.col &&
 	       m->col < r.col + r.cols;
@@ -485,41 +485,41 @@ static void press_words(struct translate_view *v, const struct mouse *m)
 	struct console *c = &v->console;
 
 	c->focus = CONSOLE_WORDS;
-	for (int i = 0; i < v->sight.n_spots; i++)
-		if (within(v->sight.spots[i], m))
+	for (int i = 0; i < v->screen.n_spots; i++)
+		if (is_mouse_within(v->screen.spots[i], m))
 			console_move(c, i, clock_mono_s());
 }
 
 /* A press on what is chosen already takes it. */
-static void press_list(struct translate_view *v, struct world *w, const struct mouse *m)
+static void press_list(struct translate_view *v, struct app_context *w, const struct mouse *m)
 {
 	struct console *c = &v->console;
-	const struct console_sight *s = &v->sight;
-	const struct service_answer *o = console_others(c);
+	const struct console_screen *s = &v->screen;
+	const struct service_answer *o = console_alternatives(c);
 
-	if (within(s->n_best, m)) {
+	if (is_mouse_within(s->n_best, m)) {
 		c->focus = CONSOLE_N_BESTS;
 		console_choose(c, s->n_best_top + m->row - s->n_best.row - 1);
 	} else if (o) {
 		int row = s->others_top + m->row - s->others.row - 1;
-		bool again = c->focus == CONSOLE_OTHERS && row == c->other;
+		bool again = c->focus == CONSOLE_PANE_ALTERNATIVES && row == c->other;
 
-		c->focus = CONSOLE_OTHERS;
+		c->focus = CONSOLE_PANE_ALTERNATIVES;
 		c->other = MAX(MIN(row, (int)o->n_alternatives - 1), 0);
 		if (again)
-			take(c, w);
+			accept_alternative(c, w);
 	}
 }
 
-static unsigned translate_mouse(void *state, struct world *w, const struct mouse *m)
+static unsigned translate_mouse(void *state, struct app_context *w, const struct mouse *m)
 {
 	struct translate_view *v = state;
 	struct console *c = &v->console;
 
 	if (m->kind == MOUSE_WHEEL_UP || m->kind == MOUSE_WHEEL_DOWN) {
-		if (within(v->sight.others, m))
-			c->focus = CONSOLE_OTHERS;
-		else if (within(v->sight.n_best, m))
+		if (is_mouse_within(v->screen.others, m))
+			c->focus = CONSOLE_PANE_ALTERNATIVES;
+		else if (is_mouse_within(v->screen.n_best, m))
 			c->focus = CONSOLE_N_BESTS;
 		if (c->focus != CONSOLE_INPUT)
 			move_row(c, m->kind == MOUSE_WHEEL_UP ? -1 : 1);
@@ -527,22 +527,22 @@ static unsigned translate_mouse(void *state, struct world *w, const struct mouse
 	}
 	if (m->kind != MOUSE_PRESS || m->button != 1)
 		return REACT_NOTHING;
-	if (within(v->sight.input, m)) {
+	if (is_mouse_within(v->screen.input, m)) {
 		struct grid plain = { .charset = w->charset };
 
 		c->focus = CONSOLE_INPUT;
-		edit_point(&c->input, &plain, layout_inside(v->sight.input), m->row, m->col);
-	} else if (within(v->sight.n_best, m) || within(v->sight.others, m)) {
+		edit_point(&c->input, &plain, layout_inside(v->screen.input), m->row, m->col);
+	} else if (is_mouse_within(v->screen.n_best, m) || is_mouse_within(v->screen.others, m)) {
 		press_list(v, w, m);
 	} else {
 		for (int i = 0; i < CONSOLE_SIDES; i++)
-			if ((within(v->sight.words[i], m) || within(v->sight.text[i], m)) &&
+			if ((is_mouse_within(v->screen.words[i], m) || is_mouse_within(v->screen.text[i], m)) &&
 			    c->side != i && c->sides[i].run) {
-				console_look_at(c, i);
+				console_select_side(c, i);
 				c->focus = CONSOLE_WORDS;
 				return REACT_REDRAW;
 			}
-		if (within(v->sight.words[c->side], m))
+		if (is_mouse_within(v->screen.words[c->side], m))
 			press_words(v, m);
 	}
 	return REACT_REDRAW | REACT_SOON;
@@ -550,7 +550,7 @@ static unsigned translate_mouse(void *state, struct world *w, const struct mouse
 
 /* ---- drawing ---- */
 
-static void draw_nothing(struct grid *g, struct rect body, const struct world *w)
+static void draw_no_checkpoint(struct grid *g, struct rect body, const struct app_context *w)
 {
 	char first[200];
 	const char *const lines[] = {
@@ -568,17 +568,17 @@ static void draw_nothing(struct grid *g, struct rect body, const struct world *w
 	draw_message(g, body, STYLE_TITLE, lines, ARRAY_LEN(lines));
 }
 
-static void translate_draw(void *state, struct grid *g, struct rect body, const struct world *w)
+static void translate_draw(void *state, struct grid *g, struct rect body, const struct app_context *w)
 {
 	struct translate_view *v = state;
 	const struct console *c = &v->console;
 
 	if (!c->sides[0].run && !*edit_text(&c->input)) {
-		draw_nothing(g, body, w);
+		draw_no_checkpoint(g, body, w);
 		return;
 	}
-	console_layout(c, g, body, &v->sight);
-	console_draw(&v->console, g, &v->sight, clock_mono_s());
+	console_layout(c, g, body, &v->screen);
+	console_draw(&v->console, g, &v->screen, clock_mono_s());
 }
 
 static const enum action translate_hints[] = {

@@ -9,7 +9,7 @@
 #include "share/base/json.h"
 #include "share/base/util.h"
 
-void export_field(struct buf *out, const char *text, char end)
+void csv_put_field(struct buf *out, const char *text, char end)
 {
 	if (strpbrk(text, ",\"\r\n")) {
 		buf_add_char(out, '"');
@@ -25,7 +25,7 @@ void export_field(struct buf *out, const char *text, char end)
 	buf_add_char(out, end);
 }
 
-void export_number(struct buf *out, double value, char end)
+void csv_put_number(struct buf *out, double value, char end)
 {
 	struct json_writer w = { .out = out };	/* it knows the shortest text */
 
@@ -34,13 +34,13 @@ void export_number(struct buf *out, double value, char end)
 	buf_add_char(out, end);
 }
 
-static double middle(const struct series_point *p)
+static double point_middle(const struct series_point *p)
 {
 	return p->first + (p->last - p->first) / 2;
 }
 
 /* The unix time at a step, between the two records around it. */
-static double wall_at(const struct history *h, double x)
+static double wall_at(const struct run_history *h, double x)
 {
 	const struct series *s = &h->wall;
 	const struct series_point *p = series_nearest(s, x), *q = p;
@@ -48,35 +48,35 @@ static double wall_at(const struct history *h, double x)
 
 	if (!p)
 		return NAN;
-	if (x > middle(p) && p + 1 < s->points + s->n)
+	if (x > point_middle(p) && p + 1 < s->points + s->n)
 		q = p + 1;
-	else if (x < middle(p) && p > s->points)
+	else if (x < point_middle(p) && p > s->points)
 		q = p - 1;
-	a = middle(p);
-	b = middle(q);
+	a = point_middle(p);
+	b = point_middle(q);
 	if (a == b || isnan(series_mean(q)))
 		return series_mean(p);
 	return series_mean(p) + (series_mean(q) - series_mean(p)) * (x - a) / (b - a);
 }
 
-void export_series(const struct history *h, const struct series *s, struct buf *out)
+void csv_put_series(const struct run_history *h, const struct series *s, struct buf *out)
 {
 	buf_add_str(out, "Wall time,Step,Value\n");
 	for (size_t i = 0; i < s->n; i++) {
 		const struct series_point *p = &s->points[i];
 		double wall = wall_at(h, p->last);
 
-		export_number(out, round(wall * 1000) / 1000, ',');
+		csv_put_number(out, round(wall * 1000) / 1000, ',');
 		buf_printf(out, "%.0f,", p->last);
 		if (p->n)
-			export_number(out, series_mean(p), '\n');
+			csv_put_number(out, series_mean(p), '\n');
 		else
 			buf_add_str(out, "nan\n");
 	}
 }
 
 /* A tag as part of a file's name: "train/loss" is train_loss. */
-static void name_file(const struct world *w, const char *tag, char *name, size_t size)
+static void name_file(const struct app_context *w, const char *tag, char *name, size_t size)
 {
 	snprintf(name, size, "%.100s-%.60s.csv", w->history->name, tag);
 	for (char *c = name; *c; c++)
@@ -84,16 +84,16 @@ static void name_file(const struct world *w, const char *tag, char *name, size_t
 			*c = '_';
 }
 
-void export_items(struct world *w, const struct export_item *items, size_t n)
+void csv_export_series(struct app_context *w, const struct csv_series *items, size_t n)
 {
 	struct buf out = { 0 };
 	char name[200] = "";
 
 	for (size_t i = 0; i < n; i++) {
 		buf_clear(&out);
-		export_series(w->history, items[i].series, &out);
+		csv_put_series(w->history, items[i].series, &out);
 		name_file(w, items[i].tag, name, sizeof(name));
-		world_export(w, name, buf_text(&out));
+		context_write_file(w, name, buf_text(&out));
 	}
 	buf_free(&out);
 }
@@ -108,11 +108,11 @@ static void host_row(const struct fleet_host *h, struct buf *out)
 		h->working.value, fleet_host_power(h),
 	};
 
-	export_field(out, h->name, ',');
-	export_number(out, h->t, ',');
+	csv_put_field(out, h->name, ',');
+	csv_put_number(out, h->t, ',');
 	buf_printf(out, "%" PRId64 ",", h->step);
 	for (size_t i = 0; i < ARRAY_LEN(numbers); i++)
-		export_number(out, numbers[i], i + 1 < ARRAY_LEN(numbers) ? ',' : '\n');
+		csv_put_number(out, numbers[i], i + 1 < ARRAY_LEN(numbers) ? ',' : '\n');
 }
 
 static void gpu_rows(const struct fleet_host *h, struct buf *out)
@@ -122,16 +122,16 @@ static void gpu_rows(const struct fleet_host *h, struct buf *out)
 		const double numbers[] = { g->util, g->memory_used, g->memory_total, g->power_w,
 					   g->power_limit_w, g->temperature_c, g->sm_mhz };
 
-		export_field(out, h->name, ',');
+		csv_put_field(out, h->name, ',');
 		buf_printf(out, "%d,", g->index);
-		export_field(out, g->name, ',');
+		csv_put_field(out, g->name, ',');
 		for (size_t k = 0; k < ARRAY_LEN(numbers); k++)
-			export_number(out, numbers[k], ',');
-		export_field(out, g->throttle, '\n');
+			csv_put_number(out, numbers[k], ',');
+		csv_put_field(out, g->throttle, '\n');
 	}
 }
 
-void export_hosts(struct world *w)
+void csv_export_hosts(struct app_context *w)
 {
 	const struct fleet *f = &w->history->fleet;
 	struct buf out = { 0 };
@@ -146,7 +146,7 @@ void export_hosts(struct world *w)
 		gpus += f->hosts[i].n_gpus;
 	}
 	name_file(w, "hosts", name, sizeof(name));
-	world_export(w, name, buf_text(&out));
+	context_write_file(w, name, buf_text(&out));
 	if (gpus) {
 		buf_clear(&out);
 		buf_add_str(&out, "Host,GPU,Name,Utilisation,Memory bytes,Memory total,Power W,"
@@ -154,7 +154,7 @@ void export_hosts(struct world *w)
 		for (size_t i = 0; i < f->n_hosts; i++)
 			gpu_rows(&f->hosts[i], &out);
 		name_file(w, "gpus", name, sizeof(name));
-		world_export(w, name, buf_text(&out));
+		context_write_file(w, name, buf_text(&out));
 	}
 	buf_free(&out);
 }

@@ -16,19 +16,19 @@
 #include "tui/app/app_context.h"
 
 /* Append the rows of a series, its header first. Gaps are "nan". */
-void export_series(const struct history *h, const struct series *s, struct buf *out);
+void csv_put_series(const struct run_history *h, const struct series *s, struct buf *out);
 
 /* Append text as a field of CSV, quoted where it must be, and the comma or line end behind it. */
-void export_field(struct buf *out, const char *text, char end);
+void csv_put_field(struct buf *out, const char *text, char end);
 /* A number, shortest text that reads back the same; empty when it is not known. */
-void export_number(struct buf *out, double value, char end);
+void csv_put_number(struct buf *out, double value, char end);
 
-struct export_item { const struct series *series; const char *tag; };
+struct csv_series { const struct series *series; const char *tag; };
 
-/* Write each to a file RUN-TAG.csv (world_export()), and say what was written. */
-void export_items(struct world *w, const struct export_item *items, size_t n);
+/* Write each to a file RUN-TAG.csv (context_write_file()), and say what was written. */
+void csv_export_series(struct app_context *w, const struct csv_series *items, size_t n);
 
 /* The hosts, the graphics processors and the log, a file each. */
-void export_hosts(struct world *w);
+void csv_export_hosts(struct app_context *w);
 
 #endif

@@ -10,7 +10,7 @@
 
 #define FIELD 512	/* bytes of a field of the ledger that are shown */
 
-static void draw_nothing(struct grid *g, struct rect in, const struct data_book *b,
+static void draw_empty_pane(struct grid *g, struct rect in, const struct corpus_details *b,
 			 enum data_pane pane)
 {
 	const char *why = b->trouble[pane];
@@ -25,7 +25,7 @@ static void draw_nothing(struct grid *g, struct rect in, const struct data_book 
 }
 
 /* A field as a string; what is not UTF-8 in it is the grid's business. */
-static const char *field_text(char out[FIELD], struct ledger_field f)
+static const char *field_text(char out[FIELD], struct drop_row_field f)
 {
 	snprintf(out, FIELD, "%.*s", (int)MIN(f.n, (size_t)FIELD - 1), f.text);
 	return out;
@@ -33,7 +33,7 @@ static const char *field_text(char out[FIELD], struct ledger_field f)
 
 /* ---- dropped ---- */
 
-static void draw_dropped_row(struct grid *g, struct rect in, int row, const struct ledger_row *r,
+static void draw_dropped_row(struct grid *g, struct rect in, int row, const struct drop_row *r,
 			     bool chosen)
 {
 	enum style style = chosen ? STYLE_SELECTED : STYLE_NORMAL;
@@ -41,7 +41,7 @@ static void draw_dropped_row(struct grid *g, struct rect in, int row, const stru
 	int col = in.col + 2, right = in.col + in.cols, half;
 
 	if (chosen)
-		list_draw_chosen(g, in, row, true);
+		list_widget_draw_chosen(g, in, row, true);
 	draw_text_right(g, row, col + 8, 9, chosen ? style : STYLE_DIM, field_text(line, r->line));
 	draw_text(g, row, col + 10, MIN(10, right - col - 10), chosen ? style : STYLE_BRIGHT,
 		  r->rule == CLEAN_KEEP ? "?" : clean_rule_name(r->rule));
@@ -54,7 +54,7 @@ static void draw_dropped_row(struct grid *g, struct rect in, int row, const stru
 	draw_text(g, row, col + half + 3, half, style, field_text(target, r->target));
 }
 
-static void draw_dropped_whole(struct grid *g, struct rect box, const struct ledger_row *r)
+static void draw_dropped_whole(struct grid *g, struct rect box, const struct drop_row *r)
 {
 	struct rect in = layout_inside(box);
 	char text[2 * FIELD], file[FIELD], field[FIELD];
@@ -79,48 +79,48 @@ static void draw_dropped_whole(struct grid *g, struct rect box, const struct led
 	}
 }
 
-static void dropped_title(const struct data_book *b, const struct data_sight *s, char *out,
+static void dropped_title(const struct corpus_details *b, const struct data_view_state *s, char *out,
 			  size_t size)
 {
-	char n[FIGURE_BYTES];
+	char n[NUMBER_TEXT_BYTES];
 
 	snprintf(out, size, "%s, %s%s%s",
 		 s->rule == CLEAN_KEEP ? "all rules" : clean_rule_name(s->rule),
-		 figure_count(n, b->ledger ? (int64_t)ledger_rows_n(b->ledger) : -1),
+		 format_count(n, b->ledger ? (int64_t)drop_rows_n(b->ledger) : -1),
 		 *s->dropped_word ? ", with " : "", s->dropped_word);
-	if (b->ledger && ledger_rows_known(b->ledger) < 1) {
+	if (b->ledger && drop_rows_scanned(b->ledger) < 1) {
 		size_t len = strlen(out);
 
 		snprintf(out + len, size - len, " (%.0f %% looked at)",
-			 100 * ledger_rows_known(b->ledger));
+			 100 * drop_rows_scanned(b->ledger));
 	}
 }
 
-void data_draw_dropped(struct grid *g, struct rect r, const struct data_book *b,
-		       struct data_sight *s)
+void data_draw_dropped(struct grid *g, struct rect r, const struct corpus_details *b,
+		       struct data_view_state *s)
 {
 	const struct layout_part parts[] = { { .min = 3, .weight = 3 },
 					     { .min = 6, .max = 12, .weight = 1, .rank = 1 } };
-	struct list *l = &s->lists[DATA_DROPPED];
+	struct list_widget *l = &s->lists[DATA_DROPPED];
 	size_t n = data_rows(b, s), top;
 	struct rect rows[2], in;
-	struct ledger_row row;
+	struct drop_row row;
 	char title[200];
 
 	layout_rows(r, parts, 2, rows);
 	dropped_title(b, s, title, sizeof(title));
 	draw_box(g, rows[0], title, true);
 	in = layout_inside(rows[0]);
-	top = list_top(l, n, in.rows);
+	top = list_widget_top(l, n, in.rows);
 	for (int i = 0; i < in.rows && top + (size_t)i < n; i++) {
-		ledger_rows_get(b->ledger, top + (size_t)i, &row);
+		drop_rows_get(b->ledger, top + (size_t)i, &row);
 		draw_dropped_row(g, in, in.row + i, &row, top + (size_t)i == l->at);
 	}
-	list_draw_place(g, rows[0], l, n);
+	list_widget_draw_place(g, rows[0], l, n);
 	if (!n)
-		draw_nothing(g, in, b, DATA_DROPPED);
+		draw_empty_pane(g, in, b, DATA_DROPPED);
 	else if (rows[1].rows > 2) {
-		ledger_rows_get(b->ledger, l->at, &row);
+		drop_rows_get(b->ledger, l->at, &row);
 		draw_dropped_whole(g, rows[1], &row);
 	}
 }
@@ -131,34 +131,34 @@ static void draw_piece(struct grid *g, struct rect in, int row, const struct voc
 		       bool chosen)
 {
 	enum style style = chosen ? STYLE_SELECTED : STYLE_NORMAL;
-	char text[FIGURE_BYTES];
+	char text[NUMBER_TEXT_BYTES];
 	/* of all entries, the first behind the special tokens is the most frequent */
 	double most = vocab_size(v) > 4 ? (double)MAX(vocab_frequency(v, 4), 1) : 1;
 	int col = in.col + 2, right = in.col + in.cols;
 
 	if (chosen)
-		list_draw_chosen(g, in, row, true);
-	draw_text_right(g, row, col + 7, 8, chosen ? style : STYLE_DIM, figure_count(text, id));
+		list_widget_draw_chosen(g, in, row, true);
+	draw_text_right(g, row, col + 7, 8, chosen ? style : STYLE_DIM, format_count(text, id));
 	draw_text(g, row, col + 10, MIN(28, right - col - 10), chosen ? style : STYLE_BRIGHT,
 		  vocab_piece(v, id));
 	if (right - col > 54)
 		draw_text_right(g, row, col + 52, 13, style,
-				figure_count(text, vocab_frequency(v, id)));
+				format_count(text, vocab_frequency(v, id)));
 	/* by its logarithm: frequencies of words span many powers of ten */
 	if (right - col > 74)
 		draw_bar(g, row, col + 55, MIN(right - col - 57, 60),
 			 log1p((double)vocab_frequency(v, id)) / log1p(most));
 }
 
-void data_draw_vocabulary(struct grid *g, struct rect r, const struct data_book *b,
-			  struct data_sight *s)
+void data_draw_vocabulary(struct grid *g, struct rect r, const struct corpus_details *b,
+			  struct data_view_state *s)
 {
-	struct list *l = &s->lists[DATA_VOCABULARY];
+	struct list_widget *l = &s->lists[DATA_VOCABULARY];
 	struct rect in = layout_inside(r);
-	size_t n = data_rows(b, s), top = list_top(l, n, in.rows);
-	char title[200], count[FIGURE_BYTES];
+	size_t n = data_rows(b, s), top = list_widget_top(l, n, in.rows);
+	char title[200], count[NUMBER_TEXT_BYTES];
 
-	snprintf(title, sizeof(title), "%s pieces%s%s", figure_count(count, (int64_t)n),
+	snprintf(title, sizeof(title), "%s pieces%s%s", format_count(count, (int64_t)n),
 		 *s->piece_word ? " with " : "", s->piece_word);
 	draw_box(g, r, title, true);
 	for (int i = 0; i < in.rows && top + (size_t)i < n; i++) {
@@ -167,21 +167,21 @@ void data_draw_vocabulary(struct grid *g, struct rect r, const struct data_book 
 		draw_piece(g, in, in.row + i, b->vocab,
 			   *s->piece_word ? s->pieces[at] : (int32_t)at, at == l->at);
 	}
-	list_draw_place(g, r, l, n);
+	list_widget_draw_place(g, r, l, n);
 	if (!n)
-		draw_nothing(g, in, b, DATA_VOCABULARY);
+		draw_empty_pane(g, in, b, DATA_VOCABULARY);
 }
 
 /* ---- split ---- */
 
 /* The words, each with its pieces below it; breaks between words. */
-static void draw_words(struct grid *g, struct rect in, const struct data_sight *s)
+static void draw_split_words(struct grid *g, struct rect in, const struct data_view_state *s)
 {
-	const struct split *p = &s->split;
+	const struct line_pieces *p = &s->split;
 	int row = in.row, col = in.col + 1, right = in.col + in.cols - 1;
 
 	for (size_t w = 0; w < p->n_words; w++) {
-		const struct split_word *word = &p->word[w];
+		const struct line_word *word = &p->word[w];
 		char token[200], pieces[600];
 		size_t from = p->piece[word->first].start, used = 0;
 		enum style style = w == s->word ? STYLE_SELECTED : STYLE_BRIGHT;
@@ -211,17 +211,17 @@ static void draw_trace_step(struct grid *g, struct rect in, int row, const struc
 			    bool chosen)
 {
 	enum style style = chosen ? STYLE_SELECTED : STYLE_NORMAL;
-	char merge[FIGURE_BYTES], text[200];
+	char merge[NUMBER_TEXT_BYTES], text[200];
 	int col = in.col + 2, right = in.col + in.cols;
 
 	if (chosen)
-		list_draw_chosen(g, in, row, true);
+		list_widget_draw_chosen(g, in, row, true);
 	if (step->rank < 0) {
 		draw_text(g, row, col, MIN(30, right - col), chosen ? style : STYLE_DIM,
 			  "characters");
 	} else {
 		draw_text_right(g, row, col + 8, 9, chosen ? style : STYLE_DIM,
-				figure_count(merge, step->rank + 1));
+				format_count(merge, step->rank + 1));
 		snprintf(text, sizeof(text), "%.60s + %.60s", step->left, step->right);
 		draw_text(g, row, col + 11, MIN(22, right - col - 11), chosen ? style : STYLE_FIRST,
 			  text);
@@ -229,10 +229,10 @@ static void draw_trace_step(struct grid *g, struct rect in, int row, const struc
 	draw_text(g, row, col + 35, right - col - 35, chosen ? style : STYLE_BRIGHT, step->symbols);
 }
 
-static void pieces_title(const struct data_book *b, const struct data_sight *s, char *out,
+static void pieces_title(const struct corpus_details *b, const struct data_view_state *s, char *out,
 			 size_t size)
 {
-	const struct split *p = &s->split;
+	const struct line_pieces *p = &s->split;
 	size_t used;
 
 	used = (size_t)snprintf(out, size, "word %zu of %zu, merge by merge; ids", s->word + 1,
@@ -243,13 +243,13 @@ static void pieces_title(const struct data_book *b, const struct data_sight *s, 
 		used += (size_t)snprintf(out + used, size - used, " %d", (int)p->piece[i].id);
 }
 
-void data_draw_split(struct grid *g, struct rect r, const struct data_book *b,
-		     struct data_sight *s)
+void data_draw_split(struct grid *g, struct rect r, const struct corpus_details *b,
+		     struct data_view_state *s)
 {
 	const struct layout_part parts[] = { { .min = 3, .max = 3 },
 					     { .min = 4, .weight = 1, .rank = 2 },
 					     { .min = 4, .weight = 1, .rank = 1 } };
-	struct list *l = &s->lists[DATA_SPLIT];
+	struct list_widget *l = &s->lists[DATA_SPLIT];
 	struct rect rows[3], in;
 	char title[200];
 	size_t top;
@@ -265,18 +265,18 @@ void data_draw_split(struct grid *g, struct rect r, const struct data_book *b,
 		if (*s->split_trouble)
 			draw_text(g, in.row, in.col + 1, in.cols - 1, STYLE_BAD, s->split_trouble);
 		else if (!s->split.n_words)
-			draw_nothing(g, in, b, DATA_SPLIT);
+			draw_empty_pane(g, in, b, DATA_SPLIT);
 		else
-			draw_words(g, in, s);
+			draw_split_words(g, in, s);
 	}
 	if (rows[2].rows < 3 || !s->trace.n || !s->split.n_words)
 		return;
 	pieces_title(b, s, title, sizeof(title));
 	draw_box(g, rows[2], title, !s->typing);
 	in = layout_inside(rows[2]);
-	top = list_top(l, s->trace.n, in.rows);
+	top = list_widget_top(l, s->trace.n, in.rows);
 	for (int i = 0; i < in.rows && top + (size_t)i < s->trace.n; i++)
 		draw_trace_step(g, in, in.row + i, &s->trace.steps[top + (size_t)i],
 				top + (size_t)i == l->at);
-	list_draw_place(g, rows[2], l, s->trace.n);
+	list_widget_draw_place(g, rows[2], l, s->trace.n);
 }

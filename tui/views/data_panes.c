@@ -12,11 +12,11 @@
 #define BAR	   24
 #define NARROW_BAR 10
 
-size_t data_rows(const struct data_book *b, const struct data_sight *s)
+size_t data_rows(const struct corpus_details *b, const struct data_view_state *s)
 {
 	switch (s->front) {
 	case DATA_DROPPED:
-		return b->ledger ? ledger_rows_n(b->ledger) : 0;
+		return b->ledger ? drop_rows_n(b->ledger) : 0;
 	case DATA_VOCABULARY:
 		return !b->vocab ? 0 : *s->piece_word ? s->n_pieces :
 							(size_t)vocab_real_size(b->vocab);
@@ -27,14 +27,14 @@ size_t data_rows(const struct data_book *b, const struct data_sight *s)
 	}
 }
 
-void data_draw_head(struct grid *g, struct rect r, const struct data_book *b)
+void data_draw_head(struct grid *g, struct rect r, const struct corpus_details *b)
 {
-	const struct place_corpus *c = &b->corpus;
+	const struct indexed_corpus *c = &b->corpus;
 	static const struct { uint32_t sign; enum style style; } looks[] = {
 		[CORPUS_READY] = { 0x2713, STYLE_GOOD }, [CORPUS_WORKING] = { 0x25CF, STYLE_FIRST },
 		[CORPUS_UNFINISHED] = { 0x25A0, STYLE_WARN } };
 	int col = r.col + 2, right = r.col + r.cols - 1;
-	char text[3 * FIGURE_BYTES + 80], x[FIGURE_BYTES], y[FIGURE_BYTES], z[FIGURE_BYTES];
+	char text[3 * NUMBER_TEXT_BYTES + 80], x[NUMBER_TEXT_BYTES], y[NUMBER_TEXT_BYTES], z[NUMBER_TEXT_BYTES];
 
 	if (r.rows < 1)
 		return;
@@ -48,12 +48,12 @@ void data_draw_head(struct grid *g, struct rect r, const struct data_book *b)
 	if (c->train < 0)
 		return;
 	snprintf(text, sizeof(text), "%s to %s   %s of %s pairs   vocabulary %s", c->source,
-		 c->target, figure_count(x, c->train), figure_count(y, c->read),
-		 figure_count(z, c->vocabulary));
+		 c->target, format_count(x, c->train), format_count(y, c->read),
+		 format_count(z, c->vocabulary));
 	draw_text(g, r.row, col, right - col, STYLE_NORMAL, text);
 }
 
-void data_draw_bar(struct grid *g, struct rect r, const struct data_sight *s)
+void data_draw_bar(struct grid *g, struct rect r, const struct data_view_state *s)
 {
 	static const char *const names[DATA_PANES] = { "stages", "dropped pairs", "vocabulary",
 						       "split a sentence" };
@@ -80,16 +80,16 @@ void data_draw_bar(struct grid *g, struct rect r, const struct data_sight *s)
 static void amount_text(char *out, size_t size, int64_t done, int64_t total, double rate,
 			double left, const char *unit)
 {
-	char a[FIGURE_BYTES], b[FIGURE_BYTES], c[FIGURE_BYTES], d[FIGURE_BYTES];
+	char a[NUMBER_TEXT_BYTES], b[NUMBER_TEXT_BYTES], c[NUMBER_TEXT_BYTES], d[NUMBER_TEXT_BYTES];
 	bool bytes = !strcmp(unit, "bytes");
 	const char *of = total > 0 ? " of " : "";
 
 	snprintf(out, size, "%s%s%s%s%s  %s%s/s  %s left",
-		 bytes ? figure_bytes(a, (double)done) : figure_count(a, done), of,
-		 total <= 0 ? "" : bytes ? figure_bytes(b, (double)total) : figure_count(b, total),
+		 bytes ? format_bytes(a, (double)done) : format_count(a, done), of,
+		 total <= 0 ? "" : bytes ? format_bytes(b, (double)total) : format_count(b, total),
 		 bytes ? "" : " ", bytes ? "" : unit,
-		 bytes ? figure_bytes(c, rate) : figure_value(c, rate), "",
-		 figure_duration(d, left));
+		 bytes ? format_bytes(c, rate) : format_value(c, rate), "",
+		 format_duration(d, left));
 }
 
 /* Where things go in a line of the stages, by its width. */
@@ -123,23 +123,23 @@ static void draw_archive(struct grid *g, struct rect in, int row, const struct p
 
 static void done_text(char *out, size_t size, const struct data_stage *s)
 {
-	char a[FIGURE_BYTES], b[FIGURE_BYTES], c[FIGURE_BYTES], d[FIGURE_BYTES];
+	char a[NUMBER_TEXT_BYTES], b[NUMBER_TEXT_BYTES], c[NUMBER_TEXT_BYTES], d[NUMBER_TEXT_BYTES];
 	double rate = s->seconds > 0 && s->in >= 0 ? (double)s->in / s->seconds : NAN;
 
-	if (s->kept)
+	if (s->is_reused)
 		snprintf(out, size, "kept: done by an earlier preparation, %s s",
-			 figure_fixed(a, s->seconds, 1));
+			 format_fixed(a, s->seconds, 1));
 	else if (s->in == s->out)
-		snprintf(out, size, "%s pairs  %s s  %s/s  %s", figure_count(a, s->in),
-			 figure_fixed(b, s->seconds, 1), figure_value(c, rate),
-			 figure_bytes(d, s->bytes >= 0 ? (double)s->bytes : NAN));
+		snprintf(out, size, "%s pairs  %s s  %s/s  %s", format_count(a, s->in),
+			 format_fixed(b, s->seconds, 1), format_value(c, rate),
+			 format_bytes(d, s->bytes >= 0 ? (double)s->bytes : NAN));
 	else
-		snprintf(out, size, "%s of %s pairs  %s s  %s/s", figure_count(a, s->out),
-			 figure_count(b, s->in), figure_fixed(c, s->seconds, 1),
-			 figure_value(d, rate));
+		snprintf(out, size, "%s of %s pairs  %s s  %s/s", format_count(a, s->out),
+			 format_count(b, s->in), format_fixed(c, s->seconds, 1),
+			 format_value(d, rate));
 }
 
-static void draw_stage(struct grid *g, struct rect in, int row, const struct data_book *b,
+static void draw_stage(struct grid *g, struct rect in, int row, const struct corpus_details *b,
 		       const struct data_stage *s)
 {
 	static const struct { uint32_t sign; enum style style; } looks[] = {
@@ -173,12 +173,12 @@ static void draw_stage(struct grid *g, struct rect in, int row, const struct dat
 
 /* ---- numbers ---- */
 
-static void draw_rules(struct grid *g, struct rect box, const struct data_book *b)
+static void draw_rules(struct grid *g, struct rect box, const struct corpus_details *b)
 {
 	const struct json *dropped = json_get(b->stats, "dropped"), *n;
 	struct rect in = layout_inside(box);
 	int row = in.row, right = in.col + in.cols;
-	char count[FIGURE_BYTES];
+	char count[NUMBER_TEXT_BYTES];
 	const char *name;
 	double most = 1;
 
@@ -190,7 +190,7 @@ static void draw_rules(struct grid *g, struct rect box, const struct data_book *
 			continue;
 		draw_text(g, row, in.col + 1, MIN(11, right - in.col - 1), STYLE_BRIGHT, name);
 		draw_text_right(g, row, in.col + 22, 10, STYLE_NORMAL,
-				figure_count(count, json_integer(n, 0)));
+				format_count(count, json_integer(n, 0)));
 		if (in.cols > 40)
 			draw_bar(g, row, in.col + 24, 12, json_number(n, 0) / most);
 		draw_text(g, row, in.col + 38, right - in.col - 38, STYLE_DIM,
@@ -202,14 +202,14 @@ static void draw_rules(struct grid *g, struct rect box, const struct data_book *
 }
 
 /* How many lines have how many words, as bars: one row a step of lengths. */
-static void draw_lengths(struct grid *g, struct rect box, const struct data_book *b,
+static void draw_lengths(struct grid *g, struct rect box, const struct corpus_details *b,
 			 const char *side)
 {
 	const struct json *s = json_get(b->stats, side);
 	const struct json *lines = json_get(json_get(s, "words_a_line"), "lines");
 	int64_t step = json_integer(json_get(json_get(s, "words_a_line"), "step"), 1);
 	struct rect in = layout_inside(box);
-	char title[80], text[120], a[FIGURE_BYTES], c[FIGURE_BYTES];
+	char title[80], text[120], a[NUMBER_TEXT_BYTES], c[NUMBER_TEXT_BYTES];
 	double most = 1;
 
 	snprintf(title, sizeof(title), "%s, %s: words a line", side,
@@ -218,8 +218,8 @@ static void draw_lengths(struct grid *g, struct rect box, const struct data_book
 	for (size_t i = 0; i < json_len(lines); i++)
 		most = MAX(most, json_number(json_at(lines, i), 0));
 	snprintf(text, sizeof(text), "%s pieces a word, %s %% of words whole",
-		 figure_fixed(a, json_number(json_get(s, "tokens_per_word"), NAN), 2),
-		 figure_fixed(c, 100 * json_number(json_get(s, "whole_words"), NAN), 0));
+		 format_fixed(a, json_number(json_get(s, "tokens_per_word"), NAN), 2),
+		 format_fixed(c, 100 * json_number(json_get(s, "whole_words"), NAN), 0));
 	if (in.rows > 0 && s)
 		draw_text(g, in.row, in.col + 1, in.cols - 1, STYLE_DIM, text);
 	for (int i = 0; i < in.rows - 1 && (size_t)i < json_len(lines); i++) {
@@ -230,11 +230,11 @@ static void draw_lengths(struct grid *g, struct rect box, const struct data_book
 		draw_text_right(g, in.row + 1 + i, in.col + 9, 9, STYLE_DIM, text);
 		draw_bar(g, in.row + 1 + i, in.col + 11, MAX(MIN(in.cols - 24, 40), 0), n / most);
 		draw_text_right(g, in.row + 1 + i, in.col + in.cols - 2, 11, STYLE_NORMAL,
-				figure_count(a, (int64_t)n));
+				format_count(a, (int64_t)n));
 	}
 }
 
-void data_draw_stages(struct grid *g, struct rect r, const struct data_book *b, double now)
+void data_draw_stages(struct grid *g, struct rect r, const struct corpus_details *b, double now)
 {
 	const struct prep_progress *p = &b->corpus.progress;
 	int archives = (int)(p->alive ? p->n_archives : 0);
@@ -245,7 +245,7 @@ void data_draw_stages(struct grid *g, struct rect r, const struct data_book *b, 
 	const struct layout_part halves[] = { { .min = 40, .weight = 1 },
 					      { .min = 40, .weight = 1, .rank = 1 } };
 	struct rect rows[3], cols[2], in;
-	char spent[FIGURE_BYTES], title[60] = "stages";
+	char spent[NUMBER_TEXT_BYTES], title[60] = "stages";
 
 	layout_rows(r, parts, ARRAY_LEN(parts), rows);
 	/* numbers come with the last stage */
@@ -255,7 +255,7 @@ void data_draw_stages(struct grid *g, struct rect r, const struct data_book *b, 
 		rows[0].rows = MIN(r.rows, parts[0].max);
 	if (p->alive && now >= p->began) {
 		snprintf(title, sizeof(title), "stages, %s for %s", p->stage,
-			 figure_duration(spent, now - p->began));
+			 format_duration(spent, now - p->began));
 	}
 	draw_box(g, rows[0], title, true);
 	in = layout_inside(rows[0]);

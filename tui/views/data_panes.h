@@ -9,9 +9,9 @@
 #include "tui/term/list_widget.h"
 
 /* Where the user has moved to, and what he looks for. */
-struct data_sight {
+struct data_view_state {
 	enum data_pane front;
-	struct list lists[DATA_PANES];
+	struct list_widget lists[DATA_PANES];
 	enum clean_rule rule;		/* CLEAN_KEEP: all */
 	char   dropped_word[101], piece_word[101];
 	/* entries of the vocabulary with piece_word in them; unused when that is "" */
@@ -21,22 +21,22 @@ struct data_sight {
 	struct edit line;
 	bool   typing;
 	enum pipeline_side side;
-	struct split split;		/* of the line */
+	struct line_pieces split;		/* of the line */
 	struct bpe_trace trace;		/* of the word at */
 	size_t word;
 	char   split_trouble[200];
 };
 
-size_t data_rows(const struct data_book *b, const struct data_sight *s);
+size_t data_rows(const struct corpus_details *b, const struct data_view_state *s);
 
-void data_draw_head(struct grid *g, struct rect r, const struct data_book *b);
-void data_draw_bar(struct grid *g, struct rect r, const struct data_sight *s);
-void data_draw_stages(struct grid *g, struct rect r, const struct data_book *b, double now);
-void data_draw_dropped(struct grid *g, struct rect r, const struct data_book *b,
-		       struct data_sight *s);
-void data_draw_vocabulary(struct grid *g, struct rect r, const struct data_book *b,
-			  struct data_sight *s);
-void data_draw_split(struct grid *g, struct rect r, const struct data_book *b,
-		     struct data_sight *s);
+void data_draw_head(struct grid *g, struct rect r, const struct corpus_details *b);
+void data_draw_bar(struct grid *g, struct rect r, const struct data_view_state *s);
+void data_draw_stages(struct grid *g, struct rect r, const struct corpus_details *b, double now);
+void data_draw_dropped(struct grid *g, struct rect r, const struct corpus_details *b,
+		       struct data_view_state *s);
+void data_draw_vocabulary(struct grid *g, struct rect r, const struct corpus_details *b,
+			  struct data_view_state *s);
+void data_draw_split(struct grid *g, struct rect r, const struct corpus_details *b,
+		     struct data_view_state *s);
 
 #endif

@@ -17,7 +17,7 @@
 #define COOL_C 25.0	/* temperatures from here … */
 #define HOT_C  95.0	/* … to here fill the scale */
 
-const struct fleet_host *hosts_chosen(const struct history *h, const struct hosts_sight *s)
+const struct fleet_host *hosts_chosen(const struct run_history *h, const struct hosts_view_state *s)
 {
 	if (!h || !h->fleet.n_hosts)
 		return NULL;
@@ -63,34 +63,34 @@ static void draw_gpu(struct grid *g, struct rect r, const struct fleet_gpu *k, d
 {
 	int at = r.col + 1, right = r.col + r.cols - 2;
 	bool throttled = *k->throttle && strcmp(k->throttle, "none");
-	char text[FIGURE_BYTES], value[FIGURE_BYTES];
+	char text[NUMBER_TEXT_BYTES], value[NUMBER_TEXT_BYTES];
 	double working = isnan(work) ? NAN : work * k->util;
 
-	put_piece(g, r.row, &at, right, 3, STYLE_NORMAL, figure_count(text, k->index));
+	put_piece(g, r.row, &at, right, 3, STYLE_NORMAL, format_count(text, k->index));
 	if (k->lost) {
 		draw_text(g, r.row, at, right - at + 1, STYLE_BAD, "lost");
 		return;
 	}
 	if (at + BAR_COLS - 1 <= right)
-		split_draw_work(g, r.row, at, BAR_COLS, working, k->util);
+		time_split_draw_work(g, r.row, at, BAR_COLS, working, k->util);
 	at += BAR_COLS + 2;
-	put_piece(g, r.row, &at, right, 5, STYLE_BRIGHT, split_percent(text, working));
-	put_piece(g, r.row, &at, right, 5, STYLE_NORMAL, split_percent(text, k->util));
+	put_piece(g, r.row, &at, right, 5, STYLE_BRIGHT, format_percent(text, working));
+	put_piece(g, r.row, &at, right, 5, STYLE_NORMAL, format_percent(text, k->util));
 	if (isfinite(k->power_w))
-		snprintf(text, sizeof(text), "%.10s W", figure_value(value, round(k->power_w)));
+		snprintf(text, sizeof(text), "%.10s W", format_value(value, round(k->power_w)));
 	else
-		figure_value(text, NAN);
+		format_value(text, NAN);
 	put_piece(g, r.row, &at, right, 8, STYLE_NORMAL, text);
 	if (isfinite(k->temperature_c))
 		snprintf(text, sizeof(text), "%.0f C", MIN(MAX(k->temperature_c, -999.0), 9999.0));
 	else
-		figure_value(text, NAN);
+		format_value(text, NAN);
 	put_piece(g, r.row, &at, right, 5, heat_style(k->temperature_c), text);
-	put_piece(g, r.row, &at, right, 7, STYLE_NORMAL, figure_bytes(text, k->memory_used));
+	put_piece(g, r.row, &at, right, 7, STYLE_NORMAL, format_bytes(text, k->memory_used));
 	if (isfinite(k->sm_mhz))
-		snprintf(text, sizeof(text), "%.10s MHz", figure_value(value, round(k->sm_mhz)));
+		snprintf(text, sizeof(text), "%.10s MHz", format_value(value, round(k->sm_mhz)));
 	else
-		figure_value(text, NAN);
+		format_value(text, NAN);
 	put_piece(g, r.row, &at, right, 8, STYLE_NORMAL, text);
 	if (throttled && at < right)
 		at += draw_text(g, r.row, at, right - at + 1, STYLE_WARN, k->throttle) + 2;
@@ -98,8 +98,8 @@ static void draw_gpu(struct grid *g, struct rect r, const struct fleet_gpu *k, d
 		draw_text(g, r.row, at, right - at + 1, STYLE_DIM, k->name);
 }
 
-void hosts_draw_gpus(struct grid *g, struct rect box, const struct history *h,
-		     struct hosts_sight *s)
+void hosts_draw_gpus(struct grid *g, struct rect box, const struct run_history *h,
+		     struct hosts_view_state *s)
 {
 	const struct fleet_host *k = hosts_chosen(h, s);
 	struct rect r = layout_inside(box);
@@ -128,7 +128,7 @@ void hosts_draw_gpus(struct grid *g, struct rect box, const struct history *h,
 
 /* ---- heat maps ---- */
 
-static const char *const metric_names[METRICS] = {
+static const char *const metric_names[HOSTS_METRICS] = {
 	[METRIC_WORKING] = "working", [METRIC_UTIL] = "busy",
 	[METRIC_MEMORY] = "memory", [METRIC_POWER] = "power of limit",
 	[METRIC_TEMPERATURE] = "temperature", [METRIC_CLOCK] = "clock of most",
@@ -178,8 +178,8 @@ static void draw_scale(struct grid *g, struct rect box, const char *title)
 	grid_text(g, box.row, at, 7, STYLE_DIM, " 100 % ");
 }
 
-static void draw_heat_row(struct grid *g, struct rect r, const struct history *h, int host,
-			  const struct hosts_sight *s, int cell)
+static void draw_heat_row(struct grid *g, struct rect r, const struct run_history *h, int host,
+			  const struct hosts_view_state *s, int cell)
 {
 	const struct fleet_host *k = &h->fleet.hosts[host];
 	int at = r.col + LABEL_COLS + 1;
@@ -197,8 +197,8 @@ static void draw_heat_row(struct grid *g, struct rect r, const struct history *h
  * A row a host, a cell a processor; many hosts stand in several columns, and cells are as wide as
  * lets all of them in. Those that do not fit are scrolled to by the chosen one.
  */
-static void draw_heat_of_all(struct grid *g, struct rect r, const struct history *h,
-			     struct hosts_sight *s)
+static void draw_heat_of_all(struct grid *g, struct rect r, const struct run_history *h,
+			     struct hosts_view_state *s)
 {
 	int all = (int)h->fleet.n_hosts, widest = 1, cell = 4, across = 1;
 	int *top = &s->top[HOSTS_HEAT];
@@ -224,16 +224,16 @@ static void draw_heat_of_all(struct grid *g, struct rect r, const struct history
 
 /* A row a processor of the chosen host, the run from left to right. */
 static void draw_heat_over_time(struct grid *g, struct rect r, const struct fleet_host *k,
-				const struct hosts_sight *s)
+				const struct hosts_view_state *s)
 {
 	int room = r.cols - LABEL_COLS - 2, columns = MAX((int)k->columns, 1);
 
 	for (int i = 0; i < r.rows && i < (int)k->n_gpus; i++) {
 		const struct fleet_trail *t = s->metric == METRIC_POWER ? &k->gpus[i].power
 									 : &k->gpus[i].working;
-		char text[FIGURE_BYTES];
+		char text[NUMBER_TEXT_BYTES];
 
-		figure_count(text, k->gpus[i].index);
+		format_count(text, k->gpus[i].index);
 		draw_text(g, r.row + i, r.col + 1, 4, STYLE_DIM, "gpu");
 		draw_text(g, r.row + i, r.col + 5, LABEL_COLS - 5, STYLE_NORMAL, text);
 		for (int c = 0; c < room; c++) {
@@ -249,8 +249,8 @@ static void draw_heat_over_time(struct grid *g, struct rect r, const struct flee
 	}
 }
 
-void hosts_draw_heat(struct grid *g, struct rect box, const struct history *h,
-		     struct hosts_sight *s)
+void hosts_draw_heat(struct grid *g, struct rect box, const struct run_history *h,
+		     struct hosts_view_state *s)
 {
 	const struct fleet_host *k = hosts_chosen(h, s);
 	struct rect r = layout_inside(box);
@@ -283,7 +283,7 @@ struct host_plot {
 	bool share;		/* 0..1: figures are per cent */
 };
 
-static bool plot_of(const struct fleet_host *k, enum hosts_pane pane, struct host_plot *p)
+static bool choose_host_plot(const struct fleet_host *k, enum hosts_pane pane, struct host_plot *p)
 {
 	*p = (struct host_plot){ .title = pane == HOSTS_NET ? "network, bit/s" : "working, busy" };
 	if (!k)
@@ -304,35 +304,35 @@ static bool plot_of(const struct fleet_host *k, enum hosts_pane pane, struct hos
 }
 
 static void draw_host_plot(struct grid *g, struct rect box, enum hosts_pane pane,
-			   const struct history *h, struct hosts_sight *s)
+			   const struct run_history *h, struct hosts_view_state *s)
 {
 	static const uint32_t signs[] = { 0x2500, 0x2504 };
 	const struct fleet_host *k = hosts_chosen(h, s);
 	struct host_plot what;
 	struct plot p = { .n = 2, .from_zero = true };
 	struct legend pieces[3];
-	char values[3][FIGURE_BYTES];
+	char values[3][NUMBER_TEXT_BYTES];
 	int n = 0;
 
-	if (!plot_of(k, pane, &what)) {
+	if (!choose_host_plot(k, pane, &what)) {
 		draw_box(g, box, what.title, s->focus == pane);
 		return;
 	}
 	p.lines = what.lines;
-	sight_apply(&s->plots, pane, h->step > 0 ? plot_x_end((double)h->step,
+	viewport_apply(&s->plots, pane, h->step > 0 ? plot_x_end((double)h->step,
 							      (double)h->total_steps) : 0, &p);
 	draw_box(g, box, what.title, s->focus == pane);
 	plot_draw(g, box, &p);
 	if (isfinite(s->plots.cursor))
 		pieces[n++] = (struct legend){ 0, STYLE_BRIGHT, "step",
-					       figure_count(values[2], (int64_t)s->plots.cursor) };
+					       format_count(values[2], (int64_t)s->plots.cursor) };
 	for (int i = 0; i < 2; i++) {
-		double v = sight_value(what.lines[i].series, s->plots.cursor);
+		double v = viewport_value_at(what.lines[i].series, s->plots.cursor);
 
 		if (what.share)
-			split_percent(values[i], v);
+			format_percent(values[i], v);
 		else
-			figure_value(values[i], v);
+			format_value(values[i], v);
 		pieces[n++] = (struct legend){ signs[i], what.lines[i].style, what.labels[i],
 					       values[i] };
 	}
@@ -341,23 +341,23 @@ static void draw_host_plot(struct grid *g, struct rect box, enum hosts_pane pane
 		s->page = MAX(box.rows - 2, 1);
 }
 
-void hosts_draw_net(struct grid *g, struct rect box, const struct history *h,
-		    struct hosts_sight *s)
+void hosts_draw_net(struct grid *g, struct rect box, const struct run_history *h,
+		    struct hosts_view_state *s)
 {
 	draw_host_plot(g, box, HOSTS_NET, h, s);
 }
 
-void hosts_draw_work(struct grid *g, struct rect box, const struct history *h,
-		     struct hosts_sight *s)
+void hosts_draw_work(struct grid *g, struct rect box, const struct run_history *h,
+		     struct hosts_view_state *s)
 {
 	draw_host_plot(g, box, HOSTS_WORK, h, s);
 }
 
-const struct series *hosts_line(const struct history *h, const struct hosts_sight *s)
+const struct series *hosts_line(const struct run_history *h, const struct hosts_view_state *s)
 {
 	const struct fleet_host *k = hosts_chosen(h, s);
 	struct host_plot p;
 
-	return plot_of(k, s->focus == HOSTS_NET ? HOSTS_NET : HOSTS_WORK, &p) ? p.lines[0].series
+	return choose_host_plot(k, s->focus == HOSTS_NET ? HOSTS_NET : HOSTS_WORK, &p) ? p.lines[0].series
 									      : NULL;
 }

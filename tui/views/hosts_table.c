@@ -31,22 +31,22 @@ static const struct { const char *title; int width, rank; } columns[COLUMNS] = {
 /* What is known of a host and what follows from it, for one row. */
 struct facts {
 	const struct fleet_host *host;
-	struct fleet_split split;
+	struct fleet_time_split split;
 	double util, working, power, link, pace, step_s;
 };
 
-static struct facts facts_of(const struct fleet *f, int host)
+static struct facts gather_host_facts(const struct fleet *f, int host)
 {
 	const struct fleet_host *h = &f->hosts[host];
 	int64_t slowest;
 	struct facts k = {
 		.host = h,
-		.split = fleet_host_split(f, host),
+		.split = fleet_host_time_split(f, host),
 		.util = h->n_gpus ? fleet_host_util(h) : h->cpu,
 		.working = h->working.value,
 		.power = fleet_host_power(h),
 		.link = fleet_link_share(h),
-		.pace = fleet_host_pace(f, host, &slowest),
+		.pace = fleet_host_slowdown(f, host, &slowest),
 	};
 
 	k.step_s = h->first_rank >= 0 ? f->ranks[h->first_rank].step_s : NAN;
@@ -85,66 +85,66 @@ static int longest_name(const struct grid *g, const struct fleet *f)
 	return most;
 }
 
-static const char *milliseconds(char out[FIGURE_BYTES], double s)
+static const char *format_milliseconds(char out[NUMBER_TEXT_BYTES], double s)
 {
-	char text[FIGURE_BYTES];
+	char text[NUMBER_TEXT_BYTES];
 
 	if (!(s >= 0 && s < 1e6))
-		return figure_value(out, NAN);
-	snprintf(out, FIGURE_BYTES, "%.12s ms", figure_value(text, s * 1000));
+		return format_value(out, NAN);
+	snprintf(out, NUMBER_TEXT_BYTES, "%.12s ms", format_value(text, s * 1000));
 	return out;
 }
 
 /* The text of a cell, and its style where it says something. */
-static const char *cell_text(const struct facts *k, enum column c, char out[FIGURE_BYTES],
+static const char *cell_text(const struct facts *k, enum column c, char out[NUMBER_TEXT_BYTES],
 			     enum style *style)
 {
 	const struct fleet_host *h = k->host;
-	char text[FIGURE_BYTES];
+	char text[NUMBER_TEXT_BYTES];
 
 	*style = STYLE_NORMAL;
 	switch (c) {
 	case COL_CPU:
-		return split_percent(out, h->cpu);
+		return format_percent(out, h->cpu);
 	case COL_MEMORY:
 		if (h->memory_used > 0.95 * h->memory_total)
 			*style = STYLE_WARN;
-		return split_percent(out, h->memory_used / h->memory_total);
+		return format_percent(out, h->memory_used / h->memory_total);
 	case COL_IN:
-		return figure_value(out, h->rx_bytes_s * 8);
+		return format_value(out, h->rx_bytes_s * 8);
 	case COL_OUT:
-		return figure_value(out, h->tx_bytes_s * 8);
+		return format_value(out, h->tx_bytes_s * 8);
 	case COL_LINK:
 		if (k->link > 0.9)
 			*style = STYLE_WARN;
-		return split_percent(out, k->link);
+		return format_percent(out, k->link);
 	case COL_RESENT:
 		if (h->retransmits_s >= 1)
 			*style = STYLE_WARN;
-		return figure_value(out, h->retransmits_s);
+		return format_value(out, h->retransmits_s);
 	case COL_UTIL:
-		return split_percent(out, k->util);
+		return format_percent(out, k->util);
 	case COL_POWER:
 		if (!isfinite(k->power))
-			return figure_value(out, NAN);
-		snprintf(out, FIGURE_BYTES, "%.12s W", figure_value(text, round(k->power)));
+			return format_value(out, NAN);
+		snprintf(out, NUMBER_TEXT_BYTES, "%.12s W", format_value(text, round(k->power)));
 		return out;
 	case COL_STEP:
-		return milliseconds(out, k->step_s);
+		return format_milliseconds(out, k->step_s);
 	case COL_PACE:
 		if (!isfinite(k->pace))
-			return figure_value(out, NAN);
+			return format_value(out, NAN);
 		if (k->pace > FLEET_LATE)
 			*style = STYLE_BAD;
-		snprintf(out, FIGURE_BYTES, "x%.2f", MIN(k->pace, 99.0));
+		snprintf(out, NUMBER_TEXT_BYTES, "x%.2f", MIN(k->pace, 99.0));
 		return out;
 	default:
-		return figure_value(out, NAN);
+		return format_value(out, NAN);
 	}
 }
 
 static void draw_sign(struct grid *g, int row, int col, const struct facts *k,
-		      const struct history *h, double now)
+		      const struct run_history *h, double now)
 {
 	bool stale = h->state == RUN_RUNNING && now - k->host->t > STALE_S;
 
@@ -158,11 +158,11 @@ static void draw_sign(struct grid *g, int row, int col, const struct facts *k,
 		grid_put(g, row, col, STYLE_GOOD, 0x25CF);
 }
 
-static void draw_row(struct grid *g, struct rect r, int row, const struct facts *k, int name_cols,
+static void draw_host_row(struct grid *g, struct rect r, int row, const struct facts *k, int name_cols,
 		     const bool *shown, enum style name_style)
 {
 	int at = r.col + 3;
-	char text[FIGURE_BYTES];
+	char text[NUMBER_TEXT_BYTES];
 
 	draw_text(g, row, at, name_cols, k->host->present ? name_style : STYLE_DIM, k->host->name);
 	at += name_cols + 1;
@@ -172,9 +172,9 @@ static void draw_row(struct grid *g, struct rect r, int row, const struct facts 
 		if (!shown[c])
 			continue;
 		if (c == COL_WORKING) {
-			split_draw_work(g, row, at, BAR_COLS, k->working, k->util);
+			time_split_draw_work(g, row, at, BAR_COLS, k->working, k->util);
 			draw_text_right(g, row, at + columns[c].width - 1, 5, STYLE_BRIGHT,
-					split_percent(text, k->working));
+					format_percent(text, k->working));
 		} else {
 			const char *value = cell_text(k, (enum column)c, text, &style);
 
@@ -185,7 +185,7 @@ static void draw_row(struct grid *g, struct rect r, int row, const struct facts 
 	}
 }
 
-static void draw_head(struct grid *g, struct rect r, int name_cols, const bool *shown)
+static void draw_hosts_head(struct grid *g, struct rect r, int name_cols, const bool *shown)
 {
 	int at = r.col + 3;
 
@@ -213,26 +213,26 @@ static int scroll_to(int top, int chosen, int rows, int all)
 	return MAX(MIN(top, all - rows), 0);
 }
 
-static int count_late(const struct fleet *f)
+static int count_late_hosts(const struct fleet *f)
 {
 	int64_t slowest;
 	int n = 0;
 
 	for (size_t i = 0; i < f->n_hosts; i++)
-		n += fleet_host_pace(f, (int)i, &slowest) > FLEET_LATE;
+		n += fleet_host_slowdown(f, (int)i, &slowest) > FLEET_LATE;
 	return n;
 }
 
-void hosts_draw_table(struct grid *g, struct rect box, const struct history *h, double now,
-		      struct hosts_sight *s)
+void hosts_draw_table(struct grid *g, struct rect box, const struct run_history *h, double now,
+		      struct hosts_view_state *s)
 {
 	const struct fleet *f = &h->fleet;
 	struct rect r = layout_inside(box);
 	int rows = r.rows - 1, all = (int)f->n_hosts, name_cols;
-	char count[FIGURE_BYTES], below[FIGURE_BYTES], tardy[FIGURE_BYTES];
+	char count[NUMBER_TEXT_BYTES], below[NUMBER_TEXT_BYTES], tardy[NUMBER_TEXT_BYTES];
 	bool shown[COLUMNS];
 	struct legend pieces[3];
-	int n = 0, late = count_late(f);
+	int n = 0, late = count_late_hosts(f);
 
 	draw_box(g, box, "hosts", s->focus == HOSTS_TABLE);
 	if (rows < 1)
@@ -241,24 +241,24 @@ void hosts_draw_table(struct grid *g, struct rect box, const struct history *h, 
 	s->top[HOSTS_TABLE] = scroll_to(s->top[HOSTS_TABLE], s->chosen, rows, all);
 	s->first_row = r.row + 1;
 	name_cols = MIN(choose_columns(r.cols - 1, shown), longest_name(g, f));
-	draw_head(g, r, name_cols, shown);
+	draw_hosts_head(g, r, name_cols, shown);
 	for (int i = 0; i < rows && s->top[HOSTS_TABLE] + i < all; i++) {
 		int which = s->top[HOSTS_TABLE] + i;
-		struct facts k = facts_of(f, which);
+		struct facts k = gather_host_facts(f, which);
 
 		draw_sign(g, r.row + 1 + i, r.col + 1, &k, h, now);
-		draw_row(g, r, r.row + 1 + i, &k, name_cols, shown,
+		draw_host_row(g, r, r.row + 1 + i, &k, name_cols, shown,
 			 which == s->chosen ? STYLE_SELECTED : STYLE_NORMAL);
 		if (which == s->chosen)
 			grid_put(g, r.row + 1 + i, r.col, STYLE_FOCUS, 0x25B8);
 	}
 	if (s->top[HOSTS_TABLE] + rows < all)
 		pieces[n++] = (struct legend){ 0x2193, STYLE_BRIGHT, "more below",
-					       figure_count(below,
+					       format_count(below,
 							    all - rows - s->top[HOSTS_TABLE]) };
 	if (late)
-		pieces[n++] = (struct legend){ '!', STYLE_BAD, "late", figure_count(tardy, late) };
-	pieces[n++] = (struct legend){ 0, STYLE_BRIGHT, "hosts", figure_count(count, all) };
+		pieces[n++] = (struct legend){ '!', STYLE_BAD, "late", format_count(tardy, late) };
+	pieces[n++] = (struct legend){ 0, STYLE_BRIGHT, "hosts", format_count(count, all) };
 	draw_legend(g, box, "hosts", pieces, n);
 	if (s->focus == HOSTS_TABLE)
 		s->page = rows;
@@ -278,10 +278,10 @@ static enum style verdict_style(const char *network)
 void hosts_draw_verdict(struct grid *g, struct rect r, const struct fleet *f)
 {
 	const struct fleet_verdict *v = &f->verdict;
-	struct fleet_split all = fleet_host_split(f, -1);
-	char text[SPLIT_PARTS][FIGURE_BYTES], late[32 + FLEET_NAME];
+	struct fleet_time_split all = fleet_host_time_split(f, -1);
+	char text[TIME_SPLIT_PARTS][NUMBER_TEXT_BYTES], late[32 + FLEET_NAME];
 	int at = r.col + 1, right = r.col + r.cols - 2;
-	double parts[SPLIT_PARTS];
+	double parts[TIME_SPLIT_PARTS];
 
 	if (!isfinite(v->t) && !*v->text) {
 		draw_text(g, r.row, at, r.cols - 2, STYLE_DIM,
@@ -301,19 +301,19 @@ void hosts_draw_verdict(struct grid *g, struct rect r, const struct fleet *f)
 		at += draw_text(g, r.row, at, right - at, STYLE_BAD, "late: ");
 		at += draw_text(g, r.row, at, right - at, STYLE_BRIGHT, late) + 3;
 	}
-	split_list(&all, parts);
-	for (size_t i = 0; i < SPLIT_PARTS; i++)
+	time_split_values(&all, parts);
+	for (size_t i = 0; i < TIME_SPLIT_PARTS; i++)
 		if (isfinite(parts[i]))
-			draw_fact(g, r.row, &at, right, split_looks[i].label,
-				  split_percent(text[i], parts[i]));
+			draw_fact(g, r.row, &at, right, time_split_looks[i].label,
+				  format_percent(text[i], parts[i]));
 	if (v->predicted_bytes > 0)
 		draw_fact(g, r.row, &at, right, "predicted a step",
-			  figure_bytes(text[0], v->predicted_bytes));
+			  format_bytes(text[0], v->predicted_bytes));
 	if (v->observed_bytes > 0)
-		draw_fact(g, r.row, &at, right, "seen", figure_bytes(text[0], v->observed_bytes));
+		draw_fact(g, r.row, &at, right, "seen", format_bytes(text[0], v->observed_bytes));
 	if (v->busbw_bytes_s > 0) {
 		snprintf(late, sizeof(late), "%.20sbit/s",
-			 figure_value(text[0], v->busbw_bytes_s * 8));
+			 format_value(text[0], v->busbw_bytes_s * 8));
 		draw_fact(g, r.row, &at, right, "bus", late);
 	}
 }
@@ -323,14 +323,14 @@ void hosts_draw_verdict(struct grid *g, struct rect r, const struct fleet *f)
 static void draw_rank(struct grid *g, struct rect r, const struct fleet *f, int rank)
 {
 	const struct fleet_rank *k = &f->ranks[rank];
-	struct fleet_split split = fleet_rank_split(k);
-	double pace = fleet_rank_pace(f, (size_t)rank);
+	struct fleet_time_split split = fleet_rank_time_split(k);
+	double pace = fleet_rank_slowdown(f, (size_t)rank);
 	int right = r.col + r.cols - 1, at = r.col + 1;
-	char text[FIGURE_BYTES];
+	char text[NUMBER_TEXT_BYTES];
 
-	draw_text_right(g, r.row, at + 4, 5, STYLE_NORMAL, figure_count(text, rank));
+	draw_text_right(g, r.row, at + 4, 5, STYLE_NORMAL, format_count(text, rank));
 	at += 6;
-	draw_text_right(g, r.row, at + 8, 9, STYLE_NORMAL, milliseconds(text, k->step_s));
+	draw_text_right(g, r.row, at + 8, 9, STYLE_NORMAL, format_milliseconds(text, k->step_s));
 	at += 10;
 	if (isfinite(pace)) {
 		snprintf(text, sizeof(text), "x%.2f", MIN(pace, 99.0));
@@ -338,18 +338,18 @@ static void draw_rank(struct grid *g, struct rect r, const struct fleet *f, int 
 				pace > FLEET_LATE ? STYLE_BAD : STYLE_NORMAL, text);
 	}
 	if (right - 7 - at > 3)
-		split_draw_bar(g, r.row, at, right - 8 - at, &split);
+		time_split_draw_bar(g, r.row, at, right - 8 - at, &split);
 }
 
-void hosts_draw_ranks(struct grid *g, struct rect box, const struct history *h,
-		      struct hosts_sight *s)
+void hosts_draw_ranks(struct grid *g, struct rect box, const struct run_history *h,
+		      struct hosts_view_state *s)
 {
 	const struct fleet *f = &h->fleet;
 	const struct fleet_host *host = hosts_chosen(h, s);
 	struct rect r = layout_inside(box);
-	char title[FLEET_NAME + 32], text[SPLIT_PARTS][FIGURE_BYTES];
-	struct legend pieces[SPLIT_PARTS];
-	struct fleet_split split;
+	char title[FLEET_NAME + 32], text[TIME_SPLIT_PARTS][NUMBER_TEXT_BYTES];
+	struct legend pieces[TIME_SPLIT_PARTS];
+	struct fleet_time_split split;
 	int all = 0, skip;
 
 	snprintf(title, sizeof(title), "ranks%s%s", host ? " of " : "", host ? host->name : "");
@@ -367,9 +367,9 @@ void hosts_draw_ranks(struct grid *g, struct rect box, const struct history *h,
 		draw_rank(g, (struct rect){ r.row + row, r.col, 1, r.cols }, f, i);
 		row++;
 	}
-	split = fleet_host_split(f, s->chosen);
+	split = fleet_host_time_split(f, s->chosen);
 	draw_legend(g, box, title, pieces,
-		    split_legend(g, &split, box.cols < 100, pieces, text));
+		    time_split_legend(g, &split, box.cols < 100, pieces, text));
 	if (s->focus == HOSTS_RANKS)
 		s->page = MAX(r.rows, 1);
 }

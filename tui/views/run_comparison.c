@@ -21,37 +21,37 @@ const char *const compare_axis_names[COMPARE_AXES] = {
 	"steps", "minutes of training", "million target tokens" };
 
 static const size_t offsets[COMPARE_METRICS] = {
-	offsetof(struct history, loss), offsetof(struct history, dev_nll),
-	offsetof(struct history, bleu), offsetof(struct history, rate),
-	offsetof(struct history, grad_norm), offsetof(struct history, target_tps) };
+	offsetof(struct run_history, loss), offsetof(struct run_history, dev_nll),
+	offsetof(struct run_history, bleu), offsetof(struct run_history, rate),
+	offsetof(struct run_history, grad_norm), offsetof(struct run_history, target_tps) };
 
-static void free_run(struct compare_run *r)
+static void free_compared_run(struct compared_run *r)
 {
 	history_free(r->own);
 	free(r->curve.points);
 }
 
-void compare_free(struct compare_book *b)
+void comparison_free(struct run_comparison *b)
 {
 	for (size_t i = 0; i < b->n; i++)
-		free_run(&b->runs[i]);
+		free_compared_run(&b->runs[i]);
 	free(b->runs);
-	contrast_free(&b->differ);
-	*b = (struct compare_book){ 0 };
+	option_diff_free(&b->differ);
+	*b = (struct run_comparison){ 0 };
 }
 
-struct history *compare_history(const struct compare_run *r, const struct world *w)
+struct run_history *comparison_history(const struct compared_run *r, const struct app_context *w)
 {
 	if (!r->chosen)
 		return NULL;
 	return w->run && w->history && !strcmp(w->run, r->name) ? w->history : r->own;
 }
 
-bool compare_toggle(struct compare_book *b, size_t i)
+bool comparison_toggle(struct run_comparison *b, size_t i)
 {
-	struct compare_run *r = &b->runs[i];
+	struct compared_run *r = &b->runs[i];
 
-	if (!r->chosen && b->n_chosen == CONTRAST_MAX_RUNS)
+	if (!r->chosen && b->n_chosen == OPTION_DIFF_MAX_RUNS)
 		return false;
 	r->chosen = !r->chosen;
 	b->n_chosen += r->chosen ? 1 : (size_t)-1;
@@ -66,25 +66,25 @@ bool compare_toggle(struct compare_book *b, size_t i)
 
 /* ---- which runs there are ---- */
 
-static bool take_over(struct compare_book *b, const char *name, struct compare_run *to)
+static bool reuse_compared_run(struct run_comparison *b, const char *name, struct compared_run *to)
 {
 	for (size_t i = 0; i < b->n; i++)
 		if (!strcmp(b->runs[i].name, name)) {
 			*to = b->runs[i];
-			b->runs[i] = (struct compare_run){ 0 };
+			b->runs[i] = (struct compared_run){ 0 };
 			return true;
 		}
 	return false;
 }
 
-static int list(struct compare_book *b, const struct world *w, struct err *e)
+static int list_compared_runs(struct run_comparison *b, const struct app_context *w, struct err *e)
 {
 	size_t n = 0, chosen = 0;
-	char **names = world_runs(w, &n, e);
-	struct compare_run *runs = names ? mem_alloc(n, sizeof(*runs), e) : NULL;
+	char **names = context_run_names(w, &n, e);
+	struct compared_run *runs = names ? mem_alloc(n, sizeof(*runs), e) : NULL;
 
 	for (size_t i = 0; runs && i < n; i++) {
-		if (!take_over(b, names[i], &runs[i]))
+		if (!reuse_compared_run(b, names[i], &runs[i]))
 			snprintf(runs[i].name, sizeof(runs[i].name), "%s", names[i]);
 		chosen += runs[i].chosen;
 	}
@@ -95,7 +95,7 @@ static int list(struct compare_book *b, const struct world *w, struct err *e)
 		return e->code;
 	b->stale |= chosen != b->n_chosen;
 	for (size_t i = 0; i < b->n; i++)
-		free_run(&b->runs[i]);
+		free_compared_run(&b->runs[i]);
 	free(b->runs);
 	b->runs = runs;
 	b->n = n;
@@ -104,19 +104,19 @@ static int list(struct compare_book *b, const struct world *w, struct err *e)
 }
 
 /* At first the workbench's run and the ones beside it. */
-static void choose_first(struct compare_book *b, const struct world *w)
+static void choose_first(struct run_comparison *b, const struct app_context *w)
 {
 	for (size_t i = 0; i < b->n; i++)
 		if (w->run && !strcmp(w->run, b->runs[i].name))
-			compare_toggle(b, i);
+			comparison_toggle(b, i);
 	for (size_t i = 0; i < b->n && b->n_chosen < FIRST_CHOSEN; i++)
 		if (!b->runs[i].chosen)
-			compare_toggle(b, i);
+			comparison_toggle(b, i);
 }
 
 /* ---- curves ---- */
 
-double compare_clock_at(const struct series *clock, double x)
+double comparison_clock_at(const struct series *clock, double x)
 {
 	size_t low = 0, high = clock->n;
 
@@ -148,8 +148,8 @@ double compare_clock_at(const struct series *clock, double x)
 	}
 }
 
-static int make_curve(const struct compare_book *b, struct compare_run *r,
-		      const struct history *h, struct err *e)
+static int make_curve(const struct run_comparison *b, struct compared_run *r,
+		      const struct run_history *h, struct err *e)
 {
 	const struct series *from = (const void *)((const char *)h + offsets[b->metric]);
 	const struct series *clock = b->axis == COMPARE_TIME ? &h->elapsed : &h->tokens;
@@ -163,8 +163,8 @@ static int make_curve(const struct compare_book *b, struct compare_run *r,
 		struct series_point p = from->points[i];
 
 		if (b->axis != COMPARE_STEP) {
-			p.first = compare_clock_at(clock, p.first) / unit;
-			p.last = compare_clock_at(clock, p.last) / unit;
+			p.first = comparison_clock_at(clock, p.first) / unit;
+			p.last = comparison_clock_at(clock, p.last) / unit;
 		}
 		if (isfinite(p.first) && isfinite(p.last))
 			r->curve.points[n++] = p;
@@ -177,11 +177,11 @@ static int make_curve(const struct compare_book *b, struct compare_run *r,
 	return 0;
 }
 
-static unsigned update_run(struct compare_book *b, struct compare_run *r, struct world *w,
+static unsigned update_run(struct run_comparison *b, struct compared_run *r, struct app_context *w,
 			   struct err *e)
 {
 	bool is_worlds = w->run && w->history && !strcmp(w->run, r->name);
-	struct history *h;
+	struct run_history *h;
 	int got = HISTORY_SAME;
 
 	if (is_worlds && r->own) {
@@ -192,7 +192,7 @@ static unsigned update_run(struct compare_book *b, struct compare_run *r, struct
 		return REACT_NOTHING;
 	if (!is_worlds)
 		got = history_update(r->own, w->now, BUDGET_S, e);
-	h = compare_history(r, w);
+	h = comparison_history(r, w);
 	r->changed |= got > HISTORY_SAME || (is_worlds && w->news & (NEWS_HISTORY | NEWS_RUN));
 	if (!r->changed && !b->stale && r->curve.points)
 		return REACT_NOTHING;
@@ -200,16 +200,16 @@ static unsigned update_run(struct compare_book *b, struct compare_run *r, struct
 	return REACT_REDRAW | (got == HISTORY_MORE ? REACT_AGAIN : 0);
 }
 
-unsigned compare_update(struct compare_book *b, struct world *w, struct err *e)
+unsigned comparison_update(struct run_comparison *b, struct app_context *w, struct err *e)
 {
-	const char *names[CONTRAST_MAX_RUNS];
+	const char *names[OPTION_DIFF_MAX_RUNS];
 	unsigned reaction = REACT_NOTHING;
 	size_t n = 0;
-	bool first = !b->listed;
+	bool first = !b->listed_at;
 
-	if (first || fabs(w->now - b->listed) >= LIST_EVERY_S) {
-		b->listed = w->now;
-		if (list(b, w, e))
+	if (first || fabs(w->now - b->listed_at) >= LIST_EVERY_S) {
+		b->listed_at = w->now;
+		if (list_compared_runs(b, w, e))
 			return REACT_NOTHING;
 		if (first || !b->n_chosen)
 			choose_first(b, w);
@@ -220,14 +220,14 @@ unsigned compare_update(struct compare_book *b, struct world *w, struct err *e)
 			names[n++] = b->runs[i].name;
 		}
 	if (b->stale) {
-		contrast_make(&b->differ, w->workspace, names, n, e);
+		option_diff_make(&b->differ, w->workspace, names, n, e);
 		reaction |= REACT_REDRAW;
 	}
 	b->stale = false;
 	return reaction;
 }
 
-double compare_value(const struct compare_run *r, double x)
+double comparison_value(const struct compared_run *r, double x)
 {
 	const struct series_point *p = isfinite(x) ? series_nearest(&r->curve, x) : NULL;
 

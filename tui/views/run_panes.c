@@ -49,11 +49,11 @@ static int draw_sample(struct grid *g, struct rect r, int first, const struct hi
 	return line + 1;
 }
 
-void run_draw_samples(struct grid *g, struct rect box, const struct history *h, struct run_sight *s)
+void run_draw_samples(struct grid *g, struct rect box, const struct run_history *h, struct run_view_state *s)
 {
 	struct rect r = layout_inside(box), none = { 0, 0, 0, r.cols };
 	bool focused = s->focus == PANE_SAMPLES, wrap = r.rows >= 6;
-	char count[FIGURE_BYTES], step[FIGURE_BYTES];
+	char count[NUMBER_TEXT_BYTES], step[NUMBER_TEXT_BYTES];
 	struct legend pieces[2];
 	int all = 0, line = 0;
 
@@ -75,9 +75,9 @@ void run_draw_samples(struct grid *g, struct rect box, const struct history *h, 
 		line += draw_sample(g, here, first, &h->samples[i], wrap, s->left[PANE_SAMPLES]);
 	}
 	pieces[0] =
-		(struct legend){0, STYLE_BRIGHT, "step", figure_count(step, h->samples[0].step)};
+		(struct legend){0, STYLE_BRIGHT, "step", format_count(step, h->samples[0].step)};
 	pieces[1] = (struct legend){0, STYLE_BRIGHT, "sentences",
-				    figure_count(count, (int64_t)h->n_samples)};
+				    format_count(count, (int64_t)h->n_samples)};
 	draw_legend(g, box, "samples", pieces, 2);
 	if (focused)
 		s->page = MAX(r.rows, 1);
@@ -85,12 +85,12 @@ void run_draw_samples(struct grid *g, struct rect box, const struct history *h, 
 
 /* ---- log ---- */
 
-void run_draw_log(struct grid *g, struct rect box, const struct history *h, struct run_sight *s)
+void run_draw_log(struct grid *g, struct rect box, const struct run_history *h, struct run_view_state *s)
 {
 	struct rect r = layout_inside(box);
 	bool focused = s->focus == PANE_LOG;
 	int all = (int)h->n_lines, first;
-	char bad[FIGURE_BYTES], back[FIGURE_BYTES];
+	char bad[NUMBER_TEXT_BYTES], back[NUMBER_TEXT_BYTES];
 	struct legend pieces[2];
 	int n = 0;
 
@@ -106,10 +106,10 @@ void run_draw_log(struct grid *g, struct rect box, const struct history *h, stru
 			     1);
 	if (s->up)
 		pieces[n++] = (struct legend){0x2193, STYLE_BRIGHT, "more below",
-					      figure_count(back, s->up)};
+					      format_count(back, s->up)};
 	if (h->bad_lines)
 		pieces[n++] = (struct legend){0, STYLE_WARN, "unreadable records",
-					      figure_count(bad, h->bad_lines)};
+					      format_count(bad, h->bad_lines)};
 	draw_legend(g, box, "log", pieces, n);
 	if (focused)
 		s->page = MAX(r.rows, 1);
@@ -123,30 +123,30 @@ static const struct { uint32_t sign; enum style style; } state_looks[] = {
 	[RUN_FAILED]   = { 0x2717, STYLE_BAD },       [RUN_LOST]    = { '?', STYLE_BAD },
 };
 
-void run_draw_title(struct grid *g, struct rect r, const struct history *h)
+void run_draw_title(struct grid *g, struct rect r, const struct run_history *h)
 {
 	const char *state = run_state_name(h->state);
 	int at = r.col + 1, right = r.col + r.cols - 2 - grid_text_width(g, state);
-	char text[FIGURE_BYTES];
+	char text[NUMBER_TEXT_BYTES];
 
 	grid_text(g, r.row, right + 1, r.cols, state_looks[h->state].style, state);
 	grid_put(g, r.row, right - 1, state_looks[h->state].style, state_looks[h->state].sign);
 	right -= 4;
 	at += draw_text(g, r.row, at, right - at, STYLE_TITLE, h->name) + 3;
 	if (h->parameters >= 0)
-		draw_fact(g, r.row, &at, right, figure_value(text, (double)h->parameters),
+		draw_fact(g, r.row, &at, right, format_value(text, (double)h->parameters),
 			  "parameters");
 	if (*h->backend)
 		draw_fact(g, r.row, &at, right, h->backend, h->precision);
 	if (h->ranks > 1)
-		draw_fact(g, r.row, &at, right, figure_count(text, h->ranks), "ranks");
+		draw_fact(g, r.row, &at, right, format_count(text, h->ranks), "ranks");
 	if (h->attempt > 1)
-		draw_fact(g, r.row, &at, right, "attempt", figure_count(text, h->attempt));
+		draw_fact(g, r.row, &at, right, "attempt", format_count(text, h->attempt));
 	if (*h->host)
 		draw_fact(g, r.row, &at, right, "on", h->host);
 }
 
-static double progress(const struct history *h, double elapsed)
+static double run_progress_share(const struct run_history *h, double elapsed)
 {
 	double by_steps =
 		h->total_steps > 0 && h->step >= 0 ? (double)h->step / (double)h->total_steps : NAN;
@@ -157,7 +157,7 @@ static double progress(const struct history *h, double elapsed)
 	return by_time > by_steps || isnan(by_steps) ? by_time : by_steps;
 }
 
-static const struct history_line *line_at(const struct history *h, double step, double within)
+static const struct history_line *line_at(const struct run_history *h, double step, double within)
 {
 	const struct history_line *best = NULL;
 
@@ -174,45 +174,45 @@ static const struct history_line *line_at(const struct history *h, double step, 
 }
 
 /* The row while the plots are read at a step: when that was, and what happened there. */
-static void draw_reading(struct grid *g, struct rect r, const struct history *h,
-			 const struct sight *s)
+static void draw_reading(struct grid *g, struct rect r, const struct run_history *h,
+			 const struct plot_viewport *s)
 {
 	int at = r.col + 1, right = r.col + r.cols - 2;
 	const struct history_line *l;
-	char text[FIGURE_BYTES];
+	char text[NUMBER_TEXT_BYTES];
 
-	draw_fact(g, r.row, &at, right, "at step", figure_count(text, (int64_t)s->cursor));
+	draw_fact(g, r.row, &at, right, "at step", format_count(text, (int64_t)s->cursor));
 	draw_fact(g, r.row, &at, right, "after",
-		  figure_duration(text, sight_value(&h->elapsed, s->cursor)));
+		  format_duration(text, viewport_value_at(&h->elapsed, s->cursor)));
 	draw_fact(g, r.row, &at, right, "tokens",
-		  figure_value(text, sight_value(&h->tokens, s->cursor)));
+		  format_value(text, viewport_value_at(&h->tokens, s->cursor)));
 	draw_fact(g, r.row, &at, right, "UTC",
-		  log_clock(text, sight_value(&h->wall, s->cursor)));
+		  log_clock(text, viewport_value_at(&h->wall, s->cursor)));
 	l = line_at(h, s->cursor, s->whole / 60);
 	if (l && right - at > 12) {
-		at += draw_text(g, r.row, at, right - at, log_style(l->kind), log_word(l->kind));
+		at += draw_text(g, r.row, at, right - at, log_style(l->kind), log_kind_name(l->kind));
 		at += draw_text(g, r.row, at, right - at, STYLE_DIM, " at ");
 		at += draw_text(g, r.row, at, right - at, STYLE_DIM,
-				figure_count(text, l->step)) + 1;
+				format_count(text, l->step)) + 1;
 		draw_text(g, r.row, at, right - at + 1, STYLE_NORMAL, l->text);
 	}
 }
 
-void run_draw_facts(struct grid *g, struct rect r, const struct history *h,
-		    const struct run_sight *s, double now)
+void run_draw_facts(struct grid *g, struct rect r, const struct run_history *h,
+		    const struct run_view_state *s, double now)
 {
 	int at = r.col + 1, right = r.col + r.cols - 2;
-	double elapsed = history_elapsed(h, now), done = progress(h, elapsed),
+	double elapsed = history_elapsed(h, now), done = run_progress_share(h, elapsed),
 	       left = history_remaining(h, now);
-	char step[FIGURE_BYTES], total[FIGURE_BYTES], text[3 * FIGURE_BYTES];
+	char step[NUMBER_TEXT_BYTES], total[NUMBER_TEXT_BYTES], text[3 * NUMBER_TEXT_BYTES];
 
 	if (isfinite(s->plots.cursor)) {
 		draw_reading(g, r, h, &s->plots);
 		return;
 	}
-	figure_count(step, h->step);
+	format_count(step, h->step);
 	if (h->total_steps > 0)
-		snprintf(text, sizeof(text), "%s / %s", step, figure_count(total, h->total_steps));
+		snprintf(text, sizeof(text), "%s / %s", step, format_count(total, h->total_steps));
 	else
 		snprintf(text, sizeof(text), "%s", step);
 	draw_fact(g, r.row, &at, right, "step", text);
@@ -224,11 +224,11 @@ void run_draw_facts(struct grid *g, struct rect r, const struct history *h,
 		snprintf(text, sizeof(text), "%.0f %%", floor(MIN(MAX(done, 0.0), 1.0) * 100));
 		at += draw_text(g, r.row, at, 6, STYLE_BRIGHT, text) + 3;
 	}
-	draw_fact(g, r.row, &at, right, "epoch", figure_fixed(text, h->epoch, 2));
-	draw_fact(g, r.row, &at, right, "elapsed", figure_duration(text, elapsed));
+	draw_fact(g, r.row, &at, right, "epoch", format_fixed(text, h->epoch, 2));
+	draw_fact(g, r.row, &at, right, "elapsed", format_duration(text, elapsed));
 	if (h->state == RUN_RUNNING)
-		draw_fact(g, r.row, &at, right, "left", figure_duration(text, left));
+		draw_fact(g, r.row, &at, right, "left", format_duration(text, left));
 	if (h->state == RUN_FAILED && h->exit_status > 0)
-		draw_fact(g, r.row, &at, right, "exit", figure_count(text, h->exit_status));
-	draw_fact(g, r.row, &at, right, "best BLEU", figure_fixed(text, h->best_bleu, 2));
+		draw_fact(g, r.row, &at, right, "exit", format_count(text, h->exit_status));
+	draw_fact(g, r.row, &at, right, "best BLEU", format_fixed(text, h->best_bleu, 2));
 }

@@ -29,10 +29,10 @@ struct pane_plot {
 	const char *labels[3], *tags[3];
 	size_t n;
 	bool from_zero;
-	int decimals;		/* of its figures; -1: as figure_value() likes */
+	int decimals;		/* of its figures; -1: as format_value() likes */
 };
 
-static void add_line(struct pane_plot *p, const struct series *s, enum plot_pen pen,
+static void add_pane_line(struct pane_plot *p, const struct series *s, enum plot_pen pen,
 		     const char *label, const char *tag)
 {
 	static const enum style styles[] = { STYLE_FIRST, STYLE_SECOND, STYLE_THIRD };
@@ -43,51 +43,51 @@ static void add_line(struct pane_plot *p, const struct series *s, enum plot_pen 
 }
 
 /* A narrow pane abbreviates. */
-static struct pane_plot plot_of(const struct history *h, enum run_pane pane, bool narrow)
+static struct pane_plot make_pane_plot(const struct run_history *h, enum run_pane pane, bool narrow)
 {
 	struct pane_plot p = { .from_zero = true, .decimals = -1 };
 
 	switch (pane) {
 	case PANE_LOSS:
-		add_line(&p, &h->loss, PLOT_LINE, "train", "train/loss");
-		add_line(&p, &h->dev_nll, PLOT_MARKED, h->imported ? "dev" : narrow ? "dev"
+		add_pane_line(&p, &h->loss, PLOT_LINE, "train", "train/loss");
+		add_pane_line(&p, &h->dev_nll, PLOT_MARKED, h->imported ? "dev" : narrow ? "dev"
 										    : "dev NLL",
 			 "dev/nll");
 		/* Without dropout and smoothing: what the dev set's may be compared with. */
 		if (h->sample_nll.n && !narrow)
-			add_line(&p, &h->sample_nll, PLOT_EXACT_DOTTED, "train NLL",
+			add_pane_line(&p, &h->sample_nll, PLOT_EXACT_DOTTED, "train NLL",
 				 "dev/train_sample_nll");
 		p.from_zero = false;
 		p.decimals = narrow ? 2 : 3;
 		break;
 	case PANE_BLEU:
-		add_line(&p, &h->bleu, PLOT_MARKED, "", "dev/bleu");
+		add_pane_line(&p, &h->bleu, PLOT_MARKED, "", "dev/bleu");
 		p.decimals = 2;
 		break;
 	case PANE_SPEED:
-		add_line(&p, &h->target_tps, PLOT_LINE, narrow ? "tgt" : "target",
+		add_pane_line(&p, &h->target_tps, PLOT_LINE, narrow ? "tgt" : "target",
 			 "speed/target_tokens_per_second");
-		add_line(&p, &h->source_tps, PLOT_DOTTED, narrow ? "src" : "source",
+		add_pane_line(&p, &h->source_tps, PLOT_DOTTED, narrow ? "src" : "source",
 			 "speed/source_tokens_per_second");
 		break;
 	case PANE_GRAD:
-		add_line(&p, &h->grad_norm, PLOT_LINE, "", "train/gradient_norm");
+		add_pane_line(&p, &h->grad_norm, PLOT_LINE, "", "train/gradient_norm");
 		break;
 	default:
-		add_line(&p, &h->rate, PLOT_EXACT, "", "train/learning_rate");
+		add_pane_line(&p, &h->rate, PLOT_EXACT, "", "train/learning_rate");
 	}
 	return p;
 }
 
-size_t run_series(const struct history *h, enum run_pane pane,
-		  struct export_item items[RUN_LINES])
+size_t run_series(const struct run_history *h, enum run_pane pane,
+		  struct csv_series items[RUN_LINES])
 {
 	struct pane_plot p;
 
 	if (pane >= PANE_SAMPLES)
 		return 0;
 	if (pane == PANE_SPLIT) {
-		const struct export_item all[RUN_LINES] = {
+		const struct csv_series all[RUN_LINES] = {
 			{ &h->compute_s, "step/compute_seconds" },
 			{ &h->update_s, "step/update_seconds" },
 			{ &h->wait_s, "step/wait_seconds" },
@@ -100,15 +100,15 @@ size_t run_series(const struct history *h, enum run_pane pane,
 			items[i] = all[i];
 		return RUN_LINES;
 	}
-	p = plot_of(h, pane, false);
+	p = make_pane_plot(h, pane, false);
 	for (size_t i = 0; i < p.n; i++)
-		items[i] = (struct export_item){ p.lines[i].series, p.tags[i] };
+		items[i] = (struct csv_series){ p.lines[i].series, p.tags[i] };
 	return p.n;
 }
 
 /* ---- marks ---- */
 
-void run_collect_marks(const struct history *h, struct run_sight *s)
+void run_collect_marks(const struct run_history *h, struct run_view_state *s)
 {
 	static const struct { enum style style; uint32_t sign; } looks[] = {
 		[LINE_START] = { STYLE_MARK, 0x25B2 },	 [LINE_STOP] = { STYLE_DIM, 0x25A0 },
@@ -131,16 +131,16 @@ void run_collect_marks(const struct history *h, struct run_sight *s)
 /* ---- drawing ---- */
 
 /* The step that the plots are read at; returns how many pieces that makes. */
-static int step_piece(const struct sight *s, struct legend *piece, char text[FIGURE_BYTES])
+static int step_piece(const struct plot_viewport *s, struct legend *piece, char text[NUMBER_TEXT_BYTES])
 {
 	if (!isfinite(s->cursor))
 		return 0;
-	*piece = (struct legend){ 0, STYLE_BRIGHT, "step", figure_count(text, (int64_t)s->cursor) };
+	*piece = (struct legend){ 0, STYLE_BRIGHT, "step", format_count(text, (int64_t)s->cursor) };
 	return 1;
 }
 
 /* How the axes differ from what one expects, behind the title. */
-static void name_pane(const struct sight *s, enum run_pane pane, char *out, size_t size)
+static void name_pane(const struct plot_viewport *s, enum run_pane pane, char *out, size_t size)
 {
 	snprintf(out, size, "%s%s%s", pane_titles[pane],
 		 pane != PANE_SPLIT && s->log_y >> pane & 1 ? ", log" : "",
@@ -148,23 +148,23 @@ static void name_pane(const struct sight *s, enum run_pane pane, char *out, size
 }
 
 static void draw_plot_legend(struct grid *g, struct rect box, const char *title,
-			     const struct history *h, const struct pane_plot *p,
-			     const struct sight *s)
+			     const struct run_history *h, const struct pane_plot *p,
+			     const struct plot_viewport *s)
 {
-	char values[3][FIGURE_BYTES], step[FIGURE_BYTES], best[FIGURE_BYTES],
-		best_step[FIGURE_BYTES + 8];
+	char values[3][NUMBER_TEXT_BYTES], step[NUMBER_TEXT_BYTES], best[NUMBER_TEXT_BYTES],
+		best_step[NUMBER_TEXT_BYTES + 8];
 	struct legend pieces[6];
 	int n = step_piece(s, pieces, step);
 
 	for (size_t i = 0; i < p->n; i++) {
-		double v = sight_value(p->lines[i].series, s->cursor);
+		double v = viewport_value_at(p->lines[i].series, s->cursor);
 
 		pieces[n] = (struct legend){
 			0,
 			STYLE_BRIGHT,
 			p->labels[i],
-			p->decimals < 0 ? figure_value(values[i], v)
-					: figure_fixed(values[i], v, p->decimals),
+			p->decimals < 0 ? format_value(values[i], v)
+					: format_fixed(values[i], v, p->decimals),
 		};
 		if (p->n > 1) {		/* a single line needs no key */
 			pieces[n].sign = pen_signs[p->lines[i].pen];
@@ -173,15 +173,15 @@ static void draw_plot_legend(struct grid *g, struct rect box, const char *title,
 		n++;
 	}
 	if (p->lines[0].series == &h->bleu && h->best_step >= 0 && !isfinite(s->cursor)) {
-		snprintf(best_step, sizeof(best_step), "at %s", figure_count(step, h->best_step));
+		snprintf(best_step, sizeof(best_step), "at %s", format_count(step, h->best_step));
 		pieces[n++] = (struct legend){0x2605, STYLE_GOOD, "best",
-					      figure_fixed(best, h->best_bleu, 2)};
+					      format_fixed(best, h->best_bleu, 2)};
 		pieces[n++] = (struct legend){ 0, STYLE_DIM, best_step, "" };
 	}
 	draw_legend(g, box, title, pieces, n);
 }
 
-static double axis_end(const struct history *h)
+static double axis_end(const struct run_history *h)
 {
 	bool done = h->state == RUN_FINISHED || h->state == RUN_STOPPED || h->state == RUN_FAILED;
 
@@ -192,50 +192,50 @@ static double axis_end(const struct history *h)
 
 static double part_at(const struct series *part, const struct series *whole, double cursor)
 {
-	return part->n ? sight_value(part, cursor) / sight_value(whole, cursor) : NAN;
+	return part->n ? viewport_value_at(part, cursor) / viewport_value_at(whole, cursor) : NAN;
 }
 
-static void draw_split(struct grid *g, struct rect box, const struct history *h,
-		       struct run_sight *s, const char *title)
+static void draw_split(struct grid *g, struct rect box, const struct run_history *h,
+		       struct run_view_state *s, const char *title)
 {
-	const struct plot_part parts[SPLIT_PARTS] = {
-		[SPLIT_COMPUTE] = { &h->compute_s, split_looks[SPLIT_COMPUTE].style },
-		[SPLIT_UPDATE] = { &h->update_s, split_looks[SPLIT_UPDATE].style },
-		[SPLIT_LATE] = { &h->wait_s, split_looks[SPLIT_LATE].style },
-		[SPLIT_TRANSFER] = { &h->transfer_s, split_looks[SPLIT_TRANSFER].style },
-		[SPLIT_INPUT] = { &h->input_s, split_looks[SPLIT_INPUT].style },
+	const struct plot_part parts[TIME_SPLIT_PARTS] = {
+		[TIME_SPLIT_COMPUTE] = { &h->compute_s, time_split_looks[TIME_SPLIT_COMPUTE].style },
+		[TIME_SPLIT_UPDATE] = { &h->update_s, time_split_looks[TIME_SPLIT_UPDATE].style },
+		[TIME_SPLIT_LATE] = { &h->wait_s, time_split_looks[TIME_SPLIT_LATE].style },
+		[TIME_SPLIT_TRANSFER] = { &h->transfer_s, time_split_looks[TIME_SPLIT_TRANSFER].style },
+		[TIME_SPLIT_INPUT] = { &h->input_s, time_split_looks[TIME_SPLIT_INPUT].style },
 	};
-	struct plot_stack stack = { .parts = parts, .n = SPLIT_PARTS, .whole = &h->step_s };
+	struct plot_stack stack = { .parts = parts, .n = TIME_SPLIT_PARTS, .whole = &h->step_s };
 	double at = s->plots.cursor;
-	struct fleet_split split = {
+	struct fleet_time_split split = {
 		.compute = part_at(&h->compute_s, &h->step_s, at),
 		.update = part_at(&h->update_s, &h->step_s, at),
 		.late = part_at(&h->wait_s, &h->step_s, at),
 		.transfer = part_at(&h->transfer_s, &h->step_s, at),
 		.input = part_at(&h->input_s, &h->step_s, at),
 	};
-	char text[SPLIT_PARTS][FIGURE_BYTES], step[FIGURE_BYTES], each[FIGURE_BYTES];
-	char seconds[FIGURE_BYTES + 4];
-	struct legend pieces[SPLIT_PARTS + 2];
+	char text[TIME_SPLIT_PARTS][NUMBER_TEXT_BYTES], step[NUMBER_TEXT_BYTES], each[NUMBER_TEXT_BYTES];
+	char seconds[NUMBER_TEXT_BYTES + 4];
+	struct legend pieces[TIME_SPLIT_PARTS + 2];
 	int n = step_piece(&s->plots, pieces, step);
 
 	stack.axes.marks = s->marks;
 	stack.axes.n_marks = s->n_marks;
-	sight_apply(&s->plots, PANE_SPLIT, axis_end(h), &stack.axes);
+	viewport_apply(&s->plots, PANE_SPLIT, axis_end(h), &stack.axes);
 	plot_stack_draw(g, box, &stack);
 	if (h->step_s.n) {
 		snprintf(seconds, sizeof(seconds), "%.20s s",
-			 figure_value(each, sight_value(&h->step_s, at)));
+			 format_value(each, viewport_value_at(&h->step_s, at)));
 		pieces[n++] = (struct legend){ 0, STYLE_BRIGHT, "", seconds };
-		n += split_legend(g, &split, box.cols < 70, &pieces[n], text);
+		n += time_split_legend(g, &split, box.cols < 70, &pieces[n], text);
 	}
 	draw_legend(g, box, title, pieces, n);
 }
 
-void run_draw_plot(struct grid *g, struct rect box, enum run_pane pane, const struct history *h,
-		   struct run_sight *s)
+void run_draw_plot(struct grid *g, struct rect box, enum run_pane pane, const struct run_history *h,
+		   struct run_view_state *s)
 {
-	struct pane_plot p = plot_of(h, pane, box.cols < 48);
+	struct pane_plot p = make_pane_plot(h, pane, box.cols < 48);
 	struct plot plot = { .lines = p.lines, .n = p.n, .from_zero = p.from_zero,
 			     .marks = s->marks, .n_marks = s->n_marks };
 	char title[60];
@@ -245,7 +245,7 @@ void run_draw_plot(struct grid *g, struct rect box, enum run_pane pane, const st
 	if (pane == PANE_SPLIT) {
 		draw_split(g, box, h, s, title);
 	} else {
-		sight_apply(&s->plots, pane, axis_end(h), &plot);
+		viewport_apply(&s->plots, pane, axis_end(h), &plot);
 		plot_draw(g, box, &plot);
 		draw_plot_legend(g, box, title, h, &p, &s->plots);
 	}

@@ -15,9 +15,9 @@
 enum compare_pane { COMPARE_LIST, COMPARE_DIFFER, COMPARE_PANES };
 
 struct compare_view {
-	struct compare_book book;
-	struct sight sight;
-	struct list lists[COMPARE_PANES];
+	struct run_comparison comparison;
+	struct plot_viewport viewport;
+	struct list_widget lists[COMPARE_PANES];
 	enum compare_pane focus;
 	int left;		/* runs scrolled out of the table */
 	char wanted[60];	/* what was searched for last */
@@ -31,13 +31,13 @@ static const struct { enum style style; enum plot_pen pen; const char *sample; }
 	{ STYLE_FIRST, PLOT_DOTTED, ". ." }, { STYLE_SECOND, PLOT_LINE, "---" },
 };
 
-static int compare_open(void *state, struct world *w, struct err *e)
+static int compare_open(void *state, struct app_context *w, struct err *e)
 {
 	struct compare_view *c = state;
 
 	(void)w;
 	(void)e;
-	sight_init(&c->sight);
+	viewport_init(&c->viewport);
 	return 0;
 }
 
@@ -45,20 +45,20 @@ static void compare_close(void *state)
 {
 	struct compare_view *c = state;
 
-	compare_free(&c->book);
+	comparison_free(&c->comparison);
 }
 
-static unsigned compare_look(void *state, struct world *w)
+static unsigned compare_look(void *state, struct app_context *w)
 {
 	struct compare_view *c = state;
 	struct err e = { 0 };
 
-	return w->front ? compare_update(&c->book, w, &e) : REACT_NOTHING;
+	return w->front ? comparison_update(&c->comparison, w, &e) : REACT_NOTHING;
 }
 
 /* ---- keys ---- */
 
-static const struct compare_run *first_chosen(const struct compare_book *b)
+static const struct compared_run *first_chosen(const struct run_comparison *b)
 {
 	for (size_t i = 0; i < b->n; i++)
 		if (b->runs[i].chosen)
@@ -67,54 +67,54 @@ static const struct compare_run *first_chosen(const struct compare_book *b)
 }
 
 /* The table as CSV: what came of the runs, then the options that differ. */
-static void export_table(const struct compare_view *c, struct world *w)
+static void export_table(const struct compare_view *c, struct app_context *w)
 {
-	const struct compare_book *b = &c->book;
+	const struct run_comparison *b = &c->comparison;
 	struct buf out = { 0 };
 	size_t k = 0;
 
-	export_field(&out, "option", b->n_chosen ? ',' : '\n');
+	csv_put_field(&out, "option", b->n_chosen ? ',' : '\n');
 	for (size_t i = 0; i < b->n; i++)
 		if (b->runs[i].chosen)
-			export_field(&out, b->runs[i].name, ++k == b->n_chosen ? '\n' : ',');
-	export_field(&out, compare_metric_names[b->metric], b->n_chosen ? ',' : '\n');
+			csv_put_field(&out, b->runs[i].name, ++k == b->n_chosen ? '\n' : ',');
+	csv_put_field(&out, compare_metric_names[b->metric], b->n_chosen ? ',' : '\n');
 	k = 0;
 	for (size_t i = 0; i < b->n; i++)
 		if (b->runs[i].chosen)
-			export_number(&out, compare_value(&b->runs[i], c->sight.cursor),
+			csv_put_number(&out, comparison_value(&b->runs[i], c->viewport.cursor),
 				      ++k == b->n_chosen ? '\n' : ',');
 	for (size_t row = 0; row < b->differ.n; row++) {
-		export_field(&out, b->differ.rows[row].option, ',');
+		csv_put_field(&out, b->differ.rows[row].option, ',');
 		for (k = 0; k < b->n_chosen; k++)
-			export_field(&out, b->differ.rows[row].values[k] ?
+			csv_put_field(&out, b->differ.rows[row].values[k] ?
 				     b->differ.rows[row].values[k] : "",
 				     k + 1 == b->n_chosen ? '\n' : ',');
 	}
-	world_export(w, "compare.csv", buf_text(&out));
+	context_write_file(w, "compare.csv", buf_text(&out));
 	buf_free(&out);
 }
 
-static unsigned toggle(struct compare_view *c, struct world *w)
+static unsigned toggle_chosen_run(struct compare_view *c, struct app_context *w)
 {
 	size_t at = c->lists[COMPARE_LIST].at;
 
-	if (at < c->book.n && !compare_toggle(&c->book, at))
-		world_say(w, STYLE_WARN, "at most %d runs over each other", CONTRAST_MAX_RUNS);
+	if (at < c->comparison.n && !comparison_toggle(&c->comparison, at))
+		context_notify(w, STYLE_WARN, "at most %d runs over each other", OPTION_DIFF_MAX_RUNS);
 	return REACT_REDRAW | REACT_AGAIN;
 }
 
 /* Another axis: where the window was says nothing there. */
 static void next_axis(struct compare_view *c)
 {
-	c->book.axis = (c->book.axis + 1) % COMPARE_AXES;
-	c->book.stale = true;
-	c->sight.from = c->sight.to = c->sight.cursor = NAN;
+	c->comparison.axis = (c->comparison.axis + 1) % COMPARE_AXES;
+	c->comparison.stale = true;
+	c->viewport.from = c->viewport.to = c->viewport.cursor = NAN;
 }
 
-static unsigned compare_act(void *state, struct world *w, enum action action)
+static unsigned compare_act(void *state, struct app_context *w, enum action action)
 {
 	struct compare_view *c = state;
-	const struct compare_run *first = first_chosen(&c->book);
+	const struct compared_run *first = first_chosen(&c->comparison);
 
 	switch (action) {
 	case ACTION_NEXT_PANE:
@@ -122,16 +122,16 @@ static unsigned compare_act(void *state, struct world *w, enum action action)
 		c->focus = (c->focus + 1) % COMPARE_PANES;
 		return REACT_REDRAW;
 	case ACTION_COMPARE_TOGGLE:
-		return toggle(c, w);
+		return toggle_chosen_run(c, w);
 	case ACTION_COMPARE_METRIC:
-		c->book.metric = (c->book.metric + 1) % COMPARE_METRICS;
-		c->book.stale = true;
+		c->comparison.metric = (c->comparison.metric + 1) % COMPARE_METRICS;
+		c->comparison.stale = true;
 		return REACT_REDRAW | REACT_AGAIN;
 	case ACTION_COMPARE_AXIS:
 		next_axis(c);
 		return REACT_REDRAW | REACT_AGAIN;
 	case ACTION_COMPARE_SEARCH:
-		world_ask(w, &(struct question){ .kind = QUESTION_LINE, .id = 1,
+		context_ask(w, &(struct question){ .kind = QUESTION_LINE, .id = 1,
 				.title = "the next run with", .text = c->wanted });
 		return REACT_REDRAW;
 	case ACTION_COMPARE_EXPORT:
@@ -145,43 +145,43 @@ static unsigned compare_act(void *state, struct world *w, enum action action)
 		}
 		break;
 	default:
-		if (list_act(&c->lists[c->focus], action,
-			     c->focus == COMPARE_LIST ? c->book.n : c->book.differ.n))
+		if (list_widget_act(&c->lists[c->focus], action,
+			     c->focus == COMPARE_LIST ? c->comparison.n : c->comparison.differ.n))
 			return REACT_REDRAW;
 	}
-	return sight_act(&c->sight, action, 0, first ? &first->curve : NULL);
+	return viewport_act(&c->viewport, action, 0, first ? &first->curve : NULL);
 }
 
 /* To the next run whose name has the text; behind the last one comes the first. */
-static unsigned compare_answer(void *state, struct world *w, int question, const char *text)
+static unsigned compare_answer(void *state, struct app_context *w, int question, const char *text)
 {
 	struct compare_view *c = state;
-	struct list *l = &c->lists[COMPARE_LIST];
+	struct list_widget *l = &c->lists[COMPARE_LIST];
 
 	(void)question;
 	if (!text || !*text)
 		return REACT_REDRAW;
 	snprintf(c->wanted, sizeof(c->wanted), "%s", text);
 	c->focus = COMPARE_LIST;
-	for (size_t i = 1; i <= c->book.n; i++) {
-		size_t at = (l->at + i) % c->book.n;
+	for (size_t i = 1; i <= c->comparison.n; i++) {
+		size_t at = (l->at + i) % c->comparison.n;
 
-		if (strcasestr(c->book.runs[at].name, text)) {
+		if (strcasestr(c->comparison.runs[at].name, text)) {
 			l->at = at;
 			return REACT_REDRAW;
 		}
 	}
-	world_say(w, STYLE_WARN, "no run has \"%.60s\" in its name", text);
+	context_notify(w, STYLE_WARN, "no run has \"%.60s\" in its name", text);
 	return REACT_REDRAW;
 }
 
-static unsigned compare_mouse(void *state, struct world *w, const struct mouse *m)
+static unsigned compare_mouse(void *state, struct app_context *w, const struct mouse *m)
 {
 	struct compare_view *c = state;
 	size_t plot;
 
 	(void)w;
-	return sight_mouse(&c->sight, m, &plot);
+	return viewport_mouse(&c->viewport, m, &plot);
 }
 
 /* ---- drawing ---- */
@@ -189,49 +189,49 @@ static unsigned compare_mouse(void *state, struct world *w, const struct mouse *
 static void draw_list_row(struct grid *g, struct rect in, int row, const struct compare_view *c,
 			  size_t i, size_t look)
 {
-	const struct compare_run *r = &c->book.runs[i];
+	const struct compared_run *r = &c->comparison.runs[i];
 	bool at = c->focus == COMPARE_LIST && i == c->lists[COMPARE_LIST].at;
 	enum style style = at ? STYLE_SELECTED : r->chosen ? STYLE_NORMAL : STYLE_DIM;
 	int col = in.col + 2, right = in.col + in.cols;
-	char value[FIGURE_BYTES];
+	char value[NUMBER_TEXT_BYTES];
 
 	if (at)
-		list_draw_chosen(g, in, row, true);
+		list_widget_draw_chosen(g, in, row, true);
 	grid_text(g, row, col, right - col, style, r->chosen ? "[x]" : "[ ]");
 	if (r->chosen)
 		grid_text(g, row, col + 4, right - col - 4, looks[look].style, looks[look].sample);
 	draw_text(g, row, col + 8, MAX(right - col - 18, 4), style, r->name);
 	if (r->chosen)
 		draw_text_right(g, row, right - 2, 9, style,
-				figure_value(value, compare_value(r, c->sight.cursor)));
+				format_value(value, comparison_value(r, c->viewport.cursor)));
 }
 
 static void draw_runs(struct grid *g, struct rect box, struct compare_view *c)
 {
-	struct list *l = &c->lists[COMPARE_LIST];
+	struct list_widget *l = &c->lists[COMPARE_LIST];
 	struct rect in = layout_inside(box);
-	size_t top = list_top(l, c->book.n, in.rows), look = 0;
+	size_t top = list_widget_top(l, c->comparison.n, in.rows), look = 0;
 
 	draw_box(g, box, "runs", c->focus == COMPARE_LIST);
-	for (size_t i = 0; i < c->book.n && i < top + (size_t)MAX(in.rows, 0); i++) {
+	for (size_t i = 0; i < c->comparison.n && i < top + (size_t)MAX(in.rows, 0); i++) {
 		if (i >= top)
 			draw_list_row(g, in, in.row + (int)(i - top), c, i, look);
-		look += c->book.runs[i].chosen;
+		look += c->comparison.runs[i].chosen;
 	}
-	list_draw_place(g, box, l, c->book.n);
-	if (!c->book.n && in.rows > 0)
+	list_widget_draw_place(g, box, l, c->comparison.n);
+	if (!c->comparison.n && in.rows > 0)
 		draw_text(g, in.row, in.col + 1, in.cols - 1, STYLE_DIM, "no run yet");
 }
 
 static void draw_curves(struct grid *g, struct rect box, struct compare_view *c)
 {
-	struct plot_line lines[CONTRAST_MAX_RUNS];
+	struct plot_line lines[OPTION_DIFF_MAX_RUNS];
 	struct plot p = { .lines = lines, .cursor = NAN };
-	const struct compare_book *b = &c->book;
+	const struct run_comparison *b = &c->comparison;
 	char title[120];
 	double end = 0;
 
-	for (size_t i = 0; i < b->n && p.n < CONTRAST_MAX_RUNS; i++) {
+	for (size_t i = 0; i < b->n && p.n < OPTION_DIFF_MAX_RUNS; i++) {
 		if (!b->runs[i].chosen)
 			continue;
 		lines[p.n] = (struct plot_line){ &b->runs[i].curve, looks[p.n].pen,
@@ -244,7 +244,7 @@ static void draw_curves(struct grid *g, struct rect box, struct compare_view *c)
 	draw_box(g, box, title, false);
 	p.from_zero = b->metric == COMPARE_BLEU || b->metric == COMPARE_SPEED;
 	end = MAX(end, 1e-3);
-	sight_apply(&c->sight, 0, b->axis == COMPARE_STEP ? plot_x_end(end, 0) : end, &p);
+	viewport_apply(&c->viewport, 0, b->axis == COMPARE_STEP ? plot_x_end(end, 0) : end, &p);
 	/* evaluations are few, and each is a mean already */
 	if (b->metric == COMPARE_DEV_NLL || b->metric == COMPARE_BLEU)
 		p.smooth = 0;
@@ -254,15 +254,15 @@ static void draw_curves(struct grid *g, struct rect box, struct compare_view *c)
 static void draw_table_row(struct grid *g, struct rect in, int row, const struct compare_view *c,
 			   size_t i)
 {
-	const struct contrast_row *r = &c->book.differ.rows[i];
+	const struct option_diff_row *r = &c->comparison.differ.rows[i];
 	bool at = c->focus == COMPARE_DIFFER && i == c->lists[COMPARE_DIFFER].at;
 	enum style style = at ? STYLE_SELECTED : STYLE_NORMAL;
 	int col = in.col + 2, right = in.col + in.cols;
 
 	if (at)
-		list_draw_chosen(g, in, row, true);
+		list_widget_draw_chosen(g, in, row, true);
 	draw_text(g, row, col, MIN(20, right - col), at ? style : STYLE_BRIGHT, r->option);
-	for (size_t k = (size_t)c->left; k < c->book.n_chosen; k++) {
+	for (size_t k = (size_t)c->left; k < c->comparison.n_chosen; k++) {
 		int to = col + 21 + (int)(k - (size_t)c->left) * 17;
 
 		if (to + 4 > right)
@@ -274,15 +274,15 @@ static void draw_table_row(struct grid *g, struct rect in, int row, const struct
 
 static void draw_table(struct grid *g, struct rect box, struct compare_view *c)
 {
-	struct list *l = &c->lists[COMPARE_DIFFER];
-	const struct compare_book *b = &c->book;
+	struct list_widget *l = &c->lists[COMPARE_DIFFER];
+	const struct run_comparison *b = &c->comparison;
 	struct rect in = layout_inside(box);
-	char title[80], n[FIGURE_BYTES];
+	char title[80], n[NUMBER_TEXT_BYTES];
 	size_t top, k = 0, look = 0;
 
 	c->left = MIN(c->left, (int)MAX(b->n_chosen, 1) - 1);
 	snprintf(title, sizeof(title), "options that differ: %s",
-		 figure_count(n, (int64_t)b->differ.n));
+		 format_count(n, (int64_t)b->differ.n));
 	draw_box(g, box, title, c->focus == COMPARE_DIFFER);
 	for (size_t i = 0; i < b->n && in.rows > 0; i++) {
 		int to = in.col + 23 + ((int)k - c->left) * 17;
@@ -295,28 +295,28 @@ static void draw_table(struct grid *g, struct rect box, struct compare_view *c)
 		k++;
 		look++;
 	}
-	top = list_top(l, b->differ.n, in.rows - 1);
+	top = list_widget_top(l, b->differ.n, in.rows - 1);
 	for (int i = 0; i < in.rows - 1 && top + (size_t)i < b->differ.n; i++)
 		draw_table_row(g, in, in.row + 1 + i, c, top + (size_t)i);
-	list_draw_place(g, box, l, b->differ.n);
+	list_widget_draw_place(g, box, l, b->differ.n);
 }
 
-static void compare_draw(void *state, struct grid *g, struct rect body, const struct world *w)
+static void compare_draw(void *state, struct grid *g, struct rect body, const struct app_context *w)
 {
 	struct compare_view *c = state;
 	bool wide = body.cols >= 100;
-	int n = (int)MAX(c->book.n, 1);
+	int n = (int)MAX(c->comparison.n, 1);
 	const struct layout_part rows[] = {
 		{ .min = 3, .max = wide ? 3 : MIN(n, 6) + 2, .rank = 1, .weight = 1 },
 		{ .min = 4, .weight = 3, .rank = 0 },
-		{ .min = 4, .max = (int)MIN(c->book.differ.n, (size_t)20) + 3, .weight = 2,
+		{ .min = 4, .max = (int)MIN(c->comparison.differ.n, (size_t)20) + 3, .weight = 2,
 		  .rank = 2 } };
 	const struct layout_part cols[] = { { .min = 34, .max = 44, .weight = 1 },
 					    { .min = 40, .weight = 3 } };
 	struct rect r[3] = { { 0 } }, upper[2];
 
 	(void)w;
-	sight_begin(&c->sight);
+	viewport_clear_areas(&c->viewport);
 	if (!wide) {
 		layout_rows(body, rows, 3, r);
 	} else {

@@ -17,20 +17,20 @@
 enum data_question { ASK_CORPUS = 1, ASK_WORD, ASK_PIECE };
 
 struct data_view {
-	struct places places;
-	struct data_book book;
-	struct data_sight sight;
+	struct workspace_index ws_index;
+	struct corpus_details details;
+	struct data_view_state view_state;
 	bool stale;		/* the line was changed since it was split */
 };
 
-static int data_open(void *state, struct world *w, struct err *e)
+static int data_open(void *state, struct app_context *w, struct err *e)
 {
 	struct data_view *d = state;
 
 	(void)w;
 	(void)e;
-	d->places.no_runs = true;
-	d->book.seen = NAN;
+	d->ws_index.no_runs = true;
+	d->details.seen = NAN;
 	return 0;
 }
 
@@ -38,23 +38,23 @@ static void data_close(void *state)
 {
 	struct data_view *d = state;
 
-	places_free(&d->places);
-	data_book_close(&d->book);
-	free(d->sight.pieces);
-	edit_close(&d->sight.line);
-	split_free(&d->sight.split);
-	bpe_trace_free(&d->sight.trace);
+	workspace_index_free(&d->ws_index);
+	corpus_details_close(&d->details);
+	free(d->view_state.pieces);
+	edit_close(&d->view_state.line);
+	line_pieces_free(&d->view_state.split);
+	bpe_trace_free(&d->view_state.trace);
 }
 
 /* ---- which corpus ---- */
 
 /* The one that was chosen; else the one at work, else the newest. */
-static const struct place_corpus *wanted(const struct data_view *d, const struct world *w)
+static const struct indexed_corpus *wanted_corpus(const struct data_view *d, const struct app_context *w)
 {
-	const struct place_corpus *best = places_corpus(&d->places, w->corpus);
+	const struct indexed_corpus *best = workspace_index_corpus(&d->ws_index, w->corpus);
 
-	for (size_t i = 0; !*w->corpus && i < d->places.n_corpora; i++) {
-		const struct place_corpus *c = &d->places.corpora[i];
+	for (size_t i = 0; !*w->corpus && i < d->ws_index.n_corpora; i++) {
+		const struct indexed_corpus *c = &d->ws_index.corpora[i];
 
 		if (!best || (c->state == CORPUS_WORKING && best->state != CORPUS_WORKING) ||
 		    ((c->state == CORPUS_WORKING) == (best->state == CORPUS_WORKING) &&
@@ -66,7 +66,7 @@ static const struct place_corpus *wanted(const struct data_view *d, const struct
 
 static void forget_positions(struct data_view *d)
 {
-	struct data_sight *s = &d->sight;
+	struct data_view_state *s = &d->view_state;
 
 	memset(s->lists, 0, sizeof(s->lists));
 	s->rule = CLEAN_KEEP;
@@ -81,15 +81,15 @@ static void forget_positions(struct data_view *d)
 
 static void trace_word(struct data_view *d)
 {
-	struct data_sight *s = &d->sight;
+	struct data_view_state *s = &d->view_state;
 	struct err e = { 0 };
 
 	bpe_trace_clear(&s->trace);
-	s->lists[DATA_SPLIT] = (struct list){ 0 };
+	s->lists[DATA_SPLIT] = (struct list_widget){ 0 };
 	if (s->word >= s->split.n_words)
 		s->word = s->split.n_words ? s->split.n_words - 1 : 0;
 	if (s->split.n_words &&
-	    splitter_trace(d->book.splitter, &s->split, s->word, &s->trace, &e))
+	    piece_tracer_trace_word(d->details.splitter, &s->split, s->word, &s->trace, &e))
 		snprintf(s->split_trouble, sizeof(s->split_trouble), "%.190s", e.text);
 	/* its end is what one wants to see */
 	s->lists[DATA_SPLIT].at = s->trace.n ? s->trace.n - 1 : 0;
@@ -97,13 +97,13 @@ static void trace_word(struct data_view *d)
 
 static void split_line(struct data_view *d)
 {
-	struct data_sight *s = &d->sight;
+	struct data_view_state *s = &d->view_state;
 	const char *text = edit_text(&s->line);
 	struct err e = { 0 };
 
 	d->stale = false;
 	s->split_trouble[0] = 0;
-	if (splitter_line(d->book.splitter, s->side, text, strlen(text), &s->split, &e)) {
+	if (piece_tracer_encode_line(d->details.splitter, s->side, text, strlen(text), &s->split, &e)) {
 		s->split.n_words = 0;
 		snprintf(s->split_trouble, sizeof(s->split_trouble), "%.190s", e.text);
 	}
@@ -112,14 +112,14 @@ static void split_line(struct data_view *d)
 	trace_word(d);
 }
 
-static void find_pieces(struct data_view *d)
+static void find_vocab_pieces(struct data_view *d)
 {
-	struct data_sight *s = &d->sight;
+	struct data_view_state *s = &d->view_state;
 	struct err ignored;
 
 	s->n_pieces = 0;
-	for (int32_t id = 0; d->book.vocab && id < vocab_real_size(d->book.vocab); id++)
-		if (strstr(vocab_piece(d->book.vocab, id), s->piece_word) &&
+	for (int32_t id = 0; d->details.vocab && id < vocab_real_size(d->details.vocab); id++)
+		if (strstr(vocab_piece(d->details.vocab, id), s->piece_word) &&
 		    !mem_grow(&s->pieces, &s->cap_pieces, s->n_pieces + 1, sizeof(*s->pieces),
 			      &ignored))
 			s->pieces[s->n_pieces++] = id;
@@ -127,55 +127,55 @@ static void find_pieces(struct data_view *d)
 
 static void filter_ledger(struct data_view *d)
 {
-	if (d->book.ledger)
-		ledger_rows_filter(d->book.ledger, d->sight.rule, d->sight.dropped_word);
-	d->sight.lists[DATA_DROPPED] = (struct list){ 0 };
+	if (d->details.ledger)
+		drop_rows_filter(d->details.ledger, d->view_state.rule, d->view_state.dropped_word);
+	d->view_state.lists[DATA_DROPPED] = (struct list_widget){ 0 };
 }
 
 static unsigned serve_pane(struct data_view *d)
 {
-	struct data_book *b = &d->book;
+	struct corpus_details *b = &d->details;
 	struct err e = { 0 };
 	bool had = b->ledger || b->vocab || b->splitter;
 	unsigned reaction = REACT_NOTHING;
 
-	data_book_open(b, d->sight.front);
+	corpus_details_open(b, d->view_state.front);
 	if (!had && (b->ledger || b->vocab || b->splitter))
 		reaction = REACT_REDRAW;
-	if (d->sight.front == DATA_DROPPED && b->ledger && ledger_rows_known(b->ledger) < 1) {
-		int got = ledger_rows_more(b->ledger, LEDGER_BYTES, &e);
+	if (d->view_state.front == DATA_DROPPED && b->ledger && drop_rows_scanned(b->ledger) < 1) {
+		int got = drop_rows_scan(b->ledger, LEDGER_BYTES, &e);
 
 		return REACT_REDRAW | (got > 0 ? REACT_AGAIN : 0);
 	}
-	if (d->sight.front == DATA_SPLIT && b->splitter && d->stale) {
+	if (d->view_state.front == DATA_SPLIT && b->splitter && d->stale) {
 		split_line(d);
 		return REACT_REDRAW;
 	}
 	return reaction;
 }
 
-static unsigned data_update(void *state, struct world *w)
+static unsigned data_update(void *state, struct app_context *w)
 {
 	struct data_view *d = state;
-	const struct place_corpus *c;
+	const struct indexed_corpus *c;
 	struct err e = { 0 };
 	unsigned reaction = REACT_NOTHING;
 
 	if (!w->front)
 		return REACT_NOTHING;
 	if (w->news & NEWS_JOBS)
-		d->places.listed = 0;
-	if (places_update(&d->places, w->workspace, w->now, BUDGET_S, &e) > PLACES_SAME)
+		d->ws_index.listed_at = 0;
+	if (workspace_index_update(&d->ws_index, w->workspace, w->now, BUDGET_S, &e) > INDEX_UNCHANGED)
 		reaction = REACT_REDRAW;
-	c = wanted(d, w);
+	c = wanted_corpus(d, w);
 	if (!c)
 		return reaction;
-	if (strcmp(c->name, d->book.name)) {
-		if (data_book_choose(&d->book, w->workspace, c->name, &e))
+	if (strcmp(c->name, d->details.name)) {
+		if (corpus_details_choose(&d->details, w->workspace, c->name, &e))
 			return reaction;
 		forget_positions(d);
 	}
-	if (data_book_update(&d->book, c)) {
+	if (corpus_details_update(&d->details, c)) {
 		reaction = REACT_REDRAW;
 		d->stale = true;
 	}
@@ -187,16 +187,16 @@ static unsigned data_update(void *state, struct world *w)
 
 static unsigned go_pane(struct data_view *d, int by)
 {
-	d->sight.front = (enum data_pane)(((int)d->sight.front + by + DATA_PANES) % DATA_PANES);
-	d->sight.typing = d->sight.front == DATA_SPLIT && by > 0 && d->book.splitter == NULL;
+	d->view_state.front = (enum data_pane)(((int)d->view_state.front + by + DATA_PANES) % DATA_PANES);
+	d->view_state.typing = d->view_state.front == DATA_SPLIT && by > 0 && d->details.splitter == NULL;
 	return REACT_REDRAW | REACT_AGAIN;
 }
 
 static unsigned next_rule(struct data_view *d, int by)
 {
-	int rule = ((int)d->sight.rule + by + CLEAN_N_RULES) % CLEAN_N_RULES;
+	int rule = ((int)d->view_state.rule + by + CLEAN_N_RULES) % CLEAN_N_RULES;
 
-	d->sight.rule = (enum clean_rule)rule;
+	d->view_state.rule = (enum clean_rule)rule;
 	filter_ledger(d);
 	return REACT_REDRAW | REACT_AGAIN;
 }
@@ -204,7 +204,7 @@ static unsigned next_rule(struct data_view *d, int by)
 /* Left and right: rules of dropped pairs, words of a sentence. */
 static unsigned go_sideways(struct data_view *d, int by)
 {
-	struct data_sight *s = &d->sight;
+	struct data_view_state *s = &d->view_state;
 
 	if (s->front == DATA_DROPPED)
 		return next_rule(d, by);
@@ -215,61 +215,61 @@ static unsigned go_sideways(struct data_view *d, int by)
 	return REACT_REDRAW;
 }
 
-static void ask_corpus(const struct data_view *d, struct world *w)
+static void ask_corpus(const struct data_view *d, struct app_context *w)
 {
 	const char *names[64];
 	size_t n = 0;
 
-	for (size_t i = 0; i < d->places.n_corpora && n < ARRAY_LEN(names); i++)
-		names[n++] = d->places.corpora[i].name;
+	for (size_t i = 0; i < d->ws_index.n_corpora && n < ARRAY_LEN(names); i++)
+		names[n++] = d->ws_index.corpora[i].name;
 	if (n)
-		world_ask(w, &(struct question){ .kind = QUESTION_CHOICE, .id = ASK_CORPUS,
+		context_ask(w, &(struct question){ .kind = QUESTION_CHOICE, .id = ASK_CORPUS,
 				.title = "which corpus?", .choices = names, .n_choices = n });
 }
 
-static unsigned search(struct data_view *d, struct world *w)
+static unsigned ask_data_search(struct data_view *d, struct app_context *w)
 {
-	struct data_sight *s = &d->sight;
+	struct data_view_state *s = &d->view_state;
 
 	if (s->front == DATA_DROPPED)
-		world_ask(w, &(struct question){ .kind = QUESTION_LINE, .id = ASK_WORD,
+		context_ask(w, &(struct question){ .kind = QUESTION_LINE, .id = ASK_WORD,
 				.title = "only pairs with", .text = s->dropped_word });
 	else if (s->front == DATA_VOCABULARY)
-		world_ask(w, &(struct question){ .kind = QUESTION_LINE, .id = ASK_PIECE,
+		context_ask(w, &(struct question){ .kind = QUESTION_LINE, .id = ASK_PIECE,
 				.title = "only pieces with", .text = s->piece_word });
 	return REACT_REDRAW;
 }
 
 /* What a pane shows, as text on the clipboard. */
-static void copy_shown(const struct data_view *d, struct world *w)
+static void copy_shown(const struct data_view *d, struct app_context *w)
 {
-	const struct data_sight *s = &d->sight;
+	const struct data_view_state *s = &d->view_state;
 	size_t at = s->lists[s->front].at;
 	struct buf text = { 0 };
-	struct ledger_row row;
+	struct drop_row row;
 
-	if (s->front == DATA_DROPPED && at < data_rows(&d->book, s)) {
-		ledger_rows_get(d->book.ledger, at, &row);
+	if (s->front == DATA_DROPPED && at < data_rows(&d->details, s)) {
+		drop_rows_get(d->details.ledger, at, &row);
 		utf8_repair(&text, row.source.text, row.source.n);
 		buf_add_char(&text, '\t');
 		utf8_repair(&text, row.target.text, row.target.n);
 	} else if (s->front == DATA_SPLIT) {
 		buf_add_str(&text, buf_text(&s->split.pieces));
-	} else if (s->front == DATA_VOCABULARY && at < data_rows(&d->book, s)) {
-		buf_add_str(&text, vocab_piece(d->book.vocab,
+	} else if (s->front == DATA_VOCABULARY && at < data_rows(&d->details, s)) {
+		buf_add_str(&text, vocab_piece(d->details.vocab,
 					       *s->piece_word ? s->pieces[at] : (int32_t)at));
 	}
 	if (text.len)
-		world_copy(w, buf_text(&text));
+		context_copy_text(w, buf_text(&text));
 	buf_free(&text);
 }
 
-static unsigned data_act(void *state, struct world *w, enum action action)
+static unsigned data_act(void *state, struct app_context *w, enum action action)
 {
 	struct data_view *d = state;
-	struct data_sight *s = &d->sight;
+	struct data_view_state *s = &d->view_state;
 
-	if (list_act(&s->lists[s->front], action, data_rows(&d->book, s)))
+	if (list_widget_act(&s->lists[s->front], action, data_rows(&d->details, s)))
 		return REACT_REDRAW;
 	switch (action) {
 	case ACTION_NEXT_PANE:
@@ -284,7 +284,7 @@ static unsigned data_act(void *state, struct world *w, enum action action)
 		ask_corpus(d, w);
 		return REACT_REDRAW;
 	case ACTION_DATA_SEARCH:
-		return search(d, w);
+		return ask_data_search(d, w);
 	case ACTION_DATA_TYPE:
 		s->front = DATA_SPLIT;
 		s->typing = true;
@@ -305,19 +305,19 @@ static bool data_typing(void *state)
 {
 	struct data_view *d = state;
 
-	return d->sight.typing && d->sight.front == DATA_SPLIT;
+	return d->view_state.typing && d->view_state.front == DATA_SPLIT;
 }
 
-static unsigned data_key(void *state, struct world *w, int key)
+static unsigned data_key(void *state, struct app_context *w, int key)
 {
 	struct data_view *d = state;
 
 	(void)w;
 	if (key == '\t' || key == KEY_NAME_BACKTAB) {
-		d->sight.typing = false;
+		d->view_state.typing = false;
 		return go_pane(d, key == '\t' ? 1 : -1);
 	}
-	switch (edit_key(&d->sight.line, key)) {
+	switch (edit_key(&d->view_state.line, key)) {
 	case EDIT_IGNORED:
 		return REACT_UNKNOWN;
 	case EDIT_MOVED:
@@ -326,26 +326,26 @@ static unsigned data_key(void *state, struct world *w, int key)
 		d->stale = true;
 		return REACT_REDRAW | REACT_AGAIN;
 	default:
-		d->sight.typing = false;
+		d->view_state.typing = false;
 		return REACT_REDRAW;
 	}
 }
 
-static unsigned data_paste(void *state, struct world *w, const char *text)
+static unsigned data_paste(void *state, struct app_context *w, const char *text)
 {
 	struct data_view *d = state;
 
 	(void)w;
-	if (!data_typing(d) || edit_paste(&d->sight.line, text) != EDIT_CHANGED)
+	if (!data_typing(d) || edit_paste(&d->view_state.line, text) != EDIT_CHANGED)
 		return REACT_NOTHING;
 	d->stale = true;
 	return REACT_REDRAW | REACT_AGAIN;
 }
 
-static unsigned data_answer(void *state, struct world *w, int question, const char *text)
+static unsigned data_answer(void *state, struct app_context *w, int question, const char *text)
 {
 	struct data_view *d = state;
-	struct data_sight *s = &d->sight;
+	struct data_view_state *s = &d->view_state;
 
 	if (!text)
 		return REACT_REDRAW;
@@ -356,17 +356,17 @@ static unsigned data_answer(void *state, struct world *w, int question, const ch
 		filter_ledger(d);
 	} else if (question == ASK_PIECE) {
 		snprintf(s->piece_word, sizeof(s->piece_word), "%.100s", text);
-		s->lists[DATA_VOCABULARY] = (struct list){ 0 };
-		find_pieces(d);
+		s->lists[DATA_VOCABULARY] = (struct list_widget){ 0 };
+		find_vocab_pieces(d);
 	}
 	return REACT_REDRAW | REACT_AGAIN;
 }
 
-static unsigned data_mouse(void *state, struct world *w, const struct mouse *m)
+static unsigned data_mouse(void *state, struct app_context *w, const struct mouse *m)
 {
 	struct data_view *d = state;
-	struct list *l = &d->sight.lists[d->sight.front];
-	size_t n = data_rows(&d->book, &d->sight);
+	struct list_widget *l = &d->view_state.lists[d->view_state.front];
+	size_t n = data_rows(&d->details, &d->view_state);
 
 	(void)w;
 	if (m->kind == MOUSE_WHEEL_DOWN)
@@ -380,7 +380,7 @@ static unsigned data_mouse(void *state, struct world *w, const struct mouse *m)
 
 /* ---- drawing ---- */
 
-static void data_draw(void *state, struct grid *g, struct rect body, const struct world *w)
+static void data_draw(void *state, struct grid *g, struct rect body, const struct app_context *w)
 {
 	static const char *const nothing[] = { "There is no corpus yet.", "",
 					       "The home view prepares one: 1, then Enter." };
@@ -392,26 +392,26 @@ static void data_draw(void *state, struct grid *g, struct rect body, const struc
 	bar.rows = body.rows > 6;
 	pane.row += 1 + bar.rows;
 	pane.rows = body.rows - 1 - bar.rows;
-	if (!*d->book.name) {
+	if (!*d->details.name) {
 		draw_message(g, body, STYLE_TITLE, nothing, ARRAY_LEN(nothing));
 		return;
 	}
-	data_draw_head(g, head, &d->book);
-	data_draw_bar(g, bar, &d->sight);
+	data_draw_head(g, head, &d->details);
+	data_draw_bar(g, bar, &d->view_state);
 	if (pane.rows < 1)
 		return;
-	switch (d->sight.front) {
+	switch (d->view_state.front) {
 	case DATA_DROPPED:
-		data_draw_dropped(g, pane, &d->book, &d->sight);
+		data_draw_dropped(g, pane, &d->details, &d->view_state);
 		break;
 	case DATA_VOCABULARY:
-		data_draw_vocabulary(g, pane, &d->book, &d->sight);
+		data_draw_vocabulary(g, pane, &d->details, &d->view_state);
 		break;
 	case DATA_SPLIT:
-		data_draw_split(g, pane, &d->book, &d->sight);
+		data_draw_split(g, pane, &d->details, &d->view_state);
 		break;
 	default:
-		data_draw_stages(g, pane, &d->book, w->now);
+		data_draw_stages(g, pane, &d->details, w->now);
 	}
 }
 

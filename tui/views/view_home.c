@@ -26,12 +26,12 @@ enum home_pane { HOME_NEXT, HOME_CORPORA, HOME_RUNS, HOME_JOBS, HOME_PANES };
 enum home_question { ASK_FILTER = 1, ASK_JOB, ASK_STOP_JOB };
 
 struct home {
-	struct places places;
-	struct step steps[STEPS_MAX];
+	struct workspace_index ws_index;
+	struct suggested_step steps[NEXT_STEPS_MAX];
 	size_t n_steps;
 	bool   moved;		/* the user has chosen a step: it stays chosen */
 	enum home_pane focus;
-	struct list lists[HOME_PANES];
+	struct list_widget lists[HOME_PANES];
 	char   filter[60];	/* of corpora and runs; "" all */
 	size_t *corpora, *runs;	/* owned: those that pass the filter */
 	size_t n_corpora, n_runs, cap_corpora, cap_runs;
@@ -45,18 +45,18 @@ static void home_close(void *state)
 {
 	struct home *h = state;
 
-	places_free(&h->places);
+	workspace_index_free(&h->ws_index);
 	free(h->corpora);
 	free(h->runs);
 }
 
 /* ---- what there is ---- */
 
-static void look_at_host(struct home *h, const struct world *w)
+static void look_at_host(struct home *h, const struct app_context *w)
 {
 	double load = NAN;
 	long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
-	char name[64] = "", memory[FIGURE_BYTES], disk[FIGURE_BYTES];
+	char name[64] = "", memory[NUMBER_TEXT_BYTES], disk[NUMBER_TEXT_BYTES];
 	struct statvfs v;
 	bool known;
 
@@ -69,45 +69,45 @@ static void look_at_host(struct home *h, const struct world *w)
 		load = NAN;
 	snprintf(h->host, sizeof(h->host), "%s: %ld cores, load %.1f, memory %s, disk %s free",
 		 name, sysconf(_SC_NPROCESSORS_ONLN), load,
-		 figure_bytes(memory, (double)pages * (double)page),
-		 figure_bytes(disk, known ? (double)v.f_bavail * (double)v.f_frsize : NAN));
+		 format_bytes(memory, (double)pages * (double)page),
+		 format_bytes(disk, known ? (double)v.f_bavail * (double)v.f_frsize : NAN));
 }
 
-static bool passes(const struct home *h, const char *name)
+static bool home_filter_matches(const struct home *h, const char *name)
 {
 	return !*h->filter || strcasestr(name, h->filter);
 }
 
-static void apply_filter(struct home *h)
+static void apply_home_filter(struct home *h)
 {
 	struct err ignored;
 
 	h->n_corpora = h->n_runs = 0;
-	for (size_t i = 0; i < h->places.n_corpora; i++)
-		if (passes(h, h->places.corpora[i].name) &&
+	for (size_t i = 0; i < h->ws_index.n_corpora; i++)
+		if (home_filter_matches(h, h->ws_index.corpora[i].name) &&
 		    !mem_grow(&h->corpora, &h->cap_corpora, h->n_corpora + 1,
 			      sizeof(*h->corpora), &ignored))
 			h->corpora[h->n_corpora++] = i;
-	for (size_t i = 0; i < h->places.n_runs; i++)
-		if (passes(h, h->places.runs[i].status.name) &&
+	for (size_t i = 0; i < h->ws_index.n_runs; i++)
+		if (home_filter_matches(h, h->ws_index.runs[i].status.name) &&
 		    !mem_grow(&h->runs, &h->cap_runs, h->n_runs + 1, sizeof(*h->runs), &ignored))
 			h->runs[h->n_runs++] = i;
 }
 
-static void find_steps(struct home *h, const struct world *w)
+static void find_steps(struct home *h, const struct app_context *w)
 {
 	char chosen[80] = "";
 
 	if (h->moved && h->lists[HOME_NEXT].at < h->n_steps)
 		snprintf(chosen, sizeof(chosen), "%s", h->steps[h->lists[HOME_NEXT].at].title);
-	h->n_steps = steps_find(&h->places, w->workspace, jobs_running(w->jobs) > 0, h->steps);
+	h->n_steps = next_steps_find(&h->ws_index, w->workspace, jobs_running(w->jobs) > 0, h->steps);
 	h->lists[HOME_NEXT].at = 0;
 	for (size_t i = 0; *chosen && i < h->n_steps; i++)
 		if (!strcmp(h->steps[i].title, chosen))
 			h->lists[HOME_NEXT].at = i;
 }
 
-static unsigned home_update(void *state, struct world *w)
+static unsigned home_update(void *state, struct app_context *w)
 {
 	struct home *h = state;
 	struct err e = { 0 };
@@ -118,30 +118,30 @@ static unsigned home_update(void *state, struct world *w)
 	look_at_host(h, w);
 	/* what a job has made is to be seen at once */
 	if (w->news & NEWS_JOBS)
-		h->places.listed = 0;
-	got = places_update(&h->places, w->workspace, w->now, BUDGET_S, &e);
-	if (got == PLACES_SAME && !(w->news & NEWS_JOBS) && h->n_steps)
+		h->ws_index.listed_at = 0;
+	got = workspace_index_update(&h->ws_index, w->workspace, w->now, BUDGET_S, &e);
+	if (got == INDEX_UNCHANGED && !(w->news & NEWS_JOBS) && h->n_steps)
 		return REACT_NOTHING;
-	apply_filter(h);
+	apply_home_filter(h);
 	find_steps(h, w);
-	return REACT_REDRAW | (got == PLACES_MORE ? REACT_AGAIN : 0);
+	return REACT_REDRAW | (got == INDEX_MORE ? REACT_AGAIN : 0);
 }
 
 /* ---- doing ---- */
 
-static const char *chosen_run(const struct home *h, const struct world *w)
+static const char *chosen_run(const struct home *h, const struct app_context *w)
 {
-	const struct list *l = &h->lists[HOME_RUNS];
+	const struct list_widget *l = &h->lists[HOME_RUNS];
 
 	if (h->focus == HOME_RUNS && l->at < h->n_runs)
-		return h->places.runs[h->runs[l->at]].status.name;
+		return h->ws_index.runs[h->runs[l->at]].status.name;
 	return w->run;
 }
 
 /* argv with "-C WORKSPACE" behind the command, as one would type it. */
-static void run_command(struct world *w, const char *title, const char *const *argv)
+static void run_command(struct app_context *w, const char *title, const char *const *argv)
 {
-	const char *words[STEP_WORDS + 4];
+	const char *words[NEXT_STEP_WORDS + 4];
 	size_t n = 0;
 
 	for (size_t i = 0; argv[i]; i++) {
@@ -152,17 +152,17 @@ static void run_command(struct world *w, const char *title, const char *const *a
 		}
 	}
 	words[n] = NULL;
-	world_run(w, title, words);
+	context_run_command(w, title, words);
 }
 
-static unsigned ask_run(const struct home *h, struct world *w, const char *command,
+static unsigned run_for_chosen(const struct home *h, struct app_context *w, const char *command,
 			const char *title)
 {
 	const char *run = chosen_run(h, w);
 	char text[160];
 
 	if (!run) {
-		world_say(w, STYLE_WARN, "there is no run yet");
+		context_notify(w, STYLE_WARN, "there is no run yet");
 		return REACT_REDRAW;
 	}
 	snprintf(text, sizeof(text), "%s %s", title, run);
@@ -170,7 +170,7 @@ static unsigned ask_run(const struct home *h, struct world *w, const char *comma
 	return REACT_REDRAW;
 }
 
-static void open_form(const struct home *h, struct world *w, const char *command)
+static void open_form(const struct home *h, struct app_context *w, const char *command)
 {
 	struct recipes r = { 0 };
 	char run[101];
@@ -180,38 +180,38 @@ static void open_form(const struct home *h, struct world *w, const char *command
 	bool trains = !strcmp(command, "train");
 
 	recipes_find(&r);
-	steps_new_run(&h->places, "demo", run);
-	world_wizard(w, &(struct wizard_form){
+	next_steps_run_name(&h->ws_index, "demo", run);
+	context_open_wizard(w, &(struct wizard_form){
 			.title = trains ? "train a model" : "prepare a corpus",
 			.command = command, .argument = "demo", .argument_label = "recipe",
 			.argument_choices = (const char *const *)r.names, .n_choices = r.n,
-			.values = values, .n_values = trains ? ARRAY_LEN(values) : 1, .go = -1 });
+			.values = values, .n_values = trains ? ARRAY_LEN(values) : 1, .show_tab = -1 });
 	recipes_free(&r);
 }
 
-static unsigned look(struct world *w, const char *run, int tab)
+static unsigned open_run_tab(struct app_context *w, const char *run, int tab)
 {
 	struct err e = { 0 };
 
-	if (*run && (!w->run || strcmp(w->run, run)) && world_choose_run(w, run, &e)) {
-		world_say(w, STYLE_BAD, "%s", e.text);
+	if (*run && (!w->run || strcmp(w->run, run)) && context_choose_run(w, run, &e)) {
+		context_notify(w, STYLE_BAD, "%s", e.text);
 		return REACT_REDRAW;
 	}
-	world_go(w, tab);
+	context_go_to_tab(w, tab);
 	return REACT_REDRAW;
 }
 
-static unsigned do_step(struct home *h, struct world *w)
+static unsigned do_step(struct home *h, struct app_context *w)
 {
-	const struct list *l = &h->lists[HOME_NEXT];
-	const struct step *s = l->at < h->n_steps ? &h->steps[l->at] : NULL;
+	const struct list_widget *l = &h->lists[HOME_NEXT];
+	const struct suggested_step *s = l->at < h->n_steps ? &h->steps[l->at] : NULL;
 
 	if (!s)
 		return REACT_NOTHING;
 	h->moved = false;
-	if (s->kind == STEP_LOOK)
-		return look(w, s->run, s->tab);
-	if (s->kind == STEP_FORM)
+	if (s->kind == NEXT_STEP_SHOW)
+		return open_run_tab(w, s->run, s->tab);
+	if (s->kind == NEXT_STEP_FORM)
 		open_form(h, w, s->argv[0]);
 	else
 		run_command(w, s->title, s->argv);
@@ -219,7 +219,7 @@ static unsigned do_step(struct home *h, struct world *w)
 }
 
 /* The last lines of a job, to read. */
-static void show_job(struct home *h, struct world *w, const struct job *job)
+static void show_job(struct home *h, struct app_context *w, const struct job *job)
 {
 	struct buf text = { 0 };
 	size_t first = job->n_lines > JOB_SHOWN ? job->n_lines - JOB_SHOWN : 0;
@@ -228,67 +228,67 @@ static void show_job(struct home *h, struct world *w, const struct job *job)
 	for (size_t i = first; i < job->n_lines; i++)
 		buf_printf(&text, "%s\n", job_line(job, i)->text);
 	h->job_shown = job->id;
-	world_ask(w, &(struct question){ .kind = QUESTION_TEXT, .id = ASK_JOB,
+	context_ask(w, &(struct question){ .kind = QUESTION_TEXT, .id = ASK_JOB,
 			.title = job->title, .text = buf_text(&text) });
 	buf_free(&text);
 }
 
-static unsigned open_chosen(struct home *h, struct world *w)
+static unsigned open_chosen(struct home *h, struct app_context *w)
 {
 	size_t at = h->lists[h->focus].at;
 
 	if (h->focus == HOME_NEXT)
 		return do_step(h, w);
 	if (h->focus == HOME_RUNS && at < h->n_runs)
-		return look(w, h->places.runs[h->runs[at]].status.name, TAB_RUN);
+		return open_run_tab(w, h->ws_index.runs[h->runs[at]].status.name, TAB_RUN);
 	if (h->focus == HOME_CORPORA && at < h->n_corpora) {
 		snprintf(w->corpus, sizeof(w->corpus), "%s",
-			 h->places.corpora[h->corpora[at]].name);
-		return look(w, "", TAB_DATA);
+			 h->ws_index.corpora[h->corpora[at]].name);
+		return open_run_tab(w, "", TAB_DATA);
 	}
 	if (h->focus == HOME_JOBS && jobs_at(w->jobs, at))
 		show_job(h, w, jobs_at(w->jobs, at));
 	return REACT_REDRAW;
 }
 
-static size_t rows_of(const struct home *h, enum home_pane pane, const struct world *w)
+static size_t rows_of(const struct home *h, enum home_pane pane, const struct app_context *w)
 {
 	return pane == HOME_NEXT ? h->n_steps : pane == HOME_CORPORA ? h->n_corpora :
 	       pane == HOME_RUNS ? h->n_runs : jobs_count(w->jobs);
 }
 
-static void copy_command(const struct home *h, struct world *w)
+static void copy_command(const struct home *h, struct app_context *w)
 {
-	const struct list *l = &h->lists[HOME_NEXT];
+	const struct list_widget *l = &h->lists[HOME_NEXT];
 	struct buf text = { 0 };
 
-	if (l->at < h->n_steps && h->steps[l->at].kind == STEP_RUN) {
+	if (l->at < h->n_steps && h->steps[l->at].kind == NEXT_STEP_RUN) {
 		jobs_command_text(h->steps[l->at].argv, &text);
-		world_copy(w, buf_text(&text));
+		context_copy_text(w, buf_text(&text));
 	}
 	buf_free(&text);
 }
 
-static unsigned stop_chosen(struct home *h, struct world *w)
+static unsigned stop_chosen(struct home *h, struct app_context *w)
 {
 	const struct job *job = h->focus == HOME_JOBS ?
 		jobs_at(w->jobs, h->lists[HOME_JOBS].at) : NULL;
 
 	if (!job)
-		return ask_run(h, w, "stop", "save and stop");
+		return run_for_chosen(h, w, "stop", "save and stop");
 	if (job->state != JOB_RUNNING || w->readonly)
 		return REACT_NOTHING;
 	h->job_shown = job->id;
-	world_ask(w, &(struct question){ .kind = QUESTION_YES_NO, .id = ASK_STOP_JOB,
+	context_ask(w, &(struct question){ .kind = QUESTION_YES_NO, .id = ASK_STOP_JOB,
 			.title = "end this job?", .text = job->command });
 	return REACT_REDRAW;
 }
 
-static unsigned home_act(void *state, struct world *w, enum action action)
+static unsigned home_act(void *state, struct app_context *w, enum action action)
 {
 	struct home *h = state;
 
-	if (list_act(&h->lists[h->focus], action, rows_of(h, h->focus, w))) {
+	if (list_widget_act(&h->lists[h->focus], action, rows_of(h, h->focus, w))) {
 		h->moved |= h->focus == HOME_NEXT;
 		return REACT_REDRAW;
 	}
@@ -308,16 +308,16 @@ static unsigned home_act(void *state, struct world *w, enum action action)
 		open_form(h, w, "train");
 		return REACT_REDRAW;
 	case ACTION_HOME_EVALUATE:
-		return ask_run(h, w, "evaluate", "evaluate");
+		return run_for_chosen(h, w, "evaluate", "evaluate");
 	case ACTION_HOME_SAVE:
-		return ask_run(h, w, "save", "save");
+		return run_for_chosen(h, w, "save", "save");
 	case ACTION_HOME_STOP:
 		return stop_chosen(h, w);
 	case ACTION_HOME_COPY:
 		copy_command(h, w);
 		return REACT_REDRAW;
 	case ACTION_HOME_FILTER:
-		world_ask(w, &(struct question){ .kind = QUESTION_LINE, .id = ASK_FILTER,
+		context_ask(w, &(struct question){ .kind = QUESTION_LINE, .id = ASK_FILTER,
 				.title = "show only names with", .text = h->filter });
 		return REACT_REDRAW;
 	default:
@@ -325,7 +325,7 @@ static unsigned home_act(void *state, struct world *w, enum action action)
 	}
 }
 
-static unsigned home_answer(void *state, struct world *w, int question, const char *text)
+static unsigned home_answer(void *state, struct app_context *w, int question, const char *text)
 {
 	struct home *h = state;
 
@@ -334,18 +334,18 @@ static unsigned home_answer(void *state, struct world *w, int question, const ch
 	if (question != ASK_FILTER || !text)
 		return REACT_REDRAW;
 	snprintf(h->filter, sizeof(h->filter), "%s", text);
-	apply_filter(h);
+	apply_home_filter(h);
 	return REACT_REDRAW;
 }
 
 /* A click chooses a row, another one there does what Enter does; the wheel moves. */
-static unsigned home_mouse(void *state, struct world *w, const struct mouse *m)
+static unsigned home_mouse(void *state, struct app_context *w, const struct mouse *m)
 {
 	struct home *h = state;
 
 	for (int i = 0; i < HOME_PANES; i++) {
 		struct rect in = layout_inside(h->boxes[i]);
-		struct list *l = &h->lists[i];
+		struct list_widget *l = &h->lists[i];
 		size_t n = rows_of(h, (enum home_pane)i, w);
 		size_t row = l->top + (size_t)(m->row - in.row);
 
@@ -353,7 +353,7 @@ static unsigned home_mouse(void *state, struct world *w, const struct mouse *m)
 		    m->col >= in.col + in.cols)
 			continue;
 		if (m->kind == MOUSE_WHEEL_UP || m->kind == MOUSE_WHEEL_DOWN)
-			list_act(l, m->kind == MOUSE_WHEEL_UP ? ACTION_UP : ACTION_DOWN, n);
+			list_widget_act(l, m->kind == MOUSE_WHEEL_UP ? ACTION_UP : ACTION_DOWN, n);
 		else if (m->kind != MOUSE_PRESS || m->button != 1 || row >= n)
 			return REACT_NOTHING;
 		else if (h->focus == (enum home_pane)i && l->at == row)
@@ -376,28 +376,28 @@ static enum style style_of(const struct home_row *at, enum style style)
 	return at->chosen ? STYLE_SELECTED : style;
 }
 
-static void draw_step(struct grid *g, const struct home_row *at, const struct step *s)
+static void draw_step(struct grid *g, const struct home_row *at, const struct suggested_step *s)
 {
 	struct buf command = { 0 };
 	int col = at->r.col + 2, right = at->r.col + at->r.cols;
 
 	col += draw_text(g, at->row, col, right - col, style_of(at, STYLE_BRIGHT), s->title) + 2;
 	col = MAX(col, at->r.col + 34);
-	if (s->kind == STEP_RUN)
+	if (s->kind == NEXT_STEP_RUN)
 		jobs_command_text(s->argv, &command);
 	if (right - col > 12)
 		draw_text(g, at->row, col, right - col,
-			  style_of(at, s->kind == STEP_RUN ? STYLE_FIRST : STYLE_DIM),
-			  s->kind == STEP_RUN ? buf_text(&command) : s->why);
+			  style_of(at, s->kind == NEXT_STEP_RUN ? STYLE_FIRST : STYLE_DIM),
+			  s->kind == NEXT_STEP_RUN ? buf_text(&command) : s->why);
 	buf_free(&command);
 }
 
-static void draw_corpus(struct grid *g, const struct home_row *at, const struct place_corpus *c)
+static void draw_corpus(struct grid *g, const struct home_row *at, const struct indexed_corpus *c)
 {
 	static const struct { uint32_t sign; enum style style; } looks[] = {
 		[CORPUS_READY] = { 0x2713, STYLE_GOOD }, [CORPUS_WORKING] = { 0x25CF, STYLE_FIRST },
 		[CORPUS_UNFINISHED] = { 0x25A0, STYLE_WARN } };
-	char text[200], a[FIGURE_BYTES], b[FIGURE_BYTES], share[16] = "";
+	char text[200], a[NUMBER_TEXT_BYTES], b[NUMBER_TEXT_BYTES], share[16] = "";
 	double done = prep_progress_share(&c->progress);
 	int col = at->r.col + 4, right = at->r.col + at->r.cols;
 
@@ -408,20 +408,20 @@ static void draw_corpus(struct grid *g, const struct home_row *at, const struct 
 		snprintf(share, sizeof(share), ", %.0f %%", 100 * done);
 	if (c->state == CORPUS_READY)
 		snprintf(text, sizeof(text), "%s to %s, %s pairs, vocabulary %s", c->source,
-			 c->target, figure_count(a, c->train), figure_count(b, c->vocabulary));
+			 c->target, format_count(a, c->train), format_count(b, c->vocabulary));
 	else if (c->state == CORPUS_WORKING)
 		snprintf(text, sizeof(text), "%s: %s%s", corpus_state_name(c->state),
 			 c->progress.stage, share);
 	else
 		snprintf(text, sizeof(text), "%s%s%s", corpus_state_name(c->state),
-			 c->progress.there ? ", ended in " : "", c->progress.stage);
+			 c->progress.exists ? ", ended in " : "", c->progress.stage);
 	draw_text(g, at->row, col + 19, right - col - 19, style_of(at, STYLE_NORMAL), text);
 }
 
-static void draw_run(struct grid *g, const struct home_row *at, const struct place_run *run)
+static void draw_run_row(struct grid *g, const struct home_row *at, const struct indexed_run *run)
 {
-	const struct status *s = &run->status;
-	char text[200], a[FIGURE_BYTES], b[FIGURE_BYTES], c[FIGURE_BYTES], d[FIGURE_BYTES];
+	const struct run_status *s = &run->status;
+	char text[200], a[NUMBER_TEXT_BYTES], b[NUMBER_TEXT_BYTES], c[NUMBER_TEXT_BYTES], d[NUMBER_TEXT_BYTES];
 	bool bad = !strcmp(s->state, "failed") || !strcmp(s->state, "lost"),
 	     fine = !strcmp(s->state, "finished");
 	int col = at->r.col + 4, right = at->r.col + at->r.cols;
@@ -431,16 +431,16 @@ static void draw_run(struct grid *g, const struct home_row *at, const struct pla
 		 s->alive ? 0x25CF : bad ? 0x2717 : fine ? 0x2713 : 0x25A0);
 	draw_text(g, at->row, col, MIN(18, right - col), style_of(at, STYLE_BRIGHT), s->name);
 	draw_text(g, at->row, col + 19, MIN(11, right - col - 19), style_of(at, style), s->state);
-	snprintf(text, sizeof(text), "step %s of %s  best BLEU %s%s%s%s", figure_count(a, s->step),
-		 figure_count(b, s->steps), figure_fixed(c, s->best_bleu, 2),
-		 s->alive ? "  " : "", s->alive ? figure_value(d, s->target_tps) : "",
+	snprintf(text, sizeof(text), "step %s of %s  best BLEU %s%s%s%s", format_count(a, s->step),
+		 format_count(b, s->steps), format_fixed(c, s->best_bleu, 2),
+		 s->alive ? "  " : "", s->alive ? format_value(d, s->target_tps) : "",
 		 s->alive ? " tokens/s" : "");
 	draw_text(g, at->row, col + 31, right - col - 31, style_of(at, STYLE_NORMAL), text);
 }
 
 static void draw_job(struct grid *g, const struct home_row *at, const struct job *job, double now)
 {
-	char took[FIGURE_BYTES], text[FIGURE_BYTES + 40];
+	char took[NUMBER_TEXT_BYTES], text[NUMBER_TEXT_BYTES + 40];
 	bool runs = job->state == JOB_RUNNING;
 	enum style style = runs ? STYLE_FIRST : job->state == JOB_DONE ? STYLE_GOOD : STYLE_BAD;
 	int col = at->r.col + 4, right = at->r.col + at->r.cols;
@@ -450,26 +450,26 @@ static void draw_job(struct grid *g, const struct home_row *at, const struct job
 	col += draw_text(g, at->row, col, MIN(30, right - col), style_of(at, STYLE_BRIGHT),
 			 job->title) + 2;
 	snprintf(text, sizeof(text), "%s %s", job_state_name(job->state),
-		 figure_duration(took, (runs ? now : job->ended) - job->started));
+		 format_duration(took, (runs ? now : job->ended) - job->started));
 	col += draw_text(g, at->row, col, right - col, style_of(at, style), text) + 2;
 	draw_text(g, at->row, col, right - col, style_of(at, STYLE_DIM), job->last);
 }
 
-static void draw_row(struct home *h, struct grid *g, enum home_pane pane, size_t i,
-		     const struct home_row *at, const struct world *w)
+static void draw_home_row(struct home *h, struct grid *g, enum home_pane pane, size_t i,
+		     const struct home_row *at, const struct app_context *w)
 {
 	if (pane == HOME_NEXT)
 		draw_step(g, at, &h->steps[i]);
 	else if (pane == HOME_CORPORA)
-		draw_corpus(g, at, &h->places.corpora[h->corpora[i]]);
+		draw_corpus(g, at, &h->ws_index.corpora[h->corpora[i]]);
 	else if (pane == HOME_RUNS)
-		draw_run(g, at, &h->places.runs[h->runs[i]]);
+		draw_run_row(g, at, &h->ws_index.runs[h->runs[i]]);
 	else
 		draw_job(g, at, jobs_at(w->jobs, i), w->now);
 }
 
-static void draw_pane(struct home *h, struct grid *g, enum home_pane pane, struct rect box,
-		      const struct world *w)
+static void draw_home_pane(struct home *h, struct grid *g, enum home_pane pane, struct rect box,
+		      const struct app_context *w)
 {
 	static const char *const titles[] = { "next", "corpora", "runs", "jobs" },
 		     *const nothing[] = { "", "none yet", "none yet", "nothing started from here" };
@@ -481,22 +481,22 @@ static void draw_pane(struct home *h, struct grid *g, enum home_pane pane, struc
 	if (box.rows < 3 || in.cols < 1)
 		return;
 	draw_box(g, box, titles[pane], focused);
-	top = list_top(&h->lists[pane], n, in.rows);
+	top = list_widget_top(&h->lists[pane], n, in.rows);
 	for (int i = 0; i < in.rows && top + (size_t)i < n; i++) {
 		struct home_row at = { in, in.row + i,
 				       focused && top + (size_t)i == h->lists[pane].at };
 
 		if (at.chosen)
-			list_draw_chosen(g, in, at.row, true);
-		draw_row(h, g, pane, top + (size_t)i, &at, w);
+			list_widget_draw_chosen(g, in, at.row, true);
+		draw_home_row(h, g, pane, top + (size_t)i, &at, w);
 	}
 	if (!n)
 		draw_text(g, in.row, in.col + 2, in.cols - 2, STYLE_DIM,
 			  *h->filter && pane != HOME_JOBS ? "none of that name" : nothing[pane]);
-	list_draw_place(g, box, &h->lists[pane], n);
+	list_widget_draw_place(g, box, &h->lists[pane], n);
 }
 
-static void home_draw(void *state, struct grid *g, struct rect body, const struct world *w)
+static void home_draw(void *state, struct grid *g, struct rect body, const struct app_context *w)
 {
 	struct home *h = state;
 	size_t jobs = jobs_count(w->jobs);
@@ -524,7 +524,7 @@ static void home_draw(void *state, struct grid *g, struct rect body, const struc
 	if (r[0].rows > 1)
 		draw_text(g, r[0].row + 1, r[0].col + 2, r[0].cols - 3, STYLE_DIM, h->host);
 	for (int pane = 0; pane < HOME_PANES; pane++)
-		draw_pane(h, g, (enum home_pane)pane, r[pane + 1], w);
+		draw_home_pane(h, g, (enum home_pane)pane, r[pane + 1], w);
 }
 
 static const enum action home_hints[] = {

@@ -19,34 +19,34 @@
 #define WIDE     110	/* columns from which panes stand beside each other */
 
 struct hosts_view {
-	struct hosts_sight sight;
+	struct hosts_view_state view_state;
 };
 
-static void begin(struct hosts_view *v)
+static void init_hosts_view(struct hosts_view *v)
 {
-	v->sight = (struct hosts_sight){ .focus = HOSTS_TABLE };
-	sight_init(&v->sight.plots);
-	v->sight.plots.smooth = 0;	/* means over seconds already */
+	v->view_state = (struct hosts_view_state){ .focus = HOSTS_TABLE };
+	viewport_init(&v->view_state.plots);
+	v->view_state.plots.smooth = 0;	/* means over seconds already */
 }
 
-static int hosts_open(void *state, struct world *w, struct err *e)
+static int hosts_open(void *state, struct app_context *w, struct err *e)
 {
 	(void)w;
 	(void)e;
-	begin(state);
+	init_hosts_view(state);
 	return 0;
 }
 
-static unsigned hosts_update(void *state, struct world *w)
+static unsigned hosts_update(void *state, struct app_context *w)
 {
 	if (w->news & NEWS_RUN)
-		begin(state);
+		init_hosts_view(state);
 	return REACT_NOTHING;
 }
 
 /* ---- keys ---- */
 
-static void scroll(struct hosts_sight *s, int rows)
+static void scroll_hosts_pane(struct hosts_view_state *s, int rows)
 {
 	if (s->focus == HOSTS_TABLE || s->focus == HOSTS_HEAT)
 		s->chosen = MAX(s->chosen + rows, 0);	/* drawing keeps it below the number */
@@ -54,70 +54,70 @@ static void scroll(struct hosts_sight *s, int rows)
 		s->top[s->focus] = MAX(s->top[s->focus] + rows, 0);
 }
 
-static void turn(struct hosts_sight *s, int by)
+static void focus_next_hosts_pane(struct hosts_view_state *s, int by)
 {
 	s->focus = (enum hosts_pane)((s->focus + by + HOSTS_PANES) % HOSTS_PANES);
 }
 
-static void copy_table(struct world *w, const struct fleet *f)
+static void copy_table(struct app_context *w, const struct fleet *f)
 {
 	struct buf out = { 0 };
 
 	for (size_t i = 0; i < f->n_hosts; i++) {
 		const struct fleet_host *h = &f->hosts[i];
 
-		export_field(&out, h->name, '\t');
-		export_number(&out, h->rx_bytes_s * 8, '\t');
-		export_number(&out, h->tx_bytes_s * 8, '\t');
-		export_number(&out, h->working.value, '\n');
+		csv_put_field(&out, h->name, '\t');
+		csv_put_number(&out, h->rx_bytes_s * 8, '\t');
+		csv_put_number(&out, h->tx_bytes_s * 8, '\t');
+		csv_put_number(&out, h->working.value, '\n');
 	}
-	world_copy(w, buf_text(&out));
+	context_copy_text(w, buf_text(&out));
 	buf_free(&out);
 }
 
-static unsigned act_on_pane(struct hosts_sight *s, struct world *w, enum action action)
+static unsigned act_on_hosts_pane(struct hosts_view_state *s, struct app_context *w, enum action action)
 {
 	switch (action) {
-	case ACTION_DOWN:      scroll(s, 1); break;
-	case ACTION_UP:	       scroll(s, -1); break;
-	case ACTION_PAGE_DOWN: scroll(s, s->page); break;
-	case ACTION_PAGE_UP:   scroll(s, -s->page); break;
-	case ACTION_HOME:      scroll(s, -(1 << 20)); break;
+	case ACTION_DOWN:      scroll_hosts_pane(s, 1); break;
+	case ACTION_UP:	       scroll_hosts_pane(s, -1); break;
+	case ACTION_PAGE_DOWN: scroll_hosts_pane(s, s->page); break;
+	case ACTION_PAGE_UP:   scroll_hosts_pane(s, -s->page); break;
+	case ACTION_HOME:      scroll_hosts_pane(s, -(1 << 20)); break;
 	case ACTION_END:
-		scroll(s, 1 << 20);
+		scroll_hosts_pane(s, 1 << 20);
 		s->plots.cursor = NAN;
 		break;
-	case ACTION_NEXT_PANE: turn(s, 1); break;
-	case ACTION_PREV_PANE: turn(s, -1); break;
+	case ACTION_NEXT_PANE: focus_next_hosts_pane(s, 1); break;
+	case ACTION_PREV_PANE: focus_next_hosts_pane(s, -1); break;
 	case ACTION_ZOOM:      s->zoomed = !s->zoomed; break;
 	case ACTION_BACK:
 		s->zoomed = false;
 		s->plots.cursor = NAN;
 		break;
 	case ACTION_HOSTS_METRIC:
-		s->metric = (enum hosts_metric)((s->metric + 1) % METRICS);
+		s->metric = (enum hosts_metric)((s->metric + 1) % HOSTS_METRICS);
 		break;
 	case ACTION_HOSTS_TIME: s->over_time = !s->over_time; break;
-	case ACTION_EXPORT:    export_hosts(w); break;
+	case ACTION_EXPORT:    csv_export_hosts(w); break;
 	case ACTION_COPY:      copy_table(w, &w->history->fleet); break;
 	default:	       return REACT_UNKNOWN;
 	}
 	return REACT_REDRAW;
 }
 
-static unsigned hosts_act(void *state, struct world *w, enum action action)
+static unsigned hosts_act(void *state, struct app_context *w, enum action action)
 {
 	struct hosts_view *v = state;
-	struct hosts_sight *s = &v->sight;
+	struct hosts_view_state *s = &v->view_state;
 	unsigned reaction;
 
 	if (!w->history)
 		return REACT_UNKNOWN;
-	reaction = act_on_pane(s, w, action);
+	reaction = act_on_hosts_pane(s, w, action);
 	if (s->chosen >= (int)w->history->fleet.n_hosts)
 		s->chosen = MAX((int)w->history->fleet.n_hosts - 1, 0);
 	if (reaction & REACT_UNKNOWN)
-		reaction = sight_act(&s->plots, action,
+		reaction = viewport_act(&s->plots, action,
 				     s->focus == HOSTS_NET ? HOSTS_NET : HOSTS_WORK,
 				     hosts_line(w->history, s));
 	return reaction;
@@ -129,16 +129,16 @@ static bool is_in(struct rect r, const struct mouse *m)
 	       m->col < r.col + r.cols;
 }
 
-static unsigned hosts_mouse(void *state, struct world *w, const struct mouse *m)
+static unsigned hosts_mouse(void *state, struct app_context *w, const struct mouse *m)
 {
 	struct hosts_view *v = state;
-	struct hosts_sight *s = &v->sight;
+	struct hosts_view_state *s = &v->view_state;
 	unsigned reaction;
 	size_t plot;
 
 	if (!w->history)
 		return REACT_UNKNOWN;
-	reaction = sight_mouse(&s->plots, m, &plot);
+	reaction = viewport_mouse(&s->plots, m, &plot);
 	if (!(reaction & REACT_UNKNOWN))
 		return reaction;
 	for (int i = 0; i < HOSTS_PANES; i++)
@@ -147,7 +147,7 @@ static unsigned hosts_mouse(void *state, struct world *w, const struct mouse *m)
 				s->focus = (enum hosts_pane)i;
 			if (m->kind == MOUSE_WHEEL_UP || m->kind == MOUSE_WHEEL_DOWN) {
 				s->focus = (enum hosts_pane)i;
-				scroll(s, m->kind == MOUSE_WHEEL_UP ? -1 : 1);
+				scroll_hosts_pane(s, m->kind == MOUSE_WHEEL_UP ? -1 : 1);
 			}
 			if (i == HOSTS_TABLE && m->kind == MOUSE_PRESS && m->row >= s->first_row)
 				s->chosen = MIN(s->top[i] + m->row - s->first_row,
@@ -226,8 +226,8 @@ static size_t most_gpus(const struct fleet *f)
 	return most;
 }
 
-static void draw_pane(struct grid *g, enum hosts_pane pane, struct hosts_sight *s,
-		      const struct world *w)
+static void draw_hosts_pane(struct grid *g, enum hosts_pane pane, struct hosts_view_state *s,
+		      const struct app_context *w)
 {
 	struct rect box = s->boxes[pane];
 
@@ -243,7 +243,7 @@ static void draw_pane(struct grid *g, enum hosts_pane pane, struct hosts_sight *
 	}
 }
 
-static void draw_nothing(struct grid *g, struct rect body, const struct world *w)
+static void draw_no_hosts(struct grid *g, struct rect body, const struct app_context *w)
 {
 	static const char *const no_run[] = { "There is no run yet." };
 	static const char *const no_hosts[] = {
@@ -259,16 +259,16 @@ static void draw_nothing(struct grid *g, struct rect body, const struct world *w
 		draw_message(g, body, STYLE_TITLE, no_run, ARRAY_LEN(no_run));
 }
 
-static void hosts_draw(void *state, struct grid *g, struct rect body, const struct world *w)
+static void hosts_draw(void *state, struct grid *g, struct rect body, const struct app_context *w)
 {
 	struct hosts_view *v = state;
-	struct hosts_sight *s = &v->sight;
+	struct hosts_view_state *s = &v->view_state;
 	struct rect verdict = body, rest = body;
 
 	memset(s->boxes, 0, sizeof(s->boxes));
-	sight_begin(&s->plots);
+	viewport_clear_areas(&s->plots);
 	if (!w->history || !w->history->fleet.n_hosts) {
-		draw_nothing(g, body, w);
+		draw_no_hosts(g, body, w);
 		return;
 	}
 	verdict.rows = body.rows >= 18 ? 2 : 1;
@@ -291,7 +291,7 @@ static void hosts_draw(void *state, struct grid *g, struct rect body, const stru
 		s->boxes[s->focus] = rest;
 	}
 	for (enum hosts_pane pane = 0; pane < HOSTS_PANES; pane++)
-		draw_pane(g, pane, s, w);
+		draw_hosts_pane(g, pane, s, w);
 }
 
 static const enum action hosts_hints[] = {

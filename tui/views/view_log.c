@@ -37,133 +37,133 @@ struct log_view {
 	int    first_row;		/* of the screen, when drawn; for the mouse */
 };
 
-static void begin(struct log_view *v)
+static void init_log_view(struct log_view *v)
 {
 	*v = (struct log_view){ .follow = true, .page = 10 };
 }
 
-static int log_open(void *state, struct world *w, struct err *e)
+static int log_open(void *state, struct app_context *w, struct err *e)
 {
 	(void)w;
 	(void)e;
-	begin(state);
+	init_log_view(state);
 	return 0;
 }
 
-static unsigned log_update(void *state, struct world *w)
+static unsigned log_update(void *state, struct app_context *w)
 {
 	if (w->news & NEWS_RUN)
-		begin(state);
+		init_log_view(state);
 	return REACT_NOTHING;
 }
 
 /* ---- lines that pass ---- */
 
-static bool passes(const struct log_view *v, const struct history_line *l)
+static bool log_filter_matches(const struct log_view *v, const struct history_line *l)
 {
 	if (!(filters[v->filter].kinds & BIT(l->kind)))
 		return false;
-	return !*v->only || log_find(l->text, v->only) || log_find(log_word(l->kind), v->only);
+	return !*v->only || log_find(l->text, v->only) || log_find(log_kind_name(l->kind), v->only);
 }
 
-static int count(const struct log_view *v, const struct history *h)
+static int count_log_lines(const struct log_view *v, const struct run_history *h)
 {
 	int n = 0;
 
 	for (size_t i = 0; i < h->n_lines; i++)
-		n += passes(v, history_line(h, i));
+		n += log_filter_matches(v, history_line(h, i));
 	return n;
 }
 
 /* The line number at of those that pass; NULL: there are fewer. */
-static const struct history_line *nth(const struct log_view *v, const struct history *h, int at)
+static const struct history_line *filtered_log_line(const struct log_view *v, const struct run_history *h, int at)
 {
 	for (size_t i = 0; i < h->n_lines; i++) {
 		const struct history_line *l = history_line(h, i);
 
-		if (passes(v, l) && at-- == 0)
+		if (log_filter_matches(v, l) && at-- == 0)
 			return l;
 	}
 	return NULL;
 }
 
 /* The next line from chosen on, forwards or back, that holds what is looked for; wraps around. */
-static void find_next(struct log_view *v, struct world *w, int way)
+static void find_next(struct log_view *v, struct app_context *w, int way)
 {
-	const struct history *h = w->history;
-	int all = count(v, h);
+	const struct run_history *h = w->history;
+	int all = count_log_lines(v, h);
 
 	if (!*v->find || !all)
 		return;
 	for (int i = 1; i <= all; i++) {
 		int at = ((v->chosen + way * i) % all + all) % all;
-		const struct history_line *l = nth(v, h, at);
+		const struct history_line *l = filtered_log_line(v, h, at);
 
-		if (log_find(l->text, v->find) || log_find(log_word(l->kind), v->find)) {
+		if (log_find(l->text, v->find) || log_find(log_kind_name(l->kind), v->find)) {
 			v->chosen = at;
 			v->follow = at == all - 1;
 			return;
 		}
 	}
-	world_say(w, STYLE_WARN, "no line holds \"%s\"", v->find);
+	context_notify(w, STYLE_WARN, "no line holds \"%s\"", v->find);
 }
 
 /* ---- keys ---- */
 
-static void move(struct log_view *v, const struct history *h, int lines)
+static void move_log_line(struct log_view *v, const struct run_history *h, int lines)
 {
-	int all = count(v, h);
+	int all = count_log_lines(v, h);
 
 	v->chosen = MAX(MIN(v->chosen + lines, all - 1), 0);
 	v->follow = v->chosen == all - 1;
 }
 
-static void ask(struct world *w, int id, const char *title, const char *text)
+static void ask_log_text(struct app_context *w, int id, const char *title, const char *text)
 {
 	struct question q = { .kind = QUESTION_LINE, .id = id, .title = title, .text = text };
 
-	world_ask(w, &q);
+	context_ask(w, &q);
 }
 
 /* One line as text: time, step, kind, words. */
-static void put_line(struct buf *out, const struct history_line *l, char between)
+static void append_log_line(struct buf *out, const struct history_line *l, char between)
 {
-	char clock[FIGURE_BYTES];
+	char clock[NUMBER_TEXT_BYTES];
 
 	buf_printf(out, "%s%c", log_clock(clock, l->t), between);
 	if (l->step >= 0)
 		buf_printf(out, "%lld", (long long)l->step);
-	buf_printf(out, "%c%s%c", between, log_word(l->kind), between);
+	buf_printf(out, "%c%s%c", between, log_kind_name(l->kind), between);
 }
 
-static void copy_line(const struct log_view *v, struct world *w)
+static void copy_line(const struct log_view *v, struct app_context *w)
 {
-	const struct history_line *l = nth(v, w->history, v->chosen);
+	const struct history_line *l = filtered_log_line(v, w->history, v->chosen);
 	struct buf out = { 0 };
 
 	if (!l)
 		return;
-	put_line(&out, l, '\t');
+	append_log_line(&out, l, '\t');
 	buf_add_str(&out, l->text);
-	world_copy(w, buf_text(&out));
+	context_copy_text(w, buf_text(&out));
 	buf_free(&out);
 }
 
-static void open_line(const struct log_view *v, struct world *w)
+static void show_log_line(const struct log_view *v, struct app_context *w)
 {
-	const struct history_line *l = nth(v, w->history, v->chosen);
-	char title[100], clock[FIGURE_BYTES], step[FIGURE_BYTES];
+	const struct history_line *l = filtered_log_line(v, w->history, v->chosen);
+	char title[100], clock[NUMBER_TEXT_BYTES], step[NUMBER_TEXT_BYTES];
 	struct question q = { .kind = QUESTION_TEXT, .title = title };
 
 	if (!l)
 		return;
-	snprintf(title, sizeof(title), "%s, %s UTC, step %s", log_word(l->kind),
-		 log_clock(clock, l->t), figure_count(step, l->step));
+	snprintf(title, sizeof(title), "%s, %s UTC, step %s", log_kind_name(l->kind),
+		 log_clock(clock, l->t), format_count(step, l->step));
 	q.text = l->text;
-	world_ask(w, &q);
+	context_ask(w, &q);
 }
 
-static void export_log(const struct log_view *v, struct world *w)
+static void export_log(const struct log_view *v, struct app_context *w)
 {
 	struct buf out = { 0 };
 	char name[200];
@@ -172,38 +172,38 @@ static void export_log(const struct log_view *v, struct world *w)
 	for (size_t i = 0; i < w->history->n_lines; i++) {
 		const struct history_line *l = history_line(w->history, i);
 
-		if (!passes(v, l))
+		if (!log_filter_matches(v, l))
 			continue;
-		put_line(&out, l, ',');
-		export_field(&out, l->text, '\n');
+		append_log_line(&out, l, ',');
+		csv_put_field(&out, l->text, '\n');
 	}
 	snprintf(name, sizeof(name), "%.100s-log.csv", w->history->name);
-	world_export(w, name, buf_text(&out));
+	context_write_file(w, name, buf_text(&out));
 	buf_free(&out);
 }
 
-static unsigned log_act(void *state, struct world *w, enum action action)
+static unsigned log_act(void *state, struct app_context *w, enum action action)
 {
 	struct log_view *v = state;
 
 	if (!w->history)
 		return REACT_UNKNOWN;
 	switch (action) {
-	case ACTION_DOWN:      move(v, w->history, 1); break;
-	case ACTION_UP:	       move(v, w->history, -1); break;
-	case ACTION_PAGE_DOWN: move(v, w->history, v->page); break;
-	case ACTION_PAGE_UP:   move(v, w->history, -v->page); break;
-	case ACTION_HOME:      move(v, w->history, -HISTORY_LINES); break;
-	case ACTION_END:       move(v, w->history, HISTORY_LINES); break;
+	case ACTION_DOWN:      move_log_line(v, w->history, 1); break;
+	case ACTION_UP:	       move_log_line(v, w->history, -1); break;
+	case ACTION_PAGE_DOWN: move_log_line(v, w->history, v->page); break;
+	case ACTION_PAGE_UP:   move_log_line(v, w->history, -v->page); break;
+	case ACTION_HOME:      move_log_line(v, w->history, -HISTORY_LINES); break;
+	case ACTION_END:       move_log_line(v, w->history, HISTORY_LINES); break;
 	case ACTION_LEFT:      v->left = MAX(v->left - LEFT_STRIDE, 0); break;
 	case ACTION_RIGHT:     v->left = MIN(v->left + LEFT_STRIDE, HISTORY_TEXT); break;
 	case ACTION_LOG_KINDS: v->filter = (v->filter + 1) % ARRAY_LEN(filters); break;
 	case ACTION_LOG_CLOCK: v->clock = !v->clock; break;
-	case ACTION_LOG_SEARCH: ask(w, ASK_SEARCH, "Search for", v->find); break;
-	case ACTION_LOG_ONLY:  ask(w, ASK_ONLY, "Only lines that hold", v->only); break;
+	case ACTION_LOG_SEARCH: ask_log_text(w, ASK_SEARCH, "Search for", v->find); break;
+	case ACTION_LOG_ONLY:  ask_log_text(w, ASK_ONLY, "Only lines that hold", v->only); break;
 	case ACTION_LOG_NEXT:  find_next(v, w, 1); break;
 	case ACTION_LOG_PREVIOUS: find_next(v, w, -1); break;
-	case ACTION_LOG_OPEN:  open_line(v, w); break;
+	case ACTION_LOG_OPEN:  show_log_line(v, w); break;
 	case ACTION_COPY:      copy_line(v, w); break;
 	case ACTION_EXPORT:    export_log(v, w); break;
 	case ACTION_BACK:
@@ -218,7 +218,7 @@ static unsigned log_act(void *state, struct world *w, enum action action)
 	return REACT_REDRAW;
 }
 
-static unsigned log_answer(void *state, struct world *w, int question, const char *text)
+static unsigned log_answer(void *state, struct app_context *w, int question, const char *text)
 {
 	struct log_view *v = state;
 
@@ -233,16 +233,16 @@ static unsigned log_answer(void *state, struct world *w, int question, const cha
 	return REACT_REDRAW;
 }
 
-static unsigned log_mouse(void *state, struct world *w, const struct mouse *m)
+static unsigned log_mouse(void *state, struct app_context *w, const struct mouse *m)
 {
 	struct log_view *v = state;
 
 	if (!w->history)
 		return REACT_UNKNOWN;
 	if (m->kind == MOUSE_WHEEL_UP || m->kind == MOUSE_WHEEL_DOWN)
-		move(v, w->history, m->kind == MOUSE_WHEEL_UP ? -3 : 3);
+		move_log_line(v, w->history, m->kind == MOUSE_WHEEL_UP ? -3 : 3);
 	else if (m->kind == MOUSE_PRESS && m->row >= v->first_row)
-		move(v, w->history, v->top + m->row - v->first_row - v->chosen);
+		move_log_line(v, w->history, v->top + m->row - v->first_row - v->chosen);
 	else
 		return REACT_UNKNOWN;
 	return REACT_REDRAW;
@@ -250,14 +250,14 @@ static unsigned log_mouse(void *state, struct world *w, const struct mouse *m)
 
 /* ---- drawing ---- */
 
-static void draw_head(struct grid *g, struct rect box, const struct log_view *v,
-		      const struct history *h, int all)
+static void draw_log_head(struct grid *g, struct rect box, const struct log_view *v,
+		      const struct run_history *h, int all)
 {
-	char lines[FIGURE_BYTES], bad[FIGURE_BYTES];
+	char lines[NUMBER_TEXT_BYTES], bad[NUMBER_TEXT_BYTES];
 	struct legend pieces[5];
 	int n = 0;
 
-	pieces[n++] = (struct legend){ 0, STYLE_BRIGHT, "lines", figure_count(lines, all) };
+	pieces[n++] = (struct legend){ 0, STYLE_BRIGHT, "lines", format_count(lines, all) };
 	if (v->filter)
 		pieces[n++] = (struct legend){ 0, STYLE_MARK, "filter", filters[v->filter].name };
 	if (*v->only)
@@ -266,16 +266,16 @@ static void draw_head(struct grid *g, struct rect box, const struct log_view *v,
 		pieces[n++] = (struct legend){ 0, STYLE_MARK, "search", v->find };
 	if (h->bad_lines)
 		pieces[n++] = (struct legend){ 0, STYLE_WARN, "unreadable records",
-					       figure_count(bad, h->bad_lines) };
+					       format_count(bad, h->bad_lines) };
 	draw_legend(g, box, "log", pieces, n);
 }
 
-static void log_draw(void *state, struct grid *g, struct rect body, const struct world *w)
+static void log_draw(void *state, struct grid *g, struct rect body, const struct app_context *w)
 {
 	static const char *const no_run[] = { "There is no run yet." };
 	static const char *const nothing[] = { "no line passes; Esc shows everything again" };
 	struct log_view *v = state;
-	const struct history *h = w->history;
+	const struct run_history *h = w->history;
 	struct rect r = layout_inside(body);
 	size_t i = 0;
 	int all, at = 0;
@@ -284,14 +284,14 @@ static void log_draw(void *state, struct grid *g, struct rect body, const struct
 		draw_message(g, body, STYLE_TITLE, no_run, 1);
 		return;
 	}
-	all = count(v, h);
+	all = count_log_lines(v, h);
 	v->page = MAX(r.rows, 1);
 	v->chosen = v->follow ? MAX(all - 1, 0) : MAX(MIN(v->chosen, all - 1), 0);
 	v->top = MAX(MIN(MIN(v->top, v->chosen), all - r.rows), 0);
 	v->top = MAX(v->top, v->chosen - r.rows + 1);
 	v->first_row = r.row;
 	draw_box(g, body, "log", true);
-	draw_head(g, body, v, h, all);
+	draw_log_head(g, body, v, h, all);
 	if (!all)
 		draw_message(g, r, STYLE_DIM, nothing, 1);
 	for (; i < h->n_lines && at < v->top + r.rows; i++) {
@@ -299,7 +299,7 @@ static void log_draw(void *state, struct grid *g, struct rect body, const struct
 				       .first_t = v->clock ? NAN : h->first_t,
 				       .left = v->left, .find = v->find };
 
-		if (!passes(v, row.line) || at++ < v->top)
+		if (!log_filter_matches(v, row.line) || at++ < v->top)
 			continue;
 		row.selected = at - 1 == v->chosen;
 		log_draw_row(g, (struct rect){ r.row + at - 1 - v->top, r.col, 1, r.cols }, &row);

@@ -15,7 +15,7 @@ struct report {
 	int  page;	/* lines the last drawing had room for */
 };
 
-static int report_open(void *state, struct world *w, struct err *e)
+static int report_open(void *state, struct app_context *w, struct err *e)
 {
 	struct report *r = state;
 	const char *const argv[] = { "werkbank", "report", "-C", w->workspace, "--run", w->run,
@@ -30,7 +30,7 @@ static int report_open(void *state, struct world *w, struct err *e)
 	return r->job < 0 ? e->code : 0;
 }
 
-static size_t count_lines(const struct report *r, const struct world *w)
+static size_t count_report_lines(const struct report *r, const struct app_context *w)
 {
 	const struct job *job = jobs_find(w->jobs, r->job);
 
@@ -38,7 +38,7 @@ static size_t count_lines(const struct report *r, const struct world *w)
 }
 
 /* To a file, as it is. */
-static void export_report(const struct report *r, struct world *w)
+static void export_report(const struct report *r, struct app_context *w)
 {
 	const struct job *job = jobs_find(w->jobs, r->job);
 	struct buf text = { 0 };
@@ -47,11 +47,11 @@ static void export_report(const struct report *r, struct world *w)
 	for (size_t i = 0; job && i < job->n_lines; i++)
 		buf_printf(&text, "%s\n", job_line(job, i)->text);
 	snprintf(name, sizeof(name), "%.100s-report.txt", r->run);
-	world_export(w, name, buf_text(&text));
+	context_write_file(w, name, buf_text(&text));
 	buf_free(&text);
 }
 
-static unsigned report_act(void *state, struct world *w, enum action action)
+static unsigned report_act(void *state, struct app_context *w, enum action action)
 {
 	struct report *r = state;
 
@@ -61,7 +61,7 @@ static unsigned report_act(void *state, struct world *w, enum action action)
 	case ACTION_PAGE_DOWN: r->top += r->page; break;
 	case ACTION_PAGE_UP:   r->top -= r->page; break;
 	case ACTION_HOME:      r->top = 0; break;
-	case ACTION_END:       r->top = (int)count_lines(r, w); break;
+	case ACTION_END:       r->top = (int)count_report_lines(r, w); break;
 	case ACTION_EXPORT:    export_report(r, w); break;
 	case ACTION_REPORT:
 	case ACTION_BACK:
@@ -71,18 +71,18 @@ static unsigned report_act(void *state, struct world *w, enum action action)
 	default:
 		return REACT_UNKNOWN;
 	}
-	r->top = MAX(MIN(r->top, (int)count_lines(r, w) - r->page), 0);
+	r->top = MAX(MIN(r->top, (int)count_report_lines(r, w) - r->page), 0);
 	return REACT_REDRAW;
 }
 
-static unsigned report_mouse(void *state, struct world *w, const struct mouse *m)
+static unsigned report_mouse(void *state, struct app_context *w, const struct mouse *m)
 {
 	if (m->kind == MOUSE_WHEEL_UP || m->kind == MOUSE_WHEEL_DOWN)
 		return report_act(state, w, m->kind == MOUSE_WHEEL_UP ? ACTION_UP : ACTION_DOWN);
 	return REACT_UNKNOWN;
 }
 
-static void draw_line(struct grid *g, struct rect r, int row, const struct job_line *line)
+static void draw_report_line(struct grid *g, struct rect r, int row, const struct job_line *line)
 {
 	const char *text = line->text;
 	enum style style = line->is_error ? STYLE_BAD
@@ -93,7 +93,7 @@ static void draw_line(struct grid *g, struct rect r, int row, const struct job_l
 	draw_text(g, row, r.col + 1, r.cols - 1, style, text);
 }
 
-static void report_draw(void *state, struct grid *g, struct rect body, const struct world *w)
+static void report_draw(void *state, struct grid *g, struct rect body, const struct app_context *w)
 {
 	static const char *const no_run[] = { "There is no run yet: nothing to report." };
 	static const char *const working[] = { "looking at the run…" };
@@ -108,7 +108,7 @@ static void report_draw(void *state, struct grid *g, struct rect body, const str
 	else if (job && job->state == JOB_RUNNING && !job->n_lines)
 		draw_message(g, in, STYLE_DIM, working, 1);
 	for (int i = 0; job && i < in.rows && (size_t)(r->top + i) < job->n_lines; i++)
-		draw_line(g, in, in.row + i, job_line(job, (size_t)(r->top + i)));
+		draw_report_line(g, in, in.row + i, job_line(job, (size_t)(r->top + i)));
 }
 
 static const enum action report_hints[] = {

@@ -19,34 +19,34 @@
 #define LEFT_STRIDE 8		/* columns that a step to the side scrolls */
 
 struct run_view {
-	struct run_sight sight;
+	struct run_view_state view_state;
 };
 
-static void begin(struct run_view *v)
+static void init_run_view(struct run_view *v)
 {
-	v->sight = (struct run_sight){ .focus = PANE_LOSS };
-	sight_init(&v->sight.plots);
+	v->view_state = (struct run_view_state){ .focus = PANE_LOSS };
+	viewport_init(&v->view_state.plots);
 }
 
-static int run_open(void *state, struct world *w, struct err *e)
+static int run_open(void *state, struct app_context *w, struct err *e)
 {
 	(void)w;
 	(void)e;
-	begin(state);
+	init_run_view(state);
 	return 0;
 }
 
-static unsigned run_update(void *state, struct world *w)
+static unsigned run_update(void *state, struct app_context *w)
 {
 	/* Another run: nothing of where we were in the old one counts. */
 	if (w->news & NEWS_RUN)
-		begin(state);
+		init_run_view(state);
 	return REACT_NOTHING;
 }
 
 /* ---- keys ---- */
 
-static void scroll_down(struct run_sight *s, int lines)
+static void scroll_down(struct run_view_state *s, int lines)
 {
 	if (s->focus == PANE_SAMPLES)
 		s->top = MAX(s->top + lines, 0);
@@ -54,12 +54,12 @@ static void scroll_down(struct run_sight *s, int lines)
 		s->up = MAX(s->up - lines, 0);
 }
 
-static void scroll_right(struct run_sight *s, int direction)
+static void scroll_right(struct run_view_state *s, int direction)
 {
 	s->left[s->focus] = MIN(MAX(s->left[s->focus] + direction * LEFT_STRIDE, 0), 4096);
 }
 
-static void scroll_to_end(struct run_sight *s, bool end)
+static void scroll_to_end(struct run_view_state *s, bool end)
 {
 	s->top = end ? 1 << 20 : 0;
 	s->up = end ? 0 : 1 << 20;
@@ -67,7 +67,7 @@ static void scroll_to_end(struct run_sight *s, bool end)
 }
 
 /* Keys of panes with text, and those that move between panes. */
-static unsigned act_on_pane(struct run_sight *s, enum action action)
+static unsigned act_on_run_pane(struct run_view_state *s, enum action action)
 {
 	bool text = s->focus >= PANE_SAMPLES;
 
@@ -99,13 +99,13 @@ static unsigned act_on_pane(struct run_sight *s, enum action action)
 	return REACT_REDRAW;
 }
 
-static void copy_pane(const struct run_sight *s, struct world *w)
+static void copy_pane(const struct run_view_state *s, struct app_context *w)
 {
-	struct export_item items[RUN_LINES];
+	struct csv_series items[RUN_LINES];
 	struct buf out = { 0 };
 
 	if (run_series(w->history, s->focus, items)) {
-		export_series(w->history, items[0].series, &out);
+		csv_put_series(w->history, items[0].series, &out);
 	} else if (s->focus == PANE_LOG) {
 		for (size_t i = 0; i < w->history->n_lines; i++)
 			buf_printf(&out, "%s\n", history_line(w->history, i)->text);
@@ -116,46 +116,46 @@ static void copy_pane(const struct run_sight *s, struct world *w)
 			buf_printf(&out, "%s\n", text ? text : "");
 		}
 	}
-	world_copy(w, buf_text(&out));
+	context_copy_text(w, buf_text(&out));
 	buf_free(&out);
 }
 
-static unsigned run_act(void *state, struct world *w, enum action action)
+static unsigned run_act(void *state, struct app_context *w, enum action action)
 {
 	struct run_view *v = state;
-	struct run_sight *s = &v->sight;
-	struct export_item items[RUN_LINES];
+	struct run_view_state *s = &v->view_state;
+	struct csv_series items[RUN_LINES];
 	size_t n;
 	unsigned reaction;
 
 	if (!w->history)
 		return REACT_UNKNOWN;
-	reaction = act_on_pane(s, action);
+	reaction = act_on_run_pane(s, action);
 	if (!(reaction & REACT_UNKNOWN))
 		return reaction;
 	n = run_series(w->history, s->focus, items);
 	if (action == ACTION_EXPORT && n)
-		export_items(w, items, n);
+		csv_export_series(w, items, n);
 	else if (action == ACTION_EXPORT)
-		world_say(w, STYLE_WARN, "text is exported in the views samples and log");
+		context_notify(w, STYLE_WARN, "text is exported in the views samples and log");
 	else if (action == ACTION_COPY)
 		copy_pane(s, w);
 	else
-		return sight_act(&s->plots, action, s->focus,
+		return viewport_act(&s->plots, action, s->focus,
 				 n ? items[0].series : &w->history->loss);
 	return REACT_REDRAW;
 }
 
-static unsigned run_mouse(void *state, struct world *w, const struct mouse *m)
+static unsigned run_mouse(void *state, struct app_context *w, const struct mouse *m)
 {
 	struct run_view *v = state;
-	struct run_sight *s = &v->sight;
+	struct run_view_state *s = &v->view_state;
 	size_t plot = s->focus;
 	unsigned reaction;
 
 	if (!w->history)
 		return REACT_UNKNOWN;
-	reaction = sight_mouse(&s->plots, m, &plot);
+	reaction = viewport_mouse(&s->plots, m, &plot);
 	if (m->kind == MOUSE_PRESS || m->kind == MOUSE_WHEEL_UP || m->kind == MOUSE_WHEEL_DOWN)
 		for (int i = 0; i < PANE_COUNT; i++) {
 			struct rect r = s->boxes[i];
@@ -173,7 +173,7 @@ static unsigned run_mouse(void *state, struct world *w, const struct mouse *m)
 
 /* ---- drawing ---- */
 
-static void draw_no_run(struct grid *g, struct rect body, const struct world *w)
+static void draw_no_run(struct grid *g, struct rect body, const struct app_context *w)
 {
 	char where[200];
 	const char *const lines[] = {
@@ -191,7 +191,7 @@ static void draw_no_run(struct grid *g, struct rect body, const struct world *w)
 	draw_message(g, body, STYLE_TITLE, lines, ARRAY_LEN(lines));
 }
 
-static void draw_too_small(struct grid *g, struct rect body, const struct history *h)
+static void draw_too_small(struct grid *g, struct rect body, const struct run_history *h)
 {
 	char text[160];
 
@@ -203,8 +203,8 @@ static void draw_too_small(struct grid *g, struct rect body, const struct histor
 			  body.rows, 0, text);
 }
 
-static void draw_pane(struct grid *g, struct rect box, enum run_pane pane, struct run_sight *s,
-		      const struct history *h)
+static void draw_run_pane(struct grid *g, struct rect box, enum run_pane pane, struct run_view_state *s,
+		      const struct run_history *h)
 {
 	if (!box.rows)
 		return;
@@ -216,7 +216,7 @@ static void draw_pane(struct grid *g, struct rect box, enum run_pane pane, struc
 		run_draw_plot(g, box, pane, h, s);
 }
 
-static void run_draw(void *state, struct grid *g, struct rect body, const struct world *w)
+static void run_draw(void *state, struct grid *g, struct rect body, const struct app_context *w)
 {
 	struct run_view *v = state;
 	struct run_layout layout;
@@ -225,19 +225,19 @@ static void run_draw(void *state, struct grid *g, struct rect body, const struct
 		draw_no_run(g, body, w);
 		return;
 	}
-	sight_begin(&v->sight.plots);
-	memset(v->sight.boxes, 0, sizeof(v->sight.boxes));
-	layout_run(body, v->sight.focus, v->sight.zoomed, &layout);
+	viewport_clear_areas(&v->view_state.plots);
+	memset(v->view_state.boxes, 0, sizeof(v->view_state.boxes));
+	layout_run(body, v->view_state.focus, v->view_state.zoomed, &layout);
 	if (layout.too_small) {
 		draw_too_small(g, body, w->history);
 		return;
 	}
 	run_draw_title(g, layout.title, w->history);
-	run_draw_facts(g, layout.facts, w->history, &v->sight, w->now);
-	run_collect_marks(w->history, &v->sight);
-	memcpy(v->sight.boxes, layout.panes, sizeof(v->sight.boxes));
+	run_draw_facts(g, layout.facts, w->history, &v->view_state, w->now);
+	run_collect_marks(w->history, &v->view_state);
+	memcpy(v->view_state.boxes, layout.panes, sizeof(v->view_state.boxes));
 	for (enum run_pane pane = 0; pane < PANE_COUNT; pane++)
-		draw_pane(g, layout.panes[pane], pane, &v->sight, w->history);
+		draw_run_pane(g, layout.panes[pane], pane, &v->view_state, w->history);
 }
 
 static const enum action run_hints[] = {

@@ -19,9 +19,9 @@ enum samples_pane { SAMPLES_SENTENCES, SAMPLES_VERSIONS_PANE, SAMPLES_PANES };
 enum samples_against { AGAINST_BEFORE, AGAINST_REFERENCE, AGAINST_NOTHING, N_AGAINST };
 
 struct samples_view {
-	struct sample_book *book;	/* owned; NULL: no run, or its file cannot be read */
+	struct sample_history *samples;	/* owned; NULL: no run, or its file cannot be read */
 	char   run[101];		/* whose */
-	struct list lists[SAMPLES_PANES];
+	struct list_widget lists[SAMPLES_PANES];
 	enum samples_pane focus;
 	enum samples_against against;
 	size_t shown[SAMPLE_SENTENCES];	/* sentences that pass the filter */
@@ -30,11 +30,11 @@ struct samples_view {
 	bool   follow;		/* the newest checkpoint stays chosen */
 };
 
-static void apply_filter(struct samples_view *s)
+static void apply_samples_filter(struct samples_view *s)
 {
 	s->n_shown = 0;
-	for (size_t i = 0; s->book && i < s->book->n; i++) {
-		const struct sample_sentence *x = &s->book->sentences[i];
+	for (size_t i = 0; s->samples && i < s->samples->n; i++) {
+		const struct sample_sentence *x = &s->samples->sentences[i];
 		bool passes = !*s->filter || strcasestr(x->source, s->filter) ||
 			      strcasestr(x->reference, s->filter);
 
@@ -45,21 +45,21 @@ static void apply_filter(struct samples_view *s)
 	}
 }
 
-static const struct sample_sentence *chosen(const struct samples_view *s)
+static const struct sample_sentence *chosen_sentence(const struct samples_view *s)
 {
 	size_t at = s->lists[SAMPLES_SENTENCES].at;
 
-	return at < s->n_shown ? &s->book->sentences[s->shown[at]] : NULL;
+	return at < s->n_shown ? &s->samples->sentences[s->shown[at]] : NULL;
 }
 
 static size_t n_versions(const struct samples_view *s)
 {
-	const struct sample_sentence *x = chosen(s);
+	const struct sample_sentence *x = chosen_sentence(s);
 
 	return x ? x->n : 0;
 }
 
-static int samples_open(void *state, struct world *w, struct err *e)
+static int samples_open(void *state, struct app_context *w, struct err *e)
 {
 	struct samples_view *s = state;
 
@@ -73,10 +73,10 @@ static void samples_close(void *state)
 {
 	struct samples_view *s = state;
 
-	sample_book_free(s->book);
+	sample_history_free(s->samples);
 }
 
-static unsigned samples_update(void *state, struct world *w)
+static unsigned samples_update(void *state, struct app_context *w)
 {
 	struct samples_view *s = state;
 	struct err e = { 0 };
@@ -85,18 +85,18 @@ static unsigned samples_update(void *state, struct world *w)
 	if (!w->front)
 		return REACT_NOTHING;
 	if (w->run && w->history && strcmp(w->run, s->run)) {
-		sample_book_free(s->book);
-		s->book = sample_book_open(w->history->folder, &e);
+		sample_history_free(s->samples);
+		s->samples = sample_history_open(w->history->folder, &e);
 		snprintf(s->run, sizeof(s->run), "%s", w->run);
 		memset(s->lists, 0, sizeof(s->lists));
 		s->follow = true;
 	}
-	if (!s->book)
+	if (!s->samples)
 		return REACT_NOTHING;
-	got = sample_book_update(s->book, BUDGET_S, &e);
+	got = sample_history_update(s->samples, BUDGET_S, &e);
 	if (got <= 0)
 		return REACT_NOTHING;
-	apply_filter(s);
+	apply_samples_filter(s);
 	if (s->follow && n_versions(s))
 		s->lists[SAMPLES_VERSIONS_PANE].at = n_versions(s) - 1;
 	return REACT_REDRAW | (got == 2 ? REACT_AGAIN : 0);
@@ -107,9 +107,9 @@ static unsigned samples_update(void *state, struct world *w)
 /* Another sentence: the same checkpoint stays chosen. */
 static void go_sentence(struct samples_view *s, size_t before)
 {
-	struct list *l = &s->lists[SAMPLES_VERSIONS_PANE];
+	struct list_widget *l = &s->lists[SAMPLES_VERSIONS_PANE];
 	const struct sample_sentence *old = before < s->n_shown ?
-		&s->book->sentences[s->shown[before]] : NULL, *now = chosen(s);
+		&s->samples->sentences[s->shown[before]] : NULL, *now = chosen_sentence(s);
 	int at = old && now && l->at < old->n ?
 		sample_version_at(now, old->versions[l->at].step) : -1;
 
@@ -123,7 +123,7 @@ static unsigned move_list(struct samples_view *s, enum samples_pane pane, enum a
 	size_t before = s->lists[SAMPLES_SENTENCES].at;
 	size_t n = pane == SAMPLES_SENTENCES ? s->n_shown : n_versions(s);
 
-	if (!list_act(&s->lists[pane], action, n))
+	if (!list_widget_act(&s->lists[pane], action, n))
 		return REACT_UNKNOWN;
 	if (pane == SAMPLES_SENTENCES)
 		go_sentence(s, before);
@@ -133,9 +133,9 @@ static unsigned move_list(struct samples_view *s, enum samples_pane pane, enum a
 }
 
 /* The chosen sentence as text: source, reference, all translations. */
-static void copy_sentence(const struct samples_view *s, struct world *w)
+static void copy_sentence(const struct samples_view *s, struct app_context *w)
 {
-	const struct sample_sentence *x = chosen(s);
+	const struct sample_sentence *x = chosen_sentence(s);
 	struct buf out = { 0 };
 
 	if (!x)
@@ -144,11 +144,11 @@ static void copy_sentence(const struct samples_view *s, struct world *w)
 	for (size_t v = 0; v < x->n; v++)
 		buf_printf(&out, "%lld\t%s\n", (long long)x->versions[v].step,
 			   x->versions[v].hypothesis);
-	world_copy(w, buf_text(&out));
+	context_copy_text(w, buf_text(&out));
 	buf_free(&out);
 }
 
-static unsigned samples_act(void *state, struct world *w, enum action action)
+static unsigned samples_act(void *state, struct app_context *w, enum action action)
 {
 	struct samples_view *s = state;
 
@@ -168,7 +168,7 @@ static unsigned samples_act(void *state, struct world *w, enum action action)
 		copy_sentence(s, w);
 		return REACT_REDRAW;
 	case ACTION_SAMPLES_SEARCH:
-		world_ask(w, &(struct question){ .kind = QUESTION_LINE, .id = 1,
+		context_ask(w, &(struct question){ .kind = QUESTION_LINE, .id = 1,
 				.title = "only sentences with", .text = s->filter });
 		return REACT_REDRAW;
 	default:
@@ -176,7 +176,7 @@ static unsigned samples_act(void *state, struct world *w, enum action action)
 	}
 }
 
-static unsigned samples_answer(void *state, struct world *w, int question, const char *text)
+static unsigned samples_answer(void *state, struct app_context *w, int question, const char *text)
 {
 	struct samples_view *s = state;
 
@@ -184,12 +184,12 @@ static unsigned samples_answer(void *state, struct world *w, int question, const
 	(void)question;
 	if (text) {
 		snprintf(s->filter, sizeof(s->filter), "%.100s", text);
-		apply_filter(s);
+		apply_samples_filter(s);
 	}
 	return REACT_REDRAW;
 }
 
-static unsigned samples_mouse(void *state, struct world *w, const struct mouse *m)
+static unsigned samples_mouse(void *state, struct app_context *w, const struct mouse *m)
 {
 	(void)w;
 	if (m->kind != MOUSE_WHEEL_UP && m->kind != MOUSE_WHEEL_DOWN)
@@ -204,7 +204,7 @@ static unsigned samples_mouse(void *state, struct world *w, const struct mouse *
  * Words broken into lines as wide as the span; those that differ in another style and with + before
  * them. At most rows lines are drawn (0: none); returns how many it takes.
  */
-static int draw_marked(struct grid *g, struct span at, int rows, const char *text,
+static int draw_diff_text(struct grid *g, struct span at, int rows, const char *text,
 		       const char *other)
 {
 	static struct word_part parts[WORD_DIFF_MAX];
@@ -243,25 +243,25 @@ static const char *compared_with(const struct samples_view *s, const struct samp
 
 static void draw_sentences(struct grid *g, struct rect box, struct samples_view *s)
 {
-	struct list *l = &s->lists[SAMPLES_SENTENCES];
+	struct list_widget *l = &s->lists[SAMPLES_SENTENCES];
 	struct rect in = layout_inside(box);
-	size_t top = list_top(l, s->n_shown, in.rows);
-	char title[140], number[FIGURE_BYTES];
+	size_t top = list_widget_top(l, s->n_shown, in.rows);
+	char title[140], number[NUMBER_TEXT_BYTES];
 
 	snprintf(title, sizeof(title), "sentences%s%s", *s->filter ? " with " : "", s->filter);
 	draw_box(g, box, title, s->focus == SAMPLES_SENTENCES);
 	for (int i = 0; i < in.rows && top + (size_t)i < s->n_shown; i++) {
-		const struct sample_sentence *x = &s->book->sentences[s->shown[top + (size_t)i]];
+		const struct sample_sentence *x = &s->samples->sentences[s->shown[top + (size_t)i]];
 		bool at = top + (size_t)i == l->at, front = at && s->focus == SAMPLES_SENTENCES;
 
 		if (at)
-			list_draw_chosen(g, in, in.row + i, front);
+			list_widget_draw_chosen(g, in, in.row + i, front);
 		draw_text_right(g, in.row + i, in.col + 4, 3, front ? STYLE_SELECTED : STYLE_DIM,
-				figure_count(number, x->id));
+				format_count(number, x->id));
 		draw_text(g, in.row + i, in.col + 6, in.cols - 6,
 			  front ? STYLE_SELECTED : at ? STYLE_BRIGHT : STYLE_NORMAL, x->source);
 	}
-	list_draw_place(g, box, l, s->n_shown);
+	list_widget_draw_place(g, box, l, s->n_shown);
 }
 
 static int version_rows(struct grid *g, const struct samples_view *s,
@@ -269,14 +269,14 @@ static int version_rows(struct grid *g, const struct samples_view *s,
 {
 	struct span at = { 0, 0, width, STYLE_NORMAL };
 
-	return draw_marked(g, at, 0, x->versions[v].hypothesis, compared_with(s, x, v));
+	return draw_diff_text(g, at, 0, x->versions[v].hypothesis, compared_with(s, x, v));
 }
 
 /* The first version seen, so that the chosen one is seen whole if possible. */
 static size_t first_seen(struct grid *g, struct samples_view *s, const struct sample_sentence *x,
 			 int width, int rows)
 {
-	struct list *l = &s->lists[SAMPLES_VERSIONS_PANE];
+	struct list_widget *l = &s->lists[SAMPLES_VERSIONS_PANE];
 	int used = 0;
 	size_t v;
 
@@ -298,7 +298,7 @@ static void draw_versions(struct grid *g, struct rect in, struct samples_view *s
 			  const struct sample_sentence *x)
 {
 	int row = in.row, width = in.cols - GUTTER - 1;
-	char step[FIGURE_BYTES];
+	char step[NUMBER_TEXT_BYTES];
 
 	if (!x->n || width < 4)
 		return;
@@ -313,8 +313,8 @@ static void draw_versions(struct grid *g, struct rect in, struct samples_view *s
 			grid_put(g, row, in.col, front ? STYLE_FOCUS : STYLE_DIM, '>');
 		draw_text_right(g, row, in.col + GUTTER - 3, GUTTER - 3,
 				at ? STYLE_BRIGHT : STYLE_DIM,
-				figure_count(step, x->versions[v].step));
-		row += draw_marked(g, to, in.row + in.rows - row, x->versions[v].hypothesis,
+				format_count(step, x->versions[v].step));
+		row += draw_diff_text(g, to, in.row + in.rows - row, x->versions[v].hypothesis,
 				   compared_with(s, x, v));
 	}
 }
@@ -324,7 +324,7 @@ static void draw_sentence(struct grid *g, struct rect box, struct samples_view *
 	static const char *const against[] = { "new words against the checkpoint before: +",
 					       "words that the reference has not: +",
 					       "translations at each checkpoint" };
-	const struct sample_sentence *x = chosen(s);
+	const struct sample_sentence *x = chosen_sentence(s);
 	struct rect in = layout_inside(box);
 
 	draw_box(g, box, against[s->against], s->focus == SAMPLES_VERSIONS_PANE);
@@ -351,7 +351,7 @@ static void draw_sentence(struct grid *g, struct rect box, struct samples_view *
 	draw_versions(g, in, s, x);
 }
 
-static void samples_draw(void *state, struct grid *g, struct rect body, const struct world *w)
+static void samples_draw(void *state, struct grid *g, struct rect body, const struct app_context *w)
 {
 	static const char *const no_run[] = { "There is no run yet; the home view starts one." },
 		     *const none[] = { "No sentence was translated yet: the first evaluation does.",
@@ -367,7 +367,7 @@ static void samples_draw(void *state, struct grid *g, struct rect body, const st
 		draw_message(g, body, STYLE_TITLE, no_run, ARRAY_LEN(no_run));
 		return;
 	}
-	if (!s->book || !s->book->n) {
+	if (!s->samples || !s->samples->n) {
 		draw_message(g, body, STYLE_TITLE, none, ARRAY_LEN(none));
 		return;
 	}

@@ -46,11 +46,11 @@ static void settings_close(void *state)
 	conf_free(&s->defaults);
 }
 
-static int settings_open(void *state, struct world *w, struct err *e)
+static int settings_open(void *state, struct app_context *w, struct err *e)
 {
 	struct settings *s = state;
 
-	s->only_set = world_recall(w, "settings.only-set") != NULL;
+	s->only_set = context_get_saved(w, "settings.only-set") != NULL;
 	if (!conf_init(&s->defaults, e))
 		return 0;
 	settings_close(s);
@@ -72,16 +72,16 @@ static bool same_value(const struct settings *s, const char *name)
 	return same;
 }
 
-static bool passes(const struct settings *s, const char *name)
+static bool settings_filter_matches(const struct settings *s, const char *name)
 {
 	struct conf_row row;
 
-	if (!conf_row_of(name, &row) || (s->only_set && same_value(s, name)))
+	if (!conf_find_row(name, &row) || (s->only_set && same_value(s, name)))
 		return false;
 	return strstr(name, s->filter) || strstr(row.help, s->filter);
 }
 
-static void add(struct settings *s, enum line_kind kind, const char *name)
+static void add_settings_line(struct settings *s, enum line_kind kind, const char *name)
 {
 	if (s->n < (int)ARRAY_LEN(s->lines))
 		s->lines[s->n++] = (struct line){ kind, name };
@@ -97,23 +97,23 @@ static void build_list(struct settings *s)
 	const char *name, *section, *last = "";
 
 	s->n = 0;
-	add(s, LINE_HEADING, "workbench");
-	add(s, LINE_THEME, "theme");
-	add(s, LINE_MOUSE, "mouse");
-	add(s, LINE_FACT, "terminal");
-	add(s, LINE_FACT, "glyphs");
-	add(s, LINE_FACT, "workspace");
-	add(s, LINE_FACT, "read only");
-	add(s, LINE_FACT, "your files");
+	add_settings_line(s, LINE_HEADING, "workbench");
+	add_settings_line(s, LINE_THEME, "theme");
+	add_settings_line(s, LINE_MOUSE, "mouse");
+	add_settings_line(s, LINE_FACT, "terminal");
+	add_settings_line(s, LINE_FACT, "glyphs");
+	add_settings_line(s, LINE_FACT, "workspace");
+	add_settings_line(s, LINE_FACT, "read only");
+	add_settings_line(s, LINE_FACT, "your files");
 	for (size_t i = 0; s->loaded && (name = conf_option_at(i, &section)); i++) {
-		if (!strcmp(section, "tool") || !passes(s, name))
+		if (!strcmp(section, "tool") || !settings_filter_matches(s, name))
 			continue;
 		if (strcmp(section, last)) {
-			add(s, LINE_BLANK, NULL);
-			add(s, LINE_HEADING, section);
+			add_settings_line(s, LINE_BLANK, NULL);
+			add_settings_line(s, LINE_HEADING, section);
 		}
 		last = section;
-		add(s, LINE_OPTION, name);
+		add_settings_line(s, LINE_OPTION, name);
 	}
 	s->chosen = MIN(s->chosen, s->n - 1);
 	while (s->chosen > 0 && !can_be_chosen(&s->lines[s->chosen]))
@@ -123,7 +123,7 @@ static void build_list(struct settings *s)
 }
 
 /* The options of the chosen run, else the defaults. */
-static void load(struct settings *s, const struct world *w)
+static void load_shown_options(struct settings *s, const struct app_context *w)
 {
 	struct err e = { 0 };
 	char *path = w->run ? file_path(&e, "%s/runs/%s/recipe.ini", w->workspace, w->run) : NULL;
@@ -142,13 +142,13 @@ static void load(struct settings *s, const struct world *w)
 	build_list(s);
 }
 
-static unsigned settings_update(void *state, struct world *w)
+static unsigned settings_update(void *state, struct app_context *w)
 {
 	struct settings *s = state;
 
 	/* A run that has just begun writes its recipe a moment after it appears. */
 	if (w->news & NEWS_RUN || (w->news & NEWS_HISTORY && !s->has_run && !*s->trouble)) {
-		load(s, w);
+		load_shown_options(s, w);
 		return REACT_REDRAW;
 	}
 	return REACT_NOTHING;
@@ -156,7 +156,7 @@ static unsigned settings_update(void *state, struct world *w)
 
 /* ---- keys ---- */
 
-static void move(struct settings *s, int n)
+static void move_settings_line(struct settings *s, int n)
 {
 	int step = n < 0 ? -1 : 1;
 
@@ -172,18 +172,18 @@ static void move(struct settings *s, int n)
 	}
 }
 
-static void ask_theme(struct world *w)
+static void ask_theme(struct app_context *w)
 {
 	const char *names[MAX_THEMES], *name;
 	size_t n = 0;
 
 	while (n < MAX_THEMES && (name = theme_name((int)n, NULL)))
 		names[n++] = name;
-	world_ask(w, &(struct question){ .kind = QUESTION_CHOICE, .id = ASK_THEME,
+	context_ask(w, &(struct question){ .kind = QUESTION_CHOICE, .id = ASK_THEME,
 					 .title = "theme", .choices = names, .n_choices = n });
 }
 
-static void explain(const struct settings *s, struct world *w, const char *name)
+static void explain_option(const struct settings *s, struct app_context *w, const char *name)
 {
 	struct buf text = { 0 };
 
@@ -191,29 +191,29 @@ static void explain(const struct settings *s, struct world *w, const char *name)
 	conf_value(&s->run, name, &text);
 	buf_printf(&text, "\n\nfrom: %s\n\n", conf_origin(&s->run, name));
 	conf_explain(name, &text);
-	world_ask(w, &(struct question){ .kind = QUESTION_TEXT, .title = name,
+	context_ask(w, &(struct question){ .kind = QUESTION_TEXT, .title = name,
 					 .text = buf_text(&text) });
 	buf_free(&text);
 }
 
-static void choose(struct settings *s, struct world *w)
+static void change_settings_line(struct settings *s, struct app_context *w)
 {
 	const struct line *l = &s->lines[s->chosen];
 
 	if (l->kind == LINE_THEME)
 		ask_theme(w);
 	else if (l->kind == LINE_MOUSE)
-		world_set_look(w, NULL, !w->mouse);
+		context_set_look(w, NULL, !w->mouse);
 	else if (l->kind == LINE_OPTION)
-		explain(s, w, l->name);
+		explain_option(s, w, l->name);
 }
 
-static unsigned settings_answer(void *state, struct world *w, int question, const char *text)
+static unsigned settings_answer(void *state, struct app_context *w, int question, const char *text)
 {
 	struct settings *s = state;
 
 	if (question == ASK_THEME && text)
-		world_set_look(w, text, -1);
+		context_set_look(w, text, -1);
 	if (question == ASK_FILTER) {
 		snprintf(s->filter, sizeof(s->filter), "%s", text ? text : "");
 		build_list(s);
@@ -221,25 +221,25 @@ static unsigned settings_answer(void *state, struct world *w, int question, cons
 	return REACT_REDRAW;
 }
 
-static unsigned settings_act(void *state, struct world *w, enum action action)
+static unsigned settings_act(void *state, struct app_context *w, enum action action)
 {
 	struct settings *s = state;
 
 	switch (action) {
-	case ACTION_DOWN:      move(s, 1); break;
-	case ACTION_UP:        move(s, -1); break;
-	case ACTION_PAGE_DOWN: move(s, s->page); break;
-	case ACTION_PAGE_UP:   move(s, -s->page); break;
-	case ACTION_HOME:      move(s, -s->n); break;
-	case ACTION_END:       move(s, s->n); break;
-	case ACTION_SETTINGS_CHANGE: choose(s, w); break;
+	case ACTION_DOWN:      move_settings_line(s, 1); break;
+	case ACTION_UP:        move_settings_line(s, -1); break;
+	case ACTION_PAGE_DOWN: move_settings_line(s, s->page); break;
+	case ACTION_PAGE_UP:   move_settings_line(s, -s->page); break;
+	case ACTION_HOME:      move_settings_line(s, -s->n); break;
+	case ACTION_END:       move_settings_line(s, s->n); break;
+	case ACTION_SETTINGS_CHANGE: change_settings_line(s, w); break;
 	case ACTION_SETTINGS_ONLY:
 		s->only_set = !s->only_set;
-		world_keep(w, "settings.only-set", s->only_set ? "yes" : NULL);
+		context_set_saved(w, "settings.only-set", s->only_set ? "yes" : NULL);
 		build_list(s);
 		break;
 	case ACTION_SETTINGS_FILTER:
-		world_ask(w, &(struct question){ .kind = QUESTION_LINE, .id = ASK_FILTER,
+		context_ask(w, &(struct question){ .kind = QUESTION_LINE, .id = ASK_FILTER,
 						 .title = "options with", .text = s->filter });
 		break;
 	case ACTION_BACK:
@@ -254,7 +254,7 @@ static unsigned settings_act(void *state, struct world *w, enum action action)
 	return REACT_REDRAW;
 }
 
-static unsigned settings_mouse(void *state, struct world *w, const struct mouse *m)
+static unsigned settings_mouse(void *state, struct app_context *w, const struct mouse *m)
 {
 	struct settings *s = state;
 	int line = s->top + m->row - 2;	/* behind the tab bar and our first row */
@@ -270,7 +270,7 @@ static unsigned settings_mouse(void *state, struct world *w, const struct mouse 
 
 /* ---- drawing ---- */
 
-static const char *fact_of(const struct world *w, const char *name)
+static const char *fact_of(const struct app_context *w, const char *name)
 {
 	static const char *const charsets[] = { "ASCII", "UTF-8, lines and blocks",
 						"UTF-8, braille and signs" };
@@ -305,8 +305,8 @@ static void draw_option(const struct settings *s, struct grid *g, struct rect r,
 	buf_free(&value);
 }
 
-static void draw_line(const struct settings *s, struct grid *g, struct rect r, int i,
-		      const struct world *w)
+static void draw_settings_line(const struct settings *s, struct grid *g, struct rect r, int i,
+		      const struct app_context *w)
 {
 	const struct line *l = &s->lines[i];
 	bool chosen = i == s->chosen;
@@ -336,7 +336,7 @@ static void draw_line(const struct settings *s, struct grid *g, struct rect r, i
 }
 
 static void draw_title(const struct settings *s, struct grid *g, struct rect r,
-		       const struct world *w)
+		       const struct app_context *w)
 {
 	char text[400];
 
@@ -369,7 +369,7 @@ static void draw_help(const struct settings *s, struct grid *g, struct rect r)
 	buf_free(&text);
 }
 
-static void settings_draw(void *state, struct grid *g, struct rect body, const struct world *w)
+static void settings_draw(void *state, struct grid *g, struct rect body, const struct app_context *w)
 {
 	struct settings *s = state;
 	int help = body.rows >= 10 ? 2 : 0, rows = body.rows - 1 - help - (help > 0);
@@ -385,7 +385,7 @@ static void settings_draw(void *state, struct grid *g, struct rect body, const s
 	s->top = MAX(MIN(s->top, s->chosen), s->chosen - rows + 1);
 	s->top = MAX(MIN(s->top, s->n - rows), 0);
 	for (int k = 0; k < rows && s->top + k < s->n; k++)
-		draw_line(s, g, (struct rect){ body.row + 1 + k, body.col + 1, 1, body.cols - 2 },
+		draw_settings_line(s, g, (struct rect){ body.row + 1 + k, body.col + 1, 1, body.cols - 2 },
 			  s->top + k, w);
 	if (help)
 		draw_help(s, g, (struct rect){ body.row + body.rows - 2, body.col, 2, body.cols });

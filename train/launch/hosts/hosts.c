@@ -91,7 +91,7 @@ int hosts_add(struct hosts *h, const char *name, int64_t slots, int64_t port, st
 
 /* ---- where we are, for messages ---- */
 
-struct parse {
+struct host_parser {
 	struct hosts *hosts;
 	const char *source;	/* a file's name; NULL: a list */
 	int64_t line;
@@ -101,7 +101,7 @@ struct parse {
 };
 
 /* The place in front of e's text. The code says whether a user or a file is to blame. */
-static int place(const struct parse *p, const char *at, struct err *e)
+static int prefix_host_position(const struct host_parser *p, const char *at, struct err *e)
 {
 	size_t column = (size_t)(at - p->text) + 1;
 
@@ -114,7 +114,7 @@ static int place(const struct parse *p, const char *at, struct err *e)
 }
 
 /* Digits only, from at to end; false: no number, or too large to be one of anything. */
-static bool take_number(const char *at, const char *end, int64_t *number)
+static bool parse_host_number(const char *at, const char *end, int64_t *number)
 {
 	int64_t x = 0;
 
@@ -131,15 +131,15 @@ static bool take_number(const char *at, const char *end, int64_t *number)
 
 /* ---- Slurm's brackets ---- */
 
-struct expansion {
-	struct parse *p;
+struct bracket_expansion {
+	struct host_parser *p;
 	const char *at;		/* of the whole, for messages */
 	int64_t slots, port;
 };
 
-static int add_name(const struct expansion *x, const char *name, struct err *e)
+static int add_expanded_host(const struct bracket_expansion *x, const char *name, struct err *e)
 {
-	struct parse *p = x->p;
+	struct host_parser *p = x->p;
 	int64_t slots = x->slots;
 
 	if (p->tasks) {
@@ -150,19 +150,19 @@ static int add_name(const struct expansion *x, const char *name, struct err *e)
 	return hosts_add(p->hosts, name, slots, x->port, e);
 }
 
-static int expand(const struct expansion *x, const char *head, const char *rest, const char *end,
+static int expand_brackets(const struct bracket_expansion *x, const char *head, const char *rest, const char *end,
 		  struct err *e);
 
 /* One of "07" and "01-08", between from and to, with what follows the bracket. */
-static int expand_range(const struct expansion *x, const char *head, const char *from,
+static int expand_bracket_range(const struct bracket_expansion *x, const char *head, const char *from,
 			const char *to, const char *rest, const char *end, struct err *e)
 {
 	const char *dash = memchr(from, '-', (size_t)(to - from));
 	int64_t first = 0, last = 0;
 	char name[MAX_NAME + 1];
 
-	if (!take_number(from, dash ? dash : to, &first) ||
-	    (dash && !take_number(dash + 1, to, &last)) || (dash && last < first))
+	if (!parse_host_number(from, dash ? dash : to, &first) ||
+	    (dash && !parse_host_number(dash + 1, to, &last)) || (dash && last < first))
 		return err_set(e, ERR_DATA, "\"%.*s\" is no range: [01-08,12] was expected",
 			       (int)MIN(to - from, 100), from);
 	if (!dash)
@@ -177,14 +177,14 @@ static int expand_range(const struct expansion *x, const char *head, const char 
 		if (n < 0 || n > MAX_NAME)
 			return err_set(e, ERR_DATA, "\"%.100s…\" is too long for a host's name",
 				       head);
-		if (expand(x, name, rest, end, e))
+		if (expand_brackets(x, name, rest, end, e))
 			return e->code;
 	}
 	return 0;
 }
 
 /* head is done; rest … end may have brackets. */
-static int expand(const struct expansion *x, const char *head, const char *rest, const char *end,
+static int expand_brackets(const struct bracket_expansion *x, const char *head, const char *rest, const char *end,
 		  struct err *e)
 {
 	const char *open = memchr(rest, '[', (size_t)(end - rest)), *close, *comma;
@@ -195,7 +195,7 @@ static int expand(const struct expansion *x, const char *head, const char *rest,
 	if (n < 0 || n > MAX_NAME)
 		return err_set(e, ERR_DATA, "\"%.100s…\" is too long for a host's name", name);
 	if (!open)
-		return add_name(x, name, e);
+		return add_expanded_host(x, name, e);
 	close = memchr(open, ']', (size_t)(end - open));
 	if (!close)
 		return err_set(e, ERR_DATA, "the bracket of \"%.*s\" is not closed",
@@ -204,7 +204,7 @@ static int expand(const struct expansion *x, const char *head, const char *rest,
 		comma = memchr(from, ',', (size_t)(close - from));
 		if (!comma)
 			comma = close;
-		if (expand_range(x, name, from, comma, close + 1, end, e))
+		if (expand_bracket_range(x, name, from, comma, close + 1, end, e))
 			return e->code;
 	}
 	return 0;
@@ -213,10 +213,10 @@ static int expand(const struct expansion *x, const char *head, const char *rest,
 /* ---- one host ---- */
 
 /* NAME[:NUMBER] between at and end; slots > 0: the line said slots=. */
-static int parse_host(struct parse *p, const char *at, const char *end, int64_t slots,
+static int parse_host(struct host_parser *p, const char *at, const char *end, int64_t slots,
 		      struct err *e)
 {
-	struct expansion x = { .p = p, .at = at, .slots = slots ? slots : 1 };
+	struct bracket_expansion x = { .p = p, .at = at, .slots = slots ? slots : 1 };
 	const char *colon = memrchr(at, ':', (size_t)(end - at)), *name_end = end;
 	char address[MAX_NAME + 1];
 	size_t n = (size_t)(end - at);
@@ -228,13 +228,13 @@ static int parse_host(struct parse *p, const char *at, const char *end, int64_t 
 	if (memchr(at, '@', n)) {
 		err_set(e, ERR_DATA, "\"%.*s\" names a user: put that into ~/.ssh/config",
 			(int)MIN(n, 100), at);
-		return place(p, at, e);
+		return prefix_host_position(p, at, e);
 	}
 	if (colon && !is_address && (!in_brackets || colon[-1] == ']')) {
-		if (!take_number(colon + 1, end, &number) || number < 1) {
+		if (!parse_host_number(colon + 1, end, &number) || number < 1) {
 			err_set(e, ERR_DATA, "\"%.*s\" is no count: NAME:SLOTS was expected",
 				(int)MIN(end - colon - 1, 100), colon + 1);
-			return place(p, colon + 1, e);
+			return prefix_host_position(p, colon + 1, e);
 		}
 		name_end = colon;
 		if (p->source && (slots || number == SSH_PORT || number >= USER_PORTS))
@@ -248,42 +248,42 @@ static int parse_host(struct parse *p, const char *at, const char *end, int64_t 
 			address[name_end - at - 1] = 0;
 		if (!is_address6(address + 1)) {
 			err_set(e, ERR_DATA, "\"%.100s\" is no IPv6 address", address + 1);
-			return place(p, at, e);
+			return prefix_host_position(p, at, e);
 		}
 	}
-	if (is_address || in_brackets ? add_name(&x, in_brackets ? address + 1 : address, e)
-				      : expand(&x, "", at, name_end, e))
-		return place(p, at, e);
+	if (is_address || in_brackets ? add_expanded_host(&x, in_brackets ? address + 1 : address, e)
+				      : expand_brackets(&x, "", at, name_end, e))
+		return prefix_host_position(p, at, e);
 	return 0;
 }
 
 /* ---- a list ---- */
 
-static bool is_between(char c)
+static bool is_host_separator(char c)
 {
 	return c == ',' || c == ' ' || c == '\t' || c == '\r';
 }
 
 /* The end of the item at at: a comma or blank outside brackets. */
-static const char *item_end(const char *at)
+static const char *host_item_end(const char *at)
 {
 	int depth = 0;
 
-	for (; *at && (depth || !is_between(*at)); at++)
+	for (; *at && (depth || !is_host_separator(*at)); at++)
 		depth += (*at == '[') - (*at == ']' && depth > 0);
 	return at;
 }
 
-static int parse_list(struct parse *p, struct err *e)
+static int parse_host_list(struct host_parser *p, struct err *e)
 {
 	const char *at = p->text, *end;
 
 	for (;; at = end) {
-		while (is_between(*at))
+		while (is_host_separator(*at))
 			at++;
 		if (!*at)
 			return 0;
-		end = item_end(at);
+		end = host_item_end(at);
 		if (parse_host(p, at, end, 0, e))
 			return e->code;
 	}
@@ -292,7 +292,7 @@ static int parse_list(struct parse *p, struct err *e)
 /* ---- a file ---- */
 
 /* KEY=VALUE, blanks around = allowed; *at moves behind it. */
-static int parse_key(const struct parse *p, const char **at, int64_t *slots, struct err *e)
+static int parse_hostfile_key(const struct host_parser *p, const char **at, int64_t *slots, struct err *e)
 {
 	const char *key = *at, *value, *end;
 	size_t n = strcspn(key, "= \t");
@@ -301,27 +301,27 @@ static int parse_key(const struct parse *p, const char **at, int64_t *slots, str
 	if (*value != '=') {
 		err_set(e, ERR_DATA, "\"%.*s\": slots=NUMBER was expected behind a host",
 			(int)MIN(n, 100), key);
-		return place(p, key, e);
+		return prefix_host_position(p, key, e);
 	}
 	value += 1 + strspn(value + 1, " \t");
 	end = value + strcspn(value, " \t\r");
 	*at = end;
 	if ((n == 5 && !strncmp(key, "slots", n)) || (n == 3 && !strncmp(key, "cpu", n)) ||
 	    (n == 5 && !strncmp(key, "count", n))) {
-		if (take_number(value, end, slots) && *slots > 0)
+		if (parse_host_number(value, end, slots) && *slots > 0)
 			return 0;
 		err_set(e, ERR_DATA, "\"%.*s\" is no count: slots=NUMBER was expected",
 			(int)MIN(end - value, 100), value);
-		return place(p, value, e);
+		return prefix_host_position(p, value, e);
 	}
 	if (n == 9 && (!strncmp(key, "max_slots", n) || !strncmp(key, "max-slots", n)))
 		return 0;
 	err_set(e, ERR_DATA, "\"%.*s\" is not known: slots=NUMBER was expected", (int)MIN(n, 100),
 		key);
-	return place(p, key, e);
+	return prefix_host_position(p, key, e);
 }
 
-static int parse_line(struct parse *p, char *line, struct err *e)
+static int parse_hostfile_line(struct host_parser *p, char *line, struct err *e)
 {
 	const char *at = line + strspn(line, " \t"), *end, *key;
 	int64_t slots = 0;
@@ -329,21 +329,21 @@ static int parse_line(struct parse *p, char *line, struct err *e)
 	line[strcspn(line, "#")] = 0;
 	p->text = line;
 	if (!strchr(line, '='))
-		return parse_list(p, e);
+		return parse_host_list(p, e);
 	end = at + strcspn(at, " \t=");
 	if (*end == '=') {
 		err_set(e, ERR_DATA, "the name of a host was expected at the beginning");
-		return place(p, at, e);
+		return prefix_host_position(p, at, e);
 	}
 	for (key = end; *(key += strspn(key, " \t\r"));)
-		if (parse_key(p, &key, &slots, e))
+		if (parse_hostfile_key(p, &key, &slots, e))
 			return e->code;
 	return parse_host(p, at, end, slots, e);
 }
 
-static int read_text(struct hosts *h, struct buf *text, const char *source, struct err *e)
+static int read_hosts_text(struct hosts *h, struct buf *text, const char *source, struct err *e)
 {
-	struct parse p = { .hosts = h, .source = source };
+	struct host_parser p = { .hosts = h, .source = source };
 	char *line = text->data, *next;
 	const char *start = buf_text(text) + strspn(buf_text(text), " \t\r\n");
 
@@ -357,20 +357,20 @@ static int read_text(struct hosts *h, struct buf *text, const char *source, stru
 		if (next)
 			*next++ = 0;
 		p.line++;
-		if (parse_line(&p, line, e))
+		if (parse_hostfile_line(&p, line, e))
 			return e->code;
 	}
 	return h->n ? 0 : err_set(e, ERR_DATA, "%s: names no host", source);
 }
 
-static int read_file(struct hosts *h, const char *path, struct err *e)
+static int read_hostfile(struct hosts *h, const char *path, struct err *e)
 {
 	struct buf text = { 0 };
 	bool is_stdin = !strcmp(path, "-");
 	int rc = file_read_all(is_stdin ? "/dev/stdin" : path, MAX_FILE, &text, e);
 
 	if (!rc)
-		rc = read_text(h, &text, is_stdin ? "standard input" : path, e);
+		rc = read_hosts_text(h, &text, is_stdin ? "standard input" : path, e);
 	buf_free(&text);
 	return rc;
 }
@@ -378,7 +378,7 @@ static int read_file(struct hosts *h, const char *path, struct err *e)
 /* ---- Slurm ---- */
 
 /* "2(x3),1" as 2 2 2 1. */
-static int read_tasks(const char *text, int32_t **tasks, size_t *n, struct err *e)
+static int read_slurm_tasks(const char *text, int32_t **tasks, size_t *n, struct err *e)
 {
 	size_t cap = 0;
 
@@ -407,9 +407,9 @@ static int read_tasks(const char *text, int32_t **tasks, size_t *n, struct err *
 	return 0;
 }
 
-static int read_slurm(struct hosts *h, const struct hosts_env *env, struct err *e)
+static int read_slurm_hosts(struct hosts *h, const struct hosts_env *env, struct err *e)
 {
-	struct parse p = { .hosts = h, .text = env->slurm_nodelist };
+	struct host_parser p = { .hosts = h, .text = env->slurm_nodelist };
 	int32_t *tasks = NULL;
 	size_t n = 0;
 	int rc = 0;
@@ -418,11 +418,11 @@ static int read_slurm(struct hosts *h, const struct hosts_env *env, struct err *
 		return err_set(e, ERR_USAGE, "slurm: SLURM_JOB_NODELIST is not set: this is no job "
 			       "of Slurm");
 	if (env->slurm_tasks)
-		rc = read_tasks(env->slurm_tasks, &tasks, &n, e);
+		rc = read_slurm_tasks(env->slurm_tasks, &tasks, &n, e);
 	p.tasks = env->slurm_tasks ? tasks : NULL;
 	p.n_tasks = n;
 	if (!rc)
-		rc = parse_list(&p, e);
+		rc = parse_host_list(&p, e);
 	free(tasks);
 	return rc;
 }
@@ -431,23 +431,23 @@ static int read_slurm(struct hosts *h, const struct hosts_env *env, struct err *
 
 int hosts_read(struct hosts *h, const char *spec, const struct hosts_env *env, struct err *e)
 {
-	struct parse p = { .hosts = h, .text = spec };
+	struct host_parser p = { .hosts = h, .text = spec };
 
 	if (!strcmp(spec, "slurm"))
-		return read_slurm(h, env, e);
+		return read_slurm_hosts(h, env, e);
 	if (!strcmp(spec, "pbs"))
-		return env->pbs_nodefile ? read_file(h, env->pbs_nodefile, e) :
+		return env->pbs_nodefile ? read_hostfile(h, env->pbs_nodefile, e) :
 		       err_set(e, ERR_USAGE, "pbs: PBS_NODEFILE is not set: this is no job of PBS");
 	if (!strcmp(spec, "-") || strchr(spec, '/') || file_size(spec) >= 0)
-		return read_file(h, spec, e);
-	if (parse_list(&p, e))
+		return read_hostfile(h, spec, e);
+	if (parse_host_list(&p, e))
 		return e->code;
 	if (h->n)
 		return 0;
 	return err_set(e, ERR_USAGE, "the host list is empty: a:2,b:2 was expected, or a file");
 }
 
-int64_t hosts_slots(const struct hosts *h)
+int64_t hosts_total_slots(const struct hosts *h)
 {
 	int64_t sum = 0;
 

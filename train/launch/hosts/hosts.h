@@ -54,7 +54,7 @@ struct hosts_env {
 int  hosts_read(struct hosts *h, const char *spec, const struct hosts_env *env, struct err *e);
 void hosts_free(struct hosts *h);
 
-int64_t hosts_slots(const struct hosts *h);	/* of all of them */
+int64_t hosts_total_slots(const struct hosts *h);	/* of all of them */
 
 /*
  * For the readers of single forms (hosts_aws.c): add slots of a host, which must be a

@@ -29,7 +29,7 @@ static const struct { const char *type; int32_t gpus; } types[] = {
 	{ "p5en.", 8 }, { "p6-b200.", 8 }, { "p6-b300.", 8 },
 };
 
-static int32_t gpus_of(const char *type)
+static int32_t aws_type_gpus(const char *type)
 {
 	size_t longest = 0;
 	int32_t gpus = 0;
@@ -45,20 +45,20 @@ static int32_t gpus_of(const char *type)
 	return gpus;
 }
 
-struct walk {
+struct aws_walk {
 	struct hosts *hosts;
 	const char *source;
 	char path[PATH_MAX_BYTES];
 	int64_t instances, running;
 };
 
-static int take_instance(struct walk *w, const struct json *instance, struct err *e)
+static int add_aws_instance(struct aws_walk *w, const struct json *instance, struct err *e)
 {
 	const char *address = json_text(json_get(instance, "PrivateIpAddress"), NULL);
 	const char *type = json_text(json_get(instance, "InstanceType"), "");
 	const char *state =
 		json_text(json_get(json_get(instance, "State"), "Name"), "running");
-	int32_t gpus = gpus_of(type);
+	int32_t gpus = aws_type_gpus(type);
 	int rc;
 
 	w->instances++;
@@ -73,7 +73,7 @@ static int take_instance(struct walk *w, const struct json *instance, struct err
 }
 
 /* Instances wherever they are: --query moves them about. The reader bounds the depth. */
-static int walk(struct walk *w, const struct json *v, struct err *e)
+static int aws_walk(struct aws_walk *w, const struct json *v, struct err *e)
 {
 	size_t n = strlen(w->path);
 	const struct json *child;
@@ -81,14 +81,14 @@ static int walk(struct walk *w, const struct json *v, struct err *e)
 	int rc = 0;
 
 	if (json_get(v, "InstanceId") || json_get(v, "PrivateIpAddress"))
-		return take_instance(w, v, e);
+		return add_aws_instance(w, v, e);
 	for (size_t i = 0; !rc && i < json_len(v); i++) {
 		key = json_member(v, i, &child);
 		if (key)
 			snprintf(w->path + n, sizeof(w->path) - n, ".%s", key);
 		else
 			snprintf(w->path + n, sizeof(w->path) - n, "[%zu]", i);
-		rc = walk(w, key ? child : json_at(v, i), e);
+		rc = aws_walk(w, key ? child : json_at(v, i), e);
 		w->path[n] = 0;
 	}
 	return rc;
@@ -96,9 +96,9 @@ static int walk(struct walk *w, const struct json *v, struct err *e)
 
 int hosts_read_aws(struct hosts *h, const char *text, size_t n, const char *source, struct err *e)
 {
-	struct walk w = { .hosts = h, .source = source };
+	struct aws_walk w = { .hosts = h, .source = source };
 	struct json *root = json_parse(text, n, e);
-	int rc = root ? walk(&w, root, e) : err_prefix(e, "%s", source);
+	int rc = root ? aws_walk(&w, root, e) : err_prefix(e, "%s", source);
 
 	json_free(root);
 	if (!rc && !w.running)

@@ -29,14 +29,14 @@ struct link_test {
 	char hostfile[64];
 	char network[64];
 	struct command_line line;
-	struct json *seen;		/* owned: what the ranks measured */
+	struct json *measured;		/* owned: what the ranks measured */
 	struct buf document;
-	bool alone;			/* all ranks on this host */
+	bool is_local;			/* all ranks on this host */
 };
 
 /* ---- before ------------------------------------------------------------------- */
 
-static int take_hosts(struct link_test *t, struct err *e)
+static int copy_test_hosts(struct link_test *t, struct err *e)
 {
 	const struct hosts *h = t->task->hosts;
 
@@ -47,23 +47,23 @@ static int take_hosts(struct link_test *t, struct err *e)
 	for (size_t i = 0; h->n > 1 && i < h->n; i++)
 		t->copy[i].slots = 1;
 	t->hosts = (struct hosts){ .all = t->copy, .n = h->n };
-	t->alone = mpirun_is_here(&t->hosts);
-	if (hosts_slots(&t->hosts) < 2)
+	t->is_local = mpirun_is_local(&t->hosts);
+	if (hosts_total_slots(&t->hosts) < 2)
 		return err_set(e, ERR_USAGE, "hosts bandwidth needs two hosts, or one with two "
 			       "slots: %s alone has nobody to speak with", h->all[0].name);
 	return 0;
 }
 
 /* Finds the network, and stops where mpirun would only hang. *status: not 0 then. */
-static int look_before(struct link_test *t, int *status, struct err *e)
+static int preflight_link_test(struct link_test *t, int *status, struct err *e)
 {
-	const struct preflight_how how = { .ssh = t->task->conf->ssh,
+	const struct preflight_options how = { .ssh = t->task->conf->ssh,
 		.network = t->task->conf->network, .deadline_s = t->task->conf->deadline };
-	struct preflight p;
+	struct preflight_check p;
 	bool any = false;
 	int rc;
 
-	if (t->alone)
+	if (t->is_local)
 		return 0;
 	rc = preflight_run(&p, &t->hosts, &how, e);
 	if (rc)
@@ -81,7 +81,7 @@ static int look_before(struct link_test *t, int *status, struct err *e)
 	return 0;
 }
 
-static int write_hostfile(struct link_test *t, struct err *e)
+static int write_test_hostfile(struct link_test *t, struct err *e)
 {
 	int fd;
 
@@ -92,15 +92,15 @@ static int write_hostfile(struct link_test *t, struct err *e)
 		return err_set_errno(e, ERR_CANTCREAT, "no file can be made in /tmp");
 	}
 	close(fd);
-	return mpirun_hostfile(&t->hosts, t->hostfile, e);
+	return mpirun_write_hostfile(&t->hosts, t->hostfile, e);
 }
 
-static int write_line(struct link_test *t, struct err *e)
+static int build_bandwidth_command(struct link_test *t, struct err *e)
 {
-	const struct mpirun_how how = { .hosts = &t->hosts, .hostfile = t->hostfile,
+	const struct mpirun_options how = { .hosts = &t->hosts, .hostfile = t->hostfile,
 		.network = t->network, .ssh = t->task->conf->ssh, .launcher = t->launcher,
-		.crowded = t->alone && hosts_slots(&t->hosts) > sysconf(_SC_NPROCESSORS_ONLN) };
-	int rc = mpirun_add(&t->line, &how, e);
+		.oversubscribed = t->is_local && hosts_total_slots(&t->hosts) > sysconf(_SC_NPROCESSORS_ONLN) };
+	int rc = mpirun_append_words(&t->line, &how, e);
 
 	if (!rc)
 		rc = command_line_add(&t->line, t->trainer, e);
@@ -109,21 +109,21 @@ static int write_line(struct link_test *t, struct err *e)
 
 /* ---- measuring -------------------------------------------------------------------- */
 
-static int run_ranks(struct link_test *t, struct err *e)
+static int run_bandwidth_ranks(struct link_test *t, struct err *e)
 {
 	struct host here = { .name = (char []){ "localhost" }, .slots = 1 };
-	double n = (double)hosts_slots(&t->hosts), pairs = n <= ALL_PAIRS ? n * (n - 1) : n;
-	const struct remote_how how = { .deadline_s = START_S + pairs * PAIR_S };
+	double n = (double)hosts_total_slots(&t->hosts), pairs = n <= ALL_PAIRS ? n * (n - 1) : n;
+	const struct remote_options how = { .deadline_s = START_S + pairs * PAIR_S };
 	struct remote_job job = { .host = &here, .argv = (const char *const *)t->line.all };
 	const char *at;
-	int rc = remote_run_here(&job, 1, &how, e);
+	int rc = remote_run_local(&job, 1, &how, e);
 
 	at = strstr(buf_text(&job.out), "{\"hosts\":");
 	if (!rc && (job.status != 0 || !at))
 		rc = err_set(e, ERR_NOHOST, "mpirun measured nothing (%s): %.300s",
-			     job.late ? "it took too long" : "it failed",
+			     job.timed_out ? "it took too long" : "it failed",
 			     job.err.len ? buf_text(&job.err) : job.trouble);
-	if (!rc && !(t->seen = json_parse(at, strcspn(at, "\n"), e)))
+	if (!rc && !(t->measured = json_parse(at, strcspn(at, "\n"), e)))
 		rc = e->code;
 	remote_free(&job, 1);
 	return rc;
@@ -131,18 +131,18 @@ static int run_ranks(struct link_test *t, struct err *e)
 
 /* ---- telling ----------------------------------------------------------------------- */
 
-static const char *name_of(const struct link_test *t, const struct json *pair, const char *end)
+static const char *link_host_name(const struct link_test *t, const struct json *pair, const char *end)
 {
 	size_t i = (size_t)json_integer(json_get(pair, end), 0);
 
 	/* by the names that the user gave, where there is one rank for each */
 	return t->hosts.n > 1 && i < t->hosts.n ? t->hosts.all[i].name :
-	       json_text(json_at(json_get(t->seen, "hosts"), i), "?");
+	       json_text(json_at(json_get(t->measured, "hosts"), i), "?");
 }
 
-static void find_link(const struct link_test *t, double *bytes_s, double *latency_s)
+static void slowest_link(const struct link_test *t, double *bytes_s, double *latency_s)
 {
-	const struct json *pairs = json_get(t->seen, "pairs");
+	const struct json *pairs = json_get(t->measured, "pairs");
 
 	*bytes_s = INFINITY;
 	*latency_s = 0;
@@ -154,10 +154,10 @@ static void find_link(const struct link_test *t, double *bytes_s, double *latenc
 	}
 }
 
-static void write_beside(const struct link_test *t, struct json_writer *w)
+static void write_reduce_overlap(const struct link_test *t, struct json_writer *w)
 {
 	static const char *const keys[] = { "bytes", "seconds", "lost_s" };
-	const struct json *all = json_get(t->seen, "beside");
+	const struct json *all = json_get(t->measured, "beside");
 
 	json_key(w, "beside");
 	json_open(w, '[');
@@ -172,12 +172,12 @@ static void write_beside(const struct link_test *t, struct json_writer *w)
 	json_close(w, ']');
 }
 
-static void write_lists(const struct link_test *t, struct json_writer *w)
+static void write_bandwidth_lists(const struct link_test *t, struct json_writer *w)
 {
 	static const char *const keys[] = { "bytes", "seconds", "algbw_bytes_s",
 					    "busbw_bytes_s", "bf16_s", "2bit_s", "1bit_s" };
-	const struct json *reduces = json_get(t->seen, "allreduce");
-	const struct json *pairs = json_get(t->seen, "pairs");
+	const struct json *reduces = json_get(t->measured, "allreduce");
+	const struct json *pairs = json_get(t->measured, "pairs");
 
 	json_key(w, "allreduce");
 	json_open(w, '[');
@@ -189,15 +189,15 @@ static void write_lists(const struct link_test *t, struct json_writer *w)
 		json_close(w, '}');
 	}
 	json_close(w, ']');
-	write_beside(t, w);
+	write_reduce_overlap(t, w);
 	json_key(w, "pairs");
 	json_open(w, '[');
 	for (size_t i = 0; i < json_len(pairs); i++) {
 		const struct json *p = json_at(pairs, i);
 
 		json_open(w, '{');
-		json_put_str(w, "from", name_of(t, p, "from"));
-		json_put_str(w, "to", name_of(t, p, "to"));
+		json_put_str(w, "from", link_host_name(t, p, "from"));
+		json_put_str(w, "to", link_host_name(t, p, "to"));
 		json_put_real(w, "latency_s", json_number(json_get(p, "latency_s"), NAN));
 		json_put_real(w, "bytes_s", json_number(json_get(p, "bytes_s"), NAN));
 		json_close(w, '}');
@@ -205,12 +205,12 @@ static void write_lists(const struct link_test *t, struct json_writer *w)
 	json_close(w, ']');
 }
 
-static int write_document(struct link_test *t, struct err *e)
+static int write_bandwidth_json(struct link_test *t, struct err *e)
 {
 	struct json_writer w = { .out = &t->document };
 	double bytes_s, latency_s;
 
-	find_link(t, &bytes_s, &latency_s);
+	slowest_link(t, &bytes_s, &latency_s);
 	json_open(&w, '{');
 	json_put_int(&w, "v", 1);
 	json_put_real(&w, "t", clock_wall_s());
@@ -222,7 +222,7 @@ static int write_document(struct link_test *t, struct err *e)
 	json_close(&w, ']');
 	json_put_real(&w, "link_bytes_s", bytes_s);
 	json_put_real(&w, "latency_s", latency_s);
-	write_lists(t, &w);
+	write_bandwidth_lists(t, &w);
 	json_close(&w, '}');
 	buf_add_char(&t->document, '\n');
 	return buf_check(&t->document, e);
@@ -238,13 +238,13 @@ static void print_ms(const struct json *o, const char *key)
 		printf("  %9s", "-");
 }
 
-static void print_reduces(const struct link_test *t)
+static void print_allreduces(const struct link_test *t)
 {
-	const struct json *all = json_get(t->seen, "allreduce");
-	const struct json *beside = json_get(t->seen, "beside");
+	const struct json *all = json_get(t->measured, "allreduce");
+	const struct json *beside = json_get(t->measured, "beside");
 
 	printf("all-reduce over %lld ranks\n%12s  %9s  %10s  %10s  %9s  %9s  %9s\n",
-	       (long long)hosts_slots(&t->hosts), "bytes", "ms", "algbw MB/s", "busbw MB/s",
+	       (long long)hosts_total_slots(&t->hosts), "bytes", "ms", "algbw MB/s", "busbw MB/s",
 	       "bf16 ms", "2bit ms", "1bit ms");
 	for (size_t i = 0; i < json_len(all); i++) {
 		const struct json *o = json_at(all, i);
@@ -270,38 +270,38 @@ static void print_reduces(const struct link_test *t)
 	}
 }
 
-static void print_pairs(const struct link_test *t)
+static void print_link_pairs(const struct link_test *t)
 {
-	const struct json *all = json_get(t->seen, "pairs");
+	const struct json *all = json_get(t->measured, "pairs");
 	double bytes_s, latency_s;
 
 	printf("\n%-20s  %-20s  %12s  %12s\n", "from", "to", "latency us", "MB/s");
 	for (size_t i = 0; i < json_len(all); i++) {
 		const struct json *p = json_at(all, i);
 
-		printf("%-20s  %-20s  %12.1f  %12.1f\n", name_of(t, p, "from"),
-		       name_of(t, p, "to"), json_number(json_get(p, "latency_s"), NAN) * 1e6,
+		printf("%-20s  %-20s  %12.1f  %12.1f\n", link_host_name(t, p, "from"),
+		       link_host_name(t, p, "to"), json_number(json_get(p, "latency_s"), NAN) * 1e6,
 		       json_number(json_get(p, "bytes_s"), NAN) / 1e6);
 	}
-	find_link(t, &bytes_s, &latency_s);
+	slowest_link(t, &bytes_s, &latency_s);
 	printf("\nslowest link: %.1f MB/s = %.0f Mbit/s of payload in one direction%s%s\n",
 	       bytes_s / 1e6, bytes_s * 8 / 1e6, t->network[0] ? ", network " : "", t->network);
 }
 
 /* Memory of one host is no network: it is shown, not kept. */
-static int tell(struct link_test *t, struct err *e)
+static int report_bandwidth(struct link_test *t, struct err *e)
 {
-	int rc = write_document(t, e);
+	int rc = write_bandwidth_json(t, e);
 
 	if (!rc && t->task->conf->json) {
 		fwrite(t->document.data, 1, t->document.len, stdout);
 	} else if (!rc) {
-		print_reduces(t);
-		print_pairs(t);
+		print_allreduces(t);
+		print_link_pairs(t);
 	}
-	if (!rc && !t->alone)
+	if (!rc && !t->is_local)
 		rc = file_make_folders(t->task->workspace, e);
-	if (!rc && !t->alone)
+	if (!rc && !t->is_local)
 		rc = linkfile_write(t->task->workspace, &t->document, e);
 	return rc;
 }
@@ -309,25 +309,25 @@ static int tell(struct link_test *t, struct err *e)
 int hosts_bandwidth(const struct hosts_task *task, int *status, struct err *e)
 {
 	struct link_test t = { .task = task };
-	int rc = take_hosts(&t, e);
+	int rc = copy_test_hosts(&t, e);
 
-	if (!rc && (!(t.launcher = paths_sister("werkbank-launch", e)) ||
-		    !(t.trainer = paths_sister("werkbank-train", e))))
+	if (!rc && (!(t.launcher = paths_program("werkbank-launch", e)) ||
+		    !(t.trainer = paths_program("werkbank-train", e))))
 		rc = e->code;
 	if (!rc)
-		rc = look_before(&t, status, e);
+		rc = preflight_link_test(&t, status, e);
 	if (!rc && !*status) {
-		rc = write_hostfile(&t, e);
+		rc = write_test_hostfile(&t, e);
 		if (!rc)
-			rc = write_line(&t, e);
+			rc = build_bandwidth_command(&t, e);
 		if (!rc)
-			rc = run_ranks(&t, e);
+			rc = run_bandwidth_ranks(&t, e);
 		if (!rc)
-			rc = tell(&t, e);
+			rc = report_bandwidth(&t, e);
 	}
 	if (t.hostfile[0])
 		unlink(t.hostfile);
-	json_free(t.seen);
+	json_free(t.measured);
 	buf_free(&t.document);
 	command_line_free(&t.line);
 	free(t.launcher);

@@ -13,19 +13,19 @@
 #define GRACE_S 3.0
 
 /* What becomes of a recorded process. */
-enum fate { FATE_STALE, FATE_END, FATE_IN_USE, FATE_UNKNOWN };
+enum leftover_fate { FATE_STALE, FATE_END, FATE_IN_USE, FATE_UNKNOWN };
 
-struct found {
+struct found_leftover {
 	size_t host;		/* index in the list */
 	struct leftover l;
-	enum fate fate;
+	enum leftover_fate fate;
 };
 
 struct cleaning {
 	const struct hosts_task *task;
-	struct hosts asked;		/* the hosts of the list, and this one */
+	struct hosts queried;		/* the hosts of the list, and this one */
 	struct host *all;		/* owned: their array; the names are borrowed */
-	struct found *found;		/* owned */
+	struct found_leftover *found;		/* owned */
 	size_t n_found, cap;
 	struct hosts_answers first;
 	bool failed;			/* something could not be done */
@@ -43,48 +43,48 @@ static int add_this_host(struct cleaning *c, struct err *e)
 	c->all = mem_alloc(h->n + 1, sizeof(*c->all), e);
 	if (!c->all)
 		return e->code;
-	c->asked = (struct hosts){ .all = c->all, .n = h->n + 1 };
+	c->queried = (struct hosts){ .all = c->all, .n = h->n + 1 };
 	memcpy(c->all, h->all, h->n * sizeof(*c->all));
 	/* where the launchers usually are; what was left behind here is not touched unless listed */
 	c->all[h->n] = (struct host){ .name = name, .slots = 1 };
 	return 0;
 }
 
-static struct remote_how how(const struct cleaning *c, double more_s)
+static struct remote_options cleaning_remote_options(const struct cleaning *c, double more_s)
 {
-	return (struct remote_how){ .ssh = c->task->conf->ssh,
+	return (struct remote_options){ .ssh = c->task->conf->ssh,
 				    .deadline_s = c->task->conf->deadline + more_s };
 }
 
-static int ask_first(struct cleaning *c, struct err *e)
+static int query_leftovers(struct cleaning *c, struct err *e)
 {
 	static const char question[] = "{\"ask\":\"leftovers\"}";
-	const struct remote_how to = how(c, 0);
-	struct buf *requests = mem_alloc(c->asked.n, sizeof(*requests), e);
+	const struct remote_options to = cleaning_remote_options(c, 0);
+	struct buf *requests = mem_alloc(c->queried.n, sizeof(*requests), e);
 	int rc = requests ? 0 : e->code;
 
-	for (size_t i = 0; !rc && i < c->asked.n; i++) {
+	for (size_t i = 0; !rc && i < c->queried.n; i++) {
 		buf_add_str(&requests[i], question);
 		rc = buf_check(&requests[i], e);
 	}
 	if (!rc)
-		rc = hosts_ask(&c->first, &c->asked, requests, &to, e);
-	for (size_t i = 0; requests && i < c->asked.n; i++)
+		rc = hosts_query(&c->first, &c->queried, requests, &to, e);
+	for (size_t i = 0; requests && i < c->queried.n; i++)
 		buf_free(&requests[i]);
 	free(requests);
 	return rc;
 }
 
 /* All records of all hosts, those of this one (not listed) last. */
-static int take_records(struct cleaning *c, struct err *e)
+static int store_leftovers(struct cleaning *c, struct err *e)
 {
-	for (size_t i = 0; i < c->asked.n; i++) {
-		const struct json *records = json_get(c->first.of[i], "records");
+	for (size_t i = 0; i < c->queried.n; i++) {
+		const struct json *records = json_get(c->first.by_host[i], "records");
 
 		for (size_t k = 0; k < json_len(records); k++) {
 			if (mem_grow(&c->found, &c->cap, c->n_found + 1, sizeof(*c->found), e))
 				return e->code;
-			c->found[c->n_found] = (struct found){ .host = i };
+			c->found[c->n_found] = (struct found_leftover){ .host = i };
 			if (leftover_parse(&c->found[c->n_found].l, json_at(records, k)))
 				c->n_found++;
 		}
@@ -95,7 +95,7 @@ static int take_records(struct cleaning *c, struct err *e)
 /* ---- judging ------------------------------------------------------------------- */
 
 /* HOST:PID:RANDOM; false: it is not one. */
-static bool split_tag(const char *tag, char *host, size_t size, int64_t *pid)
+static bool split_launcher_tag(const char *tag, char *host, size_t size, int64_t *pid)
 {
 	const char *last = strrchr(tag, ':'), *mid = last;
 	char *end;
@@ -109,7 +109,7 @@ static bool split_tag(const char *tag, char *host, size_t size, int64_t *pid)
 	return *host && end == last && *pid > 1;
 }
 
-static const struct found *find_launcher(const struct cleaning *c, const char *tag)
+static const struct found_leftover *find_launcher(const struct cleaning *c, const char *tag)
 {
 	for (size_t i = 0; i < c->n_found; i++)
 		if (c->found[i].l.rank == LEFTOVER_LAUNCHER && !strcmp(c->found[i].l.tag, tag))
@@ -118,40 +118,40 @@ static const struct found *find_launcher(const struct cleaning *c, const char *t
 }
 
 /* Which of those asked calls itself so; asked.n: none that answered. */
-static size_t find_host(const struct cleaning *c, const char *name)
+static size_t find_answering_host(const struct cleaning *c, const char *name)
 {
 	size_t i = 0;
 
-	while (i < c->asked.n &&
-	       strcmp(json_text(json_get(c->first.of[i], "host"), ""), name) != 0)
+	while (i < c->queried.n &&
+	       strcmp(json_text(json_get(c->first.by_host[i], "host"), ""), name) != 0)
 		i++;
 	return i;
 }
 
 /* Does a process with this number run there? 1, 0, or < 0: that host cannot be asked. */
-static int is_running(const struct cleaning *c, const char *host, int64_t pid)
+static int is_pid_running(const struct cleaning *c, const char *host, int64_t pid)
 {
-	size_t at = find_host(c, host);
-	struct hosts one = { .all = &c->asked.all[at], .n = 1 };
-	const struct remote_how to = how(c, 0);
+	size_t at = find_answering_host(c, host);
+	struct hosts one = { .all = &c->queried.all[at], .n = 1 };
+	const struct remote_options to = cleaning_remote_options(c, 0);
 	struct hosts_answers a = { 0 };
 	struct buf request = { 0 };
 	struct err e = { 0 };
 	int running = -1;
 
-	if (at == c->asked.n)
+	if (at == c->queried.n)
 		return -1;
 	buf_printf(&request, "{\"ask\":\"leftovers\",\"pids\":[%lld]}", (long long)pid);
-	if (!buf_check(&request, &e) && !hosts_ask(&a, &one, &request, &to, &e) && a.of[0])
-		running = json_len(json_get(a.of[0], "running")) > 0;
+	if (!buf_check(&request, &e) && !hosts_query(&a, &one, &request, &to, &e) && a.by_host[0])
+		running = json_len(json_get(a.by_host[0], "running")) > 0;
 	hosts_answers_free(&a);
 	buf_free(&request);
 	return running;
 }
 
-static enum fate judge(struct cleaning *c, const struct leftover *l)
+static enum leftover_fate decide_leftover_fate(struct cleaning *c, const struct leftover *l)
 {
-	const struct found *launcher = l->tag[0] ? find_launcher(c, l->tag) : NULL;
+	const struct found_leftover *launcher = l->tag[0] ? find_launcher(c, l->tag) : NULL;
 	char host[256];
 	int64_t pid;
 
@@ -161,17 +161,17 @@ static enum fate judge(struct cleaning *c, const struct leftover *l)
 		return FATE_IN_USE;
 	if (l->orphan || launcher || c->task->conf->now)
 		return FATE_END;
-	if (!split_tag(l->tag, host, sizeof(host), &pid))
+	if (!split_launcher_tag(l->tag, host, sizeof(host), &pid))
 		return FATE_IN_USE;	/* somebody started it by hand, and is still there */
 	if (strcmp(c->asked_tag, l->tag) != 0) {
 		snprintf(c->asked_tag, sizeof(c->asked_tag), "%s", l->tag);
-		c->asked_running = is_running(c, host, pid);
+		c->asked_running = is_pid_running(c, host, pid);
 	}
 	return c->asked_running < 0 ? FATE_UNKNOWN : c->asked_running ? FATE_IN_USE : FATE_END;
 }
 
 /* One host may be listed under several names; it is asked to end a process once. */
-static bool is_repeated(const struct cleaning *c, size_t i)
+static bool is_repeated_leftover(const struct cleaning *c, size_t i)
 {
 	for (size_t k = 0; k < i; k++)
 		if (c->found[k].l.pid == c->found[i].l.pid &&
@@ -183,15 +183,15 @@ static bool is_repeated(const struct cleaning *c, size_t i)
 }
 
 /* Only what the user asked about stays: listed hosts, and the run if one was named. */
-static void judge_all(struct cleaning *c)
+static void select_leftovers(struct cleaning *c)
 {
 	const char *run = c->task->conf->run;
 	size_t n = 0;
 
 	for (size_t i = 0; i < c->n_found; i++)
-		c->found[i].fate = judge(c, &c->found[i].l);
+		c->found[i].fate = decide_leftover_fate(c, &c->found[i].l);
 	for (size_t i = 0; i < c->n_found; i++)
-		if (c->found[i].host < c->task->hosts->n && !is_repeated(c, i) &&
+		if (c->found[i].host < c->task->hosts->n && !is_repeated_leftover(c, i) &&
 		    (!run || !strcmp(run, c->found[i].l.run)))
 			c->found[n++] = c->found[i];
 	c->n_found = n;
@@ -199,7 +199,7 @@ static void judge_all(struct cleaning *c)
 
 /* ---- ending --------------------------------------------------------------------- */
 
-static int write_orders(const struct cleaning *c, size_t host, struct buf *out, struct err *e)
+static int write_end_request(const struct cleaning *c, size_t host, struct buf *out, struct err *e)
 {
 	struct json_writer w = { .out = out };
 	size_t n = 0;
@@ -221,17 +221,17 @@ static int write_orders(const struct cleaning *c, size_t host, struct buf *out, 
 	return buf_check(out, e);
 }
 
-static int end_all(struct cleaning *c, struct hosts_answers *a, struct err *e)
+static int end_leftovers(struct cleaning *c, struct hosts_answers *a, struct err *e)
 {
-	const struct remote_how to = how(c, 2 * GRACE_S);
+	const struct remote_options to = cleaning_remote_options(c, 2 * GRACE_S);
 	size_t n = c->task->hosts->n;
 	struct buf *requests = mem_alloc(n, sizeof(*requests), e);
 	int rc = requests ? 0 : e->code;
 
 	for (size_t i = 0; !rc && i < n; i++)
-		rc = write_orders(c, i, &requests[i], e);
+		rc = write_end_request(c, i, &requests[i], e);
 	if (!rc)
-		rc = hosts_ask(a, c->task->hosts, requests, &to, e);
+		rc = hosts_query(a, c->task->hosts, requests, &to, e);
 	for (size_t i = 0; requests && i < n; i++)
 		buf_free(&requests[i]);
 	free(requests);
@@ -241,10 +241,10 @@ static int end_all(struct cleaning *c, struct hosts_answers *a, struct err *e)
 /* ---- telling ----------------------------------------------------------------------- */
 
 /* What the host did with one of them: "terminated", "killed", "gone", or its words. */
-static const char *outcome(struct cleaning *c, const struct hosts_answers *a,
-			   const struct found *f)
+static const char *leftover_outcome(struct cleaning *c, const struct hosts_answers *a,
+			   const struct found_leftover *f)
 {
-	const struct json *ended = json_get(a->of[f->host], "ended");
+	const struct json *ended = json_get(a->by_host[f->host], "ended");
 
 	if (f->fate == FATE_IN_USE)
 		return "in use";
@@ -264,11 +264,11 @@ static const char *outcome(struct cleaning *c, const struct hosts_answers *a,
 	return a->trouble[f->host][0] ? a->trouble[f->host] : "not ended";
 }
 
-static void write_found(struct cleaning *c, const struct hosts_answers *a,
+static void write_found_leftovers(struct cleaning *c, const struct hosts_answers *a,
 			struct json_writer *w)
 {
 	for (size_t i = 0; i < c->n_found; i++) {
-		const struct found *f = &c->found[i];
+		const struct found_leftover *f = &c->found[i];
 
 		json_open(w, '{');
 		json_put_str(w, "host", c->task->hosts->all[f->host].name);
@@ -277,21 +277,21 @@ static void write_found(struct cleaning *c, const struct hosts_answers *a,
 		json_put_int(w, "pid", f->l.pid);
 		json_put_str(w, "folder", f->l.folder);
 		json_put_str(w, "launcher", f->l.tag);
-		json_put_str(w, "outcome", outcome(c, a, f));
+		json_put_str(w, "outcome", leftover_outcome(c, a, f));
 		json_close(w, '}');
 	}
 }
 
-static void print_found(struct cleaning *c, const struct hosts_answers *a, struct buf *out)
+static void print_found_leftovers(struct cleaning *c, const struct hosts_answers *a, struct buf *out)
 {
 	for (size_t i = 0; i < c->n_found; i++) {
-		const struct found *f = &c->found[i];
+		const struct found_leftover *f = &c->found[i];
 		char rank[24];
 
 		snprintf(rank, sizeof(rank), "rank %d", f->l.rank);
 		buf_printf(out, "%s: %s of run %s, process %lld: %s",
 			   c->task->hosts->all[f->host].name, f->l.rank < 0 ? "launcher" : rank,
-			   f->l.run, (long long)f->l.pid, outcome(c, a, f));
+			   f->l.run, (long long)f->l.pid, leftover_outcome(c, a, f));
 		if (f->fate == FATE_UNKNOWN)
 			buf_printf(out, ": its launcher (%s) is on a host that was not asked or "
 				   "does not answer; add that host, or give --now", f->l.tag);
@@ -301,7 +301,7 @@ static void print_found(struct cleaning *c, const struct hosts_answers *a, struc
 		buf_add_str(out, "nothing of ours runs there\n");
 }
 
-static int tell(struct cleaning *c, const struct hosts_answers *a, struct err *e)
+static int report_cleaning(struct cleaning *c, const struct hosts_answers *a, struct err *e)
 {
 	struct buf out = { 0 };
 	struct json_writer w = { .out = &out };
@@ -309,11 +309,11 @@ static int tell(struct cleaning *c, const struct hosts_answers *a, struct err *e
 
 	if (c->task->conf->json) {
 		json_open(&w, '[');
-		write_found(c, a, &w);
+		write_found_leftovers(c, a, &w);
 		json_close(&w, ']');
 		buf_add_char(&out, '\n');
 	} else {
-		print_found(c, a, &out);
+		print_found_leftovers(c, a, &out);
 	}
 	rc = buf_check(&out, e);
 	if (!rc)
@@ -330,20 +330,20 @@ int hosts_clean(const struct hosts_task *t, int *status, struct err *e)
 	int rc = add_this_host(&c, e);
 
 	if (!rc)
-		rc = ask_first(&c, e);
+		rc = query_leftovers(&c, e);
 	for (size_t i = 0; !rc && i < t->hosts->n; i++)
-		if (!c.first.of[i]) {
+		if (!c.first.by_host[i]) {
 			fprintf(stderr, "werkbank hosts: %s\n", c.first.trouble[i]);
 			silent++;
 		}
 	if (!rc)
-		rc = take_records(&c, e);
+		rc = store_leftovers(&c, e);
 	if (!rc) {
-		judge_all(&c);
-		rc = end_all(&c, &ended, e);
+		select_leftovers(&c);
+		rc = end_leftovers(&c, &ended, e);
 	}
 	if (!rc && silent < t->hosts->n)
-		rc = tell(&c, &ended, e);
+		rc = report_cleaning(&c, &ended, e);
 	*status = silent == t->hosts->n ? err_exit_status(ERR_NOHOST) : silent || c.failed;
 	hosts_answers_free(&ended);
 	hosts_answers_free(&c.first);

@@ -18,7 +18,7 @@
 
 /* ---- list ---- */
 
-static void print_table(const struct hosts *h, struct buf *out)
+static void print_hosts_table(const struct hosts *h, struct buf *out)
 {
 	int width = (int)strlen("host");
 
@@ -30,7 +30,7 @@ static void print_table(const struct hosts *h, struct buf *out)
 			   h->all[i].port ? h->all[i].port : SSH_PORT);
 }
 
-static void print_json(const struct hosts *h, struct buf *out)
+static void print_hosts_json(const struct hosts *h, struct buf *out)
 {
 	struct json_writer w = { .out = out };
 
@@ -46,16 +46,16 @@ static void print_json(const struct hosts *h, struct buf *out)
 	buf_add_char(out, '\n');
 }
 
-static int list(const struct hosts_task *t, int *status, struct err *e)
+static int list_hosts(const struct hosts_task *t, int *status, struct err *e)
 {
 	struct buf out = { 0 };
 	int rc;
 
 	(void)status;
 	if (t->conf->json)
-		print_json(t->hosts, &out);
+		print_hosts_json(t->hosts, &out);
 	else
-		print_table(t->hosts, &out);
+		print_hosts_table(t->hosts, &out);
 	rc = buf_check(&out, e);
 	if (!rc)
 		fwrite(out.data, 1, out.len, stdout);
@@ -65,13 +65,13 @@ static int list(const struct hosts_task *t, int *status, struct err *e)
 
 /* ---- check ---- */
 
-static int check(const struct hosts_task *t, int *status, struct err *e)
+static int check_hosts(const struct hosts_task *t, int *status, struct err *e)
 {
-	const struct preflight_how how = {
+	const struct preflight_options how = {
 		.ssh = t->conf->ssh, .workspace = t->workspace, .corpus = t->conf->corpus,
 		.network = t->conf->network, .deadline_s = t->conf->deadline,
 	};
-	struct preflight p;
+	struct preflight_check p;
 	bool any = false;
 	int rc = preflight_run(&p, t->hosts, &how, e);
 
@@ -92,10 +92,10 @@ static int check(const struct hosts_task *t, int *status, struct err *e)
 
 static const struct {
 	const char *name;
-	int (*run)(const struct hosts_task *t, int *status, struct err *e);
+	int (*run_hosts_action)(const struct hosts_task *t, int *status, struct err *e);
 } actions[] = {
-	{ "list", list },
-	{ "check", check },
+	{ "list", list_hosts },
+	{ "check", check_hosts },
 	{ "sync", hosts_sync },
 	{ "bandwidth", hosts_bandwidth },
 	{ "clean", hosts_clean },
@@ -118,7 +118,7 @@ static char *absolute_workspace(const struct conf *c, struct err *e)
 	return real;
 }
 
-static int run(size_t action, const struct conf *c, int *status, struct err *e)
+static int run_hosts_action(size_t action, const struct conf *c, int *status, struct err *e)
 {
 	const struct hosts_env env = { getenv("PBS_NODEFILE"), getenv("SLURM_JOB_NODELIST"),
 				       getenv("SLURM_TASKS_PER_NODE") };
@@ -131,7 +131,7 @@ static int run(size_t action, const struct conf *c, int *status, struct err *e)
 	for (int i = 1; !rc && i < c->n_arguments; i++)
 		rc = hosts_read(&h, c->arguments[i], &env, e);
 	if (!rc)
-		rc = actions[action].run(&t, status, e);
+		rc = actions[action].run_hosts_action(&t, status, e);
 	if (!rc && (fflush(stdout) || ferror(stdout)))
 		rc = err_set_errno(e, ERR_IO, "standard output cannot be written");
 	hosts_free(&h);
@@ -151,7 +151,7 @@ int hosts_command_run(const struct conf *c, int *status, struct err *e)
 		if (c->n_arguments < 2)
 			return err_set(e, ERR_USAGE, "hosts %s needs the hosts: a:2,b:2, a file, "
 				       "pbs or slurm", actions[i].name);
-		return run(i, c, status, e);
+		return run_hosts_action(i, c, status, e);
 	}
 	err_set(e, ERR_USAGE, "hosts can do: %.100s%s%.100s", buf_text(&names),
 		c->n_arguments ? ", not " : "", c->n_arguments ? c->arguments[0] : "");

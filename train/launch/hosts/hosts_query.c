@@ -18,14 +18,14 @@ struct json *hosts_find_answer(const struct remote_job *job, bool *noisy)
 	return at ? json_parse(at, strcspn(at, "\n"), &ignored) : NULL;
 }
 
-static void take_answer(struct hosts_answers *a, size_t i, const struct remote_job *job)
+static void store_host_answer(struct hosts_answers *a, size_t i, const struct remote_job *job)
 {
 	const char *said = job->err.len ? buf_text(&job->err) : buf_text(&job->out);
 	bool noisy;
 
 	if (job->status == 0)
-		a->of[i] = hosts_find_answer(job, &noisy);
-	if (a->of[i])
+		a->by_host[i] = hosts_find_answer(job, &noisy);
+	if (a->by_host[i])
 		return;
 	if (job->trouble[0])
 		snprintf(a->trouble[i], sizeof(a->trouble[i]), "%s", job->trouble);
@@ -35,19 +35,19 @@ static void take_answer(struct hosts_answers *a, size_t i, const struct remote_j
 			 (int)MIN(strcspn(said, "\n"), 150), said);
 }
 
-int hosts_ask(struct hosts_answers *a, const struct hosts *h, const struct buf *requests,
-	      const struct remote_how *how, struct err *e)
+int hosts_query(struct hosts_answers *a, const struct hosts *h, const struct buf *requests,
+	      const struct remote_options *how, struct err *e)
 {
-	char *launcher = paths_sister("werkbank-launch", e);
+	char *launcher = paths_program("werkbank-launch", e);
 	const char *const argv[] = { launcher, "_probe", NULL };
 	size_t n = 0, *who = mem_alloc(h->n, sizeof(*who), e);
 	int rc;
 
 	*a = (struct hosts_answers){ .n = h->n };
 	a->jobs = mem_alloc(h->n, sizeof(*a->jobs), e);
-	a->of = mem_alloc(h->n, sizeof(*a->of), e);
+	a->by_host = mem_alloc(h->n, sizeof(*a->by_host), e);
 	a->trouble = mem_alloc(h->n, sizeof(*a->trouble), e);
-	rc = launcher && who && a->jobs && a->of && a->trouble ? 0 : e->code;
+	rc = launcher && who && a->jobs && a->by_host && a->trouble ? 0 : e->code;
 	for (size_t i = 0; !rc && i < h->n; i++) {
 		if (!requests[i].len)
 			continue;
@@ -58,7 +58,7 @@ int hosts_ask(struct hosts_answers *a, const struct hosts *h, const struct buf *
 	if (!rc)
 		rc = remote_run(a->jobs, n, how, e);
 	for (size_t k = 0; !rc && k < n; k++)
-		take_answer(a, who[k], &a->jobs[k]);
+		store_host_answer(a, who[k], &a->jobs[k]);
 	free(who);
 	free(launcher);
 	return rc;
@@ -66,12 +66,12 @@ int hosts_ask(struct hosts_answers *a, const struct hosts *h, const struct buf *
 
 void hosts_answers_free(struct hosts_answers *a)
 {
-	for (size_t i = 0; a->of && i < a->n; i++)
-		json_free(a->of[i]);
+	for (size_t i = 0; a->by_host && i < a->n; i++)
+		json_free(a->by_host[i]);
 	if (a->jobs)
 		remote_free(a->jobs, a->n);
 	free(a->jobs);
-	free(a->of);
+	free(a->by_host);
 	free(a->trouble);
 	*a = (struct hosts_answers){ 0 };
 }

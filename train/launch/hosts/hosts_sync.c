@@ -38,8 +38,8 @@ struct sync_file {
 };
 
 struct sync_host {
-	bool alive, shares, here, done;
-	bool same;		/* everything was there before */
+	bool alive, shares, is_local, done;
+	bool is_up_to_date;		/* everything was there before */
 	double seconds;
 	int64_t sent;		/* bytes, as rsync counted them; -1: unknown */
 	char trouble[400];
@@ -47,7 +47,7 @@ struct sync_host {
 
 struct syncing {
 	const struct hosts_task *task;
-	struct sync_host *of;		/* owned: (n) */
+	struct sync_host *by_host;		/* owned: (n) */
 	struct sync_file files[MAX_FILES];
 	size_t n_files;
 	char *share;			/* owned: shipped files; NULL: none found */
@@ -59,7 +59,7 @@ struct syncing {
 
 /* ---- what is to be there ------------------------------------------------------ */
 
-static int add_file(struct syncing *s, char *path, struct err *e)
+static int add_sync_file(struct syncing *s, char *path, struct err *e)
 {
 	if (!path)
 		return e->code;
@@ -71,7 +71,7 @@ static int add_file(struct syncing *s, char *path, struct err *e)
 	return hash_file(path, s->files[s->n_files++].sum, e);
 }
 
-static int add_programs(struct syncing *s, struct err *e)
+static int add_sync_programs(struct syncing *s, struct err *e)
 {
 	static const char *const names[] = { "werkbank", "werkbank-data", "werkbank-launch",
 					     "werkbank-train", "werkbank-eval" };
@@ -80,7 +80,7 @@ static int add_programs(struct syncing *s, struct err *e)
 	int rc = 0;
 
 	for (size_t i = 0; !rc && i < ARRAY_LEN(names); i++)
-		rc = add_file(s, paths_sister(names[i], e), e);
+		rc = add_sync_file(s, paths_program(names[i], e), e);
 	if (!rc && !(s->bin = mem_strdup(s->files[0].path, e)))
 		rc = e->code;
 	if (!rc)
@@ -96,7 +96,7 @@ static int add_programs(struct syncing *s, struct err *e)
 }
 
 /* What a rank reads to take its share of an evaluation: dev.shard, dev.en, dev.de. */
-static int add_held_out(struct syncing *s, struct err *e)
+static int add_sync_held_out(struct syncing *s, struct err *e)
 {
 	DIR *folder = opendir(s->corpus);
 	struct dirent *entry;
@@ -104,14 +104,14 @@ static int add_held_out(struct syncing *s, struct err *e)
 
 	while (folder && !rc && (entry = readdir(folder)) != NULL)
 		if (text_starts_with(entry->d_name, "dev."))
-			rc = add_file(s, file_path(e, "%s/%s", s->corpus, entry->d_name), e);
+			rc = add_sync_file(s, file_path(e, "%s/%s", s->corpus, entry->d_name), e);
 	if (folder)
 		closedir(folder);
 	return rc;
 }
 
 /* The manifest comes last: a corpus is there when it is. */
-static int add_corpus(struct syncing *s, struct err *e)
+static int add_sync_corpus(struct syncing *s, struct err *e)
 {
 	static const struct { const char *name; bool always;
 	} files[] = { { "train.shard", true }, { "vocab.tsv", true },
@@ -131,12 +131,12 @@ static int add_corpus(struct syncing *s, struct err *e)
 		if (path && !files[i].always && !file_exists(path))
 			free(path);
 		else
-			rc = add_file(s, path, e);
+			rc = add_sync_file(s, path, e);
 	}
 	if (!rc)
-		rc = add_held_out(s, e);
+		rc = add_sync_held_out(s, e);
 	if (!rc)
-		rc = add_file(s, file_path(e, "%s/manifest.json", s->corpus), e);
+		rc = add_sync_file(s, file_path(e, "%s/manifest.json", s->corpus), e);
 	if (!rc && !(s->manifest = mem_strdup(s->files[s->n_files - 1].path, e)))
 		rc = e->code;
 	return rc;
@@ -144,7 +144,7 @@ static int add_corpus(struct syncing *s, struct err *e)
 
 /* ---- who needs it ---------------------------------------------------------------- */
 
-static int make_marker(struct syncing *s, struct err *e)
+static int make_sync_marker(struct syncing *s, struct err *e)
 {
 	char host[256] = "?";
 
@@ -156,13 +156,13 @@ static int make_marker(struct syncing *s, struct err *e)
 }
 
 /* Each by ssh itself: there may be no Werkbank yet. Folders are made on the way. */
-static int look(struct syncing *s, struct err *e)
+static int inspect_sync_hosts(struct syncing *s, struct err *e)
 {
 	static const char script[] = "[ -e \"$1\" ] && echo shared; shift; mkdir -p \"$@\" && "
 		"command -v rsync >/dev/null || echo 'rsync: not found' >&2";
 	const char *const argv[] = { "sh", "-c", script, "sh", s->marker, s->task->workspace,
 		s->bin, s->share ? s->share : s->bin, s->corpus ? s->corpus : s->bin, NULL };
-	const struct remote_how how = { .ssh = s->task->conf->ssh,
+	const struct remote_options how = { .ssh = s->task->conf->ssh,
 					.deadline_s = s->task->conf->deadline };
 	size_t n = s->task->hosts->n;
 	struct remote_job *jobs = mem_alloc(n, sizeof(*jobs), e);
@@ -173,10 +173,10 @@ static int look(struct syncing *s, struct err *e)
 	if (!rc)
 		rc = remote_run(jobs, n, &how, e);
 	for (size_t i = 0; !rc && i < n; i++) {
-		struct sync_host *h = &s->of[i];
+		struct sync_host *h = &s->by_host[i];
 		const char *said = buf_text(&jobs[i].err);
 
-		h->here = remote_is_here(jobs[i].host);
+		h->is_local = remote_is_local(jobs[i].host);
 		h->alive = !jobs[i].trouble[0] && jobs[i].status == 0;
 		h->shares = strstr(buf_text(&jobs[i].out), "shared") != NULL;
 		if (jobs[i].trouble[0])
@@ -188,7 +188,7 @@ static int look(struct syncing *s, struct err *e)
 		else if (strstr(said, "rsync: not found")) {
 			snprintf(h->trouble, sizeof(h->trouble), "%s has no rsync: install it "
 				 "there", jobs[i].host->name);
-			h->alive = h->shares || h->here;
+			h->alive = h->shares || h->is_local;
 		}
 	}
 	if (jobs)
@@ -200,11 +200,11 @@ static int look(struct syncing *s, struct err *e)
 /* ---- copying ---------------------------------------------------------------------- */
 
 /* "-e" for rsync, which splits it at blanks and knows quotes. */
-static int write_shell(const struct syncing *s, const struct host *h, struct buf *out,
+static int write_rsync_shell(const struct syncing *s, const struct host *h, struct buf *out,
 		       struct err *e)
 {
 	struct command_line c = { 0 };
-	int rc = ssh_agent_words(&c, s->task->conf->ssh, e);
+	int rc = rsh_agent_split_words(&c, s->task->conf->ssh, e);
 
 	if (!rc) {
 		command_line_quote(&c, out);
@@ -218,7 +218,7 @@ static int write_shell(const struct syncing *s, const struct host *h, struct buf
 }
 
 /* One call of rsync: paths keep their place (-R). Nothing shows up half-way under its name. */
-static int add_copy(const struct syncing *s, size_t i, bool last, struct command_line *c,
+static int build_rsync_command(const struct syncing *s, size_t i, bool last, struct command_line *c,
 		    struct err *e)
 {
 	static const char *const options[] = { "rsync", "-aLR", "--no-implied-dirs",
@@ -228,7 +228,7 @@ static int add_copy(const struct syncing *s, size_t i, bool last, struct command
 	struct buf shell = { 0 };
 	char *to = file_path(e, "%s%s%s:/", strchr(h->name, ':') ? "[" : "", h->name,
 			     strchr(h->name, ':') ? "]" : "");
-	int rc = to ? write_shell(s, h, &shell, e) : e->code;
+	int rc = to ? write_rsync_shell(s, h, &shell, e) : e->code;
 
 	for (size_t k = 0; !rc && k < ARRAY_LEN(options); k++)
 		rc = command_line_add(c, options[k], e);
@@ -237,7 +237,7 @@ static int add_copy(const struct syncing *s, size_t i, bool last, struct command
 	for (size_t k = 0; !rc && k < s->n_files; k++) {
 		bool is_manifest = s->manifest && !strcmp(s->files[k].path, s->manifest);
 
-		if (is_manifest == last && !(s->of[i].shares && s->corpus &&
+		if (is_manifest == last && !(s->by_host[i].shares && s->corpus &&
 		    !strncmp(s->files[k].path, s->corpus, strlen(s->corpus))))
 			rc = command_line_add(c, s->files[k].path, e);
 	}
@@ -250,7 +250,7 @@ static int add_copy(const struct syncing *s, size_t i, bool last, struct command
 	return rc;
 }
 
-static int64_t bytes_sent(const struct buf *stats)
+static int64_t parse_rsync_bytes(const struct buf *stats)
 {
 	static const char words[] = "Total bytes sent: ";
 	const char *at = strstr(buf_text(stats), words);
@@ -264,13 +264,13 @@ static int64_t bytes_sent(const struct buf *stats)
 	return n;
 }
 
-static void take_copy(struct sync_host *h, const struct remote_job *job)
+static void store_rsync_result(struct sync_host *h, const struct remote_job *job)
 {
 	const char *said = buf_text(&job->err), *name = job->host->name;
 
 	h->seconds += job->seconds;
 	if (job->status == 0) {
-		h->sent += bytes_sent(&job->out);
+		h->sent += parse_rsync_bytes(&job->out);
 		return;
 	}
 	h->done = false;
@@ -283,9 +283,9 @@ static void take_copy(struct sync_host *h, const struct remote_job *job)
 }
 
 /* Everything, or (last) what says that it is complete. */
-static int copy(struct syncing *s, bool last, struct err *e)
+static int copy_sync_files(struct syncing *s, bool last, struct err *e)
 {
-	const struct remote_how how = { .deadline_s = COPY_S, .at_once = AT_ONCE };
+	const struct remote_options how = { .deadline_s = COPY_S, .max_parallel = AT_ONCE };
 	size_t n = s->task->hosts->n, n_jobs = 0;
 	struct remote_job *jobs = mem_alloc(n, sizeof(*jobs), e);
 	struct command_line *lines = mem_alloc(n, sizeof(*lines), e);
@@ -293,17 +293,17 @@ static int copy(struct syncing *s, bool last, struct err *e)
 	int rc = jobs && lines && who ? 0 : e->code;
 
 	for (size_t i = 0; !rc && i < n; i++) {
-		if (!s->of[i].done || s->of[i].same || (last && s->of[i].shares))
+		if (!s->by_host[i].done || s->by_host[i].is_up_to_date || (last && s->by_host[i].shares))
 			continue;
-		rc = add_copy(s, i, last, &lines[n_jobs], e);
+		rc = build_rsync_command(s, i, last, &lines[n_jobs], e);
 		jobs[n_jobs] = (struct remote_job){ .host = &s->task->hosts->all[i],
 			.argv = (const char *const *)lines[n_jobs].all };
 		who[n_jobs++] = i;
 	}
 	if (!rc)
-		rc = remote_run_here(jobs, n_jobs, &how, e);
+		rc = remote_run_local(jobs, n_jobs, &how, e);
 	for (size_t k = 0; !rc && k < n_jobs; k++)
-		take_copy(&s->of[who[k]], &jobs[k]);
+		store_rsync_result(&s->by_host[who[k]], &jobs[k]);
 	for (size_t k = 0; lines && k < n_jobs; k++)
 		command_line_free(&lines[k]);
 	if (jobs)
@@ -316,7 +316,7 @@ static int copy(struct syncing *s, bool last, struct err *e)
 
 /* ---- verifying --------------------------------------------------------------------- */
 
-static int write_question(const struct syncing *s, struct buf *out, struct err *e)
+static int write_sums_request(const struct syncing *s, struct buf *out, struct err *e)
 {
 	struct json_writer w = { .out = out };
 
@@ -331,7 +331,7 @@ static int write_question(const struct syncing *s, struct buf *out, struct err *
 	return buf_check(out, e);
 }
 
-static void compare(const struct syncing *s, size_t i, const struct json *answer,
+static void compare_sync_sums(const struct syncing *s, size_t i, const struct json *answer,
 		    struct sync_host *h)
 {
 	const struct json *sums = json_get(answer, "sums");
@@ -347,9 +347,9 @@ static void compare(const struct syncing *s, size_t i, const struct json *answer
 }
 
 /* Hosts that have everything already need no rsync. */
-static int verify(struct syncing *s, bool before, struct err *e)
+static int verify_sync_files(struct syncing *s, bool before, struct err *e)
 {
-	const struct remote_how how = { .ssh = s->task->conf->ssh,
+	const struct remote_options how = { .ssh = s->task->conf->ssh,
 					.deadline_s = s->task->conf->deadline + VERIFY_S };
 	size_t n = s->task->hosts->n;
 	struct buf *requests = mem_alloc(n, sizeof(*requests), e);
@@ -357,21 +357,21 @@ static int verify(struct syncing *s, bool before, struct err *e)
 	int rc = requests ? 0 : e->code;
 
 	for (size_t i = 0; !rc && i < n; i++)
-		if (s->of[i].done && (!before || s->of[i].shares) && !s->of[i].same)
-			rc = write_question(s, &requests[i], e);
+		if (s->by_host[i].done && (!before || s->by_host[i].shares) && !s->by_host[i].is_up_to_date)
+			rc = write_sums_request(s, &requests[i], e);
 	if (!rc)
-		rc = hosts_ask(&a, s->task->hosts, requests, &how, e);
+		rc = hosts_query(&a, s->task->hosts, requests, &how, e);
 	for (size_t i = 0; !rc && i < n; i++) {
 		if (!requests[i].len)
 			continue;
-		if (a.of[i]) {
-			compare(s, i, a.of[i], &s->of[i]);
+		if (a.by_host[i]) {
+			compare_sync_sums(s, i, a.by_host[i], &s->by_host[i]);
 		} else {
-			s->of[i].done = false;
-			snprintf(s->of[i].trouble, sizeof(s->of[i].trouble), "%s", a.trouble[i]);
+			s->by_host[i].done = false;
+			snprintf(s->by_host[i].trouble, sizeof(s->by_host[i].trouble), "%s", a.trouble[i]);
 		}
-		s->of[i].same = before && s->of[i].done;
-		s->of[i].done = before || s->of[i].done;
+		s->by_host[i].is_up_to_date = before && s->by_host[i].done;
+		s->by_host[i].done = before || s->by_host[i].done;
 	}
 	for (size_t i = 0; requests && i < n; i++)
 		buf_free(&requests[i]);
@@ -382,13 +382,13 @@ static int verify(struct syncing *s, bool before, struct err *e)
 
 /* ---- telling ------------------------------------------------------------------------ */
 
-static const char *state_of(const struct sync_host *h)
+static const char *sync_state_name(const struct sync_host *h)
 {
-	return h->here ? "this host" : !h->done ? "failed" : h->same ? "same file system" :
+	return h->is_local ? "this host" : !h->done ? "failed" : h->is_up_to_date ? "same file system" :
 		"copied";
 }
 
-static int tell(const struct syncing *s, struct err *e)
+static int report_sync(const struct syncing *s, struct err *e)
 {
 	struct buf out = { 0 };
 	struct json_writer w = { .out = &out };
@@ -398,24 +398,24 @@ static int tell(const struct syncing *s, struct err *e)
 	if (json)
 		json_open(&w, '[');
 	for (size_t i = 0; i < s->task->hosts->n; i++) {
-		const struct sync_host *h = &s->of[i];
+		const struct sync_host *h = &s->by_host[i];
 		const char *name = s->task->hosts->all[i].name;
 
 		if (json) {
 			json_open(&w, '{');
 			json_put_str(&w, "host", name);
-			json_put_str(&w, "state", state_of(h));
+			json_put_str(&w, "state", sync_state_name(h));
 			json_put_int(&w, "sent_bytes", h->sent);
 			json_put_real(&w, "seconds", h->seconds);
-			if (!h->here && !h->done)
+			if (!h->is_local && !h->done)
 				json_put_str(&w, "trouble", h->trouble);
 			json_close(&w, '}');
-		} else if (!h->here && !h->done) {
+		} else if (!h->is_local && !h->done) {
 			buf_printf(&out, "%s: failed: %s\n", name, h->trouble);
 		} else {
 			buf_printf(&out, "%s: %s, %.1f MB sent in %.1f s, %zu files verified\n",
-				   name, state_of(h), (double)h->sent / 1e6, h->seconds,
-				   h->here ? 0 : s->n_files);
+				   name, sync_state_name(h), (double)h->sent / 1e6, h->seconds,
+				   h->is_local ? 0 : s->n_files);
 		}
 	}
 	if (json) {
@@ -429,32 +429,32 @@ static int tell(const struct syncing *s, struct err *e)
 	return rc;
 }
 
-static int run(struct syncing *s, int *status, struct err *e)
+static int sync_all_hosts(struct syncing *s, int *status, struct err *e)
 {
 	size_t n = s->task->hosts->n, alive = 0, needy = 0;
-	int rc = make_marker(s, e);
+	int rc = make_sync_marker(s, e);
 
 	if (!rc)
-		rc = look(s, e);
+		rc = inspect_sync_hosts(s, e);
 	for (size_t i = 0; !rc && i < n; i++) {
-		s->of[i].done = s->of[i].alive && !s->of[i].here &&
-				(s->of[i].shares || !s->of[i].trouble[0]);
-		alive += s->of[i].alive;
-		needy += s->of[i].done;
+		s->by_host[i].done = s->by_host[i].alive && !s->by_host[i].is_local &&
+				(s->by_host[i].shares || !s->by_host[i].trouble[0]);
+		alive += s->by_host[i].alive;
+		needy += s->by_host[i].done;
 	}
 	/* Programs may lie elsewhere than a shared workspace. */
 	if (!rc && needy)
-		rc = verify(s, true, e);
+		rc = verify_sync_files(s, true, e);
 	if (!rc && needy)
-		rc = copy(s, false, e);
+		rc = copy_sync_files(s, false, e);
 	if (!rc && needy && s->manifest)
-		rc = copy(s, true, e);
+		rc = copy_sync_files(s, true, e);
 	if (!rc && needy)
-		rc = verify(s, false, e);
+		rc = verify_sync_files(s, false, e);
 	if (!rc)
-		rc = tell(s, e);
+		rc = report_sync(s, e);
 	for (size_t i = 0; !rc && i < n; i++)
-		*status = *status || (!s->of[i].here && !s->of[i].done);
+		*status = *status || (!s->by_host[i].is_local && !s->by_host[i].done);
 	if (!rc && !alive)
 		*status = err_exit_status(ERR_NOHOST);
 	return rc;
@@ -465,17 +465,17 @@ int hosts_sync(const struct hosts_task *t, int *status, struct err *e)
 	struct syncing s = { .task = t };
 	int rc;
 
-	s.of = mem_alloc(t->hosts->n, sizeof(*s.of), e);
-	rc = s.of ? add_programs(&s, e) : e->code;
+	s.by_host = mem_alloc(t->hosts->n, sizeof(*s.by_host), e);
+	rc = s.by_host ? add_sync_programs(&s, e) : e->code;
 	if (!rc)
-		rc = add_corpus(&s, e);
+		rc = add_sync_corpus(&s, e);
 	if (!rc)
-		rc = run(&s, status, e);
+		rc = sync_all_hosts(&s, status, e);
 	if (s.marker)
 		unlink(s.marker);
 	for (size_t i = 0; i < s.n_files; i++)
 		free(s.files[i].path);
-	free(s.of);
+	free(s.by_host);
 	free(s.share);
 	free(s.corpus);
 	free(s.manifest);

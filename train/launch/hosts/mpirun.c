@@ -40,7 +40,7 @@ void command_line_free(struct command_line *c)
 	*c = (struct command_line){ 0 };
 }
 
-static int add_all(struct command_line *c, const char *const *words, struct err *e)
+static int add_mpirun_words(struct command_line *c, const char *const *words, struct err *e)
 {
 	int code = 0;
 
@@ -49,9 +49,9 @@ static int add_all(struct command_line *c, const char *const *words, struct err 
 	return code;
 }
 
-#define ADD(c, e, ...) add_all(c, (const char *const[]){ __VA_ARGS__, NULL }, e)
+#define ADD(c, e, ...) add_mpirun_words(c, (const char *const[]){ __VA_ARGS__, NULL }, e)
 
-static bool is_plain(char ch)
+static bool is_plain_shell_char(char ch)
 {
 	return isalnum((unsigned char)ch) || (ch && strchr("_-./=,@+", ch));
 }
@@ -63,7 +63,7 @@ void command_line_quote(const struct command_line *c, struct buf *out)
 		bool plain = *p != 0;
 
 		for (; *p && plain; p++)
-			plain = is_plain(*p) || *p == ':' || *p == '%';
+			plain = is_plain_shell_char(*p) || *p == ':' || *p == '%';
 		if (i)
 			buf_add_char(out, ' ');
 		if (plain) {
@@ -82,16 +82,16 @@ void command_line_quote(const struct command_line *c, struct buf *out)
 
 /* ---- words inside the agent ---- */
 
-void mpirun_encode(const char *word, struct buf *out)
+void mpirun_encode_word(const char *word, struct buf *out)
 {
 	for (; *word; word++)
-		if (is_plain(*word))
+		if (is_plain_shell_char(*word))
 			buf_add_char(out, *word);
 		else
 			buf_printf(out, "%%%02X", (unsigned)(unsigned char)*word);
 }
 
-static int hex(char ch)
+static int hex_digit_value(char ch)
 {
 	const char *digits = "0123456789ABCDEF";
 	const char *at = ch ? strchr(digits, toupper((unsigned char)ch)) : NULL;
@@ -99,13 +99,13 @@ static int hex(char ch)
 	return at ? (int)(at - digits) : -1;
 }
 
-void mpirun_decode(char *word)
+void mpirun_decode_word(char *word)
 {
 	char *to = word;
 
 	while (*word) {
-		if (*word == '%' && hex(word[1]) >= 0 && hex(word[2]) >= 0) {
-			*to++ = (char)(hex(word[1]) * 16 + hex(word[2]));
+		if (*word == '%' && hex_digit_value(word[1]) >= 0 && hex_digit_value(word[2]) >= 0) {
+			*to++ = (char)(hex_digit_value(word[1]) * 16 + hex_digit_value(word[2]));
 			word += 3;
 		} else {
 			*to++ = *word++;
@@ -116,7 +116,7 @@ void mpirun_decode(char *word)
 
 /* ---- hosts ---- */
 
-int mpirun_hostfile(const struct hosts *h, const char *path, struct err *e)
+int mpirun_write_hostfile(const struct hosts *h, const char *path, struct err *e)
 {
 	struct buf text = { 0 };
 	int code;
@@ -135,7 +135,7 @@ int mpirun_hostfile(const struct hosts *h, const char *path, struct err *e)
 }
 
 /* "node7" and "node7.cluster.example" are the same host to us. */
-static bool is_our_name(const char *name)
+static bool is_local_host_name(const char *name)
 {
 	static const char *const always[] = { "localhost", "127.0.0.1", "::1" };
 	char ours[256] = "";
@@ -150,19 +150,19 @@ static bool is_our_name(const char *name)
 	return !strcasecmp(name, ours) || (!strncasecmp(name, ours, n) && !name[n]);
 }
 
-bool mpirun_is_here(const struct hosts *h)
+bool mpirun_is_local(const struct hosts *h)
 {
-	return !h || h->n == 0 || (h->n == 1 && is_our_name(h->all[0].name));
+	return !h || h->n == 0 || (h->n == 1 && is_local_host_name(h->all[0].name));
 }
 
-int64_t mpirun_ranks(const struct mpirun_how *how)
+int64_t mpirun_rank_count(const struct mpirun_options *how)
 {
-	return how->ranks ? how->ranks : how->hosts ? hosts_slots(how->hosts) : 1;
+	return how->ranks ? how->ranks : how->hosts ? hosts_total_slots(how->hosts) : 1;
 }
 
 /* ---- which mpirun ---- */
 
-static int parse_version(const char *program, const char *text, struct err *e)
+static int parse_mpirun_version(const char *program, const char *text, struct err *e)
 {
 	const char *name = strstr(text, "Open MPI"), *digits = name;
 
@@ -176,7 +176,7 @@ static int parse_version(const char *program, const char *text, struct err *e)
 	return *digits >= '5' || isdigit((unsigned char)digits[1]) ? 5 : 4;
 }
 
-int mpirun_major(const char *program, struct err *e)
+int mpirun_major_version(const char *program, struct err *e)
 {
 	const char *name = program ? program : "mpirun";
 	const char *argv[] = { name, "--version", NULL };
@@ -197,11 +197,11 @@ int mpirun_major(const char *program, struct err *e)
 	}
 	text[n] = 0;
 	code = proc_wait(&p, &status, e);
-	return code ? code : parse_version(name, text, e);
+	return code ? code : parse_mpirun_version(name, text, e);
 }
 
 /* Where mpirun lives when that is not a place where every host looks; false: it is. */
-static bool find_prefix(const char *program, char prefix[PATH_MAX])
+static bool find_mpirun_prefix(const char *program, char prefix[PATH_MAX])
 {
 	const char *name = program ? program : "mpirun";
 	bool found = strchr(name, '/') != NULL;
@@ -225,7 +225,7 @@ static bool find_prefix(const char *program, char prefix[PATH_MAX])
 /* ---- the line ---- */
 
 /* How mpirun reaches a host: our own agent, which knows the ports and never asks. */
-static int add_agent(struct command_line *c, const struct mpirun_how *how, int major, struct err *e)
+static int add_rsh_agent(struct command_line *c, const struct mpirun_options *how, int major, struct err *e)
 {
 	const char *launcher = how->launcher ? how->launcher : "werkbank-launch";
 	struct buf agent = { 0 };
@@ -236,9 +236,9 @@ static int add_agent(struct command_line *c, const struct mpirun_how *how, int m
 			       "%s: mpirun cannot call a program with a blank or a colon in its "
 			       "path; install Werkbank elsewhere", launcher);
 	buf_printf(&agent, "%s _ssh --ssh=", launcher);
-	mpirun_encode(how->ssh && *how->ssh ? how->ssh : "ssh", &agent);
+	mpirun_encode_word(how->ssh && *how->ssh ? how->ssh : "ssh", &agent);
 	buf_add_char(&agent, ' ');
-	mpirun_encode(how->hostfile ? how->hostfile : "", &agent);
+	mpirun_encode_word(how->hostfile ? how->hostfile : "", &agent);
 	code = buf_check(&agent, e);
 	if (!code && major >= 5)
 		code = ADD(c, e, "--prtemca", "plm_ssh_agent", buf_text(&agent), "--prtemca",
@@ -250,16 +250,16 @@ static int add_agent(struct command_line *c, const struct mpirun_how *how, int m
 	return code;
 }
 
-static bool is_address(const char *name)
+static bool is_ip_address(const char *name)
 {
 	return strchr(name, ':') || !name[strspn(name, "0123456789.")];
 }
 
 /* Otherwise "node7.example.org" would be called as "node7", which may not be known. */
-static bool has_domain(const struct hosts *h)
+static bool has_domain_name(const struct hosts *h)
 {
 	for (size_t i = 0; i < h->n; i++)
-		if (strchr(h->all[i].name, '.') && !is_address(h->all[i].name))
+		if (strchr(h->all[i].name, '.') && !is_ip_address(h->all[i].name))
 			return true;
 	return false;
 }
@@ -268,7 +268,7 @@ static bool has_domain(const struct hosts *h)
  * A host that vanishes without a word is noticed by mpirun's daemons after 20 s + 4 * 5 s,
  * not after the eight minutes of the defaults.
  */
-static int add_daemons(struct command_line *c, const struct mpirun_how *how, int major,
+static int add_daemon_options(struct command_line *c, const struct mpirun_options *how, int major,
 		       struct err *e)
 {
 	static const char *const set[][2] = {
@@ -281,7 +281,7 @@ static int add_daemons(struct command_line *c, const struct mpirun_how *how, int
 
 	for (size_t i = 0; !code && i < ARRAY_LEN(set); i++)
 		code = ADD(c, e, option, set[i][0], set[i][1]);
-	if (!code && has_domain(how->hosts))
+	if (!code && has_domain_name(how->hosts))
 		code = ADD(c, e, option, major >= 5 ? "prte_keep_fqdn_hostnames"
 						   : "orte_keep_fqdn_hostnames", "1");
 	if (!code && how->network && *how->network)
@@ -291,7 +291,7 @@ static int add_daemons(struct command_line *c, const struct mpirun_how *how, int
 }
 
 /* What ranks on other hosts get of our environment: a shell over there would not set it. */
-static int add_environment(struct command_line *c, const struct mpirun_how *how, struct err *e)
+static int add_rank_environment(struct command_line *c, const struct mpirun_options *how, struct err *e)
 {
 	static const char *const names[] = { "LD_LIBRARY_PATH", "OMP_", "GOMP_", "NCCL_" };
 	static const char *const kept[] = { "WERKBANK_SSH=", "WERKBANK_NETWORK=",
@@ -323,41 +323,41 @@ static int add_environment(struct command_line *c, const struct mpirun_how *how,
 	return code;
 }
 
-static int add_hosts(struct command_line *c, const struct mpirun_how *how, int major, struct err *e)
+static int add_host_options(struct command_line *c, const struct mpirun_options *how, int major, struct err *e)
 {
 	char prefix[PATH_MAX];
-	bool over = mpirun_ranks(how) > hosts_slots(how->hosts);
+	bool over = mpirun_rank_count(how) > hosts_total_slots(how->hosts);
 	int code = ADD(c, e, "--hostfile", how->hostfile ? how->hostfile : "", "--map-by",
 		       over && major >= 5 ? "slot:OVERSUBSCRIBE" : "slot", "--bind-to", "none");
 
 	if (!code && over && major < 5)
 		code = command_line_add(c, "--oversubscribe", e);
-	if (!code && find_prefix(how->program, prefix))
+	if (!code && find_mpirun_prefix(how->program, prefix))
 		code = ADD(c, e, "--prefix", prefix);
 	if (!code)
-		code = add_agent(c, how, major, e);
+		code = add_rsh_agent(c, how, major, e);
 	if (!code)
-		code = add_daemons(c, how, major, e);
-	return code ? code : add_environment(c, how, e);
+		code = add_daemon_options(c, how, major, e);
+	return code ? code : add_rank_environment(c, how, e);
 }
 
-int mpirun_add(struct command_line *c, const struct mpirun_how *how, struct err *e)
+int mpirun_append_words(struct command_line *c, const struct mpirun_options *how, struct err *e)
 {
-	int major = how->major ? how->major : mpirun_major(how->program, e), code;
+	int major = how->major ? how->major : mpirun_major_version(how->program, e), code;
 	char ranks[24];
 
 	if (major < 0)
 		return major;
-	snprintf(ranks, sizeof(ranks), "%lld", (long long)mpirun_ranks(how));
+	snprintf(ranks, sizeof(ranks), "%lld", (long long)mpirun_rank_count(how));
 	code = ADD(c, e, how->program ? how->program : "mpirun", "-n", ranks);
 	if (!code && geteuid() == 0)
 		code = command_line_add(c, "--allow-run-as-root", e);
-	if (!code && mpirun_is_here(how->hosts))
+	if (!code && mpirun_is_local(how->hosts))
 		code = major >= 5 ? ADD(c, e, "--map-by", "slot:OVERSUBSCRIBE", "--bind-to", "none")
 				  : ADD(c, e, "--oversubscribe", "--bind-to", "none");
 	else if (!code)
-		code = add_hosts(c, how, major, e);
-	if (!code && how->crowded)
+		code = add_host_options(c, how, major, e);
+	if (!code && how->oversubscribed)
 		code = ADD(c, e, "--mca", "mpi_yield_when_idle", "1");
 	return code;
 }

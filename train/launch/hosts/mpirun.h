@@ -11,15 +11,15 @@
 #include "share/base/err.h"
 #include "train/launch/hosts/hosts.h"
 
-struct mpirun_how {
+struct mpirun_options {
 	const struct hosts *hosts;	/* borrowed; NULL: this host alone */
-	const char *hostfile;		/* borrowed: path where mpirun_hostfile() wrote them */
+	const char *hostfile;		/* borrowed: path where mpirun_write_hostfile() wrote them */
 	int64_t ranks;			/* 0: one for each slot */
 	const char *network;		/* borrowed: CIDR between the hosts; NULL or "": none */
 	const char *ssh;		/* borrowed: how to reach hosts */
 	const char *launcher;		/* borrowed: werkbank-launch, whose _ssh it calls */
 	int major;			/* of Open MPI: 4 or 5; 0: ask mpirun --version */
-	bool crowded;			/* more ranks than cores somewhere: who waits gives way */
+	bool oversubscribed;			/* more ranks than cores somewhere: who waits gives way */
 	const char *program;		/* borrowed: mpirun; NULL: the one in PATH */
 	const char *const *environment;	/* borrowed; NULL: ours */
 };
@@ -31,7 +31,7 @@ struct command_line {
 };
 
 /* Adds "mpirun …" up to where the program of the ranks follows. */
-int  mpirun_add(struct command_line *c, const struct mpirun_how *how, struct err *e);
+int  mpirun_append_words(struct command_line *c, const struct mpirun_options *how, struct err *e);
 int  command_line_add(struct command_line *c, const char *word, struct err *e);	/* copied */
 void command_line_free(struct command_line *c);
 
@@ -39,22 +39,22 @@ void command_line_free(struct command_line *c);
 void command_line_quote(const struct command_line *c, struct buf *out);
 
 /* The hosts as Open MPI's hostfile; ports stand behind "# port", where _ssh looks them up. */
-int  mpirun_hostfile(const struct hosts *h, const char *path, struct err *e);
+int  mpirun_write_hostfile(const struct hosts *h, const char *path, struct err *e);
 
 /* Are these hosts this machine alone? Then no ssh is needed. NULL: yes. */
-bool mpirun_is_here(const struct hosts *h);
+bool mpirun_is_local(const struct hosts *h);
 
 /* How many ranks the line starts. */
-int64_t mpirun_ranks(const struct mpirun_how *how);
+int64_t mpirun_rank_count(const struct mpirun_options *how);
 
 /* The major version of Open MPI's mpirun; < 0: there is none, or it is another MPI's. */
-int  mpirun_major(const char *program, struct err *e);
+int  mpirun_major_version(const char *program, struct err *e);
 
 /*
  * Words inside plm_rsh_agent, which Open MPI splits at blanks and colons: everything unusual
  * becomes %XX. Decoding happens in place; what is no %XX stays.
  */
-void mpirun_encode(const char *word, struct buf *out);
-void mpirun_decode(char *word);
+void mpirun_encode_word(const char *word, struct buf *out);
+void mpirun_decode_word(char *word);
 
 #endif

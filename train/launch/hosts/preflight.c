@@ -17,11 +17,11 @@
 #include "train/launch/hosts/remote.h"
 
 #define MAX_PEERS     128	/* names that each host looks up */
-#define MEET_LONGEST  5.0	/* seconds */
+#define CONNECT_MAX_S  5.0	/* seconds */
 
 /* ---- findings --------------------------------------------------------------- */
 
-void preflight_note(struct preflight_host *h, enum finding_level level, const char *what,
+void preflight_add_finding(struct preflight_host *h, enum finding_level level, const char *what,
 		    const char *fmt, ...)
 {
 	struct err lost;
@@ -41,18 +41,18 @@ void preflight_note(struct preflight_host *h, enum finding_level level, const ch
 
 /* ---- asking ------------------------------------------------------------------- */
 
-struct asking {
+struct preflight_query {
 	const struct hosts *hosts;
-	const struct preflight_how *how;
+	const struct preflight_options *how;
 	char *launcher;			/* owned: the program on all hosts */
 	struct remote_job *jobs;	/* owned: (n) */
 	struct json **facts;		/* owned: (n) */
-	struct json *mine;		/* owned */
+	struct json *local_facts;		/* owned */
 	const char *argv[3];
 };
 
 /* Asks for facts; NULL-terminated names of all hosts as peers. */
-static int write_request(const struct asking *a, struct buf *out, struct err *e)
+static int write_facts_request(const struct preflight_query *a, struct buf *out, struct err *e)
 {
 	struct json_writer w = { .out = out };
 
@@ -71,28 +71,28 @@ static int write_request(const struct asking *a, struct buf *out, struct err *e)
 	return buf_check(out, e);
 }
 
-static int ask_myself(struct asking *a, const struct buf *request, struct err *e)
+static int query_local_facts(struct preflight_query *a, const struct buf *request, struct err *e)
 {
 	struct json *r = json_parse(request->data, request->len, e);
 	struct buf answer = { 0 };
-	int rc = r ? probe_answer(r, &answer, e) : e->code;
+	int rc = r ? probe_answer_request(r, &answer, e) : e->code;
 
-	if (!rc && !(a->mine = json_parse(answer.data, answer.len, e)))
+	if (!rc && !(a->local_facts = json_parse(answer.data, answer.len, e)))
 		rc = e->code;
 	json_free(r);
 	buf_free(&answer);
 	return rc;
 }
 
-static void note_silence(struct preflight_host *h, const struct remote_job *job)
+static void report_silent_host(struct preflight_host *h, const struct remote_job *job)
 {
 	const char *said = job->err.len ? buf_text(&job->err) : buf_text(&job->out);
 
 	if (job->trouble[0])
-		preflight_note(h, FINDING_ERROR, job->status == 127 ? "build" : "ssh", "%s",
+		preflight_add_finding(h, FINDING_ERROR, job->status == 127 ? "build" : "ssh", "%s",
 			       job->trouble);
 	else
-		preflight_note(h, FINDING_ERROR, "build", "%s of %s does not answer (status %d: "
+		preflight_add_finding(h, FINDING_ERROR, "build", "%s of %s does not answer (status %d: "
 			       "%.*s): is it another version? type: werkbank hosts sync",
 			       job->argv[0], h->host->name, job->status,
 			       (int)MIN(strcspn(said, "\n"), 120), said);
@@ -102,7 +102,7 @@ static void note_silence(struct preflight_host *h, const struct remote_job *job)
  * When its last byte came, a host had just looked at its clock: what lies between is the way
  * here, which is short against anything that matters.
  */
-static void take_answers(struct preflight *p, struct asking *a)
+static void store_host_facts(struct preflight_check *p, struct preflight_query *a)
 {
 	for (size_t i = 0; i < p->n; i++) {
 		struct preflight_host *h = &p->hosts[i];
@@ -114,34 +114,34 @@ static void take_answers(struct preflight *p, struct asking *a)
 			a->facts[i] = hosts_find_answer(job, &noisy);
 		h->alive = a->facts[i] != NULL;
 		if (!h->alive) {
-			note_silence(h, job);
+			report_silent_host(h, job);
 			continue;
 		}
-		h->clock_skew_s = json_number(json_get(a->facts[i], "time"), job->heard) -
-				  job->heard;
+		h->clock_skew_s = json_number(json_get(a->facts[i], "time"), job->last_byte_time) -
+				  job->last_byte_time;
 		if (noisy)
-			preflight_note(h, FINDING_WARNING, "shell",
+			preflight_add_finding(h, FINDING_WARNING, "shell",
 				       "the start-up files of the shell on %s print something "
 				       "even without a terminal, which breaks rsync and others: "
 				       "print only in interactive shells", h->host->name);
 	}
 }
 
-static int ask(struct preflight *p, struct asking *a, struct err *e)
+static int query_host_facts(struct preflight_check *p, struct preflight_query *a, struct err *e)
 {
-	const struct remote_how how = { .ssh = a->how->ssh, .deadline_s = a->how->deadline_s };
+	const struct remote_options how = { .ssh = a->how->ssh, .deadline_s = a->how->deadline_s };
 	struct buf request = { 0 };
-	int rc = write_request(a, &request, e);
+	int rc = write_facts_request(a, &request, e);
 
 	if (!rc)
-		rc = ask_myself(a, &request, e);
+		rc = query_local_facts(a, &request, e);
 	for (size_t i = 0; i < p->n; i++)
 		a->jobs[i] = (struct remote_job){ .host = p->hosts[i].host, .argv = a->argv,
 			.input = request.data, .input_bytes = request.len };
 	if (!rc)
 		rc = remote_run(a->jobs, p->n, &how, e);
 	if (!rc)
-		take_answers(p, a);
+		store_host_facts(p, a);
 	remote_free(a->jobs, p->n);
 	buf_free(&request);
 	return rc;
@@ -149,7 +149,7 @@ static int ask(struct preflight *p, struct asking *a, struct err *e)
 
 /* ---- ports ---------------------------------------------------------------------- */
 
-size_t preflight_callees(const struct preflight *p, size_t i, size_t *to, size_t max)
+size_t preflight_connect_peers(const struct preflight_check *p, size_t i, size_t *to, size_t max)
 {
 	size_t n = 0;
 
@@ -162,11 +162,11 @@ size_t preflight_callees(const struct preflight *p, size_t i, size_t *to, size_t
 	return n;
 }
 
-static int write_meeting(const struct preflight *p, struct json *const *facts, size_t i,
+static int write_connect_request(const struct preflight_check *p, struct json *const *facts, size_t i,
 			 double seconds, struct buf *out, struct err *e)
 {
 	struct json_writer w = { .out = out };
-	size_t callees[PREFLIGHT_CALLS], n = preflight_callees(p, i, callees, PREFLIGHT_CALLS);
+	size_t callees[PREFLIGHT_MAX_PEERS], n = preflight_connect_peers(p, i, callees, PREFLIGHT_MAX_PEERS);
 
 	json_open(&w, '{');
 	json_put_str(&w, "ask", "meet");
@@ -190,7 +190,7 @@ static int write_meeting(const struct preflight *p, struct json *const *facts, s
 	return buf_check(out, e);
 }
 
-static void judge_meeting(struct preflight *p, size_t i, const struct json *answer,
+static void check_connections(struct preflight_check *p, size_t i, const struct json *answer,
 			  struct json *const *facts)
 {
 	const struct json *met = json_get(answer, "met");
@@ -207,14 +207,14 @@ static void judge_meeting(struct preflight *p, size_t i, const struct json *answ
 			continue;
 		to = &p->hosts[j];
 		if (trouble)
-			preflight_note(h, FINDING_ERROR, "ports",
+			preflight_add_finding(h, FINDING_ERROR, "ports",
 				       "%s does not reach %s at %s, TCP port %lld (%s): open all "
 				       "TCP ports between the hosts, in their firewalls and in the "
 				       "cloud's security group", h->host->name, to->host->name,
 				       to->address, (long long)json_integer(
 				       json_get(facts[j], "free_port"), 0), trouble);
 		else if (who != j && who >= 0 && who < (int64_t)p->n)
-			preflight_note(h, FINDING_ERROR, "ports",
+			preflight_add_finding(h, FINDING_ERROR, "ports",
 				       "at %s, the address of %s, %s is reached by %s: two hosts "
 				       "have the same address, or the network is wrong; see "
 				       "--network", to->address, to->host->name,
@@ -222,20 +222,20 @@ static void judge_meeting(struct preflight *p, size_t i, const struct json *answ
 	}
 }
 
-static int meet(struct preflight *p, struct asking *a, struct err *e)
+static int test_connections(struct preflight_check *p, struct preflight_query *a, struct err *e)
 {
-	const struct remote_how how = { .ssh = a->how->ssh, .deadline_s = a->how->deadline_s,
-					.at_once = (int)MIN(p->n, INT_MAX) };
-	double seconds = MIN(MEET_LONGEST, a->how->deadline_s / 2);
+	const struct remote_options how = { .ssh = a->how->ssh, .deadline_s = a->how->deadline_s,
+					.max_parallel = (int)MIN(p->n, INT_MAX) };
+	double seconds = MIN(CONNECT_MAX_S, a->how->deadline_s / 2);
 	struct buf *requests = mem_alloc(p->n, sizeof(*requests), e);
 	size_t n = 0, *who = mem_alloc(p->n, sizeof(*who), e), some[2];
 	int rc = requests && who ? 0 : e->code;
 
 	for (size_t i = 0; !rc && i < p->n; i++) {
 		if (!p->hosts[i].alive || !p->hosts[i].address[0] ||
-		    !preflight_callees(p, i, some, 1))
+		    !preflight_connect_peers(p, i, some, 1))
 			continue;
-		rc = write_meeting(p, a->facts, i, seconds, &requests[n], e);
+		rc = write_connect_request(p, a->facts, i, seconds, &requests[n], e);
 		a->jobs[n] = (struct remote_job){ .host = p->hosts[i].host, .argv = a->argv,
 			.input = requests[n].data, .input_bytes = requests[n].len };
 		who[n++] = i;
@@ -249,9 +249,9 @@ static int meet(struct preflight *p, struct asking *a, struct err *e)
 		if (a->jobs[k].status == 0)
 			answer = hosts_find_answer(&a->jobs[k], &noisy);
 		if (answer)
-			judge_meeting(p, who[k], answer, a->facts);
+			check_connections(p, who[k], answer, a->facts);
 		else
-			preflight_note(&p->hosts[who[k]], FINDING_WARNING, "ports",
+			preflight_add_finding(&p->hosts[who[k]], FINDING_WARNING, "ports",
 				       "whether %s reaches the others could not be tried: %s",
 				       p->hosts[who[k]].host->name,
 				       a->jobs[k].trouble[0] ? a->jobs[k].trouble :
@@ -268,66 +268,66 @@ static int meet(struct preflight *p, struct asking *a, struct err *e)
 
 /* ---- all of it -------------------------------------------------------------------- */
 
-static void find_worst(struct preflight *p)
+static void find_worst_level(struct preflight_check *p)
 {
 	for (size_t i = 0; i < p->n; i++)
 		for (size_t k = 0; k < p->hosts[i].n_findings; k++)
 			p->worst = MAX(p->worst, p->hosts[i].findings[k].level);
 }
 
-static int run(struct preflight *p, struct asking *a, struct err *e)
+static int run_preflight_checks(struct preflight_check *p, struct preflight_query *a, struct err *e)
 {
 	struct preflight_facts f = { .how = a->how };
 	int rc;
 
 	a->jobs = mem_alloc(p->n, sizeof(*a->jobs), e);
 	a->facts = a->jobs ? mem_alloc(p->n, sizeof(*a->facts), e) : NULL;
-	a->launcher = a->facts ? paths_sister("werkbank-launch", e) : NULL;
+	a->launcher = a->facts ? paths_program("werkbank-launch", e) : NULL;
 	if (!a->launcher)
 		return e->code;
 	a->argv[0] = a->launcher;
 	a->argv[1] = "_probe";
-	rc = ask(p, a, e);
+	rc = query_host_facts(p, a, e);
 	if (rc)
 		return rc;
-	f.mine = a->mine;
-	f.of = (const struct json *const *)a->facts;
-	preflight_judge(p, &f);
-	preflight_network(p, &f);
-	rc = meet(p, a, e);
-	find_worst(p);
+	f.local_facts = a->local_facts;
+	f.by_host = (const struct json *const *)a->facts;
+	preflight_compare_hosts(p, &f);
+	preflight_find_network(p, &f);
+	rc = test_connections(p, a, e);
+	find_worst_level(p);
 	return rc;
 }
 
-int preflight_run(struct preflight *p, const struct hosts *h, const struct preflight_how *how,
+int preflight_run(struct preflight_check *p, const struct hosts *h, const struct preflight_options *how,
 		  struct err *e)
 {
-	struct asking a = { .hosts = h, .how = how };
+	struct preflight_query a = { .hosts = h, .how = how };
 	int rc;
 
-	*p = (struct preflight){ .n = h->n };
+	*p = (struct preflight_check){ .n = h->n };
 	p->hosts = mem_alloc(h->n, sizeof(*p->hosts), e);
 	if (!p->hosts)
 		return e->code;
 	for (size_t i = 0; i < h->n; i++)
 		p->hosts[i] = (struct preflight_host){ .host = &h->all[i], .cores = -1,
 			.memory = -1, .disk_free = -1, .gpus = -1 };
-	rc = run(p, &a, e);
+	rc = run_preflight_checks(p, &a, e);
 	for (size_t i = 0; a.facts && i < h->n; i++)
 		json_free(a.facts[i]);
 	free(a.facts);
 	free(a.jobs);
 	free(a.launcher);
-	json_free(a.mine);
+	json_free(a.local_facts);
 	if (rc)
 		preflight_free(p);
 	return rc;
 }
 
-void preflight_free(struct preflight *p)
+void preflight_free(struct preflight_check *p)
 {
 	for (size_t i = 0; i < p->n && p->hosts; i++)
 		free(p->hosts[i].findings);
 	free(p->hosts);
-	*p = (struct preflight){ 0 };
+	*p = (struct preflight_check){ 0 };
 }

@@ -16,7 +16,7 @@
 #include "share/base/err.h"
 #include "train/launch/hosts/hosts.h"
 
-struct preflight_how {
+struct preflight_options {
 	const char *ssh;		/* borrowed */
 	const char *workspace;		/* borrowed; NULL: not looked at */
 	const char *corpus;		/* borrowed: must be the same everywhere; NULL: none */
@@ -43,7 +43,7 @@ struct preflight_host {
 	size_t n_findings;
 };
 
-struct preflight {
+struct preflight_check {
 	struct preflight_host *hosts;	/* owned: in the order of the list */
 	size_t n;
 	char   network[64];		/* CIDR of all addresses; "": none found */
@@ -51,12 +51,12 @@ struct preflight {
 };
 
 /* The hosts must outlive the result. A broken host is a finding, not an error. preflight_free(). */
-int  preflight_run(struct preflight *p, const struct hosts *h, const struct preflight_how *how,
+int  preflight_run(struct preflight_check *p, const struct hosts *h, const struct preflight_options *how,
 		   struct err *e);
-void preflight_free(struct preflight *p);
+void preflight_free(struct preflight_check *p);
 
 /* The table and the verdict; or one JSON document. */
-void preflight_print(const struct preflight *p, FILE *out);
-int  preflight_print_json(const struct preflight *p, FILE *out, struct err *e);
+void preflight_print(const struct preflight_check *p, FILE *out);
+int  preflight_print_json(const struct preflight_check *p, FILE *out, struct err *e);
 
 #endif

@@ -17,107 +17,107 @@
 #define CLOCK_WARNING   1.0		/* seconds */
 #define CLOCK_ERROR     60.0
 
-struct one {
+struct host_check {
 	struct preflight_host *h;
 	const char *name;		/* of the host */
 	const struct json *facts;
 	const struct preflight_facts *all;
 };
 
-static const char *text_at(const struct json *o, const char *a, const char *b)
+static const char *nested_text(const struct json *o, const char *a, const char *b)
 {
 	return json_text(json_get(json_get(o, a), b), "");
 }
 
 /* ---- programs ------------------------------------------------------------------- */
 
-static void judge_build(const struct one *o)
+static void check_host_build(const struct host_check *o)
 {
-	const struct json *mine = o->all->mine, *trainer = json_get(o->facts, "trainer");
+	const struct json *local_facts = o->all->local_facts, *trainer = json_get(o->facts, "trainer");
 	const char *theirs = json_text(json_get(o->facts, "werkbank"), "?");
-	const char *ours = json_text(json_get(mine, "werkbank"), "?");
+	const char *ours = json_text(json_get(local_facts, "werkbank"), "?");
 	const char *trouble = json_text(json_get(trainer, "trouble"), NULL);
 
 	if (strcmp(theirs, ours) != 0)
-		preflight_note(o->h, FINDING_ERROR, "build", "Werkbank on %s is version %.40s, "
+		preflight_add_finding(o->h, FINDING_ERROR, "build", "Werkbank on %s is version %.40s, "
 			       "here it is %.40s: type werkbank hosts sync", o->name, theirs, ours);
 	else if (!trainer)
-		preflight_note(o->h, FINDING_ERROR, "build", "%s has no werkbank-train beside "
+		preflight_add_finding(o->h, FINDING_ERROR, "build", "%s has no werkbank-train beside "
 			       "werkbank-launch: type werkbank hosts sync", o->name);
 	else if (trouble)
-		preflight_note(o->h, FINDING_ERROR, "build", "werkbank-train does not start on "
+		preflight_add_finding(o->h, FINDING_ERROR, "build", "werkbank-train does not start on "
 			       "%s: %.*s", o->name, (int)MIN(strcspn(trouble, "\n"), 250),
 			       trouble);
-	else if (strcmp(text_at(o->facts, "trainer", "text"), text_at(mine, "trainer", "text")))
-		preflight_note(o->h, FINDING_ERROR, "build", "%s has %.100s, here it is %.100s: "
+	else if (strcmp(nested_text(o->facts, "trainer", "text"), nested_text(local_facts, "trainer", "text")))
+		preflight_add_finding(o->h, FINDING_ERROR, "build", "%s has %.100s, here it is %.100s: "
 			       "type werkbank hosts sync", o->name,
-			       text_at(o->facts, "trainer", "text"),
-			       text_at(mine, "trainer", "text"));
-	else if (strcmp(text_at(o->facts, "trainer", "sha256"),
-			text_at(mine, "trainer", "sha256")))
-		preflight_note(o->h, FINDING_ERROR, "build", "werkbank-train on %s is another "
+			       nested_text(o->facts, "trainer", "text"),
+			       nested_text(local_facts, "trainer", "text"));
+	else if (strcmp(nested_text(o->facts, "trainer", "sha256"),
+			nested_text(local_facts, "trainer", "sha256")))
+		preflight_add_finding(o->h, FINDING_ERROR, "build", "werkbank-train on %s is another "
 			       "build of %.40s than here (SHA-256 %.12s, not %.12s): type werkbank "
 			       "hosts sync", o->name, theirs,
-			       text_at(o->facts, "trainer", "sha256"),
-			       text_at(mine, "trainer", "sha256"));
+			       nested_text(o->facts, "trainer", "sha256"),
+			       nested_text(local_facts, "trainer", "sha256"));
 }
 
-static void judge_mpi(const struct one *o)
+static void check_host_mpi(const struct host_check *o)
 {
-	const char *theirs = text_at(o->facts, "mpi", "text");
-	const char *ours = text_at(o->all->mine, "mpi", "text");
+	const char *theirs = nested_text(o->facts, "mpi", "text");
+	const char *ours = nested_text(o->all->local_facts, "mpi", "text");
 
-	if (strstr(text_at(o->all->mine, "trainer", "text"), "without MPI"))
-		preflight_note(o->h, FINDING_ERROR, "mpi", "this Werkbank was built without MPI, "
+	if (strstr(nested_text(o->all->local_facts, "trainer", "text"), "without MPI"))
+		preflight_add_finding(o->h, FINDING_ERROR, "mpi", "this Werkbank was built without MPI, "
 			       "so it trains on one host only: configure --with-mpi");
 	else if (!*ours)
-		preflight_note(o->h, FINDING_ERROR, "mpi", "there is no mpirun here to start "
+		preflight_add_finding(o->h, FINDING_ERROR, "mpi", "there is no mpirun here to start "
 			       "ranks with: install Open MPI");
-	else if (!*theirs && !*text_at(o->facts, "mpi", "daemon"))
-		preflight_note(o->h, FINDING_ERROR, "mpi", "%s has no Open MPI in the PATH that "
+	else if (!*theirs && !*nested_text(o->facts, "mpi", "daemon"))
+		preflight_add_finding(o->h, FINDING_ERROR, "mpi", "%s has no Open MPI in the PATH that "
 			       "ssh gives (neither mpirun nor orted): install %.60s, or set PATH "
 			       "in a file that shells without terminal read", o->name, ours);
 	else if (*theirs && strcmp(theirs, ours) != 0)
-		preflight_note(o->h, FINDING_ERROR, "mpi", "%s has %.60s, here it is %.60s: "
+		preflight_add_finding(o->h, FINDING_ERROR, "mpi", "%s has %.60s, here it is %.60s: "
 			       "install the same version on all hosts", o->name, theirs, ours);
 }
 
 /* ---- the machine ------------------------------------------------------------------ */
 
-static void judge_machine(const struct one *o)
+static void check_host_machine(const struct host_check *o)
 {
 	struct preflight_host *h = o->h;
 	int32_t slots = h->host->slots;
 	double memory = json_number(json_get(o->facts, "memory_free"), NAN);
 	double lockable = json_number(json_get(o->facts, "lockable"), NAN);
-	bool cuda = strstr(text_at(o->all->mine, "trainer", "text"), "CUDA") != NULL;
+	bool cuda = strstr(nested_text(o->all->local_facts, "trainer", "text"), "CUDA") != NULL;
 
 	h->cores = json_integer(json_get(o->facts, "cores"), -1);
 	h->memory = json_integer(json_get(o->facts, "memory"), -1);
 	h->gpus = json_integer(json_get(o->facts, "gpus"), -1);
 	if (cuda && h->gpus >= 0 && h->gpus < slots)
-		preflight_note(h, FINDING_ERROR, "gpu", "%s has %" PRId64 " GPUs for %d slots: "
+		preflight_add_finding(h, FINDING_ERROR, "gpu", "%s has %" PRId64 " GPUs for %d slots: "
 			       "give it fewer slots, or look into nvidia-smi and dmesg for "
 			       "those that are lost", o->name, h->gpus, slots);
 	else if (h->cores >= 0 && h->cores < slots)
-		preflight_note(h, FINDING_WARNING, "cores", "%s has %" PRId64 " cores for %d "
+		preflight_add_finding(h, FINDING_WARNING, "cores", "%s has %" PRId64 " cores for %d "
 			       "slots, so that ranks take turns: give it %" PRId64 " slots",
 			       o->name, h->cores, slots, h->cores);
 	if (memory < SOME_MEMORY * slots)
-		preflight_note(h, FINDING_WARNING, "memory", "%s has %.2f GB of memory free for "
+		preflight_add_finding(h, FINDING_WARNING, "memory", "%s has %.2f GB of memory free for "
 			       "%d ranks: give it fewer slots, or end what else runs there",
 			       o->name, memory / GB, slots);
 	if (lockable < LOCKABLE)
-		preflight_note(h, FINDING_WARNING, "limits", "on %s only %.0f kB may be locked in "
+		preflight_add_finding(h, FINDING_WARNING, "limits", "on %s only %.0f kB may be locked in "
 			       "memory, which RDMA needs more of: ulimit -l unlimited in "
 			       "/etc/security/limits.conf", o->name, lockable / 1e3);
-	if (json_truth(json_get(o->facts, "session_kills"), false))
-		preflight_note(h, FINDING_WARNING, "session", "%s ends all processes of a user who "
+	if (json_boolean(json_get(o->facts, "session_kills"), false))
+		preflight_add_finding(h, FINDING_WARNING, "session", "%s ends all processes of a user who "
 			       "logs out (KillUserProcesses=yes): type loginctl enable-linger "
 			       "there", o->name);
 }
 
-static void judge_disk(const struct one *o, bool first)
+static void check_host_disk(const struct host_check *o, bool first)
 {
 	const struct json *space = json_get(o->facts, "workspace");
 	double free_bytes = json_number(json_get(space, "free"), NAN);
@@ -126,33 +126,33 @@ static void judge_disk(const struct one *o, bool first)
 
 	o->h->disk_free = json_integer(json_get(space, "free"), -1);
 	if (scratch < LITTLE_SCRATCH)
-		preflight_note(o->h, FINDING_ERROR, "disk", "/tmp on %s has %.0f MB free, and Open "
+		preflight_add_finding(o->h, FINDING_ERROR, "disk", "/tmp on %s has %.0f MB free, and Open "
 			       "MPI needs files there: remove something", o->name, scratch / MB);
 	if (!space)
 		return;
-	if (json_truth(json_get(space, "no_inodes"), false))
-		preflight_note(o->h, FINDING_ERROR, "disk", "the file system of %.100s on %s takes "
+	if (json_boolean(json_get(space, "no_inodes"), false))
+		preflight_add_finding(o->h, FINDING_ERROR, "disk", "the file system of %.100s on %s takes "
 			       "no more files (no inodes left): remove some", path, o->name);
 	else if (free_bytes < LITTLE_DISK)
-		preflight_note(o->h, FINDING_ERROR, "disk", "%.100s on %s has %.0f MB free, too "
+		preflight_add_finding(o->h, FINDING_ERROR, "disk", "%.100s on %s has %.0f MB free, too "
 			       "little for a checkpoint: remove something, or use another "
 			       "workspace", path, o->name, free_bytes / MB);
 	else if (first && free_bytes < SOME_DISK)
-		preflight_note(o->h, FINDING_WARNING, "disk", "%.100s on %s has %.1f GB free for "
+		preflight_add_finding(o->h, FINDING_WARNING, "disk", "%.100s on %s has %.1f GB free for "
 			       "checkpoints: a base model needs 0.7 GB for each that is kept", path,
 			       o->name, free_bytes / GB);
-	if (first && json_truth(json_get(space, "there"), false) &&
-	    !json_truth(json_get(space, "writable"), true))
-		preflight_note(o->h, FINDING_ERROR, "disk", "%.100s on %s cannot be written: the "
+	if (first && json_boolean(json_get(space, "there"), false) &&
+	    !json_boolean(json_get(space, "writable"), true))
+		preflight_add_finding(o->h, FINDING_ERROR, "disk", "%.100s on %s cannot be written: the "
 			       "first host writes the checkpoints there", path, o->name);
 }
 
-static void judge_clock(const struct one *o)
+static void check_host_clock(const struct host_check *o)
 {
 	double skew = o->h->clock_skew_s;
 
 	if (fabs(skew) >= CLOCK_WARNING)
-		preflight_note(o->h, fabs(skew) >= CLOCK_ERROR ? FINDING_ERROR : FINDING_WARNING,
+		preflight_add_finding(o->h, fabs(skew) >= CLOCK_ERROR ? FINDING_ERROR : FINDING_WARNING,
 			       "clock", "the clock of %s is %.1f s %s ours: start chronyd or "
 			       "systemd-timesyncd there", o->name, fabs(skew),
 			       skew > 0 ? "ahead of" : "behind");
@@ -160,7 +160,7 @@ static void judge_clock(const struct one *o)
 
 /* ---- corpus ----------------------------------------------------------------------- */
 
-static const struct json *find_file(const struct json *facts, const char *name)
+static const struct json *find_corpus_file(const struct json *facts, const char *name)
 {
 	const struct json *files = json_get(json_get(facts, "workspace"), "corpus");
 
@@ -170,7 +170,7 @@ static const struct json *find_file(const struct json *facts, const char *name)
 	return NULL;
 }
 
-static bool is_same_file(const struct json *a, const struct json *b)
+static bool is_same_corpus_file(const struct json *a, const struct json *b)
 {
 	static const char *const sums[] = { "sha256", "sampled" };
 	bool same = json_integer(json_get(a, "bytes"), -1) ==
@@ -182,86 +182,86 @@ static bool is_same_file(const struct json *a, const struct json *b)
 	return same;
 }
 
-static void judge_file(const struct one *o, const struct json *reference, const char *name,
+static void check_corpus_file(const struct host_check *o, const struct json *reference, const char *name,
 		       const char *whose)
 {
-	const struct json *theirs = find_file(o->facts, name), *ours = find_file(reference, name);
+	const struct json *theirs = find_corpus_file(o->facts, name), *ours = find_corpus_file(reference, name);
 	const char *corpus = o->all->how->corpus;
 
 	if (!ours && !theirs)
 		return;
 	if (!theirs)
-		preflight_note(o->h, FINDING_ERROR, "corpus", "%s has no corpora/%s/%s in "
+		preflight_add_finding(o->h, FINDING_ERROR, "corpus", "%s has no corpora/%s/%s in "
 			       "%.120s: type werkbank hosts sync --corpus %s", o->name, corpus,
 			       name, o->all->how->workspace, corpus);
-	else if (!ours || !is_same_file(ours, theirs))
-		preflight_note(o->h, FINDING_ERROR, "corpus", "corpora/%s/%s on %s is another than "
+	else if (!ours || !is_same_corpus_file(ours, theirs))
+		preflight_add_finding(o->h, FINDING_ERROR, "corpus", "corpora/%s/%s on %s is another than "
 			       "%s: type werkbank hosts sync --corpus %s", corpus, name, o->name,
 			       whose, corpus);
 }
 
 /* Against this machine's corpus where it has one, else against the first host's. */
-static void judge_corpus(const struct one *o, const struct preflight *p)
+static void check_host_corpus(const struct host_check *o, const struct preflight_check *p)
 {
 	static const char *const names[] = { "train.shard", "vocab.tsv", "bpe.codes",
 					     "sentencepiece.model", "manifest.json" };
-	const struct json *reference = o->all->mine;
+	const struct json *reference = o->all->local_facts;
 	const char *whose = "here";
 	char words[300];
 	size_t before = o->h->n_findings;
 
 	if (!o->all->how->corpus || !o->all->how->workspace)
 		return;
-	for (size_t i = 0; i < p->n && !find_file(reference, "train.shard"); i++)
-		if (o->all->of[i] && find_file(o->all->of[i], "train.shard")) {
-			reference = o->all->of[i];
+	for (size_t i = 0; i < p->n && !find_corpus_file(reference, "train.shard"); i++)
+		if (o->all->by_host[i] && find_corpus_file(o->all->by_host[i], "train.shard")) {
+			reference = o->all->by_host[i];
 			snprintf(words, sizeof(words), "on %s", p->hosts[i].host->name);
 			whose = words;
 		}
-	if (!find_file(reference, "train.shard")) {
-		preflight_note(o->h, FINDING_ERROR, "corpus", "the corpus %s is not prepared in "
+	if (!find_corpus_file(reference, "train.shard")) {
+		preflight_add_finding(o->h, FINDING_ERROR, "corpus", "the corpus %s is not prepared in "
 			       "%.150s, neither here nor on %s: type werkbank prep",
 			       o->all->how->corpus, o->all->how->workspace, o->name);
 		return;
 	}
 	/* One line is enough: sync mends all of them. */
 	for (size_t i = 0; i < ARRAY_LEN(names) && o->h->n_findings == before; i++)
-		judge_file(o, reference, names[i], whose);
+		check_corpus_file(o, reference, names[i], whose);
 }
 
 /* ---- all ---------------------------------------------------------------------------- */
 
 /* Two names of one machine: its cores would be counted twice. */
-static void judge_twins(struct preflight *p, const struct preflight_facts *f, size_t i)
+static void check_same_machine(struct preflight_check *p, const struct preflight_facts *f, size_t i)
 {
 	for (size_t j = 0; j < i; j++)
-		if (f->of[j] &&
-		    !strcmp(json_text(json_get(f->of[i], "boot"), "?"),
-			    json_text(json_get(f->of[j], "boot"), "!")) &&
-		    !strcmp(json_text(json_get(f->of[i], "host"), "?"),
-			    json_text(json_get(f->of[j], "host"), "!"))) {
-			preflight_note(&p->hosts[i], FINDING_WARNING, "names", "%s and %s are the "
+		if (f->by_host[j] &&
+		    !strcmp(json_text(json_get(f->by_host[i], "boot"), "?"),
+			    json_text(json_get(f->by_host[j], "boot"), "!")) &&
+		    !strcmp(json_text(json_get(f->by_host[i], "host"), "?"),
+			    json_text(json_get(f->by_host[j], "host"), "!"))) {
+			preflight_add_finding(&p->hosts[i], FINDING_WARNING, "names", "%s and %s are the "
 				       "same machine (%s): name it once, with the sum of the slots",
 				       p->hosts[i].host->name, p->hosts[j].host->name,
-				       json_text(json_get(f->of[i], "host"), ""));
+				       json_text(json_get(f->by_host[i], "host"), ""));
 			return;
 		}
 }
 
-void preflight_judge(struct preflight *p, const struct preflight_facts *f)
+void preflight_compare_hosts(struct preflight_check *p, const struct preflight_facts *f)
 {
 	for (size_t i = 0; i < p->n; i++) {
-		const struct one o = { .h = &p->hosts[i], .name = p->hosts[i].host->name,
-				       .facts = f->of[i], .all = f };
+		const struct host_check o = { .h = &p->hosts[i], .name = p->hosts[i].host->name,
+				       .facts = f->by_host[i], .all = f };
 
-		if (!f->of[i])
+		if (!f->by_host[i])
 			continue;
-		judge_build(&o);
-		judge_mpi(&o);
-		judge_machine(&o);
-		judge_disk(&o, i == 0);
-		judge_clock(&o);
-		judge_corpus(&o, p);
-		judge_twins(p, f, i);
+		check_host_build(&o);
+		check_host_mpi(&o);
+		check_host_machine(&o);
+		check_host_disk(&o, i == 0);
+		check_host_clock(&o);
+		check_host_corpus(&o, p);
+		check_same_machine(p, f, i);
 	}
 }

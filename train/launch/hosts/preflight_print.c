@@ -10,7 +10,7 @@
 
 static const char *const level_names[] = { "ok", "warning", "error" };
 
-static enum finding_level worst_of(const struct preflight_host *h)
+static enum finding_level worst_finding_level(const struct preflight_host *h)
 {
 	enum finding_level worst = h->alive ? FINDING_OK : FINDING_ERROR;
 
@@ -19,7 +19,7 @@ static enum finding_level worst_of(const struct preflight_host *h)
 	return worst;
 }
 
-static void print_amount(FILE *out, int width, int64_t value, double unit)
+static void print_scaled_amount(FILE *out, int width, int64_t value, double unit)
 {
 	if (value < 0)
 		fprintf(out, "  %*s", width, "-");
@@ -29,14 +29,14 @@ static void print_amount(FILE *out, int width, int64_t value, double unit)
 		fprintf(out, "  %*lld", width, (long long)value);
 }
 
-static void print_row(const struct preflight_host *h, int width, FILE *out)
+static void print_host_row(const struct preflight_host *h, int width, FILE *out)
 {
-	fprintf(out, "%-*s  %-7s  %5d", width, h->host->name, level_names[worst_of(h)],
+	fprintf(out, "%-*s  %-7s  %5d", width, h->host->name, level_names[worst_finding_level(h)],
 		h->host->slots);
-	print_amount(out, 5, h->cores, 1);
-	print_amount(out, 4, h->gpus, 1);
-	print_amount(out, 8, h->memory, 1e9);
-	print_amount(out, 7, h->disk_free, 1e9);
+	print_scaled_amount(out, 5, h->cores, 1);
+	print_scaled_amount(out, 4, h->gpus, 1);
+	print_scaled_amount(out, 8, h->memory, 1e9);
+	print_scaled_amount(out, 7, h->disk_free, 1e9);
 	if (h->alive)
 		fprintf(out, "  %7.2f", fabs(h->clock_skew_s) < 0.005 ? 0 : h->clock_skew_s);
 	else
@@ -45,7 +45,7 @@ static void print_row(const struct preflight_host *h, int width, FILE *out)
 		h->address[0] ? h->address : "-");
 }
 
-void preflight_print(const struct preflight *p, FILE *out)
+void preflight_print(const struct preflight_check *p, FILE *out)
 {
 	int width = (int)strlen("host");
 	size_t alive = 0, errors = 0, warnings = 0;
@@ -55,7 +55,7 @@ void preflight_print(const struct preflight *p, FILE *out)
 	fprintf(out, "%-*s  %-7s  slots  cores  GPUs  mem. GB  disk GB  clock s  interface   "
 		"address\n", width, "host", "state");
 	for (size_t i = 0; i < p->n; i++)
-		print_row(&p->hosts[i], width, out);
+		print_host_row(&p->hosts[i], width, out);
 	for (size_t i = 0; i < p->n; i++)
 		for (size_t k = 0; k < p->hosts[i].n_findings; k++) {
 			const struct finding *f = &p->hosts[i].findings[k];
@@ -73,24 +73,24 @@ void preflight_print(const struct preflight *p, FILE *out)
 		alive, p->n, errors, errors == 1 ? "" : "s", warnings, warnings == 1 ? "" : "s");
 }
 
-static void put_known(struct json_writer *w, const char *key, int64_t value)
+static void put_known_int(struct json_writer *w, const char *key, int64_t value)
 {
 	if (value >= 0)
 		json_put_int(w, key, value);
 }
 
-static void put_host(struct json_writer *w, const struct preflight_host *h)
+static void put_host_object(struct json_writer *w, const struct preflight_host *h)
 {
 	json_open(w, '{');
 	json_put_str(w, "host", h->host->name);
 	json_put_int(w, "slots", h->host->slots);
-	json_put_str(w, "state", level_names[worst_of(h)]);
+	json_put_str(w, "state", level_names[worst_finding_level(h)]);
 	json_put_bool(w, "alive", h->alive);
 	json_put_real(w, "seconds", h->seconds);
-	put_known(w, "cores", h->cores);
-	put_known(w, "gpus", h->gpus);
-	put_known(w, "memory", h->memory);
-	put_known(w, "disk_free", h->disk_free);
+	put_known_int(w, "cores", h->cores);
+	put_known_int(w, "gpus", h->gpus);
+	put_known_int(w, "memory", h->memory);
+	put_known_int(w, "disk_free", h->disk_free);
 	if (h->alive)
 		json_put_real(w, "clock_skew_s", h->clock_skew_s);
 	if (h->interface[0])
@@ -110,7 +110,7 @@ static void put_host(struct json_writer *w, const struct preflight_host *h)
 	json_close(w, '}');
 }
 
-int preflight_print_json(const struct preflight *p, FILE *out, struct err *e)
+int preflight_print_json(const struct preflight_check *p, FILE *out, struct err *e)
 {
 	struct buf b = { 0 };
 	struct json_writer w = { .out = &b };
@@ -123,7 +123,7 @@ int preflight_print_json(const struct preflight *p, FILE *out, struct err *e)
 	json_key(&w, "hosts");
 	json_open(&w, '[');
 	for (size_t i = 0; i < p->n; i++)
-		put_host(&w, &p->hosts[i]);
+		put_host_object(&w, &p->hosts[i]);
 	json_close(&w, ']');
 	json_close(&w, '}');
 	buf_add_char(&b, '\n');

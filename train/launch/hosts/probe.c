@@ -41,7 +41,7 @@ static int answer_leftovers(const struct json *request, struct json_writer *w, s
 	for (size_t i = 0; i < json_len(pids); i++) {
 		int64_t pid = json_integer(json_at(pids, i), -1);
 
-		if (leftover_started(pid) >= 0)
+		if (process_start_ticks(pid) >= 0)
 			json_int(w, pid);
 	}
 	json_close(w, ']');
@@ -49,7 +49,7 @@ static int answer_leftovers(const struct json *request, struct json_writer *w, s
 }
 
 /* Which of our records the asker means; it need not know where they lie. */
-static const struct leftover *find_record(const struct leftover *all, size_t n,
+static const struct leftover *find_leftover_record(const struct leftover *all, size_t n,
 					  const struct leftover *like)
 {
 	for (size_t i = 0; i < n; i++)
@@ -59,7 +59,7 @@ static const struct leftover *find_record(const struct leftover *all, size_t n,
 	return NULL;
 }
 
-static void end_one(const struct leftover *l, double grace_s, struct json_writer *w)
+static void end_leftover(const struct leftover *l, double grace_s, struct json_writer *w)
 {
 	struct err e = { 0 };
 	const char *how;
@@ -76,7 +76,7 @@ static void end_one(const struct leftover *l, double grace_s, struct json_writer
 }
 
 /* All are asked first, so that together they have grace_s, not each of them. */
-static int answer_end(const struct json *request, struct json_writer *w, struct err *e)
+static int answer_end_request(const struct json *request, struct json_writer *w, struct err *e)
 {
 	const struct json *records = json_get(request, "records");
 	double grace_s = json_number(json_get(request, "grace"), 3), until;
@@ -89,10 +89,10 @@ static int answer_end(const struct json *request, struct json_writer *w, struct 
 	meant = mem_alloc(most, sizeof(*meant), e);
 	for (size_t i = 0; meant && i < most; i++) {
 		const struct leftover *l = leftover_parse(&like, json_at(records, i)) ?
-						   find_record(all, n, &like) : NULL;
+						   find_leftover_record(all, n, &like) : NULL;
 
 		if (l && l->alive)
-			leftover_ask(l);
+			leftover_send_sigterm(l);
 		if (l)
 			meant[n_meant++] = l;
 	}
@@ -100,7 +100,7 @@ static int answer_end(const struct json *request, struct json_writer *w, struct 
 	json_key(w, "ended");
 	json_open(w, '[');
 	for (size_t i = 0; i < n_meant; i++)
-		end_one(meant[i], MAX(0.05, until - clock_mono_s()), w);
+		end_leftover(meant[i], MAX(0.05, until - clock_mono_s()), w);
 	json_close(w, ']');
 	free(all);
 	free(meant);
@@ -137,7 +137,7 @@ static int answer_sums(const struct json *request, struct json_writer *w, struct
 
 /* ---- the command --------------------------------------------------------------- */
 
-static void add_self(struct json_writer *w)
+static void put_probe_identity(struct json_writer *w)
 {
 	char host[256] = "";
 	const struct passwd *user = getpwuid(geteuid());
@@ -150,16 +150,16 @@ static void add_self(struct json_writer *w)
 		json_put_str(w, "user", user->pw_name);
 }
 
-int probe_answer(const struct json *request, struct buf *out, struct err *e)
+int probe_answer_request(const struct json *request, struct buf *out, struct err *e)
 {
 	static const struct {
 		const char *name;
 		int (*answer)(const struct json *request, struct json_writer *w, struct err *e);
 	} questions[] = {
-		{ "facts", probe_facts },
-		{ "meet", probe_meet },
+		{ "facts", probe_write_facts },
+		{ "meet", probe_test_connections },
 		{ "leftovers", answer_leftovers },
-		{ "end", answer_end },
+		{ "end", answer_end_request },
 		{ "sums", answer_sums },
 	};
 	const char *ask = json_text(json_get(request, "ask"), "facts");
@@ -171,7 +171,7 @@ int probe_answer(const struct json *request, struct buf *out, struct err *e)
 		if (strcmp(ask, questions[i].name) != 0)
 			continue;
 		json_open(&w, '{');
-		add_self(&w);
+		put_probe_identity(&w);
 		rc = questions[i].answer(request, &w, e);
 		json_put_real(&w, "time", clock_wall_s());
 		json_close(&w, '}');
@@ -182,7 +182,7 @@ int probe_answer(const struct json *request, struct buf *out, struct err *e)
 		       "does not know", ask, PACKAGE_VERSION);
 }
 
-static int read_request(struct json **request, struct err *e)
+static int read_probe_request(struct json **request, struct err *e)
 {
 	struct buf text = { 0 };
 	size_t n = 1;
@@ -204,7 +204,7 @@ static int read_request(struct json **request, struct err *e)
 }
 
 /* Without a request the options say what is asked. */
-static int request_of(const struct conf *c, struct json **request, struct err *e)
+static int request_from_options(const struct conf *c, struct json **request, struct err *e)
 {
 	struct buf text = { 0 };
 	struct json_writer w = { .out = &text };
@@ -223,16 +223,16 @@ static int request_of(const struct conf *c, struct json **request, struct err *e
 	return rc;
 }
 
-int probe_run(const struct conf *c, struct err *e)
+int probe_command_run(const struct conf *c, struct err *e)
 {
 	struct json *request;
 	struct buf out = { 0 };
-	int rc = read_request(&request, e);
+	int rc = read_probe_request(&request, e);
 
 	if (!rc && !request)
-		rc = request_of(c, &request, e);
+		rc = request_from_options(c, &request, e);
 	if (!rc)
-		rc = probe_answer(request, &out, e);
+		rc = probe_answer_request(request, &out, e);
 	if (!rc && (fwrite(out.data, 1, out.len, stdout) != out.len || fflush(stdout)))
 		rc = err_set_errno(e, ERR_IO, "standard output cannot be written");
 	json_free(request);

@@ -28,21 +28,21 @@
 #include "share/base/err.h"
 #include "share/base/json.h"
 
-int probe_run(const struct conf *c, struct err *e);	/* the command */
+int probe_command_run(const struct conf *c, struct err *e);	/* the command */
 
 /* Write the answer to a request (parsed; NULL: facts). */
-int probe_answer(const struct json *request, struct buf *out, struct err *e);
+int probe_answer_request(const struct json *request, struct buf *out, struct err *e);
 
 /* ---- its parts; each adds members to an object that is open ---- */
 
-int  probe_facts(const struct json *request, struct json_writer *w, struct err *e);
-void probe_machine(struct json_writer *w);	/* probe_machine.c: cores, memory, GPUs, limits */
-void probe_network(const struct json *peers, struct json_writer *w);	/* probe_network.c */
-int  probe_meet(const struct json *request, struct json_writer *w, struct err *e);
+int  probe_write_facts(const struct json *request, struct json_writer *w, struct err *e);
+void probe_write_machine(struct json_writer *w);	/* probe_write_machine.c: cores, memory, GPUs, limits */
+void probe_write_network(const struct json *peers, struct json_writer *w);	/* probe_write_network.c */
+int  probe_test_connections(const struct json *request, struct json_writer *w, struct err *e);
 
 /* ---- small things that all of them need ---- */
 
 /* Sum of a file to compare it by: of size and samples when it is larger than 64 MiB. */
-int probe_sample(const char *path, char hex[65], bool *sampled, struct err *e);
+int probe_hash_file(const char *path, char hex[65], bool *sampled, struct err *e);
 
 #endif

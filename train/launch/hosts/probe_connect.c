@@ -27,14 +27,14 @@
 #define MAX_CALLS 256		/* answered at the same time */
 #define RETRY_S   0.1		/* the other one may not listen yet */
 #define LONGEST_S 600
-#define TURN_MS   50
+#define CONNECT_POLL_MS   50
 
-enum state { WAITING, CONNECTING, ASKING, DONE };
+enum peer_state { WAITING, CONNECTING, ASKING, DONE };
 
-struct peer {
+struct probe_peer {
 	int64_t index;
 	struct sockaddr_in address;
-	enum state state;
+	enum peer_state state;
 	int    fd;
 	double next, began, seconds;	/* when to try again; of the try; to the answer */
 	int    error;			/* errno of the last try; 0: none yet */
@@ -43,24 +43,24 @@ struct peer {
 	size_t n_got;
 };
 
-struct call {
+struct probe_caller {
 	int fd;			/* -1: free */
 	unsigned char got[MESSAGE];
 	size_t n_got;
 };
 
-struct meeting {
+struct connect_test {
 	int64_t self, expected;
 	int listener;
-	struct peer *peers;	/* owned */
+	struct probe_peer *peers;	/* owned */
 	size_t n_peers;
-	struct call calls[MAX_CALLS];
+	struct probe_caller calls[MAX_CALLS];
 	int64_t heard[MAX_PEERS];
 	size_t n_heard;
 	struct pollfd fds[1 + MAX_PEERS + MAX_CALLS];
 };
 
-static void write_message(unsigned char to[MESSAGE], int64_t who, int64_t whom)
+static void write_probe_message(unsigned char to[MESSAGE], int64_t who, int64_t whom)
 {
 	uint32_t words[2] = { htonl((uint32_t)who), htonl((uint32_t)whom) };
 
@@ -69,7 +69,7 @@ static void write_message(unsigned char to[MESSAGE], int64_t who, int64_t whom)
 }
 
 /* false: not one of ours. */
-static bool read_message(const unsigned char from[MESSAGE], int64_t *who, int64_t *whom)
+static bool read_probe_message(const unsigned char from[MESSAGE], int64_t *who, int64_t *whom)
 {
 	uint32_t words[2];
 
@@ -80,7 +80,7 @@ static bool read_message(const unsigned char from[MESSAGE], int64_t *who, int64_
 }
 
 /* Some bytes of a message; -1: the other side is gone, 0: not all yet, 1: complete. */
-static int receive(int fd, unsigned char got[MESSAGE], size_t *n)
+static int receive_message_bytes(int fd, unsigned char got[MESSAGE], size_t *n)
 {
 	ssize_t r = recv(fd, got + *n, MESSAGE - *n, MSG_DONTWAIT);
 
@@ -92,7 +92,7 @@ static int receive(int fd, unsigned char got[MESSAGE], size_t *n)
 
 /* ---- calling ------------------------------------------------------------------- */
 
-static void try_again(struct peer *p, int error)
+static void retry_connection(struct probe_peer *p, int error)
 {
 	if (p->fd >= 0)
 		close(p->fd);
@@ -102,19 +102,19 @@ static void try_again(struct peer *p, int error)
 	p->next = clock_mono_s() + RETRY_S;
 }
 
-static void call_peer(struct peer *p)
+static void connect_peer(struct probe_peer *p)
 {
 	p->began = clock_mono_s();
 	p->n_got = 0;
 	p->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (p->fd < 0 || (connect(p->fd, (const struct sockaddr *)&p->address,
 				  sizeof(p->address)) && errno != EINPROGRESS))
-		try_again(p, errno);
+		retry_connection(p, errno);
 	else
 		p->state = CONNECTING;
 }
 
-static void go_on(struct meeting *m, struct peer *p)
+static void advance_connection(struct connect_test *m, struct probe_peer *p)
 {
 	unsigned char message[MESSAGE];
 	socklen_t n = sizeof(int);
@@ -123,21 +123,21 @@ static void go_on(struct meeting *m, struct peer *p)
 
 	if (p->state == CONNECTING) {
 		getsockopt(p->fd, SOL_SOCKET, SO_ERROR, &error, &n);
-		write_message(message, m->self, p->index);
+		write_probe_message(message, m->self, p->index);
 		if (!error && send(p->fd, message, MESSAGE, MSG_NOSIGNAL) != MESSAGE)
 			error = errno ? errno : EIO;
 		if (error)
-			try_again(p, error);
+			retry_connection(p, error);
 		else
 			p->state = ASKING;
 		return;
 	}
-	got = receive(p->fd, p->got, &p->n_got);
+	got = receive_message_bytes(p->fd, p->got, &p->n_got);
 	if (got < 0) {
-		try_again(p, ECONNRESET);
+		retry_connection(p, ECONNRESET);
 	} else if (got > 0) {
 		p->seconds = clock_mono_s() - p->began;
-		if (!read_message(p->got, &p->met, &whom))
+		if (!read_probe_message(p->got, &p->met, &whom))
 			p->met = -1;
 		p->error = p->met < 0 ? EPROTO : 0;
 		p->state = DONE;
@@ -148,29 +148,29 @@ static void go_on(struct meeting *m, struct peer *p)
 
 /* ---- being called ----------------------------------------------------------------- */
 
-static void answer_call(struct meeting *m)
+static void accept_caller(struct connect_test *m)
 {
 	int fd = accept4(m->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
 	for (size_t i = 0; i < MAX_CALLS && fd >= 0; i++)
 		if (m->calls[i].fd < 0) {
-			m->calls[i] = (struct call){ .fd = fd };
+			m->calls[i] = (struct probe_caller){ .fd = fd };
 			return;
 		}
 	if (fd >= 0)
 		close(fd);
 }
 
-static void hear(struct meeting *m, struct call *c)
+static void read_caller_message(struct connect_test *m, struct probe_caller *c)
 {
 	unsigned char message[MESSAGE];
 	int64_t who, whom;
-	int got = receive(c->fd, c->got, &c->n_got);
+	int got = receive_message_bytes(c->fd, c->got, &c->n_got);
 
 	if (!got)
 		return;
-	if (got > 0 && read_message(c->got, &who, &whom)) {
-		write_message(message, m->self, who);
+	if (got > 0 && read_probe_message(c->got, &who, &whom)) {
+		write_probe_message(message, m->self, who);
 		if (send(c->fd, message, MESSAGE, MSG_NOSIGNAL) == MESSAGE && whom == m->self &&
 		    m->n_heard < MAX_PEERS)
 			m->heard[m->n_heard++] = who;
@@ -181,7 +181,7 @@ static void hear(struct meeting *m, struct call *c)
 
 /* ---- the meeting -------------------------------------------------------------------- */
 
-static int open_listener(struct meeting *m, int64_t port, struct err *e)
+static int open_probe_listener(struct connect_test *m, int64_t port, struct err *e)
 {
 	struct sockaddr_in any = { .sin_family = AF_INET, .sin_port = htons((uint16_t)port) };
 	int on = 1;
@@ -198,7 +198,7 @@ static int open_listener(struct meeting *m, int64_t port, struct err *e)
 	return 0;
 }
 
-static int read_peers(struct meeting *m, const struct json *list, struct err *e)
+static int parse_connect_peers(struct connect_test *m, const struct json *list, struct err *e)
 {
 	m->n_peers = json_len(list);
 	if (m->n_peers > MAX_PEERS)
@@ -208,10 +208,10 @@ static int read_peers(struct meeting *m, const struct json *list, struct err *e)
 		return e->code;
 	for (size_t i = 0; i < m->n_peers; i++) {
 		const struct json *o = json_at(list, i);
-		struct peer *p = &m->peers[i];
+		struct probe_peer *p = &m->peers[i];
 		int64_t port = json_integer(json_get(o, "port"), 0);
 
-		*p = (struct peer){ .fd = -1, .met = -1 };
+		*p = (struct probe_peer){ .fd = -1, .met = -1 };
 		p->index = json_integer(json_get(o, "index"), -1);
 		p->address.sin_family = AF_INET;
 		p->address.sin_port = htons((uint16_t)port);
@@ -223,7 +223,7 @@ static int read_peers(struct meeting *m, const struct json *list, struct err *e)
 	return 0;
 }
 
-static bool is_over(const struct meeting *m)
+static bool is_connect_test_done(const struct connect_test *m)
 {
 	for (size_t i = 0; i < m->n_peers; i++)
 		if (m->peers[i].state != DONE)
@@ -231,37 +231,37 @@ static bool is_over(const struct meeting *m)
 	return (int64_t)m->n_heard >= m->expected;
 }
 
-static void turn(struct meeting *m)
+static void poll_connections(struct connect_test *m)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < m->n_peers; i++)
 		if (m->peers[i].state == WAITING && clock_mono_s() >= m->peers[i].next)
-			call_peer(&m->peers[i]);
+			connect_peer(&m->peers[i]);
 	m->fds[n++] = (struct pollfd){ .fd = m->listener, .events = POLLIN };
 	for (size_t i = 0; i < m->n_peers; i++)
 		m->fds[n++] = (struct pollfd){ .fd = m->peers[i].fd,
 			.events = m->peers[i].state == CONNECTING ? POLLOUT : POLLIN };
 	for (size_t i = 0; i < MAX_CALLS; i++)
 		m->fds[n++] = (struct pollfd){ .fd = m->calls[i].fd, .events = POLLIN };
-	if (poll(m->fds, n, TURN_MS) <= 0)
+	if (poll(m->fds, n, CONNECT_POLL_MS) <= 0)
 		return;
 	for (size_t i = 0; i < m->n_peers; i++)
 		if (m->peers[i].fd >= 0 && m->fds[1 + i].revents)
-			go_on(m, &m->peers[i]);
+			advance_connection(m, &m->peers[i]);
 	for (size_t i = 0; i < MAX_CALLS; i++)
 		if (m->calls[i].fd >= 0 && m->fds[1 + m->n_peers + i].revents)
-			hear(m, &m->calls[i]);
+			read_caller_message(m, &m->calls[i]);
 	if (m->fds[0].revents)
-		answer_call(m);
+		accept_caller(m);
 }
 
-static void tell(const struct meeting *m, struct json_writer *w)
+static void write_connect_result(const struct connect_test *m, struct json_writer *w)
 {
 	json_key(w, "met");
 	json_open(w, '[');
 	for (size_t i = 0; i < m->n_peers; i++) {
-		const struct peer *p = &m->peers[i];
+		const struct probe_peer *p = &m->peers[i];
 
 		json_open(w, '{');
 		json_put_int(w, "index", p->index);
@@ -282,9 +282,9 @@ static void tell(const struct meeting *m, struct json_writer *w)
 	json_close(w, ']');
 }
 
-int probe_meet(const struct json *request, struct json_writer *w, struct err *e)
+int probe_test_connections(const struct json *request, struct json_writer *w, struct err *e)
 {
-	struct meeting *m = mem_alloc(1, sizeof(*m), e);
+	struct connect_test *m = mem_alloc(1, sizeof(*m), e);
 	double seconds = json_number(json_get(request, "seconds"), 5), until;
 	int rc;
 
@@ -295,14 +295,14 @@ int probe_meet(const struct json *request, struct json_writer *w, struct err *e)
 	m->expected = json_integer(json_get(request, "expect"), 0);
 	for (size_t i = 0; i < MAX_CALLS; i++)
 		m->calls[i].fd = -1;
-	rc = read_peers(m, json_get(request, "peers"), e);
+	rc = parse_connect_peers(m, json_get(request, "peers"), e);
 	if (!rc)
-		rc = open_listener(m, json_integer(json_get(request, "port"), 0), e);
+		rc = open_probe_listener(m, json_integer(json_get(request, "port"), 0), e);
 	until = clock_mono_s() + (seconds > 0 && seconds < LONGEST_S ? seconds : LONGEST_S);
-	while (!rc && !is_over(m) && clock_mono_s() < until)
-		turn(m);
+	while (!rc && !is_connect_test_done(m) && clock_mono_s() < until)
+		poll_connections(m);
 	if (!rc)
-		tell(m, w);
+		write_connect_result(m, w);
 	for (size_t i = 0; m->peers && i < m->n_peers; i++)
 		if (m->peers[i].fd >= 0)
 			close(m->peers[i].fd);

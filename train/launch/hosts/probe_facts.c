@@ -1,4 +1,4 @@
-/* probe_facts.c - programs, workspace and corpus of this host; see probe.h */
+/* probe_write_facts.c - programs, workspace and corpus of this host; see probe.h */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@
 /* ---- programs --------------------------------------------------------------- */
 
 /* The first line of what it wrote, standard output before standard error. */
-static void add_first_line(struct json_writer *w, const struct remote_job *job)
+static void put_first_line(struct json_writer *w, const struct remote_job *job)
 {
 	const struct buf *b = job->out.len ? &job->out : &job->err;
 
@@ -31,7 +31,7 @@ static void add_first_line(struct json_writer *w, const struct remote_job *job)
 }
 
 /* What mpirun says, and what it starts on the other hosts: found as ssh finds it. */
-static void add_mpi(struct json_writer *w, const struct remote_job *job)
+static void put_mpi_version(struct json_writer *w, const struct remote_job *job)
 {
 	static const char *const daemons[] = { "orted", "prted" };
 	char path[4096];
@@ -39,7 +39,7 @@ static void add_mpi(struct json_writer *w, const struct remote_job *job)
 	json_key(w, "mpi");
 	json_open(w, '{');
 	if (job->status == 0)
-		add_first_line(w, job);
+		put_first_line(w, job);
 	else
 		json_put_str(w, "trouble", job->trouble[0] ? job->trouble : "mpirun failed");
 	for (size_t i = 0; i < ARRAY_LEN(daemons); i++)
@@ -50,7 +50,7 @@ static void add_mpi(struct json_writer *w, const struct remote_job *job)
 	json_close(w, '}');
 }
 
-static void add_trainer(struct json_writer *w, const char *program, const struct remote_job *job)
+static void put_trainer_version(struct json_writer *w, const char *program, const struct remote_job *job)
 {
 	struct err e = { 0 };
 	char hex[HASH_SHA256_HEX];
@@ -61,29 +61,29 @@ static void add_trainer(struct json_writer *w, const char *program, const struct
 	if (!hash_file(program, hex, &e))
 		json_put_str(w, "sha256", hex);
 	if (job->status == 0)
-		add_first_line(w, job);
+		put_first_line(w, job);
 	else
 		json_put_str(w, "trouble", job->trouble[0] ? job->trouble : buf_text(&job->err));
 	json_close(w, '}');
 }
 
-static int add_programs(struct json_writer *w, struct err *e)
+static int put_program_versions(struct json_writer *w, struct err *e)
 {
 	struct host here = { .name = (char []){ "localhost" }, .slots = 1 };
 	struct err none = { 0 };
-	char *trainer = paths_sister("werkbank-train", &none);
+	char *trainer = paths_program("werkbank-train", &none);
 	const char *const ask_mpi[] = { "mpirun", "--version", NULL };
 	const char *const ask_trainer[] = { trainer, "--version", NULL };
 	struct remote_job jobs[] = {
 		{ .host = &here, .argv = ask_mpi }, { .host = &here, .argv = ask_trainer },
 	};
-	const struct remote_how how = { .deadline_s = VERSION_S };
-	int rc = remote_run_here(jobs, trainer ? 2 : 1, &how, e);
+	const struct remote_options how = { .deadline_s = VERSION_S };
+	int rc = remote_run_local(jobs, trainer ? 2 : 1, &how, e);
 
 	if (!rc) {
-		add_mpi(w, &jobs[0]);
+		put_mpi_version(w, &jobs[0]);
 		if (trainer)
-			add_trainer(w, trainer, &jobs[1]);
+			put_trainer_version(w, trainer, &jobs[1]);
 	}
 	remote_free(jobs, 2);
 	free(trainer);
@@ -92,7 +92,7 @@ static int add_programs(struct json_writer *w, struct err *e)
 
 /* ---- files --------------------------------------------------------------------- */
 
-static int add_samples(struct hash *h, int fd, int64_t bytes, const char *path, struct err *e)
+static int hash_file_samples(struct hash *h, int fd, int64_t bytes, const char *path, struct err *e)
 {
 	static const int64_t last = SAMPLES - 1;
 	char piece[SAMPLE_BYTES];
@@ -110,7 +110,7 @@ static int add_samples(struct hash *h, int fd, int64_t bytes, const char *path, 
 	return rc;
 }
 
-int probe_sample(const char *path, char hex[65], bool *sampled, struct err *e)
+int probe_hash_file(const char *path, char hex[65], bool *sampled, struct err *e)
 {
 	int64_t bytes = file_size(path);
 	struct hash *h;
@@ -123,7 +123,7 @@ int probe_sample(const char *path, char hex[65], bool *sampled, struct err *e)
 	if (fd < 0)
 		return err_set_errno(e, ERR_NOINPUT, "%s: cannot be read", path);
 	h = hash_new(HASH_SHA256, e);
-	rc = h ? add_samples(h, fd, bytes, path, e) : e->code;
+	rc = h ? hash_file_samples(h, fd, bytes, path, e) : e->code;
 	if (!rc)
 		rc = hash_hex(h, hex, e);
 	hash_free(h);
@@ -131,7 +131,7 @@ int probe_sample(const char *path, char hex[65], bool *sampled, struct err *e)
 	return rc;
 }
 
-static int add_corpus(struct json_writer *w, const char *workspace, const char *corpus,
+static int put_corpus_sums(struct json_writer *w, const char *workspace, const char *corpus,
 		      struct err *e)
 {
 	/* what the ranks read, and what says whether it is the same preparation */
@@ -154,7 +154,7 @@ static int add_corpus(struct json_writer *w, const char *workspace, const char *
 			json_open(w, '{');
 			json_put_str(w, "name", names[i]);
 			json_put_int(w, "bytes", file_size(path));
-			if (probe_sample(path, hex, &sampled, &trouble))
+			if (probe_hash_file(path, hex, &sampled, &trouble))
 				json_put_str(w, "trouble", trouble.text);
 			else
 				json_put_str(w, sampled ? "sampled" : "sha256", hex);
@@ -167,7 +167,7 @@ static int add_corpus(struct json_writer *w, const char *workspace, const char *
 }
 
 /* The nearest folder above that exists: the workspace may not be there yet. */
-static void add_room(struct json_writer *w, const char *key, const char *path)
+static void put_free_space(struct json_writer *w, const char *key, const char *path)
 {
 	struct statvfs s;
 	char folder[4096], *slash;
@@ -182,34 +182,34 @@ static void add_room(struct json_writer *w, const char *key, const char *path)
 		json_put_bool(w, "no_inodes", true);
 }
 
-static int add_workspace(struct json_writer *w, const struct json *request, struct err *e)
+static int put_workspace_facts(struct json_writer *w, const struct json *request, struct err *e)
 {
 	const char *workspace = json_text(json_get(request, "workspace"), NULL);
 	const char *corpus = json_text(json_get(request, "corpus"), NULL);
 	const char *marker = json_text(json_get(request, "marker"), NULL);
 	int rc = 0;
 
-	add_room(w, "temporary_free", "/tmp");
+	put_free_space(w, "temporary_free", "/tmp");
 	if (!workspace)
 		return 0;
 	json_key(w, "workspace");
 	json_open(w, '{');
 	json_put_bool(w, "there", !access(workspace, F_OK));
 	json_put_bool(w, "writable", !access(workspace, W_OK | X_OK));
-	add_room(w, "free", workspace);
+	put_free_space(w, "free", workspace);
 	if (marker)
 		json_put_bool(w, "marker", !access(marker, F_OK));
 	if (corpus)
-		rc = add_corpus(w, workspace, corpus, e);
+		rc = put_corpus_sums(w, workspace, corpus, e);
 	json_close(w, '}');
 	return rc;
 }
 
-int probe_facts(const struct json *request, struct json_writer *w, struct err *e)
+int probe_write_facts(const struct json *request, struct json_writer *w, struct err *e)
 {
-	int rc = add_programs(w, e);
+	int rc = put_program_versions(w, e);
 
-	probe_machine(w);
-	probe_network(json_get(request, "peers"), w);
-	return rc ? rc : add_workspace(w, request, e);
+	probe_write_machine(w);
+	probe_write_network(json_get(request, "peers"), w);
+	return rc ? rc : put_workspace_facts(w, request, e);
 }

@@ -1,4 +1,4 @@
-/* probe_machine.c - cores, memory, GPUs and limits of this host; see probe.h */
+/* probe_write_machine.c - cores, memory, GPUs and limits of this host; see probe.h */
 #include <glob.h>
 #include <pwd.h>
 #include <sched.h>
@@ -29,7 +29,7 @@ static int64_t count_cores(void)
 	return cores;
 }
 
-static void add_memory(struct json_writer *w)
+static void put_memory_facts(struct json_writer *w)
 {
 	FILE *f = fopen("/proc/meminfo", "re");
 	char line[160];
@@ -46,7 +46,7 @@ static void add_memory(struct json_writer *w)
 }
 
 /* The driver lists a GPU that it can use; one that fell off the bus is not there. */
-static void add_gpus(struct json_writer *w)
+static void put_gpu_facts(struct json_writer *w)
 {
 	glob_t found = { 0 };
 	char driver[200];
@@ -64,7 +64,7 @@ static void add_gpus(struct json_writer *w)
 }
 
 /* A file of "key=value" lines says KillUserProcesses=yes; the last one counts. */
-static void read_logind(const char *path, bool *kills)
+static void read_logind_conf(const char *path, bool *kills)
 {
 	FILE *f = fopen(path, "re");
 	char line[400], value[8];
@@ -79,7 +79,7 @@ static void read_logind(const char *path, bool *kills)
 }
 
 /* Does the end of the ssh session end what was started in it? */
-static bool session_kills(void)
+static bool logind_kills_sessions(void)
 {
 	static const char *const patterns[] = {
 		"/usr/lib/systemd/logind.conf", "/etc/systemd/logind.conf",
@@ -94,7 +94,7 @@ static bool session_kills(void)
 
 		if (!glob(patterns[i], 0, NULL, &found))
 			for (size_t k = 0; k < found.gl_pathc; k++)
-				read_logind(found.gl_pathv[k], &kills);
+				read_logind_conf(found.gl_pathv[k], &kills);
 		globfree(&found);
 	}
 	if (!kills || !user || user->pw_uid == 0)
@@ -103,7 +103,7 @@ static bool session_kills(void)
 	return access(lingers, F_OK) != 0;
 }
 
-static void add_limits(struct json_writer *w)
+static void put_limit_facts(struct json_writer *w)
 {
 	struct rlimit limit;
 	glob_t found = { 0 };
@@ -115,17 +115,17 @@ static void add_limits(struct json_writer *w)
 	globfree(&found);
 	if (!getrlimit(RLIMIT_NOFILE, &limit) && limit.rlim_cur != RLIM_INFINITY)
 		json_put_int(w, "open_files", (int64_t)limit.rlim_cur);
-	json_put_bool(w, "session_kills", session_kills());
+	json_put_bool(w, "session_kills", logind_kills_sessions());
 }
 
-void probe_machine(struct json_writer *w)
+void probe_write_machine(struct json_writer *w)
 {
 	char boot[40];
 
 	if (file_first_line("/proc/sys/kernel/random/boot_id", boot, sizeof(boot)))
 		json_put_str(w, "boot", boot);
 	json_put_int(w, "cores", count_cores());
-	add_memory(w);
-	add_gpus(w);
-	add_limits(w);
+	put_memory_facts(w);
+	put_gpu_facts(w);
+	put_limit_facts(w);
 }

@@ -1,4 +1,4 @@
-/* probe_network.c - interfaces, routes to the other hosts; see probe.h */
+/* probe_write_network.c - interfaces, routes to the other hosts; see probe.h */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <ifaddrs.h>
@@ -30,7 +30,7 @@ static int prefix_bits(const struct sockaddr *mask)
 	return bits;
 }
 
-static void add_cidr(struct json_writer *w, const struct ifaddrs *i)
+static void put_cidr(struct json_writer *w, const struct ifaddrs *i)
 {
 	struct in_addr net = ((const struct sockaddr_in *)(const void *)i->ifa_addr)->sin_addr;
 	char text[INET_ADDRSTRLEN], cidr[INET_ADDRSTRLEN + 16];
@@ -45,20 +45,20 @@ static void add_cidr(struct json_writer *w, const struct ifaddrs *i)
 	}
 }
 
-static bool is_usable(const struct ifaddrs *i)
+static bool is_usable_interface(const struct ifaddrs *i)
 {
 	return i->ifa_addr && i->ifa_netmask && i->ifa_addr->sa_family == AF_INET &&
 	       i->ifa_flags & IFF_UP;
 }
 
-static void add_interface(struct json_writer *w, const struct ifaddrs *i)
+static void put_interface(struct json_writer *w, const struct ifaddrs *i)
 {
 	char path[300], line[40];
 	long mbit;
 
 	json_open(w, '{');
 	json_put_str(w, "name", i->ifa_name);
-	add_cidr(w, i);
+	put_cidr(w, i);
 	json_put_bool(w, "loopback", i->ifa_flags & IFF_LOOPBACK);
 	json_put_bool(w, "carrier", i->ifa_flags & IFF_RUNNING);
 	snprintf(path, sizeof(path), "/sys/class/net/%.200s/speed", i->ifa_name);
@@ -71,7 +71,7 @@ static void add_interface(struct json_writer *w, const struct ifaddrs *i)
 /* ---- routes ---------------------------------------------------------------------- */
 
 /* Our own address towards another one; nothing leaves the host. */
-static void add_source(struct json_writer *w, const struct sockaddr_in *to)
+static void put_source_address(struct json_writer *w, const struct sockaddr_in *to)
 {
 	struct sockaddr_in there = *to, here;
 	socklen_t n = sizeof(here);
@@ -89,7 +89,7 @@ static void add_source(struct json_writer *w, const struct sockaddr_in *to)
 		close(fd);
 }
 
-static void add_route(struct json_writer *w, const char *name)
+static void put_route(struct json_writer *w, const char *name)
 {
 	const struct addrinfo want = { .ai_family = AF_INET, .ai_socktype = SOCK_DGRAM };
 	struct addrinfo *found = NULL;
@@ -108,14 +108,14 @@ static void add_route(struct json_writer *w, const char *name)
 	if (rc)
 		json_put_str(w, "trouble", gai_strerror(rc));
 	else
-		add_source(w, (const struct sockaddr_in *)(const void *)found->ai_addr);
+		put_source_address(w, (const struct sockaddr_in *)(const void *)found->ai_addr);
 	json_close(w, '}');
 	if (found)
 		freeaddrinfo(found);
 }
 
 /* A port that nobody uses at the moment. */
-static int free_port(void)
+static int find_free_port(void)
 {
 	struct sockaddr_in any = { .sin_family = AF_INET };
 	socklen_t n = sizeof(any);
@@ -129,7 +129,7 @@ static int free_port(void)
 	return port;
 }
 
-void probe_network(const struct json *peers, struct json_writer *w)
+void probe_write_network(const struct json *peers, struct json_writer *w)
 {
 	struct ifaddrs *all = NULL;
 
@@ -137,18 +137,18 @@ void probe_network(const struct json *peers, struct json_writer *w)
 		json_key(w, "interfaces");
 		json_open(w, '[');
 		for (const struct ifaddrs *i = all; i; i = i->ifa_next)
-			if (is_usable(i))
-				add_interface(w, i);
+			if (is_usable_interface(i))
+				put_interface(w, i);
 		json_close(w, ']');
 		freeifaddrs(all);
 	}
-	json_put_int(w, "free_port", free_port());
+	json_put_int(w, "free_port", find_free_port());
 	if (!peers)
 		return;
 	setenv("RES_OPTIONS", "timeout:2 attempts:1", 0);	/* a dead name server */
 	json_key(w, "routes");
 	json_open(w, '[');
 	for (size_t i = 0; i < json_len(peers) && i < MAX_PEERS; i++)
-		add_route(w, json_text(json_at(peers, i), ""));
+		put_route(w, json_text(json_at(peers, i), ""));
 	json_close(w, ']');
 }

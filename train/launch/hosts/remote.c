@@ -22,22 +22,22 @@
 #define MAX_ERR   (64u << 10)
 #define PIECE     ((size_t)65536)
 #define AT_ONCE   32
-#define TURN_MS   20		/* the end of a process is looked for this often */
-#define MERCY_S   0.3		/* between SIGTERM and SIGKILL */
+#define CHILD_POLL_MS   20		/* the end of a process is looked for this often */
+#define KILL_DELAY_S   0.3		/* between SIGTERM and SIGKILL */
 #define CONNECT_S 10
 
 /* ---- the command line ---------------------------------------------------- */
 
-bool remote_is_here(const struct host *host)
+bool remote_is_local(const struct host *host)
 {
 	struct host copy = *host;
 	struct hosts one = { .all = &copy, .n = 1 };
 
-	return mpirun_is_here(&one);
+	return mpirun_is_local(&one);
 }
 
 /* All words in one block, pointers first. */
-static const char **pack(const struct command_line *c, struct err *e)
+static const char **pack_command_line(const struct command_line *c, struct err *e)
 {
 	size_t bytes = (c->n + 1) * sizeof(char *), at = bytes;
 	char *block;
@@ -54,7 +54,7 @@ static const char **pack(const struct command_line *c, struct err *e)
 	return (const char **)(void *)block;
 }
 
-static int add_all(struct command_line *c, const char *const *words, struct err *e)
+static int add_remote_words(struct command_line *c, const char *const *words, struct err *e)
 {
 	int code = 0;
 
@@ -64,7 +64,7 @@ static int add_all(struct command_line *c, const char *const *words, struct err 
 }
 
 /* What follows the words of --ssh: ssh takes the first value of an option, so theirs win. */
-static int add_ssh(struct command_line *c, const struct host *host, double connect_s,
+static int add_ssh_options(struct command_line *c, const struct host *host, double connect_s,
 		   struct err *e)
 {
 	char connect[40], port[16];
@@ -74,11 +74,11 @@ static int add_ssh(struct command_line *c, const struct host *host, double conne
 
 	snprintf(connect, sizeof(connect), "ConnectTimeout=%d", MAX(1, (int)connect_s));
 	snprintf(port, sizeof(port), "%d", host->port);
-	code = add_all(c, words, e);
+	code = add_remote_words(c, words, e);
 	return code ? code : command_line_add(c, host->name, e);
 }
 
-const char **remote_argv(const struct host *host, const char *ssh, const char *const *argv,
+const char **remote_build_argv(const struct host *host, const char *ssh, const char *const *argv,
 			 double connect_s, struct err *e)
 {
 	struct command_line c = { 0 }, remote = { 0 };
@@ -86,14 +86,14 @@ const char **remote_argv(const struct host *host, const char *ssh, const char *c
 	const char **packed = NULL;
 	int code;
 
-	if (remote_is_here(host)) {
-		code = add_all(&c, argv, e);
+	if (remote_is_local(host)) {
+		code = add_remote_words(&c, argv, e);
 	} else {
-		code = ssh_agent_words(&c, ssh, e);
+		code = rsh_agent_split_words(&c, ssh, e);
 		if (!code)
-			code = add_ssh(&c, host, connect_s, e);
+			code = add_ssh_options(&c, host, connect_s, e);
 		if (!code)
-			code = add_all(&remote, argv, e);
+			code = add_remote_words(&remote, argv, e);
 		if (!code) {
 			command_line_quote(&remote, &quoted);
 			code = buf_check(&quoted, e);
@@ -102,7 +102,7 @@ const char **remote_argv(const struct host *host, const char *ssh, const char *c
 			code = command_line_add(&c, buf_text(&quoted), e);
 	}
 	if (!code)
-		packed = pack(&c, e);
+		packed = pack_command_line(&c, e);
 	command_line_free(&c);
 	command_line_free(&remote);
 	buf_free(&quoted);
@@ -111,53 +111,53 @@ const char **remote_argv(const struct host *host, const char *ssh, const char *c
 
 /* ---- one process under way ------------------------------------------------ */
 
-struct child {
+struct remote_child {
 	struct remote_job *job;	/* NULL: this place is free */
 	struct proc proc;
 	double began, until;
-	size_t given;		/* bytes of the input */
-	bool   told;		/* SIGTERM was sent */
+	size_t input_sent;		/* bytes of the input */
+	bool   sigterm_sent;		/* SIGTERM was sent */
 	bool   ended;
 };
 
-static void close_end(int *fd)
+static void close_pipe_end(int *fd)
 {
 	if (*fd >= 0)
 		close(*fd);
 	*fd = -1;
 }
 
-static void set_nonblocking(int fd)
+static void set_child_nonblocking(int fd)
 {
 	if (fd >= 0)
 		fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
 }
 
-static int start(struct child *c, struct remote_job *job, const char *const *line,
-		 const struct remote_how *how)
+static int start_child(struct remote_child *c, struct remote_job *job, const char *const *line,
+		 const struct remote_options *how)
 {
 	struct err e = { 0 };
 
-	*c = (struct child){ .began = clock_mono_s() };
+	*c = (struct remote_child){ .began = clock_mono_s() };
 	c->until = c->began + how->deadline_s;
 	job->status = -1;
-	job->late = false;
+	job->timed_out = false;
 	job->trouble[0] = 0;
-	job->heard = 0;
+	job->last_byte_time = 0;
 	if (proc_start(&c->proc, line, PROC_PIPE_IN | PROC_PIPE_OUT | PROC_PIPE_ERR |
 		       PROC_OWN_GROUP | PROC_DIE_WITH_PARENT, &e)) {
 		snprintf(job->trouble, sizeof(job->trouble), "%.250s", e.text);
 		return -1;
 	}
-	set_nonblocking(c->proc.in);
-	set_nonblocking(c->proc.out);
-	set_nonblocking(c->proc.err);
+	set_child_nonblocking(c->proc.in);
+	set_child_nonblocking(c->proc.out);
+	set_child_nonblocking(c->proc.err);
 	c->job = job;
 	return 0;
 }
 
 /* Reads what there is; closes at the end, or when there is more than anybody should write. */
-static void take(struct child *c, int *fd, struct buf *to, size_t most)
+static void drain_child_output(struct remote_child *c, int *fd, struct buf *to, size_t most)
 {
 	for (;;) {
 		char nowhere[4096];	/* what is too much is read and dropped */
@@ -168,10 +168,10 @@ static void take(struct child *c, int *fd, struct buf *to, size_t most)
 			continue;
 		if (n <= 0) {
 			if (n == 0 || errno != EAGAIN)
-				close_end(fd);
+				close_pipe_end(fd);
 			return;
 		}
-		c->job->heard = clock_wall_s();
+		c->job->last_byte_time = clock_wall_s();
 		if (room) {
 			to->len = MIN(to->len + (size_t)n, most);
 			to->data[to->len] = 0;
@@ -179,53 +179,53 @@ static void take(struct child *c, int *fd, struct buf *to, size_t most)
 	}
 }
 
-static void give(struct child *c)
+static void write_child_input(struct remote_child *c)
 {
 	const struct remote_job *job = c->job;
 
 	while (c->proc.in >= 0) {
-		size_t left = job->input ? job->input_bytes - c->given : 0;
-		ssize_t n = left ? write(c->proc.in, job->input + c->given, left) : 0;
+		size_t left = job->input ? job->input_bytes - c->input_sent : 0;
+		ssize_t n = left ? write(c->proc.in, job->input + c->input_sent, left) : 0;
 
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0 && errno == EAGAIN)
 			return;
 		if (n <= 0)
-			close_end(&c->proc.in);
+			close_pipe_end(&c->proc.in);
 		else
-			c->given += (size_t)n;
+			c->input_sent += (size_t)n;
 	}
 }
 
 /* The group: ssh may have a ProxyCommand, rsync has an ssh. */
-static void kill_late(struct child *c, double now)
+static void kill_timed_out_child(struct remote_child *c, double now)
 {
 	if (now < c->until)
 		return;
-	kill(-c->proc.pid, c->told ? SIGKILL : SIGTERM);
-	c->job->late = true;
-	c->told = true;
-	c->until = now + MERCY_S;
+	kill(-c->proc.pid, c->sigterm_sent ? SIGKILL : SIGTERM);
+	c->job->timed_out = true;
+	c->sigterm_sent = true;
+	c->until = now + KILL_DELAY_S;
 }
 
-static void finish(struct child *c, const struct remote_how *how)
+static void finish_child(struct remote_child *c, const struct remote_options *how)
 {
 	struct remote_job *job = c->job;
 	int status = -1;
 
-	if (!c->ended && !proc_ended(&c->proc, &status))
+	if (!c->ended && !proc_try_wait(&c->proc, &status))
 		return;
 	c->ended = true;
 	/* What somebody else keeps open (a shared connection) is not waited for. */
 	if (c->proc.out >= 0)
-		take(c, &c->proc.out, &job->out, MAX_OUT);
+		drain_child_output(c, &c->proc.out, &job->out, MAX_OUT);
 	if (c->proc.err >= 0)
-		take(c, &c->proc.err, &job->err, MAX_ERR);
-	close_end(&c->proc.in);
-	close_end(&c->proc.out);
-	close_end(&c->proc.err);
-	job->status = job->late ? -1 : status;
+		drain_child_output(c, &c->proc.err, &job->err, MAX_ERR);
+	close_pipe_end(&c->proc.in);
+	close_pipe_end(&c->proc.out);
+	close_pipe_end(&c->proc.err);
+	job->status = job->timed_out ? -1 : status;
 	job->seconds = clock_mono_s() - c->began;
 	remote_explain(job, how->deadline_s);
 	if (!job->trouble[0] && job->out.len >= MAX_OUT)
@@ -237,36 +237,36 @@ static void finish(struct child *c, const struct remote_how *how)
 
 /* ---- all of them ----------------------------------------------------------- */
 
-struct crowd {
+struct remote_pool {
 	struct remote_job *jobs;
 	const char ***lines;	/* NULL: each job's argv as it is */
 	size_t n, next, busy;
-	struct child *places;	/* owned: (n_places) */
-	size_t n_places;
-	struct pollfd *fds;	/* owned: (3 * n_places) */
-	const struct remote_how *how;
+	struct remote_child *children;	/* owned: (n_children) */
+	size_t n_children;
+	struct pollfd *fds;	/* owned: (3 * n_children) */
+	const struct remote_options *how;
 };
 
-static void fill_places(struct crowd *w)
+static void start_waiting_jobs(struct remote_pool *w)
 {
-	for (size_t i = 0; i < w->n_places; i++)
-		while (!w->places[i].job && w->next < w->n) {
+	for (size_t i = 0; i < w->n_children; i++)
+		while (!w->children[i].job && w->next < w->n) {
 			size_t k = w->next++;
 			const char *const *line = w->lines ? (const char *const *)w->lines[k] :
 							     w->jobs[k].argv;
 
-			start(&w->places[i], &w->jobs[k], line, w->how);
+			start_child(&w->children[i], &w->jobs[k], line, w->how);
 		}
 }
 
 /* A place that has a process gets three entries, in the order in, out, err. */
-static size_t gather_fds(struct crowd *w)
+static size_t gather_child_fds(struct remote_pool *w)
 {
 	size_t n = 0;
 
 	w->busy = 0;
-	for (size_t i = 0; i < w->n_places; i++) {
-		const struct child *c = &w->places[i];
+	for (size_t i = 0; i < w->n_children; i++) {
+		const struct remote_child *c = &w->children[i];
 
 		if (!c->job)
 			continue;
@@ -278,67 +278,67 @@ static size_t gather_fds(struct crowd *w)
 	return n;
 }
 
-static void serve(struct crowd *w)
+static void serve_children(struct remote_pool *w)
 {
 	double now = clock_mono_s();
 	size_t k = 0;
 
-	for (size_t i = 0; i < w->n_places; i++) {
-		struct child *c = &w->places[i];
+	for (size_t i = 0; i < w->n_children; i++) {
+		struct remote_child *c = &w->children[i];
 
 		if (!c->job)
 			continue;
 		if (c->proc.in >= 0 && w->fds[k].revents)
-			give(c);
+			write_child_input(c);
 		if (c->proc.out >= 0 && w->fds[k + 1].revents)
-			take(c, &c->proc.out, &c->job->out, MAX_OUT);
+			drain_child_output(c, &c->proc.out, &c->job->out, MAX_OUT);
 		if (c->proc.err >= 0 && w->fds[k + 2].revents)
-			take(c, &c->proc.err, &c->job->err, MAX_ERR);
+			drain_child_output(c, &c->proc.err, &c->job->err, MAX_ERR);
 		k += 3;
-		kill_late(c, now);
-		finish(c, w->how);
+		kill_timed_out_child(c, now);
+		finish_child(c, w->how);
 	}
 }
 
-static int run_all(struct crowd *w, struct err *e)
+static int run_remote_jobs(struct remote_pool *w, struct err *e)
 {
 	struct sigaction ignore = { .sa_handler = SIG_IGN }, before;
 	size_t n;
 	int rc = 0;
 
-	w->n_places = MIN(w->n, (size_t)(w->how->at_once > 0 ? w->how->at_once : AT_ONCE));
-	w->places = mem_alloc(w->n_places, sizeof(*w->places), e);
-	w->fds = w->places ? mem_alloc(3 * w->n_places, sizeof(*w->fds), e) : NULL;
+	w->n_children = MIN(w->n, (size_t)(w->how->max_parallel > 0 ? w->how->max_parallel : AT_ONCE));
+	w->children = mem_alloc(w->n_children, sizeof(*w->children), e);
+	w->fds = w->children ? mem_alloc(3 * w->n_children, sizeof(*w->fds), e) : NULL;
 	if (!w->fds)
 		rc = e->code;
 	sigaction(SIGPIPE, &ignore, &before);	/* one that ends before it read its input */
 	while (!rc) {
-		fill_places(w);
-		n = gather_fds(w);
+		start_waiting_jobs(w);
+		n = gather_child_fds(w);
 		if (!w->busy)
 			break;
-		if (poll(w->fds, n, TURN_MS) < 0)
+		if (poll(w->fds, n, CHILD_POLL_MS) < 0)
 			for (size_t i = 0; i < n; i++)
 				w->fds[i].revents = 0;
-		serve(w);
+		serve_children(w);
 	}
 	sigaction(SIGPIPE, &before, NULL);
-	free(w->places);
+	free(w->children);
 	free(w->fds);
 	return rc;
 }
 
-int remote_run_here(struct remote_job *jobs, size_t n, const struct remote_how *how,
+int remote_run_local(struct remote_job *jobs, size_t n, const struct remote_options *how,
 		    struct err *e)
 {
-	struct crowd w = { .jobs = jobs, .n = n, .how = how };
+	struct remote_pool w = { .jobs = jobs, .n = n, .how = how };
 
-	return run_all(&w, e);
+	return run_remote_jobs(&w, e);
 }
 
-int remote_run(struct remote_job *jobs, size_t n, const struct remote_how *how, struct err *e)
+int remote_run(struct remote_job *jobs, size_t n, const struct remote_options *how, struct err *e)
 {
-	struct crowd w = { .jobs = jobs, .n = n, .how = how };
+	struct remote_pool w = { .jobs = jobs, .n = n, .how = how };
 	int rc = 0;
 
 	w.lines = mem_alloc(n, sizeof(*w.lines), e);
@@ -347,11 +347,11 @@ int remote_run(struct remote_job *jobs, size_t n, const struct remote_how *how, 
 	for (size_t i = 0; !rc && i < n; i++) {
 		double connect_s = MIN(how->deadline_s * 0.7, CONNECT_S);
 
-		w.lines[i] = remote_argv(jobs[i].host, how->ssh, jobs[i].argv, connect_s, e);
+		w.lines[i] = remote_build_argv(jobs[i].host, how->ssh, jobs[i].argv, connect_s, e);
 		rc = w.lines[i] ? 0 : e->code;
 	}
 	if (!rc)
-		rc = run_all(&w, e);
+		rc = run_remote_jobs(&w, e);
 	for (size_t i = 0; i < n; i++)
 		free(w.lines[i]);
 	free(w.lines);

@@ -15,10 +15,10 @@
 #include "share/base/err.h"
 #include "train/launch/hosts/hosts.h"
 
-struct remote_how {
+struct remote_options {
 	const char *ssh;	/* borrowed: "ssh", or with options: "ssh -i KEY -p 2222" */
 	double deadline_s;	/* for each host, from its start to its end */
-	int    at_once;		/* hosts spoken to at the same time; 0: 32 */
+	int    max_parallel;		/* hosts spoken to at the same time; 0: 32 */
 };
 
 /* One host's part. The answer is owned by this; remote_free(). */
@@ -30,20 +30,20 @@ struct remote_job {
 	/* the answer */
 	struct buf out, err;		/* what it wrote, at most 16 MiB and 64 KiB */
 	int    status;			/* its exit status; 255: ssh itself failed; -1: none */
-	bool   late;			/* the deadline passed */
+	bool   timed_out;			/* the deadline passed */
 	double seconds;
-	double heard;			/* clock_wall_s() when its last byte came; 0: none */
+	double last_byte_time;			/* clock_wall_s() when its last byte came; 0: none */
 	char   trouble[400];		/* "": it ran and ended; else a sentence with the cure */
 };
 
 /* Run all of them. An error is only of our own side: what a host did is in its job. */
-int  remote_run(struct remote_job *jobs, size_t n, const struct remote_how *how, struct err *e);
+int  remote_run(struct remote_job *jobs, size_t n, const struct remote_options *how, struct err *e);
 
 /*
  * The same for commands that reach their hosts themselves (rsync): each job's argv is run
  * here as it is.
  */
-int  remote_run_here(struct remote_job *jobs, size_t n, const struct remote_how *how,
+int  remote_run_local(struct remote_job *jobs, size_t n, const struct remote_options *how,
 		     struct err *e);
 void remote_free(struct remote_job *jobs, size_t n);
 
@@ -51,12 +51,12 @@ void remote_free(struct remote_job *jobs, size_t n);
  * The argv of ssh (or of the program itself, for this machine) that reaches a host: an array
  * that ends with NULL, in one allocation to free(). NULL: ERR_NOMEM or a command that cannot be split.
  */
-const char **remote_argv(const struct host *host, const char *ssh, const char *const *argv,
+const char **remote_build_argv(const struct host *host, const char *ssh, const char *const *argv,
 			 double connect_s, struct err *e);
 
 
 /* Is this host the machine we run on? Then no ssh is needed. */
-bool remote_is_here(const struct host *host);
+bool remote_is_local(const struct host *host);
 
 /*
  * remote_explain.c: fills in trouble from status, late and what was written to standard

@@ -66,7 +66,7 @@ static const struct {
 };
 
 /* The last line that says something, without what a terminal would take as orders. */
-static void last_words(const struct buf *from, char *to, size_t size)
+static void last_output_line(const struct buf *from, char *to, size_t size)
 {
 	const char *text = buf_text(from);
 	size_t end = from->len, begin;
@@ -82,7 +82,7 @@ static void last_words(const struct buf *from, char *to, size_t size)
 	to[end - begin] = 0;
 }
 
-static void write_reason(struct remote_job *job, const char *text)
+static void write_ssh_reason(struct remote_job *job, const char *text)
 {
 	const struct host *h = job->host;
 	size_t n = 0, size = sizeof(job->trouble);
@@ -104,13 +104,13 @@ static void write_reason(struct remote_job *job, const char *text)
 }
 
 /* The program itself was not there, or could not run. */
-static void explain_program(struct remote_job *job)
+static void explain_program_failure(struct remote_job *job)
 {
 	const char *program = job->argv[0], *name = job->host->name;
 	const char *library = strstr(buf_text(&job->err), "loading shared libraries: ");
 	char words[120];
 
-	last_words(&job->err, words, sizeof(words));
+	last_output_line(&job->err, words, sizeof(words));
 	if (library) {
 		library += strlen("loading shared libraries: ");
 		snprintf(job->trouble, sizeof(job->trouble),
@@ -135,8 +135,8 @@ void remote_explain(struct remote_job *job, double deadline_s)
 	const char *said = buf_text(&job->err), *name = job->host->name;
 	char words[150];
 
-	if (job->late) {
-		last_words(&job->err, words, sizeof(words));
+	if (job->timed_out) {
+		last_output_line(&job->err, words, sizeof(words));
 		snprintf(job->trouble, sizeof(job->trouble),
 			 "%.80s did not answer within %g s%s%s%s: is it busy, or its disk hanging? "
 			 "--deadline gives it longer",
@@ -144,17 +144,17 @@ void remote_explain(struct remote_job *job, double deadline_s)
 		return;
 	}
 	if (job->status == NOT_FOUND || job->status == NOT_RUN) {
-		explain_program(job);
+		explain_program_failure(job);
 		return;
 	}
-	if (job->status != SSH_FAILED || (remote_is_here(job->host) && !job->err.len))
+	if (job->status != SSH_FAILED || (remote_is_local(job->host) && !job->err.len))
 		return;
 	for (size_t i = 0; i < ARRAY_LEN(reasons); i++)
 		if (strstr(said, reasons[i].words)) {
-			write_reason(job, reasons[i].text);
+			write_ssh_reason(job, reasons[i].text);
 			return;
 		}
-	last_words(&job->err, words, sizeof(words));
+	last_output_line(&job->err, words, sizeof(words));
 	snprintf(job->trouble, sizeof(job->trouble), "%.80s cannot be reached: %s", name,
 		 words[0] ? words : "ssh failed and said nothing");
 }

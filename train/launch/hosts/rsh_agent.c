@@ -14,7 +14,7 @@
 
 #define HOSTFILE_MAX_BYTES (16 << 20)
 
-int ssh_agent_host_at(int argc, const char *const *argv)
+int rsh_agent_host_index(int argc, const char *const *argv)
 {
 	bool hostfile = false;
 
@@ -30,7 +30,7 @@ int ssh_agent_host_at(int argc, const char *const *argv)
 }
 
 /* One word of a command as a shell would split it, into word; the rest, NULL: a quote is open. */
-static const char *next_word(const char *p, struct buf *word)
+static const char *next_shell_word(const char *p, struct buf *word)
 {
 	char quote = 0;
 
@@ -46,14 +46,14 @@ static const char *next_word(const char *p, struct buf *word)
 	return quote ? NULL : p;
 }
 
-int ssh_agent_words(struct command_line *c, const char *command, struct err *e)
+int rsh_agent_split_words(struct command_line *c, const char *command, struct err *e)
 {
 	struct buf word = { 0 };
 	const char *p = command;
 	int code = 0;
 
 	for (p += strspn(p, " \t\n"); !code && p && *p; p += p ? strspn(p, " \t\n") : 0) {
-		p = next_word(p, &word);
+		p = next_shell_word(p, &word);
 		code = buf_check(&word, e);
 		if (!code && !p)
 			code = err_set(e, ERR_USAGE, "--ssh \"%s\": a quote is not closed",
@@ -70,7 +70,7 @@ int ssh_agent_words(struct command_line *c, const char *command, struct err *e)
 }
 
 /* The port noted for a host in a hostfile of ours; 0: none. */
-static int64_t port_of(char *text, const char *host)
+static int64_t hostfile_port(char *text, const char *host)
 {
 	char *rest = NULL;
 
@@ -86,7 +86,7 @@ static int64_t port_of(char *text, const char *host)
 	return 0;
 }
 
-static int add_port(struct command_line *c, const char *hostfile, const char *host, struct err *e)
+static int add_ssh_port(struct command_line *c, const char *hostfile, const char *host, struct err *e)
 {
 	struct buf text = { 0 };
 	char word[24];
@@ -94,7 +94,7 @@ static int add_port(struct command_line *c, const char *hostfile, const char *ho
 	int code = file_read_all(hostfile, HOSTFILE_MAX_BYTES, &text, e);
 
 	if (!code && text.len)
-		port = port_of(text.data, host);
+		port = hostfile_port(text.data, host);
 	buf_free(&text);
 	if (code || !port)
 		return code;
@@ -103,18 +103,18 @@ static int add_port(struct command_line *c, const char *hostfile, const char *ho
 	return code ? code : command_line_add(c, word, e);
 }
 
-int ssh_agent_line(struct command_line *c, const char *ssh, const char *hostfile,
+int rsh_agent_build_line(struct command_line *c, const char *ssh, const char *hostfile,
 		   const char *const *rest, struct err *e)
 {
 	static const char *const ours[] = { "-x", "-o", "BatchMode=yes", "-o" };
 	char connect[40];
-	int code = ssh_agent_words(c, ssh, e);
+	int code = rsh_agent_split_words(c, ssh, e);
 
 	if (!code && hostfile && *hostfile)
-		code = add_port(c, hostfile, rest[0], e);
+		code = add_ssh_port(c, hostfile, rest[0], e);
 	for (size_t i = 0; !code && i < ARRAY_LEN(ours); i++)
 		code = command_line_add(c, ours[i], e);
-	snprintf(connect, sizeof(connect), "ConnectTimeout=%d", SSH_CONNECT_SECONDS);
+	snprintf(connect, sizeof(connect), "ConnectTimeout=%d", SSH_CONNECT_TIMEOUT_S);
 	if (!code)
 		code = command_line_add(c, connect, e);
 	for (; !code && *rest; rest++)
@@ -122,10 +122,10 @@ int ssh_agent_line(struct command_line *c, const char *ssh, const char *hostfile
 	return code;
 }
 
-int ssh_agent_exec(const char *ssh, const char *hostfile, const char *const *rest, struct err *e)
+int rsh_agent_exec(const char *ssh, const char *hostfile, const char *const *rest, struct err *e)
 {
 	struct command_line c = { 0 };
-	int code = ssh_agent_line(&c, ssh, hostfile, rest, e);
+	int code = rsh_agent_build_line(&c, ssh, hostfile, rest, e);
 
 	/* a connection that ssh keeps open for later must not hold the lock of the run */
 	for (int fd = 3; fd < 256; fd++)

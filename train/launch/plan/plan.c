@@ -14,7 +14,7 @@
 #define GOOD_SHARE	0.20		/* less exposed than this needs no further change */
 #define WORTH		1.1		/* times faster: else advice is not worth its words */
 #define MOST_MICROS	4096		/* that the option accumulate takes */
-#define GENTLE_RUNGS	2		/* of the ladder: the same steps, rounded at most */
+#define SAME_STEPS_CHANGES	2		/* of the ladder: the same steps, rounded at most */
 
 /* As train/comm/compress.h writes them; what packing, adding and unpacking took on one Zen 5 core. */
 static const struct {
@@ -33,7 +33,7 @@ const char *plan_wire_name(enum plan_wire w)
 	return (size_t)w < ARRAY_LEN(WIRES) ? WIRES[w].name : "unknown";
 }
 
-const char *plan_exchange_name(enum plan_exchange x)
+const char *plan_allreduce_name(enum plan_allreduce x)
 {
 	static const char *const names[] = { "direct", "ring", "tree" };
 
@@ -57,23 +57,23 @@ struct cost {
 
 #define LEAST_SPEED	0.05	/* of computing beside a reduction: both share the processors */
 
-static double ranks_of(const struct plan_way *w)
+static double setup_ranks(const struct plan_setup *w)
 {
 	return (double)w->hosts * (double)w->ranks_per_host;
 }
 
 /* Bytes that a host sends of a reduction of this many bytes on the wire. */
-static double bytes_out(const struct plan_way *w, enum plan_exchange x, double bytes)
+static double host_sent_bytes(const struct plan_setup *w, enum plan_allreduce x, double bytes)
 {
 	if (w->hosts == 1)
 		return 0;
 	if (x == PLAN_DIRECT)
-		return network_bytes_left(bytes, ranks_of(w), (double)w->hosts);
-	return x == PLAN_TREE ? 2 * bytes : network_bytes_sent(bytes, ranks_of(w));
+		return network_bytes_left(bytes, setup_ranks(w), (double)w->hosts);
+	return x == PLAN_TREE ? 2 * bytes : network_bytes_sent(bytes, setup_ranks(w));
 }
 
 /* Seconds as measured, NAN: was not. */
-static double measured(const struct plan_way *w, enum plan_exchange x, double bytes,
+static double measured_reduce_s(const struct plan_setup *w, enum plan_allreduce x, double bytes,
 		       enum plan_wire wire)
 {
 	const struct link_curve *c = w->measured;
@@ -82,22 +82,22 @@ static double measured(const struct plan_way *w, enum plan_exchange x, double by
 	if (!c || c->hosts < 2 || w->hosts < 2 || x != PLAN_DIRECT)
 		return NAN;
 	m = (double)c->hosts;
-	return link_curve_seconds(c, (int)wire, bytes_out(w, x, bytes) / network_bytes_sent(1, m));
+	return link_curve_seconds(c, (int)wire, host_sent_bytes(w, x, bytes) / network_bytes_sent(1, m));
 }
 
 /* Reduce bytes of fp32, in one piece, share (1, or 1/2: scatter or gather alone) of it. */
-static struct cost reduce(const struct plan_way *w, enum plan_exchange x, double bytes,
+static struct cost reduce_bytes(const struct plan_setup *w, enum plan_allreduce x, double bytes,
 			  enum plan_wire wire, double share)
 {
-	const double n = ranks_of(w), hosts = (double)w->hosts;
+	const double n = setup_ranks(w), hosts = (double)w->hosts;
 	double wire_bytes = bytes * WIRES[wire].ratio, link, code = bytes * WIRES[wire].code_s;
-	double seen = measured(w, x, bytes, wire);
+	double seen = measured_reduce_s(w, x, bytes, wire);
 	struct cost c = { 0 };
 
 	if (n <= 1)
 		return c;
 	if (isfinite(seen)) {
-		c.latency = fmin(measured(w, x, 0, wire), seen) * share;
+		c.latency = fmin(measured_reduce_s(w, x, 0, wire), seen) * share;
 		c.each = seen * share;
 		return c;
 	}
@@ -108,7 +108,7 @@ static struct cost reduce(const struct plan_way *w, enum plan_exchange x, double
 	if (x == PLAN_DIRECT)
 		c.latency += 2 * (n - 1) * MESSAGE_S;
 	c.latency *= share;
-	link = w->hosts > 1 ? bytes_out(w, x, wire_bytes) / w->link_bytes_s : 0;
+	link = w->hosts > 1 ? host_sent_bytes(w, x, wire_bytes) / w->link_bytes_s : 0;
 	if (w->ranks_per_host > 1)	/* beside the link: the slower one counts */
 		link = fmax(link, network_bytes_sent(wire_bytes, (double)w->ranks_per_host) *
 					  (double)w->ranks_per_host / MEMORY_BYTES_S);
@@ -122,64 +122,64 @@ static struct cost reduce(const struct plan_way *w, enum plan_exchange x, double
 
 /* ---- the exposed part -------------------------------------------------- */
 
-struct exchanged {
+struct exchange_cost {
 	double transfer_s, exposed_s, latency_s;
 	double delay_s;		/* that reductions beside computing cost it */
 };
 
 /* How fast reductions and computing go beside each other, of their speeds alone. */
-struct pace {
-	double reduce, compute;
+struct overlap_speeds {
+	double reduce_bytes, compute;
 };
 
-static struct pace pace_beside(const struct plan_way *w, enum plan_exchange x)
+static struct overlap_speeds overlap_speed(const struct plan_setup *w, enum plan_allreduce x)
 {
 	const struct link_curve *c = w->measured;
-	struct pace p = { 1, 1 };
+	struct overlap_speeds p = { 1, 1 };
 	double alone, beside, lost;
 
-	if (!c || !isfinite(measured(w, x, 0, w->wire)))
+	if (!c || !isfinite(measured_reduce_s(w, x, 0, w->wire)))
 		return p;
 	beside = c->beside[w->wire].seconds;
 	lost = c->beside[w->wire].lost_s;
 	alone = link_curve_seconds(c, (int)w->wire, c->beside[w->wire].bytes);
 	if (isfinite(beside) && isfinite(lost) && isfinite(alone)) {
-		p.reduce = fmin(alone / beside, 1);
+		p.reduce_bytes = fmin(alone / beside, 1);
 		p.compute = fmax(1 - lost / beside, LEAST_SPEED);
 	}
 	return p;
 }
 
 /* What all of a reduction takes in buckets of this many bytes, and the last of it more. */
-static struct cost whole(const struct plan_way *w, enum plan_exchange x, double bytes, double n,
+static struct cost all_buckets_cost(const struct plan_setup *w, enum plan_allreduce x, double bytes, double n,
 			 double share)
 {
 	struct cost c;
 
-	if (isfinite(measured(w, x, bytes, w->wire))) {
-		c = reduce(w, x, bytes, w->wire, share);
+	if (isfinite(measured_reduce_s(w, x, bytes, w->wire))) {
+		c = reduce_bytes(w, x, bytes, w->wire, share);
 		c.once = c.latency;
 		c.each = c.each - c.once;
 		c.latency *= ceil(n / DEPTH);
 		return c;
 	}
-	c = reduce(w, x, bytes / n, w->wire, share);
+	c = reduce_bytes(w, x, bytes / n, w->wire, share);
 	c.each *= n;
 	c.latency *= n;
 	return c;
 }
 
 /* Buckets one after the other, each not before its gradients are ready. */
-static void reduce_buckets(const struct plan_job *job, const struct plan_way *w,
-			   enum plan_exchange x, double share, struct exchanged *out)
+static void reduce_buckets(const struct plan_job *job, const struct plan_setup *w,
+			   enum plan_allreduce x, double share, struct exchange_cost *out)
 {
 	const double backward = BACKWARD_SHARE * job->micro_s;
 	const double bytes = 4 * job->parameters;
 	const double late = 4 * fmin(job->late_parameters, job->parameters);
 	const double n = fmin(fmax(ceil(bytes / w->bucket_bytes), 1), MAX_BUCKETS);
 	const double size = n < MAX_BUCKETS ? fmin(w->bucket_bytes, bytes) : bytes / n;
-	const struct cost c = whole(w, x, bytes, n, share);
-	const struct pace pace = pace_beside(w, x);
+	const struct cost c = all_buckets_cost(w, x, bytes, n, share);
+	const struct overlap_speeds pace = overlap_speed(w, x);
 	double now = 0, computed = 0, ended = backward, at = bytes;
 
 	for (double k = n - 1; k >= 0; k--) {
@@ -193,11 +193,11 @@ static void reduce_buckets(const struct plan_job *job, const struct plan_way *w,
 			computed = ready;
 			ended = now;
 		}
-		beside = fmin(work / pace.reduce, (backward - computed) / pace.compute);
+		beside = fmin(work / pace.reduce_bytes, (backward - computed) / pace.compute);
 		computed += beside * pace.compute;
 		now += beside;
 		ended = beside > 0 ? now : ended;
-		now += fmax(work - beside * pace.reduce, 0);
+		now += fmax(work - beside * pace.reduce_bytes, 0);
 	}
 	out->transfer_s = c.each + c.once;
 	out->latency_s = c.latency;
@@ -206,32 +206,32 @@ static void reduce_buckets(const struct plan_job *job, const struct plan_way *w,
 }
 
 /* As train/trainer/trainer_local_steps.c sends them. */
-static enum plan_wire moments_wire(const struct plan_way *w)
+static enum plan_wire moments_wire(const struct plan_setup *w)
 {
 	return w->wire == PLAN_FP32 ? PLAN_FP32 : PLAN_BF16;
 }
 
-static void exchange(const struct plan_job *job, const struct plan_way *w, enum plan_exchange x,
-		     struct exchanged *out)
+static void step_exchange_cost(const struct plan_job *job, const struct plan_setup *w, enum plan_allreduce x,
+		     struct exchange_cost *out)
 {
 	/* The sums of the loss and what is asked of the run: two small messages to all. */
 	double small = w->hosts > 1 ? 4 * ceil(log2((double)w->hosts)) * w->latency_s : 0;
 	struct cost c;
 
-	*out = (struct exchanged){ 0 };
-	if (ranks_of(w) <= 1)
+	*out = (struct exchange_cost){ 0 };
+	if (setup_ranks(w) <= 1)
 		return;
 	if (w->local_steps > 1) {	/* weights, and both of Adam's moments */
-		struct cost m = reduce(w, x, 4 * job->parameters, moments_wire(w), 1);
+		struct cost m = reduce_bytes(w, x, 4 * job->parameters, moments_wire(w), 1);
 
-		c = reduce(w, x, 4 * job->parameters, w->wire, 1);
+		c = reduce_bytes(w, x, 4 * job->parameters, w->wire, 1);
 		out->transfer_s = out->exposed_s =
 			(c.each + c.once + 2 * (m.each + m.once)) / (double)w->local_steps;
 		out->latency_s = (c.latency + 2 * m.latency) / (double)w->local_steps;
 	} else {
 		reduce_buckets(job, w, x, w->shard ? 0.5 : 1, out);
 		if (w->shard) {		/* the new weights, after the update */
-			c = reduce(w, x, 4 * job->parameters, PLAN_FP32, 0.5);
+			c = reduce_bytes(w, x, 4 * job->parameters, PLAN_FP32, 0.5);
 			out->transfer_s += c.each + c.once;
 			out->exposed_s += c.each + c.once;
 			out->latency_s += c.latency;
@@ -242,69 +242,69 @@ static void exchange(const struct plan_job *job, const struct plan_way *w, enum 
 	out->latency_s += small;
 }
 
-static double sent(const struct plan_job *job, const struct plan_way *w, enum plan_exchange x)
+static double step_sent_bytes(const struct plan_job *job, const struct plan_setup *w, enum plan_allreduce x)
 {
 	const double bytes = 4 * job->parameters, ratio = WIRES[w->wire].ratio;
 
 	if (w->local_steps > 1)
-		return bytes_out(w, x, bytes * (ratio + 2 * WIRES[moments_wire(w)].ratio)) /
+		return host_sent_bytes(w, x, bytes * (ratio + 2 * WIRES[moments_wire(w)].ratio)) /
 		       (double)w->local_steps;
 	if (w->shard)
-		return (bytes_out(w, x, bytes * ratio) + bytes_out(w, x, bytes)) / 2;
-	return bytes_out(w, x, bytes * ratio);
+		return (host_sent_bytes(w, x, bytes * ratio) + host_sent_bytes(w, x, bytes)) / 2;
+	return host_sent_bytes(w, x, bytes * ratio);
 }
 
 /* ---- a step ------------------------------------------------------------ */
 
-static enum plan_limit limit_of(const struct plan_step *s, const struct exchanged *x)
+static enum plan_limit step_limit(const struct plan_step *s, const struct exchange_cost *x)
 {
 	if (s->exposed_s > fmax(s->compute_s, s->update_s) || s->exposed_share >= GOOD_SHARE)
 		return x->latency_s > x->transfer_s / 2 ? PLAN_LATENCY : PLAN_LINK;
 	return s->update_s > s->compute_s ? PLAN_UPDATE : PLAN_COMPUTE;
 }
 
-static double unknown_if_zero(double x)
+static double nan_if_zero(double x)
 {
 	return x > 0 ? x : NAN;
 }
 
-static void step(const struct plan_job *job, const struct plan_way *w, enum plan_exchange x,
+static void estimate_step(const struct plan_job *job, const struct plan_setup *w, enum plan_allreduce x,
 		 struct plan_step *out)
 {
-	const double n = ranks_of(w);
-	struct exchanged moved;
+	const double n = setup_ranks(w);
+	struct exchange_cost moved;
 
 	out->accumulate = MAX(w->accumulate, w->hosts * w->ranks_per_host);
 	out->compute_s = ceil((double)out->accumulate / n) * (job->micro_s + job->input_s);
-	exchange(job, w, x, &moved);
+	step_exchange_cost(job, w, x, &moved);
 	out->transfer_s = moved.transfer_s;
 	out->exposed_s = moved.exposed_s;
 	out->compute_s += moved.delay_s;
 	out->update_s = w->shard ? job->update_s / n : job->update_s;
 	out->step_s = out->compute_s + out->exposed_s + out->update_s + job->other_s;
 	out->exposed_share = out->exposed_s / out->step_s;
-	out->sent_bytes = sent(job, w, x);
-	out->target_tps = unknown_if_zero(job->target_tokens) * (double)out->accumulate /
+	out->sent_bytes = step_sent_bytes(job, w, x);
+	out->target_tps = nan_if_zero(job->target_tokens) * (double)out->accumulate /
 			  out->step_s;
-	out->hours = unknown_if_zero(job->total_tokens) / out->target_tps / 3600;
-	out->cost = out->hours * (double)w->hosts * unknown_if_zero(job->price);
-	out->limit = limit_of(out, &moved);
+	out->hours = nan_if_zero(job->total_tokens) / out->target_tps / 3600;
+	out->cost = out->hours * (double)w->hosts * nan_if_zero(job->price);
+	out->limit = step_limit(out, &moved);
 }
 
-void plan_step(const struct plan_job *job, const struct plan_way *way, enum plan_exchange x,
+void plan_step(const struct plan_job *job, const struct plan_setup *way, enum plan_allreduce x,
 	       struct plan_step *out)
 {
-	struct plan_way alone = *way;
+	struct plan_setup alone = *way;
 	struct plan_step one;
 
-	step(job, way, x, out);
+	estimate_step(job, way, x, out);
 	alone.hosts = 1;
-	step(job, &alone, x, &one);
+	estimate_step(job, &alone, x, &one);
 	out->efficiency = (double)out->accumulate / out->step_s /
 			  ((double)way->hosts * (double)one.accumulate / one.step_s);
 }
 
-enum plan_exchange plan_best(const struct plan_job *job, const struct plan_way *way,
+enum plan_allreduce plan_best_allreduce(const struct plan_job *job, const struct plan_setup *way,
 			     struct plan_step *out)
 {
 	struct plan_step tree;
@@ -317,15 +317,15 @@ enum plan_exchange plan_best(const struct plan_job *job, const struct plan_way *
 	return PLAN_TREE;
 }
 
-double plan_fit_link(const struct plan_job *job, const struct plan_way *way, double exposed_s)
+double plan_fit_link(const struct plan_job *job, const struct plan_setup *way, double exposed_s)
 {
 	double low = 1e3, high = 1e13;
-	struct plan_way w = *way;
-	struct exchanged moved;
+	struct plan_setup w = *way;
+	struct exchange_cost moved;
 
 	for (int i = 0; i < 200; i++) {
 		w.link_bytes_s = sqrt(low * high);
-		exchange(job, &w, PLAN_DIRECT, &moved);
+		step_exchange_cost(job, &w, PLAN_DIRECT, &moved);
 		*(moved.exposed_s > exposed_s ? &low : &high) = w.link_bytes_s;
 	}
 	return low > 1.01e3 && high < 0.99e13 ? sqrt(low * high) : NAN;
@@ -334,35 +334,35 @@ double plan_fit_link(const struct plan_job *job, const struct plan_way *way, dou
 /* ---- advice ------------------------------------------------------------ */
 
 /* Tokens a second, in micro-batches. */
-static double speed(const struct plan_job *job, const struct plan_way *w, struct plan_step *s)
+static double micro_batches_per_s(const struct plan_job *job, const struct plan_setup *w, struct plan_step *s)
 {
-	step(job, w, PLAN_DIRECT, s);
+	estimate_step(job, w, PLAN_DIRECT, s);
 	return (double)s->accumulate / s->step_s;
 }
 
-double plan_advise(const struct plan_job *job, const struct plan_way *way, bool gentle,
-		   struct plan_way *better)
+double plan_advise_setup(const struct plan_job *job, const struct plan_setup *way, bool same_steps,
+		   struct plan_setup *better)
 {
 	/* Each rung changes the training a little more than the one before. */
-	static const struct { enum plan_wire wire; int64_t more, local; } ladder[] = {
+	static const struct { enum plan_wire wire; int64_t more, local; } changes[] = {
 		{ PLAN_FP32, 1, 1 }, { PLAN_BF16, 1, 1 }, { PLAN_BF16, 2, 1 }, { PLAN_BF16, 4, 1 },
 		{ PLAN_2BIT, 1, 1 }, { PLAN_2BIT, 4, 1 }, { PLAN_1BIT, 4, 1 }, { PLAN_FP32, 1, 16 },
 	};
 	struct plan_step s;
-	double before = speed(job, way, &s), best = before;
+	double before = micro_batches_per_s(job, way, &s), best = before;
 	int64_t accumulate = s.accumulate;
 	bool good = s.exposed_share < GOOD_SHARE;
 
 	*better = *way;
-	for (size_t i = 0; i < (gentle ? GENTLE_RUNGS : ARRAY_LEN(ladder)) && !good; i++) {
-		struct plan_way w = *way;
+	for (size_t i = 0; i < (same_steps ? SAME_STEPS_CHANGES : ARRAY_LEN(changes)) && !good; i++) {
+		struct plan_setup w = *way;
 		double x;
 
 		w.overlap = true;
-		w.wire = MAX(way->wire, ladder[i].wire);
-		w.accumulate = MAX(MIN(accumulate * ladder[i].more, MOST_MICROS), accumulate);
-		w.local_steps = MAX(way->local_steps, ladder[i].local);
-		x = speed(job, &w, &s);
+		w.wire = MAX(way->wire, changes[i].wire);
+		w.accumulate = MAX(MIN(accumulate * changes[i].more, MOST_MICROS), accumulate);
+		w.local_steps = MAX(way->local_steps, changes[i].local);
+		x = micro_batches_per_s(job, &w, &s);
 		if (x > best * 1.02) {
 			best = x;
 			*better = w;

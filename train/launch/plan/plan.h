@@ -43,7 +43,7 @@
 /* As the choices of --wire, and the forms of linkfile.h. */
 enum plan_wire { PLAN_FP32, PLAN_BF16, PLAN_2BIT, PLAN_1BIT, PLAN_N_WIRES };
 
-enum plan_exchange { PLAN_DIRECT, PLAN_RING, PLAN_TREE, PLAN_N_EXCHANGES };
+enum plan_allreduce { PLAN_DIRECT, PLAN_RING, PLAN_TREE, PLAN_N_ALLREDUCES };
 
 enum plan_limit { PLAN_COMPUTE, PLAN_LINK, PLAN_LATENCY, PLAN_UPDATE };
 
@@ -60,7 +60,7 @@ struct plan_job {
 	double price;		/* of a host for an hour; 0: unknown */
 };
 
-struct plan_way {
+struct plan_setup {
 	int64_t hosts, ranks_per_host;
 	double  link_bytes_s;	/* payload, one direction */
 	double  latency_s;
@@ -84,18 +84,18 @@ struct plan_step {
 	enum plan_limit limit;
 };
 
-void plan_step(const struct plan_job *job, const struct plan_way *way, enum plan_exchange exchange,
+void plan_step(const struct plan_job *job, const struct plan_setup *way, enum plan_allreduce allreduce,
 	       struct plan_step *out);
 
 /* The faster of ring and tree, its step in out. */
-enum plan_exchange plan_best(const struct plan_job *job, const struct plan_way *way,
+enum plan_allreduce plan_best_allreduce(const struct plan_job *job, const struct plan_setup *way,
 			     struct plan_step *out);
 
 /*
  * The speed of the link at which a step of this way would wait exposed_s for its reductions;
  * NAN: no speed explains that (it waits less than latencies cost).
  */
-double plan_fit_link(const struct plan_job *job, const struct plan_way *way, double exposed_s);
+double plan_fit_link(const struct plan_job *job, const struct plan_setup *way, double exposed_s);
 
 /*
  * A better way for these hosts and this link. Gentle: the same steps, by overlap and bf16. Else
@@ -103,11 +103,11 @@ double plan_fit_link(const struct plan_job *job, const struct plan_way *way, dou
  * the first of them that leaves less than a fifth of a step exposed, else the fastest. Returns how
  * many times faster tokens go (1: nothing is worth its words; then better is the same way).
  */
-double plan_advise(const struct plan_job *job, const struct plan_way *way, bool gentle,
-		   struct plan_way *better);
+double plan_advise_setup(const struct plan_job *job, const struct plan_setup *way, bool same_steps,
+		   struct plan_setup *better);
 
 const char *plan_wire_name(enum plan_wire w);
-const char *plan_exchange_name(enum plan_exchange x);
+const char *plan_allreduce_name(enum plan_allreduce x);
 const char *plan_limit_name(enum plan_limit l);
 
 #endif

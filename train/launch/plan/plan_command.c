@@ -23,7 +23,7 @@ enum link_origin { LINK_GIVEN, LINK_MEASURED, LINK_FITTED, LINK_ASSUMED };
 struct plan {
 	struct conf *conf;	/* borrowed */
 	struct plan_job job;
-	struct plan_way base;
+	struct plan_setup base;
 	struct plan_grid grid;
 	struct plan_run run;	/* zeroed without one */
 	struct link_curve curve;	/* what reductions took on the measured link */
@@ -32,7 +32,7 @@ struct plan {
 
 /* ---- what is known ----------------------------------------------------- */
 
-static int read_job(struct plan *p, const char *workspace, struct err *e)
+static int read_plan_job(struct plan *p, const char *workspace, struct err *e)
 {
 	struct conf *c = p->conf;
 
@@ -40,7 +40,7 @@ static int read_job(struct plan *p, const char *workspace, struct err *e)
 		return e->code;
 	p->job = p->run.job;
 	p->base = p->run.way;
-	plan_way_from_conf(&p->base, c);
+	plan_setup_from_conf(&p->base, c);
 	if (!c->run) {
 		if (c->parameters == 0 || c->compute_s <= 0)
 			return err_set(e, ERR_USAGE, "what shall be planned? give --run NAME of a "
@@ -65,7 +65,7 @@ static int read_job(struct plan *p, const char *workspace, struct err *e)
 	return 0;
 }
 
-static void assume_links(struct plan *p)
+static void assume_plan_links(struct plan *p)
 {
 	static const double speeds[] = { 100e6 / 8, 1e9 / 8, 10e9 / 8, 100e9 / 8 };
 
@@ -74,7 +74,7 @@ static void assume_links(struct plan *p)
 	p->link_origin = LINK_ASSUMED;
 }
 
-static int find_link(struct plan *p, const char *workspace, struct err *e)
+static int find_plan_link(struct plan *p, const char *workspace, struct err *e)
 {
 	struct link_speed seen;
 	double fitted = NAN;
@@ -103,7 +103,7 @@ static int find_link(struct plan *p, const char *workspace, struct err *e)
 		p->grid.payload = 1;	/* that is what was measured */
 		p->grid.links[p->grid.n_links++] = seen.bytes_s > 0 ? seen.bytes_s : fitted;
 	} else {
-		assume_links(p);
+		assume_plan_links(p);
 	}
 	return 0;
 }
@@ -111,7 +111,7 @@ static int find_link(struct plan *p, const char *workspace, struct err *e)
 /* ---- text -------------------------------------------------------------- */
 
 /* "27.5 h", "3.2 d", "41 min" */
-static void put_hours(struct buf *out, double hours)
+static void print_hours(struct buf *out, double hours)
 {
 	if (!isfinite(hours))
 		buf_printf(out, "  %8s", "-");
@@ -124,7 +124,7 @@ static void put_hours(struct buf *out, double hours)
 }
 
 /* A link by the speed that the user knows it by. */
-static void put_link(struct buf *out, const struct plan *p, const struct plan_way *w)
+static void print_link_speed(struct buf *out, const struct plan *p, const struct plan_setup *w)
 {
 	char link[NETWORK_RATE_TEXT];
 
@@ -133,10 +133,10 @@ static void put_link(struct buf *out, const struct plan *p, const struct plan_wa
 	buf_printf(out, "%.*s", (int)strlen(link) - 1, link);
 }
 
-static void put_row(struct buf *out, const struct plan *p, const struct plan_way *w)
+static void print_plan_row(struct buf *out, const struct plan *p, const struct plan_setup *w)
 {
 	struct plan_step s, other;
-	enum plan_exchange best = plan_best(&p->job, w, &other);
+	enum plan_allreduce best = plan_best_allreduce(&p->job, w, &other);
 	char link[NETWORK_RATE_TEXT];
 
 	plan_step(&p->job, w, PLAN_DIRECT, &s);
@@ -150,16 +150,16 @@ static void put_row(struct buf *out, const struct plan *p, const struct plan_way
 		buf_printf(out, "  %9.0f", s.target_tps);
 	else
 		buf_printf(out, "  %9s", "-");
-	put_hours(out, s.hours);
+	print_hours(out, s.hours);
 	if (isfinite(s.cost))
 		buf_printf(out, "  %9.2f", s.cost);
 	else
 		buf_printf(out, "  %9s", "-");
 	buf_printf(out, "  %-7s  %s %.3g\n", plan_limit_name(s.limit),
-		   w->hosts > 1 ? plan_exchange_name(best) : "-", other.step_s);
+		   w->hosts > 1 ? plan_allreduce_name(best) : "-", other.step_s);
 }
 
-static void put_head(struct buf *out, const struct plan *p)
+static void print_plan_head(struct buf *out, const struct plan *p)
 {
 	static const char *const origins[] = { "as given", "as measured by hosts bandwidth",
 					       "as the run's waiting tells", "assumed" };
@@ -185,7 +185,7 @@ static void put_head(struct buf *out, const struct plan *p)
 
 /* ---- advice ------------------------------------------------------------ */
 
-static void say_changes(struct buf *out, const struct plan_way *was, const struct plan_way *is)
+static void print_option_changes(struct buf *out, const struct plan_setup *was, const struct plan_setup *is)
 {
 	if (is->overlap != was->overlap)
 		buf_add_str(out, " --overlap-reduce");
@@ -197,15 +197,15 @@ static void say_changes(struct buf *out, const struct plan_way *was, const struc
 		buf_printf(out, " --local-steps %lld", (long long)is->local_steps);
 }
 
-static double micros_s(const struct plan_step *s)
+static double micro_batch_rate(const struct plan_step *s)
 {
 	return (double)s->accumulate / s->step_s;
 }
 
 /* One sentence about this number of hosts on this link; nothing where all is well. */
-static void advise(struct buf *out, const struct plan *p, struct plan_way way)
+static void advise_plan_row(struct buf *out, const struct plan *p, struct plan_setup way)
 {
-	struct plan_way gentle, best, alone = way;
+	struct plan_setup same_steps, best, alone = way;
 	struct plan_step as_is, then, one;
 	double times, more;
 
@@ -215,24 +215,24 @@ static void advise(struct buf *out, const struct plan *p, struct plan_way way)
 	plan_step(&p->job, &alone, PLAN_DIRECT, &one);
 	plan_step(&p->job, &way, PLAN_DIRECT, &as_is);
 	way.accumulate = as_is.accumulate;
-	times = plan_advise(&p->job, &way, true, &gentle);
-	more = plan_advise(&p->job, &way, false, &best);
-	plan_step(&p->job, more > times ? &best : &gentle, PLAN_DIRECT, &then);
-	if (more <= 1 && as_is.exposed_share < NETWORK_MUCH)
+	times = plan_advise_setup(&p->job, &way, true, &same_steps);
+	more = plan_advise_setup(&p->job, &way, false, &best);
+	plan_step(&p->job, more > times ? &best : &same_steps, PLAN_DIRECT, &then);
+	if (more <= 1 && as_is.exposed_share < NETWORK_MAJOR_SHARE)
 		return;
 	buf_printf(out, "With %lld hosts on ", (long long)way.hosts);
-	put_link(out, p, &way);
+	print_link_speed(out, p, &way);
 	if (times > 1) {
 		buf_add_str(out, " use");
-		say_changes(out, &way, &gentle);
+		print_option_changes(out, &way, &same_steps);
 		buf_printf(out, ": %.1fx faster", times);
 	}
 	if (more > times * 1.1) {
 		buf_add_str(out, times > 1 ? "; or" : " use");
-		say_changes(out, &way, &best);
+		print_option_changes(out, &way, &best);
 		buf_printf(out, ": %.1fx, but that changes the training", more);
 	}
-	if (micros_s(&then) <= micros_s(&one))
+	if (micro_batch_rate(&then) <= micro_batch_rate(&one))
 		buf_printf(out, "%sthey train no faster than one host",
 			   more > 1 ? "; even so " : " ");
 	else if (more <= 1)
@@ -241,19 +241,19 @@ static void advise(struct buf *out, const struct plan *p, struct plan_way way)
 }
 
 /* For each link and number of hosts, from the first way of each. */
-static int each_advice(const struct plan *p, struct buf *out, struct json_writer *json,
+static int advise_all_rows(const struct plan *p, struct buf *out, struct json_writer *json,
 		       struct err *e)
 {
-	size_t rows = plan_grid_rows(&p->grid);
+	size_t rows = plan_grid_row_count(&p->grid);
 	size_t block = rows / (MAX(p->grid.n_links, 1) * p->grid.n_hosts);
 	struct buf sentence = { 0 };
 
 	for (size_t i = 0; i < rows; i += block) {
-		struct plan_way w;
+		struct plan_setup w;
 
-		plan_grid_at(&p->grid, i, &p->base, &w);
+		plan_grid_row(&p->grid, i, &p->base, &w);
 		buf_clear(&sentence);
-		advise(&sentence, p, w);
+		advise_plan_row(&sentence, p, w);
 		if (sentence.len == 0)
 			continue;
 		if (json)
@@ -270,14 +270,14 @@ static int each_advice(const struct plan *p, struct buf *out, struct json_writer
 /* ---- JSON -------------------------------------------------------------- */
 
 /* What is unknown is absent. */
-static void member(struct json_writer *w, const char *key, double x)
+static void put_finite_real(struct json_writer *w, const char *key, double x)
 {
 	if (!isfinite(x))
 		return;
 	json_put_real(w, key, x);
 }
 
-static void json_row(struct json_writer *w, const struct plan *p, const struct plan_way *way)
+static void put_plan_row(struct json_writer *w, const struct plan *p, const struct plan_setup *way)
 {
 	struct plan_step s;
 
@@ -285,37 +285,37 @@ static void json_row(struct json_writer *w, const struct plan *p, const struct p
 	json_open(w, '{');
 	json_put_int(w, "hosts", way->hosts);
 	json_put_int(w, "ranks", way->hosts * way->ranks_per_host);
-	member(w, "link_bytes_s", way->link_bytes_s);
-	member(w, "latency_s", way->latency_s);
+	put_finite_real(w, "link_bytes_s", way->link_bytes_s);
+	put_finite_real(w, "latency_s", way->latency_s);
 	json_put_str(w, "wire", plan_wire_name(way->wire));
 	json_put_int(w, "accumulate", s.accumulate);
 	json_put_int(w, "local_steps", way->local_steps);
 	json_put_bool(w, "overlap_reduce", way->overlap);
 	json_put_bool(w, "shard_optimizer", way->shard);
-	member(w, "bucket_bytes", way->bucket_bytes);
-	member(w, "step_s", s.step_s);
-	member(w, "compute_s", s.compute_s);
-	member(w, "transfer_s", s.transfer_s);
-	member(w, "exposed_s", s.exposed_s);
-	member(w, "update_s", s.update_s);
-	member(w, "exposed_share", s.exposed_share);
-	member(w, "sent_bytes", s.sent_bytes);
-	member(w, "efficiency", s.efficiency);
-	member(w, "target_tps", s.target_tps);
-	member(w, "hours", s.hours);
-	member(w, "cost", s.cost);
+	put_finite_real(w, "bucket_bytes", way->bucket_bytes);
+	put_finite_real(w, "step_s", s.step_s);
+	put_finite_real(w, "compute_s", s.compute_s);
+	put_finite_real(w, "transfer_s", s.transfer_s);
+	put_finite_real(w, "exposed_s", s.exposed_s);
+	put_finite_real(w, "update_s", s.update_s);
+	put_finite_real(w, "exposed_share", s.exposed_share);
+	put_finite_real(w, "sent_bytes", s.sent_bytes);
+	put_finite_real(w, "efficiency", s.efficiency);
+	put_finite_real(w, "target_tps", s.target_tps);
+	put_finite_real(w, "hours", s.hours);
+	put_finite_real(w, "cost", s.cost);
 	json_put_str(w, "limit", plan_limit_name(s.limit));
 	if (way->hosts > 1) {
-		json_put_str(w, "best_exchange", plan_exchange_name(plan_best(&p->job, way, &s)));
+		json_put_str(w, "best_exchange", plan_allreduce_name(plan_best_allreduce(&p->job, way, &s)));
 		plan_step(&p->job, way, PLAN_RING, &s);
-		member(w, "ring_step_s", s.step_s);
+		put_finite_real(w, "ring_step_s", s.step_s);
 		plan_step(&p->job, way, PLAN_TREE, &s);
-		member(w, "tree_step_s", s.step_s);
+		put_finite_real(w, "tree_step_s", s.step_s);
 	}
 	json_close(w, '}');
 }
 
-static void json_base(struct json_writer *w, const struct plan *p)
+static void put_plan_base(struct json_writer *w, const struct plan *p)
 {
 	static const char *const origins[] = { "given", "measured", "fitted", "assumed" };
 
@@ -325,59 +325,59 @@ static void json_base(struct json_writer *w, const struct plan *p)
 		json_put_str(w, "run", p->conf->run);
 		json_put_int(w, "ranks", p->run.ranks);
 		json_put_int(w, "hosts", p->run.way.hosts);
-		member(w, "step_s", p->run.step_s);
-		member(w, "exposed_s", p->run.exposed_s);
+		put_finite_real(w, "step_s", p->run.step_s);
+		put_finite_real(w, "exposed_s", p->run.exposed_s);
 	}
-	member(w, "micro_s", p->job.micro_s);
-	member(w, "input_s", p->job.input_s);
-	member(w, "update_s", p->job.update_s);
-	member(w, "other_s", p->job.other_s);
-	member(w, "gradient_bytes", 4 * p->job.parameters);
-	member(w, "late_bytes", 4 * p->job.late_parameters);
+	put_finite_real(w, "micro_s", p->job.micro_s);
+	put_finite_real(w, "input_s", p->job.input_s);
+	put_finite_real(w, "update_s", p->job.update_s);
+	put_finite_real(w, "other_s", p->job.other_s);
+	put_finite_real(w, "gradient_bytes", 4 * p->job.parameters);
+	put_finite_real(w, "late_bytes", 4 * p->job.late_parameters);
 	if (p->job.target_tokens > 0)
-		member(w, "target_tokens", p->job.target_tokens);
+		put_finite_real(w, "target_tokens", p->job.target_tokens);
 	json_put_str(w, "link", origins[p->link_origin]);
 	json_close(w, '}');
 }
 
-static int print_json(const struct plan *p, struct buf *out, struct err *e)
+static int print_plan_json(const struct plan *p, struct buf *out, struct err *e)
 {
 	struct json_writer w = { .out = out };
-	struct plan_way way;
+	struct plan_setup way;
 	int rc;
 
 	json_open(&w, '{');
-	json_base(&w, p);
+	put_plan_base(&w, p);
 	json_key(&w, "rows");
 	json_open(&w, '[');
-	for (size_t i = 0; i < plan_grid_rows(&p->grid); i++) {
-		plan_grid_at(&p->grid, i, &p->base, &way);
-		json_row(&w, p, &way);
+	for (size_t i = 0; i < plan_grid_row_count(&p->grid); i++) {
+		plan_grid_row(&p->grid, i, &p->base, &way);
+		put_plan_row(&w, p, &way);
 	}
 	json_close(&w, ']');
 	json_key(&w, "advice");
 	json_open(&w, '[');
-	rc = each_advice(p, out, &w, e);
+	rc = advise_all_rows(p, out, &w, e);
 	json_close(&w, ']');
 	json_close(&w, '}');
 	buf_add_char(out, '\n');
 	return rc;
 }
 
-static int print_text(const struct plan *p, struct buf *out, struct err *e)
+static int print_plan_text(const struct plan *p, struct buf *out, struct err *e)
 {
-	struct plan_way way;
+	struct plan_setup way;
 	size_t end;
 	int rc;
 
-	put_head(out, p);
-	for (size_t i = 0; i < plan_grid_rows(&p->grid); i++) {
-		plan_grid_at(&p->grid, i, &p->base, &way);
-		put_row(out, p, &way);
+	print_plan_head(out, p);
+	for (size_t i = 0; i < plan_grid_row_count(&p->grid); i++) {
+		plan_grid_row(&p->grid, i, &p->base, &way);
+		print_plan_row(out, p, &way);
 	}
 	buf_add_char(out, '\n');
 	end = out->len;
-	rc = each_advice(p, out, NULL, e);
+	rc = advise_all_rows(p, out, NULL, e);
 	if (!rc && out->len == end)
 		buf_add_str(out, "The network is in nobody's way here.\n");
 	return rc;
@@ -391,13 +391,13 @@ int plan_command_run(struct conf *c, struct err *e)
 	int rc = workspace ? 0 : e->code;
 
 	if (!rc)
-		rc = read_job(&p, workspace, e);
+		rc = read_plan_job(&p, workspace, e);
 	if (!rc)
 		rc = plan_grid_read(&p.grid, c, &p.base, e);
 	if (!rc)
-		rc = find_link(&p, workspace, e);
+		rc = find_plan_link(&p, workspace, e);
 	if (!rc)
-		rc = c->json ? print_json(&p, &out, e) : print_text(&p, &out, e);
+		rc = c->json ? print_plan_json(&p, &out, e) : print_plan_text(&p, &out, e);
 	if (!rc)
 		rc = buf_check(&out, e);
 	if (!rc && (fputs(buf_text(&out), stdout) < 0 || fflush(stdout)))

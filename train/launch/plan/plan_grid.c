@@ -10,10 +10,10 @@
 #include "train/common/network.h"
 #include "train/launch/plan/plan_run.h"
 
-typedef int take_fn(void *to, const char *word, struct err *e);
+typedef int list_word_fn(void *to, const char *word, struct err *e);
 
 /* Each word of "a,b c" is taken once; *n of them so far. */
-static int each_word(const char *list, size_t *n, take_fn *take, void *to, struct err *e)
+static int for_each_list_word(const char *list, size_t *n, list_word_fn *add_word_fn, void *to, struct err *e)
 {
 	char *copy = mem_strdup(list, e), *at = copy, *word;
 	int rc = copy ? 0 : e->code;
@@ -26,13 +26,13 @@ static int each_word(const char *list, size_t *n, take_fn *take, void *to, struc
 			rc = err_set(e, ERR_USAGE, "a plan takes at most %d of a kind: \"%s\"",
 				     PLAN_MAX_LIST, list);
 		else
-			rc = take(to, word, e);
+			rc = add_word_fn(to, word, e);
 	}
 	free(copy);
 	return rc;
 }
 
-static int take_hosts(void *to, const char *word, struct err *e)
+static int add_hosts_count(void *to, const char *word, struct err *e)
 {
 	struct plan_grid *g = to;
 	int64_t n;
@@ -45,7 +45,7 @@ static int take_hosts(void *to, const char *word, struct err *e)
 	return 0;
 }
 
-static int take_link(void *to, const char *word, struct err *e)
+static int add_link_speed(void *to, const char *word, struct err *e)
 {
 	struct plan_grid *g = to;
 	double bytes_s;
@@ -65,7 +65,7 @@ struct varied {
 	char name[40];
 };
 
-static size_t *count_of(struct plan_grid *g, const char *name)
+static size_t *varied_list_length(struct plan_grid *g, const char *name)
 {
 	const struct { const char *name; size_t *n; } all[] = {
 		{ "wire", &g->n_wire },		      { "accumulate", &g->n_accumulate },
@@ -79,15 +79,15 @@ static size_t *count_of(struct plan_grid *g, const char *name)
 	return NULL;
 }
 
-static int take_varied(void *to, const char *word, struct err *e)
+static int add_varied_value(void *to, const char *word, struct err *e)
 {
 	struct varied *v = to;
 	struct plan_grid *g = v->grid;
-	struct plan_way w;
+	struct plan_setup w;
 
 	if (conf_set(&v->scratch, v->name, word, "--vary", e))
 		return err_prefix(e, "--vary");
-	plan_way_from_conf(&w, &v->scratch);
+	plan_setup_from_conf(&w, &v->scratch);
 	if (!strcmp(v->name, "wire"))
 		g->wire[g->n_wire++] = w.wire;
 	else if (!strcmp(v->name, "accumulate"))
@@ -103,7 +103,7 @@ static int take_varied(void *to, const char *word, struct err *e)
 	return 0;
 }
 
-static int vary(struct plan_grid *g, const char *text, struct err *e)
+static int read_varied_option(struct plan_grid *g, const char *text, struct err *e)
 {
 	static const char *const names[] = { "wire", "accumulate", "local-steps", "overlap-reduce",
 					     "bucket-mb", "shard-optimizer" };
@@ -118,14 +118,14 @@ static int vary(struct plan_grid *g, const char *text, struct err *e)
 			       "instance wire=fp32,bf16", text);
 	for (size_t i = 0; i < length; i++)
 		v.name[i] = text[i] == '_' ? '-' : text[i];
-	n = count_of(g, v.name);
+	n = varied_list_length(g, v.name);
 	if (!n)
 		return err_set(e, ERR_USAGE, "--vary: \"%s\" is nothing that a plan can vary%s",
 			       v.name, text_hint(hint, text_nearest(v.name, names,
 								    ARRAY_LEN(names))));
 	rc = conf_init(&v.scratch, e);
 	if (!rc)
-		rc = each_word(equals + 1, n, take_varied, &v, e);
+		rc = for_each_list_word(equals + 1, n, add_varied_value, &v, e);
 	if (!rc && *n == 0)
 		rc = err_set(e, ERR_USAGE, "--vary %s: no value is given", v.name);
 	conf_free(&v.scratch);
@@ -134,7 +134,7 @@ static int vary(struct plan_grid *g, const char *text, struct err *e)
 
 /* ---- the whole --------------------------------------------------------- */
 
-static void fill_rest(struct plan_grid *g, const struct plan_way *base)
+static void fill_grid_defaults(struct plan_grid *g, const struct plan_setup *base)
 {
 	static const int64_t hosts[] = { 1, 2, 4, 8, 16, 64, 256, 1024 };
 
@@ -155,7 +155,7 @@ static void fill_rest(struct plan_grid *g, const struct plan_way *base)
 		g->shard[g->n_shard++] = base->shard;
 }
 
-int plan_grid_read(struct plan_grid *g, const struct conf *c, const struct plan_way *base,
+int plan_grid_read(struct plan_grid *g, const struct conf *c, const struct plan_setup *base,
 		   struct err *e)
 {
 	int rc = 0;
@@ -163,24 +163,24 @@ int plan_grid_read(struct plan_grid *g, const struct conf *c, const struct plan_
 	memset(g, 0, sizeof(*g));
 	g->payload = PLAN_PAYLOAD;
 	for (size_t i = 0; !rc && i < c->hosts_count.n; i++)
-		rc = each_word(c->hosts_count.items[i], &g->n_hosts, take_hosts, g, e);
+		rc = for_each_list_word(c->hosts_count.items[i], &g->n_hosts, add_hosts_count, g, e);
 	for (size_t i = 0; !rc && i < c->link.n; i++)
-		rc = each_word(c->link.items[i], &g->n_links, take_link, g, e);
+		rc = for_each_list_word(c->link.items[i], &g->n_links, add_link_speed, g, e);
 	for (size_t i = 0; !rc && i < c->vary.n; i++)
-		rc = vary(g, c->vary.items[i], e);
+		rc = read_varied_option(g, c->vary.items[i], e);
 	if (!rc && c->hosts_count.n && g->n_hosts == 0)
 		rc = err_set(e, ERR_USAGE, "--hosts-count: no number is given");
 	if (!rc && c->link.n && g->n_links == 0)
 		rc = err_set(e, ERR_USAGE, "--link: no speed is given");
 	if (!rc)
-		fill_rest(g, base);
-	if (!rc && plan_grid_rows(g) > PLAN_MAX_ROWS)
+		fill_grid_defaults(g, base);
+	if (!rc && plan_grid_row_count(g) > PLAN_MAX_ROWS)
 		rc = err_set(e, ERR_USAGE, "this plan has %zu rows, more than %d: vary less",
-			     plan_grid_rows(g), PLAN_MAX_ROWS);
+			     plan_grid_row_count(g), PLAN_MAX_ROWS);
 	return rc;
 }
 
-size_t plan_grid_rows(const struct plan_grid *g)
+size_t plan_grid_row_count(const struct plan_grid *g)
 {
 	/* PLAN_MAX_LIST to the eighth power is below 2^64 */
 	return MAX(g->n_links, 1) * g->n_hosts * g->n_wire * g->n_accumulate * g->n_local *
@@ -188,7 +188,7 @@ size_t plan_grid_rows(const struct plan_grid *g)
 }
 
 /* The digit of *i in this base; *i is left with the rest. */
-static size_t digit(size_t *i, size_t base)
+static size_t next_grid_digit(size_t *i, size_t base)
 {
 	size_t d = *i % base;
 
@@ -196,17 +196,17 @@ static size_t digit(size_t *i, size_t base)
 	return d;
 }
 
-void plan_grid_at(const struct plan_grid *g, size_t i, const struct plan_way *base,
-		  struct plan_way *way)
+void plan_grid_row(const struct plan_grid *g, size_t i, const struct plan_setup *base,
+		  struct plan_setup *way)
 {
 	*way = *base;
-	way->overlap = g->overlap[digit(&i, g->n_overlap)];
-	way->bucket_bytes = g->bucket[digit(&i, g->n_bucket)];
-	way->shard = g->shard[digit(&i, g->n_shard)];
-	way->local_steps = g->local[digit(&i, g->n_local)];
-	way->accumulate = g->accumulate[digit(&i, g->n_accumulate)];
-	way->wire = g->wire[digit(&i, g->n_wire)];
-	way->hosts = g->hosts[digit(&i, g->n_hosts)];
+	way->overlap = g->overlap[next_grid_digit(&i, g->n_overlap)];
+	way->bucket_bytes = g->bucket[next_grid_digit(&i, g->n_bucket)];
+	way->shard = g->shard[next_grid_digit(&i, g->n_shard)];
+	way->local_steps = g->local[next_grid_digit(&i, g->n_local)];
+	way->accumulate = g->accumulate[next_grid_digit(&i, g->n_accumulate)];
+	way->wire = g->wire[next_grid_digit(&i, g->n_wire)];
+	way->hosts = g->hosts[next_grid_digit(&i, g->n_hosts)];
 	if (g->n_links)
-		way->link_bytes_s = g->links[digit(&i, g->n_links)];
+		way->link_bytes_s = g->links[next_grid_digit(&i, g->n_links)];
 }

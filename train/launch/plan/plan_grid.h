@@ -32,12 +32,12 @@ struct plan_grid {
  * base: the way where a list does not say otherwise. links: empty when --link is not given. Words
  * that are none and too many rows are ERR_USAGE.
  */
-int plan_grid_read(struct plan_grid *g, const struct conf *c, const struct plan_way *base,
+int plan_grid_read(struct plan_grid *g, const struct conf *c, const struct plan_setup *base,
 		   struct err *e);
 
 /* How many ways there are, and the i-th: links turn slowest, then hosts. */
-size_t plan_grid_rows(const struct plan_grid *g);
-void plan_grid_at(const struct plan_grid *g, size_t i, const struct plan_way *base,
-		  struct plan_way *way);
+size_t plan_grid_row_count(const struct plan_grid *g);
+void plan_grid_row(const struct plan_grid *g, size_t i, const struct plan_setup *base,
+		  struct plan_setup *way);
 
 #endif

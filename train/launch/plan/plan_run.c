@@ -19,25 +19,25 @@ static const char *const FIELDS[N_FIELDS] = {
 	"step_s", "compute_s", "exposed_s", "wait_s", "update_s", "input_s", "target_tps",
 };
 
-struct series {
+struct sample_series {
 	double *x;		/* owned */
 	size_t n, cap;
 };
 
-struct rank {
-	struct series compute;
+struct rank_samples {
+	struct sample_series compute;
 	char *host;		/* owned; NULL: no record */
 };
 
-struct reading {
-	struct series fields[N_FIELDS];
-	struct rank *ranks;	/* owned */
+struct run_measurements {
+	struct sample_series fields[N_FIELDS];
+	struct rank_samples *ranks;	/* owned */
 	size_t n_ranks, cap_ranks;
 	int64_t train_records;
 	double started_ranks, hosts, parameters, vocabulary;	/* hosts 0: the run did not say */
 };
 
-static void forget(struct reading *r)
+static void clear_measurements(struct run_measurements *r)
 {
 	for (size_t i = 0; i < r->n_ranks; i++) {
 		free(r->ranks[i].host);
@@ -49,15 +49,15 @@ static void forget(struct reading *r)
 		r->fields[i].n = 0;
 }
 
-static void release(struct reading *r)
+static void free_measurements(struct run_measurements *r)
 {
-	forget(r);
+	clear_measurements(r);
 	free(r->ranks);
 	for (size_t i = 0; i < N_FIELDS; i++)
 		free(r->fields[i].x);
 }
 
-static int add(struct series *s, double x, struct err *e)
+static int add_series_value(struct sample_series *s, double x, struct err *e)
 {
 	if (!isfinite(x) || x < 0)
 		return 0;
@@ -67,7 +67,7 @@ static int add(struct series *s, double x, struct err *e)
 	return 0;
 }
 
-static int compare(const void *a, const void *b)
+static int compare_samples(const void *a, const void *b)
 {
 	double x = *(const double *)a, y = *(const double *)b;
 
@@ -75,43 +75,43 @@ static int compare(const void *a, const void *b)
 }
 
 /* NAN: there is none. The first is left out where there are more. */
-static double median(struct series *s)
+static double series_median(struct sample_series *s)
 {
 	double *x = s->x + (s->n > 1);
 	size_t n = s->n - (s->n > 1);
 
 	if (n == 0)
 		return NAN;
-	qsort(x, n, sizeof(*x), compare);
+	qsort(x, n, sizeof(*x), compare_samples);
 	return n % 2 ? x[n / 2] : (x[n / 2 - 1] + x[n / 2]) / 2;
 }
 
-static int take_rank(struct reading *r, const struct json *record, struct err *e)
+static int store_rank_record(struct run_measurements *r, const struct json *record, struct err *e)
 {
 	int64_t rank = json_integer(json_get(record, "rank"), -1);
 	double compute = json_number(json_get(record, "compute_s"), NAN);
 	const char *host = json_text(json_get(record, "host"), NULL);
-	struct rank *at;
+	struct rank_samples *at;
 
 	if (rank < 0 || rank >= MAX_RANKS || !isfinite(compute) || compute < 0 || !host)
 		return 0;
 	if (mem_grow(&r->ranks, &r->cap_ranks, (size_t)rank + 1, sizeof(*r->ranks), e))
 		return e->code;
 	while (r->n_ranks <= (size_t)rank)
-		r->ranks[r->n_ranks++] = (struct rank){ 0 };
+		r->ranks[r->n_ranks++] = (struct rank_samples){ 0 };
 	at = &r->ranks[rank];
 	if (!at->host && !(at->host = mem_strdup(host, e)))
 		return e->code;
-	return add(&at->compute, compute, e);
+	return add_series_value(&at->compute, compute, e);
 }
 
-static int take(struct reading *r, const struct json *record, struct err *e)
+static int store_measurement(struct run_measurements *r, const struct json *record, struct err *e)
 {
 	const char *kind = json_text(json_get(record, "kind"), "");
 	int rc = 0;
 
 	if (!strcmp(kind, "start")) {
-		forget(r);
+		clear_measurements(r);
 		r->started_ranks = json_number(json_get(record, "ranks"), 1);
 		r->hosts = json_number(json_get(record, "hosts"), 0);
 		r->parameters = json_number(json_get(record, "parameters"), 0);
@@ -119,14 +119,14 @@ static int take(struct reading *r, const struct json *record, struct err *e)
 	} else if (!strcmp(kind, "train")) {
 		r->train_records++;
 		for (size_t i = 0; !rc && i < N_FIELDS; i++)
-			rc = add(&r->fields[i], json_number(json_get(record, FIELDS[i]), NAN), e);
+			rc = add_series_value(&r->fields[i], json_number(json_get(record, FIELDS[i]), NAN), e);
 	} else if (!strcmp(kind, "rank")) {
-		rc = take_rank(r, record, e);
+		rc = store_rank_record(r, record, e);
 	}
 	return rc;
 }
 
-static int read_journal(struct reading *r, const char *path, struct err *e)
+static int read_measurements(struct run_measurements *r, const char *path, struct err *e)
 {
 	struct journal_reader *in = journal_reader_open(path, e);
 	const struct json *record;
@@ -134,7 +134,7 @@ static int read_journal(struct reading *r, const char *path, struct err *e)
 
 	while (rc > 0) {
 		rc = journal_next(in, &record, e);
-		if (rc > 0 && take(r, record, e))
+		if (rc > 0 && store_measurement(r, record, e))
 			rc = e->code;
 	}
 	journal_reader_free(in);
@@ -143,7 +143,7 @@ static int read_journal(struct reading *r, const char *path, struct err *e)
 
 /* ---- what it comes to -------------------------------------------------- */
 
-static int64_t micros_of(int64_t accumulate, int64_t ranks, int64_t rank)
+static int64_t rank_micro_batches(int64_t accumulate, int64_t ranks, int64_t rank)
 {
 	return MAX(accumulate / ranks + (rank < accumulate % ranks), 1);
 }
@@ -152,23 +152,23 @@ static int64_t micros_of(int64_t accumulate, int64_t ranks, int64_t rank)
  * Of the rank that the others wait for, by the records of ranks: a median over times, as another
  * one may be the slowest each time. NAN: there is none.
  */
-static double slowest_micro(struct reading *r, int64_t accumulate, int64_t ranks)
+static double slowest_rank_micro_s(struct run_measurements *r, int64_t accumulate, int64_t ranks)
 {
-	struct series *first = r->n_ranks ? &r->ranks[0].compute : NULL;
+	struct sample_series *first = r->n_ranks ? &r->ranks[0].compute : NULL;
 
 	for (size_t k = 0; first && k < first->n; k++)
 		for (size_t i = 0; i < r->n_ranks; i++) {
-			const struct series *s = &r->ranks[i].compute;
+			const struct sample_series *s = &r->ranks[i].compute;
 
 			if (k < s->n)
 				first->x[k] = fmax(i ? first->x[k] : 0,
-						   s->x[k] / (double)micros_of(accumulate, ranks,
+						   s->x[k] / (double)rank_micro_batches(accumulate, ranks,
 									       (int64_t)i));
 		}
-	return first ? median(first) : NAN;
+	return first ? series_median(first) : NAN;
 }
 
-static int64_t count_hosts(const struct reading *r)
+static int64_t count_rank_hosts(const struct run_measurements *r)
 {
 	int64_t hosts = 0;
 
@@ -184,19 +184,19 @@ static int64_t count_hosts(const struct reading *r)
 	return MAX(hosts, 1);
 }
 
-static double or_zero(double x)
+static double zero_if_nan(double x)
 {
 	return isfinite(x) ? x : 0;
 }
 
-static int work_out(struct plan_run *out, struct reading *r, const struct conf *c,
+static int compute_plan_run(struct plan_run *out, struct run_measurements *r, const struct conf *c,
 		    const char *run, struct err *e)
 {
 	double m[N_FIELDS], micro;
 	int64_t micros;
 
 	for (size_t i = 0; i < N_FIELDS; i++)
-		m[i] = median(&r->fields[i]);
+		m[i] = series_median(&r->fields[i]);
 	out->records = r->train_records - (r->train_records > 1);
 	out->ranks = r->started_ranks >= 1 && r->started_ranks <= MAX_RANKS
 			     ? (int64_t)r->started_ranks : 1;
@@ -208,36 +208,36 @@ static int work_out(struct plan_run *out, struct reading *r, const struct conf *
 			       "the run \"%s\" has no record of a step yet: let it train for a "
 			       "while (records come every log_every = %lld steps)",
 			       run, (long long)c->log_every);
-	micros = micros_of(c->accumulate, out->ranks, 0);
-	micro = slowest_micro(r, c->accumulate, out->ranks);
+	micros = rank_micro_batches(c->accumulate, out->ranks, 0);
+	micro = slowest_rank_micro_s(r, c->accumulate, out->ranks);
 	if (!(micro > 0))
 		micro = m[COMPUTE] / (double)micros;
 	if (!(micro > 0) && out->ranks == 1)	/* all of the step is its own work */
-		micro = (m[STEP] - or_zero(m[UPDATE]) - or_zero(m[INPUT])) / (double)micros;
+		micro = (m[STEP] - zero_if_nan(m[UPDATE]) - zero_if_nan(m[INPUT])) / (double)micros;
 	if (!(micro > 0))
 		return err_set(e, ERR_DATA,
 			       "the journal of the run \"%s\" does not say how long its ranks "
 			       "computed (compute_s): train it with this version, or give "
 			       "--compute-s and --parameters instead",
 			       run);
-	plan_way_from_conf(&out->way, c);
+	plan_setup_from_conf(&out->way, c);
 	out->way.hosts = r->hosts >= 1 && r->hosts <= r->started_ranks ? (int64_t)r->hosts
-									: count_hosts(r);
+									: count_rank_hosts(r);
 	out->way.ranks_per_host = CEIL_DIV(out->ranks, out->way.hosts);
 	out->job.micro_s = micro;
-	out->job.update_s = or_zero(m[UPDATE]) * (c->shard_optimizer ? (double)out->ranks : 1);
-	out->job.input_s = or_zero(m[INPUT]) / (double)micros;
+	out->job.update_s = zero_if_nan(m[UPDATE]) * (c->shard_optimizer ? (double)out->ranks : 1);
+	out->job.input_s = zero_if_nan(m[INPUT]) / (double)micros;
 	if (isfinite(m[COMPUTE]) && isfinite(m[EXPOSED]))
-		out->job.other_s = fmax(m[STEP] - m[COMPUTE] - m[EXPOSED] - or_zero(m[UPDATE]) -
-						or_zero(m[INPUT]), 0);
+		out->job.other_s = fmax(m[STEP] - m[COMPUTE] - m[EXPOSED] - zero_if_nan(m[UPDATE]) -
+						zero_if_nan(m[INPUT]), 0);
 	out->job.parameters = r->parameters;
 	out->job.late_parameters = r->vocabulary * (double)c->d_model;
-	out->job.target_tokens = or_zero(m[TPS] * m[STEP] / (double)c->accumulate);
+	out->job.target_tokens = zero_if_nan(m[TPS] * m[STEP] / (double)c->accumulate);
 	out->job.total_tokens = out->job.target_tokens * (double)c->accumulate * (double)c->steps;
 	return 0;
 }
 
-void plan_way_from_conf(struct plan_way *way, const struct conf *c)
+void plan_setup_from_conf(struct plan_setup *way, const struct conf *c)
 {
 	way->wire = (enum plan_wire)c->wire;
 	way->accumulate = c->accumulate;
@@ -250,7 +250,7 @@ void plan_way_from_conf(struct plan_way *way, const struct conf *c)
 int plan_run_read(struct plan_run *out, const char *workspace, const char *run, struct conf *c,
 		  struct err *e)
 {
-	struct reading r = { 0 };
+	struct run_measurements r = { 0 };
 	struct conf was = { 0 };	/* as it was trained, whatever the command line says now */
 	char *recipe = NULL, *journal = NULL;
 	int rc = paths_check_name("run", run, e);
@@ -272,11 +272,11 @@ int plan_run_read(struct plan_run *out, const char *workspace, const char *run, 
 		rc = conf_load_recipe(c, recipe, e);
 	if (!rc) {
 		conf_apply_size(&was);
-		rc = read_journal(&r, journal, e);
+		rc = read_measurements(&r, journal, e);
 	}
 	if (!rc)
-		rc = work_out(out, &r, &was, run, e);
-	release(&r);
+		rc = compute_plan_run(out, &r, &was, run, e);
+	free_measurements(&r);
 	conf_free(&was);
 	free(recipe);
 	free(journal);

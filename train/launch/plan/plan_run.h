@@ -12,7 +12,7 @@
 
 struct plan_run {
 	struct plan_job job;	/* without its price */
-	struct plan_way way;	/* as it was trained; link and latency 0 */
+	struct plan_setup way;	/* as it was trained; link and latency 0 */
 	int64_t ranks;
 	int64_t records;	/* that the numbers are medians of */
 	double  step_s;		/* medians of the first rank */
@@ -28,6 +28,6 @@ int plan_run_read(struct plan_run *r, const char *workspace, const char *run, st
 		  struct err *e);
 
 /* What c says about the way to reduce. hosts and ranks_per_host are left alone. */
-void plan_way_from_conf(struct plan_way *way, const struct conf *c);
+void plan_setup_from_conf(struct plan_setup *way, const struct conf *c);
 
 #endif

@@ -27,18 +27,18 @@ struct attempts {
 	const struct hosts *hosts;	/* NULL: this host alone */
 	const char *network;		/* between the hosts: CIDR; NULL: none known */
 	int64_t ranks;			/* 0: one for each slot */
-	bool    crowded;		/* more ranks than cores somewhere */
+	bool    oversubscribed;		/* more ranks than cores somewhere */
 	bool    echo, detached;
 };
 
 /* Ranks of the line below for these hosts. */
-int64_t attempts_ranks(const struct attempts *a, const struct hosts *hosts);
+int64_t attempts_rank_count(const struct attempts *a, const struct hosts *hosts);
 
 /*
  * The command line of the ranks: the trainer itself, or mpirun with it. hosts: those that are
  * there. command_line_free() in any case.
  */
-int attempts_line(const struct attempts *a, const struct hosts *hosts, const char *hostfile,
+int attempts_command_line(const struct attempts *a, const struct hosts *hosts, const char *hostfile,
 		  struct command_line *c, struct err *e);
 
 /*

@@ -21,8 +21,8 @@
 #define READ_BYTES 65536
 #define PROGRESS_BYTES 512
 
-struct view {
-	const struct follow *f;
+struct follow_view {
+	const struct console_follow *f;
 	int  console, progress, signals;
 	sigset_t before;		/* the mask before signals were read */
 	bool terminal;
@@ -32,27 +32,27 @@ struct view {
 	bool leave;
 };
 
-static void wipe(struct view *v)
+static void erase_progress_line(struct follow_view *v)
 {
 	if (v->drawn)
-		file_put(STDERR_FILENO, "\r\033[K", 4);
+		file_write_fd(STDERR_FILENO, "\r\033[K", 4);
 	v->drawn = false;
 	v->shown[0] = 0;
 }
 
-static void show_lines(struct view *v)
+static void show_console_lines(struct follow_view *v)
 {
 	static char bytes[READ_BYTES];
 	ssize_t n;
 
 	while (v->console >= 0 && (n = read(v->console, bytes, sizeof(bytes))) > 0) {
-		wipe(v);
+		erase_progress_line(v);
 		if (!v->f->quiet)
-			file_put(STDERR_FILENO, bytes, (size_t)n);
+			file_write_fd(STDERR_FILENO, bytes, (size_t)n);
 	}
 }
 
-static int open_file(const char *folder, const char *name)
+static int open_run_file(const char *folder, const char *name)
 {
 	struct err ignored;
 	char *path = file_path(&ignored, "%s/%s", folder, name);
@@ -62,7 +62,7 @@ static int open_file(const char *folder, const char *name)
 	return fd;
 }
 
-static size_t columns(void)
+static size_t terminal_columns(void)
 {
 	struct winsize size;
 
@@ -70,7 +70,7 @@ static size_t columns(void)
 }
 
 /* The line that the ranks redraw, cut to the width of the terminal (it is ASCII). */
-static void show_progress(struct view *v)
+static void draw_progress_line(struct follow_view *v)
 {
 	char text[PROGRESS_BYTES], *line;
 	ssize_t n;
@@ -78,22 +78,22 @@ static void show_progress(struct view *v)
 	if (!v->terminal || v->f->quiet)
 		return;
 	if (v->progress < 0)		/* the supervisor may not have come to make it yet */
-		v->progress = open_file(v->f->run->folder, "progress");
+		v->progress = open_run_file(v->f->run->folder, "progress");
 	if (v->progress < 0)
 		return;
 	n = pread(v->progress, text, sizeof(text) - 1, 0);
 	text[n > 0 ? n : 0] = 0;
 	line = text_trim(text);
-	line[MIN(strlen(line), columns() - 1)] = 0;
+	line[MIN(strlen(line), terminal_columns() - 1)] = 0;
 	if (!strcmp(line, v->shown))
 		return;
-	wipe(v);
+	erase_progress_line(v);
 	snprintf(v->shown, sizeof(v->shown), "%s", line);
-	file_put(STDERR_FILENO, line, strlen(line));
+	file_write_fd(STDERR_FILENO, line, strlen(line));
 	v->drawn = line[0] != 0;
 }
 
-static void take_signal(struct view *v)
+static void read_follow_signal(struct follow_view *v)
 {
 	struct signalfd_siginfo info;
 	struct err trouble;
@@ -105,19 +105,19 @@ static void take_signal(struct view *v)
 		return;
 	}
 	if (v->drawn)
-		file_put(STDERR_FILENO, "\n", 1);
+		file_write_fd(STDERR_FILENO, "\n", 1);
 	v->drawn = false;
-	live_read(v->f->run);
+	run_handle_refresh(v->f->run);
 	if (v->f->run->alive &&
-	    live_stop(v->f->run, v->asked++ > 0 || info.ssi_signo == SIGQUIT, &trouble)) {
-		file_put(STDERR_FILENO, trouble.text, strlen(trouble.text));
-		file_put(STDERR_FILENO, "\n", 1);
+	    run_handle_stop(v->f->run, v->asked++ > 0 || info.ssi_signo == SIGQUIT, &trouble)) {
+		file_write_fd(STDERR_FILENO, trouble.text, strlen(trouble.text));
+		file_write_fd(STDERR_FILENO, "\n", 1);
 	}
 }
 
 static const int SIGNALS[] = { SIGINT, SIGTERM, SIGQUIT, SIGHUP };
 
-static int open_view(struct view *v, struct err *e)
+static int open_follow_view(struct follow_view *v, struct err *e)
 {
 	sigset_t set;
 
@@ -131,8 +131,8 @@ static int open_view(struct view *v, struct err *e)
 	if (v->signals < 0)
 		return err_set_errno(e, ERR_INTERNAL, "signals cannot be read");
 	v->terminal = isatty(STDERR_FILENO) == 1;
-	v->console = open_file(v->f->run->folder, "console.log");
-	v->progress = open_file(v->f->run->folder, "progress");
+	v->console = open_run_file(v->f->run->folder, "console.log");
+	v->progress = open_run_file(v->f->run->folder, "progress");
 	if (v->console >= 0)
 		lseek(v->console, v->f->from < 0 ? 0 : v->f->from,
 		      v->f->from < 0 ? SEEK_END : SEEK_SET);
@@ -140,7 +140,7 @@ static int open_view(struct view *v, struct err *e)
 }
 
 /* A second Ctrl-C while leaving asks for nothing more: what waits to be heard is thrown away. */
-static void close_view(struct view *v)
+static void close_follow_view(struct follow_view *v)
 {
 	const int fds[] = { v->console, v->progress, v->signals };
 
@@ -154,32 +154,32 @@ static void close_view(struct view *v)
 	sigprocmask(SIG_SETMASK, &v->before, NULL);
 }
 
-int follow_run(const struct follow *f, bool *left, int *status, struct err *e)
+int console_follow_run(const struct console_follow *f, bool *left, int *status, struct err *e)
 {
-	struct view v = { .f = f, .console = -1, .progress = -1, .signals = -1 };
-	int code = open_view(&v, e);
+	struct follow_view v = { .f = f, .console = -1, .progress = -1, .signals = -1 };
+	int code = open_follow_view(&v, e);
 
 	while (!code && !v.leave) {
 		struct pollfd p = { v.signals, POLLIN, 0 };
 
-		live_read(f->run);	/* before what it said last is shown */
-		show_lines(&v);
+		run_handle_refresh(f->run);	/* before what it said last is shown */
+		show_console_lines(&v);
 		if (!f->run->alive)
 			break;
-		show_progress(&v);
+		draw_progress_line(&v);
 		if (poll(&p, 1, LOOK_MS) > 0)
-			take_signal(&v);
+			read_follow_signal(&v);
 	}
 	if (v.leave && v.drawn)
-		file_put(STDERR_FILENO, "\n", 1);
+		file_write_fd(STDERR_FILENO, "\n", 1);
 	else
-		wipe(&v);
+		erase_progress_line(&v);
 	*left = v.leave;
 	*status = 0;
 	if (!code && !v.leave) {
-		*status = live_status(f->run, e);
+		*status = run_handle_exit_status(f->run, e);
 		code = MIN(*status, 0);
 	}
-	close_view(&v);
+	close_follow_view(&v);
 	return code;
 }

@@ -13,17 +13,17 @@
 #include "share/base/err.h"
 #include "train/launch/run/run_handle.h"
 
-struct follow {
-	struct live *run;	/* borrowed */
+struct console_follow {
+	struct run_handle *run;	/* borrowed */
 	int64_t from;		/* byte of console.log to begin with; -1: its end */
 	bool    owner;		/* signals ask the run to stop; else they end only this */
 	bool    quiet;		/* show nothing */
 };
 
 /*
- * Until the run has ended or we are told to leave: *left. *status as by live_status(),
+ * Until the run has ended or we are told to leave: *left. *status as by run_handle_exit_status(),
  * 0 when we left.
  */
-int follow_run(const struct follow *f, bool *left, int *status, struct err *e);
+int console_follow_run(const struct console_follow *f, bool *left, int *status, struct err *e);
 
 #endif

@@ -18,12 +18,12 @@
 #define QUERY_MS 2000
 
 /* What comes through the pipe: one write, far below PIPE_BUF. */
-struct report {
+struct detach_message {
 	pid_t pid;
 	struct err trouble;	/* code 0: none */
 };
 
-static void close_others(int keep, int report)
+static void close_other_fds(int keep, int report)
 {
 	long most = sysconf(_SC_OPEN_MAX);
 
@@ -34,7 +34,7 @@ static void close_others(int keep, int report)
 			close(fd);
 }
 
-static int take_streams(const char *console, struct err *e)
+static int redirect_streams(const char *console, struct err *e)
 {
 	int in = open("/dev/null", O_RDONLY), code = 0;
 	int out = open(console, O_WRONLY | O_CREAT | O_APPEND, 0666);
@@ -51,7 +51,7 @@ static int take_streams(const char *console, struct err *e)
 }
 
 /* The first child leads the session only to have a child that does not: it can never get a terminal. */
-static int become_supervisor(struct detach *d, const char *console, const char *folder, int keep,
+static int become_supervisor(struct detach_supervisor *d, const char *console, const char *folder, int keep,
 			     struct err *e)
 {
 	pid_t pid;
@@ -68,18 +68,18 @@ static int become_supervisor(struct detach *d, const char *console, const char *
 	if (!e->code && chdir(folder))
 		err_set_errno(e, ERR_NOINPUT, "%s: cannot be entered", folder);
 	if (!e->code)
-		take_streams(console, e);
-	close_others(keep, d->report);
+		redirect_streams(console, e);
+	close_other_fds(keep, d->report);
 	if (e->code) {
-		detach_failed(d, e);
+		detach_report_failure(d, e);
 		_exit(err_exit_status(e->code));
 	}
 	return DETACH_SUPERVISOR;
 }
 
-static int hear(struct detach *d, pid_t first, struct err *e)
+static int await_detach_report(struct detach_supervisor *d, pid_t first, struct err *e)
 {
-	struct report r;
+	struct detach_message r;
 	ssize_t n;
 
 	while (waitpid(first, NULL, 0) < 0 && errno == EINTR)
@@ -99,12 +99,12 @@ static int hear(struct detach *d, pid_t first, struct err *e)
 	return DETACH_STARTED;
 }
 
-int detach(struct detach *d, const char *console, const char *folder, int keep, struct err *e)
+int detach_supervisor(struct detach_supervisor *d, const char *console, const char *folder, int keep, struct err *e)
 {
 	int ends[2];
 	pid_t pid;
 
-	*d = (struct detach){ .pid = -1, .report = -1 };
+	*d = (struct detach_supervisor){ .pid = -1, .report = -1 };
 	e->code = 0;
 	if (pipe2(ends, O_CLOEXEC))
 		return err_set_errno(e, ERR_NOMEM, "no pipe to be had");
@@ -121,10 +121,10 @@ int detach(struct detach *d, const char *console, const char *folder, int keep, 
 		close(ends[0]);
 		return err_set_errno(e, ERR_NOMEM, "the supervisor cannot be started");
 	}
-	return hear(d, pid, e);
+	return await_detach_report(d, pid, e);
 }
 
-static void send(struct detach *d, const struct report *r)
+static void send_detach_report(struct detach_supervisor *d, const struct detach_message *r)
 {
 	if (d->report < 0)
 		return;
@@ -134,23 +134,23 @@ static void send(struct detach *d, const struct report *r)
 	d->report = -1;
 }
 
-void detach_ready(struct detach *d)
+void detach_report_ready(struct detach_supervisor *d)
 {
-	struct report r;
+	struct detach_message r;
 
 	memset(&r, 0, sizeof(r));
 	r.pid = getpid();
-	send(d, &r);
+	send_detach_report(d, &r);
 }
 
-void detach_failed(struct detach *d, const struct err *e)
+void detach_report_failure(struct detach_supervisor *d, const struct err *e)
 {
-	struct report r;
+	struct detach_message r;
 
 	memset(&r, 0, sizeof(r));
 	r.pid = getpid();
 	r.trouble = *e;
-	send(d, &r);
+	send_detach_report(d, &r);
 }
 
 /* ---- log-out ---- */
@@ -171,7 +171,7 @@ static bool is_in_session(const char *cgroup)
 }
 
 /* "b true" from logind; no answer: most distributions leave it off. */
-static bool ends_processes(const char *query)
+static bool logind_kills_processes(const char *query)
 {
 	const char *const argv[] = { query, "get-property", "org.freedesktop.login1",
 				     "/org/freedesktop/login1", "org.freedesktop.login1.Manager",
@@ -192,9 +192,9 @@ static bool ends_processes(const char *query)
 	return strstr(text, "true") != NULL;
 }
 
-bool detach_is_doomed(const char *cgroup, const char *query, char cure[300])
+bool detach_ends_at_logout(const char *cgroup, const char *query, char cure[300])
 {
-	if (!is_in_session(cgroup) || !ends_processes(query))
+	if (!is_in_session(cgroup) || !logind_kills_processes(query))
 		return false;
 	snprintf(cure, 300,
 		 "systemd ends this training when you log out (KillUserProcesses=yes): stop it and "

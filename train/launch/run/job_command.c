@@ -27,7 +27,7 @@ struct job {
 /* ---- the command it runs ---- */
 
 /* What was given on this command line, but for what the script decides itself. */
-static bool is_passed_on(const struct conf *c, const char *name)
+static bool is_option_passed_on(const struct conf *c, const char *name)
 {
 	static const char *const ours[] = { "workspace", "run", "hosts", "walltime", "output" };
 
@@ -37,14 +37,14 @@ static bool is_passed_on(const struct conf *c, const char *name)
 	return !strcmp(conf_origin(c, name), "command line");
 }
 
-static int add_pair(struct command_line *l, const char *option, const char *value, struct err *e)
+static int add_option_pair(struct command_line *l, const char *option, const char *value, struct err *e)
 {
 	int code = command_line_add(l, option, e);
 
 	return code ? code : command_line_add(l, value, e);
 }
 
-static int add_options(struct job *j, struct err *e)
+static int add_job_options(struct job *j, struct err *e)
 {
 	const char *section, *name;
 	int code = 0;
@@ -52,7 +52,7 @@ static int add_options(struct job *j, struct err *e)
 	for (size_t i = 0; !code && (name = conf_option_at(i, &section)) != NULL; i++) {
 		struct buf value = { 0 }, option = { 0 };
 
-		if (!is_passed_on(j->conf, name))
+		if (!is_option_passed_on(j->conf, name))
 			continue;
 		conf_value(j->conf, name, &value);
 		buf_printf(&option, "--%s=%s", name, buf_text(&value));
@@ -68,37 +68,37 @@ static int add_options(struct job *j, struct err *e)
 	return code;
 }
 
-static int build_line(struct job *j, bool slurm, struct err *e)
+static int build_train_line(struct job *j, bool slurm, struct err *e)
 {
 	struct command_line *l = &j->line;
 	char minutes[40];
-	int code = add_pair(l, j->program, "train", e);
+	int code = add_option_pair(l, j->program, "train", e);
 
 	snprintf(minutes, sizeof(minutes), "%.10g", j->conf->walltime);
 	if (!code)
-		code = add_pair(l, "-C", j->workspace, e);
+		code = add_option_pair(l, "-C", j->workspace, e);
 	if (!code)
-		code = add_pair(l, "--run", j->run, e);
+		code = add_option_pair(l, "--run", j->run, e);
 	if (!code)
-		code = add_pair(l, "--hosts", slurm ? "slurm" : "pbs", e);
+		code = add_option_pair(l, "--hosts", slurm ? "slurm" : "pbs", e);
 	if (!code)
-		code = add_pair(l, "--walltime", minutes, e);
+		code = add_option_pair(l, "--walltime", minutes, e);
 	if (!code)
-		code = add_options(j, e);
+		code = add_job_options(j, e);
 	return code ? code : command_line_add(l, j->recipe, e);
 }
 
 /* ---- the script ---- */
 
 /* "1:30:00"; the batch system gets the full time, training stops before. */
-static void add_clock(struct buf *out, double minutes)
+static void add_walltime(struct buf *out, double minutes)
 {
 	long long s = (long long)(minutes * 60 + 0.5);
 
 	buf_printf(out, "%lld:%02lld:%02lld", s / 3600, s / 60 % 60, s % 60);
 }
 
-static void add_word(struct buf *out, const char *word)
+static void add_quoted_word(struct buf *out, const char *word)
 {
 	char *words[] = { (char *)(uintptr_t)word, NULL };
 	const struct command_line one = { words, 1, 1 };
@@ -121,7 +121,7 @@ static void add_pbs_head(struct buf *out, const struct job *j)
 	buf_printf(out, "#PBS -N %.15s\n#PBS -j oe\n#PBS -l nodes=", j->run);
 	add_pbs_nodes(out, &j->hosts);
 	buf_add_str(out, "\n#PBS -l walltime=");
-	add_clock(out, j->conf->walltime);
+	add_walltime(out, j->conf->walltime);
 	buf_add_str(out, "\n# Add what your cluster wants: a queue (-q), an account (-A), GPUs "
 		    "(:gpus=N behind ppn).\n");
 }
@@ -136,20 +136,20 @@ static void add_slurm_head(struct buf *out, const struct job *j)
 	if (same)
 		buf_printf(out, "#SBATCH --ntasks-per-node=%d\n", j->hosts.all[0].slots);
 	else
-		buf_printf(out, "#SBATCH --ntasks=%lld\n", (long long)hosts_slots(&j->hosts));
+		buf_printf(out, "#SBATCH --ntasks=%lld\n", (long long)hosts_total_slots(&j->hosts));
 	buf_add_str(out, "#SBATCH --time=");
-	add_clock(out, j->conf->walltime);
+	add_walltime(out, j->conf->walltime);
 	buf_add_str(out, "\n#SBATCH --requeue\n#SBATCH --open-mode=append\n"
 		    "# Add what your cluster wants: --partition, --account, --gpus-per-node=N.\n");
 }
 
 /* The launcher saves when it gets SIGTERM: so does a job that is taken back or cancelled. */
-static void add_body(struct buf *out, const struct job *j, bool slurm)
+static void add_script_body(struct buf *out, const struct job *j, bool slurm)
 {
 	buf_printf(out, "\ncd \"${%s:-.}\" || exit 66\n",
 		   slurm ? "SLURM_SUBMIT_DIR" : "PBS_O_WORKDIR");
 	buf_add_str(out, "state=");
-	add_word(out, j->workspace);
+	add_quoted_word(out, j->workspace);
 	buf_printf(out, "/runs/%s/state.json\n", j->run);
 	command_line_quote(&j->line, out);
 	buf_add_str(out, " &\npid=$!\ntrap 'kill -TERM \"$pid\"' TERM\nwait \"$pid\"\nstatus=$?\n"
@@ -164,7 +164,7 @@ static void add_body(struct buf *out, const struct job *j, bool slurm)
 
 /* ---- all of it ---- */
 
-static char *absolute(const char *path, struct err *e)
+static char *absolute_path(const char *path, struct err *e)
 {
 	char here[PATH_MAX];
 
@@ -173,7 +173,7 @@ static char *absolute(const char *path, struct err *e)
 	return file_path(e, "%s/%s", here, text_starts_with(path, "./") ? path + 2 : path);
 }
 
-static int read_job(struct job *j, struct err *e)
+static int read_job_script_conf(struct job *j, struct err *e)
 {
 	const struct hosts_env env = { 0 };
 	struct conf *c = j->conf;
@@ -194,16 +194,16 @@ static int read_job(struct job *j, struct err *e)
 	if (!code)
 		code = hosts_read(&j->hosts, c->hosts ? c->hosts : "localhost", &env, e);
 	if (!code) {
-		j->workspace = absolute(workspace, e);
+		j->workspace = absolute_path(workspace, e);
 		j->recipe = strchr(recipe, '/') || text_ends_with(recipe, ".ini")
-				    ? absolute(recipe, e) : file_path(e, "%s", recipe);
+				    ? absolute_path(recipe, e) : file_path(e, "%s", recipe);
 		code = j->workspace && j->recipe ? 0 : e->code;
 	}
 	free(workspace);
 	return code;
 }
 
-int job_script(struct conf *c, const char *program, struct buf *out, struct err *e)
+int job_write_script(struct conf *c, const char *program, struct buf *out, struct err *e)
 {
 	const bool slurm = !strcmp(c->arguments[0], "slurm");
 	struct job j = { .conf = c, .program = program };
@@ -212,16 +212,16 @@ int job_script(struct conf *c, const char *program, struct buf *out, struct err 
 	if (!slurm && strcmp(c->arguments[0], "pbs"))
 		return err_set(e, ERR_USAGE, "job writes scripts for pbs or slurm, not '%.100s'",
 			       c->arguments[0]);
-	code = read_job(&j, e);
+	code = read_job_script_conf(&j, e);
 	if (!code)
-		code = build_line(&j, slurm, e);
+		code = build_train_line(&j, slurm, e);
 	if (!code) {
 		buf_add_str(out, "#!/bin/bash\n");
 		if (slurm)
 			add_slurm_head(out, &j);
 		else
 			add_pbs_head(out, &j);
-		add_body(out, &j, slurm);
+		add_script_body(out, &j, slurm);
 		code = buf_check(out, e);
 	}
 	command_line_free(&j.line);
@@ -233,9 +233,9 @@ int job_script(struct conf *c, const char *program, struct buf *out, struct err 
 
 int job_command_run(struct conf *c, struct err *e)
 {
-	char *program = paths_sister("werkbank", e);
+	char *program = paths_program("werkbank", e);
 	struct buf text = { 0 };
-	int code = program ? job_script(c, program, &text, e) : e->code;
+	int code = program ? job_write_script(c, program, &text, e) : e->code;
 
 	if (!code && c->output) {
 		code = file_write_all(c->output, text.data, text.len, e);

@@ -17,6 +17,6 @@
 int job_command_run(struct conf *c, struct err *e);
 
 /* The script alone. program: the path of werkbank. */
-int job_script(struct conf *c, const char *program, struct buf *out, struct err *e);
+int job_write_script(struct conf *c, const char *program, struct buf *out, struct err *e);
 
 #endif

@@ -16,8 +16,8 @@ int outcome_open(struct outcome *o, const char *journal, struct err *e)
 	if (!o->reader)
 		return e->code;
 	outcome_update(o);
-	outcome_begin(o);
-	o->ever = false;
+	outcome_begin_job(o);
+	o->has_ever_begun = false;
 	return 0;
 }
 
@@ -27,7 +27,7 @@ void outcome_close(struct outcome *o)
 	o->reader = NULL;
 }
 
-void outcome_begin(struct outcome *o)
+void outcome_begin_job(struct outcome *o)
 {
 	outcome_update(o);
 	o->began = false;
@@ -35,14 +35,14 @@ void outcome_begin(struct outcome *o)
 	o->exit = 0;
 }
 
-static void take(struct outcome *o, const struct json *r)
+static void apply_outcome_record(struct outcome *o, const struct json *r)
 {
 	const char *kind = json_text(json_get(r, "kind"), "");
 
 	if (!strcmp(kind, "start") || !strcmp(kind, "train") || !strcmp(kind, "save"))
 		o->step = json_integer(json_get(r, "step"), o->step);
 	if (!strcmp(kind, "start")) {
-		o->began = o->ever = true;
+		o->began = o->has_ever_begun = true;
 		o->reason[0] = 0;
 	} else if (!strcmp(kind, "train")) {
 		o->step_s = MAX(o->step_s * FORGET, json_number(json_get(r, "step_s"), 0));
@@ -62,11 +62,11 @@ void outcome_update(struct outcome *o)
 	struct err ignored;
 
 	while (o->reader && journal_next(o->reader, &record, &ignored) > 0)
-		take(o, record);
+		apply_outcome_record(o, record);
 }
 
 /* What is wrong with the use, the data, the machine or the program is so at the next try as well. */
-static bool is_lasting(int status)
+static bool is_permanent_failure(int status)
 {
 	static const int codes[] = { ERR_USAGE, ERR_DATA, ERR_NOINPUT, ERR_UNAVAILABLE,
 				     ERR_INTERNAL, ERR_NOMEM, ERR_PERM, ERR_CONFIG };
@@ -77,7 +77,7 @@ static bool is_lasting(int status)
 	return false;
 }
 
-static enum outcome_verdict judge_crash(const struct outcome *o, int status, bool asked,
+static enum outcome_verdict classify_crash(const struct outcome *o, int status, bool asked,
 					int *exit, char why[160])
 {
 	const int hung = err_exit_status(ERR_TEMPFAIL);
@@ -92,11 +92,11 @@ static enum outcome_verdict judge_crash(const struct outcome *o, int status, boo
 		snprintf(why, 160, "ended with status %d before its end", status);
 	if (status == hung)
 		*exit = err_exit_status(ERR_NOHOST);	/* 75 would say that it is saved */
-	return asked || (!o->began && !o->ever) || (status < 128 && is_lasting(status))
-		       ? OUTCOME_FAILED : OUTCOME_AGAIN;
+	return asked || (!o->began && !o->has_ever_begun) || (status < 128 && is_permanent_failure(status))
+		       ? OUTCOME_FAILED : OUTCOME_RESTART;
 }
 
-enum outcome_verdict outcome_judge(const struct outcome *o, int status, bool asked, bool ended_now,
+enum outcome_verdict outcome_classify(const struct outcome *o, int status, bool asked, bool was_killed,
 				   int *exit, char why[160])
 {
 	const int saved = err_exit_status(ERR_TEMPFAIL);
@@ -111,14 +111,14 @@ enum outcome_verdict outcome_judge(const struct outcome *o, int status, bool ask
 	*exit = saved;
 	if (!strcmp(reason, "asked"))
 		return OUTCOME_STOPPED;
-	if (ended_now) {
+	if (was_killed) {
 		*exit = status ? status : saved;
 		snprintf(why, 160, "was ended at once, as asked");
-		return OUTCOME_ENDED;
+		return OUTCOME_KILLED;
 	}
 	if (!reason[0])
-		return judge_crash(o, status, asked, exit, why);
+		return classify_crash(o, status, asked, exit, why);
 	*exit = o->exit > 0 && o->exit < 256 ? o->exit : err_exit_status(ERR_INTERNAL);
 	snprintf(why, 160, "failed with status %d (%s)", *exit, err_name(-*exit));
-	return asked || is_lasting(*exit) ? OUTCOME_FAILED : OUTCOME_AGAIN;
+	return asked || is_permanent_failure(*exit) ? OUTCOME_FAILED : OUTCOME_RESTART;
 }

@@ -5,9 +5,9 @@
  * the seconds between SIGTERM and SIGKILL, and whatever rank came first otherwise.
  *
  *	outcome_open()		takes in what the journal holds
- *	outcome_begin()		a job is about to be started
+ *	outcome_begin_job()		a job is about to be started
  *	outcome_update()	takes in what it has written since; at its end once more
- *	outcome_judge()		what became of it
+ *	outcome_classify()		what became of it
  */
 #ifndef WERKBANK_TRAIN_LAUNCH_RUN_OUTCOME_H
 #define WERKBANK_TRAIN_LAUNCH_RUN_OUTCOME_H
@@ -20,7 +20,7 @@
 
 struct outcome {
 	bool    began;		/* this job wrote "start" */
-	bool    ever;		/* any job since outcome_open() did */
+	bool    has_ever_begun;		/* any job since outcome_open() did */
 	char    reason[16];	/* of its "stop": finished, asked, failed; "": none */
 	int     exit;		/* of its "stop" */
 	int64_t step;		/* the last one heard of; -1: none */
@@ -30,21 +30,21 @@ struct outcome {
 
 enum outcome_verdict {
 	OUTCOME_FINISHED, OUTCOME_STOPPED,	/* saved, because it was asked to */
-	OUTCOME_ENDED,				/* at once, because that was asked for */
+	OUTCOME_KILLED,				/* at once, because that was asked for */
 	OUTCOME_FAILED,				/* another try would fail in the same way */
-	OUTCOME_AGAIN				/* crashed, hung or lost: may be started again */
+	OUTCOME_RESTART				/* crashed, hung or lost: may be started again */
 };
 
 int  outcome_open(struct outcome *o, const char *journal, struct err *e);
-void outcome_begin(struct outcome *o);
+void outcome_begin_job(struct outcome *o);
 void outcome_update(struct outcome *o);
 void outcome_close(struct outcome *o);
 
 /*
- * status: exit status of the job's first process. asked: it was asked to stop; ended_now: and
+ * status: exit status of the job's first process. asked: it was asked to stop; was_killed: and
  * then ended with force. *exit: what we end with. why: what happened, for people.
  */
-enum outcome_verdict outcome_judge(const struct outcome *o, int status, bool asked, bool ended_now,
+enum outcome_verdict outcome_classify(const struct outcome *o, int status, bool asked, bool was_killed,
 				   int *exit, char why[160]);
 
 #endif

@@ -10,7 +10,7 @@
 #include "share/base/util.h"
 #include "train/launch/hosts/remote.h"
 
-static int copy_where(struct hosts *to, const struct hosts *from, const bool *wanted, struct err *e)
+static int copy_selected_hosts(struct hosts *to, const struct hosts *from, const bool *wanted, struct err *e)
 {
 	int code = 0;
 
@@ -23,19 +23,19 @@ static int copy_where(struct hosts *to, const struct hosts *from, const bool *wa
 	return code;
 }
 
-int muster_open(struct muster *m, const struct attempts *a, struct err *e)
+int roll_call_open(struct roll_call *m, const struct attempts *a, struct err *e)
 {
-	*m = (struct muster){ .a = a };
-	return copy_where(&m->hosts, a->hosts, NULL, e);
+	*m = (struct roll_call){ .a = a };
+	return copy_selected_hosts(&m->hosts, a->hosts, NULL, e);
 }
 
-void muster_close(struct muster *m)
+void roll_call_close(struct roll_call *m)
 {
 	hosts_free(&m->hosts);
 }
 
 /* "b, c and 3 more" of the hosts that are not there. */
-static void name_missing(const struct hosts *h, const bool *there, char *out, size_t size)
+static void list_missing_hosts(const struct hosts *h, const bool *there, char *out, size_t size)
 {
 	size_t missing = 0, named = 0, used = 0;
 
@@ -52,11 +52,11 @@ static void name_missing(const struct hosts *h, const bool *there, char *out, si
 }
 
 /* Fill there[] by asking each host for nothing but an answer. */
-static int ask(const struct muster *m, bool *there, struct err *e)
+static int query_hosts_alive(const struct roll_call *m, bool *there, struct err *e)
 {
 	static const char *const nothing[] = { "true", NULL };
 	const struct hosts *all = m->a->hosts;
-	const struct remote_how how = { .ssh = m->a->conf->ssh,
+	const struct remote_options how = { .ssh = m->a->conf->ssh,
 					.deadline_s = m->a->conf->deadline };
 	struct remote_job *jobs = mem_alloc(all->n, sizeof(*jobs), e);
 	int code = jobs ? 0 : e->code;
@@ -75,7 +75,7 @@ static int ask(const struct muster *m, bool *there, struct err *e)
 	return code;
 }
 
-enum muster_answer muster_call(struct muster *m, char said[300])
+enum roll_call_answer roll_call_query(struct roll_call *m, char said[300])
 {
 	const struct hosts *all = m->a->hosts;
 	char missing[200] = "";
@@ -86,13 +86,13 @@ enum muster_answer muster_call(struct muster *m, char said[300])
 
 	said[0] = 0;
 	if (!all || !all->n)
-		return MUSTER_READY;
+		return ROLL_CALL_READY;
 	there = mem_alloc(all->n, sizeof(*there), &e);
-	code = there ? ask(m, there, &e) : e.code;
+	code = there ? query_hosts_alive(m, there, &e) : e.code;
 	for (size_t i = 0; !code && i < all->n; i++)
 		n += there[i];
 	if (!code && n < all->n)
-		name_missing(all, there, missing, sizeof(missing));
+		list_missing_hosts(all, there, missing, sizeof(missing));
 	if (code)
 		snprintf(said, 300, "hosts cannot be asked: %.200s", e.text);
 	else if (n < all->n && (!m->a->conf->elastic || !n))
@@ -103,9 +103,9 @@ enum muster_answer muster_call(struct muster *m, char said[300])
 	else if (n > before)
 		snprintf(said, 300, "all %zu hosts are there again", n);
 	if (!code && (n == all->n || (m->a->conf->elastic && n)))
-		code = copy_where(&m->hosts, all, there, &e);
+		code = copy_selected_hosts(&m->hosts, all, there, &e);
 	else
 		code = ERR_TEMPFAIL;
 	free(there);
-	return code ? MUSTER_WAIT : MUSTER_READY;
+	return code ? ROLL_CALL_WAIT : ROLL_CALL_READY;
 }

@@ -8,21 +8,21 @@
 #include "train/launch/run/attempts.h"
 #include "train/launch/hosts/hosts.h"
 
-struct muster {
+struct roll_call {
 	const struct attempts *a;	/* borrowed */
 	struct hosts hosts;		/* owned: of the next attempt; none: this host alone */
 };
 
-enum muster_answer { MUSTER_READY, MUSTER_WAIT };
+enum roll_call_answer { ROLL_CALL_READY, ROLL_CALL_WAIT };
 
-/* All hosts to begin with. muster_close() in any case. */
-int  muster_open(struct muster *m, const struct attempts *a, struct err *e);
-void muster_close(struct muster *m);
+/* All hosts to begin with. roll_call_close() in any case. */
+int  roll_call_open(struct roll_call *m, const struct attempts *a, struct err *e);
+void roll_call_close(struct roll_call *m);
 
 /*
  * Ask all hosts whether they are there. READY: hosts holds those that are, which are all of
  * them unless --elastic was given. said: what is worth telling, "" for nothing.
  */
-enum muster_answer muster_call(struct muster *m, char said[300]);
+enum roll_call_answer roll_call_query(struct roll_call *m, char said[300]);
 
 #endif

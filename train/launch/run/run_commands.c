@@ -23,23 +23,23 @@
 
 #define LOOK_US	       100000
 #define REMIND_S       15.0
-#define PATIENCE_S     900.0	/* $WERKBANK_PATIENCE: another number of seconds */
+#define REQUEST_TIMEOUT_S     900.0	/* $WERKBANK_PATIENCE: another number of seconds */
 #define ATTACH_LINES   10	/* of console.log shown first */
 #define TAIL_BYTES     4096
 #define READ_BYTES     65536
 
-static double patience(void)
+static double request_timeout_s(void)
 {
 	const char *given = getenv("WERKBANK_PATIENCE");
 	double s;
 
-	return given && text_to_real(given, &s) && s >= 0 ? s : PATIENCE_S;
+	return given && text_to_real(given, &s) && s >= 0 ? s : REQUEST_TIMEOUT_S;
 }
 
 /* ---- attach ---- */
 
 /* Where the last lines of console.log begin. */
-static int64_t tail_of(const struct live *l)
+static int64_t console_tail_offset(const struct run_handle *l)
 {
 	struct err ignored;
 	char *path = file_path(&ignored, "%s/console.log", l->folder), text[TAIL_BYTES];
@@ -58,32 +58,32 @@ static int64_t tail_of(const struct live *l)
 
 int run_command_attach(const struct conf *c, int *status, struct err *e)
 {
-	struct live l;
+	struct run_handle l;
 	bool left = false;
-	int code = live_find(&l, c, true, e);
+	int code = run_handle_find(&l, c, true, e);
 
 	if (!code) {
-		const struct follow f = { .run = &l, .from = tail_of(&l), .quiet = c->quiet };
+		const struct console_follow f = { .run = &l, .from = console_tail_offset(&l), .quiet = c->quiet };
 
 		if (!c->quiet)
 			fprintf(stderr, "%s: %s; Ctrl-C leaves it running\n", l.name, l.state);
-		code = follow_run(&f, &left, status, e);
+		code = console_follow_run(&f, &left, status, e);
 		if (left && !c->quiet)
 			fprintf(stderr, "%s goes on; werkbank attach %s comes back to it\n", l.name,
 				l.name);
 	}
-	live_close(&l);
+	run_handle_close(&l);
 	return code;
 }
 
 /* ---- save, evaluate ---- */
 
 /* Prints "waiting for …" now and then; false: it has been long enough. */
-static bool is_patient(const struct conf *c, double begun, double *reminded, const char *what)
+static bool wait_for_run(const struct conf *c, double begun, double *reminded, const char *what)
 {
 	double now = clock_mono_s();
 
-	if (now - begun > patience())
+	if (now - begun > request_timeout_s())
 		return false;
 	if (now - *reminded >= REMIND_S && !c->quiet) {
 		fprintf(stderr, "waiting for %s (%.0f s)\n", what, now - begun);
@@ -94,7 +94,7 @@ static bool is_patient(const struct conf *c, double begun, double *reminded, con
 }
 
 /* What the journal has said of something that was asked for. */
-struct told {
+struct awaited_record {
 	const char *kind;	/* of the record that says it is done */
 	double  t;		/* of the newest one; -1: none yet */
 	int64_t step;		/* -1: none yet */
@@ -103,7 +103,7 @@ struct told {
 };
 
 /* The newest such record is what says that the checkpoint is whole, or the translations scored. */
-static double told_at(struct journal_reader *r, struct told *w)
+static double read_awaited_records(struct journal_reader *r, struct awaited_record *w)
 {
 	const struct json *record;
 	struct err ignored;
@@ -125,55 +125,55 @@ static double told_at(struct journal_reader *r, struct told *w)
 }
 
 /* A run that is asked for something, and what it says in its journal. */
-struct asking {
+struct run_request {
 	const struct conf *c;
 	const char *request;	/* word of control.h */
 	const char *done, *what;	/* "saved"; what is waited for */
-	struct live live;
+	struct run_handle run_handle;
 	struct journal_reader *journal;	/* owned */
-	struct told told;
+	struct awaited_record awaited_record;
 };
 
-static int wait_until_told(struct asking *a, struct err *e)
+static int wait_for_record(struct run_request *a, struct err *e)
 {
 	double begun = clock_mono_s(), reminded = begun, now = clock_wall_s(), before;
-	bool evaluates = !strcmp(a->told.kind, "eval");
-	struct live *l = &a->live;
+	bool evaluates = !strcmp(a->awaited_record.kind, "eval");
+	struct run_handle *l = &a->run_handle;
 	int code;
 
-	before = told_at(a->journal, &a->told);
-	a->told.trouble[0] = 0;
-	code = live_ask(l, a->request, e);
-	while (!code && told_at(a->journal, &a->told) <= before) {
-		live_read(l);
+	before = read_awaited_records(a->journal, &a->awaited_record);
+	a->awaited_record.trouble[0] = 0;
+	code = run_handle_request(l, a->request, e);
+	while (!code && read_awaited_records(a->journal, &a->awaited_record) <= before) {
+		run_handle_refresh(l);
 		if (!l->alive)
 			return err_set(e, ERR_UNAVAILABLE,
 				       "the run %s has ended (%s) before it was %s", l->name,
 				       l->state, a->done);
-		if (evaluates && a->told.trouble[0])
-			return err_set(e, ERR_TEMPFAIL, "%s: %s", l->name, a->told.trouble);
+		if (evaluates && a->awaited_record.trouble[0])
+			return err_set(e, ERR_TEMPFAIL, "%s: %s", l->name, a->awaited_record.trouble);
 		/* a request in the very step of a checkpoint is answered by that one */
 		if (!evaluates && before >= now - 1 && clock_mono_s() - begun > 2)
 			break;
-		if (!is_patient(a->c, begun, &reminded, a->what))
+		if (!wait_for_run(a->c, begun, &reminded, a->what))
 			code = err_set(e, ERR_TEMPFAIL, "the run %s was not %s for %.0f s; the "
-				       "request stands", l->name, a->done, patience());
+				       "request stands", l->name, a->done, request_timeout_s());
 	}
 	return code;
 }
 
-static int ask_and_wait(struct asking *a, struct err *e)
+static int request_and_wait(struct run_request *a, struct err *e)
 {
 	char *path = NULL;
-	int code = live_find(&a->live, a->c, true, e);
+	int code = run_handle_find(&a->run_handle, a->c, true, e);
 
-	a->told.t = a->told.step = -1;
-	if (!code && !(path = file_path(e, "%s/journal.jsonl", a->live.folder)))
+	a->awaited_record.t = a->awaited_record.step = -1;
+	if (!code && !(path = file_path(e, "%s/journal.jsonl", a->run_handle.folder)))
 		code = e->code;
 	if (!code && !(a->journal = journal_reader_open(path, e)))
 		code = e->code;
 	if (!code)
-		code = wait_until_told(a, e);
+		code = wait_for_record(a, e);
 	journal_reader_free(a->journal);
 	free(path);
 	return code;
@@ -181,7 +181,7 @@ static int ask_and_wait(struct asking *a, struct err *e)
 
 /* ---- what is said in the end: a sentence for people, with --json an object for programs ---- */
 
-static void open_object(struct json_writer *w, const char *run)
+static void open_result_object(struct json_writer *w, const char *run)
 {
 	json_open(w, '{');
 	json_put_int(w, "v", 1);
@@ -189,7 +189,7 @@ static void open_object(struct json_writer *w, const char *run)
 }
 
 /* Ends the object and prints it. */
-static int print_object(struct json_writer *w, struct err *e)
+static int print_result_object(struct json_writer *w, struct err *e)
 {
 	json_close(w, '}');
 	buf_add_char(w->out, '\n');
@@ -201,73 +201,73 @@ static int print_object(struct json_writer *w, struct err *e)
 }
 
 /* {"v":1,"run":"demo","done":"evaluated","step":1200,"bleu":31.5} */
-static int print_done(const struct asking *a, struct err *e)
+static int print_request_result(const struct run_request *a, struct err *e)
 {
 	struct buf out = { 0 };
 	struct json_writer w = { .out = &out };
 	int code;
 
-	open_object(&w, a->live.name);
+	open_result_object(&w, a->run_handle.name);
 	json_put_str(&w, "done", a->done);
-	json_put_int(&w, "step", a->told.step);
-	if (!strcmp(a->told.kind, "eval"))
-		json_put_real(&w, "bleu", a->told.bleu);
-	code = print_object(&w, e);
+	json_put_int(&w, "step", a->awaited_record.step);
+	if (!strcmp(a->awaited_record.kind, "eval"))
+		json_put_real(&w, "bleu", a->awaited_record.bleu);
+	code = print_result_object(&w, e);
 	buf_free(&out);
 	return code;
 }
 
 /* {"v":1,"run":"demo","state":"stopped","exit":0} */
-static int print_end(const struct live *l, struct err *e)
+static int print_run_end(const struct run_handle *l, struct err *e)
 {
 	struct buf out = { 0 };
 	struct json_writer w = { .out = &out };
 	int code;
 
-	open_object(&w, l->name);
+	open_result_object(&w, l->name);
 	json_put_str(&w, "state", l->state);
 	json_key(&w, "exit");
 	if (l->exit >= 0)
 		json_int(&w, l->exit);
 	else
 		json_null(&w);
-	code = print_object(&w, e);
+	code = print_result_object(&w, e);
 	buf_free(&out);
 	return code;
 }
 
 int run_command_evaluate(const struct conf *c, int *status, struct err *e)
 {
-	struct asking a = { .c = c, .request = "evaluate", .done = "evaluated",
+	struct run_request a = { .c = c, .request = "evaluate", .done = "evaluated",
 			    .what = "the step under way to end, then for the evaluation",
-			    .told.kind = "eval" };
-	int code = ask_and_wait(&a, e);
+			    .awaited_record.kind = "eval" };
+	int code = request_and_wait(&a, e);
 
 	*status = 0;
 	if (!code && !c->quiet)
-		fprintf(stderr, "%s is evaluated at step %lld: BLEU %.2f\n", a.live.name,
-			(long long)a.told.step, a.told.bleu);
+		fprintf(stderr, "%s is evaluated at step %lld: BLEU %.2f\n", a.run_handle.name,
+			(long long)a.awaited_record.step, a.awaited_record.bleu);
 	if (!code && c->json)
-		code = print_done(&a, e);
-	live_close(&a.live);
+		code = print_request_result(&a, e);
+	run_handle_close(&a.run_handle);
 	return code;
 }
 
 int run_command_save(const struct conf *c, int *status, struct err *e)
 {
-	struct asking a = { .c = c, .request = "save", .done = "saved",
+	struct run_request a = { .c = c, .request = "save", .done = "saved",
 			    .what = "the step or evaluation under way to end, then for the "
 				    "checkpoint",
-			    .told.kind = "save" };
-	int code = ask_and_wait(&a, e);
+			    .awaited_record.kind = "save" };
+	int code = request_and_wait(&a, e);
 
 	*status = 0;
 	if (!code && !c->quiet)
-		fprintf(stderr, "%s is saved at step %lld\n", a.live.name,
-			(long long)a.told.step);
+		fprintf(stderr, "%s is saved at step %lld\n", a.run_handle.name,
+			(long long)a.awaited_record.step);
 	if (!code && c->json)
-		code = print_done(&a, e);
-	live_close(&a.live);
+		code = print_request_result(&a, e);
+	run_handle_close(&a.run_handle);
 	return code;
 }
 
@@ -276,34 +276,34 @@ int run_command_save(const struct conf *c, int *status, struct err *e)
 int run_command_stop(const struct conf *c, int *status, struct err *e)
 {
 	double begun = clock_mono_s(), reminded = begun;
-	struct live l;
-	int code = live_find(&l, c, true, e);
+	struct run_handle l;
+	int code = run_handle_find(&l, c, true, e);
 
 	*status = 0;
 	if (!code)
-		code = live_stop(&l, c->now, e);
+		code = run_handle_stop(&l, c->now, e);
 	while (!code) {
-		live_read(&l);
+		run_handle_refresh(&l);
 		if (!l.alive)
 			break;
-		if (!is_patient(c, begun, &reminded,
+		if (!wait_for_run(c, begun, &reminded,
 				c->now ? "its processes to end"
 				       : "the step under way to end, then for the checkpoint"))
 			code = err_set(e, ERR_TEMPFAIL,
 				       "the run %s has not ended for %.0f s; the request stands, "
-				       "and stop --now ends it at once", l.name, patience());
+				       "and stop --now ends it at once", l.name, request_timeout_s());
 	}
 	if (!code && !c->quiet)
 		fprintf(stderr, "%s is %s\n", l.name, l.state);
 	if (!code && c->json)
-		code = print_end(&l, e);
-	live_close(&l);
+		code = print_run_end(&l, e);
+	run_handle_close(&l);
 	return code;
 }
 
 /* ---- logs ---- */
 
-static int copy_log(const char *path, int64_t *end, struct err *e)
+static int copy_console_log(const char *path, int64_t *end, struct err *e)
 {
 	static char bytes[READ_BYTES];
 	int fd = open(path, O_RDONLY | O_CLOEXEC), code = 0;
@@ -324,7 +324,7 @@ static int copy_log(const char *path, int64_t *end, struct err *e)
 }
 
 /* As tail -f, but it ends with the run. */
-static int follow_log(struct live *l, const char *path, int64_t from, struct err *e)
+static int follow_console_log(struct run_handle *l, const char *path, int64_t from, struct err *e)
 {
 	static char bytes[READ_BYTES];
 	int fd = open(path, O_RDONLY | O_CLOEXEC), code = 0;
@@ -335,7 +335,7 @@ static int follow_log(struct live *l, const char *path, int64_t from, struct err
 	while (!code && alive) {
 		ssize_t n;
 
-		live_read(l);
+		run_handle_refresh(l);
 		alive = l->alive;
 		while (!code && (n = read(fd, bytes, sizeof(bytes))) > 0)
 			if (fwrite(bytes, 1, (size_t)n, stdout) != (size_t)n || fflush(stdout))
@@ -353,17 +353,17 @@ int run_command_logs(const struct conf *c, int *status, struct err *e)
 {
 	char *path = NULL;
 	int64_t end = 0;
-	struct live l;
-	int code = live_find(&l, c, false, e);
+	struct run_handle l;
+	int code = run_handle_find(&l, c, false, e);
 
 	*status = 0;
 	if (!code && !(path = file_path(e, "%s/console.log", l.folder)))
 		code = e->code;
 	if (!code)
-		code = copy_log(path, &end, e);
+		code = copy_console_log(path, &end, e);
 	if (!code && c->follow)
-		code = follow_log(&l, path, end, e);
+		code = follow_console_log(&l, path, end, e);
 	free(path);
-	live_close(&l);
+	run_handle_close(&l);
 	return code;
 }

@@ -24,7 +24,7 @@
 /* ---- reading ---- */
 
 /* A lock that could be shared is held by nobody. */
-static bool is_locked(const char *folder)
+static bool is_run_lock_held(const char *folder)
 {
 	struct err ignored;
 	char *path = file_path(&ignored, "%s/lock", folder);
@@ -37,7 +37,7 @@ static bool is_locked(const char *folder)
 	return locked;
 }
 
-static struct json *read_state(const char *folder)
+static struct json *read_state_json(const char *folder)
 {
 	struct err ignored;
 	char *path = file_path(&ignored, "%s/state.json", folder);
@@ -52,7 +52,7 @@ static struct json *read_state(const char *folder)
 }
 
 /* The recorded process is on this host, in this boot, and no other that has its number now. */
-static bool is_here(const struct json *state, int64_t pid)
+static bool is_recorded_process_local(const struct json *state, int64_t pid)
 {
 	char host[256] = "", boot[64] = "";
 	FILE *f = fopen("/proc/sys/kernel/random/boot_id", "re");
@@ -64,18 +64,18 @@ static bool is_here(const struct json *state, int64_t pid)
 	gethostname(host, sizeof(host) - 1);
 	return pid > 0 && !strcmp(json_text(json_get(state, "host"), ""), host) &&
 	       !strcmp(json_text(json_get(state, "boot_id"), ""), boot) &&
-	       json_integer(json_get(state, "pid_start"), -2) == leftover_started(pid);
+	       json_integer(json_get(state, "pid_start"), -2) == process_start_ticks(pid);
 }
 
-void live_read(struct live *l)
+void run_handle_refresh(struct run_handle *l)
 {
 	struct json *state;
 	int64_t pid;
 
-	l->alive = is_locked(l->folder);
-	state = read_state(l->folder);
+	l->alive = is_run_lock_held(l->folder);
+	state = read_state_json(l->folder);
 	pid = json_integer(json_get(state, "pid"), -1);
-	l->here = is_here(state, pid);
+	l->is_local = is_recorded_process_local(state, pid);
 	l->pid = (pid_t)pid;
 	l->exit = (int)json_integer(json_get(state, "exit"), -1);
 	snprintf(l->state, sizeof(l->state), "%s", json_text(json_get(state, "state"), "unknown"));
@@ -83,7 +83,7 @@ void live_read(struct live *l)
 	json_free(state);
 }
 
-int live_status(const struct live *l, struct err *e)
+int run_handle_exit_status(const struct run_handle *l, struct err *e)
 {
 	if (!strcmp(l->state, "finished"))
 		return 0;
@@ -97,9 +97,9 @@ int live_status(const struct live *l, struct err *e)
 /* ---- finding ---- */
 
 /* When the run in this folder was begun, -1: it is none. */
-static double begun(const char *folder)
+static double run_start_time(const char *folder)
 {
-	struct json *state = read_state(folder);
+	struct json *state = read_state_json(folder);
 	double t = json_number(json_get(state, "started"), -1);
 
 	json_free(state);
@@ -107,7 +107,7 @@ static double begun(const char *folder)
 }
 
 /* The run begun last, of those that are alive if any is. */
-static int find_last(struct live *l, bool *alive, struct err *e)
+static int find_latest_run(struct run_handle *l, bool *alive, struct err *e)
 {
 	char *runs = file_path(e, "%s/runs", l->workspace);
 	DIR *d = runs ? opendir(runs) : NULL;
@@ -123,8 +123,8 @@ static int find_last(struct live *l, bool *alive, struct err *e)
 		if (paths_check_name("run", f->d_name, &ignored))
 			continue;
 		folder = file_path(e, "%s/%s", runs, f->d_name);
-		lives = folder && is_locked(folder);
-		t = folder ? begun(folder) : -1;
+		lives = folder && is_run_lock_held(folder);
+		t = folder ? run_start_time(folder) : -1;
 		if (t >= 0 && (lives > *alive || (lives == *alive && t > last))) {
 			last = t;
 			*alive = lives;
@@ -138,13 +138,13 @@ static int find_last(struct live *l, bool *alive, struct err *e)
 	return l->name[0] ? 0 : err_set(e, ERR_NOINPUT, "there is no run in %s", l->workspace);
 }
 
-int live_find(struct live *l, const struct conf *c, bool must_live, struct err *e)
+int run_handle_find(struct run_handle *l, const struct conf *c, bool must_live, struct err *e)
 {
 	const char *name = c->n_arguments ? c->arguments[0] : c->run;
 	bool alive = false;
 	int code;
 
-	*l = (struct live){ .pid = -1, .exit = -1 };
+	*l = (struct run_handle){ .pid = -1, .exit = -1 };
 	l->workspace = paths_workspace(c->workspace, e);
 	if (!l->workspace)
 		return e->code;
@@ -152,14 +152,14 @@ int live_find(struct live *l, const struct conf *c, bool must_live, struct err *
 		return code;
 	if (name)
 		snprintf(l->name, sizeof(l->name), "%s", name);
-	else if ((code = find_last(l, &alive, e)) != 0)
+	else if ((code = find_latest_run(l, &alive, e)) != 0)
 		return code;
 	l->folder = file_path(e, "%s/runs/%s", l->workspace, l->name);
 	if (!l->folder)
 		return e->code;
 	if (!file_exists(l->folder))
 		return err_set(e, ERR_NOINPUT, "no run is called '%s' in %s", name, l->workspace);
-	live_read(l);
+	run_handle_refresh(l);
 	if (must_live && !l->alive && !name)
 		return err_set(e, ERR_NOINPUT, "no run in %s is being trained", l->workspace);
 	if (must_live && !l->alive)
@@ -168,7 +168,7 @@ int live_find(struct live *l, const struct conf *c, bool must_live, struct err *
 	return 0;
 }
 
-void live_close(struct live *l)
+void run_handle_close(struct run_handle *l)
 {
 	free(l->workspace);
 	free(l->folder);
@@ -178,7 +178,7 @@ void live_close(struct live *l)
 /* ---- asking ---- */
 
 /* Appends a line; false: who reads the file took it away meanwhile, perhaps without the line. */
-static int append(const char *path, const char *line, bool *there, struct err *e)
+static int append_request_line(const char *path, const char *line, bool *there, struct err *e)
 {
 	int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
 	struct stat ours, now;
@@ -192,7 +192,7 @@ static int append(const char *path, const char *line, bool *there, struct err *e
 	return code;
 }
 
-static int request(const struct live *l, const char *file, const char *word, struct err *e)
+static int write_run_request(const struct run_handle *l, const char *file, const char *word, struct err *e)
 {
 	char *path = file_path(e, "%s/%s", l->folder, file), line[40];
 	bool there = false;
@@ -200,20 +200,20 @@ static int request(const struct live *l, const char *file, const char *word, str
 
 	snprintf(line, sizeof(line), "%s\n", word);
 	for (int i = 0; !code && !there && i < 2; i++)
-		code = append(path, line, &there, e);
+		code = append_request_line(path, line, &there, e);
 	free(path);
 	return code;
 }
 
-int live_ask(const struct live *l, const char *word, struct err *e)
+int run_handle_request(const struct run_handle *l, const char *word, struct err *e)
 {
-	return request(l, "control", word, e);
+	return write_run_request(l, "control", word, e);
 }
 
 /* A signal is heard during an evaluation, too; from another host only the files remain. */
-int live_stop(const struct live *l, bool now, struct err *e)
+int run_handle_stop(const struct run_handle *l, bool now, struct err *e)
 {
-	if (l->here && !kill(l->pid, now ? SIGQUIT : SIGTERM))
+	if (l->is_local && !kill(l->pid, now ? SIGQUIT : SIGTERM))
 		return 0;
-	return now ? request(l, "control.now", "now", e) : live_ask(l, "stop", e);
+	return now ? write_run_request(l, "control.now", "now", e) : run_handle_request(l, "stop", e);
 }

@@ -21,14 +21,14 @@
 #define LOCK_TRIES 10		/* "status" holds the lock for a moment to see whether it is free */
 #define LOCK_PAUSE_US 50000
 
-char *rundir_file(const struct rundir *r, const char *name, struct err *e)
+char *rundir_file_path(const struct rundir *r, const char *name, struct err *e)
 {
 	return file_path(e, "%s/%s", r->path, name);
 }
 
 /* ---- the lock ---- */
 
-static int locked_by_other(const struct rundir *r, struct err *e)
+static int set_locked_error(const struct rundir *r, struct err *e)
 {
 	char text[32] = "";
 	ssize_t n = pread(r->lock, text, sizeof(text) - 1, 0);
@@ -47,7 +47,7 @@ static int locked_by_other(const struct rundir *r, struct err *e)
 		       r->path, (long long)pid);
 }
 
-int rundir_adopt(struct rundir *r, struct err *e)
+int rundir_write_lock_pid(struct rundir *r, struct err *e)
 {
 	char pid[32];
 	int n = snprintf(pid, sizeof(pid), "%ld\n", (long)getpid());
@@ -57,9 +57,9 @@ int rundir_adopt(struct rundir *r, struct err *e)
 	return 0;
 }
 
-static int take_lock(struct rundir *r, struct err *e)
+static int lock_rundir(struct rundir *r, struct err *e)
 {
-	char *path = rundir_file(r, "lock", e);
+	char *path = rundir_file_path(r, "lock", e);
 	int code = 0;
 
 	if (!path)
@@ -71,18 +71,18 @@ static int take_lock(struct rundir *r, struct err *e)
 		if (errno != EWOULDBLOCK)
 			code = err_set_errno(e, ERR_UNAVAILABLE, "%s: cannot be locked", path);
 		else if (i == LOCK_TRIES)
-			code = locked_by_other(r, e);
+			code = set_locked_error(r, e);
 		else
 			usleep(LOCK_PAUSE_US);
 	}
 	free(path);
-	return code ? code : rundir_adopt(r, e);
+	return code ? code : rundir_write_lock_pid(r, e);
 }
 
-static int64_t last_attempt(const struct rundir *r)
+static int64_t read_last_attempt(const struct rundir *r)
 {
 	struct err ignored;	/* no state, or an unreadable one: no attempt that counts */
-	char *path = rundir_file(r, "state.json", &ignored);
+	char *path = rundir_file_path(r, "state.json", &ignored);
 	struct buf text = { 0 };
 	struct json *root = NULL;
 	int64_t attempt;
@@ -106,9 +106,9 @@ int rundir_open(struct rundir *r, const char *workspace, const char *name, struc
 		return e->code;
 	code = file_make_folders(r->path, e);
 	if (!code)
-		code = take_lock(r, e);
+		code = lock_rundir(r, e);
 	if (!code)
-		r->attempt = last_attempt(r) + 1;
+		r->attempt = read_last_attempt(r) + 1;
 	return code;
 }
 
@@ -123,7 +123,7 @@ void rundir_close(struct rundir *r)
 /* ---- the recipe ---- */
 
 /* Options whose change makes another model, or other data in another order. */
-static bool is_fixed(const char *section, const char *name)
+static bool is_fixed_option(const char *section, const char *name)
 {
 	static const char *const order[] = { "seed", "batch_tokens", "accumulate", "start_from" };
 
@@ -143,7 +143,7 @@ static bool was_given_by_hand(const struct conf *c, const char *name)
 }
 
 /* One option of a resumed run: keep what was given by hand before, refuse what must not change. */
-static int settle_option(const struct rundir *r, struct conf *c, const struct conf *old,
+static int merge_recipe_option(const struct rundir *r, struct conf *c, const struct conf *old,
 			 const char *section, const char *name, struct err *e)
 {
 	struct buf before = { 0 }, now = { 0 };
@@ -156,7 +156,7 @@ static int settle_option(const struct rundir *r, struct conf *c, const struct co
 	conf_value(c, name, &now);
 	if (!code)
 		code = buf_check(&before, e) ? e->code : buf_check(&now, e);
-	if (!code && is_fixed(section, name) && strcmp(buf_text(&before), buf_text(&now))) {
+	if (!code && is_fixed_option(section, name) && strcmp(buf_text(&before), buf_text(&now))) {
 		snprintf(dashed, sizeof(dashed), "%s", name);
 		for (char *p = dashed; *p; p++)
 			if (*p == '_')
@@ -172,7 +172,7 @@ static int settle_option(const struct rundir *r, struct conf *c, const struct co
 	return code;
 }
 
-static int settle_with(const struct rundir *r, struct conf *c, const char *path, struct err *e)
+static int merge_old_recipe(const struct rundir *r, struct conf *c, const char *path, struct err *e)
 {
 	struct conf old;
 	const char *section, *name;
@@ -182,14 +182,14 @@ static int settle_with(const struct rundir *r, struct conf *c, const char *path,
 		code = conf_load_recipe(&old, path, e);
 	for (size_t i = 0; !code && (name = conf_option_at(i, &section)) != NULL; i++)
 		if (strcmp(section, "tool"))
-			code = settle_option(r, c, &old, section, name, e);
+			code = merge_recipe_option(r, c, &old, section, name, e);
 	conf_free(&old);
 	return code;
 }
 
-int rundir_settle(struct rundir *r, struct conf *c, struct err *e)
+int rundir_merge_recipe(struct rundir *r, struct conf *c, struct err *e)
 {
-	char *path = rundir_file(r, "recipe.ini", e);
+	char *path = rundir_file_path(r, "recipe.ini", e);
 	struct buf text = { 0 };
 	int code = 0;
 
@@ -197,7 +197,7 @@ int rundir_settle(struct rundir *r, struct conf *c, struct err *e)
 		return e->code;
 	r->resumed = file_exists(path);
 	if (r->resumed)
-		code = settle_with(r, c, path, e);
+		code = merge_old_recipe(r, c, path, e);
 	if (!code) {
 		conf_write_recipe(c, &text);
 		code = buf_check(&text, e);
@@ -211,7 +211,7 @@ int rundir_settle(struct rundir *r, struct conf *c, struct err *e)
 
 /* ---- the state ---- */
 
-static void put_boot_id(struct json_writer *w)
+static void put_state_boot_id(struct json_writer *w)
 {
 	struct buf text = { 0 };
 	struct err ignored;	/* unknown: absent */
@@ -221,7 +221,7 @@ static void put_boot_id(struct json_writer *w)
 	buf_free(&text);
 }
 
-static void put_str(struct json_writer *w, const char *key, const char *text)
+static void put_str_or_null(struct json_writer *w, const char *key, const char *text)
 {
 	json_key(w, key);
 	if (text)
@@ -230,13 +230,13 @@ static void put_str(struct json_writer *w, const char *key, const char *text)
 		json_null(w);
 }
 
-static void put_hosts(struct json_writer *w, const struct hosts *h)
+static void put_state_hosts(struct json_writer *w, const struct hosts *h)
 {
 	json_key(w, "hosts");
 	json_open(w, '[');
 	for (size_t i = 0; h && i < h->n; i++) {
 		json_open(w, '{');
-		put_str(w, "host", h->all[i].name);
+		put_str_or_null(w, "host", h->all[i].name);
 		json_put_int(w, "slots", h->all[i].slots);
 		json_close(w, '}');
 	}
@@ -244,20 +244,20 @@ static void put_hosts(struct json_writer *w, const struct hosts *h)
 }
 
 /* Which process holds the lock, so that a recycled process id is not mistaken for it. */
-static void put_holder(struct json_writer *w)
+static void put_lock_holder(struct json_writer *w)
 {
 	char host[256] = "";
 
 	gethostname(host, sizeof(host) - 1);
 	json_put_int(w, "pid", getpid());
-	json_put_int(w, "pid_start", leftover_started(getpid()));
-	put_str(w, "host", host);
-	put_boot_id(w);
+	json_put_int(w, "pid_start", process_start_ticks(getpid()));
+	put_str_or_null(w, "host", host);
+	put_state_boot_id(w);
 }
 
 int rundir_write_state(const struct rundir *r, const struct run_state *s, struct err *e)
 {
-	char *path = rundir_file(r, "state.json", e);
+	char *path = rundir_file_path(r, "state.json", e);
 	struct buf text = { 0 };
 	struct json_writer w = { .out = &text };
 	int code;
@@ -266,8 +266,8 @@ int rundir_write_state(const struct rundir *r, const struct run_state *s, struct
 		return e->code;
 	json_open(&w, '{');
 	json_put_int(&w, "v", 1);
-	put_str(&w, "state", s->name);
-	put_holder(&w);
+	put_str_or_null(&w, "state", s->name);
+	put_lock_holder(&w);
 	json_put_real(&w, "started", r->started);
 	json_put_int(&w, "attempt", r->attempt);
 	json_put_int(&w, "ranks", s->ranks);
@@ -277,10 +277,10 @@ int rundir_write_state(const struct rundir *r, const struct run_state *s, struct
 	else
 		json_int(&w, s->status);
 	json_put_int(&w, "restarts", s->restarts);
-	put_hosts(&w, s->hosts);
-	put_str(&w, "network", s->network);
-	put_str(&w, "event", s->event);
-	put_str(&w, "asked_by", s->asked_by);
+	put_state_hosts(&w, s->hosts);
+	put_str_or_null(&w, "network", s->network);
+	put_str_or_null(&w, "event", s->event);
+	put_str_or_null(&w, "asked_by", s->asked_by);
 	json_put_bool(&w, "detached", s->detached);
 	json_close(&w, '}');
 	buf_add_char(&text, '\n');
@@ -295,7 +295,7 @@ int rundir_write_state(const struct rundir *r, const struct run_state *s, struct
 int64_t rundir_last_checkpoint(const struct rundir *r)
 {
 	struct err ignored;
-	char *path = rundir_file(r, "checkpoints", &ignored);
+	char *path = rundir_file_path(r, "checkpoints", &ignored);
 	DIR *d = path ? opendir(path) : NULL;
 	int64_t last = -1, step;
 

@@ -2,8 +2,8 @@
  * rundir.h - the folder of a run, held by its launcher.
  *
  *	rundir_open()		makes runs/NAME and takes its lock
- *	rundir_adopt()		the lock now belongs to another process (a supervisor forked off)
- *	rundir_settle()		new run: writes recipe.ini; resumed: compares with it first
+ *	rundir_write_lock_pid()		the lock now belongs to another process (a supervisor forked off)
+ *	rundir_merge_recipe()		new run: writes recipe.ini; resumed: compares with it first
  *	rundir_write_state()	state.json, replaced atomically, at each turn
  *	rundir_close()		the lock goes when the last process that inherited it ends
  */
@@ -34,10 +34,10 @@ int rundir_open(struct rundir *r, const char *workspace, const char *name, struc
  * earlier command line or in the environment then stays in force unless it is given
  * anew, and a change of the model, the data or their order is ERR_CONFIG.
  */
-int rundir_settle(struct rundir *r, struct conf *c, struct err *e);
+int rundir_merge_recipe(struct rundir *r, struct conf *c, struct err *e);
 
 /* Write our process id into the lock. */
-int rundir_adopt(struct rundir *r, struct err *e);
+int rundir_write_lock_pid(struct rundir *r, struct err *e);
 
 /*
  * What state.json says besides: who holds the lock (pid, its start time, host, boot id),
@@ -65,7 +65,7 @@ int rundir_write_state(const struct rundir *r, const struct run_state *s, struct
 int64_t rundir_last_checkpoint(const struct rundir *r);
 
 /* WORKSPACE/runs/NAME/FILE, owned by the caller; NULL: ERR_NOMEM. */
-char *rundir_file(const struct rundir *r, const char *name, struct err *e);
+char *rundir_file_path(const struct rundir *r, const char *name, struct err *e);
 
 void rundir_close(struct rundir *r);
 

@@ -26,7 +26,7 @@
 #define LEAVE_S		2.0	/* for what the job left behind: to go by itself, then by SIGTERM */
 #define PROGRESS_BYTES	256
 
-static sigset_t wanted(void)
+static sigset_t supervisor_signals(void)
 {
 	static const int signals[] = { SIGINT, SIGTERM, SIGQUIT, SIGCHLD };
 	sigset_t set;
@@ -39,7 +39,7 @@ static sigset_t wanted(void)
 
 int supervise_open(struct supervisor *s, const char *console, const char *progress, struct err *e)
 {
-	sigset_t set = wanted();
+	sigset_t set = supervisor_signals();
 
 	s->proc = (struct proc){ .pid = -1, .in = -1, .out = -1, .err = -1 };
 	s->signals = s->console = s->progress = -1;
@@ -62,9 +62,9 @@ int supervise_open(struct supervisor *s, const char *console, const char *progre
 
 /* ---- what is said ---- */
 
-/* What cannot be written (terminal gone, disk full) must not stop a training: file_put() may fail. */
+/* What cannot be written (terminal gone, disk full) must not stop a training: file_write_fd() may fail. */
 /* The line as it stands, for followers; always as many bytes, so that none is of an older one. */
-static void show_progress(struct supervisor *s)
+static void write_progress_file(struct supervisor *s)
 {
 	char text[PROGRESS_BYTES];
 	size_t n = MIN(s->line.len, sizeof(text) - 1);
@@ -79,19 +79,19 @@ static void show_progress(struct supervisor *s)
 		return;			/* a full disk: they see an older one */
 }
 
-static void end_line(struct supervisor *s)
+static void end_console_line(struct supervisor *s)
 {
 	buf_add_char(&s->line, '\n');
-	file_put(s->console, buf_text(&s->line), s->line.len);
+	file_write_fd(s->console, buf_text(&s->line), s->line.len);
 	buf_clear(&s->line);
 	s->logged = clock_mono_s();
 }
 
 /* A line is redrawn: the old one is worth keeping now and then. */
-static void start_again(struct supervisor *s)
+static void restart_console_line(struct supervisor *s)
 {
 	if (s->line.len && clock_mono_s() - s->logged >= LOG_REDRAWN_S)
-		end_line(s);
+		end_console_line(s);
 	buf_clear(&s->line);
 }
 
@@ -99,13 +99,13 @@ static void start_again(struct supervisor *s)
  * console.log gets whole lines, without escape sequences (which end with a
  * letter); of a line that was redrawn with CR only its last state.
  */
-static void log_lines(struct supervisor *s, const char *text, size_t n)
+static void log_job_output(struct supervisor *s, const char *text, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		if (s->redraw && text[i] != '\n' && text[i] != '\r')
-			start_again(s);
+			restart_console_line(s);
 		if (text[i] == '\n')
-			end_line(s);
+			end_console_line(s);
 		else if (text[i] == '\033')
 			s->escape = true;
 		else if (s->escape)
@@ -116,11 +116,11 @@ static void log_lines(struct supervisor *s, const char *text, size_t n)
 		if (text[i] == '\n')
 			s->escape = false;
 	}
-	show_progress(s);
+	write_progress_file(s);
 }
 
 /* Pass on what is there; false at the end of the stream. */
-static bool pass_on(struct supervisor *s)
+static bool forward_job_output(struct supervisor *s)
 {
 	char bytes[READ_BYTES];
 	ssize_t n = read(s->proc.err, bytes, sizeof(bytes));
@@ -129,17 +129,17 @@ static bool pass_on(struct supervisor *s)
 		return true;
 	if (n <= 0)
 		return false;
-	if (!s->spoke && s->tick) {
-		s->spoke = true;
+	if (!s->has_output && s->tick) {
+		s->has_output = true;
 		s->tick(s->context);	/* before anybody reads what it said */
 	}
 	if (s->echo)
-		file_put(STDERR_FILENO, bytes, (size_t)n);
-	log_lines(s, bytes, (size_t)n);
+		file_write_fd(STDERR_FILENO, bytes, (size_t)n);
+	log_job_output(s, bytes, (size_t)n);
 	return true;
 }
 
-void supervise_say(struct supervisor *s, const char *fmt, ...)
+void supervise_log(struct supervisor *s, const char *fmt, ...)
 {
 	struct buf text = { 0 };
 	char said[600];
@@ -151,20 +151,20 @@ void supervise_say(struct supervisor *s, const char *fmt, ...)
 	buf_printf(&text, "werkbank: %s\n", said);
 	if (s->echo) {
 		if (isatty(STDERR_FILENO) && s->line.len)
-			file_put(STDERR_FILENO, "\n", 1);	/* below the line of progress */
-		file_put(STDERR_FILENO, buf_text(&text), text.len);
+			file_write_fd(STDERR_FILENO, "\n", 1);	/* below the line of progress */
+		file_write_fd(STDERR_FILENO, buf_text(&text), text.len);
 	}
 	if (s->line.len)
-		end_line(s);
-	file_put(s->console, buf_text(&text), text.len);
-	show_progress(s);
+		end_console_line(s);
+	file_write_fd(s->console, buf_text(&text), text.len);
+	write_progress_file(s);
 	buf_free(&text);
 }
 
 /* ---- stopping ---- */
 
 /* mpirun ends its ranks on all hosts when it gets SIGTERM; killed, it would only hope so. */
-void supervise_end(struct supervisor *s)
+void supervise_end_job(struct supervisor *s)
 {
 	if (s->proc.pid < 0)
 		return;
@@ -180,45 +180,45 @@ void supervise_end(struct supervisor *s)
  * mpirun forwards SIGUSR1; to SIGTERM it answers by killing the ranks before they could
  * save.
  */
-void supervise_stop(struct supervisor *s)
+void supervise_stop_job(struct supervisor *s)
 {
-	if (s->asked++ > 0) {
-		s->ended_now = true;
-		supervise_end(s);
-		supervise_say(s, "ending the training at once");
+	if (s->stop_requests++ > 0) {
+		s->was_killed = true;
+		supervise_end_job(s);
+		supervise_log(s, "ending the training at once");
 		return;
 	}
 	if (s->proc.pid >= 0)
 		kill(s->proc.pid, s->mpirun ? SIGUSR1 : SIGTERM);
-	supervise_say(s, "asked the training to save and stop; once more ends it at once");
+	supervise_log(s, "asked the training to save and stop; once more ends it at once");
 }
 
-static void take_signal(struct supervisor *s, int *status, bool *ended)
+static void handle_supervisor_signal(struct supervisor *s, int *status, bool *ended)
 {
 	struct signalfd_siginfo info;
 
 	if (read(s->signals, &info, sizeof(info)) != (ssize_t)sizeof(info))
 		return;
 	if (info.ssi_signo == SIGCHLD) {
-		*ended = *ended || proc_ended(&s->proc, status);
+		*ended = *ended || proc_try_wait(&s->proc, status);
 		return;
 	}
 	if (*ended)
 		return;
-	if (info.ssi_signo == SIGQUIT && !s->asked)
-		s->asked = 1;
-	supervise_stop(s);
+	if (info.ssi_signo == SIGQUIT && !s->stop_requests)
+		s->stop_requests = 1;
+	supervise_stop_job(s);
 	if (s->tick)
 		s->tick(s->context);
 }
 
-static void heed(struct supervisor *s, enum supervise_wish wish)
+static void obey_tick_request(struct supervisor *s, enum supervise_request pending_request)
 {
-	if (wish == SUPERVISE_STOP && !s->asked) {
-		supervise_stop(s);
-	} else if (wish == SUPERVISE_END_NOW && !s->ended_now) {
-		s->asked = MAX(s->asked, 1);
-		supervise_stop(s);
+	if (pending_request == SUPERVISE_STOP && !s->stop_requests) {
+		supervise_stop_job(s);
+	} else if (pending_request == SUPERVISE_KILL && !s->was_killed) {
+		s->stop_requests = MAX(s->stop_requests, 1);
+		supervise_stop_job(s);
 	}
 	if (s->kill_at > 0 && clock_mono_s() >= s->kill_at && s->proc.pid >= 0)
 		kill(-s->proc.pid, SIGKILL);
@@ -227,7 +227,7 @@ static void heed(struct supervisor *s, enum supervise_wish wish)
 /* ---- what a job leaves behind ---- */
 
 /* A signal to each of our children; how many there are. 0: only see whether there is one. */
-static int signal_children(int number)
+static int signal_child_processes(int number)
 {
 	char path[64], word[24];
 	int n = 0;
@@ -247,14 +247,14 @@ static int signal_children(int number)
 	return n;
 }
 
-static bool are_gone(double seconds)
+static bool wait_children_gone(double seconds)
 {
 	double end = clock_mono_s() + seconds;
 
 	for (;;) {
 		while (waitpid(-1, NULL, WNOHANG) > 0)
 			;
-		if (!signal_children(0))
+		if (!signal_child_processes(0))
 			return true;
 		if (clock_mono_s() >= end)
 			return false;
@@ -263,21 +263,21 @@ static bool are_gone(double seconds)
 }
 
 /* Orphans of the job are our children: they may go by themselves, then they must. */
-static void end_rest(void)
+static void end_leftover_children(void)
 {
-	if (are_gone(LEAVE_S))
+	if (wait_children_gone(LEAVE_S))
 		return;
-	signal_children(SIGCONT);
-	signal_children(SIGTERM);
-	for (int i = 0; i < 50 && !are_gone(i ? 0.1 : LEAVE_S); i++)
-		signal_children(SIGKILL);
+	signal_child_processes(SIGCONT);
+	signal_child_processes(SIGTERM);
+	for (int i = 0; i < 50 && !wait_children_gone(i ? 0.1 : LEAVE_S); i++)
+		signal_child_processes(SIGKILL);
 }
 
 /* ---- running ---- */
 
-static void follow(struct supervisor *s, int *status)
+static void watch_job(struct supervisor *s, int *status)
 {
-	bool ended = proc_ended(&s->proc, status), open = true;
+	bool ended = proc_try_wait(&s->proc, status), open = true;
 	double ticked = clock_mono_s();
 
 	/*
@@ -291,33 +291,33 @@ static void follow(struct supervisor *s, int *status)
 		if (poll(p, 2, ended ? 0 : TICK_MS) < 0 && errno != EINTR)
 			break;
 		if (p[1].revents)
-			open = pass_on(s);
+			open = forward_job_output(s);
 		else if (ended)
 			break;
 		if (p[0].revents)
-			take_signal(s, status, &ended);
+			handle_supervisor_signal(s, status, &ended);
 		if (!ended && s->tick && clock_mono_s() - ticked >= TICK_MS / 1000.0) {
 			ticked = clock_mono_s();
-			heed(s, s->tick(s->context));
+			obey_tick_request(s, s->tick(s->context));
 		}
 	}
 }
 
-int supervise_run(struct supervisor *s, const char *const *argv, int *status, struct err *e)
+int supervise_run_job(struct supervisor *s, const char *const *argv, int *status, struct err *e)
 {
 	int code;
 
-	s->spoke = false;
+	s->has_output = false;
 	s->kill_at = 0;
 	s->logged = clock_mono_s();
 	code = proc_start(&s->proc, argv, PROC_PIPE_ERR | PROC_OWN_GROUP | PROC_DIE_WITH_PARENT, e);
 	if (code)
 		return code;
-	follow(s, status);
-	end_rest();
+	watch_job(s, status);
+	end_leftover_children();
 	if (s->line.len)
-		end_line(s);
-	show_progress(s);
+		end_console_line(s);
+	write_progress_file(s);
 	if (s->proc.err >= 0)
 		close(s->proc.err);
 	s->proc.err = -1;
@@ -329,17 +329,17 @@ bool supervise_pause(struct supervisor *s, double seconds)
 	double end = clock_mono_s() + seconds;
 	int ignored;
 
-	while (!s->asked && clock_mono_s() < end) {
+	while (!s->stop_requests && clock_mono_s() < end) {
 		struct pollfd p = { s->signals, POLLIN, 0 };
 		double left = MIN(end - clock_mono_s(), TICK_MS / 1000.0);
 		bool ended = false;
 
 		if (poll(&p, 1, (int)(MAX(left, 0.0) * 1000) + 1) > 0)
-			take_signal(s, &ignored, &ended);
+			handle_supervisor_signal(s, &ignored, &ended);
 		if (s->tick)
-			heed(s, s->tick(s->context));
+			obey_tick_request(s, s->tick(s->context));
 	}
-	return !s->asked;
+	return !s->stop_requests;
 }
 
 void supervise_close(struct supervisor *s)

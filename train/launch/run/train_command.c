@@ -26,7 +26,7 @@ struct training {
 	struct rundir dir;
 	struct hosts hosts;
 	char *workspace, *trainer, *launcher;
-	char *record;			/* of leftover_note() */
+	char *record;			/* of leftover_record() */
 	char  network[64];
 	const char *run;		/* borrowed: from --run, else the recipe's name */
 	char  name[200];		/* the recipe's name */
@@ -35,7 +35,7 @@ struct training {
 
 /* ---- what must be right ---- */
 
-static int check_corpus(const struct training *t, struct err *e)
+static int check_corpus_prepared(const struct training *t, struct err *e)
 {
 	char *path;
 	int code = paths_check_name("corpus", t->conf->corpus, e);
@@ -54,7 +54,7 @@ static int check_corpus(const struct training *t, struct err *e)
 }
 
 /* Other hosts and a supervisor elsewhere need paths that do not depend on where we stand. */
-static int make_absolute(char **path, struct err *e)
+static int make_path_absolute(char **path, struct err *e)
 {
 	char *whole, here[PATH_MAX];
 
@@ -68,11 +68,11 @@ static int make_absolute(char **path, struct err *e)
 	return 0;
 }
 
-static int share_absolute(struct err *e)
+static int make_share_absolute(struct err *e)
 {
 	const char *given = getenv("WERKBANK_SHARE");
 	char *share = given && *given ? file_path(e, "%s", given) : NULL;
-	int code = !given || !*given ? 0 : share ? make_absolute(&share, e) : e->code;
+	int code = !given || !*given ? 0 : share ? make_path_absolute(&share, e) : e->code;
 
 	if (!code && share && setenv("WERKBANK_SHARE", share, 1))
 		code = err_set_errno(e, ERR_NOMEM, "the environment of the ranks cannot be set");
@@ -81,33 +81,33 @@ static int share_absolute(struct err *e)
 }
 
 /* A remote shell that is named by its path, with its options behind. */
-static int ssh_absolute(char **ssh, struct err *e)
+static int make_ssh_absolute(char **ssh, struct err *e)
 {
 	const char *first = *ssh ? *ssh : "";
 	const bool is_path = memchr(first, '/', strcspn(first, " \t\n'\"\\")) != NULL;
 
-	return is_path ? make_absolute(ssh, e) : 0;
+	return is_path ? make_path_absolute(ssh, e) : 0;
 }
 
-static int all_absolute(struct training *t, struct err *e)
+static int make_paths_absolute(struct training *t, struct err *e)
 {
-	if (make_absolute(&t->workspace, e) || make_absolute(&t->trainer, e) ||
-	    make_absolute(&t->launcher, e) || ssh_absolute(&t->conf->ssh, e))
+	if (make_path_absolute(&t->workspace, e) || make_path_absolute(&t->trainer, e) ||
+	    make_path_absolute(&t->launcher, e) || make_ssh_absolute(&t->conf->ssh, e))
 		return e->code;
-	return share_absolute(e);
+	return make_share_absolute(e);
 }
 
 /*
  * The model that the run begins with, or once it has one its own newest checkpoint. Owned by the caller;
  * NULL with e->code 0: random weights.
  */
-static char *find_start(struct training *t, bool *own, struct err *e)
+static char *find_start_model(struct training *t, bool *own, struct err *e)
 {
 	struct conf *c = t->conf;
 	char *newest = file_path(e, "%s/runs/%s/checkpoints/last", t->workspace, t->run);
 
 	if (!newest || (c->start_from && strchr(c->start_from, '/') &&
-			make_absolute(&c->start_from, e))) {
+			make_path_absolute(&c->start_from, e))) {
 		free(newest);
 		return NULL;
 	}
@@ -120,10 +120,10 @@ static char *find_start(struct training *t, bool *own, struct err *e)
 }
 
 /* Checked here, so that what cannot begin leaves no run behind. */
-static int check_start(struct training *t, struct err *e)
+static int check_start_model(struct training *t, struct err *e)
 {
 	bool own = false;
-	char *folder = find_start(t, &own, e),
+	char *folder = find_start_model(t, &own, e),
 	     *corpus = file_path(e, "%s/corpora/%s", t->workspace, t->conf->corpus);
 	int code = corpus ? 0 : e->code;
 
@@ -139,7 +139,7 @@ static int check_start(struct training *t, struct err *e)
 	return code;
 }
 
-static int load(struct training *t, struct err *e)
+static int load_training(struct training *t, struct err *e)
 {
 	struct conf *c = t->conf;
 	int code = conf_load_recipe(c, c->arguments[0], e);
@@ -155,25 +155,25 @@ static int load(struct training *t, struct err *e)
 	t->workspace = paths_workspace(c->workspace, e);
 	code = t->workspace ? paths_check_name("run", t->run, e) : e->code;
 	if (!code)
-		code = check_corpus(t, e);
-	return code ? code : check_start(t, e);
+		code = check_corpus_prepared(t, e);
+	return code ? code : check_start_model(t, e);
 }
 
 /* ---- hosts ---- */
 
 /* More ranks than cores on a host, as far as we can tell: the others are taken to be like this one. */
-static bool is_crowded(const struct training *t)
+static bool is_oversubscribed(const struct training *t)
 {
 	long cores = sysconf(_SC_NPROCESSORS_ONLN);
-	int64_t most = mpirun_is_here(t->attempts.hosts)
-			       ? attempts_ranks(&t->attempts, t->attempts.hosts) : 0;
+	int64_t most = mpirun_is_local(t->attempts.hosts)
+			       ? attempts_rank_count(&t->attempts, t->attempts.hosts) : 0;
 
 	for (size_t i = 0; i < t->hosts.n; i++)
 		most = MAX(most, t->hosts.all[i].slots);
 	return cores > 0 && most > cores;
 }
 
-static int read_hosts(struct training *t, struct err *e)
+static int read_training_hosts(struct training *t, struct err *e)
 {
 	const struct hosts_env env = { getenv("PBS_NODEFILE"), getenv("SLURM_JOB_NODELIST"),
 				       getenv("SLURM_TASKS_PER_NODE") };
@@ -194,8 +194,8 @@ static int read_hosts(struct training *t, struct err *e)
 		.network = t->network[0] ? t->network : NULL,
 		.ranks = given || !c->hosts ? c->ranks : 0,
 	};
-	a->crowded = is_crowded(t);
-	ranks = attempts_ranks(a, a->hosts);
+	a->oversubscribed = is_oversubscribed(t);
+	ranks = attempts_rank_count(a, a->hosts);
 	if (ranks > c->accumulate)
 		return err_set(e, ERR_CONFIG,
 			       "%lld ranks share the micro-batches of a step, but accumulate is "
@@ -205,7 +205,7 @@ static int read_hosts(struct training *t, struct err *e)
 }
 
 /* One line for each finding that matters. */
-static void say_findings(const struct preflight *p, bool quiet)
+static void print_preflight_findings(const struct preflight_check *p, bool quiet)
 {
 	for (size_t i = 0; i < p->n; i++)
 		for (size_t k = 0; k < p->hosts[i].n_findings; k++) {
@@ -218,35 +218,35 @@ static void say_findings(const struct preflight *p, bool quiet)
 		}
 }
 
-static void take_findings(struct training *t, const struct preflight *p)
+static void apply_preflight_findings(struct training *t, const struct preflight_check *p)
 {
 	if (p->network[0])
 		snprintf(t->network, sizeof(t->network), "%s", p->network);
 	t->attempts.network = t->network[0] ? t->network : NULL;
 	for (size_t i = 0; i < p->n; i++)
 		if (p->hosts[i].cores > 0 && p->hosts[i].host->slots > p->hosts[i].cores)
-			t->attempts.crowded = true;
+			t->attempts.oversubscribed = true;
 }
 
 /* May it start on these hosts? Finds the network between them, too. */
-static int preflight(struct training *t, struct err *e)
+static int preflight_check(struct training *t, struct err *e)
 {
-	const struct preflight_how how = {
+	const struct preflight_options how = {
 		.ssh = t->conf->ssh, .workspace = t->workspace, .corpus = t->conf->corpus,
 		.network = t->conf->network, .deadline_s = t->conf->deadline,
 	};
-	struct preflight p;
+	struct preflight_check p;
 	int code;
 
 	/* the network between the hosts must be known in any case: MPI would try all that they have */
-	if ((!t->conf->preflight && t->conf->network) || mpirun_is_here(t->attempts.hosts))
+	if ((!t->conf->preflight && t->conf->network) || mpirun_is_local(t->attempts.hosts))
 		return 0;
 	code = preflight_run(&p, &t->hosts, &how, e);
 	if (code)
 		return code;
 	if (t->conf->preflight)
-		say_findings(&p, t->conf->quiet);
-	take_findings(t, &p);
+		print_preflight_findings(&p, t->conf->quiet);
+	apply_preflight_findings(t, &p);
 	if (t->conf->preflight && p.worst == FINDING_ERROR)
 		code = err_set(e, ERR_UNAVAILABLE,
 			       "the hosts are not ready, see above; \"werkbank hosts check\" says "
@@ -256,7 +256,7 @@ static int preflight(struct training *t, struct err *e)
 }
 
 /* What every process of this run carries, so that it can be told from others'. */
-static int tag_run(struct err *e)
+static int set_run_tag(struct err *e)
 {
 	char host[256] = "", tag[320];
 	uint64_t random = 0;
@@ -273,12 +273,12 @@ static int tag_run(struct err *e)
 
 /* ---- showing ---- */
 
-static int show(struct training *t, struct err *e)
+static int print_command_line(struct training *t, struct err *e)
 {
 	char *hostfile = file_path(e, "%s/runs/%s/hosts", t->workspace, t->run);
 	struct command_line c = { 0 };
 	struct buf text = { 0 };
-	int code = hostfile ? attempts_line(&t->attempts, t->attempts.hosts, hostfile, &c, e)
+	int code = hostfile ? attempts_command_line(&t->attempts, t->attempts.hosts, hostfile, &c, e)
 			    : e->code;
 
 	if (!code) {
@@ -297,47 +297,47 @@ static int show(struct training *t, struct err *e)
 /* ---- supervising ---- */
 
 /* The ranks redraw one line where somebody may look at a terminal. */
-static int supervise_here(struct training *t, int *status, struct err *e)
+static int supervise_in_process(struct training *t, int *status, struct err *e)
 {
 	struct err ignored;
 	int code;
 
-	t->record = leftover_note(t->dir.path, t->run, LEFTOVER_LAUNCHER, &ignored);
+	t->record = leftover_record(t->dir.path, t->run, LEFTOVER_LAUNCHER, &ignored);
 	code = attempts_run(&t->attempts, status, e);
-	leftover_forget(t->record);
+	leftover_remove_record(t->record);
 	t->record = NULL;
 	return code;
 }
 
 /* Nobody reads our exit status: state.json and console.log are what there is to say it. */
-static int be_supervisor(struct training *t, struct detach *d, int *status, struct err *e)
+static int run_supervisor(struct training *t, struct detach_supervisor *d, int *status, struct err *e)
 {
 	const struct run_state starting = {
-		.name = "starting", .ranks = attempts_ranks(&t->attempts, t->attempts.hosts),
+		.name = "starting", .ranks = attempts_rank_count(&t->attempts, t->attempts.hosts),
 		.hosts = t->attempts.hosts, .network = t->attempts.network, .status = -1,
 		.detached = true,
 	};
-	int code = rundir_adopt(&t->dir, e);
+	int code = rundir_write_lock_pid(&t->dir, e);
 
 	t->attempts.detached = true;
 	if (!code)
 		code = rundir_write_state(&t->dir, &starting, e);
 	if (!code)
-		code = tag_run(e);
+		code = set_run_tag(e);
 	if (code) {
-		detach_failed(d, e);
+		detach_report_failure(d, e);
 		return code;
 	}
-	detach_ready(d);
-	return supervise_here(t, status, e);
+	detach_report_ready(d);
+	return supervise_in_process(t, status, e);
 }
 
 /* What became of it while we looked on. */
-static int look_on(struct training *t, struct live *l, int64_t from, int *status, struct err *e)
+static int follow_until_end(struct training *t, struct run_handle *l, int64_t from, int *status, struct err *e)
 {
-	const struct follow f = { .run = l, .from = from, .owner = true, .quiet = t->conf->quiet };
+	const struct console_follow f = { .run = l, .from = from, .owner = true, .quiet = t->conf->quiet };
 	bool left;
-	int code = follow_run(&f, &left, status, e);
+	int code = console_follow_run(&f, &left, status, e);
 
 	if (!code && !left && !strcmp(l->state, "failed") && l->event[0] && t->conf->quiet)
 		fprintf(stderr, "werkbank train: %s\n", l->event);
@@ -347,11 +347,11 @@ static int look_on(struct training *t, struct live *l, int64_t from, int *status
 static int follow_detached(struct training *t, pid_t pid, int64_t from, int *status, struct err *e)
 {
 	const struct conf *c = t->conf;
-	struct live l = { .pid = -1 };
+	struct run_handle l = { .pid = -1 };
 	char cure[300];
 	int code = 0;
 
-	if (!c->quiet && detach_is_doomed("/proc/self/cgroup", "busctl", cure))
+	if (!c->quiet && detach_ends_at_logout("/proc/self/cgroup", "busctl", cure))
 		fprintf(stderr, "werkbank: %s\n", cure);
 	if (c->detach) {
 		if (!c->quiet)
@@ -370,30 +370,30 @@ static int follow_detached(struct training *t, pid_t pid, int64_t from, int *sta
 	close(t->dir.lock);
 	t->dir.lock = -1;
 	if (!code)
-		code = look_on(t, &l, from, status, e);
-	live_close(&l);
+		code = follow_until_end(t, &l, from, status, e);
+	run_handle_close(&l);
 	return code;
 }
 
 static int train_detached(struct training *t, int *status, struct err *e)
 {
-	char *console = rundir_file(&t->dir, "console.log", e);
+	char *console = rundir_file_path(&t->dir, "console.log", e);
 	int64_t from = console ? MAX(file_size(console), 0) : 0;
-	struct detach d;
+	struct detach_supervisor d;
 	int code = console ? 0 : e->code;
 
 	if (!code && isatty(STDERR_FILENO) == 1 && setenv("WERKBANK_TERMINAL", "1", 1))
 		code = err_set_errno(e, ERR_NOMEM, "the environment of the ranks cannot be set");
 	if (!code)
-		code = detach(&d, console, t->dir.path, t->dir.lock, e);
+		code = detach_supervisor(&d, console, t->dir.path, t->dir.lock, e);
 	free(console);
 	if (code == DETACH_SUPERVISOR)
-		return be_supervisor(t, &d, status, e);
+		return run_supervisor(t, &d, status, e);
 	return code == DETACH_STARTED ? follow_detached(t, d.pid, from, status, e) : code;
 }
 
 /* The ranks said why they ended; this says where to read it again. */
-static void tell(const struct training *t, int status)
+static void print_end_status(const struct training *t, int status)
 {
 	if (status && status != err_exit_status(ERR_TEMPFAIL) && !t->conf->quiet)
 		fprintf(stderr,
@@ -401,7 +401,7 @@ static void tell(const struct training *t, int status)
 			status, t->dir.path);
 }
 
-static int start(struct training *t, int *status, struct err *e)
+static int start_training(struct training *t, int *status, struct err *e)
 {
 	bool detached = t->conf->detach || isatty(STDERR_FILENO) == 1;
 	char *folder = file_path(e, "%s/runs/%s", t->workspace, t->run);
@@ -410,13 +410,13 @@ static int start(struct training *t, int *status, struct err *e)
 
 	/* a new run whose hosts are not ready leaves nothing behind; of an old one the lock comes first */
 	if (!code && !exists)
-		code = preflight(t, e);
+		code = preflight_check(t, e);
 	if (!code)
 		code = rundir_open(&t->dir, t->workspace, t->run, e);
 	if (!code && exists)
-		code = preflight(t, e);
+		code = preflight_check(t, e);
 	if (!code)
-		code = rundir_settle(&t->dir, t->conf, e);
+		code = rundir_merge_recipe(&t->dir, t->conf, e);
 	free(folder);
 	if (code)
 		return code;
@@ -424,31 +424,31 @@ static int start(struct training *t, int *status, struct err *e)
 		code = train_detached(t, status, e);
 	} else {
 		t->attempts.echo = true;
-		code = tag_run(e);
+		code = set_run_tag(e);
 		if (!code)
-			code = supervise_here(t, status, e);
+			code = supervise_in_process(t, status, e);
 	}
 	if (!code)
-		tell(t, *status);
+		print_end_status(t, *status);
 	return code;
 }
 
 int train_command_run(struct conf *c, int *status, struct err *e)
 {
 	struct training t = { .conf = c, .dir = { .lock = -1 } };
-	int code = load(&t, e);
+	int code = load_training(&t, e);
 
 	*status = 0;
-	if (!code && !(t.trainer = paths_sister("werkbank-train", e)))
+	if (!code && !(t.trainer = paths_program("werkbank-train", e)))
 		code = e->code;
-	if (!code && !(t.launcher = paths_sister("werkbank-launch", e)))
+	if (!code && !(t.launcher = paths_program("werkbank-launch", e)))
 		code = e->code;
 	if (!code && (c->hosts || c->detach || isatty(STDERR_FILENO) == 1))
-		code = all_absolute(&t, e);
+		code = make_paths_absolute(&t, e);
 	if (!code)
-		code = read_hosts(&t, e);
+		code = read_training_hosts(&t, e);
 	if (!code)
-		code = c->show ? show(&t, e) : start(&t, status, e);
+		code = c->show ? print_command_line(&t, e) : start_training(&t, status, e);
 	rundir_close(&t.dir);
 	hosts_free(&t.hosts);
 	free(t.workspace);
